@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Asynchronous events: upcalls, objects' callbacks, handlers. */
+#include "al/event/async.h"
+
+#include "al/event/channel.h"
+#include "al/event/pnp.h"
+
+/* Guards the list of handlers, which hold their place until they are gone. Leaf. */
+static pthread_mutex_t handlers_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct al_event_handler *handlers;
+/* Makes one registration at a time: a second channel for one HCA handle is refused. Outside
+ * tree_lock. */
+static pthread_mutex_t registration_lock = PTHREAD_MUTEX_INITIALIZER;
+
+#define PORT_STATES                                                                        \
+	(1u << IB_EVENT_PORT_DOWN | 1u << IB_EVENT_PORT_INIT | 1u << IB_EVENT_PORT_ARMED | \
+	 1u << IB_EVENT_PORT_ACTIVE)
+
+static const al_object_type event_object[] = {
+#define EVENT_OBJECT(name, value, text, object) [value] = object,
+	IB_EVENT_LIST(EVENT_OBJECT)
+};
+
+#define EVENT_BIT(name, value, text, object) | 1u << value
+static const uint32_t known_events = 0 IB_EVENT_LIST(EVENT_BIT);
+
+/* ------------------------------------------------------------------ ports */
+
+/* What a module says, within what can be told. */
+static ib_port_state sane(ib_port_state state)
+{
+	return state > IB_PORT_ACTIVE ? IB_PORT_ACTIVE : state;
+}
+
+void ladder_init(struct ladder *l, ib_port_state state)
+{
+	uint32_t none = 0;
+
+	atomic_compare_exchange_strong(&l->now, &none, sane(state));
+	atomic_store(&l->told, atomic_fetch_and(&l->now, ~LADDER_FELL) & ~LADDER_FELL);
+}
+
+void ladder_set(struct ladder *l, ib_port_state state)
+{
+	uint32_t now = atomic_load_explicit(&l->now, memory_order_relaxed), next;
+
+	do {
+		next = state | (now & LADDER_FELL);
+		/* the only way down the ladder is through Down */
+		if (state == IB_PORT_DOWN || state < (now & ~LADDER_FELL))
+			next |= LADDER_FELL;
+	} while (!atomic_compare_exchange_weak(&l->now, &now, next));
+}
+
+ib_port_state ladder_step(struct ladder *l)
+{
+	uint32_t now = atomic_fetch_and(&l->now, ~LADDER_FELL);
+	uint32_t state = now & ~LADDER_FELL;
+	uint32_t told = atomic_load(&l->told);
+
+	if (told == IB_PORT_NOP) /* a newcomer: from Down upwards, or Down itself */
+		told = state > IB_PORT_DOWN ? IB_PORT_DOWN : IB_PORT_NOP;
+	else if (now & LADDER_FELL && told != IB_PORT_DOWN)
+		told = IB_PORT_NOP;
+	if (told >= state)
+		return IB_PORT_NOP;
+	atomic_store(&l->told, told + 1);
+	return (ib_port_state)(told + 1);
+}
+
+static bool ladder_waits(const struct ladder *l)
+{
+	uint32_t now = atomic_load(&l->now), told = atomic_load(&l->told);
+
+	return told < (now & ~LADDER_FELL) || (now & LADDER_FELL && told != IB_PORT_DOWN);
+}
+
+void port_set(struct dev_port *port, ib_event_type type)
+{
+	if (PORT_STATES & 1u << type)
+		ladder_set(&port->ladder,
+			   (ib_port_state)(type - IB_EVENT_PORT_DOWN + IB_PORT_DOWN));
+	else
+		atomic_fetch_or(&port->pending, 1u << type);
+}
+
+bool port_take(struct dev_port *ports, uint32_t num_ports, ib_event_type *type, uint32_t *port)
+{
+	for (uint32_t i = 0; i <= num_ports; i++) {
+		ib_port_state step = ladder_step(&ports[i].ladder);
+		uint32_t pending = atomic_load(&ports[i].pending);
+
+		*port = i;
+		if (step != IB_PORT_NOP) {
+			*type = (ib_event_type)(step - IB_PORT_DOWN + IB_EVENT_PORT_DOWN);
+			return true;
+		}
+		if (pending) {
+			*type = (ib_event_type)__builtin_ctz(pending);
+			atomic_fetch_and(&ports[i].pending, ~(pending & -pending));
+			return true;
+		}
+	}
+	return false;
+}
+
+bool port_waits(const struct dev_port *ports, uint32_t num_ports)
+{
+	for (uint32_t i = 0; i <= num_ports; i++)
+		if (atomic_load(&ports[i].pending) || ladder_waits(&ports[i].ladder))
+			return true;
+	return false;
+}
+
+/* ---------------------------------------------------------------- upcalls */
+
+void ib_cq_notify(void *cq_ctx)
+{
+	struct al_obj *obj = cq_ctx;
+
+	ev_raise(&obj->ev, EV_COMPLETION);
+}
+
+static void dispatch_affiliated(struct al_obj *obj, ib_event_type type)
+{
+	bool in_channel;
+
+	if (obj->type->id != event_object[type]) {
+		ib_log(IB_LOG_ERROR, "al", "event \"%s\" dropped: the module raised it for a %s",
+		       al_event_type_str(type), obj->type->name);
+		return;
+	}
+	/* A channel runs nothing: handlers are told beside it. */
+	in_channel = atomic_load(&obj->ev.queue)->forget;
+	/* The callback may end the object at once: once raised, only a reference keeps it. */
+	if (in_channel && !obj_try_ref(obj))
+		return;
+	ev_raise(&obj->ev, 1u << type);
+	if (!in_channel)
+		return;
+	ev_raise(&((struct al_evobj *)obj)->to_handlers, 1u << type);
+	obj_put(obj);
+}
+
+static void dispatch_unaffiliated(struct al_dev *dev, ib_event_type type, uint8_t port)
+{
+	if (port > dev->attr.num_ports || (PORT_STATES & 1u << type && !port)) {
+		ib_log(IB_LOG_ERROR, "al",
+		       "event \"%s\" dropped: module %s raised it for port %u, of %u",
+		       al_event_type_str(type), dev->module, port, dev->attr.num_ports);
+		return;
+	}
+	port_set(&dev->ports[port], type);
+	ev_raise(&dev->ev, 1u << type);
+}
+
+void ib_dispatch_event(const struct ci_event *event)
+{
+	struct ci_registration *reg;
+	struct al_dev *dev;
+
+	if (!event->object_ctx || (unsigned int)event->type >= 32 ||
+	    !(known_events & 1u << event->type)) {
+		ib_log(IB_LOG_ERROR, "al", "an event of type %u without meaning was dropped",
+		       (unsigned int)event->type);
+		return;
+	}
+	if (event_object[event->type] != AL_OBJ_NONE) {
+		dispatch_affiliated(event->object_ctx, event->type);
+		return;
+	}
+	reg = event->object_ctx;
+	rcu_enter(); /* dev_remove() takes the HCA away, then waits */
+	dev = atomic_load(&reg->al);
+	if (dev)
+		dispatch_unaffiliated(dev, event->type, event->port_num);
+	rcu_leave();
+}
+
+/* --------------------------------------------------------------- handlers */
+
+struct al_obj *obj_ca(struct al_obj *obj)
+{
+	while (obj->type->id != AL_OBJ_CA)
+		obj = obj->parent;
+	return obj;
+}
+
+/* The first handler from here on that hears of this HCA (through this handle of it), with a
+ * reference. */
+static struct al_event_handler *referenced(struct al_event_handler *h, const struct al_dev *dev,
+					   const struct al_obj *ca)
+{
+	for (; h; h = h->next)
+		if (h->obj.dev == dev && (!ca || h->obj.parent == ca) && obj_try_ref(&h->obj))
+			return h;
+	return NULL;
+}
+
+static struct al_event_handler *first_handler(const struct al_dev *dev, const struct al_obj *ca)
+{
+	struct al_event_handler *h;
+
+	pthread_mutex_lock(&handlers_lock);
+	h = referenced(handlers, dev, ca);
+	pthread_mutex_unlock(&handlers_lock);
+	return h;
+}
+
+static struct al_event_handler *next_handler(struct al_event_handler *h, const struct al_dev *dev,
+					     const struct al_obj *ca)
+{
+	struct al_event_handler *next;
+
+	pthread_mutex_lock(&handlers_lock);
+	next = referenced(h->next, dev, ca);
+	pthread_mutex_unlock(&handlers_lock);
+	obj_put(&h->obj);
+	return next;
+}
+
+#define for_each_handler(h, dev, ca) \
+	for (h = first_handler(dev, ca); h; h = next_handler(h, dev, ca))
+
+/* Unaffiliated: on the async dispatcher. */
+static void tell_handlers(struct al_dev *dev, ib_event_type type, uint32_t port)
+{
+	struct al_event event = { .type = type, .ca_guid = dev->guid, .port_num = (uint8_t)port };
+	struct al_event_handler *h;
+
+	for_each_handler(h, dev, NULL)
+	{
+		if (obj_dying(&h->obj))
+			continue;
+		if (h->cb) {
+			h->cb(h->obj.context, &event);
+			continue;
+		}
+		port_set(&h->ports[port], type);
+		ev_raise(&h->obj.ev, 1u << type);
+	}
+	pnp_port_event(dev, port, type);
+}
+
+void dev_run_events(struct ev_source *source, uint32_t pending)
+{
+	struct al_dev *dev = (struct al_dev *)((char *)source - offsetof(struct al_dev, ev));
+	ib_event_type type;
+	uint32_t port;
+
+	(void)pending; /* says only that there is something */
+	while (port_take(dev->ports, dev->attr.num_ports, &type, &port))
+		tell_handlers(dev, type, port);
+}
+
+/* ---------------------------------------------------------- objects' events */
+
+static struct al_event affiliated(const struct al_obj *obj, ib_event_type type)
+{
+	return (struct al_event){ .type = type,
+				  .object = obj->type->id,
+				  .object_context = obj->context,
+				  .ca_guid = obj->dev->guid };
+}
+
+/* On the async dispatcher. */
+static void tell_handlers_of(struct al_evobj *e, ib_event_type type)
+{
+	struct al_event event = affiliated(&e->obj, type);
+	struct al_event_handler *h;
+
+	for_each_handler(h, e->obj.dev, obj_ca(&e->obj))
+	{
+		if (obj_dying(&h->obj))
+			continue;
+		if (h->cb) {
+			h->cb(h->obj.context, &event);
+			continue;
+		}
+		/* Not while it may be in another one: al_reg_event_handler() permits one channel
+		 * per HCA handle. */
+		atomic_store(&e->to_channel.queue, channel_queue(h->obj.uses[0]));
+		ev_raise(&e->to_channel, 1u << type);
+	}
+}
+
+static void run_to_handlers(struct ev_source *source, uint32_t pending)
+{
+	struct al_evobj *e = (struct al_evobj *)source->obj;
+
+	for (pending &= EV_ASYNC_MASK; pending; pending &= pending - 1)
+		tell_handlers_of(e, (ib_event_type)__builtin_ctz(pending));
+}
+
+static void run_evobj(struct ev_source *source, uint32_t pending)
+{
+	struct al_evobj *e = (struct al_evobj *)source->obj;
+	bool here = atomic_load(&source->queue) == &e->obj.dev->async.queue;
+
+	if (pending & EV_COMPLETION && e->comp_cb && !obj_dying(&e->obj)) {
+		IB_TRACE("al", "completion callback of cq %#llx",
+			 (unsigned long long)e->obj.handle);
+		e->comp_cb(e->obj.context);
+	}
+	for (pending &= EV_ASYNC_MASK; pending; pending &= pending - 1) {
+		ib_event_type type = (ib_event_type)__builtin_ctz(pending);
+		struct al_event event = affiliated(&e->obj, type);
+
+		if (obj_dying(&e->obj))
+			return;
+		IB_TRACE("al", "event \"%s\" of %s %#llx", al_event_type_str(type),
+			 e->obj.type->name, (unsigned long long)e->obj.handle);
+		if (e->event_cb)
+			e->event_cb(e->obj.context, &event);
+		if (here)
+			tell_handlers_of(e, type);
+		else
+			ev_raise(&e->to_handlers, 1u << type);
+	}
+}
+
+/* The next event of an object in its own channel: al_cq_init.channel. */
+static uint32_t take_own(struct ev_source *source, uint32_t pending, struct al_channel_event *out)
+{
+	struct al_obj *obj = source->obj;
+	uint32_t bit = pending & EV_COMPLETION ? EV_COMPLETION : pending & -pending;
+
+	out->context = obj->context;
+	out->type = bit == EV_COMPLETION ? AL_CHANNEL_COMPLETION : AL_CHANNEL_ASYNC;
+	if (bit != EV_COMPLETION)
+		out->async = affiliated(obj, (ib_event_type)__builtin_ctz(bit));
+	return pending & ~bit;
+}
+
+/* The next event of an object in a handler's channel; nothing, when the handler has gone. */
+static uint32_t take_for_handler(struct ev_source *source, uint32_t pending,
+				 struct al_channel_event *out)
+{
+	struct al_evobj *e = (struct al_evobj *)source->obj;
+	uint32_t bit = pending & -pending;
+	struct al_event_handler *h;
+
+	for_each_handler(h, e->obj.dev, obj_ca(&e->obj))
+	{
+		if (h->cb || obj_dying(&h->obj))
+			continue;
+		out->type = AL_CHANNEL_ASYNC;
+		out->context = h->obj.context;
+		out->async = affiliated(&e->obj, (ib_event_type)__builtin_ctz(bit));
+	}
+	return pending & ~bit;
+}
+
+void evobj_init(struct al_evobj *e, al_comp_cb comp_cb, al_event_cb event_cb, struct ev_queue *home)
+{
+	e->comp_cb = comp_cb;
+	e->event_cb = event_cb;
+	atomic_store(&e->obj.ev.queue, home);
+	if (home->forget)
+		e->obj.ev.take = take_own;
+	else
+		e->obj.ev.run = run_evobj;
+	ev_init(&e->to_handlers, &e->obj, &e->obj.dev->async.queue, run_to_handlers, true);
+	ev_init(&e->to_channel, &e->obj, NULL, NULL, false);
+	e->to_channel.take = take_for_handler;
+}
+
+void evobj_published(struct al_obj *obj)
+{
+	ev_release(&((struct al_evobj *)obj)->to_handlers);
+}
+
+void evobj_dying(struct al_obj *obj)
+{
+	struct al_event_handler *h;
+
+	for_each_handler(h, obj->dev, obj_ca(obj)) if (!h->cb) channel_forget(h->obj.uses[0], obj);
+}
+
+/* ----------------------------------------------------------- registration */
+
+static uint32_t take_ports(struct ev_source *source, uint32_t pending, struct al_channel_event *out)
+{
+	struct al_event_handler *h = (struct al_event_handler *)source->obj;
+	ib_event_type type;
+	uint32_t port;
+
+	if (!port_take(h->ports, h->obj.dev->attr.num_ports, &type, &port))
+		return 0;
+	out->type = AL_CHANNEL_ASYNC;
+	out->context = h->obj.context;
+	out->async = (struct al_event){ .type = type,
+					.ca_guid = h->obj.dev->guid,
+					.port_num = (uint8_t)port };
+	return port_waits(h->ports, h->obj.dev->attr.num_ports) ? pending : 0;
+}
+
+static void link_handler(struct al_event_handler *h)
+{
+	struct al_event_handler **p;
+
+	pthread_mutex_lock(&handlers_lock);
+	for (p = &handlers; *p; p = &(*p)->next)
+		;
+	h->prev = p;
+	*p = h;
+	pthread_mutex_unlock(&handlers_lock);
+}
+
+static void unlink_handler(struct al_event_handler *h)
+{
+	pthread_mutex_lock(&handlers_lock);
+	*h->prev = h->next;
+	if (h->next)
+		h->next->prev = h->prev;
+	pthread_mutex_unlock(&handlers_lock);
+}
+
+/* One that is being ended counts until it is gone: an object's event may still be in its channel.
+ */
+static bool has_channel_handler(const struct al_obj *ca)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&handlers_lock);
+	for (struct al_event_handler *h = handlers; h; h = h->next)
+		found |= h->obj.parent == ca && !h->cb;
+	pthread_mutex_unlock(&handlers_lock);
+	return found;
+}
+
+static al_status use_channel(struct al_event_handler *h, al_channel_h channel)
+{
+	struct al_obj *obj = obj_get(channel, AL_OBJ_CHANNEL);
+	struct al_dev *dev = h->obj.dev;
+	al_status status;
+
+	if (!obj)
+		return AL_INVALID_HANDLE;
+	status = obj_use(&h->obj, obj);
+	obj_put(obj);
+	if (status)
+		return status;
+	h->ports = al_alloc((dev->attr.num_ports + 1) * sizeof(*h->ports));
+	if (!h->ports)
+		return AL_INSUFFICIENT_MEMORY;
+	for (uint32_t i = 1; i <= dev->attr.num_ports;
+	     i++) /* from here on: what is now is no news */
+		ladder_init(&h->ports[i].ladder,
+			    (ib_port_state)atomic_load(&dev->ports[i].ladder.told));
+	atomic_store(&h->obj.ev.queue, channel_queue(obj));
+	h->obj.ev.take = take_ports;
+	return AL_SUCCESS;
+}
+
+al_status al_reg_event_handler(al_ca_h ca, al_channel_h channel, void *context, al_event_cb cb,
+			       al_event_handler_h *handler)
+{
+	struct al_event_handler *h;
+	struct al_call call;
+	struct al_obj *obj;
+	al_status status;
+
+	if (!handler || !cb == !channel)
+		return AL_INVALID_PARAMETER;
+	status = call_begin(&call, ca, AL_OBJ_CA);
+	if (status)
+		return status;
+	pthread_mutex_lock(&registration_lock);
+	if (call.ops == &ci_dead_ca) {
+		status = AL_CA_REMOVED;
+		goto out;
+	}
+	if (channel && has_channel_handler(call.obj)) {
+		status = AL_DUPLICATE;
+		goto out;
+	}
+	status = obj_new(AL_OBJ_EVENT_HANDLER, call.obj, call.obj->dev, context, &obj);
+	if (status)
+		goto out;
+	h = (struct al_event_handler *)obj;
+	h->cb = cb;
+	if (channel)
+		status = use_channel(h, channel);
+	obj_ref(obj); /* it may be destroyed as soon as it is published */
+	if (!status)
+		status = obj_publish(obj, handler);
+	if (status) {
+		al_free(h->ports);
+		obj_abort(obj);
+		goto out;
+	}
+	link_handler(h);
+	obj_put(obj);
+out:
+	pthread_mutex_unlock(&registration_lock);
+	call_end(&call);
+	return status;
+}
+
+al_status al_dereg_event_handler(al_event_handler_h handler, al_destroyed_cb cb, void *context)
+{
+	return obj_destroy(handler, AL_OBJ_EVENT_HANDLER, cb, context);
+}
+
+static bool is_for_handler(const struct ev_source *source, const void *ca)
+{
+	return source->take == take_for_handler && obj_ca(source->obj) == ca;
+}
+
+void event_handler_gone(struct al_obj *obj)
+{
+	struct al_event_handler *h = (struct al_event_handler *)obj;
+
+	unlink_handler(h);
+	if (!h->cb)
+		channel_forget_if(obj->uses[0], is_for_handler, obj->parent);
+	al_free(h->ports);
+}
+
+void async_child(void)
+{
+	pthread_mutex_init(&handlers_lock, NULL);
+	pthread_mutex_init(&registration_lock, NULL);
+	handlers = NULL;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Channels: events are taken by the caller's loop instead of being delivered by a thread. */
+#include "al/event/channel.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+static struct al_channel *of_queue(struct ev_queue *queue)
+{
+	return (struct al_channel *)((char *)queue - offsetof(struct al_channel, queue));
+}
+
+static void channel_wake(struct ev_queue *queue)
+{
+	/* Non-blocking, and a counter that is full already is readable. */
+	if (eventfd_write(of_queue(queue)->fd, 1))
+		return;
+}
+
+/* Moves what is queued behind what was taken before. Under the channel's lock. */
+static void refill(struct al_channel *c)
+{
+	struct ev_source **last = &c->first;
+
+	while (*last)
+		last = &(*last)->next;
+	*last = ev_take_all(&c->queue);
+}
+
+/* The descriptor says whether events wait. Under the channel's lock, whenever the consumer has
+ * taken something. */
+static void settle(struct al_channel *c)
+{
+	eventfd_t count;
+
+	if (c->first)
+		return;
+	/* Not readable any more; what is pushed from here on makes it so again, and what was before
+	 * is found here. */
+	if (eventfd_read(c->fd, &count) && errno != EAGAIN)
+		ib_log(IB_LOG_ERROR, "al", "a channel's descriptor failed: %s",
+		       strerrordesc_np(errno));
+	refill(c);
+	if (c->first)
+		channel_wake(&c->queue);
+}
+
+/* Unlinks the first source that matches. Under the channel's lock. */
+static struct ev_source *unlink_match(struct al_channel *c,
+				      bool (*match)(const struct ev_source *, const void *),
+				      const void *arg)
+{
+	struct ev_source **p, *source;
+
+	for (p = &c->first; (source = *p); p = &source->next)
+		if (match(source, arg)) {
+			*p = source->next;
+			return source;
+		}
+	return NULL;
+}
+
+void channel_forget_if(struct al_obj *channel,
+		       bool (*match)(const struct ev_source *, const void *), const void *arg)
+{
+	struct al_channel *c = (struct al_channel *)channel;
+	struct ev_source *source;
+
+	do {
+		pthread_mutex_lock(&c->lock);
+		refill(c);
+		source = unlink_match(c, match, arg);
+		if (source)
+			atomic_exchange(&source->pending, 0);
+		settle(c);
+		pthread_mutex_unlock(&c->lock);
+		if (source)
+			obj_put(source->obj);
+	} while (source);
+}
+
+static bool is_of(const struct ev_source *source, const void *obj)
+{
+	return source->obj == obj;
+}
+
+static bool is_it(const struct ev_source *source, const void *it)
+{
+	return source == it;
+}
+
+void channel_forget(struct al_obj *channel, const struct al_obj *obj)
+{
+	channel_forget_if(channel, is_of, obj);
+}
+
+static void queue_forget(struct ev_queue *queue, struct ev_source *source)
+{
+	channel_forget_if(&of_queue(queue)->obj, is_it, source);
+}
+
+/* Writes one event of the oldest source, and keeps the source as the oldest while it has more.
+ * Under the lock. */
+static struct al_obj *take_one(struct al_channel *c, struct al_channel_event *event)
+{
+	struct ev_source *source = c->first;
+	uint32_t left;
+
+	c->first = source->next;
+	left = atomic_exchange_explicit(&source->pending, 0, memory_order_acq_rel) & ~EV_QUEUED;
+	if (!obj_dying(source->obj))
+		left = source->take(source, left, event);
+	else
+		left = 0;
+	if (!left)
+		return source->obj;
+	if (atomic_fetch_or_explicit(&source->pending, left | EV_QUEUED, memory_order_acq_rel) &
+	    EV_QUEUED)
+		return source->obj; /* raised meanwhile: it is queued again, with a reference of its
+				       own */
+	source->next = c->first;
+	c->first = source;
+	return NULL;
+}
+
+al_status al_channel_next(al_channel_h channel, struct al_channel_event *event)
+{
+	struct al_channel_event found = { 0 };
+	struct al_channel *c;
+	struct al_obj *done;
+	struct al_obj *obj;
+
+	if (!event)
+		return AL_INVALID_PARAMETER;
+	obj = obj_get(channel, AL_OBJ_CHANNEL);
+	if (!obj)
+		return AL_INVALID_HANDLE;
+	c = (struct al_channel *)obj;
+	while (!found.type) {
+		pthread_mutex_lock(&c->lock);
+		refill(c);
+		settle(c); /* a wake-up may have come later than the events it was for */
+		if (!c->first) {
+			pthread_mutex_unlock(&c->lock);
+			obj_put(obj);
+			return AL_NOT_FOUND;
+		}
+		done = take_one(c, &found);
+		settle(c);
+		pthread_mutex_unlock(&c->lock);
+		if (done)
+			obj_put(done);
+	}
+	*event = found;
+	obj_put(obj);
+	return AL_SUCCESS;
+}
+
+al_status al_create_channel(al_h al, void *context, al_channel_h *channel)
+{
+	struct al_channel *c;
+	struct al_call call;
+	struct al_obj *obj;
+	al_status status;
+
+	if (!channel)
+		return AL_INVALID_PARAMETER;
+	status = call_begin(&call, al, AL_OBJ_AL);
+	if (status)
+		return status;
+	status = obj_new(AL_OBJ_CHANNEL, call.obj, NULL, context, &obj);
+	if (status)
+		goto out;
+	c = (struct al_channel *)obj;
+	c->queue.wake = channel_wake;
+	c->queue.forget = queue_forget;
+	pthread_mutex_init(&c->lock, NULL);
+	c->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	status = c->fd < 0 ? AL_INSUFFICIENT_RESOURCES : obj_publish(obj, channel);
+	if (status) {
+		channel_gone(obj);
+		obj_abort(obj);
+	}
+out:
+	call_end(&call);
+	return status;
+}
+
+al_status al_channel_fd(al_channel_h channel, int *fd)
+{
+	struct al_obj *obj;
+
+	if (!fd)
+		return AL_INVALID_PARAMETER;
+	obj = obj_get(channel, AL_OBJ_CHANNEL);
+	if (!obj)
+		return AL_INVALID_HANDLE;
+	*fd = ((struct al_channel *)obj)->fd;
+	obj_put(obj);
+	return AL_SUCCESS;
+}
+
+al_status al_destroy_channel(al_channel_h channel, al_destroyed_cb cb, void *context)
+{
+	return obj_destroy(channel, AL_OBJ_CHANNEL, cb, context);
+}
+
+void channel_gone(struct al_obj *obj)
+{
+	struct al_channel *c = (struct al_channel *)obj;
+
+	pthread_mutex_destroy(&c->lock);
+	if (c->fd >= 0)
+		close(c->fd);
+}

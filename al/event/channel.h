@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Channels: an event queue whose consumer is the caller's event loop. */
+#ifndef AL_EVENT_CHANNEL_H
+#define AL_EVENT_CHANNEL_H
+
+#include "al/object/object.h"
+
+struct al_channel {
+	struct al_obj obj;
+	struct ev_queue queue;
+	int fd;                    /* eventfd: readable while something is queued */
+	pthread_mutex_t lock;      /* the consumer's side: readers, and destroys that take their events back. Leaf. */
+	struct ev_source *first;   /* taken from the queue, oldest first; guarded by lock */
+};
+
+/* The queue of a channel object, to be an event source's home. */
+static inline struct ev_queue *channel_queue(struct al_obj *channel)
+{
+	return &((struct al_channel *)channel)->queue;
+}
+
+/* Takes an object's undelivered events back: a channel keeps nothing alive. channel: a used object of obj's. */
+void channel_forget(struct al_obj *channel, const struct al_obj *obj);
+/* The same for every source that matches. */
+void channel_forget_if(struct al_obj *channel, bool (*match)(const struct ev_source *, const void *), const void *arg);
+
+/* Rows of the object type table. */
+void channel_gone(struct al_obj *obj);
+
+#endif

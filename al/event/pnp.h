@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* PnP: clients that hear of HCAs and ports, and the one thread that tells them. */
+#ifndef AL_EVENT_PNP_H
+#define AL_EVENT_PNP_H
+
+#include "al/object/device.h"
+
+struct pnp_ca;
+
+/* A registration. What follows obj is guarded by pnp_lock, in pnp.c. */
+struct al_pnp {
+	struct al_obj obj;
+	al_pnp_cb cb;        /* NULL: a channel, uses[0] */
+	bool ports;
+	bool replayed;       /* "replay complete" has been told */
+	bool ending;         /* being deregistered */
+	bool busy;           /* its callback runs */
+	struct pnp_ca *cas;  /* in order of arrival */
+	struct al_pnp *next;
+};
+
+/* Rows of the object type table. */
+void pnp_dying(struct al_obj *obj);
+void pnp_gone(struct al_obj *obj);
+
+/* An HCA is there: room for it in every registration, announcement queued. */
+al_status pnp_dev_add(struct al_dev *dev);
+/* It goes: returns when every client's remove has returned. */
+void pnp_dev_remove(struct al_dev *dev);
+/* Its clients are told of events in dev->ports[port], as set by the async dispatcher. */
+void pnp_port_event(struct al_dev *dev, uint32_t port, ib_event_type type);
+
+/*
+ * A synchronous wait on the PnP thread goes on telling registrations that are being ended: they may be what it waits
+ * for. Returns when the waiter is done.
+ */
+void pnp_wait(struct obj_waiter *waiter);
+/* What it waits for has happened. */
+void pnp_kick(void);
+/* Would ending obj synchronously wait for the callback that this thread is in? */
+bool pnp_would_deadlock(const struct al_obj *obj);
+
+void pnp_child(void);
+
+#endif

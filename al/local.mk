@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# libibal: all objects of al/ and ci/ once, as a convenience library that tests of internals link, and
+# as the shared library that shows only what the public headers declare.
+
+noinst_LTLIBRARIES += libibal-core.la
+# The library calls itself directly: nobody may put a function of his own between its parts.
+libibal_core_la_CFLAGS = $(AM_CFLAGS) -ftls-model=initial-exec -fno-semantic-interposition
+libibal_core_la_LIBADD = $(GMODULE_LIBS) $(GLIB_LIBS) $(URCU_LIBS) $(PCI_LIBS)
+libibal_core_la_SOURCES = \
+	al/event/async.c \
+	al/event/async.h \
+	al/event/channel.c \
+	al/event/channel.h \
+	al/event/dispatcher.c \
+	al/event/dispatcher.h \
+	al/event/pnp.c \
+	al/event/pnp.h \
+	al/object/device.c \
+	al/object/device.h \
+	al/object/handle.c \
+	al/object/handle.h \
+	al/object/library.c \
+	al/object/object.c \
+	al/object/object.h \
+	al/object/rcu.h \
+	al/object/reaper.c \
+	al/object/reaper.h \
+	al/object/snapshot.c \
+	al/object/strings.c \
+	al/object/types.c \
+	al/verbs/ah.c \
+	al/verbs/ca.c \
+	al/verbs/cq.c \
+	al/verbs/mr.c \
+	al/verbs/pd.c \
+	al/verbs/qp.c \
+	al/verbs/qp_table.c \
+	al/verbs/verbs.h
+
+lib_LTLIBRARIES += libibal.la
+libibal_la_SOURCES =
+libibal_la_LIBADD = libibal-core.la
+# nodelete: the library has threads, whose code must not go when a program that loaded it unloads it.
+libibal_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:0:0 $(no_undefined) -Wl,-z,nodelete \
+	-Wl,-Bsymbolic-functions \
+	-Wl,--version-script=al/libibal.map
+EXTRA_libibal_la_DEPENDENCIES = al/libibal.map
+
+al/libibal.map: $(IBA_CONTRACTS) al/mkmap.sh
+	$(AM_V_GEN)$(MKDIR_P) al && cd $(top_srcdir) && \
+		sh al/mkmap.sh $(IBA_CONTRACTS) >$(abs_top_builddir)/$@.tmp && \
+		mv $(abs_top_builddir)/$@.tmp $(abs_top_builddir)/$@
+CLEANFILES += al/libibal.map
+EXTRA_DIST += al/mkmap.sh
+
+pkgconfig_DATA += al/ibal.pc
+
+# The tools see ib_al.h and nothing else of the library.
+noinst_LTLIBRARIES += al/tools/libtools.la
+al_tools_libtools_la_CFLAGS = $(TOOL_CFLAGS)
+al_tools_libtools_la_SOURCES = al/tools/tool.c al/tools/tool.h
+TOOL_CFLAGS = $(AM_CFLAGS) $(GIO_CFLAGS) $(JSON_CFLAGS)
+TOOL_LIBS = al/tools/libtools.la libibal.la $(JSON_LIBS) $(GIO_LIBS) $(GLIB_LIBS)
+
+# All of al_query but its main(), so that a test can run it in a process that has objects.
+noinst_LTLIBRARIES += al/tools/libquery.la
+al_tools_libquery_la_CFLAGS = $(TOOL_CFLAGS)
+al_tools_libquery_la_SOURCES = \
+	al/tools/query.c \
+	al/tools/query.h \
+	al/tools/query_ca.c \
+	al/tools/query_caps.c \
+	al/tools/query_doctor.c \
+	al/tools/query_events.c \
+	al/tools/query_res.c \
+	al/tools/query_sys.c \
+	al/tools/query_table.c
+
+bin_PROGRAMS += al_query
+al_query_CFLAGS = $(TOOL_CFLAGS)
+al_query_LDADD = al/tools/libquery.la $(TOOL_LIBS)
+al_query_SOURCES = al/tools/al_query.c
+
+bin_PROGRAMS += al_cp
+al_cp_CFLAGS = $(TOOL_CFLAGS)
+al_cp_LDADD = $(TOOL_LIBS)
+al_cp_SOURCES = al/tools/al_cp.c al/tools/cp_file.c al/tools/cp_file.h al/tools/cp_rdma.c al/tools/cp_rdma.h

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* HCAs: arrival, calls on them, removal under their users. */
+#include "al/object/device.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "al/event/async.h"
+#include "al/event/pnp.h"
+
+struct dispatcher dispatcher_common;
+
+static struct al_dev *devices; /* guarded by tree_lock, newest last */
+
+struct al_dev *dev_first(void)
+{
+	return devices;
+}
+
+struct al_dev *dev_find(uint64_t guid)
+{
+	struct al_dev *dev;
+
+	pthread_mutex_lock(&tree_lock);
+	for (dev = devices; dev; dev = dev->next)
+		if (dev->guid == guid && !dev->going)
+			break;
+	if (dev)
+		dev_ref(dev);
+	pthread_mutex_unlock(&tree_lock);
+	return dev;
+}
+
+void dev_ref(struct al_dev *dev)
+{
+	atomic_fetch_add_explicit(&dev->refs, 1, memory_order_relaxed);
+}
+
+/* ------------------------------------------------------------------ calls */
+
+static void leave(struct al_dev *dev)
+{
+	if (atomic_fetch_sub(&dev->inflight, 1) == (DEV_REMOVING | 1))
+		sem_post(&dev->drained);
+}
+
+const struct ci_interface *dev_enter(struct al_dev *dev)
+{
+	/* Sequentially consistent with dev_remove(): it sees this call, or this call sees the dead
+	 * table. */
+	const struct ci_interface *ops;
+
+	atomic_fetch_add(&dev->inflight, 1);
+	ops = atomic_load(&dev->ops);
+	/* A removal waits for calls on the module, not for those that keep coming and find it gone.
+	 */
+	if (ops == &ci_dead_ca)
+		leave(dev);
+	return ops;
+}
+
+void dev_leave(struct al_dev *dev, const struct ci_interface *ops)
+{
+	if (ops != &ci_dead_ca)
+		leave(dev);
+}
+
+/* ---------------------------------------------------------------- threads */
+
+al_status dev_start_vector(struct al_dev *dev, uint32_t vector, struct ev_queue **queue)
+{
+	al_status status;
+
+	pthread_mutex_lock(&dev->threads_lock);
+	status = dispatcher_start(&dev->vectors[vector]);
+	pthread_mutex_unlock(&dev->threads_lock);
+	*queue = &dev->vectors[vector].queue;
+	return status;
+}
+
+static void stop_threads(struct al_dev *dev)
+{
+	dispatcher_stop(&dev->async);
+	for (uint32_t i = 0; i < dev->attr.num_comp_vectors; i++)
+		dispatcher_stop(&dev->vectors[i]);
+	reaper_stop(&dev->reaper);
+}
+
+static void dev_free(struct al_dev *dev)
+{
+	stop_threads(dev);
+	sem_destroy(&dev->drained);
+	pthread_mutex_destroy(&dev->threads_lock);
+	al_free(dev->vectors);
+	al_free(dev->ports);
+	al_free(dev);
+}
+
+/* On the common reaper: the last reference may have been dropped by one of the HCA's own threads.
+ */
+static void end_dev(struct reaper_job *job)
+{
+	struct al_dev *dev = (struct al_dev *)((char *)job - offsetof(struct al_dev, end_job));
+	struct al_dev **p;
+
+	pthread_mutex_lock(&tree_lock);
+	for (p = &devices; *p != dev; p = &(*p)->next)
+		;
+	*p = dev->next;
+	pthread_mutex_unlock(&tree_lock);
+	dev_free(dev);
+}
+
+void dev_put(struct al_dev *dev)
+{
+	if (atomic_fetch_sub_explicit(&dev->refs, 1, memory_order_acq_rel) == 1) {
+		dev->end_job.fn = end_dev;
+		reaper_run(&reaper_common, &dev->end_job);
+	}
+}
+
+/* ---------------------------------------------------------------- arrival */
+
+void dev_insert(struct al_dev *dev)
+{
+	struct al_dev **p;
+
+	pthread_mutex_lock(&tree_lock);
+	for (p = &devices; *p; p = &(*p)->next)
+		;
+	*p = dev;
+	pthread_mutex_unlock(&tree_lock);
+}
+
+static al_status start_threads(struct al_dev *dev)
+{
+	char name[16];
+	al_status status;
+
+	/* Enough of the GUID to tell neighbours apart in a debugger; thread names have 15
+	 * characters. */
+	snprintf(name, sizeof(name), "al-destroy-%04x", (unsigned int)(dev->guid & 0xffff));
+	status = reaper_start(&dev->reaper, name);
+	if (status)
+		return status;
+	return dispatcher_start(&dev->async);
+}
+
+/* Where the ports stand. Upcalls come in already: an event is never older than what a query says.
+ */
+static al_status init_ports(struct al_dev *dev, struct ci_registration *reg)
+{
+	struct ib_port_attr port;
+	al_status status;
+
+	for (uint32_t i = 1; i <= dev->attr.num_ports; i++) {
+		memset(&port, 0, sizeof(port));
+		status = reg->ops.query_port(reg->ca, (uint8_t)i, &port);
+		if (status)
+			return status;
+		dev->ports[i].gid_tbl_len = port.gid_tbl_len;
+		dev->ports[i].pkey_tbl_len = port.pkey_tbl_len;
+		dev->ports[i].max_mtu = port.max_mtu;
+		ladder_init(&dev->ports[i].ladder, port.state);
+	}
+	return AL_SUCCESS;
+}
+
+static al_status dev_add(struct ci_registration *reg)
+{
+	struct al_dev *dev = al_alloc_aligned(64, sizeof(*dev));
+	al_status status = AL_INSUFFICIENT_MEMORY;
+	char name[16];
+
+	if (!dev)
+		return status;
+	dev->attr = reg->attr;
+	dev->guid = reg->attr.node_guid;
+	dev->reg = reg;
+	dev->may_block = reg->ops.flags & CI_OP_MAY_BLOCK;
+	dev->serialise_cq = reg->ops.flags & CI_SERIALISE_CQ;
+	snprintf(dev->module, sizeof(dev->module), "%s", ci_module_name(reg->module));
+	snprintf(dev->module_version, sizeof(dev->module_version), "%s",
+		 ci_module_version(reg->module));
+	atomic_init(&dev->refs, 1);
+	atomic_init(&dev->ops, &reg->ops);
+	sem_init(&dev->drained, 0, 0);
+	pthread_mutex_init(&dev->threads_lock, NULL);
+	snprintf(name, sizeof(name), "al-event-%04x", (unsigned int)(dev->guid & 0xffff));
+	dispatcher_init(&dev->async, name);
+	ev_init(&dev->ev, NULL, &dev->async.queue, dev_run_events, true);
+	for (int i = 0; i < CI_OBJ_KINDS; i++)
+		dev->ci_bytes[i] = ci_obj_bytes(&reg->ops, (enum ci_obj)i);
+
+	dev->ports = al_alloc((dev->attr.num_ports + 1) * sizeof(*dev->ports));
+	dev->vectors = al_alloc(dev->attr.num_comp_vectors * sizeof(*dev->vectors));
+	if (!dev->ports || !dev->vectors)
+		goto err_alloc;
+	for (uint32_t i = 0; i < dev->attr.num_comp_vectors; i++) {
+		snprintf(name, sizeof(name), "al-cq%u-%04x", i & 0xfff,
+			 (unsigned int)(dev->guid & 0xffff));
+		dispatcher_init(&dev->vectors[i], name);
+	}
+	status = start_threads(dev);
+	if (status)
+		goto err;
+	/* From here on events come in, and wait until those who hear of them know the HCA. */
+	atomic_store(&reg->al, dev);
+	status = init_ports(dev, reg);
+	if (!status)
+		status = pnp_dev_add(dev);
+	if (status)
+		goto err_upcalls;
+	ev_release(&dev->ev);
+	IB_TRACE("al", "HCA %#llx: ready for events, announced to clients",
+		 (unsigned long long)dev->guid);
+	return AL_SUCCESS;
+
+err_upcalls:
+	atomic_store(&reg->al, NULL);
+	rcu_wait(); /* upcalls that have seen it */
+	goto err;
+err_alloc:
+	dev->attr.num_comp_vectors = dev->vectors ? dev->attr.num_comp_vectors : 0;
+err:
+	dev_free(dev);
+	return status;
+}
+
+/* ---------------------------------------------------------------- removal */
+
+struct end_objects {
+	struct reaper_job job; /* first */
+	struct al_dev *dev;
+	sem_t done;
+};
+
+/* What the module has made of one rank, youngest first. */
+static struct al_obj *take_rank(struct al_dev *dev, uint32_t rank)
+{
+	struct al_obj *list = NULL, **last = &list;
+
+	pthread_mutex_lock(&tree_lock);
+	for (struct al_obj *obj = dev->objects; obj; obj = obj->list_next) {
+		if (!obj->ci_created || obj->type->rank != rank)
+			continue;
+		obj->ci_created = false;
+		*last = obj;
+		last = &obj->end_next;
+	}
+	*last = NULL;
+	pthread_mutex_unlock(&tree_lock);
+	return list;
+}
+
+static void end_object(struct al_obj *obj, struct al_dev *dev)
+{
+	if (!obj_dying(obj))
+		ib_log(IB_LOG_WARNING, "al",
+		       "HCA %#llx is removed: %s %#llx of %s[%d] was left on it",
+		       (unsigned long long)dev->guid, obj->type->name,
+		       (unsigned long long)obj->handle, obj->comm, (int)obj->pid);
+	obj->type->destroy(obj, &dev->reg->ops);
+}
+
+/*
+ * On the HCA's own reaper, so that no object is ended twice: ends in the module whatever is there,
+ * users first. The objects stay: only this thread and the dispatcher, which never comes before it,
+ * free one that the module has made.
+ */
+static void end_objects(struct reaper_job *job)
+{
+	struct end_objects *end = (struct end_objects *)job;
+	uint32_t last = 0;
+
+	for (int i = 0; i < AL_OBJ_TYPES; i++)
+		last = obj_types[i].rank > last ? obj_types[i].rank : last;
+	for (uint32_t rank = 0; rank <= last; rank++)
+		for (struct al_obj *obj = take_rank(end->dev, rank); obj; obj = obj->end_next)
+			end_object(obj, end->dev);
+	sem_post(&end->done);
+}
+
+static void wait_sem(sem_t *sem)
+{
+	while (sem_wait(sem))
+		;
+}
+
+/* Not sem_clockwait(), which ThreadSanitizer does not know: the last call posts, whenever the log
+ * was last told. */
+static void wait_for_calls(struct al_dev *dev)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += patience;
+	while (sem_timedwait(&dev->drained, &until))
+		if (errno == ETIMEDOUT) {
+			ib_log(IB_LOG_WARNING, "al",
+			       "removal of HCA %#llx waits for %u calls in module %s to return",
+			       (unsigned long long)dev->guid,
+			       atomic_load(&dev->inflight) & ~DEV_REMOVING, dev->module);
+			wait_sem(&dev->drained);
+			return;
+		}
+}
+
+static void bury(struct al_dev *dev)
+{
+	/* Sequentially consistent with dev_enter(). */
+	atomic_store(&dev->ops, &ci_dead_ca);
+}
+
+static void tell_fatal(struct al_dev *dev)
+{
+	atomic_fetch_or(&dev->ports[0].pending, 1u << IB_EVENT_DEVICE_FATAL);
+	ev_raise(&dev->ev, 1u << IB_EVENT_DEVICE_FATAL);
+}
+
+static void dev_remove(struct ci_registration *reg, uint32_t flags)
+{
+	struct al_dev *dev = atomic_load(&reg->al);
+	struct end_objects end = { .job.fn = end_objects, .dev = dev };
+
+	IB_TRACE("al", "HCA %#llx: removal begins", (unsigned long long)dev->guid);
+	pthread_mutex_lock(&tree_lock);
+	dev->going = true;
+	pthread_mutex_unlock(&tree_lock);
+	if (flags & CI_HCA_GONE) {
+		bury(dev);
+		tell_fatal(dev);
+	}
+	pnp_dev_remove(dev);
+	bury(dev);
+	rcu_wait(); /* the data path */
+	if (atomic_fetch_or(&dev->inflight, DEV_REMOVING))
+		wait_for_calls(dev);
+
+	sem_init(&end.done, 0, 0);
+	reaper_run(&dev->reaper, &end.job);
+	wait_sem(&end.done);
+	sem_destroy(&end.done);
+
+	atomic_store(&reg->al, NULL);
+	rcu_wait(); /* upcalls */
+	pthread_mutex_lock(&tree_lock);
+	dev->reg = NULL;
+	pthread_mutex_unlock(&tree_lock);
+	IB_TRACE("al", "HCA %#llx: no client, object or upcall is left",
+		 (unsigned long long)dev->guid);
+	dev_put(dev);
+}
+
+struct user_list {
+	const struct al_dev *dev;
+	char *buf;
+	size_t len, used;
+};
+
+static void add_user(struct al_obj *obj, void *arg)
+{
+	struct user_list *list = arg;
+	int n;
+
+	if (obj->type->id != AL_OBJ_CA || obj->dev != list->dev || list->used >= list->len)
+		return;
+	n = snprintf(list->buf + list->used, list->len - list->used, "%s%s (pid %d%s)",
+		     list->used ? ", " : "", obj->comm, (int)obj->pid,
+		     obj_dying(obj) ? ", closing" : "");
+	list->used += n > 0 ? (size_t)n : 0;
+}
+
+static void dev_users(struct ci_registration *reg, char *buf, size_t len)
+{
+	struct user_list list = { .dev = atomic_load(&reg->al), .buf = buf, .len = len };
+
+	if (len)
+		buf[0] = 0;
+	obj_for_each(add_user, &list);
+}
+
+void dev_init(void)
+{
+	static const struct ci_upper upper = { .add = dev_add,
+					       .remove = dev_remove,
+					       .users = dev_users };
+
+	ci_set_upper(&upper);
+}
+
+void dev_child(void)
+{
+	devices = NULL;
+	reaper_child();
+	memset(&reaper_common, 0, sizeof(reaper_common));
+	memset(&dispatcher_common, 0, sizeof(dispatcher_common));
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The Access Layer's side of a registered HCA: its dispatchers, its destroy thread, its operations (live, or dead after
+ * a removal), its ports' event state. It outlives its registration while handles of it exist.
+ */
+#ifndef AL_OBJECT_DEVICE_H
+#define AL_OBJECT_DEVICE_H
+
+#include "al/event/dispatcher.h"
+#include "al/object/object.h"
+#include "al/object/reaper.h"
+#include "ci/ci.h"
+
+/*
+ * State of a port as a ladder: what is told next follows from what was told last and what is now; a fall through Down
+ * is never merged away. Set by one side (any context), walked by the other.
+ */
+struct ladder {
+	_Atomic uint32_t now;  /* enum ib_port_state, and LADDER_FELL */
+	_Atomic uint32_t told; /* written by the walker */
+};
+#define LADDER_FELL 0x100u
+
+/*
+ * Where it stands at first, which is no news; an event that came before wins. Before anybody walks. Who follows another
+ * ladder's walker starts from what that one told last: from what is now, the steps still to come would be a fall.
+ */
+void ladder_init(struct ladder *l, ib_port_state state);
+void ladder_set(struct ladder *l, ib_port_state state);
+/* The next step to tell, or IB_PORT_NOP. */
+ib_port_state ladder_step(struct ladder *l);
+
+struct dev_port {
+	_Atomic uint32_t pending; /* 1 << enum ib_event_type, but the port states */
+	struct ladder ladder;
+	uint32_t gid_tbl_len, pkey_tbl_len; /* constant */
+	ib_mtu max_mtu;                     /* constant */
+};
+
+/* A port's event: any context. */
+void port_set(struct dev_port *port, ib_event_type type);
+/* The next event of ports 0 to num_ports, in the order of the ports; false: none. For one walker at a time. */
+bool port_take(struct dev_port *ports, uint32_t num_ports, ib_event_type *type, uint32_t *port);
+/* Would port_take() find one? */
+bool port_waits(const struct dev_port *ports, uint32_t num_ports);
+
+struct al_dev {
+	/* read on the data path */
+	_Atomic(const struct ci_interface *) ops;
+	bool may_block;      /* CI_OP_MAY_BLOCK */
+	bool serialise_cq;   /* CI_SERIALISE_CQ */
+
+	_Atomic uint32_t refs; /* objects, and the registration */
+	_Atomic uint32_t inflight; /* calls in progress on the module, and DEV_REMOVING */
+	sem_t drained;         /* posted by the call that ends last while removing */
+	uint64_t guid;
+	struct ib_ca_attr attr;
+	size_t ci_bytes[CI_OBJ_KINDS]; /* of the module's objects: the dead table knows nothing of them */
+	struct ci_registration *reg; /* NULL once removed; guarded by tree_lock */
+	char module[32], module_version[32];
+	bool going;            /* no new opens; guarded by tree_lock */
+	struct reaper_job end_job; /* frees it, on the common destroy thread */
+
+	pthread_mutex_t threads_lock; /* guards starting the threads below */
+	struct dispatcher async;      /* asynchronous events, and the home of most objects */
+	struct dispatcher *vectors;   /* attr.num_comp_vectors of them */
+	struct reaper reaper;
+
+	struct ev_source ev;          /* unaffiliated events; on async */
+	struct dev_port *ports;       /* attr.num_ports + 1; [0] is the HCA itself */
+
+	_Atomic uint32_t count[AL_OBJ_TYPES]; /* objects there */
+	_Atomic uint32_t high[AL_OBJ_TYPES];  /* most at once */
+
+	struct al_obj *objects;       /* guarded by tree_lock */
+	struct al_dev *next;          /* list of HCAs; guarded by tree_lock */
+};
+#define DEV_REMOVING 0x80000000u
+
+static inline const struct ci_interface *dev_ops(struct al_dev *dev)
+{
+	/* acquire: pairs with the stores in dev_add() and dev_remove() */
+	return atomic_load_explicit(&dev->ops, memory_order_acquire);
+}
+
+/* The HCAs, also those removed that still have handles; under tree_lock. */
+struct al_dev *dev_first(void);
+/* The HCA of a GUID with a reference, or NULL: none, or going. */
+struct al_dev *dev_find(uint64_t guid);
+void dev_ref(struct al_dev *dev);
+void dev_put(struct al_dev *dev);
+/* A call begins: from now on the table returned stays callable until it is given to dev_leave(). */
+const struct ci_interface *dev_enter(struct al_dev *dev);
+void dev_leave(struct al_dev *dev, const struct ci_interface *ops);
+/* The dispatcher of a completion vector, its thread running. */
+al_status dev_start_vector(struct al_dev *dev, uint32_t vector, struct ev_queue **queue);
+/* Makes it one of dev_first()'s. */
+void dev_insert(struct al_dev *dev);
+
+/* Callbacks of objects of no HCA. */
+extern struct dispatcher dispatcher_common;
+
+/*
+ * The object of a call on the data path, in a read section: no lock, no shared cache line written. NULL, and no read
+ * section: no such object, or its module's operations may block (CI_OP_MAY_BLOCK), which makes it a call like any other.
+ */
+static inline struct al_obj *data_enter(const void *handle, al_object_type type)
+{
+	struct al_obj *obj;
+
+	rcu_enter();
+	obj = obj_peek(handle, type);
+	if (__builtin_expect(obj && !obj->dev->may_block, 1))
+		return obj;
+	rcu_leave();
+	return NULL;
+}
+
+/* The one or the other. */
+static inline al_status data_begin(struct al_call *call, const void *handle, al_object_type type)
+{
+	call->obj = data_enter(handle, type);
+	if (__builtin_expect(!call->obj, 0))
+		return call_begin_any(call, handle, type);
+	call->ops = dev_ops(call->obj->dev);
+	return AL_SUCCESS;
+}
+
+static inline void data_end(struct al_call *call)
+{
+	if (__builtin_expect(call->obj->dev->may_block, 0))
+		call_end(call);
+	else
+		rcu_leave();
+}
+
+/* Hangs the Access Layer above the registry: before ci_start(). */
+void dev_init(void);
+/* In a forked child. */
+void dev_child(void);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Opening and closing the library, modules, and what a fork leaves of it. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "al/event/async.h"
+#include "al/event/pnp.h"
+#include "al/object/device.h"
+
+#define AGENT_SOCKET "/run/ibal/ald.socket"
+
+/* Guards the process's one-time start. Outside every other lock. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool hooked; /* fork hooks are in place: for ever */
+
+/* ------------------------------------------------------------------- fork */
+
+static void before_fork(void)
+{
+	urcu_bp_before_fork();
+}
+
+static void after_fork_parent(void)
+{
+	urcu_bp_after_fork_parent();
+}
+
+/*
+ * The child has none of the library's threads, and its HCAs' state may have been copied in the
+ * middle of a change. It starts from nothing: every inherited handle is invalid, and what it stood
+ * for is the parent's.
+ */
+static void after_fork_child(void)
+{
+	urcu_bp_after_fork_child();
+	handle_child();
+	obj_child();
+	dev_child();
+	async_child();
+	pnp_child();
+	ci_forked();
+	pthread_mutex_init(&lock, NULL);
+}
+
+/* ------------------------------------------------------------------- start */
+
+static al_status choose_role(const struct al_open_attr *attr)
+{
+	const char *agent = attr->agent ? attr->agent : ci_env("IBAL_AGENT");
+	struct stat st;
+
+	if (!agent)
+		agent = ci_conf_get("agent");
+	if (!agent)
+		agent = "auto";
+	if (!strcmp(agent, "off"))
+		return AL_SUCCESS;
+	if (strcmp(agent, "auto")) {
+		ib_log(IB_LOG_ERROR, "al",
+		       "agent \"%s\": this build serves HCAs in the process only; set IBAL_AGENT=off",
+		       agent);
+		return AL_UNSUPPORTED;
+	}
+	if (!stat(AGENT_SOCKET, &st)) {
+		ib_log(IB_LOG_ERROR, "al",
+		       "an agent's socket, %s, is there, but this build can not use an agent; set IBAL_AGENT=off to do without",
+		       AGENT_SOCKET);
+		return AL_AGENT_REFUSED;
+	}
+	return AL_SUCCESS;
+}
+
+static al_status start(const struct al_open_attr *attr)
+{
+	al_status status;
+
+	if (!hooked) {
+		if (pthread_atfork(before_fork, after_fork_parent, after_fork_child))
+			return AL_INSUFFICIENT_MEMORY;
+		hooked = true;
+		dev_init();
+	}
+	ci_diag_start();
+	status = ci_conf_load(attr->config);
+	if (status)
+		return status;
+	status = choose_role(attr);
+	if (status)
+		return status;
+	if (!dispatcher_common.started) {
+		dispatcher_init(&dispatcher_common, "al-event");
+		status = dispatcher_start(&dispatcher_common);
+		if (status)
+			return status;
+	}
+	status = reaper_start(&reaper_common, "al-destroy");
+	if (status)
+		return status;
+	return ci_start(attr->config);
+}
+
+al_status al_open(const struct al_open_attr *attr, al_h *al)
+{
+	static const struct al_open_attr none;
+	struct al_obj *obj;
+	al_status status;
+
+	attr = attr ? attr : &none;
+	if (!al || memcmp(attr->reserved, none.reserved, sizeof(none.reserved)))
+		return AL_INVALID_PARAMETER;
+	if (thread_context == CONTEXT_ATOMIC)
+		return AL_INVALID_CONTEXT;
+	pthread_mutex_lock(&lock);
+	status = start(attr);
+	pthread_mutex_unlock(&lock);
+	if (status)
+		return status;
+	status = obj_new(AL_OBJ_AL, NULL, NULL, NULL, &obj);
+	if (status)
+		return status;
+	return obj_publish(obj, al); /* without a parent it does not fail */
+}
+
+al_status al_close(al_h al, al_destroyed_cb cb, void *context)
+{
+	return obj_destroy(al, AL_OBJ_AL, cb, context);
+}
+
+void al_set_log(al_log_cb cb, void *context)
+{
+	ci_log_set_sink(cb, context);
+}
+
+/* ----------------------------------------------------------------- modules */
+
+/* Modules are the process's; the opening only says that the caller has the library. */
+static al_status begin(struct al_call *call, al_h al)
+{
+	/* One at a time; and while something is unloaded or removed, that waits for the PnP thread.
+	 */
+	if (thread_context == CONTEXT_PNP)
+		return AL_INVALID_CONTEXT;
+	return call_begin(call, al, AL_OBJ_AL);
+}
+
+al_status al_load_module(al_h al, const char *path)
+{
+	struct al_call call;
+	al_status status;
+
+	if (!path)
+		return AL_INVALID_PARAMETER;
+	status = begin(&call, al);
+	if (status)
+		return status;
+	status = ci_load_module(path);
+	call_end(&call);
+	return status;
+}
+
+al_status al_unload_module(al_h al, const char *name, uint32_t flags)
+{
+	struct al_call call;
+	al_status status;
+
+	if (!name || flags & ~(uint32_t)AL_UNLOAD_REMOVE)
+		return AL_INVALID_PARAMETER;
+	status = begin(&call, al);
+	if (status)
+		return status;
+	status = ci_unload_module(name, flags);
+	call_end(&call);
+	return status;
+}
+
+al_status al_rescan(al_h al)
+{
+	struct al_call call;
+	al_status status = begin(&call, al);
+
+	if (status)
+		return status;
+	status = ci_rescan();
+	call_end(&call);
+	return status;
+}

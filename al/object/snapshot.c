@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Everything at one moment, in one allocation: what al_query shows. What is shown is kept where it
+ * arises. */
+#include <string.h>
+#include <time.h>
+
+#include "al/object/device.h"
+
+/* What a snapshot is made of, and how much room there is for it. */
+struct parts {
+	size_t cas, objects, pci, modules;
+	struct ci_snap_module *ci_modules;
+	struct ci_snap_pci *ci_pci;
+	char *pci_error;
+};
+
+/* The arrays of a snapshot while they are being filled. */
+struct filling {
+	struct al_snap_ca *cas;
+	struct al_snap_object *objects;
+	struct al_snap_pci *pci;
+	struct al_snap_module *modules;
+	size_t num_cas, num_objects, room_cas, room_objects; /* counted on, beyond the room */
+	uint64_t now_ns;
+};
+
+static bool is_shown(const struct al_obj *obj)
+{
+	return obj->published;
+}
+
+/* ---------------------------------------------------------------- objects */
+
+static uint32_t number_of(const struct al_obj *obj)
+{
+	switch (obj->type->id) {
+	case AL_OBJ_QP:
+		return ((const struct ci_qp *)obj->ci)->qp_num;
+	case AL_OBJ_MR:
+		return ((const struct ci_mr *)obj->ci)->lkey;
+	case AL_OBJ_CQ:
+		return ((const struct ci_cq *)obj->ci)->cqe;
+	default:
+		return 0;
+	}
+}
+
+/* Under tree_lock. */
+static void add_object(struct al_obj *obj, void *arg)
+{
+	struct filling *f = arg;
+	struct al_snap_object *to;
+
+	if (!is_shown(obj) || f->num_objects++ >= f->room_objects)
+		return;
+	to = &f->objects[f->num_objects - 1];
+	to->id = obj->handle;
+	to->parent = obj->parent ? obj->parent->handle : 0;
+	to->type = obj->type->id;
+	to->dying = obj_dying(obj);
+	to->dead = obj->dev && !obj->dev->reg;
+	to->pid = obj->pid;
+	to->number = number_of(obj);
+	to->users = atomic_load(&obj->live) & ~OBJ_DYING;
+	to->ca_guid = obj->dev ? obj->dev->guid : 0;
+	to->age_ns = f->now_ns - obj->created_ns;
+	memcpy(to->comm, obj->comm, sizeof(to->comm));
+}
+
+/* The state of a queue pair is the module's, and asking may sleep: after the rest. One that has
+ * gone stays in Reset. */
+static void add_state(struct al_snap_object *to)
+{
+	struct ib_qp_attr attr = { 0 };
+	struct al_call call;
+
+	if (call_begin_any(&call, (const void *)(uintptr_t)to->id, AL_OBJ_QP))
+		return;
+	if (!call.ops->query_qp(call.obj->ci, &attr))
+		to->state = attr.qp_state;
+	call_end(&call);
+}
+
+/* ------------------------------------------------------------------- HCAs */
+
+static uint32_t limit_of(const struct al_dev *dev, const struct obj_type *type)
+{
+	return type->limit ? *(const uint32_t *)((const char *)&dev->attr + type->limit) : 0;
+}
+
+/* Under tree_lock. */
+static void add_ca(struct filling *f, struct al_dev *dev)
+{
+	struct al_snap_ca *to;
+
+	if (!dev->reg || f->num_cas++ >= f->room_cas)
+		return;
+	to = &f->cas[f->num_cas - 1];
+	to->guid = dev->guid;
+	memcpy(to->module, dev->module, sizeof(to->module));
+	memcpy(to->module_version, dev->module_version, sizeof(to->module_version));
+	to->attr = dev->attr;
+	to->opens = atomic_load(&dev->count[AL_OBJ_CA]);
+	for (unsigned int id = AL_OBJ_NONE + 1; id < AL_OBJ_TYPES; id++) {
+		struct al_snap_count count = {
+			.type = (al_object_type)id,
+			.now = atomic_load(&dev->count[id]),
+			.high = atomic_load(&dev->high[id]),
+			.max = limit_of(dev, &obj_types[id]),
+		};
+
+		if (count.high || count.max)
+			to->counts[to->num_counts++] = count;
+	}
+}
+
+/* Attributes may have been modified since the HCA came. */
+static void add_attr(struct al_snap_ca *to)
+{
+	struct al_dev *dev = dev_find(to->guid);
+	const struct ci_interface *ops;
+	struct ib_ca_attr attr = { 0 };
+
+	if (!dev)
+		return;
+	ops = dev_enter(dev);
+	if (ops != &ci_dead_ca && !ops->query_ca(dev->reg->ca, &attr))
+		to->attr = attr;
+	dev_leave(dev, ops);
+	dev_put(dev);
+}
+
+/* ----------------------------------------------------------- modules, PCI */
+
+static void add_module(struct al_snap_module *to, const struct ci_snap_module *from)
+{
+	memcpy(to->name, from->name, sizeof(to->name));
+	memcpy(to->version, from->version, sizeof(to->version));
+	memcpy(to->license, from->license, sizeof(to->license));
+	memcpy(to->path, from->path, sizeof(to->path));
+	memcpy(to->text, from->text, sizeof(to->text));
+	to->users = from->users;
+	to->status = from->status;
+}
+
+static void add_pci(struct al_snap_pci *to, const struct ci_snap_pci *from)
+{
+	memcpy(to->name, from->name, sizeof(to->name));
+	memcpy(to->module, from->module, sizeof(to->module));
+	memcpy(to->text, from->text, sizeof(to->text));
+	to->vendor_id = from->vendor_id;
+	to->device_id = from->device_id;
+	to->class_code = from->class_code;
+}
+
+/* ---------------------------------------------------------------- together */
+
+static void count_object(struct al_obj *obj, void *arg)
+{
+	if (is_shown(obj))
+		++*(size_t *)arg;
+}
+
+static void count(struct parts *parts)
+{
+	parts->objects = parts->cas = 0;
+	obj_for_each(count_object, &parts->objects);
+	pthread_mutex_lock(&tree_lock);
+	for (struct al_dev *dev = dev_first(); dev; dev = dev->next)
+		parts->cas += dev->reg != NULL;
+	pthread_mutex_unlock(&tree_lock);
+}
+
+/* One block: the struct, its arrays, the text. */
+static struct al_snapshot *make_room(const struct parts *parts, struct filling *f)
+{
+	size_t text = parts->pci_error ? strlen(parts->pci_error) + 1 : 0;
+	struct al_snapshot *snap;
+
+	snap = al_alloc(sizeof(*snap) + parts->cas * sizeof(*f->cas) +
+			parts->objects * sizeof(*f->objects) +
+			parts->modules * sizeof(*f->modules) + parts->pci * sizeof(*f->pci) + text);
+	if (!snap)
+		return NULL;
+	f->cas = (struct al_snap_ca *)(snap + 1);
+	f->objects = (struct al_snap_object *)(f->cas + parts->cas);
+	f->modules = (struct al_snap_module *)(f->objects + parts->objects);
+	f->pci = (struct al_snap_pci *)(f->modules + parts->modules);
+	f->room_cas = parts->cas;
+	f->room_objects = parts->objects;
+	if (text)
+		snap->pci_error = memcpy(f->pci + parts->pci, parts->pci_error, text);
+	return snap;
+}
+
+/* False: more has come since it was counted. */
+static bool fill(struct filling *f)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	f->now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	f->num_cas = f->num_objects = 0;
+	obj_for_each(add_object, f);
+	pthread_mutex_lock(&tree_lock);
+	for (struct al_dev *dev = dev_first(); dev; dev = dev->next)
+		add_ca(f, dev);
+	pthread_mutex_unlock(&tree_lock);
+	return f->num_cas <= f->room_cas && f->num_objects <= f->room_objects;
+}
+
+static void finish(struct al_snapshot *snap, const struct filling *f, const struct parts *parts)
+{
+	for (size_t i = 0; i < f->num_cas; i++)
+		add_attr(&f->cas[i]);
+	for (size_t i = 0; i < f->num_objects; i++)
+		if (f->objects[i].type == AL_OBJ_QP)
+			add_state(&f->objects[i]);
+	for (size_t i = 0; i < parts->modules; i++)
+		add_module(&f->modules[i], &parts->ci_modules[i]);
+	for (size_t i = 0; i < parts->pci; i++)
+		add_pci(&f->pci[i], &parts->ci_pci[i]);
+	snap->cas = f->cas;
+	snap->num_cas = f->num_cas;
+	snap->objects = f->objects;
+	snap->num_objects = f->num_objects;
+	snap->modules = f->modules;
+	snap->num_modules = parts->modules;
+	snap->pci = f->pci;
+	snap->num_pci = parts->pci;
+}
+
+static al_status build(struct parts *parts, struct al_snapshot **out)
+{
+	struct al_snapshot *snap;
+	struct filling f;
+
+	for (;;) {
+		count(parts);
+		snap = make_room(parts, &f);
+		if (!snap)
+			return AL_INSUFFICIENT_MEMORY;
+		if (fill(&f))
+			break;
+		al_free(snap);
+	}
+	finish(snap, &f, parts);
+	*out = snap;
+	return AL_SUCCESS;
+}
+
+al_status al_snapshot(al_h al, struct al_snapshot **snap)
+{
+	struct parts parts = { 0 };
+	struct al_call call;
+	al_status status;
+
+	if (!snap)
+		return AL_INVALID_PARAMETER;
+	status = call_begin(&call, al, AL_OBJ_AL);
+	if (status)
+		return status;
+	status = ci_snapshot_modules(&parts.ci_modules, &parts.modules);
+	if (!status)
+		status = ci_snapshot_pci(&parts.ci_pci, &parts.pci, &parts.pci_error);
+	if (!status)
+		status = build(&parts, snap);
+	al_free(parts.ci_modules);
+	al_free(parts.ci_pci);
+	al_free(parts.pci_error);
+	call_end(&call);
+	return status;
+}
+
+void al_free_snapshot(struct al_snapshot *snap)
+{
+	al_free(snap);
+}

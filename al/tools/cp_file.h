@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The files of al_cp: a source that may shrink or fail at any moment, and a destination that is there in
+ * full or not at all. Nothing of RDMA is here. Errors are sentences that name the file and the way out.
+ */
+#ifndef AL_TOOLS_CP_FILE_H
+#define AL_TOOLS_CP_FILE_H
+
+#include <glib.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+/* Set by a signal: the copy is to end. Whatever may wait looks at it. */
+extern volatile sig_atomic_t cp_interrupted;
+
+struct cp_source {
+	const char *path;  /* the caller's */
+	char *name;        /* as messages show it */
+	int fd;
+	struct stat stat;  /* as it was when opened */
+	guint64 size;
+	GThread *digester; /* NULL: joined, or never started */
+	int stop;          /* atomic: the digester is to give up */
+};
+
+struct cp_dest {
+	char *name; /* as messages show it */
+	char *path; /* where it will be; NULL: written in place, since it is a device or a pipe */
+	char *temp; /* where it is until then */
+	int fd;
+};
+
+/* Opens a regular file and starts to compute its digest, reading on its own. On failure nothing is left to close. */
+gboolean cp_source_open(struct cp_source *src, const char *path, GError **err);
+void cp_source_close(struct cp_source *src);
+
+/* Exactly len bytes from offset on; a file that has become shorter is an error, never a signal. */
+gboolean cp_source_read(struct cp_source *src, guint64 offset, void *to, gsize len, GError **err);
+
+/* SHA-256 of the first size bytes, as hexadecimal text: waits for it, once. Owned by the caller; NULL on failure. */
+char *cp_source_digest(struct cp_source *src, GError **err);
+
+/* Opens a file beside path under a name of its own. On failure nothing is left to close. */
+gboolean cp_dest_open(struct cp_dest *dest, const char *path, const struct cp_source *src, GError **err);
+gboolean cp_dest_write(struct cp_dest *dest, const void *data, gsize len, GError **err);
+
+/* Gives the file the source's mode and its name, in place of what had it; after it cp_dest_close() changes nothing. */
+gboolean cp_dest_commit(struct cp_dest *dest, const struct cp_source *src, GError **err);
+
+/* What was not committed is removed. */
+void cp_dest_close(struct cp_dest *dest);
+
+/* TRUE, and an error, when a signal has come. */
+gboolean cp_is_interrupted(const char *name, GError **err);
+
+/* Sets a GError of al_cp; returns FALSE, so that a caller can say "return cp_fail(...)". */
+gboolean cp_fail(GError **err, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What al_cp's command line asks of the channel driver in cp_rdma.c, and what it tells afterwards. */
+#ifndef AL_TOOLS_CP_RDMA_H
+#define AL_TOOLS_CP_RDMA_H
+
+#include "al/tools/cp_file.h"
+
+/* The side of one HCA. */
+struct cp_side {
+	const char *name; /* the one to use, by GUID or index; NULL: any */
+	guint64 guid;     /* the one used, and its port */
+	guint port;
+	guint64 xmit_bytes, rcv_bytes; /* by how much its port's counters grew */
+};
+
+struct cp_job {
+	struct cp_source src;
+	struct cp_dest dest;
+	struct cp_side near, far; /* where the file is read, and where it is written */
+	gsize chunk, window;      /* bytes of a slot, slots of a window */
+	gint64 flip;              /* for tests: offset of a byte to spoil in the far HCA's memory; -1: none */
+	void (*progress)(const struct cp_job *job); /* called often */
+	guint64 received;         /* bytes that are in the far end's hands */
+	gint64 start_us;          /* when the transfer began, monotonic */
+	gint64 files_us;          /* time spent on files and digests, of it */
+	double seconds;           /* time that the transfer took */
+	char *sha256;             /* of the far HCA's memory; to be freed */
+};
+
+/* Copies, and checks digest and counters; the destination is written and not yet committed. */
+gboolean cp_transfer(struct cp_job *job, GError **err);
+
+#endif

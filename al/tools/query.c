@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The frame of al_query: its table of subcommands, its command line, and the way from a subcommand's answer
+ * to the terminal. What a subcommand knows is in a file of its own.
+ */
+#include "al/tools/query.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FILTERS_OF_PORTS (QUERY_CA | QUERY_PORT | QUERY_WATCH | QUERY_COUNT)
+#define FILTERS_OF_OBJECTS (QUERY_CA | QUERY_PID | QUERY_STATE | QUERY_QPN | QUERY_WATCH | QUERY_COUNT)
+
+static const struct query_command commands[] = {
+	{ "ca", "", "HCAs and their ports (without a subcommand too)", 0, FILTERS_OF_PORTS | QUERY_STATE,
+	  collect_ca, show_ca, NULL },
+	{ "port", "", "ports: state, addresses, rate, traffic", 0, FILTERS_OF_PORTS | QUERY_STATE,
+	  collect_port, show_port, NULL },
+	{ "gid", "", "GID tables", 0, FILTERS_OF_PORTS, collect_gid, show_gid, NULL },
+	{ "pkey", "", "P_Key tables", 0, FILTERS_OF_PORTS, collect_pkey, show_pkey, NULL },
+	{ "caps", "[--diff A B]", "what HCAs can do, and their limits; or how two differ", 2, QUERY_CA | QUERY_DIFF,
+	  collect_caps, show_caps, NULL },
+	{ "res", "[TYPE]", "objects of this process: how many, and whose", 1, FILTERS_OF_OBJECTS | QUERY_TYPE,
+	  collect_res, show_res, NULL },
+	{ "qp", "[NUMBER]", "queue pairs, or the one of that number", 1, FILTERS_OF_OBJECTS, collect_qp, show_found, NULL },
+	{ "cq", "[ID]", "completion queues, or the one of that id", 1, FILTERS_OF_OBJECTS & ~(unsigned int)QUERY_QPN,
+	  collect_cq, show_found, NULL },
+	{ "pci", "", "adapters found, and the module chosen or why none", 0, QUERY_WATCH | QUERY_COUNT,
+	  collect_pci, show_pci, NULL },
+	{ "modules", "", "HCA modules, also those that failed", 0, QUERY_WATCH | QUERY_COUNT,
+	  collect_modules, show_modules, NULL },
+	{ "events", "", "a line for each event as it happens", 0, QUERY_CA | QUERY_PORT | QUERY_TIMEOUT | QUERY_COUNT,
+	  NULL, NULL, run_events },
+	{ "doctor", "", "what is missing here, and how to mend it", 0, 0, NULL, NULL, run_doctor },
+};
+
+/* ------------------------------------------------------ for the subcommands */
+
+void query_error(struct query *q, int status, const char *format, ...)
+{
+	g_autofree char *text = NULL, *clean = NULL;
+	JsonObject *error = json_object_new();
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	clean = tool_clean(text);
+	fprintf(stderr, "al_query: %s\n", clean);
+	json_object_set_string_member(error, "text", clean);
+	if (!json_object_has_member(q->out, "errors"))
+		query_array(q, "errors");
+	json_array_add_object_element(json_object_get_array_member(q->out, "errors"), error);
+	q->status = MAX(q->status, status);
+}
+
+gboolean query_open(struct query *q)
+{
+	al_status st = al_open(NULL, &q->al);
+
+	if (!st)
+		return TRUE;
+	query_error(q, TOOL_FAILED, "the Access Layer cannot be opened: %s; \"al_query doctor\" says more", al_status_str(st));
+	return FALSE;
+}
+
+JsonArray *query_array(struct query *q, const char *name)
+{
+	JsonArray *array = json_array_new();
+
+	json_object_set_array_member(q->out, name, array);
+	return array;
+}
+
+const struct al_snap_ca *query_find_ca(struct query *q, const char *name)
+{
+	const struct al_snap_ca *cas = q->snap->cas;
+	guint64 number;
+
+	for (size_t i = 0; i < q->snap->num_cas; i++) {
+		if (tool_parse_guid(name, &number) && number == cas[i].guid)
+			return &cas[i];
+		if (!strcmp(name, cas[i].attr.node_desc))
+			return &cas[i];
+	}
+	if (tool_parse_number(name, 0, G_MAXUINT32, &number) && number < q->snap->num_cas)
+		return &cas[number];
+	query_error(q, TOOL_USAGE, "there is no HCA \"%s\"; \"al_query ca\" shows the %" G_GSIZE_FORMAT " that are there", name,
+		    q->snap->num_cas);
+	return NULL;
+}
+
+void query_each_ca(struct query *q, void (*fn)(struct query *q, const struct al_snap_ca *snap, gint64 index, void *arg),
+		   void *arg)
+{
+	const struct al_snap_ca *only = NULL;
+
+	if (q->ca) {
+		only = query_find_ca(q, q->ca);
+		if (!only)
+			return;
+	}
+	for (size_t i = 0; i < q->snap->num_cas; i++)
+		if (!only || only == &q->snap->cas[i])
+			fn(q, &q->snap->cas[i], (gint64)i, arg);
+}
+
+gboolean query_state_passes(const struct query *q, const char *state)
+{
+	return !q->state || !g_ascii_strcasecmp(q->state, state);
+}
+
+static void print_json(JsonObject *obj, gboolean pretty)
+{
+	g_autoptr(JsonNode) root = json_node_init_object(json_node_alloc(), obj);
+	g_autofree char *text = json_to_string(root, pretty);
+
+	printf("%s\n", text);
+	fflush(stdout);
+}
+
+void query_print_line(JsonObject *obj)
+{
+	print_json(obj, FALSE);
+	json_object_unref(obj);
+}
+
+void member_text(JsonObject *obj, const char *name, const char *text)
+{
+	g_autofree char *clean = tool_clean(text);
+
+	json_object_set_string_member(obj, name, clean);
+}
+
+void member_u64(JsonObject *obj, const char *name, guint64 value)
+{
+	if (value > G_GUINT64_CONSTANT(1) << 53)
+		member_hex(obj, name, value);
+	else
+		json_object_set_int_member(obj, name, (gint64)value);
+}
+
+void member_guid(JsonObject *obj, const char *name, guint64 value)
+{
+	g_autofree char *text = tool_guid_text(value);
+
+	json_object_set_string_member(obj, name, text);
+}
+
+void member_hex(JsonObject *obj, const char *name, guint64 value)
+{
+	g_autofree char *text = g_strdup_printf("0x%" G_GINT64_MODIFIER "x", value);
+
+	json_object_set_string_member(obj, name, text);
+}
+
+/* --------------------------------------------------------- one subcommand */
+
+static void begin_answer(struct query *q, const struct query_command *command)
+{
+	if (q->out)
+		json_object_unref(q->out);
+	q->out = json_object_new();
+	json_object_set_int_member(q->out, "schema", TOOL_SCHEMA);
+	json_object_set_string_member(q->out, "command", command->name);
+}
+
+static void answer_once(struct query *q, const struct query_command *command)
+{
+	al_status st;
+
+	begin_answer(q, command);
+	st = al_snapshot(q->al, &q->snap);
+	if (st) {
+		query_error(q, TOOL_FAILED, "what is there cannot be listed: %s", al_status_str(st));
+	} else {
+		command->collect(q);
+		if (!q->json && q->status != TOOL_USAGE)
+			command->show(q);
+		al_free_snapshot(q->snap);
+		q->snap = NULL;
+	}
+	if (q->json)
+		print_json(q->out, !q->watch);
+}
+
+/* Every so often, until it is interrupted, something is wrong with the command line, or nobody reads. */
+static void watch(struct query *q, const struct query_command *command)
+{
+	for (gint n = 1; ; n++) {
+		if (q->colour && !q->json)
+			printf("\033[H\033[2J");
+		answer_once(q, command);
+		if (n == q->count || q->status == TOOL_USAGE || ferror(stdout))
+			return;
+		if (!q->json && !q->colour)
+			putchar('\n');
+		fflush(stdout);
+		g_usleep((gulong)(q->watch * G_USEC_PER_SEC));
+	}
+}
+
+static void run_command(struct query *q, const struct query_command *command)
+{
+	begin_answer(q, command);
+	if (command->run) {
+		command->run(q);
+		return;
+	}
+	if (!query_open(q)) {
+		if (q->json)
+			print_json(q->out, TRUE);
+		return;
+	}
+	if (q->watch)
+		watch(q, command);
+	else
+		answer_once(q, command);
+	al_close(q->al, AL_DESTROY_SYNC, NULL);
+}
+
+/* ------------------------------------------------------------- command line */
+
+static int usage(const char *format, ...) G_GNUC_PRINTF(1, 2);
+
+static int usage(const char *format, ...)
+{
+	va_list args;
+
+	fputs("al_query: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputs("; \"al_query --help\" shows what there is\n", stderr);
+	return TOOL_USAGE;
+}
+
+static const struct query_command *find_command(const char *name)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
+		if (!strcmp(name, commands[i].name))
+			return &commands[i];
+	return NULL;
+}
+
+static char *describe_commands(void)
+{
+	GString *text = g_string_new("Subcommands:\n");
+
+	for (gsize i = 0; i < G_N_ELEMENTS(commands); i++) {
+		g_autofree char *form = g_strdup_printf("%s %s", commands[i].name, commands[i].args);
+
+		g_string_append_printf(text, "  %-20s %s\n", form, commands[i].help);
+	}
+	g_string_append(text, "\nExit codes: 0 all is shown; 1 wrong command line, or not there; 2 the answer, or a part of it, "
+			"is\nmissing; doctor: 3 something to look at, 4 something does not work. al_query(1) says more.");
+	return g_string_free(text, FALSE);
+}
+
+static char *list_commands(void)
+{
+	GString *text = g_string_new(commands[0].name);
+
+	for (gsize i = 1; i < G_N_ELEMENTS(commands); i++)
+		g_string_append_printf(text, " %s", commands[i].name);
+	return g_string_free(text, FALSE);
+}
+
+static gboolean is_state(const char *text)
+{
+#define STATE_TEXT(name, value, state) state,
+	static const char *const states[] = {
+		IB_PORT_STATE_LIST(STATE_TEXT) IB_QP_STATE_LIST(STATE_TEXT) "live", "dying", "dead",
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(states); i++)
+		if (!g_ascii_strcasecmp(text, states[i]))
+			return TRUE;
+	return FALSE;
+}
+
+static gboolean is_type(const char *text)
+{
+	for (guint i = AL_OBJ_NONE + 1; i < AL_OBJ_TYPES; i++)
+		if (!strcmp(text, al_object_type_str((al_object_type)i)))
+			return TRUE;
+	return FALSE;
+}
+
+/* "--watch" may stand without a number, which GOption has no way to say. */
+static char **complete_watch(char **argv)
+{
+	GPtrArray *args = g_ptr_array_new();
+
+	for (char **a = argv; *a; a++) {
+		char *end;
+
+		if (strcmp(*a, "--watch") && strcmp(*a, "-w")) {
+			g_ptr_array_add(args, g_strdup(*a));
+			continue;
+		}
+		if (a[1] && (g_ascii_strtod(a[1], &end), end != a[1] && !*end))
+			g_ptr_array_add(args, g_strconcat("--watch=", *++a, NULL));
+		else
+			g_ptr_array_add(args, g_strdup("--watch=2"));
+	}
+	g_ptr_array_add(args, NULL);
+	return (char **)g_ptr_array_free(args, FALSE);
+}
+
+#define NOT_GIVEN (-1.0) /* an option whose 0 is an error */
+
+static int check_options(const struct query *q, const struct query_command *command)
+{
+	const struct { unsigned int bit; gboolean given; const char *name; } filters[] = {
+		{ QUERY_CA, q->ca != NULL, "ca" },
+		{ QUERY_PORT, q->port != 0, "port" },
+		{ QUERY_PID, q->pid != 0, "pid" },
+		{ QUERY_TYPE, q->type != NULL, "type" },
+		{ QUERY_STATE, q->state != NULL, "state" },
+		{ QUERY_QPN, q->qpn_first || q->qpn_last != IB_QPN_MASK, "qpn" },
+		{ QUERY_DIFF, q->diff, "diff" },
+		{ QUERY_TIMEOUT, q->timeout != 0, "timeout" },
+		{ QUERY_WATCH, q->watch > NOT_GIVEN, "watch" },
+		{ QUERY_COUNT, q->count != 0, "count" },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(filters); i++)
+		if (filters[i].given && !(command->filters & filters[i].bit))
+			return usage("--%s means nothing to \"%s\"", filters[i].name, command->name);
+	if (g_strv_length(q->args) > command->max_args)
+		return usage("too much after \"%s\": %s", command->name, q->args[command->max_args]);
+	if (q->port < 0 || q->port > 255)
+		return usage("--port %d: from 1 to 255", q->port);
+	if (q->pid < 0 || q->count < 0 || !(q->timeout >= 0 && q->timeout < 1e6))
+		return usage("--pid, --count and --timeout are numbers from 0 on");
+	if (q->watch > NOT_GIVEN && !(q->watch >= 0.01 && q->watch < 1e6))
+		return usage("--watch: seconds, from 0.01 on");
+	if (q->count && q->watch <= NOT_GIVEN && (command->filters & QUERY_WATCH))
+		return usage("--count says how often --watch repeats, which was not asked for");
+	if (q->type && !is_type(q->type))
+		return usage("--type %s: there is no such kind of object", q->type);
+	if (q->state && !is_state(q->state))
+		return usage("--state %s: no port, queue pair or object is ever in such a state", q->state);
+	return TOOL_OK;
+}
+
+/* Something may have gone wrong with what was printed before anybody could look. */
+static int finish_output(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	fprintf(stderr, "al_query: what was to be shown could not be written\n");
+	return TOOL_FAILED;
+}
+
+static int answer_command_line(struct query *q, char **words, const char *qpn)
+{
+	const struct query_command *command = &commands[0];
+	g_autofree char *known = list_commands();
+	int status;
+
+	if (words && *words) {
+		command = find_command(*words);
+		if (!command)
+			return usage("there is no subcommand \"%s\", but %s", *words, known);
+		q->args = words + 1;
+	}
+	q->qpn_last = IB_QPN_MASK;
+	if (qpn && !tool_parse_range(qpn, IB_QPN_MASK, &q->qpn_first, &q->qpn_last))
+		return usage("--qpn %s: a number of 24 bits, or a range A-B", qpn);
+	status = check_options(q, command);
+	if (status)
+		return status;
+	q->watch = MAX(q->watch, 0);
+	q->colour = !q->json && tool_wants_colour(STDOUT_FILENO);
+	run_command(q, command);
+	return finish_output(q->status);
+}
+
+int query_main(int argc, char **argv)
+{
+	static char *no_args[] = { NULL };
+	struct query q = { .args = no_args, .watch = NOT_GIVEN };
+	g_auto(GStrv) words = NULL;
+	g_autofree char *qpn = NULL, *help = describe_commands();
+	gboolean version = FALSE;
+	const GOptionEntry entries[] = {
+		{ "json", 'j', 0, G_OPTION_ARG_NONE, &q.json, "Answer in JSON", NULL },
+		{ "watch", 'w', 0, G_OPTION_ARG_DOUBLE, &q.watch, "Again and again (every 2 seconds)", "[SECONDS]" },
+		{ "count", 'n', 0, G_OPTION_ARG_INT, &q.count, "End after N events, or N times of --watch", "N" },
+		{ "timeout", 't', 0, G_OPTION_ARG_DOUBLE, &q.timeout, "events: end after so many seconds", "SECONDS" },
+		{ "ca", 'C', 0, G_OPTION_ARG_STRING, &q.ca, "Only this HCA", "GUID|INDEX|DESCRIPTION" },
+		{ "port", 'P', 0, G_OPTION_ARG_INT, &q.port, "Only ports of this number", "N" },
+		{ "state", 0, 0, G_OPTION_ARG_STRING, &q.state, "Only ports or objects in this state", "STATE" },
+		{ "type", 0, 0, G_OPTION_ARG_STRING, &q.type, "res: only objects of this kind", "TYPE" },
+		{ "pid", 0, 0, G_OPTION_ARG_INT, &q.pid, "Only objects of this process", "PID" },
+		{ "qpn", 0, 0, G_OPTION_ARG_STRING, &qpn, "Only queue pairs with these numbers", "A-B" },
+		{ "diff", 0, 0, G_OPTION_ARG_NONE, &q.diff, "caps: only in what two HCAs differ", NULL },
+		{ "version", 'V', 0, G_OPTION_ARG_NONE, &version, "Print the version", NULL },
+		{ G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_STRING_ARRAY, &words, NULL, "[SUBCOMMAND]" },
+		G_OPTION_ENTRY_NULL
+	};
+	g_autoptr(GOptionContext) context = g_option_context_new("- what HCAs are here and what they are doing");
+	g_autoptr(GError) err = NULL;
+	g_auto(GStrv) args = complete_watch(argv);
+	int status;
+
+	(void)argc;
+	g_option_context_set_summary(context, help);
+	g_option_context_add_main_entries(context, entries, NULL);
+	if (!g_option_context_parse_strv(context, &args, &err))
+		status = usage("%s", err->message);
+	else if (version)
+		status = printf("al_query %s\n", al_version()) < 0 ? TOOL_FAILED : TOOL_OK;
+	else
+		status = answer_command_line(&q, words, qpn);
+	g_clear_pointer(&q.out, json_object_unref);
+	g_free(q.ca);
+	g_free(q.state);
+	g_free(q.type);
+	return status;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * What the files of al_query share. A subcommand collects its answer as JSON, once; --json prints that, and
+ * the text form is a view of it, so that both always say the same.
+ */
+#ifndef AL_TOOLS_QUERY_H
+#define AL_TOOLS_QUERY_H
+
+#include <iba/ib_al.h>
+#include <json-glib/json-glib.h>
+
+#include "al/tools/tool.h"
+
+/* What a user may narrow an answer by, and which subcommand knows what to do with it. */
+enum query_filter {
+	QUERY_CA = 1 << 0,
+	QUERY_PORT = 1 << 1,
+	QUERY_PID = 1 << 2,
+	QUERY_TYPE = 1 << 3,
+	QUERY_STATE = 1 << 4,
+	QUERY_QPN = 1 << 5,
+	QUERY_DIFF = 1 << 6,
+	QUERY_TIMEOUT = 1 << 7,
+	QUERY_WATCH = 1 << 8,
+	QUERY_COUNT = 1 << 9,
+};
+
+struct query {
+	/* the command line, checked */
+	char *ca;              /* GUID, index or description; NULL: all */
+	gint port, pid;        /* 0: all */
+	char *type;            /* of object; NULL: all */
+	char *state;           /* of port, queue pair or object; NULL: all */
+	guint64 qpn_first, qpn_last;
+	gboolean json, diff;
+	gint count;            /* events, or repetitions of --watch; 0: no end */
+	gdouble timeout;       /* seconds; 0: none */
+	gdouble watch;         /* seconds; 0: once */
+	char **args;           /* what follows the subcommand, ends in NULL */
+	gboolean colour;
+	/* while it is being answered */
+	al_h al;
+	struct al_snapshot *snap;
+	JsonObject *out;       /* the answer */
+	int status;            /* the exit code */
+};
+
+struct query_command {
+	const char *name, *args, *help;
+	guint max_args;
+	unsigned int filters;             /* enum query_filter */
+	void (*collect)(struct query *q); /* fills q->out from q->al and q->snap */
+	void (*show)(struct query *q);    /* prints q->out as text */
+	void (*run)(struct query *q);     /* in place of both, with nothing opened: does all itself */
+};
+
+int query_main(int argc, char **argv);
+
+/* ---- for the subcommands (query.c) ---- */
+
+/* Something that the answer lacks, or why there is none: into "errors" of the answer and to standard error. */
+void query_error(struct query *q, int status, const char *format, ...) G_GNUC_PRINTF(3, 4);
+
+/* Opens the library; FALSE: it was said why not. */
+gboolean query_open(struct query *q);
+
+/* A new array in the answer. */
+JsonArray *query_array(struct query *q, const char *name);
+
+/* HCA of the snapshot that the user means by its GUID, index or description; NULL: it was said that there is none. */
+const struct al_snap_ca *query_find_ca(struct query *q, const char *name);
+
+/* Calls fn for each HCA that --ca lets through. */
+void query_each_ca(struct query *q, void (*fn)(struct query *q, const struct al_snap_ca *snap, gint64 index, void *arg),
+		   void *arg);
+
+/* --state, against a state's text. */
+gboolean query_state_passes(const struct query *q, const char *state);
+
+/* Prints one line of JSON, for answers that have no end. Takes ownership of obj. */
+void query_print_line(JsonObject *obj);
+
+/* Members of JSON objects, as every subcommand writes them. */
+void member_text(JsonObject *obj, const char *name, const char *text); /* cleaned */
+void member_u64(JsonObject *obj, const char *name, guint64 value);     /* above 2^53 a hexadecimal string */
+void member_guid(JsonObject *obj, const char *name, guint64 value);    /* always a hexadecimal string of 16 digits */
+void member_hex(JsonObject *obj, const char *name, guint64 value);     /* a hexadecimal string, such as "0xffff" */
+
+/* ---- tables (query_table.c) ---- */
+
+struct query_column {
+	const char *key;     /* member of the row's object */
+	const char *heading;
+	char *(*format)(JsonNode *value);         /* owned by the caller; NULL: as it is */
+	const char *(*colour)(const char *text);  /* escape sequence, or NULL for none */
+};
+
+/* Prints an array of objects, a line each, every line behind indent. Columns end with a key of NULL. */
+void query_table(const struct query *q, const char *indent, JsonArray *rows, const struct query_column *columns);
+
+/* A line for each column that the object has: its heading, then the value. */
+void query_sheet(const struct query *q, JsonObject *obj, const struct query_column *columns);
+
+char *format_mbps(JsonNode *value);
+char *format_age(JsonNode *value);
+char *format_dash(JsonNode *value); /* "-" for 0, "" and null */
+const char *colour_state(const char *text);
+const char *colour_level(const char *text);
+#define COLOUR_BOLD "\033[1m"
+#define COLOUR_OFF "\033[0m"
+
+/* ---- the subcommands ---- */
+
+void collect_ca(struct query *q);
+void show_ca(struct query *q);
+void collect_port(struct query *q);
+void show_port(struct query *q);
+void collect_gid(struct query *q);
+void show_gid(struct query *q);
+void collect_pkey(struct query *q);
+void show_pkey(struct query *q);
+void collect_caps(struct query *q);
+void show_caps(struct query *q);
+void collect_res(struct query *q);
+void show_res(struct query *q);
+void collect_qp(struct query *q);
+void collect_cq(struct query *q);
+void show_found(struct query *q);
+void collect_pci(struct query *q);
+void show_pci(struct query *q);
+void collect_modules(struct query *q);
+void show_modules(struct query *q);
+void run_events(struct query *q);
+void run_doctor(struct query *q);
+
+#endif

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * al_query doctor: goes through everything that the library needs and says of each whether it is there, and
+ * if not, how to mend it. It also works where the library does not open.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "al/tools/query.h"
+
+/* Ordered by how bad they are. */
+enum level { OK, NOTE, WARNING, ERROR };
+
+static const struct {
+	const char *name;
+	int status; /* the exit code, when it is the worst */
+} levels[] = {
+	[OK] = { "ok", TOOL_OK },
+	[NOTE] = { "note", TOOL_OK },
+	[WARNING] = { "warning", TOOL_WARNING },
+	[ERROR] = { "error", TOOL_BROKEN },
+};
+
+/* Levels of al_set_log()'s messages, as the library counts them. */
+enum { LOG_ERROR = 1, LOG_WARNING = 2 };
+
+struct message {
+	int level;
+	char *text;
+};
+
+struct doctor {
+	struct query *q;
+	JsonArray *findings;
+	enum level worst;
+	al_status opened;
+	pthread_mutex_t lock; /* a leaf; protects messages: they come from any thread */
+	GPtrArray *messages; /* of struct message: what the library said meanwhile */
+	gboolean hardware;   /* there are HCAs or adapters that are real */
+};
+
+static void find(struct doctor *d, enum level level, const char *about, const char *remedy, const char *format, ...)
+	G_GNUC_PRINTF(5, 6);
+
+/* remedy may be NULL: nothing is to be done. */
+static void find(struct doctor *d, enum level level, const char *about, const char *remedy, const char *format, ...)
+{
+	JsonObject *finding = json_object_new();
+	g_autofree char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = g_strdup_vprintf(format, args);
+	va_end(args);
+	json_array_add_object_element(d->findings, finding);
+	json_object_set_string_member(finding, "level", levels[level].name);
+	member_text(finding, "about", about);
+	member_text(finding, "text", text);
+	if (remedy)
+		member_text(finding, "remedy", remedy);
+	d->worst = MAX(d->worst, level);
+}
+
+static void on_message(void *context, int level, const char *text)
+{
+	struct doctor *d = context;
+	struct message *m;
+
+	if (level > LOG_WARNING)
+		return;
+	m = g_new(struct message, 1);
+	m->level = level;
+	m->text = g_strdup(text);
+	pthread_mutex_lock(&d->lock);
+	g_ptr_array_add(d->messages, m);
+	pthread_mutex_unlock(&d->lock);
+}
+
+static void message_free(gpointer data)
+{
+	struct message *m = data;
+
+	g_free(m->text);
+	g_free(m);
+}
+
+/* ------------------------------------------------------------------ checks */
+
+static void check_library(struct doctor *d)
+{
+	const char *agent = g_getenv("IBAL_AGENT");
+
+	if (!d->opened)
+		find(d, OK, "library", NULL, "ibal %s is open%s%s", al_version(), agent ? "; IBAL_AGENT is " : "", agent ? agent : "");
+	else
+		find(d, ERROR, "library", "mend what is said below, and try again", "ibal %s does not open: %s", al_version(),
+		     al_status_str(d->opened));
+}
+
+static const char *conf_file(void)
+{
+	const char *conf = g_getenv("IBAL_CONF");
+
+	return conf ? conf : IBAL_CONF_FILE;
+}
+
+static void check_configuration(struct doctor *d)
+{
+	const char *file = conf_file();
+
+	if (!*file)
+		find(d, OK, "configuration", NULL, "none, since IBAL_CONF is empty: everything has its default");
+	else if (!access(file, R_OK))
+		find(d, OK, "configuration", NULL, "%s", file);
+	else if (errno == ENOENT && !g_getenv("IBAL_CONF"))
+		find(d, OK, "configuration", NULL, "none (%s is not there): everything has its default", file);
+	else
+		find(d, ERROR, "configuration", "make it readable, or name another with IBAL_CONF", "%s: %s", file,
+		     g_strerror(errno));
+}
+
+/* Where modules are looked for, and who says so. */
+static char *module_path(const char **said_by)
+{
+	g_autoptr(GKeyFile) conf = g_key_file_new();
+	const char *env = g_getenv("IBAL_MODULE_PATH");
+	char *path;
+
+	*said_by = "IBAL_MODULE_PATH";
+	if (env)
+		return g_strdup(env);
+	*said_by = conf_file();
+	path = g_key_file_load_from_file(conf, *said_by, G_KEY_FILE_NONE, NULL) ?
+		g_key_file_get_string(conf, "ibal", "module_path", NULL) : NULL;
+	if (path)
+		return path;
+	*said_by = "as built";
+	return g_strdup(IBAL_MODULE_DIR);
+}
+
+static void check_module_dir(struct doctor *d, const char *name, const char *said_by)
+{
+	static const char remedy[] = "install the modules, or say where they are with IBAL_MODULE_PATH";
+	g_autoptr(GDir) dir = NULL;
+	const char *file;
+	guint count = 0;
+
+	if (access(name, R_OK | X_OK)) {
+		find(d, ERROR, "module path", remedy, "%s (%s): %s", name, said_by, g_strerror(errno));
+		return;
+	}
+	dir = g_dir_open(name, 0, NULL);
+	while (dir && (file = g_dir_read_name(dir)))
+		count += g_str_has_suffix(file, ".so");
+	if (count)
+		find(d, OK, "module path", NULL, "%s (%s): modules there: %u", name, said_by, count);
+	else
+		find(d, WARNING, "module path", remedy, "%s (%s) has no module", name, said_by);
+}
+
+static void check_module_path(struct doctor *d)
+{
+	const char *said_by;
+	g_autofree char *path = module_path(&said_by);
+	g_auto(GStrv) dirs = g_strsplit(path, ":", -1);
+
+	for (char **name = dirs; *name; name++)
+		if (**name)
+			check_module_dir(d, *name, said_by);
+}
+
+static void check_modules(struct doctor *d)
+{
+	for (size_t i = 0; d->q->snap && i < d->q->snap->num_modules; i++) {
+		const struct al_snap_module *m = &d->q->snap->modules[i];
+		g_autofree char *about = g_strdup_printf("module %s", m->name);
+
+		if (m->status)
+			find(d, ERROR, about, "reinstall or rebuild it for this version, or take it out of the module path",
+			     "%s%s%s", m->path, *m->path ? ": " : "", *m->text ? m->text : al_status_str(m->status));
+		else
+			find(d, OK, about, NULL, "version %s, %s", m->version, m->path);
+	}
+}
+
+static guint count_active(struct doctor *d, const struct al_snap_ca *snap, al_ca_h ca, const char *about)
+{
+	guint active = 0;
+
+	for (guint num = 1; num <= snap->attr.num_ports; num++) {
+		struct ib_port_attr port;
+		al_status st = al_query_port(ca, (uint8_t)num, &port);
+
+		if (st)
+			find(d, ERROR, about, "see the module's messages with IBAL_LOG=debug", "port %u cannot be read: %s", num,
+			     al_status_str(st));
+		else
+			active += port.state == IB_PORT_ACTIVE;
+	}
+	return active;
+}
+
+static void check_ca(struct doctor *d, const struct al_snap_ca *snap)
+{
+	g_autofree char *guid = tool_guid_text(snap->guid), *about = g_strdup_printf("HCA %s", guid);
+	guint active;
+	al_ca_h ca;
+	al_status st = al_open_ca(d->q->al, snap->guid, NULL, &ca);
+
+	if (st) {
+		find(d, ERROR, about, "see the module's messages with IBAL_LOG=debug", "cannot be opened: %s", al_status_str(st));
+		return;
+	}
+	active = count_active(d, snap, ca, about);
+	al_close_ca(ca, AL_DESTROY_SYNC, NULL);
+	if (strcmp(snap->attr.location, "software"))
+		d->hardware = TRUE;
+	if (active)
+		find(d, OK, about, NULL, "%s, %u of %u ports active", snap->attr.node_desc, active, snap->attr.num_ports);
+	else
+		find(d, WARNING, about, "see that it is cabled, and that a subnet manager runs; \"al_query port\" shows the states",
+		     "%s, no port is active", snap->attr.node_desc);
+}
+
+static void check_cas(struct doctor *d)
+{
+	for (size_t i = 0; d->q->snap && i < d->q->snap->num_cas; i++)
+		check_ca(d, &d->q->snap->cas[i]);
+	if (d->q->snap && !d->q->snap->num_cas)
+		find(d, ERROR, "HCAs", "the software HCA needs no hardware: its module, soft.so, must be in the module path",
+		     "there is none");
+}
+
+static void check_pci(struct doctor *d)
+{
+	const struct al_snapshot *snap = d->q->snap;
+
+	if (!snap)
+		return;
+	if (snap->pci_error)
+		find(d, NOTE, "PCI bus", "needed for adapters only; IBAL_PCI_DUMP may name a recorded bus", "%s", snap->pci_error);
+	else if (!snap->num_pci)
+		find(d, OK, "PCI bus", NULL, "no adapter is on it; software HCAs need none");
+	for (size_t i = 0; i < snap->num_pci; i++) {
+		const struct al_snap_pci *pci = &snap->pci[i];
+
+		d->hardware = TRUE;
+		if (*pci->module)
+			find(d, OK, "PCI bus", NULL, "%s: %s, served by %s", pci->name, pci->text, pci->module);
+		else
+			find(d, WARNING, "PCI bus", "install its vendor's HCA module", "%s: %s", pci->name, pci->text);
+	}
+}
+
+static void check_limits(struct doctor *d)
+{
+	struct rlimit lock, files;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &lock) || getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	if (lock.rlim_cur == RLIM_INFINITY)
+		find(d, OK, "locked memory", NULL, "without limit");
+	else if (!d->hardware)
+		find(d, OK, "locked memory", NULL, "up to %llu KiB; software HCAs lock none",
+		     (unsigned long long)lock.rlim_cur >> 10);
+	else
+		find(d, lock.rlim_cur < 64u << 20 ? WARNING : OK, "locked memory",
+		     lock.rlim_cur < 64u << 20 ? "raise it: \"memlock\" in /etc/security/limits.conf, LimitMEMLOCK= of a service" : NULL,
+		     "up to %llu KiB, which is what an adapter's memory regions may have", (unsigned long long)lock.rlim_cur >> 10);
+	if (files.rlim_cur < 256)
+		find(d, WARNING, "open files", "raise it with \"ulimit -n\"", "up to %llu, and every channel takes one",
+		     (unsigned long long)files.rlim_cur);
+}
+
+static void check_places(struct doctor *d)
+{
+	const char *lock = access("/run/lock", W_OK | X_OK) ? "/tmp" : "/run/lock";
+
+	if (access(lock, W_OK | X_OK))
+		find(d, WARNING, "lock files", "make /run/lock or /tmp writable, as they are on every Debian",
+		     "neither /run/lock nor /tmp can be written to: processes cannot see which adapters others use");
+	else
+		find(d, OK, "lock files", NULL, "in %s", lock);
+}
+
+/* What the library said and no check has found. */
+static void check_messages(struct doctor *d)
+{
+	pthread_mutex_lock(&d->lock);
+	for (guint i = 0; i < d->messages->len; i++) {
+		const struct message *m = d->messages->pdata[i];
+		const struct al_snapshot *snap = d->q->snap;
+		gboolean known = snap && snap->pci_error && strstr(m->text, snap->pci_error);
+
+		for (size_t j = 0; snap && !known && j < snap->num_modules; j++)
+			known = *snap->modules[j].text && strstr(m->text, snap->modules[j].text);
+		if (!known)
+			find(d, m->level == LOG_ERROR ? ERROR : WARNING, "message", NULL, "%s", m->text);
+	}
+	pthread_mutex_unlock(&d->lock);
+}
+
+static void (*const checks[])(struct doctor *d) = {
+	check_library, check_messages, check_configuration, check_module_path, check_modules, check_cas, check_pci,
+	check_limits, check_places,
+};
+
+/* ------------------------------------------------------------------ report */
+
+const char *colour_level(const char *text)
+{
+	static const char *const colours[] = { [OK] = "\033[32m", [NOTE] = NULL, [WARNING] = "\033[33m", [ERROR] = "\033[31m" };
+
+	for (int i = OK; i <= ERROR; i++)
+		if (!strcmp(text, levels[i].name))
+			return colours[i];
+	return NULL;
+}
+
+static void show(struct doctor *d)
+{
+	for (guint i = 0; i < json_array_get_length(d->findings); i++) {
+		JsonObject *f = json_array_get_object_element(d->findings, i);
+		const char *level = json_object_get_string_member(f, "level");
+		const char *colour = d->q->colour ? colour_level(level) : NULL;
+
+		printf("%s%-8s%s %s: %s\n", colour ? colour : "", level, colour ? COLOUR_OFF : "",
+		       json_object_get_string_member(f, "about"), json_object_get_string_member(f, "text"));
+		if (json_object_has_member(f, "remedy"))
+			printf("         -> %s\n", json_object_get_string_member(f, "remedy"));
+	}
+}
+
+static void print_json(struct doctor *d)
+{
+	json_object_set_string_member(d->q->out, "worst", levels[d->worst].name);
+	query_print_line(json_object_ref(d->q->out));
+}
+
+void run_doctor(struct query *q)
+{
+	struct doctor d = { .q = q, .findings = query_array(q, "findings"),
+			    .lock = PTHREAD_MUTEX_INITIALIZER };
+
+	d.messages = g_ptr_array_new_with_free_func(message_free);
+	al_set_log(on_message, &d);
+	d.opened = al_open(NULL, &q->al);
+	if (!d.opened && al_snapshot(q->al, &q->snap))
+		find(&d, ERROR, "library", NULL, "what is there cannot be listed");
+	for (gsize i = 0; i < G_N_ELEMENTS(checks); i++)
+		checks[i](&d);
+	if (q->json)
+		print_json(&d);
+	else
+		show(&d);
+	q->status = levels[d.worst].status;
+	al_free_snapshot(q->snap);
+	q->snap = NULL;
+	if (!d.opened)
+		al_close(q->al, AL_DESTROY_SYNC, NULL);
+	al_set_log(NULL, NULL);
+	g_ptr_array_unref(d.messages);
+	pthread_mutex_destroy(&d.lock);
+}

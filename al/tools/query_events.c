@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * al_query events: a line for each event as it happens, out of a channel in glib's main loop. To hear of an HCA's
+ * own asynchronous events it must be open: a second registration, by callback, opens it when it comes and has
+ * closed it before it is gone, which who reads a channel would be too late for.
+ */
+#include <glib-unix.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "al/tools/query.h"
+
+struct listener {
+	struct query *q;
+	GMainLoop *loop;
+	GSource *source;
+	al_channel_h channel;
+	al_pnp_h pnp;      /* what is shown */
+	al_pnp_h keeper;   /* opens and closes */
+	GHashTable *cas;   /* GUID -> struct watched; the keeper's, on the PnP thread */
+	guint64 only;      /* GUID of --ca; 0: all */
+	gint shown;
+};
+
+/* An HCA that is there. */
+struct watched {
+	guint64 guid;
+	al_ca_h ca;
+	al_event_handler_h handler;
+};
+
+static void print_event(struct listener *l, guint64 guid, guint port, const char *what)
+{
+	g_autoptr(GDateTime) now = g_date_time_new_now_local();
+	g_autofree char *time = g_date_time_format(now, "%Y-%m-%dT%H:%M:%S.%f%:z"), *ca = tool_guid_text(guid);
+	JsonObject *line;
+
+	if (l->only && guid && l->only != guid)
+		return;
+	if (l->q->port && port && (guint)l->q->port != port)
+		return;
+	l->shown++;
+	if (!l->q->json) {
+		printf("%s  HCA %s", time, guid ? ca : "-                 ");
+		if (port)
+			printf("  port %-3u  %s\n", port, what);
+		else
+			printf("  %-8s  %s\n", "", what);
+		fflush(stdout);
+		return;
+	}
+	line = json_object_new();
+	json_object_set_int_member(line, "schema", TOOL_SCHEMA);
+	json_object_set_string_member(line, "time", time);
+	if (guid)
+		json_object_set_string_member(line, "ca_guid", ca);
+	if (port)
+		json_object_set_int_member(line, "port", port);
+	json_object_set_string_member(line, "event", what);
+	query_print_line(line);
+}
+
+static void unwatch(gpointer data)
+{
+	struct watched *w = data;
+
+	if (w->handler)
+		al_dereg_event_handler(w->handler, AL_DESTROY_SYNC, NULL);
+	if (w->ca)
+		al_close_ca(w->ca, AL_DESTROY_SYNC, NULL);
+	g_free(w);
+}
+
+static al_status watch_ca(struct listener *l, guint64 guid)
+{
+	struct watched *w = g_new0(struct watched, 1);
+	al_status st;
+
+	w->guid = guid;
+	st = al_open_ca(l->q->al, guid, NULL, &w->ca);
+	if (!st)
+		st = al_reg_event_handler(w->ca, l->channel, w, NULL, &w->handler);
+	if (!st) {
+		g_hash_table_insert(l->cas, &w->guid, w);
+		return AL_SUCCESS;
+	}
+	fprintf(stderr, "al_query: HCA 0x%016" G_GINT64_MODIFIER "x: its own events cannot be heard: %s\n", guid,
+		al_status_str(st));
+	unwatch(w);
+	return st;
+}
+
+/* May sleep. */
+static al_status keep(void *context, const struct al_pnp_event *event)
+{
+	struct listener *l = context;
+
+	if (event->type == AL_PNP_CA_ADD)
+		return watch_ca(l, event->ca_guid);
+	if (event->type == AL_PNP_CA_REMOVE)
+		g_hash_table_remove(l->cas, &event->ca_guid);
+	return AL_SUCCESS;
+}
+
+/* Events of ports come as PnP events too, in order and with their replay: those are the ones shown. */
+static void on_async(struct listener *l, const struct al_event *event)
+{
+	if (event->object != AL_OBJ_NONE || !event->port_num)
+		print_event(l, event->ca_guid, event->port_num, al_event_type_str(event->type));
+}
+
+static gboolean on_readable(gint fd, GIOCondition condition, gpointer data)
+{
+	struct al_channel_event event;
+	struct listener *l = data;
+
+	(void)fd;
+	(void)condition;
+	while ((!l->q->count || l->shown < l->q->count) && al_channel_next(l->channel, &event) == AL_SUCCESS) {
+		if (event.type == AL_CHANNEL_PNP)
+			print_event(l, event.pnp.ca_guid, event.pnp.port_num, al_pnp_type_str(event.pnp.type));
+		else if (event.type == AL_CHANNEL_ASYNC)
+			on_async(l, &event.async);
+	}
+	if ((l->q->count && l->shown >= l->q->count) || ferror(stdout))
+		g_main_loop_quit(l->loop);
+	return G_SOURCE_CONTINUE;
+}
+
+static gboolean on_end(gpointer loop)
+{
+	g_main_loop_quit(loop);
+	return G_SOURCE_CONTINUE;
+}
+
+/* --ca may be a GUID of an HCA that is still to come; else it names one that is there. */
+static gboolean choose(struct listener *l)
+{
+	const struct al_snap_ca *ca;
+	al_status st;
+
+	if (!l->q->ca || tool_parse_guid(l->q->ca, &l->only))
+		return TRUE;
+	st = al_snapshot(l->q->al, &l->q->snap);
+	if (st) {
+		query_error(l->q, TOOL_FAILED, "what is there cannot be listed: %s", al_status_str(st));
+		return FALSE;
+	}
+	ca = query_find_ca(l->q, l->q->ca);
+	l->only = ca ? ca->guid : 0;
+	al_free_snapshot(l->q->snap);
+	l->q->snap = NULL;
+	return ca != NULL;
+}
+
+static gboolean listen_to(struct listener *l)
+{
+	struct al_pnp_attr attr = { .ports = true };
+	al_status st;
+	int fd;
+
+	st = al_create_channel(l->q->al, NULL, &l->channel);
+	if (!st)
+		st = al_channel_fd(l->channel, &fd);
+	attr.channel = l->channel;
+	if (!st)
+		st = al_reg_pnp(l->q->al, &attr, NULL, NULL, &l->pnp);
+	if (!st)
+		st = al_reg_pnp(l->q->al, NULL, l, keep, &l->keeper);
+	if (st) {
+		query_error(l->q, TOOL_FAILED, "events cannot be heard: %s", al_status_str(st));
+		return FALSE;
+	}
+	l->source = g_unix_fd_source_new(fd, G_IO_IN);
+	g_source_set_callback(l->source, G_SOURCE_FUNC(on_readable), l, NULL);
+	g_source_attach(l->source, NULL);
+	return TRUE;
+}
+
+static void stop_listening(struct listener *l)
+{
+	if (l->source) {
+		g_source_destroy(l->source);
+		g_source_unref(l->source);
+	}
+	if (l->keeper)
+		al_dereg_pnp(l->keeper, AL_DESTROY_SYNC, NULL);
+	if (l->pnp)
+		al_dereg_pnp(l->pnp, AL_DESTROY_SYNC, NULL);
+	g_hash_table_unref(l->cas);
+	if (l->channel)
+		al_destroy_channel(l->channel, AL_DESTROY_SYNC, NULL);
+}
+
+void run_events(struct query *q)
+{
+	struct listener l = { .q = q };
+
+	if (!query_open(q))
+		return;
+	l.loop = g_main_loop_new(NULL, FALSE);
+	l.cas = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, unwatch);
+	if (choose(&l) && listen_to(&l)) {
+		g_unix_signal_add(SIGINT, on_end, l.loop);
+		g_unix_signal_add(SIGTERM, on_end, l.loop);
+		if (q->timeout)
+			g_timeout_add((guint)(q->timeout * 1000), on_end, l.loop);
+		g_main_loop_run(l.loop);
+	}
+	stop_listening(&l);
+	g_main_loop_unref(l.loop);
+	al_close(q->al, AL_DESTROY_SYNC, NULL);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See tool.h. */
+#include "al/tools/tool.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+#include <unistd.h>
+
+gboolean tool_parse_number(const char *text, guint64 min, guint64 max, guint64 *result)
+{
+	const char *digits = g_str_has_prefix(text, "0x") ? text + 2 : text;
+
+	return g_ascii_string_to_unsigned(digits, digits == text ? 10 : 16, min, max, result, NULL);
+}
+
+gboolean tool_parse_size(const char *text, guint64 min, guint64 max, guint64 *bytes)
+{
+	static const char units[] = "KMGT";
+	size_t len = strlen(text);
+	const char *unit = len ? strchr(units, g_ascii_toupper(text[len - 1])) : NULL;
+	g_autofree char *digits = g_strndup(text, unit ? len - 1 : len);
+	guint shift = unit ? 10 * (guint)(unit - units + 1) : 0;
+	guint64 number;
+
+	if (!g_ascii_string_to_unsigned(digits, 10, 0, G_MAXUINT64 >> shift, &number, NULL))
+		return FALSE;
+	if (number << shift < min || number << shift > max)
+		return FALSE;
+	*bytes = number << shift;
+	return TRUE;
+}
+
+gboolean tool_parse_guid(const char *text, guint64 *guid)
+{
+	g_auto(GStrv) parts = g_strsplit(g_str_has_prefix(text, "0x") ? text + 2 : text, ":", -1);
+	g_autofree char *digits = g_strjoinv("", parts);
+
+	return strlen(digits) == 16 && g_ascii_string_to_unsigned(digits, 16, 0, G_MAXUINT64, guid, NULL);
+}
+
+gboolean tool_parse_range(const char *text, guint64 max, guint64 *first, guint64 *last)
+{
+	const char *dash = strchr(text, '-');
+	g_autofree char *from = g_strndup(text, dash ? (gsize)(dash - text) : strlen(text));
+	guint64 low, high = max;
+
+	if (!tool_parse_number(from, 0, max, &low))
+		return FALSE;
+	if (!dash)
+		high = low;
+	else if (dash[1] && !tool_parse_number(dash + 1, low, max, &high))
+		return FALSE;
+	*first = low;
+	*last = high;
+	return TRUE;
+}
+
+char *tool_guid_text(guint64 guid)
+{
+	return g_strdup_printf("0x%016" G_GINT64_MODIFIER "x", guid);
+}
+
+char *tool_gid_text(const ib_gid *gid)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	return g_strdup(inet_ntop(AF_INET6, gid->raw, text, sizeof(text)));
+}
+
+char *tool_bytes_text(double bytes)
+{
+	static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB" };
+	guint unit = 0;
+
+	for (; bytes >= 999.5 && unit + 1 < G_N_ELEMENTS(units); unit++)
+		bytes /= 1000;
+	return g_strdup_printf("%.*f %s", unit && bytes < 99.95 ? 1 : 0, bytes, units[unit]);
+}
+
+char *tool_age_text(guint64 ns)
+{
+	guint64 ms = ns / 1000000, s = ms / 1000;
+
+	if (s < 1)
+		return g_strdup_printf("%u ms", (guint)ms);
+	if (s < 60)
+		return g_strdup_printf("%u.%u s", (guint)s, (guint)(ms / 100 % 10));
+	if (s < 3600)
+		return g_strdup_printf("%u min %u s", (guint)(s / 60), (guint)(s % 60));
+	return g_strdup_printf("%" G_GUINT64_FORMAT " h %u min", s / 3600, (guint)(s / 60 % 60));
+}
+
+char *tool_clean(const char *text)
+{
+	g_autofree char *valid = g_utf8_make_valid(text, -1);
+	GString *clean = g_string_new(NULL);
+
+	for (const char *c = valid; *c; c = g_utf8_next_char(c)) {
+		gunichar u = g_utf8_get_char(c);
+
+		g_string_append_unichar(clean, g_unichar_iscntrl(u) ? '?' : u);
+	}
+	return g_string_free(clean, FALSE);
+}
+
+int tool_width(const char *text)
+{
+	int width = 0;
+
+	for (const char *c = text; *c; c = g_utf8_next_char(c)) {
+		gunichar u = g_utf8_get_char(c);
+
+		if (!g_unichar_iszerowidth(u))
+			width += g_unichar_iswide(u) ? 2 : 1;
+	}
+	return width;
+}
+
+gboolean tool_wants_colour(int fd)
+{
+	const char *no = g_getenv("NO_COLOR");
+
+	return isatty(fd) && !(no && *no) && g_strcmp0(g_getenv("TERM"), "dumb");
+}
+
+guint tool_rate_mbps(ib_width width, ib_speed speed)
+{
+	static const struct { guint bit, lanes; } widths[] = {
+		{ IB_WIDTH_1X, 1 }, { IB_WIDTH_2X, 2 }, { IB_WIDTH_4X, 4 }, { IB_WIDTH_8X, 8 }, { IB_WIDTH_12X, 12 },
+	};
+	/* The names of rates (PathRecord.Rate) count a lane so. */
+	static const struct { guint bit, mbps; } speeds[] = {
+		{ IB_SPEED_SDR, 2500 }, { IB_SPEED_DDR, 5000 }, { IB_SPEED_QDR, 10000 }, { IB_SPEED_FDR10, 10000 },
+		{ IB_SPEED_FDR, 14000 }, { IB_SPEED_EDR, 25000 }, { IB_SPEED_HDR, 50000 }, { IB_SPEED_NDR, 100000 },
+	};
+	guint lanes = 0, mbps = 0;
+
+	for (guint i = 0; i < G_N_ELEMENTS(widths); i++)
+		if (widths[i].bit == (guint)width)
+			lanes = widths[i].lanes;
+	for (guint i = 0; i < G_N_ELEMENTS(speeds); i++)
+		if (speeds[i].bit == (guint)speed)
+			mbps = speeds[i].mbps;
+	return lanes * mbps;
+}

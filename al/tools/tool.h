@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * What the tools share: reading what a user types, and writing numbers as people read them. Nothing here
+ * calls the library.
+ */
+#ifndef AL_TOOLS_TOOL_H
+#define AL_TOOLS_TOOL_H
+
+#include <glib.h>
+#include <iba/ib_types.h>
+
+/* Exit codes of every tool, stable: al_query(1) and al_cp(1) say what they mean. */
+enum {
+	TOOL_OK = 0,
+	TOOL_USAGE = 1,   /* the command line is wrong, or names what is not there */
+	TOOL_FAILED = 2,  /* the library did not open, or a part of the answer is missing */
+	TOOL_WARNING = 3, /* doctor: something to look at */
+	TOOL_BROKEN = 4,  /* doctor: something does not work */
+};
+
+/* The version of every tool's JSON; raised when a member changes its meaning or goes. */
+#define TOOL_SCHEMA 1
+
+/* Each reads the whole of text and writes *result only when it is right. */
+gboolean tool_parse_number(const char *text, guint64 min, guint64 max, guint64 *result);
+gboolean tool_parse_size(const char *text, guint64 min, guint64 max, guint64 *bytes); /* 4096, 64K, 1M, 2G */
+gboolean tool_parse_guid(const char *text, guint64 *guid);             /* 16 hexadecimal digits; 0x and colons may be there */
+gboolean tool_parse_range(const char *text, guint64 max, guint64 *first, guint64 *last); /* "A-B", "A", "A-" */
+
+/* Owned by the caller. */
+char *tool_guid_text(guint64 guid);       /* 0x0011223344556677 */
+char *tool_gid_text(const ib_gid *gid);   /* as an IPv6 address, shortened */
+char *tool_bytes_text(double bytes);      /* "1.5 GB": powers of 1000, as rates are given */
+char *tool_age_text(guint64 ns);          /* "12 ms", "3.2 s", "2 h 5 min" */
+char *tool_clean(const char *text);       /* valid UTF-8 without control characters: fit for a terminal and for JSON */
+
+/* Columns that the text takes on a terminal. */
+int tool_width(const char *text);
+
+/* Colour is for terminals, and not for those who set NO_COLOR or whose terminal is dumb. */
+gboolean tool_wants_colour(int fd);
+
+/* Rate of a port in Mb/s after coding, from lanes and speed; 0 if either is unknown. */
+guint tool_rate_mbps(ib_width width, ib_speed speed);
+
+#endif

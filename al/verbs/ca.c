@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* HCAs: finding, opening, asking and changing them and their ports. */
+#include <string.h>
+
+#include "al/verbs/verbs.h"
+
+/* ------------------------------------------------------------ open, close */
+
+al_status al_get_ca_guids(al_h al, uint64_t *guids, size_t *count)
+{
+	struct al_call call;
+	size_t room, there = 0;
+	al_status status;
+
+	if (!count || (*count && !guids))
+		return AL_INVALID_PARAMETER;
+	status = call_begin(&call, al, AL_OBJ_AL);
+	if (status)
+		return status;
+	room = *count;
+	pthread_mutex_lock(&tree_lock);
+	for (struct al_dev *dev = dev_first(); dev; dev = dev->next)
+		there += !dev->going;
+	if (there <= room) {
+		there = 0;
+		for (struct al_dev *dev = dev_first(); dev; dev = dev->next)
+			if (!dev->going)
+				guids[there++] = dev->guid;
+	}
+	pthread_mutex_unlock(&tree_lock);
+	*count = there;
+	call_end(&call);
+	return there <= room ? AL_SUCCESS : AL_BUFFER_TOO_SMALL;
+}
+
+/* Inside a call on the HCA, so that its registration stays. */
+static al_status open_on(struct al_obj *al, struct al_dev *dev, void *context, al_ca_h *ca)
+{
+	struct al_obj *obj;
+	al_status status = obj_new(AL_OBJ_CA, al, dev, context, &obj);
+
+	if (status)
+		return status;
+	if (!ci_module_get(dev->reg->module)) {
+		status = AL_NOT_FOUND;
+		goto err;
+	}
+	obj->ci = dev->reg->ca;
+	status = obj_publish(obj, ca);
+	if (!status)
+		return AL_SUCCESS;
+	ci_module_put(dev->reg->module);
+err:
+	obj_abort(obj);
+	return status;
+}
+
+al_status al_open_ca(al_h al, uint64_t guid, void *context, al_ca_h *ca)
+{
+	const struct ci_interface *ops;
+	struct al_call call;
+	struct al_dev *dev;
+	al_status status;
+
+	if (!ca)
+		return AL_INVALID_PARAMETER;
+	status = call_begin(&call, al, AL_OBJ_AL);
+	if (status)
+		return status;
+	dev = dev_find(guid);
+	if (!dev) {
+		status = AL_NOT_FOUND;
+		goto out;
+	}
+	ops = dev_enter(dev);
+	status = ops == &ci_dead_ca ? AL_NOT_FOUND : open_on(call.obj, dev, context, ca);
+	dev_leave(dev, ops);
+	dev_put(dev);
+out:
+	call_end(&call);
+	return status;
+}
+
+al_status al_close_ca(al_ca_h ca, al_destroyed_cb cb, void *context)
+{
+	return obj_destroy(ca, AL_OBJ_CA, cb, context);
+}
+
+/* The module learns nothing of a single opening, but that it is needed no longer. */
+void ca_destroy(struct al_obj *obj, const struct ci_interface *ops)
+{
+	(void)ops;
+	ci_module_put(obj->dev->reg->module);
+}
+
+/* ---------------------------------------------------------------- queries */
+
+static al_status begin_port(struct al_call *call, al_ca_h ca, uint8_t port)
+{
+	al_status status = call_begin(call, ca, AL_OBJ_CA);
+
+	if (status)
+		return status;
+	if (port && port <= call->obj->dev->attr.num_ports)
+		return AL_SUCCESS;
+	call_end(call);
+	return AL_INVALID_PORT;
+}
+
+al_status al_query_ca(al_ca_h ca, struct ib_ca_attr *attr)
+{
+	struct ib_ca_attr found = { 0 };
+	struct al_call call;
+	al_status status;
+
+	if (!attr)
+		return AL_INVALID_PARAMETER;
+	status = call_begin(&call, ca, AL_OBJ_CA);
+	if (status)
+		return status;
+	status = call.ops->query_ca(call.obj->ci, &found);
+	if (!status)
+		*attr = found;
+	call_end(&call);
+	return status;
+}
+
+al_status al_query_port(al_ca_h ca, uint8_t port, struct ib_port_attr *attr)
+{
+	struct ib_port_attr found = { 0 };
+	struct al_call call;
+	al_status status;
+
+	if (!attr)
+		return AL_INVALID_PARAMETER;
+	status = begin_port(&call, ca, port);
+	if (status)
+		return status;
+	status = call.ops->query_port(call.obj->ci, port, &found);
+	if (!status)
+		*attr = found;
+	call_end(&call);
+	return status;
+}
+
+al_status al_query_gid(al_ca_h ca, uint8_t port, uint32_t index, ib_gid *gid)
+{
+	ib_gid found = { { 0 } };
+	struct al_call call;
+	al_status status;
+
+	if (!gid)
+		return AL_INVALID_PARAMETER;
+	status = begin_port(&call, ca, port);
+	if (status)
+		return status;
+	status = index < call.obj->dev->ports[port].gid_tbl_len
+			 ? call.ops->query_gid(call.obj->ci, port, index, &found)
+			 : AL_INVALID_GID_INDEX;
+	if (!status)
+		*gid = found;
+	call_end(&call);
+	return status;
+}
+
+al_status al_query_pkey(al_ca_h ca, uint8_t port, uint32_t index, uint16_t *pkey)
+{
+	struct al_call call;
+	uint16_t found = 0;
+	al_status status;
+
+	if (!pkey)
+		return AL_INVALID_PARAMETER;
+	status = begin_port(&call, ca, port);
+	if (status)
+		return status;
+	status = index < call.obj->dev->ports[port].pkey_tbl_len
+			 ? call.ops->query_pkey(call.obj->ci, port, index, &found)
+			 : AL_INVALID_PKEY_INDEX;
+	if (!status)
+		*pkey = found;
+	call_end(&call);
+	return status;
+}
+
+al_status al_find_gid(al_ca_h ca, const ib_gid *gid, uint8_t *port, uint32_t *index)
+{
+	struct al_call call;
+	struct al_dev *dev;
+	al_status status;
+	ib_gid found;
+
+	if (!gid || !port || !index)
+		return AL_INVALID_PARAMETER;
+	status = call_begin(&call, ca, AL_OBJ_CA);
+	if (status)
+		return status;
+	dev = call.obj->dev;
+	for (uint32_t p = 1; p <= dev->attr.num_ports; p++)
+		for (uint32_t i = 0; i < dev->ports[p].gid_tbl_len; i++) {
+			status = call.ops->query_gid(call.obj->ci, (uint8_t)p, i, &found);
+			if (status)
+				goto out;
+			if (memcmp(&found, gid, sizeof(found)))
+				continue;
+			*port = (uint8_t)p;
+			*index = i;
+			goto out;
+		}
+	status = AL_NOT_FOUND;
+out:
+	call_end(&call);
+	return status;
+}
+
+al_status al_find_pkey(al_ca_h ca, uint8_t port, uint16_t pkey, uint32_t *index)
+{
+	uint32_t limited = UINT32_MAX;
+	struct al_call call;
+	al_status status;
+	uint16_t found;
+
+	if (!index)
+		return AL_INVALID_PARAMETER;
+	status = begin_port(&call, ca, port);
+	if (status)
+		return status;
+	for (uint32_t i = 0; i < call.obj->dev->ports[port].pkey_tbl_len; i++) {
+		status = call.ops->query_pkey(call.obj->ci, port, i, &found);
+		if (status)
+			goto out;
+		if (!(pkey & IB_PKEY_VALUE_MASK) || (found ^ pkey) & IB_PKEY_VALUE_MASK)
+			continue;
+		if (found & IB_PKEY_FULL_MEMBER) {
+			*index = i;
+			goto out;
+		}
+		if (limited == UINT32_MAX)
+			limited = i;
+	}
+	status = limited == UINT32_MAX ? AL_NOT_FOUND : AL_SUCCESS;
+	if (!status)
+		*index = limited;
+out:
+	call_end(&call);
+	return status;
+}
+
+al_status al_port_link_layer(al_ca_h ca, uint8_t port, ib_link_layer *layer)
+{
+	struct ib_port_attr attr;
+	al_status status;
+
+	if (!layer)
+		return AL_INVALID_PARAMETER;
+	status = al_query_port(ca, port, &attr);
+	if (!status)
+		*layer = attr.link_layer;
+	return status;
+}
+
+/* ---------------------------------------------------------------- changes */
+
+al_status al_modify_ca(al_ca_h ca, uint32_t mask, const struct ib_ca_attr *attr)
+{
+	struct al_call call;
+	al_status status;
+
+	if (!attr || mask & ~(uint32_t)(IB_CA_MODIFY_SYS_IMAGE_GUID | IB_CA_MODIFY_NODE_DESC) ||
+	    !memchr(attr->node_desc, 0, sizeof(attr->node_desc)))
+		return AL_INVALID_PARAMETER;
+	status = call_begin(&call, ca, AL_OBJ_CA);
+	if (status)
+		return status;
+	status = call.ops->modify_ca(call.obj->ci, mask, attr);
+	call_end(&call);
+	return status;
+}
+
+al_status al_modify_port(al_ca_h ca, uint8_t port, uint32_t mask, const struct ib_port_modify *attr)
+{
+	const uint32_t known = IB_PORT_MODIFY_BRING_UP * 2 - 1;
+	struct al_call call;
+	al_status status;
+
+	if (!attr || mask & ~known || !RESERVED_IS_ZERO(attr))
+		return AL_INVALID_PARAMETER;
+	status = begin_port(&call, ca, port);
+	if (status)
+		return status;
+	status = call.ops->modify_port(call.obj->ci, port, mask, attr);
+	call_end(&call);
+	return status;
+}
+
+al_status al_vendor_call(al_ca_h ca, uint32_t code, const void *in, uint32_t in_len, void *out,
+			 uint32_t *out_len)
+{
+	struct ci_vendor_call vendor = { .code = code, .in = in, .in_len = in_len, .out = out };
+	struct al_call call;
+	al_status status;
+
+	if ((in_len && !in) || (out && !out_len) || (out_len && *out_len && !out))
+		return AL_INVALID_PARAMETER;
+	vendor.out_len = out_len ? *out_len : 0;
+	status = call_begin(&call, ca, AL_OBJ_CA);
+	if (status)
+		return status;
+	status = call.ops->vendor_call(call.obj->ci, &vendor, NULL);
+	if (!status && out_len)
+		*out_len = vendor.out_len;
+	call_end(&call);
+	return status;
+}

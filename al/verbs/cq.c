@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Completion queues: creation, and the data path of polling and arming. */
+#include "al/event/channel.h"
+#include "al/verbs/verbs.h"
+
+/* Where its notifications go: a channel, or the dispatcher of its vector. */
+static al_status find_home(struct al_obj *obj, const struct al_cq_init *init,
+			   struct ev_queue **home)
+{
+	struct al_obj *channel;
+	al_status status;
+
+	if (!init->channel)
+		return dev_start_vector(obj->dev, init->comp_vector, home);
+	channel = obj_get(init->channel, AL_OBJ_CHANNEL);
+	if (!channel)
+		return AL_INVALID_HANDLE;
+	status = obj_use(obj, channel);
+	*home = channel_queue(channel);
+	obj_put(channel);
+	return status;
+}
+
+static al_status create(struct al_call *call, struct al_obj *obj, struct al_cq_init *init,
+			al_cq_h *cq)
+{
+	struct ci_cq_init want = { .cqe = init->cqe,
+				   .comp_vector = init->comp_vector,
+				   .notify = init->notify };
+	struct ci_cq *ci = obj->ci;
+	al_status status;
+
+	ci->pd = obj->parent->ci;
+	ci->comp_vector = init->comp_vector;
+	ci->notify = init->notify;
+	status = call->ops->create_cq(ci, &want, NULL);
+	if (status) {
+		if (status == AL_LIMIT_EXCEEDED)
+			init->cqe = want.cqe;
+		return status;
+	}
+	ci->cqe = want.cqe;
+	status = obj_publish(obj, cq);
+	if (status)
+		call->ops->destroy_cq(ci);
+	else
+		init->cqe = want.cqe;
+	return status;
+}
+
+al_status al_create_cq(al_pd_h pd, struct al_cq_init *init, void *context, al_comp_cb comp_cb,
+		       al_event_cb event_cb, al_cq_h *cq)
+{
+	struct ev_queue *home;
+	struct al_call call;
+	struct al_obj *obj;
+	al_status status;
+
+	if (!init || !cq || !init->cqe || !RESERVED_IS_ZERO(init) ||
+	    (unsigned int)init->notify > AL_CQ_NOTIFY_NEXT ||
+	    (init->channel && (comp_cb || event_cb)))
+		return AL_INVALID_PARAMETER;
+	status = call_begin(&call, pd, AL_OBJ_PD);
+	if (status)
+		return status;
+	if (init->comp_vector >= call.obj->dev->attr.num_comp_vectors) {
+		status = AL_INVALID_PARAMETER;
+		goto out;
+	}
+	if (init->cqe > call.obj->dev->attr.max_cqe) {
+		init->cqe = call.obj->dev->attr.max_cqe;
+		status = AL_LIMIT_EXCEEDED;
+		goto out;
+	}
+	status = obj_new(AL_OBJ_CQ, call.obj, call.obj->dev, context, &obj);
+	if (status)
+		goto out;
+	pthread_mutex_init(&((struct al_cq *)obj)->serial, NULL);
+	status = find_home(obj, init, &home);
+	if (!status) {
+		evobj_init((struct al_evobj *)obj, comp_cb, event_cb, home);
+		status = create(&call, obj, init, cq);
+	}
+	if (status) {
+		cq_gone(obj);
+		obj_abort(obj);
+	}
+out:
+	call_end(&call);
+	return status;
+}
+
+al_status al_query_cq(al_cq_h cq, struct al_cq_attr *attr)
+{
+	struct al_cq_attr found = { 0 };
+	struct al_call call;
+	al_status status;
+
+	if (!attr)
+		return AL_INVALID_PARAMETER;
+	status = call_begin(&call, cq, AL_OBJ_CQ);
+	if (status)
+		return status;
+	status = call.ops->query_cq(call.obj->ci, &found);
+	if (!status)
+		*attr = found;
+	call_end(&call);
+	return status;
+}
+
+al_status al_destroy_cq(al_cq_h cq, al_destroyed_cb cb, void *context)
+{
+	return obj_destroy(cq, AL_OBJ_CQ, cb, context);
+}
+
+void cq_destroy(struct al_obj *obj, const struct ci_interface *ops)
+{
+	ops->destroy_cq(obj->ci);
+}
+
+void cq_gone(struct al_obj *obj)
+{
+	pthread_mutex_destroy(&((struct al_cq *)obj)->serial);
+}
+
+/* -------------------------------------------------------------- data path */
+
+/* A module that wants it has poll and arm of one queue called one at a time (seed 001). */
+static inline void serialise(const struct al_obj *obj)
+{
+	if (__builtin_expect(obj->dev->serialise_cq, 0))
+		pthread_mutex_lock(&((struct al_cq *)obj)->serial);
+}
+
+static inline void unserialise(const struct al_obj *obj)
+{
+	if (__builtin_expect(obj->dev->serialise_cq, 0))
+		pthread_mutex_unlock(&((struct al_cq *)obj)->serial);
+}
+
+/* What is rare: the module wants its calls one at a time or may block, there is a trace, or the
+ * handle is wrong. */
+static __attribute__((cold, noinline)) al_status poll_otherwise(al_cq_h cq, uint32_t num,
+								struct ib_wc *wc, uint32_t *count)
+{
+	struct al_call call;
+	al_status status = data_begin(&call, cq, AL_OBJ_CQ);
+
+	if (status)
+		return status;
+	IB_TRACE("al", "poll_cq: asks the HCA's module %s for completions of cq %#llx",
+		 call.obj->dev->module, (unsigned long long)(uintptr_t)cq);
+	serialise(call.obj);
+	status = call.ops->poll_cq(call.obj->ci, num, wc, count);
+	unserialise(call.obj);
+	data_end(&call);
+	IB_TRACE("al", "poll_cq returns to the channel driver: %s, %u completions",
+		 al_status_str(status), status ? 0 : *count);
+	return status;
+}
+
+static inline __attribute__((always_inline)) al_status poll_any(al_cq_h cq, uint32_t num,
+								struct ib_wc *wc, uint32_t *count)
+{
+	struct al_obj *obj;
+	al_status status;
+
+	if (__builtin_expect(!num || !wc || !count, 0))
+		return AL_INVALID_PARAMETER;
+	if (__builtin_expect(ib_trace_on, 0))
+		return poll_otherwise(cq, num, wc, count);
+	obj = data_enter(cq, AL_OBJ_CQ);
+	if (__builtin_expect(!obj, 0))
+		return poll_otherwise(cq, num, wc, count);
+	if (__builtin_expect(obj->dev->serialise_cq, 0)) {
+		rcu_leave();
+		return poll_otherwise(cq, num, wc, count);
+	}
+	status = dev_ops(obj->dev)->poll_cq(obj->ci, num, wc, count);
+	rcu_leave();
+	return status;
+}
+
+al_status al_poll_cq_ex(al_cq_h cq, uint32_t num, struct ib_wc *wc, uint32_t *count)
+{
+	return poll_any(cq, num, wc, count);
+}
+
+al_status al_poll_cq(al_cq_h cq, uint32_t num, struct ib_wc *wc, uint32_t *count)
+{
+	al_status status = poll_any(cq, num, wc, count);
+
+	if (__builtin_expect(status != AL_SUCCESS, 0))
+		return status;
+	/* Seed 001: the completion is returned all the same, but not what it invalidated. */
+	for (uint32_t i = 0; i < *count; i++)
+		if (__builtin_expect(wc[i].wc_flags & IB_WC_WITH_INVALIDATE, 0)) {
+			wc[i].wc_flags &= ~(uint32_t)IB_WC_WITH_INVALIDATE;
+			wc[i].invalidated_rkey = 0;
+		}
+	return AL_SUCCESS;
+}
+
+al_status al_peek_cq(al_cq_h cq, uint32_t max, uint32_t *count)
+{
+	struct al_call call;
+	al_status status;
+
+	if (!count)
+		return AL_INVALID_PARAMETER;
+	status = data_begin(&call, cq, AL_OBJ_CQ);
+	if (status)
+		return status;
+	status = call.ops->peek_cq(call.obj->ci, max, count);
+	data_end(&call);
+	return status;
+}
+
+al_status al_arm_cq(al_cq_h cq, al_arm type, bool *present)
+{
+	struct al_call call;
+	bool there = false;
+	al_status status;
+
+	if (type != AL_ARM_ERRORS && type != AL_ARM_SOLICITED && type != AL_ARM_ANY)
+		return AL_INVALID_PARAMETER;
+	status = data_begin(&call, cq, AL_OBJ_CQ);
+	if (status)
+		return status;
+	serialise(call.obj);
+	status = call.ops->arm_cq(call.obj->ci, type, &there);
+	unserialise(call.obj);
+	data_end(&call);
+	if (!status && present)
+		*present = there;
+	return status;
+}
+
+al_status al_arm_cq_n(al_cq_h cq, uint32_t num)
+{
+	struct al_call call;
+	al_status status = data_begin(&call, cq, AL_OBJ_CQ);
+
+	if (status)
+		return status;
+	status = AL_INVALID_PARAMETER;
+	if (num && num <= ((struct ci_cq *)call.obj->ci)->cqe) {
+		serialise(call.obj);
+		status = call.ops->arm_cq_n(call.obj->ci, num);
+		unserialise(call.obj);
+	}
+	data_end(&call);
+	return status;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Memory regions. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "al/verbs/verbs.h"
+
+#define REMOTE (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
+#define KNOWN                                                                        \
+	(IB_ACCESS_LOCAL_WRITE | REMOTE | IB_ACCESS_MW_BIND | IB_ACCESS_ZERO_BASED | \
+	 IB_ACCESS_RELAXED_ORDERING)
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ  22
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* Reads a byte, or adds nothing to a word, in the kernel: where the memory is missing that is an
+ * error, never a signal. */
+static bool touch(char *p, bool writable, const int pipefd[2])
+{
+	uint32_t nobody = 0;
+	char byte;
+
+	/* An atomic "or" with 0: a store that neither changes nor loses what other threads store
+	 * there. */
+	if (writable)
+		return syscall(SYS_futex, &nobody, FUTEX_WAKE_OP_PRIVATE, 0, 0, p,
+			       FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_EQ, 0)) >= 0;
+	return TEMP_FAILURE_RETRY(write(pipefd[1], p, 1)) == 1 &&
+	       TEMP_FAILURE_RETRY(read(pipefd[0], &byte, 1)) == 1;
+}
+
+/* From first, the start of a page; what is read is the region's own, since its neighbours may be
+ * watched. */
+static al_status touch_pages(char *first, char *end, size_t page, const struct ci_mem *mem)
+{
+	bool writable = mem->access & IB_ACCESS_LOCAL_WRITE;
+	al_status status = AL_SUCCESS;
+	int pipefd[2];
+
+	if (pipe2(pipefd, O_CLOEXEC))
+		return AL_INSUFFICIENT_RESOURCES;
+	for (char *p = first; !status && p < end; p += page)
+		status = touch(writable || p > (char *)mem->addr ? p : mem->addr, writable, pipefd)
+				 ? AL_SUCCESS
+				 : AL_INVALID_ADDRESS;
+	close(pipefd[0]);
+	close(pipefd[1]);
+	return status;
+}
+
+/*
+ * Makes sure that the pages are there and permit the access: a bad address is a status now, never a
+ * signal in an engine later. Writable ones are made the process's own at once (a private mapping of
+ * a file, or pages shared since a fork, are copied on write), so that what the HCA writes is what
+ * the process sees. Kernels before 5.14 do not know the advice.
+ */
+static al_status populate(const struct ci_mem *mem)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t first = (uintptr_t)mem->addr & ~(page - 1);
+	uintptr_t end = ((uintptr_t)mem->addr + mem->length + page - 1) & ~(page - 1);
+	int advice = mem->access & IB_ACCESS_LOCAL_WRITE ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+
+	if (end <= first)
+		return AL_INVALID_ADDRESS;
+	while (madvise((void *)first, end - first, advice)) {
+		if (errno == EINTR || errno == EAGAIN)
+			continue;
+		if (errno == ENOMEM || errno == EFAULT || errno == EHWPOISON)
+			return AL_INVALID_ADDRESS;
+		/* EINVAL: an old kernel, or a mapping that the advice does not suit, such as a
+		 * device's. */
+		return touch_pages((char *)first, (char *)end, page, mem);
+	}
+	return AL_SUCCESS;
+}
+
+static al_status check(const struct al_dev *dev, const struct al_mr_init *init, struct ci_mem *mem)
+{
+	uint64_t addr = (uintptr_t)init->addr, last;
+
+	if (!RESERVED_IS_ZERO(init) || init->flags || init->access & ~(uint32_t)KNOWN ||
+	    !init->length)
+		return AL_INVALID_PARAMETER;
+	if (init->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
+	    !(init->access & IB_ACCESS_LOCAL_WRITE))
+		return AL_INVALID_PARAMETER;
+	if (init->length > dev->attr.max_mr_size)
+		return AL_LIMIT_EXCEEDED;
+	*mem = (struct ci_mem){
+		.addr = init->addr, .length = init->length, .fd = -1, .access = init->access
+	};
+	mem->iova = init->use_iova ? init->iova : init->access & IB_ACCESS_ZERO_BASED ? 0 : addr;
+	if (init->use_iova && init->access & IB_ACCESS_ZERO_BASED)
+		return AL_INVALID_PARAMETER;
+	if (init->use_iova && (init->iova ^ addr) & ((uint64_t)sysconf(_SC_PAGESIZE) - 1))
+		return AL_INVALID_PARAMETER;
+	if (__builtin_add_overflow(addr, init->length - 1, &last) ||
+	    __builtin_add_overflow(mem->iova, init->length - 1, &last))
+		return AL_INVALID_PARAMETER;
+	return AL_SUCCESS;
+}
+
+al_status al_reg_mr(al_pd_h pd, const struct al_mr_init *init, void *context, uint32_t *lkey,
+		    uint32_t *rkey, al_mr_h *mr)
+{
+	struct al_call call;
+	struct al_obj *obj;
+	struct ci_mem mem;
+	struct ci_mr *ci;
+	uint32_t keys[2];
+	al_status status;
+
+	if (!init || !lkey || !rkey || !mr)
+		return AL_INVALID_PARAMETER;
+	status = call_begin(&call, pd, AL_OBJ_PD);
+	if (status)
+		return status;
+	status = check(call.obj->dev, init, &mem);
+	if (!status)
+		status = populate(&mem);
+	if (!status)
+		status = obj_new(AL_OBJ_MR, call.obj, call.obj->dev, context, &obj);
+	if (status)
+		goto out;
+	ci = obj->ci;
+	ci->pd = call.obj->ci;
+	status = call.ops->register_mr(ci, &mem, NULL);
+	if (status)
+		goto err;
+	keys[0] = ci->lkey;
+	keys[1] = init->access & REMOTE ? ci->rkey : 0;
+	status = obj_publish(obj, mr);
+	if (!status) {
+		*lkey = keys[0];
+		*rkey = keys[1];
+		goto out;
+	}
+	call.ops->deregister_mr(ci);
+err:
+	obj_abort(obj);
+out:
+	call_end(&call);
+	return status;
+}
+
+al_status al_query_mr(al_mr_h mr, struct ib_mr_attr *attr)
+{
+	struct ib_mr_attr found = { 0 };
+	struct al_call call;
+	al_status status;
+
+	if (!attr)
+		return AL_INVALID_PARAMETER;
+	status = call_begin(&call, mr, AL_OBJ_MR);
+	if (status)
+		return status;
+	status = call.ops->query_mr(call.obj->ci, &found);
+	if (!status)
+		*attr = found;
+	call_end(&call);
+	return status;
+}
+
+al_status al_dereg_mr(al_mr_h mr, al_destroyed_cb cb, void *context)
+{
+	return obj_destroy(mr, AL_OBJ_MR, cb, context);
+}
+
+bool mr_busy(struct al_obj *obj)
+{
+	return __atomic_load_n(&((struct ci_mr *)obj->ci)->bound_windows, __ATOMIC_ACQUIRE);
+}
+
+void mr_destroy(struct al_obj *obj, const struct ci_interface *ops)
+{
+	ops->deregister_mr(obj->ci);
+}

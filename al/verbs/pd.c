@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Protection domains. */
+#include "al/verbs/verbs.h"
+
+al_status al_alloc_pd(al_ca_h ca, void *context, al_pd_h *pd)
+{
+	struct al_call call;
+	struct al_obj *obj;
+	struct ci_pd *ci;
+	al_status status;
+
+	if (!pd)
+		return AL_INVALID_PARAMETER;
+	status = call_begin(&call, ca, AL_OBJ_CA);
+	if (status)
+		return status;
+	status = obj_new(AL_OBJ_PD, call.obj, call.obj->dev, context, &obj);
+	if (status)
+		goto out;
+	ci = obj->ci;
+	ci->ca = call.obj->ci;
+	status = call.ops->allocate_pd(ci, NULL);
+	if (status)
+		goto err;
+	status = obj_publish(obj, pd);
+	if (!status)
+		goto out;
+	call.ops->deallocate_pd(ci);
+err:
+	obj_abort(obj);
+out:
+	call_end(&call);
+	return status;
+}
+
+al_status al_dealloc_pd(al_pd_h pd, al_destroyed_cb cb, void *context)
+{
+	return obj_destroy(pd, AL_OBJ_PD, cb, context);
+}
+
+void pd_destroy(struct al_obj *obj, const struct ci_interface *ops)
+{
+	ops->deallocate_pd(obj->ci);
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Queue pairs: creation, state, and the data path of posting. The state table is in qp_table.c. */
+#include <string.h>
+
+#include "al/verbs/verbs.h"
+
+/* --------------------------------------------------------------- creation */
+
+static uint32_t cap_of_type(ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_UC:
+		return IB_CA_CAP_UC;
+	case IB_QPT_UD:
+		return IB_CA_CAP_UD;
+	case IB_QPT_RD:
+		return IB_CA_CAP_RD;
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
+		return IB_CA_CAP_XRC;
+	case IB_QPT_RAW_PACKET:
+		return IB_CA_CAP_RAW_PACKET;
+	case IB_QPT_RAW_IPV6:
+		return IB_CA_CAP_RAW_IPV6;
+	case IB_QPT_RAW_ETHERTYPE:
+		return IB_CA_CAP_RAW_ETHERTYPE;
+	default:
+		return 0;
+	}
+}
+
+/* Special and raw queue pairs have a port from the start; the others choose theirs later. */
+static bool has_port(ib_qp_type type)
+{
+	return type == IB_QPT_SMI || type == IB_QPT_GSI || type == IB_QPT_RAW_PACKET ||
+	       type == IB_QPT_RAW_IPV6 || type == IB_QPT_RAW_ETHERTYPE;
+}
+
+static al_status check_type(const struct ib_ca_attr *ca, const struct al_qp_init *init)
+{
+	if (cap_of_type(init->qp_type) & ~ca->caps)
+		return AL_UNSUPPORTED;
+	if ((init->rdd && init->qp_type != IB_QPT_RD) ||
+	    (init->xrcd && init->qp_type != IB_QPT_XRC_TGT))
+		return AL_INVALID_PARAMETER;
+	if (!has_port(init->qp_type))
+		return init->port_num ? AL_INVALID_PARAMETER : AL_SUCCESS;
+	return init->port_num && init->port_num <= ca->num_ports ? AL_SUCCESS : AL_INVALID_PORT;
+}
+
+/* Sizes against the HCA's limits; on failure the limits are written back. */
+static al_status check_cap(const struct ib_ca_attr *ca, struct ib_qp_cap *cap)
+{
+	const struct ib_qp_cap limit = { ca->max_qp_wr, ca->max_qp_wr, ca->max_send_sge,
+					 ca->max_recv_sge, ca->max_inline_data };
+
+	if (cap->max_send_wr <= limit.max_send_wr && cap->max_recv_wr <= limit.max_recv_wr &&
+	    cap->max_send_sge <= limit.max_send_sge && cap->max_recv_sge <= limit.max_recv_sge &&
+	    cap->max_inline_data <= limit.max_inline_data)
+		return AL_SUCCESS;
+	*cap = limit;
+	return AL_LIMIT_EXCEEDED;
+}
+
+static al_status use(struct al_obj *obj, const void *handle, al_object_type type, void *ci)
+{
+	struct al_obj *used = obj_get(handle, type);
+	al_status status;
+
+	if (!used)
+		return AL_INVALID_HANDLE;
+	if (type == AL_OBJ_SRQ && used->al == obj->al && used->dev == obj->dev &&
+	    used->parent != obj->parent)
+		status = AL_INVALID_PD;
+	else
+		status = obj_use(obj, used);
+	*(void **)ci = used->ci;
+	obj_put(used);
+	return status;
+}
+
+/* The handles in the attributes become the module's objects. */
+static al_status resolve(struct al_obj *obj, const struct al_qp_init *init, struct ci_qp_init *want)
+{
+	struct ci_qp *ci = obj->ci;
+	al_status status = AL_SUCCESS;
+
+	/* XRC: the one side only sends, the other receives by the shared receive queues of its
+	 * domain. */
+	if (init->qp_type != IB_QPT_XRC_TGT)
+		status = use(obj, init->send_cq, AL_OBJ_CQ, &ci->send_cq);
+	if (!status && init->qp_type != IB_QPT_XRC_INI && init->qp_type != IB_QPT_XRC_TGT)
+		status = use(obj, init->recv_cq, AL_OBJ_CQ, &ci->recv_cq);
+	if (!status && init->srq)
+		status = use(obj, init->srq, AL_OBJ_SRQ, &ci->srq);
+	if (!status && init->qp_type == IB_QPT_RD)
+		status = use(obj, init->rdd, AL_OBJ_RDD, &want->rdd);
+	if (!status && init->qp_type == IB_QPT_XRC_TGT)
+		status = use(obj, init->xrcd, AL_OBJ_XRCD, &want->xrcd);
+	return status;
+}
+
+static al_status create(struct al_call *call, struct al_obj *obj, struct al_qp_init *init,
+			al_qp_h *qp)
+{
+	struct ci_qp_init want = { .attr = init, .cap = init->cap };
+	struct al_qp *al_qp = (struct al_qp *)obj;
+	struct ci_qp *ci = obj->ci;
+	al_status status = resolve(obj, init, &want);
+
+	if (status)
+		return status;
+	ci->owner_context = obj->context;
+	ci->pd = obj->parent->ci;
+	ci->qp_type = init->qp_type;
+	ci->sq_sig_all = init->sq_sig_all;
+	if (init->port_num)
+		status = call->ops->create_spl_qp(ci, init->port_num, &want, NULL);
+	else
+		status = call->ops->create_qp(ci, &want, NULL);
+	if (status) {
+		if (status == AL_LIMIT_EXCEEDED)
+			init->cap = want.cap;
+		return status;
+	}
+	ci->cap = want.cap;
+	al_qp->init = *init;
+	al_qp->init.cap = want.cap;
+	status = obj_publish(obj, qp);
+	if (status)
+		call->ops->destroy_qp(ci);
+	else
+		init->cap = want.cap;
+	return status;
+}
+
+al_status al_create_qp(al_pd_h pd, struct al_qp_init *init, void *context, al_event_cb event_cb,
+		       al_qp_h *qp)
+{
+	const struct ib_ca_attr *ca;
+	struct al_call call;
+	struct al_obj *obj;
+	al_status status;
+
+	if (!init || !qp || !RESERVED_IS_ZERO(init) || init->qp_type <= IB_QPT_NONE ||
+	    init->qp_type >= IB_QPT_COUNT)
+		return AL_INVALID_PARAMETER;
+	status = call_begin(&call, pd, AL_OBJ_PD);
+	if (status)
+		return status;
+	ca = &call.obj->dev->attr;
+	status = check_type(ca, init);
+	if (!status)
+		status = check_cap(ca, &init->cap);
+	if (!status)
+		status = obj_new(AL_OBJ_QP, call.obj, call.obj->dev, context, &obj);
+	if (status)
+		goto out;
+	pthread_mutex_init(&((struct al_qp *)obj)->control, NULL);
+	evobj_init((struct al_evobj *)obj, NULL, event_cb, &obj->dev->async.queue);
+	status = create(&call, obj, init, qp);
+	if (status) {
+		qp_gone(obj);
+		obj_abort(obj);
+	}
+out:
+	call_end(&call);
+	return status;
+}
+
+al_status al_destroy_qp(al_qp_h qp, al_destroyed_cb cb, void *context)
+{
+	return obj_destroy(qp, AL_OBJ_QP, cb, context);
+}
+
+void qp_destroy(struct al_obj *obj, const struct ci_interface *ops)
+{
+	ops->destroy_qp(obj->ci);
+}
+
+void qp_gone(struct al_obj *obj)
+{
+	pthread_mutex_destroy(&((struct al_qp *)obj)->control);
+}
+
+/* ------------------------------------------------------------------ state */
+
+static al_status check_path(const struct al_dev *dev, const struct ib_ah_attr *ah, uint8_t port,
+			    uint16_t pkey_index)
+{
+	al_status status = ah_attr_check(dev, ah);
+
+	if (status)
+		return status;
+	if (ah->port_num != port)
+		return AL_INVALID_PARAMETER;
+	return pkey_index < dev->ports[port].pkey_tbl_len ? AL_SUCCESS : AL_INVALID_PKEY_INDEX;
+}
+
+/* Ranges of what the mask names; port is the primary port after the call. */
+static al_status check_values(const struct al_dev *dev, const struct ib_qp_attr *attr,
+			      uint32_t mask, uint8_t port)
+{
+	const uint32_t access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
+				IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND;
+	struct ib_qp_cap cap = attr->cap;
+	al_status status;
+
+	if (mask & IB_QP_PORT && (!attr->port_num || attr->port_num > dev->attr.num_ports))
+		return AL_INVALID_PORT;
+	if (mask & IB_QP_PKEY_INDEX && port && attr->pkey_index >= dev->ports[port].pkey_tbl_len)
+		return AL_INVALID_PKEY_INDEX;
+	if (mask & IB_QP_AV) {
+		status = check_path(dev, &attr->ah_attr, port, 0);
+		if (status)
+			return status;
+	}
+	if (mask & IB_QP_ALT_PATH) {
+		if (!attr->alt_port_num || attr->alt_port_num > dev->attr.num_ports)
+			return AL_INVALID_PORT;
+		status = check_path(dev, &attr->alt_ah_attr, attr->alt_port_num,
+				    attr->alt_pkey_index);
+		if (status)
+			return status;
+		if (attr->alt_timeout > 31)
+			return AL_INVALID_PARAMETER;
+	}
+	if ((mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~access) ||
+	    (mask & IB_QP_PATH_MTU && (!ib_mtu_bytes(attr->path_mtu) ||
+				       (port && attr->path_mtu > dev->ports[port].max_mtu))) ||
+	    (mask & IB_QP_TIMEOUT && attr->timeout > 31) ||
+	    (mask & IB_QP_RETRY_CNT && attr->retry_cnt > 7) ||
+	    (mask & IB_QP_RNR_RETRY && attr->rnr_retry > 7) ||
+	    (mask & IB_QP_MIN_RNR_TIMER && attr->min_rnr_timer > 31) ||
+	    (mask & IB_QP_RQ_PSN && attr->rq_psn > IB_PSN_MASK) ||
+	    (mask & IB_QP_SQ_PSN && attr->sq_psn > IB_PSN_MASK) ||
+	    (mask & IB_QP_DEST_QPN && attr->dest_qp_num > IB_QPN_MASK) ||
+	    (mask & IB_QP_PATH_MIG_STATE && (unsigned int)attr->path_mig_state > IB_MIG_ARMED))
+		return AL_INVALID_PARAMETER;
+	if ((mask & IB_QP_MAX_QP_RD_ATOMIC &&
+	     attr->max_rd_atomic > dev->attr.max_qp_init_rd_atom) ||
+	    (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
+	     attr->max_dest_rd_atomic > dev->attr.max_qp_rd_atom))
+		return AL_LIMIT_EXCEEDED;
+	return mask & IB_QP_CAP ? check_cap(&dev->attr, &cap) : AL_SUCCESS;
+}
+
+/* Under the queue pair's control lock: nothing else modifies it between the check and the
+ * operation. */
+static al_status modify(struct al_call *call, const struct ib_qp_attr *attr, uint32_t mask)
+{
+	const struct ci_qp *ci = call->obj->ci;
+	struct ib_qp_attr now = { 0 };
+	al_status status = call->ops->query_qp(call->obj->ci, &now);
+	ib_qp_state to;
+
+	if (status)
+		return status;
+	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != now.qp_state)
+		return AL_INVALID_TRANSITION;
+	to = mask & IB_QP_STATE ? attr->qp_state : now.qp_state;
+	status = qp_table_check(ci->qp_type, now.qp_state, to, mask);
+	if (!status)
+		status = check_values(call->obj->dev, attr, mask,
+				      mask & IB_QP_PORT ? attr->port_num : now.port_num);
+	if (!status && now.qp_state == IB_QPS_SQD && now.sq_draining && to != IB_QPS_RESET &&
+	    to != IB_QPS_ERR)
+		status = AL_INVALID_STATE;
+	return status ? status : call->ops->modify_qp(call->obj->ci, attr, mask, NULL);
+}
+
+al_status al_modify_qp(al_qp_h qp, const struct ib_qp_attr *attr, uint32_t mask)
+{
+	struct al_call call;
+	struct al_qp *al_qp;
+	al_status status;
+
+	if (!attr || !mask || mask >= IB_QP_DEST_QPN * 2u || !RESERVED_IS_ZERO(attr))
+		return AL_INVALID_PARAMETER;
+	status = call_begin(&call, qp, AL_OBJ_QP);
+	if (status)
+		return status;
+	al_qp = (struct al_qp *)call.obj;
+	pthread_mutex_lock(&al_qp->control);
+	status = modify(&call, attr, mask);
+	pthread_mutex_unlock(&al_qp->control);
+	call_end(&call);
+	return status;
+}
+
+al_status al_query_qp(al_qp_h qp, struct ib_qp_attr *attr, struct al_qp_init *init)
+{
+	struct ib_qp_attr found = { 0 };
+	struct al_call call;
+	al_status status;
+
+	if (!attr)
+		return AL_INVALID_PARAMETER;
+	status = call_begin(&call, qp, AL_OBJ_QP);
+	if (status)
+		return status;
+	status = call.ops->query_qp(call.obj->ci, &found);
+	if (!status) {
+		*attr = found;
+		if (init)
+			*init = ((struct al_qp *)call.obj)->init;
+	}
+	call_end(&call);
+	return status;
+}
+
+al_status al_qp_num(al_qp_h qp, uint32_t *qpn)
+{
+	struct al_obj *obj;
+
+	if (!qpn)
+		return AL_INVALID_PARAMETER;
+	obj = obj_get(qp, AL_OBJ_QP);
+	if (!obj)
+		return AL_INVALID_HANDLE;
+	*qpn = ((struct ci_qp *)obj->ci)->qp_num;
+	obj_put(obj);
+	return AL_SUCCESS;
+}
+
+/* -------------------------------------------------------------- data path */
+
+/* What is rare: the module may block, there is a trace, or the handle is wrong. */
+static __attribute__((cold, noinline)) al_status
+send_otherwise(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad_wr)
+{
+	struct al_call call;
+	al_status status;
+
+	IB_TRACE("driver", "post_send to qp %#llx, wr_id %#llx", (unsigned long long)(uintptr_t)qp,
+		 (unsigned long long)wr->wr_id);
+	status = data_begin(&call, qp, AL_OBJ_QP);
+	if (status) {
+		*bad_wr = wr;
+		return status;
+	}
+	IB_TRACE("al", "post_send: hands the requests to the HCA's module %s",
+		 call.obj->dev->module);
+	status = call.ops->post_send(call.obj->ci, wr, bad_wr);
+	data_end(&call);
+	IB_TRACE("al", "post_send returns to the channel driver: %s", al_status_str(status));
+	return status;
+}
+
+al_status al_post_send(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad_wr)
+{
+	struct al_obj *obj;
+	al_status status;
+
+	if (__builtin_expect(!wr || !bad_wr, 0))
+		return AL_INVALID_PARAMETER;
+	if (__builtin_expect(ib_trace_on, 0))
+		return send_otherwise(qp, wr, bad_wr);
+	obj = data_enter(qp, AL_OBJ_QP);
+	if (__builtin_expect(!obj, 0))
+		return send_otherwise(qp, wr, bad_wr);
+	status = dev_ops(obj->dev)->post_send(obj->ci, wr, bad_wr);
+	rcu_leave();
+	return status;
+}
+
+static __attribute__((cold, noinline)) al_status
+recv_otherwise(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad_wr)
+{
+	struct al_call call;
+	al_status status;
+
+	IB_TRACE("driver", "post_recv to qp %#llx, wr_id %#llx", (unsigned long long)(uintptr_t)qp,
+		 (unsigned long long)wr->wr_id);
+	status = data_begin(&call, qp, AL_OBJ_QP);
+	if (status) {
+		*bad_wr = wr;
+		return status;
+	}
+	IB_TRACE("al", "post_recv: hands the requests to the HCA's module %s",
+		 call.obj->dev->module);
+	status = call.ops->post_recv(call.obj->ci, wr, bad_wr);
+	data_end(&call);
+	IB_TRACE("al", "post_recv returns to the channel driver: %s", al_status_str(status));
+	return status;
+}
+
+al_status al_post_recv(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad_wr)
+{
+	struct al_obj *obj;
+	al_status status;
+
+	if (__builtin_expect(!wr || !bad_wr, 0))
+		return AL_INVALID_PARAMETER;
+	if (__builtin_expect(ib_trace_on, 0))
+		return recv_otherwise(qp, wr, bad_wr);
+	obj = data_enter(qp, AL_OBJ_QP);
+	if (__builtin_expect(!obj, 0))
+		return recv_otherwise(qp, wr, bad_wr);
+	status = dev_ops(obj->dev)->post_recv(obj->ci, wr, bad_wr);
+	rcu_leave();
+	return status;
+}
+
+/* ------------------------------------------------- handles in work requests */
+
+/* In the read section that al_post_send() has entered; without one nothing would keep the object.
+ */
+static void *wr_object(const struct ci_qp *qp, const void *handle, al_object_type type)
+{
+	struct al_obj *qp_obj = qp->ctx, *obj;
+
+	if (qp_obj->dev->may_block)
+		return NULL;
+	obj = obj_peek(handle, type);
+	return obj && obj->al == qp_obj->al && obj->dev == qp_obj->dev ? obj->ci : NULL;
+}
+
+struct ci_ah *ci_wr_ah(const struct ci_qp *qp, al_ah_h ah)
+{
+	return wr_object(qp, ah, AL_OBJ_AH);
+}
+
+struct ci_mw *ci_wr_mw(const struct ci_qp *qp, al_mw_h mw)
+{
+	return wr_object(qp, mw, AL_OBJ_MW);
+}
+
+struct ci_mr *ci_wr_mr(const struct ci_qp *qp, al_mr_h mr)
+{
+	return wr_object(qp, mr, AL_OBJ_MR);
+}

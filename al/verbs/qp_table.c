@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The state table of queue pairs (IBTA 10.3.1 and table 91): per type and transition, which
+ * attributes must and which may be given. Ranges of values are qp.c's; what a transition does, the
+ * module's.
+ */
+#include "al/verbs/verbs.h"
+
+#define TYPE(t)   (1u << IB_QPT_##t)
+#define UC        TYPE(UC)
+#define RC        TYPE(RC)
+#define INI       TYPE(XRC_INI)
+#define TGT       TYPE(XRC_TGT)
+#define UD        TYPE(UD)
+#define RD        TYPE(RD)
+#define SPECIAL   (TYPE(SMI) | TYPE(GSI))
+#define RAW       (TYPE(RAW_PACKET) | TYPE(RAW_IPV6) | TYPE(RAW_ETHERTYPE))
+#define XRC       (INI | TGT)
+#define CONNECTED (UC | RC | XRC)
+#define ALL       (CONNECTED | UD | RD | SPECIAL | RAW)
+
+/* Attributes that usually come together. */
+#define PATH    (IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN)
+#define RESPOND (IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER)
+#define RETRY   (IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY)
+#define MIGRATE (IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE)
+#define LIVE    (IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS | MIGRATE) /* of a connected type that sends */
+
+struct transition {
+	ib_qp_state from, to;
+	uint32_t types;    /* that it is for */
+	uint32_t required; /* without IB_QP_STATE, which every change of state requires */
+	uint32_t optional;
+};
+
+static const struct transition table[] = {
+	{ IB_QPS_RESET, IB_QPS_INIT, CONNECTED, IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS,
+	  0 },
+	{ IB_QPS_RESET, IB_QPS_INIT, UD, IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY, 0 },
+	{ IB_QPS_RESET, IB_QPS_INIT, SPECIAL, IB_QP_PKEY_INDEX | IB_QP_QKEY, 0 },
+	{ IB_QPS_RESET, IB_QPS_INIT, RD, IB_QP_QKEY, 0 },
+	{ IB_QPS_RESET, IB_QPS_INIT, RAW, IB_QP_PORT, 0 },
+
+	{ IB_QPS_INIT, IB_QPS_INIT, CONNECTED, 0,
+	  IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS },
+	{ IB_QPS_INIT, IB_QPS_INIT, UD, 0, IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY },
+	{ IB_QPS_INIT, IB_QPS_INIT, SPECIAL, 0, IB_QP_PKEY_INDEX | IB_QP_QKEY },
+	{ IB_QPS_INIT, IB_QPS_INIT, RD, 0, IB_QP_QKEY },
+	{ IB_QPS_INIT, IB_QPS_INIT, RAW, 0, IB_QP_PORT },
+
+	{ IB_QPS_INIT, IB_QPS_RTR, UC | INI, PATH,
+	  IB_QP_ALT_PATH | IB_QP_ACCESS_FLAGS | IB_QP_PKEY_INDEX },
+	{ IB_QPS_INIT, IB_QPS_RTR, RC | TGT, PATH | RESPOND,
+	  IB_QP_ALT_PATH | IB_QP_ACCESS_FLAGS | IB_QP_PKEY_INDEX },
+	{ IB_QPS_INIT, IB_QPS_RTR, UD | SPECIAL, 0, IB_QP_PKEY_INDEX | IB_QP_QKEY },
+	{ IB_QPS_INIT, IB_QPS_RTR, RD, 0, IB_QP_QKEY },
+	{ IB_QPS_INIT, IB_QPS_RTR, RAW, 0, 0 },
+
+	{ IB_QPS_RTR, IB_QPS_RTS, UC, IB_QP_SQ_PSN, LIVE },
+	{ IB_QPS_RTR, IB_QPS_RTS, RC, RETRY | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC,
+	  LIVE | IB_QP_MIN_RNR_TIMER },
+	{ IB_QPS_RTR, IB_QPS_RTS, INI, RETRY | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC, LIVE },
+	{ IB_QPS_RTR, IB_QPS_RTS, TGT, IB_QP_TIMEOUT | IB_QP_SQ_PSN, LIVE | IB_QP_MIN_RNR_TIMER },
+	{ IB_QPS_RTR, IB_QPS_RTS, UD | SPECIAL, IB_QP_SQ_PSN, IB_QP_CUR_STATE | IB_QP_QKEY },
+	{ IB_QPS_RTR, IB_QPS_RTS, RD, 0, IB_QP_CUR_STATE | IB_QP_QKEY },
+	{ IB_QPS_RTR, IB_QPS_RTS, RAW, 0, IB_QP_CUR_STATE },
+
+	{ IB_QPS_RTS, IB_QPS_RTS, UC | INI, 0, LIVE },
+	{ IB_QPS_RTS, IB_QPS_RTS, RC | TGT, 0, LIVE | IB_QP_MIN_RNR_TIMER },
+	{ IB_QPS_RTS, IB_QPS_RTS, UD | SPECIAL | RD, 0, IB_QP_CUR_STATE | IB_QP_QKEY },
+	{ IB_QPS_RTS, IB_QPS_RTS, RAW, 0, IB_QP_CUR_STATE },
+
+	{ IB_QPS_RTS, IB_QPS_SQD, ALL, 0, IB_QP_EN_SQD_ASYNC_NOTIFY },
+
+	{ IB_QPS_SQD, IB_QPS_RTS, UC | INI, 0, LIVE },
+	{ IB_QPS_SQD, IB_QPS_RTS, RC | TGT, 0, LIVE | IB_QP_MIN_RNR_TIMER },
+	{ IB_QPS_SQD, IB_QPS_RTS, UD | SPECIAL | RD, 0, IB_QP_CUR_STATE | IB_QP_QKEY },
+	{ IB_QPS_SQD, IB_QPS_RTS, RAW, 0, IB_QP_CUR_STATE },
+
+	{ IB_QPS_SQD, IB_QPS_SQD, UC, 0,
+	  IB_QP_AV | MIGRATE | IB_QP_ACCESS_FLAGS | IB_QP_PKEY_INDEX },
+	{ IB_QPS_SQD, IB_QPS_SQD, RC, 0,
+	  IB_QP_PORT | IB_QP_AV | RETRY | IB_QP_MAX_QP_RD_ATOMIC | RESPOND | MIGRATE |
+		  IB_QP_ACCESS_FLAGS | IB_QP_PKEY_INDEX },
+	{ IB_QPS_SQD, IB_QPS_SQD, INI, 0,
+	  IB_QP_PORT | IB_QP_AV | RETRY | IB_QP_MAX_QP_RD_ATOMIC | MIGRATE | IB_QP_ACCESS_FLAGS |
+		  IB_QP_PKEY_INDEX },
+	{ IB_QPS_SQD, IB_QPS_SQD, TGT, 0,
+	  IB_QP_PORT | IB_QP_AV | IB_QP_TIMEOUT | RESPOND | MIGRATE | IB_QP_ACCESS_FLAGS |
+		  IB_QP_PKEY_INDEX },
+	{ IB_QPS_SQD, IB_QPS_SQD, UD | SPECIAL, 0, IB_QP_PKEY_INDEX | IB_QP_QKEY },
+	{ IB_QPS_SQD, IB_QPS_SQD, RD, 0, IB_QP_QKEY },
+
+	/* a reliable connection has no SQE: its errors end it */
+	{ IB_QPS_SQE, IB_QPS_RTS, UC, 0, IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS },
+	{ IB_QPS_SQE, IB_QPS_RTS, UD | SPECIAL | RD, 0, IB_QP_CUR_STATE | IB_QP_QKEY },
+	{ IB_QPS_SQE, IB_QPS_RTS, RAW, 0, IB_QP_CUR_STATE },
+};
+
+al_status qp_table_check(ib_qp_type type, ib_qp_state from, ib_qp_state to, uint32_t mask)
+{
+	uint32_t given = mask & ~(uint32_t)IB_QP_STATE;
+
+	if ((unsigned int)to >= IB_QPS_COUNT)
+		return AL_INVALID_PARAMETER;
+	/* from any state to Reset or Error, with nothing else; but to stay in Reset or Error is
+	 * asked for by name */
+	if (mask & IB_QP_STATE && (to == IB_QPS_RESET || to == IB_QPS_ERR))
+		return given ? AL_INVALID_ATTRIBUTE : AL_SUCCESS;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct transition *t = &table[i];
+
+		if (t->from != from || t->to != to || !(t->types & 1u << type))
+			continue;
+		if (t->required & ~given)
+			return AL_MISSING_ATTRIBUTE;
+		return given & ~(t->required | t->optional) ? AL_INVALID_ATTRIBUTE : AL_SUCCESS;
+	}
+	return AL_INVALID_TRANSITION;
+}

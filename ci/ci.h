@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/**
+ * @file ci.h
+ * @brief What lies below the Access Layer: registry, modules, PCI bus, configuration, log, trace.
+ *
+ * The Access Layer includes this header; nothing in ci/ includes one of al/. What ci/ must ask of
+ * the layer above goes through struct ci_upper. What only files of ci/ share is in ci/internal.h;
+ * what a vendor sees, in iba/ib_hca.h.
+ *
+ * Locks, outermost first, and none of them held when a function of struct ci_upper or of a module
+ * is called, but the first one when a module's init, probe, scan, remove and cleanup are:
+ *
+ * - the *loader's*: one load, unload or look at the PCI bus at a time. Not taken by
+ *   ib_register_ci(), ib_deregister_ci(), ci_module_get(), ci_module_put(), the snapshots, nor by
+ *   ci_start() once it has succeeded: these a module may call from init to cleanup, and a client
+ *   while an HCA is withdrawn from under it.
+ * - the *registry's*, a leaf: the lists of modules, HCAs and PCI functions, and the modules'
+ *   reference counts.
+ */
+#ifndef IBAL_CI_CI_H
+#define IBAL_CI_CI_H
+
+#include <stdatomic.h>
+
+#include <iba/ib_hca.h>
+
+/* ---------------------------------------------------------------- registry */
+
+/**
+ * A registered HCA. Written by ci/ before ci_upper.add() is called and constant until
+ * ci_upper.remove() has returned.
+ */
+struct ci_registration {
+	struct ci_interface ops; /**< complete: what the module left out is filled in */
+	struct ci_ca *ca;        /**< the module's object; ca->ctx is this registration */
+	struct ib_ca_attr attr;  /**< read at registration */
+	struct ci_host *module;  /**< whose it is */
+	_Atomic(void *) al;      /**< the Access Layer's side, set by ci_upper.add(); NULL: upcalls are dropped */
+
+	struct ci_registration *next; /**< registry's lock: list of all, oldest first */
+	unsigned int pins;       /**< registry's lock: lookers-on that it must outlive */
+	bool removing;           /**< registry's lock: ib_deregister_ci() has begun */
+};
+
+/** What the Access Layer hangs above the registry. */
+struct ci_upper {
+	/**
+	 * An HCA has been checked, opened and queried: build the Access Layer's side, queue the
+	 * announcement. A failure refuses the registration, and close_ca is called. Called on the
+	 * registering thread.
+	 */
+	al_status (*add)(struct ci_registration *reg);
+	/**
+	 * An HCA is withdrawn. Returns when every client has let go, every object is gone in the
+	 * module, every reference of ci_module_get() to it is given back and no upcall is in
+	 * flight; close_ca is called and reg freed then. flags: enum ci_deregister_flags. Called on
+	 * the withdrawing thread; may sleep as long as clients do.
+	 */
+	void (*remove)(struct ci_registration *reg, uint32_t flags);
+	/**
+	 * Writes who has it open, such as "al_cp (pid 42), al_query (pid 43)", for the refusal to
+	 * unload. Called on an HCA whose al is set, and never while it is withdrawn.
+	 */
+	void (*users)(struct ci_registration *reg, char *buf, size_t len);
+};
+
+/** Says who is above. Once, before ci_start(). @param upper kept */
+void ci_set_upper(const struct ci_upper *upper);
+
+/**
+ * Every operation returns #AL_CA_REMOVED; destroys do nothing; DMA maps fail, unmaps do nothing.
+ */
+extern const struct ci_interface ci_dead_ca;
+/** The same with #AL_AGENT_LOST. */
+extern const struct ci_interface ci_dead_agent;
+/**
+ * What fills the gaps of a module's table: #AL_UNSUPPORTED; for DMA the process' own addresses, and
+ * coherent memory from al_alloc_aligned(). Such memory is freed by this table's dma_free_coherent
+ * even when the HCA is gone.
+ */
+extern const struct ci_interface ci_default_ops;
+
+/**
+ * Bytes of an object as the module wants it.
+ *
+ * @param ops operations
+ * @param kind kind
+ * @return obj_size, or the plain struct's
+ */
+size_t ci_obj_bytes(const struct ci_interface *ops, enum ci_obj kind);
+
+/* ----------------------------------------------------------------- modules */
+
+/**
+ * First al_open() in the process: reads the configuration, loads the modules of the module path in
+ * order, looks at the PCI bus. Idempotent; concurrent callers wait for the first. After a failure
+ * nothing is left loaded, and the next call tries again.
+ *
+ * @param config al_open_attr.config
+ * @retval AL_BAD_CONFIG the configuration is wrong, or a module's init found it so; the log says
+ * where
+ * @retval AL_INSUFFICIENT_MEMORY out of memory
+ */
+al_status ci_start(const char *config);
+
+/** al_load_module(). @param path file */
+al_status ci_load_module(const char *path);
+/** Flags of ci_unload_module(). */
+enum ci_unload_flags {
+	CI_UNLOAD_REMOVE = 1 << 0, /**< AL_UNLOAD_REMOVE */
+};
+/** al_unload_module(). @param name module @param flags enum ci_unload_flags */
+al_status ci_unload_module(const char *name, uint32_t flags);
+/** al_rescan(). */
+al_status ci_rescan(void);
+
+/**
+ * Keeps a module loaded: one for each al_open_ca() of its HCAs. **Context: any.**
+ *
+ * @param module ci_registration.module
+ * @return false: it is being unloaded, as if the HCA were gone already
+ */
+bool ci_module_get(struct ci_host *module) __attribute__((warn_unused_result));
+/**
+ * Gives that back: when the handle is closed, or its HCA removed, whichever is first.
+ * **Context: any.**
+ *
+ * @param module as got
+ */
+void ci_module_put(struct ci_host *module);
+
+/** @return name of the module, constant while it has a reference or an HCA @param module module */
+const char *ci_module_name(const struct ci_host *module);
+/** @return its version, for people @param module module */
+const char *ci_module_version(const struct ci_host *module);
+
+/**
+ * In a forked child (only what is safe there): forgets modules and HCAs, which have no threads
+ * here, and gives up the PCI functions, which stay the parent's. ci_start() then works afresh and
+ * calls each module's init() again.
+ */
+void ci_forked(void);
+
+/* --------------------------------------------------------------- snapshots */
+
+/** A module, also one that failed. */
+struct ci_snap_module {
+	char name[32];    /**< name */
+	char version[32]; /**< its version */
+	char license[40]; /**< its licence */
+	char path[256];   /**< file */
+	uint32_t users;   /**< references of ci_module_get() */
+	al_status status; /**< #AL_SUCCESS, or why it was not loaded */
+	char text[256];   /**< the reason, a sentence */
+};
+
+/** A PCI function that a module's table matches, or that is an InfiniBand controller. */
+struct ci_snap_pci {
+	char name[16];       /**< "0000:3b:00.0" */
+	uint16_t vendor_id;  /**< vendor */
+	uint16_t device_id;  /**< device */
+	uint16_t class_code; /**< class and subclass */
+	char module[32];     /**< module that serves it; empty: none */
+	char text[96];       /**< the adapter's name, or why no module serves it */
+};
+
+/** Copies of all modules. @param modules to be freed with al_free() @param count elements */
+al_status ci_snapshot_modules(struct ci_snap_module **modules, size_t *count);
+/**
+ * Copies of the PCI functions. @param pci to be freed with al_free() @param count elements
+ * @param error why the bus could not be read, to be freed with al_free(), or NULL
+ */
+al_status ci_snapshot_pci(struct ci_snap_pci **pci, size_t *count, char **error);
+
+/* ---------------------------------------- environment, configuration, log, trace */
+
+/**
+ * The one place that reads the environment. A set-uid program has none: module path, verifier,
+ * faults and the rest are ignored there.
+ *
+ * @param name such as "IBAL_AGENT"
+ * @return its value, or NULL
+ */
+const char *ci_env(const char *name);
+
+/**
+ * A key of the group [ibal], after ci_conf_load(). **Context: any.**
+ *
+ * @param key such as "agent"
+ * @return its value, or NULL; valid for ever once ci_start() has succeeded, until the next
+ * ci_conf_load() before
+ */
+const char *ci_conf_get(const char *key);
+/**
+ * Reads the configuration, unless ci_start() has succeeded already; ci_start() does it too.
+ *
+ * @param config al_open_attr.config
+ */
+al_status ci_conf_load(const char *config);
+
+/**
+ * Looks at `IBAL_LOG` and `IBAL_TRACE`, if that has not been done; ci_start() does it too.
+ * **Context: may sleep.**
+ */
+void ci_diag_start(void);
+
+/**
+ * Where messages go: al_set_log(). **Context: any.**
+ *
+ * @param cb  NULL: standard error
+ * @param ctx for cb
+ */
+void ci_log_set_sink(void (*cb)(void *ctx, int level, const char *text), void *ctx);
+
+#endif /* IBAL_CI_CI_H */

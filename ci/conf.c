@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The configuration: `ibal.conf`, a key file with the group [ibal] for the library and groups
+ * [NAME] and [NAME REST] for the module NAME, and the environment variables IBAL_<NAME> with the
+ * same keys. A module's keys are checked by the module; everything else here. Described in
+ * ibal.conf(5).
+ *
+ * glib aborts when memory runs out; it is used here because all of this happens at start-up.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ci/internal.h"
+
+#ifndef IBAL_CONF_FILE
+#error IBAL_CONF_FILE is the configuration of this system
+#endif
+
+/* One "key = value" of a group that is not [ibal]. */
+struct setting {
+	char *module;
+	struct ci_param param; /* owned by the setting, origin excepted */
+};
+
+static struct {
+	pthread_mutex_t lock; /* protects reading; innermost but for the log's */
+	bool settled;         /* with the lock: not to be read again */
+	atomic_bool loaded;   /* stored with release when all below is there */
+	char *path;           /* file that was read; NULL: none */
+	char *ibal[8];        /* values of [ibal], as in ibal_keys; NULL: not said */
+	GPtrArray *settings;  /* of struct setting, in the order of the file */
+} conf = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static bool any_value(const char *value)
+{
+	(void)value;
+	return true;
+}
+
+static bool log_value(const char *value)
+{
+	ib_log_level level;
+
+	return ci_log_level_parse(value, &level);
+}
+
+static const struct {
+	const char *name;
+	bool (*valid)(const char *value);
+	const char *values; /* what is valid, for the refusal */
+} ibal_keys[] = {
+	{ "agent", any_value, "" },
+	{ "log", log_value, "error, warning, info or debug" },
+	{ "module_path", any_value, "" },
+	{ "modules", any_value, "" },
+	{ "pci_dump", any_value, "" },
+};
+#define IBAL_KEYS (sizeof(ibal_keys) / sizeof(ibal_keys[0]))
+_Static_assert(IBAL_KEYS <= sizeof(conf.ibal) / sizeof(conf.ibal[0]), "more keys than room");
+
+/* IBAL_<NAME> of these is the library's own, now or in a later version. */
+static const char *const reserved[] = {
+	"agent", "conf", "config", "faults", "log", "module_path", "pci_dump", "trace", "uvp_path", "verify",
+};
+
+bool ci_conf_reserved(const char *module)
+{
+	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
+		if (!strcmp(module, reserved[i]))
+			return true;
+	return !strcmp(module, "ibal");
+}
+
+static void setting_free(void *mem)
+{
+	struct setting *s = mem;
+
+	g_free(s->module);
+	g_free((char *)s->param.section);
+	g_free((char *)s->param.key);
+	g_free((char *)s->param.value);
+	g_free(s);
+}
+
+static void setting_add(GPtrArray *to, const char *module, const char *section, const char *key,
+			char *value, const char *origin)
+{
+	struct setting *s = g_new0(struct setting, 1);
+
+	s->module = g_strdup(module);
+	s->param.section = g_strdup(section);
+	s->param.key = g_strdup(key);
+	s->param.value = value;
+	s->param.origin = origin;
+	g_ptr_array_add(to, s);
+}
+
+/* Frees what was read. The lock is held, or nobody else can be there. */
+static void conf_clear(void)
+{
+	atomic_store_explicit(&conf.loaded, false, memory_order_relaxed);
+	g_clear_pointer(&conf.path, g_free);
+	for (size_t i = 0; i < IBAL_KEYS; i++)
+		g_clear_pointer(&conf.ibal[i], g_free);
+	g_clear_pointer(&conf.settings, g_ptr_array_unref);
+}
+
+/* ---------------------------------------------------------------- the file */
+
+static al_status ibal_key(const char *key, char *value)
+{
+	for (size_t i = 0; i < IBAL_KEYS; i++) {
+		if (strcmp(key, ibal_keys[i].name))
+			continue;
+		if (!ibal_keys[i].valid(value)) {
+			ib_log(IB_LOG_ERROR, "conf", "%s: [ibal] %s = %s: must be %s", conf.path,
+			       key, value, ibal_keys[i].values);
+			g_free(value);
+			return AL_BAD_CONFIG;
+		}
+		conf.ibal[i] = value;
+		return AL_SUCCESS;
+	}
+	ib_log(IB_LOG_ERROR, "conf",
+	       "%s: [ibal] %s: there is no such key; ibal.conf(5) lists those there are", conf.path,
+	       key);
+	g_free(value);
+	return AL_BAD_CONFIG;
+}
+
+/* The module of a group, its first word; *section: the rest. */
+static char *group_module(const char *group, const char **section)
+{
+	size_t len = strcspn(group, " ");
+
+	*section = group + len + strspn(group + len, " ");
+	return g_strndup(group, len);
+}
+
+static al_status read_key(GKeyFile *file, const char *group, const char *key)
+{
+	g_autoptr(GError) err = NULL;
+	g_autofree char *module = NULL;
+	const char *section;
+	char *value;
+
+	value = g_key_file_get_string(file, group, key, &err);
+	/* Not only when there is no value: a wrong escape sequence is handed back as it is. */
+	if (err) {
+		g_free(value);
+		ib_log(IB_LOG_ERROR, "conf", "%s: [%s] %s: %s; correct the value", conf.path, group,
+		       key, err->message);
+		return AL_BAD_CONFIG;
+	}
+	if (!strcmp(group, "ibal"))
+		return ibal_key(key, value);
+
+	module = group_module(group, &section);
+	setting_add(conf.settings, module, section, key, value, conf.path);
+	return AL_SUCCESS;
+}
+
+static al_status read_groups(GKeyFile *file)
+{
+	g_auto(GStrv) groups = g_key_file_get_groups(file, NULL);
+	al_status st = AL_SUCCESS;
+
+	for (char **g = groups; *g && !st; g++) {
+		g_auto(GStrv) keys = g_key_file_get_keys(file, *g, NULL, NULL);
+		g_autofree char *module = NULL;
+		const char *section;
+
+		for (char **k = keys; k && *k && !st; k++)
+			st = read_key(file, *g, *k);
+		if (!strcmp(*g, "ibal") || (keys && *keys))
+			continue;
+		/* A group without keys says nothing, but its name must be right: keep it. */
+		module = group_module(*g, &section);
+		setting_add(conf.settings, module, section, NULL, NULL, conf.path);
+	}
+	return st;
+}
+
+static al_status read_file(void)
+{
+	g_autoptr(GKeyFile) file = g_key_file_new();
+	g_autoptr(GError) err = NULL;
+
+	if (!g_key_file_load_from_file(file, conf.path, G_KEY_FILE_NONE, &err)) {
+		ib_log(IB_LOG_ERROR, "conf",
+		       "%s: %s; correct the file, or name another with IBAL_CONF", conf.path,
+		       err->message);
+		return AL_BAD_CONFIG;
+	}
+	return read_groups(file);
+}
+
+/* The file to read: said by the program, by the user, or the system's; NULL: none. */
+static char *choose_file(const char *config)
+{
+	if (!config)
+		config = ci_env("IBAL_CONF");
+	if (config)
+		return *config ? g_strdup(config) : NULL;
+	return access(IBAL_CONF_FILE, F_OK) ? NULL : g_strdup(IBAL_CONF_FILE);
+}
+
+al_status ci_conf_load(const char *config)
+{
+	al_status st = AL_SUCCESS;
+	ib_log_level level;
+
+	ci_diag_start();
+	pthread_mutex_lock(&conf.lock);
+	if (conf.settled)
+		goto out;
+	conf_clear();
+	conf.settings = g_ptr_array_new_with_free_func(setting_free);
+	conf.path = choose_file(config);
+	if (conf.path)
+		st = read_file();
+	if (st) {
+		conf_clear();
+		goto out;
+	}
+	/* Pairs with the load in ci_conf_get(). */
+	atomic_store_explicit(&conf.loaded, true, memory_order_release);
+	if (!ci_env("IBAL_LOG") && ci_conf_get("log") &&
+	    ci_log_level_parse(ci_conf_get("log"), &level))
+		ci_log_set_level(level);
+out:
+	pthread_mutex_unlock(&conf.lock);
+	return st;
+}
+
+void ci_conf_settle(void)
+{
+	pthread_mutex_lock(&conf.lock);
+	conf.settled = true;
+	pthread_mutex_unlock(&conf.lock);
+}
+
+void ci_conf_forked(void)
+{
+	pthread_mutex_init(&conf.lock, NULL);
+	conf.settled = false;
+}
+
+const char *ci_conf_get(const char *key)
+{
+	if (!atomic_load_explicit(&conf.loaded, memory_order_acquire))
+		return NULL;
+	for (size_t i = 0; i < IBAL_KEYS; i++)
+		if (!strcmp(key, ibal_keys[i].name))
+			return conf.ibal[i];
+	return NULL;
+}
+
+al_status ci_conf_check_groups(bool (*known)(const char *module, void *ctx), void *ctx)
+{
+	for (guint i = 0; i < conf.settings->len; i++) {
+		const struct setting *s = g_ptr_array_index(conf.settings, i);
+
+		if (known(s->module, ctx))
+			continue;
+		ib_log(IB_LOG_ERROR, "conf",
+		       "%s: [%s%s%s] %s: there is no module %s in the module path; correct the "
+		       "group's name, or add the module's directory to module_path or IBAL_MODULE_PATH",
+		       conf.path, s->module, *s->param.section ? " " : "", s->param.section,
+		       s->param.key ? s->param.key : "(empty)", s->module);
+		return AL_BAD_CONFIG;
+	}
+	return AL_SUCCESS;
+}
+
+/* --------------------------------------------------------- a module's settings */
+
+/* IBAL_SOFT of "soft": capitals, and '_' for '-'. */
+static char *variable_name(const char *module)
+{
+	char *name = g_strconcat("IBAL_", module, NULL);
+
+	for (char *c = name; *c; c++)
+		*c = *c == '-' ? '_' : g_ascii_toupper(*c);
+	return name;
+}
+
+/*
+ * "key=value key=value [hca A] key=value": a name in brackets is the section of what follows it.
+ */
+static al_status read_variable(GPtrArray *to, const char *module, const char *variable,
+			       const char *text)
+{
+	g_autofree char *section = g_strdup("");
+
+	while (*(text += strspn(text, " \t\n"))) {
+		size_t len = strcspn(text, *text == '[' ? "]" : " \t\n");
+		const char *equals = memchr(text, '=', len);
+		char *key;
+
+		if (*text == '[' && text[len] == ']') {
+			g_free(section);
+			section = g_strndup(text + 1, len - 1);
+			text += len + 1;
+			continue;
+		}
+		if (*text == '[' || !equals || equals == text) {
+			ib_log(IB_LOG_ERROR, "conf",
+			       "%s: \"%.*s\" is neither key=value nor [section]; write such as "
+			       "%s=\"hcas=2 [hca A] lid=5\"",
+			       variable, (int)len, text, variable);
+			return AL_BAD_CONFIG;
+		}
+		key = g_strndup(text, (gsize)(equals - text));
+		setting_add(to, module, section, key,
+			    g_strndup(equals + 1, (gsize)(text + len - equals - 1)),
+			    g_intern_string(variable));
+		g_free(key);
+		text += len;
+	}
+	return AL_SUCCESS;
+}
+
+al_status ci_conf_params(const char *module, struct ci_params *params)
+{
+	g_autoptr(GPtrArray) env = g_ptr_array_new_with_free_func(setting_free);
+	g_autofree char *variable = variable_name(module);
+	const char *text = ci_env(variable);
+	GPtrArray *of[] = { conf.settings, env };
+	struct ci_param *param;
+	size_t count = 0;
+	al_status st;
+
+	st = text ? read_variable(env, module, variable, text) : AL_SUCCESS;
+	if (st)
+		return st;
+	param = g_new0(struct ci_param, (conf.settings ? conf.settings->len : 0) + env->len + 1);
+	for (int i = 0; i < 2; i++) {
+		for (guint j = 0; of[i] && j < of[i]->len; j++) {
+			const struct setting *s = g_ptr_array_index(of[i], j);
+
+			if (!s->param.key || strcmp(s->module, module))
+				continue;
+			param[count++] = (struct ci_param){
+				.section = g_strdup(s->param.section),
+				.key = g_strdup(s->param.key),
+				.value = g_strdup(s->param.value),
+				.origin = s->param.origin,
+			};
+		}
+	}
+	params->count = count;
+	params->param = param;
+	return AL_SUCCESS;
+}
+
+void ci_conf_params_free(struct ci_params *params)
+{
+	for (size_t i = 0; i < params->count; i++) {
+		g_free((char *)params->param[i].section);
+		g_free((char *)params->param[i].key);
+		g_free((char *)params->param[i].value);
+	}
+	g_free((struct ci_param *)params->param);
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The loader: which modules are loaded, in what order, and what became of each; the start of
+ * everything below the Access Layer. How one module is loaded is ci/module.c.
+ */
+#include <string.h>
+
+#include "ci/internal.h"
+
+/*
+ * Outermost: one load, unload or look at the bus at a time, modules' functions included. What they,
+ * and clients whom they wait for, may call in turn takes the registry's lock only (see ci/ci.h).
+ */
+static pthread_mutex_t loader_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Stored with release when ci_start() has succeeded; loader's lock to write. */
+static atomic_bool started;
+
+/* A module that was not loaded, kept for whoever asks why. Both locks to write. */
+struct failure {
+	struct ci_snap_module snap;
+	struct failure *next;
+};
+static struct failure *failures, *parents_failures;
+
+void ci_forked(void)
+{
+	pthread_mutex_init(&loader_lock, NULL);
+	atomic_store_explicit(&started, false, memory_order_relaxed);
+	CI_LEAVE_TO_PARENT(failures, parents_failures);
+	ci_registry_forked();
+	ci_bus_forked();
+	ci_conf_forked();
+	ci_log_forked();
+}
+
+/* ---------------------------------------------------------------------- failures */
+
+static void forget_failure(const char *path)
+{
+	struct failure **at = &failures;
+	struct failure *f;
+
+	pthread_mutex_lock(&ci_registry_lock);
+	while (*at && path && strcmp((*at)->snap.path, path))
+		at = &(*at)->next;
+	f = *at;
+	if (f)
+		*at = f->next;
+	pthread_mutex_unlock(&ci_registry_lock);
+	al_free(f);
+}
+
+/* Remembers why; without memory for it the log alone has said it. */
+static void remember_failure(const char *name, const char *path, al_status st, const char *text)
+{
+	struct failure **end = &failures;
+	struct failure *f;
+
+	forget_failure(path);
+	f = al_alloc(sizeof(*f));
+	if (!f)
+		return;
+	ci_copy(f->snap.name, sizeof(f->snap.name), name);
+	ci_copy(f->snap.path, sizeof(f->snap.path), path);
+	ci_copy(f->snap.text, sizeof(f->snap.text), text);
+	f->snap.status = st;
+	pthread_mutex_lock(&ci_registry_lock);
+	while (*end)
+		end = &(*end)->next;
+	*end = f;
+	pthread_mutex_unlock(&ci_registry_lock);
+}
+
+/* ----------------------------------------------------------------------- one module */
+
+static al_status load(const char *path)
+{
+	g_autofree char *file = g_path_get_basename(path);
+	char name[CI_NAME_MAX], text[CI_TEXT_MAX] = "";
+	struct ci_host *host;
+	al_status st;
+
+	st = ci_module_load(path, &host, text);
+	if (st) {
+		if (!ci_module_file_name(path, name))
+			ci_copy(name, sizeof(name), file);
+		/* Whoever found the setting wrong has said so already. */
+		ib_log(st == AL_BAD_CONFIG ? IB_LOG_INFO : IB_LOG_ERROR, name, "%s: not loaded: %s",
+		       path, text);
+		/* What is not there is no module that failed. */
+		if (st != AL_NOT_FOUND)
+			remember_failure(name, path, st, text);
+		return st;
+	}
+	forget_failure(path);
+	return AL_SUCCESS;
+}
+
+/* Whether it is in use has been settled. */
+static void unload(struct ci_host *host)
+{
+	ci_bus_release(host);
+	ci_module_unload(host);
+}
+
+/* --------------------------------------------------------------------- module path */
+
+/* A file of the module path that is named as a module. */
+struct candidate {
+	char name[CI_NAME_MAX];
+	char *path;
+};
+
+static void candidate_free(void *mem)
+{
+	struct candidate *c = mem;
+
+	g_free(c->path);
+	g_free(c);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp((*(struct candidate *const *)a)->name, (*(struct candidate *const *)b)->name);
+}
+
+static struct candidate *find_candidate(const GPtrArray *candidates, const char *name)
+{
+	for (guint i = 0; i < candidates->len; i++) {
+		struct candidate *c = g_ptr_array_index(candidates, i);
+
+		if (!strcmp(c->name, name))
+			return c;
+	}
+	return NULL;
+}
+
+/* Of files with the same name the first directory's counts. */
+static void look_into(const char *dir, GPtrArray *candidates)
+{
+	g_autoptr(GError) err = NULL;
+	GDir *d = g_dir_open(dir, 0, &err);
+	const char *file;
+
+	if (!d) {
+		ib_log(IB_LOG_WARNING, "loader", "module path: %s", err->message);
+		return;
+	}
+	while ((file = g_dir_read_name(d))) {
+		char name[CI_NAME_MAX];
+		struct candidate *c;
+
+		if (!ci_module_file_name(file, name) || find_candidate(candidates, name))
+			continue;
+		c = g_new0(struct candidate, 1);
+		ci_copy(c->name, sizeof(c->name), name);
+		c->path = g_build_filename(dir, file, NULL);
+		g_ptr_array_add(candidates, c);
+	}
+	g_dir_close(d);
+}
+
+static GPtrArray *list_candidates(void)
+{
+	GPtrArray *candidates = g_ptr_array_new_with_free_func(candidate_free);
+	const char *path = ci_env("IBAL_MODULE_PATH");
+	g_auto(GStrv) dirs = NULL;
+
+	if (!path)
+		path = ci_conf_get("module_path");
+	dirs = g_strsplit(path ? path : IBAL_MODULE_DIR, ":", -1);
+	for (char **dir = dirs; *dir; dir++)
+		if (**dir && (path || g_file_test(*dir, G_FILE_TEST_IS_DIR)))
+			look_into(*dir, candidates);
+	g_ptr_array_sort(candidates, by_name);
+	return candidates;
+}
+
+static bool is_candidate(const char *module, void *ctx)
+{
+	return find_candidate(ctx, module) != NULL;
+}
+
+/*
+ * A module that fails does not keep the others from working; but a wrong setting is the user's to
+ * mend before anything runs, and without memory nothing would.
+ */
+static al_status load_next(const char *path)
+{
+	al_status st = load(path);
+
+	return st == AL_BAD_CONFIG || st == AL_INSUFFICIENT_MEMORY ? st : AL_SUCCESS;
+}
+
+/* In the order of the key `modules`, which also chooses; without it all, by name. */
+static al_status load_all(const GPtrArray *candidates)
+{
+	const char *chosen = ci_conf_get("modules");
+	g_auto(GStrv) names = NULL;
+	al_status st = AL_SUCCESS;
+
+	if (!chosen) {
+		for (guint i = 0; i < candidates->len && !st; i++) {
+			struct candidate *c = g_ptr_array_index(candidates, i);
+
+			st = load_next(c->path);
+		}
+		return st;
+	}
+	names = g_strsplit(chosen, ";", -1);
+	for (char **name = names; *name && !st; name++) {
+		struct candidate *c = find_candidate(candidates, g_strstrip(*name));
+
+		if (c) {
+			st = load_next(c->path);
+		} else if (**name) {
+			ib_log(IB_LOG_ERROR, *name,
+			       "not loaded: the key modules of [ibal] names it, and the module path has no %s.so: "
+			       "install it, or take the name out",
+			       *name);
+			remember_failure(*name, "", AL_NOT_FOUND,
+					 "the key modules names it, and the module path lacks it");
+		}
+	}
+	return st;
+}
+
+/* ----------------------------------------------------------------------------- start */
+
+static al_status start(const char *config)
+{
+	g_autoptr(GPtrArray) candidates = NULL;
+	al_status st;
+
+	st = ci_conf_load(config);
+	if (st)
+		return st;
+	candidates = list_candidates();
+	st = ci_conf_check_groups(is_candidate, candidates);
+	if (!st)
+		st = load_all(candidates);
+	/* The bus is optional: what is wrong with it is in the log and in the snapshot. */
+	if (!st && ci_bus_scan() == AL_INSUFFICIENT_MEMORY)
+		st = AL_INSUFFICIENT_MEMORY;
+	return st;
+}
+
+/* Back to before the start. */
+static void stop(void)
+{
+	while (ci_host_first()) {
+		ci_host_retire(ci_host_first(), true, NULL, 0);
+		unload(ci_host_first());
+	}
+	ci_bus_forget();
+	while (failures)
+		forget_failure(NULL);
+}
+
+al_status ci_start(const char *config)
+{
+	al_status st = AL_SUCCESS;
+
+	/*
+	 * Pairs with the store below: who sees it sees all that the start has done, and never waits
+	 * for an unload.
+	 */
+	if (atomic_load_explicit(&started, memory_order_acquire))
+		return AL_SUCCESS;
+	pthread_mutex_lock(&loader_lock);
+	if (!atomic_load_explicit(&started, memory_order_relaxed)) {
+		st = start(config);
+		if (st) {
+			stop();
+		} else {
+			ci_conf_settle();
+			atomic_store_explicit(&started, true, memory_order_release);
+		}
+	}
+	pthread_mutex_unlock(&loader_lock);
+	return st;
+}
+
+al_status ci_load_module(const char *path)
+{
+	char name[CI_NAME_MAX];
+	al_status st;
+
+	if (ci_secure()) {
+		ib_log(IB_LOG_ERROR, "loader",
+		       "%s: not loaded: a set-uid program loads modules from the system's path only",
+		       path);
+		return AL_PERMISSION;
+	}
+	pthread_mutex_lock(&loader_lock);
+	st = load(path);
+	if (!st && ci_module_file_name(path, name))
+		ci_bus_probe(ci_host_find(name));
+	pthread_mutex_unlock(&loader_lock);
+	return st;
+}
+
+al_status ci_unload_module(const char *name, uint32_t flags)
+{
+	char users[CI_TEXT_MAX] = "";
+	struct ci_host *host;
+	al_status st;
+
+	pthread_mutex_lock(&loader_lock);
+	host = ci_host_find(name);
+	if (!host) {
+		ib_log(IB_LOG_ERROR, "loader", "unload of %s: no module of that name is loaded",
+		       name);
+		st = AL_NOT_FOUND;
+		goto out;
+	}
+	st = ci_host_retire(host, flags & CI_UNLOAD_REMOVE, users, sizeof(users));
+	if (st) {
+		ib_log(IB_LOG_ERROR, name,
+		       "not unloaded: in use by %s; let them close its HCAs, or ask for removal under them",
+		       users);
+		goto out;
+	}
+	unload(host);
+out:
+	pthread_mutex_unlock(&loader_lock);
+	return st;
+}
+
+al_status ci_rescan(void)
+{
+	al_status st;
+
+	pthread_mutex_lock(&loader_lock);
+	st = ci_bus_scan();
+	pthread_mutex_unlock(&loader_lock);
+	return st;
+}
+
+/* -------------------------------------------------------------------------- snapshot */
+
+static void describe(struct ci_snap_module *snap, const struct ci_host *host)
+{
+	ci_copy(snap->name, sizeof(snap->name), host->name);
+	ci_copy(snap->version, sizeof(snap->version), host->version);
+	ci_copy(snap->license, sizeof(snap->license), host->license);
+	ci_copy(snap->path, sizeof(snap->path), host->path);
+	ci_copy(snap->text, sizeof(snap->text), host->why);
+	snap->users = host->users;
+	snap->status = AL_SUCCESS;
+}
+
+al_status ci_snapshot_modules(struct ci_snap_module **modules, size_t *count)
+{
+	al_status st = AL_INSUFFICIENT_MEMORY;
+	struct ci_snap_module *snap;
+	size_t n = 0;
+
+	pthread_mutex_lock(&ci_registry_lock);
+	for (struct ci_host *host = ci_host_first(); host; host = host->next)
+		n++;
+	for (struct failure *f = failures; f; f = f->next)
+		n++;
+	snap = al_alloc((n ? n : 1) * sizeof(*snap));
+	if (!snap)
+		goto out;
+	*modules = snap;
+	*count = n;
+	for (struct ci_host *host = ci_host_first(); host; host = host->next)
+		describe(snap++, host);
+	for (struct failure *f = failures; f; f = f->next)
+		*snap++ = f->snap;
+	st = AL_SUCCESS;
+out:
+	pthread_mutex_unlock(&ci_registry_lock);
+	return st;
+}

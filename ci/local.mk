@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# The Channel Interface's own side: registry, loader, PCI bus. Part of libibal.
+
+noinst_HEADERS += ci/ci.h ci/internal.h ci/ops.def
+
+libibal_core_la_SOURCES += \
+	ci/alloc.c \
+	ci/bus.c \
+	ci/conf.c \
+	ci/elf.c \
+	ci/env.c \
+	ci/loader.c \
+	ci/lockfile.c \
+	ci/log.c \
+	ci/module.c \
+	ci/ops.c \
+	ci/pci.c \
+	ci/registry.c \
+	ci/trace.c
+
+pkgconfig_DATA += ci/ibal-ci.pc

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Messages for people, from the library and from modules: to standard error, or where the program
+ * wants them. The trace is ci/trace.c.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ci/internal.h"
+
+static const char *const level_names[] = {
+	[IB_LOG_ERROR] = "error",
+	[IB_LOG_WARNING] = "warning",
+	[IB_LOG_INFO] = "info",
+	[IB_LOG_DEBUG] = "debug",
+};
+
+/*
+ * Where messages go. The lock keeps the pair together; it is a leaf, and free while the function
+ * runs.
+ */
+static struct {
+	pthread_mutex_t lock;
+	void (*cb)(void *ctx, int level, const char *text);
+	void *ctx;
+} sink = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* What standard error gets; a sink of the program's own gets everything. */
+static _Atomic ib_log_level stderr_level = IB_LOG_WARNING;
+
+bool ci_log_level_parse(const char *text, ib_log_level *level)
+{
+	for (int i = IB_LOG_ERROR; i <= IB_LOG_DEBUG; i++) {
+		if (strcmp(text, level_names[i]))
+			continue;
+		*level = (ib_log_level)i;
+		return true;
+	}
+	return false;
+}
+
+void ci_log_set_level(ib_log_level level)
+{
+	atomic_store_explicit(&stderr_level, level, memory_order_relaxed);
+}
+
+void ci_log_set_sink(void (*cb)(void *ctx, int level, const char *text), void *ctx)
+{
+	pthread_mutex_lock(&sink.lock);
+	sink.cb = cb;
+	sink.ctx = ctx;
+	pthread_mutex_unlock(&sink.lock);
+}
+
+void ci_log_forked(void)
+{
+	/* Another thread of the parent may have held it. */
+	pthread_mutex_init(&sink.lock, NULL);
+}
+
+/* One line and one write, so that lines of several threads and processes stay whole. */
+static void to_stderr(ib_log_level level, const char *text)
+{
+	char line[1200];
+	int len = snprintf(line, sizeof(line) - 1, "ibal: %s: %s", level_names[level], text);
+	size_t end = (size_t)len < sizeof(line) - 1 ? (size_t)len : sizeof(line) - 2;
+
+	line[end++] = '\n';
+	(void)!write(STDERR_FILENO, line, end); /* nobody is left to tell when this fails */
+}
+
+void ib_log(ib_log_level level, const char *who, const char *fmt, ...)
+{
+	void (*cb)(void *ctx, int level, const char *text);
+	int saved_errno = errno;
+	char text[1024];
+	size_t len = 0;
+	va_list ap;
+	void *ctx;
+
+	if (level < IB_LOG_ERROR || level > IB_LOG_DEBUG)
+		level = IB_LOG_ERROR;
+	pthread_mutex_lock(&sink.lock);
+	cb = sink.cb;
+	ctx = sink.ctx;
+	pthread_mutex_unlock(&sink.lock);
+	if (!cb && level > atomic_load_explicit(&stderr_level, memory_order_relaxed))
+		return;
+
+	if (who && *who)
+		len = (size_t)snprintf(text, sizeof(text), "%.64s: ", who);
+	errno = saved_errno; /* for %m */
+	va_start(ap, fmt);
+	vsnprintf(text + len, sizeof(text) - len, fmt, ap);
+	va_end(ap);
+	/* A message is a line, whatever name from outside it repeats. */
+	for (char *c = text; *c; c++)
+		if (*c == '\n' || *c == '\r')
+			*c = ' ';
+
+	if (cb)
+		cb(ctx, level, text);
+	else
+		to_stderr(level, text);
+	errno = saved_errno;
+}
+
+const char *ci_status_text(al_status st)
+{
+	switch (st) {
+#define NAME(name, value, text) \
+	case name:              \
+		return #name;
+		AL_STATUS_LIST(NAME)
+#undef NAME
+	}
+	return "a status that is none";
+}
+
+void ci_copy(char *to, size_t size, const char *from)
+{
+	size_t len = strnlen(from, size - 1);
+
+	memcpy(to, from, len);
+	to[len] = '\0';
+}
+
+void ci_say(char text[CI_TEXT_MAX], const char *fmt, ...)
+{
+	va_list ap;
+	int len;
+
+	va_start(ap, fmt);
+	len = vsnprintf(text, CI_TEXT_MAX, fmt, ap);
+	va_end(ap);
+	if (len >= CI_TEXT_MAX)
+		memcpy(text + CI_TEXT_MAX - 4, "...", 4);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * One HCA module: from its file to a module that has been initialised, and back. Which files are
+ * loaded, and when, is ci/loader.c; what is on the PCI bus for it, ci/bus.c. All with the loader's
+ * lock held.
+ */
+#include <string.h>
+#include <urcu-bp.h>
+
+#include "ci/internal.h"
+
+bool ci_module_file_name(const char *path, char name[CI_NAME_MAX])
+{
+	const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	size_t len = strspn(file, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+
+	if (!len || len >= CI_NAME_MAX || strcmp(file + len, ".so"))
+		return false;
+	memcpy(name, file, len);
+	name[len] = '\0';
+	return true;
+}
+
+static al_status open_library(const char *path, GModule **lib, const struct ci_module **module,
+			      char text[CI_TEXT_MAX])
+{
+	g_autofree char *full = g_canonicalize_filename(path, NULL);
+	gpointer symbol = NULL;
+	al_status st;
+
+	st = ci_elf_check(full, text);
+	if (st)
+		return st;
+	*lib = g_module_open(full, G_MODULE_BIND_LOCAL);
+	if (!*lib) {
+		ci_say(text, "it can not be linked: %s", g_module_error());
+		return AL_MODULE_DAMAGED;
+	}
+	if (!g_module_symbol(*lib, "ci_module", &symbol) || !symbol) {
+		ci_say(text,
+		       "it exports no symbol ci_module, so it is no HCA module: take it out of the module path, or "
+		       "define const struct ci_module ci_module in it");
+		g_module_close(*lib);
+		return AL_MODULE_NO_SYMBOL;
+	}
+	*module = symbol;
+	return AL_SUCCESS;
+}
+
+static al_status check_abi(const struct ci_module *m, char text[CI_TEXT_MAX])
+{
+	if (m->abi_major != CI_ABI_MAJOR) {
+		ci_say(text,
+		       "it was built for ABI %u.%u of the Channel Interface and this library has %u.%u: rebuild it",
+		       m->abi_major, m->abi_minor, CI_ABI_MAJOR, CI_ABI_MINOR);
+		return AL_MODULE_ABI;
+	}
+	if (m->size < sizeof(*m)) {
+		ci_say(text,
+		       "its ci_module.size is %u and at least %zu is needed: set it to sizeof(struct ci_module)",
+		       m->size, sizeof(*m));
+		return AL_MODULE_ABI;
+	}
+	return AL_SUCCESS;
+}
+
+static al_status check_functions(const struct ci_module *m, char text[CI_TEXT_MAX])
+{
+	if (!m->cleanup) {
+		ci_say(text, "ci_module.cleanup is NULL: it is required");
+		return AL_MODULE_MISSING_OP;
+	}
+	if (m->probe && !m->remove) {
+		ci_say(text, "ci_module.remove is NULL: it is required with probe");
+		return AL_MODULE_MISSING_OP;
+	}
+	if (m->flags || (m->num_pci_ids && !m->pci_ids)) {
+		ci_say(text,
+		       "ci_module.flags is 0x%x and pci_ids is %s with num_pci_ids %u: flags must be 0, and pci_ids hold "
+		       "so many lines",
+		       m->flags, m->pci_ids ? "set" : "NULL", m->num_pci_ids);
+		return AL_MODULE_FAILED;
+	}
+	return AL_SUCCESS;
+}
+
+static al_status check_names(const struct ci_module *m, const char *name, char text[CI_TEXT_MAX])
+{
+	if (!m->name || strcmp(m->name, name)) {
+		ci_say(text,
+		       "its ci_module.name is \"%s\", and a module has the name of its file, %s: rename one of them",
+		       m->name ? m->name : "", name);
+		return AL_MODULE_FAILED;
+	}
+	if (ci_conf_reserved(name)) {
+		ci_say(text,
+		       "the name \"%s\" is the library's own in the configuration: give the module another",
+		       name);
+		return AL_MODULE_FAILED;
+	}
+	if (ci_host_find(name)) {
+		ci_say(text, "a module %s is loaded already, from %s", name,
+		       ci_host_find(name)->path);
+		return AL_DUPLICATE;
+	}
+	return AL_SUCCESS;
+}
+
+static al_status check_module(const struct ci_module *m, const char *name, char text[CI_TEXT_MAX])
+{
+	al_status st = check_abi(m, text);
+
+	if (!st)
+		st = check_functions(m, text);
+	if (!st)
+		st = check_names(m, name, text);
+	return st;
+}
+
+/* Calls init and scan. */
+static al_status initialise(struct ci_host *host, char text[CI_TEXT_MAX])
+{
+	struct ci_params params;
+	al_status st;
+
+	ci_say(text, "its settings are wrong; the message before says where");
+	st = ci_conf_params(host->name, &params);
+	if (st)
+		return st;
+	IB_TRACE("ci", "init of %s", host->name);
+	st = host->module->init ? host->module->init(host, &params) : AL_SUCCESS;
+	ci_conf_params_free(&params);
+	if (st) {
+		ci_host_say_failed(host, "init", st, text);
+		return st;
+	}
+	if (!host->module->scan)
+		return AL_SUCCESS;
+	IB_TRACE("ci", "scan of %s", host->name);
+	st = host->module->scan();
+	if (!st)
+		return AL_SUCCESS;
+	ci_host_say_failed(host, "scan", st, text);
+	host->module->cleanup();
+	return st;
+}
+
+/* The code goes when nobody can be in it: operations are called inside RCU read sections. */
+static void close_library(GModule *lib)
+{
+#ifdef IBAL_SANITIZED
+	/*
+	 * A report names what it saw when the program ends; without the code it would have no
+	 * names.
+	 */
+	g_module_make_resident(lib);
+#endif
+	urcu_bp_synchronize_rcu();
+	g_module_close(lib);
+}
+
+al_status ci_module_load(const char *path, struct ci_host **result, char text[CI_TEXT_MAX])
+{
+	const struct ci_module *module;
+	char name[CI_NAME_MAX];
+	struct ci_host *host;
+	GModule *lib;
+	al_status st;
+
+	if (!ci_module_file_name(path, name)) {
+		ci_say(text,
+		       "the file of a module is named NAME.so, with a NAME of at most %d of a-z, 0-9, _ and -",
+		       CI_NAME_MAX - 1);
+		return AL_MODULE_FAILED;
+	}
+	st = open_library(path, &lib, &module, text);
+	if (st)
+		return st;
+	st = check_module(module, name, text);
+	if (st)
+		goto close_lib;
+
+	host = al_alloc(sizeof(*host));
+	if (!host) {
+		ci_say(text, "out of memory");
+		st = AL_INSUFFICIENT_MEMORY;
+		goto close_lib;
+	}
+	host->module = module;
+	host->lib = lib;
+	ci_copy(host->name, sizeof(host->name), name);
+	ci_copy(host->version, sizeof(host->version), module->version ? module->version : "");
+	ci_copy(host->license, sizeof(host->license), module->license ? module->license : "");
+	ci_copy(host->path, sizeof(host->path), path);
+	IB_TRACE("ci", "load %s from %s, %u PCI ids", name, path, module->num_pci_ids);
+	/* Its HCAs can be registered from here on. */
+	ci_host_add(host);
+	st = initialise(host, text);
+	if (st)
+		goto drop;
+	*result = host;
+	return AL_SUCCESS;
+
+drop:
+	ci_host_retire(host, true, NULL, 0);
+	ci_host_sweep(host);
+	ci_host_drop(host);
+close_lib:
+	close_library(lib);
+	return st;
+}
+
+void ci_module_unload(struct ci_host *host)
+{
+	GModule *lib = host->lib;
+
+	IB_TRACE("ci", "cleanup of %s", host->name);
+	host->module->cleanup();
+	ci_host_sweep(host);
+	IB_TRACE("ci", "unload %s", host->name);
+	ci_host_drop(host);
+	close_library(lib);
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Tables of operations made from ci/ops.def: what fills the gaps of a module's, what replaces that
+ * of a dead HCA, and the check of a module's at its registration. Attributes of the HCA are checked
+ * in ci/registry.c.
+ */
+#include <limits.h>
+#include <string.h>
+
+#include "ci/internal.h"
+
+enum op {
+#define CI_OP(name, need, mark, group, params) OP_##name,
+#define CI_END(name, need, mark, group, params) OP_##name,
+#define CI_DMA(name, need, mark, group, type, params) OP_##name,
+#include "ci/ops.def"
+	OPS,
+	REQUIRED,
+	OPTIONAL,
+};
+#define WITH(op) OP_##op
+
+/* The rows and the members of struct ci_interface: same order, same number, same types. */
+#define OPS_AT offsetof(struct ci_interface, open_ca)
+#define OP_SIZE sizeof(void (*)(void))
+#define TIED(name, type, params) \
+	_Static_assert(offsetof(struct ci_interface, name) == OPS_AT + OP_##name * OP_SIZE, \
+		       "ops.def: " #name " is not in the place it has in struct ci_interface"); \
+	_Static_assert(__builtin_types_compatible_p(__typeof__(((struct ci_interface *)0)->name), \
+						    type (*) params), \
+		       "ops.def: " #name " has other parameters in struct ci_interface");
+#define CI_OP(name, need, mark, group, params) TIED(name, al_status, params)
+#define CI_END(name, need, mark, group, params) TIED(name, void, params)
+#define CI_DMA(name, need, mark, group, type, params) TIED(name, type, params)
+#include "ci/ops.def"
+_Static_assert(sizeof(struct ci_interface) == OPS_AT + OPS * OP_SIZE,
+	       "ops.def: struct ci_interface has more members");
+
+/* The parameters have names for the reader of ops.def; a function that only refuses uses none. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+#define CI_OP(name, need, mark, group, params) \
+	static al_status default_##name params \
+	{ \
+		return AL_UNSUPPORTED; \
+	} \
+	static al_status removed_##name params \
+	{ \
+		return AL_CA_REMOVED; \
+	} \
+	static al_status lost_##name params \
+	{ \
+		return AL_AGENT_LOST; \
+	}
+#define CI_POST(name, need, mark, group, params) \
+	static al_status default_##name params \
+	{ \
+		*bad = wr; \
+		return AL_UNSUPPORTED; \
+	} \
+	static al_status removed_##name params \
+	{ \
+		*bad = wr; \
+		return AL_CA_REMOVED; \
+	} \
+	static al_status lost_##name params \
+	{ \
+		*bad = wr; \
+		return AL_AGENT_LOST; \
+	}
+#define CI_END(name, need, mark, group, params) \
+	static void default_##name params \
+	{ \
+	}
+#define CI_DMA(name, need, mark, group, type, params)
+#include "ci/ops.def"
+
+/* ----------------------------------------------------- posting: says that not even the first request was taken */
+
+#define TELLS_BAD(table, name, object, request) \
+	static al_status table##_##name##_bad(struct object *to, const struct request *wr, const struct request **bad) \
+	{ \
+		*bad = wr; \
+		return table##_##name(to, wr, bad); \
+	}
+TELLS_BAD(default, post_send, ci_qp, ib_send_wr)
+TELLS_BAD(removed, post_send, ci_qp, ib_send_wr)
+TELLS_BAD(lost, post_send, ci_qp, ib_send_wr)
+TELLS_BAD(default, post_recv, ci_qp, ib_recv_wr)
+TELLS_BAD(removed, post_recv, ci_qp, ib_recv_wr)
+TELLS_BAD(lost, post_recv, ci_qp, ib_recv_wr)
+TELLS_BAD(default, post_srq_recv, ci_srq, ib_recv_wr)
+TELLS_BAD(removed, post_srq_recv, ci_srq, ib_recv_wr)
+TELLS_BAD(lost, post_srq_recv, ci_srq, ib_recv_wr)
+#define default_post_send default_post_send_bad
+#define removed_post_send removed_post_send_bad
+#define lost_post_send lost_post_send_bad
+#define default_post_recv default_post_recv_bad
+#define removed_post_recv removed_post_recv_bad
+#define lost_post_recv lost_post_recv_bad
+#define default_post_srq_recv default_post_srq_recv_bad
+#define removed_post_srq_recv removed_post_srq_recv_bad
+#define lost_post_srq_recv lost_post_srq_recv_bad
+
+/*
+ * ------------------------------------------------- DMA without an IOMMU: addresses are the
+ * process' own
+ */
+
+static uint64_t default_dma_map_single(struct ci_ca *ca, void *addr, uint64_t length,
+				       ib_dma_direction dir)
+{
+	return (uintptr_t)addr;
+}
+
+static void default_dma_unmap_single(struct ci_ca *ca, uint64_t dma, uint64_t length,
+				     ib_dma_direction dir)
+{
+}
+
+static uint32_t default_dma_map_sg(struct ci_ca *ca, struct ib_dma_sg *sg, uint32_t num,
+				   ib_dma_direction dir)
+{
+	for (uint32_t i = 0; i < num; i++) {
+		sg[i].dma_address = (uintptr_t)sg[i].addr;
+		sg[i].dma_length = sg[i].length;
+	}
+	return num;
+}
+
+static void default_dma_unmap_sg(struct ci_ca *ca, struct ib_dma_sg *sg, uint32_t num,
+				 ib_dma_direction dir)
+{
+}
+
+static bool default_dma_mapping_error(struct ci_ca *ca, uint64_t dma)
+{
+	return false;
+}
+
+static void default_dma_sync_for_cpu(struct ci_ca *ca, uint64_t dma, uint64_t length,
+				     ib_dma_direction dir)
+{
+}
+
+static void default_dma_sync_for_device(struct ci_ca *ca, uint64_t dma, uint64_t length,
+					ib_dma_direction dir)
+{
+}
+
+static void *default_dma_alloc_coherent(struct ci_ca *ca, uint64_t length, uint64_t *dma)
+{
+	/* Whole pages, as a device driver expects: others may be mapped beside it otherwise. */
+	void *mem = al_alloc_aligned(4096, length);
+
+	if (mem)
+		*dma = (uintptr_t)mem;
+	return mem;
+}
+
+static void default_dma_free_coherent(struct ci_ca *ca, uint64_t length, void *addr, uint64_t dma)
+{
+	al_free(addr);
+}
+
+/*
+ * ------------------------------------------------------------------- DMA to an HCA that is gone:
+ * nowhere
+ */
+
+#define DEAD_DMA UINT64_MAX
+
+static uint64_t dead_dma_map_single(struct ci_ca *ca, void *addr, uint64_t length,
+				    ib_dma_direction dir)
+{
+	return DEAD_DMA;
+}
+
+static uint32_t dead_dma_map_sg(struct ci_ca *ca, struct ib_dma_sg *sg, uint32_t num,
+				ib_dma_direction dir)
+{
+	return 0;
+}
+
+static bool dead_dma_mapping_error(struct ci_ca *ca, uint64_t dma)
+{
+	return dma == DEAD_DMA;
+}
+
+static void *dead_dma_alloc_coherent(struct ci_ca *ca, uint64_t length, uint64_t *dma)
+{
+	return NULL;
+}
+
+static void dead_dma_free_coherent(struct ci_ca *ca, uint64_t length, void *addr, uint64_t dma)
+{
+}
+
+#pragma GCC diagnostic pop
+
+#define dead_dma_unmap_single default_dma_unmap_single
+#define dead_dma_unmap_sg default_dma_unmap_sg
+#define dead_dma_sync_for_cpu default_dma_sync_for_cpu
+#define dead_dma_sync_for_device default_dma_sync_for_device
+
+/*
+ * ------------------------------------------------------------------------------------------ the
+ * tables
+ */
+
+#define HEAD \
+	.size = sizeof(struct ci_interface), .abi_major = CI_ABI_MAJOR, .abi_minor = CI_ABI_MINOR
+
+const struct ci_interface ci_default_ops = {
+	HEAD,
+#define CI_OP(name, need, mark, group, params) .name = default_##name,
+#define CI_END(name, need, mark, group, params) .name = default_##name,
+#define CI_DMA(name, need, mark, group, type, params) .name = default_##name,
+#include "ci/ops.def"
+};
+
+const struct ci_interface ci_dead_ca = {
+	HEAD,
+#define CI_OP(name, need, mark, group, params) .name = removed_##name,
+#define CI_END(name, need, mark, group, params) .name = default_##name,
+#define CI_DMA(name, need, mark, group, type, params) .name = dead_##name,
+#include "ci/ops.def"
+};
+
+const struct ci_interface ci_dead_agent = {
+	HEAD,
+#define CI_OP(name, need, mark, group, params) .name = lost_##name,
+#define CI_END(name, need, mark, group, params) .name = default_##name,
+#define CI_DMA(name, need, mark, group, type, params) .name = dead_##name,
+#include "ci/ops.def"
+};
+
+/*
+ * ----------------------------------------------------------------------------------------- the
+ * check
+ */
+
+static const struct {
+	const char *name;
+	int need; /* REQUIRED, OPTIONAL, or the operation with which it is required */
+} op_table[OPS] = {
+#define CI_OP(name, need, mark, group, params)        { #name, need },
+#define CI_END(name, need, mark, group, params)       { #name, need },
+#define CI_DMA(name, need, mark, group, type, params) { #name, need },
+#include "ci/ops.def"
+};
+
+static const struct {
+	const char *name;
+	size_t size;
+} plain[CI_OBJ_KINDS] = { /* of a kind to come: nothing */
+	[CI_OBJ_CA] = { "ci_ca", sizeof(struct ci_ca) },
+	[CI_OBJ_PD] = { "ci_pd", sizeof(struct ci_pd) },
+	[CI_OBJ_RDD] = { "ci_rdd", sizeof(struct ci_rdd) },
+	[CI_OBJ_XRCD] = { "ci_xrcd", sizeof(struct ci_xrcd) },
+	[CI_OBJ_AH] = { "ci_ah", sizeof(struct ci_ah) },
+	[CI_OBJ_MR] = { "ci_mr", sizeof(struct ci_mr) },
+	[CI_OBJ_FMR] = { "ci_fmr", sizeof(struct ci_fmr) },
+	[CI_OBJ_MW] = { "ci_mw", sizeof(struct ci_mw) },
+	[CI_OBJ_CQ] = { "ci_cq", sizeof(struct ci_cq) },
+	[CI_OBJ_SRQ] = { "ci_srq", sizeof(struct ci_srq) },
+	[CI_OBJ_QP] = { "ci_qp", sizeof(struct ci_qp) },
+	[CI_OBJ_EEC] = { "ci_eec", sizeof(struct ci_eec) },
+};
+
+#define KNOWN_FLAGS ((uint32_t)(CI_SERIALISE_CQ | CI_OP_MAY_BLOCK))
+
+size_t ci_obj_bytes(const struct ci_interface *ops, enum ci_obj kind)
+{
+	return ops->obj_size[kind] ? ops->obj_size[kind] : plain[kind].size;
+}
+
+/*
+ * Operations have many types: they are looked at and copied as what they all are, bytes of a
+ * pointer.
+ */
+static char *op_at(struct ci_interface *ops, int op)
+{
+	return (char *)ops + OPS_AT + (size_t)op * OP_SIZE;
+}
+
+static bool op_missing(struct ci_interface *ops, int op)
+{
+	static const char null[OP_SIZE];
+
+	return !memcmp(op_at(ops, op), null, OP_SIZE);
+}
+
+static al_status check_abi(const struct ci_interface *ci, char text[CI_TEXT_MAX])
+{
+	if (ci->abi_major != CI_ABI_MAJOR) {
+		ci_say(text,
+		       "its table of operations has ABI %u.%u and this library has %u.%u: rebuild the module",
+		       ci->abi_major, ci->abi_minor, CI_ABI_MAJOR, CI_ABI_MINOR);
+		return AL_MODULE_ABI;
+	}
+	/* Whole members only; the members of before the first operation were always there. */
+	if (ci->size < OPS_AT || (ci->size - OPS_AT) % OP_SIZE) {
+		ci_say(text,
+		       "its table of operations has ci_interface.size %u, and %zu or more in steps of %zu are "
+		       "possible (this library's is %zu): set it to sizeof(struct ci_interface)",
+		       ci->size, OPS_AT, OP_SIZE, sizeof(struct ci_interface));
+		return AL_MODULE_ABI;
+	}
+	return AL_SUCCESS;
+}
+
+static al_status check_head(const struct ci_interface *ci, char text[CI_TEXT_MAX])
+{
+	if (ci->flags & ~KNOWN_FLAGS) {
+		ci_say(text,
+		       "ci_interface.flags is 0x%x and this library knows 0x%x: clear the others",
+		       ci->flags, KNOWN_FLAGS);
+		return AL_INVALID_PARAMETER;
+	}
+	if (ci->pad) {
+		ci_say(text, "ci_interface.pad is %u and must be 0", ci->pad);
+		return AL_INVALID_PARAMETER;
+	}
+	for (size_t i = 0; i < CI_OBJ_KINDS; i++) {
+		if (!ci->obj_size[i] || ci->obj_size[i] >= plain[i].size)
+			continue;
+		ci_say(text,
+		       "ci_interface.obj_size for struct %s is %u and the struct alone has %zu bytes: use the size of "
+		       "the module's struct, or 0",
+		       plain[i].name, ci->obj_size[i], plain[i].size);
+		return AL_INVALID_PARAMETER;
+	}
+	return AL_SUCCESS;
+}
+
+static al_status check_needs(struct ci_interface *ops, char text[CI_TEXT_MAX])
+{
+	for (int op = 0; op < OPS; op++) {
+		int need = op_table[op].need;
+
+		if (!op_missing(ops, op) || need == OPTIONAL)
+			continue;
+		if (need == REQUIRED) {
+			ci_say(text, "the required operation %s of its table is NULL: implement it",
+			       op_table[op].name);
+			return AL_MODULE_MISSING_OP;
+		}
+		if (op_missing(ops, need))
+			continue;
+		ci_say(text, "its table has %s without %s, which belongs to it: implement it too",
+		       op_table[need].name, op_table[op].name);
+		return AL_MODULE_MISSING_OP;
+	}
+	return AL_SUCCESS;
+}
+
+al_status ci_ops_complete(const struct ci_interface *ci, struct ci_interface *ops,
+			  char text[CI_TEXT_MAX])
+{
+	al_status st;
+
+	st = check_abi(ci, text);
+	if (st)
+		return st;
+	st = check_head(ci, text);
+	if (st)
+		return st;
+
+	/*
+	 * A shorter table of an older module has no tail; the tail of a longer one is nothing we
+	 * would call.
+	 */
+	memset(ops, 0, sizeof(*ops));
+	memcpy(ops, ci, ci->size < sizeof(*ops) ? ci->size : sizeof(*ops));
+	ops->size = sizeof(*ops);
+	st = check_needs(ops, text);
+	if (st)
+		return st;
+
+	for (int op = 0; op < OPS; op++)
+		if (op_missing(ops, op))
+			memcpy(op_at(ops, op),
+			       (const char *)&ci_default_ops + OPS_AT + (size_t)op * OP_SIZE,
+			       OP_SIZE);
+	return AL_SUCCESS;
+}

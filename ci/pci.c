@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Reads the PCI bus, live or from a recorded dump, by libpci. Who serves what is found there is
+ * ci/bus.c.
+ *
+ * libpci tells its errors to a function that must not return, and its own one exits the process:
+ * ours jumps out.
+ */
+#include <pci/pci.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ci/internal.h"
+
+/* Where an error of libpci's goes: it gives its handler nothing to know the caller by. */
+static _Thread_local struct {
+	jmp_buf env;
+	char *text;
+} guard;
+
+static __attribute__((noreturn, format(printf, 1, 2))) void pci_failed(char *fmt, ...)
+{
+	char reason[160];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(reason, sizeof(reason), fmt, ap);
+	va_end(ap);
+	ci_say(guard.text, "%s", reason);
+	longjmp(guard.env, 1);
+}
+
+static __attribute__((format(printf, 1, 2))) void pci_warned(char *fmt, ...)
+{
+	char text[CI_TEXT_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	ib_log(IB_LOG_WARNING, "pci", "%s", text);
+}
+
+static struct pci_access *access_alloc(void)
+{
+	struct pci_access *acc = pci_alloc();
+
+	acc->error = pci_failed;
+	acc->warning = pci_warned;
+	return acc;
+}
+
+void ci_pci_free(struct ci_pci_fn *list)
+{
+	while (list) {
+		struct ci_pci_fn *fn = list;
+
+		list = fn->next;
+		if (fn->lock >= 0)
+			close(fn->lock);
+		al_free(fn);
+	}
+}
+
+static void fill_bars(struct ci_pci_dev *dev, const struct pci_dev *d)
+{
+	for (int i = 0; i < 6; i++) {
+		bool io = d->base_addr[i] & PCI_BASE_ADDRESS_SPACE_IO;
+
+		dev->bars[i].addr = d->base_addr[i] & (io ? PCI_ADDR_IO_MASK : PCI_ADDR_MEM_MASK);
+		dev->bars[i].size = d->size[i];
+	}
+}
+
+static void fill(struct ci_pci_dev *dev, struct pci_dev *d, const struct ci_pci_source *source)
+{
+	const char *group;
+
+	dev->domain = (uint16_t)d->domain;
+	dev->bus = d->bus;
+	dev->dev = d->dev;
+	dev->func = d->func;
+	dev->revision = d->rev_id;
+	dev->vendor_id = d->vendor_id;
+	dev->device_id = d->device_id;
+	dev->subsys_vendor_id = d->subsys_vendor_id;
+	dev->subsys_device_id = d->subsys_id;
+	dev->class_code = d->device_class;
+	dev->numa_node = d->numa_node;
+	group = pci_get_string_property(d, PCI_FILL_IOMMU_GROUP);
+	dev->iommu_group = group ? atoi(group) : -1;
+	fill_bars(dev, d);
+	snprintf(dev->name, sizeof(dev->name), "%04x:%02x:%02x.%x", dev->domain, d->bus, d->dev,
+		 d->func & 7u);
+	if (d->phy_slot)
+		ci_copy(dev->slot, sizeof(dev->slot), d->phy_slot);
+	if (!source->dump)
+		snprintf(dev->sysfs_path, sizeof(dev->sysfs_path), "%s/devices/%s", source->sysfs,
+			 dev->name);
+}
+
+/*
+ * Adds a function to the list, which is in the order of names: libpci's own order is none to rely
+ * on.
+ */
+static al_status add(struct pci_dev *d, const struct ci_pci_source *source, struct ci_pci_fn **list)
+{
+	const int wanted = PCI_FILL_IDENT | PCI_FILL_CLASS | PCI_FILL_CLASS_EXT | PCI_FILL_SUBSYS |
+			   PCI_FILL_BASES | PCI_FILL_SIZES | PCI_FILL_PHYS_SLOT |
+			   PCI_FILL_NUMA_NODE | PCI_FILL_IOMMU_GROUP;
+	struct ci_pci_fn *fn;
+	u8 header[64];
+
+	/* Virtual domains beyond 16 bits (of storage controllers) have no adapters of ours. */
+	if (d->domain < 0 || d->domain > 0xffff)
+		return AL_SUCCESS;
+	if (source->dump && !pci_read_block(d, 0, header, sizeof(header))) {
+		ci_say(guard.text,
+		       "%s: function %04x:%02x:%02x.%x is recorded with less than its header of 64 bytes: make the "
+		       "dump again with lspci -D -xxxx",
+		       source->dump, (unsigned int)d->domain, d->bus, d->dev, d->func & 7u);
+		return AL_PCI_UNREADABLE;
+	}
+	/* Before anything is allocated: this one may jump. */
+	pci_fill_info(d, wanted);
+	fn = al_alloc(sizeof(*fn));
+	if (!fn) {
+		ci_say(guard.text, "out of memory");
+		return AL_INSUFFICIENT_MEMORY;
+	}
+	fill(&fn->dev, d, source);
+	fn->lock = -1;
+	while (*list && strcmp((*list)->dev.name, fn->dev.name) < 0)
+		list = &(*list)->next;
+	fn->next = *list;
+	*list = fn;
+	return AL_SUCCESS;
+}
+
+static al_status scan(struct pci_access *acc, const struct ci_pci_source *source,
+		      struct ci_pci_fn **list)
+{
+	al_status st = AL_SUCCESS;
+
+	pci_init(acc);
+	pci_scan_bus(acc);
+	for (struct pci_dev *d = acc->devices; d && !st; d = d->next)
+		st = add(d, source, list);
+	return st;
+}
+
+/* What libpci would take for an empty bus. */
+static al_status check_source(const struct ci_pci_source *source, char text[CI_TEXT_MAX])
+{
+	char devices[128];
+	struct stat st;
+
+	if (source->dump) {
+		if (stat(source->dump, &st) || (S_ISREG(st.st_mode) && st.st_size > 0))
+			return AL_SUCCESS;
+		ci_say(text, "%s: no file, or an empty one: make the dump with lspci -D -xxxx",
+		       source->dump);
+		return AL_PCI_UNREADABLE;
+	}
+	snprintf(devices, sizeof(devices), "%s/devices", source->sysfs);
+	if (!access(devices, R_OK | X_OK))
+		return AL_SUCCESS;
+	ci_say(text, "this system shows no PCI bus: %s: %s", devices, g_strerror(errno));
+	return AL_PCI_UNREADABLE;
+}
+
+al_status ci_pci_read(const struct ci_pci_source *source, struct ci_pci_fn **list,
+		      char text[CI_TEXT_MAX])
+{
+	struct pci_access *acc;
+	al_status st;
+
+	*list = NULL;
+	st = check_source(source, text);
+	if (st)
+		return st;
+	acc = access_alloc();
+	/* By sysfs and nothing else: libpci would go on to try the ports of the processor. */
+	acc->method = source->dump ? PCI_ACCESS_DUMP : PCI_ACCESS_SYS_BUS_PCI;
+	pci_set_param(acc, source->dump ? "dump.name" : "sysfs.path",
+		      (char *)(source->dump ? source->dump : source->sysfs));
+	guard.text = text;
+	if (setjmp(guard.env))
+		st = AL_PCI_UNREADABLE;
+	else
+		st = scan(acc, source, list);
+	pci_cleanup(acc);
+	if (st) {
+		ci_pci_free(*list);
+		*list = NULL;
+	}
+	return st;
+}
+
+void ci_pci_adapter(uint16_t vendor, uint16_t device, char *buf, size_t len)
+{
+	struct pci_access *acc = access_alloc();
+	char text[CI_TEXT_MAX];
+
+	guard.text = text;
+	snprintf(buf, len, "%04x:%04x", vendor, device);
+	if (!setjmp(guard.env))
+		pci_lookup_name(acc, buf, (int)len, PCI_LOOKUP_VENDOR | PCI_LOOKUP_DEVICE, vendor,
+				device);
+	pci_cleanup(acc);
+}

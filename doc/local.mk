@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# Doxygen of the public headers and the guides ("make doc"; a warning is an error), and the man pages.
+
+if HAVE_DOXYGEN
+doc: doc/Doxyfile
+	$(AM_V_GEN)cd doc && $(DOXYGEN) -q Doxyfile
+else
+doc:
+	@echo "make doc: doxygen is not installed (apt-get install doxygen graphviz)" >&2; exit 1
+endif
+.PHONY: doc
+
+clean-local:
+	-rm -rf doc/html
+
+EXTRA_DIST += doc/xmacro.awk
+
+dist_man_MANS += doc/man/al_cp.1 doc/man/al_query.1 doc/man/ibal.7 doc/man/ibal.conf.5 doc/man/ibal-soft.5
+dist_doc_DATA = \
+	doc/dependencies.md \
+	doc/guide-admin.md \
+	doc/guide-driver.md \
+	doc/guide-vendor.md \
+	doc/quick-reference.md \
+	doc/requirements.md \
+	doc/status.md

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The completer: what answers do to the requester's elements. acked and una advance together: the
+ * oldest element that is not answered, and its oldest packet that is not. Elements complete in
+ * order, once their packets are at home.
+ */
+#include "soft.h"
+
+static struct send_wqe *oldest(const struct soft_qp *qp)
+{
+	return sq_at(qp, qp->req.acked);
+}
+
+static bool all_answered(const struct soft_qp *qp)
+{
+	return qp->req.acked == qp->req.fresh;
+}
+
+/* Something was answered: counters start afresh. */
+static void progress(struct soft_qp *qp, uint32_t una)
+{
+	qp->req.una = una;
+	qp->req.progress = true;
+	qp->req.rewound = false;
+	qp->req.retry_left = qp->attr.retry_cnt;
+	qp->req.rnr_left = qp->attr.rnr_retry;
+	/* an answer to what a retry was about to send again */
+	if (psn_diff(una, qp->req.send_psn) > 0)
+		req_rewind(qp);
+}
+
+/* All packets before upto have been executed. False: a read or atomic among them has not been
+ * answered with data. */
+static bool advance(struct soft_qp *qp, uint32_t upto)
+{
+	struct send_wqe *wqe;
+
+	while (!all_answered(qp) && psn_diff(upto, qp->req.una) > 0) {
+		wqe = oldest(qp);
+		if (wr_ops[wqe->opcode].flags & WR_RD_ATOMIC)
+			return false;
+		if (psn_diff(upto, wqe->last_psn) <= 0) {
+			progress(qp, upto);
+			break;
+		}
+		qp->req.acked++;
+		progress(qp, psn_add(wqe->last_psn, 1));
+	}
+	return true;
+}
+
+/* The answer to the oldest element has come, whole. */
+static void answered(struct soft_qp *qp, struct send_wqe *wqe)
+{
+	wqe->answered = true;
+	qp->req.rd_out--;
+	qp->req.acked++;
+	progress(qp, psn_add(wqe->last_psn, 1));
+}
+
+void comp_fail(struct runner *r, struct soft_qp *qp, ib_wc_status status)
+{
+	oldest(qp)->status = (uint8_t)status;
+	IB_TRACE("soft", "request failed: qp=%#x wr_id=%#llx status=%d", qp->ci.qp_num,
+		 (unsigned long long)oldest(qp)->wr_id, status);
+	qp_error(r, qp, -1);
+}
+
+/* Something before was lost: again from the oldest packet that is not answered. */
+static void retry(struct runner *r, struct soft_qp *qp)
+{
+	if (!qp->req.retry_left) {
+		comp_fail(r, qp, IB_WC_RETRY_EXC_ERR);
+		return;
+	}
+	qp->req.retry_left--;
+	req_rewind(qp);
+}
+
+/* An answer to something later: what it skips was lost (IBTA 9.7.5.1.1). Later ones say so again:
+ * once is enough. */
+static void implied_nak(struct runner *r, struct soft_qp *qp)
+{
+	if (qp->req.rewound)
+		return;
+	qp->req.rewound = true;
+	retry(r, qp);
+}
+
+static void rnr_nak(struct runner *r, struct soft_qp *qp, uint8_t code)
+{
+	if (qp->req.waiting)
+		return; /* told twice */
+	if (!qp->req.rnr_left) {
+		comp_fail(r, qp, IB_WC_RNR_RETRY_EXC_ERR);
+		return;
+	}
+	if (qp->attr.rnr_retry != 7) /* 7: without limit */
+		qp->req.rnr_left--;
+	qp->req.waiting = true;
+	timer_start(qp->actor->hca, &qp->timer, rnr_timer[code & 31] * 10000ull);
+}
+
+/* What a NAK code does to the request, by code. */
+static const uint8_t nak_status[4] = {
+	[NAK_INVALID_REQUEST & 3] = IB_WC_REM_INV_REQ_ERR,
+	[NAK_REMOTE_ACCESS & 3] = IB_WC_REM_ACCESS_ERR,
+	[NAK_REMOTE_OPERATION & 3] = IB_WC_REM_OP_ERR,
+};
+
+static void acknowledge(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
+{
+	uint8_t syndrome = pkt->syndrome;
+
+	if ((syndrome & AETH_KIND) == AETH_ACK) {
+		if (!advance(qp, psn_add(pkt->psn, 1)))
+			implied_nak(r, qp);
+		return;
+	}
+	/* a NAK is about its own PSN, and acknowledges what is before */
+	if (!advance(qp, pkt->psn)) {
+		implied_nak(r, qp);
+		return;
+	}
+	if ((syndrome & AETH_KIND) == AETH_RNR_NAK) {
+		rnr_nak(r, qp, syndrome);
+		return;
+	}
+	if (syndrome == NAK_PSN_SEQ) {
+		retry(r, qp);
+		return;
+	}
+	if ((syndrome & AETH_KIND) != AETH_NAK ||
+	    (syndrome & 0x1f) > (NAK_REMOTE_OPERATION & 0x1f)) {
+		comp_fail(r, qp, IB_WC_BAD_RESP_ERR);
+		return;
+	}
+	comp_fail(r, qp, (ib_wc_status)nak_status[syndrome & 3]);
+}
+
+/* The oldest element, if the response is its next one; else NULL, and what is due to that is done.
+ */
+static struct send_wqe *expecting(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
+{
+	struct send_wqe *wqe;
+
+	if (!advance(qp, pkt->psn) || qp->req.una != pkt->psn) {
+		implied_nak(r, qp);
+		return NULL;
+	}
+	wqe = oldest(qp);
+	if (wr_ops[wqe->opcode].flags & (pkt->kind == PKT_READ_RESP ? WR_READ : WR_ATOMIC))
+		return wqe;
+	comp_fail(r, qp, IB_WC_BAD_RESP_ERR);
+	return NULL;
+}
+
+static void read_response(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
+{
+	struct send_wqe *wqe = expecting(r, qp, pkt);
+	const struct mem_view here = { qp->actor->hca, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
+	enum copy_result result = COPY_DONE;
+	struct cursor from, to = { .slot = NULL };
+	uint64_t offset, left;
+
+	if (!wqe)
+		return;
+	offset = (uint64_t)(uint32_t)psn_diff(pkt->psn, wqe->first_psn) << qp->mtu_shift;
+	left = wqe->length - offset;
+	/* a last packet ends the read, and no other does */
+	if (pkt->place & PLACE_LAST
+		    ? pkt->length != left
+		    : pkt->length >= left || pkt->length != pkt->num << qp->mtu_shift) {
+		comp_fail(r, qp, IB_WC_BAD_RESP_ERR);
+		return;
+	}
+	if (pkt->length) {
+		if (!pkt_source(&from, pkt))
+			result = COPY_BAD_SOURCE;
+		else if (!cursor_sges(&to, &here, wqe->sge, wqe->num_sge, offset))
+			result = COPY_BAD_TARGET;
+		else
+			result = cursor_copy(&to, &from, pkt->length);
+		cursor_end(&from);
+		cursor_end(&to);
+		r->bytes -= pkt->length;
+	}
+	if (result == COPY_BAD_SOURCE)
+		return; /* deregistered since: as good as lost */
+	if (result == COPY_BAD_TARGET) {
+		comp_fail(r, qp, IB_WC_LOC_PROT_ERR);
+		return;
+	}
+	if (pkt->place & PLACE_LAST)
+		answered(qp, wqe);
+	else
+		progress(qp, psn_add(pkt->psn, pkt->num));
+}
+
+static void atomic_response(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
+{
+	struct send_wqe *wqe = expecting(r, qp, pkt);
+	const struct mem_view here = { qp->actor->hca, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
+	uint64_t value = pkt->compare_add;
+	struct cursor from, to;
+
+	if (!wqe)
+		return;
+	cursor_plain(&from, &value, sizeof(value));
+	if (!cursor_sges(&to, &here, wqe->sge, wqe->num_sge, 0) ||
+	    cursor_copy(&to, &from, sizeof(value)) != COPY_DONE) {
+		cursor_end(&to);
+		comp_fail(r, qp, IB_WC_LOC_PROT_ERR);
+		return;
+	}
+	cursor_end(&to);
+	answered(qp, wqe);
+}
+
+void comp_response(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+{
+	/* not about anything that waits for an answer: a ghost */
+	if (psn_diff(pkt->psn, qp->req.una) < 0 || psn_diff(pkt->psn, qp->req.next_psn) >= 0)
+		return;
+	switch (pkt->kind) {
+	case PKT_ACK:
+		acknowledge(r, qp, pkt);
+		break;
+	case PKT_READ_RESP:
+		read_response(r, qp, pkt);
+		break;
+	case PKT_ATOMIC_ACK:
+		atomic_response(r, qp, pkt);
+		break;
+	}
+}
+
+static void complete(struct runner *r, struct soft_qp *qp, const struct send_wqe *wqe,
+		     ib_wc_status status)
+{
+	const struct wr_op *op = &wr_ops[wqe->opcode];
+	struct ib_wc wc;
+
+	if (status == IB_WC_SUCCESS && !(wqe->flags & IB_SEND_SIGNALED))
+		return;
+	wc = (struct ib_wc){
+		.wr_id = wqe->wr_id,
+		.qp_context = qp->ci.owner_context,
+		.status = status,
+		.opcode = (ib_wc_opcode)op->wc_opcode,
+		.byte_len = op->flags & WR_RD_ATOMIC ? wqe->length : 0,
+		.qp_num = qp->ci.qp_num,
+	};
+	cq_add(r, soft_cq(qp->ci.send_cq), &wc);
+}
+
+/* The oldest element leaves the queue. */
+static void retire_one(struct runner *r, struct soft_qp *qp, uint32_t index, ib_wc_status status)
+{
+	complete(r, qp, sq_at(qp, index), status);
+	/* release: pairs with the acquire in soft_post_send(), which will write here again */
+	atomic_store_explicit(&qp->sq_cons, index + 1, memory_order_release);
+}
+
+void comp_retire(struct runner *r, struct soft_qp *qp)
+{
+	uint32_t cons = atomic_load_explicit(&qp->sq_cons, memory_order_relaxed);
+
+	for (; cons != qp->req.acked && !sq_at(qp, cons)->refs; cons++)
+		retire_one(r, qp, cons, IB_WC_SUCCESS);
+}
+
+bool comp_flush(struct runner *r, struct soft_qp *qp)
+{
+	uint32_t cons, prod;
+	struct send_wqe *wqe;
+
+	comp_retire(r, qp);
+	cons = atomic_load_explicit(&qp->sq_cons, memory_order_relaxed);
+	if (cons != qp->req.acked)
+		return false; /* an answered one waits for its packets */
+	/* acquire: pairs with the release in soft_post_send() */
+	prod = atomic_load_explicit(&qp->sq_prod, memory_order_acquire);
+	for (; cons != prod; cons++) {
+		wqe = sq_at(qp, cons);
+		if (wqe->refs)
+			return false;
+		retire_one(r, qp, cons,
+			   wqe->status ? (ib_wc_status)wqe->status : IB_WC_WR_FLUSH_ERR);
+		qp->req.acked = cons + 1;
+	}
+	return true;
+}

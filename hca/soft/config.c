@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Reading the settings, by a table of keys. What each means is in ibal-soft(5). */
+#include "config.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool number(const char *text, uint64_t min, uint64_t max, uint64_t *value)
+{
+	char *end;
+
+	errno = 0;
+	if (*text < '0' || *text > '9')
+		return false;
+	*value = strtoull(text, &end, 0);
+	return !errno && !*end && *value >= min && *value <= max;
+}
+
+static al_status refuse(const struct ci_param *p, const char *why)
+{
+	ib_log(IB_LOG_ERROR, "soft", "%s: [soft%s%s] %s = %s: %s; see ibal-soft(5)", p->origin,
+	       *p->section ? " " : "", p->section, p->key, p->value, why);
+	return AL_BAD_CONFIG;
+}
+
+/* -------------------------------------------------------------------- faults */
+
+static bool fault_word(struct soft_fault *fault, const char *word, const char **why)
+{
+	static const struct {
+		const char *name;
+		uint32_t action, flow;
+	} words[] = {
+		{ "drop", SOFT_FAULT_DROP, 0 },
+		{ "duplicate", SOFT_FAULT_DUPLICATE, 0 },
+		{ "hold", SOFT_FAULT_HOLD, 0 },
+		{ "flow=any", 0, SOFT_FLOW_ANY },
+		{ "flow=request", 0, SOFT_FLOW_REQUEST },
+		{ "flow=response", 0, SOFT_FLOW_RESPONSE },
+	};
+	static const struct {
+		const char *name;
+		size_t offset, size;
+		uint64_t min, max;
+	} numbers[] = {
+		{ "n", offsetof(struct soft_fault, n), 8, 1, UINT64_MAX },
+		{ "count", offsetof(struct soft_fault, count), 8, 0, UINT64_MAX },
+		{ "qp", offsetof(struct soft_fault, qpn), 4, 1, IB_QPN_MASK },
+		{ "port", offsetof(struct soft_fault, port), 4, 1, SOFT_MAX_PORTS },
+		{ "by", offsetof(struct soft_fault, by), 4, 1, UINT32_MAX },
+		{ "chance", offsetof(struct soft_fault, chance), 4, 1, 1000000 },
+	};
+	uint64_t value;
+	size_t i, len;
+
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		if (strcmp(word, words[i].name))
+			continue;
+		if (words[i].action)
+			fault->action = words[i].action;
+		else
+			fault->flow = words[i].flow;
+		return true;
+	}
+	len = strcspn(word, "=");
+	for (i = 0; word[len] && i < sizeof(numbers) / sizeof(*numbers); i++) {
+		if (strncmp(word, numbers[i].name, len) || numbers[i].name[len])
+			continue;
+		if (!number(word + len + 1, numbers[i].min, numbers[i].max, &value))
+			break;
+		if (numbers[i].size == 8)
+			memcpy((char *)fault + numbers[i].offset, &value, 8);
+		else
+			memcpy((char *)fault + numbers[i].offset, &(uint32_t){ (uint32_t)value },
+			       4);
+		return true;
+	}
+	*why = "a fault is drop, duplicate or hold, then n=, count=, flow=, qp=, port=, by=, chance=, by commas";
+	return false;
+}
+
+bool config_fault(const char *text, struct soft_fault *fault, const char **why)
+{
+	char copy[128], *word, *save;
+
+	*fault = (struct soft_fault){ .count = 1 };
+	if (strlen(text) >= sizeof(copy)) {
+		*why = "that is too long for one fault";
+		return false;
+	}
+	strcpy(copy, text);
+	for (word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save))
+		if (!fault_word(fault, word, why))
+			return false;
+	if (!fault->action) {
+		*why = "a fault begins with drop, duplicate or hold";
+		return false;
+	}
+	if (!fault->n && !fault->chance) {
+		*why = "which packet? n=3 is the third of each flow, chance=1000 is one of 1000 in a million";
+		return false;
+	}
+	if (fault->action == SOFT_FAULT_HOLD && !fault->by)
+		fault->by = 1;
+	if (fault->action != SOFT_FAULT_HOLD && fault->by) {
+		*why = "by= belongs to hold";
+		return false;
+	}
+	return true;
+}
+
+static al_status set_faults(struct hca_config *hca, const struct ci_param *p)
+{
+	char copy[1024], *one, *save;
+	const char *why;
+
+	if (strlen(p->value) >= sizeof(copy))
+		return refuse(p, "that is too long");
+	strcpy(copy, p->value);
+	hca->num_faults = 0;
+	for (one = strtok_r(copy, ";", &save); one; one = strtok_r(NULL, ";", &save)) {
+		if (hca->num_faults == SOFT_MAX_FAULTS)
+			return refuse(p, "at most 8 faults");
+		if (!config_fault(one, &hca->faults[hca->num_faults++], &why))
+			return refuse(p, why);
+	}
+	return AL_SUCCESS;
+}
+
+/* ------------------------------------------------------------------ HCA keys */
+
+static al_status set_pkeys(struct hca_config *hca, const struct ci_param *p)
+{
+	char copy[512], *one, *save;
+	uint64_t value;
+
+	if (strlen(p->value) >= sizeof(copy))
+		return refuse(p, "that is too long");
+	strcpy(copy, p->value);
+	memset(hca->pkeys, 0, sizeof(hca->pkeys));
+	hca->num_pkeys = 0;
+	for (one = strtok_r(copy, ",", &save); one; one = strtok_r(NULL, ",", &save)) {
+		if (hca->num_pkeys == SOFT_MAX_PKEYS)
+			return refuse(p, "at most 32 P_Keys");
+		if (!number(one, 1, 0xffff, &value) || !(value & IB_PKEY_VALUE_MASK))
+			return refuse(
+				p,
+				"a P_Key is a number from 1 to 0xffff, and not 0x8000; several by commas");
+		hca->pkeys[hca->num_pkeys++] = (uint16_t)value;
+	}
+	return hca->num_pkeys ? AL_SUCCESS : refuse(p, "at least one P_Key");
+}
+
+static al_status set_mtu(struct hca_config *hca, const struct ci_param *p)
+{
+	uint64_t value;
+	unsigned int code;
+
+	for (code = IB_MTU_256; code <= IB_MTU_4096; code++) {
+		if (!number(p->value, ib_mtu_bytes(code), ib_mtu_bytes(code), &value))
+			continue;
+		hca->mtu = (uint32_t)value;
+		return AL_SUCCESS;
+	}
+	return refuse(p, "an MTU is 256, 512, 1024, 2048 or 4096");
+}
+
+static al_status set_progress(struct hca_config *hca, const struct ci_param *p)
+{
+	(void)hca;
+	if (!strcmp(p->value, "auto"))
+		return AL_SUCCESS;
+	return refuse(p, "this version offers progress = auto only");
+}
+
+static al_status set_vectors(struct hca_config *hca, const struct ci_param *p)
+{
+	uint64_t value = 0; /* auto */
+
+	if (strcmp(p->value, "auto") && !number(p->value, 1, 256, &value))
+		return refuse(p, "vectors are auto, or 1 to 256");
+	hca->vectors = (uint32_t)value;
+	return AL_SUCCESS;
+}
+
+/* A key: a number in a range, or what `set` makes of it. */
+struct key {
+	const char *name;
+	al_status (*set)(struct hca_config *hca, const struct ci_param *p);
+	size_t offset, size;
+	uint64_t min, max;
+};
+
+#define NUMBER(name, member, min, max)                                     \
+	{                                                                  \
+		name, NULL, offsetof(struct hca_config, member),           \
+			sizeof(((struct hca_config *)0)->member), min, max \
+	}
+
+static const struct key keys[] = {
+	NUMBER("ports", ports, 1, SOFT_MAX_PORTS),
+	NUMBER("lid", lid, IB_LID_UNICAST_FIRST, IB_LID_UNICAST_LAST),
+	NUMBER("lmc", lmc, 0, 7),
+	NUMBER("seed", seed, 0, UINT32_MAX),
+	NUMBER("guid", guid, 1, UINT64_MAX),
+	NUMBER("max_qp", max_qp, 1, 1 << 20),
+	NUMBER("max_qp_wr", max_qp_wr, 1, 1 << 16),
+	NUMBER("max_sge", max_sge, 1, 64),
+	NUMBER("max_inline", max_inline, 0, 4096),
+	NUMBER("max_cq", max_cq, 1, 1 << 20),
+	NUMBER("max_cqe", max_cqe, 1, 1 << 24),
+	NUMBER("max_mr", max_mr, 1, 1 << 22),
+	NUMBER("max_mr_size", max_mr_size, 1, 1ull << 47),
+	NUMBER("max_pd", max_pd, 1, 1 << 20),
+	NUMBER("max_ah", max_ah, 1, 1 << 22),
+	NUMBER("max_rd_atomic", max_rd_atomic, 0, 128),
+	{ "fault", set_faults, 0, 0, 0, 0 },
+	{ "mtu", set_mtu, 0, 0, 0, 0 },
+	{ "pkeys", set_pkeys, 0, 0, 0, 0 },
+	{ "progress", set_progress, 0, 0, 0, 0 },
+	{ "vectors", set_vectors, 0, 0, 0, 0 },
+};
+
+static al_status set_key(struct hca_config *hca, const struct ci_param *p)
+{
+	const struct key *k;
+	uint64_t value;
+	char why[96];
+
+	for (k = keys; k < keys + sizeof(keys) / sizeof(*keys); k++) {
+		if (strcmp(p->key, k->name))
+			continue;
+		if (k->set)
+			return k->set(hca, p);
+		if (!number(p->value, k->min, k->max, &value)) {
+			snprintf(why, sizeof(why), "it must be a number from %llu to %llu",
+				 (unsigned long long)k->min, (unsigned long long)k->max);
+			return refuse(p, why);
+		}
+		if (k->size == 8)
+			memcpy((char *)hca + k->offset, &value, 8);
+		else
+			memcpy((char *)hca + k->offset, &(uint32_t){ (uint32_t)value }, 4);
+		return AL_SUCCESS;
+	}
+	return refuse(p, "there is no such key");
+}
+
+/* -------------------------------------------------------------------- cables */
+
+static struct hca_config *find_hca(struct soft_config *config, const char *name, uint32_t *index)
+{
+	for (*index = 0; *index < config->hcas; ++*index)
+		if (!strcmp(config->hca[*index].name, name))
+			return &config->hca[*index];
+	return NULL;
+}
+
+static bool taken(const struct soft_config *config, uint32_t hca, uint32_t port,
+		  const struct link_config *but)
+{
+	const struct link_config *l;
+
+	for (l = config->links; l < config->links + config->num_links; l++)
+		if (l != but && ((l->hca[0] == hca && l->port[0] == port) ||
+				 (l->hca[1] == hca && l->port[1] == port)))
+			return true;
+	return false;
+}
+
+/* "ports = A:1 B:1", also with a comma between. */
+static al_status set_ends(struct soft_config *config, struct link_config *l,
+			  const struct ci_param *p)
+{
+	char copy[128], *end, *save, *colon;
+	const struct hca_config *hca;
+	uint64_t port;
+	int n = 0;
+
+	if (strcmp(p->key, "ports"))
+		return refuse(p, "a link has the key ports only");
+	if (strlen(p->value) >= sizeof(copy))
+		return refuse(p, "that is too long");
+	strcpy(copy, p->value);
+	for (end = strtok_r(copy, " ,", &save); end; end = strtok_r(NULL, " ,", &save)) {
+		colon = strrchr(end, ':');
+		if (n == 2 || !colon)
+			return refuse(p, "a link has two ends, such as 0:1,1:1 for port 1 of each");
+		*colon = 0;
+		hca = find_hca(config, end, &l->hca[n]);
+		if (!hca)
+			return refuse(p, "there is no such HCA");
+		if (!number(colon + 1, 1, hca->ports, &port))
+			return refuse(p, "the HCA has no such port");
+		l->port[n] = (uint32_t)port;
+		if (taken(config, l->hca[n], l->port[n], l))
+			return refuse(p, "the port is on another link already");
+		n++;
+	}
+	return n == 2 ? AL_SUCCESS
+		      : refuse(p, "a link has two ends, such as 0:1,1:1 for port 1 of each");
+}
+
+static al_status set_link(struct soft_config *config, const struct ci_param *p)
+{
+	const char *name = p->section + strlen("link ");
+	struct link_config *l;
+
+	for (l = config->links; l < config->links + config->num_links; l++)
+		if (!strcmp(l->name, name))
+			return set_ends(config, l, p);
+	if (config->num_links == SOFT_MAX_LINKS)
+		return refuse(p, "at most 64 links");
+	if (strlen(name) >= SOFT_NAME)
+		return refuse(p, "a name has at most 23 characters");
+	strcpy(l->name, name);
+	config->num_links++;
+	return set_ends(config, l, p);
+}
+
+/* ------------------------------------------------------------------- reading */
+
+static const struct hca_config defaults = {
+	.ports = 1,
+	.mtu = 4096,
+	.num_pkeys = 1,
+	.pkeys = { IB_PKEY_DEFAULT },
+	.max_qp = 1 << 20,
+	.max_qp_wr = 1 << 15,
+	.max_sge = 32,
+	.max_inline = 1024,
+	.max_cq = 1 << 20,
+	.max_cqe = 1 << 22,
+	.max_mr = 1 << 20,
+	.max_mr_size = 1ull << 46,
+	.max_pd = 1 << 18,
+	.max_ah = 1 << 20,
+	.max_rd_atomic = 64,
+};
+
+static bool in_section(const struct ci_param *p, const char *prefix)
+{
+	return !strncmp(p->section, prefix, strlen(prefix));
+}
+
+static al_status set_hcas(struct soft_config *config, const struct ci_param *p)
+{
+	uint64_t value;
+
+	if (!number(p->value, 1, SOFT_MAX_HCAS, &value))
+		return refuse(p, "it must be a number from 1 to 64");
+	config->hcas = (uint32_t)value;
+	return AL_SUCCESS;
+}
+
+/* Keys of [soft] hold for every HCA; how many there are comes first. */
+static al_status read_common(struct soft_config *config, const struct ci_params *params)
+{
+	struct hca_config common = defaults;
+	const struct ci_param *p;
+	al_status status = AL_SUCCESS;
+	uint32_t i;
+
+	config->hcas = 2;
+	for (p = params->param; p < params->param + params->count && !status; p++) {
+		if (in_section(p, "hca ") || in_section(p, "link "))
+			continue;
+		if (*p->section)
+			return refuse(
+				p, "the sections are [soft], [soft hca NAME] and [soft link NAME]");
+		if (!strcmp(p->key, "hcas"))
+			status = set_hcas(config, p);
+		else if (!strcmp(p->key, "guid") || !strcmp(p->key, "lid"))
+			status = refuse(
+				p, "it can not be the same for all: set it in [soft hca NAME]");
+		else
+			status = set_key(&common, p);
+	}
+	for (i = 0; i < config->hcas; i++) {
+		config->hca[i] = common;
+		snprintf(config->hca[i].name, sizeof(config->hca[i].name), "%u", i);
+	}
+	return status;
+}
+
+/* Names other than numbers are given to HCAs in the order in which they appear. */
+static struct hca_config *named_hca(struct soft_config *config, const char *name)
+{
+	uint32_t index, i;
+	char own[SOFT_NAME];
+	struct hca_config *hca = find_hca(config, name, &index);
+
+	if (hca || strlen(name) >= SOFT_NAME || (*name >= '0' && *name <= '9'))
+		return hca;
+	for (i = 0; i < config->hcas; i++) {
+		snprintf(own, sizeof(own), "%u", i);
+		if (strcmp(config->hca[i].name, own))
+			continue;
+		strcpy(config->hca[i].name, name);
+		return &config->hca[i];
+	}
+	return NULL;
+}
+
+static al_status read_hcas(struct soft_config *config, const struct ci_params *params)
+{
+	const struct ci_param *p;
+	struct hca_config *hca;
+	al_status status = AL_SUCCESS;
+
+	for (p = params->param; p < params->param + params->count && !status; p++) {
+		if (!in_section(p, "hca "))
+			continue;
+		hca = named_hca(config, p->section + strlen("hca "));
+		status = hca ? set_key(hca, p)
+			     : refuse(p, "there are not so many HCAs: raise hcas in [soft]");
+	}
+	return status;
+}
+
+/* What was not said, and what does not fit together. */
+static al_status settle(struct soft_config *config)
+{
+	uint32_t next = 1, lids;
+	struct hca_config *hca;
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	for (hca = config->hca; hca < config->hca + config->hcas; hca++) {
+		lids = hca->ports << hca->lmc;
+		if (!hca->vectors)
+			hca->vectors = processors > 0 ? (uint32_t)processors : 1;
+		if (!hca->lid) /* aligned: the low bits are path bits */
+			hca->lid = (next + (1u << hca->lmc) - 1) >> hca->lmc << hca->lmc;
+		if (hca->lid & ((1u << hca->lmc) - 1) ||
+		    hca->lid + lids - 1 > IB_LID_UNICAST_LAST) {
+			ib_log(IB_LOG_ERROR, "soft",
+			       "HCA %s: its LIDs would be %#x to %#x: the first must be a multiple of 2^lmc, and the last "
+			       "at most 0xbfff; set lid in [soft hca %s]",
+			       hca->name, hca->lid, hca->lid + lids - 1, hca->name);
+			return AL_BAD_CONFIG;
+		}
+		next = next > hca->lid + lids ? next : hca->lid + lids;
+	}
+	return AL_SUCCESS;
+}
+
+al_status config_read(struct soft_config *config, const struct ci_params *params)
+{
+	static const struct ci_params none;
+	const struct ci_param *p;
+	al_status status;
+
+	params = params ? params : &none;
+	memset(config, 0, sizeof(*config));
+	status = read_common(config, params);
+	if (!status)
+		status = read_hcas(config, params);
+	for (p = params->param; !status && p < params->param + params->count; p++)
+		if (in_section(p, "link "))
+			status = set_link(config, p);
+	return status ? status : settle(config);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What ibal.conf and IBAL_SOFT say, checked: one struct per HCA. The keys are in ibal-soft(5). */
+#ifndef SOFT_CONFIG_H
+#define SOFT_CONFIG_H
+
+#include <iba/ib_hca.h>
+
+#include "soft_vendor.h"
+
+#define SOFT_MAX_HCAS 64
+#define SOFT_MAX_PORTS 8
+#define SOFT_MAX_PKEYS 32
+#define SOFT_MAX_FAULTS 8
+#define SOFT_MAX_LINKS 64
+#define SOFT_NAME 24
+
+struct hca_config {
+	char name[SOFT_NAME]; /* of [soft hca NAME]; "0", "1", ... unless given */
+	uint32_t ports;
+	uint32_t vectors;     /* as many as processors, unless given */
+	uint32_t mtu;         /* bytes */
+	uint32_t lid;         /* of port 1 */
+	uint32_t lmc;
+	uint32_t num_pkeys;
+	uint16_t pkeys[SOFT_MAX_PKEYS];
+	uint32_t seed;
+	uint64_t guid;        /* 0: made up */
+	uint32_t max_qp, max_qp_wr, max_sge, max_inline, max_cq, max_cqe, max_mr, max_pd, max_ah,
+		max_rd_atomic;
+	uint64_t max_mr_size;
+	uint32_t num_faults;
+	struct soft_fault faults[SOFT_MAX_FAULTS];
+};
+
+/* A cable between two ports. */
+struct link_config {
+	char name[SOFT_NAME];
+	uint32_t hca[2];
+	uint32_t port[2];
+};
+
+struct soft_config {
+	uint32_t hcas;
+	struct hca_config hca[SOFT_MAX_HCAS];
+	uint32_t num_links;
+	struct link_config links[SOFT_MAX_LINKS];
+};
+
+/* AL_BAD_CONFIG: what is wrong, where, and what would be right has been logged. */
+al_status config_read(struct soft_config *config, const struct ci_params *params);
+/* One fault, as in the key "fault": "drop,n=3,flow=request". False: *why says what is wrong. */
+bool config_fault(const char *text, struct soft_fault *fault, const char **why);
+
+#endif

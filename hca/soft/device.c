@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* An HCA as a whole: its table of operations, attributes, protection domains, and the vendor's own
+ * calls. */
+#include <stdio.h>
+#include <string.h>
+
+#include "soft.h"
+
+static al_status open_ca(struct ci_ca *ca)
+{
+	struct soft_hca *hca = ca_hca(ca);
+	al_status status = engine_start(hca);
+
+	if (!status)
+		port_tell(hca, ca);
+	return status;
+}
+
+static void close_ca(struct ci_ca *ca)
+{
+	struct soft_hca *hca = ca_hca(ca);
+
+	port_tell(hca, NULL);
+	engine_stop(hca);
+}
+
+static al_status query_ca(struct ci_ca *ca, struct ib_ca_attr *attr)
+{
+	*attr = ca_hca(ca)->attr;
+	return AL_SUCCESS;
+}
+
+static al_status allocate_pd(struct ci_pd *pd, struct ci_udata *udata)
+{
+	(void)pd; /* a domain is its own identity */
+	(void)udata;
+	return AL_SUCCESS;
+}
+
+static void deallocate_pd(struct ci_pd *pd)
+{
+	(void)pd;
+}
+
+/* ------------------------------------------------------------- vendor calls */
+
+static al_status call_fault_add(struct soft_hca *hca, struct ci_vendor_call *call)
+{
+	return fault_add(hca, call->in);
+}
+
+static al_status call_fault_clear(struct soft_hca *hca, struct ci_vendor_call *call)
+{
+	(void)call;
+	fault_clear(hca);
+	return AL_SUCCESS;
+}
+
+static al_status plug(struct soft_hca *hca, const struct ci_vendor_call *call, bool in)
+{
+	uint32_t port;
+
+	memcpy(&port, call->in, sizeof(port));
+	if (!port || port > hca->conf.ports)
+		return AL_INVALID_PORT;
+	port_plug(hca_port(hca, (uint8_t)port), in);
+	return AL_SUCCESS;
+}
+
+static al_status call_port_down(struct soft_hca *hca, struct ci_vendor_call *call)
+{
+	return plug(hca, call, false);
+}
+
+static al_status call_port_up(struct soft_hca *hca, struct ci_vendor_call *call)
+{
+	return plug(hca, call, true);
+}
+
+static al_status call_remove(struct soft_hca *hca, struct ci_vendor_call *call)
+{
+	uint32_t flags;
+
+	memcpy(&flags, call->in, sizeof(flags));
+	return flags & ~(uint32_t)CI_HCA_GONE ? AL_INVALID_PARAMETER
+					      : module_remove_hca(hca, flags);
+}
+
+static al_status call_fault_count(struct soft_hca *hca, struct ci_vendor_call *call)
+{
+	fmutex_lock(&hca->faults.lock);
+	memcpy(call->out, &hca->faults.met, sizeof(hca->faults.met));
+	fmutex_unlock(&hca->faults.lock);
+	return AL_SUCCESS;
+}
+
+static const struct {
+	al_status (*call)(struct soft_hca *hca, struct ci_vendor_call *call);
+	uint32_t in_len, out_len;
+} calls[] = {
+	[SOFT_FAULT_ADD] = { call_fault_add, sizeof(struct soft_fault), 0 },
+	[SOFT_FAULT_CLEAR] = { call_fault_clear, 0, 0 },
+	[SOFT_PORT_DOWN] = { call_port_down, sizeof(uint32_t), 0 },
+	[SOFT_PORT_UP] = { call_port_up, sizeof(uint32_t), 0 },
+	[SOFT_REMOVE] = { call_remove, sizeof(uint32_t), 0 },
+	[SOFT_FAULT_COUNT] = { call_fault_count, 0, sizeof(uint64_t) },
+};
+
+static al_status vendor_call(struct ci_ca *ca, struct ci_vendor_call *call, struct ci_udata *udata)
+{
+	al_status status;
+
+	(void)udata;
+	if (call->code >= sizeof(calls) / sizeof(*calls) || !calls[call->code].call)
+		return AL_UNSUPPORTED;
+	if (call->in_len != calls[call->code].in_len)
+		return AL_INVALID_PARAMETER;
+	if (call->out_len < calls[call->code].out_len) {
+		call->out_len = calls[call->code].out_len;
+		return AL_BUFFER_TOO_SMALL;
+	}
+	status = calls[call->code].call(ca_hca(ca), call);
+	if (!status)
+		call->out_len = calls[call->code].out_len;
+	return status;
+}
+
+/* -------------------------------------------------------------- life of an HCA */
+
+static void fill_attr(struct soft_hca *hca)
+{
+	const struct hca_config *conf = &hca->conf;
+	struct ib_ca_attr *attr = &hca->attr;
+
+	*attr = (struct ib_ca_attr){
+		.node_guid = hca->guid,
+		.sys_image_guid = hca->guid & ~0xffffull,
+		.vendor_id = (uint32_t)(hca->guid >> 40),
+		.vendor_part_id = 1,
+		.num_ports = conf->ports,
+		.num_comp_vectors = conf->vectors,
+		.caps = IB_CA_CAP_CQ_ARM_N | IB_CA_CAP_BAD_PKEY_CNTR | IB_CA_CAP_PORT_ACTIVE_EVENT |
+			IB_CA_CAP_SYS_IMAGE_GUID | IB_CA_CAP_RNR_NAK,
+		.atomic_cap = IB_ATOMIC_GLOBAL,
+		.masked_atomic_cap = IB_ATOMIC_NONE,
+		.fw_ver = SOFT_VERSION,
+		.location = "software",
+		.page_size_cap = 4096,
+		.max_mr_size = conf->max_mr_size,
+		.max_mr = conf->max_mr,
+		.max_pd = conf->max_pd,
+		.max_ah = conf->max_ah,
+		.max_qp = conf->max_qp,
+		.max_qp_wr = conf->max_qp_wr,
+		.max_send_sge = conf->max_sge,
+		.max_recv_sge = conf->max_sge,
+		.max_read_sge = conf->max_sge,
+		.max_inline_data = conf->max_inline,
+		.max_qp_rd_atom = conf->max_rd_atomic,
+		.max_qp_init_rd_atom = conf->max_rd_atomic,
+		.max_res_rd_atom = conf->max_rd_atomic * conf->max_qp,
+		.max_cq = conf->max_cq,
+		.max_cqe = conf->max_cqe,
+		.max_pkeys = SOFT_MAX_PKEYS,
+		.local_ca_ack_delay = 15,
+	};
+	snprintf(attr->node_desc, sizeof(attr->node_desc), "soft HCA %s", conf->name);
+}
+
+static void fill_port(struct soft_hca *hca, uint32_t i)
+{
+	struct soft_port *port = &hca->ports[i];
+	const struct hca_config *conf = &hca->conf;
+
+	port->hca = hca;
+	port->cable = port; /* until it is cabled: a loopback plug */
+	port->link = &link_loop;
+	port->num = (uint8_t)(i + 1);
+	port->lmc = (uint8_t)conf->lmc;
+	port->lid = (uint16_t)(conf->lid + (i << conf->lmc));
+	port->guid = hca->guid + i + 1;
+	port->prefix = 0xfe80000000000000ull;
+	memcpy(port->pkeys, conf->pkeys, sizeof(port->pkeys));
+	port_init(port);
+}
+
+al_status hca_create(struct soft_hca *hca, uint32_t random)
+{
+	const struct hca_config *conf = &hca->conf;
+	const uint32_t numbers = 1u << TABLE_BITS;
+	al_status status;
+	uint32_t i;
+
+	hca->run_tail = &hca->run_head;
+	hca->faults.seed = conf->seed;
+	timers_init(&hca->timers);
+	atomic_store(&hca->key_seed, random);
+	/* no number is 0; those of queue pairs leave out the special ones */
+	status = table_create(&hca->qps, sizeof(struct actor), conf->max_qp,
+			      2 + random % (numbers - 2 - conf->max_qp));
+	if (!status)
+		status = table_create(&hca->mrs, sizeof(struct mr_slot), conf->max_mr,
+				      1 + (random >> 4) % (numbers - 1 - conf->max_mr));
+	if (status)
+		return status;
+	hca->ports = al_alloc_aligned(64, conf->ports * sizeof(*hca->ports));
+	if (!hca->ports)
+		return AL_INSUFFICIENT_MEMORY;
+	fill_attr(hca);
+	for (i = 0; i < conf->ports; i++)
+		fill_port(hca, i);
+	for (i = 0; i < conf->num_faults && !status; i++)
+		status = fault_add(hca, &conf->faults[i]);
+	return status;
+}
+
+void hca_destroy(struct soft_hca *hca)
+{
+	fault_destroy(hca);
+	table_destroy(&hca->qps);
+	table_destroy(&hca->mrs);
+	al_free(hca->ports);
+	hca->ports = NULL;
+}
+
+const struct ci_interface soft_interface = {
+	.size = sizeof(struct ci_interface),
+	.abi_major = CI_ABI_MAJOR,
+	.abi_minor = CI_ABI_MINOR,
+	.obj_size = {
+		[CI_OBJ_AH] = sizeof(struct soft_ah),
+		[CI_OBJ_MR] = sizeof(struct soft_mr),
+		[CI_OBJ_CQ] = sizeof(struct soft_cq),
+		[CI_OBJ_QP] = sizeof(struct soft_qp),
+	},
+	.open_ca = open_ca,
+	.close_ca = close_ca,
+	.query_ca = query_ca,
+	.query_port = port_query,
+	.query_gid = port_query_gid,
+	.query_pkey = port_query_pkey,
+	.modify_port = port_modify,
+	.vendor_call = vendor_call,
+	.allocate_pd = allocate_pd,
+	.deallocate_pd = deallocate_pd,
+	.create_ah = soft_create_ah,
+	.modify_ah = soft_modify_ah,
+	.query_ah = soft_query_ah,
+	.destroy_ah = soft_destroy_ah,
+	.register_mr = soft_register_mr,
+	.deregister_mr = soft_deregister_mr,
+	.query_mr = soft_query_mr,
+	.create_cq = soft_create_cq,
+	.destroy_cq = soft_destroy_cq,
+	.poll_cq = soft_poll_cq,
+	.arm_cq = soft_arm_cq,
+	.arm_cq_n = soft_arm_cq_n,
+	.peek_cq = soft_peek_cq,
+	.query_cq = soft_query_cq,
+	.create_qp = soft_create_qp,
+	.modify_qp = soft_modify_qp,
+	.query_qp = soft_query_qp,
+	.destroy_qp = soft_destroy_qp,
+	.post_send = soft_post_send,
+	.post_recv = soft_post_recv,
+};

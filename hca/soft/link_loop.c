@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The loop link: ports of one process, packets by reference, straight into the peer's inbox. */
+#include "soft.h"
+
+static bool loop_send(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+{
+	struct soft_port *to = qp->peer;
+	struct actor *a;
+
+	if (UNLIKELY(!to || port_state(to) != IB_PORT_ACTIVE))
+		return false;
+	a = table_find(&to->hca->qps, pkt->dest_qpn);
+	if (LIKELY(a && actor_push(r, a, pkt)))
+		return true;
+	port_count(to, CNT_RCV_DROPPED, pkt->num);
+	return false;
+}
+
+const struct link_ops link_loop = { "loop", loop_send };

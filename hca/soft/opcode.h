@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What operations exist, as tables: work requests by transport service, packets by wire opcode. */
+#ifndef SOFT_OPCODE_H
+#define SOFT_OPCODE_H
+
+#include <iba/ib_types.h>
+
+/* What a packet is for, whatever its place in the message. */
+enum pkt_kind {
+	PKT_NONE, /* nothing: a node on its way home */
+	/* requests */
+	PKT_SEND,
+	PKT_SEND_IMM,
+	PKT_WRITE,
+	PKT_WRITE_IMM,
+	PKT_READ,
+	PKT_COMP_SWAP,
+	PKT_FETCH_ADD,
+	/* responses */
+	PKT_READ_RESP,
+	PKT_ACK,
+	PKT_ATOMIC_ACK,
+	PKT_KINDS
+};
+
+/* Place of a packet in its message: bits. */
+enum pkt_place {
+	PLACE_MIDDLE = 0,
+	PLACE_FIRST = 1 << 0,
+	PLACE_LAST = 1 << 1,
+	PLACE_ONLY = PLACE_FIRST | PLACE_LAST,
+};
+
+/* Properties of a work request: bits. */
+enum wr_op_flags {
+	WR_REMOTE = 1 << 0,    /* names the peer's memory */
+	WR_READ = 1 << 1,      /* RDMA read */
+	WR_ATOMIC = 1 << 2,    /* 64-bit atomic */
+	WR_INLINE = 1 << 3,    /* may carry its data inline */
+	WR_RD_ATOMIC = WR_READ | WR_ATOMIC, /* is answered with data */
+};
+
+struct wr_op {
+	const char *name;
+	uint32_t qp_types; /* 1 << ib_qp_type: where it may be posted; 0: not offered */
+	uint8_t flags;     /* enum wr_op_flags */
+	uint8_t kind;      /* enum pkt_kind */
+	uint8_t wc_opcode; /* ib_wc_opcode */
+};
+
+extern const struct wr_op wr_ops[IB_WR_OPCODES];
+
+/* Properties of a packet: bits. */
+enum wire_op_flags {
+	WIRE_REQUEST = 1 << 0,
+	WIRE_RESPONSE = 1 << 1,
+	WIRE_PAYLOAD = 1 << 2, /* may have one */
+	WIRE_RETH = 1 << 3,
+	WIRE_ATOMIC_ETH = 1 << 4,
+	WIRE_IMM = 1 << 5,
+	WIRE_AETH = 1 << 6,
+	WIRE_ATOMIC_ACK_ETH = 1 << 7,
+};
+
+struct wire_op {
+	const char *name;
+	uint8_t flags;     /* enum wire_op_flags */
+	uint8_t ext_bytes; /* of the extended headers, after the BTH */
+	uint8_t kind;      /* enum pkt_kind */
+	uint8_t place;     /* enum pkt_place */
+};
+
+/* By BTH opcode; no name: no such opcode. */
+extern const struct wire_op wire_ops[256];
+
+/* BTH opcode of a reliable connection by kind and place. */
+extern const uint8_t rc_opcode[PKT_KINDS][4];
+
+/* AETH syndromes, IBTA 9.7.5.2: kind in the upper three bits. */
+#define AETH_KIND 0xe0
+#define AETH_ACK 0x00
+#define AETH_RNR_NAK 0x20
+#define AETH_NAK 0x60
+#define AETH_NO_CREDITS 0x1f /* in an ACK: no end-to-end flow control */
+#define NAK_PSN_SEQ (AETH_NAK | 0)
+#define NAK_INVALID_REQUEST (AETH_NAK | 1)
+#define NAK_REMOTE_ACCESS (AETH_NAK | 2)
+#define NAK_REMOTE_OPERATION (AETH_NAK | 3)
+
+/* Pause that an RNR NAK asks for, in units of 10 us, by its timer code: IBTA table 45. */
+extern const uint32_t rnr_timer[32];
+
+#endif

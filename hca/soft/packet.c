@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Packets: their way out of a port, their way home, and what a reset fetches back. */
+#include "soft.h"
+
+void pkt_home(struct soft_qp *qp, struct packet *pkt)
+{
+	struct packet **list =
+		pkt < qp->node_mem + SOFT_REQUEST_NODES ? &qp->req.nodes : &qp->resp.nodes;
+
+	if (pkt->wqe)
+		pkt->wqe->refs--;
+	pkt->wqe = NULL;
+	pkt->next = *list;
+	*list = pkt;
+}
+
+void pkt_release(struct runner *r, struct soft_qp *self, struct packet *pkt)
+{
+	if (pkt->owner == self) {
+		pkt_home(self, pkt);
+		return;
+	}
+	if (UNLIKELY(!pkt->owner)) {
+		fault_home(pkt->src_port->hca, pkt);
+		return;
+	}
+	pkt->kind = PKT_NONE;
+	/* it can not be dead: the end of a queue pair waits for its packets */
+	actor_push(r, pkt->owner->actor, pkt);
+}
+
+void pkt_release_all(struct runner *r, struct soft_qp *self, struct packet *list)
+{
+	struct packet *next;
+
+	for (; list; list = next) {
+		next = list->next;
+		pkt_release(r, self, list);
+	}
+}
+
+uint32_t pkt_train_limit(const struct soft_qp *qp)
+{
+	uint32_t num = SOFT_TRAIN_BYTES >> qp->mtu_shift;
+
+	return UNLIKELY(atomic_load_explicit(&qp->port->faulty, memory_order_relaxed)) ? 1 : num;
+}
+
+static uint64_t pkt_bytes(const struct soft_qp *qp, const struct packet *pkt)
+{
+	return wire_bytes(qp, pkt->kind, pkt->place, pkt->num, pkt->length);
+}
+
+bool pkt_source(struct cursor *from, const struct packet *pkt)
+{
+	const struct send_wqe *wqe = pkt->wqe;
+	struct mem_view view;
+
+	if (pkt->flags & PKT_BY_VALUE) {
+		cursor_plain(from, pkt->data, pkt->length);
+		return true;
+	}
+	if (pkt->kind == PKT_READ_RESP) {
+		view = (struct mem_view){ pkt->src_port->hca, pkt->pd, IB_ACCESS_REMOTE_READ };
+		return cursor_range(from, &view, pkt->va, pkt->length, pkt->rkey);
+	}
+	if (wqe->flags & IB_SEND_INLINE) {
+		cursor_plain(from, (char *)wqe->sge + pkt->offset, pkt->length);
+		return true;
+	}
+	view = (struct mem_view){ .hca = pkt->owner->actor->hca, .pd = pkt->owner->ci.pd };
+	return cursor_sges(from, &view, wqe->sge, wqe->num_sge, pkt->offset);
+}
+
+void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flow_index flow)
+{
+	struct soft_port *port = qp->port;
+	uint64_t n = qp->flow[flow] + 1;
+
+	pkt->src_port = port;
+	pkt->src_qpn = qp->ci.qp_num;
+	pkt->dest_qpn = qp->dest_qpn;
+	pkt->pkey = qp->pkey;
+	qp->flow[flow] += pkt->num;
+	r->packets--;
+	if (UNLIKELY(port_state(port) != IB_PORT_ACTIVE)) {
+		port_count(port, CNT_XMIT_DISCARDS, pkt->num);
+		goto drop;
+	}
+	counter_add(&qp->tx_bytes, pkt_bytes(qp, pkt));
+	counter_add(&qp->tx_packets, pkt->num);
+	if (UNLIKELY(atomic_load_explicit(&port->faulty, memory_order_relaxed)) &&
+	    !fault_packet(qp, pkt, flow, n)) {
+		port_count(port, CNT_XMIT_DISCARDS, pkt->num);
+		goto drop;
+	}
+	if (LIKELY(port->link->send(r, qp, pkt)))
+		goto sent;
+drop:
+	pkt_release(r, qp, pkt);
+sent:
+	if (UNLIKELY(atomic_load_explicit(&port->faulty, memory_order_relaxed)))
+		fault_release(r, qp, flow, n);
+}
+
+void pkt_received(struct soft_qp *qp, const struct packet *pkt)
+{
+	counter_add(&qp->rx_bytes, pkt_bytes(qp, pkt));
+	counter_add(&qp->rx_packets, pkt->num);
+}
+
+/* Takes our packets out of a list, and makes empty those that refer to our memory. */
+static struct packet *take_ours(const struct soft_qp *qp, struct packet **list)
+{
+	struct packet *ours = NULL, *pkt;
+
+	while ((pkt = *list)) {
+		if (pkt->owner == qp) {
+			*list = pkt->next;
+			pkt->next = ours;
+			ours = pkt;
+			continue;
+		}
+		if (pkt->kind == PKT_READ_RESP && !(pkt->flags & PKT_BY_VALUE) &&
+		    pkt->src_port == qp->port && pkt->src_qpn == qp->ci.qp_num)
+			pkt->kind = PKT_NONE;
+		list = &pkt->next;
+	}
+	return ours;
+}
+
+void qp_purge(struct soft_qp *qp)
+{
+	struct packet *list, *ours, *more, *next;
+	struct soft_qp *peer;
+	struct runner r;
+	struct actor *a;
+
+	a = qp->peer ? table_find(&qp->peer->hca->qps, qp->dest_qpn) : NULL;
+	if (!a || !actor_claim(a))
+		return;
+	runner_start(&r);
+	peer = a->qp;
+	list = actor_take(a);
+	ours = take_ours(qp, &list);
+	more = resp_unqueue(peer, qp, take_ours);
+	qp_receive(&r, peer, list);
+	runner_add(&r, a);
+	for (; ours || more; ours = next) {
+		if (!ours) {
+			ours = more;
+			more = NULL;
+		}
+		next = ours->next;
+		ours->kind = PKT_NONE;
+		actor_push(&r, qp->actor, ours);
+	}
+	runner_run(&r);
+}

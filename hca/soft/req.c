@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The requester: makes packets out of send queue elements, in order, and goes back when told so.
+ * Elements between acked and fresh are started: they have PSNs. next and send_psn say what is sent
+ * next, which is something started before only after a retry.
+ */
+#include "soft.h"
+
+/* What is wrong with an element, before any of it is sent (IBTA 10.7.3.1: found locally). */
+static ib_wc_status check(const struct soft_qp *qp, const struct send_wqe *wqe)
+{
+	const struct wr_op *op = &wr_ops[wqe->opcode];
+	const struct mem_view view = {
+		.hca = qp->actor->hca,
+		.pd = qp->ci.pd,
+		.access = op->flags & WR_RD_ATOMIC ? IB_ACCESS_LOCAL_WRITE : 0,
+	};
+
+	if (wqe->length > SOFT_MAX_MSG ||
+	    (op->flags & WR_ATOMIC && wqe->length != sizeof(uint64_t)))
+		return IB_WC_LOC_LEN_ERR;
+	if (op->flags & WR_RD_ATOMIC && !qp->attr.max_rd_atomic)
+		return IB_WC_LOC_QP_OP_ERR;
+	if (!(wqe->flags & IB_SEND_INLINE) && !mr_check_sges(&view, wqe->sge, wqe->num_sge))
+		return IB_WC_LOC_PROT_ERR;
+	return IB_WC_SUCCESS;
+}
+
+static void halt(struct soft_qp *qp, struct send_wqe *wqe, uint32_t index, ib_wc_status status)
+{
+	wqe->status = (uint8_t)status;
+	qp->req.halted = true;
+	qp->req.bad = index;
+}
+
+/* Starts the next element if it may be; NULL: not now. */
+static struct send_wqe *start(struct soft_qp *qp)
+{
+	uint32_t index = qp->req.fresh;
+	struct send_wqe *wqe;
+	ib_wc_status status;
+	bool rd_atomic;
+
+	/* acquire: pairs with the release in soft_post_send() */
+	if (index == atomic_load_explicit(&qp->sq_prod, memory_order_acquire) ||
+	    qp_state(qp) != IB_QPS_RTS ||
+	    psn_diff(qp->req.next_psn, qp->req.una) >= SOFT_PSN_WINDOW)
+		return NULL;
+	wqe = sq_at(qp, index);
+	rd_atomic = wr_ops[wqe->opcode].flags & WR_RD_ATOMIC;
+	if (wqe->flags & IB_SEND_FENCE && qp->req.rd_out)
+		return NULL;
+	status = check(qp, wqe);
+	if (UNLIKELY(status)) {
+		halt(qp, wqe, index, status);
+		return NULL;
+	}
+	if (rd_atomic && qp->req.rd_out >= qp->attr.max_rd_atomic)
+		return NULL;
+	qp->req.rd_out += rd_atomic;
+	wqe->first_psn = qp->req.next_psn;
+	qp->req.next_psn = psn_add(wqe->first_psn, req_packets(qp, wqe));
+	wqe->last_psn = psn_add(qp->req.next_psn, IB_PSN_MASK);
+	qp->req.fresh++;
+	return wqe;
+}
+
+/* Fills in what depends on the operation; returns the PSNs used. */
+static uint32_t build(struct soft_qp *qp, const struct send_wqe *wqe, struct packet *pkt)
+{
+	uint32_t done = (uint32_t)psn_diff(pkt->psn, wqe->first_psn);
+	uint32_t left = req_packets(qp, wqe) - done;
+	uint32_t num, limit;
+
+	pkt->offset = (uint64_t)done << qp->mtu_shift;
+	pkt->va = wqe->remote_addr;
+	pkt->rkey = wqe->rkey;
+	pkt->ex = wqe->ex;
+	pkt->kind = wr_ops[wqe->opcode].kind;
+	switch (pkt->kind) {
+	case PKT_READ: /* what has been read already is not asked again */
+		pkt->va += pkt->offset;
+		pkt->dma_len = wqe->length - (uint32_t)pkt->offset;
+		break;
+	case PKT_COMP_SWAP:
+	case PKT_FETCH_ADD:
+		pkt->compare_add = wqe->compare_add;
+		pkt->swap = wqe->swap;
+		break;
+	default:
+		limit = pkt_train_limit(qp);
+		num = left < limit ? left : limit;
+		pkt->num = num;
+		pkt->place = (done ? 0 : PLACE_FIRST) | (num == left ? PLACE_LAST : 0);
+		pkt->length =
+			num == left ? wqe->length - (uint32_t)pkt->offset : num << qp->mtu_shift;
+		pkt->dma_len = wqe->length;
+		return num;
+	}
+	pkt->num = 1;
+	pkt->place = PLACE_ONLY;
+	pkt->length = 0;
+	return left;
+}
+
+static void send_one(struct runner *r, struct soft_qp *qp, struct send_wqe *wqe)
+{
+	struct packet *pkt = qp->req.nodes;
+	uint32_t psn = qp->req.send_psn;
+
+	qp->req.nodes = pkt->next;
+	pkt->wqe = wqe;
+	wqe->refs++;
+	pkt->psn = psn;
+	/* every train asks: its node goes home anyway, and carries the answer */
+	pkt->flags = PKT_ACK_REQ | (wqe->flags & IB_SEND_SOLICITED ? PKT_SOLICITED : 0);
+	pkt->syndrome = 0;
+	psn = psn_add(psn, build(qp, wqe, pkt));
+	if (UNLIKELY(psn_diff(pkt->psn, qp->req.high_psn) < 0))
+		port_count(qp->port, CNT_RETRANSMITS, pkt->num);
+	if (psn_diff(psn, qp->req.high_psn) > 0)
+		qp->req.high_psn = psn;
+	qp->req.send_psn = psn;
+	if (psn_diff(psn, wqe->last_psn) > 0)
+		qp->req.next++;
+	pkt_send(r, qp, pkt, FLOW_REQUEST);
+}
+
+bool req_run(struct runner *r, struct soft_qp *qp)
+{
+	struct send_wqe *wqe;
+
+	for (;;) {
+		if (qp->req.waiting || qp->req.halted || !qp->req.nodes ||
+		    qp_state(qp) < IB_QPS_RTS)
+			break;
+		if (qp->req.next != qp->req.fresh)
+			wqe = sq_at(qp, qp->req.next);
+		else
+			wqe = start(qp);
+		if (!wqe)
+			break;
+		if (runner_spent(r))
+			return true;
+		send_one(r, qp, wqe);
+	}
+	/* what can not be sent completes in its turn */
+	if (UNLIKELY(qp->req.halted && qp->req.acked == qp->req.bad))
+		comp_fail(r, qp, (ib_wc_status)sq_at(qp, qp->req.bad)->status);
+	return false;
+}
+
+void req_rewind(struct soft_qp *qp)
+{
+	qp->req.next = qp->req.acked;
+	qp->req.send_psn = qp->req.una;
+}
+
+void req_timer(struct runner *r, struct soft_qp *qp)
+{
+	if (qp->req.waiting) {
+		qp->req.waiting = false;
+		req_rewind(qp);
+		return;
+	}
+	if (qp->req.una == qp->req.next_psn || qp->req.progress)
+		return; /* started anew as long as something is not answered */
+	if (!qp->req.retry_left) {
+		comp_fail(r, qp, IB_WC_RETRY_EXC_ERR);
+		return;
+	}
+	qp->req.retry_left--;
+	qp->req.rewound = false;
+	IB_TRACE("soft", "time-out: qp=%#x psn=%#x retries left %u", qp->ci.qp_num, qp->req.una,
+		 qp->req.retry_left);
+	req_rewind(qp);
+}
+
+void req_reset(struct soft_qp *qp)
+{
+	struct packet *nodes = qp->req.nodes;
+
+	qp->req = (__typeof__(qp->req)){ .nodes = nodes };
+}

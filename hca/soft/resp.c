@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The responder: executes the peer's requests in the order of their PSNs, and answers. It works on
+ * one packet (train) after the other; while responses of a read are on their way out, later
+ * requests wait in the backlog.
+ */
+#include <string.h>
+
+#include "soft.h"
+
+static bool recv_empty(const struct soft_qp *qp)
+{
+	/* acquire: pairs with the release in soft_post_recv() */
+	return atomic_load_explicit(&qp->rq_cons, memory_order_relaxed) ==
+	       atomic_load_explicit(&qp->rq_prod, memory_order_acquire);
+}
+
+static struct recv_wqe *recv_oldest(const struct soft_qp *qp)
+{
+	return rq_at(qp, atomic_load_explicit(&qp->rq_cons, memory_order_relaxed));
+}
+
+static bool is_send(uint8_t kind)
+{
+	return kind == PKT_SEND || kind == PKT_SEND_IMM;
+}
+
+static bool takes_recv(const struct packet *pkt)
+{
+	return is_send(pkt->kind) || pkt->kind == PKT_WRITE_IMM;
+}
+
+/* ----------------------------------------------------------------- answers */
+
+/*
+ * A node for an answer: the request's own, which goes home with it, else one of ours. NULL: none is
+ * free; the request has been released, and its sender will ask again.
+ */
+static struct packet *answer_node(struct runner *r, struct soft_qp *qp, struct packet *request)
+{
+	struct packet *pkt;
+
+	if (request && request->owner && request->owner != qp)
+		return request;
+	pkt = qp->resp.nodes;
+	if (pkt)
+		qp->resp.nodes = pkt->next;
+	if (request)
+		pkt_release(r, qp, request);
+	return pkt;
+}
+
+static void answer(struct runner *r, struct soft_qp *qp, struct packet *request, uint8_t syndrome,
+		   uint32_t psn)
+{
+	struct packet *pkt = answer_node(r, qp, request);
+
+	if (!pkt)
+		return;
+	pkt->kind = PKT_ACK;
+	pkt->place = PLACE_ONLY;
+	pkt->flags = 0;
+	pkt->syndrome = syndrome;
+	pkt->psn = psn;
+	pkt->num = 1;
+	pkt->length = 0;
+	pkt->ex = qp->resp.msn;
+	pkt_send(r, qp, pkt, FLOW_RESPONSE);
+}
+
+static void acknowledge(struct runner *r, struct soft_qp *qp, struct packet *request, uint32_t psn)
+{
+	if (request->flags & PKT_ACK_REQ)
+		answer(r, qp, request, AETH_ACK | AETH_NO_CREDITS, psn);
+	else
+		pkt_release(r, qp, request);
+}
+
+/* An error that ends the connection: the requester is told, and so is our own side. */
+static void refuse(struct runner *r, struct soft_qp *qp, struct packet *request, uint32_t psn,
+		   uint8_t nak, int event)
+{
+	IB_TRACE("soft", "NAK %#x: qp=%#x psn=%#x", nak, qp->ci.qp_num, psn);
+	answer(r, qp, request, nak, psn);
+	qp_error(r, qp, event);
+}
+
+static void rnr_nak(struct runner *r, struct soft_qp *qp, struct packet *request, uint32_t psn)
+{
+	port_count(qp->port, CNT_RNR_NAKS, 1);
+	qp->resp.nak_sent = true; /* what follows is sent again with it */
+	answer(r, qp, request, AETH_RNR_NAK | qp->attr.min_rnr_timer, psn);
+}
+
+/* The receive in progress fails, before the queue pair does. */
+static void fail_recv(struct runner *r, struct soft_qp *qp, ib_wc_status status)
+{
+	struct ib_wc wc = { .status = status, .opcode = IB_WC_RECV };
+
+	qp_complete_recv(r, qp, &wc);
+}
+
+/* ------------------------------------------------------------ send and write */
+
+/* Moves a train's payload to where the message in progress goes. */
+static enum copy_result receive_payload(struct runner *r, struct soft_qp *qp,
+					const struct packet *pkt)
+{
+	struct mem_view view = { qp->actor->hca, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
+	enum copy_result result = COPY_BAD_TARGET;
+	struct cursor from, to;
+	struct recv_wqe *wqe;
+	bool there;
+
+	if (!pkt_source(&from, pkt)) {
+		cursor_end(&from);
+		return COPY_BAD_SOURCE;
+	}
+	if (is_send(pkt->kind)) {
+		wqe = recv_oldest(qp);
+		there = cursor_sges(&to, &view, wqe->sge, wqe->num_sge, qp->resp.done);
+	} else {
+		view.access = IB_ACCESS_REMOTE_WRITE;
+		there = cursor_range(&to, &view, qp->resp.va + qp->resp.done, pkt->length,
+				     qp->resp.rkey);
+	}
+	if (there)
+		result = cursor_copy(&to, &from, pkt->length);
+	cursor_end(&from);
+	cursor_end(&to);
+	r->bytes -= pkt->length;
+	if (result == COPY_DONE)
+		IB_TRACE("soft", "data transferred: qp=%#x %s %u bytes", qp->ci.qp_num,
+			 is_send(pkt->kind) ? "send" : "write", pkt->length);
+	return result;
+}
+
+/* Is the memory that a request names ours to give? Without data no key is looked at
+ * (IBTA 9.7.4.1.4). */
+static bool may_access(const struct soft_qp *qp, const struct packet *pkt, uint32_t access,
+		       uint32_t length)
+{
+	const struct mem_view view = { qp->actor->hca, qp->ci.pd, access };
+	struct mr_slot *slot;
+	char *mem;
+
+	if (!(qp->attr.qp_access_flags & access))
+		return false;
+	if (!length)
+		return true;
+	slot = mr_get(&view, pkt->rkey, pkt->va, length, &mem);
+	if (!slot)
+		return false;
+	mr_put(slot);
+	return true;
+}
+
+/* Do the packet's place and kind fit the message in progress? */
+static bool in_sequence(const struct soft_qp *qp, const struct packet *pkt)
+{
+	if (pkt->place & PLACE_FIRST)
+		return qp->resp.kind == PKT_NONE;
+	return qp->resp.kind == pkt->kind;
+}
+
+/* The message is whole. */
+static void finish_message(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
+{
+	struct ib_wc wc = { .opcode = IB_WC_RECV, .byte_len = (uint32_t)qp->resp.done };
+
+	qp->resp.kind = PKT_NONE;
+	qp->resp.msn = psn_add(qp->resp.msn, 1);
+	if (!takes_recv(pkt))
+		return;
+	if (pkt->kind == PKT_WRITE_IMM)
+		wc.opcode = IB_WC_RECV_RDMA_WITH_IMM;
+	if (pkt->kind != PKT_SEND) {
+		wc.wc_flags |= IB_WC_WITH_IMM;
+		wc.imm_data = pkt->ex;
+	}
+	if (pkt->flags & PKT_SOLICITED)
+		wc.wc_flags |= IB_WC_SOLICITED;
+	qp_complete_recv(r, qp, &wc);
+}
+
+static void take_message(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+{
+	uint32_t last = psn_add(pkt->psn, pkt->num - 1);
+	enum copy_result result = COPY_DONE;
+	bool rnr = false;
+
+	if (!in_sequence(qp, pkt)) {
+		refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, IB_EVENT_QP_REQ_ERR);
+		return;
+	}
+	if (pkt->place & PLACE_FIRST) {
+		if (is_send(pkt->kind) && recv_empty(qp)) {
+			rnr_nak(r, qp, pkt, pkt->psn);
+			return;
+		}
+		if (!is_send(pkt->kind) &&
+		    !may_access(qp, pkt, IB_ACCESS_REMOTE_WRITE, pkt->dma_len)) {
+			refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_ACCESS, IB_EVENT_QP_ACCESS_ERR);
+			return;
+		}
+	}
+	if (pkt->kind == PKT_WRITE_IMM && pkt->place & PLACE_LAST && recv_empty(qp)) {
+		/* only the last packet needs the receive: those before it are done all the same */
+		if (pkt->num == 1) {
+			rnr_nak(r, qp, pkt, last);
+			return;
+		}
+		rnr = true;
+		pkt->num--;
+		pkt->length = pkt->num << qp->mtu_shift;
+		pkt->place &= PLACE_FIRST;
+	}
+	if (pkt->place & PLACE_FIRST) {
+		qp->resp.kind = pkt->kind;
+		qp->resp.done = 0;
+		qp->resp.va = pkt->va;
+		qp->resp.rkey = pkt->rkey;
+		qp->resp.dma_len = pkt->dma_len;
+	}
+	if (is_send(pkt->kind) && pkt->length > recv_oldest(qp)->length - qp->resp.done) {
+		fail_recv(r, qp, IB_WC_LOC_LEN_ERR);
+		refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, -1);
+		return;
+	}
+	if (!is_send(pkt->kind) &&
+	    (pkt->length > qp->resp.dma_len - qp->resp.done ||
+	     (pkt->place & PLACE_LAST && pkt->length != qp->resp.dma_len - qp->resp.done))) {
+		refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, IB_EVENT_QP_REQ_ERR);
+		return;
+	}
+	if (pkt->length)
+		result = receive_payload(r, qp, pkt);
+	if (UNLIKELY(result == COPY_BAD_SOURCE)) {
+		/* deregistered by the sender since he sent it: as good as lost; he finds out when
+		 * he sends it again */
+		if (pkt->place & PLACE_FIRST)
+			qp->resp.kind = PKT_NONE;
+		pkt_release(r, qp, pkt);
+		return;
+	}
+	if (UNLIKELY(result == COPY_BAD_TARGET)) {
+		if (is_send(pkt->kind)) {
+			fail_recv(r, qp, IB_WC_LOC_PROT_ERR);
+			refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_OPERATION, -1);
+		} else {
+			refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_ACCESS, IB_EVENT_QP_ACCESS_ERR);
+		}
+		return;
+	}
+	qp->resp.done += pkt->length;
+	qp->resp.epsn = psn_add(pkt->psn, pkt->num);
+	if (pkt->place & PLACE_LAST)
+		finish_message(r, qp, pkt);
+	if (rnr)
+		rnr_nak(r, qp, pkt, last);
+	else
+		acknowledge(r, qp, pkt, last);
+}
+
+/* ---------------------------------------------------------- read and atomic */
+
+static struct resource *remember(struct soft_qp *qp, const struct packet *pkt, uint32_t num)
+{
+	struct resource *res = &qp->resp.resources[qp->resp.next_resource];
+
+	qp->resp.next_resource = (uint8_t)((qp->resp.next_resource + 1u) % qp->resp.num_resources);
+	*res = (struct resource){
+		.va = pkt->va,
+		.rkey = pkt->rkey,
+		.dma_len = pkt->dma_len,
+		.first_psn = pkt->psn,
+		.last_psn = psn_add(pkt->psn, num - 1),
+		.kind = pkt->kind,
+	};
+	return res;
+}
+
+/* The resource of a request that was answered, by any of its PSNs. */
+static struct resource *recall(const struct soft_qp *qp, uint32_t psn)
+{
+	struct resource *res;
+	uint8_t i;
+
+	for (i = 0; i < qp->resp.num_resources; i++) {
+		res = &qp->resp.resources[i];
+		if (res->kind != PKT_NONE && psn_diff(psn, res->first_psn) >= 0 &&
+		    psn_diff(res->last_psn, psn) >= 0)
+			return res;
+	}
+	return NULL;
+}
+
+/* Sends the next train of the read in progress. */
+static void read_train(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+{
+	struct reading *rd = &qp->resp.reading;
+	uint32_t limit = pkt_train_limit(qp);
+	uint32_t num = rd->num < limit ? rd->num : limit;
+
+	pkt->kind = PKT_READ_RESP;
+	pkt->place = (rd->first ? PLACE_FIRST : 0) | (num == rd->num ? PLACE_LAST : 0);
+	pkt->flags = 0;
+	pkt->syndrome = AETH_ACK | AETH_NO_CREDITS;
+	pkt->psn = rd->psn;
+	pkt->num = num;
+	pkt->ex = rd->msn;
+	pkt->length = num == rd->num ? rd->left : num << qp->mtu_shift;
+	pkt->va = rd->va;
+	pkt->rkey = rd->rkey;
+	pkt->pd = qp->ci.pd;
+	rd->first = false;
+	rd->psn = psn_add(rd->psn, num);
+	rd->num -= num;
+	rd->va += pkt->length;
+	rd->left -= pkt->length;
+	pkt_send(r, qp, pkt, FLOW_RESPONSE);
+}
+
+/* Goes on with the read in progress; false: it has to wait. */
+static bool read_on(struct runner *r, struct soft_qp *qp)
+{
+	struct packet *pkt;
+
+	while (qp->resp.reading.num) {
+		if (runner_spent(r))
+			return false;
+		pkt = qp->resp.nodes;
+		if (!pkt)
+			return false;
+		qp->resp.nodes = pkt->next;
+		read_train(r, qp, pkt);
+	}
+	return true;
+}
+
+static void start_reading(struct runner *r, struct soft_qp *qp, struct packet *pkt, uint32_t num)
+{
+	qp->resp.reading = (struct reading){
+		.va = pkt->va,
+		.left = pkt->dma_len,
+		.psn = pkt->psn,
+		.num = num,
+		.rkey = pkt->rkey,
+		.msn = qp->resp.msn,
+		.first = true,
+	};
+	/* the first train rides home on the request's node; without any, read_on() goes on when
+	 * there is one */
+	pkt = answer_node(r, qp, pkt);
+	if (pkt)
+		read_train(r, qp, pkt);
+}
+
+static uint32_t read_packets(const struct soft_qp *qp, uint32_t length)
+{
+	return length ? (length + (1u << qp->mtu_shift) - 1) >> qp->mtu_shift : 1;
+}
+
+static void take_read(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+{
+	uint32_t num = read_packets(qp, pkt->dma_len);
+
+	if (!qp->resp.num_resources || pkt->dma_len > SOFT_MAX_MSG) {
+		refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, IB_EVENT_QP_REQ_ERR);
+		return;
+	}
+	if (!may_access(qp, pkt, IB_ACCESS_REMOTE_READ, pkt->dma_len)) {
+		refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_ACCESS, IB_EVENT_QP_ACCESS_ERR);
+		return;
+	}
+	remember(qp, pkt, num);
+	qp->resp.epsn = psn_add(pkt->psn, num);
+	qp->resp.msn = psn_add(qp->resp.msn, 1);
+	start_reading(r, qp, pkt, num);
+}
+
+static void answer_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt, uint32_t psn,
+			  uint64_t orig)
+{
+	pkt = answer_node(r, qp, pkt);
+	if (!pkt)
+		return;
+	pkt->kind = PKT_ATOMIC_ACK;
+	pkt->place = PLACE_ONLY;
+	pkt->flags = 0;
+	pkt->syndrome = AETH_ACK | AETH_NO_CREDITS;
+	pkt->psn = psn;
+	pkt->num = 1;
+	pkt->length = 0;
+	pkt->ex = qp->resp.msn;
+	pkt->compare_add = orig;
+	pkt_send(r, qp, pkt, FLOW_RESPONSE);
+}
+
+/* The processor's own atomics, so that they are atomic towards everybody. */
+static uint64_t execute_atomic(const struct packet *pkt, uint64_t *target)
+{
+	uint64_t orig = pkt->compare_add;
+
+	if (pkt->kind == PKT_FETCH_ADD)
+		return __atomic_fetch_add(target, pkt->compare_add, __ATOMIC_SEQ_CST);
+	__atomic_compare_exchange_n(target, &orig, pkt->swap, false, __ATOMIC_SEQ_CST,
+				    __ATOMIC_SEQ_CST);
+	return orig;
+}
+
+static void take_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+{
+	const struct mem_view view = { qp->actor->hca, qp->ci.pd, IB_ACCESS_REMOTE_ATOMIC };
+	struct resource *res;
+	struct mr_slot *slot;
+	char *mem;
+
+	if (!qp->resp.num_resources || pkt->va % sizeof(uint64_t)) {
+		refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, IB_EVENT_QP_REQ_ERR);
+		return;
+	}
+	slot = qp->attr.qp_access_flags & IB_ACCESS_REMOTE_ATOMIC
+		       ? mr_get(&view, pkt->rkey, pkt->va, sizeof(uint64_t), &mem)
+		       : NULL;
+	if (slot &&
+	    (uintptr_t)mem % sizeof(uint64_t)) { /* an iova aligned otherwise than its memory */
+		mr_put(slot);
+		slot = NULL;
+	}
+	if (!slot) {
+		refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_ACCESS, IB_EVENT_QP_ACCESS_ERR);
+		return;
+	}
+	res = remember(qp, pkt, 1);
+	res->orig = execute_atomic(pkt, (uint64_t *)mem);
+	mr_put(slot);
+	qp->resp.epsn = psn_add(pkt->psn, 1);
+	qp->resp.msn = psn_add(qp->resp.msn, 1);
+	answer_atomic(r, qp, pkt, pkt->psn, res->orig);
+}
+
+/* -------------------------------------------------------------- order of PSNs */
+
+/* A request that was executed before: never again, but its answer is repeated (IBTA 9.7.5.1.2). */
+static void take_duplicate(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+{
+	struct resource *res;
+	uint64_t skipped;
+
+	if (pkt->kind != PKT_READ && pkt->kind != PKT_COMP_SWAP && pkt->kind != PKT_FETCH_ADD) {
+		acknowledge(r, qp, pkt, psn_add(qp->resp.epsn, IB_PSN_MASK));
+		return;
+	}
+	res = recall(qp, pkt->psn);
+	if (!res || res->kind != pkt->kind)
+		goto drop;
+	if (pkt->kind != PKT_READ) {
+		if (pkt->psn != res->first_psn)
+			goto drop;
+		answer_atomic(r, qp, pkt, pkt->psn, res->orig);
+		return;
+	}
+	/* a part of what was read before, or all of it: nothing else is given under its PSNs */
+	skipped = (uint64_t)(uint32_t)psn_diff(pkt->psn, res->first_psn) << qp->mtu_shift;
+	if (pkt->rkey != res->rkey || pkt->va - res->va != skipped ||
+	    pkt->dma_len != res->dma_len - skipped)
+		goto drop;
+	if (!may_access(qp, pkt, IB_ACCESS_REMOTE_READ, pkt->dma_len)) {
+		refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_ACCESS, IB_EVENT_QP_ACCESS_ERR);
+		return;
+	}
+	start_reading(r, qp, pkt, read_packets(qp, pkt->dma_len));
+	return;
+
+drop:
+	port_count(qp->port, CNT_RCV_DROPPED, 1);
+	pkt_release(r, qp, pkt);
+}
+
+/* Drops the part of a train that was executed before. */
+static void trim(struct soft_qp *qp, struct packet *pkt, uint32_t num)
+{
+	pkt->psn = psn_add(pkt->psn, num);
+	pkt->num -= num;
+	pkt->offset += (uint64_t)num << qp->mtu_shift;
+	pkt->length -= num << qp->mtu_shift;
+	pkt->place &= PLACE_LAST;
+}
+
+static void take_new(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+{
+	qp->resp.nak_sent = false;
+	if (UNLIKELY(!qp->resp.established)) {
+		qp->resp.established = true;
+		if (qp_state(qp) == IB_QPS_RTR)
+			qp_event(qp, IB_EVENT_COMM_EST);
+	}
+	switch (pkt->kind) {
+	case PKT_READ:
+	case PKT_COMP_SWAP:
+	case PKT_FETCH_ADD:
+		if (qp->resp.kind != PKT_NONE) {
+			refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, IB_EVENT_QP_REQ_ERR);
+			return;
+		}
+		if (pkt->kind == PKT_READ)
+			take_read(r, qp, pkt);
+		else
+			take_atomic(r, qp, pkt);
+		return;
+	default:
+		take_message(r, qp, pkt);
+	}
+}
+
+/* Is it from the peer, and of the same partition, one of both a full member of it?
+ * (IBTA 9.6.1, 10.9.3) */
+static bool acceptable(struct soft_qp *qp, const struct packet *pkt)
+{
+	/* a packet on the wire names its port only; here we know the queue pair, and ask that it be
+	 * the peer */
+	if (pkt->src_port != qp->peer || pkt->src_qpn != qp->dest_qpn)
+		return false;
+	if ((pkt->pkey ^ qp->pkey) & IB_PKEY_VALUE_MASK ||
+	    !((pkt->pkey | qp->pkey) & IB_PKEY_FULL_MEMBER)) {
+		port_count(qp->port, CNT_BAD_PKEY, pkt->num);
+		return false;
+	}
+	return true;
+}
+
+static void take_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+{
+	int32_t early;
+
+	if (UNLIKELY(!acceptable(qp, pkt))) {
+		port_count(qp->port, CNT_RCV_DROPPED, pkt->num);
+		pkt_release(r, qp, pkt);
+		return;
+	}
+	pkt_received(qp, pkt);
+	early = psn_diff(qp->resp.epsn, pkt->psn);
+	if (LIKELY(!early)) {
+		take_new(r, qp, pkt);
+	} else if (early < 0) {
+		if (qp->resp.nak_sent) {
+			pkt_release(r, qp, pkt);
+			return;
+		}
+		qp->resp.nak_sent = true;
+		port_count(qp->port, CNT_SEQ_NAKS, 1);
+		answer(r, qp, pkt, NAK_PSN_SEQ, qp->resp.epsn);
+	} else if ((uint32_t)early < pkt->num) {
+		trim(qp, pkt, (uint32_t)early);
+		take_new(r, qp, pkt);
+	} else {
+		take_duplicate(r, qp, pkt);
+	}
+}
+
+/* ------------------------------------------------------------------ backlog */
+
+void resp_queue(struct soft_qp *qp, struct packet *pkt)
+{
+	pkt->next = NULL;
+	*qp->resp.backlog_tail = pkt;
+	qp->resp.backlog_tail = &pkt->next;
+}
+
+struct packet *resp_unqueue(struct soft_qp *qp, const struct soft_qp *other,
+			    struct packet *(*take)(const struct soft_qp *other,
+						   struct packet **list))
+{
+	struct packet *taken = take(other, &qp->resp.backlog);
+	struct packet **tail = &qp->resp.backlog;
+
+	while (*tail)
+		tail = &(*tail)->next;
+	qp->resp.backlog_tail = tail;
+	return taken;
+}
+
+bool resp_run(struct runner *r, struct soft_qp *qp)
+{
+	struct packet *pkt;
+
+	while (qp_state(qp) != IB_QPS_ERR) {
+		if (UNLIKELY(qp->resp.reading.num) && !read_on(r, qp))
+			return runner_spent(r);
+		pkt = qp->resp.backlog;
+		if (!pkt)
+			break;
+		if (runner_spent(r))
+			return true;
+		qp->resp.backlog = pkt->next;
+		if (!pkt->next)
+			qp->resp.backlog_tail = &qp->resp.backlog;
+		take_request(r, qp, pkt);
+	}
+	return false;
+}
+
+void resp_reset(struct soft_qp *qp)
+{
+	struct packet *nodes = qp->resp.nodes;
+	struct resource *resources = qp->resp.resources;
+	uint8_t num = qp->resp.num_resources;
+
+	qp->resp = (__typeof__(qp->resp)){
+		.nodes = nodes,
+		.resources = resources,
+		.num_resources = num,
+	};
+	qp->resp.backlog_tail = &qp->resp.backlog;
+	if (resources)
+		memset(resources, 0, num * sizeof(*resources));
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The software HCA's own calls (al_vendor_call(), ci_vendor_call): faults on purpose, ports, hot removal. For tests
+ * and tools; what a packet fault means is in ibal-soft(5).
+ */
+#ifndef SOFT_VENDOR_H
+#define SOFT_VENDOR_H
+
+#include <stdint.h>
+
+/** Codes of ci_vendor_call.code. */
+enum soft_vendor_code {
+	SOFT_FAULT_ADD = 1,   /**< in: struct soft_fault */
+	SOFT_FAULT_CLEAR = 2, /**< removes all; packets held back are dropped */
+	SOFT_PORT_DOWN = 3,   /**< in: uint32_t port: pulls the cable */
+	SOFT_PORT_UP = 4,     /**< in: uint32_t port: puts it back */
+	SOFT_REMOVE = 5,      /**< in: uint32_t enum ci_deregister_flags: the HCA is pulled out, soon after the return */
+	SOFT_FAULT_COUNT = 6, /**< out: uint64_t packets that a fault has met so far */
+};
+
+/** What happens to a packet. */
+enum soft_fault_action {
+	SOFT_FAULT_DROP = 1,      /**< it is lost */
+	SOFT_FAULT_DUPLICATE = 2, /**< it arrives twice */
+	SOFT_FAULT_HOLD = 3,      /**< it arrives after `by` later packets of its flow */
+};
+
+/** Whose packets: those that a queue pair sends as requester or as responder are a flow each. */
+enum soft_fault_flow {
+	SOFT_FLOW_ANY = 0,
+	SOFT_FLOW_REQUEST = 1,
+	SOFT_FLOW_RESPONSE = 2,
+};
+
+/** A rule: the packets number n to n + count - 1 of a flow, counted from 1 since the queue pair left Reset. */
+struct soft_fault {
+	uint32_t action;  /**< enum soft_fault_action */
+	uint32_t flow;    /**< enum soft_fault_flow */
+	uint32_t port;    /**< port that sends; 0: any */
+	uint32_t qpn;     /**< queue pair that sends; 0: any */
+	uint64_t n;       /**< first packet, from 1; 0: any, by chance alone */
+	uint64_t count;   /**< packets; 0: all that follow */
+	uint32_t by;      /**< hold: later packets that overtake it, at least 1 */
+	uint32_t chance;  /**< of 1,000,000, drawn from seed, flow and number; 0: always */
+};
+
+#endif

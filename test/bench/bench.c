@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * make bench: options, how two things are compared, and the report. Each figure stands beside a reference taken in the
+ * same run and in turn with it, because absolute times say little on a machine that others use, too.
+ *
+ *     bench [--quick] [--only TEXT] [--json FILE]
+ *
+ * One line per measurement: name value unit reference ratio target ok|short. A row whose target is missed says "short";
+ * the exit status says only whether it could be measured.
+ */
+#include "test/bench/bench.h"
+
+#include <getopt.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define REPS 201
+#define QUICK_REPS 3
+
+unsigned int bench_reps = REPS;
+bool bench_quick;
+
+static const char *only;
+static FILE *json;
+static bool json_first = true;
+
+void bench_fatal(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	fputs("bench: ", stderr);
+	vfprintf(stderr, fmt, args);
+	fputc('\n', stderr);
+	va_end(args);
+	exit(EXIT_FAILURE);
+}
+
+void bench_check(al_status status, const char *call)
+{
+	if (status != AL_SUCCESS)
+		bench_fatal("%s: %s", call, al_status_str(status));
+}
+
+double bench_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
+}
+
+/* ----------------------------------------------------------------- comparing */
+
+static cpu_set_t everywhere;
+
+void bench_pin(int cpu)
+{
+	cpu_set_t here;
+
+	if (sched_getaffinity(0, sizeof(everywhere), &everywhere))
+		bench_fatal("sched_getaffinity: %m");
+	CPU_ZERO(&here);
+	CPU_SET((size_t)cpu, &here);
+	if (sched_setaffinity(0, sizeof(here), &here))
+		bench_fatal("sched_setaffinity: %m");
+}
+
+void bench_unpin(void)
+{
+	sched_setaffinity(0, sizeof(everywhere), &everywhere);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double bench_median(double *v, unsigned int count)
+{
+	qsort(v, count, sizeof(*v), by_value);
+	return count % 2 ? v[count / 2] : (v[count / 2 - 1] + v[count / 2]) / 2;
+}
+
+void bench_compare(const struct bench_pair *pair, struct bench_result *result)
+{
+	double value[REPS], reference[REPS], ratio[REPS], difference[REPS];
+
+	bench_pin(sched_getcpu());
+	for (unsigned int i = 0; i < bench_reps; i++) {
+		value[i] = pair->value(pair->arg, pair->n);
+		reference[i] = pair->reference ? pair->reference(pair->arg, pair->ref_n) : NAN;
+		ratio[i] = value[i] / reference[i];
+		difference[i] = value[i] - reference[i];
+	}
+	bench_unpin();
+	result->value = bench_median(value, bench_reps);
+	result->reference = bench_median(reference, bench_reps);
+	result->ratio = bench_median(ratio, bench_reps);
+	result->difference = bench_median(difference, bench_reps);
+}
+
+double bench_locked_rmw(void *arg, unsigned int n)
+{
+	static _Atomic uint64_t line __attribute__((aligned(64)));
+	double start = bench_now();
+
+	(void)arg;
+	for (unsigned int i = 0; i < n; i++) {
+		uint64_t seen = atomic_load_explicit(&line, memory_order_relaxed);
+
+		atomic_compare_exchange_strong(&line, &seen, seen + 1);
+	}
+	return (bench_now() - start) / n;
+}
+
+/* ----------------------------------------------------------------- reporting */
+
+bool bench_wanted(const char *name)
+{
+	return !only || strstr(name, only);
+}
+
+static bool reached(const struct bench_row *row)
+{
+	switch (row->kind) {
+	case TARGET_RATIO_MOST:
+		return row->ratio <= row->target;
+	case TARGET_RATIO_LEAST:
+		return row->ratio >= row->target;
+	case TARGET_VALUE_MOST:
+		return row->value <= row->target;
+	default:
+		return true;
+	}
+}
+
+static const char *number(char *buf, size_t len, const char *fmt, double v, const char *none)
+{
+	if (isnan(v))
+		return none;
+	snprintf(buf, len, fmt, v);
+	return buf;
+}
+
+static const char *target_text(char *buf, size_t len, const struct bench_row *row)
+{
+	static const char *const format[] = {
+		[TARGET_RATIO_MOST] = "ratio<=%g",
+		[TARGET_RATIO_LEAST] = "ratio>=%g",
+		[TARGET_VALUE_MOST] = "value<=%g",
+	};
+
+	return number(buf, len, format[row->kind], row->kind == TARGET_NONE ? NAN : row->target, "-");
+}
+
+void bench_report(const struct bench_row *row)
+{
+	const char *verdict = reached(row) ? "ok" : "short";
+	char value[32], reference[32], ratio[32], target[32];
+
+	if (!bench_wanted(row->name))
+		return;
+	printf("%-28s %10s %-6s %10s %8s %-12s %s\n", row->name,
+	       number(value, sizeof(value), "%.2f", row->value, "-"), row->unit,
+	       number(reference, sizeof(reference), "%.2f", row->reference, "-"),
+	       number(ratio, sizeof(ratio), "%.3f", row->ratio, "-"), target_text(target, sizeof(target), row), verdict);
+	fflush(stdout);
+	if (!json)
+		return;
+	fprintf(json, "%s\n    {\"name\": \"%s\", \"value\": %s, \"unit\": \"%s\", \"reference\": %s, \"ratio\": %s, ",
+		json_first ? "" : ",", row->name, number(value, sizeof(value), "%.6g", row->value, "null"), row->unit,
+		number(reference, sizeof(reference), "%.6g", row->reference, "null"),
+		number(ratio, sizeof(ratio), "%.6g", row->ratio, "null"));
+	if (row->kind == TARGET_NONE)
+		fprintf(json, "\"target\": null, ");
+	else
+		fprintf(json, "\"target\": \"%s\", ", target);
+	fprintf(json, "\"verdict\": \"%s\"}", verdict);
+	json_first = false;
+}
+
+/* ---------------------------------------------------------------------- main */
+
+static void usage(FILE *to)
+{
+	fputs("usage: bench [--quick] [--only TEXT] [--json FILE]\n"
+	      "  --quick      a few repetitions: shows that everything runs, its figures mean nothing\n"
+	      "  --only TEXT  only rows with TEXT in their name\n"
+	      "  --json FILE  the rows also as JSON\n", to);
+}
+
+static void options(int argc, char **argv)
+{
+	static const struct option known[] = {
+		{ "quick", no_argument, NULL, 'q' },
+		{ "only", required_argument, NULL, 'o' },
+		{ "json", required_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "", known, NULL)) != -1) {
+		switch (opt) {
+		case 'q':
+			bench_quick = true;
+			bench_reps = QUICK_REPS;
+			break;
+		case 'o':
+			only = optarg;
+			break;
+		case 'j':
+			json = fopen(optarg, "we");
+			if (!json)
+				bench_fatal("%s: %m", optarg);
+			break;
+		default:
+			usage(opt == 'h' ? stdout : stderr);
+			exit(opt == 'h' ? EXIT_SUCCESS : EXIT_FAILURE);
+		}
+	}
+	if (optind < argc) {
+		usage(stderr);
+		exit(EXIT_FAILURE);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	options(argc, argv);
+	if (json)
+		fprintf(json, "{\n  \"schema\": 1,\n  \"version\": \"%s\",\n  \"quick\": %s,\n  \"rows\": [",
+			al_version(), bench_quick ? "true" : "false");
+	if (bench_quick)
+		puts("# --quick: that it runs; the figures mean nothing");
+	printf("%-28s %10s %-6s %10s %8s %-12s %s\n", "name", "value", "unit", "reference", "ratio", "target",
+	       "ok|short");
+	bench_many(); /* first: it looks at the memory of a process that has done nothing yet */
+	bench_cost();
+	bench_message();
+	bench_bandwidth();
+	bench_object();
+	if (json && (fputs("\n  ]\n}\n", json) < 0 || fclose(json)))
+		bench_fatal("the JSON file could not be written: %m");
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,213 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# al_query as a user and a script meet it: every subcommand in both forms, exit statuses, filters, and what it
+# says where something is missing. What needs objects or HCAs that fail is in test/unit/al/tools/query_test.c.
+set -euo pipefail
+
+build=${top_builddir:?is set by make check}
+data=${top_srcdir:?is set by make check}/test/data
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp"
+failures=0
+
+wrong() {
+	echo "FAIL: $*"
+	failures=$((failures + 1))
+}
+
+# query STATUS WORDS...: runs al_query; what it says is in the files out and err.
+query() {
+	local want=$1 status=0
+	shift
+	"$build/al_query" "$@" >out 2>err || status=$?
+	[ $status -eq "$want" ] || wrong "al_query $*: exit status $status, not $want: $(cat out err)"
+}
+
+says() {
+	grep -qE -- "$1" out || wrong "\"$1\" is not in: $(cat out)"
+}
+
+complains() {
+	grep -qE -- "^al_query: .*$1" err || wrong "\"$1\" is not in: $(cat err)"
+}
+
+# json EXPRESSION: the answer a, as Python has it.
+json() {
+	python3 -c 'import json, sys; a = json.load(open("out")); sys.exit(not eval(sys.argv[1]))' "$1" ||
+		wrong "not so: $1 in $(cat out)"
+}
+
+# Two processes have the same GUIDs only when they are set.
+guid=0x0200000000000200
+export IBAL_SOFT="[hca 0] guid=0x0200000000000100 [hca 1] guid=$guid"
+
+# ---- every subcommand in both forms ------------------------------------------------------------
+
+for command in ca port gid pkey caps res qp cq pci modules doctor; do
+	query 0 $command
+	[ -s out ] || wrong "$command shows nothing"
+	[ ! -s err ] || wrong "$command complains: $(cat err)"
+	grep -q $'\033' out && wrong "$command has colours where there is no terminal"
+	query 0 --json $command
+	json "a['schema'] == 1 and a['command'] == '$command' and 'errors' not in a"
+done
+
+query 0
+cp out plain
+query 0 ca
+cmp -s out plain || wrong "\"al_query\" is not \"al_query ca\""
+[ "$(wc -L <out)" -le 80 ] || wrong "the HCAs do not fit a terminal: $(cat out)"
+says '^HCA 0  soft HCA 0$'
+says 'module soft '
+says '^ +1  Active +1  .*Gb/s.* InfiniBand  fe80::'
+
+query 0 --json ca
+json "[c['description'] for c in a['cas']] == ['soft HCA 0', 'soft HCA 1']"
+json "all(len(c['ports']) == 1 and c['ports'][0]['state'] == 'Active' for c in a['cas'])"
+json "all(len(c['guid']) == 18 and int(c['guid'], 16) > 0 for c in a['cas'])"
+json "a['cas'][1]['guid'] == '$guid'"
+query 0 --json port
+json "[p['lid'] for p in a['ports']] == [1, 2]"
+json "all(p['gid'].startswith('fe80::') and p['counters']['xmit_bytes'] == 0 for p in a['ports'])"
+query 0 gid --json
+json "[g['index'] for g in a['gids']] == [0, 0]"
+query 0 pkey --json
+json "[(p['pkey'], p['member']) for p in a['pkeys']] == [('0xffff', 'full')] * 2"
+query 0 caps
+[ "$(wc -L <out)" -le 80 ] || wrong "two HCAs' limits do not fit a terminal: $(cat out)"
+query 0 caps --json
+json "all(c['limits']['max_qp'] > 0 and c['caps']['rnr_nak'] for c in a['cas'])"
+query 0 --json res
+json "[(o['type'], o['command']) for o in a['objects']] == [('al', 'al_query')]"
+json "{c['type'] for c in a['counts']} >= {'pd', 'mr', 'cq', 'qp'}"
+query 0 --json modules
+json "[m['name'] for m in a['modules']] == ['soft'] and a['modules'][0]['path'].endswith('/soft.so')"
+
+# ---- filters -------------------------------------------------------------------------------------
+
+for ca in 1 "$guid" "${guid#0x}" 'soft HCA 1'; do
+	query 0 --json ca --ca "$ca"
+	json "[c['index'] for c in a['cas']] == [1]"
+done
+query 0 --json port --port 1 --state active
+json "len(a['ports']) == 2"
+query 0 --json port --state Down
+json "a['ports'] == []"
+query 0 caps --diff 0 1
+says 'can do the same'
+IBAL_SOFT='[hca 1] max_qp=17' query 0 caps --diff 0 1
+says '^queue pairs .* 17$'
+
+# ---- again and again -----------------------------------------------------------------------------
+
+query 0 --watch 0.01 --count 3 --json ca
+[ "$(wc -l <out)" = 3 ] || wrong "--watch --count 3 --json is not three lines"
+query 0 --watch=0.01 --count 2 port
+[ "$(grep -c '^HCA' out)" = 2 ] || wrong "--watch --count 2 is not two tables"
+query 0 events --timeout 60 --count 2
+[ "$(wc -l <out)" = 2 ] || wrong "events --count 2 is not two lines"
+query 0 events --timeout 0.2 --ca 1
+says "$guid .*HCA added"
+says "$guid  port 1 .*port active"
+says 'replay complete'
+
+# ---- the command line ----------------------------------------------------------------------------
+
+query 1 counters
+complains 'no subcommand "counters", but ca port gid'
+query 1 --nonsense
+complains '--help'
+query 1 ca --ca 7
+complains 'no HCA "7".*the 2'
+query 1 port --port 9
+complains 'no HCA has a port 9'
+query 1 port --port 300
+query 1 qp 5
+complains 'no queue pair 5'
+query 1 qp x
+query 1 cq 0x1
+query 1 res nonsense
+query 1 res --type nonsense
+query 1 port --state nonsense
+query 1 qp --qpn 9-3
+query 1 pci --port 1
+complains '--port means nothing to "pci"'
+query 1 ca --count 3
+query 1 ca --watch 0
+query 1 ca extra
+complains 'too much after "ca": extra'
+query 1 caps --diff 0
+query 1 caps 0 1
+query 0 --help
+says 'doctor '
+query 0 --version
+says '^al_query [0-9]'
+
+status=0
+"$build/al_query" ca >/dev/full 2>err || status=$?
+[ $status -eq 2 ] || wrong "a full disk: exit status $status"
+complains 'could not be written'
+
+# ---- colour --------------------------------------------------------------------------------------
+
+# Into a file first: a grep that has found what it wants would end the terminal before the program.
+on_terminal() {
+	script -qec "$build/al_query ca" /dev/null </dev/null >out
+	grep -q $'\033\[32mActive' out
+}
+TERM=xterm NO_COLOR='' on_terminal || wrong "no colour on a terminal"
+TERM=xterm NO_COLOR=1 on_terminal && wrong "colour in spite of NO_COLOR"
+TERM=dumb NO_COLOR='' on_terminal && wrong "colour on a dumb terminal"
+
+# ---- where something is missing ------------------------------------------------------------------
+
+mkdir empty
+IBAL_MODULE_PATH=$tmp/empty query 0 ca
+says 'No HCA is here. "al_query doctor"'
+IBAL_MODULE_PATH=$tmp/empty query 4 doctor
+says '^warning +module path: .*/empty .*has no module'
+says '^error +HCAs: there is none'
+says '-> .*soft\.so'
+IBAL_MODULE_PATH=$tmp/none query 4 doctor
+says "^error +module path: $tmp/none .*No such file"
+
+# Modules that are wrong in every way are named with the reason, beside one that works.
+odd=$build/test/modules/odd/.libs
+IBAL_MODULE_PATH=$odd:$IBAL_MODULE_PATH query 4 doctor
+says '^error +module abi: .*/abi\.so'
+says '^error +module nosymbol: '
+says '^ok +module soft: '
+says '^ok +HCA 0x'
+IBAL_MODULE_PATH=$odd:$IBAL_MODULE_PATH query 0 --json modules
+json "{m['name']: m['status'] for m in a['modules']}.items() >= {'abi': 'AL_MODULE_ABI', 'soft': 'AL_SUCCESS'}.items()"
+
+# A configuration that is wrong: the library does not open, and doctor says where.
+printf '[ibal]\ncolour = blue\n' >conf
+export IBAL_CONF=$tmp/conf
+query 2 ca
+complains 'cannot be opened.*doctor'
+query 2 --json ca
+json "len(a['errors']) == 1"
+query 4 doctor
+says '^error +library: .*does not open'
+says '^error +message: .*/conf.*colour'
+query 4 doctor --json
+json "a['worst'] == 'error'"
+unset IBAL_CONF
+IBAL_AGENT=$tmp/none query 2 ca
+IBAL_AGENT=$tmp/none query 4 doctor
+
+# Adapters without a module, and a bus that can not be read.
+IBAL_PCI_DUMP=$data/pci/adapters.dump query 0 --json pci
+json "len(a['pci']) > 2 and all(p['module'] is None and p['text'] for p in a['pci'])"
+IBAL_PCI_DUMP=$data/pci/adapters.dump query 3 doctor
+says '^warning +PCI bus: .*:'
+IBAL_PCI_DUMP=$data/pci/no-adapter.dump query 0 pci
+says 'No InfiniBand adapter'
+IBAL_PCI_DUMP=$tmp/none query 2 pci
+complains 'PCI bus cannot be read: .*/none'
+IBAL_PCI_DUMP=$tmp/none query 0 ca
+says 'soft HCA 1'
+
+[ $failures -eq 0 ]

@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# The benchmark runs to its end, measures every row that issue and design ask for, and writes the same rows
+# as JSON. Nothing here looks at how fast anything is: that is no test's business.
+set -eu
+
+build=${top_builddir:?is set by make check}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+"$build/test/bench/bench" --quick --json "$tmp/bench.json" >"$tmp/table"
+python3 - "$tmp/table" "$tmp/bench.json" <<'END'
+import json, sys
+
+wanted = """al.post al.poll loop.write.8B.rate loop.send.8B.rate loop.write.8B.latency loop.send.8B.latency
+	loop.write.64KiB loop.write.1MiB qp.idle.memory qp.many.post qp.many.post_all""".split()
+wanted += [f"{do}.{kind}" for kind in "pd cq mr ah qp".split() for do in ("create", "destroy")]
+
+lines = [line.split() for line in open(sys.argv[1]) if not line.startswith("#")]
+assert lines[0] == "name value unit reference ratio target ok|short".split(), lines[0]
+table = {line[0]: line for line in lines[1:]}
+report = json.load(open(sys.argv[2]))
+rows = {row["name"]: row for row in report["rows"]}
+
+assert report["quick"] is True
+assert sorted(table) == sorted(rows) == sorted(wanted), set(wanted) ^ set(rows) or set(wanted) ^ set(table)
+for name, row in rows.items():
+	line = table[name]
+	assert len(line) == 7, line
+	assert abs(float(line[1]) - row["value"]) <= 0.01 + abs(row["value"]) * 0.01, line
+	assert row["unit"] == line[2] and row["verdict"] == line[6] and line[6] in ("ok", "short"), line
+	assert (row["target"] or "-") == line[5], line
+	for column, key in ((3, "reference"), (4, "ratio")):
+		assert (line[column] == "-") == (row[key] is None), line
+	if row["target"]:
+		what, least, limit = row["target"][:5], row["target"][5] == ">", float(row["target"][7:])
+		assert (row[what] >= limit if least else row[what] <= limit) == (row["verdict"] == "ok"), row
+	if row["reference"]:
+		assert row["reference"] > 0 and row["ratio"] > 0, row
+END
+
+# Only what was asked for; and what can not be measured is said in one sentence.
+[ "$("$build/test/bench/bench" --quick --only create.pd | awk '!/^#/ { print $1 }' | xargs)" = "name create.pd" ]
+if IBAL_MODULE_PATH=$tmp "$build/test/bench/bench" --quick --only create.pd >"$tmp/out" 2>"$tmp/err"; then
+	echo "without an HCA the benchmark claims to have measured something"
+	exit 1
+fi
+grep -q "two HCAs are needed" "$tmp/err"

@@ -1,0 +1,13 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# The release archive is whole: it builds, tests, installs and uninstalls by itself, from a read-only tree.
+# (make check-long; it builds all.)
+set -eu
+
+# A make of its own: the outer one's command line (its TESTS) is not for it.
+unset MAKEFLAGS MFLAGS MAKELEVEL TESTS TEST_LOGS
+tmp=$(mktemp -d)
+trap 'chmod -R u+w "$tmp"; rm -rf "$tmp"' EXIT
+cd "$tmp"
+"${top_srcdir:?is set by make check}/configure" -q
+make -j"$(nproc)" distcheck

@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# What "make install" leaves is enough for strangers: a vendor builds hca/skeleton, and the author of a
+# channel driver builds a program, outside the tree with the installed headers and pkg-config files alone;
+# the program finds the HCAs of that module, and those of the installed modules.
+set -eu
+
+build=${top_builddir:?is set by make check}
+source=${top_srcdir:?is set by make check}
+unset MAKEFLAGS MFLAGS MAKELEVEL # the outer make's, which has its own ideas
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+make -s -C "$build" install DESTDIR="$tmp/image" >"$tmp/install.log" 2>&1 || {
+	cat "$tmp/install.log"
+	exit 1
+}
+
+# The only way in from here on. The sysroot stands for "/", where a package would be.
+PKG_CONFIG_LIBDIR=$(dirname "$(find "$tmp/image" -name ibal.pc)")
+PKG_CONFIG_SYSROOT_DIR=$tmp/image
+export PKG_CONFIG_LIBDIR PKG_CONFIG_SYSROOT_DIR
+libdir=$tmp/image$(env -u PKG_CONFIG_SYSROOT_DIR pkg-config --variable=libdir ibal)
+moduledir=$tmp/image$(env -u PKG_CONFIG_SYSROOT_DIR pkg-config --variable=moduledir ibal-ci)
+
+# A vendor starts with the installed example, by its own Makefile.
+cp -R "$(dirname "$(find "$tmp/image" -path '*/skeleton/Makefile')")" "$tmp/vendor"
+make -s -C "$tmp/vendor" CC="$CC" CFLAGS="-Wall -Wextra -Werror $SANITIZE"
+make -s -C "$tmp/vendor" install DESTDIR="$tmp/modules/"
+modules=$(dirname "$(find "$tmp/modules" -name skeleton.so)")
+
+mkdir "$tmp/driver"
+cp "$source/test/e2e/outside_driver.c" "$tmp/driver"
+cd "$tmp/driver"
+# shellcheck disable=SC2046,SC2086 # lists of flags
+$CC -std=c17 -Wall -Wextra -Werror $SANITIZE $(pkg-config --cflags ibal) \
+	-o driver outside_driver.c $(pkg-config --libs ibal)
+
+# run WHOSE MODULES: fails unless the driver shows a port.
+run() {
+	echo "HCAs of $1:"
+	IBAL_MODULE_PATH=$2 LD_LIBRARY_PATH=$libdir ./driver >out
+	cat out
+	grep -q ' port 1 ' out || { echo "no HCA of $1 was found"; exit 1; }
+}
+run "the vendor's module" "$modules"
+run "the installed modules" "$moduledir"

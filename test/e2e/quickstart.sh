@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# A newcomer's first minutes: a clone of what is committed, an empty environment, "./quickstart" and
+# "./quickstart check"; then a file of the user's own, and the refusals. (make check-long; it builds all.)
+set -eu
+
+source=${top_srcdir:?is set by make check}
+git -C "$source" rev-parse --git-dir >/dev/null 2>&1 || { echo "not a git checkout, so nothing to clone"; exit 77; }
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+fail() { echo "$*"; exit 1; }
+fresh() { env -i "$@" </dev/null; }
+
+git clone -q "$source" "$tmp/clone"
+fresh "$tmp/clone/quickstart" || fail "./quickstart failed"
+fresh "$tmp/clone/quickstart" check || fail "./quickstart check failed"
+
+head -c 1000003 /dev/urandom >"$tmp/mine"
+(cd "$tmp" && fresh clone/quickstart mine) || fail "./quickstart FILE failed"
+
+fresh "$tmp/clone/quickstart" "$tmp/nothing" >"$tmp/out" 2>&1 && fail "a missing FILE was accepted"
+grep -q 'no such file' "$tmp/out" || fail "a missing FILE is not named"
+
+git clone -q "$source" "$tmp/a clone"
+fresh "$tmp/a clone/quickstart" >"$tmp/out" 2>&1 && fail "a place that make cannot build in was accepted"
+grep -q 'directory with such a name' "$tmp/out" || fail "the blank in the directory's name is not named"
+
+[ -z "$(git -C "$tmp/clone" status --porcelain)" ] || fail "quickstart left files that git does not ignore"

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#
+# A test of internals (links libibal-core and Check) is one line:
+#     check_PROGRAMS += test/unit/al/object/handle_test
+# A test of the public API never links the internals:
+#     check_PROGRAMS += test/unit/al/verbs/qp_test
+#     test_unit_al_verbs_qp_test_LDADD = $(API_LIBS)
+# A script is named in dist_check_SCRIPTS; one too long for "make check" in LONG_TESTS instead.
+# Programs that tests run, and that are no tests themselves, go to noinst_PROGRAMS.
+
+API_LIBS = libibal.la $(CHECK_LIBS) $(GLIB_LIBS)
+TEST_EXTENSIONS = .sh
+TESTS = $(check_PROGRAMS) $(dist_check_SCRIPTS)
+EXTRA_DIST += test/tally $(LONG_TESTS)
+
+# The tests see this build and nothing of the machine: no agent, no installed modules or configuration.
+# Check's own limit for one test is for what hangs, not for a machine that is busy; TEST_TIMEOUT_SCALE multiplies it,
+# and ours for one event.
+AM_TESTS_ENVIRONMENT = \
+	IBAL_AGENT=off; export IBAL_AGENT; \
+	IBAL_MODULE_PATH='$(abs_top_builddir)/hca/soft/.libs'; export IBAL_MODULE_PATH; \
+	IBAL_CONF=; export IBAL_CONF; \
+	IBAL_PCI_DUMP='$(abs_top_srcdir)/test/data/pci/no-adapter.dump'; export IBAL_PCI_DUMP; \
+	TEST_TIMEOUT_SCALE=$${TEST_TIMEOUT_SCALE-$(timeout_scale)}; export TEST_TIMEOUT_SCALE; \
+	CK_DEFAULT_TIMEOUT=60; export CK_DEFAULT_TIMEOUT; \
+	CK_TIMEOUT_MULTIPLIER=$$TEST_TIMEOUT_SCALE; export CK_TIMEOUT_MULTIPLIER; \
+	CK_VERBOSITY=normal; export CK_VERBOSITY; \
+	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
+	top_builddir='$(abs_top_builddir)'; export top_builddir; \
+	CC='$(CC)'; export CC; SANITIZE='$(build_cflags)'; export SANITIZE;
+
+include test/modules/local.mk
+include test/unit/ci/local.mk
+include test/unit/al/verbs/local.mk
+include test/unit/al/object/local.mk
+include test/unit/al/event/local.mk
+
+check_PROGRAMS += test/e2e/guest_test
+test_e2e_guest_test_CPPFLAGS = $(AM_CPPFLAGS) -DLIBIBAL='"$(abs_top_builddir)/.libs/libibal.so.1"'
+test_e2e_guest_test_LDADD = $(CHECK_LIBS)
+EXTRA_test_e2e_guest_test_DEPENDENCIES = libibal.la
+
+dist_check_SCRIPTS += test/e2e/headers.sh test/e2e/symbols.sh test/e2e/outside.sh
+EXTRA_DIST += test/e2e/outside_driver.c
+# It installs, and libtool links installed modules anew in the build's own directories: after all others.
+test/e2e/outside.log: $(filter-out test/e2e/outside.log,$(TEST_LOGS))
+check_PROGRAMS += test/unit/include/iba/ib_mad_test
+
+check_PROGRAMS += test/unit/al/tools/tool_test
+test_unit_al_tools_tool_test_LDADD = al/tools/libtools.la $(CHECK_LIBS) $(GLIB_LIBS)
+
+dist_check_SCRIPTS += test/e2e/al_cp.sh test/e2e/al_query.sh
+check_PROGRAMS += test/unit/al/tools/query_test
+test_unit_al_tools_query_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_tools_query_test_CFLAGS = $(TOOL_CFLAGS)
+test_unit_al_tools_query_test_LDADD = al/tools/libquery.la $(TOOL_LIBS) $(CHECK_LIBS)
+
+# Destroying and removing under traffic.
+check_PROGRAMS += test/e2e/life_test
+test_e2e_life_test_CPPFLAGS = $(FAKE_FLAGS)
+test_e2e_life_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_life_test_DEPENDENCIES = hca/soft/soft.la
+
+# The steps of a transfer, in the trace.
+check_PROGRAMS += test/e2e/figures_test
+test_e2e_figures_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_figures_test_DEPENDENCIES = hca/soft/soft.la
+
+# The documents against the tree.
+dist_check_SCRIPTS += test/e2e/names.py test/e2e/requirements.py
+EXTRA_DIST += test/data/names.txt test/data/requirements.txt
+
+# The programs (not the scripts) under valgrind, with wider limits, since it is slow.
+check-valgrind: all
+	TEST_TIMEOUT_SCALE=$${TEST_TIMEOUT_SCALE-20} $(MAKE) $(AM_MAKEFLAGS) check \
+		TESTS='$(filter-out $(NO_VALGRIND),$(check_PROGRAMS))' \
+		LOG_COMPILER='$(LIBTOOL) --mode=execute $(VALGRIND)'
+VALGRIND = valgrind -q --fair-sched=yes --error-exitcode=99 --leak-check=full \
+	--errors-for-leak-kinds=definite --show-leak-kinds=definite --child-silent-after-fork=no \
+	--suppressions=$(abs_srcdir)/test/data/valgrind.supp
+EXTRA_DIST += test/data/valgrind.supp test/data/pci/adapters.dump test/data/pci/no-adapter.dump
+# Programs that cannot run there, each with its reason.
+# env_test: makes a copy of itself from /proc/self/exe, which is valgrind's own program there.
+NO_VALGRIND = test/unit/ci/env_test
+
+# Line coverage of what the tests run, in a build of its own under coverage/.
+coverage:
+	$(MKDIR_P) coverage
+	test -e coverage/Makefile || (cd coverage && $(abs_srcdir)/configure -q --enable-coverage)
+	$(abs_srcdir)/test/coverage '$(abs_srcdir)' '$(abs_builddir)/coverage'
+EXTRA_DIST += test/coverage
+
+# The long runs: the same tests with more of everything that is random (IBAL_TEST_LONG=1), then the
+# scripts that are long by nature.
+check-long: all
+	IBAL_TEST_LONG=1 TEST_TIMEOUT_SCALE=20 $(MAKE) $(AM_MAKEFLAGS) check
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(LONG_TESTS)'
+LONG_TESTS += test/e2e/quickstart.sh test/e2e/distcheck.sh test/e2e/coverage.sh test/e2e/sanitizers.sh
+
+# One line per measurement, each with its reference taken in the same run, and the same as JSON in bench.json.
+# "short" in the last column is the report; the exit status says only that everything could be measured.
+bench: all $(check_LTLIBRARIES)
+	IBAL_AGENT=off IBAL_MODULE_PATH='$(abs_top_builddir)/hca/soft/.libs' \
+		test/bench/bench --json bench.json $(BENCH_ARGS)
+CLEANFILES += bench.json
+
+noinst_PROGRAMS += test/bench/bench
+noinst_HEADERS += test/bench/bench.h
+test_bench_bench_SOURCES = test/bench/bench.c test/bench/link.c test/bench/cost.c test/bench/message.c \
+	test/bench/bandwidth.c test/bench/object.c test/bench/many.c
+test_bench_bench_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_SO='"$(abs_top_builddir)/test/modules/fake/.libs/fake.so"'
+test_bench_bench_LDADD = libibal.la
+dist_check_SCRIPTS += test/e2e/bench.sh
+
+# For analysers, which parse without building (.ci/run).
+print-flags:
+	@echo $(DEFS) $(AM_CPPFLAGS) -std=gnu17 $(GLIB_CFLAGS) $(GIO_CFLAGS) $(JSON_CFLAGS) \
+		$(GMODULE_CFLAGS) $(URCU_CFLAGS) $(PCI_CFLAGS) $(ISAL_CFLAGS) $(CHECK_CFLAGS)
+
+.PHONY: check-long check-valgrind coverage bench print-flags
+
+# The software HCA alone, under a fake upper half.
+SOFT_HARNESS = test/unit/hca/soft/harness.c test/unit/hca/soft/harness.h
+SOFT_TEST_LIBS = hca/soft/libsoft-core.la $(CHECK_LIBS)
+check_PROGRAMS += \
+	test/unit/hca/soft/access_test \
+	test/unit/hca/soft/config_test \
+	test/unit/hca/soft/cq_test \
+	test/unit/hca/soft/load_test \
+	test/unit/hca/soft/loss_test \
+	test/unit/hca/soft/port_test \
+	test/unit/hca/soft/qp_test \
+	test/unit/hca/soft/shortcut_test \
+	test/unit/hca/soft/transfer_test
+test_unit_hca_soft_access_test_SOURCES = test/unit/hca/soft/access_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_config_test_SOURCES = test/unit/hca/soft/config_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_cq_test_SOURCES = test/unit/hca/soft/cq_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_load_test_SOURCES = test/unit/hca/soft/load_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_loss_test_SOURCES = test/unit/hca/soft/loss_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_port_test_SOURCES = test/unit/hca/soft/port_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_qp_test_SOURCES = test/unit/hca/soft/qp_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_shortcut_test_SOURCES = test/unit/hca/soft/shortcut_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_transfer_test_SOURCES = test/unit/hca/soft/transfer_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_access_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_config_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_cq_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_load_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_loss_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_port_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_qp_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_shortcut_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_transfer_test_LDADD = $(SOFT_TEST_LIBS)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+#
+# Modules for tests, each in a directory of its own that IBAL_MODULE_PATH can name. They are linked to no library, so
+# that a test of internals (-export-dynamic) can load them as well as one of the public API.
+
+TEST_MODULE_LINK = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+
+noinst_HEADERS += test/modules/fake.h
+check_LTLIBRARIES += test/modules/fake/fake.la
+test_modules_fake_fake_la_SOURCES = test/modules/fake.c
+test_modules_fake_fake_la_LDFLAGS = $(TEST_MODULE_LINK) -export-symbols-regex '^(ci_module|fake)$$'
+test_modules_fake_fake_la_LIBADD =
+FAKE_FLAGS = $(AM_CPPFLAGS) -DFAKE_DIR='"$(abs_top_builddir)/test/modules/fake/.libs"'
+
+# Three that do nothing, for the order of loading.
+check_LTLIBRARIES += \
+	test/modules/order/alpha.la \
+	test/modules/order/beta.la \
+	test/modules/order/gamma.la
+test_modules_order_alpha_la_SOURCES = test/modules/odd.c
+test_modules_order_alpha_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=alpha
+test_modules_order_alpha_la_LDFLAGS = $(TEST_MODULE_LINK)
+test_modules_order_beta_la_SOURCES = test/modules/odd.c
+test_modules_order_beta_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=beta
+test_modules_order_beta_la_LDFLAGS = $(TEST_MODULE_LINK)
+test_modules_order_gamma_la_SOURCES = test/modules/odd.c
+test_modules_order_gamma_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=gamma
+test_modules_order_gamma_la_LDFLAGS = $(TEST_MODULE_LINK)
+
+# One for each thing that can be wrong with a module.
+check_LTLIBRARIES += \
+	test/modules/odd/abi.la \
+	test/modules/odd/badname.la \
+	test/modules/odd/flags.la \
+	test/modules/odd/large.la \
+	test/modules/odd/log.la \
+	test/modules/odd/nocleanup.la \
+	test/modules/odd/noremove.la \
+	test/modules/odd/nosymbol.la \
+	test/modules/odd/small.la \
+	test/modules/odd/undefined.la
+test_modules_odd_abi_la_SOURCES = test/modules/odd.c
+test_modules_odd_abi_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=abi -DODD_ABI
+test_modules_odd_abi_la_LDFLAGS = $(TEST_MODULE_LINK)
+test_modules_odd_badname_la_SOURCES = test/modules/odd.c
+test_modules_odd_badname_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=badname -DODD_NAME
+test_modules_odd_badname_la_LDFLAGS = $(TEST_MODULE_LINK)
+test_modules_odd_flags_la_SOURCES = test/modules/odd.c
+test_modules_odd_flags_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=flags -DODD_FLAGS
+test_modules_odd_flags_la_LDFLAGS = $(TEST_MODULE_LINK)
+test_modules_odd_large_la_SOURCES = test/modules/odd.c
+test_modules_odd_large_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=large -DODD_LARGE
+test_modules_odd_large_la_LDFLAGS = $(TEST_MODULE_LINK)
+test_modules_odd_log_la_SOURCES = test/modules/odd.c
+test_modules_odd_log_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=log
+test_modules_odd_log_la_LDFLAGS = $(TEST_MODULE_LINK)
+test_modules_odd_nocleanup_la_SOURCES = test/modules/odd.c
+test_modules_odd_nocleanup_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=nocleanup -DODD_NO_CLEANUP
+test_modules_odd_nocleanup_la_LDFLAGS = $(TEST_MODULE_LINK)
+test_modules_odd_noremove_la_SOURCES = test/modules/odd.c
+test_modules_odd_noremove_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=noremove -DODD_NO_REMOVE
+test_modules_odd_noremove_la_LDFLAGS = $(TEST_MODULE_LINK)
+test_modules_odd_nosymbol_la_SOURCES = test/modules/odd.c
+test_modules_odd_nosymbol_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=nosymbol -DODD_NO_SYMBOL
+test_modules_odd_nosymbol_la_LDFLAGS = $(TEST_MODULE_LINK)
+test_modules_odd_small_la_SOURCES = test/modules/odd.c
+test_modules_odd_small_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=small -DODD_SMALL
+test_modules_odd_small_la_LDFLAGS = $(TEST_MODULE_LINK)
+test_modules_odd_undefined_la_SOURCES = test/modules/odd.c
+test_modules_odd_undefined_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=undefined -DODD_UNDEFINED
+test_modules_odd_undefined_la_LDFLAGS = $(TEST_MODULE_LINK)

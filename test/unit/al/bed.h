@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * What tests of the Access Layer's core share beyond al_test.h: an opening on fake.so with one of each object, the
+ * hardware's side of events, threads that begin together, and a callback that stays inside until it is let go.
+ *
+ * Nothing here asserts in a callback or in another thread than the test's: those record, and the test looks afterwards.
+ */
+#ifndef IBAL_TEST_BED_H
+#define IBAL_TEST_BED_H
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include <iba/ib_hca.h>
+
+#include "test/unit/al/al_test.h"
+
+/* ---------------------------------------------------------------- objects */
+
+struct bed {
+	struct fake *fake;
+	al_h al;
+	al_ca_h ca;
+	al_pd_h pd;
+};
+
+static inline struct bed bed_make(void)
+{
+	struct bed bed = { .fake = test_fake() };
+
+	bed.al = test_open();
+	bed.ca = test_open_ca(bed.al, FAKE_GUID);
+	ck_ok(al_alloc_pd(bed.ca, NULL, &bed.pd));
+	return bed;
+}
+
+/* Everything goes, and nothing is left. */
+static inline void bed_end(struct bed *bed)
+{
+	ck_ok(al_close(bed->al, AL_DESTROY_SYNC, NULL));
+	bed->al = NULL;
+}
+
+static inline al_cq_h bed_cq(al_pd_h pd, uint32_t vector, void *context, al_comp_cb cb)
+{
+	struct al_cq_init init = { .cqe = 64, .comp_vector = vector };
+	al_cq_h cq;
+
+	ck_ok(al_create_cq(pd, &init, context, cb, NULL, &cq));
+	return cq;
+}
+
+static inline al_status try_qp(al_pd_h pd, al_cq_h cq, void *context, al_event_cb cb, al_qp_h *qp)
+{
+	struct al_qp_init init = {
+		.qp_type = IB_QPT_RC,
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+
+	return al_create_qp(pd, &init, context, cb, qp);
+}
+
+static inline al_qp_h bed_qp(al_pd_h pd, al_cq_h cq, void *context, al_event_cb cb)
+{
+	al_qp_h qp;
+
+	ck_ok(try_qp(pd, cq, context, cb, &qp));
+	return qp;
+}
+
+static inline al_status try_ah(al_pd_h pd, al_ah_h *ah)
+{
+	const struct ib_ah_attr attr = { .dlid = 1, .port_num = 1 };
+
+	return al_create_ah(pd, &attr, ah);
+}
+
+static inline al_status try_mr(al_pd_h pd, al_mr_h *mr)
+{
+	static char memory[4096];
+	const struct al_mr_init init = { .addr = memory, .length = sizeof(memory), .access = IB_ACCESS_LOCAL_WRITE };
+	uint32_t lkey, rkey;
+
+	return al_reg_mr(pd, &init, NULL, &lkey, &rkey, mr);
+}
+
+/* ------------------------------------------------------- the hardware's side */
+
+/* An asynchronous event of the HCA that the fake opened first, or of one of its ports. */
+static inline void bed_port_event(struct bed *bed, ib_event_type type, uint8_t port)
+{
+	const struct ci_event event = { .type = type, .port_num = port, .object_ctx = bed->fake->ca[0]->ctx };
+
+	ib_dispatch_event(&event);
+}
+
+static inline void bed_object_event(void *ctx, ib_event_type type)
+{
+	const struct ci_event event = { .type = type, .object_ctx = ctx };
+
+	ib_dispatch_event(&event);
+}
+
+/* ------------------------------------------------------- callbacks and order */
+
+/* A callback that says when it has begun and stays until it is let go. */
+struct gate {
+	sem_t in, out;
+	atomic_uint runs, returned;
+};
+
+static inline void gate_init(struct gate *gate)
+{
+	sem_init(&gate->in, 0, 0);
+	sem_init(&gate->out, 0, 0);
+	gate->runs = gate->returned = 0;
+}
+
+/* An al_comp_cb and an al_destroyed_cb. */
+static inline void gate_pass(void *context)
+{
+	struct gate *gate = context;
+
+	gate->runs++;
+	sem_post(&gate->in);
+	while (sem_wait(&gate->out))
+		;
+	gate->returned++;
+}
+
+static inline void gate_event(void *context, const struct al_event *event)
+{
+	(void)event;
+	gate_pass(context);
+}
+
+/* Things that happen, in their order. */
+struct journal {
+	atomic_uint count;
+	char entry[256][160];
+	sem_t sem; /* posted for each */
+};
+
+static inline void journal_init(struct journal *journal)
+{
+	memset(journal, 0, sizeof(*journal));
+	sem_init(&journal->sem, 0, 0);
+}
+
+static inline void journal_add(struct journal *journal, const char *what)
+{
+	unsigned int i = journal->count++;
+
+	if (i < 256)
+		snprintf(journal->entry[i], sizeof(journal->entry[i]), "%s", what);
+	sem_post(&journal->sem);
+}
+
+/* Waits until num more things have happened. */
+static inline void journal_wait(struct journal *journal, int num)
+{
+	while (num--)
+		test_wait(&journal->sem);
+}
+
+/* One thing that is to be written down when it happens: the context of note_cb(). */
+struct note {
+	struct journal *journal;
+	const char *what;
+};
+
+/* An al_comp_cb and an al_destroyed_cb. */
+static inline void note_cb(void *context)
+{
+	struct note *note = context;
+
+	journal_add(note->journal, note->what);
+}
+
+static inline void journal_expect(struct journal *journal, unsigned int num, const char *const *want)
+{
+	ck_assert_uint_eq(journal->count, num);
+	for (unsigned int i = 0; i < num; i++)
+		ck_assert_str_eq(journal->entry[i], want[i]);
+}
+
+/*
+ * What the HCA's destroy thread had been given before is done, and its async dispatcher has come round: whatever was
+ * not waiting for something has happened by now. So "not yet" can be seen without a sleep.
+ */
+static inline void bed_settle(al_ca_h ca)
+{
+	sem_t done;
+	al_pd_h pd;
+
+	sem_init(&done, 0, 0);
+	for (int i = 0; i < 2; i++) {
+		ck_ok(al_alloc_pd(ca, NULL, &pd));
+		ck_ok(al_dealloc_pd(pd, test_post, &done));
+		test_wait(&done);
+	}
+	sem_destroy(&done);
+}
+
+/* ---------------------------------------------------------------- threads */
+
+struct crew {
+	pthread_t thread[16];
+	unsigned int num;
+	pthread_barrier_t start;
+	atomic_bool stop;
+	void *arg;
+	void (*work)(struct crew *crew, unsigned int index);
+};
+
+struct crew_member {
+	struct crew *crew;
+	unsigned int index;
+};
+
+static inline void *crew_main(void *arg)
+{
+	struct crew_member me = *(struct crew_member *)arg;
+
+	free(arg);
+	pthread_barrier_wait(&me.crew->start);
+	me.crew->work(me.crew, me.index);
+	return NULL;
+}
+
+/* num threads, which begin when crew_go() is called. */
+static inline void crew_make(struct crew *crew, unsigned int num, void (*work)(struct crew *, unsigned int), void *arg)
+{
+	crew->num = num;
+	crew->work = work;
+	crew->arg = arg;
+	crew->stop = false;
+	pthread_barrier_init(&crew->start, NULL, num + 1);
+	for (unsigned int i = 0; i < num; i++) {
+		struct crew_member *member = malloc(sizeof(*member));
+
+		*member = (struct crew_member){ crew, i };
+		ck_assert_int_eq(pthread_create(&crew->thread[i], NULL, crew_main, member), 0);
+	}
+}
+
+static inline void crew_go(struct crew *crew)
+{
+	pthread_barrier_wait(&crew->start);
+}
+
+static inline void crew_end(struct crew *crew)
+{
+	crew->stop = true;
+	for (unsigned int i = 0; i < crew->num; i++)
+		ck_assert_int_eq(pthread_join(crew->thread[i], NULL), 0);
+	pthread_barrier_destroy(&crew->start);
+}
+
+/* How often a race is run. */
+static inline int test_rounds(int normal)
+{
+	return getenv("IBAL_TEST_LONG") ? normal * 20 : normal;
+}
+
+#endif /* IBAL_TEST_BED_H */

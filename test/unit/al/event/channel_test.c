@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Channels: events for the caller's own loop, and what a destroy does to those that nobody has taken. */
+#include "test/unit/al/bed.h"
+
+struct chan {
+	struct bed bed;
+	al_channel_h channel;
+	int fd;
+};
+
+static struct chan chan_make(void)
+{
+	struct chan c = { .bed = bed_make() };
+
+	ck_ok(al_create_channel(c.bed.al, NULL, &c.channel));
+	ck_ok(al_channel_fd(c.channel, &c.fd));
+	return c;
+}
+
+static bool readable(const struct chan *c)
+{
+	struct pollfd pfd = { .fd = c->fd, .events = POLLIN };
+
+	return poll(&pfd, 1, 0) == 1 && pfd.revents & POLLIN;
+}
+
+/* Waits until something is there. */
+static void wait_readable(const struct chan *c)
+{
+	struct pollfd pfd = { .fd = c->fd, .events = POLLIN };
+
+	ck_assert_int_eq(poll(&pfd, 1, 60000), 1);
+}
+
+static struct al_channel_event next(const struct chan *c)
+{
+	struct al_channel_event event;
+
+	wait_readable(c);
+	ck_ok(al_channel_next(c->channel, &event));
+	return event;
+}
+
+static void expect_none(const struct chan *c)
+{
+	struct al_channel_event event = { .context = &event };
+
+	ck_assert(!readable(c));
+	ck_status(al_channel_next(c->channel, &event), AL_NOT_FOUND);
+	ck_assert_ptr_eq(event.context, &event); /* written only on success */
+}
+
+static al_cq_h cq_in(const struct chan *c, void *context, void **ctx)
+{
+	struct al_cq_init init = { .cqe = 8, .channel = c->channel };
+	al_cq_h cq;
+
+	ck_ok(al_create_cq(c->bed.pd, &init, context, NULL, NULL, &cq));
+	*ctx = c->bed.fake->last_cq->cq.ctx;
+	return cq;
+}
+
+/* ------------------------------------------------------------- delivery */
+
+START_TEST(the_descriptor_is_readable_exactly_while_events_wait)
+{
+	struct chan c = chan_make();
+	struct al_channel_event event;
+	void *a, *b;
+
+	expect_none(&c);
+	cq_in(&c, "a", &a);
+	cq_in(&c, "b", &b);
+	expect_none(&c);
+	for (int i = 0; i < 10; i++) {
+		ib_cq_notify(a);
+		ck_assert(readable(&c));
+		ib_cq_notify(b);
+		ib_cq_notify(a); /* merges with the first */
+		event = next(&c);
+		ck_assert_int_eq(event.type, AL_CHANNEL_COMPLETION);
+		ck_assert_str_eq(event.context, "a");
+		ck_assert(readable(&c));
+		event = next(&c);
+		ck_assert_str_eq(event.context, "b");
+		expect_none(&c);
+	}
+	bed_end(&c.bed);
+}
+END_TEST
+
+START_TEST(a_cqs_own_events_come_by_its_channel_completions_first)
+{
+	struct chan c = chan_make();
+	struct al_channel_event event;
+	void *ctx;
+
+	cq_in(&c, "cq", &ctx);
+	bed_object_event(ctx, IB_EVENT_CQ_ERR);
+	ib_cq_notify(ctx);
+	event = next(&c);
+	ck_assert_int_eq(event.type, AL_CHANNEL_COMPLETION);
+	event = next(&c);
+	ck_assert_int_eq(event.type, AL_CHANNEL_ASYNC);
+	ck_assert_str_eq(event.context, "cq");
+	ck_assert_int_eq(event.async.type, IB_EVENT_CQ_ERR);
+	ck_assert_int_eq(event.async.object, AL_OBJ_CQ);
+	ck_assert_str_eq(event.async.object_context, "cq");
+	ck_assert_uint_eq(event.async.ca_guid, FAKE_GUID);
+	expect_none(&c);
+	bed_end(&c.bed);
+}
+END_TEST
+
+START_TEST(a_handlers_channel_carries_its_events_and_those_of_its_handles_objects)
+{
+	struct chan c = chan_make();
+	struct al_channel_event event;
+	al_event_handler_h h;
+
+	ck_ok(al_reg_event_handler(c.bed.ca, c.channel, "handler", NULL, &h));
+	bed_qp(c.bed.pd, bed_cq(c.bed.pd, 0, NULL, NULL), "qp", NULL);
+	expect_none(&c);
+	bed_object_event(c.bed.fake->last_qp->qp.ctx, IB_EVENT_COMM_EST);
+	event = next(&c);
+	ck_assert_int_eq(event.type, AL_CHANNEL_ASYNC);
+	ck_assert_str_eq(event.context, "handler");
+	ck_assert_int_eq(event.async.type, IB_EVENT_COMM_EST);
+	ck_assert_str_eq(event.async.object_context, "qp");
+	expect_none(&c);
+	bed_port_event(&c.bed, IB_EVENT_LID_CHANGE, 1);
+	event = next(&c);
+	ck_assert_str_eq(event.context, "handler");
+	ck_assert_int_eq(event.async.type, IB_EVENT_LID_CHANGE);
+	ck_assert_int_eq(event.async.object, AL_OBJ_NONE);
+	ck_assert_uint_eq(event.async.port_num, 1);
+	expect_none(&c);
+	bed_end(&c.bed);
+}
+END_TEST
+
+START_TEST(a_handler_hears_of_objects_whose_events_go_to_a_channel_of_their_own)
+{
+	struct chan c = chan_make(), own;
+	struct al_channel_event event;
+	al_event_handler_h h;
+	void *ctx;
+
+	own.bed = c.bed;
+	ck_ok(al_create_channel(c.bed.al, NULL, &own.channel));
+	ck_ok(al_channel_fd(own.channel, &own.fd));
+	ck_ok(al_reg_event_handler(c.bed.ca, c.channel, "handler", NULL, &h));
+	cq_in(&own, "cq", &ctx);
+	bed_object_event(ctx, IB_EVENT_CQ_ERR);
+	event = next(&own);
+	ck_assert_str_eq(event.context, "cq");
+	event = next(&c);
+	ck_assert_str_eq(event.context, "handler");
+	ck_assert_str_eq(event.async.object_context, "cq");
+	expect_none(&own);
+	expect_none(&c);
+	bed_end(&c.bed);
+}
+END_TEST
+
+START_TEST(port_states_come_step_by_step_by_a_channel_too)
+{
+	static const ib_event_type want[] = { IB_EVENT_PORT_DOWN, IB_EVENT_PORT_INIT, IB_EVENT_PORT_ARMED,
+					      IB_EVENT_PORT_ACTIVE };
+	struct chan c = chan_make();
+	al_event_handler_h h;
+
+	ck_ok(al_reg_event_handler(c.bed.ca, c.channel, NULL, NULL, &h));
+	bed_port_event(&c.bed, IB_EVENT_PORT_DOWN, 1);
+	bed_port_event(&c.bed, IB_EVENT_PORT_ACTIVE, 1);
+	bed_settle(c.bed.ca);
+	for (int i = 0; i < 4; i++)
+		ck_assert_int_eq(next(&c).async.type, want[i]);
+	expect_none(&c);
+	bed_end(&c.bed);
+}
+END_TEST
+
+START_TEST(a_registration_by_channel_is_replayed_there_step_by_step)
+{
+	static const al_pnp_type want[] = { AL_PNP_CA_ADD, AL_PNP_PORT_INIT, AL_PNP_PORT_ARMED, AL_PNP_PORT_ACTIVE,
+					    AL_PNP_REPLAY_COMPLETE };
+	struct chan c = chan_make();
+	const struct al_pnp_attr attr = { .channel = c.channel, .ports = true };
+	struct al_channel_event event;
+	al_pnp_h pnp;
+
+	ck_ok(al_reg_pnp(c.bed.al, &attr, "client", NULL, &pnp));
+	for (int i = 0; i < 5; i++) {
+		event = next(&c);
+		ck_assert_int_eq(event.type, AL_CHANNEL_PNP);
+		ck_assert_str_eq(event.context, "client");
+		ck_assert_int_eq(event.pnp.type, want[i]);
+		ck_assert_uint_eq(event.pnp.ca_guid, i < 4 ? FAKE_GUID : 0);
+	}
+	expect_none(&c);
+	ck_ok(c.bed.fake->announce(1));
+	event = next(&c);
+	ck_assert_int_eq(event.pnp.type, AL_PNP_CA_ADD);
+	/* Nobody waits for a channel's reader. */
+	c.bed.fake->withdraw(1, 0);
+	event = next(&c);
+	ck_assert_int_eq(event.pnp.type, AL_PNP_CA_REMOVE);
+	ck_assert_uint_eq(event.pnp.ca_guid, FAKE_GUID + 0x100);
+	expect_none(&c);
+	/* One that comes and goes unseen is not told. */
+	ck_ok(c.bed.fake->announce(2));
+	c.bed.fake->withdraw(2, 0);
+	ck_status(al_channel_next(c.channel, &event), AL_NOT_FOUND);
+	expect_none(&c);
+	ck_ok(al_dereg_pnp(pnp, AL_DESTROY_SYNC, NULL));
+	bed_end(&c.bed);
+}
+END_TEST
+
+/* --------------------------------------------------------------- ending */
+
+START_TEST(a_destroy_takes_undelivered_events_back_and_does_not_wait_for_the_reader)
+{
+	struct chan c = chan_make();
+	const struct al_pnp_attr attr = { .channel = c.channel };
+	al_event_handler_h h;
+	struct ci_qp *fake_qp;
+	al_cq_h cq, other;
+	al_pnp_h pnp;
+	al_qp_h qp;
+	void *ctx;
+
+	/* This thread is the reader. */
+	cq = cq_in(&c, "cq", &ctx);
+	ib_cq_notify(ctx);
+	bed_object_event(ctx, IB_EVENT_CQ_ERR);
+	wait_readable(&c);
+	ck_ok(al_destroy_cq(cq, AL_DESTROY_SYNC, NULL));
+	expect_none(&c);
+
+	/* Not its own channel, but its handler's. */
+	ck_ok(al_reg_event_handler(c.bed.ca, c.channel, NULL, NULL, &h));
+	other = bed_cq(c.bed.pd, 0, NULL, NULL);
+	qp = bed_qp(c.bed.pd, other, NULL, NULL);
+	fake_qp = &c.bed.fake->last_qp->qp;
+	bed_object_event(fake_qp->ctx, IB_EVENT_COMM_EST);
+	wait_readable(&c);
+	ck_ok(al_destroy_qp(qp, AL_DESTROY_SYNC, NULL));
+	expect_none(&c);
+
+	/* The handler goes, the object stays. */
+	qp = bed_qp(c.bed.pd, other, NULL, NULL);
+	bed_object_event(c.bed.fake->last_qp->qp.ctx, IB_EVENT_COMM_EST);
+	bed_port_event(&c.bed, IB_EVENT_LID_CHANGE, 1);
+	wait_readable(&c);
+	bed_settle(c.bed.ca);
+	ck_ok(al_dereg_event_handler(h, AL_DESTROY_SYNC, NULL));
+	expect_none(&c);
+	ck_ok(al_destroy_qp(qp, AL_DESTROY_SYNC, NULL));
+
+	ck_ok(al_reg_pnp(c.bed.al, &attr, NULL, NULL, &pnp));
+	wait_readable(&c);
+	ck_ok(al_dereg_pnp(pnp, AL_DESTROY_SYNC, NULL));
+	expect_none(&c);
+
+	ck_ok(al_destroy_channel(c.channel, AL_DESTROY_SYNC, NULL));
+	bed_end(&c.bed);
+}
+END_TEST
+
+START_TEST(a_close_with_undelivered_events_does_not_wait_for_the_reader)
+{
+	struct chan c = chan_make();
+	const struct al_pnp_attr attr = { .channel = c.channel };
+	al_event_handler_h h;
+	al_pnp_h pnp;
+	void *ctx;
+
+	cq_in(&c, "cq", &ctx);
+	ck_ok(al_reg_event_handler(c.bed.ca, c.channel, NULL, NULL, &h));
+	ck_ok(al_reg_pnp(c.bed.al, &attr, NULL, NULL, &pnp));
+	ib_cq_notify(ctx);
+	bed_object_event(ctx, IB_EVENT_CQ_ERR);
+	bed_port_event(&c.bed, IB_EVENT_LID_CHANGE, 1);
+	wait_readable(&c);
+	bed_end(&c.bed);
+}
+END_TEST
+
+START_TEST(a_channel_in_use_is_busy)
+{
+	struct chan c = chan_make();
+	const struct al_pnp_attr attr = { .channel = c.channel };
+	al_event_handler_h h;
+	al_pnp_h pnp;
+	al_cq_h cq;
+	void *ctx;
+
+	cq = cq_in(&c, "cq", &ctx);
+	ck_status(al_destroy_channel(c.channel, NULL, NULL), AL_RESOURCE_BUSY);
+	ck_ok(al_destroy_cq(cq, NULL, NULL));
+	ck_ok(al_reg_event_handler(c.bed.ca, c.channel, NULL, NULL, &h));
+	ck_status(al_destroy_channel(c.channel, NULL, NULL), AL_RESOURCE_BUSY);
+	ck_ok(al_dereg_event_handler(h, NULL, NULL));
+	ck_ok(al_reg_pnp(c.bed.al, &attr, NULL, NULL, &pnp));
+	ck_status(al_destroy_channel(c.channel, NULL, NULL), AL_RESOURCE_BUSY);
+	ck_ok(al_dereg_pnp(pnp, NULL, NULL));
+	ck_ok(al_destroy_channel(c.channel, AL_DESTROY_SYNC, NULL));
+	bed_end(&c.bed);
+}
+END_TEST
+
+START_TEST(an_hca_handle_has_one_handler_with_a_channel_at_a_time)
+{
+	struct chan c = chan_make();
+	al_event_handler_h h, second;
+	al_ca_h other = test_open_ca(c.bed.al, FAKE_GUID);
+	sem_t gone;
+
+	sem_init(&gone, 0, 0);
+	ck_ok(al_reg_event_handler(c.bed.ca, c.channel, NULL, NULL, &h));
+	ck_status(al_reg_event_handler(c.bed.ca, c.channel, NULL, NULL, &second), AL_DUPLICATE);
+	ck_ok(al_reg_event_handler(other, c.channel, NULL, NULL, &second));
+	for (int i = 0; i < 20; i++) {
+		/* When the end is told there is room for another. */
+		ck_ok(al_dereg_event_handler(h, test_post, &gone));
+		test_wait(&gone);
+		ck_ok(al_reg_event_handler(c.bed.ca, c.channel, NULL, NULL, &h));
+	}
+	bed_end(&c.bed);
+}
+END_TEST
+
+START_TEST(a_channel_of_another_opening_is_refused)
+{
+	struct chan c = chan_make();
+	al_h other = test_open();
+	struct al_cq_init init = { .cqe = 1 };
+	struct al_pnp_attr attr = { 0 };
+	al_event_handler_h h;
+	al_pnp_h pnp;
+	al_cq_h cq;
+
+	ck_ok(al_create_channel(other, NULL, &init.channel));
+	attr.channel = init.channel;
+	ck_status(al_create_cq(c.bed.pd, &init, NULL, NULL, NULL, &cq), AL_INVALID_CA);
+	ck_status(al_reg_event_handler(c.bed.ca, init.channel, NULL, NULL, &h), AL_INVALID_CA);
+	ck_status(al_reg_pnp(c.bed.al, &attr, NULL, NULL, &pnp), AL_INVALID_CA);
+	ck_ok(al_destroy_channel(init.channel, AL_DESTROY_SYNC, NULL));
+	ck_ok(al_close(other, AL_DESTROY_SYNC, NULL));
+	bed_end(&c.bed);
+}
+END_TEST
+
+/* ----------------------------------------------------------------- threads */
+
+/* Notifications from one thread, readers on two, objects that come and go: nothing is lost. */
+struct storm {
+	struct chan c;
+	void *ctx[4];
+	atomic_uint raised[4], seen[4], bad;
+};
+
+static void read_storm(struct storm *storm)
+{
+	struct al_channel_event event;
+	struct pollfd pfd = { .fd = storm->c.fd, .events = POLLIN };
+
+	poll(&pfd, 1, 10);
+	while (al_channel_next(storm->c.channel, &event) == AL_SUCCESS) {
+		uintptr_t i = (uintptr_t)event.context;
+
+		if (i < 4)
+			storm->seen[i] = storm->raised[i];
+	}
+}
+
+static void storm_work(struct crew *crew, unsigned int index)
+{
+	struct storm *storm = crew->arg;
+
+	while (!crew->stop) {
+		struct al_cq_init init = { .cqe = 8, .channel = storm->c.channel };
+		al_cq_h cq;
+
+		if (index == 0) {
+			for (int i = 0; i < 4; i++) {
+				storm->raised[i]++;
+				ib_cq_notify(storm->ctx[i]);
+			}
+			sched_yield();
+		} else if (index < 3) {
+			read_storm(storm);
+		} else {
+			/* its create operation raises an event; a reader may have taken that just before the end */
+			if (al_create_cq(storm->c.bed.pd, &init, (void *)4, NULL, NULL, &cq) ||
+			    al_destroy_cq(cq, AL_DESTROY_SYNC, NULL))
+				storm->bad++;
+		}
+	}
+}
+
+static void notify_at_once(void *cq)
+{
+	ib_cq_notify(((struct ci_cq *)cq)->ctx);
+}
+
+START_TEST(nothing_is_lost_with_several_readers)
+{
+	struct storm storm = { .c = chan_make() };
+	struct crew crew;
+
+	for (uintptr_t i = 0; i < 4; i++)
+		cq_in(&storm.c, (void *)i, &storm.ctx[i]);
+	storm.c.bed.fake->hook[FAKE_create_cq] = notify_at_once;
+	crew_make(&crew, 4, storm_work, &storm);
+	crew_go(&crew);
+	for (int i = 0; i < test_rounds(30); i++)
+		bed_settle(storm.c.bed.ca);
+	crew_end(&crew);
+	/* Alone now: what is still there is read, and then each has been seen after it was raised last. */
+	read_storm(&storm);
+	for (int i = 0; i < 4; i++)
+		ck_assert_uint_eq(storm.seen[i], storm.raised[i]);
+	ck_assert_uint_eq(storm.bad, 0);
+	for (uintptr_t i = 0; i < 4; i++) {
+		ib_cq_notify(storm.ctx[i]);
+		ck_assert_uint_eq((uintptr_t)next(&storm.c).context, i);
+	}
+	expect_none(&storm.c);
+	bed_end(&storm.c.bed);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("channel");
+	TCase *tc = tcase_create("delivery");
+
+	tcase_add_test(tc, the_descriptor_is_readable_exactly_while_events_wait);
+	tcase_add_test(tc, a_cqs_own_events_come_by_its_channel_completions_first);
+	tcase_add_test(tc, a_handlers_channel_carries_its_events_and_those_of_its_handles_objects);
+	tcase_add_test(tc, a_handler_hears_of_objects_whose_events_go_to_a_channel_of_their_own);
+	tcase_add_test(tc, port_states_come_step_by_step_by_a_channel_too);
+	tcase_add_test(tc, a_registration_by_channel_is_replayed_there_step_by_step);
+	suite_add_tcase(suite, tc);
+	tc = tcase_create("ending");
+	tcase_add_test(tc, a_destroy_takes_undelivered_events_back_and_does_not_wait_for_the_reader);
+	tcase_add_test(tc, a_close_with_undelivered_events_does_not_wait_for_the_reader);
+	tcase_add_test(tc, a_channel_in_use_is_busy);
+	tcase_add_test(tc, an_hca_handle_has_one_handler_with_a_channel_at_a_time);
+	tcase_add_test(tc, a_channel_of_another_opening_is_refused);
+	suite_add_tcase(suite, tc);
+	tc = tcase_create("threads");
+	tcase_set_timeout(tc, 30);
+	tcase_add_test(tc, nothing_is_lost_with_several_readers);
+	suite_add_tcase(suite, tc);
+	return test_run(suite);
+}

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# Tests of callbacks, events, channels and PnP.
+
+check_PROGRAMS += test/unit/al/event/ladder_test
+
+check_PROGRAMS += test/unit/al/event/dispatcher_test
+test_unit_al_event_dispatcher_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_event_dispatcher_test_LDADD = $(API_LIBS)
+
+check_PROGRAMS += test/unit/al/event/pnp_test
+test_unit_al_event_pnp_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_event_pnp_test_LDADD = $(API_LIBS)
+
+check_PROGRAMS += test/unit/al/event/async_test
+test_unit_al_event_async_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_event_async_test_LDADD = $(API_LIBS)
+
+check_PROGRAMS += test/unit/al/event/channel_test
+test_unit_al_event_channel_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_event_channel_test_LDADD = $(API_LIBS)

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Opening the library: which role, which configuration, and what is said when it can not be. */
+#include "test/unit/al/al_test.h"
+
+#include <unistd.h>
+
+static char said[4096]; /* everything that was logged */
+
+static void hear(void *context, int level, const char *text)
+{
+	(void)context;
+	(void)level;
+	strncat(said, text, sizeof(said) - strlen(said) - 1);
+	strncat(said, "\n", sizeof(said) - strlen(said) - 1);
+}
+
+static void set_up(void)
+{
+	test_fake();
+	al_set_log(hear, NULL);
+}
+
+static void close_again(al_h al)
+{
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+
+START_TEST(the_ordinary_way_needs_no_attributes)
+{
+	const struct al_open_attr zero = { 0 };
+	al_h first, second;
+
+	ck_ok(al_open(NULL, &first));
+	ck_ok(al_open(&zero, &second));
+	ck_assert_ptr_ne(first, second);
+	close_again(first);
+	ck_assert_uint_eq(test_count(second, AL_OBJ_NONE), 1);
+	close_again(second);
+	ck_ok(al_open(NULL, &first)); /* and once more after the last */
+	close_again(first);
+}
+END_TEST
+
+START_TEST(what_means_nothing_is_refused)
+{
+	struct al_open_attr attr = { .reserved = { 0, 0, 1 } };
+	al_h al = (al_h)said;
+
+	ck_status(al_open(&attr, &al), AL_INVALID_PARAMETER);
+	ck_status(al_open(NULL, NULL), AL_INVALID_PARAMETER);
+	ck_assert_ptr_eq(al, said);
+}
+END_TEST
+
+/* This build serves HCAs in the process only. */
+START_TEST(an_agent_that_is_asked_for_is_refused_in_a_sentence)
+{
+	const struct al_open_attr attr = { .agent = "/nowhere/ald.socket" };
+	al_h al;
+
+	ck_status(al_open(&attr, &al), AL_UNSUPPORTED);
+	ck_assert_ptr_nonnull(strstr(said, "/nowhere/ald.socket"));
+	ck_assert_ptr_nonnull(strstr(said, "IBAL_AGENT=off"));
+	said[0] = 0;
+	setenv("IBAL_AGENT", "/nowhere/by/environment", 1);
+	ck_status(al_open(NULL, &al), AL_UNSUPPORTED);
+	ck_assert_ptr_nonnull(strstr(said, "/nowhere/by/environment"));
+	/* the attribute goes before the environment */
+	al = test_open();
+	close_again(al);
+}
+END_TEST
+
+START_TEST(without_a_word_of_an_agent_the_process_serves_itself)
+{
+	const struct al_open_attr attr = { .config = "" };
+	size_t count = 0;
+	al_h al;
+
+	unsetenv("IBAL_AGENT");
+	if (!access("/run/ibal/ald.socket", F_OK)) {
+		ck_status(al_open(&attr, &al), AL_AGENT_REFUSED);
+		return;
+	}
+	ck_ok(al_open(&attr, &al));
+	ck_status(al_get_ca_guids(al, NULL, &count), AL_BUFFER_TOO_SMALL);
+	ck_assert_uint_eq(count, 1);
+	close_again(al);
+}
+END_TEST
+
+/* A configuration file of these lines. */
+static const char *write_conf(const char *lines)
+{
+	static char name[] = "/tmp/open_test-XXXXXX";
+	int fd = mkstemp(name);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, lines, strlen(lines)), (ssize_t)strlen(lines));
+	close(fd);
+	return name;
+}
+
+START_TEST(the_configuration_may_name_the_agent)
+{
+	const struct al_open_attr attr = { .config = write_conf("[ibal]\nagent=/nowhere/by/configuration\n") };
+	al_h al;
+
+	unsetenv("IBAL_AGENT");
+	ck_status(al_open(&attr, &al), AL_UNSUPPORTED);
+	ck_assert_ptr_nonnull(strstr(said, "/nowhere/by/configuration"));
+	unlink(attr.config);
+}
+END_TEST
+
+START_TEST(a_wrong_configuration_is_named_and_the_next_open_works)
+{
+	const struct al_open_attr attr = { .config = write_conf("[ibal]\nnonsense=1\n") };
+	size_t count = 0;
+	al_h al = (al_h)said;
+
+	ck_status(al_open(&attr, &al), AL_BAD_CONFIG);
+	ck_assert_ptr_eq(al, said);
+	ck_assert_ptr_nonnull(strstr(said, attr.config));
+	ck_assert_ptr_nonnull(strstr(said, "nonsense"));
+	unlink(attr.config);
+	al = test_open();
+	al_get_ca_guids(al, NULL, &count);
+	ck_assert_uint_eq(count, 1);
+	close_again(al);
+}
+END_TEST
+
+START_TEST(a_key_that_the_module_does_not_know_is_named)
+{
+	const struct al_open_attr attr = { .config = write_conf("[fake]\nnonsense=1\n") };
+	al_h al;
+
+	ck_status(al_open(&attr, &al), AL_BAD_CONFIG);
+	ck_assert_ptr_nonnull(strstr(said, "nonsense"));
+	unlink(attr.config);
+}
+END_TEST
+
+START_TEST(modules_are_named_by_what_can_be_named)
+{
+	al_h al = test_open();
+
+	ck_status(al_load_module(al, NULL), AL_INVALID_PARAMETER);
+	ck_status(al_load_module(al, "/nowhere/module.so"), AL_NOT_FOUND);
+	ck_assert_ptr_nonnull(strstr(said, "/nowhere/module.so"));
+	ck_status(al_load_module(al, FAKE_DIR "/fake.so"), AL_DUPLICATE);
+	ck_status(al_unload_module(al, NULL, 0), AL_INVALID_PARAMETER);
+	ck_status(al_unload_module(al, "fake", AL_UNLOAD_REMOVE << 1), AL_INVALID_PARAMETER);
+	ck_status(al_unload_module(al, "nonsense", 0), AL_NOT_FOUND);
+	ck_ok(al_unload_module(al, "fake", 0));
+	ck_ok(al_load_module(al, FAKE_DIR "/fake.so"));
+	close_again(al);
+}
+END_TEST
+
+START_TEST(a_bus_that_can_not_be_read_is_said_and_changes_nothing)
+{
+	size_t count = 0;
+	al_h al = test_open();
+
+	setenv("IBAL_PCI_DUMP", "/nowhere/at-all.dump", 1);
+	ck_status(al_rescan(al), AL_PCI_UNREADABLE);
+	ck_assert_ptr_nonnull(strstr(said, "/nowhere/at-all.dump"));
+	al_get_ca_guids(al, NULL, &count);
+	ck_assert_uint_eq(count, 1);
+	close_again(al);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("al/object/open");
+	TCase *tcase = tcase_create("opening");
+
+	tcase_add_checked_fixture(tcase, set_up, NULL);
+	tcase_add_test(tcase, the_ordinary_way_needs_no_attributes);
+	tcase_add_test(tcase, what_means_nothing_is_refused);
+	tcase_add_test(tcase, an_agent_that_is_asked_for_is_refused_in_a_sentence);
+	tcase_add_test(tcase, without_a_word_of_an_agent_the_process_serves_itself);
+	tcase_add_test(tcase, the_configuration_may_name_the_agent);
+	tcase_add_test(tcase, a_wrong_configuration_is_named_and_the_next_open_works);
+	tcase_add_test(tcase, a_key_that_the_module_does_not_know_is_named);
+	tcase_add_test(tcase, modules_are_named_by_what_can_be_named);
+	tcase_add_test(tcase, a_bus_that_can_not_be_read_is_said_and_changes_nothing);
+	suite_add_tcase(suite, tcase);
+	return test_run(suite);
+}

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * al_query in a process that has objects, HCAs that fail and HCAs that come and go: what a run of the program by itself
+ * never meets. The program by itself is in test/e2e/al_query.sh.
+ */
+#include <fcntl.h>
+#include <json-glib/json-glib.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "al/tools/query.h"
+#include "test/unit/al/bed.h"
+
+/* ----------------------------------------------------------------- running */
+
+/* Standard output goes to a file meanwhile, standard error nowhere. */
+struct capture {
+	FILE *file;
+	int out, err;
+};
+
+static void capture_begin(struct capture *c)
+{
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	fflush(stdout);
+	c->file = tmpfile();
+	ck_assert_ptr_nonnull(c->file);
+	c->out = dup(STDOUT_FILENO);
+	c->err = dup(STDERR_FILENO);
+	dup2(fileno(c->file), STDOUT_FILENO);
+	dup2(null, STDERR_FILENO);
+	close(null);
+}
+
+static char *capture_end(struct capture *c)
+{
+	char *text;
+	off_t len;
+
+	fflush(stdout);
+	dup2(c->out, STDOUT_FILENO);
+	dup2(c->err, STDERR_FILENO);
+	close(c->out);
+	close(c->err);
+	len = lseek(fileno(c->file), 0, SEEK_END);
+	text = g_malloc0((gsize)len + 1);
+	ck_assert_int_eq(pread(fileno(c->file), text, (size_t)len, 0), len);
+	fclose(c->file);
+	return text;
+}
+
+/* Runs "al_query LINE", expects its exit code, returns what it printed. */
+static char *run(const char *line, int status)
+{
+	g_autofree char *command = g_strconcat("al_query ", line, NULL);
+	g_auto(GStrv) argv = g_strsplit(command, " ", -1);
+	struct capture capture;
+	char *text;
+	int got;
+
+	capture_begin(&capture);
+	got = query_main((int)g_strv_length(argv), argv);
+	text = capture_end(&capture);
+	ck_assert_msg(got == status, "\"%s\" ended with %d, not %d, and said:\n%s", command, got, status, text);
+	return text;
+}
+
+static JsonObject *run_json(const char *line, int status)
+{
+	g_autofree char *command = g_strconcat("--json ", line, NULL), *text = run(command, status);
+	g_autoptr(GError) err = NULL;
+	JsonNode *root = json_from_string(text, &err);
+	JsonObject *obj;
+
+	ck_assert_msg(root && JSON_NODE_HOLDS_OBJECT(root), "no JSON object: %s", text);
+	obj = json_node_dup_object(root);
+	json_node_unref(root);
+	ck_assert_int_eq(json_object_get_int_member(obj, "schema"), 1);
+	return obj;
+}
+
+static JsonObject *row(JsonObject *answer, const char *array, guint index)
+{
+	JsonArray *rows = json_object_get_array_member(answer, array);
+
+	ck_assert_ptr_nonnull(rows);
+	ck_assert_uint_lt(index, json_array_get_length(rows));
+	return json_array_get_object_element(rows, index);
+}
+
+static guint count(JsonObject *answer, const char *array)
+{
+	return json_object_has_member(answer, array) ? json_array_get_length(json_object_get_array_member(answer, array)) : 0;
+}
+
+/* ------------------------------------------------------------- HCAs that fail */
+
+static struct fake *two_hcas(void)
+{
+	struct fake *fake = test_fake();
+
+	fake->hcas = 2;
+	return fake;
+}
+
+static struct fake *failing;
+
+/* The port of the first HCA fails, that of the other does not. */
+static void fail_first(void *object)
+{
+	const struct ci_ca *ca = object;
+
+	failing->fail[FAKE_query_port] = (uint64_t)(uintptr_t)ca->hca == FAKE_GUID ? AL_CA_ERROR : AL_SUCCESS;
+}
+
+START_TEST(one_hca_that_fails_does_not_hide_the_other)
+{
+	g_autoptr(JsonObject) answer = NULL;
+	g_autofree char *text = NULL;
+	al_h al;
+
+	failing = two_hcas();
+	al = test_open(); /* an HCA that fails from the start is refused when it comes */
+	failing->hook[FAKE_query_port] = fail_first;
+	answer = run_json("ca", TOOL_FAILED);
+	ck_assert_uint_eq(count(answer, "cas"), 2);
+	ck_assert_uint_eq(count(row(answer, "cas", 0), "ports"), 0);
+	ck_assert_uint_eq(count(row(answer, "cas", 1), "ports"), 1);
+	ck_assert_uint_eq(count(answer, "errors"), 1);
+	ck_assert_ptr_nonnull(strstr(json_object_get_string_member(row(answer, "errors", 0), "text"), "0x00feed0000000001, port 1"));
+	text = run("port", TOOL_FAILED);
+	ck_assert_ptr_nonnull(strstr(text, "0x00feed0000000102"));
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+END_TEST
+
+START_TEST(a_name_from_a_module_can_not_steer_the_terminal)
+{
+	struct fake *fake = two_hcas();
+	g_autoptr(JsonObject) answer = NULL;
+	g_autofree char *text = NULL;
+
+	strcpy(fake->ca_attr.node_desc, "\033[2Jbad\nname\xff");
+	text = run("ca", TOOL_OK);
+	ck_assert_ptr_null(strchr(text, '\033'));
+	ck_assert_ptr_nonnull(strstr(text, "?[2Jbad?name"));
+	answer = run_json("ca", TOOL_OK);
+	ck_assert_str_eq(json_object_get_string_member(row(answer, "cas", 0), "description"), "?[2Jbad?name\xef\xbf\xbd");
+}
+END_TEST
+
+START_TEST(a_number_above_2_to_the_53_is_a_string)
+{
+	struct fake *fake = two_hcas();
+	g_autoptr(JsonObject) answer = NULL;
+	JsonObject *counters;
+
+	fake->port_attr.counters.xmit_bytes = (1ull << 53) + 1;
+	fake->port_attr.counters.rcv_bytes = 1ull << 53;
+	answer = run_json("port", TOOL_OK);
+	counters = json_object_get_object_member(row(answer, "ports", 0), "counters");
+	ck_assert_str_eq(json_object_get_string_member(counters, "xmit_bytes"), "0x20000000000001");
+	ck_assert_int_eq(json_object_get_int_member(counters, "rcv_bytes"), 1ll << 53);
+}
+END_TEST
+
+static void other_limits(void *object)
+{
+	const struct ci_ca *ca = object;
+
+	failing->ca_attr.max_qp = (uint64_t)(uintptr_t)ca->hca == FAKE_GUID ? 1000 : 17;
+}
+
+START_TEST(diff_shows_what_differs_and_nothing_else)
+{
+	g_autofree char *same = NULL, *differ = NULL, *one = NULL, *gone = NULL;
+
+	failing = two_hcas();
+	same = run("caps --diff 0 1", TOOL_OK);
+	ck_assert_str_eq(same, "These two HCAs can do the same, with the same limits.\n");
+	failing->hook[FAKE_query_ca] = other_limits;
+	differ = run("caps --diff 0x00feed0000000001 1", TOOL_OK);
+	ck_assert_ptr_nonnull(strstr(differ, "queue pairs"));
+	ck_assert_ptr_nonnull(strstr(differ, "1000"));
+	ck_assert_ptr_nonnull(strstr(differ, "17\n"));
+	ck_assert_ptr_null(strstr(differ, "completion queues"));
+	one = run("caps --diff 0", TOOL_USAGE);
+	gone = run("caps --diff 0 7", TOOL_USAGE);
+}
+END_TEST
+
+START_TEST(without_any_hca_that_is_what_is_said)
+{
+	struct fake *fake = test_fake();
+	g_autofree char *text = NULL, *caps = NULL, *port = NULL;
+
+	fake->hcas = 0;
+	text = run("ca", TOOL_OK);
+	ck_assert_ptr_nonnull(strstr(text, "al_query doctor"));
+	caps = run("caps", TOOL_OK);
+	port = run("port --ca 0", TOOL_USAGE);
+}
+END_TEST
+
+/* ---------------------------------------------------------------- objects */
+
+/* What a test leaves to al_close() is not worth a warning. */
+static struct bed quiet_bed(void)
+{
+	al_set_log(test_ignore_log, NULL);
+	return bed_make();
+}
+
+/* A number that is no member is 0: what is asked for has to be there. */
+static gint64 number(JsonObject *obj, const char *name)
+{
+	ck_assert_msg(json_object_has_member(obj, name), "there is no \"%s\"", name);
+	return json_object_get_int_member(obj, name);
+}
+
+static JsonObject *count_of(JsonObject *answer, const char *type)
+{
+	for (guint i = 0; i < count(answer, "counts"); i++)
+		if (!strcmp(json_object_get_string_member(row(answer, "counts", i), "type"), type))
+			return row(answer, "counts", i);
+	ck_abort_msg("no count of %s", type);
+	return NULL;
+}
+
+START_TEST(res_shows_each_object_with_its_owner_parent_and_counts)
+{
+	struct bed bed = quiet_bed();
+	al_cq_h cq = bed_cq(bed.pd, 0, NULL, NULL);
+	al_qp_h qp = bed_qp(bed.pd, cq, NULL, NULL), gone = bed_qp(bed.pd, cq, NULL, NULL);
+	g_autoptr(JsonObject) answer = NULL;
+	JsonObject *obj, *counts;
+	uint32_t qpn;
+
+	ck_ok(al_qp_num(qp, &qpn));
+	ck_ok(al_destroy_qp(gone, AL_DESTROY_SYNC, NULL));
+	answer = run_json("res qp", TOOL_OK);
+	ck_assert_uint_eq(count(answer, "objects"), 1);
+	obj = row(answer, "objects", 0);
+	ck_assert_str_eq(json_object_get_string_member(obj, "type"), "qp");
+	ck_assert_str_eq(json_object_get_string_member(obj, "state"), "Reset");
+	ck_assert_str_eq(json_object_get_string_member(obj, "parent_type"), "pd");
+	ck_assert_int_eq(number(obj, "qpn"), qpn);
+	ck_assert_int_eq(number(obj, "pid"), getpid());
+	ck_assert_str_eq(json_object_get_string_member(obj, "command"), "query_test");
+	ck_assert_int_ge(number(obj, "age_ns"), 0);
+	counts = count_of(answer, "qp");
+	ck_assert_int_eq(number(counts, "now"), 1);
+	ck_assert_int_eq(number(counts, "high"), 2);
+	ck_assert_int_eq(number(counts, "max"), 1000);
+	bed_end(&bed);
+}
+END_TEST
+
+START_TEST(filters_let_through_what_they_say)
+{
+	struct bed bed = quiet_bed();
+	al_cq_h cq = bed_cq(bed.pd, 0, NULL, NULL);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_INIT, .port_num = 1 };
+	const struct { const char *line; guint count; } lines[] = {
+		{ "qp", 2 }, { "qp --state Init", 1 }, { "qp --state reset", 1 }, { "qp --state RTS", 0 },
+		{ "qp --pid 1", 0 }, { "res --type cq", 1 }, { "res pd", 1 }, { "res --type qp --state INIT", 1 },
+		{ "cq", 1 }, { "qp --qpn 0-0xffffff", 2 }, { "qp --ca 0", 2 },
+	};
+	al_qp_h first, second;
+	uint32_t qpn;
+
+	first = bed_qp(bed.pd, cq, NULL, NULL);
+	second = bed_qp(bed.pd, cq, NULL, NULL);
+	ck_ok(al_modify_qp(first, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS));
+	for (guint i = 0; i < G_N_ELEMENTS(lines); i++) {
+		g_autoptr(JsonObject) answer = run_json(lines[i].line, TOOL_OK);
+		g_autofree char *text = run(lines[i].line, TOOL_OK);
+
+		ck_assert_msg(count(answer, "objects") == lines[i].count, "%s", lines[i].line);
+		ck_assert(*text);
+	}
+	ck_ok(al_qp_num(second, &qpn));
+	{
+		g_autofree char *line = g_strdup_printf("qp --qpn %u", qpn), *one = g_strdup_printf("qp %u", qpn);
+		g_autoptr(JsonObject) by_range = run_json(line, TOOL_OK), by_number = run_json(one, TOOL_OK);
+
+		ck_assert_uint_eq(count(by_range, "objects"), 1);
+		ck_assert_uint_eq(count(by_number, "objects"), 1);
+		ck_assert_int_eq(number(row(by_number, "objects", 0), "qpn"), qpn);
+	}
+	bed_end(&bed);
+}
+END_TEST
+
+START_TEST(a_completion_queue_is_found_by_its_id)
+{
+	struct bed bed = quiet_bed();
+	g_autoptr(JsonObject) all = NULL, one = NULL;
+	g_autofree char *line = NULL, *none = NULL, *no_cq = NULL, *wrong = NULL;
+	const char *id;
+
+	bed_cq(bed.pd, 0, NULL, NULL);
+	all = run_json("cq", TOOL_OK);
+	id = json_object_get_string_member(row(all, "objects", 0), "id");
+	line = g_strdup_printf("cq %s", id);
+	one = run_json(line, TOOL_OK);
+	ck_assert_str_eq(json_object_get_string_member(row(one, "objects", 0), "id"), id);
+	ck_assert_int_eq(number(row(one, "objects", 0), "cqe"), 64);
+	none = run("cq 0x1234567812345678", TOOL_USAGE);
+	wrong = g_strdup_printf("cq %s", json_object_get_string_member(row(all, "objects", 0), "parent"));
+	no_cq = run(wrong, TOOL_USAGE); /* its PD is no completion queue */
+	bed_end(&bed);
+}
+END_TEST
+
+START_TEST(a_queue_pair_that_is_not_there_is_not_found)
+{
+	g_autofree char *absent = NULL, *wrong = NULL, *kind = NULL;
+
+	test_fake();
+	absent = run("qp 77", TOOL_USAGE);
+	wrong = run("qp 0x1000000", TOOL_USAGE);
+	kind = run("res queue", TOOL_USAGE);
+}
+END_TEST
+
+/* ------------------------------------------------------------------ events */
+
+/* What comes out of al_query goes in at fd; the HCA is withdrawn and announced as the lines ask for it. */
+struct reader {
+	int fd;
+	struct fake *fake;
+	char *said; /* all lines */
+	int step;
+};
+
+static void *follow(void *arg)
+{
+	static const char *const steps[] = { "replay complete", "HCA removed", "HCA added" };
+	struct reader *r = arg;
+	FILE *in = fdopen(r->fd, "r");
+	GString *said = g_string_new(NULL);
+	char line[200];
+	al_h al = NULL;
+
+	while (fgets(line, sizeof(line), in)) {
+		g_string_append(said, line);
+		if (r->step == 3 || !strstr(line, steps[r->step]))
+			continue;
+		if (r->step == 0) {
+			/* libc's pipe orders this after al_query's own opening, but only the library's lock tells TSan */
+			al = test_open();
+			r->fake->withdraw(1, 0);
+		} else if (r->step == 1)
+			r->fake->announce(1);
+		else
+			kill(getpid(), SIGTERM);
+		r->step++;
+	}
+	r->said = g_string_free(said, FALSE);
+	al_close(al, AL_DESTROY_SYNC, NULL);
+	fclose(in);
+	return NULL;
+}
+
+START_TEST(events_come_as_they_happen_until_a_signal)
+{
+	char *argv[] = { (char *)"al_query", (char *)"events", NULL };
+	struct reader reader = { .fake = two_hcas() };
+	int pipes[2], out = dup(STDOUT_FILENO), status;
+	pthread_t thread;
+
+	ck_assert_int_eq(pipe(pipes), 0);
+	reader.fd = pipes[0];
+	fflush(stdout);
+	dup2(pipes[1], STDOUT_FILENO);
+	close(pipes[1]);
+	ck_assert_int_eq(pthread_create(&thread, NULL, follow, &reader), 0);
+	status = query_main(2, argv);
+	dup2(out, STDOUT_FILENO); /* the last writer of the pipe goes with it */
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(status, TOOL_OK);
+	ck_assert_int_eq(reader.step, 3);
+	ck_assert_ptr_nonnull(strstr(reader.said, "0x00feed0000000001  port 1    port active"));
+	g_free(reader.said);
+	close(out);
+}
+END_TEST
+
+START_TEST(count_ends_events_and_json_has_a_line_for_each)
+{
+	g_autofree char *text = NULL;
+	g_auto(GStrv) lines = NULL;
+
+	two_hcas();
+	text = run("events --json --count 3 --timeout 60", TOOL_OK);
+	lines = g_strsplit(text, "\n", -1);
+	ck_assert_uint_eq(g_strv_length(lines), 4); /* and the end of the last line */
+	for (int i = 0; i < 3; i++) {
+		JsonNode *node = json_from_string(lines[i], NULL);
+
+		ck_assert_ptr_nonnull(node);
+		ck_assert_ptr_nonnull(json_object_get_string_member(json_node_get_object(node), "event"));
+		json_node_unref(node);
+	}
+}
+END_TEST
+
+/* ------------------------------------------------------------------ doctor */
+
+static JsonObject *finding(JsonObject *answer, const char *about)
+{
+	for (guint i = 0; i < count(answer, "findings"); i++)
+		if (!strcmp(json_object_get_string_member(row(answer, "findings", i), "about"), about))
+			return row(answer, "findings", i);
+	ck_abort_msg("no finding about %s", about);
+	return NULL;
+}
+
+START_TEST(doctor_ends_with_the_worst_it_found)
+{
+	struct fake *fake = test_fake();
+	g_autoptr(JsonObject) well = NULL, down = NULL, failed = NULL;
+
+	well = run_json("doctor", TOOL_OK);
+	ck_assert_str_eq(json_object_get_string_member(finding(well, "HCA 0x00feed0000000001"), "level"), "ok");
+	fake->port_attr.state = IB_PORT_DOWN;
+	down = run_json("doctor", TOOL_WARNING);
+	ck_assert_str_eq(json_object_get_string_member(down, "worst"), "warning");
+	ck_assert_ptr_nonnull(json_object_get_string_member(finding(down, "HCA 0x00feed0000000001"), "remedy"));
+	fake->fail[FAKE_query_port] = AL_CA_ERROR;
+	failed = run_json("doctor", TOOL_BROKEN);
+	ck_assert_str_eq(json_object_get_string_member(failed, "worst"), "error");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("query");
+	TCase *tc = tcase_create("al_query");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(tc, one_hca_that_fails_does_not_hide_the_other);
+	tcase_add_test(tc, a_name_from_a_module_can_not_steer_the_terminal);
+	tcase_add_test(tc, a_number_above_2_to_the_53_is_a_string);
+	tcase_add_test(tc, diff_shows_what_differs_and_nothing_else);
+	tcase_add_test(tc, without_any_hca_that_is_what_is_said);
+	tcase_add_test(tc, res_shows_each_object_with_its_owner_parent_and_counts);
+	tcase_add_test(tc, filters_let_through_what_they_say);
+	tcase_add_test(tc, a_completion_queue_is_found_by_its_id);
+	tcase_add_test(tc, a_queue_pair_that_is_not_there_is_not_found);
+	tcase_add_test(tc, events_come_as_they_happen_until_a_signal);
+	tcase_add_test(tc, count_ends_events_and_json_has_a_line_for_each);
+	tcase_add_test(tc, doctor_ends_with_the_worst_it_found);
+	suite_add_tcase(suite, tc);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Address handles and protection domains: checks, limits, and that every call on an address handle works anywhere. */
+#include "test/unit/al/al_test.h"
+
+static struct fake *fake;
+static al_h al;
+static al_ca_h ca;
+static al_pd_h pd;
+static struct ib_ah_attr kept; /* by the module */
+
+static al_status keep(struct ci_ah *ah, const struct ib_ah_attr *attr)
+{
+	(void)ah;
+	kept = *attr;
+	return AL_SUCCESS;
+}
+
+static al_status show(struct ci_ah *ah, struct ib_ah_attr *attr)
+{
+	(void)ah;
+	*attr = kept;
+	return AL_SUCCESS;
+}
+
+static void set_up(void)
+{
+	fake = test_fake();
+	fake->ca_attr.num_ports = 2;
+	fake->ca_attr.max_ah = 3;
+	fake->ca_attr.max_pd = 2;
+	fake->port_attr.gid_tbl_len = 2;
+	fake->ops.modify_ah = keep;
+	fake->ops.query_ah = show;
+	al = test_open();
+	ca = test_open_ca(al, FAKE_GUID);
+	ck_ok(al_alloc_pd(ca, NULL, &pd));
+}
+
+static void tear_down(void)
+{
+	al_set_log(test_ignore_log, NULL);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+
+static const struct {
+	struct ib_ah_attr attr;
+	al_status want;
+} paths[] = {
+	{ { .dlid = 1, .port_num = 2, .sl = 15, .static_rate = IB_RATE_600_GBPS }, AL_SUCCESS },
+	{ { .dlid = 1, .port_num = 1, .is_global = true, .grh = { .sgid_index = 1, .flow_label = 0xfffff } }, AL_SUCCESS },
+	{ { .dlid = 1, .port_num = 0 }, AL_INVALID_PORT },
+	{ { .dlid = 1, .port_num = 3 }, AL_INVALID_PORT },
+	{ { .dlid = 1, .port_num = 1, .sl = 16 }, AL_INVALID_PARAMETER },
+	{ { .dlid = 1, .port_num = 1, .static_rate = IB_RATE_600_GBPS + 1 }, AL_INVALID_PARAMETER },
+	{ { .dlid = 1, .port_num = 1, .static_rate = 1 }, AL_INVALID_PARAMETER },
+	{ { .dlid = 1, .port_num = 1, .pad = 1 }, AL_INVALID_PARAMETER },
+	{ { .dlid = 1, .port_num = 1, .reserved = { 0, 1 } }, AL_INVALID_PARAMETER },
+	{ { .dlid = 1, .port_num = 1, .is_global = true, .grh = { .sgid_index = 2 } }, AL_INVALID_GID_INDEX },
+	{ { .dlid = 1, .port_num = 1, .is_global = true, .grh = { .flow_label = 1 << 20 } }, AL_INVALID_PARAMETER },
+};
+
+START_TEST(a_path_is_checked_before_the_module_sees_it)
+{
+	struct ib_ah_attr good = { .dlid = 9, .port_num = 1 }, found;
+	unsigned int calls = fake->calls[FAKE_create_ah];
+	al_ah_h ah = (al_ah_h)&al;
+
+	ck_status(al_create_ah(pd, &paths[_i].attr, &ah), paths[_i].want);
+	ck_assert_uint_eq(fake->calls[FAKE_create_ah], calls + !paths[_i].want);
+	ck_assert((ah == (al_ah_h)&al) == (paths[_i].want != AL_SUCCESS));
+
+	ck_ok(al_create_ah(pd, &good, &ah));
+	ck_ok(al_modify_ah(ah, &good));
+	ck_status(al_modify_ah(ah, &paths[_i].attr), paths[_i].want);
+	ck_ok(al_query_ah(ah, &found));
+	ck_assert_mem_eq(&found, paths[_i].want ? &good : &paths[_i].attr, sizeof(found));
+}
+END_TEST
+
+START_TEST(a_missing_pointer_is_refused)
+{
+	struct ib_ah_attr good = { .dlid = 9, .port_num = 1 };
+	al_ah_h ah;
+
+	ck_status(al_create_ah(pd, NULL, &ah), AL_INVALID_PARAMETER);
+	ck_status(al_create_ah(pd, &good, NULL), AL_INVALID_PARAMETER);
+	ck_ok(al_create_ah(pd, &good, &ah));
+	ck_status(al_modify_ah(ah, NULL), AL_INVALID_PARAMETER);
+	ck_status(al_query_ah(ah, NULL), AL_INVALID_PARAMETER);
+}
+END_TEST
+
+START_TEST(as_many_as_the_limits_say_and_not_one_more)
+{
+	struct ib_ah_attr good = { .dlid = 9, .port_num = 1 };
+	al_pd_h second, third;
+	al_ah_h ah[4];
+
+	for (int i = 0; i < 3; i++)
+		ck_ok(al_create_ah(pd, &good, &ah[i]));
+	ck_status(al_create_ah(pd, &good, &ah[3]), AL_LIMIT_EXCEEDED);
+	ck_ok(al_destroy_ah(ah[0], AL_DESTROY_SYNC, NULL));
+	ck_ok(al_create_ah(pd, &good, &ah[3]));
+
+	ck_ok(al_alloc_pd(ca, NULL, &second));
+	ck_status(al_alloc_pd(ca, NULL, &third), AL_LIMIT_EXCEEDED);
+	ck_ok(al_dealloc_pd(second, AL_DESTROY_SYNC, NULL));
+	ck_ok(al_alloc_pd(ca, NULL, &third));
+}
+END_TEST
+
+static struct {
+	al_status create, modify, query, destroy;
+	sem_t called, destroyed;
+} anywhere;
+
+/* In an atomic callback. */
+static void call_everything(void *context)
+{
+	struct ib_ah_attr path = { .dlid = 9, .port_num = 1 };
+	al_ah_h ah;
+
+	(void)context;
+	anywhere.create = al_create_ah(pd, &path, &ah);
+	anywhere.modify = al_modify_ah(ah, &path);
+	anywhere.query = al_query_ah(ah, &path);
+	anywhere.destroy = al_destroy_ah(ah, test_post, &anywhere.destroyed);
+	sem_post(&anywhere.called);
+}
+
+/* Seed 000 */
+START_TEST(address_handles_are_made_changed_asked_and_destroyed_in_any_context)
+{
+	struct al_cq_init init = { .cqe = 4 };
+	al_cq_h cq;
+
+	sem_init(&anywhere.called, 0, 0);
+	sem_init(&anywhere.destroyed, 0, 0);
+	ck_ok(al_create_cq(pd, &init, NULL, call_everything, NULL, &cq));
+	ck_ok(al_arm_cq(cq, AL_ARM_ANY, NULL));
+	fake->complete(fake->last_cq, &(const struct ib_wc){ .wr_id = 1 });
+	test_wait(&anywhere.called);
+	ck_ok(anywhere.create);
+	ck_ok(anywhere.modify);
+	ck_ok(anywhere.query);
+	ck_ok(anywhere.destroy);
+	test_wait(&anywhere.destroyed);
+	ck_assert_uint_eq(fake->calls[FAKE_destroy_ah], 1);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("al/verbs/ah");
+	TCase *tcase = tcase_create("address handles, domains");
+
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_loop_test(tcase, a_path_is_checked_before_the_module_sees_it, 0, sizeof(paths) / sizeof(paths[0]));
+	tcase_add_test(tcase, a_missing_pointer_is_refused);
+	tcase_add_test(tcase, as_many_as_the_limits_say_and_not_one_more);
+	tcase_add_test(tcase, address_handles_are_made_changed_asked_and_destroyed_in_any_context);
+	suite_add_tcase(suite, tcase);
+	return test_run(suite);
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Garbage, stale and foreign handles into every function of ib_al.h: each gets AL_INVALID_HANDLE, and nothing else
+ * happens. The table below has every function; a test holds it against the header.
+ */
+#include "test/unit/al/al_test.h"
+
+/* One live object of each kind, and one of each that has been destroyed. */
+static struct {
+	al_h al;
+	al_ca_h ca;
+	al_pd_h pd;
+	al_ah_h ah;
+	al_mr_h mr;
+	al_cq_h cq;
+	al_qp_h qp;
+	al_pnp_h pnp;
+	al_event_handler_h handler;
+	al_channel_h channel;
+	const void *live[AL_OBJ_TYPES];
+	const void *stale[AL_OBJ_TYPES];
+	uint64_t guid;
+	_Alignas(8) char memory[64];
+} world;
+
+/* Every other argument of a probe is one that would do. */
+static struct out {
+	uint64_t number;
+	void *pointer;
+	union {
+		struct ib_ca_attr ca;
+		struct ib_port_attr port;
+		struct ib_mr_attr mr;
+		struct al_cq_attr cq;
+		struct ib_qp_attr qp;
+		struct ib_ah_attr ah;
+		struct ib_wc wc;
+		struct al_channel_event event;
+		ib_gid gid;
+	};
+} out;
+
+static const struct ib_ah_attr path = { .dlid = 2, .port_num = 1 };
+static const ib_gid no_gid;
+
+static void ignore_event(void *context, const struct al_event *event)
+{
+	(void)context;
+	(void)event;
+}
+
+static al_status ignore_pnp(void *context, const struct al_pnp_event *event)
+{
+	(void)context;
+	(void)event;
+	return AL_SUCCESS;
+}
+
+static struct al_mr_init mr_init(void)
+{
+	return (struct al_mr_init){ .addr = world.memory, .length = sizeof(world.memory) };
+}
+
+static struct al_qp_init qp_init(void)
+{
+	return (struct al_qp_init){
+		.qp_type = IB_QPT_RC, .cap = { 1, 1, 1, 1, 0 }, .send_cq = world.cq, .recv_cq = world.cq
+	};
+}
+
+/* PROBE(name, function, arguments with h for the handle): a call with that handle. */
+#define PROBE(name, function, ...)                     \
+	static al_status probe_##name(const void *handle) \
+	{                                              \
+		void *h = (void *)(uintptr_t)handle;   \
+		return function(__VA_ARGS__);          \
+	}
+
+PROBE(close, al_close, h, NULL, NULL)
+PROBE(load_module, al_load_module, h, "/nowhere/at-all.so")
+PROBE(unload_module, al_unload_module, h, "no-such-module", 0)
+PROBE(rescan, al_rescan, h)
+static size_t num_guids;
+PROBE(get_ca_guids, al_get_ca_guids, h, NULL, &num_guids)
+PROBE(open_ca, al_open_ca, h, world.guid, NULL, (al_ca_h *)&out.pointer)
+PROBE(close_ca, al_close_ca, h, NULL, NULL)
+PROBE(query_ca, al_query_ca, h, &out.ca)
+PROBE(query_port, al_query_port, h, 1, &out.port)
+PROBE(query_gid, al_query_gid, h, 1, 0, &out.gid)
+PROBE(query_pkey, al_query_pkey, h, 1, 0, (uint16_t *)&out.number)
+PROBE(find_gid, al_find_gid, h, &no_gid, (uint8_t *)&out.pointer, (uint32_t *)&out.number)
+PROBE(find_pkey, al_find_pkey, h, 1, IB_PKEY_DEFAULT, (uint32_t *)&out.number)
+PROBE(port_link_layer, al_port_link_layer, h, 1, (ib_link_layer *)&out.number)
+PROBE(modify_ca, al_modify_ca, h, IB_CA_MODIFY_NODE_DESC, &(const struct ib_ca_attr){ .node_desc = "a name" })
+PROBE(modify_port, al_modify_port, h, 1, IB_PORT_MODIFY_RESET_QKEY_CNTR, &(const struct ib_port_modify){ 0 })
+PROBE(vendor_call, al_vendor_call, h, 0, NULL, 0, NULL, NULL)
+PROBE(reg_pnp, al_reg_pnp, h, NULL, NULL, ignore_pnp, (al_pnp_h *)&out.pointer)
+PROBE(reg_pnp_channel, al_reg_pnp, world.al, &(const struct al_pnp_attr){ .channel = h }, NULL, NULL,
+      (al_pnp_h *)&out.pointer)
+PROBE(dereg_pnp, al_dereg_pnp, h, NULL, NULL)
+PROBE(set_client_context, al_set_client_context, h, world.guid, NULL)
+PROBE(get_client_context, al_get_client_context, h, world.guid, &out.pointer)
+PROBE(reg_event_handler, al_reg_event_handler, h, NULL, NULL, ignore_event, (al_event_handler_h *)&out.pointer)
+PROBE(reg_event_handler_channel, al_reg_event_handler, world.ca, h, NULL, NULL, (al_event_handler_h *)&out.pointer)
+PROBE(dereg_event_handler, al_dereg_event_handler, h, NULL, NULL)
+PROBE(create_channel, al_create_channel, h, NULL, (al_channel_h *)&out.pointer)
+PROBE(channel_fd, al_channel_fd, h, (int *)&out.number)
+PROBE(channel_next, al_channel_next, h, &out.event)
+PROBE(destroy_channel, al_destroy_channel, h, NULL, NULL)
+PROBE(alloc_pd, al_alloc_pd, h, NULL, (al_pd_h *)&out.pointer)
+PROBE(dealloc_pd, al_dealloc_pd, h, NULL, NULL)
+PROBE(create_ah, al_create_ah, h, &path, (al_ah_h *)&out.pointer)
+PROBE(modify_ah, al_modify_ah, h, &path)
+PROBE(query_ah, al_query_ah, h, &out.ah)
+PROBE(destroy_ah, al_destroy_ah, h, NULL, NULL)
+static uint32_t keys[2];
+PROBE(reg_mr, al_reg_mr, h, &(const struct al_mr_init){ .addr = world.memory, .length = 64 }, NULL, &keys[0], &keys[1],
+      (al_mr_h *)&out.pointer)
+PROBE(query_mr, al_query_mr, h, &out.mr)
+PROBE(dereg_mr, al_dereg_mr, h, NULL, NULL)
+PROBE(create_cq, al_create_cq, h, &(struct al_cq_init){ .cqe = 4 }, NULL, NULL, NULL, (al_cq_h *)&out.pointer)
+PROBE(create_cq_channel, al_create_cq, world.pd, &(struct al_cq_init){ .cqe = 4, .channel = h }, NULL, NULL, NULL,
+      (al_cq_h *)&out.pointer)
+PROBE(query_cq, al_query_cq, h, &out.cq)
+PROBE(poll_cq, al_poll_cq, h, 1, &out.wc, (uint32_t *)&out.number)
+PROBE(poll_cq_ex, al_poll_cq_ex, h, 1, &out.wc, (uint32_t *)&out.number)
+PROBE(peek_cq, al_peek_cq, h, 1, (uint32_t *)&out.number)
+PROBE(arm_cq, al_arm_cq, h, AL_ARM_ANY, NULL)
+PROBE(arm_cq_n, al_arm_cq_n, h, 1)
+PROBE(destroy_cq, al_destroy_cq, h, NULL, NULL)
+
+static al_status create_qp(al_pd_h pd, al_cq_h send_cq, al_cq_h recv_cq)
+{
+	struct al_qp_init init = qp_init();
+
+	init.send_cq = send_cq;
+	init.recv_cq = recv_cq;
+	return al_create_qp(pd, &init, NULL, NULL, (al_qp_h *)&out.pointer);
+}
+PROBE(create_qp, create_qp, h, world.cq, world.cq)
+PROBE(create_qp_send_cq, create_qp, world.pd, h, world.cq)
+PROBE(create_qp_recv_cq, create_qp, world.pd, world.cq, h)
+PROBE(modify_qp, al_modify_qp, h,
+      &(const struct ib_qp_attr){ .qp_state = IB_QPS_INIT, .port_num = 1 }, TEST_RC_INIT)
+PROBE(query_qp, al_query_qp, h, &out.qp, NULL)
+PROBE(qp_num, al_qp_num, h, (uint32_t *)&out.number)
+PROBE(post_send, al_post_send, h, &(const struct ib_send_wr){ .opcode = IB_WR_SEND },
+      (const struct ib_send_wr **)&out.pointer)
+PROBE(post_recv, al_post_recv, h, &(const struct ib_recv_wr){ .wr_id = 1 }, (const struct ib_recv_wr **)&out.pointer)
+PROBE(destroy_qp, al_destroy_qp, h, NULL, NULL)
+PROBE(snapshot, al_snapshot, h, (struct al_snapshot **)&out.pointer)
+
+/* An SRQ is named by no live handle yet: only wrong ones can be tried. */
+static al_status probe_create_qp_srq(const void *handle)
+{
+	struct al_qp_init init = qp_init();
+
+	init.srq = (al_srq_h)(uintptr_t)handle;
+	return handle ? al_create_qp(world.pd, &init, NULL, NULL, (al_qp_h *)&out.pointer) : AL_INVALID_HANDLE;
+}
+
+static const struct probe {
+	const char *function;
+	al_object_type type;    /* of the handle */
+	al_status (*call)(const void *handle);
+	bool null_is_none;      /* an attribute that may be left out */
+} probes[] = {
+	{ "al_close", AL_OBJ_AL, probe_close, false },
+	{ "al_load_module", AL_OBJ_AL, probe_load_module, false },
+	{ "al_unload_module", AL_OBJ_AL, probe_unload_module, false },
+	{ "al_rescan", AL_OBJ_AL, probe_rescan, false },
+	{ "al_get_ca_guids", AL_OBJ_AL, probe_get_ca_guids, false },
+	{ "al_open_ca", AL_OBJ_AL, probe_open_ca, false },
+	{ "al_close_ca", AL_OBJ_CA, probe_close_ca, false },
+	{ "al_query_ca", AL_OBJ_CA, probe_query_ca, false },
+	{ "al_query_port", AL_OBJ_CA, probe_query_port, false },
+	{ "al_query_gid", AL_OBJ_CA, probe_query_gid, false },
+	{ "al_query_pkey", AL_OBJ_CA, probe_query_pkey, false },
+	{ "al_find_gid", AL_OBJ_CA, probe_find_gid, false },
+	{ "al_find_pkey", AL_OBJ_CA, probe_find_pkey, false },
+	{ "al_port_link_layer", AL_OBJ_CA, probe_port_link_layer, false },
+	{ "al_modify_ca", AL_OBJ_CA, probe_modify_ca, false },
+	{ "al_modify_port", AL_OBJ_CA, probe_modify_port, false },
+	{ "al_vendor_call", AL_OBJ_CA, probe_vendor_call, false },
+	{ "al_reg_pnp", AL_OBJ_AL, probe_reg_pnp, false },
+	{ "al_reg_pnp", AL_OBJ_CHANNEL, probe_reg_pnp_channel, true },
+	{ "al_dereg_pnp", AL_OBJ_PNP, probe_dereg_pnp, false },
+	{ "al_set_client_context", AL_OBJ_PNP, probe_set_client_context, false },
+	{ "al_get_client_context", AL_OBJ_PNP, probe_get_client_context, false },
+	{ "al_reg_event_handler", AL_OBJ_CA, probe_reg_event_handler, false },
+	{ "al_reg_event_handler", AL_OBJ_CHANNEL, probe_reg_event_handler_channel, true },
+	{ "al_dereg_event_handler", AL_OBJ_EVENT_HANDLER, probe_dereg_event_handler, false },
+	{ "al_create_channel", AL_OBJ_AL, probe_create_channel, false },
+	{ "al_channel_fd", AL_OBJ_CHANNEL, probe_channel_fd, false },
+	{ "al_channel_next", AL_OBJ_CHANNEL, probe_channel_next, false },
+	{ "al_destroy_channel", AL_OBJ_CHANNEL, probe_destroy_channel, false },
+	{ "al_alloc_pd", AL_OBJ_CA, probe_alloc_pd, false },
+	{ "al_dealloc_pd", AL_OBJ_PD, probe_dealloc_pd, false },
+	{ "al_create_ah", AL_OBJ_PD, probe_create_ah, false },
+	{ "al_modify_ah", AL_OBJ_AH, probe_modify_ah, false },
+	{ "al_query_ah", AL_OBJ_AH, probe_query_ah, false },
+	{ "al_destroy_ah", AL_OBJ_AH, probe_destroy_ah, false },
+	{ "al_reg_mr", AL_OBJ_PD, probe_reg_mr, false },
+	{ "al_query_mr", AL_OBJ_MR, probe_query_mr, false },
+	{ "al_dereg_mr", AL_OBJ_MR, probe_dereg_mr, false },
+	{ "al_create_cq", AL_OBJ_PD, probe_create_cq, false },
+	{ "al_create_cq", AL_OBJ_CHANNEL, probe_create_cq_channel, true },
+	{ "al_query_cq", AL_OBJ_CQ, probe_query_cq, false },
+	{ "al_poll_cq", AL_OBJ_CQ, probe_poll_cq, false },
+	{ "al_poll_cq_ex", AL_OBJ_CQ, probe_poll_cq_ex, false },
+	{ "al_peek_cq", AL_OBJ_CQ, probe_peek_cq, false },
+	{ "al_arm_cq", AL_OBJ_CQ, probe_arm_cq, false },
+	{ "al_arm_cq_n", AL_OBJ_CQ, probe_arm_cq_n, false },
+	{ "al_destroy_cq", AL_OBJ_CQ, probe_destroy_cq, false },
+	{ "al_create_qp", AL_OBJ_PD, probe_create_qp, false },
+	{ "al_create_qp", AL_OBJ_CQ, probe_create_qp_send_cq, false },
+	{ "al_create_qp", AL_OBJ_CQ, probe_create_qp_recv_cq, false },
+	{ "al_create_qp", AL_OBJ_SRQ, probe_create_qp_srq, true },
+	{ "al_modify_qp", AL_OBJ_QP, probe_modify_qp, false },
+	{ "al_query_qp", AL_OBJ_QP, probe_query_qp, false },
+	{ "al_qp_num", AL_OBJ_QP, probe_qp_num, false },
+	{ "al_post_send", AL_OBJ_QP, probe_post_send, false },
+	{ "al_post_recv", AL_OBJ_QP, probe_post_recv, false },
+	{ "al_destroy_qp", AL_OBJ_QP, probe_destroy_qp, false },
+	{ "al_snapshot", AL_OBJ_AL, probe_snapshot, false },
+};
+#define PROBES (sizeof(probes) / sizeof(probes[0]))
+
+/* Functions that take no handle. */
+static const char *const without_handle[] = { "al_open", "al_version", "al_set_log", "al_status_name",
+					      "al_free_snapshot" };
+
+/* ------------------------------------------------------------------ world */
+
+/* One object of each kind below the opening, in the order of making. */
+static void make_objects(void)
+{
+	struct al_cq_init cq = { .cqe = 16 };
+	struct al_qp_init qp;
+	struct al_mr_init mr = mr_init();
+
+	world.ca = test_open_ca(world.al, world.guid);
+	ck_ok(al_alloc_pd(world.ca, NULL, &world.pd));
+	ck_ok(al_create_ah(world.pd, &path, &world.ah));
+	ck_ok(al_reg_mr(world.pd, &mr, NULL, &keys[0], &keys[1], &world.mr));
+	ck_ok(al_create_cq(world.pd, &cq, NULL, NULL, NULL, &world.cq));
+	qp = qp_init();
+	ck_ok(al_create_qp(world.pd, &qp, NULL, NULL, &world.qp));
+	ck_ok(al_reg_pnp(world.al, NULL, NULL, ignore_pnp, &world.pnp));
+	ck_ok(al_reg_event_handler(world.ca, NULL, NULL, ignore_event, &world.handler));
+	ck_ok(al_create_channel(world.al, NULL, &world.channel));
+}
+
+static void note(const void *handles[AL_OBJ_TYPES])
+{
+	handles[AL_OBJ_AL] = world.al;
+	handles[AL_OBJ_CA] = world.ca;
+	handles[AL_OBJ_PD] = world.pd;
+	handles[AL_OBJ_AH] = world.ah;
+	handles[AL_OBJ_MR] = world.mr;
+	handles[AL_OBJ_CQ] = world.cq;
+	handles[AL_OBJ_QP] = world.qp;
+	handles[AL_OBJ_PNP] = world.pnp;
+	handles[AL_OBJ_EVENT_HANDLER] = world.handler;
+	handles[AL_OBJ_CHANNEL] = world.channel;
+}
+
+static void make_world(void)
+{
+	test_fake();
+	al_set_log(test_ignore_log, NULL); /* much is left behind */
+	world.al = test_open();
+	test_guids(world.al, &world.guid, 1);
+	make_objects();
+	note(world.stale);
+	ck_ok(al_close(world.al, AL_DESTROY_SYNC, NULL));
+	world.al = test_open();
+	/* What a stale handle named is somebody else's now: slots are reused first-in first-out. */
+	make_objects();
+	note(world.live);
+	memset(&out, 0, sizeof(out));
+}
+
+static void free_world(void)
+{
+	al_close(world.al, AL_DESTROY_SYNC, NULL); /* one of the probes has closed it already */
+}
+
+static void check_wrong(const struct probe *probe, const void *handle, const char *what)
+{
+	al_status status = probe->call(handle);
+
+	ck_assert_msg(status == AL_INVALID_HANDLE, "%s with %s: %s", probe->function, what, al_status_name(status));
+}
+
+START_TEST(a_handle_that_never_was_is_refused)
+{
+	const struct probe *probe = &probes[_i];
+	uint64_t live = (uint64_t)(uintptr_t)(world.live[probe->type] ? world.live[probe->type] : world.qp);
+	uint64_t random = 0x9e3779b97f4a7c15;
+
+	if (!probe->null_is_none)
+		check_wrong(probe, NULL, "NULL");
+	check_wrong(probe, (const void *)1, "1");
+	check_wrong(probe, (const void *)UINTPTR_MAX, "all ones");
+	check_wrong(probe, &world, "an address");
+	check_wrong(probe, (const void *)(uintptr_t)((uint64_t)probe->type << 56), "a type and nothing else");
+	/* every bit of a good one counts */
+	for (int bit = 0; bit < 64; bit++)
+		check_wrong(probe, (const void *)(uintptr_t)(live ^ 1ull << bit), "one bit changed");
+	for (int i = 0; i < 1000; i++) {
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		check_wrong(probe, (const void *)(uintptr_t)random, "garbage");
+		check_wrong(probe,
+			    (const void *)(uintptr_t)((uint64_t)probe->type << 56 | random >> 8), "garbage of its type");
+	}
+}
+END_TEST
+
+START_TEST(a_handle_of_a_destroyed_object_is_refused)
+{
+	const struct probe *probe = &probes[_i];
+
+	if (probe->type != AL_OBJ_SRQ)
+		check_wrong(probe, world.stale[probe->type], "a stale one");
+	/* and that touched nothing of the living */
+	for (int type = 0; type < AL_OBJ_TYPES; type++)
+		ck_assert(!world.live[type] || world.live[type] != world.stale[type]);
+	ck_assert_uint_eq(test_count(world.al, AL_OBJ_NONE), 10);
+}
+END_TEST
+
+START_TEST(a_handle_of_another_kind_is_refused)
+{
+	const struct probe *probe = &probes[_i];
+
+	for (int type = 0; type < AL_OBJ_TYPES; type++)
+		if (world.live[type] && type != (int)probe->type)
+			check_wrong(probe, world.live[type], al_object_type_str((al_object_type)type));
+	ck_assert_uint_eq(test_count(world.al, AL_OBJ_NONE), 10);
+}
+END_TEST
+
+START_TEST(the_right_handle_is_taken)
+{
+	const struct probe *probe = &probes[_i];
+	al_status status;
+
+	if (probe->type == AL_OBJ_SRQ)
+		return;
+	status = probe->call(world.live[probe->type]);
+	ck_assert_msg(status != AL_INVALID_HANDLE, "%s takes no handle at all", probe->function);
+	if (probe->call == probe_snapshot)
+		al_free_snapshot(out.pointer);
+}
+END_TEST
+
+/* ------------------------------------------------------------ nothing forgotten */
+
+static bool is_probed(const char *name)
+{
+	size_t len = strlen(name);
+
+	if (len > 4 && !strcmp(name + len - 4, "_str"))
+		return true;
+	for (size_t i = 0; i < sizeof(without_handle) / sizeof(without_handle[0]); i++)
+		if (!strcmp(name, without_handle[i]))
+			return true;
+	for (size_t i = 0; i < PROBES; i++)
+		if (!strcmp(name, probes[i].function))
+			return true;
+	return false;
+}
+
+START_TEST(no_function_of_the_header_is_forgotten)
+{
+	const char *top = getenv("top_srcdir");
+	char command[4096], line[256], name[128];
+	unsigned int functions = 0;
+	FILE *names;
+
+	ck_assert_msg(top != NULL, "top_srcdir is set by make check");
+	snprintf(command, sizeof(command), "cd '%s' && sh al/mkmap.sh include/iba/ib_al.h", top);
+	names = popen(command, "r");
+	ck_assert_ptr_nonnull(names);
+	while (fgets(line, sizeof(line), names)) {
+		if (sscanf(line, " %127[a-z0-9_];", name) != 1 || strncmp(name, "al_", 3))
+			continue;
+		functions++;
+		ck_assert_msg(is_probed(name), "%s is not in the table", name);
+	}
+	ck_assert_int_eq(pclose(names), 0);
+	ck_assert_uint_gt(functions, PROBES / 2);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("al/verbs/handles");
+	TCase *wrong = tcase_create("wrong handles"), *header = tcase_create("header");
+
+	tcase_add_checked_fixture(wrong, make_world, free_world);
+	tcase_add_loop_test(wrong, a_handle_that_never_was_is_refused, 0, PROBES);
+	tcase_add_loop_test(wrong, a_handle_of_a_destroyed_object_is_refused, 0, PROBES);
+	tcase_add_loop_test(wrong, a_handle_of_another_kind_is_refused, 0, PROBES);
+	tcase_add_loop_test(wrong, the_right_handle_is_taken, 0, PROBES);
+	suite_add_tcase(suite, wrong);
+	tcase_add_test(header, no_function_of_the_header_is_forgotten);
+	suite_add_tcase(suite, header);
+	return test_run(suite);
+}

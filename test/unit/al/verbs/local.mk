@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# Tests of the verbs, of what is common to all objects seen through them, of texts and of snapshots.
+
+noinst_HEADERS += test/unit/al/al_test.h
+
+check_PROGRAMS += test/unit/al/verbs/qp_table_test
+
+check_PROGRAMS += test/unit/al/verbs/handles_test
+test_unit_al_verbs_handles_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_verbs_handles_test_LDADD = $(API_LIBS)
+
+check_PROGRAMS += test/unit/al/verbs/qp_test
+test_unit_al_verbs_qp_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_verbs_qp_test_LDADD = $(API_LIBS)
+
+check_PROGRAMS += test/unit/al/verbs/cq_test
+test_unit_al_verbs_cq_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_verbs_cq_test_LDADD = $(API_LIBS)
+
+check_PROGRAMS += test/unit/al/verbs/mr_test
+test_unit_al_verbs_mr_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_verbs_mr_test_LDADD = $(API_LIBS)
+
+check_PROGRAMS += test/unit/al/verbs/ca_test
+test_unit_al_verbs_ca_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_verbs_ca_test_LDADD = $(API_LIBS)
+
+check_PROGRAMS += test/unit/al/verbs/ah_test
+test_unit_al_verbs_ah_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_verbs_ah_test_LDADD = $(API_LIBS)
+
+check_PROGRAMS += test/unit/al/object/order_test
+test_unit_al_object_order_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_object_order_test_LDADD = $(API_LIBS)
+
+check_PROGRAMS += test/unit/al/object/alloc_test
+test_unit_al_object_alloc_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_object_alloc_test_LDADD = $(API_LIBS)
+
+check_PROGRAMS += test/unit/al/object/snapshot_test
+test_unit_al_object_snapshot_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_object_snapshot_test_LDADD = $(API_LIBS)
+
+check_PROGRAMS += test/unit/al/object/strings_test
+test_unit_al_object_strings_test_LDADD = $(API_LIBS)
+
+check_PROGRAMS += test/unit/al/object/open_test
+test_unit_al_object_open_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_object_open_test_LDADD = $(API_LIBS)

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* ci/elf.c: damaged and foreign files are refused before the dynamic loader maps them. */
+#include <elf.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "test/unit/ci/support.h"
+
+static char *image;
+static size_t image_size;
+static char text[CI_TEXT_MAX];
+
+static void read_image(void)
+{
+	FILE *f = fopen(FAKE_SO, "re");
+
+	ck_assert_ptr_nonnull(f);
+	ck_assert_int_eq(fseek(f, 0, SEEK_END), 0);
+	image_size = (size_t)ftell(f);
+	rewind(f);
+	image = malloc(image_size);
+	ck_assert_uint_eq(fread(image, 1, image_size, f), image_size);
+	fclose(f);
+}
+
+static void free_image(void)
+{
+	free(image);
+}
+
+static const char *write_image(size_t size)
+{
+	static const char *path;
+	FILE *f;
+
+	if (!path)
+		path = temp_path("module.so");
+	f = fopen(path, "we");
+	ck_assert_ptr_nonnull(f);
+	ck_assert_uint_eq(fwrite(image, 1, size, f), size);
+	fclose(f);
+	return path;
+}
+
+START_TEST(a_whole_module_passes)
+{
+	ck_assert_msg(ci_elf_check(FAKE_SO, text) == AL_SUCCESS, "%s", text);
+	ck_assert_int_eq(ci_elf_check(write_image(image_size), text), AL_SUCCESS);
+}
+END_TEST
+
+START_TEST(truncated_at_any_length_is_damaged)
+{
+	/* Every length around the headers and the end, and a spread of those between. */
+	for (size_t len = 0; len < image_size;
+	     len += len < 1200 || len + 400 > image_size ? 1 : 97) {
+		al_status st = ci_elf_check(write_image(len), text);
+
+		ck_assert_msg(st == AL_MODULE_DAMAGED, "%zu bytes of %zu: status %d", len,
+			      image_size, st);
+		ck_assert_ptr_nonnull(strstr(text, len < 4 || len >= 64 ? "bytes" : ""));
+	}
+}
+END_TEST
+
+/* Changes a number of the header and puts it back. */
+#define WITH_FIELD(type, at, value, ...)                   \
+	do {                                               \
+		type old_, new_ = (value);                 \
+		memcpy(&old_, image + (at), sizeof(old_)); \
+		memcpy(image + (at), &new_, sizeof(new_)); \
+		__VA_ARGS__;                               \
+		memcpy(image + (at), &old_, sizeof(old_)); \
+	} while (0)
+
+static void damaged(const char *word)
+{
+	ck_assert_int_eq(ci_elf_check(write_image(image_size), text), AL_MODULE_DAMAGED);
+	ck_assert_msg(strstr(text, word), "\"%s\" lacks \"%s\"", text, word);
+}
+
+START_TEST(another_machines_file_is_refused)
+{
+	WITH_FIELD(uint16_t, offsetof(Elf64_Ehdr, e_machine), EM_SPARCV9,
+		   damaged("another machine"));
+	WITH_FIELD(uint8_t, EI_CLASS, ELFCLASS32, damaged("another machine"));
+	WITH_FIELD(uint8_t, EI_DATA, image[EI_DATA] == ELFDATA2LSB ? ELFDATA2MSB : ELFDATA2LSB,
+		   damaged("another machine"));
+}
+END_TEST
+
+START_TEST(what_is_no_shared_object_is_refused)
+{
+	WITH_FIELD(uint16_t, offsetof(Elf64_Ehdr, e_type), ET_REL, damaged("-shared"));
+	WITH_FIELD(uint8_t, 0, 'M', damaged("no ELF"));
+}
+END_TEST
+
+START_TEST(headers_that_point_outside_are_damage)
+{
+	const uint64_t far[] = { image_size, image_size - 8, UINT64_MAX, UINT64_MAX - 63 };
+
+	for (size_t i = 0; i < 4; i++) {
+		WITH_FIELD(uint64_t, offsetof(Elf64_Ehdr, e_phoff), far[i],
+			   damaged("program headers"));
+		WITH_FIELD(uint64_t, offsetof(Elf64_Ehdr, e_shoff), far[i],
+			   damaged("section headers"));
+	}
+	WITH_FIELD(uint16_t, offsetof(Elf64_Ehdr, e_phnum), 0, damaged("program headers"));
+	WITH_FIELD(uint16_t, offsetof(Elf64_Ehdr, e_phentsize), 3, damaged("program headers"));
+	WITH_FIELD(uint16_t, offsetof(Elf64_Ehdr, e_shentsize), 3, damaged("section headers"));
+}
+END_TEST
+
+START_TEST(segments_and_sections_that_reach_outside_are_damage)
+{
+	Elf64_Ehdr eh;
+	size_t ph, sh;
+
+	memcpy(&eh, image, sizeof(eh));
+	ph = eh.e_phoff; /* the first segment, loaded */
+	sh = eh.e_shoff + 2 * sizeof(Elf64_Shdr);
+	WITH_FIELD(uint64_t, ph + offsetof(Elf64_Phdr, p_filesz), image_size + 1,
+		   damaged("segment"));
+	WITH_FIELD(uint64_t, ph + offsetof(Elf64_Phdr, p_offset), UINT64_MAX - 4,
+		   damaged("segment"));
+	WITH_FIELD(uint64_t, ph + offsetof(Elf64_Phdr, p_memsz), 0, damaged("segment"));
+	WITH_FIELD(uint64_t, sh + offsetof(Elf64_Shdr, sh_size), UINT64_MAX, damaged("section"));
+	for (unsigned int i = 0; i < eh.e_phnum; i++) {
+		uint32_t type;
+		size_t at = eh.e_phoff + i * sizeof(Elf64_Phdr);
+
+		memcpy(&type, image + at, sizeof(type));
+		if (type == PT_DYNAMIC)
+			WITH_FIELD(uint32_t, at, PT_NULL, damaged("dynamic"));
+	}
+}
+END_TEST
+
+START_TEST(without_sections_it_can_still_be_loaded)
+{
+	WITH_FIELD(uint64_t, offsetof(Elf64_Ehdr, e_shoff), 0,
+		   ck_assert_int_eq(ci_elf_check(write_image(image_size), text), AL_SUCCESS));
+}
+END_TEST
+
+START_TEST(what_is_not_there_is_not_found)
+{
+	ck_assert_int_eq(ci_elf_check("/nonexistent/soft.so", text), AL_NOT_FOUND);
+	ck_assert_ptr_nonnull(strstr(text, "No such file"));
+	ck_assert_int_eq(ci_elf_check(FAKE_SO "/soft.so", text), AL_NOT_FOUND);
+}
+END_TEST
+
+START_TEST(what_is_no_regular_file_is_refused)
+{
+	const char *fifo = temp_path("fifo.so");
+
+	ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+	ck_assert_int_eq(ci_elf_check(fifo, text), AL_MODULE_DAMAGED);
+	ck_assert_int_eq(ci_elf_check("/tmp", text), AL_MODULE_DAMAGED);
+	ck_assert_ptr_nonnull(strstr(text, "regular file"));
+	ck_assert_int_eq(ci_elf_check("/proc/self/mem", text), AL_MODULE_DAMAGED);
+}
+END_TEST
+
+START_TEST(no_descriptor_is_left_open)
+{
+	unsigned int before = open_fds();
+
+	ci_elf_check(FAKE_SO, text);
+	ci_elf_check(write_image(1000), text);
+	ci_elf_check("/tmp", text);
+	ck_assert_uint_eq(open_fds(), before);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("elf");
+	TCase *tc = tcase_create("elf");
+
+	tcase_add_checked_fixture(tc, read_image, free_image);
+	tcase_set_timeout(tc, 30);
+	tcase_add_test(tc, a_whole_module_passes);
+	tcase_add_test(tc, truncated_at_any_length_is_damaged);
+	tcase_add_test(tc, another_machines_file_is_refused);
+	tcase_add_test(tc, what_is_no_shared_object_is_refused);
+	tcase_add_test(tc, headers_that_point_outside_are_damage);
+	tcase_add_test(tc, segments_and_sections_that_reach_outside_are_damage);
+	tcase_add_test(tc, without_sections_it_can_still_be_loaded);
+	tcase_add_test(tc, what_is_not_there_is_not_found);
+	tcase_add_test(tc, what_is_no_regular_file_is_refused);
+	tcase_add_test(tc, no_descriptor_is_left_open);
+	suite_add_tcase(suite, tc);
+	return support_run(suite);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Settings: each key does what ibal-soft(5) says, and whatever is wrong is refused in a sentence that names it. */
+#include "harness.h"
+
+static struct ib_port_attr port_of(int i, uint8_t port)
+{
+	struct ib_port_attr attr;
+
+	ck_assert_int_eq(ops->query_port(hca[i].ca, port, &attr), AL_SUCCESS);
+	return attr;
+}
+
+START_TEST(limits_are_as_asked)
+{
+	const struct ib_ca_attr *a = &hca[0].attr;
+
+	up("vectors=3 max_qp=10 max_qp_wr=20 max_sge=3 max_inline=64 max_cq=5 max_cqe=100 max_mr=7 max_mr_size=65536 "
+	   "max_pd=4 max_ah=6 max_rd_atomic=2");
+	ck_assert_uint_eq(a->num_comp_vectors, 3);
+	ck_assert_uint_eq(a->max_qp, 10);
+	ck_assert_uint_eq(a->max_qp_wr, 20);
+	ck_assert_uint_eq(a->max_send_sge, 3);
+	ck_assert_uint_eq(a->max_recv_sge, 3);
+	ck_assert_uint_eq(a->max_inline_data, 64);
+	ck_assert_uint_eq(a->max_cq, 5);
+	ck_assert_uint_eq(a->max_cqe, 100);
+	ck_assert_uint_eq(a->max_mr, 7);
+	ck_assert_uint_eq(a->max_mr_size, 65536);
+	ck_assert_uint_eq(a->max_pd, 4);
+	ck_assert_uint_eq(a->max_ah, 6);
+	ck_assert_uint_eq(a->max_qp_rd_atom, 2);
+	ck_assert_uint_eq(a->max_qp_init_rd_atom, 2);
+	ck_assert_uint_eq(hca[1].attr.max_qp, 10);
+	down();
+}
+END_TEST
+
+START_TEST(one_more_than_the_limit_is_refused)
+{
+	struct mr mr[8];
+	int i;
+
+	up("max_mr=7");
+	for (i = 0; i < 7; i++)
+		ck_assert_int_eq(try_mr(&mr[i], &hca[0], NULL, 64, 0), AL_SUCCESS);
+	ck_assert_int_eq(try_mr(&mr[7], &hca[0], NULL, 64, 0), AL_LIMIT_EXCEEDED);
+	for (i = 0; i < 7; i++) {
+		ops->deregister_mr(mr[i].ci);
+		al_free(mr[i].ci);
+		free(mr[i].buf);
+	}
+	ck_assert_int_eq(try_mr(&mr[7], &hca[0], NULL, 64, 0), AL_SUCCESS);
+	ops->deregister_mr(mr[7].ci);
+	al_free(mr[7].ci);
+	free(mr[7].buf);
+	down();
+}
+END_TEST
+
+START_TEST(an_hca_has_settings_of_its_own_and_a_name)
+{
+	uint16_t pkey;
+
+	up("hcas=3 mtu=1024 [hca left] ports=2 lid=0x10 mtu=2048 pkeys=0xffff,0x1 guid=0x0212340000000000 [hca 2] mtu=256");
+	ck_assert_uint_eq(hcas, 3);
+	ck_assert_str_eq(hca[0].attr.node_desc, "soft HCA left");
+	ck_assert_uint_eq(hca[0].attr.num_ports, 2);
+	ck_assert_uint_eq(hca[0].attr.node_guid, 0x0212340000000000ull);
+	ck_assert_uint_eq(port_of(0, 1).port_guid, 0x0212340000000001ull);
+	ck_assert_uint_eq(port_of(0, 2).port_guid, 0x0212340000000002ull);
+	ck_assert_uint_eq(port_of(0, 1).lid, 0x10);
+	ck_assert_uint_eq(port_of(0, 2).lid, 0x11);
+	ck_assert_uint_eq(port_of(1, 1).lid, 0x12); /* goes on counting */
+	ck_assert_int_eq(port_of(0, 1).active_mtu, IB_MTU_2048);
+	ck_assert_int_eq(port_of(1, 1).active_mtu, IB_MTU_1024);
+	ck_assert_int_eq(port_of(2, 1).active_mtu, IB_MTU_256);
+	ck_assert_int_eq(ops->query_pkey(hca[0].ca, 2, 1, &pkey), AL_SUCCESS);
+	ck_assert_uint_eq(pkey, 1);
+	down();
+}
+END_TEST
+
+START_TEST(an_mtu_beyond_the_port_is_refused)
+{
+	struct ib_qp_attr attr = { .path_mtu = IB_MTU_2048, .ah_attr = { .dlid = 2 } };
+	struct qp_options o = { 0 };
+	struct cq *cq;
+	struct qp *qp;
+
+	up("mtu=1024");
+	cq = new_cq(&hca[0], 16, AL_CQ_NOTIFY_PENDING);
+	qp = new_qp(&hca[0], cq, cq, &o);
+	to_init(qp, &o);
+	ck_assert_int_eq(modify(qp, IB_QPS_RTR, IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN, &attr), AL_INVALID_PARAMETER);
+	ck_assert_int_eq(state_of(qp), IB_QPS_INIT);
+	free_qp(qp);
+	free_cq(cq);
+	down();
+}
+END_TEST
+
+START_TEST(lmc_gives_a_port_several_lids)
+{
+	struct pair p;
+
+	up("lmc=2");
+	ck_assert_uint_eq(port_of(0, 1).lid, 4);
+	ck_assert_uint_eq(port_of(1, 1).lid, 8);
+	ck_assert_uint_eq(port_of(1, 1).lmc, 2);
+	pair_up(&p, &(struct qp_options){ .dlid = 11 }, 4096); /* of HCA 1; and of nobody seen from there */
+	ck_assert_int_eq(modify(p.b, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
+	to_init(p.b, &(struct qp_options){ 0 });
+	to_rtr(p.b, p.a, &(struct qp_options){ .dlid = 6 });
+	rdma(&p, IB_WR_RDMA_WRITE, 1, 0, 0, 8);
+	expect_wc(p.acq, 1, IB_WC_SUCCESS);
+	pair_down(&p);
+	down();
+}
+END_TEST
+
+START_TEST(links_are_laid_as_asked)
+{
+	uint32_t port = 1;
+
+	up("hcas=3 [link x] ports=0:1,2:1");
+	ck_assert_int_eq(vendor(&hca[2], SOFT_PORT_DOWN, &port, sizeof(port)), AL_SUCCESS);
+	ck_assert_int_eq(port_of(0, 1).state, IB_PORT_DOWN);
+	ck_assert_int_eq(port_of(1, 1).state, IB_PORT_ACTIVE); /* on its own */
+	down();
+}
+END_TEST
+
+START_TEST(faults_can_be_configured)
+{
+	struct pair p;
+
+	up("[hca 0] fault=drop,n=2,flow=request,port=1;duplicate,n=4,count=2;hold,n=7,by=2 seed=5");
+	pair_up(&p, &(struct qp_options){ .timeout = 12 }, 4096);
+	fill(p.am->buf, 2560, 1);
+	rdma(&p, IB_WR_RDMA_WRITE, 1, 0, 0, 2560);
+	expect_wc(p.acq, 1, IB_WC_SUCCESS);
+	ck_assert_mem_eq(p.bm->buf, p.am->buf, 2560);
+	ck_assert_uint_eq(fault_met(&hca[0]), 4);
+	ck_assert_uint_eq(fault_met(&hca[1]), 0);
+	pair_down(&p);
+	down();
+}
+END_TEST
+
+static const struct {
+	const char *settings, *names; /* what the message must name */
+} wrong[] = {
+	{ "colour=red", "colour" },
+	{ "hcas=0", "hcas" },
+	{ "hcas=65", "1 to 64" },
+	{ "hcas=two", "hcas" },
+	{ "hcas=2x", "hcas" },
+	{ "hcas=-1", "hcas" },
+	{ "ports=9", "1 to 8" },
+	{ "mtu=1500", "256, 512, 1024, 2048 or 4096" },
+	{ "vectors=0", "vectors" },
+	{ "max_qp=99999999999999999999999", "max_qp" },
+	{ "progress=manual", "progress" },
+	{ "lid=5", "soft hca NAME" },
+	{ "guid=5", "soft hca NAME" },
+	{ "pkeys=", "P_Key" },
+	{ "pkeys=0x8000", "P_Key" },
+	{ "pkeys=0x10000", "P_Key" },
+	{ "[hca 0] lid=0", "lid" },
+	{ "[hca 0] lid=0xc000", "lid" },
+	{ "[hca 0] lid=0xbfff ports=2", "LIDs" },
+	{ "[hca 0] lmc=2 lid=5", "multiple" },
+	{ "[hca 7] mtu=256", "hcas" },
+	{ "[hca a] mtu=256 [hca b] mtu=256 [hca c] mtu=256", "hcas" },
+	{ "[box 1] mtu=256", "sections" },
+	{ "[link x] mtu=256", "ports" },
+	{ "[link x] ports=0:1", "two ends" },
+	{ "[link x] ports=0:1,1:1,1:1", "two ends" },
+	{ "[link x] ports=0:1,9:1", "no such HCA" },
+	{ "[link x] ports=0:1,1:2", "no such port" },
+	{ "[link x] ports=0:1,1:1 [link y] ports=0:1,1:1", "another link" },
+	{ "fault=explode,n=1", "drop, duplicate or hold" },
+	{ "fault=n=1", "begins with" },
+	{ "fault=drop", "which packet" },
+	{ "fault=drop,n=0", "drop, duplicate or hold" },
+	{ "fault=drop,n=1,by=2", "hold" },
+	{ "fault=drop,n=1,chance=1000001", "drop, duplicate or hold" },
+	{ "fault=drop,n=1;drop,n=2;drop,n=3;drop,n=4;drop,n=5;drop,n=6;drop,n=7;drop,n=8;drop,n=9", "8 faults" },
+};
+
+START_TEST(what_is_wrong_is_refused_by_name)
+{
+	const char *key = strrchr(wrong[_i].settings, '[');
+
+	ck_assert_int_eq(try_up(wrong[_i].settings), AL_BAD_CONFIG);
+	ck_assert_msg(strstr(last_log, wrong[_i].names), "%s: %s", wrong[_i].settings, last_log);
+	if (!strstr(wrong[_i].names, "LIDs") && !strstr(wrong[_i].names, "multiple"))
+		ck_assert_msg(strstr(last_log, "the test"), "no origin in: %s", last_log);
+	if (key && strstr(last_log, "see ibal-soft"))
+		ck_assert_ptr_nonnull(strstr(last_log, "[soft "));
+	ck_assert_uint_eq(hcas, 0);
+	ck_assert_uint_eq(live_allocs, 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("soft: config");
+	TCase *t = tcase_create("config");
+
+	tcase_add_test(t, limits_are_as_asked);
+	tcase_add_test(t, one_more_than_the_limit_is_refused);
+	tcase_add_test(t, an_hca_has_settings_of_its_own_and_a_name);
+	tcase_add_test(t, an_mtu_beyond_the_port_is_refused);
+	tcase_add_test(t, lmc_gives_a_port_several_lids);
+	tcase_add_test(t, links_are_laid_as_asked);
+	tcase_add_test(t, faults_can_be_configured);
+	tcase_add_loop_test(t, what_is_wrong_is_refused_by_name, 0, sizeof(wrong) / sizeof(*wrong));
+	suite_add_tcase(s, t);
+	return run_suite(s);
+}
