@@ -15,7 +15,7 @@ EXTRA_DIST += test/tally $(LONG_TESTS)
 
 # The tests see this build and nothing of the machine: no agent, no installed modules or configuration.
 # Check's own limit for one test is for what hangs, not for a machine that is busy; TEST_TIMEOUT_SCALE multiplies it,
-# and ours for one event.
+# and ours for one event. ThreadSanitizer would wait a second at the end of each process with threads, of which each test is one.
 AM_TESTS_ENVIRONMENT = \
 	IBAL_AGENT=off; export IBAL_AGENT; \
 	IBAL_MODULE_PATH='$(abs_top_builddir)/hca/soft/.libs'; export IBAL_MODULE_PATH; \
@@ -25,6 +25,7 @@ AM_TESTS_ENVIRONMENT = \
 	CK_DEFAULT_TIMEOUT=60; export CK_DEFAULT_TIMEOUT; \
 	CK_TIMEOUT_MULTIPLIER=$$TEST_TIMEOUT_SCALE; export CK_TIMEOUT_MULTIPLIER; \
 	CK_VERBOSITY=normal; export CK_VERBOSITY; \
+	TSAN_OPTIONS=$${TSAN_OPTIONS-atexit_sleep_ms=10}; export TSAN_OPTIONS; \
 	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
 	top_builddir='$(abs_top_builddir)'; export top_builddir; \
 	CC='$(CC)'; export CC; SANITIZE='$(build_cflags)'; export SANITIZE;

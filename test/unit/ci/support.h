@@ -15,13 +15,13 @@
 /* What stands above the registry. */
 struct test_upper {
 	atomic_uint adds, removes;
-	uint32_t remove_flags;            /* of the last removal */
+	_Atomic uint32_t remove_flags;    /* of the last removal */
 	al_status fail_add;               /* what add returns */
 	const char *users;                /* what users writes */
 	void (*on_add)(struct ci_registration *reg);
 	void (*on_remove)(struct ci_registration *reg);
 	void (*on_users)(struct ci_registration *reg);
-	struct ci_registration *last;     /* added last */
+	struct ci_registration *_Atomic last; /* added last; modules have threads */
 };
 extern struct test_upper upper;
 
