@@ -39,7 +39,8 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/soft.h \
 	hca/soft/soft_vendor.h \
 	hca/soft/table.c hca/soft/table.h \
-	hca/soft/timer.c
+	hca/soft/timer.c \
+	hca/soft/wire.h
 
 module_LTLIBRARIES += hca/soft/soft.la
 hca_soft_soft_la_SOURCES =

@@ -49,17 +49,34 @@ const struct wire_op wire_ops[256] = {
 	[0x13] = { "RC_COMPARE_SWAP", WIRE_REQUEST | WIRE_ATOMIC_ETH, 28, PKT_COMP_SWAP,
 		   PLACE_ONLY },
 	[0x14] = { "RC_FETCH_ADD", WIRE_REQUEST | WIRE_ATOMIC_ETH, 28, PKT_FETCH_ADD, PLACE_ONLY },
+	[0x16] = { "RC_SEND_LAST_INV", REQ(WIRE_IETH), 4, PKT_SEND_INV, PLACE_LAST },
+	[0x17] = { "RC_SEND_ONLY_INV", REQ(WIRE_IETH), 4, PKT_SEND_INV, PLACE_ONLY },
+	[0x20] = { "UC_SEND_FIRST", REQ(0), 0, PKT_SEND, PLACE_FIRST },
+	[0x21] = { "UC_SEND_MIDDLE", REQ(0), 0, PKT_SEND, PLACE_MIDDLE },
+	[0x22] = { "UC_SEND_LAST", REQ(0), 0, PKT_SEND, PLACE_LAST },
+	[0x23] = { "UC_SEND_LAST_IMM", REQ(WIRE_IMM), 4, PKT_SEND_IMM, PLACE_LAST },
+	[0x24] = { "UC_SEND_ONLY", REQ(0), 0, PKT_SEND, PLACE_ONLY },
+	[0x25] = { "UC_SEND_ONLY_IMM", REQ(WIRE_IMM), 4, PKT_SEND_IMM, PLACE_ONLY },
+	[0x26] = { "UC_WRITE_FIRST", REQ(WIRE_RETH), 16, PKT_WRITE, PLACE_FIRST },
+	[0x27] = { "UC_WRITE_MIDDLE", REQ(0), 0, PKT_WRITE, PLACE_MIDDLE },
+	[0x28] = { "UC_WRITE_LAST", REQ(0), 0, PKT_WRITE, PLACE_LAST },
+	[0x29] = { "UC_WRITE_LAST_IMM", REQ(WIRE_IMM), 4, PKT_WRITE_IMM, PLACE_LAST },
+	[0x2a] = { "UC_WRITE_ONLY", REQ(WIRE_RETH), 16, PKT_WRITE, PLACE_ONLY },
+	[0x2b] = { "UC_WRITE_ONLY_IMM", REQ(WIRE_RETH | WIRE_IMM), 20, PKT_WRITE_IMM, PLACE_ONLY },
+	[0x64] = { "UD_SEND_ONLY", REQ(WIRE_DETH), 8, PKT_SEND, PLACE_ONLY },
+	[0x65] = { "UD_SEND_ONLY_IMM", REQ(WIRE_DETH | WIRE_IMM), 12, PKT_SEND_IMM, PLACE_ONLY },
 };
 
 /* Immediate data travels in a message's last packet: first and middle ones are those of the plain
  * kind. */
 const uint8_t rc_opcode[PKT_KINDS][4] = {
 	/*                  middle first last  only */
-	[PKT_SEND] = { 0x01, 0x00, 0x02, 0x04 },      [PKT_SEND_IMM] = { 0x01, 0x00, 0x03, 0x05 },
-	[PKT_WRITE] = { 0x07, 0x06, 0x08, 0x0a },     [PKT_WRITE_IMM] = { 0x07, 0x06, 0x09, 0x0b },
-	[PKT_READ] = { 0x0c, 0x0c, 0x0c, 0x0c },      [PKT_COMP_SWAP] = { 0x13, 0x13, 0x13, 0x13 },
-	[PKT_FETCH_ADD] = { 0x14, 0x14, 0x14, 0x14 }, [PKT_READ_RESP] = { 0x0e, 0x0d, 0x0f, 0x10 },
-	[PKT_ACK] = { 0x11, 0x11, 0x11, 0x11 },       [PKT_ATOMIC_ACK] = { 0x12, 0x12, 0x12, 0x12 },
+	[PKT_SEND] = { 0x01, 0x00, 0x02, 0x04 },       [PKT_SEND_IMM] = { 0x01, 0x00, 0x03, 0x05 },
+	[PKT_SEND_INV] = { 0x01, 0x00, 0x16, 0x17 },   [PKT_WRITE] = { 0x07, 0x06, 0x08, 0x0a },
+	[PKT_WRITE_IMM] = { 0x07, 0x06, 0x09, 0x0b },  [PKT_READ] = { 0x0c, 0x0c, 0x0c, 0x0c },
+	[PKT_COMP_SWAP] = { 0x13, 0x13, 0x13, 0x13 },  [PKT_FETCH_ADD] = { 0x14, 0x14, 0x14, 0x14 },
+	[PKT_READ_RESP] = { 0x0e, 0x0d, 0x0f, 0x10 },  [PKT_ACK] = { 0x11, 0x11, 0x11, 0x11 },
+	[PKT_ATOMIC_ACK] = { 0x12, 0x12, 0x12, 0x12 },
 };
 
 const uint32_t rnr_timer[32] = {

@@ -11,6 +11,7 @@ enum pkt_kind {
 	/* requests */
 	PKT_SEND,
 	PKT_SEND_IMM,
+	PKT_SEND_INV, /* send with invalidate: on the wire only, the HCA does not offer it */
 	PKT_WRITE,
 	PKT_WRITE_IMM,
 	PKT_READ,
@@ -60,11 +61,16 @@ enum wire_op_flags {
 	WIRE_IMM = 1 << 5,
 	WIRE_AETH = 1 << 6,
 	WIRE_ATOMIC_ACK_ETH = 1 << 7,
+	WIRE_DETH = 1 << 8,
+	WIRE_IETH = 1 << 9,
 };
+
+/* Transport service: the upper three bits of an opcode. */
+enum wire_service { WIRE_RC = 0, WIRE_UC = 1, WIRE_RD = 2, WIRE_UD = 3 };
 
 struct wire_op {
 	const char *name;
-	uint8_t flags;     /* enum wire_op_flags */
+	uint16_t flags;    /* enum wire_op_flags */
 	uint8_t ext_bytes; /* of the extended headers, after the BTH */
 	uint8_t kind;      /* enum pkt_kind */
 	uint8_t place;     /* enum pkt_place */
@@ -75,6 +81,17 @@ extern const struct wire_op wire_ops[256];
 
 /* BTH opcode of a reliable connection by kind and place. */
 extern const uint8_t rc_opcode[PKT_KINDS][4];
+
+/* BTH opcode of any service: the lower five bits mean the same in all, as far as each offers them. */
+static inline uint8_t wire_opcode(enum wire_service service, uint8_t kind, uint8_t place)
+{
+	return (uint8_t)(service << 5 | rc_opcode[kind][place]);
+}
+
+static inline enum wire_service wire_service(uint8_t opcode)
+{
+	return (enum wire_service)(opcode >> 5);
+}
 
 /* AETH syndromes, IBTA 9.7.5.2: kind in the upper three bits. */
 #define AETH_KIND 0xe0

@@ -48,6 +48,7 @@
 #include "opcode.h"
 #include "soft_vendor.h"
 #include "table.h"
+#include "wire.h"
 
 #define SOFT_VERSION "0.1.0"
 #define SOFT_TRAIN_BYTES (256u << 10) /* payload of one train, at most, unless one packet is more */
@@ -531,10 +532,6 @@ void pkt_received(struct soft_qp *qp, const struct packet *pkt);
 uint32_t pkt_train_limit(const struct soft_qp *qp);
 /* Where its payload comes from; false: its sender's key is no longer good. To be ended either way. */
 bool pkt_source(struct cursor *from, const struct packet *pkt);
-#define LRH_BYTES 8
-#define GRH_BYTES 40
-#define BTH_BYTES 12
-#define CRC_BYTES 6 /* ICRC and VCRC */
 
 /* Bytes on the link of num packets in a row, headers and all. */
 static inline uint64_t wire_bytes(const struct soft_qp *qp, uint8_t kind, uint8_t place,
