@@ -111,14 +111,19 @@ test_bench_bench_SOURCES = test/bench/bench.c test/bench/link.c test/bench/cost.
 	test/bench/bandwidth.c test/bench/object.c test/bench/many.c
 test_bench_bench_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_SO='"$(abs_top_builddir)/test/modules/fake/.libs/fake.so"'
 test_bench_bench_LDADD = libibal.la
-dist_check_SCRIPTS += test/e2e/bench.sh
+dist_check_SCRIPTS += test/e2e/bench.sh test/e2e/dist.sh
+noinst_HEADERS += test/unit/al/bed.h
 
 # For analysers, which parse without building (.ci/run).
 print-flags:
 	@echo $(DEFS) $(AM_CPPFLAGS) -std=gnu17 $(GLIB_CFLAGS) $(GIO_CFLAGS) $(JSON_CFLAGS) \
 		$(GMODULE_CFLAGS) $(URCU_CFLAGS) $(PCI_CFLAGS) $(ISAL_CFLAGS) $(CHECK_CFLAGS)
 
-.PHONY: check-long check-valgrind coverage bench print-flags
+# What the release archive holds, for test/e2e/dist.sh.
+print-distfiles:
+	@printf '%s\n' $(DISTFILES)
+
+.PHONY: check-long check-valgrind coverage bench print-flags print-distfiles
 
 # The software HCA alone, under a fake upper half.
 SOFT_HARNESS = test/unit/hca/soft/harness.c test/unit/hca/soft/harness.h

@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# Every file of the tree is in the release archive. (make check-long builds it; this looks at the list alone.)
+set -eu
+
+cd "${top_srcdir:?is set by make check}"
+git rev-parse --git-dir >/dev/null 2>&1 || {
+	echo "no git checkout: this is the release archive itself"
+	exit 77
+}
+unset MAKEFLAGS MFLAGS MAKELEVEL
+archive=$(make -s -C "${top_builddir:?is set by make check}" print-distfiles)
+[ -n "$archive" ] || { echo "the list of the archive's files is empty: this test is broken"; exit 1; }
+
+missing=$(git ls-files | while read -r file; do
+	[ "$file" = .gitignore ] && continue
+	printf '%s\n' "$archive" | sed -e "s|^$PWD/||" -e 's|^\(\.\./\)*||' | awk -v file="$file" '
+		$0 == file || index(file, $0 "/") == 1 { found = 1 }
+		END { exit !found }' || echo "$file"
+done)
+[ -z "$missing" ] || {
+	echo "in the tree, but not in the release archive (EXTRA_DIST, noinst_HEADERS):"
+	echo "$missing"
+	exit 1
+}
