@@ -27,6 +27,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/fault.c \
 	hca/soft/link_loop.c \
 	hca/soft/lock.h \
+	hca/soft/manual.c \
 	hca/soft/module.c \
 	hca/soft/mr.c \
 	hca/soft/opcode.c hca/soft/opcode.h \

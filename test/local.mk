@@ -134,6 +134,7 @@ check_PROGRAMS += \
 	test/unit/hca/soft/cq_test \
 	test/unit/hca/soft/load_test \
 	test/unit/hca/soft/loss_test \
+	test/unit/hca/soft/manual_test \
 	test/unit/hca/soft/port_test \
 	test/unit/hca/soft/qp_test \
 	test/unit/hca/soft/shortcut_test \
@@ -143,6 +144,7 @@ test_unit_hca_soft_config_test_SOURCES = test/unit/hca/soft/config_test.c $(SOFT
 test_unit_hca_soft_cq_test_SOURCES = test/unit/hca/soft/cq_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_load_test_SOURCES = test/unit/hca/soft/load_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_loss_test_SOURCES = test/unit/hca/soft/loss_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_manual_test_SOURCES = test/unit/hca/soft/manual_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_port_test_SOURCES = test/unit/hca/soft/port_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_qp_test_SOURCES = test/unit/hca/soft/qp_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_shortcut_test_SOURCES = test/unit/hca/soft/shortcut_test.c $(SOFT_HARNESS)
@@ -152,6 +154,7 @@ test_unit_hca_soft_config_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_cq_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_load_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_loss_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_manual_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_port_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_qp_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_shortcut_test_LDADD = $(SOFT_TEST_LIBS)

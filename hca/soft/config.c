@@ -169,14 +169,6 @@ static al_status set_mtu(struct hca_config *hca, const struct ci_param *p)
 	return refuse(p, "an MTU is 256, 512, 1024, 2048 or 4096");
 }
 
-static al_status set_progress(struct hca_config *hca, const struct ci_param *p)
-{
-	(void)hca;
-	if (!strcmp(p->value, "auto"))
-		return AL_SUCCESS;
-	return refuse(p, "this version offers progress = auto only");
-}
-
 static al_status set_vectors(struct hca_config *hca, const struct ci_param *p)
 {
 	uint64_t value = 0; /* auto */
@@ -221,7 +213,6 @@ static const struct key keys[] = {
 	{ "fault", set_faults, 0, 0, 0, 0 },
 	{ "mtu", set_mtu, 0, 0, 0, 0 },
 	{ "pkeys", set_pkeys, 0, 0, 0, 0 },
-	{ "progress", set_progress, 0, 0, 0, 0 },
 	{ "vectors", set_vectors, 0, 0, 0, 0 },
 };
 
@@ -231,6 +222,8 @@ static al_status set_key(struct hca_config *hca, const struct ci_param *p)
 	uint64_t value;
 	char why[96];
 
+	if (!strcmp(p->key, "progress"))
+		return refuse(p, "it is the same for all HCAs: set it in [soft]");
 	for (k = keys; k < keys + sizeof(keys) / sizeof(*keys); k++) {
 		if (strcmp(p->key, k->name))
 			continue;
@@ -357,6 +350,14 @@ static al_status set_hcas(struct soft_config *config, const struct ci_param *p)
 	return AL_SUCCESS;
 }
 
+static al_status set_progress(struct soft_config *config, const struct ci_param *p)
+{
+	config->manual = !strcmp(p->value, "manual");
+	return config->manual || !strcmp(p->value, "auto")
+		       ? AL_SUCCESS
+		       : refuse(p, "progress is auto or manual");
+}
+
 /* Keys of [soft] hold for every HCA; how many there are comes first. */
 static al_status read_common(struct soft_config *config, const struct ci_params *params)
 {
@@ -374,6 +375,8 @@ static al_status read_common(struct soft_config *config, const struct ci_params 
 				p, "the sections are [soft], [soft hca NAME] and [soft link NAME]");
 		if (!strcmp(p->key, "hcas"))
 			status = set_hcas(config, p);
+		else if (!strcmp(p->key, "progress"))
+			status = set_progress(config, p);
 		else if (!strcmp(p->key, "guid") || !strcmp(p->key, "lid"))
 			status = refuse(
 				p, "it can not be the same for all: set it in [soft hca NAME]");
@@ -432,7 +435,7 @@ static al_status settle(struct soft_config *config)
 	for (hca = config->hca; hca < config->hca + config->hcas; hca++) {
 		lids = hca->ports << hca->lmc;
 		if (!hca->vectors)
-			hca->vectors = processors > 0 ? (uint32_t)processors : 1;
+			hca->vectors = processors > 0 && !config->manual ? (uint32_t)processors : 1;
 		if (!hca->lid) /* aligned: the low bits are path bits */
 			hca->lid = (next + (1u << hca->lmc) - 1) >> hca->lmc << hca->lmc;
 		if (hca->lid & ((1u << hca->lmc) - 1) ||

@@ -40,6 +40,7 @@ struct link_config {
 };
 
 struct soft_config {
+	bool manual; /* progress */
 	uint32_t hcas;
 	struct hca_config hca[SOFT_MAX_HCAS];
 	uint32_t num_links;

@@ -17,7 +17,7 @@ static bool satisfy(struct soft_cq *cq)
 
 static void notify(struct soft_cq *cq)
 {
-	IB_TRACE("soft", "event queue: CQ event, notification delivered cq=%p", (void *)cq);
+	IB_TRACE("soft", "event queue: CQ event, notification delivered cq=%u", cq->number);
 	ib_cq_notify(cq->ci.ctx);
 }
 
@@ -144,7 +144,7 @@ void cq_add(struct runner *r, struct soft_cq *cq, const struct ib_wc *wc)
 	if (cq->armed | cq->armed_n)
 		tell = wanted(cq, wc);
 	fmutex_unlock(&cq->lock);
-	IB_TRACE("soft", "CQE written cq=%p qp=%#x wr_id=%#llx status=%d", (void *)cq, wc->qp_num,
+	IB_TRACE("soft", "CQE written cq=%u qp=%#x wr_id=%#llx status=%d", cq->number, wc->qp_num,
 		 (unsigned long long)wc->wr_id, wc->status);
 	if (UNLIKELY(over))
 		overflow(r, cq);
@@ -173,7 +173,7 @@ al_status soft_poll_cq(struct ci_cq *ci, uint32_t num, struct ib_wc *wc, uint32_
 	fmutex_unlock(&cq->lock);
 	*count = n;
 	if (n)
-		IB_TRACE("soft", "poll_cq: %u CQ entries copied cq=%p", n, (void *)cq);
+		IB_TRACE("soft", "poll_cq: %u CQ entries copied cq=%u", n, cq->number);
 	return AL_SUCCESS;
 }
 
@@ -250,6 +250,7 @@ al_status soft_create_cq(struct ci_cq *ci, struct ci_cq_init *init, struct ci_ud
 	if (!cq->ring)
 		return AL_INSUFFICIENT_MEMORY;
 	cq->mask = size - 1;
+	cq->number = atomic_fetch_add_explicit(&hca->cqs_made, 1, memory_order_relaxed);
 	ci->cqe = init->cqe;
 	ci->comp_vector = init->comp_vector;
 	ci->notify = init->notify;

@@ -94,16 +94,42 @@ static al_status call_fault_count(struct soft_hca *hca, struct ci_vendor_call *c
 	return AL_SUCCESS;
 }
 
+static al_status call_step(struct soft_hca *hca, struct ci_vendor_call *call)
+{
+	struct soft_step step = { 0 };
+	uint64_t choice;
+	al_status status;
+
+	(void)hca;
+	if (call->in_len)
+		memcpy(&choice, call->in, sizeof(choice));
+	status = module_step(call->in_len ? &choice : NULL, &step);
+	memcpy(call->out, &step, sizeof(step));
+	return status;
+}
+
+static al_status call_clock(struct soft_hca *hca, struct ci_vendor_call *call)
+{
+	uint64_t now = clock_ns();
+
+	(void)hca;
+	memcpy(call->out, &now, sizeof(now));
+	return AL_SUCCESS;
+}
+
 static const struct {
 	al_status (*call)(struct soft_hca *hca, struct ci_vendor_call *call);
 	uint32_t in_len, out_len;
+	bool in_optional;
 } calls[] = {
-	[SOFT_FAULT_ADD] = { call_fault_add, sizeof(struct soft_fault), 0 },
-	[SOFT_FAULT_CLEAR] = { call_fault_clear, 0, 0 },
-	[SOFT_PORT_DOWN] = { call_port_down, sizeof(uint32_t), 0 },
-	[SOFT_PORT_UP] = { call_port_up, sizeof(uint32_t), 0 },
-	[SOFT_REMOVE] = { call_remove, sizeof(uint32_t), 0 },
-	[SOFT_FAULT_COUNT] = { call_fault_count, 0, sizeof(uint64_t) },
+	[SOFT_FAULT_ADD] = { call_fault_add, sizeof(struct soft_fault), 0, false },
+	[SOFT_FAULT_CLEAR] = { call_fault_clear, 0, 0, false },
+	[SOFT_PORT_DOWN] = { call_port_down, sizeof(uint32_t), 0, false },
+	[SOFT_PORT_UP] = { call_port_up, sizeof(uint32_t), 0, false },
+	[SOFT_REMOVE] = { call_remove, sizeof(uint32_t), 0, false },
+	[SOFT_FAULT_COUNT] = { call_fault_count, 0, sizeof(uint64_t), false },
+	[SOFT_STEP] = { call_step, sizeof(uint64_t), sizeof(struct soft_step), true },
+	[SOFT_CLOCK] = { call_clock, 0, sizeof(uint64_t), false },
 };
 
 static al_status vendor_call(struct ci_ca *ca, struct ci_vendor_call *call, struct ci_udata *udata)
@@ -113,7 +139,8 @@ static al_status vendor_call(struct ci_ca *ca, struct ci_vendor_call *call, stru
 	(void)udata;
 	if (call->code >= sizeof(calls) / sizeof(*calls) || !calls[call->code].call)
 		return AL_UNSUPPORTED;
-	if (call->in_len != calls[call->code].in_len)
+	if (call->in_len != calls[call->code].in_len &&
+	    !(calls[call->code].in_optional && !call->in_len))
 		return AL_INVALID_PARAMETER;
 	if (call->out_len < calls[call->code].out_len) {
 		call->out_len = calls[call->code].out_len;

@@ -9,8 +9,18 @@
 #include "soft.h"
 
 /* What one post, poll or control operation may do before it leaves the rest to others. */
-#define BUDGET_PACKETS 512
-#define BUDGET_BYTES   (2 << 20)
+struct budget {
+	int32_t packets;
+	int64_t bytes;
+};
+
+static const struct budget usual = { 512, 2 << 20 };
+static struct budget budget = usual;
+
+void engine_budget(bool nothing)
+{
+	budget = nothing ? (struct budget){ 0, 0 } : usual;
+}
 
 static bool is_packet(uintptr_t word)
 {
@@ -36,8 +46,8 @@ void runner_start(struct runner *r)
 {
 	r->head = NULL;
 	r->tail = &r->head;
-	r->packets = BUDGET_PACKETS;
-	r->bytes = BUDGET_BYTES;
+	r->packets = budget.packets;
+	r->bytes = budget.bytes;
 }
 
 void runner_add(struct runner *r, struct actor *a)
@@ -191,23 +201,32 @@ bool actor_kill(struct actor *a)
 	return true;
 }
 
+/* Takes an actor off the run queue, where it is at this place. The caller holds run_lock. */
+static struct actor *unqueue(struct soft_hca *hca, struct actor **at)
+{
+	struct actor *a = *at;
+
+	*at = a->run_next;
+	if (!*at)
+		hca->run_tail = at;
+	a->queued = false;
+	atomic_fetch_sub_explicit(&hca->run_waiting, 1, memory_order_relaxed);
+	return a;
+}
+
 /* Takes it off the run queue, if it is there. */
 static bool take_from_queue(struct actor *a)
 {
 	struct soft_hca *hca = a->hca;
 	struct actor **at;
-	bool found = false;
+	bool found;
 
 	fmutex_lock(&hca->run_lock);
-	if (a->queued) {
+	found = a->queued;
+	if (found) {
 		for (at = &hca->run_head; *at != a; at = &(*at)->run_next)
 			;
-		*at = a->run_next;
-		if (!*at)
-			hca->run_tail = at;
-		a->queued = false;
-		atomic_fetch_sub_explicit(&hca->run_waiting, 1, memory_order_relaxed);
-		found = true;
+		unqueue(hca, at);
 	}
 	fmutex_unlock(&hca->run_lock);
 	return found;
@@ -246,14 +265,7 @@ static void run_some(struct soft_hca *hca, struct runner *r)
 
 	while (!runner_spent(r)) {
 		fmutex_lock(&hca->run_lock);
-		a = hca->run_head;
-		if (a) {
-			hca->run_head = a->run_next;
-			if (!hca->run_head)
-				hca->run_tail = &hca->run_head;
-			a->queued = false;
-			atomic_fetch_sub_explicit(&hca->run_waiting, 1, memory_order_relaxed);
-		}
+		a = hca->run_head ? unqueue(hca, &hca->run_head) : NULL;
 		fmutex_unlock(&hca->run_lock);
 		if (!a)
 			break;
@@ -270,6 +282,24 @@ void engine_progress(struct soft_hca *hca)
 
 	runner_start(&r);
 	run_some(hca, &r);
+}
+
+bool engine_step(struct soft_hca *hca, uint32_t index)
+{
+	struct runner r = { .tail = &r.head, .packets = 1, .bytes = 1 };
+	struct actor **at, *a;
+
+	fmutex_lock(&hca->run_lock);
+	for (at = &hca->run_head; *at && index; at = &(*at)->run_next)
+		index--;
+	a = *at ? unqueue(hca, at) : NULL;
+	fmutex_unlock(&hca->run_lock);
+	if (!a)
+		return false;
+	run_one(&r, a);
+	r.packets = 0; /* what it has made runnable is another step's */
+	runner_run(&r);
+	return true;
 }
 
 void engine_wake(struct soft_hca *hca)
@@ -313,13 +343,12 @@ static void *engine_main(void *arg)
 
 	while (!atomic_load(&hca->engine_stop)) {
 		struct runner r;
-		uint64_t until;
 
 		runner_start(&r);
-		until = timers_expire(hca, &r);
+		timers_expire(hca, &r);
 		run_some(hca, &r);
 		if (!engine_has_work(hca))
-			engine_sleep(hca, until);
+			engine_sleep(hca, timers_next(hca));
 	}
 	return NULL;
 }
@@ -340,8 +369,11 @@ int thread_start(pthread_t *thread, const char *name, void *(*fn)(void *), void 
 
 al_status engine_start(struct soft_hca *hca)
 {
+	uint64_t now;
 	int err;
 
+	if (manual_clock(&now))
+		return AL_SUCCESS; /* without an engine */
 	atomic_store(&hca->engine_stop, false);
 	err = thread_start(&hca->engine, "soft-engine", engine_main, hca);
 	if (err) {

@@ -10,6 +10,7 @@
 
 #define OUI       0x021ba1ull /* locally administered: no vendor's */
 #define MAX_SLOTS 4096
+#define FNV_START 0x811c9dc5u
 
 static struct {
 	struct ci_host *host;
@@ -60,7 +61,7 @@ static uint32_t hash(uint32_t h, const void *data, size_t length)
 static uint32_t identity(void)
 {
 	uid_t uid = getuid();
-	uint32_t h = 0x811c9dc5u;
+	uint32_t h = FNV_START;
 	char line[64];
 	FILE *file = fopen("/etc/machine-id", "re");
 
@@ -157,6 +158,11 @@ al_status module_remove_hca(struct soft_hca *hca, uint32_t flags)
 
 /* ----------------------------------------------------------------- the module */
 
+al_status module_step(const uint64_t *choice, struct soft_step *step)
+{
+	return manual_step(module.hcas, module.conf.hcas, choice, step);
+}
+
 static void destroy_hcas(void)
 {
 	uint32_t i;
@@ -173,7 +179,7 @@ static void destroy_hcas(void)
 static al_status init(struct ci_host *host, const struct ci_params *params)
 {
 	al_status status;
-	uint32_t id, i;
+	uint32_t own, id, i;
 
 	memset(&module, 0, sizeof(module));
 	module.slot_fd = -1;
@@ -185,15 +191,18 @@ static al_status init(struct ci_host *host, const struct ci_params *params)
 	module.hcas = al_alloc_aligned(64, module.conf.hcas * sizeof(*module.hcas));
 	if (!module.hcas)
 		return AL_INSUFFICIENT_MEMORY;
-	id = identity();
+	manual_start(module.conf.manual);
+	id = module.conf.manual ? 0 : identity();
 	for (i = 0; i < module.conf.hcas && !status; i++) {
 		struct soft_hca *hca = &module.hcas[i];
 
 		hca->conf = module.conf.hca[i];
 		hca->index = i;
+		/* with manual progress every run must be the same, unless its seed differs */
+		own = module.conf.manual ? hash(FNV_START, &hca->conf.seed, 4) & 0xffffff : id;
 		hca->guid =
-			hca->conf.guid ? hca->conf.guid : OUI << 40 | (uint64_t)id << 16 | i << 8;
-		status = hca_create(hca, hash(id, &i, sizeof(i)));
+			hca->conf.guid ? hca->conf.guid : OUI << 40 | (uint64_t)own << 16 | i << 8;
+		status = hca_create(hca, hash(own, &i, sizeof(i)));
 	}
 	if (!status)
 		lay_cables();

@@ -22,6 +22,9 @@
  * limited by a budget in packets and bytes. A message between idle queue pairs, about which packets and answer would
  * bring nothing new, is done without them (shortcut.c).
  *
+ * With progress = manual runners have no budget at all: whatever is made runnable stays on the run queues, there is no
+ * engine thread, and each SOFT_STEP is one pass of one queue pair, or a jump of the clock to the next timer (manual.c).
+ *
  * A packet stands for a train: consecutive packets of one message. PSNs, counters and faults see each of them, memcpy
  * sees the train. On the loop link it holds no payload but refers to it: a request to the element and its sender's
  * memory keys, a response to the responder's. The keys are resolved and checked where the bytes are copied, once, from
@@ -186,6 +189,20 @@ al_status engine_start(struct soft_hca *hca);
 void engine_stop(struct soft_hca *hca);
 /* Makes a sleeping engine look at its run queue and timers. */
 void engine_wake(struct soft_hca *hca);
+/* One pass, of one train at most, of the queue pair at this place of the run queue; false: there is none. */
+bool engine_step(struct soft_hca *hca, uint32_t index);
+/* nothing: runners leave everything on run queues from now on. */
+void engine_budget(bool nothing);
+
+/* ------------------------------------------------- manual progress (manual.c) */
+
+/* On: the clock stands at 0, and nothing moves but by manual_step(). */
+void manual_start(bool on);
+/* False: time is the machine's. */
+bool manual_clock(uint64_t *now);
+/* SOFT_STEP. choice NULL: HCAs take turns, and each one's queue pairs. */
+al_status manual_step(struct soft_hca *hcas, uint32_t count, const uint64_t *choice,
+		      struct soft_step *step);
 
 /* ------------------------------------------------------------------ timer */
 
@@ -218,8 +235,8 @@ void timer_start(struct soft_hca *hca, struct timer *t, uint64_t delay_ns);
 void timer_stop(struct soft_hca *hca, struct timer *t);
 /* When the next one may be due, in ns; UINT64_MAX: never. */
 uint64_t timers_next(struct soft_hca *hca);
-/* Signals those that are due; returns what timers_next() would. */
-uint64_t timers_expire(struct soft_hca *hca, struct runner *r);
+/* Signals those that are due; false: there was none. */
+bool timers_expire(struct soft_hca *hca, struct runner *r);
 
 /* ----------------------------------------------------------------- memory */
 
@@ -288,6 +305,7 @@ struct soft_cq {
 	uint32_t prod, cons;   /* count up for ever */
 	uint32_t notified;     /* prod at the last notification */
 	uint32_t mask;         /* ring size - 1; one more than cqe fit in */
+	uint32_t number;       /* in traces */
 	struct ib_wc *ring;
 	uint8_t armed;         /* al_arm */
 	bool overflowed;
@@ -703,6 +721,7 @@ struct soft_hca {
 	struct ib_ca_attr attr;
 	struct soft_port *ports; /* conf.ports of them; port n is ports[n - 1] */
 	_Atomic uint32_t key_seed;
+	_Atomic uint32_t cqs_made;
 };
 
 static inline bool engine_has_work(const struct soft_hca *hca)
@@ -728,6 +747,8 @@ static inline struct soft_port *hca_port(const struct soft_hca *hca, uint8_t num
 /* random: makes numbers and keys differ from process to process. */
 al_status hca_create(struct soft_hca *hca, uint32_t random);
 void hca_destroy(struct soft_hca *hca);
+/* SOFT_STEP, over all HCAs. */
+al_status module_step(const uint64_t *choice, struct soft_step *step);
 /* A thread of the module withdraws the HCA: enum ci_deregister_flags. */
 al_status module_remove_hca(struct soft_hca *hca, uint32_t flags);
 

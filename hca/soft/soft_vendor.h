@@ -16,6 +16,30 @@ enum soft_vendor_code {
 	SOFT_PORT_UP = 4,     /**< in: uint32_t port: puts it back */
 	SOFT_REMOVE = 5,      /**< in: uint32_t enum ci_deregister_flags: the HCA is pulled out, soon after the return */
 	SOFT_FAULT_COUNT = 6, /**< out: uint64_t packets that a fault has met so far */
+	SOFT_STEP = 7,        /**< in: nothing, or uint64_t choice; out: struct soft_step. progress = manual only */
+	SOFT_CLOCK = 8,       /**< out: uint64_t ns: the module's clock; with progress = manual the virtual one */
+};
+
+/** What a step did. */
+enum soft_step_did {
+	SOFT_STEP_NOTHING = 0, /**< there is nothing to do, and no timer runs */
+	SOFT_STEP_QP = 1,      /**< one pass of one queue pair: at most one train of packets was sent or executed */
+	SOFT_STEP_TIMER = 2,   /**< no queue pair was runnable: the clock has jumped to the next timer, which ran out */
+};
+
+/**
+ * Manual progress. Without it the module's threads and those that post and poll do the work; with `progress=manual`
+ * (section [soft]) nothing moves but by SOFT_STEP, called on any HCA of the module for all of them. Posts, polls and
+ * modifies only queue; Reset, destroy, deregistration and removal do at once what is theirs. One thread calls everything.
+ * Then what happens, the numbers and keys of objects, the events and the trace (IBAL_TRACE; its times, processes and
+ * threads aside) depend on the calls and the setting `seed` alone.
+ *
+ * Without a choice HCAs take turns, and so do the runnable queue pairs of each; with one, runnable queue pair number
+ * choice % (all that are runnable) is run.
+ */
+struct soft_step {
+	uint64_t now_ns; /**< the virtual clock, from 0 */
+	uint32_t did;    /**< enum soft_step_did */
 };
 
 /** What happens to a packet. */

@@ -13,7 +13,10 @@
 uint64_t clock_ns(void)
 {
 	struct timespec ts;
+	uint64_t now;
 
+	if (UNLIKELY(manual_clock(&now)))
+		return now;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
@@ -85,7 +88,8 @@ uint64_t timers_next(struct soft_hca *hca)
 void timer_start(struct soft_hca *hca, struct timer *t, uint64_t delay_ns)
 {
 	struct timers *w = &hca->timers;
-	uint64_t tick = ((clock_ns() + delay_ns) >> TICK_SHIFT) + 1;
+	/* the first tick that is not too early */
+	uint64_t tick = (clock_ns() + delay_ns + (1u << TICK_SHIFT) - 1) >> TICK_SHIFT;
 
 	fmutex_lock(&w->lock);
 	if (t->pprev)
@@ -108,12 +112,13 @@ void timer_stop(struct soft_hca *hca, struct timer *t)
 	fmutex_unlock(&hca->timers.lock);
 }
 
-uint64_t timers_expire(struct soft_hca *hca, struct runner *r)
+bool timers_expire(struct soft_hca *hca, struct runner *r)
 {
 	struct timers *w = &hca->timers;
 	uint64_t now = clock_ns() >> TICK_SHIFT, tick;
 	unsigned int level, slot;
 	struct timer *t, *list;
+	bool any = false;
 
 	fmutex_lock(&w->lock);
 	while ((tick = next_tick(w, &level, &slot)) <= now) {
@@ -130,6 +135,7 @@ uint64_t timers_expire(struct soft_hca *hca, struct runner *r)
 				continue;
 			}
 			t->running = false;
+			any = true;
 			/* under the lock, so that the queue pair is there: it stops its timer
 			 * before it goes */
 			actor_signal(r, t->actor, SIGNAL_TIMER);
@@ -138,5 +144,5 @@ uint64_t timers_expire(struct soft_hca *hca, struct runner *r)
 	if (now > w->now)
 		w->now = now;
 	fmutex_unlock(&w->lock);
-	return tick_ns(tick);
+	return any;
 }

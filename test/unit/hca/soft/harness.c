@@ -18,6 +18,7 @@ char port_ladder[MAX_HCAS][256];
 /* ------------------------------------------------------- what libibal offers */
 
 static _Thread_local uint64_t fail_at;
+static bool manual; /* progress */
 bool ib_trace_on;
 
 uint64_t al_fail_alloc(uint64_t nth)
@@ -169,12 +170,20 @@ static uint64_t limit_ms(void)
 	return 10000 * (scale ? strtoul(scale, NULL, 10) : 1);
 }
 
+static void go_on(void)
+{
+	if (manual)
+		step();
+	else
+		sched_yield();
+}
+
 #define WAIT_FOR(condition) \
 	do { \
 		uint64_t end_ = now_ms() + limit_ms(); \
 		while (!(condition)) { \
 			ck_assert_msg(now_ms() < end_, "waited in vain for %s", #condition); \
-			sched_yield(); \
+			go_on(); \
 		} \
 	} while (0)
 
@@ -247,6 +256,7 @@ al_status try_up(const char *settings)
 	memset(port_events, 0, sizeof(port_events));
 	hcas = 0;
 	last_log[0] = 0;
+	manual = strstr(settings, "progress=manual");
 	strcpy(text, settings);
 	section[0] = 0;
 	for (word = text; *(word += strspn(word, " ")); word = save) {
@@ -580,6 +590,41 @@ uint64_t fault_met(struct hca *h)
 
 	ck_assert_int_eq(ops->vendor_call(h->ca, &call, NULL), AL_SUCCESS);
 	return met;
+}
+
+static struct soft_step do_step(const uint64_t *choice)
+{
+	struct soft_step did;
+	struct ci_vendor_call call = {
+		.code = SOFT_STEP,
+		.in = choice,
+		.in_len = choice ? sizeof(*choice) : 0,
+		.out = &did,
+		.out_len = sizeof(did),
+	};
+
+	ck_assert_int_eq(ops->vendor_call(hca[0].ca, &call, NULL), AL_SUCCESS);
+	ck_assert_uint_eq(call.out_len, sizeof(did));
+	return did;
+}
+
+struct soft_step step(void)
+{
+	return do_step(NULL);
+}
+
+struct soft_step step_choice(uint64_t choice)
+{
+	return do_step(&choice);
+}
+
+uint64_t soft_clock(void)
+{
+	uint64_t now = 0;
+	struct ci_vendor_call call = { .code = SOFT_CLOCK, .out = &now, .out_len = sizeof(now) };
+
+	ck_assert_int_eq(ops->vendor_call(hca[0].ca, &call, NULL), AL_SUCCESS);
+	return now;
 }
 
 struct ib_port_counters counters(struct hca *h)

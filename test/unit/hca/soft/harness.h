@@ -132,6 +132,12 @@ uint64_t fault_met(struct hca *h);
 al_status vendor(struct hca *h, uint32_t code, const void *in, uint32_t in_len);
 struct ib_port_counters counters(struct hca *h);
 
+/* With progress=manual: one step; with a choice of what is run. Every wait above makes steps, too. */
+struct soft_step step(void);
+struct soft_step step_choice(uint64_t choice);
+/* The module's clock, in ns. */
+uint64_t soft_clock(void);
+
 /* Waits until a port has received so many bytes; polls nothing. */
 void wait_received(struct hca *h, uint64_t bytes);
 
