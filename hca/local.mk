@@ -15,7 +15,7 @@ hca_skeleton_skeleton_la_LIBADD = libibal.la
 
 # The software HCA: its objects once, for the module and for tests of its insides.
 noinst_LTLIBRARIES += hca/soft/libsoft-core.la
-hca_soft_libsoft_core_la_CFLAGS = $(AM_CFLAGS) -fno-semantic-interposition
+hca_soft_libsoft_core_la_CFLAGS = $(AM_CFLAGS) $(ISAL_CFLAGS) -fno-semantic-interposition
 hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/ah.c \
 	hca/soft/comp.c \
@@ -25,6 +25,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/device.c \
 	hca/soft/engine.c \
 	hca/soft/fault.c \
+	hca/soft/icrc.c hca/soft/icrc.h \
 	hca/soft/link_loop.c \
 	hca/soft/lock.h \
 	hca/soft/manual.c \
@@ -41,7 +42,8 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/soft_vendor.h \
 	hca/soft/table.c hca/soft/table.h \
 	hca/soft/timer.c \
-	hca/soft/wire.h
+	hca/soft/wire.c hca/soft/wire.h
+hca_soft_libsoft_core_la_LIBADD = $(ISAL_LIBS)
 
 module_LTLIBRARIES += hca/soft/soft.la
 hca_soft_soft_la_SOURCES =

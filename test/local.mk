@@ -159,3 +159,26 @@ test_unit_hca_soft_port_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_qp_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_shortcut_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_transfer_test_LDADD = $(SOFT_TEST_LIBS)
+
+# The packet codec alone.
+check_PROGRAMS += test/unit/hca/soft/wire_test
+test_unit_hca_soft_wire_test_LDADD = $(SOFT_TEST_LIBS)
+EXTRA_DIST += test/data/vectors/README.md \
+	test/data/vectors/atomic_cs_bw.pcap \
+	test/data/vectors/atomic_fa_bw.pcap \
+	test/data/vectors/mckey.pcap \
+	test/data/vectors/rc_pingpong.pcap \
+	test/data/vectors/rc_pingpong_mtu256.pcap \
+	test/data/vectors/rc_pingpong_v6.pcap \
+	test/data/vectors/rdma_client.pcap \
+	test/data/vectors/read_bw.pcap \
+	test/data/vectors/rnr_nak.pcap \
+	test/data/vectors/rping.pcap \
+	test/data/vectors/send_bw.pcap \
+	test/data/vectors/srq_pingpong.pcap \
+	test/data/vectors/uc_pingpong.pcap \
+	test/data/vectors/ucmatose.pcap \
+	test/data/vectors/ud_pingpong.pcap \
+	test/data/vectors/udaddy.pcap \
+	test/data/vectors/write_bw.pcap \
+	test/data/vectors/write_bw_uc.pcap

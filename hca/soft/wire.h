@@ -143,14 +143,22 @@ struct wire_packet {
 	uint32_t length;         /* of it, without pad */
 };
 
-/* Bytes that wire_encode() would write. */
-size_t wire_size(const struct wire_packet *pkt);
-/* Bytes written; 0: there is not room enough, no such opcode, or a payload that may not be. */
+/* Bytes before the payload. The opcode exists. */
+size_t wire_header_bytes(const struct wire_packet *pkt);
+/*
+ * Bytes written; 0: there is not room enough, no such opcode, or a payload that may not be. The payload may be where it
+ * goes already, at to + wire_header_bytes().
+ */
 size_t wire_encode(const struct wire_packet *pkt, uint8_t *to, size_t room);
-/* framing: WIRE_IB, or any other for an Ethernet frame. pkt is defined only when it is well formed. */
+/*
+ * framing: WIRE_IB, or any other for an Ethernet frame, which may be filled up to Ethernet's shortest, of 60 bytes. pkt is
+ * defined only when it is well formed.
+ */
 enum wire_refusal wire_decode(struct wire_packet *pkt, enum wire_framing framing, const uint8_t *from, size_t len);
-/* Makes the CRCs and checksums of what may be a packet right, for tests that change its bytes; false: it is too short
- * to have any. */
+/*
+ * Makes CRCs and checksums right in what may be a packet, for tests that change its bytes. False: it is too short to
+ * have any, or no IP.
+ */
 bool wire_seal(enum wire_framing framing, uint8_t *bytes, size_t len);
 
 #endif
