@@ -42,6 +42,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/soft_vendor.h \
 	hca/soft/table.c hca/soft/table.h \
 	hca/soft/timer.c \
+	hca/soft/uc.c \
 	hca/soft/wire.c hca/soft/wire.h
 hca_soft_libsoft_core_la_LIBADD = $(ISAL_LIBS)
 

@@ -266,8 +266,28 @@ void comp_retire(struct runner *r, struct soft_qp *qp)
 {
 	uint32_t cons = atomic_load_explicit(&qp->sq_cons, memory_order_relaxed);
 
-	for (; cons != qp->req.acked && !sq_at(qp, cons)->refs; cons++)
-		retire_one(r, qp, cons, IB_WC_SUCCESS);
+	for (; cons != qp->req.acked && !sq_at(qp, cons)->refs; cons++) {
+		ib_wc_status status = (ib_wc_status)sq_at(qp, cons)->status;
+
+		retire_one(r, qp, cons, status);
+		if (UNLIKELY(status) && status != IB_WC_WR_FLUSH_ERR)
+			qp_send_error(qp);
+	}
+}
+
+void comp_flush_sends(struct runner *r, struct soft_qp *qp)
+{
+	uint32_t i = atomic_load_explicit(&qp->sq_cons, memory_order_relaxed);
+	/* acquire: pairs with the release in soft_post_send() */
+	uint32_t prod = atomic_load_explicit(&qp->sq_prod, memory_order_acquire);
+
+	for (; i != prod; i++)
+		if (!sq_at(qp, i)->status)
+			sq_at(qp, i)->status = IB_WC_WR_FLUSH_ERR;
+	qp->req.next = qp->req.fresh = qp->req.acked = prod;
+	qp->req.send_psn = qp->req.una = qp->req.next_psn;
+	qp->req.halted = false;
+	comp_retire(r, qp);
 }
 
 bool comp_flush(struct runner *r, struct soft_qp *qp)

@@ -4,13 +4,14 @@
 #include "opcode.h"
 
 #define RC (1u << IB_QPT_RC)
+#define UC (1u << IB_QPT_UC)
 
 const struct wr_op wr_ops[IB_WR_OPCODES] = {
-	[IB_WR_SEND] = { "send", RC, WR_INLINE, PKT_SEND, IB_WC_SEND },
-	[IB_WR_SEND_WITH_IMM] = { "send with immediate", RC, WR_INLINE, PKT_SEND_IMM, IB_WC_SEND },
-	[IB_WR_RDMA_WRITE] = { "RDMA write", RC, WR_REMOTE | WR_INLINE, PKT_WRITE,
+	[IB_WR_SEND] = { "send", RC | UC, WR_INLINE, PKT_SEND, IB_WC_SEND },
+	[IB_WR_SEND_WITH_IMM] = { "send with immediate", RC | UC, WR_INLINE, PKT_SEND_IMM, IB_WC_SEND },
+	[IB_WR_RDMA_WRITE] = { "RDMA write", RC | UC, WR_REMOTE | WR_INLINE, PKT_WRITE,
 			       IB_WC_RDMA_WRITE },
-	[IB_WR_RDMA_WRITE_WITH_IMM] = { "RDMA write with immediate", RC, WR_REMOTE | WR_INLINE,
+	[IB_WR_RDMA_WRITE_WITH_IMM] = { "RDMA write with immediate", RC | UC, WR_REMOTE | WR_INLINE,
 					PKT_WRITE_IMM, IB_WC_RDMA_WRITE },
 	[IB_WR_RDMA_READ] = { "RDMA read", RC, WR_REMOTE | WR_READ, PKT_READ, IB_WC_RDMA_READ },
 	[IB_WR_ATOMIC_CMP_AND_SWP] = { "compare and swap", RC, WR_REMOTE | WR_ATOMIC, PKT_COMP_SWAP,

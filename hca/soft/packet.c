@@ -7,8 +7,11 @@ void pkt_home(struct soft_qp *qp, struct packet *pkt)
 	struct packet **list =
 		pkt < qp->node_mem + SOFT_REQUEST_NODES ? &qp->req.nodes : &qp->resp.nodes;
 
-	if (pkt->wqe)
+	if (pkt->wqe) {
 		pkt->wqe->refs--;
+		if (UNLIKELY(pkt->flags & PKT_BAD_SOURCE) && !pkt->wqe->status)
+			pkt->wqe->status = IB_WC_LOC_PROT_ERR;
+	}
 	pkt->wqe = NULL;
 	pkt->next = *list;
 	*list = pkt;
@@ -79,6 +82,7 @@ void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flo
 
 	pkt->src_port = port;
 	pkt->src_qpn = qp->ci.qp_num;
+	pkt->service = qp->service->wire;
 	pkt->dest_qpn = qp->dest_qpn;
 	pkt->pkey = qp->pkey;
 	qp->flow[flow] += pkt->num;

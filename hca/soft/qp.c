@@ -17,6 +17,11 @@ _Static_assert(offsetof(struct soft_qp, tx_bytes) - offsetof(struct soft_qp, por
 _Static_assert(sizeof(struct actor) == 64, "an actor is one cache line");
 _Static_assert(sizeof(struct mr_slot) == 64, "what a key names is one cache line");
 
+const struct service services[IB_QPT_COUNT] = {
+	[IB_QPT_RC] = { rc_request, WIRE_RC, true },
+	[IB_QPT_UC] = { uc_request, WIRE_UC, false },
+};
+
 /* ------------------------------------------------------------------ a pass */
 
 void qp_event(struct soft_qp *qp, ib_event_type type)
@@ -59,6 +64,14 @@ void qp_error(struct runner *r, struct soft_qp *qp, int event)
 		qp_event(qp, (ib_event_type)event);
 }
 
+void qp_send_error(struct soft_qp *qp)
+{
+	if (qp_state(qp) != IB_QPS_RTS && qp_state(qp) != IB_QPS_SQD)
+		return;
+	IB_TRACE("soft", "to the SQE state: qp=%#x", qp->ci.qp_num);
+	set_state(qp, IB_QPS_SQE);
+}
+
 void qp_complete_recv(struct runner *r, struct soft_qp *qp, struct ib_wc *wc)
 {
 	uint32_t cons = atomic_load_explicit(&qp->rq_cons, memory_order_relaxed);
@@ -95,7 +108,8 @@ void qp_receive(struct runner *r, struct soft_qp *qp, struct packet *list)
 	while ((pkt = list)) {
 		list = pkt->next;
 		if (is_request(pkt)) {
-			if (qp_state(qp) >= IB_QPS_RTR && qp_state(qp) != IB_QPS_ERR) {
+			if (pkt->service == qp->service->wire && qp_state(qp) >= IB_QPS_RTR &&
+			    qp_state(qp) != IB_QPS_ERR) {
 				resp_queue(qp, pkt);
 				continue;
 			}
@@ -165,11 +179,14 @@ bool qp_pass(struct runner *r, struct soft_qp *qp)
 			check_drained(qp);
 		watch(qp);
 	}
-	if (UNLIKELY(qp_state(qp) == IB_QPS_ERR)) {
-		flush(r, qp);
-		return false;
+	if (LIKELY(qp_state(qp) < IB_QPS_SQE))
+		return more;
+	if (qp_state(qp) == IB_QPS_SQE) {
+		comp_flush_sends(r, qp);
+		return more;
 	}
-	return more;
+	flush(r, qp);
+	return false;
 }
 
 /* Ends a control operation's ownership: what has come meanwhile is done. */
@@ -193,6 +210,7 @@ static const uint8_t transitions[IB_QPS_COUNT] = {
 	[IB_QPS_RTR] = TO(RESET) | TO(RTR) | TO(RTS) | TO(ERR),
 	[IB_QPS_RTS] = TO(RESET) | TO(RTS) | TO(SQD) | TO(ERR),
 	[IB_QPS_SQD] = TO(RESET) | TO(RTS) | TO(SQD) | TO(ERR),
+	[IB_QPS_SQE] = TO(RESET) | TO(RTS) | TO(ERR), /* entered by itself only, and never by RC */
 	[IB_QPS_ERR] = TO(RESET) | TO(ERR),
 };
 
@@ -477,7 +495,7 @@ al_status soft_create_qp(struct ci_qp *ci, struct ci_qp_init *init, struct ci_ud
 	void *elem;
 
 	(void)udata;
-	if (init->attr->qp_type != IB_QPT_RC || ci->srq)
+	if (!services[init->attr->qp_type].request || ci->srq)
 		return AL_UNSUPPORTED;
 	if (over_limits(&hca->attr, &init->cap))
 		return AL_LIMIT_EXCEEDED;
@@ -487,6 +505,7 @@ al_status soft_create_qp(struct ci_qp *ci, struct ci_qp_init *init, struct ci_ud
 	ci->cap = init->cap;
 	ci->qp_type = init->attr->qp_type;
 	ci->sq_sig_all = init->attr->sq_sig_all;
+	qp->service = &services[ci->qp_type];
 	qp->actor = elem;
 	qp->actor->qp = qp;
 	qp->actor->hca = hca;

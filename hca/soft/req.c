@@ -31,6 +31,8 @@ static void halt(struct soft_qp *qp, struct send_wqe *wqe, uint32_t index, ib_wc
 	wqe->status = (uint8_t)status;
 	qp->req.halted = true;
 	qp->req.bad = index;
+	if (!qp->service->reliable) /* done with: completes in its turn, and stops the queue */
+		qp->req.acked = qp->req.next = ++qp->req.fresh;
 }
 
 /* Starts the next element if it may be; NULL: not now. */
@@ -112,8 +114,10 @@ static void send_one(struct runner *r, struct soft_qp *qp, struct send_wqe *wqe)
 	pkt->wqe = wqe;
 	wqe->refs++;
 	pkt->psn = psn;
-	/* every train asks: its node goes home anyway, and carries the answer */
-	pkt->flags = PKT_ACK_REQ | (wqe->flags & IB_SEND_SOLICITED ? PKT_SOLICITED : 0);
+	/* every train of a reliable service asks: its node goes home anyway, and carries the answer
+	 */
+	pkt->flags = (qp->service->reliable ? PKT_ACK_REQ : 0) |
+		     (wqe->flags & IB_SEND_SOLICITED ? PKT_SOLICITED : 0);
 	pkt->syndrome = 0;
 	psn = psn_add(psn, build(qp, wqe, pkt));
 	if (UNLIKELY(psn_diff(pkt->psn, qp->req.high_psn) < 0))
@@ -123,6 +127,10 @@ static void send_one(struct runner *r, struct soft_qp *qp, struct send_wqe *wqe)
 	qp->req.send_psn = psn;
 	if (psn_diff(psn, wqe->last_psn) > 0)
 		qp->req.next++;
+	if (!qp->service->reliable) { /* sent is done, as soon as it is at home */
+		qp->req.acked = qp->req.next;
+		qp->req.una = psn;
+	}
 	pkt_send(r, qp, pkt, FLOW_REQUEST);
 }
 
@@ -144,6 +152,8 @@ bool req_run(struct runner *r, struct soft_qp *qp)
 			return true;
 		send_one(r, qp, wqe);
 	}
+	if (!qp->service->reliable) /* what nobody took is at home already */
+		comp_retire(r, qp);
 	/* what can not be sent completes in its turn */
 	if (UNLIKELY(qp->req.halted && qp->req.acked == qp->req.bad))
 		comp_fail(r, qp, (ib_wc_status)sq_at(qp, qp->req.bad)->status);

@@ -2,33 +2,11 @@
 /*
  * The responder: executes the peer's requests in the order of their PSNs, and answers. It works on
  * one packet (train) after the other; while responses of a read are on their way out, later
- * requests wait in the backlog.
+ * requests wait in the backlog. What unreliable services do with a request is in uc.c and ud.c.
  */
 #include <string.h>
 
 #include "soft.h"
-
-static bool recv_empty(const struct soft_qp *qp)
-{
-	/* acquire: pairs with the release in soft_post_recv() */
-	return atomic_load_explicit(&qp->rq_cons, memory_order_relaxed) ==
-	       atomic_load_explicit(&qp->rq_prod, memory_order_acquire);
-}
-
-static struct recv_wqe *recv_oldest(const struct soft_qp *qp)
-{
-	return rq_at(qp, atomic_load_explicit(&qp->rq_cons, memory_order_relaxed));
-}
-
-static bool is_send(uint8_t kind)
-{
-	return kind == PKT_SEND || kind == PKT_SEND_IMM;
-}
-
-static bool takes_recv(const struct packet *pkt)
-{
-	return is_send(pkt->kind) || pkt->kind == PKT_WRITE_IMM;
-}
 
 /* ----------------------------------------------------------------- answers */
 
@@ -92,8 +70,7 @@ static void rnr_nak(struct runner *r, struct soft_qp *qp, struct packet *request
 	answer(r, qp, request, AETH_RNR_NAK | qp->attr.min_rnr_timer, psn);
 }
 
-/* The receive in progress fails, before the queue pair does. */
-static void fail_recv(struct runner *r, struct soft_qp *qp, ib_wc_status status)
+void resp_fail_recv(struct runner *r, struct soft_qp *qp, ib_wc_status status)
 {
 	struct ib_wc wc = { .status = status, .opcode = IB_WC_RECV };
 
@@ -102,9 +79,7 @@ static void fail_recv(struct runner *r, struct soft_qp *qp, ib_wc_status status)
 
 /* ------------------------------------------------------------ send and write */
 
-/* Moves a train's payload to where the message in progress goes. */
-static enum copy_result receive_payload(struct runner *r, struct soft_qp *qp,
-					const struct packet *pkt)
+enum copy_result resp_payload(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 {
 	struct mem_view view = { qp->actor->hca, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
 	enum copy_result result = COPY_BAD_TARGET;
@@ -137,8 +112,8 @@ static enum copy_result receive_payload(struct runner *r, struct soft_qp *qp,
 
 /* Is the memory that a request names ours to give? Without data no key is looked at
  * (IBTA 9.7.4.1.4). */
-static bool may_access(const struct soft_qp *qp, const struct packet *pkt, uint32_t access,
-		       uint32_t length)
+bool resp_may_access(const struct soft_qp *qp, const struct packet *pkt, uint32_t access,
+		     uint32_t length)
 {
 	const struct mem_view view = { qp->actor->hca, qp->ci.pd, access };
 	struct mr_slot *slot;
@@ -163,8 +138,7 @@ static bool in_sequence(const struct soft_qp *qp, const struct packet *pkt)
 	return qp->resp.kind == pkt->kind;
 }
 
-/* The message is whole. */
-static void finish_message(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
+void resp_finish(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 {
 	struct ib_wc wc = { .opcode = IB_WC_RECV, .byte_len = (uint32_t)qp->resp.done };
 
@@ -199,7 +173,7 @@ static void take_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 			return;
 		}
 		if (!is_send(pkt->kind) &&
-		    !may_access(qp, pkt, IB_ACCESS_REMOTE_WRITE, pkt->dma_len)) {
+		    !resp_may_access(qp, pkt, IB_ACCESS_REMOTE_WRITE, pkt->dma_len)) {
 			refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_ACCESS, IB_EVENT_QP_ACCESS_ERR);
 			return;
 		}
@@ -223,7 +197,7 @@ static void take_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 		qp->resp.dma_len = pkt->dma_len;
 	}
 	if (is_send(pkt->kind) && pkt->length > recv_oldest(qp)->length - qp->resp.done) {
-		fail_recv(r, qp, IB_WC_LOC_LEN_ERR);
+		resp_fail_recv(r, qp, IB_WC_LOC_LEN_ERR);
 		refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, -1);
 		return;
 	}
@@ -234,7 +208,7 @@ static void take_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 		return;
 	}
 	if (pkt->length)
-		result = receive_payload(r, qp, pkt);
+		result = resp_payload(r, qp, pkt);
 	if (UNLIKELY(result == COPY_BAD_SOURCE)) {
 		/* deregistered by the sender since he sent it: as good as lost; he finds out when
 		 * he sends it again */
@@ -245,7 +219,7 @@ static void take_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 	}
 	if (UNLIKELY(result == COPY_BAD_TARGET)) {
 		if (is_send(pkt->kind)) {
-			fail_recv(r, qp, IB_WC_LOC_PROT_ERR);
+			resp_fail_recv(r, qp, IB_WC_LOC_PROT_ERR);
 			refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_OPERATION, -1);
 		} else {
 			refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_ACCESS, IB_EVENT_QP_ACCESS_ERR);
@@ -255,7 +229,7 @@ static void take_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 	qp->resp.done += pkt->length;
 	qp->resp.epsn = psn_add(pkt->psn, pkt->num);
 	if (pkt->place & PLACE_LAST)
-		finish_message(r, qp, pkt);
+		resp_finish(r, qp, pkt);
 	if (rnr)
 		rnr_nak(r, qp, pkt, last);
 	else
@@ -369,7 +343,7 @@ static void take_read(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 		refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, IB_EVENT_QP_REQ_ERR);
 		return;
 	}
-	if (!may_access(qp, pkt, IB_ACCESS_REMOTE_READ, pkt->dma_len)) {
+	if (!resp_may_access(qp, pkt, IB_ACCESS_REMOTE_READ, pkt->dma_len)) {
 		refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_ACCESS, IB_EVENT_QP_ACCESS_ERR);
 		return;
 	}
@@ -466,7 +440,7 @@ static void take_duplicate(struct runner *r, struct soft_qp *qp, struct packet *
 	if (pkt->rkey != res->rkey || pkt->va - res->va != skipped ||
 	    pkt->dma_len != res->dma_len - skipped)
 		goto drop;
-	if (!may_access(qp, pkt, IB_ACCESS_REMOTE_READ, pkt->dma_len)) {
+	if (!resp_may_access(qp, pkt, IB_ACCESS_REMOTE_READ, pkt->dma_len)) {
 		refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_ACCESS, IB_EVENT_QP_ACCESS_ERR);
 		return;
 	}
@@ -488,14 +462,19 @@ static void trim(struct soft_qp *qp, struct packet *pkt, uint32_t num)
 	pkt->place &= PLACE_LAST;
 }
 
+void resp_arrived(struct soft_qp *qp)
+{
+	if (LIKELY(qp->resp.established))
+		return;
+	qp->resp.established = true;
+	if (qp_state(qp) == IB_QPS_RTR)
+		qp_event(qp, IB_EVENT_COMM_EST);
+}
+
 static void take_new(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	qp->resp.nak_sent = false;
-	if (UNLIKELY(!qp->resp.established)) {
-		qp->resp.established = true;
-		if (qp_state(qp) == IB_QPS_RTR)
-			qp_event(qp, IB_EVENT_COMM_EST);
-	}
+	resp_arrived(qp);
 	switch (pkt->kind) {
 	case PKT_READ:
 	case PKT_COMP_SWAP:
@@ -516,7 +495,7 @@ static void take_new(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 
 /* Is it from the peer, and of the same partition, one of both a full member of it?
  * (IBTA 9.6.1, 10.9.3) */
-static bool acceptable(struct soft_qp *qp, const struct packet *pkt)
+bool resp_acceptable(struct soft_qp *qp, const struct packet *pkt)
 {
 	/* a packet on the wire names its port only; here we know the queue pair, and ask that it be
 	 * the peer */
@@ -530,11 +509,11 @@ static bool acceptable(struct soft_qp *qp, const struct packet *pkt)
 	return true;
 }
 
-static void take_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+void rc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	int32_t early;
 
-	if (UNLIKELY(!acceptable(qp, pkt))) {
+	if (UNLIKELY(!resp_acceptable(qp, pkt))) {
 		port_count(qp->port, CNT_RCV_DROPPED, pkt->num);
 		pkt_release(r, qp, pkt);
 		return;
@@ -596,7 +575,7 @@ bool resp_run(struct runner *r, struct soft_qp *qp)
 		qp->resp.backlog = pkt->next;
 		if (!pkt->next)
 			qp->resp.backlog_tail = &qp->resp.backlog;
-		take_request(r, qp, pkt);
+		qp->service->request(r, qp, pkt);
 	}
 	return false;
 }

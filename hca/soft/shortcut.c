@@ -175,7 +175,7 @@ bool qp_shortcut(struct runner *r, struct soft_qp *qp)
 {
 	bool more;
 
-	if (!actor_try_own(qp->actor))
+	if (!qp->service->reliable || !actor_try_own(qp->actor))
 		return false;
 	do /* acquire: pairs with the release in soft_post_send() */
 		more = qp->req.fresh != atomic_load_explicit(&qp->sq_prod, memory_order_acquire);

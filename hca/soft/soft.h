@@ -95,7 +95,7 @@ struct packet {
 	uint8_t flags;   /* enum pkt_flags */
 	uint8_t syndrome; /* AETH */
 	uint16_t pkey;
-	uint16_t mtu_shift;
+	uint8_t service; /* enum wire_service */
 	uint32_t ex;     /* immediate data; AETH: MSN */
 	uint32_t length; /* payload of the train */
 	uint64_t offset; /* of it in the message */
@@ -118,6 +118,7 @@ enum pkt_flags {
 	PKT_ACK_REQ = 1 << 0,
 	PKT_SOLICITED = 1 << 1,
 	PKT_BY_VALUE = 1 << 2, /* data holds the payload */
+	PKT_BAD_SOURCE = 1 << 3, /* comes home so: its memory was gone when it was to be copied */
 };
 
 /* ------------------------------------------------------------------ actor */
@@ -441,6 +442,7 @@ struct soft_qp {
 	uint16_t pkey;
 	uint8_t mtu_shift;       /* log2 of the path MTU */
 	bool global;             /* packets have a GRH */
+	const struct service *service;
 	struct {                 /* as in struct ib_qp_attr */
 		uint32_t qp_access_flags;
 		uint8_t timeout, retry_cnt, rnr_retry, min_rnr_timer, max_rd_atomic, max_dest_rd_atomic;
@@ -490,12 +492,24 @@ static inline ib_qp_state qp_state(const struct soft_qp *qp)
 	return (ib_qp_state)atomic_load_explicit(&qp->state, memory_order_relaxed);
 }
 
+/* What transport services do differently; by ib_qp_type, all zero: not offered. */
+struct service {
+	/* Takes a request of the peer's: all of it is done, or will be by resp_run(). */
+	void (*request)(struct runner *r, struct soft_qp *qp, struct packet *pkt);
+	uint8_t wire;  /* enum wire_service */
+	bool reliable; /* requests are answered, and repeated if not; no SQE: an error ends the queue pair */
+};
+
+extern const struct service services[IB_QPT_COUNT];
+
 /* One pass of an actor's owner over all that there is to do; true: there is more, but the budget is spent. */
 bool qp_pass(struct runner *r, struct soft_qp *qp);
 /* Its first part: what has come in. */
 void qp_receive(struct runner *r, struct soft_qp *qp, struct packet *list);
 /* To the Error state, by an error of the queue pair's own; event: what to raise, or -1. */
 void qp_error(struct runner *r, struct soft_qp *qp, int event);
+/* An unreliable type's request has completed in error: the send queue stops (IBTA 10.3.1.6). */
+void qp_send_error(struct soft_qp *qp);
 void qp_event(struct soft_qp *qp, ib_event_type type);
 /* Writes a completion of the oldest receive, which is removed. */
 void qp_complete_recv(struct runner *r, struct soft_qp *qp, struct ib_wc *wc);
@@ -530,10 +544,50 @@ struct packet *resp_unqueue(struct soft_qp *qp, const struct soft_qp *other,
 			    struct packet *(*take)(const struct soft_qp *other, struct packet **list));
 void resp_reset(struct soft_qp *qp);
 
+/* responder: what reliable and unreliable connections share */
+/* Is it from the peer, and of the partition? If not, that is counted. */
+bool resp_acceptable(struct soft_qp *qp, const struct packet *pkt);
+/* The first packet since Init has come. */
+void resp_arrived(struct soft_qp *qp);
+/* Does the queue pair permit the access, and the memory that the request names? */
+bool resp_may_access(const struct soft_qp *qp, const struct packet *pkt, uint32_t access, uint32_t length);
+/* Moves a train's payload to where the message in progress goes. */
+enum copy_result resp_payload(struct runner *r, struct soft_qp *qp, const struct packet *pkt);
+/* The message is whole. */
+void resp_finish(struct runner *r, struct soft_qp *qp, const struct packet *pkt);
+/* The receive in progress fails, before the queue pair does. */
+void resp_fail_recv(struct runner *r, struct soft_qp *qp, ib_wc_status status);
+void rc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt);
+void uc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt);
+
+static inline bool recv_empty(const struct soft_qp *qp)
+{
+	/* acquire: pairs with the release in soft_post_recv() */
+	return atomic_load_explicit(&qp->rq_cons, memory_order_relaxed) ==
+	       atomic_load_explicit(&qp->rq_prod, memory_order_acquire);
+}
+
+static inline struct recv_wqe *recv_oldest(const struct soft_qp *qp)
+{
+	return rq_at(qp, atomic_load_explicit(&qp->rq_cons, memory_order_relaxed));
+}
+
+static inline bool is_send(uint8_t kind)
+{
+	return kind == PKT_SEND || kind == PKT_SEND_IMM;
+}
+
+static inline bool takes_recv(const struct packet *pkt)
+{
+	return is_send(pkt->kind) || pkt->kind == PKT_WRITE_IMM;
+}
+
 /* completer */
 void comp_response(struct runner *r, struct soft_qp *qp, struct packet *pkt);
 /* completes the elements that are answered and whose packets are at home */
 void comp_retire(struct runner *r, struct soft_qp *qp);
+/* SQE: completes all that is in the send queue, in error, as it comes home */
+void comp_flush_sends(struct runner *r, struct soft_qp *qp);
 /* completes everything, in error; false: some packets are not yet at home */
 bool comp_flush(struct runner *r, struct soft_qp *qp);
 /* the oldest element that is not answered fails */

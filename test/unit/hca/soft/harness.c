@@ -398,7 +398,7 @@ static uint8_t small(uint8_t value, uint8_t def)
 
 struct qp *new_qp(struct hca *h, struct cq *send_cq, struct cq *recv_cq, const struct qp_options *o)
 {
-	struct al_qp_init attr = { .qp_type = IB_QPT_RC, .sq_sig_all = o->sig_all };
+	struct al_qp_init attr = { .qp_type = o->type ? o->type : IB_QPT_RC, .sq_sig_all = o->sig_all };
 	struct ci_qp_init init = {
 		.attr = &attr,
 		.cap = {
@@ -420,6 +420,7 @@ struct qp *new_qp(struct hca *h, struct cq *send_cq, struct cq *recv_cq, const s
 	qp->ci->pd = o->pd ? o->pd : h->pd;
 	qp->ci->send_cq = send_cq->ci;
 	qp->ci->recv_cq = recv_cq->ci;
+	qp->ci->qp_type = attr.qp_type;
 	ck_assert_int_eq(ops->create_qp(qp->ci, &init, NULL), AL_SUCCESS);
 	return qp;
 }
@@ -452,6 +453,12 @@ void to_init(struct qp *qp, const struct qp_options *o)
 			 AL_SUCCESS);
 }
 
+/* Attributes that only RC has. */
+static uint32_t reliable(const struct qp_options *o, uint32_t mask)
+{
+	return !o->type || o->type == IB_QPT_RC ? mask : 0;
+}
+
 void to_rtr(struct qp *qp, const struct qp *peer, const struct qp_options *o)
 {
 	struct ib_port_attr port;
@@ -468,7 +475,7 @@ void to_rtr(struct qp *qp, const struct qp *peer, const struct qp_options *o)
 	attr.ah_attr.port_num = 1;
 	ck_assert_int_eq(modify(qp, IB_QPS_RTR,
 				IB_QP_AV | IB_QP_PATH_MTU | IB_QP_RQ_PSN | IB_QP_DEST_QPN |
-					IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER,
+					reliable(o, IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER),
 				&attr),
 			 AL_SUCCESS);
 }
@@ -484,8 +491,8 @@ void to_rts(struct qp *qp, const struct qp_options *o)
 	};
 
 	ck_assert_int_eq(modify(qp, IB_QPS_RTS,
-				IB_QP_SQ_PSN | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
-					IB_QP_MAX_QP_RD_ATOMIC,
+				IB_QP_SQ_PSN | reliable(o, IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
+								   IB_QP_MAX_QP_RD_ATOMIC),
 				&attr),
 			 AL_SUCCESS);
 }

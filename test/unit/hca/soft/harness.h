@@ -71,6 +71,7 @@ void free_pd(struct ci_pd *pd);
 
 /* What queue pairs are made and connected with; zero: the default. */
 struct qp_options {
+	ib_qp_type type;       /* RC */
 	uint32_t depth;        /* 16 */
 	uint32_t sge;          /* 4 */
 	uint32_t inline_data;
