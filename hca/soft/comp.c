@@ -66,14 +66,23 @@ void comp_fail(struct runner *r, struct soft_qp *qp, ib_wc_status status)
 	qp_error(r, qp, -1);
 }
 
+/* Nothing has been sent since we went back, or ever: what is said about it is old. */
+static bool gone_back(const struct soft_qp *qp)
+{
+	return qp->req.send_psn == qp->req.una;
+}
+
 /* Something before was lost: again from the oldest packet that is not answered. */
 static void retry(struct runner *r, struct soft_qp *qp)
 {
+	if (gone_back(qp))
+		return;
 	if (!qp->req.retry_left) {
 		comp_fail(r, qp, IB_WC_RETRY_EXC_ERR);
 		return;
 	}
 	qp->req.retry_left--;
+	qp->req.progress = true; /* the time-out counts from now */
 	req_rewind(qp);
 }
 
@@ -89,7 +98,7 @@ static void implied_nak(struct runner *r, struct soft_qp *qp)
 
 static void rnr_nak(struct runner *r, struct soft_qp *qp, uint8_t code)
 {
-	if (qp->req.waiting)
+	if (qp->req.waiting || gone_back(qp))
 		return; /* told twice */
 	if (!qp->req.rnr_left) {
 		comp_fail(r, qp, IB_WC_RNR_RETRY_EXC_ERR);
@@ -148,6 +157,10 @@ static struct send_wqe *expecting(struct runner *r, struct soft_qp *qp, const st
 		implied_nak(r, qp);
 		return NULL;
 	}
+	if ((pkt->syndrome & AETH_KIND) != AETH_ACK) {
+		comp_fail(r, qp, IB_WC_BAD_RESP_ERR);
+		return NULL;
+	}
 	wqe = oldest(qp);
 	if (wr_ops[wqe->opcode].flags & (pkt->kind == PKT_READ_RESP ? WR_READ : WR_ATOMIC))
 		return wqe;
@@ -162,16 +175,17 @@ static void read_response(struct runner *r, struct soft_qp *qp, const struct pac
 	enum copy_result result = COPY_DONE;
 	struct cursor from, to = { .slot = NULL };
 	uint64_t offset, left;
+	uint32_t due;
 
 	if (!wqe)
 		return;
 	offset = (uint64_t)(uint32_t)psn_diff(pkt->psn, wqe->first_psn) << qp->mtu_shift;
 	left = wqe->length - offset;
-	/* a last packet ends the read, and no other does */
-	if (pkt->place & PLACE_LAST
-		    ? pkt->length != left
-		    : pkt->length >= left || pkt->length != pkt->num << qp->mtu_shift) {
-		comp_fail(r, qp, IB_WC_BAD_RESP_ERR);
+	due = (uint32_t)psn_diff(wqe->last_psn, pkt->psn) + 1;
+	/* a last packet ends the read, and no other does; the others are full */
+	if (pkt->place & PLACE_LAST ? pkt->length != left || pkt->num != due
+				    : pkt->num >= due || pkt->length != pkt->num << qp->mtu_shift) {
+		comp_fail(r, qp, IB_WC_LOC_LEN_ERR);
 		return;
 	}
 	if (pkt->length) {
@@ -185,8 +199,14 @@ static void read_response(struct runner *r, struct soft_qp *qp, const struct pac
 		cursor_end(&to);
 		r->bytes -= pkt->length;
 	}
-	if (result == COPY_BAD_SOURCE)
-		return; /* deregistered since: as good as lost */
+	if (result == COPY_BAD_SOURCE) {
+		/* deregistered since: asked again, the peer says so */
+		if (!qp->req.rewound) {
+			qp->req.rewound = true;
+			req_rewind(qp);
+		}
+		return;
+	}
 	if (result == COPY_BAD_TARGET) {
 		comp_fail(r, qp, IB_WC_LOC_PROT_ERR);
 		return;
@@ -219,8 +239,8 @@ static void atomic_response(struct runner *r, struct soft_qp *qp, const struct p
 
 void comp_response(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
-	/* not about anything that waits for an answer: a ghost */
-	if (psn_diff(pkt->psn, qp->req.una) < 0 || psn_diff(pkt->psn, qp->req.next_psn) >= 0)
+	/* not about anything that was sent and waits for an answer: a ghost */
+	if (psn_diff(pkt->psn, qp->req.una) < 0 || psn_diff(pkt->psn, qp->req.high_psn) >= 0)
 		return;
 	switch (pkt->kind) {
 	case PKT_ACK:

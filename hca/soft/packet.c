@@ -9,8 +9,8 @@ void pkt_home(struct soft_qp *qp, struct packet *pkt)
 
 	if (pkt->wqe) {
 		pkt->wqe->refs--;
-		if (UNLIKELY(pkt->flags & PKT_BAD_SOURCE) && !pkt->wqe->status)
-			pkt->wqe->status = IB_WC_LOC_PROT_ERR;
+		if (UNLIKELY(pkt->flags & PKT_BAD_SOURCE))
+			req_bad_source(qp, pkt->wqe);
 	}
 	pkt->wqe = NULL;
 	pkt->next = *list;

@@ -415,6 +415,7 @@ al_status soft_modify_qp(struct ci_qp *ci, const struct ib_qp_attr *attr, uint32
 	struct soft_qp *qp = soft_qp(ci);
 	ib_qp_state to;
 	al_status status;
+	struct runner r;
 
 	(void)udata;
 	fmutex_lock(&qp->control);
@@ -426,9 +427,11 @@ al_status soft_modify_qp(struct ci_qp *ci, const struct ib_qp_attr *attr, uint32
 		status = modify(qp, attr, mask, to);
 	if (!status && to == IB_QPS_ERR)
 		status = carve_rings(qp); /* requests are taken there, and flushed */
+	runner_start(&r);
 	if (!status && to == IB_QPS_ERR)
-		set_state(qp, to);
-	let_go(qp);
+		qp_error(&r, qp, -1);
+	runner_add(&r, qp->actor);
+	runner_run(&r);
 	if (!status && to == IB_QPS_RESET)
 		reset(qp);
 	if (!status && to == IB_QPS_ERR)

@@ -26,13 +26,18 @@ static ib_wc_status check(const struct soft_qp *qp, const struct send_wqe *wqe)
 	return IB_WC_SUCCESS;
 }
 
-static void halt(struct soft_qp *qp, struct send_wqe *wqe, uint32_t index, ib_wc_status status)
+/* Nothing from this element on is sent; what is before is completed first, and sent again if need
+ * be. */
+static void halt(struct soft_qp *qp, uint32_t index, ib_wc_status status)
 {
-	wqe->status = (uint8_t)status;
 	qp->req.halted = true;
 	qp->req.bad = index;
-	if (!qp->service->reliable) /* done with: completes in its turn, and stops the queue */
+	if (qp->service->reliable) {
+		qp->req.bad_status = (uint8_t)status;
+	} else { /* done with: completes in its turn, and stops the queue */
+		sq_at(qp, index)->status = (uint8_t)status;
 		qp->req.acked = qp->req.next = ++qp->req.fresh;
+	}
 }
 
 /* Starts the next element if it may be; NULL: not now. */
@@ -54,7 +59,7 @@ static struct send_wqe *start(struct soft_qp *qp)
 		return NULL;
 	status = check(qp, wqe);
 	if (UNLIKELY(status)) {
-		halt(qp, wqe, index, status);
+		halt(qp, index, status);
 		return NULL;
 	}
 	if (rd_atomic && qp->req.rd_out >= qp->attr.max_rd_atomic)
@@ -139,8 +144,9 @@ bool req_run(struct runner *r, struct soft_qp *qp)
 	struct send_wqe *wqe;
 
 	for (;;) {
-		if (qp->req.waiting || qp->req.halted || !qp->req.nodes ||
-		    qp_state(qp) < IB_QPS_RTS)
+		if (qp->req.waiting || !qp->req.nodes || qp_state(qp) < IB_QPS_RTS)
+			break;
+		if (UNLIKELY(qp->req.halted && (int32_t)(qp->req.next - qp->req.bad) >= 0))
 			break;
 		if (qp->req.next != qp->req.fresh)
 			wqe = sq_at(qp, qp->req.next);
@@ -156,8 +162,27 @@ bool req_run(struct runner *r, struct soft_qp *qp)
 		comp_retire(r, qp);
 	/* what can not be sent completes in its turn */
 	if (UNLIKELY(qp->req.halted && qp->req.acked == qp->req.bad))
-		comp_fail(r, qp, (ib_wc_status)sq_at(qp, qp->req.bad)->status);
+		comp_fail(r, qp, (ib_wc_status)qp->req.bad_status);
 	return false;
+}
+
+void req_bad_source(struct soft_qp *qp, struct send_wqe *wqe)
+{
+	uint32_t cons = atomic_load_explicit(&qp->sq_cons, memory_order_relaxed);
+	uint32_t slot = (uint32_t)((size_t)((const char *)wqe - qp->sq) / qp->sq_stride);
+	uint32_t index = cons + ((slot - cons) & qp->sq_mask);
+
+	if (!qp->service->reliable) {
+		if (!wqe->status)
+			wqe->status = IB_WC_LOC_PROT_ERR;
+		return;
+	}
+	/* a copy of the packet may have been answered; an earlier element may be the first bad one
+	 */
+	if ((int32_t)(index - qp->req.acked) < 0 ||
+	    (qp->req.halted && (int32_t)(index - qp->req.bad) >= 0))
+		return;
+	halt(qp, index, IB_WC_LOC_PROT_ERR);
 }
 
 void req_rewind(struct soft_qp *qp)

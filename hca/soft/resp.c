@@ -77,6 +77,20 @@ void resp_fail_recv(struct runner *r, struct soft_qp *qp, ib_wc_status status)
 	qp_complete_recv(r, qp, &wc);
 }
 
+/* The memory that a request names is not ours to give. A write whose receive is there by now fails
+ * that; else it is an event (IBTA 10.10.2.2, 11.6.2). */
+static void refuse_access(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+{
+	int event = IB_EVENT_QP_ACCESS_ERR;
+
+	if (pkt->kind == PKT_WRITE_IMM && pkt->num == 1 && pkt->place & PLACE_LAST &&
+	    !recv_empty(qp)) {
+		resp_fail_recv(r, qp, IB_WC_LOC_ACCESS_ERR);
+		event = -1;
+	}
+	refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_ACCESS, event);
+}
+
 /* ------------------------------------------------------------ send and write */
 
 enum copy_result resp_payload(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
@@ -130,6 +144,19 @@ bool resp_may_access(const struct soft_qp *qp, const struct packet *pkt, uint32_
 	return true;
 }
 
+/* A message's last packet has at least a byte, unless it is the only one; those before are full
+ * (IBTA 9.7.4.1.6). */
+static bool right_length(const struct soft_qp *qp, const struct packet *pkt)
+{
+	uint64_t full = (uint64_t)pkt->num << qp->mtu_shift;
+
+	if (!(pkt->place & PLACE_LAST))
+		return pkt->length == full;
+	if (!pkt->length)
+		return pkt->num == 1 && pkt->place & PLACE_FIRST;
+	return pkt->length <= full && pkt->length > full - (1ull << qp->mtu_shift);
+}
+
 /* Do the packet's place and kind fit the message in progress? */
 static bool in_sequence(const struct soft_qp *qp, const struct packet *pkt)
 {
@@ -163,7 +190,8 @@ static void take_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 	enum copy_result result = COPY_DONE;
 	bool rnr = false;
 
-	if (!in_sequence(qp, pkt)) {
+	if (!in_sequence(qp, pkt) || !right_length(qp, pkt) ||
+	    (!is_send(pkt->kind) && pkt->dma_len > SOFT_MAX_MSG)) {
 		refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, IB_EVENT_QP_REQ_ERR);
 		return;
 	}
@@ -174,7 +202,7 @@ static void take_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 		}
 		if (!is_send(pkt->kind) &&
 		    !resp_may_access(qp, pkt, IB_ACCESS_REMOTE_WRITE, pkt->dma_len)) {
-			refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_ACCESS, IB_EVENT_QP_ACCESS_ERR);
+			refuse_access(r, qp, pkt);
 			return;
 		}
 	}
@@ -210,10 +238,10 @@ static void take_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 	if (pkt->length)
 		result = resp_payload(r, qp, pkt);
 	if (UNLIKELY(result == COPY_BAD_SOURCE)) {
-		/* deregistered by the sender since he sent it: as good as lost; he finds out when
-		 * he sends it again */
+		/* deregistered by the sender since he sent it: as good as lost, and he is told */
 		if (pkt->place & PLACE_FIRST)
 			qp->resp.kind = PKT_NONE;
+		pkt->flags |= PKT_BAD_SOURCE;
 		pkt_release(r, qp, pkt);
 		return;
 	}
@@ -222,7 +250,7 @@ static void take_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 			resp_fail_recv(r, qp, IB_WC_LOC_PROT_ERR);
 			refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_OPERATION, -1);
 		} else {
-			refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_ACCESS, IB_EVENT_QP_ACCESS_ERR);
+			refuse_access(r, qp, pkt);
 		}
 		return;
 	}
@@ -344,7 +372,7 @@ static void take_read(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 		return;
 	}
 	if (!resp_may_access(qp, pkt, IB_ACCESS_REMOTE_READ, pkt->dma_len)) {
-		refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_ACCESS, IB_EVENT_QP_ACCESS_ERR);
+		refuse_access(r, qp, pkt);
 		return;
 	}
 	remember(qp, pkt, num);
@@ -403,7 +431,7 @@ static void take_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt
 		slot = NULL;
 	}
 	if (!slot) {
-		refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_ACCESS, IB_EVENT_QP_ACCESS_ERR);
+		refuse_access(r, qp, pkt);
 		return;
 	}
 	res = remember(qp, pkt, 1);
@@ -441,7 +469,7 @@ static void take_duplicate(struct runner *r, struct soft_qp *qp, struct packet *
 	    pkt->dma_len != res->dma_len - skipped)
 		goto drop;
 	if (!resp_may_access(qp, pkt, IB_ACCESS_REMOTE_READ, pkt->dma_len)) {
-		refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_ACCESS, IB_EVENT_QP_ACCESS_ERR);
+		refuse_access(r, qp, pkt);
 		return;
 	}
 	start_reading(r, qp, pkt, read_packets(qp, pkt->dma_len));

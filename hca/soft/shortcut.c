@@ -37,7 +37,7 @@ static bool expected(const struct soft_qp *peer, const struct soft_qp *qp)
 	       peer->resp.established && peer->resp.epsn == qp->req.next_psn &&
 	       peer->resp.kind == PKT_NONE && !resp_pending(peer) && peer->peer == qp->port &&
 	       peer->dest_qpn == qp->ci.qp_num && peer->pkey == qp->pkey &&
-	       qp->pkey & IB_PKEY_FULL_MEMBER;
+	       peer->mtu_shift == qp->mtu_shift && qp->pkey & IB_PKEY_FULL_MEMBER;
 }
 
 /* Where it goes to: the memory, held; NULL: nowhere, or not to a single piece of it. */

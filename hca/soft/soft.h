@@ -413,7 +413,8 @@ struct soft_qp {
 		bool waiting;       /* for the RNR timer */
 		bool halted;
 		bool rewound;       /* gone back for an implied NAK: once, until something is answered */
-		bool progress;      /* something was answered since the timer was started */
+		bool progress;      /* something was answered, or sent again, since the timer was started */
+		uint8_t bad_status; /* halted: ib_wc_status of it, in its turn */
 		uint32_t high_psn;  /* first never sent: what is before it is sent again */
 		struct packet *nodes;
 	} req;
@@ -528,6 +529,8 @@ static inline uint32_t req_packets(const struct soft_qp *qp, const struct send_w
 /* requester: sends what may be sent; true: the budget is spent */
 bool req_run(struct runner *r, struct soft_qp *qp);
 void req_timer(struct runner *r, struct soft_qp *qp);
+/* the element's memory was not there when it was to be read */
+void req_bad_source(struct soft_qp *qp, struct send_wqe *wqe);
 /* goes back to the oldest packet not answered */
 void req_rewind(struct soft_qp *qp);
 void req_reset(struct soft_qp *qp);
