@@ -18,6 +18,7 @@ noinst_LTLIBRARIES += hca/soft/libsoft-core.la
 hca_soft_libsoft_core_la_CFLAGS = $(AM_CFLAGS) $(ISAL_CFLAGS) -fno-semantic-interposition
 hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/ah.c \
+	hca/soft/capture.c hca/soft/capture.h \
 	hca/soft/comp.c \
 	hca/soft/config.c hca/soft/config.h \
 	hca/soft/counters.c \
@@ -37,6 +38,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/qp.c \
 	hca/soft/req.c \
 	hca/soft/resp.c \
+	hca/soft/serial.c \
 	hca/soft/shortcut.c \
 	hca/soft/soft.h \
 	hca/soft/soft_vendor.h \

@@ -185,7 +185,13 @@ EXTRA_DIST += test/data/vectors/README.md \
 	test/data/vectors/udaddy.pcap \
 	test/data/vectors/write_bw.pcap \
 	test/data/vectors/write_bw_uc.pcap
+
 # Rules of RC; bugs of others, each with its test; requests with every field wrong in turn.
 check_PROGRAMS += test/unit/hca/soft/rc_test
 test_unit_hca_soft_rc_test_SOURCES = test/unit/hca/soft/rc_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_rc_test_LDADD = $(SOFT_TEST_LIBS)
+
+# Captures, read by hand.
+check_PROGRAMS += test/unit/hca/soft/capture_test
+test_unit_hca_soft_capture_test_SOURCES = test/unit/hca/soft/capture_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_capture_test_LDADD = $(SOFT_TEST_LIBS)

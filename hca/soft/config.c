@@ -169,6 +169,14 @@ static al_status set_mtu(struct hca_config *hca, const struct ci_param *p)
 	return refuse(p, "an MTU is 256, 512, 1024, 2048 or 4096");
 }
 
+static al_status set_capture(struct hca_config *hca, const struct ci_param *p)
+{
+	if (strlen(p->value) >= sizeof(hca->capture))
+		return refuse(p, "that is too long for the name of a file");
+	strcpy(hca->capture, p->value);
+	return AL_SUCCESS;
+}
+
 static al_status set_vectors(struct hca_config *hca, const struct ci_param *p)
 {
 	uint64_t value = 0; /* auto */
@@ -210,6 +218,8 @@ static const struct key keys[] = {
 	NUMBER("max_pd", max_pd, 1, 1 << 20),
 	NUMBER("max_ah", max_ah, 1, 1 << 22),
 	NUMBER("max_rd_atomic", max_rd_atomic, 0, 128),
+	NUMBER("capture_port", capture_port, 0, SOFT_MAX_PORTS),
+	{ "capture", set_capture, 0, 0, 0, 0 },
 	{ "fault", set_faults, 0, 0, 0, 0 },
 	{ "mtu", set_mtu, 0, 0, 0, 0 },
 	{ "pkeys", set_pkeys, 0, 0, 0, 0 },

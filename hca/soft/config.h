@@ -13,6 +13,7 @@
 #define SOFT_MAX_FAULTS 8
 #define SOFT_MAX_LINKS 64
 #define SOFT_NAME 24
+#define SOFT_PATH 1020
 
 struct hca_config {
 	char name[SOFT_NAME]; /* of [soft hca NAME]; "0", "1", ... unless given */
@@ -28,6 +29,8 @@ struct hca_config {
 	uint32_t max_qp, max_qp_wr, max_sge, max_inline, max_cq, max_cqe, max_mr, max_pd, max_ah,
 		max_rd_atomic;
 	uint64_t max_mr_size;
+	char capture[SOFT_PATH]; /* file; "": none */
+	uint32_t capture_port;   /* 0: all */
 	uint32_t num_faults;
 	struct soft_fault faults[SOFT_MAX_FAULTS];
 };

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* An HCA as a whole: its table of operations, attributes, protection domains, and the vendor's own
  * calls. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "soft.h"
 
@@ -117,6 +119,68 @@ static al_status call_clock(struct soft_hca *hca, struct ci_vendor_call *call)
 	return AL_SUCCESS;
 }
 
+/* "%p" in a file's name is the process: programs may start others. */
+static bool expand(const char *path, char *to, size_t size)
+{
+	const char *mark = strstr(path, "%p");
+	int n;
+
+	if (!mark)
+		n = snprintf(to, size, "%s", path);
+	else
+		n = snprintf(to, size, "%.*s%d%s", (int)(mark - path), path, getpid(), mark + 2);
+	return n > 0 && (size_t)n < size;
+}
+
+/* port 0: all */
+static al_status start_capture(struct soft_hca *hca, uint32_t port, const char *path)
+{
+	al_status status = AL_SUCCESS;
+	char name[1100];
+	uint32_t i;
+
+	if (port > hca->conf.ports)
+		return AL_INVALID_PORT;
+	if (!expand(path, name, sizeof(name)))
+		return AL_INVALID_PARAMETER;
+	for (i = port ? port : 1; i <= (port ? port : hca->conf.ports) && !status; i++) {
+		status = capture_start(hca_port(hca, (uint8_t)i), name);
+		if (status == AL_DUPLICATE && !port)
+			status = AL_SUCCESS;
+	}
+	if (status == AL_IO_ERROR)
+		ib_log(IB_LOG_ERROR, "soft", "%s can not be written: %s", name, strerror(errno));
+	return status;
+}
+
+static void stop_capture(struct soft_hca *hca, uint32_t port)
+{
+	uint32_t i;
+
+	for (i = port ? port : 1; i <= (port ? port : hca->conf.ports); i++)
+		capture_stop(hca_port(hca, (uint8_t)i));
+}
+
+static al_status call_capture_start(struct soft_hca *hca, struct ci_vendor_call *call)
+{
+	const struct soft_capture *capture = call->in;
+
+	if (!memchr(capture->path, 0, sizeof(capture->path)))
+		return AL_INVALID_PARAMETER;
+	return start_capture(hca, capture->port, capture->path);
+}
+
+static al_status call_capture_stop(struct soft_hca *hca, struct ci_vendor_call *call)
+{
+	uint32_t port;
+
+	memcpy(&port, call->in, sizeof(port));
+	if (port > hca->conf.ports)
+		return AL_INVALID_PORT;
+	stop_capture(hca, port);
+	return AL_SUCCESS;
+}
+
 static const struct {
 	al_status (*call)(struct soft_hca *hca, struct ci_vendor_call *call);
 	uint32_t in_len, out_len;
@@ -130,6 +194,8 @@ static const struct {
 	[SOFT_FAULT_COUNT] = { call_fault_count, 0, sizeof(uint64_t), false },
 	[SOFT_STEP] = { call_step, sizeof(uint64_t), sizeof(struct soft_step), true },
 	[SOFT_CLOCK] = { call_clock, 0, sizeof(uint64_t), false },
+	[SOFT_CAPTURE_START] = { call_capture_start, sizeof(struct soft_capture), 0, false },
+	[SOFT_CAPTURE_STOP] = { call_capture_stop, sizeof(uint32_t), 0, false },
 };
 
 static al_status vendor_call(struct ci_ca *ca, struct ci_vendor_call *call, struct ci_udata *udata)
@@ -238,11 +304,15 @@ al_status hca_create(struct soft_hca *hca, uint32_t random)
 		fill_port(hca, i);
 	for (i = 0; i < conf->num_faults && !status; i++)
 		status = fault_add(hca, &conf->faults[i]);
+	if (*conf->capture && !status)
+		status = start_capture(hca, conf->capture_port, conf->capture);
 	return status;
 }
 
 void hca_destroy(struct soft_hca *hca)
 {
+	if (hca->ports)
+		stop_capture(hca, 0);
 	fault_destroy(hca);
 	table_destroy(&hca->qps);
 	table_destroy(&hca->mrs);

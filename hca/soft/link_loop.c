@@ -9,6 +9,8 @@ static bool loop_send(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 
 	if (UNLIKELY(!to || port_state(to) != IB_PORT_ACTIVE))
 		return false;
+	if (capture_on())
+		capture_received(to, pkt);
 	a = table_find(&to->hca->qps, pkt->dest_qpn);
 	if (LIKELY(a && actor_push(r, a, pkt)))
 		return true;

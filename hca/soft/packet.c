@@ -93,6 +93,8 @@ void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flo
 	}
 	counter_add(&qp->tx_bytes, pkt_bytes(qp, pkt));
 	counter_add(&qp->tx_packets, pkt->num);
+	if (capture_on())
+		capture_sent(qp, pkt);
 	if (UNLIKELY(atomic_load_explicit(&port->faulty, memory_order_relaxed)) &&
 	    !fault_packet(qp, pkt, flow, n)) {
 		port_count(port, CNT_XMIT_DISCARDS, pkt->num);

@@ -16,7 +16,7 @@ static struct actor *reachable(const struct soft_qp *qp)
 	const struct soft_port *port = qp->port, *to = qp->peer;
 
 	if (port->link != &link_loop || !to || port_state(port) != IB_PORT_ACTIVE ||
-	    port_state(to) != IB_PORT_ACTIVE ||
+	    port_state(to) != IB_PORT_ACTIVE || capture_on() ||
 	    atomic_load_explicit(&port->faulty, memory_order_relaxed) ||
 	    atomic_load_explicit(&to->faulty, memory_order_relaxed))
 		return NULL;

@@ -37,7 +37,7 @@
  * LOCK ORDER
  *
  * soft_qp.control, then ownership of an actor, then soft_qp.sq_lock, rq_lock, soft_cq.lock, then soft_hca.run_lock,
- * timers.lock, faults.lock, table.lock, soft_hca.qps_lock. Upcalls are made with none of these.
+ * timers.lock, faults.lock, table.lock, soft_hca.qps_lock, that of captures. Upcalls are made with none of these.
  */
 #ifndef SOFT_SOFT_H
 #define SOFT_SOFT_H
@@ -46,6 +46,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "capture.h"
 #include "config.h"
 #include "lock.h"
 #include "opcode.h"
@@ -82,6 +83,16 @@ struct runner;
 
 /* ---------------------------------------------------------------- packets */
 
+/* What the link layer makes of a packet's way; in it only while somebody looks at the wire. */
+struct pkt_path {
+	uint16_t dlid;
+	uint8_t src_path_bits, sl;
+	uint8_t mtu_shift;
+	uint8_t tclass, hop_limit;
+	bool global;
+	uint32_t flow_label;
+};
+
 struct packet {
 	struct packet *next;
 	struct soft_qp *owner;      /* whose node; NULL: the fault engine's */
@@ -112,6 +123,7 @@ struct packet {
 		};
 	};
 	struct send_wqe *wqe; /* request: the element it refers to */
+	struct pkt_path path; /* with PKT_PATH */
 };
 
 enum pkt_flags {
@@ -119,6 +131,7 @@ enum pkt_flags {
 	PKT_SOLICITED = 1 << 1,
 	PKT_BY_VALUE = 1 << 2, /* data holds the payload */
 	PKT_BAD_SOURCE = 1 << 3, /* comes home so: its memory was gone when it was to be copied */
+	PKT_PATH = 1 << 4, /* path is filled in */
 };
 
 /* ------------------------------------------------------------------ actor */
@@ -608,6 +621,14 @@ uint32_t pkt_train_limit(const struct soft_qp *qp);
 /* Where its payload comes from; false: its sender's key is no longer good. To be ended either way. */
 bool pkt_source(struct cursor *from, const struct packet *pkt);
 
+/* serial.c: what a train would be on a wire. Fills in the path on which the queue pair sends the packet. */
+void pkt_set_path(const struct soft_qp *qp, struct packet *pkt);
+/*
+ * The bytes of the train's packet number i, from 0, in InfiniBand's framing, on its way to a port (NULL: to none): at most
+ * WIRE_MAX_BYTES. Its path is set. Returns how many; 0: its payload is no longer to be had.
+ */
+size_t pkt_bytes_of(const struct packet *train, uint32_t i, const struct soft_port *to, uint8_t *bytes);
+
 /* Bytes on the link of num packets in a row, headers and all. */
 static inline uint64_t wire_bytes(const struct soft_qp *qp, uint8_t kind, uint8_t place,
 				  uint32_t num, uint32_t length)
@@ -666,6 +687,8 @@ struct soft_port {
 	bool shutdown;               /* by modify_port; the same */
 	_Atomic uint32_t cap_mask;
 	_Atomic uint64_t count[PORT_COUNTERS];
+	struct capture *capture;     /* where its packets are shown, or NULL; these two: guarded by capture.c */
+	uint32_t capture_interface;
 	/* traffic of queue pairs that are gone; guarded by the HCA's qps_lock */
 	uint64_t tx_bytes, tx_packets, rx_bytes, rx_packets;
 };

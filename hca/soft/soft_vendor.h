@@ -18,6 +18,8 @@ enum soft_vendor_code {
 	SOFT_FAULT_COUNT = 6, /**< out: uint64_t packets that a fault has met so far */
 	SOFT_STEP = 7,        /**< in: nothing, or uint64_t choice; out: struct soft_step. progress = manual only */
 	SOFT_CLOCK = 8,       /**< out: uint64_t ns: the module's clock; with progress = manual the virtual one */
+	SOFT_CAPTURE_START = 16, /**< in: struct soft_capture */
+	SOFT_CAPTURE_STOP = 17,  /**< in: uint32_t port; 0: all of the HCA's */
 };
 
 /** What a step did. */
@@ -40,6 +42,15 @@ enum soft_step_did {
 struct soft_step {
 	uint64_t now_ns; /**< the virtual clock, from 0 */
 	uint32_t did;    /**< enum soft_step_did */
+};
+
+/**
+ * A capture: the packets that a port sends and receives, in a file of the form pcapng, which is complete once the last
+ * port that is captured there has stopped, or the process has ended.
+ */
+struct soft_capture {
+	uint32_t port;   /**< 0: all of the HCA's that are not captured yet */
+	char path[1020]; /**< ends with 0; "%p" becomes the process's number */
 };
 
 /** What happens to a packet. */
