@@ -45,6 +45,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/table.c hca/soft/table.h \
 	hca/soft/timer.c \
 	hca/soft/uc.c \
+	hca/soft/ud.c \
 	hca/soft/wire.c hca/soft/wire.h
 hca_soft_libsoft_core_la_LIBADD = $(ISAL_LIBS)
 

@@ -139,6 +139,7 @@ check_PROGRAMS += \
 	test/unit/hca/soft/qp_test \
 	test/unit/hca/soft/shortcut_test \
 	test/unit/hca/soft/transfer_test \
+	test/unit/hca/soft/ud_test \
 	test/unit/hca/soft/uc_test
 test_unit_hca_soft_access_test_SOURCES = test/unit/hca/soft/access_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_config_test_SOURCES = test/unit/hca/soft/config_test.c $(SOFT_HARNESS)
@@ -159,6 +160,8 @@ test_unit_hca_soft_manual_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_port_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_qp_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_shortcut_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_ud_test_SOURCES = test/unit/hca/soft/ud_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_ud_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_uc_test_SOURCES = test/unit/hca/soft/uc_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_uc_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_transfer_test_LDADD = $(SOFT_TEST_LIBS)

@@ -205,6 +205,7 @@ static const struct key keys[] = {
 	NUMBER("ports", ports, 1, SOFT_MAX_PORTS),
 	NUMBER("lid", lid, IB_LID_UNICAST_FIRST, IB_LID_UNICAST_LAST),
 	NUMBER("lmc", lmc, 0, 7),
+	NUMBER("gids", gids, 1, SOFT_MAX_GIDS),
 	NUMBER("seed", seed, 0, UINT32_MAX),
 	NUMBER("guid", guid, 1, UINT64_MAX),
 	NUMBER("max_qp", max_qp, 1, 1 << 20),
@@ -329,6 +330,7 @@ static al_status set_link(struct soft_config *config, const struct ci_param *p)
 
 static const struct hca_config defaults = {
 	.ports = 1,
+	.gids = 1,
 	.mtu = 4096,
 	.num_pkeys = 1,
 	.pkeys = { IB_PKEY_DEFAULT },

@@ -10,6 +10,7 @@
 #define SOFT_MAX_HCAS 64
 #define SOFT_MAX_PORTS 8
 #define SOFT_MAX_PKEYS 32
+#define SOFT_MAX_GIDS 8
 #define SOFT_MAX_FAULTS 8
 #define SOFT_MAX_LINKS 64
 #define SOFT_NAME 24
@@ -22,6 +23,7 @@ struct hca_config {
 	uint32_t mtu;         /* bytes */
 	uint32_t lid;         /* of port 1 */
 	uint32_t lmc;
+	uint32_t gids;        /* entries of each port's GID table that are filled */
 	uint32_t num_pkeys;
 	uint16_t pkeys[SOFT_MAX_PKEYS];
 	uint32_t seed;

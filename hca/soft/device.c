@@ -232,7 +232,7 @@ static void fill_attr(struct soft_hca *hca)
 		.vendor_part_id = 1,
 		.num_ports = conf->ports,
 		.num_comp_vectors = conf->vectors,
-		.caps = IB_CA_CAP_UC | IB_CA_CAP_CQ_ARM_N | IB_CA_CAP_BAD_PKEY_CNTR | IB_CA_CAP_PORT_ACTIVE_EVENT |
+		.caps = IB_CA_CAP_UC | IB_CA_CAP_UD | IB_CA_CAP_BAD_QKEY_CNTR | IB_CA_CAP_CQ_ARM_N | IB_CA_CAP_BAD_PKEY_CNTR | IB_CA_CAP_PORT_ACTIVE_EVENT |
 			IB_CA_CAP_SYS_IMAGE_GUID | IB_CA_CAP_RNR_NAK,
 		.atomic_cap = IB_ATOMIC_GLOBAL,
 		.masked_atomic_cap = IB_ATOMIC_NONE,

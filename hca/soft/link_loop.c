@@ -4,7 +4,7 @@
 
 static bool loop_send(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
-	struct soft_port *to = qp->peer;
+	struct soft_port *to = is_ud(qp) ? port_route(qp->port, pkt->dg.dlid) : qp->peer;
 	struct actor *a;
 
 	if (UNLIKELY(!to || port_state(to) != IB_PORT_ACTIVE))

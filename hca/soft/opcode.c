@@ -5,10 +5,11 @@
 
 #define RC (1u << IB_QPT_RC)
 #define UC (1u << IB_QPT_UC)
+#define UD (1u << IB_QPT_UD)
 
 const struct wr_op wr_ops[IB_WR_OPCODES] = {
-	[IB_WR_SEND] = { "send", RC | UC, WR_INLINE, PKT_SEND, IB_WC_SEND },
-	[IB_WR_SEND_WITH_IMM] = { "send with immediate", RC | UC, WR_INLINE, PKT_SEND_IMM, IB_WC_SEND },
+	[IB_WR_SEND] = { "send", RC | UC | UD, WR_INLINE, PKT_SEND, IB_WC_SEND },
+	[IB_WR_SEND_WITH_IMM] = { "send with immediate", RC | UC | UD, WR_INLINE, PKT_SEND_IMM, IB_WC_SEND },
 	[IB_WR_RDMA_WRITE] = { "RDMA write", RC | UC, WR_REMOTE | WR_INLINE, PKT_WRITE,
 			       IB_WC_RDMA_WRITE },
 	[IB_WR_RDMA_WRITE_WITH_IMM] = { "RDMA write with immediate", RC | UC, WR_REMOTE | WR_INLINE,

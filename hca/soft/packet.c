@@ -51,7 +51,11 @@ uint32_t pkt_train_limit(const struct soft_qp *qp)
 
 static uint64_t pkt_bytes(const struct soft_qp *qp, const struct packet *pkt)
 {
-	return wire_bytes(qp, pkt->kind, pkt->place, pkt->num, pkt->length);
+	uint64_t bytes = wire_bytes(qp, pkt->kind, pkt->place, pkt->num, pkt->length);
+
+	if (pkt->service == WIRE_UD)
+		bytes += DETH_BYTES + (pkt->dg.global ? GRH_BYTES : 0);
+	return bytes;
 }
 
 bool pkt_source(struct cursor *from, const struct packet *pkt)
@@ -83,7 +87,7 @@ void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flo
 	pkt->src_port = port;
 	pkt->src_qpn = qp->ci.qp_num;
 	pkt->service = qp->service->wire;
-	pkt->dest_qpn = qp->dest_qpn;
+	pkt->dest_qpn = is_ud(qp) ? pkt->wqe->remote_qpn : qp->dest_qpn;
 	pkt->pkey = qp->pkey;
 	qp->flow[flow] += pkt->num;
 	r->packets--;
@@ -135,14 +139,13 @@ static struct packet *take_ours(const struct soft_qp *qp, struct packet **list)
 	return ours;
 }
 
-void qp_purge(struct soft_qp *qp)
+/* The same with all that one queue pair has not looked at. May sleep. */
+static void purge_from(struct soft_qp *qp, struct actor *a)
 {
 	struct packet *list, *ours, *more, *next;
 	struct soft_qp *peer;
 	struct runner r;
-	struct actor *a;
 
-	a = qp->peer ? table_find(&qp->peer->hca->qps, qp->dest_qpn) : NULL;
 	if (!a || !actor_claim(a))
 		return;
 	runner_start(&r);
@@ -162,4 +165,40 @@ void qp_purge(struct soft_qp *qp)
 		actor_push(&r, qp->actor, ours);
 	}
 	runner_run(&r);
+}
+
+static struct actor *actor_at(struct soft_port *port, uint32_t qpn)
+{
+	return port ? table_find(&port->hca->qps, qpn) : NULL;
+}
+
+/* Where datagrams of ours have not come home from: so many. They are still sent to nobody else,
+ * since the state does not permit it. */
+static uint32_t targets(struct soft_qp *qp, struct actor *to[SOFT_REQUEST_NODES])
+{
+	const struct packet *pkt = qp->node_mem;
+	struct runner r;
+	uint32_t i, num = 0;
+
+	actor_claim(qp->actor);
+	for (i = 0; pkt && i < SOFT_REQUEST_NODES; i++, pkt++)
+		if (pkt->wqe) /* whoever has it changes neither this nor its address */
+			to[num++] = actor_at(port_route(qp->port, pkt->dg.dlid), pkt->dest_qpn);
+	runner_start(&r);
+	runner_add(&r, qp->actor);
+	runner_run(&r);
+	return num;
+}
+
+void qp_purge(struct soft_qp *qp)
+{
+	struct actor *to[SOFT_REQUEST_NODES];
+	uint32_t i, num = 1;
+
+	if (is_ud(qp))
+		num = targets(qp, to);
+	else
+		to[0] = actor_at(qp->peer, qp->dest_qpn);
+	for (i = 0; i < num; i++)
+		purge_from(qp, to[i]);
 }

@@ -4,8 +4,6 @@
 
 #include "soft.h"
 
-#define GID_TABLE 8
-
 /*
  * Guards plugged and shutdown of all ports, and whom an HCA's events go to. Events are raised with
  * it held, so that two changes are told in their order; that is no danger, since an upcall waits
@@ -119,10 +117,12 @@ al_status port_query(struct ci_ca *ca, uint8_t num, struct ib_port_attr *attr)
 		.active_speed = IB_SPEED_EDR,
 		.cap_mask = atomic_load_explicit(&port->cap_mask, memory_order_relaxed),
 		.max_msg_size = SOFT_MAX_MSG,
-		.gid_tbl_len = GID_TABLE,
+		.gid_tbl_len = SOFT_MAX_GIDS,
 		.pkey_tbl_len = SOFT_MAX_PKEYS,
 		.bad_pkey_cntr = (uint32_t)atomic_load_explicit(&port->count[CNT_BAD_PKEY],
 								memory_order_relaxed),
+		.qkey_viol_cntr = (uint32_t)atomic_load_explicit(&port->count[CNT_BAD_QKEY],
+								 memory_order_relaxed),
 		.lid = port->lid,
 		.lmc = port->lmc,
 		.subnet_timeout = 18,
@@ -140,15 +140,33 @@ static void put_be64(uint8_t *to, uint64_t value)
 		to[i] = (uint8_t)value;
 }
 
+ib_gid port_gid(const struct soft_port *port, uint32_t index)
+{
+	ib_gid gid = { { 0 } };
+
+	if (index >= port->hca->conf.gids)
+		return gid;
+	put_be64(gid.raw, port->prefix);
+	put_be64(gid.raw + 8, port->guid + ((uint64_t)index << 4));
+	return gid;
+}
+
+bool port_has_gid(const struct soft_port *port, const ib_gid *gid)
+{
+	uint32_t i;
+	ib_gid own;
+
+	for (i = 0; i < port->hca->conf.gids; i++) {
+		own = port_gid(port, i);
+		if (!memcmp(&own, gid, sizeof(own)))
+			return true;
+	}
+	return false;
+}
+
 al_status port_query_gid(struct ci_ca *ca, uint8_t num, uint32_t index, ib_gid *gid)
 {
-	struct soft_port *port = hca_port(ca_hca(ca), num);
-
-	memset(gid, 0, sizeof(*gid));
-	if (index)
-		return AL_SUCCESS;
-	put_be64(gid->raw, port->prefix);
-	put_be64(gid->raw + 8, port->guid);
+	*gid = port_gid(hca_port(ca_hca(ca), num), index);
 	return AL_SUCCESS;
 }
 
@@ -168,6 +186,8 @@ al_status port_modify(struct ci_ca *ca, uint8_t num, uint32_t mask,
 		return AL_UNSUPPORTED;
 	if (mask & IB_PORT_MODIFY_RESET_PKEY_CNTR)
 		atomic_store(&port->count[CNT_BAD_PKEY], 0);
+	if (mask & IB_PORT_MODIFY_RESET_QKEY_CNTR)
+		atomic_store(&port->count[CNT_BAD_QKEY], 0);
 	if (mask & IB_PORT_MODIFY_CAP_MASK) {
 		caps = atomic_load(&port->cap_mask);
 		while (!atomic_compare_exchange_weak(&port->cap_mask, &caps,

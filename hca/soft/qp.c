@@ -20,6 +20,7 @@ _Static_assert(sizeof(struct mr_slot) == 64, "what a key names is one cache line
 const struct service services[IB_QPT_COUNT] = {
 	[IB_QPT_RC] = { rc_request, WIRE_RC, true },
 	[IB_QPT_UC] = { uc_request, WIRE_UC, false },
+	[IB_QPT_UD] = { ud_request, WIRE_UD, false },
 };
 
 /* ------------------------------------------------------------------ a pass */
@@ -237,6 +238,8 @@ static al_status carve_rings(struct soft_qp *qp)
 	if (data < cap->max_inline_data)
 		data = (cap->max_inline_data + 15) & ~15u;
 	qp->sq_stride = (uint32_t)sizeof(struct send_wqe) + data;
+	if (is_ud(qp))
+		qp->sq_stride += (uint32_t)sizeof(struct datagram);
 	qp->rq_stride =
 		(uint32_t)(sizeof(struct recv_wqe) + cap->max_recv_sge * sizeof(struct ib_sge));
 	nodes = (nodes + 63) & ~(size_t)63;
@@ -297,7 +300,8 @@ static al_status check_modify(const struct soft_qp *qp, const struct ib_qp_attr 
 		return AL_INVALID_STATE;
 	if (mask & IB_QP_PATH_MTU && ib_mtu_bytes(attr->path_mtu) > port->hca->conf.mtu)
 		return AL_INVALID_PARAMETER;
-	if (mask & (IB_QP_CAP | IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE | IB_QP_QKEY))
+	if (mask & (IB_QP_CAP | IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE) ||
+	    (mask & IB_QP_QKEY && !is_ud(qp)))
 		return AL_UNSUPPORTED;
 	return AL_SUCCESS;
 }
@@ -308,6 +312,8 @@ static void apply_path(struct soft_qp *qp, const struct ib_qp_attr *attr, uint32
 		counters_retire(qp);
 		qp->attr.port_num = attr->port_num;
 		counters_join(qp, hca_port(qp->actor->hca, attr->port_num));
+		if (is_ud(qp)) /* which has no path of its own */
+			qp->mtu_shift = (uint8_t)__builtin_ctz(qp->port->hca->conf.mtu);
 	}
 	if (mask & IB_QP_PKEY_INDEX)
 		qp->attr.pkey_index = attr->pkey_index;
@@ -331,6 +337,8 @@ static void apply(struct soft_qp *qp, const struct ib_qp_attr *attr, uint32_t ma
 	apply_path(qp, attr, mask);
 	if (mask & IB_QP_ACCESS_FLAGS)
 		qp->attr.qp_access_flags = attr->qp_access_flags;
+	if (mask & IB_QP_QKEY)
+		qp->attr.qkey = attr->qkey;
 	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
 		qp->attr.en_sqd_async_notify = attr->en_sqd_async_notify;
 	if (mask & IB_QP_TIMEOUT)
@@ -449,6 +457,7 @@ al_status soft_query_qp(struct ci_qp *ci, struct ib_qp_attr *attr)
 		.qp_state = qp_state(qp),
 		.cur_qp_state = qp_state(qp),
 		.path_mtu = (ib_mtu)qp->attr.path_mtu,
+		.qkey = qp->attr.qkey,
 		.rq_psn = qp->resp.epsn,
 		.sq_psn = qp->req.next_psn,
 		.dest_qp_num = qp->dest_qpn,
@@ -614,6 +623,10 @@ static al_status build_send(struct soft_qp *qp, const struct ib_send_wr *wr, str
 	} else if (op->flags & WR_REMOTE) {
 		wqe->remote_addr = wr->wr.rdma.remote_addr;
 		wqe->rkey = wr->wr.rdma.rkey;
+	} else if (is_ud(qp)) {
+		status = ud_post(qp, wr, wqe);
+		if (UNLIKELY(status))
+			return status;
 	}
 	if (wr->send_flags & IB_SEND_INLINE)
 		copy_inline(wqe, wr);

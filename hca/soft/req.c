@@ -16,7 +16,7 @@ static ib_wc_status check(const struct soft_qp *qp, const struct send_wqe *wqe)
 		.access = op->flags & WR_RD_ATOMIC ? IB_ACCESS_LOCAL_WRITE : 0,
 	};
 
-	if (wqe->length > SOFT_MAX_MSG ||
+	if (wqe->length > SOFT_MAX_MSG || (is_ud(qp) && wqe->length > 1u << qp->mtu_shift) ||
 	    (op->flags & WR_ATOMIC && wqe->length != sizeof(uint64_t)))
 		return IB_WC_LOC_LEN_ERR;
 	if (op->flags & WR_RD_ATOMIC && !qp->attr.max_rd_atomic)
@@ -102,6 +102,8 @@ static uint32_t build(struct soft_qp *qp, const struct send_wqe *wqe, struct pac
 		pkt->length =
 			num == left ? wqe->length - (uint32_t)pkt->offset : num << qp->mtu_shift;
 		pkt->dma_len = wqe->length;
+		if (is_ud(qp))
+			ud_build(qp, wqe, pkt);
 		return num;
 	}
 	pkt->num = 1;

@@ -521,20 +521,22 @@ static void take_new(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	}
 }
 
-/* Is it from the peer, and of the same partition, one of both a full member of it?
- * (IBTA 9.6.1, 10.9.3) */
+bool resp_pkey_matches(struct soft_qp *qp, const struct packet *pkt)
+{
+	if (!((pkt->pkey ^ qp->pkey) & IB_PKEY_VALUE_MASK) &&
+	    (pkt->pkey | qp->pkey) & IB_PKEY_FULL_MEMBER)
+		return true;
+	port_count(qp->port, CNT_BAD_PKEY, pkt->num);
+	return false;
+}
+
+/* Is it from the peer, and of the same partition? (IBTA 9.6.1) */
 bool resp_acceptable(struct soft_qp *qp, const struct packet *pkt)
 {
 	/* a packet on the wire names its port only; here we know the queue pair, and ask that it be
 	 * the peer */
-	if (pkt->src_port != qp->peer || pkt->src_qpn != qp->dest_qpn)
-		return false;
-	if ((pkt->pkey ^ qp->pkey) & IB_PKEY_VALUE_MASK ||
-	    !((pkt->pkey | qp->pkey) & IB_PKEY_FULL_MEMBER)) {
-		port_count(qp->port, CNT_BAD_PKEY, pkt->num);
-		return false;
-	}
-	return true;
+	return pkt->src_port == qp->peer && pkt->src_qpn == qp->dest_qpn &&
+	       resp_pkey_matches(qp, pkt);
 }
 
 void rc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)

@@ -7,7 +7,22 @@
 void pkt_set_path(const struct soft_qp *qp, struct packet *pkt)
 {
 	const struct ib_ah_attr *av = &qp->av;
+	const struct datagram *dg = &pkt->dg;
 
+	pkt->flags |= PKT_PATH;
+	if (is_ud(qp)) {
+		pkt->path = (struct pkt_path){
+			.dlid = dg->dlid,
+			.src_path_bits = dg->src_path_bits,
+			.sl = dg->sl,
+			.mtu_shift = qp->mtu_shift,
+			.global = dg->global,
+			.tclass = (uint8_t)(dg->class_flow >> 20),
+			.hop_limit = dg->hop_limit,
+			.flow_label = dg->class_flow & 0xfffff,
+		};
+		return;
+	}
 	pkt->path = (struct pkt_path){
 		.dlid = av->dlid,
 		.src_path_bits = av->src_path_bits,
@@ -18,7 +33,6 @@ void pkt_set_path(const struct soft_qp *qp, struct packet *pkt)
 		.hop_limit = av->grh.hop_limit,
 		.flow_label = av->grh.flow_label,
 	};
-	pkt->flags |= PKT_PATH;
 }
 
 /* The i-th packet of a train, as a train of one. */
@@ -43,14 +57,9 @@ static struct packet nth(const struct packet *train, uint32_t i)
 	return one;
 }
 
-static void put_gid(uint8_t *to, uint64_t prefix, uint64_t guid)
+static void put_gid(uint8_t *to, ib_gid gid)
 {
-	int i;
-
-	for (i = 7; i >= 0; i--, prefix >>= 8, guid >>= 8) {
-		to[i] = (uint8_t)prefix;
-		to[i + 8] = (uint8_t)guid;
-	}
+	memcpy(to, gid.raw, sizeof(gid.raw));
 }
 
 /* What the link and the network see. to: the port that it goes to, or NULL */
@@ -68,9 +77,14 @@ static void set_route(struct wire_packet *w, const struct packet *pkt, const str
 	w->grh.tclass = pkt->path.tclass;
 	w->grh.flow_label = pkt->path.flow_label;
 	w->grh.hop_limit = pkt->path.hop_limit;
-	put_gid(w->grh.sgid, from->prefix, from->guid);
+	if (pkt->service == WIRE_UD) {
+		put_gid(w->grh.sgid, port_gid(from, pkt->dg.sgid_index));
+		put_gid(w->grh.dgid, pkt->dg.dgid);
+		return;
+	}
+	put_gid(w->grh.sgid, port_gid(from, 0));
 	if (to)
-		put_gid(w->grh.dgid, to->prefix, to->guid);
+		put_gid(w->grh.dgid, port_gid(to, 0));
 }
 
 static void set_transport(struct wire_packet *w, const struct packet *pkt)
@@ -95,6 +109,10 @@ static void set_transport(struct wire_packet *w, const struct packet *pkt)
 	w->aeth.msn = pkt->ex;
 	w->orig = pkt->compare_add;
 	w->imm = pkt->ex;
+	if (pkt->service != WIRE_UD)
+		return;
+	w->deth.qkey = pkt->dg.qkey;
+	w->deth.src_qpn = pkt->src_qpn;
 }
 
 size_t pkt_bytes_of(const struct packet *train, uint32_t i, const struct soft_port *to,

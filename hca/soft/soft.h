@@ -93,6 +93,19 @@ struct pkt_path {
 	uint32_t flow_label;
 };
 
+/* Where a datagram goes: what its headers say of that, beyond the queue pair's number. */
+struct datagram {
+	ib_gid dgid;         /* global: GRH */
+	uint32_t class_flow; /* the same: traffic class and flow label, as they lie there */
+	uint32_t qkey;       /* DETH */
+	uint16_t dlid;
+	uint8_t src_path_bits;
+	uint8_t sl;
+	uint8_t sgid_index;
+	uint8_t hop_limit;
+	bool global;
+};
+
 struct packet {
 	struct packet *next;
 	struct soft_qp *owner;      /* whose node; NULL: the fault engine's */
@@ -110,18 +123,21 @@ struct packet {
 	uint32_t ex;     /* immediate data; AETH: MSN */
 	uint32_t length; /* payload of the train */
 	uint64_t offset; /* of it in the message */
-	uint64_t va;     /* RETH: the message's target; read response: source of this payload */
-	uint32_t rkey;
-	uint32_t dma_len; /* RETH */
 	union {
 		struct {
-			uint64_t compare_add, swap; /* AtomicETH; the answer's original value in the first */
+			uint64_t va;      /* RETH: the message's target; read response: source of this payload */
+			uint32_t rkey;
+			uint32_t dma_len; /* RETH */
+			union {
+				struct {
+					uint64_t compare_add, swap; /* AtomicETH; the answer's original value in the first */
+				};
+				const struct ci_pd *pd; /* read response: whose key it is */
+			};
 		};
-		struct {
-			const struct ci_pd *pd; /* read response: whose key it is */
-			char *data;             /* payload by value; NULL: by reference */
-		};
+		struct datagram dg; /* WIRE_UD */
 	};
+	char *data;      /* PKT_BY_VALUE: the payload */
 	struct send_wqe *wqe; /* request: the element it refers to */
 	struct pkt_path path; /* with PKT_PATH */
 };
@@ -342,12 +358,15 @@ void cq_clean(struct soft_cq *cq, uint32_t qp_num);
 
 /* -------------------------------------------------------------- queue pair */
 
-/* Element of a send queue, followed by its gather list or its inline data. */
+/* Element of a send queue, followed by its gather list or its inline data, and a datagram's address. */
 struct send_wqe {
 	uint64_t wr_id;
 	uint64_t remote_addr;
 	uint64_t compare_add, swap;
-	uint32_t rkey;
+	union {
+		uint32_t rkey;
+		uint32_t remote_qpn; /* datagram */
+	};
 	uint32_t ex;        /* immediate data */
 	uint32_t length;    /* of the message */
 	uint32_t first_psn, last_psn; /* once started */
@@ -458,7 +477,7 @@ struct soft_qp {
 	bool global;             /* packets have a GRH */
 	const struct service *service;
 	struct {                 /* as in struct ib_qp_attr */
-		uint32_t qp_access_flags;
+		uint32_t qp_access_flags, qkey;
 		uint8_t timeout, retry_cnt, rnr_retry, min_rnr_timer, max_rd_atomic, max_dest_rd_atomic;
 		uint8_t port_num, path_mtu;
 		uint16_t pkey_index;
@@ -493,6 +512,12 @@ static inline struct soft_cq *soft_cq(struct ci_cq *cq)
 static inline struct send_wqe *sq_at(const struct soft_qp *qp, uint32_t index)
 {
 	return (struct send_wqe *)(qp->sq + (size_t)(index & qp->sq_mask) * qp->sq_stride);
+}
+
+/* The last part of a datagram's element. */
+static inline struct datagram *wqe_datagram(const struct soft_qp *qp, const struct send_wqe *wqe)
+{
+	return (struct datagram *)((char *)wqe + qp->sq_stride - sizeof(struct datagram));
 }
 
 static inline struct recv_wqe *rq_at(const struct soft_qp *qp, uint32_t index)
@@ -575,6 +600,22 @@ void resp_finish(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 void resp_fail_recv(struct runner *r, struct soft_qp *qp, ib_wc_status status);
 void rc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt);
 void uc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt);
+/* An error of the receive queue's own: the oldest receive fails, the packet goes home, the queue pair ends. Nobody is
+ * told (UC, UD). */
+void resp_end(struct runner *r, struct soft_qp *qp, struct packet *pkt, ib_wc_status status);
+/* Are the packet and the queue pair of one partition, and one of them a full member? (IBTA 10.9.3) */
+bool resp_pkey_matches(struct soft_qp *qp, const struct packet *pkt);
+
+/* datagrams */
+/* Checks what a request says of its destination, and keeps it in the element. */
+al_status ud_post(const struct soft_qp *qp, const struct ib_send_wr *wr, struct send_wqe *wqe);
+/* Addresses a packet. */
+void ud_build(const struct soft_qp *qp, const struct send_wqe *wqe, struct packet *pkt);
+void ud_request(struct runner *r, struct soft_qp *qp, struct packet *pkt);
+static inline bool is_ud(const struct soft_qp *qp)
+{
+	return qp->service->wire == WIRE_UD;
+}
 
 static inline bool recv_empty(const struct soft_qp *qp)
 {
@@ -629,11 +670,11 @@ void pkt_set_path(const struct soft_qp *qp, struct packet *pkt);
  */
 size_t pkt_bytes_of(const struct packet *train, uint32_t i, const struct soft_port *to, uint8_t *bytes);
 
-/* Bytes on the link of num packets in a row, headers and all. */
+/* Bytes on the link of num packets in a row of a connection, headers and all. */
 static inline uint64_t wire_bytes(const struct soft_qp *qp, uint8_t kind, uint8_t place,
 				  uint32_t num, uint32_t length)
 {
-	const uint8_t *opcode = rc_opcode[kind];
+	const uint8_t *opcode = rc_opcode[kind]; /* those of UC have the same headers */
 	uint64_t each = LRH_BYTES + BTH_BYTES + CRC_BYTES + (qp->global ? GRH_BYTES : 0);
 	uint32_t ext;
 
@@ -666,6 +707,7 @@ enum port_counter {
 	CNT_RNR_NAKS,
 	CNT_SEQ_NAKS,
 	CNT_BAD_PKEY,
+	CNT_BAD_QKEY,
 	PORT_COUNTERS
 };
 
@@ -711,6 +753,9 @@ void port_tell(struct soft_hca *hca, struct ci_ca *ca);
 void port_plug(struct soft_port *port, bool in);
 /* Who answers to a LID on what the port is cabled to; NULL: nobody. */
 struct soft_port *port_route(struct soft_port *port, uint16_t dlid);
+/* Entry of the port's GID table; all zero: empty. */
+ib_gid port_gid(const struct soft_port *port, uint32_t index);
+bool port_has_gid(const struct soft_port *port, const ib_gid *gid);
 al_status port_query(struct ci_ca *ca, uint8_t num, struct ib_port_attr *attr);
 al_status port_query_gid(struct ci_ca *ca, uint8_t num, uint32_t index, ib_gid *gid);
 al_status port_query_pkey(struct ci_ca *ca, uint8_t num, uint32_t index, uint16_t *pkey);
@@ -837,8 +882,9 @@ extern const struct ci_interface soft_interface;
 /* Address handle. */
 struct soft_ah {
 	struct ci_ah ci;
-	struct fmutex lock; /* guards attr: modify and a post may meet */
+	struct fmutex lock; /* guards attr and to: modify and a post may meet. Leaf. */
 	struct ib_ah_attr attr;
+	struct datagram to; /* what a post takes of it */
 };
 
 /* operations, by file */

@@ -16,8 +16,8 @@ static void drop(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	pkt_release(r, qp, pkt);
 }
 
-/* The receive queue's own errors end the queue pair (IBTA 10.10.2). */
-static void fail(struct runner *r, struct soft_qp *qp, struct packet *pkt, ib_wc_status status)
+/* IBTA 10.10.2 */
+void resp_end(struct runner *r, struct soft_qp *qp, struct packet *pkt, ib_wc_status status)
 {
 	pkt_release(r, qp, pkt);
 	resp_fail_recv(r, qp, status);
@@ -89,7 +89,7 @@ void uc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 		return;
 	}
 	if (is_send(pkt->kind) && pkt->length > recv_oldest(qp)->length - qp->resp.done) {
-		fail(r, qp, pkt, IB_WC_LOC_LEN_ERR);
+		resp_end(r, qp, pkt, IB_WC_LOC_LEN_ERR);
 		return;
 	}
 	/* only the last packet needs the receive: those before it are done all the same */
@@ -99,7 +99,7 @@ void uc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	if (pkt->length)
 		result = resp_payload(r, qp, pkt);
 	if (result == COPY_BAD_TARGET && is_send(pkt->kind)) {
-		fail(r, qp, pkt, IB_WC_LOC_PROT_ERR);
+		resp_end(r, qp, pkt, IB_WC_LOC_PROT_ERR);
 		return;
 	}
 	if (result == COPY_BAD_SOURCE)

@@ -120,6 +120,11 @@ static uint8_t *put_grh(uint8_t *to, const struct wire_packet *pkt, uint8_t next
 	return to + 32;
 }
 
+void wire_grh(uint8_t to[GRH_BYTES], const struct wire_packet *pkt, size_t len)
+{
+	put_grh(to, pkt, NXTHDR_BTH, len);
+}
+
 static uint8_t *put_ip4(uint8_t *to, const struct wire_packet *pkt, size_t len)
 {
 	uint8_t *from = to;

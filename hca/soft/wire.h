@@ -15,6 +15,7 @@
 #define LRH_BYTES 8
 #define GRH_BYTES 40
 #define BTH_BYTES 12
+#define DETH_BYTES 8
 #define ICRC_BYTES 4
 #define VCRC_BYTES 2
 #define CRC_BYTES (ICRC_BYTES + VCRC_BYTES)
@@ -150,6 +151,8 @@ size_t wire_header_bytes(const struct wire_packet *pkt);
  * goes already, at to + wire_header_bytes().
  */
 size_t wire_encode(const struct wire_packet *pkt, uint8_t *to, size_t room);
+/* The GRH alone, before len bytes of transport, ICRC included. */
+void wire_grh(uint8_t to[GRH_BYTES], const struct wire_packet *pkt, size_t len);
 /*
  * framing: WIRE_IB, or any other for an Ethernet frame, which may be filled up to Ethernet's shortest, of 60 bytes. pkt is
  * defined only when it is well formed.

@@ -88,6 +88,8 @@ struct qp_options {
 	uint8_t dest_rd_atomic; /* as rd_atomic */
 	uint16_t pkey_index;
 	uint16_t dlid;         /* the peer's */
+	uint8_t port;          /* 1 */
+	uint32_t qkey;         /* datagrams */
 	struct ci_pd *pd;      /* the HCA's */
 };
 
@@ -99,6 +101,10 @@ void to_rtr(struct qp *qp, const struct qp *peer, const struct qp_options *o);
 void to_rts(struct qp *qp, const struct qp_options *o);
 void connect_qps(struct qp *a, struct qp *b, const struct qp_options *o);
 ib_qp_state state_of(struct qp *qp);
+
+/* An address handle; its handle in requests is (al_ah_h)ah. */
+struct ci_ah *new_ah(struct hca *h, struct ci_pd *pd, const struct ib_ah_attr *attr);
+void free_ah(struct ci_ah *ah);
 
 /* Two connected queue pairs with a completion queue and a region each: a on HCA 0, b on the last. */
 struct pair {

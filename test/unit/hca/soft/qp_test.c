@@ -407,7 +407,7 @@ START_TEST(over_the_limits_of_a_queue_pair_the_limits_are_written_back)
 		for (j = 0; j < 5; j++)
 			ck_assert_uint_eq(*member[j], limit[j]);
 	}
-	attr.qp_type = IB_QPT_UD;
+	attr.qp_type = IB_QPT_RD;
 	memset(&init.cap, 0, sizeof(init.cap));
 	ck_assert_int_eq(ops->create_qp(qp, &init, NULL), AL_UNSUPPORTED);
 	al_free(qp);
