@@ -35,6 +35,7 @@ include test/unit/ci/local.mk
 include test/unit/al/verbs/local.mk
 include test/unit/al/object/local.mk
 include test/unit/al/event/local.mk
+include test/soak/local.mk
 
 check_PROGRAMS += test/e2e/guest_test
 test_e2e_guest_test_CPPFLAGS = $(AM_CPPFLAGS) -DLIBIBAL='"$(abs_top_builddir)/.libs/libibal.so.1"'

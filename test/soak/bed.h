@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The upper half that the soak puts above the software HCA: it starts the module in manual progress, makes objects and
+ * hands on what comes up. It stands for libibal, and sees nothing of the HCA but its table and its vendor calls.
+ */
+#ifndef SOAK_BED_H
+#define SOAK_BED_H
+
+#include <iba/ib_hca.h>
+
+#include "hca/soft/soft_vendor.h"
+
+enum { BED_HCAS = 8 };
+
+struct bed_hca {
+	struct ci_ca *ca;
+	struct ci_pd *pd, *other_pd;
+};
+
+/* A completion queue: how often it was notified, and whether it said that it has overflowed. */
+struct bed_cq {
+	struct ci_cq *ci;
+	uint32_t notified;
+	uint32_t errors;
+};
+
+extern struct ci_interface bed_ops; /* of the module, once it is up */
+extern struct bed_hca bed_hca[BED_HCAS];
+extern uint32_t bed_hcas;
+extern char bed_log[256];
+/* Events of queue pairs: with ci_qp.ctx. */
+extern void (*bed_qp_event)(void *ctx, ib_event_type type);
+
+/* Starts the module; false: it refused, and bed_log says why. */
+bool bed_up(const char *settings);
+/* Ends it; returns how many allocations are left. */
+uint64_t bed_down(void);
+
+/* An object of the module's size, zeroed. */
+void *bed_object(enum ci_obj kind, size_t plain);
+al_status bed_vendor(uint32_t hca, uint32_t code, const void *in, uint32_t in_len, void *out, uint32_t out_len);
+/* One step: what it did (enum soft_step_did). */
+uint32_t bed_step(uint64_t choice, uint64_t *now);
+/* Packets that faults have met, and packets sent, of all HCAs. */
+uint64_t bed_faults(void);
+uint64_t bed_packets(void);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What play.c and post.c share. */
+#ifndef SOAK_PLAY_INTERNAL_H
+#define SOAK_PLAY_INTERNAL_H
+
+#include "bed.h"
+#include "model.h"
+#include "play.h"
+
+enum { CQS = 2 }; /* of each HCA */
+
+struct queue {
+	struct bed_cq bed;
+	al_arm armed;   /* and not yet satisfied by what was polled */
+	bool satisfied;
+};
+
+/* One end of a connection. */
+struct end {
+	struct m_qp *m;
+	struct ci_qp *ci;
+	uint32_t hca;
+	struct queue *send_cq, *recv_cq;
+	struct ci_mr *mr[AREAS];
+	struct ci_mr *foreign, *write_only, *read_only; /* on the target, with too few rights */
+	uint32_t depth, recv_depth, sges, inline_data;
+	uint32_t max_message;      /* of sends to it */
+	uint32_t at[AREAS];        /* where the next piece is taken */
+	uint32_t sent, received;   /* numbers of requests */
+	uint32_t read_at, read_length; /* where the newest read goes */
+	uint32_t silent;           /* requests posted in a row without a signal */
+	/* of the connection */
+	struct m_attr attr;
+	ib_mtu mtu;
+	uint32_t psn;
+	uint8_t timeout, rnr_timer, dest_rd_atomic;
+};
+
+struct play {
+	struct model m;
+	struct end end[MAX_MODELS];
+	struct queue cq[BED_HCAS][CQS];
+	uint32_t rules[BED_HCAS];  /* of faults */
+	uint32_t wrong;            /* one request in so many is wrong; 0: none */
+	uint64_t steps;
+	uint64_t trace;
+	bool eager;                /* completions are polled after each step */
+	bool cleaned;              /* a reset may have removed completions */
+	bool verbose;
+};
+
+void say(struct play *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Into the trace. */
+void note(struct play *p, uint64_t value);
+struct end *peer_of(struct play *p, const struct end *e);
+struct ci_mr *new_mr(struct play *p, struct ci_pd *pd, void *addr, uint64_t length, uint32_t access);
+void free_mr(struct ci_mr *mr);
+void plug(struct play *p, bool in);
+void leave_sqd(struct play *p, struct end *e);
+
+/* post.c: a chain of random requests; num receives, or as many as there is room for. */
+void post_sends(struct play *p, struct end *e, uint64_t *x);
+void post_recvs(struct play *p, struct end *e, uint32_t num, uint64_t *x);
+
+#endif
