@@ -26,6 +26,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/device.c \
 	hca/soft/engine.c \
 	hca/soft/fault.c \
+	hca/soft/fault_text.c \
 	hca/soft/icrc.c hca/soft/icrc.h \
 	hca/soft/link_loop.c \
 	hca/soft/lock.h \

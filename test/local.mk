@@ -133,6 +133,7 @@ check_PROGRAMS += \
 	test/unit/hca/soft/access_test \
 	test/unit/hca/soft/config_test \
 	test/unit/hca/soft/cq_test \
+	test/unit/hca/soft/fault_test \
 	test/unit/hca/soft/load_test \
 	test/unit/hca/soft/loss_test \
 	test/unit/hca/soft/manual_test \
@@ -145,6 +146,7 @@ check_PROGRAMS += \
 test_unit_hca_soft_access_test_SOURCES = test/unit/hca/soft/access_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_config_test_SOURCES = test/unit/hca/soft/config_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_cq_test_SOURCES = test/unit/hca/soft/cq_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_fault_test_SOURCES = test/unit/hca/soft/fault_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_load_test_SOURCES = test/unit/hca/soft/load_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_loss_test_SOURCES = test/unit/hca/soft/loss_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_manual_test_SOURCES = test/unit/hca/soft/manual_test.c $(SOFT_HARNESS)
@@ -155,6 +157,7 @@ test_unit_hca_soft_transfer_test_SOURCES = test/unit/hca/soft/transfer_test.c $(
 test_unit_hca_soft_access_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_config_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_cq_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_fault_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_load_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_loss_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_manual_test_LDADD = $(SOFT_TEST_LIBS)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool number(const char *text, uint64_t min, uint64_t max, uint64_t *value)
+bool config_number(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 {
 	char *end;
 
@@ -27,108 +27,15 @@ static al_status refuse(const struct ci_param *p, const char *why)
 	return AL_BAD_CONFIG;
 }
 
-/* -------------------------------------------------------------------- faults */
-
-static bool fault_word(struct soft_fault *fault, const char *word, const char **why)
-{
-	static const struct {
-		const char *name;
-		uint32_t action, flow;
-	} words[] = {
-		{ "drop", SOFT_FAULT_DROP, 0 },
-		{ "duplicate", SOFT_FAULT_DUPLICATE, 0 },
-		{ "hold", SOFT_FAULT_HOLD, 0 },
-		{ "flow=any", 0, SOFT_FLOW_ANY },
-		{ "flow=request", 0, SOFT_FLOW_REQUEST },
-		{ "flow=response", 0, SOFT_FLOW_RESPONSE },
-	};
-	static const struct {
-		const char *name;
-		size_t offset, size;
-		uint64_t min, max;
-	} numbers[] = {
-		{ "n", offsetof(struct soft_fault, n), 8, 1, UINT64_MAX },
-		{ "count", offsetof(struct soft_fault, count), 8, 0, UINT64_MAX },
-		{ "qp", offsetof(struct soft_fault, qpn), 4, 1, IB_QPN_MASK },
-		{ "port", offsetof(struct soft_fault, port), 4, 1, SOFT_MAX_PORTS },
-		{ "by", offsetof(struct soft_fault, by), 4, 1, UINT32_MAX },
-		{ "chance", offsetof(struct soft_fault, chance), 4, 1, 1000000 },
-	};
-	uint64_t value;
-	size_t i, len;
-
-	for (i = 0; i < sizeof(words) / sizeof(*words); i++) {
-		if (strcmp(word, words[i].name))
-			continue;
-		if (words[i].action)
-			fault->action = words[i].action;
-		else
-			fault->flow = words[i].flow;
-		return true;
-	}
-	len = strcspn(word, "=");
-	for (i = 0; word[len] && i < sizeof(numbers) / sizeof(*numbers); i++) {
-		if (strncmp(word, numbers[i].name, len) || numbers[i].name[len])
-			continue;
-		if (!number(word + len + 1, numbers[i].min, numbers[i].max, &value))
-			break;
-		if (numbers[i].size == 8)
-			memcpy((char *)fault + numbers[i].offset, &value, 8);
-		else
-			memcpy((char *)fault + numbers[i].offset, &(uint32_t){ (uint32_t)value },
-			       4);
-		return true;
-	}
-	*why = "a fault is drop, duplicate or hold, then n=, count=, flow=, qp=, port=, by=, chance=, by commas";
-	return false;
-}
-
-bool config_fault(const char *text, struct soft_fault *fault, const char **why)
-{
-	char copy[128], *word, *save;
-
-	*fault = (struct soft_fault){ .count = 1 };
-	if (strlen(text) >= sizeof(copy)) {
-		*why = "that is too long for one fault";
-		return false;
-	}
-	strcpy(copy, text);
-	for (word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save))
-		if (!fault_word(fault, word, why))
-			return false;
-	if (!fault->action) {
-		*why = "a fault begins with drop, duplicate or hold";
-		return false;
-	}
-	if (!fault->n && !fault->chance) {
-		*why = "which packet? n=3 is the third of each flow, chance=1000 is one of 1000 in a million";
-		return false;
-	}
-	if (fault->action == SOFT_FAULT_HOLD && !fault->by)
-		fault->by = 1;
-	if (fault->action != SOFT_FAULT_HOLD && fault->by) {
-		*why = "by= belongs to hold";
-		return false;
-	}
-	return true;
-}
-
 static al_status set_faults(struct hca_config *hca, const struct ci_param *p)
 {
-	char copy[1024], *one, *save;
-	const char *why;
+	const char *why = fault_read(p->value, hca->faults, SOFT_MAX_FAULTS, &hca->num_faults);
+	uint32_t i;
 
-	if (strlen(p->value) >= sizeof(copy))
-		return refuse(p, "that is too long");
-	strcpy(copy, p->value);
-	hca->num_faults = 0;
-	for (one = strtok_r(copy, ";", &save); one; one = strtok_r(NULL, ";", &save)) {
-		if (hca->num_faults == SOFT_MAX_FAULTS)
-			return refuse(p, "at most 8 faults");
-		if (!config_fault(one, &hca->faults[hca->num_faults++], &why))
-			return refuse(p, why);
-	}
-	return AL_SUCCESS;
+	for (i = 0; !why && i < hca->num_faults; i++)
+		if (*p->section && *hca->faults[i].hca)
+			why = "the section says already which HCA";
+	return why ? refuse(p, why) : AL_SUCCESS;
 }
 
 /* ------------------------------------------------------------------ HCA keys */
@@ -146,7 +53,7 @@ static al_status set_pkeys(struct hca_config *hca, const struct ci_param *p)
 	for (one = strtok_r(copy, ",", &save); one; one = strtok_r(NULL, ",", &save)) {
 		if (hca->num_pkeys == SOFT_MAX_PKEYS)
 			return refuse(p, "at most 32 P_Keys");
-		if (!number(one, 1, 0xffff, &value) || !(value & IB_PKEY_VALUE_MASK))
+		if (!config_number(one, 1, 0xffff, &value) || !(value & IB_PKEY_VALUE_MASK))
 			return refuse(
 				p,
 				"a P_Key is a number from 1 to 0xffff, and not 0x8000; several by commas");
@@ -161,7 +68,7 @@ static al_status set_mtu(struct hca_config *hca, const struct ci_param *p)
 	unsigned int code;
 
 	for (code = IB_MTU_256; code <= IB_MTU_4096; code++) {
-		if (!number(p->value, ib_mtu_bytes(code), ib_mtu_bytes(code), &value))
+		if (!config_number(p->value, ib_mtu_bytes(code), ib_mtu_bytes(code), &value))
 			continue;
 		hca->mtu = (uint32_t)value;
 		return AL_SUCCESS;
@@ -181,7 +88,7 @@ static al_status set_vectors(struct hca_config *hca, const struct ci_param *p)
 {
 	uint64_t value = 0; /* auto */
 
-	if (strcmp(p->value, "auto") && !number(p->value, 1, 256, &value))
+	if (strcmp(p->value, "auto") && !config_number(p->value, 1, 256, &value))
 		return refuse(p, "vectors are auto, or 1 to 256");
 	hca->vectors = (uint32_t)value;
 	return AL_SUCCESS;
@@ -240,7 +147,7 @@ static al_status set_key(struct hca_config *hca, const struct ci_param *p)
 			continue;
 		if (k->set)
 			return k->set(hca, p);
-		if (!number(p->value, k->min, k->max, &value)) {
+		if (!config_number(p->value, k->min, k->max, &value)) {
 			snprintf(why, sizeof(why), "it must be a number from %llu to %llu",
 				 (unsigned long long)k->min, (unsigned long long)k->max);
 			return refuse(p, why);
@@ -298,7 +205,7 @@ static al_status set_ends(struct soft_config *config, struct link_config *l,
 		hca = find_hca(config, end, &l->hca[n]);
 		if (!hca)
 			return refuse(p, "there is no such HCA");
-		if (!number(colon + 1, 1, hca->ports, &port))
+		if (!config_number(colon + 1, 1, hca->ports, &port))
 			return refuse(p, "the HCA has no such port");
 		l->port[n] = (uint32_t)port;
 		if (taken(config, l->hca[n], l->port[n], l))
@@ -356,7 +263,7 @@ static al_status set_hcas(struct soft_config *config, const struct ci_param *p)
 {
 	uint64_t value;
 
-	if (!number(p->value, 1, SOFT_MAX_HCAS, &value))
+	if (!config_number(p->value, 1, SOFT_MAX_HCAS, &value))
 		return refuse(p, "it must be a number from 1 to 64");
 	config->hcas = (uint32_t)value;
 	return AL_SUCCESS;
@@ -437,6 +344,55 @@ static al_status read_hcas(struct soft_config *config, const struct ci_params *p
 	return status;
 }
 
+/* Faults of the environment come after those of the settings, for all HCAs. */
+static al_status read_environment(struct soft_config *config)
+{
+	static struct fault_rule_text rules[SOFT_MAX_FAULTS];
+	const char *text = secure_getenv("IBAL_FAULT"), *why;
+	struct hca_config *hca;
+	uint32_t num = 0;
+
+	why = text ? fault_read(text, rules, SOFT_MAX_FAULTS, &num) : NULL;
+	for (hca = config->hca; hca < config->hca + config->hcas && !why; hca++) {
+		if (hca->num_faults + num > SOFT_MAX_FAULTS)
+			why = "at most 32 faults, with those of the settings";
+		else
+			memcpy(hca->faults + hca->num_faults, rules, num * sizeof(*rules));
+		hca->num_faults += num;
+	}
+	if (!why)
+		return AL_SUCCESS;
+	ib_log(IB_LOG_ERROR, "soft", "IBAL_FAULT=%s: %s; see ibal-soft(5)", text, why);
+	return AL_BAD_CONFIG;
+}
+
+/* Each HCA keeps the faults that are its own. */
+static al_status settle_faults(struct soft_config *config, struct hca_config *hca)
+{
+	uint32_t from, to = 0, index;
+
+	for (from = 0; from < hca->num_faults; from++) {
+		struct fault_rule_text *rule = &hca->faults[from];
+
+		if (*rule->hca && !find_hca(config, rule->hca, &index)) {
+			ib_log(IB_LOG_ERROR, "soft",
+			       "a fault's hca=%s: there is no such HCA; see ibal-soft(5)",
+			       rule->hca);
+			return AL_BAD_CONFIG;
+		}
+		if (rule->fault.port > hca->ports) {
+			ib_log(IB_LOG_ERROR, "soft",
+			       "a fault's port=%u: HCA %s has no such port; see ibal-soft(5)",
+			       rule->fault.port, hca->name);
+			return AL_BAD_CONFIG;
+		}
+		if (!*rule->hca || find_hca(config, rule->hca, &index) == hca)
+			hca->faults[to++] = *rule;
+	}
+	hca->num_faults = to;
+	return AL_SUCCESS;
+}
+
 /* What was not said, and what does not fit together. */
 static al_status settle(struct soft_config *config)
 {
@@ -445,6 +401,8 @@ static al_status settle(struct soft_config *config)
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
 	for (hca = config->hca; hca < config->hca + config->hcas; hca++) {
+		if (settle_faults(config, hca))
+			return AL_BAD_CONFIG;
 		lids = hca->ports << hca->lmc;
 		if (!hca->vectors)
 			hca->vectors = processors > 0 && !config->manual ? (uint32_t)processors : 1;
@@ -474,6 +432,8 @@ al_status config_read(struct soft_config *config, const struct ci_params *params
 	status = read_common(config, params);
 	if (!status)
 		status = read_hcas(config, params);
+	if (!status)
+		status = read_environment(config);
 	for (p = params->param; !status && p < params->param + params->count; p++)
 		if (in_section(p, "link "))
 			status = set_link(config, p);

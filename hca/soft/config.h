@@ -11,10 +11,16 @@
 #define SOFT_MAX_PORTS 8
 #define SOFT_MAX_PKEYS 32
 #define SOFT_MAX_GIDS 8
-#define SOFT_MAX_FAULTS 8
+#define SOFT_MAX_FAULTS 32
 #define SOFT_MAX_LINKS 64
 #define SOFT_NAME 24
 #define SOFT_PATH 1020
+
+/* A fault as text gives it. */
+struct fault_rule_text {
+	struct soft_fault fault;
+	char hca[SOFT_NAME]; /* whose; "": every HCA's */
+};
 
 struct hca_config {
 	char name[SOFT_NAME]; /* of [soft hca NAME]; "0", "1", ... unless given */
@@ -34,7 +40,7 @@ struct hca_config {
 	char capture[SOFT_PATH]; /* file; "": none */
 	uint32_t capture_port;   /* 0: all */
 	uint32_t num_faults;
-	struct soft_fault faults[SOFT_MAX_FAULTS];
+	struct fault_rule_text faults[SOFT_MAX_FAULTS];
 };
 
 /* A cable between two ports. */
@@ -54,7 +60,14 @@ struct soft_config {
 
 /* AL_BAD_CONFIG: what is wrong, where, and what would be right has been logged. */
 al_status config_read(struct soft_config *config, const struct ci_params *params);
-/* One fault, as in the key "fault": "drop,n=3,flow=request". False: *why says what is wrong. */
-bool config_fault(const char *text, struct soft_fault *fault, const char **why);
+/* A number, decimal or with 0x, of that range. */
+bool config_number(const char *text, uint64_t min, uint64_t max, uint64_t *value);
+
+/* Faults as in IBAL_FAULT: "drop,n=3,flow=request;delay,time=5ms,chance=1%". Returns what is wrong; NULL: nothing. */
+const char *fault_read(const char *text, struct fault_rule_text *rules, uint32_t max, uint32_t *num);
+/* What makes a rule that has no meaning; NULL: it has one. */
+const char *fault_wrong(const struct soft_fault *fault);
+const char *fault_action_name(uint32_t action);
+#define SOFT_MAX_DELAY (24 * 3600 * 1000000000ull) /* ns */
 
 #endif

@@ -152,6 +152,25 @@ void cq_add(struct runner *r, struct soft_cq *cq, const struct ib_wc *wc)
 		notify(cq);
 }
 
+void cq_overflow(struct runner *r, struct soft_cq *cq, const struct soft_qp *qp)
+{
+	const struct ib_wc last = {
+		.qp_context = qp->ci.owner_context,
+		.status = IB_WC_CQ_OVERFLOW_ERR,
+		.qp_num = qp->ci.qp_num,
+	};
+	bool over;
+
+	fmutex_lock(&cq->lock);
+	over = !cq->overflowed;
+	if (over)
+		put(cq, &last); /* there is always room for this one */
+	cq->overflowed = true;
+	fmutex_unlock(&cq->lock);
+	if (over)
+		overflow(r, cq);
+}
+
 al_status soft_poll_cq(struct ci_cq *ci, uint32_t num, struct ib_wc *wc, uint32_t *count)
 {
 	struct soft_cq *cq = soft_cq(ci);
@@ -246,7 +265,7 @@ al_status soft_create_cq(struct ci_cq *ci, struct ci_cq_init *init, struct ci_ud
 	}
 	while (size < init->cqe + 1) /* the one more is for an overflow's completion */
 		size <<= 1;
-	cq->ring = al_alloc_aligned(64, (size_t)size * sizeof(*cq->ring));
+	cq->ring = fault_alloc(hca) ? NULL : al_alloc_aligned(64, (size_t)size * sizeof(*cq->ring));
 	if (!cq->ring)
 		return AL_INSUFFICIENT_MEMORY;
 	cq->mask = size - 1;

@@ -90,9 +90,9 @@ static al_status call_remove(struct soft_hca *hca, struct ci_vendor_call *call)
 
 static al_status call_fault_count(struct soft_hca *hca, struct ci_vendor_call *call)
 {
-	fmutex_lock(&hca->faults.lock);
-	memcpy(call->out, &hca->faults.met, sizeof(hca->faults.met));
-	fmutex_unlock(&hca->faults.lock);
+	uint64_t met = atomic_load(&hca->faults.met);
+
+	memcpy(call->out, &met, sizeof(met));
 	return AL_SUCCESS;
 }
 
@@ -303,7 +303,7 @@ al_status hca_create(struct soft_hca *hca, uint32_t random)
 	for (i = 0; i < conf->ports; i++)
 		fill_port(hca, i);
 	for (i = 0; i < conf->num_faults && !status; i++)
-		status = fault_add(hca, &conf->faults[i]);
+		status = fault_add(hca, &conf->faults[i].fault);
 	if (*conf->capture && !status)
 		status = start_capture(hca, conf->capture_port, conf->capture);
 	return status;

@@ -2,9 +2,8 @@
 /* The loop link: ports of one process, packets by reference, straight into the peer's inbox. */
 #include "soft.h"
 
-static bool loop_send(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+static bool loop_deliver(struct runner *r, struct soft_port *to, struct packet *pkt)
 {
-	struct soft_port *to = is_ud(qp) ? port_route(qp->port, pkt->dg.dlid) : qp->peer;
 	struct actor *a;
 
 	if (UNLIKELY(!to || port_state(to) != IB_PORT_ACTIVE))
@@ -18,4 +17,9 @@ static bool loop_send(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	return false;
 }
 
-const struct link_ops link_loop = { "loop", loop_send };
+static bool loop_send(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+{
+	return loop_deliver(r, pkt_target(qp, pkt), pkt);
+}
+
+const struct link_ops link_loop = { "loop", loop_send, loop_deliver };

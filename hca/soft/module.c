@@ -110,24 +110,22 @@ struct remover {
 	uint32_t flags;
 };
 
-static void unplug(struct soft_hca *hca)
+static void plug_all(struct soft_hca *hca, bool in)
 {
 	uint32_t i;
 
 	for (i = 0; i < hca->conf.ports; i++)
-		port_plug(&hca->ports[i], false);
+		port_plug(&hca->ports[i], in);
 }
 
-/* A hot removal: announced, and then the HCA goes, or the other way round. */
+/* A hot removal: announced, and then the HCA goes, unless it has gone already. */
 static void *remover_main(void *arg)
 {
 	struct remover *remover = arg;
 
-	if (remover->flags & CI_HCA_GONE)
-		unplug(remover->hca);
 	ib_deregister_ci(remover->hca->handle, remover->flags);
 	if (!(remover->flags & CI_HCA_GONE))
-		unplug(remover->hca);
+		plug_all(remover->hca, false);
 	return NULL;
 }
 
@@ -143,8 +141,13 @@ al_status module_remove_hca(struct soft_hca *hca, uint32_t flags)
 	fmutex_lock(&module.lock);
 	if (!hca->registered)
 		status = AL_CA_REMOVED;
-	else if (thread_start(&remover->thread, "soft-remove", remover_main, remover))
+	else if (flags & CI_HCA_GONE)
+		plug_all(hca, false);
+	if (!status && thread_start(&remover->thread, "soft-remove", remover_main, remover)) {
+		if (flags & CI_HCA_GONE)
+			plug_all(hca, true);
 		status = AL_INSUFFICIENT_RESOURCES;
+	}
 	if (!status) {
 		hca->registered = false;
 		remover->next = module.removers;

@@ -20,7 +20,8 @@ al_status soft_register_mr(struct ci_mr *ci, const struct ci_mem *mem, struct ci
 	void *elem;
 
 	(void)udata;
-	status = table_take(&hca->mrs, &mr->number, &elem);
+	status = fault_alloc(hca) ? AL_INSUFFICIENT_MEMORY
+				  : table_take(&hca->mrs, &mr->number, &elem);
 	if (status)
 		return status;
 	slot = elem;

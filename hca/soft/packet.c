@@ -42,11 +42,21 @@ void pkt_release_all(struct runner *r, struct soft_qp *self, struct packet *list
 	}
 }
 
-uint32_t pkt_train_limit(const struct soft_qp *qp)
+uint32_t pkt_train(const struct soft_qp *qp, struct packet *pkt, enum flow_index flow, bool first,
+		   uint32_t left)
 {
-	uint32_t num = SOFT_TRAIN_BYTES >> qp->mtu_shift;
+	uint8_t begin = first ? PLACE_FIRST : 0;
+	uint32_t limit = SOFT_TRAIN_BYTES >> qp->mtu_shift;
+	uint32_t num = left < limit ? left : limit;
 
-	return UNLIKELY(atomic_load_explicit(&qp->port->faulty, memory_order_relaxed)) ? 1 : num;
+	if (UNLIKELY(port_faulty(qp->port)) && num > 1)
+		num = fault_clip(qp,
+				 &(struct stretch){ qp->flow[flow] + 1, pkt->psn, left, pkt->kind,
+						    begin | PLACE_LAST, flow },
+				 num);
+	pkt->num = num;
+	pkt->place = begin | (num == left ? PLACE_LAST : 0);
+	return num;
 }
 
 static uint64_t pkt_bytes(const struct soft_qp *qp, const struct packet *pkt)
@@ -83,6 +93,7 @@ void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flo
 {
 	struct soft_port *port = qp->port;
 	uint64_t n = qp->flow[flow] + 1;
+	enum fault_verdict verdict = FAULT_PASSES;
 
 	pkt->src_port = port;
 	pkt->src_qpn = qp->ci.qp_num;
@@ -91,6 +102,8 @@ void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flo
 	pkt->pkey = qp->pkey;
 	qp->flow[flow] += pkt->num;
 	r->packets--;
+	if (UNLIKELY(port_faulty(port)))
+		verdict = fault_packet(r, qp, pkt, flow, n);
 	if (UNLIKELY(port_state(port) != IB_PORT_ACTIVE)) {
 		port_count(port, CNT_XMIT_DISCARDS, pkt->num);
 		goto drop;
@@ -99,17 +112,14 @@ void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flo
 	counter_add(&qp->tx_packets, pkt->num);
 	if (capture_on())
 		capture_sent(qp, pkt);
-	if (UNLIKELY(atomic_load_explicit(&port->faulty, memory_order_relaxed)) &&
-	    !fault_packet(qp, pkt, flow, n)) {
+	if (UNLIKELY(verdict == FAULT_LOST))
 		port_count(port, CNT_XMIT_DISCARDS, pkt->num);
-		goto drop;
-	}
-	if (LIKELY(port->link->send(r, qp, pkt)))
+	if (LIKELY(!verdict && port->link->send(r, qp, pkt)))
 		goto sent;
 drop:
 	pkt_release(r, qp, pkt);
 sent:
-	if (UNLIKELY(atomic_load_explicit(&port->faulty, memory_order_relaxed)))
+	if (UNLIKELY(port_faulty(port)))
 		fault_release(r, qp, flow, n);
 }
 

@@ -34,6 +34,13 @@ void port_tell(struct soft_hca *hca, struct ci_ca *ca)
 	fmutex_unlock(&ports_lock);
 }
 
+void port_raise(struct soft_port *port, ib_event_type type)
+{
+	fmutex_lock(&ports_lock);
+	port_event(port, type);
+	fmutex_unlock(&ports_lock);
+}
+
 void port_init(struct soft_port *port)
 {
 	port->plugged = true;

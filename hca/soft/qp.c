@@ -235,6 +235,8 @@ static al_status carve_rings(struct soft_qp *qp)
 
 	if (qp->rings)
 		return AL_SUCCESS;
+	if (fault_alloc(qp->actor->hca))
+		return AL_INSUFFICIENT_MEMORY;
 	if (data < cap->max_inline_data)
 		data = (cap->max_inline_data + 15) & ~15u;
 	qp->sq_stride = (uint32_t)sizeof(struct send_wqe) + data;
@@ -269,7 +271,7 @@ static al_status carve_resources(struct soft_qp *qp, uint8_t num)
 	if (num == qp->resp.num_resources)
 		return AL_SUCCESS;
 	if (num) {
-		new = al_alloc(num * sizeof(*new));
+		new = fault_alloc(qp->actor->hca) ? NULL : al_alloc(num * sizeof(*new));
 		if (!new)
 			return AL_INSUFFICIENT_MEMORY;
 	}
@@ -511,7 +513,8 @@ al_status soft_create_qp(struct ci_qp *ci, struct ci_qp_init *init, struct ci_ud
 		return AL_UNSUPPORTED;
 	if (over_limits(&hca->attr, &init->cap))
 		return AL_LIMIT_EXCEEDED;
-	status = table_take(&hca->qps, &ci->qp_num, &elem);
+	status = fault_alloc(hca) ? AL_INSUFFICIENT_MEMORY
+				  : table_take(&hca->qps, &ci->qp_num, &elem);
 	if (status)
 		return status;
 	ci->cap = init->cap;

@@ -77,7 +77,7 @@ static uint32_t build(struct soft_qp *qp, const struct send_wqe *wqe, struct pac
 {
 	uint32_t done = (uint32_t)psn_diff(pkt->psn, wqe->first_psn);
 	uint32_t left = req_packets(qp, wqe) - done;
-	uint32_t num, limit;
+	uint32_t num;
 
 	pkt->offset = (uint64_t)done << qp->mtu_shift;
 	pkt->va = wqe->remote_addr;
@@ -95,10 +95,7 @@ static uint32_t build(struct soft_qp *qp, const struct send_wqe *wqe, struct pac
 		pkt->swap = wqe->swap;
 		break;
 	default:
-		limit = pkt_train_limit(qp);
-		num = left < limit ? left : limit;
-		pkt->num = num;
-		pkt->place = (done ? 0 : PLACE_FIRST) | (num == left ? PLACE_LAST : 0);
+		num = pkt_train(qp, pkt, FLOW_REQUEST, !done, left);
 		pkt->length =
 			num == left ? wqe->length - (uint32_t)pkt->offset : num << qp->mtu_shift;
 		pkt->dma_len = wqe->length;

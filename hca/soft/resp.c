@@ -301,15 +301,13 @@ static struct resource *recall(const struct soft_qp *qp, uint32_t psn)
 static void read_train(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	struct reading *rd = &qp->resp.reading;
-	uint32_t limit = pkt_train_limit(qp);
-	uint32_t num = rd->num < limit ? rd->num : limit;
+	uint32_t num;
 
 	pkt->kind = PKT_READ_RESP;
-	pkt->place = (rd->first ? PLACE_FIRST : 0) | (num == rd->num ? PLACE_LAST : 0);
+	pkt->psn = rd->psn;
+	num = pkt_train(qp, pkt, FLOW_RESPONSE, rd->first, rd->num);
 	pkt->flags = 0;
 	pkt->syndrome = AETH_ACK | AETH_NO_CREDITS;
-	pkt->psn = rd->psn;
-	pkt->num = num;
 	pkt->ex = rd->msn;
 	pkt->length = num == rd->num ? rd->left : num << qp->mtu_shift;
 	pkt->va = rd->va;
@@ -499,8 +497,29 @@ void resp_arrived(struct soft_qp *qp)
 		qp_event(qp, IB_EVENT_COMM_EST);
 }
 
+/* A fault has the request refused. */
+static void forced_nak(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+{
+	uint8_t syndrome = pkt->syndrome;
+
+	if ((syndrome & AETH_KIND) == AETH_RNR_NAK || syndrome == NAK_PSN_SEQ) {
+		port_count(qp->port, syndrome == NAK_PSN_SEQ ? CNT_SEQ_NAKS : CNT_RNR_NAKS, 1);
+		qp->resp.nak_sent = true;
+		answer(r, qp, pkt, syndrome, pkt->psn);
+		return;
+	}
+	refuse(r, qp, pkt, pkt->psn, syndrome,
+	       syndrome == NAK_INVALID_REQUEST ? IB_EVENT_QP_REQ_ERR
+	       : syndrome == NAK_REMOTE_ACCESS ? IB_EVENT_QP_ACCESS_ERR
+					       : -1);
+}
+
 static void take_new(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
+	if (UNLIKELY(pkt->syndrome)) {
+		forced_nak(r, qp, pkt);
+		return;
+	}
 	qp->resp.nak_sent = false;
 	resp_arrived(qp);
 	switch (pkt->kind) {

@@ -16,9 +16,7 @@ static struct actor *reachable(const struct soft_qp *qp)
 	const struct soft_port *port = qp->port, *to = qp->peer;
 
 	if (port->link != &link_loop || !to || port_state(port) != IB_PORT_ACTIVE ||
-	    port_state(to) != IB_PORT_ACTIVE || capture_on() ||
-	    atomic_load_explicit(&port->faulty, memory_order_relaxed) ||
-	    atomic_load_explicit(&to->faulty, memory_order_relaxed))
+	    port_state(to) != IB_PORT_ACTIVE || capture_on())
 		return NULL;
 	return table_find(&to->hca->qps, qp->dest_qpn);
 }
@@ -38,6 +36,21 @@ static bool expected(const struct soft_qp *peer, const struct soft_qp *qp)
 	       peer->resp.kind == PKT_NONE && !resp_pending(peer) && peer->peer == qp->port &&
 	       peer->dest_qpn == qp->ci.qp_num && peer->pkey == qp->pkey &&
 	       peer->mtu_shift == qp->mtu_shift && qp->pkey & IB_PKEY_FULL_MEMBER;
+}
+
+/* Do no faults meet its packets, nor the ACK? */
+static bool undisturbed(const struct soft_qp *qp, const struct soft_qp *peer,
+			const struct send_wqe *wqe, uint32_t num)
+{
+	const uint32_t last = psn_add(qp->req.next_psn, num - 1);
+
+	return (LIKELY(!port_faulty(qp->port)) ||
+		fault_passes(qp, &(struct stretch){ qp->flow[FLOW_REQUEST] + 1, qp->req.next_psn,
+						    num, wr_ops[wqe->opcode].kind, PLACE_ONLY,
+						    FLOW_REQUEST })) &&
+	       (LIKELY(!port_faulty(peer->port)) ||
+		fault_passes(peer, &(struct stretch){ peer->flow[FLOW_RESPONSE] + 1, last, 1,
+						      PKT_ACK, PLACE_ONLY, FLOW_RESPONSE }));
 }
 
 /* Where it goes to: the memory, held; NULL: nowhere, or not to a single piece of it. */
@@ -154,11 +167,11 @@ static bool take_one(struct runner *r, struct soft_qp *qp)
 	a = reachable(qp);
 	if (!a || !actor_try_own(a))
 		return false;
-	done = expected(a->qp, qp) && transfer(qp, a->qp, wqe);
+	num = req_packets(qp, wqe);
+	done = expected(a->qp, qp) && undisturbed(qp, a->qp, wqe, num) && transfer(qp, a->qp, wqe);
 	if (done) {
 		IB_TRACE("soft", "data transferred: qp=%#x %s %u bytes", a->qp->ci.qp_num,
 			 wqe->opcode == IB_WR_SEND ? "send" : "write", wqe->length);
-		num = req_packets(qp, wqe);
 		count(qp, a->qp, wqe, num);
 		received(r, a->qp, wqe, num);
 		answered(qp, wqe, num);

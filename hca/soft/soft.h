@@ -37,7 +37,7 @@
  * LOCK ORDER
  *
  * soft_qp.control, then ownership of an actor, then soft_qp.sq_lock, rq_lock, soft_cq.lock, then soft_hca.run_lock,
- * timers.lock, faults.lock, table.lock, soft_hca.qps_lock, that of captures. Upcalls are made with none of these.
+ * faults.lock, timers.lock, table.lock, soft_hca.qps_lock, that of captures. Upcalls are made with none of these.
  */
 #ifndef SOFT_SOFT_H
 #define SOFT_SOFT_H
@@ -243,7 +243,7 @@ al_status manual_step(struct soft_hca *hcas, uint32_t count, const uint64_t *cho
 struct timer {
 	struct timer *next, **pprev; /* guarded by timers.lock; pprev NULL: not running */
 	uint64_t tick;               /* when; guarded by timers.lock */
-	struct actor *actor;         /* whom it signals */
+	struct actor *actor;         /* whom it signals; NULL: the fault engine's */
 	_Atomic bool running;
 };
 
@@ -353,6 +353,8 @@ struct cq_link {
 void cq_attach(struct soft_cq *cq, struct cq_link *link, struct actor *actor);
 void cq_detach(struct cq_link *link, struct soft_cq *cq);
 void cq_add(struct runner *r, struct soft_cq *cq, const struct ib_wc *wc);
+/* It overflows, though there may be room, for the sake of one of its queue pairs. */
+void cq_overflow(struct runner *r, struct soft_cq *cq, const struct soft_qp *qp);
 /* Takes out a queue pair's completions. */
 void cq_clean(struct soft_cq *cq, uint32_t qp_num);
 
@@ -657,8 +659,11 @@ void pkt_release(struct runner *r, struct soft_qp *self, struct packet *pkt);
 void pkt_release_all(struct runner *r, struct soft_qp *self, struct packet *list);
 void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flow_index flow);
 void pkt_received(struct soft_qp *qp, const struct packet *pkt);
-/* Packets that one train may have now. */
-uint32_t pkt_train_limit(const struct soft_qp *qp);
+/*
+ * How many of the packets that are left of a message go as one train now, from pkt->psn on; sets the packet's num and place.
+ * pkt->kind is set. first: the next is the message's first.
+ */
+uint32_t pkt_train(const struct soft_qp *qp, struct packet *pkt, enum flow_index flow, bool first, uint32_t left);
 /* Where its payload comes from; false: its sender's key is no longer good. To be ended either way. */
 bool pkt_source(struct cursor *from, const struct packet *pkt);
 
@@ -724,7 +729,7 @@ struct soft_port {
 	uint32_t num_pkeys;
 	uint16_t pkeys[SOFT_MAX_PKEYS];
 	_Atomic uint32_t state;      /* ib_port_state */
-	_Atomic bool faulty;         /* some fault may meet its packets: trains are one packet long */
+	_Atomic bool faulty;         /* some fault may meet its packets */
 	bool plugged;                /* the cable is in; guarded by the lock of all ports (port.c) */
 	bool shutdown;               /* by modify_port; the same */
 	_Atomic uint32_t cap_mask;
@@ -740,6 +745,11 @@ static inline void port_count(struct soft_port *port, enum port_counter counter,
 	atomic_fetch_add_explicit(&port->count[counter], n, memory_order_relaxed);
 }
 
+static inline bool port_faulty(const struct soft_port *port)
+{
+	return atomic_load_explicit(&port->faulty, memory_order_relaxed);
+}
+
 static inline ib_port_state port_state(const struct soft_port *port)
 {
 	return (ib_port_state)atomic_load_explicit(&port->state, memory_order_acquire);
@@ -747,6 +757,8 @@ static inline ib_port_state port_state(const struct soft_port *port)
 
 void port_start(void);
 void port_init(struct soft_port *port);
+/* An event of the port, or of the HCA. */
+void port_raise(struct soft_port *port, ib_event_type type);
 /* Whom an HCA's port events go to; NULL: nobody any more. */
 void port_tell(struct soft_hca *hca, struct ci_ca *ca);
 /* Puts the cable in or pulls it out, at this end. */
@@ -769,11 +781,19 @@ void counters_join(struct soft_qp *qp, struct soft_port *port);
 void counters_retire(struct soft_qp *qp);
 void counters_read(struct soft_port *port, struct ib_port_counters *to);
 
+/* The port that a packet goes to; NULL: there is none. */
+static inline struct soft_port *pkt_target(const struct soft_qp *qp, const struct packet *pkt)
+{
+	return is_ud(qp) ? port_route(qp->port, pkt->dg.dlid) : qp->peer;
+}
+
 /* How packets leave a port. */
 struct link_ops {
 	const char *name;
 	/* Takes the packet over; false: nobody there, the packet is still the caller's. */
 	bool (*send)(struct runner *r, struct soft_qp *qp, struct packet *pkt);
+	/* The same for a packet by value that was kept, to a port (NULL: nobody). */
+	bool (*deliver)(struct runner *r, struct soft_port *to, struct packet *pkt);
 };
 
 extern const struct link_ops link_loop;
@@ -784,38 +804,66 @@ extern const struct link_ops link_loop;
 struct kept {
 	struct packet pkt; /* its source names the flow, with this: */
 	enum flow_index flow;
-	uint64_t due;      /* goes after this number of its flow */
+	struct soft_port *to;
+	uint64_t due;      /* goes after this number of its flow, or at this time */
 	char *data;
 	struct kept *next; /* on a list of struct faults */
 };
 
-struct fault_rule {
-	struct soft_fault rule;
-	struct fault_rule *next;
-};
+struct fault_table;
 
 struct faults {
-	struct fmutex lock;
-	struct fault_rule *rules;
+	_Atomic(struct fault_table *) table; /* the rules in force; never changed, but replaced */
+	_Atomic uint32_t held_num;           /* packets in held */
+	_Atomic uint64_t met;
+	_Atomic uint64_t allocs;             /* allocations since there are rules about them */
+	struct fmutex lock;                  /* guards what follows */
+	struct fault_table *all;
 	struct kept *free;  /* SOFT_KEPT of them, once there is a rule */
-	struct kept *held;
+	struct kept *held;  /* until a packet of their flow has left */
+	struct kept *late;  /* until their time has come, the first first */
+	struct timer timer; /* for that */
 	void *mem;
-	uint64_t met;
 	uint64_t seed;
 };
 
 #define SOFT_KEPT 32
 
+/* Consecutive packets of a message, about to leave. */
+struct stretch {
+	uint64_t n;    /* number of the first in its flow */
+	uint32_t psn;  /* of the first */
+	uint32_t num;
+	uint8_t kind;  /* enum pkt_kind */
+	uint8_t place; /* enum pkt_place */
+	enum flow_index flow;
+};
+
+enum fault_verdict {
+	FAULT_PASSES,
+	FAULT_LOST,  /* it does not leave the port */
+	FAULT_TAKEN, /* it comes later, or not as it was */
+};
+
 al_status fault_add(struct soft_hca *hca, const struct soft_fault *rule);
 void fault_clear(struct soft_hca *hca);
 void fault_destroy(struct soft_hca *hca);
-/* Decides on the packet number n of a flow, which is about to leave; false: it is not to be sent. */
-bool fault_packet(struct soft_qp *qp, const struct packet *pkt, enum flow_index flow, uint64_t n);
+/* Those of the first `limit` packets of a stretch that may leave as one train: up to where a rule meets one, at least 1. */
+uint32_t fault_clip(const struct soft_qp *qp, const struct stretch *s, uint32_t limit);
+/* Will no rule meet any of them, and is nothing held back that counts them? */
+bool fault_passes(const struct soft_qp *qp, const struct stretch *s);
+/* Does what is to be done to the packet number n of a flow, which is about to leave. */
+enum fault_verdict fault_packet(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flow_index flow,
+				uint64_t n);
 /* Number n has left: sends those that were to come after it. */
 void fault_release(struct runner *r, struct soft_qp *qp, enum flow_index flow, uint64_t n);
+/* The timer has run out. */
+void fault_timer(struct runner *r, struct soft_hca *hca);
 void fault_home(struct soft_hca *hca, struct packet *pkt);
 /* A queue pair leaves: its flow ends. */
 void fault_forget(struct soft_qp *qp);
+/* An allocation begins: shall it fail? */
+bool fault_alloc(struct soft_hca *hca);
 
 /* -------------------------------------------------------------------- HCA */
 

@@ -14,7 +14,8 @@ enum soft_vendor_code {
 	SOFT_FAULT_CLEAR = 2, /**< removes all; packets held back are dropped */
 	SOFT_PORT_DOWN = 3,   /**< in: uint32_t port: pulls the cable */
 	SOFT_PORT_UP = 4,     /**< in: uint32_t port: puts it back */
-	SOFT_REMOVE = 5,      /**< in: uint32_t enum ci_deregister_flags: the HCA is pulled out, soon after the return */
+	SOFT_REMOVE = 5,      /**< in: uint32_t enum ci_deregister_flags: the HCA is withdrawn, soon after the return; with
+			       * CI_HCA_GONE its cables are out at once */
 	SOFT_FAULT_COUNT = 6, /**< out: uint64_t packets that a fault has met so far */
 	SOFT_STEP = 7,        /**< in: nothing, or uint64_t choice; out: struct soft_step. progress = manual only */
 	SOFT_CLOCK = 8,       /**< out: uint64_t ns: the module's clock; with progress = manual the virtual one */
@@ -58,6 +59,18 @@ enum soft_fault_action {
 	SOFT_FAULT_DROP = 1,      /**< it is lost */
 	SOFT_FAULT_DUPLICATE = 2, /**< it arrives twice */
 	SOFT_FAULT_HOLD = 3,      /**< it arrives after `by` later packets of its flow */
+	SOFT_FAULT_DELAY = 4,     /**< it arrives `delay_ns` later */
+	SOFT_FAULT_CORRUPT = 5,   /**< some of its bits change: the far port finds a wrong CRC, and drops and counts it */
+	SOFT_FAULT_NAK = 6,       /**< a request of an RC queue pair: the responder answers with `code`, and does nothing */
+	/* These let the packet go on, after they have happened. */
+	SOFT_FAULT_PORT_DOWN = 7,    /**< the port's cable is pulled at this end */
+	SOFT_FAULT_PORT_UP = 8,      /**< and put back */
+	SOFT_FAULT_REMOVE = 9,       /**< the HCA is gone, without notice */
+	SOFT_FAULT_RAISE = 10,       /**< the event `code` of the queue pair, its send completion queue, the port or HCA */
+	SOFT_FAULT_CQ_OVERFLOW = 11, /**< its send completion queue overflows */
+	/* And this is about no packets. */
+	SOFT_FAULT_ALLOC = 12, /**< an allocation fails: of a completion queue, queue pair, its rings or responder
+				* resources, or region; counted from 1 since there is such a rule */
 };
 
 /** Whose packets: those that a queue pair sends as requester or as responder are a flow each. */
@@ -67,16 +80,35 @@ enum soft_fault_flow {
 	SOFT_FLOW_RESPONSE = 2,
 };
 
-/** A rule: the packets number n to n + count - 1 of a flow, counted from 1 since the queue pair left Reset. */
+/** What else must be so: bits. */
+enum soft_fault_match {
+	SOFT_MATCH_OPCODE = 1 << 0,
+	SOFT_MATCH_PSN = 1 << 1,
+};
+
+#define SOFT_NEVER UINT32_MAX /**< a chance: none at all */
+
+/**
+ * A rule. It meets the packets number n to n + count - 1 of a flow, counted from 1 since the queue pair left Reset, that
+ * match everything said. The first rule that meets a packet decides, and so does the seed: chances are drawn from the
+ * seeds of rule and HCA, the HCA's number, the place of the rule, the flow (the queue pair, counted in order of creation,
+ * and which of its flows) and the packet's number, and from nothing else.
+ */
 struct soft_fault {
 	uint32_t action;  /**< enum soft_fault_action */
 	uint32_t flow;    /**< enum soft_fault_flow */
 	uint32_t port;    /**< port that sends; 0: any */
 	uint32_t qpn;     /**< queue pair that sends; 0: any */
-	uint64_t n;       /**< first packet, from 1; 0: any, by chance alone */
+	uint64_t n;       /**< first packet, from 1; 0: any */
 	uint64_t count;   /**< packets; 0: all that follow */
 	uint32_t by;      /**< hold: later packets that overtake it, at least 1 */
-	uint32_t chance;  /**< of 1,000,000, drawn from seed, flow and number; 0: always */
+	uint32_t chance;  /**< of 1,000,000; 0: always; #SOFT_NEVER */
+	uint64_t delay_ns; /**< delay: at least 1, at most a day */
+	uint64_t seed;    /**< of this rule's chances, beside the HCA's */
+	uint32_t match;   /**< enum soft_fault_match */
+	uint32_t opcode;  /**< of the BTH */
+	uint32_t psn;     /**< of the BTH */
+	uint32_t code;    /**< nak: AETH syndrome of a NAK or RNR NAK; raise: ib_event_type */
 };
 
 #endif

@@ -118,7 +118,7 @@ bool timers_expire(struct soft_hca *hca, struct runner *r)
 	uint64_t now = clock_ns() >> TICK_SHIFT, tick;
 	unsigned int level, slot;
 	struct timer *t, *list;
-	bool any = false;
+	bool any = false, fault = false;
 
 	fmutex_lock(&w->lock);
 	while ((tick = next_tick(w, &level, &slot)) <= now) {
@@ -138,11 +138,16 @@ bool timers_expire(struct soft_hca *hca, struct runner *r)
 			any = true;
 			/* under the lock, so that the queue pair is there: it stops its timer
 			 * before it goes */
-			actor_signal(r, t->actor, SIGNAL_TIMER);
+			if (t->actor)
+				actor_signal(r, t->actor, SIGNAL_TIMER);
+			else
+				fault = true;
 		}
 	}
 	if (now > w->now)
 		w->now = now;
 	fmutex_unlock(&w->lock);
+	if (fault)
+		fault_timer(r, hca);
 	return any;
 }

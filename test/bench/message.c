@@ -2,6 +2,7 @@
 /* Small messages on the loop link, posted and polled by one thread: how many, and how soon. */
 #include <string.h>
 
+#include "hca/soft/soft_vendor.h"
 #include "test/bench/bench.h"
 
 #define WINDOW 64       /* messages under way */
@@ -157,6 +158,36 @@ static double send_latency(void *arg, unsigned int n)
 	return (bench_now() - start) / (2 * n);
 }
 
+/* The same while each port has rules for all its packets, none of which ever meets one. */
+static double write_rate_with_faults(void *arg, unsigned int n)
+{
+	const struct soft_fault never = { .action = SOFT_FAULT_DROP, .chance = SOFT_NEVER };
+	struct message *m = arg;
+	uint32_t none = 0;
+	double each;
+
+	for (unsigned int i = 0; i < 2; i++)
+		bench_must(al_vendor_call(m->link.side[i].ca, SOFT_FAULT_ADD, &never, sizeof(never), NULL, &none));
+	each = write_rate(m, n);
+	for (unsigned int i = 0; i < 2; i++)
+		bench_must(al_vendor_call(m->link.side[i].ca, SOFT_FAULT_CLEAR, NULL, 0, NULL, &none));
+	return each;
+}
+
+/* What faults at probability 0 cost: the reference is the same without any. */
+static void report_faults(struct message *m)
+{
+	const char *name = "loop.write.8B.faults";
+	struct bench_pair pair = { write_rate_with_faults, write_rate, m, MESSAGES, MESSAGES };
+	struct bench_result result;
+
+	if (!bench_wanted(name))
+		return;
+	bench_compare(&pair, &result);
+	bench_report(&(struct bench_row){ name, result.value, "ns", result.reference, result.ratio, TARGET_RATIO_MOST,
+					  1.2 });
+}
+
 static void report(const char *name, struct message *m, bench_fn fn, unsigned int n, enum bench_target kind)
 {
 	struct bench_pair pair = { fn, bench_locked_rmw, m, n, RMWS };
@@ -172,7 +203,7 @@ void bench_message(void)
 {
 	struct message m = { 0 };
 
-	if (!bench_wanted("loop.write.8B.rate") && !bench_wanted("loop.send.8B.rate") &&
+	if (!bench_wanted("loop.write.8B.faults") && !bench_wanted("loop.write.8B.rate") && !bench_wanted("loop.send.8B.rate") &&
 	    !bench_wanted("loop.write.8B.latency") && !bench_wanted("loop.send.8B.latency"))
 		return;
 	bench_link_open(&m.link, 4 * WINDOW);
@@ -185,6 +216,7 @@ void bench_message(void)
 
 	/* the design names a target for the write only */
 	report("loop.write.8B.rate", &m, write_rate, MESSAGES, TARGET_RATIO_MOST);
+	report_faults(&m);
 	report("loop.send.8B.rate", &m, send_rate, MESSAGES, TARGET_NONE);
 	report("loop.write.8B.latency", &m, write_latency, ROUND_TRIPS, TARGET_NONE);
 	report("loop.send.8B.latency", &m, send_latency, ROUND_TRIPS, TARGET_NONE);

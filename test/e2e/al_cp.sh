@@ -73,6 +73,13 @@ export IBAL_SOFT="fault=drop,chance=2000"
 copies 5000000
 unset IBAL_SOFT
 
+# Everything that can happen to a packet happens to some; the cable is out for a while.
+export IBAL_FAULT="drop,chance=1%;duplicate,chance=1%;hold,chance=1%,by=2;delay,chance=1%,time=200us;corrupt,chance=1%"
+copies 1500000
+export IBAL_FAULT="port-down,hca=0,n=20;port-up,hca=0,n=25"
+copies 300000
+unset IBAL_FAULT
+
 # ---- what is reported ----------------------------------------------------------------------------
 
 head -c 1000003 sample >in
@@ -130,6 +137,8 @@ refuses 'are the same file' "$al_cp" in hard
 refuses 'are the same file' "$al_cp" in "$tmp"
 cmp -s in hard || wrong "a refused copy changed the file"
 refuses 'no file can be made in none' "$al_cp" in none/copy
+refuses 'could not reach .*: transport retry counter exceeded' env IBAL_FAULT=drop "$al_cp" in out/copy
+refuses 'the configuration has an error' env IBAL_FAULT=drop,n=none "$al_cp" in out/copy
 refuses 'say which file' "$al_cp" in
 refuses 'say which file' "$al_cp" in in2 out/copy
 refuses '--chunk 0: ' "$al_cp" --chunk 0 in out/copy

@@ -12,7 +12,7 @@ trap 'rm -rf "$tmp"' EXIT
 python3 - "$tmp/table" "$tmp/bench.json" <<'END'
 import json, sys
 
-wanted = """al.post al.poll loop.write.8B.rate loop.send.8B.rate loop.write.8B.latency loop.send.8B.latency
+wanted = """al.post al.poll loop.write.8B.rate loop.write.8B.faults loop.send.8B.rate loop.write.8B.latency loop.send.8B.latency
 	loop.write.64KiB loop.write.1MiB qp.idle.memory qp.many.post qp.many.post_all""".split()
 wanted += [f"{do}.{kind}" for kind in "pd cq mr ah qp".split() for do in ("create", "destroy")]
 

@@ -116,6 +116,8 @@ void ib_deregister_ci(ci_handle handle, uint32_t flags)
 	struct hca *h = handle->h;
 
 	(void)flags;
+	while (atomic_load(&h->in_use))
+		sched_yield();
 	ops->close_ca(h->ca);
 	h->present = false;
 	al_free(h->ca);

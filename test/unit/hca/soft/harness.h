@@ -24,6 +24,7 @@ struct hca {
 	struct ib_ca_attr attr;
 	struct ci_pd *pd;       /* one of each HCA's own */
 	bool present;
+	_Atomic bool in_use;    /* objects are left: its withdrawal waits for them */
 };
 
 /* A completion queue: what was notified. */

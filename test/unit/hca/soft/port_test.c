@@ -193,7 +193,7 @@ END_TEST
 START_TEST(vendor_calls_check_what_they_get)
 {
 	uint32_t port = 2;
-	struct soft_fault rule = { .action = SOFT_FAULT_DROP };
+	struct soft_fault rule = { .action = 0, .n = 1 };
 	uint64_t met;
 	struct ci_vendor_call call = { .code = SOFT_FAULT_COUNT, .out = &met, .out_len = 4 };
 
@@ -203,7 +203,7 @@ START_TEST(vendor_calls_check_what_they_get)
 	ck_assert_int_eq(vendor(&hca[0], SOFT_PORT_DOWN, &port, sizeof(port)), AL_INVALID_PORT);
 	ck_assert_int_eq(vendor(&hca[0], SOFT_PORT_DOWN, &port, 1), AL_INVALID_PARAMETER);
 	ck_assert_int_eq(vendor(&hca[0], SOFT_FAULT_ADD, &rule, sizeof(rule)), AL_INVALID_PARAMETER);
-	rule.n = 1;
+	rule.action = SOFT_FAULT_DROP;
 	rule.by = 1;
 	ck_assert_int_eq(vendor(&hca[0], SOFT_FAULT_ADD, &rule, sizeof(rule)), AL_INVALID_PARAMETER);
 	rule.by = 0;
