@@ -576,7 +576,7 @@ static al_status check_wr(const struct soft_qp *qp, const struct ib_send_wr *wr,
 	if (!(op->qp_types & 1u << qp->ci.qp_type) ||
 	    (wr->send_flags & IB_SEND_INLINE && !(op->flags & WR_INLINE)))
 		return AL_INVALID_OPCODE;
-	if (wr->num_sge > qp->ci.cap.max_send_sge)
+	if (wr->num_sge > qp->ci.cap.max_send_sge || (wr->num_sge && !wr->sg_list))
 		return AL_INVALID_SGE;
 	for (i = 0; i < wr->num_sge; i++)
 		sum += wr->sg_list[i].length;
@@ -685,7 +685,7 @@ static al_status build_recv(const struct soft_qp *qp, const struct ib_recv_wr *w
 	uint64_t sum = 0;
 	uint32_t i;
 
-	if (wr->num_sge > qp->ci.cap.max_recv_sge)
+	if (wr->num_sge > qp->ci.cap.max_recv_sge || (wr->num_sge && !wr->sg_list))
 		return AL_INVALID_SGE;
 	for (i = 0; i < wr->num_sge; i++)
 		sum += wr->sg_list[i].length;

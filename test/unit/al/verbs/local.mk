@@ -13,6 +13,9 @@ check_PROGRAMS += test/unit/al/verbs/qp_test
 test_unit_al_verbs_qp_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_verbs_qp_test_LDADD = $(API_LIBS)
 
+check_PROGRAMS += test/unit/al/verbs/wr_test
+test_unit_al_verbs_wr_test_LDADD = $(API_LIBS)
+
 check_PROGRAMS += test/unit/al/verbs/cq_test
 test_unit_al_verbs_cq_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_verbs_cq_test_LDADD = $(API_LIBS)
