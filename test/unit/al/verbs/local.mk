@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 # Tests of the verbs, of what is common to all objects seen through them, of texts and of snapshots.
 
-noinst_HEADERS += test/unit/al/al_test.h
+noinst_HEADERS += test/unit/al/al_test.h test/unit/al/verbs/qp_test.h
 
 check_PROGRAMS += test/unit/al/verbs/qp_table_test
 
@@ -12,6 +12,14 @@ test_unit_al_verbs_handles_test_LDADD = $(API_LIBS)
 check_PROGRAMS += test/unit/al/verbs/qp_test
 test_unit_al_verbs_qp_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_verbs_qp_test_LDADD = $(API_LIBS)
+
+check_PROGRAMS += test/unit/al/verbs/qp_modify_test
+test_unit_al_verbs_qp_modify_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_verbs_qp_modify_test_LDADD = $(API_LIBS)
+
+check_PROGRAMS += test/unit/al/verbs/qp_post_test
+test_unit_al_verbs_qp_post_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_verbs_qp_post_test_LDADD = $(API_LIBS)
 
 check_PROGRAMS += test/unit/al/verbs/wr_test
 test_unit_al_verbs_wr_test_LDADD = $(API_LIBS)
