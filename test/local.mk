@@ -68,6 +68,11 @@ check_PROGRAMS += test/e2e/figures_test
 test_e2e_figures_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_figures_test_DEPENDENCIES = hca/soft/soft.la
 
+# Datagrams, from the public API to the wire and back.
+check_PROGRAMS += test/e2e/datagram_test
+test_e2e_datagram_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_datagram_test_DEPENDENCIES = hca/soft/soft.la
+
 # The documents against the tree.
 dist_check_SCRIPTS += test/e2e/names.py test/e2e/requirements.py
 EXTRA_DIST += test/data/names.txt test/data/requirements.txt

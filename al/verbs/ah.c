@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Address handles: everything here may be called from any context. */
+/* Address handles: all may be called from any context, but for what looks up a GID. */
+#include <string.h>
+
 #include "al/verbs/verbs.h"
 
 al_status ah_attr_check(const struct al_dev *dev, const struct ib_ah_attr *attr)
@@ -93,4 +95,98 @@ al_status al_destroy_ah(al_ah_h ah, al_destroyed_cb cb, void *context)
 void ah_destroy(struct al_obj *obj, const struct ci_interface *ops)
 {
 	ops->destroy_ah(obj->ci);
+}
+
+/* ------------------------------------------------ the way back of a datagram */
+
+/* The entry of the port's GID table that a GRH was addressed to. */
+static al_status find_sgid(const struct al_call *call, struct ci_ca *ca, uint8_t port,
+			   const uint8_t *dgid, uint16_t *index)
+{
+	const uint32_t num = call->obj->dev->ports[port].gid_tbl_len;
+	al_status status = AL_SUCCESS;
+	ib_gid gid;
+
+	*index = 0;
+	if (dgid[0] == 0xff) /* a group: the answer is from ourselves */
+		return AL_SUCCESS;
+	for (; *index < num; ++*index) {
+		status = call->ops->query_gid(ca, port, *index, &gid);
+		if (status || !memcmp(gid.raw, dgid, sizeof(gid.raw)))
+			return status;
+	}
+	return AL_NOT_FOUND;
+}
+
+/* Turns a GRH round (IBTA 8.3). */
+static al_status route_back(const struct al_call *call, struct ci_ca *ca, const uint8_t *grh,
+			    struct ib_ah_attr *path)
+{
+	struct ib_global_route *to = &path->grh;
+
+	if (!grh || grh[0] >> 4 != 6)
+		return AL_INVALID_PARAMETER;
+	path->is_global = true;
+	to->traffic_class = (uint8_t)(grh[0] << 4 | grh[1] >> 4);
+	to->flow_label = (uint32_t)(grh[1] & 0xf) << 16 | (uint32_t)grh[2] << 8 | grh[3];
+	to->hop_limit = 0xff;
+	memcpy(to->dgid.raw, grh + 8, sizeof(to->dgid.raw));
+	return find_sgid(call, ca, path->port_num, grh + 24, &to->sgid_index);
+}
+
+static al_status path_back(const struct al_call *call, struct ci_ca *ca, uint8_t port,
+			   const struct ib_wc *wc, const void *grh, struct ib_ah_attr *attr)
+{
+	struct ib_ah_attr path = {
+		.dlid = wc->slid,
+		.sl = wc->sl,
+		.src_path_bits = wc->dlid_path_bits,
+		.port_num = port,
+	};
+	al_status status = AL_SUCCESS;
+
+	if (!port || port > call->obj->dev->attr.num_ports)
+		return AL_INVALID_PORT;
+	if (wc->status != IB_WC_SUCCESS || !(wc->opcode & IB_WC_RECV))
+		return AL_INVALID_PARAMETER;
+	if (wc->wc_flags & IB_WC_GRH)
+		status = route_back(call, ca, grh, &path);
+	if (!status)
+		status = ah_attr_check(call->obj->dev, &path);
+	if (!status)
+		*attr = path;
+	return status;
+}
+
+al_status al_init_ah_from_wc(al_ca_h ca, uint8_t port, const struct ib_wc *wc, const void *grh,
+			     struct ib_ah_attr *attr)
+{
+	struct al_call call;
+	al_status status;
+
+	if (!wc || !attr)
+		return AL_INVALID_PARAMETER;
+	status = call_begin(&call, ca, AL_OBJ_CA);
+	if (status)
+		return status;
+	status = path_back(&call, call.obj->ci, port, wc, grh, attr);
+	call_end(&call);
+	return status;
+}
+
+al_status al_create_ah_from_wc(al_pd_h pd, const struct ib_wc *wc, const void *grh, uint8_t port,
+			       al_ah_h *ah)
+{
+	struct ib_ah_attr attr;
+	struct al_call call;
+	al_status status;
+
+	if (!wc || !ah)
+		return AL_INVALID_PARAMETER;
+	status = call_begin(&call, pd, AL_OBJ_PD);
+	if (status)
+		return status;
+	status = path_back(&call, ((struct ci_pd *)call.obj->ci)->ca, port, wc, grh, &attr);
+	call_end(&call);
+	return status ? status : al_create_ah(pd, &attr, ah);
 }

@@ -392,6 +392,25 @@ struct al_xrcd_init {
  * @retval AL_INVALID_PORT no such port @retval AL_INVALID_GID_INDEX no such source GID @retval AL_LIMIT_EXCEEDED ib_ca_attr.max_ah are there */
 al_status al_create_ah(al_pd_h pd, const struct ib_ah_attr *attr, al_ah_h *ah);
 
+/**
+ * The path back to the sender of a datagram that was received: for al_create_ah() or al_modify_ah() (seed 004).
+ * **Context: may sleep.**
+ *
+ * @param ca   HCA
+ * @param port that it was received by, from 1 (ib_wc.port_num)
+ * @param wc   its completion, successful
+ * @param grh  the first #IB_GRH_BYTES of its buffer; looked at only when wc has #IB_WC_GRH
+ * @param attr written: by LID; with a GRH also by GID, from the GID that was addressed, or from entry 0 if that is a group's
+ * @retval AL_INVALID_PORT no such port
+ * @retval AL_INVALID_PARAMETER the completion is none of a successful receive, or the GRH is none
+ * @retval AL_NOT_FOUND the GRH's destination is no GID of the port
+ */
+al_status al_init_ah_from_wc(al_ca_h ca, uint8_t port, const struct ib_wc *wc, const void *grh, struct ib_ah_attr *attr);
+
+/** Makes an address handle of it. **Context: may sleep.** @param pd domain @param wc, grh, port as in al_init_ah_from_wc() @param ah written
+ * @retval AL_INVALID_PORT, AL_INVALID_PARAMETER, AL_NOT_FOUND as there @retval AL_LIMIT_EXCEEDED ib_ca_attr.max_ah are there */
+al_status al_create_ah_from_wc(al_pd_h pd, const struct ib_wc *wc, const void *grh, uint8_t port, al_ah_h *ah);
+
 /** Changes a path; requests posted before keep the old one. **Context: any.** @param ah handle @param attr path
  * @retval AL_INVALID_PORT no such port @retval AL_INVALID_GID_INDEX no such source GID */
 al_status al_modify_ah(al_ah_h ah, const struct ib_ah_attr *attr);
@@ -557,6 +576,8 @@ al_status al_qp_num(al_qp_h qp, uint32_t *qpn);
  * @retval AL_QUEUE_FULL no room
  * @retval AL_INVALID_OPCODE not for this type, or flags that do not go with it
  * @retval AL_INVALID_SGE too many elements, more than 2^31 bytes, or more inline data than max_inline_data
+ * @retval AL_INVALID_PD datagrams: the address handle is of another domain
+ * @retval AL_INVALID_PORT datagrams: its path is of another port than the queue pair's
  */
 al_status al_post_send(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad_wr);
 

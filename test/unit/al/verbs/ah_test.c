@@ -22,6 +22,16 @@ static al_status show(struct ci_ah *ah, struct ib_ah_attr *attr)
 	return AL_SUCCESS;
 }
 
+static al_status gid_of(struct ci_ca *c, uint8_t port, uint32_t index, ib_gid *gid)
+{
+	(void)c;
+	memset(gid, 0, sizeof(*gid));
+	gid->raw[0] = 0xfe;
+	gid->raw[1] = port;
+	gid->raw[15] = (uint8_t)index;
+	return fake->fail[FAKE_query_gid];
+}
+
 static void set_up(void)
 {
 	fake = test_fake();
@@ -29,6 +39,7 @@ static void set_up(void)
 	fake->ca_attr.max_ah = 3;
 	fake->ca_attr.max_pd = 2;
 	fake->port_attr.gid_tbl_len = 2;
+	fake->ops.query_gid = gid_of;
 	fake->ops.modify_ah = keep;
 	fake->ops.query_ah = show;
 	al = test_open();
@@ -109,6 +120,100 @@ START_TEST(as_many_as_the_limits_say_and_not_one_more)
 }
 END_TEST
 
+/* -------------------------------------------------------------- the way back */
+
+/* As it lies before a datagram that came to GID `index` of port 2. */
+static void make_grh(uint8_t grh[IB_GRH_BYTES], uint32_t index)
+{
+	static const uint8_t head[8] = { 0x65, 0xaa, 0xbc, 0xde, 0, 32, 0x1b, 3 };
+	ib_gid gid;
+
+	memcpy(grh, head, sizeof(head));
+	memset(grh + 8, 0x77, 16);
+	gid_of(NULL, 2, index, &gid);
+	memcpy(grh + 24, gid.raw, 16);
+}
+
+static const struct ib_wc datagram = { .opcode = IB_WC_RECV, .slid = 9, .sl = 5, .dlid_path_bits = 3, .src_qp = 77 };
+
+START_TEST(a_datagram_without_grh_is_answered_by_lid)
+{
+	struct ib_ah_attr path, want = { .dlid = 9, .sl = 5, .src_path_bits = 3, .port_num = 2 };
+	al_ah_h ah;
+
+	ck_ok(al_init_ah_from_wc(ca, 2, &datagram, NULL, &path));
+	ck_assert_mem_eq(&path, &want, sizeof(want));
+	ck_ok(al_create_ah_from_wc(pd, &datagram, NULL, 2, &ah));
+	ck_assert_uint_eq(fake->calls[FAKE_create_ah], 1);
+}
+END_TEST
+
+START_TEST(a_datagram_with_grh_is_answered_by_gid_from_the_one_addressed)
+{
+	struct ib_wc wc = datagram;
+	uint8_t grh[IB_GRH_BYTES];
+	struct ib_ah_attr path;
+	al_ah_h ah;
+
+	wc.wc_flags = IB_WC_GRH;
+	wc.opcode = IB_WC_RECV;
+	make_grh(grh, 1);
+	ck_ok(al_init_ah_from_wc(ca, 2, &wc, grh, &path));
+	ck_assert(path.is_global);
+	ck_assert_uint_eq(path.dlid, 9);
+	ck_assert_uint_eq(path.grh.sgid_index, 1);
+	ck_assert_uint_eq(path.grh.traffic_class, 0x5a);
+	ck_assert_uint_eq(path.grh.flow_label, 0xabcde);
+	ck_assert_uint_eq(path.grh.hop_limit, 0xff);
+	ck_assert_mem_eq(path.grh.dgid.raw, grh + 8, 16);
+	ck_ok(al_create_ah_from_wc(pd, &wc, grh, 2, &ah));
+	grh[24] = 0xff; /* a group */
+	ck_ok(al_init_ah_from_wc(ca, 2, &wc, grh, &path));
+	ck_assert_uint_eq(path.grh.sgid_index, 0);
+}
+END_TEST
+
+START_TEST(what_shows_no_way_back_is_refused_and_nothing_is_written)
+{
+	struct ib_wc wc = datagram, bad;
+	struct ib_ah_attr path, untouched;
+	uint8_t grh[IB_GRH_BYTES];
+	al_ah_h ah = NULL;
+
+	memset(&path, 0xa5, sizeof(path));
+	untouched = path;
+	wc.wc_flags = IB_WC_GRH;
+	make_grh(grh, 0);
+	ck_status(al_init_ah_from_wc(ca, 2, NULL, grh, &path), AL_INVALID_PARAMETER);
+	ck_status(al_init_ah_from_wc(ca, 2, &wc, grh, NULL), AL_INVALID_PARAMETER);
+	ck_status(al_create_ah_from_wc(pd, &wc, grh, 2, NULL), AL_INVALID_PARAMETER);
+	ck_status(al_init_ah_from_wc(ca, 0, &wc, grh, &path), AL_INVALID_PORT);
+	ck_status(al_init_ah_from_wc(ca, 3, &wc, grh, &path), AL_INVALID_PORT);
+	ck_status(al_create_ah_from_wc(pd, &wc, grh, 3, &ah), AL_INVALID_PORT);
+	ck_status(al_init_ah_from_wc((al_ca_h)pd, 2, &wc, grh, &path), AL_INVALID_HANDLE);
+	ck_status(al_init_ah_from_wc(ca, 2, &wc, NULL, &path), AL_INVALID_PARAMETER);
+	bad = wc;
+	bad.status = IB_WC_WR_FLUSH_ERR;
+	ck_status(al_init_ah_from_wc(ca, 2, &bad, grh, &path), AL_INVALID_PARAMETER);
+	bad = wc;
+	bad.opcode = IB_WC_SEND;
+	ck_status(al_init_ah_from_wc(ca, 2, &bad, grh, &path), AL_INVALID_PARAMETER);
+	bad = wc;
+	bad.sl = 16;
+	ck_status(al_init_ah_from_wc(ca, 2, &bad, grh, &path), AL_INVALID_PARAMETER);
+	ck_status(al_init_ah_from_wc(ca, 1, &wc, grh, &path), AL_NOT_FOUND); /* the other port's GID */
+	grh[0] = 0x45;
+	ck_status(al_init_ah_from_wc(ca, 2, &wc, grh, &path), AL_INVALID_PARAMETER);
+	make_grh(grh, 0);
+	fake->fail[FAKE_query_gid] = AL_CA_ERROR;
+	ck_status(al_create_ah_from_wc(pd, &wc, grh, 2, &ah), AL_CA_ERROR);
+	fake->fail[FAKE_query_gid] = AL_SUCCESS;
+	ck_assert_mem_eq(&path, &untouched, sizeof(path));
+	ck_assert_ptr_null(ah);
+	ck_assert_uint_eq(fake->calls[FAKE_create_ah], 0);
+}
+END_TEST
+
 static struct {
 	al_status create, modify, query, destroy;
 	sem_t called, destroyed;
@@ -158,6 +263,9 @@ int main(void)
 	tcase_add_loop_test(tcase, a_path_is_checked_before_the_module_sees_it, 0, sizeof(paths) / sizeof(paths[0]));
 	tcase_add_test(tcase, a_missing_pointer_is_refused);
 	tcase_add_test(tcase, as_many_as_the_limits_say_and_not_one_more);
+	tcase_add_test(tcase, a_datagram_without_grh_is_answered_by_lid);
+	tcase_add_test(tcase, a_datagram_with_grh_is_answered_by_gid_from_the_one_addressed);
+	tcase_add_test(tcase, what_shows_no_way_back_is_refused_and_nothing_is_written);
 	tcase_add_test(tcase, address_handles_are_made_changed_asked_and_destroyed_in_any_context);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);

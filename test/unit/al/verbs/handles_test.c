@@ -110,6 +110,9 @@ PROBE(destroy_channel, al_destroy_channel, h, NULL, NULL)
 PROBE(alloc_pd, al_alloc_pd, h, NULL, (al_pd_h *)&out.pointer)
 PROBE(dealloc_pd, al_dealloc_pd, h, NULL, NULL)
 PROBE(create_ah, al_create_ah, h, &path, (al_ah_h *)&out.pointer)
+static const struct ib_wc received = { .opcode = IB_WC_RECV, .slid = 1 };
+PROBE(init_ah_from_wc, al_init_ah_from_wc, h, 1, &received, NULL, &out.ah)
+PROBE(create_ah_from_wc, al_create_ah_from_wc, h, &received, NULL, 1, (al_ah_h *)&out.pointer)
 PROBE(modify_ah, al_modify_ah, h, &path)
 PROBE(query_ah, al_query_ah, h, &out.ah)
 PROBE(destroy_ah, al_destroy_ah, h, NULL, NULL)
@@ -197,6 +200,8 @@ static const struct probe {
 	{ "al_alloc_pd", AL_OBJ_CA, probe_alloc_pd, false },
 	{ "al_dealloc_pd", AL_OBJ_PD, probe_dealloc_pd, false },
 	{ "al_create_ah", AL_OBJ_PD, probe_create_ah, false },
+	{ "al_init_ah_from_wc", AL_OBJ_CA, probe_init_ah_from_wc, false },
+	{ "al_create_ah_from_wc", AL_OBJ_PD, probe_create_ah_from_wc, false },
 	{ "al_modify_ah", AL_OBJ_AH, probe_modify_ah, false },
 	{ "al_query_ah", AL_OBJ_AH, probe_query_ah, false },
 	{ "al_destroy_ah", AL_OBJ_AH, probe_destroy_ah, false },

@@ -357,6 +357,75 @@ START_TEST(each_of_many_small_messages_is_shown)
 }
 END_TEST
 
+/* A datagram's own headers, and its GRH as the receiver finds it. */
+START_TEST(a_datagram_is_shown_with_its_addresses)
+{
+	struct qp_options o = { .type = IB_QPT_UD, .qkey = 0x11223344 };
+	struct ib_ah_attr to = { .port_num = 1, .sl = 3, .is_global = true };
+	const struct wire_packet *pkt;
+	struct ib_send_wr wr;
+	struct ib_sge sge;
+	struct ci_ah *ah;
+	uint32_t i;
+	ib_gid sgid;
+
+	up("lmc=2 gids=2");
+	pair_up(&p, &o, 1 << 20);
+	to.dlid = 8 + 1; /* b's second LID: they begin at 4 and 8 */
+	to.src_path_bits = 2;
+	to.grh.flow_label = 0xabcde;
+	to.grh.traffic_class = 0x5a;
+	to.grh.hop_limit = 3;
+	to.grh.sgid_index = 1;
+	ck_assert_int_eq(ops->query_gid(hca[1].ca, 1, 0, &to.grh.dgid), AL_SUCCESS);
+	ck_assert_int_eq(ops->query_gid(hca[0].ca, 1, 1, &sgid), AL_SUCCESS);
+	ah = new_ah(&hca[0], NULL, &to);
+	ck_assert_int_eq(capture(&hca[0], 0, path), AL_SUCCESS);
+	ck_assert_int_eq(capture(&hca[1], 0, path), AL_SUCCESS);
+	fill(p.am->buf, 99, 1);
+	sge = sge_of(p.bm, 0, 200);
+	post_recv(p.b, 1, &sge, 1);
+	sge = sge_of(p.am, 0, 99);
+	wr = send_wr(2, IB_WR_SEND_WITH_IMM, &sge, IB_SEND_SIGNALED | IB_SEND_SOLICITED);
+	wr.ex.imm_data = 0x12345678;
+	wr.wr.ud.ah = (al_ah_h)ah;
+	wr.wr.ud.remote_qpn = p.b->ci->qp_num;
+	wr.wr.ud.remote_qkey = 0x80000000;
+	post(p.a, &wr);
+	expect_wc(p.acq, 2, IB_WC_SUCCESS);
+	ck_assert_uint_eq(expect_wc(p.bcq, 1, IB_WC_SUCCESS).wc_flags,
+			  IB_WC_GRH | IB_WC_WITH_IMM | IB_WC_SOLICITED);
+	stop(&hca[0], 0);
+	stop(&hca[1], 0);
+	read_file();
+	ck_assert_uint_eq(num, 2);
+	for (i = 0; i < 2; i++) {
+		pkt = nth(i, i ? IN : OUT, 0);
+		ck_assert_uint_eq(pkt->bth.opcode, 0x65);
+		ck_assert_uint_eq(pkt->bth.dest_qpn, p.b->ci->qp_num);
+		ck_assert_uint_eq(pkt->bth.solicited, 1);
+		ck_assert_uint_eq(pkt->bth.ack_req, 0);
+		ck_assert_uint_eq(pkt->deth.qkey, 0x11223344);
+		ck_assert_uint_eq(pkt->deth.src_qpn, p.a->ci->qp_num);
+		ck_assert_uint_eq(pkt->imm, 0x12345678);
+		ck_assert_uint_eq(pkt->lrh.dlid, to.dlid);
+		ck_assert_uint_eq(pkt->lrh.slid, 4 + 2);
+		ck_assert_uint_eq(pkt->lrh.sl, 3);
+		ck_assert_uint_eq(pkt->grh.flow_label, 0xabcde);
+		ck_assert_uint_eq(pkt->grh.tclass, 0x5a);
+		ck_assert_uint_eq(pkt->grh.hop_limit, 3);
+		ck_assert_mem_eq(pkt->grh.sgid, sgid.raw, 16);
+		ck_assert_mem_eq(pkt->grh.dgid, to.grh.dgid.raw, 16);
+		ck_assert_uint_eq(pkt->length, 99);
+		ck_assert_mem_eq(pkt->payload, p.am->buf, 99);
+	}
+	ck_assert_mem_eq(p.bm->buf + 8, sgid.raw, 16);
+	ck_assert_mem_eq(p.bm->buf + 40, p.am->buf, 99);
+	free_ah(ah);
+	end();
+}
+END_TEST
+
 /* What is lost on the cable was sent, and not received. */
 START_TEST(a_lost_packet_is_seen_by_its_sender_alone)
 {
@@ -567,6 +636,7 @@ int main(void)
 	tcase_add_test(t, every_packet_is_shown_at_both_ends);
 	tcase_add_test(t, headers_and_payload_are_those_that_were_sent);
 	tcase_add_test(t, each_of_many_small_messages_is_shown);
+	tcase_add_test(t, a_datagram_is_shown_with_its_addresses);
 	tcase_add_test(t, a_lost_packet_is_seen_by_its_sender_alone);
 	tcase_add_test(t, settings_begin_it);
 	tcase_add_test(t, a_full_disk_ends_the_capture_and_nothing_else);

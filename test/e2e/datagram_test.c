@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Datagrams through the whole stack over the software HCA, by the public API: a server that answers whoever asks, by what
+ * the question's completion and GRH say of the way back (doc/guide-driver.md); and what the Access Layer checks of them.
+ */
+#include "test/unit/al/al_test.h"
+
+#define QKEY 0x4242u
+#define RECV_AT 0u
+#define SEND_AT 8192u
+
+static al_h al;
+static struct test_end end[2]; /* client, server */
+
+static void to_rts(struct test_end *e)
+{
+	struct ib_qp_attr attr = { .port_num = 1, .qkey = QKEY };
+
+	ck_ok(test_modify(e->qp, IB_QPS_INIT, attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY));
+	ck_ok(test_modify(e->qp, IB_QPS_RTR, attr, IB_QP_STATE));
+	ck_ok(test_modify(e->qp, IB_QPS_RTS, attr, IB_QP_STATE | IB_QP_SQ_PSN));
+}
+
+static void set_up(void)
+{
+	uint64_t guids[2];
+
+	al = test_open();
+	test_guids(al, guids, 2);
+	for (int i = 0; i < 2; i++) {
+		test_make_end(&end[i], al, guids[i], IB_QPT_UD);
+		to_rts(&end[i]);
+	}
+}
+
+static void tear_down(void)
+{
+	al_set_log(test_ignore_log, NULL);
+	for (int i = 0; i < 2; i++)
+		test_free_end(&end[i]);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+
+static struct ib_wc take(struct test_end *e)
+{
+	struct ib_wc wc = test_poll(e->cq);
+
+	ck_assert_ptr_eq(wc.qp_context, e);
+	return wc;
+}
+
+static al_status send(struct test_end *from, al_ah_h ah, uint32_t qpn, uint32_t length)
+{
+	struct ib_sge sge = { .addr = (uintptr_t)from->mem + SEND_AT, .length = length, .lkey = from->lkey };
+	struct ib_send_wr wr = { .wr_id = 1,
+				 .opcode = IB_WR_SEND,
+				 .sg_list = &sge,
+				 .num_sge = 1,
+				 .send_flags = IB_SEND_SIGNALED,
+				 .wr.ud = { .ah = ah, .remote_qpn = qpn, .remote_qkey = QKEY } };
+	const struct ib_send_wr *bad = NULL;
+	al_status status = al_post_send(from->qp, &wr, &bad);
+
+	ck_assert(!status == !bad);
+	return status;
+}
+
+/* _i: with a GRH, or without */
+START_TEST(a_question_is_answered_to_whoever_asked)
+{
+	struct ib_ah_attr path = { .dlid = end[1].lid, .port_num = 1 };
+	al_ah_h there, back;
+	struct ib_wc wc;
+
+	if (_i) {
+		path.is_global = true;
+		ck_ok(al_query_gid(end[1].ca, 1, 0, &path.grh.dgid));
+	}
+	memcpy(end[0].mem + SEND_AT, "question", 9);
+	memcpy(end[1].mem + SEND_AT, "answer", 7);
+	ck_ok(test_post_recv(&end[0], 10, RECV_AT, 100));
+	ck_ok(test_post_recv(&end[1], 11, RECV_AT, 100));
+
+	ck_ok(al_create_ah(end[0].pd, &path, &there));
+	ck_ok(send(&end[0], there, end[1].qpn, 9));
+	ck_ok(al_destroy_ah(there, NULL, NULL)); /* the request has it all */
+	wc = take(&end[0]);
+	ck_assert_uint_eq(wc.wr_id, 1);
+
+	wc = take(&end[1]);
+	ck_assert_uint_eq(wc.wr_id, 11);
+	ck_assert_int_eq(wc.status, IB_WC_SUCCESS);
+	ck_assert_uint_eq(wc.byte_len, IB_GRH_BYTES + 9);
+	ck_assert_uint_eq(wc.wc_flags, _i ? IB_WC_GRH : 0);
+	ck_assert_mem_eq(end[1].mem + RECV_AT + IB_GRH_BYTES, "question", 9);
+	ck_ok(al_create_ah_from_wc(end[1].pd, &wc, end[1].mem + RECV_AT, wc.port_num, &back));
+	ck_ok(send(&end[1], back, wc.src_qp, 7));
+	ck_assert_int_eq(take(&end[1]).status, IB_WC_SUCCESS);
+
+	wc = take(&end[0]);
+	ck_assert_uint_eq(wc.wr_id, 10);
+	ck_assert_int_eq(wc.status, IB_WC_SUCCESS);
+	ck_assert_uint_eq(wc.src_qp, end[1].qpn);
+	ck_assert_uint_eq(wc.wc_flags, _i ? IB_WC_GRH : 0);
+	ck_assert_mem_eq(end[0].mem + RECV_AT + IB_GRH_BYTES, "answer", 7);
+	ck_ok(al_destroy_ah(back, AL_DESTROY_SYNC, NULL));
+}
+END_TEST
+
+START_TEST(a_wrong_address_handle_is_refused)
+{
+	struct ib_ah_attr path = { .dlid = end[1].lid, .port_num = 1 };
+	al_ah_h good, foreign, gone, other_ca;
+	al_pd_h pd;
+
+	ck_ok(al_alloc_pd(end[0].ca, NULL, &pd));
+	ck_ok(al_create_ah(pd, &path, &foreign));
+	ck_ok(al_create_ah(end[1].pd, &path, &other_ca));
+	ck_ok(al_create_ah(end[0].pd, &path, &good));
+	ck_ok(al_create_ah(end[0].pd, &path, &gone));
+	ck_ok(al_destroy_ah(gone, AL_DESTROY_SYNC, NULL));
+	ck_status(send(&end[0], foreign, end[1].qpn, 1), AL_INVALID_PD);
+	ck_status(send(&end[0], other_ca, end[1].qpn, 1), AL_INVALID_HANDLE);
+	ck_status(send(&end[0], gone, end[1].qpn, 1), AL_INVALID_HANDLE);
+	ck_status(send(&end[0], NULL, end[1].qpn, 1), AL_INVALID_HANDLE);
+	ck_status(send(&end[0], (al_ah_h)end[0].qp, end[1].qpn, 1), AL_INVALID_HANDLE);
+	ck_ok(send(&end[0], good, end[1].qpn, 1));
+	ck_assert_int_eq(take(&end[0]).status, IB_WC_SUCCESS);
+}
+END_TEST
+
+/* The state table knows SQE as a state to leave, with what a datagram queue pair may change then. */
+START_TEST(the_send_queue_recovers_from_an_error)
+{
+	struct ib_ah_attr path = { .dlid = end[1].lid, .port_num = 1 };
+	struct ib_qp_attr attr = { .cur_qp_state = IB_QPS_SQE, .qkey = QKEY };
+	al_ah_h ah;
+
+	ck_ok(al_create_ah(end[0].pd, &path, &ah));
+	ck_ok(send(&end[0], ah, end[1].qpn, 5000)); /* more than the MTU */
+	ck_assert_int_eq(take(&end[0]).status, IB_WC_LOC_LEN_ERR);
+	ck_assert_int_eq(test_state(end[0].qp), IB_QPS_SQE);
+	ck_ok(send(&end[0], ah, end[1].qpn, 1));
+	ck_assert_int_eq(take(&end[0]).status, IB_WC_WR_FLUSH_ERR);
+	ck_status(test_modify(end[0].qp, IB_QPS_SQD, attr, IB_QP_STATE), AL_INVALID_TRANSITION);
+	ck_status(test_modify(end[0].qp, IB_QPS_RTS, attr, IB_QP_STATE | IB_QP_SQ_PSN), AL_INVALID_ATTRIBUTE);
+	ck_ok(test_modify(end[0].qp, IB_QPS_RTS, attr, IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_QKEY));
+	ck_ok(send(&end[0], ah, end[1].qpn, 1));
+	ck_assert_int_eq(take(&end[0]).status, IB_WC_SUCCESS);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("datagrams");
+	TCase *tcase = tcase_create("public API");
+
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_loop_test(tcase, a_question_is_answered_to_whoever_asked, 0, 2);
+	tcase_add_test(tcase, a_wrong_address_handle_is_refused);
+	tcase_add_test(tcase, the_send_queue_recovers_from_an_error);
+	suite_add_tcase(suite, tcase);
+	return test_run(suite);
+}
