@@ -15,6 +15,11 @@ static void setup(void)
 	up("");
 }
 
+static void setup_manual(void)
+{
+	up("progress=manual seed=1");
+}
+
 static void teardown(void)
 {
 	pair_down(&p);
@@ -436,6 +441,7 @@ START_TEST(an_error_while_draining_flushes)
 	start(&(struct qp_options){ .timeout = 12, .retry_cnt = 0xff });
 	drop(&hca[0], SOFT_FLOW_REQUEST, 1, 0);
 	rdma(&p, IB_WR_RDMA_WRITE, 1, 0, 0, 8);
+	ck_assert_int_eq(step().did, SOFT_STEP_QP); /* sent, and lost */
 	ck_assert_int_eq(modify(p.a, IB_QPS_SQD, IB_QP_EN_SQD_ASYNC_NOTIFY, &attr), AL_SUCCESS);
 	rdma(&p, IB_WR_RDMA_WRITE, 2, 0, 0, 8);
 	expect_wc(p.acq, 1, IB_WC_RETRY_EXC_ERR);
@@ -470,6 +476,9 @@ int main(void)
 	tcase_add_loop_test(t, a_read_answered_in_packets_of_another_length_is_a_local_length_error,
 			    0, 2);
 	tcase_add_test(t, draining_waits_for_what_is_sent_again);
+	suite_add_tcase(s, t);
+	t = tcase_create("rc in virtual time");
+	tcase_add_checked_fixture(t, setup_manual, teardown);
 	tcase_add_test(t, an_error_while_draining_flushes);
 	suite_add_tcase(s, t);
 	return run_suite(s);
