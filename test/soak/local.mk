@@ -4,3 +4,6 @@ check_PROGRAMS += test/soak/soak
 test_soak_soak_SOURCES = test/soak/soak.c test/soak/plan.c test/soak/play.c test/soak/play.h \
 	test/soak/play_internal.h test/soak/post.c test/soak/model.c test/soak/model.h test/soak/bed.c test/soak/bed.h
 test_soak_soak_LDADD = hca/soft/libsoft-core.la
+# Small bugs in hca/soft, one at a time: the soak finds each.
+LONG_TESTS += test/soak/mutants.py
+EXTRA_DIST += test/soak/mutants.txt

@@ -763,6 +763,11 @@ static void check_events(struct m_qp *qp)
 
 	if (qp->state == IB_QPS_RESET)
 		return;
+	if (s && ((s->status == IB_WC_REM_OP_ERR && qp->recv_status != IB_WC_LOC_PROT_ERR) ||
+		  (s->status == IB_WC_REM_INV_REQ_ERR && !s->wrong &&
+		   qp->recv_status != IB_WC_LOC_LEN_ERR)))
+		model_error(qp->model, "%s: no receive failed with request %#llx", qp->name,
+			    (unsigned long long)s->wr_id);
 	if (e[IB_EVENT_QP_FATAL] || e[IB_EVENT_COMM_EST])
 		model_error(qp->model, "%s: an event that nothing is the cause of", qp->name);
 	if (e[IB_EVENT_QP_ACCESS_ERR] < access || e[IB_EVENT_QP_ACCESS_ERR] > access + maybe ||

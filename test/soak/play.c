@@ -556,6 +556,7 @@ static void do_deregister(struct play *p, struct end *e, uint64_t *x)
 	struct area *a = &e->m->area[area];
 
 	say(p, "  %s: area %u\n", e->m->name, area);
+	e->stale_key[area] = e->mr[area]->rkey;
 	free_mr(e->mr[area]);
 	e->mr[area] = new_mr(p, bed_hca[e->hca].pd, a->real, a->size, area_access[area]);
 	model_deregistered(e->m, area);
@@ -563,10 +564,10 @@ static void do_deregister(struct play *p, struct end *e, uint64_t *x)
 
 static void do_fault(struct play *p, uint64_t *x)
 {
-	static const uint32_t actions[] = { SOFT_FAULT_DROP, SOFT_FAULT_DROP, SOFT_FAULT_DUPLICATE,
-					    SOFT_FAULT_HOLD };
+	static const uint32_t actions[] = { SOFT_FAULT_DROP, SOFT_FAULT_DROP,  SOFT_FAULT_DUPLICATE,
+					    SOFT_FAULT_HOLD, SOFT_FAULT_DELAY, SOFT_FAULT_CORRUPT };
 	struct soft_fault f = {
-		.action = actions[below(x, 4)],
+		.action = actions[below(x, 6)],
 		.flow = below(x, 3),
 		.n = 1,
 		.chance = 500 + below(x, one_in(x, 4) ? 150000 : 20000),
@@ -575,11 +576,13 @@ static void do_fault(struct play *p, uint64_t *x)
 
 	if (f.action == SOFT_FAULT_HOLD)
 		f.by = 1 + below(x, 6);
+	if (f.action == SOFT_FAULT_DELAY)
+		f.delay_ns = (1 + below(x, 1000)) << below(x, 16);
 	if (p->rules[hca] > 6)
 		return;
 	p->rules[hca]++;
-	say(p, "  HCA %u: action %u, flow %u, chance %u, by %u\n", hca, f.action, f.flow, f.chance,
-	    f.by);
+	say(p, "  HCA %u: action %u, flow %u, chance %u, by %u, delay %llu\n", hca, f.action,
+	    f.flow, f.chance, f.by, (unsigned long long)f.delay_ns);
 	must(p, bed_vendor(hca, SOFT_FAULT_ADD, &f, sizeof(f), NULL, 0), "fault");
 }
 

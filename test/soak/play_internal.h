@@ -23,6 +23,7 @@ struct end {
 	struct queue *send_cq, *recv_cq;
 	struct ci_mr *mr[AREAS];
 	struct ci_mr *foreign, *write_only, *read_only; /* on the target, with too few rights */
+	uint32_t stale_key[AREAS]; /* of a region that was deregistered last; 0: none */
 	uint32_t depth, recv_depth, sges, inline_data;
 	uint32_t max_message;      /* of sends to it */
 	uint32_t at[AREAS];        /* where the next piece is taken */

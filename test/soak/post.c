@@ -172,6 +172,8 @@ static void spoil_remote(struct end *e, struct end *peer, uint64_t *x, struct m_
 	switch (below(x, is_atomic(s->opcode) ? 6 : 5)) {
 	case 0:
 		key ^= 1 + below(x, 255); /* the same region, once */
+		if (peer->stale_key[AREA_TARGET])
+			key = peer->stale_key[AREA_TARGET];
 		break;
 	case 1:
 		key = peer->foreign->rkey;
@@ -208,6 +210,8 @@ static void spoil_local(struct end *e, uint64_t *x, struct m_send *s, struct ib_
 	switch (below(x, 4)) {
 	case 0:
 		sge[i].lkey ^= 1 + below(x, 255);
+		if (s->piece[i].area == AREA_SOURCE && e->stale_key[AREA_SOURCE])
+			sge[i].lkey = e->stale_key[AREA_SOURCE];
 		break;
 	case 1:
 		sge[i].lkey = e->foreign->lkey;
@@ -316,6 +320,10 @@ static bool draw_send(struct play *p, struct end *e, uint64_t *x, struct chain *
 	} else {
 		wr->wr.rdma.remote_addr = (uintptr_t)address(peer, AREA_TARGET, s->target);
 		wr->wr.rdma.rkey = peer->mr[AREA_TARGET]->rkey;
+		/* no more rights than it takes */
+		if (one_in(x, 4))
+			wr->wr.rdma.rkey = s->opcode == IB_WR_RDMA_READ ? peer->read_only->rkey
+									: peer->write_only->rkey;
 	}
 	if (p->wrong && one_in(x, p->wrong))
 		spoil(p, e, x, s, wr, sge);

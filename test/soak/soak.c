@@ -25,20 +25,20 @@
 
 extern bool ib_trace_on;
 
-/* Longer than any episode takes, sanitizers and all. */
-#define EPISODE_SECONDS 120
-
 static struct {
 	uint64_t packets;
 	uint64_t seed;
 	uint64_t episode; /* only this one; UINT64_MAX: from 0 on */
 	uint32_t seeds;
 	uint32_t hcas;
+	uint32_t patience; /* seconds: longer than any episode takes, sanitizers and all */
 	double minutes;
 	bool verbose;
 	bool quick;       /* a failure is only named */
 	const char *only; /* operations of the episode, by number */
-} options = { .packets = 1000000, .seed = 1, .episode = UINT64_MAX, .seeds = 1, .hcas = 2 };
+} options = {
+	.packets = 1000000, .seed = 1, .episode = UINT64_MAX, .seeds = 1, .hcas = 2, .patience = 120
+};
 
 /* What the process that plays tells the one that waits. */
 static struct shared {
@@ -124,7 +124,7 @@ static void play_seed(void *arg)
 	     shared->packets < options.packets && now() < end; shared->episode++) {
 		plan(&e, episode_seed(seed, shared->episode), options.hcas);
 		choose(&e);
-		alarm(EPISODE_SECONDS);
+		alarm(options.patience);
 		play(&e, options.verbose, &shared->outcome);
 		alarm(0);
 		free(e.op);
@@ -147,7 +147,7 @@ static void play_attempt(void *arg)
 {
 	const struct attempt *a = arg;
 
-	alarm(EPISODE_SECONDS);
+	alarm(options.patience);
 	if (!a->verbose &&
 	    (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)))
 		_exit(3);
@@ -305,17 +305,12 @@ static bool play_ci(void)
 int main(int argc, char **argv)
 {
 	static const struct option names[] = {
-		{ "seed", 1, NULL, 's' },
-		{ "seeds", 1, NULL, 'n' },
-		{ "packets", 1, NULL, 'p' },
-		{ "minutes", 1, NULL, 'm' },
-		{ "hcas", 1, NULL, 'h' },
-		{ "episode", 1, NULL, 'e' },
-		{ "verbose", 0, NULL, 'v' },
-		{ "quick", 0, NULL, 'q' },
-		{ "only", 1, NULL, 'o' },
-		{ "trace", 0, NULL, 't' },
-		{ 0 },
+		{ "seed", 1, NULL, 's' },    { "seeds", 1, NULL, 'n' },
+		{ "packets", 1, NULL, 'p' }, { "minutes", 1, NULL, 'm' },
+		{ "hcas", 1, NULL, 'h' },    { "episode", 1, NULL, 'e' },
+		{ "verbose", 0, NULL, 'v' }, { "quick", 0, NULL, 'q' },
+		{ "only", 1, NULL, 'o' },    { "patience", 1, NULL, 'w' },
+		{ "trace", 0, NULL, 't' },   { 0 },
 	};
 	bool good = true;
 	uint32_t i;
@@ -343,6 +338,9 @@ int main(int argc, char **argv)
 			break;
 		case 'v':
 			options.verbose = true;
+			break;
+		case 'w':
+			options.patience = (uint32_t)strtoul(optarg, NULL, 0);
 			break;
 		case 'o':
 			options.only = optarg;

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+"""Does the soak find bugs? Each change of mutants.txt is made to a copy of hca/soft, built and soaked.
+
+    mutants.py [WORD]...    all changes, or those whose name has one of the words
+
+A line each: found, after how many packets and by what; or not found within a million packets. The exit status is 1
+when one was not found, or does not fit the source any more. Part of "make check-long".
+"""
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+top = Path(os.environ.get("top_srcdir", Path(__file__).resolve().parents[2])).resolve()
+build = Path(os.environ.get("top_builddir", top)).resolve()
+compiler = shlex.split(os.environ.get("CC", "cc"))
+PACKETS = 1000000
+SEED = 7
+
+
+def mutations():
+    text = (top / "test/soak/mutants.txt").read_text(encoding="utf-8")
+    text = re.sub(r"^#.*\n", "", text, flags=re.M)
+    for block in re.split(r"\n\n(?=[^\t\n]+ \| \w+\.[ch]\n)", text.strip("\n")):
+        head, body = block.split("\n", 1)
+        name, file = head.split(" | ")
+        old, new = re.split(r"\n=>\n?", body, maxsplit=1)
+        yield name, file, old, new
+
+
+def compile_one(root, source, target):
+    command = compiler + ["-std=gnu17", "-O1", "-w", "-pthread", "-D_GNU_SOURCE", f"-I{root}", f"-I{build}", f"-I{top}",
+                          f"-I{top}/include", "-c", str(source), "-o", str(target)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def link(objects, target):
+    command = compiler + ["-o", str(target)] + [str(o) for o in objects] + ["-pthread", "-lisal"]
+    subprocess.run(command, check=True)
+
+
+def soak(program):
+    """What it says of a failure; None: nothing was wrong."""
+    run = subprocess.run([str(program), "--quick", "--seed", str(SEED), "--packets", str(PACKETS), "--patience", "10"],
+                         capture_output=True, text=True, check=False)
+    if not run.returncode:
+        return None
+    match = re.search(r"after (\d+) packets, operation \d+: (.*)", run.stdout)
+    return (int(match[1]), match[2]) if match else (0, run.stdout + run.stderr)
+
+
+def main():
+    words = sys.argv[1:]
+    found = missed = stale = most = 0
+    with tempfile.TemporaryDirectory() as tmp:
+        root = Path(tmp)
+        shutil.copytree(top / "hca/soft", root / "hca/soft")
+        objects = {}
+        for source in sorted((root / "hca/soft").glob("*.c")) + sorted((top / "test/soak").glob("*.c")):
+            objects[source] = root / (source.parent.name + "_" + source.name + ".o")
+            result = compile_one(root, source, objects[source])
+            if result.returncode:
+                sys.exit(result.stderr)
+        link(objects.values(), root / "soak")
+        if soak(root / "soak"):
+            sys.exit("the soak fails without any change")
+        for name, file, old, new in mutations():
+            if words and not any(word in name for word in words):
+                continue
+            source = root / "hca/soft" / file
+            text = source.read_text(encoding="utf-8")
+            if text.count(old) != 1:
+                print(f"STALE      {name}: its text is {text.count(old)} times in {file}", flush=True)
+                stale += 1
+                continue
+            source.write_text(text.replace(old, new), encoding="utf-8")
+            result = compile_one(root, source, root / "changed.o")
+            source.write_text(text, encoding="utf-8")
+            if result.returncode:
+                print(f"STALE      {name}: does not compile: {result.stderr.splitlines()[1]}", flush=True)
+                stale += 1
+                continue
+            link([root / "changed.o" if o == objects[source] else o for o in objects.values()], root / "soak")
+            failure = soak(root / "soak")
+            if failure:
+                found += 1
+                most = max(most, failure[0])
+                print(f"{failure[0]:>9}  {name}: {failure[1]}", flush=True)
+            else:
+                missed += 1
+                print(f"NOT FOUND  {name}", flush=True)
+    print(f"{found} found, the last after {most} packets; {missed} not found, {stale} stale")
+    return 1 if missed or stale else 0
+
+
+sys.exit(main())
