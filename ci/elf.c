@@ -43,8 +43,9 @@ static al_status read_at(struct elf_file *f, uint64_t offset, void *buf, size_t 
 		return AL_SUCCESS;
 	if (got >= 0)
 		return damaged(f, "became shorter while it was read");
-	ci_say(f->text, "the file can not be read: %s", strerror(errno));
-	return AL_MODULE_DAMAGED;
+	ci_say(f->text, "the file can not be read: %s; mend that, or install it again",
+	       strerror(errno));
+	return AL_IO_ERROR;
 }
 
 static al_status check_header(struct elf_file *f, Elf64_Ehdr *eh)
@@ -105,39 +106,59 @@ static al_status check_segments(struct elf_file *f, const Elf64_Ehdr *eh)
 
 /*
  * The loader does not need sections, but what linkers write ends with their table: a file that
- * lacks the end of it was cut, wherever its segments end.
+ * lacks the end of it was cut, wherever its segments end; one that has nothing but zeros there was
+ * never written to its end, as happens when a machine goes down during an installation.
  */
 static al_status check_sections(struct elf_file *f, const Elf64_Ehdr *eh)
 {
+	bool strings;
+
 	if (!eh->e_shoff)
 		return AL_SUCCESS;
 	if (eh->e_shentsize != sizeof(Elf64_Shdr) ||
 	    !inside(f, eh->e_shoff, (uint64_t)eh->e_shnum * sizeof(Elf64_Shdr)))
 		return damaged(f, "its section headers are not all in it");
+	strings = !eh->e_shstrndx;
 	for (unsigned int i = 0; i < eh->e_shnum; i++) {
 		Elf64_Shdr sh;
 		al_status st = read_at(f, eh->e_shoff + i * sizeof(sh), &sh, sizeof(sh));
 
 		if (st)
 			return st;
+		strings |= i == eh->e_shstrndx && sh.sh_type == SHT_STRTAB;
 		if (sh.sh_type != SHT_NOBITS && sh.sh_type != SHT_NULL &&
 		    !inside(f, sh.sh_offset, sh.sh_size))
 			return damaged(f, "a section reaches beyond its end");
 	}
-	return AL_SUCCESS;
+	return strings ? AL_SUCCESS : damaged(f, "its section headers are empty");
+}
+
+static al_status cannot_open(int error, const char **way_out)
+{
+	if (error == ENOENT || error == ENOTDIR) {
+		*way_out = "correct the path, or install the module there";
+		return AL_NOT_FOUND;
+	}
+	if (error == EACCES || error == EPERM) {
+		*way_out = "let this user read it, and enter the directories above it";
+		return AL_PERMISSION;
+	}
+	*way_out = "mend that, or install it again";
+	return AL_IO_ERROR;
 }
 
 al_status ci_elf_check(const char *path, char text[CI_TEXT_MAX])
 {
 	struct elf_file f = { .text = text };
+	const char *way_out;
 	struct stat status;
 	Elf64_Ehdr eh;
 	al_status st;
 
 	f.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (f.fd < 0) {
-		st = errno == ENOENT || errno == ENOTDIR ? AL_NOT_FOUND : AL_MODULE_DAMAGED;
-		ci_say(text, "the file can not be opened: %s", strerror(errno));
+		st = cannot_open(errno, &way_out);
+		ci_say(text, "the file can not be opened: %s; %s", strerror(errno), way_out);
 		return st;
 	}
 	st = AL_MODULE_DAMAGED;

@@ -35,13 +35,20 @@ void ci_forked(void)
 
 /* ---------------------------------------------------------------------- failures */
 
-static void forget_failure(const char *path)
+static bool is_of(const struct failure *f, const char *name, const char *path)
+{
+	return !strcmp(f->snap.name, name) &&
+	       !strncmp(f->snap.path, path, sizeof(f->snap.path) - 1);
+}
+
+/* The one of that module and file; name NULL: the oldest of all. */
+static void forget_failure(const char *name, const char *path)
 {
 	struct failure **at = &failures;
 	struct failure *f;
 
 	pthread_mutex_lock(&ci_registry_lock);
-	while (*at && path && strcmp((*at)->snap.path, path))
+	while (*at && name && !is_of(*at, name, path))
 		at = &(*at)->next;
 	f = *at;
 	if (f)
@@ -56,7 +63,7 @@ static void remember_failure(const char *name, const char *path, al_status st, c
 	struct failure **end = &failures;
 	struct failure *f;
 
-	forget_failure(path);
+	forget_failure(name, path);
 	f = al_alloc(sizeof(*f));
 	if (!f)
 		return;
@@ -92,7 +99,7 @@ static al_status load(const char *path)
 			remember_failure(name, path, st, text);
 		return st;
 	}
-	forget_failure(path);
+	forget_failure(host->name, path);
 	return AL_SUCCESS;
 }
 
@@ -150,7 +157,14 @@ static void look_into(const char *dir, GPtrArray *candidates)
 		char name[CI_NAME_MAX];
 		struct candidate *c;
 
-		if (!ci_module_file_name(file, name) || find_candidate(candidates, name))
+		if (!ci_module_file_name(file, name)) {
+			if (g_str_has_suffix(file, ".so"))
+				ib_log(IB_LOG_WARNING, "loader",
+				       "module path: %s/%s: not loaded: " CI_MODULE_FILE_RULE, dir,
+				       file);
+			continue;
+		}
+		if (find_candidate(candidates, name))
 			continue;
 		c = g_new0(struct candidate, 1);
 		ci_copy(c->name, sizeof(c->name), name);
@@ -254,7 +268,7 @@ static void stop(void)
 	}
 	ci_bus_forget();
 	while (failures)
-		forget_failure(NULL);
+		forget_failure(NULL, NULL);
 }
 
 al_status ci_start(const char *config)

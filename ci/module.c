@@ -168,9 +168,7 @@ al_status ci_module_load(const char *path, struct ci_host **result, char text[CI
 	al_status st;
 
 	if (!ci_module_file_name(path, name)) {
-		ci_say(text,
-		       "the file of a module is named NAME.so, with a NAME of at most %d of a-z, 0-9, _ and -",
-		       CI_NAME_MAX - 1);
+		ci_say(text, "%s", CI_MODULE_FILE_RULE);
 		return AL_MODULE_FAILED;
 	}
 	st = open_library(path, &lib, &module, text);

@@ -183,7 +183,8 @@ const char *al_srq_type_str(ib_srq_type v);            /**< kind of shared recei
  * @retval AL_MODULE_NO_SYMBOL it exports no `ci_module`
  * @retval AL_MODULE_ABI it was built for another Channel Interface
  * @retval AL_DUPLICATE a module of that name is loaded
- * @retval AL_PERMISSION a set-uid program loads no module by path
+ * @retval AL_PERMISSION a set-uid program loads no module by path; or this user may not read the file
+ * @retval AL_IO_ERROR the file can not be opened or read
  * @return else what the module's init or scan returned
  */
 al_status al_load_module(al_h al, const char *path);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* ci/elf.c: damaged and foreign files are refused before the dynamic loader maps them. */
 #include <elf.h>
+#include <linux/capability.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "test/unit/ci/support.h"
@@ -156,6 +158,27 @@ START_TEST(what_is_not_there_is_not_found)
 }
 END_TEST
 
+START_TEST(a_file_whose_end_was_never_written_is_damaged)
+{
+	memset(image + image_size / 2, 0, image_size - image_size / 2);
+	damaged("section headers are empty");
+}
+END_TEST
+
+START_TEST(what_this_user_may_not_read_is_told_from_damage)
+{
+	const char *path = write_image(image_size);
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { 0 };
+
+	ck_assert_int_eq(chmod(path, 0), 0);
+	/* What lets root read everything is given up. */
+	ck_assert_int_eq(syscall(SYS_capset, &header, none), 0);
+	ck_assert_int_eq(ci_elf_check(path, text), AL_PERMISSION);
+	ck_assert_msg(strstr(text, "let this user read it"), "%s", text);
+}
+END_TEST
+
 START_TEST(what_is_no_regular_file_is_refused)
 {
 	const char *fifo = temp_path("fifo.so");
@@ -194,6 +217,8 @@ int main(void)
 	tcase_add_test(tc, segments_and_sections_that_reach_outside_are_damage);
 	tcase_add_test(tc, without_sections_it_can_still_be_loaded);
 	tcase_add_test(tc, what_is_not_there_is_not_found);
+	tcase_add_test(tc, a_file_whose_end_was_never_written_is_damaged);
+	tcase_add_test(tc, what_this_user_may_not_read_is_told_from_damage);
 	tcase_add_test(tc, what_is_no_regular_file_is_refused);
 	tcase_add_test(tc, no_descriptor_is_left_open);
 	suite_add_tcase(suite, tc);

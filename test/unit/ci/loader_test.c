@@ -106,10 +106,12 @@ END_TEST
 START_TEST(a_chosen_module_that_is_missing_is_named)
 {
 	setenv("IBAL_MODULE_PATH", ORDER, 1);
-	ck_assert_int_eq(ci_start(temp_file("ibal.conf", "[ibal]\nmodules=alpha;delta;beta\n")),
-			 AL_SUCCESS);
+	ck_assert_int_eq(
+		ci_start(temp_file("ibal.conf", "[ibal]\nmodules=alpha;delta;epsilon;beta\n")),
+		AL_SUCCESS);
 	ck_assert(log_has(IB_LOG_ERROR, "delta: not loaded", "delta.so", "install it", NULL));
 	ck_assert_int_eq(module("delta")->status, AL_NOT_FOUND);
+	ck_assert_int_eq(module("epsilon")->status, AL_NOT_FOUND);
 	ck_assert_int_eq(module("alpha")->status, AL_SUCCESS);
 	ck_assert_int_eq(module("beta")->status, AL_SUCCESS);
 }
@@ -127,6 +129,7 @@ START_TEST(the_first_directory_of_the_path_counts)
 	ck_assert_int_eq(ci_start(NULL), AL_SUCCESS);
 	expect_order("alpha", "beta", "gamma");
 	ck_assert_str_eq(module("alpha")->path, temp_path("alpha.so"));
+	ck_assert(log_has(IB_LOG_WARNING, "/Wrong-Name.so: not loaded", "NAME.so, with", NULL));
 }
 END_TEST
 
@@ -266,7 +269,8 @@ START_TEST(an_init_that_fails_leaves_nothing)
 	ck_assert_int_eq(ci_start(NULL), AL_SUCCESS);
 	fake->fail_init = AL_IO_ERROR;
 	ck_assert_int_eq(ci_load_module(FAKE_SO), AL_IO_ERROR);
-	ck_assert(log_has(IB_LOG_ERROR, "fake: " FAKE_SO, "init of fake failed: AL_IO_ERROR", NULL));
+	ck_assert(
+		log_has(IB_LOG_ERROR, "fake: " FAKE_SO, "init of fake failed: AL_IO_ERROR", NULL));
 	ck_assert_uint_eq(atomic_load(&fake->scans), 0);
 	ck_assert_uint_eq(atomic_load(&fake->cleanups), 0);
 	ck_assert_ptr_null(ci_host_first());
