@@ -128,6 +128,8 @@ void ci_bus_forked(void);
 
 /* Lock files of PCI functions, ci/lockfile.c. holder: who has it, for the refusal. */
 al_status ci_lockfile_take(const char *dir, const char *name, int *fd, char *holder, size_t len);
+/* Where all users of the system meet: there if every user may write to it, else /tmp. */
+const char *ci_lockfile_dir(const char *preferred);
 al_status ci_lock_pci(const char *name, int *fd, char *holder, size_t len);
 
 /* --------------------------------------------------------- configuration, log */

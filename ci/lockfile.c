@@ -93,12 +93,15 @@ al_status ci_lockfile_take(const char *dir, const char *name, int *result, char 
 	return AL_SUCCESS;
 }
 
+const char *ci_lockfile_dir(const char *preferred)
+{
+	struct stat st;
+
+	/* What this user may do is not asked: root, who may do all, would go elsewhere. */
+	return !stat(preferred, &st) && (st.st_mode & S_IWOTH) ? preferred : "/tmp";
+}
+
 al_status ci_lock_pci(const char *name, int *fd, char *holder, size_t len)
 {
-	/*
-	 * Where all users of the system meet: the place for locks of devices, or where there is
-	 * none, /tmp.
-	 */
-	return ci_lockfile_take(access("/run/lock", W_OK | X_OK) ? "/tmp" : "/run/lock", name, fd,
-				holder, len);
+	return ci_lockfile_take(ci_lockfile_dir("/run/lock"), name, fd, holder, len);
 }

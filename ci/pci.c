@@ -6,6 +6,7 @@
  * libpci tells its errors to a function that must not return, and its own one exits the process:
  * ours jumps out.
  */
+#include <errno.h>
 #include <pci/pci.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -142,6 +143,16 @@ static al_status add(struct pci_dev *d, const struct ci_pci_source *source, stru
 	return AL_SUCCESS;
 }
 
+/* libpci's reasons name no file; and what it does not know as a function it passes over. */
+static al_status bad_dump(const char *dump, const char *reason, char text[CI_TEXT_MAX])
+{
+	char what[120];
+
+	ci_copy(what, sizeof(what), reason);
+	ci_say(text, "%s: %s: make the dump again with lspci -D -xxxx", dump, what);
+	return AL_PCI_UNREADABLE;
+}
+
 static al_status scan(struct pci_access *acc, const struct ci_pci_source *source,
 		      struct ci_pci_fn **list)
 {
@@ -151,6 +162,8 @@ static al_status scan(struct pci_access *acc, const struct ci_pci_source *source
 	pci_scan_bus(acc);
 	for (struct pci_dev *d = acc->devices; d && !st; d = d->next)
 		st = add(d, source, list);
+	if (!st && source->dump && !*list)
+		st = bad_dump(source->dump, "no PCI function is recorded in it", guard.text);
 	return st;
 }
 
@@ -161,11 +174,11 @@ static al_status check_source(const struct ci_pci_source *source, char text[CI_T
 	struct stat st;
 
 	if (source->dump) {
-		if (stat(source->dump, &st) || (S_ISREG(st.st_mode) && st.st_size > 0))
-			return AL_SUCCESS;
-		ci_say(text, "%s: no file, or an empty one: make the dump with lspci -D -xxxx",
-		       source->dump);
-		return AL_PCI_UNREADABLE;
+		if (stat(source->dump, &st))
+			return bad_dump(source->dump, g_strerror(errno), text);
+		if (!S_ISREG(st.st_mode))
+			return bad_dump(source->dump, "it is no file", text);
+		return AL_SUCCESS;
 	}
 	snprintf(devices, sizeof(devices), "%s/devices", source->sysfs);
 	if (!access(devices, R_OK | X_OK))
@@ -190,10 +203,12 @@ al_status ci_pci_read(const struct ci_pci_source *source, struct ci_pci_fn **lis
 	pci_set_param(acc, source->dump ? "dump.name" : "sysfs.path",
 		      (char *)(source->dump ? source->dump : source->sysfs));
 	guard.text = text;
-	if (setjmp(guard.env))
-		st = AL_PCI_UNREADABLE;
-	else
+	if (!setjmp(guard.env))
 		st = scan(acc, source, list);
+	else if (source->dump)
+		st = bad_dump(source->dump, text, text);
+	else
+		st = AL_PCI_UNREADABLE;
 	pci_cleanup(acc);
 	if (st) {
 		ci_pci_free(*list);

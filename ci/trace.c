@@ -65,6 +65,10 @@ void ib_trace(const char *actor, const char *fmt, ...)
 	va_end(ap);
 	if ((size_t)len > sizeof(line) - 1)
 		len = sizeof(line) - 1;
+	/* A step is a line, whatever name from outside it repeats. */
+	for (int i = 0; i < len; i++)
+		if (line[i] == '\n' || line[i] == '\r')
+			line[i] = ' ';
 	line[len++] = '\n';
 	/* One write per step. What can not be written is lost: a trace is no reason to stop. */
 	(void)!write(trace_fd, line, (size_t)len);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "al/tools/query.h"
@@ -278,7 +279,9 @@ static void check_limits(struct doctor *d)
 
 static void check_places(struct doctor *d)
 {
-	const char *lock = access("/run/lock", W_OK | X_OK) ? "/tmp" : "/run/lock";
+	struct stat st;
+	/* As ci/lockfile.c chooses. */
+	const char *lock = !stat("/run/lock", &st) && (st.st_mode & S_IWOTH) ? "/run/lock" : "/tmp";
 
 	if (access(lock, W_OK | X_OK))
 		find(d, WARNING, "lock files", "make /run/lock or /tmp writable, as they are on every Debian",

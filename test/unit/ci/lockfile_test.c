@@ -130,6 +130,16 @@ START_TEST(no_directory_is_an_error_that_names_it)
 }
 END_TEST
 
+START_TEST(root_looks_where_other_users_do)
+{
+	ck_assert_int_eq(chmod(temp_dir(), 0755), 0);
+	ck_assert_str_eq(ci_lockfile_dir(temp_dir()), "/tmp");
+	ck_assert_int_eq(chmod(temp_dir(), 01777), 0);
+	ck_assert_str_eq(ci_lockfile_dir(temp_dir()), temp_dir());
+	ck_assert_str_eq(ci_lockfile_dir("/nonexistent"), "/tmp");
+}
+END_TEST
+
 START_TEST(the_systems_place_works)
 {
 	char name[32];
@@ -159,6 +169,7 @@ int main(void)
 	tcase_add_test(tc, no_link_is_followed);
 	tcase_add_test(tc, what_another_wrote_is_shown_harmlessly);
 	tcase_add_test(tc, no_directory_is_an_error_that_names_it);
+	tcase_add_test(tc, root_looks_where_other_users_do);
 	tcase_add_test(tc, the_systems_place_works);
 	suite_add_tcase(suite, tc);
 	return support_run(suite);

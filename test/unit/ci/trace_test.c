@@ -35,7 +35,7 @@ START_TEST(a_step_is_a_line_of_six_fields)
 	ck_assert(ib_trace_on);
 	prctl(PR_SET_NAME, "two words");
 	errno = EPIPE;
-	IB_TRACE("test", "step %d of a test", 1);
+	IB_TRACE("test", "step %d of%sa test", 1, "\n");
 	ck_assert_int_eq(errno, EPIPE);
 	IB_TRACE("al", "next");
 
