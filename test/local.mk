@@ -73,6 +73,11 @@ check_PROGRAMS += test/e2e/datagram_test
 test_e2e_datagram_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_datagram_test_DEPENDENCIES = hca/soft/soft.la
 
+# Virtual time under the whole stack.
+check_PROGRAMS += test/e2e/virtual_test
+test_e2e_virtual_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_virtual_test_DEPENDENCIES = hca/soft/soft.la
+
 # The documents against the tree.
 dist_check_SCRIPTS += test/e2e/names.py test/e2e/requirements.py
 EXTRA_DIST += test/data/names.txt test/data/requirements.txt
