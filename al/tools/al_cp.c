@@ -179,8 +179,18 @@ static gboolean copy_file(struct cp_job *job, GError **err)
 	return cp_dest_commit(&job->dest, &job->src, err);
 }
 
+/* Something may have gone wrong with what was printed before anybody could look. */
+static gboolean finish_output(const char *dest)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return TRUE;
+	fprintf(stderr, "al_cp: %s%swhat was to be shown could not be written\n", dest, *dest ? " is copied, but " : "");
+	return FALSE;
+}
+
 int main(int argc, char **argv)
 {
+	int status = TOOL_OK;
 	gboolean bar;
 	struct cp_job job = { .src.fd = -1, .dest.fd = -1 };
 	g_autoptr(GOptionContext) context = g_option_context_new("- copy a file through the Access Layer");
@@ -195,7 +205,7 @@ int main(int argc, char **argv)
 	}
 	if (opt.version) {
 		printf("al_cp %s\n", al_version());
-		return TOOL_OK;
+		return finish_output("") ? TOOL_OK : TOOL_FAILED;
 	}
 	bar = !opt.quiet && isatty(STDERR_FILENO);
 	job.progress = bar ? show_progress : no_progress;
@@ -209,9 +219,13 @@ int main(int argc, char **argv)
 		print_json(&job, job.dest.name, err);
 	else if (!err && !opt.quiet)
 		print_text(&job, job.dest.name);
+	if (err)
+		status = TOOL_USAGE;
+	else if (!finish_output(job.dest.name))
+		status = TOOL_FAILED;
 	cp_dest_close(&job.dest);
 	cp_source_close(&job.src);
 	g_free(job.sha256);
 	g_strfreev(opt.files);
-	return err ? TOOL_USAGE : TOOL_OK;
+	return status;
 }

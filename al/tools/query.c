@@ -322,7 +322,7 @@ static int check_options(const struct query *q, const struct query_command *comm
 		{ QUERY_QPN, q->qpn_first || q->qpn_last != IB_QPN_MASK, "qpn" },
 		{ QUERY_DIFF, q->diff, "diff" },
 		{ QUERY_TIMEOUT, q->timeout != 0, "timeout" },
-		{ QUERY_WATCH, q->watch > NOT_GIVEN, "watch" },
+		{ QUERY_WATCH, q->watch != NOT_GIVEN, "watch" },
 		{ QUERY_COUNT, q->count != 0, "count" },
 	};
 
@@ -335,9 +335,9 @@ static int check_options(const struct query *q, const struct query_command *comm
 		return usage("--port %d: from 1 to 255", q->port);
 	if (q->pid < 0 || q->count < 0 || !(q->timeout >= 0 && q->timeout < 1e6))
 		return usage("--pid, --count and --timeout are numbers from 0 on");
-	if (q->watch > NOT_GIVEN && !(q->watch >= 0.01 && q->watch < 1e6))
+	if (q->watch != NOT_GIVEN && !(q->watch >= 0.01 && q->watch < 1e6))
 		return usage("--watch: seconds, from 0.01 on");
-	if (q->count && q->watch <= NOT_GIVEN && (command->filters & QUERY_WATCH))
+	if (q->count && q->watch == NOT_GIVEN && (command->filters & QUERY_WATCH))
 		return usage("--count says how often --watch repeats, which was not asked for");
 	if (q->type && !is_type(q->type))
 		return usage("--type %s: there is no such kind of object", q->type);
@@ -413,7 +413,7 @@ int query_main(int argc, char **argv)
 	if (!g_option_context_parse_strv(context, &args, &err))
 		status = usage("%s", err->message);
 	else if (version)
-		status = printf("al_query %s\n", al_version()) < 0 ? TOOL_FAILED : TOOL_OK;
+		status = finish_output(printf("al_query %s\n", al_version()) < 0 ? TOOL_FAILED : TOOL_OK);
 	else
 		status = answer_command_line(&q, words, qpn);
 	g_clear_pointer(&q.out, json_object_unref);

@@ -115,6 +115,8 @@ static void check_configuration(struct doctor *d)
 
 	if (!*file)
 		find(d, OK, "configuration", NULL, "none, since IBAL_CONF is empty: everything has its default");
+	else if (!access(file, R_OK) && d->opened == AL_BAD_CONFIG)
+		find(d, NOTE, "configuration", "see the message above", "%s can be read, but a setting is wrong", file);
 	else if (!access(file, R_OK))
 		find(d, OK, "configuration", NULL, "%s", file);
 	else if (errno == ENOENT && !g_getenv("IBAL_CONF"))

@@ -94,6 +94,12 @@ assert report["from"]["xmit_bytes"] > 1000003 and report["to"]["rcv_bytes"] > 10
 assert report["from"]["guid"] != report["to"]["guid"]
 END
 [ -z "$("$al_cp" --quiet in out/copy 2>&1)" ] || wrong "--quiet says something"
+for option in --json --version; do
+	status=0
+	"$al_cp" $option in out/copy >/dev/full 2>err || status=$?
+	[ $status = 2 ] || wrong "$option, and a full disk: exit status $status"
+	grep -q 'could not be written' err || wrong "$option, and a full disk: $(cat err)"
+done
 copies 5000 --from 1 --to 0
 
 # By GUID, which two processes share only when it is set.

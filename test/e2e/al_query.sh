@@ -135,6 +135,7 @@ query 1 pci --port 1
 complains '--port means nothing to "pci"'
 query 1 ca --count 3
 query 1 ca --watch 0
+query 1 ca --watch nan
 query 1 ca extra
 complains 'too much after "ca": extra'
 query 1 caps --diff 0
@@ -144,10 +145,12 @@ says 'doctor '
 query 0 --version
 says '^al_query [0-9]'
 
-status=0
-"$build/al_query" ca >/dev/full 2>err || status=$?
-[ $status -eq 2 ] || wrong "a full disk: exit status $status"
-complains 'could not be written'
+for words in ca --version; do
+	status=0
+	"$build/al_query" $words >/dev/full 2>err || status=$?
+	[ $status -eq 2 ] || wrong "$words, and a full disk: exit status $status"
+	complains 'could not be written'
+done
 
 # ---- colour --------------------------------------------------------------------------------------
 
@@ -192,6 +195,7 @@ json "len(a['errors']) == 1"
 query 4 doctor
 says '^error +library: .*does not open'
 says '^error +message: .*/conf.*colour'
+says '^note +configuration: .*/conf .*a setting is wrong'
 query 4 doctor --json
 json "a['worst'] == 'error'"
 unset IBAL_CONF

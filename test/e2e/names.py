@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 top = Path(os.environ.get("top_srcdir", Path(__file__).resolve().parents[2]))
-build = Path(os.environ.get("top_builddir", top))
+build = Path(os.environ.get("top_builddir", top / "build"))
 shared = top / ".." / "shared"
 
 # Operations that cross to no agent, so that a provider has no pair of hooks for them (ib_uvp.h).
@@ -101,6 +101,8 @@ paths = sorted(path.relative_to(top) for path in (top / "include/iba").glob("*.h
 headers = {path.name: code(path) for path in paths}
 tokens = set(re.findall(r"\w+", " ".join(headers.values())))
 library = build / ".libs/libibal.so"
+if not library.exists():
+    sys.exit(f"{library} is not there: run ./quickstart first, or say in top_builddir where it was built")
 nm = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
 exported = {line.split()[-1].split("@")[0] for line in nm.splitlines()}
 
