@@ -180,6 +180,17 @@ test_unit_hca_soft_uc_test_SOURCES = test/unit/hca/soft/uc_test.c $(SOFT_HARNESS
 test_unit_hca_soft_uc_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_transfer_test_LDADD = $(SOFT_TEST_LIBS)
 
+# Fuzz targets: clang and libFuzzer run them ("make fuzz"); here each replays its corpus.
+check_PROGRAMS += test/fuzz/wire_fuzz
+test_fuzz_wire_fuzz_SOURCES = test/fuzz/wire_fuzz.c test/fuzz/main.c test/fuzz/fuzz.h
+test_fuzz_wire_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"wire"'
+test_fuzz_wire_fuzz_LDADD = hca/soft/libsoft-core.la
+EXTRA_DIST += test/fuzz/run test/fuzz/corpus
+FUZZ_SECONDS = 40
+fuzz:
+	$(abs_srcdir)/test/fuzz/run -d fuzz -s $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+.PHONY: fuzz
+
 # The packet codec alone.
 check_PROGRAMS += test/unit/hca/soft/wire_test
 test_unit_hca_soft_wire_test_LDADD = $(SOFT_TEST_LIBS)
@@ -212,6 +223,10 @@ test_unit_hca_soft_rc_test_LDADD = $(SOFT_TEST_LIBS)
 check_PROGRAMS += test/unit/hca/soft/capture_test
 test_unit_hca_soft_capture_test_SOURCES = test/unit/hca/soft/capture_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_capture_test_LDADD = $(SOFT_TEST_LIBS)
+# The same by tshark.
+dist_check_SCRIPTS += test/e2e/capture.sh
+EXTRA_DIST += test/e2e/capture.py
+test/e2e/capture.log: test/unit/hca/soft/capture_test hca/soft/soft.la
 check_PROGRAMS += test/unit/hca/soft/bugclass_test
 test_unit_hca_soft_bugclass_test_SOURCES = test/unit/hca/soft/bugclass_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_bugclass_test_LDADD = $(SOFT_TEST_LIBS)
