@@ -4,11 +4,12 @@
 #define AL_TOOLS_CP_RDMA_H
 
 #include "al/tools/cp_file.h"
-#include "al/tools/pair.h"
 
 /* The side of one HCA. */
 struct cp_side {
-	struct pair_end end; /* its name is the caller's */
+	const char *name; /* the one to use, by GUID or index; NULL: any */
+	guint64 guid;     /* the one used, and its port */
+	guint port;
 	guint64 xmit_bytes, rcv_bytes; /* by how much its port's counters grew */
 };
 

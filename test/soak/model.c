@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The model of reliable connections: see model.h. */
+/* The model: see model.h. */
 #include "model.h"
 
 #include <stdarg.h>
@@ -61,6 +61,26 @@ static bool signalled(const struct m_qp *qp, const struct m_send *s)
 static bool alive(ib_qp_state state)
 {
 	return state == IB_QPS_RTR || state == IB_QPS_RTS || state == IB_QPS_SQD;
+}
+
+static bool reliable(const struct m_qp *qp)
+{
+	return qp->attr.type == IB_QPT_RC;
+}
+
+/* Bytes before the message in a receive. */
+static uint32_t grh(const struct m_qp *qp)
+{
+	return qp->attr.type == IB_QPT_UD ? IB_GRH_BYTES : 0;
+}
+
+/* Unreliable: may messages have been lost, doubled or reordered? */
+static bool faulty(const struct m_qp *qp)
+{
+	const struct model *m = qp->model;
+
+	return m->faults != qp->first_faults || m->ports != qp->first_ports || m->ports_down ||
+	       model_broken(qp);
 }
 
 /* The receive that a request takes; NULL: not posted, or none. */
@@ -290,7 +310,13 @@ static void succeed(struct m_qp *qp, uint32_t index)
 	struct m_send *s = &qp->send[index];
 
 	s->status = IB_WC_SUCCESS;
-	qp->done = qp->applied = index + 1;
+	qp->done = index + 1;
+	if (qp->state == IB_QPS_SQD && index >= qp->held_from)
+		model_error(qp->model, "%s: request %#llx was sent in state SQD", qp->name,
+			    (unsigned long long)s->wr_id);
+	if (!reliable(qp))
+		return;
+	qp->applied = index + 1;
 	if (qp->executed < qp->done)
 		qp->executed = qp->done;
 	if (causes(qp, s))
@@ -298,9 +324,6 @@ static void succeed(struct m_qp *qp, uint32_t index)
 			    (unsigned long long)s->wr_id);
 	if (takes_recv(s) && !recv_of(qp, s))
 		model_error(qp->model, "%s: request %#llx succeeded without a receive", qp->name,
-			    (unsigned long long)s->wr_id);
-	if (qp->state == IB_QPS_SQD && index >= qp->held_from)
-		model_error(qp->model, "%s: request %#llx was sent in state SQD", qp->name,
 			    (unsigned long long)s->wr_id);
 	if (is_write(s))
 		gather(qp, s, 0, s->length, qp->peer->area[AREA_TARGET].copy + s->target);
@@ -328,9 +351,11 @@ static void check_failure(struct m_qp *qp, uint32_t index, const struct ib_wc *w
 	/* not sooner than the retries take */
 	if (wc->status == IB_WC_RNR_RETRY_EXC_ERR)
 		least = qp->attr.rnr_retry * qp->peer->attr.rnr_ns;
+	/* what is on its way when the peer ends may say at once that something was lost */
 	if (wc->status == IB_WC_RETRY_EXC_ERR && m->faults == s->faults && m->ports == s->ports &&
 	    !s->extra)
-		least = (qp->attr.retry_cnt + 1) * qp->attr.timeout_ns;
+		least = (qp->attr.retry_cnt + !(qp->peer->killed && index + 1 < qp->sends)) *
+			qp->attr.timeout_ns;
 	if (m->now - s->posted_ns < least)
 		model_error(
 			m,
@@ -405,44 +430,88 @@ static uint32_t next_message(const struct m_qp *from)
 	return i < from->sends ? i : NEVER;
 }
 
+static uint8_t message[1 << 17];
+
+/* Are the completion and the bytes those of this message? */
+static bool fits(const struct m_qp *qp, const struct m_recv *r, const struct ib_wc *wc,
+		 const struct m_send *s)
+{
+	uint32_t flags = (has_imm(s) ? IB_WC_WITH_IMM : 0) |
+			 (s->flags & IB_SEND_SOLICITED ? IB_WC_SOLICITED : 0);
+
+	if (wc->byte_len != s->length + grh(qp) || wc->wc_flags != flags ||
+	    (has_imm(s) && wc->imm_data != s->imm) ||
+	    wc->opcode != (is_send(s) ? IB_WC_RECV : IB_WC_RECV_RDMA_WITH_IMM))
+		return false;
+	if (!is_send(s))
+		return true;
+	gather(qp->peer, s, 0, s->length, message);
+	return each_part(qp, r->piece, r->num, grh(qp), message, s->length, is_there);
+}
+
+/* The message of a receive, where messages may be lost: the next that fits, or any. */
+static uint32_t find_message(const struct m_qp *qp, const struct m_recv *r, const struct ib_wc *wc)
+{
+	const struct m_qp *from = qp->peer;
+	uint32_t i;
+
+	for (i = from->next_taker; i < from->sends; i++) {
+		if (!takes_recv(&from->send[i]))
+			continue;
+		if (fits(qp, r, wc, &from->send[i]))
+			return i;
+		if (!from->lossy && !faulty(from))
+			return NEVER;
+	}
+	for (i = 0; i < from->next_taker && faulty(from); i++)
+		if (takes_recv(&from->send[i]) && fits(qp, r, wc, &from->send[i]))
+			return i;
+	return NEVER;
+}
+
+/* A piece of memory may hold anything, such as the first part of a message that was lost. */
+static void anything(const struct m_qp *qp, const struct piece *p, uint32_t num)
+{
+	for (; num; p++, num--)
+		memcpy(qp->area[p->area].copy + p->offset, qp->area[p->area].real + p->offset,
+		       p->length);
+}
+
 static void received(struct m_qp *qp, const struct m_recv *r, const struct ib_wc *wc)
 {
 	struct m_qp *from = qp->peer;
-	uint32_t i = next_message(from), flags;
-	static uint8_t data[1 << 17];
+	uint32_t i = reliable(qp) ? next_message(from) : find_message(qp, r, wc);
 	const struct m_send *s;
 
 	if (i == NEVER) {
-		model_error(qp->model, "%s: receive %#llx completed without a message", qp->name,
-			    (unsigned long long)r->wr_id);
+		model_error(qp->model,
+			    "%s: receive %#llx completed without a message that it could be: "
+			    "opcode %d, %u bytes, flags %#x",
+			    qp->name, (unsigned long long)r->wr_id, wc->opcode, wc->byte_len,
+			    wc->wc_flags);
 		return;
 	}
 	s = &from->send[i];
-	from->next_taker = i + 1;
+	if (from->next_taker <= i)
+		from->next_taker = i + 1;
 	if (from->executed <= i)
 		from->executed = i + 1;
 	qp->good++;
-	flags = (has_imm(s) ? IB_WC_WITH_IMM : 0) |
-		(s->flags & IB_SEND_SOLICITED ? IB_WC_SOLICITED : 0);
-	if (causes(from, s) || wc->byte_len != s->length || wc->wc_flags != flags ||
-	    (has_imm(s) && wc->imm_data != s->imm) ||
-	    wc->opcode != (is_send(s) ? IB_WC_RECV : IB_WC_RECV_RDMA_WITH_IMM)) {
+	if (causes(from, s) || !fits(qp, r, wc, s)) {
 		model_error(
 			qp->model,
-			"%s: receive %#llx of message %#llx%s: opcode %d, %u bytes, flags %#x, immediate %#x; "
-			"it was sent with opcode %d, %u bytes, flags %#x, immediate %#x",
+			"%s: receive %#llx is not that of message %#llx%s: opcode %d, %u bytes, "
+			"flags %#x, immediate %#x; it was sent with opcode %d, %u bytes, flags %#x, "
+			"immediate %#x",
 			qp->name, (unsigned long long)r->wr_id, (unsigned long long)s->wr_id,
 			causes(from, s) ? ", which is wrong" : "", wc->opcode, wc->byte_len,
-			wc->wc_flags, wc->imm_data, s->opcode, s->length, flags, s->imm);
+			wc->wc_flags, wc->imm_data, s->opcode, s->length, s->flags, s->imm);
 		return;
 	}
-	if (!is_send(s))
-		return;
-	gather(from, s, 0, s->length, data);
-	if (!each_part(qp, r->piece, r->num, 0, data, s->length, is_there))
-		model_error(qp->model, "%s: receive %#llx has not the bytes of message %#llx",
-			    qp->name, (unsigned long long)r->wr_id, (unsigned long long)s->wr_id);
-	each_part(qp, r->piece, r->num, 0, data, s->length, to_copy);
+	if (is_send(s))
+		each_part(qp, r->piece, r->num, grh(qp), message, s->length, to_copy);
+	if (!reliable(qp) && (from->lossy || faulty(from)))
+		anything(qp, r->piece, r->num);
 }
 
 static bool recv_failure_fits(const struct m_qp *from, const struct m_send *s,
@@ -506,6 +575,8 @@ static void recv_completion(struct m_qp *qp, const struct ib_wc *wc)
 	}
 	if (wc->status != IB_WC_WR_FLUSH_ERR)
 		recv_failure(qp, r, wc);
+	else if (!reliable(qp))
+		anything(qp, r->piece, r->num);
 	qp->recv_failed = true;
 }
 
@@ -567,6 +638,7 @@ void model_posted_send(struct m_qp *qp)
 	if (takes_recv(s)) {
 		s->turn = qp->takers++;
 		s->short_of_recv = s->turn >= qp->peer->recvs;
+		qp->lossy |= s->short_of_recv;
 	}
 }
 
@@ -604,7 +676,9 @@ bool model_busy(const struct m_qp *qp, uint32_t area, uint32_t offset, uint32_t 
 {
 	uint32_t i;
 
-	for (i = qp->applied; i < qp->sends; i++)
+	/* what was sent of a read's result stays until its receive has been compared */
+	i = qp->next_taker < qp->applied ? qp->next_taker : qp->applied;
+	for (; i < qp->sends; i++)
 		if (overlaps(qp->send[i].piece, qp->send[i].num, area, offset, length))
 			return true;
 	for (i = qp->received; area == AREA_RECEIVE && i < qp->recvs; i++)
@@ -660,6 +734,9 @@ void model_connect(struct m_qp *qp, struct m_qp *peer, const struct m_attr *attr
 	qp->recv_failed = qp->killed = qp->excused = false;
 	qp->recv_status = IB_WC_SUCCESS;
 	qp->held_from = qp->drains = 0;
+	qp->first_faults = qp->model->faults;
+	qp->first_ports = qp->model->ports;
+	qp->lossy = false;
 	memset(qp->events, 0, sizeof(qp->events));
 }
 
@@ -746,7 +823,8 @@ static void check_alive(struct m_qp *qp)
 				    (unsigned long long)qp->send[qp->done].wr_id);
 		succeed(qp, qp->done);
 	}
-	if (qp->done == qp->sends && alive(qp->peer->state) && next_message(qp) != NEVER)
+	if (qp->done == qp->sends && alive(qp->peer->state) && next_message(qp) != NEVER &&
+	    (reliable(qp) || !(qp->lossy || faulty(qp))))
 		model_error(m, "%s: message %#llx was never received", qp->name,
 			    (unsigned long long)qp->send[next_message(qp)].wr_id);
 }
@@ -792,6 +870,45 @@ static void compact(struct m_qp *qp)
 			(peer->recvs - peer->received) * sizeof(*peer->recv));
 	peer->recvs -= peer->received;
 	peer->received = peer->good = 0;
+	qp->lossy = false;
+}
+
+/* May a write have brought this byte? */
+static bool written(const struct m_qp *qp, uint32_t offset, uint8_t value)
+{
+	const struct m_send *s;
+	uint8_t byte;
+
+	for (s = qp->send; s < qp->send + qp->sends; s++) {
+		if (!is_write(s) || offset < s->target || offset - s->target >= s->length)
+			continue;
+		gather(qp, s, offset - s->target, 1, &byte);
+		if (byte == value)
+			return true;
+	}
+	return false;
+}
+
+/* What the writes of an unreliable connection have done, and lost messages to receives. */
+static void check_unreliable(struct m_qp *qp, const char *when)
+{
+	struct m_qp *peer = qp->peer;
+	struct area *target = &peer->area[AREA_TARGET];
+	bool exact = !qp->lossy && !faulty(qp);
+	uint32_t i;
+
+	for (i = 0; i < qp->sends && exact; i++)
+		if (is_write(&qp->send[i]))
+			gather(qp, &qp->send[i], 0, qp->send[i].length,
+			       target->copy + qp->send[i].target);
+	for (i = 0; i < target->size && !exact; i++)
+		if (target->real[i] != target->copy[i] && written(qp, i, target->real[i]))
+			target->copy[i] = target->real[i];
+	for (i = peer->received; i < peer->recvs && !exact; i++)
+		anything(peer, peer->recv[i].piece, peer->recv[i].num);
+	compare(qp, AREA_SOURCE, when);
+	compare(peer, AREA_TARGET, when);
+	compare(peer, AREA_RECEIVE, when);
 }
 
 void model_rest(struct model *m, const ib_qp_state *state)
@@ -814,6 +931,13 @@ void model_rest(struct model *m, const ib_qp_state *state)
 		check_events(qp);
 		if (model_broken(qp) || qp->done != qp->sends)
 			continue;
+		if (!reliable(qp)) {
+			check_unreliable(qp, "at rest");
+			/* a packet may still be held back */
+			if (qp->state == IB_QPS_RTS && !faulty(qp))
+				compact(qp);
+			continue;
+		}
 		compare(qp, AREA_SOURCE, "at rest");
 		compare(qp, AREA_RESULT, "at rest");
 		compare(qp->peer, AREA_RECEIVE, "at rest");
@@ -860,6 +984,10 @@ void model_disconnected(struct m_qp *qp)
 	uint32_t i, at, k;
 	struct m_send *s;
 
+	if (!reliable(qp)) {
+		check_unreliable(qp, "after the end");
+		return;
+	}
 	/* what failed reads and atomics have brought is anything */
 	for (i = qp->applied; i < qp->sends; i++)
 		for (k = 0, s = &qp->send[i]; k < s->num && (is_read(s) || is_atomic(s)); k++)

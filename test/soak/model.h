@@ -18,6 +18,10 @@
  *
  * Loss is no excuse with a reliable connection, but for the number of retries that it was given: the model knows how
  * many packets were met by faults since a request was posted.
+ *
+ * Unreliable connections and datagrams may lose what finds no receive, and nothing else; only where faults have met
+ * packets, messages may be lost, come twice or in another order, but each whole or not at all into a receive. What was
+ * written then is, byte for byte, what was there or what one of the writes brought.
  */
 #ifndef SOAK_MODEL_H
 #define SOAK_MODEL_H
@@ -116,6 +120,9 @@ struct m_qp {
 	ib_wc_status recv_status; /* of the one whose message ended the queue pair */
 	bool killed;          /* put to Error, or reset, or destroyed by its owner */
 	bool excused;         /* its time-out had a cause of its own */
+	uint64_t first_faults; /* at the connection */
+	uint32_t first_ports;
+	bool lossy;           /* unreliable: a message may have found no receive */
 	uint32_t held_from;   /* SQD: first request posted since */
 	uint32_t drains;      /* SQ drained events asked for at the last change to SQD */
 	uint32_t events[IB_EVENT_SQ_DRAINED + 1]; /* seen, by type */

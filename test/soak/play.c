@@ -103,7 +103,7 @@ static void qp_event(void *ctx, ib_event_type type)
 
 static void new_qp(struct play *p, struct end *e, uint64_t *x)
 {
-	struct al_qp_init attr = { .qp_type = IB_QPT_RC };
+	struct al_qp_init attr = { .qp_type = e->attr.type };
 	struct ci_qp_init init = { .attr = &attr };
 	struct ci_pd *pd = bed_hca[e->hca].pd;
 
@@ -159,7 +159,6 @@ static void draw_attributes(struct end *a, struct end *b, uint64_t *x)
 		struct end *e = end[i];
 
 		e->mtu = (ib_mtu)(IB_MTU_256 + mtu);
-		e->attr.type = IB_QPT_RC;
 		e->attr.mtu = 256u << mtu;
 		e->timeout = (uint8_t)(1 + below(x, 14));
 		e->attr.timeout_ns = 4096ull << e->timeout;
@@ -171,8 +170,16 @@ static void draw_attributes(struct end *a, struct end *b, uint64_t *x)
 		e->dest_rd_atomic = (uint8_t)(e->attr.max_rd_atomic + below(x, 3));
 		e->psn = one_in(x, 2) ? (0xffffff - below(x, 64)) & 0xffffff
 				      : (uint32_t)draw(x) & 0xffffff;
+		if (e->attr.type == IB_QPT_UD) { /* one packet, of the port's MTU */
+			e->mtu = IB_MTU_4096;
+			e->attr.mtu = 4096;
+		}
+		if (e->attr.type != IB_QPT_RC)
+			e->attr.rnr_retry = e->attr.max_rd_atomic = 0;
 		e->max_message = 1 + below(x, one_in(x, 4) ? 12 * 1024 : 5 * e->attr.mtu);
 	}
+	for (i = 0; i < 2 && a->attr.type == IB_QPT_UD; i++)
+		end[i]->max_message = 1 + below(x, 2048);
 	/* the responder's resources are for what the peer may have on its way */
 	i = a->dest_rd_atomic;
 	a->dest_rd_atomic = b->dest_rd_atomic;
@@ -186,7 +193,11 @@ static void to_init(struct play *p, struct end *e)
 						      IB_ACCESS_REMOTE_READ |
 						      IB_ACCESS_REMOTE_ATOMIC };
 
-	must(p, modify(e, IB_QPS_INIT, &attr, IB_QP_PORT | IB_QP_PKEY_INDEX | IB_QP_ACCESS_FLAGS),
+	attr.qkey = SOAK_QKEY;
+	must(p,
+	     modify(e, IB_QPS_INIT, &attr,
+		    IB_QP_PORT | IB_QP_PKEY_INDEX |
+			    (e->attr.type == IB_QPT_UD ? IB_QP_QKEY : IB_QP_ACCESS_FLAGS)),
 	     "to Init");
 }
 
@@ -201,14 +212,22 @@ static void to_rtr(struct play *p, struct end *e, const struct end *peer)
 		.min_rnr_timer = e->rnr_timer,
 	};
 
+	uint32_t mask = 0;
+
 	must(p, bed_ops.query_port(bed_hca[peer->hca].ca, 1, &port), "query_port");
+	e->peer_qpn = peer->ci->qp_num;
 	attr.ah_attr.dlid = port.lid;
 	attr.ah_attr.port_num = 1;
-	must(p,
-	     modify(e, IB_QPS_RTR, &attr,
-		    IB_QP_AV | IB_QP_PATH_MTU | IB_QP_RQ_PSN | IB_QP_DEST_QPN |
-			    IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER),
-	     "to RTR");
+	if (e->attr.type != IB_QPT_UD)
+		mask |= IB_QP_AV | IB_QP_PATH_MTU | IB_QP_RQ_PSN | IB_QP_DEST_QPN;
+	if (e->attr.type == IB_QPT_RC)
+		mask |= IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER;
+	must(p, modify(e, IB_QPS_RTR, &attr, mask), "to RTR");
+	if (e->attr.type != IB_QPT_UD || e->ah)
+		return;
+	e->ah = bed_object(CI_OBJ_AH, sizeof(*e->ah));
+	e->ah->pd = bed_hca[e->hca].pd;
+	must(p, bed_ops.create_ah(e->ah, &attr.ah_attr, NULL), "create_ah");
 }
 
 static void to_rts(struct play *p, struct end *e)
@@ -221,11 +240,11 @@ static void to_rts(struct play *p, struct end *e)
 		.max_rd_atomic = (uint8_t)e->attr.max_rd_atomic,
 	};
 
-	must(p,
-	     modify(e, IB_QPS_RTS, &attr,
-		    IB_QP_SQ_PSN | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
-			    IB_QP_MAX_QP_RD_ATOMIC),
-	     "to RTS");
+	uint32_t mask = IB_QP_SQ_PSN;
+
+	if (e->attr.type == IB_QPT_RC)
+		mask |= IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_MAX_QP_RD_ATOMIC;
+	must(p, modify(e, IB_QPS_RTS, &attr, mask), "to RTS");
 }
 
 static void connect_pair(struct play *p, struct end *a, uint64_t *x)
@@ -244,13 +263,14 @@ static void connect_pair(struct play *p, struct end *a, uint64_t *x)
 	to_rtr(p, b, a);
 	to_rts(p, a);
 	to_rts(p, b);
+	p->m.faults = bed_faults();
 	model_connect(a->m, b->m, &a->attr);
 	model_connect(b->m, a->m, &b->attr);
 	say(p,
-	    "  %s and %s are connected: MTU %u, PSN %#x %#x, timeout %u %u, retries %u %u, RNR %u %u timer %u %u, "
+	    "  %s and %s are connected: type %d, MTU %u, PSN %#x %#x, timeout %u %u, retries %u %u, RNR %u %u timer %u %u, "
 	    "reads %u %u\n",
-	    a->m->name, b->m->name, a->attr.mtu, a->psn, b->psn, a->timeout, b->timeout,
-	    a->attr.retry_cnt, b->attr.retry_cnt, a->attr.rnr_retry, b->attr.rnr_retry,
+	    a->m->name, b->m->name, a->attr.type, a->attr.mtu, a->psn, b->psn, a->timeout,
+	    b->timeout, a->attr.retry_cnt, b->attr.retry_cnt, a->attr.rnr_retry, b->attr.rnr_retry,
 	    a->rnr_timer, b->rnr_timer, a->attr.max_rd_atomic, b->attr.max_rd_atomic);
 }
 
@@ -332,6 +352,10 @@ static void one_completion(struct play *p, uint32_t hca, struct queue *q, const 
 	}
 	if ((wc->wr_id >> 63 ? e->recv_cq : e->send_cq) != q)
 		model_error(&p->m, "%s: a completion in the wrong queue", e->m->name);
+	if (e->attr.type == IB_QPT_UD && wc->wr_id >> 63 && !wc->status &&
+	    (wc->src_qp != e->peer_qpn || wc->port_num != 1))
+		model_error(&p->m, "%s: a datagram of queue pair %#x by port %u, and not of %#x",
+			    e->m->name, wc->src_qp, wc->port_num, e->peer_qpn);
 	if (wanted(q, wc)) {
 		if (!q->bed.notified)
 			model_error(&p->m, "%s: no notification of completion %#llx", e->m->name,
@@ -555,6 +579,8 @@ static void do_deregister(struct play *p, struct end *e, uint64_t *x)
 	uint32_t area = one_in(x, 2) ? AREA_TARGET : AREA_SOURCE;
 	struct area *a = &e->m->area[area];
 
+	if (e->attr.type != IB_QPT_RC)
+		return;
 	say(p, "  %s: area %u\n", e->m->name, area);
 	e->stale_key[area] = e->mr[area]->rkey;
 	free_mr(e->mr[area]);
@@ -716,6 +742,10 @@ static void set_up(struct play *p, uint64_t *x)
 		e->m = &p->m.qp[i];
 		*e->m = (struct m_qp){ .name = names[i], .model = &p->m, .peer = &p->m.qp[i ^ 1] };
 		/* cabled: 0 and 1, 2 and 3; and some pairs within one HCA */
+		e->attr.type = i & 1          ? p->end[i - 1].attr.type
+			       : one_in(x, 4) ? IB_QPT_UC
+			       : one_in(x, 4) ? IB_QPT_UD
+					      : IB_QPT_RC;
 		e->hca = i & 1 ? p->end[i - 1].hca ^ !one_in(x, 8) : below(x, bed_hcas);
 		for (k = 0; k < AREAS; k++) {
 			struct area *a = &e->m->area[k];
@@ -752,6 +782,10 @@ static void take_down(struct play *p, uint64_t *x)
 
 		if (e->ci)
 			free_qp(e);
+		if (e->ah) {
+			bed_ops.destroy_ah(e->ah);
+			al_free(e->ah);
+		}
 		for (k = 0; k < AREAS; k++)
 			free_mr(e->mr[k]);
 		free_mr(e->foreign);

@@ -9,6 +9,8 @@
 
 enum { CQS = 2 }; /* of each HCA */
 
+#define SOAK_QKEY 0x11223344
+
 struct queue {
 	struct bed_cq bed;
 	al_arm armed;   /* and not yet satisfied by what was polled */
@@ -31,7 +33,9 @@ struct end {
 	uint32_t read_at, read_length; /* where the newest read goes */
 	uint32_t silent;           /* requests posted in a row without a signal */
 	/* of the connection */
-	struct m_attr attr;
+	struct m_attr attr; /* its type is that of the queue pair */
+	struct ci_ah *ah;   /* datagrams: to the peer */
+	uint32_t peer_qpn;
 	ib_mtu mtu;
 	uint32_t psn;
 	uint8_t timeout, rnr_timer, dest_rd_atomic;

@@ -103,6 +103,8 @@ static ib_wr_opcode draw_opcode(const struct end *e, uint64_t *x)
 		IB_WR_ATOMIC_FETCH_AND_ADD,
 	};
 
+	if (e->attr.type != IB_QPT_RC)
+		return opcodes[below(x, e->attr.type == IB_QPT_UD ? 3 : 6)];
 	/* without resources for reads they are wrong, which is rare */
 	return opcodes[below(x, e->attr.max_rd_atomic || one_in(x, 60) ? 10 : 6)];
 }
@@ -275,7 +277,7 @@ static bool draw_send(struct play *p, struct end *e, uint64_t *x, struct chain *
 	struct m_send *s = &c->model[c->num];
 	struct ib_send_wr *wr = &c->wr[c->num];
 	struct ib_sge *sge = c->sge[c->num];
-	uint32_t i;
+	uint32_t i, most;
 
 	memset(s, 0, offsetof(struct m_send, data));
 	memset(wr, 0, sizeof(*wr));
@@ -289,15 +291,11 @@ static bool draw_send(struct play *p, struct end *e, uint64_t *x, struct chain *
 		s->flags |= IB_SEND_SIGNALED;
 		e->silent = 0;
 	}
-	if (is_atomic(s->opcode))
-		s->length = 8;
-	else
-		s->length =
-			draw_length(e, x,
-				    small ? 64
-				    : s->opcode == IB_WR_SEND || s->opcode == IB_WR_SEND_WITH_IMM
-					    ? peer->max_message
-					    : 12288);
+	most = s->opcode == IB_WR_SEND || s->opcode == IB_WR_SEND_WITH_IMM ? peer->max_message
+									   : 12288;
+	if (small && most > 64)
+		most = 64;
+	s->length = is_atomic(s->opcode) ? 8 : draw_length(e, x, most);
 	if (!draw_local(p, e, x, s))
 		return false;
 	draw_remote(e, x, s);
@@ -312,7 +310,11 @@ static bool draw_send(struct play *p, struct end *e, uint64_t *x, struct chain *
 	wr->opcode = (ib_wr_opcode)s->opcode;
 	wr->send_flags = s->flags;
 	wr->ex.imm_data = s->imm;
-	if (is_atomic(s->opcode)) {
+	if (e->attr.type == IB_QPT_UD) {
+		wr->wr.ud.ah = (al_ah_h)e->ah;
+		wr->wr.ud.remote_qpn = e->peer_qpn;
+		wr->wr.ud.remote_qkey = SOAK_QKEY;
+	} else if (is_atomic(s->opcode)) {
 		wr->wr.atomic.remote_addr = (uintptr_t)address(peer, AREA_TARGET, s->target);
 		wr->wr.atomic.rkey = peer->mr[AREA_TARGET]->rkey;
 		wr->wr.atomic.compare_add = s->compare_add;
@@ -325,7 +327,7 @@ static bool draw_send(struct play *p, struct end *e, uint64_t *x, struct chain *
 			wr->wr.rdma.rkey = s->opcode == IB_WR_RDMA_READ ? peer->read_only->rkey
 									: peer->write_only->rkey;
 	}
-	if (p->wrong && one_in(x, p->wrong))
+	if (p->wrong && e->attr.type == IB_QPT_RC && one_in(x, p->wrong))
 		spoil(p, e, x, s, wr, sge);
 	if (c->num)
 		c->wr[c->num - 1].next = wr;
@@ -413,7 +415,9 @@ void post_recvs(struct play *p, struct end *e, uint32_t num, uint64_t *x)
 	for (; num && model_recvs_out(e->m) < e->recv_depth; num--) {
 		r = model_new_recv(e->m);
 		r->length = e->max_message + below(x, 100);
-		if (p->wrong && one_in(x, p->wrong))
+		if (e->attr.type == IB_QPT_UD)
+			r->length += IB_GRH_BYTES;
+		if (p->wrong && e->attr.type == IB_QPT_RC && one_in(x, p->wrong))
 			r->length = below(x, r->length);
 		if (!take_piece(e, AREA_RECEIVE, r->length, &offset))
 			return;
@@ -424,7 +428,7 @@ void post_recvs(struct play *p, struct end *e, uint32_t num, uint64_t *x)
 			sge[i].length = r->piece[i].length;
 			sge[i].lkey = e->mr[AREA_RECEIVE]->lkey;
 		}
-		if (p->wrong && one_in(x, p->wrong)) {
+		if (p->wrong && e->attr.type == IB_QPT_RC && one_in(x, p->wrong)) {
 			for (i = 0; i < r->num; i++)
 				sge[i].lkey ^= 1 + below(x, 255);
 			r->wrong = true;
