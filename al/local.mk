@@ -70,6 +70,7 @@ al_tools_libquery_la_SOURCES = \
 	al/tools/query.h \
 	al/tools/query_ca.c \
 	al/tools/query_caps.c \
+	al/tools/query_capture.c \
 	al/tools/query_doctor.c \
 	al/tools/query_events.c \
 	al/tools/query_res.c \
@@ -84,4 +85,15 @@ al_query_SOURCES = al/tools/al_query.c
 bin_PROGRAMS += al_cp
 al_cp_CFLAGS = $(TOOL_CFLAGS)
 al_cp_LDADD = $(TOOL_LIBS)
-al_cp_SOURCES = al/tools/al_cp.c al/tools/cp_file.c al/tools/cp_file.h al/tools/cp_rdma.c al/tools/cp_rdma.h
+al_cp_SOURCES = al/tools/al_cp.c al/tools/cp_file.c al/tools/cp_file.h al/tools/cp_rdma.c al/tools/cp_rdma.h \
+	al/tools/pair.c al/tools/pair.h
+
+noinst_LTLIBRARIES += al/tools/libperf.la
+al_tools_libperf_la_CFLAGS = $(TOOL_CFLAGS)
+al_tools_libperf_la_SOURCES = al/tools/perf_stat.c al/tools/perf_stat.h
+
+bin_PROGRAMS += al_perf
+al_perf_CFLAGS = $(TOOL_CFLAGS)
+al_perf_LDADD = al/tools/libperf.la $(TOOL_LIBS) -lm
+al_perf_SOURCES = al/tools/al_perf.c al/tools/pair.c al/tools/pair.h al/tools/perf.h \
+	al/tools/perf_rdma.c al/tools/perf_report.c al/tools/perf_svg.c

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * al_cp SOURCE DEST: the command line, the progress bar and the report. The copying is in cp_rdma.c, and
- * what can go wrong with files in cp_file.c.
+ * al_cp SOURCE DEST: the command line, the progress bar and the report. The copying is in
+ * cp_rdma.c, and what can go wrong with files in cp_file.c.
  */
 #include <iba/ib_al.h>
 
 #include <json-glib/json-glib.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -23,36 +22,22 @@ static struct {
 } opt = { .flip = -1 };
 
 static const GOptionEntry entries[] = {
-	{ "chunk", 'c', 0, G_OPTION_ARG_STRING, &opt.chunk, "Bytes of one RDMA write, such as 64K or 1M (256K)", "SIZE" },
-	{ "window", 'w', 0, G_OPTION_ARG_STRING, &opt.window, "Chunks on their way at once (16)", "N" },
-	{ "from", 0, 0, G_OPTION_ARG_STRING, &opt.from, "The HCA that sends (the first)", "GUID|INDEX" },
-	{ "to", 0, 0, G_OPTION_ARG_STRING, &opt.to, "The HCA that receives (the next)", "GUID|INDEX" },
+	{ "chunk", 'c', 0, G_OPTION_ARG_STRING, &opt.chunk,
+	  "Bytes of one RDMA write, such as 64K or 1M (256K)", "SIZE" },
+	{ "window", 'w', 0, G_OPTION_ARG_STRING, &opt.window, "Chunks on their way at once (16)",
+	  "N" },
+	{ "from", 0, 0, G_OPTION_ARG_STRING, &opt.from, "The HCA that sends (the first)",
+	  "GUID|INDEX" },
+	{ "to", 0, 0, G_OPTION_ARG_STRING, &opt.to, "The HCA that receives (the next)",
+	  "GUID|INDEX" },
 	{ "quiet", 'q', 0, G_OPTION_ARG_NONE, &opt.quiet, "Print nothing but errors", NULL },
 	{ "json", 'j', 0, G_OPTION_ARG_NONE, &opt.json, "Report in JSON", NULL },
-	{ "flip-byte", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_INT64, &opt.flip, "Spoil a byte at the far end", "OFFSET" },
+	{ "flip-byte", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_INT64, &opt.flip,
+	  "Spoil a byte at the far end", "OFFSET" },
 	{ "version", 'V', 0, G_OPTION_ARG_NONE, &opt.version, "Print the version", NULL },
 	{ G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &opt.files, NULL, "SOURCE DEST" },
 	G_OPTION_ENTRY_NULL
 };
-
-static void on_signal(int signo)
-{
-	cp_interrupted = signo;
-}
-
-/* Each of these ends the copy with nothing left behind; who had it ignored, as nohup does, has that. */
-static void catch_signals(void)
-{
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction action = { .sa_handler = on_signal }, before;
-
-	for (gsize i = 0; i < G_N_ELEMENTS(signals); i++)
-		if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
-			sigaction(signals[i], &action, NULL);
-	/* A limit of files' sizes, and a reader that has gone, are errors of write(). */
-	signal(SIGXFSZ, SIG_IGN);
-	signal(SIGPIPE, SIG_IGN);
-}
 
 /* ------------------------------------------------------------- command line */
 
@@ -61,15 +46,18 @@ static gboolean read_options(struct cp_job *job, GError **err)
 	guint64 chunk = 256 << 10, window = 16;
 
 	if (opt.chunk && !tool_parse_size(opt.chunk, 1, 1u << 30, &chunk))
-		return cp_fail(err, "--chunk %s: from 1 to 1G bytes, such as 64K or 1M", opt.chunk);
+		return tool_misuse(err, "--chunk %s: from 1 to 1G bytes, such as 64K or 1M",
+				   opt.chunk);
 	if (opt.window && !tool_parse_number(opt.window, 1, 4096, &window))
-		return cp_fail(err, "--window %s: a number from 1 to 4096", opt.window);
+		return tool_misuse(err, "--window %s: a number from 1 to 4096", opt.window);
 	if (!opt.files || g_strv_length(opt.files) != 2)
-		return cp_fail(err, "say which file and where to: al_cp SOURCE DEST; \"al_cp --help\" shows the options");
+		return tool_misuse(
+			err,
+			"say which file and where to: al_cp SOURCE DEST; \"al_cp --help\" shows the options");
 	opt.source = opt.files[0];
 	opt.dest = opt.files[1];
-	job->near.name = opt.from;
-	job->far.name = opt.to;
+	job->near.end.name = opt.from;
+	job->far.end.name = opt.to;
 	job->chunk = (gsize)chunk;
 	job->window = (gsize)window;
 	job->flip = opt.flip;
@@ -97,19 +85,20 @@ static void show_progress(const struct cp_job *job)
 	shown_us = now;
 	done = tool_bytes_text((double)job->received);
 	rate = tool_bytes_text((double)job->received * 1e6 / (double)MAX(now - job->start_us, 1));
-	fprintf(stderr, "\r[%-30.*s] %3d %%  %s, %s/s\033[K", (int)(part * 30), hashes, (int)(part * 100), done, rate);
+	fprintf(stderr, "\r[%-30.*s] %3d %%  %s, %s/s\033[K", (int)(part * 30), hashes,
+		(int)(part * 100), done, rate);
 }
 
 static void report_side(JsonBuilder *b, const char *name, const struct cp_side *side)
 {
-	g_autofree char *guid = tool_guid_text(side->guid);
+	g_autofree char *guid = tool_guid_text(side->end.guid);
 
 	json_builder_set_member_name(b, name);
 	json_builder_begin_object(b);
 	json_builder_set_member_name(b, "guid");
 	json_builder_add_string_value(b, guid);
 	json_builder_set_member_name(b, "port");
-	json_builder_add_int_value(b, side->port);
+	json_builder_add_int_value(b, side->end.port_num);
 	json_builder_set_member_name(b, "xmit_bytes");
 	json_builder_add_int_value(b, (gint64)side->xmit_bytes);
 	json_builder_set_member_name(b, "rcv_bytes");
@@ -156,13 +145,16 @@ static void print_json(const struct cp_job *job, const char *dest, const GError 
 static void print_text(const struct cp_job *job, const char *dest)
 {
 	g_autofree char *rate = tool_bytes_text((double)job->received / MAX(job->seconds, 1e-6));
-	g_autofree char *from = tool_guid_text(job->near.guid), *to = tool_guid_text(job->far.guid);
+	g_autofree char *from = tool_guid_text(job->near.end.guid),
+			*to = tool_guid_text(job->far.end.guid);
 
-	printf("%s: %" G_GUINT64_FORMAT " bytes in %.2f s, %s/s (%.2f s of it for files and digests)\n", dest, job->received,
-	       job->seconds, rate, (double)job->files_us / 1e6);
-	printf("  from HCA %s port %u, which sent     %" G_GUINT64_FORMAT " bytes\n", from, job->near.port,
-	       job->near.xmit_bytes);
-	printf("  to   HCA %s port %u, which received %" G_GUINT64_FORMAT " bytes\n", to, job->far.port, job->far.rcv_bytes);
+	printf("%s: %" G_GUINT64_FORMAT
+	       " bytes in %.2f s, %s/s (%.2f s of it for files and digests)\n",
+	       dest, job->received, job->seconds, rate, (double)job->files_us / 1e6);
+	printf("  from HCA %s port %u, which sent     %" G_GUINT64_FORMAT " bytes\n", from,
+	       job->near.end.port_num, job->near.xmit_bytes);
+	printf("  to   HCA %s port %u, which received %" G_GUINT64_FORMAT " bytes\n", to,
+	       job->far.end.port_num, job->far.rcv_bytes);
 	printf("  SHA-256 of the far HCA's memory and of the file:\n  %s\n", job->sha256);
 }
 
@@ -193,11 +185,14 @@ int main(int argc, char **argv)
 	int status = TOOL_OK;
 	gboolean bar;
 	struct cp_job job = { .src.fd = -1, .dest.fd = -1 };
-	g_autoptr(GOptionContext) context = g_option_context_new("- copy a file through the Access Layer");
+	g_autoptr(GOptionContext) context =
+		g_option_context_new("- copy a file through the Access Layer");
 	g_autoptr(GError) err = NULL;
 
-	catch_signals();
-	g_option_context_set_summary(context, "Copies a file from one HCA to another, by RDMA write, and checks what arrived.");
+	tool_catch_signals();
+	g_option_context_set_summary(
+		context,
+		"Copies a file from one HCA to another, by RDMA write, and checks what arrived.");
 	g_option_context_add_main_entries(context, entries, NULL);
 	if (!g_option_context_parse(context, &argc, &argv, &err)) {
 		fprintf(stderr, "al_cp: %s; \"al_cp --help\" shows the options\n", err->message);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * See cp_file.h. The source is read, not mapped: a mapped file that shrinks kills the process with SIGBUS,
- * while a read that comes short can be said.
+ * See cp_file.h. The source is read, not mapped: a mapped file that shrinks kills the process with
+ * SIGBUS, while a read that comes short can be said.
  */
 #include "al/tools/cp_file.h"
 
@@ -13,27 +13,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DIGEST_STEP (1u << 20) /* bytes read at a time */
+#include "al/tools/tool.h"
 
-volatile sig_atomic_t cp_interrupted;
+#define DIGEST_STEP (1u << 20) /* bytes read at a time */
 
 gboolean cp_is_interrupted(const char *name, GError **err)
 {
-	if (cp_interrupted)
-		cp_fail(err, "interrupted at %s; nothing was left behind", name);
-	return cp_interrupted != 0;
-}
-
-gboolean cp_fail(GError **err, const char *format, ...)
-{
-	g_autofree char *text = NULL;
-	va_list args;
-
-	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
-	va_end(args);
-	g_set_error_literal(err, g_quark_from_static_string("al_cp"), 0, text);
-	return FALSE;
+	if (tool_interrupted)
+		tool_fail(err, "interrupted at %s; nothing was left behind", name);
+	return tool_interrupted != 0;
 }
 
 /* ------------------------------------------------------------------ source */
@@ -46,11 +34,14 @@ gboolean cp_source_read(struct cp_source *src, guint64 offset, void *to, gsize l
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return cp_fail(err, "%s cannot be read: %s", src->name, g_strerror(errno));
+			return tool_fail(err, "%s cannot be read: %s", src->name,
+					 g_strerror(errno));
 		if (!n)
-			return cp_fail(err, "%s shrank while it was copied: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
-				       " bytes are left; copy it when nobody writes to it",
-				       src->name, offset + done, src->size);
+			return tool_fail(err,
+					 "%s shrank while it was copied: %" G_GUINT64_FORMAT
+					 " of %" G_GUINT64_FORMAT
+					 " bytes are left; copy it when nobody writes to it",
+					 src->name, offset + done, src->size);
 		done += (gsize)n;
 	}
 	return TRUE;
@@ -58,8 +49,8 @@ gboolean cp_source_read(struct cp_source *src, guint64 offset, void *to, gsize l
 
 /* The digester's work. */
 struct digest {
-	char *text;   /* its result, or */
-	GError *err;  /* why there is none */
+	char *text;  /* its result, or */
+	GError *err; /* why there is none */
 	guint8 buf[DIGEST_STEP];
 };
 
@@ -72,7 +63,8 @@ static gpointer compute_digest(gpointer data)
 	for (guint64 at = 0; at < src->size; at += DIGEST_STEP) {
 		gsize len = (gsize)MIN(DIGEST_STEP, src->size - at);
 
-		if (g_atomic_int_get(&src->stop) || !cp_source_read(src, at, digest->buf, len, &digest->err))
+		if (g_atomic_int_get(&src->stop) ||
+		    !cp_source_read(src, at, digest->buf, len, &digest->err))
 			return digest;
 		g_checksum_update(sum, digest->buf, (gssize)len);
 	}
@@ -109,24 +101,30 @@ gboolean cp_source_open(struct cp_source *src, const char *path, GError **err)
 	g_autoptr(GError) why = NULL;
 
 	*src = (struct cp_source){ .path = path, .name = g_filename_display_name(path), .fd = -1 };
-	/* Without O_NONBLOCK a pipe that nobody writes to would hold us here, before we can refuse it. */
+	/* Without O_NONBLOCK a pipe that nobody writes to would hold us here, before we can refuse
+	 * it. */
 	src->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (src->fd < 0 || fstat(src->fd, &src->stat)) {
-		cp_fail(err, "%s cannot be opened: %s", src->name, g_strerror(errno));
+		tool_fail(err, "%s cannot be opened: %s", src->name, g_strerror(errno));
 		goto failed;
 	}
 	if (S_ISDIR(src->stat.st_mode)) {
-		cp_fail(err, "%s is a directory: name a file in it, or make one of it with tar", src->name);
+		tool_fail(err, "%s is a directory: name a file in it, or make one of it with tar",
+			  src->name);
 		goto failed;
 	}
 	if (!S_ISREG(src->stat.st_mode)) {
-		cp_fail(err, "%s is no regular file and has no size: write what it gives to a file first", src->name);
+		tool_fail(
+			err,
+			"%s is no regular file and has no size: write what it gives to a file first",
+			src->name);
 		goto failed;
 	}
 	src->size = (guint64)src->stat.st_size;
 	src->digester = start_digester(src, &why);
 	if (!src->digester) {
-		cp_fail(err, "no thread could be started for the digest of %s: %s", src->name, why->message);
+		tool_fail(err, "no thread could be started for the digest of %s: %s", src->name,
+			  why->message);
 		goto failed;
 	}
 	return TRUE;
@@ -174,8 +172,9 @@ static gboolean open_in_place(struct cp_dest *dest, const char *path, GError **e
 {
 	dest->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	if (dest->fd < 0)
-		return cp_fail(err, "%s cannot be written to: %s", dest->name, g_strerror(errno));
-	/* Only now: a pipe that nobody reads yet is waited for. Then no write holds us up when a signal comes. */
+		return tool_fail(err, "%s cannot be written to: %s", dest->name, g_strerror(errno));
+	/* Only now: a pipe that nobody reads yet is waited for. Then no write holds us up when a
+	 * signal comes. */
 	fcntl(dest->fd, F_SETFL, O_WRONLY | O_NONBLOCK);
 	return TRUE;
 }
@@ -185,17 +184,20 @@ static gboolean open_beside(struct cp_dest *dest, const char *path, GError **err
 	g_autofree char *dir = g_path_get_dirname(path), *shown = g_filename_display_name(dir);
 
 	dest->path = g_strdup(path);
-	/* A name of its own: that of DEST and more would be too long for one that is as long as can be. */
+	/* A name of its own: that of DEST and more would be too long for one that is as long as can
+	 * be. */
 	dest->temp = g_build_filename(dir, ".al_cp.XXXXXX", NULL);
 	dest->fd = g_mkstemp_full(dest->temp, O_WRONLY | O_CLOEXEC, 0600);
 	if (dest->fd >= 0)
 		return TRUE;
 	g_clear_pointer(&dest->temp, g_free);
-	return cp_fail(err, "%s cannot be made, since no file can be made in %s: %s; choose another place", dest->name,
-		       shown, g_strerror(errno));
+	return tool_fail(
+		err, "%s cannot be made, since no file can be made in %s: %s; choose another place",
+		dest->name, shown, g_strerror(errno));
 }
 
-gboolean cp_dest_open(struct cp_dest *dest, const char *path, const struct cp_source *src, GError **err)
+gboolean cp_dest_open(struct cp_dest *dest, const char *path, const struct cp_source *src,
+		      GError **err)
 {
 	g_autofree char *real = resolve(path, src->path);
 	struct stat st;
@@ -204,9 +206,10 @@ gboolean cp_dest_open(struct cp_dest *dest, const char *path, const struct cp_so
 
 	*dest = (struct cp_dest){ .name = g_filename_display_name(real), .fd = -1 };
 	if (there && same_file(&st, &src->stat))
-		opened = cp_fail(err, "%s and %s are the same file: name another destination", src->name, dest->name);
+		opened = tool_fail(err, "%s and %s are the same file: name another destination",
+				   src->name, dest->name);
 	else if (there && S_ISDIR(st.st_mode))
-		opened = cp_fail(err, "%s is a directory: name another destination", dest->name);
+		opened = tool_fail(err, "%s is a directory: name another destination", dest->name);
 	else if (there && !S_ISREG(st.st_mode))
 		opened = open_in_place(dest, real, err);
 	else
@@ -223,8 +226,10 @@ static gboolean write_failed(const struct cp_dest *dest, GError **err)
 	if (errno == ENOSPC || errno == EDQUOT)
 		way_out = "free some, or choose another place; nothing was left there";
 	if (errno == EFBIG)
-		way_out = "raise the limit (ulimit -f), or choose another file system; nothing was left there";
-	return cp_fail(err, "%s cannot be written: %s; %s", dest->name, g_strerror(errno), way_out);
+		way_out =
+			"raise the limit (ulimit -f), or choose another file system; nothing was left there";
+	return tool_fail(err, "%s cannot be written: %s; %s", dest->name, g_strerror(errno),
+			 way_out);
 }
 
 /* Until there is room, or it is time to look whether a signal has come. */

@@ -7,11 +7,7 @@
 #define AL_TOOLS_CP_FILE_H
 
 #include <glib.h>
-#include <signal.h>
 #include <sys/stat.h>
-
-/* Set by a signal: the copy is to end. Whatever may wait looks at it. */
-extern volatile sig_atomic_t cp_interrupted;
 
 struct cp_source {
 	const char *path;  /* the caller's */
@@ -52,8 +48,5 @@ void cp_dest_close(struct cp_dest *dest);
 
 /* TRUE, and an error, when a signal has come. */
 gboolean cp_is_interrupted(const char *name, GError **err);
-
-/* Sets a GError of al_cp; returns FALSE, so that a caller can say "return cp_fail(...)". */
-gboolean cp_fail(GError **err, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 #endif

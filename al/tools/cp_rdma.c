@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The channel driver of al_cp: copies a file from one HCA to another. The two ends talk as two processes
- * would, over a connected pair of queue pairs:
+ * The channel driver of al_cp: copies a file from one HCA to another. The two ends talk as two
+ * processes would, over a connected pair of queue pairs:
  *
  *     near end                                       far end
  *     reads a chunk of the file into a slot
- *     RDMA write with immediate (the slot)  ------>  takes the chunk from its own slot: digest, file
- *     may use the slot again                <------  send with immediate: a credit
- *     send: the trailer (size and digest)   ------>  compares it with what it has
+ *     RDMA write with immediate (the slot)  ------>  takes the chunk from its own slot: digest,
+ * file may use the slot again                <------  send with immediate: a credit send: the
+ * trailer (size and digest)   ------>  compares it with what it has
  *                                           <------  send with immediate: the verdict
  *
  * Files are in cp_file.c, the command line is in al_cp.c.
  */
 #include <iba/ib_al.h>
 
-#include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -33,13 +32,9 @@ struct trailer {
 /* One end: an HCA, a ring of slots with room for a trailer behind it, and a queue pair. */
 struct end {
 	struct cp_side *side;
-	al_ca_h ca;
-	al_pd_h pd;
 	al_mr_h mr;
 	al_cq_h cq;
 	al_qp_h qp;
-	guint8 port_num;
-	struct ib_port_attr port; /* as it was at the start */
 	guint8 *ring;
 	guint32 lkey, rkey, qpn;
 	guint64 sent; /* requests posted to the send queue; the wr_id of the last */
@@ -64,15 +59,6 @@ struct copy {
 	guint32 judgement; /* GOOD or BAD, once the trailer has come */
 };
 
-/* Says what failed, where, and why. */
-static gboolean worked(al_status st, const struct end *end, const char *what, GError **err)
-{
-	if (st == AL_SUCCESS)
-		return TRUE;
-	return cp_fail(err, "HCA 0x%016" G_GINT64_MODIFIER "x: %s: %s; \"al_query doctor\" may know more", end->side->guid, what,
-		       al_status_str(st));
-}
-
 /* -------------------------------------------------------------- preparation */
 
 static gsize trailer_offset(const struct copy *c)
@@ -90,57 +76,49 @@ static struct trailer *trailer_of(const struct copy *c, const struct end *end)
 	return (struct trailer *)(end->ring + trailer_offset(c));
 }
 
-/* The first active port. */
-static gboolean find_port(struct end *end, GError **err)
-{
-	struct ib_ca_attr attr;
-	al_status st = al_query_ca(end->ca, &attr);
-
-	for (guint32 i = 1; !st && i <= attr.num_ports; i++) {
-		st = al_query_port(end->ca, (guint8)i, &end->port);
-		end->port_num = (guint8)i;
-		if (!st && end->port.state == IB_PORT_ACTIVE)
-			return TRUE;
-	}
-	if (st)
-		return worked(st, end, "its ports cannot be read", err);
-	return cp_fail(err, "HCA 0x%016" G_GINT64_MODIFIER "x has no active port; \"al_query port\" shows their states",
-		       end->side->guid);
-}
-
 static gboolean open_end(struct copy *c, struct end *end, guint32 access, GError **err)
 {
-	/* Each message has one request on each side, and an answer that may overtake the news that it is done. */
+	struct pair_end *at = &end->side->end;
+	/* Each message has one request on each side, and an answer that may overtake the news that
+	 * it is done. */
 	struct al_cq_init cq = { .cqe = (guint32)(4 * c->window + 4), .channel = c->channel };
 	struct al_mr_init mr = { .length = ring_bytes(c), .access = access };
 	struct al_qp_init qp = {
 		.qp_type = IB_QPT_RC,
-		.cap = { .max_send_wr = (guint32)(2 * c->window + 2), .max_recv_wr = (guint32)(c->window + 1),
-			 .max_send_sge = 1, .max_recv_sge = 1 },
+		.cap = { .max_send_wr = (guint32)(2 * c->window + 2),
+			 .max_recv_wr = (guint32)(c->window + 1),
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1 },
 	};
 
-	if (!worked(al_open_ca(c->al, end->side->guid, NULL, &end->ca), end, "it cannot be opened", err))
+	if (!pair_open(c->al, at, err))
 		return FALSE;
-	if (!find_port(end, err))
-		return FALSE;
-	if (c->chunk > end->port.max_msg_size)
-		return cp_fail(err, "HCA 0x%016" G_GINT64_MODIFIER "x: a message has at most %u bytes; use a smaller --chunk",
-			       end->side->guid, end->port.max_msg_size);
-	end->ring = mmap(NULL, ring_bytes(c), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (c->chunk > at->port.max_msg_size)
+		return tool_fail(err,
+				 "HCA 0x%016" G_GINT64_MODIFIER
+				 "x: a message has at most %u bytes; use a smaller --chunk",
+				 at->guid, at->port.max_msg_size);
+	end->ring = mmap(NULL, ring_bytes(c), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
 	if (end->ring == MAP_FAILED) {
 		end->ring = NULL;
-		return cp_fail(err, "there is no memory for a window of %" G_GSIZE_FORMAT " chunks of %" G_GSIZE_FORMAT
-			       " bytes; use a smaller --window or --chunk", c->window, c->chunk);
+		return tool_fail(err,
+				 "there is no memory for a window of %" G_GSIZE_FORMAT
+				 " chunks of %" G_GSIZE_FORMAT
+				 " bytes; use a smaller --window or --chunk",
+				 c->window, c->chunk);
 	}
 	mr.addr = end->ring;
-	if (!worked(al_alloc_pd(end->ca, end, &end->pd), end, "no protection domain", err) ||
-	    !worked(al_reg_mr(end->pd, &mr, end, &end->lkey, &end->rkey, &end->mr), end,
-		    "the window cannot be registered", err) ||
-	    !worked(al_create_cq(end->pd, &cq, end, NULL, NULL, &end->cq), end, "no completion queue", err))
+	if (!pair_worked(al_reg_mr(at->pd, &mr, end, &end->lkey, &end->rkey, &end->mr), at,
+			 "the window cannot be registered", err) ||
+	    !pair_worked(al_create_cq(at->pd, &cq, end, NULL, NULL, &end->cq), at,
+			 "no completion queue", err))
 		return FALSE;
 	qp.send_cq = qp.recv_cq = end->cq;
-	return worked(al_create_qp(end->pd, &qp, end, NULL, &end->qp), end, "no queue pair", err) &&
-	       worked(al_qp_num(end->qp, &end->qpn), end, "no queue pair number", err);
+	return pair_worked(al_create_qp(at->pd, &qp, end, NULL, &end->qp), &end->side->end,
+			   "no queue pair", err) &&
+	       pair_worked(al_qp_num(end->qp, &end->qpn), &end->side->end, "no queue pair number",
+			   err);
 }
 
 /* In reverse order; what was not made is skipped. */
@@ -152,69 +130,35 @@ static void close_end(struct copy *c, struct end *end)
 		al_destroy_cq(end->cq, AL_DESTROY_SYNC, NULL);
 	if (end->mr)
 		al_dereg_mr(end->mr, AL_DESTROY_SYNC, NULL);
-	if (end->pd)
-		al_dealloc_pd(end->pd, AL_DESTROY_SYNC, NULL);
-	if (end->ca)
-		al_close_ca(end->ca, AL_DESTROY_SYNC, NULL);
+	pair_close(&end->side->end);
 	if (end->ring)
 		munmap(end->ring, ring_bytes(c));
 }
 
-/* Reset, Init, RTR, RTS. In two processes the peer's number and addresses would come by a connection manager. */
-static gboolean connect_end(struct end *end, const struct end *peer, GError **err)
-{
-	struct ib_qp_attr attr = {
-		.qp_state = IB_QPS_INIT,
-		.port_num = end->port_num,
-		.qp_access_flags = IB_ACCESS_REMOTE_WRITE,
-		.path_mtu = MIN(end->port.active_mtu, peer->port.active_mtu),
-		.dest_qp_num = peer->qpn,
-		.ah_attr = { .dlid = peer->port.lid, .port_num = end->port_num },
-		.timeout = 14, /* 67 ms */
-		.retry_cnt = 7,
-		/* Never used: who has a credit has a receive waiting for him. */
-		.min_rnr_timer = 12,
-		.rnr_retry = 0,
-	};
-
-	if (end->port.link_layer == IB_LINK_LAYER_ETHERNET) {
-		attr.ah_attr.is_global = true;
-		attr.ah_attr.grh.hop_limit = 64;
-		if (!worked(al_query_gid(peer->ca, peer->port_num, 0, &attr.ah_attr.grh.dgid), peer, "no GID", err))
-			return FALSE;
-	}
-	if (!worked(al_modify_qp(end->qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS), end,
-		    "to Init", err))
-		return FALSE;
-	attr.qp_state = IB_QPS_RTR;
-	if (!worked(al_modify_qp(end->qp, &attr, IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN |
-				 IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER), end, "to RTR", err))
-		return FALSE;
-	attr.qp_state = IB_QPS_RTS;
-	return worked(al_modify_qp(end->qp, &attr, IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
-				   IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC), end, "to RTS", err);
-}
-
 /* ------------------------------------------------------------------ posting */
 
-/* At the far end any receive may get the trailer; a chunk has its place already, and an answer has no data. */
+/* At the far end any receive may get the trailer; a chunk has its place already, and an answer has
+ * no data. */
 static gboolean post_recv(struct copy *c, struct end *end, GError **err)
 {
 	struct ib_sge sge = { (guintptr)trailer_of(c, end), sizeof(struct trailer), end->lkey };
 	struct ib_recv_wr wr = { .sg_list = &sge, .num_sge = end == &c->far };
 	const struct ib_recv_wr *bad;
 
-	return worked(al_post_recv(end->qp, &wr, &bad), end, "a receive cannot be posted", err);
+	return pair_worked(al_post_recv(end->qp, &wr, &bad), &end->side->end,
+			   "a receive cannot be posted", err);
 }
 
-/* A completion says that all earlier requests of its queue are done too, so one in a quarter of the window is enough. */
+/* A completion says that all earlier requests of its queue are done too, so one in a quarter of the
+ * window is enough. */
 static gboolean post_send(struct copy *c, struct end *end, struct ib_send_wr *wr, GError **err)
 {
 	const struct ib_send_wr *bad;
 
 	wr->wr_id = ++end->sent;
 	wr->send_flags = wr->wr_id % MAX(c->window / 4, 1) ? 0 : IB_SEND_SIGNALED;
-	return worked(al_post_send(end->qp, wr, &bad), end, "a request cannot be posted", err);
+	return pair_worked(al_post_send(end->qp, wr, &bad), &end->side->end,
+			   "a request cannot be posted", err);
 }
 
 static gboolean send_chunk(struct copy *c, GError **err)
@@ -257,7 +201,8 @@ static gboolean send_trailer(struct copy *c, GError **err)
 	return post_send(c, &c->near, &wr, err);
 }
 
-/* A slot is free again when the far end has answered for it, and our own HCA has done with it too. */
+/* A slot is free again when the far end has answered for it, and our own HCA has done with it too.
+ */
 static gboolean send_what_fits(struct copy *c, GError **err)
 {
 	while (!c->ended && c->near.sent - MIN(c->credited, c->near.done) < c->window)
@@ -281,16 +226,20 @@ static gboolean answer(struct copy *c, GError **err)
 
 /* -------------------------------------------------------------- completions */
 
-/* The far end has a chunk in its memory: what counts from here on is that memory, and nothing of the source. */
+/* The far end has a chunk in its memory: what counts from here on is that memory, and nothing of
+ * the source. */
 static gboolean take_chunk(struct copy *c, const struct ib_wc *wc, GError **err)
 {
 	guint8 *data = c->far.ring + wc->imm_data * c->chunk;
 	gint64 start = g_get_monotonic_time();
 
 	if (wc->imm_data >= c->window || wc->byte_len > c->chunk)
-		return cp_fail(err, "the far end was told of slot %u with %u bytes, which it does not have", wc->imm_data,
-			       wc->byte_len);
-	if (c->job->flip >= (gint64)c->job->received && c->job->flip < (gint64)(c->job->received + wc->byte_len))
+		return tool_fail(
+			err,
+			"the far end was told of slot %u with %u bytes, which it does not have",
+			wc->imm_data, wc->byte_len);
+	if (c->job->flip >= (gint64)c->job->received &&
+	    c->job->flip < (gint64)(c->job->received + wc->byte_len))
 		data[c->job->flip - (gint64)c->job->received] ^= 1;
 	g_checksum_update(c->sum, data, wc->byte_len);
 	if (!cp_dest_write(&c->job->dest, data, wc->byte_len, err))
@@ -303,8 +252,9 @@ static gboolean take_chunk(struct copy *c, const struct ib_wc *wc, GError **err)
 static void judge(struct copy *c)
 {
 	const struct trailer *trailer = trailer_of(c, &c->far);
-	gboolean good = GUINT64_FROM_BE(trailer->size) == c->job->received &&
-			!memcmp(trailer->sha256, g_checksum_get_string(c->sum), sizeof(trailer->sha256));
+	gboolean good =
+		GUINT64_FROM_BE(trailer->size) == c->job->received &&
+		!memcmp(trailer->sha256, g_checksum_get_string(c->sum), sizeof(trailer->sha256));
 
 	c->judgement = good ? GOOD : BAD;
 }
@@ -314,9 +264,12 @@ static gboolean handle(struct copy *c, struct end *end, const struct ib_wc *wc, 
 	const struct end *peer = end == &c->near ? &c->far : &c->near;
 
 	if (wc->status != IB_WC_SUCCESS)
-		return cp_fail(err, "HCA 0x%016" G_GINT64_MODIFIER "x could not reach HCA 0x%016" G_GINT64_MODIFIER "x: %s; "
-			       "\"al_query port\" shows whether both are up, --from and --to choose others",
-			       end->side->guid, peer->side->guid, al_wc_status_str(wc->status));
+		return tool_fail(
+			err,
+			"HCA 0x%016" G_GINT64_MODIFIER
+			"x could not reach HCA 0x%016" G_GINT64_MODIFIER "x: %s; "
+			"\"al_query port\" shows whether both are up, --from and --to choose others",
+			end->side->end.guid, peer->side->end.guid, al_wc_status_str(wc->status));
 	if (wc->opcode < IB_WC_RECV) {
 		end->done = wc->wr_id;
 		return TRUE;
@@ -341,32 +294,14 @@ static gboolean poll_end(struct copy *c, struct end *end, guint *handled, GError
 	guint32 n;
 
 	do {
-		if (!worked(al_poll_cq(end->cq, G_N_ELEMENTS(wc), wc, &n), end, "completions cannot be polled", err))
+		if (!pair_worked(al_poll_cq(end->cq, G_N_ELEMENTS(wc), wc, &n), &end->side->end,
+				 "completions cannot be polled", err))
 			return FALSE;
 		for (guint32 i = 0; i < n; i++)
 			if (!handle(c, end, &wc[i], err))
 				return FALSE;
 		*handled += n;
 	} while (n == G_N_ELEMENTS(wc));
-	return TRUE;
-}
-
-/*
- * Sleeps until one of the ends has a completion. One that came between the last poll and the arm satisfies
- * the arm, so none is missed; the limit is there for a signal that came before poll().
- */
-static gboolean wait_for_completion(struct copy *c, GError **err)
-{
-	struct pollfd pfd = { .events = POLLIN };
-	struct al_channel_event event;
-
-	if (!worked(al_arm_cq(c->near.cq, AL_ARM_ANY, NULL), &c->near, "no notification", err) ||
-	    !worked(al_arm_cq(c->far.cq, AL_ARM_ANY, NULL), &c->far, "no notification", err) ||
-	    !worked(al_channel_fd(c->channel, &pfd.fd), &c->near, "no descriptor", err))
-		return FALSE;
-	poll(&pfd, 1, 250);
-	while (al_channel_next(c->channel, &event) == AL_SUCCESS)
-		; /* which end it is does not matter: both are polled */
 	return TRUE;
 }
 
@@ -380,88 +315,83 @@ static gboolean transfer(struct copy *c, GError **err)
 
 		if (cp_is_interrupted(c->job->dest.name, err))
 			return FALSE;
-		if (!send_what_fits(c, err) || !poll_end(c, &c->far, &handled, err) || !answer(c, err) ||
-		    !poll_end(c, &c->near, &handled, err))
+		if (!send_what_fits(c, err) || !poll_end(c, &c->far, &handled, err) ||
+		    !answer(c, err) || !poll_end(c, &c->near, &handled, err))
 			return FALSE;
-		if (!handled && !wait_for_completion(c, err))
+		if (!handled &&
+		    !pair_wait(c->channel, c->near.cq, c->far.cq, &c->job->near.end, err))
 			return FALSE;
 		c->job->progress(c->job);
 	}
 	if (c->verdict == GOOD)
 		return TRUE;
-	return cp_fail(err, "the far HCA's memory does not hold what %s does: its SHA-256 is %s, the file's %.64s; %s was "
-		       "not made. If nobody wrote to the file meanwhile, copy it again", c->job->src.name,
-		       g_checksum_get_string(c->sum), trailer_of(c, &c->near)->sha256, c->job->dest.name);
+	return tool_fail(
+		err,
+		"the far HCA's memory does not hold what %s does: its SHA-256 is %s, the file's %.64s; %s was "
+		"not made. If nobody wrote to the file meanwhile, copy it again",
+		c->job->src.name, g_checksum_get_string(c->sum), trailer_of(c, &c->near)->sha256,
+		c->job->dest.name);
 }
 
-static gboolean count_traffic(struct end *end, GError **err)
+static gboolean count_traffic(struct cp_side *side, GError **err)
 {
+	struct ib_port_counters *before = &side->end.port.counters;
 	struct ib_port_attr now;
 
-	if (!worked(al_query_port(end->ca, end->port_num, &now), end, "its port cannot be read", err))
+	if (!pair_worked(al_query_port(side->end.ca, side->end.port_num, &now), &side->end,
+			 "its port cannot be read", err))
 		return FALSE;
-	end->side->port = end->port_num;
-	end->side->xmit_bytes = now.counters.xmit_bytes - end->port.counters.xmit_bytes;
-	end->side->rcv_bytes = now.counters.rcv_bytes - end->port.counters.rcv_bytes;
+	side->xmit_bytes = now.counters.xmit_bytes - before->xmit_bytes;
+	side->rcv_bytes = now.counters.rcv_bytes - before->rcv_bytes;
 	return TRUE;
 }
 
 /* A copy that did not go over the ports is none. */
-static gboolean check_counters(struct copy *c, GError **err)
+static gboolean check_counters(struct cp_job *job, GError **err)
 {
-	const struct cp_job *job = c->job;
-
-	if (!count_traffic(&c->near, err) || !count_traffic(&c->far, err))
+	if (!count_traffic(&job->near, err) || !count_traffic(&job->far, err))
 		return FALSE;
 	if (job->near.xmit_bytes >= job->src.size && job->far.rcv_bytes >= job->src.size)
 		return TRUE;
-	return cp_fail(err, "the ports did not count the file's %" G_GUINT64_FORMAT " bytes (%" G_GUINT64_FORMAT " sent, %"
-		       G_GUINT64_FORMAT " received): it went another way, or the HCA counts wrongly; %s was not made",
-		       job->src.size, job->near.xmit_bytes, job->far.rcv_bytes, job->dest.name);
-}
-
-/* The HCA that the user means: a GUID, which need not be there, or a place among those that are. */
-static gboolean find_named(struct cp_side *side, const guint64 *guids, size_t count, GError **err)
-{
-	guint64 index;
-
-	if (!side->name || tool_parse_guid(side->name, &side->guid))
-		return TRUE;
-	if (!tool_parse_number(side->name, 0, G_MAXUINT32, &index) || index >= count)
-		return cp_fail(err, "there is no HCA \"%s\"; \"al_query\" shows those that are there", side->name);
-	side->guid = guids[index];
-	return TRUE;
+	return tool_fail(
+		err,
+		"the ports did not count the file's %" G_GUINT64_FORMAT " bytes (%" G_GUINT64_FORMAT
+		" sent, %" G_GUINT64_FORMAT
+		" received): it went another way, or the HCA counts wrongly; %s was not made",
+		job->src.size, job->near.xmit_bytes, job->far.rcv_bytes, job->dest.name);
 }
 
 /* Which HCAs: those named, else the first two. */
 static gboolean choose_sides(struct copy *c, GError **err)
 {
-	struct cp_side *near = &c->job->near, *far = &c->job->far;
-	guint64 guids[64];
-	size_t count = G_N_ELEMENTS(guids);
-	al_status st = al_get_ca_guids(c->al, guids, &count);
+	struct pair_end *near = &c->job->near.end, *far = &c->job->far.end;
 
-	if (st)
-		return cp_fail(err, "the HCAs cannot be listed: %s", al_status_str(st));
-	if (!find_named(near, guids, count, err) || !find_named(far, guids, count, err))
+	if (!pair_choose(c->al, near, far, err))
 		return FALSE;
-	for (size_t i = 0; i < count && !near->guid; i++)
-		if (guids[i] != far->guid)
-			near->guid = guids[i];
-	for (size_t i = 0; i < count && !far->guid; i++)
-		if (guids[i] != near->guid)
-			far->guid = guids[i];
-	if (!near->guid || !far->guid)
-		return cp_fail(err, "copying takes two HCAs, and here is %s; \"al_query doctor\" says what is missing",
-			       count ? "only one" : "none");
-	if (near->guid == far->guid)
-		return cp_fail(err, "--from and --to name the same HCA; \"al_query\" shows the others");
-	return TRUE;
+	if (near->guid != far->guid)
+		return TRUE;
+	if (near->name && far->name)
+		return tool_misuse(
+			err, "--from and --to name the same HCA; \"al_query\" shows the others");
+	return tool_fail(
+		err,
+		"copying takes two HCAs, and here is only one; \"al_query doctor\" says what is missing");
+}
+
+static gboolean connect_end(struct end *end, const struct end *peer, GError **err)
+{
+	/* RNR is never met: who has a credit has a receive waiting for him. */
+	struct pair_path path = { .type = IB_QPT_RC,
+				  .peer_qpn = peer->qpn,
+				  .access = IB_ACCESS_REMOTE_WRITE };
+
+	return pair_connect(end->qp, &end->side->end, &peer->side->end, &path, err);
 }
 
 static gboolean prepare(struct copy *c, GError **err)
 {
-	if (!worked(al_create_channel(c->al, NULL, &c->channel), &c->near, "no channel for its completions", err))
+	if (!pair_worked(al_create_channel(c->al, NULL, &c->channel), &c->job->near.end,
+			 "no channel for its completions", err))
 		return FALSE;
 	return open_end(c, &c->near, 0, err) &&
 	       open_end(c, &c->far, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE, err) &&
@@ -470,18 +400,23 @@ static gboolean prepare(struct copy *c, GError **err)
 
 gboolean cp_transfer(struct cp_job *job, GError **err)
 {
-	struct copy c = { .job = job, .chunk = job->chunk, .window = job->window,
-			  .near.side = &job->near, .far.side = &job->far };
+	struct copy c = { .job = job,
+			  .chunk = job->chunk,
+			  .window = job->window,
+			  .near.side = &job->near,
+			  .far.side = &job->far };
 	al_status st = al_open(NULL, &c.al);
 	gboolean copied = FALSE;
 
 	if (st)
-		return cp_fail(err, "the Access Layer cannot be opened: %s; \"al_query doctor\" says more", al_status_str(st));
+		return tool_fail(
+			err, "the Access Layer cannot be opened: %s; \"al_query doctor\" says more",
+			al_status_str(st));
 	c.sum = g_checksum_new(G_CHECKSUM_SHA256);
 	if (!choose_sides(&c, err) || !prepare(&c, err))
 		goto out;
 	job->start_us = g_get_monotonic_time();
-	copied = transfer(&c, err) && check_counters(&c, err);
+	copied = transfer(&c, err) && check_counters(job, err);
 	job->seconds = (double)(g_get_monotonic_time() - job->start_us) / 1e6;
 	job->sha256 = g_strdup(g_checksum_get_string(c.sum));
 out:

@@ -4,12 +4,11 @@
 #define AL_TOOLS_CP_RDMA_H
 
 #include "al/tools/cp_file.h"
+#include "al/tools/pair.h"
 
 /* The side of one HCA. */
 struct cp_side {
-	const char *name; /* the one to use, by GUID or index; NULL: any */
-	guint64 guid;     /* the one used, and its port */
-	guint port;
+	struct pair_end end; /* its name is the caller's */
 	guint64 xmit_bytes, rcv_bytes; /* by how much its port's counters grew */
 };
 

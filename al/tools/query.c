@@ -30,6 +30,9 @@ static const struct query_command commands[] = {
 	  collect_pci, show_pci, NULL },
 	{ "modules", "", "HCA modules, also those that failed", 0, QUERY_WATCH | QUERY_COUNT,
 	  collect_modules, show_modules, NULL },
+	{ "counters", "", "every counter of the ports", 0, FILTERS_OF_PORTS, collect_counters, show_counters, NULL },
+	{ "capture", "-- COMMAND...", "run a command, and its packets into a file", G_MAXUINT, QUERY_PORT | QUERY_OUTPUT,
+	  NULL, NULL, run_capture },
 	{ "events", "", "a line for each event as it happens", 0, QUERY_CA | QUERY_PORT | QUERY_TIMEOUT | QUERY_COUNT,
 	  NULL, NULL, run_events },
 	{ "doctor", "", "what is missing here, and how to mend it", 0, 0, NULL, NULL, run_doctor },
@@ -292,11 +295,13 @@ static gboolean is_type(const char *text)
 static char **complete_watch(char **argv)
 {
 	GPtrArray *args = g_ptr_array_new();
+	gboolean ours = TRUE;
 
 	for (char **a = argv; *a; a++) {
 		char *end;
 
-		if (strcmp(*a, "--watch") && strcmp(*a, "-w")) {
+		ours = ours && strcmp(*a, "--"); /* what follows is a command's */
+		if (!ours || (strcmp(*a, "--watch") && strcmp(*a, "-w"))) {
 			g_ptr_array_add(args, g_strdup(*a));
 			continue;
 		}
@@ -324,6 +329,7 @@ static int check_options(const struct query *q, const struct query_command *comm
 		{ QUERY_TIMEOUT, q->timeout != 0, "timeout" },
 		{ QUERY_WATCH, q->watch != NOT_GIVEN, "watch" },
 		{ QUERY_COUNT, q->count != 0, "count" },
+		{ QUERY_OUTPUT, q->output != NULL, "output" },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(filters); i++)
@@ -390,6 +396,7 @@ int query_main(int argc, char **argv)
 		{ "json", 'j', 0, G_OPTION_ARG_NONE, &q.json, "Answer in JSON", NULL },
 		{ "watch", 'w', 0, G_OPTION_ARG_DOUBLE, &q.watch, "Again and again (every 2 seconds)", "[SECONDS]" },
 		{ "count", 'n', 0, G_OPTION_ARG_INT, &q.count, "End after N events, or N times of --watch", "N" },
+		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &q.output, "capture: the file (capture.pcapng)", "FILE" },
 		{ "timeout", 't', 0, G_OPTION_ARG_DOUBLE, &q.timeout, "events: end after so many seconds", "SECONDS" },
 		{ "ca", 'C', 0, G_OPTION_ARG_STRING, &q.ca, "Only this HCA", "GUID|INDEX|DESCRIPTION" },
 		{ "port", 'P', 0, G_OPTION_ARG_INT, &q.port, "Only ports of this number", "N" },
@@ -420,5 +427,6 @@ int query_main(int argc, char **argv)
 	g_free(q.ca);
 	g_free(q.state);
 	g_free(q.type);
+	g_free(q.output);
 	return status;
 }

@@ -23,6 +23,7 @@ enum query_filter {
 	QUERY_TIMEOUT = 1 << 7,
 	QUERY_WATCH = 1 << 8,
 	QUERY_COUNT = 1 << 9,
+	QUERY_OUTPUT = 1 << 10,
 };
 
 struct query {
@@ -36,6 +37,7 @@ struct query {
 	gint count;            /* events, or repetitions of --watch; 0: no end */
 	gdouble timeout;       /* seconds; 0: none */
 	gdouble watch;         /* seconds; 0: once */
+	char *output;          /* file; NULL: the default */
 	char **args;           /* what follows the subcommand, ends in NULL */
 	gboolean colour;
 	/* while it is being answered */
@@ -130,6 +132,9 @@ void collect_pci(struct query *q);
 void show_pci(struct query *q);
 void collect_modules(struct query *q);
 void show_modules(struct query *q);
+void collect_counters(struct query *q);
+void show_counters(struct query *q);
+void run_capture(struct query *q);
 void run_events(struct query *q);
 void run_doctor(struct query *q);
 

@@ -216,6 +216,62 @@ void show_port(struct query *q)
 	query_table(q, "", counters, traffic);
 }
 
+static void add_port_counters(struct query *q, const struct visit *visit, guint8 num, const struct ib_port_attr *port,
+			      JsonArray *to)
+{
+	JsonObject *row = new_row(visit, num, to), *counters;
+
+	(void)q;
+	add_counters(row, &port->counters);
+	counters = json_object_get_object_member(row, "counters");
+	json_object_set_int_member(counters, "bad_pkeys", port->bad_pkey_cntr);
+	json_object_set_int_member(counters, "qkey_violations", port->qkey_viol_cntr);
+}
+
+void collect_counters(struct query *q)
+{
+	collect_of_ports(q, "ports", add_port_counters);
+}
+
+/* A line for each counter, a column for each port. */
+void show_counters(struct query *q)
+{
+	JsonArray *ports = json_object_get_array_member(q->out, "ports");
+	guint num = json_array_get_length(ports);
+	g_autofree struct query_column *columns = g_new0(struct query_column, num + 2);
+	g_autoptr(GPtrArray) headings = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(JsonArray) rows = json_array_new();
+	g_autoptr(GList) names = NULL;
+
+	if (!num) {
+		puts("No such port.");
+		return;
+	}
+	columns[0] = (struct query_column){ "counter", "Counter", NULL, NULL };
+	for (guint i = 0; i < num; i++) {
+		JsonObject *port = json_array_get_object_element(ports, i);
+		char *heading = g_strdup_printf("%" G_GINT64_FORMAT ":%" G_GINT64_FORMAT, json_object_get_int_member(port, "ca"),
+						json_object_get_int_member(port, "port"));
+
+		g_ptr_array_add(headings, heading);
+		columns[i + 1] = (struct query_column){ heading, heading, NULL, NULL };
+	}
+	names = json_object_get_members(json_object_get_object_member(json_array_get_object_element(ports, 0), "counters"));
+	for (GList *name = names; name; name = name->next) {
+		JsonObject *row = json_object_new();
+
+		json_object_set_string_member(row, "counter", name->data);
+		for (guint i = 0; i < num; i++) {
+			JsonObject *port = json_array_get_object_element(ports, i);
+			JsonObject *counters = json_object_get_object_member(port, "counters");
+
+			json_object_set_member(row, columns[i + 1].key, json_object_dup_member(counters, name->data));
+		}
+		json_array_add_object_element(rows, row);
+	}
+	query_table(q, "", rows, columns);
+}
+
 /* --------------------------------------------------------------------- HCAs */
 
 static void add_ca(struct query *q, const struct al_snap_ca *snap, gint64 index, void *arg)

@@ -6,6 +6,53 @@
 #include <string.h>
 #include <unistd.h>
 
+volatile sig_atomic_t tool_interrupted;
+
+static void on_signal(int signo)
+{
+	tool_interrupted = signo;
+}
+
+void tool_catch_signals(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction action = { .sa_handler = on_signal }, before;
+
+	for (gsize i = 0; i < G_N_ELEMENTS(signals); i++)
+		if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+	/* A limit of files' sizes, and a reader that has gone, are errors of write(). */
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static void set_error(GError **err, int code, const char *format, va_list args)
+{
+	g_autofree char *text = g_strdup_vprintf(format, args);
+
+	g_set_error_literal(err, g_quark_from_static_string("tool"), code, text);
+}
+
+gboolean tool_fail(GError **err, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	set_error(err, TOOL_FAILED, format, args);
+	va_end(args);
+	return FALSE;
+}
+
+gboolean tool_misuse(GError **err, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	set_error(err, TOOL_USAGE, format, args);
+	va_end(args);
+	return FALSE;
+}
+
 gboolean tool_parse_number(const char *text, guint64 min, guint64 max, guint64 *result)
 {
 	const char *digits = g_str_has_prefix(text, "0x") ? text + 2 : text;
@@ -35,7 +82,8 @@ gboolean tool_parse_guid(const char *text, guint64 *guid)
 	g_auto(GStrv) parts = g_strsplit(g_str_has_prefix(text, "0x") ? text + 2 : text, ":", -1);
 	g_autofree char *digits = g_strjoinv("", parts);
 
-	return strlen(digits) == 16 && g_ascii_string_to_unsigned(digits, 16, 0, G_MAXUINT64, guid, NULL);
+	return strlen(digits) == 16 &&
+	       g_ascii_string_to_unsigned(digits, 16, 0, G_MAXUINT64, guid, NULL);
 }
 
 gboolean tool_parse_range(const char *text, guint64 max, guint64 *first, guint64 *last)
@@ -125,13 +173,19 @@ gboolean tool_wants_colour(int fd)
 
 guint tool_rate_mbps(ib_width width, ib_speed speed)
 {
-	static const struct { guint bit, lanes; } widths[] = {
-		{ IB_WIDTH_1X, 1 }, { IB_WIDTH_2X, 2 }, { IB_WIDTH_4X, 4 }, { IB_WIDTH_8X, 8 }, { IB_WIDTH_12X, 12 },
+	static const struct {
+		guint bit, lanes;
+	} widths[] = {
+		{ IB_WIDTH_1X, 1 }, { IB_WIDTH_2X, 2 },   { IB_WIDTH_4X, 4 },
+		{ IB_WIDTH_8X, 8 }, { IB_WIDTH_12X, 12 },
 	};
 	/* The names of rates (PathRecord.Rate) count a lane so. */
-	static const struct { guint bit, mbps; } speeds[] = {
-		{ IB_SPEED_SDR, 2500 }, { IB_SPEED_DDR, 5000 }, { IB_SPEED_QDR, 10000 }, { IB_SPEED_FDR10, 10000 },
-		{ IB_SPEED_FDR, 14000 }, { IB_SPEED_EDR, 25000 }, { IB_SPEED_HDR, 50000 }, { IB_SPEED_NDR, 100000 },
+	static const struct {
+		guint bit, mbps;
+	} speeds[] = {
+		{ IB_SPEED_SDR, 2500 },    { IB_SPEED_DDR, 5000 },   { IB_SPEED_QDR, 10000 },
+		{ IB_SPEED_FDR10, 10000 }, { IB_SPEED_FDR, 14000 },  { IB_SPEED_EDR, 25000 },
+		{ IB_SPEED_HDR, 50000 },   { IB_SPEED_NDR, 100000 },
 	};
 	guint lanes = 0, mbps = 0;
 

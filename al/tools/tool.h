@@ -8,6 +8,7 @@
 
 #include <glib.h>
 #include <iba/ib_types.h>
+#include <signal.h>
 
 /* Exit codes of every tool, stable: al_query(1) and al_cp(1) say what they mean. */
 enum {
@@ -20,6 +21,18 @@ enum {
 
 /* The version of every tool's JSON; raised when a member changes its meaning or goes. */
 #define TOOL_SCHEMA 1
+
+/* Sets a GError whose code is TOOL_FAILED; returns FALSE, so that a caller can say "return tool_fail(...)". */
+gboolean tool_fail(GError **err, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* The same with TOOL_USAGE: what the user asked for is wrong, or is not there. */
+gboolean tool_misuse(GError **err, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* Set by a signal after tool_catch_signals(): the work is to end. Whatever may wait looks at it. */
+extern volatile sig_atomic_t tool_interrupted;
+
+/* SIGINT, SIGTERM and SIGHUP; who had one ignored, as nohup does, has that. What write() can say is no signal. */
+void tool_catch_signals(void);
 
 /* Each reads the whole of text and writes *result only when it is right. */
 gboolean tool_parse_number(const char *text, guint64 min, guint64 max, guint64 *result);

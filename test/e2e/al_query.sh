@@ -44,7 +44,7 @@ export IBAL_SOFT="[hca 0] guid=0x0200000000000100 [hca 1] guid=$guid"
 
 # ---- every subcommand in both forms ------------------------------------------------------------
 
-for command in ca port gid pkey caps res qp cq pci modules doctor; do
+for command in ca port gid pkey counters caps res qp cq pci modules doctor; do
 	query 0 $command
 	[ -s out ] || wrong "$command shows nothing"
 	[ ! -s err ] || wrong "$command complains: $(cat err)"
@@ -114,8 +114,8 @@ says 'replay complete'
 
 # ---- the command line ----------------------------------------------------------------------------
 
-query 1 counters
-complains 'no subcommand "counters", but ca port gid'
+query 1 frobnicate
+complains 'no subcommand "frobnicate", but ca port gid'
 query 1 --nonsense
 complains '--help'
 query 1 ca --ca 7

@@ -508,11 +508,130 @@ START_TEST(what_can_not_be_captured_is_said)
 }
 END_TEST
 
+/* --------------------------------------------------------- for test/e2e/capture.sh */
+
+static FILE *facts;
+
+static void say(const char *name, const char *end)
+{
+	fprintf(facts, "\"%s\": {\"a\": %u, \"b\": %u, \"va\": %llu, \"rkey\": %u}%s\n", name,
+		p.a->ci->qp_num, p.b->ci->qp_num, (unsigned long long)(uintptr_t)p.bm->buf,
+		p.bm->ci->rkey, end);
+}
+
+static void unreliable(void)
+{
+	struct ib_sge from = sge_of(p.am, 0, 5 * MTU - 1), to = sge_of(p.bm, 8192, 8192);
+	struct ib_send_wr wr = send_wr(1, IB_WR_SEND_WITH_IMM, &from, IB_SEND_SIGNALED);
+
+	wr.ex.imm_data = 0x12345678;
+	post_recv(p.b, 1, &to, 1);
+	post(p.a, &wr);
+	expect_wc(p.acq, 1, IB_WC_SUCCESS);
+	expect_wc(p.bcq, 1, IB_WC_SUCCESS);
+	rdma(&p, IB_WR_RDMA_WRITE, 2, 0, 0, 5 * MTU - 1);
+	expect_wc(p.acq, 2, IB_WC_SUCCESS);
+}
+
+static void datagrams(void)
+{
+	struct ib_ah_attr local = { .dlid = 2, .sl = 3, .port_num = 1 }, global = local;
+	struct ib_sge from = sge_of(p.am, 0, 77), to = sge_of(p.bm, 8192, 8192);
+	struct ib_send_wr wr = send_wr(1, IB_WR_SEND, &from, IB_SEND_SIGNALED);
+	struct ci_ah *ah[2];
+	int i;
+
+	global.is_global = true;
+	ck_assert_int_eq(ops->query_gid(hca[1].ca, 1, 0, &global.grh.dgid), AL_SUCCESS);
+	global.grh.traffic_class = 0xa5;
+	global.grh.flow_label = 0x54321;
+	global.grh.hop_limit = 9;
+	ah[0] = new_ah(&hca[0], NULL, &local);
+	ah[1] = new_ah(&hca[0], NULL, &global);
+	for (i = 0; i < 2; i++) {
+		wr.opcode = i ? IB_WR_SEND_WITH_IMM : IB_WR_SEND;
+		wr.ex.imm_data = 0x12345678;
+		wr.wr.ud.ah = (al_ah_h)ah[i];
+		wr.wr.ud.remote_qpn = p.b->ci->qp_num;
+		wr.wr.ud.remote_qkey = 0x11223344;
+		post_recv(p.b, 1, &to, 1);
+		post(p.a, &wr);
+		expect_wc(p.acq, 1, IB_WC_SUCCESS);
+		expect_wc(p.bcq, 1, IB_WC_SUCCESS);
+	}
+	free_ah(ah[0]);
+	free_ah(ah[1]);
+}
+
+/* One send that finds no receive, twice. */
+static void not_ready(void)
+{
+	struct ib_sge from = sge_of(p.am, 0, 16);
+	struct ib_send_wr wr = send_wr(1, IB_WR_SEND, &from, IB_SEND_SIGNALED);
+
+	post(p.a, &wr);
+	expect_wc(p.acq, 1, IB_WC_RNR_RETRY_EXC_ERR);
+}
+
+/* A request that is refused. */
+static void refused(void)
+{
+	struct ib_sge from = sge_of(p.am, 0, 16);
+	struct ib_send_wr wr = send_wr(1, IB_WR_RDMA_WRITE, &from, IB_SEND_SIGNALED);
+
+	wr.wr.rdma.remote_addr = (uintptr_t)p.bm->buf;
+	wr.wr.rdma.rkey = p.bm->ci->rkey ^ 1;
+	post(p.a, &wr);
+	expect_wc(p.acq, 1, IB_WC_REM_ACCESS_ERR);
+}
+
+/* Every operation, captured; what they were done with is said in a file beside. */
+START_TEST(every_operation_for_the_script)
+{
+	static const struct {
+		const char *name;
+		struct qp_options o;
+		void (*traffic)(void);
+	} kinds[] = {
+		{ "rc", { 0 }, traffic },
+		{ "uc", { .type = IB_QPT_UC }, unreliable },
+		{ "ud", { .type = IB_QPT_UD, .qkey = 0x11223344 }, datagrams },
+		{ "rnr", { .rnr_retry = 1, .rnr_timer = 5 }, not_ready },
+		{ "nak", { 0 }, refused },
+	};
+	const int num_kinds = sizeof(kinds) / sizeof(*kinds);
+	const char *name = getenv("CAPTURE_MIXED");
+	char said[256];
+	int i;
+
+	snprintf(said, sizeof(said), "%s.json", name);
+	facts = fopen(said, "w");
+	ck_assert_ptr_nonnull(facts);
+	up("");
+	ck_assert_int_eq(capture(&hca[0], 0, name), AL_SUCCESS);
+	ck_assert_int_eq(capture(&hca[1], 0, name), AL_SUCCESS);
+	fputc('{', facts);
+	for (i = 0; i < num_kinds; i++) {
+		pair_up(&p, &kinds[i].o, 1 << 20);
+		kinds[i].traffic();
+		say(kinds[i].name, i + 1 < num_kinds ? "," : "}");
+		pair_down(&p);
+	}
+	down();
+	fclose(facts);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("capture");
 	TCase *t = tcase_create("capture");
 
+	if (getenv("CAPTURE_MIXED")) {
+		tcase_add_test(t, every_operation_for_the_script);
+		suite_add_tcase(s, t);
+		return run_suite(s);
+	}
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, every_packet_is_shown_at_both_ends);
 	tcase_add_test(t, headers_and_payload_are_those_that_were_sent);

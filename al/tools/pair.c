@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See pair.h. */
+#include "al/tools/pair.h"
+
+#include <poll.h>
+
+#include "al/tools/tool.h"
+
+#define GUID_FORMAT "0x%016" G_GINT64_MODIFIER "x"
+
+gboolean pair_worked(al_status st, const struct pair_end *end, const char *what, GError **err)
+{
+	if (st == AL_SUCCESS)
+		return TRUE;
+	return tool_fail(err, "HCA " GUID_FORMAT ": %s: %s; \"al_query doctor\" may know more",
+			 end->guid, what, al_status_str(st));
+}
+
+/* ------------------------------------------------------------------ choosing */
+
+/* The HCA that the user means: a GUID, which need not be there, or a place among those that are. */
+static gboolean find_named(struct pair_end *end, const guint64 *guids, size_t count, GError **err)
+{
+	guint64 index;
+
+	if (!end->name || tool_parse_guid(end->name, &end->guid))
+		return TRUE;
+	if (!tool_parse_number(end->name, 0, G_MAXUINT32, &index) || index >= count)
+		return tool_misuse(
+			err, "there is no HCA \"%s\"; \"al_query\" shows those that are there",
+			end->name);
+	end->guid = guids[index];
+	return TRUE;
+}
+
+/* The first HCA that is not the other end's, if there is one. */
+static void find_other(struct pair_end *end, const struct pair_end *other, const guint64 *guids,
+		       size_t count)
+{
+	for (size_t i = 0; i < count && !end->guid; i++)
+		if (guids[i] != other->guid)
+			end->guid = guids[i];
+	if (!end->guid)
+		end->guid = other->guid;
+}
+
+gboolean pair_choose(al_h al, struct pair_end *near, struct pair_end *far, GError **err)
+{
+	guint64 guids[64];
+	size_t count = G_N_ELEMENTS(guids);
+	al_status st = al_get_ca_guids(al, guids, &count);
+
+	if (st)
+		return tool_fail(err, "the HCAs cannot be listed: %s", al_status_str(st));
+	if (!count)
+		return tool_fail(err, "here is no HCA; \"al_query doctor\" says what is missing");
+	if (!find_named(near, guids, count, err) || !find_named(far, guids, count, err))
+		return FALSE;
+	find_other(near, far, guids, count);
+	find_other(far, near, guids, count);
+	return TRUE;
+}
+
+/* ------------------------------------------------------------------- opening */
+
+/* The port asked for, or the first active one. */
+static gboolean find_port(struct pair_end *end, GError **err)
+{
+	guint8 first = end->port_num ? end->port_num : 1;
+	guint32 last = end->port_num ? end->port_num : end->attr.num_ports;
+	al_status st = AL_SUCCESS;
+
+	if (last > end->attr.num_ports)
+		return tool_misuse(err, "HCA " GUID_FORMAT " has no port %u, but %u", end->guid,
+				   last, end->attr.num_ports);
+	for (guint32 i = first; !st && i <= last; i++) {
+		st = al_query_port(end->ca, (guint8)i, &end->port);
+		end->port_num = (guint8)i;
+		if (!st && end->port.state == IB_PORT_ACTIVE)
+			return TRUE;
+	}
+	if (st)
+		return pair_worked(st, end, "its ports cannot be read", err);
+	if (first == last)
+		return tool_fail(err,
+				 "port %u of HCA " GUID_FORMAT
+				 " is not active; \"al_query port\" shows its state",
+				 last, end->guid);
+	return tool_fail(
+		err, "HCA " GUID_FORMAT " has no active port; \"al_query port\" shows their states",
+		end->guid);
+}
+
+gboolean pair_open(al_h al, struct pair_end *end, GError **err)
+{
+	return pair_worked(al_open_ca(al, end->guid, NULL, &end->ca), end, "it cannot be opened",
+			   err) &&
+	       pair_worked(al_query_ca(end->ca, &end->attr), end, "it cannot be asked what it is",
+			   err) &&
+	       find_port(end, err) &&
+	       pair_worked(al_alloc_pd(end->ca, end, &end->pd), end, "no protection domain", err);
+}
+
+void pair_close(struct pair_end *end)
+{
+	if (end->pd)
+		al_dealloc_pd(end->pd, AL_DESTROY_SYNC, NULL);
+	if (end->ca)
+		al_close_ca(end->ca, AL_DESTROY_SYNC, NULL);
+	end->pd = NULL;
+	end->ca = NULL;
+}
+
+/* ---------------------------------------------------------------- connecting */
+
+gboolean pair_address(const struct pair_end *end, const struct pair_end *peer,
+		      struct ib_ah_attr *ah, GError **err)
+{
+	*ah = (struct ib_ah_attr){ .dlid = peer->port.lid, .port_num = end->port_num };
+	if (end->port.link_layer != IB_LINK_LAYER_ETHERNET)
+		return TRUE;
+	ah->is_global = true;
+	ah->grh.hop_limit = 64;
+	return pair_worked(al_query_gid(peer->ca, peer->port_num, 0, &ah->grh.dgid), peer, "no GID",
+			   err);
+}
+
+/* What each transition needs, by type (IBTA 11.2.4.2). */
+static const struct steps {
+	guint32 init, rtr, rts;
+} steps[IB_QPT_COUNT] = {
+	[IB_QPT_RC] = {
+		.init = IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS,
+		.rtr = IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC |
+		       IB_QP_MIN_RNR_TIMER,
+		.rts = IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC,
+	},
+	[IB_QPT_UC] = {
+		.init = IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS,
+		.rtr = IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN,
+		.rts = IB_QP_SQ_PSN,
+	},
+	[IB_QPT_UD] = {
+		.init = IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY,
+		.rts = IB_QP_SQ_PSN,
+	},
+};
+
+gboolean pair_connect(al_qp_h qp, const struct pair_end *end, const struct pair_end *peer,
+		      const struct pair_path *path, GError **err)
+{
+	const struct steps *step = &steps[path->type];
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_INIT,
+		.port_num = end->port_num,
+		.qp_access_flags = path->access,
+		.qkey = path->qkey,
+		.path_mtu =
+			path->mtu ? path->mtu : MIN(end->port.active_mtu, peer->port.active_mtu),
+		.dest_qp_num = path->peer_qpn,
+		.max_rd_atomic = path->rd_atomic,
+		.max_dest_rd_atomic = path->rd_atomic,
+		.timeout = 14, /* 67 ms */
+		.retry_cnt = 7,
+		.min_rnr_timer = 12,
+		.rnr_retry = path->rnr_retry,
+	};
+
+	if (!pair_address(end, peer, &attr.ah_attr, err) ||
+	    !pair_worked(al_modify_qp(qp, &attr, IB_QP_STATE | step->init), end, "to Init", err))
+		return FALSE;
+	attr.qp_state = IB_QPS_RTR;
+	if (!pair_worked(al_modify_qp(qp, &attr, IB_QP_STATE | step->rtr), end, "to RTR", err))
+		return FALSE;
+	attr.qp_state = IB_QPS_RTS;
+	return pair_worked(al_modify_qp(qp, &attr, IB_QP_STATE | step->rts), end, "to RTS", err);
+}
+
+gboolean pair_wait(al_channel_h channel, al_cq_h near, al_cq_h far, const struct pair_end *end,
+		   GError **err)
+{
+	struct pollfd pfd = { .events = POLLIN };
+	struct al_channel_event event;
+
+	if (!pair_worked(al_arm_cq(near, AL_ARM_ANY, NULL), end, "no notification", err) ||
+	    !pair_worked(al_arm_cq(far, AL_ARM_ANY, NULL), end, "no notification", err) ||
+	    !pair_worked(al_channel_fd(channel, &pfd.fd), end, "no descriptor", err))
+		return FALSE;
+	poll(&pfd, 1, 250);
+	while (al_channel_next(channel, &event) == AL_SUCCESS)
+		; /* which end it is does not matter: both are polled */
+	return TRUE;
+}

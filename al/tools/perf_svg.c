@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * al_perf's plot: latency and bandwidth over the size of a message, each in a panel of its own with
+ * logarithmic axes. Latency: the median as a line, the 99th percentile dashed. One colour per
+ * operation, told apart by the colour-blind too.
+ */
+#include "al/tools/perf.h"
+
+#include <math.h>
+
+#define WIDTH  860
+#define PANEL  400 /* height of a panel with its titles */
+#define LEFT   90
+#define RIGHT  170 /* for the legend */
+#define TOP    60
+#define BOTTOM 60
+
+/* A figure of a row that is drawn over its size. */
+typedef double (*figure_fn)(const struct perf_row *row);
+
+static double median(const struct perf_row *row)
+{
+	return (double)perf_hist_percentile(&row->hist, 50) / 1e3;
+}
+
+static double p99(const struct perf_row *row)
+{
+	return (double)perf_hist_percentile(&row->hist, 99) / 1e3;
+}
+
+static double bandwidth(const struct perf_row *row)
+{
+	return perf_bytes_per_second(row) / 1e6;
+}
+
+static const struct figure {
+	enum perf_test test;
+	figure_fn value;
+	const char *dashes, *suffix;
+} figures[] = {
+	{ PERF_LATENCY, median, "none", "p50" },
+	{ PERF_LATENCY, p99, "5 4", "p99" },
+	{ PERF_BANDWIDTH, bandwidth, "none", "" },
+};
+
+static const char *const colours[PERF_OPS] = {
+	"#0072b2", "#56b4e9", "#d55e00", "#e69f00", "#009e73", "#cc79a7", "#000000",
+};
+
+struct panel {
+	const struct perf_job *job;
+	enum perf_test test;
+	double top;          /* of the panel, in the picture */
+	double min_x, max_x; /* exponents of 2 */
+	double min_y, max_y; /* exponents of 10 */
+};
+
+/* ----------------------------------------------------------------------- axes */
+
+static double x_of(const struct panel *p, double size)
+{
+	return LEFT + (log2(size) - p->min_x) / (p->max_x - p->min_x) * (WIDTH - LEFT - RIGHT);
+}
+
+static double y_of(const struct panel *p, double value)
+{
+	double part = (log10(value) - p->min_y) / (p->max_y - p->min_y);
+
+	return p->top + PANEL - BOTTOM - part * (PANEL - TOP - BOTTOM);
+}
+
+static gboolean is_drawn(const struct panel *p, const struct perf_row *row, const struct figure *f)
+{
+	return row->test == p->test && f->test == p->test && f->value(row) > 0;
+}
+
+/* Whole powers around all that is drawn; FALSE: there is nothing. */
+static gboolean find_limits(struct panel *p)
+{
+	gboolean found = FALSE;
+
+	p->min_x = p->min_y = INFINITY;
+	p->max_x = p->max_y = -INFINITY;
+	for (guint i = 0; i < p->job->rows->len; i++) {
+		const struct perf_row *row = g_ptr_array_index(p->job->rows, i);
+
+		for (guint j = 0; j < G_N_ELEMENTS(figures); j++) {
+			if (!is_drawn(p, row, &figures[j]))
+				continue;
+			found = TRUE;
+			p->min_x = MIN(p->min_x, floor(log2((double)row->size)));
+			p->max_x = MAX(p->max_x, ceil(log2((double)row->size)));
+			p->min_y = MIN(p->min_y, floor(log10(figures[j].value(row))));
+			p->max_y = MAX(p->max_y, ceil(log10(figures[j].value(row))));
+		}
+	}
+	if (p->max_x == p->min_x) {
+		p->min_x--;
+		p->max_x++;
+	}
+	if (p->max_y == p->min_y)
+		p->max_y++;
+	return found;
+}
+
+/* 8, 4K, 1M */
+static char *size_text(guint exponent)
+{
+	static const char *const units[] = { "", "K", "M", "G", "T" };
+
+	return g_strdup_printf("%u%s", 1u << exponent % 10,
+			       units[MIN(exponent / 10, G_N_ELEMENTS(units) - 1)]);
+}
+
+/* Numbers as SVG has them, with a point whatever the locale. */
+static const char *number(char *text, double value)
+{
+	return g_ascii_formatd(text, G_ASCII_DTOSTR_BUF_SIZE, "%.1f", value);
+}
+
+static void add_line(GString *svg, const char *class, double x1, double y1, double x2, double y2)
+{
+	char a[4][G_ASCII_DTOSTR_BUF_SIZE];
+
+	g_string_append_printf(
+		svg, "<line class=\"%s\" x1=\"%s\" y1=\"%s\" x2=\"%s\" y2=\"%s\"/>\n", class,
+		number(a[0], x1), number(a[1], y1), number(a[2], x2), number(a[3], y2));
+}
+
+/* text is without markup. */
+static void add_text(GString *svg, const char *anchor, double x, double y, const char *text)
+{
+	char a[2][G_ASCII_DTOSTR_BUF_SIZE];
+
+	g_string_append_printf(svg, "<text text-anchor=\"%s\" x=\"%s\" y=\"%s\">%s</text>\n",
+			       anchor, number(a[0], x), number(a[1], y), text);
+}
+
+static void draw_axes(GString *svg, const struct panel *p)
+{
+	double bottom = p->top + PANEL - BOTTOM, right = WIDTH - RIGHT;
+	guint step = p->max_x - p->min_x > 12 ? 2 : 1;
+
+	for (double e = MAX(p->min_x, 0); e <= p->max_x; e += step) {
+		g_autofree char *text = size_text((guint)e);
+		double x = x_of(p, exp2(e));
+
+		add_line(svg, "grid", x, p->top + TOP, x, bottom);
+		add_text(svg, "middle", x, bottom + 18, text);
+	}
+	for (double e = p->min_y; e <= p->max_y; e++) {
+		char text[G_ASCII_DTOSTR_BUF_SIZE];
+		double y = y_of(p, pow(10, e));
+
+		add_line(svg, "grid", LEFT, y, right, y);
+		add_text(svg, "end", LEFT - 8, y + 4,
+			 g_ascii_formatd(text, sizeof(text), "%g", pow(10, e)));
+		for (guint i = 2; i < 10 && e < p->max_y; i++) {
+			y = y_of(p, i * pow(10, e));
+			add_line(svg, "fine", LEFT, y, right, y);
+		}
+	}
+	add_line(svg, "axis", LEFT, bottom, right, bottom);
+	add_line(svg, "axis", LEFT, p->top + TOP, LEFT, bottom);
+	add_text(svg, "middle", (LEFT + right) / 2, bottom + 42, "bytes of a message");
+}
+
+/* --------------------------------------------------------------------- curves */
+
+static guint op_index(const struct perf_op *op)
+{
+	return (guint)(op - perf_ops);
+}
+
+static void draw_legend(GString *svg, const struct panel *p, const struct perf_op *op,
+			const struct figure *f, guint line)
+{
+	g_autofree char *text = g_strdup_printf("%s %s", op->name, f->suffix);
+	double y = p->top + TOP + 10 + 18 * line, x = WIDTH - RIGHT + 15;
+	char a[3][G_ASCII_DTOSTR_BUF_SIZE];
+
+	g_string_append_printf(
+		svg,
+		"<path d=\"M%s %sh30\" fill=\"none\" stroke=\"%s\" stroke-width=\"2\" "
+		"stroke-dasharray=\"%s\"/>\n",
+		number(a[0], x), number(a[1], y), colours[op_index(op)], f->dashes);
+	add_text(svg, "start", x + 38, y + 4, g_strchomp(text));
+}
+
+/* All sizes of an operation, in the order in which they were measured. FALSE: there is none. */
+static gboolean draw_curve(GString *svg, const struct panel *p, const struct perf_op *op,
+			   const struct figure *f)
+{
+	g_autoptr(GString) dots = g_string_new(NULL);
+	g_autoptr(GString) path = g_string_new(NULL);
+	char a[2][G_ASCII_DTOSTR_BUF_SIZE];
+
+	for (guint i = 0; i < p->job->rows->len; i++) {
+		const struct perf_row *row = g_ptr_array_index(p->job->rows, i);
+		const char *x, *y;
+
+		if (row->op != op || !is_drawn(p, row, f))
+			continue;
+		x = number(a[0], x_of(p, (double)row->size));
+		y = number(a[1], y_of(p, f->value(row)));
+		g_string_append_printf(path, "%s%s %s", path->len ? "L" : "M", x, y);
+		g_string_append_printf(dots,
+				       "<circle cx=\"%s\" cy=\"%s\" r=\"2.5\" fill=\"%s\"/>\n", x,
+				       y, colours[op_index(op)]);
+	}
+	if (!path->len)
+		return FALSE;
+	g_string_append_printf(
+		svg,
+		"<path d=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"2\" stroke-linejoin=\"round\" "
+		"stroke-dasharray=\"%s\"/>\n%s",
+		path->str, colours[op_index(op)], f->dashes, dots->str);
+	return TRUE;
+}
+
+/* TRUE: there was something to draw. */
+static gboolean draw_panel(GString *svg, struct panel *p)
+{
+	static const char *const titles[] = {
+		[PERF_LATENCY] = "Latency in us: median, and 99th percentile (dashed)",
+		[PERF_BANDWIDTH] = "Bandwidth in MB/s",
+	};
+	g_autofree char *title =
+		g_strdup_printf("%s, %s", titles[p->test], al_qp_type_str(p->job->type));
+	guint line = 0;
+
+	if (!find_limits(p))
+		return FALSE;
+	g_string_append(svg, "<g class=\"title\">\n");
+	add_text(svg, "start", LEFT, p->top + TOP - 20, title);
+	g_string_append(svg, "</g>\n");
+	draw_axes(svg, p);
+	for (guint i = 0; i < PERF_OPS; i++)
+		for (guint j = 0; j < G_N_ELEMENTS(figures); j++)
+			if (draw_curve(svg, p, &perf_ops[i], &figures[j]))
+				draw_legend(svg, p, &perf_ops[i], &figures[j], line++);
+	return TRUE;
+}
+
+char *perf_svg(const struct perf_job *job)
+{
+	g_autoptr(GString) body = g_string_new(NULL);
+	struct panel panel = { .job = job };
+
+	for (guint test = PERF_LATENCY; test <= PERF_BANDWIDTH; test <<= 1) {
+		panel.test = test;
+		if (draw_panel(body, &panel))
+			panel.top += PANEL;
+	}
+	return g_strdup_printf(
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\">\n"
+		"<title>al_perf: figures over the size of a message</title>\n"
+		"<style>text{font:13px sans-serif;fill:#222}.title text{font:bold 15px sans-serif}"
+		".grid{stroke:#ccc}.fine{stroke:#eee}.axis{stroke:#222}</style>\n"
+		"<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n%s</svg>\n",
+		WIDTH, MAX((int)panel.top, PANEL), WIDTH, MAX((int)panel.top, PANEL), body->str);
+}

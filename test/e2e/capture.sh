@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# Captures as tshark reads them: nothing malformed, and the headers, packet by packet, that the traffic is known to have.
+# What the codec and the file have in common with tshark is nothing.
+set -euo pipefail
+
+build=${top_builddir:?is set by make check}
+src=${top_srcdir:?is set by make check}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp"
+
+die() {
+	echo "FAIL: $*"
+	exit 1
+}
+
+# shark FILE ARGUMENT...: short RC sends would be taken for RPC.
+shark() {
+	local file=$1
+	shift
+	tshark -r "$file" --disable-protocol rpcordma "$@" 2>tshark.err || die "tshark: $(cat tshark.err)"
+}
+
+none_malformed() {
+	[ -z "$(shark "$1" -Y '_ws.malformed || _ws.expert.severity == error')" ] ||
+		die "$1: malformed: $(shark "$1" -Y '_ws.malformed || _ws.expert.severity == error' | head -n 5)"
+}
+
+# A copy, by the command that is for it.
+head -c 100001 /dev/zero | tr '\0' 'x' >file
+IBAL_SOFT="mtu=1024" "$build/al_query" capture -o copy.pcapng -- "$build/al_cp" file copy >out 2>err ||
+	die "al_query capture: $(cat out err)"
+cmp file copy
+grep -q "packets are in $tmp/copy.pcapng" err || die "$(cat err)"
+none_malformed copy.pcapng
+shark copy.pcapng -T json -x >copy.json
+python3 "$src/test/e2e/capture.py" copy copy.json || die "copy.json"
+
+# One port, the exit status of the command, and what is wrong with a command line.
+IBAL_SOFT="ports=2" "$build/al_query" capture --port 2 -o two.pcapng -- "$build/al_cp" file copy >/dev/null 2>&1
+[ -z "$(shark two.pcapng)" ] || die "port 2 has sent something"
+status=0
+"$build/al_query" capture -o no.pcapng -- sh -c 'exit 7' >/dev/null 2>err || status=$?
+[ $status -eq 7 ] || die "exit status $status"
+grep -q "opened no software HCA" err || die "$(cat err)"
+"$build/al_query" capture >/dev/null 2>err && die "no command, and no complaint"
+"$build/al_query" capture -o 'a b' -- true >/dev/null 2>err && die "a blank in a name, and no complaint"
+"$build/al_query" capture -- ./nothing-of-that-name >/dev/null 2>err && die "no such command, and no complaint"
+
+# Every operation: the program knows what it posted, the script what that must be on a wire.
+CAPTURE_MIXED=mixed.pcapng "$build/test/unit/hca/soft/capture_test" >out || die "$(cat out)"
+none_malformed mixed.pcapng
+shark mixed.pcapng -T json -x >mixed-shark.json
+python3 "$src/test/e2e/capture.py" mixed mixed-shark.json mixed.pcapng.json || die "mixed"
+
+"$build/al_query" counters >out
+grep -q '^Counter *0:1 *1:1' out || die "$(cat out)"
+"$build/al_query" --json counters >out
+python3 - <<'END' || die "$(cat out)"
+import json
+ports = json.load(open("out"))["ports"]
+assert len(ports) == 2 and all(p["counters"]["rcv_errors"] == 0 for p in ports)
+assert {"xmit_packets", "seq_naks", "rnr_naks", "bad_pkeys", "qkey_violations"} <= set(ports[0]["counters"])
+END
