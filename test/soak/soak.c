@@ -80,7 +80,7 @@ static const char *apart(void (*fn)(void *), void *arg)
 	if (!pid) {
 		fn(arg);
 		fflush(NULL);
-		_exit(*shared->outcome.error != 0);
+		_exit(*shared->outcome.error ? 1 : 0);
 	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
