@@ -18,25 +18,27 @@ noinst_LTLIBRARIES += hca/soft/libsoft-core.la
 hca_soft_libsoft_core_la_CFLAGS = $(AM_CFLAGS) $(ISAL_CFLAGS) -fno-semantic-interposition
 hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/ah.c \
+	hca/soft/base.h \
 	hca/soft/capture.c hca/soft/capture.h \
 	hca/soft/comp.c \
 	hca/soft/config.c hca/soft/config.h \
 	hca/soft/counters.c \
-	hca/soft/cq.c \
+	hca/soft/cq.c hca/soft/cq.h \
 	hca/soft/device.c \
-	hca/soft/engine.c \
-	hca/soft/fault.c \
+	hca/soft/engine.c hca/soft/engine.h \
+	hca/soft/fault.c hca/soft/fault.h \
 	hca/soft/fault_text.c \
+	hca/soft/hca.h \
 	hca/soft/icrc.c hca/soft/icrc.h \
 	hca/soft/link_loop.c \
 	hca/soft/lock.h \
 	hca/soft/manual.c \
 	hca/soft/module.c \
-	hca/soft/mr.c \
+	hca/soft/mr.c hca/soft/mr.h \
 	hca/soft/opcode.c hca/soft/opcode.h \
-	hca/soft/packet.c \
-	hca/soft/port.c \
-	hca/soft/qp.c \
+	hca/soft/packet.c hca/soft/packet.h \
+	hca/soft/port.c hca/soft/port.h \
+	hca/soft/qp.c hca/soft/qp.h \
 	hca/soft/req.c \
 	hca/soft/resp.c \
 	hca/soft/serial.c \
