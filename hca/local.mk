@@ -30,6 +30,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/fault_text.c \
 	hca/soft/hca.h \
 	hca/soft/icrc.c hca/soft/icrc.h \
+	hca/soft/inject.c \
 	hca/soft/link_loop.c \
 	hca/soft/lock.h \
 	hca/soft/manual.c \

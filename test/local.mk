@@ -227,6 +227,10 @@ test_unit_hca_soft_rc_test_LDADD = $(SOFT_TEST_LIBS)
 check_PROGRAMS += test/unit/hca/soft/capture_test
 test_unit_hca_soft_capture_test_SOURCES = test/unit/hca/soft/capture_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_capture_test_LDADD = $(SOFT_TEST_LIBS)
+# Hostile packets.
+check_PROGRAMS += test/unit/hca/soft/hostile_test
+test_unit_hca_soft_hostile_test_SOURCES = test/unit/hca/soft/hostile_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_hostile_test_LDADD = $(SOFT_TEST_LIBS)
 # The same by tshark.
 dist_check_SCRIPTS += test/e2e/capture.sh
 EXTRA_DIST += test/e2e/capture.py

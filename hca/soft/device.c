@@ -181,6 +181,20 @@ static al_status call_capture_stop(struct soft_hca *hca, struct ci_vendor_call *
 	return AL_SUCCESS;
 }
 
+static al_status call_inject(struct soft_hca *hca, struct ci_vendor_call *call)
+{
+	const struct soft_inject *in = call->in;
+	struct soft_injected out;
+
+	if (!in->port || in->port > hca->conf.ports)
+		return AL_INVALID_PORT;
+	if (in->length > sizeof(in->bytes))
+		return AL_INVALID_PARAMETER;
+	out = inject(hca_port(hca, (uint8_t)in->port), in->bytes, in->length);
+	memcpy(call->out, &out, sizeof(out));
+	return AL_SUCCESS;
+}
+
 static const struct {
 	al_status (*call)(struct soft_hca *hca, struct ci_vendor_call *call);
 	uint32_t in_len, out_len;
@@ -196,6 +210,8 @@ static const struct {
 	[SOFT_CLOCK] = { call_clock, 0, sizeof(uint64_t), false },
 	[SOFT_CAPTURE_START] = { call_capture_start, sizeof(struct soft_capture), 0, false },
 	[SOFT_CAPTURE_STOP] = { call_capture_stop, sizeof(uint32_t), 0, false },
+	[SOFT_INJECT] = { call_inject, sizeof(struct soft_inject), sizeof(struct soft_injected),
+			  false },
 };
 
 static al_status vendor_call(struct ci_ca *ca, struct ci_vendor_call *call, struct ci_udata *udata)

@@ -539,6 +539,16 @@ static al_status make_room(struct faults *f)
 	return AL_SUCCESS;
 }
 
+struct kept *fault_room(struct soft_hca *hca)
+{
+	al_status status;
+
+	fmutex_lock(&hca->faults.lock);
+	status = make_room(&hca->faults);
+	fmutex_unlock(&hca->faults.lock);
+	return status ? NULL : take_room(&hca->faults);
+}
+
 static void free_tables(struct faults *f)
 {
 	struct fault_table *t;

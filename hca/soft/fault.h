@@ -70,6 +70,8 @@ void fault_release(struct runner *r, struct soft_qp *qp, enum flow_index flow, u
 /* The timer has run out. */
 void fault_timer(struct runner *r, struct soft_hca *hca);
 void fault_home(struct soft_hca *hca, struct packet *pkt);
+/* Room for a packet and its payload, which goes home by fault_home(); NULL: there is none. */
+struct kept *fault_room(struct soft_hca *hca);
 /* A queue pair leaves: its flow ends. */
 void fault_forget(struct soft_qp *qp);
 /* An allocation begins: shall it fail? */

@@ -85,6 +85,7 @@ enum pkt_flags {
 	PKT_BY_VALUE = 1 << 2, /* data holds the payload */
 	PKT_BAD_SOURCE = 1 << 3, /* comes home so: its memory was gone when it was to be copied */
 	PKT_PATH = 1 << 4, /* path is filled in */
+	PKT_WIRE = 1 << 5, /* came off a cable: names no sender but its port */
 };
 
 /* packet.c: nodes, and sending over a port */

@@ -8,6 +8,7 @@
 #include "capture.h"
 #include "config.h"
 #include "qp.h"
+#include "soft_vendor.h"
 
 /* Counters of rare things; those of each packet are the queue pairs' own. */
 enum port_counter {
@@ -103,5 +104,8 @@ struct link_ops {
 };
 
 extern const struct link_ops link_loop;
+
+/* inject.c: bytes that come in at a port. */
+struct soft_injected inject(struct soft_port *port, const uint8_t *bytes, size_t len);
 
 #endif

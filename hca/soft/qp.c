@@ -102,6 +102,13 @@ static bool is_request(const struct packet *pkt)
 	return pkt->kind >= PKT_SEND && pkt->kind <= PKT_FETCH_ADD;
 }
 
+/* Could what came off a cable be an answer to us? */
+static bool may_answer(struct soft_qp *qp, const struct packet *pkt)
+{
+	return pkt->service == qp->service->wire && qp_state(qp) >= IB_QPS_RTS &&
+	       resp_acceptable(qp, pkt);
+}
+
 void qp_receive(struct runner *r, struct soft_qp *qp, struct packet *list)
 {
 	struct packet *pkt;
@@ -114,6 +121,9 @@ void qp_receive(struct runner *r, struct soft_qp *qp, struct packet *list)
 				resp_queue(qp, pkt);
 				continue;
 			}
+			if (qp->port)
+				port_count(qp->port, CNT_RCV_DROPPED, pkt->num);
+		} else if (UNLIKELY(pkt->flags & PKT_WIRE) && !may_answer(qp, pkt)) {
 			if (qp->port)
 				port_count(qp->port, CNT_RCV_DROPPED, pkt->num);
 		} else if (pkt->kind != PKT_NONE && qp_state(qp) >= IB_QPS_RTS &&

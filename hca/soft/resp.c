@@ -162,7 +162,8 @@ static bool in_sequence(const struct soft_qp *qp, const struct packet *pkt)
 {
 	if (pkt->place & PLACE_FIRST)
 		return qp->resp.kind == PKT_NONE;
-	return qp->resp.kind == pkt->kind;
+	/* off a wire only the last packet says that there is immediate data */
+	return qp->resp.kind != PKT_NONE && is_send(qp->resp.kind) == is_send(pkt->kind);
 }
 
 void resp_finish(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
@@ -523,6 +524,9 @@ static void take_new(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	qp->resp.nak_sent = false;
 	resp_arrived(qp);
 	switch (pkt->kind) {
+	case PKT_SEND_INV: /* not offered */
+		refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, IB_EVENT_QP_REQ_ERR);
+		return;
 	case PKT_READ:
 	case PKT_COMP_SWAP:
 	case PKT_FETCH_ADD:
@@ -554,7 +558,8 @@ bool resp_acceptable(struct soft_qp *qp, const struct packet *pkt)
 {
 	/* a packet on the wire names its port only; here we know the queue pair, and ask that it be
 	 * the peer */
-	return pkt->src_port == qp->peer && pkt->src_qpn == qp->dest_qpn &&
+	return pkt->src_port == qp->peer &&
+	       (pkt->flags & PKT_WIRE || pkt->src_qpn == qp->dest_qpn) &&
 	       resp_pkey_matches(qp, pkt);
 }
 

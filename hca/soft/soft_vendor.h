@@ -21,6 +21,7 @@ enum soft_vendor_code {
 	SOFT_CLOCK = 8,       /**< out: uint64_t ns: the module's clock; with progress = manual the virtual one */
 	SOFT_CAPTURE_START = 16, /**< in: struct soft_capture */
 	SOFT_CAPTURE_STOP = 17,  /**< in: uint32_t port; 0: all of the HCA's */
+	SOFT_INJECT = 18,        /**< in: struct soft_inject; out: struct soft_injected */
 };
 
 /** What a step did. */
@@ -52,6 +53,30 @@ struct soft_step {
 struct soft_capture {
 	uint32_t port;   /**< 0: all of the HCA's that are not captured yet */
 	char path[1020]; /**< ends with 0; "%p" becomes the process's number */
+};
+
+#define SOFT_INJECT_BYTES 4500
+
+/** A packet as if it had come off a port's cable: the bytes from the LRH to the VCRC. */
+struct soft_inject {
+	uint32_t port;
+	uint32_t length; /**< of bytes, at most #SOFT_INJECT_BYTES */
+	uint8_t bytes[SOFT_INJECT_BYTES];
+};
+
+/** How far it came. */
+enum soft_inject_outcome {
+	SOFT_INJECT_DELIVERED = 0, /**< to its queue pair, which takes it or drops it */
+	SOFT_INJECT_MALFORMED = 1, /**< it is no packet: counted in rcv_errors */
+	SOFT_INJECT_STRAY = 2,     /**< not for this port, or from a LID that nobody has: counted in rcv_dropped */
+	SOFT_INJECT_NO_QP = 3,     /**< there is no such queue pair: counted in rcv_dropped */
+	SOFT_INJECT_NO_ROOM = 4,   /**< too many are on their way */
+	SOFT_INJECT_DOWN = 5,      /**< the port is not Active */
+};
+
+struct soft_injected {
+	uint32_t outcome; /**< enum soft_inject_outcome */
+	uint32_t refusal; /**< malformed: which rule, as an index of WIRE_REFUSALS (wire.h) */
 };
 
 /** What happens to a packet. */
