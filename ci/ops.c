@@ -76,37 +76,7 @@ _Static_assert(sizeof(struct ci_interface) == OPS_AT + OPS * OP_SIZE,
 #define CI_DMA(name, need, mark, group, type, params)
 #include "ci/ops.def"
 
-/* ----------------------------------------------------- posting: says that not even the first request was taken */
-
-#define TELLS_BAD(table, name, object, request) \
-	static al_status table##_##name##_bad(struct object *to, const struct request *wr, const struct request **bad) \
-	{ \
-		*bad = wr; \
-		return table##_##name(to, wr, bad); \
-	}
-TELLS_BAD(default, post_send, ci_qp, ib_send_wr)
-TELLS_BAD(removed, post_send, ci_qp, ib_send_wr)
-TELLS_BAD(lost, post_send, ci_qp, ib_send_wr)
-TELLS_BAD(default, post_recv, ci_qp, ib_recv_wr)
-TELLS_BAD(removed, post_recv, ci_qp, ib_recv_wr)
-TELLS_BAD(lost, post_recv, ci_qp, ib_recv_wr)
-TELLS_BAD(default, post_srq_recv, ci_srq, ib_recv_wr)
-TELLS_BAD(removed, post_srq_recv, ci_srq, ib_recv_wr)
-TELLS_BAD(lost, post_srq_recv, ci_srq, ib_recv_wr)
-#define default_post_send default_post_send_bad
-#define removed_post_send removed_post_send_bad
-#define lost_post_send lost_post_send_bad
-#define default_post_recv default_post_recv_bad
-#define removed_post_recv removed_post_recv_bad
-#define lost_post_recv lost_post_recv_bad
-#define default_post_srq_recv default_post_srq_recv_bad
-#define removed_post_srq_recv removed_post_srq_recv_bad
-#define lost_post_srq_recv lost_post_srq_recv_bad
-
-/*
- * ------------------------------------------------- DMA without an IOMMU: addresses are the
- * process' own
- */
+/* --------------------------- DMA without an IOMMU: addresses are the process' own */
 
 static uint64_t default_dma_map_single(struct ci_ca *ca, void *addr, uint64_t length,
 				       ib_dma_direction dir)
@@ -164,10 +134,7 @@ static void default_dma_free_coherent(struct ci_ca *ca, uint64_t length, void *a
 	al_free(addr);
 }
 
-/*
- * ------------------------------------------------------------------- DMA to an HCA that is gone:
- * nowhere
- */
+/* ---------------------------------------- DMA to an HCA that is gone: nowhere */
 
 #define DEAD_DMA UINT64_MAX
 
@@ -204,10 +171,7 @@ static void dead_dma_free_coherent(struct ci_ca *ca, uint64_t length, void *addr
 #define dead_dma_sync_for_cpu default_dma_sync_for_cpu
 #define dead_dma_sync_for_device default_dma_sync_for_device
 
-/*
- * ------------------------------------------------------------------------------------------ the
- * tables
- */
+/* ------------------------------------------------------------------ the tables */
 
 #define HEAD \
 	.size = sizeof(struct ci_interface), .abi_major = CI_ABI_MAJOR, .abi_minor = CI_ABI_MINOR
@@ -236,10 +200,7 @@ const struct ci_interface ci_dead_agent = {
 #include "ci/ops.def"
 };
 
-/*
- * ----------------------------------------------------------------------------------------- the
- * check
- */
+/* ------------------------------------------------------------------- the check */
 
 static const struct {
 	const char *name;
