@@ -96,4 +96,4 @@ bin_PROGRAMS += al_perf
 al_perf_CFLAGS = $(TOOL_CFLAGS)
 al_perf_LDADD = al/tools/libperf.la $(TOOL_LIBS) -lm
 al_perf_SOURCES = al/tools/al_perf.c al/tools/pair.c al/tools/pair.h al/tools/perf.h \
-	al/tools/perf_rdma.c al/tools/perf_report.c al/tools/perf_svg.c
+	al/tools/perf_flow.c al/tools/perf_flow.h al/tools/perf_rdma.c al/tools/perf_report.c al/tools/perf_svg.c

@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The channel driver of al_perf: its queue pairs and messages. Both ends are in this process and
+ * served by one thread: the near end posts, and the far end, where an operation takes its part,
+ * posts receives. A row has queue pairs and buffers of its own.
+ *
+ * Each end has two areas per queue pair, out and in, of slots for messages. A send or write goes
+ * from the out area of who posts it to the in area of the peer; a read or atomic brings the peer's
+ * out area into the poster's in area.
+ */
+#include "al/tools/perf_flow.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define POLL_BATCH 16
+#define PLAIN_BYTES \
+	(4u << 20) /* of an area whose messages nobody looks at: slots are used over and over */
+#define SPINS_PER_LOOK 1024 /* polls in vain before signals and lost messages are looked for */
+#define LOST_NS        2000000000ull /* so long nothing has come: what is under way is lost (UC, UD) */
+#define QKEY           0x1ba1u
+#define IMM            0x5ca1ab1eu
+
+/* ---------------------------------------------------------------- preparation */
+
+static guint8 *out_slot(const struct run *r, const struct half *h, guint64 slot)
+{
+	return h->base + slot * r->stride;
+}
+
+guint8 *run_in_slot(const struct run *r, const struct half *h, guint64 slot)
+{
+	return h->base + (r->slots + slot) * r->stride;
+}
+
+static gboolean make_memory(struct run *r, guint i, GError **err)
+{
+	struct al_mr_init init = {
+		.length = r->bytes,
+		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ,
+	};
+	struct pair_end *end = r->end[i];
+
+	if (r->op->atomic)
+		init.access |= IB_ACCESS_REMOTE_ATOMIC;
+	r->memory[i] =
+		mmap(NULL, r->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (r->memory[i] == MAP_FAILED) {
+		r->memory[i] = NULL;
+		return tool_fail(err,
+				 "there is no memory for %" G_GSIZE_FORMAT
+				 " bytes; use a smaller --depth or --size",
+				 r->bytes);
+	}
+	init.addr = r->memory[i];
+	return pair_worked(al_reg_mr(end->pd, &init, NULL, &r->lkey[i], &r->rkey[i], &r->mr[i]),
+			   end, "the buffers cannot be registered", err);
+}
+
+static gboolean make_cq(struct run *r, guint i, GError **err)
+{
+	struct al_cq_init init = {
+		.cqe = r->job->qps * (2 * r->job->depth + 2),
+		.channel = r->job->events ? r->channel : NULL,
+	};
+
+	return pair_worked(al_create_cq(r->end[i]->pd, &init, NULL, NULL, NULL, &r->cq[i]),
+			   r->end[i], "no completion queue", err);
+}
+
+static gboolean make_qp(struct run *r, guint i, struct flow *f, GError **err)
+{
+	const struct perf_job *job = r->job;
+	struct al_qp_init init = {
+		.qp_type = job->type,
+		.cap = {
+			.max_send_wr = job->depth,
+			.max_recv_wr = job->depth,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+			.max_inline_data = job->inline_max,
+		},
+		.send_cq = r->cq[i],
+		.recv_cq = r->cq[i],
+	};
+	struct half *h = &f->half[i];
+
+	return pair_worked(al_create_qp(r->end[i]->pd, &init, f, NULL, &h->qp), r->end[i],
+			   "no queue pair", err) &&
+	       pair_worked(al_qp_num(h->qp, &h->qpn), r->end[i], "no queue pair number", err);
+}
+
+static ib_mtu mtu_of(guint32 bytes)
+{
+	guint mtu = IB_MTU_256;
+
+	while (bytes && ib_mtu_bytes(mtu) != bytes)
+		mtu++;
+	return bytes ? (ib_mtu)mtu : 0;
+}
+
+static guint8 rd_atomic(const struct run *r)
+{
+	guint32 most = 16;
+
+	for (guint i = NEAR; i <= FAR; i++)
+		most = MIN(most, MIN(r->end[i]->attr.max_qp_init_rd_atom,
+				     r->end[i]->attr.max_qp_rd_atom));
+	return (guint8)most;
+}
+
+static gboolean connect_half(struct run *r, guint i, struct flow *f, GError **err)
+{
+	struct pair_path path = {
+		.type = r->job->type,
+		.peer_qpn = f->half[!i].qpn,
+		.access = r->op->access,
+		.qkey = QKEY,
+		.rd_atomic = rd_atomic(r),
+		.mtu = mtu_of(r->job->mtu),
+		.rnr_retry = 7,
+	};
+	struct ib_ah_attr ah;
+
+	if (!pair_connect(f->half[i].qp, r->end[i], r->end[!i], &path, err))
+		return FALSE;
+	if (r->job->type != IB_QPT_UD)
+		return TRUE;
+	return pair_address(r->end[i], r->end[!i], &ah, err) &&
+	       pair_worked(al_create_ah(r->end[i]->pd, &ah, &f->half[i].ah), r->end[i],
+			   "no address handle", err);
+}
+
+/* What is the same in all requests of an end. */
+static void prepare_requests(struct run *r, guint i, struct flow *f)
+{
+	struct half *h = &f->half[i], *peer = &f->half[!i];
+
+	h->wr = g_new0(struct ib_send_wr, r->job->chain);
+	h->sge = g_new0(struct ib_sge, r->job->chain);
+	for (guint j = 0; j < r->job->chain; j++) {
+		struct ib_send_wr *wr = &h->wr[j];
+
+		h->sge[j] = (struct ib_sge){ .length = (guint32)r->row->size, .lkey = r->lkey[i] };
+		wr->sg_list = &h->sge[j];
+		wr->num_sge = 1;
+		wr->opcode = r->op->opcode;
+		wr->ex.imm_data = IMM;
+		if (r->job->type == IB_QPT_UD) {
+			wr->wr.ud.ah = h->ah;
+			wr->wr.ud.remote_qpn = peer->qpn;
+			wr->wr.ud.remote_qkey = QKEY;
+		} else if (r->op->atomic) {
+			wr->wr.atomic.rkey = r->rkey[!i];
+			wr->wr.atomic.compare_add = r->op->opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
+		} else {
+			wr->wr.rdma.rkey = r->rkey[!i];
+		}
+	}
+}
+
+/* The next receives of an end, at most POLL_BATCH. A write has its place already. */
+static gboolean post_receives(struct run *r, guint at, struct flow *f, guint count, GError **err)
+{
+	struct half *h;
+	struct ib_recv_wr wr[POLL_BATCH];
+	struct ib_sge sge[POLL_BATCH];
+	const struct ib_recv_wr *bad;
+
+	if (!count)
+		return TRUE;
+	h = &f->half[at];
+	for (guint i = 0; i < count; i++) {
+		sge[i] = (struct ib_sge){
+			.addr = (guintptr)run_in_slot(r, h, h->recv_slot),
+			.length = (guint32)r->row->size + r->grh,
+			.lkey = r->lkey[at],
+		};
+		wr[i] = (struct ib_recv_wr){
+			.next = i + 1 < count ? &wr[i + 1] : NULL,
+			.sg_list = &sge[i],
+			.num_sge = r->op->opcode != IB_WR_RDMA_WRITE_WITH_IMM,
+		};
+		if (++h->recv_slot == r->slots)
+			h->recv_slot = 0;
+	}
+	return pair_worked(al_post_recv(h->qp, wr, &bad), r->end[at], "a receive cannot be posted",
+			   err);
+}
+
+static gboolean make_flow(struct run *r, guint index, GError **err)
+{
+	struct flow *f = &r->flow[index];
+
+	f->remote = g_new0(guint64, r->slots);
+	for (guint i = NEAR; i <= FAR; i++) {
+		f->half[i].base = r->memory[i] + (gsize)index * 2 * r->slots * r->stride;
+		if (!make_qp(r, i, f, err))
+			return FALSE;
+	}
+	for (guint i = NEAR; i <= FAR; i++) {
+		if (!connect_half(r, i, f, err))
+			return FALSE;
+		prepare_requests(r, i, f);
+		/* Before the peer can send. */
+		for (guint32 n = 0; r->op->receives && n < r->job->depth; n += POLL_BATCH)
+			if (!post_receives(r, i, f, MIN(POLL_BATCH, r->job->depth - n), err))
+				return FALSE;
+	}
+	return TRUE;
+}
+
+gboolean run_make(struct run *r, GError **err)
+{
+	const struct perf_job *job = r->job;
+	gsize fit;
+
+	r->grh = job->type == IB_QPT_UD ? IB_GRH_BYTES : 0;
+	r->stride = ((gsize)r->row->size + r->grh + 63) & ~(gsize)63;
+	fit = MAX(PLAIN_BYTES / r->stride, 1);
+	r->slots = job->check ? job->depth : (guint32)MIN(job->depth, fit);
+	if (r->row->test == PERF_LATENCY)
+		r->slots = 1;
+	r->bytes = (gsize)job->qps * 2 * r->slots * r->stride;
+	r->flags = r->row->size <= job->inline_max && !r->op->fetches ? IB_SEND_INLINE : 0;
+	/* Where no further chain fits, one that is under way must say that it is done. */
+	r->signal =
+		r->row->test == PERF_LATENCY ? 1 : MIN(job->signal, job->depth - job->chain + 1);
+	r->flow = g_new0(struct flow, job->qps);
+	if (job->events && !pair_worked(al_create_channel(job->al, NULL, &r->channel), r->end[NEAR],
+					"no channel for its completions", err))
+		return FALSE;
+	for (guint i = NEAR; i <= FAR; i++)
+		if (!make_memory(r, i, err) || !make_cq(r, i, err))
+			return FALSE;
+	for (guint i = 0; i < job->qps; i++)
+		if (!make_flow(r, i, err))
+			return FALSE;
+	return TRUE;
+}
+
+void run_end(struct run *r)
+{
+	for (guint n = 0; n < r->job->qps; n++) {
+		for (guint i = NEAR; i <= FAR; i++) {
+			struct half *h = &r->flow[n].half[i];
+
+			if (h->ah)
+				al_destroy_ah(h->ah, AL_DESTROY_SYNC, NULL);
+			if (h->qp)
+				al_destroy_qp(h->qp, AL_DESTROY_SYNC, NULL);
+			g_free(h->wr);
+			g_free(h->sge);
+		}
+		g_free(r->flow[n].remote);
+	}
+	g_free(r->flow);
+	for (guint i = NEAR; i <= FAR; i++) {
+		if (r->cq[i])
+			al_destroy_cq(r->cq[i], AL_DESTROY_SYNC, NULL);
+		if (r->mr[i])
+			al_dereg_mr(r->mr[i], AL_DESTROY_SYNC, NULL);
+		if (r->memory[i])
+			munmap(r->memory[i], r->bytes);
+	}
+	if (r->channel)
+		al_destroy_channel(r->channel, AL_DESTROY_SYNC, NULL);
+}
+
+/* ------------------------------------------------------------------- checking */
+
+/* Bytes that no other message has, as far as there are so many. */
+static void fill(guint8 *to, gsize size, guint64 number)
+{
+	guint64 word = (number + 1) * 0x9e3779b97f4a7c15u;
+
+	for (gsize i = 0; i < size; i += sizeof(word)) {
+		word ^= word >> 29;
+		word *= 0xbf58476d1ce4e5b9u;
+		memcpy(to + i, &word, MIN(sizeof(word), size - i));
+		word += number;
+	}
+}
+
+gboolean run_waits_for_memory(const struct run *r)
+{
+	return r->row->mode == PERF_PING_PONG && !r->op->receives;
+}
+
+guint8 run_tag(guint64 number)
+{
+	return (guint8)(number + 1);
+}
+
+void run_dress(struct run *r, guint from, struct flow *f, guint ahead)
+{
+	const struct half *h = &f->half[from];
+	guint64 number = h->sent + ahead;
+	guint64 slot = (h->slot + ahead) % r->slots;
+	guint8 *data = out_slot(r, &f->half[r->op->fetches ? !from : from], slot);
+
+	if (r->op->atomic) {
+		h->wr[ahead].wr.atomic.compare_add = number + 1;
+		if (r->op->opcode == IB_WR_ATOMIC_CMP_AND_SWP) {
+			h->wr[ahead].wr.atomic.compare_add = f->remote[slot];
+			h->wr[ahead].wr.atomic.swap = f->remote[slot] + number + 1;
+		}
+		return;
+	}
+	if (r->job->check)
+		fill(data, r->row->size, number);
+	if (run_waits_for_memory(r))
+		data[r->row->size - 1] = run_tag(number);
+}
+
+__attribute__((no_sanitize("thread"), noinline)) gboolean
+run_same_bytes(const volatile guint8 *a, const volatile guint8 *b, gsize size)
+{
+	for (gsize i = 0; i < size; i++)
+		if (a[i] != b[i])
+			return FALSE;
+	return TRUE;
+}
+
+/* For tests: the first message that is looked at gets a wrong byte. */
+static void spoil(struct run *r, guint8 *data)
+{
+	if (r->job->flip < 0 || (guint64)r->job->flip >= r->row->size)
+		return;
+	data[r->job->flip] ^= 1;
+	r->job->flip = -1;
+}
+
+static gboolean differs(struct run *r, guint64 number, GError **err)
+{
+	return tool_fail(err,
+			 "%s of %" G_GUINT64_FORMAT " bytes: message %" G_GUINT64_FORMAT
+			 " is not what was sent",
+			 r->op->name, r->row->size, number);
+}
+
+/* The atomic has brought what was there before, and left what it was to leave. */
+static gboolean atomic_is_right(struct run *r, struct flow *f, guint64 number)
+{
+	guint64 slot = number % r->slots, after = f->remote[slot] + number + 1;
+	guint8 *data = run_in_slot(r, &f->half[NEAR], slot);
+
+	spoil(r, data);
+	if (memcmp(data, &f->remote[slot], 8) ||
+	    memcmp(out_slot(r, &f->half[FAR], slot), &after, 8))
+		return FALSE;
+	f->remote[slot] = after;
+	return TRUE;
+}
+
+/* A read, a write or an atomic is done: its bytes are there. With UC they may come later, or never.
+ */
+static gboolean check_done(struct run *r, guint from, struct flow *f, guint64 number, GError **err)
+{
+	guint64 slot = number % r->slots, start = 0;
+	const guint8 *source = out_slot(r, &f->half[r->op->fetches ? !from : from], slot);
+	guint8 *dest = run_in_slot(r, &f->half[r->op->fetches ? from : !from], slot);
+
+	f->checked++;
+	if (r->op->atomic)
+		return atomic_is_right(r, f, number) || differs(r, number, err);
+	spoil(r, dest);
+	if (r->job->type == IB_QPT_RC)
+		return !memcmp(dest, source, r->row->size) || differs(r, number, err);
+	while (!run_same_bytes(dest, source, r->row->size)) {
+		if (!start)
+			start = perf_now();
+		if (perf_now() - start > LOST_NS) {
+			f->half[!from].lost++;
+			break;
+		}
+		sched_yield();
+	}
+	return TRUE;
+}
+
+/*
+ * A receive says that a message has come. It is the next one; or, when the service may lose some, a
+ * later one: then it is known by what it carries.
+ */
+static gboolean check_received(struct run *r, guint at, struct flow *f, GError **err)
+{
+	struct half *h = &f->half[at], *peer = &f->half[!at];
+	guint64 limit = r->job->type == IB_QPT_RC ? h->arrived + 1 : peer->sent;
+
+	f->checked++;
+	for (guint64 number = h->arrived; number < limit; number++) {
+		guint64 slot = r->op->opcode == IB_WR_RDMA_WRITE_WITH_IMM ? number : h->received;
+		guint8 *dest = run_in_slot(r, h, slot % r->slots) + r->grh;
+
+		spoil(r, dest);
+		if (memcmp(dest, out_slot(r, peer, number % r->slots), r->row->size))
+			continue;
+		h->lost += number - h->arrived;
+		h->arrived = number;
+		return TRUE;
+	}
+	return differs(r, h->arrived, err);
+}
+
+/* -------------------------------------------------------- posting and polling */
+
+gboolean run_post(struct run *r, guint from, struct flow *f, guint count, GError **err)
+{
+	struct half *h = &f->half[from], *peer = &f->half[!from];
+	const struct ib_send_wr *bad;
+
+	for (guint i = 0; i < count; i++) {
+		struct ib_send_wr *wr = &h->wr[i];
+		guint8 *ours =
+			r->op->fetches ? run_in_slot(r, h, h->slot) : out_slot(r, h, h->slot);
+		guint8 *theirs =
+			r->op->fetches ? out_slot(r, peer, h->slot) : run_in_slot(r, peer, h->slot);
+
+		h->sge[i].addr = (guintptr)ours;
+		if (r->op->atomic)
+			wr->wr.atomic.remote_addr = (guintptr)theirs;
+		else if (r->job->type != IB_QPT_UD)
+			wr->wr.rdma.remote_addr = (guintptr)theirs;
+		wr->wr_id = h->sent++;
+		wr->send_flags = r->flags;
+		if (++h->unsignalled == r->signal || h->sent == h->quota) {
+			wr->send_flags |= IB_SEND_SIGNALED;
+			h->unsignalled = 0;
+		}
+		wr->next = i + 1 < count ? &h->wr[i + 1] : NULL;
+		if (++h->slot == r->slots)
+			h->slot = 0;
+	}
+	return pair_worked(al_post_send(h->qp, h->wr, &bad), r->end[from],
+			   "a request cannot be posted", err);
+}
+
+/* A completion says that all earlier requests of its queue are done too. */
+static gboolean finish(struct run *r, guint i, struct flow *f, guint64 number, GError **err)
+{
+	struct half *h = &f->half[i];
+
+	for (; r->job->check && !r->op->receives && h->done < number; h->done++)
+		if (!check_done(r, i, f, h->done, err))
+			return FALSE;
+	if (r->job->check && !r->op->receives && !check_done(r, i, f, number, err))
+		return FALSE;
+	h->done = number + 1;
+	return TRUE;
+}
+
+static gboolean arrive(struct run *r, guint at, struct flow *f, GError **err)
+{
+	struct half *h = &f->half[at];
+
+	if (h->arrived == f->half[!at].sent && h->lost) {
+		h->lost--; /* it was only late */
+		h->received++;
+		return TRUE;
+	}
+	if (r->job->check && !check_received(r, at, f, err))
+		return FALSE;
+	h->arrived++;
+	h->received++;
+	return TRUE;
+}
+
+static gboolean failed(struct run *r, guint i, const struct ib_wc *wc, GError **err)
+{
+	return tool_fail(err,
+			 "%s of %" G_GUINT64_FORMAT " bytes from HCA 0x%016" G_GINT64_MODIFIER
+			 "x to HCA 0x%016" G_GINT64_MODIFIER
+			 "x: %s; \"al_query port\" shows whether both are up",
+			 r->op->name, r->row->size, r->end[i]->guid, r->end[!i]->guid,
+			 al_wc_status_str(wc->status));
+}
+
+gboolean run_poll(struct run *r, guint i, guint *handled, GError **err)
+{
+	struct ib_wc wc[POLL_BATCH];
+	struct flow *last = NULL;
+	guint again = 0;
+	guint32 n;
+
+	if (!pair_worked(al_poll_cq(r->cq[i], POLL_BATCH, wc, &n), r->end[i],
+			 "completions cannot be polled", err))
+		return FALSE;
+	*handled += n;
+	for (guint32 k = 0; k < n; k++) {
+		struct flow *f = wc[k].qp_context;
+
+		if (wc[k].status != IB_WC_SUCCESS)
+			return failed(r, i, &wc[k], err);
+		if (wc[k].opcode < IB_WC_RECV) {
+			if (!finish(r, i, f, wc[k].wr_id, err))
+				return FALSE;
+			continue;
+		}
+		if (f != last && !post_receives(r, i, last, again, err))
+			return FALSE;
+		again = f == last ? again + 1 : 1;
+		last = f;
+		if (!arrive(r, i, f, err))
+			return FALSE;
+	}
+	return post_receives(r, i, last, again, err);
+}
+
+gboolean run_idle(struct run *r, GError **err)
+{
+	guint64 now;
+
+	if (r->job->events && !pair_wait(r->channel, r->cq[NEAR], r->cq[FAR], r->end[NEAR], err))
+		return FALSE;
+	if (!r->job->events && ++r->spins < SPINS_PER_LOOK)
+		return TRUE;
+	r->spins = 0;
+	sched_yield();
+	now = perf_now();
+	if (!r->idle_since)
+		r->idle_since = now;
+	if (now - r->idle_since < LOST_NS)
+		return TRUE;
+	r->given_up = r->job->type != IB_QPT_RC;
+	return r->given_up || !tool_interrupted;
+}
+
+void run_not_idle(struct run *r)
+{
+	r->spins = 0;
+	r->idle_since = 0;
+}
+
+void run_give_up(struct run *r)
+{
+	for (guint n = 0; n < r->job->qps; n++) {
+		for (guint i = NEAR; i <= FAR; i++) {
+			struct half *h = &r->flow[n].half[i];
+
+			h->lost += r->flow[n].half[!i].sent - h->arrived;
+			h->arrived = r->flow[n].half[!i].sent;
+		}
+	}
+	r->given_up = FALSE;
+	run_not_idle(r);
+}
