@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The model: see model.h. */
-#include "model.h"
+/* The model, see model.h: what work requests come to as they are posted and completed. */
+#include "model_internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define BIT(status) (1u << (status))
-#define NEVER       UINT32_MAX
 
 void model_error(struct model *m, const char *fmt, ...)
 {
@@ -23,59 +20,8 @@ void model_error(struct model *m, const char *fmt, ...)
 
 /* ------------------------------------------------------------ what requests are */
 
-static bool is_read(const struct m_send *s)
-{
-	return s->opcode == IB_WR_RDMA_READ;
-}
-
-static bool is_atomic(const struct m_send *s)
-{
-	return s->opcode == IB_WR_ATOMIC_CMP_AND_SWP || s->opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
-}
-
-static bool is_write(const struct m_send *s)
-{
-	return s->opcode == IB_WR_RDMA_WRITE || s->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
-}
-
-static bool is_send(const struct m_send *s)
-{
-	return s->opcode == IB_WR_SEND || s->opcode == IB_WR_SEND_WITH_IMM;
-}
-
-static bool has_imm(const struct m_send *s)
-{
-	return s->opcode == IB_WR_SEND_WITH_IMM || s->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
-}
-
-static bool takes_recv(const struct m_send *s)
-{
-	return is_send(s) || s->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
-}
-
-static bool signalled(const struct m_qp *qp, const struct m_send *s)
-{
-	return qp->attr.sig_all || s->flags & IB_SEND_SIGNALED;
-}
-
-static bool alive(ib_qp_state state)
-{
-	return state == IB_QPS_RTR || state == IB_QPS_RTS || state == IB_QPS_SQD;
-}
-
-static bool reliable(const struct m_qp *qp)
-{
-	return qp->attr.type == IB_QPT_RC;
-}
-
-/* Bytes before the message in a receive. */
-static uint32_t grh(const struct m_qp *qp)
-{
-	return qp->attr.type == IB_QPT_UD ? IB_GRH_BYTES : 0;
-}
-
 /* Unreliable: may messages have been lost, doubled or reordered? */
-static bool faulty(const struct m_qp *qp)
+bool faulty(const struct m_qp *qp)
 {
 	const struct model *m = qp->model;
 
@@ -84,7 +30,7 @@ static bool faulty(const struct m_qp *qp)
 }
 
 /* The receive that a request takes; NULL: not posted, or none. */
-static const struct m_recv *recv_of(const struct m_qp *qp, const struct m_send *s)
+const struct m_recv *recv_of(const struct m_qp *qp, const struct m_send *s)
 {
 	const struct m_qp *peer = qp->peer;
 
@@ -92,7 +38,7 @@ static const struct m_recv *recv_of(const struct m_qp *qp, const struct m_send *
 }
 
 /* Statuses that the request itself is the cause of; 0: it is good. */
-static uint32_t causes(const struct m_qp *qp, const struct m_send *s)
+uint32_t causes(const struct m_qp *qp, const struct m_send *s)
 {
 	static const uint32_t of[] = {
 		[WRONG_LKEY] = BIT(IB_WC_LOC_PROT_ERR),
@@ -115,9 +61,6 @@ static uint32_t causes(const struct m_qp *qp, const struct m_send *s)
 	return bits;
 }
 
-#define REMOTE_CAUSES \
-	(BIT(IB_WC_REM_ACCESS_ERR) | BIT(IB_WC_REM_INV_REQ_ERR) | BIT(IB_WC_REM_OP_ERR))
-
 /* Was it in vain for another reason that so many retries were made? */
 static bool excuse(const struct m_qp *qp, uint32_t index)
 {
@@ -135,98 +78,10 @@ static bool excuse(const struct m_qp *qp, uint32_t index)
 	return false;
 }
 
-/* ---------------------------------------------------------------- memory */
-
-/* Copies a part of a request's data. What a request sends of a read's result is there when it is
- * sent. */
-static void gather(const struct m_qp *qp, const struct m_send *s, uint32_t from, uint32_t length,
-		   uint8_t *to)
-{
-	uint32_t i, n;
-
-	if (s->flags & IB_SEND_INLINE) {
-		memcpy(to, s->data + from, length);
-		return;
-	}
-	for (i = 0; length && i < s->num; i++) {
-		const struct piece *p = &s->piece[i];
-		const struct area *a = &qp->area[p->area];
-
-		if (from >= p->length) {
-			from -= p->length;
-			continue;
-		}
-		n = p->length - from < length ? p->length - from : length;
-		memcpy(to, (p->area == AREA_RESULT ? a->real : a->copy) + p->offset + from, n);
-		from = 0;
-		to += n;
-		length -= n;
-	}
-}
-
-/* Calls for each contiguous part of pieces: the bytes that belong there. False: one said so. */
-static bool each_part(const struct m_qp *qp, const struct piece *piece, uint32_t num, uint32_t from,
-		      const uint8_t *data, uint32_t length,
-		      bool (*part)(const struct area *a, uint32_t offset, const uint8_t *data,
-				   uint32_t n))
-{
-	uint32_t n;
-
-	for (; length && num; piece++, num--) {
-		if (from >= piece->length) {
-			from -= piece->length;
-			continue;
-		}
-		n = piece->length - from < length ? piece->length - from : length;
-		if (!part(&qp->area[piece->area], piece->offset + from, data, n))
-			return false;
-		from = 0;
-		data += n;
-		length -= n;
-	}
-	return true;
-}
-
-static bool is_there(const struct area *a, uint32_t offset, const uint8_t *data, uint32_t n)
-{
-	return !memcmp(a->real + offset, data, n);
-}
-
-static bool to_copy(const struct area *a, uint32_t offset, const uint8_t *data, uint32_t n)
-{
-	memcpy(a->copy + offset, data, n);
-	return true;
-}
-
-/* Either the bytes are there, or what was there before. */
-static bool there_or_before(const struct area *a, uint32_t offset, const uint8_t *data, uint32_t n)
-{
-	uint32_t i;
-
-	for (i = 0; i < n; i++)
-		if (a->real[offset + i] != data[i] && a->real[offset + i] != a->copy[offset + i])
-			return false;
-	memcpy(a->copy + offset, a->real + offset, n);
-	return true;
-}
-
-static const char *const area_name[] = { "source", "receive", "result", "target" };
-
-static void compare(const struct m_qp *qp, uint32_t area, const char *when)
-{
-	const struct area *a = &qp->area[area];
-	uint32_t i;
-
-	if (!memcmp(a->real, a->copy, a->size))
-		return;
-	for (i = 0; a->real[i] == a->copy[i]; i++)
-		;
-	model_error(qp->model, "%s: byte %u of the %s memory of %s is %#x, and should be %#x", when,
-		    i, area_name[area], qp->name, a->real[i], a->copy[i]);
-}
+/* ------------------------------------------------------- reads and atomics */
 
 /* Executes an atomic on a copy of the target; returns what was there. */
-static uint64_t atomic(const struct m_send *s, uint8_t *target)
+uint64_t atomic(const struct m_send *s, uint8_t *target)
 {
 	uint64_t old, new;
 
@@ -305,7 +160,7 @@ static void check_atomic(struct m_qp *qp, const struct m_send *s)
 /* --------------------------------------------------------------- resolving */
 
 /* It is said to be done: is that possible, and what does it do? */
-static void succeed(struct m_qp *qp, uint32_t index)
+void succeed(struct m_qp *qp, uint32_t index)
 {
 	struct m_send *s = &qp->send[index];
 
@@ -421,7 +276,7 @@ static void send_completion(struct m_qp *qp, const struct ib_wc *wc)
 }
 
 /* The message that the next receive gets. */
-static uint32_t next_message(const struct m_qp *from)
+uint32_t next_message(const struct m_qp *from)
 {
 	uint32_t i = from->next_taker;
 
@@ -467,14 +322,6 @@ static uint32_t find_message(const struct m_qp *qp, const struct m_recv *r, cons
 		if (takes_recv(&from->send[i]) && fits(qp, r, wc, &from->send[i]))
 			return i;
 	return NEVER;
-}
-
-/* A piece of memory may hold anything, such as the first part of a message that was lost. */
-static void anything(const struct m_qp *qp, const struct piece *p, uint32_t num)
-{
-	for (; num; p++, num--)
-		memcpy(qp->area[p->area].copy + p->offset, qp->area[p->area].real + p->offset,
-		       p->length);
 }
 
 static void received(struct m_qp *qp, const struct m_recv *r, const struct ib_wc *wc)
@@ -738,284 +585,4 @@ void model_connect(struct m_qp *qp, struct m_qp *peer, const struct m_attr *attr
 	qp->first_ports = qp->model->ports;
 	qp->lossy = false;
 	memset(qp->events, 0, sizeof(qp->events));
-}
-
-/* ------------------------------------------------------------------ at rest */
-
-/* The peer's request that certainly ended this queue pair, as its responder; NULL: none. */
-static const struct m_send *killer(const struct m_qp *qp)
-{
-	const struct m_qp *peer = qp->peer;
-	const struct m_send *s;
-
-	if (peer->failed == NEVER)
-		return NULL;
-	s = &peer->send[peer->failed];
-	return REMOTE_CAUSES & BIT(s->status) ? s : NULL;
-}
-
-/* Is there one that may have, without its sender being told: the NAK was lost, or he has ended
- * himself? */
-static bool maybe_killed(const struct m_qp *qp)
-{
-	const struct m_qp *peer = qp->peer;
-	uint32_t i = peer->failed == NEVER ? peer->done : peer->failed;
-	const struct m_send *s;
-
-	if (peer->failed == NEVER ? !peer->killed : !(peer->killed || peer->excused))
-		return false;
-	for (; i < peer->sends; i++) {
-		s = &peer->send[i];
-		if ((causes(peer, s) | s->extra) & REMOTE_CAUSES)
-			return true;
-	}
-	return false;
-}
-
-static uint32_t failure(const struct m_qp *qp)
-{
-	return qp->failed == NEVER ? IB_WC_SUCCESS : qp->send[qp->failed].status;
-}
-
-/* Is there a cause for its end, of its own or the peer's requests'? */
-static bool explained(const struct m_qp *qp)
-{
-	uint32_t status = failure(qp);
-
-	return qp->killed || killer(qp) || maybe_killed(qp) || qp->recv_status ||
-	       (status == IB_WC_RETRY_EXC_ERR && qp->excused) ||
-	       (status != IB_WC_SUCCESS && status != IB_WC_WR_FLUSH_ERR &&
-		status != IB_WC_RETRY_EXC_ERR);
-}
-
-static void check_dead(struct m_qp *qp)
-{
-	struct model *m = qp->model;
-
-	if (!explained(qp) &&
-	    !(failure(qp) == IB_WC_RETRY_EXC_ERR && !alive(qp->peer->state) && explained(qp->peer)))
-		model_error(m, "%s is in the Error state, first status %u, without a cause",
-			    qp->name, failure(qp));
-	/* those that are not seen have succeeded before */
-	while (qp->failed == NEVER && qp->done < qp->sends && !signalled(qp, &qp->send[qp->done]) &&
-	       !*m->error)
-		succeed(qp, qp->done);
-	if (qp->done != qp->sends)
-		model_error(m, "%s is in the Error state, and request %#llx was not completed",
-			    qp->name, (unsigned long long)qp->send[qp->done].wr_id);
-	if (qp->received != qp->recvs)
-		model_error(m, "%s is in the Error state, and receive %#llx was not completed",
-			    qp->name, (unsigned long long)qp->recv[qp->received].wr_id);
-}
-
-static void check_alive(struct m_qp *qp)
-{
-	struct model *m = qp->model;
-
-	if (qp->failed != NEVER || qp->recv_failed)
-		model_error(m, "%s: requests failed, and it is not in the Error state", qp->name);
-	if (killer(qp))
-		model_error(m, "%s is not in the Error state after request %#llx", qp->name,
-			    (unsigned long long)killer(qp)->wr_id);
-	while (qp->state != IB_QPS_SQD && qp->done < qp->sends && !*m->error) {
-		if (signalled(qp, &qp->send[qp->done]))
-			model_error(m, "%s: request %#llx was never completed", qp->name,
-				    (unsigned long long)qp->send[qp->done].wr_id);
-		succeed(qp, qp->done);
-	}
-	if (qp->done == qp->sends && alive(qp->peer->state) && next_message(qp) != NEVER &&
-	    (reliable(qp) || !(qp->lossy || faulty(qp))))
-		model_error(m, "%s: message %#llx was never received", qp->name,
-			    (unsigned long long)qp->send[next_message(qp)].wr_id);
-}
-
-static void check_events(struct m_qp *qp)
-{
-	const struct m_send *s = killer(qp);
-	/* a receive that fails says it as well */
-	uint32_t access =
-		s && s->status == IB_WC_REM_ACCESS_ERR && qp->recv_status != IB_WC_LOC_ACCESS_ERR;
-	uint32_t request = s && s->status == IB_WC_REM_INV_REQ_ERR && s->wrong == WRONG_ALIGNMENT;
-	uint32_t maybe = maybe_killed(qp);
-	uint32_t *e = qp->events;
-
-	if (qp->state == IB_QPS_RESET)
-		return;
-	if (s && ((s->status == IB_WC_REM_OP_ERR && qp->recv_status != IB_WC_LOC_PROT_ERR) ||
-		  (s->status == IB_WC_REM_INV_REQ_ERR && !s->wrong &&
-		   qp->recv_status != IB_WC_LOC_LEN_ERR)))
-		model_error(qp->model, "%s: no receive failed with request %#llx", qp->name,
-			    (unsigned long long)s->wr_id);
-	if (e[IB_EVENT_QP_FATAL] || e[IB_EVENT_COMM_EST])
-		model_error(qp->model, "%s: an event that nothing is the cause of", qp->name);
-	if (e[IB_EVENT_QP_ACCESS_ERR] < access || e[IB_EVENT_QP_ACCESS_ERR] > access + maybe ||
-	    e[IB_EVENT_QP_REQ_ERR] < request || e[IB_EVENT_QP_REQ_ERR] > request + maybe)
-		model_error(qp->model, "%s: %u access and %u request events; %u and %u belong here",
-			    qp->name, e[IB_EVENT_QP_ACCESS_ERR], e[IB_EVENT_QP_REQ_ERR], access,
-			    request);
-	if (e[IB_EVENT_SQ_DRAINED] > qp->drains ||
-	    (qp->state == IB_QPS_SQD && e[IB_EVENT_SQ_DRAINED] < qp->drains))
-		model_error(qp->model, "%s: %u events that the send queue is drained, of %u",
-			    qp->name, e[IB_EVENT_SQ_DRAINED], qp->drains);
-}
-
-/* Everything is done: the lists begin anew, with the receives that are still there. */
-static void compact(struct m_qp *qp)
-{
-	struct m_qp *peer = qp->peer;
-
-	qp->sends = qp->done = qp->applied = qp->executed = qp->takers = qp->next_taker = 0;
-	if (peer->recvs != peer->received)
-		memmove(peer->recv, peer->recv + peer->received,
-			(peer->recvs - peer->received) * sizeof(*peer->recv));
-	peer->recvs -= peer->received;
-	peer->received = peer->good = 0;
-	qp->lossy = false;
-}
-
-/* May a write have brought this byte? */
-static bool written(const struct m_qp *qp, uint32_t offset, uint8_t value)
-{
-	const struct m_send *s;
-	uint8_t byte;
-
-	for (s = qp->send; s < qp->send + qp->sends; s++) {
-		if (!is_write(s) || offset < s->target || offset - s->target >= s->length)
-			continue;
-		gather(qp, s, offset - s->target, 1, &byte);
-		if (byte == value)
-			return true;
-	}
-	return false;
-}
-
-/* What the writes of an unreliable connection have done, and lost messages to receives. */
-static void check_unreliable(struct m_qp *qp, const char *when)
-{
-	struct m_qp *peer = qp->peer;
-	struct area *target = &peer->area[AREA_TARGET];
-	bool exact = !qp->lossy && !faulty(qp);
-	uint32_t i;
-
-	for (i = 0; i < qp->sends && exact; i++)
-		if (is_write(&qp->send[i]))
-			gather(qp, &qp->send[i], 0, qp->send[i].length,
-			       target->copy + qp->send[i].target);
-	for (i = 0; i < target->size && !exact; i++)
-		if (target->real[i] != target->copy[i] && written(qp, i, target->real[i]))
-			target->copy[i] = target->real[i];
-	for (i = peer->received; i < peer->recvs && !exact; i++)
-		anything(peer, peer->recv[i].piece, peer->recv[i].num);
-	compare(qp, AREA_SOURCE, when);
-	compare(peer, AREA_TARGET, when);
-	compare(peer, AREA_RECEIVE, when);
-}
-
-void model_rest(struct model *m, const ib_qp_state *state)
-{
-	struct m_qp *qp;
-
-	for (qp = m->qp; qp < m->qp + m->qps; qp++)
-		if (state[qp - m->qp] == IB_QPS_ERR || qp->state != state[qp - m->qp]) {
-			if (state[qp - m->qp] != IB_QPS_ERR)
-				model_error(m, "%s is in state %d, and should be in %d", qp->name,
-					    state[qp - m->qp], qp->state);
-			qp->state = state[qp - m->qp];
-		}
-	for (qp = m->qp; qp < m->qp + m->qps && !*m->error; qp++)
-		if (qp->state == IB_QPS_ERR)
-			check_dead(qp);
-		else if (alive(qp->state))
-			check_alive(qp);
-	for (qp = m->qp; qp < m->qp + m->qps && !*m->error; qp++) {
-		check_events(qp);
-		if (model_broken(qp) || qp->done != qp->sends)
-			continue;
-		if (!reliable(qp)) {
-			check_unreliable(qp, "at rest");
-			/* a packet may still be held back */
-			if (qp->state == IB_QPS_RTS && !faulty(qp))
-				compact(qp);
-			continue;
-		}
-		compare(qp, AREA_SOURCE, "at rest");
-		compare(qp, AREA_RESULT, "at rest");
-		compare(qp->peer, AREA_RECEIVE, "at rest");
-		compare(qp->peer, AREA_TARGET, "at rest");
-		if (qp->state == IB_QPS_RTS)
-			compact(qp);
-	}
-}
-
-/* ------------------------------------------------------------- after an end */
-
-static bool same(const struct area *a)
-{
-	return !memcmp(a->real, a->copy, a->size);
-}
-
-/* Does the next packet of a request; false: that was its last. */
-static bool packet(struct m_qp *qp, const struct m_send *s, uint32_t *at)
-{
-	struct m_qp *peer = qp->peer;
-	const struct m_recv *r = recv_of(qp, s);
-	uint32_t n = s->length - *at < qp->attr.mtu ? s->length - *at : qp->attr.mtu;
-	uint8_t data[4096];
-
-	if (is_atomic(s)) {
-		atomic(s, peer->area[AREA_TARGET].copy);
-		return false;
-	}
-	if (is_read(s))
-		return false;
-	gather(qp, s, *at, n, data);
-	if (is_write(s))
-		memcpy(peer->area[AREA_TARGET].copy + s->target + *at, data, n);
-	else if (r && s->turn >= peer->good)
-		each_part(peer, r->piece, r->num, *at, data, n, to_copy);
-	*at += n;
-	return *at < s->length;
-}
-
-/* Is there a first part of the requests whose effect is the memory as it is? */
-void model_disconnected(struct m_qp *qp)
-{
-	struct m_qp *peer = qp->peer;
-	uint32_t i, at, k;
-	struct m_send *s;
-
-	if (!reliable(qp)) {
-		check_unreliable(qp, "after the end");
-		return;
-	}
-	/* what failed reads and atomics have brought is anything */
-	for (i = qp->applied; i < qp->sends; i++)
-		for (k = 0, s = &qp->send[i]; k < s->num && (is_read(s) || is_atomic(s)); k++)
-			memcpy(qp->area[s->piece[k].area].copy + s->piece[k].offset,
-			       qp->area[s->piece[k].area].real + s->piece[k].offset,
-			       s->piece[k].length);
-	compare(qp, AREA_SOURCE, "after the end");
-	compare(qp, AREA_RESULT, "after the end");
-	/* messages that are acknowledged are received, seen or not */
-	for (i = qp->next_taker; i < qp->applied; i++)
-		for (at = 0; is_send(&qp->send[i]) && packet(qp, &qp->send[i], &at);)
-			;
-	for (i = qp->applied, at = 0;;) {
-		if (i >= qp->executed && same(&peer->area[AREA_TARGET]) &&
-		    same(&peer->area[AREA_RECEIVE]))
-			return;
-		s = &qp->send[i];
-		/* wrong ones do nothing, but for a message that is too long: its first packets */
-		if (i == qp->sends ||
-		    (causes(qp, s) && (s->wrong || s->length <= at + qp->attr.mtu)))
-			break;
-		if (causes(qp, s) && recv_of(qp, s)->length < at + qp->attr.mtu)
-			break;
-		if (!packet(qp, s, &at)) {
-			at = 0;
-			i++;
-		}
-	}
-	compare(peer, AREA_RECEIVE, "after the end, whatever was executed");
-	compare(peer, AREA_TARGET, "after the end, whatever was executed");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What play.c and post.c share. */
+/* What play.c, pair.c and post.c share. */
 #ifndef SOAK_PLAY_INTERNAL_H
 #define SOAK_PLAY_INTERNAL_H
 
@@ -55,13 +55,21 @@ struct play {
 };
 
 void say(struct play *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void must(struct play *p, al_status status, const char *what);
 /* Into the trace. */
 void note(struct play *p, uint64_t value);
+
+/* pair.c */
+extern const uint32_t area_access[AREAS];
 struct end *peer_of(struct play *p, const struct end *e);
 struct ci_mr *new_mr(struct play *p, struct ci_pd *pd, void *addr, uint64_t length, uint32_t access);
 void free_mr(struct ci_mr *mr);
-void plug(struct play *p, bool in);
-void leave_sqd(struct play *p, struct end *e);
+al_status modify(struct end *e, ib_qp_state state, struct ib_qp_attr *attr, uint32_t mask);
+void free_qp(struct end *e);
+void connect_pair(struct play *p, struct end *a, uint64_t *x);
+void end_pair(struct play *p, struct end *a, uint64_t *x);
+void set_up(struct play *p, uint64_t *x);
+void take_down(struct play *p, uint64_t *x);
 
 /* post.c: a chain of random requests; num receives, or as many as there is room for. */
 void post_sends(struct play *p, struct end *e, uint64_t *x);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What model.c and model_rest.c share. */
+#ifndef SOAK_MODEL_INTERNAL_H
+#define SOAK_MODEL_INTERNAL_H
+
+#include "model.h"
+
+#define BIT(status) (1u << (status))
+#define NEVER       UINT32_MAX
+
+#define REMOTE_CAUSES \
+	(BIT(IB_WC_REM_ACCESS_ERR) | BIT(IB_WC_REM_INV_REQ_ERR) | BIT(IB_WC_REM_OP_ERR))
+
+static inline bool is_read(const struct m_send *s)
+{
+	return s->opcode == IB_WR_RDMA_READ;
+}
+
+static inline bool is_atomic(const struct m_send *s)
+{
+	return s->opcode == IB_WR_ATOMIC_CMP_AND_SWP || s->opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+static inline bool is_write(const struct m_send *s)
+{
+	return s->opcode == IB_WR_RDMA_WRITE || s->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
+}
+
+static inline bool is_send(const struct m_send *s)
+{
+	return s->opcode == IB_WR_SEND || s->opcode == IB_WR_SEND_WITH_IMM;
+}
+
+static inline bool has_imm(const struct m_send *s)
+{
+	return s->opcode == IB_WR_SEND_WITH_IMM || s->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
+}
+
+static inline bool takes_recv(const struct m_send *s)
+{
+	return is_send(s) || s->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
+}
+
+static inline bool signalled(const struct m_qp *qp, const struct m_send *s)
+{
+	return qp->attr.sig_all || s->flags & IB_SEND_SIGNALED;
+}
+
+static inline bool alive(ib_qp_state state)
+{
+	return state == IB_QPS_RTR || state == IB_QPS_RTS || state == IB_QPS_SQD;
+}
+
+static inline bool reliable(const struct m_qp *qp)
+{
+	return qp->attr.type == IB_QPT_RC;
+}
+
+/* Bytes before the message in a receive. */
+static inline uint32_t grh(const struct m_qp *qp)
+{
+	return qp->attr.type == IB_QPT_UD ? IB_GRH_BYTES : 0;
+}
+
+/* model.c */
+
+/* Unreliable: may messages have been lost, doubled or reordered? */
+bool faulty(const struct m_qp *qp);
+/* The receive that a request takes; NULL: not posted, or none. */
+const struct m_recv *recv_of(const struct m_qp *qp, const struct m_send *s);
+/* Statuses that the request itself is the cause of; 0: it is good. */
+uint32_t causes(const struct m_qp *qp, const struct m_send *s);
+/* Executes an atomic on a copy of the target; returns what was there. */
+uint64_t atomic(const struct m_send *s, uint8_t *target);
+/* It is said to be done: is that possible, and what does it do? */
+void succeed(struct m_qp *qp, uint32_t index);
+/* The message that the next receive gets. */
+uint32_t next_message(const struct m_qp *from);
+
+/* model_rest.c */
+
+/* Copies a part of a request's data. What a request sends of a read's result is there when it is sent. */
+void gather(const struct m_qp *qp, const struct m_send *s, uint32_t from, uint32_t length, uint8_t *to);
+/* Calls for each contiguous part of pieces: the bytes that belong there. False: one said so. */
+bool each_part(const struct m_qp *qp, const struct piece *piece, uint32_t num, uint32_t from,
+	       const uint8_t *data, uint32_t length,
+	       bool (*part)(const struct area *a, uint32_t offset, const uint8_t *data, uint32_t n));
+/* Parts: are the bytes there? Either they are, or what was there before. They are put into the copy. */
+bool is_there(const struct area *a, uint32_t offset, const uint8_t *data, uint32_t n);
+bool there_or_before(const struct area *a, uint32_t offset, const uint8_t *data, uint32_t n);
+bool to_copy(const struct area *a, uint32_t offset, const uint8_t *data, uint32_t n);
+/* A piece of memory may hold anything, such as the first part of a message that was lost. */
+void anything(const struct m_qp *qp, const struct piece *p, uint32_t num);
+
+#endif
