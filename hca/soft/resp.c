@@ -468,7 +468,9 @@ static void take_duplicate(struct runner *r, struct soft_qp *qp, struct packet *
 	    pkt->dma_len != res->dma_len - skipped)
 		goto drop;
 	if (!resp_may_access(qp, pkt, IB_ACCESS_REMOTE_READ, pkt->dma_len)) {
-		refuse_access(r, qp, pkt);
+		/* whoever still waits for it is told; but it may as well be a late copy of what was
+		 * answered long ago, which ends nothing here */
+		answer(r, qp, pkt, NAK_REMOTE_ACCESS, pkt->psn);
 		return;
 	}
 	start_reading(r, qp, pkt, read_packets(qp, pkt->dma_len));

@@ -614,8 +614,11 @@ START_TEST(protocol_error_inside_a_read_response)
 	if (wc.status != IB_WC_SUCCESS) {
 		ck_assert_int_eq(wc.status, IB_WC_REM_ACCESS_ERR);
 		ck_assert_int_eq(state_of(p.a), IB_QPS_ERR);
-		ck_assert_int_eq(state_of(p.b), IB_QPS_ERR);
-		ck_assert_uint_eq(p.b->events, 1u << IB_EVENT_QP_ACCESS_ERR);
+		/* refused as a new request it ends both; asked for again, as a duplicate, only who asks */
+		if (state_of(p.b) == IB_QPS_ERR)
+			ck_assert_uint_eq(p.b->events, 1u << IB_EVENT_QP_ACCESS_ERR);
+		else
+			ck_assert_int_gt(_i, 1);
 		ck_assert_uint_eq(soft_clock(), 0);
 	} else {
 		ck_assert_int_ge(_i, 5); /* it had all gone out and come in */

@@ -437,6 +437,40 @@ START_TEST(draining_waits_for_what_is_sent_again)
 }
 END_TEST
 
+/* The requester has what it asked for and has said so; the memory is gone; then a copy of the
+ * request comes that was held up on its way. */
+START_TEST(a_late_copy_of_a_read_ends_nothing)
+{
+	const struct soft_fault delay = {
+		.action = SOFT_FAULT_DELAY,
+		.flow = SOFT_FLOW_REQUEST,
+		.n = 1,
+		.count = 1,
+		.delay_ns = 1000000000,
+	};
+	struct ib_send_wr wr;
+	struct ib_sge sge;
+	struct mr *mr;
+
+	start(&quick);
+	mr = new_mr(&hca[1], 4096, IB_ACCESS_REMOTE_READ);
+	sge = sge_of(p.am, 0, 3 * MTU);
+	wr = to_peer(1, IB_WR_RDMA_READ, &sge);
+	wr.wr.rdma.remote_addr = (uintptr_t)mr->buf;
+	wr.wr.rdma.rkey = mr->ci->rkey;
+	fault(&hca[0], delay);
+	post(p.a, &wr);
+	expect_wc(p.acq, 1, IB_WC_SUCCESS); /* by the retry */
+	ck_assert_mem_eq(p.am->buf, mr->buf, 3 * MTU);
+	free_mr(mr);
+	while (step().did != SOFT_STEP_NOTHING)
+		;
+	ck_assert_int_eq(state_of(p.a), IB_QPS_RTS);
+	ck_assert_int_eq(state_of(p.b), IB_QPS_RTS);
+	ck_assert_uint_eq(p.b->events & ~(1u << IB_EVENT_COMM_EST), 0);
+}
+END_TEST
+
 /* An error while it drains: the state is Error, the rest is flushed, nothing is called drained. */
 START_TEST(an_error_while_draining_flushes)
 {
@@ -484,6 +518,7 @@ int main(void)
 	tcase_add_test(t, a_source_deregistered_before_the_retry_is_a_local_protection_error);
 	tcase_add_test(t, a_read_goes_on_where_its_answer_was_lost);
 	tcase_add_test(t, an_error_while_draining_flushes);
+	tcase_add_test(t, a_late_copy_of_a_read_ends_nothing);
 	suite_add_tcase(s, t);
 	return run_suite(s);
 }
