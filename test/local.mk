@@ -25,7 +25,7 @@ AM_TESTS_ENVIRONMENT = \
 	CK_DEFAULT_TIMEOUT=60; export CK_DEFAULT_TIMEOUT; \
 	CK_TIMEOUT_MULTIPLIER=$$TEST_TIMEOUT_SCALE; export CK_TIMEOUT_MULTIPLIER; \
 	CK_VERBOSITY=normal; export CK_VERBOSITY; \
-	TSAN_OPTIONS=$${TSAN_OPTIONS-atexit_sleep_ms=10}; export TSAN_OPTIONS; \
+	TSAN_OPTIONS=$${TSAN_OPTIONS-atexit_sleep_ms=10:suppressions=$(abs_top_srcdir)/test/data/tsan.supp}; export TSAN_OPTIONS; \
 	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
 	top_builddir='$(abs_top_builddir)'; export top_builddir; \
 	CC='$(CC)'; export CC; SANITIZE='$(build_cflags)'; export SANITIZE;
@@ -93,7 +93,7 @@ check-valgrind: all
 VALGRIND = valgrind -q --fair-sched=yes --error-exitcode=99 --leak-check=full \
 	--errors-for-leak-kinds=definite --show-leak-kinds=definite --child-silent-after-fork=no \
 	--suppressions=$(abs_srcdir)/test/data/valgrind.supp
-EXTRA_DIST += test/data/valgrind.supp test/data/pci/adapters.dump test/data/pci/no-adapter.dump
+EXTRA_DIST += test/data/valgrind.supp test/data/tsan.supp test/data/pci/adapters.dump test/data/pci/no-adapter.dump
 # Programs that cannot run there, each with its reason.
 # env_test: makes a copy of itself from /proc/self/exe, which is valgrind's own program there.
 NO_VALGRIND = test/unit/ci/env_test
