@@ -14,12 +14,16 @@ struct budget {
 	int64_t bytes;
 };
 
-static const struct budget usual = { 512, 2 << 20 };
-static struct budget budget = usual;
+#define USUAL                \
+	{                    \
+		512, 2 << 20 \
+	}
+
+static struct budget budget = USUAL;
 
 void engine_budget(bool nothing)
 {
-	budget = nothing ? (struct budget){ 0, 0 } : usual;
+	budget = nothing ? (struct budget){ 0, 0 } : (struct budget)USUAL;
 }
 
 static bool is_packet(uintptr_t word)
