@@ -242,6 +242,10 @@ void comp_response(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	/* not about anything that was sent and waits for an answer: a ghost */
 	if (psn_diff(pkt->psn, qp->req.una) < 0 || psn_diff(pkt->psn, qp->req.high_psn) >= 0)
 		return;
+	if ((pkt->syndrome & AETH_KIND) == AETH_ACK) {
+		qp->req.limited = (pkt->syndrome & AETH_CREDITS) != AETH_NO_CREDITS;
+		qp->req.limit = psn_add(pkt->ex, credits_of_code(pkt->syndrome & AETH_CREDITS));
+	}
 	switch (pkt->kind) {
 	case PKT_ACK:
 		acknowledge(r, qp, pkt);

@@ -8,12 +8,14 @@
 #define UD (1u << IB_QPT_UD)
 
 const struct wr_op wr_ops[IB_WR_OPCODES] = {
-	[IB_WR_SEND] = { "send", RC | UC | UD, WR_INLINE, PKT_SEND, IB_WC_SEND },
-	[IB_WR_SEND_WITH_IMM] = { "send with immediate", RC | UC | UD, WR_INLINE, PKT_SEND_IMM, IB_WC_SEND },
+	[IB_WR_SEND] = { "send", RC | UC | UD, WR_INLINE | WR_RECV, PKT_SEND, IB_WC_SEND },
+	[IB_WR_SEND_WITH_IMM] = { "send with immediate", RC | UC | UD, WR_INLINE | WR_RECV,
+				  PKT_SEND_IMM, IB_WC_SEND },
 	[IB_WR_RDMA_WRITE] = { "RDMA write", RC | UC, WR_REMOTE | WR_INLINE, PKT_WRITE,
 			       IB_WC_RDMA_WRITE },
-	[IB_WR_RDMA_WRITE_WITH_IMM] = { "RDMA write with immediate", RC | UC, WR_REMOTE | WR_INLINE,
-					PKT_WRITE_IMM, IB_WC_RDMA_WRITE },
+	[IB_WR_RDMA_WRITE_WITH_IMM] = { "RDMA write with immediate", RC | UC,
+					WR_REMOTE | WR_INLINE | WR_RECV, PKT_WRITE_IMM,
+					IB_WC_RDMA_WRITE },
 	[IB_WR_RDMA_READ] = { "RDMA read", RC, WR_REMOTE | WR_READ, PKT_READ, IB_WC_RDMA_READ },
 	[IB_WR_ATOMIC_CMP_AND_SWP] = { "compare and swap", RC, WR_REMOTE | WR_ATOMIC, PKT_COMP_SWAP,
 				       IB_WC_COMP_SWAP },
@@ -86,3 +88,20 @@ const uint32_t rnr_timer[32] = {
 	48,    64,   96,   128,  192,  256,   384,   512,   768,   1024,  1536,
 	2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
 };
+
+uint8_t credit_code(uint32_t receives)
+{
+	unsigned int log;
+
+	if (receives < 2)
+		return (uint8_t)receives;
+	if (receives > 32768)
+		receives = 32768;
+	log = 31 - (unsigned int)__builtin_clz(receives);
+	return (uint8_t)(2 * log + (receives >> (log - 1) & 1));
+}
+
+uint32_t credits_of_code(uint8_t code)
+{
+	return code < 2 ? code : (2u | (code & 1u)) << (code / 2 - 1);
+}

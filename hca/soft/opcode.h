@@ -38,6 +38,7 @@ enum wr_op_flags {
 	WR_READ = 1 << 1,      /* RDMA read */
 	WR_ATOMIC = 1 << 2,    /* 64-bit atomic */
 	WR_INLINE = 1 << 3,    /* may carry its data inline */
+	WR_RECV = 1 << 4,      /* takes one of the peer's receives */
 	WR_RD_ATOMIC = WR_READ | WR_ATOMIC, /* is answered with data */
 };
 
@@ -98,11 +99,17 @@ static inline enum wire_service wire_service(uint8_t opcode)
 #define AETH_ACK 0x00
 #define AETH_RNR_NAK 0x20
 #define AETH_NAK 0x60
-#define AETH_NO_CREDITS 0x1f /* in an ACK: no end-to-end flow control */
+#define AETH_CREDITS 0x1f    /* in an ACK: code of the receives that are there, */
+#define AETH_NO_CREDITS 0x1f /* or: no end-to-end flow control */
 #define NAK_PSN_SEQ (AETH_NAK | 0)
 #define NAK_INVALID_REQUEST (AETH_NAK | 1)
 #define NAK_REMOTE_ACCESS (AETH_NAK | 2)
 #define NAK_REMOTE_OPERATION (AETH_NAK | 3)
+
+/* The code for so many receives, rounded down, and back: 0, 1, 2, 3, 4, 6, 8, 12, ... 32768 (IBTA 9.7.5.1.2, table
+ * 43). */
+uint8_t credit_code(uint32_t receives);
+uint32_t credits_of_code(uint8_t code);
 
 /* Pause that an RNR NAK asks for, in units of 10 us, by its timer code: IBTA table 45. */
 extern const uint32_t rnr_timer[32];

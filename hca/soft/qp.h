@@ -101,6 +101,8 @@ struct soft_qp {
 		bool progress;      /* something was answered, or sent again, since the timer was started */
 		uint8_t bad_status; /* halted: ib_wc_status of it, in its turn */
 		uint32_t high_psn;  /* first never sent: what is before it is sent again */
+		uint32_t limit;     /* number of the last message, from 1, for which a receive is known to be there */
+		bool limited;       /* limit is known */
 		struct packet *nodes;
 	} req;
 	struct {

@@ -72,6 +72,23 @@ static struct send_wqe *start(struct soft_qp *qp)
 	return wqe;
 }
 
+/* Does the next element need a receive that the peer, as far as he has told, has not posted?
+ * Messages are numbered from 1 in the order of the queue, as the responder's MSN counts them. Until
+ * an ACK has told, there is no limit. */
+static bool lacks_credit(const struct soft_qp *qp, const struct send_wqe *wqe)
+{
+	return UNLIKELY(qp->req.limited) && wr_ops[wqe->opcode].flags & WR_RECV &&
+	       psn_diff(qp->req.limit, psn_add(qp->req.next, 1)) < 0 &&
+	       psn_diff(qp->req.una, wqe->first_psn) <= 0;
+}
+
+/* Without credit only its first packet goes, alone, and nothing until that is answered: the answer,
+ * an ACK or an RNR NAK, tells (IBTA 9.7.7.2). */
+static bool may_probe(const struct soft_qp *qp, const struct send_wqe *wqe)
+{
+	return qp->req.una == wqe->first_psn && qp->req.send_psn == wqe->first_psn;
+}
+
 /* Fills in what depends on the operation; returns the PSNs used. */
 static uint32_t build(struct soft_qp *qp, const struct send_wqe *wqe, struct packet *pkt)
 {
@@ -96,6 +113,10 @@ static uint32_t build(struct soft_qp *qp, const struct send_wqe *wqe, struct pac
 		break;
 	default:
 		num = pkt_train(qp, pkt, FLOW_REQUEST, !done, left);
+		if (num > 1 && lacks_credit(qp, wqe)) {
+			num = pkt->num = 1;
+			pkt->place &= PLACE_FIRST;
+		}
 		pkt->length =
 			num == left ? wqe->length - (uint32_t)pkt->offset : num << qp->mtu_shift;
 		pkt->dma_len = wqe->length;
@@ -151,7 +172,7 @@ bool req_run(struct runner *r, struct soft_qp *qp)
 			wqe = sq_at(qp, qp->req.next);
 		else
 			wqe = start(qp);
-		if (!wqe)
+		if (!wqe || (lacks_credit(qp, wqe) && !may_probe(qp, wqe)))
 			break;
 		if (runner_spent(r))
 			return true;

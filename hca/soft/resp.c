@@ -10,6 +10,15 @@
 
 /* ----------------------------------------------------------------- answers */
 
+/* An ACK says how many receives are there, so that the peer need not find out (IBTA 9.7.7.2). */
+static uint8_t ack_syndrome(const struct soft_qp *qp)
+{
+	uint32_t receives = atomic_load_explicit(&qp->rq_prod, memory_order_relaxed) -
+			    atomic_load_explicit(&qp->rq_cons, memory_order_relaxed);
+
+	return AETH_ACK | credit_code(receives);
+}
+
 /*
  * A node for an answer: the request's own, which goes home with it, else one of ours. NULL: none is
  * free; the request has been released, and its sender will ask again.
@@ -49,7 +58,7 @@ static void answer(struct runner *r, struct soft_qp *qp, struct packet *request,
 static void acknowledge(struct runner *r, struct soft_qp *qp, struct packet *request, uint32_t psn)
 {
 	if (request->flags & PKT_ACK_REQ)
-		answer(r, qp, request, AETH_ACK | AETH_NO_CREDITS, psn);
+		answer(r, qp, request, ack_syndrome(qp), psn);
 	else
 		pkt_release(r, qp, request);
 }
@@ -308,7 +317,7 @@ static void read_train(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	pkt->psn = rd->psn;
 	num = pkt_train(qp, pkt, FLOW_RESPONSE, rd->first, rd->num);
 	pkt->flags = 0;
-	pkt->syndrome = AETH_ACK | AETH_NO_CREDITS;
+	pkt->syndrome = ack_syndrome(qp);
 	pkt->ex = rd->msn;
 	pkt->length = num == rd->num ? rd->left : num << qp->mtu_shift;
 	pkt->va = rd->va;
@@ -389,7 +398,7 @@ static void answer_atomic(struct runner *r, struct soft_qp *qp, struct packet *p
 	pkt->kind = PKT_ATOMIC_ACK;
 	pkt->place = PLACE_ONLY;
 	pkt->flags = 0;
-	pkt->syndrome = AETH_ACK | AETH_NO_CREDITS;
+	pkt->syndrome = ack_syndrome(qp);
 	pkt->psn = psn;
 	pkt->num = 1;
 	pkt->length = 0;

@@ -122,7 +122,8 @@ def message(base, qpn, psn, opcodes, first=None, last=None, reliable=True):
     return rows
 
 
-def answer(opcode, qpn, psn, syndrome=0x1F, msn=None, length=0, **more):
+def answer(opcode, qpn, psn, syndrome=0, msn=None, length=0, **more):
+    """An ACK's syndrome is the number of receives that are left."""
     aeth = {} if msn is None else {"aeth.syndrome": syndrome, "aeth.msn": msn}
     return headers(opcode, qpn, psn, length, **aeth, **more, **{"lrh.slid": 2, "lrh.dlid": 1})
 
@@ -157,7 +158,7 @@ def mixed(packets, said):
     want += [headers(10, nak["b"], 0, 16, **reth({**nak, "rkey": nak["rkey"] ^ 1}, 16), **{"bth.a": 1})]
     check(there, want)
 
-    want = [answer(17, rc["a"], 4, msn=1), answer(17, rc["a"], 9, msn=2), answer(17, rc["a"], 14, msn=3),
+    want = [answer(17, rc["a"], 4, 2, msn=1), answer(17, rc["a"], 9, 1, msn=2), answer(17, rc["a"], 14, msn=3),
             answer(17, rc["a"], 19, msn=4)]
     want += [answer(13, rc["a"], 20, msn=5, length=MTU)]
     want += [answer(14, rc["a"], 20 + i, length=MTU) for i in (1, 2, 3)]

@@ -5,6 +5,7 @@
  * PSNs that wrap in every flow, responder resources, lengths of packets.
  */
 #include "harness.h"
+#include "hca/soft/opcode.h"
 
 #define MTU 256
 
@@ -382,6 +383,98 @@ START_TEST(a_read_goes_on_where_its_answer_was_lost)
 }
 END_TEST
 
+/* --------------------------------------------------------------------- credits */
+
+START_TEST(credits_are_coded_rounded_down)
+{
+	uint32_t n;
+	uint8_t code;
+
+	start(NULL);
+	for (code = 0; code < AETH_NO_CREDITS; code++)
+		ck_assert_uint_eq(credit_code(credits_of_code(code)), code);
+	for (n = 0; n < 40000; n++) {
+		code = credit_code(n);
+		ck_assert_uint_le(code, 30);
+		ck_assert_uint_le(credits_of_code(code), n);
+		if (code < 30)
+			ck_assert_uint_gt(credits_of_code(code + 1), n);
+	}
+	ck_assert_uint_eq(credits_of_code(30), 32768);
+	ck_assert_uint_eq(credits_of_code(7), 12);
+}
+END_TEST
+
+/* Immediate data, so that it goes by packets. */
+static void send_packets(uint64_t wr_id, uint32_t packets)
+{
+	struct ib_sge sge = sge_of(p.am, 0, packets * MTU);
+	struct ib_send_wr wr = to_peer(wr_id, IB_WR_SEND_WITH_IMM, &sge);
+
+	post(p.a, &wr);
+}
+
+static void receive(uint64_t wr_id, uint32_t num)
+{
+	struct ib_sge to = sge_of(p.bm, 0, 8 * MTU);
+
+	while (num--)
+		post_recv(p.b, wr_id, &to, 1);
+}
+
+static uint64_t sent(void)
+{
+	return counters(&hca[0]).xmit_packets;
+}
+
+/* The pause, 655 ms, is what makes the count sure. */
+START_TEST(a_send_without_credit_goes_as_one_packet_until_that_is_answered)
+{
+	uint64_t before;
+
+	start(&(struct qp_options){ .rnr_timer = 0xff });
+	receive(10, 1);
+	send_packets(1, 1);
+	expect_wc(p.acq, 1, IB_WC_SUCCESS); /* and its ACK has told that none is left */
+	expect_wc(p.bcq, 10, IB_WC_SUCCESS);
+	before = sent();
+	send_packets(2, 5);
+	send_packets(3, 5);
+	while (counters(&hca[1]).rnr_naks < 1)
+		expect_empty(p.acq);
+	ck_assert_uint_eq(sent() - before, 1);
+	receive(11, 2);
+	expect_wc(p.acq, 2, IB_WC_SUCCESS);
+	expect_wc(p.acq, 3, IB_WC_SUCCESS);
+	expect_wc(p.bcq, 11, IB_WC_SUCCESS);
+	expect_wc(p.bcq, 11, IB_WC_SUCCESS);
+	ck_assert_mem_eq(p.bm->buf, p.am->buf, 5 * MTU);
+	ck_assert_uint_eq(counters(&hca[1]).rnr_naks, 1);
+	ck_assert_uint_eq(sent() - before, 11);
+}
+END_TEST
+
+/* What needs no receive waits for none; a count that is old is found out by the first packet. */
+START_TEST(without_credit_writes_go_on_and_new_receives_are_found)
+{
+	int i;
+
+	start(&(struct qp_options){ .rnr_timer = 0xff });
+	for (i = 0; i < 5; i++) {
+		receive(10, 1);
+		send_packets(1, 8);
+		expect_wc(p.acq, 1, IB_WC_SUCCESS);
+		expect_wc(p.bcq, 10, IB_WC_SUCCESS);
+		rdma(&p, IB_WR_RDMA_WRITE, 2, 0, 0, 20 * MTU);
+		rdma(&p, IB_WR_RDMA_READ, 3, 0, 0, 20 * MTU);
+		expect_wc(p.acq, 2, IB_WC_SUCCESS);
+		expect_wc(p.acq, 3, IB_WC_SUCCESS);
+	}
+	ck_assert_uint_eq(counters(&hca[1]).rnr_naks, 0);
+	ck_assert_uint_eq(counters(&hca[0]).retransmits, 0);
+}
+END_TEST
+
 /* ---------------------------------------------------------- lengths of packets */
 
 /* _i: whose MTU is the larger. Short messages fit both; others have packets of a wrong length. */
@@ -508,6 +601,9 @@ int main(void)
 	tcase_add_loop_test(t, every_flow_recovers_across_the_wrap_of_psns, 0, 5 * 2 * LOST);
 	tcase_add_test(t, as_many_lost_atomics_as_there_are_resources_are_answered_again);
 	tcase_add_test(t, the_oldest_resource_is_replaced_and_its_atomic_not_done_twice);
+	tcase_add_test(t, credits_are_coded_rounded_down);
+	tcase_add_test(t, a_send_without_credit_goes_as_one_packet_until_that_is_answered);
+	tcase_add_test(t, without_credit_writes_go_on_and_new_receives_are_found);
 	tcase_add_loop_test(t, packets_of_another_mtu_are_an_invalid_request, 0, 2);
 	tcase_add_loop_test(t, a_read_answered_in_packets_of_another_length_is_a_local_length_error,
 			    0, 2);

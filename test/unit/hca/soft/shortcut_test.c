@@ -55,6 +55,20 @@ static void psns(uint32_t sq_psn[2], uint32_t rq_psn[2])
 	}
 }
 
+/* By packets: its ACK tells how many receives there are. Without that, a longer send would begin with one packet and
+ * wait for its answer. */
+static void tell_credits(void)
+{
+	struct ib_sge sge[2] = { sge_of(p.am, 0, 4), sge_of(p.am, 4, 4) };
+	struct ib_send_wr wr = send_wr(5, IB_WR_RDMA_WRITE, sge, IB_SEND_SIGNALED);
+
+	wr.num_sge = 2;
+	wr.wr.rdma.remote_addr = (uintptr_t)p.bm->buf;
+	wr.wr.rdma.rkey = p.bm->ci->rkey;
+	post(p.a, &wr);
+	expect_wc(p.acq, 5, IB_WC_SUCCESS);
+}
+
 /* One message, of pieces that lie side by side. */
 static struct outcome message(ib_wr_opcode opcode, uint32_t length, uint32_t pieces, uint32_t flags)
 {
@@ -62,18 +76,22 @@ static struct outcome message(ib_wr_opcode opcode, uint32_t length, uint32_t pie
 	struct ib_sge from[2] = { sge_of(p.am, 0, first), sge_of(p.am, first, length - first) };
 	struct ib_sge to[2] = { sge_of(p.bm, 0, first), sge_of(p.bm, first, length - first) };
 	struct ib_send_wr wr = send_wr(3, opcode, from, flags | IB_SEND_SIGNALED);
-	struct ib_port_counters here = counters(p.a->hca), there = counters(p.b->hca);
+	struct ib_port_counters here, there;
 	uint32_t sq_psn[2], rq_psn[2];
 	struct outcome out = { 0 };
 
 	wr.num_sge = pieces;
 	wr.wr.rdma.remote_addr = (uintptr_t)p.bm->buf;
 	wr.wr.rdma.rkey = p.bm->ci->rkey;
+	if (opcode == IB_WR_SEND) {
+		post_recv(p.b, 4, to, pieces);
+		tell_credits();
+	}
 	fill(p.am->buf, ROOM, length + pieces);
 	memset(p.bm->buf, 0, ROOM);
+	here = counters(p.a->hca);
+	there = counters(p.b->hca);
 	psns(sq_psn, rq_psn);
-	if (opcode == IB_WR_SEND)
-		post_recv(p.b, 4, to, pieces);
 	post(p.a, &wr);
 	out.sent = expect_wc(p.acq, 3, IB_WC_SUCCESS);
 	if (opcode == IB_WR_SEND)
