@@ -237,15 +237,30 @@ static void atomic_response(struct runner *r, struct soft_qp *qp, const struct p
 	answered(qp, wqe);
 }
 
+/* What an ACK says of receives. They do not go away but by our messages, so that no answer, which
+ * may have been on its way for long, lowers what is known. */
+static void take_credits(struct soft_qp *qp, const struct packet *pkt)
+{
+	uint8_t code = pkt->syndrome & AETH_CREDITS;
+	uint32_t limit = psn_add(pkt->ex, credits_of_code(code));
+
+	if ((pkt->syndrome & AETH_KIND) != AETH_ACK)
+		return;
+	if (!qp->req.limited || psn_diff(limit, qp->req.limit) > 0)
+		qp->req.limit = limit;
+	qp->req.limited = code != AETH_NO_CREDITS;
+}
+
 void comp_response(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
+	int32_t after = psn_diff(pkt->psn, qp->req.una);
+
 	/* not about anything that was sent and waits for an answer: a ghost */
-	if (psn_diff(pkt->psn, qp->req.una) < 0 || psn_diff(pkt->psn, qp->req.high_psn) >= 0)
+	if (after < -1 || psn_diff(pkt->psn, qp->req.high_psn) >= 0)
 		return;
-	if ((pkt->syndrome & AETH_KIND) == AETH_ACK) {
-		qp->req.limited = (pkt->syndrome & AETH_CREDITS) != AETH_NO_CREDITS;
-		qp->req.limit = psn_add(pkt->ex, credits_of_code(pkt->syndrome & AETH_CREDITS));
-	}
+	take_credits(qp, pkt);
+	if (after < 0) /* the last one again: it came for the credits only (IBTA 9.7.7.2) */
+		return;
 	switch (pkt->kind) {
 	case PKT_ACK:
 		acknowledge(r, qp, pkt);

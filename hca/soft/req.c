@@ -72,18 +72,24 @@ static struct send_wqe *start(struct soft_qp *qp)
 	return wqe;
 }
 
-/* Does the next element need a receive that the peer, as far as he has told, has not posted?
- * Messages are numbered from 1 in the order of the queue, as the responder's MSN counts them. Until
- * an ACK has told, there is no limit. */
+/*
+ * Does the next element need a receive that the peer, as far as he has told, has not posted
+ * (IBTA 9.7.7.2)? Messages are numbered from 1 in the order of the queue, as the responder's MSN
+ * counts them. Until an ACK has told there is no limit; and a message whose first packet was taken
+ * goes on.
+ */
 static bool lacks_credit(const struct soft_qp *qp, const struct send_wqe *wqe)
 {
-	return UNLIKELY(qp->req.limited) && wr_ops[wqe->opcode].flags & WR_RECV &&
+	return qp->req.limited && wr_ops[wqe->opcode].flags & WR_RECV &&
 	       psn_diff(qp->req.limit, psn_add(qp->req.next, 1)) < 0 &&
 	       psn_diff(qp->req.una, wqe->first_psn) <= 0;
 }
 
-/* Without credit only its first packet goes, alone, and nothing until that is answered: the answer,
- * an ACK or an RNR NAK, tells (IBTA 9.7.7.2). */
+/*
+ * Without credit the first packet goes, alone and with nothing unanswered before it, and nothing
+ * more until it is answered: an ACK or an RNR NAK. What was told may be old, so this is what finds
+ * new receives.
+ */
 static bool may_probe(const struct soft_qp *qp, const struct send_wqe *wqe)
 {
 	return qp->req.una == wqe->first_psn && qp->req.send_psn == wqe->first_psn;

@@ -428,20 +428,31 @@ static uint64_t sent(void)
 	return counters(&hca[0]).xmit_packets;
 }
 
+/* A message has gone, and its ACK has told that no receive is left. */
+static void start_without_credit(const struct qp_options *o)
+{
+	start(o);
+	receive(10, 1);
+	send_packets(1, 1);
+	expect_wc(p.acq, 1, IB_WC_SUCCESS);
+	expect_wc(p.bcq, 10, IB_WC_SUCCESS);
+}
+
+static void wait_refused(uint64_t times)
+{
+	while (counters(&hca[1]).rnr_naks < times)
+		ck_assert_int_ne(step().did, SOFT_STEP_NOTHING);
+}
+
 START_TEST(a_send_without_credit_goes_as_one_packet_until_that_is_answered)
 {
 	uint64_t before;
 
-	start(&(struct qp_options){ .rnr_timer = 0xff });
-	receive(10, 1);
-	send_packets(1, 1);
-	expect_wc(p.acq, 1, IB_WC_SUCCESS); /* and its ACK has told that none is left */
-	expect_wc(p.bcq, 10, IB_WC_SUCCESS);
+	start_without_credit(&(struct qp_options){ .rnr_timer = 0xff });
 	before = sent();
 	send_packets(2, 5);
 	send_packets(3, 5);
-	while (counters(&hca[1]).rnr_naks < 1)
-		step();
+	wait_refused(1);
 	ck_assert_uint_eq(sent() - before, 1);
 	receive(11, 2);
 	expect_wc(p.acq, 2, IB_WC_SUCCESS);
@@ -451,6 +462,90 @@ START_TEST(a_send_without_credit_goes_as_one_packet_until_that_is_answered)
 	ck_assert_mem_eq(p.bm->buf, p.am->buf, 5 * MTU);
 	ck_assert_uint_eq(counters(&hca[1]).rnr_naks, 1);
 	ck_assert_uint_eq(sent() - before, 11);
+}
+END_TEST
+
+/* Only its last packet needs the receive. */
+START_TEST(a_write_with_immediate_without_credit_begins_with_one_packet)
+{
+	struct ib_sge sge;
+	struct ib_send_wr wr;
+	uint64_t before;
+
+	start_without_credit(&(struct qp_options){ .rnr_timer = 0xff });
+	before = sent();
+	sge = sge_of(p.am, 0, 5 * MTU);
+	wr = to_peer(2, IB_WR_RDMA_WRITE_WITH_IMM, &sge);
+	post(p.a, &wr);
+	while (sent() == before)
+		ck_assert_int_eq(step().did, SOFT_STEP_QP);
+	ck_assert_uint_eq(sent() - before, 1);
+	wait_refused(1);
+	receive(11, 1);
+	expect_wc(p.acq, 2, IB_WC_SUCCESS);
+	expect_wc(p.bcq, 11, IB_WC_SUCCESS);
+	ck_assert_mem_eq(p.bm->buf, p.am->buf, 5 * MTU);
+	ck_assert_uint_eq(sent() - before, 6); /* the last one twice */
+}
+END_TEST
+
+START_TEST(without_credit_a_send_is_refused_once_and_then_rnr_retry_times)
+{
+	uint64_t before;
+
+	start_without_credit(&(struct qp_options){ .rnr_retry = 3 });
+	before = sent();
+	send_packets(2, 5);
+	send_packets(3, 1);
+	expect_wc(p.acq, 2, IB_WC_RNR_RETRY_EXC_ERR);
+	expect_wc(p.acq, 3, IB_WC_WR_FLUSH_ERR);
+	ck_assert_uint_eq(counters(&hca[1]).rnr_naks, 1 + 3);
+	ck_assert_uint_eq(sent() - before, 1 + 3);
+}
+END_TEST
+
+/* _i: the first packet, or its answer. */
+START_TEST(what_finds_new_receives_may_be_lost)
+{
+	start_without_credit(&quick);
+	drop(&hca[_i], _i ? SOFT_FLOW_RESPONSE : SOFT_FLOW_REQUEST, 2, 1);
+	receive(11, 2);
+	send_packets(2, 5);
+	send_packets(3, 5);
+	expect_wc(p.acq, 2, IB_WC_SUCCESS);
+	expect_wc(p.acq, 3, IB_WC_SUCCESS);
+	ck_assert_mem_eq(p.bm->buf, p.am->buf, 5 * MTU);
+	ck_assert_uint_eq(fault_met(&hca[_i]), 1);
+	ck_assert_uint_eq(counters(&hca[1]).rnr_naks, 0);
+}
+END_TEST
+
+/* The first copy of a request comes after its repetition is answered: that ACK is about nothing but
+ * receives. */
+START_TEST(an_ack_once_more_tells_of_new_receives)
+{
+	uint64_t before;
+
+	start(&quick);
+	fault(&hca[0], (struct soft_fault){ .action = SOFT_FAULT_DELAY,
+					    .flow = SOFT_FLOW_REQUEST,
+					    .n = 1,
+					    .count = 1,
+					    .delay_ns = 200000000 });
+	receive(10, 1);
+	send_packets(1, 1);
+	expect_wc(p.acq, 1, IB_WC_SUCCESS);
+	ck_assert_uint_eq(fault_met(&hca[0]), 1);
+	receive(11, 1);
+	before = counters(&hca[0]).rcv_packets;
+	while (counters(&hca[0]).rcv_packets == before)
+		ck_assert_int_ne(step().did, SOFT_STEP_NOTHING);
+	before = sent();
+	send_packets(2, 5);
+	while (sent() == before)
+		ck_assert_int_eq(step().did, SOFT_STEP_QP);
+	ck_assert_uint_eq(sent() - before, 5);
+	expect_wc(p.acq, 2, IB_WC_SUCCESS);
 }
 END_TEST
 
@@ -604,9 +699,14 @@ int main(void)
 	tcase_add_loop_test(t, every_flow_recovers_across_the_wrap_of_psns, 0, 5 * 2 * LOST);
 	tcase_add_test(t, as_many_lost_atomics_as_there_are_resources_are_answered_again);
 	tcase_add_test(t, the_oldest_resource_is_replaced_and_its_atomic_not_done_twice);
+	tcase_add_test(t, a_source_deregistered_before_the_retry_is_a_local_protection_error);
 	tcase_add_test(t, a_read_goes_on_where_its_answer_was_lost);
 	tcase_add_test(t, credits_are_coded_rounded_down);
 	tcase_add_test(t, a_send_without_credit_goes_as_one_packet_until_that_is_answered);
+	tcase_add_test(t, a_write_with_immediate_without_credit_begins_with_one_packet);
+	tcase_add_test(t, without_credit_a_send_is_refused_once_and_then_rnr_retry_times);
+	tcase_add_loop_test(t, what_finds_new_receives_may_be_lost, 0, 2);
+	tcase_add_test(t, an_ack_once_more_tells_of_new_receives);
 	tcase_add_test(t, without_credit_writes_go_on_and_new_receives_are_found);
 	tcase_add_loop_test(t, packets_of_another_mtu_are_an_invalid_request, 0, 2);
 	tcase_add_loop_test(t, a_read_answered_in_packets_of_another_length_is_a_local_length_error,
