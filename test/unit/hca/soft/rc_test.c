@@ -570,6 +570,44 @@ START_TEST(without_credit_writes_go_on_and_new_receives_are_found)
 }
 END_TEST
 
+/* ------------------------------------------------------------------------ ACKs */
+
+START_TEST(one_ack_answers_all_messages_before_it)
+{
+	uint64_t i;
+
+	start(NULL);
+	drop(&hca[1], SOFT_FLOW_RESPONSE, 1, 3);
+	for (i = 1; i <= 4; i++)
+		rdma(&p, IB_WR_RDMA_WRITE, i, i * 4 * MTU, i * 4 * MTU, 3 * MTU);
+	for (i = 1; i <= 4; i++)
+		expect_wc(p.acq, i, IB_WC_SUCCESS);
+	ck_assert_uint_eq(fault_met(&hca[1]), 3);
+	ck_assert_uint_eq(counters(&hca[0]).rcv_packets, 1);
+	ck_assert_uint_eq(counters(&hca[0]).retransmits, 0);
+	for (i = 1; i <= 4; i++)
+		ck_assert_mem_eq(p.bm->buf + i * 4 * MTU, p.am->buf + i * 4 * MTU, 3 * MTU);
+}
+END_TEST
+
+/* 1025 packets: one each for so many as make a train, and for the rest. */
+START_TEST(a_train_of_packets_is_answered_by_one_ack)
+{
+	const uint32_t train = 256 << 10;
+
+	pair_up(&p, NULL, 2 * train);
+	fill(p.am->buf, 2 * train, 1);
+	rdma(&p, IB_WR_RDMA_WRITE, 1, 0, 0, train);
+	expect_wc(p.acq, 1, IB_WC_SUCCESS);
+	ck_assert_uint_eq(counters(&hca[0]).rcv_packets, 1);
+	rdma(&p, IB_WR_RDMA_WRITE, 2, 0, 0, train + 1);
+	expect_wc(p.acq, 2, IB_WC_SUCCESS);
+	ck_assert_uint_eq(counters(&hca[0]).rcv_packets, 1 + 2);
+	ck_assert_uint_eq(counters(&hca[0]).xmit_packets, 2 * train / MTU + 1);
+	ck_assert_mem_eq(p.bm->buf, p.am->buf, train + 1);
+}
+END_TEST
+
 /* ---------------------------------------------------------- lengths of packets */
 
 /* _i: whose MTU is the larger. Short messages fit both; others have packets of a wrong length. */
@@ -708,6 +746,8 @@ int main(void)
 	tcase_add_loop_test(t, what_finds_new_receives_may_be_lost, 0, 2);
 	tcase_add_test(t, an_ack_once_more_tells_of_new_receives);
 	tcase_add_test(t, without_credit_writes_go_on_and_new_receives_are_found);
+	tcase_add_test(t, one_ack_answers_all_messages_before_it);
+	tcase_add_test(t, a_train_of_packets_is_answered_by_one_ack);
 	tcase_add_loop_test(t, packets_of_another_mtu_are_an_invalid_request, 0, 2);
 	tcase_add_loop_test(t, a_read_answered_in_packets_of_another_length_is_a_local_length_error,
 			    0, 2);
