@@ -176,7 +176,12 @@ static gboolean finish_output(const char *dest)
 {
 	if (!fflush(stdout) && !ferror(stdout))
 		return TRUE;
-	fprintf(stderr, "al_cp: %s%swhat was to be shown could not be written\n", dest, *dest ? " is copied, but " : "");
+	if (dest)
+		fprintf(stderr,
+			"al_cp: %s is copied, but what was to be shown could not be written\n",
+			dest);
+	else
+		fputs("al_cp: what was to be shown could not be written\n", stderr);
 	return FALSE;
 }
 
@@ -200,7 +205,7 @@ int main(int argc, char **argv)
 	}
 	if (opt.version) {
 		printf("al_cp %s\n", al_version());
-		return finish_output("") ? TOOL_OK : TOOL_FAILED;
+		return finish_output(NULL) ? TOOL_OK : TOOL_FAILED;
 	}
 	bar = !opt.quiet && isatty(STDERR_FILENO);
 	job.progress = bar ? show_progress : no_progress;

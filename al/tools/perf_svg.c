@@ -141,14 +141,14 @@ static void draw_axes(GString *svg, const struct panel *p)
 	double bottom = p->top + PANEL - BOTTOM, right = WIDTH - RIGHT;
 	guint step = p->max_x - p->min_x > 12 ? 2 : 1;
 
-	for (double e = MAX(p->min_x, 0); e <= p->max_x; e += step) {
-		g_autofree char *text = size_text((guint)e);
+	for (guint e = (guint)MAX(p->min_x, 0); e <= p->max_x; e += step) {
+		g_autofree char *text = size_text(e);
 		double x = x_of(p, exp2(e));
 
 		add_line(svg, "grid", x, p->top + TOP, x, bottom);
 		add_text(svg, "middle", x, bottom + 18, text);
 	}
-	for (double e = p->min_y; e <= p->max_y; e++) {
+	for (int e = (int)p->min_y; e <= p->max_y; e++) {
 		char text[G_ASCII_DTOSTR_BUF_SIZE];
 		double y = y_of(p, pow(10, e));
 

@@ -238,7 +238,7 @@ void show_counters(struct query *q)
 {
 	JsonArray *ports = json_object_get_array_member(q->out, "ports");
 	guint num = json_array_get_length(ports);
-	g_autofree struct query_column *columns = g_new0(struct query_column, num + 2);
+	g_autofree struct query_column *columns = NULL;
 	g_autoptr(GPtrArray) headings = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(JsonArray) rows = json_array_new();
 	g_autoptr(GList) names = NULL;
@@ -247,6 +247,7 @@ void show_counters(struct query *q)
 		puts("No such port.");
 		return;
 	}
+	columns = g_new0(struct query_column, num + 2);
 	columns[0] = (struct query_column){ "counter", "Counter", NULL, NULL };
 	for (guint i = 0; i < num; i++) {
 		JsonObject *port = json_array_get_object_element(ports, i);

@@ -68,6 +68,6 @@ const char *fault_read(const char *text, struct fault_rule_text *rules, uint32_t
 /* What makes a rule that has no meaning; NULL: it has one. */
 const char *fault_wrong(const struct soft_fault *fault);
 const char *fault_action_name(uint32_t action);
-#define SOFT_MAX_DELAY (24 * 3600 * 1000000000ull) /* ns */
+#define SOFT_MAX_DELAY (24ull * 3600 * 1000000000) /* ns */
 
 #endif

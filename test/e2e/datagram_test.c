@@ -49,7 +49,7 @@ static struct ib_wc take(struct test_end *e)
 	return wc;
 }
 
-static al_status send(struct test_end *from, al_ah_h ah, uint32_t qpn, uint32_t length)
+static al_status send_one(struct test_end *from, al_ah_h ah, uint32_t qpn, uint32_t length)
 {
 	struct ib_sge sge = { .addr = (uintptr_t)from->mem + SEND_AT, .length = length, .lkey = from->lkey };
 	struct ib_send_wr wr = { .wr_id = 1,
@@ -82,7 +82,7 @@ START_TEST(a_question_is_answered_to_whoever_asked)
 	ck_ok(test_post_recv(&end[1], 11, RECV_AT, 100));
 
 	ck_ok(al_create_ah(end[0].pd, &path, &there));
-	ck_ok(send(&end[0], there, end[1].qpn, 9));
+	ck_ok(send_one(&end[0], there, end[1].qpn, 9));
 	ck_ok(al_destroy_ah(there, NULL, NULL)); /* the request has it all */
 	wc = take(&end[0]);
 	ck_assert_uint_eq(wc.wr_id, 1);
@@ -94,7 +94,7 @@ START_TEST(a_question_is_answered_to_whoever_asked)
 	ck_assert_uint_eq(wc.wc_flags, _i ? IB_WC_GRH : 0);
 	ck_assert_mem_eq(end[1].mem + RECV_AT + IB_GRH_BYTES, "question", 9);
 	ck_ok(al_create_ah_from_wc(end[1].pd, &wc, end[1].mem + RECV_AT, wc.port_num, &back));
-	ck_ok(send(&end[1], back, wc.src_qp, 7));
+	ck_ok(send_one(&end[1], back, wc.src_qp, 7));
 	ck_assert_int_eq(take(&end[1]).status, IB_WC_SUCCESS);
 
 	wc = take(&end[0]);
@@ -119,12 +119,12 @@ START_TEST(a_wrong_address_handle_is_refused)
 	ck_ok(al_create_ah(end[0].pd, &path, &good));
 	ck_ok(al_create_ah(end[0].pd, &path, &gone));
 	ck_ok(al_destroy_ah(gone, AL_DESTROY_SYNC, NULL));
-	ck_status(send(&end[0], foreign, end[1].qpn, 1), AL_INVALID_PD);
-	ck_status(send(&end[0], other_ca, end[1].qpn, 1), AL_INVALID_HANDLE);
-	ck_status(send(&end[0], gone, end[1].qpn, 1), AL_INVALID_HANDLE);
-	ck_status(send(&end[0], NULL, end[1].qpn, 1), AL_INVALID_HANDLE);
-	ck_status(send(&end[0], (al_ah_h)end[0].qp, end[1].qpn, 1), AL_INVALID_HANDLE);
-	ck_ok(send(&end[0], good, end[1].qpn, 1));
+	ck_status(send_one(&end[0], foreign, end[1].qpn, 1), AL_INVALID_PD);
+	ck_status(send_one(&end[0], other_ca, end[1].qpn, 1), AL_INVALID_HANDLE);
+	ck_status(send_one(&end[0], gone, end[1].qpn, 1), AL_INVALID_HANDLE);
+	ck_status(send_one(&end[0], NULL, end[1].qpn, 1), AL_INVALID_HANDLE);
+	ck_status(send_one(&end[0], (al_ah_h)end[0].qp, end[1].qpn, 1), AL_INVALID_HANDLE);
+	ck_ok(send_one(&end[0], good, end[1].qpn, 1));
 	ck_assert_int_eq(take(&end[0]).status, IB_WC_SUCCESS);
 }
 END_TEST
@@ -137,15 +137,15 @@ START_TEST(the_send_queue_recovers_from_an_error)
 	al_ah_h ah;
 
 	ck_ok(al_create_ah(end[0].pd, &path, &ah));
-	ck_ok(send(&end[0], ah, end[1].qpn, 5000)); /* more than the MTU */
+	ck_ok(send_one(&end[0], ah, end[1].qpn, 5000)); /* more than the MTU */
 	ck_assert_int_eq(take(&end[0]).status, IB_WC_LOC_LEN_ERR);
 	ck_assert_int_eq(test_state(end[0].qp), IB_QPS_SQE);
-	ck_ok(send(&end[0], ah, end[1].qpn, 1));
+	ck_ok(send_one(&end[0], ah, end[1].qpn, 1));
 	ck_assert_int_eq(take(&end[0]).status, IB_WC_WR_FLUSH_ERR);
 	ck_status(test_modify(end[0].qp, IB_QPS_SQD, attr, IB_QP_STATE), AL_INVALID_TRANSITION);
 	ck_status(test_modify(end[0].qp, IB_QPS_RTS, attr, IB_QP_STATE | IB_QP_SQ_PSN), AL_INVALID_ATTRIBUTE);
 	ck_ok(test_modify(end[0].qp, IB_QPS_RTS, attr, IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_QKEY));
-	ck_ok(send(&end[0], ah, end[1].qpn, 1));
+	ck_ok(send_one(&end[0], ah, end[1].qpn, 1));
 	ck_assert_int_eq(take(&end[0]).status, IB_WC_SUCCESS);
 }
 END_TEST

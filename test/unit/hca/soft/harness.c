@@ -633,7 +633,7 @@ uint64_t fault_met(struct hca *h)
 
 static struct soft_step do_step(const uint64_t *choice)
 {
-	struct soft_step did;
+	struct soft_step did = { 0 };
 	struct ci_vendor_call call = {
 		.code = SOFT_STEP,
 		.in = choice,
