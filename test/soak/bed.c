@@ -10,6 +10,7 @@
 struct ci_interface bed_ops;
 struct bed_hca bed_hca[BED_HCAS];
 uint32_t bed_hcas;
+uint8_t bed_ports = 1;
 char bed_log[256];
 void (*bed_qp_event)(void *ctx, ib_event_type type);
 bool ib_trace_on;
@@ -230,9 +231,11 @@ uint64_t bed_packets(void)
 	struct ib_port_attr attr;
 	uint64_t sum = 0;
 	uint32_t i;
+	uint8_t port;
 
 	for (i = 0; i < bed_hcas; i++)
-		if (!bed_ops.query_port(bed_hca[i].ca, 1, &attr))
-			sum += attr.counters.xmit_packets;
+		for (port = 1; port <= bed_ports; port++)
+			if (!bed_ops.query_port(bed_hca[i].ca, port, &attr))
+				sum += attr.counters.xmit_packets;
 	return sum;
 }

@@ -27,6 +27,7 @@ struct bed_cq {
 extern struct ci_interface bed_ops; /* of the module, once it is up */
 extern struct bed_hca bed_hca[BED_HCAS];
 extern uint32_t bed_hcas;
+extern uint8_t bed_ports; /* of each HCA */
 extern char bed_log[256];
 /* Events of queue pairs: with ci_qp.ctx. */
 extern void (*bed_qp_event)(void *ctx, ib_event_type type);

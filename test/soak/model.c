@@ -196,7 +196,10 @@ static void check_failure(struct m_qp *qp, uint32_t index, const struct ib_wc *w
 		causes(qp, s) | s->extra | BIT(IB_WC_WR_FLUSH_ERR) | BIT(IB_WC_RETRY_EXC_ERR);
 	uint64_t least = 0;
 
-	if (s->short_of_recv && qp->attr.rnr_retry < 7)
+	if (m->forced)
+		possible |= REMOTE_CAUSES;
+
+	if ((s->short_of_recv || m->rnr_forced) && qp->attr.rnr_retry < 7)
 		possible |= BIT(IB_WC_RNR_RETRY_EXC_ERR);
 	if (wc->status > IB_WC_CQ_OVERFLOW_ERR || !(possible & BIT(wc->status))) {
 		model_error(m, "%s: request %#llx failed with status %d; possible were %#x",
@@ -204,7 +207,7 @@ static void check_failure(struct m_qp *qp, uint32_t index, const struct ib_wc *w
 		return;
 	}
 	/* not sooner than the retries take */
-	if (wc->status == IB_WC_RNR_RETRY_EXC_ERR)
+	if (wc->status == IB_WC_RNR_RETRY_EXC_ERR && !m->rnr_forced)
 		least = qp->attr.rnr_retry * qp->peer->attr.rnr_ns;
 	/* what is on its way when the peer ends may say at once that something was lost */
 	if (wc->status == IB_WC_RETRY_EXC_ERR && m->faults == s->faults && m->ports == s->ports &&
@@ -287,12 +290,24 @@ uint32_t next_message(const struct m_qp *from)
 
 static uint8_t message[1 << 17];
 
+/* The header that a datagram comes with. */
+static void datagram_grh(const struct m_qp *from, const struct m_send *s, uint8_t *header)
+{
+	/* from BTH to ICRC, the bytes in words */
+	uint32_t length = 12 + 8 + (has_imm(s) ? 4 : 0) + (s->length + 3) / 4 * 4 + 4;
+
+	memcpy(header, from->attr.grh, IB_GRH_BYTES);
+	header[4] = (uint8_t)(length >> 8);
+	header[5] = (uint8_t)length;
+}
+
 /* Are the completion and the bytes those of this message? */
 static bool fits(const struct m_qp *qp, const struct m_recv *r, const struct ib_wc *wc,
 		 const struct m_send *s)
 {
 	uint32_t flags = (has_imm(s) ? IB_WC_WITH_IMM : 0) |
-			 (s->flags & IB_SEND_SOLICITED ? IB_WC_SOLICITED : 0);
+			 (s->flags & IB_SEND_SOLICITED ? IB_WC_SOLICITED : 0) |
+			 (has_grh(qp->peer) ? IB_WC_GRH : 0);
 
 	if (wc->byte_len != s->length + grh(qp) || wc->wc_flags != flags ||
 	    (has_imm(s) && wc->imm_data != s->imm) ||
@@ -300,6 +315,13 @@ static bool fits(const struct m_qp *qp, const struct m_recv *r, const struct ib_
 		return false;
 	if (!is_send(s))
 		return true;
+	if (has_grh(qp->peer)) {
+		uint8_t header[IB_GRH_BYTES];
+
+		datagram_grh(qp->peer, s, header);
+		if (!each_part(qp, r->piece, r->num, 0, header, sizeof(header), is_there))
+			return false;
+	}
 	gather(qp->peer, s, 0, s->length, message);
 	return each_part(qp, r->piece, r->num, grh(qp), message, s->length, is_there);
 }
@@ -329,6 +351,7 @@ static void received(struct m_qp *qp, const struct m_recv *r, const struct ib_wc
 	struct m_qp *from = qp->peer;
 	uint32_t i = reliable(qp) ? next_message(from) : find_message(qp, r, wc);
 	const struct m_send *s;
+	uint8_t header[IB_GRH_BYTES];
 
 	if (i == NEVER) {
 		model_error(qp->model,
@@ -354,6 +377,10 @@ static void received(struct m_qp *qp, const struct m_recv *r, const struct ib_wc
 			causes(from, s) ? ", which is wrong" : "", wc->opcode, wc->byte_len,
 			wc->wc_flags, wc->imm_data, s->opcode, s->length, s->flags, s->imm);
 		return;
+	}
+	if (has_grh(from)) {
+		datagram_grh(from, s, header);
+		each_part(qp, r->piece, r->num, 0, header, sizeof(header), to_copy);
 	}
 	if (is_send(s))
 		each_part(qp, r->piece, r->num, grh(qp), message, s->length, to_copy);

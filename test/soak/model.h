@@ -93,6 +93,8 @@ struct m_attr {
 	uint32_t rnr_retry;
 	uint32_t max_rd_atomic;
 	bool sig_all;
+	bool global;          /* datagrams of this side have a GRH */
+	uint8_t grh[IB_GRH_BYTES]; /* but for its length */
 };
 
 struct m_qp {
@@ -135,6 +137,8 @@ struct model {
 	uint64_t faults;      /* packets met by faults */
 	uint32_t ports;       /* how often a port has changed */
 	bool ports_down;
+	bool rnr_forced;      /* NAKs may come without a cause: that there is no receive, */
+	bool forced;          /* or another, which ends both sides */
 	uint64_t completions; /* seen */
 	char error[512];      /* what is wrong; empty: nothing */
 };

@@ -62,6 +62,11 @@ static inline uint32_t grh(const struct m_qp *qp)
 	return qp->attr.type == IB_QPT_UD ? IB_GRH_BYTES : 0;
 }
 
+static inline bool has_grh(const struct m_qp *from)
+{
+	return from->attr.type == IB_QPT_UD && from->attr.global;
+}
+
 /* model.c */
 
 /* Unreliable: may messages have been lost, doubled or reordered? */

@@ -120,14 +120,15 @@ static const struct m_send *killer(const struct m_qp *qp)
 static bool maybe_killed(const struct m_qp *qp)
 {
 	const struct m_qp *peer = qp->peer;
-	uint32_t i = peer->failed == NEVER ? peer->done : peer->failed;
+	uint32_t i = qp->model->forced ? 0 : peer->failed == NEVER ? peer->done : peer->failed;
 	const struct m_send *s;
 
-	if (peer->failed == NEVER ? !peer->killed : !(peer->killed || peer->excused))
+	if (peer != qp && !qp->model->forced &&
+	    (peer->failed == NEVER ? !peer->killed : !(peer->killed || peer->excused)))
 		return false;
 	for (; i < peer->sends; i++) {
 		s = &peer->send[i];
-		if ((causes(peer, s) | s->extra) & REMOTE_CAUSES)
+		if (qp->model->forced || (causes(peer, s) | s->extra) & REMOTE_CAUSES)
 			return true;
 	}
 	return false;
@@ -204,9 +205,10 @@ static void check_events(struct m_qp *qp)
 
 	if (qp->state == IB_QPS_RESET)
 		return;
-	if (s && ((s->status == IB_WC_REM_OP_ERR && qp->recv_status != IB_WC_LOC_PROT_ERR) ||
-		  (s->status == IB_WC_REM_INV_REQ_ERR && !s->wrong &&
-		   qp->recv_status != IB_WC_LOC_LEN_ERR)))
+	if (s && !qp->model->forced &&
+	    ((s->status == IB_WC_REM_OP_ERR && qp->recv_status != IB_WC_LOC_PROT_ERR) ||
+	     (s->status == IB_WC_REM_INV_REQ_ERR && !s->wrong &&
+	      qp->recv_status != IB_WC_LOC_LEN_ERR)))
 		model_error(qp->model, "%s: no receive failed with request %#llx", qp->name,
 			    (unsigned long long)s->wr_id);
 	if (e[IB_EVENT_QP_FATAL] || e[IB_EVENT_COMM_EST])

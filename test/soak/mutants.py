@@ -26,11 +26,11 @@ SEED = 7
 def mutations():
     text = (top / "test/soak/mutants.txt").read_text(encoding="utf-8")
     text = re.sub(r"^#.*\n", "", text, flags=re.M)
-    for block in re.split(r"\n\n(?=[^\t\n]+ \| \w+\.[ch]\n)", text.strip("\n")):
+    for block in re.split(r"\n\n(?=[^\t\n]+ \| \w+\.[ch](?: \| wide)?\n)", text.strip("\n")):
         head, body = block.split("\n", 1)
-        name, file = head.split(" | ")
+        name, file, *kind = head.split(" | ")
         old, new = re.split(r"\n=>\n?", body, maxsplit=1)
-        yield name, file, old, new
+        yield name, file, bool(kind), old, new
 
 
 def compile_one(root, source, target):
@@ -44,9 +44,10 @@ def link(objects, target):
     subprocess.run(command, check=True)
 
 
-def soak(program):
+def soak(program, wide):
     """What it says of a failure; None: nothing was wrong."""
-    run = subprocess.run([str(program), "--quick", "--seed", str(SEED), "--packets", str(PACKETS), "--patience", "10"],
+    run = subprocess.run([str(program), "--quick", "--seed", str(SEED), "--packets", str(PACKETS), "--patience", "10"]
+                         + ["--wide"] * wide,
                          capture_output=True, text=True, check=False)
     if not run.returncode:
         return None
@@ -67,9 +68,9 @@ def main():
             if result.returncode:
                 sys.exit(result.stderr)
         link(objects.values(), root / "soak")
-        if soak(root / "soak"):
+        if soak(root / "soak", False) or soak(root / "soak", True):
             sys.exit("the soak fails without any change")
-        for name, file, old, new in mutations():
+        for name, file, wide, old, new in mutations():
             if words and not any(word in name for word in words):
                 continue
             source = root / "hca/soft" / file
@@ -86,7 +87,7 @@ def main():
                 stale += 1
                 continue
             link([root / "changed.o" if o == objects[source] else o for o in objects.values()], root / "soak")
-            failure = soak(root / "soak")
+            failure = soak(root / "soak", wide)
             if failure:
                 found += 1
                 most = max(most, failure[0])

@@ -71,6 +71,11 @@ struct end *peer_of(struct play *p, const struct end *e)
 	return end_of(p, e->m->peer);
 }
 
+bool is_first(struct play *p, const struct end *e)
+{
+	return e <= peer_of(p, e);
+}
+
 static void new_qp(struct play *p, struct end *e, uint64_t *x)
 {
 	struct al_qp_init attr = { .qp_type = e->attr.type };
@@ -158,7 +163,7 @@ static void draw_attributes(struct end *a, struct end *b, uint64_t *x)
 
 static void to_init(struct play *p, struct end *e)
 {
-	struct ib_qp_attr attr = { .port_num = 1,
+	struct ib_qp_attr attr = { .port_num = e->port,
 				   .qp_access_flags = IB_ACCESS_REMOTE_WRITE |
 						      IB_ACCESS_REMOTE_READ |
 						      IB_ACCESS_REMOTE_ATOMIC };
@@ -169,6 +174,22 @@ static void to_init(struct play *p, struct end *e)
 		    IB_QP_PORT | IB_QP_PKEY_INDEX |
 			    (e->attr.type == IB_QPT_UD ? IB_QP_QKEY : IB_QP_ACCESS_FLAGS)),
 	     "to Init");
+}
+
+/* What a GRH of this path looks like: as an IPv6 header (IBTA 8.3). */
+static void expect_grh(struct play *p, struct end *e, const struct ib_global_route *to)
+{
+	uint32_t word = 6u << 28 | (uint32_t)to->traffic_class << 20 | to->flow_label, i;
+	uint8_t *grh = e->attr.grh;
+	ib_gid from;
+
+	must(p, bed_ops.query_gid(bed_hca[e->hca].ca, e->port, 0, &from), "query_gid");
+	for (i = 0; i < 4; i++)
+		grh[i] = (uint8_t)(word >> (24 - 8 * i));
+	grh[6] = 0x1b;
+	grh[7] = to->hop_limit;
+	memcpy(grh + 8, from.raw, 16);
+	memcpy(grh + 24, to->dgid.raw, 16);
 }
 
 static void to_rtr(struct play *p, struct end *e, const struct end *peer)
@@ -184,10 +205,18 @@ static void to_rtr(struct play *p, struct end *e, const struct end *peer)
 
 	uint32_t mask = 0;
 
-	must(p, bed_ops.query_port(bed_hca[peer->hca].ca, 1, &port), "query_port");
+	must(p, bed_ops.query_port(bed_hca[peer->hca].ca, peer->port, &port), "query_port");
 	e->peer_qpn = peer->ci->qp_num;
 	attr.ah_attr.dlid = port.lid;
-	attr.ah_attr.port_num = 1;
+	e->peer_lid = port.lid;
+	attr.ah_attr.port_num = e->port;
+	attr.ah_attr.sl = e->sl;
+	attr.ah_attr.is_global = e->attr.global;
+	attr.ah_attr.grh = e->grh;
+	must(p, bed_ops.query_gid(bed_hca[peer->hca].ca, peer->port, 0, &attr.ah_attr.grh.dgid),
+	     "query_gid");
+	if (e->attr.global)
+		expect_grh(p, e, &attr.ah_attr.grh);
 	if (e->attr.type != IB_QPT_UD)
 		mask |= IB_QP_AV | IB_QP_PATH_MTU | IB_QP_RQ_PSN | IB_QP_DEST_QPN;
 	if (e->attr.type == IB_QPT_RC)
@@ -228,11 +257,14 @@ void connect_pair(struct play *p, struct end *a, uint64_t *x)
 	draw_attributes(a, b, x);
 	a->read_length = b->read_length = 0;
 	to_init(p, a);
-	to_init(p, b);
+	if (b != a)
+		to_init(p, b);
 	to_rtr(p, a, b);
-	to_rtr(p, b, a);
+	if (b != a)
+		to_rtr(p, b, a);
 	to_rts(p, a);
-	to_rts(p, b);
+	if (b != a)
+		to_rts(p, b);
 	p->m.faults = bed_faults();
 	model_connect(a->m, b->m, &a->attr);
 	model_connect(b->m, a->m, &b->attr);
@@ -271,9 +303,11 @@ void end_pair(struct play *p, struct end *a, uint64_t *x)
 	struct end *b = peer_of(p, a);
 
 	end_one(p, a, x);
-	end_one(p, b, x);
+	if (b != a)
+		end_one(p, b, x);
 	model_disconnected(a->m);
-	model_disconnected(b->m);
+	if (b != a)
+		model_disconnected(b->m);
 }
 
 /* ------------------------------------------------------------------- all of it */
@@ -281,6 +315,26 @@ void end_pair(struct play *p, struct end *a, uint64_t *x)
 static void qp_event(void *ctx, ib_event_type type)
 {
 	model_event(ctx, type);
+}
+
+/* Ports, paths, and who is connected to himself. */
+static void draw_wide(struct play *p, uint32_t i, uint64_t x)
+{
+	struct end *e = &p->end[i], *other = &p->end[i ^ 1];
+
+	e->port = 1;
+	if (!p->wide)
+		return;
+	e->port = i & 1 ? other->port : (uint8_t)(1 + below(&x, p->ports));
+	e->sl = (uint8_t)below(&x, 16);
+	e->attr.global = one_in(&x, 2);
+	e->grh.flow_label = below(&x, 1 << 20);
+	e->grh.traffic_class = (uint8_t)below(&x, 256);
+	e->grh.hop_limit = (uint8_t)below(&x, 256);
+	if (i & 1 && other->m->peer == other->m)
+		e->m->peer = e->m;
+	else if (!(i & 1) && one_in(&x, 4))
+		e->m->peer = e->m;
 }
 
 void set_up(struct play *p, uint64_t *x)
@@ -314,6 +368,7 @@ void set_up(struct play *p, uint64_t *x)
 			       : one_in(x, 4) ? IB_QPT_UD
 					      : IB_QPT_RC;
 		e->hca = i & 1 ? p->end[i - 1].hca ^ !one_in(x, 8) : below(x, bed_hcas);
+		draw_wide(p, i, aside(*x));
 		for (k = 0; k < AREAS; k++) {
 			struct area *a = &e->m->area[k];
 
@@ -334,16 +389,18 @@ void set_up(struct play *p, uint64_t *x)
 		e->read_only = new_mr(p, bed_hca[e->hca].pd, e->m->area[AREA_TARGET].real,
 				      area_size[AREA_TARGET], IB_ACCESS_REMOTE_READ);
 	}
-	for (i = 0; i < p->m.qps; i += 2)
-		connect_pair(p, &p->end[i], x);
+	for (i = 0; i < p->m.qps; i++)
+		if (is_first(p, &p->end[i]))
+			connect_pair(p, &p->end[i], x);
 }
 
 void take_down(struct play *p, uint64_t *x)
 {
 	uint32_t h, i, k;
 
-	for (i = 0; i < p->m.qps; i += 2)
-		end_pair(p, &p->end[i], x);
+	for (i = 0; i < p->m.qps; i++)
+		if (is_first(p, &p->end[i]))
+			end_pair(p, &p->end[i], x);
 	for (i = 0; i < p->m.qps; i++) {
 		struct end *e = &p->end[i];
 

@@ -80,9 +80,12 @@ static void one_completion(struct play *p, uint32_t hca, struct queue *q, const 
 	if ((wc->wr_id >> 63 ? e->recv_cq : e->send_cq) != q)
 		model_error(&p->m, "%s: a completion in the wrong queue", e->m->name);
 	if (e->attr.type == IB_QPT_UD && wc->wr_id >> 63 && !wc->status &&
-	    (wc->src_qp != e->peer_qpn || wc->port_num != 1))
-		model_error(&p->m, "%s: a datagram of queue pair %#x by port %u, and not of %#x",
-			    e->m->name, wc->src_qp, wc->port_num, e->peer_qpn);
+	    (wc->src_qp != e->peer_qpn || wc->port_num != e->port || wc->slid != e->peer_lid ||
+	     wc->sl != peer_of(p, e)->sl))
+		model_error(
+			&p->m,
+			"%s: a datagram of queue pair %#x by port %u, LID %#x, SL %u, and not of %#x",
+			e->m->name, wc->src_qp, wc->port_num, wc->slid, wc->sl, e->peer_qpn);
 	if (wanted(q, wc)) {
 		if (!q->bed.notified)
 			model_error(&p->m, "%s: no notification of completion %#llx", e->m->name,
@@ -175,7 +178,7 @@ static bool lacking_recvs(struct play *p, uint64_t *x)
 
 static void plug(struct play *p, bool in)
 {
-	uint32_t port = 1;
+	uint32_t port = p->m.ports / 2 % p->ports + 1; /* of each in turn */
 
 	must(p, bed_vendor(0, in ? SOFT_PORT_UP : SOFT_PORT_DOWN, &port, sizeof(port), NULL, 0),
 	     "port");
@@ -245,8 +248,8 @@ static void rest(struct play *p, uint64_t *x)
 		return;
 	check_arms(p);
 	model_rest(&p->m, state);
-	for (i = 0; i < p->m.qps && !*p->m.error; i += 2)
-		if (model_broken(&p->m.qp[i])) {
+	for (i = 0; i < p->m.qps && !*p->m.error; i++)
+		if (is_first(p, &p->end[i]) && model_broken(&p->m.qp[i])) {
 			end_pair(p, &p->end[i], x);
 			p->cleaned = true;
 			if (!*p->m.error)
@@ -315,6 +318,22 @@ static void do_deregister(struct play *p, struct end *e, uint64_t *x)
 	model_deregistered(e->m, area);
 }
 
+/* The syndrome of a NAK that is forced: mostly of those that a requester survives. */
+static uint32_t draw_nak(struct play *p, uint64_t *x)
+{
+	switch (below(x, 6)) {
+	case 0: /* invalid request, access, operation */
+		p->m.forced = true;
+		return 0x61 + below(x, 3);
+	case 1:
+	case 2:
+		return 0x60; /* PSN sequence */
+	default:
+		p->m.rnr_forced = true;
+		return 0x20 | (1 + below(x, 12)); /* RNR, with its timer */
+	}
+}
+
 static void do_fault(struct play *p, uint64_t *x)
 {
 	static const uint32_t actions[] = { SOFT_FAULT_DROP, SOFT_FAULT_DROP,  SOFT_FAULT_DUPLICATE,
@@ -326,6 +345,7 @@ static void do_fault(struct play *p, uint64_t *x)
 		.chance = 500 + below(x, one_in(x, 4) ? 150000 : 20000),
 	};
 	uint32_t hca = below(x, bed_hcas);
+	uint64_t y = aside(*x);
 
 	if (f.action == SOFT_FAULT_HOLD)
 		f.by = 1 + below(x, 6);
@@ -333,6 +353,13 @@ static void do_fault(struct play *p, uint64_t *x)
 		f.delay_ns = (1 + below(x, 1000)) << below(x, 16);
 	if (p->rules[hca] > 6)
 		return;
+	if (p->wide && one_in(&y, 3)) {
+		f.action = SOFT_FAULT_NAK;
+		f.flow = SOFT_FLOW_REQUEST;
+		f.code = draw_nak(p, &y);
+		f.by = 0;
+		f.delay_ns = 0;
+	}
 	p->rules[hca]++;
 	say(p, "  HCA %u: action %u, flow %u, chance %u, by %u, delay %llu\n", hca, f.action,
 	    f.flow, f.chance, f.by, (unsigned long long)f.delay_ns);
@@ -447,16 +474,20 @@ void play(const struct episode *e, bool verbose, struct outcome *o)
 {
 	static struct play p;
 	char settings[256];
-	uint64_t x = e->seed, left;
+	uint64_t x = e->seed, y = aside(x), left;
 	uint32_t i;
 
 	memset(&p, 0, sizeof(p));
 	memset(o, 0, sizeof(*o));
 	p.verbose = verbose;
+	p.wide = e->wide;
+	p.ports = e->wide ? 1 + below(&y, 3) : 1;
+	bed_ports = (uint8_t)p.ports;
 	p.trace = 0xcbf29ce484222325ull;
-	snprintf(settings, sizeof(settings),
-		 "progress=manual hcas=%u seed=%llu max_qp=64 max_mr=256 max_cq=16 max_pd=16",
-		 e->hcas, (unsigned long long)(draw(&x) >> 32));
+	snprintf(
+		settings, sizeof(settings),
+		"progress=manual hcas=%u ports=%u seed=%llu max_qp=64 max_mr=256 max_cq=16 max_pd=16",
+		e->hcas, p.ports, (unsigned long long)(draw(&x) >> 32));
 	if (!bed_up(settings)) {
 		snprintf(o->error, sizeof(o->error), "the module does not start: %s", bed_log);
 		return;

@@ -37,6 +37,7 @@ struct op {
 struct episode {
 	uint64_t seed;     /* of all that is not an operation's own */
 	uint32_t hcas;
+	bool wide;         /* also several ports, GRHs, queue pairs with themselves, forced NAKs */
 	uint32_t num;
 	struct op *op;     /* num of them */
 };
@@ -63,6 +64,12 @@ static inline uint64_t draw(uint64_t *x)
 static inline uint32_t below(uint64_t *x, uint32_t n)
 {
 	return (uint32_t)((draw(x) >> 32) * n >> 32);
+}
+
+/* For a draw that other episodes than wide ones do not make: what comes after it stays what it was. */
+static inline uint64_t aside(uint64_t x)
+{
+	return draw(&x) ^ 0x5bd1e995a5a5a5a5ull;
 }
 
 static inline bool one_in(uint64_t *x, uint32_t n)

@@ -36,6 +36,9 @@ struct end {
 	struct m_attr attr; /* its type is that of the queue pair */
 	struct ci_ah *ah;   /* datagrams: to the peer */
 	uint32_t peer_qpn;
+	uint16_t lid, peer_lid;
+	uint8_t port, sl;
+	struct ib_global_route grh; /* of a path that is global; the destination is the peer's */
 	ib_mtu mtu;
 	uint32_t psn;
 	uint8_t timeout, rnr_timer, dest_rd_atomic;
@@ -47,8 +50,10 @@ struct play {
 	struct queue cq[BED_HCAS][CQS];
 	uint32_t rules[BED_HCAS];  /* of faults */
 	uint32_t wrong;            /* one request in so many is wrong; 0: none */
+	uint32_t ports;            /* of each HCA */
 	uint64_t steps;
 	uint64_t trace;
+	bool wide;                 /* see struct episode */
 	bool eager;                /* completions are polled after each step */
 	bool cleaned;              /* a reset may have removed completions */
 	bool verbose;
@@ -65,6 +70,8 @@ struct end *peer_of(struct play *p, const struct end *e);
 struct ci_mr *new_mr(struct play *p, struct ci_pd *pd, void *addr, uint64_t length, uint32_t access);
 void free_mr(struct ci_mr *mr);
 al_status modify(struct end *e, ib_qp_state state, struct ib_qp_attr *attr, uint32_t mask);
+/* The first of the two ends of a connection, or the only one? */
+bool is_first(struct play *p, const struct end *e);
 void free_qp(struct end *e);
 void connect_pair(struct play *p, struct end *a, uint64_t *x);
 void end_pair(struct play *p, struct end *a, uint64_t *x);
