@@ -155,7 +155,9 @@ check_PROGRAMS += \
 	test/unit/hca/soft/shortcut_test \
 	test/unit/hca/soft/transfer_test \
 	test/unit/hca/soft/ud_test \
-	test/unit/hca/soft/uc_test
+	test/unit/hca/soft/ud_error_test \
+	test/unit/hca/soft/uc_test \
+	test/unit/hca/soft/uc_error_test
 test_unit_hca_soft_access_test_SOURCES = test/unit/hca/soft/access_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_config_test_SOURCES = test/unit/hca/soft/config_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_cq_test_SOURCES = test/unit/hca/soft/cq_test.c $(SOFT_HARNESS)
@@ -177,10 +179,14 @@ test_unit_hca_soft_manual_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_port_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_qp_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_shortcut_test_LDADD = $(SOFT_TEST_LIBS)
-test_unit_hca_soft_ud_test_SOURCES = test/unit/hca/soft/ud_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_ud_test_SOURCES = test/unit/hca/soft/ud_test.c test/unit/hca/soft/ud_test.h $(SOFT_HARNESS)
 test_unit_hca_soft_ud_test_LDADD = $(SOFT_TEST_LIBS)
-test_unit_hca_soft_uc_test_SOURCES = test/unit/hca/soft/uc_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_ud_error_test_SOURCES = test/unit/hca/soft/ud_error_test.c test/unit/hca/soft/ud_test.h $(SOFT_HARNESS)
+test_unit_hca_soft_ud_error_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_uc_test_SOURCES = test/unit/hca/soft/uc_test.c test/unit/hca/soft/uc_test.h $(SOFT_HARNESS)
 test_unit_hca_soft_uc_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_uc_error_test_SOURCES = test/unit/hca/soft/uc_error_test.c test/unit/hca/soft/uc_test.h $(SOFT_HARNESS)
+test_unit_hca_soft_uc_error_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_transfer_test_LDADD = $(SOFT_TEST_LIBS)
 
 # Fuzz targets: clang and libFuzzer run them ("make fuzz"); here each replays its corpus.
