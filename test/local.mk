@@ -240,6 +240,9 @@ test_unit_hca_soft_hostile_test_LDADD = $(SOFT_TEST_LIBS)
 dist_check_SCRIPTS += test/e2e/capture.sh
 EXTRA_DIST += test/e2e/capture.py
 test/e2e/capture.log: test/unit/hca/soft/capture_test hca/soft/soft.la
+check_PROGRAMS += test/unit/hca/soft/bugclass_unreliable_test
+test_unit_hca_soft_bugclass_unreliable_test_SOURCES = test/unit/hca/soft/bugclass_unreliable_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_bugclass_unreliable_test_LDADD = $(SOFT_TEST_LIBS)
 check_PROGRAMS += test/unit/hca/soft/bugclass_test
 test_unit_hca_soft_bugclass_test_SOURCES = test/unit/hca/soft/bugclass_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_bugclass_test_LDADD = $(SOFT_TEST_LIBS)
