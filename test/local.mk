@@ -76,6 +76,11 @@ check_PROGRAMS += test/e2e/datagram_test
 test_e2e_datagram_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_datagram_test_DEPENDENCIES = hca/soft/soft.la
 
+# attributes out of range in every modification
+check_PROGRAMS += test/e2e/modify_test
+test_e2e_modify_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_modify_test_DEPENDENCIES = hca/soft/soft.la
+
 # Virtual time under the whole stack.
 check_PROGRAMS += test/e2e/virtual_test
 test_e2e_virtual_test_LDADD = $(API_LIBS)

@@ -5,16 +5,22 @@
 
 #include "soft.h"
 
-/* What a datagram's headers take from it. */
-static al_status resolve(const struct ci_ah *ci, const struct ib_ah_attr *attr, struct datagram *to)
+al_status ah_check(const struct soft_port *port, const struct ib_ah_attr *attr)
 {
-	const struct soft_port *port = hca_port(pd_hca(ci->pd), attr->port_num);
 	const ib_gid none = { { 0 } }, sgid = port_gid(port, attr->grh.sgid_index);
 
 	if (attr->is_global && !memcmp(&sgid, &none, sizeof(none)))
 		return AL_INVALID_GID_INDEX;
-	if (attr->src_path_bits >> port->lmc)
-		return AL_INVALID_PARAMETER;
+	return attr->src_path_bits >> port->lmc ? AL_INVALID_PARAMETER : AL_SUCCESS;
+}
+
+/* What a datagram's headers take from it. */
+static al_status resolve(const struct ci_ah *ci, const struct ib_ah_attr *attr, struct datagram *to)
+{
+	al_status status = ah_check(hca_port(pd_hca(ci->pd), attr->port_num), attr);
+
+	if (status)
+		return status;
 	*to = (struct datagram){
 		.dlid = attr->dlid,
 		.src_path_bits = attr->src_path_bits,

@@ -79,6 +79,9 @@ struct soft_ah {
 	struct datagram to; /* what a post takes of it */
 };
 
+/* Has the port what the address says of it? */
+al_status ah_check(const struct soft_port *port, const struct ib_ah_attr *attr);
+
 /* operations, by file */
 al_status soft_register_mr(struct ci_mr *mr, const struct ci_mem *mem, struct ci_udata *udata);
 void soft_deregister_mr(struct ci_mr *mr);

@@ -315,7 +315,7 @@ static al_status check_modify(const struct soft_qp *qp, const struct ib_qp_attr 
 	if (mask & (IB_QP_CAP | IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE) ||
 	    (mask & IB_QP_QKEY && !is_ud(qp)))
 		return AL_UNSUPPORTED;
-	return AL_SUCCESS;
+	return mask & IB_QP_AV ? ah_check(port, &attr->ah_attr) : AL_SUCCESS;
 }
 
 static void apply_path(struct soft_qp *qp, const struct ib_qp_attr *attr, uint32_t mask)
