@@ -199,6 +199,11 @@ check_PROGRAMS += test/fuzz/wire_fuzz
 test_fuzz_wire_fuzz_SOURCES = test/fuzz/wire_fuzz.c test/fuzz/main.c test/fuzz/fuzz.h
 test_fuzz_wire_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"wire"'
 test_fuzz_wire_fuzz_LDADD = hca/soft/libsoft-core.la
+check_PROGRAMS += test/fuzz/wr_fuzz
+test_fuzz_wr_fuzz_SOURCES = test/fuzz/wr_fuzz.c test/fuzz/main.c test/fuzz/fuzz.h test/fuzz/check.h \
+	al/verbs/qp_table.c $(SOFT_HARNESS)
+test_fuzz_wr_fuzz_CPPFLAGS = -I$(srcdir)/test/fuzz $(AM_CPPFLAGS) -DFUZZ_CORPUS='"wr"'
+test_fuzz_wr_fuzz_LDADD = hca/soft/libsoft-core.la
 EXTRA_DIST += test/fuzz/run test/fuzz/corpus
 FUZZ_SECONDS = 40
 fuzz:
