@@ -491,6 +491,7 @@ gboolean run_poll(struct run *r, guint i, guint *handled, GError **err)
 	for (guint32 k = 0; k < n; k++) {
 		struct flow *f = wc[k].qp_context;
 
+		g_assert(f); /* its queue pair was made with it */
 		if (wc[k].status != IB_WC_SUCCESS)
 			return failed(r, i, &wc[k], err);
 		if (wc[k].opcode < IB_WC_RECV) {

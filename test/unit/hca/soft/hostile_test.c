@@ -68,7 +68,7 @@ static struct wire_packet to_a(uint8_t opcode, uint32_t psn, uint32_t length)
 static struct soft_injected inject_bytes(struct hca *h, const uint8_t *bytes, size_t len)
 {
 	struct soft_inject in = { .port = 1, .length = (uint32_t)len };
-	struct soft_injected out;
+	struct soft_injected out = { 0 };
 	struct ci_vendor_call call = { .code = SOFT_INJECT,
 				       .in = &in,
 				       .in_len = sizeof(in),
