@@ -7,6 +7,10 @@ noinst_LTLIBRARIES += libibal-core.la
 libibal_core_la_CFLAGS = $(AM_CFLAGS) -ftls-model=initial-exec -fno-semantic-interposition
 libibal_core_la_LIBADD = $(GMODULE_LIBS) $(GLIB_LIBS) $(URCU_LIBS) $(PCI_LIBS)
 libibal_core_la_SOURCES = \
+	al/agent/commands.def \
+	al/agent/private.h \
+	al/agent/protocol.c \
+	al/agent/protocol.h \
 	al/event/async.c \
 	al/event/async.h \
 	al/event/channel.c \
@@ -15,6 +19,8 @@ libibal_core_la_SOURCES = \
 	al/event/dispatcher.h \
 	al/event/pnp.c \
 	al/event/pnp.h \
+	al/object/client.c \
+	al/object/client.h \
 	al/object/device.c \
 	al/object/device.h \
 	al/object/handle.c \
@@ -28,6 +34,11 @@ libibal_core_la_SOURCES = \
 	al/object/snapshot.c \
 	al/object/strings.c \
 	al/object/types.c \
+	al/user/connection.c \
+	al/user/ops.c \
+	al/user/post.c \
+	al/user/snapshot.c \
+	al/user/user.h \
 	al/verbs/ah.c \
 	al/verbs/ca.c \
 	al/verbs/cq.c \
@@ -46,9 +57,10 @@ libibal_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:0:0 $(no_undefined) -Wl,-z,no
 	-Wl,--version-script=al/libibal.map
 EXTRA_libibal_la_DEPENDENCIES = al/libibal.map
 
-al/libibal.map: $(IBA_CONTRACTS) al/mkmap.sh
+# The contracts, and the little that the agent needs.
+al/libibal.map: $(IBA_CONTRACTS) al/agent/private.h al/mkmap.sh
 	$(AM_V_GEN)$(MKDIR_P) al && cd $(top_srcdir) && \
-		sh al/mkmap.sh $(IBA_CONTRACTS) >$(abs_top_builddir)/$@.tmp && \
+		sh al/mkmap.sh $(IBA_CONTRACTS) al/agent/private.h >$(abs_top_builddir)/$@.tmp && \
 		mv $(abs_top_builddir)/$@.tmp $(abs_top_builddir)/$@
 CLEANFILES += al/libibal.map
 EXTRA_DIST += al/mkmap.sh
@@ -97,3 +109,16 @@ al_perf_CFLAGS = $(TOOL_CFLAGS)
 al_perf_LDADD = al/tools/libperf.la $(TOOL_LIBS) -lm
 al_perf_SOURCES = al/tools/al_perf.c al/tools/pair.c al/tools/pair.h al/tools/perf.h \
 	al/tools/perf_flow.c al/tools/perf_flow.h al/tools/perf_rdma.c al/tools/perf_report.c al/tools/perf_svg.c
+
+# The agent. It sees the contracts, the protocol, and the little that the library exports for it.
+sbin_PROGRAMS += ald
+ald_CFLAGS = $(TOOL_CFLAGS)
+ald_LDADD = libibal.la $(GLIB_LIBS)
+ald_SOURCES = \
+	al/agent/agent.h \
+	al/agent/command.c \
+	al/agent/event.c \
+	al/agent/loop.c \
+	al/agent/protocol.c \
+	al/agent/session.c \
+	al/agent/verbs.c

@@ -42,6 +42,9 @@ struct ci_registration {
 	bool removing;           /**< registry's lock: ib_deregister_ci() has begun */
 };
 
+/** A further flag of ib_deregister_ci(): the agent that the HCA is behind is lost, and the HCA with it. */
+#define CI_AGENT_LOST (1u << 31)
+
 /** What the Access Layer hangs above the registry. */
 struct ci_upper {
 	/**
@@ -131,6 +134,18 @@ void ci_module_put(struct ci_host *module);
 
 /** @return name of the module, constant while it has a reference or an HCA @param module module */
 const char *ci_module_name(const struct ci_host *module);
+/**
+ * A host of HCAs that are behind a connection to an agent, in place of a module: for
+ * ib_register_ci(). Not listed among the modules.
+ *
+ * @param agent the connection; GUIDs are unique among the HCAs of one connection
+ * @param host  for ci_agent_host_drop()
+ */
+al_status ci_agent_host(const void *agent, struct ci_host **host);
+/** No HCA of it is left. @param host from ci_agent_host() */
+void ci_agent_host_drop(struct ci_host *host);
+/** @return the connection that an HCA is behind; NULL: of this process @param module its host */
+const void *ci_module_agent(const struct ci_host *module);
 /** @return its version, for people @param module module */
 const char *ci_module_version(const struct ci_host *module);
 

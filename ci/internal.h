@@ -36,6 +36,7 @@
 struct ci_host {
 	const struct ci_module *module;
 	GModule *lib;             /* NULL: part of this program */
+	const void *agent;        /* NULL: of this process; else the connection that its HCAs are behind */
 	char name[CI_NAME_MAX];
 	char version[CI_NAME_MAX];
 	char license[40];

@@ -230,7 +230,7 @@ static const struct {
 	[CI_OBJ_EEC] = { "ci_eec", sizeof(struct ci_eec) },
 };
 
-#define KNOWN_FLAGS ((uint32_t)(CI_SERIALISE_CQ | CI_OP_MAY_BLOCK))
+#define KNOWN_FLAGS ((uint32_t)(CI_SERIALISE_CQ | CI_OP_MAY_BLOCK | CI_CLIENT_MEMORY))
 
 size_t ci_obj_bytes(const struct ci_interface *ops, enum ci_obj kind)
 {

@@ -12,6 +12,7 @@ pthread_mutex_t ci_registry_lock = PTHREAD_MUTEX_INITIALIZER;
 /* With the lock: an HCA has gone, or a pin of one. */
 static pthread_cond_t registry_changed = PTHREAD_COND_INITIALIZER;
 static struct ci_host *hosts, *parents_hosts;
+static struct ci_host *agent_hosts, *parents_agent_hosts;
 static struct ci_registration *registrations, *parents_registrations;
 static const struct ci_upper *upper;
 
@@ -25,6 +26,7 @@ void ci_registry_forked(void)
 	pthread_mutex_init(&ci_registry_lock, NULL);
 	pthread_cond_init(&registry_changed, NULL);
 	CI_LEAVE_TO_PARENT(hosts, parents_hosts);
+	CI_LEAVE_TO_PARENT(agent_hosts, parents_agent_hosts);
 	CI_LEAVE_TO_PARENT(registrations, parents_registrations);
 }
 
@@ -38,6 +40,11 @@ const char *ci_module_name(const struct ci_host *module)
 const char *ci_module_version(const struct ci_host *module)
 {
 	return module->version;
+}
+
+const void *ci_module_agent(const struct ci_host *module)
+{
+	return module->agent;
 }
 
 struct ci_host *ci_host_first(void)
@@ -56,7 +63,7 @@ struct ci_host *ci_host_find(const char *name)
 
 void ci_host_add(struct ci_host *host)
 {
-	struct ci_host **end = &hosts;
+	struct ci_host **end = host->agent ? &agent_hosts : &hosts;
 
 	pthread_mutex_lock(&ci_registry_lock);
 	while (*end)
@@ -67,7 +74,7 @@ void ci_host_add(struct ci_host *host)
 
 void ci_host_drop(struct ci_host *host)
 {
-	struct ci_host **at = &hosts;
+	struct ci_host **at = host->agent ? &agent_hosts : &hosts;
 	bool last;
 
 	pthread_mutex_lock(&ci_registry_lock);
@@ -79,6 +86,24 @@ void ci_host_drop(struct ci_host *host)
 	pthread_mutex_unlock(&ci_registry_lock);
 	if (last)
 		al_free(host);
+}
+
+al_status ci_agent_host(const void *agent, struct ci_host **host)
+{
+	struct ci_host *h = al_alloc(sizeof(*h));
+
+	if (!h)
+		return AL_INSUFFICIENT_MEMORY;
+	h->agent = agent;
+	ci_copy(h->name, sizeof(h->name), "agent");
+	ci_host_add(h);
+	*host = h;
+	return AL_SUCCESS;
+}
+
+void ci_agent_host_drop(struct ci_host *host)
+{
+	ci_host_drop(host);
 }
 
 bool ci_module_get(struct ci_host *module)
@@ -202,6 +227,8 @@ static bool host_known(const struct ci_host *host)
 	pthread_mutex_lock(&ci_registry_lock);
 	for (h = hosts; h && h != host; h = h->next)
 		;
+	for (h = h ? h : agent_hosts; h && h != host; h = h->next)
+		;
 	pthread_mutex_unlock(&ci_registry_lock);
 	return h != NULL;
 }
@@ -284,7 +311,8 @@ static al_status enter(struct ci_registration *reg, char text[CI_TEXT_MAX])
 
 	pthread_mutex_lock(&ci_registry_lock);
 	for (; *end && !st; end = &(*end)->next) {
-		if ((*end)->attr.node_guid != reg->attr.node_guid)
+		if ((*end)->attr.node_guid != reg->attr.node_guid ||
+		    (*end)->module->agent != reg->module->agent)
 			continue;
 		ci_say(text,
 		       "an HCA with node GUID 0x%016llx is registered already, by module %s: give each HCA its own",

@@ -86,6 +86,17 @@ check_PROGRAMS += test/e2e/virtual_test
 test_e2e_virtual_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_virtual_test_DEPENDENCIES = hca/soft/soft.la
 
+# Processes that share an agent.
+noinst_HEADERS += test/e2e/agent.h
+check_PROGRAMS += test/e2e/agent_test
+test_e2e_agent_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_agent_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
+# The agent's socket without the library.
+check_PROGRAMS += test/e2e/agent_door_test
+test_e2e_agent_door_test_SOURCES = test/e2e/agent_door_test.c al/agent/protocol.c
+test_e2e_agent_door_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_agent_door_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
+
 # The documents against the tree.
 dist_check_SCRIPTS += test/e2e/names.py test/e2e/requirements.py
 EXTRA_DIST += test/data/names.txt test/data/requirements.txt

@@ -467,7 +467,7 @@ al_status al_reg_event_handler(al_ca_h ca, al_channel_h channel, void *context, 
 	if (status)
 		return status;
 	pthread_mutex_lock(&registration_lock);
-	if (call.ops == &ci_dead_ca) {
+	if (ops_dead(call.ops)) {
 		status = AL_CA_REMOVED;
 		goto out;
 	}

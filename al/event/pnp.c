@@ -297,6 +297,8 @@ al_status pnp_dev_add(struct al_dev *dev)
 
 	pthread_mutex_lock(&pnp_lock);
 	for (reg = registrations; reg; reg = reg->next) {
+		if (obj_agent(&reg->obj) != dev->agent)
+			continue;
 		ca = new_ca(dev);
 		if (!ca)
 			goto err;
@@ -304,6 +306,8 @@ al_status pnp_dev_add(struct al_dev *dev)
 		list = ca;
 	}
 	for (reg = registrations; reg && list; reg = reg->next) {
+		if (obj_agent(&reg->obj) != dev->agent)
+			continue;
 		ca = list;
 		list = ca->next;
 		ca->next = NULL;
@@ -468,7 +472,7 @@ static al_status fill(struct al_pnp *reg)
 
 	pthread_mutex_lock(&tree_lock);
 	for (struct al_dev *dev = dev_first(); dev; dev = dev->next) {
-		if (dev->going)
+		if (dev->going || dev->agent != obj_agent(&reg->obj))
 			continue;
 		ca = new_ca(dev);
 		if (!ca) {

@@ -19,18 +19,23 @@ struct al_dev *dev_first(void)
 	return devices;
 }
 
-struct al_dev *dev_find(uint64_t guid)
+struct al_dev *dev_find(const void *agent, uint64_t guid)
 {
 	struct al_dev *dev;
 
 	pthread_mutex_lock(&tree_lock);
 	for (dev = devices; dev; dev = dev->next)
-		if (dev->guid == guid && !dev->going)
+		if (dev->guid == guid && dev->agent == agent && !dev->going)
 			break;
 	if (dev)
 		dev_ref(dev);
 	pthread_mutex_unlock(&tree_lock);
 	return dev;
+}
+
+const void *obj_agent(const struct al_obj *obj)
+{
+	return ((const struct al_instance *)obj->al)->agent;
 }
 
 void dev_ref(struct al_dev *dev)
@@ -56,14 +61,14 @@ const struct ci_interface *dev_enter(struct al_dev *dev)
 	ops = atomic_load(&dev->ops);
 	/* A removal waits for calls on the module, not for those that keep coming and find it gone.
 	 */
-	if (ops == &ci_dead_ca)
+	if (ops_dead(ops))
 		leave(dev);
 	return ops;
 }
 
 void dev_leave(struct al_dev *dev, const struct ci_interface *ops)
 {
-	if (ops != &ci_dead_ca)
+	if (!ops_dead(ops))
 		leave(dev);
 }
 
@@ -179,6 +184,7 @@ static al_status dev_add(struct ci_registration *reg)
 	dev->attr = reg->attr;
 	dev->guid = reg->attr.node_guid;
 	dev->reg = reg;
+	dev->agent = ci_module_agent(reg->module);
 	dev->may_block = reg->ops.flags & CI_OP_MAY_BLOCK;
 	dev->serialise_cq = reg->ops.flags & CI_SERIALISE_CQ;
 	snprintf(dev->module, sizeof(dev->module), "%s", ci_module_name(reg->module));
@@ -311,7 +317,7 @@ static void wait_for_calls(struct al_dev *dev)
 static void bury(struct al_dev *dev)
 {
 	/* Sequentially consistent with dev_enter(). */
-	atomic_store(&dev->ops, &ci_dead_ca);
+	atomic_store(&dev->ops, dev->agent_lost ? &ci_dead_agent : &ci_dead_ca);
 }
 
 static void tell_fatal(struct al_dev *dev)
@@ -329,7 +335,8 @@ static void dev_remove(struct ci_registration *reg, uint32_t flags)
 	pthread_mutex_lock(&tree_lock);
 	dev->going = true;
 	pthread_mutex_unlock(&tree_lock);
-	if (flags & CI_HCA_GONE) {
+	dev->agent_lost = flags & CI_AGENT_LOST;
+	if (flags & (CI_HCA_GONE | CI_AGENT_LOST)) {
 		bury(dev);
 		tell_fatal(dev);
 	}

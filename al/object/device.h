@@ -58,6 +58,8 @@ struct al_dev {
 	size_t ci_bytes[CI_OBJ_KINDS]; /* of the module's objects: the dead table knows nothing of them */
 	struct ci_registration *reg; /* NULL once removed; guarded by tree_lock */
 	char module[32], module_version[32];
+	const void *agent;     /* connection that it is behind; NULL: of this process */
+	bool agent_lost;       /* dead with AL_AGENT_LOST; before the dead table is seen */
 	bool going;            /* no new opens; guarded by tree_lock */
 	struct reaper_job end_job; /* frees it, on the common destroy thread */
 
@@ -77,6 +79,12 @@ struct al_dev {
 };
 #define DEV_REMOVING 0x80000000u
 
+/* The table of an HCA that has gone? */
+static inline bool ops_dead(const struct ci_interface *ops)
+{
+	return ops == &ci_dead_ca || ops == &ci_dead_agent;
+}
+
 static inline const struct ci_interface *dev_ops(struct al_dev *dev)
 {
 	/* acquire: pairs with the stores in dev_add() and dev_remove() */
@@ -85,8 +93,10 @@ static inline const struct ci_interface *dev_ops(struct al_dev *dev)
 
 /* The HCAs, also those removed that still have handles; under tree_lock. */
 struct al_dev *dev_first(void);
-/* The HCA of a GUID with a reference, or NULL: none, or going. */
-struct al_dev *dev_find(uint64_t guid);
+/* The HCA of a GUID that an opening sees, with a reference, or NULL: none, or going. */
+struct al_dev *dev_find(const void *agent, uint64_t guid);
+/* The connection to an agent whose HCAs an object's opening sees; NULL: those of this process. */
+const void *obj_agent(const struct al_obj *obj);
 void dev_ref(struct al_dev *dev);
 void dev_put(struct al_dev *dev);
 /* A call begins: from now on the table returned stays callable until it is given to dev_leave(). */

@@ -6,8 +6,7 @@
 #include "al/event/async.h"
 #include "al/event/pnp.h"
 #include "al/object/device.h"
-
-#define AGENT_SOCKET "/run/ibal/ald.socket"
+#include "al/user/user.h"
 
 /* Guards the process's one-time start. Outside every other lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -38,40 +37,29 @@ static void after_fork_child(void)
 	dev_child();
 	async_child();
 	pnp_child();
+	user_child();
 	ci_forked();
 	pthread_mutex_init(&lock, NULL);
 }
 
 /* ------------------------------------------------------------------- start */
 
-static al_status choose_role(const struct al_open_attr *attr)
+/* The socket of the agent to use; NULL: none, this process has the HCAs. */
+static const char *choose_role(const struct al_open_attr *attr)
 {
 	const char *agent = attr->agent ? attr->agent : ci_env("IBAL_AGENT");
 	struct stat st;
 
 	if (!agent)
 		agent = ci_conf_get("agent");
-	if (!agent)
-		agent = "auto";
-	if (!strcmp(agent, "off"))
-		return AL_SUCCESS;
-	if (strcmp(agent, "auto")) {
-		ib_log(IB_LOG_ERROR, "al",
-		       "agent \"%s\": this build serves HCAs in the process only; set IBAL_AGENT=off",
-		       agent);
-		return AL_UNSUPPORTED;
-	}
-	if (!stat(AGENT_SOCKET, &st)) {
-		ib_log(IB_LOG_ERROR, "al",
-		       "an agent's socket, %s, is there, but this build can not use an agent; set IBAL_AGENT=off to do without",
-		       AGENT_SOCKET);
-		return AL_AGENT_REFUSED;
-	}
-	return AL_SUCCESS;
+	if (!agent || !strcmp(agent, "auto"))
+		return stat(AGENT_SOCKET, &st) ? NULL : AGENT_SOCKET;
+	return strcmp(agent, "off") ? agent : NULL;
 }
 
-static al_status start(const struct al_open_attr *attr)
+static al_status start(const struct al_open_attr *attr, struct user_conn **conn)
 {
+	const char *agent;
 	al_status status;
 
 	if (!hooked) {
@@ -84,9 +72,6 @@ static al_status start(const struct al_open_attr *attr)
 	status = ci_conf_load(attr->config);
 	if (status)
 		return status;
-	status = choose_role(attr);
-	if (status)
-		return status;
 	if (!dispatcher_common.started) {
 		dispatcher_init(&dispatcher_common, "al-event");
 		status = dispatcher_start(&dispatcher_common);
@@ -96,12 +81,15 @@ static al_status start(const struct al_open_attr *attr)
 	status = reaper_start(&reaper_common, "al-destroy");
 	if (status)
 		return status;
-	return ci_start(attr->config);
+	*conn = NULL;
+	agent = choose_role(attr);
+	return agent ? user_connect(agent, conn) : ci_start(attr->config);
 }
 
 al_status al_open(const struct al_open_attr *attr, al_h *al)
 {
 	static const struct al_open_attr none;
+	struct user_conn *conn;
 	struct al_obj *obj;
 	al_status status;
 
@@ -111,13 +99,14 @@ al_status al_open(const struct al_open_attr *attr, al_h *al)
 	if (thread_context == CONTEXT_ATOMIC)
 		return AL_INVALID_CONTEXT;
 	pthread_mutex_lock(&lock);
-	status = start(attr);
+	status = start(attr, &conn);
 	pthread_mutex_unlock(&lock);
 	if (status)
 		return status;
 	status = obj_new(AL_OBJ_AL, NULL, NULL, NULL, &obj);
 	if (status)
 		return status;
+	((struct al_instance *)obj)->agent = conn;
 	return obj_publish(obj, al); /* without a parent it does not fail */
 }
 
@@ -136,11 +125,17 @@ void al_set_log(al_log_cb cb, void *context)
 /* Modules are the process's; the opening only says that the caller has the library. */
 static al_status begin(struct al_call *call, al_h al)
 {
+	al_status status;
+
 	/* One at a time; and while something is unloaded or removed, that waits for the PnP thread.
 	 */
 	if (thread_context == CONTEXT_PNP)
 		return AL_INVALID_CONTEXT;
-	return call_begin(call, al, AL_OBJ_AL);
+	status = call_begin(call, al, AL_OBJ_AL);
+	if (status || !obj_agent(call->obj))
+		return status;
+	call_end(call); /* modules are the agent's own business */
+	return AL_UNSUPPORTED;
 }
 
 al_status al_load_module(al_h al, const char *path)

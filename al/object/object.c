@@ -11,6 +11,7 @@
 
 #include "al/event/channel.h"
 #include "al/event/pnp.h"
+#include "al/object/client.h"
 #include "al/object/device.h"
 
 #define BLOCK_ALIGN 64
@@ -93,6 +94,7 @@ al_status obj_new(al_object_type id, struct al_obj *parent, struct al_dev *dev, 
 	const struct obj_type *type = &obj_types[id];
 	size_t size = round_up(type->size);
 	size_t ci_size = dev && type->ci != OBJ_NO_CI ? dev->ci_bytes[type->ci] : 0;
+	const struct ci_client *client = acting_client();
 	struct al_obj *obj;
 	al_status status = charge(dev, type);
 
@@ -111,8 +113,11 @@ al_status obj_new(al_object_type id, struct al_obj *parent, struct al_dev *dev, 
 	obj->al = parent ? parent->al : obj;
 	obj->context = context;
 	obj->created_ns = now_ns();
-	obj->pid = getpid();
-	strncpy(obj->comm, program_invocation_short_name, sizeof(obj->comm) - 1);
+	obj->pid = client ? client->pid : getpid();
+	obj->uid = client ? client->uid : geteuid();
+	obj->foreign = client;
+	snprintf(obj->comm, sizeof(obj->comm), "%.15s",
+		 client ? client->comm : program_invocation_short_name);
 	atomic_init(&obj->refs, 1);
 	ev_init(&obj->ev, obj, dev ? &dev->async.queue : &dispatcher_common.queue, run_nothing,
 		true);
@@ -323,7 +328,7 @@ static void end_tree(struct al_obj *root, struct al_obj *marked)
 
 	for (; marked; marked = next) {
 		next = marked->reap_next;
-		ib_log(IB_LOG_WARNING, "al",
+		ib_log(marked->foreign ? IB_LOG_DEBUG : IB_LOG_WARNING, "al",
 		       "%s %#llx of %s[%d] was left behind and is destroyed with its %s",
 		       marked->type->name, (unsigned long long)marked->handle, marked->comm,
 		       (int)marked->pid, root->type->name);

@@ -38,6 +38,7 @@
 
 struct al_dev;
 struct obj_waiter;
+struct user_conn;
 
 #define OBJ_USES 5             /* objects that one may use beside its parent: two CQs, SRQ, RDD, XRCD; or a channel */
 #define OBJ_DYING 0x80000000u  /* bit of al_obj.live */
@@ -74,6 +75,14 @@ struct al_obj {
 	uint64_t created_ns;
 	pid_t pid;
 	char comm[16];
+	uid_t uid;
+	bool foreign;                /* a client's, in the agent: what it leaves behind is no news */
+};
+
+/* An opening of the library. */
+struct al_instance {
+	struct al_obj obj;
+	struct user_conn *agent; /* connection whose HCAs it sees; NULL: this process's */
 };
 
 /* The object type table (types.c): adding an object is adding a row and a file. */

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "al/object/device.h"
+#include "al/user/user.h"
 
 /* What a snapshot is made of, and how much room there is for it. */
 struct parts {
@@ -26,7 +27,7 @@ struct filling {
 
 static bool is_shown(const struct al_obj *obj)
 {
-	return obj->published;
+	return obj->published && !obj_agent(obj); /* those are the agent's to show */
 }
 
 /* ---------------------------------------------------------------- objects */
@@ -60,6 +61,7 @@ static void add_object(struct al_obj *obj, void *arg)
 	to->dying = obj_dying(obj);
 	to->dead = obj->dev && !obj->dev->reg;
 	to->pid = obj->pid;
+	to->uid = obj->uid;
 	to->number = number_of(obj);
 	to->users = atomic_load(&obj->live) & ~OBJ_DYING;
 	to->ca_guid = obj->dev ? obj->dev->guid : 0;
@@ -93,7 +95,7 @@ static void add_ca(struct filling *f, struct al_dev *dev)
 {
 	struct al_snap_ca *to;
 
-	if (!dev->reg || f->num_cas++ >= f->room_cas)
+	if (!dev->reg || dev->agent || f->num_cas++ >= f->room_cas)
 		return;
 	to = &f->cas[f->num_cas - 1];
 	to->guid = dev->guid;
@@ -117,14 +119,14 @@ static void add_ca(struct filling *f, struct al_dev *dev)
 /* Attributes may have been modified since the HCA came. */
 static void add_attr(struct al_snap_ca *to)
 {
-	struct al_dev *dev = dev_find(to->guid);
+	struct al_dev *dev = dev_find(NULL, to->guid);
 	const struct ci_interface *ops;
 	struct ib_ca_attr attr = { 0 };
 
 	if (!dev)
 		return;
 	ops = dev_enter(dev);
-	if (ops != &ci_dead_ca && !ops->query_ca(dev->reg->ca, &attr))
+	if (!ops_dead(ops) && !ops->query_ca(dev->reg->ca, &attr))
 		to->attr = attr;
 	dev_leave(dev, ops);
 	dev_put(dev);
@@ -167,7 +169,7 @@ static void count(struct parts *parts)
 	obj_for_each(count_object, &parts->objects);
 	pthread_mutex_lock(&tree_lock);
 	for (struct al_dev *dev = dev_first(); dev; dev = dev->next)
-		parts->cas += dev->reg != NULL;
+		parts->cas += dev->reg && !dev->agent;
 	pthread_mutex_unlock(&tree_lock);
 }
 
@@ -260,6 +262,10 @@ al_status al_snapshot(al_h al, struct al_snapshot **snap)
 	status = call_begin(&call, al, AL_OBJ_AL);
 	if (status)
 		return status;
+	if (obj_agent(call.obj)) {
+		status = user_snapshot(((struct al_instance *)call.obj)->agent, snap);
+		goto out;
+	}
 	status = ci_snapshot_modules(&parts.ci_modules, &parts.modules);
 	if (!status)
 		status = ci_snapshot_pci(&parts.ci_pci, &parts.pci, &parts.pci_error);
@@ -268,6 +274,7 @@ al_status al_snapshot(al_h al, struct al_snapshot **snap)
 	al_free(parts.ci_modules);
 	al_free(parts.ci_pci);
 	al_free(parts.pci_error);
+out:
 	call_end(&call);
 	return status;
 }

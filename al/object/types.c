@@ -4,10 +4,6 @@
 #include "al/event/pnp.h"
 #include "al/verbs/verbs.h"
 
-struct al_instance {
-	struct al_obj obj;
-};
-
 struct al_plain {
 	struct al_obj obj;
 };

@@ -38,7 +38,7 @@ al_status al_create_ah(al_pd_h pd, const struct ib_ah_attr *attr, al_ah_h *ah)
 		goto out;
 	ci = obj->ci;
 	ci->pd = call.obj->ci;
-	status = call.ops->create_ah(ci, attr, NULL);
+	status = call.ops->create_ah(ci, attr, acting_for);
 	if (status)
 		goto err;
 	status = obj_publish(obj, ah);

@@ -6,6 +6,12 @@
 
 /* ------------------------------------------------------------ open, close */
 
+/* Under tree_lock. */
+static bool sees(const struct al_obj *al, const struct al_dev *dev)
+{
+	return !dev->going && dev->agent == obj_agent(al);
+}
+
 al_status al_get_ca_guids(al_h al, uint64_t *guids, size_t *count)
 {
 	struct al_call call;
@@ -20,11 +26,11 @@ al_status al_get_ca_guids(al_h al, uint64_t *guids, size_t *count)
 	room = *count;
 	pthread_mutex_lock(&tree_lock);
 	for (struct al_dev *dev = dev_first(); dev; dev = dev->next)
-		there += !dev->going;
+		there += sees(call.obj, dev);
 	if (there <= room) {
 		there = 0;
 		for (struct al_dev *dev = dev_first(); dev; dev = dev->next)
-			if (!dev->going)
+			if (sees(call.obj, dev))
 				guids[there++] = dev->guid;
 	}
 	pthread_mutex_unlock(&tree_lock);
@@ -67,13 +73,13 @@ al_status al_open_ca(al_h al, uint64_t guid, void *context, al_ca_h *ca)
 	status = call_begin(&call, al, AL_OBJ_AL);
 	if (status)
 		return status;
-	dev = dev_find(guid);
+	dev = dev_find(obj_agent(call.obj), guid);
 	if (!dev) {
 		status = AL_NOT_FOUND;
 		goto out;
 	}
 	ops = dev_enter(dev);
-	status = ops == &ci_dead_ca ? AL_NOT_FOUND : open_on(call.obj, dev, context, ca);
+	status = ops_dead(ops) ? AL_NOT_FOUND : open_on(call.obj, dev, context, ca);
 	dev_leave(dev, ops);
 	dev_put(dev);
 out:
@@ -306,7 +312,7 @@ al_status al_vendor_call(al_ca_h ca, uint32_t code, const void *in, uint32_t in_
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)
 		return status;
-	status = call.ops->vendor_call(call.obj->ci, &vendor, NULL);
+	status = call.ops->vendor_call(call.obj->ci, &vendor, acting_for);
 	if (!status && out_len)
 		*out_len = vendor.out_len;
 	call_end(&call);

@@ -33,7 +33,7 @@ static al_status create(struct al_call *call, struct al_obj *obj, struct al_cq_i
 	ci->pd = obj->parent->ci;
 	ci->comp_vector = init->comp_vector;
 	ci->notify = init->notify;
-	status = call->ops->create_cq(ci, &want, NULL);
+	status = call->ops->create_cq(ci, &want, acting_for);
 	if (status) {
 		if (status == AL_LIMIT_EXCEEDED)
 			init->cqe = want.cqe;

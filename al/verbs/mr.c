@@ -81,7 +81,8 @@ static al_status populate(const struct ci_mem *mem)
 	return AL_SUCCESS;
 }
 
-static al_status check(const struct al_dev *dev, const struct al_mr_init *init, struct ci_mem *mem)
+static al_status check(const struct al_dev *dev, const struct ci_interface *ops,
+		       const struct al_mr_init *init, struct ci_mem *mem)
 {
 	uint64_t addr = (uintptr_t)init->addr, last;
 
@@ -96,6 +97,9 @@ static al_status check(const struct al_dev *dev, const struct al_mr_init *init, 
 	*mem = (struct ci_mem){
 		.addr = init->addr, .length = init->length, .fd = -1, .access = init->access
 	};
+	mem->client = acting_for ? acting_for->client : NULL;
+	if (mem->client && (mem->client->memory < 0 || !(ops->flags & CI_CLIENT_MEMORY)))
+		return AL_UNSUPPORTED;
 	mem->iova = init->use_iova ? init->iova : init->access & IB_ACCESS_ZERO_BASED ? 0 : addr;
 	if (init->use_iova && init->access & IB_ACCESS_ZERO_BASED)
 		return AL_INVALID_PARAMETER;
@@ -122,8 +126,9 @@ al_status al_reg_mr(al_pd_h pd, const struct al_mr_init *init, void *context, ui
 	status = call_begin(&call, pd, AL_OBJ_PD);
 	if (status)
 		return status;
-	status = check(call.obj->dev, init, &mem);
-	if (!status)
+	status = check(call.obj->dev, call.ops, init, &mem);
+	/* A client has done this itself, or it harms itself. */
+	if (!status && !mem.client)
 		status = populate(&mem);
 	if (!status)
 		status = obj_new(AL_OBJ_MR, call.obj, call.obj->dev, context, &obj);
@@ -131,7 +136,7 @@ al_status al_reg_mr(al_pd_h pd, const struct al_mr_init *init, void *context, ui
 		goto out;
 	ci = obj->ci;
 	ci->pd = call.obj->ci;
-	status = call.ops->register_mr(ci, &mem, NULL);
+	status = call.ops->register_mr(ci, &mem, acting_for);
 	if (status)
 		goto err;
 	keys[0] = ci->lkey;

@@ -115,9 +115,9 @@ static al_status create(struct al_call *call, struct al_obj *obj, struct al_qp_i
 	ci->qp_type = init->qp_type;
 	ci->sq_sig_all = init->sq_sig_all;
 	if (init->port_num)
-		status = call->ops->create_spl_qp(ci, init->port_num, &want, NULL);
+		status = call->ops->create_spl_qp(ci, init->port_num, &want, acting_for);
 	else
-		status = call->ops->create_qp(ci, &want, NULL);
+		status = call->ops->create_qp(ci, &want, acting_for);
 	if (status) {
 		if (status == AL_LIMIT_EXCEEDED)
 			init->cap = want.cap;
@@ -266,7 +266,7 @@ static al_status modify(struct al_call *call, const struct ib_qp_attr *attr, uin
 	if (!status && now.qp_state == IB_QPS_SQD && now.sq_draining && to != IB_QPS_RESET &&
 	    to != IB_QPS_ERR)
 		status = AL_INVALID_STATE;
-	return status ? status : call->ops->modify_qp(call->obj->ci, attr, mask, NULL);
+	return status ? status : call->ops->modify_qp(call->obj->ci, attr, mask, acting_for);
 }
 
 al_status al_modify_qp(al_qp_h qp, const struct ib_qp_attr *attr, uint32_t mask)

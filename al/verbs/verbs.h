@@ -7,6 +7,7 @@
 #define AL_VERBS_VERBS_H
 
 #include "al/event/async.h"
+#include "al/object/client.h"
 #include "al/object/device.h"
 
 struct al_cq {

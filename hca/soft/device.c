@@ -340,6 +340,7 @@ const struct ci_interface soft_interface = {
 	.size = sizeof(struct ci_interface),
 	.abi_major = CI_ABI_MAJOR,
 	.abi_minor = CI_ABI_MINOR,
+	.flags = CI_CLIENT_MEMORY,
 	.obj_size = {
 		[CI_OBJ_AH] = sizeof(struct soft_ah),
 		[CI_OBJ_MR] = sizeof(struct soft_mr),

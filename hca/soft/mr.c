@@ -32,6 +32,7 @@ al_status soft_register_mr(struct ci_mr *ci, const struct ci_mem *mem, struct ci
 	slot->iova = mem->access & IB_ACCESS_ZERO_BASED ? 0 : mem->iova;
 	slot->length = mem->length;
 	slot->access = mem->access;
+	slot->client = mem->client;
 	mr->slot = slot;
 	/* release: the fields above; an operation, since a stale key may just be counting itself in
 	 * and out */
@@ -151,6 +152,7 @@ static bool enter(struct cursor *c, uint64_t skip)
 	c->slot = mr_get(&c->view, sge->lkey, sge->addr, sge->length, &c->mem);
 	if (!c->slot)
 		return false;
+	c->client = c->slot->client;
 	c->mem += skip;
 	c->room = sge->length - skip;
 	return true;
@@ -168,6 +170,7 @@ bool cursor_range(struct cursor *c, const struct mem_view *view, uint64_t addr, 
 {
 	*c = (struct cursor){ .view = *view, .room = length };
 	c->slot = mr_get(view, key, addr, length, &c->mem);
+	c->client = c->slot ? c->slot->client : NULL;
 	return c->slot;
 }
 
@@ -183,8 +186,33 @@ void cursor_end(struct cursor *c)
 	c->slot = NULL;
 }
 
+/* One of the two is not in this process. The memory may have gone since it was registered. */
+static __attribute__((cold, noinline)) enum copy_result
+copy_client(const struct cursor *to, const struct cursor *from, uint64_t length)
+{
+	char bounce[16384];
+	uint64_t done, n;
+	char *by;
+
+	for (done = 0; done < length; done += n) {
+		n = length - done < sizeof(bounce) ? length - done : sizeof(bounce);
+		by = from->mem + done;
+		if (from->client) {
+			if (ci_client_read(from->client, (uintptr_t)by, bounce, n))
+				return COPY_BAD_SOURCE;
+			by = bounce;
+		}
+		if (!to->client)
+			memcpy(to->mem + done, by, n);
+		else if (ci_client_write(to->client, (uintptr_t)to->mem + done, by, n))
+			return COPY_BAD_TARGET;
+	}
+	return COPY_DONE;
+}
+
 enum copy_result cursor_copy(struct cursor *to, struct cursor *from, uint64_t length)
 {
+	enum copy_result result = COPY_DONE;
 	uint64_t n;
 
 	while (length) {
@@ -194,7 +222,12 @@ enum copy_result cursor_copy(struct cursor *to, struct cursor *from, uint64_t le
 			return COPY_BAD_TARGET;
 		n = from->room < to->room ? from->room : to->room;
 		n = n < length ? n : length;
-		memmove(to->mem, from->mem, n); /* a message to oneself may overlap */
+		if (UNLIKELY(to->client || from->client))
+			result = copy_client(to, from, n);
+		else
+			memmove(to->mem, from->mem, n); /* a message to oneself may overlap */
+		if (UNLIKELY(result != COPY_DONE))
+			return result;
 		from->mem += n;
 		from->room -= n;
 		to->mem += n;

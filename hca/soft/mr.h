@@ -20,6 +20,7 @@ struct mr_slot {
 	uint64_t iova;
 	uint64_t length;
 	uint32_t access; /* enum ib_access */
+	struct ci_client *client; /* whose address addr is; NULL: this process's */
 };
 
 struct soft_mr {
@@ -46,6 +47,7 @@ struct cursor {
 	const struct ib_sge *sge; /* the pieces not yet entered; num of them */
 	uint32_t num;
 	struct mr_slot *slot;     /* of the present piece, or NULL */
+	struct ci_client *client; /* whose memory; NULL: this process's */
 	char *mem;                /* the present piece */
 	uint64_t room;            /* bytes left of it */
 };

@@ -419,11 +419,29 @@ static uint64_t execute_atomic(const struct packet *pkt, uint64_t *target)
 	return orig;
 }
 
+/* On a client's memory: atomic among queue pairs only. False: it has gone. */
+static bool execute_on_client(struct soft_hca *hca, struct ci_client *client,
+			      const struct packet *pkt, const char *mem, uint64_t *orig)
+{
+	uint64_t value = 0;
+	al_status status;
+
+	fmutex_lock(&hca->client_atomics);
+	status = ci_client_read(client, (uintptr_t)mem, &value, sizeof(value));
+	if (!status) {
+		*orig = execute_atomic(pkt, &value);
+		status = ci_client_write(client, (uintptr_t)mem, &value, sizeof(value));
+	}
+	fmutex_unlock(&hca->client_atomics);
+	return !status;
+}
+
 static void take_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	const struct mem_view view = { qp->actor->hca, qp->ci.pd, IB_ACCESS_REMOTE_ATOMIC };
 	struct resource *res;
 	struct mr_slot *slot;
+	uint64_t orig = 0;
 	char *mem;
 
 	if (!qp->resp.num_resources || pkt->va % sizeof(uint64_t)) {
@@ -442,9 +460,16 @@ static void take_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt
 		refuse_access(r, qp, pkt);
 		return;
 	}
-	res = remember(qp, pkt, 1);
-	res->orig = execute_atomic(pkt, (uint64_t *)mem);
+	if (!slot->client) {
+		orig = execute_atomic(pkt, (uint64_t *)mem);
+	} else if (!execute_on_client(qp->actor->hca, slot->client, pkt, mem, &orig)) {
+		mr_put(slot);
+		refuse_access(r, qp, pkt);
+		return;
+	}
 	mr_put(slot);
+	res = remember(qp, pkt, 1);
+	res->orig = orig;
 	qp->resp.epsn = psn_add(pkt->psn, 1);
 	qp->resp.msn = psn_add(qp->resp.msn, 1);
 	answer_atomic(r, qp, pkt, pkt->psn, res->orig);

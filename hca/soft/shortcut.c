@@ -93,6 +93,12 @@ static bool transfer(const struct soft_qp *qp, const struct soft_qp *peer,
 			return false;
 		}
 	}
+	if (to_slot->client || (from_slot && from_slot->client)) { /* their memory may have gone */
+		if (from_slot)
+			mr_put(from_slot);
+		mr_put(to_slot);
+		return false;
+	}
 	memmove(to, from, wqe->length); /* a message to oneself may overlap */
 	if (from_slot)
 		mr_put(from_slot);

@@ -17,7 +17,8 @@
  * argument, or one in the attributes, is not a live one of its kind), #AL_INVALID_PARAMETER (a required pointer is
  * NULL, a reserved field is not zero, a value is none of its enum), #AL_INVALID_CONTEXT ("may sleep" in an atomic
  * callback), #AL_INSUFFICIENT_MEMORY (functions that create), #AL_CA_REMOVED (the HCA is gone; the handle stays to be
- * destroyed), #AL_UNSUPPORTED (the HCA's module does not offer it).
+ * destroyed), #AL_AGENT_LOST (the same: the agent behind it is gone), #AL_PERMISSION (the agent lets only its own user do
+ * that), #AL_UNSUPPORTED (the HCA's module does not offer it).
  *
  * **Destroying** is asynchronous: the handle is invalid when the call returns, `cb(context)` follows exactly once,
  * after the object's last other callback; until then its memory, and what it stands for, may still be used. A NULL
@@ -114,7 +115,8 @@ struct al_open_attr {
  * @param al   the opening: parent of everything made with it
  * @retval AL_BAD_CONFIG the configuration has an unknown group or key, or a wrong value; the log says which and where
  * @retval AL_AGENT_REFUSED the agent's socket is there and does not serve
- * @retval AL_UNSUPPORTED an agent was asked for, and this build has none
+ * @retval AL_AGENT_PROTOCOL the agent is of another version
+ * @retval AL_LIMIT_EXCEEDED the agent has as many clients as it may
  * @retval AL_INSUFFICIENT_RESOURCES no thread could be started
  */
 al_status al_open(const struct al_open_attr *attr, al_h *al);
@@ -660,6 +662,8 @@ struct al_snap_object {
 	uint32_t number;        /**< QP: its number; MR: lkey; CQ: entries; else 0 */
 	uint32_t users;         /**< live children and users */
 	uint32_t state;         /**< QP: ib_qp_state */
+	uint32_t uid;           /**< owner's user */
+	uint32_t pad2;          /**< zero */
 	uint64_t ca_guid;       /**< HCA; 0: of none */
 	uint64_t age_ns;        /**< since its creation */
 	char comm[16];          /**< owner's command */

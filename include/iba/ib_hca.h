@@ -247,12 +247,17 @@ struct ci_udata {
 
 /** Memory to register. */
 struct ci_mem {
-	void *addr;      /**< first byte in this process; the pages are there and permit the access */
+	void *addr;      /**< first byte; in this process its pages are there and permit the access */
 	uint64_t length; /**< bytes, at least 1; addr + length does not overflow */
 	uint64_t iova;   /**< address by which requests name the first byte; iova + length does not overflow */
 	uint64_t offset; /**< offset in fd */
 	int fd;          /**< the memory's descriptor, or -1 */
 	uint32_t access; /**< enum ib_access */
+	/**
+	 * NULL: of this process. Else addr is an address in this client, whose memory is reached by ci_client_read() and
+	 * ci_client_write() only; never with a module that does not say #CI_CLIENT_MEMORY.
+	 */
+	struct ci_client *client;
 };
 
 /** Creation of a completion queue. */
@@ -311,6 +316,7 @@ enum ci_obj {
 enum ci_interface_flags {
 	CI_SERIALISE_CQ = 1 << 0, /**< the Access Layer calls poll and arm of one CQ one at a time (seed 001) */
 	CI_OP_MAY_BLOCK = 1 << 1, /**< data-path operations may wait for another process: called outside a read section */
+	CI_CLIENT_MEMORY = 1 << 2, /**< register_mr takes memory of a client: ci_mem.client */
 };
 
 /**
@@ -578,6 +584,23 @@ void ib_cq_notify(void *cq_ctx);
  * @param event copied
  */
 void ib_dispatch_event(const struct ci_event *event);
+
+/* --------------------------------------------------------- clients of the agent */
+
+/**
+ * Copies from a client's memory. **Context: any**; it may wait for what the client has mapped there (a file's page, say).
+ *
+ * @param client of ci_mem or ci_udata; good until the client's last object is destroyed
+ * @param addr   in the client
+ * @param to     length bytes
+ * @param length bytes
+ * @retval AL_INVALID_ADDRESS not mapped any more, or the client is gone; some bytes may have been copied
+ */
+al_status ci_client_read(struct ci_client *client, uint64_t addr, void *to, uint64_t length);
+
+/** The same to a client's memory. @param client as above @param addr in the client @param from length bytes @param length bytes
+ * @retval AL_INVALID_ADDRESS as above */
+al_status ci_client_write(struct ci_client *client, uint64_t addr, const void *from, uint64_t length);
 
 /* ------------------------------------------------- handles in work requests */
 

@@ -122,6 +122,19 @@ void ib_dispatch_event(const struct ci_event *event)
 		bed_qp_event(event->object_ctx, event->type);
 }
 
+/* Nobody here has clients. */
+al_status ci_client_read(struct ci_client *client, uint64_t addr, void *to, uint64_t length)
+{
+	(void)client, (void)addr, (void)to, (void)length;
+	abort();
+}
+
+al_status ci_client_write(struct ci_client *client, uint64_t addr, const void *from, uint64_t length)
+{
+	(void)client, (void)addr, (void)from, (void)length;
+	abort();
+}
+
 struct ci_ah *ci_wr_ah(const struct ci_qp *qp, al_ah_h ah)
 {
 	(void)qp;

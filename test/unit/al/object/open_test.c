@@ -52,18 +52,17 @@ START_TEST(what_means_nothing_is_refused)
 }
 END_TEST
 
-/* This build serves HCAs in the process only. */
 START_TEST(an_agent_that_is_asked_for_is_refused_in_a_sentence)
 {
 	const struct al_open_attr attr = { .agent = "/nowhere/ald.socket" };
 	al_h al;
 
-	ck_status(al_open(&attr, &al), AL_UNSUPPORTED);
+	ck_status(al_open(&attr, &al), AL_AGENT_REFUSED);
 	ck_assert_ptr_nonnull(strstr(said, "/nowhere/ald.socket"));
 	ck_assert_ptr_nonnull(strstr(said, "IBAL_AGENT=off"));
 	said[0] = 0;
 	setenv("IBAL_AGENT", "/nowhere/by/environment", 1);
-	ck_status(al_open(NULL, &al), AL_UNSUPPORTED);
+	ck_status(al_open(NULL, &al), AL_AGENT_REFUSED);
 	ck_assert_ptr_nonnull(strstr(said, "/nowhere/by/environment"));
 	/* the attribute goes before the environment */
 	al = test_open();
@@ -107,7 +106,7 @@ START_TEST(the_configuration_may_name_the_agent)
 	al_h al;
 
 	unsetenv("IBAL_AGENT");
-	ck_status(al_open(&attr, &al), AL_UNSUPPORTED);
+	ck_status(al_open(&attr, &al), AL_AGENT_REFUSED);
 	ck_assert_ptr_nonnull(strstr(said, "/nowhere/by/configuration"));
 	unlink(attr.config);
 }

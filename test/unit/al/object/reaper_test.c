@@ -65,7 +65,7 @@ END_TEST
 START_TEST(an_object_has_the_modules_size_though_its_hca_goes_meanwhile)
 {
 	struct bed bed = bed_make();
-	struct al_dev *dev = dev_find(FAKE_GUID);
+	struct al_dev *dev = dev_find(NULL, FAKE_GUID);
 	const struct ci_interface *ops = dev_ops(dev);
 	struct al_obj *pd = obj_get(bed.pd, AL_OBJ_PD), *obj;
 
@@ -86,7 +86,7 @@ END_TEST
 START_TEST(calls_on_a_removed_hca_do_not_count_as_in_progress)
 {
 	struct bed bed = bed_make();
-	struct al_dev *dev = dev_find(FAKE_GUID);
+	struct al_dev *dev = dev_find(NULL, FAKE_GUID);
 	const struct ci_interface *live = dev_enter(dev);
 
 	ck_assert_uint_eq(dev->inflight, 1);

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * ald's structures, and what its files offer each other.
+ *
+ * HOW IT WORKS
+ *
+ * One loop thread sleeps in epoll and owns all bookkeeping: sessions, connections, tables of
+ * objects. A request is read once, into memory of the connection's own, and checked there by the
+ * command table (command.c): size, counts, flags, rights, handles (kind, owner, generation), limits.
+ * What is atomic is executed on the loop. What may sleep is executed by a bounded pool of workers,
+ * which see values only, never the tables; when they are done the loop finishes: it enters or frees
+ * the object, answers, and reads the connection's next request. Destroys are asynchronous in the
+ * Access Layer, so they need no worker. The loop waits for nothing else, and never for a client.
+ *
+ * Every session has an opening of the Access Layer of its own: closing it destroys, children first,
+ * whatever the client has left.
+ *
+ * Events go to the client from the Access Layer's own callbacks, without a detour by the loop: each
+ * source (object, port, HCA) keeps what is pending and its place in the session's queue, so nothing
+ * is lost or allocated when a client does not read; the rest is sent when its socket has room again.
+ *
+ * LOCKS: pool.lock (work and what is done), session.event_lock (sources). Both are leaves.
+ */
+#ifndef AL_AGENT_AGENT_H
+#define AL_AGENT_AGENT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include <iba/ib_al.h>
+#include <iba/ib_hca.h>
+
+#include "al/agent/private.h"
+#include "al/agent/protocol.h"
+#include "al/object/client.h"
+
+struct session;
+struct line;
+
+/* ------------------------------------------------------------------- limits */
+
+struct agent_limits {
+	uint32_t sessions;
+	uint32_t objects;  /* of each kind, per client */
+	uint64_t bytes;    /* registered, per client */
+	uint32_t lines;    /* command connections, per client */
+	uint32_t workers;
+};
+extern struct agent_limits limits;
+
+/* --------------------------------------------------------------------- loop */
+
+/* A kind of thing that epoll reports. */
+enum watch { WATCH_LISTEN, WATCH_SIGNAL, WATCH_DONE, WATCH_STRANGER, WATCH_LINE, WATCH_EVENTS, WATCH_PIDFD };
+
+struct watched {
+	enum watch what;
+	void *of; /* struct line, struct session */
+};
+
+/* A job for a worker: a request, or something of a session. */
+struct job {
+	struct job *next;
+	struct session *session;
+	void (*work)(struct job *job); /* worker */
+	void (*done)(struct job *job); /* loop */
+};
+
+/* ------------------------------------------------------------------- events */
+
+/* Something that a client hears of. Guarded by session.event_lock. */
+struct source {
+	struct session *session;
+	struct source *next;  /* in the session's queue */
+	bool queued;
+	uint32_t kind;        /* enum agent_event_kind of its asynchronous events */
+	uint32_t port;
+	uint32_t pending;     /* 1 << enum ib_event_type, and SOURCE_* */
+	uint32_t state;       /* ports: the last state event; 0: none */
+	uint64_t cookie, guid;
+};
+#define SOURCE_COMPLETION (1u << 28)
+#define SOURCE_ADD        (1u << 29)
+#define SOURCE_REMOVE     (1u << 30)
+#define SOURCE_READY      (1u << 31)
+
+void source_raise(struct source *source, uint32_t bits);
+/* A port's event. */
+void source_port(struct source *source, ib_event_type type);
+/* Takes it out of the queue: nothing is raised any more. */
+void source_forget(struct source *source);
+/* The client's socket has room again. */
+void session_flush(struct session *session);
+
+/* ------------------------------------------------------------------ objects */
+
+/* A client's object. The loop's. */
+struct object {
+	struct session *session;
+	al_object_type type;
+	uint32_t generation;
+	uint32_t index;
+	union {
+		const void *handle; /* in the agent's Access Layer */
+		al_ca_h ca;
+		al_pd_h pd;
+		al_mr_h mr;
+		al_cq_h cq;
+		al_qp_h qp;
+	};
+	uint64_t bytes;       /* MR: charged */
+	bool ready;           /* made: can be found */
+	bool dying;
+	struct source source; /* CQ, QP; cookie: the client's */
+	ib_qp_type qp_type;
+	struct hca *hca;      /* CA */
+	struct line *line;    /* who waits for its end; NULL: nobody any more */
+	struct job end;       /* it is gone in the Access Layer */
+};
+
+/* HCAs as a session sees them: made and freed under event_lock, by PnP callbacks and workers. */
+struct hca {
+	struct hca *next;
+	struct session *session;
+	uint64_t guid;
+	al_ca_h ca;             /* open, or NULL */
+	bool opening;
+	struct source source;   /* arrival and removal */
+	uint32_t num_ports;
+	struct source *ports;   /* num_ports + 1; [0]: the HCA itself */
+};
+
+/* ----------------------------------------------------------------- sessions */
+
+struct session {
+	struct session *next;
+	struct ci_client client;
+	struct ci_udata udata;   /* {client}: what calls for it carry */
+	uint8_t token[AGENT_TOKEN];
+	int events, pidfd;
+	bool ended;              /* no new request; the loop's */
+	bool closed;             /* its opening is gone; the loop's */
+	uint32_t jobs;           /* workers at it; the loop's */
+	al_h al;
+	al_pnp_h pnp;
+
+	struct object **objects; /* by index */
+	uint32_t num_objects, num_slots, last_slot;
+	uint32_t generation;
+	uint32_t count[AL_OBJ_TYPES]; /* charged */
+	uint64_t bytes;
+	struct line *lines;
+	uint32_t num_lines;
+	struct watched watch_events, watch_pidfd;
+	struct job job;          /* opening, then closing */
+	bool opening;            /* the job is; the loop's */
+	bool complained;         /* about a breach of the protocol: once */
+
+	pthread_mutex_t event_lock;
+	struct source *queue, **queue_end;
+	bool choked;             /* the socket is full */
+	struct hca *hcas;
+	struct source ready;
+
+};
+
+/* A connection, from accept() on; of a session once its hello has been heard. */
+struct line {
+	struct line *next;     /* of the session's */
+	struct watched watched;
+	int fd;
+	struct session *session; /* NULL: a stranger */
+	bool busy;             /* a request is being executed */
+	bool resting;          /* not watched meanwhile */
+	bool dead;             /* to be freed when it is not busy */
+
+	struct job job;        /* the request being executed */
+	enum agent_command command;
+	uint32_t count[2];
+	uint64_t handles[3];   /* of the Access Layer, as checked; 0: none */
+	struct object *object[3];
+	al_status status;
+	uint32_t out_count;
+	char *snapshot;        /* the last, as it crosses, and its size */
+	struct SNAPSHOT_answer snapshot_head;
+	const void *made;      /* a new object's handle */
+	struct object *making; /* its place */
+	char request[AGENT_RECORD] __attribute__((aligned(8)));
+	char answer[AGENT_RECORD] __attribute__((aligned(8)));
+};
+
+static inline void *line_request(struct line *line)
+{
+	return line->request + sizeof(struct agent_head);
+}
+
+static inline void *line_in(struct line *line, int array)
+{
+	const struct agent_sizes *sizes = &agent_sizes[line->command];
+	char *at = (char *)line_request(line) + sizes->request;
+
+	return array ? at + (size_t)line->count[0] * sizes->in[0].size : at;
+}
+
+static inline void *line_answer(struct line *line)
+{
+	return line->answer + sizeof(struct agent_answer);
+}
+
+static inline void *line_out(struct line *line)
+{
+	return (char *)line_answer(line) + agent_sizes[line->command].answer;
+}
+
+/* loop.c */
+int loop_watch(int fd, struct watched *watched, uint32_t events);
+int loop_change(int fd, struct watched *watched, uint32_t events);
+void loop_unwatch(int fd);
+void pool_work(struct job *job);
+/* Any thread: job->done is called on the loop. */
+void pool_done(struct job *job);
+
+/* session.c */
+void line_readable(struct line *line);
+/* It is not looked at until it has been answered. */
+void line_rest(struct line *line);
+void line_answered(struct line *line);
+void line_free(struct line *line);
+void session_end(struct session *session, const char *why);
+void session_try_free(struct session *session);
+/* The end of an object in the Access Layer: frees it, and answers who asked for it. */
+void object_gone(struct object *object);
+struct object *object_new(struct session *session, al_object_type type);
+struct object *object_find(struct session *session, uint64_t handle);
+uint64_t object_handle(const struct object *object);
+void object_free(struct object *object);
+void session_hello(struct line *line);
+void session_accept(int listener);
+extern struct session *sessions;
+extern uint32_t num_sessions;
+
+/* command.c: checks the request in line->request (length bytes) and executes it. */
+void command_run(struct line *line, size_t length, bool whole);
+/* Answers what is in line->answer. */
+void command_answer(struct line *line);
+
+/* verbs.c: what the rows of the command table do. */
+extern void (*const command_functions[AGENT_NUM_COMMANDS])(struct line *line);
+void session_open(struct job *job);
+void snapshot_make(struct line *line);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The door: every request is checked here, once, by the command table, before anything of it is
+ * used. What is left to the Access Layer are the values themselves, which it checks for everybody.
+ */
+#include "al/agent/agent.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define MAX_HANDLES 3
+#define MAX_BYTES   4
+
+enum kind {
+	NONE = AL_OBJ_NONE,
+	CA = AL_OBJ_CA,
+	PD = AL_OBJ_PD,
+	MR = AL_OBJ_MR,
+	CQ = AL_OBJ_CQ,
+	QP = AL_OBJ_QP,
+	ANY = 0x40,
+	OPTIONAL = 0x80 /* a bit */
+};
+enum right { OWN, MANAGE };
+
+static const struct row {
+	enum kind makes;
+	enum right right;
+	uint8_t handles[MAX_HANDLES +
+			1];            /* enum kind, the first members of the request; 0: no more */
+	uint16_t bytes[MAX_BYTES + 1]; /* offset + 1; 0: no more */
+} rows[AGENT_NUM_COMMANDS] = {
+#define HANDLES(...)        \
+	{                   \
+		__VA_ARGS__ \
+	}
+#define BYTES(...)          \
+	{                   \
+		__VA_ARGS__ \
+	}
+#define BYTE(name, member) offsetof(struct name##_request, member) + 1
+#define COMMAND(name, where, right, makes, handles, bytes, ...) \
+	[AGENT_##name] = { makes, right, handles, bytes },
+#include "al/agent/commands.def"
+};
+
+/* Whoever breaks the protocol is named, once: it may be an attack, or a library of another version.
+ */
+static al_status breach(struct line *line, const char *what)
+{
+	struct session *session = line->session;
+
+	if (!session->complained)
+		ib_log(IB_LOG_WARNING, "ald", "%s[%d] of user %u breaks the protocol: %s; refused",
+		       session->client.comm, (int)session->client.pid,
+		       (unsigned int)session->client.uid, what);
+	session->complained = true;
+	return AL_AGENT_PROTOCOL;
+}
+
+/* Is the record exactly as long as its own counts say, and are those within the table's? */
+static al_status check_size(struct line *line, size_t length)
+{
+	const struct agent_head *head = (const struct agent_head *)line->request;
+	const struct agent_sizes *sizes;
+	size_t want;
+
+	if (length < sizeof(*head))
+		return breach(line, "a record without a head");
+	if (head->command >= AGENT_NUM_COMMANDS || head->zero || head->zero2)
+		return breach(line, "no such command");
+	sizes = &agent_sizes[head->command];
+	want = sizeof(*head) + sizes->request;
+	for (int i = 0; i < 2; i++) {
+		if (head->count[i] > sizes->in[i].most)
+			return breach(line, "an array that is too long");
+		want += (size_t)head->count[i] * sizes->in[i].size;
+		line->count[i] = head->count[i];
+	}
+	if (length != want)
+		return breach(line, "a record of a wrong length");
+	line->command = (enum agent_command)head->command;
+	return AL_SUCCESS;
+}
+
+static al_status check_bytes(struct line *line, const struct row *row)
+{
+	const uint8_t *request = line_request(line);
+
+	for (const uint16_t *at = row->bytes; *at; at++)
+		if (request[*at - 1] > 1)
+			return breach(line, "a truth value that is neither 0 nor 1");
+	return AL_SUCCESS;
+}
+
+/* Handles are the client's own, of the right kind, and not stale. */
+static al_status check_handles(struct line *line, const struct row *row)
+{
+	const uint64_t *handle = line_request(line);
+	struct object *object;
+
+	memset(line->handles, 0, sizeof(line->handles));
+	for (int i = 0; row->handles[i]; i++, handle++) {
+		if (!*handle && row->handles[i] & OPTIONAL)
+			continue;
+		object = object_find(line->session, *handle);
+		if (!object || (row->handles[i] != ANY &&
+				object->type != (al_object_type)(row->handles[i] & ~OPTIONAL)))
+			return AL_INVALID_HANDLE;
+		line->object[i] = object;
+		line->handles[i] = (uintptr_t)object->handle;
+	}
+	return AL_SUCCESS;
+}
+
+/* Charges the client for what is to be made, and finds a place for it. */
+static al_status reserve(struct line *line, const struct row *row)
+{
+	struct session *session = line->session;
+	const struct REG_MR_request *mr = line_request(line);
+	al_object_type kind = (al_object_type)row->makes;
+
+	line->making = NULL;
+	if (!kind)
+		return AL_SUCCESS;
+	if (session->count[kind] >= limits.objects)
+		return AL_LIMIT_EXCEEDED;
+	if (kind == AL_OBJ_MR &&
+	    (mr->length > limits.bytes || session->bytes > limits.bytes - mr->length))
+		return AL_LIMIT_EXCEEDED;
+	line->making = object_new(session, kind);
+	if (!line->making)
+		return AL_INSUFFICIENT_MEMORY;
+	if (kind == AL_OBJ_MR) {
+		line->making->bytes = mr->length;
+		session->bytes += mr->length;
+	}
+	return AL_SUCCESS;
+}
+
+static al_status check(struct line *line, size_t length, bool whole)
+{
+	const struct row *row;
+	al_status status;
+
+	if (!whole)
+		return breach(line, "a record that is too long, or has descriptors");
+	status = check_size(line, length);
+	if (status)
+		return status;
+	row = &rows[line->command];
+	if (row->right == MANAGE && line->session->client.uid &&
+	    line->session->client.uid != geteuid())
+		return AL_PERMISSION;
+	status = check_bytes(line, row);
+	if (!status)
+		status = check_handles(line, row);
+	return status ? status : reserve(line, row);
+}
+
+/* ---------------------------------------------------------------- execution */
+
+void command_answer(struct line *line)
+{
+	struct agent_answer *answer = (struct agent_answer *)line->answer;
+	const struct agent_sizes *sizes = &agent_sizes[line->command];
+	size_t length = sizeof(*answer) + sizes->answer;
+
+	answer->status = line->status;
+	answer->count = line->status ? 0 : line->out_count;
+	length += (size_t)answer->count * sizes->out.size;
+	/* Who asks reads the answer before asking again: there is room, or it is no client of ours.
+	 */
+	if (TEMP_FAILURE_RETRY(send(line->fd, line->answer, length, MSG_NOSIGNAL | MSG_DONTWAIT)) <
+	    0)
+		shutdown(line->fd, SHUT_RDWR);
+}
+
+/* On the loop: what was made becomes the client's, or its place is given back. */
+static void finish(struct line *line)
+{
+	struct made_answer *made = line_answer(line); /* each that makes begins so */
+
+	if (line->making && !line->status) {
+		line->making->handle = line->made;
+		line->making->ready = true;
+		made->handle = object_handle(line->making);
+	} else if (line->making) {
+		object_free(line->making);
+	}
+	line->making = NULL;
+}
+
+static void work(struct job *job)
+{
+	struct line *line = (struct line *)((char *)job - offsetof(struct line, job));
+
+	al_act_for(&line->session->udata);
+	command_functions[line->command](line);
+	al_act_for(NULL);
+}
+
+static void done(struct job *job)
+{
+	struct line *line = (struct line *)((char *)job - offsetof(struct line, job));
+
+	finish(line);
+	line_answered(line);
+}
+
+void command_run(struct line *line, size_t length, bool whole)
+{
+	struct session *session = line->session;
+
+	memset(line->answer, 0, sizeof(struct agent_answer) + 1024);
+	line->out_count = 0;
+	line->status = check(line, length, whole);
+	if (line->status) {
+		if (line->status == AL_AGENT_PROTOCOL)
+			line->command = AGENT_DESTROY; /* any, with the shortest answer */
+		command_answer(line);
+		return;
+	}
+	IB_TRACE("ald", "%s of %s[%d]", agent_names[line->command], session->client.comm,
+		 (int)session->client.pid);
+	line->busy = true;
+	session->jobs++;
+	if (agent_sizes[line->command].atomic) {
+		al_act_for(&session->udata);
+		command_functions[line->command](line);
+		al_act_for(NULL);
+		if (line->command != AGENT_DESTROY)
+			line_answered(line);
+		return;
+	}
+	line_rest(line);
+	line->job = (struct job){ .session = session, .work = work, .done = done };
+	pool_work(&line->job);
+}

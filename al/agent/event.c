@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Events on their way to a client: from the Access Layer's callbacks straight to its socket; what
+ * does not fit stays in the sources.
+ */
+#include "al/agent/agent.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define STATES                                                                             \
+	(1u << IB_EVENT_PORT_DOWN | 1u << IB_EVENT_PORT_INIT | 1u << IB_EVENT_PORT_ARMED | \
+	 1u << IB_EVENT_PORT_ACTIVE)
+
+/* The next event of a source, and the bit that stands for it; 0: none. */
+static uint32_t next_event(const struct source *s, struct agent_event *event)
+{
+	uint32_t bit = s->pending & -s->pending;
+
+	*event = (struct agent_event){ .cookie = s->cookie, .guid = s->guid, .port = s->port };
+	/* Of a port's states the fall comes first, then where it is now. */
+	if (s->pending & SOURCE_REMOVE) {
+		event->kind = AGENT_EVENT_CA_REMOVE;
+		return SOURCE_REMOVE;
+	}
+	if (!bit)
+		return 0;
+	if (bit == SOURCE_COMPLETION) {
+		event->kind = AGENT_EVENT_COMPLETION;
+	} else if (bit == SOURCE_ADD) {
+		event->kind = AGENT_EVENT_CA_ADD;
+	} else if (bit == SOURCE_READY) {
+		event->kind = AGENT_EVENT_READY;
+	} else {
+		event->kind = s->kind;
+		event->type = (uint32_t)__builtin_ctz(bit);
+	}
+	return bit;
+}
+
+/* Under event_lock. */
+static void send_pending(struct session *session)
+{
+	struct agent_event event;
+	struct source *s;
+	uint32_t bit;
+
+	while (!session->choked && (s = session->queue)) {
+		while ((bit = next_event(s, &event))) {
+			if (TEMP_FAILURE_RETRY(send(session->events, &event, sizeof(event),
+						    MSG_NOSIGNAL | MSG_DONTWAIT)) < 0) {
+				/* Without a reader there is nobody to tell; the end of the session
+				 * is on its way. */
+				session->choked = true;
+				if (errno == EAGAIN)
+					loop_change(session->events, &session->watch_events,
+						    EPOLLIN | EPOLLOUT);
+				return;
+			}
+			s->pending &= ~bit;
+		}
+		session->queue = s->next;
+		if (!session->queue)
+			session->queue_end = &session->queue;
+		s->queued = false;
+	}
+}
+
+static void raise_locked(struct source *s, uint32_t bits)
+{
+	struct session *session = s->session;
+
+	s->pending |= bits;
+	if (!s->pending)
+		return;
+	if (!s->queued) {
+		s->queued = true;
+		s->next = NULL;
+		*session->queue_end = s;
+		session->queue_end = &s->next;
+	}
+	send_pending(session);
+}
+
+void source_raise(struct source *s, uint32_t bits)
+{
+	pthread_mutex_lock(&s->session->event_lock);
+	/* One that comes and goes before the client has heard of it was never there. */
+	if (bits == SOURCE_REMOVE && s->pending & SOURCE_ADD)
+		s->pending &= ~SOURCE_ADD;
+	else
+		raise_locked(s, bits);
+	pthread_mutex_unlock(&s->session->event_lock);
+}
+
+void source_port(struct source *s, ib_event_type type)
+{
+	uint32_t bit = 1u << type;
+
+	pthread_mutex_lock(&s->session->event_lock);
+	/* A later state replaces an earlier one; but that it fell through Down is never merged
+	 * away. */
+	if (bit & STATES)
+		s->pending &=
+			type == IB_EVENT_PORT_DOWN ? ~STATES : ~STATES | 1u << IB_EVENT_PORT_DOWN;
+	raise_locked(s, bit);
+	pthread_mutex_unlock(&s->session->event_lock);
+}
+
+void source_forget(struct source *s)
+{
+	struct session *session = s->session;
+	struct source **p;
+
+	if (!session)
+		return;
+	pthread_mutex_lock(&session->event_lock);
+	s->pending = 0;
+	if (s->queued) {
+		for (p = &session->queue; *p != s; p = &(*p)->next)
+			;
+		*p = s->next;
+		if (session->queue_end == &s->next)
+			session->queue_end = p;
+		s->queued = false;
+	}
+	pthread_mutex_unlock(&session->event_lock);
+}
+
+void session_flush(struct session *session)
+{
+	pthread_mutex_lock(&session->event_lock);
+	session->choked = false;
+	loop_change(session->events, &session->watch_events, EPOLLIN);
+	send_pending(session);
+	pthread_mutex_unlock(&session->event_lock);
+}

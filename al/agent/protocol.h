@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * What crosses between a client's library (al/user) and the agent (al/agent): records over Unix
+ * SOCK_SEQPACKET, one record one message. Both ends are built from commands.def and the structs
+ * here; they run on one machine, so integers and structs cross as they are.
+ *
+ * A client has one *event connection*, which is its session, and some *command connections*, on
+ * each of which one request has one answer before the next. Sizes are exact. Nothing is read twice.
+ * The first record of any connection is struct agent_hello.
+ */
+#ifndef AL_AGENT_PROTOCOL_H
+#define AL_AGENT_PROTOCOL_H
+
+#include <iba/ib_al.h>
+
+#define AGENT_SOCKET    "/run/ibal/ald.socket"
+#define AGENT_PROTOCOL  1u         /* another number is another protocol */
+#define AGENT_MAGIC     0x6c616269u /* "ibal" */
+#define AGENT_RECORD    65536u     /* bytes of a record, at most */
+#define AGENT_TOKEN     16
+
+#define AGENT_VENDOR_BYTES 32768u
+#define AGENT_SNAP_BYTES   32768u
+#define AGENT_POLL_MAX     256u
+#define AGENT_POST_MAX     128u
+#define AGENT_PIECES_MAX   2048u /* gather and scatter elements, and inline data in units of one */
+
+/* ------------------------------------------------------------------ opening */
+
+enum agent_role {
+	AGENT_EVENTS = 1, /* begins a session; descriptors: a pidfd, and its memory or none */
+	AGENT_COMMANDS = 2 /* joins the session of the token */
+};
+
+struct agent_hello {
+	uint32_t magic;
+	uint32_t protocol;
+	uint32_t role; /* enum agent_role */
+	uint32_t zero;
+	uint8_t token[AGENT_TOKEN];
+	char comm[16]; /* the program's name, for people */
+};
+
+struct agent_welcome {
+	uint32_t magic;
+	uint32_t protocol;
+	int32_t status;  /* not AL_SUCCESS: the agent closes the connection */
+	uint32_t copies; /* 1: memory can be registered as it is, by copies through /proc/self/mem */
+	uint8_t token[AGENT_TOKEN];
+};
+
+/* ----------------------------------------------------------------- commands */
+
+enum agent_command {
+#define COMMAND(name, ...) AGENT_##name,
+#include "al/agent/commands.def"
+	AGENT_NUM_COMMANDS
+};
+
+struct agent_head {
+	uint16_t command;  /* enum agent_command */
+	uint16_t zero;
+	uint32_t count[2]; /* elements of the arrays */
+	uint32_t zero2;    /* what follows is aligned to 8 bytes */
+};
+
+struct agent_answer {
+	int32_t status;
+	uint32_t count; /* elements of the array */
+};
+
+struct none { /* a struct without members has no size in C */
+	uint64_t zero;
+};
+
+struct made_answer {
+	uint64_t handle;
+};
+
+struct OPEN_CA_request {
+	uint64_t guid;
+	uint64_t cookie;
+};
+struct OPEN_CA_answer {
+	uint64_t handle;
+	struct ib_ca_attr attr;
+	uint64_t unused;
+};
+
+struct DESTROY_request {
+	uint64_t handle;
+};
+#define DESTROY_answer none
+
+struct QUERY_CA_request {
+	uint64_t ca;
+};
+struct QUERY_CA_answer {
+	struct ib_ca_attr attr;
+};
+
+struct QUERY_PORT_request {
+	uint64_t ca;
+	uint64_t port;
+};
+struct QUERY_PORT_answer {
+	struct ib_port_attr attr;
+};
+
+struct QUERY_GID_request {
+	uint64_t ca;
+	uint32_t port;
+	uint32_t index;
+};
+struct QUERY_GID_answer {
+	ib_gid gid;
+};
+
+#define QUERY_PKEY_request QUERY_GID_request
+struct QUERY_PKEY_answer {
+	uint64_t pkey;
+};
+
+struct MODIFY_CA_request {
+	uint64_t ca;
+	uint64_t mask;
+	struct ib_ca_attr attr;
+};
+#define MODIFY_CA_answer none
+
+struct MODIFY_PORT_request {
+	uint64_t ca;
+	uint32_t mask;
+	uint32_t port;
+	struct ib_port_modify attr;
+};
+#define MODIFY_PORT_answer none
+
+struct VENDOR_CALL_request {
+	uint64_t ca;
+	uint32_t code;
+	uint32_t room;
+};
+#define VENDOR_CALL_answer none
+
+struct ALLOC_PD_request {
+	uint64_t ca;
+};
+#define ALLOC_PD_answer made_answer
+
+struct REG_MR_request {
+	uint64_t pd;
+	uint64_t addr; /* in the client */
+	uint64_t length;
+	uint64_t iova;
+	uint32_t access;
+	uint32_t zero;
+};
+struct REG_MR_answer {
+	uint64_t handle;
+	uint32_t lkey, rkey;
+};
+
+struct QUERY_MR_request {
+	uint64_t mr;
+};
+struct QUERY_MR_answer {
+	struct ib_mr_attr attr;
+};
+
+struct CREATE_CQ_request {
+	uint64_t pd;
+	uint64_t cookie;
+	uint32_t cqe;
+	uint32_t comp_vector;
+	uint32_t notify;
+	uint32_t zero;
+};
+struct CREATE_CQ_answer {
+	uint64_t handle;
+	uint64_t cqe;
+};
+
+struct QUERY_CQ_request {
+	uint64_t cq;
+};
+struct QUERY_CQ_answer {
+	struct al_cq_attr attr;
+};
+
+struct POLL_CQ_request {
+	uint64_t cq;
+	uint64_t num;
+};
+#define POLL_CQ_answer none /* ib_wc.qp_context is the queue pair's cookie */
+
+struct PEEK_CQ_request {
+	uint64_t cq;
+	uint64_t max;
+};
+struct PEEK_CQ_answer {
+	uint64_t count;
+};
+
+struct ARM_CQ_request {
+	uint64_t cq;
+	uint64_t type;
+};
+struct ARM_CQ_answer {
+	uint64_t present;
+};
+
+struct ARM_CQ_N_request {
+	uint64_t cq;
+	uint64_t num;
+};
+#define ARM_CQ_N_answer none
+
+struct CREATE_QP_request {
+	uint64_t pd, send_cq, recv_cq;
+	uint64_t cookie;
+	struct ib_qp_cap cap;
+	uint32_t qp_type;
+	uint8_t sq_sig_all;
+	uint8_t block_mcast_loopback;
+	uint8_t port_num;
+	uint8_t zero[5];
+};
+struct CREATE_QP_answer {
+	uint64_t handle;
+	struct ib_qp_cap cap;
+	uint32_t qp_num;
+};
+
+struct MODIFY_QP_request {
+	uint64_t qp;
+	uint64_t mask;
+	struct ib_qp_attr attr;
+};
+#define MODIFY_QP_answer none
+
+struct QUERY_QP_request {
+	uint64_t qp;
+};
+struct QUERY_QP_answer {
+	struct ib_qp_attr attr;
+};
+
+/* A send request, its pieces the next ones of the second array. */
+struct agent_send {
+	uint64_t wr_id;
+	uint32_t opcode;
+	uint32_t send_flags;
+	uint32_t pieces;        /* elements of the second array */
+	uint32_t inline_length; /* with IB_SEND_INLINE: bytes in them; else 0 */
+	uint32_t ex;
+	uint32_t key;           /* rkey */
+	uint64_t remote_addr;
+	union {
+		struct {
+			uint64_t compare_add, swap, compare_add_mask, swap_mask;
+		};
+		struct {
+			struct ib_ah_attr path; /* datagrams: address handles stay in the client */
+			uint64_t pd;            /* the address handle's */
+			uint32_t remote_qpn, remote_qkey;
+			uint16_t pkey_index;
+			uint8_t port_num;
+			uint8_t pad[5];
+		};
+	};
+};
+
+struct agent_recv {
+	uint64_t wr_id;
+	uint64_t pieces;
+};
+
+struct POST_SEND_request {
+	uint64_t qp;
+};
+struct POST_SEND_answer {
+	uint64_t posted; /* requests taken: also on failure */
+};
+#define POST_RECV_request POST_SEND_request
+#define POST_RECV_answer  POST_SEND_answer
+
+/* What al_snapshot() shows, made anew when offset is 0 and then handed out piece by piece. */
+struct SNAPSHOT_request {
+	uint64_t offset;
+};
+struct SNAPSHOT_answer {
+	uint64_t total;
+	uint64_t num_cas, num_objects, num_modules, num_pci; /* in this order, then a sentence about PCI */
+	uint64_t has_error;
+};
+
+/* ------------------------------------------------------------- sizes of them */
+
+struct agent_array {
+	uint32_t size; /* of an element; 0: there is no array */
+	uint32_t most; /* elements */
+};
+
+struct agent_sizes {
+	uint32_t request, answer; /* the structs */
+	struct agent_array in[2];
+	struct agent_array out;
+	bool atomic; /* executed at once */
+};
+
+extern const struct agent_sizes agent_sizes[AGENT_NUM_COMMANDS];
+extern const char *const agent_names[AGENT_NUM_COMMANDS];
+
+/* ------------------------------------------------------------------- events */
+
+enum agent_event_kind {
+	AGENT_EVENT_COMPLETION = 1, /* cookie: the queue */
+	AGENT_EVENT_ASYNC,          /* cookie: the object; type: ib_event_type */
+	AGENT_EVENT_PORT,           /* cookie: the HCA; type, port */
+	AGENT_EVENT_CA_ADD,         /* guid */
+	AGENT_EVENT_CA_REMOVE,      /* guid: its objects are gone already */
+	AGENT_EVENT_READY           /* every HCA that was there has been told */
+};
+
+struct agent_event {
+	uint32_t kind;
+	uint32_t type;
+	uint64_t cookie;
+	uint64_t guid;
+	uint32_t port;
+	uint32_t zero;
+};
+
+#endif

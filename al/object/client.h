@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * On whose behalf a call is made: nobody's but the process's own, or, in the agent, a client's. The
+ * agent says so around each call (al_act_for()); from there the module gets it as struct ci_udata,
+ * objects get their owner, and memory is the client's.
+ */
+#ifndef AL_OBJECT_CLIENT_H
+#define AL_OBJECT_CLIENT_H
+
+#include <sys/types.h>
+
+#include <iba/ib_hca.h>
+
+/* A client. The agent makes and frees it: after its last object. */
+struct ci_client {
+	int memory; /* its /proc/self/mem, opened by itself; -1: none */
+	pid_t pid;
+	uid_t uid;
+	char comm[16];
+};
+
+extern __thread struct ci_udata *acting_for;
+
+static inline const struct ci_client *acting_client(void)
+{
+	return acting_for ? acting_for->client : NULL;
+}
+
+#endif

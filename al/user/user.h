@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * HCAs behind an agent: a provider of the Channel Interface whose operations ask the agent, so that
+ * everything above it in al/ is the same in both roles. connection.c speaks with the agent, ops.c
+ * forwards, post.c packs work requests. Here hooks of user-mode providers (ib_uvp.h) will be called:
+ * before and after a call, and in place of the data path.
+ */
+#ifndef AL_USER_USER_H
+#define AL_USER_USER_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+
+#include "al/agent/protocol.h"
+#include "ci/ci.h"
+
+/* Those for atomic commands never wait behind one that sleeps in the agent. */
+enum { USER_FAST_LINES = 2, USER_SLOW_LINES = 4, USER_LINES = USER_FAST_LINES + USER_SLOW_LINES };
+#define USER_FIXED 1024 /* head and struct of a request or answer */
+
+/* A command connection. Owned by one call at a time. */
+struct user_line {
+	int fd;
+	bool busy; /* guarded by user_conn.lock */
+	char request[USER_FIXED] __attribute__((aligned(8)));
+	char answer[USER_FIXED] __attribute__((aligned(8)));
+	char array[AGENT_RECORD] __attribute__((aligned(8))); /* of the request, then of the answer */
+};
+
+/* What a cookie stands for: an object that events are for. */
+struct user_cookie {
+	void *object;        /* NULL: none */
+	uint32_t generation;
+	uint32_t next_free;
+};
+
+/* HCAs that came and went, for the plug thread. */
+struct user_plug {
+	struct user_plug *next;
+	struct agent_event event;
+};
+
+/*
+ * A connection to an agent. It stays for the life of the process, as loaded modules do; one whose
+ * agent is lost keeps its place, since openings still refer to it, but no descriptor.
+ */
+struct user_conn {
+	struct user_conn *next; /* guarded by the lock in connection.c */
+	char path[108];
+	uint8_t token[AGENT_TOKEN];
+	bool copies;
+	atomic_bool lost;
+	int events;
+	struct ci_host *host;
+	struct user_line *lines; /* USER_LINES */
+
+	pthread_mutex_t lock;    /* guards busy of the lines. Leaf. */
+	pthread_cond_t freed;
+
+	pthread_mutex_t cookie_lock; /* guards cookies; upcalls are made under it, so that no object goes meanwhile */
+	struct user_cookie *cookies;
+	uint32_t num_cookies, free_cookie; /* free_cookie: index + 1, 0 none */
+
+	pthread_mutex_t plug_lock; /* guards plugs. Leaf. */
+	struct user_plug *plugs, **plugs_end;
+	sem_t plugged;
+	sem_t ready;             /* the HCAs that were there are registered */
+	struct user_hca *hcas;   /* the plug thread's */
+};
+
+struct user_hca {
+	struct user_hca *next;
+	struct user_conn *conn;
+	uint64_t guid, remote, cookie;
+	ci_handle handle;
+};
+
+/* The connection of an agent's socket, made if there is none. Serialised by the caller. */
+al_status user_connect(const char *path, struct user_conn **conn);
+/* In a forked child: the connections are the parent's. */
+void user_child(void);
+
+/* A call to the agent: one line, from user_begin() to user_end(). */
+struct user_call {
+	struct user_conn *conn;
+	struct user_line *line;
+	enum agent_command command;
+	void *request;     /* zeroed struct of the command */
+	void *in[2];       /* room for its arrays */
+	uint32_t count[2]; /* elements there */
+	const void *answer;    /* after user_ask(): zero unless the agent has answered */
+	const void *out;
+	uint32_t out_count;
+};
+al_status user_begin(struct user_call *call, struct user_conn *conn, enum agent_command command);
+al_status user_ask(struct user_call *call);
+void user_end(struct user_call *call);
+/* The three, for commands without arrays; answer is written whatever the agent said. */
+al_status user_simple(struct user_conn *conn, enum agent_command command, const void *request,
+		      void *answer);
+
+/* Objects that events name: from before the request that creates until after the one that destroys. */
+al_status user_cookie_take(struct user_conn *conn, void *object, uint64_t *cookie);
+void user_cookie_drop(struct user_conn *conn, uint64_t cookie);
+/* Under cookie_lock. */
+void *user_cookie_find(struct user_conn *conn, uint64_t cookie);
+
+extern const struct ci_interface user_ops;
+
+struct user_pd {
+	struct ci_pd ci;
+	uint64_t remote;
+};
+
+struct user_ah {
+	struct ci_ah ci;
+	pthread_mutex_t lock; /* guards attr. Leaf. */
+	struct ib_ah_attr attr;
+};
+
+struct user_mr {
+	struct ci_mr ci;
+	uint64_t remote;
+};
+
+struct user_cq {
+	struct ci_cq ci;
+	uint64_t remote, cookie;
+};
+
+struct user_qp {
+	struct ci_qp ci;
+	uint64_t remote, cookie;
+};
+
+static inline struct user_conn *pd_conn(const struct ci_pd *pd)
+{
+	return ((const struct user_hca *)pd->ca->hca)->conn;
+}
+
+al_status user_post_send(struct ci_qp *qp, const struct ib_send_wr *wr,
+			 const struct ib_send_wr **bad);
+al_status user_post_recv(struct ci_qp *qp, const struct ib_recv_wr *wr,
+			 const struct ib_recv_wr **bad);
+al_status user_snapshot(struct user_conn *conn, struct al_snapshot **snap);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What tests of the agent share: an ald of their own on a socket of its own, and processes that use it. */
+#ifndef IBAL_TEST_AGENT_H
+#define IBAL_TEST_AGENT_H
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test/unit/al/al_test.h"
+
+static char agent_dir[] = "/tmp/agent_test-XXXXXX", agent_socket[64];
+static pid_t agent_pid;
+
+/* Waits for its word that it serves. It goes with the test, however that ends. */
+static inline void agent_start(const char *option, const char *value)
+{
+	const char *build = getenv("top_builddir");
+	char path[512], word[128];
+	int out[2];
+	ssize_t n;
+
+	ck_assert_ptr_nonnull(build);
+	if (!*agent_socket) {
+		ck_assert_ptr_nonnull(mkdtemp(agent_dir));
+		ck_assert_int_eq(chmod(agent_dir, 0755), 0);
+		snprintf(agent_socket, sizeof(agent_socket), "%s/ald.socket", agent_dir);
+	}
+	snprintf(path, sizeof(path), "%s/ald", build);
+	ck_assert_int_eq(pipe2(out, O_CLOEXEC), 0);
+	agent_pid = fork();
+	if (!agent_pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(out[1], 1);
+		execl(path, "ald", "--socket", agent_socket, option, value, NULL);
+		_exit(127);
+	}
+	close(out[1]);
+	n = read(out[0], word, sizeof(word));
+	ck_assert_msg(n > 0, "ald did not start");
+	close(out[0]);
+}
+
+static inline int wait_for(pid_t pid)
+{
+	int status;
+
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static inline void agent_kill(int sig)
+{
+	int status;
+
+	ck_assert_int_eq(kill(agent_pid, sig), 0);
+	status = wait_for(agent_pid);
+#ifndef __SANITIZE_THREAD__ /* it tells of threads of modules, which are loaded to the end */
+	if (sig == SIGTERM)
+		ck_assert_msg(status == 0, "ald ended with status %#x", (unsigned int)status);
+#endif
+	(void)status;
+	agent_pid = 0;
+}
+
+static inline void agent_stop(void)
+{
+	if (agent_pid)
+		agent_kill(SIGTERM);
+	unlink(agent_socket);
+	rmdir(agent_dir);
+}
+
+static inline al_h agent_open(void)
+{
+	const struct al_open_attr attr = { .agent = agent_socket, .config = "" };
+	al_h al;
+
+	ck_ok(al_open(&attr, &al));
+	return al;
+}
+
+/* Another process: this program anew, which calls the function of that name and exits with 0 when that returns. */
+struct agent_client {
+	const char *name;
+	void (*fn)(int fd);
+};
+
+static inline pid_t agent_client(const char *name, int fd)
+{
+	char number[16];
+	pid_t pid;
+
+	snprintf(number, sizeof(number), "%d", fd);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (fd >= 0)
+			fcntl(fd, F_SETFD, 0);
+		execl("/proc/self/exe", name, "--client", name, number, agent_socket, NULL);
+		_exit(127);
+	}
+	ck_assert_int_gt(pid, 0);
+	return pid;
+}
+
+static void (*client_fn)(int fd);
+static int client_fd;
+
+START_TEST(as_a_client)
+{
+	client_fn(client_fd);
+}
+END_TEST
+
+/* In main(), first: is this process one of them? Check's assertions need one of its runners around them. */
+static inline void agent_be_client(int argc, char **argv, const struct agent_client *clients)
+{
+	SRunner *runner;
+	Suite *suite;
+	TCase *tcase;
+
+	if (argc != 5 || strcmp(argv[1], "--client"))
+		return;
+	snprintf(agent_socket, sizeof(agent_socket), "%s", argv[4]);
+	while (clients->name && strcmp(clients->name, argv[2]))
+		clients++;
+	client_fn = clients->fn;
+	client_fd = atoi(argv[3]);
+	suite = suite_create("client");
+	tcase = tcase_create("client");
+	tcase_add_test(tcase, as_a_client);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_set_fork_status(runner, CK_NOFORK);
+	srunner_run_all(runner, CK_SILENT);
+	if (srunner_ntests_failed(runner))
+		srunner_print(runner, CK_NORMAL);
+	exit(srunner_ntests_failed(runner) ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+/* Entries of a directory of ald's in /proc. */
+static inline int agent_entries(const char *what)
+{
+	char path[64];
+	int count = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)agent_pid, what);
+	dir = opendir(path);
+	ck_assert_ptr_nonnull(dir);
+	for (struct dirent *e = readdir(dir); e; e = readdir(dir))
+		count += e->d_name[0] != '.';
+	closedir(dir);
+	return count;
+}
+
+/* What two processes tell each other before they connect. */
+struct address {
+	uint64_t mem;
+	uint32_t qpn, rkey;
+	uint16_t lid;
+};
+
+static inline void say(int fd, const void *what, size_t size)
+{
+	ck_assert_int_eq(send(fd, what, size, MSG_NOSIGNAL), (ssize_t)size);
+}
+
+static inline void hear(int fd, void *what, size_t size)
+{
+	ck_assert_int_eq(recv(fd, what, size, MSG_WAITALL), (ssize_t)size);
+}
+
+/* Connected with the process at the other end of fd; with a receive posted (wr_id 9) if it has a length. */
+static inline struct address agent_connect(struct test_end *end, int fd, uint32_t offset, uint32_t length)
+{
+	struct address mine = { (uintptr_t)end->mem, end->qpn, end->rkey, end->lid }, other;
+	char ready = 1;
+
+	say(fd, &mine, sizeof(mine));
+	hear(fd, &other, sizeof(other));
+	test_to_rts(end->qp, other.lid, other.qpn, end->mtu);
+	if (length)
+		ck_ok(test_post_recv(end, 9, offset, length));
+	say(fd, &ready, 1);
+	hear(fd, &ready, 1);
+	return other;
+}
+
+static inline void two_ends(int fd[2])
+{
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
+}
+
+#endif

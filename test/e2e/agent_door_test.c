@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What comes in by the agent's socket, without the library: every kind of wrong record, and chance. */
+#include "test/e2e/agent.h"
+
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+#include "al/agent/protocol.h"
+
+/* ------------------------------------------------------- a client by hand */
+
+struct client {
+	int events, line;
+	uint8_t token[AGENT_TOKEN];
+	struct ib_ca_attr attr;
+	uint64_t ca, pd, cq, qp;
+};
+
+static int reach(void)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	strcpy(addr.sun_path, agent_socket);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	return fd;
+}
+
+/* Sends a record with descriptors. */
+static void put(int fd, const void *record, size_t length, const int *fds, size_t num_fds)
+{
+	char control[CMSG_SPACE(8 * sizeof(int))] = { 0 };
+	struct iovec iov = { (void *)(uintptr_t)record, length };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+
+	if (num_fds) {
+		msg.msg_control = control;
+		msg.msg_controllen = CMSG_SPACE(num_fds * sizeof(int));
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(num_fds * sizeof(int));
+		memcpy(CMSG_DATA(c), fds, num_fds * sizeof(int));
+	}
+	ck_assert_int_eq(sendmsg(fd, &msg, MSG_NOSIGNAL), (ssize_t)length);
+}
+
+/* What the agent says to a hello; AL_AGENT_LOST: it hangs up. */
+static al_status hello(int fd, struct agent_hello h, const int *fds, size_t num_fds, uint8_t *token)
+{
+	struct agent_welcome w;
+
+	put(fd, &h, sizeof(h), fds, num_fds);
+	if (recv(fd, &w, sizeof(w), 0) != sizeof(w))
+		return AL_AGENT_LOST;
+	ck_assert_uint_eq(w.magic, AGENT_MAGIC);
+	if (token)
+		memcpy(token, w.token, AGENT_TOKEN);
+	return (al_status)w.status;
+}
+
+static const struct agent_hello good = {
+	.magic = AGENT_MAGIC, .protocol = AGENT_PROTOCOL, .role = AGENT_EVENTS, .comm = "by hand"
+};
+
+/* A request with these arrays; the answer's status, its struct in answer. */
+static al_status ask(int fd, enum agent_command command, const void *request, uint32_t n0, const void *a0, uint32_t n1,
+		     const void *a1, void *answer)
+{
+	static char out[AGENT_RECORD], in[AGENT_RECORD];
+	const struct agent_sizes *sizes = &agent_sizes[command];
+	struct agent_head head = { .command = (uint16_t)command, .count = { n0, n1 } };
+	const struct agent_answer *a = (const struct agent_answer *)in;
+	size_t length = sizeof(head);
+	ssize_t n;
+
+	memcpy(out, &head, sizeof(head));
+	memcpy(out + length, request, sizes->request);
+	length += sizes->request;
+	if (n0)
+		memcpy(out + length, a0, n0 * sizes->in[0].size);
+	length += n0 * sizes->in[0].size;
+	if (n1)
+		memcpy(out + length, a1, n1 * sizes->in[1].size);
+	length += n1 * sizes->in[1].size;
+	put(fd, out, length, NULL, 0);
+	n = recv(fd, in, sizeof(in), 0);
+	ck_assert_int_ge(n, (ssize_t)sizeof(*a));
+	if (answer && (size_t)n >= sizeof(*a) + sizes->answer)
+		memcpy(answer, in + sizeof(*a), sizes->answer);
+	return (al_status)a->status;
+}
+
+#define ASK(c, name, answer, ...) \
+	ask((c)->line, AGENT_##name, &(struct name##_request){ __VA_ARGS__ }, 0, NULL, 0, NULL, answer)
+
+static void client_open(struct client *c)
+{
+	struct agent_hello h = good;
+	struct OPEN_CA_answer opened;
+	struct CREATE_CQ_answer cq;
+	struct CREATE_QP_answer qp;
+	struct made_answer made;
+	struct agent_event event;
+	uint64_t guid = 0;
+	int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	c->events = reach();
+	ck_ok(hello(c->events, h, &pidfd, 1, c->token));
+	close(pidfd);
+	do {
+		ck_assert_int_eq(recv(c->events, &event, sizeof(event), 0), sizeof(event));
+		guid = event.kind == AGENT_EVENT_CA_ADD ? event.guid : guid;
+	} while (event.kind != AGENT_EVENT_READY);
+	c->line = reach();
+	h.role = AGENT_COMMANDS;
+	memcpy(h.token, c->token, sizeof(h.token));
+	ck_ok(hello(c->line, h, NULL, 0, NULL));
+	ck_ok(ASK(c, OPEN_CA, &opened, .guid = guid));
+	c->ca = opened.handle;
+	c->attr = opened.attr;
+	ck_ok(ASK(c, ALLOC_PD, &made, .ca = c->ca));
+	c->pd = made.handle;
+	ck_ok(ASK(c, CREATE_CQ, &cq, .pd = c->pd, .cqe = 16));
+	c->cq = cq.handle;
+	ck_ok(ASK(c, CREATE_QP, &qp, .pd = c->pd, .send_cq = c->cq, .recv_cq = c->cq, .qp_type = IB_QPT_RC,
+		  .cap = { 4, 4, 1, 1, 0 }));
+	c->qp = qp.handle;
+}
+
+static void client_close(struct client *c)
+{
+	close(c->line);
+	close(c->events);
+}
+
+/* The agent serves on. */
+static void still_there(void)
+{
+	al_h al = agent_open();
+	struct test_end end[2];
+
+	test_make_pair(al, end);
+	ck_ok(test_post_recv(&end[1], 1, 0, 64));
+	ck_ok(test_post_send(&end[0], 2, 0, 64));
+	test_poll_ok(end[1].cq, 1);
+	for (int i = 0; i < 2; i++)
+		test_free_end(&end[i]);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+
+static void set_up(void)
+{
+	agent_start(NULL, NULL);
+}
+
+static void tear_down(void)
+{
+	still_there();
+	agent_stop();
+}
+
+/* --------------------------------------------------------------------- hello */
+
+START_TEST(a_wrong_hello_is_refused)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0), other = (int)syscall(SYS_pidfd_open, getppid(), 0);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), fds[8] = { pidfd, pidfd, pidfd, null, null, null, null, null };
+	struct agent_hello h;
+	char longer[sizeof(h) + 1] = { 0 };
+	int fd;
+
+#define TRY(want, list, num, ...)                                                      \
+	h = good;                                                                      \
+	__VA_ARGS__;                                                                   \
+	fd = reach();                                                                  \
+	ck_status(hello(fd, h, list, num, NULL), want);                                \
+	close(fd)
+
+	TRY(AL_AGENT_PROTOCOL, &pidfd, 1, h.magic++);
+	TRY(AL_AGENT_PROTOCOL, &pidfd, 1, h.protocol++);
+	TRY(AL_AGENT_PROTOCOL, &pidfd, 1, h.role = 7);
+	TRY(AL_AGENT_PROTOCOL, &pidfd, 1, h.zero = 1);
+	TRY(AL_AGENT_PROTOCOL, NULL, 0, (void)0);       /* no descriptor */
+	TRY(AL_AGENT_PROTOCOL, &null, 1, (void)0);      /* of another kind */
+	TRY(AL_AGENT_PROTOCOL, &other, 1, (void)0);     /* of another process */
+	TRY(AL_AGENT_PROTOCOL, fds, 3, (void)0);        /* too many */
+	TRY(AL_AGENT_PROTOCOL, fds, 8, (void)0);        /* more than are looked at */
+	TRY(AL_PERMISSION, NULL, 0, h.role = AGENT_COMMANDS); /* a token that is none */
+	TRY(AL_AGENT_PROTOCOL, &pidfd, 1, h.role = AGENT_COMMANDS);
+	/* Memory that is not the client's is not taken: the session has none. */
+	fds[1] = null;
+	TRY(AL_SUCCESS, fds, 2, memset(h.comm, 0xff, sizeof(h.comm)));
+	fd = reach();
+	put(fd, longer, sizeof(longer), NULL, 0);
+	recv(fd, longer, sizeof(longer), 0);
+	close(fd);
+	fd = reach();
+	put(fd, longer, 1, NULL, 0);
+	close(fd);
+	close(reach());
+}
+END_TEST
+
+/* ------------------------------------------------------------------- requests */
+
+START_TEST(a_record_of_a_wrong_form_is_refused_and_the_connection_stays)
+{
+	static char record[AGENT_RECORD + 4096];
+	struct agent_head *head = (struct agent_head *)record;
+	const size_t right = sizeof(*head) + sizeof(struct QUERY_CQ_request);
+	struct QUERY_CQ_answer attr;
+	struct agent_answer answer[64];
+	struct client c;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), fds[8] = { null, null, null, null, null, null, null, null };
+	const struct {
+		size_t length;
+		uint16_t command, zero;
+		uint32_t count[2];
+		size_t fds;
+	} wrong[] = {
+		{ 1, AGENT_QUERY_CQ },
+		{ sizeof(*head) - 1, AGENT_QUERY_CQ },
+		{ sizeof(*head), AGENT_QUERY_CQ },
+		{ right - 1, AGENT_QUERY_CQ },
+		{ right + 1, AGENT_QUERY_CQ },
+		{ AGENT_RECORD, AGENT_QUERY_CQ },
+		{ AGENT_RECORD + 4096, AGENT_QUERY_CQ },
+		{ right, AGENT_NUM_COMMANDS },
+		{ right, 0xffff },
+		{ right, AGENT_QUERY_CQ, 1 },
+		{ right, AGENT_QUERY_CQ, 0, { 1, 0 } },
+		{ right, AGENT_QUERY_CQ, 0, { 0, UINT32_MAX } },
+		{ right, AGENT_POST_RECV, 0, { AGENT_POST_MAX + 1, 0 } },
+		{ right, AGENT_POST_RECV, 0, { UINT32_MAX, UINT32_MAX } },
+		{ right, AGENT_QUERY_CQ, 0, { 0, 0 }, 1 },
+		{ right, AGENT_QUERY_CQ, 0, { 0, 0 }, 8 },
+	};
+
+	client_open(&c);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		memset(record, 0, sizeof(record));
+		*head = (struct agent_head){ wrong[i].command, wrong[i].zero, { wrong[i].count[0], wrong[i].count[1] }, 0 };
+		memcpy(record + sizeof(*head), &c.cq, sizeof(c.cq));
+		put(c.line, record, wrong[i].length, fds, wrong[i].fds);
+		ck_assert_int_ge(recv(c.line, answer, sizeof(answer), 0), (ssize_t)sizeof(answer[0]));
+		ck_assert_msg(answer[0].status == AL_AGENT_PROTOCOL, "record %zu: %s", i,
+			      al_status_name((al_status)answer[0].status));
+	}
+	ck_ok(ASK(&c, QUERY_CQ, &attr, .cq = c.cq));
+	ck_assert_uint_ge(attr.attr.cqe, 16);
+	client_close(&c);
+}
+END_TEST
+
+START_TEST(handles_are_the_clients_own_of_the_right_kind_and_fresh)
+{
+	struct QUERY_CQ_answer attr;
+	struct made_answer made;
+	struct client a, b;
+
+	client_open(&a);
+	client_open(&b);
+	ck_status(ASK(&a, QUERY_CQ, &attr, .cq = a.qp), AL_INVALID_HANDLE);
+	ck_status(ASK(&a, QUERY_CQ, &attr, .cq = b.cq), AL_INVALID_HANDLE);
+	ck_status(ASK(&a, QUERY_CQ, &attr, .cq = 0), AL_INVALID_HANDLE);
+	ck_status(ASK(&a, QUERY_CQ, &attr, .cq = UINT64_MAX), AL_INVALID_HANDLE);
+	for (int bit = 0; bit < 64; bit++)
+		ck_status(ASK(&a, QUERY_CQ, &attr, .cq = a.cq ^ 1ull << bit), AL_INVALID_HANDLE);
+	ck_status(ASK(&a, DESTROY, NULL, .handle = b.pd), AL_INVALID_HANDLE);
+	ck_status(ASK(&a, DESTROY, NULL, .handle = 0), AL_INVALID_HANDLE);
+	ck_status(ASK(&a, DESTROY, NULL, .handle = a.pd), AL_RESOURCE_BUSY);
+	ck_status(ASK(&a, CREATE_QP, NULL, .pd = a.pd, .send_cq = b.cq, .recv_cq = a.cq, .qp_type = IB_QPT_RC),
+		  AL_INVALID_HANDLE);
+	ck_ok(ASK(&a, ALLOC_PD, &made, .ca = a.ca));
+	ck_ok(ASK(&a, DESTROY, NULL, .handle = made.handle));
+	ck_status(ASK(&a, DESTROY, NULL, .handle = made.handle), AL_INVALID_HANDLE);
+	ck_ok(ASK(&b, QUERY_CQ, &attr, .cq = b.cq));
+	client_close(&a);
+	client_close(&b);
+}
+END_TEST
+
+START_TEST(what_is_inside_a_request_is_checked_too)
+{
+	struct MODIFY_QP_request modify = { .mask = IB_QP_STATE };
+	struct POST_SEND_answer posted;
+	struct CREATE_QP_answer made;
+	struct agent_send send = { .pieces = 2 };
+	struct agent_recv recv_wr = { .pieces = 2 };
+	struct REG_MR_answer mr;
+	struct ib_sge sge = { 0 };
+	struct POLL_CQ_request poll;
+	struct client c;
+
+	client_open(&c);
+	modify.qp = c.qp;
+	*(uint8_t *)&modify.attr.ah_attr.is_global = 2;
+	ck_status(ask(c.line, AGENT_MODIFY_QP, &modify, 0, NULL, 0, NULL, NULL), AL_AGENT_PROTOCOL);
+	ck_status(ASK(&c, CREATE_QP, &made, .pd = c.pd, .send_cq = c.cq, .recv_cq = c.cq, .qp_type = IB_QPT_RC,
+		      .sq_sig_all = 255),
+		  AL_AGENT_PROTOCOL);
+	ck_status(ASK(&c, CREATE_QP, &made, .pd = c.pd, .send_cq = c.cq, .recv_cq = c.cq, .qp_type = 0xffffffff),
+		  AL_INVALID_PARAMETER);
+	ck_status(ASK(&c, CREATE_QP, &made, .pd = c.pd, .send_cq = c.cq, .recv_cq = c.cq, .qp_type = IB_QPT_GSI,
+		      .port_num = 1),
+		  AL_UNSUPPORTED);
+	/* pieces that are not there, or too much inline data for them */
+	ck_status(ask(c.line, AGENT_POST_SEND, &c.qp, 1, &send, 1, &sge, &posted), AL_AGENT_PROTOCOL);
+	ck_assert_uint_eq(posted.posted, 0);
+	send = (struct agent_send){ .send_flags = IB_SEND_INLINE, .pieces = 1, .inline_length = 17 };
+	ck_status(ask(c.line, AGENT_POST_SEND, &c.qp, 1, &send, 1, &sge, &posted), AL_AGENT_PROTOCOL);
+	send = (struct agent_send){ .pieces = UINT32_MAX };
+	ck_status(ask(c.line, AGENT_POST_SEND, &c.qp, 1, &send, 1, &sge, &posted), AL_AGENT_PROTOCOL);
+	ck_status(ask(c.line, AGENT_POST_SEND, &c.qp, 0, NULL, 1, &sge, &posted), AL_INVALID_PARAMETER);
+	ck_status(ask(c.line, AGENT_POST_RECV, &c.qp, 1, &recv_wr, 1, &sge, &posted), AL_AGENT_PROTOCOL);
+	recv_wr.pieces = UINT64_MAX;
+	ck_status(ask(c.line, AGENT_POST_RECV, &c.qp, 1, &recv_wr, 1, &sge, &posted), AL_AGENT_PROTOCOL);
+	ck_status(ask(c.line, AGENT_POST_RECV, &c.qp, 0, NULL, 0, NULL, &posted), AL_INVALID_PARAMETER);
+	/* no memory was given at hello, so none can be registered */
+	ck_status(ASK(&c, REG_MR, &mr, .pd = c.pd, .addr = 4096, .length = 4096, .iova = 4096), AL_UNSUPPORTED);
+	ck_status(ASK(&c, REG_MR, &mr, .pd = c.pd, .addr = 4096, .length = UINT64_MAX), AL_LIMIT_EXCEEDED);
+	poll = (struct POLL_CQ_request){ c.cq, UINT64_MAX };
+	ck_ok(ask(c.line, AGENT_POLL_CQ, &poll, 0, NULL, 0, NULL, NULL));
+	poll.num = 0;
+	ck_status(ask(c.line, AGENT_POLL_CQ, &poll, 0, NULL, 0, NULL, NULL), AL_INVALID_PARAMETER);
+	ck_status(ASK(&c, ARM_CQ, NULL, .cq = c.cq, .type = 1ull << 32 | 1), AL_INVALID_PARAMETER);
+	ck_status(ASK(&c, QUERY_PORT, NULL, .ca = c.ca, .port = 257), AL_INVALID_PORT);
+	client_close(&c);
+}
+END_TEST
+
+/* Nobody says a word on the event connection, and everything ends when one does. */
+START_TEST(a_client_that_speaks_on_its_event_connection_is_ended)
+{
+	struct client c;
+	char byte = 0;
+
+	client_open(&c);
+	put(c.events, &byte, 1, NULL, 0);
+	ck_assert_int_eq(recv(c.line, &byte, 1, 0), 0);
+	client_close(&c);
+}
+END_TEST
+
+START_TEST(a_second_question_before_the_answer_does_no_harm)
+{
+	struct agent_head head = { .command = AGENT_ALLOC_PD };
+	struct agent_answer answer[4];
+	struct client c;
+	char record[sizeof(head) + 8];
+
+	client_open(&c);
+	memcpy(record, &head, sizeof(head));
+	memcpy(record + sizeof(head), &c.ca, 8);
+	for (int i = 0; i < 10; i++)
+		put(c.line, record, sizeof(record), NULL, 0);
+	for (int i = 0; i < 10; i++) {
+		ck_assert_int_ge(recv(c.line, answer, sizeof(answer), 0), (ssize_t)sizeof(answer[0]));
+		ck_ok(answer[0].status);
+	}
+	for (int i = 0; i < 10; i++)
+		put(c.line, record, sizeof(record), NULL, 0);
+	client_close(&c); /* before the answers */
+}
+END_TEST
+
+/* ----------------------------------------------------------------------- chance */
+
+static uint64_t chance = 88172645463325252ull;
+
+static uint64_t draw(uint64_t below)
+{
+	chance ^= chance << 13;
+	chance ^= chance >> 7;
+	chance ^= chance << 17;
+	return chance % below;
+}
+
+/* A request of the command table's form, its contents by chance, its handles mostly real. */
+static size_t random_record(struct client *c, char *record)
+{
+	const uint64_t handles[] = { c->ca, c->pd, c->cq, c->qp };
+	enum agent_command command;
+	const struct agent_sizes *sizes;
+	struct agent_head *head = (struct agent_head *)record;
+	size_t length;
+
+	do
+		command = (enum agent_command)draw(AGENT_NUM_COMMANDS);
+	while (command == AGENT_VENDOR_CALL || command == AGENT_MODIFY_PORT); /* as root these pull cables, and the like */
+	sizes = &agent_sizes[command];
+	*head = (struct agent_head){ .command = (uint16_t)command };
+	length = sizeof(*head) + sizes->request;
+	for (int i = 0; i < 2; i++) {
+		head->count[i] = sizes->in[i].size ? (uint32_t)draw(4) : 0;
+		length += head->count[i] * sizes->in[i].size;
+	}
+	for (size_t i = sizeof(*head); i < length; i++)
+		record[i] = (char)(draw(3) ? 0 : draw(256));
+	for (size_t i = 0; i < 3 && (i + 1) * 8 <= sizes->request; i++)
+		if (draw(4))
+			memcpy(record + sizeof(*head) + i * 8, &handles[draw(4)], 8);
+	if (!draw(8))
+		length = draw(length + 16);
+	if (!draw(16))
+		record[draw(sizeof(*head))] ^= (char)(1 << draw(8));
+	return length ? length : 1;
+}
+
+START_TEST(chance_finds_no_way_through_the_door)
+{
+	static char record[AGENT_RECORD], answer[AGENT_RECORD];
+	const int rounds = getenv("IBAL_TEST_LONG") ? 400 : 20;
+	struct client c;
+	ssize_t n;
+
+	for (int round = 0; round < rounds; round++) {
+		client_open(&c);
+		for (int i = 0; i < 200; i++) {
+			put(c.line, record, random_record(&c, record), NULL, 0);
+			n = recv(c.line, answer, sizeof(answer), 0);
+			ck_assert_msg(n >= (ssize_t)sizeof(struct agent_answer), "round %d, record %d: no answer", round, i);
+		}
+		client_close(&c);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("e2e/agent_door");
+	TCase *tcase = tcase_create("door");
+
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_test(tcase, a_wrong_hello_is_refused);
+	tcase_add_test(tcase, a_record_of_a_wrong_form_is_refused_and_the_connection_stays);
+	tcase_add_test(tcase, handles_are_the_clients_own_of_the_right_kind_and_fresh);
+	tcase_add_test(tcase, what_is_inside_a_request_is_checked_too);
+	tcase_add_test(tcase, a_client_that_speaks_on_its_event_connection_is_ended);
+	tcase_add_test(tcase, a_second_question_before_the_answer_does_no_harm);
+	tcase_add_test(tcase, chance_finds_no_way_through_the_door);
+	suite_add_tcase(suite, tcase);
+	return test_run(suite);
+}

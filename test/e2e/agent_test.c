@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Processes that share an agent's HCAs: transfers between them, their death, the agent's death, limits, rights. */
+#include "test/e2e/agent.h"
+
+#include <stdatomic.h>
+
+#include "hca/soft/soft_vendor.h"
+
+static void set_up(void)
+{
+	agent_start("--mode", "666");
+}
+
+/* ---------------------------------------------------------------- transfers */
+
+static uint8_t pattern(uint32_t i)
+{
+	return (uint8_t)(i * 7 + i / 251);
+}
+
+static void writer(int fd)
+{
+	al_h al = agent_open();
+	struct test_end end;
+	struct address to;
+	uint64_t guids[2];
+	struct ib_sge sge;
+	struct ib_send_wr wr[3] = { 0 };
+	const struct ib_send_wr *bad;
+	char done;
+
+	test_guids(al, guids, 2);
+	test_make_end(&end, al, guids[0], IB_QPT_RC);
+	to = agent_connect(&end, fd, 0, 0);
+	for (uint32_t i = 0; i < TEST_MEM; i++)
+		end.mem[i] = pattern(i);
+	sge = (struct ib_sge){ (uintptr_t)end.mem, TEST_MEM - 16, end.lkey };
+	wr[0] = (struct ib_send_wr){ .next = &wr[1], .wr_id = 1, .sg_list = &sge, .num_sge = 1,
+				     .opcode = IB_WR_RDMA_WRITE, .send_flags = IB_SEND_SIGNALED,
+				     .wr.rdma = { to.mem, to.rkey } };
+	wr[1] = (struct ib_send_wr){ .next = &wr[2], .wr_id = 2, .sg_list = &(struct ib_sge){ (uintptr_t)end.mem, 8, end.lkey },
+				     .num_sge = 1, .opcode = IB_WR_ATOMIC_FETCH_AND_ADD, .send_flags = IB_SEND_SIGNALED,
+				     .wr.atomic = { .remote_addr = to.mem + TEST_MEM - 16, .compare_add = 5, .rkey = to.rkey } };
+	wr[2] = (struct ib_send_wr){ .wr_id = 3, .sg_list = &(struct ib_sge){ (uintptr_t)"eight by", 8, 0 }, .num_sge = 1,
+				     .opcode = IB_WR_SEND_WITH_IMM, .send_flags = IB_SEND_SIGNALED | IB_SEND_INLINE,
+				     .ex.imm_data = 0x12345678 };
+	ck_ok(al_post_send(end.qp, wr, &bad));
+	for (uint64_t id = 1; id <= 3; id++)
+		ck_assert_ptr_eq(test_poll_ok(end.cq, id).qp_context, &end);
+	ck_assert_uint_eq(*(uint64_t *)end.mem, 37); /* what was there before the 5 */
+	hear(fd, &done, 1);
+	test_free_end(&end);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+
+static void reader(int fd)
+{
+	al_h al = agent_open();
+	struct test_end end;
+	uint64_t guids[2], *counter;
+	struct ib_wc wc;
+
+	test_guids(al, guids, 2);
+	test_make_end(&end, al, guids[1], IB_QPT_RC);
+	counter = (uint64_t *)(end.mem + TEST_MEM - 16);
+	*counter = 37;
+	agent_connect(&end, fd, TEST_MEM - 8, 8);
+	wc = test_poll_ok(end.cq, 9);
+	ck_assert_uint_eq(wc.imm_data, 0x12345678);
+	ck_assert_uint_eq(wc.byte_len, 8);
+	ck_assert_mem_eq(end.mem + TEST_MEM - 8, "eight by", 8);
+	ck_assert_uint_eq(*counter, 42);
+	for (uint32_t i = 0; i < TEST_MEM - 16; i++)
+		ck_assert_uint_eq(end.mem[i], pattern(i));
+	say(fd, "", 1);
+	test_free_end(&end);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+
+START_TEST(two_processes_transfer_byte_for_byte)
+{
+	pid_t pid[2];
+	int fd[2];
+
+	two_ends(fd);
+	pid[0] = agent_client("writer", fd[0]);
+	pid[1] = agent_client("reader", fd[1]);
+	close(fd[0]);
+	close(fd[1]);
+	ck_assert_int_eq(wait_for(pid[0]), 0);
+	ck_assert_int_eq(wait_for(pid[1]), 0);
+	agent_kill(SIGTERM);
+	ck_assert_int_ne(access(agent_socket, F_OK), 0);
+	agent_stop();
+}
+END_TEST
+
+/* ---------------------------------------------------------------- callbacks */
+
+struct pinger {
+	struct test_end *end;
+	sem_t done;
+	int left;
+	al_status status;
+};
+
+/* Every atomic verb of the data path, from the callback: each asks the agent. */
+static void on_completion(void *context)
+{
+	struct pinger *p = context;
+	struct ib_wc wc;
+	uint32_t count = 0;
+	al_status status;
+
+	do {
+		status = al_poll_cq(p->end->cq, 1, &wc, &count);
+		if (!status && count && wc.opcode == IB_WC_RECV && p->left-- > 0) {
+			status = test_post_recv(p->end, 1, 0, 8);
+			if (!status)
+				status = test_post_send(p->end, 2, 16, 8);
+		}
+	} while (!status && count);
+	if (!status)
+		status = al_arm_cq(p->end->cq, AL_ARM_ANY, NULL);
+	if (status)
+		p->status = status;
+	if (status || p->left <= 0)
+		sem_post(&p->done);
+}
+
+START_TEST(a_callback_polls_posts_and_arms)
+{
+	struct pinger p = { .left = 20 };
+	struct al_cq_init init = { .cqe = 64 };
+	struct al_qp_init qp = { .qp_type = IB_QPT_RC, .cap = { 64, 64, 4, 4, 0 } };
+	struct test_end end[2];
+	al_h al = agent_open();
+	uint64_t guids[2];
+
+	sem_init(&p.done, 0, 0);
+	test_guids(al, guids, 2);
+	for (int i = 0; i < 2; i++)
+		test_make_end(&end[i], al, guids[i], IB_QPT_RC);
+	/* the second answers from its callback; the first is polled */
+	ck_ok(al_destroy_qp(end[1].qp, AL_DESTROY_SYNC, NULL));
+	ck_ok(al_destroy_cq(end[1].cq, AL_DESTROY_SYNC, NULL));
+	p.end = &end[1];
+	ck_ok(al_create_cq(end[1].pd, &init, &p, on_completion, NULL, &end[1].cq));
+	qp.send_cq = qp.recv_cq = end[1].cq;
+	ck_ok(al_create_qp(end[1].pd, &qp, &end[1], NULL, &end[1].qp));
+	ck_ok(al_qp_num(end[1].qp, &end[1].qpn));
+	ck_ok(al_arm_cq(end[1].cq, AL_ARM_ANY, NULL));
+	test_connect(&end[0], &end[1]);
+	ck_ok(test_post_recv(&end[1], 1, 0, 8));
+	for (int i = 0; i < 20; i++) {
+		ck_ok(test_post_recv(&end[0], 100, 0, 8));
+		ck_ok(test_post_send(&end[0], 200, 16, 8));
+		for (int j = 0; j < 2; j++)
+			ck_assert_int_eq(test_poll(end[0].cq).status, IB_WC_SUCCESS);
+	}
+	test_wait(&p.done);
+	ck_ok(p.status);
+	for (int i = 0; i < 2; i++)
+		test_free_end(&end[i]);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
+/* ------------------------------------------------------------------- death */
+
+/* Makes, uses and destroys, and says so step by step. */
+static void busy_client(int fd)
+{
+	al_h al = agent_open();
+	struct test_end end[2];
+
+	for (;;) {
+		say(fd, "", 1);
+		test_make_pair(al, end);
+		for (int i = 0; i < 20; i++) {
+			say(fd, "", 1);
+			ck_ok(test_post_recv(&end[1], 1, 0, 4096));
+			ck_ok(test_post_send(&end[0], 2, 0, 4096));
+			if (i % 2)
+				test_poll_ok(end[0].cq, 2);
+		}
+		say(fd, "", 1);
+		for (int i = 0; i < 2; i++)
+			test_free_end(&end[i]);
+	}
+}
+
+/* Sends to itself and back until it is told to stop. */
+static void bystander(int fd)
+{
+	al_h al = agent_open();
+	struct test_end end[2];
+	char byte;
+
+	test_make_pair(al, end);
+	say(fd, "", 1);
+	while (recv(fd, &byte, 1, MSG_DONTWAIT) < 0) {
+		ck_ok(test_post_recv(&end[1], 1, 0, 1024));
+		ck_ok(test_post_send(&end[0], 2, 0, 1024));
+		test_poll_ok(end[0].cq, 2);
+		test_poll_ok(end[1].cq, 1);
+	}
+	for (int i = 0; i < 2; i++)
+		test_free_end(&end[i]);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+
+/* Lets a client come as far as these steps, and kills it there. */
+static void kill_after(int steps)
+{
+	int fd[2];
+	pid_t pid;
+	char step;
+
+	two_ends(fd);
+	pid = agent_client("busy_client", fd[1]);
+	close(fd[1]);
+	while (steps--)
+		hear(fd[0], &step, 1);
+	ck_assert_int_eq(kill(pid, SIGKILL), 0);
+	wait_for(pid);
+	close(fd[0]);
+}
+
+/* Until ald has no more than before. */
+static void wait_until(al_h al, size_t objects, int fds)
+{
+	struct timespec deadline = test_deadline();
+	size_t now;
+
+	while ((now = test_count(al, AL_OBJ_NONE)) > objects || agent_entries("fd") > fds)
+		ck_assert_msg(!test_expired(&deadline), "%zu objects instead of %zu, %d descriptors instead of %d", now,
+			      objects, agent_entries("fd"), fds);
+}
+
+START_TEST(a_killed_client_leaves_nothing_and_disturbs_nobody)
+{
+	al_h al = agent_open();
+	int fd[2], fds, threads;
+	size_t objects;
+	pid_t by;
+	char byte;
+
+	srand(20261121);
+	two_ends(fd);
+	by = agent_client("bystander", fd[1]);
+	hear(fd[0], &byte, 1);
+	/* Nobody else has been here: what there is now is all that may be left. */
+	objects = test_count(al, AL_OBJ_NONE);
+	fds = agent_entries("fd");
+	threads = agent_entries("task");
+	for (int i = 0; i < 25; i++)
+		kill_after(rand() % 60);
+	wait_until(al, objects, fds);
+	ck_assert_uint_eq(test_count(al, AL_OBJ_NONE), objects);
+	ck_assert_int_eq(agent_entries("fd"), fds);
+	ck_assert_int_eq(agent_entries("task"), threads);
+	say(fd[0], "", 1);
+	ck_assert_int_eq(wait_for(by), 0);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
+struct fatal {
+	sem_t sem;
+	atomic_int count;
+};
+
+static void on_event(void *context, const struct al_event *event)
+{
+	struct fatal *fatal = context;
+
+	if (event->type == IB_EVENT_DEVICE_FATAL) {
+		fatal->count++;
+		sem_post(&fatal->sem);
+	}
+}
+
+START_TEST(an_agent_that_dies_is_told_of_and_the_next_one_serves)
+{
+	struct fatal fatal = { .count = 0 };
+	struct ib_port_attr port;
+	al_event_handler_h handler;
+	struct test_end end[2];
+	al_h al = agent_open(), next;
+	struct timespec deadline;
+	struct ib_wc wc;
+	uint32_t count;
+	al_pd_h pd;
+	al_status status;
+
+	al_set_log(test_ignore_log, NULL);
+	sem_init(&fatal.sem, 0, 0);
+	test_make_pair(al, end);
+	ck_ok(al_reg_event_handler(end[0].ca, NULL, &fatal, on_event, &handler));
+	agent_kill(SIGKILL);
+	ck_status(al_query_port(end[0].ca, 1, &port), AL_AGENT_LOST);
+	ck_status(al_poll_cq(end[0].cq, 1, &wc, &count), AL_AGENT_LOST);
+	ck_status(al_alloc_pd(end[1].ca, NULL, &pd), AL_AGENT_LOST);
+	ck_status(test_post_send(&end[0], 1, 0, 8), AL_AGENT_LOST);
+	ck_status(al_arm_cq(end[1].cq, AL_ARM_ANY, NULL), AL_AGENT_LOST);
+	test_wait(&fatal.sem);
+	for (int i = 0; i < 2; i++)
+		test_free_end(&end[i]);
+	ck_assert_int_eq(fatal.count, 1);
+	agent_start(NULL, NULL);
+	/* the old connection may still be taken for good until its end has been seen */
+	deadline = test_deadline();
+	do {
+		const struct al_open_attr attr = { .agent = agent_socket, .config = "" };
+
+		status = al_open(&attr, &next);
+		ck_assert(!test_expired(&deadline));
+	} while (status);
+	test_make_pair(next, end);
+	ck_ok(test_post_recv(&end[1], 1, 0, 8));
+	ck_ok(test_post_send(&end[0], 2, 0, 8));
+	test_poll_ok(end[1].cq, 1);
+	for (int i = 0; i < 2; i++)
+		test_free_end(&end[i]);
+	ck_ok(al_close(next, AL_DESTROY_SYNC, NULL));
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
+/* --------------------------------------------------------------------- PnP */
+
+struct seen {
+	sem_t added, removed, down, active;
+};
+
+static al_status on_pnp(void *context, const struct al_pnp_event *event)
+{
+	struct seen *seen = context;
+	sem_t *sem = event->type == AL_PNP_CA_ADD      ? &seen->added
+		     : event->type == AL_PNP_CA_REMOVE ? &seen->removed
+		     : event->type == AL_PNP_PORT_DOWN ? &seen->down
+		     : event->type == AL_PNP_PORT_ACTIVE ? &seen->active
+							 : NULL;
+
+	if (sem)
+		sem_post(sem);
+	return AL_SUCCESS;
+}
+
+START_TEST(ports_and_hcas_come_and_go_as_in_the_agent)
+{
+	const struct al_pnp_attr attr = { .ports = true };
+	uint32_t one = 1, none = 0;
+	struct ib_port_attr port;
+	struct test_end end[2];
+	al_h al = agent_open();
+	struct seen seen;
+	al_pnp_h pnp;
+
+	sem_init(&seen.added, 0, 0);
+	sem_init(&seen.removed, 0, 0);
+	sem_init(&seen.down, 0, 0);
+	sem_init(&seen.active, 0, 0);
+	ck_ok(al_reg_pnp(al, &attr, &seen, on_pnp, &pnp));
+	for (int i = 0; i < 2; i++) {
+		test_wait(&seen.added);
+		test_wait(&seen.active);
+	}
+	test_make_pair(al, end);
+	ck_ok(al_vendor_call(end[0].ca, SOFT_PORT_DOWN, &one, sizeof(one), NULL, NULL));
+	test_wait(&seen.down);
+	test_wait(&seen.down); /* its peer's too */
+	ck_ok(al_vendor_call(end[0].ca, SOFT_PORT_UP, &one, sizeof(one), NULL, NULL));
+	test_wait(&seen.active);
+	test_wait(&seen.active);
+	/* the agent takes what was on it; the handles stay, dead */
+	ck_ok(al_vendor_call(end[0].ca, SOFT_REMOVE, &none, sizeof(none), NULL, NULL));
+	test_wait(&seen.removed);
+	ck_status(al_query_port(end[0].ca, 1, &port), AL_CA_REMOVED);
+	ck_ok(al_query_port(end[1].ca, 1, &port));
+	for (int i = 0; i < 2; i++)
+		test_free_end(&end[i]);
+	ck_ok(al_dereg_pnp(pnp, AL_DESTROY_SYNC, NULL));
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
+/* ------------------------------------------------------------ limits, rights */
+
+START_TEST(a_client_has_its_limits_and_gets_room_back)
+{
+	uint64_t guid;
+	al_pd_h pd[4];
+	al_ca_h ca;
+	al_h al;
+
+	agent_start("--max-objects", "3");
+	al = agent_open();
+	test_guids(al, &guid, 1);
+	ca = test_open_ca(al, guid);
+	for (int i = 0; i < 3; i++)
+		ck_ok(al_alloc_pd(ca, NULL, &pd[i]));
+	ck_status(al_alloc_pd(ca, NULL, &pd[3]), AL_LIMIT_EXCEEDED);
+	ck_ok(al_dealloc_pd(pd[1], AL_DESTROY_SYNC, NULL));
+	ck_ok(al_alloc_pd(ca, NULL, &pd[3]));
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
+START_TEST(registered_memory_is_charged)
+{
+	static char mem[8192];
+	struct al_mr_init init = { .addr = mem, .length = 4096 };
+	uint32_t lkey, rkey;
+	uint64_t guid;
+	al_mr_h mr;
+	al_pd_h pd;
+	al_ca_h ca;
+	al_h al;
+
+	agent_start("--max-bytes", "8191");
+	al = agent_open();
+	test_guids(al, &guid, 1);
+	ca = test_open_ca(al, guid);
+	ck_ok(al_alloc_pd(ca, NULL, &pd));
+	ck_ok(al_reg_mr(pd, &init, NULL, &lkey, &rkey, &mr));
+	ck_status(al_reg_mr(pd, &init, NULL, &lkey, &rkey, &mr), AL_LIMIT_EXCEEDED);
+	ck_ok(al_dereg_mr(mr, AL_DESTROY_SYNC, NULL));
+	init.length = 8192;
+	ck_status(al_reg_mr(pd, &init, NULL, &lkey, &rkey, &mr), AL_LIMIT_EXCEEDED);
+	init.length = 8191;
+	ck_ok(al_reg_mr(pd, &init, NULL, &lkey, &rkey, &mr));
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
+START_TEST(memory_that_goes_away_is_an_error_completion)
+{
+	struct test_end end[2];
+	al_h al = agent_open();
+	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const struct al_mr_init init = { .addr = page, .length = 4096, .access = IB_ACCESS_LOCAL_WRITE };
+	struct ib_sge sge = { (uintptr_t)page, 8, 0 };
+	struct ib_send_wr wr = { .wr_id = 5, .sg_list = &sge, .num_sge = 1, .opcode = IB_WR_SEND,
+				 .send_flags = IB_SEND_SIGNALED };
+	const struct ib_send_wr *bad;
+	uint32_t rkey;
+	al_mr_h mr;
+
+	test_make_pair(al, end);
+	ck_ok(al_reg_mr(end[0].pd, &init, NULL, &sge.lkey, &rkey, &mr));
+	ck_assert_int_eq(munmap(page, 4096), 0);
+	ck_ok(test_post_recv(&end[1], 1, 0, 8));
+	ck_ok(al_post_send(end[0].qp, &wr, &bad));
+	ck_assert_int_eq(test_poll(end[0].cq).status, IB_WC_LOC_PROT_ERR);
+	for (int i = 0; i < 2; i++)
+		test_free_end(&end[i]);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
+/* Another user: his own objects only, and nothing that manages. */
+static void foreigner(int fd)
+{
+	struct al_snapshot *snap;
+	struct test_end end[2];
+	uint32_t one = 1;
+	al_h al;
+
+	(void)fd;
+	ck_assert_int_eq(setresgid(65534, 65534, 65534), 0);
+	ck_assert_int_eq(setresuid(65534, 65534, 65534), 0);
+	ck_assert_int_eq(prctl(PR_SET_DUMPABLE, 1), 0);
+	al = agent_open();
+	test_make_pair(al, end);
+	ck_ok(test_post_recv(&end[1], 1, 0, 8));
+	ck_ok(test_post_send(&end[0], 2, 0, 8));
+	test_poll_ok(end[1].cq, 1);
+	ck_status(al_vendor_call(end[0].ca, SOFT_PORT_DOWN, &one, sizeof(one), NULL, NULL), AL_PERMISSION);
+	ck_status(al_modify_port(end[0].ca, 1, IB_PORT_MODIFY_SHUTDOWN, &(struct ib_port_modify){ 0 }), AL_PERMISSION);
+	ck_ok(al_snapshot(al, &snap));
+	ck_assert_uint_gt(snap->num_objects, 0);
+	for (size_t i = 0; i < snap->num_objects; i++)
+		ck_assert_int_eq(snap->objects[i].pid, getpid());
+	al_free_snapshot(snap);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+
+START_TEST(another_user_sees_his_own_and_manages_nothing)
+{
+	al_h al = agent_open();
+	struct test_end end[2];
+
+	if (geteuid()) {
+		printf("SKIP another_user_sees_his_own_and_manages_nothing: needs root to become another user\n");
+	} else {
+		test_make_pair(al, end);
+		ck_assert_int_eq(wait_for(agent_client("foreigner", -1)), 0);
+		for (int i = 0; i < 2; i++)
+			test_free_end(&end[i]);
+	}
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	static const struct agent_client clients[] = {
+		{ "writer", writer },       { "reader", reader },       { "busy_client", busy_client },
+		{ "bystander", bystander }, { "foreigner", foreigner }, { NULL, NULL },
+	};
+	Suite *suite;
+	TCase *tcase, *limited;
+
+	agent_be_client(argc, argv, clients);
+	suite = suite_create("e2e/agent");
+	tcase = tcase_create("clients");
+	limited = tcase_create("limits");
+	tcase_add_checked_fixture(tcase, set_up, NULL);
+	tcase_add_test(tcase, two_processes_transfer_byte_for_byte);
+	tcase_add_test(tcase, a_callback_polls_posts_and_arms);
+	tcase_add_test(tcase, a_killed_client_leaves_nothing_and_disturbs_nobody);
+	tcase_add_test(tcase, an_agent_that_dies_is_told_of_and_the_next_one_serves);
+	tcase_add_test(tcase, ports_and_hcas_come_and_go_as_in_the_agent);
+	tcase_add_test(tcase, memory_that_goes_away_is_an_error_completion);
+	tcase_add_test(tcase, another_user_sees_his_own_and_manages_nothing);
+	suite_add_tcase(suite, tcase);
+	tcase_add_test(limited, a_client_has_its_limits_and_gets_room_back);
+	tcase_add_test(limited, registered_memory_is_charged);
+	suite_add_tcase(suite, limited);
+	return test_run(suite);
+}
