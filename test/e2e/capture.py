@@ -4,6 +4,7 @@
 
     capture.py copy SHARK        a copy by al_cp: whole, in sequence, CRCs right
     capture.py mixed SHARK SAID  capture_test's operations: each header field of each packet
+    capture.py bench FIELDS      the benchmark's 8-byte writes: PSNs without a gap, on both sides; FIELDS by -T fields
 """
 import json
 import sys
@@ -183,8 +184,28 @@ def check(found, want):
             assert got == value, f"packet {n}, {name}: {got}, not {value}"
 
 
+def bench(lines):
+    """Each queue pair's packets, as each side shows them: numbered one after the other, none missing."""
+    psns = {}
+    for line in lines:
+        port, direction, opcode, qpn, psn = line.split()
+        psns.setdefault((opcode, qpn), {}).setdefault((port, number(direction) & 3), []).append(int(psn))
+    assert {opcode for opcode, _ in psns} == {"10", "17"}, psns.keys()  # RDMA WRITE Only, Acknowledge
+    for (opcode, qpn), seen in psns.items():
+        (_, sent), (_, received) = sorted(seen.items(), key=lambda item: item[0][1], reverse=True)
+        assert sorted(way for _, way in seen) == [1, 2] and len({port for port, _ in seen}) == 2, seen.keys()
+        assert sent == received and len(sent) > 100, (opcode, qpn, len(sent), len(received))
+        if opcode == "10":
+            assert sent == [(sent[0] + i) % (1 << 24) for i in range(len(sent))], "a gap"
+        else:
+            assert sent == sorted(set(sent)), "an ACK that goes back"
+
+
 if sys.argv[1] == "copy":
     copy(load(sys.argv[2]))
+elif sys.argv[1] == "bench":
+    with open(sys.argv[2], encoding="utf-8") as fields:
+        bench(fields.read().splitlines())
 else:
     with open(sys.argv[3], encoding="utf-8") as facts:
         mixed(load(sys.argv[2]), json.load(facts))

@@ -54,6 +54,13 @@ none_malformed mixed.pcapng
 shark mixed.pcapng -T json -x >mixed-shark.json
 python3 "$src/test/e2e/capture.py" mixed mixed-shark.json mixed.pcapng.json || die "mixed"
 
+# The benchmark's own run, with a capture armed: no packet of it is missing, on either side.
+"$build/al_query" capture -o bench.pcapng -- "$build/test/bench/bench" --quick --only loop.write.8B.rate >out 2>err ||
+	die "bench: $(cat out err)"
+shark bench.pcapng -T fields -e frame.interface_name -e frame.packet_flags_direction -e infiniband.bth.opcode \
+	-e infiniband.bth.destqp -e infiniband.bth.psn >bench.fields
+python3 "$src/test/e2e/capture.py" bench bench.fields || die "bench"
+
 "$build/al_query" counters >out
 grep -q '^Counter *0:1 *1:1' out || die "$(cat out)"
 "$build/al_query" --json counters >out
