@@ -77,6 +77,9 @@ static void retry(struct runner *r, struct soft_qp *qp)
 {
 	if (gone_back(qp))
 		return;
+	/* what is asked for again can not be sent: the requester says why */
+	if (qp->req.halted && qp->req.acked == qp->req.bad)
+		return;
 	if (!qp->req.retry_left) {
 		comp_fail(r, qp, IB_WC_RETRY_EXC_ERR);
 		return;

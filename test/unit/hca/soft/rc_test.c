@@ -666,6 +666,38 @@ START_TEST(draining_waits_for_what_is_sent_again)
 }
 END_TEST
 
+/* It waits for a receive; its memory goes away meanwhile; what comes behind it shows that it is
+ * missing. */
+START_TEST(a_source_deregistered_while_it_waits_for_a_receive_is_a_local_protection_error)
+{
+	struct ib_send_wr wr[2];
+	struct ib_sge gone, good, to;
+	struct mr *mr;
+	int i;
+
+	start(&(struct qp_options){ .timeout = 12, .retry_cnt = 0xff });
+	mr = new_mr(&hca[0], 4096, 0);
+	gone = sge_of(mr, 0, 8);
+	good = sge_of(p.am, 0, 8);
+	wr[0] = to_peer(1, IB_WR_SEND, &gone);
+	wr[1] = to_peer(2, IB_WR_RDMA_READ, &good);
+	wr[0].next = &wr[1];
+	post(p.a, wr);
+	while (!counters(&hca[1]).rnr_naks)
+		ck_assert_int_eq(step().did, SOFT_STEP_QP);
+	free_mr(mr);
+	to = sge_of(p.bm, 0, 8);
+	post_recv(p.b, 3, &to, 1);
+	while (step().did != SOFT_STEP_TIMER)
+		; /* the pause is over */
+	for (i = 0; i < 6; i++)
+		step_choice(_i >> i & 1);
+	expect_wc(p.acq, 1, IB_WC_LOC_PROT_ERR);
+	expect_wc(p.acq, 2, IB_WC_WR_FLUSH_ERR);
+	ck_assert_int_eq(state_of(p.a), IB_QPS_ERR);
+}
+END_TEST
+
 /* The requester has what it asked for and has said so; the memory is gone; then a copy of the
  * request comes that was held up on its way. */
 START_TEST(a_late_copy_of_a_read_ends_nothing)
@@ -738,6 +770,9 @@ int main(void)
 	tcase_add_test(t, as_many_lost_atomics_as_there_are_resources_are_answered_again);
 	tcase_add_test(t, the_oldest_resource_is_replaced_and_its_atomic_not_done_twice);
 	tcase_add_test(t, a_source_deregistered_before_the_retry_is_a_local_protection_error);
+	tcase_add_loop_test(
+		t, a_source_deregistered_while_it_waits_for_a_receive_is_a_local_protection_error,
+		0, 64);
 	tcase_add_test(t, a_read_goes_on_where_its_answer_was_lost);
 	tcase_add_test(t, credits_are_coded_rounded_down);
 	tcase_add_test(t, a_send_without_credit_goes_as_one_packet_until_that_is_answered);
