@@ -220,6 +220,9 @@ void req_rewind(struct soft_qp *qp)
 void req_timer(struct runner *r, struct soft_qp *qp)
 {
 	if (qp->req.waiting) {
+		/* it was a time-out, which the RNR NAK has overtaken: the pause still runs */
+		if (atomic_load_explicit(&qp->timer.running, memory_order_relaxed))
+			return;
 		qp->req.waiting = false;
 		req_rewind(qp);
 		return;

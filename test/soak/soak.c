@@ -262,6 +262,7 @@ static const struct {
 	{ 1, 41 }, /* a peer's packets kept in the Error state; no retry before a request that can
 		      not be sent */
 	{ 4, 4 },  /* a source deregistered before a retry */
+	{ 706, 518 }, /* a time-out that had run out ended the pause of an RNR NAK */
 };
 
 static bool play_once_failed(void)

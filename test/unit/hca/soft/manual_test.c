@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * progress = manual: nothing moves but by a step, time is virtual, and the same calls with the same seed are the same
- * run, whatever the machine does.
+ * progress = manual: nothing moves but by a step, time is virtual, and the same calls with the same
+ * seed are the same run, whatever the machine does.
  */
 #include "harness.h"
 
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MTU 256
+#define MTU           256
 #define TIMEOUT(code) (4096ull << (code)) /* ns: IBTA 9.7.6.1.3 */
 
 static void manual_up(void)
@@ -153,6 +153,39 @@ START_TEST(rnr_pauses_are_kept_in_virtual_time)
 }
 END_TEST
 
+/*
+ * The request is late, so that the time-out runs out in the moment in which the RNR NAK comes.
+ * Whatever is run first, what is left of the time-out does not end the pause that was asked for.
+ */
+START_TEST(a_timeout_that_ran_out_does_not_end_an_rnr_pause)
+{
+	const uint64_t pause = 80000;
+	struct soft_fault late = { .action = SOFT_FAULT_DELAY,
+				   .flow = SOFT_FLOW_REQUEST,
+				   .n = 1,
+				   .count = 1,
+				   .delay_ns = TIMEOUT(1) };
+	uint64_t order = (uint64_t)_i;
+	struct ib_send_wr wr;
+	struct pair p;
+
+	manual_up();
+	pair_up(&p,
+		&(struct qp_options){
+			.timeout = 1, .retry_cnt = 7, .rnr_retry = 3, .rnr_timer = 6 },
+		4096);
+	fault(&hca[0], late);
+	wr = send_wr(1, IB_WR_SEND, NULL, IB_SEND_SIGNALED);
+	post(p.a, &wr);
+	while (step_choice(order & 1).did != SOFT_STEP_NOTHING)
+		order >>= 1;
+	expect_wc(p.acq, 1, IB_WC_RNR_RETRY_EXC_ERR);
+	ck_assert_uint_ge(soft_clock(), 3 * pause);
+	pair_down(&p);
+	down();
+}
+END_TEST
+
 /* What is there is done with in the call, though nobody steps. */
 START_TEST(control_operations_need_no_step)
 {
@@ -190,7 +223,8 @@ START_TEST(a_choice_picks_who_is_run)
 		rdma(&q, IB_WR_RDMA_WRITE, 2, 0, 0, 8);
 		*p.am->buf = *q.am->buf = 1;
 		step_choice(choice); /* sends */
-		step_choice(1);      /* of what is left on HCA 0, and the receiver on HCA 1, the latter */
+		step_choice(
+			1); /* of what is left on HCA 0, and the receiver on HCA 1, the latter */
 		ck_assert_int_eq(*p.bm->buf, choice % 2 == 0);
 		ck_assert_int_eq(*q.bm->buf, choice % 2 == 1);
 		expect_wc(p.acq, 1, IB_WC_SUCCESS);
@@ -289,18 +323,22 @@ static void scenario(const struct run *run)
 	struct ib_wc wc;
 	uint32_t i, n;
 
-	snprintf(settings, sizeof(settings),
-		 "progress=manual seed=%u fault=drop,chance=50000;duplicate,chance=50000;hold,chance=50000", run->seed);
+	snprintf(
+		settings, sizeof(settings),
+		"progress=manual seed=%u fault=drop,chance=50000;duplicate,chance=50000;hold,chance=50000",
+		run->seed);
 	up(settings);
 	for (i = 0; i < 2; i++) {
 		pair_up(&p[i], &(struct qp_options){ .sig_all = true, .depth = 32 }, 1 << 16);
 		for (n = 0; n < 8; n++) {
-			struct ib_sge to = sge_of(p[i].bm, 4096 * n, 4096), from = sge_of(p[i].am, 4096 * n, 4096);
+			struct ib_sge to = sge_of(p[i].bm, 4096 * n, 4096),
+				      from = sge_of(p[i].am, 4096 * n, 4096);
 			struct ib_send_wr wr = send_wr(n, IB_WR_SEND, &from, 0);
 
 			post_recv(p[i].b, n, &to, 1);
 			post(p[i].a, &wr);
-			rdma(&p[i], n % 2 ? IB_WR_RDMA_READ : IB_WR_RDMA_WRITE, 100 + n, 0, 0, 300 * n);
+			rdma(&p[i], n % 2 ? IB_WR_RDMA_READ : IB_WR_RDMA_WRITE, 100 + n, 0, 0,
+			     300 * n);
 		}
 	}
 	ib_trace_on = true;
@@ -383,6 +421,7 @@ int main(void)
 	tcase_add_test(t, the_clock_is_moved_by_timers_alone);
 	tcase_add_test(t, days_of_retries_take_a_moment);
 	tcase_add_test(t, rnr_pauses_are_kept_in_virtual_time);
+	tcase_add_loop_test(t, a_timeout_that_ran_out_does_not_end_an_rnr_pause, 0, 64);
 	tcase_add_test(t, control_operations_need_no_step);
 	tcase_add_test(t, a_choice_picks_who_is_run);
 	tcase_add_test(t, without_a_choice_everybody_has_his_turn);
