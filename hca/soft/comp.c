@@ -277,15 +277,15 @@ void comp_response(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	}
 }
 
-static void complete(struct runner *r, struct soft_qp *qp, const struct send_wqe *wqe,
-		     ib_wc_status status)
+/* The completion of an element; false: nobody asked for it. */
+static bool completion(const struct soft_qp *qp, const struct send_wqe *wqe, ib_wc_status status,
+		       struct ib_wc *wc)
 {
 	const struct wr_op *op = &wr_ops[wqe->opcode];
-	struct ib_wc wc;
 
 	if (status == IB_WC_SUCCESS && !(wqe->flags & IB_SEND_SIGNALED))
-		return;
-	wc = (struct ib_wc){
+		return false;
+	*wc = (struct ib_wc){
 		.wr_id = wqe->wr_id,
 		.qp_context = qp->ci.owner_context,
 		.status = status,
@@ -293,15 +293,19 @@ static void complete(struct runner *r, struct soft_qp *qp, const struct send_wqe
 		.byte_len = op->flags & WR_RD_ATOMIC ? wqe->length : 0,
 		.qp_num = qp->ci.qp_num,
 	};
-	cq_add(r, soft_cq(qp->ci.send_cq), &wc);
+	return true;
 }
 
-/* The oldest element leaves the queue. */
+/* The oldest element leaves the queue: who finds its completion may post another at once. */
 static void retire_one(struct runner *r, struct soft_qp *qp, uint32_t index, ib_wc_status status)
 {
-	complete(r, qp, sq_at(qp, index), status);
+	struct ib_wc wc;
+	bool visible = completion(qp, sq_at(qp, index), status, &wc);
+
 	/* release: pairs with the acquire in soft_post_send(), which will write here again */
 	atomic_store_explicit(&qp->sq_cons, index + 1, memory_order_release);
+	if (visible)
+		cq_add(r, soft_cq(qp->ci.send_cq), &wc);
 }
 
 void comp_retire(struct runner *r, struct soft_qp *qp)

@@ -123,8 +123,12 @@ void ib_deregister_ci(ci_handle handle, uint32_t flags)
 	al_free(h->ca);
 }
 
+void (*on_notify)(struct cq *cq);
+
 void ib_cq_notify(void *cq_ctx)
 {
+	if (on_notify)
+		on_notify(cq_ctx);
 	atomic_fetch_add(&((struct cq *)cq_ctx)->notified, 1);
 }
 

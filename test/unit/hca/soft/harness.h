@@ -62,6 +62,9 @@ void up(const char *settings);
 /* Ends it; nothing may be left. */
 void down(void);
 
+/* Called at each notification, where it is made; NULL: nothing is. */
+extern void (*on_notify)(struct cq *cq);
+
 struct cq *new_cq(struct hca *h, uint32_t cqe, al_cq_notify notify);
 void free_cq(struct cq *cq);
 al_status try_mr(struct mr *mr, struct hca *h, struct ci_pd *pd, size_t size, uint32_t access);

@@ -232,9 +232,12 @@ END_TEST
 
 /* --------------------------------------------------------------- flush, reset */
 
+/* Of each queue, that is; a send may have to wait for its packets while the receives are flushed. */
 START_TEST(error_flushes_each_request_once_in_order)
 {
+	uint64_t next[2] = { 0, 100 };
 	struct ib_send_wr wr[4];
+	struct ib_wc wc;
 	int i;
 
 	for (i = 0; i < 4; i++) {
@@ -244,10 +247,11 @@ START_TEST(error_flushes_each_request_once_in_order)
 	}
 	post(p.a, wr); /* no receives there: they wait */
 	ck_assert_int_eq(modify(p.a, IB_QPS_ERR, 0, NULL), AL_SUCCESS);
-	for (i = 0; i < 4; i++)
-		expect_wc(p.acq, (uint64_t)i, IB_WC_WR_FLUSH_ERR);
-	for (i = 0; i < 4; i++)
-		expect_wc(p.acq, 100 + (uint64_t)i, IB_WC_WR_FLUSH_ERR);
+	for (i = 0; i < 8; i++) {
+		wc = wait_wc(p.acq);
+		ck_assert_int_eq(wc.status, IB_WC_WR_FLUSH_ERR);
+		ck_assert_uint_eq(wc.wr_id, next[wc.wr_id >= 100]++);
+	}
 	expect_empty(p.acq);
 	ck_assert_uint_eq(p.a->events, 0);
 }
@@ -387,6 +391,38 @@ START_TEST(queues_hold_exactly_what_they_were_made_for)
 }
 END_TEST
 
+static void post_another(struct cq *cq)
+{
+	struct ib_send_wr wr = send_wr(99, IB_WR_SEND, NULL, 0);
+
+	(void)cq;
+	on_notify = NULL;
+	post(p.a, &wr);
+}
+
+/* The notification comes with the completion, and nothing is polled yet. */
+START_TEST(who_is_told_of_a_completion_finds_room_for_another_request)
+{
+	struct ib_send_wr wr[16];
+	int i;
+
+	for (i = 0; i < 16; i++) {
+		wr[i] = send_wr((uint64_t)i, IB_WR_SEND, NULL, IB_SEND_SIGNALED);
+		wr[i].next = i < 15 ? &wr[i + 1] : NULL;
+	}
+	post(p.a, wr); /* the queue is full: they wait for receives */
+	on_notify = post_another;
+	ck_assert_int_eq(ops->arm_cq(p.acq->ci, AL_ARM_ANY, NULL), AL_SUCCESS);
+	post_recv(p.b, 100, NULL, 0);
+	expect_wc(p.acq, 0, IB_WC_SUCCESS);
+	wait_bits(&p.acq->notified, 1);
+	ck_assert_int_eq(modify(p.a, IB_QPS_ERR, 0, NULL), AL_SUCCESS);
+	for (i = 1; i < 16; i++)
+		expect_wc(p.acq, (uint64_t)i, IB_WC_WR_FLUSH_ERR);
+	expect_wc(p.acq, 99, IB_WC_WR_FLUSH_ERR);
+}
+END_TEST
+
 START_TEST(over_the_limits_of_a_queue_pair_the_limits_are_written_back)
 {
 	struct ci_qp *qp = al_alloc_aligned(64, ops->obj_size[CI_OBJ_QP]);
@@ -481,6 +517,7 @@ int main(void)
 	tcase_add_test(t, removed_completions_leave_the_news_as_it_was);
 	tcase_add_loop_test(t, bad_requests_are_refused_and_named, 0, 7);
 	tcase_add_test(t, queues_hold_exactly_what_they_were_made_for);
+	tcase_add_test(t, who_is_told_of_a_completion_finds_room_for_another_request);
 	tcase_add_test(t, over_the_limits_of_a_queue_pair_the_limits_are_written_back);
 	tcase_add_test(t, numbers_are_unique_while_alive);
 	tcase_add_test(t, a_modify_without_memory_changes_nothing);
