@@ -4,9 +4,14 @@
  * a process of its own, so that a crash or an endless loop is a failure like others. What fails is
  * played again with fewer operations, until no smaller list fails, and shown.
  *
- *     soak                        what "make check" runs: some seeds, those that once failed, and
- * that runs are the same soak [--seed S] [--seeds N] [--packets N] [--minutes M] [--hcas N]
- * [--wide] [--quick] soak --seed S --episode E [--only OPERATION,...] [--verbose] [--trace]
+ * soak, without an option, is what "make check" runs: some seeds, those that once failed, and twice
+ * the same seed, which must give the same. For hours:
+ *
+ *     soak [--seed S] [--seeds N] [--packets N] [--minutes M] [--hcas N] [--wide] [--quick]
+ *
+ * and for what it has found:
+ *
+ *     soak --seed S --episode E [--only OPERATION,...] [--verbose] [--trace]
  */
 #include "play.h"
 
