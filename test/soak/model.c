@@ -507,7 +507,8 @@ void model_posted_send(struct m_qp *qp)
 	const struct model *m = qp->model;
 
 	s->posted_ns = m->now;
-	s->faults = m->faults;
+	/* a packet that is held back when this one is posted may come after it */
+	s->faults = qp->sends - 1 > qp->done ? s[-1].faults : m->faults;
 	s->ports = m->ports;
 	if (takes_recv(s)) {
 		s->turn = qp->takers++;
