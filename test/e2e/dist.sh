@@ -4,7 +4,8 @@
 set -eu
 
 cd "${top_srcdir:?is set by make check}"
-git rev-parse --git-dir >/dev/null 2>&1 || {
+# (The archive may itself be unpacked inside a checkout, as distcheck does, where git would list nothing of it.)
+[ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$(pwd -P)" ] || {
 	echo "no git checkout: this is the release archive itself"
 	exit 77
 }
