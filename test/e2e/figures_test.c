@@ -249,7 +249,6 @@ int main(void)
 	TCase *tc = tcase_create("SAS 2-1 to 2-4");
 
 	tcase_add_checked_fixture(tc, set_trace, drop_trace);
-	tcase_set_timeout(tc, 30);
 	tcase_add_test(tc, loading_and_unloading_take_the_steps_of_figures_2_1_and_2_2);
 	tcase_add_loop_test(tc, posting_takes_the_steps_of_figure_2_3, 0, NUM_SIZES);
 	tcase_add_loop_test(tc, a_completion_takes_the_steps_of_figure_2_4, 0, NUM_SIZES);

@@ -406,12 +406,10 @@ int main(void)
 	Suite *suite = suite_create("life");
 	TCase *tc = tcase_create("removal");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, an_hca_is_pulled_out_under_traffic, 0, 4);
 	tcase_add_test(tc, the_module_is_unloaded_under_traffic_and_loaded_again);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("destroying");
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, objects_are_destroyed_under_their_users);
 	tcase_add_test(tc, memory_is_the_owners_when_its_deregistration_is_told);
 	tcase_add_test(tc, ping_pong_by_callbacks_ends_in_the_middle_of_it);

@@ -272,7 +272,6 @@ int main(void)
 	TCase *tcase = tcase_create("modify");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(
 		tcase,
 		a_value_out_of_its_range_is_refused_in_every_modification_and_changes_nothing, 0,

@@ -121,7 +121,6 @@ int main(void)
 	Suite *suite = suite_create("virtual time");
 	TCase *tc = tcase_create("trace");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, the_same_seed_is_the_same_trace_whatever_the_processors);
 	suite_add_tcase(suite, tc);
 	return test_run(suite);

@@ -316,7 +316,6 @@ int main(void)
 	TCase *tc = tcase_create("bus");
 
 	tcase_add_checked_fixture(tc, start_fresh, NULL);
-	tcase_set_timeout(tc, 30);
 	tcase_add_test(tc, functions_go_to_the_module_that_has_them_in_its_table);
 	tcase_add_test(tc, adapters_that_nobody_serves_are_shown_with_the_reason);
 	tcase_add_test(tc, a_probe_that_fails_leaves_the_function_and_says_why);

@@ -208,7 +208,6 @@ int main(void)
 	TCase *tc = tcase_create("elf");
 
 	tcase_add_checked_fixture(tc, read_image, free_image);
-	tcase_set_timeout(tc, 30);
 	tcase_add_test(tc, a_whole_module_passes);
 	tcase_add_test(tc, truncated_at_any_length_is_damaged);
 	tcase_add_test(tc, another_machines_file_is_refused);

@@ -630,7 +630,6 @@ static TCase *new_case(Suite *suite, const char *name)
 	TCase *tc = tcase_create(name);
 
 	tcase_add_checked_fixture(tc, start_fresh, NULL);
-	tcase_set_timeout(tc, 30);
 	suite_add_tcase(suite, tc);
 	return tc;
 }

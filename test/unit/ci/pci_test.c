@@ -234,7 +234,6 @@ int main(void)
 	Suite *suite = suite_create("pci");
 	TCase *tc = tcase_create("dump");
 
-	tcase_set_timeout(tc, 30);
 	tcase_add_test(tc, a_recorded_bus_is_read);
 	tcase_add_test(tc, ports_are_told_from_memory);
 	tcase_add_test(tc, a_dump_that_is_missing_or_empty_is_unreadable);

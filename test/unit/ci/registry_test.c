@@ -402,7 +402,6 @@ int main(void)
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("at once");
 	tcase_add_checked_fixture(tc, load_quiet, NULL);
-	tcase_set_timeout(tc, 30);
 	tcase_add_test(tc, threads_of_a_module_come_and_go_at_once);
 	tcase_add_test(tc, of_many_with_one_guid_one_is_registered);
 	tcase_add_test(tc, a_client_may_do_all_this_while_its_hca_goes);

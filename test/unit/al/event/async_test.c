@@ -331,7 +331,6 @@ int main(void)
 	tcase_add_test(tc, events_of_one_kind_merge_until_told_others_do_not);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("handlers");
-	tcase_set_timeout(tc, 30);
 	tcase_add_test(tc, a_handler_hears_nothing_after_its_end_and_the_others_go_on);
 	tcase_add_test(tc, a_handler_may_end_the_one_that_would_be_told_next);
 	tcase_add_test(tc, what_a_module_raises_wrongly_is_dropped_and_named);

@@ -798,7 +798,6 @@ int main(void)
 	tcase_add_test(tc, ending_a_registration_waits_for_its_callback_and_removes_what_was_added);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("removal");
-	tcase_set_timeout(tc, 30);
 	tcase_add_test(tc, a_withdrawal_waits_for_add_to_return_and_then_for_remove);
 	tcase_add_test(tc, an_hca_that_goes_before_it_was_told_is_not_told_at_all);
 	tcase_add_test(tc, adds_and_removes_pair_off_whatever_comes_and_goes);

@@ -285,7 +285,6 @@ int main(void)
 	Suite *suite = suite_create("al/object/alloc");
 	TCase *tcase = tcase_create("allocations that fail");
 
-	tcase_set_timeout(tcase, 30);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_loop_test(tcase, without_any_of_its_allocations_it_fails_and_leaves_nothing, 0, MAKERS);
 	tcase_add_loop_test(tcase, failing_over_and_over_uses_no_memory_up, 0, MAKERS);

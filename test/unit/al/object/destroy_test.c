@@ -520,7 +520,6 @@ int main(void)
 	tcase_add_test(tc, whose_destroy_is_told_has_its_place_in_the_limit_back);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("early callbacks");
-	tcase_set_timeout(tc, 30);
 	tcase_add_test(tc, a_callback_may_destroy_the_object_before_its_create_call_has_returned);
 	tcase_add_test(tc, events_of_an_object_whose_creation_fails_are_never_told);
 	suite_add_tcase(suite, tc);

@@ -674,13 +674,11 @@ int main(void)
 	tcase_add_test(tc, handlers_hear_that_the_hardware_is_gone);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("traffic");
-	tcase_set_timeout(tc, 30);
 	tcase_add_loop_test(tc, an_hca_is_removed_under_traffic, 0, 6);
 	tcase_add_loop_test(tc, a_removal_waits_for_operations_in_progress, 0, 2);
 	tcase_add_loop_test(tc, a_removal_does_not_wait_for_a_client_that_sleeps_in_its_callback, 0, 2);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("modules");
-	tcase_set_timeout(tc, 30);
 	tcase_add_test(tc, unloading_a_module_in_use_is_refused_and_names_its_users);
 	tcase_add_test(tc, whose_close_is_told_no_longer_keeps_the_module);
 	tcase_add_test(tc, a_module_is_unloaded_from_under_its_users_when_asked_so);

@@ -586,7 +586,6 @@ int main(void)
 	Suite *suite = suite_create("library");
 	TCase *tc = tcase_create("fork");
 
-	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
 	if (FORK_IS_SAFE) {
 		tcase_add_test(tc, a_forked_child_has_no_handle_and_may_open_afresh);

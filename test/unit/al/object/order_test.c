@@ -343,7 +343,6 @@ int main(void)
 	Suite *suite = suite_create("al/object/order");
 	TCase *tcase = tcase_create("orders");
 
-	tcase_set_timeout(tcase, 30);
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, destroyed_in_any_order_synchronously);
 	tcase_add_test(tcase, destroyed_in_any_order_and_told_of_children_and_users_first);

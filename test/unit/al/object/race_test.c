@@ -351,13 +351,11 @@ int main(void)
 	Suite *suite = suite_create("race");
 	TCase *tc = tcase_create("handles");
 
-	tcase_set_timeout(tc, 30);
 	tcase_add_test(tc, of_several_destroys_of_one_handle_exactly_one_wins);
 	tcase_add_test(tc, either_the_child_is_refused_or_the_parent_is_busy);
 	tcase_add_test(tc, either_the_user_is_refused_or_what_it_uses_is_busy);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("traffic");
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, destroying_races_with_post_poll_arm_and_callbacks);
 	tcase_add_test(tc, an_opening_closes_over_everything_while_more_is_being_made);
 	suite_add_tcase(suite, tc);

@@ -359,7 +359,6 @@ int main(void)
 	TCase *t = tcase_create("access");
 
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 30);
 	tcase_add_loop_test(t, what_the_peer_does_not_permit_is_a_remote_access_error, 0, 15);
 	tcase_add_loop_test(t, what_the_queue_pair_does_not_permit_is_a_remote_access_error, WRITE, SEND);
 	tcase_add_loop_test(t, without_data_no_key_is_looked_at, WRITE, ATOMIC);

@@ -737,7 +737,6 @@ int main(void)
 	TCase *t = tcase_create("bug classes");
 
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, teardown_a_timer_fires_after_destroy, 0, 2);
 	tcase_add_loop_test(t, teardown_use_after_free_of_packets_in_flight, 0, 40);
 	tcase_add_loop_test(t, teardown_responder_resources_freed_under_modify, 0, 5);

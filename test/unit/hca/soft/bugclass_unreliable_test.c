@@ -460,7 +460,6 @@ int main(void)
 	TCase *t = tcase_create("bug classes");
 
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, teardown_use_after_free_of_packets_in_flight, 0, 80);
 	tcase_add_loop_test(t, teardown_a_module_that_will_not_unload, 0, 2);
 	tcase_add_loop_test(t, cq_index_overrun, 0, 2);

@@ -766,7 +766,6 @@ int main(void)
 	Suite *s = suite_create("soft: faults");
 	TCase *t = tcase_create("faults");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, a_dropped_packet_counts_as_discarded);
 	tcase_add_test(t, a_corrupted_packet_counts_as_an_error_of_the_far_port);
 	tcase_add_test(t, a_delayed_packet_arrives_when_its_time_has_come);

@@ -423,7 +423,6 @@ int main(void)
 	TCase *t = tcase_create("loss");
 
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, a_lost_request_is_sent_again, 1, 6);
 	tcase_add_test(t, a_lost_acknowledge_is_repeated_and_nothing_done_twice);
 	tcase_add_test(t, a_send_whose_acknowledge_was_lost_is_received_once);

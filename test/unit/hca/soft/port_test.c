@@ -300,7 +300,6 @@ int main(int argc, char **argv)
 		return print_guid();
 	s = suite_create("soft: port");
 	t = tcase_create("port");
-	tcase_set_timeout(t, 30);
 	tcase_add_test(t, two_hcas_of_one_port_cabled_and_active_without_any_configuration);
 	tcase_add_test(t, the_hcas_of_a_process_are_components_of_one_system);
 	tcase_add_test(t, only_what_is_offered_is_claimed);

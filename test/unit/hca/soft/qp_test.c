@@ -502,7 +502,6 @@ int main(void)
 	TCase *t = tcase_create("qp");
 
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 30);
 	tcase_add_loop_test(t, transitions_from_the_state_as_it_is, 0, IB_QPS_COUNT * IB_QPS_COUNT);
 	tcase_add_test(t, a_wrong_current_state_changes_nothing);
 	tcase_add_test(t, query_tells_what_modify_set);

@@ -756,7 +756,6 @@ int main(void)
 	TCase *t = tcase_create("rc");
 
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, what_can_not_be_sent_does_not_keep_what_is_before_it_from_its_retry);
 	tcase_add_loop_test(t, only_the_request_that_ends_the_connection_has_a_status_of_its_own, 0,
 			    2);

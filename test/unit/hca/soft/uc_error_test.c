@@ -333,7 +333,6 @@ int main(void)
 	TCase *t = tcase_create("UC errors");
 
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, a_write_that_is_not_permitted_is_dropped_silently, 0, 3);
 	tcase_add_test(t, a_receive_that_is_too_short_ends_the_receiver);
 	tcase_add_test(t, a_receive_with_a_wrong_key_ends_the_receiver);

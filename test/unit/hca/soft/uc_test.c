@@ -531,7 +531,6 @@ int main(void)
 	TCase *t = tcase_create("UC");
 
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, a_write_of_any_size_arrives, 0, SIZES);
 	tcase_add_loop_test(t, a_send_of_any_size_arrives_in_the_oldest_receive, 0, SIZES);
 	tcase_add_loop_test(t, immediate_data_comes_with_a_send, 0, SIZES);

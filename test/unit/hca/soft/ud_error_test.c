@@ -397,7 +397,6 @@ int main(void)
 	Suite *s = suite_create("soft: UD errors");
 	TCase *t = tcase_create("UD errors");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, a_receive_that_is_too_short_ends_the_receiver, 0, 2);
 	tcase_add_test(t, a_receive_with_a_wrong_key_ends_the_receiver);
 	tcase_add_loop_test(t, a_local_error_stops_the_send_queue_and_nothing_else, 0, 2);

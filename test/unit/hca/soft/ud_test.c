@@ -578,7 +578,6 @@ int main(void)
 	Suite *s = suite_create("soft: UD");
 	TCase *t = tcase_create("UD");
 
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, a_message_arrives_behind_the_grh_area_and_names_its_sender, 0,
 			    SIZES);
 	tcase_add_test(t, path_bits_and_service_level_arrive);
