@@ -225,6 +225,6 @@ void ci_diag_start(void);
  * @param cb  NULL: standard error
  * @param ctx for cb
  */
-void ci_log_set_sink(void (*cb)(void *ctx, int level, const char *text), void *ctx);
+void ci_log_set_sink(void (*cb)(void *ctx, ib_log_level level, const char *text), void *ctx);
 
 #endif /* IBAL_CI_CI_H */

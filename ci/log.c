@@ -25,7 +25,7 @@ static const char *const level_names[] = {
  */
 static struct {
 	pthread_mutex_t lock;
-	void (*cb)(void *ctx, int level, const char *text);
+	void (*cb)(void *ctx, ib_log_level level, const char *text);
 	void *ctx;
 } sink = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -48,7 +48,7 @@ void ci_log_set_level(ib_log_level level)
 	atomic_store_explicit(&stderr_level, level, memory_order_relaxed);
 }
 
-void ci_log_set_sink(void (*cb)(void *ctx, int level, const char *text), void *ctx)
+void ci_log_set_sink(void (*cb)(void *ctx, ib_log_level level, const char *text), void *ctx)
 {
 	pthread_mutex_lock(&sink.lock);
 	sink.cb = cb;
@@ -75,7 +75,7 @@ static void to_stderr(ib_log_level level, const char *text)
 
 void ib_log(ib_log_level level, const char *who, const char *fmt, ...)
 {
-	void (*cb)(void *ctx, int level, const char *text);
+	void (*cb)(void *ctx, ib_log_level level, const char *text);
 	int saved_errno = errno;
 	char text[1024];
 	size_t len = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Texts of statuses and enums, from the lists in ib_types.h and ib_al.h. */
+/* Texts of statuses and enums, from the lists in ib_types.h, ib_verbs.h and ib_al.h. */
 #include "config.h"
 
 #include <iba/ib_al.h>
@@ -26,6 +26,7 @@ TEXT_OF(al_object_type_str, al_object_type, AL_OBJECT_LIST, TEXT_CASE_4)
 TEXT_OF(al_arm_str, al_arm, AL_ARM_LIST, TEXT_CASE)
 TEXT_OF(al_cq_notify_str, al_cq_notify, AL_CQ_NOTIFY_LIST, TEXT_CASE)
 TEXT_OF(al_pnp_type_str, al_pnp_type, AL_PNP_LIST, TEXT_CASE)
+TEXT_OF(al_channel_event_type_str, al_channel_event_type, AL_CHANNEL_EVENT_LIST, TEXT_CASE)
 TEXT_OF(al_event_type_str, ib_event_type, IB_EVENT_LIST, TEXT_CASE_4)
 TEXT_OF(al_link_layer_str, ib_link_layer, IB_LINK_LAYER_LIST, TEXT_CASE)
 TEXT_OF(al_port_state_str, ib_port_state, IB_PORT_STATE_LIST, TEXT_CASE)

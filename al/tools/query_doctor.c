@@ -26,11 +26,8 @@ static const struct {
 	[ERROR] = { "error", TOOL_BROKEN },
 };
 
-/* Levels of al_set_log()'s messages, as the library counts them. */
-enum { LOG_ERROR = 1, LOG_WARNING = 2 };
-
 struct message {
-	int level;
+	ib_log_level level;
 	char *text;
 };
 
@@ -66,12 +63,12 @@ static void find(struct doctor *d, enum level level, const char *about, const ch
 	d->worst = MAX(d->worst, level);
 }
 
-static void on_message(void *context, int level, const char *text)
+static void on_message(void *context, ib_log_level level, const char *text)
 {
 	struct doctor *d = context;
 	struct message *m;
 
-	if (level > LOG_WARNING)
+	if (level > IB_LOG_WARNING)
 		return;
 	m = g_new(struct message, 1);
 	m->level = level;
@@ -304,7 +301,7 @@ static void check_messages(struct doctor *d)
 		for (size_t j = 0; snap && !known && j < snap->num_modules; j++)
 			known = *snap->modules[j].text && strstr(m->text, snap->modules[j].text);
 		if (!known)
-			find(d, m->level == LOG_ERROR ? ERROR : WARNING, "message", NULL, "%s", m->text);
+			find(d, m->level == IB_LOG_ERROR ? ERROR : WARNING, "message", NULL, "%s", m->text);
 	}
 	pthread_mutex_unlock(&d->lock);
 }

@@ -3,7 +3,7 @@
 #ifndef SOFT_BASE_H
 #define SOFT_BASE_H
 
-#include <iba/ib_types.h>
+#include <iba/ib_verbs.h>
 
 #define SOFT_TRAIN_BYTES (256u << 10) /* payload of one train, at most, unless one packet is more */
 #define SOFT_REQUEST_NODES 4          /* trains of requests that a queue pair may have on their way */

@@ -3,7 +3,7 @@
 #ifndef SOFT_OPCODE_H
 #define SOFT_OPCODE_H
 
-#include <iba/ib_types.h>
+#include <iba/ib_verbs.h>
 
 /* What a packet is for, whatever its place in the message. */
 enum pkt_kind {

@@ -31,7 +31,7 @@
 #ifndef IBA_IB_AL_H
 #define IBA_IB_AL_H
 
-#include <iba/ib_types.h>
+#include <iba/ib_verbs.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -67,9 +67,18 @@ typedef void (*al_event_cb)(void *context, const struct al_event *event);
 	X(AL_PNP_REPLAY_COMPLETE, 12, "replay complete")
 /** What al_reg_pnp() reports. */
 typedef enum al_pnp_type {
-#define IBA_PNP_VALUE(name, value, text) name = value,
-	AL_PNP_LIST(IBA_PNP_VALUE)
+	AL_PNP_LIST(IBA_ENUM_VALUE)
 } al_pnp_type;
+
+/** What a channel delivers: X(name, value, text). */
+#define AL_CHANNEL_EVENT_LIST(X) \
+	X(AL_CHANNEL_COMPLETION, 1, "completion") \
+	X(AL_CHANNEL_ASYNC, 2, "asynchronous event") \
+	X(AL_CHANNEL_PNP, 3, "PnP event")
+/** What a channel delivers. */
+typedef enum al_channel_event_type {
+	AL_CHANNEL_EVENT_LIST(IBA_ENUM_VALUE)
+} al_channel_event_type;
 
 /** Arrival, removal or a port's change. */
 struct al_pnp_event {
@@ -92,10 +101,10 @@ typedef al_status (*al_pnp_cb)(void *context, const struct al_pnp_event *event);
  * al_set_log(). Gets every level; choose.
  *
  * @param context as given
- * @param level   ib_log_level
+ * @param level   importance
  * @param text    one sentence
  */
-typedef void (*al_log_cb)(void *context, int level, const char *text);
+typedef void (*al_log_cb)(void *context, ib_log_level level, const char *text);
 
 /* ----------------------------------------------------------------- library */
 
@@ -151,6 +160,7 @@ const char *al_object_type_str(al_object_type v);      /**< kind of object */
 const char *al_arm_str(al_arm v);                      /**< arm type */
 const char *al_cq_notify_str(al_cq_notify v);          /**< notification mode */
 const char *al_pnp_type_str(al_pnp_type v);            /**< PnP event */
+const char *al_channel_event_type_str(al_channel_event_type v); /**< what a channel delivered */
 const char *al_event_type_str(ib_event_type v);        /**< asynchronous event */
 const char *al_link_layer_str(ib_link_layer v);        /**< link layer */
 const char *al_port_state_str(ib_port_state v);        /**< logical port state */
@@ -332,16 +342,6 @@ al_status al_reg_event_handler(al_ca_h ca, al_channel_h channel, void *context, 
 
 /** Ends a registration. **Context: any.** @param handler registration @param cb, context: see above */
 al_status al_dereg_event_handler(al_event_handler_h handler, al_destroyed_cb cb, void *context);
-
-/** What a channel delivers: X(name, value, text). */
-#define AL_CHANNEL_EVENT_LIST(X) \
-	X(AL_CHANNEL_COMPLETION, 1, "completion") \
-	X(AL_CHANNEL_ASYNC, 2, "asynchronous event") \
-	X(AL_CHANNEL_PNP, 3, "PnP event")
-/** What a channel delivers. */
-typedef enum al_channel_event_type {
-	AL_CHANNEL_EVENT_LIST(IBA_PNP_VALUE)
-} al_channel_event_type;
 
 /** An event from a channel: it carries a context and keeps nothing alive. */
 struct al_channel_event {
@@ -629,7 +629,7 @@ struct al_mad_send {
 	X(AL_MAD_FAILED, 4, "not answered, not sent or cancelled")
 /** What a service reports. */
 typedef enum al_mad_event_type {
-	AL_MAD_EVENT_LIST(IBA_PNP_VALUE)
+	AL_MAD_EVENT_LIST(IBA_ENUM_VALUE)
 } al_mad_event_type;
 
 /** A datagram that came, or the end of one that was sent. */

@@ -19,7 +19,7 @@
 #ifndef IBA_IB_HCA_H
 #define IBA_IB_HCA_H
 
-#include <iba/ib_types.h>
+#include <iba/ib_verbs.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -647,14 +647,6 @@ void al_free(void *mem);
 uint64_t al_fail_alloc(uint64_t nth);
 
 /* --------------------------------------------------------------- log, trace */
-
-/** Importance of a log message. */
-typedef enum ib_log_level {
-	IB_LOG_ERROR = 1,   /**< something asked for was not done */
-	IB_LOG_WARNING = 2, /**< done, but look at it */
-	IB_LOG_INFO = 3,    /**< worth knowing */
-	IB_LOG_DEBUG = 4    /**< for whoever hunts a bug */
-} ib_log_level;
 
 #if defined(__GNUC__)
 #define IB_PRINTF(fmt, args) __attribute__((format(printf, fmt, args))) /**< checked like printf */

@@ -123,7 +123,7 @@ static void clear(struct scene *scene)
 			free(scene->pair[i].end[k].mem);
 }
 
-static void no_log(void *context, int level, const char *text)
+static void no_log(void *context, ib_log_level level, const char *text)
 {
 	(void)context;
 	(void)level;

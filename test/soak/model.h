@@ -26,7 +26,7 @@
 #ifndef SOAK_MODEL_H
 #define SOAK_MODEL_H
 
-#include <iba/ib_types.h>
+#include <iba/ib_verbs.h>
 
 enum { MAX_PIECES = 4, MAX_INLINE = 128, MAX_MODELS = 32 };
 

@@ -67,7 +67,7 @@ static inline void test_post(void *context)
 
 /* ---------------------------------------------------------------- opening */
 
-static inline void test_ignore_log(void *context, int level, const char *text)
+static inline void test_ignore_log(void *context, ib_log_level level, const char *text)
 {
 	(void)context;
 	(void)level;

@@ -96,7 +96,7 @@ static struct {
 	char text[100];
 } got;
 
-static void sink(void *ctx, int level, const char *text)
+static void sink(void *ctx, ib_log_level level, const char *text)
 {
 	got.ctx = ctx;
 	got.level = level;
@@ -120,7 +120,7 @@ START_TEST(a_programs_own_sink_gets_every_level)
 }
 END_TEST
 
-static void logs_and_sets(void *ctx, int level, const char *text)
+static void logs_and_sets(void *ctx, ib_log_level level, const char *text)
 {
 	(void)level;
 	(void)text;

@@ -65,7 +65,7 @@ static struct {
 	unsigned int count;
 } messages = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static void keep(void *ctx, int level, const char *text)
+static void keep(void *ctx, ib_log_level level, const char *text)
 {
 	(void)ctx;
 	fprintf(stderr, "log %d: %s\n", level, text);

@@ -325,7 +325,7 @@ END_TEST
 
 static char logged[2000];
 
-static void keep_log(void *context, int level, const char *text)
+static void keep_log(void *context, ib_log_level level, const char *text)
 {
 	(void)context;
 	(void)level;

@@ -213,7 +213,7 @@ END_TEST
 
 /* -------------------------------------------------------------- bad modules */
 
-static void keep_text(void *context, int level, const char *text)
+static void keep_text(void *context, ib_log_level level, const char *text)
 {
 	(void)level;
 	journal_add(context, text);

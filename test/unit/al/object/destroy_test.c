@@ -360,7 +360,7 @@ static void ended_pd(void *object)
 	journal_add(&ended, "pd");
 }
 
-static void keep_log(void *context, int level, const char *text)
+static void keep_log(void *context, ib_log_level level, const char *text)
 {
 	(void)level;
 	if (strstr(text, "left behind"))

@@ -407,7 +407,7 @@ END_TEST
 
 /* --------------------------------------------------------------- modules */
 
-static void keep_errors(void *context, int level, const char *text)
+static void keep_errors(void *context, ib_log_level level, const char *text)
 {
 	if (level == IB_LOG_ERROR)
 		journal_add(context, text);
@@ -507,7 +507,7 @@ START_TEST(clients_are_told_before_their_module_is_unloaded_from_under_them)
 }
 END_TEST
 
-static void no_log(void *context, int level, const char *text)
+static void no_log(void *context, ib_log_level level, const char *text)
 {
 	(void)context;
 	(void)level;

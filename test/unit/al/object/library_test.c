@@ -535,7 +535,7 @@ struct attempt {
 		} \
 	} while (0)
 
-static void no_log(void *context, int level, const char *text)
+static void no_log(void *context, ib_log_level level, const char *text)
 {
 	(void)context;
 	(void)level;

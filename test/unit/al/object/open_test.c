@@ -6,7 +6,7 @@
 
 static char said[4096]; /* everything that was logged */
 
-static void hear(void *context, int level, const char *text)
+static void hear(void *context, ib_log_level level, const char *text)
 {
 	(void)context;
 	(void)level;

@@ -296,7 +296,7 @@ static void breed(struct crew *crew, unsigned int index)
 	}
 }
 
-static void no_log(void *context, int level, const char *text)
+static void no_log(void *context, ib_log_level level, const char *text)
 {
 	(void)context;
 	(void)level;

@@ -111,7 +111,7 @@ END_TEST
 /* The first warning, longer than a journal keeps. */
 static char warning[1024];
 
-static void keep_warnings(void *context, int level, const char *text)
+static void keep_warnings(void *context, ib_log_level level, const char *text)
 {
 	if (level != IB_LOG_WARNING)
 		return;

@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/**
+ * @file ib_verbs.h
+ * @brief What is created on an HCA, posted to it and polled from it: memory, queues, queue pairs, work requests.
+ *
+ * Nothing here needs the library. Names, units and reserved fields as in ib_types.h; "IBTA" is the InfiniBand Architecture
+ * Specification, Volume 1, with its clause.
+ */
+#ifndef IBA_IB_VERBS_H
+#define IBA_IB_VERBS_H
+
+#include <iba/ib_types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------ memory */
+
+/** Permissions of a region, window or queue pair: bits (IBTA 10.6.3). Local read is always granted. */
+enum ib_access {
+	IB_ACCESS_LOCAL_WRITE = 1 << 0,   /**< the HCA may write for local requests; necessary for remote write and atomics */
+	IB_ACCESS_REMOTE_WRITE = 1 << 1,  /**< peers may write */
+	IB_ACCESS_REMOTE_READ = 1 << 2,   /**< peers may read */
+	IB_ACCESS_REMOTE_ATOMIC = 1 << 3, /**< peers may do atomics */
+	IB_ACCESS_MW_BIND = 1 << 4,       /**< windows may be bound to the region */
+	IB_ACCESS_ZERO_BASED = 1 << 5,    /**< addresses count from 0 */
+	IB_ACCESS_RELAXED_ORDERING = 1 << 8, /**< a hint */
+};
+
+/** Scatter/gather element: a piece of registered local memory. */
+struct ib_sge {
+	uint64_t addr;   /**< virtual address, or offset in a zero-based region */
+	uint32_t length; /**< bytes; 0 means 0 */
+	uint32_t lkey;   /**< key of the region */
+};
+
+/** Memory to register (al_reg_mr()). */
+struct al_mr_init {
+	void *addr;           /**< first byte */
+	uint64_t length;      /**< bytes, from 1 to ib_ca_attr.max_mr_size */
+	uint32_t access;      /**< enum ib_access */
+	uint32_t flags;       /**< zero */
+	bool use_iova;        /**< requests name the memory by iova instead of addr */
+	uint64_t iova;        /**< I/O virtual address of the first byte; same offset in its page as addr */
+	uint64_t reserved[4]; /**< zero */
+};
+
+/** A physical buffer (seed 004, ib_phys_buf): addresses are those of al_dma_*. */
+struct ib_phys_buf {
+	uint64_t addr; /**< start, page aligned but in the first */
+	uint64_t size; /**< bytes, whole pages but in the last */
+};
+
+/** Physical memory to register (al_reg_phys_mr()). */
+struct al_phys_mr_init {
+	const struct ib_phys_buf *bufs; /**< num_bufs of them */
+	uint32_t num_bufs;    /**< at least 1 */
+	uint32_t access;      /**< enum ib_access */
+	uint64_t iova;        /**< wanted I/O virtual address; the one given is written back */
+	uint64_t offset;      /**< of the first byte in the first buffer */
+	uint64_t length;      /**< bytes */
+	uint64_t reserved[4]; /**< zero */
+};
+
+/** What al_rereg_mr() changes: bits (IBTA 11.2.8.5). */
+enum ib_mr_rereg_mask {
+	IB_MR_REREG_TRANS = 1 << 0,  /**< the memory */
+	IB_MR_REREG_PD = 1 << 1,     /**< the protection domain */
+	IB_MR_REREG_ACCESS = 1 << 2, /**< the permissions */
+};
+
+/** Attributes of a region (al_query_mr()). */
+struct ib_mr_attr {
+	uint64_t addr;        /**< address by which requests name the first byte */
+	uint64_t length;      /**< bytes */
+	uint32_t access;      /**< enum ib_access */
+	uint32_t lkey;        /**< for local requests */
+	uint32_t rkey;        /**< for peers; 0 without any remote permission */
+	uint32_t page_shift;  /**< log2 of the page size */
+	uint32_t bound_windows; /**< windows bound to it now */
+	uint32_t pad;         /**< zero */
+	uint64_t reserved[4]; /**< zero */
+};
+
+/** Kind of a memory window, IBTA 10.6.7.2.3: X(name, value, text). */
+#define IB_MW_TYPE_LIST(X) \
+	X(IB_MW_TYPE_1, 1, "1") \
+	X(IB_MW_TYPE_2A, 2, "2A") \
+	X(IB_MW_TYPE_2B, 3, "2B")
+/** Kind of a memory window. */
+typedef enum ib_mw_type { IB_MW_TYPE_LIST(IBA_ENUM_VALUE) } ib_mw_type;
+
+/** Where a window is bound (seed 004, ib_mw_bind_info). */
+struct ib_mw_bind_info {
+	al_mr_h mr;      /**< region with #IB_ACCESS_MW_BIND */
+	uint64_t addr;   /**< start, in the region's addresses */
+	uint64_t length; /**< bytes; 0 unbinds a window of type 1 */
+	uint32_t access; /**< enum ib_access, remote permissions only */
+	uint32_t pad;    /**< zero */
+};
+
+/** Bind of a window of type 1 (al_bind_mw(); IBTA 11.4.1). */
+struct ib_mw_bind {
+	uint64_t wr_id;               /**< comes back in the completion */
+	uint32_t send_flags;          /**< enum ib_send_flags */
+	uint32_t pad;                 /**< zero */
+	struct ib_mw_bind_info bind_info; /**< where */
+	uint64_t reserved[4];         /**< zero */
+};
+
+/** Limits of fast memory regions (seed 004, FMR). */
+struct ib_fmr_attr {
+	uint32_t max_pages;   /**< pages of one map */
+	uint32_t max_maps;    /**< maps before an unmap is due */
+	uint32_t access;      /**< enum ib_access */
+	uint8_t page_shift;   /**< log2 of the page size */
+	uint8_t pad[3];       /**< zero */
+	uint64_t reserved[4]; /**< zero */
+};
+
+/** Direction of a DMA mapping: X(name, value, text). */
+#define IB_DMA_DIRECTION_LIST(X) \
+	X(IB_DMA_BIDIRECTIONAL, 0, "both ways") \
+	X(IB_DMA_TO_DEVICE, 1, "to the device") \
+	X(IB_DMA_FROM_DEVICE, 2, "from the device")
+/** Direction of a DMA mapping. */
+typedef enum ib_dma_direction { IB_DMA_DIRECTION_LIST(IBA_ENUM_VALUE) } ib_dma_direction;
+
+/** Attributes of a DMA mapping (seed 004, dma_attrs): bits. */
+enum ib_dma_attr {
+	IB_DMA_WEAK_ORDERING = 1 << 0, /**< reads and writes may pass each other */
+	IB_DMA_SKIP_CPU_SYNC = 1 << 1, /**< the caller does the transfer of ownership himself */
+};
+
+/** Element of a scatter/gather list to map for DMA (seed 004, ib_dma_map_sg). */
+struct ib_dma_sg {
+	void *addr;           /**< memory */
+	uint64_t length;      /**< bytes */
+	uint64_t dma_address; /**< filled in by the map */
+	uint64_t dma_length;  /**< filled in by the map */
+};
+
+/* ---------------------------------------------------------- completion queue */
+
+/** What an arm asks to be told of; each includes the one before (seed 001's table): X(name, value, text). */
+#define AL_ARM_LIST(X) \
+	X(AL_ARM_NONE, 0, "none") \
+	X(AL_ARM_ERRORS, 1, "errors") \
+	X(AL_ARM_SOLICITED, 2, "solicited") \
+	X(AL_ARM_ANY, 3, "any")
+/**
+ * What an arm asks to be told of. #AL_ARM_ERRORS: any completion in error. #AL_ARM_SOLICITED: those, and receives of
+ * messages sent with #IB_SEND_SOLICITED. #AL_ARM_ANY: every completion. #AL_ARM_NONE is no argument, but what
+ * al_query_cq() shows of a queue that is not armed.
+ */
+typedef enum al_arm { AL_ARM_LIST(IBA_ENUM_VALUE) } al_arm;
+
+/** What an arm makes of completions that are there already: X(name, value, text). */
+#define AL_CQ_NOTIFY_LIST(X) \
+	X(AL_CQ_NOTIFY_PENDING, 0, "pending") \
+	X(AL_CQ_NOTIFY_NEXT, 1, "next")
+/**
+ * What an arm makes of completions that are there already. #AL_CQ_NOTIFY_PENDING (seed 001): one that is newer than
+ * the last notification satisfies the arm at once, of whatever type it is. #AL_CQ_NOTIFY_NEXT (seed 004, IBTA
+ * 11.4.2.2): only completions added after the call count.
+ */
+typedef enum al_cq_notify { AL_CQ_NOTIFY_LIST(IBA_ENUM_VALUE) } al_cq_notify;
+
+/** Outcome of a work request, IBTA 11.6.2: X(name, value, text). */
+#define IB_WC_STATUS_LIST(X) \
+	X(IB_WC_SUCCESS, 0, "success") \
+	X(IB_WC_LOC_LEN_ERR, 1, "local length error") \
+	X(IB_WC_LOC_QP_OP_ERR, 2, "local QP operation error") \
+	X(IB_WC_LOC_EEC_OP_ERR, 3, "local EE context operation error") \
+	X(IB_WC_LOC_PROT_ERR, 4, "local protection error") \
+	X(IB_WC_WR_FLUSH_ERR, 5, "work request flushed") \
+	X(IB_WC_MW_BIND_ERR, 6, "memory window bind error") \
+	X(IB_WC_BAD_RESP_ERR, 7, "bad response error") \
+	X(IB_WC_LOC_ACCESS_ERR, 8, "local access error") \
+	X(IB_WC_REM_INV_REQ_ERR, 9, "remote invalid request error") \
+	X(IB_WC_REM_ACCESS_ERR, 10, "remote access error") \
+	X(IB_WC_REM_OP_ERR, 11, "remote operation error") \
+	X(IB_WC_RETRY_EXC_ERR, 12, "transport retry counter exceeded") \
+	X(IB_WC_RNR_RETRY_EXC_ERR, 13, "RNR retry counter exceeded") \
+	X(IB_WC_LOC_RDD_VIOL_ERR, 14, "local RDD violation error") \
+	X(IB_WC_REM_INV_RD_REQ_ERR, 15, "remote invalid RD request") \
+	X(IB_WC_REM_ABORT_ERR, 16, "remote aborted error") \
+	X(IB_WC_INV_EECN_ERR, 17, "invalid EE context number") \
+	X(IB_WC_INV_EEC_STATE_ERR, 18, "invalid EE context state") \
+	X(IB_WC_FATAL_ERR, 19, "fatal error") \
+	X(IB_WC_RESP_TIMEOUT_ERR, 20, "response timeout") \
+	X(IB_WC_GENERAL_ERR, 21, "general error") \
+	X(IB_WC_CQ_OVERFLOW_ERR, 22, "completion queue overflow")
+/** Outcome of a work request. */
+typedef enum ib_wc_status { IB_WC_STATUS_LIST(IBA_ENUM_VALUE) } ib_wc_status;
+
+/** What was completed: X(name, value, text). */
+#define IB_WC_OPCODE_LIST(X) \
+	X(IB_WC_SEND, 0, "send") \
+	X(IB_WC_RDMA_WRITE, 1, "RDMA write") \
+	X(IB_WC_RDMA_READ, 2, "RDMA read") \
+	X(IB_WC_COMP_SWAP, 3, "compare and swap") \
+	X(IB_WC_FETCH_ADD, 4, "fetch and add") \
+	X(IB_WC_MASKED_COMP_SWAP, 5, "masked compare and swap") \
+	X(IB_WC_MASKED_FETCH_ADD, 6, "masked fetch and add") \
+	X(IB_WC_BIND_MW, 7, "bind window") \
+	X(IB_WC_REG_MR, 8, "fast registration") \
+	X(IB_WC_LOCAL_INV, 9, "local invalidate") \
+	X(IB_WC_RECV, 128, "receive") \
+	X(IB_WC_RECV_RDMA_WITH_IMM, 129, "receive of RDMA write with immediate")
+/** What was completed; receives have bit 7 set. Not defined in an erroneous completion but for that bit. */
+typedef enum ib_wc_opcode { IB_WC_OPCODE_LIST(IBA_ENUM_VALUE) } ib_wc_opcode;
+
+/** Bits of ib_wc.wc_flags. */
+enum ib_wc_flags {
+	IB_WC_GRH = 1 << 0,             /**< the first 40 bytes of the receive buffer hold a GRH */
+	IB_WC_WITH_IMM = 1 << 1,        /**< imm_data is valid */
+	IB_WC_WITH_INVALIDATE = 1 << 2, /**< invalidated_rkey is valid; only al_poll_cq_ex() says so (seed 001) */
+	IB_WC_SOLICITED = 1 << 3,       /**< the sender asked for a solicited event */
+};
+
+/** Work completion, IBTA 11.4.2.1. Identity: wr_id and qp_context (no handle, SAS deviation 3). */
+struct ib_wc {
+	uint64_t wr_id;       /**< as in the request */
+	void *qp_context;     /**< context given at the queue pair's creation */
+	ib_wc_status status;  /**< when not #IB_WC_SUCCESS only wr_id, qp_context, qp_num and vendor_err are defined */
+	ib_wc_opcode opcode;  /**< what was done */
+	uint32_t byte_len;    /**< bytes received, read or returned by an atomic; with the GRH area for datagrams */
+	uint32_t wc_flags;    /**< enum ib_wc_flags */
+	uint32_t imm_data;    /**< immediate data: the value that the sender gave */
+	uint32_t invalidated_rkey; /**< key that the peer's send invalidated */
+	uint32_t qp_num;      /**< local queue pair */
+	uint32_t src_qp;      /**< datagrams: sender's queue pair */
+	uint32_t vendor_err;  /**< vendor's detail of an error */
+	uint16_t pkey_index;  /**< QP1: index of the packet's P_Key */
+	uint16_t slid;        /**< datagrams: source LID */
+	uint8_t sl;           /**< datagrams: service level */
+	uint8_t dlid_path_bits; /**< datagrams: low bits of the LID that was addressed */
+	uint8_t port_num;     /**< datagrams: port it came in by */
+	uint8_t pad[5];       /**< zero */
+};
+
+/** Attributes of a completion queue at its creation. */
+struct al_cq_init {
+	uint32_t cqe;           /**< in: entries wanted, at least 1; out: entries there, or the limit when it was exceeded */
+	uint32_t comp_vector;   /**< less than ib_ca_attr.num_comp_vectors */
+	al_cq_notify notify;    /**< what an arm makes of completions already there */
+	al_channel_h channel;   /**< deliver notifications and events here instead of by callback; NULL: callbacks */
+	uint64_t reserved[4];   /**< zero */
+};
+
+/** Attributes of a completion queue (al_query_cq()). */
+struct al_cq_attr {
+	uint32_t cqe;           /**< entries there */
+	uint32_t comp_vector;   /**< as created */
+	al_cq_notify notify;    /**< as created */
+	al_arm armed;           /**< what it is armed for */
+	uint32_t count;         /**< completions in it now */
+	uint16_t moderation_count;  /**< notify after so many completions; 0 and 1: each */
+	uint16_t moderation_period; /**< or after so many microseconds; 0: never */
+	bool overflowed;        /**< it has overflowed: only destroy is left */
+	uint8_t pad[7];         /**< zero */
+	uint64_t reserved[4];   /**< zero */
+};
+
+/* --------------------------------------------------------------- queue pair */
+
+/** Transport service, IBTA 10.2.4 and seed 004: X(name, value, text). */
+#define IB_QP_TYPE_LIST(X) \
+	X(IB_QPT_RC, 1, "RC") \
+	X(IB_QPT_UC, 2, "UC") \
+	X(IB_QPT_RD, 3, "RD") \
+	X(IB_QPT_UD, 4, "UD") \
+	X(IB_QPT_RAW_IPV6, 5, "RawIPv6") \
+	X(IB_QPT_RAW_ETHERTYPE, 6, "RawEthertype") \
+	X(IB_QPT_RAW_PACKET, 7, "RawPacket") \
+	X(IB_QPT_XRC_INI, 8, "XRC-INI") \
+	X(IB_QPT_XRC_TGT, 9, "XRC-TGT") \
+	X(IB_QPT_SMI, 10, "SMI") \
+	X(IB_QPT_GSI, 11, "GSI")
+/** Transport service of a queue pair. */
+typedef enum ib_qp_type {
+	IB_QPT_NONE = 0, /**< none: what zero means, refused at creation */
+	IB_QP_TYPE_LIST(IBA_ENUM_VALUE)
+	IB_QPT_COUNT /**< one more than the last type */
+} ib_qp_type;
+
+/** State of a queue pair, IBTA 10.3.1: X(name, value, text). */
+#define IB_QP_STATE_LIST(X) \
+	X(IB_QPS_RESET, 0, "Reset") \
+	X(IB_QPS_INIT, 1, "Init") \
+	X(IB_QPS_RTR, 2, "RTR") \
+	X(IB_QPS_RTS, 3, "RTS") \
+	X(IB_QPS_SQD, 4, "SQD") \
+	X(IB_QPS_SQE, 5, "SQE") \
+	X(IB_QPS_ERR, 6, "Error")
+/** State of a queue pair. */
+typedef enum ib_qp_state {
+	IB_QP_STATE_LIST(IBA_ENUM_VALUE)
+	IB_QPS_COUNT /**< one more than the last state */
+} ib_qp_state;
+
+/** Path migration state, IBTA 17.2.8: X(name, value, text). */
+#define IB_MIG_STATE_LIST(X) \
+	X(IB_MIG_MIGRATED, 0, "Migrated") \
+	X(IB_MIG_REARM, 1, "Rearm") \
+	X(IB_MIG_ARMED, 2, "Armed")
+/** Path migration state. */
+typedef enum ib_mig_state { IB_MIG_STATE_LIST(IBA_ENUM_VALUE) } ib_mig_state;
+
+/** Sizes of a queue pair. At creation: in what is wanted, out what is there (never less), or the limit when it was exceeded. */
+struct ib_qp_cap {
+	uint32_t max_send_wr;     /**< send requests outstanding */
+	uint32_t max_recv_wr;     /**< receive requests outstanding; unused with an SRQ */
+	uint32_t max_send_sge;    /**< gather elements of a send request */
+	uint32_t max_recv_sge;    /**< scatter elements of a receive request */
+	uint32_t max_inline_data; /**< bytes of an inline request */
+};
+
+/** Attributes of a queue pair at its creation (seed 004, ib_qp_init_attr; IBTA 11.2.4.1). */
+struct al_qp_init {
+	ib_qp_type qp_type;     /**< transport service */
+	bool sq_sig_all;        /**< every send request completes visibly; else those with #IB_SEND_SIGNALED (and errors) */
+	bool block_mcast_loopback; /**< own multicast messages are not delivered to this queue pair */
+	uint8_t port_num;       /**< special and raw queue pairs: their port; else 0 */
+	struct ib_qp_cap cap;   /**< sizes, written back */
+	al_cq_h send_cq;        /**< completions of the send queue; may be of another PD (SAS deviation 2) */
+	al_cq_h recv_cq;        /**< completions of the receive queue; may be the same */
+	al_srq_h srq;           /**< shared receive queue instead of one of its own; same PD */
+	al_rdd_h rdd;           /**< reliable datagram domain (RD) */
+	al_xrcd_h xrcd;         /**< XRC domain (XRC-TGT) */
+	uint64_t reserved[4];   /**< zero */
+};
+
+/** Attributes of a queue pair (seed 004, ib_qp_attr; IBTA 11.2.4.2). */
+struct ib_qp_attr {
+	ib_qp_state qp_state;       /**< state to go to; query: state now */
+	ib_qp_state cur_qp_state;   /**< modify: the state that the caller believes it is in */
+	ib_mtu path_mtu;            /**< largest payload of a packet */
+	ib_mig_state path_mig_state; /**< path migration */
+	uint32_t qkey;              /**< datagram types */
+	uint32_t rq_psn;            /**< first PSN expected, 24 bits */
+	uint32_t sq_psn;            /**< first PSN sent, 24 bits */
+	uint32_t dest_qp_num;       /**< connected types: peer, 24 bits */
+	uint32_t qp_access_flags;   /**< enum ib_access: what peers may do through this queue pair */
+	struct ib_qp_cap cap;       /**< sizes (resize) */
+	struct ib_ah_attr ah_attr;     /**< primary path */
+	struct ib_ah_attr alt_ah_attr; /**< alternate path */
+	uint16_t pkey_index;        /**< index in the port's P_Key table */
+	uint16_t alt_pkey_index;    /**< the same on the alternate path */
+	bool en_sqd_async_notify;   /**< to SQD: raise #IB_EVENT_SQ_DRAINED when drained */
+	bool sq_draining;           /**< query, SQD: still draining */
+	uint8_t max_rd_atomic;      /**< reads and atomics outstanding as requester */
+	uint8_t max_dest_rd_atomic; /**< the same as responder */
+	uint8_t min_rnr_timer;      /**< 0 to 31: pause asked of a peer that finds no receive, IBTA table 45 */
+	uint8_t port_num;           /**< primary port, from 1 */
+	uint8_t timeout;            /**< 4.096 us * 2^n until a packet counts as lost; 0: for ever */
+	uint8_t retry_cnt;          /**< 0 to 7 repetitions after time-outs and sequence errors */
+	uint8_t rnr_retry;          /**< 0 to 6 repetitions after RNR NAKs; 7: without limit */
+	uint8_t alt_port_num;       /**< alternate port */
+	uint8_t alt_timeout;        /**< timeout on the alternate path */
+	uint8_t pad[5];             /**< zero */
+	uint64_t reserved[4];       /**< zero */
+};
+
+/** Which members of ib_qp_attr count: bits. */
+enum ib_qp_attr_mask {
+	IB_QP_STATE = 1 << 0,               /**< qp_state */
+	IB_QP_CUR_STATE = 1 << 1,           /**< cur_qp_state */
+	IB_QP_EN_SQD_ASYNC_NOTIFY = 1 << 2, /**< en_sqd_async_notify */
+	IB_QP_ACCESS_FLAGS = 1 << 3,        /**< qp_access_flags */
+	IB_QP_PKEY_INDEX = 1 << 4,          /**< pkey_index */
+	IB_QP_PORT = 1 << 5,                /**< port_num */
+	IB_QP_QKEY = 1 << 6,                /**< qkey */
+	IB_QP_AV = 1 << 7,                  /**< ah_attr */
+	IB_QP_PATH_MTU = 1 << 8,            /**< path_mtu */
+	IB_QP_TIMEOUT = 1 << 9,             /**< timeout */
+	IB_QP_RETRY_CNT = 1 << 10,          /**< retry_cnt */
+	IB_QP_RNR_RETRY = 1 << 11,          /**< rnr_retry */
+	IB_QP_RQ_PSN = 1 << 12,             /**< rq_psn */
+	IB_QP_MAX_QP_RD_ATOMIC = 1 << 13,   /**< max_rd_atomic */
+	IB_QP_ALT_PATH = 1 << 14,           /**< alt_ah_attr, alt_port_num, alt_pkey_index, alt_timeout */
+	IB_QP_MIN_RNR_TIMER = 1 << 15,      /**< min_rnr_timer */
+	IB_QP_SQ_PSN = 1 << 16,             /**< sq_psn */
+	IB_QP_MAX_DEST_RD_ATOMIC = 1 << 17, /**< max_dest_rd_atomic */
+	IB_QP_PATH_MIG_STATE = 1 << 18,     /**< path_mig_state */
+	IB_QP_CAP = 1 << 19,                /**< cap */
+	IB_QP_DEST_QPN = 1 << 20,           /**< dest_qp_num */
+};
+
+/* --------------------------------------------------------- shared receive queue */
+
+/** Kind of a shared receive queue: X(name, value, text). */
+#define IB_SRQ_TYPE_LIST(X) \
+	X(IB_SRQ_BASIC, 0, "basic") \
+	X(IB_SRQ_XRC, 1, "XRC")
+/** Kind of a shared receive queue. */
+typedef enum ib_srq_type { IB_SRQ_TYPE_LIST(IBA_ENUM_VALUE) } ib_srq_type;
+
+/** Attributes of a shared receive queue (seed 004, ib_srq_attr; IBTA 11.2.3). */
+struct ib_srq_attr {
+	uint32_t max_wr;      /**< requests outstanding; at creation and resize as in ib_qp_cap */
+	uint32_t max_sge;     /**< scatter elements of a request */
+	uint32_t srq_limit;   /**< raise #IB_EVENT_SRQ_LIMIT_REACHED, once, when fewer are left; 0: never */
+	uint32_t pad;         /**< zero */
+	uint64_t reserved[4]; /**< zero */
+};
+
+/** Which members of ib_srq_attr count: bits. */
+enum ib_srq_attr_mask {
+	IB_SRQ_MAX_WR = 1 << 0, /**< max_wr */
+	IB_SRQ_LIMIT = 1 << 1,  /**< srq_limit */
+};
+
+/** Attributes of a shared receive queue at its creation. */
+struct al_srq_init {
+	struct ib_srq_attr attr; /**< sizes, written back, and limit */
+	ib_srq_type srq_type;    /**< basic or XRC */
+	al_cq_h cq;              /**< XRC: completions */
+	al_xrcd_h xrcd;          /**< XRC: domain */
+	al_channel_h channel;    /**< deliver events here instead of by callback */
+	uint64_t reserved[4];    /**< zero */
+};
+
+/* ------------------------------------------------------ end-to-end context (RD) */
+
+/** State of an end-to-end context is an ib_qp_state; its attributes are those of a connected queue pair (IBTA 11.2.7). */
+struct ib_eec_attr {
+	ib_qp_state eec_state;      /**< state to go to; query: state now */
+	ib_mtu path_mtu;            /**< largest payload of a packet */
+	ib_mig_state path_mig_state; /**< path migration */
+	uint32_t rq_psn;            /**< first PSN expected */
+	uint32_t sq_psn;            /**< first PSN sent */
+	uint32_t dest_eecn;         /**< peer context, 24 bits */
+	struct ib_ah_attr ah_attr;     /**< primary path */
+	struct ib_ah_attr alt_ah_attr; /**< alternate path */
+	uint16_t pkey_index;        /**< index in the port's P_Key table */
+	uint16_t alt_pkey_index;    /**< the same on the alternate path */
+	uint8_t max_rd_atomic;      /**< outstanding as requester */
+	uint8_t max_dest_rd_atomic; /**< outstanding as responder */
+	uint8_t port_num;           /**< primary port */
+	uint8_t alt_port_num;       /**< alternate port */
+	uint8_t timeout;            /**< 4.096 us * 2^n */
+	uint8_t alt_timeout;        /**< on the alternate path */
+	uint8_t retry_cnt;          /**< 0 to 7 */
+	uint8_t rnr_retry;          /**< 0 to 7 */
+	uint64_t reserved[4];       /**< zero */
+};
+
+/* ------------------------------------------------------------ work requests */
+
+/** Send-queue operations (seed 004; IBTA 11.4.1.1): X(name, value, text). */
+#define IB_WR_OPCODE_LIST(X) \
+	X(IB_WR_SEND, 0, "send") \
+	X(IB_WR_SEND_WITH_IMM, 1, "send with immediate") \
+	X(IB_WR_SEND_WITH_INV, 2, "send with invalidate") \
+	X(IB_WR_RDMA_WRITE, 3, "RDMA write") \
+	X(IB_WR_RDMA_WRITE_WITH_IMM, 4, "RDMA write with immediate") \
+	X(IB_WR_RDMA_READ, 5, "RDMA read") \
+	X(IB_WR_RDMA_READ_WITH_INV, 6, "RDMA read with local invalidate") \
+	X(IB_WR_ATOMIC_CMP_AND_SWP, 7, "compare and swap") \
+	X(IB_WR_ATOMIC_FETCH_AND_ADD, 8, "fetch and add") \
+	X(IB_WR_MASKED_CMP_AND_SWP, 9, "masked compare and swap") \
+	X(IB_WR_MASKED_FETCH_AND_ADD, 10, "masked fetch and add") \
+	X(IB_WR_BIND_MW, 11, "bind window") \
+	X(IB_WR_REG_MR, 12, "fast registration") \
+	X(IB_WR_LOCAL_INV, 13, "local invalidate")
+/** Send-queue operations. */
+typedef enum ib_wr_opcode {
+	IB_WR_OPCODE_LIST(IBA_ENUM_VALUE)
+	IB_WR_OPCODES /**< one more than the last operation */
+} ib_wr_opcode;
+
+/** Bits of ib_send_wr.send_flags. */
+enum ib_send_flags {
+	IB_SEND_FENCE = 1 << 0,     /**< start only when earlier reads and atomics of this queue are done */
+	IB_SEND_SIGNALED = 1 << 1,  /**< complete visibly (always, when the queue pair was created with sq_sig_all) */
+	IB_SEND_SOLICITED = 1 << 2, /**< ask for a solicited event at the receiver */
+	IB_SEND_INLINE = 1 << 3,    /**< copy the data now: the buffers need no key and may be reused at return */
+};
+
+/** Send request. A chain is linked by next; posting neither changes nor keeps it. */
+struct ib_send_wr {
+	const struct ib_send_wr *next; /**< NULL: the last */
+	uint64_t wr_id;                /**< comes back in the completion */
+	const struct ib_sge *sg_list;  /**< num_sge elements */
+	uint32_t num_sge;              /**< up to ib_qp_cap.max_send_sge; 0 is a message without data */
+	ib_wr_opcode opcode;           /**< operation */
+	uint32_t send_flags;           /**< enum ib_send_flags */
+	union {
+		uint32_t imm_data;        /**< with immediate: 32 bits for the receiver, in the value's own order */
+		uint32_t invalidate_rkey; /**< send with invalidate: the peer's key; read with or local invalidate: one's own */
+	} ex; /**< depends on the opcode */
+	union {
+		struct {
+			uint64_t remote_addr; /**< peer's address */
+			uint32_t rkey;        /**< peer's key */
+		} rdma; /**< write, read */
+		struct {
+			uint64_t remote_addr;      /**< peer's address, a multiple of 8 */
+			uint64_t compare_add;      /**< value to compare with, or to add */
+			uint64_t swap;             /**< value to store when equal */
+			uint64_t compare_add_mask; /**< masked: bits compared; or, added: boundaries of the fields */
+			uint64_t swap_mask;        /**< masked: bits stored */
+			uint32_t rkey;             /**< peer's key */
+		} atomic; /**< the atomics */
+		struct {
+			al_ah_h ah;           /**< path; may be destroyed once the post has returned */
+			uint32_t remote_qpn;  /**< destination; #IB_QPN_MULTICAST for a group */
+			uint32_t remote_qkey; /**< destination's Q_Key; with the top bit set, this queue pair's own */
+			uint16_t pkey_index;  /**< QP1 only */
+			uint8_t port_num;     /**< QP0 and QP1 of a switch only */
+		} ud; /**< datagrams */
+		struct {
+			uint32_t eecn;        /**< end-to-end context */
+			uint32_t remote_qpn;  /**< destination */
+			uint32_t remote_qkey; /**< destination's Q_Key */
+		} rd; /**< reliable datagrams */
+		struct {
+			al_mw_h mw;                       /**< window of type 2 */
+			uint32_t rkey;                    /**< the new key: same index, new low byte */
+			struct ib_mw_bind_info bind_info; /**< where */
+		} bind_mw; /**< bind */
+		struct {
+			al_mr_h mr;                /**< from al_alloc_fast_reg_mr() */
+			const uint64_t *page_list; /**< num_pages addresses of al_dma_* */
+			uint32_t num_pages;        /**< pages */
+			uint32_t key;              /**< the new key: same index, new low byte */
+			uint32_t access;           /**< enum ib_access */
+			uint8_t page_shift;        /**< log2 of the page size */
+			uint64_t iova;             /**< address of the first byte */
+			uint64_t length;           /**< bytes */
+		} reg_mr; /**< fast registration */
+	} wr; /**< depends on opcode and type */
+	uint32_t remote_srqn; /**< XRC: destination SRQ */
+	uint32_t pad;         /**< zero */
+};
+
+/** Receive request. A chain is linked by next; posting neither changes nor keeps it. */
+struct ib_recv_wr {
+	const struct ib_recv_wr *next; /**< NULL: the last */
+	uint64_t wr_id;                /**< comes back in the completion */
+	const struct ib_sge *sg_list;  /**< num_sge elements; datagrams write a GRH area of 40 bytes first */
+	uint32_t num_sge;              /**< up to ib_qp_cap.max_recv_sge */
+	uint32_t pad;                  /**< zero */
+};
+
+#define IB_GRH_BYTES 40 /**< area at the start of a datagram's receive buffer, IBTA 11.4.1.2 */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* IBA_IB_VERBS_H */
