@@ -308,6 +308,20 @@ static void retire_one(struct runner *r, struct soft_qp *qp, uint32_t index, ib_
 		cq_add(r, soft_cq(qp->ci.send_cq), &wc);
 }
 
+/* Nothing in the queue has success any more, whatever became of its packets. */
+static void stop_sends(struct soft_qp *qp)
+{
+	uint32_t i = atomic_load_explicit(&qp->sq_cons, memory_order_relaxed);
+	/* acquire: pairs with the release in soft_post_send() */
+	uint32_t prod = atomic_load_explicit(&qp->sq_prod, memory_order_acquire);
+
+	for (; i != prod; i++)
+		sq_at(qp, i)->status = IB_WC_WR_FLUSH_ERR;
+	qp->req.next = qp->req.fresh = qp->req.acked = prod;
+	qp->req.send_psn = qp->req.una = qp->req.next_psn;
+	qp->req.halted = false;
+}
+
 void comp_retire(struct runner *r, struct soft_qp *qp)
 {
 	uint32_t cons = atomic_load_explicit(&qp->sq_cons, memory_order_relaxed);
@@ -316,23 +330,16 @@ void comp_retire(struct runner *r, struct soft_qp *qp)
 		ib_wc_status status = (ib_wc_status)sq_at(qp, cons)->status;
 
 		retire_one(r, qp, cons, status);
-		if (UNLIKELY(status) && status != IB_WC_WR_FLUSH_ERR)
+		if (UNLIKELY(status) && status != IB_WC_WR_FLUSH_ERR) {
 			qp_send_error(qp);
+			stop_sends(qp);
+		}
 	}
 }
 
 void comp_flush_sends(struct runner *r, struct soft_qp *qp)
 {
-	uint32_t i = atomic_load_explicit(&qp->sq_cons, memory_order_relaxed);
-	/* acquire: pairs with the release in soft_post_send() */
-	uint32_t prod = atomic_load_explicit(&qp->sq_prod, memory_order_acquire);
-
-	for (; i != prod; i++)
-		if (!sq_at(qp, i)->status)
-			sq_at(qp, i)->status = IB_WC_WR_FLUSH_ERR;
-	qp->req.next = qp->req.fresh = qp->req.acked = prod;
-	qp->req.send_psn = qp->req.una = qp->req.next_psn;
-	qp->req.halted = false;
+	stop_sends(qp);
 	comp_retire(r, qp);
 }
 

@@ -440,6 +440,9 @@ al_status soft_modify_qp(struct ci_qp *ci, const struct ib_qp_attr *attr, uint32
 	(void)udata;
 	fmutex_lock(&qp->control);
 	actor_claim(qp->actor);
+	runner_start(&r);
+	if (UNLIKELY(qp_state(qp) == IB_QPS_SQE)) /* what was posted there is not sent afterwards */
+		comp_flush_sends(&r, qp);
 	to = mask & IB_QP_STATE ? attr->qp_state : qp_state(qp);
 	if (to == IB_QPS_RESET || to == IB_QPS_ERR)
 		status = check_modify(qp, attr, mask, to);
@@ -447,7 +450,6 @@ al_status soft_modify_qp(struct ci_qp *ci, const struct ib_qp_attr *attr, uint32
 		status = modify(qp, attr, mask, to);
 	if (!status && to == IB_QPS_ERR)
 		status = carve_rings(qp); /* requests are taken there, and flushed */
-	runner_start(&r);
 	if (!status && to == IB_QPS_ERR)
 		qp_error(&r, qp, -1);
 	runner_add(&r, qp->actor);

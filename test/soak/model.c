@@ -34,7 +34,7 @@ const struct m_recv *recv_of(const struct m_qp *qp, const struct m_send *s)
 {
 	const struct m_qp *peer = qp->peer;
 
-	return takes_recv(s) && s->turn < peer->recvs ? &peer->recv[s->turn] : NULL;
+	return takes_recv(qp, s) && s->turn < peer->recvs ? &peer->recv[s->turn] : NULL;
 }
 
 /* Statuses that the request itself is the cause of; 0: it is good. */
@@ -45,11 +45,14 @@ uint32_t causes(const struct m_qp *qp, const struct m_send *s)
 		[WRONG_LENGTH] = BIT(IB_WC_LOC_LEN_ERR),
 		[WRONG_RKEY] = BIT(IB_WC_REM_ACCESS_ERR),
 		[WRONG_ALIGNMENT] = BIT(IB_WC_REM_INV_REQ_ERR),
+		[WRONG_ADDRESS] = 0,
 		[WRONG_NOTHING] = 0,
 	};
 	const struct m_recv *r = recv_of(qp, s);
 	uint32_t bits = of[s->wrong];
 
+	if (!reliable(qp)) /* nobody tells of the rest */
+		return bits & ~REMOTE_CAUSES;
 	if ((is_read(s) || is_atomic(s)) && !qp->attr.max_rd_atomic)
 		bits |= BIT(IB_WC_LOC_QP_OP_ERR);
 	if (r && is_send(s)) {
@@ -169,15 +172,15 @@ void succeed(struct m_qp *qp, uint32_t index)
 	if (qp->state == IB_QPS_SQD && index >= qp->held_from)
 		model_error(qp->model, "%s: request %#llx was sent in state SQD", qp->name,
 			    (unsigned long long)s->wr_id);
+	if (causes(qp, s) || s->doomed)
+		model_error(qp->model, "%s: request %#llx succeeded, though %s wrong", qp->name,
+			    (unsigned long long)s->wr_id, s->doomed ? "one before it is" : "it is");
 	if (!reliable(qp))
 		return;
 	qp->applied = index + 1;
 	if (qp->executed < qp->done)
 		qp->executed = qp->done;
-	if (causes(qp, s))
-		model_error(qp->model, "%s: request %#llx succeeded, though it is wrong", qp->name,
-			    (unsigned long long)s->wr_id);
-	if (takes_recv(s) && !recv_of(qp, s))
+	if (takes_recv(qp, s) && !recv_of(qp, s))
 		model_error(qp->model, "%s: request %#llx succeeded without a receive", qp->name,
 			    (unsigned long long)s->wr_id);
 	if (is_write(s))
@@ -192,14 +195,14 @@ static void check_failure(struct m_qp *qp, uint32_t index, const struct ib_wc *w
 {
 	const struct m_send *s = &qp->send[index];
 	struct model *m = qp->model;
-	uint32_t possible =
-		causes(qp, s) | s->extra | BIT(IB_WC_WR_FLUSH_ERR) | BIT(IB_WC_RETRY_EXC_ERR);
+	uint32_t possible = causes(qp, s) | s->extra | BIT(IB_WC_WR_FLUSH_ERR);
 	uint64_t least = 0;
 
-	if (m->forced)
+	if (reliable(qp))
+		possible |= BIT(IB_WC_RETRY_EXC_ERR);
+	if (reliable(qp) && m->forced)
 		possible |= REMOTE_CAUSES;
-
-	if ((s->short_of_recv || m->rnr_forced) && qp->attr.rnr_retry < 7)
+	if (reliable(qp) && (s->short_of_recv || m->rnr_forced) && qp->attr.rnr_retry < 7)
 		possible |= BIT(IB_WC_RNR_RETRY_EXC_ERR);
 	if (wc->status > IB_WC_CQ_OVERFLOW_ERR || !(possible & BIT(wc->status))) {
 		model_error(m, "%s: request %#llx failed with status %d; possible were %#x",
@@ -238,10 +241,11 @@ static void send_completion(struct m_qp *qp, const struct ib_wc *wc)
 	struct model *m = qp->model;
 	uint32_t i = qp->done;
 	struct m_send *s;
+	bool stopped;
 
 	/* requests that complete invisibly have succeeded when a later one completes */
 	for (; i < qp->sends && qp->send[i].wr_id != wc->wr_id; i++)
-		if (qp->failed != NEVER || signalled(qp, &qp->send[i]))
+		if (stopped_before(qp, qp->send[i].epoch) || signalled(qp, &qp->send[i]))
 			break;
 	if (i == qp->sends || qp->send[i].wr_id != wc->wr_id) {
 		model_error(m, "%s: a completion of request %#llx, too early, twice or of none",
@@ -251,12 +255,15 @@ static void send_completion(struct m_qp *qp, const struct ib_wc *wc)
 	while (qp->done < i)
 		succeed(qp, qp->done);
 	s = &qp->send[i];
+	stopped = stopped_before(qp, s->epoch);
+	if (s->epoch && !stopped && !stopped_before(qp, s->epoch - 1))
+		model_error(m, "%s: request %#llx was posted after an SQE state without a cause",
+			    qp->name, (unsigned long long)s->wr_id);
 	if (wc->status == IB_WC_SUCCESS) {
-		if (qp->failed != NEVER || !signalled(qp, s))
+		if (stopped || !signalled(qp, s))
 			model_error(m, "%s: request %#llx completed with success, which %s",
 				    qp->name, (unsigned long long)s->wr_id,
-				    qp->failed != NEVER ? "comes after a failed one"
-							: "should not be seen");
+				    stopped ? "comes after a failed one" : "should not be seen");
 		succeed(qp, i);
 		if (wc->opcode != wc_opcode[s->opcode] || wc->wc_flags ||
 		    ((is_read(s) || is_atomic(s)) && wc->byte_len != s->length))
@@ -269,9 +276,14 @@ static void send_completion(struct m_qp *qp, const struct ib_wc *wc)
 	}
 	s->status = (uint8_t)wc->status;
 	qp->done = i + 1;
-	if (qp->failed == NEVER) {
+	if (!stopped) {
 		qp->failed = i;
 		check_failure(qp, i, wc);
+		if (!reliable(qp) && wc->status != IB_WC_WR_FLUSH_ERR && s->epoch == qp->epoch) {
+			qp->doomed = true;
+			if (qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD)
+				qp->state = IB_QPS_SQE;
+		}
 	} else if (wc->status != IB_WC_WR_FLUSH_ERR) {
 		model_error(m, "%s: request %#llx failed with status %d after another had failed",
 			    qp->name, (unsigned long long)s->wr_id, wc->status);
@@ -283,7 +295,7 @@ uint32_t next_message(const struct m_qp *from)
 {
 	uint32_t i = from->next_taker;
 
-	while (i < from->sends && !takes_recv(&from->send[i]))
+	while (i < from->sends && !takes_recv(from, &from->send[i]))
 		i++;
 	return i < from->sends ? i : NEVER;
 }
@@ -301,6 +313,16 @@ static void datagram_grh(const struct m_qp *from, const struct m_send *s, uint8_
 	header[5] = (uint8_t)length;
 }
 
+/* Unreliable: does the receive fail with this message? */
+static ib_wc_status misfit(const struct m_qp *from, const struct m_recv *r, const struct m_send *s)
+{
+	if (reliable(from) || !is_send(s))
+		return IB_WC_SUCCESS;
+	if (r->length < grh(from) + s->length)
+		return IB_WC_LOC_LEN_ERR;
+	return r->wrong && (s->length || has_grh(from)) ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS;
+}
+
 /* Are the completion and the bytes those of this message? */
 static bool fits(const struct m_qp *qp, const struct m_recv *r, const struct ib_wc *wc,
 		 const struct m_send *s)
@@ -310,7 +332,7 @@ static bool fits(const struct m_qp *qp, const struct m_recv *r, const struct ib_
 			 (has_grh(qp->peer) ? IB_WC_GRH : 0);
 
 	if (wc->byte_len != s->length + grh(qp) || wc->wc_flags != flags ||
-	    (has_imm(s) && wc->imm_data != s->imm) ||
+	    (has_imm(s) && wc->imm_data != s->imm) || misfit(qp->peer, r, s) ||
 	    wc->opcode != (is_send(s) ? IB_WC_RECV : IB_WC_RECV_RDMA_WITH_IMM))
 		return false;
 	if (!is_send(s))
@@ -326,6 +348,15 @@ static bool fits(const struct m_qp *qp, const struct m_recv *r, const struct ib_
 	return each_part(qp, r->piece, r->num, grh(qp), message, s->length, is_there);
 }
 
+/* What a receive is completed with by this message? */
+static bool belongs(const struct m_qp *qp, const struct m_recv *r, const struct ib_wc *wc,
+		    const struct m_send *s)
+{
+	if (wc->status != IB_WC_SUCCESS)
+		return misfit(qp->peer, r, s) == wc->status;
+	return fits(qp, r, wc, s);
+}
+
 /* The message of a receive, where messages may be lost: the next that fits, or any. */
 static uint32_t find_message(const struct m_qp *qp, const struct m_recv *r, const struct ib_wc *wc)
 {
@@ -333,15 +364,15 @@ static uint32_t find_message(const struct m_qp *qp, const struct m_recv *r, cons
 	uint32_t i;
 
 	for (i = from->next_taker; i < from->sends; i++) {
-		if (!takes_recv(&from->send[i]))
+		if (!takes_recv(from, &from->send[i]))
 			continue;
-		if (fits(qp, r, wc, &from->send[i]))
+		if (belongs(qp, r, wc, &from->send[i]))
 			return i;
 		if (!from->lossy && !faulty(from))
 			return NEVER;
 	}
 	for (i = 0; i < from->next_taker && faulty(from); i++)
-		if (takes_recv(&from->send[i]) && fits(qp, r, wc, &from->send[i]))
+		if (takes_recv(from, &from->send[i]) && belongs(qp, r, wc, &from->send[i]))
 			return i;
 	return NEVER;
 }
@@ -408,17 +439,19 @@ static bool recv_failure_fits(const struct m_qp *from, const struct m_send *s,
 static void recv_failure(struct m_qp *qp, const struct m_recv *r, const struct ib_wc *wc)
 {
 	struct m_qp *from = qp->peer;
-	uint32_t i = next_message(from);
+	uint32_t i = reliable(qp) ? next_message(from) : find_message(qp, r, wc);
 	static uint8_t data[1 << 17];
 	const struct m_send *s = i == NEVER ? NULL : &from->send[i];
 
-	if (!s || qp->recv_failed || !recv_failure_fits(from, s, r, wc->status)) {
+	if (!s || qp->recv_failed || (reliable(qp) && !recv_failure_fits(from, s, r, wc->status))) {
 		model_error(qp->model, "%s: receive %#llx failed with status %d without a cause",
 			    qp->name, (unsigned long long)r->wr_id, wc->status);
 		return;
 	}
 	qp->recv_status = wc->status;
-	if (!is_send(s))
+	if (!reliable(qp))
+		anything(qp, r->piece, r->num);
+	if (!is_send(s) || !reliable(qp))
 		return;
 	if (from->executed < i)
 		from->executed = i;
@@ -510,7 +543,10 @@ void model_posted_send(struct m_qp *qp)
 	/* a packet that is held back when this one is posted may come after it */
 	s->faults = qp->sends - 1 > qp->done ? s[-1].faults : m->faults;
 	s->ports = m->ports;
-	if (takes_recv(s)) {
+	s->epoch = qp->epoch;
+	s->doomed = qp->doomed;
+	qp->doomed |= !reliable(qp) && causes(qp, s);
+	if (takes_recv(qp, s)) {
 		s->turn = qp->takers++;
 		s->short_of_recv = s->turn >= qp->peer->recvs;
 		qp->lossy |= s->short_of_recv;
@@ -570,10 +606,11 @@ void model_deregistered(struct m_qp *qp, uint32_t area)
 	for (i = who->done; i < who->sends; i++) {
 		struct m_send *s = &who->send[i];
 
-		if (area == AREA_TARGET && !is_send(s) && s->length)
+		if (area == AREA_TARGET && !is_send(s) && s->length && reliable(who))
 			s->extra |= BIT(IB_WC_REM_ACCESS_ERR) | BIT(IB_WC_RETRY_EXC_ERR);
 		if (area != AREA_TARGET && overlaps(s->piece, s->num, area, 0, UINT32_MAX))
 			s->extra |= BIT(IB_WC_LOC_PROT_ERR);
+		who->lossy = true; /* looked at for unreliable ones only */
 	}
 }
 
@@ -592,6 +629,13 @@ void model_modified(struct m_qp *qp, ib_qp_state state, bool notify)
 	qp->state = state;
 }
 
+void model_recovered(struct m_qp *qp)
+{
+	qp->epoch++;
+	qp->doomed = false;
+	qp->state = IB_QPS_RTS;
+}
+
 bool model_broken(const struct m_qp *qp)
 {
 	return qp->killed || qp->state == IB_QPS_ERR || qp->peer->killed ||
@@ -606,6 +650,8 @@ void model_connect(struct m_qp *qp, struct m_qp *peer, const struct m_attr *attr
 	qp->sends = qp->done = qp->applied = qp->executed = qp->takers = qp->next_taker = 0;
 	qp->recvs = qp->received = qp->good = 0;
 	qp->failed = NEVER;
+	qp->epoch = 0;
+	qp->doomed = false;
 	qp->recv_failed = qp->killed = qp->excused = false;
 	qp->recv_status = IB_WC_SUCCESS;
 	qp->held_from = qp->drains = 0;

@@ -21,7 +21,9 @@
  *
  * Unreliable connections and datagrams may lose what finds no receive, and nothing else; only where faults have met
  * packets, messages may be lost, come twice or in another order, but each whole or not at all into a receive. What was
- * written then is, byte for byte, what was there or what one of the writes brought.
+ * written then is, byte for byte, what was there or what one of the writes brought. A request that is wrong here stops
+ * their send queue (SQE): it and all after it come to nothing and complete so, until the owner lets the queue go on. One
+ * that is wrong only at its target succeeds, and comes to nothing there.
  */
 #ifndef SOAK_MODEL_H
 #define SOAK_MODEL_H
@@ -49,9 +51,10 @@ struct piece {
 enum wrong {
 	WRONG_NOTHING,
 	WRONG_LKEY,      /* no such key, or not the right to write locally, or beyond its end */
-	WRONG_LENGTH,    /* an atomic that is not of 8 bytes */
+	WRONG_LENGTH,    /* an atomic that is not of 8 bytes, a datagram of more than a packet */
 	WRONG_RKEY,      /* no such key, beyond its end, another PD's, or without the right */
 	WRONG_ALIGNMENT, /* an atomic's target */
+	WRONG_ADDRESS,   /* a datagram for nobody, or with another's Q_Key */
 };
 
 struct m_send {
@@ -65,12 +68,14 @@ struct m_send {
 	uint32_t imm;
 	uint32_t turn;        /* which of those that take a receive it is */
 	uint32_t extra;       /* statuses that have become possible since: bits */
+	uint32_t epoch;       /* unreliable: recoveries from SQE before */
 	uint8_t opcode;       /* ib_wr_opcode */
 	uint8_t flags;        /* enum ib_send_flags */
 	uint8_t wrong;        /* enum wrong */
 	uint8_t status;       /* once resolved */
 	uint8_t num;          /* of piece */
 	bool short_of_recv;   /* there was no receive for it when it was posted */
+	bool doomed;          /* unreliable: one before it stops the queue */
 	struct piece piece[MAX_PIECES];
 	uint8_t data[MAX_INLINE];
 };
@@ -113,7 +118,9 @@ struct m_qp {
 	uint32_t executed;    /* those before certainly are in the peer's memory */
 	uint32_t takers;      /* requests that take a receive */
 	uint32_t next_taker;  /* index from which to look for the next receive's message */
-	uint32_t failed;      /* index of the first that failed; UINT32_MAX: none */
+	uint32_t failed;      /* index of the first that failed, in its epoch; UINT32_MAX: none */
+	uint32_t epoch;       /* recoveries from SQE */
+	bool doomed;          /* what is posted now comes to nothing: the queue stops before */
 	struct m_recv *recv;
 	uint32_t recvs, recv_room;
 	uint32_t received;    /* receives before are completed */
@@ -167,6 +174,8 @@ void model_deregistered(struct m_qp *qp, uint32_t area);
 void model_completion(struct m_qp *qp, const struct ib_wc *wc);
 void model_event(struct m_qp *qp, ib_event_type type);
 void model_modified(struct m_qp *qp, ib_qp_state state, bool notify);
+/* It was in SQE, and its owner has put it to RTS. */
+void model_recovered(struct m_qp *qp);
 /* The HCA has nothing left to do, and everything has been polled; state: as queried. */
 void model_rest(struct model *m, const ib_qp_state *state);
 /* Both ends are reset or destroyed: what they have done to memory must fit. */

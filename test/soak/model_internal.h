@@ -36,11 +36,6 @@ static inline bool has_imm(const struct m_send *s)
 	return s->opcode == IB_WR_SEND_WITH_IMM || s->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
 }
 
-static inline bool takes_recv(const struct m_send *s)
-{
-	return is_send(s) || s->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
-}
-
 static inline bool signalled(const struct m_qp *qp, const struct m_send *s)
 {
 	return qp->attr.sig_all || s->flags & IB_SEND_SIGNALED;
@@ -48,12 +43,30 @@ static inline bool signalled(const struct m_qp *qp, const struct m_send *s)
 
 static inline bool alive(ib_qp_state state)
 {
-	return state == IB_QPS_RTR || state == IB_QPS_RTS || state == IB_QPS_SQD;
+	return state == IB_QPS_RTR || state == IB_QPS_RTS || state == IB_QPS_SQD ||
+	       state == IB_QPS_SQE;
 }
 
 static inline bool reliable(const struct m_qp *qp)
 {
 	return qp->attr.type == IB_QPT_RC;
+}
+
+/* Nothing of it arrives: it is wrong, or its queue stops before. */
+static inline bool in_vain(const struct m_qp *qp, const struct m_send *s)
+{
+	return !reliable(qp) && (s->wrong || s->doomed);
+}
+
+static inline bool takes_recv(const struct m_qp *qp, const struct m_send *s)
+{
+	return (is_send(s) || s->opcode == IB_WR_RDMA_WRITE_WITH_IMM) && !in_vain(qp, s);
+}
+
+/* Has one failed that stops this one? */
+static inline bool stopped_before(const struct m_qp *qp, uint32_t epoch)
+{
+	return qp->failed != NEVER && qp->send[qp->failed].epoch == epoch;
 }
 
 /* Bytes before the message in a receive. */

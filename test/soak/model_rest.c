@@ -123,6 +123,8 @@ static bool maybe_killed(const struct m_qp *qp)
 	uint32_t i = qp->model->forced ? 0 : peer->failed == NEVER ? peer->done : peer->failed;
 	const struct m_send *s;
 
+	if (!reliable(qp))
+		return false;
 	if (peer != qp && !qp->model->forced &&
 	    (peer->failed == NEVER ? !peer->killed : !(peer->killed || peer->excused)))
 		return false;
@@ -144,6 +146,8 @@ static bool explained(const struct m_qp *qp)
 {
 	uint32_t status = failure(qp);
 
+	if (!reliable(qp)) /* a send that fails stops only the sends */
+		return qp->killed || qp->recv_status;
 	return qp->killed || killer(qp) || maybe_killed(qp) || qp->recv_status ||
 	       (status == IB_WC_RETRY_EXC_ERR && qp->excused) ||
 	       (status != IB_WC_SUCCESS && status != IB_WC_WR_FLUSH_ERR &&
@@ -159,8 +163,8 @@ static void check_dead(struct m_qp *qp)
 		model_error(m, "%s is in the Error state, first status %u, without a cause",
 			    qp->name, failure(qp));
 	/* those that are not seen have succeeded before */
-	while (qp->failed == NEVER && qp->done < qp->sends && !signalled(qp, &qp->send[qp->done]) &&
-	       !*m->error)
+	while (qp->done < qp->sends && !stopped_before(qp, qp->send[qp->done].epoch) &&
+	       !signalled(qp, &qp->send[qp->done]) && !*m->error)
 		succeed(qp, qp->done);
 	if (qp->done != qp->sends)
 		model_error(m, "%s is in the Error state, and request %#llx was not completed",
@@ -174,14 +178,19 @@ static void check_alive(struct m_qp *qp)
 {
 	struct model *m = qp->model;
 
-	if (qp->failed != NEVER || qp->recv_failed)
-		model_error(m, "%s: requests failed, and it is not in the Error state", qp->name);
+	bool stopped = stopped_before(qp, qp->epoch), sqe = qp->state == IB_QPS_SQE;
+
+	if ((stopped && !sqe) || qp->recv_failed)
+		model_error(m, "%s: requests failed, and it is in state %d", qp->name, qp->state);
+	if (sqe && (!stopped || failure(qp) == IB_WC_WR_FLUSH_ERR))
+		model_error(m, "%s is in the SQE state, first status %u, without a cause", qp->name,
+			    stopped ? failure(qp) : 0);
 	/* memory that was gone when a read was asked for again ends only who asks */
 	if (killer(qp) && !(killer(qp)->extra & BIT(IB_WC_REM_ACCESS_ERR)))
 		model_error(m, "%s is not in the Error state after request %#llx", qp->name,
 			    (unsigned long long)killer(qp)->wr_id);
 	while (qp->state != IB_QPS_SQD && qp->done < qp->sends && !*m->error) {
-		if (signalled(qp, &qp->send[qp->done]))
+		if (sqe || signalled(qp, &qp->send[qp->done]))
 			model_error(m, "%s: request %#llx was never completed", qp->name,
 				    (unsigned long long)qp->send[qp->done].wr_id);
 		succeed(qp, qp->done);
@@ -214,8 +223,9 @@ static void check_events(struct m_qp *qp)
 			    (unsigned long long)s->wr_id);
 	if (e[IB_EVENT_QP_FATAL] || e[IB_EVENT_COMM_EST])
 		model_error(qp->model, "%s: an event that nothing is the cause of", qp->name);
-	if (e[IB_EVENT_QP_ACCESS_ERR] + unsaid < access || e[IB_EVENT_QP_ACCESS_ERR] > access + maybe ||
-	    e[IB_EVENT_QP_REQ_ERR] < request || e[IB_EVENT_QP_REQ_ERR] > request + maybe)
+	if (e[IB_EVENT_QP_ACCESS_ERR] + unsaid < access ||
+	    e[IB_EVENT_QP_ACCESS_ERR] > access + maybe || e[IB_EVENT_QP_REQ_ERR] < request ||
+	    e[IB_EVENT_QP_REQ_ERR] > request + maybe)
 		model_error(qp->model, "%s: %u access and %u request events; %u and %u belong here",
 			    qp->name, e[IB_EVENT_QP_ACCESS_ERR], e[IB_EVENT_QP_REQ_ERR], access,
 			    request);
@@ -231,6 +241,8 @@ static void compact(struct m_qp *qp)
 	struct m_qp *peer = qp->peer;
 
 	qp->sends = qp->done = qp->applied = qp->executed = qp->takers = qp->next_taker = 0;
+	qp->failed = NEVER; /* it has recovered */
+	qp->epoch = 0;
 	if (peer->recvs != peer->received)
 		memmove(peer->recv, peer->recv + peer->received,
 			(peer->recvs - peer->received) * sizeof(*peer->recv));
@@ -246,7 +258,8 @@ static bool written(const struct m_qp *qp, uint32_t offset, uint8_t value)
 	uint8_t byte;
 
 	for (s = qp->send; s < qp->send + qp->sends; s++) {
-		if (!is_write(s) || offset < s->target || offset - s->target >= s->length)
+		if (!is_write(s) || in_vain(qp, s) || offset < s->target ||
+		    offset - s->target >= s->length)
 			continue;
 		gather(qp, s, offset - s->target, 1, &byte);
 		if (byte == value)
@@ -264,7 +277,7 @@ static void check_unreliable(struct m_qp *qp, const char *when)
 	uint32_t i;
 
 	for (i = 0; i < qp->sends && exact; i++)
-		if (is_write(&qp->send[i]))
+		if (is_write(&qp->send[i]) && !in_vain(qp, &qp->send[i]))
 			gather(qp, &qp->send[i], 0, qp->send[i].length,
 			       target->copy + qp->send[i].target);
 	for (i = 0; i < target->size && !exact; i++)
@@ -281,13 +294,14 @@ void model_rest(struct model *m, const ib_qp_state *state)
 {
 	struct m_qp *qp;
 
-	for (qp = m->qp; qp < m->qp + m->qps; qp++)
-		if (state[qp - m->qp] == IB_QPS_ERR || qp->state != state[qp - m->qp]) {
-			if (state[qp - m->qp] != IB_QPS_ERR)
-				model_error(m, "%s is in state %d, and should be in %d", qp->name,
-					    state[qp - m->qp], qp->state);
-			qp->state = state[qp - m->qp];
-		}
+	for (qp = m->qp; qp < m->qp + m->qps; qp++) {
+		ib_qp_state is = state[qp - m->qp];
+
+		if (qp->state != is && is != IB_QPS_ERR)
+			model_error(m, "%s is in state %d, and should be in %d", qp->name, is,
+				    qp->state);
+		qp->state = is;
+	}
 	for (qp = m->qp; qp < m->qp + m->qps && !*m->error; qp++)
 		if (qp->state == IB_QPS_ERR)
 			check_dead(qp);

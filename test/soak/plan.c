@@ -3,6 +3,7 @@
 #include "play.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Weights of operations. */
 static const uint8_t moods[][OP_KINDS] = {
@@ -58,15 +59,21 @@ static const uint8_t moods[][OP_KINDS] = {
 	{ [OP_SEND] = 10, [OP_RECV] = 9, [OP_REST] = 10, [OP_FAULT] = 1, [OP_CLEAR] = 1 },
 };
 
-void plan(struct episode *e, uint64_t seed, uint32_t hcas)
+/* What is added in wide episodes. */
+static const uint8_t added[OP_KINDS] = { [OP_RECOVER] = 5, [OP_DEREGISTER] = 5 };
+
+void plan(struct episode *e, uint64_t seed, uint32_t hcas, bool wide)
 {
-	const uint8_t *mood;
+	uint8_t mood[OP_KINDS];
 	uint64_t x = seed;
 	uint32_t i, k, sum = 0, at;
 
 	e->seed = draw(&x);
 	e->hcas = hcas;
-	mood = moods[below(&x, sizeof(moods) / sizeof(*moods))];
+	e->wide = wide;
+	memcpy(mood, moods[below(&x, sizeof(moods) / sizeof(*moods))], sizeof(mood));
+	for (k = 0; k < OP_KINDS && wide; k++)
+		mood[k] = (uint8_t)(mood[k] + added[k]);
 	e->num = 20 + below(&x, one_in(&x, 4) ? 2000 : 400);
 	e->op = calloc(e->num, sizeof(*e->op));
 	if (!e->op)

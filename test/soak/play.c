@@ -188,15 +188,34 @@ static void plug(struct play *p, bool in)
 
 static void leave_sqd(struct play *p, struct end *e)
 {
-	struct ib_qp_attr attr = { 0 };
-	al_status status = modify(e, IB_QPS_RTS, &attr, 0);
+	struct ib_qp_attr attr = { .cur_qp_state = IB_QPS_SQD };
+	al_status status = modify(e, IB_QPS_RTS, &attr, IB_QP_CUR_STATE);
 
 	say(p, "  %s leaves SQD\n", e->m->name);
 	/* it may have failed by itself since */
-	if (status == AL_INVALID_TRANSITION)
+	if (status == AL_INVALID_STATE)
 		return;
 	must(p, status, "from SQD to RTS");
 	model_modified(e->m, IB_QPS_RTS, false);
+}
+
+/* Out of SQE, whether its owner has seen already why it is there or not. */
+static void recover(struct play *p, struct end *e)
+{
+	struct ib_qp_attr attr = { .cur_qp_state = IB_QPS_SQE };
+	al_status status = modify(e, IB_QPS_RTS, &attr, IB_QP_CUR_STATE);
+
+	/* it is not there, or a receive has failed */
+	if (status == AL_INVALID_STATE && e->attr.type != IB_QPT_RC) {
+		must(p, bed_ops.query_qp(e->ci, &attr), "query_qp");
+		if (e->m->state != IB_QPS_SQE || attr.qp_state == IB_QPS_ERR)
+			return;
+	}
+	if (status == AL_INVALID_STATE && e->attr.type == IB_QPT_RC)
+		return;
+	must(p, status, "from SQE to RTS");
+	say(p, "  %s recovers\n", e->m->name);
+	model_recovered(e->m);
 }
 
 static void rest(struct play *p, uint64_t *x)
@@ -212,6 +231,8 @@ static void rest(struct play *p, uint64_t *x)
 	for (e = p->end; e < p->end + p->m.qps; e++)
 		if (e->m->state == IB_QPS_SQD && !one_in(x, 4))
 			leave_sqd(p, e);
+		else if (e->m->state == IB_QPS_SQE && !one_in(x, 4))
+			recover(p, e);
 	do {
 		since = p->m.now;
 		seen = p->m.completions;
@@ -309,7 +330,7 @@ static void do_deregister(struct play *p, struct end *e, uint64_t *x)
 	uint32_t area = one_in(x, 2) ? AREA_TARGET : AREA_SOURCE;
 	struct area *a = &e->m->area[area];
 
-	if (e->attr.type != IB_QPT_RC)
+	if (e->attr.type != IB_QPT_RC && !p->wide)
 		return;
 	say(p, "  %s: area %u\n", e->m->name, area);
 	e->stale_key[area] = e->mr[area]->rkey;
@@ -411,6 +432,7 @@ static const char *const op_name[] = {
 	[OP_ERROR] = "Error",
 	[OP_RESET] = "Reset",
 	[OP_DESTROY] = "destroy",
+	[OP_RECOVER] = "recover",
 };
 
 static void do_op(struct play *p, const struct op *op)
@@ -464,6 +486,11 @@ static void do_op(struct play *p, const struct op *op)
 	case OP_RESET:
 	case OP_DESTROY:
 		do_reset(p, e, op->kind == OP_DESTROY);
+		break;
+	case OP_RECOVER:
+		for (i = 0; i < p->m.qps; i++)
+			if (p->end[i].m->state != IB_QPS_RESET && one_in(&x, 3))
+				recover(p, &p->end[i]);
 		break;
 	}
 }

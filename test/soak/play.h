@@ -25,6 +25,7 @@ enum op_kind {
 	OP_ERROR,
 	OP_RESET,
 	OP_DESTROY,
+	OP_RECOVER,
 	OP_KINDS
 };
 
@@ -37,7 +38,8 @@ struct op {
 struct episode {
 	uint64_t seed;     /* of all that is not an operation's own */
 	uint32_t hcas;
-	bool wide;         /* also several ports, GRHs, queue pairs with themselves, forced NAKs */
+	bool wide;         /* also several ports, GRHs, queue pairs with themselves, forced NAKs; wrong requests and
+			    * deregistrations with UC and UD, and their recovery from SQE */
 	uint32_t num;
 	struct op *op;     /* num of them */
 };
@@ -78,7 +80,7 @@ static inline bool one_in(uint64_t *x, uint32_t n)
 }
 
 /* Draws the operations of an episode. The caller frees op. */
-void plan(struct episode *e, uint64_t seed, uint32_t hcas);
+void plan(struct episode *e, uint64_t seed, uint32_t hcas, bool wide);
 /* verbose: says what is done. */
 void play(const struct episode *e, bool verbose, struct outcome *o);
 

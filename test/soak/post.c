@@ -163,6 +163,11 @@ static void draw_remote(const struct end *e, uint64_t *x, struct m_send *s)
 
 /* ------------------------------------------------------------ wrong requests */
 
+static bool may_be_wrong(const struct play *p, const struct end *e)
+{
+	return p->wrong && (e->attr.type == IB_QPT_RC || p->wide);
+}
+
 static void spoil_remote(struct end *e, struct end *peer, uint64_t *x, struct m_send *s,
 			 struct ib_send_wr *wr)
 {
@@ -231,6 +236,43 @@ static void spoil_local(struct end *e, uint64_t *x, struct m_send *s, struct ib_
 	}
 }
 
+/* Somebody on the peer's HCA who takes no datagrams, or nobody. */
+static uint32_t wrong_qpn(struct play *p, const struct end *peer)
+{
+	const struct end *e;
+
+	for (e = p->end; e < p->end + p->m.qps; e++)
+		if (e->ci && e->hca == peer->hca && e->attr.type != IB_QPT_UD)
+			return e->ci->qp_num;
+	return peer->ci->qp_num ^ 0x800000;
+}
+
+/* Only a datagram can be wrong so. */
+static bool spoil_datagram(struct play *p, struct end *e, uint64_t *x, struct m_send *s,
+			   struct ib_send_wr *wr, struct ib_sge *sge)
+{
+	switch (below(x, 4)) {
+	case 0:
+		wr->wr.ud.remote_qkey ^= 1 + below(x, 0x7fffffff);
+		s->wrong = WRONG_ADDRESS;
+		return true;
+	case 1:
+		if (!peer_of(p, e)->ci)
+			return false;
+		wr->wr.ud.remote_qpn = wrong_qpn(p, peer_of(p, e));
+		s->wrong = WRONG_ADDRESS;
+		return true;
+	case 2:
+		if (s->flags & IB_SEND_INLINE)
+			return false;
+		sge[0].length += e->attr.mtu + 1;
+		s->wrong = WRONG_LENGTH;
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void spoil(struct play *p, struct end *e, uint64_t *x, struct m_send *s,
 		  struct ib_send_wr *wr, struct ib_sge *sge)
 {
@@ -241,6 +283,8 @@ static void spoil(struct play *p, struct end *e, uint64_t *x, struct m_send *s,
 		sge[0].length++;
 		return;
 	}
+	if (e->attr.type == IB_QPT_UD && spoil_datagram(p, e, x, s, wr, sge))
+		return;
 	if (!s->length)
 		return;
 	if (remote && one_in(x, 2))
@@ -327,7 +371,7 @@ static bool draw_send(struct play *p, struct end *e, uint64_t *x, struct chain *
 			wr->wr.rdma.rkey = s->opcode == IB_WR_RDMA_READ ? peer->read_only->rkey
 									: peer->write_only->rkey;
 	}
-	if (p->wrong && e->attr.type == IB_QPT_RC && one_in(x, p->wrong))
+	if (may_be_wrong(p, e) && one_in(x, p->wrong))
 		spoil(p, e, x, s, wr, sge);
 	if (c->num)
 		c->wr[c->num - 1].next = wr;
@@ -417,7 +461,7 @@ void post_recvs(struct play *p, struct end *e, uint32_t num, uint64_t *x)
 		r->length = e->max_message + below(x, 100);
 		if (e->attr.type == IB_QPT_UD)
 			r->length += IB_GRH_BYTES;
-		if (p->wrong && e->attr.type == IB_QPT_RC && one_in(x, p->wrong))
+		if (may_be_wrong(p, e) && one_in(x, p->wrong))
 			r->length = below(x, r->length);
 		if (!take_piece(e, AREA_RECEIVE, r->length, &offset))
 			return;
@@ -428,7 +472,7 @@ void post_recvs(struct play *p, struct end *e, uint32_t num, uint64_t *x)
 			sge[i].length = r->piece[i].length;
 			sge[i].lkey = e->mr[AREA_RECEIVE]->lkey;
 		}
-		if (p->wrong && e->attr.type == IB_QPT_RC && one_in(x, p->wrong)) {
+		if (may_be_wrong(p, e) && one_in(x, p->wrong)) {
 			for (i = 0; i < r->num; i++)
 				sge[i].lkey ^= 1 + below(x, 255);
 			r->wrong = true;

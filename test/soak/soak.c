@@ -140,8 +140,7 @@ static void play_seed(void *arg)
 
 	for (shared->episode = only == UINT64_MAX ? 0 : only;
 	     shared->packets < options.packets && now() < end; shared->episode++) {
-		plan(&e, episode_seed(seed, shared->episode), options.hcas);
-		e.wide = options.wide;
+		plan(&e, episode_seed(seed, shared->episode), options.hcas, options.wide);
 		choose(&e);
 		limit(options.patience);
 		play(&e, options.verbose, &shared->outcome);
@@ -219,8 +218,7 @@ static void report(uint64_t seed, const char *what)
 	       seed, episode, shared->packets, shared->outcome.at, what);
 	if (options.quick)
 		return;
-	plan(&e, episode_seed(seed, episode), options.hcas);
-	e.wide = options.wide;
+	plan(&e, episode_seed(seed, episode), options.hcas, options.wide);
 	before = e.num;
 	if (!fails(&e, false)) {
 		printf("the same episode, played again, does not fail\n");

@@ -275,6 +275,69 @@ START_TEST(an_error_while_draining_leads_from_sqd_to_sqe)
 }
 END_TEST
 
+/* Three sends; the second of memory that stays. */
+static void post_three(const struct mr *gone)
+{
+	struct ib_sge sge[3] = { sge_of(gone, 0, 100), sge_of(p.am, 0, 100), sge_of(gone, 0, 100) };
+	struct ib_send_wr wr[3];
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		wr[i] = send_wr((uint64_t)i, IB_WR_SEND, &sge[i], IB_SEND_SIGNALED);
+		wr[i].next = i < 2 ? &wr[i + 1] : NULL;
+	}
+	post(p.a, wr);
+}
+
+/* All three are on their way when the memory of the first and the third goes: they come home
+ * together. */
+START_TEST(after_a_failed_send_none_succeeds_and_none_fails_by_itself)
+{
+	struct mr *gone;
+	int i;
+
+	up("progress=manual seed=1");
+	start(NULL);
+	gone = new_mr(&hca[0], 4096, 0);
+	for (i = 0; i < 3; i++)
+		receive((uint64_t)i, 100);
+	post_three(gone);
+	for (i = 0; i < 3; i++)
+		step_choice(0); /* the sender */
+	free_mr(gone);
+	expect_wc(p.acq, 0, IB_WC_LOC_PROT_ERR);
+	expect_wc(p.acq, 1, IB_WC_WR_FLUSH_ERR);
+	expect_wc(p.acq, 2, IB_WC_WR_FLUSH_ERR);
+	ck_assert_int_eq(state_of(p.a), IB_QPS_SQE);
+	teardown();
+}
+END_TEST
+
+START_TEST(what_was_posted_in_sqe_is_not_sent_after_it)
+{
+	up("progress=manual seed=1");
+	start(NULL);
+	receive(10, SIZE);
+	break_sends(IB_WC_LOC_LEN_ERR);
+	receive(11, SIZE);
+	receive(12, SIZE);
+	expect_wc(p.acq, 1, IB_WC_SUCCESS);
+	expect_wc(p.acq, 2, IB_WC_LOC_LEN_ERR);
+	expect_wc(p.acq, 3, IB_WC_WR_FLUSH_ERR);
+	expect_wc(p.acq, 4, IB_WC_WR_FLUSH_ERR);
+	expect_wc(p.bcq, 10, IB_WC_SUCCESS);
+	expect_wc(p.bcq, 11, IB_WC_SUCCESS);
+	post(p.a, &(struct ib_send_wr){ .wr_id = 20, .opcode = IB_WR_SEND });
+	ck_assert_int_eq(modify(p.a, IB_QPS_RTS, IB_QP_CUR_STATE,
+				&(struct ib_qp_attr){ .cur_qp_state = IB_QPS_SQE }),
+			 AL_SUCCESS);
+	expect_wc(p.acq, 20, IB_WC_WR_FLUSH_ERR);
+	send(21, 100);
+	ck_assert_uint_eq(expect_wc(p.bcq, 12, IB_WC_SUCCESS).byte_len, 100);
+	teardown();
+}
+END_TEST
+
 /* ------------------------------------------------------------- bad work requests */
 
 static const struct {
@@ -345,8 +408,10 @@ int main(void)
 	tcase_add_loop_test(t, a_bad_request_stops_the_chain_there_and_nothing_else, 0,
 			    sizeof(bad_wrs) / sizeof(*bad_wrs));
 	suite_add_tcase(s, t);
-	t = tcase_create("draining");
+	t = tcase_create("in virtual time");
 	tcase_add_loop_test(t, an_error_while_draining_leads_from_sqd_to_sqe, 1, 5);
+	tcase_add_test(t, after_a_failed_send_none_succeeds_and_none_fails_by_itself);
+	tcase_add_test(t, what_was_posted_in_sqe_is_not_sent_after_it);
 	suite_add_tcase(s, t);
 	return run_suite(s);
 }
