@@ -487,13 +487,38 @@ static void recv_completion(struct m_qp *qp, const struct ib_wc *wc)
 	qp->recv_failed = true;
 }
 
+/* The last that an overflowed queue has: all that it tells is whose it would have been. */
+static void overflow_completion(struct m_qp *qp, const struct ib_wc *wc)
+{
+	bool recv = wc->wr_id >> 63;
+	uint32_t i;
+
+	if (!(recv ? qp->recvs_lost : qp->sends_lost))
+		model_error(qp->model, "%s: completion %#llx overflowed, and no queue has",
+			    qp->name, (unsigned long long)wc->wr_id);
+	if (recv) {
+		if (qp->received == qp->recvs || qp->recv[qp->received].wr_id != wc->wr_id)
+			model_error(qp->model, "%s: receive %#llx overflowed out of its turn",
+				    qp->name, (unsigned long long)wc->wr_id);
+		return;
+	}
+	for (i = qp->done; i < qp->sends && qp->send[i].wr_id != wc->wr_id; i++)
+		if (signalled(qp, &qp->send[i]))
+			break;
+	if (i == qp->sends || qp->send[i].wr_id != wc->wr_id)
+		model_error(qp->model, "%s: request %#llx overflowed out of its turn", qp->name,
+			    (unsigned long long)wc->wr_id);
+}
+
 void model_completion(struct m_qp *qp, const struct ib_wc *wc)
 {
 	qp->model->completions++;
 	if (qp->state == IB_QPS_RESET)
 		model_error(qp->model, "%s: a completion of %#llx after Reset", qp->name,
 			    (unsigned long long)wc->wr_id);
-	if (wc->wr_id >> 63)
+	if (wc->status == IB_WC_CQ_OVERFLOW_ERR)
+		overflow_completion(qp, wc);
+	else if (wc->wr_id >> 63)
 		recv_completion(qp, wc);
 	else
 		send_completion(qp, wc);
@@ -629,6 +654,14 @@ void model_modified(struct m_qp *qp, ib_qp_state state, bool notify)
 	qp->state = state;
 }
 
+void model_overflowed(struct m_qp *qp, bool sends, bool recvs)
+{
+	qp->was_alive |= alive(qp->state) && !model_broken(qp);
+	qp->sends_lost |= sends;
+	qp->recvs_lost |= recvs;
+	qp->killed = true;
+}
+
 void model_recovered(struct m_qp *qp)
 {
 	qp->epoch++;
@@ -653,6 +686,7 @@ void model_connect(struct m_qp *qp, struct m_qp *peer, const struct m_attr *attr
 	qp->epoch = 0;
 	qp->doomed = false;
 	qp->recv_failed = qp->killed = qp->excused = false;
+	qp->sends_lost = qp->recvs_lost = qp->was_alive = false;
 	qp->recv_status = IB_WC_SUCCESS;
 	qp->held_from = qp->drains = 0;
 	qp->first_faults = qp->model->faults;

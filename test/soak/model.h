@@ -24,6 +24,9 @@
  * written then is, byte for byte, what was there or what one of the writes brought. A request that is wrong here stops
  * their send queue (SQE): it and all after it come to nothing and complete so, until the owner lets the queue go on. One
  * that is wrong only at its target succeeds, and comes to nothing there.
+ *
+ * A completion queue that overflows has held all that it can, and ends the queue pairs that complete there; what they
+ * would have been told is not known, as after a reset.
  */
 #ifndef SOAK_MODEL_H
 #define SOAK_MODEL_H
@@ -127,7 +130,9 @@ struct m_qp {
 	uint32_t good;        /* of them with a message */
 	bool recv_failed;     /* a receive completed in error */
 	ib_wc_status recv_status; /* of the one whose message ended the queue pair */
-	bool killed;          /* put to Error, or reset, or destroyed by its owner */
+	bool killed;          /* put to Error, or reset, or destroyed by its owner, or by an overflow */
+	bool sends_lost, recvs_lost; /* the completion queue has overflowed: the later ones are not seen */
+	bool was_alive;       /* when it did */
 	bool excused;         /* its time-out had a cause of its own */
 	uint64_t first_faults; /* at the connection */
 	uint32_t first_ports;
@@ -174,6 +179,8 @@ void model_deregistered(struct m_qp *qp, uint32_t area);
 void model_completion(struct m_qp *qp, const struct ib_wc *wc);
 void model_event(struct m_qp *qp, ib_event_type type);
 void model_modified(struct m_qp *qp, ib_qp_state state, bool notify);
+/* A completion queue of its has overflowed: for its sends, its receives, or both. */
+void model_overflowed(struct m_qp *qp, bool sends, bool recvs);
 /* It was in SQE, and its owner has put it to RTS. */
 void model_recovered(struct m_qp *qp);
 /* The HCA has nothing left to do, and everything has been polled; state: as queried. */

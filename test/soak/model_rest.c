@@ -163,13 +163,14 @@ static void check_dead(struct m_qp *qp)
 		model_error(m, "%s is in the Error state, first status %u, without a cause",
 			    qp->name, failure(qp));
 	/* those that are not seen have succeeded before */
-	while (qp->done < qp->sends && !stopped_before(qp, qp->send[qp->done].epoch) &&
+	while (!qp->sends_lost && qp->done < qp->sends &&
+	       !stopped_before(qp, qp->send[qp->done].epoch) &&
 	       !signalled(qp, &qp->send[qp->done]) && !*m->error)
 		succeed(qp, qp->done);
-	if (qp->done != qp->sends)
+	if (qp->done != qp->sends && !qp->sends_lost)
 		model_error(m, "%s is in the Error state, and request %#llx was not completed",
 			    qp->name, (unsigned long long)qp->send[qp->done].wr_id);
-	if (qp->received != qp->recvs)
+	if (qp->received != qp->recvs && !qp->recvs_lost)
 		model_error(m, "%s is in the Error state, and receive %#llx was not completed",
 			    qp->name, (unsigned long long)qp->recv[qp->received].wr_id);
 }
@@ -180,6 +181,9 @@ static void check_alive(struct m_qp *qp)
 
 	bool stopped = stopped_before(qp, qp->epoch), sqe = qp->state == IB_QPS_SQE;
 
+	if (qp->sends_lost || qp->recvs_lost)
+		model_error(m, "%s is in state %d after its completion queue has overflowed",
+			    qp->name, qp->state);
 	if ((stopped && !sqe) || qp->recv_failed)
 		model_error(m, "%s: requests failed, and it is in state %d", qp->name, qp->state);
 	if (sqe && (!stopped || failure(qp) == IB_WC_WR_FLUSH_ERR))
@@ -201,6 +205,14 @@ static void check_alive(struct m_qp *qp)
 			    (unsigned long long)qp->send[next_message(qp)].wr_id);
 }
 
+/* Is an overflow certainly what ended it? */
+static bool overflow_ended(const struct m_qp *qp)
+{
+	return qp->was_alive && reliable(qp) && !qp->sends_lost && !killer(qp) &&
+	       !maybe_killed(qp) &&
+	       (failure(qp) == IB_WC_SUCCESS || failure(qp) == IB_WC_WR_FLUSH_ERR);
+}
+
 static void check_events(struct m_qp *qp)
 {
 	const struct m_send *s = killer(qp);
@@ -210,19 +222,22 @@ static void check_events(struct m_qp *qp)
 	uint32_t request = s && s->status == IB_WC_REM_INV_REQ_ERR && s->wrong == WRONG_ALIGNMENT;
 	uint32_t maybe = maybe_killed(qp);
 	/* memory that was gone when a read was asked for again: only who asks is told */
-	uint32_t unsaid = access && s->extra & BIT(IB_WC_REM_ACCESS_ERR);
+	uint32_t unsaid = access && (s->extra & BIT(IB_WC_REM_ACCESS_ERR) || qp->recvs_lost);
 	uint32_t *e = qp->events;
 
 	if (qp->state == IB_QPS_RESET)
 		return;
-	if (s && !qp->model->forced &&
+	if (s && !qp->model->forced && !qp->recvs_lost &&
 	    ((s->status == IB_WC_REM_OP_ERR && qp->recv_status != IB_WC_LOC_PROT_ERR) ||
 	     (s->status == IB_WC_REM_INV_REQ_ERR && !s->wrong &&
 	      qp->recv_status != IB_WC_LOC_LEN_ERR)))
 		model_error(qp->model, "%s: no receive failed with request %#llx", qp->name,
 			    (unsigned long long)s->wr_id);
-	if (e[IB_EVENT_QP_FATAL] || e[IB_EVENT_COMM_EST])
+	if (e[IB_EVENT_COMM_EST] || e[IB_EVENT_QP_FATAL] > (qp->sends_lost || qp->recvs_lost))
 		model_error(qp->model, "%s: an event that nothing is the cause of", qp->name);
+	if (overflow_ended(qp) && !e[IB_EVENT_QP_FATAL])
+		model_error(qp->model, "%s: no event that it has ended with its completion queue",
+			    qp->name);
 	if (e[IB_EVENT_QP_ACCESS_ERR] + unsaid < access ||
 	    e[IB_EVENT_QP_ACCESS_ERR] > access + maybe || e[IB_EVENT_QP_REQ_ERR] < request ||
 	    e[IB_EVENT_QP_REQ_ERR] > request + maybe)

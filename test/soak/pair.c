@@ -43,15 +43,36 @@ static void fill(uint8_t *mem, uint32_t size, uint64_t seed)
 	}
 }
 
+/* May it have failed for want of memory? Then it does not for ever. */
+static bool no_memory(struct play *p, const struct ci_pd *pd, al_status status)
+{
+	uint32_t h = 0;
+
+	if (status != AL_INSUFFICIENT_MEMORY)
+		return false;
+	while (pd != bed_hca[h].pd && pd != bed_hca[h].other_pd)
+		h++;
+	say(p, "  an allocation fails\n");
+	return p->no_memory[h] && p->no_memory[h]--;
+}
+
 struct ci_mr *new_mr(struct play *p, struct ci_pd *pd, void *addr, uint64_t length, uint32_t access)
 {
 	struct ci_mem mem = {
 		.addr = addr, .length = length, .iova = (uintptr_t)addr, .fd = -1, .access = access
 	};
-	struct ci_mr *mr = bed_object(CI_OBJ_MR, sizeof(*mr));
+	al_status status;
+	struct ci_mr *mr;
 
-	mr->pd = pd;
-	must(p, bed_ops.register_mr(mr, &mem, NULL), "register_mr");
+	for (;;) {
+		mr = bed_object(CI_OBJ_MR, sizeof(*mr));
+		mr->pd = pd;
+		status = bed_ops.register_mr(mr, &mem, NULL);
+		if (!no_memory(p, pd, status))
+			break;
+		al_free(mr);
+	}
+	must(p, status, "register_mr");
 	return mr;
 }
 
@@ -76,11 +97,37 @@ bool is_first(struct play *p, const struct end *e)
 	return e <= peer_of(p, e);
 }
 
+void new_cq(struct play *p, uint32_t hca, struct queue *q, uint64_t *x)
+{
+	struct ci_cq_init init = { .cqe = 2048, .notify = AL_CQ_NOTIFY_NEXT };
+	al_status status;
+
+	if (p->wide && one_in(x, 4))
+		init.cqe = 1 + below(x, 128);
+	memset(q, 0, sizeof(*q));
+	q->cqe = init.cqe;
+	do {
+		al_free(q->bed.ci);
+		q->bed.ci = bed_object(CI_OBJ_CQ, sizeof(*q->bed.ci));
+		q->bed.ci->ctx = &q->bed;
+		q->bed.ci->pd = bed_hca[hca].pd;
+		status = bed_ops.create_cq(q->bed.ci, &init, NULL);
+	} while (no_memory(p, q->bed.ci->pd, status));
+	must(p, status, "create_cq");
+}
+
+void free_cq(struct queue *q)
+{
+	bed_ops.destroy_cq(q->bed.ci);
+	al_free(q->bed.ci);
+}
+
 static void new_qp(struct play *p, struct end *e, uint64_t *x)
 {
 	struct al_qp_init attr = { .qp_type = e->attr.type };
 	struct ci_qp_init init = { .attr = &attr };
 	struct ci_pd *pd = bed_hca[e->hca].pd;
+	al_status status;
 
 	attr.sq_sig_all = one_in(x, 8);
 	e->depth = 2 + below(x, one_in(x, 4) ? 63 : 14);
@@ -94,15 +141,19 @@ static void new_qp(struct play *p, struct end *e, uint64_t *x)
 		.max_recv_sge = e->sges,
 		.max_inline_data = e->inline_data,
 	};
-	e->ci = bed_object(CI_OBJ_QP, sizeof(*e->ci));
-	e->ci->ctx = e->m;
-	e->ci->owner_context = e;
-	e->ci->pd = pd;
 	e->send_cq = &p->cq[e->hca][below(x, CQS)];
 	e->recv_cq = &p->cq[e->hca][below(x, CQS)];
-	e->ci->send_cq = e->send_cq->bed.ci;
-	e->ci->recv_cq = e->recv_cq->bed.ci;
-	must(p, bed_ops.create_qp(e->ci, &init, NULL), "create_qp");
+	do {
+		al_free(e->ci);
+		e->ci = bed_object(CI_OBJ_QP, sizeof(*e->ci));
+		e->ci->ctx = e->m;
+		e->ci->owner_context = e;
+		e->ci->pd = pd;
+		e->ci->send_cq = e->send_cq->bed.ci;
+		e->ci->recv_cq = e->recv_cq->bed.ci;
+		status = bed_ops.create_qp(e->ci, &init, NULL);
+	} while (no_memory(p, pd, status));
+	must(p, status, "create_qp");
 	e->attr.sig_all = attr.sq_sig_all;
 }
 
@@ -111,12 +162,39 @@ void free_qp(struct end *e)
 	bed_ops.destroy_qp(e->ci);
 	al_free(e->ci);
 	e->ci = NULL;
+	cleaned(e);
+}
+
+void cleaned(struct end *e)
+{
+	e->send_cq->unsure = e->recv_cq->unsure = true;
 }
 
 al_status modify(struct end *e, ib_qp_state state, struct ib_qp_attr *attr, uint32_t mask)
 {
 	attr->qp_state = state;
 	return bed_ops.modify_qp(e->ci, attr, mask | IB_QP_STATE, NULL);
+}
+
+/* Of a connection's set-up: what fails for want of memory has changed nothing, and is done again.
+ */
+static void must_modify(struct play *p, struct end *e, ib_qp_state state, struct ib_qp_attr *attr,
+			uint32_t mask, const char *what)
+{
+	struct ib_qp_attr before, after;
+	al_status status;
+
+	must(p, bed_ops.query_qp(e->ci, &before), "query_qp");
+	while (no_memory(p, e->ci->pd, status = modify(e, state, attr, mask))) {
+		must(p, bed_ops.query_qp(e->ci, &after), "query_qp");
+		if (before.qp_state != after.qp_state || before.dest_qp_num != after.dest_qp_num ||
+		    before.rq_psn != after.rq_psn || before.path_mtu != after.path_mtu ||
+		    before.port_num != after.port_num ||
+		    before.max_dest_rd_atomic != after.max_dest_rd_atomic)
+			model_error(&p->m, "%s: it failed %s, and is not as before", e->m->name,
+				    what);
+	}
+	must(p, status, what);
 }
 
 /* ----------------------------------------------------------------- connection */
@@ -169,11 +247,10 @@ static void to_init(struct play *p, struct end *e)
 						      IB_ACCESS_REMOTE_ATOMIC };
 
 	attr.qkey = SOAK_QKEY;
-	must(p,
-	     modify(e, IB_QPS_INIT, &attr,
+	must_modify(p, e, IB_QPS_INIT, &attr,
 		    IB_QP_PORT | IB_QP_PKEY_INDEX |
-			    (e->attr.type == IB_QPT_UD ? IB_QP_QKEY : IB_QP_ACCESS_FLAGS)),
-	     "to Init");
+			    (e->attr.type == IB_QPT_UD ? IB_QP_QKEY : IB_QP_ACCESS_FLAGS),
+		    "to Init");
 }
 
 /* What a GRH of this path looks like: as an IPv6 header (IBTA 8.3). */
@@ -221,7 +298,7 @@ static void to_rtr(struct play *p, struct end *e, const struct end *peer)
 		mask |= IB_QP_AV | IB_QP_PATH_MTU | IB_QP_RQ_PSN | IB_QP_DEST_QPN;
 	if (e->attr.type == IB_QPT_RC)
 		mask |= IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER;
-	must(p, modify(e, IB_QPS_RTR, &attr, mask), "to RTR");
+	must_modify(p, e, IB_QPS_RTR, &attr, mask, "to RTR");
 	if (e->attr.type != IB_QPT_UD || e->ah)
 		return;
 	e->ah = bed_object(CI_OBJ_AH, sizeof(*e->ah));
@@ -294,6 +371,7 @@ static void end_one(struct play *p, struct end *e, uint64_t *x)
 	default:
 		say(p, "  %s is reset\n", e->m->name);
 		must(p, modify(e, IB_QPS_RESET, &attr, 0), "to Reset");
+		cleaned(e);
 	}
 	model_modified(e->m, IB_QPS_RESET, false);
 }
@@ -348,15 +426,8 @@ void set_up(struct play *p, uint64_t *x)
 	p->m.qps = 2 * (1 + below(x, 4));
 	bed_qp_event = qp_event;
 	for (h = 0; h < bed_hcas; h++)
-		for (i = 0; i < CQS; i++) {
-			struct queue *q = &p->cq[h][i];
-			struct ci_cq_init init = { .cqe = 2048, .notify = AL_CQ_NOTIFY_NEXT };
-
-			q->bed.ci = bed_object(CI_OBJ_CQ, sizeof(*q->bed.ci));
-			q->bed.ci->ctx = &q->bed;
-			q->bed.ci->pd = bed_hca[h].pd;
-			must(p, bed_ops.create_cq(q->bed.ci, &init, NULL), "create_cq");
-		}
+		for (i = 0; i < CQS; i++)
+			new_cq(p, h, &p->cq[h][i], x);
 	for (i = 0; i < p->m.qps; i++) {
 		struct end *e = &p->end[i];
 
@@ -419,8 +490,6 @@ void take_down(struct play *p, uint64_t *x)
 		free(e->m->recv);
 	}
 	for (h = 0; h < bed_hcas; h++)
-		for (i = 0; i < CQS; i++) {
-			bed_ops.destroy_cq(p->cq[h][i].bed.ci);
-			al_free(p->cq[h][i].bed.ci);
-		}
+		for (i = 0; i < CQS; i++)
+			free_cq(&p->cq[h][i]);
 }

@@ -35,10 +35,33 @@ void must(struct play *p, al_status status, const char *what)
 
 /* -------------------------------------------------------------- time, polling */
 
+/* Tells the model of queues that have overflowed. They were full then. */
+static void notice_overflows(struct play *p)
+{
+	uint32_t h, i;
+	struct end *e;
+
+	for (h = 0; h < bed_hcas && p->wide; h++)
+		for (i = 0; i < CQS; i++) {
+			struct queue *q = &p->cq[h][i];
+
+			if (q->over || !q->bed.errors)
+				continue;
+			say(p, "    completion queue %u of HCA %u overflows\n", i, h);
+			q->over = true;
+			q->left = q->cqe + 1;
+			q->unsure = false;
+			for (e = p->end; e < p->end + p->m.qps; e++)
+				if (e->ci && (e->send_cq == q || e->recv_cq == q))
+					model_overflowed(e->m, e->send_cq == q, e->recv_cq == q);
+		}
+}
+
 static uint32_t step(struct play *p, uint64_t choice)
 {
 	uint32_t did = bed_step(choice, &p->m.now);
 
+	notice_overflows(p);
 	note(p, p->m.now << 2 | did);
 	p->steps++;
 	return did;
@@ -97,15 +120,35 @@ static void one_completion(struct play *p, uint32_t hca, struct queue *q, const 
 	model_completion(e->m, wc);
 }
 
+/* What a queue that has overflowed still has: all that it held, and the one that found no room. */
+static void polled_overflowed(struct play *p, struct queue *q, al_status status,
+			      const struct ib_wc *wc, uint32_t count)
+{
+	bool last = count && wc[count - 1].status == IB_WC_CQ_OVERFLOW_ERR;
+
+	if (count > q->left || (status ? status != AL_CQ_ERROR : !count) ||
+	    (!q->unsure && ((status && q->left) || (count == q->left) != (last || !q->left))))
+		model_error(&p->m,
+			    "an overflowed completion queue of %u, of which %u were left, was "
+			    "polled with %d: %u of them%s",
+			    q->cqe, q->left, status, count, last ? ", and its last" : "");
+	q->left -= count;
+}
+
 static uint32_t poll_queue(struct play *p, uint32_t hca, struct queue *q, uint32_t num)
 {
 	struct ib_wc wc[16];
 	uint32_t count = 0, i;
+	al_status status;
 
 	num = num < 16 ? num : 16;
-	must(p, bed_ops.poll_cq(q->bed.ci, num, wc, &count), "poll_cq");
+	status = bed_ops.poll_cq(q->bed.ci, num, wc, &count);
 	if (count > num)
 		model_error(&p->m, "a poll for %u returned %u", num, count);
+	if (q->over)
+		polled_overflowed(p, q, status, wc, count);
+	else
+		must(p, status, "poll_cq");
 	for (i = 0; i < count && !*p->m.error; i++)
 		one_completion(p, hca, q, &wc[i]);
 	return count;
@@ -135,9 +178,9 @@ static void check_arms(struct play *p)
 				model_error(&p->m,
 					    "completion queue %u of HCA %u was notified %u times",
 					    i, h, q->bed.notified);
-			if (q->bed.errors)
-				model_error(&p->m, "completion queue %u of HCA %u had an error", i,
-					    h);
+			if (q->bed.errors != q->over)
+				model_error(&p->m, "completion queue %u of HCA %u had %u errors", i,
+					    h, q->bed.errors);
 		}
 }
 
@@ -218,6 +261,28 @@ static void recover(struct play *p, struct end *e)
 	model_recovered(e->m);
 }
 
+/* Such a queue is of no use any more: it goes, and before it who completes there. */
+static void replace_overflowed(struct play *p, uint64_t *x)
+{
+	uint32_t h, i;
+	struct end *e;
+
+	for (h = 0; h < bed_hcas; h++)
+		for (i = 0; i < CQS; i++) {
+			struct queue *q = &p->cq[h][i];
+
+			if (!q->over || *p->m.error)
+				continue;
+			for (e = p->end; e < p->end + p->m.qps; e++)
+				if (e->ci && (e->send_cq == q || e->recv_cq == q)) {
+					free_qp(e);
+					model_modified(e->m, IB_QPS_RESET, false);
+				}
+			free_cq(q);
+			new_cq(p, h, q, x);
+		}
+}
+
 static void rest(struct play *p, uint64_t *x)
 {
 	ib_qp_state state[MAX_MODELS];
@@ -269,6 +334,7 @@ static void rest(struct play *p, uint64_t *x)
 		return;
 	check_arms(p);
 	model_rest(&p->m, state);
+	replace_overflowed(p, x);
 	for (i = 0; i < p->m.qps && !*p->m.error; i++)
 		if (is_first(p, &p->end[i]) && model_broken(&p->m.qp[i])) {
 			end_pair(p, &p->end[i], x);
@@ -321,6 +387,7 @@ static void do_reset(struct play *p, struct end *e, bool destroy)
 		free_qp(e);
 	else
 		must(p, modify(e, IB_QPS_RESET, &attr, 0), "to Reset");
+	cleaned(e);
 	p->cleaned = true;
 	model_modified(e->m, IB_QPS_RESET, false);
 }
@@ -353,6 +420,25 @@ static uint32_t draw_nak(struct play *p, uint64_t *x)
 		p->m.rnr_forced = true;
 		return 0x20 | (1 + below(x, 12)); /* RNR, with its timer */
 	}
+}
+
+/* Some allocations fail from now on. */
+static void starve(struct play *p, uint64_t *x)
+{
+	const struct soft_fault f = {
+		.action = SOFT_FAULT_ALLOC,
+		.n = 1 + below(x, 6),
+		.count = 1 + below(x, 3),
+	};
+	uint32_t hca = below(x, bed_hcas);
+
+	if (p->rules[hca] > 6)
+		return;
+	p->rules[hca]++;
+	p->no_memory[hca] += (uint32_t)f.count;
+	say(p, "  HCA %u: %llu allocations fail from number %llu on\n", hca,
+	    (unsigned long long)f.count, (unsigned long long)f.n);
+	must(p, bed_vendor(hca, SOFT_FAULT_ADD, &f, sizeof(f), NULL, 0), "fault");
 }
 
 static void do_fault(struct play *p, uint64_t *x)
@@ -393,7 +479,7 @@ static void do_clear(struct play *p)
 
 	for (i = 0; i < bed_hcas; i++) {
 		bed_vendor(i, SOFT_FAULT_CLEAR, NULL, 0, NULL, 0);
-		p->rules[i] = 0;
+		p->rules[i] = p->no_memory[i] = 0;
 	}
 }
 
@@ -412,6 +498,12 @@ static void do_arm(struct play *p, uint64_t *x)
 	q->bed.notified = 0;
 	q->satisfied = false;
 	q->armed = kinds[below(x, 3)];
+	if (q->over) {
+		if (bed_ops.arm_cq(q->bed.ci, q->armed, &present) != AL_CQ_ERROR)
+			model_error(&p->m, "an overflowed completion queue can be armed");
+		q->armed = AL_ARM_NONE;
+		return;
+	}
 	must(p, bed_ops.arm_cq(q->bed.ci, q->armed, &present), "arm_cq");
 	if (present)
 		model_error(&p->m, "an empty completion queue says that there are completions");
@@ -466,7 +558,10 @@ static void do_op(struct play *p, const struct op *op)
 		do_arm(p, &x);
 		break;
 	case OP_FAULT:
-		do_fault(p, &x);
+		if (p->wide && one_in(&x, 3))
+			starve(p, &x);
+		else
+			do_fault(p, &x);
 		break;
 	case OP_CLEAR:
 		do_clear(p);
@@ -493,6 +588,7 @@ static void do_op(struct play *p, const struct op *op)
 				recover(p, &p->end[i]);
 		break;
 	}
+	notice_overflows(p);
 }
 
 /* -------------------------------------------------------------------- episode */

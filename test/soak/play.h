@@ -38,8 +38,8 @@ struct op {
 struct episode {
 	uint64_t seed;     /* of all that is not an operation's own */
 	uint32_t hcas;
-	bool wide;         /* also several ports, GRHs, queue pairs with themselves, forced NAKs; wrong requests and
-			    * deregistrations with UC and UD, and their recovery from SQE */
+	bool wide;         /* also several ports, GRHs, queue pairs with themselves, forced NAKs, overflows, failing
+			    * allocations; wrong requests, deregistrations and recovery from SQE with UC and UD */
 	uint32_t num;
 	struct op *op;     /* num of them */
 };

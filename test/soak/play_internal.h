@@ -15,6 +15,10 @@ struct queue {
 	struct bed_cq bed;
 	al_arm armed;   /* and not yet satisfied by what was polled */
 	bool satisfied;
+	uint32_t cqe;
+	bool over;      /* it has overflowed: as many are left, the last of which says so */
+	uint32_t left;
+	bool unsure;    /* but for what resets took away since */
 };
 
 /* One end of a connection. */
@@ -49,6 +53,7 @@ struct play {
 	struct end end[MAX_MODELS];
 	struct queue cq[BED_HCAS][CQS];
 	uint32_t rules[BED_HCAS];  /* of faults */
+	uint32_t no_memory[BED_HCAS]; /* allocations that may fail */
 	uint32_t wrong;            /* one request in so many is wrong; 0: none */
 	uint32_t ports;            /* of each HCA */
 	uint64_t steps;
@@ -73,6 +78,10 @@ al_status modify(struct end *e, ib_qp_state state, struct ib_qp_attr *attr, uint
 /* The first of the two ends of a connection, or the only one? */
 bool is_first(struct play *p, const struct end *e);
 void free_qp(struct end *e);
+/* A reset has taken its completions away. */
+void cleaned(struct end *e);
+void new_cq(struct play *p, uint32_t hca, struct queue *q, uint64_t *x);
+void free_cq(struct queue *q);
 void connect_pair(struct play *p, struct end *a, uint64_t *x);
 void end_pair(struct play *p, struct end *a, uint64_t *x);
 void set_up(struct play *p, uint64_t *x);

@@ -12,6 +12,8 @@
  * and for what it has found:
  *
  *     soak --seed S --episode E [--only OPERATION,...] [--verbose] [--trace]
+ *
+ * usage() says what each option does.
  */
 #include "play.h"
 
@@ -324,22 +326,40 @@ static bool play_ci(void)
 	return good;
 }
 
+static int usage(FILE *out)
+{
+	fprintf(out,
+		"usage: soak                  what \"make check\" runs\n"
+		"       soak OPTION...        seeds, played until something is wrong\n"
+		"\n"
+		"  --seed S        the first seed (1)\n"
+		"  --seeds N       how many of them (1)\n"
+		"  --packets N     of each (1000000)\n"
+		"  --minutes M     of each, at most\n"
+		"  --hcas N        HCAs that play (2)\n"
+		"  --wide          also several ports, paths with a GRH, queue pairs with themselves, forced\n"
+		"                  NAKs, overflows of completion queues, failing allocations, and with UC\n"
+		"                  and UD wrong requests, deregistrations and the recovery from SQE\n"
+		"  --quick         a failure is named, and not made smaller\n"
+		"  --patience S    seconds of a processor that an episode may take (120)\n"
+		"  --episode E     only this one of the seed\n"
+		"  --only N,...    only these of its operations, by number\n"
+		"  --verbose       say what is done\n"
+		"  --trace         and what the HCA does\n"
+		"  --help          this\n");
+	return out == stdout ? 0 : 2;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option names[] = {
-		{ "seed", 1, NULL, 's' },
-		{ "seeds", 1, NULL, 'n' },
-		{ "packets", 1, NULL, 'p' },
-		{ "minutes", 1, NULL, 'm' },
-		{ "hcas", 1, NULL, 'h' },
-		{ "episode", 1, NULL, 'e' },
-		{ "verbose", 0, NULL, 'v' },
-		{ "quick", 0, NULL, 'q' },
-		{ "only", 1, NULL, 'o' },
-		{ "patience", 1, NULL, 'w' },
-		{ "trace", 0, NULL, 't' },
-		{ "wide", 0, NULL, 'x' },
-		{ 0 },
+		{ "seed", 1, NULL, 's' },    { "seeds", 1, NULL, 'n' },
+		{ "packets", 1, NULL, 'p' }, { "minutes", 1, NULL, 'm' },
+		{ "hcas", 1, NULL, 'h' },    { "episode", 1, NULL, 'e' },
+		{ "verbose", 0, NULL, 'v' }, { "quick", 0, NULL, 'q' },
+		{ "only", 1, NULL, 'o' },    { "patience", 1, NULL, 'w' },
+		{ "trace", 0, NULL, 't' },   { "wide", 0, NULL, 'x' },
+		{ "help", 0, NULL, 'u' },    { 0 },
 	};
 	bool good = true;
 	uint32_t i;
@@ -383,9 +403,15 @@ int main(int argc, char **argv)
 		case 'q':
 			options.quick = true;
 			break;
+		case 'u':
+			return usage(stdout);
 		default:
-			return 2;
+			return usage(stderr);
 		}
+	if (optind != argc) {
+		fprintf(stderr, "soak: %s is no option\n", argv[optind]);
+		return usage(stderr);
+	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
