@@ -434,12 +434,6 @@ static void modify_one(struct input *in, struct side *s, const struct side *peer
 	}
 }
 
-static void run_all(void)
-{
-	while (step().did != SOFT_STEP_NOTHING)
-		;
-}
-
 /* -------------------------------------------------------------- from start to end */
 
 static struct ci_mr *region(struct side *s, int which, struct ci_pd *pd, uint32_t access)

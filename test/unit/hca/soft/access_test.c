@@ -103,9 +103,7 @@ START_TEST(what_the_peer_does_not_permit_is_a_remote_access_error)
 	wait_bits(&p.b->events, 1u << IB_EVENT_QP_ACCESS_ERR);
 	ck_assert_uint_eq(p.b->event_count, 1);
 	if (own) {
-		ops->deregister_mr(other.ci);
-		al_free(other.ci);
-		free(other.buf);
+		end_mr(&other);
 	}
 	if (pd)
 		free_pd(pd);
@@ -213,9 +211,7 @@ START_TEST(what_is_not_ours_is_a_local_protection_error)
 	else
 		a_fails(1, IB_WC_LOC_PROT_ERR);
 	ck_assert_int_eq(state_of(p.b), IB_QPS_RTS); /* the peer never heard of it */
-	ops->deregister_mr(ro.ci);
-	al_free(ro.ci);
-	free(ro.buf);
+	end_mr(&ro);
 }
 END_TEST
 
@@ -291,9 +287,7 @@ START_TEST(a_zero_based_region_counts_from_zero)
 	ck_assert_mem_eq(mr.buf + 56, p.am->buf, 8);
 	try(WRITE, 2, sge_of(p.am, 0, 8), 57, mr.ci->rkey);
 	a_fails(2, IB_WC_REM_ACCESS_ERR);
-	ops->deregister_mr(mr.ci);
-	al_free(mr.ci);
-	free(mr.buf);
+	end_mr(&mr);
 }
 END_TEST
 
@@ -311,9 +305,7 @@ START_TEST(a_region_tells_what_it_is)
 	ck_assert_int_eq(try_mr(&ro, &hca[0], NULL, 64, IB_ACCESS_LOCAL_WRITE), AL_SUCCESS);
 	ck_assert_int_eq(ops->query_mr(ro.ci, &attr), AL_SUCCESS);
 	ck_assert_uint_eq(attr.rkey, 0); /* nobody else may use it */
-	ops->deregister_mr(ro.ci);
-	al_free(ro.ci);
-	free(ro.buf);
+	end_mr(&ro);
 }
 END_TEST
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The classes of bugs of bugclass_test.c that touch UC and UD, by the same names, in virtual time.
- * _i, or its lowest bit: datagrams.
+ * The classes of bugs of bugclass_test.c that touch UC and UD, by the same names, in virtual time;
+ * and those that are the same for every type, RC too: completion queues, and sums of lengths. _i,
+ * or its lowest bit: UC or UD; with 2, where there is such: RC.
  */
 #include "hca/soft/soft.h"
 
@@ -20,12 +21,8 @@ static void setup(void)
 	up("progress=manual seed=1");
 }
 
-static struct qp_options options(bool ud)
-{
-	return (struct qp_options){ .type = ud ? IB_QPT_UD : IB_QPT_UC,
-				    .qkey = QKEY,
-				    .inline_data = 64 };
-}
+static const ib_qp_type types[] = { IB_QPT_UC, IB_QPT_UD, IB_QPT_RC };
+#define TYPES (int)(sizeof(types) / sizeof(types[0]))
 
 static struct ci_ah *ah_to(const struct hca *h, struct ci_pd *pd)
 {
@@ -38,9 +35,9 @@ static struct ci_ah *ah_to(const struct hca *h, struct ci_pd *pd)
 	return new_ah(&hca[0], pd, &path);
 }
 
-static void start(bool ud)
+static void start(int type)
 {
-	struct qp_options o = options(ud);
+	struct qp_options o = { .type = types[type], .qkey = QKEY, .inline_data = 64 };
 
 	pair_up(&p, &o, SIZE);
 	fill(p.am->buf, SIZE, 1);
@@ -57,12 +54,6 @@ static void teardown(void)
 {
 	finish();
 	down();
-}
-
-static void run_all(void)
-{
-	while (step().did != SOFT_STEP_NOTHING)
-		;
 }
 
 /* Signalled, from a to qp; of a message only. */
@@ -193,11 +184,14 @@ START_TEST(cq_lost_completion_event)
 {
 	struct ib_send_wr wr;
 	uint32_t i, before;
+	struct ib_sge to;
 
 	start(_i);
 	for (i = 0; i < 100; i++) {
 		expect_empty(p.acq);
 		before = p.acq->notified;
+		to = sge_of(p.bm, 0, GRH);
+		post_recv(p.b, i, &to, 1);
 		wr = request(p.b, i, NULL);
 		post(p.a, &wr);
 		if (i % 2)
@@ -242,17 +236,19 @@ START_TEST(arithmetic_iova_plus_length_overflows)
 }
 END_TEST
 
-/* Lengths whose sum is 2^32 + 8: in 32 bits that would fit. */
+/* Lengths whose sum is 2^32 + 8: in 32 bits that would fit. _i: type, and of a send or a write. */
 START_TEST(arithmetic_inline_length_overflows)
 {
 	const struct ib_send_wr *bad = NULL;
 	struct ib_sge sge[3];
 	struct ib_send_wr wr;
+	bool write;
 
-	start(_i);
+	start(_i % TYPES);
 	sge[0] = sge[1] = sge_of(p.am, 0, 1u << 31);
 	sge[2] = sge_of(p.am, 0, 8);
-	wr = request(p.b, 1, sge);
+	write = _i >= TYPES && p.o.type != IB_QPT_UD;
+	wr = write ? write_request(1, sge) : request(p.b, 1, sge);
 	wr.num_sge = 3;
 	wr.send_flags |= IB_SEND_INLINE;
 	ck_assert_int_eq(ops->post_send(p.a->ci, &wr, &bad), AL_INVALID_SGE);
@@ -421,9 +417,7 @@ START_TEST(protection_domain_never_checked)
 	for (i = 0; i < 64; i++)
 		ck_assert_int_eq(other[0].buf[i] | other[1].buf[i], 0);
 	for (i = 0; i < 2; i++) {
-		ops->deregister_mr(other[i].ci);
-		al_free(other[i].ci);
-		free(other[i].buf);
+		end_mr(&other[i]);
 		free_pd(pd[i]);
 	}
 }
@@ -462,10 +456,10 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, teardown_use_after_free_of_packets_in_flight, 0, 80);
 	tcase_add_loop_test(t, teardown_a_module_that_will_not_unload, 0, 2);
-	tcase_add_loop_test(t, cq_index_overrun, 0, 2);
-	tcase_add_loop_test(t, cq_lost_completion_event, 0, 2);
+	tcase_add_loop_test(t, cq_index_overrun, 0, TYPES);
+	tcase_add_loop_test(t, cq_lost_completion_event, 0, TYPES);
 	tcase_add_loop_test(t, arithmetic_iova_plus_length_overflows, 0, 4);
-	tcase_add_loop_test(t, arithmetic_inline_length_overflows, 0, 2);
+	tcase_add_loop_test(t, arithmetic_inline_length_overflows, 0, 2 * TYPES);
 	tcase_add_loop_test(t, protocol_endless_retry, 0, 2);
 	tcase_add_loop_test(t, protocol_zero_length, 0, 4);
 	tcase_add_loop_test(t, protocol_responder_length_checks, 0, 8);

@@ -45,14 +45,10 @@ START_TEST(one_more_than_the_limit_is_refused)
 		ck_assert_int_eq(try_mr(&mr[i], &hca[0], NULL, 64, 0), AL_SUCCESS);
 	ck_assert_int_eq(try_mr(&mr[7], &hca[0], NULL, 64, 0), AL_LIMIT_EXCEEDED);
 	for (i = 0; i < 7; i++) {
-		ops->deregister_mr(mr[i].ci);
-		al_free(mr[i].ci);
-		free(mr[i].buf);
+		end_mr(&mr[i]);
 	}
 	ck_assert_int_eq(try_mr(&mr[7], &hca[0], NULL, 64, 0), AL_SUCCESS);
-	ops->deregister_mr(mr[7].ci);
-	al_free(mr[7].ci);
-	free(mr[7].buf);
+	end_mr(&mr[7]);
 	down();
 }
 END_TEST

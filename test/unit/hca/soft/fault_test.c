@@ -121,8 +121,7 @@ START_TEST(delayed_packets_come_in_the_order_of_their_times)
 		expect_wc(p.acq, 10 + (uint64_t)i, IB_WC_SUCCESS);
 		expect_wc(p.bcq, (uint64_t)i, IB_WC_SUCCESS);
 	}
-	while (step().did != SOFT_STEP_NOTHING)
-		;
+	run_all();
 	expect_empty(p.bcq);
 	ck_assert_uint_eq(fault_met(&hca[0]), 3);
 	stop();
@@ -312,9 +311,7 @@ START_TEST(the_nth_allocation_fails)
 	fault(&hca[0], rule);
 	for (i = 1; i < 5; i++)
 		if (try_mr(&mr, &hca[0], NULL, 64, IB_ACCESS_LOCAL_WRITE) == AL_SUCCESS) {
-			ops->deregister_mr(mr.ci);
-			al_free(mr.ci);
-			free(mr.buf);
+			end_mr(&mr);
 		} else {
 			failed = failed ? 99 : i;
 		}

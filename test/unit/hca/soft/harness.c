@@ -384,11 +384,16 @@ struct mr *new_mr(struct hca *h, size_t size, uint32_t access)
 	return mr;
 }
 
-void free_mr(struct mr *mr)
+void end_mr(const struct mr *mr)
 {
 	ops->deregister_mr(mr->ci);
 	al_free(mr->ci);
 	free(mr->buf);
+}
+
+void free_mr(struct mr *mr)
+{
+	end_mr(mr);
 	free(mr);
 }
 
@@ -539,7 +544,6 @@ void free_ah(struct ci_ah *ah)
 	al_free(ah);
 }
 
-/* Handles are pointers here. */
 /* Nobody here has clients. */
 al_status ci_client_read(struct ci_client *client, uint64_t addr, void *to, uint64_t length)
 {
@@ -553,6 +557,7 @@ al_status ci_client_write(struct ci_client *client, uint64_t addr, const void *f
 	abort();
 }
 
+/* Handles are pointers here. */
 struct ci_ah *ci_wr_ah(const struct ci_qp *qp, al_ah_h ah)
 {
 	(void)qp;
@@ -672,6 +677,12 @@ struct soft_step step(void)
 struct soft_step step_choice(uint64_t choice)
 {
 	return do_step(&choice);
+}
+
+void run_all(void)
+{
+	while (step().did != SOFT_STEP_NOTHING)
+		;
 }
 
 uint64_t soft_clock(void)

@@ -67,7 +67,9 @@ extern void (*on_notify)(struct cq *cq);
 
 struct cq *new_cq(struct hca *h, uint32_t cqe, al_cq_notify notify);
 void free_cq(struct cq *cq);
+/* A region of memory of its own, in the caller's mr, whom end_mr() frees of it; or a new one, which goes by free_mr(). */
 al_status try_mr(struct mr *mr, struct hca *h, struct ci_pd *pd, size_t size, uint32_t access);
+void end_mr(const struct mr *mr);
 struct mr *new_mr(struct hca *h, size_t size, uint32_t access);
 void free_mr(struct mr *mr);
 struct ci_pd *new_pd(struct hca *h);
@@ -146,6 +148,8 @@ struct ib_port_counters counters(struct hca *h);
 /* With progress=manual: one step; with a choice of what is run. Every wait above makes steps, too. */
 struct soft_step step(void);
 struct soft_step step_choice(uint64_t choice);
+/* Steps until there is nothing to do. */
+void run_all(void);
 /* The module's clock, in ns. */
 uint64_t soft_clock(void);
 

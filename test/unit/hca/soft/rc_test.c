@@ -724,8 +724,7 @@ START_TEST(a_late_copy_of_a_read_ends_nothing)
 	expect_wc(p.acq, 1, IB_WC_SUCCESS); /* by the retry */
 	ck_assert_mem_eq(p.am->buf, mr->buf, 3 * MTU);
 	free_mr(mr);
-	while (step().did != SOFT_STEP_NOTHING)
-		;
+	run_all();
 	ck_assert_int_eq(state_of(p.a), IB_QPS_RTS);
 	ck_assert_int_eq(state_of(p.b), IB_QPS_RTS);
 	ck_assert_uint_eq(p.b->events & ~(1u << IB_EVENT_COMM_EST), 0);
