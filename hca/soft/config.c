@@ -11,12 +11,13 @@
 
 bool config_number(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 {
+	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
 	char *end;
 
 	errno = 0;
 	if (*text < '0' || *text > '9')
 		return false;
-	*value = strtoull(text, &end, 0);
+	*value = strtoull(text, &end, hex ? 16 : 10);
 	return !errno && !*end && *value >= min && *value <= max;
 }
 
@@ -380,14 +381,15 @@ static al_status settle_faults(struct soft_config *config, struct hca_config *hc
 			       rule->hca);
 			return AL_BAD_CONFIG;
 		}
+		if (*rule->hca && find_hca(config, rule->hca, &index) != hca)
+			continue;
 		if (rule->fault.port > hca->ports) {
 			ib_log(IB_LOG_ERROR, "soft",
 			       "a fault's port=%u: HCA %s has no such port; see ibal-soft(5)",
 			       rule->fault.port, hca->name);
 			return AL_BAD_CONFIG;
 		}
-		if (!*rule->hca || find_hca(config, rule->hca, &index) == hca)
-			hca->faults[to++] = *rule;
+		hca->faults[to++] = *rule;
 	}
 	hca->num_faults = to;
 	return AL_SUCCESS;

@@ -159,16 +159,20 @@ void cq_overflow(struct runner *r, struct soft_cq *cq, const struct soft_qp *qp)
 		.status = IB_WC_CQ_OVERFLOW_ERR,
 		.qp_num = qp->ci.qp_num,
 	};
-	bool over;
+	bool over, tell = false;
 
 	fmutex_lock(&cq->lock);
 	over = !cq->overflowed;
-	if (over)
+	if (over) {
 		put(cq, &last); /* there is always room for this one */
+		tell = wanted(cq, &last);
+	}
 	cq->overflowed = true;
 	fmutex_unlock(&cq->lock);
 	if (over)
 		overflow(r, cq);
+	if (tell)
+		notify(cq);
 }
 
 al_status soft_poll_cq(struct ci_cq *ci, uint32_t num, struct ib_wc *wc, uint32_t *count)

@@ -91,7 +91,7 @@ static void leave_on_queue(struct actor *a)
 	a->queued = true;
 	*hca->run_tail = a;
 	hca->run_tail = &a->run_next;
-	atomic_fetch_add_explicit(&hca->run_waiting, 1, memory_order_relaxed);
+	atomic_fetch_add(&hca->run_waiting, 1); /* in total order: before engine_wake() looks */
 	fmutex_unlock(&hca->run_lock);
 	wake_claimers(a);
 	engine_wake(hca);

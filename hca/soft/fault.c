@@ -111,10 +111,33 @@ static uint32_t first_met(const struct soft_qp *qp, const struct stretch *s, uin
 	return limit;
 }
 
+static bool of_qp(const struct kept *k, const struct soft_qp *qp)
+{
+	return k->pkt.src_qpn == qp->ci.qp_num;
+}
+
+/* Those of the first `limit` packets of a stretch up to the one after which one that is held back
+ * is to come. */
+static uint32_t until_due(const struct soft_qp *qp, const struct stretch *s, uint32_t limit)
+{
+	struct faults *f = &qp->actor->hca->faults;
+	const struct kept *k;
+
+	/* those of this flow were added by whoever calls now, and are not due yet */
+	if (LIKELY(!atomic_load_explicit(&f->held_num, memory_order_relaxed)))
+		return limit;
+	fmutex_lock(&f->lock);
+	for (k = f->held; k; k = k->next)
+		if (of_qp(k, qp) && k->flow == s->flow && k->due - s->n < limit)
+			limit = (uint32_t)(k->due - s->n) + 1;
+	fmutex_unlock(&f->lock);
+	return limit;
+}
+
 uint32_t fault_clip(const struct soft_qp *qp, const struct stretch *s, uint32_t limit)
 {
 	const struct fault_rule *met;
-	uint32_t num = first_met(qp, s, limit, &met);
+	uint32_t num = first_met(qp, s, until_due(qp, s, limit), &met);
 
 	return num ? num : 1;
 }
@@ -151,11 +174,6 @@ bool fault_alloc(struct soft_hca *hca)
 }
 
 /* -------------------------------------------------------- packets that are kept */
-
-static bool of_qp(const struct kept *k, const struct soft_qp *qp)
-{
-	return k->pkt.src_qpn == qp->ci.qp_num;
-}
 
 static struct kept *take_room(struct faults *f)
 {

@@ -58,14 +58,15 @@ enum fault_verdict {
 al_status fault_add(struct soft_hca *hca, const struct soft_fault *rule);
 void fault_clear(struct soft_hca *hca);
 void fault_destroy(struct soft_hca *hca);
-/* Those of the first `limit` packets of a stretch that may leave as one train: up to where a rule meets one, at least 1. */
+/* Those of the first `limit` packets of a stretch that may leave as one train, at least 1: up to where a rule meets one, or
+ * one that is held back is to come. */
 uint32_t fault_clip(const struct soft_qp *qp, const struct stretch *s, uint32_t limit);
 /* Will no rule meet any of them, and is nothing held back that counts them? */
 bool fault_passes(const struct soft_qp *qp, const struct stretch *s);
 /* Does what is to be done to the packet number n of a flow, which is about to leave. */
 enum fault_verdict fault_packet(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flow_index flow,
 				uint64_t n);
-/* Number n has left: sends those that were to come after it. */
+/* All up to number n have left: sends those that were to come after them. */
 void fault_release(struct runner *r, struct soft_qp *qp, enum flow_index flow, uint64_t n);
 /* The timer has run out. */
 void fault_timer(struct runner *r, struct soft_hca *hca);

@@ -92,7 +92,7 @@ bool pkt_source(struct cursor *from, const struct packet *pkt)
 void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flow_index flow)
 {
 	struct soft_port *port = qp->port;
-	uint64_t n = qp->flow[flow] + 1;
+	const uint64_t n = qp->flow[flow] + 1, last = qp->flow[flow] + pkt->num;
 	enum fault_verdict verdict = FAULT_PASSES;
 
 	pkt->src_port = port;
@@ -100,7 +100,7 @@ void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flo
 	pkt->service = qp->service->wire;
 	pkt->dest_qpn = is_ud(qp) ? pkt->wqe->remote_qpn : qp->dest_qpn;
 	pkt->pkey = qp->pkey;
-	qp->flow[flow] += pkt->num;
+	qp->flow[flow] = last;
 	r->packets--;
 	if (UNLIKELY(port_faulty(port)))
 		verdict = fault_packet(r, qp, pkt, flow, n);
@@ -120,7 +120,7 @@ drop:
 	pkt_release(r, qp, pkt);
 sent:
 	if (UNLIKELY(port_faulty(port)))
-		fault_release(r, qp, flow, n);
+		fault_release(r, qp, flow, last);
 }
 
 void pkt_received(struct soft_qp *qp, const struct packet *pkt)
@@ -142,7 +142,7 @@ static struct packet *take_ours(const struct soft_qp *qp, struct packet **list)
 			continue;
 		}
 		if (pkt->kind == PKT_READ_RESP && !(pkt->flags & PKT_BY_VALUE) &&
-		    pkt->src_port == qp->port && pkt->src_qpn == qp->ci.qp_num)
+		    pkt->src_port->hca == qp->actor->hca && pkt->src_qpn == qp->ci.qp_num)
 			pkt->kind = PKT_NONE;
 		list = &pkt->next;
 	}
@@ -198,6 +198,11 @@ static uint32_t targets(struct soft_qp *qp, struct actor *to[SOFT_REQUEST_NODES]
 	runner_add(&r, qp->actor);
 	runner_run(&r);
 	return num;
+}
+
+void qp_purge_at(struct soft_qp *qp, struct soft_port *peer)
+{
+	purge_from(qp, actor_at(peer, qp->dest_qpn));
 }
 
 void qp_purge(struct soft_qp *qp)

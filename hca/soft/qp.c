@@ -164,7 +164,7 @@ static void check_drained(struct soft_qp *qp)
  */
 static void watch(struct soft_qp *qp)
 {
-	if (qp->req.una == qp->req.next_psn || !qp->attr.timeout ||
+	if (qp->req.una == qp->req.next_psn || !qp->attr.timeout || qp->req.waiting ||
 	    atomic_load_explicit(&qp->timer.running, memory_order_relaxed))
 		return;
 	qp->req.progress = false;
@@ -334,8 +334,9 @@ static void apply_path(struct soft_qp *qp, const struct ib_qp_attr *attr, uint32
 	if (mask & IB_QP_AV) {
 		qp->av = attr->ah_attr;
 		qp->global = attr->ah_attr.is_global;
-		qp->peer = port_route(qp->port, attr->ah_attr.dlid);
 	}
+	if (mask & (IB_QP_PORT | IB_QP_AV))
+		qp->peer = port_route(qp->port, qp->av.dlid);
 	if (mask & IB_QP_PATH_MTU) {
 		qp->attr.path_mtu = (uint8_t)attr->path_mtu;
 		qp->mtu_shift = (uint8_t)__builtin_ctz(ib_mtu_bytes(attr->path_mtu));
@@ -393,6 +394,16 @@ static al_status modify(struct soft_qp *qp, const struct ib_qp_attr *attr, uint3
 	return AL_SUCCESS;
 }
 
+/* Under the locks of who posts: even one that is refused writes back the index that it has read. */
+static void empty_queues(struct soft_qp *qp)
+{
+	fmutex_lock(&qp->sq_lock);
+	fmutex_lock(&qp->rq_lock);
+	qp->sq_prod = qp->sq_cons = qp->rq_prod = qp->rq_cons = 0;
+	fmutex_unlock(&qp->rq_lock);
+	fmutex_unlock(&qp->sq_lock);
+}
+
 /* Nothing more is started, what is queued goes home, and what others hold of it is fetched. */
 static void reset(struct soft_qp *qp)
 {
@@ -414,7 +425,7 @@ static void reset(struct soft_qp *qp)
 		pkt_release_all(&r, qp, list);
 	req_reset(qp);
 	resp_reset(qp);
-	qp->sq_prod = qp->sq_cons = qp->rq_prod = qp->rq_cons = 0;
+	empty_queues(qp);
 	counters_retire(qp);
 	fault_forget(qp);
 	memset(&qp->attr, 0, sizeof(qp->attr));
@@ -433,9 +444,11 @@ al_status soft_modify_qp(struct ci_qp *ci, const struct ib_qp_attr *attr, uint32
 			 struct ci_udata *udata)
 {
 	struct soft_qp *qp = soft_qp(ci);
+	struct soft_port *port, *peer;
 	ib_qp_state to;
 	al_status status;
 	struct runner r;
+	bool moved;
 
 	(void)udata;
 	fmutex_lock(&qp->control);
@@ -443,6 +456,8 @@ al_status soft_modify_qp(struct ci_qp *ci, const struct ib_qp_attr *attr, uint32
 	runner_start(&r);
 	if (UNLIKELY(qp_state(qp) == IB_QPS_SQE)) /* what was posted there is not sent afterwards */
 		comp_flush_sends(&r, qp);
+	port = qp->port;
+	peer = qp->peer;
 	to = mask & IB_QP_STATE ? attr->qp_state : qp_state(qp);
 	if (to == IB_QPS_RESET || to == IB_QPS_ERR)
 		status = check_modify(qp, attr, mask, to);
@@ -452,8 +467,11 @@ al_status soft_modify_qp(struct ci_qp *ci, const struct ib_qp_attr *attr, uint32
 		status = carve_rings(qp); /* requests are taken there, and flushed */
 	if (!status && to == IB_QPS_ERR)
 		qp_error(&r, qp, -1);
+	moved = peer != qp->peer || port != qp->port;
 	runner_add(&r, qp->actor);
 	runner_run(&r);
+	if (moved) /* there are answers of ours, which the end of the queue pair would not find */
+		qp_purge_at(qp, peer);
 	if (!status && to == IB_QPS_RESET)
 		reset(qp);
 	if (!status && to == IB_QPS_ERR)

@@ -330,5 +330,7 @@ static inline void counter_add(_Atomic uint64_t *counter, uint64_t n)
 }
 /* Fetches home what is on its way to the peer, and takes back what he has not looked at. May sleep. */
 void qp_purge(struct soft_qp *qp);
+/* The same of a connection, at the port to which its path led. */
+void qp_purge_at(struct soft_qp *qp, struct soft_port *peer);
 
 #endif

@@ -219,10 +219,11 @@ void req_rewind(struct soft_qp *qp)
 
 void req_timer(struct runner *r, struct soft_qp *qp)
 {
+	/* it ran out unseen before it was set again: for an RNR NAK's pause, or for later packets
+	 */
+	if (atomic_load_explicit(&qp->timer.running, memory_order_relaxed))
+		return;
 	if (qp->req.waiting) {
-		/* it was a time-out, which the RNR NAK has overtaken: the pause still runs */
-		if (atomic_load_explicit(&qp->timer.running, memory_order_relaxed))
-			return;
 		qp->req.waiting = false;
 		req_rewind(qp);
 		return;

@@ -292,14 +292,16 @@ static struct resource *remember(struct soft_qp *qp, const struct packet *pkt, u
 	return res;
 }
 
-/* The resource of a request that was answered, by any of its PSNs. */
+/* The resource of a request that was answered, by any of its PSNs. The newest first: the others may
+ * be older than a whole round of PSNs. */
 static struct resource *recall(const struct soft_qp *qp, uint32_t psn)
 {
+	const uint32_t num = qp->resp.num_resources;
 	struct resource *res;
-	uint8_t i;
+	uint32_t i;
 
-	for (i = 0; i < qp->resp.num_resources; i++) {
-		res = &qp->resp.resources[i];
+	for (i = 1; i <= num; i++) {
+		res = &qp->resp.resources[(qp->resp.next_resource + num - i) % num];
 		if (res->kind != PKT_NONE && psn_diff(psn, res->first_psn) >= 0 &&
 		    psn_diff(res->last_psn, psn) >= 0)
 			return res;
@@ -582,7 +584,8 @@ static void take_new(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 
 bool resp_pkey_matches(struct soft_qp *qp, const struct packet *pkt)
 {
-	if (!((pkt->pkey ^ qp->pkey) & IB_PKEY_VALUE_MASK) &&
+	/* a value of 0 is that of an empty entry, and no partition's (IBTA 10.9.1.1) */
+	if (!((pkt->pkey ^ qp->pkey) & IB_PKEY_VALUE_MASK) && pkt->pkey & IB_PKEY_VALUE_MASK &&
 	    (pkt->pkey | qp->pkey) & IB_PKEY_FULL_MEMBER)
 		return true;
 	port_count(qp->port, CNT_BAD_PKEY, pkt->num);

@@ -32,10 +32,11 @@ static bool simple(const struct send_wqe *wqe)
 static bool expected(const struct soft_qp *peer, const struct soft_qp *qp)
 {
 	return qp_state(peer) >= IB_QPS_RTR && qp_state(peer) != IB_QPS_ERR &&
-	       peer->resp.established && peer->resp.epsn == qp->req.next_psn &&
-	       peer->resp.kind == PKT_NONE && !resp_pending(peer) && peer->peer == qp->port &&
-	       peer->dest_qpn == qp->ci.qp_num && peer->pkey == qp->pkey &&
-	       peer->mtu_shift == qp->mtu_shift && qp->pkey & IB_PKEY_FULL_MEMBER;
+	       peer->service == qp->service && peer->resp.established &&
+	       peer->resp.epsn == qp->req.next_psn && peer->resp.kind == PKT_NONE &&
+	       !resp_pending(peer) && peer->peer == qp->port && peer->dest_qpn == qp->ci.qp_num &&
+	       peer->pkey == qp->pkey && peer->mtu_shift == qp->mtu_shift &&
+	       qp->pkey & IB_PKEY_FULL_MEMBER;
 }
 
 /* Do no faults meet its packets, nor the ACK? */

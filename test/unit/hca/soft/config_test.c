@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Settings: each key does what ibal-soft(5) says, and whatever is wrong is refused in a sentence that names it. */
+/* Settings: each key does what ibal-soft(5) says, and whatever is wrong is refused in a sentence
+ * that names it. */
 #include "harness.h"
 
 static struct ib_port_attr port_of(int i, uint8_t port)
@@ -87,7 +88,8 @@ START_TEST(an_mtu_beyond_the_port_is_refused)
 	cq = new_cq(&hca[0], 16, AL_CQ_NOTIFY_PENDING);
 	qp = new_qp(&hca[0], cq, cq, &o);
 	to_init(qp, &o);
-	ck_assert_int_eq(modify(qp, IB_QPS_RTR, IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN, &attr), AL_INVALID_PARAMETER);
+	ck_assert_int_eq(modify(qp, IB_QPS_RTR, IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN, &attr),
+			 AL_INVALID_PARAMETER);
 	ck_assert_int_eq(state_of(qp), IB_QPS_INIT);
 	free_qp(qp);
 	free_cq(cq);
@@ -103,7 +105,8 @@ START_TEST(lmc_gives_a_port_several_lids)
 	ck_assert_uint_eq(port_of(0, 1).lid, 4);
 	ck_assert_uint_eq(port_of(1, 1).lid, 8);
 	ck_assert_uint_eq(port_of(1, 1).lmc, 2);
-	pair_up(&p, &(struct qp_options){ .dlid = 11 }, 4096); /* of HCA 1; and of nobody seen from there */
+	pair_up(&p, &(struct qp_options){ .dlid = 11 },
+		4096); /* of HCA 1; and of nobody seen from there */
 	ck_assert_int_eq(modify(p.b, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
 	to_init(p.b, &(struct qp_options){ 0 });
 	to_rtr(p.b, p.a, &(struct qp_options){ .dlid = 6 });
@@ -143,6 +146,26 @@ START_TEST(faults_can_be_configured)
 }
 END_TEST
 
+/* What concerns one HCA is not held against the other. */
+START_TEST(a_fault_of_one_hca_may_name_a_port_that_others_lack)
+{
+	up("ports=1 [hca 0] ports=2 [] fault=drop,hca=0,port=2");
+	ck_assert_uint_eq(hca[0].attr.num_ports, 2);
+	ck_assert_uint_eq(hca[1].attr.num_ports, 1);
+	down();
+}
+END_TEST
+
+START_TEST(a_number_that_begins_with_0_is_decimal)
+{
+	up("max_qp=0100 max_cq=0x10 max_mr=09");
+	ck_assert_uint_eq(hca[0].attr.max_qp, 100);
+	ck_assert_uint_eq(hca[0].attr.max_cq, 16);
+	ck_assert_uint_eq(hca[0].attr.max_mr, 9);
+	down();
+}
+END_TEST
+
 static const struct {
 	const char *settings, *names; /* what the message must name */
 } wrong[] = {
@@ -151,6 +174,7 @@ static const struct {
 	{ "hcas=65", "1 to 64" },
 	{ "hcas=two", "hcas" },
 	{ "hcas=2x", "hcas" },
+	{ "hcas=0x", "hcas" },
 	{ "hcas=-1", "hcas" },
 	{ "ports=9", "1 to 8" },
 	{ "mtu=1500", "256, 512, 1024, 2048 or 4096" },
@@ -210,6 +234,8 @@ int main(void)
 	tcase_add_test(t, lmc_gives_a_port_several_lids);
 	tcase_add_test(t, links_are_laid_as_asked);
 	tcase_add_test(t, faults_can_be_configured);
+	tcase_add_test(t, a_fault_of_one_hca_may_name_a_port_that_others_lack);
+	tcase_add_test(t, a_number_that_begins_with_0_is_decimal);
 	tcase_add_loop_test(t, what_is_wrong_is_refused_by_name, 0, sizeof(wrong) / sizeof(*wrong));
 	suite_add_tcase(s, t);
 	return run_suite(s);

@@ -2,6 +2,7 @@
 /* The fake upper half: see harness.h. */
 #include "harness.h"
 
+#include <malloc.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -51,6 +52,7 @@ void al_free(void *mem)
 	if (!mem)
 		return;
 	atomic_fetch_sub(&live_allocs, 1);
+	memset(mem, 0x5a, malloc_usable_size(mem)); /* who still uses it is found out */
 	free(mem);
 }
 

@@ -424,6 +424,46 @@ START_TEST(a_datagram_off_the_cable_arrives)
 }
 END_TEST
 
+/* 0x8000 is not the P_Key of an empty entry of the table. */
+START_TEST(a_pkey_without_a_value_is_of_no_partition)
+{
+	struct wire_packet w;
+
+	start(&(struct qp_options){ .pkey_index = 1 });
+	w = to_b(0x0a, 0, 8);
+	w.bth.pkey = 0x8000;
+	delivered(&hca[1], &w);
+	nothing_changed();
+	finish();
+}
+END_TEST
+
+/* Something of his own type has come to b, and so nothing but that keeps a small message from the
+ * short way. */
+START_TEST(a_peer_of_another_type_takes_nothing_on_any_way)
+{
+	struct qp_options rc = { .type = IB_QPT_RC, .timeout = 5, .retry_cnt = 0xff };
+	struct wire_packet w;
+
+	start(&(struct qp_options){ .type = IB_QPT_UC });
+	free_qp(p.a);
+	p.a = new_qp(&hca[0], p.acq, p.acq, &rc);
+	modify(p.b, IB_QPS_RESET, 0, NULL);
+	to_init(p.b, &p.o);
+	to_rtr(p.b, p.a, &p.o);
+	rc.psn = 1; /* b will expect it */
+	to_init(p.a, &rc);
+	to_rtr(p.a, p.b, &rc);
+	to_rts(p.a, &rc);
+	w = to_b(0x2a, 0, 8);
+	delivered(&hca[1], &w);
+	ck_assert_mem_eq(p.bm->buf, payload, 8);
+	rdma(&p, IB_WR_RDMA_WRITE, 1, 0, 64, 8);
+	expect_wc(p.acq, 1, IB_WC_RETRY_EXC_ERR);
+	finish();
+}
+END_TEST
+
 START_TEST(a_wrong_call_is_refused)
 {
 	struct soft_inject in = { .port = 2 };
@@ -461,6 +501,8 @@ int main(void)
 			    sizeof(bad_answers) / sizeof(*bad_answers));
 	tcase_add_test(t, unreliable_services_drop_in_silence);
 	tcase_add_test(t, a_datagram_off_the_cable_arrives);
+	tcase_add_test(t, a_pkey_without_a_value_is_of_no_partition);
+	tcase_add_test(t, a_peer_of_another_type_takes_nothing_on_any_way);
 	tcase_add_test(t, a_wrong_call_is_refused);
 	suite_add_tcase(s, t);
 	return run_suite(s);
