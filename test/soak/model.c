@@ -313,6 +313,12 @@ static void datagram_grh(const struct m_qp *from, const struct m_send *s, uint8_
 	header[5] = (uint8_t)length;
 }
 
+/* Is anything of the receive's memory written? */
+static bool touches(const struct m_qp *from, const struct m_send *s)
+{
+	return is_send(s) && (s->length || has_grh(from));
+}
+
 /* Unreliable: does the receive fail with this message? */
 static ib_wc_status misfit(const struct m_qp *from, const struct m_recv *r, const struct m_send *s)
 {
@@ -320,7 +326,7 @@ static ib_wc_status misfit(const struct m_qp *from, const struct m_recv *r, cons
 		return IB_WC_SUCCESS;
 	if (r->length < grh(from) + s->length)
 		return IB_WC_LOC_LEN_ERR;
-	return r->wrong && (s->length || has_grh(from)) ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS;
+	return r->wrong && touches(from, s) ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS;
 }
 
 /* Are the completion and the bytes those of this message? */
@@ -352,6 +358,8 @@ static bool fits(const struct m_qp *qp, const struct m_recv *r, const struct ib_
 static bool belongs(const struct m_qp *qp, const struct m_recv *r, const struct ib_wc *wc,
 		    const struct m_send *s)
 {
+	if (wc->status == IB_WC_LOC_PROT_ERR && r->gone && touches(qp->peer, s))
+		return true;
 	if (wc->status != IB_WC_SUCCESS)
 		return misfit(qp->peer, r, s) == wc->status;
 	return fits(qp, r, wc, s);
@@ -426,7 +434,7 @@ static bool recv_failure_fits(const struct m_qp *from, const struct m_send *s,
 	case IB_WC_LOC_LEN_ERR:
 		return is_send(s) && r->length < s->length;
 	case IB_WC_LOC_PROT_ERR:
-		return is_send(s) && r->wrong && s->length;
+		return (r->wrong || r->gone) && touches(from, s);
 	case IB_WC_LOC_ACCESS_ERR: /* a write with immediate that may not write */
 		return has_imm(s) && !is_send(s) &&
 		       (causes(from, s) | s->extra) & BIT(IB_WC_REM_ACCESS_ERR);
@@ -625,15 +633,22 @@ bool model_busy(const struct m_qp *qp, uint32_t area, uint32_t offset, uint32_t 
 
 void model_deregistered(struct m_qp *qp, uint32_t area)
 {
-	struct m_qp *who = area == AREA_TARGET ? qp->peer : qp;
+	struct m_qp *who = area == AREA_TARGET || area == AREA_RECEIVE ? qp->peer : qp;
 	uint32_t i;
 
+	for (i = qp->received; i < qp->recvs && area == AREA_RECEIVE; i++) {
+		qp->recv[i].gone = true;
+		if (reliable(qp) && i >= who->takers) /* its message can not have begun */
+			qp->recv[i].wrong = true;
+	}
 	for (i = who->done; i < who->sends; i++) {
 		struct m_send *s = &who->send[i];
 
 		if (area == AREA_TARGET && !is_send(s) && s->length && reliable(who))
 			s->extra |= BIT(IB_WC_REM_ACCESS_ERR) | BIT(IB_WC_RETRY_EXC_ERR);
-		if (area != AREA_TARGET && overlaps(s->piece, s->num, area, 0, UINT32_MAX))
+		else if (area == AREA_RECEIVE && touches(who, s) && reliable(who))
+			s->extra |= BIT(IB_WC_REM_OP_ERR);
+		else if (area != AREA_TARGET && overlaps(s->piece, s->num, area, 0, UINT32_MAX))
 			s->extra |= BIT(IB_WC_LOC_PROT_ERR);
 		who->lossy = true; /* looked at for unreliable ones only */
 	}

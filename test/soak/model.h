@@ -87,6 +87,7 @@ struct m_recv {
 	uint64_t wr_id;
 	uint32_t length;
 	bool wrong;          /* a key of it is bad */
+	bool gone;           /* its memory was deregistered, perhaps too late to matter */
 	uint8_t num;
 	struct piece piece[MAX_PIECES];
 };

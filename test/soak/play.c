@@ -395,8 +395,11 @@ static void do_reset(struct play *p, struct end *e, bool destroy)
 static void do_deregister(struct play *p, struct end *e, uint64_t *x)
 {
 	uint32_t area = one_in(x, 2) ? AREA_TARGET : AREA_SOURCE;
-	struct area *a = &e->m->area[area];
+	struct area *a;
 
+	if (p->wide && one_in(x, 3))
+		area = one_in(x, 2) ? AREA_RECEIVE : AREA_RESULT;
+	a = &e->m->area[area];
 	if (e->attr.type != IB_QPT_RC && !p->wide)
 		return;
 	say(p, "  %s: area %u\n", e->m->name, area);
