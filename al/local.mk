@@ -34,8 +34,11 @@ libibal_core_la_SOURCES = \
 	al/object/snapshot.c \
 	al/object/strings.c \
 	al/object/types.c \
+	al/user/ask.c \
 	al/user/connection.c \
-	al/user/ops.c \
+	al/user/hooks.c \
+	al/user/hooks.def \
+	al/user/hooks.h \
 	al/user/post.c \
 	al/user/snapshot.c \
 	al/user/user.h \

@@ -144,6 +144,15 @@ const char *ci_module_name(const struct ci_host *module);
 al_status ci_agent_host(const void *agent, struct ci_host **host);
 /** No HCA of it is left. @param host from ci_agent_host() */
 void ci_agent_host_drop(struct ci_host *host);
+
+struct uvp_interface;
+/**
+ * The hooks of the user-mode provider for a module's HCAs, loaded at the first call and kept; members that the provider
+ * lacks are NULL. NULL: there is none, or none that can be used, which has been logged. **May sleep.**
+ *
+ * @param module name of the module, as the agent told it
+ */
+const struct uvp_interface *ci_provider(const char *module);
 /** @return the connection that an HCA is behind; NULL: of this process @param module its host */
 const void *ci_module_agent(const struct ci_host *module);
 /** @return its version, for people @param module module */

@@ -85,6 +85,17 @@ void ci_module_unload(struct ci_host *host);
  */
 bool ci_module_file_name(const char *path, char name[CI_NAME_MAX]);
 
+/* A kind of a vendor's shared object, and where it is found; for people, but for the symbol. */
+struct ci_library_kind {
+	const char *symbol, *name, *place;
+};
+/* ci/library.c. The symbol's value is written on success. text as above. */
+al_status ci_library_open(const struct ci_library_kind *kind, const char *path, GModule **lib,
+			  const void **symbol, char text[CI_TEXT_MAX]);
+void ci_library_close(GModule *lib);
+
+void ci_provider_forked(void);
+
 /* Is the file a whole shared object of this machine? ci/elf.c. */
 al_status ci_elf_check(const char *path, char text[CI_TEXT_MAX]);
 
@@ -94,6 +105,8 @@ al_status ci_elf_check(const char *path, char text[CI_TEXT_MAX]);
  * Checks a module's table and completes it in *ops. text: the reason of a refusal, a sentence.
  */
 al_status ci_ops_complete(const struct ci_interface *ci, struct ci_interface *ops, char text[CI_TEXT_MAX]);
+/* A vendor's structs begin with ours. table: whose member obj_size is. */
+al_status ci_obj_sizes_check(const char *table, const uint32_t obj_size[CI_OBJ_KINDS], char text[CI_TEXT_MAX]);
 
 /* ------------------------------------------------------------------------ PCI */
 

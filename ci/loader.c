@@ -29,6 +29,7 @@ void ci_forked(void)
 	CI_LEAVE_TO_PARENT(failures, parents_failures);
 	ci_registry_forked();
 	ci_bus_forked();
+	ci_provider_forked();
 	ci_conf_forked();
 	ci_log_forked();
 }

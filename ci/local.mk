@@ -9,12 +9,14 @@ libibal_core_la_SOURCES += \
 	ci/conf.c \
 	ci/elf.c \
 	ci/env.c \
+	ci/library.c \
 	ci/loader.c \
 	ci/lockfile.c \
 	ci/log.c \
 	ci/module.c \
 	ci/ops.c \
 	ci/pci.c \
+	ci/provider.c \
 	ci/registry.c \
 	ci/trace.c
 

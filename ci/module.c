@@ -5,9 +5,10 @@
  * lock held.
  */
 #include <string.h>
-#include <urcu-bp.h>
 
 #include "ci/internal.h"
+
+static const struct ci_library_kind module_kind = { "ci_module", "HCA module", "module path" };
 
 bool ci_module_file_name(const char *path, char name[CI_NAME_MAX])
 {
@@ -19,32 +20,6 @@ bool ci_module_file_name(const char *path, char name[CI_NAME_MAX])
 	memcpy(name, file, len);
 	name[len] = '\0';
 	return true;
-}
-
-static al_status open_library(const char *path, GModule **lib, const struct ci_module **module,
-			      char text[CI_TEXT_MAX])
-{
-	g_autofree char *full = g_canonicalize_filename(path, NULL);
-	gpointer symbol = NULL;
-	al_status st;
-
-	st = ci_elf_check(full, text);
-	if (st)
-		return st;
-	*lib = g_module_open(full, G_MODULE_BIND_LOCAL);
-	if (!*lib) {
-		ci_say(text, "it can not be linked: %s", g_module_error());
-		return AL_MODULE_DAMAGED;
-	}
-	if (!g_module_symbol(*lib, "ci_module", &symbol) || !symbol) {
-		ci_say(text,
-		       "it exports no symbol ci_module, so it is no HCA module: take it out of the module path, or "
-		       "define const struct ci_module ci_module in it");
-		g_module_close(*lib);
-		return AL_MODULE_NO_SYMBOL;
-	}
-	*module = symbol;
-	return AL_SUCCESS;
 }
 
 static al_status check_abi(const struct ci_module *m, char text[CI_TEXT_MAX])
@@ -145,20 +120,6 @@ static al_status initialise(struct ci_host *host, char text[CI_TEXT_MAX])
 	return st;
 }
 
-/* The code goes when nobody can be in it: operations are called inside RCU read sections. */
-static void close_library(GModule *lib)
-{
-#ifdef IBAL_SANITIZED
-	/*
-	 * A report names what it saw when the program ends; without the code it would have no
-	 * names.
-	 */
-	g_module_make_resident(lib);
-#endif
-	urcu_bp_synchronize_rcu();
-	g_module_close(lib);
-}
-
 al_status ci_module_load(const char *path, struct ci_host **result, char text[CI_TEXT_MAX])
 {
 	const struct ci_module *module;
@@ -171,7 +132,7 @@ al_status ci_module_load(const char *path, struct ci_host **result, char text[CI
 		ci_say(text, "%s", CI_MODULE_FILE_RULE);
 		return AL_MODULE_FAILED;
 	}
-	st = open_library(path, &lib, &module, text);
+	st = ci_library_open(&module_kind, path, &lib, (const void **)&module, text);
 	if (st)
 		return st;
 	st = check_module(module, name, text);
@@ -204,7 +165,7 @@ drop:
 	ci_host_sweep(host);
 	ci_host_drop(host);
 close_lib:
-	close_library(lib);
+	ci_library_close(lib);
 	return st;
 }
 
@@ -217,5 +178,5 @@ void ci_module_unload(struct ci_host *host)
 	ci_host_sweep(host);
 	IB_TRACE("ci", "unload %s", host->name);
 	ci_host_drop(host);
-	close_library(lib);
+	ci_library_close(lib);
 }

@@ -272,6 +272,21 @@ static al_status check_abi(const struct ci_interface *ci, char text[CI_TEXT_MAX]
 	return AL_SUCCESS;
 }
 
+al_status ci_obj_sizes_check(const char *table, const uint32_t obj_size[CI_OBJ_KINDS],
+			     char text[CI_TEXT_MAX])
+{
+	for (size_t i = 0; i < CI_OBJ_KINDS; i++) {
+		if (!obj_size[i] || obj_size[i] >= plain[i].size)
+			continue;
+		ci_say(text,
+		       "%s.obj_size for struct %s is %u and the struct alone has %zu bytes: use the size of "
+		       "the module's struct, or 0",
+		       table, plain[i].name, obj_size[i], plain[i].size);
+		return AL_INVALID_PARAMETER;
+	}
+	return AL_SUCCESS;
+}
+
 static al_status check_head(const struct ci_interface *ci, char text[CI_TEXT_MAX])
 {
 	if (ci->flags & ~KNOWN_FLAGS) {
@@ -284,16 +299,7 @@ static al_status check_head(const struct ci_interface *ci, char text[CI_TEXT_MAX
 		ci_say(text, "ci_interface.pad is %u and must be 0", ci->pad);
 		return AL_INVALID_PARAMETER;
 	}
-	for (size_t i = 0; i < CI_OBJ_KINDS; i++) {
-		if (!ci->obj_size[i] || ci->obj_size[i] >= plain[i].size)
-			continue;
-		ci_say(text,
-		       "ci_interface.obj_size for struct %s is %u and the struct alone has %zu bytes: use the size of "
-		       "the module's struct, or 0",
-		       plain[i].name, ci->obj_size[i], plain[i].size);
-		return AL_INVALID_PARAMETER;
-	}
-	return AL_SUCCESS;
+	return ci_obj_sizes_check("ci_interface", ci->obj_size, text);
 }
 
 static al_status check_needs(struct ci_interface *ops, char text[CI_TEXT_MAX])

@@ -137,7 +137,6 @@ struct hca {
 struct session {
 	struct session *next;
 	struct ci_client client;
-	struct ci_udata udata;   /* {client}: what calls for it carry */
 	uint8_t token[AGENT_TOKEN];
 	int events, pidfd;
 	bool ended;              /* no new request; the loop's */
@@ -179,6 +178,9 @@ struct line {
 	struct job job;        /* the request being executed */
 	enum agent_command command;
 	uint32_t count[2];
+	struct al_udata udata; /* whom it is for, and what the provider says and hears with it */
+	int fds[UVP_MAX_FDS];  /* that came with it */
+	uint32_t num_fds;
 	uint64_t handles[3];   /* of the Access Layer, as checked; 0: none */
 	struct object *object[3];
 	al_status status;
@@ -189,7 +191,14 @@ struct line {
 	struct object *making; /* its place */
 	char request[AGENT_RECORD] __attribute__((aligned(8)));
 	char answer[AGENT_RECORD] __attribute__((aligned(8)));
+	char said[UVP_MAX_DATA] __attribute__((aligned(8))); /* by the provider to the module */
+	char told[UVP_MAX_DATA] __attribute__((aligned(8))); /* and back */
 };
+
+static inline const struct agent_head *line_head(const struct line *line)
+{
+	return (const struct agent_head *)line->request;
+}
 
 static inline void *line_request(struct line *line)
 {
@@ -241,10 +250,12 @@ void session_accept(int listener);
 extern struct session *sessions;
 extern uint32_t num_sessions;
 
-/* command.c: checks the request in line->request (length bytes) and executes it. */
+/* command.c: checks the request in line->request (length bytes) and line->fds, and executes it. */
 void command_run(struct line *line, size_t length, bool whole);
 /* Answers what is in line->answer. */
 void command_answer(struct line *line);
+/* Closes what descriptors are left of a request. */
+void command_drop_fds(struct line *line);
 
 /* verbs.c: what the rows of the command table do. */
 extern void (*const command_functions[AGENT_NUM_COMMANDS])(struct line *line);

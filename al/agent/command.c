@@ -41,7 +41,7 @@ static const struct row {
 		__VA_ARGS__ \
 	}
 #define BYTE(name, member) offsetof(struct name##_request, member) + 1
-#define COMMAND(name, where, right, makes, handles, bytes, ...) \
+#define COMMAND(name, where, right, makes, vendor, handles, bytes, ...) \
 	[AGENT_##name] = { makes, right, handles, bytes },
 #include "al/agent/commands.def"
 };
@@ -63,16 +63,20 @@ static al_status breach(struct line *line, const char *what)
 /* Is the record exactly as long as its own counts say, and are those within the table's? */
 static al_status check_size(struct line *line, size_t length)
 {
-	const struct agent_head *head = (const struct agent_head *)line->request;
+	const struct agent_head *head = line_head(line);
 	const struct agent_sizes *sizes;
 	size_t want;
 
 	if (length < sizeof(*head))
 		return breach(line, "a record without a head");
-	if (head->command >= AGENT_NUM_COMMANDS || head->zero || head->zero2)
+	if (head->command >= AGENT_NUM_COMMANDS)
 		return breach(line, "no such command");
 	sizes = &agent_sizes[head->command];
-	want = sizeof(*head) + sizes->request;
+	if (head->fds != line->num_fds || head->data > UVP_MAX_DATA || head->room > UVP_MAX_DATA)
+		return breach(line, "other descriptors or more data than its head says");
+	if (!sizes->vendor && (head->fds || head->data || head->room))
+		return breach(line, "descriptors or data where there is no vendor to take them");
+	want = sizeof(*head) + sizes->request + head->data;
 	for (int i = 0; i < 2; i++) {
 		if (head->count[i] > sizes->in[i].most)
 			return breach(line, "an array that is too long");
@@ -82,6 +86,17 @@ static al_status check_size(struct line *line, size_t length)
 	if (length != want)
 		return breach(line, "a record of a wrong length");
 	line->command = (enum agent_command)head->command;
+	line->udata.ci = (struct ci_udata){
+		.client = &line->session->client,
+		.in = head->data
+			      ? memcpy(line->said, line->request + length - head->data, head->data)
+			      : NULL,
+		.in_len = head->data,
+		.out = head->room ? memset(line->told, 0, head->room) : NULL,
+		.out_len = head->room,
+		.fds = head->fds ? line->fds : NULL,
+		.num_fds = head->fds,
+	};
 	return AL_SUCCESS;
 }
 
@@ -146,7 +161,7 @@ static al_status check(struct line *line, size_t length, bool whole)
 	al_status status;
 
 	if (!whole)
-		return breach(line, "a record that is too long, or has descriptors");
+		return breach(line, "a record or descriptors that are too long");
 	status = check_size(line, length);
 	if (status)
 		return status;
@@ -162,20 +177,50 @@ static al_status check(struct line *line, size_t length, bool whole)
 
 /* ---------------------------------------------------------------- execution */
 
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* But those that somebody has taken: -1. */
+static void close_all(const int *fds, uint32_t *num)
+{
+	for (; *num; --*num)
+		if (fds[*num - 1] >= 0)
+			close(fds[*num - 1]);
+}
+
+void command_drop_fds(struct line *line)
+{
+	close_all(line->fds, &line->num_fds);
+	close_all(line->udata.given, &line->udata.num_given);
+}
+
 void command_answer(struct line *line)
 {
 	struct agent_answer *answer = (struct agent_answer *)line->answer;
 	const struct agent_sizes *sizes = &agent_sizes[line->command];
-	size_t length = sizeof(*answer) + sizes->answer;
+	struct al_udata *told = &line->udata;
+	struct iovec from[2] = { { answer, sizeof(*answer) + sizes->answer }, { line->told, 0 } };
+	struct msghdr msg = { .msg_iov = from, .msg_iovlen = 2 };
+	char control[AGENT_FDS_ROOM] __attribute__((aligned(8)));
 
+	if (line->status || !sizes->vendor)
+		close_all(told->given, &told->num_given);
 	answer->status = line->status;
 	answer->count = line->status ? 0 : line->out_count;
-	length += (size_t)answer->count * sizes->out.size;
+	answer->fds = (uint16_t)told->num_given;
+	/* A module can not say more than there was room for. */
+	if (!line->status && sizes->vendor)
+		answer->data = (uint16_t)least(told->ci.out_len, line_head(line)->room);
+	from[0].iov_len += (size_t)answer->count * sizes->out.size;
+	from[1].iov_len = answer->data;
+	agent_put_fds(&msg, control, told->given, told->num_given);
 	/* Who asks reads the answer before asking again: there is room, or it is no client of ours.
 	 */
-	if (TEMP_FAILURE_RETRY(send(line->fd, line->answer, length, MSG_NOSIGNAL | MSG_DONTWAIT)) <
-	    0)
+	if (TEMP_FAILURE_RETRY(sendmsg(line->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT)) < 0)
 		shutdown(line->fd, SHUT_RDWR);
+	command_drop_fds(line);
 }
 
 /* On the loop: what was made becomes the client's, or its place is given back. */
@@ -187,6 +232,8 @@ static void finish(struct line *line)
 		line->making->handle = line->made;
 		line->making->ready = true;
 		made->handle = object_handle(line->making);
+		IB_TRACE("ald", "%s: is %s[%d]'s, and told of events", agent_names[line->command],
+			 line->session->client.comm, (int)line->session->client.pid);
 	} else if (line->making) {
 		object_free(line->making);
 	}
@@ -197,7 +244,7 @@ static void work(struct job *job)
 {
 	struct line *line = (struct line *)((char *)job - offsetof(struct line, job));
 
-	al_act_for(&line->session->udata);
+	al_act_for(&line->udata.ci);
 	command_functions[line->command](line);
 	al_act_for(NULL);
 }
@@ -216,6 +263,7 @@ void command_run(struct line *line, size_t length, bool whole)
 
 	memset(line->answer, 0, sizeof(struct agent_answer) + 1024);
 	line->out_count = 0;
+	line->udata.num_given = 0;
 	line->status = check(line, length, whole);
 	if (line->status) {
 		if (line->status == AL_AGENT_PROTOCOL)
@@ -228,7 +276,7 @@ void command_run(struct line *line, size_t length, bool whole)
 	line->busy = true;
 	session->jobs++;
 	if (agent_sizes[line->command].atomic) {
-		al_act_for(&session->udata);
+		al_act_for(&line->udata.ci);
 		command_functions[line->command](line);
 		al_act_for(NULL);
 		if (line->command != AGENT_DESTROY)

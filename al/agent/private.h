@@ -11,4 +11,7 @@
 /* The calling thread's calls are a client's from now on; NULL: its own. udata stays the caller's. */
 void al_act_for(struct ci_udata *udata);
 
+/* The name of the module whose HCA this is, of this process's own. AL_NOT_FOUND: there is none. */
+al_status al_module_of(uint64_t guid, char *name, size_t size);
+
 #endif

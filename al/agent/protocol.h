@@ -11,10 +11,13 @@
 #ifndef AL_AGENT_PROTOCOL_H
 #define AL_AGENT_PROTOCOL_H
 
+#include <sys/socket.h>
+
 #include <iba/ib_al.h>
+#include <iba/ib_uvp.h>
 
 #define AGENT_SOCKET    "/run/ibal/ald.socket"
-#define AGENT_PROTOCOL  1u         /* another number is another protocol */
+#define AGENT_PROTOCOL  2u         /* another number is another protocol */
 #define AGENT_MAGIC     0x6c616269u /* "ibal" */
 #define AGENT_RECORD    65536u     /* bytes of a record, at most */
 #define AGENT_TOKEN     16
@@ -57,16 +60,21 @@ enum agent_command {
 	AGENT_NUM_COMMANDS
 };
 
+/* What a provider says to its module, and back (struct uvp_call), follows the arrays. */
 struct agent_head {
 	uint16_t command;  /* enum agent_command */
-	uint16_t zero;
+	uint16_t fds;      /* descriptors that come with it */
 	uint32_t count[2]; /* elements of the arrays */
-	uint32_t zero2;    /* what follows is aligned to 8 bytes */
+	uint16_t data;     /* bytes from the provider */
+	uint16_t room;     /* bytes that the module may answer */
 };
 
 struct agent_answer {
 	int32_t status;
 	uint32_t count; /* elements of the array */
+	uint16_t data;  /* bytes from the module */
+	uint16_t fds;   /* descriptors that come with it */
+	uint32_t zero;
 };
 
 struct none { /* a struct without members has no size in C */
@@ -75,6 +83,14 @@ struct none { /* a struct without members has no size in C */
 
 struct made_answer {
 	uint64_t handle;
+};
+
+/* Before it is opened: whose provider will serve it. */
+struct MODULE_OF_request {
+	uint64_t guid;
+};
+struct MODULE_OF_answer {
+	char name[32]; /* ends with a zero byte */
 };
 
 struct OPEN_CA_request {
@@ -306,11 +322,18 @@ struct agent_sizes {
 	uint32_t request, answer; /* the structs */
 	struct agent_array in[2];
 	struct agent_array out;
-	bool atomic; /* executed at once */
+	bool atomic;   /* executed at once */
+	bool vendor;   /* provider and module may say something to each other */
 };
 
 extern const struct agent_sizes agent_sizes[AGENT_NUM_COMMANDS];
 extern const char *const agent_names[AGENT_NUM_COMMANDS];
+
+/* Descriptors of a record. Control data has AGENT_FDS_ROOM bytes, aligned as any. */
+#define AGENT_FDS_ROOM CMSG_SPACE(UVP_MAX_FDS * sizeof(int))
+void agent_put_fds(struct msghdr *msg, char *control, const int *fds, uint32_t num);
+/* Returns how many came, at most UVP_MAX_FDS. */
+uint32_t agent_take_fds(struct msghdr *msg, int fds[UVP_MAX_FDS]);
 
 /* ------------------------------------------------------------------- events */
 

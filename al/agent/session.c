@@ -17,7 +17,6 @@ struct session *sessions;
 uint32_t num_sessions;
 
 #define INDEX_MASK 0xffffffu
-#define MAX_FDS    4 /* that a record can bring; more are closed by the kernel */
 
 /* ------------------------------------------------------------------ objects */
 
@@ -177,9 +176,10 @@ static void open_work(struct job *job)
 {
 	static const struct al_open_attr own = { .agent = "off" };
 	struct session *session = job->session;
+	struct al_udata udata = { .ci.client = &session->client };
 	al_status status;
 
-	al_act_for(&session->udata);
+	al_act_for(&udata.ci);
 	status = al_open(&own, &session->al);
 	welcome(session->events, session, status);
 	if (!status)
@@ -262,7 +262,6 @@ static al_status begin(struct line *line, const struct ucred *peer, int *fds, ui
 		session->client.memory = fds[1];
 		fds[1] = -1;
 	}
-	session->udata.client = &session->client;
 	session->pidfd = fds[0];
 	fds[0] = -1;
 	session->events = line->fd;
@@ -331,29 +330,20 @@ void session_accept(int listener)
 		line_free(line);
 }
 
-/* A record, and the descriptors that came with it. Negative: the end. */
-static ssize_t receive(struct line *line, bool *whole, int fds[MAX_FDS], uint32_t *num_fds)
+/* A record, and the descriptors that came with it: line->fds. Negative: the end. */
+static ssize_t receive(struct line *line, bool *whole)
 {
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(MAX_FDS * sizeof(int))];
-	} control;
+	char control[AGENT_FDS_ROOM] __attribute__((aligned(8)));
 	struct iovec iov = { line->request, sizeof(line->request) };
 	struct msghdr msg = { .msg_iov = &iov,
 			      .msg_iovlen = 1,
-			      .msg_control = control.bytes,
-			      .msg_controllen = sizeof(control.bytes) };
+			      .msg_control = control,
+			      .msg_controllen = sizeof(control) };
 	ssize_t n = TEMP_FAILURE_RETRY(recvmsg(line->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
-	const struct cmsghdr *c;
 
-	*num_fds = 0;
+	line->num_fds = n < 0 ? 0 : agent_take_fds(&msg, line->fds);
+	/* More than there is room for are closed by the kernel. */
 	*whole = !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
-	/* The room is for one such message; the kernel closes what does not fit. */
-	c = n < 0 ? NULL : CMSG_FIRSTHDR(&msg);
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-		*num_fds = (uint32_t)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-		memcpy(fds, CMSG_DATA(c), *num_fds * sizeof(int));
-	}
 	return n;
 }
 
@@ -371,11 +361,9 @@ void session_hello(struct line *line)
 	const struct agent_hello *hello = (const struct agent_hello *)line->request;
 	al_status status = AL_AGENT_PROTOCOL;
 	socklen_t len = sizeof(struct ucred);
-	int fds[MAX_FDS] = { -1, -1, -1, -1 };
 	struct ucred peer;
-	uint32_t num_fds;
 	bool whole;
-	ssize_t n = receive(line, &whole, fds, &num_fds);
+	ssize_t n = receive(line, &whole);
 
 	if (n < 0 && errno == EAGAIN)
 		return;
@@ -384,13 +372,11 @@ void session_hello(struct line *line)
 	    hello->protocol == AGENT_PROTOCOL &&
 	    !getsockopt(line->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len)) {
 		if (hello->role == AGENT_EVENTS)
-			status = begin(line, &peer, fds, num_fds);
-		else if (hello->role == AGENT_COMMANDS && !num_fds)
+			status = begin(line, &peer, line->fds, line->num_fds);
+		else if (hello->role == AGENT_COMMANDS && !line->num_fds)
 			status = join(line, &peer);
 	}
-	for (uint32_t i = 0; i < num_fds; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	command_drop_fds(line);
 	if (line->session) {
 		welcome(line->fd, line->session, AL_SUCCESS);
 	} else if (status) {
@@ -437,6 +423,7 @@ void line_free(struct line *line)
 	} else {
 		forget_stranger(line);
 	}
+	command_drop_fds(line);
 	al_free(line->snapshot);
 	al_free(line);
 }
@@ -459,17 +446,13 @@ void line_answered(struct line *line)
 
 void line_readable(struct line *line)
 {
-	int fds[MAX_FDS];
-	uint32_t num_fds;
 	bool whole;
-	ssize_t n = receive(line, &whole, fds, &num_fds);
+	ssize_t n = receive(line, &whole);
 
 	if (n < 0 && errno == EAGAIN)
 		return;
-	for (uint32_t i = 0; i < num_fds; i++)
-		close(fds[i]);
 	if (n > 0)
-		command_run(line, (size_t)n, whole && !num_fds);
+		command_run(line, (size_t)n, whole);
 	else
 		line_free(line);
 }

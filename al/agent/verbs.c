@@ -80,6 +80,13 @@ static al_status make_ports(struct hca *hca, uint32_t num_ports, uint64_t cookie
 	return AL_SUCCESS;
 }
 
+static void module_of(struct line *line)
+{
+	BEGIN(MODULE_OF);
+
+	line->status = al_module_of(request->guid, answer->name, sizeof(answer->name));
+}
+
 static void open_ca(struct line *line)
 {
 	struct session *session = line->session;
@@ -631,7 +638,8 @@ static void snapshot(struct line *line)
 }
 
 void (*const command_functions[AGENT_NUM_COMMANDS])(struct line *line) = {
-	[AGENT_OPEN_CA] = open_ca,         [AGENT_DESTROY] = destroy,
+	[AGENT_MODULE_OF] = module_of,     [AGENT_OPEN_CA] = open_ca,
+	[AGENT_DESTROY] = destroy,
 	[AGENT_QUERY_CA] = query_ca,       [AGENT_QUERY_PORT] = query_port,
 	[AGENT_QUERY_GID] = query_gid,     [AGENT_QUERY_PKEY] = query_pkey,
 	[AGENT_MODIFY_CA] = modify_ca,     [AGENT_MODIFY_PORT] = modify_port,

@@ -3,6 +3,7 @@
 #include "al/object/client.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "al/agent/private.h"
@@ -40,5 +41,19 @@ al_status ci_client_write(struct ci_client *client, uint64_t addr, const void *f
 		if (n <= 0)
 			return AL_INVALID_ADDRESS;
 	}
+	return AL_SUCCESS;
+}
+
+al_status ci_client_give_fd(struct ci_udata *udata, int fd)
+{
+	struct al_udata *own = (struct al_udata *)udata; /* its first member */
+	int copy;
+
+	if (own->num_given == UVP_MAX_FDS)
+		return AL_LIMIT_EXCEEDED;
+	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (copy < 0)
+		return errno == EBADF ? AL_INVALID_PARAMETER : AL_INSUFFICIENT_RESOURCES;
+	own->given[own->num_given++] = copy;
 	return AL_SUCCESS;
 }

@@ -9,7 +9,7 @@
 
 #include <sys/types.h>
 
-#include <iba/ib_hca.h>
+#include <iba/ib_uvp.h>
 
 /* A client. The agent makes and frees it: after its last object. */
 struct ci_client {
@@ -17,6 +17,13 @@ struct ci_client {
 	pid_t pid;
 	uid_t uid;
 	char comm[16];
+};
+
+/* What the agent passes with a client's request; ci is what a module sees. */
+struct al_udata {
+	struct ci_udata ci;
+	uint32_t num_given; /* ci_client_give_fd(): duplicates, the agent's to send and close */
+	int given[UVP_MAX_FDS];
 };
 
 extern __thread struct ci_udata *acting_for;

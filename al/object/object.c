@@ -190,6 +190,7 @@ al_status obj_publish(struct al_obj *obj, void *handle)
 	memcpy(handle, &obj->handle, sizeof(obj->handle));
 	handle_publish(obj->handle, obj);
 	pthread_mutex_unlock(&tree_lock);
+	IB_TRACE("al", "%s %#llx is there", obj->type->name, (unsigned long long)obj->handle);
 	ev_release(&obj->ev);
 	if (obj->type->published)
 		obj->type->published(obj);

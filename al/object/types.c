@@ -15,7 +15,7 @@ enum rank { RANK_FIRST, RANK_QP, RANK_MR, RANK_CQ, RANK_PD, RANK_CA };
 
 const struct obj_type obj_types[AL_OBJ_TYPES] = {
 	[AL_OBJ_AL] = { AL_OBJ_AL, "al", sizeof(struct al_instance), OBJ_NO_CI, .cascades = true },
-	[AL_OBJ_CA] = { AL_OBJ_CA, "ca", sizeof(struct al_plain), OBJ_NO_CI, .cascades = true,
+	[AL_OBJ_CA] = { AL_OBJ_CA, "ca", sizeof(struct al_ca), OBJ_NO_CI, .cascades = true,
 			.rank = RANK_CA, .destroy = ca_destroy },
 	[AL_OBJ_PD] = { AL_OBJ_PD, "pd", sizeof(struct al_plain), CI_OBJ_PD, LIMIT(max_pd),
 			.rank = RANK_PD, .destroy = pd_destroy },

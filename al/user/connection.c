@@ -124,48 +124,102 @@ void user_end(struct user_call *call)
 	pthread_mutex_unlock(&conn->lock);
 }
 
+/* What came for the provider stays good after the call, in the room that hooks.c has made for it. */
+static void keep_told(struct uvp_call *vendor, const struct agent_answer *answer, const char *data,
+		      const int *fds)
+{
+	if (answer->data)
+		memcpy((void *)(uintptr_t)vendor->out, data, answer->data);
+	else
+		vendor->out = NULL;
+	vendor->out_len = answer->data;
+	vendor->num_out_fds = answer->fds;
+	if (answer->fds)
+		memcpy(vendor->out_fds, fds, answer->fds * sizeof(*fds));
+}
+
+/* Is the answer as long as it says, and no more than was asked for? */
+static bool answer_fits(const struct user_call *call, size_t length, uint32_t num_fds)
+{
+	const struct agent_sizes *sizes = &agent_sizes[call->command];
+	const struct agent_answer *answer = (const struct agent_answer *)call->line->answer;
+	size_t fixed = sizeof(*answer) + sizes->answer;
+
+	return length >= fixed && answer->count <= sizes->out.most && answer->fds == num_fds &&
+	       (!num_fds || call->vendor) &&
+	       answer->data <= (call->vendor ? call->vendor->out_room : 0) &&
+	       length == fixed + (size_t)answer->count * sizes->out.size + answer->data;
+}
+
+/* The answer, or false: what came is none. */
+static bool hear(struct user_call *call)
+{
+	const struct agent_sizes *sizes = &agent_sizes[call->command];
+	struct user_line *line = call->line;
+	const struct agent_answer *answer = (const struct agent_answer *)line->answer;
+	struct iovec from[2] = { { line->answer, sizeof(*answer) + sizes->answer },
+				 { line->array, sizeof(line->array) } };
+	char control[AGENT_FDS_ROOM] __attribute__((aligned(8)));
+	struct msghdr in = { .msg_iov = from,
+			     .msg_iovlen = 2,
+			     .msg_control = control,
+			     .msg_controllen = sizeof(control) };
+	int fds[UVP_MAX_FDS];
+	uint32_t num_fds;
+	ssize_t n = TEMP_FAILURE_RETRY(recvmsg(line->fd, &in, MSG_CMSG_CLOEXEC));
+
+	if (n < 0)
+		return false;
+	num_fds = agent_take_fds(&in, fds);
+	if (in.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || !answer_fits(call, (size_t)n, num_fds)) {
+		while (num_fds)
+			close(fds[--num_fds]);
+		return false;
+	}
+	if (call->vendor)
+		keep_told(call->vendor, answer,
+			  line->array + (size_t)answer->count * sizes->out.size, fds);
+	return true;
+}
+
 al_status user_ask(struct user_call *call)
 {
+	static const struct uvp_call nothing;
+	const struct uvp_call *vendor = call->vendor ? call->vendor : &nothing;
 	const struct agent_sizes *sizes = &agent_sizes[call->command];
 	struct agent_head *head = (struct agent_head *)call->line->request;
 	const struct agent_answer *answer = (const struct agent_answer *)call->line->answer;
-	struct iovec to[3] = {
+	struct iovec to[4] = {
 		{ head, sizeof(*head) + sizes->request },
 		{ call->in[0], (size_t)call->count[0] * sizes->in[0].size },
 		{ call->in[1], (size_t)call->count[1] * sizes->in[1].size },
+		{ vendor->in, vendor->in_len },
 	};
-	struct iovec from[2] = {
-		{ call->line->answer, sizeof(*answer) + sizes->answer },
-		{ call->line->array, sizeof(call->line->array) },
-	};
-	struct msghdr out = { .msg_iov = to, .msg_iovlen = 3 };
-	struct msghdr in = { .msg_iov = from, .msg_iovlen = 2 };
-	ssize_t n;
+	struct msghdr out = { .msg_iov = to, .msg_iovlen = 4 };
+	char control[AGENT_FDS_ROOM] __attribute__((aligned(8)));
 
 	if (atomic_load(&call->conn->lost))
 		return AL_AGENT_LOST;
 	IB_TRACE("user", "%s: asks the agent", agent_names[call->command]);
 	*head = (struct agent_head){ .command = (uint16_t)call->command,
-				     .count = { call->count[0], call->count[1] } };
-	if (TEMP_FAILURE_RETRY(sendmsg(call->line->fd, &out, MSG_NOSIGNAL)) < 0)
-		goto lost;
-	n = TEMP_FAILURE_RETRY(recvmsg(call->line->fd, &in, 0));
-	if (n < (ssize_t)from[0].iov_len || in.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ||
-	    answer->count > sizes->out.most ||
-	    (size_t)n != from[0].iov_len + (size_t)answer->count * sizes->out.size)
-		goto lost;
+				     .fds = (uint16_t)vendor->num_in_fds,
+				     .count = { call->count[0], call->count[1] },
+				     .data = (uint16_t)vendor->in_len,
+				     .room = (uint16_t)vendor->out_room };
+	agent_put_fds(&out, control, vendor->in_fds, vendor->num_in_fds);
+	if (TEMP_FAILURE_RETRY(sendmsg(call->line->fd, &out, MSG_NOSIGNAL)) < 0 || !hear(call)) {
+		memset(call->line->answer, 0, sizeof(*answer) + sizes->answer);
+		lose(call->conn);
+		return AL_AGENT_LOST;
+	}
 	call->out_count = answer->count;
 	IB_TRACE("user", "%s: the agent answers %s", agent_names[call->command],
 		 al_status_name((al_status)answer->status));
 	return (al_status)answer->status;
-lost:
-	memset(call->line->answer, 0, from[0].iov_len);
-	lose(call->conn);
-	return AL_AGENT_LOST;
 }
 
 al_status user_simple(struct user_conn *conn, enum agent_command command, const void *request,
-		      void *answer)
+		      void *answer, struct uvp_call *vendor)
 {
 	struct user_call call;
 	al_status status = user_begin(&call, conn, command);
@@ -173,6 +227,7 @@ al_status user_simple(struct user_conn *conn, enum agent_command command, const 
 	if (status)
 		return status;
 	memcpy(call.request, request, agent_sizes[command].request);
+	call.vendor = vendor;
 	status = user_ask(&call);
 	if (answer)
 		memcpy(answer, call.answer, agent_sizes[command].answer);
@@ -201,12 +256,12 @@ static void plug(struct user_conn *conn, const struct agent_event *event)
 
 static void notify(struct user_conn *conn, const struct agent_event *event)
 {
-	struct user_cq *cq;
+	struct ci_cq *cq;
 
 	pthread_mutex_lock(&conn->cookie_lock);
 	cq = user_cookie_find(conn, event->cookie);
 	if (cq)
-		ib_cq_notify(cq->ci.ctx);
+		ib_cq_notify(cq->ctx);
 	pthread_mutex_unlock(&conn->cookie_lock);
 }
 
@@ -252,15 +307,29 @@ static void *event_main(void *arg)
 
 /* -------------------------------------------------------------------- plugs */
 
+/* The name of its module at the agent, as far as that knows the HCA still. */
+static const struct user_provider *find_provider(struct user_conn *conn, uint64_t guid)
+{
+	const struct MODULE_OF_request request = { .guid = guid };
+	struct MODULE_OF_answer answer = { 0 };
+
+	if (user_simple(conn, AGENT_MODULE_OF, &request, &answer, NULL) ||
+	    answer.name[sizeof(answer.name) - 1])
+		answer.name[0] = 0;
+	return user_provider(answer.name);
+}
+
 static void add_hca(struct user_conn *conn, uint64_t guid)
 {
-	struct user_hca *hca = al_alloc(sizeof(*hca));
+	const struct user_provider *provider = find_provider(conn, guid);
+	struct user_hca *hca = provider ? al_alloc(sizeof(*hca)) : NULL;
 	al_status status = AL_INSUFFICIENT_MEMORY;
 
 	if (hca) {
 		hca->conn = conn;
 		hca->guid = guid;
-		status = ib_register_ci(conn->host, &user_ops, hca, &hca->handle);
+		hca->provider = provider;
+		status = ib_register_ci(conn->host, &provider->ops, hca, &hca->handle);
 	}
 	if (status) {
 		ib_log(status == AL_NOT_FOUND ? IB_LOG_INFO : IB_LOG_ERROR, "user",
@@ -355,20 +424,11 @@ static bool trusted(int fd)
 static al_status say_hello(int fd, struct agent_hello *hello, const int *fds, uint32_t num_fds,
 			   struct agent_welcome *welcome)
 {
-	char control[CMSG_SPACE(2 * sizeof(int))] = { 0 };
+	char control[AGENT_FDS_ROOM] __attribute__((aligned(8)));
 	struct iovec iov = { hello, sizeof(*hello) };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	struct cmsghdr *cmsg;
 
-	if (num_fds) {
-		msg.msg_control = control;
-		msg.msg_controllen = CMSG_SPACE(num_fds * sizeof(int));
-		cmsg = CMSG_FIRSTHDR(&msg);
-		cmsg->cmsg_level = SOL_SOCKET;
-		cmsg->cmsg_type = SCM_RIGHTS;
-		cmsg->cmsg_len = CMSG_LEN(num_fds * sizeof(int));
-		memcpy(CMSG_DATA(cmsg), fds, num_fds * sizeof(int));
-	}
+	agent_put_fds(&msg, control, fds, num_fds);
 	if (TEMP_FAILURE_RETRY(sendmsg(fd, &msg, MSG_NOSIGNAL)) < 0 ||
 	    TEMP_FAILURE_RETRY(recv(fd, welcome, sizeof(*welcome), 0)) != sizeof(*welcome) ||
 	    welcome->magic != AGENT_MAGIC)

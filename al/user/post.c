@@ -32,17 +32,19 @@ static al_status pack_path(const struct ci_qp *qp, const struct ib_send_wr *wr,
 {
 	const struct al_obj *qp_obj = qp->ctx;
 	struct al_obj *obj = obj_get(wr->wr.ud.ah, AL_OBJ_AH);
-	struct user_ah *ah;
+	const struct ci_ah *ah;
+	struct user_path *path;
 	al_status status = AL_INVALID_HANDLE;
 
 	if (!obj)
 		return status;
 	if (obj->al == qp_obj->al && obj->dev == qp_obj->dev) {
 		ah = obj->ci;
-		pthread_mutex_lock(&ah->lock);
-		to->path = ah->attr;
-		pthread_mutex_unlock(&ah->lock);
-		to->pd = ((const struct user_pd *)ah->ci.pd)->remote;
+		path = ah_own(ah);
+		pthread_mutex_lock(&path->lock);
+		to->path = path->attr;
+		pthread_mutex_unlock(&path->lock);
+		to->pd = pd_own(ah->pd)->remote;
 		to->remote_qpn = wr->wr.ud.remote_qpn;
 		to->remote_qkey = wr->wr.ud.remote_qkey;
 		to->pkey_index = wr->wr.ud.pkey_index;
@@ -103,7 +105,7 @@ static al_status pack_send(const struct ci_qp *qp, const struct ib_send_wr *wr,
 
 /* One record's worth. *wr: the first request that it does not hold, or that the agent did not take.
  */
-static al_status send_some(struct user_call *call, const struct user_qp *qp,
+static al_status send_some(struct user_call *call, const struct ci_qp *qp,
 			   const struct ib_send_wr **wr)
 {
 	const struct ib_send_wr *first = *wr, *at;
@@ -114,7 +116,7 @@ static al_status send_some(struct user_call *call, const struct user_qp *qp,
 	al_status status = AL_SUCCESS, asked;
 	uint64_t bytes, need;
 
-	request->qp = qp->remote;
+	request->qp = qp_own(qp)->remote;
 	call->count[0] = call->count[1] = 0;
 	for (at = first; at && call->count[0] < AGENT_POST_MAX; at = at->next) {
 		need = pieces_of(at, &bytes);
@@ -123,7 +125,7 @@ static al_status send_some(struct user_call *call, const struct user_qp *qp,
 		else if (call->count[1] + need > AGENT_PIECES_MAX)
 			break;
 		else
-			status = pack_send(&qp->ci, at, &sends[call->count[0]],
+			status = pack_send(qp, at, &sends[call->count[0]],
 					   pieces + call->count[1], bytes);
 		if (status)
 			break;
@@ -153,14 +155,14 @@ al_status user_post_send(struct ci_qp *ci, const struct ib_send_wr *wr,
 		return status;
 	}
 	while (wr && !status)
-		status = send_some(&call, (const struct user_qp *)ci, &wr);
+		status = send_some(&call, ci, &wr);
 	user_end(&call);
 	if (status)
 		*bad = wr;
 	return status;
 }
 
-static al_status recv_some(struct user_call *call, const struct user_qp *qp,
+static al_status recv_some(struct user_call *call, const struct ci_qp *qp,
 			   const struct ib_recv_wr **wr)
 {
 	const struct ib_recv_wr *first = *wr, *at;
@@ -170,7 +172,7 @@ static al_status recv_some(struct user_call *call, const struct user_qp *qp,
 	struct ib_sge *pieces = call->in[1];
 	al_status status = AL_SUCCESS, asked;
 
-	request->qp = qp->remote;
+	request->qp = qp_own(qp)->remote;
 	call->count[0] = call->count[1] = 0;
 	for (at = first; at && call->count[0] < AGENT_POST_MAX; at = at->next) {
 		if (at->num_sge > AGENT_PIECES_MAX)
@@ -207,7 +209,7 @@ al_status user_post_recv(struct ci_qp *ci, const struct ib_recv_wr *wr,
 		return status;
 	}
 	while (wr && !status)
-		status = recv_some(&call, (const struct user_qp *)ci, &wr);
+		status = recv_some(&call, ci, &wr);
 	user_end(&call);
 	if (status)
 		*bad = wr;

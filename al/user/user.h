@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * HCAs behind an agent: a provider of the Channel Interface whose operations ask the agent, so that
- * everything above it in al/ is the same in both roles. connection.c speaks with the agent, ops.c
- * forwards, post.c packs work requests. Here hooks of user-mode providers (ib_uvp.h) will be called:
- * before and after a call, and in place of the data path.
+ * everything above it in al/ is the same in both roles. connection.c speaks with the agent, ask.c
+ * puts the questions, post.c packs work requests, and hooks.c puts the hooks of user-mode providers
+ * (ib_uvp.h) around the questions, and in place of the data path.
  */
 #ifndef AL_USER_USER_H
 #define AL_USER_USER_H
@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 
 #include "al/agent/protocol.h"
+#include "al/user/hooks.h"
 #include "ci/ci.h"
 
 /* Those for atomic commands never wait behind one that sleeps in the agent. */
@@ -69,10 +70,24 @@ struct user_conn {
 	struct user_hca *hcas;   /* the plug thread's */
 };
 
+/* Ours of an object, behind what its provider lays out. */
+struct user_object {
+	uint64_t remote; /* the agent's handle; 0: it is the provider's alone */
+	uint64_t cookie; /* CQ, QP */
+};
+
+/* Of an address handle, which stays here. */
+struct user_path {
+	pthread_mutex_t lock; /* guards attr. Leaf. */
+	struct ib_ah_attr attr;
+};
+
 struct user_hca {
 	struct user_hca *next;
 	struct user_conn *conn;
-	uint64_t guid, remote, cookie;
+	const struct user_provider *provider;
+	uint64_t guid;
+	struct user_object own;
 	ci_handle handle;
 };
 
@@ -89,6 +104,7 @@ struct user_call {
 	void *request;     /* zeroed struct of the command */
 	void *in[2];       /* room for its arrays */
 	uint32_t count[2]; /* elements there */
+	struct uvp_call *vendor; /* what crosses between provider and module; NULL: nothing */
 	const void *answer;    /* after user_ask(): zero unless the agent has answered */
 	const void *out;
 	uint32_t out_count;
@@ -96,9 +112,12 @@ struct user_call {
 al_status user_begin(struct user_call *call, struct user_conn *conn, enum agent_command command);
 al_status user_ask(struct user_call *call);
 void user_end(struct user_call *call);
-/* The three, for commands without arrays; answer is written whatever the agent said. */
+/*
+ * The three, for commands without arrays; answer is written whatever the agent said. vendor: what
+ * crosses between provider and module, or NULL.
+ */
 al_status user_simple(struct user_conn *conn, enum agent_command command, const void *request,
-		      void *answer);
+		      void *answer, struct uvp_call *vendor);
 
 /* Objects that events name: from before the request that creates until after the one that destroys. */
 al_status user_cookie_take(struct user_conn *conn, void *object, uint64_t *cookie);
@@ -106,39 +125,53 @@ void user_cookie_drop(struct user_conn *conn, uint64_t cookie);
 /* Under cookie_lock. */
 void *user_cookie_find(struct user_conn *conn, uint64_t cookie);
 
-extern const struct ci_interface user_ops;
+/* ------------------------------------------------------------------ objects */
 
-struct user_pd {
-	struct ci_pd ci;
-	uint64_t remote;
-};
+static inline const struct user_hca *hca_of(const struct ci_ca *ca)
+{
+	return ca->hca;
+}
 
-struct user_ah {
-	struct ci_ah ci;
-	pthread_mutex_t lock; /* guards attr. Leaf. */
-	struct ib_ah_attr attr;
-};
+static inline void *user_own(const struct ci_ca *ca, enum ci_obj kind, const void *ci)
+{
+	return (char *)(uintptr_t)ci + hca_of(ca)->provider->tail[kind];
+}
 
-struct user_mr {
-	struct ci_mr ci;
-	uint64_t remote;
-};
+static inline struct user_object *pd_own(const struct ci_pd *pd)
+{
+	return user_own(pd->ca, CI_OBJ_PD, pd);
+}
 
-struct user_cq {
-	struct ci_cq ci;
-	uint64_t remote, cookie;
-};
+static inline struct user_path *ah_own(const struct ci_ah *ah)
+{
+	return user_own(ah->pd->ca, CI_OBJ_AH, ah);
+}
 
-struct user_qp {
-	struct ci_qp ci;
-	uint64_t remote, cookie;
-};
+static inline struct user_object *mr_own(const struct ci_mr *mr)
+{
+	return user_own(mr->pd->ca, CI_OBJ_MR, mr);
+}
+
+static inline struct user_object *cq_own(const struct ci_cq *cq)
+{
+	return user_own(cq->pd->ca, CI_OBJ_CQ, cq);
+}
+
+static inline struct user_object *qp_own(const struct ci_qp *qp)
+{
+	return user_own(qp->pd->ca, CI_OBJ_QP, qp);
+}
 
 static inline struct user_conn *pd_conn(const struct ci_pd *pd)
 {
-	return ((const struct user_hca *)pd->ca->hca)->conn;
+	return hca_of(pd->ca)->conn;
 }
 
+/* The data path, as it crosses. */
+al_status user_poll_cq(struct ci_cq *cq, uint32_t num, struct ib_wc *wc, uint32_t *count);
+al_status user_peek_cq(struct ci_cq *cq, uint32_t max, uint32_t *count);
+al_status user_arm_cq(struct ci_cq *cq, al_arm type, bool *present);
+al_status user_arm_cq_n(struct ci_cq *cq, uint32_t num);
 al_status user_post_send(struct ci_qp *qp, const struct ib_send_wr *wr,
 			 const struct ib_send_wr **bad);
 al_status user_post_recv(struct ci_qp *qp, const struct ib_recv_wr *wr,

@@ -39,8 +39,20 @@ al_status al_get_ca_guids(al_h al, uint64_t *guids, size_t *count)
 	return there <= room ? AL_SUCCESS : AL_BUFFER_TOO_SMALL;
 }
 
+/* The module hears of each process that opens the HCA through the agent, if it wants to. */
+static al_status um_open(struct al_ca *ca, const struct ci_interface *ops)
+{
+	al_status status = AL_UNSUPPORTED;
+
+	if (acting_for)
+		status = ops->um_open_ca(ca->obj.ci, &ca->um_context, acting_for);
+	ca->um_open = !status;
+	return status == AL_UNSUPPORTED ? AL_SUCCESS : status;
+}
+
 /* Inside a call on the HCA, so that its registration stays. */
-static al_status open_on(struct al_obj *al, struct al_dev *dev, void *context, al_ca_h *ca)
+static al_status open_on(struct al_obj *al, struct al_dev *dev, const struct ci_interface *ops,
+			 void *context, al_ca_h *ca)
 {
 	struct al_obj *obj;
 	al_status status = obj_new(AL_OBJ_CA, al, dev, context, &obj);
@@ -52,10 +64,12 @@ static al_status open_on(struct al_obj *al, struct al_dev *dev, void *context, a
 		goto err;
 	}
 	obj->ci = dev->reg->ca;
-	status = obj_publish(obj, ca);
+	status = um_open((struct al_ca *)obj, ops);
+	if (!status)
+		status = obj_publish(obj, ca);
 	if (!status)
 		return AL_SUCCESS;
-	ci_module_put(dev->reg->module);
+	ca_destroy(obj, ops);
 err:
 	obj_abort(obj);
 	return status;
@@ -79,7 +93,7 @@ al_status al_open_ca(al_h al, uint64_t guid, void *context, al_ca_h *ca)
 		goto out;
 	}
 	ops = dev_enter(dev);
-	status = ops_dead(ops) ? AL_NOT_FOUND : open_on(call.obj, dev, context, ca);
+	status = ops_dead(ops) ? AL_NOT_FOUND : open_on(call.obj, dev, ops, context, ca);
 	dev_leave(dev, ops);
 	dev_put(dev);
 out:
@@ -92,10 +106,13 @@ al_status al_close_ca(al_ca_h ca, al_destroyed_cb cb, void *context)
 	return obj_destroy(ca, AL_OBJ_CA, cb, context);
 }
 
-/* The module learns nothing of a single opening, but that it is needed no longer. */
+/* Of an opening by this process the module learns nothing, but that it is needed no longer. */
 void ca_destroy(struct al_obj *obj, const struct ci_interface *ops)
 {
-	(void)ops;
+	const struct al_ca *ca = (const struct al_ca *)obj;
+
+	if (ca->um_open)
+		ops->um_close_ca(obj->ci, ca->um_context);
 	ci_module_put(obj->dev->reg->module);
 }
 

@@ -33,6 +33,7 @@ static al_status create(struct al_call *call, struct al_obj *obj, struct al_cq_i
 	ci->pd = obj->parent->ci;
 	ci->comp_vector = init->comp_vector;
 	ci->notify = init->notify;
+	IB_TRACE("al", "create_cq of module %s", obj->dev->module);
 	status = call->ops->create_cq(ci, &want, acting_for);
 	if (status) {
 		if (status == AL_LIMIT_EXCEEDED)
@@ -56,6 +57,7 @@ al_status al_create_cq(al_pd_h pd, struct al_cq_init *init, void *context, al_co
 	struct al_obj *obj;
 	al_status status;
 
+	IB_TRACE("al", "al_create_cq");
 	if (!init || !cq || !init->cqe || !RESERVED_IS_ZERO(init) ||
 	    (unsigned int)init->notify > AL_CQ_NOTIFY_NEXT ||
 	    (init->channel && (comp_cb || event_cb)))

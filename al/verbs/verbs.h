@@ -10,6 +10,12 @@
 #include "al/object/client.h"
 #include "al/object/device.h"
 
+struct al_ca {
+	struct al_obj obj;
+	void *um_context; /* the module's, for um_close_ca */
+	bool um_open;     /* um_open_ca has been called: a process behind the agent opened it */
+};
+
 struct al_cq {
 	struct al_evobj ev;
 	pthread_mutex_t serial; /* CI_SERIALISE_CQ: poll and arm one at a time. Leaf. */

@@ -239,7 +239,7 @@ struct ci_udata {
 	const void *in;           /**< from the provider */
 	void *out;                /**< to the provider */
 	uint32_t in_len;          /**< bytes */
-	uint32_t out_len;         /**< bytes there; the module writes back those used */
+	uint32_t out_len;         /**< bytes there, zeroed; the module writes back those used */
 	const int *fds;           /**< descriptors that came with the request; the module duplicates what it keeps */
 	uint32_t num_fds;         /**< of them */
 	uint32_t pad;             /**< zero */
@@ -601,6 +601,18 @@ al_status ci_client_read(struct ci_client *client, uint64_t addr, void *to, uint
 /** The same to a client's memory. @param client as above @param addr in the client @param from length bytes @param length bytes
  * @retval AL_INVALID_ADDRESS as above */
 al_status ci_client_write(struct ci_client *client, uint64_t addr, const void *from, uint64_t length);
+
+/**
+ * Hands a descriptor to the user-mode provider whose request is being served: it comes out of uvp_call.out_fds of the
+ * post-hook, and is dropped if the request fails. **Context: inside the operation that got udata**, may sleep.
+ *
+ * @param udata as the operation got it; not NULL
+ * @param fd    duplicated: it stays the module's
+ * @retval AL_LIMIT_EXCEEDED         the request has as many as it may have (UVP_MAX_FDS of ib_uvp.h)
+ * @retval AL_INVALID_PARAMETER      fd is no descriptor
+ * @retval AL_INSUFFICIENT_RESOURCES the process has no room for another
+ */
+al_status ci_client_give_fd(struct ci_udata *udata, int fd);
 
 /* ------------------------------------------------- handles in work requests */
 

@@ -27,23 +27,16 @@ static int reach(void)
 	return fd;
 }
 
+#define MAX_FDS (UVP_MAX_FDS + 1) /* more than a record may have */
+
 /* Sends a record with descriptors. */
 static void put(int fd, const void *record, size_t length, const int *fds, size_t num_fds)
 {
-	char control[CMSG_SPACE(8 * sizeof(int))] = { 0 };
+	char control[CMSG_SPACE(MAX_FDS * sizeof(int))] __attribute__((aligned(8)));
 	struct iovec iov = { (void *)(uintptr_t)record, length };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	struct cmsghdr *c;
 
-	if (num_fds) {
-		msg.msg_control = control;
-		msg.msg_controllen = CMSG_SPACE(num_fds * sizeof(int));
-		c = CMSG_FIRSTHDR(&msg);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(num_fds * sizeof(int));
-		memcpy(CMSG_DATA(c), fds, num_fds * sizeof(int));
-	}
+	agent_put_fds(&msg, control, fds, (uint32_t)num_fds);
 	ck_assert_int_eq(sendmsg(fd, &msg, MSG_NOSIGNAL), (ssize_t)length);
 }
 
@@ -211,15 +204,17 @@ START_TEST(a_record_of_a_wrong_form_is_refused_and_the_connection_stays)
 	static char record[AGENT_RECORD + 4096];
 	struct agent_head *head = (struct agent_head *)record;
 	const size_t right = sizeof(*head) + sizeof(struct QUERY_CQ_request);
+	const size_t create = sizeof(*head) + sizeof(struct CREATE_CQ_request); /* a provider may speak */
 	struct QUERY_CQ_answer attr;
 	struct agent_answer answer[64];
 	struct client c;
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC), fds[8] = { null, null, null, null, null, null, null, null };
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), fds[MAX_FDS];
 	const struct {
 		size_t length;
-		uint16_t command, zero;
+		uint16_t command, said_fds;
 		uint32_t count[2];
-		size_t fds;
+		size_t fds; /* that are sent */
+		uint16_t data, room;
 	} wrong[] = {
 		{ 1, AGENT_QUERY_CQ },
 		{ sizeof(*head) - 1, AGENT_QUERY_CQ },
@@ -237,12 +232,32 @@ START_TEST(a_record_of_a_wrong_form_is_refused_and_the_connection_stays)
 		{ right, AGENT_POST_RECV, 0, { UINT32_MAX, UINT32_MAX } },
 		{ right, AGENT_QUERY_CQ, 0, { 0, 0 }, 1 },
 		{ right, AGENT_QUERY_CQ, 0, { 0, 0 }, 8 },
+		{ right, AGENT_QUERY_CQ, 1, { 0, 0 }, 1 },
+		{ right + 8, AGENT_QUERY_CQ, 0, { 0, 0 }, 0, 8, 0 },
+		{ right, AGENT_QUERY_CQ, 0, { 0, 0 }, 0, 0, 8 },
+		{ create, AGENT_CREATE_CQ, 2, { 0, 0 }, 1 },
+		{ create, AGENT_CREATE_CQ, 0, { 0, 0 }, 1 },
+		{ create, AGENT_CREATE_CQ, 1, { 0, 0 }, 0 },
+		{ create, AGENT_CREATE_CQ, UVP_MAX_FDS, { 0, 0 }, UVP_MAX_FDS + 1 },
+		{ create, AGENT_CREATE_CQ, UVP_MAX_FDS + 1, { 0, 0 }, UVP_MAX_FDS + 1 },
+		{ create, AGENT_CREATE_CQ, 0, { 0, 0 }, 0, 8, 0 },
+		{ create + 7, AGENT_CREATE_CQ, 0, { 0, 0 }, 0, 8, 0 },
+		{ create + UVP_MAX_DATA + 1, AGENT_CREATE_CQ, 0, { 0, 0 }, 0, UVP_MAX_DATA + 1, 0 },
+		{ create, AGENT_CREATE_CQ, 0, { 0, 0 }, 0, 0, UVP_MAX_DATA + 1 },
+		{ create, AGENT_CREATE_CQ, 0, { 0, 0 }, 0, 0xffff, 0xffff },
 	};
+
+	for (int i = 0; i < MAX_FDS; i++)
+		fds[i] = null;
 
 	client_open(&c);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		memset(record, 0, sizeof(record));
-		*head = (struct agent_head){ wrong[i].command, wrong[i].zero, { wrong[i].count[0], wrong[i].count[1] }, 0 };
+		*head = (struct agent_head){ wrong[i].command,
+					     wrong[i].said_fds,
+					     { wrong[i].count[0], wrong[i].count[1] },
+					     wrong[i].data,
+					     wrong[i].room };
 		memcpy(record + sizeof(*head), &c.cq, sizeof(c.cq));
 		put(c.line, record, wrong[i].length, fds, wrong[i].fds);
 		ck_assert_int_ge(recv(c.line, answer, sizeof(answer), 0), (ssize_t)sizeof(answer[0]));
@@ -397,6 +412,11 @@ static size_t random_record(struct client *c, char *record)
 	for (int i = 0; i < 2; i++) {
 		head->count[i] = sizes->in[i].size ? (uint32_t)draw(4) : 0;
 		length += head->count[i] * sizes->in[i].size;
+	}
+	if (sizes->vendor) {
+		head->data = (uint16_t)draw(3) * 20;
+		head->room = (uint16_t)draw(3) * 20;
+		length += head->data;
 	}
 	for (size_t i = sizeof(*head); i < length; i++)
 		record[i] = (char)(draw(3) ? 0 : draw(256));

@@ -6,6 +6,7 @@
  */
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "test/modules/fake.h"
 
@@ -99,13 +100,53 @@ static al_status query_pkey(struct ci_ca *ca, uint8_t port, uint32_t index, uint
 	return AL_SUCCESS;
 }
 
+/* -------------------------------------------------------------------- providers */
+
+/*
+ * What a user-mode provider says: each byte comes back complemented, and each descriptor too, when
+ * the mark has been written to its file; unless it asks to be refused.
+ */
+static al_status answer(struct ci_udata *udata)
+{
+	const uint8_t *in;
+	uint8_t *out;
+
+	if (!udata)
+		return AL_SUCCESS;
+	in = udata->in;
+	out = udata->out;
+	for (uint32_t i = 0; i < udata->num_fds; i++)
+		if (pwrite(udata->fds[i], FAKE_MARK, sizeof(FAKE_MARK), 0) !=
+			    sizeof(FAKE_MARK) ||
+		    ci_client_give_fd(udata, udata->fds[i]))
+			return AL_INSUFFICIENT_RESOURCES;
+	if (udata->out_len > udata->in_len)
+		udata->out_len = udata->in_len;
+	for (uint32_t i = 0; i < udata->out_len; i++)
+		out[i] = (uint8_t)~in[i];
+	return udata->in_len && in[0] == FAKE_REFUSE ? AL_IO_ERROR : AL_SUCCESS;
+}
+
+static al_status um_open_ca(struct ci_ca *ca, void **um_ctx, struct ci_udata *udata)
+{
+	IB_TRACE("fake", "um_open_ca");
+	ENTER(um_open_ca, ca);
+	*um_ctx = &fake;
+	return answer(udata);
+}
+
+static void um_close_ca(struct ci_ca *ca, void *um_ctx)
+{
+	IB_TRACE("fake", "um_close_ca%s", um_ctx == &fake ? "" : " of another context");
+	enter(FAKE_um_close_ca, ca);
+}
+
 /* ------------------------------------------------------- domains, addresses, memory */
 
 static al_status allocate_pd(struct ci_pd *pd, struct ci_udata *udata)
 {
-	(void)udata;
 	ENTER(allocate_pd, pd);
-	return AL_SUCCESS;
+	return answer(udata);
 }
 
 static void deallocate_pd(struct ci_pd *pd)
@@ -147,9 +188,13 @@ static void deregister_mr(struct ci_mr *mr)
 static al_status create_cq(struct ci_cq *base, struct ci_cq_init *init, struct ci_udata *udata)
 {
 	struct fake_cq *cq = (struct fake_cq *)base;
+	al_status status;
 
-	(void)udata;
+	IB_TRACE("fake", "create_cq");
 	ENTER(create_cq, base);
+	status = answer(udata);
+	if (status)
+		return status;
 	cq->ring = al_alloc(init->cqe * sizeof(*cq->ring));
 	if (!cq->ring)
 		return AL_INSUFFICIENT_MEMORY;
@@ -500,6 +545,7 @@ struct fake fake = {
 		.size = sizeof(struct ci_interface),
 		.abi_major = CI_ABI_MAJOR,
 		.abi_minor = CI_ABI_MINOR,
+		.flags = CI_CLIENT_MEMORY, /* it looks into none */
 		.obj_size = {
 			[CI_OBJ_CA] = sizeof(struct fake_ca),
 			[CI_OBJ_CQ] = sizeof(struct fake_cq),
@@ -511,6 +557,8 @@ struct fake fake = {
 		.query_port = query_port,
 		.query_gid = query_gid,
 		.query_pkey = query_pkey,
+		.um_open_ca = um_open_ca,
+		.um_close_ca = um_close_ca,
 		.allocate_pd = allocate_pd,
 		.deallocate_pd = deallocate_pd,
 		.create_ah = create_ah,

@@ -26,6 +26,8 @@ enum fake_op {
 
 #define FAKE_HCAS 4
 #define FAKE_GUID 0x00feed0000000001ULL /* of the first HCA; the others count up */
+#define FAKE_REFUSE 0xee /* what a provider says first, for the request to fail: AL_IO_ERROR */
+#define FAKE_MARK "the module was here" /* what is written at the start of a provider's files */
 #define FAKE_PCI_GUID 0x00feed0100000000ULL /* of one on PCI: bus, device and function in the low bits */
 
 /* What the table's obj_size says, so that tests see that it is respected. */

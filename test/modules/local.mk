@@ -69,3 +69,38 @@ test_modules_odd_small_la_LDFLAGS = $(TEST_MODULE_LINK)
 test_modules_odd_undefined_la_SOURCES = test/modules/odd.c
 test_modules_odd_undefined_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=undefined -DODD_UNDEFINED
 test_modules_odd_undefined_la_LDFLAGS = $(TEST_MODULE_LINK)
+
+# Providers for user mode: that of fake.so, and one for each thing that can be wrong with one.
+noinst_HEADERS += test/modules/provider.h
+PROVIDER_FLAGS = -DPROVIDER_DIR='"$(abs_top_builddir)/test/modules/provider/.libs"'
+check_LTLIBRARIES += test/modules/provider/fake.la
+test_modules_provider_fake_la_SOURCES = test/modules/provider.c
+test_modules_provider_fake_la_LDFLAGS = $(TEST_MODULE_LINK) -export-symbols-regex '^(uvp_module|provider)$$'
+check_LTLIBRARIES += test/modules/provider/abi.la
+test_modules_provider_abi_la_SOURCES = test/modules/provider.c
+test_modules_provider_abi_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=abi -DODD_ABI
+test_modules_provider_abi_la_LDFLAGS = $(TEST_MODULE_LINK)
+check_LTLIBRARIES += test/modules/provider/name.la
+test_modules_provider_name_la_SOURCES = test/modules/provider.c
+test_modules_provider_name_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=name -DODD_NAME
+test_modules_provider_name_la_LDFLAGS = $(TEST_MODULE_LINK)
+check_LTLIBRARIES += test/modules/provider/flags.la
+test_modules_provider_flags_la_SOURCES = test/modules/provider.c
+test_modules_provider_flags_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=flags -DODD_FLAGS
+test_modules_provider_flags_la_LDFLAGS = $(TEST_MODULE_LINK)
+check_LTLIBRARIES += test/modules/provider/noops.la
+test_modules_provider_noops_la_SOURCES = test/modules/provider.c
+test_modules_provider_noops_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=noops -DODD_NO_OPS
+test_modules_provider_noops_la_LDFLAGS = $(TEST_MODULE_LINK)
+check_LTLIBRARIES += test/modules/provider/hookflags.la
+test_modules_provider_hookflags_la_SOURCES = test/modules/provider.c
+test_modules_provider_hookflags_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=hookflags -DODD_HOOK_FLAGS
+test_modules_provider_hookflags_la_LDFLAGS = $(TEST_MODULE_LINK)
+check_LTLIBRARIES += test/modules/provider/sizes.la
+test_modules_provider_sizes_la_SOURCES = test/modules/provider.c
+test_modules_provider_sizes_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=sizes -DODD_SIZES
+test_modules_provider_sizes_la_LDFLAGS = $(TEST_MODULE_LINK)
+check_LTLIBRARIES += test/modules/provider/init.la
+test_modules_provider_init_la_SOURCES = test/modules/provider.c
+test_modules_provider_init_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=init -DODD_INIT
+test_modules_provider_init_la_LDFLAGS = $(TEST_MODULE_LINK)

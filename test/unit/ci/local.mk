@@ -53,6 +53,11 @@ test_unit_ci_pci_test_SOURCES = test/unit/ci/pci_test.c test/unit/ci/support.c
 test_unit_ci_pci_test_CPPFLAGS = $(CI_TEST_FLAGS)
 test_unit_ci_pci_test_LDFLAGS = $(CI_TEST_LINK)
 
+check_PROGRAMS += test/unit/ci/provider_test
+test_unit_ci_provider_test_SOURCES = test/unit/ci/provider_test.c test/unit/ci/support.c
+test_unit_ci_provider_test_CPPFLAGS = $(CI_TEST_FLAGS) $(PROVIDER_FLAGS)
+test_unit_ci_provider_test_LDFLAGS = $(CI_TEST_LINK)
+
 check_PROGRAMS += test/unit/ci/registry_test
 test_unit_ci_registry_test_SOURCES = test/unit/ci/registry_test.c test/unit/ci/support.c
 test_unit_ci_registry_test_CPPFLAGS = $(CI_TEST_FLAGS)

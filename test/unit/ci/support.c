@@ -54,6 +54,12 @@ void ib_dispatch_event(const struct ci_event *event)
 	ck_abort_msg("ib_dispatch_event of type %d without an Access Layer", event->type);
 }
 
+al_status ci_client_give_fd(struct ci_udata *udata, int fd)
+{
+	ck_abort_msg("ci_client_give_fd(%p, %d) without an Access Layer", (void *)udata, fd);
+	return AL_UNSUPPORTED;
+}
+
 /* ------------------------------------------------------------------------- the log */
 
 static struct {

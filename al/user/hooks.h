@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* User-mode providers in the operations: their hooks around each question to the agent, or in its place. */
+#ifndef AL_USER_HOOKS_H
+#define AL_USER_HOOKS_H
+
+#include <iba/ib_uvp.h>
+
+/* What an HCA without a provider does has its place here too, with no hooks. */
+struct user_provider {
+	struct user_provider *next;
+	const struct uvp_interface *hooks; /* complete; never NULL */
+	struct ci_interface ops;           /* of its HCAs */
+	uint32_t tail[CI_OBJ_KINDS];       /* where ours of an object begins, behind the provider's */
+};
+
+/* The provider for HCAs of this module; an empty name: none. NULL: out of memory. May sleep. */
+const struct user_provider *user_provider(const char *module);
+
+/* The questions. What the provider says to its module is in call, and so is what it hears. */
+#define LIST(...) __VA_ARGS__
+#define CREATES(name, undo, ca, params, args, udata) al_status ask_##name(LIST params, struct uvp_call *call);
+#define CHANGES(name, ca, params, args, udata)       al_status ask_##name(LIST params, struct uvp_call *call);
+#define ENDS(name, ca, param, arg)                   void ask_##name(LIST param, struct uvp_call *call);
+#include "al/user/hooks.def"
+#undef LIST
+
+#endif

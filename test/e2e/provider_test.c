@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * User-mode providers (iba/ib_uvp.h): their hooks around each question to the agent, what provider and module say to
+ * each other, and the order of a completion queue's creation as the SAS tells it.
+ */
+#include "test/e2e/agent.h"
+#include "test/modules/fake.h"
+#include "test/modules/provider.h"
+
+static struct provider *provider;
+static al_h al;
+static al_ca_h ca;
+static al_pd_h pd;
+
+/* The provider as the library is going to load it. */
+static struct provider *find_provider(void)
+{
+	void *file = dlopen(PROVIDER_DIR "/fake.so", RTLD_NOW | RTLD_LOCAL);
+
+	ck_assert_msg(file != NULL, "%s", dlerror());
+	return dlsym(file, "provider");
+}
+
+static void begin(const char *option, const char *value)
+{
+	ck_assert(!setenv("IBAL_MODULE_PATH", FAKE_DIR, 1));
+	ck_assert(!setenv("IBAL_UVP_PATH", PROVIDER_DIR, 1));
+	agent_start(option, value);
+	provider = find_provider();
+	ck_assert_ptr_nonnull(provider);
+}
+
+static void open_all(void)
+{
+	al = agent_open();
+	ca = test_open_ca(al, FAKE_GUID);
+	ck_ok(al_alloc_pd(ca, NULL, &pd));
+	provider->log[0] = '\0';
+}
+
+static void end(void)
+{
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	ck_assert(!provider->spoilt);
+	agent_stop();
+}
+
+static al_status try_cq(uint32_t cqe, al_cq_h *cq)
+{
+	struct al_cq_init init = { .cqe = cqe };
+
+	return al_create_cq(pd, &init, NULL, NULL, NULL, cq);
+}
+
+/* Objects of the agent's Access Layer that are this client's; creations that failed leave none. */
+static size_t agents_objects(al_object_type type)
+{
+	return test_count(al, type);
+}
+
+/* A request of `about` with in_len bytes, and room for as many to come back. */
+static void speak(uint32_t len)
+{
+	provider->about = "create_cq";
+	provider->in_len = provider->out_room = len;
+	for (uint32_t i = 0; i < len; i++)
+		provider->say[i] = (uint8_t)(i * 7 + 1);
+}
+
+/* ------------------------------------------------------------- order of hooks */
+
+START_TEST(every_operation_that_crosses_has_its_two_hooks)
+{
+	struct al_qp_init qi = { .qp_type = IB_QPT_RC,
+				 .cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 } };
+	static char memory[4096];
+	const struct al_mr_init mi = { .addr = memory, .length = sizeof(memory), .access = IB_ACCESS_LOCAL_WRITE };
+	struct ib_ah_attr path = { .dlid = 1, .port_num = 1 };
+	struct ib_qp_attr qp_attr = { .qp_state = IB_QPS_RESET };
+	struct ib_port_modify port = { 0 };
+	struct ib_port_attr port_attr;
+	struct ib_mr_attr mr_attr;
+	struct al_cq_attr cq_attr;
+	struct ib_ca_attr attr;
+	uint32_t lkey, rkey;
+	uint16_t pkey;
+	ib_gid gid;
+	al_ah_h ah;
+	al_mr_h mr;
+	al_cq_h cq;
+	al_qp_h qp;
+
+	begin(NULL, NULL);
+	al = agent_open();
+	ck_assert_ptr_nonnull(strstr(provider->log, "pre_open_ca post_open_ca pre_query_ca post_query_ca "));
+	ca = test_open_ca(al, FAKE_GUID);
+	provider->log[0] = '\0';
+	ck_ok(al_query_ca(ca, &attr));
+	ck_ok(al_query_port(ca, 1, &port_attr));
+	ck_ok(al_query_gid(ca, 1, 0, &gid));
+	ck_ok(al_query_pkey(ca, 1, 0, &pkey));
+	al_modify_ca(ca, 0, &attr);
+	al_modify_port(ca, 1, 0, &port);
+	al_vendor_call(ca, 0, NULL, 0, NULL, NULL);
+	ck_ok(al_alloc_pd(ca, NULL, &pd));
+	ck_ok(al_create_ah(pd, &path, &ah));
+	ck_ok(al_modify_ah(ah, &path));
+	ck_ok(al_query_ah(ah, &path));
+	ck_ok(al_destroy_ah(ah, AL_DESTROY_SYNC, NULL));
+	ck_ok(al_reg_mr(pd, &mi, NULL, &lkey, &rkey, &mr));
+	al_query_mr(mr, &mr_attr);
+	ck_ok(al_dereg_mr(mr, AL_DESTROY_SYNC, NULL));
+	ck_ok(try_cq(8, &cq));
+	al_query_cq(cq, &cq_attr);
+	qi.send_cq = qi.recv_cq = cq;
+	ck_ok(al_create_qp(pd, &qi, NULL, NULL, &qp));
+	ck_ok(al_modify_qp(qp, &qp_attr, IB_QP_STATE));
+	ck_ok(al_query_qp(qp, &qp_attr, NULL));
+	ck_ok(al_destroy_qp(qp, AL_DESTROY_SYNC, NULL));
+	ck_ok(al_destroy_cq(cq, AL_DESTROY_SYNC, NULL));
+	ck_ok(al_dealloc_pd(pd, AL_DESTROY_SYNC, NULL));
+#define PAIR(name) "pre_" #name " post_" #name " "
+	ck_assert_str_eq(provider->log,
+			 PAIR(query_ca) PAIR(query_port) PAIR(query_gid) PAIR(query_pkey) PAIR(modify_ca)
+			 PAIR(modify_port) PAIR(vendor_call) PAIR(allocate_pd) PAIR(create_ah) PAIR(modify_ah)
+			 PAIR(query_ah) PAIR(destroy_ah) PAIR(register_mr) PAIR(query_mr) PAIR(deregister_mr)
+			 PAIR(create_cq) PAIR(query_cq) PAIR(create_qp)
+			 /* of a transition the state is asked first */ PAIR(query_qp) PAIR(modify_qp) PAIR(query_qp)
+			 PAIR(destroy_qp) PAIR(destroy_cq) PAIR(deallocate_pd));
+	end();
+}
+END_TEST
+
+/* -------------------------------------------------------- what is said and heard */
+
+START_TEST(what_is_said_comes_to_the_module_and_its_answer_back)
+{
+	static const uint32_t lengths[] = { 0, 1, 64, UVP_MAX_DATA - 1, UVP_MAX_DATA };
+	al_cq_h cq;
+
+	begin(NULL, NULL);
+	open_all();
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		speak(lengths[i]);
+		ck_ok(try_cq(8, &cq));
+		ck_assert_int_eq(provider->outcome, AL_SUCCESS);
+		ck_assert_uint_eq(provider->heard_len, lengths[i]);
+		for (uint32_t k = 0; k < lengths[i]; k++)
+			ck_assert_uint_eq(provider->heard[k], (uint8_t)~provider->say[k]);
+		ck_ok(al_destroy_cq(cq, AL_DESTROY_SYNC, NULL));
+	}
+	/* Less room than the module would fill. */
+	speak(64);
+	provider->out_room = 5;
+	ck_ok(try_cq(8, &cq));
+	ck_assert_uint_eq(provider->heard_len, 5);
+	end();
+}
+END_TEST
+
+/* When it has answered another question it has done with the one before. */
+static int agents_descriptors(void)
+{
+	struct ib_port_attr attr;
+
+	ck_ok(al_query_port(ca, 1, &attr));
+	return agent_entries("fd");
+}
+
+START_TEST(descriptors_travel_both_ways)
+{
+	char mark[sizeof(FAKE_MARK)] = { 0 };
+	struct stat mine, back;
+	al_cq_h cq;
+	int fds;
+
+	begin(NULL, NULL);
+	open_all();
+	fds = agents_descriptors();
+	speak(0);
+	provider->fd = memfd_create("provider", MFD_CLOEXEC);
+	provider->num_fds = UVP_MAX_FDS;
+	ck_ok(try_cq(8, &cq));
+	ck_assert_uint_eq(provider->heard_fds, UVP_MAX_FDS);
+	ck_assert_int_eq(fstat(provider->fd, &mine), 0);
+	for (int i = 0; i < UVP_MAX_FDS; i++) {
+		ck_assert_int_eq(fstat(provider->heard_fd[i], &back), 0);
+		ck_assert_uint_eq(back.st_ino, mine.st_ino);
+		ck_assert_int_eq(fcntl(provider->heard_fd[i], F_GETFD), FD_CLOEXEC);
+		close(provider->heard_fd[i]);
+	}
+	ck_assert_int_eq(pread(provider->fd, mark, sizeof(mark), 0), sizeof(mark));
+	ck_assert_str_eq(mark, FAKE_MARK);
+	/* None stays in the agent, neither after a success nor after a failure. */
+	ck_assert_int_eq(agents_descriptors(), fds);
+	provider->in_len = 1;
+	provider->say[0] = FAKE_REFUSE;
+	ck_status(try_cq(8, &cq), AL_IO_ERROR);
+	ck_assert_uint_eq(provider->heard_fds, 0);
+	ck_assert_int_eq(agents_descriptors(), fds);
+	close(provider->fd);
+	end();
+}
+END_TEST
+
+START_TEST(a_provider_that_says_too_much_is_stopped)
+{
+	al_cq_h cq;
+
+	begin(NULL, NULL);
+	open_all();
+	speak(0);
+	for (int what = 0; what < 3; what++) {
+		provider->in_len = what == 0 ? UVP_MAX_DATA + 1 : 0;
+		provider->out_room = what == 1 ? UVP_MAX_DATA + 1 : 0;
+		provider->num_fds = what == 2 ? UVP_MAX_FDS + 1 : 0;
+		provider->outcome = AL_SUCCESS;
+		ck_status(try_cq(8, &cq), AL_INVALID_PARAMETER);
+		ck_assert_int_eq(provider->outcome, AL_INVALID_PARAMETER);
+	}
+	speak(0);
+	provider->num_fds = 0;
+	ck_ok(try_cq(8, &cq));
+	end();
+}
+END_TEST
+
+/* ---------------------------------------------------------------------- failures */
+
+START_TEST(a_pre_hook_that_fails_ends_the_operation)
+{
+	al_cq_h cq;
+
+	begin("--max-objects", "1");
+	open_all();
+	speak(8);
+	provider->fail_pre = AL_INSUFFICIENT_MEMORY;
+	ck_status(try_cq(8, &cq), AL_INSUFFICIENT_MEMORY);
+	ck_assert_str_eq(provider->log, "pre_create_cq ");
+	/* Nothing is left of it: there is room for the one that the client may have. */
+	provider->fail_pre = AL_SUCCESS;
+	ck_ok(try_cq(8, &cq));
+	end();
+}
+END_TEST
+
+START_TEST(the_post_hook_runs_when_the_module_fails_and_when_the_agent_refuses)
+{
+	al_cq_h cq, second;
+
+	begin("--max-objects", "1");
+	open_all();
+	speak(8);
+	provider->say[0] = FAKE_REFUSE;
+	ck_status(try_cq(8, &cq), AL_IO_ERROR);
+	ck_assert_int_eq(provider->outcome, AL_IO_ERROR);
+	ck_assert_uint_eq(provider->heard_len, 0);
+	speak(8);
+	ck_ok(try_cq(8, &cq));
+	ck_status(try_cq(8, &second), AL_LIMIT_EXCEEDED);
+	ck_assert_int_eq(provider->outcome, AL_LIMIT_EXCEEDED);
+	ck_assert_str_eq(provider->log, "pre_create_cq post_create_cq pre_create_cq post_create_cq "
+					"pre_create_cq post_create_cq ");
+	end();
+}
+END_TEST
+
+START_TEST(a_post_hook_that_fails_undoes_the_creation_without_hooks)
+{
+	al_cq_h cq;
+
+	begin("--max-objects", "1");
+	open_all();
+	speak(8);
+	provider->fail_post = AL_INSUFFICIENT_RESOURCES;
+	for (int i = 0; i < 3; i++)
+		ck_status(try_cq(8, &cq), AL_INSUFFICIENT_RESOURCES);
+	ck_assert_ptr_null(strstr(provider->log, "destroy_cq"));
+	ck_assert_uint_eq(agents_objects(AL_OBJ_CQ), 0);
+	provider->fail_post = AL_SUCCESS;
+	ck_ok(try_cq(8, &cq));
+	end();
+}
+END_TEST
+
+START_TEST(what_the_pre_hook_has_done_is_not_asked)
+{
+	al_cq_h cq[3];
+
+	begin("--max-objects", "1");
+	open_all();
+	speak(8);
+	provider->done = true;
+	for (int i = 0; i < 3; i++) { /* more than the agent would allow */
+		ck_ok(try_cq(8, &cq[i]));
+		ck_assert_int_eq(provider->outcome, AL_SUCCESS);
+		ck_assert_uint_eq(provider->heard_len, 0);
+	}
+	ck_assert_uint_eq(agents_objects(AL_OBJ_CQ), 0);
+	for (int i = 0; i < 3; i++)
+		ck_ok(al_destroy_cq(cq[i], AL_DESTROY_SYNC, NULL));
+	end();
+}
+END_TEST
+
+static void kill_agent(void)
+{
+	agent_kill(SIGKILL);
+}
+
+START_TEST(a_lost_agent_is_told_to_the_post_hook)
+{
+	al_cq_h cq;
+
+	begin(NULL, NULL);
+	open_all();
+	speak(8);
+	provider->before = kill_agent;
+	ck_status(try_cq(8, &cq), AL_AGENT_LOST);
+	/* Then its objects end, in another thread. */
+	ck_assert_int_eq(strncmp(provider->log, "pre_create_cq post_create_cq ", 29), 0);
+	ck_assert_int_eq(provider->outcome, AL_AGENT_LOST);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
+/* --------------------------------------------------------------------- data path */
+
+START_TEST(a_direct_hook_takes_the_operations_place)
+{
+	al_cq_h cq;
+	uint32_t count = 0;
+	struct ib_wc wc;
+
+	begin(NULL, NULL);
+	open_all();
+	ck_ok(try_cq(8, &cq));
+	ck_ok(al_peek_cq(cq, 100, &count));
+	ck_assert_uint_eq(count, PROVIDER_PEEK);
+	/* What it leaves out crosses. */
+	ck_ok(al_poll_cq_ex(cq, 1, &wc, &count));
+	ck_assert_uint_eq(count, 0);
+	end();
+}
+END_TEST
+
+/* -------------------------------------------------------------------- ten steps */
+
+struct step {
+	const char *who, *what;
+};
+
+/* Lines of both traces in the order of their times; each of the steps has to be there, after the one before. */
+static void expect_steps(const struct step *steps, int num)
+{
+	char command[256], line[512], who[64], what[256], *rest;
+	FILE *lines;
+	int i = 0, at;
+
+	snprintf(command, sizeof(command), "sort -n %s/agent.trace %s/client.trace", agent_dir, agent_dir);
+	lines = popen(command, "r");
+	ck_assert_ptr_nonnull(lines);
+	while (i < num && fgets(line, sizeof(line), lines)) {
+		/* time, process, thread, its name, who, what */
+		if (sscanf(line, "%*s %*s %*s %*s %63s %n", who, &at) != 1)
+			continue;
+		rest = line + at;
+		snprintf(what, sizeof(what), "%.255s", rest);
+		if (!strcmp(who, steps[i].who) && !strncmp(what, steps[i].what, strlen(steps[i].what)))
+			i++;
+	}
+	pclose(lines);
+	ck_assert_msg(i == num, "step %d is missing, or out of order: %s: %s", i + 1, steps[i < num ? i : 0].who,
+		      steps[i < num ? i : 0].what);
+}
+
+static char client_trace[sizeof(agent_dir) + 16];
+
+/* A client of its own: the trace's file is chosen when a process begins. */
+static void creator(int fd)
+{
+	uint32_t mode;
+	al_cq_h cq;
+
+	hear(fd, &mode, sizeof(mode));
+	provider = find_provider();
+	open_all();
+	speak(8);
+	if (mode == 1)
+		provider->say[0] = FAKE_REFUSE;
+	provider->fail_pre = mode == 2 ? AL_IO_ERROR : AL_SUCCESS;
+	ck_assert_int_eq(try_cq(8, &cq), mode ? AL_IO_ERROR : AL_SUCCESS);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+
+static void create_traced(uint32_t mode)
+{
+	char trace[sizeof(agent_dir) + 16];
+	int fd[2];
+	pid_t pid;
+
+	ck_assert_ptr_nonnull(mkdtemp(agent_dir));
+	snprintf(agent_socket, sizeof(agent_socket), "%s/ald.socket", agent_dir);
+	snprintf(trace, sizeof(trace), "%s/agent.trace", agent_dir);
+	snprintf(client_trace, sizeof(client_trace), "%s/client.trace", agent_dir);
+	ck_assert(!setenv("IBAL_TRACE", trace, 1));
+	begin(NULL, NULL);
+	two_ends(fd);
+	ck_assert(!setenv("IBAL_TRACE", client_trace, 1));
+	pid = agent_client("creator", fd[1]);
+	ck_assert_int_eq(send(fd[0], &mode, sizeof(mode), 0), sizeof(mode));
+	ck_assert_int_eq(wait_for(pid), 0);
+	agent_kill(SIGTERM);
+}
+
+static void remove_traces(void)
+{
+	char path[sizeof(agent_dir) + 16];
+
+	unlink(client_trace);
+	snprintf(path, sizeof(path), "%s/agent.trace", agent_dir);
+	unlink(path);
+	agent_stop();
+}
+
+START_TEST(a_completion_queue_is_created_in_the_ten_steps_of_the_sas)
+{
+	static const struct step steps[] = {
+		{ "al", "al_create_cq" },                          /* 1 the application calls */
+		{ "user", "the provider's pre_create_cq" },        /* 2 */
+		{ "user", "CREATE_CQ: asks the agent" },           /* 3 what it said crosses */
+		{ "ald", "CREATE_CQ of" },
+		{ "al", "al_create_cq" },                          /* 4 the agent calls its Access Layer */
+		{ "al", "create_cq of module fake" },              /* 5 that calls the module */
+		{ "fake", "create_cq" },                           /* 6 */
+		{ "al", "cq 0x" },                                 /* 7 accounted for there */
+		{ "ald", "CREATE_CQ: is" },                        /* 8 accounted for in the agent */
+		{ "user", "CREATE_CQ: the agent answers AL_SUCCESS" },
+		{ "user", "the provider's post_create_cq" },       /* 9 */
+		{ "al", "cq 0x" },                                 /* 10 the application's handle */
+	};
+
+	create_traced(0);
+	expect_steps(steps, sizeof(steps) / sizeof(steps[0]));
+	remove_traces();
+}
+END_TEST
+
+START_TEST(in_the_ten_steps_a_failing_module_is_undone_by_the_post_hook)
+{
+	static const struct step steps[] = {
+		{ "user", "the provider's pre_create_cq" },
+		{ "user", "CREATE_CQ: asks the agent" },
+		{ "fake", "create_cq" },
+		{ "user", "CREATE_CQ: the agent answers AL_IO_ERROR" },
+		{ "user", "the provider's post_create_cq" },
+	};
+
+	create_traced(1);
+	expect_steps(steps, sizeof(steps) / sizeof(steps[0]));
+	remove_traces();
+}
+END_TEST
+
+START_TEST(in_the_ten_steps_a_failing_pre_hook_is_the_last)
+{
+	static const struct step first[] = { { "user", "the provider's pre_create_cq" } };
+	char command[256];
+
+	create_traced(2);
+	expect_steps(first, 1);
+	snprintf(command, sizeof(command), "! grep -E 'CREATE_CQ|post_create_cq' %s/agent.trace %s/client.trace",
+		 agent_dir, agent_dir);
+	ck_assert_int_eq(system(command), 0);
+	remove_traces();
+}
+END_TEST
+
+START_TEST(the_module_hears_of_the_process_that_opens_and_closes)
+{
+	static const struct step steps[] = {
+		{ "user", "the provider's pre_open_ca" },
+		{ "fake", "um_open_ca" },
+		{ "user", "the provider's post_open_ca" },
+		{ "fake", "um_close_ca\n" },
+	};
+
+	create_traced(0);
+	expect_steps(steps, sizeof(steps) / sizeof(steps[0]));
+	remove_traces();
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	static const struct agent_client clients[] = { { "creator", creator }, { NULL, NULL } };
+	Suite *suite;
+	TCase *tcase;
+
+	agent_be_client(argc, argv, clients);
+	suite = suite_create("e2e/provider");
+	tcase = tcase_create("provider");
+	tcase_add_test(tcase, every_operation_that_crosses_has_its_two_hooks);
+	tcase_add_test(tcase, what_is_said_comes_to_the_module_and_its_answer_back);
+	tcase_add_test(tcase, descriptors_travel_both_ways);
+	tcase_add_test(tcase, a_provider_that_says_too_much_is_stopped);
+	tcase_add_test(tcase, a_pre_hook_that_fails_ends_the_operation);
+	tcase_add_test(tcase, the_post_hook_runs_when_the_module_fails_and_when_the_agent_refuses);
+	tcase_add_test(tcase, a_post_hook_that_fails_undoes_the_creation_without_hooks);
+	tcase_add_test(tcase, what_the_pre_hook_has_done_is_not_asked);
+	tcase_add_test(tcase, a_lost_agent_is_told_to_the_post_hook);
+	tcase_add_test(tcase, a_direct_hook_takes_the_operations_place);
+	tcase_add_test(tcase, a_completion_queue_is_created_in_the_ten_steps_of_the_sas);
+	tcase_add_test(tcase, in_the_ten_steps_a_failing_module_is_undone_by_the_post_hook);
+	tcase_add_test(tcase, in_the_ten_steps_a_failing_pre_hook_is_the_last);
+	tcase_add_test(tcase, the_module_hears_of_the_process_that_opens_and_closes);
+	suite_add_tcase(suite, tcase);
+	return test_run(suite);
+}

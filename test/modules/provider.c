@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The user-mode provider of fake.so: see provider.h. PROVIDER_ODD makes one that is wrong in one thing. */
+#include <string.h>
+
+#include "test/modules/provider.h"
+
+/* With bytes of its own behind the plain struct, to see that they stay as they are. */
+struct own_cq {
+	struct ci_cq cq;
+	uint8_t mine[37];
+};
+#define MINE 0x5a
+
+extern struct provider provider;
+struct provider provider = { .about = "" };
+
+static void note(const char *when, const char *name)
+{
+	strncat(provider.log, when, sizeof(provider.log) - strlen(provider.log) - 1);
+	strncat(provider.log, name, sizeof(provider.log) - strlen(provider.log) - 1);
+	strncat(provider.log, " ", sizeof(provider.log) - strlen(provider.log) - 1);
+}
+
+static void look_at_mine(const char *name, void *object)
+{
+	uint8_t *mine = ((struct own_cq *)object)->mine;
+
+	if (!strcmp(name, "create_cq"))
+		memset(mine, MINE, sizeof(((struct own_cq *)object)->mine));
+	for (size_t i = 0; !strcmp(name, "destroy_cq") && i < sizeof(((struct own_cq *)object)->mine); i++)
+		provider.spoilt |= mine[i] != MINE;
+}
+
+static al_status before(const char *name, void *object, struct uvp_call *call)
+{
+	note("pre_", name);
+	look_at_mine(name, object);
+	if (strcmp(name, provider.about))
+		return AL_SUCCESS;
+	if (provider.before)
+		provider.before();
+	call->priv = &provider;
+	call->done = provider.done;
+	call->in_len = provider.in_len;
+	call->out_room = provider.out_room;
+	call->num_in_fds = provider.num_fds;
+	if (provider.in_len <= UVP_MAX_DATA)
+		memcpy(call->in, provider.say, provider.in_len);
+	for (uint32_t i = 0; i < provider.num_fds && i < UVP_MAX_FDS; i++)
+		call->in_fds[i] = provider.fd;
+	return provider.fail_pre;
+}
+
+static al_status after(const char *name, al_status status, struct uvp_call *call)
+{
+	note("post_", name);
+	if (strcmp(name, provider.about))
+		return AL_SUCCESS;
+	provider.outcome = call->priv == &provider ? status : AL_INVALID_HANDLE;
+	provider.heard_len = call->out_len;
+	if (call->out_len)
+		memcpy(provider.heard, call->out, call->out_len);
+	provider.heard_fds = call->num_out_fds;
+	memcpy(provider.heard_fd, call->out_fds, sizeof(provider.heard_fd));
+	return provider.fail_post;
+}
+
+/* All of them, as the library pairs them. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define LIST(...) __VA_ARGS__
+#define FIRST(first, ...) first
+#define CREATES(name, undo, ca, params, args, udata)                                                \
+	static al_status pre_##name(LIST params, struct uvp_call *call)                             \
+	{                                                                                           \
+		return before(#name, FIRST args, call);                                             \
+	}                                                                                           \
+	static al_status post_##name(LIST params, al_status status, struct uvp_call *call)          \
+	{                                                                                           \
+		return after(#name, status, call);                                                  \
+	}
+#define CHANGES(name, ca, params, args, udata)                                                      \
+	static al_status pre_##name(LIST params, struct uvp_call *call)                             \
+	{                                                                                           \
+		return before(#name, FIRST args, call);                                             \
+	}                                                                                           \
+	static void post_##name(LIST params, al_status status, struct uvp_call *call)               \
+	{                                                                                           \
+		after(#name, status, call);                                                         \
+	}
+#define ENDS(name, ca, param, arg)                                                                  \
+	static void pre_##name(LIST param, struct uvp_call *call)                                   \
+	{                                                                                           \
+		before(#name, LIST arg, call);                                                      \
+	}                                                                                           \
+	static void post_##name(LIST param, struct uvp_call *call)                                  \
+	{                                                                                           \
+		after(#name, AL_SUCCESS, call);                                                     \
+	}
+#include "al/user/hooks.def"
+#pragma GCC diagnostic pop
+
+static al_status peek_cq(struct ci_cq *cq, uint32_t max, uint32_t *count)
+{
+	(void)cq;
+	(void)max;
+	*count = PROVIDER_PEEK;
+	return AL_SUCCESS;
+}
+
+__attribute__((unused)) static const struct uvp_interface hooks = {
+	.size = sizeof(struct uvp_interface),
+	.abi_major = UVP_ABI_MAJOR,
+	.abi_minor = UVP_ABI_MINOR,
+#ifdef ODD_HOOK_FLAGS
+	.flags = CI_OP_MAY_BLOCK,
+#endif
+#ifdef ODD_SIZES
+	.obj_size = { [CI_OBJ_CQ] = 8 },
+#else
+	.obj_size = { [CI_OBJ_CQ] = sizeof(struct own_cq) },
+#endif
+#define CREATES(name, ...) .pre_##name = pre_##name, .post_##name = post_##name,
+#define CHANGES(name, ...) .pre_##name = pre_##name, .post_##name = post_##name,
+#define ENDS(name, ...)    .pre_##name = pre_##name, .post_##name = post_##name,
+#include "al/user/hooks.def"
+	.peek_cq = peek_cq,
+};
+
+#ifdef ODD_INIT
+static al_status init(void)
+{
+	return AL_IO_ERROR;
+}
+#endif
+
+#define STRING(x) #x
+#define NAME(x) STRING(x)
+#ifndef ODD
+#define ODD fake
+#endif
+
+const struct uvp_module uvp_module = {
+	.size = sizeof(struct uvp_module),
+#ifdef ODD_ABI
+	.abi_major = UVP_ABI_MAJOR + 1,
+#else
+	.abi_major = UVP_ABI_MAJOR,
+#endif
+	.abi_minor = UVP_ABI_MINOR,
+#ifdef ODD_NAME
+	.name = "another",
+#else
+	.name = NAME(ODD),
+#endif
+	.version = "1.0",
+	.license = "GPL-2.0-only OR Linux-OpenIB",
+#ifdef ODD_FLAGS
+	.flags = 1,
+#endif
+#ifndef ODD_NO_OPS
+	.ops = &hooks,
+#endif
+#ifdef ODD_INIT
+	.init = init,
+#endif
+};

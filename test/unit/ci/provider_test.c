@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* ci/provider.c: which user-mode provider is found for a module, and what is refused and how it is said. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <iba/ib_uvp.h>
+
+#include "test/unit/ci/support.h"
+
+static void look_in(const char *path)
+{
+	support_start();
+	ck_assert_int_eq(setenv("IBAL_UVP_PATH", path, 1), 0);
+	log_clear();
+}
+
+START_TEST(a_provider_is_found_by_its_modules_name_and_loaded_once)
+{
+	const struct uvp_interface *hooks;
+
+	look_in("/nowhere:" PROVIDER_DIR);
+	hooks = ci_provider("fake");
+	ck_assert_ptr_nonnull(hooks);
+	ck_assert_ptr_nonnull(hooks->pre_create_cq);
+	ck_assert_ptr_null(hooks->poll_cq);
+	ck_assert_ptr_eq(ci_provider("fake"), hooks);
+	ck_assert_uint_eq(log_count(0), 0);
+}
+END_TEST
+
+START_TEST(where_there_is_none_nothing_is_said)
+{
+	look_in("");
+	ck_assert_ptr_null(ci_provider("fake"));
+	ck_assert_ptr_null(ci_provider("other"));
+	ck_assert_uint_eq(log_count(0), 0);
+}
+END_TEST
+
+START_TEST(a_name_that_is_no_modules_finds_no_file)
+{
+	static const char *const names[] = { "", "../provider/fake", "fake.so", "Fake", "a/b",
+					     "a-name-of-more-than-thirty-one-characters" };
+
+	look_in(PROVIDER_DIR);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		ck_assert_ptr_null(ci_provider(names[i]));
+	ck_assert_uint_eq(log_count(0), 0);
+}
+END_TEST
+
+static const struct {
+	const char *name, *words;
+} odd[] = {
+	{ "abi", "rebuild" },
+	{ "name", "\"another\"" },
+	{ "flags", "flags must be 0" },
+	{ "noops", "ops is NULL" },
+	{ "hookflags", "only CI_SERIALISE_CQ" },
+	{ "sizes", "struct ci_cq is 8" },
+	{ "init", "init failed" },
+};
+
+START_TEST(a_wrong_one_is_named_with_the_reason_and_done_without)
+{
+	look_in(PROVIDER_DIR);
+	ck_assert_ptr_null(ci_provider(odd[_i].name));
+	ck_assert_msg(log_has(IB_LOG_ERROR, odd[_i].name, odd[_i].words, "used without", NULL), "%s: not said so",
+		      odd[_i].name);
+	/* Once. */
+	log_clear();
+	ck_assert_ptr_null(ci_provider(odd[_i].name));
+	ck_assert_uint_eq(log_count(0), 0);
+}
+END_TEST
+
+START_TEST(what_is_no_provider_is_refused)
+{
+	temp_file("text.so", "this is no shared object\n");
+	look_in(temp_dir());
+	ck_assert_ptr_null(ci_provider("text"));
+	ck_assert(log_has(IB_LOG_ERROR, "text", "used without", NULL));
+	/* A module is none. */
+	ck_assert_int_eq(setenv("IBAL_UVP_PATH", FAKE_DIR, 1), 0);
+	ck_assert_ptr_null(ci_provider("fake"));
+	ck_assert(log_has(IB_LOG_ERROR, "fake", "no symbol uvp_module", "no user-mode provider", NULL));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("provider");
+	TCase *tc = tcase_create("provider");
+
+	tcase_add_test(tc, a_provider_is_found_by_its_modules_name_and_loaded_once);
+	tcase_add_test(tc, where_there_is_none_nothing_is_said);
+	tcase_add_test(tc, a_name_that_is_no_modules_finds_no_file);
+	tcase_add_loop_test(tc, a_wrong_one_is_named_with_the_reason_and_done_without, 0,
+			    sizeof(odd) / sizeof(odd[0]));
+	tcase_add_test(tc, what_is_no_provider_is_refused);
+	suite_add_tcase(suite, tc);
+	return support_run(suite);
+}
