@@ -37,7 +37,8 @@
 
 struct capture {
 	struct capture *next;
-	int fd; /* -1: ended, for want of room */
+	pid_t process; /* whose it is, and not its forked children's */
+	int fd;        /* -1: ended, for want of room */
 	uint32_t ports, interfaces;
 	uint64_t flushed, packets;
 	size_t fill;
@@ -53,7 +54,7 @@ static struct capture *captures;
 
 static void flush(struct capture *c)
 {
-	size_t done = 0;
+	size_t done = c->process == getpid() ? 0 : c->fill; /* a child has a copy */
 	ssize_t n;
 
 	while (c->fd >= 0 && done < c->fill) {
@@ -203,35 +204,45 @@ static void put_packet(struct capture *c, const struct soft_port *port, uint32_t
 	c->packets++;
 }
 
-/* Each packet of a train. The caller holds the lock. */
-static void show(const struct soft_port *port, const struct packet *pkt, const struct soft_port *to,
-		 uint32_t direction)
+static void flush_if_old(struct capture *c, uint64_t ns)
 {
-	struct capture *c = port->capture;
-	uint8_t bytes[WIRE_MAX_BYTES];
-	uint64_t ns;
-	uint32_t i;
-	size_t len;
-
-	if (!c || c->fd < 0)
-		return;
-	ns = wall_clock();
-	for (i = 0; i < pkt->num && c->fd >= 0; i++) {
-		len = pkt_bytes_of(pkt, i, to, bytes);
-		if (len)
-			put_packet(c, port, direction, ns, bytes, len);
-	}
 	if (ns - c->flushed < FLUSH_NS)
 		return;
 	c->flushed = ns;
 	flush(c);
 }
 
+/* Where a port is shown; NULL: nowhere. The caller holds the lock. */
+static struct capture *capture_of(const struct soft_port *port)
+{
+	return port->capture && port->capture->fd >= 0 ? port->capture : NULL;
+}
+
+/* Each packet of a train. The caller holds the lock. */
+static void show(const struct soft_port *port, const struct packet *pkt, uint32_t direction)
+{
+	struct capture *c = capture_of(port);
+	uint8_t bytes[WIRE_MAX_BYTES];
+	uint64_t ns;
+	uint32_t i;
+	size_t len;
+
+	if (!c)
+		return;
+	ns = wall_clock();
+	for (i = 0; i < pkt->num && c->fd >= 0; i++) {
+		len = pkt_bytes_of(pkt, i, bytes);
+		if (len)
+			put_packet(c, port, direction, ns, bytes, len);
+	}
+	flush_if_old(c, ns);
+}
+
 void capture_sent(const struct soft_qp *qp, struct packet *pkt)
 {
 	pkt_set_path(qp, pkt);
 	fmutex_lock(&lock);
-	show(qp->port, pkt, qp->peer, EPB_OUTBOUND);
+	show(qp->port, pkt, EPB_OUTBOUND);
 	fmutex_unlock(&lock);
 }
 
@@ -240,7 +251,21 @@ void capture_received(const struct soft_port *port, const struct packet *pkt)
 	if (!(pkt->flags & PKT_PATH)) /* sent before anybody looked */
 		return;
 	fmutex_lock(&lock);
-	show(port, pkt, port, EPB_INBOUND);
+	show(port, pkt, EPB_INBOUND);
+	fmutex_unlock(&lock);
+}
+
+void capture_bytes(const struct soft_port *port, const uint8_t *bytes, size_t len)
+{
+	uint64_t ns = wall_clock();
+	struct capture *c;
+
+	fmutex_lock(&lock);
+	c = capture_of(port);
+	if (c) {
+		put_packet(c, port, EPB_INBOUND, ns, bytes, len);
+		flush_if_old(c, ns);
+	}
 	fmutex_unlock(&lock);
 }
 
@@ -266,6 +291,7 @@ static al_status create(const char *path, struct capture **capture)
 		al_free(c);
 		return AL_IO_ERROR;
 	}
+	c->process = getpid();
 	c->ports = c->interfaces = 0;
 	c->flushed = c->packets = 0;
 	c->fill = 0;

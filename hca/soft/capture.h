@@ -9,6 +9,8 @@
 #include <iba/ib_hca.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct packet;
 struct soft_port;
@@ -26,6 +28,8 @@ static inline bool capture_on(void)
 void capture_sent(const struct soft_qp *qp, struct packet *pkt);
 /* A port receives one. */
 void capture_received(const struct soft_port *port, const struct packet *pkt);
+/* And one that came as bytes: SOFT_INJECT's. */
+void capture_bytes(const struct soft_port *port, const uint8_t *bytes, size_t len);
 
 /*
  * Begins to show a port's packets in a file, which is made anew unless another port is captured there. AL_DUPLICATE: the

@@ -419,7 +419,7 @@ static enum fault_verdict corrupt(const struct meeting *m)
 	size_t bits;
 
 	pkt_set_path(m->qp, m->pkt);
-	bits = 8 * pkt_bytes_of(m->pkt, 0, to, bytes);
+	bits = 8 * pkt_bytes_of(m->pkt, 0, bytes);
 	if (!bits || !to) /* its memory is gone, or there is nobody */
 		return FAULT_LOST;
 	draw = mix(mix(m->rule->salt + 1) + flow_id(m->qp, m->flow) + (m->n << 32));

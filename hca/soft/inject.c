@@ -111,6 +111,8 @@ struct soft_injected inject(struct soft_port *port, const uint8_t *bytes, size_t
 		port_count(port, CNT_RCV_ERRORS, 1);
 		return result;
 	}
+	if (capture_on())
+		capture_bytes(port, bytes, len);
 	result.outcome = hand_over(port, &w);
 	if (result.outcome == SOFT_INJECT_STRAY)
 		port_count(port, CNT_RCV_DROPPED, 1);

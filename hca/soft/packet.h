@@ -25,9 +25,10 @@ struct pkt_path {
 	uint16_t dlid;
 	uint8_t src_path_bits, sl;
 	uint8_t mtu_shift;
-	uint8_t tclass, hop_limit;
+	uint8_t tclass, hop_limit, sgid_index;
 	bool global;
 	uint32_t flow_label;
+	ib_gid dgid;
 };
 
 /* Where a datagram goes: what its headers say of that, beyond the queue pair's number. */
@@ -106,9 +107,9 @@ bool pkt_source(struct cursor *from, const struct packet *pkt);
 /* serial.c: what a train would be on a wire. Fills in the path on which the queue pair sends the packet. */
 void pkt_set_path(const struct soft_qp *qp, struct packet *pkt);
 /*
- * The bytes of the train's packet number i, from 0, in InfiniBand's framing, on its way to a port (NULL: to none): at most
- * WIRE_MAX_BYTES. Its path is set. Returns how many; 0: its payload is no longer to be had.
+ * The bytes of the train's packet number i, from 0, in InfiniBand's framing: at most WIRE_MAX_BYTES. Its path is set.
+ * Returns how many; 0: its payload is no longer to be had.
  */
-size_t pkt_bytes_of(const struct packet *train, uint32_t i, const struct soft_port *to, uint8_t *bytes);
+size_t pkt_bytes_of(const struct packet *train, uint32_t i, uint8_t *bytes);
 
 #endif

@@ -19,7 +19,9 @@ void pkt_set_path(const struct soft_qp *qp, struct packet *pkt)
 			.global = dg->global,
 			.tclass = (uint8_t)(dg->class_flow >> 20),
 			.hop_limit = dg->hop_limit,
+			.sgid_index = dg->sgid_index,
 			.flow_label = dg->class_flow & 0xfffff,
+			.dgid = dg->dgid,
 		};
 		return;
 	}
@@ -31,7 +33,9 @@ void pkt_set_path(const struct soft_qp *qp, struct packet *pkt)
 		.global = av->is_global,
 		.tclass = av->grh.traffic_class,
 		.hop_limit = av->grh.hop_limit,
+		.sgid_index = (uint8_t)av->grh.sgid_index,
 		.flow_label = av->grh.flow_label,
+		.dgid = av->grh.dgid,
 	};
 }
 
@@ -62,8 +66,8 @@ static void put_gid(uint8_t *to, ib_gid gid)
 	memcpy(to, gid.raw, sizeof(gid.raw));
 }
 
-/* What the link and the network see. to: the port that it goes to, or NULL */
-static void set_route(struct wire_packet *w, const struct packet *pkt, const struct soft_port *to)
+/* What the link and the network see. */
+static void set_route(struct wire_packet *w, const struct packet *pkt)
 {
 	const struct soft_port *from = pkt->src_port;
 
@@ -77,14 +81,8 @@ static void set_route(struct wire_packet *w, const struct packet *pkt, const str
 	w->grh.tclass = pkt->path.tclass;
 	w->grh.flow_label = pkt->path.flow_label;
 	w->grh.hop_limit = pkt->path.hop_limit;
-	if (pkt->service == WIRE_UD) {
-		put_gid(w->grh.sgid, port_gid(from, pkt->dg.sgid_index));
-		put_gid(w->grh.dgid, pkt->dg.dgid);
-		return;
-	}
-	put_gid(w->grh.sgid, port_gid(from, 0));
-	if (to)
-		put_gid(w->grh.dgid, port_gid(to, 0));
+	put_gid(w->grh.sgid, port_gid(from, pkt->path.sgid_index));
+	put_gid(w->grh.dgid, pkt->path.dgid);
 }
 
 static void set_transport(struct wire_packet *w, const struct packet *pkt)
@@ -115,8 +113,7 @@ static void set_transport(struct wire_packet *w, const struct packet *pkt)
 	w->deth.src_qpn = pkt->src_qpn;
 }
 
-size_t pkt_bytes_of(const struct packet *train, uint32_t i, const struct soft_port *to,
-		    uint8_t *bytes)
+size_t pkt_bytes_of(const struct packet *train, uint32_t i, uint8_t *bytes)
 {
 	struct packet one = nth(train, i);
 	enum copy_result result = COPY_BAD_SOURCE;
@@ -124,7 +121,7 @@ size_t pkt_bytes_of(const struct packet *train, uint32_t i, const struct soft_po
 	struct wire_packet w;
 
 	memset(&w, 0, sizeof(w));
-	set_route(&w, &one, to);
+	set_route(&w, &one);
 	set_transport(&w, &one);
 	w.length = one.length;
 	w.payload = bytes + wire_header_bytes(&w);

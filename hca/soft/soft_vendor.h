@@ -86,7 +86,8 @@ enum soft_fault_action {
 	SOFT_FAULT_HOLD = 3,      /**< it arrives after `by` later packets of its flow */
 	SOFT_FAULT_DELAY = 4,     /**< it arrives `delay_ns` later */
 	SOFT_FAULT_CORRUPT = 5,   /**< some of its bits change: the far port finds a wrong CRC, and drops and counts it */
-	SOFT_FAULT_NAK = 6,       /**< a request of an RC queue pair: the responder answers with `code`, and does nothing */
+	SOFT_FAULT_NAK = 6,       /**< a request of an RC queue pair: the responder does not execute it, but answers with `code`; but for
+				   * RNR and sequence it also goes to the Error state, as after a NAK for a reason of its own */
 	/* These let the packet go on, after they have happened. */
 	SOFT_FAULT_PORT_DOWN = 7,    /**< the port's cable is pulled at this end */
 	SOFT_FAULT_PORT_UP = 8,      /**< and put back */

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "hca/soft/wire.h"
@@ -426,6 +427,120 @@ START_TEST(a_datagram_is_shown_with_its_addresses)
 }
 END_TEST
 
+/* A connection's GRH is that of its path, not of the first GIDs. */
+START_TEST(a_connection_is_shown_with_the_gids_of_its_path)
+{
+	struct qp_options o = { 0 };
+	struct ib_qp_attr attr = {
+		.path_mtu = IB_MTU_256,
+		.min_rnr_timer = 1,
+		.max_dest_rd_atomic = 1,
+		.ah_attr = { .dlid = 2, .port_num = 1, .is_global = true, .grh.sgid_index = 1 },
+	};
+	ib_gid sgid;
+
+	up("gids=3");
+	pair_up(&p, &o, 1 << 20);
+	ck_assert_int_eq(modify(p.a, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
+	to_init(p.a, &o);
+	attr.dest_qp_num = p.b->ci->qp_num;
+	ck_assert_int_eq(ops->query_gid(hca[0].ca, 1, 1, &sgid), AL_SUCCESS);
+	ck_assert_int_eq(ops->query_gid(hca[1].ca, 1, 2, &attr.ah_attr.grh.dgid), AL_SUCCESS);
+	ck_assert_int_eq(modify(p.a, IB_QPS_RTR,
+				IB_QP_AV | IB_QP_PATH_MTU | IB_QP_RQ_PSN | IB_QP_DEST_QPN |
+					IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER,
+				&attr),
+			 AL_SUCCESS);
+	to_rts(p.a, &o);
+	ck_assert_int_eq(capture(&hca[0], 0, path), AL_SUCCESS);
+	rdma(&p, IB_WR_RDMA_WRITE, 1, 0, 0, 64);
+	expect_wc(p.acq, 1, IB_WC_SUCCESS);
+	stop(&hca[0], 0);
+	read_file();
+	ck_assert(nth(0, OUT, 0)->lrh.global);
+	ck_assert_mem_eq(nth(0, OUT, 0)->grh.sgid, sgid.raw, 16);
+	ck_assert_mem_eq(nth(0, OUT, 0)->grh.dgid, attr.ah_attr.grh.dgid.raw, 16);
+	end();
+}
+END_TEST
+
+static uint32_t inject(const uint8_t *bytes, size_t len)
+{
+	struct soft_inject in = { .port = 1, .length = (uint32_t)len };
+	struct soft_injected out = { 0 };
+	struct ci_vendor_call call = {
+		.code = SOFT_INJECT,
+		.in = &in,
+		.in_len = sizeof(in),
+		.out = &out,
+		.out_len = sizeof(out),
+	};
+
+	memcpy(in.bytes, bytes, len);
+	ck_assert_int_eq(ops->vendor_call(hca[1].ca, &call, NULL), AL_SUCCESS);
+	return out.outcome;
+}
+
+/* Off the cable comes what is a packet, whoever takes it. */
+START_TEST(an_injected_packet_is_shown_as_it_came)
+{
+	struct wire_packet w;
+	uint8_t bytes[WIRE_MAX_BYTES];
+	size_t len;
+
+	start("");
+	memset(&w, 0, sizeof(w));
+	w.framing = WIRE_IB;
+	w.lrh.slid = 1;
+	w.lrh.dlid = 2;
+	w.lrh.reserved5 = 3; /* nobody's */
+	w.bth.opcode = 0x0a;
+	w.bth.pkey = 0xffff;
+	w.bth.dest_qpn = p.b->ci->qp_num;
+	w.reth.va = (uintptr_t)p.bm->buf;
+	w.reth.rkey = p.bm->ci->rkey;
+	w.reth.dma_len = w.length = 8;
+	w.payload = (const uint8_t *)"injected";
+	len = wire_encode(&w, bytes, sizeof(bytes));
+	ck_assert_int_eq(capture(&hca[1], 0, path), AL_SUCCESS);
+	ck_assert_uint_eq(inject(bytes, len), SOFT_INJECT_DELIVERED);
+	ck_assert_mem_eq(p.bm->buf, "injected", 8);
+	ck_assert_uint_eq(inject(bytes, len - 1), SOFT_INJECT_MALFORMED);
+	w.lrh.dlid = 99;
+	len = wire_encode(&w, bytes, sizeof(bytes));
+	ck_assert_uint_eq(inject(bytes, len), SOFT_INJECT_STRAY);
+	stop(&hca[1], 0);
+	read_file();
+	ck_assert_uint_eq(num, 2);
+	ck_assert_uint_eq(count(0, IN), 2);
+	ck_assert_uint_eq(nth(0, IN, 0)->lrh.reserved5, 3);
+	ck_assert_mem_eq(nth(0, IN, 0)->payload, "injected", 8);
+	ck_assert_uint_eq(nth(0, IN, 1)->lrh.dlid, 99);
+	end();
+}
+END_TEST
+
+/* What is gathered at the fork is the parent's to write. */
+START_TEST(a_child_that_ends_writes_nothing)
+{
+	int status;
+
+	start("progress=manual"); /* has no threads, which would not be in a child */
+	ck_assert_int_eq(capture(&hca[0], 0, path), AL_SUCCESS);
+	rdma(&p, IB_WR_RDMA_WRITE, 1, 0, 0, 64);
+	expect_wc(p.acq, 1, IB_WC_SUCCESS);
+	fflush(NULL);
+	if (!fork())
+		exit(0);
+	wait(&status);
+	stop(&hca[0], 0);
+	read_file();
+	ck_assert_uint_eq(interfaces, 1);
+	ck_assert_uint_eq(num, 2);
+	end();
+}
+END_TEST
+
 /* What is lost on the cable was sent, and not received. */
 START_TEST(a_lost_packet_is_seen_by_its_sender_alone)
 {
@@ -637,6 +752,9 @@ int main(void)
 	tcase_add_test(t, headers_and_payload_are_those_that_were_sent);
 	tcase_add_test(t, each_of_many_small_messages_is_shown);
 	tcase_add_test(t, a_datagram_is_shown_with_its_addresses);
+	tcase_add_test(t, a_connection_is_shown_with_the_gids_of_its_path);
+	tcase_add_test(t, an_injected_packet_is_shown_as_it_came);
+	tcase_add_test(t, a_child_that_ends_writes_nothing);
 	tcase_add_test(t, a_lost_packet_is_seen_by_its_sender_alone);
 	tcase_add_test(t, settings_begin_it);
 	tcase_add_test(t, a_full_disk_ends_the_capture_and_nothing_else);
