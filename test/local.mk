@@ -251,6 +251,9 @@ EXTRA_DIST += test/data/vectors/README.md \
 	test/data/vectors/write_bw_uc.pcap
 
 # Rules of RC; bugs of others, each with its test; requests with every field wrong in turn.
+check_PROGRAMS += test/unit/hca/soft/explain_test
+test_unit_hca_soft_explain_test_SOURCES = test/unit/hca/soft/explain_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_explain_test_LDADD = $(SOFT_TEST_LIBS)
 check_PROGRAMS += test/unit/hca/soft/corner_test
 test_unit_hca_soft_corner_test_SOURCES = test/unit/hca/soft/corner_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_corner_test_LDADD = $(SOFT_TEST_LIBS)

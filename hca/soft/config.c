@@ -30,13 +30,19 @@ static al_status refuse(const struct ci_param *p, const char *why)
 
 static al_status set_faults(struct hca_config *hca, const struct ci_param *p)
 {
-	const char *why = fault_read(p->value, hca->faults, SOFT_MAX_FAULTS, &hca->num_faults);
-	uint32_t i;
+	char text[256];
+	uint32_t i, at;
+	const char *why = fault_read(p->value, hca->faults, SOFT_MAX_FAULTS, &hca->num_faults, &at);
 
-	for (i = 0; !why && i < hca->num_faults; i++)
+	for (i = 0; !why && i < hca->num_faults; i++) {
+		at = hca->faults[i].at;
 		if (*p->section && *hca->faults[i].hca)
 			why = "the section says already which HCA";
-	return why ? refuse(p, why) : AL_SUCCESS;
+	}
+	if (!why)
+		return AL_SUCCESS;
+	snprintf(text, sizeof(text), "at character %u: %s", at + 1, why);
+	return refuse(p, text);
 }
 
 /* ------------------------------------------------------------------ HCA keys */
@@ -351,10 +357,11 @@ static al_status read_environment(struct soft_config *config)
 	static struct fault_rule_text rules[SOFT_MAX_FAULTS];
 	const char *text = secure_getenv("IBAL_FAULT"), *why;
 	struct hca_config *hca;
-	uint32_t num = 0;
+	uint32_t num = 0, at;
 
-	why = text ? fault_read(text, rules, SOFT_MAX_FAULTS, &num) : NULL;
+	why = text ? fault_read(text, rules, SOFT_MAX_FAULTS, &num, &at) : NULL;
 	for (hca = config->hca; hca < config->hca + config->hcas && !why; hca++) {
+		at = 0;
 		if (hca->num_faults + num > SOFT_MAX_FAULTS)
 			why = "at most 32 faults, with those of the settings";
 		else
@@ -363,8 +370,24 @@ static al_status read_environment(struct soft_config *config)
 	}
 	if (!why)
 		return AL_SUCCESS;
-	ib_log(IB_LOG_ERROR, "soft", "IBAL_FAULT=%s: %s; see ibal-soft(5)", text, why);
+	ib_log(IB_LOG_ERROR, "soft", "IBAL_FAULT=%s: at character %u: %s; see ibal-soft(5)", text,
+	       at + 1, why);
 	return AL_BAD_CONFIG;
+}
+
+const char *fault_misplaced(const struct soft_config *config, const struct fault_rule_text *rule)
+{
+	const struct hca_config *hca;
+	bool found = false;
+
+	for (hca = config->hca; hca < config->hca + config->hcas; hca++) {
+		if (*rule->hca && strcmp(rule->hca, hca->name))
+			continue;
+		found = true;
+		if (rule->fault.port > hca->ports)
+			return "an HCA that it is for has no such port";
+	}
+	return found ? NULL : "there is no such HCA";
 }
 
 /* Each HCA keeps the faults that are its own. */

@@ -11,7 +11,7 @@
 #define SOFT_MAX_PORTS 8
 #define SOFT_MAX_PKEYS 32
 #define SOFT_MAX_GIDS 8
-#define SOFT_MAX_FAULTS 32
+#define SOFT_MAX_FAULTS SOFT_FAULT_RULES
 #define SOFT_MAX_LINKS 64
 #define SOFT_NAME 24
 #define SOFT_PATH 1020
@@ -20,6 +20,7 @@
 struct fault_rule_text {
 	struct soft_fault fault;
 	char hca[SOFT_NAME]; /* whose; "": every HCA's */
+	uint32_t at;         /* where in the text it begins */
 };
 
 struct hca_config {
@@ -63,8 +64,15 @@ al_status config_read(struct soft_config *config, const struct ci_params *params
 /* A number, decimal or with 0x, of that range. */
 bool config_number(const char *text, uint64_t min, uint64_t max, uint64_t *value);
 
-/* Faults as in IBAL_FAULT: "drop,n=3,flow=request;delay,time=5ms,chance=1%". Returns what is wrong; NULL: nothing. */
-const char *fault_read(const char *text, struct fault_rule_text *rules, uint32_t max, uint32_t *num);
+/*
+ * Faults as in IBAL_FAULT: "drop,n=3,flow=request;delay,time=5ms,chance=1%". Returns what is wrong, and writes where in the
+ * text that begins; NULL: nothing.
+ */
+const char *fault_read(const char *text, struct fault_rule_text *rules, uint32_t max, uint32_t *num, uint32_t *at);
+/* What keeps a rule from its place in the configuration: it names an HCA or a port that is not there. NULL: nothing. */
+const char *fault_misplaced(const struct soft_config *config, const struct fault_rule_text *rule);
+/* What a rule means, in words. */
+void fault_words(const struct fault_rule_text *rule, char *to, size_t size);
 /* What makes a rule that has no meaning; NULL: it has one. */
 const char *fault_wrong(const struct soft_fault *fault);
 const char *fault_action_name(uint32_t action);

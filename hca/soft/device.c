@@ -96,6 +96,30 @@ static al_status call_fault_count(struct soft_hca *hca, struct ci_vendor_call *c
 	return AL_SUCCESS;
 }
 
+static al_status call_fault_explain(struct soft_hca *hca, struct ci_vendor_call *call)
+{
+	const struct soft_fault_text *in = call->in;
+	struct fault_rule_text rules[SOFT_FAULT_RULES];
+	struct soft_fault_words *out = call->out;
+	const char *why;
+	uint32_t i;
+
+	(void)hca;
+	if (!memchr(in->text, 0, sizeof(in->text)))
+		return AL_INVALID_PARAMETER;
+	memset(out, 0, sizeof(*out));
+	why = fault_read(in->text, rules, SOFT_FAULT_RULES, &out->num, &out->at);
+	for (i = 0; i < out->num; i++) {
+		fault_words(&rules[i], out->words[i], sizeof(out->words[i]));
+		if (why)
+			continue;
+		out->at = rules[i].at;
+		why = module_misplaced(&rules[i]);
+	}
+	snprintf(out->why, sizeof(out->why), "%s", why ? why : "");
+	return AL_SUCCESS;
+}
+
 static al_status call_step(struct soft_hca *hca, struct ci_vendor_call *call)
 {
 	struct soft_step step = { 0 };
@@ -212,6 +236,8 @@ static const struct {
 	[SOFT_CAPTURE_STOP] = { call_capture_stop, sizeof(uint32_t), 0, false },
 	[SOFT_INJECT] = { call_inject, sizeof(struct soft_inject), sizeof(struct soft_injected),
 			  false },
+	[SOFT_FAULT_EXPLAIN] = { call_fault_explain, sizeof(struct soft_fault_text),
+				 sizeof(struct soft_fault_words), false },
 };
 
 static al_status vendor_call(struct ci_ca *ca, struct ci_vendor_call *call, struct ci_udata *udata)
@@ -248,7 +274,8 @@ static void fill_attr(struct soft_hca *hca)
 		.vendor_part_id = 1,
 		.num_ports = conf->ports,
 		.num_comp_vectors = conf->vectors,
-		.caps = IB_CA_CAP_UC | IB_CA_CAP_UD | IB_CA_CAP_BAD_QKEY_CNTR | IB_CA_CAP_CQ_ARM_N | IB_CA_CAP_BAD_PKEY_CNTR | IB_CA_CAP_PORT_ACTIVE_EVENT |
+		.caps = IB_CA_CAP_UC | IB_CA_CAP_UD | IB_CA_CAP_BAD_QKEY_CNTR | IB_CA_CAP_CQ_ARM_N |
+			IB_CA_CAP_BAD_PKEY_CNTR | IB_CA_CAP_PORT_ACTIVE_EVENT |
 			IB_CA_CAP_SYS_IMAGE_GUID | IB_CA_CAP_RNR_NAK,
 		.atomic_cap = IB_ATOMIC_GLOBAL,
 		.masked_atomic_cap = IB_ATOMIC_NONE,

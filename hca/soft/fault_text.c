@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Faults as text (IBAL_FAULT, the key "fault"): its grammar, by tables, and what makes a rule that
- * has no meaning. What each word does is in ibal-soft(5).
+ * Faults as text (IBAL_FAULT, the key "fault"): its grammar, by tables, what makes a rule that has
+ * no meaning, and rules in words. What each word does is in ibal-soft(5).
  */
+#include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,20 +25,23 @@ enum {
 static const struct action {
 	const char *name;
 	uint32_t action, keys;
+	const char *does; /* in words, before what its key says */
 } actions[] = {
-	{ "drop", SOFT_FAULT_DROP, KEY_FLOW },
-	{ "duplicate", SOFT_FAULT_DUPLICATE, KEY_FLOW },
-	{ "hold", SOFT_FAULT_HOLD, KEY_FLOW | KEY_BY },
-	{ "reorder", SOFT_FAULT_HOLD, KEY_FLOW | KEY_BY },
-	{ "delay", SOFT_FAULT_DELAY, KEY_FLOW | KEY_TIME },
-	{ "corrupt", SOFT_FAULT_CORRUPT, KEY_FLOW },
-	{ "nak", SOFT_FAULT_NAK, KEY_FLOW | KEY_CODE },
-	{ "port-down", SOFT_FAULT_PORT_DOWN, KEY_FLOW },
-	{ "port-up", SOFT_FAULT_PORT_UP, KEY_FLOW },
-	{ "remove", SOFT_FAULT_REMOVE, KEY_FLOW },
-	{ "raise", SOFT_FAULT_RAISE, KEY_FLOW | KEY_EVENT },
-	{ "cq-overflow", SOFT_FAULT_CQ_OVERFLOW, KEY_FLOW },
-	{ "alloc", SOFT_FAULT_ALLOC, 0 },
+	{ "drop", SOFT_FAULT_DROP, KEY_FLOW, "is lost" },
+	{ "duplicate", SOFT_FAULT_DUPLICATE, KEY_FLOW, "arrives twice" },
+	{ "hold", SOFT_FAULT_HOLD, KEY_FLOW | KEY_BY, "arrives after" },
+	{ "reorder", SOFT_FAULT_HOLD, KEY_FLOW | KEY_BY, "arrives after" },
+	{ "delay", SOFT_FAULT_DELAY, KEY_FLOW | KEY_TIME, "arrives later by" },
+	{ "corrupt", SOFT_FAULT_CORRUPT, KEY_FLOW,
+	  "arrives with wrong bits, and is dropped there" },
+	{ "nak", SOFT_FAULT_NAK, KEY_FLOW | KEY_CODE, "is refused, if a request of RC: NAK" },
+	{ "port-down", SOFT_FAULT_PORT_DOWN, KEY_FLOW, "pulls its port's cable" },
+	{ "port-up", SOFT_FAULT_PORT_UP, KEY_FLOW, "puts its port's cable back" },
+	{ "remove", SOFT_FAULT_REMOVE, KEY_FLOW, "removes its HCA" },
+	{ "raise", SOFT_FAULT_RAISE, KEY_FLOW | KEY_EVENT, "raises" },
+	{ "cq-overflow", SOFT_FAULT_CQ_OVERFLOW, KEY_FLOW,
+	  "has its queue pair's send completion queue overflow" },
+	{ "alloc", SOFT_FAULT_ALLOC, 0, "fails" },
 };
 
 #define ITEMS(array) (sizeof(array) / sizeof(*(array)))
@@ -158,24 +163,25 @@ static const char *read_flow(struct soft_fault *fault, const char *value)
 	return "flow= is request, response or any";
 }
 
+static const struct {
+	const char *name;
+	uint64_t ns;
+} time_units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
+
 static const char *read_time(struct soft_fault *fault, const char *value)
 {
-	static const struct {
-		const char *name;
-		uint64_t ns;
-	} units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
 	uint64_t number;
 	char digits[24];
 	size_t i, len = strspn(value, "0123456789");
 
-	for (i = 0; len && len < sizeof(digits) && i < ITEMS(units); i++) {
-		if (strcmp(value + len, units[i].name))
+	for (i = 0; len && len < sizeof(digits) && i < ITEMS(time_units); i++) {
+		if (strcmp(value + len, time_units[i].name))
 			continue;
 		memcpy(digits, value, len);
 		digits[len] = 0;
-		if (!config_number(digits, 1, SOFT_MAX_DELAY / units[i].ns, &number))
+		if (!config_number(digits, 1, SOFT_MAX_DELAY / time_units[i].ns, &number))
 			break;
-		fault->delay_ns = number * units[i].ns;
+		fault->delay_ns = number * time_units[i].ns;
 		return NULL;
 	}
 	return "time= is a number with its unit, ns, us, ms or s, such as 5ms, up to a day";
@@ -210,17 +216,18 @@ static const char *read_opcode(struct soft_fault *fault, const char *value)
 	return NULL;
 }
 
+static const struct {
+	const char *name;
+	uint32_t syndrome;
+} codes[] = {
+	{ "sequence", NAK_PSN_SEQ },
+	{ "invalid-request", NAK_INVALID_REQUEST },
+	{ "access", NAK_REMOTE_ACCESS },
+	{ "operation", NAK_REMOTE_OPERATION },
+};
+
 static const char *read_code(struct soft_fault *fault, const char *value)
 {
-	static const struct {
-		const char *name;
-		uint32_t syndrome;
-	} codes[] = {
-		{ "sequence", NAK_PSN_SEQ },
-		{ "invalid-request", NAK_INVALID_REQUEST },
-		{ "access", NAK_REMOTE_ACCESS },
-		{ "operation", NAK_REMOTE_OPERATION },
-	};
 	uint64_t timer = 1; /* 10 us */
 	size_t i;
 
@@ -314,7 +321,9 @@ const char *fault_wrong(const struct soft_fault *f)
 	return NULL;
 }
 
-static const char *read_key(struct fault_rule_text *rule, const struct action *a, char *word)
+/* at: where it goes wrong, if it does */
+static const char *read_key(struct fault_rule_text *rule, const struct action *a, char *word,
+			    const char **at)
 {
 	char *value = strchr(word, '=');
 	size_t i;
@@ -323,6 +332,7 @@ static const char *read_key(struct fault_rule_text *rule, const struct action *a
 		return "after the action come keys with their values, such as n=3";
 	*value++ = 0;
 	if (!strcmp(word, "hca")) {
+		*at = value;
 		if (!*value || strlen(value) >= sizeof(rule->hca))
 			return "hca= is the name of an HCA";
 		strcpy(rule->hca, value);
@@ -333,12 +343,13 @@ static const char *read_key(struct fault_rule_text *rule, const struct action *a
 			continue;
 		if (keys[i].key != KEY_ANY && !(a->keys & keys[i].key))
 			return "the action has no such key";
+		*at = value;
 		return keys[i].read(&rule->fault, value);
 	}
 	return "the keys are n, count, chance, seed, hca, flow, qp, port, opcode, psn; by, time, code, event";
 }
 
-static const char *read_rule(struct fault_rule_text *rule, char *text)
+static const char *read_rule(struct fault_rule_text *rule, char *text, const char **at)
 {
 	const struct action *a = NULL;
 	const char *why;
@@ -346,6 +357,7 @@ static const char *read_rule(struct fault_rule_text *rule, char *text)
 	size_t i;
 
 	*rule = (struct fault_rule_text){ .fault = { 0 } };
+	*at = text;
 	word = strtok_r(text, ",", &save);
 	for (i = 0; word && i < ITEMS(actions); i++)
 		if (!strcmp(word, actions[i].name))
@@ -357,10 +369,12 @@ static const char *read_rule(struct fault_rule_text *rule, char *text)
 	rule->fault.by = a->keys & KEY_BY ? 1 : 0;
 	rule->fault.code = UINT32_MAX; /* none */
 	while ((word = strtok_r(NULL, ",", &save))) {
-		why = read_key(rule, a, word);
+		*at = word;
+		why = read_key(rule, a, word, at);
 		if (why)
 			return why;
 	}
+	*at = text; /* each key is right: what follows is about all of them */
 	if (!rule->fault.n && rule->fault.count)
 		return "count= needs n=, the first packet";
 	if (rule->fault.count == UINT64_MAX) /* said so: all */
@@ -370,26 +384,160 @@ static const char *read_rule(struct fault_rule_text *rule, char *text)
 	return fault_wrong(&rule->fault);
 }
 
-const char *fault_read(const char *text, struct fault_rule_text *rules, uint32_t max, uint32_t *num)
+const char *fault_read(const char *text, struct fault_rule_text *rules, uint32_t max, uint32_t *num,
+		       uint32_t *at)
 {
-	char copy[4096], *one, *save;
-	const char *why;
-	size_t len = 0;
+	char copy[SOFT_FAULT_TEXT], *one, *save;
+	uint16_t from[SOFT_FAULT_TEXT]; /* where each character was */
+	const char *why, *wrong;
+	uint32_t i, len = 0;
 
 	*num = 0;
-	for (; *text && len < sizeof(copy) - 1; text++) /* blanks mean nothing */
-		if (*text != ' ' && *text != '\t')
-			copy[len++] = *text;
-	if (*text)
-		return "that is too long";
+	for (i = 0; text[i] && i < sizeof(copy) - 1; i++) {
+		if (text[i] == ' ' || text[i] == '\t') /* they mean nothing */
+			continue;
+		from[len] = (uint16_t)i;
+		copy[len++] = text[i];
+	}
+	from[len] = (uint16_t)i;
 	copy[len] = 0;
+	*at = i;
+	if (text[i])
+		return "that is too long: at most 4095 characters";
 	for (one = strtok_r(copy, ";", &save); one; one = strtok_r(NULL, ";", &save)) {
+		*at = from[one - copy];
 		if (*num == max)
 			return "at most 32 faults";
-		why = read_rule(&rules[*num], one);
-		if (why)
+		why = read_rule(&rules[*num], one, &wrong);
+		rules[*num].at = *at;
+		if (why) {
+			*at = from[wrong - copy];
 			return why;
+		}
 		++*num;
 	}
 	return NULL;
+}
+
+/* ------------------------------------------------------------------ in words */
+
+struct words {
+	char *to;
+	size_t room; /* with the 0 */
+};
+
+static void say(struct words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(struct words *w, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(w->to, w->room, format, args);
+	va_end(args);
+	if (n < 0 || (size_t)n >= w->room)
+		n = (int)w->room - 1;
+	w->to += n;
+	w->room -= (size_t)n;
+}
+
+/* Which of them: all, one, some, or from one on. */
+static void say_numbers(struct words *w, const struct soft_fault *f, const char *what)
+{
+	if (!f->n)
+		say(w, "each %s", what);
+	else if (f->count == 1)
+		say(w, "%s %llu", what, (unsigned long long)f->n);
+	else if (!f->count)
+		say(w, "each %s from number %llu on", what, (unsigned long long)f->n);
+	else
+		say(w, "each of the %llu %ss from number %llu on", (unsigned long long)f->count,
+		    what, (unsigned long long)f->n);
+}
+
+static void say_packets(struct words *w, const struct soft_fault *f)
+{
+	static const char *const flows[] = { "flow", "flow of requests", "flow of responses" };
+
+	say_numbers(w, f, "packet");
+	say(w, " of %s %s", f->qpn ? "the" : "each", flows[f->flow]);
+	if (f->qpn)
+		say(w, " of queue pair 0x%x", f->qpn);
+	if (f->port)
+		say(w, " by port %u", f->port);
+	if (f->match & SOFT_MATCH_OPCODE)
+		say(w, f->match & SOFT_MATCH_PSN ? ", with opcode %s and" : ", with opcode %s",
+		    wire_ops[f->opcode].name ? wire_ops[f->opcode].name : "that nobody sends");
+	if (f->match & SOFT_MATCH_PSN)
+		say(w, f->match & SOFT_MATCH_OPCODE ? " PSN %#x" : ", with PSN %#x", f->psn);
+}
+
+static void say_code(struct words *w, uint32_t code)
+{
+	size_t i;
+
+	if ((code & ~0x1fu) == AETH_RNR_NAK)
+		say(w, "RNR, of timer code %u", code & 0x1f);
+	for (i = 0; i < ITEMS(codes); i++)
+		if (codes[i].syndrome == code)
+			say(w, "%s", codes[i].name);
+}
+
+static const char *event_name(uint32_t type)
+{
+	size_t i;
+
+	for (i = 0; i < ITEMS(events); i++)
+		if (events[i].type == type)
+			return events[i].name;
+	return "?";
+}
+
+static void say_time(struct words *w, uint64_t ns)
+{
+	size_t i = ITEMS(time_units) - 1;
+
+	while (ns % time_units[i].ns)
+		i--;
+	say(w, "%llu %s", (unsigned long long)(ns / time_units[i].ns), time_units[i].name);
+}
+
+static void say_effect(struct words *w, const struct soft_fault *f)
+{
+	const struct action *a = find_action(f->action);
+
+	say(w, " %s", a->does);
+	if (a->keys & KEY_BY)
+		say(w, " %u later packet%s of its flow", f->by, f->by == 1 ? "" : "s");
+	if (a->keys & KEY_TIME) {
+		say(w, " ");
+		say_time(w, f->delay_ns);
+	}
+	if (a->keys & KEY_CODE) {
+		say(w, " ");
+		say_code(w, f->code);
+	}
+	if (a->keys & KEY_EVENT)
+		say(w, " %s", event_name(f->code));
+}
+
+void fault_words(const struct fault_rule_text *rule, char *to, size_t size)
+{
+	const struct soft_fault *f = &rule->fault;
+	struct words w = { to, size };
+
+	if (*rule->hca)
+		say(&w, "HCA %s: ", rule->hca);
+	if (f->action == SOFT_FAULT_ALLOC)
+		say_numbers(&w, f, "allocation");
+	else
+		say_packets(&w, f);
+	say_effect(&w, f);
+	if (f->chance == SOFT_NEVER)
+		say(&w, ", but never: the chance is 0");
+	else if (f->chance)
+		say(&w, ", by a chance of %g %%", f->chance / 10000.0);
+	if (f->chance && f->seed)
+		say(&w, " drawn from seed %llu", (unsigned long long)f->seed);
 }

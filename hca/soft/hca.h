@@ -67,6 +67,8 @@ al_status hca_create(struct soft_hca *hca, uint32_t random);
 void hca_destroy(struct soft_hca *hca);
 /* SOFT_STEP, over all HCAs. */
 al_status module_step(const uint64_t *choice, struct soft_step *step);
+/* fault_misplaced(), as the module is configured. */
+const char *module_misplaced(const struct fault_rule_text *rule);
 /* A thread of the module withdraws the HCA: enum ci_deregister_flags. */
 al_status module_remove_hca(struct soft_hca *hca, uint32_t flags);
 

@@ -166,6 +166,11 @@ al_status module_step(const uint64_t *choice, struct soft_step *step)
 	return manual_step(module.hcas, module.conf.hcas, choice, step);
 }
 
+const char *module_misplaced(const struct fault_rule_text *rule)
+{
+	return fault_misplaced(&module.conf, rule);
+}
+
 static void destroy_hcas(void)
 {
 	uint32_t i;

@@ -22,6 +22,7 @@ enum soft_vendor_code {
 	SOFT_CAPTURE_START = 16, /**< in: struct soft_capture */
 	SOFT_CAPTURE_STOP = 17,  /**< in: uint32_t port; 0: all of the HCA's */
 	SOFT_INJECT = 18,        /**< in: struct soft_inject; out: struct soft_injected */
+	SOFT_FAULT_EXPLAIN = 19, /**< in: struct soft_fault_text; out: struct soft_fault_words. Nothing is changed */
 };
 
 /** What a step did. */
@@ -135,6 +136,22 @@ struct soft_fault {
 	uint32_t opcode;  /**< of the BTH */
 	uint32_t psn;     /**< of the BTH */
 	uint32_t code;    /**< nak: AETH syndrome of a NAK or RNR NAK; raise: ib_event_type */
+};
+
+#define SOFT_FAULT_TEXT 4096
+#define SOFT_FAULT_RULES 32 /**< of an HCA's settings */
+
+/** Rules as in IBAL_FAULT (ibal-soft(5)), of all HCAs. */
+struct soft_fault_text {
+	char text[SOFT_FAULT_TEXT]; /**< ends with 0 */
+};
+
+/** What they mean. */
+struct soft_fault_words {
+	uint32_t num;  /**< rules that were understood */
+	uint32_t at;   /**< where in the text it goes wrong, from 0; if it does */
+	char why[256]; /**< what is wrong there and what would be right; empty: nothing */
+	char words[SOFT_FAULT_RULES][256]; /**< num of them, a sentence each */
 };
 
 #endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Rules of faults, explained: what each means in words, and where exactly a text goes wrong. */
+#include <stdio.h>
+
+#include "harness.h"
+
+static struct soft_fault_text in;
+static struct soft_fault_words out;
+
+static void explain(const char *text)
+{
+	struct ci_vendor_call call = { .code = SOFT_FAULT_EXPLAIN,
+				       .in = &in,
+				       .in_len = sizeof(in),
+				       .out = &out,
+				       .out_len = sizeof(out) };
+
+	snprintf(in.text, sizeof(in.text), "%s", text);
+	ck_assert_int_eq(ops->vendor_call(hca[0].ca, &call, NULL), AL_SUCCESS);
+}
+
+static const struct {
+	const char *text, *words;
+} good[] = {
+	{ "drop", "each packet of each flow is lost" },
+	{ "drop,n=3", "packet 3 of each flow is lost" },
+	{ "drop,n=3,count=0,flow=response",
+	  "each packet from number 3 on of each flow of responses is lost" },
+	{ "duplicate,n=2,count=5,chance=0.1%",
+	  "each of the 5 packets from number 2 on of each flow arrives twice, by a chance of 0.1 %" },
+	{ "drop,chance=0", "each packet of each flow is lost, but never: the chance is 0" },
+	{ "hold", "each packet of each flow arrives after 1 later packet of its flow" },
+	{ "reorder,by=3,qp=0x12,flow=request",
+	  "each packet of the flow of requests of queue pair 0x12 arrives after 3 later packets of its flow" },
+	{ "delay,time=1500us,chance=5,seed=9",
+	  "each packet of each flow arrives later by 1500 us, by a chance of 0.0005 % drawn from seed 9" },
+	{ "delay,time=86400s", "each packet of each flow arrives later by 86400 s" },
+	{ "corrupt,opcode=rc-ack,psn=5,port=1",
+	  "each packet of each flow by port 1, with opcode RC_ACK and PSN 0x5 arrives with wrong bits, and is dropped there" },
+	{ "nak,code=rnr:14,psn=0",
+	  "each packet of each flow, with PSN 0 is refused, if a request of RC: NAK RNR, of timer code 14" },
+	{ "nak,code=access",
+	  "each packet of each flow is refused, if a request of RC: NAK access" },
+	{ "port-down,hca=1,n=9", "HCA 1: packet 9 of each flow pulls its port's cable" },
+	{ "port-up", "each packet of each flow puts its port's cable back" },
+	{ "remove,n=1", "packet 1 of each flow removes its HCA" },
+	{ "raise,event=device-fatal", "each packet of each flow raises IB_EVENT_DEVICE_FATAL" },
+	{ "cq-overflow",
+	  "each packet of each flow has its queue pair's send completion queue overflow" },
+	{ "alloc,n=2", "allocation 2 fails" },
+	{ "drop,opcode=255", "each packet of each flow, with opcode that nobody sends is lost" },
+};
+
+START_TEST(each_rule_is_said_in_words)
+{
+	explain(good[_i].text);
+	ck_assert_str_eq(out.why, "");
+	ck_assert_uint_eq(out.num, 1);
+	ck_assert_str_eq(out.words[0], good[_i].words);
+}
+END_TEST
+
+static const struct {
+	const char *text, *why;
+	uint32_t at, num;
+} bad[] = {
+	{ "explode", "begins with drop", 0, 0 },
+	{ "drop;explode", "begins with drop", 5, 1 },
+	{ "drop,n=none", "from 1", 7, 0 },
+	{ "drop; delay , time = 5", "unit", 21, 1 },
+	{ "drop,colour=red", "the keys are", 5, 0 },
+	{ "drop,by=2", "no such key", 5, 0 },
+	{ "drop,n", "n=3", 5, 0 },
+	{ "drop,n=", "from 1", 7, 0 },
+	{ "drop;  delay,n=5", "time=5ms", 7, 1 },
+	{ "drop,hca=7", "no such HCA", 0, 1 },
+	{ "drop,hca=0,port=2;drop", "no such port", 0, 2 },
+	{ "drop;drop,port=2", "no such port", 5, 2 },
+};
+
+START_TEST(what_is_wrong_is_found_where_it_is)
+{
+	explain(bad[_i].text);
+	ck_assert_msg(strstr(out.why, bad[_i].why) != NULL, "%s: %s", bad[_i].text, out.why);
+	ck_assert_uint_eq(out.at, bad[_i].at);
+	ck_assert_uint_eq(out.num, bad[_i].num);
+}
+END_TEST
+
+START_TEST(an_explanation_changes_nothing)
+{
+	struct pair p;
+
+	explain("drop");
+	pair_up(&p, NULL, 4096);
+	rdma(&p, IB_WR_RDMA_WRITE, 1, 0, 0, 8);
+	expect_wc(p.acq, 1, IB_WC_SUCCESS);
+	ck_assert_uint_eq(fault_met(&hca[0]), 0);
+	pair_down(&p);
+}
+END_TEST
+
+START_TEST(a_text_without_an_end_is_refused)
+{
+	memset(in.text, ' ', sizeof(in.text));
+	ck_assert_int_eq(vendor(&hca[0], SOFT_FAULT_EXPLAIN, &in, sizeof(in)), AL_BUFFER_TOO_SMALL);
+	ck_assert_int_eq(ops->vendor_call(hca[0].ca,
+					  &(struct ci_vendor_call){ .code = SOFT_FAULT_EXPLAIN,
+								    .in = &in,
+								    .in_len = sizeof(in),
+								    .out = &out,
+								    .out_len = sizeof(out) },
+					  NULL),
+			 AL_INVALID_PARAMETER);
+}
+END_TEST
+
+static void setup(void)
+{
+	up("");
+}
+
+int main(void)
+{
+	Suite *s = suite_create("soft: faults explained");
+	TCase *t = tcase_create("explained");
+
+	tcase_add_checked_fixture(t, setup, down);
+	tcase_add_loop_test(t, each_rule_is_said_in_words, 0, sizeof(good) / sizeof(*good));
+	tcase_add_loop_test(t, what_is_wrong_is_found_where_it_is, 0, sizeof(bad) / sizeof(*bad));
+	tcase_add_test(t, an_explanation_changes_nothing);
+	tcase_add_test(t, a_text_without_an_end_is_refused);
+	suite_add_tcase(s, t);
+	return run_suite(s);
+}
