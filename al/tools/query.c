@@ -33,6 +33,7 @@ static const struct query_command commands[] = {
 	{ "counters", "", "every counter of the ports", 0, FILTERS_OF_PORTS, collect_counters, show_counters, NULL },
 	{ "capture", "-- COMMAND...", "run a command, and its packets into a file", G_MAXUINT, QUERY_PORT | QUERY_OUTPUT,
 	  NULL, NULL, run_capture },
+	{ "fault", "check [RULES]", "what rules of faults mean, or where they are wrong", 2, 0, NULL, NULL, run_fault },
 	{ "events", "", "a line for each event as it happens", 0, QUERY_CA | QUERY_PORT | QUERY_TIMEOUT | QUERY_COUNT,
 	  NULL, NULL, run_events },
 	{ "doctor", "", "what is missing here, and how to mend it", 0, 0, NULL, NULL, run_doctor },

@@ -136,6 +136,7 @@ void collect_counters(struct query *q);
 void show_counters(struct query *q);
 void run_capture(struct query *q);
 void run_events(struct query *q);
+void run_fault(struct query *q);
 void run_doctor(struct query *q);
 
 #endif

@@ -393,7 +393,7 @@ const char *fault_read(const char *text, struct fault_rule_text *rules, uint32_t
 	uint32_t i, len = 0;
 
 	*num = 0;
-	for (i = 0; text[i] && i < sizeof(copy) - 1; i++) {
+	for (i = 0; i < sizeof(copy) - 1 && text[i]; i++) {
 		if (text[i] == ' ' || text[i] == '\t') /* they mean nothing */
 			continue;
 		from[len] = (uint16_t)i;

@@ -214,4 +214,33 @@ complains 'PCI bus cannot be read: .*/none'
 IBAL_PCI_DUMP=$tmp/none query 0 ca
 says 'soft HCA 1'
 
+# ---- rules of faults ---------------------------------------------------------------------------
+
+query 0 fault check 'drop,n=3,flow=request; delay,time=5ms,chance=1%'
+says '^1\. packet 3 of each flow of requests is lost$'
+says '^2\. .* arrives later by 5 ms, by a chance of 1 %$'
+[ ! -s err ] || wrong "rules that are right are complained of: $(cat err)"
+query 1 fault check 'drop; delay,time=5'
+says '^1\. '
+complains 'at character 18: time= is a number with its unit'
+printf '  drop; delay,time=5\n                   ^\n' | cmp -s - <(tail -n 2 err) || wrong "no mark in: $(cat err)"
+query 1 --json fault check 'drop,port=9;drop'
+json "a['at'] == 10 and a['rules'] == [] and len(a['errors']) == 1"
+IBAL_FAULT='drop,hca=9' query 1 fault check # which would keep the HCAs from starting
+complains 'there is no such HCA'
+IBAL_FAULT='drop' query 0 --json fault check
+json "len(a['rules']) == 1 and 'errors' not in a"
+query 0 fault check ''
+says 'no rules'
+query 1 fault check
+complains 'IBAL_FAULT'
+query 1 fault
+complains 'fault check'
+query 1 fault explain drop
+query 1 fault check drop drop
+query 1 fault check "$(printf 'drop;%.0s' {1..1000})"
+complains 'too long'
+IBAL_MODULE_PATH=$tmp query 2 fault check drop
+complains 'doctor'
+
 [ $failures -eq 0 ]
