@@ -169,6 +169,10 @@ bool req_run(struct runner *r, struct soft_qp *qp)
 {
 	struct send_wqe *wqe;
 
+	/* what could not be sent again need not be: a copy of it was answered */
+	if (UNLIKELY(qp->req.halted && qp->service->reliable &&
+		     (int32_t)(qp->req.acked - qp->req.bad) > 0))
+		qp->req.halted = false;
 	for (;;) {
 		if (qp->req.waiting || !qp->req.nodes || qp_state(qp) < IB_QPS_RTS)
 			break;

@@ -262,12 +262,14 @@ static bool soak(uint64_t seed)
 /* Episodes in which something was wrong once. */
 static const struct {
 	uint64_t seed, episode;
+	bool wide;
 } once[] = {
-	{ 1, 2 },  /* a request flushed with the status that it would have failed with */
-	{ 1, 41 }, /* a peer's packets kept in the Error state; no retry before a request that can
-		      not be sent */
-	{ 4, 4 },  /* a source deregistered before a retry */
-	{ 706, 518 }, /* a time-out that had run out ended the pause of an RNR NAK */
+	{ 1, 2, false },     /* a request flushed with the status that it would have failed with */
+	{ 1, 41, false },    /* a peer's packets kept in the Error state; no retry before a request
+			 that can not be sent */
+	{ 4, 4, false },     /* a source deregistered before a retry */
+	{ 706, 518, false }, /* a time-out that had run out ended the pause of an RNR NAK */
+	{ 1008, 220, true }, /* a queue stopped for ever by a request whose copy was answered */
 };
 
 static bool play_once_failed(void)
@@ -277,9 +279,11 @@ static bool play_once_failed(void)
 
 	for (i = 0; i < sizeof(once) / sizeof(*once); i++) {
 		options.episode = once[i].episode;
+		options.wide = once[i].wide;
 		good &= soak(once[i].seed);
 	}
 	options.episode = UINT64_MAX;
+	options.wide = false;
 	return good;
 }
 

@@ -264,6 +264,37 @@ START_TEST(an_overflow_on_purpose_is_notified_like_any_other)
 }
 END_TEST
 
+/* ------------------------------------------------------------------- copies */
+
+/* A packet is doubled, and its memory goes: the packet itself has to be sent again and can not be,
+ * but its copy is executed. Both are told at once. */
+START_TEST(a_request_whose_copy_is_answered_does_not_stop_the_queue)
+{
+	struct ib_send_wr wr;
+	struct ib_sge sge;
+	struct mr *gone;
+
+	start(MANUAL, &(struct qp_options){ .timeout = 14, .retry_cnt = 0xff }, 4096);
+	fault(&hca[0], (struct soft_fault){ .action = SOFT_FAULT_DUPLICATE, .n = 1, .count = 1 });
+	gone = new_mr(&hca[0], 64, 0);
+	sge = sge_of(gone, 0, 64);
+	memset(gone->buf, 0x77, 64);
+	wr = send_wr(1, IB_WR_RDMA_WRITE, &sge, IB_SEND_SIGNALED);
+	wr.wr.rdma.remote_addr = (uintptr_t)p.bm->buf;
+	wr.wr.rdma.rkey = p.bm->ci->rkey;
+	post(p.a, &wr);
+	step_a();
+	free_mr(gone);
+	step_choice(0); /* b: the packet */
+	step_choice(1); /* b again, before a: the copy */
+	expect_wc(p.acq, 1, IB_WC_SUCCESS);
+	ck_assert_int_eq(p.bm->buf[63], 0x77);
+	rdma(&p, IB_WR_RDMA_WRITE, 2, 0, 0, 8);
+	expect_wc(p.acq, 2, IB_WC_SUCCESS);
+	finish();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("soft: corners");
@@ -278,6 +309,7 @@ int main(void)
 	tcase_add_test(t, another_port_is_another_path);
 	tcase_add_test(t, a_packet_held_back_comes_after_so_many_packets_of_a_long_message);
 	tcase_add_test(t, an_overflow_on_purpose_is_notified_like_any_other);
+	tcase_add_test(t, a_request_whose_copy_is_answered_does_not_stop_the_queue);
 	suite_add_tcase(s, t);
 	return run_suite(s);
 }
