@@ -100,7 +100,7 @@ EXTRA_test_e2e_agent_door_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
 check_PROGRAMS += test/e2e/provider_test
 test_e2e_provider_test_CPPFLAGS = $(FAKE_FLAGS) $(PROVIDER_FLAGS)
 test_e2e_provider_test_LDADD = $(API_LIBS)
-EXTRA_test_e2e_provider_test_DEPENDENCIES = ald$(EXEEXT)
+EXTRA_test_e2e_provider_test_DEPENDENCIES = ald$(EXEEXT) hca/skeleton/skeleton.la uvp/skeleton/skeleton.la
 
 # The documents against the tree.
 dist_check_SCRIPTS += test/e2e/names.py test/e2e/requirements.py

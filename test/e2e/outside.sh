@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# What "make install" leaves is enough for strangers: a vendor builds hca/skeleton, and the author of a
+# What "make install" leaves is enough for strangers: a vendor builds hca/skeleton and uvp/skeleton, and the author of a
 # channel driver builds a program, outside the tree with the installed headers and pkg-config files alone;
 # the program finds the HCAs of that module, and those of the installed modules.
 set -eu
@@ -27,7 +27,12 @@ moduledir=$tmp/image$(env -u PKG_CONFIG_SYSROOT_DIR pkg-config --variable=module
 cp -R "$(dirname "$(find "$tmp/image" -path '*/skeleton/Makefile')")" "$tmp/vendor"
 make -s -C "$tmp/vendor" CC="$CC" CFLAGS="-Wall -Wextra -Werror $SANITIZE"
 make -s -C "$tmp/vendor" install DESTDIR="$tmp/modules/"
-modules=$(dirname "$(find "$tmp/modules" -name skeleton.so)")
+modules=$(dirname "$(find "$tmp/modules" -path '*/hca/skeleton.so')")
+# His user-mode provider likewise.
+cp -R "$(dirname "$(find "$tmp/image" -path '*/skeleton-uvp/Makefile')")" "$tmp/provider"
+make -s -C "$tmp/provider" CC="$CC" CFLAGS="-Wall -Wextra -Werror $SANITIZE"
+make -s -C "$tmp/provider" install DESTDIR="$tmp/modules/"
+[ -e "$(dirname "$modules")/uvp/skeleton.so" ] || { echo "the provider is not beside the modules"; exit 1; }
 
 mkdir "$tmp/driver"
 cp "$source/test/e2e/outside_driver.c" "$tmp/driver"

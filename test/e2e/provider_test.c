@@ -492,6 +492,70 @@ START_TEST(the_module_hears_of_the_process_that_opens_and_closes)
 }
 END_TEST
 
+/* --------------------------------------------------------------------- skeleton */
+
+static int own_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int count = 0;
+
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+static int own_rings(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[512];
+	int count = 0;
+
+	while (fgets(line, sizeof(line), maps))
+		count += strstr(line, "skeleton-cq") != NULL;
+	fclose(maps);
+	return count;
+}
+
+START_TEST(the_skeletons_provider_makes_its_rings_and_takes_them_back)
+{
+	const char *build = getenv("top_builddir");
+	struct ib_ca_attr first, second;
+	char path[512];
+	uint64_t guid;
+	al_cq_h cq[20];
+	int fds, theirs;
+
+	ck_assert_ptr_nonnull(build);
+	snprintf(path, sizeof(path), "%s/hca/skeleton/.libs", build);
+	ck_assert(!setenv("IBAL_MODULE_PATH", path, 1));
+	snprintf(path, sizeof(path), "%s/uvp/skeleton/.libs", build);
+	ck_assert(!setenv("IBAL_UVP_PATH", path, 1));
+	agent_start(NULL, NULL);
+	al = agent_open();
+	test_guids(al, &guid, 1);
+	ca = test_open_ca(al, guid);
+	ck_ok(al_alloc_pd(ca, NULL, &pd));
+	ck_ok(al_query_ca(ca, &first));
+	fds = own_fds();
+	theirs = agents_descriptors();
+	for (int i = 0; i < 20; i++)
+		ck_ok(try_cq(16, &cq[i]));
+	ck_assert_int_eq(own_rings(), 20);
+	ck_assert_int_eq(own_fds(), fds);
+	ck_assert_int_eq(agents_descriptors(), theirs);
+	for (int i = 0; i < 20; i++)
+		ck_ok(al_destroy_cq(cq[i], AL_DESTROY_SYNC, NULL));
+	ck_assert_int_eq(own_rings(), 0);
+	/* What it knows it answers, also when there is nobody to ask any more. */
+	agent_kill(SIGKILL);
+	if (al_query_ca(ca, &second) == AL_SUCCESS) /* else it has been noticed already */
+		ck_assert_mem_eq(&first, &second, sizeof(first));
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	static const struct agent_client clients[] = { { "creator", creator }, { NULL, NULL } };
@@ -515,6 +579,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, in_the_ten_steps_a_failing_module_is_undone_by_the_post_hook);
 	tcase_add_test(tcase, in_the_ten_steps_a_failing_pre_hook_is_the_last);
 	tcase_add_test(tcase, the_module_hears_of_the_process_that_opens_and_closes);
+	tcase_add_test(tcase, the_skeletons_provider_makes_its_rings_and_takes_them_back);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }

@@ -32,8 +32,9 @@ if ! diff "$tmp/declared" "$tmp/exported" >"$tmp/diff"; then
 	exit 1
 fi
 
-for module in "$top_builddir"/hca/*/.libs/*.so; do
-	[ "$(exported "$module")" = ci_module ] || {
+for module in "$top_builddir"/hca/*/.libs/*.so "$top_builddir"/uvp/*/.libs/*.so; do
+	case $module in */uvp/*) only=uvp_module ;; *) only=ci_module ;; esac
+	[ "$(exported "$module")" = "$only" ] || {
 		echo "$module exports:" "$(exported "$module")"
 		exit 1
 	}
