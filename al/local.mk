@@ -121,6 +121,8 @@ ald_LDADD = libibal.la $(GLIB_LIBS)
 ald_SOURCES = \
 	al/agent/agent.h \
 	al/agent/command.c \
+	al/agent/connection.c \
+	al/agent/descriptor.c \
 	al/agent/event.c \
 	al/agent/loop.c \
 	al/agent/protocol.c \

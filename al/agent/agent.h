@@ -45,6 +45,7 @@ struct agent_limits {
 	uint32_t sessions;
 	uint32_t objects;  /* of each kind, per client */
 	uint64_t bytes;    /* registered, per client */
+	uint64_t rings;    /* bytes of queues, per client */
 	uint32_t lines;    /* command connections, per client */
 	uint32_t workers;
 };
@@ -78,7 +79,6 @@ struct source {
 	uint32_t kind;        /* enum agent_event_kind of its asynchronous events */
 	uint32_t port;
 	uint32_t pending;     /* 1 << enum ib_event_type, and SOURCE_* */
-	uint32_t state;       /* ports: the last state event; 0: none */
 	uint64_t cookie, guid;
 };
 #define SOURCE_COMPLETION (1u << 28)
@@ -111,11 +111,12 @@ struct object {
 		al_qp_h qp;
 	};
 	uint64_t bytes;       /* MR: charged */
+	uint64_t rings;       /* CQ, QP: charged */
 	bool ready;           /* made: can be found */
 	bool dying;
 	struct source source; /* CQ, QP; cookie: the client's */
 	ib_qp_type qp_type;
-	struct hca *hca;      /* CA */
+	struct hca *hca;      /* on which it is; NULL: a CA that is being opened */
 	struct line *line;    /* who waits for its end; NULL: nobody any more */
 	struct job end;       /* it is gone in the Access Layer */
 };
@@ -127,6 +128,8 @@ struct hca {
 	uint64_t guid;
 	al_ca_h ca;             /* open, or NULL */
 	bool opening;
+	bool leaving;           /* it is removed: what is on it is being ended */
+	uint32_t num_objects;   /* on it; the loop's */
 	struct source source;   /* arrival and removal */
 	uint32_t num_ports;
 	struct source *ports;   /* num_ports + 1; [0]: the HCA itself */
@@ -149,7 +152,7 @@ struct session {
 	uint32_t num_objects, num_slots, last_slot;
 	uint32_t generation;
 	uint32_t count[AL_OBJ_TYPES]; /* charged */
-	uint64_t bytes;
+	uint64_t bytes, rings;        /* charged */
 	struct line *lines;
 	uint32_t num_lines;
 	struct watched watch_events, watch_pidfd;
@@ -162,7 +165,16 @@ struct session {
 	bool choked;             /* the socket is full */
 	struct hca *hcas;
 	struct source ready;
+};
 
+#define RECORD_FDS 253 /* that a record can bring, by the kernel's SCM_MAX_FD */
+
+/* What came with a record. */
+struct descriptors {
+	bool whole;     /* nothing of record and descriptors has been cut off */
+	bool of_record; /* there was a record, perhaps of no bytes: not the end */
+	uint32_t num;
+	int fd[RECORD_FDS]; /* -1: taken */
 };
 
 /* A connection, from accept() on; of a session once its hello has been heard. */
@@ -179,8 +191,7 @@ struct line {
 	enum agent_command command;
 	uint32_t count[2];
 	struct al_udata udata; /* whom it is for, and what the provider says and hears with it */
-	int fds[UVP_MAX_FDS];  /* that came with it */
-	uint32_t num_fds;
+	struct descriptors came; /* with it */
 	uint64_t handles[3];   /* of the Access Layer, as checked; 0: none */
 	struct object *object[3];
 	al_status status;
@@ -231,12 +242,36 @@ void pool_work(struct job *job);
 /* Any thread: job->done is called on the loop. */
 void pool_done(struct job *job);
 
-/* session.c */
+/* descriptor.c */
+/* Its length; negative: none, see errno. Does not wait. */
+ssize_t descriptors_receive(int fd, void *record, size_t size, struct descriptors *list);
+/* Closes what was not taken, elsewhere and later: any close of what a client sends may block. */
+void descriptors_close(const struct descriptors *list);
+/* Closes a connection to a client. */
+void descriptors_hang_up(int fd);
+
+/* connection.c */
+void connection_init(void);
+void connection_accept(int listener);
+/* The first record of a stranger. */
+void connection_hello(struct line *line);
+/* No new session: the agent stops. */
+void connection_end_strangers(void);
+/* Answers a hello. Any thread. */
+void welcome(int fd, const struct session *session, al_status status);
 void line_readable(struct line *line);
 /* It is not looked at until it has been answered. */
 void line_rest(struct line *line);
 void line_answered(struct line *line);
 void line_free(struct line *line);
+
+/* session.c */
+struct ucred;
+/* Takes over the line's connection as the session's event connection, and what it likes of the list. */
+al_status session_begin(struct line *line, const struct ucred *peer, struct descriptors *list);
+/* The session that a command connection of this peer's may join. */
+al_status session_find(const uint8_t token[AGENT_TOKEN], const struct ucred *peer,
+		       struct session **found);
 void session_end(struct session *session, const char *why);
 void session_try_free(struct session *session);
 /* The end of an object in the Access Layer: frees it, and answers who asked for it. */
@@ -245,12 +280,12 @@ struct object *object_new(struct session *session, al_object_type type);
 struct object *object_find(struct session *session, uint64_t handle);
 uint64_t object_handle(const struct object *object);
 void object_free(struct object *object);
-void session_hello(struct line *line);
-void session_accept(int listener);
+/* Its objects are ended by the Access Layer, and freed when that is done. Any thread. */
+bool hca_leaving(struct hca *hca);
 extern struct session *sessions;
 extern uint32_t num_sessions;
 
-/* command.c: checks the request in line->request (length bytes) and line->fds, and executes it. */
+/* command.c: checks the request in line->request (length bytes) and line->came, and executes it. */
 void command_run(struct line *line, size_t length, bool whole);
 /* Answers what is in line->answer. */
 void command_answer(struct line *line);

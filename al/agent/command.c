@@ -72,7 +72,8 @@ static al_status check_size(struct line *line, size_t length)
 	if (head->command >= AGENT_NUM_COMMANDS)
 		return breach(line, "no such command");
 	sizes = &agent_sizes[head->command];
-	if (head->fds != line->num_fds || head->data > UVP_MAX_DATA || head->room > UVP_MAX_DATA)
+	if (head->fds != line->came.num || head->fds > UVP_MAX_FDS || head->data > UVP_MAX_DATA ||
+	    head->room > UVP_MAX_DATA)
 		return breach(line, "other descriptors or more data than its head says");
 	if (!sizes->vendor && (head->fds || head->data || head->room))
 		return breach(line, "descriptors or data where there is no vendor to take them");
@@ -94,7 +95,7 @@ static al_status check_size(struct line *line, size_t length)
 		.in_len = head->data,
 		.out = head->room ? memset(line->told, 0, head->room) : NULL,
 		.out_len = head->room,
-		.fds = head->fds ? line->fds : NULL,
+		.fds = head->fds ? line->came.fd : NULL,
 		.num_fds = head->fds,
 	};
 	return AL_SUCCESS;
@@ -130,12 +131,38 @@ static al_status check_handles(struct line *line, const struct row *row)
 	return AL_SUCCESS;
 }
 
+/* Memory of a queue; any number over the limit is as good as the next. */
+static uint64_t ring(uint64_t entries, uint64_t bytes)
+{
+	return bytes > limits.rings / (entries ? entries : 1) ? limits.rings + 1 : entries * bytes;
+}
+
+/* Of a queue pair or completion queue that is to be made: the like of what a module will need. */
+static uint64_t rings_of(struct line *line, al_object_type kind)
+{
+	const struct CREATE_CQ_request *cq = line_request(line);
+	const struct CREATE_QP_request *qp = line_request(line);
+	const struct ib_qp_cap *cap = &qp->cap;
+	uint64_t data;
+
+	if (kind == AL_OBJ_CQ)
+		return ring(cq->cqe, sizeof(struct ib_wc));
+	if (kind != AL_OBJ_QP)
+		return 0;
+	data = (uint64_t)cap->max_send_sge * sizeof(struct ib_sge);
+	data = data < cap->max_inline_data ? cap->max_inline_data : data;
+	return ring(cap->max_send_wr, sizeof(struct agent_send) + data) +
+	       ring(cap->max_recv_wr, sizeof(struct agent_recv) +
+					      (uint64_t)cap->max_recv_sge * sizeof(struct ib_sge));
+}
+
 /* Charges the client for what is to be made, and finds a place for it. */
 static al_status reserve(struct line *line, const struct row *row)
 {
 	struct session *session = line->session;
 	const struct REG_MR_request *mr = line_request(line);
 	al_object_type kind = (al_object_type)row->makes;
+	uint64_t rings = rings_of(line, kind);
 
 	line->making = NULL;
 	if (!kind)
@@ -145,13 +172,21 @@ static al_status reserve(struct line *line, const struct row *row)
 	if (kind == AL_OBJ_MR &&
 	    (mr->length > limits.bytes || session->bytes > limits.bytes - mr->length))
 		return AL_LIMIT_EXCEEDED;
+	if (rings > limits.rings - session->rings)
+		return AL_LIMIT_EXCEEDED;
 	line->making = object_new(session, kind);
 	if (!line->making)
 		return AL_INSUFFICIENT_MEMORY;
+	if (kind != AL_OBJ_CA) {
+		line->making->hca = line->object[0]->hca;
+		line->making->hca->num_objects++;
+	}
 	if (kind == AL_OBJ_MR) {
 		line->making->bytes = mr->length;
 		session->bytes += mr->length;
 	}
+	line->making->rings = rings;
+	session->rings += rings;
 	return AL_SUCCESS;
 }
 
@@ -182,7 +217,7 @@ static uint32_t least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* But those that somebody has taken: -1. */
+/* The module's; -1: taken. */
 static void close_all(const int *fds, uint32_t *num)
 {
 	for (; *num; --*num)
@@ -192,7 +227,8 @@ static void close_all(const int *fds, uint32_t *num)
 
 void command_drop_fds(struct line *line)
 {
-	close_all(line->fds, &line->num_fds);
+	descriptors_close(&line->came);
+	line->came.num = 0;
 	close_all(line->udata.given, &line->udata.num_given);
 }
 

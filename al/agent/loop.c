@@ -22,6 +22,7 @@ struct agent_limits limits = {
 	.sessions = 1024,
 	.objects = 4096,
 	.bytes = 1ull << 30,
+	.rings = 64ull << 20,
 	.lines = 16,
 	.workers = 4,
 };
@@ -181,10 +182,13 @@ static void see_signal(void)
 
 	if (read(signals, &info, sizeof(info)) != sizeof(info))
 		return;
+	if (stopping)
+		return;
 	/* No new client; those that are here find the agent lost. */
 	stopping = true;
 	loop_unwatch(listener);
 	close(listener);
+	connection_end_strangers();
 	for (struct session *next, *s = sessions; s; s = next) {
 		next = s->next;
 		shutdown(s->events, SHUT_RDWR);
@@ -196,7 +200,7 @@ static void see(const struct watched *watched, uint32_t events)
 {
 	switch (watched->what) {
 	case WATCH_LISTEN:
-		session_accept(listener);
+		connection_accept(listener);
 		break;
 	case WATCH_SIGNAL:
 		see_signal();
@@ -205,7 +209,7 @@ static void see(const struct watched *watched, uint32_t events)
 		see_done();
 		break;
 	case WATCH_STRANGER:
-		session_hello(watched->of);
+		connection_hello(watched->of);
 		break;
 	case WATCH_LINE:
 		line_readable(watched->of);
@@ -241,6 +245,7 @@ static bool start_loop(void)
 	pthread_t worker;
 	sigset_t mask;
 
+	connection_init();
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGTERM);
 	sigaddset(&mask, SIGINT);
@@ -267,7 +272,7 @@ static gboolean show_version;
 static gint max_clients = 1024, max_objects = 4096, workers = 4;
 static char *mode_text;
 
-static gint64 max_bytes = 1ll << 30;
+static gint64 max_bytes = 1ll << 30, max_rings = 64ll << 20;
 
 static const GOptionEntry entries[] = {
 	{ "socket", 's', 0, G_OPTION_ARG_FILENAME, &socket_path, "listen on PATH", "PATH" },
@@ -279,6 +284,8 @@ static const GOptionEntry entries[] = {
 	{ "max-objects", 0, 0, G_OPTION_ARG_INT, &max_objects, "objects of each kind per client",
 	  "N" },
 	{ "max-bytes", 0, 0, G_OPTION_ARG_INT64, &max_bytes, "registered memory per client",
+	  "BYTES" },
+	{ "max-rings", 0, 0, G_OPTION_ARG_INT64, &max_rings, "memory of queues per client",
 	  "BYTES" },
 	{ "workers", 0, 0, G_OPTION_ARG_INT, &workers, "threads for what may sleep", "N" },
 	{ "version", 0, 0, G_OPTION_ARG_NONE, &show_version, "print the version", NULL },
@@ -306,8 +313,8 @@ static bool parse(int argc, char **argv)
 	if (!good) {
 		fprintf(stderr, "ald: %s\n", error->message);
 		g_error_free(error);
-	} else if (argc > 1 || max_clients < 1 || max_objects < 1 || max_bytes < 1 || workers < 1 ||
-		   workers > 256) {
+	} else if (argc > 1 || max_clients < 1 || max_objects < 1 || max_bytes < 1 ||
+		   max_rings < 1 || max_objects > 1 << 20 || workers < 1 || workers > 256) {
 		fprintf(stderr, "ald: %s: see ald --help\n",
 			argc > 1 ? argv[1] : "a limit is out of its range");
 		good = false;
@@ -320,6 +327,7 @@ static bool parse(int argc, char **argv)
 	limits = (struct agent_limits){ .sessions = (uint32_t)max_clients,
 					.objects = (uint32_t)max_objects,
 					.bytes = (uint64_t)max_bytes,
+					.rings = (uint64_t)max_rings,
 					.lines = 16,
 					.workers = (uint32_t)workers };
 	return good;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Clients: their hello, connections, objects, and their end. All on the loop but for PnP callbacks.
- */
+/* Clients: their beginning, objects, HCAs, and their end. All on the loop but for PnP callbacks. */
 #include "al/agent/agent.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +78,9 @@ void object_free(struct object *object)
 	struct session *session = object->session;
 
 	source_forget(&object->source);
-	if (object->hca) {
+	if (object->type != AL_OBJ_CA) {
+		object->hca->num_objects--;
+	} else if (object->hca) {
 		pthread_mutex_lock(&session->event_lock);
 		object->hca->ca = NULL;
 		pthread_mutex_unlock(&session->event_lock);
@@ -87,6 +89,7 @@ void object_free(struct object *object)
 	session->num_objects--;
 	session->count[object->type]--;
 	session->bytes -= object->bytes;
+	session->rings -= object->rings;
 	al_free(object);
 }
 
@@ -121,16 +124,62 @@ static struct hca *hca_of(struct session *session, uint64_t guid)
 	return hca;
 }
 
-/* The agent does not wait for the client: what it has on the HCA is ended, then it is told. */
+bool hca_leaving(struct hca *hca)
+{
+	bool leaving;
+
+	pthread_mutex_lock(&hca->session->event_lock);
+	leaving = hca->leaving;
+	pthread_mutex_unlock(&hca->session->event_lock);
+	return leaving;
+}
+
+/* Somebody waits for the loop to forget what was on an HCA. */
+struct forget {
+	struct job job;
+	struct hca *hca;
+	sem_t done;
+};
+
+static void forget_objects(struct job *job)
+{
+	struct forget *forget = (struct forget *)((char *)job - offsetof(struct forget, job));
+	struct session *session = forget->hca->session;
+	struct object *object;
+
+	for (uint32_t i = 0; i < session->num_slots; i++) {
+		object = session->objects[i];
+		if (object && object->hca == forget->hca && object->ready && !object->dying)
+			object_free(object);
+	}
+	pthread_mutex_lock(&session->event_lock);
+	forget->hca->leaving = false;
+	pthread_mutex_unlock(&session->event_lock);
+	sem_post(&forget->done);
+}
+
+/*
+ * The agent does not wait for the client: what it has on the HCA is ended, then it is told. Until
+ * all is ended, callbacks may be on their way to objects that can not be found any more in the
+ * Access Layer.
+ */
 static void remove_hca(struct session *session, struct hca *hca)
 {
+	struct forget forget = { .job.done = forget_objects, .hca = hca };
 	al_ca_h ca;
 
 	pthread_mutex_lock(&session->event_lock);
 	ca = hca->ca;
+	hca->leaving = ca != NULL;
 	pthread_mutex_unlock(&session->event_lock);
-	if (ca)
+	if (ca) {
 		al_close_ca(ca, AL_DESTROY_SYNC, NULL);
+		sem_init(&forget.done, 0, 0);
+		pool_done(&forget.job);
+		while (sem_wait(&forget.done))
+			;
+		sem_destroy(&forget.done);
+	}
 	source_raise(&hca->source, SOURCE_REMOVE);
 }
 
@@ -156,20 +205,6 @@ static al_status on_pnp(void *context, const struct al_pnp_event *event)
 }
 
 /* ---------------------------------------------------------------- beginning */
-
-static void welcome(int fd, struct session *session, al_status status)
-{
-	struct agent_welcome w = { .magic = AGENT_MAGIC,
-				   .protocol = AGENT_PROTOCOL,
-				   .status = status };
-
-	if (!status) {
-		w.copies = session->client.memory >= 0;
-		memcpy(w.token, session->token, sizeof(w.token));
-	}
-	/* The first record of a connection: there is room. */
-	send(fd, &w, sizeof(w), MSG_NOSIGNAL | MSG_DONTWAIT);
-}
 
 /* A worker's. */
 static void open_work(struct job *job)
@@ -235,46 +270,45 @@ static bool is_pidfd_of(int fd, pid_t pid)
 	return found;
 }
 
-/* Takes over the line's connection as the session's event connection. */
-static al_status begin(struct line *line, const struct ucred *peer, int *fds, uint32_t num_fds)
+al_status session_begin(struct line *line, const struct ucred *peer, struct descriptors *list)
 {
 	const struct agent_hello *hello = (const struct agent_hello *)line->request;
 	struct session *session;
 
 	if (num_sessions >= limits.sessions)
 		return AL_LIMIT_EXCEEDED;
-	if (num_fds < 1 || num_fds > 2 || !is_pidfd_of(fds[0], peer->pid))
+	if (list->num < 1 || list->num > 2 || !is_pidfd_of(list->fd[0], peer->pid))
 		return AL_AGENT_PROTOCOL;
 	session = al_alloc(sizeof(*session));
 	if (!session)
 		return AL_INSUFFICIENT_MEMORY;
+	session->watch_pidfd = (struct watched){ WATCH_PIDFD, session };
 	if (getrandom(session->token, sizeof(session->token), 0) != sizeof(session->token) ||
-	    getrandom(&session->generation, sizeof(session->generation), 0) < 0) {
+	    getrandom(&session->generation, sizeof(session->generation), 0) < 0 ||
+	    loop_watch(list->fd[0], &session->watch_pidfd, EPOLLIN)) {
 		al_free(session);
 		return AL_IO_ERROR;
 	}
 	session->client = (struct ci_client){ .memory = -1, .pid = peer->pid, .uid = peer->uid };
 	memcpy(session->client.comm, hello->comm, sizeof(session->client.comm) - 1);
 	for (char *c = session->client.comm; *c; c++) /* for people's terminals */
-		if (*c < ' ' || *c == 0x7f)
+		if (*c < ' ' || *c >= 0x7f)
 			*c = '?';
-	if (num_fds == 2 && is_memory_of(fds[1], peer->pid)) {
-		session->client.memory = fds[1];
-		fds[1] = -1;
+	if (list->num == 2 && is_memory_of(list->fd[1], peer->pid)) {
+		session->client.memory = list->fd[1];
+		list->fd[1] = -1;
 	}
-	session->pidfd = fds[0];
-	fds[0] = -1;
+	session->pidfd = list->fd[0];
+	list->fd[0] = -1;
 	session->events = line->fd;
 	session->queue_end = &session->queue;
 	pthread_mutex_init(&session->event_lock, NULL);
 	session->ready.session = session;
 	session->watch_events = (struct watched){ WATCH_EVENTS, session };
-	session->watch_pidfd = (struct watched){ WATCH_PIDFD, session };
 	session->next = sessions;
 	sessions = session;
 	num_sessions++;
 	loop_change(session->events, &session->watch_events, EPOLLIN);
-	loop_watch(session->pidfd, &session->watch_pidfd, EPOLLIN);
 	IB_TRACE("ald", "session of %s[%d], user %u", session->client.comm, (int)peer->pid,
 		 (unsigned int)peer->uid);
 	session->jobs++;
@@ -285,176 +319,19 @@ static al_status begin(struct line *line, const struct ucred *peer, int *fds, ui
 	return AL_SUCCESS;
 }
 
-static al_status join(struct line *line, const struct ucred *peer)
+al_status session_find(const uint8_t token[AGENT_TOKEN], const struct ucred *peer,
+		       struct session **found)
 {
-	const struct agent_hello *hello = (const struct agent_hello *)line->request;
 	struct session *session;
 
 	for (session = sessions; session; session = session->next)
-		if (!memcmp(session->token, hello->token, sizeof(session->token)))
+		if (!memcmp(session->token, token, sizeof(session->token)))
 			break;
 	if (!session || session->ended || session->client.pid != peer->pid ||
 	    session->client.uid != peer->uid)
 		return AL_PERMISSION;
-	if (session->num_lines >= limits.lines)
-		return AL_LIMIT_EXCEEDED;
-	line->session = session;
-	line->watched.what = WATCH_LINE;
-	line->next = session->lines;
-	session->lines = line;
-	session->num_lines++;
-	return AL_SUCCESS;
-}
-
-/* Connections without a hello. */
-static struct line *strangers;
-
-void session_accept(int listener)
-{
-	/* cppcheck-suppress nullPointer ; whose address it is does not matter: SO_PEERCRED says who */
-	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct line *line;
-
-	if (fd < 0)
-		return;
-	line = al_alloc(sizeof(*line));
-	if (!line) {
-		close(fd);
-		return;
-	}
-	line->fd = fd;
-	line->watched = (struct watched){ WATCH_STRANGER, line };
-	line->next = strangers;
-	strangers = line;
-	if (loop_watch(fd, &line->watched, EPOLLIN))
-		line_free(line);
-}
-
-/* A record, and the descriptors that came with it: line->fds. Negative: the end. */
-static ssize_t receive(struct line *line, bool *whole)
-{
-	char control[AGENT_FDS_ROOM] __attribute__((aligned(8)));
-	struct iovec iov = { line->request, sizeof(line->request) };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = control,
-			      .msg_controllen = sizeof(control) };
-	ssize_t n = TEMP_FAILURE_RETRY(recvmsg(line->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
-
-	line->num_fds = n < 0 ? 0 : agent_take_fds(&msg, line->fds);
-	/* More than there is room for are closed by the kernel. */
-	*whole = !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
-	return n;
-}
-
-static void forget_stranger(struct line *line)
-{
-	struct line **p;
-
-	for (p = &strangers; *p != line; p = &(*p)->next)
-		;
-	*p = line->next;
-}
-
-void session_hello(struct line *line)
-{
-	const struct agent_hello *hello = (const struct agent_hello *)line->request;
-	al_status status = AL_AGENT_PROTOCOL;
-	socklen_t len = sizeof(struct ucred);
-	struct ucred peer;
-	bool whole;
-	ssize_t n = receive(line, &whole);
-
-	if (n < 0 && errno == EAGAIN)
-		return;
-	forget_stranger(line);
-	if (n == sizeof(*hello) && whole && hello->magic == AGENT_MAGIC && !hello->zero &&
-	    hello->protocol == AGENT_PROTOCOL &&
-	    !getsockopt(line->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len)) {
-		if (hello->role == AGENT_EVENTS)
-			status = begin(line, &peer, line->fds, line->num_fds);
-		else if (hello->role == AGENT_COMMANDS && !line->num_fds)
-			status = join(line, &peer);
-	}
-	command_drop_fds(line);
-	if (line->session) {
-		welcome(line->fd, line->session, AL_SUCCESS);
-	} else if (status) {
-		if (n > 0)
-			welcome(line->fd, NULL, status);
-		line->next = strangers; /* where line_free() takes it from */
-		strangers = line;
-		line_free(line);
-	} else {
-		al_free(line); /* the session has its descriptor */
-	}
-}
-
-/* -------------------------------------------------------------------- lines */
-
-void line_rest(struct line *line)
-{
-	if (!line->resting)
-		loop_unwatch(line->fd);
-	line->resting = true;
-}
-
-/* Unless it is busy: then when that is over. */
-void line_free(struct line *line)
-{
-	struct session *session = line->session;
-	struct line **p;
-
-	if (line->fd >= 0) {
-		if (!line->resting)
-			loop_unwatch(line->fd);
-		close(line->fd);
-		line->fd = -1;
-		line->resting = true;
-	}
-	line->dead = true;
-	if (line->busy)
-		return;
-	if (session) {
-		for (p = &session->lines; *p != line; p = &(*p)->next)
-			;
-		*p = line->next;
-		session->num_lines--;
-	} else {
-		forget_stranger(line);
-	}
-	command_drop_fds(line);
-	al_free(line->snapshot);
-	al_free(line);
-}
-
-void line_answered(struct line *line)
-{
-	struct session *session = line->session;
-
-	line->busy = false;
-	session->jobs--;
-	if (line->dead) {
-		line_free(line);
-		session_try_free(session);
-		return;
-	}
-	command_answer(line);
-	if (line->resting && !loop_watch(line->fd, &line->watched, EPOLLIN))
-		line->resting = false;
-}
-
-void line_readable(struct line *line)
-{
-	bool whole;
-	ssize_t n = receive(line, &whole);
-
-	if (n < 0 && errno == EAGAIN)
-		return;
-	if (n > 0)
-		command_run(line, (size_t)n, whole);
-	else
-		line_free(line);
+	*found = session;
+	return session->num_lines < limits.lines ? AL_SUCCESS : AL_LIMIT_EXCEEDED;
 }
 
 /* ---------------------------------------------------------------------- end */
@@ -485,10 +362,10 @@ void session_try_free(struct session *session)
 		;
 	*p = session->next;
 	num_sessions--;
-	close(session->events);
+	descriptors_hang_up(session->events);
 	close(session->pidfd);
-	if (session->client.memory >= 0)
-		close(session->client.memory);
+	/* Its name may be made up: a client's mounts are its own. */
+	descriptors_close(&(struct descriptors){ .num = 1, .fd = { session->client.memory } });
 	free_hcas(session);
 	pthread_mutex_destroy(&session->event_lock);
 	al_free(session->objects);

@@ -99,7 +99,7 @@ static void open_ca(struct line *line)
 	pthread_mutex_lock(&session->event_lock);
 	hca = find_hca(session, request->guid);
 	if (hca) {
-		taken = hca->ca || hca->opening;
+		taken = hca->ca || hca->opening || hca->leaving;
 		hca->opening = true;
 	}
 	pthread_mutex_unlock(&session->event_lock);
@@ -333,8 +333,8 @@ static void create_qp(struct line *line)
 					 : al_create_qp(HANDLE(al_pd_h, 0), &init, line->making,
 							on_event, &qp);
 	answer->cap = init.cap;
-	if (!line->status)
-		line->status = al_qp_num(qp, &answer->qp_num);
+	if (!line->status) /* fails if its HCA goes already: then it is there, and dead */
+		al_qp_num(qp, &answer->qp_num);
 	line->made = qp;
 }
 
@@ -405,8 +405,9 @@ static void destroy(struct line *line)
 {
 	struct object *object = line->object[0];
 
-	if (object->dying) {
-		line->status = AL_INVALID_HANDLE;
+	/* An HCA takes what is on it along; but a client ends each of its objects itself. */
+	if (object->dying || (object->type == AL_OBJ_CA && object->hca->num_objects)) {
+		line->status = object->dying ? AL_INVALID_HANDLE : AL_RESOURCE_BUSY;
 		line_answered(line);
 		return;
 	}
@@ -415,14 +416,16 @@ static void destroy(struct line *line)
 	object->end = (struct job){ .session = object->session, .done = end_done };
 	line_rest(line);
 	line->status = destroys[object->type](object->handle, on_destroyed, object);
-	if (line->status == AL_INVALID_HANDLE) { /* went with its HCA */
+	if (!line->status)
+		return;
+	object->dying = false;
+	object->line = NULL;
+	if (line->status == AL_INVALID_HANDLE) { /* goes with its HCA */
 		line->status = AL_SUCCESS;
-		object_gone(object);
-	} else if (line->status) {
-		object->dying = false;
-		object->line = NULL;
-		line_answered(line);
+		if (!hca_leaving(object->hca))
+			object_free(object);
 	}
+	line_answered(line);
 }
 
 /* ------------------------------------------------------------------ the data path */
@@ -639,16 +642,16 @@ static void snapshot(struct line *line)
 
 void (*const command_functions[AGENT_NUM_COMMANDS])(struct line *line) = {
 	[AGENT_MODULE_OF] = module_of,     [AGENT_OPEN_CA] = open_ca,
-	[AGENT_DESTROY] = destroy,
-	[AGENT_QUERY_CA] = query_ca,       [AGENT_QUERY_PORT] = query_port,
-	[AGENT_QUERY_GID] = query_gid,     [AGENT_QUERY_PKEY] = query_pkey,
-	[AGENT_MODIFY_CA] = modify_ca,     [AGENT_MODIFY_PORT] = modify_port,
-	[AGENT_VENDOR_CALL] = vendor_call, [AGENT_ALLOC_PD] = alloc_pd,
-	[AGENT_REG_MR] = reg_mr,           [AGENT_QUERY_MR] = query_mr,
-	[AGENT_CREATE_CQ] = create_cq,     [AGENT_QUERY_CQ] = query_cq,
-	[AGENT_POLL_CQ] = poll_cq,         [AGENT_PEEK_CQ] = peek_cq,
-	[AGENT_ARM_CQ] = arm_cq,           [AGENT_ARM_CQ_N] = arm_cq_n,
-	[AGENT_CREATE_QP] = create_qp,     [AGENT_MODIFY_QP] = modify_qp,
-	[AGENT_QUERY_QP] = query_qp,       [AGENT_POST_SEND] = post_send,
-	[AGENT_POST_RECV] = post_recv,     [AGENT_SNAPSHOT] = snapshot,
+	[AGENT_DESTROY] = destroy,         [AGENT_QUERY_CA] = query_ca,
+	[AGENT_QUERY_PORT] = query_port,   [AGENT_QUERY_GID] = query_gid,
+	[AGENT_QUERY_PKEY] = query_pkey,   [AGENT_MODIFY_CA] = modify_ca,
+	[AGENT_MODIFY_PORT] = modify_port, [AGENT_VENDOR_CALL] = vendor_call,
+	[AGENT_ALLOC_PD] = alloc_pd,       [AGENT_REG_MR] = reg_mr,
+	[AGENT_QUERY_MR] = query_mr,       [AGENT_CREATE_CQ] = create_cq,
+	[AGENT_QUERY_CQ] = query_cq,       [AGENT_POLL_CQ] = poll_cq,
+	[AGENT_PEEK_CQ] = peek_cq,         [AGENT_ARM_CQ] = arm_cq,
+	[AGENT_ARM_CQ_N] = arm_cq_n,       [AGENT_CREATE_QP] = create_qp,
+	[AGENT_MODIFY_QP] = modify_qp,     [AGENT_QUERY_QP] = query_qp,
+	[AGENT_POST_SEND] = post_send,     [AGENT_POST_RECV] = post_recv,
+	[AGENT_SNAPSHOT] = snapshot,
 };

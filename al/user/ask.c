@@ -260,7 +260,7 @@ al_status ask_create_cq(struct ci_cq *cq, struct ci_cq_init *init, struct uvp_ca
 		return status;
 	request.cookie = own->cookie;
 	status = user_simple(pd_conn(cq->pd), AGENT_CREATE_CQ, &request, &answer, call);
-	if (!status || status == AL_LIMIT_EXCEEDED)
+	if (answer.cqe) /* else it was the agent's limit that has been reached, not the HCA's */
 		init->cqe = (uint32_t)answer.cqe;
 	if (status) {
 		user_cookie_drop(pd_conn(cq->pd), own->cookie);
@@ -381,7 +381,7 @@ al_status ask_create_qp(struct ci_qp *qp, struct ci_qp_init *init, struct uvp_ca
 		return status;
 	request.cookie = own->cookie;
 	status = user_simple(conn, AGENT_CREATE_QP, &request, &answer, call);
-	if (!status || status == AL_LIMIT_EXCEEDED)
+	if (!status || answer.cap.max_send_wr) /* else it was the agent's limit, not the HCA's */
 		init->cap = answer.cap;
 	if (status) {
 		user_cookie_drop(conn, own->cookie);

@@ -2,6 +2,8 @@
 /* What comes in by the agent's socket, without the library: every kind of wrong record, and chance. */
 #include "test/e2e/agent.h"
 
+#include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 
@@ -52,6 +54,15 @@ static al_status hello(int fd, struct agent_hello h, const int *fds, size_t num_
 	if (token)
 		memcpy(token, w.token, AGENT_TOKEN);
 	return (al_status)w.status;
+}
+
+/* Until SIGCONT. */
+static void agent_pause(void)
+{
+	int state;
+
+	ck_assert_int_eq(kill(agent_pid, SIGSTOP), 0);
+	ck_assert_int_eq(waitpid(agent_pid, &state, WUNTRACED), agent_pid);
 }
 
 static const struct agent_hello good = {
@@ -197,6 +208,70 @@ START_TEST(a_wrong_hello_is_refused)
 }
 END_TEST
 
+START_TEST(of_those_who_say_nothing_the_oldest_makes_room)
+{
+	int silent[200], before = agent_entries("fd");
+	char byte;
+
+	for (size_t i = 0; i < sizeof(silent) / sizeof(silent[0]); i++)
+		silent[i] = reach();
+	ck_assert_int_eq(recv(silent[0], &byte, 1, 0), 0);
+	still_there();
+	ck_assert_int_lt(agent_entries("fd"), before + 100);
+	for (size_t i = 0; i < sizeof(silent) / sizeof(silent[0]); i++)
+		close(silent[i]);
+}
+END_TEST
+
+START_TEST(without_a_descriptor_left_a_connection_is_hung_up)
+{
+	struct rlimit before, now;
+	int fd[40];
+	char byte;
+
+	ck_assert_int_eq(prlimit(agent_pid, RLIMIT_NOFILE, NULL, &before), 0);
+	now = (struct rlimit){ (rlim_t)agent_entries("fd"), before.rlim_max };
+	ck_assert_int_eq(prlimit(agent_pid, RLIMIT_NOFILE, &now, NULL), 0);
+	for (int i = 0; i < 40; i++)
+		fd[i] = reach();
+	ck_assert_int_le(recv(fd[39], &byte, 1, 0), 0);
+	for (int i = 0; i < 40; i++)
+		close(fd[i]);
+	ck_assert_int_eq(prlimit(agent_pid, RLIMIT_NOFILE, &before, NULL), 0);
+}
+END_TEST
+
+START_TEST(nobody_begins_while_the_agent_stops)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0), fd[8], state;
+	al_h al = agent_open();
+	struct test_end end[2];
+	uint8_t byte;
+
+	test_make_pair(al, end);
+	for (int i = 0; i < 8; i++)
+		fd[i] = reach();
+	put(fd[7], &byte, 1, NULL, 0);
+	ck_assert_int_gt(recv(fd[7], &byte, 1, 0), 0); /* so all of them have been accepted */
+	/* It wakes up to the signal first, and to the hellos while it ends the session. */
+	agent_pause();
+	ck_assert_int_eq(kill(agent_pid, SIGTERM), 0);
+	for (int i = 0; i < 7; i++)
+		put(fd[i], &good, sizeof(good), &pidfd, 1);
+	al_set_log(test_ignore_log, NULL);
+	ck_assert_int_eq(kill(agent_pid, SIGCONT), 0);
+	ck_assert_int_eq(waitpid(agent_pid, &state, 0), agent_pid);
+	agent_pid = 0;
+	for (int i = 0; i < 8; i++)
+		close(fd[i]);
+	close(pidfd);
+	for (int i = 0; i < 2; i++)
+		test_free_end(&end[i]);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
 /* ------------------------------------------------------------------- requests */
 
 START_TEST(a_record_of_a_wrong_form_is_refused_and_the_connection_stays)
@@ -287,6 +362,8 @@ START_TEST(handles_are_the_clients_own_of_the_right_kind_and_fresh)
 	ck_status(ASK(&a, DESTROY, NULL, .handle = b.pd), AL_INVALID_HANDLE);
 	ck_status(ASK(&a, DESTROY, NULL, .handle = 0), AL_INVALID_HANDLE);
 	ck_status(ASK(&a, DESTROY, NULL, .handle = a.pd), AL_RESOURCE_BUSY);
+	ck_status(ASK(&a, DESTROY, NULL, .handle = a.ca), AL_RESOURCE_BUSY); /* callbacks of what is on it may be under way */
+	ck_ok(ASK(&a, QUERY_CQ, &attr, .cq = a.cq));
 	ck_status(ASK(&a, CREATE_QP, NULL, .pd = a.pd, .send_cq = b.cq, .recv_cq = a.cq, .qp_type = IB_QPT_RC),
 		  AL_INVALID_HANDLE);
 	ck_ok(ASK(&a, ALLOC_PD, &made, .ca = a.ca));
@@ -322,6 +399,10 @@ START_TEST(what_is_inside_a_request_is_checked_too)
 	ck_status(ASK(&c, CREATE_QP, &made, .pd = c.pd, .send_cq = c.cq, .recv_cq = c.cq, .qp_type = IB_QPT_GSI,
 		      .port_num = 1),
 		  AL_UNSUPPORTED);
+	ck_status(ASK(&c, CREATE_CQ, NULL, .pd = c.pd, .cqe = UINT32_MAX), AL_LIMIT_EXCEEDED);
+	ck_status(ASK(&c, CREATE_QP, NULL, .pd = c.pd, .send_cq = c.cq, .recv_cq = c.cq, .qp_type = IB_QPT_RC,
+		      .cap = { UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX }),
+		  AL_LIMIT_EXCEEDED);
 	/* pieces that are not there, or too much inline data for them */
 	ck_status(ask(c.line, AGENT_POST_SEND, &c.qp, 1, &send, 1, &sge, &posted), AL_AGENT_PROTOCOL);
 	ck_assert_uint_eq(posted.posted, 0);
@@ -379,6 +460,79 @@ START_TEST(a_second_question_before_the_answer_does_no_harm)
 	for (int i = 0; i < 10; i++)
 		put(c.line, record, sizeof(record), NULL, 0);
 	client_close(&c); /* before the answers */
+}
+END_TEST
+
+/* A descriptor whose last close waits, for an hour: for its peer, which does not read. */
+static int lingering(int *peer)
+{
+	const struct linger linger = { .l_onoff = 1, .l_linger = 3600 };
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t length = sizeof(addr);
+	static char much[65536];
+
+	ck_assert_int_eq(bind(listener, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	ck_assert_int_eq(listen(listener, 1), 0);
+	ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&addr, &length), 0);
+	ck_assert_int_eq(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	*peer = accept(listener, NULL, NULL);
+	ck_assert_int_ge(*peer, 0);
+	close(listener);
+	ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
+	while (send(fd, much, sizeof(much), MSG_DONTWAIT) > 0)
+		;
+	return fd;
+}
+
+/* Sends it away for good: the agent, which sleeps meanwhile, is the last to have it. */
+static void give_away(int fd, const void *record, size_t length, int descriptor)
+{
+	agent_pause();
+	put(fd, record, length, &descriptor, 1);
+	close(descriptor);
+	ck_assert_int_eq(kill(agent_pid, SIGCONT), 0);
+}
+
+/* The same, on an event connection: any word there, even an empty one, is the end, and the rest is never read. */
+static void give_away_at_the_end(int fd, int descriptor)
+{
+	agent_pause();
+	ck_assert_int_eq(send(fd, "", 0, MSG_NOSIGNAL), 0);
+	put(fd, "", 1, &descriptor, 1);
+	close(descriptor);
+	close(fd);
+	ck_assert_int_eq(kill(agent_pid, SIGCONT), 0);
+}
+
+START_TEST(a_descriptor_that_blocks_when_it_is_closed_holds_up_nobody)
+{
+	const struct agent_hello wrong = { 0 };
+	struct agent_answer answer[2];
+	struct agent_welcome refused;
+	struct client c;
+	int peer[4], fd = reach(), pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	/* read by the agent with a hello, and with a request */
+	give_away(fd, &wrong, sizeof(wrong), lingering(&peer[0]));
+	ck_assert_int_eq(recv(fd, &refused, sizeof(refused), 0), sizeof(refused));
+	close(fd);
+	client_open(&c);
+	give_away(c.line, "", 1, lingering(&peer[1]));
+	ck_assert_int_gt(recv(c.line, answer, sizeof(answer), 0), 0);
+	ck_assert_int_eq(answer[0].status, AL_AGENT_PROTOCOL);
+	/* read by nobody; the second client's end comes with an error, since it has not read its welcome */
+	give_away_at_the_end(c.events, lingering(&peer[2]));
+	close(c.line);
+	fd = reach();
+	put(fd, &good, sizeof(good), &pidfd, 1);
+	ck_assert_int_eq(recv(fd, &refused, sizeof(refused), MSG_PEEK), sizeof(refused));
+	give_away_at_the_end(fd, lingering(&peer[3]));
+	close(pidfd);
+	still_there();
+	for (int i = 0; i < 4; i++)
+		close(peer[i]);
 }
 END_TEST
 
@@ -456,12 +610,19 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, a_wrong_hello_is_refused);
+	tcase_add_test(tcase, of_those_who_say_nothing_the_oldest_makes_room);
+	tcase_add_test(tcase, without_a_descriptor_left_a_connection_is_hung_up);
+	tcase_add_test(tcase, a_descriptor_that_blocks_when_it_is_closed_holds_up_nobody);
 	tcase_add_test(tcase, a_record_of_a_wrong_form_is_refused_and_the_connection_stays);
 	tcase_add_test(tcase, handles_are_the_clients_own_of_the_right_kind_and_fresh);
 	tcase_add_test(tcase, what_is_inside_a_request_is_checked_too);
 	tcase_add_test(tcase, a_client_that_speaks_on_its_event_connection_is_ended);
 	tcase_add_test(tcase, a_second_question_before_the_answer_does_no_harm);
 	tcase_add_test(tcase, chance_finds_no_way_through_the_door);
+	suite_add_tcase(suite, tcase);
+	tcase = tcase_create("end");
+	tcase_add_checked_fixture(tcase, set_up, NULL);
+	tcase_add_test(tcase, nobody_begins_while_the_agent_stops);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }

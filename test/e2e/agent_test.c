@@ -229,12 +229,13 @@ static void kill_after(int steps)
 }
 
 /* Until ald has no more than before. */
-static void wait_until(al_h al, size_t objects, int fds)
+static void wait_until(al_h al, size_t objects, int fds, int threads)
 {
 	struct timespec deadline = test_deadline();
 	size_t now;
 
-	while ((now = test_count(al, AL_OBJ_NONE)) > objects || agent_entries("fd") > fds)
+	while ((now = test_count(al, AL_OBJ_NONE)) > objects || agent_entries("fd") > fds ||
+	       agent_entries("task") > threads)
 		ck_assert_msg(!test_expired(&deadline), "%zu objects instead of %zu, %d descriptors instead of %d", now,
 			      objects, agent_entries("fd"), fds);
 }
@@ -257,7 +258,7 @@ START_TEST(a_killed_client_leaves_nothing_and_disturbs_nobody)
 	threads = agent_entries("task");
 	for (int i = 0; i < 25; i++)
 		kill_after(rand() % 60);
-	wait_until(al, objects, fds);
+	wait_until(al, objects, fds, threads);
 	ck_assert_uint_eq(test_count(al, AL_OBJ_NONE), objects);
 	ck_assert_int_eq(agent_entries("fd"), fds);
 	ck_assert_int_eq(agent_entries("task"), threads);
@@ -441,6 +442,36 @@ START_TEST(registered_memory_is_charged)
 }
 END_TEST
 
+/* A refusal by the agent's limit says nothing of the HCA's. */
+START_TEST(queues_are_charged)
+{
+	struct al_cq_init cq_init = { .cqe = 1000 };
+	struct al_qp_init init = { .qp_type = IB_QPT_RC, .cap = { 1 << 15, 1 << 15, 32, 32, 1024 } };
+	uint64_t guid;
+	al_cq_h cq[2];
+	al_qp_h qp;
+	al_pd_h pd;
+	al_ca_h ca;
+	al_h al;
+
+	agent_start("--max-rings", "100000");
+	al = agent_open();
+	test_guids(al, &guid, 1);
+	ca = test_open_ca(al, guid);
+	ck_ok(al_alloc_pd(ca, NULL, &pd));
+	ck_ok(al_create_cq(pd, &cq_init, NULL, NULL, NULL, &cq[0]));
+	ck_status(al_create_cq(pd, &cq_init, NULL, NULL, NULL, &cq[1]), AL_LIMIT_EXCEEDED);
+	ck_assert_uint_eq(cq_init.cqe, 1000);
+	init.send_cq = init.recv_cq = cq[0];
+	ck_status(al_create_qp(pd, &init, NULL, NULL, &qp), AL_LIMIT_EXCEEDED);
+	ck_assert_uint_eq(init.cap.max_send_wr, 1 << 15);
+	ck_ok(al_destroy_cq(cq[0], AL_DESTROY_SYNC, NULL));
+	ck_ok(al_create_cq(pd, &cq_init, NULL, NULL, NULL, &cq[1]));
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
 START_TEST(memory_that_goes_away_is_an_error_completion)
 {
 	struct test_end end[2];
@@ -536,6 +567,7 @@ int main(int argc, char **argv)
 	suite_add_tcase(suite, tcase);
 	tcase_add_test(limited, a_client_has_its_limits_and_gets_room_back);
 	tcase_add_test(limited, registered_memory_is_charged);
+	tcase_add_test(limited, queues_are_charged);
 	suite_add_tcase(suite, limited);
 	return test_run(suite);
 }
