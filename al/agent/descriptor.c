@@ -121,7 +121,7 @@ void descriptors_hang_up(int fd)
 	struct descriptors list;
 	const int one = 1;
 	bool more;
-	char byte;
+	char byte = 0;
 
 	shutdown(fd, SHUT_RDWR);
 	setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &one, sizeof(one));
