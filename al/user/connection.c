@@ -78,7 +78,18 @@ void user_cookie_drop(struct user_conn *conn, uint64_t cookie)
 static void lose(struct user_conn *conn)
 {
 	atomic_store(&conn->lost, true);
-	shutdown(conn->events, SHUT_RDWR);
+	pthread_mutex_lock(&conn->lock);
+	if (conn->events >= 0)
+		shutdown(conn->events, SHUT_RDWR);
+	pthread_mutex_unlock(&conn->lock);
+}
+
+/* Under the lock: a descriptor that nobody uses. */
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
 }
 
 al_status user_begin(struct user_call *call, struct user_conn *conn, enum agent_command command)
@@ -120,6 +131,8 @@ void user_end(struct user_call *call)
 
 	pthread_mutex_lock(&conn->lock);
 	call->line->busy = false;
+	if (atomic_load(&conn->lost))
+		close_fd(&call->line->fd);
 	pthread_cond_broadcast(&conn->freed);
 	pthread_mutex_unlock(&conn->lock);
 }
@@ -239,8 +252,11 @@ al_status user_simple(struct user_conn *conn, enum agent_command command, const 
 
 static void plug(struct user_conn *conn, const struct agent_event *event)
 {
-	struct user_plug *p = al_alloc(sizeof(*p));
+	bool ready = event->kind == AGENT_EVENT_READY;
+	struct user_plug *p = ready ? &conn->ready_plug : al_alloc(sizeof(*p));
 
+	if (ready && p->event.kind == AGENT_EVENT_READY)
+		return; /* it is said once, and al_open() waits for it: it needs no memory */
 	if (!p) {
 		ib_log(IB_LOG_ERROR, "user", "out of memory: HCA %#llx of agent %s is not seen to",
 		       (unsigned long long)event->guid, conn->path);
@@ -298,9 +314,15 @@ static void *event_main(void *arg)
 		if (event.kind < kinds && event_actions[event.kind])
 			event_actions[event.kind](conn, &event);
 	atomic_store(&conn->lost, true);
-	/* Calls that wait for an answer return; the descriptors stay theirs until the end. */
+	/* Calls that wait for an answer return, and close their lines themselves: user_end(). */
+	pthread_mutex_lock(&conn->lock);
+	close_fd(&conn->events);
 	for (int i = 0; i < USER_LINES; i++)
-		shutdown(conn->lines[i].fd, SHUT_RDWR);
+		if (conn->lines[i].busy)
+			shutdown(conn->lines[i].fd, SHUT_RDWR);
+		else
+			close_fd(&conn->lines[i].fd);
+	pthread_mutex_unlock(&conn->lock);
 	sem_post(&conn->plugged);
 	return NULL;
 }
@@ -383,7 +405,8 @@ static void *plug_main(void *arg)
 			remove_hca(conn, p->event.guid, CI_HCA_GONE);
 		else
 			sem_post(&conn->ready);
-		al_free(p);
+		if (p != &conn->ready_plug)
+			al_free(p);
 	}
 	if (conn->hcas)
 		ib_log(IB_LOG_ERROR, "user", "agent %s is lost", conn->path);
@@ -481,14 +504,12 @@ static al_status open_lines(struct user_conn *conn, struct agent_hello *hello)
 
 static void close_all(struct user_conn *conn)
 {
-	if (conn->events >= 0)
-		close(conn->events);
+	close_fd(&conn->events);
 	for (int i = 0; conn->lines && i < USER_LINES; i++)
-		if (conn->lines[i].fd >= 0)
-			close(conn->lines[i].fd);
-	conn->events = -1;
+		close_fd(&conn->lines[i].fd);
 }
 
+/* Both or none; one that has them stays, even if the agent is lost at once. */
 static al_status start_threads(struct user_conn *conn)
 {
 	pthread_t events, plugs;
@@ -505,6 +526,7 @@ static al_status start_threads(struct user_conn *conn)
 	}
 	pthread_detach(plugs);
 	pthread_detach(events);
+	conn->served = true;
 	while (sem_wait(&conn->ready))
 		;
 	return atomic_load(&conn->lost) ? AL_AGENT_LOST : AL_SUCCESS;
@@ -571,18 +593,25 @@ al_status user_connect(const char *path, struct user_conn **result)
 			*result = conn;
 			return AL_SUCCESS;
 		}
+	if (strlen(path) >= sizeof(conn->path)) {
+		ib_log(IB_LOG_ERROR, "user",
+		       "agent %s: the path of a socket has at most %zu characters", path,
+		       sizeof(conn->path) - 1);
+		return AL_INVALID_PARAMETER;
+	}
 	conn = new_conn(path);
 	if (!conn)
 		return AL_INSUFFICIENT_MEMORY;
 	status = ci_agent_host(conn, &conn->host);
 	if (!status)
 		status = open_session(conn);
-	if (status) {
+	if (!status)
+		status = start_threads(conn);
+	if (status && !conn->served) {
 		free_conn(conn);
 		goto refused;
 	}
-	status = start_threads(conn);
-	/* From here on threads may look at it. */
+	/* Its threads look at it from now on, also when it is lost already. */
 	conn->next = connections;
 	connections = conn;
 	if (status)

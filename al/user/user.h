@@ -51,12 +51,13 @@ struct user_conn {
 	char path[108];
 	uint8_t token[AGENT_TOKEN];
 	bool copies;
+	bool served; /* its threads are there */
 	atomic_bool lost;
 	int events;
 	struct ci_host *host;
 	struct user_line *lines; /* USER_LINES */
 
-	pthread_mutex_t lock;    /* guards busy of the lines. Leaf. */
+	pthread_mutex_t lock;    /* guards busy of the lines, and closing of descriptors. Leaf. */
 	pthread_cond_t freed;
 
 	pthread_mutex_t cookie_lock; /* guards cookies; upcalls are made under it, so that no object goes meanwhile */
@@ -65,6 +66,7 @@ struct user_conn {
 
 	pthread_mutex_t plug_lock; /* guards plugs. Leaf. */
 	struct user_plug *plugs, **plugs_end;
+	struct user_plug ready_plug; /* AGENT_EVENT_READY has a place of its own */
 	sem_t plugged;
 	sem_t ready;             /* the HCAs that were there are registered */
 	struct user_hca *hcas;   /* the plug thread's */

@@ -123,6 +123,7 @@ struct al_open_attr {
  * @param attr how, or NULL
  * @param al   the opening: parent of everything made with it
  * @retval AL_BAD_CONFIG the configuration has an unknown group or key, or a wrong value; the log says which and where
+ * @retval AL_INVALID_PARAMETER al is NULL, a flag is unknown, or the path of the agent's socket is longer than such can be
  * @retval AL_AGENT_REFUSED the agent's socket is there and does not serve
  * @retval AL_AGENT_PROTOCOL the agent is of another version
  * @retval AL_LIMIT_EXCEEDED the agent has as many clients as it may

@@ -2,6 +2,7 @@
 /* Processes that share an agent's HCAs: transfers between them, their death, the agent's death, limits, rights. */
 #include "test/e2e/agent.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "hca/soft/soft_vendor.h"
@@ -391,6 +392,87 @@ START_TEST(ports_and_hcas_come_and_go_as_in_the_agent)
 }
 END_TEST
 
+/* -------------------------------------------------------------- openings that fail */
+
+static int own_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int count = 0;
+
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+START_TEST(a_lost_agent_leaves_no_descriptor)
+{
+	struct timespec deadline = test_deadline();
+	int fds = own_fds();
+
+	for (int i = 0; i < 3; i++) {
+		al_h al = agent_open();
+		struct test_end end[2];
+
+		test_make_pair(al, end);
+		agent_kill(SIGKILL);
+		ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+		free(end[0].mem);
+		free(end[1].mem);
+		while (own_fds() != fds) /* by a thread that has to hear of it */
+			ck_assert_msg(!test_expired(&deadline), "%d descriptors are left", own_fds() - fds);
+		agent_start(NULL, NULL);
+	}
+	agent_stop();
+}
+END_TEST
+
+/* The next but so many threads can not be started; 0: all can. */
+static atomic_uint creations_left;
+
+/* In the place of libc's: this program's symbols come before those of its libraries. */
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*main_function)(void *), void *arg)
+{
+	static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+	if (!real)
+		real = (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(RTLD_NEXT,
+												"pthread_create");
+	return creations_left && !--creations_left ? EAGAIN : real(thread, attr, main_function, arg);
+}
+
+/* The two of the library and the two that serve a connection; where an HCA lacks one only that is missing. */
+START_TEST(without_a_thread_the_opening_fails_and_the_next_one_serves)
+{
+	struct al_open_attr attr = { .agent = agent_socket, .config = "" };
+	uint64_t guids[2];
+	al_h al;
+
+	al_set_log(test_ignore_log, NULL);
+	creations_left = (unsigned int)_i + 1;
+	ck_status(al_open(&attr, &al), AL_INSUFFICIENT_RESOURCES);
+	ck_assert_uint_eq(creations_left, 0);
+	ck_ok(al_open(&attr, &al));
+	test_guids(al, guids, 2);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
+START_TEST(a_path_that_is_too_long_for_a_socket_is_refused)
+{
+	char path[300];
+	struct al_open_attr attr = { .agent = path, .config = "" };
+	al_h al;
+
+	memset(path, 'x', sizeof(path));
+	path[0] = '/';
+	path[sizeof(path) - 1] = '\0';
+	ck_status(al_open(&attr, &al), AL_INVALID_PARAMETER);
+	agent_stop();
+}
+END_TEST
+
 /* ------------------------------------------------------------ limits, rights */
 
 START_TEST(a_client_has_its_limits_and_gets_room_back)
@@ -563,6 +645,9 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, an_agent_that_dies_is_told_of_and_the_next_one_serves);
 	tcase_add_test(tcase, ports_and_hcas_come_and_go_as_in_the_agent);
 	tcase_add_test(tcase, memory_that_goes_away_is_an_error_completion);
+	tcase_add_test(tcase, a_lost_agent_leaves_no_descriptor);
+	tcase_add_loop_test(tcase, without_a_thread_the_opening_fails_and_the_next_one_serves, 0, 4);
+	tcase_add_test(tcase, a_path_that_is_too_long_for_a_socket_is_refused);
 	tcase_add_test(tcase, another_user_sees_his_own_and_manages_nothing);
 	suite_add_tcase(suite, tcase);
 	tcase_add_test(limited, a_client_has_its_limits_and_gets_room_back);
