@@ -75,8 +75,10 @@ struct packet {
 		};
 		struct datagram dg; /* WIRE_UD */
 	};
-	char *data;      /* PKT_BY_VALUE: the payload */
-	struct send_wqe *wqe; /* request: the element it refers to */
+	union {
+		struct send_wqe *wqe; /* request: the element it refers to; NULL: none */
+		char *data;           /* PKT_BY_VALUE: the payload */
+	};
 	struct pkt_path path; /* with PKT_PATH */
 };
 
