@@ -261,6 +261,8 @@ START_TEST(a_killed_client_leaves_nothing_and_disturbs_nobody)
 		kill_after(rand() % 60);
 	wait_until(al, objects, fds, threads);
 	ck_assert_uint_eq(test_count(al, AL_OBJ_NONE), objects);
+	ck_assert_int_eq(agent_entries("fd"), fds);
+	ck_assert_int_eq(agent_entries("task"), threads);
 	say(fd[0], "", 1);
 	ck_assert_int_eq(wait_for(by), 0);
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));

@@ -181,7 +181,7 @@ static void descriptors_come_down_to(int fds)
 {
 	struct timespec deadline = test_deadline();
 
-	while (agents_descriptors() > fds)
+	while (agents_descriptors() != fds)
 		ck_assert_msg(!test_expired(&deadline), "%d descriptors instead of %d", agent_entries("fd"), fds);
 }
 
