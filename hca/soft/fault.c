@@ -22,7 +22,8 @@ struct fault_table {
 	struct fault_rule rule[];
 };
 
-#define ALWAYS UINT64_MAX
+#define ALWAYS       UINT64_MAX
+#define SPARED_AHEAD 64 /* packets that are looked at before they come */
 
 /* ----------------------------------------------------------------- deciding */
 
@@ -60,6 +61,18 @@ static bool concerns(const struct fault_rule *rule, const struct soft_qp *qp, en
 	       (!f->port || f->port == qp->port->num) && (!f->qpn || f->qpn == qp->ci.qp_num);
 }
 
+/* What its chances are drawn by, of a flow. */
+static uint64_t key_of(const struct fault_rule *rule, const struct soft_qp *qp,
+		       enum flow_index flow)
+{
+	return mix(rule->salt ^ flow_id(qp, flow));
+}
+
+static bool drawn(const struct fault_rule *rule, uint64_t key, uint64_t n)
+{
+	return rule->threshold == ALWAYS || mix(key + n) < rule->threshold;
+}
+
 static bool in_range(const struct soft_fault *f, uint64_t n)
 {
 	return n >= f->n && (!f->n || !f->count || n - f->n < f->count);
@@ -81,7 +94,7 @@ static bool meets(const struct fault_rule *rule, const struct soft_qp *qp, const
 	if (f->match & SOFT_MATCH_OPCODE &&
 	    f->opcode != wire_opcode(qp->service->wire, s->kind, place))
 		return false;
-	return rule->threshold == ALWAYS || mix(key + s->n + i) < rule->threshold;
+	return drawn(rule, key, s->n + i);
 }
 
 /*
@@ -100,7 +113,7 @@ static uint32_t first_met(const struct soft_qp *qp, const struct stretch *s, uin
 	for (rule = t ? t->rule : NULL; t && rule < t->rule + t->num; rule++) {
 		if (!concerns(rule, qp, s->flow))
 			continue;
-		key = mix(rule->salt ^ flow_id(qp, s->flow));
+		key = key_of(rule, qp, s->flow);
 		for (i = 0; i < limit; i++) {
 			if (!meets(rule, qp, s, key, i))
 				continue;
@@ -142,15 +155,52 @@ uint32_t fault_clip(const struct soft_qp *qp, const struct stretch *s, uint32_t 
 	return num ? num : 1;
 }
 
-bool fault_passes(const struct soft_qp *qp, const struct stretch *s)
+/* The first number from n on that a rule may meet, whatever the packet is; looks at some. */
+static uint64_t may_be_met(const struct soft_qp *qp, enum flow_index flow, uint64_t n)
+{
+	const struct fault_table *t = in_force(qp->actor->hca);
+	const struct fault_rule *rule;
+	uint64_t end = n + SPARED_AHEAD, key, i;
+
+	for (rule = t ? t->rule : NULL; t && rule < t->rule + t->num; rule++) {
+		if (!concerns(rule, qp, flow))
+			continue;
+		key = key_of(rule, qp, flow);
+		for (i = n; i < end; i++)
+			if (in_range(&rule->fault, i) && drawn(rule, key, i))
+				end = i;
+	}
+	return end;
+}
+
+/* Draws for packets to come, so that most messages find it done. */
+static __attribute__((noinline)) bool look_ahead(struct soft_qp *qp, const struct stretch *s,
+						 uint32_t generation)
 {
 	const struct fault_rule *met;
 
-	/* what is held back waits for packets to be counted */
-	if (atomic_load_explicit(&qp->actor->hca->faults.held_num, memory_order_relaxed))
-		return false;
+	if (qp->spared_by != generation)
+		qp->spared[FLOW_REQUEST] = qp->spared[FLOW_RESPONSE] = 0;
+	qp->spared_by = generation;
+	qp->spared[s->flow] = may_be_met(qp, s->flow, s->n);
+	if (s->n + s->num <= qp->spared[s->flow])
+		return true;
 	first_met(qp, s, s->num, &met);
 	return !met;
+}
+
+bool fault_passes(struct soft_qp *qp, const struct stretch *s)
+{
+	struct faults *f = &qp->actor->hca->faults;
+	/* acquire: the rules are at least as new; newer ones are drawn by again when it is */
+	uint32_t generation = atomic_load_explicit(&f->generation, memory_order_acquire);
+
+	/* what is held back waits for packets to be counted */
+	if (UNLIKELY(atomic_load_explicit(&f->held_num, memory_order_relaxed)))
+		return false;
+	if (LIKELY(qp->spared_by == generation && s->n + s->num <= qp->spared[s->flow]))
+		return true;
+	return look_ahead(qp, s, generation);
 }
 
 bool fault_alloc(struct soft_hca *hca)
@@ -588,6 +638,7 @@ static void put_in_force(struct soft_hca *hca, struct fault_table *t)
 
 	/* release: its content */
 	atomic_store_explicit(&f->table, t, memory_order_release);
+	atomic_fetch_add_explicit(&f->generation, 1, memory_order_release); /* after the table */
 	set_faulty(hca, t);
 	if (manual_clock(&now))
 		free_tables(f);

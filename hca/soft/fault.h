@@ -24,6 +24,7 @@ struct fault_table;
 
 struct faults {
 	_Atomic(struct fault_table *) table; /* the rules in force; never changed, but replaced */
+	_Atomic uint32_t generation;         /* counts the tables that have been in force */
 	_Atomic uint32_t held_num;           /* packets in held */
 	_Atomic uint64_t met;
 	_Atomic uint64_t allocs;             /* allocations since there are rules about them */
@@ -61,8 +62,8 @@ void fault_destroy(struct soft_hca *hca);
 /* Those of the first `limit` packets of a stretch that may leave as one train, at least 1: up to where a rule meets one, or
  * one that is held back is to come. */
 uint32_t fault_clip(const struct soft_qp *qp, const struct stretch *s, uint32_t limit);
-/* Will no rule meet any of them, and is nothing held back that counts them? */
-bool fault_passes(const struct soft_qp *qp, const struct stretch *s);
+/* Will no rule meet any of them, and is nothing held back that counts them? The caller owns the queue pair. */
+bool fault_passes(struct soft_qp *qp, const struct stretch *s);
 /* Does what is to be done to the packet number n of a flow, which is about to leave. */
 enum fault_verdict fault_packet(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flow_index flow,
 				uint64_t n);

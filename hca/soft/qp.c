@@ -433,6 +433,7 @@ static void reset(struct soft_qp *qp)
 	qp->peer = NULL;
 	qp->dest_qpn = 0;
 	qp->flow[FLOW_REQUEST] = qp->flow[FLOW_RESPONSE] = 0;
+	qp->spared[FLOW_REQUEST] = qp->spared[FLOW_RESPONSE] = 0;
 	qp->drained = false;
 	cq_clean(soft_cq(qp->ci.send_cq), qp->ci.qp_num);
 	cq_clean(soft_cq(qp->ci.recv_cq), qp->ci.qp_num);

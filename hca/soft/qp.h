@@ -139,10 +139,12 @@ struct soft_qp {
 		bool en_sqd_async_notify;
 	} attr;
 	bool drained;            /* SQD: and so it is */
+	uint32_t spared_by;      /* faults.generation of the rules by which spared[] is */
 	/* traffic: one writer, summed up by query_port */
 	_Alignas(64) _Atomic uint64_t tx_bytes;
 	_Atomic uint64_t tx_packets, rx_bytes, rx_packets;
 	uint64_t flow[2];        /* packets sent since Reset, by enum flow_index */
+	uint64_t spared[2];      /* from that one to before this one no fault rule meets any */
 
 	/* what only control operations and slow ways look at */
 	struct ib_ah_attr av;

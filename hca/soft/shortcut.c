@@ -40,8 +40,8 @@ static bool expected(const struct soft_qp *peer, const struct soft_qp *qp)
 }
 
 /* Do no faults meet its packets, nor the ACK? */
-static bool undisturbed(const struct soft_qp *qp, const struct soft_qp *peer,
-			const struct send_wqe *wqe, uint32_t num)
+static bool undisturbed(struct soft_qp *qp, struct soft_qp *peer, const struct send_wqe *wqe,
+			uint32_t num)
 {
 	const uint32_t last = psn_add(qp->req.next_psn, num - 1);
 

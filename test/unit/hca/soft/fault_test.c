@@ -495,6 +495,74 @@ START_TEST(decisions_depend_on_seed_flow_and_number_alone)
 }
 END_TEST
 
+/* Which of so many writes met the rule, one bit each. Without manual progress they go the short way. */
+static void met_writes(const char *settings, uint8_t *met, uint32_t num)
+{
+	uint32_t n, before;
+
+	start(settings, NULL);
+	for (n = 0; n < num; n++) {
+		before = p.a->event_count;
+		rdma(&p, IB_WR_RDMA_WRITE, n, 0, 0, n % 3 * MTU + 8);
+		expect_wc(p.acq, n, IB_WC_SUCCESS);
+		met[n / 8] |= (uint8_t)((p.a->event_count != before) << n % 8);
+	}
+	stop();
+}
+
+/* Chances are drawn some packets before their turn; rare ones among them, and numbers, too. */
+START_TEST(what_is_drawn_ahead_is_as_drawn_in_its_turn)
+{
+	static const char *const rules[] = { "chance=1%", "chance=5%,n=100,count=300", "n=130", "n=64,count=2",
+					     "opcode=rc-write-last", "psn=70" };
+	uint8_t in_short[128] = { 0 }, by_packets[128] = { 0 }, none[128] = { 0 };
+	char settings[256];
+
+	snprintf(settings, sizeof(settings), "progress=manual fault=raise,event=sq-drained,flow=request,%s", rules[_i]);
+	met_writes(settings, by_packets, 1000);
+	met_writes(settings + strlen("progress=manual "), in_short, 1000);
+	ck_assert_mem_eq(in_short, by_packets, sizeof(in_short));
+	ck_assert_mem_ne(in_short, none, sizeof(none));
+}
+END_TEST
+
+/* A rule that comes, one that goes and one in its place are those of the very next packet, and a reset counts anew. */
+START_TEST(no_rule_waits_for_what_was_drawn_ahead)
+{
+	struct soft_fault rule = { .action = SOFT_FAULT_RAISE, .code = IB_EVENT_SQ_DRAINED, .chance = SOFT_NEVER,
+				   .flow = SOFT_FLOW_REQUEST };
+	uint32_t i;
+
+	start("", NULL);
+	fault(&hca[0], rule);
+	write_and_check(1);
+	ck_assert_uint_eq(p.a->event_count, 0);
+	rule.chance = 0;
+	rule.n = 3;
+	rule.count = 1;
+	fault(&hca[0], rule); /* the second of two */
+	write_and_check(1);
+	ck_assert_uint_eq(p.a->event_count, 0);
+	write_and_check(1);
+	ck_assert_uint_eq(p.a->event_count, 1);
+	write_and_check(1);
+	ck_assert_int_eq(vendor(&hca[0], SOFT_FAULT_CLEAR, NULL, 0), AL_SUCCESS);
+	rule.n = 5;
+	fault(&hca[0], rule);
+	write_and_check(1);
+	write_and_check(1); /* nothing more is met for long */
+	ck_assert_uint_eq(p.a->event_count, 2);
+	ck_assert_int_eq(modify(p.a, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
+	ck_assert_int_eq(modify(p.b, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
+	connect_qps(p.a, p.b, &p.o);
+	for (i = 1; i <= 6; i++) {
+		write_and_check(1);
+		ck_assert_uint_eq(p.a->event_count, i < 5 ? 2 : 3);
+	}
+	stop();
+}
+END_TEST
+
 struct writer {
 	struct pair pair;
 	pthread_t thread;
@@ -785,6 +853,8 @@ int main(void)
 	tcase_add_test(t, the_first_rule_that_meets_a_packet_decides);
 	tcase_add_test(t, trains_are_split_only_where_a_packet_is_met);
 	tcase_add_test(t, decisions_depend_on_seed_flow_and_number_alone);
+	tcase_add_loop_test(t, what_is_drawn_ahead_is_as_drawn_in_its_turn, 0, 6);
+	tcase_add_test(t, no_rule_waits_for_what_was_drawn_ahead);
 	tcase_add_test(t, threads_change_no_decision);
 	tcase_add_test(t, rules_may_change_under_traffic);
 	tcase_add_test(t, all_packet_faults_together_lose_nothing);
