@@ -103,115 +103,132 @@ static al_status pack_send(const struct ci_qp *qp, const struct ib_send_wr *wr,
 	}
 }
 
+/* One of the two queues: how its requests are packed, and what comes after one. */
+struct queue {
+	enum agent_command command;
+	/* full: it is for the next record */
+	al_status (*pack)(struct user_call *call, const struct ci_qp *qp, const void *wr,
+			  bool *full);
+	const void *(*next)(const void *wr);
+};
+
+static al_status add_send(struct user_call *call, const struct ci_qp *qp, const void *request,
+			  bool *full)
+{
+	const struct ib_send_wr *wr = request;
+	struct agent_send *to = (struct agent_send *)call->in[0] + call->count[0];
+	uint64_t bytes, need = pieces_of(wr, &bytes);
+	al_status status;
+
+	if (need > AGENT_PIECES_MAX)
+		return AL_INVALID_SGE;
+	*full = call->count[1] + need > AGENT_PIECES_MAX;
+	if (*full)
+		return AL_SUCCESS;
+	status = pack_send(qp, wr, to, (struct ib_sge *)call->in[1] + call->count[1], bytes);
+	if (!status)
+		call->count[1] += to->pieces;
+	return status;
+}
+
+static const void *next_send(const void *wr)
+{
+	return ((const struct ib_send_wr *)wr)->next;
+}
+
+static al_status add_recv(struct user_call *call, const struct ci_qp *qp, const void *request,
+			  bool *full)
+{
+	const struct ib_recv_wr *wr = request;
+
+	(void)qp;
+	if (wr->num_sge > AGENT_PIECES_MAX)
+		return AL_INVALID_SGE;
+	*full = call->count[1] + wr->num_sge > AGENT_PIECES_MAX;
+	if (*full)
+		return AL_SUCCESS;
+	((struct agent_recv *)call->in[0])[call->count[0]] =
+		(struct agent_recv){ .wr_id = wr->wr_id, .pieces = wr->num_sge };
+	if (wr->num_sge)
+		memcpy((struct ib_sge *)call->in[1] + call->count[1], wr->sg_list,
+		       wr->num_sge * UNIT);
+	call->count[1] += wr->num_sge;
+	return AL_SUCCESS;
+}
+
+static const void *next_recv(const void *wr)
+{
+	return ((const struct ib_recv_wr *)wr)->next;
+}
+
+static const struct queue sends = { AGENT_POST_SEND, add_send, next_send };
+static const struct queue recvs = { AGENT_POST_RECV, add_recv, next_recv };
+
 /* One record's worth. *wr: the first request that it does not hold, or that the agent did not take.
  */
-static al_status send_some(struct user_call *call, const struct ci_qp *qp,
-			   const struct ib_send_wr **wr)
+static al_status post_some(struct user_call *call, const struct ci_qp *qp,
+			   const struct queue *queue, const void **wr)
 {
-	const struct ib_send_wr *first = *wr, *at;
 	struct POST_SEND_request *request = call->request;
 	const struct POST_SEND_answer *answer = call->answer;
-	struct agent_send *sends = call->in[0];
-	struct ib_sge *pieces = call->in[1];
+	const void *first = *wr, *at;
 	al_status status = AL_SUCCESS, asked;
-	uint64_t bytes, need;
+	bool full = false;
 
 	request->qp = qp_own(qp)->remote;
 	call->count[0] = call->count[1] = 0;
-	for (at = first; at && call->count[0] < AGENT_POST_MAX; at = at->next) {
-		need = pieces_of(at, &bytes);
-		if (need > AGENT_PIECES_MAX)
-			status = AL_INVALID_SGE;
-		else if (call->count[1] + need > AGENT_PIECES_MAX)
+	for (at = first; at && call->count[0] < AGENT_POST_MAX; at = queue->next(at)) {
+		status = queue->pack(call, qp, at, &full);
+		if (status || full)
 			break;
-		else
-			status = pack_send(qp, at, &sends[call->count[0]],
-					   pieces + call->count[1], bytes);
-		if (status)
-			break;
-		call->count[1] += sends[call->count[0]++].pieces;
+		call->count[0]++;
 	}
+	*wr = at;
 	if (!call->count[0])
 		return status;
 	asked = user_ask(call);
-	if (asked) {
-		status = asked;
-		at = first;
-		for (uint64_t n = answer->posted; n && at->next; n--)
-			at = at->next;
-	}
-	*wr = at;
+	if (!asked)
+		return status;
+	*wr = first;
+	for (uint64_t n = answer->posted; n && queue->next(*wr); n--)
+		*wr = queue->next(*wr);
+	return asked;
+}
+
+/* bad: the first that was not posted, after a failure. */
+static al_status post_chain(struct ci_qp *qp, const struct queue *queue, const void *wr,
+			    const void **bad)
+{
+	struct user_call call;
+	al_status status = user_begin(&call, pd_conn(qp->pd), queue->command);
+
+	*bad = wr;
+	if (status)
+		return status;
+	while (*bad && !status)
+		status = post_some(&call, qp, queue, bad);
+	user_end(&call);
 	return status;
 }
 
-al_status user_post_send(struct ci_qp *ci, const struct ib_send_wr *wr,
+al_status user_post_send(struct ci_qp *qp, const struct ib_send_wr *wr,
 			 const struct ib_send_wr **bad)
 {
-	struct user_call call;
-	al_status status = user_begin(&call, pd_conn(ci->pd), AGENT_POST_SEND);
+	const void *at;
+	al_status status = post_chain(qp, &sends, wr, &at);
 
-	if (status) {
-		*bad = wr;
-		return status;
-	}
-	while (wr && !status)
-		status = send_some(&call, ci, &wr);
-	user_end(&call);
 	if (status)
-		*bad = wr;
+		*bad = at;
 	return status;
 }
 
-static al_status recv_some(struct user_call *call, const struct ci_qp *qp,
-			   const struct ib_recv_wr **wr)
-{
-	const struct ib_recv_wr *first = *wr, *at;
-	struct POST_RECV_request *request = call->request;
-	const struct POST_RECV_answer *answer = call->answer;
-	struct agent_recv *recvs = call->in[0];
-	struct ib_sge *pieces = call->in[1];
-	al_status status = AL_SUCCESS, asked;
-
-	request->qp = qp_own(qp)->remote;
-	call->count[0] = call->count[1] = 0;
-	for (at = first; at && call->count[0] < AGENT_POST_MAX; at = at->next) {
-		if (at->num_sge > AGENT_PIECES_MAX)
-			status = AL_INVALID_SGE;
-		if (status || call->count[1] + at->num_sge > AGENT_PIECES_MAX)
-			break;
-		recvs[call->count[0]++] =
-			(struct agent_recv){ .wr_id = at->wr_id, .pieces = at->num_sge };
-		if (at->num_sge)
-			memcpy(pieces + call->count[1], at->sg_list, at->num_sge * UNIT);
-		call->count[1] += at->num_sge;
-	}
-	if (!call->count[0])
-		return status;
-	asked = user_ask(call);
-	if (asked) {
-		status = asked;
-		at = first;
-		for (uint64_t n = answer->posted; n && at->next; n--)
-			at = at->next;
-	}
-	*wr = at;
-	return status;
-}
-
-al_status user_post_recv(struct ci_qp *ci, const struct ib_recv_wr *wr,
+al_status user_post_recv(struct ci_qp *qp, const struct ib_recv_wr *wr,
 			 const struct ib_recv_wr **bad)
 {
-	struct user_call call;
-	al_status status = user_begin(&call, pd_conn(ci->pd), AGENT_POST_RECV);
+	const void *at;
+	al_status status = post_chain(qp, &recvs, wr, &at);
 
-	if (status) {
-		*bad = wr;
-		return status;
-	}
-	while (wr && !status)
-		status = recv_some(&call, ci, &wr);
-	user_end(&call);
 	if (status)
-		*bad = wr;
+		*bad = at;
 	return status;
 }
