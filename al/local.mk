@@ -114,12 +114,13 @@ al_perf_LDADD = al/tools/libperf.la $(TOOL_LIBS) -lm
 al_perf_SOURCES = al/tools/al_perf.c al/tools/pair.c al/tools/pair.h al/tools/perf.h \
 	al/tools/perf_flow.c al/tools/perf_flow.h al/tools/perf_rdma.c al/tools/perf_report.c al/tools/perf_svg.c
 
-# The agent. It sees the contracts, the protocol, and the little that the library exports for it.
-sbin_PROGRAMS += ald
-ald_CFLAGS = $(TOOL_CFLAGS)
-ald_LDADD = libibal.la $(GLIB_LIBS)
-ald_SOURCES = \
+# The agent. It sees the contracts, the protocol, and the little that the library exports for it. All
+# of it but main(), so that a test can have one in its own process.
+noinst_LTLIBRARIES += al/agent/libagent.la
+al_agent_libagent_la_CFLAGS = $(AM_CFLAGS)
+al_agent_libagent_la_SOURCES = \
 	al/agent/agent.h \
+	al/agent/ald.h \
 	al/agent/command.c \
 	al/agent/connection.c \
 	al/agent/descriptor.c \
@@ -127,4 +128,10 @@ ald_SOURCES = \
 	al/agent/loop.c \
 	al/agent/protocol.c \
 	al/agent/session.c \
+	al/agent/socket.c \
 	al/agent/verbs.c
+
+sbin_PROGRAMS += ald
+ald_CFLAGS = $(TOOL_CFLAGS)
+ald_LDADD = al/agent/libagent.la libibal.la $(GLIB_LIBS)
+ald_SOURCES = al/agent/main.c

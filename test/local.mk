@@ -96,6 +96,10 @@ check_PROGRAMS += test/e2e/agent_door_test
 test_e2e_agent_door_test_SOURCES = test/e2e/agent_door_test.c al/agent/protocol.c
 test_e2e_agent_door_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_agent_door_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
+# The agent as a service, also within the test's process.
+check_PROGRAMS += test/e2e/service_test
+test_e2e_service_test_LDADD = al/agent/libagent.la $(API_LIBS)
+EXTRA_test_e2e_service_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
 # User-mode providers, with an agent that serves fake.so.
 check_PROGRAMS += test/e2e/provider_test
 test_e2e_provider_test_CPPFLAGS = $(FAKE_FLAGS) $(PROVIDER_FLAGS)

@@ -32,6 +32,7 @@
 #include <iba/ib_al.h>
 #include <iba/ib_hca.h>
 
+#include "al/agent/ald.h"
 #include "al/agent/private.h"
 #include "al/agent/protocol.h"
 #include "al/object/client.h"
@@ -41,20 +42,12 @@ struct line;
 
 /* ------------------------------------------------------------------- limits */
 
-struct agent_limits {
-	uint32_t sessions;
-	uint32_t objects;  /* of each kind, per client */
-	uint64_t bytes;    /* registered, per client */
-	uint64_t rings;    /* bytes of queues, per client */
-	uint32_t lines;    /* command connections, per client */
-	uint32_t workers;
-};
 extern struct agent_limits limits;
 
 /* --------------------------------------------------------------------- loop */
 
 /* A kind of thing that epoll reports. */
-enum watch { WATCH_LISTEN, WATCH_SIGNAL, WATCH_DONE, WATCH_STRANGER, WATCH_LINE, WATCH_EVENTS, WATCH_PIDFD };
+enum watch { WATCH_LISTEN, WATCH_DONE, WATCH_STRANGER, WATCH_LINE, WATCH_EVENTS, WATCH_PIDFD };
 
 struct watched {
 	enum watch what;
@@ -242,6 +235,10 @@ void pool_work(struct job *job);
 /* Any thread: job->done is called on the loop. */
 void pool_done(struct job *job);
 
+/* socket.c */
+/* Negative: none, and the log says why. */
+int socket_listen(const char *path, mode_t mode);
+
 /* descriptor.c */
 /* Its length; negative: none, see errno. Does not wait. */
 ssize_t descriptors_receive(int fd, void *record, size_t size, struct descriptors *list);
@@ -251,7 +248,8 @@ void descriptors_close(const struct descriptors *list);
 void descriptors_hang_up(int fd);
 
 /* connection.c */
-void connection_init(void);
+bool connection_init(void);
+void connection_end(void);
 void connection_accept(int listener);
 /* The first record of a stranger. */
 void connection_hello(struct line *line);

@@ -45,9 +45,17 @@ static void add_stranger(struct line *line)
 /* A descriptor for when there is none left: without it the listener would stay ready for ever. */
 static int spare = -1;
 
-void connection_init(void)
+bool connection_init(void)
 {
 	spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return spare >= 0;
+}
+
+void connection_end(void)
+{
+	if (spare >= 0)
+		close(spare);
+	spare = -1;
 }
 
 static int accept_one(int listener)

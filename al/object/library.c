@@ -5,6 +5,7 @@
 
 #include "al/event/async.h"
 #include "al/event/pnp.h"
+#include "al/object/client.h"
 #include "al/object/device.h"
 #include "al/user/user.h"
 
@@ -89,18 +90,22 @@ static al_status start(const struct al_open_attr *attr, struct user_conn **conn)
 al_status al_open(const struct al_open_attr *attr, al_h *al)
 {
 	static const struct al_open_attr none;
-	struct user_conn *conn;
+	struct user_conn *conn = NULL;
 	struct al_obj *obj;
-	al_status status;
+	al_status status = AL_SUCCESS;
 
 	attr = attr ? attr : &none;
 	if (!al || memcmp(attr->reserved, none.reserved, sizeof(none.reserved)))
 		return AL_INVALID_PARAMETER;
 	if (thread_context == CONTEXT_ATOMIC)
 		return AL_INVALID_CONTEXT;
-	pthread_mutex_lock(&lock);
-	status = start(attr, &conn);
-	pthread_mutex_unlock(&lock);
+	/* For a client: the agent has been started, and in its process somebody else may hold the
+	 * lock just because he waits for that agent. */
+	if (!acting_client()) {
+		pthread_mutex_lock(&lock);
+		status = start(attr, &conn);
+		pthread_mutex_unlock(&lock);
+	}
 	if (status)
 		return status;
 	status = obj_new(AL_OBJ_AL, NULL, NULL, NULL, &obj);
