@@ -8,15 +8,17 @@
 #include <json-glib/json-glib.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "al/tools/cp_rdma.h"
+#include "al/tools/meet.h"
 #include "al/tools/tool.h"
 
 static struct {
-	char *chunk, *window, *from, *to;
+	char *chunk, *window, *from, *to, *listen;
 	gint64 flip;
-	gboolean quiet, json, version;
+	gboolean any_user, quiet, json, version;
 	char **files;
 	const char *source, *dest; /* the two files */
 } opt = { .flip = -1 };
@@ -30,6 +32,10 @@ static const GOptionEntry entries[] = {
 	  "GUID|INDEX" },
 	{ "to", 0, 0, G_OPTION_ARG_STRING, &opt.to, "The HCA that receives (the next)",
 	  "GUID|INDEX" },
+	{ "listen", 'l', 0, G_OPTION_ARG_STRING, &opt.listen,
+	  "Be the far end of one copy to " MEET_PREFIX "NAME", "NAME" },
+	{ "any-user", 0, 0, G_OPTION_ARG_NONE, &opt.any_user, "The other end may be another user's",
+	  NULL },
 	{ "quiet", 'q', 0, G_OPTION_ARG_NONE, &opt.quiet, "Print nothing but errors", NULL },
 	{ "json", 'j', 0, G_OPTION_ARG_NONE, &opt.json, "Report in JSON", NULL },
 	{ "flip-byte", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_INT64, &opt.flip,
@@ -45,17 +51,30 @@ static gboolean read_options(struct cp_job *job, GError **err)
 {
 	guint64 chunk = 256 << 10, window = 16;
 
-	if (opt.chunk && !tool_parse_size(opt.chunk, 1, 1u << 30, &chunk))
+	if (opt.chunk && !tool_parse_size(opt.chunk, 1, CP_CHUNK_MAX, &chunk))
 		return tool_misuse(err, "--chunk %s: from 1 to 1G bytes, such as 64K or 1M",
 				   opt.chunk);
-	if (opt.window && !tool_parse_number(opt.window, 1, 4096, &window))
+	if (opt.window && !tool_parse_number(opt.window, 1, CP_WINDOW_MAX, &window))
 		return tool_misuse(err, "--window %s: a number from 1 to 4096", opt.window);
-	if (!opt.files || g_strv_length(opt.files) != 2)
+	if (!opt.files || g_strv_length(opt.files) != (opt.listen ? 1 : 2))
 		return tool_misuse(
 			err,
-			"say which file and where to: al_cp SOURCE DEST; \"al_cp --help\" shows the options");
-	opt.source = opt.files[0];
-	opt.dest = opt.files[1];
+			"say which file and where to: al_cp SOURCE DEST, or al_cp --listen NAME DEST; "
+			"\"al_cp --help\" shows the options");
+	opt.source = opt.listen ? NULL : opt.files[0];
+	opt.dest = opt.files[opt.listen ? 0 : 1];
+	job->meet_name = opt.listen;
+	if (!opt.listen && g_str_has_prefix(opt.dest, MEET_PREFIX))
+		job->meet_name = opt.dest + strlen(MEET_PREFIX);
+	job->near.here = !opt.listen;
+	job->far.here = opt.listen || !job->meet_name;
+	if ((opt.from && !job->near.here) || (opt.to && !job->far.here))
+		return tool_misuse(err, "%s is the other end's to say",
+				   job->near.here ? "--to" : "--from");
+	if (opt.listen && (opt.chunk || opt.window))
+		return tool_misuse(err, "--chunk and --window are the other end's to say");
+	job->any_user = opt.any_user;
+	job->dest_path = opt.dest;
 	job->near.end.name = opt.from;
 	job->far.end.name = opt.to;
 	job->chunk = (gsize)chunk;
@@ -99,10 +118,14 @@ static void report_side(JsonBuilder *b, const char *name, const struct cp_side *
 	json_builder_add_string_value(b, guid);
 	json_builder_set_member_name(b, "port");
 	json_builder_add_int_value(b, side->end.port_num);
-	json_builder_set_member_name(b, "xmit_bytes");
-	json_builder_add_int_value(b, (gint64)side->xmit_bytes);
-	json_builder_set_member_name(b, "rcv_bytes");
-	json_builder_add_int_value(b, (gint64)side->rcv_bytes);
+	if (side->here) {
+		json_builder_set_member_name(b, "xmit_bytes");
+		json_builder_add_int_value(b, (gint64)side->xmit_bytes);
+	}
+	if (side->here || side->rcv_bytes) {
+		json_builder_set_member_name(b, "rcv_bytes");
+		json_builder_add_int_value(b, (gint64)side->rcv_bytes);
+	}
 	json_builder_end_object(b);
 }
 
@@ -151,9 +174,10 @@ static void print_text(const struct cp_job *job, const char *dest)
 	printf("%s: %" G_GUINT64_FORMAT
 	       " bytes in %.2f s, %s/s (%.2f s of it for files and digests)\n",
 	       dest, job->received, job->seconds, rate, (double)job->files_us / 1e6);
-	printf("  from HCA %s port %u, which sent     %" G_GUINT64_FORMAT " bytes\n", from,
-	       job->near.end.port_num, job->near.xmit_bytes);
-	printf("  to   HCA %s port %u, which received %" G_GUINT64_FORMAT " bytes\n", to,
+	printf("  from HCA %s port %u", from, job->near.end.port_num);
+	if (job->near.here)
+		printf(", which sent     %" G_GUINT64_FORMAT " bytes", job->near.xmit_bytes);
+	printf("\n  to   HCA %s port %u, which received %" G_GUINT64_FORMAT " bytes\n", to,
 	       job->far.end.port_num, job->far.rcv_bytes);
 	printf("  SHA-256 of the far HCA's memory and of the file:\n  %s\n", job->sha256);
 }
@@ -162,13 +186,27 @@ static void print_text(const struct cp_job *job, const char *dest)
 
 static gboolean copy_file(struct cp_job *job, GError **err)
 {
-	if (!cp_source_open(&job->src, opt.source, err))
+	if (job->near.here && !cp_source_open(&job->src, opt.source, err))
 		return FALSE;
-	if (!cp_dest_open(&job->dest, opt.dest, &job->src, err))
-		return FALSE;
-	if (!cp_transfer(job, err))
-		return FALSE;
-	return cp_dest_commit(&job->dest, &job->src, err);
+	if (!job->near.here) {
+		job->listener = meet_listen("al_cp", job->meet_name, err);
+		if (job->listener < 0)
+			return FALSE;
+		if (!opt.quiet)
+			fprintf(stderr, "al_cp: waiting for \"al_cp FILE " MEET_PREFIX "%s\"\n",
+				job->meet_name);
+	} else if (!job->far.here) {
+		job->peer = meet_come("al_cp", job->meet_name, job->any_user, err);
+		if (job->peer < 0)
+			return FALSE;
+	}
+	return cp_transfer(job, err);
+}
+
+/* What the report calls the copy. Owned by the caller. */
+static char *dest_name(const struct cp_job *job)
+{
+	return job->dest.name || !opt.dest ? g_strdup(job->dest.name) : tool_clean(opt.dest);
 }
 
 /* Something may have gone wrong with what was printed before anybody could look. */
@@ -189,7 +227,8 @@ int main(int argc, char **argv)
 {
 	int status = TOOL_OK;
 	gboolean bar;
-	struct cp_job job = { .src.fd = -1, .dest.fd = -1 };
+	struct cp_job job = { .src.fd = -1, .dest.fd = -1, .listener = -1, .peer = -1 };
+	g_autofree char *dest = NULL;
 	g_autoptr(GOptionContext) context =
 		g_option_context_new("- copy a file through the Access Layer");
 	g_autoptr(GError) err = NULL;
@@ -215,16 +254,21 @@ int main(int argc, char **argv)
 		fprintf(stderr, "\r\033[K");
 	if (err)
 		fprintf(stderr, "al_cp: %s\n", err->message);
+	dest = dest_name(&job);
 	if (opt.json)
-		print_json(&job, job.dest.name, err);
+		print_json(&job, dest, err);
 	else if (!err && !opt.quiet)
-		print_text(&job, job.dest.name);
+		print_text(&job, dest);
 	if (err)
 		status = TOOL_USAGE;
-	else if (!finish_output(job.dest.name))
+	else if (!finish_output(dest))
 		status = TOOL_FAILED;
 	cp_dest_close(&job.dest);
 	cp_source_close(&job.src);
+	if (job.listener >= 0)
+		close(job.listener);
+	if (job.peer >= 0)
+		close(job.peer);
 	g_free(job.sha256);
 	g_strfreev(opt.files);
 	return status;

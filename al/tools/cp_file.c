@@ -96,11 +96,19 @@ static GThread *start_digester(struct cp_source *src, GError **why)
 	return thread;
 }
 
+void cp_source_described(struct cp_source *src, const char *name, guint64 size)
+{
+	*src = (struct cp_source){ .path = g_strdup(name),
+				   .name = g_filename_display_name(name),
+				   .size = size,
+				   .fd = -1 };
+}
+
 gboolean cp_source_open(struct cp_source *src, const char *path, GError **err)
 {
 	g_autoptr(GError) why = NULL;
 
-	*src = (struct cp_source){ .path = path, .name = g_filename_display_name(path), .fd = -1 };
+	cp_source_described(src, path, 0);
 	/* Without O_NONBLOCK a pipe that nobody writes to would hold us here, before we can refuse
 	 * it. */
 	src->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -140,6 +148,7 @@ void cp_source_close(struct cp_source *src)
 		g_free(cp_source_digest(src, NULL));
 	if (src->fd >= 0)
 		close(src->fd);
+	g_free(src->path);
 	g_free(src->name);
 	*src = (struct cp_source){ .fd = -1 };
 }

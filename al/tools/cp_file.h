@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 struct cp_source {
-	const char *path;  /* the caller's */
+	char *path;
 	char *name;        /* as messages show it */
 	int fd;
 	struct stat stat;  /* as it was when opened */
@@ -28,6 +28,8 @@ struct cp_dest {
 
 /* Opens a regular file and starts to compute its digest, reading on its own. On failure nothing is left to close. */
 gboolean cp_source_open(struct cp_source *src, const char *path, GError **err);
+/* A source in another process: only its name and size. */
+void cp_source_described(struct cp_source *src, const char *name, guint64 size);
 void cp_source_close(struct cp_source *src);
 
 /* Exactly len bytes from offset on; a file that has become shorter is an error, never a signal. */

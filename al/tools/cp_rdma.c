@@ -10,13 +10,15 @@
  * trailer (size and digest)   ------>  compares it with what it has
  *                                           <------  send with immediate: the verdict
  *
- * Files are in cp_file.c, the command line is in al_cp.c.
+ * Both ends may be here, or one of them, and the other in another process: cp_meet.c is how they
+ * come to know each other. Files are in cp_file.c, the command line is in al_cp.c.
  */
 #include <iba/ib_al.h>
 
 #include <string.h>
 #include <sys/mman.h>
 
+#include "al/tools/cp_meet.h"
 #include "al/tools/cp_rdma.h"
 #include "al/tools/tool.h"
 
@@ -29,13 +31,15 @@ struct trailer {
 	char sha256[64]; /* hexadecimal, no zero byte */
 };
 
-/* One end: an HCA, a ring of slots with room for a trailer behind it, and a queue pair. */
+/* One end: an HCA, a ring of slots with room for a trailer behind it, and a queue pair. Of one that
+ * is not here only addr, rkey and qpn are known. */
 struct end {
 	struct cp_side *side;
 	al_mr_h mr;
 	al_cq_h cq;
 	al_qp_h qp;
 	guint8 *ring;
+	guint64 addr; /* of the ring */
 	guint32 lkey, rkey, qpn;
 	guint64 sent; /* requests posted to the send queue; the wr_id of the last */
 	guint64 done; /* those that a completion says are done */
@@ -109,6 +113,7 @@ static gboolean open_end(struct copy *c, struct end *end, guint32 access, GError
 				 c->window, c->chunk);
 	}
 	mr.addr = end->ring;
+	end->addr = (guintptr)end->ring;
 	if (!pair_worked(al_reg_mr(at->pd, &mr, end, &end->lkey, &end->rkey, &end->mr), at,
 			 "the window cannot be registered", err) ||
 	    !pair_worked(al_create_cq(at->pd, &cq, end, NULL, NULL, &end->cq), at,
@@ -150,13 +155,14 @@ static gboolean post_recv(struct copy *c, struct end *end, GError **err)
 }
 
 /* A completion says that all earlier requests of its queue are done too, so one in a quarter of the
- * window is enough. */
-static gboolean post_send(struct copy *c, struct end *end, struct ib_send_wr *wr, GError **err)
+ * window is enough, and the last one. */
+static gboolean post_send(struct copy *c, struct end *end, struct ib_send_wr *wr, gboolean last,
+			  GError **err)
 {
 	const struct ib_send_wr *bad;
 
 	wr->wr_id = ++end->sent;
-	wr->send_flags = wr->wr_id % MAX(c->window / 4, 1) ? 0 : IB_SEND_SIGNALED;
+	wr->send_flags = last || !(wr->wr_id % MAX(c->window / 4, 1)) ? IB_SEND_SIGNALED : 0;
 	return pair_worked(al_post_send(end->qp, wr, &bad), &end->side->end,
 			   "a request cannot be posted", err);
 }
@@ -172,7 +178,7 @@ static gboolean send_chunk(struct copy *c, GError **err)
 		.sg_list = &sge,
 		.num_sge = 1,
 		.ex.imm_data = slot,
-		.wr.rdma = { (guintptr)(c->far.ring + slot * c->chunk), c->far.rkey },
+		.wr.rdma = { c->far.addr + slot * c->chunk, c->far.rkey },
 	};
 	gint64 start = g_get_monotonic_time();
 
@@ -180,7 +186,7 @@ static gboolean send_chunk(struct copy *c, GError **err)
 		return FALSE;
 	c->job->files_us += g_get_monotonic_time() - start;
 	c->offset += len;
-	return post_send(c, &c->near, &wr, err);
+	return post_send(c, &c->near, &wr, FALSE, err);
 }
 
 static gboolean send_trailer(struct copy *c, GError **err)
@@ -198,7 +204,7 @@ static gboolean send_trailer(struct copy *c, GError **err)
 	trailer->size = GUINT64_TO_BE(c->job->src.size);
 	memcpy(trailer->sha256, sha256, sizeof(trailer->sha256));
 	c->ended = TRUE;
-	return post_send(c, &c->near, &wr, err);
+	return post_send(c, &c->near, &wr, TRUE, err);
 }
 
 /* A slot is free again when the far end has answered for it, and our own HCA has done with it too.
@@ -218,7 +224,7 @@ static gboolean answer(struct copy *c, GError **err)
 
 	for (; c->answered < c->taken && c->far.sent - c->far.done < 2 * c->window; c->answered++) {
 		wr.ex.imm_data = c->answered + 1 == c->taken ? c->judgement : CREDIT;
-		if (!post_send(c, &c->far, &wr, err))
+		if (!post_send(c, &c->far, &wr, wr.ex.imm_data != CREDIT, err))
 			return FALSE;
 	}
 	return TRUE;
@@ -263,13 +269,17 @@ static gboolean handle(struct copy *c, struct end *end, const struct ib_wc *wc, 
 {
 	const struct end *peer = end == &c->near ? &c->far : &c->near;
 
-	if (wc->status != IB_WC_SUCCESS)
+	if (wc->status != IB_WC_SUCCESS) {
+		/* one that has gone takes its memory with it: that says more */
+		if (c->job->peer >= 0 && !meet_is_there(c->job->peer, err))
+			return FALSE;
 		return tool_fail(
 			err,
 			"HCA 0x%016" G_GINT64_MODIFIER
 			"x could not reach HCA 0x%016" G_GINT64_MODIFIER "x: %s; "
 			"\"al_query port\" shows whether both are up, --from and --to choose others",
 			end->side->end.guid, peer->side->end.guid, al_wc_status_str(wc->status));
+	}
 	if (wc->opcode < IB_WC_RECV) {
 		end->done = wc->wr_id;
 		return TRUE;
@@ -278,6 +288,8 @@ static gboolean handle(struct copy *c, struct end *end, const struct ib_wc *wc, 
 		return FALSE;
 	if (end == &c->near) {
 		c->credited++;
+		if (!c->far.side->here)
+			c->job->received = MIN(c->credited * c->chunk, c->job->src.size);
 		c->verdict = wc->imm_data;
 		return TRUE;
 	}
@@ -305,32 +317,62 @@ static gboolean poll_end(struct copy *c, struct end *end, guint *handled, GError
 	return TRUE;
 }
 
-static gboolean transfer(struct copy *c, GError **err)
+/* Sends what it may, and takes what has come. */
+static gboolean turn(struct copy *c, guint *handled, GError **err)
 {
-	for (guint i = 0; i <= c->window; i++)
-		if (!post_recv(c, &c->near, err) || !post_recv(c, &c->far, err))
-			return FALSE;
-	while (!c->verdict) {
-		guint handled = 0;
+	if (c->near.side->here && !send_what_fits(c, err))
+		return FALSE;
+	if (c->far.side->here && (!poll_end(c, &c->far, handled, err) || !answer(c, err)))
+		return FALSE;
+	return !c->near.side->here || poll_end(c, &c->near, handled, err);
+}
 
-		if (cp_is_interrupted(c->job->dest.name, err))
-			return FALSE;
-		if (!send_what_fits(c, err) || !poll_end(c, &c->far, &handled, err) ||
-		    !answer(c, err) || !poll_end(c, &c->near, &handled, err))
-			return FALSE;
-		if (!handled &&
-		    !pair_wait(c->channel, c->near.cq, c->far.cq, &c->job->near.end, err))
-			return FALSE;
-		c->job->progress(c->job);
-	}
-	if (c->verdict == GOOD)
+/* The near end has heard the verdict; alone, the far end knows that it has been heard. */
+static gboolean is_over(const struct copy *c)
+{
+	if (c->near.side->here)
+		return c->verdict;
+	return c->judgement && c->answered == c->taken && c->far.done == c->far.sent;
+}
+
+/* The trailer is what the far end has of it; alone, the near end leaves it to the far end to say
+ * more. */
+static gboolean verdict(struct copy *c, GError **err)
+{
+	if ((c->near.side->here ? c->verdict : c->judgement) == GOOD)
 		return TRUE;
+	if (!c->far.side->here) {
+		if (meet_hear(c->job->peer, NULL, 0, err))
+			tool_fail(err, "the far end has refused %s", c->job->src.name);
+		return FALSE;
+	}
 	return tool_fail(
 		err,
 		"the far HCA's memory does not hold what %s does: its SHA-256 is %s, the file's %.64s; %s was "
 		"not made. If nobody wrote to the file meanwhile, copy it again",
-		c->job->src.name, g_checksum_get_string(c->sum), trailer_of(c, &c->near)->sha256,
+		c->job->src.name, g_checksum_get_string(c->sum), trailer_of(c, &c->far)->sha256,
 		c->job->dest.name);
+}
+
+static gboolean transfer(struct copy *c, GError **err)
+{
+	const struct end *end = c->near.side->here ? &c->near : &c->far;
+
+	while (!is_over(c)) {
+		guint handled = 0;
+
+		if (cp_is_interrupted(c->job->dest.name, err) || !turn(c, &handled, err))
+			return FALSE;
+		c->job->progress(c->job);
+		if (handled || is_over(c))
+			continue;
+		if (c->job->peer >= 0 && !meet_is_there(c->job->peer, err))
+			return FALSE;
+		if (!pair_wait(c->channel, c->near.cq, c->far.cq, c->job->peer, &end->side->end,
+			       err))
+			return FALSE;
+	}
+	return verdict(c, err);
 }
 
 static gboolean count_traffic(struct cp_side *side, GError **err)
@@ -349,9 +391,11 @@ static gboolean count_traffic(struct cp_side *side, GError **err)
 /* A copy that did not go over the ports is none. */
 static gboolean check_counters(struct cp_job *job, GError **err)
 {
-	if (!count_traffic(&job->near, err) || !count_traffic(&job->far, err))
+	if ((job->near.here && !count_traffic(&job->near, err)) ||
+	    (job->far.here && !count_traffic(&job->far, err)))
 		return FALSE;
-	if (job->near.xmit_bytes >= job->src.size && job->far.rcv_bytes >= job->src.size)
+	if ((!job->near.here || job->near.xmit_bytes >= job->src.size) &&
+	    (!job->far.here || job->far.rcv_bytes >= job->src.size))
 		return TRUE;
 	return tool_fail(
 		err,
@@ -368,7 +412,7 @@ static gboolean choose_sides(struct copy *c, GError **err)
 
 	if (!pair_choose(c->al, near, far, err))
 		return FALSE;
-	if (near->guid != far->guid)
+	if (near->guid != far->guid || !c->near.side->here || !c->far.side->here)
 		return TRUE;
 	if (near->name && far->name)
 		return tool_misuse(
@@ -388,14 +432,86 @@ static gboolean connect_end(struct end *end, const struct end *peer, GError **er
 	return pair_connect(end->qp, &end->side->end, &peer->side->end, &path, err);
 }
 
+static gboolean post_receives(struct copy *c, struct end *end, GError **err)
+{
+	for (guint i = 0; i <= c->window; i++)
+		if (!post_recv(c, end, err))
+			return FALSE;
+	return TRUE;
+}
+
+static gboolean start_end(struct copy *c, struct end *end, const struct end *peer, GError **err)
+{
+	return connect_end(end, peer, err) && post_receives(c, end, err);
+}
+
+/* The near end here, the far end in another process. */
+static gboolean start_near(struct copy *c, GError **err)
+{
+	struct cp_place place;
+
+	if (!open_end(c, &c->near, 0, err) || !cp_offer(c->job, c->near.qpn, err) ||
+	    !cp_hear_place(c->al, c->job, &place, err))
+		return FALSE;
+	c->far.qpn = place.card.qpn;
+	c->far.addr = place.addr;
+	c->far.rkey = place.rkey;
+	return start_end(c, &c->near, &c->far, err);
+}
+
+static gboolean open_far(struct copy *c, GError **err)
+{
+	return cp_dest_open(&c->job->dest, c->job->dest_path, &c->job->src, err) &&
+	       open_end(c, &c->far, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE, err);
+}
+
+/* And the other way round: it is ready before the near end hears of it. */
+static gboolean start_far(struct copy *c, GError **err)
+{
+	struct cp_job *job = c->job;
+
+	job->peer = meet_accept(job->listener, job->meet_name, job->any_user, err);
+	if (job->peer < 0 || !cp_hear_offer(c->al, job, &c->near.qpn, err))
+		return FALSE;
+	c->chunk = job->chunk;
+	c->window = job->window;
+	return open_far(c, err) && start_end(c, &c->far, &c->near, err) &&
+	       cp_tell_place(job, c->far.qpn, c->far.addr, c->far.rkey, err);
+}
+
+static gboolean start_both(struct copy *c, GError **err)
+{
+	return open_far(c, err) && open_end(c, &c->near, 0, err) &&
+	       start_end(c, &c->near, &c->far, err) && start_end(c, &c->far, &c->near, err);
+}
+
 static gboolean prepare(struct copy *c, GError **err)
 {
-	if (!pair_worked(al_create_channel(c->al, NULL, &c->channel), &c->job->near.end,
+	struct cp_side *any = c->near.side->here ? c->near.side : c->far.side;
+
+	if (!pair_worked(al_create_channel(c->al, NULL, &c->channel), &any->end,
 			 "no channel for its completions", err))
 		return FALSE;
-	return open_end(c, &c->near, 0, err) &&
-	       open_end(c, &c->far, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE, err) &&
-	       connect_end(&c->near, &c->far, err) && connect_end(&c->far, &c->near, err);
+	if (!c->near.side->here)
+		return start_far(c, err);
+	return c->far.side->here ? start_both(c, err) : start_near(c, err);
+}
+
+/* The file has its name before the other end hears that it is copied. */
+static gboolean conclude(struct copy *c, GError **err)
+{
+	struct cp_job *job = c->job;
+
+	if (!check_counters(job, err))
+		return FALSE;
+	if (!job->far.here)
+		return cp_hear_outcome(job, err);
+	job->sha256 = g_strdup(g_checksum_get_string(c->sum));
+	if (!cp_dest_commit(&job->dest, &job->src, err))
+		return FALSE;
+	if (c->job->peer >= 0)
+		cp_tell_outcome(job, NULL); /* whether he is still there changes nothing */
+	return TRUE;
 }
 
 gboolean cp_transfer(struct cp_job *job, GError **err)
@@ -407,19 +523,23 @@ gboolean cp_transfer(struct cp_job *job, GError **err)
 			  .far.side = &job->far };
 	al_status st = al_open(NULL, &c.al);
 	gboolean copied = FALSE;
+	GError *why = NULL;
 
 	if (st)
 		return tool_fail(
 			err, "the Access Layer cannot be opened: %s; \"al_query doctor\" says more",
 			al_status_str(st));
 	c.sum = g_checksum_new(G_CHECKSUM_SHA256);
-	if (!choose_sides(&c, err) || !prepare(&c, err))
+	if (!choose_sides(&c, &why) || !prepare(&c, &why))
 		goto out;
 	job->start_us = g_get_monotonic_time();
-	copied = transfer(&c, err) && check_counters(job, err);
+	copied = transfer(&c, &why) && conclude(&c, &why);
 	job->seconds = (double)(g_get_monotonic_time() - job->start_us) / 1e6;
-	job->sha256 = g_strdup(g_checksum_get_string(c.sum));
 out:
+	if (why && c.job->peer >= 0)
+		meet_tell_failure(c.job->peer, why);
+	if (why)
+		g_propagate_error(err, why);
 	close_end(&c, &c.far);
 	close_end(&c, &c.near);
 	if (c.channel)

@@ -6,6 +6,7 @@
 
 #include "al/tools/tool.h"
 
+#define HCAS        64 /* that are looked at */
 #define GUID_FORMAT "0x%016" G_GINT64_MODIFIER "x"
 
 gboolean pair_worked(al_status st, const struct pair_end *end, const char *what, GError **err)
@@ -44,14 +45,35 @@ static void find_other(struct pair_end *end, const struct pair_end *other, const
 		end->guid = other->guid;
 }
 
+static gboolean list_hcas(al_h al, guint64 guids[HCAS], size_t *count, GError **err)
+{
+	al_status st;
+
+	*count = HCAS;
+	st = al_get_ca_guids(al, guids, count);
+	return !st || tool_fail(err, "the HCAs cannot be listed: %s", al_status_str(st));
+}
+
+gboolean pair_sees(al_h al, guint64 guid, gboolean *seen, GError **err)
+{
+	guint64 guids[HCAS];
+	size_t count;
+
+	if (!list_hcas(al, guids, &count, err))
+		return FALSE;
+	*seen = FALSE;
+	while (count && !*seen)
+		*seen = guids[--count] == guid;
+	return TRUE;
+}
+
 gboolean pair_choose(al_h al, struct pair_end *near, struct pair_end *far, GError **err)
 {
-	guint64 guids[64];
-	size_t count = G_N_ELEMENTS(guids);
-	al_status st = al_get_ca_guids(al, guids, &count);
+	guint64 guids[HCAS];
+	size_t count;
 
-	if (st)
-		return tool_fail(err, "the HCAs cannot be listed: %s", al_status_str(st));
+	if (!list_hcas(al, guids, &count, err))
+		return FALSE;
 	if (!count)
 		return tool_fail(err, "here is no HCA; \"al_query doctor\" says what is missing");
 	if (!find_named(near, guids, count, err) || !find_named(far, guids, count, err))
@@ -98,6 +120,9 @@ gboolean pair_open(al_h al, struct pair_end *end, GError **err)
 	       pair_worked(al_query_ca(end->ca, &end->attr), end, "it cannot be asked what it is",
 			   err) &&
 	       find_port(end, err) &&
+	       (end->port.link_layer != IB_LINK_LAYER_ETHERNET ||
+		pair_worked(al_query_gid(end->ca, end->port_num, 0, &end->gid), end, "no GID",
+			    err)) &&
 	       pair_worked(al_alloc_pd(end->ca, end, &end->pd), end, "no protection domain", err);
 }
 
@@ -113,16 +138,16 @@ void pair_close(struct pair_end *end)
 
 /* ---------------------------------------------------------------- connecting */
 
-gboolean pair_address(const struct pair_end *end, const struct pair_end *peer,
-		      struct ib_ah_attr *ah, GError **err)
+struct ib_ah_attr pair_address(const struct pair_end *end, const struct pair_end *peer)
 {
-	*ah = (struct ib_ah_attr){ .dlid = peer->port.lid, .port_num = end->port_num };
-	if (end->port.link_layer != IB_LINK_LAYER_ETHERNET)
-		return TRUE;
-	ah->is_global = true;
-	ah->grh.hop_limit = 64;
-	return pair_worked(al_query_gid(peer->ca, peer->port_num, 0, &ah->grh.dgid), peer, "no GID",
-			   err);
+	struct ib_ah_attr ah = { .dlid = peer->port.lid, .port_num = end->port_num };
+
+	if (end->port.link_layer == IB_LINK_LAYER_ETHERNET) {
+		ah.is_global = true;
+		ah.grh.hop_limit = 64;
+		ah.grh.dgid = peer->gid;
+	}
+	return ah;
 }
 
 /* What each transition needs, by type (IBTA 11.2.4.2). */
@@ -164,10 +189,10 @@ gboolean pair_connect(al_qp_h qp, const struct pair_end *end, const struct pair_
 		.retry_cnt = 7,
 		.min_rnr_timer = 12,
 		.rnr_retry = path->rnr_retry,
+		.ah_attr = pair_address(end, peer),
 	};
 
-	if (!pair_address(end, peer, &attr.ah_attr, err) ||
-	    !pair_worked(al_modify_qp(qp, &attr, IB_QP_STATE | step->init), end, "to Init", err))
+	if (!pair_worked(al_modify_qp(qp, &attr, IB_QP_STATE | step->init), end, "to Init", err))
 		return FALSE;
 	attr.qp_state = IB_QPS_RTR;
 	if (!pair_worked(al_modify_qp(qp, &attr, IB_QP_STATE | step->rtr), end, "to RTR", err))
@@ -176,17 +201,18 @@ gboolean pair_connect(al_qp_h qp, const struct pair_end *end, const struct pair_
 	return pair_worked(al_modify_qp(qp, &attr, IB_QP_STATE | step->rts), end, "to RTS", err);
 }
 
-gboolean pair_wait(al_channel_h channel, al_cq_h near, al_cq_h far, const struct pair_end *end,
-		   GError **err)
+gboolean pair_wait(al_channel_h channel, al_cq_h near, al_cq_h far, int fd,
+		   const struct pair_end *end, GError **err)
 {
-	struct pollfd pfd = { .events = POLLIN };
+	struct pollfd pfd[] = { { .events = POLLIN }, { .fd = fd, .events = POLLIN } };
 	struct al_channel_event event;
 
-	if (!pair_worked(al_arm_cq(near, AL_ARM_ANY, NULL), end, "no notification", err) ||
-	    !pair_worked(al_arm_cq(far, AL_ARM_ANY, NULL), end, "no notification", err) ||
-	    !pair_worked(al_channel_fd(channel, &pfd.fd), end, "no descriptor", err))
+	if ((near &&
+	     !pair_worked(al_arm_cq(near, AL_ARM_ANY, NULL), end, "no notification", err)) ||
+	    (far && !pair_worked(al_arm_cq(far, AL_ARM_ANY, NULL), end, "no notification", err)) ||
+	    !pair_worked(al_channel_fd(channel, &pfd[0].fd), end, "no descriptor", err))
 		return FALSE;
-	poll(&pfd, 1, 250);
+	poll(pfd, G_N_ELEMENTS(pfd), 250);
 	while (al_channel_next(channel, &event) == AL_SUCCESS)
 		; /* which end it is does not matter: both are polled */
 	return TRUE;

@@ -19,6 +19,7 @@ struct pair_end {
 	al_pd_h pd;
 	struct ib_ca_attr attr;
 	struct ib_port_attr port; /* as it was at pair_open() */
+	ib_gid gid;               /* the port's first; Ethernet only */
 };
 
 /* How a queue pair is to be connected. */
@@ -41,21 +42,25 @@ gboolean pair_worked(al_status st, const struct pair_end *end, const char *what,
  */
 gboolean pair_choose(al_h al, struct pair_end *near, struct pair_end *far, GError **err);
 
+/* Is there an HCA of that GUID? */
+gboolean pair_sees(al_h al, guint64 guid, gboolean *seen, GError **err);
+
 /* Opens HCA, port and domain. After a failure too pair_close() ends it. */
 gboolean pair_open(al_h al, struct pair_end *end, GError **err);
 void pair_close(struct pair_end *end);
 
 /* The address vector from one end to the other. */
-gboolean pair_address(const struct pair_end *end, const struct pair_end *peer, struct ib_ah_attr *ah, GError **err);
+struct ib_ah_attr pair_address(const struct pair_end *end, const struct pair_end *peer);
 
-/* Reset, Init, RTR, RTS. In two processes the peer's number and addresses would come by a connection manager. */
+/* Reset, Init, RTR, RTS. Of a peer in another process its addresses suffice (meet.h). */
 gboolean pair_connect(al_qp_h qp, const struct pair_end *end, const struct pair_end *peer, const struct pair_path *path,
 		      GError **err);
 
 /*
- * Sleeps until one of two completion queues on the channel has a completion, or a quarter of a second. One that came
- * between the last poll and the arm satisfies the arm, so none is missed; the limit is for a signal before poll().
+ * Sleeps until one of two completion queues on the channel (NULL: there is only one) has a completion, the descriptor
+ * (-1: none) has something to say, or a quarter of a second. One that came between the last poll and the arm satisfies
+ * the arm, so none is missed; the limit is for a signal before poll().
  */
-gboolean pair_wait(al_channel_h channel, al_cq_h near, al_cq_h far, const struct pair_end *end, GError **err);
+gboolean pair_wait(al_channel_h channel, al_cq_h near, al_cq_h far, int fd, const struct pair_end *end, GError **err);
 
 #endif

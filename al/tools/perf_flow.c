@@ -121,14 +121,13 @@ static gboolean connect_half(struct run *r, guint i, struct flow *f, GError **er
 		.mtu = mtu_of(r->job->mtu),
 		.rnr_retry = 7,
 	};
-	struct ib_ah_attr ah;
+	const struct ib_ah_attr ah = pair_address(r->end[i], r->end[!i]);
 
 	if (!pair_connect(f->half[i].qp, r->end[i], r->end[!i], &path, err))
 		return FALSE;
 	if (r->job->type != IB_QPT_UD)
 		return TRUE;
-	return pair_address(r->end[i], r->end[!i], &ah, err) &&
-	       pair_worked(al_create_ah(r->end[i]->pd, &ah, &f->half[i].ah), r->end[i],
+	return pair_worked(al_create_ah(r->end[i]->pd, &ah, &f->half[i].ah), r->end[i],
 			   "no address handle", err);
 }
 
@@ -513,7 +512,8 @@ gboolean run_idle(struct run *r, GError **err)
 {
 	guint64 now;
 
-	if (r->job->events && !pair_wait(r->channel, r->cq[NEAR], r->cq[FAR], r->end[NEAR], err))
+	if (r->job->events &&
+	    !pair_wait(r->channel, r->cq[NEAR], r->cq[FAR], -1, r->end[NEAR], err))
 		return FALSE;
 	if (!r->job->events && ++r->spins < SPINS_PER_LOOK)
 		return TRUE;

@@ -1,0 +1,199 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# al_cp between two processes, clients of one agent: what arrives is the file, and when one end fails or is killed the other
+# says so in one sentence and leaves nothing behind.
+set -euo pipefail
+
+build=${top_builddir:?is set by make check}
+al_cp=$build/al_cp
+tmp=$(mktemp -d)
+chmod 755 "$tmp"
+agent=
+trap '[ -z "$agent" ] || kill "$agent"; wait; rm -rf "$tmp"' EXIT
+cd "$tmp"
+mkdir out
+mkfifo clock
+failures=0
+name=t$$
+
+wrong() {
+	echo "FAIL: $*"
+	failures=$((failures + 1))
+}
+
+# Waits until the command "$@" succeeds.
+until_true() {
+	local limit=$((SECONDS + 20 * ${TEST_TIMEOUT_SCALE-1}))
+	until "$@" 2>/dev/null; do
+		[ $SECONDS -lt $limit ] || return 1
+		read -r -t 0.02 <>"$tmp/clock" || :
+	done
+}
+
+"$build/ald" --socket "$tmp/agent" --mode 666 >ald.log 2>&1 &
+agent=$!
+until_true grep -q serving ald.log || wrong "ald does not serve: $(cat ald.log)"
+export IBAL_AGENT=$tmp/agent
+
+# listen DEST OPTION...: a far end, in the background, and ready.
+listen() {
+	local dest=$1
+	shift
+	: >far.err
+	"$al_cp" --listen $name "$@" "$dest" >far.out 2>far.err &
+	far=$!
+	until_true grep -q "waiting for \"al_cp FILE agent:$name\"" far.err || wrong "nobody listens: $(cat far.err)"
+}
+
+# ends STATUS PID PATTERN FILE: a process ends so, and its one sentence of an error is in the file.
+ends() {
+	local status=0
+	wait "$2" || status=$?
+	[ $status -eq "$1" ] || wrong "exit status $status, not $1: $(cat "$4")"
+	[ -z "$3" ] || grep -qE "^al_cp: .*$3" "$4" || wrong "\"$3\" is not in: $(cat "$4")"
+}
+
+leaves_nothing() {
+	[ -z "$(ls -A out)" ] || wrong "$1: left behind: $(ls -A out)"
+}
+
+find -L "$build/.libs" -name '*.so*' -type f -exec cat {} + >once
+until [ -e large ] && [ "$(stat -c %s large)" -ge 5000000 ]; do cat once >>large; done
+head -c 3000001 large >sample
+
+# ---- it arrives ----------------------------------------------------------------------------------
+
+for size in 0 1 262144 262145 5000000; do
+	head -c $size large >some
+	chmod 741 some
+	listen out
+	"$al_cp" --chunk 100K some agent:$name >near.out 2>near.err || wrong "$size bytes: $(cat near.err)"
+	ends 0 $far '' far.err
+	cmp some out/some || wrong "$size bytes: the copy differs"
+	[ "$(stat -c %a out/some)" = 741 ] || wrong "the mode is not kept"
+	sum=$(sha256sum <some | cut -d' ' -f1)
+	{ grep -q "$sum" near.out && grep -q "$sum" far.out; } || wrong "the digest is not the file's: $(cat near.out far.out)"
+	grep -q "^agent:$name: $size bytes" near.out || wrong "the near end says: $(cat near.out)"
+	grep -q "^out/some: $size bytes" far.out || wrong "the far end says: $(cat far.out)"
+	rm -f out/*
+done
+
+# The same HCA on both sides; and under a name of its own.
+listen out/renamed --to 0 --json
+"$al_cp" --json --from 0 large agent:$name >near.out 2>near.err || wrong "within an HCA: $(cat near.err)"
+ends 0 $far '' far.err
+cmp large out/renamed || wrong "within an HCA: the copy differs"
+python3 - <<'END' || wrong "--json says: $(cat near.out far.out)"
+import json
+near, far = json.load(open("near.out")), json.load(open("far.out"))
+assert near["copied"] and far["copied"] and near["sha256"] == far["sha256"]
+assert near["bytes"] == far["bytes"] == near["to"]["rcv_bytes"] - (far["to"]["rcv_bytes"] - far["bytes"])
+assert near["from"]["guid"] == far["from"]["guid"] == near["to"]["guid"] == far["to"]["guid"]
+assert near["from"]["xmit_bytes"] > near["bytes"] and "xmit_bytes" not in near["to"] and "xmit_bytes" not in far["from"]
+END
+rm -f out/*
+
+# ---- it does not ---------------------------------------------------------------------------------
+
+refuses() {
+	local pattern=$1 status=0
+	shift
+	"$@" >near.out 2>near.err || status=$?
+	{ [ $status -eq 1 ] && grep -qE "^al_cp: .*$pattern" near.err; } || wrong "$*: status $status, $(cat near.err)"
+	leaves_nothing "$*"
+}
+refuses 'nobody listens as "nobody"' "$al_cp" sample agent:nobody
+refuses 'is no name to meet by' "$al_cp" sample agent:
+refuses 'is no name to meet by' "$al_cp" sample agent:../x
+refuses 'is no name to meet by' "$al_cp" --listen a/b out
+refuses 'say which file' "$al_cp" --listen $name
+refuses 'say which file' "$al_cp" --listen $name sample out
+refuses '--from is the other' "$al_cp" --listen $name --from 0 out
+refuses '--to is the other' "$al_cp" --to 0 sample agent:$name
+refuses 'chunk and --window are' "$al_cp" --listen $name --chunk 4K out
+refuses 'none cannot be opened' "$al_cp" none agent:$name
+
+# Two names of one file; a byte that is not what it was; no room: the far end's reason is the near end's too.
+both_fail() {
+	local pattern=$1 source=$2 dest=$3 status=0
+	shift 3
+	listen "$dest" "$@"
+	"$al_cp" "$source" agent:$name >near.out 2>near.err || status=$?
+	{ [ $status -eq 1 ] && grep -qE "^al_cp: the other end says: .*$pattern" near.err; } ||
+		wrong "$pattern: status $status, $(cat near.err)"
+	ends 1 $far "$pattern" far.err
+	leaves_nothing "$pattern"
+}
+both_fail 'are the same file' sample sample
+both_fail 'does not hold what sample does' sample out --flip-byte 1500000
+both_fail 'No space left on device' sample /dev/full
+both_fail 'no file can be made in none' sample none/copy
+listen out
+refuses 'somebody else listens' "$al_cp" --listen $name out
+# The near end cannot: the far end says why.
+"$al_cp" --from 17 sample agent:$name >near.out 2>near.err && wrong "an HCA that is not there was used"
+ends 1 $far 'the other end says: there is no HCA "17"' far.err
+leaves_nothing "no HCA"
+
+# Without an agent the other's HCA is none of ours.
+listen out
+IBAL_AGENT=off refuses 'other end says: .*none of those here: both ends must be clients of the same agent' "$al_cp" sample agent:$name
+ends 1 $far 'none of those here' far.err
+leaves_nothing "without an agent"
+
+# One is killed or interrupted, the other says so. A file without end keeps them at it.
+truncate -s 1T endless
+for who in near far; do
+	for signal in KILL TERM; do
+		listen out
+		env --default-signal "$al_cp" endless agent:$name >near.out 2>near.err &
+		near=$!
+		until_true compgen -G 'out/.al_cp.*' >found || wrong "the copy does not begin: $(cat far.err near.err)"
+		until_true [ -s "$(compgen -G 'out/.al_cp.*')" ] || wrong "nothing comes"
+		if [ $who = near ]; then
+			kill -$signal $near
+			wait $near && wrong "a killed end succeeded"
+			ends 1 $far 'the other end (has gone|says: interrupted)' far.err
+			leaves_nothing "SIG$signal of the near end"
+		else
+			kill -$signal $far
+			wait $far && wrong "a killed end succeeded"
+			ends 1 $near '(the other end (has gone|says: interrupted)|could not reach)' near.err
+		fi
+		rm -f out/.al_cp.*
+	done
+done
+
+# A stranger who says anything else: both go on living, and it is an error, not a crash.
+listen out
+python3 - $name <<'END'
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.connect("\0ibal/al_cp/" + sys.argv[1])
+s.send(b"\1\0\0\0\0\0\0\0" + b"x" * 500)
+s.recv(2000)
+END
+ends 1 $far 'the other end is of another version' far.err
+leaves_nothing "a stranger"
+
+# Another user comes only if both want it.
+if [ "$(id -u)" = 0 ]; then
+	chmod 644 large
+	listen out
+	other=(setpriv --reuid 65534 --regid 65534 --clear-groups env "IBAL_AGENT=$IBAL_AGENT")
+	refuses '(of user 0, this one of 65534|of user 65534, this one of 0)' "${other[@]}" "$al_cp" large agent:$name
+	"$al_cp" -q large agent:$name || wrong "one who was refused has ended it"
+	ends 0 $far '' far.err
+	rm -f out/*
+	listen out --any-user
+	"${other[@]}" "$al_cp" --any-user large agent:$name >near.out 2>near.err || wrong "another user: $(cat near.err)"
+	ends 0 $far '' far.err
+	cmp large out/large || wrong "of another user: the copy differs"
+else
+	echo "SKIP: copies between users (only root can be two users)"
+fi
+
+kill "$agent"
+wait "$agent" || wrong "ald ended with status $?: $(cat ald.log)"
+agent=
+[ $failures -eq 0 ]
