@@ -39,12 +39,14 @@ libibal_core_la_SOURCES = \
 	al/user/hooks.c \
 	al/user/hooks.def \
 	al/user/hooks.h \
+	al/user/memory.c \
 	al/user/post.c \
 	al/user/snapshot.c \
 	al/user/user.h \
 	al/verbs/ah.c \
 	al/verbs/ca.c \
 	al/verbs/cq.c \
+	al/verbs/dma.c \
 	al/verbs/mr.c \
 	al/verbs/pd.c \
 	al/verbs/qp.c \
@@ -126,6 +128,7 @@ al_agent_libagent_la_SOURCES = \
 	al/agent/descriptor.c \
 	al/agent/event.c \
 	al/agent/loop.c \
+	al/agent/memory.c \
 	al/agent/protocol.c \
 	al/agent/session.c \
 	al/agent/socket.c \

@@ -87,7 +87,7 @@ test_e2e_virtual_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_virtual_test_DEPENDENCIES = hca/soft/soft.la
 
 # Processes that share an agent.
-noinst_HEADERS += test/e2e/agent.h
+noinst_HEADERS += test/e2e/agent.h test/e2e/agent_door.h
 check_PROGRAMS += test/e2e/agent_test
 test_e2e_agent_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_agent_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
@@ -96,6 +96,11 @@ check_PROGRAMS += test/e2e/agent_door_test
 test_e2e_agent_door_test_SOURCES = test/e2e/agent_door_test.c al/agent/protocol.c
 test_e2e_agent_door_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_agent_door_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
+# Memory that clients share with it.
+check_PROGRAMS += test/e2e/agent_memory_test
+test_e2e_agent_memory_test_SOURCES = test/e2e/agent_memory_test.c al/agent/protocol.c
+test_e2e_agent_memory_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_agent_memory_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
 # The agent as a service, also within the test's process.
 check_PROGRAMS += test/e2e/service_test
 test_e2e_service_test_LDADD = al/agent/libagent.la $(API_LIBS)
@@ -122,7 +127,8 @@ EXTRA_DIST += test/data/valgrind.supp test/data/tsan.supp test/data/pci/adapters
 # Programs that cannot run there, each with its reason.
 # env_test: makes a copy of itself from /proc/self/exe, which is valgrind's own program there.
 # Those of the agent: so are their clients; and valgrind 3.19 has no pidfd_open, by which the agent watches them.
-NO_VALGRIND = test/unit/ci/env_test test/e2e/agent_test test/e2e/agent_door_test test/e2e/provider_test
+NO_VALGRIND = test/unit/ci/env_test test/e2e/agent_test test/e2e/agent_door_test \
+	test/e2e/agent_memory_test test/e2e/provider_test
 
 # Line coverage of what the tests run, in a build of its own under coverage/.
 coverage:

@@ -104,6 +104,8 @@ struct object {
 		al_qp_h qp;
 	};
 	uint64_t bytes;       /* MR: charged */
+	void *map;            /* MR of memory that the client shares: mapped here until the region is gone; or NULL */
+	size_t map_bytes;
 	uint64_t rings;       /* CQ, QP: charged */
 	bool ready;           /* made: can be found */
 	bool dying;
@@ -151,7 +153,7 @@ struct session {
 	struct watched watch_events, watch_pidfd;
 	struct job job;          /* opening, then closing */
 	bool opening;            /* the job is; the loop's */
-	bool complained;         /* about a breach of the protocol: once */
+	bool complained;         /* about what it sent: once */
 
 	pthread_mutex_t event_lock;
 	struct source *queue, **queue_end;
@@ -289,6 +291,11 @@ void command_run(struct line *line, size_t length, bool whole);
 void command_answer(struct line *line);
 /* Closes what descriptors are left of a request. */
 void command_drop_fds(struct line *line);
+
+/* memory.c: the memory of a region that a client shares, mapped for its object; the address of its first byte. Worker. */
+al_status memory_map(struct object *object, int fd, const struct REG_MR_request *request, void **addr);
+/* Unmaps and frees an object that nothing refers to any more. */
+void memory_free(struct object *object);
 
 /* verbs.c: what the rows of the command table do. */
 extern void (*const command_functions[AGENT_NUM_COMMANDS])(struct line *line);

@@ -48,15 +48,20 @@ static const struct row {
 
 /* Whoever breaks the protocol is named, once: it may be an attack, or a library of another version.
  */
-static al_status breach(struct line *line, const char *what)
+static void complain(struct line *line, const char *does, const char *what)
 {
 	struct session *session = line->session;
 
 	if (!session->complained)
-		ib_log(IB_LOG_WARNING, "ald", "%s[%d] of user %u breaks the protocol: %s; refused",
+		ib_log(IB_LOG_WARNING, "ald", "%s[%d] of user %u %s: %s; refused",
 		       session->client.comm, (int)session->client.pid,
-		       (unsigned int)session->client.uid, what);
+		       (unsigned int)session->client.uid, does, what);
 	session->complained = true;
+}
+
+static al_status breach(struct line *line, const char *what)
+{
+	complain(line, "breaks the protocol", what);
 	return AL_AGENT_PROTOCOL;
 }
 
@@ -72,7 +77,7 @@ static al_status check_size(struct line *line, size_t length)
 	if (head->command >= AGENT_NUM_COMMANDS)
 		return breach(line, "no such command");
 	sizes = &agent_sizes[head->command];
-	if (head->fds != line->came.num || head->fds > UVP_MAX_FDS || head->data > UVP_MAX_DATA ||
+	if (head->fds != line->came.num || head->fds > AGENT_MAX_FDS || head->data > UVP_MAX_DATA ||
 	    head->room > UVP_MAX_DATA)
 		return breach(line, "other descriptors or more data than its head says");
 	if (!sizes->vendor && (head->fds || head->data || head->room))
@@ -108,6 +113,19 @@ static al_status check_bytes(struct line *line, const struct row *row)
 	for (const uint16_t *at = row->bytes; *at; at++)
 		if (request[*at - 1] > 1)
 			return breach(line, "a truth value that is neither 0 nor 1");
+	return AL_SUCCESS;
+}
+
+/* Descriptors that are not the provider's: the memory of a region that is to be mapped. */
+static al_status check_fds(struct line *line)
+{
+	const struct REG_MR_request *mr = line_request(line);
+	uint32_t own = line->command == AGENT_REG_MR && mr->mapped;
+
+	if (line->came.num < own)
+		return breach(line, "memory to be mapped without its descriptor");
+	if (line->came.num - own > UVP_MAX_FDS)
+		return breach(line, "more descriptors than a provider may send");
 	return AL_SUCCESS;
 }
 
@@ -206,6 +224,8 @@ static al_status check(struct line *line, size_t length, bool whole)
 		return AL_PERMISSION;
 	status = check_bytes(line, row);
 	if (!status)
+		status = check_fds(line);
+	if (!status)
 		status = check_handles(line, row);
 	return status ? status : reserve(line, row);
 }
@@ -289,6 +309,8 @@ static void done(struct job *job)
 {
 	struct line *line = (struct line *)((char *)job - offsetof(struct line, job));
 
+	if (line->status == AL_INVALID_DESCRIPTOR)
+		complain(line, "shares memory", al_status_str(line->status));
 	finish(line);
 	line_answered(line);
 }

@@ -6,10 +6,18 @@
 #ifndef AL_AGENT_PRIVATE_H
 #define AL_AGENT_PRIVATE_H
 
+#include <iba/ib_al.h>
 #include <iba/ib_hca.h>
 
 /* The calling thread's calls are a client's from now on; NULL: its own. udata stays the caller's. */
 void al_act_for(struct ci_udata *udata);
+
+/*
+ * al_reg_mr() of memory that the agent has mapped for the client it acts for: it is the agent's own, which modules reach
+ * as any other.
+ */
+al_status al_reg_mapped_mr(al_pd_h pd, const struct al_mr_init *init, void *context, uint32_t *lkey, uint32_t *rkey,
+			   al_mr_h *mr);
 
 /* The name of the module whose HCA this is, of this process's own. AL_NOT_FOUND: there is none. */
 al_status al_module_of(uint64_t guid, char *name, size_t size);

@@ -70,7 +70,7 @@ void agent_put_fds(struct msghdr *msg, char *control, const int *fds, uint32_t n
 	memcpy(CMSG_DATA(c), fds, num * sizeof(int));
 }
 
-uint32_t agent_take_fds(struct msghdr *msg, int fds[UVP_MAX_FDS])
+uint32_t agent_take_fds(struct msghdr *msg, int fds[AGENT_MAX_FDS])
 {
 	/* The room is for one such message. */
 	const struct cmsghdr *c = CMSG_FIRSTHDR(msg);

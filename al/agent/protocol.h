@@ -17,7 +17,7 @@
 #include <iba/ib_uvp.h>
 
 #define AGENT_SOCKET    "/run/ibal/ald.socket"
-#define AGENT_PROTOCOL  2u         /* another number is another protocol */
+#define AGENT_PROTOCOL  3u         /* another number is another protocol */
 #define AGENT_MAGIC     0x6c616269u /* "ibal" */
 #define AGENT_RECORD    65536u     /* bytes of a record, at most */
 #define AGENT_TOKEN     16
@@ -169,8 +169,10 @@ struct REG_MR_request {
 	uint64_t addr; /* in the client */
 	uint64_t length;
 	uint64_t iova;
+	uint64_t offset; /* mapped: of addr in the memfd, which is the first descriptor */
 	uint32_t access;
-	uint32_t zero;
+	uint8_t mapped;
+	uint8_t zero[3];
 };
 struct REG_MR_answer {
 	uint64_t handle;
@@ -329,11 +331,13 @@ struct agent_sizes {
 extern const struct agent_sizes agent_sizes[AGENT_NUM_COMMANDS];
 extern const char *const agent_names[AGENT_NUM_COMMANDS];
 
-/* Descriptors of a record. Control data has AGENT_FDS_ROOM bytes, aligned as any. */
-#define AGENT_FDS_ROOM CMSG_SPACE(UVP_MAX_FDS * sizeof(int))
+/* Descriptors of a record: a provider's, and before them perhaps one of the library's own. Control data has
+ * AGENT_FDS_ROOM bytes, aligned as any. */
+#define AGENT_MAX_FDS  (UVP_MAX_FDS + 1)
+#define AGENT_FDS_ROOM CMSG_SPACE(AGENT_MAX_FDS * sizeof(int))
 void agent_put_fds(struct msghdr *msg, char *control, const int *fds, uint32_t num);
-/* Returns how many came, at most UVP_MAX_FDS. */
-uint32_t agent_take_fds(struct msghdr *msg, int fds[UVP_MAX_FDS]);
+/* Returns how many came, at most AGENT_MAX_FDS. */
+uint32_t agent_take_fds(struct msghdr *msg, int fds[AGENT_MAX_FDS]);
 
 /* ------------------------------------------------------------------- events */
 

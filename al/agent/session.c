@@ -90,7 +90,7 @@ void object_free(struct object *object)
 	session->count[object->type]--;
 	session->bytes -= object->bytes;
 	session->rings -= object->rings;
-	al_free(object);
+	memory_free(object);
 }
 
 void object_gone(struct object *object)

@@ -217,7 +217,8 @@ static void reg_mr(struct line *line)
 {
 	al_mr_h mr = NULL;
 	BEGIN(REG_MR);
-	const struct al_mr_init init = {
+	struct ci_udata *udata = &line->udata.ci;
+	struct al_mr_init init = {
 		.addr = (void *)(uintptr_t)request->addr, /* the client's: never looked into */
 		.length = request->length,
 		.access = request->access,
@@ -225,12 +226,21 @@ static void reg_mr(struct line *line)
 		.iova = request->access & IB_ACCESS_ZERO_BASED ? 0 : request->iova,
 	};
 
-	if (request->zero || (request->access & IB_ACCESS_ZERO_BASED && request->iova)) {
+	if (request->zero[0] | request->zero[1] | request->zero[2] ||
+	    (request->access & IB_ACCESS_ZERO_BASED && request->iova) ||
+	    (!request->mapped && request->offset)) {
 		line->status = AL_INVALID_PARAMETER;
 		return;
 	}
-	line->status = al_reg_mr(HANDLE(al_pd_h, 0), &init, line->making, &answer->lkey,
-				 &answer->rkey, &mr);
+	if (request->mapped) { /* the others are the provider's */
+		line->status = memory_map(line->making, *udata->fds, request, &init.addr);
+		if (line->status)
+			return;
+		udata->num_fds--;
+		udata->fds = udata->num_fds ? udata->fds + 1 : NULL;
+	}
+	line->status = (request->mapped ? al_reg_mapped_mr : al_reg_mr)(
+		HANDLE(al_pd_h, 0), &init, line->making, &answer->lkey, &answer->rkey, &mr);
 	line->made = mr;
 }
 

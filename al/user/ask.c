@@ -5,6 +5,7 @@
  * agent's handle of the one there, its remote; 0: there is none, a provider's pre-hook was enough.
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "al/user/user.h"
 
@@ -210,21 +211,34 @@ void ask_destroy_ah(struct ci_ah *ah, struct uvp_call *call)
 
 /* ------------------------------------------------------------------- memory */
 
-al_status ask_register_mr(struct ci_mr *mr, const struct ci_mem *mem, struct uvp_call *call)
+al_status ask_register_mr(struct ci_mr *mr, const struct ci_mem *mem, struct uvp_call *talk)
 {
-	const struct REG_MR_request request = {
+	const struct REG_MR_answer *answer;
+	struct REG_MR_request *request;
+	struct user_call call;
+	al_status status = user_begin(&call, pd_conn(mr->pd), AGENT_REG_MR);
+
+	if (status)
+		return status;
+	call.vendor = talk;
+	request = call.request;
+	*request = (struct REG_MR_request){
 		.pd = pd_own(mr->pd)->remote,
 		.addr = (uintptr_t)mem->addr,
 		.length = mem->length,
 		.iova = mem->iova,
 		.access = mem->access,
 	};
-	struct REG_MR_answer answer;
-	al_status status = user_simple(pd_conn(mr->pd), AGENT_REG_MR, &request, &answer, call);
-
-	mr_own(mr)->remote = answer.handle;
-	mr->lkey = answer.lkey;
-	mr->rkey = answer.rkey;
+	call.memory = user_memory_find(mem->addr, mem->length, &request->offset);
+	request->mapped = call.memory >= 0;
+	status = user_ask(&call);
+	answer = call.answer;
+	mr_own(mr)->remote = answer->handle;
+	mr->lkey = answer->lkey;
+	mr->rkey = answer->rkey;
+	if (call.memory >= 0)
+		close(call.memory);
+	user_end(&call);
 	return status;
 }
 

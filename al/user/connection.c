@@ -121,6 +121,7 @@ al_status user_begin(struct user_call *call, struct user_conn *conn, enum agent_
 		.in = { line->array, line->array + (size_t)agent_sizes[command].in[0].size *
 							   agent_sizes[command].in[0].most },
 		.out = line->array,
+		.memory = -1,
 	};
 	return AL_SUCCESS;
 }
@@ -137,7 +138,8 @@ void user_end(struct user_call *call)
 	pthread_mutex_unlock(&conn->lock);
 }
 
-/* What came for the provider stays good after the call, in the room that hooks.c has made for it. */
+/* What came for the provider stays good after the call, in the room that hooks.c has made for it.
+ */
 static void keep_told(struct uvp_call *vendor, const struct agent_answer *answer, const char *data,
 		      const int *fds)
 {
@@ -159,7 +161,7 @@ static bool answer_fits(const struct user_call *call, size_t length, uint32_t nu
 	size_t fixed = sizeof(*answer) + sizes->answer;
 
 	return length >= fixed && answer->count <= sizes->out.most && answer->fds == num_fds &&
-	       (!num_fds || call->vendor) &&
+	       num_fds <= (call->vendor ? UVP_MAX_FDS : 0) &&
 	       answer->data <= (call->vendor ? call->vendor->out_room : 0) &&
 	       length == fixed + (size_t)answer->count * sizes->out.size + answer->data;
 }
@@ -177,7 +179,7 @@ static bool hear(struct user_call *call)
 			     .msg_iovlen = 2,
 			     .msg_control = control,
 			     .msg_controllen = sizeof(control) };
-	int fds[UVP_MAX_FDS];
+	int fds[AGENT_MAX_FDS];
 	uint32_t num_fds;
 	ssize_t n = TEMP_FAILURE_RETRY(recvmsg(line->fd, &in, MSG_CMSG_CLOEXEC));
 
@@ -202,6 +204,8 @@ al_status user_ask(struct user_call *call)
 	const struct agent_sizes *sizes = &agent_sizes[call->command];
 	struct agent_head *head = (struct agent_head *)call->line->request;
 	const struct agent_answer *answer = (const struct agent_answer *)call->line->answer;
+	int fds[AGENT_MAX_FDS];
+	uint32_t num_fds = 0;
 	struct iovec to[4] = {
 		{ head, sizeof(*head) + sizes->request },
 		{ call->in[0], (size_t)call->count[0] * sizes->in[0].size },
@@ -214,12 +218,16 @@ al_status user_ask(struct user_call *call)
 	if (atomic_load(&call->conn->lost))
 		return AL_AGENT_LOST;
 	IB_TRACE("user", "%s: asks the agent", agent_names[call->command]);
+	if (call->memory >= 0)
+		fds[num_fds++] = call->memory;
+	for (uint32_t i = 0; i < vendor->num_in_fds; i++)
+		fds[num_fds++] = vendor->in_fds[i];
 	*head = (struct agent_head){ .command = (uint16_t)call->command,
-				     .fds = (uint16_t)vendor->num_in_fds,
+				     .fds = (uint16_t)num_fds,
 				     .count = { call->count[0], call->count[1] },
 				     .data = (uint16_t)vendor->in_len,
 				     .room = (uint16_t)vendor->out_room };
-	agent_put_fds(&out, control, vendor->in_fds, vendor->num_in_fds);
+	agent_put_fds(&out, control, fds, num_fds);
 	if (TEMP_FAILURE_RETRY(sendmsg(call->line->fd, &out, MSG_NOSIGNAL)) < 0 || !hear(call)) {
 		memset(call->line->answer, 0, sizeof(*answer) + sizes->answer);
 		lose(call->conn);
@@ -482,7 +490,7 @@ static al_status begin_session(struct user_conn *conn, struct agent_hello *hello
 	conn->copies = welcome.copies;
 	if (!conn->copies)
 		ib_log(IB_LOG_WARNING, "user",
-		       "agent %s can not reach this program's memory, since it is not dumpable or in a namespace of its own: al_reg_mr will fail",
+		       "agent %s can not reach this program's memory, since it is not dumpable or in a namespace of its own: it can register only what al_dma_alloc_coherent gives",
 		       conn->path);
 	return AL_SUCCESS;
 }
@@ -630,6 +638,7 @@ void user_child(void)
 {
 	struct user_conn **end = &parents_connections;
 
+	user_memory_child();
 	for (struct user_conn *conn = connections; conn; conn = conn->next)
 		close_all(conn);
 	while (*end)

@@ -149,6 +149,8 @@ static const struct ci_interface forwarding = {
 	.peek_cq = user_peek_cq,
 	.arm_cq = user_arm_cq,
 	.arm_cq_n = user_arm_cq_n,
+	.dma_alloc_coherent = user_dma_alloc_coherent,
+	.dma_free_coherent = user_dma_free_coherent,
 };
 
 /* A provider's own data path takes the place of the forwarding one, without a detour. */

@@ -107,6 +107,7 @@ struct user_call {
 	void *in[2];       /* room for its arrays */
 	uint32_t count[2]; /* elements there */
 	struct uvp_call *vendor; /* what crosses between provider and module; NULL: nothing */
+	int memory;        /* descriptor of memory that is to be mapped; -1: none */
 	const void *answer;    /* after user_ask(): zero unless the agent has answered */
 	const void *out;
 	uint32_t out_count;
@@ -168,6 +169,19 @@ static inline struct user_conn *pd_conn(const struct ci_pd *pd)
 {
 	return hca_of(pd->ca)->conn;
 }
+
+/*
+ * Memory that an agent can map, since it is a memfd of its own (memory.c). It is the process's, not an HCA's: it is there
+ * until it is freed, whatever becomes of the agent.
+ */
+void *user_dma_alloc_coherent(struct ci_ca *ca, uint64_t length, uint64_t *dma);
+void user_dma_free_coherent(struct ci_ca *ca, uint64_t length, void *addr, uint64_t dma);
+/* False: it is no such memory. */
+bool user_memory_free(void *addr);
+/* A duplicate of the descriptor of such memory, in which a range lies, and the range's place there; -1: in none. */
+int user_memory_find(const void *addr, uint64_t length, uint64_t *offset);
+/* In a forked child. */
+void user_memory_child(void);
 
 /* The data path, as it crosses. */
 al_status user_poll_cq(struct ci_cq *cq, uint32_t num, struct ib_wc *wc, uint32_t *count);

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "al/agent/private.h"
 #include "al/verbs/verbs.h"
 
 #define REMOTE (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
@@ -82,7 +83,7 @@ static al_status populate(const struct ci_mem *mem)
 }
 
 static al_status check(const struct al_dev *dev, const struct ci_interface *ops,
-		       const struct al_mr_init *init, struct ci_mem *mem)
+		       const struct al_mr_init *init, struct ci_client *client, struct ci_mem *mem)
 {
 	uint64_t addr = (uintptr_t)init->addr, last;
 
@@ -97,9 +98,9 @@ static al_status check(const struct al_dev *dev, const struct ci_interface *ops,
 	*mem = (struct ci_mem){
 		.addr = init->addr, .length = init->length, .fd = -1, .access = init->access
 	};
-	mem->client = acting_for ? acting_for->client : NULL;
-	if (mem->client && (mem->client->memory < 0 || !(ops->flags & CI_CLIENT_MEMORY)))
-		return AL_UNSUPPORTED;
+	mem->client = client;
+	if (client && (client->memory < 0 || !(ops->flags & CI_CLIENT_MEMORY)))
+		return AL_MEMORY_OUT_OF_REACH;
 	mem->iova = init->use_iova ? init->iova : init->access & IB_ACCESS_ZERO_BASED ? 0 : addr;
 	if (init->use_iova && init->access & IB_ACCESS_ZERO_BASED)
 		return AL_INVALID_PARAMETER;
@@ -111,8 +112,9 @@ static al_status check(const struct al_dev *dev, const struct ci_interface *ops,
 	return AL_SUCCESS;
 }
 
-al_status al_reg_mr(al_pd_h pd, const struct al_mr_init *init, void *context, uint32_t *lkey,
-		    uint32_t *rkey, al_mr_h *mr)
+/* client: whose memory it is; NULL: this process's. */
+static al_status reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client *client,
+		     void *context, uint32_t *lkey, uint32_t *rkey, al_mr_h *mr)
 {
 	struct al_call call;
 	struct al_obj *obj;
@@ -126,7 +128,7 @@ al_status al_reg_mr(al_pd_h pd, const struct al_mr_init *init, void *context, ui
 	status = call_begin(&call, pd, AL_OBJ_PD);
 	if (status)
 		return status;
-	status = check(call.obj->dev, call.ops, init, &mem);
+	status = check(call.obj->dev, call.ops, init, client, &mem);
 	/* A client has done this itself, or it harms itself. */
 	if (!status && !mem.client)
 		status = populate(&mem);
@@ -153,6 +155,18 @@ err:
 out:
 	call_end(&call);
 	return status;
+}
+
+al_status al_reg_mr(al_pd_h pd, const struct al_mr_init *init, void *context, uint32_t *lkey,
+		    uint32_t *rkey, al_mr_h *mr)
+{
+	return reg(pd, init, acting_for ? acting_for->client : NULL, context, lkey, rkey, mr);
+}
+
+al_status al_reg_mapped_mr(al_pd_h pd, const struct al_mr_init *init, void *context, uint32_t *lkey,
+			   uint32_t *rkey, al_mr_h *mr)
+{
+	return reg(pd, init, NULL, context, lkey, rkey, mr);
 }
 
 al_status al_query_mr(al_mr_h mr, struct ib_mr_attr *attr)

@@ -439,6 +439,8 @@ al_status al_destroy_ah(al_ah_h ah, al_destroyed_cb cb, void *context);
  * @retval AL_INVALID_PARAMETER length 0, address range overflows, or remote write or atomic without local write
  * @retval AL_INVALID_ADDRESS not mapped, or the mapping does not permit the access
  * @retval AL_LIMIT_EXCEEDED longer than ib_ca_attr.max_mr_size, or ib_ca_attr.max_mr are there
+ * @retval AL_MEMORY_OUT_OF_REACH the HCA is an agent's, which can not look into this program (it is not dumpable, or in
+ *         a namespace of its own): memory must come from al_dma_alloc_coherent()
  */
 al_status al_reg_mr(al_pd_h pd, const struct al_mr_init *init, void *context, uint32_t *lkey, uint32_t *rkey, al_mr_h *mr);
 
@@ -448,6 +450,25 @@ al_status al_query_mr(al_mr_h mr, struct ib_mr_attr *attr);
 /** Deregisters a region; its memory may be reused when `cb` is called. **Context: any.** @param mr region @param cb, context: see above
  * @retval AL_RESOURCE_BUSY windows are bound to it */
 al_status al_dereg_mr(al_mr_h mr, al_destroyed_cb cb, void *context);
+
+/**
+ * Memory that program and HCA share (seed 004, ib_dma_alloc_coherent): zeroed whole pages. For registering it is like any
+ * other, but an agent's HCA reaches it as directly as the program does, where other memory is copied. **Context: may sleep.**
+ *
+ * @param ca     HCA
+ * @param length bytes, at least 1
+ * @param addr   the memory; it stays there, whatever becomes of the HCA, until al_dma_free_coherent()
+ * @param dma    its address for the HCA
+ * @retval AL_INVALID_PARAMETER   length 0, or more than there are addresses
+ * @retval AL_INSUFFICIENT_MEMORY out of memory, descriptors or mappings
+ */
+al_status al_dma_alloc_coherent(al_ca_h ca, uint64_t length, void **addr, uint64_t *dma);
+
+/**
+ * Gives it back, once no region of it is left. **Context: may sleep.** @param ca HCA @param length as allocated
+ * @param addr as allocated; NULL: nothing is done @param dma as allocated
+ */
+al_status al_dma_free_coherent(al_ca_h ca, uint64_t length, void *addr, uint64_t dma);
 
 /** The pool has unmapped what was released into it. @param context of the pool */
 typedef void (*al_fmr_flush_cb)(void *context);

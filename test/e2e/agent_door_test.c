@@ -1,144 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What comes in by the agent's socket, without the library: every kind of wrong record, and chance. */
-#include "test/e2e/agent.h"
+#include "test/e2e/agent_door.h"
 
 #include <netinet/in.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/un.h>
-
-#include "al/agent/protocol.h"
-
-/* ------------------------------------------------------- a client by hand */
-
-struct client {
-	int events, line;
-	uint8_t token[AGENT_TOKEN];
-	struct ib_ca_attr attr;
-	uint64_t ca, pd, cq, qp;
-};
-
-static int reach(void)
-{
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-	strcpy(addr.sun_path, agent_socket);
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
-	return fd;
-}
-
-#define MAX_FDS (UVP_MAX_FDS + 1) /* more than a record may have */
-
-/* Sends a record with descriptors. */
-static void put(int fd, const void *record, size_t length, const int *fds, size_t num_fds)
-{
-	char control[CMSG_SPACE(MAX_FDS * sizeof(int))] __attribute__((aligned(8)));
-	struct iovec iov = { (void *)(uintptr_t)record, length };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-
-	agent_put_fds(&msg, control, fds, (uint32_t)num_fds);
-	ck_assert_int_eq(sendmsg(fd, &msg, MSG_NOSIGNAL), (ssize_t)length);
-}
-
-/* What the agent says to a hello; AL_AGENT_LOST: it hangs up. */
-static al_status hello(int fd, struct agent_hello h, const int *fds, size_t num_fds, uint8_t *token)
-{
-	struct agent_welcome w;
-
-	put(fd, &h, sizeof(h), fds, num_fds);
-	if (recv(fd, &w, sizeof(w), 0) != sizeof(w))
-		return AL_AGENT_LOST;
-	ck_assert_uint_eq(w.magic, AGENT_MAGIC);
-	if (token)
-		memcpy(token, w.token, AGENT_TOKEN);
-	return (al_status)w.status;
-}
-
-/* Until SIGCONT. */
-static void agent_pause(void)
-{
-	int state;
-
-	ck_assert_int_eq(kill(agent_pid, SIGSTOP), 0);
-	ck_assert_int_eq(waitpid(agent_pid, &state, WUNTRACED), agent_pid);
-}
-
-static const struct agent_hello good = {
-	.magic = AGENT_MAGIC, .protocol = AGENT_PROTOCOL, .role = AGENT_EVENTS, .comm = "by hand"
-};
-
-/* A request with these arrays; the answer's status, its struct in answer. */
-static al_status ask(int fd, enum agent_command command, const void *request, uint32_t n0, const void *a0, uint32_t n1,
-		     const void *a1, void *answer)
-{
-	static char out[AGENT_RECORD], in[AGENT_RECORD];
-	const struct agent_sizes *sizes = &agent_sizes[command];
-	struct agent_head head = { .command = (uint16_t)command, .count = { n0, n1 } };
-	const struct agent_answer *a = (const struct agent_answer *)in;
-	size_t length = sizeof(head);
-	ssize_t n;
-
-	memcpy(out, &head, sizeof(head));
-	memcpy(out + length, request, sizes->request);
-	length += sizes->request;
-	if (n0)
-		memcpy(out + length, a0, n0 * sizes->in[0].size);
-	length += n0 * sizes->in[0].size;
-	if (n1)
-		memcpy(out + length, a1, n1 * sizes->in[1].size);
-	length += n1 * sizes->in[1].size;
-	put(fd, out, length, NULL, 0);
-	n = recv(fd, in, sizeof(in), 0);
-	ck_assert_int_ge(n, (ssize_t)sizeof(*a));
-	if (answer && (size_t)n >= sizeof(*a) + sizes->answer)
-		memcpy(answer, in + sizeof(*a), sizes->answer);
-	return (al_status)a->status;
-}
-
-#define ASK(c, name, answer, ...) \
-	ask((c)->line, AGENT_##name, &(struct name##_request){ __VA_ARGS__ }, 0, NULL, 0, NULL, answer)
-
-static void client_open(struct client *c)
-{
-	struct agent_hello h = good;
-	struct OPEN_CA_answer opened;
-	struct CREATE_CQ_answer cq;
-	struct CREATE_QP_answer qp;
-	struct made_answer made;
-	struct agent_event event;
-	uint64_t guid = 0;
-	int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
-
-	c->events = reach();
-	ck_ok(hello(c->events, h, &pidfd, 1, c->token));
-	close(pidfd);
-	do {
-		ck_assert_int_eq(recv(c->events, &event, sizeof(event), 0), sizeof(event));
-		guid = event.kind == AGENT_EVENT_CA_ADD ? event.guid : guid;
-	} while (event.kind != AGENT_EVENT_READY);
-	c->line = reach();
-	h.role = AGENT_COMMANDS;
-	memcpy(h.token, c->token, sizeof(h.token));
-	ck_ok(hello(c->line, h, NULL, 0, NULL));
-	ck_ok(ASK(c, OPEN_CA, &opened, .guid = guid));
-	c->ca = opened.handle;
-	c->attr = opened.attr;
-	ck_ok(ASK(c, ALLOC_PD, &made, .ca = c->ca));
-	c->pd = made.handle;
-	ck_ok(ASK(c, CREATE_CQ, &cq, .pd = c->pd, .cqe = 16));
-	c->cq = cq.handle;
-	ck_ok(ASK(c, CREATE_QP, &qp, .pd = c->pd, .send_cq = c->cq, .recv_cq = c->cq, .qp_type = IB_QPT_RC,
-		  .cap = { 4, 4, 1, 1, 0 }));
-	c->qp = qp.handle;
-}
-
-static void client_close(struct client *c)
-{
-	close(c->line);
-	close(c->events);
-}
 
 /* The agent serves on. */
 static void still_there(void)
@@ -177,7 +42,7 @@ START_TEST(a_wrong_hello_is_refused)
 	int fd;
 
 #define TRY(want, list, num, ...)                                                      \
-	h = good;                                                                      \
+	h = good_hello;                                                                      \
 	__VA_ARGS__;                                                                   \
 	fd = reach();                                                                  \
 	ck_status(hello(fd, h, list, num, NULL), want);                                \
@@ -260,7 +125,7 @@ START_TEST(nobody_begins_while_the_agent_stops)
 	agent_pause();
 	ck_assert_int_eq(kill(agent_pid, SIGTERM), 0);
 	for (int i = 0; i < 7; i++)
-		put(fd[i], &good, sizeof(good), &pidfd, 1);
+		put(fd[i], &good_hello, sizeof(good_hello), &pidfd, 1);
 	al_set_log(test_ignore_log, NULL);
 	ck_assert_int_eq(kill(agent_pid, SIGCONT), 0);
 	ck_assert_int_eq(waitpid(agent_pid, &state, 0), agent_pid);
@@ -419,7 +284,7 @@ START_TEST(what_is_inside_a_request_is_checked_too)
 	ck_status(ask(c.line, AGENT_POST_RECV, &c.qp, 1, &recv_wr, 1, &sge, &posted), AL_AGENT_PROTOCOL);
 	ck_status(ask(c.line, AGENT_POST_RECV, &c.qp, 0, NULL, 0, NULL, &posted), AL_INVALID_PARAMETER);
 	/* no memory was given at hello, so none can be registered */
-	ck_status(ASK(&c, REG_MR, &mr, .pd = c.pd, .addr = 4096, .length = 4096, .iova = 4096), AL_UNSUPPORTED);
+	ck_status(ASK(&c, REG_MR, &mr, .pd = c.pd, .addr = 4096, .length = 4096, .iova = 4096), AL_MEMORY_OUT_OF_REACH);
 	ck_status(ASK(&c, REG_MR, &mr, .pd = c.pd, .addr = 4096, .length = UINT64_MAX), AL_LIMIT_EXCEEDED);
 	poll = (struct POLL_CQ_request){ c.cq, UINT64_MAX };
 	ck_ok(ask(c.line, AGENT_POLL_CQ, &poll, 0, NULL, 0, NULL, NULL));
@@ -529,7 +394,7 @@ START_TEST(a_descriptor_that_blocks_when_it_is_closed_holds_up_nobody)
 	give_away_at_the_end(c.events, lingering(&peer[2]));
 	close(c.line);
 	fd = reach();
-	put(fd, &good, sizeof(good), &pidfd, 1);
+	put(fd, &good_hello, sizeof(good_hello), &pidfd, 1);
 	ck_assert_int_eq(recv(fd, &refused, sizeof(refused), MSG_PEEK), sizeof(refused));
 	give_away_at_the_end(fd, lingering(&peer[3]));
 	close(pidfd);

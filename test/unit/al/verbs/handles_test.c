@@ -119,6 +119,8 @@ PROBE(destroy_ah, al_destroy_ah, h, NULL, NULL)
 static uint32_t keys[2];
 PROBE(reg_mr, al_reg_mr, h, &(const struct al_mr_init){ .addr = world.memory, .length = 64 }, NULL, &keys[0], &keys[1],
       (al_mr_h *)&out.pointer)
+PROBE(dma_alloc_coherent, al_dma_alloc_coherent, h, 64, &out.pointer, &out.number)
+PROBE(dma_free_coherent, al_dma_free_coherent, h, 64, NULL, 0)
 PROBE(query_mr, al_query_mr, h, &out.mr)
 PROBE(dereg_mr, al_dereg_mr, h, NULL, NULL)
 PROBE(create_cq, al_create_cq, h, &(struct al_cq_init){ .cqe = 4 }, NULL, NULL, NULL, (al_cq_h *)&out.pointer)
@@ -206,6 +208,8 @@ static const struct probe {
 	{ "al_query_ah", AL_OBJ_AH, probe_query_ah, false },
 	{ "al_destroy_ah", AL_OBJ_AH, probe_destroy_ah, false },
 	{ "al_reg_mr", AL_OBJ_PD, probe_reg_mr, false },
+	{ "al_dma_alloc_coherent", AL_OBJ_CA, probe_dma_alloc_coherent, false },
+	{ "al_dma_free_coherent", AL_OBJ_CA, probe_dma_free_coherent, false },
 	{ "al_query_mr", AL_OBJ_MR, probe_query_mr, false },
 	{ "al_dereg_mr", AL_OBJ_MR, probe_dereg_mr, false },
 	{ "al_create_cq", AL_OBJ_PD, probe_create_cq, false },

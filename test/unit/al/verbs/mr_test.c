@@ -333,6 +333,36 @@ START_TEST(with_windows_bound_it_is_busy_and_stays)
 }
 END_TEST
 
+START_TEST(memory_shared_with_the_hca_is_zeroed_and_registered_like_any_other)
+{
+	struct al_mr_init init = { .length = 5000, .access = IB_ACCESS_LOCAL_WRITE };
+	al_ca_h ca = test_open_ca(al, FAKE_GUID);
+	uint32_t keys[2];
+	uint64_t dma;
+	al_mr_h mr;
+
+	ck_status(al_dma_alloc_coherent(ca, 0, &init.addr, &dma), AL_INVALID_PARAMETER);
+	ck_status(al_dma_alloc_coherent(ca, 1ull << 63, &init.addr, &dma), AL_INVALID_PARAMETER);
+	ck_status(al_dma_alloc_coherent(ca, 5000, NULL, &dma), AL_INVALID_PARAMETER);
+	ck_status(al_dma_alloc_coherent(ca, 5000, &init.addr, NULL), AL_INVALID_PARAMETER);
+	ck_status(al_dma_alloc_coherent(NULL, 5000, &init.addr, &dma), AL_INVALID_HANDLE);
+	al_fail_alloc(1);
+	ck_status(al_dma_alloc_coherent(ca, 5000, &init.addr, &dma), AL_INSUFFICIENT_MEMORY);
+	al_fail_alloc(0);
+	ck_ok(al_dma_alloc_coherent(ca, 5000, &init.addr, &dma));
+	ck_assert_uint_eq(dma, (uintptr_t)init.addr);
+	for (int i = 0; i < 5000; i++)
+		ck_assert_uint_eq(((uint8_t *)init.addr)[i], 0);
+	ck_ok(al_reg_mr(pd, &init, NULL, &keys[0], &keys[1], &mr));
+	ck_assert_ptr_eq(seen.addr, init.addr);
+	ck_ok(al_dereg_mr(mr, AL_DESTROY_SYNC, NULL));
+	ck_ok(al_dma_free_coherent(ca, 5000, NULL, dma));
+	ck_status(al_dma_free_coherent(NULL, 5000, init.addr, dma), AL_INVALID_HANDLE);
+	ck_ok(al_dma_free_coherent(ca, 5000, init.addr, dma));
+	ck_ok(al_close_ca(ca, AL_DESTROY_SYNC, NULL));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("al/verbs/mr");
@@ -352,6 +382,7 @@ int main(void)
 	tcase_add_test(tcase, as_many_as_the_limit_says_and_not_one_more);
 	tcase_add_test(tcase, what_the_module_refuses_leaves_nothing);
 	tcase_add_test(tcase, with_windows_bound_it_is_busy_and_stays);
+	tcase_add_test(tcase, memory_shared_with_the_hca_is_zeroed_and_registered_like_any_other);
 	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(old, set_up_old, tear_down_old);
 	tcase_add_test(old, memory_that_is_not_there_is_an_invalid_address);

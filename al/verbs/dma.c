@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Memory that program and HCA share. */
+#include "al/user/user.h"
+#include "al/verbs/verbs.h"
+
+al_status al_dma_alloc_coherent(al_ca_h ca, uint64_t length, void **addr, uint64_t *dma)
+{
+	struct al_call call;
+	al_status status;
+	uint64_t at = 0;
+	void *mem;
+
+	if (!length || length > INT64_MAX || !addr || !dma)
+		return AL_INVALID_PARAMETER;
+	status = call_begin(&call, ca, AL_OBJ_CA);
+	if (status)
+		return status;
+	mem = call.ops->dma_alloc_coherent(call.obj->ci, length, &at);
+	if (mem) {
+		*addr = mem;
+		*dma = at;
+	} else if (ops_dead(call.ops)) {
+		status = call.ops == &ci_dead_agent ? AL_AGENT_LOST : AL_CA_REMOVED;
+	} else {
+		status = AL_INSUFFICIENT_MEMORY;
+	}
+	call_end(&call);
+	return status;
+}
+
+al_status al_dma_free_coherent(al_ca_h ca, uint64_t length, void *addr, uint64_t dma)
+{
+	struct al_call call;
+	al_status status = call_begin(&call, ca, AL_OBJ_CA);
+
+	if (status)
+		return status;
+	/* what is shared with an agent is freed without it */
+	if (addr && !user_memory_free(addr))
+		call.ops->dma_free_coherent(call.obj->ci, length, addr, dma);
+	call_end(&call);
+	return AL_SUCCESS;
+}
