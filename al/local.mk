@@ -121,6 +121,8 @@ al_perf_SOURCES = al/tools/al_perf.c al/tools/pair.c al/tools/pair.h al/tools/pe
 noinst_LTLIBRARIES += al/agent/libagent.la
 al_agent_libagent_la_CFLAGS = $(AM_CFLAGS)
 al_agent_libagent_la_SOURCES = \
+	al/agent/account.c \
+	al/agent/account.h \
 	al/agent/agent.h \
 	al/agent/ald.h \
 	al/agent/command.c \
@@ -130,6 +132,7 @@ al_agent_libagent_la_SOURCES = \
 	al/agent/loop.c \
 	al/agent/memory.c \
 	al/agent/protocol.c \
+	al/agent/right.c \
 	al/agent/session.c \
 	al/agent/socket.c \
 	al/agent/verbs.c
@@ -137,4 +140,4 @@ al_agent_libagent_la_SOURCES = \
 sbin_PROGRAMS += ald
 ald_CFLAGS = $(TOOL_CFLAGS)
 ald_LDADD = al/agent/libagent.la libibal.la $(GLIB_LIBS)
-ald_SOURCES = al/agent/main.c
+ald_SOURCES = al/agent/main.c al/agent/settings.c al/agent/settings.h

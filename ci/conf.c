@@ -3,7 +3,7 @@
  * The configuration: `ibal.conf`, a key file with the group [ibal] for the library and groups
  * [NAME] and [NAME REST] for the module NAME, and the environment variables IBAL_<NAME> with the
  * same keys. A module's keys are checked by the module; everything else here. Described in
- * ibal.conf(5).
+ * ibal.conf(5), the groups of the agent too.
  *
  * glib aborts when memory runs out; it is used here because all of this happens at start-up.
  */
@@ -50,10 +50,8 @@ static const struct {
 	bool (*valid)(const char *value);
 	const char *values; /* what is valid, for the refusal */
 } ibal_keys[] = {
-	{ "agent", any_value, "" },
-	{ "log", log_value, "error, warning, info or debug" },
-	{ "module_path", any_value, "" },
-	{ "modules", any_value, "" },
+	{ "agent", any_value, "" },       { "log", log_value, "error, warning, info or debug" },
+	{ "module_path", any_value, "" }, { "modules", any_value, "" },
 	{ "pci_dump", any_value, "" },
 };
 #define IBAL_KEYS (sizeof(ibal_keys) / sizeof(ibal_keys[0]))
@@ -61,7 +59,8 @@ _Static_assert(IBAL_KEYS <= sizeof(conf.ibal) / sizeof(conf.ibal[0]), "more keys
 
 /* IBAL_<NAME> of these is the library's own, now or in a later version. */
 static const char *const reserved[] = {
-	"agent", "conf", "config", "faults", "log", "module_path", "pci_dump", "trace", "uvp_path", "verify",
+	"agent",       "ald",      "conf",  "config",   "faults", "log",
+	"module_path", "pci_dump", "trace", "uvp_path", "verify",
 };
 
 bool ci_conf_reserved(const char *module)
@@ -129,6 +128,12 @@ static al_status ibal_key(const char *key, char *value)
 	return AL_BAD_CONFIG;
 }
 
+/* The agent's groups, which it reads itself (al/agent/settings.c). */
+static bool is_agents(const char *group)
+{
+	return g_str_has_prefix(group, "ald") && (!group[3] || group[3] == ' ');
+}
+
 /* The module of a group, its first word; *section: the rest. */
 static char *group_module(const char *group, const char **section)
 {
@@ -171,6 +176,8 @@ static al_status read_groups(GKeyFile *file)
 		g_autofree char *module = NULL;
 		const char *section;
 
+		if (is_agents(*g))
+			continue;
 		for (char **k = keys; k && *k && !st; k++)
 			st = read_key(file, *g, *k);
 		if (!strcmp(*g, "ibal") || (keys && *keys))

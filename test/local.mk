@@ -105,6 +105,10 @@ EXTRA_test_e2e_agent_memory_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
 check_PROGRAMS += test/e2e/service_test
 test_e2e_service_test_LDADD = al/agent/libagent.la $(API_LIBS)
 EXTRA_test_e2e_service_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
+check_PROGRAMS += test/e2e/limits_test
+test_e2e_limits_test_SOURCES = test/e2e/limits_test.c al/agent/settings.c
+test_e2e_limits_test_LDADD = al/agent/libagent.la $(API_LIBS)
+EXTRA_test_e2e_limits_test_DEPENDENCIES = hca/soft/soft.la
 # User-mode providers, with an agent that serves fake.so.
 check_PROGRAMS += test/e2e/provider_test
 test_e2e_provider_test_CPPFLAGS = $(FAKE_FLAGS) $(PROVIDER_FLAGS)

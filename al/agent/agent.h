@@ -19,7 +19,7 @@
  * source (object, port, HCA) keeps what is pending and its place in the session's queue, so nothing
  * is lost or allocated when a client does not read; the rest is sent when its socket has room again.
  *
- * LOCKS: pool.lock (work and what is done), session.event_lock (sources). Both are leaves.
+ * LOCKS: pool.lock (work and what is done), session.event_lock (sources), accounts.lock. All are leaves.
  */
 #ifndef AL_AGENT_AGENT_H
 #define AL_AGENT_AGENT_H
@@ -32,6 +32,7 @@
 #include <iba/ib_al.h>
 #include <iba/ib_hca.h>
 
+#include "al/agent/account.h"
 #include "al/agent/ald.h"
 #include "al/agent/private.h"
 #include "al/agent/protocol.h"
@@ -39,10 +40,6 @@
 
 struct session;
 struct line;
-
-/* ------------------------------------------------------------------- limits */
-
-extern struct agent_limits limits;
 
 /* --------------------------------------------------------------------- loop */
 
@@ -132,6 +129,9 @@ struct hca {
 
 /* ----------------------------------------------------------------- sessions */
 
+/* What of a client is told in the log. */
+enum complaint { COMPLAINT_PROTOCOL, COMPLAINT_RIGHT, COMPLAINT_HANDLE, COMPLAINT_MEMORY, NUM_COMPLAINTS };
+
 struct session {
 	struct session *next;
 	struct ci_client client;
@@ -146,14 +146,13 @@ struct session {
 	struct object **objects; /* by index */
 	uint32_t num_objects, num_slots, last_slot;
 	uint32_t generation;
-	uint32_t count[AL_OBJ_TYPES]; /* charged */
-	uint64_t bytes, rings;        /* charged */
+	struct account account;
+	_Atomic(enum agent_right) right; /* stored by the loop, also when the configuration changes */
 	struct line *lines;
-	uint32_t num_lines;
 	struct watched watch_events, watch_pidfd;
 	struct job job;          /* opening, then closing */
 	bool opening;            /* the job is; the loop's */
-	bool complained;         /* about what it sent: once */
+	bool complained[NUM_COMPLAINTS]; /* about it: once of each kind */
 
 	pthread_mutex_t event_lock;
 	struct source *queue, **queue_end;
@@ -249,6 +248,11 @@ void descriptors_close(const struct descriptors *list);
 /* Closes a connection to a client. */
 void descriptors_hang_up(int fd);
 
+/* right.c */
+void rights_set(const struct agent_grant grants[NUM_RIGHTS]);
+/* The highest that the peer has. */
+enum agent_right right_of(int fd);
+
 /* connection.c */
 bool connection_init(void);
 void connection_end(void);
@@ -269,14 +273,19 @@ void line_free(struct line *line);
 struct ucred;
 /* Takes over the line's connection as the session's event connection, and what it likes of the list. */
 al_status session_begin(struct line *line, const struct ucred *peer, struct descriptors *list);
-/* The session that a command connection of this peer's may join. */
+/* The session that a command connection of this peer's joins: it is charged for it. */
 al_status session_find(const uint8_t token[AGENT_TOKEN], const struct ucred *peer,
 		       struct session **found);
 void session_end(struct session *session, const char *why);
+/* Into the log; once per client and kind, and not too often. */
+void session_complain(struct session *session, enum complaint kind, const char *does, const char *what);
 void session_try_free(struct session *session);
 /* The end of an object in the Access Layer: frees it, and answers who asked for it. */
 void object_gone(struct object *object);
+/* What it costs has been charged: object_free() gives it back. */
 struct object *object_new(struct session *session, al_object_type type);
+/* Of which an object of the type is one. */
+extern const al_resource object_resources[AL_OBJ_TYPES];
 struct object *object_find(struct session *session, uint64_t handle);
 uint64_t object_handle(const struct object *object);
 void object_free(struct object *object);

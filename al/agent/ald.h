@@ -11,21 +11,37 @@
 
 #include <iba/ib_al.h>
 
+#define AGENT_NO_LIMIT UINT64_MAX
+
 struct agent_limits {
-	uint32_t sessions;
-	uint32_t objects; /* of each kind, per client */
-	uint64_t bytes;   /* registered, per client */
-	uint64_t rings;   /* bytes of queues, per client */
-	uint32_t lines;   /* command connections, per client */
-	uint32_t workers;
+	uint32_t sessions;             /* clients at once */
+	uint32_t workers;              /* threads for what may sleep; only at the start */
+	uint64_t client[AL_RESOURCES]; /* of each client; AL_RESOURCE_CLIENTS is not looked at */
+	uint64_t user[AL_RESOURCES];   /* of all clients of a user */
 };
 extern const struct agent_limits ald_default_limits;
+
+/* To whom a right is given; root and the agent's own user have each. */
+#define AGENT_MAX_NAMES 32
+struct agent_grant {
+	uint32_t num_users, num_groups;
+	uid_t users[AGENT_MAX_NAMES];
+	gid_t groups[AGENT_MAX_NAMES];
+};
+
+enum agent_right {
+	RIGHT_OWN,    /* everybody, to what is his own */
+	RIGHT_TEST,   /* the vendor's calls: faults and captures */
+	RIGHT_MANAGE, /* HCAs and ports, others' objects in snapshots; whoever may do that may test */
+	NUM_RIGHTS
+};
 
 struct ald_attr {
 	const char *socket; /* its path */
 	mode_t mode;        /* its permissions */
 	const char *config; /* as al_open_attr.config */
 	struct agent_limits limits;
+	struct agent_grant grants[NUM_RIGHTS];
 };
 
 /*
@@ -33,6 +49,11 @@ struct ald_attr {
  * AL_SUCCESS: nothing is left of it, and the log says why; AL_DUPLICATE: there is one already.
  */
 al_status ald_start(const struct ald_attr *attr);
+/*
+ * Other limits and rights, for all that is asked for from the return on; what somebody has beyond a
+ * new limit stays his.
+ */
+void ald_configure(const struct ald_attr *attr);
 /* Ends all sessions, and then the agent. Only after ald_start() has succeeded. */
 void ald_stop(void);
 

@@ -23,11 +23,10 @@ enum kind {
 	ANY = 0x40,
 	OPTIONAL = 0x80 /* a bit */
 };
-enum right { OWN, MANAGE };
 
 static const struct row {
 	enum kind makes;
-	enum right right;
+	enum agent_right right;
 	uint8_t handles[MAX_HANDLES +
 			1];            /* enum kind, the first members of the request; 0: no more */
 	uint16_t bytes[MAX_BYTES + 1]; /* offset + 1; 0: no more */
@@ -42,27 +41,27 @@ static const struct row {
 	}
 #define BYTE(name, member) offsetof(struct name##_request, member) + 1
 #define COMMAND(name, where, right, makes, vendor, handles, bytes, ...) \
-	[AGENT_##name] = { makes, right, handles, bytes },
+	[AGENT_##name] = { makes, RIGHT_##right, handles, bytes },
 #include "al/agent/commands.def"
 };
 
-/* Whoever breaks the protocol is named, once: it may be an attack, or a library of another version.
- */
-static void complain(struct line *line, const char *does, const char *what)
-{
-	struct session *session = line->session;
-
-	if (!session->complained)
-		ib_log(IB_LOG_WARNING, "ald", "%s[%d] of user %u %s: %s; refused",
-		       session->client.comm, (int)session->client.pid,
-		       (unsigned int)session->client.uid, does, what);
-	session->complained = true;
-}
-
+/* It may be an attack, or a library of another version. */
 static al_status breach(struct line *line, const char *what)
 {
-	complain(line, "breaks the protocol", what);
+	session_complain(line->session, COMPLAINT_PROTOCOL, "breaks the protocol", what);
 	return AL_AGENT_PROTOCOL;
+}
+
+static al_status check_right(struct line *line, const struct row *row)
+{
+	static const char *const names[] = {
+		[RIGHT_OWN] = "own", [RIGHT_TEST] = "test", [RIGHT_MANAGE] = "manage"
+	};
+
+	if (row->right <= line->session->right)
+		return AL_SUCCESS;
+	session_complain(line->session, COMPLAINT_RIGHT, "has not the right", names[row->right]);
+	return AL_PERMISSION;
 }
 
 /* Is the record exactly as long as its own counts say, and are those within the table's? */
@@ -141,18 +140,30 @@ static al_status check_handles(struct line *line, const struct row *row)
 			continue;
 		object = object_find(line->session, *handle);
 		if (!object || (row->handles[i] != ANY &&
-				object->type != (al_object_type)(row->handles[i] & ~OPTIONAL)))
+				object->type != (al_object_type)(row->handles[i] & ~OPTIONAL))) {
+			session_complain(line->session, COMPLAINT_HANDLE,
+					 "names what it does not have", agent_names[line->command]);
 			return AL_INVALID_HANDLE;
+		}
 		line->object[i] = object;
 		line->handles[i] = (uintptr_t)object->handle;
 	}
 	return AL_SUCCESS;
 }
 
-/* Memory of a queue; any number over the limit is as good as the next. */
+/* Memory of queues. */
 static uint64_t ring(uint64_t entries, uint64_t bytes)
 {
-	return bytes > limits.rings / (entries ? entries : 1) ? limits.rings + 1 : entries * bytes;
+	uint64_t product;
+
+	return __builtin_mul_overflow(entries, bytes, &product) ? AGENT_TOO_MUCH : product;
+}
+
+static uint64_t both(uint64_t one, uint64_t other)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(one, other, &sum) ? AGENT_TOO_MUCH : sum;
 }
 
 /* Of a queue pair or completion queue that is to be made: the like of what a module will need. */
@@ -169,43 +180,53 @@ static uint64_t rings_of(struct line *line, al_object_type kind)
 		return 0;
 	data = (uint64_t)cap->max_send_sge * sizeof(struct ib_sge);
 	data = data < cap->max_inline_data ? cap->max_inline_data : data;
-	return ring(cap->max_send_wr, sizeof(struct agent_send) + data) +
-	       ring(cap->max_recv_wr, sizeof(struct agent_recv) +
-					      (uint64_t)cap->max_recv_sge * sizeof(struct ib_sge));
+	return both(
+		ring(cap->max_send_wr, sizeof(struct agent_send) + data),
+		ring(cap->max_recv_wr, sizeof(struct agent_recv) + (uint64_t)cap->max_recv_sge *
+									   sizeof(struct ib_sge)));
 }
 
 /* Charges the client for what is to be made, and finds a place for it. */
 static al_status reserve(struct line *line, const struct row *row)
 {
-	struct session *session = line->session;
 	const struct REG_MR_request *mr = line_request(line);
+	struct account *account = &line->session->account;
 	al_object_type kind = (al_object_type)row->makes;
-	uint64_t rings = rings_of(line, kind);
+	const struct {
+		al_resource resource;
+		uint64_t amount;
+	} costs[] = {
+		{ object_resources[kind], 1 },
+		{ AL_RESOURCE_BYTES, kind == AL_OBJ_MR ? mr->length : 0 },
+		{ AL_RESOURCE_RINGS, kind ? rings_of(line, kind) : 0 },
+	};
+	al_status status = AL_SUCCESS;
+	int i;
 
 	line->making = NULL;
 	if (!kind)
 		return AL_SUCCESS;
-	if (session->count[kind] >= limits.objects)
-		return AL_LIMIT_EXCEEDED;
-	if (kind == AL_OBJ_MR &&
-	    (mr->length > limits.bytes || session->bytes > limits.bytes - mr->length))
-		return AL_LIMIT_EXCEEDED;
-	if (rings > limits.rings - session->rings)
-		return AL_LIMIT_EXCEEDED;
-	line->making = object_new(session, kind);
-	if (!line->making)
-		return AL_INSUFFICIENT_MEMORY;
+	for (i = 0; i < 3; i++) {
+		status = account_charge(account, costs[i].resource, costs[i].amount);
+		if (status)
+			goto give_back;
+	}
+	line->making = object_new(line->session, kind);
+	if (!line->making) {
+		status = AL_INSUFFICIENT_MEMORY;
+		goto give_back;
+	}
 	if (kind != AL_OBJ_CA) {
 		line->making->hca = line->object[0]->hca;
 		line->making->hca->num_objects++;
 	}
-	if (kind == AL_OBJ_MR) {
-		line->making->bytes = mr->length;
-		session->bytes += mr->length;
-	}
-	line->making->rings = rings;
-	session->rings += rings;
+	line->making->bytes = costs[1].amount;
+	line->making->rings = costs[2].amount;
 	return AL_SUCCESS;
+give_back:
+	while (i--)
+		account_return(account, costs[i].resource, costs[i].amount);
+	return status;
 }
 
 static al_status check(struct line *line, size_t length, bool whole)
@@ -219,10 +240,9 @@ static al_status check(struct line *line, size_t length, bool whole)
 	if (status)
 		return status;
 	row = &rows[line->command];
-	if (row->right == MANAGE && line->session->client.uid &&
-	    line->session->client.uid != geteuid())
-		return AL_PERMISSION;
-	status = check_bytes(line, row);
+	status = check_right(line, row);
+	if (!status)
+		status = check_bytes(line, row);
 	if (!status)
 		status = check_fds(line);
 	if (!status)
@@ -310,7 +330,8 @@ static void done(struct job *job)
 	struct line *line = (struct line *)((char *)job - offsetof(struct line, job));
 
 	if (line->status == AL_INVALID_DESCRIPTOR)
-		complain(line, "shares memory", al_status_str(line->status));
+		session_complain(line->session, COMPLAINT_MEMORY, "shares memory",
+				 al_status_str(line->status));
 	finish(line);
 	line_answered(line);
 }

@@ -125,8 +125,17 @@ static void join(struct line *line, struct session *session)
 	line->watched.what = WATCH_LINE;
 	line->next = session->lines;
 	session->lines = line;
-	session->num_lines++;
 	welcome(line->fd, session, AL_SUCCESS);
+}
+
+/* A program of another version, or none of ours. */
+static al_status stranger(const struct ucred *peer, uint32_t protocol)
+{
+	if (account_may_log())
+		ib_log(IB_LOG_WARNING, "ald",
+		       "process %d of user %u speaks another protocol than %u (%u?); refused",
+		       (int)peer->pid, (unsigned int)peer->uid, AGENT_PROTOCOL, protocol);
+	return AL_AGENT_PROTOCOL;
 }
 
 static al_status hear(struct line *line)
@@ -137,9 +146,10 @@ static al_status hear(struct line *line)
 	struct ucred peer;
 	al_status status;
 
-	if (hello->magic != AGENT_MAGIC || hello->zero || hello->protocol != AGENT_PROTOCOL ||
-	    getsockopt(line->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
+	if (getsockopt(line->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
 		return AL_AGENT_PROTOCOL;
+	if (hello->magic != AGENT_MAGIC || hello->zero || hello->protocol != AGENT_PROTOCOL)
+		return stranger(&peer, hello->protocol);
 	if (hello->role == AGENT_EVENTS)
 		return session_begin(line, &peer, &line->came);
 	if (hello->role != AGENT_COMMANDS || line->came.num)
@@ -197,7 +207,7 @@ void line_free(struct line *line)
 		for (p = &session->lines; *p != line; p = &(*p)->next)
 			;
 		*p = line->next;
-		session->num_lines--;
+		account_return(&session->account, AL_RESOURCE_CONNECTIONS, 1);
 	} else {
 		forget_stranger(line);
 	}

@@ -3,6 +3,7 @@
 #include "al/agent/agent.h"
 
 #include <errno.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -10,16 +11,35 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* Of each kind of object per client; of users none. */
+#define OBJECTS 4096
+
 const struct agent_limits ald_default_limits = {
 	.sessions = 1024,
-	.objects = 4096,
-	.bytes = 1ull << 30,
-	.rings = 64ull << 20,
-	.lines = 16,
 	.workers = 4,
+	.client = {
+		[AL_RESOURCE_CLIENTS] = AGENT_NO_LIMIT,
+		[AL_RESOURCE_CONNECTIONS] = 16,
+		[AL_RESOURCE_CAS] = OBJECTS,
+		[AL_RESOURCE_PDS] = OBJECTS,
+		[AL_RESOURCE_MRS] = OBJECTS,
+		[AL_RESOURCE_CQS] = OBJECTS,
+		[AL_RESOURCE_QPS] = OBJECTS,
+		[AL_RESOURCE_BYTES] = 1ull << 30,
+		[AL_RESOURCE_RINGS] = 64ull << 20,
+	},
+	.user = {
+		[AL_RESOURCE_CLIENTS] = AGENT_NO_LIMIT,
+		[AL_RESOURCE_CONNECTIONS] = AGENT_NO_LIMIT,
+		[AL_RESOURCE_CAS] = AGENT_NO_LIMIT,
+		[AL_RESOURCE_PDS] = AGENT_NO_LIMIT,
+		[AL_RESOURCE_MRS] = AGENT_NO_LIMIT,
+		[AL_RESOURCE_CQS] = AGENT_NO_LIMIT,
+		[AL_RESOURCE_QPS] = AGENT_NO_LIMIT,
+		[AL_RESOURCE_BYTES] = AGENT_NO_LIMIT,
+		[AL_RESOURCE_RINGS] = AGENT_NO_LIMIT,
+	},
 };
-
-struct agent_limits limits;
 
 static int epoll_fd = -1, listener = -1;
 static bool stopping;
@@ -249,7 +269,8 @@ al_status ald_start(const struct ald_attr *attr)
 
 	if (library)
 		return AL_DUPLICATE;
-	limits = attr->limits;
+	account_limits(&attr->limits);
+	rights_set(attr->grants);
 	stopping = false;
 	listener = socket_listen(attr->socket, attr->mode);
 	if (listener < 0)
@@ -271,6 +292,34 @@ al_status ald_start(const struct ald_attr *attr)
 fail:
 	close_loop();
 	return status;
+}
+
+struct change {
+	struct job job;
+	const struct ald_attr *to;
+	sem_t done;
+};
+
+static void change(struct job *job)
+{
+	struct change *change = (struct change *)((char *)job - offsetof(struct change, job));
+
+	account_limits(&change->to->limits);
+	rights_set(change->to->grants);
+	for (struct session *s = sessions; s; s = s->next)
+		s->right = right_of(s->events);
+	sem_post(&change->done);
+}
+
+void ald_configure(const struct ald_attr *attr)
+{
+	struct change c = { .job.done = change, .to = attr };
+
+	sem_init(&c.done, 0, 0);
+	pool_done(&c.job);
+	while (sem_wait(&c.done))
+		;
+	sem_destroy(&c.done);
 }
 
 /* No new client; those that are here find the agent lost. */
@@ -296,4 +345,5 @@ void ald_stop(void)
 	pthread_join(loop_thread, NULL);
 	close_loop();
 	close_library();
+	account_end();
 }

@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* ald: options, signals, and the agent in between. */
-#include "al/agent/ald.h"
-
 #include <glib.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
-#include "al/agent/protocol.h"
+#include <iba/ib_hca.h>
+
+#include "al/agent/settings.h"
 
 /* ------------------------------------------------------------------ options */
 
-static struct ald_attr attr = { .mode = 0600 /* others may connect when they are let */ };
-static char *socket_path, *config_file;
+#define NOT_GIVEN (-1)
+
+static struct settings settings;
+static sigset_t signals; /* that ald waits for */
+static char *socket_path, *config_file, *mode_text;
 static gboolean show_version;
-static gint max_clients = 1024, max_objects = 4096, workers = 4;
-static char *mode_text;
-static gint64 max_bytes = 1ll << 30, max_rings = 64ll << 20;
+static gint max_clients = NOT_GIVEN, max_objects = NOT_GIVEN, workers = NOT_GIVEN;
+static gint64 max_bytes = NOT_GIVEN, max_rings = NOT_GIVEN;
+static mode_t mode;
 
 static const GOptionEntry entries[] = {
 	{ "socket", 's', 0, G_OPTION_ARG_FILENAME, &socket_path, "listen on PATH", "PATH" },
@@ -38,13 +42,9 @@ static const GOptionEntry entries[] = {
 	{ 0 }
 };
 
-static bool parse_mode(void)
+static bool in_range(gint64 value, gint64 most)
 {
-	char *end;
-	long mode = strtol(mode_text, &end, 8);
-
-	attr.mode = (mode_t)mode;
-	return *mode_text && !*end && mode >= 0 && mode <= 0777;
+	return value == NOT_GIVEN || (value >= 1 && value <= most);
 }
 
 static bool parse(int argc, char **argv)
@@ -59,27 +59,54 @@ static bool parse(int argc, char **argv)
 	if (!good) {
 		fprintf(stderr, "ald: %s\n", error->message);
 		g_error_free(error);
-	} else if (argc > 1 || max_clients < 1 || max_objects < 1 || max_bytes < 1 ||
-		   max_rings < 1 || max_objects > 1 << 20 || workers < 1 || workers > 256) {
+	} else if (argc > 1 || !in_range(max_clients, 1 << 20) || !in_range(max_objects, 1 << 20) ||
+		   !in_range(max_bytes, G_MAXINT64) || !in_range(max_rings, G_MAXINT64) ||
+		   !in_range(workers, 256)) {
 		fprintf(stderr, "ald: %s: see ald --help\n",
 			argc > 1 ? argv[1] : "a limit is out of its range");
 		good = false;
 	}
-	if (good && mode_text && !parse_mode()) {
+	if (good && mode_text && !settings_mode(mode_text, &mode)) {
 		fprintf(stderr, "ald: --mode %s: three octal digits are possible\n", mode_text);
 		good = false;
 	}
 	g_option_context_free(context);
-	attr.socket = socket_path ? socket_path : AGENT_SOCKET;
-	attr.config = config_file;
-	attr.limits = ald_default_limits;
-	attr.limits.sessions = (uint32_t)max_clients;
-	attr.limits.objects = (uint32_t)max_objects;
-	attr.limits.bytes = (uint64_t)max_bytes;
-	attr.limits.rings = (uint64_t)max_rings;
-	attr.limits.workers = (uint32_t)workers;
 	return good;
 }
+
+/* The command line goes before the file. */
+static void apply_options(struct settings *to)
+{
+	struct agent_limits *limits = &to->attr.limits;
+
+	if (socket_path)
+		to->attr.socket = socket_path;
+	if (mode_text)
+		to->attr.mode = mode;
+	if (max_clients != NOT_GIVEN)
+		limits->sessions = (uint32_t)max_clients;
+	if (max_objects != NOT_GIVEN)
+		for (int r = AL_RESOURCE_CAS; r <= AL_RESOURCE_QPS; r++)
+			limits->client[r] = (uint64_t)max_objects;
+	if (max_bytes != NOT_GIVEN)
+		limits->client[AL_RESOURCE_BYTES] = (uint64_t)max_bytes;
+	if (max_rings != NOT_GIVEN)
+		limits->client[AL_RESOURCE_RINGS] = (uint64_t)max_rings;
+	if (workers != NOT_GIVEN)
+		limits->workers = (uint32_t)workers;
+	to->attr.config = config_file;
+}
+
+static bool read_settings(struct settings *to)
+{
+	settings_default(to);
+	if (!settings_read(config_file, to))
+		return false;
+	apply_options(to);
+	return true;
+}
+
+/* ------------------------------------------------------------------ service */
 
 /* A client has some ten descriptors here. */
 static void raise_descriptors(void)
@@ -92,12 +119,34 @@ static void raise_descriptors(void)
 	}
 }
 
+/* Limits and rights; what only a start can change is told of. All or nothing. */
+static void reload(void)
+{
+	static struct settings now;
+
+	if (!read_settings(&now)) {
+		ib_log(IB_LOG_ERROR, "ald", "the configuration stays as it was");
+		return;
+	}
+	ald_configure(&now.attr);
+	if (strcmp(now.attr.socket, settings.attr.socket) || now.attr.mode != settings.attr.mode ||
+	    now.attr.limits.workers != settings.attr.limits.workers)
+		ib_log(IB_LOG_WARNING, "ald",
+		       "socket, mode and workers stay as they are until ald is started anew");
+	settings.drain = now.drain;
+	ib_log(IB_LOG_INFO, "ald", "the configuration has been read again");
+}
+
+static void serve(void)
+{
+	int sig = 0;
+
+	while (sigwait(&signals, &sig) || sig == SIGHUP)
+		reload();
+}
+
 int main(int argc, char **argv)
 {
-	sigset_t signals;
-	al_status status;
-	int sig;
-
 	setlocale(LC_ALL, "");
 	if (!parse(argc, argv))
 		return 2;
@@ -105,19 +154,20 @@ int main(int argc, char **argv)
 		printf("ald %s\n", al_version());
 		return EXIT_SUCCESS;
 	}
-	raise_descriptors();
-	/* Also of all threads that come. */
+	/* Before there is a thread: all of them have it so. */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
-	status = ald_start(&attr);
-	if (status)
+	if (!read_settings(&settings))
 		return EXIT_FAILURE;
-	printf("ald: serving on %s\n", attr.socket);
+	raise_descriptors();
+	if (ald_start(&settings.attr))
+		return EXIT_FAILURE;
+	printf("ald: serving on %s\n", settings.attr.socket);
 	fflush(stdout);
-	while (sigwait(&signals, &sig))
-		;
+	serve();
 	ald_stop();
 	return EXIT_SUCCESS;
 }

@@ -33,10 +33,15 @@ struct object *object_find(struct session *session, uint64_t handle)
 	return object && object->ready && object_handle(object) == handle ? object : NULL;
 }
 
+const al_resource object_resources[AL_OBJ_TYPES] = {
+	[AL_OBJ_CA] = AL_RESOURCE_CAS, [AL_OBJ_PD] = AL_RESOURCE_PDS, [AL_OBJ_MR] = AL_RESOURCE_MRS,
+	[AL_OBJ_CQ] = AL_RESOURCE_CQS, [AL_OBJ_QP] = AL_RESOURCE_QPS,
+};
+
 static bool grow(struct session *session)
 {
 	uint32_t slots = session->num_slots ? 2 * session->num_slots : 64;
-	struct object **grown = al_alloc(slots * sizeof(*grown));
+	struct object **grown = slots <= INDEX_MASK + 1 ? al_alloc(slots * sizeof(*grown)) : NULL;
 
 	if (!grown)
 		return false;
@@ -65,7 +70,6 @@ struct object *object_new(struct session *session, al_object_type type)
 	session->last_slot = i;
 	session->objects[i] = object;
 	session->num_objects++;
-	session->count[type]++;
 	object->session = session;
 	object->type = type;
 	object->index = i;
@@ -87,9 +91,9 @@ void object_free(struct object *object)
 	}
 	session->objects[object->index] = NULL;
 	session->num_objects--;
-	session->count[object->type]--;
-	session->bytes -= object->bytes;
-	session->rings -= object->rings;
+	account_return(&session->account, object_resources[object->type], 1);
+	account_return(&session->account, AL_RESOURCE_BYTES, object->bytes);
+	account_return(&session->account, AL_RESOURCE_RINGS, object->rings);
 	memory_free(object);
 }
 
@@ -270,30 +274,49 @@ static bool is_pidfd_of(int fd, pid_t pid)
 	return found;
 }
 
+static void name_client(struct session *session, const struct ucred *peer, const char *comm)
+{
+	struct ci_client *client = &session->client;
+
+	*client = (struct ci_client){ .memory = -1, .pid = peer->pid, .uid = peer->uid };
+	memcpy(client->comm, comm, sizeof(client->comm) - 1);
+	for (char *c = client->comm; *c; c++) /* for people's terminals */
+		if (*c < ' ' || *c >= 0x7f)
+			*c = '?';
+}
+
 al_status session_begin(struct line *line, const struct ucred *peer, struct descriptors *list)
 {
 	const struct agent_hello *hello = (const struct agent_hello *)line->request;
 	struct session *session;
+	al_status status;
 
-	if (num_sessions >= limits.sessions)
+	if (num_sessions >= limits.sessions) {
+		if (account_may_log())
+			ib_log(IB_LOG_WARNING, "ald",
+			       "process %d of user %u is refused: there are %u clients, which is the limit",
+			       (int)peer->pid, (unsigned int)peer->uid, num_sessions);
 		return AL_LIMIT_EXCEEDED;
+	}
 	if (list->num < 1 || list->num > 2 || !is_pidfd_of(list->fd[0], peer->pid))
 		return AL_AGENT_PROTOCOL;
 	session = al_alloc(sizeof(*session));
 	if (!session)
 		return AL_INSUFFICIENT_MEMORY;
+	name_client(session, peer, hello->comm);
+	status = account_open(&session->account, peer->pid, peer->uid, session->client.comm);
+	if (status) {
+		al_free(session);
+		return status;
+	}
 	session->watch_pidfd = (struct watched){ WATCH_PIDFD, session };
 	if (getrandom(session->token, sizeof(session->token), 0) != sizeof(session->token) ||
 	    getrandom(&session->generation, sizeof(session->generation), 0) < 0 ||
 	    loop_watch(list->fd[0], &session->watch_pidfd, EPOLLIN)) {
+		account_close(&session->account);
 		al_free(session);
 		return AL_IO_ERROR;
 	}
-	session->client = (struct ci_client){ .memory = -1, .pid = peer->pid, .uid = peer->uid };
-	memcpy(session->client.comm, hello->comm, sizeof(session->client.comm) - 1);
-	for (char *c = session->client.comm; *c; c++) /* for people's terminals */
-		if (*c < ' ' || *c >= 0x7f)
-			*c = '?';
 	if (list->num == 2 && is_memory_of(list->fd[1], peer->pid)) {
 		session->client.memory = list->fd[1];
 		list->fd[1] = -1;
@@ -301,6 +324,7 @@ al_status session_begin(struct line *line, const struct ucred *peer, struct desc
 	session->pidfd = list->fd[0];
 	list->fd[0] = -1;
 	session->events = line->fd;
+	session->right = right_of(line->fd);
 	session->queue_end = &session->queue;
 	pthread_mutex_init(&session->event_lock, NULL);
 	session->ready.session = session;
@@ -331,7 +355,17 @@ al_status session_find(const uint8_t token[AGENT_TOKEN], const struct ucred *pee
 	    session->client.uid != peer->uid)
 		return AL_PERMISSION;
 	*found = session;
-	return session->num_lines < limits.lines ? AL_SUCCESS : AL_LIMIT_EXCEEDED;
+	return account_charge(&session->account, AL_RESOURCE_CONNECTIONS, 1);
+}
+
+void session_complain(struct session *session, enum complaint kind, const char *does,
+		      const char *what)
+{
+	if (!session->complained[kind] && account_may_log())
+		ib_log(IB_LOG_WARNING, "ald", "%s[%d] of user %u %s: %s; refused",
+		       session->client.comm, (int)session->client.pid,
+		       (unsigned int)session->client.uid, does, what);
+	session->complained[kind] = true;
 }
 
 /* ---------------------------------------------------------------------- end */
@@ -367,6 +401,7 @@ void session_try_free(struct session *session)
 	/* Its name may be made up: a client's mounts are its own. */
 	descriptors_close(&(struct descriptors){ .num = 1, .fd = { session->client.memory } });
 	free_hcas(session);
+	account_close(&session->account);
 	pthread_mutex_destroy(&session->event_lock);
 	al_free(session->objects);
 	al_free(session);

@@ -586,7 +586,9 @@ static void post_recv(struct line *line)
 void snapshot_make(struct line *line)
 {
 	const struct ci_client *client = &line->session->client;
-	bool all = !client->uid || client->uid == geteuid();
+	bool all = line->session->right >= RIGHT_MANAGE;
+	struct al_snap_client *accounts;
+	size_t num_accounts;
 	struct SNAPSHOT_answer *head = &line->snapshot_head;
 	struct al_snapshot *snap;
 	char *at;
@@ -600,12 +602,21 @@ void snapshot_make(struct line *line)
 					  .num_modules = snap->num_modules,
 					  .num_pci = snap->num_pci,
 					  .has_error = snap->pci_error != NULL };
+	line->status =
+		account_show(all, client->uid, &accounts, &head->num_clients, &head->num_users);
+	if (line->status) {
+		al_free_snapshot(snap);
+		return;
+	}
+	num_accounts = head->num_clients + head->num_users;
 	at = line->snapshot = al_alloc(
-		snap->num_cas * sizeof(*snap->cas) + snap->num_objects * sizeof(*snap->objects) +
+		num_accounts * sizeof(*accounts) + snap->num_cas * sizeof(*snap->cas) +
+		snap->num_objects * sizeof(*snap->objects) +
 		snap->num_modules * sizeof(*snap->modules) + snap->num_pci * sizeof(*snap->pci) +
 		(snap->pci_error ? strlen(snap->pci_error) : 0) + 1);
 	if (!at) {
 		line->status = AL_INSUFFICIENT_MEMORY;
+		al_free(accounts);
 		al_free_snapshot(snap);
 		return;
 	}
@@ -623,6 +634,9 @@ void snapshot_make(struct line *line)
 	if (snap->num_pci)
 		memcpy(at, snap->pci, snap->num_pci * sizeof(*snap->pci));
 	at += snap->num_pci * sizeof(*snap->pci);
+	at = (char *)memcpy(at, accounts, num_accounts * sizeof(*accounts)) +
+	     num_accounts * sizeof(*accounts);
+	al_free(accounts);
 	if (snap->pci_error) {
 		memcpy(at, snap->pci_error, strlen(snap->pci_error) + 1);
 		at += strlen(snap->pci_error) + 1;

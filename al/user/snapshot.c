@@ -10,12 +10,14 @@ static bool plausible(const struct SNAPSHOT_answer *a)
 	uint64_t sum = 0;
 
 	if (a->total > 1u << 30 || a->num_cas > a->total || a->num_objects > a->total ||
-	    a->num_modules > a->total || a->num_pci > a->total)
+	    a->num_modules > a->total || a->num_pci > a->total || a->num_clients > a->total ||
+	    a->num_users > a->total)
 		return false;
 	sum = a->num_cas * sizeof(struct al_snap_ca) +
 	      a->num_objects * sizeof(struct al_snap_object) +
 	      a->num_modules * sizeof(struct al_snap_module) +
-	      a->num_pci * sizeof(struct al_snap_pci);
+	      a->num_pci * sizeof(struct al_snap_pci) +
+	      (a->num_clients + a->num_users) * sizeof(struct al_snap_client);
 	return a->has_error ? sum < a->total : sum == a->total;
 }
 
@@ -29,8 +31,12 @@ static void lay_out(struct al_snapshot *snap, const struct SNAPSHOT_answer *a)
 	snap->modules = (const struct al_snap_module *)(snap->objects + a->num_objects);
 	snap->num_pci = a->num_pci;
 	snap->pci = (const struct al_snap_pci *)(snap->modules + a->num_modules);
+	snap->num_clients = a->num_clients;
+	snap->clients = (const struct al_snap_client *)(snap->pci + a->num_pci);
+	snap->num_users = a->num_users;
+	snap->users = snap->clients + a->num_clients;
 	if (a->has_error)
-		snap->pci_error = (const char *)(snap->pci + a->num_pci);
+		snap->pci_error = (const char *)(snap->users + a->num_users);
 }
 
 al_status user_snapshot(struct user_conn *conn, struct al_snapshot **result)

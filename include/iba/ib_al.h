@@ -732,6 +732,44 @@ struct al_snap_module {
 	char text[256];    /**< the reason, a sentence */
 };
 
+/** What an agent (ald) counts and limits, of each client and of each user: X(name, value, text). */
+#define AL_RESOURCE_LIST(X) \
+	X(AL_RESOURCE_CLIENTS, 0, "clients") \
+	X(AL_RESOURCE_CONNECTIONS, 1, "connections") \
+	X(AL_RESOURCE_CAS, 2, "cas") \
+	X(AL_RESOURCE_PDS, 3, "pds") \
+	X(AL_RESOURCE_MRS, 4, "mrs") \
+	X(AL_RESOURCE_CQS, 5, "cqs") \
+	X(AL_RESOURCE_QPS, 6, "qps") \
+	X(AL_RESOURCE_BYTES, 7, "bytes") \
+	X(AL_RESOURCE_RINGS, 8, "rings")
+/**
+ * What an agent counts and limits. Connections are those for commands: as many requests are on their way at once. Bytes
+ * are registered ones, rings are bytes of queues; the rest are numbers of things.
+ */
+typedef enum al_resource {
+	AL_RESOURCE_LIST(IBA_ENUM_VALUE)
+	AL_RESOURCES /**< one more than the last */
+} al_resource;
+/** The text of a resource, as in ibal.conf(5); "unknown" for none. **Context: any.** */
+const char *al_resource_str(al_resource v);
+
+/** How much somebody has of a resource. */
+struct al_snap_use {
+	uint64_t now;   /**< at the moment */
+	uint64_t high;  /**< most at once, so far */
+	uint64_t limit; /**< what is beyond is refused; UINT64_MAX: none */
+};
+
+/** A client of an agent, or a user: all his clients together. */
+struct al_snap_client {
+	int32_t pid;      /**< process; 0: a user */
+	uint32_t uid;     /**< user */
+	char comm[16];    /**< command; empty: a user */
+	uint64_t refused; /**< requests beyond a limit, so far */
+	struct al_snap_use use[AL_RESOURCES]; /**< by al_resource */
+};
+
 /** Everything at one moment. Arrays are parts of the same allocation. */
 struct al_snapshot {
 	size_t num_cas;                    /**< elements of cas */
@@ -743,6 +781,10 @@ struct al_snapshot {
 	size_t num_modules;                /**< elements of modules */
 	const struct al_snap_module *modules; /**< modules, also those that failed */
 	const char *pci_error;             /**< why the bus could not be read, or NULL */
+	size_t num_clients;                /**< elements of clients; 0: these HCAs are the process's own */
+	const struct al_snap_client *clients; /**< the agent's clients; of another user's only with the right *manage* */
+	size_t num_users;                  /**< elements of users */
+	const struct al_snap_client *users; /**< the agent's users, since it has started; of others as above */
 };
 
 /** Looks at everything: what al_query shows. **Context: may sleep.** @param al opening @param snap written; free with al_free_snapshot() */

@@ -25,6 +25,7 @@ START_TEST(every_value_has_its_text_and_no_other_has_one)
 {
 	CHECK_LIST(al_status_str, al_status, AL_STATUS_LIST, CHECK_TEXT);
 	CHECK_LIST(al_object_type_str, al_object_type, AL_OBJECT_LIST, CHECK_TEXT_4);
+	CHECK_LIST(al_resource_str, al_resource, AL_RESOURCE_LIST, CHECK_TEXT);
 	CHECK_LIST(al_arm_str, al_arm, AL_ARM_LIST, CHECK_TEXT);
 	CHECK_LIST(al_cq_notify_str, al_cq_notify, AL_CQ_NOTIFY_LIST, CHECK_TEXT);
 	CHECK_LIST(al_pnp_type_str, al_pnp_type, AL_PNP_LIST, CHECK_TEXT);

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Accounts: who has how much, and who is refused more. */
+#include "al/agent/account.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include <iba/ib_hca.h>
+
+#define MAX_USERS \
+	1024 /* that are remembered: of those without clients one makes room for the next */
+
+static struct {
+	pthread_mutex_t
+		lock; /* guards everything here but limits, which the loop alone reads. Leaf. */
+	struct account *clients, *users;
+	uint32_t num_users, num_clients;
+} accounts = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+struct agent_limits limits;
+
+static uint64_t limit_of(const struct account *account, al_resource resource)
+{
+	if (account->user)
+		return resource == AL_RESOURCE_CLIENTS ? AGENT_NO_LIMIT : limits.client[resource];
+	return limits.user[resource];
+}
+
+static void see_limits(struct account *account)
+{
+	for (int r = 0; r < AL_RESOURCES; r++)
+		account->show.use[r].limit = limit_of(account, (al_resource)r);
+}
+
+void account_limits(const struct agent_limits *to)
+{
+	pthread_mutex_lock(&accounts.lock);
+	limits = *to;
+	for (struct account *a = accounts.clients; a; a = a->next)
+		see_limits(a);
+	for (struct account *a = accounts.users; a; a = a->next)
+		see_limits(a);
+	pthread_mutex_unlock(&accounts.lock);
+}
+
+/* ----------------------------------------------------------------- charging */
+
+#define LOG_SECONDS 10
+#define LOG_MOST    10 /* within those */
+
+bool account_may_log(void)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* Leaf. */
+	static time_t since;
+	static uint32_t logged, kept;
+	uint32_t untold = 0;
+	struct timespec now;
+	bool may;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	pthread_mutex_lock(&lock);
+	if (!since || now.tv_sec - since >= LOG_SECONDS) {
+		since = now.tv_sec;
+		untold = kept;
+		logged = kept = 0;
+	}
+	may = logged < LOG_MOST;
+	if (may)
+		logged++;
+	else
+		kept++;
+	pthread_mutex_unlock(&lock);
+	if (untold)
+		ib_log(IB_LOG_WARNING, "ald", "%u more refusals were not logged", untold);
+	return may;
+}
+
+/* Whose limit it is: the client's, or its user's. */
+static void tell(const struct account *client, const struct account *whose, al_resource resource)
+{
+	const struct al_snap_client *c = &client->show;
+
+	if (account_may_log())
+		ib_log(IB_LOG_WARNING, "ald",
+		       "%s[%d] of user %u is refused more: the %s's limit is %llu %s; ibal.conf(5) says how to raise it",
+		       c->comm, (int)c->pid, (unsigned int)c->uid, whose->user ? "client" : "user",
+		       (unsigned long long)whose->show.use[resource].limit,
+		       al_resource_str(resource));
+}
+
+static bool fits(const struct account *account, al_resource resource, uint64_t amount)
+{
+	const struct al_snap_use *use = &account->show.use[resource];
+
+	if (!amount)
+		return true; /* also of what has been lowered since */
+	return amount <= use->limit && use->now <= use->limit - amount && amount != AGENT_TOO_MUCH;
+}
+
+/* The account whose limit this would exceed; NULL: none's. Under the lock. */
+static struct account *charge(struct account *client, al_resource resource, uint64_t amount)
+{
+	for (struct account *a = client; a; a = a->user)
+		if (!fits(a, resource, amount))
+			return a;
+	for (struct account *a = client; a; a = a->user) {
+		struct al_snap_use *use = &a->show.use[resource];
+
+		use->now += amount;
+		use->high = use->high < use->now ? use->now : use->high;
+	}
+	return NULL;
+}
+
+al_status account_charge(struct account *client, al_resource resource, uint64_t amount)
+{
+	struct account *whose;
+	bool first = false;
+
+	pthread_mutex_lock(&accounts.lock);
+	whose = charge(client, resource, amount);
+	if (whose) {
+		client->show.refused++;
+		client->user->show.refused++;
+		first = !client->told;
+		client->told = true;
+	}
+	pthread_mutex_unlock(&accounts.lock);
+	if (first)
+		tell(client, whose, resource);
+	return whose ? AL_LIMIT_EXCEEDED : AL_SUCCESS;
+}
+
+void account_return(struct account *client, al_resource resource, uint64_t amount)
+{
+	pthread_mutex_lock(&accounts.lock);
+	for (struct account *a = client; a; a = a->user)
+		a->show.use[resource].now -= amount;
+	pthread_mutex_unlock(&accounts.lock);
+}
+
+/* ----------------------------------------------------------- clients, users */
+
+static void unlink_account(struct account **list, const struct account *account)
+{
+	while (*list != account)
+		list = &(*list)->next;
+	*list = account->next;
+}
+
+/* One that has been idle for longest, or so: the list is in the order of their coming. */
+static void forget_idle_user(void)
+{
+	struct account *idle = NULL;
+
+	for (struct account *a = accounts.users; a; a = a->next)
+		if (!a->show.use[AL_RESOURCE_CLIENTS].now)
+			idle = a;
+	if (!idle)
+		return;
+	unlink_account(&accounts.users, idle);
+	accounts.num_users--;
+	al_free(idle);
+}
+
+static struct account *find_user(uint32_t uid)
+{
+	struct account *user;
+
+	for (user = accounts.users; user && user->show.uid != uid; user = user->next)
+		;
+	if (user)
+		return user;
+	user = al_alloc(sizeof(*user));
+	if (!user)
+		return NULL;
+	if (accounts.num_users >= MAX_USERS)
+		forget_idle_user();
+	user->show.uid = uid;
+	see_limits(user);
+	user->next = accounts.users;
+	accounts.users = user;
+	accounts.num_users++;
+	return user;
+}
+
+al_status account_open(struct account *client, int32_t pid, uint32_t uid, const char *comm)
+{
+	al_status status;
+
+	pthread_mutex_lock(&accounts.lock);
+	client->user = find_user(uid);
+	if (!client->user) {
+		pthread_mutex_unlock(&accounts.lock);
+		return AL_INSUFFICIENT_MEMORY;
+	}
+	client->show.pid = pid;
+	client->show.uid = uid;
+	strncpy(client->show.comm, comm, sizeof(client->show.comm) - 1);
+	see_limits(client);
+	client->next = accounts.clients;
+	accounts.clients = client;
+	accounts.num_clients++;
+	pthread_mutex_unlock(&accounts.lock);
+	status = account_charge(client, AL_RESOURCE_CLIENTS, 1);
+	if (status)
+		account_close(client);
+	return status;
+}
+
+void account_close(struct account *client)
+{
+	pthread_mutex_lock(&accounts.lock);
+	unlink_account(&accounts.clients, client);
+	accounts.num_clients--;
+	for (int r = 0; r < AL_RESOURCES; r++)
+		client->user->show.use[r].now -= client->show.use[r].now;
+	pthread_mutex_unlock(&accounts.lock);
+}
+
+void account_end(void)
+{
+	while (accounts.users) {
+		struct account *user = accounts.users;
+
+		accounts.users = user->next;
+		al_free(user);
+	}
+	accounts.num_users = 0;
+}
+
+/* ----------------------------------------------------------------- watching */
+
+static uint64_t copy(const struct account *from, bool all, uint32_t uid, struct al_snap_client *to)
+{
+	uint64_t num = 0;
+
+	for (; from; from = from->next)
+		if (all || from->show.uid == uid)
+			to[num++] = from->show;
+	return num;
+}
+
+al_status account_show(bool all, uint32_t uid, struct al_snap_client **to, uint64_t *num_clients,
+		       uint64_t *num_users)
+{
+	pthread_mutex_lock(&accounts.lock);
+	*to = al_alloc((accounts.num_clients + accounts.num_users + 1) * sizeof(**to));
+	if (*to) {
+		*num_clients = copy(accounts.clients, all, uid, *to);
+		*num_users = copy(accounts.users, all, uid, *to + *num_clients);
+	}
+	pthread_mutex_unlock(&accounts.lock);
+	return *to ? AL_SUCCESS : AL_INSUFFICIENT_MEMORY;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Reading ibal.conf(5) for ald. The library reads the same file for itself, and leaves the groups
+ * of ald alone; unlike there, these can be read again while ald runs.
+ */
+#include "al/agent/settings.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <iba/ib_hca.h>
+
+#include "al/agent/protocol.h"
+
+void settings_default(struct settings *to)
+{
+	*to = (struct settings){ .attr = { .mode = 0600, .limits = ald_default_limits },
+				 .path = AGENT_SOCKET,
+				 .drain = 5 };
+	to->attr.socket = to->path;
+}
+
+/* ------------------------------------------------------------------- values */
+
+/* A number, also such as 64M. */
+static bool number(const char *text, uint64_t *value)
+{
+	static const char units[] = "KMG";
+	const char *unit;
+	char *end;
+
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	if (errno || *text < '0' || *text > '9')
+		return false;
+	unit = *end ? strchr(units, *end) : NULL;
+	for (; unit && unit >= units; unit--)
+		if (__builtin_mul_overflow(*value, 1024u, value))
+			return false;
+	return !*end || (strchr(units, *end) && !end[1]);
+}
+
+static bool to_number(const char *text, uint64_t least, uint64_t most, uint32_t *to)
+{
+	uint64_t value;
+	bool good = number(text, &value) && value >= least && value <= most;
+
+	if (good)
+		*to = (uint32_t)value;
+	return good;
+}
+
+bool settings_mode(const char *text, mode_t *mode)
+{
+	char *end;
+	long value = strtol(text, &end, 8);
+
+	if (*text < '0' || *text > '7' || *end || value > 0777)
+		return false;
+	*mode = (mode_t)value;
+	return true;
+}
+
+static bool to_path(const char *text, struct settings *to)
+{
+	if (*text != '/' || strlen(text) >= sizeof(to->path))
+		return false;
+	strcpy(to->path, text);
+	return true;
+}
+
+/* The number of a user, or of a group ("@name"). */
+static bool to_id(const char *name, uint32_t *id)
+{
+	bool group = *name == '@';
+	const struct passwd *user;
+	const struct group *g;
+	uint64_t value;
+
+	name += group;
+	if (number(name, &value)) {
+		*id = (uint32_t)value;
+		return value < UINT32_MAX;
+	}
+	/* cppcheck-suppress getpwnamCalled ; ald's main thread is the only one that asks */
+	user = group ? NULL : getpwnam(name);
+	/* cppcheck-suppress getgrnamCalled ; likewise */
+	g = group ? getgrnam(name) : NULL;
+	*id = user ? user->pw_uid : g ? g->gr_gid : 0;
+	return user || g;
+}
+
+static bool to_grant(const char *text, struct agent_grant *to)
+{
+	g_auto(GStrv) names = g_strsplit(text, ";", -1);
+
+	*to = (struct agent_grant){ 0 };
+	for (char **name = names; *name; name++) {
+		bool group = *g_strstrip(*name) == '@';
+		uint32_t id, *num = group ? &to->num_groups : &to->num_users;
+
+		if (!**name)
+			continue;
+		if (*num == AGENT_MAX_NAMES || !to_id(*name, &id))
+			return false;
+		if (group)
+			to->groups[*num] = id;
+		else
+			to->users[*num] = id;
+		++*num;
+	}
+	return true;
+}
+
+/* --------------------------------------------------------------------- keys */
+
+static bool clients(struct settings *to, const char *text)
+{
+	return to_number(text, 1, 1u << 20, &to->attr.limits.sessions);
+}
+
+static bool drain(struct settings *to, const char *text)
+{
+	return to_number(text, 0, SETTINGS_MAX_DRAIN, &to->drain);
+}
+
+static bool manage(struct settings *to, const char *text)
+{
+	return to_grant(text, &to->attr.grants[RIGHT_MANAGE]);
+}
+
+static bool mode(struct settings *to, const char *text)
+{
+	return settings_mode(text, &to->attr.mode);
+}
+
+static bool socket_path(struct settings *to, const char *text)
+{
+	return to_path(text, to);
+}
+
+static bool test(struct settings *to, const char *text)
+{
+	return to_grant(text, &to->attr.grants[RIGHT_TEST]);
+}
+
+static bool workers(struct settings *to, const char *text)
+{
+	return to_number(text, 1, 256, &to->attr.limits.workers);
+}
+
+#define NAMES \
+	"names of users, @names of groups, or their numbers, at most 32 of each, with ; between them"
+
+static const struct {
+	const char *name;
+	bool (*set)(struct settings *to, const char *text);
+	const char *values; /* what is right */
+} keys[] = {
+	{ "clients", clients, "a number from 1 to 1048576" },
+	{ "drain", drain, "seconds, from 0 to 3600" },
+	{ "manage", manage, NAMES },
+	{ "mode", mode, "octal digits, at most 777" },
+	{ "socket", socket_path, "an absolute path, of at most 107 characters" },
+	{ "test", test, NAMES },
+	{ "workers", workers, "a number from 1 to 256" },
+};
+
+#define LIMIT_VALUES "a number, also such as 64M, or none"
+
+/* A limit of clients or users; *known: there is one of that name. */
+static bool set_limit(uint64_t limits[AL_RESOURCES], bool of_client, const char *name,
+		      const char *text, bool *known)
+{
+	uint64_t value = AGENT_NO_LIMIT;
+	bool good = !strcmp(text, "none") || number(text, &value);
+
+	*known = false;
+	for (int r = of_client ? AL_RESOURCE_CLIENTS + 1 : 0; r < AL_RESOURCES; r++) {
+		bool object = r >= AL_RESOURCE_CAS && r <= AL_RESOURCE_QPS;
+
+		if (strcmp(name, al_resource_str((al_resource)r)) &&
+		    !(object && !strcmp(name, "objects")))
+			continue;
+		*known = true;
+		if (good)
+			limits[r] = value;
+	}
+	return good;
+}
+
+/* --------------------------------------------------------------------- file */
+
+struct place {
+	const char *file;
+	int line;
+	const char *group;
+};
+
+static bool wrong(const struct place *at, const char *text, const char *why, const char *values)
+{
+	ib_log(IB_LOG_ERROR, "ald", "%s:%d: %s%s%s%s: %s%s", at->file, at->line,
+	       at->group ? "[" : "", at->group ? at->group : "", at->group ? "] " : "", text, why,
+	       values);
+	return false;
+}
+
+static bool set_key(const struct place *at, const char *key, const char *text, struct settings *to)
+{
+	g_autofree char *line = g_strdup_printf("%s = %s", key, text);
+	bool of_client = !strcmp(at->group, "ald client"), known = false;
+
+	if (strcmp(at->group, "ald")) {
+		uint64_t *limits = of_client ? to->attr.limits.client : to->attr.limits.user;
+		bool good = set_limit(limits, of_client, key, text, &known);
+
+		if (known)
+			return good || wrong(at, line, "must be ", LIMIT_VALUES);
+	} else {
+		for (size_t i = 0; i < G_N_ELEMENTS(keys); i++)
+			if (!strcmp(key, keys[i].name))
+				return keys[i].set(to, text) ||
+				       wrong(at, line, "must be ", keys[i].values);
+	}
+	return wrong(at, line, "there is no such key; ibal.conf(5) lists those there are", "");
+}
+
+static bool ours(const char *group)
+{
+	return group && g_str_has_prefix(group, "ald") && (!group[3] || group[3] == ' ');
+}
+
+static bool read_line(struct place *at, char *line, struct settings *to)
+{
+	size_t length = strlen(g_strstrip(line));
+	char *equals = strchr(line, '=');
+
+	if (!length || *line == '#')
+		return true;
+	if (*line == '[' && line[length - 1] == ']') {
+		line[length - 1] = '\0';
+		at->group = line + 1;
+		if (ours(at->group) && strcmp(at->group, "ald") &&
+		    strcmp(at->group, "ald client") && strcmp(at->group, "ald user"))
+			return wrong(
+				at, "",
+				"there is no such group, but [ald], [ald client] and [ald user]",
+				"");
+		return true;
+	}
+	if (!equals || equals == line)
+		return wrong(at, line, "is neither a [group], key = value nor a comment with #",
+			     "");
+	if (!ours(at->group))
+		return true;
+	*equals = '\0';
+	return set_key(at, g_strchomp(line), g_strchug(equals + 1), to);
+}
+
+/* As the library chooses it. */
+static const char *choose(const char *file)
+{
+	if (!file)
+		file = secure_getenv("IBAL_CONF");
+	if (!file && !access(IBAL_CONF_FILE, F_OK))
+		file = IBAL_CONF_FILE;
+	return file && *file ? file : NULL;
+}
+
+bool settings_read(const char *file, struct settings *to)
+{
+	struct place at = { .file = choose(file) };
+	g_autoptr(GError) error = NULL;
+	g_autofree char *text = NULL;
+	g_auto(GStrv) lines = NULL;
+	struct settings read = *to;
+
+	if (!at.file)
+		return true;
+	if (!g_file_get_contents(at.file, &text, NULL, &error)) {
+		ib_log(IB_LOG_ERROR, "ald", "%s; correct it, or name another with --config",
+		       error->message);
+		return false;
+	}
+	lines = g_strsplit(text, "\n", -1);
+	for (char **line = lines; *line; line++) {
+		at.line++;
+		if (!read_line(&at, *line, &read))
+			return false;
+	}
+	*to = read;
+	to->attr.socket = to->path;
+	return true;
+}
