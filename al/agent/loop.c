@@ -142,6 +142,24 @@ static void *worker_main(void *arg)
 	return NULL;
 }
 
+static void see_done(void)
+{
+	struct job *job, *next;
+	uint64_t count;
+
+	if (read(pool.event, &count, sizeof(count)) < 0)
+		return;
+	pthread_mutex_lock(&pool.lock);
+	job = pool.done;
+	pool.done = NULL;
+	pool.done_end = &pool.done;
+	pthread_mutex_unlock(&pool.lock);
+	for (; job; job = next) {
+		next = job->next;
+		job->done(job);
+	}
+}
+
 static bool pool_open(void)
 {
 	pool.closing = false;
@@ -163,27 +181,10 @@ static void pool_close(void)
 	pthread_mutex_unlock(&pool.lock);
 	while (pool.num_workers)
 		pthread_join(pool.workers[--pool.num_workers], NULL);
+	see_done(); /* what nobody waited for */
 	al_free(pool.workers);
 	pool.workers = NULL;
 	close_fd(&pool.event);
-}
-
-static void see_done(void)
-{
-	struct job *job, *next;
-	uint64_t count;
-
-	if (read(pool.event, &count, sizeof(count)) < 0)
-		return;
-	pthread_mutex_lock(&pool.lock);
-	job = pool.done;
-	pool.done = NULL;
-	pool.done_end = &pool.done;
-	pthread_mutex_unlock(&pool.lock);
-	for (; job; job = next) {
-		next = job->next;
-		job->done(job);
-	}
 }
 
 /* --------------------------------------------------------------------- loop */
