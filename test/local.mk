@@ -91,6 +91,10 @@ noinst_HEADERS += test/e2e/agent.h test/e2e/agent_door.h
 check_PROGRAMS += test/e2e/agent_test
 test_e2e_agent_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_agent_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
+check_PROGRAMS += test/e2e/agent_kill_test
+test_e2e_agent_kill_test_SOURCES = test/e2e/agent_kill_test.c al/agent/protocol.c
+test_e2e_agent_kill_test_LDADD = al/agent/libagent.la $(API_LIBS)
+EXTRA_test_e2e_agent_kill_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
 # The agent's socket without the library.
 check_PROGRAMS += test/e2e/agent_door_test
 test_e2e_agent_door_test_SOURCES = test/e2e/agent_door_test.c al/agent/protocol.c
@@ -131,7 +135,7 @@ EXTRA_DIST += test/data/valgrind.supp test/data/tsan.supp test/data/pci/adapters
 # Programs that cannot run there, each with its reason.
 # env_test: makes a copy of itself from /proc/self/exe, which is valgrind's own program there.
 # Those of the agent: so are their clients; and valgrind 3.19 has no pidfd_open, by which the agent watches them.
-NO_VALGRIND = test/unit/ci/env_test test/e2e/agent_test test/e2e/agent_door_test \
+NO_VALGRIND = test/unit/ci/env_test test/e2e/agent_test test/e2e/agent_kill_test test/e2e/agent_door_test \
 	test/e2e/agent_memory_test test/e2e/provider_test
 
 # Line coverage of what the tests run, in a build of its own under coverage/.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Processes that share an agent's HCAs: transfers between them, their death, the agent's death, limits, rights. */
+/* Processes that share an agent's HCAs: transfers between them, the agent's death, limits, rights. */
 #include "test/e2e/agent.h"
 
 #include <pthread.h>
@@ -169,106 +169,6 @@ START_TEST(a_callback_polls_posts_and_arms)
 END_TEST
 
 /* ------------------------------------------------------------------- death */
-
-/* Makes, uses and destroys, and says so step by step. */
-static void busy_client(int fd)
-{
-	al_h al = agent_open();
-	struct test_end end[2];
-
-	for (;;) {
-		say(fd, "", 1);
-		test_make_pair(al, end);
-		for (int i = 0; i < 20; i++) {
-			say(fd, "", 1);
-			ck_ok(test_post_recv(&end[1], 1, 0, 4096));
-			ck_ok(test_post_send(&end[0], 2, 0, 4096));
-			if (i % 2)
-				test_poll_ok(end[0].cq, 2);
-		}
-		say(fd, "", 1);
-		for (int i = 0; i < 2; i++)
-			test_free_end(&end[i]);
-	}
-}
-
-/* Sends to itself and back until it is told to stop. */
-static void bystander(int fd)
-{
-	al_h al = agent_open();
-	struct test_end end[2];
-	char byte;
-
-	test_make_pair(al, end);
-	say(fd, "", 1);
-	while (recv(fd, &byte, 1, MSG_DONTWAIT) < 0) {
-		ck_ok(test_post_recv(&end[1], 1, 0, 1024));
-		ck_ok(test_post_send(&end[0], 2, 0, 1024));
-		test_poll_ok(end[0].cq, 2);
-		test_poll_ok(end[1].cq, 1);
-	}
-	for (int i = 0; i < 2; i++)
-		test_free_end(&end[i]);
-	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
-}
-
-/* Lets a client come as far as these steps, and kills it there. */
-static void kill_after(int steps)
-{
-	int fd[2];
-	pid_t pid;
-	char step;
-
-	two_ends(fd);
-	pid = agent_client("busy_client", fd[1]);
-	close(fd[1]);
-	while (steps--)
-		hear(fd[0], &step, 1);
-	ck_assert_int_eq(kill(pid, SIGKILL), 0);
-	wait_for(pid);
-	close(fd[0]);
-}
-
-/* Until ald has no more than before. */
-static void wait_until(al_h al, size_t objects, int fds, int threads)
-{
-	struct timespec deadline = test_deadline();
-	size_t now;
-
-	while ((now = test_count(al, AL_OBJ_NONE)) > objects || agent_entries("fd") > fds ||
-	       agent_entries("task") > threads)
-		ck_assert_msg(!test_expired(&deadline), "%zu objects instead of %zu, %d descriptors instead of %d", now,
-			      objects, agent_entries("fd"), fds);
-}
-
-START_TEST(a_killed_client_leaves_nothing_and_disturbs_nobody)
-{
-	al_h al = agent_open();
-	int fd[2], fds, threads;
-	size_t objects;
-	pid_t by;
-	char byte;
-
-	srand(20261121);
-	two_ends(fd);
-	by = agent_client("bystander", fd[1]);
-	hear(fd[0], &byte, 1);
-	/* Nobody else has been here: what there is now is all that may be left. */
-	objects = test_count(al, AL_OBJ_NONE);
-	fds = agent_entries("fd");
-	threads = agent_entries("task");
-	for (int i = 0; i < 25; i++)
-		kill_after(rand() % 60);
-	wait_until(al, objects, fds, threads);
-	ck_assert_uint_eq(test_count(al, AL_OBJ_NONE), objects);
-	ck_assert_int_eq(agent_entries("fd"), fds);
-	ck_assert_int_eq(agent_entries("task"), threads);
-	say(fd[0], "", 1);
-	ck_assert_int_eq(wait_for(by), 0);
-	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
-	agent_stop();
-}
-END_TEST
 
 struct fatal {
 	sem_t sem;
@@ -628,8 +528,7 @@ END_TEST
 int main(int argc, char **argv)
 {
 	static const struct agent_client clients[] = {
-		{ "writer", writer },       { "reader", reader },       { "busy_client", busy_client },
-		{ "bystander", bystander }, { "foreigner", foreigner }, { NULL, NULL },
+		{ "writer", writer }, { "reader", reader }, { "foreigner", foreigner }, { NULL, NULL },
 	};
 	Suite *suite;
 	TCase *tcase, *limited;
@@ -641,7 +540,6 @@ int main(int argc, char **argv)
 	tcase_add_checked_fixture(tcase, set_up, NULL);
 	tcase_add_test(tcase, two_processes_transfer_byte_for_byte);
 	tcase_add_test(tcase, a_callback_polls_posts_and_arms);
-	tcase_add_test(tcase, a_killed_client_leaves_nothing_and_disturbs_nobody);
 	tcase_add_test(tcase, an_agent_that_dies_is_told_of_and_the_next_one_serves);
 	tcase_add_test(tcase, ports_and_hcas_come_and_go_as_in_the_agent);
 	tcase_add_test(tcase, memory_that_goes_away_is_an_error_completion);

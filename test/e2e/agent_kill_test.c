@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The death of clients: at random moments under load, at each step of each command; one that stands still, and a thousand. Afterwards the agent
+ * has what it had before, and who was there meanwhile has not noticed.
+ */
+#include "test/e2e/agent.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "al/agent/ald.h"
+#include "al/agent/protocol.h"
+#include "hca/soft/soft_vendor.h"
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define SLOW 10 /* and each process takes much memory */
+#else
+#define SLOW 1
+#endif
+
+/* Of 10,000 by hand (IBAL_TEST_LONG). */
+static int kills(void)
+{
+	return getenv("IBAL_TEST_LONG") ? 10000 / SLOW : 500 / SLOW;
+}
+
+/* ---------------------------------------------------------- at any moment */
+
+/* The process is killed in so many ns; the kernel does it, whatever the process is at. */
+static void kill_in(long ns)
+{
+	struct sigevent by = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
+	const struct itimerspec when = { .it_value = { ns / 1000000000, ns % 1000000000 } };
+	timer_t timer;
+
+	ck_assert_int_eq(timer_create(CLOCK_MONOTONIC, &by, &timer), 0);
+	ck_assert_int_eq(timer_settime(timer, 0, &when, NULL), 0);
+}
+
+/* Makes, uses and destroys until it dies. */
+static void busy_client(int fd)
+{
+	struct test_end end[2];
+	uint32_t ns;
+	al_h al;
+
+	hear(fd, &ns, sizeof(ns));
+	kill_in(ns);
+	al = agent_open();
+	for (;;) {
+		test_make_pair(al, end);
+		for (int i = 0; i < 20; i++) {
+			ck_ok(test_post_recv(&end[1], 1, 0, 4096));
+			ck_ok(test_post_send(&end[0], 2, 0, 4096));
+			if (i % 2)
+				test_poll_ok(end[0].cq, 2);
+		}
+		for (int i = 0; i < 2; i++)
+			test_free_end(&end[i]);
+	}
+}
+
+/* Sends to itself and back, and compares, until it is told to stop. */
+static void bystander(int fd)
+{
+	al_h al = agent_open();
+	struct test_end end[2];
+	uint32_t round = 0;
+	char byte;
+
+	test_make_pair(al, end);
+	say(fd, "", 1);
+	while (recv(fd, &byte, 1, MSG_DONTWAIT) < 0) {
+		memset(end[0].mem, (int)++round, 1024);
+		ck_ok(test_post_recv(&end[1], 1, 0, 1024));
+		ck_ok(test_post_send(&end[0], 2, 0, 1024));
+		test_poll_ok(end[0].cq, 2);
+		test_poll_ok(end[1].cq, 1);
+		ck_assert_mem_eq(end[1].mem, end[0].mem, 1024);
+	}
+	ck_assert_uint_gt(round, 1);
+	for (int i = 0; i < 2; i++)
+		test_free_end(&end[i]);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+
+/* What the agent has. */
+struct estate {
+	size_t objects;
+	int fds, threads;
+};
+
+static struct estate estate(al_h al)
+{
+	return (struct estate){ test_count(al, AL_OBJ_NONE), agent_entries("fd"), agent_entries("task") };
+}
+
+/* Until it has what it had before, and no less; what it has then. */
+static struct estate wait_until(al_h al, const struct estate *before)
+{
+	struct timespec deadline = test_deadline();
+	struct estate now;
+
+	do {
+		now = estate(al);
+		ck_assert_msg(!test_expired(&deadline),
+			      "%zu objects instead of %zu, %d descriptors instead of %d, %d threads instead of %d", now.objects,
+			      before->objects, now.fds, before->fds, now.threads, before->threads);
+	} while (now.objects > before->objects || now.fds > before->fds || now.threads > before->threads);
+	ck_assert_uint_eq(now.objects, before->objects);
+	ck_assert_int_eq(now.fds, before->fds);
+	return now;
+}
+
+/* After its first client it has threads that stay, such as those of each HCA. */
+static struct estate settled(al_h al, struct estate before)
+{
+	before.threads = INT_MAX;
+	return wait_until(al, &before);
+}
+
+/* Pages that the agent has. */
+static long agent_pages(void)
+{
+	long total, resident;
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", (int)agent_pid);
+	file = fopen(path, "r");
+	ck_assert_ptr_nonnull(file);
+	ck_assert_int_eq(fscanf(file, "%ld %ld", &total, &resident), 2);
+	fclose(file);
+	return resident;
+}
+
+/* A few clients at a time, each of which has up to 40 ms from its first step on: half of them have traffic by then. */
+static void kill_some(int count)
+{
+	enum { AT_ONCE = 4 };
+	pid_t pid[AT_ONCE] = { 0 };
+	int fd[2], status;
+
+	for (int i = 0; i < count + AT_ONCE; i++) {
+		const int at = i % AT_ONCE;
+		uint32_t ns = (uint32_t)(rand() % 40000000 * SLOW) + 1;
+
+		if (pid[at]) {
+			status = wait_for(pid[at]);
+			ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "a client ended by itself: %#x",
+				      (unsigned int)status);
+		}
+		if (i >= count)
+			continue;
+		two_ends(fd);
+		pid[at] = agent_client("busy_client", fd[1]);
+		say(fd[0], &ns, sizeof(ns));
+		close(fd[0]);
+		close(fd[1]);
+	}
+}
+
+START_TEST(clients_killed_at_any_moment_leave_nothing_and_disturb_nobody)
+{
+	const unsigned int seed = 20261122;
+	struct estate before;
+	int fd[2];
+	long pages;
+	pid_t by;
+	char byte;
+	al_h al;
+
+	agent_start("--mode", "666");
+	al = agent_open();
+	srand(seed);
+	two_ends(fd);
+	by = agent_client("bystander", fd[1]);
+	hear(fd[0], &byte, 1);
+	/* Nobody else has been here: what there is now is all that may be left. */
+	before = estate(al);
+	kill_some(kills() / 5);
+	wait_until(al, &before);
+	pages = agent_pages(); /* with the allocators' caches filled; what is leaked LeakSanitizer says */
+	kill_some(kills() - kills() / 5);
+	wait_until(al, &before);
+	/* a sanitizer keeps what is freed */
+	ck_assert_msg(SLOW > 1 || agent_pages() - pages < 1024, "the agent has grown from %ld to %ld pages", pages, agent_pages());
+	say(fd[0], "", 1);
+	ck_assert_int_eq(wait_for(by), 0);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
+/* -------------------------------------------------------- at each step */
+
+/*
+ * Steps are the lines of the trace, on standard error, which all go by the write() below. At one of them the client dies: by
+ * its own hand at one of its own steps; at one of the agent's, which is within the test's process then, by the thread that
+ * takes it and goes on when the client is dead.
+ */
+static atomic_bool tracing;       /* the lines go nowhere else */
+static atomic_bool counting;
+static atomic_int steps;      /* until now */
+static atomic_int last_step;  /* at which the client dies; 0: at none */
+static atomic_int victim;     /* 0: this process is */
+static atomic_ullong seen;    /* commands that lines have named: 1 << enum agent_command */
+
+static void note_command(const char *line, size_t length)
+{
+	char text[256], *word, *rest = text;
+
+	snprintf(text, sizeof(text), "%.*s", (int)length, line);
+	while ((word = strsep(&rest, " :\n")))
+		for (int i = 0; i < AGENT_NUM_COMMANDS; i++)
+			if (!strcmp(word, agent_names[i]))
+				atomic_fetch_or(&seen, 1ull << i);
+}
+
+static void step(const char *line, size_t length)
+{
+	const pid_t pid = atomic_load(&victim);
+	siginfo_t info;
+
+	note_command(line, length);
+	if (atomic_fetch_add(&steps, 1) + 1 != last_step)
+		return;
+	if (!pid)
+		raise(SIGKILL);
+	kill(pid, SIGKILL);
+	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+}
+
+/* In place of the C library's, also for the library under test. */
+ssize_t write(int fd, const void *data, size_t size)
+{
+	if (fd != STDERR_FILENO || !atomic_load(&tracing))
+		return syscall(SYS_write, fd, data, size);
+	if (atomic_load(&counting))
+		step(data, size);
+	return (ssize_t)size;
+}
+
+/* Every command of the table, once at least. */
+static void all_commands(void)
+{
+	const struct ib_port_modify port = { 0 };
+	al_h al = agent_open();
+	struct test_end end[2];
+	struct ib_mr_attr mr;
+	struct al_cq_attr cq;
+	struct ib_ca_attr ca;
+	struct ib_wc wc;
+	uint16_t pkey;
+	uint32_t n;
+	ib_gid gid;
+
+	test_make_pair(al, end);
+	ck_ok(al_query_ca(end[0].ca, &ca));
+	ck_ok(al_query_gid(end[0].ca, 1, 0, &gid));
+	ck_ok(al_query_pkey(end[0].ca, 1, 0, &pkey));
+	al_modify_ca(end[0].ca, IB_CA_MODIFY_NODE_DESC, &ca); /* whether the HCA can is its own affair */
+	al_modify_port(end[0].ca, 1, IB_PORT_MODIFY_RESET_QKEY_CNTR, &port);
+	ck_ok(al_vendor_call(end[0].ca, SOFT_FAULT_CLEAR, NULL, 0, NULL, NULL));
+	ck_ok(al_query_mr(end[0].mr, &mr));
+	ck_ok(al_query_cq(end[0].cq, &cq));
+	ck_assert_int_eq(test_state(end[0].qp), IB_QPS_RTS);
+	ck_ok(al_arm_cq(end[1].cq, AL_ARM_ANY, NULL));
+	ck_ok(al_arm_cq_n(end[1].cq, 1));
+	ck_ok(al_peek_cq(end[1].cq, 1, &n));
+	ck_ok(test_post_recv(&end[1], 1, 0, 4096));
+	ck_ok(test_post_send(&end[0], 2, 0, 4096));
+	test_poll_ok(end[0].cq, 2);
+	test_poll_ok(end[1].cq, 1);
+	ck_ok(al_poll_cq(end[1].cq, 1, &wc, &n));
+	test_count(al, AL_OBJ_NONE);
+	ck_ok(al_destroy_qp(end[0].qp, AL_DESTROY_SYNC, NULL));
+	for (int i = 0; i < 2; i++)
+		test_free_end(&end[i]);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+
+/* Dies at its step number so and so; tells what it did if it does not. */
+static void stepping_client(int fd)
+{
+	unsigned long long named;
+	int count, at;
+
+	hear(fd, &at, sizeof(at));
+	atomic_store(&last_step, at);
+	atomic_store(&tracing, true);
+	atomic_store(&counting, true);
+	all_commands();
+	atomic_store(&counting, false);
+	count = atomic_load(&steps);
+	named = atomic_load(&seen);
+	say(fd, &count, sizeof(count));
+	say(fd, &named, sizeof(named));
+}
+
+/* Has a client come to its end, or to one of its own or of the agent's steps; false: it has come to its end. */
+static bool dies_at(int own, int agents, int *count, unsigned long long *named)
+{
+	int fd[2], status;
+	pid_t pid;
+
+	two_ends(fd);
+	pid = agent_client("stepping_client", fd[1]);
+	close(fd[1]);
+	atomic_store(&victim, pid);
+	atomic_store(&last_step, agents);
+	atomic_store(&steps, 0);
+	atomic_store(&tracing, true);
+	atomic_store(&counting, true);
+	say(fd[0], &own, sizeof(own));
+	status = wait_for(pid);
+	if (!WIFSIGNALED(status)) {
+		ck_assert_int_eq(status, 0);
+		hear(fd[0], count, sizeof(*count));
+		hear(fd[0], named, sizeof(*named));
+	}
+	close(fd[0]);
+	return WIFSIGNALED(status);
+}
+
+START_TEST(a_client_may_die_at_every_step_of_every_command)
+{
+	const unsigned long long all = (1ull << AGENT_NUM_COMMANDS) - 1;
+	struct ald_attr attr = { .mode = 0600, .config = "", .limits = ald_default_limits };
+	struct estate before;
+	unsigned long long named;
+	int own, agents, count, deaths = 0;
+	al_h al;
+
+	ck_assert_ptr_nonnull(mkdtemp(agent_dir));
+	snprintf(agent_socket, sizeof(agent_socket), "%s/ald.socket", agent_dir);
+	attr.socket = agent_socket;
+	agent_pid = getpid();
+	setenv("IBAL_TRACE", "stderr", 1);
+	ck_ok(ald_start(&attr));
+	al = test_open(); /* the agent's own HCAs, as it sees them */
+	before = estate(al);
+
+	ck_assert(!dies_at(0, 0, &own, &named));
+	ck_assert_msg(named == all, "the client asked %#llx of the commands %#llx", named, all);
+	ck_assert_msg(atomic_load(&seen) == all, "the agent heard %#llx of the commands %#llx", atomic_load(&seen), all);
+	atomic_store(&counting, false);
+	before = settled(al, before);
+	agents = atomic_load(&steps);
+	ck_assert_int_gt(own, 2 * AGENT_NUM_COMMANDS);
+	ck_assert_int_gt(agents, AGENT_NUM_COMMANDS);
+
+	for (int i = 1; i <= own; i += SLOW) {
+		deaths += dies_at(i, 0, &count, &named);
+		atomic_store(&counting, false);
+		wait_until(al, &before);
+	}
+	ck_assert_int_ge(deaths, own / SLOW);
+	deaths = 0;
+	for (int i = 1; i <= agents; i += SLOW) {
+		deaths += dies_at(0, i, &count, &named);
+		atomic_store(&counting, false);
+		wait_until(al, &before);
+	}
+	/* the last steps are those of a session that has ended */
+	ck_assert_msg(deaths > agents / SLOW * 9 / 10, "%d of %d steps of the agent", deaths, agents);
+	printf("%d steps of the client and %d of the agent\n", own, agents);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	ald_stop();
+	rmdir(agent_dir);
+}
+END_TEST
+
+/* --------------------------------------------------------- it stands still */
+
+/* Is written to while it is stopped, with notifications that nobody fetches. */
+static void sleeper(int fd)
+{
+	al_h al = agent_open();
+	struct test_end end;
+	uint64_t guids[2];
+	char byte;
+
+	test_guids(al, guids, 2);
+	test_make_end(&end, al, guids[1], IB_QPT_RC);
+	ck_ok(al_arm_cq(end.cq, AL_ARM_ANY, NULL));
+	agent_connect(&end, fd, 0, 0);
+	for (int i = 0; i < 64; i++)
+		ck_ok(test_post_recv(&end, 9, 0, 0));
+	say(fd, "", 1);
+	hear(fd, &byte, 1);
+	for (int i = 0; i < 64; i++)
+		test_poll_ok(end.cq, 9);
+	for (int i = 0; i < 4096; i++)
+		ck_assert_int_eq(end.mem[i], 199);
+	test_free_end(&end);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+
+START_TEST(a_client_that_stands_still_delays_nobody)
+{
+	struct test_end end, other[2];
+	struct ib_port_attr port;
+	struct address to;
+	uint64_t guids[2];
+	int fd[2], status;
+	pid_t pid;
+	char byte;
+	al_h al;
+
+	agent_start("--mode", "666");
+	al = agent_open();
+	test_guids(al, guids, 2);
+	test_make_end(&end, al, guids[0], IB_QPT_RC);
+	test_make_pair(al, other);
+	two_ends(fd);
+	pid = agent_client("sleeper", fd[1]);
+	to = agent_connect(&end, fd[0], 0, 0);
+	hear(fd[0], &byte, 1);
+	ck_assert_int_eq(kill(pid, SIGSTOP), 0);
+	ck_assert_int_eq(waitpid(pid, &status, WUNTRACED), pid);
+	ck_assert(WIFSTOPPED(status));
+	for (int i = 0; i < 200; i++) {
+		struct ib_sge sge = { (uintptr_t)end.mem, 4096, end.lkey };
+		struct ib_send_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1, .opcode = IB_WR_RDMA_WRITE,
+					 .send_flags = IB_SEND_SIGNALED, .wr.rdma = { to.mem, to.rkey } };
+		const struct ib_send_wr *bad;
+
+		if (i < 64)
+			wr.opcode = IB_WR_RDMA_WRITE_WITH_IMM;
+		memset(end.mem, i, 4096);
+		ck_ok(al_post_send(end.qp, &wr, &bad));
+		test_poll_ok(end.cq, 1);
+		/* and what has nothing to do with him */
+		ck_ok(al_query_port(end.ca, 1, &port));
+		ck_ok(test_post_recv(&other[1], 3, 0, 64));
+		ck_ok(test_post_send(&other[0], 4, 0, 64));
+		test_poll_ok(other[0].cq, 4);
+		test_poll_ok(other[1].cq, 3);
+	}
+	ck_assert_int_eq(kill(pid, SIGCONT), 0);
+	say(fd[0], "", 1);
+	ck_assert_int_eq(wait_for(pid), 0);
+	test_free_end(&end);
+	for (int i = 0; i < 2; i++)
+		test_free_end(&other[i]);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
+/* -------------------------------------------------------------- a thousand */
+
+/* Comes, transfers, and is there until all are; then leaves. */
+static void one_of_many(int fd)
+{
+	al_h al = agent_open();
+	struct test_end end[2];
+	char byte;
+
+	test_make_pair(al, end);
+	for (uint32_t i = 0; i < 10; i++) {
+		memset(end[0].mem, (int)(getpid() + i), 4096);
+		ck_ok(test_post_recv(&end[1], 1, 0, 4096));
+		ck_ok(test_post_send(&end[0], 2, 0, 4096));
+		test_poll_ok(end[0].cq, 2);
+		test_poll_ok(end[1].cq, 1);
+		ck_assert_mem_eq(end[1].mem, end[0].mem, 4096);
+	}
+	say(fd, "", 1);
+	hear(fd, &byte, 1);
+	for (int i = 0; i < 2; i++)
+		test_free_end(&end[i]);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+
+#define MANY (1000 / (5 * SLOW - 4))
+
+static void come_and_go(al_h al, size_t num)
+{
+	static pid_t pid[MANY];
+	static int fd[MANY];
+	int ends[2];
+	char byte;
+
+	for (size_t i = 0; i < num; i++) {
+		two_ends(ends);
+		pid[i] = agent_client("one_of_many", ends[1]);
+		close(ends[1]);
+		fd[i] = ends[0];
+	}
+	for (size_t i = 0; i < num; i++)
+		hear(fd[i], &byte, 1);
+	ck_assert_uint_eq(test_count(al, AL_OBJ_QP), 2 * num); /* all are there */
+	for (size_t i = 0; i < num; i++)
+		say(fd[i], "", 1);
+	for (size_t i = 0; i < num; i++) {
+		ck_assert_int_eq(wait_for(pid[i]), 0);
+		close(fd[i]);
+	}
+}
+
+START_TEST(a_thousand_clients_at_once)
+{
+	struct estate before;
+	al_h al;
+
+	agent_start("--mode", "666");
+	al = agent_open();
+	test_count(al, AL_OBJ_NONE);
+	before = estate(al);
+	come_and_go(al, 1);
+	before = settled(al, before);
+	come_and_go(al, MANY);
+	wait_until(al, &before);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	static const struct agent_client clients[] = {
+		{ "busy_client", busy_client },
+		{ "bystander", bystander },
+		{ "stepping_client", stepping_client },
+		{ "sleeper", sleeper },
+		{ "one_of_many", one_of_many },
+		{ NULL, NULL },
+	};
+	const char *scale = getenv("TEST_TIMEOUT_SCALE");
+	Suite *suite;
+	TCase *tcase;
+
+	agent_be_client(argc, argv, clients);
+	suite = suite_create("e2e/agent: death of clients");
+	tcase = tcase_create("death");
+	tcase_set_timeout(tcase, 600 * (scale ? atoi(scale) : 1));
+	tcase_add_test(tcase, clients_killed_at_any_moment_leave_nothing_and_disturb_nobody);
+	tcase_add_test(tcase, a_client_may_die_at_every_step_of_every_command);
+	tcase_add_test(tcase, a_client_that_stands_still_delays_nobody);
+	tcase_add_test(tcase, a_thousand_clients_at_once);
+	suite_add_tcase(suite, tcase);
+	return test_run(suite);
+}
