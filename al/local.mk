@@ -140,4 +140,13 @@ al_agent_libagent_la_SOURCES = \
 sbin_PROGRAMS += ald
 ald_CFLAGS = $(TOOL_CFLAGS)
 ald_LDADD = al/agent/libagent.la libibal.la $(GLIB_LIBS)
-ald_SOURCES = al/agent/main.c al/agent/settings.c al/agent/settings.h
+ald_SOURCES = al/agent/main.c al/agent/settings.c al/agent/settings.h al/agent/systemd.c al/agent/systemd.h
+
+# Its units for systemd.
+unitdir = $(prefix)/lib/systemd/system
+dist_unit_DATA = al/agent/ald.socket
+nodist_unit_DATA = al/agent/ald.service
+al/agent/ald.service: al/agent/ald.service.in
+	$(AM_V_GEN)$(MKDIR_P) al/agent && sed 's|[@]sbindir[@]|$(sbindir)|' $(srcdir)/al/agent/ald.service.in >$@.tmp && mv $@.tmp $@
+EXTRA_DIST += al/agent/ald.service.in
+CLEANFILES += al/agent/ald.service

@@ -71,6 +71,7 @@ struct source {
 	uint32_t pending;     /* 1 << enum ib_event_type, and SOURCE_* */
 	uint64_t cookie, guid;
 };
+#define SOURCE_ENDING     (1u << 27)
 #define SOURCE_COMPLETION (1u << 28)
 #define SOURCE_ADD        (1u << 29)
 #define SOURCE_REMOVE     (1u << 30)
@@ -232,6 +233,7 @@ static inline void *line_out(struct line *line)
 int loop_watch(int fd, struct watched *watched, uint32_t events);
 int loop_change(int fd, struct watched *watched, uint32_t events);
 void loop_unwatch(int fd);
+bool loop_draining(void);
 void pool_work(struct job *job);
 /* Any thread: job->done is called on the loop. */
 void pool_done(struct job *job);
@@ -280,6 +282,8 @@ void session_end(struct session *session, const char *why);
 /* Into the log; once per client and kind, and not too often. */
 void session_complain(struct session *session, enum complaint kind, const char *does, const char *what);
 void session_try_free(struct session *session);
+/* When the agent is about to end: ends the session if the client has nothing any more. */
+bool session_try_finish(struct session *session);
 /* The end of an object in the Access Layer: frees it, and answers who asked for it. */
 void object_gone(struct object *object);
 /* What it costs has been charged: object_free() gives it back. */

@@ -39,6 +39,7 @@ enum agent_right {
 struct ald_attr {
 	const char *socket; /* its path */
 	mode_t mode;        /* its permissions */
+	int listener;       /* in place of both: it listens already, and the agent closes it; 0: none */
 	const char *config; /* as al_open_attr.config */
 	struct agent_limits limits;
 	struct agent_grant grants[NUM_RIGHTS];
@@ -54,6 +55,11 @@ al_status ald_start(const struct ald_attr *attr);
  * new limit stays his.
  */
 void ald_configure(const struct ald_attr *attr);
+/*
+ * Nobody new comes in; who has objects is told, and may go on until they are destroyed. When nobody
+ * is left drained() is called, on a thread of the agent's, and ald_stop() is still to be called. Once.
+ */
+void ald_drain(void (*drained)(void));
 /* Ends all sessions, and then the agent. Only after ald_start() has succeeded. */
 void ald_stop(void);
 

@@ -228,12 +228,11 @@ void line_answered(struct line *line)
 		return;
 	}
 	command_answer(line);
-	if (!line->resting)
-		return;
-	if (loop_watch(line->fd, &line->watched, EPOLLIN))
+	if (line->resting && loop_watch(line->fd, &line->watched, EPOLLIN))
 		line_free(line); /* nobody would hear it */
 	else
 		line->resting = false;
+	session_try_finish(session);
 }
 
 void line_readable(struct line *line)

@@ -33,6 +33,8 @@ static uint32_t next_event(const struct source *s, struct agent_event *event)
 		event->kind = AGENT_EVENT_CA_ADD;
 	} else if (bit == SOURCE_READY) {
 		event->kind = AGENT_EVENT_READY;
+	} else if (bit == SOURCE_ENDING) {
+		event->kind = AGENT_EVENT_ENDING;
 	} else {
 		event->kind = s->kind;
 		event->type = (uint32_t)__builtin_ctz(bit);

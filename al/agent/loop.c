@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <semaphore.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -42,7 +43,8 @@ const struct agent_limits ald_default_limits = {
 };
 
 static int epoll_fd = -1, listener = -1;
-static bool stopping;
+static bool stopping, draining;
+static void (*on_drained)(void);
 static al_h library; /* keeps the HCAs' modules */
 
 static void close_fd(int *fd)
@@ -217,6 +219,21 @@ static void see(const struct watched *watched, uint32_t events)
 	}
 }
 
+bool loop_draining(void)
+{
+	return draining;
+}
+
+static void see_drained(void)
+{
+	void (*drained)(void) = on_drained;
+
+	if (!draining || num_sessions || !drained)
+		return;
+	on_drained = NULL;
+	drained();
+}
+
 static void *loop_main(void *arg)
 {
 	struct epoll_event event;
@@ -225,8 +242,10 @@ static void *loop_main(void *arg)
 	pthread_setname_np(pthread_self(), "ald-loop");
 	/* One at a time: what is seen to may free what the next would be about. */
 	while (!stopping || num_sessions)
-		if (epoll_wait(epoll_fd, &event, 1, -1) == 1)
+		if (epoll_wait(epoll_fd, &event, 1, -1) == 1) {
 			see(event.data.ptr, event.events);
+			see_drained();
+		}
 	return NULL;
 }
 
@@ -254,7 +273,8 @@ static void close_loop(void)
 	connection_end();
 	close_fd(&listener);
 	close_fd(&epoll_fd);
-	unlink(socket_path);
+	if (*socket_path)
+		unlink(socket_path);
 }
 
 static void close_library(void)
@@ -272,11 +292,12 @@ al_status ald_start(const struct ald_attr *attr)
 		return AL_DUPLICATE;
 	account_limits(&attr->limits);
 	rights_set(attr->grants);
-	stopping = false;
-	listener = socket_listen(attr->socket, attr->mode);
+	stopping = draining = false;
+	on_drained = NULL;
+	listener = attr->listener ? attr->listener : socket_listen(attr->socket, attr->mode);
 	if (listener < 0)
 		return AL_IO_ERROR;
-	strcpy(socket_path, attr->socket);
+	snprintf(socket_path, sizeof(socket_path), "%s", attr->listener ? "" : attr->socket);
 	status = open_loop();
 	if (status)
 		goto fail;
@@ -323,17 +344,43 @@ void ald_configure(const struct ald_attr *attr)
 	sem_destroy(&c.done);
 }
 
-/* No new client; those that are here find the agent lost. */
+static void close_door(void)
+{
+	if (listener < 0)
+		return;
+	loop_unwatch(listener);
+	close_fd(&listener);
+	connection_end_strangers();
+}
+
+static void drain(struct job *job)
+{
+	(void)job;
+	draining = true;
+	close_door();
+	for (struct session *next, *s = sessions; s; s = next) {
+		next = s->next;
+		if (!session_try_finish(s))
+			source_raise(&s->ready, SOURCE_ENDING);
+	}
+}
+
+void ald_drain(void (*drained)(void))
+{
+	static struct job job = { .done = drain };
+
+	on_drained = drained;
+	pool_done(&job);
+}
+
+/* Those that are still here find the agent lost. */
 static void stop(struct job *job)
 {
 	(void)job;
 	stopping = true;
-	loop_unwatch(listener);
-	close_fd(&listener);
-	connection_end_strangers();
+	close_door();
 	for (struct session *next, *s = sessions; s; s = next) {
 		next = s->next;
-		shutdown(s->events, SHUT_RDWR);
 		session_end(s, "the agent stops");
 	}
 }

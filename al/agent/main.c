@@ -7,10 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <iba/ib_hca.h>
 
 #include "al/agent/settings.h"
+#include "al/agent/systemd.h"
 
 /* ------------------------------------------------------------------ options */
 
@@ -20,7 +23,8 @@ static struct settings settings;
 static sigset_t signals; /* that ald waits for */
 static char *socket_path, *config_file, *mode_text;
 static gboolean show_version;
-static gint max_clients = NOT_GIVEN, max_objects = NOT_GIVEN, workers = NOT_GIVEN;
+static gint max_clients = NOT_GIVEN, max_objects = NOT_GIVEN, workers = NOT_GIVEN,
+	    drain = NOT_GIVEN;
 static gint64 max_bytes = NOT_GIVEN, max_rings = NOT_GIVEN;
 static mode_t mode;
 
@@ -38,6 +42,8 @@ static const GOptionEntry entries[] = {
 	{ "max-rings", 0, 0, G_OPTION_ARG_INT64, &max_rings, "memory of queues per client",
 	  "BYTES" },
 	{ "workers", 0, 0, G_OPTION_ARG_INT, &workers, "threads for what may sleep", "N" },
+	{ "drain", 0, 0, G_OPTION_ARG_INT, &drain, "time for clients to finish at the end",
+	  "SECONDS" },
 	{ "version", 0, 0, G_OPTION_ARG_NONE, &show_version, "print the version", NULL },
 	{ 0 }
 };
@@ -61,7 +67,7 @@ static bool parse(int argc, char **argv)
 		g_error_free(error);
 	} else if (argc > 1 || !in_range(max_clients, 1 << 20) || !in_range(max_objects, 1 << 20) ||
 		   !in_range(max_bytes, G_MAXINT64) || !in_range(max_rings, G_MAXINT64) ||
-		   !in_range(workers, 256)) {
+		   !in_range(workers, 256) || drain < NOT_GIVEN || drain > SETTINGS_MAX_DRAIN) {
 		fprintf(stderr, "ald: %s: see ald --help\n",
 			argc > 1 ? argv[1] : "a limit is out of its range");
 		good = false;
@@ -94,6 +100,8 @@ static void apply_options(struct settings *to)
 		limits->client[AL_RESOURCE_RINGS] = (uint64_t)max_rings;
 	if (workers != NOT_GIVEN)
 		limits->workers = (uint32_t)workers;
+	if (drain != NOT_GIVEN)
+		to->drain = (uint32_t)drain;
 	to->attr.config = config_file;
 }
 
@@ -129,7 +137,8 @@ static void reload(void)
 		return;
 	}
 	ald_configure(&now.attr);
-	if (strcmp(now.attr.socket, settings.attr.socket) || now.attr.mode != settings.attr.mode ||
+	if ((!settings.attr.listener && strcmp(now.attr.socket, settings.attr.socket)) ||
+	    now.attr.mode != settings.attr.mode ||
 	    now.attr.limits.workers != settings.attr.limits.workers)
 		ib_log(IB_LOG_WARNING, "ald",
 		       "socket, mode and workers stay as they are until ald is started anew");
@@ -141,8 +150,42 @@ static void serve(void)
 {
 	int sig = 0;
 
-	while (sigwait(&signals, &sig) || sig == SIGHUP)
+	while (sigwait(&signals, &sig) || sig == SIGHUP) {
+		systemd_notify_reloading();
 		reload();
+		systemd_notify("READY=1");
+	}
+}
+
+static void on_drained(void)
+{
+	kill(getpid(), SIGTERM);
+}
+
+/* Until nobody is left, another signal comes, or the time is over. */
+static void end(void)
+{
+	const struct timespec limit = { .tv_sec = settings.drain };
+
+	systemd_notify("STOPPING=1");
+	if (settings.drain) {
+		ald_drain(on_drained);
+		sigdelset(&signals, SIGHUP);
+		sigtimedwait(&signals, NULL, &limit);
+	}
+	ald_stop();
+}
+
+/* Where to listen: on what the service manager has for us, or on a socket of our own. */
+static bool find_socket(void)
+{
+	int fd = systemd_socket(settings.path, sizeof(settings.path));
+
+	if (fd <= 0)
+		return !fd;
+	settings.attr.socket = settings.path;
+	settings.attr.listener = fd;
+	return true;
 }
 
 int main(int argc, char **argv)
@@ -160,14 +203,15 @@ int main(int argc, char **argv)
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
-	if (!read_settings(&settings))
+	if (!read_settings(&settings) || !find_socket())
 		return EXIT_FAILURE;
 	raise_descriptors();
 	if (ald_start(&settings.attr))
 		return EXIT_FAILURE;
 	printf("ald: serving on %s\n", settings.attr.socket);
 	fflush(stdout);
+	systemd_notify("READY=1");
 	serve();
-	ald_stop();
+	end();
 	return EXIT_SUCCESS;
 }

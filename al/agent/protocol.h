@@ -348,7 +348,8 @@ enum agent_event_kind {
 	AGENT_EVENT_PORT,           /* cookie: the HCA; type, port */
 	AGENT_EVENT_CA_ADD,         /* guid */
 	AGENT_EVENT_CA_REMOVE,      /* guid: its objects are gone already */
-	AGENT_EVENT_READY           /* every HCA that was there has been told */
+	AGENT_EVENT_READY,          /* every HCA that was there has been told */
+	AGENT_EVENT_ENDING          /* the agent is about to end; nothing new can be opened */
 };
 
 struct agent_event {

@@ -241,6 +241,8 @@ static void open_done(struct job *job)
 	session->opening = false;
 	if (session->ended)
 		close_session(session);
+	else
+		session_try_finish(session);
 }
 
 /* A file of the kernel's that a client can open for itself only: its own memory. */
@@ -441,10 +443,21 @@ void session_end(struct session *session, const char *why)
 		 (int)session->client.pid, why);
 	loop_unwatch(session->events);
 	loop_unwatch(session->pidfd);
+	shutdown(session->events, SHUT_RDWR); /* the client hears of it at once */
 	for (struct line *line = session->lines; line; line = next) {
 		next = line->next;
 		line_free(line);
 	}
 	if (!session->opening)
 		close_session(session);
+}
+
+/* Opened HCAs are the library's own, for as long as its connection is there. */
+bool session_try_finish(struct session *session)
+{
+	if (!loop_draining() || session->ended || session->jobs ||
+	    session->num_objects > session->account.show.use[AL_RESOURCE_CAS].now)
+		return false;
+	session_end(session, "it has finished, and the agent is about to end");
+	return true;
 }

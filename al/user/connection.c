@@ -305,10 +305,18 @@ static void dispatch(struct user_conn *conn, const struct agent_event *event)
 	pthread_mutex_unlock(&conn->cookie_lock);
 }
 
+static void tell_ending(struct user_conn *conn, const struct agent_event *event)
+{
+	(void)event;
+	ib_log(IB_LOG_WARNING, "user", "agent %s is about to end, and waits for what is open here",
+	       conn->path);
+}
+
 static void (*const event_actions[])(struct user_conn *, const struct agent_event *) = {
-	[AGENT_EVENT_COMPLETION] = notify, [AGENT_EVENT_ASYNC] = dispatch,
-	[AGENT_EVENT_PORT] = dispatch,     [AGENT_EVENT_CA_ADD] = plug,
-	[AGENT_EVENT_CA_REMOVE] = plug,    [AGENT_EVENT_READY] = plug,
+	[AGENT_EVENT_COMPLETION] = notify,  [AGENT_EVENT_ASYNC] = dispatch,
+	[AGENT_EVENT_PORT] = dispatch,      [AGENT_EVENT_CA_ADD] = plug,
+	[AGENT_EVENT_CA_REMOVE] = plug,     [AGENT_EVENT_READY] = plug,
+	[AGENT_EVENT_ENDING] = tell_ending,
 };
 
 static void *event_main(void *arg)

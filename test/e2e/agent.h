@@ -38,7 +38,7 @@ static inline void agent_start(const char *option, const char *value)
 	if (!agent_pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		dup2(out[1], 1);
-		execl(path, "ald", "--socket", agent_socket, option, value, NULL);
+		execl(path, "ald", "--socket", agent_socket, "--drain=0", option, value, NULL);
 		_exit(127);
 	}
 	close(out[1]);

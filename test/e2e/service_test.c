@@ -3,6 +3,8 @@
 #include "test/e2e/agent.h"
 
 #include <sched.h>
+#include <stddef.h>
+#include <sys/un.h>
 
 #include "al/agent/ald.h"
 
@@ -189,6 +191,226 @@ START_TEST(a_wrong_configuration_does_not_start)
 }
 END_TEST
 
+/* ------------------------------------------------------------------- drain */
+
+static sem_t told;
+
+static void on_log(void *context, ib_log_level level, const char *text)
+{
+	(void)context;
+	(void)level;
+	if (strstr(text, "is about to end"))
+		sem_post(&told);
+}
+
+/* A client with a domain, of an agent that has begun to drain. */
+static al_pd_h drain(const char *conf)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	uint64_t guid;
+	al_pd_h pd;
+	al_ca_h ca;
+	al_h al;
+	int fd;
+
+	write_conf(conf);
+	spawn(NULL);
+	expect("serving on");
+	al = agent_open();
+	test_guids(al, &guid, 1);
+	ca = test_open_ca(al, guid);
+	ck_ok(al_alloc_pd(ca, NULL, &pd));
+	sem_init(&told, 0, 0);
+	al_set_log(on_log, NULL);
+	kill(ald.pid, SIGTERM);
+	test_wait(&told);
+	/* Nobody new is served. */
+	strcpy(addr.sun_path, agent_socket);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	ck_assert_int_ne(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	close(fd);
+	return pd;
+}
+
+START_TEST(who_has_something_may_finish_and_then_the_agent_ends)
+{
+	const struct al_mr_init init = { .addr = dir, .length = sizeof(dir) };
+	al_pd_h pd = drain("[ald]\ndrain = 3600\n");
+	uint32_t lkey, rkey;
+	al_mr_h mr;
+
+	ck_ok(al_reg_mr(pd, &init, NULL, &lkey, &rkey, &mr)); /* still served */
+	ck_ok(al_dereg_mr(mr, AL_DESTROY_SYNC, NULL));
+	ck_ok(al_dealloc_pd(pd, AL_DESTROY_SYNC, NULL));
+	ck_ended();
+	ck_assert_int_ne(access(agent_socket, F_OK), 0);
+}
+END_TEST
+
+START_TEST(a_client_that_does_not_finish_has_its_time)
+{
+	al_pd_h pd = drain("[ald]\ndrain = 1\n");
+
+	ck_ended();
+	ck_assert_int_ne(al_dealloc_pd(pd, AL_DESTROY_SYNC, NULL), AL_INVALID_HANDLE);
+}
+END_TEST
+
+START_TEST(a_second_signal_ends_at_once)
+{
+	drain("[ald]\ndrain = 3600\n");
+	kill(ald.pid, _i ? SIGINT : SIGTERM);
+	ck_ended();
+}
+END_TEST
+
+/* The library keeps its connection, with HCAs that it has opened: that is nothing to wait for. */
+START_TEST(who_has_nothing_is_not_waited_for)
+{
+	al_h al;
+
+	write_conf("[ald]\ndrain = 3600\n");
+	spawn(NULL);
+	expect("serving on");
+	al = agent_open();
+	kill(ald.pid, SIGTERM);
+	ck_ended();
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+END_TEST
+
+/* ----------------------------------------------------------------- systemd */
+
+static struct sockaddr_un notify_addr = { .sun_family = AF_UNIX };
+static socklen_t notify_length;
+static int notify_fd;
+
+static void set_notify(void)
+{
+	char name[sizeof(notify_addr.sun_path) + 1] = "";
+
+	memcpy(name, notify_addr.sun_path, notify_length - offsetof(struct sockaddr_un, sun_path));
+	if (!*name)
+		*name = '@';
+	setenv("NOTIFY_SOCKET", name, 1);
+}
+
+static void expect_notify(const char *want)
+{
+	char got[256];
+	ssize_t n = recv(notify_fd, got, sizeof(got) - 1, 0);
+
+	ck_assert_int_gt(n, 0);
+	got[n] = '\0';
+	ck_assert_msg(!strncmp(got, want, strlen(want)), "\"%s\", not \"%s\"", got, want);
+}
+
+START_TEST(the_service_manager_hears_how_it_goes)
+{
+	notify_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	snprintf(notify_addr.sun_path + _i, sizeof(notify_addr.sun_path) - 1, "%s/notify", dir); /* abstract: behind a 0 */
+	notify_length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)_i + strlen(notify_addr.sun_path + _i));
+	ck_assert_int_eq(bind(notify_fd, (struct sockaddr *)&notify_addr, notify_length), 0);
+	spawn(set_notify);
+	expect_notify("READY=1");
+	ck_assert_int_eq(access(agent_socket, F_OK), 0); /* it serves already */
+	kill(ald.pid, SIGHUP);
+	expect_notify("RELOADING=1\nMONOTONIC_USEC=");
+	expect_notify("READY=1");
+	kill(ald.pid, SIGTERM);
+	expect_notify("STOPPING=1");
+	ck_ended();
+	close(notify_fd);
+	if (!_i)
+		unlink(notify_addr.sun_path);
+}
+END_TEST
+
+static int handed_fd;
+static const char *handed_count = "1", *handed_pid;
+
+static void hand_over(void)
+{
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%d", (int)getpid()); /* the wrapper of an uninstalled program is replaced by it */
+	dup2(handed_fd, 3);
+	setenv("LISTEN_FDS", handed_count, 1);
+	setenv("LISTEN_PID", handed_pid ? handed_pid : pid, 1);
+}
+
+static int socket_of(int type, bool listens)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+
+	strcpy(addr.sun_path, agent_socket);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	if (listens)
+		ck_assert_int_eq(listen(fd, 16), 0);
+	return fd;
+}
+
+static void open_and_close(void)
+{
+	al_h al = agent_open();
+	uint64_t guids[2];
+
+	test_guids(al, guids, 2);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+
+START_TEST(the_service_managers_socket_is_served_and_outlives_the_agent)
+{
+	handed_fd = socket_of(SOCK_SEQPACKET, true);
+	for (int i = 0; i < 2; i++) {
+		spawn(hand_over);
+		open_and_close(); /* waits in the socket until it is served */
+		kill(ald.pid, SIGTERM);
+		ck_ended();
+		ck_assert_int_eq(access(agent_socket, F_OK), 0);
+	}
+	close(handed_fd);
+}
+END_TEST
+
+static const struct {
+	int type;
+	bool listens;
+	const char *count, *says;
+} wrong_sockets[] = {
+	{ SOCK_STREAM, true, "1", "it must be ListenSequentialPacket=" },
+	{ SOCK_SEQPACKET, false, "1", "it must listen" },
+	{ SOCK_SEQPACKET, true, "2", "there must be one" },
+};
+
+START_TEST(another_socket_of_the_service_manager_is_refused)
+{
+	int status;
+
+	handed_fd = socket_of(wrong_sockets[_i].type, wrong_sockets[_i].listens);
+	handed_count = wrong_sockets[_i].count;
+	spawn(hand_over);
+	expect(wrong_sockets[_i].says);
+	status = ended();
+	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+	close(handed_fd);
+}
+END_TEST
+
+START_TEST(a_socket_that_was_meant_for_another_process_is_left_alone)
+{
+	handed_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	handed_pid = "1";
+	spawn(hand_over);
+	expect("serving on");
+	open_and_close();
+	kill(ald.pid, SIGTERM);
+	ck_ended();
+	close(handed_fd);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("e2e/service");
@@ -197,6 +419,14 @@ int main(void)
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, a_signal_reads_the_configuration_again_and_a_wrong_one_changes_nothing);
 	tcase_add_test(tcase, a_wrong_configuration_does_not_start);
+	tcase_add_test(tcase, who_has_something_may_finish_and_then_the_agent_ends);
+	tcase_add_test(tcase, a_client_that_does_not_finish_has_its_time);
+	tcase_add_loop_test(tcase, a_second_signal_ends_at_once, 0, 2);
+	tcase_add_test(tcase, who_has_nothing_is_not_waited_for);
+	tcase_add_loop_test(tcase, the_service_manager_hears_how_it_goes, 0, 2);
+	tcase_add_test(tcase, the_service_managers_socket_is_served_and_outlives_the_agent);
+	tcase_add_loop_test(tcase, another_socket_of_the_service_manager_is_refused, 0, 3);
+	tcase_add_test(tcase, a_socket_that_was_meant_for_another_process_is_left_alone);
 	tcase_add_test(tcase, an_agent_within_a_process_lives_again_and_again);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);

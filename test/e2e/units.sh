@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# ald's units are what systemd takes them for.
+set -euo pipefail
+
+build=${top_builddir:?is set by make check}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+if ! command -v systemd-analyze >/dev/null; then
+	echo "SKIP: systemd-analyze is not installed"
+	exit 77
+fi
+printf '[Service]\nExecStart=/bin/true\n' >"$tmp/plain.service"
+if ! systemd-analyze verify --man=no "$tmp/plain.service" >"$tmp/out" 2>&1; then
+	echo "SKIP: systemd-analyze verifies nothing here: $(head -n 1 "$tmp/out")"
+	exit 77
+fi
+cp "${top_srcdir:?is set by make check}/al/agent/ald.socket" "$tmp"
+# The program is where it will be installed only later.
+sed "s|^ExecStart=.*/ald$|ExecStart=$build/ald|" "$build/al/agent/ald.service" >"$tmp/ald.service"
+grep -q "^ExecStart=$build/ald$" "$tmp/ald.service"
+systemd-analyze verify --man=no "$tmp/ald.service" "$tmp/ald.socket" >"$tmp/out" 2>&1 || {
+	cat "$tmp/out"
+	exit 1
+}
+# Warnings about these; the machine's own units may have theirs.
+if grep "$tmp\|^ald\." "$tmp/out"; then
+	exit 1
+fi
