@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -599,13 +600,27 @@ static void free_conn(struct user_conn *conn)
 	al_free(conn);
 }
 
+/* Its agent may be gone without its thread having noticed yet: then the next agent is to be asked.
+ */
+static bool is_there(struct user_conn *conn)
+{
+	struct pollfd events = { .fd = -1 };
+
+	pthread_mutex_lock(&conn->lock);
+	events.fd = conn->events;
+	if (events.fd < 0 || poll(&events, 1, 0))
+		atomic_store(&conn->lost, true);
+	pthread_mutex_unlock(&conn->lock);
+	return !atomic_load(&conn->lost);
+}
+
 al_status user_connect(const char *path, struct user_conn **result)
 {
 	struct user_conn *conn;
 	al_status status;
 
 	for (conn = connections; conn; conn = conn->next)
-		if (!strcmp(conn->path, path) && !atomic_load(&conn->lost)) {
+		if (!strcmp(conn->path, path) && is_there(conn)) {
 			*result = conn;
 			return AL_SUCCESS;
 		}
