@@ -239,6 +239,11 @@ test_fuzz_wr_fuzz_SOURCES = test/fuzz/wr_fuzz.c test/fuzz/main.c test/fuzz/fuzz.
 	al/verbs/qp_table.c $(SOFT_HARNESS)
 test_fuzz_wr_fuzz_CPPFLAGS = -I$(srcdir)/test/fuzz $(AM_CPPFLAGS) -DFUZZ_CORPUS='"wr"'
 test_fuzz_wr_fuzz_LDADD = hca/soft/libsoft-core.la
+check_PROGRAMS += test/fuzz/agent_fuzz
+test_fuzz_agent_fuzz_SOURCES = test/fuzz/agent_fuzz.c test/fuzz/main.c test/fuzz/fuzz.h al/agent/protocol.c
+test_fuzz_agent_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"agent"'
+test_fuzz_agent_fuzz_LDADD = al/agent/libagent.la $(API_LIBS)
+EXTRA_test_fuzz_agent_fuzz_DEPENDENCIES = hca/soft/soft.la
 EXTRA_DIST += test/fuzz/run test/fuzz/corpus
 FUZZ_SECONDS = 40
 fuzz:
