@@ -35,7 +35,8 @@ static void on_port_event(void *context, const struct al_event *event)
 {
 	struct hca *hca = context;
 
-	if (event->port_num <= hca->num_ports)
+	/* Those of objects come here too, and have been told by the objects' own callbacks. */
+	if (event->object == AL_OBJ_NONE && event->port_num <= hca->num_ports)
 		source_port(&hca->ports[event->port_num], event->type);
 }
 
