@@ -42,6 +42,9 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/qp.c hca/soft/qp.h \
 	hca/soft/req.c \
 	hca/soft/resp.c \
+	hca/soft/ring.h \
+	hca/soft/ring_qp.c \
+	hca/soft/rings.c hca/soft/rings.h \
 	hca/soft/serial.c \
 	hca/soft/shortcut.c \
 	hca/soft/soft.h \
@@ -50,7 +53,8 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/timer.c \
 	hca/soft/uc.c \
 	hca/soft/ud.c \
-	hca/soft/wire.c hca/soft/wire.h
+	hca/soft/wire.c hca/soft/wire.h \
+	hca/soft/wr.h
 hca_soft_libsoft_core_la_LIBADD = $(ISAL_LIBS)
 
 module_LTLIBRARIES += hca/soft/soft.la

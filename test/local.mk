@@ -19,6 +19,7 @@ EXTRA_DIST += test/tally $(LONG_TESTS)
 AM_TESTS_ENVIRONMENT = \
 	IBAL_AGENT=off; export IBAL_AGENT; \
 	IBAL_MODULE_PATH='$(abs_top_builddir)/hca/soft/.libs'; export IBAL_MODULE_PATH; \
+	IBAL_UVP_PATH=; export IBAL_UVP_PATH; \
 	IBAL_CONF=; export IBAL_CONF; \
 	IBAL_PCI_DUMP='$(abs_top_srcdir)/test/data/pci/no-adapter.dump'; export IBAL_PCI_DUMP; \
 	TEST_TIMEOUT_SCALE=$${TEST_TIMEOUT_SCALE-$(timeout_scale)}; export TEST_TIMEOUT_SCALE; \
@@ -88,13 +89,24 @@ EXTRA_test_e2e_virtual_test_DEPENDENCIES = hca/soft/soft.la
 
 # Processes that share an agent.
 noinst_HEADERS += test/e2e/agent.h test/e2e/agent_door.h
+SOFT_UVP_FLAGS = -DUVP_DIR='"$(abs_top_builddir)/uvp/soft/.libs"'
 check_PROGRAMS += test/e2e/agent_test
+test_e2e_agent_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
 test_e2e_agent_test_LDADD = $(API_LIBS)
-EXTRA_test_e2e_agent_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
+EXTRA_test_e2e_agent_test_DEPENDENCIES = hca/soft/soft.la uvp/soft/soft.la ald$(EXEEXT)
 check_PROGRAMS += test/e2e/agent_kill_test
 test_e2e_agent_kill_test_SOURCES = test/e2e/agent_kill_test.c al/agent/protocol.c
 test_e2e_agent_kill_test_LDADD = al/agent/libagent.la $(API_LIBS)
 EXTRA_test_e2e_agent_kill_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
+# The software HCA's own provider.
+check_PROGRAMS += test/e2e/uvp_soft_test
+test_e2e_uvp_soft_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
+test_e2e_uvp_soft_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_uvp_soft_test_DEPENDENCIES = hca/soft/soft.la uvp/soft/soft.la ald$(EXEEXT)
+check_PROGRAMS += test/e2e/uvp_hostile_test
+test_e2e_uvp_hostile_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
+test_e2e_uvp_hostile_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_uvp_hostile_test_DEPENDENCIES = hca/soft/soft.la uvp/soft/soft.la ald$(EXEEXT)
 # The agent's socket without the library.
 check_PROGRAMS += test/e2e/agent_door_test
 test_e2e_agent_door_test_SOURCES = test/e2e/agent_door_test.c al/agent/protocol.c
@@ -135,7 +147,8 @@ EXTRA_DIST += test/data/valgrind.supp test/data/tsan.supp test/data/pci/adapters
 # Programs that cannot run there, each with its reason.
 # env_test: makes a copy of itself from /proc/self/exe, which is valgrind's own program there.
 # Those of the agent: so are their clients; and valgrind 3.19 has no pidfd_open, by which the agent watches them.
-NO_VALGRIND = test/unit/ci/env_test test/e2e/agent_test test/e2e/agent_kill_test test/e2e/agent_door_test \
+NO_VALGRIND = test/unit/ci/env_test test/e2e/uvp_soft_test test/e2e/uvp_hostile_test test/e2e/agent_test \
+	test/e2e/agent_kill_test test/e2e/agent_door_test \
 	test/e2e/agent_memory_test test/e2e/provider_test
 
 # Line coverage of what the tests run, in a build of its own under coverage/.
@@ -277,6 +290,9 @@ EXTRA_DIST += test/data/vectors/README.md \
 check_PROGRAMS += test/unit/hca/soft/explain_test
 test_unit_hca_soft_explain_test_SOURCES = test/unit/hca/soft/explain_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_explain_test_LDADD = $(SOFT_TEST_LIBS)
+check_PROGRAMS += test/unit/hca/soft/ring_test
+test_unit_hca_soft_ring_test_SOURCES = test/unit/hca/soft/ring_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_ring_test_LDADD = $(SOFT_TEST_LIBS)
 check_PROGRAMS += test/unit/hca/soft/corner_test
 test_unit_hca_soft_corner_test_SOURCES = test/unit/hca/soft/corner_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_corner_test_LDADD = $(SOFT_TEST_LIBS)

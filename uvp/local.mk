@@ -10,3 +10,14 @@ check_LTLIBRARIES += uvp/skeleton/skeleton.la
 uvp_skeleton_skeleton_la_SOURCES = uvp/skeleton/skeleton.c
 uvp_skeleton_skeleton_la_LDFLAGS = $(PROVIDER_LINK) -rpath /nowhere
 uvp_skeleton_skeleton_la_LIBADD = libibal.la
+
+# The software HCA's, with what it shares with the module: the tables by which requests are checked.
+uvp_LTLIBRARIES += uvp/soft/soft.la
+uvp_soft_soft_la_SOURCES = \
+	hca/soft/opcode.c \
+	uvp/soft/cq.c \
+	uvp/soft/provider.c uvp/soft/provider.h \
+	uvp/soft/qp.c
+uvp_soft_soft_la_CFLAGS = $(AM_CFLAGS)
+uvp_soft_soft_la_LDFLAGS = $(PROVIDER_LINK)
+uvp_soft_soft_la_LIBADD = libibal.la

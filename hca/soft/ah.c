@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Address handles: an address vector that datagrams are sent by. The Access Layer has checked its
  * ranges. */
-#include <string.h>
-
 #include "soft.h"
 
 al_status ah_check(const struct soft_port *port, const struct ib_ah_attr *attr)
 {
-	const ib_gid none = { { 0 } }, sgid = port_gid(port, attr->grh.sgid_index);
-
-	if (attr->is_global && !memcmp(&sgid, &none, sizeof(none)))
-		return AL_INVALID_GID_INDEX;
-	return attr->src_path_bits >> port->lmc ? AL_INVALID_PARAMETER : AL_SUCCESS;
+	return wr_check_address(attr, port->hca->conf.gids, port->lmc);
 }
 
 /* What a datagram's headers take from it. */

@@ -304,6 +304,8 @@ static void retire_one(struct runner *r, struct soft_qp *qp, uint32_t index, ib_
 
 	/* release: pairs with the acquire in soft_post_send(), which will write here again */
 	atomic_store_explicit(&qp->sq_cons, index + 1, memory_order_release);
+	if (UNLIKELY(qp->shared))
+		ring_retired(qp, index + 1);
 	if (visible)
 		cq_add(r, soft_cq(qp->ci.send_cq), &wc);
 }

@@ -11,6 +11,7 @@
 #define SOFT_MAX_PORTS 8
 #define SOFT_MAX_PKEYS 32
 #define SOFT_MAX_GIDS 8
+#define SOFT_MAX_SGE 64
 #define SOFT_MAX_FAULTS SOFT_FAULT_RULES
 #define SOFT_MAX_LINKS 64
 #define SOFT_NAME 24
@@ -39,6 +40,7 @@ struct hca_config {
 		max_rd_atomic;
 	uint64_t max_mr_size;
 	char capture[SOFT_PATH]; /* file; "": none */
+	uint32_t ring_spin;      /* us that the thread of clients' rings looks on after its last work */
 	uint32_t capture_port;   /* 0: all */
 	uint32_t num_faults;
 	struct fault_rule_text faults[SOFT_MAX_FAULTS];

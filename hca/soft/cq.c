@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Completion queues: first in, first out; what an arm is satisfied by (seed 001); overflow. */
+/*
+ * Completion queues: first in, first out; what an arm is satisfied by (seed 001); overflow. One
+ * that is shared with a client (ring.h) is filled here too, but consumed and armed there only.
+ */
 #include "soft.h"
 
 /* ----------------------------------------------------------- notification */
@@ -33,6 +36,8 @@ al_status soft_arm_cq(struct ci_cq *ci, al_arm type, bool *present)
 
 	if (type != AL_ARM_ERRORS && type != AL_ARM_SOLICITED && type != AL_ARM_ANY)
 		return AL_INVALID_PARAMETER;
+	if (cq->shared)
+		return AL_INVALID_STATE;
 	fmutex_lock(&cq->lock);
 	if (cq->overflowed) {
 		fmutex_unlock(&cq->lock);
@@ -59,6 +64,8 @@ al_status soft_arm_cq_n(struct ci_cq *ci, uint32_t num)
 
 	if (!num || num > ci->cqe)
 		return AL_INVALID_PARAMETER;
+	if (cq->shared)
+		return AL_INVALID_STATE;
 	fmutex_lock(&cq->lock);
 	if (cq->overflowed) {
 		fmutex_unlock(&cq->lock);
@@ -87,6 +94,8 @@ static bool wanted(struct soft_cq *cq, const struct ib_wc *wc)
 						       : AL_ARM_ANY;
 	bool tell = false;
 
+	if (UNLIKELY(cq->shared))
+		return ring_cq_told(cq, kind);
 	if (cq->armed >= kind)
 		tell = satisfy(cq);
 	if (cq->armed_n && cq_count(cq) >= cq->armed_n) {
@@ -134,7 +143,9 @@ void cq_add(struct runner *r, struct soft_cq *cq, const struct ib_wc *wc)
 		fmutex_unlock(&cq->lock);
 		return;
 	}
-	if (UNLIKELY(cq_count(cq) == cq->ci.cqe)) {
+	if (UNLIKELY(cq->shared))
+		cq->cons = ring_cq_cons(cq->shared);
+	if (UNLIKELY(cq_count(cq) >= cq->ci.cqe)) { /* more: the client lies */
 		cq->overflowed = over = true;
 		last = *wc;
 		last.status = IB_WC_CQ_OVERFLOW_ERR;
@@ -163,11 +174,11 @@ void cq_overflow(struct runner *r, struct soft_cq *cq, const struct soft_qp *qp)
 
 	fmutex_lock(&cq->lock);
 	over = !cq->overflowed;
+	cq->overflowed = true;
 	if (over) {
 		put(cq, &last); /* there is always room for this one */
 		tell = wanted(cq, &last);
 	}
-	cq->overflowed = true;
 	fmutex_unlock(&cq->lock);
 	if (over)
 		overflow(r, cq);
@@ -181,6 +192,8 @@ al_status soft_poll_cq(struct ci_cq *ci, uint32_t num, struct ib_wc *wc, uint32_
 	struct soft_hca *hca = pd_hca(ci->pd);
 	uint32_t n, i;
 
+	if (UNLIKELY(cq->shared))
+		return AL_INVALID_STATE;
 	if (engine_has_work(hca))
 		engine_progress(hca);
 	fmutex_lock(&cq->lock);
@@ -205,6 +218,8 @@ al_status soft_peek_cq(struct ci_cq *ci, uint32_t max, uint32_t *count)
 	struct soft_cq *cq = soft_cq(ci);
 	uint32_t n;
 
+	if (cq->shared)
+		return AL_INVALID_STATE;
 	fmutex_lock(&cq->lock);
 	n = cq_count(cq);
 	fmutex_unlock(&cq->lock);
@@ -216,6 +231,8 @@ void cq_clean(struct soft_cq *cq, uint32_t qp_num)
 {
 	uint32_t from, to, prod, notified;
 
+	if (cq->shared) /* what is in it is the client's, and its provider takes them out */
+		return;
 	fmutex_lock(&cq->lock);
 	prod = cq->prod;
 	notified = cq->notified;
@@ -260,29 +277,32 @@ al_status soft_create_cq(struct ci_cq *ci, struct ci_cq_init *init, struct ci_ud
 {
 	struct soft_hca *hca = pd_hca(ci->pd);
 	struct soft_cq *cq = soft_cq(ci);
-	uint32_t size = 1;
+	uint32_t size;
 
-	(void)udata;
 	if (init->cqe > hca->attr.max_cqe) {
 		init->cqe = hca->attr.max_cqe;
 		return AL_LIMIT_EXCEEDED;
 	}
-	while (size < init->cqe + 1) /* the one more is for an overflow's completion */
-		size <<= 1;
+	ci->cqe = init->cqe;
+	ci->comp_vector = init->comp_vector;
+	ci->notify = init->notify;
+	cq->number = atomic_fetch_add_explicit(&hca->cqs_made, 1, memory_order_relaxed);
+	if (rings_asked(udata))
+		return ring_cq_create(cq, udata);
+	size = ring_cq_slots(init->cqe);
 	cq->ring = fault_alloc(hca) ? NULL : al_alloc_aligned(64, (size_t)size * sizeof(*cq->ring));
 	if (!cq->ring)
 		return AL_INSUFFICIENT_MEMORY;
 	cq->mask = size - 1;
-	cq->number = atomic_fetch_add_explicit(&hca->cqs_made, 1, memory_order_relaxed);
-	ci->cqe = init->cqe;
-	ci->comp_vector = init->comp_vector;
-	ci->notify = init->notify;
 	return AL_SUCCESS;
 }
 
 void soft_destroy_cq(struct ci_cq *ci)
 {
-	al_free(soft_cq(ci)->ring);
+	if (soft_cq(ci)->shared)
+		ring_cq_destroy(soft_cq(ci));
+	else
+		al_free(soft_cq(ci)->ring);
 }
 
 al_status soft_query_cq(struct ci_cq *ci, struct al_cq_attr *attr)
@@ -295,7 +315,10 @@ al_status soft_query_cq(struct ci_cq *ci, struct al_cq_attr *attr)
 		.notify = ci->notify,
 	};
 	fmutex_lock(&cq->lock);
-	attr->armed = (al_arm)cq->armed;
+	if (cq->shared)
+		cq->cons = ring_cq_cons(cq->shared);
+	else
+		attr->armed = (al_arm)cq->armed;
 	attr->count = cq_count(cq);
 	attr->overflowed = cq->overflowed;
 	fmutex_unlock(&cq->lock);

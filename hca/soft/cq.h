@@ -6,6 +6,8 @@
 #include <iba/ib_hca.h>
 #include "engine.h"
 
+struct ring_cq;
+
 struct soft_cq {
 	struct ci_cq ci;
 	_Alignas(64) struct fmutex lock; /* guards what follows, up to qps_lock */
@@ -17,6 +19,7 @@ struct soft_cq {
 	uint8_t armed;         /* al_arm */
 	bool overflowed;
 	uint32_t armed_n;      /* 0: not armed */
+	struct ring_cq *shared; /* with a client; NULL: it is our caller's alone */
 	struct fmutex qps_lock; /* guards qps; outside lock */
 	struct cq_link *qps;
 };

@@ -330,6 +330,7 @@ al_status hca_create(struct soft_hca *hca, uint32_t random)
 	hca->run_tail = &hca->run_head;
 	hca->faults.seed = conf->seed;
 	timers_init(&hca->timers);
+	rings_init(&hca->rings);
 	atomic_store(&hca->key_seed, random);
 	/* no number is 0; those of queue pairs leave out the special ones */
 	status = table_create(&hca->qps, sizeof(struct actor), conf->max_qp,
@@ -381,6 +382,8 @@ const struct ci_interface soft_interface = {
 	.query_gid = port_query_gid,
 	.query_pkey = port_query_pkey,
 	.modify_port = port_modify,
+	.um_open_ca = rings_open,
+	.um_close_ca = rings_close,
 	.vendor_call = vendor_call,
 	.allocate_pd = allocate_pd,
 	.deallocate_pd = deallocate_pd,

@@ -26,6 +26,8 @@ enum inbox {
 enum actor_signal {
 	SIGNAL_TIMER = 1 << 0,    /* the timer has run out */
 	SIGNAL_CQ_ERROR = 1 << 1, /* a completion queue has overflowed */
+	SIGNAL_BAD_SEND = 1 << 2, /* a client's ring holds what is no send request, */
+	SIGNAL_BAD_RECV = 1 << 3, /* or no receive */
 };
 
 struct actor {

@@ -9,6 +9,7 @@
 #include "fault.h"
 #include "port.h"
 #include "qp.h"
+#include "rings.h"
 #include "table.h"
 
 struct soft_hca {
@@ -26,6 +27,7 @@ struct soft_hca {
 	pthread_t engine;
 	struct timers timers;
 	struct faults faults;
+	struct rings rings;
 
 	struct fmutex client_atomics; /* one at a time on memory of clients: atomic among queue pairs. Leaf. */
 	struct fmutex qps_lock;  /* guards the retired traffic of ports against the list of queue pairs */

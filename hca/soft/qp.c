@@ -39,6 +39,8 @@ static void set_state(struct soft_qp *qp, ib_qp_state state)
 	fmutex_lock(&qp->sq_lock);
 	fmutex_lock(&qp->rq_lock);
 	atomic_store_explicit(&qp->state, state, memory_order_relaxed);
+	if (UNLIKELY(qp->shared))
+		ring_state(qp, state);
 	fmutex_unlock(&qp->rq_lock);
 	fmutex_unlock(&qp->sq_lock);
 }
@@ -82,6 +84,8 @@ void qp_complete_recv(struct runner *r, struct soft_qp *qp, struct ib_wc *wc)
 	wc->qp_num = qp->ci.qp_num;
 	/* release: pairs with the acquire in soft_post_recv(), which will write here again */
 	atomic_store_explicit(&qp->rq_cons, cons + 1, memory_order_release);
+	if (UNLIKELY(qp->shared))
+		ring_received(qp, cons + 1);
 	cq_add(r, soft_cq(qp->ci.recv_cq), wc);
 }
 
@@ -91,6 +95,8 @@ static void flush(struct runner *r, struct soft_qp *qp)
 	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR, .opcode = IB_WC_RECV };
 
 	comp_flush(r, qp);
+	if (UNLIKELY(qp->shared)) /* once: the client can not post faster than we flush */
+		ring_fill(qp, UINT32_MAX);
 	/* acquire: pairs with the release in soft_post_recv() */
 	while (atomic_load_explicit(&qp->rq_cons, memory_order_relaxed) !=
 	       atomic_load_explicit(&qp->rq_prod, memory_order_acquire))
@@ -142,6 +148,10 @@ static void take_signals(struct runner *r, struct soft_qp *qp)
 
 	if (signals & SIGNAL_CQ_ERROR && qp_state(qp) != IB_QPS_RESET)
 		qp_error(r, qp, IB_EVENT_QP_FATAL);
+	if (signals & SIGNAL_BAD_SEND && qp_state(qp) != IB_QPS_RESET)
+		ring_failed(r, qp, false);
+	if (signals & SIGNAL_BAD_RECV && qp_state(qp) != IB_QPS_RESET)
+		ring_failed(r, qp, true);
 	if (signals & SIGNAL_TIMER && qp_state(qp) >= IB_QPS_RTS && qp_state(qp) != IB_QPS_ERR)
 		req_timer(r, qp);
 }
@@ -400,6 +410,8 @@ static void empty_queues(struct soft_qp *qp)
 	fmutex_lock(&qp->sq_lock);
 	fmutex_lock(&qp->rq_lock);
 	qp->sq_prod = qp->sq_cons = qp->rq_prod = qp->rq_cons = 0;
+	if (UNLIKELY(qp->shared))
+		ring_emptied(qp);
 	fmutex_unlock(&qp->rq_lock);
 	fmutex_unlock(&qp->sq_lock);
 }
@@ -453,6 +465,8 @@ al_status soft_modify_qp(struct ci_qp *ci, const struct ib_qp_attr *attr, uint32
 
 	(void)udata;
 	fmutex_lock(&qp->control);
+	if (UNLIKELY(qp->shared))
+		ring_catch_up(qp);
 	actor_claim(qp->actor);
 	runner_start(&r);
 	if (UNLIKELY(qp_state(qp) == IB_QPS_SQE)) /* what was posted there is not sent afterwards */
@@ -539,7 +553,6 @@ al_status soft_create_qp(struct ci_qp *ci, struct ci_qp_init *init, struct ci_ud
 	al_status status;
 	void *elem;
 
-	(void)udata;
 	if (!services[init->attr->qp_type].request || ci->srq)
 		return AL_UNSUPPORTED;
 	if (over_limits(&hca->attr, &init->cap))
@@ -551,6 +564,11 @@ al_status soft_create_qp(struct ci_qp *ci, struct ci_qp_init *init, struct ci_ud
 	ci->cap = init->cap;
 	ci->qp_type = init->attr->qp_type;
 	ci->sq_sig_all = init->attr->sq_sig_all;
+	status = ring_qp_create(qp, udata);
+	if (status) {
+		table_give(&hca->qps, ci->qp_num);
+		return status;
+	}
 	qp->service = &services[ci->qp_type];
 	qp->actor = elem;
 	qp->actor->qp = qp;
@@ -572,6 +590,8 @@ void soft_destroy_qp(struct ci_qp *ci)
 	struct soft_hca *hca = qp->actor->hca;
 	struct runner r;
 
+	if (UNLIKELY(qp->shared))
+		ring_qp_detach(qp);
 	reset(qp);
 	/* before the actor dies: an overflow looks at its links */
 	cq_detach(&qp->send_link, soft_cq(ci->send_cq));
@@ -585,38 +605,11 @@ void soft_destroy_qp(struct ci_qp *ci)
 	counters_remove(qp);
 	al_free(qp->resp.resources);
 	al_free(qp->rings);
+	ring_qp_destroy(qp);
 	table_give(&hca->qps, ci->qp_num);
 }
 
 /* --------------------------------------------------------------------- post */
-
-/* Is the request one of this queue's kind? Adds up its length. */
-static al_status check_wr(const struct soft_qp *qp, const struct ib_send_wr *wr, uint32_t *length)
-{
-	const uint32_t all_flags =
-		IB_SEND_FENCE | IB_SEND_SIGNALED | IB_SEND_SOLICITED | IB_SEND_INLINE;
-	const struct wr_op *op;
-	uint64_t sum = 0;
-	uint32_t i;
-
-	if ((uint32_t)wr->opcode >= IB_WR_OPCODES || wr->send_flags & ~all_flags)
-		return AL_INVALID_OPCODE;
-	op = &wr_ops[wr->opcode];
-	if (!op->qp_types)
-		return AL_UNSUPPORTED;
-	if (!(op->qp_types & 1u << qp->ci.qp_type) ||
-	    (wr->send_flags & IB_SEND_INLINE && !(op->flags & WR_INLINE)))
-		return AL_INVALID_OPCODE;
-	if (wr->num_sge > qp->ci.cap.max_send_sge || (wr->num_sge && !wr->sg_list))
-		return AL_INVALID_SGE;
-	for (i = 0; i < wr->num_sge; i++)
-		sum += wr->sg_list[i].length;
-	if (sum > UINT32_MAX ||
-	    (wr->send_flags & IB_SEND_INLINE && sum > qp->ci.cap.max_inline_data))
-		return AL_INVALID_SGE;
-	*length = (uint32_t)sum;
-	return AL_SUCCESS;
-}
 
 static void copy_inline(struct send_wqe *wqe, const struct ib_send_wr *wr)
 {
@@ -635,7 +628,7 @@ static al_status build_send(struct soft_qp *qp, const struct ib_send_wr *wr, str
 {
 	const struct wr_op *op;
 	uint32_t length;
-	al_status status = check_wr(qp, wr, &length);
+	al_status status = wr_check_send(&qp->ci, wr, &length);
 
 	if (UNLIKELY(status))
 		return status;
@@ -672,25 +665,41 @@ static al_status build_send(struct soft_qp *qp, const struct ib_send_wr *wr, str
 	return AL_SUCCESS;
 }
 
+al_status qp_add_send(struct soft_qp *qp, const struct ib_send_wr *wr, uint32_t index)
+{
+	/* acquire: pairs with the release in comp.c; the slot is no longer read */
+	if (UNLIKELY(index - atomic_load_explicit(&qp->sq_cons, memory_order_acquire) >=
+		     qp->ci.cap.max_send_wr))
+		return AL_QUEUE_FULL;
+	return build_send(qp, wr, sq_at(qp, index));
+}
+
+void qp_sends_added(struct soft_qp *qp)
+{
+	struct runner r;
+
+	IB_TRACE("soft", "post_send: doorbell qp=%#x", qp->ci.qp_num);
+	runner_start(&r);
+	if (!qp_shortcut(&r, qp))
+		actor_kick(&r, qp->actor);
+	runner_run(&r);
+}
+
 al_status soft_post_send(struct ci_qp *ci, const struct ib_send_wr *wr,
 			 const struct ib_send_wr **bad)
 {
 	struct soft_qp *qp = soft_qp(ci);
 	al_status status = AL_SUCCESS;
 	uint32_t first, prod;
-	struct runner r;
 
 	fmutex_lock(&qp->sq_lock);
 	first = prod = atomic_load_explicit(&qp->sq_prod, memory_order_relaxed);
-	if (UNLIKELY(atomic_load_explicit(&qp->state, memory_order_relaxed) < IB_QPS_RTS))
+	/* those of a client with rings come from there only */
+	if (UNLIKELY(atomic_load_explicit(&qp->state, memory_order_relaxed) < IB_QPS_RTS ||
+		     qp->shared))
 		status = AL_INVALID_STATE;
 	for (; !status && wr; wr = wr->next) {
-		/* acquire: pairs with the release in comp.c; the slot is no longer read */
-		if (UNLIKELY(prod - atomic_load_explicit(&qp->sq_cons, memory_order_acquire) >=
-			     ci->cap.max_send_wr))
-			status = AL_QUEUE_FULL;
-		else
-			status = build_send(qp, wr, sq_at(qp, prod));
+		status = qp_add_send(qp, wr, prod);
 		if (UNLIKELY(status))
 			break;
 		prod++;
@@ -700,36 +709,36 @@ al_status soft_post_send(struct ci_qp *ci, const struct ib_send_wr *wr,
 	fmutex_unlock(&qp->sq_lock);
 	if (UNLIKELY(status))
 		*bad = wr;
-	if (prod == first)
-		return status;
-	IB_TRACE("soft", "post_send: doorbell qp=%#x", ci->qp_num);
-	runner_start(&r);
-	if (!qp_shortcut(&r, qp))
-		actor_kick(&r, qp->actor);
-	runner_run(&r);
+	if (prod != first)
+		qp_sends_added(qp);
 	return status;
 }
 
 static al_status build_recv(const struct soft_qp *qp, const struct ib_recv_wr *wr,
 			    struct recv_wqe *wqe)
 {
-	uint64_t sum = 0;
-	uint32_t i;
+	uint32_t length;
+	al_status status = wr_check_recv(&qp->ci, wr, &length);
 
-	if (wr->num_sge > qp->ci.cap.max_recv_sge || (wr->num_sge && !wr->sg_list))
-		return AL_INVALID_SGE;
-	for (i = 0; i < wr->num_sge; i++)
-		sum += wr->sg_list[i].length;
-	if (sum > UINT32_MAX)
-		return AL_INVALID_SGE;
+	if (UNLIKELY(status))
+		return status;
 	wqe->wr_id = wr->wr_id;
-	wqe->length = (uint32_t)sum;
+	wqe->length = length;
 	wqe->num_sge = wr->num_sge;
 	if (wr->num_sge)
 		memcpy(wqe->sge, wr->sg_list, wr->num_sge * sizeof(*wr->sg_list));
 	IB_TRACE("soft", "post_recv: WQE built qp=%#x wr_id=%#llx %u bytes", qp->ci.qp_num,
 		 (unsigned long long)wr->wr_id, wqe->length);
 	return AL_SUCCESS;
+}
+
+al_status qp_add_recv(struct soft_qp *qp, const struct ib_recv_wr *wr, uint32_t index)
+{
+	/* acquire: pairs with the release in qp_complete_recv(); the slot is no longer read */
+	if (UNLIKELY(index - atomic_load_explicit(&qp->rq_cons, memory_order_acquire) >=
+		     qp->ci.cap.max_recv_wr))
+		return AL_QUEUE_FULL;
+	return build_recv(qp, wr, rq_at(qp, index));
 }
 
 al_status soft_post_recv(struct ci_qp *ci, const struct ib_recv_wr *wr,
@@ -743,16 +752,11 @@ al_status soft_post_recv(struct ci_qp *ci, const struct ib_recv_wr *wr,
 
 	fmutex_lock(&qp->rq_lock);
 	prod = atomic_load_explicit(&qp->rq_prod, memory_order_relaxed);
-	if (UNLIKELY(atomic_load_explicit(&qp->state, memory_order_relaxed) == IB_QPS_RESET))
+	if (UNLIKELY(atomic_load_explicit(&qp->state, memory_order_relaxed) == IB_QPS_RESET ||
+		     qp->shared))
 		status = AL_INVALID_STATE;
 	for (; !status && wr; wr = wr->next) {
-		/* acquire: pairs with the release in qp_complete_recv(); the slot is no longer read
-		 */
-		if (UNLIKELY(prod - atomic_load_explicit(&qp->rq_cons, memory_order_acquire) >=
-			     ci->cap.max_recv_wr))
-			status = AL_QUEUE_FULL;
-		else
-			status = build_recv(qp, wr, rq_at(qp, prod));
+		status = qp_add_recv(qp, wr, prod);
 		if (UNLIKELY(status))
 			break;
 		prod++;

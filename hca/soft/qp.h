@@ -10,7 +10,9 @@
 #include "engine.h"
 #include "mr.h"
 #include "packet.h"
+#include "rings.h"
 
+struct shared_qp;
 struct soft_port;
 
 /* Element of a send queue, followed by its gather list or its inline data, and a datagram's address. */
@@ -82,6 +84,7 @@ struct soft_qp {
 	uint32_t rq_mask;
 	uint32_t rq_stride;
 	char *rq;
+	struct shared_qp *shared; /* rings of a client's; NULL: none */
 
 	/* all below is the owner's, unless said otherwise */
 	struct {
@@ -207,6 +210,11 @@ void qp_error(struct runner *r, struct soft_qp *qp, int event);
 /* An unreliable type's request has completed in error: the send queue stops (IBTA 10.3.1.6). */
 void qp_send_error(struct soft_qp *qp);
 void qp_event(struct soft_qp *qp, ib_event_type type);
+/* The request becomes the element of that index, if there is room. Under sq_lock, rq_lock. */
+al_status qp_add_send(struct soft_qp *qp, const struct ib_send_wr *wr, uint32_t index);
+al_status qp_add_recv(struct soft_qp *qp, const struct ib_recv_wr *wr, uint32_t index);
+/* The doorbell: sends have been added, or there is something to flush. */
+void qp_sends_added(struct soft_qp *qp);
 /* Writes a completion of the oldest receive, which is removed. */
 void qp_complete_recv(struct runner *r, struct soft_qp *qp, struct ib_wc *wc);
 
@@ -274,11 +282,14 @@ static inline bool is_ud(const struct soft_qp *qp)
 	return qp->service->wire == WIRE_UD;
 }
 
-static inline bool recv_empty(const struct soft_qp *qp)
+/* Those of a client's ring are fetched when there is none here. */
+static inline bool recv_empty(struct soft_qp *qp)
 {
 	/* acquire: pairs with the release in soft_post_recv() */
-	return atomic_load_explicit(&qp->rq_cons, memory_order_relaxed) ==
-	       atomic_load_explicit(&qp->rq_prod, memory_order_acquire);
+	if (LIKELY(atomic_load_explicit(&qp->rq_cons, memory_order_relaxed) !=
+		   atomic_load_explicit(&qp->rq_prod, memory_order_acquire)))
+		return false;
+	return LIKELY(!qp->shared) || !ring_fill(qp, RING_FILL);
 }
 
 static inline struct recv_wqe *recv_oldest(const struct soft_qp *qp)

@@ -11,11 +11,14 @@
 /* ----------------------------------------------------------------- answers */
 
 /* An ACK says how many receives are there, so that the peer need not find out (IBTA 9.7.7.2). */
-static uint8_t ack_syndrome(const struct soft_qp *qp)
+static uint8_t ack_syndrome(struct soft_qp *qp)
 {
 	uint32_t receives = atomic_load_explicit(&qp->rq_prod, memory_order_relaxed) -
 			    atomic_load_explicit(&qp->rq_cons, memory_order_relaxed);
 
+	if (UNLIKELY(qp->shared) && receives < RING_FILL && ring_fill(qp, RING_FILL))
+		receives = atomic_load_explicit(&qp->rq_prod, memory_order_relaxed) -
+			   atomic_load_explicit(&qp->rq_cons, memory_order_relaxed);
 	return AETH_ACK | credit_code(receives);
 }
 

@@ -55,30 +55,26 @@ static bool undisturbed(struct soft_qp *qp, struct soft_qp *peer, const struct s
 }
 
 /* Where it goes to: the memory, held; NULL: nowhere, or not to a single piece of it. */
-static struct mr_slot *target(const struct soft_qp *peer, const struct send_wqe *wqe, char **mem)
+static struct mr_slot *target(struct soft_qp *peer, const struct send_wqe *wqe, char **mem)
 {
 	struct mem_view view = { peer->actor->hca, peer->ci.pd, IB_ACCESS_REMOTE_WRITE };
 	const struct recv_wqe *recv;
-	uint32_t cons;
 
 	if (wqe->opcode == IB_WR_RDMA_WRITE) {
 		if (!(peer->attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE))
 			return NULL;
 		return mr_get(&view, wqe->rkey, wqe->remote_addr, wqe->length, mem);
 	}
-	cons = atomic_load_explicit(&peer->rq_cons, memory_order_relaxed);
-	/* acquire: pairs with the release in soft_post_recv() */
-	if (cons == atomic_load_explicit(&peer->rq_prod, memory_order_acquire))
+	if (recv_empty(peer))
 		return NULL;
-	recv = rq_at(peer, cons);
+	recv = recv_oldest(peer);
 	if (recv->num_sge != 1 || recv->length < wqe->length)
 		return NULL;
 	view.access = IB_ACCESS_LOCAL_WRITE;
 	return mr_get(&view, recv->sge[0].lkey, recv->sge[0].addr, recv->sge[0].length, mem);
 }
 
-static bool transfer(const struct soft_qp *qp, const struct soft_qp *peer,
-		     const struct send_wqe *wqe)
+static bool transfer(const struct soft_qp *qp, struct soft_qp *peer, const struct send_wqe *wqe)
 {
 	const struct mem_view view = { .hca = qp->actor->hca, .pd = qp->ci.pd };
 	struct mr_slot *to_slot, *from_slot = NULL;

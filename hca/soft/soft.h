@@ -34,9 +34,13 @@
  * home: to their owner's inbox. An answer to a request rides home on the request's own node. A send queue element whose
  * packets are not all at home is not completed. Reset, Error and destroy fetch them home (qp_purge()).
  *
+ * Clients of the agent whose provider shares their queues with the HCA (ring.h) post by stores into memory of theirs. A
+ * thread of its own (rings.c) takes the requests from there into the queue pair's own queues, checked as any, and is then
+ * in the place of a post's caller.
+ *
  * LOCK ORDER
  *
- * soft_qp.control, then ownership of an actor, then soft_qp.sq_lock, rq_lock, soft_cq.lock, then soft_hca.run_lock,
+ * rings.life, rings.lock; soft_qp.control, then ownership of an actor, then soft_qp.sq_lock, rq_lock, soft_cq.lock, then soft_hca.run_lock,
  * faults.lock, timers.lock, table.lock, soft_hca.qps_lock, that of captures. Upcalls are made with none of these.
  */
 #ifndef SOFT_SOFT_H
@@ -57,8 +61,11 @@
 #include "packet.h"
 #include "port.h"
 #include "qp.h"
+#include "ring.h"
+#include "rings.h"
 #include "soft_vendor.h"
 #include "table.h"
 #include "wire.h"
+#include "wr.h"
 
 #endif

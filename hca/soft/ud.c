@@ -14,25 +14,26 @@
 
 al_status ud_post(const struct soft_qp *qp, const struct ib_send_wr *wr, struct send_wqe *wqe)
 {
-	struct soft_ah *ah = (struct soft_ah *)ci_wr_ah(&qp->ci, wr->wr.ud.ah);
 	struct datagram *to = wqe_datagram(qp, wqe);
+	struct soft_ah *ah;
+	al_status status;
 	uint8_t port;
 
+	wqe->remote_qpn = wr->wr.ud.remote_qpn;
+	if (UNLIKELY(qp->shared))
+		return ring_path(qp, wr, to);
+	ah = (struct soft_ah *)ci_wr_ah(&qp->ci, wr->wr.ud.ah);
 	if (UNLIKELY(!ah))
 		return AL_INVALID_HANDLE;
-	if (UNLIKELY(ah->ci.pd != qp->ci.pd))
-		return AL_INVALID_PD;
-	if (UNLIKELY(wr->wr.ud.remote_qpn & ~IB_QPN_MASK))
-		return AL_INVALID_PARAMETER;
 	fmutex_lock(&ah->lock);
 	*to = ah->to;
 	port = ah->attr.port_num;
 	fmutex_unlock(&ah->lock);
-	/* a queue pair that went to Error before it had a port only flushes */
-	if (UNLIKELY(qp->attr.port_num && port != qp->attr.port_num))
-		return AL_INVALID_PORT;
+	status = wr_check_datagram(&qp->ci, qp->attr.port_num, ah->ci.pd, port,
+				   wr->wr.ud.remote_qpn);
+	if (UNLIKELY(status))
+		return status;
 	to->qkey = wr->wr.ud.remote_qkey;
-	wqe->remote_qpn = wr->wr.ud.remote_qpn;
 	return AL_SUCCESS;
 }
 

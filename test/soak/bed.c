@@ -135,6 +135,12 @@ al_status ci_client_write(struct ci_client *client, uint64_t addr, const void *f
 	abort();
 }
 
+al_status ci_client_give_fd(struct ci_udata *udata, int fd)
+{
+	(void)udata, (void)fd;
+	abort();
+}
+
 struct ci_ah *ci_wr_ah(const struct ci_qp *qp, al_ah_h ah)
 {
 	(void)qp;

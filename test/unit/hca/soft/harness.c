@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 struct ci_interface test_ops;
 struct hca hca[MAX_HCAS];
@@ -557,6 +558,15 @@ al_status ci_client_write(struct ci_client *client, uint64_t addr, const void *f
 {
 	(void)client, (void)addr, (void)from, (void)length;
 	abort();
+}
+
+int given_fd = -1;
+
+al_status ci_client_give_fd(struct ci_udata *udata, int fd)
+{
+	(void)udata;
+	given_fd = dup(fd);
+	return AL_SUCCESS;
 }
 
 /* Handles are pointers here. */

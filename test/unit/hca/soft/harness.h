@@ -51,6 +51,7 @@ struct mr {
 extern struct ci_interface test_ops; /* of the module, once up() */
 extern struct hca hca[MAX_HCAS];
 extern uint32_t hcas;
+extern int given_fd;                  /* to a client, the last one; the test closes it */
 extern char last_log[1024];           /* the last message */
 extern _Atomic uint64_t live_allocs;  /* not yet freed */
 extern _Atomic uint32_t port_events[MAX_HCAS][4]; /* by HCA and port: bits */

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Queues in memory that a client shares (hca/soft/ring.h), from the module's side: what it maps, what it takes out of a
+ * ring, and what becomes of a client that writes nonsense. The client here writes each word itself.
+ */
+#include "harness.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "hca/soft/ring.h"
+
+#define DEPTH 16u
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW)
+
+static struct ci_client *const me = (struct ci_client *)"a client";
+static struct ring_door *door;
+static void *um_ctx;
+
+/* ------------------------------------------------------------- as a provider would */
+
+static int make_file(size_t bytes, int seals)
+{
+	int fd = memfd_create("ring_test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert(!ftruncate(fd, (off_t)bytes));
+	if (seals)
+		ck_assert(!fcntl(fd, F_ADD_SEALS, seals));
+	return fd;
+}
+
+static void *map(int fd, size_t bytes)
+{
+	void *mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	ck_assert(mem != MAP_FAILED);
+	return mem;
+}
+
+static al_status open_with(const struct ring_open *said, int fd)
+{
+	struct ring_opened heard = { 0 };
+	struct ci_udata udata = { .client = me, .in = said, .in_len = sizeof(*said), .out = &heard,
+				  .out_len = sizeof(heard), .fds = &fd, .num_fds = 1 };
+	al_status status = ops->um_open_ca(hca[0].ca, &um_ctx, &udata);
+
+	if (!status) {
+		ck_assert_uint_eq(udata.out_len, sizeof(heard));
+		ck_assert_uint_eq(heard.version, RING_VERSION);
+		ck_assert_uint_eq(heard.gids, 1);
+		ck_assert_int_ge(given_fd, 0);
+	}
+	return status;
+}
+
+static void setup(void)
+{
+	const struct ring_open said = { .version = RING_VERSION };
+	int fd = make_file(sizeof(*door), SEALS);
+
+	up("");
+	door = map(fd, sizeof(*door));
+	ck_assert_int_eq(open_with(&said, fd), AL_SUCCESS);
+	close(fd);
+}
+
+static void teardown(void)
+{
+	ops->um_close_ca(hca[0].ca, um_ctx);
+	close(given_fd);
+	munmap(door, sizeof(*door));
+	down();
+}
+
+static void *object(enum ci_obj kind)
+{
+	return al_alloc_aligned(64, ops->obj_size[kind]);
+}
+
+static struct ci_cq *try_cq(const void *said, uint32_t len, const int *fds, uint32_t num_fds, al_status *status)
+{
+	struct ci_udata udata = { .client = me, .in = said, .in_len = len, .fds = fds, .num_fds = num_fds };
+	struct ci_cq_init init = { .cqe = DEPTH };
+	struct ci_cq *cq = object(CI_OBJ_CQ);
+
+	cq->pd = hca[0].pd;
+	*status = ops->create_cq(cq, &init, &udata);
+	if (*status) {
+		al_free(cq);
+		cq = NULL;
+	}
+	return cq;
+}
+
+static struct cq *ring_cq(struct ring_cq **ring)
+{
+	const struct ring_make said = { .bytes = ring_cq_bytes(DEPTH) };
+	struct cq *cq = calloc(1, sizeof(*cq));
+	int fd = make_file(said.bytes, SEALS);
+	al_status status;
+
+	*ring = map(fd, said.bytes);
+	cq->ci = try_cq(&said, sizeof(said), &fd, 1, &status);
+	ck_assert_int_eq(status, AL_SUCCESS);
+	cq->ci->ctx = cq;
+	close(fd);
+	return cq;
+}
+
+static const struct ib_qp_cap cap = { DEPTH, DEPTH, 2, 2, 64 };
+
+static struct qp *ring_qp(struct cq *cq, ib_qp_type type, struct ring_qp **ring, uint32_t *bell, al_status *status)
+{
+	struct al_qp_init attr = { .qp_type = type };
+	struct ci_qp_init init = { .attr = &attr, .cap = cap };
+	const struct ring_make said = { .bytes = ring_layout(&cap).bytes, .context = 0xabcdef };
+	struct ring_made heard = { 0 };
+	struct qp *qp = calloc(1, sizeof(*qp));
+	int fd = make_file(said.bytes, SEALS);
+	struct ci_udata udata = { .client = me, .in = &said, .in_len = sizeof(said), .out = &heard,
+				  .out_len = sizeof(heard), .fds = &fd, .num_fds = 1 };
+
+	*ring = map(fd, said.bytes);
+	qp->hca = &hca[0];
+	qp->ci = object(CI_OBJ_QP);
+	qp->ci->ctx = qp;
+	qp->ci->pd = hca[0].pd;
+	qp->ci->send_cq = qp->ci->recv_cq = cq->ci;
+	qp->ci->qp_type = type;
+	*status = ops->create_qp(qp->ci, &init, &udata);
+	*bell = heard.bell;
+	close(fd);
+	return qp;
+}
+
+static void ring_bell(uint32_t bell)
+{
+	uint64_t one = 1;
+
+	atomic_fetch_or(&door->bells[bell / 64], 1ull << bell % 64);
+	atomic_fetch_or(&door->rung, 1ull << bell / 64);
+	if (atomic_exchange(&door->asleep, 0))
+		ck_assert_int_eq(write(given_fd, &one, sizeof(one)), sizeof(one));
+}
+
+static struct ib_wc next_wc(struct ring_cq *ring)
+{
+	uint64_t limit = now_ms() + 20000;
+	uint32_t cons = atomic_load(&ring->cons);
+	struct ib_wc wc;
+
+	while (atomic_load(&ring->prod) == cons)
+		ck_assert_msg(now_ms() < limit, "no completion came");
+	wc = ring->wc[cons & (ring_cq_slots(DEPTH) - 1)];
+	atomic_store(&ring->cons, cons + 1);
+	return wc;
+}
+
+/* -------------------------------------------------------------------- offers */
+
+START_TEST(only_a_sealed_file_of_the_right_size_is_mapped)
+{
+	const size_t bytes = ring_cq_bytes(DEPTH);
+	struct ring_make said = { .bytes = bytes };
+	FILE *plain = tmpfile();
+	int fds[] = { make_file(bytes, 0),          make_file(bytes, F_SEAL_GROW),
+		      make_file(bytes + 1, SEALS),  make_file(bytes - 1, SEALS),
+		      make_file(0, SEALS),          eventfd(0, EFD_CLOEXEC),
+		      fileno(plain),                open("/dev/null", O_RDWR | O_CLOEXEC),
+		      make_file(bytes, SEALS),      -1 };
+	const uint32_t num = sizeof(fds) / sizeof(*fds), good = num - 2;
+	struct ci_cq *cq;
+	al_status status;
+
+	ck_assert(!ftruncate(fileno(plain), (off_t)bytes));
+	for (uint32_t i = 0; i < num; i++) {
+		if (i == good)
+			continue;
+		try_cq(&said, sizeof(said), &fds[i], 1, &status);
+		ck_assert_msg(status == AL_INVALID_PARAMETER, "descriptor %u: %d", i, status);
+	}
+	try_cq(&said, sizeof(said), NULL, 0, &status);
+	ck_assert_int_eq(status, AL_INVALID_PARAMETER);
+	try_cq(&said, sizeof(said), (int[]){ fds[good], fds[good] }, 2, &status);
+	ck_assert_int_eq(status, AL_INVALID_PARAMETER);
+	try_cq(&said, sizeof(said) - 1, &fds[good], 1, &status);
+	ck_assert_int_eq(status, AL_INVALID_PARAMETER);
+	said.bytes++;
+	try_cq(&said, sizeof(said), &fds[good], 1, &status);
+	ck_assert_int_eq(status, AL_INVALID_PARAMETER);
+	said.bytes--;
+	cq = try_cq(&said, sizeof(said), &fds[good], 1, &status);
+	ck_assert_int_eq(status, AL_SUCCESS);
+	ops->destroy_cq(cq);
+	al_free(cq);
+	for (uint32_t i = 0; i < num; i++)
+		if (fds[i] >= 0 && fds[i] != fileno(plain))
+			close(fds[i]);
+	fclose(plain);
+}
+END_TEST
+
+START_TEST(another_version_and_another_client_are_refused)
+{
+	struct ring_open said = { .version = RING_VERSION + 1 };
+	int fd = make_file(sizeof(struct ring_door), SEALS);
+	struct ci_udata udata = { .client = me };
+	struct ring_cq *ring;
+	struct ring_qp *qring;
+	void *ctx = um_ctx, *other;
+	struct cq *cq = ring_cq(&ring), *plain = new_cq(&hca[0], DEPTH, AL_CQ_NOTIFY_PENDING);
+	struct ci_qp_init init = { .cap = cap };
+	struct al_qp_init attr = { .qp_type = IB_QPT_RC };
+	al_status status;
+	uint32_t bell;
+	struct qp *qp;
+
+	ck_assert_int_eq(open_with(&said, fd), AL_MODULE_ABI);
+	close(fd);
+	um_ctx = ctx;
+	/* without a provider there is nothing to keep */
+	ck_assert_int_eq(ops->um_open_ca(hca[0].ca, &other, &udata), AL_UNSUPPORTED);
+	/* rings on a queue without, and the other way round */
+	qp = ring_qp(plain, IB_QPT_RC, &qring, &bell, &status);
+	ck_assert_int_eq(status, AL_INVALID_PARAMETER);
+	init.attr = &attr;
+	qp->ci->send_cq = qp->ci->recv_cq = cq->ci;
+	ck_assert_int_eq(ops->create_qp(qp->ci, &init, &udata), AL_INVALID_PARAMETER);
+	al_free(qp->ci);
+	free(qp);
+	free_cq(plain);
+	free_cq(cq);
+}
+END_TEST
+
+/* ------------------------------------------------------------------- requests */
+
+/* Each wrong in one way: what soft_post_send() would refuse, and what does not come about there. */
+static void no_opcode(struct ring_send *s) { s->opcode = 0x7fff; }
+static void not_ours(struct ring_send *s) { s->opcode = IB_WR_LOCAL_INV; }
+static void bad_flags(struct ring_send *s) { s->flags |= 0x8000; }
+static void many_sge(struct ring_send *s) { s->num_sge = 3; }
+static void most_sge(struct ring_send *s) { s->num_sge = UINT32_MAX; }
+static void long_sge(struct ring_send *s)
+{
+	s->num_sge = 2;
+	s->sge[0].length = s->sge[1].length = 0x80000000u;
+}
+static void long_inline(struct ring_send *s)
+{
+	s->flags |= IB_SEND_INLINE;
+	s->length = 65;
+}
+static void most_inline(struct ring_send *s)
+{
+	s->flags |= IB_SEND_INLINE;
+	s->length = UINT32_MAX;
+}
+static void inline_read(struct ring_send *s)
+{
+	s->opcode = IB_WR_RDMA_READ;
+	s->flags |= IB_SEND_INLINE;
+}
+static void (*const wrong_sends[])(struct ring_send *s) = { no_opcode, not_ours,    bad_flags,   many_sge,   most_sge,
+							     long_sge,  long_inline, most_inline, inline_read };
+
+static void no_port(struct ring_send *s) { s->path.port_num = 0; }
+static void far_port(struct ring_send *s) { s->path.port_num = 255; }
+static void big_sl(struct ring_send *s) { s->path.sl = 16; }
+static void big_flow(struct ring_send *s) { s->path.class_flow = 1u << 28; }
+static void no_gid(struct ring_send *s)
+{
+	s->path.global = 1;
+	s->path.sgid_index = 255;
+}
+static void path_bits(struct ring_send *s) { s->path.src_path_bits = 1; }
+static void big_qpn(struct ring_send *s) { s->key = 1u << 24; }
+static void (*const wrong_paths[])(struct ring_send *s) = { no_port, far_port, big_sl, big_flow, no_gid, path_bits, big_qpn };
+
+#define NUM(array) (sizeof(array) / sizeof(*(array)))
+
+static struct ring_send *slot(struct ring_qp *ring, uint32_t index)
+{
+	const struct ring_layout at = ring_layout(&cap);
+
+	return (struct ring_send *)((char *)ring + at.sq + (index & at.sq_mask) * at.sq_stride);
+}
+
+static void expect_bad(struct ring_cq *cring, struct ring_qp *ring, struct qp *qp, uint64_t wr_id)
+{
+	struct ib_wc wc = next_wc(cring);
+
+	ck_assert_int_eq(wc.status, IB_WC_LOC_QP_OP_ERR);
+	ck_assert_uint_eq(wc.wr_id, wr_id);
+	ck_assert_uint_eq((uintptr_t)wc.qp_context, 0xabcdef);
+	wait_bits(&qp->events, 1u << IB_EVENT_QP_FATAL);
+	ck_assert_int_eq(state_of(qp), IB_QPS_ERR);
+	ck_assert_uint_eq(atomic_load(&ring->state), IB_QPS_ERR);
+}
+
+START_TEST(what_is_no_request_ends_the_queue_pair_and_reset_begins_anew)
+{
+	bool ud = (size_t)_i >= NUM(wrong_sends);
+	struct qp_options o = { .type = ud ? IB_QPT_UD : IB_QPT_RC, .qkey = 7 };
+	struct ring_cq *cring;
+	struct ring_qp *ring;
+	struct cq *cq = ring_cq(&cring), *pcq = new_cq(&hca[1], DEPTH, AL_CQ_NOTIFY_PENDING);
+	struct qp *peer = new_qp(&hca[1], pcq, pcq, &o), *qp;
+	uint32_t bell;
+	al_status status;
+
+	qp = ring_qp(cq, o.type, &ring, &bell, &status);
+	ck_assert_int_eq(status, AL_SUCCESS);
+	for (int again = 0; again < 2; again++) {
+		if (again) {
+			ck_assert_int_eq(modify(qp, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
+			ck_assert_int_eq(modify(peer, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
+			atomic_store(&ring->sq_prod, 0);
+			atomic_store(&qp->events, 0);
+		}
+		connect_qps(qp, peer, &o);
+		post_recv(peer, 9, NULL, 0);
+		*slot(ring, 0) = (struct ring_send){ .wr_id = 40, .opcode = IB_WR_SEND, .flags = IB_SEND_SIGNALED };
+		if (ud) {
+			slot(ring, 0)->key = peer->ci->qp_num;
+			slot(ring, 0)->path = (struct ring_path){ .qkey = 7, .port_num = 1 };
+		}
+		*slot(ring, 1) = *slot(ring, 0);
+		slot(ring, 1)->wr_id = 41;
+		if (!ud) { /* a good one before it, that is done */
+			atomic_store(&ring->sq_prod, 1);
+			ring_bell(bell);
+			ck_assert_int_eq(next_wc(cring).status, IB_WC_SUCCESS);
+			ck_assert_uint_eq(atomic_load(&ring->sq_cons), 1);
+			expect_wc(pcq, 9, IB_WC_SUCCESS);
+			wrong_sends[_i](slot(ring, 1));
+			atomic_store(&ring->sq_prod, 2);
+		} else {
+			*slot(ring, 0) = *slot(ring, 1);
+			wrong_paths[(size_t)_i - NUM(wrong_sends)](slot(ring, 0));
+			atomic_store(&ring->sq_prod, 1);
+		}
+		ring_bell(bell);
+		expect_bad(cring, ring, qp, 41);
+	}
+	free_qp(qp);
+	free_qp(peer);
+	free_cq(cq);
+	free_cq(pcq);
+}
+END_TEST
+
+/* The index goes where no queue can be; for receives a message looks. */
+START_TEST(an_index_that_lies_ends_the_queue_pair)
+{
+	static const uint32_t lies[] = { DEPTH + 1, 0x80000000u, UINT32_MAX };
+	struct ring_cq *cring;
+	struct ring_qp *ring;
+	struct cq *cq = ring_cq(&cring), *pcq = new_cq(&hca[1], DEPTH, AL_CQ_NOTIFY_PENDING);
+	struct qp_options o = { 0 };
+	struct qp *peer = new_qp(&hca[1], pcq, pcq, &o), *qp;
+	struct ib_send_wr wr = send_wr(1, IB_WR_SEND, NULL, 0);
+	uint32_t bell;
+	al_status status;
+
+	qp = ring_qp(cq, IB_QPT_RC, &ring, &bell, &status);
+	ck_assert_int_eq(status, AL_SUCCESS);
+	connect_qps(qp, peer, &o);
+	if (_i % 2) {
+		atomic_store(&ring->rq_prod, lies[_i / 2]);
+		post(peer, &wr);
+	} else {
+		atomic_store(&ring->sq_prod, lies[_i / 2]);
+		ring_bell(bell);
+	}
+	expect_bad(cring, ring, qp, 0);
+	free_qp(qp);
+	free_qp(peer);
+	free_cq(cq);
+	free_cq(pcq);
+}
+END_TEST
+
+/* Bells of nobody, and all at once. */
+START_TEST(bells_of_nobody_are_harmless)
+{
+	struct ring_cq *cring;
+	struct ring_qp *ring;
+	struct cq *cq = ring_cq(&cring), *pcq = new_cq(&hca[1], DEPTH, AL_CQ_NOTIFY_PENDING);
+	struct qp_options o = { 0 };
+	struct qp *peer = new_qp(&hca[1], pcq, pcq, &o), *qp;
+	uint32_t bell;
+	al_status status;
+
+	qp = ring_qp(cq, IB_QPT_RC, &ring, &bell, &status);
+	ck_assert_int_eq(status, AL_SUCCESS);
+	connect_qps(qp, peer, &o);
+	for (uint32_t i = 0; i < DEPTH; i++) {
+		for (uint32_t k = 0; k < RING_BELLS / 64; k++)
+			atomic_store(&door->bells[k], UINT64_MAX);
+		atomic_store(&door->rung, UINT64_MAX);
+		post_recv(peer, i, NULL, 0);
+		*slot(ring, i) = (struct ring_send){ .wr_id = i, .opcode = IB_WR_SEND, .flags = IB_SEND_SIGNALED };
+		atomic_store(&ring->sq_prod, i + 1);
+		ring_bell(bell);
+		ck_assert_uint_eq(next_wc(cring).wr_id, i);
+		expect_wc(pcq, i, IB_WC_SUCCESS);
+	}
+	free_qp(qp);
+	free_qp(peer);
+	free_cq(cq);
+	free_cq(pcq);
+}
+END_TEST
+
+/* Who has rings does not ask. */
+START_TEST(operations_on_what_is_shared_are_refused)
+{
+	const struct ib_send_wr swr = send_wr(1, IB_WR_SEND, NULL, 0), *sbad;
+	const struct ib_recv_wr rwr = { 0 }, *rbad;
+	struct qp_options o = { 0 };
+	struct ring_cq *cring;
+	struct ring_qp *ring;
+	struct cq *cq = ring_cq(&cring);
+	uint32_t bell, count;
+	struct ib_wc wc;
+	al_status status;
+	bool present;
+	struct qp *qp = ring_qp(cq, IB_QPT_RC, &ring, &bell, &status);
+
+	ck_assert_int_eq(status, AL_SUCCESS);
+	connect_qps(qp, qp, &o);
+	ck_assert_int_eq(ops->post_send(qp->ci, &swr, &sbad), AL_INVALID_STATE);
+	ck_assert_int_eq(ops->post_recv(qp->ci, &rwr, &rbad), AL_INVALID_STATE);
+	ck_assert_int_eq(ops->poll_cq(cq->ci, 1, &wc, &count), AL_INVALID_STATE);
+	ck_assert_int_eq(ops->peek_cq(cq->ci, 1, &count), AL_INVALID_STATE);
+	ck_assert_int_eq(ops->arm_cq(cq->ci, AL_ARM_ANY, &present), AL_INVALID_STATE);
+	ck_assert_int_eq(ops->arm_cq_n(cq->ci, 1), AL_INVALID_STATE);
+	free_qp(qp);
+	free_cq(cq);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("soft: rings");
+	TCase *t = tcase_create("rings");
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, only_a_sealed_file_of_the_right_size_is_mapped);
+	tcase_add_test(t, another_version_and_another_client_are_refused);
+	tcase_add_loop_test(t, what_is_no_request_ends_the_queue_pair_and_reset_begins_anew, 0,
+			    (int)(NUM(wrong_sends) + NUM(wrong_paths)));
+	tcase_add_loop_test(t, an_index_that_lies_ends_the_queue_pair, 0, 6);
+	tcase_add_test(t, bells_of_nobody_are_harmless);
+	tcase_add_test(t, operations_on_what_is_shared_are_refused);
+	suite_add_tcase(s, t);
+	return run_suite(s);
+}

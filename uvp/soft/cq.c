@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Completion queues: the consumer's side. What is between cons and prod is ours, and nobody writes
+ * there. */
+#include <string.h>
+
+#include "uvp/soft/provider.h"
+
+/* -------------------------------------------------------------- create, destroy */
+
+al_status pre_create_cq(struct ci_cq *base, struct ci_cq_init *init, struct uvp_call *call)
+{
+	struct provider_cq *cq = (struct provider_cq *)base;
+	const struct ring_make said = { .bytes = ring_cq_bytes(init->cqe) };
+
+	return share(&cq->file, said.bytes, call, &said, sizeof(said));
+}
+
+al_status post_create_cq(struct ci_cq *base, struct ci_cq_init *init, al_status status,
+			 struct uvp_call *call)
+{
+	struct provider_cq *cq = (struct provider_cq *)base;
+
+	(void)call;
+	cq->mask = ring_cq_slots(init->cqe) - 1;
+	share_crossed(&cq->file, status);
+	return AL_SUCCESS;
+}
+
+void post_destroy_cq(struct ci_cq *base, struct uvp_call *call)
+{
+	(void)call;
+	share_end(&((struct provider_cq *)base)->file);
+}
+
+/* --------------------------------------------------------------------- content */
+
+static struct ib_wc *at(const struct provider_cq *cq, uint32_t index)
+{
+	return &cq_map(cq)->wc[index & cq->mask];
+}
+
+/* Under the lock. */
+static uint32_t there(const struct provider_cq *cq, uint32_t *prod)
+{
+	uint32_t n;
+
+	/* acquire: the completions are there; in total order after an arm (cq_armed()) */
+	*prod = atomic_load(&cq_map(cq)->prod);
+	n = *prod - cq->cons;
+	return LIKELY(n <= cq->cq.cqe + 1) ? n : 0; /* else somebody has written over it */
+}
+
+static bool overflowed(const struct provider_cq *cq)
+{
+	/* acquire: the last completion is there */
+	return atomic_load_explicit(&cq_map(cq)->overflowed, memory_order_acquire);
+}
+
+al_status provider_poll_cq(struct ci_cq *base, uint32_t num, struct ib_wc *wc, uint32_t *count)
+{
+	struct provider_cq *cq = (struct provider_cq *)base;
+	uint32_t n, prod, first;
+	bool over;
+
+	fmutex_lock(&cq->lock);
+	over = overflowed(cq); /* first: then prod is the last */
+	n = there(cq, &prod);
+	if (n) {
+		n = n < num ? n : num;
+		first = cq->mask + 1 - (cq->cons & cq->mask);
+		first = first < n ? first : n;
+		memcpy(wc, at(cq, cq->cons), first * sizeof(*wc));
+		if (first < n)
+			memcpy(wc + first, at(cq, cq->cons + first), (n - first) * sizeof(*wc));
+		cq->cons += n;
+		/* release: pairs with the acquire in ring_cq_cons() */
+		atomic_store_explicit(&cq_map(cq)->cons, cq->cons, memory_order_release);
+	}
+	fmutex_unlock(&cq->lock);
+	if (UNLIKELY(over && !n))
+		return AL_CQ_ERROR;
+	*count = n;
+	if (n)
+		IB_TRACE("soft", "poll_cq: %u CQ entries copied out of the ring", n);
+	return AL_SUCCESS;
+}
+
+al_status provider_peek_cq(struct ci_cq *base, uint32_t max, uint32_t *count)
+{
+	struct provider_cq *cq = (struct provider_cq *)base;
+	uint32_t n, prod;
+
+	fmutex_lock(&cq->lock);
+	n = there(cq, &prod);
+	fmutex_unlock(&cq->lock);
+	*count = n < max ? n : max;
+	return AL_SUCCESS;
+}
+
+/* The number up to which completions have been told of, by the module or by us. Under the lock. */
+static uint32_t told(const struct provider_cq *cq)
+{
+	uint32_t by_module = atomic_load_explicit(&cq_map(cq)->notified, memory_order_relaxed);
+
+	return (int32_t)(by_module - cq->notified) > 0 ? by_module : cq->notified;
+}
+
+void cq_clean(struct ci_cq *base, uint32_t qp_num)
+{
+	struct provider_cq *cq = (struct provider_cq *)base;
+	uint32_t from, prod, gone = 0, untold = 0, seen;
+
+	fmutex_lock(&cq->lock);
+	seen = told(cq);
+	from = there(cq, &prod) ? prod : cq->cons;
+	/* the newest first: what stays moves up, towards prod, which is the module's */
+	while (from-- != cq->cons) {
+		if (at(cq, from)->qp_num == qp_num) {
+			gone++;
+			untold += (int32_t)(from - seen) >= 0;
+		} else if (gone) {
+			*at(cq, from + gone) = *at(cq, from);
+		}
+	}
+	cq->notified = seen + untold;
+	cq->cons += gone;
+	atomic_store_explicit(&cq_map(cq)->cons, cq->cons, memory_order_release);
+	fmutex_unlock(&cq->lock);
+}
+
+/* ----------------------------------------------------------------- notification */
+
+/* Armed, or not as to this: the module has told meanwhile. Does what is there satisfy it? The one
+ * who clears the word tells. Under the lock. */
+static bool satisfied(struct provider_cq *cq, _Atomic uint32_t *word, uint32_t prod)
+{
+	if (!atomic_exchange(word, 0))
+		return false;
+	cq->notified = prod;
+	return true;
+}
+
+/* The arm has been written; what is there now? */
+static uint32_t cq_armed(const struct provider_cq *cq, uint32_t *prod)
+{
+	/* In total order, as in ring_cq_told() the store of prod and the look at the arm: either we
+	 * see the completion, or the module sees the arm. */
+	return there(cq, prod);
+}
+
+al_status provider_arm_cq(struct ci_cq *base, al_arm type, bool *present)
+{
+	struct provider_cq *cq = (struct provider_cq *)base;
+	_Atomic uint32_t *word = &cq_map(cq)->arm;
+	uint32_t n, prod, old;
+	bool tell = false;
+
+	fmutex_lock(&cq->lock);
+	if (overflowed(cq)) {
+		fmutex_unlock(&cq->lock);
+		return AL_CQ_ERROR;
+	}
+	old = atomic_load(word);
+	while (old < (uint32_t)type && !atomic_compare_exchange_weak(word, &old, (uint32_t)type))
+		;
+	n = cq_armed(cq, &prod);
+	/* the newest completion is there, and is newer than the last notification */
+	if (base->notify == AL_CQ_NOTIFY_PENDING && n && told(cq) != prod)
+		tell = satisfied(cq, word, prod);
+	fmutex_unlock(&cq->lock);
+	if (present)
+		*present = n;
+	if (tell)
+		ib_cq_notify(base->ctx);
+	return AL_SUCCESS;
+}
+
+al_status provider_arm_cq_n(struct ci_cq *base, uint32_t num)
+{
+	struct provider_cq *cq = (struct provider_cq *)base;
+	_Atomic uint32_t *word = &cq_map(cq)->arm_n;
+	uint32_t prod, old;
+	bool tell = false;
+
+	if (!num || num > base->cqe)
+		return AL_INVALID_PARAMETER;
+	fmutex_lock(&cq->lock);
+	if (overflowed(cq)) {
+		fmutex_unlock(&cq->lock);
+		return AL_CQ_ERROR;
+	}
+	/* of two that wait, the one that is satisfied sooner holds */
+	old = atomic_load(word);
+	while ((!old || num < old) && !atomic_compare_exchange_weak(word, &old, num))
+		;
+	if (cq_armed(cq, &prod) >= (old && old < num ? old : num))
+		tell = satisfied(cq, word, prod);
+	fmutex_unlock(&cq->lock);
+	if (tell)
+		ib_cq_notify(base->ctx);
+	return AL_SUCCESS;
+}
+
+void post_query_cq(struct ci_cq *base, struct al_cq_attr *attr, al_status status,
+		   struct uvp_call *call)
+{
+	struct provider_cq *cq = (struct provider_cq *)base;
+	uint32_t prod;
+
+	(void)call;
+	if (status)
+		return;
+	fmutex_lock(&cq->lock);
+	attr->count = there(cq, &prod);
+	attr->armed = (al_arm)(atomic_load_explicit(&cq_map(cq)->arm, memory_order_relaxed) & 3);
+	fmutex_unlock(&cq->lock);
+}

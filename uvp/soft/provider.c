@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The provider as a whole: opening an HCA, its door, shared files, address handles, and the table.
+ */
+#include "uvp/soft/provider.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---------------------------------------------------------------- shared files */
+
+al_status share(struct shared *file, size_t bytes, struct uvp_call *call, const void *said,
+		uint32_t length)
+{
+	file->bytes = bytes;
+	file->mem = MAP_FAILED;
+	file->fd = memfd_create(RING_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (file->fd < 0)
+		return AL_INSUFFICIENT_RESOURCES;
+	if (!ftruncate(file->fd, (off_t)bytes) &&
+	    !fcntl(file->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		file->mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, 0);
+	if (file->mem == MAP_FAILED) {
+		close(file->fd);
+		return AL_INSUFFICIENT_MEMORY;
+	}
+	/* A child has objects of its own only, and shall not write into these. */
+	madvise(file->mem, bytes, MADV_DONTFORK);
+	memcpy(call->in, said, length);
+	call->in_len = length;
+	call->in_fds[call->num_in_fds++] = file->fd;
+	return AL_SUCCESS;
+}
+
+void share_crossed(struct shared *file, al_status status)
+{
+	close(file->fd);
+	file->fd = -1;
+	if (status)
+		share_end(file);
+}
+
+void share_end(struct shared *file)
+{
+	munmap(file->mem, file->bytes);
+}
+
+/* -------------------------------------------------------------------- the HCA */
+
+static al_status pre_open_ca(struct ci_ca *base, struct uvp_call *call)
+{
+	struct provider_ca *ca = (struct provider_ca *)base;
+	const struct ring_open said = { .version = RING_VERSION };
+
+	call->out_room = sizeof(struct ring_opened);
+	return share(&ca->door, sizeof(struct ring_door), call, &said, sizeof(said));
+}
+
+static void close_all(struct uvp_call *call)
+{
+	while (call->num_out_fds)
+		close(call->out_fds[--call->num_out_fds]);
+}
+
+static al_status post_open_ca(struct ci_ca *base, al_status status, struct uvp_call *call)
+{
+	struct provider_ca *ca = (struct provider_ca *)base;
+	const struct ring_opened *heard = call->out;
+	al_status kept = AL_SUCCESS;
+
+	if (!status && (!heard || call->out_len != sizeof(*heard) || call->num_out_fds != 1 ||
+			heard->version != RING_VERSION)) {
+		ib_log(IB_LOG_ERROR, "soft",
+		       "the agent's module and this provider are of different versions: install both anew");
+		kept = AL_MODULE_ABI;
+	}
+	share_crossed(&ca->door, status ? status : kept);
+	if (status || kept) {
+		close_all(call);
+		return kept;
+	}
+	ca->wake = call->out_fds[0];
+	ca->gids = heard->gids;
+	ca->lmc = heard->lmc;
+	return AL_SUCCESS;
+}
+
+static void post_close_ca(struct ci_ca *base, struct uvp_call *call)
+{
+	struct provider_ca *ca = (struct provider_ca *)base;
+
+	(void)call;
+	close(ca->wake);
+	share_end(&ca->door);
+}
+
+/* Each queue pair has a bell. */
+static void post_query_ca(struct ci_ca *ca, struct ib_ca_attr *attr, al_status status,
+			  struct uvp_call *call)
+{
+	(void)ca;
+	(void)call;
+	if (!status && attr->max_qp > RING_BELLS)
+		attr->max_qp = RING_BELLS;
+}
+
+void door_ring(const struct provider_ca *ca, uint32_t bell)
+{
+	struct ring_door *door = ca_door(ca);
+	uint64_t one = 1;
+
+	/* release: pairs with the acquire in take_bells() of rings.c; what was posted is there */
+	atomic_fetch_or_explicit(&door->bells[bell / 64], 1ull << bell % 64, memory_order_release);
+	/* In total order, as in rings_sleep() the store of asleep and the look at the bells: either
+	 * it sees the bell, or we see that it sleeps. */
+	atomic_fetch_or(&door->rung, 1ull << bell / 64);
+	if (LIKELY(!atomic_load(&door->asleep)))
+		return;
+	/* of several, one wakes it */
+	if (atomic_exchange(&door->asleep, 0) && write(ca->wake, &one, sizeof(one)) < 0)
+		ib_log(IB_LOG_ERROR, "soft", "the agent's thread can not be woken");
+}
+
+/* ------------------------------------------------------------- address handles */
+
+static al_status set_path(struct provider_ah *ah, const struct ib_ah_attr *attr)
+{
+	const struct provider_ca *ca = (const struct provider_ca *)ah->ah.pd->ca;
+	al_status status = wr_check_address(attr, ca->gids, ca->lmc);
+	struct ring_path path = {
+		.dlid = attr->dlid,
+		.src_path_bits = attr->src_path_bits,
+		.sl = attr->sl,
+		.global = attr->is_global,
+		.port_num = attr->port_num,
+	};
+
+	if (status)
+		return status;
+	if (attr->is_global) {
+		path.dgid = attr->grh.dgid;
+		path.class_flow = (uint32_t)attr->grh.traffic_class << 20 | attr->grh.flow_label;
+		path.sgid_index = (uint8_t)attr->grh.sgid_index;
+		path.hop_limit = attr->grh.hop_limit;
+	}
+	fmutex_lock(&ah->lock);
+	ah->path = path;
+	fmutex_unlock(&ah->lock);
+	return AL_SUCCESS;
+}
+
+static al_status pre_create_ah(struct ci_ah *ah, const struct ib_ah_attr *attr,
+			       struct uvp_call *call)
+{
+	(void)call;
+	return set_path((struct provider_ah *)ah, attr);
+}
+
+static al_status pre_modify_ah(struct ci_ah *ah, const struct ib_ah_attr *attr,
+			       struct uvp_call *call)
+{
+	(void)call;
+	return set_path((struct provider_ah *)ah, attr);
+}
+
+/* ---------------------------------------------------------------------- table */
+
+static const struct uvp_interface hooks = {
+	.size = sizeof(struct uvp_interface),
+	.abi_major = UVP_ABI_MAJOR,
+	.abi_minor = UVP_ABI_MINOR,
+	.obj_size = {
+		[CI_OBJ_CA] = sizeof(struct provider_ca),
+		[CI_OBJ_AH] = sizeof(struct provider_ah),
+		[CI_OBJ_CQ] = sizeof(struct provider_cq),
+		[CI_OBJ_QP] = sizeof(struct provider_qp),
+	},
+	.pre_open_ca = pre_open_ca,
+	.post_open_ca = post_open_ca,
+	.post_close_ca = post_close_ca,
+	.post_query_ca = post_query_ca,
+	.pre_create_ah = pre_create_ah,
+	.pre_modify_ah = pre_modify_ah,
+	.pre_create_cq = pre_create_cq,
+	.post_create_cq = post_create_cq,
+	.post_destroy_cq = post_destroy_cq,
+	.post_query_cq = post_query_cq,
+	.pre_create_qp = pre_create_qp,
+	.post_create_qp = post_create_qp,
+	.post_modify_qp = post_modify_qp,
+	.post_destroy_qp = post_destroy_qp,
+	.post_send = provider_post_send,
+	.post_recv = provider_post_recv,
+	.poll_cq = provider_poll_cq,
+	.arm_cq = provider_arm_cq,
+	.arm_cq_n = provider_arm_cq_n,
+	.peek_cq = provider_peek_cq,
+};
+
+const struct uvp_module uvp_module = {
+	.size = sizeof(struct uvp_module),
+	.abi_major = UVP_ABI_MAJOR,
+	.abi_minor = UVP_ABI_MINOR,
+	.name = "soft",
+	.version = "0.1.0",
+	.license = "GPL-2.0-only OR Linux-OpenIB",
+	.ops = &hooks,
+};
