@@ -248,6 +248,7 @@ int main(int argc, char **argv)
 	bench_message();
 	bench_bandwidth();
 	bench_object();
+	bench_user();
 	if (json && (fputs("\n  ]\n}\n", json) < 0 || fclose(json)))
 		bench_fatal("the JSON file could not be written: %m");
 	return EXIT_SUCCESS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * What the parts of the benchmark share: how two things are compared, how a row is reported, and queue pairs to measure
- * on. What is measured is in the files of their own: cost, message, bandwidth, object, many.
+ * on. What is measured is in the files of their own: cost, message, bandwidth, object, many, user.
  */
 #ifndef IBAL_TEST_BENCH_H
 #define IBAL_TEST_BENCH_H
@@ -96,6 +96,7 @@ struct bench_link {
 };
 
 void bench_link_open(struct bench_link *link, uint32_t cqe);
+void bench_link_open_as(struct bench_link *link, const struct al_open_attr *attr, uint32_t cqe);
 void bench_link_close(struct bench_link *link);
 
 /* A connected pair in RTS, both with depth requests on each queue. qp[i] is on side[i]. */
@@ -126,5 +127,6 @@ void bench_cost(void);
 void bench_message(void);
 void bench_bandwidth(void);
 void bench_object(void);
+void bench_user(void);
 
 #endif /* IBAL_TEST_BENCH_H */

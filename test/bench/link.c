@@ -9,10 +9,15 @@
 
 void bench_link_open(struct bench_link *link, uint32_t cqe)
 {
+	bench_link_open_as(link, NULL, cqe);
+}
+
+void bench_link_open_as(struct bench_link *link, const struct al_open_attr *attr, uint32_t cqe)
+{
 	uint64_t guids[16];
 	size_t count = ARRAY_SIZE(guids);
 
-	bench_must(al_open(NULL, &link->al));
+	bench_must(al_open(attr, &link->al));
 	bench_must(al_get_ca_guids(link->al, guids, &count));
 	if (count < 2)
 		bench_fatal("two HCAs are needed, %zu are there: is IBAL_MODULE_PATH the build's hca/soft/.libs?", count);

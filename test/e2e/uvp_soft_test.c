@@ -95,7 +95,7 @@ static void fill(uint8_t *mem, uint32_t length, uint32_t seed)
 /* More messages than the rings have places, by two and two elements, some inline, few signaled. */
 START_TEST(many_messages_of_every_length_arrive_in_order)
 {
-	enum { ROUNDS = 1500, LENGTH = 96 };
+	enum { ROUNDS = 300, LENGTH = 96 };
 	uint32_t sent = 0;
 
 	begin_pair(_i);
@@ -317,7 +317,7 @@ START_TEST(a_post_is_refused_and_flushed_as_the_state_says)
 	ck_ok(test_post_recv(&e, 4, 0, 8));
 	ck_ok(test_modify(e.qp, IB_QPS_ERR, (struct ib_qp_attr){ 0 }, IB_QP_STATE));
 	expect_flushed(e.cq, 4);
-	for (uint64_t id = 5; id < 200; id += 2) { /* more than fit in at once */
+	for (uint64_t id = 5; id < 150; id += 2) { /* more than fit in at once */
 		ck_ok(test_post_recv(&e, id, 0, 8));
 		expect_flushed(e.cq, id);
 		ck_ok(test_post_send(&e, id + 1, 0, 8));
@@ -597,7 +597,7 @@ END_TEST
 /* --------------------------------------------------------------------- threads */
 
 static _Atomic uint32_t posted, completed;
-#define MESSAGES 4000u
+#define MESSAGES 2000u
 
 static void *post_some(void *arg)
 {
@@ -664,6 +664,69 @@ START_TEST(threads_post_and_poll_at_once)
 }
 END_TEST
 
+/* -------------------------------------------------------------------- processes */
+
+static void pass_one(uint64_t id)
+{
+	ck_ok(test_post_recv(&end[1], id, 1000, 64));
+	ck_ok(test_post_send(&end[0], id, 0, 64));
+	test_poll_ok(end[0].cq, id);
+	test_poll_ok(end[1].cq, id);
+}
+
+/* What is shared is not his; he may have his own. */
+START_TEST(a_forked_child_has_rings_of_its_own)
+{
+	pid_t pid;
+
+#ifdef __SANITIZE_ADDRESS__
+	printf("SKIP a_forked_child_has_rings_of_its_own: the sanitizer's allocator may be locked in a child\n");
+	return;
+#endif
+	begin_pair(WITH_PROVIDER);
+	pass_one(1);
+	pid = fork();
+	if (!pid) {
+		if (shared_files())
+			_exit(1);
+		al = agent_open();
+		test_make_pair(al, end);
+		if (shared_files() != 6)
+			_exit(2);
+		pass_one(2);
+		_exit(0);
+	}
+	pass_one(3);
+	ck_assert_int_eq(wait_for(pid), 0);
+	pass_one(4);
+	finish_pair();
+}
+END_TEST
+
+/* Each opening takes all along, and the next one has all anew. */
+START_TEST(openings_come_and_go)
+{
+	struct timespec deadline;
+	int fds;
+
+	begin_pair(WITH_PROVIDER);
+	for (int i = 0; i < 2; i++)
+		test_free_end(&end[i]);
+	fds = agent_entries("fd");
+	for (uint64_t round = 0; round < 5; round++) {
+		test_make_pair(al, end);
+		ck_assert_int_eq(shared_files(), 6);
+		pass_one(round);
+		for (int i = 0; i < 2; i++)
+			test_free_end(&end[i]);
+		ck_assert_int_eq(shared_files(), 2);
+	}
+	for (deadline = test_deadline(); agent_entries("fd") > fds;) /* it closes on threads of its own */
+		ck_assert_msg(!test_expired(&deadline), "%d descriptors, not %d", agent_entries("fd"), fds);
+	finish();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("e2e/uvp_soft");
@@ -680,6 +743,8 @@ int main(void)
 	tcase_add_loop_test(tcase, an_arm_is_satisfied_as_embedded, 0, ROLES);
 	tcase_add_loop_test(tcase, an_arm_for_the_next_or_for_so_many, 0, ROLES);
 	tcase_add_loop_test(tcase, threads_post_and_poll_at_once, 0, ROLES);
+	tcase_add_test(tcase, a_forked_child_has_rings_of_its_own);
+	tcase_add_test(tcase, openings_come_and_go);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* A client of an agent with the software HCA's provider, against a program that has the HCAs itself. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test/bench/bench.h"
+
+#define POLLS 10000
+#define POSTS 64
+
+/* The same in both roles. */
+struct bench_role {
+	struct bench_link link;
+	al_qp_h qp[2];
+	struct bench_buf buf[2];
+};
+
+struct bench_roles {
+	struct bench_role user, own;
+};
+
+static char dir[] = "/tmp/bench-XXXXXX", path[64];
+static pid_t agent;
+
+static void start_agent(void)
+{
+	char word[64];
+	int out[2];
+
+	if (!mkdtemp(dir) || pipe(out))
+		bench_fatal("%s: %m", dir);
+	snprintf(path, sizeof(path), "%s/ald.socket", dir);
+	agent = fork();
+	if (!agent) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(out[1], 1);
+		execl(ALD, "ald", "--socket", path, NULL);
+		_exit(127);
+	}
+	close(out[1]);
+	if (agent < 0 || read(out[0], word, sizeof(word)) <= 0)
+		bench_fatal("%s did not start", ALD);
+	close(out[0]);
+}
+
+static void stop_agent(void)
+{
+	kill(agent, SIGTERM);
+	waitpid(agent, NULL, 0);
+	unlink(path);
+	rmdir(dir);
+}
+
+static void role_make(struct bench_role *role, const char *agent_path)
+{
+	const struct al_open_attr attr = { .agent = agent_path };
+
+	bench_link_open_as(&role->link, &attr, 4 * POSTS);
+	bench_connect(&role->link, POSTS, role->qp);
+	for (int i = 0; i < 2; i++)
+		bench_buf_make(role->link.side[i].pd, 4096, &role->buf[i]);
+}
+
+static void role_end(struct bench_role *role)
+{
+	for (int i = 0; i < 2; i++) {
+		bench_destroy(al_destroy_qp, role->qp[i]);
+		bench_buf_free(&role->buf[i]);
+	}
+	bench_link_close(&role->link);
+}
+
+static double poll_empty(const struct bench_role *role, unsigned int n)
+{
+	struct ib_wc wc;
+	uint32_t count;
+	double start = bench_now();
+
+	for (unsigned int i = 0; i < n; i++)
+		bench_must(al_poll_cq(role->link.side[0].cq, 1, &wc, &count));
+	return (bench_now() - start) / n;
+}
+
+static double user_poll(void *arg, unsigned int n)
+{
+	return poll_empty(&((struct bench_roles *)arg)->user, n);
+}
+
+static double own_poll(void *arg, unsigned int n)
+{
+	return poll_empty(&((struct bench_roles *)arg)->own, n);
+}
+
+/* Writes of 8 bytes, one after the other is done; or as many as fit in, of which only the posts count. */
+static double write_some(const struct bench_role *role, unsigned int n, bool whole)
+{
+	struct ib_sge sge = { (uintptr_t)role->buf[0].addr, 8, role->buf[0].lkey };
+	struct ib_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IB_WR_RDMA_WRITE,
+				 .send_flags = IB_SEND_SIGNALED,
+				 .wr.rdma = { (uintptr_t)role->buf[1].addr, role->buf[1].rkey } };
+	const struct ib_send_wr *bad;
+	double start = bench_now(), taken;
+
+	for (unsigned int i = 0; i < n; i++) {
+		bench_must(al_post_send(role->qp[0], &wr, &bad));
+		if (whole)
+			bench_drain(role->link.side[0].cq, 1);
+	}
+	taken = bench_now() - start;
+	if (!whole)
+		bench_drain(role->link.side[0].cq, n);
+	return taken / n;
+}
+
+static double user_write(void *arg, unsigned int n)
+{
+	return write_some(&((struct bench_roles *)arg)->user, n, true);
+}
+
+static double own_write(void *arg, unsigned int n)
+{
+	return write_some(&((struct bench_roles *)arg)->own, n, true);
+}
+
+static double user_post(void *arg, unsigned int n)
+{
+	return write_some(&((struct bench_roles *)arg)->user, n, false);
+}
+
+static double own_post(void *arg, unsigned int n)
+{
+	return write_some(&((struct bench_roles *)arg)->own, n, false);
+}
+
+static void report(const char *name, const struct bench_pair *pair, enum bench_target kind, double target)
+{
+	struct bench_result result;
+
+	if (!bench_wanted(name))
+		return;
+	bench_compare(pair, &result);
+	bench_report(&(struct bench_row){ name, result.value, "ns", result.reference, result.ratio, kind, target });
+}
+
+void bench_user(void)
+{
+	struct bench_roles roles;
+
+	if (!bench_wanted("user.poll") && !bench_wanted("user.post.8B") && !bench_wanted("user.write.8B"))
+		return;
+	setenv("IBAL_UVP_PATH", UVP_DIR, 1);
+	start_agent();
+	role_make(&roles.user, path);
+	role_make(&roles.own, "off");
+	report("user.poll", &(struct bench_pair){ user_poll, own_poll, &roles, POLLS, POLLS }, TARGET_RATIO_MOST, 1.5);
+	report("user.post.8B", &(struct bench_pair){ user_post, own_post, &roles, POSTS, POSTS }, TARGET_NONE, NAN);
+	report("user.write.8B", &(struct bench_pair){ user_write, own_write, &roles, POSTS, POSTS }, TARGET_NONE, NAN);
+	role_end(&roles.user);
+	role_end(&roles.own);
+	stop_agent();
+}
