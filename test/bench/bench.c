@@ -203,9 +203,12 @@ static void options(int argc, char **argv)
 		{ "quick", no_argument, NULL, 'q' },
 		{ "only", required_argument, NULL, 'o' },
 		{ "json", required_argument, NULL, 'j' },
+		{ "far", required_argument, NULL, 'f' },   /* for itself only */
+		{ "agent", required_argument, NULL, 'a' }, /* the same */
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
+	const char *agent = NULL, *far = NULL;
 	int opt;
 
 	while ((opt = getopt_long(argc, argv, "", known, NULL)) != -1) {
@@ -222,12 +225,22 @@ static void options(int argc, char **argv)
 			if (!json)
 				bench_fatal("%s: %m", optarg);
 			break;
+		case 'f':
+			far = optarg;
+			break;
+		case 'a':
+			agent = optarg;
+			break;
 		default:
 			usage(opt == 'h' ? stdout : stderr);
 			exit(opt == 'h' ? EXIT_SUCCESS : EXIT_FAILURE);
 		}
 	}
-	if (optind < argc) {
+	if (agent && far)
+		bench_agent_far(agent, atoi(far));
+	if (agent)
+		bench_agent_open(agent);
+	if (optind < argc || far) {
 		usage(stderr);
 		exit(EXIT_FAILURE);
 	}
@@ -248,6 +261,7 @@ int main(int argc, char **argv)
 	bench_message();
 	bench_bandwidth();
 	bench_object();
+	bench_agent();
 	bench_user();
 	if (json && (fputs("\n  ]\n}\n", json) < 0 || fclose(json)))
 		bench_fatal("the JSON file could not be written: %m");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * What the parts of the benchmark share: how two things are compared, how a row is reported, and queue pairs to measure
- * on. What is measured is in the files of their own: cost, message, bandwidth, object, many, user.
+ * on. What is measured is in the files of their own: cost, message, bandwidth, object, many,
+ * agent, user.
  */
 #ifndef IBAL_TEST_BENCH_H
 #define IBAL_TEST_BENCH_H
@@ -102,6 +103,14 @@ void bench_link_close(struct bench_link *link);
 /* A connected pair in RTS, both with depth requests on each queue. qp[i] is on side[i]. */
 void bench_connect(struct bench_link *link, uint32_t depth, al_qp_h qp[2]);
 
+/* The halves of that, for whom the other side is not here. */
+al_qp_h bench_make_qp(const struct bench_side *side, uint32_t depth, uint32_t *qpn);
+void bench_to_rts(al_qp_h qp, uint32_t peer_qpn, uint16_t peer_lid);
+
+/* An agent of the benchmark's own, one at a time; the path of its socket. */
+const char *bench_agent_start(void);
+void bench_agent_stop(void);
+
 /* A registered buffer. */
 struct bench_buf {
 	uint8_t *addr;
@@ -127,6 +136,11 @@ void bench_cost(void);
 void bench_message(void);
 void bench_bandwidth(void);
 void bench_object(void);
+void bench_agent(void);
+/* Is the far end of bench_agent()'s, a process of its own, to whom the descriptor leads. */
+void bench_agent_far(const char *agent, int fd) __attribute__((noreturn));
+/* Opens the Access Layer by the agent, and writes what that took to standard output. */
+void bench_agent_open(const char *agent) __attribute__((noreturn));
 void bench_user(void);
 
 #endif /* IBAL_TEST_BENCH_H */

@@ -46,7 +46,7 @@ void bench_link_close(struct bench_link *link)
 	bench_destroy(al_close, link->al);
 }
 
-static void to_rts(al_qp_h qp, uint32_t peer_qpn, uint16_t peer_lid)
+void bench_to_rts(al_qp_h qp, uint32_t peer_qpn, uint16_t peer_lid)
 {
 	struct ib_qp_attr attr = {
 		.qp_state = IB_QPS_INIT, .port_num = 1, .qp_access_flags = REMOTE_ALL,
@@ -65,22 +65,27 @@ static void to_rts(al_qp_h qp, uint32_t peer_qpn, uint16_t peer_lid)
 						   IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC));
 }
 
+al_qp_h bench_make_qp(const struct bench_side *side, uint32_t depth, uint32_t *qpn)
+{
+	struct al_qp_init init = {
+		.qp_type = IB_QPT_RC, .send_cq = side->cq, .recv_cq = side->cq,
+		.cap = { .max_send_wr = depth, .max_recv_wr = depth, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	al_qp_h qp;
+
+	bench_must(al_create_qp(side->pd, &init, NULL, NULL, &qp));
+	bench_must(al_qp_num(qp, qpn));
+	return qp;
+}
+
 void bench_connect(struct bench_link *link, uint32_t depth, al_qp_h qp[2])
 {
 	uint32_t qpn[2];
 
-	for (unsigned int i = 0; i < 2; i++) {
-		struct bench_side *side = &link->side[i];
-		struct al_qp_init init = {
-			.qp_type = IB_QPT_RC, .send_cq = side->cq, .recv_cq = side->cq,
-			.cap = { .max_send_wr = depth, .max_recv_wr = depth, .max_send_sge = 1, .max_recv_sge = 1 },
-		};
-
-		bench_must(al_create_qp(side->pd, &init, NULL, NULL, &qp[i]));
-		bench_must(al_qp_num(qp[i], &qpn[i]));
-	}
 	for (unsigned int i = 0; i < 2; i++)
-		to_rts(qp[i], qpn[!i], link->side[!i].lid);
+		qp[i] = bench_make_qp(&link->side[i], depth, &qpn[i]);
+	for (unsigned int i = 0; i < 2; i++)
+		bench_to_rts(qp[i], qpn[!i], link->side[!i].lid);
 }
 
 void bench_buf_make(al_pd_h pd, size_t length, struct bench_buf *buf)

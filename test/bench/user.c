@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* A client of an agent with the software HCA's provider, against a program that has the HCAs itself. */
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "test/bench/bench.h"
 
@@ -23,38 +17,6 @@ struct bench_role {
 struct bench_roles {
 	struct bench_role user, own;
 };
-
-static char dir[] = "/tmp/bench-XXXXXX", path[64];
-static pid_t agent;
-
-static void start_agent(void)
-{
-	char word[64];
-	int out[2];
-
-	if (!mkdtemp(dir) || pipe(out))
-		bench_fatal("%s: %m", dir);
-	snprintf(path, sizeof(path), "%s/ald.socket", dir);
-	agent = fork();
-	if (!agent) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		dup2(out[1], 1);
-		execl(ALD, "ald", "--socket", path, NULL);
-		_exit(127);
-	}
-	close(out[1]);
-	if (agent < 0 || read(out[0], word, sizeof(word)) <= 0)
-		bench_fatal("%s did not start", ALD);
-	close(out[0]);
-}
-
-static void stop_agent(void)
-{
-	kill(agent, SIGTERM);
-	waitpid(agent, NULL, 0);
-	unlink(path);
-	rmdir(dir);
-}
 
 static void role_make(struct bench_role *role, const char *agent_path)
 {
@@ -154,13 +116,12 @@ void bench_user(void)
 	if (!bench_wanted("user.poll") && !bench_wanted("user.post.8B") && !bench_wanted("user.write.8B"))
 		return;
 	setenv("IBAL_UVP_PATH", UVP_DIR, 1);
-	start_agent();
-	role_make(&roles.user, path);
+	role_make(&roles.user, bench_agent_start());
 	role_make(&roles.own, "off");
 	report("user.poll", &(struct bench_pair){ user_poll, own_poll, &roles, POLLS, POLLS }, TARGET_RATIO_MOST, 1.5);
 	report("user.post.8B", &(struct bench_pair){ user_post, own_post, &roles, POSTS, POSTS }, TARGET_NONE, NAN);
 	report("user.write.8B", &(struct bench_pair){ user_write, own_write, &roles, POSTS, POSTS }, TARGET_NONE, NAN);
 	role_end(&roles.user);
 	role_end(&roles.own);
-	stop_agent();
+	bench_agent_stop();
 }

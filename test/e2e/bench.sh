@@ -13,7 +13,9 @@ python3 - "$tmp/table" "$tmp/bench.json" <<'END'
 import json, sys
 
 wanted = """al.post al.poll loop.write.8B.rate loop.write.8B.faults loop.send.8B.rate loop.write.8B.latency loop.send.8B.latency
-	loop.write.64KiB loop.write.1MiB user.poll user.post.8B user.write.8B qp.idle.memory qp.many.post qp.many.post_all""".split()
+	loop.write.64KiB loop.write.1MiB 
+	agent.open agent.control agent.reg.1GiB agent.write.1MiB user.poll user.post.8B user.write.8B
+	 qp.idle.memory qp.many.post qp.many.post_all""".split()
 wanted += [f"{do}.{kind}" for kind in "pd cq mr ah qp".split() for do in ("create", "destroy")]
 
 lines = [line.split() for line in open(sys.argv[1]) if not line.startswith("#")]
