@@ -88,6 +88,7 @@ al_tools_libquery_la_SOURCES = \
 	al/tools/query_ca.c \
 	al/tools/query_caps.c \
 	al/tools/query_capture.c \
+	al/tools/query_clients.c \
 	al/tools/query_doctor.c \
 	al/tools/query_events.c \
 	al/tools/query_fault.c \

@@ -5,8 +5,11 @@
  */
 #include "al/tools/query.h"
 
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 #define FILTERS_OF_PORTS (QUERY_CA | QUERY_PORT | QUERY_WATCH | QUERY_COUNT)
@@ -21,7 +24,7 @@ static const struct query_command commands[] = {
 	{ "pkey", "", "P_Key tables", 0, FILTERS_OF_PORTS, collect_pkey, show_pkey, NULL },
 	{ "caps", "[--diff A B]", "what HCAs can do, and their limits; or how two differ", 2, QUERY_CA | QUERY_DIFF,
 	  collect_caps, show_caps, NULL },
-	{ "res", "[TYPE]", "objects of this process: how many, and whose", 1, FILTERS_OF_OBJECTS | QUERY_TYPE,
+	{ "res", "[TYPE]", "objects of this process, or of the agent: how many, and whose", 1, FILTERS_OF_OBJECTS | QUERY_TYPE,
 	  collect_res, show_res, NULL },
 	{ "qp", "[NUMBER]", "queue pairs, or the one of that number", 1, FILTERS_OF_OBJECTS, collect_qp, show_found, NULL },
 	{ "cq", "[ID]", "completion queues, or the one of that id", 1, FILTERS_OF_OBJECTS & ~(unsigned int)QUERY_QPN,
@@ -30,6 +33,8 @@ static const struct query_command commands[] = {
 	  collect_pci, show_pci, NULL },
 	{ "modules", "", "HCA modules, also those that failed", 0, QUERY_WATCH | QUERY_COUNT,
 	  collect_modules, show_modules, NULL },
+	{ "clients", "", "the agent's programs and users: what they have, and may have", 0,
+	  QUERY_PID | QUERY_WATCH | QUERY_COUNT, collect_clients, show_clients, NULL },
 	{ "counters", "", "every counter of the ports", 0, FILTERS_OF_PORTS, collect_counters, show_counters, NULL },
 	{ "capture", "-- COMMAND...", "run a command, and its packets into a file", G_MAXUINT, QUERY_PORT | QUERY_OUTPUT,
 	  NULL, NULL, run_capture },
@@ -189,20 +194,69 @@ static void answer_once(struct query *q, const struct query_command *command)
 		print_json(q->out, !q->watch);
 }
 
+/*
+ * The keys of a terminal, while something is being watched: q ends it, and so do signals, after which the terminal is as
+ * it was.
+ */
+static struct termios terminal_before;
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+static gboolean take_keys(void)
+{
+	const struct sigaction action = { .sa_handler = on_signal };
+	struct termios now;
+
+	if (!isatty(STDIN_FILENO) || tcgetattr(STDIN_FILENO, &terminal_before))
+		return FALSE;
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	now = terminal_before;
+	now.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	return !tcsetattr(STDIN_FILENO, TCSANOW, &now);
+}
+
+/* FALSE: it is enough. */
+static gboolean rest(const struct query *q, gboolean keys)
+{
+	struct pollfd in = { .fd = keys ? STDIN_FILENO : -1, .events = POLLIN };
+	gint64 end = g_get_monotonic_time() + (gint64)(q->watch * G_USEC_PER_SEC), left;
+	char key;
+
+	while (!interrupted && (left = end - g_get_monotonic_time()) > 0) {
+		/* Days fit an int of milliseconds, which is as long as --watch waits. */
+		if (poll(&in, 1, (int)((left + 999) / 1000)) <= 0)
+			continue;
+		if (read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q')
+			return FALSE;
+	}
+	return !interrupted;
+}
+
 /* Every so often, until it is interrupted, something is wrong with the command line, or nobody reads. */
 static void watch(struct query *q, const struct query_command *command)
 {
+	gboolean keys = take_keys();
+
 	for (gint n = 1; ; n++) {
 		if (q->colour && !q->json)
 			printf("\033[H\033[2J");
 		answer_once(q, command);
 		if (n == q->count || q->status == TOOL_USAGE || ferror(stdout))
-			return;
+			break;
 		if (!q->json && !q->colour)
 			putchar('\n');
 		fflush(stdout);
-		g_usleep((gulong)(q->watch * G_USEC_PER_SEC));
+		if (!rest(q, keys))
+			break;
 	}
+	if (keys)
+		tcsetattr(STDIN_FILENO, TCSANOW, &terminal_before);
 }
 
 static void run_command(struct query *q, const struct query_command *command)

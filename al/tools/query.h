@@ -132,6 +132,8 @@ void collect_pci(struct query *q);
 void show_pci(struct query *q);
 void collect_modules(struct query *q);
 void show_modules(struct query *q);
+void collect_clients(struct query *q);
+void show_clients(struct query *q);
 void collect_counters(struct query *q);
 void show_counters(struct query *q);
 void run_capture(struct query *q);

@@ -308,6 +308,9 @@ void collect_ca(struct query *q)
 {
 	query_each_ca(q, add_ca, query_array(q, "cas"));
 	check_port_found(q);
+	/* Who uses them: of an agent, and unless something else was asked for. */
+	if (q->snap->num_clients && !q->ca && !q->port && !q->state)
+		collect_clients(q);
 }
 
 static void show_one_ca(struct query *q, JsonObject *ca)
@@ -346,6 +349,10 @@ void show_ca(struct query *q)
 	}
 	if (!json_array_get_length(cas))
 		puts("No HCA is here. \"al_query doctor\" says what is missing.");
+	if (json_object_has_member(q->out, "clients")) {
+		putchar('\n');
+		show_clients(q);
+	}
 }
 
 /* ------------------------------------------------------------------- tables */

@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "al/tools/query.h"
@@ -264,6 +266,9 @@ static void check_limits(struct doctor *d)
 		return;
 	if (lock.rlim_cur == RLIM_INFINITY)
 		find(d, OK, "locked memory", NULL, "without limit");
+	else if (d->q->snap && d->q->snap->num_clients)
+		find(d, OK, "locked memory", NULL, "up to %llu KiB; the agent needs none of it",
+		     (unsigned long long)lock.rlim_cur >> 10);
 	else if (!d->hardware)
 		find(d, OK, "locked memory", NULL, "up to %llu KiB; software HCAs lock none",
 		     (unsigned long long)lock.rlim_cur >> 10);
@@ -289,6 +294,87 @@ static void check_places(struct doctor *d)
 		find(d, OK, "lock files", NULL, "in %s", lock);
 }
 
+/* As the library has it built in (ald(8)). */
+#define AGENT_SOCKET "/run/ibal/ald.socket"
+
+/* What ibal.conf says of it; NULL: nothing. */
+static char *conf_agent(void)
+{
+	g_autoptr(GKeyFile) conf = g_key_file_new();
+	const char *file = conf_file();
+
+	return *file && g_key_file_load_from_file(conf, file, G_KEY_FILE_NONE, NULL) ?
+		g_key_file_get_string(conf, "ibal", "agent", NULL) : NULL;
+}
+
+/* The error of a connection attempt; 0: somebody listens. */
+static int try_socket(const char *path)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd, error = 0;
+
+	if (g_strlcpy(addr.sun_path, path, sizeof(addr.sun_path)) >= sizeof(addr.sun_path))
+		return ENAMETOOLONG;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
+		error = errno;
+	if (fd >= 0)
+		close(fd);
+	return error;
+}
+
+static void check_socket(struct doctor *d, const char *path)
+{
+	struct stat st;
+	int error;
+
+	if (stat(path, &st)) {
+		find(d, ERROR, "agent", errno == ENOENT ? "start ald there, or set IBAL_AGENT=off to do without" :
+		     "let this user search the directories on the way", "socket %s: %s", path, g_strerror(errno));
+		return;
+	}
+	if (!S_ISSOCK(st.st_mode)) {
+		find(d, ERROR, "agent", "name ald's socket", "%s is no socket", path);
+		return;
+	}
+	error = try_socket(path);
+	if (error == EACCES)
+		find(d, ERROR, "agent", "ald's --mode, or SocketMode= and SocketGroup= of ald.socket, say who may connect",
+		     "socket %s is user %u's and group %u's with mode %o, and this is user %u", path, st.st_uid, st.st_gid,
+		     st.st_mode & 0777, geteuid());
+	else if (error == ECONNREFUSED)
+		find(d, ERROR, "agent", "start ald, which replaces it, or set IBAL_AGENT=off to do without",
+		     "socket %s is stale: nobody listens there", path);
+	else if (error)
+		find(d, ERROR, "agent", "name ald's socket", "socket %s: %s", path, g_strerror(error));
+	else if (d->opened == AL_AGENT_PROTOCOL)
+		find(d, ERROR, "agent", "install ald and this program from one version", "ald at %s speaks another protocol", path);
+	else if (d->opened)
+		find(d, ERROR, "agent", "see the messages, also ald's own", "ald at %s does not serve this program: %s", path,
+		     al_status_str(d->opened));
+	else if (d->q->snap)
+		find(d, OK, "agent", NULL, "ald at %s speaks our protocol; clients that are shown to this user: %" G_GSIZE_FORMAT,
+		     path, d->q->snap->num_clients);
+}
+
+/* As al_open() chooses. */
+static void check_agent(struct doctor *d)
+{
+	g_autofree char *conf = conf_agent();
+	const char *agent = g_getenv("IBAL_AGENT");
+	struct stat st;
+
+	agent = agent ? agent : conf;
+	if (g_strcmp0(agent, "off") == 0)
+		find(d, OK, "agent", NULL, "none, as IBAL_AGENT or ibal.conf says: this process has HCAs of its own");
+	else if (agent && strcmp(agent, "auto"))
+		check_socket(d, agent);
+	else if (stat(AGENT_SOCKET, &st) && errno == ENOENT)
+		find(d, OK, "agent", NULL, "none (%s is not there): this process has HCAs of its own", AGENT_SOCKET);
+	else
+		check_socket(d, AGENT_SOCKET);
+}
+
 /* What the library said and no check has found. */
 static void check_messages(struct doctor *d)
 {
@@ -307,7 +393,7 @@ static void check_messages(struct doctor *d)
 }
 
 static void (*const checks[])(struct doctor *d) = {
-	check_library, check_messages, check_configuration, check_module_path, check_modules, check_cas, check_pci,
+	check_library, check_messages, check_configuration, check_agent, check_module_path, check_modules, check_cas, check_pci,
 	check_limits, check_places,
 };
 

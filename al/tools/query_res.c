@@ -145,7 +145,8 @@ static void show_objects(struct query *q)
 	if (json_array_get_length(objects))
 		query_table(q, "", objects, columns);
 	else
-		puts("No such object in this process. (A process sees its own only.)");
+		puts(q->snap->num_clients ? "No such object of the agent's, or it is another user's." :
+		     "No such object in this process. (A process sees its own only.)");
 }
 
 void show_res(struct query *q)

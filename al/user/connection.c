@@ -9,8 +9,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -435,6 +438,34 @@ static void *plug_main(void *arg)
 
 /* ------------------------------------------------------------------ opening */
 
+/* In a sentence that begins with the agent. */
+static void say_why(struct user_conn *conn, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void say_why(struct user_conn *conn, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(conn->why, sizeof(conn->why), format, args);
+	va_end(args);
+}
+
+static void why_not_reached(struct user_conn *conn, int error)
+{
+	struct stat st;
+
+	if (error == ECONNREFUSED)
+		say_why(conn, "nobody listens: an ald that was killed has left the socket");
+	else if (error == EACCES && !stat(conn->path, &st))
+		say_why(conn,
+			"the socket is user %u's, group %u's, with mode %o: you may not connect",
+			(unsigned int)st.st_uid, (unsigned int)st.st_gid,
+			(unsigned int)st.st_mode & 0777);
+	else
+		say_why(conn, "%s", strerror(error));
+}
+
 static int reach(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -445,20 +476,28 @@ static int reach(const char *path)
 	strcpy(addr.sun_path, path);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd >= 0 && TEMP_FAILURE_RETRY(connect(fd, (struct sockaddr *)&addr, sizeof(addr)))) {
+		int error = errno;
+
 		close(fd);
+		errno = error;
 		fd = -1;
 	}
 	return fd;
 }
 
 /* An agent is root's or our own: memory is shared with nobody else's. */
-static bool trusted(int fd)
+static bool trusted(struct user_conn *conn)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
 
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) &&
-	       (!peer.uid || peer.uid == geteuid());
+	if (getsockopt(conn->events, SOL_SOCKET, SO_PEERCRED, &peer, &len))
+		return false;
+	if (!peer.uid || peer.uid == geteuid())
+		return true;
+	say_why(conn, "it is user %u's, neither root's nor yours, and not trusted with your memory",
+		(unsigned int)peer.uid);
+	return false;
 }
 
 static al_status say_hello(int fd, struct agent_hello *hello, const int *fds, uint32_t num_fds,
@@ -482,17 +521,21 @@ static al_status begin_session(struct user_conn *conn, struct agent_hello *hello
 {
 	int fds[2] = { (int)syscall(SYS_pidfd_open, getpid(), 0),
 		       open("/proc/self/mem", O_RDWR | O_CLOEXEC) };
-	struct agent_welcome welcome;
+	struct agent_welcome welcome = { 0 };
 	al_status status = AL_AGENT_REFUSED;
 
 	hello->role = AGENT_EVENTS;
 	if (fds[0] < 0)
 		status = AL_INSUFFICIENT_RESOURCES;
-	else if (trusted(conn->events))
+	else if (trusted(conn))
 		status = say_hello(conn->events, hello, fds, fds[1] < 0 ? 1 : 2, &welcome);
 	for (int i = 0; i < 2; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
+	if (status == AL_AGENT_PROTOCOL)
+		say_why(conn,
+			"it speaks protocol %u, this library %u: install both from one version",
+			welcome.protocol, AGENT_PROTOCOL);
 	if (status)
 		return status;
 	memcpy(hello->token, welcome.token, sizeof(hello->token));
@@ -556,8 +599,10 @@ static al_status open_session(struct user_conn *conn)
 
 	strncpy(hello.comm, program_invocation_short_name, sizeof(hello.comm) - 1);
 	conn->events = reach(conn->path);
-	if (conn->events < 0)
+	if (conn->events < 0) {
+		why_not_reached(conn, errno);
 		return AL_AGENT_REFUSED;
+	}
 	status = begin_session(conn, &hello);
 	return status ? status : open_lines(conn, &hello);
 }
@@ -617,6 +662,7 @@ static bool is_there(struct user_conn *conn)
 al_status user_connect(const char *path, struct user_conn **result)
 {
 	struct user_conn *conn;
+	char why[sizeof(conn->why)] = "";
 	al_status status;
 
 	for (conn = connections; conn; conn = conn->next)
@@ -638,6 +684,7 @@ al_status user_connect(const char *path, struct user_conn **result)
 		status = open_session(conn);
 	if (!status)
 		status = start_threads(conn);
+	memcpy(why, conn->why, sizeof(why));
 	if (status && !conn->served) {
 		free_conn(conn);
 		goto refused;
@@ -653,7 +700,7 @@ al_status user_connect(const char *path, struct user_conn **result)
 refused:
 	ib_log(IB_LOG_ERROR, "user",
 	       "agent %s: %s; start ald there, or set IBAL_AGENT=off to do without", path,
-	       al_status_str(status));
+	       *why ? why : al_status_str(status));
 	return status;
 }
 

@@ -49,6 +49,7 @@ struct user_plug {
 struct user_conn {
 	struct user_conn *next; /* guarded by the lock in connection.c */
 	char path[108];
+	char why[160]; /* it is not served, for people */
 	uint8_t token[AGENT_TOKEN];
 	bool copies;
 	bool served; /* its threads are there */

@@ -1,0 +1,214 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# What al_query shows of an agent: its clients and users, to whom; and what it and its doctor say when the agent is missing,
+# stale, another user's or of another version.
+set -euo pipefail
+
+build=${top_builddir:?is set by make check}
+tmp=$(mktemp -d)
+chmod 755 "$tmp"
+jobs=()
+finish() {
+	kill "${jobs[@]}" 2>/dev/null || true
+	rm -rf "$tmp"
+}
+trap finish EXIT
+cd "$tmp"
+failures=0
+export IBAL_AGENT=$tmp/socket
+
+wrong() {
+	echo "FAIL: $*"
+	failures=$((failures + 1))
+}
+
+# query STATUS WORDS...: runs al_query; what it says is in the files out and err.
+query() {
+	local want=$1 status=0
+	shift
+	"$build/al_query" "$@" >out 2>err || status=$?
+	[ $status -eq "$want" ] || wrong "al_query $*: exit status $status, not $want: $(cat out err)"
+}
+
+says() {
+	grep -qE -- "$1" out || wrong "\"$1\" is not in: $(cat out)"
+}
+
+complains() {
+	grep -qE -- "$1" err || wrong "\"$1\" is not in: $(cat err)"
+}
+
+# json EXPRESSION: the answer a, as Python has it.
+json() {
+	python3 -c 'import json, sys; a = json.load(open("out")); sys.exit(not eval("(" + sys.argv[1] + ")"))' "$1" ||
+		wrong "not so: $1 in $(cat out)"
+}
+
+# settled EXPRESSION WORDS...: the same of an answer to be had soon: the client before may still be on its way out.
+settled() {
+	local good=$1
+	shift
+	for _ in $(seq 300); do
+		query 0 --json "$@"
+		! python3 -c 'import json, sys; a = json.load(open("out")); sys.exit(not eval("(" + sys.argv[1] + ")"))' "$good" || return 0
+	done
+	wrong "not so: $good in $(cat out)"
+}
+
+# start MODE COMMAND...: an agent, until it serves.
+start() {
+	local mode=$1
+	shift
+	mkfifo said
+	"$@" "$build/ald" --socket "$IBAL_AGENT" --drain 0 --mode "$mode" >said 2>ald.err &
+	agent=$!
+	jobs+=("$agent")
+	read -r _ <said || wrong "ald does not start: $(cat ald.err)"
+	rm said
+}
+
+stop() {
+	kill "$agent"
+	wait "$agent" || true
+}
+
+start 666 env
+
+# ---- what is shown ------------------------------------------------------------------------------
+
+query 0
+says '^HCA 0 '
+says '^ *PID +User +Command'
+query 0 clients
+says ' al_query +6/6 +0/0'
+says '^qps +4096 +-$'
+settled "a['command'] == 'clients' and len(a['clients']) == 1 and a['clients'][0]['command'] == 'al_query' and
+ a['clients'][0]['use']['qps'] == {'now': 0, 'high': 0, 'limit': 4096} and 'clients' not in a['clients'][0]['use'] and
+ a['users'][0]['uid'] == $(id -u) and a['users'][0]['use']['clients']['limit'] is None and
+ a['users'][0]['use']['clients']['now'] == 1" clients
+query 0 --json clients --pid 1
+json "a['clients'] == [] and len(a['users']) == 1"
+query 0 clients --pid 1
+says 'No such client'
+query 0 doctor
+says '^ok +agent: ald at .* speaks our protocol'
+IBAL_AGENT=off query 0 clients
+says 'No agent serves this process'
+IBAL_AGENT=off query 0 doctor
+says '^ok +agent: none, as IBAL_AGENT'
+
+# ---- somebody else ------------------------------------------------------------------------------
+
+other() {
+	setpriv --reuid 4321 --regid 4321 --clear-groups "$@"
+}
+
+if [ "$(id -u)" -ne 0 ]; then
+	echo "SKIP: what another user sees: needs root to become one"
+elif ! other test -x "$build/al_query" -a -r "$IBAL_MODULE_PATH"; then
+	echo "SKIP: what another user sees: he can not get at the build directory"
+else
+	mkfifo lines
+	"$build/al_query" --json --watch 0.05 clients >lines &
+	watcher=$!
+	jobs+=("$watcher")
+	exec 3<lines
+	read -r _ <&3 # it is connected, and stays as long as somebody reads
+	other "$build/al_query" --json clients >out 2>err || wrong "another user: $(cat err)"
+	json "[c['uid'] for c in a['clients']] == [4321] and [u['uid'] for u in a['users']] == [4321]"
+	settled "len(a['clients']) == 2 and {u['uid'] for u in a['users']} == {0, 4321}" clients
+	kill "$watcher"
+	exec 3<&-
+
+	stop
+	start 600 env
+	! other "$build/al_query" 2>err || wrong "the socket's mode lets another user in"
+	complains 'with mode 600: you may not connect'
+	other "$build/al_query" doctor >out && wrong "the doctor sees nothing wrong"
+	says "^error +agent: socket .* is user 0's and group 0's with mode 600, and this is user 4321"
+
+	stop
+	mkdir theirs
+	chown 4321 theirs
+	IBAL_AGENT=$tmp/theirs/socket
+	start 666 other
+	query 2
+	complains "it is user 4321's, neither root's nor yours, and not trusted"
+	query 4 doctor
+	says '^error +agent: ald at .* does not serve this program'
+	stop
+	IBAL_AGENT=$tmp/socket
+	start 600 env
+fi
+
+# ---- watching on a terminal ---------------------------------------------------------------------
+
+cat >terminal.py <<'END'
+import os, pty, sys, termios
+key, term = sys.argv[1].encode().decode("unicode_escape").encode(), sys.argv[2]
+pid, fd = pty.fork()
+if not pid:
+    os.environ["TERM"] = term
+    os.execv(sys.argv[3], sys.argv[3:])
+before = termios.tcgetattr(fd)
+seen = b""
+while seen.count(b"Refused") < 4:  # twice each time
+    seen += os.read(fd, 4096)
+os.write(fd, key)
+try:
+    while os.read(fd, 4096):
+        pass
+except OSError:  # its end
+    pass
+status = os.waitpid(pid, 0)[1]
+assert status == 0, status
+assert (b"\033[2J" in seen) == (term != "dumb"), seen
+END
+for term in dumb xterm; do
+	for key in q '\x03'; do
+		python3 terminal.py "$key" $term "$build/al_query" --watch 0.05 clients || wrong "$term: $key does not end it"
+	done
+done
+
+# ---- no agent -----------------------------------------------------------------------------------
+
+kill -9 "$agent"
+wait "$agent" 2>/dev/null || true
+query 2
+complains 'nobody listens: an ald that was killed has left the socket; start ald there, or set IBAL_AGENT=off'
+query 4 doctor
+says '^error +agent: socket .* is stale: nobody listens there'
+start 600 env # replaces it
+query 0
+stop
+query 2
+complains 'No such file or directory; start ald there'
+query 4 doctor
+says '^error +agent: socket .*: No such file'
+touch socket
+query 4 doctor
+says '^error +agent: .*/socket is no socket'
+rm socket
+
+# One of another version: it answers as ald would, with its own number.
+mkfifo ready
+python3 -c '
+import socket, struct, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.bind(sys.argv[1])
+s.listen()
+open("ready", "w").close()
+while True:
+    c = s.accept()[0]
+    hello = c.recv(4096)
+    c.send(struct.pack("=IIiI16s", *struct.unpack("=I", hello[:4]), 77, 1, 0, b"")) if hello else None
+    c.close()
+' "$IBAL_AGENT" &
+jobs+=($!)
+read -r _ <ready || true
+query 2
+complains 'it speaks protocol 77, this library [0-9]+: install both from one version'
+query 4 doctor
+says '^error +agent: ald at .* speaks another protocol'
+
+[ $failures -eq 0 ]
