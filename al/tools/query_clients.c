@@ -22,6 +22,7 @@ static void add_use(JsonObject *to, const struct al_snap_use *use, const char *n
 
 static void add_client(const struct al_snap_client *client, JsonArray *to)
 {
+	/* cppcheck-suppress getpwuidCalled ; al_query has one thread that asks */
 	const struct passwd *user = getpwuid(client->uid);
 	g_autofree char *number = g_strdup_printf("%u", client->uid);
 	JsonObject *row = json_object_new(), *use = json_object_new();
