@@ -209,7 +209,8 @@ static void on_signal(int sig)
 
 static gboolean take_keys(void)
 {
-	const struct sigaction action = { .sa_handler = on_signal };
+	/* What is being written is written to its end; poll() returns all the same. */
+	const struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 	struct termios now;
 
 	if (!isatty(STDIN_FILENO) || tcgetattr(STDIN_FILENO, &terminal_before))
