@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Completion queues: the consumer's side. What is between cons and prod is ours, and nobody writes
  * there. */
+#include <sched.h>
 #include <string.h>
 
 #include "uvp/soft/provider.h"
@@ -56,11 +57,18 @@ static bool overflowed(const struct provider_cq *cq)
 	return atomic_load_explicit(&cq_map(cq)->overflowed, memory_order_acquire);
 }
 
+/*
+ * So many polls in vain, some 300 us of them, and the module's thread may be waiting for the very
+ * processor that we look on with: once it is let go of. Of a million polls that makes 61 system
+ * calls at the most.
+ */
+#define PATIENCE (1u << 14)
+
 al_status provider_poll_cq(struct ci_cq *base, uint32_t num, struct ib_wc *wc, uint32_t *count)
 {
 	struct provider_cq *cq = (struct provider_cq *)base;
 	uint32_t n, prod, first;
-	bool over;
+	bool over, yield = false;
 
 	fmutex_lock(&cq->lock);
 	over = overflowed(cq); /* first: then prod is the last */
@@ -75,10 +83,15 @@ al_status provider_poll_cq(struct ci_cq *base, uint32_t num, struct ib_wc *wc, u
 		cq->cons += n;
 		/* release: pairs with the acquire in ring_cq_cons() */
 		atomic_store_explicit(&cq_map(cq)->cons, cq->cons, memory_order_release);
+		cq->in_vain = 0;
+	} else {
+		yield = !(++cq->in_vain % PATIENCE);
 	}
 	fmutex_unlock(&cq->lock);
 	if (UNLIKELY(over && !n))
 		return AL_CQ_ERROR;
+	if (UNLIKELY(yield))
+		sched_yield();
 	*count = n;
 	if (n)
 		IB_TRACE("soft", "poll_cq: %u CQ entries copied out of the ring", n);

@@ -40,6 +40,7 @@ struct provider_cq {
 	uint32_t mask;
 	struct fmutex lock;   /* guards what follows: one consumer at a time */
 	uint32_t cons;
+	uint32_t in_vain;     /* polls since something was there */
 	uint32_t notified;    /* prod at the last notification that was ours */
 };
 
