@@ -9,15 +9,16 @@
 # Programs that tests run, and that are no tests themselves, go to noinst_PROGRAMS.
 
 API_LIBS = libibal.la $(CHECK_LIBS) $(GLIB_LIBS)
-TEST_EXTENSIONS = .sh
-TESTS = $(check_PROGRAMS) $(dist_check_SCRIPTS)
+TEST_EXTENSIONS = .sh .role
+TESTS = $(check_PROGRAMS) $(dist_check_SCRIPTS) $(ROLE_TESTS)
 EXTRA_DIST += test/tally $(LONG_TESTS)
 
-# The tests see this build and nothing of the machine: no agent, no installed modules or configuration.
+# The tests see this build and nothing of the machine: no agent, no installed modules, providers or configuration.
 # Check's own limit for one test is for what hangs, not for a machine that is busy; TEST_TIMEOUT_SCALE multiplies it,
 # and ours for one event. ThreadSanitizer would wait a second at the end of each process with threads, of which each test is one.
 AM_TESTS_ENVIRONMENT = \
 	IBAL_AGENT=off; export IBAL_AGENT; \
+	IBAL_UVP_PATH=; export IBAL_UVP_PATH; \
 	IBAL_MODULE_PATH='$(abs_top_builddir)/hca/soft/.libs'; export IBAL_MODULE_PATH; \
 	IBAL_UVP_PATH=; export IBAL_UVP_PATH; \
 	IBAL_CONF=; export IBAL_CONF; \
@@ -86,6 +87,48 @@ EXTRA_test_e2e_modify_test_DEPENDENCIES = hca/soft/soft.la
 check_PROGRAMS += test/e2e/virtual_test
 test_e2e_virtual_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_virtual_test_DEPENDENCIES = hca/soft/soft.la
+
+# The API's tests once more in the user role, without providers and with them: the same programs, started by test/role.
+# test/roles.txt names them all, with what is exempt; test/e2e/roles.py holds both lists together.
+API_TESTS = \
+	test/unit/al/event/async_test \
+	test/unit/al/event/channel_test \
+	test/unit/al/event/dispatcher_test \
+	test/unit/al/event/pnp_test \
+	test/unit/al/object/alloc_test \
+	test/unit/al/object/context_test \
+	test/unit/al/object/destroy_test \
+	test/unit/al/object/device_test \
+	test/unit/al/object/library_test \
+	test/unit/al/object/open_test \
+	test/unit/al/object/order_test \
+	test/unit/al/object/race_test \
+	test/unit/al/object/snapshot_test \
+	test/unit/al/object/strings_test \
+	test/unit/al/tools/query_test \
+	test/unit/al/verbs/ah_test \
+	test/unit/al/verbs/ca_test \
+	test/unit/al/verbs/cq_test \
+	test/unit/al/verbs/handles_test \
+	test/unit/al/verbs/mr_test \
+	test/unit/al/verbs/qp_modify_test \
+	test/unit/al/verbs/qp_post_test \
+	test/unit/al/verbs/qp_test \
+	test/unit/al/verbs/wr_test \
+	test/e2e/datagram_test \
+	test/e2e/life_test \
+	test/e2e/modify_test \
+	test/e2e/virtual_test
+ROLE_TESTS = $(API_TESTS:=-user.role) $(API_TESTS:=-uvp.role)
+ROLE_LOG_COMPILER = $(abs_top_srcdir)/test/role
+%-user.role: %$(EXEEXT)
+	$(AM_V_GEN)echo 'See test/role.' >$@
+%-uvp.role: %$(EXEEXT)
+	$(AM_V_GEN)echo 'See test/role.' >$@
+CLEANFILES += $(ROLE_TESTS)
+noinst_HEADERS += test/unit/al/role.h
+EXTRA_DIST += test/role test/roles.txt
+dist_check_SCRIPTS += test/e2e/roles.py
 
 # Processes that share an agent.
 noinst_HEADERS += test/e2e/agent.h test/e2e/agent_door.h

@@ -122,6 +122,7 @@ struct hca {
 	al_ca_h ca;             /* open, or NULL */
 	bool opening;
 	bool leaving;           /* it is removed: what is on it is being ended */
+	uint32_t removals;      /* how often that has begun */
 	uint32_t num_objects;   /* on it; the loop's */
 	struct source source;   /* arrival and removal */
 	uint32_t num_ports;
@@ -145,6 +146,7 @@ struct session {
 	al_pnp_h pnp;
 
 	struct object **objects; /* by index */
+	uint32_t *removed;       /* by index: generation of the last that went with its HCA */
 	uint32_t num_objects, num_slots, last_slot;
 	uint32_t generation;
 	struct account account;
@@ -189,6 +191,8 @@ struct line {
 	struct descriptors came; /* with it */
 	uint64_t handles[3];   /* of the Access Layer, as checked; 0: none */
 	struct object *object[3];
+	struct hca *hca;       /* on which they are, and its removals then */
+	uint32_t removals;
 	al_status status;
 	uint32_t out_count;
 	char *snapshot;        /* the last, as it crosses, and its size */
@@ -291,10 +295,13 @@ struct object *object_new(struct session *session, al_object_type type);
 /* Of which an object of the type is one. */
 extern const al_resource object_resources[AL_OBJ_TYPES];
 struct object *object_find(struct session *session, uint64_t handle);
+/* What it was went with its HCA: its client asks for it until it has heard of that. */
+bool object_removed(const struct session *session, uint64_t handle);
 uint64_t object_handle(const struct object *object);
 void object_free(struct object *object);
 /* Its objects are ended by the Access Layer, and freed when that is done. Any thread. */
 bool hca_leaving(struct hca *hca);
+uint32_t hca_removals(struct hca *hca);
 extern struct session *sessions;
 extern uint32_t num_sessions;
 

@@ -135,18 +135,27 @@ static al_status check_handles(struct line *line, const struct row *row)
 	struct object *object;
 
 	memset(line->handles, 0, sizeof(line->handles));
+	line->hca = NULL;
 	for (int i = 0; row->handles[i]; i++, handle++) {
 		if (!*handle && row->handles[i] & OPTIONAL)
 			continue;
 		object = object_find(line->session, *handle);
 		if (!object || (row->handles[i] != ANY &&
 				object->type != (al_object_type)(row->handles[i] & ~OPTIONAL))) {
+			if (object_removed(line->session, *handle))
+				return AL_CA_REMOVED;
 			session_complain(line->session, COMPLAINT_HANDLE,
 					 "names what it does not have", agent_names[line->command]);
 			return AL_INVALID_HANDLE;
 		}
 		line->object[i] = object;
 		line->handles[i] = (uintptr_t)object->handle;
+		if (!line->hca && object->hca) {
+			line->hca = object->hca;
+			line->removals = hca_removals(object->hca);
+			if (hca_leaving(object->hca) && line->command != AGENT_DESTROY)
+				return AL_CA_REMOVED;
+		}
 	}
 	return AL_SUCCESS;
 }
@@ -281,6 +290,10 @@ void command_answer(struct line *line)
 	struct msghdr msg = { .msg_iov = from, .msg_iovlen = 2 };
 	char control[AGENT_FDS_ROOM] __attribute__((aligned(8)));
 
+	/* The handle was good: the object has gone with its HCA meanwhile. */
+	if (line->status == AL_INVALID_HANDLE && line->hca &&
+	    hca_removals(line->hca) != line->removals)
+		line->status = AL_CA_REMOVED;
 	if (line->status || !sizes->vendor)
 		close_all(told->given, &told->num_given);
 	answer->status = line->status;

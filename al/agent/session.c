@@ -38,17 +38,33 @@ const al_resource object_resources[AL_OBJ_TYPES] = {
 	[AL_OBJ_CQ] = AL_RESOURCE_CQS, [AL_OBJ_QP] = AL_RESOURCE_QPS,
 };
 
+bool object_removed(const struct session *session, uint64_t handle)
+{
+	uint32_t index = handle & INDEX_MASK;
+
+	return index < session->num_slots && session->removed[index] &&
+	       session->removed[index] == (uint32_t)(handle >> 24);
+}
+
 static bool grow(struct session *session)
 {
 	uint32_t slots = session->num_slots ? 2 * session->num_slots : 64;
 	struct object **grown = slots <= INDEX_MASK + 1 ? al_alloc(slots * sizeof(*grown)) : NULL;
+	uint32_t *removed = al_alloc(slots * sizeof(*removed));
 
-	if (!grown)
+	if (!grown || !removed) {
+		al_free(grown);
+		al_free(removed);
 		return false;
-	if (session->num_slots)
+	}
+	if (session->num_slots) {
 		memcpy(grown, session->objects, session->num_slots * sizeof(*grown));
+		memcpy(removed, session->removed, session->num_slots * sizeof(*removed));
+	}
 	al_free(session->objects);
+	al_free(session->removed);
 	session->objects = grown;
+	session->removed = removed;
 	session->num_slots = slots;
 	return true;
 }
@@ -138,6 +154,16 @@ bool hca_leaving(struct hca *hca)
 	return leaving;
 }
 
+uint32_t hca_removals(struct hca *hca)
+{
+	uint32_t removals;
+
+	pthread_mutex_lock(&hca->session->event_lock);
+	removals = hca->removals;
+	pthread_mutex_unlock(&hca->session->event_lock);
+	return removals;
+}
+
 /* Somebody waits for the loop to forget what was on an HCA. */
 struct forget {
 	struct job job;
@@ -153,8 +179,10 @@ static void forget_objects(struct job *job)
 
 	for (uint32_t i = 0; i < session->num_slots; i++) {
 		object = session->objects[i];
-		if (object && object->hca == forget->hca && object->ready && !object->dying)
-			object_free(object);
+		if (!object || object->hca != forget->hca || !object->ready || object->dying)
+			continue;
+		session->removed[i] = object->generation;
+		object_free(object);
 	}
 	pthread_mutex_lock(&session->event_lock);
 	forget->hca->leaving = false;
@@ -175,6 +203,7 @@ static void remove_hca(struct session *session, struct hca *hca)
 	pthread_mutex_lock(&session->event_lock);
 	ca = hca->ca;
 	hca->leaving = ca != NULL;
+	hca->removals++;
 	pthread_mutex_unlock(&session->event_lock);
 	if (ca) {
 		al_close_ca(ca, AL_DESTROY_SYNC, NULL);
@@ -406,6 +435,7 @@ void session_try_free(struct session *session)
 	account_close(&session->account);
 	pthread_mutex_destroy(&session->event_lock);
 	al_free(session->objects);
+	al_free(session->removed);
 	al_free(session);
 }
 

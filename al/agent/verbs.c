@@ -35,7 +35,7 @@ static void on_port_event(void *context, const struct al_event *event)
 {
 	struct hca *hca = context;
 
-	/* Those of objects come here too, and have been told by the objects' own callbacks. */
+	/* What happens to an object comes from its own source. */
 	if (event->object == AL_OBJ_NONE && event->port_num <= hca->num_ports)
 		source_port(&hca->ports[event->port_num], event->type);
 }
@@ -281,13 +281,15 @@ static void poll_cq(struct line *line)
 {
 	const struct POLL_CQ_request *request = line_request(line);
 	struct ib_wc *wc = line_out(line);
+	const struct object *qp;
 	uint32_t num = request->num < AGENT_POLL_MAX ? (uint32_t)request->num : AGENT_POLL_MAX;
 
 	line->status = al_poll_cq_ex(HANDLE(al_cq_h, 0), num, wc, &line->out_count);
 	/* Objects are freed on this thread only, after their last completion. */
-	for (uint32_t i = 0; !line->status && i < line->out_count; i++)
-		wc[i].qp_context =
-			(void *)(uintptr_t)((struct object *)wc[i].qp_context)->source.cookie;
+	for (uint32_t i = 0; !line->status && i < line->out_count; i++) {
+		qp = wc[i].qp_context;
+		wc[i].qp_context = (void *)(uintptr_t)(qp ? qp->source.cookie : 0);
+	}
 }
 
 static void peek_cq(struct line *line)
@@ -507,7 +509,7 @@ static al_status unpack_send(struct line *line, const struct agent_send *from,
 		return AL_SUCCESS;
 	case IB_WR_BIND_MW:
 	case IB_WR_REG_MR:
-		return AL_INVALID_OPCODE; /* they name objects that do not cross yet */
+		return AL_UNSUPPORTED; /* they name objects that do not cross yet */
 	default:
 		if (line->object[0]->qp_type != IB_QPT_UD)
 			return AL_SUCCESS;

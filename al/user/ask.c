@@ -299,8 +299,8 @@ al_status ask_query_cq(struct ci_cq *cq, struct al_cq_attr *attr, struct uvp_cal
 	return get(cq->pd->ca, AGENT_QUERY_CQ, &request, attr, sizeof(*attr));
 }
 
-/* Completions name their queue pair by its cookie; those of one that has just gone have gone with
- * it. */
+/* Completions name their queue pair by its cookie (0: the module named none); those of one that has
+ * just gone have gone with it. */
 static uint32_t take(struct user_conn *conn, const struct user_call *call, struct ib_wc *to)
 {
 	const struct ib_wc *wc = call->out;
@@ -310,10 +310,10 @@ static uint32_t take(struct user_conn *conn, const struct user_call *call, struc
 	pthread_mutex_lock(&conn->cookie_lock);
 	for (uint32_t i = 0; i < call->out_count; i++) {
 		qp = user_cookie_find(conn, (uintptr_t)wc[i].qp_context);
-		if (!qp)
+		if (!qp && wc[i].qp_context)
 			continue;
 		to[taken] = wc[i];
-		to[taken++].qp_context = qp->owner_context;
+		to[taken++].qp_context = qp ? qp->owner_context : NULL;
 	}
 	pthread_mutex_unlock(&conn->cookie_lock);
 	return taken;

@@ -18,6 +18,8 @@ static uint32_t units(uint64_t bytes)
 static uint64_t pieces_of(const struct ib_send_wr *wr, uint64_t *bytes)
 {
 	*bytes = 0;
+	if (wr->num_sge && !wr->sg_list)
+		return UINT64_MAX;
 	if (!(wr->send_flags & IB_SEND_INLINE))
 		return wr->num_sge;
 	for (uint32_t i = 0; i < wr->num_sge && i < AGENT_PIECES_MAX; i++)
@@ -142,7 +144,7 @@ static al_status add_recv(struct user_call *call, const struct ci_qp *qp, const 
 	const struct ib_recv_wr *wr = request;
 
 	(void)qp;
-	if (wr->num_sge > AGENT_PIECES_MAX)
+	if (wr->num_sge > AGENT_PIECES_MAX || (wr->num_sge && !wr->sg_list))
 		return AL_INVALID_SGE;
 	*full = call->count[1] + wr->num_sge > AGENT_PIECES_MAX;
 	if (*full)

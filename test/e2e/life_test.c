@@ -149,8 +149,10 @@ static void wait_gone(al_h al, size_t left)
 START_TEST(an_hca_is_pulled_out_under_traffic)
 {
 	uint32_t flags = _i % 2 ? CI_HCA_GONE : 0, none = 0;
+	uint32_t keep = test_in_user_role() ? AL_UNLOAD_REMOVE : 0; /* an agent keeps every HCA for its clients */
 	struct timespec deadline = test_deadline();
 	struct scene scene;
+	al_h owner;
 	struct ib_wc wc;
 	struct crew crew;
 	al_status unloaded;
@@ -181,13 +183,15 @@ START_TEST(an_hca_is_pulled_out_under_traffic)
 		ck_ok(al_destroy_qp(alive->qp, AL_DESTROY_SYNC, NULL));
 	}
 	/* The other one's users are left; nobody of the first holds the module. */
-	ck_status(al_unload_module(scene.al, "soft", 0), AL_MODULE_IN_USE);
+	owner = test_open_owner();
+	ck_status(al_unload_module(owner, "soft", 0), AL_MODULE_IN_USE);
 	for (int i = 0; i < 3; i++)
 		ck_ok(al_close_ca(scene.pair[i].end[1 - _i / 2].ca, AL_DESTROY_SYNC, NULL));
 	/* Until its end the removal holds the module for the handles that it makes dead. */
-	while ((unloaded = al_unload_module(scene.al, "soft", 0)) == AL_MODULE_IN_USE)
+	while ((unloaded = al_unload_module(owner, "soft", keep)) == AL_MODULE_IN_USE)
 		ck_assert(!test_expired(&deadline));
 	ck_ok(unloaded);
+	ck_ok(al_close(owner, AL_DESTROY_SYNC, NULL));
 	clear(&scene);
 }
 END_TEST
@@ -197,21 +201,25 @@ START_TEST(the_module_is_unloaded_under_traffic_and_loaded_again)
 	char path[512];
 	struct scene scene;
 	struct crew crew;
+	al_h owner;
 
 	al_set_log(no_log, NULL);
 	prepare(&scene);
 	snprintf(path, sizeof(path), "%s/soft.so", getenv("IBAL_MODULE_PATH"));
+	owner = test_open_owner();
 	crew_make(&crew, 3, act, &scene);
 	crew_go(&crew);
 	for (int i = 0; i < 3; i++) {
+		bool used = !i || test_in_user_role(); /* an agent keeps every HCA for its clients */
 		struct test_end end[2];
 
 		more_rounds(&scene, 100);
-		ck_status(al_unload_module(scene.al, "soft", 0), i ? AL_SUCCESS : AL_MODULE_IN_USE);
-		if (!i)
-			ck_ok(al_unload_module(scene.al, "soft", AL_UNLOAD_REMOVE));
+		ck_status(al_unload_module(owner, "soft", 0), used ? AL_MODULE_IN_USE : AL_SUCCESS);
+		if (used)
+			ck_ok(al_unload_module(owner, "soft", AL_UNLOAD_REMOVE));
+		wait_gone(scene.al, 0);
 		more_rounds(&scene, 100);
-		ck_ok(al_load_module(scene.al, path));
+		ck_ok(al_load_module(owner, path));
 		test_make_pair(scene.al, end);
 		ck_ok(test_post_recv(&end[1], 1, RECEIVED * QUARTER, 100));
 		ck_ok(test_post_send(&end[0], 2, 0, 100));
@@ -222,6 +230,7 @@ START_TEST(the_module_is_unloaded_under_traffic_and_loaded_again)
 	}
 	crew_end(&crew);
 	acquit(&scene.judge);
+	ck_ok(al_close(owner, AL_DESTROY_SYNC, NULL));
 	clear(&scene);
 }
 END_TEST

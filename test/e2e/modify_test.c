@@ -24,7 +24,7 @@ static struct ib_port_attr port;
 		a->ah_attr.is_global = true;                    \
 		a->ah_attr.grh.member = wrong ? (bad) : (good); \
 	}
-VALUE(access, qp_access_flags, TEST_ALL_ACCESS, 1u << 6)
+VALUE(access_flags, qp_access_flags, TEST_ALL_ACCESS, 1u << 6)
 VALUE(pkey, pkey_index, (uint16_t)(port.pkey_tbl_len - 1), (uint16_t)port.pkey_tbl_len)
 VALUE(no_port, port_num, 1, 0)
 VALUE(port_beyond, port_num, 1, (uint8_t)(limits.num_ports + 1))
@@ -61,7 +61,7 @@ static const struct {
 	void (*set)(struct ib_qp_attr *a, bool wrong);
 	al_status want;
 } values[] = {
-	{ "access flags", IB_QP_ACCESS_FLAGS, access, AL_INVALID_PARAMETER },
+	{ "access flags", IB_QP_ACCESS_FLAGS, access_flags, AL_INVALID_PARAMETER },
 	{ "P_Key index", IB_QP_PKEY_INDEX, pkey, AL_INVALID_PKEY_INDEX },
 	{ "no port", IB_QP_PORT, no_port, AL_INVALID_PORT },
 	{ "port", IB_QP_PORT, port_beyond, AL_INVALID_PORT },

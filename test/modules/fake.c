@@ -299,9 +299,30 @@ static al_status create_qp(struct ci_qp *base, struct ci_qp_init *init, struct c
 	return AL_SUCCESS;
 }
 
+/* Its completions disappear. */
+static void purge(struct fake_cq *cq, uint32_t qp_num)
+{
+	uint32_t kept = 0, size;
+
+	if (!cq)
+		return;
+	pthread_mutex_lock(&lock);
+	size = cq->cq.cqe;
+	for (uint32_t i = 0; i < cq->count; i++) {
+		struct ib_wc *wc = &cq->ring[(cq->head + i) % size];
+
+		if (wc->qp_num != qp_num)
+			cq->ring[(cq->head + kept++) % size] = *wc;
+	}
+	cq->count = kept;
+	pthread_mutex_unlock(&lock);
+}
+
 static void destroy_qp(struct ci_qp *qp)
 {
 	enter(FAKE_destroy_qp, qp);
+	purge((struct fake_cq *)qp->send_cq, qp->qp_num);
+	purge((struct fake_cq *)qp->recv_cq, qp->qp_num);
 	al_free(((struct fake_qp *)qp)->recv);
 }
 

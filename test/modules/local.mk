@@ -104,3 +104,13 @@ check_LTLIBRARIES += test/modules/provider/init.la
 test_modules_provider_init_la_SOURCES = test/modules/provider.c
 test_modules_provider_init_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=init -DODD_INIT
 test_modules_provider_init_la_LDFLAGS = $(TEST_MODULE_LINK)
+
+# For the API's tests in the user role (test/unit/al/role.h): an agent for a test's own process, and a provider that
+# changes nothing.
+check_LTLIBRARIES += test/modules/agent/agent.la
+test_modules_agent_agent_la_SOURCES =
+test_modules_agent_agent_la_LDFLAGS = $(TEST_MODULE_LINK) -export-symbols-regex '^ald_'
+test_modules_agent_agent_la_LIBADD = al/agent/libagent.la
+check_LTLIBRARIES += test/modules/hooks/fake.la
+test_modules_hooks_fake_la_SOURCES = test/modules/hooks.c
+test_modules_hooks_fake_la_LDFLAGS = $(TEST_MODULE_LINK) -export-symbols-regex '^uvp_module$$'

@@ -204,15 +204,19 @@ START_TEST(a_registration_by_channel_is_replayed_there_step_by_step)
 	ck_assert_int_eq(event.pnp.type, AL_PNP_CA_ADD);
 	/* Nobody waits for a channel's reader. */
 	c.bed.fake->withdraw(1, 0);
-	event = next(&c);
+	do
+		event = next(&c);
+	while (test_in_user_role() && event.pnp.type != AL_PNP_CA_REMOVE); /* its ports are heard of before */
 	ck_assert_int_eq(event.pnp.type, AL_PNP_CA_REMOVE);
 	ck_assert_uint_eq(event.pnp.ca_guid, FAKE_GUID + 0x100);
 	expect_none(&c);
-	/* One that comes and goes unseen is not told. */
-	ck_ok(c.bed.fake->announce(2));
-	c.bed.fake->withdraw(2, 0);
-	ck_status(al_channel_next(c.channel, &event), AL_NOT_FOUND);
-	expect_none(&c);
+	/* One that comes and goes unseen is not told. (From an agent it may be seen.) */
+	if (!test_in_user_role()) {
+		ck_ok(c.bed.fake->announce(2));
+		c.bed.fake->withdraw(2, 0);
+		ck_status(al_channel_next(c.channel, &event), AL_NOT_FOUND);
+		expect_none(&c);
+	}
 	ck_ok(al_dereg_pnp(pnp, AL_DESTROY_SYNC, NULL));
 	bed_end(&c.bed);
 }

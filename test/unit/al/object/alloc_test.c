@@ -244,6 +244,9 @@ START_TEST(without_any_of_its_allocations_it_fails_and_leaves_nothing)
 	int module = in_module();
 	uint64_t n = 1;
 
+	if (maker->make == make_hca && test_in_user_role())
+		return; /* it comes a little later there */
+
 	while (fail_at(maker, n)) {
 		ck_assert_uint_eq(everything(), before);
 		ck_assert_int_eq(in_module(), module);

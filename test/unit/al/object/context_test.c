@@ -297,7 +297,9 @@ static al_status in_pnp(void *context, const struct al_pnp_event *event)
 		     AL_INVALID_CONTEXT);
 		end_each_sync(&client->v);
 	} else {
-		try_any(&client->v);
+		/* An agent waits for no client: when that hears of a removal, the HCA has gone. */
+		if (client->when != AL_PNP_CA_REMOVE || !test_in_user_role())
+			try_any(&client->v);
 		end_each(&client->v);
 	}
 	sem_post(&client->v.done);

@@ -34,7 +34,7 @@ START_TEST(the_ordinary_way_needs_no_attributes)
 	ck_ok(al_open(&zero, &second));
 	ck_assert_ptr_ne(first, second);
 	close_again(first);
-	ck_assert_uint_eq(test_count(second, AL_OBJ_NONE), 1);
+	test_expect_count(second, 1, 0);
 	close_again(second);
 	ck_ok(al_open(NULL, &first)); /* and once more after the last */
 	close_again(first);

@@ -158,7 +158,7 @@ static void check_destroyed_once(unsigned int times)
 	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
 		ck_assert_uint_eq(fake->calls[ops[i]], times);
 	ck_assert_uint_eq(fake->calls[FAKE_destroy_ah], fake->calls[FAKE_create_ah]);
-	ck_assert_uint_eq(test_count(al, AL_OBJ_NONE), 2); /* the opening and the HCA */
+	test_expect_count(al, 2, 0); /* the opening and the HCA */
 }
 
 START_TEST(destroyed_in_any_order_synchronously)
@@ -221,6 +221,7 @@ END_TEST
 /* A cascade ends users before what they use, and children before parents. */
 static enum fake_op ended[4 * KINDS];
 static unsigned int num_ended;
+#define ALL_ENDED (KINDS - 1 + test_ah_calls(1))
 
 #define END(op)                              \
 	static void end_##op(void *object)   \
@@ -247,14 +248,14 @@ static void check_cascade(void)
 {
 	unsigned int qp_at = KINDS, cq_at = KINDS, pd_at = KINDS;
 
-	ck_assert_uint_eq(num_ended, KINDS);
+	ck_assert_uint_eq(num_ended, ALL_ENDED);
 	for (unsigned int i = 0; i < KINDS; i++) {
 		qp_at = ended[i] == FAKE_destroy_qp ? i : qp_at;
 		cq_at = ended[i] == FAKE_destroy_cq ? i : cq_at;
 		pd_at = ended[i] == FAKE_deallocate_pd ? i : pd_at;
 	}
 	ck_assert_uint_lt(qp_at, cq_at);
-	ck_assert_uint_eq(pd_at, KINDS - 1);
+	ck_assert_uint_eq(pd_at, ALL_ENDED - 1);
 }
 
 START_TEST(closing_the_hca_ends_what_is_left_in_order)
@@ -283,8 +284,8 @@ START_TEST(removing_the_hca_ends_what_is_left_in_order)
 	ck_ok(destroy(AH, AL_DESTROY_SYNC));
 	ck_ok(destroy(CQ, AL_DESTROY_SYNC));
 	ck_ok(destroy(PD, AL_DESTROY_SYNC));
-	ck_assert_uint_eq(num_ended, KINDS);
-	ck_assert_uint_eq(test_count(al, AL_OBJ_NONE), 2);
+	ck_assert_uint_eq(num_ended, ALL_ENDED);
+	test_expect_count(al, 2, 0);
 }
 END_TEST
 
@@ -325,6 +326,8 @@ START_TEST(what_is_made_while_its_hca_is_closed_undoes_itself)
 	static const enum fake_op end[KINDS] = { FAKE_deallocate_pd, FAKE_destroy_cq, FAKE_deregister_mr,
 						 FAKE_destroy_ah, FAKE_destroy_qp };
 
+	if (_i == AH && test_in_user_role())
+		return; /* nothing happens in the module then */
 	al_set_log(test_ignore_log, NULL);
 	make_all();
 	fake->hook[create[_i]] = close_ca_meanwhile;
@@ -334,7 +337,7 @@ START_TEST(what_is_made_while_its_hca_is_closed_undoes_itself)
 	for (int i = 0; i < KINDS; i++)
 		ck_assert_uint_eq(fake->calls[end[i]], fake->calls[create[i]]);
 	al = test_open();
-	ck_assert_uint_eq(test_count(al, AL_OBJ_NONE), 1);
+	test_expect_count(al, 1, 0);
 }
 END_TEST
 

@@ -336,7 +336,7 @@ START_TEST(an_opening_closes_over_everything_while_more_is_being_made)
 	ck_ok(al_close(f.al, AL_DESTROY_SYNC, NULL));
 	ck_assert_msg(!f.wrong, "%u wrong answers, such as %s", f.wrong, al_status_name(f.first_wrong));
 	/* All that is left is the bed's. */
-	ck_assert_uint_eq(test_count(bed.al, AL_OBJ_NONE), 3);
+	test_expect_count(bed.al, 3, 1);
 	ck_ok(al_close_ca(bed.ca, AL_DESTROY_SYNC, NULL));
 	ck_assert_uint_eq(bed.fake->calls[FAKE_allocate_pd], bed.fake->calls[FAKE_deallocate_pd]);
 	ck_assert_uint_eq(bed.fake->calls[FAKE_create_cq], bed.fake->calls[FAKE_destroy_cq]);

@@ -77,7 +77,7 @@ START_TEST(a_path_is_checked_before_the_module_sees_it)
 	al_ah_h ah = (al_ah_h)&al;
 
 	ck_status(al_create_ah(pd, &paths[_i].attr, &ah), paths[_i].want);
-	ck_assert_uint_eq(fake->calls[FAKE_create_ah], calls + !paths[_i].want);
+	ck_assert_uint_eq(fake->calls[FAKE_create_ah], calls + test_ah_calls(!paths[_i].want));
 	ck_assert((ah == (al_ah_h)&al) == (paths[_i].want != AL_SUCCESS));
 
 	ck_ok(al_create_ah(pd, &good, &ah));
@@ -144,7 +144,7 @@ START_TEST(a_datagram_without_grh_is_answered_by_lid)
 	ck_ok(al_init_ah_from_wc(ca, 2, &datagram, NULL, &path));
 	ck_assert_mem_eq(&path, &want, sizeof(want));
 	ck_ok(al_create_ah_from_wc(pd, &datagram, NULL, 2, &ah));
-	ck_assert_uint_eq(fake->calls[FAKE_create_ah], 1);
+	ck_assert_uint_eq(fake->calls[FAKE_create_ah], test_ah_calls(1));
 }
 END_TEST
 
@@ -250,7 +250,7 @@ START_TEST(address_handles_are_made_changed_asked_and_destroyed_in_any_context)
 	ck_ok(anywhere.query);
 	ck_ok(anywhere.destroy);
 	test_wait(&anywhere.destroyed);
-	ck_assert_uint_eq(fake->calls[FAKE_destroy_ah], 1);
+	ck_assert_uint_eq(fake->calls[FAKE_destroy_ah], test_ah_calls(1));
 }
 END_TEST
 

@@ -335,7 +335,7 @@ START_TEST(a_handle_of_a_destroyed_object_is_refused)
 	/* and that touched nothing of the living */
 	for (int type = 0; type < AL_OBJ_TYPES; type++)
 		ck_assert(!world.live[type] || world.live[type] != world.stale[type]);
-	ck_assert_uint_eq(test_count(world.al, AL_OBJ_NONE), 10);
+	test_expect_count(world.al, 10, 4);
 }
 END_TEST
 
@@ -346,7 +346,7 @@ START_TEST(a_handle_of_another_kind_is_refused)
 	for (int type = 0; type < AL_OBJ_TYPES; type++)
 		if (world.live[type] && type != (int)probe->type)
 			check_wrong(probe, world.live[type], al_object_type_str((al_object_type)type));
-	ck_assert_uint_eq(test_count(world.al, AL_OBJ_NONE), 10);
+	test_expect_count(world.al, 10, 4);
 }
 END_TEST
 

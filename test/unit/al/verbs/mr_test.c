@@ -354,7 +354,8 @@ START_TEST(memory_shared_with_the_hca_is_zeroed_and_registered_like_any_other)
 	for (int i = 0; i < 5000; i++)
 		ck_assert_uint_eq(((uint8_t *)init.addr)[i], 0);
 	ck_ok(al_reg_mr(pd, &init, NULL, &keys[0], &keys[1], &mr));
-	ck_assert_ptr_eq(seen.addr, init.addr);
+	if (!test_in_user_role()) /* the agent has it at an address of its own */
+		ck_assert_ptr_eq(seen.addr, init.addr);
 	ck_ok(al_dereg_mr(mr, AL_DESTROY_SYNC, NULL));
 	ck_ok(al_dma_free_coherent(ca, 5000, NULL, dma));
 	ck_status(al_dma_free_coherent(NULL, 5000, init.addr, dma), AL_INVALID_HANDLE);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A user-mode provider of fake.so that changes nothing, for the API's tests in the role "uvp" (test/unit/al/role.h): each
+ * operation that crosses passes its hooks, what creates says something to the module and hears it, and objects are larger
+ * than the library's. It ends the process when something of that is not as ib_uvp.h promises.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <iba/ib_uvp.h>
+
+/* Each kind with bytes of its own behind the plain struct. */
+struct own_ca {
+	struct ci_ca ca;
+	uint8_t mine[5];
+};
+struct own_pd {
+	struct ci_pd pd;
+	uint8_t mine[24];
+};
+struct own_ah {
+	struct ci_ah ah;
+	uint8_t mine[1];
+};
+struct own_mr {
+	struct ci_mr mr;
+	uint8_t mine[17];
+};
+struct own_cq {
+	struct ci_cq cq;
+	uint8_t mine[64];
+};
+struct own_qp {
+	struct ci_qp qp;
+	uint8_t mine[100];
+};
+
+static const uint8_t word[] = "from the provider";
+
+static void must(bool good)
+{
+	if (!good)
+		abort();
+}
+
+/* Something of this call's own, from its pre- to its post-hook. */
+static al_status before(void *object, struct uvp_call *call)
+{
+	must(object && !call->priv);
+	call->priv = object;
+	return AL_SUCCESS;
+}
+
+static void after(const void *object, const struct uvp_call *call)
+{
+	must(call->priv == object);
+}
+
+static al_status before_create(void *object, struct uvp_call *call)
+{
+	memcpy(call->in, word, sizeof(word));
+	call->in_len = call->out_room = sizeof(word);
+	return before(object, call);
+}
+
+/* fake.so says the complement of what it has heard, where it listens at all. */
+static al_status after_create(const void *object, const struct uvp_call *call)
+{
+	const uint8_t *heard = call->out;
+
+	after(object, call);
+	must(call->out_len <= sizeof(word) && (!call->out_len || heard));
+	for (uint32_t i = 0; i < call->out_len; i++)
+		must(heard[i] == 0 || (heard[i] ^ word[i]) == 0xff);
+	return AL_SUCCESS;
+}
+
+/* clang-format off */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define LIST(...) __VA_ARGS__
+#define FIRST(first, ...) first
+#define CREATES(name, undo, ca, params, args, udata)                                                \
+	static al_status pre_##name(LIST params, struct uvp_call *call)                             \
+	{                                                                                           \
+		return before_create(FIRST args, call);                                             \
+	}                                                                                           \
+	static al_status post_##name(LIST params, al_status status, struct uvp_call *call)          \
+	{                                                                                           \
+		return after_create(FIRST args, call);                                              \
+	}
+#define CHANGES(name, ca, params, args, udata)                                                      \
+	static al_status pre_##name(LIST params, struct uvp_call *call)                             \
+	{                                                                                           \
+		return before(FIRST args, call);                                                    \
+	}                                                                                           \
+	static void post_##name(LIST params, al_status status, struct uvp_call *call)               \
+	{                                                                                           \
+		after(FIRST args, call);                                                            \
+	}
+#define ENDS(name, ca, param, arg)                                                                  \
+	static void pre_##name(LIST param, struct uvp_call *call)                                   \
+	{                                                                                           \
+		before(LIST arg, call);                                                             \
+	}                                                                                           \
+	static void post_##name(LIST param, struct uvp_call *call)                                  \
+	{                                                                                           \
+		after(LIST arg, call);                                                              \
+	}
+#include "al/user/hooks.def"
+#pragma GCC diagnostic pop
+/* clang-format on */
+
+static const struct uvp_interface hooks = {
+	.size = sizeof(struct uvp_interface),
+	.abi_major = UVP_ABI_MAJOR,
+	.abi_minor = UVP_ABI_MINOR,
+	.obj_size = {
+		[CI_OBJ_CA] = sizeof(struct own_ca),
+		[CI_OBJ_PD] = sizeof(struct own_pd),
+		[CI_OBJ_AH] = sizeof(struct own_ah),
+		[CI_OBJ_MR] = sizeof(struct own_mr),
+		[CI_OBJ_CQ] = sizeof(struct own_cq),
+		[CI_OBJ_QP] = sizeof(struct own_qp),
+	},
+#define CREATES(name, ...) .pre_##name = pre_##name, .post_##name = post_##name,
+#define CHANGES(name, ...) .pre_##name = pre_##name, .post_##name = post_##name,
+#define ENDS(name, ...)    .pre_##name = pre_##name, .post_##name = post_##name,
+#include "al/user/hooks.def"
+};
+
+const struct uvp_module uvp_module = {
+	.size = sizeof(struct uvp_module),
+	.abi_major = UVP_ABI_MAJOR,
+	.abi_minor = UVP_ABI_MINOR,
+	.name = "fake",
+	.version = "1.0",
+	.license = "GPL-2.0-only OR Linux-OpenIB",
+	.ops = &hooks,
+};
