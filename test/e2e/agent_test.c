@@ -521,6 +521,8 @@ static void foreigner(int fd)
 		ck_assert_int_eq(snap->objects[i].pid, getpid());
 	al_free_snapshot(snap);
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	for (int i = 0; i < 2; i++)
+		free(end[i].mem);
 }
 
 START_TEST(another_user_sees_his_own_and_manages_nothing)
