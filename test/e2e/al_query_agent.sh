@@ -131,7 +131,7 @@ else
 	mkdir theirs
 	chown 4321 theirs
 	IBAL_AGENT=$tmp/theirs/socket
-	start 666 other
+	start 666 setpriv --reuid 4321 --regid 4321 --clear-groups # not the function, whose shell would be what is stopped
 	query 2
 	complains "it is user 4321's, neither root's nor yours, and not trusted"
 	query 4 doctor
