@@ -329,13 +329,17 @@ static void finish(struct line *line)
 	line->making = NULL;
 }
 
-static void work(struct job *job)
+/* One that is answered later may have been answered, and its line freed, on return. */
+static void execute(struct line *line)
 {
-	struct line *line = (struct line *)((char *)job - offsetof(struct line, job));
-
 	al_act_for(&line->udata.ci);
 	command_functions[line->command](line);
 	al_act_for(NULL);
+}
+
+static void work(struct job *job)
+{
+	execute((struct line *)((char *)job - offsetof(struct line, job)));
 }
 
 static void done(struct job *job)
@@ -352,6 +356,7 @@ static void done(struct job *job)
 void command_run(struct line *line, size_t length, bool whole)
 {
 	struct session *session = line->session;
+	enum agent_where where;
 
 	memset(line->answer, 0, sizeof(struct agent_answer) + 1024);
 	line->out_count = 0;
@@ -365,17 +370,17 @@ void command_run(struct line *line, size_t length, bool whole)
 	}
 	IB_TRACE("ald", "%s of %s[%d]", agent_names[line->command], session->client.comm,
 		 (int)session->client.pid);
+	where = agent_sizes[line->command].where;
 	line->busy = true;
 	session->jobs++;
-	if (agent_sizes[line->command].atomic) {
-		al_act_for(&line->udata.ci);
-		command_functions[line->command](line);
-		al_act_for(NULL);
-		if (line->command != AGENT_DESTROY)
-			line_answered(line);
+	if (where != AGENT_LOOP)
+		line_rest(line);
+	if (where == AGENT_WORKER) {
+		line->job = (struct job){ .session = session, .work = work, .done = done };
+		pool_work(&line->job);
 		return;
 	}
-	line_rest(line);
-	line->job = (struct job){ .session = session, .work = work, .done = done };
-	pool_work(&line->job);
+	execute(line);
+	if (where == AGENT_LOOP)
+		line_answered(line);
 }

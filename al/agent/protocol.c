@@ -12,19 +12,20 @@
 	{            \
 		0, 0 \
 	}
-#define LOOP      true
-#define WORKER    false
+#define LOOP      AGENT_LOOP
+#define LATER     AGENT_LATER
+#define WORKER    AGENT_WORKER
 #define VENDOR    true
 #define NO_VENDOR false
 
 const struct agent_sizes agent_sizes[AGENT_NUM_COMMANDS] = {
-#define COMMAND(name, where, right, makes, vendors, handles, bools, first, second, out_array) \
+#define COMMAND(name, place, right, makes, vendors, handles, bools, first, second, out_array) \
 	[AGENT_##name] = {                                                                    \
 		.request = sizeof(struct name##_request),                                     \
 		.answer = sizeof(struct name##_answer),                                       \
 		.in = { first, second },                                                      \
 		.out = out_array,                                                             \
-		.atomic = where,                                                              \
+		.where = place,                                                               \
 		.vendor = vendors,                                                            \
 	},
 #include "al/agent/commands.def"

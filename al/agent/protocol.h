@@ -321,11 +321,18 @@ struct agent_array {
 	uint32_t most; /* elements */
 };
 
+/* Where the agent carries a command out. */
+enum agent_where {
+	AGENT_LOOP,  /* on its loop, at once: what a callback may ask for */
+	AGENT_LATER, /* begun on its loop, answered when it is over */
+	AGENT_WORKER /* where it may sleep */
+};
+
 struct agent_sizes {
 	uint32_t request, answer; /* the structs */
 	struct agent_array in[2];
 	struct agent_array out;
-	bool atomic;   /* executed at once */
+	enum agent_where where;
 	bool vendor;   /* provider and module may say something to each other */
 };
 

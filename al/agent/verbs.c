@@ -427,7 +427,6 @@ static void destroy(struct line *line)
 	object->dying = true;
 	object->line = line;
 	object->end = (struct job){ .session = object->session, .done = end_done };
-	line_rest(line);
 	line->status = destroys[object->type](object->handle, on_destroyed, object);
 	if (!line->status)
 		return;

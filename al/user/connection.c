@@ -98,7 +98,7 @@ static void close_fd(int *fd)
 
 al_status user_begin(struct user_call *call, struct user_conn *conn, enum agent_command command)
 {
-	bool fast = agent_sizes[command].atomic;
+	bool fast = agent_sizes[command].where == AGENT_LOOP;
 	int first = fast ? 0 : USER_FAST_LINES, end = fast ? USER_FAST_LINES : USER_LINES;
 	struct user_line *line = NULL;
 
