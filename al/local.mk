@@ -35,7 +35,9 @@ libibal_core_la_SOURCES = \
 	al/object/strings.c \
 	al/object/types.c \
 	al/user/ask.c \
+	al/user/call.c \
 	al/user/connection.c \
+	al/user/event.c \
 	al/user/hooks.c \
 	al/user/hooks.def \
 	al/user/hooks.h \

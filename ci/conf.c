@@ -50,17 +50,17 @@ static const struct {
 	bool (*valid)(const char *value);
 	const char *values; /* what is valid, for the refusal */
 } ibal_keys[] = {
-	{ "agent", any_value, "" },       { "log", log_value, "error, warning, info or debug" },
+	{ "agent", any_value, "" },       { "agent_user", any_value, "" },
 	{ "module_path", any_value, "" }, { "modules", any_value, "" },
-	{ "pci_dump", any_value, "" },
+	{ "pci_dump", any_value, "" },    { "log", log_value, "error, warning, info or debug" },
 };
 #define IBAL_KEYS (sizeof(ibal_keys) / sizeof(ibal_keys[0]))
 _Static_assert(IBAL_KEYS <= sizeof(conf.ibal) / sizeof(conf.ibal[0]), "more keys than room");
 
 /* IBAL_<NAME> of these is the library's own, now or in a later version. */
 static const char *const reserved[] = {
-	"agent",       "ald",      "conf",  "config",   "faults", "log",
-	"module_path", "pci_dump", "trace", "uvp_path", "verify",
+	"agent", "agent_user",  "ald",      "conf",  "config",   "faults",
+	"log",   "module_path", "pci_dump", "trace", "uvp_path", "verify",
 };
 
 bool ci_conf_reserved(const char *module)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * HCAs behind an agent: a provider of the Channel Interface whose operations ask the agent, so that
- * everything above it in al/ is the same in both roles. connection.c speaks with the agent, ask.c
- * puts the questions, post.c packs work requests, and hooks.c puts the hooks of user-mode providers
+ * everything above it in al/ is the same in both roles. connection.c reaches the agent, call.c speaks and event.c
+ * listens to it, ask.c puts the questions, post.c packs work requests, and hooks.c puts the hooks of user-mode providers
  * (ib_uvp.h) around the questions, and in place of the data path.
  */
 #ifndef AL_USER_USER_H
@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "al/agent/protocol.h"
 #include "al/user/hooks.h"
@@ -47,7 +48,7 @@ struct user_plug {
  * agent is lost keeps its place, since openings still refer to it, but no descriptor.
  */
 struct user_conn {
-	struct user_conn *next; /* guarded by the lock in connection.c */
+	struct user_conn *next; /* guarded by the lock in al/object/library.c */
 	char path[108];
 	char why[160]; /* it is not served, for people */
 	uint8_t token[AGENT_TOKEN];
@@ -98,6 +99,17 @@ struct user_hca {
 al_status user_connect(const char *path, struct user_conn **conn);
 /* In a forked child: the connections are the parent's. */
 void user_child(void);
+/* The threads of a connection; arg: it. */
+void *user_event_main(void *arg);
+void *user_plug_main(void *arg);
+
+/* A descriptor of a connection that nobody uses; under its lock once it has threads. */
+static inline void user_close(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
 
 /* A call to the agent: one line, from user_begin() to user_end(). */
 struct user_call {

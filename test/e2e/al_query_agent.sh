@@ -136,6 +136,14 @@ else
 	complains "it is user 4321's, neither root's nor yours, and not trusted"
 	query 4 doctor
 	says '^error +agent: ald at .* does not serve this program'
+	IBAL_AGENT_USER=no-such-user query 2
+	complains "agent_user is no-such-user, whom this system does not know"
+	IBAL_AGENT_USER=1234 query 2
+	complains "it is user 4321's, neither root's nor yours, and not trusted"
+	IBAL_AGENT_USER=4321 query 0 port
+	printf '[ibal]\nagent_user = 4321\n' >trust.conf
+	IBAL_CONF=$tmp/trust.conf query 0 port
+	IBAL_CONF=$tmp/trust.conf IBAL_AGENT_USER=0 query 2 port
 	stop
 	IBAL_AGENT=$tmp/socket
 	start 600 env
