@@ -44,9 +44,10 @@ test_e2e_guest_test_CPPFLAGS = $(AM_CPPFLAGS) -DLIBIBAL='"$(abs_top_builddir)/.l
 test_e2e_guest_test_LDADD = $(CHECK_LIBS)
 EXTRA_test_e2e_guest_test_DEPENDENCIES = libibal.la
 
-dist_check_SCRIPTS += test/e2e/units.sh test/e2e/headers.sh test/e2e/symbols.sh test/e2e/outside.sh
+dist_check_SCRIPTS += test/e2e/units.sh test/e2e/systemd.sh test/e2e/headers.sh test/e2e/symbols.sh test/e2e/outside.sh
 EXTRA_DIST += test/e2e/outside_driver.c
-# It installs, and libtool links installed modules anew in the build's own directories: after all others.
+# They install, and libtool links installed modules anew in the build's own directories: after all others.
+test/e2e/systemd.log: $(filter-out test/e2e/systemd.log test/e2e/outside.log,$(TEST_LOGS))
 test/e2e/outside.log: $(filter-out test/e2e/outside.log,$(TEST_LOGS))
 check_PROGRAMS += test/unit/include/iba/ib_mad_test
 
