@@ -84,6 +84,13 @@ check_PROGRAMS += test/e2e/modify_test
 test_e2e_modify_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_modify_test_DEPENDENCIES = hca/soft/soft.la
 
+# Every function of the API in every kind of callback.
+check_PROGRAMS += test/e2e/callback_test
+test_e2e_callback_test_CPPFLAGS = $(FAKE_FLAGS)
+test_e2e_callback_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_callback_test_DEPENDENCIES = hca/soft/soft.la
+dist_check_SCRIPTS += test/e2e/contexts.py
+
 # Virtual time under the whole stack.
 check_PROGRAMS += test/e2e/virtual_test
 test_e2e_virtual_test_LDADD = $(API_LIBS)
@@ -116,6 +123,7 @@ API_TESTS = \
 	test/unit/al/verbs/qp_post_test \
 	test/unit/al/verbs/qp_test \
 	test/unit/al/verbs/wr_test \
+	test/e2e/callback_test \
 	test/e2e/datagram_test \
 	test/e2e/life_test \
 	test/e2e/modify_test \
