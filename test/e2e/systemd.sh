@@ -72,12 +72,23 @@ exec unshare --mount --pid --uts --ipc --net --cgroup --fork --mount-proc --kill
 	mount --make-rprivate /
 	umount -R /sys/fs/cgroup
 	mount -t tmpfs tmpfs /run
-	mkdir /run/lock
+	mkdir /run/lock /run/image
 	mount --bind "$1" /lib/systemd/system
 	mount --bind "$2" /etc/systemd/system
 	mount --bind "$2" /lib/systemd/system-generators
+	# It leaves nothing behind: the directories into which it would write are its own, or not to be written.
+	for dir in /etc /proc/sys; do
+		mount --bind $dir $dir
+		mount -o remount,bind,ro $dir
+	done
+	mount --bind "$3" /run/image
+	for dir in /tmp /var; do
+		mount -t tmpfs -o mode=1777 tmpfs $dir
+	done
+	mkdir -p "$3" /var/tmp
+	mount --bind /run/image "$3"
 	exec env -i container=test PATH="$PATH" /lib/systemd/systemd --system --log-target=console --show-status=no
-' bash "$1" "$2"
+' bash "$1" "$2" "$(dirname "$0")"
 END
 for dir in /sys/fs/cgroup/systemd /sys/fs/cgroup/unified /sys/fs/cgroup; do
 	[ -e "$dir/cgroup.procs" ] && mkdir "$dir/$group" && hierarchies+=("$dir/$group")
