@@ -116,8 +116,9 @@ al_tools_libperf_la_SOURCES = al/tools/perf_stat.c al/tools/perf_stat.h
 bin_PROGRAMS += al_perf
 al_perf_CFLAGS = $(TOOL_CFLAGS)
 al_perf_LDADD = al/tools/libperf.la $(TOOL_LIBS) -lm
-al_perf_SOURCES = al/tools/al_perf.c al/tools/pair.c al/tools/pair.h al/tools/perf.h \
-	al/tools/perf_flow.c al/tools/perf_flow.h al/tools/perf_rdma.c al/tools/perf_report.c al/tools/perf_svg.c
+al_perf_SOURCES = al/tools/al_perf.c al/tools/meet.c al/tools/meet.h al/tools/pair.c al/tools/pair.h \
+	al/tools/perf.h al/tools/perf_far.c al/tools/perf_flow.c al/tools/perf_flow.h al/tools/perf_meet.c \
+	al/tools/perf_meet.h al/tools/perf_rdma.c al/tools/perf_report.c al/tools/perf_svg.c
 
 # The agent. It sees the contracts, the protocol, and the little that the library exports for it. All
 # of it but main(), so that a test can have one in its own process.

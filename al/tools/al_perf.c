@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* al_perf [OP...]: the command line. Measuring is in perf_rdma.c, the reports are in perf_report.c
- * and perf_svg.c. */
+/* al_perf [OP...] [agent:NAME]: the command line. Measuring is in perf_rdma.c and perf_far.c, the
+ * reports are in perf_report.c and perf_svg.c. */
 #include <iba/ib_al.h>
 
 #include <string.h>
+#include <unistd.h>
 
+#include "al/tools/meet.h"
 #include "al/tools/perf.h"
 
 #define SIZE_MAX_TEXT "1G"
@@ -13,9 +15,10 @@
 static struct {
 	char *type, *size, *iters, *duration, *warmup, *depth, *signal, *chain, *qps, *mtu,
 		*inline_max, *cpu;
-	char *from, *to, *from_port, *to_port, *svg;
+	char *from, *to, *from_port, *to_port, *svg, *listen;
 	gint64 flip;
-	gboolean latency, bandwidth, all, completion, events, check, json, csv, version;
+	gboolean latency, bandwidth, all, completion, events, check, json, csv, version, keep,
+		any_user;
 	char **ops;
 } opt = { .flip = -1 };
 
@@ -37,7 +40,13 @@ static const GOptionEntry what_entries[] = {
 	  "N" },
 	{ "to-port", 0, 0, G_OPTION_ARG_STRING, &opt.to_port, "Its port (the first active one)",
 	  "N" },
-	{ G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_STRING_ARRAY, &opt.ops, NULL, "[OP...]" },
+	{ "listen", 0, 0, G_OPTION_ARG_STRING, &opt.listen,
+	  "Be the far end of \"al_perf [OP...] " MEET_PREFIX "NAME\"", "NAME" },
+	{ "keep", 'k', 0, G_OPTION_ARG_NONE, &opt.keep, "Be that of one after another", NULL },
+	{ "any-user", 0, 0, G_OPTION_ARG_NONE, &opt.any_user, "The other end may be another user's",
+	  NULL },
+	{ G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_STRING_ARRAY, &opt.ops, NULL,
+	  "[OP...] [" MEET_PREFIX "NAME]" },
 	G_OPTION_ENTRY_NULL
 };
 
@@ -90,11 +99,11 @@ static gboolean read_numbers(struct perf_job *job, GError **err)
 	} numbers[] = {
 		{ "iters", opt.iters, 1, G_MAXINT64, &iters },
 		{ "warmup", opt.warmup, 0, G_MAXINT64, &warmup },
-		{ "depth", opt.depth, 1, 1 << 20, &depth },
-		{ "signal", opt.signal, 1, 1 << 20, &signal },
-		{ "chain", opt.chain, 1, 1 << 20, &chain },
-		{ "qps", opt.qps, 1, 4096, &qps },
-		{ "inline", opt.inline_max, 0, 1 << 20, &bytes },
+		{ "depth", opt.depth, 1, PERF_DEPTH_MAX, &depth },
+		{ "signal", opt.signal, 1, PERF_DEPTH_MAX, &signal },
+		{ "chain", opt.chain, 1, PERF_DEPTH_MAX, &chain },
+		{ "qps", opt.qps, 1, PERF_QPS_MAX, &qps },
+		{ "inline", opt.inline_max, 0, PERF_INLINE_MAX, &bytes },
 		{ "cpu", opt.cpu, 0, 1023, &cpu },
 		{ "from-port", opt.from_port, 1, 255, &from_port },
 		{ "to-port", opt.to_port, 1, 255, &to_port },
@@ -179,18 +188,21 @@ static gboolean add_op(struct perf_job *job, const char *name, GError **err)
 		       name);
 }
 
+static gboolean is_peer(const char *word)
+{
+	return g_str_has_prefix(word, MEET_PREFIX);
+}
+
 static gboolean read_ops(struct perf_job *job, GError **err)
 {
-	if (!opt.ops)
-		return add_op(job, job->type == IB_QPT_UD ? "send" : "write", err);
-	for (guint i = 0; opt.ops[i]; i++) {
-		g_auto(GStrv) names = g_strsplit(opt.ops[i], ",", -1);
+	for (guint i = 0; opt.ops && opt.ops[i]; i++) {
+		g_auto(GStrv) names = g_strsplit(is_peer(opt.ops[i]) ? "" : opt.ops[i], ",", -1);
 
 		for (guint j = 0; names[j]; j++)
 			if (!add_op(job, names[j], err))
 				return FALSE;
 	}
-	return TRUE;
+	return job->num_ops || add_op(job, job->type == IB_QPT_UD ? "send" : "write", err);
 }
 
 static gboolean read_sizes(struct perf_job *job, GError **err)
@@ -219,10 +231,72 @@ static gboolean read_mtu(struct perf_job *job, GError **err)
 	return TRUE;
 }
 
+/* What of the command line is the other end's to say. */
+static gboolean check_sides(const struct perf_job *job, GError **err)
+{
+	const struct {
+		const char *name;
+		gboolean given, far; /* the far end's, else the near end's */
+	} sides[] = {
+		{ "--from", opt.from != NULL, FALSE },
+		{ "--from-port", opt.from_port != NULL, FALSE },
+		{ "--to", opt.to != NULL, TRUE },
+		{ "--to-port", opt.to_port != NULL, TRUE },
+		{ "--keep", opt.keep, TRUE },
+		{ "--latency", opt.latency, FALSE },
+		{ "--bandwidth", opt.bandwidth, FALSE },
+		{ "--type", opt.type != NULL, FALSE },
+		{ "--size", opt.size != NULL, FALSE },
+		{ "--all", opt.all, FALSE },
+		{ "--completion", opt.completion, FALSE },
+		{ "--iters", opt.iters != NULL, FALSE },
+		{ "--duration", opt.duration != NULL, FALSE },
+		{ "--warmup", opt.warmup != NULL, FALSE },
+		{ "--depth", opt.depth != NULL, FALSE },
+		{ "--signal", opt.signal != NULL, FALSE },
+		{ "--chain", opt.chain != NULL, FALSE },
+		{ "--qps", opt.qps != NULL, FALSE },
+		{ "--mtu", opt.mtu != NULL, FALSE },
+		{ "--inline", opt.inline_max != NULL, FALSE },
+		{ "--events", opt.events, FALSE },
+		{ "--check", opt.check, FALSE },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(sides); i++)
+		if (sides[i].given && !(sides[i].far ? job->far_here : job->near_here))
+			return tool_misuse(err, "%s is the other end's to say", sides[i].name);
+	return TRUE;
+}
+
+/* Where the ends are: a name among the operations is that of the far end. */
+static gboolean read_ends(struct perf_job *job, GError **err)
+{
+	job->meet_name = opt.listen;
+	for (guint i = 0; opt.ops && opt.ops[i]; i++) {
+		if (opt.listen)
+			return tool_misuse(err, "%s: what is measured is the other end's to say",
+					   opt.ops[i]);
+		if (!is_peer(opt.ops[i]))
+			continue;
+		if (job->meet_name)
+			return tool_misuse(err, "%s: one other end is enough", opt.ops[i]);
+		job->meet_name = opt.ops[i] + strlen(MEET_PREFIX);
+	}
+	job->near_here = !opt.listen;
+	job->far_here = opt.listen || !job->meet_name;
+	job->any_user = opt.any_user;
+	job->keep = opt.keep;
+	if (opt.keep && !opt.listen)
+		return tool_misuse(err, "--keep is for --listen");
+	return check_sides(job, err);
+}
+
 static gboolean read_options(struct perf_job *job, GError **err)
 {
 	if (opt.json && opt.csv)
 		return tool_misuse(err, "--json or --csv, not both");
+	if (!read_ends(job, err))
+		return FALSE;
 	job->near.name = opt.from;
 	job->far.name = opt.to;
 	job->tests = opt.latency == opt.bandwidth ? PERF_LATENCY | PERF_BANDWIDTH
@@ -270,16 +344,86 @@ static gboolean parse(int *argc, char ***argv, GError **err)
 	return g_option_context_parse(context, argc, argv, err);
 }
 
+/* ----------------------------------------------------------------------- main */
+
+/* Measures and reports; the exit status. */
+static int run(struct perf_job *job, GError *err)
+{
+	int status;
+
+	if (!err)
+		perf_run(job, &err);
+	if (job->keep && tool_interrupted && job->peer < 0) { /* so it is to end */
+		g_clear_error(&err);
+		return TOOL_OK;
+	}
+	write_svg(job, &err);
+	if (err)
+		fprintf(stderr, "al_perf: %s\n", err->message);
+	if (opt.json)
+		perf_print_json(job, err);
+	else if (opt.csv && job->rows->len)
+		perf_print_csv(job);
+	status = err ? err->code : tool_interrupted ? TOOL_FAILED : TOOL_OK;
+	g_clear_error(&err);
+	return status;
+}
+
+/* The same with one who comes. *job is as it was before: what he has asked for is his alone. */
+static int run_with_next(const struct perf_job *job, gboolean *has_come)
+{
+	struct perf_job his = *job;
+	int status;
+
+	his.rows = g_ptr_array_new_with_free_func(g_free);
+	status = run(&his, NULL);
+	*has_come = his.peer >= 0;
+	if (*has_come)
+		close(his.peer);
+	g_ptr_array_unref(his.rows);
+	return status;
+}
+
+static int serve(struct perf_job *job)
+{
+	GError *err = NULL;
+	gboolean has_come;
+	int status;
+
+	job->listener = meet_listen("al_perf", job->meet_name, &err);
+	if (job->listener < 0)
+		return run(job, err);
+	fprintf(stderr, "al_perf: waiting for \"al_perf " MEET_PREFIX "%s\"\n", job->meet_name);
+	do
+		status = run_with_next(job, &has_come);
+	while (job->keep && has_come && !tool_interrupted);
+	close(job->listener);
+	return status;
+}
+
+static int come(struct perf_job *job)
+{
+	GError *err = NULL;
+	int status;
+
+	job->peer = meet_come("al_perf", job->meet_name, job->any_user, &err);
+	status = run(job, err);
+	if (job->peer >= 0)
+		close(job->peer);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
-	struct perf_job job = { .cpu = -1 };
-	g_autoptr(GError) err = NULL;
+	struct perf_job job = { .cpu = -1, .listener = -1, .peer = -1 };
+	GError *err = NULL;
 	int status;
 
 	tool_catch_signals();
 	if (!parse(&argc, &argv, &err)) {
 		fprintf(stderr, "al_perf: %s; \"al_perf --help\" shows the options\n",
 			err->message);
+		g_error_free(err);
 		return TOOL_USAGE;
 	}
 	if (opt.version) {
@@ -289,16 +433,10 @@ int main(int argc, char **argv)
 	job.measured = opt.json || opt.csv ? say_nothing : perf_print_row;
 	job.sizes = g_array_new(FALSE, FALSE, sizeof(guint64));
 	job.rows = g_ptr_array_new_with_free_func(g_free);
-	if (read_options(&job, &err))
-		perf_run(&job, &err);
-	write_svg(&job, &err);
-	if (err)
-		fprintf(stderr, "al_perf: %s\n", err->message);
-	if (opt.json)
-		perf_print_json(&job, err);
-	else if (opt.csv && job.rows->len)
-		perf_print_csv(&job);
-	status = err ? err->code : tool_interrupted ? TOOL_FAILED : TOOL_OK;
+	if (!read_options(&job, &err) || !job.meet_name)
+		status = run(&job, err);
+	else
+		status = job.far_here ? serve(&job) : come(&job);
 	g_ptr_array_unref(job.rows);
 	g_array_unref(job.sizes);
 	g_strfreev(opt.ops);

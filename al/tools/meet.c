@@ -44,10 +44,15 @@ static gboolean address(const char *tool, const char *name, struct sockaddr_un *
 	return TRUE;
 }
 
-static int new_socket(GError **err)
+/* A socket, and the address that it is to listen at or to come to; -1 and an error. */
+static int new_socket(const char *tool, const char *name, struct sockaddr_un *addr, socklen_t *size,
+		      GError **err)
 {
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	int fd;
 
+	if (!address(tool, name, addr, size, err))
+		return -1;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		tool_fail(err, "no socket to meet by: %s", g_strerror(errno));
 	return fd;
@@ -73,12 +78,9 @@ static gboolean is_ours(int fd, gboolean any_user, GError **err)
 int meet_listen(const char *tool, const char *name, GError **err)
 {
 	struct sockaddr_un addr;
-	socklen_t size = 0;
-	int fd;
+	socklen_t size;
+	int fd = new_socket(tool, name, &addr, &size, err);
 
-	if (!address(tool, name, &addr, &size, err))
-		return -1;
-	fd = new_socket(err);
 	if (fd < 0)
 		return -1;
 	if (!bind(fd, (struct sockaddr *)&addr, size) && !listen(fd, 8))
@@ -127,12 +129,9 @@ int meet_accept(int listener, const char *name, gboolean any_user, GError **err)
 int meet_come(const char *tool, const char *name, gboolean any_user, GError **err)
 {
 	struct sockaddr_un addr;
-	socklen_t size = 0;
-	int fd;
+	socklen_t size;
+	int fd = new_socket(tool, name, &addr, &size, err);
 
-	if (!address(tool, name, &addr, &size, err))
-		return -1;
-	fd = new_socket(err);
 	if (fd < 0)
 		return -1;
 	if (connect(fd, (struct sockaddr *)&addr, size)) {
@@ -229,6 +228,13 @@ gboolean meet_hear(int fd, void *record, gsize size, GError **err)
 			 "the other end is of another version: it says %" G_GSSIZE_FORMAT
 			 " bytes where %" G_GSIZE_FORMAT " were to come",
 			 n, size);
+}
+
+gboolean meet_has_said(int fd, guint ms)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+
+	return poll(&pfd, 1, (int)ms) > 0;
 }
 
 gboolean meet_is_there(int fd, GError **err)

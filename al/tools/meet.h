@@ -27,6 +27,8 @@ gboolean meet_tell(int fd, const void *record, gsize size, GError **err);
 gboolean meet_hear(int fd, void *record, gsize size, GError **err);
 /* Tells why nothing comes of it. */
 void meet_tell_failure(int fd, const GError *why);
+/* There is something to hear, if only that the other end has gone; waits so many milliseconds for it. */
+gboolean meet_has_said(int fd, guint ms);
 /* FALSE, and an error: the other end has failed, or has gone. Does not wait. */
 gboolean meet_is_there(int fd, GError **err);
 

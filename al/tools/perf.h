@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The parts of al_perf: the command line asks for a job, perf_rdma.c measures it row by row, and a report shows the rows.
- * al_perf.c is main() and the options.
+ * al_perf.c is main() and the options. The near end posts and measures; the far end takes part where an operation wants it
+ * to. Both are in this process, or the far end is in another, and perf_far.c is what it does there; perf_meet.c is what the
+ * two tell each other.
  */
 #ifndef AL_TOOLS_PERF_H
 #define AL_TOOLS_PERF_H
@@ -11,6 +13,11 @@
 #include "al/tools/pair.h"
 #include "al/tools/perf_stat.h"
 #include "al/tools/tool.h"
+
+/* The most that a command line may ask for. */
+#define PERF_DEPTH_MAX  (1u << 20)
+#define PERF_QPS_MAX    4096
+#define PERF_INLINE_MAX (1u << 20)
 
 /* What can be measured; bits. */
 enum perf_test {
@@ -49,14 +56,19 @@ struct perf_row {
 	guint64 lost;     /* UC, UD: those that did not arrive */
 	guint64 checked;  /* those whose bytes were compared */
 	double seconds;
-	struct perf_hist hist; /* latency: nanoseconds */
+	struct perf_latency latency; /* nanoseconds */
 	gboolean interrupted;  /* ended by a signal: fewer messages than asked for */
+	gboolean told;         /* far end alone: it has no part in this that could be measured, and has what the near end told */
 };
 
 /* What is asked for, and what came of it. */
 struct perf_job {
 	al_h al;
 	struct pair_end near, far;
+	gboolean near_here, far_here; /* one of them, or both, is in this process */
+	const char *meet_name;        /* else the name by which the two meet (meet.h), */
+	int listener, peer;           /* where a far end is come to, and the other process; -1: none yet */
+	gboolean any_user, keep;      /* keep: a far end that serves one after another */
 	ib_qp_type type;
 	guint tests; /* enum perf_test */
 	const struct perf_op *ops[PERF_OPS];
@@ -82,8 +94,14 @@ struct perf_job {
 	double clock_ns;     /* what one look at the clock costs, which every latency contains */
 };
 
-/* Measures everything; rows are there also after a failure. FALSE without an error: interrupted. */
+/*
+ * Measures everything; rows are there also after a failure. FALSE without an error: interrupted. A far end waits for
+ * somebody to come, unless the error is one of its own that would be the same for all: then peer is still -1.
+ */
 gboolean perf_run(struct perf_job *job, GError **err);
+
+/* What the HCA of this end cannot do of the job is said before anything is measured. */
+gboolean perf_check_end(const struct perf_job *job, const struct pair_end *end, GError **err);
 
 /* Nanoseconds of the monotonic clock. */
 guint64 perf_now(void);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The channel driver of al_perf: its queue pairs and messages. Both ends are in this process and
- * served by one thread: the near end posts, and the far end, where an operation takes its part,
- * posts receives. A row has queue pairs and buffers of its own.
+ * The channel driver of al_perf: its queue pairs and messages. The near end posts, and the far end,
+ * where an operation takes its part, posts receives. If both are in this process, one thread serves
+ * them. A row has queue pairs and buffers of its own.
  *
  * Each end has two areas per queue pair, out and in, of slots for messages. A send or write goes
  * from the out area of who posts it to the in area of the peer; a read or atomic brings the peer's
  * out area into the poster's in area.
  */
-#include "al/tools/perf_flow.h"
+#include "al/tools/perf_meet.h"
 
 #include <errno.h>
 #include <string.h>
@@ -17,10 +17,11 @@
 #define POLL_BATCH 16
 #define PLAIN_BYTES \
 	(4u << 20) /* of an area whose messages nobody looks at: slots are used over and over */
-#define SPINS_PER_LOOK 1024 /* polls in vain before signals and lost messages are looked for */
-#define LOST_NS        2000000000ull /* so long nothing has come: what is under way is lost (UC, UD) */
-#define QKEY           0x1ba1u
-#define IMM            0x5ca1ab1eu
+#define LOST_NS 2000000000ull /* so long nothing has come: what is under way is lost (UC, UD) */
+#define GONE_MS 1000 /* so long after its queue pairs the socket of one who was killed may live */
+#define SEARCH  16   /* depths in which a message that came late or after lost ones is looked for */
+#define QKEY    0x1ba1u
+#define IMM     0x5ca1ab1eu
 
 /* ---------------------------------------------------------------- preparation */
 
@@ -54,6 +55,7 @@ static gboolean make_memory(struct run *r, guint i, GError **err)
 				 r->bytes);
 	}
 	init.addr = r->memory[i];
+	r->addr[i] = (guintptr)r->memory[i];
 	return pair_worked(al_reg_mr(end->pd, &init, NULL, &r->lkey[i], &r->rkey[i], &r->mr[i]),
 			   end, "the buffers cannot be registered", err);
 }
@@ -188,24 +190,58 @@ static gboolean post_receives(struct run *r, guint at, struct flow *f, guint cou
 			   err);
 }
 
-static gboolean make_flow(struct run *r, guint index, GError **err)
+/* Bytes that no other message has, as far as there are so many. */
+static void fill(guint8 *to, gsize size, guint64 number)
 {
-	struct flow *f = &r->flow[index];
+	guint64 word = (number + 1) * 0x9e3779b97f4a7c15u;
 
-	f->remote = g_new0(guint64, r->slots);
-	for (guint i = NEAR; i <= FAR; i++) {
-		f->half[i].base = r->memory[i] + (gsize)index * 2 * r->slots * r->stride;
-		if (!make_qp(r, i, f, err))
+	for (gsize i = 0; i < size; i += sizeof(word)) {
+		word ^= word >> 29;
+		word *= 0xbf58476d1ce4e5b9u;
+		memcpy(to + i, &word, MIN(sizeof(word), size - i));
+		word += number;
+	}
+}
+
+/* Where an end has the areas of a queue pair, from where it has those of the first. */
+static gsize offset_of(const struct run *r, const struct flow *f)
+{
+	return (gsize)(f - r->flow) * 2 * r->slots * r->stride;
+}
+
+static gboolean make_end(struct run *r, guint i, GError **err)
+{
+	if (!make_memory(r, i, err) || !make_cq(r, i, err))
+		return FALSE;
+	for (guint n = 0; n < r->job->qps; n++) {
+		r->flow[n].half[i].base = r->memory[i] + offset_of(r, &r->flow[n]);
+		if (!make_qp(r, i, &r->flow[n], err))
 			return FALSE;
 	}
-	for (guint i = NEAR; i <= FAR; i++) {
+	return TRUE;
+}
+
+/* Alone, nobody can write what the next read is to bring: each slot has its bytes for good. */
+static void dress_for_reads(const struct run *r, const struct flow *f)
+{
+	for (guint32 slot = 0; slot < r->slots; slot++)
+		fill(out_slot(r, &f->half[FAR], slot), r->row->size, slot);
+}
+
+static gboolean connect_end(struct run *r, guint i, GError **err)
+{
+	for (guint n = 0; n < r->job->qps; n++) {
+		struct flow *f = &r->flow[n];
+
 		if (!connect_half(r, i, f, err))
 			return FALSE;
 		prepare_requests(r, i, f);
 		/* Before the peer can send. */
-		for (guint32 n = 0; r->op->receives && n < r->job->depth; n += POLL_BATCH)
-			if (!post_receives(r, i, f, MIN(POLL_BATCH, r->job->depth - n), err))
+		for (guint32 k = 0; r->op->receives && k < r->job->depth; k += POLL_BATCH)
+			if (!post_receives(r, i, f, MIN(POLL_BATCH, r->job->depth - k), err))
 				return FALSE;
+		if (i == FAR && !r->both && r->op->fetches && !r->op->atomic && r->job->check)
+			dress_for_reads(r, f);
 	}
 	return TRUE;
 }
@@ -227,16 +263,23 @@ gboolean run_make(struct run *r, GError **err)
 	r->signal =
 		r->row->test == PERF_LATENCY ? 1 : MIN(job->signal, job->depth - job->chain + 1);
 	r->flow = g_new0(struct flow, job->qps);
+	for (guint i = 0; i < job->qps; i++)
+		r->flow[i].remote = g_new0(guint64, r->slots);
+	r->expected = g_malloc0(job->check ? r->row->size : 1);
+	r->hist = g_new0(struct perf_hist, 1);
 	if (job->events && !pair_worked(al_create_channel(job->al, NULL, &r->channel), r->end[NEAR],
 					"no channel for its completions", err))
 		return FALSE;
 	for (guint i = NEAR; i <= FAR; i++)
-		if (!make_memory(r, i, err) || !make_cq(r, i, err))
+		if (r->here[i] && !make_end(r, i, err))
 			return FALSE;
-	for (guint i = 0; i < job->qps; i++)
-		if (!make_flow(r, i, err))
+	if (!r->both && !perf_hear_place(r, err))
+		return FALSE;
+	for (guint i = NEAR; i <= FAR; i++)
+		if (r->here[i] && !connect_end(r, i, err))
 			return FALSE;
-	return TRUE;
+	/* The far end is ready before the near end hears of it. */
+	return r->here[NEAR] || perf_tell_place(r, NULL, err);
 }
 
 void run_end(struct run *r)
@@ -255,6 +298,8 @@ void run_end(struct run *r)
 		g_free(r->flow[n].remote);
 	}
 	g_free(r->flow);
+	g_free(r->expected);
+	g_free(r->hist);
 	for (guint i = NEAR; i <= FAR; i++) {
 		if (r->cq[i])
 			al_destroy_cq(r->cq[i], AL_DESTROY_SYNC, NULL);
@@ -269,19 +314,6 @@ void run_end(struct run *r)
 
 /* ------------------------------------------------------------------- checking */
 
-/* Bytes that no other message has, as far as there are so many. */
-static void fill(guint8 *to, gsize size, guint64 number)
-{
-	guint64 word = (number + 1) * 0x9e3779b97f4a7c15u;
-
-	for (gsize i = 0; i < size; i += sizeof(word)) {
-		word ^= word >> 29;
-		word *= 0xbf58476d1ce4e5b9u;
-		memcpy(to + i, &word, MIN(sizeof(word), size - i));
-		word += number;
-	}
-}
-
 gboolean run_waits_for_memory(const struct run *r)
 {
 	return r->row->mode == PERF_PING_PONG && !r->op->receives;
@@ -292,12 +324,23 @@ guint8 run_tag(guint64 number)
 	return (guint8)(number + 1);
 }
 
+/* What a message with check carries. */
+static const guint8 *expected(struct run *r, guint64 number)
+{
+	if (r->op->fetches && !r->both)
+		number %= r->slots;
+	fill(r->expected, r->row->size, number);
+	if (run_waits_for_memory(r))
+		r->expected[r->row->size - 1] = run_tag(number);
+	return r->expected;
+}
+
 void run_dress(struct run *r, guint from, struct flow *f, guint ahead)
 {
 	const struct half *h = &f->half[from];
 	guint64 number = h->sent + ahead;
 	guint64 slot = (h->slot + ahead) % r->slots;
-	guint8 *data = out_slot(r, &f->half[r->op->fetches ? !from : from], slot);
+	guint8 *data;
 
 	if (r->op->atomic) {
 		h->wr[ahead].wr.atomic.compare_add = number + 1;
@@ -307,10 +350,24 @@ void run_dress(struct run *r, guint from, struct flow *f, guint ahead)
 		}
 		return;
 	}
+	if (r->op->fetches &&
+	    !r->both) { /* the far end has; what was read before is not to pass for it */
+		memset(run_in_slot(r, h, slot), 0, r->row->size);
+		return;
+	}
+	data = out_slot(r, &f->half[r->op->fetches ? !from : from], slot);
 	if (r->job->check)
 		fill(data, r->row->size, number);
 	if (run_waits_for_memory(r))
 		data[r->row->size - 1] = run_tag(number);
+}
+
+__attribute__((no_sanitize("thread"), noinline)) guint8 run_last_tag(const struct run *r,
+								     const struct half *h)
+{
+	const volatile guint8 *last = run_in_slot(r, h, 0) + r->row->size - 1;
+
+	return *last;
 }
 
 __attribute__((no_sanitize("thread"), noinline)) gboolean
@@ -347,9 +404,30 @@ static gboolean atomic_is_right(struct run *r, struct flow *f, guint64 number)
 
 	spoil(r, data);
 	if (memcmp(data, &f->remote[slot], 8) ||
-	    memcmp(out_slot(r, &f->half[FAR], slot), &after, 8))
+	    (r->both && memcmp(out_slot(r, &f->half[FAR], slot), &after, 8)))
 		return FALSE;
 	f->remote[slot] = after;
+	return TRUE;
+}
+
+gboolean run_check_placed(struct run *r, guint at, struct flow *f, guint64 number, GError **err)
+{
+	const guint8 *source = expected(r, number);
+	guint8 *dest = run_in_slot(r, &f->half[at], number % r->slots);
+	gboolean is_done = r->job->type == IB_QPT_RC && (r->both || !run_waits_for_memory(r));
+	guint64 start = perf_now();
+
+	f->checked++;
+	spoil(r, dest);
+	while (!run_same_bytes(dest, source, r->row->size)) {
+		if (is_done || (r->job->type == IB_QPT_RC && perf_now() - start > LOST_NS))
+			return differs(r, number, err);
+		if (perf_now() - start > LOST_NS) {
+			f->half[at].lost++;
+			break;
+		}
+		sched_yield();
+	}
 	return TRUE;
 }
 
@@ -357,26 +435,10 @@ static gboolean atomic_is_right(struct run *r, struct flow *f, guint64 number)
  */
 static gboolean check_done(struct run *r, guint from, struct flow *f, guint64 number, GError **err)
 {
-	guint64 slot = number % r->slots, start = 0;
-	const guint8 *source = out_slot(r, &f->half[r->op->fetches ? !from : from], slot);
-	guint8 *dest = run_in_slot(r, &f->half[r->op->fetches ? from : !from], slot);
-
+	if (!r->op->atomic)
+		return run_check_placed(r, r->op->fetches ? from : !from, f, number, err);
 	f->checked++;
-	if (r->op->atomic)
-		return atomic_is_right(r, f, number) || differs(r, number, err);
-	spoil(r, dest);
-	if (r->job->type == IB_QPT_RC)
-		return !memcmp(dest, source, r->row->size) || differs(r, number, err);
-	while (!run_same_bytes(dest, source, r->row->size)) {
-		if (!start)
-			start = perf_now();
-		if (perf_now() - start > LOST_NS) {
-			f->half[!from].lost++;
-			break;
-		}
-		sched_yield();
-	}
-	return TRUE;
+	return atomic_is_right(r, f, number) || differs(r, number, err);
 }
 
 /*
@@ -386,7 +448,9 @@ static gboolean check_done(struct run *r, guint from, struct flow *f, guint64 nu
 static gboolean check_received(struct run *r, guint at, struct flow *f, GError **err)
 {
 	struct half *h = &f->half[at], *peer = &f->half[!at];
-	guint64 limit = r->job->type == IB_QPT_RC ? h->arrived + 1 : peer->sent;
+	guint64 limit = r->job->type == IB_QPT_RC ? h->arrived + 1
+			: r->here[!at]            ? peer->sent
+						  : h->arrived + (guint64)SEARCH * r->job->depth;
 
 	f->checked++;
 	for (guint64 number = h->arrived; number < limit; number++) {
@@ -394,7 +458,7 @@ static gboolean check_received(struct run *r, guint at, struct flow *f, GError *
 		guint8 *dest = run_in_slot(r, h, slot % r->slots) + r->grh;
 
 		spoil(r, dest);
-		if (memcmp(dest, out_slot(r, peer, number % r->slots), r->row->size))
+		if (memcmp(dest, expected(r, number), r->row->size))
 			continue;
 		h->lost += number - h->arrived;
 		h->arrived = number;
@@ -407,21 +471,22 @@ static gboolean check_received(struct run *r, guint at, struct flow *f, GError *
 
 gboolean run_post(struct run *r, guint from, struct flow *f, guint count, GError **err)
 {
-	struct half *h = &f->half[from], *peer = &f->half[!from];
+	struct half *h = &f->half[from];
 	const struct ib_send_wr *bad;
+	const guint64 theirs = r->addr[!from] + offset_of(r, f) +
+			       (r->op->fetches ? 0 : (gsize)r->slots * r->stride);
 
 	for (guint i = 0; i < count; i++) {
 		struct ib_send_wr *wr = &h->wr[i];
 		guint8 *ours =
 			r->op->fetches ? run_in_slot(r, h, h->slot) : out_slot(r, h, h->slot);
-		guint8 *theirs =
-			r->op->fetches ? out_slot(r, peer, h->slot) : run_in_slot(r, peer, h->slot);
+		guint64 to = theirs + h->slot * r->stride;
 
 		h->sge[i].addr = (guintptr)ours;
 		if (r->op->atomic)
-			wr->wr.atomic.remote_addr = (guintptr)theirs;
+			wr->wr.atomic.remote_addr = to;
 		else if (r->job->type != IB_QPT_UD)
-			wr->wr.rdma.remote_addr = (guintptr)theirs;
+			wr->wr.rdma.remote_addr = to;
 		wr->wr_id = h->sent++;
 		wr->send_flags = r->flags;
 		if (++h->unsignalled == r->signal || h->sent == h->quota) {
@@ -436,16 +501,36 @@ gboolean run_post(struct run *r, guint from, struct flow *f, guint count, GError
 			   "a request cannot be posted", err);
 }
 
+gboolean run_post_credit(struct run *r, struct flow *f, GError **err)
+{
+	struct half *h = &f->half[FAR];
+	struct ib_send_wr wr = h->wr[0];
+	const struct ib_send_wr *bad;
+
+	wr.next = NULL;
+	wr.num_sge = 0;
+	wr.opcode = IB_WR_SEND_WITH_IMM;
+	wr.send_flags = IB_SEND_SIGNALED;
+	wr.ex.imm_data = (guint32)h->received;
+	wr.wr_id = h->sent++;
+	h->told = h->received;
+	return pair_worked(al_post_send(h->qp, &wr, &bad), r->end[FAR],
+			   "a request cannot be posted", err);
+}
+
 /* A completion says that all earlier requests of its queue are done too. */
 static gboolean finish(struct run *r, guint i, struct flow *f, guint64 number, GError **err)
 {
 	struct half *h = &f->half[i];
 
-	for (; r->job->check && !r->op->receives && h->done < number; h->done++)
-		if (!check_done(r, i, f, h->done, err))
+	if (r->job->check && !r->op->receives && (r->both || r->op->fetches)) {
+		for (guint64 n = h->done; n <= number; n++)
+			if (!check_done(r, i, f, n, err))
+				return FALSE;
+	} else if (r->job->check && !r->op->receives && !run_waits_for_memory(r)) {
+		if (!perf_ask_check(r, f, number + 1, err))
 			return FALSE;
-	if (r->job->check && !r->op->receives && !check_done(r, i, f, number, err))
-		return FALSE;
+	}
 	h->done = number + 1;
 	return TRUE;
 }
@@ -459,15 +544,32 @@ static gboolean arrive(struct run *r, guint at, struct flow *f, GError **err)
 		h->received++;
 		return TRUE;
 	}
-	if (r->job->check && !check_received(r, at, f, err))
+	if (r->job->check && r->here[at] && !check_received(r, at, f, err))
 		return FALSE;
 	h->arrived++;
 	h->received++;
 	return TRUE;
 }
 
+/* The far end, which is alone, tells how many have come. */
+static gboolean take_credit(struct run *r, struct flow *f, guint32 received, GError **err)
+{
+	struct half *far = &f->half[FAR];
+	guint32 news = received - (guint32)far->received;
+
+	if (news > f->half[NEAR].sent - far->received)
+		return tool_fail(err, "the other end tells of messages that nobody has sent");
+	while (news--)
+		if (!arrive(r, FAR, f, err))
+			return FALSE;
+	return TRUE;
+}
+
 static gboolean failed(struct run *r, guint i, const struct ib_wc *wc, GError **err)
 {
+	/* One that has gone takes its queue pairs with it: that says more, if a moment later. */
+	if (r->peer >= 0 && meet_has_said(r->peer, GONE_MS) && !meet_is_there(r->peer, err))
+		return FALSE;
 	return tool_fail(err,
 			 "%s of %" G_GUINT64_FORMAT " bytes from HCA 0x%016" G_GINT64_MODIFIER
 			 "x to HCA 0x%016" G_GINT64_MODIFIER
@@ -502,7 +604,9 @@ gboolean run_poll(struct run *r, guint i, guint *handled, GError **err)
 			return FALSE;
 		again = f == last ? again + 1 : 1;
 		last = f;
-		if (!arrive(r, i, f, err))
+		if (!(r->both || i == FAR || r->row->mode == PERF_PING_PONG
+			      ? arrive(r, i, f, err)
+			      : take_credit(r, f, wc[k].imm_data, err)))
 			return FALSE;
 	}
 	return post_receives(r, i, last, again, err);
@@ -513,12 +617,14 @@ gboolean run_idle(struct run *r, GError **err)
 	guint64 now;
 
 	if (r->job->events &&
-	    !pair_wait(r->channel, r->cq[NEAR], r->cq[FAR], -1, r->end[NEAR], err))
+	    !pair_wait(r->channel, r->cq[NEAR], r->cq[FAR], r->peer, r->end[NEAR], err))
 		return FALSE;
 	if (!r->job->events && ++r->spins < SPINS_PER_LOOK)
 		return TRUE;
 	r->spins = 0;
 	sched_yield();
+	if (r->peer >= 0 && r->here[NEAR] && !meet_is_there(r->peer, err))
+		return FALSE;
 	now = perf_now();
 	if (!r->idle_since)
 		r->idle_since = now;

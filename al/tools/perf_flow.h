@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The messages of one row of al_perf: queue pairs, buffers, posting, polling and checking. What is measured with them is
- * perf_rdma.c's.
+ * perf_rdma.c's, and perf_far.c's where the far end is alone.
  */
 #ifndef AL_TOOLS_PERF_FLOW_H
 #define AL_TOOLS_PERF_FLOW_H
@@ -10,7 +10,10 @@
 
 enum { NEAR, FAR };
 
-/* One end of a queue pair. Messages are numbered from 0. */
+#define SPINS_PER_LOOK 1024 /* polls in vain before signals, lost messages and the other process are looked for */
+
+/* One end of a queue pair. Messages are numbered from 0. Of an end in another process there are the numbers only, as far as
+ * they are known here, and no objects. */
 struct half {
 	al_qp_h qp;
 	guint32 qpn;
@@ -21,6 +24,7 @@ struct half {
 	guint64 received;        /* messages that have come: by their receives */
 	guint64 arrived;         /* messages of the peer that have come or are taken for lost */
 	guint64 lost;            /* those of them that are */
+	guint64 told;            /* far end alone: those received that the near end has been told of, or has an answer to */
 	guint32 slot, recv_slot; /* of the next message, of the next receive posted */
 	guint32 unsignalled;     /* messages since the last visible one */
 	struct ib_send_wr *wr;   /* chain of them, with all that does not change */
@@ -40,10 +44,14 @@ struct run {
 	struct perf_row *row;
 	const struct perf_op *op;
 	struct pair_end *end[2];
+	gboolean here[2], both; /* which ends are in this process */
+	int peer;               /* the other process, if there is one; else -1 */
 	al_channel_h channel;
 	al_cq_h cq[2];
 	al_mr_h mr[2];
-	guint8 *memory[2];
+	guint8 *memory[2], *expected; /* expected: room for one message */
+	guint64 addr[2];
+	struct perf_hist *hist;
 	gsize bytes; /* of each memory */
 	guint32 lkey[2], rkey[2];
 	gsize stride;       /* from slot to slot */
@@ -64,6 +72,12 @@ void run_end(struct run *r);
 gboolean run_waits_for_memory(const struct run *r);
 /* The last byte of a message whose arrival shows in memory only: not that of the message before. */
 guint8 run_tag(guint64 number);
+/* A far end's news of how many have come, which a near end alone takes as such. */
+gboolean run_post_credit(struct run *r, struct flow *f, GError **err);
+/* What an HCA may be writing meanwhile: the tag of the message that was last to come to the end's first slot. */
+guint8 run_last_tag(const struct run *r, const struct half *h);
+/* Does a message lie where it was written to? One that nothing has told of may still be on its way, or lost (UC). */
+gboolean run_check_placed(struct run *r, guint at, struct flow *f, guint64 number, GError **err);
 /* Writes what the next message, the ahead-th from here, is to carry, if anybody will look at it. */
 void run_dress(struct run *r, guint from, struct flow *f, guint ahead);
 /*

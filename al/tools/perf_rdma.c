@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What al_perf measures: latency and bandwidth of each operation and size, row by row. */
-#include "al/tools/perf_flow.h"
+#include "al/tools/perf_meet.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -47,11 +47,13 @@ static gboolean has_arrived(const struct run *r, guint at, const struct flow *f,
 static gboolean wait_for(struct run *r, guint i, struct flow *f, guint64 number, gboolean arrival,
 			 GError **err)
 {
+	const guint at = r->here[i] ? i : !i; /* alone, the near end has news of the far end */
+
 	while (!r->given_up &&
 	       (arrival ? !has_arrived(r, i, f, number) : f->half[i].done <= number)) {
 		guint handled = 0;
 
-		if (!run_poll(r, i, &handled, err))
+		if (!run_poll(r, at, &handled, err))
 			return FALSE;
 		if (handled) {
 			run_not_idle(r);
@@ -60,9 +62,11 @@ static gboolean wait_for(struct run *r, guint i, struct flow *f, guint64 number,
 		if (!run_idle(r, err))
 			return FALSE;
 		/* The sender may have something to say about what does not come. */
-		if (!r->spins && arrival && !run_poll(r, !i, &handled, err))
+		if (!r->spins && arrival && r->both && !run_poll(r, !i, &handled, err))
 			return FALSE;
 	}
+	if (arrival && !r->given_up) /* what shows in memory only is not counted by polling */
+		f->half[i].arrived = MAX(f->half[i].arrived, number + 1);
 	return TRUE;
 }
 
@@ -76,6 +80,27 @@ static gboolean leg(struct run *r, guint from, struct flow *f, GError **err)
 	       wait_for(r, from, f, number, FALSE, err);
 }
 
+/* The same, and the answer of a far end that is alone. */
+static gboolean there_and_back(struct run *r, struct flow *f, GError **err)
+{
+	guint64 number = f->half[NEAR].sent;
+
+	if (!run_post(r, NEAR, f, 1, err))
+		return FALSE;
+	f->half[FAR].sent = number + 1;
+	if (!wait_for(r, NEAR, f, number, TRUE, err) || !wait_for(r, NEAR, f, number, FALSE, err))
+		return FALSE;
+	if (!r->given_up)
+		f->half[FAR].arrived = number + 1;
+	return TRUE;
+}
+
+static gboolean is_right(struct run *r, struct flow *f, guint64 number, GError **err)
+{
+	return r->both || !r->job->check || !run_waits_for_memory(r) || r->given_up ||
+	       run_check_placed(r, NEAR, f, number, err);
+}
+
 /* One sample. What a given-up one took is none. */
 static gboolean sample(struct run *r, struct flow *f, gboolean counts, GError **err)
 {
@@ -84,19 +109,25 @@ static gboolean sample(struct run *r, struct flow *f, gboolean counts, GError **
 
 	if (r->job->check || run_waits_for_memory(r)) {
 		run_dress(r, NEAR, f, 0);
-		if (ping_pong)
+		if (ping_pong && r->both)
 			run_dress(r, FAR, f, 0);
 	}
 	start = perf_now();
-	if (!leg(r, NEAR, f, err) || (ping_pong && !r->given_up && !leg(r, FAR, f, err)))
+	if (ping_pong && !r->both) {
+		if (!there_and_back(r, f, err))
+			return FALSE;
+	} else if (!leg(r, NEAR, f, err) || (ping_pong && !r->given_up && !leg(r, FAR, f, err))) {
 		return FALSE;
+	}
 	ns = perf_now() - start;
+	if (ping_pong && !is_right(r, f, number, err))
+		return FALSE;
 	if (!ping_pong && r->op->receives && !wait_for(r, FAR, f, number, TRUE, err))
 		return FALSE;
 	if (r->given_up)
 		run_give_up(r);
 	else if (counts)
-		perf_hist_add(&r->row->hist, ping_pong ? ns / 2 : ns);
+		perf_hist_add(r->hist, ping_pong ? ns / 2 : ns);
 	return TRUE;
 }
 
@@ -173,7 +204,7 @@ static gboolean stream(struct run *r, guint64 count, guint64 deadline, GError **
 			busy |= finished(r, f) < f->half[NEAR].quota;
 		}
 		if (!run_poll(r, NEAR, &handled, err) ||
-		    (r->op->receives && !run_poll(r, FAR, &handled, err)))
+		    (r->op->receives && r->both && !run_poll(r, FAR, &handled, err)))
 			return FALSE;
 		if (handled)
 			run_not_idle(r);
@@ -218,6 +249,8 @@ static gboolean measure_in(struct run *r, GError **err)
 
 	if (!(latency ? samples(r, job->warmup, 0, FALSE, err) : stream(r, job->warmup, 0, err)))
 		return FALSE;
+	if (!perf_ask_count(r, err))
+		return FALSE;
 	start_counting(r);
 	start = perf_now();
 	deadline = job->duration > 0 ? start + (guint64)(job->duration * 1e9) : 0;
@@ -225,25 +258,39 @@ static gboolean measure_in(struct run *r, GError **err)
 		       : stream(r, job->iters, deadline, err);
 	r->row->seconds = (double)(perf_now() - start) / 1e9;
 	count(r);
+	r->row->latency = perf_hist_latency(r->hist);
 	r->row->interrupted = tool_interrupted != 0;
-	return good;
+	return good && perf_ask_over(r, err);
+}
+
+struct run perf_new_run(struct perf_job *job, struct perf_row *row)
+{
+	return (struct run){
+		.job = job,
+		.row = row,
+		.op = row->op,
+		.end = { &job->near, &job->far },
+		.here = { job->near_here, job->far_here },
+		.both = job->near_here && job->far_here,
+		.peer = job->peer,
+	};
 }
 
 /* Threads of the library that start meanwhile would inherit it, so only while measuring. */
-static gboolean measure_on_cpu(struct run *r, GError **err)
+gboolean perf_on_cpu(struct run *r, gboolean (*what)(struct run *r, GError **err), GError **err)
 {
 	cpu_set_t before, here;
 	gboolean good;
 
 	if (r->job->cpu < 0)
-		return measure_in(r, err);
+		return what(r, err);
 	CPU_ZERO(&here);
 	CPU_SET((size_t)r->job->cpu, &here);
 	if (sched_getaffinity(0, sizeof(before), &before) ||
 	    sched_setaffinity(0, sizeof(here), &here))
 		return tool_misuse(err, "--cpu %d: this process cannot run there: %s", r->job->cpu,
 				   g_strerror(errno));
-	good = measure_in(r, err);
+	good = what(r, err);
 	sched_setaffinity(0, sizeof(before), &before);
 	return good;
 }
@@ -263,14 +310,15 @@ static gboolean measure(struct perf_job *job, enum perf_test test, const struct 
 			guint64 size, GError **err)
 {
 	struct perf_row *row = g_new0(struct perf_row, 1);
-	struct run r = { .job = job, .row = row, .op = op, .end = { &job->near, &job->far } };
+	struct run r;
 	gboolean good;
 
 	row->op = op;
 	row->test = test;
 	row->mode = mode_of(job, op, test);
 	row->size = size;
-	good = run_make(&r, err) && measure_on_cpu(&r, err);
+	r = perf_new_run(job, row);
+	good = run_make(&r, err) && perf_on_cpu(&r, measure_in, err);
 	run_end(&r);
 	/* A row without a sample says nothing. */
 	if (!good || !row->messages) {
@@ -284,7 +332,6 @@ static gboolean measure(struct perf_job *job, enum perf_test test, const struct 
 
 /* ------------------------------------------------------------------------- job */
 
-/* What the HCAs cannot do is said before anything is measured. */
 static gboolean check_type(const struct perf_job *job, const struct pair_end *end, GError **err)
 {
 	static const guint32 cap[IB_QPT_COUNT] = {
@@ -325,6 +372,11 @@ static gboolean check_limits(const struct perf_job *job, const struct pair_end *
 				err, "HCA 0x%016" G_GINT64_MODIFIER "x has no atomics: not %s",
 				end->guid, job->ops[i]->name);
 	return TRUE;
+}
+
+gboolean perf_check_end(const struct perf_job *job, const struct pair_end *end, GError **err)
+{
+	return check_type(job, end, err) && check_limits(job, end, err);
 }
 
 static guint64 largest_message(const struct perf_job *job)
@@ -387,9 +439,35 @@ static gboolean measure_all(struct perf_job *job, GError **err)
 	return TRUE;
 }
 
+static gboolean open_ends(struct perf_job *job, GError **err)
+{
+	return pair_choose(job->al, &job->near, &job->far, err) &&
+	       (!job->near_here || pair_open(job->al, &job->near, err)) &&
+	       (!job->far_here || pair_open(job->al, &job->far, err));
+}
+
+/* The near end's part, and the far end's too, if it is here. */
+static gboolean measure_job(struct perf_job *job, GError **err)
+{
+	return perf_check_end(job, &job->near, err) &&
+	       (job->far_here ? perf_check_end(job, &job->far, err) : perf_greet(job, err)) &&
+	       check_sizes(job, err) && measure_all(job, err) &&
+	       (job->far_here || perf_tell_bye(job, err));
+}
+
+/* Why it ends without a bye. */
+static void tell_why(const struct perf_job *job, const GError *why)
+{
+	g_autoptr(GError) interrupted = NULL;
+
+	tool_fail(&interrupted, "interrupted");
+	meet_tell_failure(job->peer, why ? why : interrupted);
+}
+
 gboolean perf_run(struct perf_job *job, GError **err)
 {
 	al_status st = al_open(NULL, &job->al);
+	GError *why = NULL;
 	gboolean good;
 
 	if (st)
@@ -397,11 +475,12 @@ gboolean perf_run(struct perf_job *job, GError **err)
 			err, "the Access Layer cannot be opened: %s; \"al_query doctor\" says more",
 			al_status_str(st));
 	job->clock_ns = cost_of_clock();
-	good = pair_choose(job->al, &job->near, &job->far, err) &&
-	       pair_open(job->al, &job->near, err) && pair_open(job->al, &job->far, err) &&
-	       check_type(job, &job->near, err) && check_type(job, &job->far, err) &&
-	       check_limits(job, &job->near, err) && check_limits(job, &job->far, err) &&
-	       check_sizes(job, err) && measure_all(job, err);
+	good = open_ends(job, &why) &&
+	       (job->near_here ? measure_job(job, &why) : perf_serve(job, &why));
+	if (!good && job->peer >= 0)
+		tell_why(job, why);
+	if (why)
+		g_propagate_error(err, why);
 	pair_close(&job->far);
 	pair_close(&job->near);
 	al_close(job->al, AL_DESTROY_SYNC, NULL);

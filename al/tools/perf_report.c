@@ -4,15 +4,14 @@
 
 #include "al/tools/perf.h"
 
-/* The percentiles that are shown, and their names in JSON and CSV. */
+/* The percentiles' names in JSON and CSV, and in the table. */
 static const struct {
-	double percent;
 	const char *name, *title;
-} percentiles[] = {
-	{ 50, "p50", "p50" },
-	{ 90, "p90", "p90" },
-	{ 99, "p99", "p99" },
-	{ 99.9, "p99_9", "p99.9" },
+} percentiles[PERF_PERCENTILES] = {
+	{ "p50", "p50" },
+	{ "p90", "p90" },
+	{ "p99", "p99" },
+	{ "p99_9", "p99.9" },
 };
 
 double perf_bytes_per_second(const struct perf_row *row)
@@ -64,7 +63,7 @@ static void print_titles(enum perf_test test)
 		printf("\nlatency in us: ping-pong, half of there and back; completion, from post to completion\n"
 		       "%-9s %9s %-10s %9s %9s %9s",
 		       "op", "bytes", "mode", "samples", "min", "mean");
-		for (guint i = 0; i < G_N_ELEMENTS(percentiles); i++)
+		for (guint i = 0; i < PERF_PERCENTILES; i++)
 			printf(" %9s", percentiles[i].title);
 		printf(" %9s\n", "max");
 		return;
@@ -76,14 +75,14 @@ static void print_titles(enum perf_test test)
 
 static void print_latency(const struct perf_row *row)
 {
-	const struct perf_hist *hist = &row->hist;
+	const struct perf_latency *ns = &row->latency;
 
 	printf("%-9s %9" G_GUINT64_FORMAT " %-10s %9" G_GUINT64_FORMAT " %9.3f %9.3f",
-	       row->op->name, row->size, perf_mode_text(row->mode), hist->count,
-	       (double)hist->min / 1e3, perf_hist_mean(hist) / 1e3);
-	for (guint i = 0; i < G_N_ELEMENTS(percentiles); i++)
-		printf(" %9.3f", (double)perf_hist_percentile(hist, percentiles[i].percent) / 1e3);
-	printf(" %9.3f", (double)hist->max / 1e3);
+	       row->op->name, row->size, perf_mode_text(row->mode), ns->samples,
+	       (double)ns->min / 1e3, ns->mean / 1e3);
+	for (guint i = 0; i < PERF_PERCENTILES; i++)
+		printf(" %9.3f", (double)ns->percentile[i] / 1e3);
+	printf(" %9.3f", (double)ns->max / 1e3);
 }
 
 static void print_bandwidth(const struct perf_row *row)
@@ -112,7 +111,7 @@ void perf_print_row(const struct perf_job *job, const struct perf_row *row)
 		printf("  %" G_GUINT64_FORMAT " lost", row->lost);
 	if (row->checked)
 		printf("  %" G_GUINT64_FORMAT " checked", row->checked);
-	printf("%s\n", row->interrupted ? "  interrupted" : "");
+	printf("%s%s\n", row->told ? "  told" : "", row->interrupted ? "  interrupted" : "");
 	fflush(stdout);
 }
 
@@ -155,7 +154,7 @@ static void add_end(JsonBuilder *b, const char *name, const struct pair_end *end
 
 static void add_row(JsonBuilder *b, const struct perf_row *row)
 {
-	const struct perf_hist *hist = &row->hist;
+	const struct perf_latency *ns = &row->latency;
 
 	json_builder_begin_object(b);
 	add_text(b, "test", test_text(row->test));
@@ -167,19 +166,19 @@ static void add_row(JsonBuilder *b, const struct perf_row *row)
 	add_int(b, "checked", row->checked);
 	add_double(b, "seconds", row->seconds);
 	add_bool(b, "interrupted", row->interrupted);
+	add_bool(b, "told", row->told);
 	if (row->test == PERF_BANDWIDTH) {
 		add_double(b, "bytes_per_second", perf_bytes_per_second(row));
 		add_double(b, "messages_per_second", perf_messages_per_second(row));
 	} else {
-		add_int(b, "samples", hist->count);
+		add_int(b, "samples", ns->samples);
 		json_builder_set_member_name(b, "ns");
 		json_builder_begin_object(b);
-		add_int(b, "min", hist->min);
-		add_double(b, "mean", perf_hist_mean(hist));
-		for (guint i = 0; i < G_N_ELEMENTS(percentiles); i++)
-			add_int(b, percentiles[i].name,
-				perf_hist_percentile(hist, percentiles[i].percent));
-		add_int(b, "max", hist->max);
+		add_int(b, "min", ns->min);
+		add_double(b, "mean", ns->mean);
+		for (guint i = 0; i < PERF_PERCENTILES; i++)
+			add_int(b, percentiles[i].name, ns->percentile[i]);
+		add_int(b, "max", ns->max);
 		json_builder_end_object(b);
 	}
 	json_builder_end_object(b);
@@ -190,6 +189,10 @@ static void add_settings(JsonBuilder *b, const struct perf_job *job)
 	g_autofree char *type = type_text(job);
 
 	add_text(b, "type", type);
+	if (job->meet_name) {
+		add_text(b, "peer", job->meet_name);
+		add_text(b, "end", job->near_here ? "near" : "far");
+	}
 	if (job->near.guid)
 		add_end(b, "from", &job->near);
 	if (job->far.guid)
@@ -223,8 +226,9 @@ void perf_print_json(const struct perf_job *job, const GError *err)
 	json_builder_end_array(b);
 	json_builder_end_object(b);
 	root = json_builder_get_root(b);
-	text = json_to_string(root, TRUE);
+	text = json_to_string(root, !job->keep); /* one of many is a line */
 	printf("%s\n", text);
+	fflush(stdout);
 }
 
 /* ------------------------------------------------------------------------ CSV */
@@ -240,19 +244,18 @@ static void print_number(double value)
 static void print_csv_row(const char *type, const struct perf_row *row)
 {
 	gboolean latency = row->test == PERF_LATENCY;
-	const struct perf_hist *hist = &row->hist;
+	const struct perf_latency *ns = &row->latency;
 
 	printf("%s,%s,%s,%" G_GUINT64_FORMAT ",%s,%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT,
 	       test_text(row->test), row->op->name, type, row->size, perf_mode_text(row->mode),
 	       row->messages, row->lost);
 	print_number(row->seconds);
 	if (latency) {
-		printf(",,,%" G_GUINT64_FORMAT, hist->min);
-		print_number(perf_hist_mean(hist));
-		for (guint i = 0; i < G_N_ELEMENTS(percentiles); i++)
-			printf(",%" G_GUINT64_FORMAT,
-			       perf_hist_percentile(hist, percentiles[i].percent));
-		printf(",%" G_GUINT64_FORMAT "\n", hist->max);
+		printf(",,,%" G_GUINT64_FORMAT, ns->min);
+		print_number(ns->mean);
+		for (guint i = 0; i < PERF_PERCENTILES; i++)
+			printf(",%" G_GUINT64_FORMAT, ns->percentile[i]);
+		printf(",%" G_GUINT64_FORMAT "\n", ns->max);
 		return;
 	}
 	print_number(perf_bytes_per_second(row));
@@ -265,9 +268,10 @@ void perf_print_csv(const struct perf_job *job)
 	g_autofree char *type = type_text(job);
 
 	printf("test,op,type,size,mode,messages,lost,seconds,bytes_per_second,messages_per_second,min_ns,mean_ns");
-	for (guint i = 0; i < G_N_ELEMENTS(percentiles); i++)
+	for (guint i = 0; i < PERF_PERCENTILES; i++)
 		printf(",%s_ns", percentiles[i].name);
 	printf(",max_ns\n");
 	for (guint i = 0; i < job->rows->len; i++)
 		print_csv_row(type, g_ptr_array_index(job->rows, i));
+	fflush(stdout);
 }

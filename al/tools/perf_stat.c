@@ -58,6 +58,22 @@ guint64 perf_hist_percentile(const struct perf_hist *hist, double percent)
 	return hist->max;
 }
 
+const double perf_percentiles[PERF_PERCENTILES] = { 50, 90, 99, 99.9 };
+
+struct perf_latency perf_hist_latency(const struct perf_hist *hist)
+{
+	struct perf_latency latency = {
+		.samples = hist->count,
+		.min = hist->min,
+		.max = hist->max,
+		.mean = perf_hist_mean(hist),
+	};
+
+	for (guint i = 0; i < PERF_PERCENTILES; i++)
+		latency.percentile[i] = perf_hist_percentile(hist, perf_percentiles[i]);
+	return latency;
+}
+
 /* --------------------------------------------------------------------- sizes */
 
 /* One size, or a range. */

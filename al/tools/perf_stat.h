@@ -25,6 +25,18 @@ void perf_hist_add(struct perf_hist *hist, guint64 value);
 double perf_hist_mean(const struct perf_hist *hist);
 guint64 perf_hist_percentile(const struct perf_hist *hist, double percent);
 
+/* What is shown of a histogram. */
+#define PERF_PERCENTILES 4
+extern const double perf_percentiles[PERF_PERCENTILES];
+
+struct perf_latency {
+	guint64 samples, min, max;
+	guint64 percentile[PERF_PERCENTILES];
+	double mean;
+};
+
+struct perf_latency perf_hist_latency(const struct perf_hist *hist);
+
 /*
  * Sizes such as "8", "8,64,4K" and "8..1M", the powers of two from one to the other and that end; all from min to max.
  * Appends to sizes (of guint64), which is as before when FALSE comes back.

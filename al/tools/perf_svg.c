@@ -20,12 +20,12 @@ typedef double (*figure_fn)(const struct perf_row *row);
 
 static double median(const struct perf_row *row)
 {
-	return (double)perf_hist_percentile(&row->hist, 50) / 1e3;
+	return (double)row->latency.percentile[0] / 1e3;
 }
 
 static double p99(const struct perf_row *row)
 {
-	return (double)perf_hist_percentile(&row->hist, 99) / 1e3;
+	return (double)row->latency.percentile[2] / 1e3;
 }
 
 static double bandwidth(const struct perf_row *row)

@@ -4,34 +4,15 @@
 # says so in one sentence and leaves nothing behind.
 set -euo pipefail
 
-build=${top_builddir:?is set by make check}
+# shellcheck source=test/e2e/tools.sh
+. "${top_srcdir:?is set by make check}/test/e2e/tools.sh"
 al_cp=$build/al_cp
-tmp=$(mktemp -d)
-chmod 755 "$tmp"
-agent=
-trap '[ -z "$agent" ] || kill "$agent"; wait; rm -rf "$tmp"' EXIT
-cd "$tmp"
 mkdir out
-mkfifo clock
-failures=0
 name=t$$
-
-wrong() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
-
-# Waits until the command "$@" succeeds.
-until_true() {
-	local limit=$((SECONDS + 20 * ${TEST_TIMEOUT_SCALE-1}))
-	until "$@" 2>/dev/null; do
-		[ $SECONDS -lt $limit ] || return 1
-		read -r -t 0.02 <>"$tmp/clock" || :
-	done
-}
 
 "$build/ald" --socket "$tmp/agent" --mode 666 >ald.log 2>&1 &
 agent=$!
+jobs=("$agent")
 until_true grep -q serving ald.log || wrong "ald does not serve: $(cat ald.log)"
 export IBAL_AGENT=$tmp/agent
 
@@ -195,5 +176,5 @@ fi
 
 kill "$agent"
 wait "$agent" || wrong "ald ended with status $?: $(cat ald.log)"
-agent=
-[ $failures -eq 0 ]
+jobs=()
+passed

@@ -4,44 +4,15 @@
 # what is wrong is one sentence with the right exit status. No figure is judged: that would be a test of the machine.
 set -euo pipefail
 
-al_perf=${top_builddir:?is set by make check}/al_perf
-al_query=$top_builddir/al_query
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-failures=0
+# shellcheck source=test/e2e/tools.sh
+. "${top_srcdir:?is set by make check}/test/e2e/tools.sh"
+al_perf=$build/al_perf
+al_query=$build/al_query
 
-wrong() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
+# What a report in JSON must be, whatever was measured; further conditions are arguments.
+judge() {
+	python3 "$top_srcdir/test/e2e/al_perf.py" "$@"
 }
-
-# What a report in JSON must be, whatever was measured; further conditions are arguments, on "report" and its "rows".
-cat >judge.py <<'END'
-import json
-import sys
-
-report = json.load(open("json"))
-rows = report["rows"]
-assert report["schema"] == 1 and report["interrupted"] is False and "error" not in report
-for row in rows:
-    latency = row["test"] == "latency"
-    assert latency or row["test"] == "bandwidth" and row["mode"] == "stream"
-    assert row["messages"] > 0 and row["seconds"] > 0 and row["lost"] == 0
-    assert row["checked"] == (row["messages"] if report["check"] else 0), row
-    assert not row["interrupted"]
-    if latency:
-        order = [row["ns"][name] for name in ("min", "p50", "p90", "p99", "p99_9", "max")]
-        assert order == sorted(order) and order[0] > 0, row
-        assert row["ns"]["min"] <= row["ns"]["mean"] <= row["ns"]["max"], row
-        assert row["messages"] == row["samples"] * (2 if row["mode"] == "ping-pong" else 1), row
-    else:
-        rate = row["messages"] / row["seconds"]
-        assert abs(row["messages_per_second"] - rate) < 1e-6 * rate
-        assert abs(row["bytes_per_second"] - rate * row["size"]) < 1e-6 * rate * row["size"]
-for condition in sys.argv[1:]:
-    assert eval(condition), condition
-END
 
 # measures CONDITION OPTION...: a run in JSON that is right, and of which the condition holds.
 measures() {
@@ -49,7 +20,7 @@ measures() {
 	shift
 	"$al_perf" --json "$@" >json 2>err || wrong "$*: status $?: $(cat err)"
 	[ ! -s err ] || wrong "$*: says $(cat err)"
-	python3 judge.py "$condition" 2>why || wrong "$*: $(tail -n 1 why): $(cat json)"
+	judge json "$condition" 2>why || wrong "$*: $(tail -n 1 why): $(cat json)"
 }
 
 # refuses STATUS PATTERN OPTION...: one sentence that matches.
@@ -215,14 +186,6 @@ plots 1 1 -n 20 -b -s 1024 write
 
 # ---- a signal: what there is so far ----------------------------------------------------------------
 
-mkfifo clock
-until_true() { # until the command "$@" succeeds
-	local limit=$((SECONDS + 20 * ${TEST_TIMEOUT_SCALE-1}))
-	until "$@" 2>/dev/null; do
-		[ $SECONDS -lt $limit ] || return 1
-		read -r -t 0.02 <>clock || :
-	done
-}
 catches() { # catches PID: it is al_perf, and takes signals: SIGHUP is the last of them
 	[[ $(readlink "/proc/$1/exe") == *al_perf ]] && (($(sed -n 's/^SigCgt:[[:space:]]*/0x/p' "/proc/$1/status") & 1))
 }
@@ -255,13 +218,13 @@ done
 
 if [ "$(id -u)" -eq 0 ]; then
 	ordinary=(setpriv --reuid 65534 --regid 65534 --clear-groups)
-	if "${ordinary[@]}" test -x "$al_perf" -a -r "$top_builddir/.libs/libibal.so.1"; then
+	if "${ordinary[@]}" test -x "$al_perf" -a -r "$build/.libs/libibal.so.1"; then
 		chmod 777 . && rm -f json said err
 		"${ordinary[@]}" "$al_perf" --json -n 50 --check all >json 2>err || wrong "as nobody: status $?: $(cat err)"
-		python3 judge.py "len(rows) == 14" 2>why || wrong "as nobody: $(tail -n 1 why)"
+		judge json "len(rows) == 14" 2>why || wrong "as nobody: $(tail -n 1 why)"
 	else
-		echo "NOTE: nobody cannot read $top_builddir: not run as an ordinary user"
+		echo "NOTE: nobody cannot read $build: not run as an ordinary user"
 	fi
 fi
 
-[ $failures -eq 0 ]
+passed

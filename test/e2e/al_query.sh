@@ -4,39 +4,9 @@
 # says where something is missing. What needs objects or HCAs that fail is in test/unit/al/tools/query_test.c.
 set -euo pipefail
 
-build=${top_builddir:?is set by make check}
 data=${top_srcdir:?is set by make check}/test/data
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
-failures=0
-
-wrong() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
-
-# query STATUS WORDS...: runs al_query; what it says is in the files out and err.
-query() {
-	local want=$1 status=0
-	shift
-	"$build/al_query" "$@" >out 2>err || status=$?
-	[ $status -eq "$want" ] || wrong "al_query $*: exit status $status, not $want: $(cat out err)"
-}
-
-says() {
-	grep -qE -- "$1" out || wrong "\"$1\" is not in: $(cat out)"
-}
-
-complains() {
-	grep -qE -- "^al_query: .*$1" err || wrong "\"$1\" is not in: $(cat err)"
-}
-
-# json EXPRESSION: the answer a, as Python has it.
-json() {
-	python3 -c 'import json, sys; a = json.load(open("out")); sys.exit(not eval(sys.argv[1]))' "$1" ||
-		wrong "not so: $1 in $(cat out)"
-}
+# shellcheck source=test/e2e/tools.sh
+. "$top_srcdir/test/e2e/tools.sh"
 
 # Two processes have the same GUIDs only when they are set.
 guid=0x0200000000000200
@@ -243,4 +213,4 @@ complains 'too long'
 IBAL_MODULE_PATH=$tmp query 2 fault check drop
 complains 'doctor'
 
-[ $failures -eq 0 ]
+passed

@@ -4,45 +4,9 @@
 # stale, another user's or of another version.
 set -euo pipefail
 
-build=${top_builddir:?is set by make check}
-tmp=$(mktemp -d)
-chmod 755 "$tmp"
-jobs=()
-finish() {
-	kill "${jobs[@]}" 2>/dev/null || true
-	rm -rf "$tmp"
-}
-trap finish EXIT
-cd "$tmp"
-failures=0
+# shellcheck source=test/e2e/tools.sh
+. "${top_srcdir:?is set by make check}/test/e2e/tools.sh"
 export IBAL_AGENT=$tmp/socket
-
-wrong() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
-
-# query STATUS WORDS...: runs al_query; what it says is in the files out and err.
-query() {
-	local want=$1 status=0
-	shift
-	"$build/al_query" "$@" >out 2>err || status=$?
-	[ $status -eq "$want" ] || wrong "al_query $*: exit status $status, not $want: $(cat out err)"
-}
-
-says() {
-	grep -qE -- "$1" out || wrong "\"$1\" is not in: $(cat out)"
-}
-
-complains() {
-	grep -qE -- "$1" err || wrong "\"$1\" is not in: $(cat err)"
-}
-
-# json EXPRESSION: the answer a, as Python has it.
-json() {
-	python3 -c 'import json, sys; a = json.load(open("out")); sys.exit(not eval("(" + sys.argv[1] + ")"))' "$1" ||
-		wrong "not so: $1 in $(cat out)"
-}
 
 # settled EXPRESSION WORDS...: the same of an answer to be had soon: the client before may still be on its way out.
 settled() {
@@ -50,7 +14,7 @@ settled() {
 	shift
 	for _ in $(seq 300); do
 		query 0 --json "$@"
-		! python3 -c 'import json, sys; a = json.load(open("out")); sys.exit(not eval("(" + sys.argv[1] + ")"))' "$good" || return 0
+		! is_so "$good" || return 0
 	done
 	wrong "not so: $good in $(cat out)"
 }
@@ -219,4 +183,4 @@ complains 'it speaks protocol 77, this library [0-9]+: install both from one ver
 query 4 doctor
 says '^error +agent: ald at .* speaks another protocol'
 
-[ $failures -eq 0 ]
+passed

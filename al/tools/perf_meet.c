@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* See perf_meet.h. */
+#include "al/tools/perf_meet.h"
+
+#include <math.h>
+#include <string.h>
+
+#define PERF_VERSION 1
+
+enum perf_flag {
+	PERF_COMPLETION_FLAG = 1 << 0,
+	PERF_EVENTS = 1 << 1,
+	PERF_CHECKED = 1 << 2,
+	PERF_FLAGS = (1 << 3) - 1,
+};
+
+struct hello {
+	guint32 version;
+	guint32 type, flags, ops; /* ib_qp_type, enum perf_flag, bits of perf_ops */
+	guint32 depth, signal, chain, qps, mtu, inline_max;
+	guint32 rd_atomic;
+	guint32 pad;
+	struct meet_card card;
+};
+
+struct welcome {
+	guint32 rd_atomic;
+	guint32 pad;
+	struct meet_card card;
+};
+
+/* Of some thousand queue pairs the numbers take several records. */
+struct numbers {
+	guint32 qpn[128];
+};
+
+/* ------------------------------------------------------------------ settings */
+
+static guint32 rd_atomic_of(const struct pair_end *end)
+{
+	return MIN(end->attr.max_qp_init_rd_atom, end->attr.max_qp_rd_atom);
+}
+
+/* Of an end that is not here this is all that is known of its HCA. */
+static gboolean believe(struct perf_job *job, const struct meet_card *card, guint32 rd_atomic,
+			struct pair_end *end, GError **err)
+{
+	if (!meet_believe(job->al, card, end, err))
+		return FALSE;
+	end->attr.max_qp_init_rd_atom = end->attr.max_qp_rd_atom = rd_atomic;
+	return TRUE;
+}
+
+gboolean perf_greet(struct perf_job *job, GError **err)
+{
+	struct welcome welcome;
+	struct hello hello = {
+		.version = PERF_VERSION,
+		.type = job->type,
+		.flags = (job->completion ? PERF_COMPLETION_FLAG : 0) |
+			 (job->events ? PERF_EVENTS : 0) | (job->check ? PERF_CHECKED : 0),
+		.depth = job->depth,
+		.signal = job->signal,
+		.chain = job->chain,
+		.qps = job->qps,
+		.mtu = job->mtu,
+		.inline_max = job->inline_max,
+		.rd_atomic = rd_atomic_of(&job->near),
+		.card = meet_card_of(&job->near, 0),
+	};
+
+	for (guint i = 0; i < job->num_ops; i++)
+		hello.ops |= 1u << (job->ops[i] - perf_ops);
+	return meet_tell(job->peer, &hello, sizeof(hello), err) &&
+	       meet_hear(job->peer, &welcome, sizeof(welcome), err) &&
+	       believe(job, &welcome.card, welcome.rd_atomic, &job->far, err);
+}
+
+static gboolean is_mtu(guint32 mtu)
+{
+	return !mtu || (mtu >= 256 && mtu <= 4096 && !(mtu & (mtu - 1)));
+}
+
+/* What no command line can ask for; what an HCA cannot do is perf_check_end()'s. */
+static gboolean can_be(const struct hello *h)
+{
+	gboolean type = h->type == IB_QPT_RC || h->type == IB_QPT_UC || h->type == IB_QPT_UD;
+	gboolean ops = h->ops && !(h->ops >> PERF_OPS);
+
+	for (guint i = 0; type && ops && i < PERF_OPS; i++)
+		ops = !(h->ops & 1u << i) || perf_ops[i].types & 1u << h->type;
+	return type && ops && !(h->flags & ~(guint32)PERF_FLAGS) && h->depth &&
+	       h->depth <= PERF_DEPTH_MAX && h->signal && h->signal <= h->depth && h->chain &&
+	       h->chain <= h->depth && h->qps && h->qps <= PERF_QPS_MAX && is_mtu(h->mtu) &&
+	       h->inline_max <= PERF_INLINE_MAX;
+}
+
+gboolean perf_hear_hello(struct perf_job *job, GError **err)
+{
+	struct hello h;
+
+	if (!meet_hear(job->peer, &h, sizeof(h), err))
+		return FALSE;
+	if (h.version != PERF_VERSION)
+		return tool_fail(err, "the other end is of another version: %u, and this one of %u",
+				 h.version, PERF_VERSION);
+	if (!can_be(&h))
+		return tool_fail(err, "the other end asks for what cannot be: not measured");
+	job->type = (ib_qp_type)h.type;
+	job->completion = h.flags & PERF_COMPLETION_FLAG;
+	job->events = h.flags & PERF_EVENTS;
+	job->check = h.flags & PERF_CHECKED;
+	job->depth = h.depth;
+	job->signal = h.signal;
+	job->chain = h.chain;
+	job->qps = h.qps;
+	job->mtu = h.mtu;
+	job->inline_max = h.inline_max;
+	job->num_ops = 0;
+	for (guint i = 0; i < PERF_OPS; i++)
+		if (h.ops & 1u << i)
+			job->ops[job->num_ops++] = &perf_ops[i];
+	return believe(job, &h.card, h.rd_atomic, &job->near, err);
+}
+
+gboolean perf_tell_welcome(const struct perf_job *job, GError **err)
+{
+	const struct welcome welcome = { .rd_atomic = rd_atomic_of(&job->far),
+					 .card = meet_card_of(&job->far, 0) };
+
+	return meet_tell(job->peer, &welcome, sizeof(welcome), err);
+}
+
+/* -------------------------------------------------------------------- places */
+
+static gboolean tell_numbers(const struct run *r, guint i, GError **err)
+{
+	struct numbers numbers = { 0 };
+
+	for (guint n = 0; n < r->job->qps; n++) {
+		guint place = n % G_N_ELEMENTS(numbers.qpn);
+
+		numbers.qpn[place] = r->flow[n].half[i].qpn;
+		if ((place + 1 == G_N_ELEMENTS(numbers.qpn) || n + 1 == r->job->qps) &&
+		    !meet_tell(r->peer, &numbers, sizeof(numbers), err))
+			return FALSE;
+	}
+	return TRUE;
+}
+
+static gboolean hear_numbers(struct run *r, guint i, GError **err)
+{
+	struct numbers numbers;
+
+	for (guint n = 0; n < r->job->qps; n++) {
+		guint place = n % G_N_ELEMENTS(numbers.qpn);
+
+		if (!place && !meet_hear(r->peer, &numbers, sizeof(numbers), err))
+			return FALSE;
+		r->flow[n].half[i].qpn = numbers.qpn[place];
+	}
+	return TRUE;
+}
+
+gboolean perf_tell_place(struct run *r, struct perf_word *word, GError **err)
+{
+	const struct perf_answer answer = { .addr = r->addr[FAR], .rkey = r->rkey[FAR] };
+
+	if (!word)
+		return perf_answer(r->job, &answer, err) && tell_numbers(r, FAR, err);
+	word->addr = r->addr[NEAR];
+	word->rkey = r->rkey[NEAR];
+	return meet_tell(r->peer, word, sizeof(*word), err) && tell_numbers(r, NEAR, err);
+}
+
+gboolean perf_hear_place(struct run *r, GError **err)
+{
+	struct perf_answer answer;
+	struct perf_word row = {
+		.step = PERF_ROW,
+		.op = (guint32)(r->op - perf_ops),
+		.test = r->row->test,
+		.mode = r->row->mode,
+		.size = r->row->size,
+	};
+
+	if (!r->here[NEAR])
+		return hear_numbers(r, NEAR, err);
+	if (!perf_tell_place(r, &row, err) || !meet_hear(r->peer, &answer, sizeof(answer), err))
+		return FALSE;
+	r->addr[FAR] = answer.addr;
+	r->rkey[FAR] = answer.rkey;
+	return hear_numbers(r, FAR, err);
+}
+
+/* --------------------------------------------------------------------- words */
+
+static gboolean ask(const struct run *r, const struct perf_word *word, struct perf_answer *answer,
+		    GError **err)
+{
+	return meet_tell(r->peer, word, sizeof(*word), err) &&
+	       meet_hear(r->peer, answer, sizeof(*answer), err);
+}
+
+gboolean perf_ask_count(struct run *r, GError **err)
+{
+	const struct perf_word word = { .step = PERF_COUNT };
+	struct perf_answer answer;
+
+	return r->both || ask(r, &word, &answer, err);
+}
+
+gboolean perf_ask_check(struct run *r, struct flow *f, guint64 number, GError **err)
+{
+	const struct perf_word word = { .step = PERF_CHECK,
+					.flow = (guint32)(f - r->flow),
+					.number = number };
+	struct perf_answer answer;
+
+	if (!ask(r, &word, &answer, err))
+		return FALSE;
+	f->half[FAR].lost = answer.lost;
+	return TRUE;
+}
+
+gboolean perf_ask_over(struct run *r, GError **err)
+{
+	struct perf_row *row = r->row;
+	const struct perf_word word = {
+		.step = PERF_OVER,
+		.messages = row->messages,
+		.lost = row->lost,
+		.checked = row->checked,
+		.interrupted = row->interrupted,
+		.seconds = row->seconds,
+		.latency = row->latency,
+	};
+	struct perf_answer answer;
+
+	if (r->both)
+		return TRUE;
+	/* who is to end waits for no answer */
+	if (tool_interrupted)
+		return meet_tell(r->peer, &word, sizeof(word), err);
+	if (!ask(r, &word, &answer, err))
+		return FALSE;
+	row->checked += answer.checked;
+	return TRUE;
+}
+
+gboolean perf_tell_bye(const struct perf_job *job, GError **err)
+{
+	const struct perf_word word = { .step = PERF_BYE };
+
+	return meet_tell(job->peer, &word, sizeof(word), err);
+}
+
+/* What is only shown may be anything but no number. */
+gboolean perf_hear_word(const struct perf_job *job, struct perf_word *word, GError **err)
+{
+	return meet_hear(job->peer, word, sizeof(*word), err) &&
+	       ((isfinite(word->seconds) && isfinite(word->latency.mean)) ||
+		tool_fail(err, "the other end tells of times that cannot be"));
+}
+
+gboolean perf_answer(const struct perf_job *job, const struct perf_answer *answer, GError **err)
+{
+	return meet_tell(job->peer, answer, sizeof(*answer), err);
+}

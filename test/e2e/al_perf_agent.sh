@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# al_perf between two processes, clients of one agent, with the software HCA's provider and without: both report, every byte
+# arrives, and when one end fails, is killed or tells nonsense, the other says so in one sentence.
+set -euo pipefail
+
+# shellcheck source=test/e2e/tools.sh
+. "${top_srcdir:?is set by make check}/test/e2e/tools.sh"
+al_perf=$build/al_perf
+name=t$$
+
+"$build/ald" --socket "$tmp/agent" --mode 666 >ald.log 2>&1 &
+agent=$!
+jobs=("$agent")
+until_true grep -q serving ald.log || wrong "ald does not serve: $(cat ald.log)"
+export IBAL_AGENT=$tmp/agent
+
+# listen OPTION...: a far end, in the background, and ready.
+listen() {
+	: >far.err
+	env --default-signal "$al_perf" --listen $name "$@" >far.out 2>far.err &
+	far=$!
+	until_true grep -q "waiting for \"al_perf agent:$name\"" far.err || wrong "nobody listens: $(cat far.err)"
+}
+
+# ends STATUS PID PATTERN FILE: a process ends so, and its one sentence of an error is in the file.
+ends() {
+	local status=0
+	wait "$2" || status=$?
+	[ $status -eq "$1" ] || wrong "exit status $status, not $1: $(cat "$4")"
+	[ -z "$3" ] || grep -qE "^al_perf: .*$3" "$4" || wrong "\"$3\" is not in: $(cat "$4")"
+	[ "$(grep -c . "$4")" -le 2 ] || wrong "more than one sentence: $(cat "$4")"
+}
+
+# measures CONDITION OPTION...: both ends' reports are right and agree, and of both the condition holds.
+measures() {
+	local condition=$1
+	shift
+	listen --json
+	"$al_perf" --json "$@" agent:$name >near.out 2>near.err || wrong "$*: status $?: $(cat near.err)"
+	ends 0 $far '' far.err
+	python3 "$top_srcdir/test/e2e/al_perf.py" near.out far.out "$condition" "report['peer'] == '$name'" 2>why ||
+		wrong "$*: $(tail -n 1 why)"
+}
+
+# ---- every operation, with a provider and without ------------------------------------------------
+
+n="-n 100 --warmup 10"
+ops='["send", "send-imm", "write", "write-imm", "read", "cas", "fadd"]'
+for IBAL_UVP_PATH in "" "$build/uvp/soft/.libs"; do
+	export IBAL_UVP_PATH
+	# shellcheck disable=SC2086 # n and how are several options
+	{
+		measures "[row['op'] for row in rows] == 2 * $ops" $n all
+		measures "len(rows) == 2 * (5 * 3 + 2) and report['check']" $n --check -s 1,5000,64K all
+		measures "all(row['mode'] == 'completion' for row in rows)" $n -l --completion --check all
+		for how in "-d 1" "-d 7 --signal 3 --chain 2 -q 3" "-d 16 --chain 16 -I 64 -s 8,65" "--events -q 2 -d 3 --from 1" \
+			"-n 1 --warmup 0" "-t uc -s 1,1000 -m 256" "-t ud -s 1,1000 -q 2 -d 6 --chain 3" "-t ud --events"; do
+			measures "len(rows) >= 4" $n --check $how all
+		done
+	}
+done
+measures "all(row['messages'] > 0 for row in rows)" --duration 0.02 --check all
+measures "len(rows) == 1 and report['qps'] == 300" -n 600 -q 300 -d 2 -b --check send # their numbers take three records
+measures "rows[-1]['size'] >= 256" -n 10 --warmup 0 -b -t ud -a send
+
+# Where: the listener says to which HCA; and the table.
+listen --to 0
+"$al_perf" -n 50 --from 0 write,read agent:$name >near.out 2>near.err || wrong "within an HCA: $(cat near.err)"
+ends 0 $far '' far.err
+[ "$(head -n 1 near.out)" = "$(head -n 1 far.out)" ] || wrong "the headings differ: $(head -n 1 near.out far.out)"
+[ "$(sed -nE '1s/.*HCA (\S+) .*HCA (\S+) .*/\1 \2/p' near.out | tr ' ' '\n' | uniq | wc -l)" = 1 ] ||
+	wrong "not within an HCA: $(cat near.out)"
+{ [ "$(grep -cE '^(write|read) ' near.out)" = 4 ] && [ "$(grep -cE '^(write|read) .* told$' far.out)" = 3 ]; } ||
+	wrong "the tables: $(cat near.out far.out)"
+
+# One after another, also after one who fails, until a signal.
+listen --keep --json
+for i in 1 2; do
+	"$al_perf" -n 50 --check all agent:$name >near.out 2>near.err || wrong "number $i: $(cat near.err)"
+	"$al_perf" --from 17 agent:$name >near.out 2>near.err && wrong "an HCA that is not there was used"
+done
+"$al_perf" -n 50 send agent:$name >near.out 2>near.err || wrong "the last: $(cat near.err)"
+until_true test "$(wc -l <far.out)" = 5 # the far end's report comes when the near end has gone
+kill -TERM $far
+ends 0 $far '' <(grep -v 'the other end says: there is no HCA "17"' far.err)
+[ "$(wc -l <far.out)" = 5 ] || wrong "not five reports: $(cat far.out)"
+python3 -c '
+import json
+rows = [(len(r["rows"]), "error" in r) for r in map(json.loads, open("far.out"))]
+assert rows == [(14, False), (0, True)] * 2 + [(2, False)], rows' || wrong "--keep --json: $(cat far.out)"
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+# refuses STATUS PATTERN OPTION...
+refuses() {
+	local wanted=$1 pattern=$2 status=0
+	shift 2
+	"$al_perf" "$@" >near.out 2>near.err || status=$?
+	{ [ $status -eq "$wanted" ] && grep -qE "^al_perf: .*$pattern" near.err; } || wrong "$*: status $status, $(cat near.err)"
+}
+refuses 1 'nobody listens as "nobody"' agent:nobody
+refuses 1 'is no name to meet by' agent:
+refuses 1 'is no name to meet by' --listen a/b
+refuses 1 'agent:y: one other end' agent:x agent:y
+refuses 1 'write: what is measured is the other' --listen $name write
+refuses 1 'agent:x: what is measured is the other' --listen $name agent:x
+refuses 1 '--keep is for --listen' --keep
+for option in "--from 0" "--from-port 1" -l -b "-t uc" "-s 8" -a --completion "-n 5" "-D 5" "-w 1" "-d 4" "--signal 2" \
+	"--chain 2" "-q 2" "-m 256" "-I 8" -e -c; do
+	# shellcheck disable=SC2086 # an option may have a value
+	refuses 1 "-.* is the other end's to say" --listen $name $option
+done
+refuses 1 "--to is the other end's to say" --to 0 agent:$name
+refuses 1 "--to-port is the other end's to say" --to-port 1 agent:$name
+refuses 1 'no HCA "17"' --listen $name --to 17
+listen
+refuses 1 'somebody else listens' --listen $name
+refuses 1 '--depth 1000000: HCA .* at most' -d 1000000 agent:$name
+ends 2 $far 'the other end says: --depth' far.err
+
+# A byte that is not what it was, at the end which looks: both say so. (Not of a write in a ping-pong: it is looked at before it
+# is done, and may be written once more.)
+for spoilt in "send -b" "send-imm -l" "write -b" "write-imm -b" "send -l --completion"; do
+	listen --flip-byte 4096
+	# shellcheck disable=SC2086 # an operation and options
+	refuses 2 "the other end says: .* of 5000 bytes: message 0 is not what was sent" -n 20 -w 0 -s 5000 --check $spoilt agent:$name
+	ends 2 $far 'of 5000 bytes: message 0 is not what was sent' far.err
+done
+for spoilt in "read -b" "read -l" "send -l" "cas -b"; do
+	listen
+	# shellcheck disable=SC2086 # an operation and options
+	refuses 2 "bytes: message 0 is not what was sent" -n 20 -w 0 -s 8 --check --flip-byte 7 $spoilt agent:$name
+	ends 2 $far 'the other end says: .*bytes: message 0 is not what was sent' far.err
+done
+
+# Without an agent the other's HCA is none of ours.
+listen
+IBAL_AGENT=off refuses 2 'other end says: .*none of those here: both ends must be clients of the same agent' agent:$name
+ends 2 $far 'none of those here' far.err
+
+# ---- one is killed or interrupted ------------------------------------------------------------------
+
+both_are_at_it() {
+	"$build/al_query" --json clients >out
+	is_so "len(a['clients']) == 3 and sum(c['use']['qps']['now'] for c in a['clients']) == 2"
+}
+for how in "KILL write -b" "KILL send -b" "KILL read -b" "KILL write -l" "KILL send -l" "KILL write -l -t uc" "KILL send -b -t ud" \
+	"KILL send -l --events" "TERM write -b" "TERM send -l"; do
+	signal=${how%% *}
+	for who in near far; do
+		listen
+		# shellcheck disable=SC2086 # an operation and options
+		env --default-signal "$al_perf" -D 1000 ${how#* } agent:$name >near.out 2>near.err &
+		near=$!
+		until_true both_are_at_it || wrong "$how does not begin: $(cat near.err far.err out)"
+		if [ $who = near ]; then
+			kill -"$signal" $near
+			wait $near && wrong "a killed end succeeded"
+			ends 2 $far 'the other end (has gone|says: interrupted)' far.err
+		else
+			kill -"$signal" $far
+			wait $far && wrong "a killed end succeeded"
+			ends 2 $near 'the other end (has gone|says: interrupted)' near.err
+		fi
+	done
+done 2>killed # where the shell tells of those that were
+
+kill "$agent"
+wait "$agent" || wrong "ald ended with status $?: $(cat ald.log)"
+jobs=()
+passed
