@@ -150,8 +150,9 @@ test_e2e_agent_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_agent_test_DEPENDENCIES = hca/soft/soft.la uvp/soft/soft.la ald$(EXEEXT)
 check_PROGRAMS += test/e2e/agent_kill_test
 test_e2e_agent_kill_test_SOURCES = test/e2e/agent_kill_test.c al/agent/protocol.c
+test_e2e_agent_kill_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
 test_e2e_agent_kill_test_LDADD = al/agent/libagent.la $(API_LIBS)
-EXTRA_test_e2e_agent_kill_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
+EXTRA_test_e2e_agent_kill_test_DEPENDENCIES = hca/soft/soft.la uvp/soft/soft.la ald$(EXEEXT)
 # The software HCA's own provider.
 check_PROGRAMS += test/e2e/uvp_soft_test
 test_e2e_uvp_soft_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)

@@ -454,20 +454,52 @@ END_TEST
 
 /* -------------------------------------------------------------- a thousand */
 
+static sem_t told; /* of either queue */
+
+static void tell(void *context)
+{
+	(void)context;
+	sem_post(&told);
+}
+
+/* A completion that has to come: who has nothing to do sleeps. */
+static void wait_ok(struct test_end *end, uint64_t wr_id)
+{
+	struct ib_wc wc;
+	uint32_t count;
+	bool present;
+
+	for (;;) {
+		ck_ok(al_poll_cq(end->cq, 1, &wc, &count));
+		if (count)
+			break;
+		ck_ok(al_arm_cq(end->cq, AL_ARM_ANY, &present));
+		if (!present)
+			test_wait(&told);
+	}
+	ck_assert_msg(wc.status == IB_WC_SUCCESS, "completion in error: %s", al_wc_status_str(wc.status));
+	ck_assert_uint_eq(wc.wr_id, wr_id);
+}
+
 /* Comes, transfers, and is there until all are; then leaves. */
 static void one_of_many(int fd)
 {
 	al_h al = agent_open();
 	struct test_end end[2];
+	uint64_t guids[2];
 	char byte;
 
-	test_make_pair(al, end);
+	test_guids(al, guids, 2);
+	sem_init(&told, 0, 0);
+	for (int i = 0; i < 2; i++)
+		test_make_end_told(&end[i], al, guids[i], IB_QPT_RC, tell);
+	test_connect(&end[0], &end[1]);
 	for (uint32_t i = 0; i < 10; i++) {
 		memset(end[0].mem, (int)(getpid() + i), 4096);
 		ck_ok(test_post_recv(&end[1], 1, 0, 4096));
 		ck_ok(test_post_send(&end[0], 2, 0, 4096));
-		test_poll_ok(end[0].cq, 2);
-		test_poll_ok(end[1].cq, 1);
+		wait_ok(&end[0], 2);
+		wait_ok(&end[1], 1);
 		ck_assert_mem_eq(end[1].mem, end[0].mem, 4096);
 	}
 	say(fd, "", 1);
@@ -503,11 +535,12 @@ static void come_and_go(al_h al, size_t num)
 	}
 }
 
-START_TEST(a_thousand_clients_at_once)
+static void a_thousand(const char *providers)
 {
 	struct estate before;
 	al_h al;
 
+	ck_assert(!setenv("IBAL_UVP_PATH", providers, 1));
 	agent_start("--mode", "666");
 	al = agent_open();
 	test_count(al, AL_OBJ_NONE);
@@ -518,6 +551,17 @@ START_TEST(a_thousand_clients_at_once)
 	wait_until(al, &before);
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 	agent_stop();
+}
+
+START_TEST(a_thousand_clients_at_once)
+{
+	a_thousand("");
+}
+END_TEST
+
+START_TEST(a_thousand_clients_at_once_with_a_provider)
+{
+	a_thousand(UVP_DIR);
 }
 END_TEST
 
@@ -543,6 +587,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, a_client_may_die_at_every_step_of_every_command);
 	tcase_add_test(tcase, a_client_that_stands_still_delays_nobody);
 	tcase_add_test(tcase, a_thousand_clients_at_once);
+	tcase_add_test(tcase, a_thousand_clients_at_once_with_a_provider);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }

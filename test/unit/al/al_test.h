@@ -196,8 +196,8 @@ struct test_end {
 #define TEST_ALL_ACCESS                                                                     \
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 
-/* The context of a queue pair is its test_end. */
-static inline void test_make_end(struct test_end *end, al_h al, uint64_t guid, ib_qp_type type)
+/* The context of a queue pair and of a completion queue is their test_end. */
+static inline void test_make_end_told(struct test_end *end, al_h al, uint64_t guid, ib_qp_type type, al_comp_cb told)
 {
 	struct al_cq_init cq = { .cqe = 256 };
 	struct al_qp_init qp = { .qp_type = type,
@@ -215,7 +215,7 @@ static inline void test_make_end(struct test_end *end, al_h al, uint64_t guid, i
 	end->lid = port.lid;
 	end->mtu = port.active_mtu;
 	ck_ok(al_alloc_pd(end->ca, NULL, &end->pd));
-	ck_ok(al_create_cq(end->pd, &cq, end, NULL, NULL, &end->cq));
+	ck_ok(al_create_cq(end->pd, &cq, end, told, NULL, &end->cq));
 	qp.send_cq = qp.recv_cq = end->cq;
 	ck_ok(al_create_qp(end->pd, &qp, end, NULL, &end->qp));
 	ck_ok(al_qp_num(end->qp, &end->qpn));
@@ -223,6 +223,11 @@ static inline void test_make_end(struct test_end *end, al_h al, uint64_t guid, i
 	ck_assert_ptr_nonnull(end->mem);
 	mr.addr = end->mem;
 	ck_ok(al_reg_mr(end->pd, &mr, NULL, &end->lkey, &end->rkey, &end->mr));
+}
+
+static inline void test_make_end(struct test_end *end, al_h al, uint64_t guid, ib_qp_type type)
+{
+	test_make_end_told(end, al, guid, type, NULL);
 }
 
 static inline void test_free_end(struct test_end *end)
