@@ -17,21 +17,30 @@ static void lose(struct user_conn *conn)
 	pthread_mutex_unlock(&conn->lock);
 }
 
+static struct user_line *free_line(const struct user_conn *conn, bool fast)
+{
+	int first = fast ? 0 : USER_FAST_LINES, end = fast ? USER_FAST_LINES : USER_LINES;
+
+	for (int i = first; i < end; i++)
+		if (!conn->lines[i].busy)
+			return &conn->lines[i];
+	return NULL;
+}
+
 al_status user_begin(struct user_call *call, struct user_conn *conn, enum agent_command command)
 {
 	bool fast = agent_sizes[command].where == AGENT_LOOP;
-	int first = fast ? 0 : USER_FAST_LINES, end = fast ? USER_FAST_LINES : USER_LINES;
-	struct user_line *line = NULL;
+	struct user_turn *turn = &conn->turns[fast];
+	struct user_line *line;
+	uint32_t mine;
 
 	pthread_mutex_lock(&conn->lock);
-	while (!line) {
-		for (int i = first; i < end && !line; i++)
-			if (!conn->lines[i].busy)
-				line = &conn->lines[i];
-		/* For the agent only: whoever has a line gets his answer. */
-		if (!line)
-			pthread_cond_wait(&conn->freed, &conn->lock);
-	}
+	/* It is waited for the agent only: whoever has a line gets his answer. */
+	mine = turn->last++;
+	while (mine != turn->next || !(line = free_line(conn, fast)))
+		pthread_cond_wait(&conn->freed, &conn->lock);
+	if (++turn->next != turn->last)
+		pthread_cond_broadcast(&conn->freed);
 	line->busy = true;
 	pthread_mutex_unlock(&conn->lock);
 

@@ -43,6 +43,11 @@ struct user_plug {
 	struct agent_event event;
 };
 
+/* Who waits for a line gets one in his turn: otherwise threads that ask again at once would keep it from him for ever. */
+struct user_turn {
+	uint32_t next, last;
+};
+
 /*
  * A connection to an agent. It stays for the life of the process, as loaded modules do; one whose
  * agent is lost keeps its place, since openings still refer to it, but no descriptor.
@@ -59,7 +64,8 @@ struct user_conn {
 	struct ci_host *host;
 	struct user_line *lines; /* USER_LINES */
 
-	pthread_mutex_t lock;    /* guards busy of the lines, and closing of descriptors. Leaf. */
+	pthread_mutex_t lock;    /* guards turns, busy of the lines, and closing of descriptors. Leaf. */
+	struct user_turn turns[2]; /* for the workers' lines, and for the fast ones */
 	pthread_cond_t freed;
 
 	pthread_mutex_t cookie_lock; /* guards cookies; upcalls are made under it, so that no object goes meanwhile */
