@@ -84,13 +84,17 @@ al_status manual_step(struct soft_hca *hcas, uint32_t count, const uint64_t *cho
 		      struct soft_step *step)
 {
 	uint32_t runnable = 0, i;
+	bool taken = false;
 
 	if (!manual.on)
 		return AL_INVALID_STATE;
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
+		taken |= rings_step(&hcas[i].rings);
 		runnable += waiting(&hcas[i]);
-	if (runnable && run_one_of(hcas, count, choice ? 0 : manual.turn,
-				   choice ? (uint32_t)(*choice % runnable) : 0))
+	}
+	if ((runnable && run_one_of(hcas, count, choice ? 0 : manual.turn,
+				    choice ? (uint32_t)(*choice % runnable) : 0)) ||
+	    taken)
 		step->did = SOFT_STEP_QP;
 	else if (!runnable && expire_next(hcas, count))
 		step->did = SOFT_STEP_TIMER;

@@ -4,7 +4,8 @@
  * all of them, there as long as there is any. Each client in turn has so many requests served, each
  * of its queue pairs in turn a part of those, so that none can starve the others; what a client has
  * written decides what is done for it, never for how long. The thread spins for a while after its
- * last work, and then sleeps on the clients' eventfds.
+ * last work, and then sleeps on the clients' eventfds. With manual progress it is the steps that
+ * serve.
  */
 #include "rings.h"
 
@@ -195,12 +196,28 @@ static uint64_t machine_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* With manual progress the steps serve them: the thread has nothing to do, and nobody wakes it. */
+static void wait_for_end(struct rings *rings)
+{
+	struct epoll_event event;
+
+	while (!atomic_load(&rings->stop))
+		epoll_wait(rings->epoll, &event, 1, -1);
+}
+
+bool rings_step(struct rings *rings)
+{
+	return serve_all(rings);
+}
+
 static void *rings_main(void *arg)
 {
 	struct soft_hca *hca = arg;
 	struct rings *rings = &hca->rings;
 	uint64_t idle = 0, now;
 
+	if (manual_clock(&now))
+		wait_for_end(rings);
 	while (!atomic_load(&rings->stop)) {
 		if (serve_all(rings)) {
 			idle = 0;

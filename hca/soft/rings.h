@@ -43,6 +43,8 @@ struct rings {
 };
 
 void rings_init(struct rings *rings);
+/* progress = manual: serves each client once, in place of the thread; false: there was nothing to do. */
+bool rings_step(struct rings *rings);
 /* Operations of struct ci_interface. */
 al_status rings_open(struct ci_ca *ca, void **um_ctx, struct ci_udata *udata);
 void rings_close(struct ci_ca *ca, void *um_ctx);

@@ -36,6 +36,7 @@ enum soft_step_did {
  * Manual progress. Without it the module's threads and those that post and poll do the work; with `progress=manual`
  * (section [soft]) nothing moves but by SOFT_STEP, called on any HCA of the module for all of them. Posts, polls and
  * modifies only queue; Reset, destroy, deregistration and removal do at once what is theirs. One thread calls everything.
+ * What clients of an agent have put in rings that they share with the module, a step takes out.
  * Then what happens, the numbers and keys of objects, the events and the trace (IBAL_TRACE; its times, processes and
  * threads aside) depend on the calls and the setting `seed` alone.
  *
