@@ -122,6 +122,63 @@ static inline void bed_object_event(void *ctx, ib_event_type type)
 	ib_dispatch_event(&event);
 }
 
+/*
+ * In a user role an event comes first to the agent's threads, then by a socket to this process. A crossing is how a test
+ * knows that what it has raised before is here and waits for its callback: events of an owner's own objects, who shares
+ * the agent's threads with it, and then one of the client's, on a vector where no callback stays.
+ */
+struct crossing {
+	al_h owner;
+	void *own[3]; /* of the owner's objects, as the module knows them */
+	void *last;   /* of the client's completion queue */
+	sem_t heard;
+};
+
+static inline void crossing_heard(void *context, const struct al_event *event)
+{
+	(void)event;
+	sem_post(context);
+}
+
+static inline void crossing_make(struct crossing *x, const struct bed *bed, uint32_t vector)
+{
+	al_cq_h cq;
+	al_pd_h pd;
+
+	if (!test_in_user_role())
+		return;
+	sem_init(&x->heard, 0, 0);
+	x->owner = test_open_owner();
+	ck_ok(al_alloc_pd(test_open_ca(x->owner, FAKE_GUID), NULL, &pd));
+	for (uint32_t i = 0; i < 2; i++) {
+		cq = bed_cq(pd, i, &x->heard, test_post);
+		x->own[i] = bed->fake->last_cq->cq.ctx;
+	}
+	bed_qp(pd, cq, &x->heard, crossing_heard);
+	x->own[2] = bed->fake->last_qp->qp.ctx;
+	bed_cq(bed->pd, vector, &x->heard, test_post);
+	x->last = bed->fake->last_cq->cq.ctx;
+}
+
+static inline void cross(struct crossing *x)
+{
+	if (!test_in_user_role())
+		return;
+	ib_cq_notify(x->own[0]);
+	ib_cq_notify(x->own[1]);
+	bed_object_event(x->own[2], IB_EVENT_COMM_EST);
+	for (int i = 0; i < 3; i++)
+		test_wait(&x->heard);
+	ib_cq_notify(x->last);
+	test_wait(&x->heard);
+}
+
+static inline void crossing_end(struct crossing *x)
+{
+	if (test_in_user_role())
+		ck_ok(al_close(x->owner, AL_DESTROY_SYNC, NULL));
+}
+
 /* ------------------------------------------------------- callbacks and order */
 
 /* A callback that says when it has begun and stays until it is let go. */

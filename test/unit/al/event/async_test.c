@@ -113,10 +113,12 @@ static void tell_slowly(void *context, const struct al_event *event)
 START_TEST(port_states_are_told_step_by_step_though_the_handler_sleeps)
 {
 	struct bed bed = bed_make();
+	struct crossing crossing;
 	al_event_handler_h h;
 
 	told_init();
 	gate_init(&gate);
+	crossing_make(&crossing, &bed, 0);
 	ck_ok(al_reg_event_handler(bed.ca, NULL, "h", tell_slowly, &h));
 	bed_port_event(&bed, IB_EVENT_LID_CHANGE, 1);
 	test_wait(&gate.in);
@@ -124,6 +126,7 @@ START_TEST(port_states_are_told_step_by_step_though_the_handler_sleeps)
 	bed_port_event(&bed, IB_EVENT_PORT_ACTIVE, 1);
 	bed_port_event(&bed, IB_EVENT_SM_CHANGE, 1);
 	bed_port_event(&bed, IB_EVENT_SM_CHANGE, 1);
+	cross(&crossing);
 	sem_post(&gate.out);
 	told_wait(6);
 	bed_settle(bed.ca);
@@ -133,6 +136,7 @@ START_TEST(port_states_are_told_step_by_step_though_the_handler_sleeps)
 	expect(3, "h", IB_EVENT_PORT_ARMED, 1);
 	expect(4, "h", IB_EVENT_PORT_ACTIVE, 1);
 	expect(5, "h", IB_EVENT_SM_CHANGE, 1);
+	crossing_end(&crossing);
 	bed_end(&bed);
 }
 END_TEST
@@ -140,11 +144,13 @@ END_TEST
 START_TEST(events_of_one_kind_merge_until_told_others_do_not)
 {
 	struct bed bed = bed_make();
+	struct crossing crossing;
 	al_event_handler_h h;
 	void *qp;
 
 	told_init();
 	gate_init(&gate);
+	crossing_make(&crossing, &bed, 0);
 	bed_qp(bed.pd, bed_cq(bed.pd, 0, NULL, NULL), "qp", tell);
 	qp = bed.fake->last_qp->qp.ctx;
 	ck_ok(al_reg_event_handler(bed.ca, NULL, "h", tell_slowly, &h));
@@ -154,10 +160,12 @@ START_TEST(events_of_one_kind_merge_until_told_others_do_not)
 		bed_object_event(qp, IB_EVENT_QP_ACCESS_ERR);
 		bed_object_event(qp, IB_EVENT_COMM_EST);
 	}
+	cross(&crossing);
 	sem_post(&gate.out);
 	told_wait(5);
 	bed_settle(bed.ca);
 	ck_assert_uint_eq(told.count, 5);
+	crossing_end(&crossing);
 	bed_end(&bed);
 }
 END_TEST

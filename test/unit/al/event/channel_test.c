@@ -66,17 +66,21 @@ START_TEST(the_descriptor_is_readable_exactly_while_events_wait)
 {
 	struct chan c = chan_make();
 	struct al_channel_event event;
+	struct crossing crossing;
 	void *a, *b;
 
 	expect_none(&c);
 	cq_in(&c, "a", &a);
 	cq_in(&c, "b", &b);
+	crossing_make(&crossing, &c.bed, 0);
 	expect_none(&c);
 	for (int i = 0; i < 10; i++) {
 		ib_cq_notify(a);
+		cross(&crossing);
 		ck_assert(readable(&c));
 		ib_cq_notify(b);
 		ib_cq_notify(a); /* merges with the first */
+		cross(&crossing);
 		event = next(&c);
 		ck_assert_int_eq(event.type, AL_CHANNEL_COMPLETION);
 		ck_assert_str_eq(event.context, "a");
@@ -85,6 +89,7 @@ START_TEST(the_descriptor_is_readable_exactly_while_events_wait)
 		ck_assert_str_eq(event.context, "b");
 		expect_none(&c);
 	}
+	crossing_end(&crossing);
 	bed_end(&c.bed);
 }
 END_TEST
@@ -93,11 +98,14 @@ START_TEST(a_cqs_own_events_come_by_its_channel_completions_first)
 {
 	struct chan c = chan_make();
 	struct al_channel_event event;
+	struct crossing crossing;
 	void *ctx;
 
 	cq_in(&c, "cq", &ctx);
+	crossing_make(&crossing, &c.bed, 0);
 	bed_object_event(ctx, IB_EVENT_CQ_ERR);
 	ib_cq_notify(ctx);
+	cross(&crossing);
 	event = next(&c);
 	ck_assert_int_eq(event.type, AL_CHANNEL_COMPLETION);
 	event = next(&c);
@@ -108,6 +116,7 @@ START_TEST(a_cqs_own_events_come_by_its_channel_completions_first)
 	ck_assert_str_eq(event.async.object_context, "cq");
 	ck_assert_uint_eq(event.async.ca_guid, FAKE_GUID);
 	expect_none(&c);
+	crossing_end(&crossing);
 	bed_end(&c.bed);
 }
 END_TEST
@@ -422,16 +431,19 @@ static void notify_at_once(void *cq)
 START_TEST(nothing_is_lost_with_several_readers)
 {
 	struct storm storm = { .c = chan_make() };
+	struct crossing crossing;
 	struct crew crew;
 
 	for (uintptr_t i = 0; i < 4; i++)
 		cq_in(&storm.c, (void *)i, &storm.ctx[i]);
+	crossing_make(&crossing, &storm.c.bed, 0);
 	storm.c.bed.fake->hook[FAKE_create_cq] = notify_at_once;
 	crew_make(&crew, 4, storm_work, &storm);
 	crew_go(&crew);
 	for (int i = 0; i < test_rounds(30); i++)
 		bed_settle(storm.c.bed.ca);
 	crew_end(&crew);
+	cross(&crossing);
 	/* Alone now: what is still there is read, and then each has been seen after it was raised last. */
 	read_storm(&storm);
 	for (int i = 0; i < 4; i++)
@@ -442,6 +454,7 @@ START_TEST(nothing_is_lost_with_several_readers)
 		ck_assert_uint_eq((uintptr_t)next(&storm.c).context, i);
 	}
 	expect_none(&storm.c);
+	crossing_end(&crossing);
 	bed_end(&storm.c.bed);
 }
 END_TEST

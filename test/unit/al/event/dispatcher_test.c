@@ -124,21 +124,27 @@ END_TEST
 START_TEST(a_notification_during_a_callback_comes_after_it)
 {
 	struct bed bed = bed_make();
+	struct crossing crossing;
 	struct gate gate;
+	void *cq;
 
 	gate_init(&gate);
+	crossing_make(&crossing, &bed, 1);
 	bed_cq(bed.pd, 0, &gate, gate_pass);
-	ib_cq_notify(bed.fake->last_cq->cq.ctx);
+	cq = bed.fake->last_cq->cq.ctx;
+	ib_cq_notify(cq);
 	for (unsigned int i = 1; i <= 20; i++) {
 		test_wait(&gate.in);
 		/* Several that come during one are one. */
-		ib_cq_notify(bed.fake->last_cq->cq.ctx);
-		ib_cq_notify(bed.fake->last_cq->cq.ctx);
+		ib_cq_notify(cq);
+		ib_cq_notify(cq);
+		cross(&crossing);
 		ck_assert_uint_eq(gate.runs, i);
 		sem_post(&gate.out);
 	}
 	test_wait(&gate.in);
 	sem_post(&gate.out);
+	crossing_end(&crossing);
 	bed_end(&bed);
 	ck_assert_uint_eq(gate.runs, 21);
 	ck_assert_uint_eq(gate.returned, 21);

@@ -225,9 +225,12 @@ START_TEST(every_step_is_told_though_the_client_sleeps_through_them)
 	al_h al = start(1);
 	struct hold h = { .when = AL_PNP_LID_CHANGE };
 	struct client client = { .then = hold, .arg = &h };
-	al_ca_h ca = test_open_ca(al, FAKE_GUID);
+	struct bed bed = { .fake = fake, .al = al, .ca = test_open_ca(al, FAKE_GUID) };
+	struct crossing crossing;
 
 	gate_init(&h.gate);
+	ck_ok(al_alloc_pd(bed.ca, NULL, &bed.pd));
+	crossing_make(&crossing, &bed, 0);
 	client_start(&client, al, &with_ports);
 	journal_wait(&client.heard, 5);
 	port_event(0, IB_EVENT_LID_CHANGE);
@@ -239,11 +242,13 @@ START_TEST(every_step_is_told_though_the_client_sleeps_through_them)
 	port_event(0, IB_EVENT_PORT_ACTIVE);
 	port_event(0, IB_EVENT_SM_CHANGE);
 	port_event(0, IB_EVENT_SM_CHANGE);
-	bed_settle(ca);
+	cross(&crossing);
+	bed_settle(bed.ca);
 	sem_post(&h.gate.out);
 	journal_wait(&client.heard, 6);
 	EXPECT(&client, "add 0", "init 0", "armed 0", "active 0", "replayed", "lid 0", "down 0", "init 0", "armed 0",
 	       "active 0", "sm 0");
+	crossing_end(&crossing);
 	finish(al);
 }
 END_TEST
