@@ -27,8 +27,14 @@ static struct uvp_call *listen_to(struct talk *talk)
 }
 
 /* A hook that says more than there is room for is its vendor's bug. */
-static al_status check_said(const struct uvp_call *call, const char *name)
+static al_status check_said(const struct uvp_call *call, const char *name, bool talks)
 {
+	if (!talks && (call->in_len || call->out_room || call->num_in_fds)) {
+		ib_log(IB_LOG_ERROR, "user",
+		       "the provider's pre-hook has something to say or to hear, but nothing goes to the module with %s",
+		       name);
+		return AL_INVALID_PARAMETER;
+	}
 	if (call->in_len <= UVP_MAX_DATA && call->out_room <= UVP_MAX_DATA &&
 	    call->num_in_fds <= UVP_MAX_FDS)
 		return AL_SUCCESS;
@@ -53,6 +59,9 @@ static inline const struct uvp_interface *hooks_of(const struct ci_ca *ca)
 
 #define LIST(...) __VA_ARGS__
 #define UDATA     , __attribute__((unused)) struct ci_udata *udata
+#define NO_UDATA
+#define TALKS true
+#define MUTE  false
 #define BEGIN(ca)                                         \
 	const struct uvp_interface *hooks = hooks_of(ca); \
 	struct talk talk;                                 \
@@ -61,27 +70,27 @@ static inline const struct uvp_interface *hooks_of(const struct ci_ca *ca)
 #define TELL(name, when) IB_TRACE("user", "the provider's " #when "_" #name)
 
 /* Pre-hook and question; where the pre-hook refuses, that is all. */
-#define ASK(name, args, status)                                                  \
+#define ASK(name, args, status, talks)                                           \
 	do {                                                                     \
 		if (hooks->pre_##name) {                                         \
 			TELL(name, pre);                                         \
 			status = hooks->pre_##name(LIST args, listen_to(&talk)); \
 			if (status)                                              \
 				return status;                                   \
-			status = check_said(call, #name);                        \
+			status = check_said(call, #name, talks);                 \
 		}                                                                \
 		if (!status && !call->done)                                      \
 			status = ask_##name(LIST args, call);                    \
 	} while (0)
 
-#define CREATES(name, undo, ca, params, args, udata)                        \
+#define CREATES(name, undo, ca, params, args, udata, talks)                 \
 	static al_status name(LIST params udata)                            \
 	{                                                                   \
 		al_status status = AL_SUCCESS, kept = AL_SUCCESS;           \
 		struct uvp_call ending = { 0 };                             \
 		BEGIN(ca);                                                  \
                                                                             \
-		ASK(name, args, status);                                    \
+		ASK(name, args, status, talks);                             \
 		if (hooks->post_##name) {                                   \
 			TELL(name, post);                                   \
 			kept = hooks->post_##name(LIST args, status, call); \
@@ -94,13 +103,13 @@ static inline const struct uvp_interface *hooks_of(const struct ci_ca *ca)
 		return kept;                                                \
 	}
 #define FIRST(first, ...) first
-#define CHANGES(name, ca, params, args, udata)                       \
+#define CHANGES(name, ca, params, args, udata, talks)                \
 	static al_status name(LIST params udata)                     \
 	{                                                            \
 		al_status status = AL_SUCCESS;                       \
 		BEGIN(ca);                                           \
                                                                      \
-		ASK(name, args, status);                             \
+		ASK(name, args, status, talks);                      \
 		if (hooks->post_##name) {                            \
 			TELL(name, post);                            \
 			hooks->post_##name(LIST args, status, call); \
@@ -117,6 +126,7 @@ static inline const struct uvp_interface *hooks_of(const struct ci_ca *ca)
 		if (hooks->pre_##name) {                               \
 			TELL(name, pre);                               \
 			hooks->pre_##name(LIST arg, listen_to(&talk)); \
+			check_said(call, #name, MUTE);                 \
 		}                                                      \
 		ask_##name(LIST arg, call);                            \
 		if (hooks->post_##name) {                              \

@@ -18,8 +18,8 @@ const struct user_provider *user_provider(const char *module);
 
 /* The questions. What the provider says to its module is in call, and so is what it hears. */
 #define LIST(...) __VA_ARGS__
-#define CREATES(name, undo, ca, params, args, udata) al_status ask_##name(LIST params, struct uvp_call *call);
-#define CHANGES(name, ca, params, args, udata)       al_status ask_##name(LIST params, struct uvp_call *call);
+#define CREATES(name, undo, ca, params, args, ...) al_status ask_##name(LIST params, struct uvp_call *call);
+#define CHANGES(name, ca, params, args, ...)       al_status ask_##name(LIST params, struct uvp_call *call);
 #define ENDS(name, ca, param, arg)                   void ask_##name(LIST param, struct uvp_call *call);
 #include "al/user/hooks.def"
 #undef LIST

@@ -243,6 +243,48 @@ START_TEST(a_provider_that_says_too_much_is_stopped)
 }
 END_TEST
 
+static atomic_int complaints;
+
+static void count_complaint(void *context, ib_log_level level, const char *text)
+{
+	(void)context;
+	complaints += level == IB_LOG_ERROR && strstr(text, "nothing goes to the module with");
+}
+
+START_TEST(what_can_not_cross_is_refused_and_not_lost)
+{
+	struct ib_ah_attr path = { .dlid = 1, .port_num = 1 };
+	struct al_cq_attr attr;
+	al_ah_h ah;
+	al_cq_h cq;
+
+	begin(NULL, NULL);
+	open_all();
+	speak(0);
+	ck_ok(try_cq(8, &cq));
+	al_set_log(count_complaint, NULL);
+	for (int what = 0; what < 3; what++) {
+		provider->in_len = what == 0;
+		provider->out_room = what == 1;
+		provider->num_fds = what == 2;
+		provider->about = "query_cq";
+		provider->outcome = AL_SUCCESS;
+		ck_status(al_query_cq(cq, &attr), AL_INVALID_PARAMETER);
+		ck_assert_int_eq(provider->outcome, AL_INVALID_PARAMETER);
+		provider->about = "create_ah";
+		ck_status(al_create_ah(pd, &path, &ah), AL_INVALID_PARAMETER);
+	}
+	ck_assert_int_eq(complaints, 6);
+	provider->about = "destroy_cq"; /* which can not be refused */
+	ck_ok(al_destroy_cq(cq, AL_DESTROY_SYNC, NULL));
+	ck_assert_int_eq(complaints, 7);
+	al_set_log(NULL, NULL);
+	provider->num_fds = 0;
+	none_is_left(AL_OBJ_CQ);
+	end();
+}
+END_TEST
+
 /* ---------------------------------------------------------------------- failures */
 
 START_TEST(a_pre_hook_that_fails_ends_the_operation)
@@ -587,6 +629,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, what_is_said_comes_to_the_module_and_its_answer_back);
 	tcase_add_test(tcase, descriptors_travel_both_ways);
 	tcase_add_test(tcase, a_provider_that_says_too_much_is_stopped);
+	tcase_add_test(tcase, what_can_not_cross_is_refused_and_not_lost);
 	tcase_add_test(tcase, a_pre_hook_that_fails_ends_the_operation);
 	tcase_add_test(tcase, the_post_hook_runs_when_the_module_fails_and_when_the_agent_refuses);
 	tcase_add_test(tcase, a_post_hook_that_fails_undoes_the_creation_without_hooks);

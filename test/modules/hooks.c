@@ -56,10 +56,12 @@ static void after(const void *object, const struct uvp_call *call)
 	must(call->priv == object);
 }
 
-static al_status before_create(void *object, struct uvp_call *call)
+static al_status before_create(void *object, struct uvp_call *call, bool talks)
 {
-	memcpy(call->in, word, sizeof(word));
-	call->in_len = call->out_room = sizeof(word);
+	if (talks) {
+		memcpy(call->in, word, sizeof(word));
+		call->in_len = call->out_room = sizeof(word);
+	}
 	return before(object, call);
 }
 
@@ -80,16 +82,18 @@ static al_status after_create(const void *object, const struct uvp_call *call)
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #define LIST(...) __VA_ARGS__
 #define FIRST(first, ...) first
-#define CREATES(name, undo, ca, params, args, udata)                                                \
+#define TALKS true
+#define MUTE  false
+#define CREATES(name, undo, ca, params, args, udata, talks)                                         \
 	static al_status pre_##name(LIST params, struct uvp_call *call)                             \
 	{                                                                                           \
-		return before_create(FIRST args, call);                                             \
+		return before_create(FIRST args, call, talks);                                      \
 	}                                                                                           \
 	static al_status post_##name(LIST params, al_status status, struct uvp_call *call)          \
 	{                                                                                           \
 		return after_create(FIRST args, call);                                              \
 	}
-#define CHANGES(name, ca, params, args, udata)                                                      \
+#define CHANGES(name, ca, params, args, ...)                                                        \
 	static al_status pre_##name(LIST params, struct uvp_call *call)                             \
 	{                                                                                           \
 		return before(FIRST args, call);                                                    \

@@ -70,7 +70,7 @@ static al_status after(const char *name, al_status status, struct uvp_call *call
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #define LIST(...) __VA_ARGS__
 #define FIRST(first, ...) first
-#define CREATES(name, undo, ca, params, args, udata)                                                \
+#define CREATES(name, undo, ca, params, args, ...)                                                  \
 	static al_status pre_##name(LIST params, struct uvp_call *call)                             \
 	{                                                                                           \
 		return before(#name, FIRST args, call);                                             \
@@ -79,7 +79,7 @@ static al_status after(const char *name, al_status status, struct uvp_call *call
 	{                                                                                           \
 		return after(#name, status, call);                                                  \
 	}
-#define CHANGES(name, ca, params, args, udata)                                                      \
+#define CHANGES(name, ca, params, args, ...)                                                        \
 	static al_status pre_##name(LIST params, struct uvp_call *call)                             \
 	{                                                                                           \
 		return before(#name, FIRST args, call);                                             \
