@@ -20,6 +20,7 @@ listen() {
 	: >far.err
 	env --default-signal "$al_perf" --listen $name "$@" >far.out 2>far.err &
 	far=$!
+	jobs=("$agent" "$far")
 	until_true grep -q "waiting for \"al_perf agent:$name\"" far.err || wrong "nobody listens: $(cat far.err)"
 }
 
@@ -81,10 +82,12 @@ for i in 1 2; do
 	"$al_perf" --from 17 agent:$name >near.out 2>near.err && wrong "an HCA that is not there was used"
 done
 "$al_perf" -n 50 send agent:$name >near.out 2>near.err || wrong "the last: $(cat near.err)"
-until_true test "$(wc -l <far.out)" = 5 # the far end's report comes when the near end has gone
+five_reports() {
+	[ "$(wc -l <far.out)" = 5 ]
+}
+until_true five_reports || wrong "not five reports: $(cat far.out)" # the far end's report comes when the near end has gone
 kill -TERM $far
 ends 0 $far '' <(grep -v 'the other end says: there is no HCA "17"' far.err)
-[ "$(wc -l <far.out)" = 5 ] || wrong "not five reports: $(cat far.out)"
 python3 -c '
 import json
 rows = [(len(r["rows"]), "error" in r) for r in map(json.loads, open("far.out"))]
