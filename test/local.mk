@@ -59,7 +59,7 @@ test_unit_al_tools_perf_stat_test_LDADD = al/tools/libperf.la al/tools/libtools.
 
 dist_check_SCRIPTS += test/e2e/al_cp.sh test/e2e/al_cp_agent.sh test/e2e/al_perf.sh \
 	test/e2e/al_perf_agent.sh test/e2e/al_query.sh test/e2e/al_query_agent.sh
-EXTRA_DIST += test/e2e/tools.sh test/e2e/al_perf.py
+EXTRA_DIST += test/e2e/tools.sh test/e2e/al_perf.py test/e2e/al_perf_hostile.py
 check_PROGRAMS += test/unit/al/tools/query_test
 test_unit_al_tools_query_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_tools_query_test_CFLAGS = $(TOOL_CFLAGS)
@@ -162,6 +162,11 @@ check_PROGRAMS += test/e2e/uvp_hostile_test
 test_e2e_uvp_hostile_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
 test_e2e_uvp_hostile_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_uvp_hostile_test_DEPENDENCIES = hca/soft/soft.la uvp/soft/soft.la ald$(EXEEXT)
+# What its clients ask of the system, told by strace.
+noinst_PROGRAMS += test/e2e/strace_client
+test_e2e_strace_client_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
+test_e2e_strace_client_LDADD = $(API_LIBS)
+dist_check_SCRIPTS += test/e2e/strace.sh
 # The agent's socket without the library.
 check_PROGRAMS += test/e2e/agent_door_test
 test_e2e_agent_door_test_SOURCES = test/e2e/agent_door_test.c al/agent/protocol.c

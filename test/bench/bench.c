@@ -204,11 +204,12 @@ static void options(int argc, char **argv)
 		{ "only", required_argument, NULL, 'o' },
 		{ "json", required_argument, NULL, 'j' },
 		{ "far", required_argument, NULL, 'f' },   /* for itself only */
+		{ "plain", required_argument, NULL, 'p' }, /* the same */
 		{ "agent", required_argument, NULL, 'a' }, /* the same */
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
-	const char *agent = NULL, *far = NULL;
+	const char *agent = NULL, *far = NULL, *plain = NULL;
 	int opt;
 
 	while ((opt = getopt_long(argc, argv, "", known, NULL)) != -1) {
@@ -228,6 +229,9 @@ static void options(int argc, char **argv)
 		case 'f':
 			far = optarg;
 			break;
+		case 'p':
+			plain = optarg;
+			break;
 		case 'a':
 			agent = optarg;
 			break;
@@ -238,9 +242,11 @@ static void options(int argc, char **argv)
 	}
 	if (agent && far)
 		bench_agent_far(agent, atoi(far));
+	if (agent && plain)
+		bench_user_plain(agent, atoi(plain));
 	if (agent)
 		bench_agent_open(agent);
-	if (optind < argc || far) {
+	if (optind < argc || far || plain) {
 		usage(stderr);
 		exit(EXIT_FAILURE);
 	}

@@ -142,5 +142,7 @@ void bench_agent_far(const char *agent, int fd) __attribute__((noreturn));
 /* Opens the Access Layer by the agent, and writes what that took to standard output. */
 void bench_agent_open(const char *agent) __attribute__((noreturn));
 void bench_user(void);
+/* Is bench_user()'s client without a provider, a process of its own, which the descriptor leads to. */
+void bench_user_plain(const char *agent, int fd) __attribute__((noreturn));
 
 #endif /* IBAL_TEST_BENCH_H */

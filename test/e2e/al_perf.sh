@@ -89,6 +89,10 @@ for type in uc ud; do
 		refuses 1 "does not offer ${type^^}.*al_query caps" --type $type
 	fi
 done
+# Each that is lost on its way is one, whatever has come before; it takes two seconds to be sure.
+IBAL_SOFT="fault=drop,n=30" "$al_perf" --json -l -t uc -n 50 -w 0 write >json
+python3 -c 'import json; r = json.load(open("json"))["rows"][0]; assert r["lost"] == 2 and r["samples"] == 48, r' ||
+	wrong "a lost write: $(cat json)"
 refuses 1 'read: UC has no such operation' --type uc read
 refuses 1 'write: UD has no such operation' --type ud send,write
 refuses 1 'cas: UC has no such operation' --type uc send cas

@@ -142,6 +142,15 @@ listen
 IBAL_AGENT=off refuses 2 'other end says: .*none of those here: both ends must be clients of the same agent' agent:$name
 ends 2 $far 'none of those here' far.err
 
+# ---- nonsense ------------------------------------------------------------------------------------
+
+listen --keep
+python3 "$top_srcdir/test/e2e/al_perf_hostile.py" "$al_perf" $name || wrong "nonsense was taken for something else"
+kill -0 $far || wrong "nonsense has ended one who keeps on"
+"$al_perf" -n 20 --check all agent:$name >near.out 2>near.err || wrong "after nonsense: $(cat near.err)"
+kill -TERM $far
+wait $far || wrong "after nonsense: status $?: $(cat far.err)"
+
 # ---- one is killed or interrupted ------------------------------------------------------------------
 
 both_are_at_it() {

@@ -15,6 +15,7 @@ import json, sys
 wanted = """al.post al.poll loop.write.8B.rate loop.write.8B.faults loop.send.8B.rate loop.write.8B.latency loop.send.8B.latency
 	loop.write.64KiB loop.write.1MiB 
 	agent.open agent.control agent.reg.1GiB agent.write.1MiB user.poll user.post.8B user.write.8B
+	user.poll.socket user.post.8B.socket user.write.8B.socket
 	 qp.idle.memory qp.many.post qp.many.post_all""".split()
 wanted += [f"{do}.{kind}" for kind in "pd cq mr ah qp".split() for do in ("create", "destroy")]
 
