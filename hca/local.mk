@@ -26,6 +26,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/cq.c hca/soft/cq.h \
 	hca/soft/device.c \
 	hca/soft/engine.c hca/soft/engine.h \
+	hca/soft/errand.c hca/soft/errand.h \
 	hca/soft/fault.c hca/soft/fault.h \
 	hca/soft/fault_text.c \
 	hca/soft/hca.h \

@@ -177,6 +177,11 @@ check_PROGRAMS += test/e2e/agent_memory_test
 test_e2e_agent_memory_test_SOURCES = test/e2e/agent_memory_test.c al/agent/protocol.c
 test_e2e_agent_memory_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_agent_memory_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
+# Memory that blocks.
+check_PROGRAMS += test/e2e/agent_block_test
+test_e2e_agent_block_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
+test_e2e_agent_block_test_LDADD = al/agent/libagent.la $(API_LIBS)
+EXTRA_test_e2e_agent_block_test_DEPENDENCIES = hca/soft/soft.la uvp/soft/soft.la ald$(EXEEXT)
 # The agent as a service, also within the test's process.
 check_PROGRAMS += test/e2e/service_test
 test_e2e_service_test_LDADD = al/agent/libagent.la $(API_LIBS)
@@ -209,7 +214,7 @@ EXTRA_DIST += test/data/valgrind.supp test/data/tsan.supp test/data/pci/adapters
 # Those of the agent: so are their clients; and valgrind 3.19 has no pidfd_open, by which the agent watches them.
 NO_VALGRIND = test/unit/ci/env_test test/e2e/uvp_soft_test test/e2e/uvp_hostile_test test/e2e/agent_test \
 	test/e2e/agent_kill_test test/e2e/agent_door_test \
-	test/e2e/agent_memory_test test/e2e/provider_test
+	test/e2e/agent_memory_test test/e2e/agent_block_test test/e2e/provider_test
 
 # Line coverage of what the tests run, in a build of its own under coverage/.
 coverage:

@@ -219,15 +219,20 @@ void account_close(struct account *client)
 	pthread_mutex_unlock(&accounts.lock);
 }
 
+/* But for users with clients that the agent has not waited for. */
 void account_end(void)
 {
-	while (accounts.users) {
-		struct account *user = accounts.users;
+	struct account *user, **p = &accounts.users;
 
-		accounts.users = user->next;
-		al_free(user);
+	while ((user = *p)) {
+		if (!user->show.use[AL_RESOURCE_CLIENTS].now) {
+			*p = user->next;
+			al_free(user);
+			accounts.num_users--;
+		} else {
+			p = &user->next;
+		}
 	}
-	accounts.num_users = 0;
 }
 
 /* ----------------------------------------------------------------- watching */

@@ -19,6 +19,9 @@
  * source (object, port, HCA) keeps what is pending and its place in the session's queue, so nothing
  * is lost or allocated when a client does not read; the rest is sent when its socket has room again.
  *
+ * What a client's memory is backed by may block whoever copies from or to it. Only a thread of the client's own does
+ * (al/object/client.c): requests of its own may wait for that, and at the end what is left of its session; nobody else.
+ *
  * LOCKS: pool.lock (work and what is done), session.event_lock (sources), accounts.lock. All are leaves.
  */
 #ifndef AL_AGENT_AGENT_H
@@ -140,7 +143,8 @@ struct session {
 	uint8_t token[AGENT_TOKEN];
 	int events, pidfd;
 	bool ended;              /* no new request; the loop's */
-	bool closed;             /* its opening is gone; the loop's */
+	bool closed;             /* its opening is gone, and it is no longer in the list; the loop's */
+	bool copying;            /* closed, but its thread may still be making a copy; the loop's */
 	uint32_t jobs;           /* workers at it; the loop's */
 	al_h al;
 	al_pnp_h pnp;
@@ -185,6 +189,7 @@ struct line {
 	bool dead;             /* to be freed when it is not busy */
 
 	struct job job;        /* the request being executed */
+	struct ci_client_job copied; /* it is answered when the client's thread comes to this */
 	enum agent_command command;
 	uint32_t count[2];
 	struct al_udata udata; /* whom it is for, and what the provider says and hears with it */
@@ -195,6 +200,7 @@ struct line {
 	uint32_t removals;
 	al_status status;
 	uint32_t out_count;
+	bool resets;           /* a queue pair: its requests' memory is no longer used */
 	char *snapshot;        /* the last, as it crosses, and its size */
 	struct SNAPSHOT_answer snapshot_head;
 	const void *made;      /* a new object's handle */
@@ -273,6 +279,8 @@ void line_readable(struct line *line);
 /* It is not looked at until it has been answered. */
 void line_rest(struct line *line);
 void line_answered(struct line *line);
+/* The same, when what has ended with the request is no longer copied from or to the client's memory. */
+void line_answered_after_copies(struct line *line);
 void line_free(struct line *line);
 
 /* session.c */
@@ -302,8 +310,8 @@ void object_free(struct object *object);
 /* Its objects are ended by the Access Layer, and freed when that is done. Any thread. */
 bool hca_leaving(struct hca *hca);
 uint32_t hca_removals(struct hca *hca);
-extern struct session *sessions;
-extern uint32_t num_sessions;
+extern struct session *sessions; /* not closed */
+extern uint32_t num_sessions;    /* also those whose thread is left */
 
 /* command.c: checks the request in line->request (length bytes) and line->came, and executes it. */
 void command_run(struct line *line, size_t length, bool whole);

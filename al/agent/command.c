@@ -350,7 +350,10 @@ static void done(struct job *job)
 		session_complain(line->session, COMPLAINT_MEMORY, "shares memory",
 				 al_status_str(line->status));
 	finish(line);
-	line_answered(line);
+	if (line->resets)
+		line_answered_after_copies(line);
+	else
+		line_answered(line);
 }
 
 void command_run(struct line *line, size_t length, bool whole)
@@ -360,6 +363,7 @@ void command_run(struct line *line, size_t length, bool whole)
 
 	memset(line->answer, 0, sizeof(struct agent_answer) + 1024);
 	line->out_count = 0;
+	line->resets = false;
 	line->udata.num_given = 0;
 	line->status = check(line, length, whole);
 	if (line->status) {

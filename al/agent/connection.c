@@ -235,6 +235,26 @@ void line_answered(struct line *line)
 	session_try_finish(session);
 }
 
+static void copied(struct job *job)
+{
+	line_answered((struct line *)((char *)job - offsetof(struct line, job)));
+}
+
+static void on_copied(struct ci_client_job *job)
+{
+	struct line *line = (struct line *)((char *)job - offsetof(struct line, copied));
+
+	pool_done(&line->job);
+}
+
+void line_answered_after_copies(struct line *line)
+{
+	line->job = (struct job){ .session = line->session, .done = copied };
+	line->copied.run = on_copied;
+	if (!al_client_after(&line->session->client, &line->copied))
+		line_answered(line);
+}
+
 void line_readable(struct line *line)
 {
 	ssize_t n =

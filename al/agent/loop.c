@@ -110,8 +110,9 @@ void pool_done(struct job *job)
 	first = !pool.done;
 	*pool.done_end = job;
 	pool.done_end = &job->next;
-	/* Under the lock: when the loop has seen the job, this is no longer needed. */
-	if (first && write(pool.event, &one, sizeof(one)) < 0)
+	/* Under the lock: when the loop has seen the job, this is no longer needed. Without a loop
+	 * the job is that of a client which has outlasted its agent: another one sees to it. */
+	if (first && pool.event >= 0 && write(pool.event, &one, sizeof(one)) < 0)
 		abort(); /* a counter that is read before it is full */
 	pthread_mutex_unlock(&pool.lock);
 }
@@ -164,8 +165,14 @@ static void see_done(void)
 
 static bool pool_open(void)
 {
+	const uint64_t one = 1;
+
 	pool.closing = false;
+	pthread_mutex_lock(&pool.lock);
 	pool.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (pool.event >= 0 && pool.done && write(pool.event, &one, sizeof(one)) < 0)
+		close_fd(&pool.event);
+	pthread_mutex_unlock(&pool.lock);
 	pool.workers = al_alloc(limits.workers * sizeof(*pool.workers));
 	if (pool.event < 0 || !pool.workers)
 		return false;
@@ -186,7 +193,9 @@ static void pool_close(void)
 	see_done(); /* what nobody waited for */
 	al_free(pool.workers);
 	pool.workers = NULL;
+	pthread_mutex_lock(&pool.lock);
 	close_fd(&pool.event);
+	pthread_mutex_unlock(&pool.lock);
 }
 
 /* --------------------------------------------------------------------- loop */
@@ -228,7 +237,7 @@ static void see_drained(void)
 {
 	void (*drained)(void) = on_drained;
 
-	if (!draining || num_sessions || !drained)
+	if (!draining || sessions || !drained)
 		return;
 	on_drained = NULL;
 	drained();
@@ -241,7 +250,7 @@ static void *loop_main(void *arg)
 	(void)arg;
 	pthread_setname_np(pthread_self(), "ald-loop");
 	/* One at a time: what is seen to may free what the next would be about. */
-	while (!stopping || num_sessions)
+	while (!stopping || sessions)
 		if (epoll_wait(epoll_fd, &event, 1, -1) == 1) {
 			see(event.data.ptr, event.events);
 			see_drained();

@@ -115,10 +115,14 @@ void object_free(struct object *object)
 
 void object_gone(struct object *object)
 {
+	const bool memory = object->type == AL_OBJ_MR || object->type == AL_OBJ_QP;
 	struct line *line = object->line;
 
 	object_free(object);
-	line_answered(line);
+	if (memory)
+		line_answered_after_copies(line);
+	else
+		line_answered(line);
 }
 
 /* ---------------------------------------------------------------------- PnP */
@@ -348,6 +352,7 @@ al_status session_begin(struct line *line, const struct ucred *peer, struct desc
 		al_free(session);
 		return AL_IO_ERROR;
 	}
+	al_client_begin(&session->client);
 	if (list->num == 2 && is_memory_of(list->fd[1], peer->pid)) {
 		session->client.memory = list->fd[1];
 		list->fd[1] = -1;
@@ -414,18 +419,13 @@ static void free_hcas(struct session *session)
 
 void session_try_free(struct session *session)
 {
-	struct session **p;
-
-	if (!session->closed || session->jobs)
+	if (!session->closed || session->copying || session->jobs)
 		return;
 	IB_TRACE("ald", "session of %s[%d] has ended: nothing of it is left", session->client.comm,
 		 (int)session->client.pid);
 	for (uint32_t i = 0; i < session->num_slots; i++)
 		if (session->objects[i])
 			object_free(session->objects[i]);
-	for (p = &sessions; *p != session; p = &(*p)->next)
-		;
-	*p = session->next;
 	num_sessions--;
 	descriptors_hang_up(session->events);
 	close(session->pidfd);
@@ -434,16 +434,41 @@ void session_try_free(struct session *session)
 	free_hcas(session);
 	account_close(&session->account);
 	pthread_mutex_destroy(&session->event_lock);
+	al_client_free(&session->client);
 	al_free(session->objects);
 	al_free(session->removed);
 	al_free(session);
 }
 
-static void closed(struct job *job)
+static void copied(struct job *job)
 {
 	struct session *session = job->session;
 
+	session->copying = false;
+	session_try_free(session);
+}
+
+static void on_copied(void *context)
+{
+	struct session *session = context;
+
+	pool_done(&session->job);
+}
+
+/*
+ * Nothing is left but its thread, which ends now: that may take as long as the copy that it is just
+ * making, and is not waited for when the agent ends.
+ */
+static void closed(struct job *job)
+{
+	struct session *session = job->session, **p;
+
+	for (p = &sessions; *p != session; p = &(*p)->next)
+		;
+	*p = session->next;
 	session->closed = true;
+	session->job = (struct job){ .session = session, .done = copied };
+	session->copying = al_client_end(&session->client, on_copied, session);
 	session_try_free(session);
 }
 

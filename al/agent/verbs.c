@@ -358,6 +358,8 @@ static void modify_qp(struct line *line)
 	line->status = request->mask > UINT32_MAX ? AL_INVALID_PARAMETER
 						  : al_modify_qp(HANDLE(al_qp_h, 0), &request->attr,
 								 (uint32_t)request->mask);
+	line->resets = !line->status && request->mask & IB_QP_STATE &&
+		       request->attr.qp_state == IB_QPS_RESET;
 }
 
 static void query_qp(struct line *line)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "al/agent/private.h"
+#include "al/event/dispatcher.h"
 
 __thread struct ci_udata *acting_for;
 
@@ -14,6 +15,110 @@ void al_act_for(struct ci_udata *udata)
 {
 	acting_for = udata;
 }
+
+/* ------------------------------------------------------------- its own thread */
+
+/* The next job; NULL: it has ended, and all are done. */
+static struct ci_client_job *next_job(struct ci_client *client)
+{
+	struct ci_client_job *job;
+
+	pthread_mutex_lock(&client->lock);
+	while (!client->jobs && !client->ended)
+		pthread_cond_wait(&client->more, &client->lock);
+	job = client->jobs;
+	if (job && !(client->jobs = job->next))
+		client->jobs_end = &client->jobs;
+	pthread_mutex_unlock(&client->lock);
+	return job;
+}
+
+static void *client_main(void *arg)
+{
+	struct ci_client *client = arg;
+	struct ci_client_job *job;
+
+	thread_begin("al-client", CONTEXT_NONE);
+	while ((job = next_job(client)))
+		job->run(job);
+	client->ended(client->ended_context);
+	return NULL;
+}
+
+void al_client_begin(struct ci_client *client)
+{
+	pthread_mutex_init(&client->lock, NULL);
+	pthread_cond_init(&client->more, NULL);
+	client->jobs_end = &client->jobs;
+}
+
+al_status client_start(struct ci_client *client)
+{
+	al_status status = AL_SUCCESS;
+	pthread_t thread;
+
+	pthread_mutex_lock(&client->lock);
+	if (!client->started) {
+		status = thread_start(&thread, "al-client", client_main, client);
+		if (!status)
+			pthread_detach(thread);
+		client->started = !status;
+	}
+	pthread_mutex_unlock(&client->lock);
+	return status;
+}
+
+/* Under the lock. */
+static void add_job(struct ci_client *client, struct ci_client_job *job)
+{
+	job->next = NULL;
+	*client->jobs_end = job;
+	client->jobs_end = &job->next;
+	pthread_cond_signal(&client->more);
+}
+
+void ci_client_run(struct ci_client *client, struct ci_client_job *job)
+{
+	pthread_mutex_lock(&client->lock);
+	add_job(client, job);
+	pthread_mutex_unlock(&client->lock);
+}
+
+bool al_client_after(struct ci_client *client, struct ci_client_job *job)
+{
+	bool started;
+
+	pthread_mutex_lock(&client->lock);
+	started = client->started;
+	if (started)
+		add_job(client, job);
+	pthread_mutex_unlock(&client->lock);
+	return started;
+}
+
+bool al_client_end(struct ci_client *client, void (*ended)(void *context), void *context)
+{
+	bool started;
+
+	pthread_mutex_lock(&client->lock);
+	started = client->started;
+	client->ended = ended;
+	client->ended_context = context;
+	pthread_cond_signal(&client->more);
+	pthread_mutex_unlock(&client->lock);
+	return started;
+}
+
+void al_client_free(struct ci_client *client)
+{
+	/* whoever was last to signal may still be on his way out */
+	pthread_mutex_lock(&client->lock);
+	pthread_mutex_unlock(&client->lock);
+	pthread_cond_destroy(&client->more);
+	pthread_mutex_destroy(&client->lock);
+}
+
+/* ------------------------------------------------------------------ its memory */
 
 /*
  * The file names an address space, not a process: after an exec or the client's death it yields

@@ -7,6 +7,7 @@
 #ifndef AL_OBJECT_CLIENT_H
 #define AL_OBJECT_CLIENT_H
 
+#include <pthread.h>
 #include <sys/types.h>
 
 #include <iba/ib_uvp.h>
@@ -17,7 +18,17 @@ struct ci_client {
 	pid_t pid;
 	uid_t uid;
 	char comm[16];
+
+	pthread_mutex_t lock; /* guards what follows; of a client with memory. Leaf. */
+	pthread_cond_t more;
+	struct ci_client_job *jobs, **jobs_end;
+	bool started;         /* its thread has been, for its first region that is copied */
+	void (*ended)(void *context); /* al_client_end() */
+	void *ended_context;
 };
+
+/* Its thread, if it has none yet. */
+al_status client_start(struct ci_client *client);
 
 /* What the agent passes with a client's request; ci is what a module sees. */
 struct al_udata {

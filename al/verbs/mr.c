@@ -130,8 +130,8 @@ static al_status reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client
 		return status;
 	status = check(call.obj->dev, call.ops, init, client, &mem);
 	/* A client has done this itself, or it harms itself. */
-	if (!status && !mem.client)
-		status = populate(&mem);
+	if (!status)
+		status = mem.client ? client_start(mem.client) : populate(&mem);
 	if (!status)
 		status = obj_new(AL_OBJ_MR, call.obj, call.obj->dev, context, &obj);
 	if (status)

@@ -4,6 +4,8 @@
  * oldest element that is not answered, and its oldest packet that is not. Elements complete in
  * order, once their packets are at home.
  */
+#include <string.h>
+
 #include "soft.h"
 
 static struct send_wqe *oldest(const struct soft_qp *qp)
@@ -171,6 +173,63 @@ static struct send_wqe *expecting(struct runner *r, struct soft_qp *qp, const st
 	return NULL;
 }
 
+/* What was asked for goes to a client: an errand that has it. */
+static enum copy_result send_off(struct soft_qp *qp, struct errand *e, const struct send_wqe *wqe,
+				 uint64_t offset, const struct packet *pkt)
+{
+	const struct mem_view here = { qp->actor->hca, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
+
+	if (!stage_of(qp) || !errand_add(e, &here, wqe->sge, wqe->num_sge, offset)) {
+		al_free(e);
+		return COPY_BAD_TARGET;
+	}
+	qp->req.copying = true;
+	qp->stage->answered = *pkt;
+	errand_start(&qp->stage->answer, e);
+	return COPY_LATER;
+}
+
+static enum copy_result read_to_client(struct soft_qp *qp, const struct send_wqe *wqe,
+				       uint64_t offset, const struct packet *pkt)
+{
+	struct errand *e = errand_new(qp, ERRAND_SCATTER, pkt->length, wqe->num_sge);
+	enum copy_result result = COPY_BAD_SOURCE;
+	struct cursor from, to;
+
+	if (!e)
+		return COPY_BAD_TARGET;
+	cursor_plain(&to, e->data, pkt->length);
+	if (pkt_source(&from, pkt))
+		result = cursor_copy(&to, &from, pkt->length);
+	cursor_end(&from);
+	if (result == COPY_DONE)
+		return send_off(qp, e, wqe, offset, pkt);
+	al_free(e);
+	return result;
+}
+
+/* What a response to the oldest element has brought is where it belongs, or not. */
+static void took_read(struct runner *r, struct soft_qp *qp, struct send_wqe *wqe,
+		      const struct packet *pkt, enum copy_result result)
+{
+	if (result == COPY_BAD_SOURCE) {
+		/* deregistered since: asked again, the peer says so */
+		if (!qp->req.rewound) {
+			qp->req.rewound = true;
+			req_rewind(qp);
+		}
+		return;
+	}
+	if (result == COPY_BAD_TARGET) {
+		comp_fail(r, qp, IB_WC_LOC_PROT_ERR);
+		return;
+	}
+	if (pkt->place & PLACE_LAST)
+		answered(qp, wqe);
+	else
+		progress(qp, psn_add(pkt->psn, pkt->num));
+}
+
 static void read_response(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 {
 	struct send_wqe *wqe = expecting(r, qp, pkt);
@@ -202,22 +261,30 @@ static void read_response(struct runner *r, struct soft_qp *qp, const struct pac
 		cursor_end(&to);
 		r->bytes -= pkt->length;
 	}
-	if (result == COPY_BAD_SOURCE) {
-		/* deregistered since: asked again, the peer says so */
-		if (!qp->req.rewound) {
-			qp->req.rewound = true;
-			req_rewind(qp);
-		}
-		return;
-	}
-	if (result == COPY_BAD_TARGET) {
-		comp_fail(r, qp, IB_WC_LOC_PROT_ERR);
-		return;
-	}
-	if (pkt->place & PLACE_LAST)
+	if (UNLIKELY(result == COPY_CLIENT))
+		result = read_to_client(qp, wqe, offset, pkt);
+	if (LIKELY(result != COPY_LATER))
+		took_read(r, qp, wqe, pkt, result);
+}
+
+static enum copy_result value_to_client(struct soft_qp *qp, const struct send_wqe *wqe,
+					uint64_t value, const struct packet *pkt)
+{
+	struct errand *e = errand_new(qp, ERRAND_SCATTER, sizeof(value), wqe->num_sge);
+
+	if (!e)
+		return COPY_BAD_TARGET;
+	memcpy(e->data, &value, sizeof(value));
+	return send_off(qp, e, wqe, 0, pkt);
+}
+
+static void took_value(struct runner *r, struct soft_qp *qp, struct send_wqe *wqe,
+		       enum copy_result result)
+{
+	if (result == COPY_DONE)
 		answered(qp, wqe);
 	else
-		progress(qp, psn_add(pkt->psn, pkt->num));
+		comp_fail(r, qp, IB_WC_LOC_PROT_ERR);
 }
 
 static void atomic_response(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
@@ -225,19 +292,19 @@ static void atomic_response(struct runner *r, struct soft_qp *qp, const struct p
 	struct send_wqe *wqe = expecting(r, qp, pkt);
 	const struct mem_view here = { qp->actor->hca, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
 	uint64_t value = pkt->compare_add;
+	enum copy_result result = COPY_BAD_TARGET;
 	struct cursor from, to;
 
 	if (!wqe)
 		return;
 	cursor_plain(&from, &value, sizeof(value));
-	if (!cursor_sges(&to, &here, wqe->sge, wqe->num_sge, 0) ||
-	    cursor_copy(&to, &from, sizeof(value)) != COPY_DONE) {
-		cursor_end(&to);
-		comp_fail(r, qp, IB_WC_LOC_PROT_ERR);
-		return;
-	}
+	if (cursor_sges(&to, &here, wqe->sge, wqe->num_sge, 0))
+		result = cursor_copy(&to, &from, sizeof(value));
 	cursor_end(&to);
-	answered(qp, wqe);
+	if (UNLIKELY(result == COPY_CLIENT))
+		result = value_to_client(qp, wqe, value, pkt);
+	if (LIKELY(result != COPY_LATER))
+		took_value(r, qp, wqe, result);
 }
 
 /* What an ACK says of receives. They do not go away but by our messages, so that no answer, which
@@ -274,6 +341,45 @@ void comp_response(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	case PKT_ATOMIC_ACK:
 		atomic_response(r, qp, pkt);
 		break;
+	}
+}
+
+void comp_wait(struct soft_qp *qp, struct packet *pkt)
+{
+	pkt->next = NULL;
+	*qp->stage->answers_tail = pkt;
+	qp->stage->answers_tail = &pkt->next;
+}
+
+/* Those that have come meanwhile. */
+static void take_waiting(struct runner *r, struct soft_qp *qp)
+{
+	struct packet *pkt;
+
+	while ((pkt = qp->stage->answers) && !qp->req.copying && qp_state(qp) != IB_QPS_ERR) {
+		qp->stage->answers = pkt->next;
+		if (!pkt->next)
+			qp->stage->answers_tail = &qp->stage->answers;
+		if (pkt->kind != PKT_NONE) /* its sender's end has made it empty */
+			comp_response(r, qp, pkt);
+		pkt_release(r, qp, pkt);
+	}
+}
+
+void comp_resume(struct runner *r, struct soft_qp *qp)
+{
+	struct stage *stage = qp->stage;
+	enum copy_result result;
+
+	while (qp->req.copying && qp_state(qp) != IB_QPS_ERR && errand_done(stage->answer)) {
+		result = stage->answer->good ? COPY_DONE : COPY_BAD_TARGET;
+		errand_leave(&stage->answer);
+		qp->req.copying = false;
+		if (stage->answered.kind == PKT_READ_RESP)
+			took_read(r, qp, oldest(qp), &stage->answered, result);
+		else
+			took_value(r, qp, oldest(qp), result);
+		take_waiting(r, qp);
 	}
 }
 

@@ -38,6 +38,7 @@ struct actor {
 	_Atomic uint32_t signals;   /* enum actor_signal */
 	_Atomic uint32_t claimers;  /* control operations that wait for it */
 	_Atomic uint32_t parked;    /* let go of in favour of a claimer */
+	_Atomic uint32_t held;      /* requests of its queue pair's that wait for the peer's client: resp_wait() */
 	bool queued;                /* on the run queue; guarded by run_lock */
 };
 

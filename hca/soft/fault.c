@@ -269,6 +269,7 @@ static struct kept *copy_of(struct soft_qp *qp, const struct packet *pkt, enum f
 	k->pkt = *pkt;
 	k->pkt.owner = NULL;
 	k->pkt.wqe = NULL;
+	k->pkt.flags &= (uint8_t) ~(PKT_BY_VALUE | PKT_STAGED);
 	k->flow = flow;
 	k->to = pkt_target(qp, pkt);
 	pkt_set_path(qp, &k->pkt); /* somebody may look at it when it arrives */

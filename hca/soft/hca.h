@@ -29,7 +29,6 @@ struct soft_hca {
 	struct faults faults;
 	struct rings rings;
 
-	struct fmutex client_atomics; /* one at a time on memory of clients: atomic among queue pairs. Leaf. */
 	struct fmutex qps_lock;  /* guards the retired traffic of ports against the list of queue pairs */
 	struct soft_qp *qp_list; /* guarded by qps_lock */
 	struct ci_ca *ca;        /* NULL: not open; guarded by the lock of all ports */

@@ -262,6 +262,7 @@ static void cleanup(void)
 		pthread_join(remover->thread, NULL);
 		al_free(remover);
 	}
+	errands_wait();
 	destroy_hcas();
 }
 

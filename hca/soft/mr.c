@@ -113,7 +113,8 @@ void mr_put(struct mr_slot *slot)
 		futex_wake(&slot->users, INT32_MAX);
 }
 
-bool mr_check_sges(const struct mem_view *view, const struct ib_sge *sge, uint32_t num)
+bool mr_check_sges(const struct mem_view *view, const struct ib_sge *sge, uint32_t num,
+		   bool *client)
 {
 	struct mr_slot *slot;
 	char *mem;
@@ -124,6 +125,8 @@ bool mr_check_sges(const struct mem_view *view, const struct ib_sge *sge, uint32
 		slot = mr_get(view, sge->lkey, sge->addr, sge->length, &mem);
 		if (!slot)
 			return false;
+		if (UNLIKELY(slot->client))
+			*client = true;
 		mr_put(slot);
 	}
 	return true;
@@ -186,33 +189,8 @@ void cursor_end(struct cursor *c)
 	c->slot = NULL;
 }
 
-/* One of the two is not in this process. The memory may have gone since it was registered. */
-static __attribute__((cold, noinline)) enum copy_result
-copy_client(const struct cursor *to, const struct cursor *from, uint64_t length)
-{
-	char bounce[16384];
-	uint64_t done, n;
-	char *by;
-
-	for (done = 0; done < length; done += n) {
-		n = length - done < sizeof(bounce) ? length - done : sizeof(bounce);
-		by = from->mem + done;
-		if (from->client) {
-			if (ci_client_read(from->client, (uintptr_t)by, bounce, n))
-				return COPY_BAD_SOURCE;
-			by = bounce;
-		}
-		if (!to->client)
-			memcpy(to->mem + done, by, n);
-		else if (ci_client_write(to->client, (uintptr_t)to->mem + done, by, n))
-			return COPY_BAD_TARGET;
-	}
-	return COPY_DONE;
-}
-
 enum copy_result cursor_copy(struct cursor *to, struct cursor *from, uint64_t length)
 {
-	enum copy_result result = COPY_DONE;
 	uint64_t n;
 
 	while (length) {
@@ -223,11 +201,8 @@ enum copy_result cursor_copy(struct cursor *to, struct cursor *from, uint64_t le
 		n = from->room < to->room ? from->room : to->room;
 		n = n < length ? n : length;
 		if (UNLIKELY(to->client || from->client))
-			result = copy_client(to, from, n);
-		else
-			memmove(to->mem, from->mem, n); /* a message to oneself may overlap */
-		if (UNLIKELY(result != COPY_DONE))
-			return result;
+			return to->client ? COPY_CLIENT : COPY_BAD_SOURCE;
+		memmove(to->mem, from->mem, n); /* a message to oneself may overlap */
 		from->mem += n;
 		from->room -= n;
 		to->mem += n;

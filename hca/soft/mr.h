@@ -61,11 +61,17 @@ bool cursor_range(struct cursor *c, const struct mem_view *view, uint64_t addr, 
 void cursor_plain(struct cursor *c, void *mem, uint64_t length);
 void cursor_end(struct cursor *c);
 
-enum copy_result { COPY_DONE, COPY_BAD_SOURCE, COPY_BAD_TARGET };
-/* Both lists are long enough. */
+enum copy_result {
+	COPY_DONE,
+	COPY_BAD_SOURCE,
+	COPY_BAD_TARGET,
+	COPY_CLIENT, /* the target, or some of it, is a client's: an errand of that client's (errand.h) */
+	COPY_LATER,  /* that is under way */
+};
+/* Both lists are long enough. The source is no client's. */
 enum copy_result cursor_copy(struct cursor *to, struct cursor *from, uint64_t length);
 
-/* Are all pieces usable? Adds up their length. */
-bool mr_check_sges(const struct mem_view *view, const struct ib_sge *sge, uint32_t num);
+/* Are all pieces usable? *client: some are a client's; else it is left alone. */
+bool mr_check_sges(const struct mem_view *view, const struct ib_sge *sge, uint32_t num, bool *client);
 
 #endif

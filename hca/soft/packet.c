@@ -6,11 +6,14 @@ void pkt_home(struct soft_qp *qp, struct packet *pkt)
 {
 	struct packet **list =
 		pkt < qp->node_mem + SOFT_REQUEST_NODES ? &qp->req.nodes : &qp->resp.nodes;
+	struct send_wqe *wqe = pkt->wqe;
 
-	if (pkt->wqe) {
-		pkt->wqe->refs--;
+	if (UNLIKELY(pkt->flags & PKT_STAGED))
+		wqe = errand_home(pkt);
+	if (wqe) {
+		wqe->refs--;
 		if (UNLIKELY(pkt->flags & PKT_BAD_SOURCE))
-			req_bad_source(qp, pkt->wqe);
+			req_bad_source(qp, wqe);
 	}
 	pkt->wqe = NULL;
 	pkt->next = *list;
@@ -98,7 +101,10 @@ void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flo
 	pkt->src_port = port;
 	pkt->src_qpn = qp->ci.qp_num;
 	pkt->service = qp->service->wire;
-	pkt->dest_qpn = is_ud(qp) ? pkt->wqe->remote_qpn : qp->dest_qpn;
+	pkt->dest_qpn = qp->dest_qpn;
+	if (is_ud(qp))
+		pkt->dest_qpn = (LIKELY(!(pkt->flags & PKT_STAGED)) ? pkt->wqe : errand_wqe(pkt))
+					->remote_qpn;
 	pkt->pkey = qp->pkey;
 	qp->flow[flow] = last;
 	r->packets--;

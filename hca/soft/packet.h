@@ -77,7 +77,7 @@ struct packet {
 	};
 	union {
 		struct send_wqe *wqe; /* request: the element it refers to; NULL: none */
-		char *data;           /* PKT_BY_VALUE: the payload */
+		char *data;           /* PKT_BY_VALUE: the payload; what a client has is always sent so */
 	};
 	struct pkt_path path; /* with PKT_PATH */
 };
@@ -89,6 +89,7 @@ enum pkt_flags {
 	PKT_BAD_SOURCE = 1 << 3, /* comes home so: its memory was gone when it was to be copied */
 	PKT_PATH = 1 << 4, /* path is filled in */
 	PKT_WIRE = 1 << 5, /* came off a cable: names no sender but its port */
+	PKT_STAGED = 1 << 6, /* with PKT_BY_VALUE, until it is home: data is an errand's, which names the element */
 };
 
 /* packet.c: nodes, and sending over a port */

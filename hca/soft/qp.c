@@ -18,9 +18,9 @@ _Static_assert(sizeof(struct actor) == 64, "an actor is one cache line");
 _Static_assert(sizeof(struct mr_slot) == 64, "what a key names is one cache line");
 
 const struct service services[IB_QPT_COUNT] = {
-	[IB_QPT_RC] = { rc_request, WIRE_RC, true },
-	[IB_QPT_UC] = { uc_request, WIRE_UC, false },
-	[IB_QPT_UD] = { ud_request, WIRE_UD, false },
+	[IB_QPT_RC] = { rc_request, rc_taken, WIRE_RC, true },
+	[IB_QPT_UC] = { uc_request, uc_taken, WIRE_UC, false },
+	[IB_QPT_UD] = { ud_request, ud_taken, WIRE_UD, false },
 };
 
 /* ------------------------------------------------------------------ a pass */
@@ -53,7 +53,11 @@ static void stop(struct runner *r, struct soft_qp *qp)
 	qp->resp.backlog = NULL;
 	qp->resp.backlog_tail = &qp->resp.backlog;
 	qp->resp.reading.num = 0;
+	if (UNLIKELY(qp->resp.copying && backlog))
+		resp_unhold(backlog);
 	pkt_release_all(r, qp, backlog);
+	if (UNLIKELY(qp->stage))
+		stage_stop(r, qp);
 }
 
 void qp_error(struct runner *r, struct soft_qp *qp, int event)
@@ -94,6 +98,9 @@ static void flush(struct runner *r, struct soft_qp *qp)
 {
 	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR, .opcode = IB_WC_RECV };
 
+	/* who is told that a request is done may use its memory for something else */
+	if (UNLIKELY(qp->stage) && !stage_quiet(qp))
+		return;
 	comp_flush(r, qp);
 	if (UNLIKELY(qp->shared)) /* once: the client can not post faster than we flush */
 		ring_fill(qp, UINT32_MAX);
@@ -135,6 +142,10 @@ void qp_receive(struct runner *r, struct soft_qp *qp, struct packet *list)
 		} else if (pkt->kind != PKT_NONE && qp_state(qp) >= IB_QPS_RTS &&
 			   qp_state(qp) != IB_QPS_ERR) {
 			pkt_received(qp, pkt);
+			if (UNLIKELY(qp->req.copying)) {
+				comp_wait(qp, pkt);
+				continue;
+			}
 			comp_response(r, qp, pkt);
 		}
 		pkt_release(r, qp, pkt);
@@ -193,6 +204,8 @@ bool qp_pass(struct runner *r, struct soft_qp *qp)
 	if (qp_state(qp) < IB_QPS_RTR)
 		return false;
 	more = resp_pending(qp) && resp_run(r, qp);
+	if (UNLIKELY(qp->req.copying))
+		comp_resume(r, qp);
 	if (qp_state(qp) >= IB_QPS_RTS && qp_state(qp) != IB_QPS_ERR) {
 		comp_retire(r, qp);
 		more |= req_run(r, qp);
@@ -253,7 +266,7 @@ static al_status carve_rings(struct soft_qp *qp)
 	uint32_t i, data = cap->max_send_sge * (uint32_t)sizeof(struct ib_sge);
 	char *mem;
 
-	if (qp->rings)
+	if (qp->node_mem)
 		return AL_SUCCESS;
 	if (fault_alloc(qp->actor->hca))
 		return AL_INSUFFICIENT_MEMORY;
@@ -268,7 +281,6 @@ static al_status carve_rings(struct soft_qp *qp)
 	mem = al_alloc_aligned(64, nodes + (size_t)sq * qp->sq_stride + (size_t)rq * qp->rq_stride);
 	if (!mem)
 		return AL_INSUFFICIENT_MEMORY;
-	qp->rings = mem;
 	qp->node_mem = (struct packet *)mem;
 	qp->sq = mem + nodes;
 	qp->rq = qp->sq + (size_t)sq * qp->sq_stride;
@@ -435,6 +447,7 @@ static void reset(struct soft_qp *qp)
 	runner_start(&r);
 	while ((list = actor_take(qp->actor)))
 		pkt_release_all(&r, qp, list);
+	stage_free(qp);
 	req_reset(qp);
 	resp_reset(qp);
 	empty_queues(qp);
@@ -604,7 +617,7 @@ void soft_destroy_qp(struct ci_qp *ci)
 	runner_run(&r);
 	counters_remove(qp);
 	al_free(qp->resp.resources);
-	al_free(qp->rings);
+	al_free(qp->node_mem);
 	ring_qp_destroy(qp);
 	table_give(&hca->qps, ci->qp_num);
 }

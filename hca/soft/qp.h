@@ -8,6 +8,7 @@
 
 #include "cq.h"
 #include "engine.h"
+#include "errand.h"
 #include "mr.h"
 #include "packet.h"
 #include "rings.h"
@@ -33,7 +34,7 @@ struct send_wqe {
 	uint8_t status;     /* ib_wc_status it will complete with */
 	uint16_t refs;      /* packets not at home */
 	bool answered;      /* read, atomic: all data has come */
-	uint8_t pad;
+	bool client;        /* once started: its payload, or some of it, is in a client */
 	struct ib_sge sge[];
 };
 
@@ -64,6 +65,7 @@ struct reading {
 	uint32_t rkey;
 	uint32_t msn;
 	bool first;      /* next is the message's first packet */
+	bool client;     /* it is of a client's memory */
 };
 
 struct soft_qp {
@@ -106,6 +108,7 @@ struct soft_qp {
 		uint32_t high_psn;  /* first never sent: what is before it is sent again */
 		uint32_t limit;     /* number of the last message, from 1, for which a receive is known to be there */
 		bool limited;       /* limit is known */
+		bool copying;       /* a response's payload is on its way to a client: later ones wait */
 		struct packet *nodes;
 	} req;
 	struct {
@@ -116,6 +119,8 @@ struct soft_qp {
 		bool established;   /* the event has been raised */
 		uint8_t num_resources;
 		uint8_t next_resource;
+		bool copying;       /* so is that of the request at the head of the backlog */
+		bool client;        /* what resp_may_access() has seen last is a client's */
 		struct packet *backlog, **backlog_tail; /* requests not yet looked at */
 		struct reading reading;
 		uint64_t va;        /* write in progress */
@@ -154,8 +159,8 @@ struct soft_qp {
 	struct timer timer;
 	struct cq_link send_link, recv_link;
 	struct fmutex control;   /* one control operation at a time */
-	void *rings;             /* one allocation: nodes, send ring, receive ring */
-	struct packet *node_mem;
+	struct packet *node_mem; /* one allocation: nodes, send ring, receive ring */
+	struct stage *stage;     /* errands; NULL: there was none yet. The owner's */
 	struct soft_qp *list_next, **list_pprev; /* guarded by the HCA's qps_lock */
 };
 
@@ -195,6 +200,8 @@ static inline ib_qp_state qp_state(const struct soft_qp *qp)
 struct service {
 	/* Takes a request of the peer's: all of it is done, or will be by resp_run(). */
 	void (*request)(struct runner *r, struct soft_qp *qp, struct packet *pkt);
+	/* The rest of that, when its payload had to be copied to a client: an errand, which is done. */
+	void (*taken)(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result);
 	uint8_t wire;  /* enum wire_service */
 	bool reliable; /* requests are answered, and repeated if not; no SQE: an error ends the queue pair */
 };
@@ -256,15 +263,25 @@ bool resp_acceptable(struct soft_qp *qp, const struct packet *pkt);
 /* The first packet since Init has come. */
 void resp_arrived(struct soft_qp *qp);
 /* Does the queue pair permit the access, and the memory that the request names? */
-bool resp_may_access(const struct soft_qp *qp, const struct packet *pkt, uint32_t access, uint32_t length);
+bool resp_may_access(struct soft_qp *qp, const struct packet *pkt, uint32_t access, uint32_t length);
 /* Moves a train's payload to where the message in progress goes. */
 enum copy_result resp_payload(struct runner *r, struct soft_qp *qp, const struct packet *pkt);
+/* The same, to the piece or pieces that there are, in an errand that has its payload, or NULL; the request waits for it. */
+enum copy_result resp_send_off(struct soft_qp *qp, struct errand *e, const struct mem_view *view, const struct ib_sge *sge,
+			       uint32_t num, uint64_t skip);
+/* Comes again when it is back; short_receive: its last packet lacks a receive. */
+void resp_wait(struct soft_qp *qp, struct packet *pkt, bool short_receive);
+/* It need not any more. */
+void resp_unhold(const struct packet *pkt);
+uint64_t resp_execute_atomic(const struct packet *pkt, uint64_t *target);
 /* The message is whole. */
 void resp_finish(struct runner *r, struct soft_qp *qp, const struct packet *pkt);
 /* The receive in progress fails, before the queue pair does. */
 void resp_fail_recv(struct runner *r, struct soft_qp *qp, ib_wc_status status);
 void rc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt);
+void rc_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result);
 void uc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt);
+void uc_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result);
 /* An error of the receive queue's own: the oldest receive fails, the packet goes home, the queue pair ends. Nobody is
  * told (UC, UD). */
 void resp_end(struct runner *r, struct soft_qp *qp, struct packet *pkt, ib_wc_status status);
@@ -277,6 +294,7 @@ al_status ud_post(const struct soft_qp *qp, const struct ib_send_wr *wr, struct 
 /* Addresses a packet. */
 void ud_build(const struct soft_qp *qp, const struct send_wqe *wqe, struct packet *pkt);
 void ud_request(struct runner *r, struct soft_qp *qp, struct packet *pkt);
+void ud_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result);
 static inline bool is_ud(const struct soft_qp *qp)
 {
 	return qp->service->wire == WIRE_UD;
@@ -309,6 +327,10 @@ static inline bool takes_recv(const struct packet *pkt)
 
 /* completer */
 void comp_response(struct runner *r, struct soft_qp *qp, struct packet *pkt);
+/* One that has come while another's payload is being copied to a client: it waits. */
+void comp_wait(struct soft_qp *qp, struct packet *pkt);
+/* Goes on, if that is done. */
+void comp_resume(struct runner *r, struct soft_qp *qp);
 /* completes the elements that are answered and whose packets are at home */
 void comp_retire(struct runner *r, struct soft_qp *qp);
 /* SQE: completes all that is in the send queue, in error, as it comes home */

@@ -7,7 +7,7 @@
 #include "soft.h"
 
 /* What is wrong with an element, before any of it is sent (IBTA 10.7.3.1: found locally). */
-static ib_wc_status check(const struct soft_qp *qp, const struct send_wqe *wqe)
+static ib_wc_status check(const struct soft_qp *qp, struct send_wqe *wqe)
 {
 	const struct wr_op *op = &wr_ops[wqe->opcode];
 	const struct mem_view view = {
@@ -21,7 +21,9 @@ static ib_wc_status check(const struct soft_qp *qp, const struct send_wqe *wqe)
 		return IB_WC_LOC_LEN_ERR;
 	if (op->flags & WR_RD_ATOMIC && !qp->attr.max_rd_atomic)
 		return IB_WC_LOC_QP_OP_ERR;
-	if (!(wqe->flags & IB_SEND_INLINE) && !mr_check_sges(&view, wqe->sge, wqe->num_sge))
+	wqe->client = false;
+	if (!(wqe->flags & IB_SEND_INLINE) &&
+	    !mr_check_sges(&view, wqe->sge, wqe->num_sge, &wqe->client))
 		return IB_WC_LOC_PROT_ERR;
 	return IB_WC_SUCCESS;
 }
@@ -136,7 +138,40 @@ static uint32_t build(struct soft_qp *qp, const struct send_wqe *wqe, struct pac
 	return left;
 }
 
-static void send_one(struct runner *r, struct soft_qp *qp, struct send_wqe *wqe)
+/* The element's payload is not to be had: it is done with, as if it had been sent. */
+static void give_up(struct soft_qp *qp, struct send_wqe *wqe)
+{
+	uint32_t psn = psn_add(wqe->last_psn, 1);
+
+	req_bad_source(qp, wqe);
+	if (qp->service->reliable) /* halted */
+		return;
+	qp->req.send_psn = qp->req.high_psn = qp->req.una = psn;
+	qp->req.acked = ++qp->req.next;
+}
+
+/* The payload is in a client. False: the packet can not be sent, or not yet; the node is back. */
+static bool fetch(struct soft_qp *qp, struct send_wqe *wqe, struct packet *pkt)
+{
+	const struct mem_view view = { .hca = qp->actor->hca, .pd = qp->ci.pd };
+	enum copy_result result = COPY_BAD_SOURCE;
+
+	if (stage_of(qp))
+		result = errand_fetch(qp, &qp->stage->request, pkt, &view, wqe->sge, wqe->num_sge,
+				      pkt->offset);
+	if (result == COPY_DONE)
+		return true;
+	wqe->refs--;
+	pkt->wqe = NULL;
+	pkt->next = qp->req.nodes;
+	qp->req.nodes = pkt;
+	if (result == COPY_BAD_SOURCE)
+		give_up(qp, wqe);
+	return false;
+}
+
+/* False: its payload is still to come, or never will. */
+static bool send_one(struct runner *r, struct soft_qp *qp, struct send_wqe *wqe)
 {
 	struct packet *pkt = qp->req.nodes;
 	uint32_t psn = qp->req.send_psn;
@@ -151,6 +186,8 @@ static void send_one(struct runner *r, struct soft_qp *qp, struct send_wqe *wqe)
 		     (wqe->flags & IB_SEND_SOLICITED ? PKT_SOLICITED : 0);
 	pkt->syndrome = 0;
 	psn = psn_add(psn, build(qp, wqe, pkt));
+	if (UNLIKELY(wqe->client) && pkt->length && !fetch(qp, wqe, pkt))
+		return false;
 	if (UNLIKELY(psn_diff(pkt->psn, qp->req.high_psn) < 0))
 		port_count(qp->port, CNT_RETRANSMITS, pkt->num);
 	if (psn_diff(psn, qp->req.high_psn) > 0)
@@ -163,6 +200,7 @@ static void send_one(struct runner *r, struct soft_qp *qp, struct send_wqe *wqe)
 		qp->req.una = psn;
 	}
 	pkt_send(r, qp, pkt, FLOW_REQUEST);
+	return true;
 }
 
 bool req_run(struct runner *r, struct soft_qp *qp)
@@ -186,7 +224,8 @@ bool req_run(struct runner *r, struct soft_qp *qp)
 			break;
 		if (runner_spent(r))
 			return true;
-		send_one(r, qp, wqe);
+		if (!send_one(r, qp, wqe))
+			break;
 	}
 	if (!qp->service->reliable) /* what nobody took is at home already */
 		comp_retire(r, qp);
@@ -215,6 +254,16 @@ void req_bad_source(struct soft_qp *qp, struct send_wqe *wqe)
 	halt(qp, index, IB_WC_LOC_PROT_ERR);
 }
 
+/* Nothing is lost: a client's thread, our own or the peer's, takes its time with what we wait for.
+ */
+static bool client_at_work(const struct soft_qp *qp)
+{
+	const struct errand *payload = qp->stage ? qp->stage->request : NULL;
+
+	return qp->req.copying || (payload && !errand_done(payload)) ||
+	       atomic_load_explicit(&qp->actor->held, memory_order_relaxed);
+}
+
 void req_rewind(struct soft_qp *qp)
 {
 	qp->req.next = qp->req.acked;
@@ -234,6 +283,8 @@ void req_timer(struct runner *r, struct soft_qp *qp)
 	}
 	if (qp->req.una == qp->req.next_psn || qp->req.progress)
 		return; /* started anew as long as something is not answered */
+	if (UNLIKELY(client_at_work(qp)))
+		return;
 	if (!qp->req.retry_left) {
 		comp_fail(r, qp, IB_WC_RETRY_EXC_ERR);
 		return;

@@ -49,7 +49,7 @@ static void answer(struct runner *r, struct soft_qp *qp, struct packet *request,
 		return;
 	pkt->kind = PKT_ACK;
 	pkt->place = PLACE_ONLY;
-	pkt->flags = 0;
+	pkt->flags &= PKT_STAGED; /* what it brought is freed at home */
 	pkt->syndrome = syndrome;
 	pkt->psn = psn;
 	pkt->num = 1;
@@ -105,6 +105,67 @@ static void refuse_access(struct runner *r, struct soft_qp *qp, struct packet *p
 
 /* ------------------------------------------------------------ send and write */
 
+enum copy_result resp_send_off(struct soft_qp *qp, struct errand *e, const struct mem_view *view,
+			       const struct ib_sge *sge, uint32_t num, uint64_t skip)
+{
+	if (!stage_of(qp) || !errand_add(e, view, sge, num, skip)) {
+		al_free(e);
+		return COPY_BAD_TARGET;
+	}
+	errand_start(&qp->stage->taken, e);
+	return COPY_LATER;
+}
+
+/* Whoever has sent a request that waits for our client is not to think that it is lost. */
+static void hold(const struct packet *pkt)
+{
+	if (pkt->owner)
+		atomic_fetch_add_explicit(&pkt->owner->actor->held, 1, memory_order_relaxed);
+}
+
+void resp_unhold(const struct packet *pkt)
+{
+	if (pkt->owner)
+		atomic_fetch_sub_explicit(&pkt->owner->actor->held, 1, memory_order_relaxed);
+}
+
+void resp_wait(struct soft_qp *qp, struct packet *pkt, bool short_receive)
+{
+	hold(pkt);
+	qp->resp.copying = true;
+	qp->stage->short_receive = short_receive;
+	pkt->next = qp->resp.backlog;
+	qp->resp.backlog = pkt;
+	if (!pkt->next)
+		qp->resp.backlog_tail = &pkt->next;
+}
+
+/* It is for a client's memory. */
+static enum copy_result payload_to_client(struct soft_qp *qp, const struct packet *pkt)
+{
+	const bool send = is_send(pkt->kind);
+	const struct recv_wqe *wqe = send ? recv_oldest(qp) : NULL;
+	const struct mem_view view = { qp->actor->hca, qp->ci.pd,
+				       send ? IB_ACCESS_LOCAL_WRITE : IB_ACCESS_REMOTE_WRITE };
+	const struct ib_sge one = { qp->resp.va + qp->resp.done, pkt->length, qp->resp.rkey };
+	struct errand *e = errand_new(qp, ERRAND_SCATTER, pkt->length, send ? wqe->num_sge : 1);
+	enum copy_result result = COPY_BAD_SOURCE;
+	struct cursor from, to;
+
+	if (!e)
+		return COPY_BAD_TARGET;
+	cursor_plain(&to, e->data, pkt->length);
+	if (pkt_source(&from, pkt))
+		result = cursor_copy(&to, &from, pkt->length);
+	cursor_end(&from);
+	if (result != COPY_DONE) {
+		al_free(e);
+		return result;
+	}
+	return send ? resp_send_off(qp, e, &view, wqe->sge, wqe->num_sge, qp->resp.done)
+		    : resp_send_off(qp, e, &view, &one, 1, 0);
+}
+
 enum copy_result resp_payload(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 {
 	struct mem_view view = { qp->actor->hca, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
@@ -130,6 +191,8 @@ enum copy_result resp_payload(struct runner *r, struct soft_qp *qp, const struct
 	cursor_end(&from);
 	cursor_end(&to);
 	r->bytes -= pkt->length;
+	if (UNLIKELY(result == COPY_CLIENT))
+		result = payload_to_client(qp, pkt);
 	if (result == COPY_DONE)
 		IB_TRACE("soft", "data transferred: qp=%#x %s %u bytes", qp->ci.qp_num,
 			 is_send(pkt->kind) ? "send" : "write", pkt->length);
@@ -138,8 +201,7 @@ enum copy_result resp_payload(struct runner *r, struct soft_qp *qp, const struct
 
 /* Is the memory that a request names ours to give? Without data no key is looked at
  * (IBTA 9.7.4.1.4). */
-bool resp_may_access(const struct soft_qp *qp, const struct packet *pkt, uint32_t access,
-		     uint32_t length)
+bool resp_may_access(struct soft_qp *qp, const struct packet *pkt, uint32_t access, uint32_t length)
 {
 	const struct mem_view view = { qp->actor->hca, qp->ci.pd, access };
 	struct mr_slot *slot;
@@ -152,6 +214,7 @@ bool resp_may_access(const struct soft_qp *qp, const struct packet *pkt, uint32_
 	slot = mr_get(&view, pkt->rkey, pkt->va, length, &mem);
 	if (!slot)
 		return false;
+	qp->resp.client = slot->client;
 	mr_put(slot);
 	return true;
 }
@@ -197,9 +260,42 @@ void resp_finish(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 	qp_complete_recv(r, qp, &wc);
 }
 
+/* The payload of its packets is there, or not. rnr: they are followed by one that lacks a receive.
+ */
+static void took_message(struct runner *r, struct soft_qp *qp, struct packet *pkt,
+			 enum copy_result result, bool rnr)
+{
+	uint32_t last = psn_add(pkt->psn, pkt->num - 1 + rnr);
+
+	if (UNLIKELY(result == COPY_BAD_SOURCE)) {
+		/* deregistered by the sender since he sent it: as good as lost, and he is told */
+		if (pkt->place & PLACE_FIRST)
+			qp->resp.kind = PKT_NONE;
+		pkt->flags |= PKT_BAD_SOURCE;
+		pkt_release(r, qp, pkt);
+		return;
+	}
+	if (UNLIKELY(result == COPY_BAD_TARGET)) {
+		if (is_send(pkt->kind)) {
+			resp_fail_recv(r, qp, IB_WC_LOC_PROT_ERR);
+			refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_OPERATION, -1);
+		} else {
+			refuse_access(r, qp, pkt);
+		}
+		return;
+	}
+	qp->resp.done += pkt->length;
+	qp->resp.epsn = psn_add(pkt->psn, pkt->num);
+	if (pkt->place & PLACE_LAST)
+		resp_finish(r, qp, pkt);
+	if (rnr)
+		rnr_nak(r, qp, pkt, last);
+	else
+		acknowledge(r, qp, pkt, last);
+}
+
 static void take_message(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
-	uint32_t last = psn_add(pkt->psn, pkt->num - 1);
 	enum copy_result result = COPY_DONE;
 	bool rnr = false;
 
@@ -222,7 +318,7 @@ static void take_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 	if (pkt->kind == PKT_WRITE_IMM && pkt->place & PLACE_LAST && recv_empty(qp)) {
 		/* only the last packet needs the receive: those before it are done all the same */
 		if (pkt->num == 1) {
-			rnr_nak(r, qp, pkt, last);
+			rnr_nak(r, qp, pkt, pkt->psn);
 			return;
 		}
 		rnr = true;
@@ -250,31 +346,10 @@ static void take_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 	}
 	if (pkt->length)
 		result = resp_payload(r, qp, pkt);
-	if (UNLIKELY(result == COPY_BAD_SOURCE)) {
-		/* deregistered by the sender since he sent it: as good as lost, and he is told */
-		if (pkt->place & PLACE_FIRST)
-			qp->resp.kind = PKT_NONE;
-		pkt->flags |= PKT_BAD_SOURCE;
-		pkt_release(r, qp, pkt);
-		return;
-	}
-	if (UNLIKELY(result == COPY_BAD_TARGET)) {
-		if (is_send(pkt->kind)) {
-			resp_fail_recv(r, qp, IB_WC_LOC_PROT_ERR);
-			refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_OPERATION, -1);
-		} else {
-			refuse_access(r, qp, pkt);
-		}
-		return;
-	}
-	qp->resp.done += pkt->length;
-	qp->resp.epsn = psn_add(pkt->psn, pkt->num);
-	if (pkt->place & PLACE_LAST)
-		resp_finish(r, qp, pkt);
-	if (rnr)
-		rnr_nak(r, qp, pkt, last);
+	if (UNLIKELY(result == COPY_LATER))
+		resp_wait(qp, pkt, rnr);
 	else
-		acknowledge(r, qp, pkt, last);
+		took_message(r, qp, pkt, result, rnr);
 }
 
 /* ---------------------------------------------------------- read and atomic */
@@ -312,8 +387,28 @@ static struct resource *recall(const struct soft_qp *qp, uint32_t psn)
 	return NULL;
 }
 
-/* Sends the next train of the read in progress. */
-static void read_train(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+/* What it asks for is in a client. False: it can not be sent, or not yet; the node is back. */
+static bool fetch_reply(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+{
+	const struct mem_view view = { qp->actor->hca, qp->ci.pd, IB_ACCESS_REMOTE_READ };
+	const struct ib_sge sge = { pkt->va, pkt->length, pkt->rkey };
+	enum copy_result result = COPY_BAD_SOURCE;
+
+	if (stage_of(qp))
+		result = errand_fetch(qp, &qp->stage->reply, pkt, &view, &sge, 1, 0);
+	if (result == COPY_DONE)
+		return true;
+	pkt->next = qp->resp.nodes;
+	qp->resp.nodes = pkt;
+	if (result == COPY_BAD_SOURCE) {
+		qp->resp.reading.num = 0;
+		refuse(r, qp, NULL, pkt->psn, NAK_REMOTE_ACCESS, IB_EVENT_QP_ACCESS_ERR);
+	}
+	return false;
+}
+
+/* Sends the next train of the read in progress; false: not now. */
+static bool read_train(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	struct reading *rd = &qp->resp.reading;
 	uint32_t num;
@@ -328,12 +423,15 @@ static void read_train(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	pkt->va = rd->va;
 	pkt->rkey = rd->rkey;
 	pkt->pd = qp->ci.pd;
+	if (UNLIKELY(rd->client) && !fetch_reply(r, qp, pkt))
+		return false;
 	rd->first = false;
 	rd->psn = psn_add(rd->psn, num);
 	rd->num -= num;
 	rd->va += pkt->length;
 	rd->left -= pkt->length;
 	pkt_send(r, qp, pkt, FLOW_RESPONSE);
+	return true;
 }
 
 /* Goes on with the read in progress; false: it has to wait. */
@@ -348,7 +446,8 @@ static bool read_on(struct runner *r, struct soft_qp *qp)
 		if (!pkt)
 			return false;
 		qp->resp.nodes = pkt->next;
-		read_train(r, qp, pkt);
+		if (!read_train(r, qp, pkt))
+			return false;
 	}
 	return true;
 }
@@ -363,7 +462,16 @@ static void start_reading(struct runner *r, struct soft_qp *qp, struct packet *p
 		.rkey = pkt->rkey,
 		.msn = qp->resp.msn,
 		.first = true,
+		.client = pkt->dma_len && qp->resp.client,
 	};
+	/* it waits until the client's thread has brought all, which goes on nodes of ours */
+	if (UNLIKELY(qp->resp.reading.client)) {
+		if (stage_of(qp))
+			resp_wait(qp, pkt, false);
+		else
+			pkt_release(r, qp, pkt);
+		return;
+	}
 	/* the first train rides home on the request's node; without any, read_on() goes on when
 	 * there is one */
 	pkt = answer_node(r, qp, pkt);
@@ -413,7 +521,7 @@ static void answer_atomic(struct runner *r, struct soft_qp *qp, struct packet *p
 }
 
 /* The processor's own atomics, so that they are atomic towards everybody. */
-static uint64_t execute_atomic(const struct packet *pkt, uint64_t *target)
+uint64_t resp_execute_atomic(const struct packet *pkt, uint64_t *target)
 {
 	uint64_t orig = pkt->compare_add;
 
@@ -424,27 +532,36 @@ static uint64_t execute_atomic(const struct packet *pkt, uint64_t *target)
 	return orig;
 }
 
-/* On a client's memory: atomic among queue pairs only. False: it has gone. */
-static bool execute_on_client(struct soft_hca *hca, struct ci_client *client,
-			      const struct packet *pkt, const char *mem, uint64_t *orig)
+/* On a client's memory: atomic among queue pairs only. */
+static enum copy_result atomic_on_client(struct soft_qp *qp, const struct packet *pkt,
+					 struct ci_client *client, const char *mem)
 {
-	uint64_t value = 0;
-	al_status status;
+	struct errand *e = errand_new(qp, ERRAND_ATOMIC, sizeof(*pkt), 1);
 
-	fmutex_lock(&hca->client_atomics);
-	status = ci_client_read(client, (uintptr_t)mem, &value, sizeof(value));
-	if (!status) {
-		*orig = execute_atomic(pkt, &value);
-		status = ci_client_write(client, (uintptr_t)mem, &value, sizeof(value));
+	if (!e || !stage_of(qp)) {
+		al_free(e);
+		return COPY_BAD_TARGET;
 	}
-	fmutex_unlock(&hca->client_atomics);
-	return !status;
+	memcpy(e->data, pkt, sizeof(*pkt));
+	e->client = client;
+	e->pieces[e->num++].addr = (uintptr_t)mem;
+	errand_start(&qp->stage->taken, e);
+	return COPY_LATER;
+}
+
+/* It has been executed. */
+static void did_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt, uint64_t orig)
+{
+	remember(qp, pkt, 1)->orig = orig;
+	qp->resp.epsn = psn_add(pkt->psn, 1);
+	qp->resp.msn = psn_add(qp->resp.msn, 1);
+	answer_atomic(r, qp, pkt, pkt->psn, orig);
 }
 
 static void take_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	const struct mem_view view = { qp->actor->hca, qp->ci.pd, IB_ACCESS_REMOTE_ATOMIC };
-	struct resource *res;
+	enum copy_result result = COPY_DONE;
 	struct mr_slot *slot;
 	uint64_t orig = 0;
 	char *mem;
@@ -465,19 +582,27 @@ static void take_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt
 		refuse_access(r, qp, pkt);
 		return;
 	}
-	if (!slot->client) {
-		orig = execute_atomic(pkt, (uint64_t *)mem);
-	} else if (!execute_on_client(qp->actor->hca, slot->client, pkt, mem, &orig)) {
-		mr_put(slot);
-		refuse_access(r, qp, pkt);
-		return;
-	}
+	if (LIKELY(!slot->client))
+		orig = resp_execute_atomic(pkt, (uint64_t *)mem);
+	else
+		result = atomic_on_client(qp, pkt, slot->client, mem);
 	mr_put(slot);
-	res = remember(qp, pkt, 1);
-	res->orig = orig;
-	qp->resp.epsn = psn_add(pkt->psn, 1);
-	qp->resp.msn = psn_add(qp->resp.msn, 1);
-	answer_atomic(r, qp, pkt, pkt->psn, res->orig);
+	if (LIKELY(result == COPY_DONE))
+		did_atomic(r, qp, pkt, orig);
+	else if (result == COPY_LATER)
+		resp_wait(qp, pkt, false);
+	else
+		refuse_access(r, qp, pkt);
+}
+
+void rc_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result)
+{
+	if (pkt->kind != PKT_COMP_SWAP && pkt->kind != PKT_FETCH_ADD)
+		took_message(r, qp, pkt, result, qp->stage->short_receive);
+	else if (result == COPY_DONE)
+		did_atomic(r, qp, pkt, qp->stage->orig);
+	else
+		refuse_access(r, qp, pkt);
 }
 
 /* -------------------------------------------------------------- order of PSNs */
@@ -643,17 +768,65 @@ void resp_queue(struct soft_qp *qp, struct packet *pkt)
 	qp->resp.backlog_tail = &pkt->next;
 }
 
+static struct packet **end_of(struct packet **list)
+{
+	while (*list)
+		list = &(*list)->next;
+	return list;
+}
+
+/* The request whose payload is on its way has been taken back. */
+static void forget_taken(struct soft_qp *qp, const struct packet *pkt)
+{
+	resp_unhold(pkt);
+	errand_leave(&qp->stage->taken);
+	qp->resp.copying = false;
+	if (!qp->resp.done)
+		qp->resp.kind = PKT_NONE;
+}
+
 struct packet *resp_unqueue(struct soft_qp *qp, const struct soft_qp *other,
 			    struct packet *(*take)(const struct soft_qp *other,
 						   struct packet **list))
 {
+	const struct packet *first = qp->resp.backlog;
 	struct packet *taken = take(other, &qp->resp.backlog);
-	struct packet **tail = &qp->resp.backlog;
 
-	while (*tail)
-		tail = &(*tail)->next;
-	qp->resp.backlog_tail = tail;
+	qp->resp.backlog_tail = end_of(&qp->resp.backlog);
+	if (LIKELY(!qp->stage))
+		return taken;
+	if (qp->resp.copying && qp->resp.backlog != first)
+		forget_taken(qp, first);
+	*end_of(&taken) = take(other, &qp->stage->answers);
+	qp->stage->answers_tail = end_of(&qp->stage->answers);
 	return taken;
+}
+
+/* The payload of the backlog's first request is in the client, or was not to be copied; false: not
+ * yet. */
+static bool resume(struct runner *r, struct soft_qp *qp)
+{
+	struct packet *pkt = qp->resp.backlog;
+	struct errand *e = qp->stage->taken;
+	enum copy_result result;
+
+	if (e && !errand_done(e))
+		return false;
+	qp->stage->taken = NULL;
+	qp->resp.copying = false;
+	qp->resp.backlog = pkt->next;
+	if (!pkt->next)
+		qp->resp.backlog_tail = &qp->resp.backlog;
+	resp_unhold(pkt);
+	if (!e) { /* all that it asks for is on its way */
+		pkt_release(r, qp, pkt);
+		return true;
+	}
+	result = e->good ? COPY_DONE : COPY_BAD_TARGET;
+	memcpy(&qp->stage->orig, e->data, sizeof(qp->stage->orig));
+	al_free(e);
+	qp->service->taken(r, qp, pkt, result);
+	return true;
 }
 
 bool resp_run(struct runner *r, struct soft_qp *qp)
@@ -663,6 +836,11 @@ bool resp_run(struct runner *r, struct soft_qp *qp)
 	while (qp_state(qp) != IB_QPS_ERR) {
 		if (UNLIKELY(qp->resp.reading.num) && !read_on(r, qp))
 			return runner_spent(r);
+		if (UNLIKELY(qp->resp.copying)) {
+			if (!resume(r, qp))
+				return false;
+			continue;
+		}
 		pkt = qp->resp.backlog;
 		if (!pkt)
 			break;

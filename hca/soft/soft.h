@@ -38,6 +38,15 @@
  * thread of its own (rings.c) takes the requests from there into the queue pair's own queues, checked as any, and is then
  * in the place of a post's caller.
  *
+ * The memory of a client of the agent (mr_slot.client) is reached by copies that wait for whatever the client has mapped
+ * there. So only the client's own thread makes them, on errands (errand.c) whose buffers are nobody else's: the requester
+ * has the payload of its next packet fetched, the responder that of a read's next response, and such packets go by value;
+ * what is to be written is handed over. The request waits at the head of the backlog meanwhile, and later responses behind
+ * the one that is being taken, until the errand is back and kicks the queue pair; who has sent the request sees that it is
+ * held, and does not take it for lost. An actor is never owned meanwhile, so that control operations, peers and the HCA's
+ * end wait for no client: what is not wanted any more is left to the thread. Completions alone wait for what is being
+ * written, and the agent tells its client of the end of a region or queue pair after the thread has caught up.
+ *
  * LOCK ORDER
  *
  * rings.life, rings.lock; soft_qp.control, then ownership of an actor, then soft_qp.sq_lock, rq_lock, soft_cq.lock, then soft_hca.run_lock,
@@ -53,6 +62,7 @@
 #include "config.h"
 #include "cq.h"
 #include "engine.h"
+#include "errand.h"
 #include "fault.h"
 #include "hca.h"
 #include "lock.h"

@@ -70,6 +70,29 @@ static bool as_announced(const struct soft_qp *qp, const struct packet *pkt)
 	return pkt->place & PLACE_LAST ? pkt->length == left : pkt->length <= left;
 }
 
+/* The payload of its packets is there, or not. */
+static void took(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result,
+		 bool no_receive)
+{
+	if (result == COPY_BAD_TARGET && is_send(pkt->kind)) {
+		resp_end(r, qp, pkt, IB_WC_LOC_PROT_ERR);
+		return;
+	}
+	if (result == COPY_BAD_SOURCE)
+		pkt->flags |= PKT_BAD_SOURCE; /* he is told that his memory was gone */
+	if (result != COPY_DONE || no_receive) {
+		if (no_receive)
+			pkt->num = 1;
+		drop(r, qp, pkt);
+		return;
+	}
+	qp->resp.done += pkt->length;
+	qp->resp.epsn = psn_add(pkt->psn, pkt->num);
+	if (pkt->place & PLACE_LAST)
+		resp_finish(r, qp, pkt);
+	pkt_release(r, qp, pkt);
+}
+
 void uc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	enum copy_result result = COPY_DONE;
@@ -98,21 +121,13 @@ void uc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 		pkt->length = --pkt->num << qp->mtu_shift;
 	if (pkt->length)
 		result = resp_payload(r, qp, pkt);
-	if (result == COPY_BAD_TARGET && is_send(pkt->kind)) {
-		resp_end(r, qp, pkt, IB_WC_LOC_PROT_ERR);
-		return;
-	}
-	if (result == COPY_BAD_SOURCE)
-		pkt->flags |= PKT_BAD_SOURCE; /* he is told that his memory was gone */
-	if (result != COPY_DONE || no_receive) {
-		if (no_receive)
-			pkt->num = 1;
-		drop(r, qp, pkt);
-		return;
-	}
-	qp->resp.done += pkt->length;
-	qp->resp.epsn = psn_add(pkt->psn, pkt->num);
-	if (pkt->place & PLACE_LAST)
-		resp_finish(r, qp, pkt);
-	pkt_release(r, qp, pkt);
+	if (UNLIKELY(result == COPY_LATER))
+		resp_wait(qp, pkt, no_receive);
+	else
+		took(r, qp, pkt, result, no_receive);
+}
+
+void uc_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result)
+{
+	took(r, qp, pkt, result, qp->stage->short_receive);
 }

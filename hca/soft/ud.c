@@ -78,7 +78,7 @@ static enum copy_result scatter(struct cursor *from, const struct soft_qp *qp, u
 	return result;
 }
 
-static enum copy_result put_grh(const struct soft_qp *qp, const struct packet *pkt)
+static void make_grh(const struct packet *pkt, uint8_t grh[GRH_BYTES])
 {
 	const struct wire_op *op = &wire_ops[wire_opcode(WIRE_UD, pkt->kind, PLACE_ONLY)];
 	const ib_gid sgid = port_gid(pkt->src_port, pkt->dg.sgid_index);
@@ -87,15 +87,48 @@ static enum copy_result put_grh(const struct soft_qp *qp, const struct packet *p
 		.grh.flow_label = pkt->dg.class_flow & 0xfffff,
 		.grh.hop_limit = pkt->dg.hop_limit,
 	};
-	uint8_t grh[GRH_BYTES];
-	struct cursor from;
 
 	memcpy(headers.grh.sgid, &sgid, sizeof(sgid));
 	memcpy(headers.grh.dgid, &pkt->dg.dgid, sizeof(pkt->dg.dgid));
 	wire_grh(grh, &headers,
 		 BTH_BYTES + op->ext_bytes + ((pkt->length + 3u) & ~3u) + ICRC_BYTES);
+}
+
+static enum copy_result put_grh(const struct soft_qp *qp, const struct packet *pkt)
+{
+	uint8_t grh[GRH_BYTES];
+	struct cursor from;
+
+	make_grh(pkt, grh);
 	cursor_plain(&from, grh, sizeof(grh));
 	return scatter(&from, qp, 0, sizeof(grh));
+}
+
+/* The receive, or some of it, is in a client: GRH and payload, in one. */
+static enum copy_result deliver_to_client(struct soft_qp *qp, const struct packet *pkt)
+{
+	const struct mem_view view = { qp->actor->hca, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
+	const uint32_t head = pkt->dg.global ? GRH_BYTES : 0;
+	const struct recv_wqe *wqe = recv_oldest(qp);
+	struct errand *e = errand_new(qp, ERRAND_SCATTER, head + pkt->length, wqe->num_sge);
+	enum copy_result result = COPY_DONE;
+	struct cursor from, to;
+
+	if (!e)
+		return COPY_BAD_TARGET;
+	if (head)
+		make_grh(pkt, (uint8_t *)e->data);
+	if (pkt->length) {
+		cursor_plain(&to, e->data + head, pkt->length);
+		result = pkt_source(&from, pkt) ? cursor_copy(&to, &from, pkt->length)
+						: COPY_BAD_SOURCE;
+		cursor_end(&from);
+	}
+	if (result != COPY_DONE) {
+		al_free(e);
+		return result;
+	}
+	return resp_send_off(qp, e, &view, wqe->sge, wqe->num_sge, GRH_BYTES - head);
 }
 
 static enum copy_result deliver(struct runner *r, const struct soft_qp *qp,
@@ -139,33 +172,54 @@ static void complete(struct runner *r, struct soft_qp *qp, const struct packet *
 	qp_complete_recv(r, qp, &wc);
 }
 
-void ud_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+static void drop(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
-	struct soft_port *in = port_route(pkt->src_port, pkt->dg.dlid);
+	IB_TRACE("soft", "datagram dropped: qp=%#x", qp->ci.qp_num);
+	port_count(port_route(pkt->src_port, pkt->dg.dlid), CNT_RCV_DROPPED, 1);
+	pkt_release(r, qp, pkt);
+}
 
-	/* numbers are the HCA's, but a queue pair is reached by its own port only */
-	if (!is_send(pkt->kind) || in != qp->port || !acceptable(qp, pkt))
-		goto drop;
-	pkt_received(qp, pkt);
-	if (recv_empty(qp))
-		goto drop;
-	if (recv_oldest(qp)->length < IB_GRH_BYTES + pkt->length) {
-		resp_end(r, qp, pkt, IB_WC_LOC_LEN_ERR);
-		return;
-	}
-	switch (deliver(r, qp, pkt)) {
+/* The receive has it, or not. */
+void ud_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result)
+{
+	switch (result) {
 	case COPY_DONE:
 		complete(r, qp, pkt);
 		pkt_release(r, qp, pkt);
 		return;
-	case COPY_BAD_TARGET:
-		resp_end(r, qp, pkt, IB_WC_LOC_PROT_ERR);
-		return;
 	case COPY_BAD_SOURCE:
 		pkt->flags |= PKT_BAD_SOURCE; /* he is told that his memory was gone */
+		drop(r, qp, pkt);
+		return;
+	default:
+		resp_end(r, qp, pkt, IB_WC_LOC_PROT_ERR);
 	}
-drop:
-	IB_TRACE("soft", "datagram dropped: qp=%#x", qp->ci.qp_num);
-	port_count(in, CNT_RCV_DROPPED, 1);
-	pkt_release(r, qp, pkt);
+}
+
+void ud_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+{
+	struct soft_port *in = port_route(pkt->src_port, pkt->dg.dlid);
+	enum copy_result result;
+
+	/* numbers are the HCA's, but a queue pair is reached by its own port only */
+	if (!is_send(pkt->kind) || in != qp->port || !acceptable(qp, pkt)) {
+		drop(r, qp, pkt);
+		return;
+	}
+	pkt_received(qp, pkt);
+	if (recv_empty(qp)) {
+		drop(r, qp, pkt);
+		return;
+	}
+	if (recv_oldest(qp)->length < IB_GRH_BYTES + pkt->length) {
+		resp_end(r, qp, pkt, IB_WC_LOC_LEN_ERR);
+		return;
+	}
+	result = deliver(r, qp, pkt);
+	if (UNLIKELY(result == COPY_CLIENT))
+		result = deliver_to_client(qp, pkt);
+	if (UNLIKELY(result == COPY_LATER))
+		resp_wait(qp, pkt, false);
+	else
+		ud_taken(r, qp, pkt, result);
 }

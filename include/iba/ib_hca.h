@@ -587,10 +587,28 @@ void ib_dispatch_event(const struct ci_event *event);
 
 /* --------------------------------------------------------- clients of the agent */
 
+/** Something to do on a client's own thread, in memory of the module's. */
+struct ci_client_job {
+	void (*run)(struct ci_client_job *job); /**< called there, once; the job is the module's again */
+	struct ci_client_job *next;             /**< the Access Layer's, until then */
+};
+
 /**
- * Copies from a client's memory. **Context: any**; it may wait for what the client has mapped there (a file's page, say).
+ * Runs a job on the client's own thread, after those that were given before. The client's memory is copied nowhere else: a
+ * copy waits for whatever the client has mapped there, for as long as the client likes, and so that must be nobody else's
+ * time. A client with a region has such a thread. The client is told of the end of a region or queue pair, or of a reset, when
+ * the jobs given before have run. **Context: any.**
  *
- * @param client of ci_mem or ci_udata; good until the client's last object is destroyed
+ * @param client of ci_mem
+ * @param job    run set
+ */
+void ci_client_run(struct ci_client *client, struct ci_client_job *job);
+
+/**
+ * Copies from a client's memory. **Context: inside a job of ci_client_run() of that client**; it may wait for what the client
+ * has mapped there (a file's page, say).
+ *
+ * @param client of ci_mem; good until the client's last object is destroyed
  * @param addr   in the client
  * @param to     length bytes
  * @param length bytes

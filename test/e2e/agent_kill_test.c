@@ -253,12 +253,23 @@ static void all_commands(void)
 	struct ib_mr_attr mr;
 	struct al_cq_attr cq;
 	struct ib_ca_attr ca;
+	struct al_mr_init init = { .length = 8192, .access = TEST_ALL_ACCESS };
+	uint8_t *own[2];
 	struct ib_wc wc;
+	al_mr_h more[2];
 	uint16_t pkey;
+	uint64_t dma;
 	uint32_t n;
 	ib_gid gid;
 
 	test_make_pair(al, end);
+	/* shared memory, of which nobody makes copies: what is posted is done at once, and takes as many polls each time */
+	for (int i = 0; i < 2; i++) {
+		ck_ok(al_dma_alloc_coherent(end[i].ca, 8192, &init.addr, &dma));
+		ck_ok(al_reg_mr(end[i].pd, &init, NULL, &end[i].lkey, &end[i].rkey, &more[i]));
+		own[i] = end[i].mem;
+		end[i].mem = init.addr;
+	}
 	ck_ok(al_query_ca(end[0].ca, &ca));
 	ck_ok(al_query_gid(end[0].ca, 1, 0, &gid));
 	ck_ok(al_query_pkey(end[0].ca, 1, 0, &pkey));
@@ -278,8 +289,12 @@ static void all_commands(void)
 	ck_ok(al_poll_cq(end[1].cq, 1, &wc, &n));
 	test_count(al, AL_OBJ_NONE);
 	ck_ok(al_destroy_qp(end[0].qp, AL_DESTROY_SYNC, NULL));
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
+		ck_ok(al_dereg_mr(more[i], AL_DESTROY_SYNC, NULL));
+		ck_ok(al_dma_free_coherent(end[i].ca, 8192, end[i].mem, (uintptr_t)end[i].mem));
+		end[i].mem = own[i];
 		test_free_end(&end[i]);
+	}
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 }
 
