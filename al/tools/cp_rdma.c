@@ -16,7 +16,6 @@
 #include <iba/ib_al.h>
 
 #include <string.h>
-#include <sys/mman.h>
 
 #include "al/tools/cp_meet.h"
 #include "al/tools/cp_rdma.h"
@@ -39,7 +38,8 @@ struct end {
 	al_cq_h cq;
 	al_qp_h qp;
 	guint8 *ring;
-	guint64 addr; /* of the ring */
+	guint64 dma;  /* of it */
+	guint64 addr; /* and as the peer names it */
 	guint32 lkey, rkey, qpn;
 	guint64 sent; /* requests posted to the send queue; the wr_id of the last */
 	guint64 done; /* those that a completion says are done */
@@ -102,16 +102,9 @@ static gboolean open_end(struct copy *c, struct end *end, guint32 access, GError
 				 "HCA 0x%016" G_GINT64_MODIFIER
 				 "x: a message has at most %u bytes; use a smaller --chunk",
 				 at->guid, at->port.max_msg_size);
-	end->ring = mmap(NULL, ring_bytes(c), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			 -1, 0);
-	if (end->ring == MAP_FAILED) {
-		end->ring = NULL;
-		return tool_fail(err,
-				 "there is no memory for a window of %" G_GSIZE_FORMAT
-				 " chunks of %" G_GSIZE_FORMAT
-				 " bytes; use a smaller --window or --chunk",
-				 c->window, c->chunk);
-	}
+	end->ring = pair_memory(at, ring_bytes(c), &end->dma, "--window or --chunk", err);
+	if (!end->ring)
+		return FALSE;
 	mr.addr = end->ring;
 	end->addr = (guintptr)end->ring;
 	if (!pair_worked(al_reg_mr(at->pd, &mr, end, &end->lkey, &end->rkey, &end->mr), at,
@@ -135,9 +128,8 @@ static void close_end(struct copy *c, struct end *end)
 		al_destroy_cq(end->cq, AL_DESTROY_SYNC, NULL);
 	if (end->mr)
 		al_dereg_mr(end->mr, AL_DESTROY_SYNC, NULL);
+	pair_free_memory(&end->side->end, end->ring, ring_bytes(c), end->dma);
 	pair_close(&end->side->end);
-	if (end->ring)
-		munmap(end->ring, ring_bytes(c));
 }
 
 /* ------------------------------------------------------------------ posting */

@@ -136,6 +136,27 @@ void pair_close(struct pair_end *end)
 	end->ca = NULL;
 }
 
+void *pair_memory(const struct pair_end *end, guint64 bytes, guint64 *dma, const char *less,
+		  GError **err)
+{
+	void *memory = NULL;
+	al_status status = al_dma_alloc_coherent(end->ca, bytes, &memory, dma);
+
+	if (status == AL_INSUFFICIENT_MEMORY)
+		tool_fail(err,
+			  "there is no memory for %" G_GUINT64_FORMAT " bytes; use a smaller %s",
+			  bytes, less);
+	else
+		pair_worked(status, end, "no memory that the HCA reaches", err);
+	return memory;
+}
+
+void pair_free_memory(const struct pair_end *end, void *memory, guint64 bytes, guint64 dma)
+{
+	if (memory)
+		al_dma_free_coherent(end->ca, bytes, memory, dma);
+}
+
 /* ---------------------------------------------------------------- connecting */
 
 struct ib_ah_attr pair_address(const struct pair_end *end, const struct pair_end *peer)

@@ -49,6 +49,13 @@ gboolean pair_sees(al_h al, guint64 guid, gboolean *seen, GError **err);
 gboolean pair_open(al_h al, struct pair_end *end, GError **err);
 void pair_close(struct pair_end *end);
 
+/*
+ * Memory to register, of whole pages and zeroed, which an agent's HCA reaches without copies; freed before pair_close().
+ * less: the options by which there would be less, for the sentence when there is not so much.
+ */
+void *pair_memory(const struct pair_end *end, guint64 bytes, guint64 *dma, const char *less, GError **err);
+void pair_free_memory(const struct pair_end *end, void *memory, guint64 bytes, guint64 dma);
+
 /* The address vector from one end to the other. */
 struct ib_ah_attr pair_address(const struct pair_end *end, const struct pair_end *peer);
 

@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define POLL_BATCH 16
 #define PLAIN_BYTES \
@@ -45,15 +44,9 @@ static gboolean make_memory(struct run *r, guint i, GError **err)
 
 	if (r->op->atomic)
 		init.access |= IB_ACCESS_REMOTE_ATOMIC;
-	r->memory[i] =
-		mmap(NULL, r->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (r->memory[i] == MAP_FAILED) {
-		r->memory[i] = NULL;
-		return tool_fail(err,
-				 "there is no memory for %" G_GSIZE_FORMAT
-				 " bytes; use a smaller --depth or --size",
-				 r->bytes);
-	}
+	r->memory[i] = pair_memory(end, r->bytes, &r->dma[i], "--depth or --size", err);
+	if (!r->memory[i])
+		return FALSE;
 	init.addr = r->memory[i];
 	r->addr[i] = (guintptr)r->memory[i];
 	return pair_worked(al_reg_mr(end->pd, &init, NULL, &r->lkey[i], &r->rkey[i], &r->mr[i]),
@@ -305,8 +298,7 @@ void run_end(struct run *r)
 			al_destroy_cq(r->cq[i], AL_DESTROY_SYNC, NULL);
 		if (r->mr[i])
 			al_dereg_mr(r->mr[i], AL_DESTROY_SYNC, NULL);
-		if (r->memory[i])
-			munmap(r->memory[i], r->bytes);
+		pair_free_memory(r->end[i], r->memory[i], r->bytes, r->dma[i]);
 	}
 	if (r->channel)
 		al_destroy_channel(r->channel, AL_DESTROY_SYNC, NULL);

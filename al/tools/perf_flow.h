@@ -50,6 +50,7 @@ struct run {
 	al_cq_h cq[2];
 	al_mr_h mr[2];
 	guint8 *memory[2], *expected; /* expected: room for one message */
+	guint64 dma[2];               /* of each memory */
 	guint64 addr[2];
 	struct perf_hist *hist;
 	gsize bytes; /* of each memory */
