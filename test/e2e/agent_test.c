@@ -496,6 +496,14 @@ START_TEST(memory_that_goes_away_is_an_error_completion)
 }
 END_TEST
 
+static al_h open_as_another_user(void)
+{
+	ck_assert_int_eq(setresgid(65534, 65534, 65534), 0);
+	ck_assert_int_eq(setresuid(65534, 65534, 65534), 0);
+	ck_assert_int_eq(prctl(PR_SET_DUMPABLE, 1), 0);
+	return agent_open();
+}
+
 /* Another user: his own objects only, and nothing that manages. */
 static void foreigner(int fd)
 {
@@ -505,10 +513,7 @@ static void foreigner(int fd)
 	al_h al;
 
 	(void)fd;
-	ck_assert_int_eq(setresgid(65534, 65534, 65534), 0);
-	ck_assert_int_eq(setresuid(65534, 65534, 65534), 0);
-	ck_assert_int_eq(prctl(PR_SET_DUMPABLE, 1), 0);
-	al = agent_open();
+	al = open_as_another_user();
 	test_make_pair(al, end);
 	ck_ok(test_post_recv(&end[1], 1, 0, 8));
 	ck_ok(test_post_send(&end[0], 2, 0, 8));
@@ -543,10 +548,122 @@ START_TEST(another_user_sees_his_own_and_manages_nothing)
 }
 END_TEST
 
+/* What a connected pair has, as it could be guessed. */
+struct secret {
+	uint64_t mem;
+	uint32_t qpn[2], lkey, rkey;
+	uint16_t lid[2];
+};
+
+static ib_wc_status intrude(al_h al, const struct secret *s, ib_wr_opcode opcode, bool with_his_lkey, int to)
+{
+	struct test_end end[2];
+	struct ib_sge sge = { 0, 8, 0 };
+	struct ib_send_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1, .opcode = opcode,
+				 .send_flags = IB_SEND_SIGNALED };
+	struct ib_qp_attr attr;
+	const struct ib_send_wr *bad;
+	ib_wc_status status;
+	uint64_t guids[2];
+
+	test_guids(al, guids, 2);
+	for (int i = 0; i < 2; i++)
+		test_make_end(&end[i], al, guids[i], IB_QPT_RC);
+	if (to < 0) {
+		test_connect(&end[0], &end[1]);
+		ck_ok(test_post_recv(&end[1], 2, 0, 8));
+	} else { /* as if it were the peer of his; those are on the two HCAs in order */
+		attr = test_attr(s->lid[to], s->qpn[to], end[!to].mtu);
+		attr.timeout = 8;
+		attr.retry_cnt = 2;
+		ck_ok(test_modify(end[!to].qp, IB_QPS_INIT, attr, TEST_RC_INIT));
+		ck_ok(test_modify(end[!to].qp, IB_QPS_RTR, attr, TEST_RC_RTR));
+		ck_ok(test_modify(end[!to].qp, IB_QPS_RTS, attr, TEST_RC_RTS));
+	}
+	sge.addr = with_his_lkey ? s->mem : (uintptr_t)end[to == 0].mem;
+	sge.lkey = with_his_lkey ? s->lkey : end[to == 0].lkey;
+	if (opcode == IB_WR_ATOMIC_FETCH_AND_ADD)
+		wr.wr.atomic = (typeof(wr.wr.atomic)){ .remote_addr = s->mem, .compare_add = 1, .rkey = s->rkey };
+	else if (opcode != IB_WR_SEND)
+		wr.wr.rdma = (typeof(wr.wr.rdma)){ s->mem, s->rkey };
+	memset(end[to == 0].mem, 0xee, 8);
+	ck_ok(al_post_send(end[to == 0].qp, &wr, &bad));
+	status = test_poll(end[to == 0].cq).status;
+	for (int k = 0; k < 8; k++)
+		ck_assert_int_eq(end[to == 0].mem[k], 0xee); /* nothing was read */
+	for (int i = 0; i < 2; i++)
+		test_free_end(&end[i]);
+	return status;
+}
+
+/* He knows every number, and none is of use. */
+static void intruder(int fd)
+{
+	static const ib_wr_opcode with_rkey[] = { IB_WR_RDMA_WRITE, IB_WR_RDMA_READ, IB_WR_ATOMIC_FETCH_AND_ADD };
+	al_h al = open_as_another_user();
+	struct secret s;
+
+	hear(fd, &s, sizeof(s));
+	ck_assert_int_eq(intrude(al, &s, IB_WR_SEND, true, -1), IB_WC_LOC_PROT_ERR);
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(intrude(al, &s, with_rkey[i], false, -1), IB_WC_REM_ACCESS_ERR);
+	for (int to = 0; to < 2; to++) {
+		ck_assert_int_eq(intrude(al, &s, IB_WR_SEND, false, to), IB_WC_RETRY_EXC_ERR);
+		for (int i = 0; i < 3; i++)
+			ck_assert_int_eq(intrude(al, &s, with_rkey[i], false, to), IB_WC_RETRY_EXC_ERR);
+	}
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+
+START_TEST(another_users_numbers_and_keys_open_nothing)
+{
+	al_h al = agent_open();
+	struct test_end end[2];
+	struct secret s;
+	int fd[2];
+	pid_t pid;
+
+	if (geteuid()) {
+		printf("SKIP another_users_numbers_and_keys_open_nothing: needs root to become another user\n");
+	} else {
+		test_make_pair(al, end);
+		memset(end[1].mem, 0x5a, TEST_MEM);
+		ck_ok(test_post_recv(&end[0], 3, 0, 8));
+		ck_ok(test_post_recv(&end[1], 4, 64, 8));
+		s = (struct secret){ .mem = (uintptr_t)end[1].mem, .lkey = end[1].lkey, .rkey = end[1].rkey };
+		for (int i = 0; i < 2; i++) {
+			s.qpn[i] = end[i].qpn;
+			s.lid[i] = end[i].lid;
+		}
+		two_ends(fd);
+		pid = agent_client("intruder", fd[1]);
+		say(fd[0], &s, sizeof(s));
+		ck_assert_int_eq(wait_for(pid), 0);
+		for (uint32_t k = 0; k < TEST_MEM; k++)
+			ck_assert_int_eq(end[1].mem[k], 0x5a);
+		/* and the connection has not noticed */
+		ck_ok(test_post_send(&end[0], 5, 128, 8));
+		test_poll_ok(end[0].cq, 5);
+		test_poll_ok(end[1].cq, 4);
+		ck_assert_mem_eq(end[1].mem + 64, end[0].mem + 128, 8);
+		ck_ok(test_post_send(&end[1], 6, 0, 8));
+		test_poll_ok(end[1].cq, 6);
+		test_poll_ok(end[0].cq, 3);
+		for (int i = 0; i < 2; i++) {
+			test_free_end(&end[i]);
+			close(fd[i]);
+		}
+	}
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	static const struct agent_client clients[] = {
-		{ "writer", writer }, { "reader", reader }, { "foreigner", foreigner }, { NULL, NULL },
+		{ "writer", writer }, { "reader", reader }, { "foreigner", foreigner },
+		{ "intruder", intruder }, { NULL, NULL },
 	};
 	Suite *suite;
 	TCase *tcase, *limited;
@@ -565,6 +682,7 @@ int main(int argc, char **argv)
 		tcase_add_loop_test(tcase, without_a_thread_the_opening_fails_and_the_next_one_serves, 0, 4);
 		tcase_add_test(tcase, a_path_that_is_too_long_for_a_socket_is_refused);
 		tcase_add_test(tcase, another_user_sees_his_own_and_manages_nothing);
+		tcase_add_test(tcase, another_users_numbers_and_keys_open_nothing);
 		suite_add_tcase(suite, tcase);
 	}
 	limited = tcase_create("limits");
