@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "al/agent/private.h"
@@ -37,10 +39,16 @@ static void *client_main(void *arg)
 {
 	struct ci_client *client = arg;
 	struct ci_client_job *job;
+	uint32_t *under_way;
 
 	thread_begin("al-client", CONTEXT_NONE);
-	while ((job = next_job(client)))
+	while ((job = next_job(client))) {
+		under_way = job->under_way;
 		job->run(job);
+		/* The module may be gone, counter and all, when somebody looks whom to wake. */
+		if (under_way && !__atomic_sub_fetch(under_way, 1, __ATOMIC_SEQ_CST))
+			syscall(SYS_futex, under_way, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+	}
 	client->ended(client->ended_context);
 	return NULL;
 }

@@ -7,7 +7,7 @@
 
 #include "soft.h"
 
-static _Atomic uint32_t under_way; /* in the module */
+static _Atomic uint32_t under_way; /* the Access Layer counts down those that are back */
 
 /* -------------------------------------------------------- on the client's thread */
 
@@ -57,8 +57,6 @@ static void run(struct ci_client_job *job)
 		actor_kick(&r, actor);
 		runner_run(&r);
 	}
-	if (atomic_fetch_sub(&under_way, 1) == 1)
-		futex_wake(&under_way, INT32_MAX);
 }
 
 /* ------------------------------------------------------------------ the owner's */
@@ -76,6 +74,7 @@ struct errand *errand_new(struct soft_qp *qp, enum errand_kind kind, uint32_t le
 	e->length = length;
 	e->pieces = (struct errand_piece *)(e->data + data);
 	e->job.run = run;
+	e->job.under_way = (uint32_t *)&under_way;
 	return e;
 }
 

@@ -590,6 +590,8 @@ void ib_dispatch_event(const struct ci_event *event);
 /** Something to do on a client's own thread, in memory of the module's. */
 struct ci_client_job {
 	void (*run)(struct ci_client_job *job); /**< called there, once; the job is the module's again */
+	uint32_t *under_way; /**< or NULL: one less, atomically, when run has returned and its thread is in the module no
+			      * more, which waits for 0 (futex) before it is unloaded */
 	struct ci_client_job *next;             /**< the Access Layer's, until then */
 };
 
