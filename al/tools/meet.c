@@ -78,7 +78,7 @@ static gboolean is_ours(int fd, gboolean any_user, GError **err)
 int meet_listen(const char *tool, const char *name, GError **err)
 {
 	struct sockaddr_un addr;
-	socklen_t size;
+	socklen_t size = 0;
 	int fd = new_socket(tool, name, &addr, &size, err);
 
 	if (fd < 0)
@@ -129,7 +129,7 @@ int meet_accept(int listener, const char *name, gboolean any_user, GError **err)
 int meet_come(const char *tool, const char *name, gboolean any_user, GError **err)
 {
 	struct sockaddr_un addr;
-	socklen_t size;
+	socklen_t size = 0;
 	int fd = new_socket(tool, name, &addr, &size, err);
 
 	if (fd < 0)
