@@ -209,13 +209,18 @@ static void remove_hca(struct session *session, struct hca *hca)
 	hca->leaving = ca != NULL;
 	hca->removals++;
 	pthread_mutex_unlock(&session->event_lock);
-	if (ca) {
-		al_close_ca(ca, AL_DESTROY_SYNC, NULL);
+	/* If it is closed already, the session or its client has done that, and what is on it is
+	 * still being ended: its memory stays mapped until it has been. */
+	if (ca && !al_close_ca(ca, AL_DESTROY_SYNC, NULL)) {
 		sem_init(&forget.done, 0, 0);
 		pool_done(&forget.job);
 		while (sem_wait(&forget.done))
 			;
 		sem_destroy(&forget.done);
+	} else {
+		pthread_mutex_lock(&session->event_lock);
+		hca->leaving = false;
+		pthread_mutex_unlock(&session->event_lock);
 	}
 	source_raise(&hca->source, SOURCE_REMOVE);
 }

@@ -316,6 +316,64 @@ START_TEST(a_client_that_dies_leaves_no_mapping)
 }
 END_TEST
 
+/* Its memory may be read, until it is killed. */
+static void offering(int fd)
+{
+	al_h al = agent_open();
+	struct test_end end;
+	uint64_t guids[2];
+	char never;
+
+	test_guids(al, guids, 2);
+	test_make_end(&end, al, guids[1], IB_QPT_RC);
+	share(&end);
+	agent_connect(&end, fd, 0, 0);
+	hear(fd, &never, 1);
+}
+
+/* Its memory is mapped until the region is gone, though its session and its HCA end before that. */
+START_TEST(a_client_is_killed_while_its_shared_memory_is_read)
+{
+	al_h al = agent_open();
+	struct test_end end;
+	struct address his;
+	uint64_t guids[2];
+	int fd[2];
+	pid_t pid;
+	void *mem;
+
+	test_guids(al, guids, 2);
+	for (int n = 0; n < 60; n++) {
+		two_ends(fd);
+		pid = agent_client("offering", fd[1]);
+		close(fd[1]);
+		test_make_end(&end, al, guids[0], IB_QPT_RC);
+		mem = share(&end);
+		his = agent_connect(&end, fd[0], 0, 0);
+		for (int i = 0; i < 500; i++) {
+			struct ib_sge sge = { (uintptr_t)end.mem, 4096, end.lkey };
+			struct ib_send_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1, .opcode = IB_WR_RDMA_READ,
+						 .send_flags = IB_SEND_SIGNALED, .wr.rdma = { his.mem, his.rkey } };
+			const struct ib_send_wr *bad;
+			struct ib_wc wc;
+			uint32_t count;
+
+			if (i == 4 * (n % 10))
+				ck_assert_int_eq(kill(pid, SIGKILL), 0);
+			al_post_send(end.qp, &wr, &bad); /* the queue may be full */
+			ck_ok(al_poll_cq(end.cq, 1, &wc, &count));
+		}
+		wait_for(pid);
+		close(fd[0]);
+		unshare(&end, mem);
+		test_free_end(&end);
+	}
+	wait_for_maps(0);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
 /* ------------------------------------------------------------------- refusals */
 
 static int sealed(size_t size, int seals)
@@ -494,7 +552,8 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-	static const struct agent_client clients[] = { { "hidden", hidden }, { "writer", writer }, { NULL, NULL } };
+	static const struct agent_client clients[] = { { "hidden", hidden }, { "writer", writer },
+						      { "offering", offering }, { NULL, NULL } };
 	TCase *tcase, *limited;
 	Suite *suite;
 
@@ -508,6 +567,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, an_hca_that_goes_takes_its_mappings_and_leaves_the_memory);
 	tcase_add_test(tcase, a_program_that_can_not_be_looked_into_shares_memory);
 	tcase_add_test(tcase, a_client_that_dies_leaves_no_mapping);
+	tcase_add_test(tcase, a_client_is_killed_while_its_shared_memory_is_read);
 	tcase_add_test(tcase, what_is_no_sealed_memfd_is_refused);
 	tcase_add_test(tcase, what_the_memfd_does_not_cover_or_permit_is_refused);
 	tcase_add_test(tcase, descriptors_that_are_missing_or_too_many_are_refused);
