@@ -3,7 +3,7 @@
  * The responder of unreliable connections (IBTA 9.8.2). Nothing is answered: what can not be
  * executed is dropped, and with it the rest of its message, until another message begins. A
  * message's first packet counts whatever its PSN; the later ones only in sequence. The receive of a
- * message that is lost half way serves the next.
+ * message that is lost half way, or that is longer than its receive, serves the next.
  */
 #include "soft.h"
 
@@ -112,7 +112,7 @@ void uc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 		return;
 	}
 	if (is_send(pkt->kind) && pkt->length > recv_oldest(qp)->length - qp->resp.done) {
-		resp_end(r, qp, pkt, IB_WC_LOC_LEN_ERR);
+		drop(r, qp, pkt); /* class D of IBTA 9.9.3; with a shared receive queue class E */
 		return;
 	}
 	/* only the last packet needs the receive: those before it are done all the same */

@@ -212,7 +212,7 @@ void ud_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 		return;
 	}
 	if (recv_oldest(qp)->length < IB_GRH_BYTES + pkt->length) {
-		resp_end(r, qp, pkt, IB_WC_LOC_LEN_ERR);
+		drop(r, qp, pkt); /* class D of IBTA 9.9.3; with a shared receive queue class E */
 		return;
 	}
 	result = deliver(r, qp, pkt);

@@ -453,7 +453,8 @@ struct ib_port_counters {
 	uint64_t multicast_rcv_packets;  /**< multicast packets received */
 	uint64_t xmit_discards;      /**< packets not sent: port down, faults */
 	uint64_t rcv_errors;         /**< packets received with an error */
-	uint64_t rcv_dropped;        /**< packets dropped without an answer: no such queue pair, wrong state or key */
+	uint64_t rcv_dropped;        /**< packets dropped without an answer: no such queue pair, wrong state or key;
+					  *   UC, UD: no receive, or one that is too short for the message */
 	uint64_t xmit_wait;          /**< ticks with data to send and nothing sent */
 	uint64_t retransmits;        /**< packets sent again */
 	uint64_t rnr_naks;           /**< receiver-not-ready NAKs sent */

@@ -107,6 +107,41 @@ START_TEST(a_question_is_answered_to_whoever_asked)
 }
 END_TEST
 
+static uint64_t dropped_at(const struct test_end *e)
+{
+	struct ib_port_attr attr;
+
+	ck_ok(al_query_port(e->ca, 1, &attr));
+	return attr.counters.rcv_dropped;
+}
+
+/* Nobody who knows a queue pair's number and Q_Key ends it with a packet. */
+START_TEST(a_datagram_longer_than_its_receive_is_dropped_and_the_receive_serves_the_next)
+{
+	struct ib_ah_attr path = { .dlid = end[1].lid, .port_num = 1 };
+	uint64_t dropped = dropped_at(&end[1]);
+	struct ib_wc wc;
+	al_ah_h ah;
+
+	ck_ok(al_create_ah(end[0].pd, &path, &ah));
+	ck_ok(test_post_recv(&end[1], 11, RECV_AT, IB_GRH_BYTES + 6));
+	memset(end[0].mem + SEND_AT, 'x', 7);
+	ck_ok(send_one(&end[0], ah, end[1].qpn, 7));
+	ck_assert_int_eq(take(&end[0]).status, IB_WC_SUCCESS);
+	memcpy(end[0].mem + SEND_AT, "short", 6);
+	ck_ok(send_one(&end[0], ah, end[1].qpn, 6));
+	ck_assert_int_eq(take(&end[0]).status, IB_WC_SUCCESS);
+	wc = take(&end[1]);
+	ck_assert_uint_eq(wc.wr_id, 11);
+	ck_assert_int_eq(wc.status, IB_WC_SUCCESS);
+	ck_assert_uint_eq(wc.byte_len, IB_GRH_BYTES + 6);
+	ck_assert_mem_eq(end[1].mem + RECV_AT + IB_GRH_BYTES, "short", 6);
+	ck_assert_uint_eq(dropped_at(&end[1]), dropped + 1);
+	ck_assert_int_eq(test_state(end[1].qp), IB_QPS_RTS);
+	ck_ok(al_destroy_ah(ah, AL_DESTROY_SYNC, NULL));
+}
+END_TEST
+
 START_TEST(a_wrong_address_handle_is_refused)
 {
 	struct ib_ah_attr path = { .dlid = end[1].lid, .port_num = 1 };
@@ -157,6 +192,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_loop_test(tcase, a_question_is_answered_to_whoever_asked, 0, 2);
+	tcase_add_test(tcase, a_datagram_longer_than_its_receive_is_dropped_and_the_receive_serves_the_next);
 	tcase_add_test(tcase, a_wrong_address_handle_is_refused);
 	tcase_add_test(tcase, the_send_queue_recovers_from_an_error);
 	suite_add_tcase(suite, tcase);

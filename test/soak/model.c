@@ -290,16 +290,6 @@ static void send_completion(struct m_qp *qp, const struct ib_wc *wc)
 	}
 }
 
-/* The message that the next receive gets. */
-uint32_t next_message(const struct m_qp *from)
-{
-	uint32_t i = from->next_taker;
-
-	while (i < from->sends && !takes_recv(from, &from->send[i]))
-		i++;
-	return i < from->sends ? i : NEVER;
-}
-
 static uint8_t message[1 << 17];
 
 /* The header that a datagram comes with. */
@@ -319,14 +309,55 @@ static bool touches(const struct m_qp *from, const struct m_send *s)
 	return is_send(s) && (s->length || has_grh(from));
 }
 
+/* Unreliable: is the message dropped, and the receive kept, since it is too short? */
+static bool too_long(const struct m_qp *from, const struct m_recv *r, const struct m_send *s)
+{
+	return !reliable(from) && is_send(s) && r->length < grh(from) + s->length;
+}
+
 /* Unreliable: does the receive fail with this message? */
 static ib_wc_status misfit(const struct m_qp *from, const struct m_recv *r, const struct m_send *s)
 {
-	if (reliable(from) || !is_send(s))
-		return IB_WC_SUCCESS;
-	if (r->length < grh(from) + s->length)
-		return IB_WC_LOC_LEN_ERR;
-	return r->wrong && touches(from, s) ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS;
+	return !reliable(from) && r->wrong && touches(from, s) ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS;
+}
+
+/* The receive that the next message finds; NULL: none. */
+static const struct m_recv *first_recv(const struct m_qp *qp)
+{
+	return qp->received < qp->recvs ? &qp->recv[qp->received] : NULL;
+}
+
+/* The message that the next receive gets. */
+uint32_t next_message(const struct m_qp *from)
+{
+	const struct m_recv *r = first_recv(from->peer);
+	const struct m_send *s;
+	uint32_t i;
+
+	for (i = from->next_taker; i < from->sends; i++) {
+		s = &from->send[i];
+		if (takes_recv(from, s) && !(r && too_long(from, r, s)))
+			return i;
+	}
+	return NEVER;
+}
+
+/* A message that is too long may have left its first packets in the receive that stays. */
+static void dropped_into(const struct m_qp *from, const struct m_recv *r, uint32_t before)
+{
+	uint32_t i;
+
+	for (i = from->next_taker; i < before; i++)
+		if (takes_recv(from, &from->send[i]) && too_long(from, r, &from->send[i]))
+			anything(from->peer, r->piece, r->num);
+}
+
+void dropped_at_rest(const struct m_qp *from)
+{
+	const struct m_recv *r = first_recv(from->peer);
+
+	if (r)
+		dropped_into(from, r, from->sends);
 }
 
 /* Are the completion and the bytes those of this message? */
@@ -358,6 +389,8 @@ static bool fits(const struct m_qp *qp, const struct m_recv *r, const struct ib_
 static bool belongs(const struct m_qp *qp, const struct m_recv *r, const struct ib_wc *wc,
 		    const struct m_send *s)
 {
+	if (too_long(qp->peer, r, s))
+		return false;
 	if (wc->status == IB_WC_LOC_PROT_ERR && r->gone && touches(qp->peer, s))
 		return true;
 	if (wc->status != IB_WC_SUCCESS)
@@ -376,7 +409,7 @@ static uint32_t find_message(const struct m_qp *qp, const struct m_recv *r, cons
 			continue;
 		if (belongs(qp, r, wc, &from->send[i]))
 			return i;
-		if (!from->lossy && !faulty(from))
+		if (!from->lossy && !faulty(from) && !too_long(from, r, &from->send[i]))
 			return NEVER;
 	}
 	for (i = 0; i < from->next_taker && faulty(from); i++)
@@ -401,6 +434,7 @@ static void received(struct m_qp *qp, const struct m_recv *r, const struct ib_wc
 		return;
 	}
 	s = &from->send[i];
+	dropped_into(from, r, i);
 	if (from->next_taker <= i)
 		from->next_taker = i + 1;
 	if (from->executed <= i)

@@ -94,6 +94,8 @@ uint64_t atomic(const struct m_send *s, uint8_t *target);
 void succeed(struct m_qp *qp, uint32_t index);
 /* The message that the next receive gets. */
 uint32_t next_message(const struct m_qp *from);
+/* Messages too long for the first receive that is left have perhaps written into it. */
+void dropped_at_rest(const struct m_qp *from);
 
 /* model_rest.c */
 

@@ -300,6 +300,7 @@ static void check_unreliable(struct m_qp *qp, const char *when)
 			target->copy[i] = target->real[i];
 	for (i = peer->received; i < peer->recvs && !exact; i++)
 		anything(peer, peer->recv[i].piece, peer->recv[i].num);
+	dropped_at_rest(qp);
 	compare(qp, AREA_SOURCE, when);
 	compare(peer, AREA_TARGET, when);
 	compare(peer, AREA_RECEIVE, when);
