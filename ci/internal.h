@@ -129,7 +129,9 @@ struct ci_pci_source {
 /* Reads the bus, ci/pci.c. text: the reason of a failure. The list is freed by ci_pci_free(). */
 al_status ci_pci_read(const struct ci_pci_source *source, struct ci_pci_fn **list, char text[CI_TEXT_MAX]);
 void ci_pci_free(struct ci_pci_fn *list);
-/* The adapter's name, from the list of names on this machine; never asks the network. */
+extern const char
+	*ci_pci_ids; /* NULL: the list of names of this machine; a test has a list of its own */
+/* The adapter's name from that list, or its numbers; never asks the network. */
 void ci_pci_adapter(uint16_t vendor, uint16_t device, char *buf, size_t len);
 
 /* The functions and who serves them, ci/bus.c. Loader's lock held. */

@@ -18,6 +18,8 @@
 
 #include "ci/internal.h"
 
+const char *ci_pci_ids;
+
 /* Where an error of libpci's goes: it gives its handler nothing to know the caller by. */
 static _Thread_local struct {
 	jmp_buf env;
@@ -47,12 +49,23 @@ static __attribute__((format(printf, 1, 2))) void pci_warned(char *fmt, ...)
 	ib_log(IB_LOG_WARNING, "pci", "%s", text);
 }
 
+/* libpci's steps come in pieces of lines, and help no reader of the log. */
+static __attribute__((format(printf, 1, 2))) void pci_debugged(char *fmt, ...)
+{
+	(void)fmt;
+}
+
+/*
+ * All three functions are set: only pci_init() puts libpci's own in the place of one that is NULL,
+ * and the look-up of a name goes without pci_init().
+ */
 static struct pci_access *access_alloc(void)
 {
 	struct pci_access *acc = pci_alloc();
 
 	acc->error = pci_failed;
 	acc->warning = pci_warned;
+	acc->debug = pci_debugged;
 	return acc;
 }
 
@@ -222,6 +235,8 @@ void ci_pci_adapter(uint16_t vendor, uint16_t device, char *buf, size_t len)
 	struct pci_access *acc = access_alloc();
 	char text[CI_TEXT_MAX];
 
+	if (ci_pci_ids)
+		pci_set_name_list_path(acc, (char *)ci_pci_ids, 0);
 	guard.text = text;
 	snprintf(buf, len, "%04x:%04x", vendor, device);
 	if (!setjmp(guard.env))

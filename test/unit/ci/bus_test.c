@@ -84,6 +84,8 @@ START_TEST(adapters_that_nobody_serves_are_shown_with_the_reason)
 	ck_assert_str_eq(shown("0000:5e:00.0").module, "");
 	ck_assert_ptr_nonnull(strstr(shown("0000:5e:00.0").text, "no module serves it"));
 	ck_assert_str_eq(shown("0001:01:00.0").module, "");
+	/* One that lists of names lack: a new vendor's. */
+	ck_assert_ptr_nonnull(strstr(shown("0000:e1:00.0").text, ": no module serves it"));
 	/* A bridge, and a network card of no module's table, are nothing to us. */
 	ck_assert_str_eq(shown("0000:00:00.0").name, "");
 	ck_assert_str_eq(shown("0000:af:00.0").name, "");
