@@ -50,9 +50,13 @@ static const struct {
 	bool (*valid)(const char *value);
 	const char *values; /* what is valid, for the refusal */
 } ibal_keys[] = {
-	{ "agent", any_value, "" },       { "agent_user", any_value, "" },
-	{ "module_path", any_value, "" }, { "modules", any_value, "" },
-	{ "pci_dump", any_value, "" },    { "log", log_value, "error, warning, info or debug" },
+	{ "agent", any_value, "" },
+	{ "agent_user", any_value, "" },
+	{ "module_path", any_value, "" },
+	{ "modules", any_value, "" },
+	{ "pci_dump", any_value, "" },
+	{ "uvp_path", any_value, "" },
+	{ "log", log_value, "error, warning, info or debug" },
 };
 #define IBAL_KEYS (sizeof(ibal_keys) / sizeof(ibal_keys[0]))
 _Static_assert(IBAL_KEYS <= sizeof(conf.ibal) / sizeof(conf.ibal[0]), "more keys than room");

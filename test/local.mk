@@ -197,7 +197,7 @@ test_e2e_provider_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_provider_test_DEPENDENCIES = ald$(EXEEXT) hca/skeleton/skeleton.la uvp/skeleton/skeleton.la
 
 # The documents against the tree.
-dist_check_SCRIPTS += test/e2e/names.py test/e2e/requirements.py
+dist_check_SCRIPTS += test/e2e/names.py test/e2e/keys.py test/e2e/requirements.py
 EXTRA_DIST += test/data/names.txt test/data/requirements.txt
 
 # The programs (not the scripts) under valgrind, with wider limits, since it is slow.

@@ -30,6 +30,21 @@ START_TEST(a_provider_is_found_by_its_modules_name_and_loaded_once)
 }
 END_TEST
 
+START_TEST(the_key_uvp_path_names_the_directories)
+{
+	const char *conf = temp_file("ibal.conf", "[ibal]\nuvp_path = /nowhere:" PROVIDER_DIR "\n");
+
+	support_start();
+	unsetenv("IBAL_UVP_PATH");
+	ck_assert_int_eq(ci_conf_load(conf), AL_SUCCESS);
+	ck_assert_ptr_nonnull(ci_provider("fake"));
+	/* The variable goes first. */
+	ck_assert_int_eq(setenv("IBAL_UVP_PATH", "/nowhere", 1), 0);
+	ck_assert_ptr_null(ci_provider("name"));
+	ck_assert(!log_has(0, "name", NULL));
+}
+END_TEST
+
 START_TEST(where_there_is_none_nothing_is_said)
 {
 	look_in("");
@@ -95,6 +110,7 @@ int main(void)
 	TCase *tc = tcase_create("provider");
 
 	tcase_add_test(tc, a_provider_is_found_by_its_modules_name_and_loaded_once);
+	tcase_add_test(tc, the_key_uvp_path_names_the_directories);
 	tcase_add_test(tc, where_there_is_none_nothing_is_said);
 	tcase_add_test(tc, a_name_that_is_no_modules_finds_no_file);
 	tcase_add_loop_test(tc, a_wrong_one_is_named_with_the_reason_and_done_without, 0,
