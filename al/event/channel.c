@@ -4,8 +4,11 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include "al/event/pnp.h"
 
 static struct al_channel *of_queue(struct ev_queue *queue)
 {
@@ -14,8 +17,8 @@ static struct al_channel *of_queue(struct ev_queue *queue)
 
 static void channel_wake(struct ev_queue *queue)
 {
-	/* Non-blocking, and a counter that is full already is readable. */
-	if (eventfd_write(of_queue(queue)->fd, 1))
+	/* A counter that is full already is readable. */
+	if (eventfd_write(of_queue(queue)->wakes, 1))
 		return;
 }
 
@@ -29,17 +32,17 @@ static void refill(struct al_channel *c)
 	*last = ev_take_all(&c->queue);
 }
 
-/* The descriptor says whether events wait. Under the channel's lock, whenever the consumer has
- * taken something. */
+/* The descriptor says whether the reader has something to do. Under the channel's lock, whenever
+ * the consumer has taken something. */
 static void settle(struct al_channel *c)
 {
 	eventfd_t count;
 
-	if (c->first)
+	if (c->first || c->removal)
 		return;
 	/* Not readable any more; what is pushed from here on makes it so again, and what was before
 	 * is found here. */
-	if (eventfd_read(c->fd, &count) && errno != EAGAIN)
+	if (eventfd_read(c->wakes, &count) && errno != EAGAIN)
 		ib_log(IB_LOG_ERROR, "al", "a channel's descriptor failed: %s",
 		       strerrordesc_np(errno));
 	refill(c);
@@ -93,6 +96,12 @@ static bool is_it(const struct ev_source *source, const void *it)
 
 void channel_forget(struct al_obj *channel, const struct al_obj *obj)
 {
+	struct al_channel *c = (struct al_channel *)channel;
+
+	pthread_mutex_lock(&c->lock);
+	if (c->removal == obj) /* its end has acknowledged: pnp_dying() */
+		c->removal = NULL;
+	pthread_mutex_unlock(&c->lock);
 	channel_forget_if(channel, is_of, obj);
 }
 
@@ -114,6 +123,8 @@ static struct al_obj *take_one(struct al_channel *c, struct al_channel_event *ev
 		left = source->take(source, left, event);
 	else
 		left = 0;
+	if (event->type == AL_CHANNEL_PNP && event->pnp.type == AL_PNP_CA_REMOVE)
+		c->removal = source->obj;
 	if (!left)
 		return source->obj;
 	if (atomic_fetch_or_explicit(&source->pending, left | EV_QUEUED, memory_order_acq_rel) &
@@ -123,6 +134,15 @@ static struct al_obj *take_one(struct al_channel *c, struct al_channel_event *ev
 	source->next = c->first;
 	c->first = source;
 	return NULL;
+}
+
+/* The reader has come back: it has done with the removal that it has read. Under the lock. */
+static void acknowledge(struct al_channel *c)
+{
+	if (!c->removal)
+		return;
+	pnp_acknowledge(c->removal);
+	c->removal = NULL;
 }
 
 al_status al_channel_next(al_channel_h channel, struct al_channel_event *event)
@@ -138,8 +158,10 @@ al_status al_channel_next(al_channel_h channel, struct al_channel_event *event)
 	if (!obj)
 		return AL_INVALID_HANDLE;
 	c = (struct al_channel *)obj;
-	while (!found.type) {
+	for (bool came = true; !found.type; came = false) {
 		pthread_mutex_lock(&c->lock);
+		if (came)
+			acknowledge(c);
 		refill(c);
 		settle(c); /* a wake-up may have come later than the events it was for */
 		if (!c->first) {
@@ -155,6 +177,21 @@ al_status al_channel_next(al_channel_h channel, struct al_channel_event *event)
 	}
 	*event = found;
 	obj_put(obj);
+	return AL_SUCCESS;
+}
+
+/*
+ * The program gets an epoll instance and never the eventfd inside: one that it made blocking, read
+ * or filled would stop the next thread here for ever, under the lock.
+ */
+static al_status open_fds(struct al_channel *c)
+{
+	struct epoll_event readable = { .events = EPOLLIN };
+
+	c->wakes = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	c->fd = epoll_create1(EPOLL_CLOEXEC);
+	if (c->wakes < 0 || c->fd < 0 || epoll_ctl(c->fd, EPOLL_CTL_ADD, c->wakes, &readable))
+		return AL_INSUFFICIENT_RESOURCES;
 	return AL_SUCCESS;
 }
 
@@ -177,8 +214,9 @@ al_status al_create_channel(al_h al, void *context, al_channel_h *channel)
 	c->queue.wake = channel_wake;
 	c->queue.forget = queue_forget;
 	pthread_mutex_init(&c->lock, NULL);
-	c->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	status = c->fd < 0 ? AL_INSUFFICIENT_RESOURCES : obj_publish(obj, channel);
+	status = open_fds(c);
+	if (!status)
+		status = obj_publish(obj, channel);
 	if (status) {
 		channel_gone(obj);
 		obj_abort(obj);
@@ -214,4 +252,6 @@ void channel_gone(struct al_obj *obj)
 	pthread_mutex_destroy(&c->lock);
 	if (c->fd >= 0)
 		close(c->fd);
+	if (c->wakes >= 0)
+		close(c->wakes);
 }

@@ -8,9 +8,12 @@
 struct al_channel {
 	struct al_obj obj;
 	struct ev_queue queue;
-	int fd;                    /* eventfd: readable while something is queued */
-	pthread_mutex_t lock;      /* the consumer's side: readers, and destroys that take their events back. Leaf. */
+	int wakes;                 /* eventfd: readable while something is queued or unacknowledged */
+	int fd;                    /* the program's: an epoll instance that shows wakes, and that nobody can read or write */
+	pthread_mutex_t lock;      /* the consumer's side: readers, and destroys that take their events back. Outside pnp_lock. */
 	struct ev_source *first;   /* taken from the queue, oldest first; guarded by lock */
+	struct al_obj *removal;    /* PnP registration whose removal was read last and is not acknowledged yet, or NULL;
+				      channel_forget() clears it before the registration's end; guarded by lock */
 };
 
 /* The queue of a channel object, to be an event source's home. */
@@ -19,7 +22,7 @@ static inline struct ev_queue *channel_queue(struct al_obj *channel)
 	return &((struct al_channel *)channel)->queue;
 }
 
-/* Takes an object's undelivered events back: a channel keeps nothing alive. channel: a used object of obj's. */
+/* Takes an object's undelivered events back, and acknowledges what it delivered: a channel keeps nothing alive. channel: a used object of obj's. */
 void channel_forget(struct al_obj *channel, const struct al_obj *obj);
 /* The same for every source that matches. */
 void channel_forget_if(struct al_obj *channel, bool (*match)(const struct ev_source *, const void *), const void *arg);

@@ -11,6 +11,7 @@
 #include "al/event/pnp.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -20,7 +21,7 @@ enum ca_state {
 	CA_ANNOUNCED, /* the client does not know of it */
 	CA_ADDING,    /* its add runs */
 	CA_ADDED,
-	CA_REMOVING, /* its remove runs */
+	CA_REMOVING, /* its remove runs, or has been read from a channel and not acknowledged */
 	CA_SILENT    /* refused, removed, or gone before it was told */
 };
 
@@ -129,7 +130,7 @@ static void told(struct al_pnp *reg, const struct al_pnp_event *event, struct pn
 	else if (event->type == AL_PNP_CA_ADD)
 		ca->state = answer ? CA_SILENT : CA_ADDED;
 	else if (event->type == AL_PNP_CA_REMOVE)
-		ca->state = CA_SILENT;
+		ca->state = reg->cb ? CA_SILENT : CA_REMOVING;
 }
 
 static void free_ca(struct pnp_ca *ca)
@@ -338,16 +339,33 @@ static struct pnp_ca *find_ca(struct al_pnp *reg, uint64_t guid)
 	return ca;
 }
 
-/* A client with callbacks that still holds on to it, or NULL. A channel's reader is waited for by
- * nobody. */
-static const struct al_pnp *holder_of(const struct al_dev *dev)
+/* A client that still holds on to it, and in which state, or NULL. */
+static const struct al_pnp *holder_of(const struct al_dev *dev, enum ca_state *state)
 {
 	for (const struct al_pnp *reg = registrations; reg; reg = reg->next)
-		for (const struct pnp_ca *ca = reg->cas; ca; ca = ca->next)
-			if (ca->dev == dev && reg->cb && ca->state != CA_SILENT &&
-			    ca->state != CA_ANNOUNCED)
+		for (const struct pnp_ca *ca = reg->cas; ca; ca = ca->next) {
+			*state = ca->state;
+			if (ca->dev == dev && *state != CA_SILENT && *state != CA_ANNOUNCED)
 				return reg;
+		}
 	return NULL;
+}
+
+/* What a removal waits for. */
+static void describe_wait(const struct al_pnp *reg, enum ca_state state, char *text, size_t size)
+{
+	const char *comm = reg->obj.comm;
+	int pid = (int)reg->obj.pid;
+
+	if (reg->cb)
+		snprintf(text, size,
+			 "a PnP callback of %s[%d], or one that it waits for, to return", comm,
+			 pid);
+	else
+		snprintf(text, size, "%s[%d] to %s channel %#llx", comm, pid,
+			 state == CA_REMOVING ? "acknowledge the removal by reading on from"
+					      : "read the removal from",
+			 (unsigned long long)reg->obj.uses[0]->handle);
 }
 
 /* Under the lock, which is dropped for the log. */
@@ -356,24 +374,22 @@ static void wait_for_holders(const struct al_dev *dev)
 	struct timespec until = patience_end();
 	const struct al_pnp *reg;
 	unsigned int waited = 0;
-	char comm[16];
-	int pid;
+	enum ca_state state;
+	char text[160];
 
-	while (holder_of(dev)) {
+	while (holder_of(dev, &state)) {
 		if (pthread_cond_clockwait(&pnp_changed, &pnp_lock, CLOCK_MONOTONIC, &until) !=
 		    ETIMEDOUT)
 			continue;
 		until = patience_end();
 		waited += patience;
-		reg = holder_of(dev);
+		reg = holder_of(dev, &state);
 		if (!reg)
 			return;
-		memcpy(comm, reg->obj.comm, sizeof(comm));
-		pid = (int)reg->obj.pid;
+		describe_wait(reg, state, text, sizeof(text));
 		pthread_mutex_unlock(&pnp_lock);
-		ib_log(IB_LOG_WARNING, "al",
-		       "removal of HCA %#llx has waited %u s for a PnP callback of %s[%d], or one that it waits for, to return",
-		       (unsigned long long)dev->guid, waited, comm, pid);
+		ib_log(IB_LOG_WARNING, "al", "removal of HCA %#llx has waited %u s for %s",
+		       (unsigned long long)dev->guid, waited, text);
 		pthread_mutex_lock(&pnp_lock);
 	}
 }
@@ -395,6 +411,19 @@ void pnp_dev_remove(struct al_dev *dev)
 	for (reg = registrations; reg; reg = reg->next)
 		if (!reg->busy)
 			prune(reg);
+	pthread_mutex_unlock(&pnp_lock);
+}
+
+void pnp_acknowledge(struct al_obj *registration)
+{
+	struct al_pnp *reg = (struct al_pnp *)registration;
+
+	pthread_mutex_lock(&pnp_lock);
+	for (struct pnp_ca *ca = reg->cas; ca; ca = ca->next)
+		if (ca->state == CA_REMOVING)
+			ca->state = CA_SILENT;
+	prune(reg);
+	pthread_cond_broadcast(&pnp_changed);
 	pthread_mutex_unlock(&pnp_lock);
 }
 

@@ -25,8 +25,10 @@ void pnp_gone(struct al_obj *obj);
 
 /* An HCA is there: room for it in every registration, announcement queued. */
 al_status pnp_dev_add(struct al_dev *dev);
-/* It goes: returns when every client's remove has returned. */
+/* It goes: returns when every client's remove has returned, or has been read from its channel and acknowledged. */
 void pnp_dev_remove(struct al_dev *dev);
+/* The reader of a registration's channel has done with the removal that it has read. */
+void pnp_acknowledge(struct al_obj *registration);
 /* Its clients are told of events in dev->ports[port], as set by the async dispatcher. */
 void pnp_port_event(struct al_dev *dev, uint32_t port, ib_event_type type);
 

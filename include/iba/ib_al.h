@@ -208,7 +208,8 @@ enum al_unload_flags {
 };
 
 /**
- * Unloads an HCA module. **Context: may sleep**, but not in a PnP callback.
+ * Unloads an HCA module. **Context: may sleep**, but not in a PnP callback. Removing HCAs waits for PnP clients
+ * (al_reg_pnp()): the thread that reads a registration's channel must be another one.
  *
  * @param al    opening
  * @param name  module
@@ -220,7 +221,7 @@ al_status al_unload_module(al_h al, const char *name, uint32_t flags);
 
 /**
  * Looks at the PCI bus again: functions that came are probed, functions that went are removed. **Context: may sleep**,
- * but not in a PnP callback.
+ * but not in a PnP callback. A removal waits as in al_unload_module().
  *
  * @param al opening
  * @retval AL_PCI_UNREADABLE the bus or its recorded dump can not be read; nothing was changed
@@ -305,6 +306,14 @@ struct al_pnp_attr {
  * add, then its ports' states as the events that lead to them; then #AL_PNP_REPLAY_COMPLETE, and the call returns (in a
  * PnP callback or with a channel the replay is only queued). **Context: may sleep.**
  *
+ * **Removal.** Every operation of an HCA works until each registration that knows the HCA has returned from
+ * #AL_PNP_CA_REMOVE, or has read it from its channel *and acknowledged it*: by the next al_channel_next() on that channel,
+ * by any thread and whatever it returns, or by the end of the registration (al_dereg_pnp(), al_close()). The removal waits
+ * for that without limit, also when #AL_PNP_CA_REMOVE is never read; a wait that lasts names its client in the log. An HCA
+ * whose #AL_PNP_CA_ADD was not read yet is not waited for. If the hardware is gone already, or the HCA is an agent's, its
+ * operations fail from the start (#AL_CA_REMOVED, #AL_AGENT_LOST) and destroys still work: the agent waits for no client,
+ * so only this process's side of the removal waits, and with it what the same agent announces later.
+ *
  * @param al      opening
  * @param attr    what, or NULL for HCAs only
  * @param context for cb
@@ -314,12 +323,14 @@ struct al_pnp_attr {
 al_status al_reg_pnp(al_h al, const struct al_pnp_attr *attr, void *context, al_pnp_cb cb, al_pnp_h *pnp);
 
 /**
- * Ends a registration: #AL_PNP_CA_REMOVE is called for each HCA that was added and not refused, then `cb`. **Context: any**; with
+ * Ends a registration: #AL_PNP_CA_REMOVE is called for each HCA that was added and not refused, then `cb`; with a channel
+ * nothing more is told, and what waits for it to acknowledge a removal waits no longer. **Context: any**; with
  * #AL_DESTROY_SYNC in a callback of this very registration #AL_INVALID_CONTEXT. @param pnp registration @param cb, context: see above
  */
 al_status al_dereg_pnp(al_pnp_h pnp, al_destroyed_cb cb, void *context);
 
-/** Keeps a pointer per registration and HCA (seed 004, ib_set_client_data), from its add until its remove has returned. **Context: any.**
+/** Keeps a pointer per registration and HCA (seed 004, ib_set_client_data), from its add until its remove has returned or has been
+ * acknowledged. **Context: any.**
  * @param pnp registration @param ca_guid HCA @param ca_context pointer @retval AL_NOT_FOUND that HCA is not added here */
 al_status al_set_client_context(al_pnp_h pnp, uint64_t ca_guid, void *ca_context);
 
@@ -357,11 +368,14 @@ struct al_channel_event {
  * @retval AL_INSUFFICIENT_RESOURCES no descriptor is left */
 al_status al_create_channel(al_h al, void *context, al_channel_h *channel);
 
-/** The channel's descriptor: readable while events wait. For poll() and its like only; never read or closed by the caller.
- * **Context: any.** @param channel channel @param fd written */
+/** The channel's descriptor: readable while events wait, or a removal that was read is not acknowledged yet. For poll() and its
+ * like only: it can not be read or written, and the caller never closes it. **Context: any.** @param channel channel @param fd written */
 al_status al_channel_fd(al_channel_h channel, int *fd);
 
-/** The next event. **Context: any.** @param channel channel @param event written @retval AL_NOT_FOUND none waits */
+/** The next event. Each call says that the reader has done with the last: if that was #AL_PNP_CA_REMOVE, the HCA may go now
+ * (al_reg_pnp()). If several threads read one channel, the next call of any of them says so: give the registration a channel
+ * of its own, which one thread reads. **Context: any.** @param channel channel @param event written
+ * @retval AL_NOT_FOUND none waits */
 al_status al_channel_next(al_channel_h channel, struct al_channel_event *event);
 
 /** Destroys a channel; refused while a completion queue or registration uses it. **Context: any.** @param channel channel

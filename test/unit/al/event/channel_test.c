@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Channels: events for the caller's own loop, and what a destroy does to those that nobody has taken. */
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include "test/unit/al/bed.h"
 
 struct chan {
@@ -90,6 +94,53 @@ START_TEST(the_descriptor_is_readable_exactly_while_events_wait)
 		expect_none(&c);
 	}
 	crossing_end(&crossing);
+	bed_end(&c.bed);
+}
+END_TEST
+
+START_TEST(whatever_a_program_does_to_the_descriptor_stops_no_reader)
+{
+	struct chan c = chan_make();
+	uint64_t full = UINT64_MAX - 1;
+	struct crossing crossing;
+	void *ctx;
+
+	ck_assert_int_eq(fcntl(c.fd, F_SETFL, fcntl(c.fd, F_GETFL) & ~O_NONBLOCK), 0);
+	expect_none(&c);
+	ck_assert_int_eq(write(c.fd, &full, sizeof(full)), -1);
+	expect_none(&c);
+	cq_in(&c, "cq", &ctx);
+	crossing_make(&crossing, &c.bed, 0);
+	ib_cq_notify(ctx);
+	cross(&crossing);
+	ck_assert_int_eq(read(c.fd, &full, sizeof(full)), -1);
+	ck_assert(readable(&c));
+	ck_assert_str_eq(next(&c).context, "cq");
+	expect_none(&c);
+	crossing_end(&crossing);
+	bed_end(&c.bed);
+}
+END_TEST
+
+START_TEST(without_a_descriptor_left_no_channel_is_made_and_none_is_kept)
+{
+	struct chan c = chan_make();
+	int fd[64], free_fds = 0;
+	al_channel_h channel;
+
+	ck_ok(al_destroy_channel(c.channel, AL_DESTROY_SYNC, NULL));
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &(const struct rlimit){ (rlim_t)c.fd + 8, (rlim_t)c.fd + 8 }), 0);
+	while (free_fds < 64 && (fd[free_fds] = dup(0)) >= 0)
+		free_fds++;
+	ck_assert_int_lt(free_fds, 64);
+	for (int left = 0; left < 2; left++) { /* a channel takes two */
+		for (int i = 0; i < 3; i++)
+			ck_status(al_create_channel(c.bed.al, NULL, &channel), AL_INSUFFICIENT_RESOURCES);
+		close(fd[--free_fds]);
+	}
+	ck_ok(al_create_channel(c.bed.al, NULL, &channel));
+	ck_ok(al_destroy_channel(channel, AL_DESTROY_SYNC, NULL));
+	ck_ok(al_create_channel(c.bed.al, NULL, &channel));
 	bed_end(&c.bed);
 }
 END_TEST
@@ -190,6 +241,14 @@ START_TEST(port_states_come_step_by_step_by_a_channel_too)
 }
 END_TEST
 
+static void withdraw_second(struct crew *crew, unsigned int index)
+{
+	struct fake *fake = crew->arg;
+
+	(void)index;
+	fake->withdraw(1, 0);
+}
+
 START_TEST(a_registration_by_channel_is_replayed_there_step_by_step)
 {
 	static const al_pnp_type want[] = { AL_PNP_CA_ADD, AL_PNP_PORT_INIT, AL_PNP_PORT_ARMED, AL_PNP_PORT_ACTIVE,
@@ -197,6 +256,7 @@ START_TEST(a_registration_by_channel_is_replayed_there_step_by_step)
 	struct chan c = chan_make();
 	const struct al_pnp_attr attr = { .channel = c.channel, .ports = true };
 	struct al_channel_event event;
+	struct crew crew;
 	al_pnp_h pnp;
 
 	ck_ok(al_reg_pnp(c.bed.al, &attr, "client", NULL, &pnp));
@@ -211,13 +271,14 @@ START_TEST(a_registration_by_channel_is_replayed_there_step_by_step)
 	ck_ok(c.bed.fake->announce(1));
 	event = next(&c);
 	ck_assert_int_eq(event.pnp.type, AL_PNP_CA_ADD);
-	/* Nobody waits for a channel's reader. */
-	c.bed.fake->withdraw(1, 0);
-	do
+	crew_make(&crew, 1, withdraw_second, c.bed.fake);
+	crew_go(&crew);
+	do /* its ports may be heard of before */
 		event = next(&c);
-	while (test_in_user_role() && event.pnp.type != AL_PNP_CA_REMOVE); /* its ports are heard of before */
-	ck_assert_int_eq(event.pnp.type, AL_PNP_CA_REMOVE);
+	while (event.pnp.type != AL_PNP_CA_REMOVE);
 	ck_assert_uint_eq(event.pnp.ca_guid, FAKE_GUID + 0x100);
+	ck_status(al_channel_next(c.channel, &event), AL_NOT_FOUND);
+	crew_end(&crew);
 	expect_none(&c);
 	/* One that comes and goes unseen is not told. (From an agent it may be seen.) */
 	if (!test_in_user_role()) {
@@ -465,6 +526,8 @@ int main(void)
 	TCase *tc = tcase_create("delivery");
 
 	tcase_add_test(tc, the_descriptor_is_readable_exactly_while_events_wait);
+	tcase_add_test(tc, whatever_a_program_does_to_the_descriptor_stops_no_reader);
+	tcase_add_test(tc, without_a_descriptor_left_no_channel_is_made_and_none_is_kept);
 	tcase_add_test(tc, a_cqs_own_events_come_by_its_channel_completions_first);
 	tcase_add_test(tc, a_handlers_channel_carries_its_events_and_those_of_its_handles_objects);
 	tcase_add_test(tc, a_handler_hears_of_objects_whose_events_go_to_a_channel_of_their_own);

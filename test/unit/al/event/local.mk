@@ -18,3 +18,7 @@ test_unit_al_event_async_test_LDADD = $(API_LIBS)
 check_PROGRAMS += test/unit/al/event/channel_test
 test_unit_al_event_channel_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_event_channel_test_LDADD = $(API_LIBS)
+
+check_PROGRAMS += test/unit/al/event/removal_test
+test_unit_al_event_removal_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_event_removal_test_LDADD = $(API_LIBS)

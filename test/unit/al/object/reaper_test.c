@@ -189,6 +189,60 @@ START_TEST(a_removal_that_waits_long_names_its_client)
 }
 END_TEST
 
+static void withdraw_first(struct crew *crew, unsigned int index)
+{
+	struct bed *bed = crew->arg;
+
+	(void)index;
+	bed->fake->withdraw(0, 0);
+}
+
+/* Waits until the log says this. */
+static void expect_warning(struct journal *log, const char *part)
+{
+	static unsigned int seen;
+
+	do
+		journal_wait(log, 1);
+	while (!strstr(log->entry[seen++], part));
+}
+
+START_TEST(a_removal_that_waits_long_names_the_channel_and_what_its_reader_has_to_do)
+{
+	struct bed bed = bed_make();
+	struct al_pnp_attr attr = { 0 };
+	struct al_channel_event event;
+	struct journal log;
+	struct crew crew;
+	char part[64];
+	al_pnp_h pnp;
+
+	patience = 1;
+	journal_init(&log);
+	ck_ok(al_create_channel(bed.al, NULL, &attr.channel));
+	ck_ok(al_reg_pnp(bed.al, &attr, NULL, NULL, &pnp));
+	while (al_channel_next(attr.channel, &event) == AL_SUCCESS)
+		;
+	al_set_log(keep_warnings, &log);
+	crew_make(&crew, 1, withdraw_first, &bed);
+	crew_go(&crew);
+	snprintf(part, sizeof(part), "read the removal from channel %#llx",
+		 (unsigned long long)(uintptr_t)attr.channel);
+	expect_warning(&log, part);
+	ck_assert_ptr_nonnull(strstr(log.entry[0], "removal of HCA 0xfeed0000000001 has waited 1 s"));
+	ck_assert_ptr_nonnull(strstr(log.entry[0], program_invocation_short_name));
+	ck_ok(al_channel_next(attr.channel, &event));
+	ck_assert_int_eq(event.pnp.type, AL_PNP_CA_REMOVE);
+	snprintf(part, sizeof(part), "acknowledge the removal by reading on from channel %#llx",
+		 (unsigned long long)(uintptr_t)attr.channel);
+	expect_warning(&log, part);
+	ck_status(al_channel_next(attr.channel, &event), AL_NOT_FOUND);
+	crew_end(&crew);
+	al_set_log(NULL, NULL);
+	bed_end(&bed);
+}
+END_TEST
+
 static void call_in(struct crew *crew, unsigned int index)
 {
 	struct bed *bed = crew->arg;
@@ -242,6 +296,7 @@ int main(void)
 	tc = tcase_create("patience");
 	tcase_add_test(tc, a_destroy_that_waits_long_is_told_of_with_what_it_waits_for);
 	tcase_add_test(tc, a_removal_that_waits_long_names_its_client);
+	tcase_add_test(tc, a_removal_that_waits_long_names_the_channel_and_what_its_reader_has_to_do);
 	tcase_add_test(tc, a_removal_that_waits_long_for_calls_names_their_module);
 	suite_add_tcase(suite, tc);
 	return test_run(suite);
