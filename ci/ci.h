@@ -223,6 +223,15 @@ const char *ci_conf_get(const char *key);
 al_status ci_conf_load(const char *config);
 
 /**
+ * As far as ci_start() reads the configuration itself: the group [ibal]; when that is good, which
+ * groups belong to a module of the module path. Nothing is loaded.
+ *
+ * @param config al_open_attr.config
+ * @retval AL_BAD_CONFIG the log says each fault
+ */
+al_status ci_check(const char *config);
+
+/**
  * Looks at `IBAL_LOG` and `IBAL_TRACE`, if that has not been done; ci_start() does it too.
  * **Context: may sleep.**
  */

@@ -175,15 +175,17 @@ static al_status read_groups(GKeyFile *file)
 	g_auto(GStrv) groups = g_key_file_get_groups(file, NULL);
 	al_status st = AL_SUCCESS;
 
-	for (char **g = groups; *g && !st; g++) {
+	/* Each fault is said, not only the first. */
+	for (char **g = groups; *g; g++) {
 		g_auto(GStrv) keys = g_key_file_get_keys(file, *g, NULL, NULL);
 		g_autofree char *module = NULL;
 		const char *section;
 
 		if (is_agents(*g))
 			continue;
-		for (char **k = keys; k && *k && !st; k++)
-			st = read_key(file, *g, *k);
+		for (char **k = keys; k && *k; k++)
+			if (read_key(file, *g, *k))
+				st = AL_BAD_CONFIG;
 		if (!strcmp(*g, "ibal") || (keys && *keys))
 			continue;
 		/* A group without keys says nothing, but its name must be right: keep it. */
@@ -270,6 +272,8 @@ const char *ci_conf_get(const char *key)
 
 al_status ci_conf_check_groups(bool (*known)(const char *module, void *ctx), void *ctx)
 {
+	al_status st = AL_SUCCESS;
+
 	for (guint i = 0; i < conf.settings->len; i++) {
 		const struct setting *s = g_ptr_array_index(conf.settings, i);
 
@@ -280,9 +284,9 @@ al_status ci_conf_check_groups(bool (*known)(const char *module, void *ctx), voi
 		       "group's name, or add the module's directory to module_path or IBAL_MODULE_PATH",
 		       conf.path, s->module, *s->param.section ? " " : "", s->param.section,
 		       s->param.key ? s->param.key : "(empty)", s->module);
-		return AL_BAD_CONFIG;
+		st = AL_BAD_CONFIG;
 	}
-	return AL_SUCCESS;
+	return st;
 }
 
 /* --------------------------------------------------------- a module's settings */

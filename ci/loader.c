@@ -260,6 +260,17 @@ static al_status start(const char *config)
 	return st;
 }
 
+al_status ci_check(const char *config)
+{
+	g_autoptr(GPtrArray) candidates = NULL;
+	al_status st = ci_conf_load(config);
+
+	if (st)
+		return st;
+	candidates = list_candidates();
+	return ci_conf_check_groups(is_candidate, candidates);
+}
+
 /* Back to before the start. */
 static void stop(void)
 {

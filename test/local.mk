@@ -173,6 +173,14 @@ check_PROGRAMS += test/e2e/agent_door_test
 test_e2e_agent_door_test_SOURCES = test/e2e/agent_door_test.c al/agent/protocol.c
 test_e2e_agent_door_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_agent_door_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
+# Events of a client that does not read them, with the agent's sources in the test's hands.
+check_PROGRAMS += test/e2e/agent_event_test
+test_e2e_agent_event_test_LDADD = al/agent/libagent.la $(API_LIBS)
+EXTRA_test_e2e_agent_event_test_DEPENDENCIES = hca/soft/soft.la
+# What clients leave in the agent.
+check_PROGRAMS += test/e2e/agent_left_test
+test_e2e_agent_left_test_LDADD = al/agent/libagent.la $(API_LIBS)
+EXTRA_test_e2e_agent_left_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
 # Memory that clients share with it.
 check_PROGRAMS += test/e2e/agent_memory_test
 test_e2e_agent_memory_test_SOURCES = test/e2e/agent_memory_test.c al/agent/protocol.c

@@ -2,6 +2,7 @@
 /* ald: options, signals, and the agent in between. */
 #include <glib.h>
 #include <locale.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,109 +13,132 @@
 
 #include <iba/ib_hca.h>
 
+#include "al/agent/private.h"
 #include "al/agent/settings.h"
 #include "al/agent/systemd.h"
 
 /* ------------------------------------------------------------------ options */
 
-#define NOT_GIVEN (-1)
-
 static struct settings settings;
 static sigset_t signals; /* that ald waits for */
-static char *socket_path, *config_file, *mode_text;
-static gboolean show_version;
-static gint max_clients = NOT_GIVEN, max_objects = NOT_GIVEN, workers = NOT_GIVEN,
-	    drain = NOT_GIVEN;
-static gint64 max_bytes = NOT_GIVEN, max_rings = NOT_GIVEN;
-static mode_t mode;
+static char *socket_path, *config_file;
+static gboolean show_version, only_check;
+
+/* Options that stand for a key of ibal.conf(5), with the same values. */
+static struct option {
+	const char *name;
+	char letter;
+	const char *group, *key;
+	const char *does, *value; /* for --help */
+	char *text;               /* NULL: not given */
+} options[] = {
+	{ "mode", 'm', "ald", "mode", "permissions of the socket (600)", "OCTAL", NULL },
+	{ "max-clients", 0, "ald", "clients", "clients at once", "N", NULL },
+	{ "max-objects", 0, "ald client", "objects", "objects of each kind per client", "N", NULL },
+	{ "max-bytes", 0, "ald client", "bytes", "registered memory per client, such as 1G",
+	  "BYTES", NULL },
+	{ "max-rings", 0, "ald client", "rings", "memory of queues per client, such as 64M",
+	  "BYTES", NULL },
+	{ "workers", 0, "ald", "workers", "threads for what may sleep", "N", NULL },
+	{ "drain", 0, "ald", "drain", "time for clients to finish at the end", "SECONDS", NULL },
+};
 
 static const GOptionEntry entries[] = {
 	{ "socket", 's', 0, G_OPTION_ARG_FILENAME, &socket_path, "listen on PATH", "PATH" },
-	{ "mode", 'm', 0, G_OPTION_ARG_STRING, &mode_text, "permissions of the socket (600)",
-	  "OCTAL" },
 	{ "config", 'c', 0, G_OPTION_ARG_FILENAME, &config_file,
 	  "configuration instead of the system's", "FILE" },
-	{ "max-clients", 0, 0, G_OPTION_ARG_INT, &max_clients, "clients at once", "N" },
-	{ "max-objects", 0, 0, G_OPTION_ARG_INT, &max_objects, "objects of each kind per client",
-	  "N" },
-	{ "max-bytes", 0, 0, G_OPTION_ARG_INT64, &max_bytes, "registered memory per client",
-	  "BYTES" },
-	{ "max-rings", 0, 0, G_OPTION_ARG_INT64, &max_rings, "memory of queues per client",
-	  "BYTES" },
-	{ "workers", 0, 0, G_OPTION_ARG_INT, &workers, "threads for what may sleep", "N" },
-	{ "drain", 0, 0, G_OPTION_ARG_INT, &drain, "time for clients to finish at the end",
-	  "SECONDS" },
-	{ "version", 0, 0, G_OPTION_ARG_NONE, &show_version, "print the version", NULL },
+	{ "check", 0, 0, G_OPTION_ARG_NONE, &only_check,
+	  "say what is wrong with the configuration, and end", NULL },
+	{ "version", 'V', 0, G_OPTION_ARG_NONE, &show_version, "print the version", NULL },
 	{ 0 }
 };
 
-static bool in_range(gint64 value, gint64 most)
+static GOptionContext *option_context(void)
 {
-	return value == NOT_GIVEN || (value >= 1 && value <= most);
+	GOptionContext *context =
+		g_option_context_new("- own the HCAs, and serve them to other processes");
+
+	g_option_context_add_main_entries(context, entries, NULL);
+	for (size_t i = 0; i < G_N_ELEMENTS(options); i++) {
+		struct option *o = &options[i];
+		const GOptionEntry entry[] = { { o->name, o->letter, 0, G_OPTION_ARG_STRING,
+						 &o->text, o->does, o->value },
+					       { 0 } };
+
+		g_option_context_add_main_entries(context, entry, NULL);
+	}
+	return context;
+}
+
+/* The command line goes before the file. False: standard error says which options are wrong. */
+static bool apply_options(struct settings *to)
+{
+	const char *values;
+	bool good = true;
+
+	for (const struct option *o = options; o < options + G_N_ELEMENTS(options); o++)
+		if (o->text && !settings_set(to, o->group, o->key, o->text, &values)) {
+			fprintf(stderr, "ald: --%s %s: must be %s\n", o->name, o->text, values);
+			good = false;
+		}
+	if (socket_path && strlen(socket_path) >= sizeof(to->path)) {
+		fprintf(stderr, "ald: --socket %s: must be a path of at most %zu characters\n",
+			socket_path, sizeof(to->path) - 1);
+		good = false;
+	}
+	if (socket_path)
+		to->attr.socket = socket_path;
+	to->attr.config = config_file;
+	return good;
 }
 
 static bool parse(int argc, char **argv)
 {
-	GOptionContext *context =
-		g_option_context_new("- own the HCAs, and serve them to other processes");
+	GOptionContext *context = option_context();
 	GError *error = NULL;
-	bool good;
+	bool good = g_option_context_parse(context, &argc, &argv, &error);
 
-	g_option_context_add_main_entries(context, entries, NULL);
-	good = g_option_context_parse(context, &argc, &argv, &error);
 	if (!good) {
-		fprintf(stderr, "ald: %s\n", error->message);
+		fprintf(stderr, "ald: %s; see ald --help\n", error->message);
 		g_error_free(error);
-	} else if (argc > 1 || !in_range(max_clients, 1 << 20) || !in_range(max_objects, 1 << 20) ||
-		   !in_range(max_bytes, G_MAXINT64) || !in_range(max_rings, G_MAXINT64) ||
-		   !in_range(workers, 256) || drain < NOT_GIVEN || drain > SETTINGS_MAX_DRAIN) {
-		fprintf(stderr, "ald: %s: see ald --help\n",
-			argc > 1 ? argv[1] : "a limit is out of its range");
-		good = false;
-	}
-	if (good && mode_text && !settings_mode(mode_text, &mode)) {
-		fprintf(stderr, "ald: --mode %s: three octal digits are possible\n", mode_text);
+	} else if (argc > 1) {
+		fprintf(stderr, "ald: %s: is no option; see ald --help\n", argv[1]);
 		good = false;
 	}
 	g_option_context_free(context);
-	return good;
-}
-
-/* The command line goes before the file. */
-static void apply_options(struct settings *to)
-{
-	struct agent_limits *limits = &to->attr.limits;
-
-	if (socket_path)
-		to->attr.socket = socket_path;
-	if (mode_text)
-		to->attr.mode = mode;
-	if (max_clients != NOT_GIVEN)
-		limits->sessions = (uint32_t)max_clients;
-	if (max_objects != NOT_GIVEN)
-		for (int r = AL_RESOURCE_CAS; r <= AL_RESOURCE_QPS; r++)
-			limits->client[r] = (uint64_t)max_objects;
-	if (max_bytes != NOT_GIVEN)
-		limits->client[AL_RESOURCE_BYTES] = (uint64_t)max_bytes;
-	if (max_rings != NOT_GIVEN)
-		limits->client[AL_RESOURCE_RINGS] = (uint64_t)max_rings;
-	if (workers != NOT_GIVEN)
-		limits->workers = (uint32_t)workers;
-	if (drain != NOT_GIVEN)
-		to->drain = (uint32_t)drain;
-	to->attr.config = config_file;
+	settings_default(&settings);
+	return good && apply_options(&settings);
 }
 
 static bool read_settings(struct settings *to)
 {
 	settings_default(to);
-	if (!settings_read(config_file, to))
-		return false;
-	apply_options(to);
-	return true;
+	return settings_read(config_file, to) && apply_options(to);
+}
+
+/* As a start would read the configuration, or a signal: the exit status. */
+static int check(void)
+{
+	bool good = read_settings(&settings);
+
+	/* The library reads its own groups of the file. */
+	good = !al_check_config(config_file) && good;
+	if (good)
+		puts("ald: the configuration is good");
+	return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 /* ------------------------------------------------------------------ service */
+
+/*
+ * Sessions and connections are large and short-lived. From the first large free on glibc would
+ * raise the threshold from which memory has a mapping of its own, and what dead clients had would
+ * stay with ald. A threshold that is set stays.
+ */
+static void give_memory_back(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+}
 
 /* A client has some ten descriptors here. */
 static void raise_descriptors(void)
@@ -197,6 +221,8 @@ int main(int argc, char **argv)
 		printf("ald %s\n", al_version());
 		return EXIT_SUCCESS;
 	}
+	if (only_check)
+		return check();
 	/* Before there is a thread: all of them have it so. */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
@@ -205,6 +231,7 @@ int main(int argc, char **argv)
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	if (!read_settings(&settings) || !find_socket())
 		return EXIT_FAILURE;
+	give_memory_back();
 	raise_descriptors();
 	if (ald_start(&settings.attr))
 		return EXIT_FAILURE;

@@ -30,4 +30,11 @@ void al_client_free(struct ci_client *client);
 /* The name of the module whose HCA this is, of this process's own. AL_NOT_FOUND: there is none. */
 al_status al_module_of(uint64_t guid, char *name, size_t size);
 
+/*
+ * Reads the groups of ibal.conf(5) that are the library's, and loads nothing. AL_BAD_CONFIG: the
+ * log says each fault. Modules look at the keys of their own groups when they are loaded. config:
+ * as al_open_attr.config.
+ */
+al_status al_check_config(const char *config);
+
 #endif

@@ -55,7 +55,7 @@ static bool to_number(const char *text, uint64_t least, uint64_t most, uint32_t 
 	return good;
 }
 
-bool settings_mode(const char *text, mode_t *mode)
+static bool to_mode(const char *text, mode_t *mode)
 {
 	char *end;
 	long value = strtol(text, &end, 8);
@@ -98,22 +98,23 @@ static bool to_id(const char *name, uint32_t *id)
 static bool to_grant(const char *text, struct agent_grant *to)
 {
 	g_auto(GStrv) names = g_strsplit(text, ";", -1);
+	struct agent_grant grant = { 0 };
 
-	*to = (struct agent_grant){ 0 };
 	for (char **name = names; *name; name++) {
 		bool group = *g_strstrip(*name) == '@';
-		uint32_t id, *num = group ? &to->num_groups : &to->num_users;
+		uint32_t id, *num = group ? &grant.num_groups : &grant.num_users;
 
 		if (!**name)
 			continue;
 		if (*num == AGENT_MAX_NAMES || !to_id(*name, &id))
 			return false;
 		if (group)
-			to->groups[*num] = id;
+			grant.groups[*num] = id;
 		else
-			to->users[*num] = id;
+			grant.users[*num] = id;
 		++*num;
 	}
+	*to = grant;
 	return true;
 }
 
@@ -136,7 +137,7 @@ static bool manage(struct settings *to, const char *text)
 
 static bool mode(struct settings *to, const char *text)
 {
-	return settings_mode(text, &to->attr.mode);
+	return to_mode(text, &to->attr.mode);
 }
 
 static bool socket_path(struct settings *to, const char *text)
@@ -171,7 +172,7 @@ static const struct {
 	{ "workers", workers, "a number from 1 to 256" },
 };
 
-#define LIMIT_VALUES "a number, also such as 64M, or none"
+#define LIMIT_VALUES "a number from 0 to 18446744073709551615, also such as 64M, or none"
 
 /* A limit of clients or users; *known: there is one of that name. */
 static bool set_limit(uint64_t limits[AL_RESOURCES], bool of_client, const char *name,
@@ -194,12 +195,34 @@ static bool set_limit(uint64_t limits[AL_RESOURCES], bool of_client, const char 
 	return good;
 }
 
+bool settings_set(struct settings *to, const char *group, const char *key, const char *text,
+		  const char **values)
+{
+	bool of_client = !strcmp(group, "ald client"), known = false, good;
+
+	*values = NULL;
+	if (strcmp(group, "ald")) {
+		good = set_limit(of_client ? to->attr.limits.client : to->attr.limits.user,
+				 of_client, key, text, &known);
+		if (known)
+			*values = LIMIT_VALUES;
+		return known && good;
+	}
+	for (size_t i = 0; i < G_N_ELEMENTS(keys); i++)
+		if (!strcmp(key, keys[i].name)) {
+			*values = keys[i].values;
+			return keys[i].set(to, text);
+		}
+	return false;
+}
+
 /* --------------------------------------------------------------------- file */
 
 struct place {
 	const char *file;
 	int line;
 	const char *group;
+	bool unknown; /* the group: its keys are not looked at */
 };
 
 static bool wrong(const struct place *at, const char *text, const char *why, const char *values)
@@ -213,20 +236,12 @@ static bool wrong(const struct place *at, const char *text, const char *why, con
 static bool set_key(const struct place *at, const char *key, const char *text, struct settings *to)
 {
 	g_autofree char *line = g_strdup_printf("%s = %s", key, text);
-	bool of_client = !strcmp(at->group, "ald client"), known = false;
+	const char *values;
 
-	if (strcmp(at->group, "ald")) {
-		uint64_t *limits = of_client ? to->attr.limits.client : to->attr.limits.user;
-		bool good = set_limit(limits, of_client, key, text, &known);
-
-		if (known)
-			return good || wrong(at, line, "must be ", LIMIT_VALUES);
-	} else {
-		for (size_t i = 0; i < G_N_ELEMENTS(keys); i++)
-			if (!strcmp(key, keys[i].name))
-				return keys[i].set(to, text) ||
-				       wrong(at, line, "must be ", keys[i].values);
-	}
+	if (settings_set(to, at->group, key, text, &values))
+		return true;
+	if (values)
+		return wrong(at, line, "must be ", values);
 	return wrong(at, line, "there is no such key; ibal.conf(5) lists those there are", "");
 }
 
@@ -245,18 +260,16 @@ static bool read_line(struct place *at, char *line, struct settings *to)
 	if (*line == '[' && line[length - 1] == ']') {
 		line[length - 1] = '\0';
 		at->group = line + 1;
-		if (ours(at->group) && strcmp(at->group, "ald") &&
-		    strcmp(at->group, "ald client") && strcmp(at->group, "ald user"))
-			return wrong(
-				at, "",
-				"there is no such group, but [ald], [ald client] and [ald user]",
-				"");
-		return true;
+		at->unknown = ours(at->group) && strcmp(at->group, "ald") &&
+			      strcmp(at->group, "ald client") && strcmp(at->group, "ald user");
+		return !at->unknown ||
+		       wrong(at, "",
+			     "there is no such group, but [ald], [ald client] and [ald user]", "");
 	}
 	if (!equals || equals == line)
 		return wrong(at, line, "is neither a [group], key = value nor a comment with #",
 			     "");
-	if (!ours(at->group))
+	if (!ours(at->group) || at->unknown)
 		return true;
 	*equals = '\0';
 	return set_key(at, g_strchomp(line), g_strchug(equals + 1), to);
@@ -279,6 +292,7 @@ bool settings_read(const char *file, struct settings *to)
 	g_autofree char *text = NULL;
 	g_auto(GStrv) lines = NULL;
 	struct settings read = *to;
+	bool good = true;
 
 	if (!at.file)
 		return true;
@@ -290,9 +304,10 @@ bool settings_read(const char *file, struct settings *to)
 	lines = g_strsplit(text, "\n", -1);
 	for (char **line = lines; *line; line++) {
 		at.line++;
-		if (!read_line(&at, *line, &read))
-			return false;
+		good = read_line(&at, *line, &read) && good;
 	}
+	if (!good)
+		return false;
 	*to = read;
 	to->attr.socket = to->path;
 	return true;

@@ -19,10 +19,14 @@ struct settings {
 void settings_default(struct settings *to);
 /*
  * What the file says, over what is there; file as al_open_attr.config. False: something is wrong,
- * the log says in which line and what would be right, and *to is as it was.
+ * the log says of each fault in which line it is and what would be right, and *to is as it was.
  */
 bool settings_read(const char *file, struct settings *to);
-/* "600" */
-bool settings_mode(const char *text, mode_t *mode);
+/*
+ * One key of a group, as in the file. False: *values says what is right (static), and *to is as it
+ * was; NULL: there is no such key.
+ */
+bool settings_set(struct settings *to, const char *group, const char *key, const char *text,
+		  const char **values);
 
 #endif

@@ -101,7 +101,8 @@ static void open_ca(struct line *line)
 	hca = find_hca(session, request->guid);
 	if (hca) {
 		taken = hca->ca || hca->opening || hca->leaving;
-		hca->opening = true;
+		if (!taken)
+			hca->opening = true;
 	}
 	pthread_mutex_unlock(&session->event_lock);
 	if (!hca || taken) {

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "al/agent/private.h"
 #include "al/event/async.h"
 #include "al/event/pnp.h"
 #include "al/object/client.h"
@@ -85,6 +86,11 @@ static al_status start(const struct al_open_attr *attr, struct user_conn **conn)
 	*conn = NULL;
 	agent = choose_role(attr);
 	return agent ? user_connect(agent, conn) : ci_start(attr->config);
+}
+
+al_status al_check_config(const char *config)
+{
+	return ci_check(config);
 }
 
 al_status al_open(const struct al_open_attr *attr, al_h *al)

@@ -557,7 +557,7 @@ static const struct {
 	{ "manage = nobody-of-that-name", ":3: [ald] manage = nobody-of-that-name: must be names of users" },
 	{ "test = @nobody-of-that-name", ":3: [ald] test = @nobody-of-that-name: must be" },
 	{ "bytes = 5", ":3: [ald] bytes = 5: there is no such key" },
-	{ "\n[ald client]\nqps = some", ":5: [ald client] qps = some: must be a number, also such as 64M, or none" },
+	{ "\n[ald client]\nqps = some", ":5: [ald client] qps = some: must be a number from 0 to 18446744073709551615, also such as 64M, or none" },
 	{ "[ald client]\nbytes = 99999999999999999999", ":4: [ald client] bytes = 99999999999999999999: must be" },
 	{ "[ald client]\nbytes = 99999999999G", ":4: [ald client] bytes = 99999999999G: must be" },
 	{ "[ald client]\nclients = 4", ":4: [ald client] clients = 4: there is no such key" },

@@ -4,6 +4,7 @@
 
 #include <sched.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/un.h>
 
 #include "al/agent/ald.h"
@@ -57,7 +58,8 @@ START_TEST(an_agent_within_a_process_lives_again_and_again)
 		one_life(agent_socket);
 	/* The client's threads find out by themselves that their agent is gone. */
 	while (entries("/proc/self/fd") > fds || entries("/proc/self/task") > threads) {
-		ck_assert_msg(!test_expired(&deadline), "descriptors or threads are left");
+		ck_assert_msg(!test_expired(&deadline), "%d descriptors instead of %d, %d threads instead of %d",
+			      entries("/proc/self/fd"), fds, entries("/proc/self/task"), threads);
 		sched_yield();
 	}
 }
@@ -96,12 +98,18 @@ static void tear_down(void)
 	rmdir(dir);
 }
 
+static char *const *spawn_options; /* more of them, ended by NULL */
+
 /* With the configuration; before(), if there is one, is the child's. */
 static void spawn(void (*before)(void))
 {
+	char *arguments[16] = { "ald", "--config", conf_file, "--socket", agent_socket };
 	const char *build = getenv("top_builddir");
 	char path[512];
 	int out[2];
+
+	for (int i = 0; spawn_options && spawn_options[i]; i++)
+		arguments[5 + i] = spawn_options[i];
 
 	ck_assert_ptr_nonnull(build);
 	snprintf(path, sizeof(path), "%s/ald", build);
@@ -115,7 +123,7 @@ static void spawn(void (*before)(void))
 		setenv("IBAL_LOG", "info", 1);
 		if (before)
 			before();
-		execl(path, "ald", "--config", conf_file, "--socket", agent_socket, NULL);
+		execv(path, arguments);
 		_exit(127);
 	}
 	close(out[1]);
@@ -188,6 +196,241 @@ START_TEST(a_wrong_configuration_does_not_start)
 	status = ended();
 	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 1);
 	ck_assert_int_ne(access(agent_socket, F_OK), 0);
+}
+END_TEST
+
+static void open_and_close(void)
+{
+	al_h al = agent_open();
+	uint64_t guids[2];
+
+	test_guids(al, guids, 2);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+
+/* ------------------------------------------------------------------ options */
+
+/* Runs ald with these arguments to its end: its exit status, and what it says on standard output and error. */
+static int run(char *const *arguments, char *says, size_t size)
+{
+	char path[512];
+	size_t length = 0, n;
+	int out[2], status;
+	pid_t pid;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/ald", getenv("top_builddir"));
+	ck_assert_int_eq(pipe2(out, O_CLOEXEC), 0);
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(out[1], 1);
+		dup2(out[1], 2);
+		execv(path, arguments);
+		_exit(127);
+	}
+	close(out[1]);
+	file = fdopen(out[0], "r");
+	while ((n = fread(says + length, 1, size - 1 - length, file)) > 0)
+		length += n;
+	says[length] = '\0';
+	fclose(file);
+	status = wait_for(pid);
+	ck_assert_msg(WIFEXITED(status), "ald ended with status %#x", (unsigned int)status);
+	return WEXITSTATUS(status);
+}
+
+#define RUN(says, ...) run((char *[]){ (char[]){ "ald" }, __VA_ARGS__, NULL }, says, sizeof(says))
+#define NUMBER "must be a number from 0 to 18446744073709551615, also such as 64M, or none"
+
+static const struct {
+	char *option, *value;
+	const char *says; /* NULL: it is right */
+} option_values[] = {
+	{ "--max-bytes", "1G", NULL },
+	{ "--max-bytes", "none", NULL },
+	{ "--max-rings", "64M", NULL },
+	{ "--max-objects", "2K", NULL },
+	{ "--max-clients", "1K", NULL },
+	{ "--workers", "256", NULL },
+	{ "--drain", "3600", NULL },
+	{ "--mode", "0660", NULL },
+	{ "--max-bytes", "1GB", "ald: --max-bytes 1GB: " NUMBER },
+	{ "--max-bytes", "-1", "ald: --max-bytes -1: " NUMBER },
+	{ "--max-rings", "much", "ald: --max-rings much: " NUMBER },
+	{ "--max-objects", "", "ald: --max-objects : " NUMBER },
+	{ "--max-clients", "0", "ald: --max-clients 0: must be a number from 1 to 1048576" },
+	{ "--workers", "257", "ald: --workers 257: must be a number from 1 to 256" },
+	{ "--drain", "3601", "ald: --drain 3601: must be seconds, from 0 to 3600" },
+	{ "--mode", "888", "ald: --mode 888: must be octal digits, at most 777" },
+	{ "--socket",
+	  "/tmp/a-path-that-is-longer-than-the-hundred-and-seven-characters-that-a-socket-has-room-for-in-its-address-xxxx",
+	  "must be a path of at most 107 characters" },
+	{ "--no-such-option", "1", "ald: Unknown option --no-such-option; see ald --help" },
+	{ "--workers=1", "stray", "ald: stray: is no option; see ald --help" },
+};
+
+START_TEST(an_option_takes_what_the_file_takes_and_else_says_what_is_possible)
+{
+	char says[1024], check[] = "--check", config[] = "--config";
+	int status = RUN(says, check, config, conf_file, option_values[_i].option, option_values[_i].value);
+
+	if (!option_values[_i].says) {
+		ck_assert_msg(!status, "%s %s: %s", option_values[_i].option, option_values[_i].value, says);
+		return;
+	}
+	ck_assert_int_eq(status, 2);
+	ck_assert_msg(strstr(says, option_values[_i].says) != NULL, "\"%s\" is not in \"%s\"", option_values[_i].says,
+		      says);
+}
+END_TEST
+
+START_TEST(each_option_that_is_wrong_is_said)
+{
+	char says[1024], args[3][32] = { "--workers=0", "--max-bytes=x", "--mode=9" };
+
+	ck_assert_int_eq(RUN(says, args[0], args[1], args[2]), 2);
+	ck_assert_ptr_nonnull(strstr(says, "--workers 0: must"));
+	ck_assert_ptr_nonnull(strstr(says, "--max-bytes x: must"));
+	ck_assert_ptr_nonnull(strstr(says, "--mode 9: must"));
+}
+END_TEST
+
+START_TEST(the_version_is_said_for_both_of_its_options)
+{
+	char says[2][256], args[2][16] = { "-V", "--version" };
+
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(RUN(says[i], args[i]), 0);
+	ck_assert_ptr_nonnull(strstr(says[0], al_version()));
+	ck_assert_str_eq(says[0], says[1]);
+}
+END_TEST
+
+static uint64_t limit_of(al_h al, al_resource resource)
+{
+	struct al_snapshot *snap;
+	uint64_t limit = 0;
+
+	ck_ok(al_snapshot(al, &snap));
+	for (size_t i = 0; i < snap->num_clients; i++)
+		if (snap->clients[i].pid == getpid())
+			limit = snap->clients[i].use[resource].limit;
+	al_free_snapshot(snap);
+	return limit;
+}
+
+START_TEST(options_go_before_the_file_at_the_start_and_at_a_signal)
+{
+	char *options[] = { "--max-bytes", "8K", "--max-objects", "77", NULL };
+	al_h al;
+
+	write_conf("[ald client]\nbytes = 5\nrings = 1M\nqps = 6\n");
+	spawn_options = options;
+	spawn(NULL);
+	expect("serving on");
+	al = agent_open();
+	for (int i = 0; i < 2; i++) {
+		ck_assert_uint_eq(limit_of(al, AL_RESOURCE_BYTES), 8192);
+		ck_assert_uint_eq(limit_of(al, AL_RESOURCE_QPS), 77);
+		ck_assert_uint_eq(limit_of(al, AL_RESOURCE_PDS), 77);
+		ck_assert_uint_eq(limit_of(al, AL_RESOURCE_RINGS), i ? 2u << 20 : 1u << 20);
+		write_conf("[ald client]\nbytes = 6\nrings = 2M\npds = 7\n");
+		kill(ald.pid, SIGHUP);
+		expect("has been read again");
+	}
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	kill(ald.pid, SIGTERM);
+	ck_ended();
+}
+END_TEST
+
+/* -------------------------------------------------------------------- check */
+
+START_TEST(a_check_says_each_fault_of_the_file)
+{
+	static const char *const faults[] = {
+		":2: [ald] workers = 0: must be a number from 1 to 256",
+		":3: [ald] no_such_key = 1: there is no such key",
+		":5: [ald] what is this: is neither",
+		":7: [ald user] qps = -1: " NUMBER,
+		":8: [ald users] : there is no such group",
+		":9: [ald users] rubbish: is neither",
+	};
+	char says[4096], check[] = "--check", config[] = "--config", socket[] = "--socket";
+	const char *found = says;
+
+	write_conf("[ald]\nworkers = 0\nno_such_key = 1\nclients = 5\nwhat is this\n[ald user]\nqps = -1\n[ald users]\n"
+		   "rubbish\nx = 1\n[ald]\ndrain = 1\n");
+	ck_assert_int_eq(RUN(says, check, config, conf_file, socket, agent_socket), 1);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) { /* in their order */
+		found = strstr(found, faults[i]);
+		ck_assert_msg(found != NULL, "\"%s\" is not in \"%s\"", faults[i], says);
+	}
+	ck_assert_ptr_null(strstr(says, "[ald users] x"));
+	ck_assert_int_ne(access(agent_socket, F_OK), 0);
+}
+END_TEST
+
+START_TEST(a_check_says_each_fault_of_the_librarys_groups)
+{
+	char says[4096], check[] = "--check", config[] = "--config";
+
+	write_conf("[ibal]\nlog = loud\nno_such_key = 1\n");
+	ck_assert_int_eq(RUN(says, check, config, conf_file), 1);
+	ck_assert_ptr_nonnull(strstr(says, "[ibal] log = loud: must be error, warning, info or debug"));
+	ck_assert_ptr_nonnull(strstr(says, "[ibal] no_such_key: there is no such key"));
+	write_conf("[sofft]\nhcas = 2\n[soft]\nhcas = 2\n[other]\nx = 1\n");
+	ck_assert_int_eq(RUN(says, check, config, conf_file), 1);
+	ck_assert_ptr_nonnull(strstr(says, "[sofft] hcas: there is no module sofft"));
+	ck_assert_ptr_nonnull(strstr(says, "[other] x: there is no module other"));
+	ck_assert_ptr_null(strstr(says, "[soft]"));
+	unlink(conf_file);
+	ck_assert_int_eq(RUN(says, check, config, conf_file), 1);
+	ck_assert_ptr_nonnull(strstr(says, conf_file));
+}
+END_TEST
+
+START_TEST(a_check_of_what_is_right_disturbs_no_agent)
+{
+	char says[4096], check[] = "--check", config[] = "--config", socket[] = "--socket";
+
+	write_conf("[ald]\nclients = 1\n[soft]\nhcas = 2\n");
+	spawn(NULL);
+	expect("serving on");
+	ck_assert_int_eq(RUN(says, check, config, conf_file, socket, agent_socket), 0);
+	ck_assert_str_eq(says, "ald: the configuration is good\n");
+	open_and_close();
+	kill(ald.pid, SIGTERM);
+	ck_ended();
+}
+END_TEST
+
+/* -------------------------------------------------------------- descriptors */
+
+static void few_descriptors(void)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = 256;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+START_TEST(an_agent_has_as_many_descriptors_as_it_is_allowed)
+{
+	struct rlimit ours, its;
+
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &ours), 0);
+	ck_assert_uint_gt(ours.rlim_max, 256);
+	spawn(few_descriptors);
+	expect("serving on");
+	ck_assert_int_eq(prlimit(ald.pid, RLIMIT_NOFILE, NULL, &its), 0);
+	ck_assert_uint_eq(its.rlim_cur, its.rlim_max);
+	ck_assert_uint_eq(its.rlim_max, ours.rlim_max);
+	kill(ald.pid, SIGTERM);
+	ck_ended();
 }
 END_TEST
 
@@ -351,15 +594,6 @@ static int socket_of(int type, bool listens)
 	return fd;
 }
 
-static void open_and_close(void)
-{
-	al_h al = agent_open();
-	uint64_t guids[2];
-
-	test_guids(al, guids, 2);
-	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
-}
-
 START_TEST(the_service_managers_socket_is_served_and_outlives_the_agent)
 {
 	handed_fd = socket_of(SOCK_SEQPACKET, true);
@@ -419,6 +653,15 @@ int main(void)
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, a_signal_reads_the_configuration_again_and_a_wrong_one_changes_nothing);
 	tcase_add_test(tcase, a_wrong_configuration_does_not_start);
+	tcase_add_loop_test(tcase, an_option_takes_what_the_file_takes_and_else_says_what_is_possible, 0,
+			    sizeof(option_values) / sizeof(option_values[0]));
+	tcase_add_test(tcase, each_option_that_is_wrong_is_said);
+	tcase_add_test(tcase, the_version_is_said_for_both_of_its_options);
+	tcase_add_test(tcase, options_go_before_the_file_at_the_start_and_at_a_signal);
+	tcase_add_test(tcase, a_check_says_each_fault_of_the_file);
+	tcase_add_test(tcase, a_check_says_each_fault_of_the_librarys_groups);
+	tcase_add_test(tcase, a_check_of_what_is_right_disturbs_no_agent);
+	tcase_add_test(tcase, an_agent_has_as_many_descriptors_as_it_is_allowed);
 	tcase_add_test(tcase, who_has_something_may_finish_and_then_the_agent_ends);
 	tcase_add_test(tcase, a_client_that_does_not_finish_has_its_time);
 	tcase_add_loop_test(tcase, a_second_signal_ends_at_once, 0, 2);

@@ -20,6 +20,9 @@ check_PROGRAMS += test/unit/al/object/reaper_test
 test_unit_al_object_reaper_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_object_reaper_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 
+# A client's thread and memory.
+check_PROGRAMS += test/unit/al/object/client_test
+
 check_PROGRAMS += test/unit/al/object/device_test
 test_unit_al_object_device_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_object_device_test_LDADD = $(API_LIBS)

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Events of a client that does not read them: what it hears when it goes on. The agent is within the test's process. */
+#include "test/e2e/agent_door.h"
+
+#include <sched.h>
+
+#include "al/agent/agent.h"
+#include "hca/soft/soft_vendor.h"
+
+static struct client slow;
+static struct session *session; /* the slow client's */
+
+static void set_up(void)
+{
+	const struct timeval limit = { .tv_sec = 5 * (getenv("TEST_TIMEOUT_SCALE") ? atoi(getenv("TEST_TIMEOUT_SCALE")) : 1) };
+	struct ald_attr attr = { .mode = 0600, .config = "", .limits = ald_default_limits };
+
+	ck_assert_ptr_nonnull(mkdtemp(agent_dir));
+	snprintf(agent_socket, sizeof(agent_socket), "%s/ald.socket", agent_dir);
+	attr.socket = agent_socket;
+	ck_ok(ald_start(&attr));
+	client_open(&slow);
+	ck_assert_int_eq(setsockopt(slow.events, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)), 0);
+	session = sessions; /* the loop has nothing to do */
+}
+
+static void tear_down(void)
+{
+	client_close(&slow);
+	ald_stop();
+	rmdir(agent_dir);
+}
+
+static bool choked(void)
+{
+	bool now;
+
+	pthread_mutex_lock(&session->event_lock);
+	now = session->choked;
+	pthread_mutex_unlock(&session->event_lock);
+	return now;
+}
+
+static struct agent_event next(void)
+{
+	struct agent_event event;
+
+	ck_assert_msg(recv(slow.events, &event, sizeof(event), 0) == sizeof(event), "an event is lost");
+	return event;
+}
+
+/* -------------------------------------------------------------------- sources */
+
+#define MOST 8192 /* events that a socket may hold */
+
+/* Sources of the test's own, raised until the socket is full; those are heard of first. */
+static struct source filler[MOST];
+static uint32_t fillers;
+
+static void raise_new(struct source *s, uint64_t cookie)
+{
+	*s = (struct source){ .session = session, .kind = AGENT_EVENT_PORT, .cookie = cookie };
+	source_raise(s, SOURCE_COMPLETION);
+}
+
+static void choke(void)
+{
+	for (fillers = 0; !choked(); fillers++) {
+		ck_assert_uint_lt(fillers, MOST);
+		raise_new(&filler[fillers], fillers);
+	}
+}
+
+static void hear_fillers(void)
+{
+	struct agent_event event;
+
+	for (uint32_t i = 0; i < fillers; i++) {
+		event = next();
+		ck_assert_uint_eq(event.kind, AGENT_EVENT_COMPLETION);
+		ck_assert_uint_eq(event.cookie, i);
+	}
+}
+
+/* Nothing but this comes next: it is raised now. */
+static void hear_no_more(void)
+{
+	struct source last;
+	struct agent_event event;
+
+	raise_new(&last, 4711);
+	event = next();
+	ck_assert_uint_eq(event.kind, AGENT_EVENT_COMPLETION);
+	ck_assert_uint_eq(event.cookie, 4711);
+	ck_assert(!choked());
+	source_forget(&last);
+}
+
+START_TEST(what_does_not_fit_is_sent_in_its_order_when_there_is_room)
+{
+	enum { MORE = 300 };
+	static struct source more[MORE];
+
+	for (int round = 0; round < 3; round++) {
+		choke();
+		for (uint32_t i = 0; i < MORE; i++) {
+			raise_new(&more[i], MOST + i);
+			source_raise(&more[i], SOURCE_COMPLETION); /* is pending already */
+		}
+		hear_fillers();
+		for (uint32_t i = 0; i < MORE; i++)
+			ck_assert_uint_eq(next().cookie, MOST + i);
+		hear_no_more();
+	}
+}
+END_TEST
+
+#define DOWN   IB_EVENT_PORT_DOWN
+#define INIT   IB_EVENT_PORT_INIT
+#define ARMED  IB_EVENT_PORT_ARMED
+#define ACTIVE IB_EVENT_PORT_ACTIVE
+#define LID    IB_EVENT_LID_CHANGE
+
+static const struct {
+	ib_event_type happen[6], heard[4]; /* ended by 0 */
+} states[] = {
+	{ { ACTIVE }, { ACTIVE } },
+	{ { INIT, ARMED, ACTIVE }, { ACTIVE } },
+	{ { ACTIVE, ARMED }, { ARMED } },
+	{ { DOWN }, { DOWN } },
+	{ { ACTIVE, DOWN }, { DOWN } },
+	{ { DOWN, INIT, ARMED, ACTIVE }, { DOWN, ACTIVE } },
+	{ { DOWN, ACTIVE, DOWN }, { DOWN } },
+	{ { DOWN, ACTIVE, DOWN, INIT }, { DOWN, INIT } },
+	{ { LID, DOWN, ACTIVE, LID }, { DOWN, ACTIVE, LID } },
+};
+
+START_TEST(of_a_ports_states_the_last_is_heard_of_and_any_fall_through_down)
+{
+	struct source port = { .session = session, .kind = AGENT_EVENT_PORT, .cookie = 5, .port = 1 };
+	struct agent_event event;
+
+	choke();
+	for (int i = 0; states[_i].happen[i]; i++)
+		source_port(&port, states[_i].happen[i]);
+	hear_fillers();
+	for (int i = 0; states[_i].heard[i]; i++) {
+		event = next();
+		ck_assert_uint_eq(event.kind, AGENT_EVENT_PORT);
+		ck_assert_uint_eq(event.type, states[_i].heard[i]);
+		ck_assert_uint_eq(event.cookie, 5);
+		ck_assert_uint_eq(event.port, 1);
+	}
+	hear_no_more();
+}
+END_TEST
+
+static const struct {
+	uint32_t happen[5], heard[3]; /* ended by 0 */
+} comings[] = {
+	{ { SOURCE_ADD }, { AGENT_EVENT_CA_ADD } },
+	{ { SOURCE_REMOVE }, { AGENT_EVENT_CA_REMOVE } },
+	{ { SOURCE_ADD, SOURCE_REMOVE }, { 0 } },
+	{ { SOURCE_REMOVE, SOURCE_ADD }, { AGENT_EVENT_CA_REMOVE, AGENT_EVENT_CA_ADD } },
+	{ { SOURCE_REMOVE, SOURCE_ADD, SOURCE_REMOVE }, { AGENT_EVENT_CA_REMOVE } },
+	{ { SOURCE_REMOVE, SOURCE_ADD, SOURCE_REMOVE, SOURCE_ADD }, { AGENT_EVENT_CA_REMOVE, AGENT_EVENT_CA_ADD } },
+};
+
+START_TEST(of_hcas_that_come_and_go_the_client_hears_what_changes_its_view)
+{
+	struct source hca = { .session = session, .guid = 77 };
+	struct agent_event event;
+
+	choke();
+	for (int i = 0; comings[_i].happen[i]; i++)
+		source_raise(&hca, comings[_i].happen[i]);
+	hear_fillers();
+	for (int i = 0; comings[_i].heard[i]; i++) {
+		event = next();
+		ck_assert_uint_eq(event.kind, comings[_i].heard[i]);
+		ck_assert_uint_eq(event.guid, 77);
+	}
+	hear_no_more();
+	source_forget(&hca);
+}
+END_TEST
+
+/* The first, one in the middle, and the last of three: those behind it are still heard of. */
+START_TEST(an_object_that_is_gone_is_not_heard_of_and_takes_no_other_along)
+{
+	struct source three[3], after;
+
+	choke();
+	for (int i = 0; i < 3; i++)
+		raise_new(&three[i], 100 + (uint64_t)i);
+	source_forget(&three[_i]);
+	raise_new(&after, 103);
+	hear_fillers();
+	for (int i = 0; i < 3; i++)
+		if (i != _i)
+			ck_assert_uint_eq(next().cookie, 100 + (uint64_t)i);
+	ck_assert_uint_eq(next().cookie, 103);
+	hear_no_more();
+}
+END_TEST
+
+/* ------------------------------------------------------------- as it happens */
+
+/* A queue pair in Error, whose receives complete in an armed queue of its own. */
+static void complete_one(uint64_t cookie)
+{
+	struct CREATE_CQ_answer cq;
+	struct CREATE_QP_answer qp;
+	struct MODIFY_QP_request modify = { .mask = IB_QP_STATE, .attr.qp_state = IB_QPS_ERR };
+	const struct agent_recv wr = { .wr_id = cookie };
+
+	ck_ok(ASK(&slow, CREATE_CQ, &cq, .pd = slow.pd, .cqe = 1, .cookie = cookie));
+	ck_ok(ASK(&slow, CREATE_QP, &qp, .pd = slow.pd, .send_cq = slow.cq, .recv_cq = cq.handle, .qp_type = IB_QPT_RC,
+		  .cap = { 1, 1, 1, 1, 0 }));
+	ck_ok(ASK(&slow, ARM_CQ, NULL, .cq = cq.handle, .type = AL_ARM_ANY));
+	modify.qp = qp.handle;
+	ck_ok(ask(slow.line, AGENT_MODIFY_QP, &modify, 0, NULL, 0, NULL, NULL));
+	ck_ok(ask(slow.line, AGENT_POST_RECV, &qp.handle, 1, &wr, 0, NULL, NULL));
+}
+
+static void pull_cable(enum soft_vendor_code code)
+{
+	const struct VENDOR_CALL_request request = { .ca = slow.ca, .code = (uint32_t)code };
+	const uint32_t port = 1;
+
+	ck_ok(ask(slow.line, AGENT_VENDOR_CALL, &request, sizeof(port), &port, 0, NULL, NULL));
+}
+
+static uint32_t port_pending(void)
+{
+	const struct hca *hca;
+	uint32_t pending;
+
+	pthread_mutex_lock(&session->event_lock);
+	for (hca = session->hcas; !hca->ports; hca = hca->next)
+		; /* the one that is open */
+	pending = hca->ports[1].pending;
+	pthread_mutex_unlock(&session->event_lock);
+	return pending;
+}
+
+START_TEST(a_reader_that_stands_still_and_goes_on_has_missed_nothing)
+{
+	static uint32_t heard[MOST];
+	struct timespec deadline = test_deadline();
+	bool fallen = false, active = false;
+	struct agent_event event;
+	uint32_t num;
+
+	for (num = 0; !choked() && num < 2000; num++)
+		complete_one(num);
+	ck_assert_msg(choked(), "the socket has room for %u events", num);
+	for (int i = 0; i < 20; i++)
+		complete_one(num++);
+	pull_cable(SOFT_PORT_DOWN);
+	pull_cable(SOFT_PORT_UP);
+	while (!(port_pending() & 1u << ACTIVE)) {
+		ck_assert_msg(!test_expired(&deadline), "the port does not become Active");
+		sched_yield();
+	}
+	for (uint32_t i = 0; i < num || !active;) {
+		event = next();
+		if (event.kind == AGENT_EVENT_COMPLETION) {
+			ck_assert_uint_lt(event.cookie, num);
+			ck_assert_uint_eq(heard[event.cookie]++, 0);
+			i++;
+		} else if (event.kind == AGENT_EVENT_PORT && event.port == 1) {
+			fallen = fallen || event.type == DOWN;
+			active = event.type == ACTIVE;
+			ck_assert_msg(!active || fallen, "the fall through Down was not told");
+		}
+	}
+	complete_one(num);
+	do
+		event = next();
+	while (event.kind != AGENT_EVENT_COMPLETION);
+	ck_assert_uint_eq(event.cookie, num);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("e2e/agent_event");
+	TCase *tcase = tcase_create("events");
+
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_test(tcase, what_does_not_fit_is_sent_in_its_order_when_there_is_room);
+	tcase_add_loop_test(tcase, of_a_ports_states_the_last_is_heard_of_and_any_fall_through_down, 0,
+			    sizeof(states) / sizeof(states[0]));
+	tcase_add_loop_test(tcase, of_hcas_that_come_and_go_the_client_hears_what_changes_its_view, 0,
+			    sizeof(comings) / sizeof(comings[0]));
+	tcase_add_loop_test(tcase, an_object_that_is_gone_is_not_heard_of_and_takes_no_other_along, 0, 3);
+	tcase_add_test(tcase, a_reader_that_stands_still_and_goes_on_has_missed_nothing);
+	suite_add_tcase(suite, tcase);
+	return test_run(suite);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What clients leave in the agent when they have what they asked for, or are gone: nothing that adds up. */
+#include "test/e2e/agent_door.h"
+
+#include <sched.h>
+
+#include "al/agent/account.h"
+#include "al/agent/ald.h"
+
+/* ------------------------------------------------------ within the test's process */
+
+static al_h owner;
+
+static void set_up(void)
+{
+	const struct al_open_attr own = { .agent = "off", .config = "" };
+	struct ald_attr attr = { .mode = 0600, .config = "", .limits = ald_default_limits };
+
+	ck_assert_ptr_nonnull(mkdtemp(agent_dir));
+	snprintf(agent_socket, sizeof(agent_socket), "%s/ald.socket", agent_dir);
+	attr.socket = agent_socket;
+	ck_ok(ald_start(&attr));
+	ck_ok(al_open(&own, &owner));
+}
+
+static void tear_down(void)
+{
+	ck_ok(al_close(owner, AL_DESTROY_SYNC, NULL));
+	ald_stop();
+	rmdir(agent_dir);
+}
+
+/* A datagram's path is an object of the agent's for as long as the request is being posted. */
+static void expect_no_paths(void)
+{
+	struct timespec deadline = test_deadline();
+
+	while (test_count(owner, AL_OBJ_AH)) {
+		ck_assert_msg(!test_expired(&deadline), "%zu address handles are left", test_count(owner, AL_OBJ_AH));
+		sched_yield();
+	}
+}
+
+START_TEST(datagrams_leave_no_address_handle)
+{
+	static struct agent_send send[AGENT_POST_MAX];
+	struct POST_SEND_answer posted;
+	struct CREATE_QP_answer qp;
+	struct MODIFY_QP_request modify = { .mask = IB_QP_STATE, .attr.qp_state = IB_QPS_ERR };
+	struct client c;
+
+	client_open(&c);
+	ck_ok(ASK(&c, CREATE_QP, &qp, .pd = c.pd, .send_cq = c.cq, .recv_cq = c.cq, .qp_type = IB_QPT_UD,
+		  .cap = { AGENT_POST_MAX, 1, 1, 1, 0 }));
+	for (uint32_t i = 0; i < AGENT_POST_MAX; i++)
+		send[i] = (struct agent_send){ .opcode = IB_WR_SEND, .pd = c.pd, .remote_qpn = 5,
+					       .path = { .dlid = 1, .port_num = 1 } };
+	/* refused as a whole: the queue pair is in Reset */
+	ck_assert_int_ne(ask(c.line, AGENT_POST_SEND, &qp.handle, AGENT_POST_MAX, send, 0, NULL, &posted), AL_SUCCESS);
+	expect_no_paths();
+	/* taken, and flushed */
+	modify.qp = qp.handle;
+	ck_ok(ask(c.line, AGENT_MODIFY_QP, &modify, 0, NULL, 0, NULL, NULL));
+	ck_ok(ask(c.line, AGENT_POST_SEND, &qp.handle, 4, send, 0, NULL, &posted));
+	ck_assert_uint_eq(posted.posted, 4);
+	expect_no_paths();
+	/* taken up to the one that is wrong */
+	send[3].pieces = 1;
+	ck_status(ask(c.line, AGENT_POST_SEND, &qp.handle, 5, send, 0, NULL, &posted), AL_AGENT_PROTOCOL);
+	ck_assert_uint_eq(posted.posted, 3);
+	expect_no_paths();
+	client_close(&c);
+}
+END_TEST
+
+static uint64_t connections_now(void)
+{
+	struct al_snap_client *shown;
+	uint64_t clients, users, now;
+
+	ck_ok(account_show(true, 0, &shown, &clients, &users));
+	ck_assert_uint_eq(clients, 1);
+	now = shown[0].use[AL_RESOURCE_CONNECTIONS].now;
+	ck_assert_uint_eq(shown[1].use[AL_RESOURCE_CONNECTIONS].now, now); /* the user's */
+	al_free(shown);
+	return now;
+}
+
+static void expect_connections(uint64_t want)
+{
+	struct timespec deadline = test_deadline();
+
+	while (connections_now() != want) {
+		ck_assert_msg(!test_expired(&deadline), "%llu connections are charged instead of %llu",
+			      (unsigned long long)connections_now(), (unsigned long long)want);
+		sched_yield();
+	}
+}
+
+START_TEST(a_connection_that_is_closed_makes_room_for_another)
+{
+	const uint64_t most = ald_default_limits.client[AL_RESOURCE_CONNECTIONS];
+	struct agent_hello h = good_hello;
+	int fd[16], more;
+	struct client c;
+
+	ck_assert_uint_eq(most, sizeof(fd) / sizeof(fd[0]));
+	client_open(&c);
+	expect_connections(1);
+	h.role = AGENT_COMMANDS;
+	memcpy(h.token, c.token, sizeof(h.token));
+	for (int round = 0; round < 3; round++) {
+		for (uint64_t i = 1; i < most; i++) {
+			fd[i] = reach();
+			ck_ok(hello(fd[i], h, NULL, 0, NULL));
+		}
+		more = reach();
+		ck_status(hello(more, h, NULL, 0, NULL), AL_LIMIT_EXCEEDED);
+		close(more);
+		expect_connections(most);
+		for (uint64_t i = 1; i < most; i++)
+			close(fd[i]);
+		expect_connections(1);
+	}
+	client_close(&c);
+}
+END_TEST
+
+/* The refusal of a second opening is no opening: it leaves nothing that would refuse the next. */
+START_TEST(an_hca_whose_opening_was_refused_can_be_opened_when_it_is_closed)
+{
+	struct OPEN_CA_answer opened;
+	struct client c;
+
+	client_open(&c);
+	for (int i = 0; i < 3; i++)
+		ck_status(ASK(&c, OPEN_CA, &opened, .guid = c.attr.node_guid), AL_DUPLICATE);
+	ck_ok(ASK(&c, DESTROY, NULL, .handle = c.qp));
+	ck_ok(ASK(&c, DESTROY, NULL, .handle = c.cq));
+	ck_ok(ASK(&c, DESTROY, NULL, .handle = c.pd));
+	ck_ok(ASK(&c, DESTROY, NULL, .handle = c.ca));
+	ck_ok(ASK(&c, OPEN_CA, &opened, .guid = c.attr.node_guid));
+	ck_status(ASK(&c, OPEN_CA, NULL, .guid = c.attr.node_guid + 4711), AL_NOT_FOUND);
+	client_close(&c);
+}
+END_TEST
+
+/* -------------------------------------------------------------------- memory */
+
+/* Of the agent, in KiB. */
+static long resident(void)
+{
+	char path[64], line[128];
+	long size = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)agent_pid);
+	file = fopen(path, "re");
+	ck_assert_ptr_nonnull(file);
+	while (size < 0 && fgets(line, sizeof(line), file))
+		sscanf(line, "VmRSS: %ld", &size);
+	fclose(file);
+	ck_assert_int_gt(size, 0);
+	return size;
+}
+
+/* Clients that are there at once, and gone; what the agent has when nothing of them is left. */
+static long clients_come_and_go(int count)
+{
+	struct client *c = calloc((size_t)count, sizeof(*c));
+	struct timespec deadline;
+	int fds = agent_entries("fd");
+
+	for (int i = 0; i < count; i++)
+		client_open(&c[i]);
+	for (int i = 0; i < count; i++)
+		client_close(&c[i]);
+	free(c);
+	deadline = test_deadline();
+	while (agent_entries("fd") > fds) {
+		ck_assert_msg(!test_expired(&deadline), "%d descriptors instead of %d", agent_entries("fd"), fds);
+		sched_yield();
+	}
+	return resident();
+}
+
+/* Thirty times as many clients as at first leave not three times as much: nearly all of that is caches and threads. */
+START_TEST(the_memory_of_clients_that_are_gone_is_given_back)
+{
+	long first, then;
+
+	agent_start(NULL, NULL);
+	first = clients_come_and_go(10);
+	then = clients_come_and_go(300);
+	printf("resident after 10 clients %ld KiB, after 300 more %ld KiB\n", first, then);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	printf("SKIP the comparison of both: a sanitizer keeps what is freed\n");
+#else
+	ck_assert_int_lt(then, 3 * first);
+#endif
+	agent_stop();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("e2e/agent_left");
+	TCase *tcase = tcase_create("within");
+
+	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_test(tcase, datagrams_leave_no_address_handle);
+	tcase_add_test(tcase, a_connection_that_is_closed_makes_room_for_another);
+	tcase_add_test(tcase, an_hca_whose_opening_was_refused_can_be_opened_when_it_is_closed);
+	suite_add_tcase(suite, tcase);
+	tcase = tcase_create("memory");
+	tcase_add_test(tcase, the_memory_of_clients_that_are_gone_is_given_back);
+	suite_add_tcase(suite, tcase);
+	return test_run(suite);
+}
