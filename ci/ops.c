@@ -36,6 +36,28 @@ enum op {
 _Static_assert(sizeof(struct ci_interface) == OPS_AT + OPS * OP_SIZE,
 	       "ops.def: struct ci_interface has more members");
 
+/* The atomic rows and enum ci_atomic_op: same order, same number. */
+enum atomic_row {
+#define ROW_SLEEPS(name)
+#define ROW_ATOMIC(name)                              ROW_##name,
+#define CI_OP(name, need, mark, group, params)        ROW_##mark(name)
+#define CI_END(name, need, mark, group, params)       ROW_##mark(name)
+#define CI_DMA(name, need, mark, group, type, params) ROW_##mark(name)
+#include "ci/ops.def"
+	ATOMIC_ROWS
+};
+#define SAME_SLEEPS(name)
+#define SAME_ATOMIC(name)                                        \
+	_Static_assert((int)ROW_##name == (int)CI_ATOMIC_##name, \
+		       "ops.def: " #name " has another place in enum ci_atomic_op");
+#define CI_OP(name, need, mark, group, params)        SAME_##mark(name)
+#define CI_END(name, need, mark, group, params)       SAME_##mark(name)
+#define CI_DMA(name, need, mark, group, type, params) SAME_##mark(name)
+#include "ci/ops.def"
+_Static_assert(
+	(int)ATOMIC_ROWS == (int)CI_ATOMIC_OPS && CI_ATOMIC_OPS < 64,
+	"ops.def: enum ci_atomic_op has more members, or ci_interface.may_block too few bits");
+
 /* The parameters have names for the reader of ops.def; a function that only refuses uses none. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -230,7 +252,8 @@ static const struct {
 	[CI_OBJ_EEC] = { "ci_eec", sizeof(struct ci_eec) },
 };
 
-#define KNOWN_FLAGS ((uint32_t)(CI_SERIALISE_CQ | CI_OP_MAY_BLOCK | CI_CLIENT_MEMORY))
+#define KNOWN_FLAGS ((uint32_t)(CI_SERIALISE_CQ | CI_CLIENT_MEMORY))
+#define ATOMIC_BITS (((uint64_t)1 << CI_ATOMIC_OPS) - 1)
 
 size_t ci_obj_bytes(const struct ci_interface *ops, enum ci_obj kind)
 {
@@ -293,6 +316,12 @@ static al_status check_head(const struct ci_interface *ci, char text[CI_TEXT_MAX
 		ci_say(text,
 		       "ci_interface.flags is 0x%x and this library knows 0x%x: clear the others",
 		       ci->flags, KNOWN_FLAGS);
+		return AL_INVALID_PARAMETER;
+	}
+	if (ci->may_block & ~ATOMIC_BITS) {
+		ci_say(text,
+		       "ci_interface.may_block is 0x%llx and the atomic operations, which alone have a bit, are 0x%llx: clear the others",
+		       (unsigned long long)ci->may_block, (unsigned long long)ATOMIC_BITS);
 		return AL_INVALID_PARAMETER;
 	}
 	if (ci->pad) {

@@ -204,6 +204,11 @@ check_PROGRAMS += test/e2e/provider_test
 test_e2e_provider_test_CPPFLAGS = $(FAKE_FLAGS) $(PROVIDER_FLAGS)
 test_e2e_provider_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_provider_test_DEPENDENCIES = ald$(EXEEXT) hca/skeleton/skeleton.la uvp/skeleton/skeleton.la
+noinst_HEADERS += test/e2e/provider.h
+check_PROGRAMS += test/e2e/provider_path_test
+test_e2e_provider_path_test_CPPFLAGS = $(FAKE_FLAGS) $(PROVIDER_FLAGS)
+test_e2e_provider_path_test_LDADD = $(API_LIBS) $(URCU_LIBS)
+EXTRA_test_e2e_provider_path_test_DEPENDENCIES = ald$(EXEEXT)
 
 # The documents against the tree.
 dist_check_SCRIPTS += test/e2e/names.py test/e2e/keys.py test/e2e/requirements.py

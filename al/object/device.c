@@ -185,6 +185,9 @@ static al_status init_ports(struct al_dev *dev, struct ci_registration *reg)
 	return AL_SUCCESS;
 }
 
+/* What CI_SERIALISE_CQ is about. */
+#define SERIALISED (CI_MAY_BLOCK(poll_cq) | CI_MAY_BLOCK(arm_cq) | CI_MAY_BLOCK(arm_cq_n))
+
 static al_status dev_add(struct ci_registration *reg)
 {
 	struct al_dev *dev = al_alloc_aligned(64, sizeof(*dev));
@@ -197,8 +200,11 @@ static al_status dev_add(struct ci_registration *reg)
 	dev->guid = reg->attr.node_guid;
 	dev->reg = reg;
 	dev->agent = ci_module_agent(reg->module);
-	dev->may_block = reg->ops.flags & CI_OP_MAY_BLOCK;
+	dev->may_block = reg->ops.may_block;
 	dev->serialise_cq = reg->ops.flags & CI_SERIALISE_CQ;
+	/* One of them that blocks lets the others wait for a queue's lock. */
+	if (dev->serialise_cq && dev->may_block & SERIALISED)
+		dev->may_block |= SERIALISED;
 	snprintf(dev->module, sizeof(dev->module), "%s", ci_module_name(reg->module));
 	snprintf(dev->module_version, sizeof(dev->module_version), "%s",
 		 ci_module_version(reg->module));

@@ -47,7 +47,7 @@ bool port_waits(const struct dev_port *ports, uint32_t num_ports);
 struct al_dev {
 	/* read on the data path */
 	_Atomic(const struct ci_interface *) ops;
-	bool may_block;      /* CI_OP_MAY_BLOCK */
+	uint64_t may_block;  /* CI_MAY_BLOCK() of operations that are called outside a read section */
 	bool serialise_cq;   /* CI_SERIALISE_CQ */
 
 	_Atomic uint32_t refs; /* objects, and the registration */
@@ -112,33 +112,34 @@ extern struct dispatcher dispatcher_common;
 
 /*
  * The object of a call on the data path, in a read section: no lock, no shared cache line written. NULL, and no read
- * section: no such object, or its module's operations may block (CI_OP_MAY_BLOCK), which makes it a call like any other.
+ * section: no such object, or the operation, whose CI_MAY_BLOCK() is op, may block, which makes it a call like any other.
  */
-static inline struct al_obj *data_enter(const void *handle, al_object_type type)
+static inline struct al_obj *data_enter(const void *handle, al_object_type type, uint64_t op)
 {
 	struct al_obj *obj;
 
 	rcu_enter();
 	obj = obj_peek(handle, type);
-	if (__builtin_expect(obj && !obj->dev->may_block, 1))
+	if (__builtin_expect(obj && !(obj->dev->may_block & op), 1))
 		return obj;
 	rcu_leave();
 	return NULL;
 }
 
 /* The one or the other. */
-static inline al_status data_begin(struct al_call *call, const void *handle, al_object_type type)
+static inline al_status data_begin(struct al_call *call, const void *handle, al_object_type type,
+				   uint64_t op)
 {
-	call->obj = data_enter(handle, type);
+	call->obj = data_enter(handle, type, op);
 	if (__builtin_expect(!call->obj, 0))
 		return call_begin_any(call, handle, type);
 	call->ops = dev_ops(call->obj->dev);
 	return AL_SUCCESS;
 }
 
-static inline void data_end(struct al_call *call)
+static inline void data_end(struct al_call *call, uint64_t op)
 {
-	if (__builtin_expect(call->obj->dev->may_block, 0))
+	if (__builtin_expect(call->obj->dev->may_block & op, 0))
 		call_end(call);
 	else
 		rcu_leave();

@@ -149,6 +149,9 @@ static const struct ci_interface forwarding = {
 	.size = sizeof(struct ci_interface),
 	.abi_major = CI_ABI_MAJOR,
 	.abi_minor = CI_ABI_MINOR,
+	/* What crosses waits for the agent. */
+	.may_block = CI_MAY_BLOCK(post_send) | CI_MAY_BLOCK(post_recv) | CI_MAY_BLOCK(poll_cq) |
+		     CI_MAY_BLOCK(peek_cq) | CI_MAY_BLOCK(arm_cq) | CI_MAY_BLOCK(arm_cq_n),
 #define CREATES(name, ...) .name = name,
 #define CHANGES(name, ...) .name = name,
 #define ENDS(name, ...)    .name = name,
@@ -163,17 +166,20 @@ static const struct ci_interface forwarding = {
 	.dma_free_coherent = user_dma_free_coherent,
 };
 
-/* A provider's own data path takes the place of the forwarding one, without a detour. */
+/*
+ * A provider's own data path takes the place of the forwarding one, without a detour, operation by
+ * operation: what it brings does not block.
+ */
 static void overlay(struct ci_interface *ops, const struct uvp_interface *hooks)
 {
-	bool all = true;
-
 	ops->flags = hooks->flags;
-#define DIRECT(name)                     \
-	if (hooks->name)                 \
-		ops->name = hooks->name; \
-	else                             \
-		all = false
+#define DIRECT(name)                                           \
+	do {                                                   \
+		if (hooks->name) {                             \
+			ops->name = hooks->name;               \
+			ops->may_block &= ~CI_MAY_BLOCK(name); \
+		}                                              \
+	} while (0)
 	DIRECT(post_send);
 	DIRECT(post_recv);
 	DIRECT(poll_cq);
@@ -181,8 +187,6 @@ static void overlay(struct ci_interface *ops, const struct uvp_interface *hooks)
 	DIRECT(arm_cq);
 	DIRECT(arm_cq_n);
 #undef DIRECT
-	if (!all) /* what crosses waits for the agent */
-		ops->flags |= CI_OP_MAY_BLOCK;
 }
 
 static void lay_out(struct user_provider *p)

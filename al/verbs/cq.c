@@ -146,7 +146,7 @@ static __attribute__((cold, noinline)) al_status poll_otherwise(al_cq_h cq, uint
 								struct ib_wc *wc, uint32_t *count)
 {
 	struct al_call call;
-	al_status status = data_begin(&call, cq, AL_OBJ_CQ);
+	al_status status = data_begin(&call, cq, AL_OBJ_CQ, CI_MAY_BLOCK(poll_cq));
 
 	if (status)
 		return status;
@@ -155,7 +155,7 @@ static __attribute__((cold, noinline)) al_status poll_otherwise(al_cq_h cq, uint
 	serialise(call.obj);
 	status = call.ops->poll_cq(call.obj->ci, num, wc, count);
 	unserialise(call.obj);
-	data_end(&call);
+	data_end(&call, CI_MAY_BLOCK(poll_cq));
 	IB_TRACE("al", "poll_cq returns to the channel driver: %s, %u completions",
 		 al_status_str(status), status ? 0 : *count);
 	return status;
@@ -171,7 +171,7 @@ static inline __attribute__((always_inline)) al_status poll_any(al_cq_h cq, uint
 		return AL_INVALID_PARAMETER;
 	if (__builtin_expect(ib_trace_on, 0))
 		return poll_otherwise(cq, num, wc, count);
-	obj = data_enter(cq, AL_OBJ_CQ);
+	obj = data_enter(cq, AL_OBJ_CQ, CI_MAY_BLOCK(poll_cq));
 	if (__builtin_expect(!obj, 0))
 		return poll_otherwise(cq, num, wc, count);
 	if (__builtin_expect(obj->dev->serialise_cq, 0)) {
@@ -210,11 +210,11 @@ al_status al_peek_cq(al_cq_h cq, uint32_t max, uint32_t *count)
 
 	if (!count)
 		return AL_INVALID_PARAMETER;
-	status = data_begin(&call, cq, AL_OBJ_CQ);
+	status = data_begin(&call, cq, AL_OBJ_CQ, CI_MAY_BLOCK(peek_cq));
 	if (status)
 		return status;
 	status = call.ops->peek_cq(call.obj->ci, max, count);
-	data_end(&call);
+	data_end(&call, CI_MAY_BLOCK(peek_cq));
 	return status;
 }
 
@@ -226,13 +226,13 @@ al_status al_arm_cq(al_cq_h cq, al_arm type, bool *present)
 
 	if (type != AL_ARM_ERRORS && type != AL_ARM_SOLICITED && type != AL_ARM_ANY)
 		return AL_INVALID_PARAMETER;
-	status = data_begin(&call, cq, AL_OBJ_CQ);
+	status = data_begin(&call, cq, AL_OBJ_CQ, CI_MAY_BLOCK(arm_cq));
 	if (status)
 		return status;
 	serialise(call.obj);
 	status = call.ops->arm_cq(call.obj->ci, type, &there);
 	unserialise(call.obj);
-	data_end(&call);
+	data_end(&call, CI_MAY_BLOCK(arm_cq));
 	if (!status && present)
 		*present = there;
 	return status;
@@ -241,7 +241,7 @@ al_status al_arm_cq(al_cq_h cq, al_arm type, bool *present)
 al_status al_arm_cq_n(al_cq_h cq, uint32_t num)
 {
 	struct al_call call;
-	al_status status = data_begin(&call, cq, AL_OBJ_CQ);
+	al_status status = data_begin(&call, cq, AL_OBJ_CQ, CI_MAY_BLOCK(arm_cq_n));
 
 	if (status)
 		return status;
@@ -251,6 +251,6 @@ al_status al_arm_cq_n(al_cq_h cq, uint32_t num)
 		status = call.ops->arm_cq_n(call.obj->ci, num);
 		unserialise(call.obj);
 	}
-	data_end(&call);
+	data_end(&call, CI_MAY_BLOCK(arm_cq_n));
 	return status;
 }

@@ -325,24 +325,74 @@ al_status al_qp_num(al_qp_h qp, uint32_t *qpn)
 
 /* -------------------------------------------------------------- data path */
 
-/* What is rare: the module may block, there is a trace, or the handle is wrong. */
+/*
+ * Objects that a post_send that may block has looked up by their handles: referenced until it
+ * returns. An array that is full moves into a block of its own.
+ */
+struct lent {
+	struct lent *next;
+	uint32_t num;
+	struct al_obj *obj[14];
+};
+#define LENT_MAX (sizeof(((struct lent *)0)->obj) / sizeof(struct al_obj *))
+static _Thread_local struct lent *lent; /* of the call that this thread makes; NULL: none */
+
+static void give_back(struct lent *first)
+{
+	struct lent *more;
+
+	for (struct lent *l = first; l; l = more) {
+		more = l->next;
+		while (l->num)
+			obj_put(l->obj[--l->num]);
+		if (l != first)
+			al_free(l);
+	}
+}
+
+static struct al_obj *lend(const void *handle, al_object_type type)
+{
+	struct lent *full;
+	struct al_obj *obj;
+
+	if (!lent)
+		return NULL;
+	if (lent->num == LENT_MAX) {
+		full = al_alloc(sizeof(*full));
+		if (!full)
+			return NULL;
+		*full = *lent;
+		lent->next = full;
+		lent->num = 0;
+	}
+	obj = obj_get(handle, type);
+	if (obj)
+		lent->obj[lent->num++] = obj;
+	return obj;
+}
+
+/* What is rare: post_send may block, there is a trace, or the handle is wrong. */
 static __attribute__((cold, noinline)) al_status
 send_otherwise(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad_wr)
 {
+	struct lent objects = { 0 };
 	struct al_call call;
 	al_status status;
 
 	IB_TRACE("driver", "post_send to qp %#llx, wr_id %#llx", (unsigned long long)(uintptr_t)qp,
 		 (unsigned long long)wr->wr_id);
-	status = data_begin(&call, qp, AL_OBJ_QP);
+	status = data_begin(&call, qp, AL_OBJ_QP, CI_MAY_BLOCK(post_send));
 	if (status) {
 		*bad_wr = wr;
 		return status;
 	}
 	IB_TRACE("al", "post_send: hands the requests to the HCA's module %s",
 		 call.obj->dev->module);
+	lent = &objects;
 	status = call.ops->post_send(call.obj->ci, wr, bad_wr);
-	data_end(&call);
+	lent = NULL;
+	give_back(&objects);
+	data_end(&call, CI_MAY_BLOCK(post_send));
 	IB_TRACE("al", "post_send returns to the channel driver: %s", al_status_str(status));
 	return status;
 }
@@ -356,7 +406,7 @@ al_status al_post_send(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_
 		return AL_INVALID_PARAMETER;
 	if (__builtin_expect(ib_trace_on, 0))
 		return send_otherwise(qp, wr, bad_wr);
-	obj = data_enter(qp, AL_OBJ_QP);
+	obj = data_enter(qp, AL_OBJ_QP, CI_MAY_BLOCK(post_send));
 	if (__builtin_expect(!obj, 0))
 		return send_otherwise(qp, wr, bad_wr);
 	status = dev_ops(obj->dev)->post_send(obj->ci, wr, bad_wr);
@@ -372,7 +422,7 @@ recv_otherwise(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_recv_wr 
 
 	IB_TRACE("driver", "post_recv to qp %#llx, wr_id %#llx", (unsigned long long)(uintptr_t)qp,
 		 (unsigned long long)wr->wr_id);
-	status = data_begin(&call, qp, AL_OBJ_QP);
+	status = data_begin(&call, qp, AL_OBJ_QP, CI_MAY_BLOCK(post_recv));
 	if (status) {
 		*bad_wr = wr;
 		return status;
@@ -380,7 +430,7 @@ recv_otherwise(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_recv_wr 
 	IB_TRACE("al", "post_recv: hands the requests to the HCA's module %s",
 		 call.obj->dev->module);
 	status = call.ops->post_recv(call.obj->ci, wr, bad_wr);
-	data_end(&call);
+	data_end(&call, CI_MAY_BLOCK(post_recv));
 	IB_TRACE("al", "post_recv returns to the channel driver: %s", al_status_str(status));
 	return status;
 }
@@ -394,7 +444,7 @@ al_status al_post_recv(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_
 		return AL_INVALID_PARAMETER;
 	if (__builtin_expect(ib_trace_on, 0))
 		return recv_otherwise(qp, wr, bad_wr);
-	obj = data_enter(qp, AL_OBJ_QP);
+	obj = data_enter(qp, AL_OBJ_QP, CI_MAY_BLOCK(post_recv));
 	if (__builtin_expect(!obj, 0))
 		return recv_otherwise(qp, wr, bad_wr);
 	status = dev_ops(obj->dev)->post_recv(obj->ci, wr, bad_wr);
@@ -404,15 +454,13 @@ al_status al_post_recv(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_
 
 /* ------------------------------------------------- handles in work requests */
 
-/* In the read section that al_post_send() has entered; without one nothing would keep the object.
- */
+/* In the read section that al_post_send() has entered, or with a reference that it gives back. */
 static void *wr_object(const struct ci_qp *qp, const void *handle, al_object_type type)
 {
 	struct al_obj *qp_obj = qp->ctx, *obj;
 
-	if (qp_obj->dev->may_block)
-		return NULL;
-	obj = obj_peek(handle, type);
+	obj = qp_obj->dev->may_block & CI_MAY_BLOCK(post_send) ? lend(handle, type)
+							       : obj_peek(handle, type);
 	return obj && obj->al == qp_obj->al && obj->dev == qp_obj->dev ? obj->ci : NULL;
 }
 

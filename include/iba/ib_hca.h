@@ -9,7 +9,7 @@
  * create_qp), and the HCA reports upwards with ib_cq_notify() and ib_dispatch_event().
  *
  * Every operation is marked *may sleep* or *atomic*. Atomic ones must not block on anything but short critical
- * sections of the module itself, and are called from any context. All operations are reentrant: the module
+ * sections of the module itself (unless ci_interface.may_block names the operation), and are called from any context. All operations are reentrant: the module
  * synchronises (seed 000). No operation, of either mark, may call a channel driver's callback: it queues, by upcall.
  *
  * The Access Layer has checked before it calls: handles, that the objects belong together, reserved fields, port
@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-#define CI_ABI_MAJOR 1 /**< tables of another major number are refused */
+#define CI_ABI_MAJOR 2 /**< tables of another major number are refused */
 #define CI_ABI_MINOR 0 /**< grows when members are added at the end */
 
 struct ci_host;   /**< where a module's HCAs belong; opaque */
@@ -315,9 +315,30 @@ enum ci_obj {
 /** Bits of ci_interface.flags. */
 enum ci_interface_flags {
 	CI_SERIALISE_CQ = 1 << 0, /**< the Access Layer calls poll and arm of one CQ one at a time (seed 001) */
-	CI_OP_MAY_BLOCK = 1 << 1, /**< data-path operations may wait for another process: called outside a read section */
 	CI_CLIENT_MEMORY = 1 << 2, /**< register_mr takes memory of a client: ci_mem.client */
 };
+
+/** The atomic operations, numbered in the order of struct ci_interface: bits of ci_interface.may_block. */
+enum ci_atomic_op {
+	CI_ATOMIC_create_ah,    /**< create_ah */
+	CI_ATOMIC_modify_ah,    /**< modify_ah */
+	CI_ATOMIC_query_ah,     /**< query_ah */
+	CI_ATOMIC_destroy_ah,   /**< destroy_ah */
+	CI_ATOMIC_map_phys_fmr, /**< map_phys_fmr */
+	CI_ATOMIC_bind_mw,      /**< bind_mw */
+	CI_ATOMIC_dma_mapping_error, /**< dma_mapping_error */
+	CI_ATOMIC_poll_cq,      /**< poll_cq */
+	CI_ATOMIC_arm_cq,       /**< arm_cq */
+	CI_ATOMIC_arm_cq_n,     /**< arm_cq_n */
+	CI_ATOMIC_peek_cq,      /**< peek_cq */
+	CI_ATOMIC_post_send,    /**< post_send */
+	CI_ATOMIC_post_recv,    /**< post_recv */
+	CI_ATOMIC_post_srq_recv, /**< post_srq_recv */
+	CI_ATOMIC_OPS           /**< number of atomic operations */
+};
+
+/** The bit of an atomic operation in ci_interface.may_block, such as `CI_MAY_BLOCK(post_send)`. */
+#define CI_MAY_BLOCK(op) ((uint64_t)1 << CI_ATOMIC_##op)
 
 /**
  * The operations of an HCA. Members that are NULL are filled with one that returns #AL_UNSUPPORTED, unless `ci/ops.def`
@@ -334,6 +355,12 @@ struct ci_interface {
 	uint16_t abi_minor; /**< #CI_ABI_MINOR */
 	uint32_t flags;     /**< enum ci_interface_flags */
 	uint32_t pad;       /**< zero */
+	/**
+	 * CI_MAY_BLOCK() of each atomic operation that may wait for another process in spite of its mark. The Access Layer
+	 * then holds a reference on the object instead of a read section, which costs more, so that the wait holds up
+	 * no destroy of another object.
+	 */
+	uint64_t may_block;
 	uint32_t obj_size[CI_OBJ_KINDS]; /**< bytes of the module's struct per kind; 0: the plain struct */
 
 	/* HCA */
@@ -532,7 +559,8 @@ struct ci_interface {
  * @param hca   the module's own, handed to every operation in ci_ca.hca
  * @param handle the registration
  * @retval AL_SUCCESS the HCA is known by its node GUID
- * @retval AL_INVALID_PARAMETER a NULL, ports or vectors out of range, an obj_size smaller than the plain struct
+ * @retval AL_INVALID_PARAMETER a NULL, ports or vectors out of range, an obj_size smaller than the plain struct, an unknown
+ *         bit in flags or may_block
  * @retval AL_MODULE_ABI size or ABI number do not match; the message says both
  * @retval AL_MODULE_MISSING_OP a required operation is missing; the message names it
  * @retval AL_DUPLICATE the node GUID is known on this host already
@@ -639,8 +667,9 @@ al_status ci_client_give_fd(struct ci_udata *udata, int fd);
 /**
  * The object behind a handle in a work request. **Context: any**, inside post_send only: the pointer is good until
  * that returns. NULL: no such object, or of another HCA or opening of the library than the queue pair: the request is
- * bad (#AL_INVALID_HANDLE). The protection domain is for the module to compare. With #CI_OP_MAY_BLOCK nothing would keep
- * the object: NULL always.
+ * bad (#AL_INVALID_HANDLE). The protection domain is for the module to compare. Where ci_interface.may_block names
+ * post_send the Access Layer keeps a reference on each object until post_send returns; NULL also means that there was no
+ * memory to note the reference.
  *
  * @param qp the queue pair posted to
  * @param ah handle of the request

@@ -28,7 +28,9 @@
  * with it. All other post-hooks
  * return nothing: what can fail belongs in the pre-hook. Hooks of operations that end an object can not fail.
  *
- * **Direct hooks** have the types of struct ci_interface and replace the operation: nothing crosses.
+ * **Direct hooks** have the types of struct ci_interface and replace the operation: nothing crosses. A direct hook must not
+ * block. An operation of the data path without a direct hook waits for the agent, whatever the others do: the Access Layer
+ * counts it as one that may block (ci_interface.may_block), and only it.
  *
  * **Objects.** The hooks get the same structs as a module: struct ci_cq and so on, of which a provider's own begin
  * with the matching one and are as large as uvp_interface.obj_size says. Numbers and keys in them (qp_num, lkey, rkey,
@@ -77,7 +79,7 @@ struct uvp_interface {
 	uint32_t size;      /**< sizeof(struct uvp_interface) as the provider was built; a shorter tail is absent */
 	uint16_t abi_major; /**< #UVP_ABI_MAJOR */
 	uint16_t abi_minor; /**< #UVP_ABI_MINOR */
-	uint32_t flags;     /**< enum ci_interface_flags, for the direct hooks; not #CI_OP_MAY_BLOCK */
+	uint32_t flags;     /**< enum ci_interface_flags, for the direct hooks: #CI_SERIALISE_CQ or 0 */
 	uint32_t pad;       /**< zero */
 	uint32_t obj_size[CI_OBJ_KINDS]; /**< bytes of the provider's struct per kind; 0: the plain struct */
 

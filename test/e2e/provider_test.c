@@ -4,53 +4,7 @@
  * each other, and the order of a completion queue's creation as the SAS tells it.
  */
 #include "test/e2e/agent.h"
-#include "test/modules/fake.h"
-#include "test/modules/provider.h"
-
-static struct provider *provider;
-static al_h al;
-static al_ca_h ca;
-static al_pd_h pd;
-
-/* The provider as the library is going to load it. */
-static struct provider *find_provider(void)
-{
-	void *file = dlopen(PROVIDER_DIR "/fake.so", RTLD_NOW | RTLD_LOCAL);
-
-	ck_assert_msg(file != NULL, "%s", dlerror());
-	return dlsym(file, "provider");
-}
-
-static void begin(const char *option, const char *value)
-{
-	ck_assert(!setenv("IBAL_MODULE_PATH", FAKE_DIR, 1));
-	ck_assert(!setenv("IBAL_UVP_PATH", PROVIDER_DIR, 1));
-	agent_start(option, value);
-	provider = find_provider();
-	ck_assert_ptr_nonnull(provider);
-}
-
-static void open_all(void)
-{
-	al = agent_open();
-	ca = test_open_ca(al, FAKE_GUID);
-	ck_ok(al_alloc_pd(ca, NULL, &pd));
-	provider->log[0] = '\0';
-}
-
-static void end(void)
-{
-	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
-	ck_assert(!provider->spoilt);
-	agent_stop();
-}
-
-static al_status try_cq(uint32_t cqe, al_cq_h *cq)
-{
-	struct al_cq_init init = { .cqe = cqe };
-
-	return al_create_cq(pd, &init, NULL, NULL, NULL, cq);
-}
+#include "test/e2e/provider.h"
 
 /* Objects of the agent's Access Layer that are this client's; creations that failed leave none. */
 static size_t agents_objects(al_object_type type)
@@ -385,26 +339,6 @@ START_TEST(a_lost_agent_is_told_to_the_post_hook)
 }
 END_TEST
 
-/* --------------------------------------------------------------------- data path */
-
-START_TEST(a_direct_hook_takes_the_operations_place)
-{
-	al_cq_h cq;
-	uint32_t count = 0;
-	struct ib_wc wc;
-
-	begin(NULL, NULL);
-	open_all();
-	ck_ok(try_cq(8, &cq));
-	ck_ok(al_peek_cq(cq, 100, &count));
-	ck_assert_uint_eq(count, PROVIDER_PEEK);
-	/* What it leaves out crosses. */
-	ck_ok(al_poll_cq_ex(cq, 1, &wc, &count));
-	ck_assert_uint_eq(count, 0);
-	end();
-}
-END_TEST
-
 /* -------------------------------------------------------------------- ten steps */
 
 struct step {
@@ -635,7 +569,6 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, a_post_hook_that_fails_undoes_the_creation_without_hooks);
 	tcase_add_test(tcase, what_the_pre_hook_has_done_is_not_asked);
 	tcase_add_test(tcase, a_lost_agent_is_told_to_the_post_hook);
-	tcase_add_test(tcase, a_direct_hook_takes_the_operations_place);
 	tcase_add_test(tcase, a_completion_queue_is_created_in_the_ten_steps_of_the_sas);
 	tcase_add_test(tcase, in_the_ten_steps_a_failing_module_is_undone_by_the_post_hook);
 	tcase_add_test(tcase, in_the_ten_steps_a_failing_pre_hook_is_the_last);

@@ -35,6 +35,8 @@ static al_status before(const char *name, void *object, struct uvp_call *call)
 {
 	note("pre_", name);
 	look_at_mine(name, object);
+	if (!strcmp(name, "create_ah"))
+		provider.last_ah = object;
 	if (strcmp(name, provider.about))
 		return AL_SUCCESS;
 	if (provider.before)
@@ -104,7 +106,25 @@ static al_status peek_cq(struct ci_cq *cq, uint32_t max, uint32_t *count)
 {
 	(void)cq;
 	(void)max;
+	if (provider.direct)
+		provider.direct();
 	*count = PROVIDER_PEEK;
+	return AL_SUCCESS;
+}
+
+/* Sends nothing, but notes to which address handles. */
+static al_status post_send(struct ci_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
+{
+	if (provider.direct)
+		provider.direct();
+	for (; wr; wr = wr->next) {
+		provider.sent_to = provider.find_ah(qp, wr->wr.ud.ah);
+		if (!provider.sent_to) {
+			*bad = wr;
+			return AL_INVALID_HANDLE;
+		}
+		provider.sent++;
+	}
 	return AL_SUCCESS;
 }
 
@@ -113,7 +133,7 @@ __attribute__((unused)) static const struct uvp_interface hooks = {
 	.abi_major = UVP_ABI_MAJOR,
 	.abi_minor = UVP_ABI_MINOR,
 #ifdef ODD_HOOK_FLAGS
-	.flags = CI_OP_MAY_BLOCK,
+	.flags = CI_CLIENT_MEMORY,
 #endif
 #ifdef ODD_SIZES
 	.obj_size = { [CI_OBJ_CQ] = 8 },
@@ -125,6 +145,7 @@ __attribute__((unused)) static const struct uvp_interface hooks = {
 #define ENDS(name, ...)    .pre_##name = pre_##name, .post_##name = post_##name,
 #include "al/user/hooks.def"
 	.peek_cq = peek_cq,
+	.post_send = post_send,
 };
 
 #ifdef ODD_INIT

@@ -181,7 +181,7 @@ START_TEST(another_major_number_is_refused_with_both)
 	full_table();
 	table.abi_major = CI_ABI_MAJOR + 41;
 	table.abi_minor = 7;
-	assert_refused(AL_MODULE_ABI, "42.7", "1.0", "rebuild");
+	assert_refused(AL_MODULE_ABI, "43.7", "2.0", "rebuild");
 }
 END_TEST
 
@@ -210,13 +210,26 @@ END_TEST
 START_TEST(unknown_flags_are_refused)
 {
 	full_table();
-	table.flags = CI_SERIALISE_CQ | CI_OP_MAY_BLOCK;
+	table.flags = CI_SERIALISE_CQ | CI_CLIENT_MEMORY;
 	ck_assert_int_eq(ci_ops_complete(&table, &out, text), AL_SUCCESS);
 	table.flags = 1u << 31;
 	assert_refused(AL_INVALID_PARAMETER, "flags", "0x80000000");
 	full_table();
 	table.pad = 1;
 	assert_refused(AL_INVALID_PARAMETER, "pad");
+}
+END_TEST
+
+START_TEST(only_atomic_operations_may_be_said_to_block)
+{
+	full_table();
+	table.may_block = CI_MAY_BLOCK(create_ah) | CI_MAY_BLOCK(poll_cq) | CI_MAY_BLOCK(post_srq_recv);
+	ck_assert_int_eq(ci_ops_complete(&table, &out, text), AL_SUCCESS);
+	ck_assert_uint_eq(out.may_block, table.may_block);
+	table.may_block = (uint64_t)1 << CI_ATOMIC_OPS;
+	assert_refused(AL_INVALID_PARAMETER, "may_block", "0x4000", "0x3fff");
+	table.may_block = (uint64_t)1 << 63;
+	assert_refused(AL_INVALID_PARAMETER, "may_block");
 }
 END_TEST
 
@@ -305,6 +318,7 @@ int main(void)
 	tcase_add_test(tc, another_minor_number_is_taken);
 	tcase_add_test(tc, objects_smaller_than_the_plain_struct_are_refused);
 	tcase_add_test(tc, unknown_flags_are_refused);
+	tcase_add_test(tc, only_atomic_operations_may_be_said_to_block);
 	tcase_add_test(tc, object_sizes_are_the_modules_or_the_plain_ones);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("defaults");

@@ -469,7 +469,7 @@ END_TEST
 static void set_up_blocking(void)
 {
 	fake = test_fake();
-	fake->ops.flags = CI_OP_MAY_BLOCK;
+	fake->ops.may_block = CI_MAY_BLOCK(poll_cq);
 	open_world();
 }
 

@@ -72,7 +72,7 @@ END_TEST
 
 static void set_up_blocking(void)
 {
-	test_fake()->ops.flags = CI_OP_MAY_BLOCK;
+	test_fake()->ops.may_block = CI_MAY_BLOCK(post_send) | CI_MAY_BLOCK(post_recv);
 	set_up();
 }
 
@@ -203,18 +203,107 @@ END_TEST
 
 static void set_up_look_up_blocking(void)
 {
-	test_fake()->ops.flags = CI_OP_MAY_BLOCK;
+	test_fake()->ops.may_block = CI_MAY_BLOCK(post_send);
 	set_up_look_up();
 }
 
-START_TEST(where_operations_may_block_no_object_is_lent)
+/* More than fit into what post_send has at hand, twice. */
+#define MANY 40
+
+static struct ci_ah *lent[MANY];
+
+static al_status look_up_chain(struct ci_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
+{
+	for (uint32_t i = 0; wr; wr = wr->next, i++) {
+		lent[i] = ci_wr_ah(qp, wr->wr.ud.ah);
+		if (!lent[i]) {
+			*bad = wr;
+			return AL_INVALID_HANDLE;
+		}
+	}
+	sem_post(&inside);
+	test_wait(&go_on);
+	return AL_SUCCESS;
+}
+
+static void set_up_look_up_chain(void)
+{
+	test_fake()->ops.may_block = CI_MAY_BLOCK(post_send);
+	test_fake()->ops.post_send = look_up_chain;
+	set_up();
+	sem_init(&inside, 0, 0);
+	sem_init(&go_on, 0, 0);
+}
+
+struct chain {
+	al_qp_h qp;
+	al_ah_h ah[MANY];
+	struct ib_send_wr wr[MANY];
+};
+
+static void make_chain(struct chain *chain)
 {
 	struct ib_ah_attr path = { .dlid = 1, .port_num = 1 };
-	al_qp_h qp = make(IB_QPT_UD);
-	al_ah_h ah;
 
-	ck_ok(al_create_ah(pd, &path, &ah));
-	ck_assert_ptr_null(post_ah(qp, ah));
+	chain->qp = make(IB_QPT_UD);
+	for (int i = 0; i < MANY; i++) {
+		ck_ok(al_create_ah(pd, &path, &chain->ah[i]));
+		chain->wr[i] = (struct ib_send_wr){ .next = i + 1 < MANY ? &chain->wr[i + 1] : NULL,
+						    .opcode = IB_WR_SEND,
+						    .wr.ud.ah = chain->ah[i] };
+	}
+}
+
+static void *post_chain(void *arg)
+{
+	struct chain *chain = arg;
+	const struct ib_send_wr *bad;
+
+	return (void *)(uintptr_t)al_post_send(chain->qp, chain->wr, &bad);
+}
+
+START_TEST(an_object_lent_to_a_post_that_may_block_stays_until_it_returns)
+{
+	struct ib_ah_attr path = { .dlid = 1, .port_num = 1 };
+	struct chain chain;
+	pthread_t poster;
+	void *result;
+	al_ah_h last;
+	sem_t gone;
+
+	make_chain(&chain);
+	ck_ok(al_create_ah(pd, &path, &last));
+	sem_init(&gone, 0, 0);
+	ck_assert(!pthread_create(&poster, NULL, post_chain, &chain));
+	test_wait(&inside);
+	for (int i = 0; i < MANY; i++)
+		ck_ok(al_destroy_ah(chain.ah[i], test_post, &gone));
+	ck_ok(al_destroy_ah(last, AL_DESTROY_SYNC, NULL)); /* by the same thread, after what came before */
+	ck_assert_uint_eq(fake->calls[FAKE_destroy_ah], 1);
+	for (int i = 0; i < MANY; i++)
+		ck_assert_ptr_eq(lent[i]->pd, fake->last_qp->qp.pd);
+	sem_post(&go_on);
+	for (int i = 0; i < MANY; i++)
+		test_wait(&gone);
+	ck_assert(!pthread_join(poster, &result));
+	ck_assert_ptr_eq(result, (void *)AL_SUCCESS);
+	ck_assert_uint_eq(fake->calls[FAKE_destroy_ah], MANY + 1);
+}
+END_TEST
+
+START_TEST(without_memory_for_what_is_lent_the_request_is_bad_and_nothing_is_kept)
+{
+	const struct ib_send_wr *bad = NULL;
+	struct chain chain;
+
+	make_chain(&chain);
+	al_fail_alloc(1);
+	ck_status(al_post_send(chain.qp, chain.wr, &bad), AL_INVALID_HANDLE);
+	ck_assert_uint_eq(al_fail_alloc(0), 0);
+	ck_assert(bad > chain.wr && bad < chain.wr + MANY);
+	for (int i = 0; i < MANY; i++)
+		ck_ok(al_destroy_ah(chain.ah[i], AL_DESTROY_SYNC, NULL));
+	ck_assert_uint_eq(fake->calls[FAKE_destroy_ah], MANY);
 }
 END_TEST
 
@@ -232,6 +321,10 @@ int main(void)
 	add_case(suite, "may block", set_up_blocking, a_post_that_may_block_holds_up_no_destroy);
 	add_case(suite, "handles in requests", set_up_look_up, handles_in_requests_are_looked_up_for_the_queue_pair);
 	add_case(suite, "handles in requests that may block", set_up_look_up_blocking,
-		 where_operations_may_block_no_object_is_lent);
+		 handles_in_requests_are_looked_up_for_the_queue_pair);
+	add_case(suite, "objects lent", set_up_look_up_chain,
+		 an_object_lent_to_a_post_that_may_block_stays_until_it_returns);
+	add_case(suite, "objects not lent", set_up_look_up_chain,
+		 without_memory_for_what_is_lent_the_request_is_bad_and_nothing_is_kept);
 	return test_run(suite);
 }
