@@ -9,7 +9,7 @@
 # Programs that tests run, and that are no tests themselves, go to noinst_PROGRAMS.
 
 API_LIBS = libibal.la $(CHECK_LIBS) $(GLIB_LIBS)
-TEST_EXTENSIONS = .sh .role
+TEST_EXTENSIONS = .sh .py .role
 TESTS = $(check_PROGRAMS) $(dist_check_SCRIPTS) $(ROLE_TESTS)
 EXTRA_DIST += test/tally $(LONG_TESTS)
 
@@ -38,6 +38,12 @@ include test/unit/al/verbs/local.mk
 include test/unit/al/object/local.mk
 include test/unit/al/event/local.mk
 include test/soak/local.mk
+
+# Small bugs in all of the tree, one at a time: the tests find each.
+LONG_TESTS += test/e2e/mutants.sh
+EXTRA_DIST += test/mutants/run $(wildcard $(srcdir)/test/mutants/*.txt)
+# What tests load and start, without the tests.
+test-loads: $(BUILT_SOURCES) $(lib_LTLIBRARIES) $(module_LTLIBRARIES) $(uvp_LTLIBRARIES) $(check_LTLIBRARIES) $(sbin_PROGRAMS)
 
 check_PROGRAMS += test/e2e/guest_test
 test_e2e_guest_test_CPPFLAGS = $(AM_CPPFLAGS) -DLIBIBAL='"$(abs_top_builddir)/.libs/libibal.so.1"'
@@ -271,7 +277,7 @@ print-flags:
 print-distfiles:
 	@printf '%s\n' $(DISTFILES)
 
-.PHONY: check-long check-valgrind coverage bench print-flags print-distfiles
+.PHONY: check-long check-valgrind test-loads coverage bench print-flags print-distfiles
 
 # The software HCA alone, under a fake upper half.
 SOFT_HARNESS = test/unit/hca/soft/harness.c test/unit/hca/soft/harness.h
