@@ -231,8 +231,9 @@ VALGRIND = valgrind -q --fair-sched=yes --error-exitcode=99 --leak-check=full \
 EXTRA_DIST += test/data/valgrind.supp test/data/tsan.supp test/data/pci/adapters.dump test/data/pci/no-adapter.dump
 # Programs that cannot run there, each with its reason.
 # env_test: makes a copy of itself from /proc/self/exe, which is valgrind's own program there.
+# elf_flip_test: starts some thousands of processes; elf_test reads the same.
 # Those of the agent: so are their clients; and valgrind 3.19 has no pidfd_open, by which the agent watches them.
-NO_VALGRIND = test/unit/ci/env_test test/e2e/uvp_soft_test test/e2e/uvp_hostile_test test/e2e/agent_test \
+NO_VALGRIND = test/unit/ci/env_test test/unit/ci/elf_flip_test test/e2e/uvp_soft_test test/e2e/uvp_hostile_test test/e2e/agent_test \
 	test/e2e/agent_kill_test test/e2e/agent_door_test \
 	test/e2e/agent_memory_test test/e2e/agent_block_test test/e2e/provider_test
 

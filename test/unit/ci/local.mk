@@ -23,6 +23,11 @@ test_unit_ci_elf_test_SOURCES = test/unit/ci/elf_test.c test/unit/ci/support.c
 test_unit_ci_elf_test_CPPFLAGS = $(CI_TEST_FLAGS)
 test_unit_ci_elf_test_LDFLAGS = $(CI_TEST_LINK)
 
+check_PROGRAMS += test/unit/ci/elf_flip_test
+test_unit_ci_elf_flip_test_SOURCES = test/unit/ci/elf_flip_test.c test/unit/ci/support.c
+test_unit_ci_elf_flip_test_CPPFLAGS = $(CI_TEST_FLAGS)
+test_unit_ci_elf_flip_test_LDFLAGS = $(CI_TEST_LINK)
+
 check_PROGRAMS += test/unit/ci/env_test
 test_unit_ci_env_test_SOURCES = test/unit/ci/env_test.c test/unit/ci/support.c
 test_unit_ci_env_test_CPPFLAGS = $(CI_TEST_FLAGS)
