@@ -77,6 +77,12 @@ test_e2e_life_test_CPPFLAGS = $(FAKE_FLAGS)
 test_e2e_life_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_life_test_DEPENDENCIES = hca/soft/soft.la
 
+# A queue pair and its region destroyed under a peer's traffic.
+check_PROGRAMS += test/e2e/destroy_order_test
+test_e2e_destroy_order_test_CPPFLAGS = $(FAKE_FLAGS)
+test_e2e_destroy_order_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_destroy_order_test_DEPENDENCIES = hca/soft/soft.la
+
 # The steps of a transfer, in the trace.
 check_PROGRAMS += test/e2e/figures_test
 test_e2e_figures_test_LDADD = $(API_LIBS)
@@ -119,6 +125,7 @@ API_TESTS = \
 	test/unit/al/object/library_test \
 	test/unit/al/object/open_test \
 	test/unit/al/object/order_test \
+	test/unit/al/object/quiesce_test \
 	test/unit/al/object/race_test \
 	test/unit/al/object/snapshot_test \
 	test/unit/al/object/strings_test \
@@ -134,6 +141,7 @@ API_TESTS = \
 	test/unit/al/verbs/wr_test \
 	test/e2e/callback_test \
 	test/e2e/datagram_test \
+	test/e2e/destroy_order_test \
 	test/e2e/life_test \
 	test/e2e/modify_test \
 	test/e2e/virtual_test

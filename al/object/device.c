@@ -262,7 +262,7 @@ struct end_objects {
 };
 
 /* What the module has made of one rank, youngest first. */
-static struct al_obj *take_rank(struct al_dev *dev, uint32_t rank)
+static struct al_obj *take_rank(struct al_dev *dev, enum obj_rank rank)
 {
 	struct al_obj *list = NULL, **last = &list;
 
@@ -297,12 +297,10 @@ static void end_object(struct al_obj *obj, struct al_dev *dev)
 static void end_objects(struct reaper_job *job)
 {
 	struct end_objects *end = (struct end_objects *)job;
-	uint32_t last = 0;
 
-	for (int i = 0; i < AL_OBJ_TYPES; i++)
-		last = obj_types[i].rank > last ? obj_types[i].rank : last;
-	for (uint32_t rank = 0; rank <= last; rank++)
-		for (struct al_obj *obj = take_rank(end->dev, rank); obj; obj = obj->end_next)
+	for (int rank = 0; rank < OBJ_RANKS; rank++)
+		for (struct al_obj *obj = take_rank(end->dev, (enum obj_rank)rank); obj;
+		     obj = obj->end_next)
 			end_object(obj, end->dev);
 	sem_post(&end->done);
 }

@@ -248,11 +248,15 @@ bool obj_try_ref(struct al_obj *obj)
 	return false;
 }
 
+static struct reaper *reaper_of(const struct al_obj *obj)
+{
+	return obj->dev ? &obj->dev->reaper : &reaper_common;
+}
+
 void obj_put(struct al_obj *obj)
 {
-	/* release and acquire: whoever drops the last one sees what every other holder did */
-	if (atomic_fetch_sub_explicit(&obj->refs, 1, memory_order_acq_rel) == 1)
-		reaper_queue(obj->dev ? &obj->dev->reaper : &reaper_common, obj);
+	if (obj_drop(obj))
+		reaper_queue(reaper_of(obj), obj);
 }
 
 struct al_obj *obj_get(const void *handle, al_object_type type)
@@ -269,8 +273,8 @@ struct al_obj *obj_get(const void *handle, al_object_type type)
 
 /* ------------------------------------------------------------- destroying */
 
-/* Invalid from now on; under tree_lock, not dying yet. The existence reference is the caller's to
- * drop. */
+/* Invalid from now on; under tree_lock, not dying yet. The existence reference is the caller's, for
+ * the reaper. */
 static void mark(struct al_obj *obj)
 {
 	atomic_fetch_or(&obj->live, OBJ_DYING);
@@ -286,15 +290,20 @@ static bool is_below(const struct al_obj *obj, const struct al_obj *root)
 	return obj;
 }
 
-static void collect(struct al_obj *list, struct al_obj *root, struct al_obj **marked)
+/* What goes with the root of a tree, by rank: the order in which the reaper gets it. */
+struct marked {
+	struct al_obj *of_rank[OBJ_RANKS];
+};
+
+static void collect(struct al_obj *list, struct al_obj *root, struct marked *marked)
 {
 	for (struct al_obj *obj = list; obj; obj = obj->list_next) {
 		/* one that is not published yet will find its parent dying: obj_publish() */
 		if (obj == root || !obj->published || obj_dying(obj) || !is_below(obj, root))
 			continue;
 		mark(obj);
-		obj->reap_next = *marked;
-		*marked = obj;
+		obj->reap_next = marked->of_rank[obj->type->rank];
+		marked->of_rank[obj->type->rank] = obj;
 	}
 }
 
@@ -305,36 +314,39 @@ static void end_marked(struct al_obj *obj)
 	for (int i = 0; i < OBJ_USES && obj->uses[i]; i++)
 		if (obj->uses[i]->type->id == AL_OBJ_CHANNEL)
 			channel_forget(obj->uses[i], obj);
-	obj_put(obj);
+	reaper_queue(reaper_of(obj), obj);
 }
 
 /* Marks root and what is below it: the whole subtree before anything is waited for. Under
  * tree_lock. */
-static struct al_obj *mark_tree(struct al_obj *root)
+static void mark_tree(struct al_obj *root, struct marked *marked)
 {
-	struct al_obj *marked = NULL;
-
 	mark(root);
 	if (!root->type->cascades)
-		return NULL;
-	collect(common_objects, root, &marked);
+		return;
+	collect(common_objects, root, marked);
 	for (struct al_dev *dev = dev_first(); dev; dev = dev->next)
-		collect(dev->objects, root, &marked);
-	return marked;
+		collect(dev->objects, root, marked);
 }
 
-static void end_tree(struct al_obj *root, struct al_obj *marked)
+static void end_left(struct al_obj *left, const struct al_obj *root)
 {
 	struct al_obj *next;
 
-	for (; marked; marked = next) {
-		next = marked->reap_next;
-		ib_log(marked->foreign ? IB_LOG_DEBUG : IB_LOG_WARNING, "al",
+	for (; left; left = next) {
+		next = left->reap_next;
+		ib_log(left->foreign ? IB_LOG_DEBUG : IB_LOG_WARNING, "al",
 		       "%s %#llx of %s[%d] was left behind and is destroyed with its %s",
-		       marked->type->name, (unsigned long long)marked->handle, marked->comm,
-		       (int)marked->pid, root->type->name);
-		end_marked(marked);
+		       left->type->name, (unsigned long long)left->handle, left->comm,
+		       (int)left->pid, root->type->name);
+		end_marked(left);
 	}
+}
+
+static void end_tree(struct al_obj *root, const struct marked *marked)
+{
+	for (int rank = 0; rank < OBJ_RANKS; rank++)
+		end_left(marked->of_rank[rank], root);
 	end_marked(root);
 }
 
@@ -405,7 +417,8 @@ al_status obj_destroy(const void *handle, al_object_type id, al_destroyed_cb cb,
 	struct obj_waiter waiter = { .pnp = thread_context == CONTEXT_PNP };
 	bool sync = cb == AL_DESTROY_SYNC;
 	al_status status = AL_SUCCESS;
-	struct al_obj *obj, *marked = NULL;
+	struct marked marked = { 0 };
+	struct al_obj *obj;
 
 	if (sync && thread_context == CONTEXT_ATOMIC)
 		return AL_INVALID_CONTEXT;
@@ -428,14 +441,15 @@ al_status obj_destroy(const void *handle, al_object_type id, al_destroyed_cb cb,
 		obj->destroyed_cb = sync ? NULL : cb;
 		obj->destroyed_context = context;
 		obj->waiter = sync ? &waiter : NULL;
-		marked = mark_tree(obj);
+		mark_tree(obj, &marked);
 	}
 	pthread_mutex_unlock(&tree_lock);
 	if (status)
 		goto out;
 
-	end_tree(obj, marked);
+	/* Ours first, lest the reaper find the object held; the existence reference keeps it. */
 	obj_put(obj);
+	end_tree(obj, &marked);
 	if (!sync)
 		return AL_SUCCESS;
 	if (waiter.pnp)

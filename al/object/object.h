@@ -9,12 +9,14 @@
  *                  may destroy the object before the create call has returned. What obj_publish() gives is the
  *                  *existence reference*; destroying drops it.
  *   obj_destroy()  decides refusals, then makes the handle invalid, stops counting as live in parent and used objects,
- *                  and drops the existence reference. The rest happens when the last reference goes: children, users,
- *                  calls that may sleep and callbacks in flight each hold one.
- *   reaper         the HCA's destroy thread takes all objects without references, waits one grace period for the whole
- *                  batch, destroys them in the module, releases what they own and their place in the HCA's limit
- *                  (obj_settle()): who is told "destroyed" finds all that given back. Then "destroyed" is delivered;
- *                  then obj_free().
+ *                  and gives the existence reference to the HCA's destroy thread.
+ *   reaper         the destroy thread takes objects in the order of the calls, waits one grace period for the whole batch,
+ *                  and drops the existence reference. If that was the last reference, the object ends: the thread destroys
+ *                  it in the module, releases what the object owns and its place in the HCA's limit (obj_settle()), so that
+ *                  a callback that is told "destroyed" finds all that given back. Then "destroyed" is delivered; then
+ *                  obj_free(). If not, since children, users, calls that may sleep and callbacks in flight each hold a
+ *                  reference, the thread quiesces the object in the module and goes on to the next: nothing waits for a
+ *                  single object. The object comes back when its last reference goes, and ends then.
  *
  * References on parent and used objects are kept until obj_free(), so that nothing is told to be gone before what
  * depended on it.
@@ -85,6 +87,9 @@ struct al_instance {
 	struct user_conn *agent; /* connection whose HCAs it sees; NULL: this process's */
 };
 
+/* Order of ending within an HCA, when several objects end at once: users before what they use. */
+enum obj_rank { RANK_FIRST, RANK_QP, RANK_MR, RANK_CQ, RANK_PD, RANK_CA, OBJ_RANKS };
+
 /* The object type table (types.c): adding an object is adding a row and a file. */
 struct obj_type {
 	al_object_type id;
@@ -93,10 +98,15 @@ struct obj_type {
 	int ci;              /* enum ci_obj, or OBJ_NO_CI */
 	size_t limit;        /* offset of the limit in struct ib_ca_attr; 0: none */
 	bool cascades;       /* destroying takes what depends on it along, instead of being refused */
-	uint32_t rank;       /* order of destruction within an HCA: lower first, users before used */
+	enum obj_rank rank;
 	bool (*busy)(struct al_obj *obj);  /* a reason to refuse that only the module knows; may be NULL */
 	void (*published)(struct al_obj *obj); /* just became valid: lets further events through; may be NULL */
 	void (*dying)(struct al_obj *obj); /* just became invalid: any context; may be NULL */
+	/*
+	 * In the module, while references are left: the object takes nothing from the wire any more. May end it there, and say
+	 * so in ci_created. NULL: nothing comes to such objects from the wire.
+	 */
+	void (*quiesce)(struct al_obj *obj, const struct ci_interface *ops);
 	void (*destroy)(struct al_obj *obj, const struct ci_interface *ops); /* in the module; NULL: nothing */
 	void (*gone)(struct al_obj *obj);  /* before "destroyed": releases what the AL's part owns; may be NULL */
 };
@@ -134,6 +144,12 @@ static inline void obj_ref(struct al_obj *obj)
 }
 /* Drops one; the last queues the object for the reaper: any context. */
 void obj_put(struct al_obj *obj);
+/* Drops one; true: it was the last, and the object is the caller's. For obj_put() and the reaper. */
+static inline bool obj_drop(struct al_obj *obj)
+{
+	/* release and acquire: the caller that drops the last one sees what every other holder did */
+	return atomic_fetch_sub_explicit(&obj->refs, 1, memory_order_acq_rel) == 1;
+}
 static inline bool obj_dying(const struct al_obj *obj)
 {
 	return atomic_load_explicit(&obj->live, memory_order_acquire) & OBJ_DYING;

@@ -2,10 +2,13 @@
 /*
  * The destroy thread.
  *
+ * Destroys take effect in the order in which one thread called them: an object comes here when it
+ * is destroyed, and takes nothing from the wire any more when the thread goes on to the next. An
+ * object that something still holds comes a second time, when its last reference has gone.
+ *
  * A grace period is paid per batch, not per object. The clock of grace periods counts how many have
  * been *started*; an object notes the clock when its handle becomes invalid. A grace period that
- * starts later than that covers it. So an object that was marked with its whole subtree, and comes
- * here only when its children have gone, needs no second one.
+ * starts later than that covers it.
  */
 #include "al/object/reaper.h"
 
@@ -95,20 +98,43 @@ static void reap(struct al_obj *obj)
 	ev_raise_destroyed(&obj->ev);
 }
 
+/* An object whose turn has come, with the existence reference or, the second time, with none. */
+static void take_turn(struct al_obj *obj)
+{
+	if (!atomic_load_explicit(&obj->refs, memory_order_relaxed) || obj_drop(obj))
+		reap(obj);
+	/* The object stays without our reference: only this thread ends it. */
+	else if (obj->type->quiesce && obj->ci_created)
+		obj->type->quiesce(obj, &obj->dev->reg->ops);
+}
+
+/* Oldest first. */
+static struct al_obj *take_all(struct reaper *r)
+{
+	struct al_obj *obj = atomic_exchange(&r->head, NULL), *next, *list = NULL;
+
+	for (; obj; obj = next) {
+		next = obj->reap_next;
+		obj->reap_next = list;
+		list = obj;
+	}
+	return list;
+}
+
 static void *reaper_main(void *arg)
 {
 	struct reaper *r = arg;
 
 	thread_begin(r->name, CONTEXT_NONE);
 	for (;;) {
-		struct al_obj *obj = atomic_exchange(&r->head, NULL), *next;
+		struct al_obj *obj = take_all(r), *next;
 		struct reaper_job *job = atomic_exchange(&r->jobs, NULL), *next_job;
 
 		for (; obj; obj = next) {
 			next = obj->reap_next;
 			if (obj->grace_stamp >= r->graced)
 				grace(r);
-			reap(obj);
+			take_turn(obj);
 		}
 		for (; job; job = next_job) {
 			next_job = job->next;

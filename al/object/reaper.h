@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The destroy thread: takes objects whose last reference has gone, in batches, and ends them. One per HCA, and one for
- * objects of none.
+ * The destroy thread: takes objects that have been destroyed, in batches and in order, and ends them. One per HCA, and one
+ * for objects of none. There is no order between two of these threads.
  */
 #ifndef AL_OBJECT_REAPER_H
 #define AL_OBJECT_REAPER_H
@@ -39,7 +39,7 @@ extern struct reaper reaper_common;
 
 al_status reaper_start(struct reaper *r, const char *name);
 void reaper_stop(struct reaper *r);
-/* Any context. */
+/* An object with its existence reference, which is the destroy thread's from now on, or one without any. Any context. */
 void reaper_queue(struct reaper *r, struct al_obj *obj);
 void reaper_run(struct reaper *r, struct reaper_job *job);
 /* The moment of marking, for al_obj.grace_stamp. */

@@ -10,9 +10,6 @@ struct al_plain {
 
 #define LIMIT(member) offsetof(struct ib_ca_attr, member)
 
-/* Users come before what they use. */
-enum rank { RANK_FIRST, RANK_QP, RANK_MR, RANK_CQ, RANK_PD, RANK_CA };
-
 const struct obj_type obj_types[AL_OBJ_TYPES] = {
 	[AL_OBJ_AL] = { AL_OBJ_AL, "al", sizeof(struct al_instance), OBJ_NO_CI, .cascades = true },
 	[AL_OBJ_CA] = { AL_OBJ_CA, "ca", sizeof(struct al_ca), OBJ_NO_CI, .cascades = true,
@@ -23,8 +20,9 @@ const struct obj_type obj_types[AL_OBJ_TYPES] = {
 	[AL_OBJ_XRCD] = { AL_OBJ_XRCD, "xrcd", 0, CI_OBJ_XRCD },
 	[AL_OBJ_AH] = { AL_OBJ_AH, "ah", sizeof(struct al_plain), CI_OBJ_AH, LIMIT(max_ah),
 			.rank = RANK_FIRST, .destroy = ah_destroy },
-	[AL_OBJ_MR] = { AL_OBJ_MR, "mr", sizeof(struct al_plain), CI_OBJ_MR, LIMIT(max_mr),
-			.rank = RANK_MR, .busy = mr_busy, .destroy = mr_destroy },
+	[AL_OBJ_MR] = { AL_OBJ_MR, "mr", sizeof(struct al_mr), CI_OBJ_MR, LIMIT(max_mr),
+			.rank = RANK_MR, .busy = mr_busy, .quiesce = mr_quiesce,
+			.destroy = mr_destroy, .gone = mr_gone },
 	[AL_OBJ_FMR] = { AL_OBJ_FMR, "fmr", 0, CI_OBJ_FMR },
 	[AL_OBJ_FMR_POOL] = { AL_OBJ_FMR_POOL, "fmr_pool", 0, OBJ_NO_CI },
 	[AL_OBJ_MW] = { AL_OBJ_MW, "mw", 0, CI_OBJ_MW },
@@ -34,7 +32,7 @@ const struct obj_type obj_types[AL_OBJ_TYPES] = {
 	[AL_OBJ_SRQ] = { AL_OBJ_SRQ, "srq", 0, CI_OBJ_SRQ },
 	[AL_OBJ_QP] = { AL_OBJ_QP, "qp", sizeof(struct al_qp), CI_OBJ_QP, LIMIT(max_qp),
 			.rank = RANK_QP, .published = evobj_published, .dying = evobj_dying,
-			.destroy = qp_destroy, .gone = qp_gone },
+			.quiesce = qp_quiesce, .destroy = qp_destroy, .gone = qp_gone },
 	[AL_OBJ_EEC] = { AL_OBJ_EEC, "eec", 0, CI_OBJ_EEC },
 	[AL_OBJ_MCAST] = { AL_OBJ_MCAST, "mcast", 0, OBJ_NO_CI },
 	[AL_OBJ_PNP] = { AL_OBJ_PNP, "pnp", sizeof(struct al_pnp), OBJ_NO_CI, .dying = pnp_dying,

@@ -136,6 +136,7 @@ static al_status reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client
 		status = obj_new(AL_OBJ_MR, call.obj, call.obj->dev, context, &obj);
 	if (status)
 		goto out;
+	pthread_mutex_init(&((struct al_mr *)obj)->control, NULL);
 	ci = obj->ci;
 	ci->pd = call.obj->ci;
 	status = call.ops->register_mr(ci, &mem, acting_for);
@@ -151,6 +152,7 @@ static al_status reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client
 	}
 	call.ops->deregister_mr(ci);
 err:
+	mr_gone(obj);
 	obj_abort(obj);
 out:
 	call_end(&call);
@@ -173,6 +175,7 @@ al_status al_query_mr(al_mr_h mr, struct ib_mr_attr *attr)
 {
 	struct ib_mr_attr found = { 0 };
 	struct al_call call;
+	struct al_mr *al_mr;
 	al_status status;
 
 	if (!attr)
@@ -180,7 +183,10 @@ al_status al_query_mr(al_mr_h mr, struct ib_mr_attr *attr)
 	status = call_begin(&call, mr, AL_OBJ_MR);
 	if (status)
 		return status;
-	status = call.ops->query_mr(call.obj->ci, &found);
+	al_mr = (struct al_mr *)call.obj;
+	pthread_mutex_lock(&al_mr->control);
+	status = obj_dying(call.obj) ? AL_INVALID_HANDLE : call.ops->query_mr(call.obj->ci, &found);
+	pthread_mutex_unlock(&al_mr->control);
 	if (!status)
 		*attr = found;
 	call_end(&call);
@@ -200,4 +206,20 @@ bool mr_busy(struct al_obj *obj)
 void mr_destroy(struct al_obj *obj, const struct ci_interface *ops)
 {
 	ops->deregister_mr(obj->ci);
+}
+
+/* Only al_query_mr() holds a region: one under way comes before, and a later one is refused. */
+void mr_quiesce(struct al_obj *obj, const struct ci_interface *ops)
+{
+	struct al_mr *al_mr = (struct al_mr *)obj;
+
+	pthread_mutex_lock(&al_mr->control);
+	mr_destroy(obj, ops);
+	obj->ci_created = false;
+	pthread_mutex_unlock(&al_mr->control);
+}
+
+void mr_gone(struct al_obj *obj)
+{
+	pthread_mutex_destroy(&((struct al_mr *)obj)->control);
 }

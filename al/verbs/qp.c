@@ -173,6 +173,28 @@ al_status al_destroy_qp(al_qp_h qp, al_destroyed_cb cb, void *context)
 	return obj_destroy(qp, AL_OBJ_QP, cb, context);
 }
 
+/*
+ * Reset is legal in every state, and ends what the queue pair does for its peer. Under the control
+ * lock: a modification under way comes before, and a later one is refused, since the queue pair is
+ * dying. For nobody: the client that the queue pair may be of has not asked.
+ */
+void qp_quiesce(struct al_obj *obj, const struct ci_interface *ops)
+{
+	const struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+	struct al_qp *al_qp = (struct al_qp *)obj;
+	al_status status;
+
+	IB_TRACE("al", "qp %#llx: something holds it, it is reset in the module",
+		 (unsigned long long)obj->handle);
+	pthread_mutex_lock(&al_qp->control);
+	status = ops->modify_qp(obj->ci, &attr, IB_QP_STATE, NULL);
+	pthread_mutex_unlock(&al_qp->control);
+	if (status && status != AL_CA_REMOVED && status != AL_AGENT_LOST)
+		ib_log(IB_LOG_ERROR, "al",
+		       "module %s does not reset qp %#llx, which is destroyed but still held: %s",
+		       obj->dev->module, (unsigned long long)obj->handle, al_status_str(status));
+}
+
 void qp_destroy(struct al_obj *obj, const struct ci_interface *ops)
 {
 	ops->destroy_qp(obj->ci);
@@ -251,9 +273,12 @@ static al_status modify(struct al_call *call, const struct ib_qp_attr *attr, uin
 {
 	const struct ci_qp *ci = call->obj->ci;
 	struct ib_qp_attr now = { 0 };
-	al_status status = call->ops->query_qp(call->obj->ci, &now);
 	ib_qp_state to;
+	al_status status;
 
+	if (obj_dying(call->obj)) /* and perhaps in Reset already, for good: qp_quiesce() */
+		return AL_INVALID_HANDLE;
+	status = call->ops->query_qp(call->obj->ci, &now);
 	if (status)
 		return status;
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != now.qp_state)

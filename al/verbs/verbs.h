@@ -21,9 +21,15 @@ struct al_cq {
 	pthread_mutex_t serial; /* CI_SERIALISE_CQ: poll and arm one at a time. Leaf. */
 };
 
+struct al_mr {
+	struct al_obj obj;
+	pthread_mutex_t control; /* query, against the end in the module. Outside the module's locks. */
+};
+
 struct al_qp {
 	struct al_evobj ev;
-	pthread_mutex_t control; /* modify: from the check to the operation. Outside the module's locks. */
+	/* modify: from the check to the operation; quiesce. Outside the module's locks. */
+	pthread_mutex_t control;
 	struct al_qp_init init;  /* as created, cap as granted */
 };
 
@@ -32,9 +38,12 @@ void ca_destroy(struct al_obj *obj, const struct ci_interface *ops);
 void pd_destroy(struct al_obj *obj, const struct ci_interface *ops);
 void ah_destroy(struct al_obj *obj, const struct ci_interface *ops);
 bool mr_busy(struct al_obj *obj);
+void mr_quiesce(struct al_obj *obj, const struct ci_interface *ops);
 void mr_destroy(struct al_obj *obj, const struct ci_interface *ops);
+void mr_gone(struct al_obj *obj);
 void cq_destroy(struct al_obj *obj, const struct ci_interface *ops);
 void cq_gone(struct al_obj *obj);
+void qp_quiesce(struct al_obj *obj, const struct ci_interface *ops);
 void qp_destroy(struct al_obj *obj, const struct ci_interface *ops);
 void qp_gone(struct al_obj *obj);
 

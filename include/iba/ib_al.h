@@ -21,9 +21,16 @@
  * that), #AL_UNSUPPORTED (the HCA's module does not offer it).
  *
  * **Destroying** is asynchronous: the handle is invalid when the call returns, `cb(context)` follows exactly once,
- * after the object's last other callback; until then its memory, and what it stands for, may still be used. A NULL
- * callback asks for no notice. #AL_DESTROY_SYNC waits instead (*may sleep*). Every function that ends an object works
+ * after the object's last other callback; until then the object's context, and a region's memory, may still be used. A
+ * NULL callback asks for no notice. #AL_DESTROY_SYNC waits instead (*may sleep*). Every function that ends an object works
  * so, and is refused with #AL_RESOURCE_BUSY, changing nothing, while live objects depend on the object.
+ *
+ * **Order of destroys.** The destroys of one thread take effect, on each HCA, in the order of the calls: when an object is
+ * gone, every queue pair and every region that the same thread destroyed before it on that HCA takes nothing from the wire
+ * any more and touches no memory, even if a callback in flight still keeps the earlier object's own `cb` from being called.
+ * So a queue pair and then its regions can be destroyed without waiting in between: no message is taken whose region is
+ * gone. A cascade (al_close_ca(), al_close()) ends queue pairs before regions. Nothing is ordered between the destroys of
+ * several threads, between several HCAs, and between the `cb` of objects of which none depends on the other.
  *
  * **Reentrancy.** Every function may be called from several threads at once, on one object too (seed 000). The library
  * orders nothing that the caller did not order.
@@ -461,7 +468,8 @@ al_status al_reg_mr(al_pd_h pd, const struct al_mr_init *init, void *context, ui
 /** Attributes of a region. **Context: may sleep.** @param mr region @param attr written */
 al_status al_query_mr(al_mr_h mr, struct ib_mr_attr *attr);
 
-/** Deregisters a region; its memory may be reused when `cb` is called. **Context: any.** @param mr region @param cb, context: see above
+/** Deregisters a region; its memory may be reused when `cb` is called, or that of an object which the same thread destroyed
+ * later on this HCA. **Context: any.** @param mr region @param cb, context: see above
  * @retval AL_RESOURCE_BUSY windows are bound to it */
 al_status al_dereg_mr(al_mr_h mr, al_destroyed_cb cb, void *context);
 
@@ -625,7 +633,12 @@ al_status al_post_send(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_
  * @retval AL_INVALID_QP_TYPE it receives from a shared receive queue */
 al_status al_post_recv(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad_wr);
 
-/** Destroys a queue pair; its completions disappear from its CQs. **Context: any.** @param qp queue pair @param cb, context: see above */
+/**
+ * Destroys a queue pair; its completions disappear from its CQs. Until it is gone, or something is that the same thread
+ * destroyed later, it may still take messages. To stop it at once, destroy it with #AL_DESTROY_SYNC, or take it to Error
+ * first: when al_modify_qp() has returned, it takes none, and its requests are flushed. **Context: any.** @param qp queue
+ * pair @param cb, context: see above
+ */
 al_status al_destroy_qp(al_qp_h qp, al_destroyed_cb cb, void *context);
 
 /* ---------------------------------------------------- management datagrams */

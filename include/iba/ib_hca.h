@@ -502,7 +502,11 @@ struct ci_interface {
 
 	/** Required, may sleep. Sets qp_num and cap. Over a limit: #AL_LIMIT_EXCEEDED, and init->cap holds the limits. */
 	al_status (*create_qp)(struct ci_qp *qp, struct ci_qp_init *init, struct ci_udata *udata);
-	/** Required, may sleep. The Access Layer has checked transition and attributes against from, the state it asked for. */
+	/**
+	 * Required, may sleep. The Access Layer has checked transition and attributes against from, the state it asked for. A
+	 * queue pair that has been destroyed, but that a callback or a call still holds, is taken to Reset with udata NULL,
+	 * also when it is a client's; destroy_qp follows.
+	 */
 	al_status (*modify_qp)(struct ci_qp *qp, const struct ib_qp_attr *attr, uint32_t mask, struct ci_udata *udata);
 	/** Required, may sleep. All attributes and the state now. */
 	al_status (*query_qp)(struct ci_qp *qp, struct ib_qp_attr *attr);

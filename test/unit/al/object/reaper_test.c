@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What only the inside shows: how many grace periods destroys take, and how large objects are made. */
+#include <dirent.h>
 #include <malloc.h>
 
 #include "al/object/device.h"
@@ -56,6 +57,171 @@ START_TEST(a_cascade_takes_one_grace_period_however_deep)
 	ck_ok(al_close_ca(bed.ca, AL_DESTROY_SYNC, NULL));
 	ck_assert_uint_eq(reaper_stamp() - before, 1);
 	bed_end(&bed);
+}
+END_TEST
+
+/* -------------------------------------------------------- control under way */
+
+/* A call in the module that stays there until it is let go, and another that waits for it. */
+struct control {
+	struct bed bed;
+	al_qp_h qp;
+	al_mr_h mr;
+	al_status status[2];
+};
+
+static atomic_uint under_way;
+static atomic_bool met;     /* two were in the module at once */
+static al_status (*fake_modify)(struct ci_qp *, const struct ib_qp_attr *, uint32_t, struct ci_udata *);
+static void (*fake_deregister)(struct ci_mr *);
+
+static void come_in(void)
+{
+	if (under_way++)
+		met = true;
+}
+
+static al_status slow_modify(struct ci_qp *qp, const struct ib_qp_attr *attr, uint32_t mask, struct ci_udata *udata)
+{
+	al_status status;
+
+	come_in();
+	if (attr->qp_state != IB_QPS_RESET && !held.runs)
+		gate_pass(&held);
+	status = fake_modify(qp, attr, mask, udata);
+	under_way--;
+	return status;
+}
+
+static al_status slow_query(struct ci_mr *mr, struct ib_mr_attr *attr)
+{
+	(void)mr;
+	(void)attr;
+	come_in();
+	if (!held.runs)
+		gate_pass(&held);
+	under_way--;
+	return AL_SUCCESS;
+}
+
+static void deregister(struct ci_mr *mr)
+{
+	come_in();
+	fake_deregister(mr);
+	under_way--;
+}
+
+static void modify(struct crew *crew, unsigned int index)
+{
+	struct control *c = crew->arg;
+
+	c->status[index] = test_modify(c->qp, IB_QPS_INIT, test_attr(1, 1, IB_MTU_1024), TEST_RC_INIT);
+}
+
+static void query(struct crew *crew, unsigned int index)
+{
+	struct control *c = crew->arg;
+	struct ib_mr_attr attr;
+
+	c->status[index] = al_query_mr(c->mr, &attr);
+}
+
+static void make_control(struct control *c)
+{
+	struct fake *fake = test_fake();
+
+	gate_init(&held);
+	fake_modify = fake->ops.modify_qp;
+	fake_deregister = fake->ops.deregister_mr;
+	fake->ops.modify_qp = slow_modify;
+	fake->ops.query_mr = slow_query;
+	fake->ops.deregister_mr = deregister;
+	c->bed = bed_make();
+	ck_ok(try_mr(c->bed.pd, &c->mr));
+	c->qp = bed_qp(c->bed.pd, bed_cq(c->bed.pd, 0, NULL, NULL), NULL, NULL);
+}
+
+/* Does the HCA's destroy thread wait for something? */
+static bool destroy_thread_sleeps(void)
+{
+	char path[64], line[256], state = 0;
+	bool found = false;
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *task;
+	FILE *file;
+
+	ck_assert_ptr_nonnull(tasks);
+	while (!found && (task = readdir(tasks))) {
+		snprintf(path, sizeof(path), "/proc/self/task/%.20s/stat", task->d_name);
+		file = fopen(path, "re");
+		if (!file)
+			continue;
+		found = fgets(line, sizeof(line), file) && strstr(line, "(al-destroy-0001)");
+		if (found)
+			state = strchr(line, ')')[2];
+		fclose(file);
+	}
+	closedir(tasks);
+	ck_assert(found);
+	return state == 'S';
+}
+
+/* obj: what the two calls are on, with a reference of ours, which is given back. */
+static void destroy_meanwhile(struct control *c, struct al_obj *obj, void (*work)(struct crew *, unsigned int),
+			      al_status (*destroy)(struct control *c, sem_t *gone))
+{
+	struct crew crew;
+	sem_t gone;
+
+	sem_init(&gone, 0, 0);
+	crew_make(&crew, 2, work, c);
+	crew_go(&crew);
+	test_wait(&held.in);
+	while (atomic_load(&obj->refs) != 4) /* its existence, ours, and both calls */
+		sched_yield();
+	ck_ok(destroy(c, &gone));
+	while (atomic_load(&obj->refs) != 3 || !destroy_thread_sleeps())
+		sched_yield();
+	ck_assert(!met);
+	sem_post(&held.out);
+	crew_end(&crew);
+	obj_put(obj);
+	test_wait(&gone);
+	ck_assert(!met);
+	ck_assert_int_eq((c->status[0] == AL_SUCCESS) + (c->status[1] == AL_SUCCESS), 1);
+	ck_assert_int_eq((c->status[0] == AL_INVALID_HANDLE) + (c->status[1] == AL_INVALID_HANDLE), 1);
+}
+
+static al_status destroy_qp(struct control *c, sem_t *gone)
+{
+	return al_destroy_qp(c->qp, test_post, gone);
+}
+
+static al_status dereg_mr(struct control *c, sem_t *gone)
+{
+	return al_dereg_mr(c->mr, test_post, gone);
+}
+
+START_TEST(a_modification_under_way_ends_before_the_reset_and_later_ones_are_refused)
+{
+	struct control c;
+
+	make_control(&c);
+	destroy_meanwhile(&c, obj_get(c.qp, AL_OBJ_QP), modify, destroy_qp);
+	ck_assert_uint_eq(c.bed.fake->calls[FAKE_modify_qp], 2);
+	bed_end(&c.bed);
+	ck_assert_uint_eq(c.bed.fake->calls[FAKE_destroy_qp], 1);
+}
+END_TEST
+
+START_TEST(a_query_under_way_ends_before_its_region_and_later_ones_are_refused)
+{
+	struct control c;
+
+	make_control(&c);
+	destroy_meanwhile(&c, obj_get(c.mr, AL_OBJ_MR), query, dereg_mr);
+	bed_end(&c.bed);
+	ck_assert_uint_eq(c.bed.fake->calls[FAKE_deregister_mr], 1);
 }
 END_TEST
 
@@ -292,6 +458,10 @@ int main(void)
 	tcase_add_test(tc, a_cascade_takes_one_grace_period_however_deep);
 	tcase_add_test(tc, an_object_has_the_modules_size_though_its_hca_goes_meanwhile);
 	tcase_add_test(tc, calls_on_a_removed_hca_do_not_count_as_in_progress);
+	suite_add_tcase(suite, tc);
+	tc = tcase_create("control");
+	tcase_add_test(tc, a_modification_under_way_ends_before_the_reset_and_later_ones_are_refused);
+	tcase_add_test(tc, a_query_under_way_ends_before_its_region_and_later_ones_are_refused);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("patience");
 	tcase_add_test(tc, a_destroy_that_waits_long_is_told_of_with_what_it_waits_for);
