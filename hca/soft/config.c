@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ring.h"
+
 bool config_number(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 {
 	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
@@ -127,7 +129,7 @@ static const struct key keys[] = {
 	NUMBER("max_sge", max_sge, 1, SOFT_MAX_SGE),
 	NUMBER("max_inline", max_inline, 0, 4096),
 	NUMBER("max_cq", max_cq, 1, 1 << 20),
-	NUMBER("max_cqe", max_cqe, 1, 1 << 24),
+	NUMBER("max_cqe", max_cqe, RING_LEAST_CQE, 1 << 24),
 	NUMBER("max_mr", max_mr, 1, 1 << 22),
 	NUMBER("max_mr_size", max_mr_size, 1, 1ull << 47),
 	NUMBER("max_pd", max_pd, 1, 1 << 20),

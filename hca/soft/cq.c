@@ -283,7 +283,7 @@ al_status soft_create_cq(struct ci_cq *ci, struct ci_cq_init *init, struct ci_ud
 		init->cqe = hca->attr.max_cqe;
 		return AL_LIMIT_EXCEEDED;
 	}
-	ci->cqe = init->cqe;
+	ci->cqe = init->cqe = ring_cqe(init->cqe);
 	ci->comp_vector = init->comp_vector;
 	ci->notify = init->notify;
 	cq->number = atomic_fetch_add_explicit(&hca->cqs_made, 1, memory_order_relaxed);

@@ -48,6 +48,7 @@
 #define RING_VERSION 1
 #define RING_BELLS   4096 /* queue pairs of a client that have rings, at most */
 #define RING_NAME    "ibal-soft" /* of the files */
+#define RING_LEAST_CQE 16 /* a completion queue has more than one entry, as adapters' do: programs have come to rely on it */
 
 /* ------------------------------------------------------------------- the door */
 
@@ -104,6 +105,12 @@ static inline uint32_t ring_slots(uint32_t n)
 	while (size < n)
 		size <<= 1;
 	return size;
+}
+
+/* Entries of a queue for which so many were asked. */
+static inline uint32_t ring_cqe(uint32_t asked)
+{
+	return asked < RING_LEAST_CQE ? RING_LEAST_CQE : asked;
 }
 
 /* One more than cqe fit in, for an overflow's completion. */

@@ -418,7 +418,7 @@ static sem_t told;
 
 START_TEST(a_completion_queue_that_overflows_says_so_last)
 {
-	struct al_cq_init small = { .cqe = 5 };
+	struct al_cq_init small = { .cqe = 1 };
 	struct ib_sge sge;
 	struct ib_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IB_WR_RDMA_WRITE, .send_flags = IB_SEND_SIGNALED };
 	struct al_qp_init init = { .qp_type = IB_QPT_RC, .cap = { 64, 64, 4, 4, 0 } };
@@ -431,6 +431,9 @@ START_TEST(a_completion_queue_that_overflows_says_so_last)
 	begin_pair(_i);
 	ck_ok(al_destroy_qp(end[0].qp, AL_DESTROY_SYNC, NULL));
 	ck_ok(al_create_cq(end[0].pd, &small, NULL, NULL, NULL, &init.send_cq));
+	ck_assert_uint_eq(small.cqe, 16);
+	ck_ok(al_query_cq(init.send_cq, &attr));
+	ck_assert_uint_eq(attr.cqe, 16);
 	init.recv_cq = init.send_cq;
 	ck_ok(al_create_qp(end[0].pd, &init, NULL, NULL, &end[0].qp));
 	ck_ok(al_qp_num(end[0].qp, &end[0].qpn));
@@ -443,12 +446,12 @@ START_TEST(a_completion_queue_that_overflows_says_so_last)
 		ck_ok(al_post_send(end[0].qp, &wr, &bad));
 	for (uint64_t id = 0; id < 3; id++)
 		test_poll_ok(init.send_cq, id);
-	for (wr.wr_id = 10; wr.wr_id < 17; wr.wr_id++)
+	for (wr.wr_id = 10; wr.wr_id < 10 + 16 + 2; wr.wr_id++)
 		ck_ok(al_post_send(end[0].qp, &wr, &bad));
 	do
 		ck_ok(al_query_cq(init.send_cq, &attr));
 	while (!attr.overflowed);
-	for (uint64_t id = 10; id < 15; id++)
+	for (uint64_t id = 10; id < 10 + 16; id++)
 		test_poll_ok(init.send_cq, id);
 	wc[0] = test_poll(init.send_cq);
 	ck_assert_int_eq(wc[0].status, IB_WC_CQ_OVERFLOW_ERR);

@@ -105,7 +105,6 @@ void new_cq(struct play *p, uint32_t hca, struct queue *q, uint64_t *x)
 	if (p->wide && one_in(x, 4))
 		init.cqe = 1 + below(x, 128);
 	memset(q, 0, sizeof(*q));
-	q->cqe = init.cqe;
 	do {
 		al_free(q->bed.ci);
 		q->bed.ci = bed_object(CI_OBJ_CQ, sizeof(*q->bed.ci));
@@ -114,6 +113,7 @@ void new_cq(struct play *p, uint32_t hca, struct queue *q, uint64_t *x)
 		status = bed_ops.create_cq(q->bed.ci, &init, NULL);
 	} while (no_memory(p, q->bed.ci->pd, status));
 	must(p, status, "create_cq");
+	q->cqe = init.cqe; /* written back */
 }
 
 void free_cq(struct queue *q)

@@ -11,7 +11,7 @@
 al_status pre_create_cq(struct ci_cq *base, struct ci_cq_init *init, struct uvp_call *call)
 {
 	struct provider_cq *cq = (struct provider_cq *)base;
-	const struct ring_make said = { .bytes = ring_cq_bytes(init->cqe) };
+	const struct ring_make said = { .bytes = ring_cq_bytes(ring_cqe(init->cqe)) };
 
 	return share(&cq->file, said.bytes, call, &said, sizeof(said));
 }

@@ -265,15 +265,16 @@ END_TEST
 
 START_TEST(an_overflow_adds_one_error_raises_the_event_and_ends_the_queues)
 {
-	struct cq *cq = new_cq(&hca[1], 4, AL_CQ_NOTIFY_PENDING);
+	enum { ENTRIES = 17 };
+	struct cq *cq = new_cq(&hca[1], ENTRIES, AL_CQ_NOTIFY_PENDING);
 	struct qp *a, *b, *other = new_qp(&hca[1], cq, p.bcq, &p.o);
+	struct ib_wc wc[ENTRIES + 2];
 	uint32_t count, i;
-	struct ib_wc wc[8];
 
 	to_init(other, &p.o);
 	connect_new(&a, &b, cq);
 	ck_assert_int_eq(ops->arm_cq(cq->ci, AL_ARM_ERRORS, NULL), AL_SUCCESS);
-	for (i = 0; i < 5; i++)
+	for (i = 0; i < ENTRIES + 1; i++)
 		put(a, b, AL_ARM_ANY);
 	wait_state(b, IB_QPS_ERR);
 	wait_state(other, IB_QPS_ERR);
@@ -281,17 +282,39 @@ START_TEST(an_overflow_adds_one_error_raises_the_event_and_ends_the_queues)
 	wait_bits(&other->events, 1u << IB_EVENT_QP_FATAL);
 	wait_bits(&cq->notified, 1u << 16);
 	ck_assert_uint_eq(cq->notified, (1u << 16) + 1); /* one CQ event, one notification */
-	ck_assert_int_eq(ops->poll_cq(cq->ci, 8, wc, &count), AL_SUCCESS);
-	ck_assert_uint_eq(count, 5);
-	for (i = 0; i < 4; i++)
+	ck_assert_int_eq(ops->poll_cq(cq->ci, ENTRIES + 2, wc, &count), AL_SUCCESS);
+	ck_assert_uint_eq(count, ENTRIES + 1);
+	for (i = 0; i < ENTRIES; i++)
 		ck_assert_int_eq(wc[i].status, IB_WC_SUCCESS);
-	ck_assert_int_eq(wc[4].status, IB_WC_CQ_OVERFLOW_ERR);
+	ck_assert_int_eq(wc[ENTRIES].status, IB_WC_CQ_OVERFLOW_ERR);
 	ck_assert_int_eq(ops->poll_cq(cq->ci, 8, wc, &count), AL_CQ_ERROR);
 	ck_assert_int_eq(ops->arm_cq(cq->ci, AL_ARM_ANY, NULL), AL_CQ_ERROR);
 	ck_assert_int_eq(ops->arm_cq_n(cq->ci, 1), AL_CQ_ERROR);
 	free_qp(a);
 	free_qp(b);
 	free_qp(other);
+	free_cq(cq);
+}
+END_TEST
+
+/* As with adapters, which programs have come to rely on. _i: asked for, less one. */
+START_TEST(a_queue_for_few_has_room_for_16_and_says_so)
+{
+	struct cq *cq = new_cq(&hca[1], (uint32_t)_i + 1, AL_CQ_NOTIFY_PENDING);
+	struct al_cq_attr attr;
+	struct qp *a, *b;
+
+	ck_assert_uint_eq(cq->ci->cqe, 16);
+	ck_assert_int_eq(ops->query_cq(cq->ci, &attr), AL_SUCCESS);
+	ck_assert_uint_eq(attr.cqe, 16);
+	connect_new(&a, &b, cq);
+	for (int i = 0; i < 16; i++)
+		put(a, b, AL_ARM_ANY);
+	ck_assert_int_eq(ops->query_cq(cq->ci, &attr), AL_SUCCESS);
+	ck_assert_uint_eq(attr.count, 16);
+	ck_assert(!attr.overflowed);
+	free_qp(a);
+	free_qp(b);
 	free_cq(cq);
 }
 END_TEST
@@ -327,6 +350,7 @@ int main(void)
 	tcase_add_test(t, an_arm_of_no_type_is_refused);
 	tcase_add_test(t, first_in_first_out_and_peek_removes_nothing);
 	tcase_add_test(t, an_overflow_adds_one_error_raises_the_event_and_ends_the_queues);
+	tcase_add_loop_test(t, a_queue_for_few_has_room_for_16_and_says_so, 0, 16);
 	tcase_add_test(t, over_the_limit_the_limit_is_written_back);
 	suite_add_tcase(s, t);
 	return run_suite(s);
