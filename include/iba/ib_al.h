@@ -451,6 +451,10 @@ al_status al_destroy_ah(al_ah_h ah, al_destroyed_cb cb, void *context);
 /**
  * Registers memory (IBTA 11.2.8.1). Its pages are brought in and their permissions checked now. **Context: may sleep.**
  *
+ * The program keeps the memory mapped until the region is gone. An adapter pins the pages; the software HCA does not. If
+ * the program unmaps the memory, or shortens the file behind it, while the region is there, a request that touches the
+ * memory ends an embedded program with SIGSEGV or SIGBUS; through an agent the request completes in error.
+ *
  * @param pd      domain
  * @param init    memory and permissions
  * @param context of the handle
