@@ -174,7 +174,8 @@ void actor_kick(struct runner *r, struct actor *a)
 
 void actor_signal(struct runner *r, struct actor *a, uint32_t signals)
 {
-	atomic_fetch_or_explicit(&a->signals, signals, memory_order_relaxed);
+	/* release: what they are about; the owner may take them before the kick */
+	atomic_fetch_or_explicit(&a->signals, signals, memory_order_release);
 	actor_kick(r, a);
 }
 

@@ -154,8 +154,8 @@ void qp_receive(struct runner *r, struct soft_qp *qp, struct packet *list)
 
 static void take_signals(struct runner *r, struct soft_qp *qp)
 {
-	/* what they are about has come with the inbox's word */
-	uint32_t signals = atomic_exchange_explicit(&qp->actor->signals, 0, memory_order_relaxed);
+	/* acquire: pairs with the release in actor_signal(); what they are about is there */
+	uint32_t signals = atomic_exchange_explicit(&qp->actor->signals, 0, memory_order_acquire);
 
 	if (signals & SIGNAL_CQ_ERROR && qp_state(qp) != IB_QPS_RESET)
 		qp_error(r, qp, IB_EVENT_QP_FATAL);

@@ -153,7 +153,7 @@ void ring_emptied(struct soft_qp *qp)
 {
 	struct shared_qp *s = qp->shared;
 
-	s->dead[0] = s->dead[1] = false;
+	s->dead[0] = s->dead[1] = s->untold[0] = s->untold[1] = false;
 	atomic_store_explicit(&s->map->sq_cons, 0, memory_order_relaxed);
 	atomic_store_explicit(&s->map->rq_cons, 0, memory_order_relaxed);
 }
@@ -177,7 +177,7 @@ static void mark(struct soft_qp *qp, al_status status, bool recv, uint64_t wr_id
 {
 	if (LIKELY(!status))
 		return;
-	qp->shared->dead[recv] = true;
+	qp->shared->dead[recv] = qp->shared->untold[recv] = true;
 	qp->shared->bad_wr_id[recv] = wr_id;
 }
 
@@ -191,16 +191,32 @@ static void fail(struct soft_qp *qp, bool recv)
 	runner_run(&r);
 }
 
+/* The signal may be one of before a Reset: the mark decides. */
+static bool take_mark(struct soft_qp *qp, bool recv, uint64_t *wr_id)
+{
+	struct fmutex *lock = recv ? &qp->rq_lock : &qp->sq_lock;
+	struct shared_qp *s = qp->shared;
+	bool untold;
+
+	fmutex_lock(lock);
+	untold = s->untold[recv];
+	s->untold[recv] = false;
+	*wr_id = s->bad_wr_id[recv];
+	fmutex_unlock(lock);
+	return untold;
+}
+
 void ring_failed(struct runner *r, struct soft_qp *qp, bool recv)
 {
-	const struct ib_wc wc = {
-		.wr_id = qp->shared->bad_wr_id[recv],
+	struct ib_wc wc = {
 		.qp_context = qp->ci.owner_context,
 		.status = IB_WC_LOC_QP_OP_ERR,
 		.opcode = recv ? IB_WC_RECV : IB_WC_SEND,
 		.qp_num = qp->ci.qp_num,
 	};
 
+	if (!take_mark(qp, recv, &wc.wr_id))
+		return;
 	cq_add(r, soft_cq(recv ? qp->ci.recv_cq : qp->ci.send_cq), &wc);
 	qp_error(r, qp, IB_EVENT_QP_FATAL);
 }

@@ -67,6 +67,7 @@ struct shared_qp {
 	struct opening *opening;
 	uint32_t bell;
 	bool dead[2];         /* send, receive queue: holds what is no request, guarded by its lock */
+	bool untold[2];        /* the same: and nobody has been told since */
 	uint64_t bad_wr_id[2]; /* the same: of that */
 };
 
@@ -92,7 +93,7 @@ void ring_catch_up(struct soft_qp *qp);
 /* Moves receives into its own queue, as far as there is room and at most max; false: there was none. Context: any. */
 bool ring_fill(struct soft_qp *qp, uint32_t max);
 #define RING_FILL 64 /* receives that a message fetches when it needs one */
-/* Its owner hears that a ring holds what is no request: the queue pair ends. */
+/* Its owner hears that a ring holds what is no request: the queue pair ends, unless it has been reset since. */
 void ring_failed(struct runner *r, struct soft_qp *qp, bool recv);
 /* What the client is to see. */
 void ring_state(struct soft_qp *qp, ib_qp_state state);

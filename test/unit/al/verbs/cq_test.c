@@ -424,23 +424,28 @@ static void *arm_once(void *cq)
 	return (void *)(uintptr_t)al_arm_cq(cq, AL_ARM_ANY, NULL);
 }
 
-/* Polls and arms one queue from three threads, whose calls stay in the module until all have come there. */
-static void call_at_once(al_cq_h cq, int expected)
+static void *arm_for_one(void *cq)
 {
-	void *(*const mains[])(void *) = { poll_once, poll_once, arm_once };
-	pthread_t threads[3];
+	return (void *)(uintptr_t)al_arm_cq_n(cq, 1);
+}
+
+/* Polls and arms one queue from so many threads, whose calls stay in the module until all have come there. */
+static void call_at_once(al_cq_h cq, int calls, int expected)
+{
+	void *(*const mains[])(void *) = { poll_once, poll_once, arm_once, arm_for_one };
+	pthread_t threads[4];
 	void *result;
 
 	sem_init(&inside, 0, 0);
 	sem_init(&go_on, 0, 0);
 	fake->hook[FAKE_poll_cq] = fake->hook[FAKE_arm_cq] = stay_a_while;
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < calls; i++)
 		ck_assert(!pthread_create(&threads[i], NULL, mains[i], cq));
 	for (int i = 0; i < expected; i++)
 		test_wait(&inside);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < calls; i++)
 		sem_post(&go_on);
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < calls; i++) {
 		ck_assert(!pthread_join(threads[i], &result));
 		ck_assert_ptr_eq(result, (void *)AL_SUCCESS);
 	}
@@ -449,20 +454,28 @@ static void call_at_once(al_cq_h cq, int expected)
 
 START_TEST(polls_and_arms_of_one_queue_are_not_serialised)
 {
-	call_at_once(make((struct al_cq_init){ 0 }, NULL), 3);
+	call_at_once(make((struct al_cq_init){ 0 }, NULL), 3, 3);
 }
 END_TEST
+
+static al_status arm_slowly(struct ci_cq *cq, uint32_t num)
+{
+	(void)num;
+	stay_a_while(cq);
+	return AL_SUCCESS;
+}
 
 static void set_up_serialised(void)
 {
 	fake = test_fake();
+	fake->ops.arm_cq_n = arm_slowly;
 	fake->ops.flags = CI_SERIALISE_CQ;
 	open_world();
 }
 
 START_TEST(a_module_that_wants_it_has_them_serialised)
 {
-	call_at_once(make((struct al_cq_init){ 0 }, NULL), 1);
+	call_at_once(make((struct al_cq_init){ 0 }, NULL), 4, 1);
 }
 END_TEST
 

@@ -113,6 +113,30 @@ START_TEST(query_tells_what_modify_set)
 }
 END_TEST
 
+/* _i: RC, UD; what is there in Reset is what was there before all. */
+START_TEST(reset_forgets_every_attribute)
+{
+	struct qp_options o = { .type = _i ? IB_QPT_UD : IB_QPT_RC, .mtu = IB_MTU_1024, .psn = 0x123456, .timeout = 9,
+				.retry_cnt = 5, .rnr_retry = 3, .rnr_timer = 7, .rd_atomic = 2, .qkey = 0x1234 };
+	struct qp *a = new_qp(&hca[0], p.acq, p.acq, &o), *b = new_qp(&hca[1], p.bcq, p.bcq, &o);
+	struct ib_qp_attr attr, fresh;
+
+	ck_assert_int_eq(ops->query_qp(a->ci, &fresh), AL_SUCCESS);
+	ck_assert_uint_eq(fresh.dest_qp_num, 0);
+	connect_qps(a, b, &o);
+	attr = (struct ib_qp_attr){ .en_sqd_async_notify = true };
+	ck_assert_int_eq(modify(a, IB_QPS_SQD, IB_QP_EN_SQD_ASYNC_NOTIFY, &attr), AL_SUCCESS);
+	ck_assert_int_eq(ops->query_qp(a->ci, &attr), AL_SUCCESS);
+	ck_assert_uint_eq(attr.dest_qp_num, _i ? 0 : b->ci->qp_num);
+	ck_assert_uint_eq(attr.ah_attr.dlid, _i ? 0 : 2);
+	ck_assert_int_eq(modify(a, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
+	ck_assert_int_eq(ops->query_qp(a->ci, &attr), AL_SUCCESS);
+	ck_assert_mem_eq(&attr, &fresh, sizeof(attr));
+	free_qp(a);
+	free_qp(b);
+}
+END_TEST
+
 START_TEST(the_first_request_in_rtr_raises_communication_established_once)
 {
 	struct qp *a = new_qp(&hca[0], p.acq, p.acq, &plain), *b = new_qp(&hca[1], p.bcq, p.bcq, &plain);
@@ -505,6 +529,7 @@ int main(void)
 	tcase_add_loop_test(t, transitions_from_the_state_as_it_is, 0, IB_QPS_COUNT * IB_QPS_COUNT);
 	tcase_add_test(t, a_wrong_current_state_changes_nothing);
 	tcase_add_test(t, query_tells_what_modify_set);
+	tcase_add_loop_test(t, reset_forgets_every_attribute, 0, 2);
 	tcase_add_test(t, the_first_request_in_rtr_raises_communication_established_once);
 	tcase_add_loop_test(t, posts_are_refused_where_the_state_forbids, 0, 6);
 	tcase_add_test(t, an_unused_queue_pair_in_error_flushes);

@@ -3,6 +3,8 @@
  * Queues in memory that a client shares (hca/soft/ring.h), from the module's side: what it maps, what it takes out of a
  * ring, and what becomes of a client that writes nonsense. The client here writes each word itself.
  */
+#include "hca/soft/soft.h"
+
 #include "harness.h"
 
 #include <fcntl.h>
@@ -10,8 +12,6 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include "hca/soft/ring.h"
 
 #define DEPTH 16u
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW)
@@ -354,6 +354,105 @@ START_TEST(what_is_no_request_ends_the_queue_pair_and_reset_begins_anew)
 }
 END_TEST
 
+struct signaller {
+	struct actor *actor;
+	_Atomic bool stop;
+};
+
+/* Somebody who finds other things to tell the queue pair, so that its owner looks at signals at any moment. */
+static void *signal_often(void *arg)
+{
+	struct signaller *s = arg;
+	struct runner r;
+
+	while (!atomic_load(&s->stop)) {
+		runner_start(&r);
+		actor_signal(&r, s->actor, SIGNAL_TIMER);
+		runner_run(&r);
+	}
+	return NULL;
+}
+
+/* The word of what failed is there for whoever takes the signal; with threads that ThreadSanitizer looks at. */
+START_TEST(a_failure_is_told_once_by_whoever_takes_its_signal)
+{
+	struct ring_cq *cring;
+	struct ring_qp *ring;
+	struct cq *cq = ring_cq(&cring), *pcq = new_cq(&hca[1], DEPTH, AL_CQ_NOTIFY_PENDING);
+	struct qp_options o = { 0 };
+	struct qp *peer = new_qp(&hca[1], pcq, pcq, &o), *qp;
+	struct signaller other = { 0 };
+	pthread_t thread;
+	uint32_t bell;
+	al_status status;
+
+	qp = ring_qp(cq, IB_QPT_RC, &ring, &bell, &status);
+	ck_assert_int_eq(status, AL_SUCCESS);
+	other.actor = soft_qp(qp->ci)->actor;
+	ck_assert(!pthread_create(&thread, NULL, signal_often, &other));
+	for (uint64_t i = 0; i < 1000; i++) {
+		connect_qps(qp, peer, &o);
+		*slot(ring, 0) = (struct ring_send){ .wr_id = i, .opcode = 0x7fff };
+		atomic_store(&ring->sq_prod, 1);
+		ring_bell(bell);
+		expect_bad(cring, ring, qp, i);
+		ck_assert_int_eq(modify(qp, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
+		ck_assert_int_eq(modify(peer, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
+		ck_assert_uint_eq(atomic_load(&cring->prod), i + 1);
+		atomic_store(&ring->sq_prod, 0);
+		atomic_store(&qp->events, 0);
+	}
+	atomic_store(&other.stop, true);
+	pthread_join(thread, NULL);
+	free_qp(qp);
+	free_qp(peer);
+	free_cq(cq);
+	free_cq(pcq);
+}
+END_TEST
+
+/* A thread has marked a failure, Reset has begun anew since, and only then comes its signal. _i: send, receive queue. */
+START_TEST(a_signal_that_comes_after_reset_ends_nothing)
+{
+	struct ring_cq *cring;
+	struct ring_qp *ring;
+	struct cq *cq = ring_cq(&cring), *pcq = new_cq(&hca[1], DEPTH, AL_CQ_NOTIFY_PENDING);
+	struct qp_options o = { 0 };
+	struct qp *peer = new_qp(&hca[1], pcq, pcq, &o), *qp;
+	struct runner r;
+	uint32_t bell;
+	al_status status;
+
+	qp = ring_qp(cq, IB_QPT_RC, &ring, &bell, &status);
+	ck_assert_int_eq(status, AL_SUCCESS);
+	for (uint64_t again = 0; again < 2; again++) {
+		connect_qps(qp, peer, &o);
+		runner_start(&r);
+		actor_signal(&r, soft_qp(qp->ci)->actor, _i ? SIGNAL_BAD_RECV : SIGNAL_BAD_SEND);
+		runner_run(&r);
+		post_recv(peer, 9, NULL, 0);
+		*slot(ring, 0) = (struct ring_send){ .wr_id = 40, .opcode = IB_WR_SEND, .flags = IB_SEND_SIGNALED };
+		*slot(ring, 1) = (struct ring_send){ .wr_id = 41, .opcode = 0x7fff };
+		atomic_store(&ring->sq_prod, 1);
+		ring_bell(bell);
+		ck_assert_int_eq(next_wc(cring).status, IB_WC_SUCCESS);
+		expect_wc(pcq, 9, IB_WC_SUCCESS);
+		ck_assert_uint_eq(atomic_load(&qp->events), 0);
+		atomic_store(&ring->sq_prod, 2);
+		ring_bell(bell);
+		expect_bad(cring, ring, qp, 41);
+		ck_assert_int_eq(modify(qp, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
+		ck_assert_int_eq(modify(peer, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
+		atomic_store(&ring->sq_prod, 0);
+		atomic_store(&qp->events, 0);
+	}
+	free_qp(qp);
+	free_qp(peer);
+	free_cq(cq);
+	free_cq(pcq);
+}
+END_TEST
+
 /* The index goes where no queue can be; for receives a message looks. */
 START_TEST(an_index_that_lies_ends_the_queue_pair)
 {
@@ -455,6 +554,8 @@ int main(void)
 	tcase_add_test(t, another_version_and_another_client_are_refused);
 	tcase_add_loop_test(t, what_is_no_request_ends_the_queue_pair_and_reset_begins_anew, 0,
 			    (int)(NUM(wrong_sends) + NUM(wrong_paths)));
+	tcase_add_test(t, a_failure_is_told_once_by_whoever_takes_its_signal);
+	tcase_add_loop_test(t, a_signal_that_comes_after_reset_ends_nothing, 0, 2);
 	tcase_add_loop_test(t, an_index_that_lies_ends_the_queue_pair, 0, 6);
 	tcase_add_test(t, bells_of_nobody_are_harmless);
 	tcase_add_test(t, operations_on_what_is_shared_are_refused);
