@@ -40,15 +40,22 @@ static inline void put(int fd, const void *record, size_t length, const int *fds
 	ck_assert_int_eq(sendmsg(fd, &msg, MSG_NOSIGNAL), (ssize_t)length);
 }
 
-/* What the agent says to a hello; AL_AGENT_LOST: it hangs up. */
-static inline al_status hello(int fd, struct agent_hello h, const int *fds, size_t num_fds, uint8_t *token)
+/* What the agent says to a hello; its status AL_AGENT_LOST: it hangs up. */
+static inline struct agent_welcome hello_said(int fd, struct agent_hello h, const int *fds, size_t num_fds)
 {
 	struct agent_welcome w;
 
 	put(fd, &h, sizeof(h), fds, num_fds);
 	if (recv(fd, &w, sizeof(w), 0) != sizeof(w))
-		return AL_AGENT_LOST;
+		return (struct agent_welcome){ .status = AL_AGENT_LOST };
 	ck_assert_uint_eq(w.magic, AGENT_MAGIC);
+	return w;
+}
+
+static inline al_status hello(int fd, struct agent_hello h, const int *fds, size_t num_fds, uint8_t *token)
+{
+	const struct agent_welcome w = hello_said(fd, h, fds, num_fds);
+
 	if (token)
 		memcpy(token, w.token, AGENT_TOKEN);
 	return (al_status)w.status;

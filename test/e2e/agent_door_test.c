@@ -22,7 +22,7 @@ static void still_there(void)
 
 static void set_up(void)
 {
-	agent_start(NULL, NULL);
+	agent_start("--mode", "666");
 }
 
 static void tear_down(void)
@@ -32,6 +32,15 @@ static void tear_down(void)
 }
 
 /* --------------------------------------------------------------------- hello */
+
+/* The memory of this process, or of its parent. */
+static int memory_of(const char *whose, int flags)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)(strcmp(whose, "self") ? getppid() : getpid()));
+	return open(path, flags | O_CLOEXEC);
+}
 
 START_TEST(a_wrong_hello_is_refused)
 {
@@ -59,9 +68,6 @@ START_TEST(a_wrong_hello_is_refused)
 	TRY(AL_AGENT_PROTOCOL, fds, 8, (void)0);        /* more than are looked at */
 	TRY(AL_PERMISSION, NULL, 0, h.role = AGENT_COMMANDS); /* a token that is none */
 	TRY(AL_AGENT_PROTOCOL, &pidfd, 1, h.role = AGENT_COMMANDS);
-	/* Memory that is not the client's is not taken: the session has none. */
-	fds[1] = null;
-	TRY(AL_SUCCESS, fds, 2, memset(h.comm, 0xff, sizeof(h.comm)));
 	fd = reach();
 	put(fd, longer, sizeof(longer), NULL, 0);
 	recv(fd, longer, sizeof(longer), 0);
@@ -70,6 +76,137 @@ START_TEST(a_wrong_hello_is_refused)
 	put(fd, longer, 1, NULL, 0);
 	close(fd);
 	close(reach());
+}
+END_TEST
+
+/* Of another process, or another file: the session has none then. */
+START_TEST(memory_that_is_not_the_clients_own_is_not_taken)
+{
+	const struct {
+		int fd;
+		bool own;
+	} memory[] = {
+		{ memory_of("self", O_RDWR), true },        { memory_of("self", O_RDONLY), false },
+		{ memory_of("self", O_WRONLY), false },     { memory_of("parent", O_RDWR), false },
+		{ open("/dev/null", O_RDWR | O_CLOEXEC), false }, { open("/dev/zero", O_RDWR | O_CLOEXEC), false },
+	};
+	struct agent_welcome w;
+	int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0), fd;
+
+	for (size_t i = 0; i < sizeof(memory) / sizeof(memory[0]); i++) {
+		ck_assert_int_ge(memory[i].fd, 0);
+		fd = reach();
+		w = hello_said(fd, good_hello, (int[]){ pidfd, memory[i].fd }, 2);
+		ck_ok((al_status)w.status);
+		ck_assert_msg((w.copies == 1) == memory[i].own && w.copies <= 1, "memory %zu: copies = %u", i, w.copies);
+		close(fd);
+		close(memory[i].fd);
+	}
+	close(pidfd);
+}
+END_TEST
+
+/* Says what it got for joining the session of a token that it is told. */
+static void joiner(int fd)
+{
+	struct agent_hello h = good_hello;
+	int line = reach();
+	al_status said;
+
+	hear(fd, h.token, sizeof(h.token));
+	h.role = AGENT_COMMANDS;
+	said = hello(line, h, NULL, 0, NULL);
+	say(fd, &said, sizeof(said));
+	close(line);
+}
+
+START_TEST(the_token_of_another_process_joins_nothing)
+{
+	struct agent_hello h = good_hello;
+	struct client c;
+	al_status said;
+	int fd[2], line;
+	pid_t pid;
+
+	client_open(&c);
+	two_ends(fd);
+	pid = agent_client("joiner", fd[1]);
+	say(fd[0], c.token, sizeof(c.token));
+	hear(fd[0], &said, sizeof(said));
+	ck_status(said, AL_PERMISSION);
+	ck_assert_int_eq(wait_for(pid), 0);
+	h.role = AGENT_COMMANDS;
+	for (size_t bit = 0; bit < sizeof(h.token) * 8; bit++) { /* nor does any other */
+		memcpy(h.token, c.token, sizeof(h.token));
+		h.token[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		line = reach();
+		ck_status(hello(line, h, NULL, 0, NULL), AL_PERMISSION);
+		close(line);
+	}
+	memcpy(h.token, c.token, sizeof(h.token));
+	line = reach();
+	ck_ok(hello(line, h, NULL, 0, NULL));
+	close(line);
+	close(fd[0]);
+	close(fd[1]);
+	client_close(&c);
+}
+END_TEST
+
+#define NOBODY 65534
+
+/* Has a session as one user, and would join it as another. */
+static void turncoat(int fd)
+{
+	struct agent_hello h = good_hello;
+	struct client c;
+	int line;
+
+	(void)fd;
+	client_open(&c);
+	h.role = AGENT_COMMANDS;
+	memcpy(h.token, c.token, sizeof(h.token));
+	ck_assert_int_eq(setresuid(NOBODY, NOBODY, NOBODY), 0);
+	line = reach();
+	ck_status(hello(line, h, NULL, 0, NULL), AL_PERMISSION);
+	close(line);
+	client_close(&c);
+}
+
+START_TEST(the_token_of_another_user_joins_nothing)
+{
+	if (geteuid()) {
+		printf("SKIP the_token_of_another_user_joins_nothing: needs root to become another user\n");
+		return;
+	}
+	ck_assert_int_eq(wait_for(agent_client("turncoat", -1)), 0);
+}
+END_TEST
+
+/* In logs, and on the terminals of those who look. */
+START_TEST(a_name_that_is_shown_has_no_control_characters)
+{
+	static const char said[16] = "\033[2J\n\r\t\x7f\x80\xff ~okAB", shown[] = "?[2J?????? ~okA";
+	int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0), fd = reach();
+	struct agent_hello h = good_hello;
+	struct al_snapshot *snap;
+	bool found = false;
+	al_h al;
+
+	memcpy(h.comm, said, sizeof(h.comm));
+	ck_ok(hello(fd, h, &pidfd, 1, NULL));
+	al = agent_open();
+	ck_ok(al_snapshot(al, &snap));
+	for (size_t i = 0; i < snap->num_clients; i++) {
+		found = found || !strcmp(snap->clients[i].comm, shown);
+		for (const char *c = snap->clients[i].comm; *c; c++)
+			ck_assert_msg(*c >= ' ' && *c < 0x7f, "a name has the character %#x", (unsigned char)*c);
+	}
+	ck_assert(found);
+	al_free_snapshot(snap);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	close(fd);
+	close(pidfd);
 }
 END_TEST
 
@@ -471,13 +608,21 @@ START_TEST(chance_finds_no_way_through_the_door)
 }
 END_TEST
 
-int main(void)
+int main(int argc, char **argv)
 {
-	Suite *suite = suite_create("e2e/agent_door");
-	TCase *tcase = tcase_create("door");
+	static const struct agent_client clients[] = { { "joiner", joiner }, { "turncoat", turncoat }, { NULL, NULL } };
+	Suite *suite;
+	TCase *tcase;
 
+	agent_be_client(argc, argv, clients);
+	suite = suite_create("e2e/agent_door");
+	tcase = tcase_create("door");
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, a_wrong_hello_is_refused);
+	tcase_add_test(tcase, memory_that_is_not_the_clients_own_is_not_taken);
+	tcase_add_test(tcase, the_token_of_another_process_joins_nothing);
+	tcase_add_test(tcase, the_token_of_another_user_joins_nothing);
+	tcase_add_test(tcase, a_name_that_is_shown_has_no_control_characters);
 	tcase_add_test(tcase, of_those_who_say_nothing_the_oldest_makes_room);
 	tcase_add_test(tcase, without_a_descriptor_left_a_connection_is_hung_up);
 	tcase_add_test(tcase, a_descriptor_that_blocks_when_it_is_closed_holds_up_nobody);
