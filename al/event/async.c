@@ -249,8 +249,11 @@ void dev_run_events(struct ev_source *source, uint32_t pending)
 	uint32_t port;
 
 	(void)pending; /* says only that there is something */
-	while (port_take(dev->ports, dev->attr.num_ports, &type, &port))
+	while (port_take(dev->ports, dev->attr.num_ports, &type, &port)) {
+		if (type == IB_EVENT_GID_CHANGE)
+			dev_gids_changed(dev, port);
 		tell_handlers(dev, type, port);
+	}
 }
 
 /* ---------------------------------------------------------- objects' events */
@@ -468,7 +471,7 @@ al_status al_reg_event_handler(al_ca_h ca, al_channel_h channel, void *context, 
 		return status;
 	pthread_mutex_lock(&registration_lock);
 	if (ops_dead(call.ops)) {
-		status = AL_CA_REMOVED;
+		status = ops_dead_status(call.ops);
 		goto out;
 	}
 	if (channel && has_channel_handler(call.obj)) {

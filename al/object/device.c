@@ -110,6 +110,9 @@ static void dev_free(struct al_dev *dev)
 	stop_threads(dev);
 	sem_destroy(&dev->drained);
 	pthread_mutex_destroy(&dev->threads_lock);
+	pthread_mutex_destroy(&dev->gids_lock);
+	for (uint32_t i = 1; dev->ports && i <= dev->attr.num_ports; i++)
+		al_free(dev->ports[i].gids);
 	al_free(dev->vectors);
 	al_free(dev->ports);
 	al_free(dev);
@@ -136,6 +139,58 @@ void dev_put(struct al_dev *dev)
 		dev->end_job.fn = end_dev;
 		reaper_run(&reaper_common, &dev->end_job);
 	}
+}
+
+/* ------------------------------------------------------------------- GIDs */
+
+/* Entries that an address can name: ib_global_route.sgid_index. */
+static uint32_t num_gids(const struct dev_port *port)
+{
+	return port->gid_tbl_len < UINT16_MAX ? port->gid_tbl_len : UINT16_MAX;
+}
+
+/* An entry that the module can not tell is kept as zero, which is no GID. Inside a call, or before
+ * anybody knows the HCA. */
+static void read_gids(struct al_dev *dev, const struct ci_interface *ops, uint32_t port)
+{
+	struct dev_port *p = &dev->ports[port];
+	ib_gid gid;
+
+	for (uint32_t i = 0; i < num_gids(p); i++) {
+		if (ops->query_gid(dev->reg->ca, (uint8_t)port, i, &gid))
+			memset(&gid, 0, sizeof(gid));
+		pthread_mutex_lock(&dev->gids_lock);
+		p->gids[i] = gid;
+		pthread_mutex_unlock(&dev->gids_lock);
+	}
+}
+
+void dev_gids_changed(struct al_dev *dev, uint32_t port)
+{
+	const struct ci_interface *ops = dev_enter(dev);
+
+	for (uint32_t i = 1; !ops_dead(ops) && i <= dev->attr.num_ports; i++)
+		if (!port || i == port)
+			read_gids(dev, ops, i);
+	dev_leave(dev, ops);
+}
+
+al_status dev_find_gid(struct al_dev *dev, uint8_t port, const uint8_t gid[16], uint16_t *index)
+{
+	static const ib_gid none;
+	const struct dev_port *p = &dev->ports[port];
+	uint32_t i = 0;
+
+	if (!memcmp(gid, none.raw, sizeof(none.raw)))
+		return AL_NOT_FOUND;
+	pthread_mutex_lock(&dev->gids_lock);
+	while (i < num_gids(p) && memcmp(p->gids[i].raw, gid, sizeof(none.raw)))
+		i++;
+	pthread_mutex_unlock(&dev->gids_lock);
+	if (i == num_gids(p))
+		return AL_NOT_FOUND;
+	*index = (uint16_t)i;
+	return AL_SUCCESS;
 }
 
 /* ---------------------------------------------------------------- arrival */
@@ -165,8 +220,8 @@ static al_status start_threads(struct al_dev *dev)
 	return dispatcher_start(&dev->async);
 }
 
-/* Where the ports stand. Upcalls come in already: an event is never older than what a query says.
- */
+/* Where the ports stand, and their GIDs. Upcalls come in already: an event is never older than what
+ * a query says. */
 static al_status init_ports(struct al_dev *dev, struct ci_registration *reg)
 {
 	struct ib_port_attr port;
@@ -181,6 +236,10 @@ static al_status init_ports(struct al_dev *dev, struct ci_registration *reg)
 		dev->ports[i].pkey_tbl_len = port.pkey_tbl_len;
 		dev->ports[i].max_mtu = port.max_mtu;
 		ladder_init(&dev->ports[i].ladder, port.state);
+		dev->ports[i].gids = al_alloc(num_gids(&dev->ports[i]) * sizeof(ib_gid));
+		if (!dev->ports[i].gids)
+			return AL_INSUFFICIENT_MEMORY;
+		read_gids(dev, &reg->ops, i);
 	}
 	return AL_SUCCESS;
 }
@@ -212,6 +271,7 @@ static al_status dev_add(struct ci_registration *reg)
 	atomic_init(&dev->ops, &reg->ops);
 	sem_init(&dev->drained, 0, 0);
 	pthread_mutex_init(&dev->threads_lock, NULL);
+	pthread_mutex_init(&dev->gids_lock, NULL);
 	snprintf(name, sizeof(name), "al-event-%04x", (unsigned int)(dev->guid & 0xffff));
 	dispatcher_init(&dev->async, name);
 	ev_init(&dev->ev, NULL, &dev->async.queue, dev_run_events, true);

@@ -35,6 +35,7 @@ struct dev_port {
 	struct ladder ladder;
 	uint32_t gid_tbl_len, pkey_tbl_len; /* constant */
 	ib_mtu max_mtu;                     /* constant */
+	ib_gid *gids;                       /* of al_dev's ports: see dev_find_gid() */
 };
 
 /* A port's event: any context. */
@@ -70,6 +71,7 @@ struct al_dev {
 
 	struct ev_source ev;          /* unaffiliated events; on async */
 	struct dev_port *ports;       /* attr.num_ports + 1; [0] is the HCA itself */
+	pthread_mutex_t gids_lock;    /* guards what the ports' gids point to. Leaf. */
 
 	_Atomic uint32_t count[AL_OBJ_TYPES]; /* objects there */
 	_Atomic uint32_t high[AL_OBJ_TYPES];  /* most at once */
@@ -83,6 +85,12 @@ struct al_dev {
 static inline bool ops_dead(const struct ci_interface *ops)
 {
 	return ops == &ci_dead_ca || ops == &ci_dead_agent;
+}
+
+/* What the operations of a dead table return. */
+static inline al_status ops_dead_status(const struct ci_interface *ops)
+{
+	return ops == &ci_dead_agent ? AL_AGENT_LOST : AL_CA_REMOVED;
 }
 
 static inline const struct ci_interface *dev_ops(struct al_dev *dev)
@@ -104,6 +112,13 @@ const struct ci_interface *dev_enter(struct al_dev *dev);
 void dev_leave(struct al_dev *dev, const struct ci_interface *ops);
 /* The dispatcher of a completion vector, its thread running. */
 al_status dev_start_vector(struct al_dev *dev, uint32_t vector, struct ev_queue **queue);
+/*
+ * Where a GID is in a port's table, as that was when the HCA arrived or last told of a change: any context. Operations
+ * of modules that read the table may sleep.
+ */
+al_status dev_find_gid(struct al_dev *dev, uint8_t port, const uint8_t gid[16], uint16_t *index);
+/* The table of a port has changed, or with port 0 that of any: reads it again. On the async dispatcher, before the change is told. */
+void dev_gids_changed(struct al_dev *dev, uint32_t port);
 /* Makes it one of dev_first()'s. */
 void dev_insert(struct al_dev *dev);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Address handles: all may be called from any context, but for what looks up a GID. */
+/* Address handles: all may be called from any context. */
 #include <string.h>
 
 #include "al/verbs/verbs.h"
@@ -100,27 +100,19 @@ void ah_destroy(struct al_obj *obj, const struct ci_interface *ops)
 /* ------------------------------------------------ the way back of a datagram */
 
 /* The entry of the port's GID table that a GRH was addressed to. */
-static al_status find_sgid(const struct al_call *call, struct ci_ca *ca, uint8_t port,
-			   const uint8_t *dgid, uint16_t *index)
+static al_status find_sgid(const struct al_call *call, uint8_t port, const uint8_t *dgid,
+			   uint16_t *index)
 {
-	const uint32_t num = call->obj->dev->ports[port].gid_tbl_len;
-	al_status status = AL_SUCCESS;
-	ib_gid gid;
-
+	if (ops_dead(call->ops))
+		return ops_dead_status(call->ops);
 	*index = 0;
 	if (dgid[0] == 0xff) /* a group: the answer is from ourselves */
 		return AL_SUCCESS;
-	for (; *index < num; ++*index) {
-		status = call->ops->query_gid(ca, port, *index, &gid);
-		if (status || !memcmp(gid.raw, dgid, sizeof(gid.raw)))
-			return status;
-	}
-	return AL_NOT_FOUND;
+	return dev_find_gid(call->obj->dev, port, dgid, index);
 }
 
 /* Turns a GRH round (IBTA 8.3). */
-static al_status route_back(const struct al_call *call, struct ci_ca *ca, const uint8_t *grh,
-			    struct ib_ah_attr *path)
+static al_status route_back(const struct al_call *call, const uint8_t *grh, struct ib_ah_attr *path)
 {
 	struct ib_global_route *to = &path->grh;
 
@@ -131,11 +123,11 @@ static al_status route_back(const struct al_call *call, struct ci_ca *ca, const 
 	to->flow_label = (uint32_t)(grh[1] & 0xf) << 16 | (uint32_t)grh[2] << 8 | grh[3];
 	to->hop_limit = 0xff;
 	memcpy(to->dgid.raw, grh + 8, sizeof(to->dgid.raw));
-	return find_sgid(call, ca, path->port_num, grh + 24, &to->sgid_index);
+	return find_sgid(call, path->port_num, grh + 24, &to->sgid_index);
 }
 
-static al_status path_back(const struct al_call *call, struct ci_ca *ca, uint8_t port,
-			   const struct ib_wc *wc, const void *grh, struct ib_ah_attr *attr)
+static al_status path_back(const struct al_call *call, uint8_t port, const struct ib_wc *wc,
+			   const void *grh, struct ib_ah_attr *attr)
 {
 	struct ib_ah_attr path = {
 		.dlid = wc->slid,
@@ -150,7 +142,7 @@ static al_status path_back(const struct al_call *call, struct ci_ca *ca, uint8_t
 	if (wc->status != IB_WC_SUCCESS || !(wc->opcode & IB_WC_RECV))
 		return AL_INVALID_PARAMETER;
 	if (wc->wc_flags & IB_WC_GRH)
-		status = route_back(call, ca, grh, &path);
+		status = route_back(call, grh, &path);
 	if (!status)
 		status = ah_attr_check(call->obj->dev, &path);
 	if (!status)
@@ -166,10 +158,10 @@ al_status al_init_ah_from_wc(al_ca_h ca, uint8_t port, const struct ib_wc *wc, c
 
 	if (!wc || !attr)
 		return AL_INVALID_PARAMETER;
-	status = call_begin(&call, ca, AL_OBJ_CA);
+	status = call_begin_any(&call, ca, AL_OBJ_CA);
 	if (status)
 		return status;
-	status = path_back(&call, call.obj->ci, port, wc, grh, attr);
+	status = path_back(&call, port, wc, grh, attr);
 	call_end(&call);
 	return status;
 }
@@ -183,10 +175,10 @@ al_status al_create_ah_from_wc(al_pd_h pd, const struct ib_wc *wc, const void *g
 
 	if (!wc || !ah)
 		return AL_INVALID_PARAMETER;
-	status = call_begin(&call, pd, AL_OBJ_PD);
+	status = call_begin_any(&call, pd, AL_OBJ_PD);
 	if (status)
 		return status;
-	status = path_back(&call, ((struct ci_pd *)call.obj->ci)->ca, port, wc, grh, &attr);
+	status = path_back(&call, port, wc, grh, &attr);
 	call_end(&call);
 	return status ? status : al_create_ah(pd, &attr, ah);
 }

@@ -20,7 +20,7 @@ al_status al_dma_alloc_coherent(al_ca_h ca, uint64_t length, void **addr, uint64
 		*addr = mem;
 		*dma = at;
 	} else if (ops_dead(call.ops)) {
-		status = call.ops == &ci_dead_agent ? AL_AGENT_LOST : AL_CA_REMOVED;
+		status = ops_dead_status(call.ops);
 	} else {
 		status = AL_INSUFFICIENT_MEMORY;
 	}

@@ -419,7 +419,7 @@ al_status al_create_ah(al_pd_h pd, const struct ib_ah_attr *attr, al_ah_h *ah);
 
 /**
  * The path back to the sender of a datagram that was received: for al_create_ah() or al_modify_ah() (seed 004).
- * **Context: may sleep.**
+ * GIDs are looked up in the table as it was when the HCA arrived or last told of an #IB_EVENT_GID_CHANGE. **Context: any.**
  *
  * @param ca   HCA
  * @param port that it was received by, from 1 (ib_wc.port_num)
@@ -432,7 +432,7 @@ al_status al_create_ah(al_pd_h pd, const struct ib_ah_attr *attr, al_ah_h *ah);
  */
 al_status al_init_ah_from_wc(al_ca_h ca, uint8_t port, const struct ib_wc *wc, const void *grh, struct ib_ah_attr *attr);
 
-/** Makes an address handle of it. **Context: may sleep.** @param pd domain @param wc, grh, port as in al_init_ah_from_wc() @param ah written
+/** Makes an address handle of it; so a completion callback can answer a datagram. **Context: any.** @param pd domain @param wc, grh, port as in al_init_ah_from_wc() @param ah written
  * @retval AL_INVALID_PORT, AL_INVALID_PARAMETER, AL_NOT_FOUND as there @retval AL_LIMIT_EXCEEDED ib_ca_attr.max_ah are there */
 al_status al_create_ah_from_wc(al_pd_h pd, const struct ib_wc *wc, const void *grh, uint8_t port, al_ah_h *ah);
 

@@ -373,7 +373,8 @@ struct ci_interface {
 	al_status (*query_ca)(struct ci_ca *ca, struct ib_ca_attr *attr);
 	/** Required, may sleep. Attributes of a port, live. */
 	al_status (*query_port)(struct ci_ca *ca, uint8_t port, struct ib_port_attr *attr);
-	/** Required, may sleep. Entry of the GID table. */
+	/** Required, may sleep. Entry of the GID table. The Access Layer reads the whole table when the HCA is registered, and a
+	 * port's again on each IB_EVENT_GID_CHANGE: dispatch that after a change. */
 	al_status (*query_gid)(struct ci_ca *ca, uint8_t port, uint32_t index, ib_gid *gid);
 	/** Required, may sleep. Entry of the P_Key table; 0: empty. */
 	al_status (*query_pkey)(struct ci_ca *ca, uint8_t port, uint32_t index, uint16_t *pkey);

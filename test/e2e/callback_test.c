@@ -341,8 +341,8 @@ static void no_log(void *context, ib_log_level level, const char *text)
 	X(al_query_mr, SLEEPS, query_mr(s)) \
 	X(al_dma_alloc_coherent, SLEEPS, dma_coherent(s, false)) \
 	X(al_dma_free_coherent, SLEEPS, dma_coherent(s, true)) \
-	X(al_init_ah_from_wc, SLEEPS, init_ah_from_wc(s)) \
-	X(al_create_ah_from_wc, SLEEPS, create_ah_from_wc(s)) \
+	X(al_init_ah_from_wc, ANY, init_ah_from_wc(s)) \
+	X(al_create_ah_from_wc, ANY, create_ah_from_wc(s)) \
 	X(al_create_cq, SLEEPS, create_cq(s)) \
 	X(al_query_cq, SLEEPS, query_cq(s)) \
 	X(al_create_qp, SLEEPS, try_qp(s->use.pd, s->use.cq, NULL, NULL, &s->made.qp)) \

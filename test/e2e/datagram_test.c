@@ -3,6 +3,8 @@
  * Datagrams through the whole stack over the software HCA, by the public API: a server that answers whoever asks, by what
  * the question's completion and GRH say of the way back (doc/guide-driver.md); and what the Access Layer checks of them.
  */
+#include <stdatomic.h>
+
 #include "test/unit/al/al_test.h"
 
 #define QKEY 0x4242u
@@ -107,6 +109,78 @@ START_TEST(a_question_is_answered_to_whoever_asked)
 }
 END_TEST
 
+static atomic_int went_wrong; /* in the callback; al_status */
+
+/* Answers each question that has come, and arms again. */
+static void answer(void *context)
+{
+	struct test_end *server = context;
+	al_status status = AL_SUCCESS;
+	uint32_t count = 1;
+	struct ib_wc wc;
+	al_ah_h back;
+
+	while (!status && !(status = al_poll_cq(server->cq, 1, &wc, &count)) && count) {
+		if (wc.status || !(wc.opcode & IB_WC_RECV))
+			continue;
+		memcpy(server->mem + SEND_AT, server->mem + RECV_AT + IB_GRH_BYTES, 9);
+		server->mem[SEND_AT]++;
+		status = al_create_ah_from_wc(server->pd, &wc, server->mem + RECV_AT, wc.port_num, &back);
+		if (!status)
+			status = test_post_recv(server, 11, RECV_AT, 100);
+		if (!status)
+			status = send_one(server, back, wc.src_qp, 9);
+		if (!status)
+			status = al_destroy_ah(back, NULL, NULL);
+	}
+	if (!status)
+		status = al_arm_cq(server->cq, AL_ARM_ANY, NULL);
+	if (status)
+		went_wrong = status;
+}
+
+/* _i: with a GRH, or without */
+START_TEST(a_completion_callback_answers_too)
+{
+	struct ib_ah_attr path = { .port_num = 1 };
+	struct test_end server;
+	uint64_t guids[2];
+	al_ah_h there;
+	struct ib_wc wc;
+
+	test_guids(al, guids, 2);
+	test_make_end_told(&server, al, guids[1], IB_QPT_UD, answer);
+	to_rts(&server);
+	ck_ok(test_post_recv(&server, 11, RECV_AT, 100));
+	ck_ok(al_arm_cq(server.cq, AL_ARM_ANY, NULL));
+	path.dlid = server.lid;
+	if (_i) {
+		path.is_global = true;
+		ck_ok(al_query_gid(server.ca, 1, 0, &path.grh.dgid));
+	}
+	ck_ok(al_create_ah(end[0].pd, &path, &there));
+	for (int round = 0; round < 5; round++) {
+		memcpy(end[0].mem + SEND_AT, "0uestion", 9);
+		end[0].mem[SEND_AT] = (uint8_t)('a' + round);
+		ck_ok(test_post_recv(&end[0], 10, RECV_AT, 100));
+		ck_ok(send_one(&end[0], there, server.qpn, 9));
+		for (int i = 0; i < 2; i++) { /* the question has gone, the answer has come */
+			wc = take(&end[0]);
+			ck_assert_int_eq(wc.status, IB_WC_SUCCESS);
+			if (!(wc.opcode & IB_WC_RECV))
+				continue;
+			ck_assert_uint_eq(wc.src_qp, server.qpn);
+			ck_assert_uint_eq(wc.wc_flags, _i ? IB_WC_GRH : 0);
+			ck_assert_int_eq(end[0].mem[RECV_AT + IB_GRH_BYTES], 'b' + round);
+			ck_assert_mem_eq(end[0].mem + RECV_AT + IB_GRH_BYTES + 1, "uestion", 8);
+		}
+		ck_status((al_status)went_wrong, AL_SUCCESS);
+	}
+	ck_ok(al_destroy_ah(there, AL_DESTROY_SYNC, NULL));
+	test_free_end(&server);
+}
+END_TEST
+
 static uint64_t dropped_at(const struct test_end *e)
 {
 	struct ib_port_attr attr;
@@ -192,6 +266,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_loop_test(tcase, a_question_is_answered_to_whoever_asked, 0, 2);
+	tcase_add_loop_test(tcase, a_completion_callback_answers_too, 0, 2);
 	tcase_add_test(tcase, a_datagram_longer_than_its_receive_is_dropped_and_the_receive_serves_the_next);
 	tcase_add_test(tcase, a_wrong_address_handle_is_refused);
 	tcase_add_test(tcase, the_send_queue_recovers_from_an_error);

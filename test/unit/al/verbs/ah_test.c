@@ -22,12 +22,15 @@ static al_status show(struct ci_ah *ah, struct ib_ah_attr *attr)
 	return AL_SUCCESS;
 }
 
+static _Atomic uint8_t prefix; /* of all GIDs, changed by a subnet manager as it were */
+
 static al_status gid_of(struct ci_ca *c, uint8_t port, uint32_t index, ib_gid *gid)
 {
 	(void)c;
 	memset(gid, 0, sizeof(*gid));
 	gid->raw[0] = 0xfe;
 	gid->raw[1] = port;
+	gid->raw[2] = prefix;
 	gid->raw[15] = (uint8_t)index;
 	return fake->fail[FAKE_query_gid];
 }
@@ -205,27 +208,115 @@ START_TEST(what_shows_no_way_back_is_refused_and_nothing_is_written)
 	grh[0] = 0x45;
 	ck_status(al_init_ah_from_wc(ca, 2, &wc, grh, &path), AL_INVALID_PARAMETER);
 	make_grh(grh, 0);
-	fake->fail[FAKE_query_gid] = AL_CA_ERROR;
-	ck_status(al_create_ah_from_wc(pd, &wc, grh, 2, &ah), AL_CA_ERROR);
-	fake->fail[FAKE_query_gid] = AL_SUCCESS;
+	memset(grh + 24, 0, 16); /* no GID */
+	ck_status(al_create_ah_from_wc(pd, &wc, grh, 2, &ah), AL_NOT_FOUND);
 	ck_assert_mem_eq(&path, &untouched, sizeof(path));
 	ck_assert_ptr_null(ah);
 	ck_assert_uint_eq(fake->calls[FAKE_create_ah], 0);
 }
 END_TEST
 
+/* What the GID table was found to be when a change of it was told. */
+struct change {
+	struct ib_wc wc;
+	uint8_t before[IB_GRH_BYTES], after[IB_GRH_BYTES];
+	al_status old, new;
+	sem_t told;
+};
+
+static void look_up(void *context, const struct al_event *event)
+{
+	struct change *change = context;
+	struct ib_ah_attr path;
+
+	if (event->type == IB_EVENT_GID_CHANGE) {
+		change->old = al_init_ah_from_wc(ca, 2, &change->wc, change->before, &path);
+		change->new = al_init_ah_from_wc(ca, 2, &change->wc, change->after, &path);
+	}
+	sem_post(&change->told);
+}
+
+static void raise_and_wait(struct change *change, ib_event_type type, uint8_t port)
+{
+	const struct ci_event event = { .type = type, .port_num = port, .object_ctx = fake->ca[0]->ctx };
+
+	ib_dispatch_event(&event);
+	test_wait(&change->told);
+}
+
+START_TEST(who_hears_of_a_changed_gid_finds_it)
+{
+	struct change change = { .wc = datagram };
+	struct ib_ah_attr path;
+	al_event_handler_h handler;
+
+	sem_init(&change.told, 0, 0);
+	change.wc.wc_flags = IB_WC_GRH;
+	make_grh(change.before, 1);
+	prefix = 7;
+	make_grh(change.after, 1);
+	ck_ok(al_reg_event_handler(ca, NULL, &change, look_up, &handler));
+	/* Until then the table is as it was. */
+	raise_and_wait(&change, IB_EVENT_LID_CHANGE, 2);
+	ck_ok(al_init_ah_from_wc(ca, 2, &change.wc, change.before, &path));
+	ck_status(al_init_ah_from_wc(ca, 2, &change.wc, change.after, &path), AL_NOT_FOUND);
+	raise_and_wait(&change, IB_EVENT_GID_CHANGE, 1); /* of another port */
+	ck_ok(change.old);
+	ck_status(change.new, AL_NOT_FOUND);
+	raise_and_wait(&change, IB_EVENT_GID_CHANGE, 2);
+	ck_status(change.old, AL_NOT_FOUND);
+	ck_ok(change.new);
+
+	/* What the module can not tell is not found, and comes back; without a port it is of all of them. */
+	fake->fail[FAKE_query_gid] = AL_CA_ERROR;
+	raise_and_wait(&change, IB_EVENT_GID_CHANGE, 2);
+	ck_status(change.new, AL_NOT_FOUND);
+	fake->fail[FAKE_query_gid] = AL_SUCCESS;
+	raise_and_wait(&change, IB_EVENT_GID_CHANGE, 0);
+	ck_ok(change.new);
+	prefix = 0;
+}
+END_TEST
+
+START_TEST(of_an_hca_that_has_gone_nothing_is_looked_up)
+{
+	struct ib_wc wc = datagram;
+	uint8_t grh[IB_GRH_BYTES];
+	struct ib_ah_attr path;
+	al_ah_h ah;
+
+	wc.wc_flags = IB_WC_GRH;
+	make_grh(grh, 1);
+	al_set_log(test_ignore_log, NULL);
+	fake->withdraw(0, 0);
+	ck_soon(al_create_ah_from_wc(pd, &wc, grh, 2, &ah) == AL_CA_REMOVED);
+	ck_status(al_init_ah_from_wc(ca, 2, &wc, grh, &path), AL_CA_REMOVED);
+}
+END_TEST
+
 static struct {
-	al_status create, modify, query, destroy;
+	al_status create, modify, query, destroy, way_back, answer, no_answer;
+	uint16_t sgid_index;
 	sem_t called, destroyed;
 } anywhere;
 
 /* In an atomic callback. */
 static void call_everything(void *context)
 {
-	struct ib_ah_attr path = { .dlid = 9, .port_num = 1 };
+	struct ib_ah_attr path = { .dlid = 9, .port_num = 1 }, back = { 0 };
+	struct ib_wc wc = datagram;
+	uint8_t grh[IB_GRH_BYTES];
 	al_ah_h ah;
 
 	(void)context;
+	wc.wc_flags = IB_WC_GRH;
+	make_grh(grh, 1);
+	anywhere.way_back = al_init_ah_from_wc(ca, 2, &wc, grh, &back);
+	anywhere.sgid_index = back.grh.sgid_index;
+	anywhere.answer = al_create_ah_from_wc(pd, &wc, grh, 2, &ah);
+	al_destroy_ah(ah, NULL, NULL);
+	make_grh(grh, 2);
+	anywhere.no_answer = al_create_ah_from_wc(pd, &wc, grh, 2, &ah);
 	anywhere.create = al_create_ah(pd, &path, &ah);
 	anywhere.modify = al_modify_ah(ah, &path);
 	anywhere.query = al_query_ah(ah, &path);
@@ -249,8 +340,12 @@ START_TEST(address_handles_are_made_changed_asked_and_destroyed_in_any_context)
 	ck_ok(anywhere.modify);
 	ck_ok(anywhere.query);
 	ck_ok(anywhere.destroy);
+	ck_ok(anywhere.way_back);
+	ck_assert_uint_eq(anywhere.sgid_index, 1);
+	ck_ok(anywhere.answer);
+	ck_status(anywhere.no_answer, AL_NOT_FOUND);
 	test_wait(&anywhere.destroyed);
-	ck_assert_uint_eq(fake->calls[FAKE_destroy_ah], test_ah_calls(1));
+	ck_assert_uint_eq(fake->calls[FAKE_create_ah], test_ah_calls(2));
 }
 END_TEST
 
@@ -266,6 +361,8 @@ int main(void)
 	tcase_add_test(tcase, a_datagram_without_grh_is_answered_by_lid);
 	tcase_add_test(tcase, a_datagram_with_grh_is_answered_by_gid_from_the_one_addressed);
 	tcase_add_test(tcase, what_shows_no_way_back_is_refused_and_nothing_is_written);
+	tcase_add_test(tcase, who_hears_of_a_changed_gid_finds_it);
+	tcase_add_test(tcase, of_an_hca_that_has_gone_nothing_is_looked_up);
 	tcase_add_test(tcase, address_handles_are_made_changed_asked_and_destroyed_in_any_context);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
