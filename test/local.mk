@@ -224,8 +224,14 @@ test_e2e_provider_path_test_CPPFLAGS = $(FAKE_FLAGS) $(PROVIDER_FLAGS)
 test_e2e_provider_path_test_LDADD = $(API_LIBS) $(URCU_LIBS)
 EXTRA_test_e2e_provider_path_test_DEPENDENCIES = ald$(EXEEXT)
 
+# The tests' own tools.
+dist_check_SCRIPTS += test/e2e/tally.sh
+noinst_HEADERS += test/unit/scale.h
+check_PROGRAMS += test/unit/scale_test
+test_unit_scale_test_LDADD = $(CHECK_LIBS)
+
 # The documents against the tree.
-dist_check_SCRIPTS += test/e2e/names.py test/e2e/keys.py test/e2e/requirements.py
+dist_check_SCRIPTS += test/e2e/names.py test/e2e/keys.py test/e2e/requirements.py test/e2e/pages.sh
 EXTRA_DIST += test/data/names.txt test/data/requirements.txt
 
 # The programs (not the scripts) under valgrind, with wider limits, since it is slow.

@@ -12,7 +12,8 @@ static struct session *session; /* the slow client's */
 
 static void set_up(void)
 {
-	const struct timeval limit = { .tv_sec = 5 * (getenv("TEST_TIMEOUT_SCALE") ? atoi(getenv("TEST_TIMEOUT_SCALE")) : 1) };
+	const long ms = test_scaled_ms(5000);
+	const struct timeval limit = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
 	struct ald_attr attr = { .mode = 0600, .config = "", .limits = ald_default_limits };
 
 	ck_assert_ptr_nonnull(mkdtemp(agent_dir));

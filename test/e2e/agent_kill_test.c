@@ -590,14 +590,13 @@ int main(int argc, char **argv)
 		{ "one_of_many", one_of_many },
 		{ NULL, NULL },
 	};
-	const char *scale = getenv("TEST_TIMEOUT_SCALE");
 	Suite *suite;
 	TCase *tcase;
 
 	agent_be_client(argc, argv, clients);
 	suite = suite_create("e2e/agent: death of clients");
 	tcase = tcase_create("death");
-	tcase_set_timeout(tcase, 600 * (scale ? atoi(scale) : 1));
+	tcase_set_timeout(tcase, 600); /* Check scales it */
 	tcase_add_test(tcase, clients_killed_at_any_moment_leave_nothing_and_disturb_nobody);
 	tcase_add_test(tcase, a_client_may_die_at_every_step_of_every_command);
 	tcase_add_test(tcase, a_client_that_stands_still_delays_nobody);

@@ -27,9 +27,15 @@ passed() {
 	[ $failures -eq 0 ]
 }
 
+# scaled SECONDS: a limit, scaled by TEST_TIMEOUT_SCALE, which need not be whole; never less than a second.
+scaled() {
+	awk -v limit="$1" -v scale="${TEST_TIMEOUT_SCALE:-1}" 'BEGIN { print int(limit * (scale > 0 ? scale : 1) + 1) }'
+}
+
 # Waits until the command "$@" succeeds.
 until_true() {
-	local limit=$((SECONDS + 20 * ${TEST_TIMEOUT_SCALE-1}))
+	local limit
+	limit=$((SECONDS + $(scaled 20)))
 	until "$@" 2>/dev/null; do
 		[ $SECONDS -lt $limit ] || return 1
 		read -r -t 0.02 <>"$tmp/clock" || :

@@ -19,6 +19,7 @@
 #include <iba/ib_al.h>
 
 #include "test/unit/al/role.h"
+#include "test/unit/scale.h"
 
 /* Compares statuses and says them by name. */
 #define ck_status(expr, want)                                                                          \
@@ -34,11 +35,10 @@
 /* A generous limit for one event. */
 static inline struct timespec test_deadline(void)
 {
-	const char *scale = getenv("TEST_TIMEOUT_SCALE");
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec += 5 * (scale ? atoi(scale) : 1);
+	test_add_ms(&t, test_scaled_ms(5000));
 	return t;
 }
 
@@ -53,11 +53,10 @@ static inline bool test_expired(const struct timespec *deadline)
 /* Not sem_clockwait(), which ThreadSanitizer does not know. */
 static inline void test_wait(sem_t *sem)
 {
-	const char *scale = getenv("TEST_TIMEOUT_SCALE");
 	struct timespec deadline;
 
 	clock_gettime(CLOCK_REALTIME, &deadline);
-	deadline.tv_sec += 5 * (scale ? atoi(scale) : 1);
+	test_add_ms(&deadline, test_scaled_ms(5000));
 	while (sem_timedwait(sem, &deadline))
 		ck_assert_msg(errno == EINTR, "what was waited for did not happen");
 }

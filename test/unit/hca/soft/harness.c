@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "test/unit/scale.h"
+
 struct ci_interface test_ops;
 struct hca hca[MAX_HCAS];
 uint32_t hcas;
@@ -174,9 +176,7 @@ uint64_t now_ms(void)
 
 static uint64_t limit_ms(void)
 {
-	const char *scale = getenv("TEST_TIMEOUT_SCALE");
-
-	return 10000 * (scale ? strtoul(scale, NULL, 10) : 1);
+	return (uint64_t)test_scaled_ms(10000);
 }
 
 static void go_on(void)
