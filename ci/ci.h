@@ -211,16 +211,20 @@ const char *ci_env(const char *name);
  * A key of the group [ibal], after ci_conf_load(). **Context: any.**
  *
  * @param key such as "agent"
- * @return its value, or NULL; valid for ever once ci_start() has succeeded, until the next
+ * @return its value, or NULL; valid for ever once the configuration is settled, until the next
  * ci_conf_load() before
  */
 const char *ci_conf_get(const char *key);
 /**
- * Reads the configuration, unless ci_start() has succeeded already; ci_start() does it too.
+ * Reads the configuration, unless it is settled; ci_start() does it too.
  *
  * @param config al_open_attr.config
+ * @retval AL_BAD_CONFIG it is wrong; the log says where
+ * @retval AL_INVALID_STATE it is settled, and config names another file
  */
 al_status ci_conf_load(const char *config);
+/** From now on the configuration stays as it is: an opening has succeeded, in one role or the other. */
+void ci_conf_settle(void);
 
 /**
  * As far as ci_start() reads the configuration itself: the group [ibal]; when that is good, which

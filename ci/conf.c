@@ -219,6 +219,20 @@ static char *choose_file(const char *config)
 	return access(IBAL_CONF_FILE, F_OK) ? NULL : g_strdup(IBAL_CONF_FILE);
 }
 
+/* Once it is settled another file is not read any more: that is said instead of ignoring the file.
+ */
+static al_status check_same(const char *config)
+{
+	const char *path = conf.path ? conf.path : "";
+
+	if (!config || !strcmp(config, path))
+		return AL_SUCCESS;
+	ib_log(IB_LOG_ERROR, "conf",
+	       "al_open_attr.config is \"%s\", and this process has opened the library with \"%s\" already: name that, or leave it NULL",
+	       config, path);
+	return AL_INVALID_STATE;
+}
+
 al_status ci_conf_load(const char *config)
 {
 	al_status st = AL_SUCCESS;
@@ -226,8 +240,10 @@ al_status ci_conf_load(const char *config)
 
 	ci_diag_start();
 	pthread_mutex_lock(&conf.lock);
-	if (conf.settled)
+	if (conf.settled) {
+		st = check_same(config);
 		goto out;
+	}
 	conf_clear();
 	conf.settings = g_ptr_array_new_with_free_func(setting_free);
 	conf.path = choose_file(config);

@@ -155,8 +155,6 @@ al_status ci_conf_check_groups(bool (*known)(const char *module, void *ctx), voi
 /* Settings for a module, from the file and the environment; freed by ci_conf_params_free(). */
 al_status ci_conf_params(const char *module, struct ci_params *params);
 void ci_conf_params_free(struct ci_params *params);
-/* From now on ci_conf_load() leaves things as they are. */
-void ci_conf_settle(void);
 void ci_conf_forked(void);
 /* Names that would collide with IBAL_<NAME> of the library's own. */
 bool ci_conf_reserved(const char *module);

@@ -19,14 +19,15 @@
 #define NO_VENDOR false
 
 const struct agent_sizes agent_sizes[AGENT_NUM_COMMANDS] = {
-#define COMMAND(name, place, right, makes, vendors, handles, bools, first, second, out_array) \
-	[AGENT_##name] = {                                                                    \
-		.request = sizeof(struct name##_request),                                     \
-		.answer = sizeof(struct name##_answer),                                       \
-		.in = { first, second },                                                      \
-		.out = out_array,                                                             \
-		.where = place,                                                               \
-		.vendor = vendors,                                                            \
+#define COMMAND(name, place, right, makes_kind, vendors, handles, bools, first, second, out_array) \
+	[AGENT_##name] = {                                                                         \
+		.request = sizeof(struct name##_request),                                          \
+		.answer = sizeof(struct name##_answer),                                            \
+		.in = { first, second },                                                           \
+		.out = out_array,                                                                  \
+		.where = place,                                                                    \
+		.vendor = vendors,                                                                 \
+		.makes = AL_OBJ_##makes_kind != AL_OBJ_NONE,                                       \
 	},
 #include "al/agent/commands.def"
 };

@@ -334,6 +334,7 @@ struct agent_sizes {
 	struct agent_array out;
 	enum agent_where where;
 	bool vendor;   /* provider and module may say something to each other */
+	bool makes;    /* an object, with whose handle the answer begins */
 };
 
 extern const struct agent_sizes agent_sizes[AGENT_NUM_COMMANDS];

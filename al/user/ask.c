@@ -216,29 +216,36 @@ al_status ask_register_mr(struct ci_mr *mr, const struct ci_mem *mem, struct uvp
 	const struct REG_MR_answer *answer;
 	struct REG_MR_request *request;
 	struct user_call call;
-	al_status status = user_begin(&call, pd_conn(mr->pd), AGENT_REG_MR);
+	uint64_t offset = 0;
+	int memory;
+	al_status status = user_memory_find(mem->addr, mem->length, &memory, &offset);
 
 	if (status)
 		return status;
+	status = user_begin(&call, pd_conn(mr->pd), AGENT_REG_MR);
+	if (status)
+		goto out;
 	call.vendor = talk;
+	call.memory = memory;
 	request = call.request;
 	*request = (struct REG_MR_request){
 		.pd = pd_own(mr->pd)->remote,
 		.addr = (uintptr_t)mem->addr,
 		.length = mem->length,
 		.iova = mem->iova,
+		.offset = offset,
 		.access = mem->access,
+		.mapped = memory >= 0,
 	};
-	call.memory = user_memory_find(mem->addr, mem->length, &request->offset);
-	request->mapped = call.memory >= 0;
 	status = user_ask(&call);
 	answer = call.answer;
 	mr_own(mr)->remote = answer->handle;
 	mr->lkey = answer->lkey;
 	mr->rkey = answer->rkey;
-	if (call.memory >= 0)
-		close(call.memory);
 	user_end(&call);
+out:
+	if (memory >= 0)
+		close(memory);
 	return status;
 }
 

@@ -100,8 +100,39 @@ static bool answer_fits(const struct user_call *call, size_t length, uint32_t nu
 	       length == fixed + (size_t)answer->count * sizes->out.size + answer->data;
 }
 
-/* The answer, or false: what came is none. */
-static bool hear(struct user_call *call)
+static void clear_answer(struct user_call *call)
+{
+	memset(call->line->answer, 0,
+	       sizeof(struct agent_answer) + agent_sizes[call->command].answer);
+}
+
+/* The answer's descriptors are more than this process may have: what the agent has made goes again.
+ */
+static al_status undo(struct user_call *call)
+{
+	const struct agent_answer *answer = (const struct agent_answer *)call->line->answer;
+	struct DESTROY_request *request = call->request;
+	struct user_call destroy = *call;
+	uint64_t made = 0;
+	al_status status = AL_SUCCESS;
+
+	if (!answer->status && agent_sizes[call->command].makes)
+		memcpy(&made, call->answer, sizeof(made));
+	if (made) {
+		memset(request, 0, sizeof(*request));
+		request->handle = made;
+		destroy.command = AGENT_DESTROY;
+		destroy.vendor = NULL;
+		destroy.memory = -1;
+		destroy.count[0] = destroy.count[1] = 0;
+		status = user_ask(&destroy);
+	}
+	clear_answer(call);
+	return status == AL_AGENT_LOST ? status : AL_INSUFFICIENT_RESOURCES;
+}
+
+/* The answer's status. AL_AGENT_LOST: what came is no answer. */
+static al_status hear(struct user_call *call)
 {
 	const struct agent_sizes *sizes = &agent_sizes[call->command];
 	struct user_line *line = call->line;
@@ -115,20 +146,40 @@ static bool hear(struct user_call *call)
 			     .msg_controllen = sizeof(control) };
 	int fds[AGENT_MAX_FDS];
 	uint32_t num_fds;
+	bool fits, whole;
 	ssize_t n = TEMP_FAILURE_RETRY(recvmsg(line->fd, &in, MSG_CMSG_CLOEXEC));
 
 	if (n < 0)
-		return false;
+		return AL_AGENT_LOST;
 	num_fds = agent_take_fds(&in, fds);
-	if (in.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || !answer_fits(call, (size_t)n, num_fds)) {
+	whole = !(in.msg_flags & MSG_CTRUNC);
+	fits = !(in.msg_flags & MSG_TRUNC) &&
+	       answer_fits(call, (size_t)n, whole ? num_fds : answer->fds);
+	if (!fits || !whole) {
 		while (num_fds)
 			close(fds[--num_fds]);
-		return false;
+		return fits ? undo(call) : AL_AGENT_LOST;
 	}
 	if (call->vendor)
 		keep_told(call->vendor, answer,
 			  line->array + (size_t)answer->count * sizes->out.size, fds);
-	return true;
+	call->out_count = answer->count;
+	return (al_status)answer->status;
+}
+
+/* Nothing has crossed. */
+static al_status not_sent(const struct user_call *call, int error)
+{
+	al_status status = user_shortage(error);
+
+	if (status)
+		return status;
+	if (error != EBADF || !call->vendor)
+		return AL_AGENT_LOST;
+	ib_log(IB_LOG_ERROR, "user",
+	       "%s fails: the provider's pre-hook names a descriptor that is none",
+	       agent_names[call->command]);
+	return AL_INVALID_PARAMETER;
 }
 
 al_status user_ask(struct user_call *call)
@@ -137,9 +188,9 @@ al_status user_ask(struct user_call *call)
 	const struct uvp_call *vendor = call->vendor ? call->vendor : &nothing;
 	const struct agent_sizes *sizes = &agent_sizes[call->command];
 	struct agent_head *head = (struct agent_head *)call->line->request;
-	const struct agent_answer *answer = (const struct agent_answer *)call->line->answer;
 	int fds[AGENT_MAX_FDS];
 	uint32_t num_fds = 0;
+	al_status status;
 	struct iovec to[4] = {
 		{ head, sizeof(*head) + sizes->request },
 		{ call->in[0], (size_t)call->count[0] * sizes->in[0].size },
@@ -162,15 +213,17 @@ al_status user_ask(struct user_call *call)
 				     .data = (uint16_t)vendor->in_len,
 				     .room = (uint16_t)vendor->out_room };
 	agent_put_fds(&out, control, fds, num_fds);
-	if (TEMP_FAILURE_RETRY(sendmsg(call->line->fd, &out, MSG_NOSIGNAL)) < 0 || !hear(call)) {
-		memset(call->line->answer, 0, sizeof(*answer) + sizes->answer);
+	if (TEMP_FAILURE_RETRY(sendmsg(call->line->fd, &out, MSG_NOSIGNAL)) < 0)
+		status = not_sent(call, errno);
+	else
+		status = hear(call);
+	if (status == AL_AGENT_LOST) {
+		clear_answer(call);
 		lose(call->conn);
-		return AL_AGENT_LOST;
 	}
-	call->out_count = answer->count;
 	IB_TRACE("user", "%s: the agent answers %s", agent_names[call->command],
-		 al_status_name((al_status)answer->status));
-	return (al_status)answer->status;
+		 al_status_name(status));
+	return status;
 }
 
 al_status user_simple(struct user_conn *conn, enum agent_command command, const void *request,

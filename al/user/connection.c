@@ -21,31 +21,82 @@
 
 static struct user_conn *connections, *parents_connections;
 
-static void say_why(struct user_conn *conn, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+static al_status refuse(struct user_conn *conn, al_status status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
-static void say_why(struct user_conn *conn, const char *format, ...)
+/* The status, after noting for the log what is the matter and the way out. */
+static al_status refuse(struct user_conn *conn, al_status status, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(conn->why, sizeof(conn->why), format, args);
 	va_end(args);
+	return status;
 }
 
-static void why_not_reached(struct user_conn *conn, int error)
+#define START_IT "start ald there, or set IBAL_AGENT=off to do without"
+
+al_status user_shortage(int error)
+{
+	switch (error) {
+	case EMFILE:
+	case ENFILE:
+	case ETOOMANYREFS:
+		return AL_INSUFFICIENT_RESOURCES;
+	case ENOMEM:
+	case ENOBUFS:
+		return AL_INSUFFICIENT_MEMORY;
+	default:
+		return AL_SUCCESS;
+	}
+}
+
+/* A system call of this process's has failed, whatever the agent may be. */
+static al_status local_failure(struct user_conn *conn, int error)
+{
+	switch (user_shortage(error)) {
+	case AL_INSUFFICIENT_RESOURCES:
+		return refuse(conn, AL_INSUFFICIENT_RESOURCES,
+			      "%s: a connection takes %d descriptors; raise the limit (ulimit -n)",
+			      strerror(error), 1 + USER_LINES + 2);
+	case AL_INSUFFICIENT_MEMORY:
+		return refuse(conn, AL_INSUFFICIENT_MEMORY, "out of memory");
+	default:
+		return refuse(conn, AL_IO_ERROR, "%s", strerror(error));
+	}
+}
+
+static al_status not_reached(struct user_conn *conn, int error)
 {
 	struct stat st;
+	bool there = !stat(conn->path, &st);
 
-	if (error == ECONNREFUSED)
-		say_why(conn, "nobody listens: an ald that was killed has left the socket");
-	else if (error == EACCES && !stat(conn->path, &st))
-		say_why(conn,
-			"the socket is user %u's, group %u's, with mode %o: you may not connect",
+	if (error == EPROTOTYPE || (there && !S_ISSOCK(st.st_mode)))
+		return refuse(conn, AL_INVALID_PARAMETER,
+			      "it is no socket of an agent's; name ald's");
+	switch (error) {
+	case ENOENT:
+	case ENOTDIR:
+		return refuse(conn, AL_NOT_FOUND, "there is no such socket; " START_IT);
+	case ECONNREFUSED:
+		return refuse(
+			conn, AL_AGENT_REFUSED,
+			"nobody listens: an ald that was killed has left the socket; " START_IT);
+	case EACCES:
+	case EPERM:
+		if (!there)
+			return refuse(
+				conn, AL_PERMISSION,
+				"you may not search a directory on the way; let this user search it");
+		return refuse(
+			conn, AL_PERMISSION,
+			"the socket is user %u's, group %u's, with mode %o: you may not connect; ald's --mode, or SocketMode= and SocketGroup= of ald.socket, say who may",
 			(unsigned int)st.st_uid, (unsigned int)st.st_gid,
 			(unsigned int)st.st_mode & 0777);
-	else
-		say_why(conn, "%s", strerror(error));
+	default:
+		return local_failure(conn, error);
+	}
 }
 
 static int reach(const char *path)
@@ -53,9 +104,7 @@ static int reach(const char *path)
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int fd;
 
-	if (strlen(path) >= sizeof(addr.sun_path))
-		return -1;
-	strcpy(addr.sun_path, path);
+	strcpy(addr.sun_path, path); /* user_connect() has measured it */
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd >= 0 && TEMP_FAILURE_RETRY(connect(fd, (struct sockaddr *)&addr, sizeof(addr)))) {
 		int error = errno;
@@ -86,7 +135,7 @@ static bool find_user(const char *name, uid_t *uid)
 
 /* Memory is shared with nobody else's agent than root's, our own, and that of the user who is named
  * as trusted. */
-static bool trusted(struct user_conn *conn)
+static al_status check_trust(struct user_conn *conn)
 {
 	const char *name = ci_env("IBAL_AGENT_USER");
 	struct ucred peer;
@@ -96,57 +145,88 @@ static bool trusted(struct user_conn *conn)
 	if (!name)
 		name = ci_conf_get("agent_user");
 	if (getsockopt(conn->events, SOL_SOCKET, SO_PEERCRED, &peer, &len))
-		return false;
+		return local_failure(conn, errno);
 	if (!peer.uid || peer.uid == geteuid())
-		return true;
-	if (name && !find_user(name, &uid)) {
-		say_why(conn, "agent_user is %.32s, whom this system does not know", name);
-		return false;
-	}
+		return AL_SUCCESS;
+	if (name && !find_user(name, &uid))
+		return refuse(
+			conn, AL_BAD_CONFIG,
+			"agent_user is %.32s, whom this system does not know; correct it in ibal.conf or IBAL_AGENT_USER",
+			name);
 	if (name && peer.uid == uid)
-		return true;
-	say_why(conn,
+		return AL_SUCCESS;
+	return refuse(
+		conn, AL_AGENT_UNTRUSTED,
 		"it is user %u's, neither root's nor yours, and not trusted with your memory unless agent_user names him",
 		(unsigned int)peer.uid);
-	return false;
 }
 
-static al_status say_hello(int fd, struct agent_hello *hello, const int *fds, uint32_t num_fds,
-			   struct agent_welcome *welcome)
+/* What the agent answers instead of AL_SUCCESS. */
+static al_status not_welcome(struct user_conn *conn, const struct agent_welcome *welcome,
+			     enum agent_role role)
+{
+	al_status status = (al_status)welcome->status;
+
+	if (status == AL_LIMIT_EXCEEDED && role == AGENT_EVENTS)
+		return refuse(
+			conn, status,
+			"it has as many clients as it may, or as this user may have; end others, or raise clients in its ibal.conf");
+	if (status == AL_LIMIT_EXCEEDED)
+		return refuse(
+			conn, status,
+			"it gives a client fewer connections than the %d that this library takes; raise connections in its ibal.conf",
+			USER_LINES);
+	return refuse(conn, status, "it serves no further program: %s; its log may say more",
+		      al_status_str(status));
+}
+
+static al_status say_hello(struct user_conn *conn, int fd, struct agent_hello *hello,
+			   const int *fds, uint32_t num_fds, struct agent_welcome *welcome)
 {
 	char control[AGENT_FDS_ROOM] __attribute__((aligned(8)));
 	struct iovec iov = { hello, sizeof(*hello) };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t n;
 
 	agent_put_fds(&msg, control, fds, num_fds);
-	if (TEMP_FAILURE_RETRY(sendmsg(fd, &msg, MSG_NOSIGNAL)) < 0 ||
-	    TEMP_FAILURE_RETRY(recv(fd, welcome, sizeof(*welcome), 0)) != sizeof(*welcome) ||
-	    welcome->magic != AGENT_MAGIC)
-		return AL_AGENT_REFUSED;
-	if (welcome->protocol != AGENT_PROTOCOL)
-		return AL_AGENT_PROTOCOL;
-	return (al_status)welcome->status;
+	if (TEMP_FAILURE_RETRY(sendmsg(fd, &msg, MSG_NOSIGNAL)) < 0 && user_shortage(errno))
+		return local_failure(conn, errno);
+	/* It may have said why before it hung up. */
+	n = TEMP_FAILURE_RETRY(recv(fd, welcome, sizeof(*welcome), 0));
+	if (n <= 0)
+		return refuse(conn, AL_AGENT_LOST,
+			      "it has hung up: it ends, or has too much to do; try again");
+	if ((size_t)n < offsetof(struct agent_welcome, status) || welcome->magic != AGENT_MAGIC)
+		return refuse(conn, AL_AGENT_PROTOCOL,
+			      "what listens there is no ald; name ald's socket");
+	if (welcome->protocol != AGENT_PROTOCOL || n != sizeof(*welcome))
+		return refuse(
+			conn, AL_AGENT_PROTOCOL,
+			"it speaks protocol %u, this library %u: install both from one version",
+			welcome->protocol, AGENT_PROTOCOL);
+	return welcome->status ? not_welcome(conn, welcome, hello->role) : AL_SUCCESS;
 }
 
 static al_status begin_session(struct user_conn *conn, struct agent_hello *hello)
 {
-	int fds[2] = { (int)syscall(SYS_pidfd_open, getpid(), 0),
-		       open("/proc/self/mem", O_RDWR | O_CLOEXEC) };
 	struct agent_welcome welcome = { 0 };
-	al_status status = AL_AGENT_REFUSED;
+	al_status status = check_trust(conn);
+	int fds[2], error;
 
-	hello->role = AGENT_EVENTS;
+	if (status)
+		return status;
+	fds[0] = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	if (fds[0] < 0)
-		status = AL_INSUFFICIENT_RESOURCES;
-	else if (trusted(conn))
-		status = say_hello(conn->events, hello, fds, fds[1] < 0 ? 1 : 2, &welcome);
+		return local_failure(conn, errno);
+	fds[1] = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	error = fds[1] < 0 ? errno : 0;
+	hello->role = AGENT_EVENTS;
+	status = user_shortage(error) /* else it is not dumpable */
+			 ? local_failure(conn, error)
+			 : say_hello(conn, conn->events, hello, fds, error ? 1 : 2, &welcome);
 	for (int i = 0; i < 2; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	if (status == AL_AGENT_PROTOCOL)
-		say_why(conn,
-			"it speaks protocol %u, this library %u: install both from one version",
-			welcome.protocol, AGENT_PROTOCOL);
 	if (status)
 		return status;
 	memcpy(hello->token, welcome.token, sizeof(hello->token));
@@ -167,8 +247,8 @@ static al_status open_lines(struct user_conn *conn, struct agent_hello *hello)
 	for (int i = 0; !status && i < USER_LINES; i++) {
 		conn->lines[i].fd = reach(conn->path);
 		status = conn->lines[i].fd < 0
-				 ? AL_AGENT_REFUSED
-				 : say_hello(conn->lines[i].fd, hello, NULL, 0, &welcome);
+				 ? not_reached(conn, errno)
+				 : say_hello(conn, conn->lines[i].fd, hello, NULL, 0, &welcome);
 	}
 	return status;
 }
@@ -180,6 +260,9 @@ static void close_all(struct user_conn *conn)
 		user_close(&conn->lines[i].fd);
 }
 
+#define NO_THREAD \
+	"no thread could be started for it; raise the limits of threads (ulimit -u) and memory"
+
 /* Both or none; one that has them stays, even if the agent is lost at once. */
 static al_status start_threads(struct user_conn *conn)
 {
@@ -188,19 +271,21 @@ static al_status start_threads(struct user_conn *conn)
 
 	status = thread_start(&plugs, "al-user-plug", user_plug_main, conn);
 	if (status)
-		return status;
+		return refuse(conn, status, NO_THREAD);
 	status = thread_start(&events, "al-user-event", user_event_main, conn);
 	if (status) {
 		sem_post(&conn->plugged); /* nothing is plugged: it ends */
 		pthread_join(plugs, NULL);
-		return status;
+		return refuse(conn, status, NO_THREAD);
 	}
 	pthread_detach(plugs);
 	pthread_detach(events);
 	conn->served = true;
 	while (sem_wait(&conn->ready))
 		;
-	return atomic_load(&conn->lost) ? AL_AGENT_LOST : AL_SUCCESS;
+	return atomic_load(&conn->lost)
+		       ? refuse(conn, AL_AGENT_LOST, "it has ended meanwhile; try again")
+		       : AL_SUCCESS;
 }
 
 static al_status open_session(struct user_conn *conn)
@@ -210,10 +295,8 @@ static al_status open_session(struct user_conn *conn)
 
 	strncpy(hello.comm, program_invocation_short_name, sizeof(hello.comm) - 1);
 	conn->events = reach(conn->path);
-	if (conn->events < 0) {
-		why_not_reached(conn, errno);
-		return AL_AGENT_REFUSED;
-	}
+	if (conn->events < 0)
+		return not_reached(conn, errno);
 	status = begin_session(conn, &hello);
 	return status ? status : open_lines(conn, &hello);
 }
@@ -264,7 +347,7 @@ static bool is_there(struct user_conn *conn)
 
 	pthread_mutex_lock(&conn->lock);
 	events.fd = conn->events;
-	if (events.fd < 0 || poll(&events, 1, 0))
+	if (events.fd < 0 || TEMP_FAILURE_RETRY(poll(&events, 1, 0)) > 0)
 		atomic_store(&conn->lost, true);
 	pthread_mutex_unlock(&conn->lock);
 	return !atomic_load(&conn->lost);
@@ -274,6 +357,7 @@ al_status user_connect(const char *path, struct user_conn **result)
 {
 	struct user_conn *conn;
 	char why[sizeof(conn->why)] = "";
+	size_t length = strlen(path);
 	al_status status;
 
 	for (conn = connections; conn; conn = conn->next)
@@ -281,10 +365,10 @@ al_status user_connect(const char *path, struct user_conn **result)
 			*result = conn;
 			return AL_SUCCESS;
 		}
-	if (strlen(path) >= sizeof(conn->path)) {
+	if (!length || length >= sizeof(conn->path)) {
 		ib_log(IB_LOG_ERROR, "user",
-		       "agent %s: the path of a socket has at most %zu characters", path,
-		       sizeof(conn->path) - 1);
+		       "agent \"%s\": the path of a socket has from 1 to %zu characters; name ald's, or set IBAL_AGENT=off to do without",
+		       path, sizeof(conn->path) - 1);
 		return AL_INVALID_PARAMETER;
 	}
 	conn = new_conn(path);
@@ -303,15 +387,14 @@ al_status user_connect(const char *path, struct user_conn **result)
 	/* Its threads look at it from now on, also when it is lost already. */
 	conn->next = connections;
 	connections = conn;
+	ci_conf_settle();
 	if (status)
 		goto refused;
 	*result = conn;
 	return AL_SUCCESS;
 
 refused:
-	ib_log(IB_LOG_ERROR, "user",
-	       "agent %s: %s; start ald there, or set IBAL_AGENT=off to do without", path,
-	       *why ? why : al_status_str(status));
+	ib_log(IB_LOG_ERROR, "user", "agent %s: %s", path, *why ? why : al_status_str(status));
 	return status;
 }
 

@@ -102,12 +102,12 @@ void user_dma_free_coherent(struct ci_ca *ca, uint64_t length, void *addr, uint6
 	user_memory_free(addr);
 }
 
-int user_memory_find(const void *addr, uint64_t length, uint64_t *offset)
+al_status user_memory_find(const void *addr, uint64_t length, int *fd, uint64_t *offset)
 {
 	const struct shared *mem;
 	uint64_t at = 0;
-	int fd = -1;
 
+	*fd = -1;
 	pthread_mutex_lock(&lock);
 	for (mem = list; mem; mem = mem->next) {
 		at = (uintptr_t)addr - (uintptr_t)mem->addr; /* below it: beyond any length */
@@ -115,9 +115,9 @@ int user_memory_find(const void *addr, uint64_t length, uint64_t *offset)
 			break;
 	}
 	if (mem)
-		fd = fcntl(mem->fd, F_DUPFD_CLOEXEC, 0);
+		*fd = fcntl(mem->fd, F_DUPFD_CLOEXEC, 0);
 	pthread_mutex_unlock(&lock);
-	if (fd >= 0)
+	if (*fd >= 0)
 		*offset = at;
-	return fd;
+	return mem && *fd < 0 ? AL_INSUFFICIENT_RESOURCES : AL_SUCCESS;
 }

@@ -57,8 +57,11 @@ al_status user_snapshot(struct user_conn *conn, struct al_snapshot **result)
 		if (!done && !status) {
 			first = *(const struct SNAPSHOT_answer *)call.answer;
 			/* one byte more: the sentence ends */
-			snap = plausible(&first) ? al_alloc(sizeof(*snap) + first.total + 1) : NULL;
-			if (!snap)
+			if (plausible(&first))
+				snap = al_alloc(sizeof(*snap) + first.total + 1);
+			else
+				status = AL_AGENT_PROTOCOL;
+			if (!status && !snap)
 				status = AL_INSUFFICIENT_MEMORY;
 		}
 		if (status)

@@ -55,7 +55,7 @@ struct user_turn {
 struct user_conn {
 	struct user_conn *next; /* guarded by the lock in al/object/library.c */
 	char path[108];
-	char why[160]; /* it is not served, for people */
+	char why[256]; /* it is not served, and the way out, for people */
 	uint8_t token[AGENT_TOKEN];
 	bool copies;
 	bool served; /* its threads are there */
@@ -103,6 +103,8 @@ struct user_hca {
 
 /* The connection of an agent's socket, made if there is none. Serialised by the caller. */
 al_status user_connect(const char *path, struct user_conn **conn);
+/* The status for a failed system call that wants more than this process may have; AL_SUCCESS: it failed for another reason. */
+al_status user_shortage(int error);
 /* In a forked child: the connections are the parent's. */
 void user_child(void);
 /* The threads of a connection; arg: it. */
@@ -197,8 +199,11 @@ void *user_dma_alloc_coherent(struct ci_ca *ca, uint64_t length, uint64_t *dma);
 void user_dma_free_coherent(struct ci_ca *ca, uint64_t length, void *addr, uint64_t dma);
 /* False: it is no such memory. */
 bool user_memory_free(void *addr);
-/* A duplicate of the descriptor of such memory, in which a range lies, and the range's place there; -1: in none. */
-int user_memory_find(const void *addr, uint64_t length, uint64_t *offset);
+/*
+ * A duplicate of the descriptor of such memory, in which a range lies, and the range's place there; *fd is -1: in none.
+ * AL_INSUFFICIENT_RESOURCES: this process may have no further descriptor.
+ */
+al_status user_memory_find(const void *addr, uint64_t length, int *fd, uint64_t *offset);
 /* In a forked child. */
 void user_memory_child(void);
 

@@ -119,22 +119,36 @@ typedef void (*al_log_cb)(void *context, ib_log_level level, const char *text);
 struct al_open_attr {
 	/** `IBAL_AGENT` instead: "off" (this process owns its HCAs), a socket's path, or "auto". NULL: the environment. */
 	const char *agent;
-	const char *config; /**< configuration file instead of `IBAL_CONF` or the system's; "" for none */
+	/**
+	 * Configuration file instead of `IBAL_CONF` or the system's; "" for none. A process has one configuration, that of its
+	 * first opening: a later one says the same path, or NULL, which takes it as it is.
+	 */
+	const char *config;
 	uint64_t reserved[4]; /**< zero */
 };
 
 /**
  * Opens the library; the first one in a process reads the configuration, loads the modules and finds the HCAs. A module
- * that fails is named in the log and does not keep the others from working. **Context: may sleep.**
+ * that fails is named in the log and does not keep the others from working. Where an agent is to be used and can not be,
+ * the status says why, and the log the way out. **Context: may sleep.**
  *
  * @param attr how, or NULL
  * @param al   the opening: parent of everything made with it
- * @retval AL_BAD_CONFIG the configuration has an unknown group or key, or a wrong value; the log says which and where
- * @retval AL_INVALID_PARAMETER al is NULL, a flag is unknown, or the path of the agent's socket is longer than such can be
- * @retval AL_AGENT_REFUSED the agent's socket is there and does not serve
- * @retval AL_AGENT_PROTOCOL the agent is of another version
- * @retval AL_LIMIT_EXCEEDED the agent has as many clients as it may
- * @retval AL_INSUFFICIENT_RESOURCES no thread could be started
+ * @retval AL_BAD_CONFIG the configuration has an unknown group or key, or a wrong value, or `agent_user` names a user whom
+ *         the system does not know; the log says which and where
+ * @retval AL_INVALID_STATE config names another file than the one that an earlier opening of the process has read
+ * @retval AL_INVALID_PARAMETER al is NULL, a flag is unknown; or the path of the agent's socket is empty, longer than such
+ *         can be, or that of no socket, or of one of another kind
+ * @retval AL_NOT_FOUND there is no socket of that path: no ald runs there
+ * @retval AL_AGENT_REFUSED the socket is there and nobody listens: its ald was killed
+ * @retval AL_PERMISSION this user may not connect to the socket, or not search a directory on the way
+ * @retval AL_AGENT_UNTRUSTED the agent is neither root's nor this user's, nor of the user that `agent_user` names
+ * @retval AL_AGENT_PROTOCOL the agent is of another version, or no agent at all
+ * @retval AL_AGENT_LOST the agent has hung up, or ended, before all was said: try again
+ * @retval AL_LIMIT_EXCEEDED the agent has as many clients as it may, or as this user may have
+ * @retval AL_INSUFFICIENT_RESOURCES this process may have no further descriptor or thread
+ * @retval AL_INSUFFICIENT_MEMORY out of memory, here or in the agent
+ * @retval AL_IO_ERROR another system call has failed, here or in the agent; the log says how
  */
 al_status al_open(const struct al_open_attr *attr, al_h *al);
 

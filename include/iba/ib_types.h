@@ -81,10 +81,11 @@ extern "C" {
 	X(AL_PCI_UNREADABLE, 105, "the PCI bus or its recorded dump can not be read") \
 	/* the connection to the agent */ \
 	X(AL_AGENT_LOST, 128, "the agent has gone") \
-	X(AL_AGENT_REFUSED, 129, "the agent's socket exists but refuses the connection") \
+	X(AL_AGENT_REFUSED, 129, "the agent's socket exists, and nobody listens there") \
 	X(AL_AGENT_PROTOCOL, 130, "the agent speaks another version of the protocol") \
 	X(AL_MEMORY_OUT_OF_REACH, 131, "the agent can not reach this memory; what al_dma_alloc_coherent() gives it can") \
-	X(AL_INVALID_DESCRIPTOR, 132, "the descriptor is no memfd that is sealed against shrinking")
+	X(AL_INVALID_DESCRIPTOR, 132, "the descriptor is no memfd that is sealed against shrinking") \
+	X(AL_AGENT_UNTRUSTED, 133, "the agent is another user's, whom this program does not trust with its memory")
 
 /** What every function returns. Results behind pointers are written only with #AL_SUCCESS, unless a function says otherwise. */
 typedef enum al_status {

@@ -154,7 +154,7 @@ start 600 env # replaces it
 query 0
 stop
 query 2
-complains 'No such file or directory; start ald there'
+complains 'there is no such socket; start ald there'
 query 4 doctor
 says '^error +agent: socket .*: No such file'
 touch socket

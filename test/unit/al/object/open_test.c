@@ -57,12 +57,12 @@ START_TEST(an_agent_that_is_asked_for_is_refused_in_a_sentence)
 	const struct al_open_attr attr = { .agent = "/nowhere/ald.socket" };
 	al_h al;
 
-	ck_status(al_open(&attr, &al), AL_AGENT_REFUSED);
+	ck_status(al_open(&attr, &al), AL_NOT_FOUND);
 	ck_assert_ptr_nonnull(strstr(said, "/nowhere/ald.socket"));
 	ck_assert_ptr_nonnull(strstr(said, "IBAL_AGENT=off"));
 	said[0] = 0;
 	setenv("IBAL_AGENT", "/nowhere/by/environment", 1);
-	ck_status(al_open(NULL, &al), AL_AGENT_REFUSED);
+	ck_status(al_open(NULL, &al), AL_NOT_FOUND);
 	ck_assert_ptr_nonnull(strstr(said, "/nowhere/by/environment"));
 	/* the attribute goes before the environment */
 	al = test_open();
@@ -91,9 +91,11 @@ END_TEST
 /* A configuration file of these lines. */
 static const char *write_conf(const char *lines)
 {
-	static char name[] = "/tmp/open_test-XXXXXX";
-	int fd = mkstemp(name);
+	static char name[32];
+	int fd;
 
+	strcpy(name, "/tmp/open_test-XXXXXX");
+	fd = mkstemp(name);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(write(fd, lines, strlen(lines)), (ssize_t)strlen(lines));
 	close(fd);
@@ -106,7 +108,7 @@ START_TEST(the_configuration_may_name_the_agent)
 	al_h al;
 
 	unsetenv("IBAL_AGENT");
-	ck_status(al_open(&attr, &al), AL_AGENT_REFUSED);
+	ck_status(al_open(&attr, &al), AL_NOT_FOUND);
 	ck_assert_ptr_nonnull(strstr(said, "/nowhere/by/configuration"));
 	unlink(attr.config);
 }
@@ -127,6 +129,38 @@ START_TEST(a_wrong_configuration_is_named_and_the_next_open_works)
 	al_get_ca_guids(al, NULL, &count);
 	ck_assert_uint_eq(count, 1);
 	close_again(al);
+}
+END_TEST
+
+/* In every role: of an agent's client too there is one configuration. */
+START_TEST(another_configuration_than_the_first_openings_is_refused)
+{
+	struct al_open_attr attr = { .agent = test_agent(), .config = "" };
+	const char *first = "", *other = strdup(write_conf("[ibal]\nlog=debug\n"));
+	al_h al[3];
+
+	if (!test_in_user_role()) /* whose agent has opened the library in this process, with none */
+		first = attr.config = write_conf("[ibal]\nlog=error\n");
+	ck_ok(al_open(&attr, &al[0]));
+	attr.config = other;
+	ck_status(al_open(&attr, &al[1]), AL_INVALID_STATE);
+	ck_assert_ptr_nonnull(strstr(said, other));
+	ck_assert_ptr_nonnull(strstr(said, first));
+	attr.config = *first ? "" : "/nowhere/ibal.conf";
+	ck_status(al_open(&attr, &al[1]), AL_INVALID_STATE);
+	/* what is said again, or not at all, is the same one; also when the first opening has gone */
+	attr.config = first;
+	ck_ok(al_open(&attr, &al[1]));
+	attr.config = NULL;
+	ck_ok(al_open(&attr, &al[2]));
+	for (int i = 0; i < 3; i++)
+		close_again(al[i]);
+	attr.config = other;
+	ck_status(al_open(&attr, &al[0]), AL_INVALID_STATE);
+	unlink(other);
+	free((char *)other);
+	if (*first)
+		unlink(first);
 }
 END_TEST
 
@@ -184,6 +218,7 @@ int main(void)
 	tcase_add_test(tcase, without_a_word_of_an_agent_the_process_serves_itself);
 	tcase_add_test(tcase, the_configuration_may_name_the_agent);
 	tcase_add_test(tcase, a_wrong_configuration_is_named_and_the_next_open_works);
+	tcase_add_test(tcase, another_configuration_than_the_first_openings_is_refused);
 	tcase_add_test(tcase, a_key_that_the_module_does_not_know_is_named);
 	tcase_add_test(tcase, modules_are_named_by_what_can_be_named);
 	tcase_add_test(tcase, a_bus_that_can_not_be_read_is_said_and_changes_nothing);

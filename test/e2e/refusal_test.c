@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Openings that an agent, its socket or this process's limits refuse: one status and one way out for each case. */
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/un.h>
+
+#include "test/e2e/agent.h"
+
+#include "al/agent/protocol.h"
+
+static char said[4096]; /* everything that was logged */
+
+static void hear_log(void *context, ib_log_level level, const char *text)
+{
+	(void)context;
+	(void)level;
+	strncat(said, text, sizeof(said) - strlen(said) - 1);
+	strncat(said, "\n", sizeof(said) - strlen(said) - 1);
+}
+
+static int own_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int count = 0;
+
+	ck_assert_ptr_nonnull(dir);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+/* The way out is among words; to start ald is one only where none runs. */
+static void refused(const char *agent, al_status want, const char *words)
+{
+	const struct al_open_attr attr = { .agent = agent, .config = "" };
+	int fds = own_fds();
+	al_h al = (al_h)said;
+
+	said[0] = '\0';
+	al_set_log(hear_log, NULL);
+	ck_status(al_open(&attr, &al), want);
+	al_set_log(NULL, NULL);
+	ck_assert_ptr_eq(al, said);
+	ck_assert_msg(strstr(said, words) != NULL, "%s", said);
+	ck_assert_msg((want == AL_NOT_FOUND || want == AL_AGENT_REFUSED) == (strstr(said, "start ald") != NULL), "%s", said);
+	ck_assert_msg(strchr(said, '\n') == said + strlen(said) - 1, "%s", said);
+	ck_assert_int_eq(own_fds(), fds);
+}
+
+/* A place for a socket, without an agent. */
+static void make_place(void)
+{
+	ck_assert_ptr_nonnull(mkdtemp(agent_dir));
+	ck_assert_int_eq(chmod(agent_dir, 0755), 0);
+	snprintf(agent_socket, sizeof(agent_socket), "%s/ald.socket", agent_dir);
+}
+
+START_TEST(where_there_is_no_socket_ald_is_to_be_started)
+{
+	char path[sizeof(agent_socket) + 8];
+	int fd;
+
+	make_place();
+	refused(agent_socket, AL_NOT_FOUND, "there is no such socket; start ald there, or set IBAL_AGENT=off");
+	snprintf(path, sizeof(path), "%s/more", agent_socket);
+	refused(path, AL_NOT_FOUND, "there is no such socket; start ald there, or set IBAL_AGENT=off");
+	fd = open(agent_socket, O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
+	close(fd);
+	refused(path, AL_NOT_FOUND, "there is no such socket"); /* below a file */
+	agent_stop();
+}
+END_TEST
+
+START_TEST(where_nobody_listens_any_more_ald_is_to_be_started)
+{
+	agent_start(NULL, NULL);
+	agent_kill(SIGKILL);
+	refused(agent_socket, AL_AGENT_REFUSED, "nobody listens: an ald that was killed has left the socket; start ald there");
+	agent_stop();
+}
+END_TEST
+
+static int listen_at(int type)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+
+	strcpy(addr.sun_path, agent_socket);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	ck_assert_int_eq(listen(fd, 8), 0);
+	return fd;
+}
+
+START_TEST(what_is_no_socket_of_an_agents_is_to_be_named_otherwise)
+{
+	char path[300];
+	int fd;
+
+	make_place();
+	refused("", AL_INVALID_PARAMETER, "from 1 to 107 characters; name ald's");
+	memset(path, 'x', sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	refused(path, AL_INVALID_PARAMETER, "from 1 to 107 characters; name ald's");
+	path[108] = '\0';
+	refused(path, AL_INVALID_PARAMETER, "from 1 to 107 characters; name ald's");
+	refused(agent_dir, AL_INVALID_PARAMETER, "no socket of an agent's; name ald's");
+	fd = open(agent_socket, O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
+	refused(agent_socket, AL_INVALID_PARAMETER, "no socket of an agent's; name ald's");
+	close(fd);
+	unlink(agent_socket);
+	fd = listen_at(SOCK_STREAM);
+	refused(agent_socket, AL_INVALID_PARAMETER, "no socket of an agent's; name ald's");
+	close(fd);
+	agent_stop();
+}
+END_TEST
+
+/* ------------------------------------------------------------- other users */
+
+static void become_another(void)
+{
+	ck_assert_int_eq(setresgid(65534, 65534, 65534), 0);
+	ck_assert_int_eq(setresuid(65534, 65534, 65534), 0);
+}
+
+/* As root tests become another user; without root what is meant is withdrawn from one's own. */
+static void not_admitted(int fd)
+{
+	(void)fd;
+	if (!geteuid())
+		become_another();
+	refused(agent_socket, AL_PERMISSION, "you may not connect; ald's --mode, or SocketMode=");
+}
+
+START_TEST(who_may_not_connect_is_told_what_says_so)
+{
+	agent_start("--mode", geteuid() ? "000" : "600");
+	ck_assert_int_eq(wait_for(agent_client("not_admitted", -1)), 0);
+	agent_stop();
+}
+END_TEST
+
+static void not_let_by(int fd)
+{
+	(void)fd;
+	if (!geteuid())
+		become_another();
+	refused(agent_socket, AL_PERMISSION, "you may not search a directory on the way");
+}
+
+START_TEST(a_directory_that_may_not_be_searched_is_told_of)
+{
+	agent_start("--mode", "666");
+	ck_assert_int_eq(chmod(agent_dir, geteuid() ? 0 : 0700), 0);
+	ck_assert_int_eq(wait_for(agent_client("not_let_by", -1)), 0);
+	ck_assert_int_eq(chmod(agent_dir, 0755), 0);
+	agent_stop();
+}
+END_TEST
+
+/* A listener of another user's, which hangs up on everybody. */
+static void listener(int fd)
+{
+	int sock, line;
+
+	become_another();
+	sock = listen_at(SOCK_SEQPACKET);
+	say(fd, "", 1);
+	while ((line = accept(sock, NULL, NULL)) >= 0)
+		close(line);
+}
+
+START_TEST(another_users_agent_is_to_be_trusted_first)
+{
+	char ready;
+	int fd[2];
+	pid_t pid;
+
+	if (geteuid()) {
+		printf("SKIP another_users_agent_is_to_be_trusted_first: needs root to become another user\n");
+		return;
+	}
+	make_place();
+	ck_assert_int_eq(chmod(agent_dir, 0777), 0);
+	two_ends(fd);
+	pid = agent_client("listener", fd[1]);
+	hear(fd[0], &ready, 1);
+	refused(agent_socket, AL_AGENT_UNTRUSTED, "user 65534's, neither root's nor yours, and not trusted");
+	ck_assert(!setenv("IBAL_AGENT_USER", "1234567", 1));
+	refused(agent_socket, AL_AGENT_UNTRUSTED, "unless agent_user names him");
+	ck_assert(!setenv("IBAL_AGENT_USER", "no such user", 1));
+	refused(agent_socket, AL_BAD_CONFIG, "agent_user is no such user, whom this system does not know; correct it");
+	ck_assert(!setenv("IBAL_AGENT_USER", "65534", 1));
+	refused(agent_socket, AL_AGENT_LOST, "it has hung up"); /* trusted it was */
+	kill(pid, SIGKILL);
+	wait_for(pid);
+	for (int i = 0; i < 2; i++)
+		close(fd[i]);
+	agent_stop();
+}
+END_TEST
+
+/* ------------------------------------------------------- what is answered */
+
+static struct answer {
+	int listener;
+	const void *record;
+	size_t length; /* 0: it hangs up */
+} answer;
+
+static void *answer_one(void *arg)
+{
+	char hello[512];
+	int line = accept(answer.listener, NULL, NULL);
+
+	(void)arg;
+	if (recv(line, hello, sizeof(hello), 0) > 0 && answer.length)
+		send(line, answer.record, answer.length, MSG_NOSIGNAL);
+	close(line);
+	return NULL;
+}
+
+static void answered(const void *record, size_t length, al_status want, const char *words)
+{
+	pthread_t thread;
+
+	answer.record = record;
+	answer.length = length;
+	ck_assert(!pthread_create(&thread, NULL, answer_one, NULL));
+	refused(agent_socket, want, words);
+	ck_assert(!pthread_join(thread, NULL));
+}
+
+START_TEST(each_answer_to_the_hello_has_its_status)
+{
+	struct agent_welcome w = { .magic = AGENT_MAGIC, .protocol = AGENT_PROTOCOL };
+
+	make_place();
+	answer.listener = listen_at(SOCK_SEQPACKET);
+	answered(NULL, 0, AL_AGENT_LOST, "it has hung up: it ends, or has too much to do; try again");
+	answered("What?", 5, AL_AGENT_PROTOCOL, "what listens there is no ald; name ald's socket");
+	w.protocol++;
+	answered(&w, sizeof(w), AL_AGENT_PROTOCOL, "install both from one version");
+	answered(&w, offsetof(struct agent_welcome, status), AL_AGENT_PROTOCOL, "install both from one version");
+	w.protocol--;
+	answered(&w, sizeof(w) - 1, AL_AGENT_PROTOCOL, "install both from one version");
+	w.magic++;
+	answered(&w, sizeof(w), AL_AGENT_PROTOCOL, "what listens there is no ald; name ald's socket");
+	w.magic--;
+	w.status = AL_INSUFFICIENT_MEMORY;
+	answered(&w, sizeof(w), AL_INSUFFICIENT_MEMORY, "out of memory; its log may say more");
+	w.status = AL_LIMIT_EXCEEDED;
+	answered(&w, sizeof(w), AL_LIMIT_EXCEEDED, "end others, or raise clients in its ibal.conf");
+	close(answer.listener);
+	agent_stop();
+}
+END_TEST
+
+/* ------------------------------------------------------------------ limits */
+
+static void second(int fd)
+{
+	(void)fd;
+	refused(agent_socket, AL_LIMIT_EXCEEDED, "end others, or raise clients in its ibal.conf");
+}
+
+START_TEST(a_client_too_many_is_told_of_the_limit)
+{
+	al_h al;
+
+	agent_start("--max-clients", "1");
+	al = agent_open();
+	ck_assert_int_eq(wait_for(agent_client("second", -1)), 0);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
+START_TEST(a_client_that_gets_too_few_connections_is_told_of_the_limit)
+{
+	static const char text[] = "[ald client]\nconnections = 3\n";
+	char path[] = "/tmp/refusal_test-XXXXXX";
+	int fd = mkstemp(path);
+
+	ck_assert_int_eq(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
+	close(fd);
+	agent_start("--config", path);
+	refused(agent_socket, AL_LIMIT_EXCEEDED, "raise connections in its ibal.conf");
+	agent_stop();
+	unlink(path);
+}
+END_TEST
+
+/* Whatever number of descriptors is left: all is well, or that is said. */
+START_TEST(with_too_few_descriptors_that_is_said_and_with_more_it_serves)
+{
+	const struct al_open_attr attr = { .agent = agent_socket, .config = "" };
+	struct rlimit limit, low;
+	int refusals = 0;
+	al_status status;
+	al_h al;
+
+	agent_start(NULL, NULL);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	al_set_log(hear_log, NULL);
+	for (low = limit, low.rlim_cur = 3;; low.rlim_cur++, refusals++) {
+		said[0] = '\0';
+		ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
+		status = al_open(&attr, &al);
+		ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+		if (!status)
+			break;
+		ck_status(status, AL_INSUFFICIENT_RESOURCES);
+		ck_assert_msg(strstr(said, "raise the limit (ulimit -n)") != NULL, "%s", said);
+	}
+	ck_assert_int_ge(refusals, 7); /* the events' descriptor, and six for commands */
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	al_set_log(NULL, NULL);
+	agent_stop();
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	static const struct agent_client clients[] = {
+		{ "not_admitted", not_admitted }, { "not_let_by", not_let_by }, { "listener", listener },
+		{ "second", second }, { NULL, NULL },
+	};
+	Suite *suite;
+	TCase *tcase;
+
+	agent_be_client(argc, argv, clients);
+	suite = suite_create("e2e/refusal");
+	tcase = tcase_create("refusals");
+	tcase_add_test(tcase, where_there_is_no_socket_ald_is_to_be_started);
+	tcase_add_test(tcase, where_nobody_listens_any_more_ald_is_to_be_started);
+	tcase_add_test(tcase, what_is_no_socket_of_an_agents_is_to_be_named_otherwise);
+	tcase_add_test(tcase, who_may_not_connect_is_told_what_says_so);
+	tcase_add_test(tcase, a_directory_that_may_not_be_searched_is_told_of);
+	tcase_add_test(tcase, another_users_agent_is_to_be_trusted_first);
+	tcase_add_test(tcase, each_answer_to_the_hello_has_its_status);
+	tcase_add_test(tcase, a_client_too_many_is_told_of_the_limit);
+	tcase_add_test(tcase, a_client_that_gets_too_few_connections_is_told_of_the_limit);
+	tcase_add_test(tcase, with_too_few_descriptors_that_is_said_and_with_more_it_serves);
+	suite_add_tcase(suite, tcase);
+	return test_run(suite);
+}
