@@ -53,12 +53,11 @@ static void send_pending(struct session *session)
 		while ((bit = next_event(s, &event))) {
 			if (TEMP_FAILURE_RETRY(send(session->events, &event, sizeof(event),
 						    MSG_NOSIGNAL | MSG_DONTWAIT)) < 0) {
-				/* Without a reader there is nobody to tell; the end of the session
-				 * is on its way. */
+				/* Also when the kernel has no memory for it. Without a reader the
+				 * end of the session is on its way. */
 				session->choked = true;
-				if (errno == EAGAIN)
-					loop_change(session->events, &session->watch_events,
-						    EPOLLIN | EPOLLOUT);
+				loop_change(session->events, &session->watch_events,
+					    EPOLLIN | EPOLLOUT);
 				return;
 			}
 			s->pending &= ~bit;

@@ -32,6 +32,19 @@ static void tear_down(void)
 	rmdir(agent_dir);
 }
 
+/* In place of the C library's, also for the agent within the process: so many fail, as if there were no memory. */
+static atomic_int sends_that_fail;
+
+ssize_t send(int fd, const void *data, size_t size, int flags)
+{
+	if (atomic_fetch_sub(&sends_that_fail, 1) > 0) {
+		errno = ENOBUFS;
+		return -1;
+	}
+	atomic_store(&sends_that_fail, 0);
+	return sendto(fd, data, size, flags, NULL, 0);
+}
+
 static bool choked(void)
 {
 	bool now;
@@ -113,6 +126,18 @@ START_TEST(what_does_not_fit_is_sent_in_its_order_when_there_is_room)
 			ck_assert_uint_eq(next().cookie, MOST + i);
 		hear_no_more();
 	}
+}
+END_TEST
+
+START_TEST(what_the_kernel_had_no_memory_for_is_sent_later)
+{
+	struct source s;
+
+	atomic_store(&sends_that_fail, 3);
+	raise_new(&s, 5);
+	ck_assert_uint_eq(next().cookie, 5);
+	hear_no_more();
+	source_forget(&s);
 }
 END_TEST
 
@@ -291,6 +316,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, what_does_not_fit_is_sent_in_its_order_when_there_is_room);
+	tcase_add_test(tcase, what_the_kernel_had_no_memory_for_is_sent_later);
 	tcase_add_loop_test(tcase, of_a_ports_states_the_last_is_heard_of_and_any_fall_through_down, 0,
 			    sizeof(states) / sizeof(states[0]));
 	tcase_add_loop_test(tcase, of_hcas_that_come_and_go_the_client_hears_what_changes_its_view, 0,

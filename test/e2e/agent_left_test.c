@@ -164,11 +164,20 @@ static long resident(void)
 	return size;
 }
 
+static void wait_for_fds(int want)
+{
+	struct timespec deadline = test_deadline();
+
+	while (agent_entries("fd") > want) {
+		ck_assert_msg(!test_expired(&deadline), "%d descriptors instead of %d", agent_entries("fd"), want);
+		sched_yield();
+	}
+}
+
 /* Clients that are there at once, and gone; what the agent has when nothing of them is left. */
 static long clients_come_and_go(int count)
 {
 	struct client *c = calloc((size_t)count, sizeof(*c));
-	struct timespec deadline;
 	int fds = agent_entries("fd");
 
 	for (int i = 0; i < count; i++)
@@ -176,11 +185,7 @@ static long clients_come_and_go(int count)
 	for (int i = 0; i < count; i++)
 		client_close(&c[i]);
 	free(c);
-	deadline = test_deadline();
-	while (agent_entries("fd") > fds) {
-		ck_assert_msg(!test_expired(&deadline), "%d descriptors instead of %d", agent_entries("fd"), fds);
-		sched_yield();
-	}
+	wait_for_fds(fds);
 	return resident();
 }
 
@@ -202,17 +207,61 @@ START_TEST(the_memory_of_clients_that_are_gone_is_given_back)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("e2e/agent_left");
-	TCase *tcase = tcase_create("within");
+/* ---------------------------------------------------------------- a fork */
 
+/* Is killed, and a child of its own has its sockets still. */
+static void parent(int fd)
+{
+	struct client c;
+	char never;
+
+	client_open(&c);
+	if (!fork()) {
+		say(fd, "", 1);
+		_exit(recv(fd, &never, 1, 0) != 0);
+	}
+	pause();
+}
+
+START_TEST(a_dead_client_leaves_nothing_though_a_child_of_its_own_has_its_sockets)
+{
+	int fd[2], before;
+	char ready;
+	pid_t pid;
+
+	agent_start(NULL, NULL);
+	clients_come_and_go(1); /* what stays with the first */
+	before = agent_entries("fd");
+	two_ends(fd);
+	pid = agent_client("parent", fd[1]);
+	close(fd[1]);
+	hear(fd[0], &ready, 1);
+	ck_assert_int_gt(agent_entries("fd"), before);
+	ck_assert_int_eq(kill(pid, SIGKILL), 0);
+	wait_for(pid);
+	wait_for_fds(before);
+	ck_assert_int_eq(recv(fd[0], &ready, 1, MSG_DONTWAIT), -1); /* the child is there */
+	close(fd[0]);
+	agent_stop();
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	static const struct agent_client clients[] = { { "parent", parent }, { NULL, NULL } };
+	Suite *suite;
+	TCase *tcase;
+
+	agent_be_client(argc, argv, clients);
+	suite = suite_create("e2e/agent_left");
+	tcase = tcase_create("within");
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, datagrams_leave_no_address_handle);
 	tcase_add_test(tcase, a_connection_that_is_closed_makes_room_for_another);
 	tcase_add_test(tcase, an_hca_whose_opening_was_refused_can_be_opened_when_it_is_closed);
 	suite_add_tcase(suite, tcase);
-	tcase = tcase_create("memory");
+	tcase = tcase_create("daemon");
+	tcase_add_test(tcase, a_dead_client_leaves_nothing_though_a_child_of_its_own_has_its_sockets);
 	tcase_add_test(tcase, the_memory_of_clients_that_are_gone_is_given_back);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
