@@ -89,7 +89,10 @@ START_TEST(who_asks_for_a_file_goes_first)
 	ck_assert_int_eq(ci_conf_load(""), AL_SUCCESS);
 	ck_assert_ptr_null(ci_conf_get("agent"));
 	ci_conf_settle();
-	ck_assert_int_eq(load("[ibal]\nagent=late\n"), AL_SUCCESS);
+	ck_assert_int_eq(load("[ibal]\nagent=late\n"), AL_INVALID_STATE);
+	ck_assert_ptr_null(ci_conf_get("agent"));
+	ck_assert_int_eq(ci_conf_load(""), AL_SUCCESS);
+	ck_assert_int_eq(ci_conf_load(NULL), AL_SUCCESS);
 	ck_assert_ptr_null(ci_conf_get("agent"));
 }
 END_TEST
