@@ -135,6 +135,7 @@ static const struct key keys[] = {
 	NUMBER("max_pd", max_pd, 1, 1 << 20),
 	NUMBER("max_ah", max_ah, 1, 1 << 22),
 	NUMBER("max_rd_atomic", max_rd_atomic, 0, 128),
+	NUMBER("atomics", atomics, 0, 1),
 	NUMBER("ring_spin", ring_spin, 0, 10000000),
 	NUMBER("capture_port", capture_port, 0, SOFT_MAX_PORTS),
 	{ "capture", set_capture, 0, 0, 0, 0 },
@@ -263,6 +264,7 @@ static const struct hca_config defaults = {
 	.max_pd = 1 << 18,
 	.max_ah = 1 << 20,
 	.max_rd_atomic = 64,
+	.atomics = 1,
 };
 
 static bool in_section(const struct ci_param *p, const char *prefix)

@@ -38,6 +38,7 @@ struct hca_config {
 	uint64_t guid;        /* 0: made up */
 	uint32_t max_qp, max_qp_wr, max_sge, max_inline, max_cq, max_cqe, max_mr, max_pd, max_ah,
 		max_rd_atomic;
+	uint32_t atomics;     /* 0: the HCA has none */
 	uint64_t max_mr_size;
 	char capture[SOFT_PATH]; /* file; "": none */
 	uint32_t ring_spin;      /* us that the thread of clients' rings looks on after its last work */

@@ -277,7 +277,7 @@ static void fill_attr(struct soft_hca *hca)
 		.caps = IB_CA_CAP_UC | IB_CA_CAP_UD | IB_CA_CAP_BAD_QKEY_CNTR | IB_CA_CAP_CQ_ARM_N |
 			IB_CA_CAP_BAD_PKEY_CNTR | IB_CA_CAP_PORT_ACTIVE_EVENT |
 			IB_CA_CAP_SYS_IMAGE_GUID | IB_CA_CAP_RNR_NAK,
-		.atomic_cap = IB_ATOMIC_GLOBAL,
+		.atomic_cap = conf->atomics ? IB_ATOMIC_GLOBAL : IB_ATOMIC_NONE,
 		.masked_atomic_cap = IB_ATOMIC_NONE,
 		.fw_ver = SOFT_VERSION,
 		.location = "software",

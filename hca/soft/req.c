@@ -19,7 +19,8 @@ static ib_wc_status check(const struct soft_qp *qp, struct send_wqe *wqe)
 	if (wqe->length > SOFT_MAX_MSG || (is_ud(qp) && wqe->length > 1u << qp->mtu_shift) ||
 	    (op->flags & WR_ATOMIC && wqe->length != sizeof(uint64_t)))
 		return IB_WC_LOC_LEN_ERR;
-	if (op->flags & WR_RD_ATOMIC && !qp->attr.max_rd_atomic)
+	if ((op->flags & WR_RD_ATOMIC && !qp->attr.max_rd_atomic) ||
+	    (op->flags & WR_ATOMIC && !qp->actor->hca->conf.atomics))
 		return IB_WC_LOC_QP_OP_ERR;
 	wqe->client = false;
 	if (!(wqe->flags & IB_SEND_INLINE) &&

@@ -566,7 +566,8 @@ static void take_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt
 	uint64_t orig = 0;
 	char *mem;
 
-	if (!qp->resp.num_resources || pkt->va % sizeof(uint64_t)) {
+	if (!qp->resp.num_resources || !qp->actor->hca->conf.atomics ||
+	    pkt->va % sizeof(uint64_t)) {
 		refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, IB_EVENT_QP_REQ_ERR);
 		return;
 	}

@@ -77,6 +77,39 @@ START_TEST(an_hca_has_settings_of_its_own_and_a_name)
 }
 END_TEST
 
+static ib_wc_status status_of_atomic(const char *settings)
+{
+	struct ib_sge sge;
+	struct ib_send_wr wr;
+	struct pair p;
+	ib_wc_status status;
+
+	up(settings);
+	pair_up(&p, &(struct qp_options){ 0 }, 4096);
+	sge = sge_of(p.am, 0, 8);
+	wr = send_wr(1, IB_WR_ATOMIC_FETCH_AND_ADD, &sge, IB_SEND_SIGNALED);
+	wr.wr.atomic.remote_addr = (uintptr_t)p.bm->buf;
+	wr.wr.atomic.rkey = p.bm->ci->rkey;
+	post(p.a, &wr);
+	status = wait_wc(p.acq).status;
+	pair_down(&p);
+	down();
+	return status;
+}
+
+/* It is refused where it is posted, and where it arrives. */
+START_TEST(an_hca_without_atomics_has_none)
+{
+	ck_assert_int_eq(status_of_atomic("[hca 0] atomics=1"), IB_WC_SUCCESS);
+	ck_assert_int_eq(status_of_atomic("[hca 0] atomics=0"), IB_WC_LOC_QP_OP_ERR);
+	ck_assert_int_eq(status_of_atomic("[hca 1] atomics=0"), IB_WC_REM_INV_REQ_ERR);
+	up("[hca 1] atomics=0");
+	ck_assert_int_eq(hca[0].attr.atomic_cap, IB_ATOMIC_GLOBAL);
+	ck_assert_int_eq(hca[1].attr.atomic_cap, IB_ATOMIC_NONE);
+	down();
+}
+END_TEST
+
 START_TEST(an_mtu_beyond_the_port_is_refused)
 {
 	struct ib_qp_attr attr = { .path_mtu = IB_MTU_2048, .ah_attr = { .dlid = 2 } };
@@ -230,6 +263,7 @@ int main(void)
 	tcase_add_test(t, limits_are_as_asked);
 	tcase_add_test(t, one_more_than_the_limit_is_refused);
 	tcase_add_test(t, an_hca_has_settings_of_its_own_and_a_name);
+	tcase_add_test(t, an_hca_without_atomics_has_none);
 	tcase_add_test(t, an_mtu_beyond_the_port_is_refused);
 	tcase_add_test(t, lmc_gives_a_port_several_lids);
 	tcase_add_test(t, links_are_laid_as_asked);
