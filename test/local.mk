@@ -70,6 +70,11 @@ check_PROGRAMS += test/unit/al/tools/query_test
 test_unit_al_tools_query_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_tools_query_test_CFLAGS = $(TOOL_CFLAGS)
 test_unit_al_tools_query_test_LDADD = al/tools/libquery.la $(TOOL_LIBS) $(CHECK_LIBS)
+noinst_HEADERS += test/unit/al/tools/query_run.h
+check_PROGRAMS += test/unit/al/tools/query_fields_test
+test_unit_al_tools_query_fields_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_tools_query_fields_test_CFLAGS = $(TOOL_CFLAGS)
+test_unit_al_tools_query_fields_test_LDADD = al/tools/libquery.la $(TOOL_LIBS) $(CHECK_LIBS)
 
 # Destroying and removing under traffic.
 check_PROGRAMS += test/e2e/life_test
