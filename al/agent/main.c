@@ -16,6 +16,7 @@
 #include "al/agent/private.h"
 #include "al/agent/settings.h"
 #include "al/agent/systemd.h"
+#include "al/tools/tool.h"
 
 /* ------------------------------------------------------------------ options */
 
@@ -214,6 +215,7 @@ static bool find_socket(void)
 
 int main(int argc, char **argv)
 {
+	tool_begin("ald");
 	setlocale(LC_ALL, "");
 	if (!parse(argc, argv))
 		return 2;
@@ -235,8 +237,8 @@ int main(int argc, char **argv)
 	raise_descriptors();
 	if (ald_start(&settings.attr))
 		return EXIT_FAILURE;
-	printf("ald: serving on %s\n", settings.attr.socket);
-	fflush(stdout);
+	/* Not by stdio: an agent serves also when nobody can read this. */
+	dprintf(STDOUT_FILENO, "ald: serving on %s\n", settings.attr.socket);
 	systemd_notify("READY=1");
 	serve();
 	end();

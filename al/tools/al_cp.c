@@ -16,7 +16,7 @@
 #include "al/tools/tool.h"
 
 static struct {
-	char *chunk, *window, *from, *to, *listen;
+	char *chunk, *window, *from, *to, *from_port, *to_port, *listen;
 	gint64 flip;
 	gboolean any_user, quiet, json, version;
 	char **files;
@@ -28,10 +28,14 @@ static const GOptionEntry entries[] = {
 	  "Bytes of one RDMA write, such as 64K or 1M (256K)", "SIZE" },
 	{ "window", 'w', 0, G_OPTION_ARG_STRING, &opt.window, "Chunks on their way at once (16)",
 	  "N" },
-	{ "from", 0, 0, G_OPTION_ARG_STRING, &opt.from, "The HCA that sends (the first)",
+	{ "from", 0, 0, G_OPTION_ARG_STRING, &opt.from, "The HCA that sends (the first that can)",
 	  "GUID|INDEX" },
-	{ "to", 0, 0, G_OPTION_ARG_STRING, &opt.to, "The HCA that receives (the next)",
+	{ "to", 0, 0, G_OPTION_ARG_STRING, &opt.to, "The HCA that receives (the next, or the same)",
 	  "GUID|INDEX" },
+	{ "from-port", 0, 0, G_OPTION_ARG_STRING, &opt.from_port, "Its port (the first active one)",
+	  "N" },
+	{ "to-port", 0, 0, G_OPTION_ARG_STRING, &opt.to_port, "Its port (the first active one)",
+	  "N" },
 	{ "listen", 'l', 0, G_OPTION_ARG_STRING, &opt.listen,
 	  "Be the far end of one copy to " MEET_PREFIX "NAME", "NAME" },
 	{ "any-user", 0, 0, G_OPTION_ARG_NONE, &opt.any_user, "The other end may be another user's",
@@ -49,13 +53,17 @@ static const GOptionEntry entries[] = {
 
 static gboolean read_options(struct cp_job *job, GError **err)
 {
-	guint64 chunk = 256 << 10, window = 16;
+	guint64 chunk = 256 << 10, window = 16, from_port = 0, to_port = 0;
 
 	if (opt.chunk && !tool_parse_size(opt.chunk, 1, CP_CHUNK_MAX, &chunk))
 		return tool_misuse(err, "--chunk %s: from 1 to 1G bytes, such as 64K or 1M",
 				   opt.chunk);
 	if (opt.window && !tool_parse_number(opt.window, 1, CP_WINDOW_MAX, &window))
 		return tool_misuse(err, "--window %s: a number from 1 to 4096", opt.window);
+	if (opt.from_port && !tool_parse_number(opt.from_port, 1, 255, &from_port))
+		return tool_misuse(err, "--from-port %s: a number from 1 to 255", opt.from_port);
+	if (opt.to_port && !tool_parse_number(opt.to_port, 1, 255, &to_port))
+		return tool_misuse(err, "--to-port %s: a number from 1 to 255", opt.to_port);
 	if (!opt.files || g_strv_length(opt.files) != (opt.listen ? 1 : 2))
 		return tool_misuse(
 			err,
@@ -68,15 +76,18 @@ static gboolean read_options(struct cp_job *job, GError **err)
 		job->meet_name = opt.dest + strlen(MEET_PREFIX);
 	job->near.here = !opt.listen;
 	job->far.here = opt.listen || !job->meet_name;
-	if ((opt.from && !job->near.here) || (opt.to && !job->far.here))
+	if (((opt.from || from_port) && !job->near.here) || ((opt.to || to_port) && !job->far.here))
 		return tool_misuse(err, "%s is the other end's to say",
-				   job->near.here ? "--to" : "--from");
+				   job->near.here ? "--to or --to-port" : "--from or --from-port");
 	if (opt.listen && (opt.chunk || opt.window))
 		return tool_misuse(err, "--chunk and --window are the other end's to say");
 	job->any_user = opt.any_user;
+	job->quiet = opt.quiet;
 	job->dest_path = opt.dest;
 	job->near.end.name = opt.from;
 	job->far.end.name = opt.to;
+	job->near.end.port_num = (guint8)from_port;
+	job->far.end.port_num = (guint8)to_port;
 	job->chunk = (gsize)chunk;
 	job->window = (gsize)window;
 	job->flip = opt.flip;
@@ -150,6 +161,8 @@ static void print_json(const struct cp_job *job, const char *dest, const GError 
 		json_builder_add_string_value(b, dest);
 		json_builder_set_member_name(b, "bytes");
 		json_builder_add_int_value(b, (gint64)job->received);
+		json_builder_set_member_name(b, "hole_bytes");
+		json_builder_add_int_value(b, (gint64)(job->received - job->carried));
 		json_builder_set_member_name(b, "seconds");
 		json_builder_add_double_value(b, job->seconds);
 		json_builder_set_member_name(b, "file_seconds");
@@ -174,6 +187,9 @@ static void print_text(const struct cp_job *job, const char *dest)
 	printf("%s: %" G_GUINT64_FORMAT
 	       " bytes in %.2f s, %s/s (%.2f s of it for files and digests)\n",
 	       dest, job->received, job->seconds, rate, (double)job->files_us / 1e6);
+	if (job->received > job->carried)
+		printf("  %" G_GUINT64_FORMAT " of them are holes, which were not sent\n",
+		       job->received - job->carried);
 	printf("  from HCA %s port %u", from, job->near.end.port_num);
 	if (job->near.here)
 		printf(", which sent     %" G_GUINT64_FORMAT " bytes", job->near.xmit_bytes);
@@ -209,23 +225,9 @@ static char *dest_name(const struct cp_job *job)
 	return job->dest.name || !opt.dest ? g_strdup(job->dest.name) : tool_clean(opt.dest);
 }
 
-/* Something may have gone wrong with what was printed before anybody could look. */
-static gboolean finish_output(const char *dest)
-{
-	if (!fflush(stdout) && !ferror(stdout))
-		return TRUE;
-	if (dest)
-		fprintf(stderr,
-			"al_cp: %s is copied, but what was to be shown could not be written\n",
-			dest);
-	else
-		fputs("al_cp: what was to be shown could not be written\n", stderr);
-	return FALSE;
-}
-
 int main(int argc, char **argv)
 {
-	int status = TOOL_OK;
+	int status;
 	gboolean bar;
 	struct cp_job job = { .src.fd = -1, .dest.fd = -1, .listener = -1, .peer = -1 };
 	g_autofree char *dest = NULL;
@@ -233,6 +235,7 @@ int main(int argc, char **argv)
 		g_option_context_new("- copy a file through the Access Layer");
 	g_autoptr(GError) err = NULL;
 
+	tool_begin("al_cp");
 	tool_catch_signals();
 	g_option_context_set_summary(
 		context,
@@ -244,7 +247,7 @@ int main(int argc, char **argv)
 	}
 	if (opt.version) {
 		printf("al_cp %s\n", al_version());
-		return finish_output(NULL) ? TOOL_OK : TOOL_FAILED;
+		return TOOL_OK;
 	}
 	bar = !opt.quiet && isatty(STDERR_FILENO);
 	job.progress = bar ? show_progress : no_progress;
@@ -259,10 +262,7 @@ int main(int argc, char **argv)
 		print_json(&job, dest, err);
 	else if (!err && !opt.quiet)
 		print_text(&job, dest);
-	if (err)
-		status = TOOL_USAGE;
-	else if (!finish_output(dest))
-		status = TOOL_FAILED;
+	status = err ? TOOL_USAGE : TOOL_OK; /* and TOOL_FAILED at exit, if only the report fails */
 	cp_dest_close(&job.dest);
 	cp_source_close(&job.src);
 	if (job.listener >= 0)

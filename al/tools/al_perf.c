@@ -172,13 +172,18 @@ static gboolean add_op(struct perf_job *job, const char *name, GError **err)
 		if (all ? !(op->types & 1u << job->type) : strcmp(name, op->name))
 			continue;
 		found = TRUE;
+		if (!all)
+			job->optional &= ~perf_op_bit(op);
 		if (!(op->types & 1u << job->type))
 			return tool_misuse(err, "%s: %s has no such operation", name,
 					   al_qp_type_str(job->type));
 		for (guint j = 0; j < job->num_ops; j++)
 			there |= job->ops[j] == op;
-		if (!there)
-			job->ops[job->num_ops++] = op;
+		if (there)
+			continue;
+		job->ops[job->num_ops++] = op;
+		if (all)
+			job->optional |= perf_op_bit(op);
 	}
 	return found ||
 	       tool_misuse(
@@ -349,10 +354,10 @@ static gboolean parse(int *argc, char ***argv, GError **err)
 /* Measures and reports; the exit status. */
 static int run(struct perf_job *job, GError *err)
 {
+	gboolean good = !err && perf_run(job, &err);
 	int status;
 
-	if (!err)
-		perf_run(job, &err);
+	job->interrupted = tool_interrupted && !good;
 	if (job->keep && tool_interrupted && job->peer < 0) { /* so it is to end */
 		g_clear_error(&err);
 		return TOOL_OK;
@@ -364,7 +369,7 @@ static int run(struct perf_job *job, GError *err)
 		perf_print_json(job, err);
 	else if (opt.csv && job->rows->len)
 		perf_print_csv(job);
-	status = err ? err->code : tool_interrupted ? TOOL_FAILED : TOOL_OK;
+	status = err ? err->code : good ? TOOL_OK : TOOL_FAILED;
 	g_clear_error(&err);
 	return status;
 }
@@ -419,6 +424,7 @@ int main(int argc, char **argv)
 	GError *err = NULL;
 	int status;
 
+	tool_begin("al_perf");
 	tool_catch_signals();
 	if (!parse(&argc, &argv, &err)) {
 		fprintf(stderr, "al_perf: %s; \"al_perf --help\" shows the options\n",

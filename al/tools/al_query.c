@@ -4,5 +4,6 @@
 
 int main(int argc, char **argv)
 {
+	tool_begin("al_query");
 	return query_main(argc, argv);
 }

@@ -16,6 +16,9 @@
 #include "al/tools/tool.h"
 
 #define DIGEST_STEP (1u << 20) /* bytes read at a time */
+#define DUBIOUS     (64u << 10) /* up to so many bytes st_size may be wrong */
+
+const guint8 cp_zeros[CP_ZEROS];
 
 gboolean cp_is_interrupted(const char *name, GError **err)
 {
@@ -45,6 +48,31 @@ gboolean cp_source_read(struct cp_source *src, guint64 offset, void *to, gsize l
 		done += (gsize)n;
 	}
 	return TRUE;
+}
+
+guint64 cp_source_extent(struct cp_source *src, guint64 offset, gboolean *hole)
+{
+	struct stat now;
+	off_t data, end;
+
+	*hole = FALSE;
+	if (offset < src->data_end)
+		return src->data_end - offset;
+	src->data_end = src->size; /* also where the file system knows of no holes */
+	data = lseek(src->fd, (off_t)offset, SEEK_DATA);
+	if (data < 0 && errno == ENXIO && !fstat(src->fd, &now) && now.st_size >= (off_t)src->size)
+		data = (off_t)src->size; /* no more data, and not because the file is shorter now */
+	if (data < 0)
+		return src->data_end - offset;
+	if (data > (off_t)offset) {
+		*hole = TRUE;
+		src->data_end = offset;
+		return MIN((guint64)data, src->size) - offset;
+	}
+	end = lseek(src->fd, (off_t)offset, SEEK_HOLE);
+	if (end > (off_t)offset)
+		src->data_end = MIN((guint64)end, src->size);
+	return src->data_end - offset;
 }
 
 /* The digester's work. */
@@ -104,6 +132,53 @@ void cp_source_described(struct cp_source *src, const char *name, guint64 size)
 				   .fd = -1 };
 }
 
+/* Reads the source to its end into a file of no name. */
+static gboolean read_to_end(struct cp_source *src, struct cp_dest *copy, GError **err)
+{
+	g_autofree guint8 *buf = g_malloc(DIGEST_STEP);
+	ssize_t n;
+
+	src->size = 0;
+	while ((n = read(src->fd, buf, DIGEST_STEP))) {
+		if (cp_is_interrupted(src->name, err))
+			return FALSE;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return tool_fail(err, "%s cannot be read: %s", src->name,
+					 g_strerror(errno));
+		if (!cp_dest_write(copy, buf, (gsize)n, err))
+			return FALSE;
+		src->size += (guint64)n;
+	}
+	return TRUE;
+}
+
+/*
+ * Files of /proc and /sys have no blocks, and st_size says 0 or a page, whatever can be read; and
+ * may say something else when they are read again. So what is read once is copied in their place.
+ */
+static gboolean find_end(struct cp_source *src, GError **err)
+{
+	struct cp_dest copy = { .name = (char *)"a temporary copy of it" };
+	FILE *file;
+	gboolean good;
+
+	if (src->stat.st_blocks || src->stat.st_size > DUBIOUS)
+		return TRUE;
+	file = tmpfile();
+	if (!file)
+		return tool_fail(err, "there is no room for a temporary copy of %s: %s", src->name,
+				 g_strerror(errno));
+	copy.fd = fileno(file);
+	good = read_to_end(src, &copy, err);
+	if (good && src->size != (guint64)src->stat.st_size &&
+	    dup3(copy.fd, src->fd, O_CLOEXEC) < 0)
+		good = tool_fail(err, "%s cannot be opened: %s", src->name, g_strerror(errno));
+	fclose(file);
+	return good;
+}
+
 gboolean cp_source_open(struct cp_source *src, const char *path, GError **err)
 {
 	g_autoptr(GError) why = NULL;
@@ -129,6 +204,8 @@ gboolean cp_source_open(struct cp_source *src, const char *path, GError **err)
 		goto failed;
 	}
 	src->size = (guint64)src->stat.st_size;
+	if (!find_end(src, err))
+		goto failed;
 	src->digester = start_digester(src, &why);
 	if (!src->digester) {
 		tool_fail(err, "no thread could be started for the digest of %s: %s", src->name,
@@ -163,29 +240,52 @@ static gboolean same_file(const struct stat *a, const struct stat *b)
 /* Where path leads: into a directory, through links. Owned by the caller. */
 static char *resolve(const char *path, const char *source)
 {
-	char *real, *copy;
+	g_autofree char *base = g_path_get_basename(source);
+	g_autofree char *in_it = g_build_filename(path, base, NULL);
+	const char *place = g_file_test(path, G_FILE_TEST_IS_DIR) ? in_it : path;
+	char *real = realpath(place, NULL), *copy = g_strdup(real ? real : place);
 
-	if (g_file_test(path, G_FILE_TEST_IS_DIR)) {
-		g_autofree char *base = g_path_get_basename(source);
-
-		return g_build_filename(path, base, NULL);
-	}
-	real = realpath(path, NULL);
-	copy = g_strdup(real ? real : path);
 	free(real);
 	return copy;
 }
 
-/* A device or a pipe is written to where it is: to replace it by a file would be no copy. */
-static gboolean open_in_place(struct cp_dest *dest, const char *path, GError **err)
+/* A link's name resolves to itself only when there is nothing where it leads. */
+static gboolean leads_nowhere(const char *path)
 {
-	dest->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	if (dest->fd < 0)
-		return tool_fail(err, "%s cannot be written to: %s", dest->name, g_strerror(errno));
-	/* Only now: a pipe that nobody reads yet is waited for. Then no write holds us up when a
-	 * signal comes. */
-	fcntl(dest->fd, F_SETFL, O_WRONLY | O_NONBLOCK);
-	return TRUE;
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISLNK(st.st_mode);
+}
+
+/* Until it is time to look again; nothing tells that a pipe is read. FALSE: it is no use. */
+static gboolean wait_for_reader(const struct cp_dest *dest, int peer, GError **err)
+{
+	struct pollfd pfd = { .fd = peer, .events = POLLIN };
+
+	if (poll(&pfd, 1, 50) > 0)
+		return tool_fail(err, "nobody has read %s before the other end went", dest->name);
+	return !cp_is_interrupted(dest->name, err);
+}
+
+/*
+ * A device or a pipe is written to where it is: to replace it by a file would be no copy. Neither
+ * its opening nor a write holds us up when a signal comes.
+ */
+static gboolean open_in_place(struct cp_dest *dest, const char *path, int peer, gboolean quiet,
+			      GError **err)
+{
+	gboolean told = quiet;
+
+	while ((dest->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)) < 0 &&
+	       errno == ENXIO) { /* nobody reads it */
+		if (!told)
+			fprintf(stderr, "al_cp: waiting until somebody reads %s\n", dest->name);
+		told = TRUE;
+		if (!wait_for_reader(dest, peer, err))
+			return FALSE;
+	}
+	return dest->fd >= 0 ||
+	       tool_fail(err, "%s cannot be written to: %s", dest->name, g_strerror(errno));
 }
 
 static gboolean open_beside(struct cp_dest *dest, const char *path, GError **err)
@@ -205,8 +305,8 @@ static gboolean open_beside(struct cp_dest *dest, const char *path, GError **err
 		dest->name, shown, g_strerror(errno));
 }
 
-gboolean cp_dest_open(struct cp_dest *dest, const char *path, const struct cp_source *src,
-		      GError **err)
+gboolean cp_dest_open(struct cp_dest *dest, const char *path, const struct cp_source *src, int peer,
+		      gboolean quiet, GError **err)
 {
 	g_autofree char *real = resolve(path, src->path);
 	struct stat st;
@@ -219,8 +319,12 @@ gboolean cp_dest_open(struct cp_dest *dest, const char *path, const struct cp_so
 				   src->name, dest->name);
 	else if (there && S_ISDIR(st.st_mode))
 		opened = tool_fail(err, "%s is a directory: name another destination", dest->name);
+	else if (!there && leads_nowhere(real))
+		opened = tool_fail(
+			err, "%s is a link that leads nowhere: make what it names, or remove it",
+			dest->name);
 	else if (there && !S_ISREG(st.st_mode))
-		opened = open_in_place(dest, real, err);
+		opened = open_in_place(dest, real, peer, quiet, err);
 	else
 		opened = open_beside(dest, real, err);
 	if (!opened)
@@ -255,6 +359,7 @@ gboolean cp_dest_write(struct cp_dest *dest, const void *data, gsize len, GError
 		ssize_t n = write(dest->fd, (const guint8 *)data + done, len - done);
 
 		if (n >= 0) {
+			dest->ends_in_hole = FALSE;
 			done += (gsize)n;
 			continue;
 		}
@@ -267,10 +372,24 @@ gboolean cp_dest_write(struct cp_dest *dest, const void *data, gsize len, GError
 	return TRUE;
 }
 
+gboolean cp_dest_skip(struct cp_dest *dest, gsize len, GError **err)
+{
+	if (dest->temp) {
+		dest->ends_in_hole = TRUE;
+		return lseek(dest->fd, (off_t)len, SEEK_CUR) >= 0 || write_failed(dest, err);
+	}
+	for (; len; len -= MIN(len, CP_ZEROS))
+		if (!cp_dest_write(dest, cp_zeros, MIN(len, CP_ZEROS), err))
+			return FALSE;
+	return TRUE;
+}
+
 gboolean cp_dest_commit(struct cp_dest *dest, const struct cp_source *src, GError **err)
 {
 	int fd = dest->fd;
 
+	if (dest->ends_in_hole && ftruncate(fd, lseek(fd, 0, SEEK_CUR)))
+		return write_failed(dest, err);
 	if (dest->temp && fchmod(fd, src->stat.st_mode & 0777))
 		return write_failed(dest, err);
 	dest->fd = -1;

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* clang-format off */
 /*
  * The channel driver of al_cp: copies a file from one HCA to another. The two ends talk as two
  * processes would, over a connected pair of queue pairs:
  *
  *     near end                                       far end
  *     reads a chunk of the file into a slot
- *     RDMA write with immediate (the slot)  ------>  takes the chunk from its own slot: digest,
- * file may use the slot again                <------  send with immediate: a credit send: the
- * trailer (size and digest)   ------>  compares it with what it has
+ *     RDMA write with immediate (the slot)  ------>  takes the chunk from its own slot: digest, file
+ *     may use the slot again                <------  send with immediate: a credit
+ *     send with immediate: a hole's bytes   ------>  leaves the hole: digest of zeros; a credit too
+ *     send: the trailer (size and digest)   ------>  compares it with what it has
  *                                           <------  send with immediate: the verdict
  *
  * Both ends may be here, or one of them, and the other in another process: cp_meet.c is how they
  * come to know each other. Files are in cp_file.c, the command line is in al_cp.c.
  */
+/* clang-format on */
 #include <iba/ib_al.h>
 
 #include <string.h>
@@ -23,6 +26,10 @@
 
 /* Immediate data of the far end's answers. */
 enum { CREDIT, GOOD, BAD };
+
+/* The most bytes of a hole in one message: the far end, which computes their digest, looks for
+ * signals between two. */
+#define HOLE_MAX (16u << 20)
 
 /* What the near end sends last, so that the far end can judge without the file. */
 struct trailer {
@@ -55,6 +62,7 @@ struct copy {
 	guint64 offset;   /* bytes of the file that were written to the far end */
 	guint64 credited; /* messages that the far end has answered */
 	gboolean ended;   /* the trailer was sent */
+	guint64 *ends;    /* of each message on its way: the offset behind what it tells of */
 	guint32 verdict;  /* GOOD or BAD, once it has come */
 	/* the far end */
 	guint64 taken;     /* messages that came */
@@ -159,10 +167,9 @@ static gboolean post_send(struct copy *c, struct end *end, struct ib_send_wr *wr
 			   "a request cannot be posted", err);
 }
 
-static gboolean send_chunk(struct copy *c, GError **err)
+static gboolean send_chunk(struct copy *c, gsize len, GError **err)
 {
 	guint32 slot = (guint32)(c->near.sent % c->window);
-	gsize len = (gsize)MIN(c->chunk, c->job->src.size - c->offset);
 	guint8 *from = c->near.ring + slot * c->chunk;
 	struct ib_sge sge = { (guintptr)from, (guint32)len, c->near.lkey };
 	struct ib_send_wr wr = {
@@ -177,6 +184,16 @@ static gboolean send_chunk(struct copy *c, GError **err)
 	if (!cp_source_read(&c->job->src, c->offset, from, len, err))
 		return FALSE;
 	c->job->files_us += g_get_monotonic_time() - start;
+	c->job->carried += len;
+	c->offset += len;
+	return post_send(c, &c->near, &wr, FALSE, err);
+}
+
+/* A hole of the file is only told of. */
+static gboolean send_hole(struct copy *c, guint32 len, GError **err)
+{
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND_WITH_IMM, .ex.imm_data = len };
+
 	c->offset += len;
 	return post_send(c, &c->near, &wr, FALSE, err);
 }
@@ -199,12 +216,29 @@ static gboolean send_trailer(struct copy *c, GError **err)
 	return post_send(c, &c->near, &wr, TRUE, err);
 }
 
+static gboolean send_next(struct copy *c, GError **err)
+{
+	guint64 *end = &c->ends[c->near.sent % c->window];
+	gboolean hole, sent;
+	guint64 len;
+
+	if (c->offset == c->job->src.size) {
+		sent = send_trailer(c, err);
+	} else {
+		len = cp_source_extent(&c->job->src, c->offset, &hole);
+		sent = hole ? send_hole(c, (guint32)MIN(len, HOLE_MAX), err)
+			    : send_chunk(c, MIN(len, c->chunk), err);
+	}
+	*end = c->offset;
+	return sent;
+}
+
 /* A slot is free again when the far end has answered for it, and our own HCA has done with it too.
  */
 static gboolean send_what_fits(struct copy *c, GError **err)
 {
 	while (!c->ended && c->near.sent - MIN(c->credited, c->near.done) < c->window)
-		if (!(c->offset < c->job->src.size ? send_chunk(c, err) : send_trailer(c, err)))
+		if (!send_next(c, err))
 			return FALSE;
 	return TRUE;
 }
@@ -224,6 +258,31 @@ static gboolean answer(struct copy *c, GError **err)
 
 /* -------------------------------------------------------------- completions */
 
+/* The near end has told of more of the file. */
+static gboolean fits(const struct copy *c, guint32 len, GError **err)
+{
+	return len <= c->job->src.size - c->job->received ||
+	       tool_fail(err, "more comes than the %" G_GUINT64_FORMAT " bytes of %s",
+			 c->job->src.size, c->job->src.name);
+}
+
+static gboolean take_hole(struct copy *c, guint32 len, GError **err)
+{
+	gint64 start = g_get_monotonic_time();
+
+	if (len > HOLE_MAX)
+		return tool_fail(err, "the far end was told of a hole of %u bytes at once", len);
+	if (!fits(c, len, err))
+		return FALSE;
+	for (guint32 left = len; left; left -= MIN(left, CP_ZEROS))
+		g_checksum_update(c->sum, cp_zeros, (gssize)MIN(left, CP_ZEROS));
+	if (!cp_dest_skip(&c->job->dest, len, err))
+		return FALSE;
+	c->job->received += len;
+	c->job->files_us += g_get_monotonic_time() - start;
+	return TRUE;
+}
+
 /* The far end has a chunk in its memory: what counts from here on is that memory, and nothing of
  * the source. */
 static gboolean take_chunk(struct copy *c, const struct ib_wc *wc, GError **err)
@@ -236,6 +295,8 @@ static gboolean take_chunk(struct copy *c, const struct ib_wc *wc, GError **err)
 			err,
 			"the far end was told of slot %u with %u bytes, which it does not have",
 			wc->imm_data, wc->byte_len);
+	if (!fits(c, wc->byte_len, err))
+		return FALSE;
 	if (c->job->flip >= (gint64)c->job->received &&
 	    c->job->flip < (gint64)(c->job->received + wc->byte_len))
 		data[c->job->flip - (gint64)c->job->received] ^= 1;
@@ -243,6 +304,8 @@ static gboolean take_chunk(struct copy *c, const struct ib_wc *wc, GError **err)
 	if (!cp_dest_write(&c->job->dest, data, wc->byte_len, err))
 		return FALSE;
 	c->job->received += wc->byte_len;
+	if (!c->near.side->here)
+		c->job->carried += wc->byte_len;
 	c->job->files_us += g_get_monotonic_time() - start;
 	return TRUE;
 }
@@ -281,13 +344,15 @@ static gboolean handle(struct copy *c, struct end *end, const struct ib_wc *wc, 
 	if (end == &c->near) {
 		c->credited++;
 		if (!c->far.side->here)
-			c->job->received = MIN(c->credited * c->chunk, c->job->src.size);
+			c->job->received = c->ends[(c->credited - 1) % c->window];
 		c->verdict = wc->imm_data;
 		return TRUE;
 	}
 	c->taken++;
 	if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM)
 		return take_chunk(c, wc, err);
+	if (wc->wc_flags & IB_WC_WITH_IMM)
+		return take_hole(c, wc->imm_data, err);
 	judge(c);
 	return TRUE;
 }
@@ -386,32 +451,15 @@ static gboolean check_counters(struct cp_job *job, GError **err)
 	if ((job->near.here && !count_traffic(&job->near, err)) ||
 	    (job->far.here && !count_traffic(&job->far, err)))
 		return FALSE;
-	if ((!job->near.here || job->near.xmit_bytes >= job->src.size) &&
-	    (!job->far.here || job->far.rcv_bytes >= job->src.size))
+	if ((!job->near.here || job->near.xmit_bytes >= job->carried) &&
+	    (!job->far.here || job->far.rcv_bytes >= job->carried))
 		return TRUE;
 	return tool_fail(
 		err,
-		"the ports did not count the file's %" G_GUINT64_FORMAT " bytes (%" G_GUINT64_FORMAT
-		" sent, %" G_GUINT64_FORMAT
+		"the ports did not count the file's %" G_GUINT64_FORMAT
+		" bytes of data (%" G_GUINT64_FORMAT " sent, %" G_GUINT64_FORMAT
 		" received): it went another way, or the HCA counts wrongly; %s was not made",
-		job->src.size, job->near.xmit_bytes, job->far.rcv_bytes, job->dest.name);
-}
-
-/* Which HCAs: those named, else the first two. */
-static gboolean choose_sides(struct copy *c, GError **err)
-{
-	struct pair_end *near = &c->job->near.end, *far = &c->job->far.end;
-
-	if (!pair_choose(c->al, near, far, err))
-		return FALSE;
-	if (near->guid != far->guid || !c->near.side->here || !c->far.side->here)
-		return TRUE;
-	if (near->name && far->name)
-		return tool_misuse(
-			err, "--from and --to name the same HCA; \"al_query\" shows the others");
-	return tool_fail(
-		err,
-		"copying takes two HCAs, and here is only one; \"al_query doctor\" says what is missing");
+		job->carried, job->near.xmit_bytes, job->far.rcv_bytes, job->dest.name);
 }
 
 static gboolean connect_end(struct end *end, const struct end *peer, GError **err)
@@ -453,7 +501,9 @@ static gboolean start_near(struct copy *c, GError **err)
 
 static gboolean open_far(struct copy *c, GError **err)
 {
-	return cp_dest_open(&c->job->dest, c->job->dest_path, &c->job->src, err) &&
+	struct cp_job *job = c->job;
+
+	return cp_dest_open(&job->dest, job->dest_path, &job->src, job->peer, job->quiet, err) &&
 	       open_end(c, &c->far, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE, err);
 }
 
@@ -522,7 +572,8 @@ gboolean cp_transfer(struct cp_job *job, GError **err)
 			err, "the Access Layer cannot be opened: %s; \"al_query doctor\" says more",
 			al_status_str(st));
 	c.sum = g_checksum_new(G_CHECKSUM_SHA256);
-	if (!choose_sides(&c, &why) || !prepare(&c, &why))
+	c.ends = g_new0(guint64, c.window);
+	if (!pair_choose(c.al, &job->near.end, &job->far.end, &why) || !prepare(&c, &why))
 		goto out;
 	job->start_us = g_get_monotonic_time();
 	copied = transfer(&c, &why) && conclude(&c, &why);
@@ -537,6 +588,7 @@ out:
 	if (c.channel)
 		al_destroy_channel(c.channel, AL_DESTROY_SYNC, NULL);
 	al_close(c.al, AL_DESTROY_SYNC, NULL);
+	g_free(c.ends);
 	g_checksum_free(c.sum);
 	return copied;
 }

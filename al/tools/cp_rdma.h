@@ -23,12 +23,13 @@ struct cp_job {
 	struct cp_side near, far; /* where the file is read, and where it is written; one of them, or both, is here */
 	int listener;             /* far end only: where the near end comes to (meet.h), */
 	const char *meet_name;    /* under this name */
-	gboolean any_user;
+	gboolean any_user, quiet;
 	int peer;                 /* the process of the other end; -1: not yet, or both are here */
 	gsize chunk, window;      /* bytes of a slot, slots of a window; far end only: from the offer */
 	gint64 flip;              /* for tests: offset of a byte to spoil in the far HCA's memory; -1: none */
 	void (*progress)(const struct cp_job *job); /* called often */
 	guint64 received;         /* bytes that are in the far end's hands */
+	guint64 carried;          /* those of the file that go over the ports: all but its holes */
 	gint64 start_us;          /* when the transfer began, monotonic */
 	gint64 files_us;          /* time spent on files and digests, of it */
 	double seconds;           /* time that the transfer took */

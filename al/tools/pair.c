@@ -7,6 +7,7 @@
 #include "al/tools/tool.h"
 
 #define HCAS        64 /* that are looked at */
+#define PORTS       256 /* active ones that are looked at */
 #define GUID_FORMAT "0x%016" G_GINT64_MODIFIER "x"
 
 gboolean pair_worked(al_status st, const struct pair_end *end, const char *what, GError **err)
@@ -34,15 +35,56 @@ static gboolean find_named(struct pair_end *end, const guint64 *guids, size_t co
 	return TRUE;
 }
 
-/* The first HCA that is not the other end's, if there is one. */
-static void find_other(struct pair_end *end, const struct pair_end *other, const guint64 *guids,
-		       size_t count)
+/* A port that is active. */
+struct place {
+	guint64 guid;
+	guint8 port_num;
+};
+
+/* Adds those of an HCA. One that cannot be opened or asked has none: there may be others. */
+static void add_active(al_h al, guint64 guid, struct place *places, guint *count)
 {
-	for (size_t i = 0; i < count && !end->guid; i++)
-		if (guids[i] != other->guid)
-			end->guid = guids[i];
-	if (!end->guid)
-		end->guid = other->guid;
+	struct ib_ca_attr attr;
+	struct ib_port_attr port;
+	al_ca_h ca;
+
+	if (al_open_ca(al, guid, NULL, &ca))
+		return;
+	if (al_query_ca(ca, &attr))
+		attr.num_ports = 0;
+	for (guint i = 1; i <= attr.num_ports && *count < PORTS; i++)
+		if (!al_query_port(ca, (guint8)i, &port) && port.state == IB_PORT_ACTIVE)
+			places[(*count)++] = (struct place){ guid, (guint8)i };
+	al_close_ca(ca, AL_DESTROY_SYNC, NULL);
+}
+
+/* How well a place goes with the other end, which may be open itself. A port reaches itself
+ * whatever its cable leads to. */
+static guint rank(const struct place *place, const struct pair_end *other)
+{
+	if (place->guid != other->guid)
+		return 2;
+	return place->port_num == other->port_num;
+}
+
+/* Gives an end the first of the places that go best with the other end, of those that fit what is
+ * asked for. */
+static void find_place(struct pair_end *end, const struct pair_end *other,
+		       const struct place *places, guint count)
+{
+	const struct place *best = NULL;
+
+	for (guint i = 0; i < count; i++) {
+		if ((end->guid && places[i].guid != end->guid) ||
+		    (end->port_num && places[i].port_num != end->port_num))
+			continue;
+		if (!best || rank(&places[i], other) > rank(best, other))
+			best = &places[i];
+	}
+	if (!best)
+		return;
+	end->guid = best->guid;
+	end->port_num = best->port_num;
 }
 
 static gboolean list_hcas(al_h al, guint64 guids[HCAS], size_t *count, GError **err)
@@ -69,7 +111,9 @@ gboolean pair_sees(al_h al, guint64 guid, gboolean *seen, GError **err)
 
 gboolean pair_choose(al_h al, struct pair_end *near, struct pair_end *far, GError **err)
 {
+	struct place places[PORTS];
 	guint64 guids[HCAS];
+	guint active = 0;
 	size_t count;
 
 	if (!list_hcas(al, guids, &count, err))
@@ -78,8 +122,14 @@ gboolean pair_choose(al_h al, struct pair_end *near, struct pair_end *far, GErro
 		return tool_fail(err, "here is no HCA; \"al_query doctor\" says what is missing");
 	if (!find_named(near, guids, count, err) || !find_named(far, guids, count, err))
 		return FALSE;
-	find_other(near, far, guids, count);
-	find_other(far, near, guids, count);
+	for (size_t i = 0; i < count; i++)
+		add_active(al, guids[i], places, &active);
+	find_place(near, far, places, active);
+	find_place(far, near, places, active);
+	if (!near->guid)
+		near->guid = guids[0];
+	if (!far->guid)
+		far->guid = guids[0];
 	return TRUE;
 }
 

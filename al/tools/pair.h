@@ -13,7 +13,7 @@
 /* One end. The caller fills in the first two, and zero is the ordinary choice. */
 struct pair_end {
 	const char *name; /* the HCA to use, by GUID or index; NULL: any */
-	guint8 port_num;  /* the port to use, 0: the first active one; after pair_open() the one used */
+	guint8 port_num;  /* the port to use, 0: any that is active; after pair_open() the one used */
 	guint64 guid;     /* the HCA used; after pair_choose() */
 	al_ca_h ca;
 	al_pd_h pd;
@@ -37,8 +37,9 @@ struct pair_path {
 gboolean pair_worked(al_status st, const struct pair_end *end, const char *what, GError **err);
 
 /*
- * Which HCAs: those named, else the first two. With one HCA only, or when the names say so, both are the same. What the
- * user named and is not there is an error of code TOOL_USAGE.
+ * Which HCAs and ports: those asked for; of what is left open, the first active port for the near end, and for the far end
+ * the first active port of another HCA, else the same port. If nothing fits that is active, pair_open() says so of the
+ * first that is not. What the user named and is not there is an error of code TOOL_USAGE.
  */
 gboolean pair_choose(al_h al, struct pair_end *near, struct pair_end *far, GError **err);
 

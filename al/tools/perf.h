@@ -73,6 +73,8 @@ struct perf_job {
 	guint tests; /* enum perf_test */
 	const struct perf_op *ops[PERF_OPS];
 	guint num_ops;
+	guint32 optional;    /* bits of perf_ops that only "all" asks for: what an HCA lacks is left out, not refused */
+	guint32 left_out;    /* bits of those */
 	GArray *sizes;       /* guint64 */
 	gboolean all_sizes;  /* sizes that the HCAs cannot do are left out, not refused */
 	guint64 iters;       /* messages, or round trips, of a row; unless duration */
@@ -91,6 +93,7 @@ struct perf_job {
 	gint64 flip;         /* for tests: offset of a byte to spoil in the first message checked; -1: none */
 	void (*measured)(const struct perf_job *job, const struct perf_row *row); /* called after each */
 	GPtrArray *rows;     /* struct perf_row */
+	gboolean interrupted; /* by a signal, so that something is missing */
 	double clock_ns;     /* what one look at the clock costs, which every latency contains */
 };
 
@@ -100,8 +103,14 @@ struct perf_job {
  */
 gboolean perf_run(struct perf_job *job, GError **err);
 
-/* What the HCA of this end cannot do of the job is said before anything is measured. */
-gboolean perf_check_end(const struct perf_job *job, const struct pair_end *end, GError **err);
+/* What the HCA of this end cannot do of the job is said before anything is measured: an error, or operations less. */
+gboolean perf_check_end(struct perf_job *job, const struct pair_end *end, GError **err);
+
+/* The bit of an operation; of those of a job. */
+guint32 perf_op_bit(const struct perf_op *op);
+guint32 perf_op_bits(const struct perf_job *job);
+/* Leaves an operation out, and says so. */
+void perf_leave_out(struct perf_job *job, const struct perf_op *op, const char *why);
 
 /* Nanoseconds of the monotonic clock. */
 guint64 perf_now(void);

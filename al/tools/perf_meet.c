@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#define PERF_VERSION 1
+#define PERF_VERSION 2
 
 enum perf_flag {
 	PERF_COMPLETION_FLAG = 1 << 0,
@@ -19,13 +19,13 @@ struct hello {
 	guint32 type, flags, ops; /* ib_qp_type, enum perf_flag, bits of perf_ops */
 	guint32 depth, signal, chain, qps, mtu, inline_max;
 	guint32 rd_atomic;
-	guint32 pad;
+	guint32 optional; /* those of ops that the far end leaves out if its HCA lacks them */
 	struct meet_card card;
 };
 
 struct welcome {
 	guint32 rd_atomic;
-	guint32 pad;
+	guint32 ops; /* of those of the hello, what is left */
 	struct meet_card card;
 };
 
@@ -51,6 +51,19 @@ static gboolean believe(struct perf_job *job, const struct meet_card *card, guin
 	return TRUE;
 }
 
+/* Takes up what the far end has left out. */
+static gboolean agree(struct perf_job *job, guint32 ops, GError **err)
+{
+	guint32 ours = perf_op_bits(job);
+
+	if (!ops || ops & ~ours || ours & ~ops & ~job->optional)
+		return tool_fail(err, "the other end measures other operations: not measured");
+	for (guint i = 0; i < PERF_OPS; i++)
+		if (ours & ~ops & 1u << i)
+			perf_leave_out(job, &perf_ops[i], "the other end's HCA cannot do it");
+	return TRUE;
+}
+
 gboolean perf_greet(struct perf_job *job, GError **err)
 {
 	struct welcome welcome;
@@ -66,14 +79,15 @@ gboolean perf_greet(struct perf_job *job, GError **err)
 		.mtu = job->mtu,
 		.inline_max = job->inline_max,
 		.rd_atomic = rd_atomic_of(&job->near),
+		.ops = perf_op_bits(job),
+		.optional = job->optional & perf_op_bits(job),
 		.card = meet_card_of(&job->near, 0),
 	};
 
-	for (guint i = 0; i < job->num_ops; i++)
-		hello.ops |= 1u << (job->ops[i] - perf_ops);
 	return meet_tell(job->peer, &hello, sizeof(hello), err) &&
 	       meet_hear(job->peer, &welcome, sizeof(welcome), err) &&
-	       believe(job, &welcome.card, welcome.rd_atomic, &job->far, err);
+	       believe(job, &welcome.card, welcome.rd_atomic, &job->far, err) &&
+	       agree(job, welcome.ops, err);
 }
 
 static gboolean is_mtu(guint32 mtu)
@@ -85,7 +99,7 @@ static gboolean is_mtu(guint32 mtu)
 static gboolean can_be(const struct hello *h)
 {
 	gboolean type = h->type == IB_QPT_RC || h->type == IB_QPT_UC || h->type == IB_QPT_UD;
-	gboolean ops = h->ops && !(h->ops >> PERF_OPS);
+	gboolean ops = h->ops && !(h->ops >> PERF_OPS) && !(h->optional & ~h->ops);
 
 	for (guint i = 0; type && ops && i < PERF_OPS; i++)
 		ops = !(h->ops & 1u << i) || perf_ops[i].types & 1u << h->type;
@@ -116,6 +130,7 @@ gboolean perf_hear_hello(struct perf_job *job, GError **err)
 	job->qps = h.qps;
 	job->mtu = h.mtu;
 	job->inline_max = h.inline_max;
+	job->optional = h.optional;
 	job->num_ops = 0;
 	for (guint i = 0; i < PERF_OPS; i++)
 		if (h.ops & 1u << i)
@@ -126,6 +141,7 @@ gboolean perf_hear_hello(struct perf_job *job, GError **err)
 gboolean perf_tell_welcome(const struct perf_job *job, GError **err)
 {
 	const struct welcome welcome = { .rd_atomic = rd_atomic_of(&job->far),
+					 .ops = perf_op_bits(job),
 					 .card = meet_card_of(&job->far, 0) };
 
 	return meet_tell(job->peer, &welcome, sizeof(welcome), err);

@@ -327,7 +327,8 @@ static gboolean measure(struct perf_job *job, enum perf_test test, const struct 
 	}
 	g_ptr_array_add(job->rows, row);
 	job->measured(job, row);
-	return !tool_interrupted;
+	return !tool_interrupted &&
+	       !ferror(stdout); /* when nobody can see a row, no more are made */
 }
 
 /* ------------------------------------------------------------------------- job */
@@ -344,6 +345,60 @@ static gboolean check_type(const struct perf_job *job, const struct pair_end *en
 			   "HCA 0x%016" G_GINT64_MODIFIER
 			   "x does not offer %s (%s); \"al_query caps\" shows what it does",
 			   end->guid, al_qp_type_str(job->type), al_ca_cap_str(cap[job->type]));
+}
+
+guint32 perf_op_bit(const struct perf_op *op)
+{
+	return 1u << (op - perf_ops);
+}
+
+guint32 perf_op_bits(const struct perf_job *job)
+{
+	guint32 bits = 0;
+
+	for (guint i = 0; i < job->num_ops; i++)
+		bits |= perf_op_bit(job->ops[i]);
+	return bits;
+}
+
+void perf_leave_out(struct perf_job *job, const struct perf_op *op, const char *why)
+{
+	guint kept = 0;
+
+	for (guint i = 0; i < job->num_ops; i++)
+		if (job->ops[i] != op)
+			job->ops[kept++] = job->ops[i];
+	job->num_ops = kept;
+	job->left_out |= perf_op_bit(op);
+	fprintf(stderr, "al_perf: %s is left out: %s\n", op->name, why);
+}
+
+/* What an operation needs and an HCA has not; NULL: nothing. */
+static const char *missing(const struct perf_op *op, const struct ib_ca_attr *attr)
+{
+	if (op->atomic && attr->atomic_cap == IB_ATOMIC_NONE)
+		return "atomics";
+	if (op->fetches && !MIN(attr->max_qp_rd_atom, attr->max_qp_init_rd_atom))
+		return "reads and atomics";
+	return NULL;
+}
+
+static gboolean check_ops(struct perf_job *job, const struct pair_end *end, GError **err)
+{
+	for (guint i = 0; i < PERF_OPS; i++) {
+		const struct perf_op *op = &perf_ops[i];
+		const char *lack = missing(op, &end->attr);
+		g_autofree char *why = NULL;
+
+		if (!lack || !(perf_op_bits(job) & perf_op_bit(op)))
+			continue;
+		why = g_strdup_printf("HCA 0x%016" G_GINT64_MODIFIER "x has no %s", end->guid,
+				      lack);
+		if (!(job->optional & perf_op_bit(op)))
+			return tool_misuse(err, "%s: not %s", why, op->name);
+		perf_leave_out(job, op, why);
+	}
+	return TRUE;
 }
 
 static gboolean check_limits(const struct perf_job *job, const struct pair_end *end, GError **err)
@@ -366,17 +421,12 @@ static gboolean check_limits(const struct perf_job *job, const struct pair_end *
 					   "x can do at most %" G_GUINT64_FORMAT,
 					   limits[i].option, limits[i].value, end->guid,
 					   limits[i].most);
-	for (guint i = 0; i < job->num_ops; i++)
-		if (job->ops[i]->atomic && attr->atomic_cap == IB_ATOMIC_NONE)
-			return tool_misuse(
-				err, "HCA 0x%016" G_GINT64_MODIFIER "x has no atomics: not %s",
-				end->guid, job->ops[i]->name);
 	return TRUE;
 }
 
-gboolean perf_check_end(const struct perf_job *job, const struct pair_end *end, GError **err)
+gboolean perf_check_end(struct perf_job *job, const struct pair_end *end, GError **err)
 {
-	return check_type(job, end, err) && check_limits(job, end, err);
+	return check_type(job, end, err) && check_limits(job, end, err) && check_ops(job, end, err);
 }
 
 static guint64 largest_message(const struct perf_job *job)

@@ -205,6 +205,12 @@ static void add_settings(JsonBuilder *b, const struct perf_job *job)
 	add_bool(b, "events", job->events);
 	add_bool(b, "check", job->check);
 	add_double(b, "clock_ns", job->clock_ns);
+	json_builder_set_member_name(b, "left_out");
+	json_builder_begin_array(b);
+	for (guint i = 0; i < PERF_OPS; i++)
+		if (job->left_out & 1u << i)
+			json_builder_add_string_value(b, perf_ops[i].name);
+	json_builder_end_array(b);
 }
 
 void perf_print_json(const struct perf_job *job, const GError *err)
@@ -216,7 +222,7 @@ void perf_print_json(const struct perf_job *job, const GError *err)
 	json_builder_begin_object(b);
 	add_int(b, "schema", TOOL_SCHEMA);
 	add_settings(b, job);
-	add_bool(b, "interrupted", tool_interrupted != 0);
+	add_bool(b, "interrupted", job->interrupted);
 	if (err)
 		add_text(b, "error", err->message);
 	json_builder_set_member_name(b, "rows");

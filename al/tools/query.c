@@ -408,15 +408,6 @@ static int check_options(const struct query *q, const struct query_command *comm
 	return TOOL_OK;
 }
 
-/* Something may have gone wrong with what was printed before anybody could look. */
-static int finish_output(int status)
-{
-	if (!fflush(stdout) && !ferror(stdout))
-		return status;
-	fprintf(stderr, "al_query: what was to be shown could not be written\n");
-	return TOOL_FAILED;
-}
-
 static int answer_command_line(struct query *q, char **words, const char *qpn)
 {
 	const struct query_command *command = &commands[0];
@@ -438,7 +429,7 @@ static int answer_command_line(struct query *q, char **words, const char *qpn)
 	q->watch = MAX(q->watch, 0);
 	q->colour = !q->json && tool_wants_colour(STDOUT_FILENO);
 	run_command(q, command);
-	return finish_output(q->status);
+	return q->status;
 }
 
 int query_main(int argc, char **argv)
@@ -468,7 +459,7 @@ int query_main(int argc, char **argv)
 	g_autoptr(GOptionContext) context = g_option_context_new("- what HCAs are here and what they are doing");
 	g_autoptr(GError) err = NULL;
 	g_auto(GStrv) args = complete_watch(argv);
-	int status;
+	int status = TOOL_OK;
 
 	(void)argc;
 	g_option_context_set_summary(context, help);
@@ -476,7 +467,7 @@ int query_main(int argc, char **argv)
 	if (!g_option_context_parse_strv(context, &args, &err))
 		status = usage("%s", err->message);
 	else if (version)
-		status = finish_output(printf("al_query %s\n", al_version()) < 0 ? TOOL_FAILED : TOOL_OK);
+		printf("al_query %s\n", al_version());
 	else
 		status = answer_command_line(&q, words, qpn);
 	g_clear_pointer(&q.out, json_object_unref);

@@ -3,8 +3,41 @@
 #include "al/tools/tool.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+static void close_output(int status, void *name)
+{
+	gboolean failed = ferror(stdout) != 0;
+
+	errno = 0;
+	if (!fclose(stdout) && !failed)
+		return;
+	fprintf(stderr, "%s: what was to be shown could not be written%s%s\n", (const char *)name,
+		errno ? ": " : "", errno ? g_strerror(errno) : "");
+	_exit(status ? status : TOOL_FAILED);
+}
+
+void tool_begin(const char *name)
+{
+	/* Opened the other way round: what is read or written there fails, as if it were closed. */
+	static const int modes[] = {
+		[STDIN_FILENO] = O_WRONLY,
+		[STDOUT_FILENO] = O_RDONLY,
+		[STDERR_FILENO] = O_RDONLY,
+	};
+
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) != fd)
+			_exit(TOOL_FAILED);
+	on_exit(close_output, (void *)(guintptr)name);
+}
+
+/* ------------------------------------------------------------------ signals */
 
 volatile sig_atomic_t tool_interrupted;
 

@@ -28,6 +28,14 @@ gboolean tool_fail(GError **err, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* The same with TOOL_USAGE: what the user asked for is wrong, or is not there. */
 gboolean tool_misuse(GError **err, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
+/*
+ * The first call of main(). A standard descriptor that is closed is occupied, so that no file or socket of the program takes
+ * its number; and at exit standard output is closed: when anything that was printed did not get there, a sentence says so,
+ * and the exit status is TOOL_FAILED unless it is another failure already. This holds for exits within a library too, as
+ * that of --help. name: the program; stays the caller's.
+ */
+void tool_begin(const char *name);
+
 /* Set by a signal after tool_catch_signals(): the work is to end. Whatever may wait looks at it. */
 extern volatile sig_atomic_t tool_interrupted;
 

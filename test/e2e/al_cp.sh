@@ -4,27 +4,10 @@
 # goes wrong is one sentence, exit status 1, and nothing left behind.
 set -euo pipefail
 
-al_cp=${top_builddir:?is set by make check}/al_cp
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp"
+# shellcheck source=test/e2e/tools.sh
+. "${top_srcdir:?is set by make check}/test/e2e/tools.sh"
+al_cp=$build/al_cp
 mkdir out
-failures=0
-
-wrong() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
-
-# Waits until the command "$@" succeeds.
-until_true() {
-	local limit=$((SECONDS + 10 * ${TEST_TIMEOUT_SCALE-1}))
-	until "$@" 2>/dev/null; do
-		[ $SECONDS -lt $limit ] || return 1
-		read -r -t 0.02 <>"$tmp/clock" || :
-	done
-}
-mkfifo clock
 
 # copies SIZE OPTION...: a file of that size comes out the same.
 copies() {
@@ -53,7 +36,7 @@ refuses() {
 
 # ---- files of all sizes ------------------------------------------------------------------------
 
-find -L "$top_builddir/.libs" -name '*.so*' -type f -exec cat {} + >once
+find -L "$build/.libs" -name '*.so*' -type f -exec cat {} + >once
 until [ -e sample ] && [ "$(stat -c %s sample)" -ge 5000000 ]; do cat once >>sample; done
 
 k256=$((256 << 10))
@@ -94,12 +77,6 @@ assert report["from"]["xmit_bytes"] > 1000003 and report["to"]["rcv_bytes"] > 10
 assert report["from"]["guid"] != report["to"]["guid"]
 END
 [ -z "$("$al_cp" --quiet in out/copy 2>&1)" ] || wrong "--quiet says something"
-for option in --json --version; do
-	status=0
-	"$al_cp" $option in out/copy >/dev/full 2>err || status=$?
-	[ $status = 2 ] || wrong "$option, and a full disk: exit status $status"
-	grep -q 'could not be written' err || wrong "$option, and a full disk: $(cat err)"
-done
 copies 5000 --from 1 --to 0
 
 # By GUID, which two processes share only when it is set.
@@ -152,9 +129,7 @@ refuses '--chunk 2G: ' "$al_cp" --chunk 2G in out/copy
 refuses '--window 0: ' "$al_cp" --window 0 in out/copy
 refuses 'nonsense.*--help' "$al_cp" --nonsense in out/copy
 refuses 'no HCA "17"' "$al_cp" --from 17 in out/copy
-refuses 'the same HCA' "$al_cp" --from 1 --to 1 in out/copy
 refuses '0123456789abcdef.*nothing there matches' "$al_cp" --to 0123456789abcdef in out/copy
-refuses 'here is only one' env IBAL_SOFT=hcas=1 "$al_cp" in out/copy
 refuses 'cannot be registered: more than' env IBAL_SOFT=max_mr_size=100000 "$al_cp" in out/copy
 
 # ---- what goes wrong -------------------------------------------------------------------------------
@@ -222,4 +197,4 @@ wait $pid || status=$?
 exec 3<&-
 { [ $status -eq 1 ] && grep -q '^al_cp: interrupted' err; } || wrong "SIGTERM in a write: status $status, $(cat err)"
 
-[ $failures -eq 0 ]
+passed

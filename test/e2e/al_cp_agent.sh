@@ -6,33 +6,11 @@ set -euo pipefail
 
 # shellcheck source=test/e2e/tools.sh
 . "${top_srcdir:?is set by make check}/test/e2e/tools.sh"
+tool=al_cp
 al_cp=$build/al_cp
 mkdir out
 name=t$$
-
-"$build/ald" --socket "$tmp/agent" --mode 666 >ald.log 2>&1 &
-agent=$!
-jobs=("$agent")
-until_true grep -q serving ald.log || wrong "ald does not serve: $(cat ald.log)"
-export IBAL_AGENT=$tmp/agent
-
-# listen DEST OPTION...: a far end, in the background, and ready.
-listen() {
-	local dest=$1
-	shift
-	: >far.err
-	"$al_cp" --listen $name "$@" "$dest" >far.out 2>far.err &
-	far=$!
-	until_true grep -q "waiting for \"al_cp FILE agent:$name\"" far.err || wrong "nobody listens: $(cat far.err)"
-}
-
-# ends STATUS PID PATTERN FILE: a process ends so, and its one sentence of an error is in the file.
-ends() {
-	local status=0
-	wait "$2" || status=$?
-	[ $status -eq "$1" ] || wrong "exit status $status, not $1: $(cat "$4")"
-	[ -z "$3" ] || grep -qE "^al_cp: .*$3" "$4" || wrong "\"$3\" is not in: $(cat "$4")"
-}
+start_agent
 
 leaves_nothing() {
 	[ -z "$(ls -A out)" ] || wrong "$1: left behind: $(ls -A out)"
@@ -89,8 +67,8 @@ refuses 'is no name to meet by' "$al_cp" sample agent:../x
 refuses 'is no name to meet by' "$al_cp" --listen a/b out
 refuses 'say which file' "$al_cp" --listen $name
 refuses 'say which file' "$al_cp" --listen $name sample out
-refuses '--from is the other' "$al_cp" --listen $name --from 0 out
-refuses '--to is the other' "$al_cp" --to 0 sample agent:$name
+refuses '--from or --from-port is the other' "$al_cp" --listen $name --from 0 out
+refuses '--to or --to-port is the other' "$al_cp" --to-port 1 sample agent:$name
 refuses 'chunk and --window are' "$al_cp" --listen $name --chunk 4K out
 refuses 'none cannot be opened' "$al_cp" none agent:$name
 
@@ -123,6 +101,7 @@ ends 1 $far 'none of those here' far.err
 leaves_nothing "without an agent"
 
 # One is killed or interrupted, the other says so. A file without end keeps them at it.
+cp large endless
 truncate -s 1T endless
 for who in near far; do
 	for signal in KILL TERM; do
@@ -174,7 +153,5 @@ else
 	echo "SKIP: copies between users (only root can be two users)"
 fi
 
-kill "$agent"
-wait "$agent" || wrong "ald ended with status $?: $(cat ald.log)"
-jobs=()
+stop_agent
 passed

@@ -215,9 +215,6 @@ for signal in INT TERM HUP; do
 		wrong "SIG$signal: $(cat json)"
 done
 
-# A reader that goes away is no crash.
-"$al_perf" -n 10 all | head -n 1 >said || :
-
 # ---- an ordinary user ------------------------------------------------------------------------------
 
 if [ "$(id -u)" -eq 0 ]; then

@@ -12,7 +12,7 @@ import sys
 al_perf, name = sys.argv[1:]
 RECORD, FAILURE = 0, 1
 HEAD = struct.Struct("=II")
-HELLO = "version type flags ops depth signal chain qps mtu inline rd_atomic pad".split()
+HELLO = "version type flags ops depth signal chain qps mtu inline rd_atomic optional".split()
 CARD = 48  # where it begins in a hello
 ROW, COUNT, CHECK, OVER, BYE = range(1, 6)
 WORD = struct.Struct("=4I2Q2I4Q2Id3Q4Qd")
@@ -48,7 +48,7 @@ def comes(answer, *options):
         s = listener.accept()[0]
         s.settimeout(100)
         hello = hear(s)[1]
-        answer(s)
+        answer(s, hello)
         if answer is leave:
             s.close()
         said = near.communicate()[1].decode()
@@ -56,7 +56,7 @@ def comes(answer, *options):
     return near.returncode, said, hello
 
 
-def leave(_):
+def leave(_, __):
     pass
 
 
@@ -66,11 +66,12 @@ if status != 2 or "the other end has gone" not in said:
 assert len(good) == 88
 
 
-def welcomed(at=0, data=b"", *more):
+def welcomed(at=0, data=b"", *more, ops=lambda asked: asked):
+    """A welcome with data in its card, and what of the operations asked for is left; and then more."""
     card = good[CARD : CARD + at] + data + good[CARD + at + len(data) :]
 
-    def answer(s):
-        tell(s, struct.pack("=II", 16, 0) + card)
+    def answer(s, hello):
+        tell(s, struct.pack("=II", 16, ops(*struct.unpack_from("=I", hello, 12))) + card)
         for record in more:
             hear(s)  # the row
             hear(s)  # its queue pairs' numbers
@@ -80,19 +81,22 @@ def welcomed(at=0, data=b"", *more):
 
 
 for answer, pattern in [
-    (lambda s: tell(s, b"x"), "another version"),
-    (lambda s: tell(s, b"x" * 1000), "another version"),
-    (lambda s: tell(s, b"", version=2), "another version"),
-    (lambda s: s.send(b"abc"), "another version"),
-    (lambda s: tell(s, b"no\nsuch\x1b[1mluck", kind=FAILURE), "the other end says: no"),
+    (lambda s, _: tell(s, b"x"), "another version"),
+    (lambda s, _: tell(s, b"x" * 1000), "another version"),
+    (lambda s, _: tell(s, b"", version=2), "another version"),
+    (lambda s, _: s.send(b"abc"), "another version"),
+    (lambda s, _: tell(s, b"no\nsuch\x1b[1mluck", kind=FAILURE), "the other end says: no"),
     (welcomed(0, b"\7" * 8), "none of those here"),
     (welcomed(38, b"\0"), "cannot be"),
     (welcomed(39, b"\0"), "cannot be"),
     (welcomed(39, b"\x17"), "cannot be"),
     (welcomed(28, b"\0\0\0\0"), "a message of RC has at most 0 bytes"),
     (welcomed(0, b"", b"short"), "another version"),
+    (welcomed(ops=lambda _: 0), "measures other operations"),
+    (welcomed(ops=lambda asked: asked | 1), "measures other operations"),
+    (welcomed(ops=lambda asked: asked & ~4), "measures other operations"),  # which was asked for by name
 ]:
-    status, said, _ = comes(answer, "write")
+    status, said, _ = comes(answer, "write,write-imm")
     if status not in (1, 2) or pattern not in said or said.count("\n") != 1 or "\x1b" in said:
         wrong("not", pattern, "but", status, said)
 
@@ -130,10 +134,11 @@ def refuses(what, pattern, *records, raw=b""):
 
 datagrams = struct.unpack("=12I", comes(leave, "-t", "ud", "send")[2][:CARD])[1]
 for field, values in {
-    "version": (0, 2, 0xFFFFFFFF),
+    "version": (0, 1, 0xFFFFFFFF),
     "type": (0, 77, 0xFFFFFFFF, datagrams),  # which have no write
     "flags": (8, 0xFFFFFFFF),
     "ops": (0, 1 << 7, 0xFFFFFFFF),
+    "optional": (1 << 6, 0xFFFFFFFF),  # fadd is not asked for
     "depth": (0, 15, (1 << 20) + 1, 0xFFFFFFFF),  # 15 is less than signal
     "signal": (0, 65),
     "chain": (0, 65),

@@ -115,13 +115,6 @@ says 'doctor '
 query 0 --version
 says '^al_query [0-9]'
 
-for words in ca --version; do
-	status=0
-	"$build/al_query" $words >/dev/full 2>err || status=$?
-	[ $status -eq 2 ] || wrong "$words, and a full disk: exit status $status"
-	complains 'could not be written'
-done
-
 # ---- colour --------------------------------------------------------------------------------------
 
 # Into a file first: a grep that has found what it wants would end the terminal before the program.

@@ -42,6 +42,41 @@ until_true() {
 	done
 }
 
+# start_agent: an agent, of which every program that follows is a client.
+start_agent() {
+	"$build/ald" --socket "$tmp/agent" --mode 666 >ald.log 2>&1 &
+	agent=$!
+	jobs=("$agent")
+	until_true grep -q serving ald.log || wrong "ald does not serve: $(cat ald.log)"
+	export IBAL_AGENT=$tmp/agent
+}
+
+stop_agent() {
+	kill "$agent"
+	wait "$agent" || wrong "ald ended with status $?: $(cat ald.log)"
+	jobs=()
+}
+
+# shellcheck disable=SC2154 # tool and name are the test's
+# listen WORD...: a far end of $tool under $name, in the background, and ready; what it says is in far.out and far.err.
+listen() {
+	: >far.err
+	env --default-signal "$build/$tool" --listen "$name" "$@" >far.out 2>far.err &
+	far=$!
+	jobs=("$agent" "$far")
+	until_true grep -qE "waiting for \"$tool (FILE )?agent:$name\"" far.err || wrong "nobody listens: $(cat far.err)"
+}
+
+# shellcheck disable=SC2154
+# ends STATUS PID PATTERN FILE: a process of $tool ends so, and its one sentence of an error is in the file.
+ends() {
+	local status=0
+	wait "$2" || status=$?
+	[ $status -eq "$1" ] || wrong "exit status $status, not $1: $(cat "$4")"
+	[ -z "$3" ] || grep -qE "^$tool: .*$3" "$4" || wrong "\"$3\" is not in: $(cat "$4")"
+	[ "$(grep -c . "$4")" -le 2 ] || wrong "more than one sentence: $(cat "$4")"
+}
+
 # query STATUS WORDS...: runs al_query; what it says is in the files out and err.
 query() {
 	local want=$1 status=0
