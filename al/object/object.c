@@ -290,6 +290,35 @@ static bool is_below(const struct al_obj *obj, const struct al_obj *root)
 	return obj;
 }
 
+static bool uses_below(const struct al_obj *obj, const struct al_obj *root)
+{
+	for (int i = 0; i < OBJ_USES && obj->uses[i]; i++)
+		if (is_below(obj->uses[i], root))
+			return true;
+	return false;
+}
+
+/* Does an object outside the tree of an HCA's handle use one inside? Then the tree can not end. One
+ * that is still being made will find what it uses dying: obj_publish(). What is below an opening is
+ * used by nothing outside: obj_use(). Under tree_lock. */
+static bool used_from_outside(const struct al_obj *root)
+{
+	for (struct al_obj *obj = root->dev ? root->dev->objects : NULL; obj; obj = obj->list_next)
+		if (obj->published && !obj_dying(obj) && !is_below(obj, root) &&
+		    uses_below(obj, root))
+			return true;
+	return false;
+}
+
+/* A reason to refuse the end of an object. Under tree_lock. */
+static bool is_busy(struct al_obj *obj)
+{
+	if (obj->type->cascades)
+		return used_from_outside(obj);
+	return atomic_load(&obj->live) ||
+	       (obj->type->busy && obj->ci_created && obj->type->busy(obj));
+}
+
 /* What goes with the root of a tree, by rank: the order in which the reaper gets it. */
 struct marked {
 	struct al_obj *of_rank[OBJ_RANKS];
@@ -371,21 +400,13 @@ struct obstacles {
 	size_t used;
 };
 
-static bool uses(const struct al_obj *obj, const struct al_obj *used)
-{
-	for (int i = 0; i < OBJ_USES && obj->uses[i]; i++)
-		if (obj->uses[i] == used)
-			return true;
-	return false;
-}
-
 /* Under tree_lock. */
 static void add_obstacle(struct al_obj *obj, void *arg)
 {
 	struct obstacles *o = arg;
 	int n;
 
-	if ((!is_below(obj, o->root) && !uses(obj, o->root)) || o->used >= sizeof(o->text))
+	if ((!is_below(obj, o->root) && !uses_below(obj, o->root)) || o->used >= sizeof(o->text))
 		return;
 	n = snprintf(o->text + o->used, sizeof(o->text) - o->used,
 		     "%s%s %#llx of %s[%d], %llu s old, held %u times", o->used ? "; " : "",
@@ -433,9 +454,7 @@ al_status obj_destroy(const void *handle, al_object_type id, al_destroyed_cb cb,
 	pthread_mutex_lock(&tree_lock);
 	if (obj_dying(obj)) {
 		status = AL_INVALID_HANDLE;
-	} else if (!obj->type->cascades &&
-		   (atomic_load(&obj->live) ||
-		    (obj->type->busy && obj->ci_created && obj->type->busy(obj)))) {
+	} else if (is_busy(obj)) {
 		status = AL_RESOURCE_BUSY;
 	} else {
 		obj->destroyed_cb = sync ? NULL : cb;

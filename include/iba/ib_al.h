@@ -272,7 +272,9 @@ al_status al_get_ca_guids(al_h al, uint64_t *guids, size_t *count);
  */
 al_status al_open_ca(al_h al, uint64_t guid, void *context, al_ca_h *ca);
 
-/** Closes an HCA; what this handle still has on it is destroyed and named in the log. **Context: any.** @param ca HCA @param cb, context: see above */
+/** Closes an HCA; what this handle still has on it is destroyed and named in the log. **Context: any** (with #AL_DESTROY_SYNC: may
+ * sleep). @param ca HCA @param cb, context: see above @retval AL_RESOURCE_BUSY an object of another handle of this HCA uses one of
+ * this handle's (a queue pair its completion queue): nothing is closed; destroy that one or close its handle first */
 al_status al_close_ca(al_ca_h ca, al_destroyed_cb cb, void *context);
 
 /** Attributes, constant while the HCA is there. **Context: may sleep.** @param ca HCA @param attr written */

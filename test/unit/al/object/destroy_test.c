@@ -458,28 +458,72 @@ START_TEST(one_opening_closes_without_the_others_objects)
 }
 END_TEST
 
-START_TEST(a_close_waits_for_a_user_made_through_another_handle_of_the_hca)
+static void forget(void *context)
+{
+	(void)context;
+}
+
+static const al_destroyed_cb kinds_of_end[] = { NULL, forget, AL_DESTROY_SYNC };
+
+START_TEST(a_close_is_refused_while_an_object_of_another_handle_uses_one_of_this_handle)
+{
+	struct bed bed = bed_make();
+	al_ca_h other = test_open_ca(bed.al, FAKE_GUID);
+	struct ib_ca_attr attr;
+	uint32_t count;
+	al_pd_h pd;
+	al_cq_h cq;
+	al_qp_h qp;
+
+	ck_ok(al_alloc_pd(other, NULL, &pd));
+	cq = bed_cq(pd, 0, NULL, NULL);
+	bed_qp(pd, cq, NULL, NULL); /* the handle's own do not count */
+	qp = bed_qp(bed.pd, cq, NULL, NULL);
+	ck_status(al_close_ca(other, kinds_of_end[_i], NULL), AL_RESOURCE_BUSY);
+	/* Nothing has changed. */
+	ck_ok(al_query_ca(other, &attr));
+	ck_ok(al_poll_cq(cq, 1, &(struct ib_wc){ 0 }, &count));
+	bed_qp(pd, cq, NULL, NULL);
+	/* One on its way out does not count. */
+	ck_ok(al_destroy_qp(qp, NULL, NULL));
+	ck_ok(al_close_ca(other, kinds_of_end[_i], NULL));
+	ck_status(al_query_ca(other, &attr), AL_INVALID_HANDLE);
+	bed_end(&bed);
+}
+END_TEST
+
+START_TEST(the_handle_of_the_user_closes_before_that_of_the_used)
 {
 	struct bed bed = bed_make();
 	al_ca_h other = test_open_ca(bed.al, FAKE_GUID);
 	struct journal journal;
-	struct note gone = { &journal, "ca" }, qp_gone = { &journal, "qp" };
+	struct note gone = { &journal, "used" }, user_gone = { &journal, "user" };
 	al_pd_h pd;
-	al_cq_h cq;
-	al_qp_h qp;
-	uint32_t qpn;
 
 	journal_init(&journal);
+	al_set_log(test_ignore_log, NULL);
 	ck_ok(al_alloc_pd(other, NULL, &pd));
-	cq = bed_cq(pd, 0, NULL, NULL);
-	qp = bed_qp(bed.pd, cq, NULL, NULL);
+	bed_qp(bed.pd, bed_cq(pd, 0, NULL, NULL), NULL, NULL);
+	ck_ok(al_close_ca(bed.ca, note_cb, &user_gone));
 	ck_ok(al_close_ca(other, note_cb, &gone));
-	bed_settle(bed.ca);
-	ck_assert_uint_eq(journal.count, 0);
-	ck_ok(al_qp_num(qp, &qpn));
-	ck_ok(al_destroy_qp(qp, note_cb, &qp_gone));
 	journal_wait(&journal, 2);
-	journal_expect(&journal, 2, (const char *const[]){ "qp", "ca" });
+	journal_expect(&journal, 2, (const char *const[]){ "user", "used" });
+	bed_end(&bed);
+}
+END_TEST
+
+START_TEST(an_opening_closes_whichever_of_its_handles_uses_the_other)
+{
+	struct bed bed = bed_make();
+	al_ca_h other = test_open_ca(bed.al, FAKE_GUID);
+	al_pd_h pd;
+
+	al_set_log(test_ignore_log, NULL);
+	ck_ok(al_alloc_pd(other, NULL, &pd));
+	bed_qp(bed.pd, bed_cq(pd, 0, NULL, NULL), NULL, NULL);
+	bed_qp(pd, bed_cq(bed.pd, 0, NULL, NULL), NULL, NULL);
+	ck_status(al_close_ca(other, NULL, NULL), AL_RESOURCE_BUSY);
+	ck_status(al_close_ca(bed.ca, NULL, NULL), AL_RESOURCE_BUSY);
 	bed_end(&bed);
 }
 END_TEST
@@ -527,7 +571,9 @@ int main(void)
 	tcase_add_test(tc, closing_an_hca_takes_everything_along_children_first_and_names_it);
 	tcase_add_test(tc, closing_the_library_takes_everything_along);
 	tcase_add_test(tc, one_opening_closes_without_the_others_objects);
-	tcase_add_test(tc, a_close_waits_for_a_user_made_through_another_handle_of_the_hca);
+	tcase_add_loop_test(tc, a_close_is_refused_while_an_object_of_another_handle_uses_one_of_this_handle, 0, 3);
+	tcase_add_test(tc, the_handle_of_the_user_closes_before_that_of_the_used);
+	tcase_add_test(tc, an_opening_closes_whichever_of_its_handles_uses_the_other);
 	tcase_add_test(tc, a_cascade_keeps_the_notices_that_were_asked_for_before);
 	suite_add_tcase(suite, tc);
 	return test_run(suite);

@@ -286,6 +286,12 @@ static void keep_warnings(void *context, ib_log_level level, const char *text)
 	journal_add(context, text);
 }
 
+static void keep_waits(void *context, ib_log_level level, const char *text)
+{
+	if (strstr(text, "has waited"))
+		keep_warnings(context, level, text);
+}
+
 static void let_go(struct crew *crew, unsigned int index)
 {
 	struct journal *log = crew->arg;
@@ -321,6 +327,38 @@ START_TEST(a_destroy_that_waits_long_is_told_of_with_what_it_waits_for)
 	ck_assert_ptr_nonnull(strstr(warning, "destroying al"));
 	ck_assert_ptr_nonnull(strstr(warning, qp_name));
 	ck_assert_ptr_nonnull(strstr(warning, program_invocation_short_name));
+}
+END_TEST
+
+START_TEST(a_close_that_waits_long_names_what_still_uses_its_objects)
+{
+	struct bed bed = bed_make();
+	al_ca_h other = test_open_ca(bed.al, FAKE_GUID);
+	struct journal log;
+	struct crew crew;
+	char qp_name[32];
+	al_pd_h pd;
+	al_qp_h qp;
+
+	patience = 1;
+	gate_init(&held);
+	journal_init(&log);
+	ck_ok(al_alloc_pd(other, NULL, &pd));
+	qp = bed_qp(bed.pd, bed_cq(pd, 0, NULL, NULL), &held, gate_event);
+	snprintf(qp_name, sizeof(qp_name), "qp %#llx", (unsigned long long)(uintptr_t)qp);
+	bed_object_event(bed.fake->last_qp->qp.ctx, IB_EVENT_COMM_EST);
+	test_wait(&held.in);
+	ck_ok(al_destroy_qp(qp, NULL, NULL));
+	al_set_log(test_ignore_log, NULL);
+	crew_make(&crew, 1, let_go, &log);
+	crew_go(&crew);
+	al_set_log(keep_waits, &log);
+	ck_ok(al_close_ca(other, AL_DESTROY_SYNC, NULL));
+	al_set_log(test_ignore_log, NULL);
+	crew_end(&crew);
+	ck_assert_ptr_nonnull(strstr(warning, "destroying ca"));
+	ck_assert_ptr_nonnull(strstr(warning, qp_name));
+	bed_end(&bed);
 }
 END_TEST
 
@@ -465,6 +503,7 @@ int main(void)
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("patience");
 	tcase_add_test(tc, a_destroy_that_waits_long_is_told_of_with_what_it_waits_for);
+	tcase_add_test(tc, a_close_that_waits_long_names_what_still_uses_its_objects);
 	tcase_add_test(tc, a_removal_that_waits_long_names_its_client);
 	tcase_add_test(tc, a_removal_that_waits_long_names_the_channel_and_what_its_reader_has_to_do);
 	tcase_add_test(tc, a_removal_that_waits_long_for_calls_names_their_module);
