@@ -124,6 +124,7 @@ API_TESTS = \
 	test/unit/al/event/dispatcher_test \
 	test/unit/al/event/pnp_test \
 	test/unit/al/event/removal_test \
+	test/unit/al/event/wake_test \
 	test/unit/al/object/alloc_test \
 	test/unit/al/object/context_test \
 	test/unit/al/object/destroy_test \

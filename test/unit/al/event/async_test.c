@@ -79,6 +79,30 @@ START_TEST(an_objects_event_goes_to_its_callback_then_to_its_handles_handlers)
 }
 END_TEST
 
+/* One whose callbacks are on a completion vector. */
+START_TEST(a_completion_queues_event_goes_to_its_callback_and_to_its_handles_handlers_too)
+{
+	struct al_cq_init init = { .cqe = 8, .comp_vector = 1 };
+	struct bed bed = bed_make();
+	al_ca_h other = test_open_ca(bed.al, FAKE_GUID);
+	al_cq_h cq;
+
+	told_init();
+	handler(other, "other");
+	handler(bed.ca, "first");
+	handler(bed.ca, "second");
+	ck_ok(al_create_cq(bed.pd, &init, "cq", NULL, tell, &cq));
+	bed_object_event(bed.fake->last_cq->cq.ctx, IB_EVENT_CQ_ERR);
+	told_wait(3);
+	bed_settle(bed.ca);
+	ck_assert_uint_eq(told.count, 3);
+	expect(0, "cq", IB_EVENT_CQ_ERR, 0);
+	expect(1, "first", IB_EVENT_CQ_ERR, 0);
+	expect(2, "second", IB_EVENT_CQ_ERR, 0);
+	bed_end(&bed);
+}
+END_TEST
+
 START_TEST(events_of_the_hca_and_its_ports_go_to_the_handlers_of_every_handle)
 {
 	struct bed bed = bed_make();
@@ -334,6 +358,7 @@ int main(void)
 	TCase *tc = tcase_create("events");
 
 	tcase_add_test(tc, an_objects_event_goes_to_its_callback_then_to_its_handles_handlers);
+	tcase_add_test(tc, a_completion_queues_event_goes_to_its_callback_and_to_its_handles_handlers_too);
 	tcase_add_test(tc, events_of_the_hca_and_its_ports_go_to_the_handlers_of_every_handle);
 	tcase_add_test(tc, port_states_are_told_step_by_step_though_the_handler_sleeps);
 	tcase_add_test(tc, events_of_one_kind_merge_until_told_others_do_not);

@@ -343,6 +343,32 @@ START_TEST(a_destroy_takes_undelivered_events_back_and_does_not_wait_for_the_rea
 }
 END_TEST
 
+START_TEST(the_next_handler_hears_of_an_object_whose_event_the_last_one_did_not_read)
+{
+	struct chan c = chan_make();
+	struct al_channel_event event;
+	al_event_handler_h h;
+	void *qp;
+
+	bed_qp(c.bed.pd, bed_cq(c.bed.pd, 0, NULL, NULL), "qp", NULL);
+	qp = c.bed.fake->last_qp->qp.ctx;
+	for (uintptr_t i = 0; i < 3; i++) {
+		ck_ok(al_reg_event_handler(c.bed.ca, c.channel, (void *)i, NULL, &h));
+		bed_object_event(qp, IB_EVENT_COMM_EST);
+		wait_readable(&c);
+		ck_ok(al_dereg_event_handler(h, AL_DESTROY_SYNC, NULL));
+		expect_none(&c);
+	}
+	ck_ok(al_reg_event_handler(c.bed.ca, c.channel, "last", NULL, &h));
+	bed_object_event(qp, IB_EVENT_SQ_DRAINED);
+	event = next(&c);
+	ck_assert_str_eq(event.context, "last");
+	ck_assert_int_eq(event.async.type, IB_EVENT_SQ_DRAINED);
+	expect_none(&c); /* nothing of before */
+	bed_end(&c.bed);
+}
+END_TEST
+
 START_TEST(a_close_with_undelivered_events_does_not_wait_for_the_reader)
 {
 	struct chan c = chan_make();
@@ -536,6 +562,7 @@ int main(void)
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("ending");
 	tcase_add_test(tc, a_destroy_takes_undelivered_events_back_and_does_not_wait_for_the_reader);
+	tcase_add_test(tc, the_next_handler_hears_of_an_object_whose_event_the_last_one_did_not_read);
 	tcase_add_test(tc, a_close_with_undelivered_events_does_not_wait_for_the_reader);
 	tcase_add_test(tc, a_channel_in_use_is_busy);
 	tcase_add_test(tc, an_hca_handle_has_one_handler_with_a_channel_at_a_time);

@@ -22,3 +22,9 @@ test_unit_al_event_channel_test_LDADD = $(API_LIBS)
 check_PROGRAMS += test/unit/al/event/removal_test
 test_unit_al_event_removal_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_event_removal_test_LDADD = $(API_LIBS)
+
+check_PROGRAMS += test/unit/al/event/source_test
+
+check_PROGRAMS += test/unit/al/event/wake_test
+test_unit_al_event_wake_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_event_wake_test_LDADD = $(API_LIBS)

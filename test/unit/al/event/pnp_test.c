@@ -426,6 +426,11 @@ END_TEST
 
 static void take_context(struct client *client, const struct al_pnp_event *event)
 {
+	void *context = NULL;
+
+	if (event->type == AL_PNP_CA_REMOVE &&
+	    (al_get_client_context(client->pnp, event->ca_guid, &context) || context != client->arg))
+		journal_add(&client->heard, "no context in remove");
 	if (event->type == AL_PNP_CA_ADD)
 		al_set_client_context(client->pnp, event->ca_guid, client->arg);
 	else if (event->type != AL_PNP_REPLAY_COMPLETE && event->ca_context != client->arg)
