@@ -359,7 +359,6 @@ gboolean cp_dest_write(struct cp_dest *dest, const void *data, gsize len, GError
 		ssize_t n = write(dest->fd, (const guint8 *)data + done, len - done);
 
 		if (n >= 0) {
-			dest->ends_in_hole = FALSE;
 			done += (gsize)n;
 			continue;
 		}
@@ -375,7 +374,7 @@ gboolean cp_dest_write(struct cp_dest *dest, const void *data, gsize len, GError
 gboolean cp_dest_skip(struct cp_dest *dest, gsize len, GError **err)
 {
 	if (dest->temp) {
-		dest->ends_in_hole = TRUE;
+		dest->has_holes = TRUE;
 		return lseek(dest->fd, (off_t)len, SEEK_CUR) >= 0 || write_failed(dest, err);
 	}
 	for (; len; len -= MIN(len, CP_ZEROS))
@@ -388,7 +387,7 @@ gboolean cp_dest_commit(struct cp_dest *dest, const struct cp_source *src, GErro
 {
 	int fd = dest->fd;
 
-	if (dest->ends_in_hole && ftruncate(fd, lseek(fd, 0, SEEK_CUR)))
+	if (dest->has_holes && ftruncate(fd, lseek(fd, 0, SEEK_CUR)))
 		return write_failed(dest, err);
 	if (dest->temp && fchmod(fd, src->stat.st_mode & 0777))
 		return write_failed(dest, err);

@@ -25,7 +25,7 @@ struct cp_dest {
 	char *path; /* where it will be; NULL: written in place, since it is a device or a pipe */
 	char *temp; /* where it is until then */
 	int fd;
-	gboolean ends_in_hole; /* the last of it was skipped */
+	gboolean has_holes; /* parts of it were skipped, perhaps the last */
 };
 
 /* As many zeros as are worth a step. */

@@ -52,6 +52,7 @@ until_true grep -q '^al_cp: waiting until somebody reads .*pipe$' err || wrong "
 cat pipe >arrived
 wait $pid || wrong "to a pipe: $(cat err)"
 cmp in arrived || wrong "to a pipe: the copy differs"
+[ "$(wc -l <err)" = 1 ] || wrong "it says more than once that it waits: $(cat err)"
 "$al_cp" -q in pipe >said 2>err &
 pid=$!
 cat pipe >arrived
@@ -74,6 +75,14 @@ status=0
 wait $pid || status=$?
 { [ $status -eq 1 ] && grep -q '^al_cp: .*Broken pipe' err; } || wrong "a reader that goes: status $status: $(cat err)"
 refuses 'pipe is no regular file' "$al_cp" pipe out/copy
+
+# ---- modes ---------------------------------------------------------------------------------------
+
+cp in special
+chmod 6741 special
+"$al_cp" -q special out/special || wrong "a set-uid file"
+[ "$(stat -c %a out/special)" = 741 ] || wrong "set-uid and set-gid are copied: $(stat -c %a out/special)"
+rm out/special
 
 # ---- links ---------------------------------------------------------------------------------------
 
@@ -167,6 +176,8 @@ for file in many ends begins; do
 	ends 0 "$far" '' far.err
 	cmp $file out/$file || wrong "$file, between processes: the copy differs"
 	[ "$(stat -c %b out/$file)" -le "$(stat -c %b $file)" ] || wrong "$file, between processes: arrives allocated"
+	python3 -c 'import json, sys; r = json.load(open("near.out")); assert r["bytes"] == int(sys.argv[1]) > r["hole_bytes"]' \
+		"$(stat -c %s $file)" || wrong "$file, between processes: reports $(cat near.out)"
 	rm out/*
 done
 listen pipe
