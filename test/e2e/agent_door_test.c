@@ -5,6 +5,8 @@
 #include <netinet/in.h>
 #include <sys/resource.h>
 
+#include "hca/soft/soft_vendor.h"
+
 /* The agent serves on. */
 static void still_there(void)
 {
@@ -386,7 +388,9 @@ START_TEST(what_is_inside_a_request_is_checked_too)
 	struct POST_SEND_answer posted;
 	struct CREATE_QP_answer made;
 	struct agent_send send = { .pieces = 2 };
-	struct agent_recv recv_wr = { .pieces = 2 };
+	struct agent_recv recv_wr = { .pieces = 2 }, recvs[2] = { 0 };
+	struct agent_send sends[2];
+	struct ib_sge sges[2] = { 0 };
 	struct REG_MR_answer mr;
 	struct ib_sge sge = { 0 };
 	struct POLL_CQ_request poll;
@@ -417,6 +421,14 @@ START_TEST(what_is_inside_a_request_is_checked_too)
 	ck_status(ask(c.line, AGENT_POST_SEND, &c.qp, 1, &send, 1, &sge, &posted), AL_AGENT_PROTOCOL);
 	ck_status(ask(c.line, AGENT_POST_SEND, &c.qp, 0, NULL, 1, &sge, &posted), AL_INVALID_PARAMETER);
 	ck_status(ask(c.line, AGENT_POST_RECV, &c.qp, 1, &recv_wr, 1, &sge, &posted), AL_AGENT_PROTOCOL);
+	/* pieces that are another request's */
+	sends[0] = sends[1] = (struct agent_send){ .pieces = 1 };
+	sends[1].pieces = 2;
+	ck_status(ask(c.line, AGENT_POST_SEND, &c.qp, 2, sends, 2, sges, &posted), AL_INVALID_STATE);
+	ck_assert_uint_eq(posted.posted, 0);
+	recvs[0].pieces = 1;
+	recvs[1].pieces = 2;
+	ck_status(ask(c.line, AGENT_POST_RECV, &c.qp, 2, recvs, 2, sges, &posted), AL_AGENT_PROTOCOL);
 	recv_wr.pieces = UINT64_MAX;
 	ck_status(ask(c.line, AGENT_POST_RECV, &c.qp, 1, &recv_wr, 1, &sge, &posted), AL_AGENT_PROTOCOL);
 	ck_status(ask(c.line, AGENT_POST_RECV, &c.qp, 0, NULL, 0, NULL, &posted), AL_INVALID_PARAMETER);
@@ -429,6 +441,30 @@ START_TEST(what_is_inside_a_request_is_checked_too)
 	ck_status(ask(c.line, AGENT_POLL_CQ, &poll, 0, NULL, 0, NULL, NULL), AL_INVALID_PARAMETER);
 	ck_status(ASK(&c, ARM_CQ, NULL, .cq = c.cq, .type = 1ull << 32 | 1), AL_INVALID_PARAMETER);
 	ck_status(ASK(&c, QUERY_PORT, NULL, .ca = c.ca, .port = 257), AL_INVALID_PORT);
+	client_close(&c);
+}
+END_TEST
+
+START_TEST(what_went_with_its_hca_is_told_to_be_removed)
+{
+	const uint32_t none = 0;
+	struct VENDOR_CALL_request remove;
+	struct agent_event event;
+	struct made_answer made;
+	struct client c;
+
+	client_open(&c);
+	ck_ok(ASK(&c, ALLOC_PD, &made, .ca = c.ca));
+	ck_ok(ASK(&c, DESTROY, NULL, .handle = made.handle));
+	remove = (struct VENDOR_CALL_request){ .ca = c.ca, .code = SOFT_REMOVE };
+	ck_ok(ask(c.line, AGENT_VENDOR_CALL, &remove, sizeof(none), &none, 0, NULL, NULL));
+	do
+		ck_assert_int_eq(recv(c.events, &event, sizeof(event), 0), sizeof(event));
+	while (event.kind != AGENT_EVENT_CA_REMOVE);
+	ck_status(ASK(&c, QUERY_CQ, NULL, .cq = c.cq), AL_CA_REMOVED);
+	ck_status(ASK(&c, DESTROY, NULL, .handle = c.qp), AL_CA_REMOVED);
+	ck_status(ASK(&c, ALLOC_PD, NULL, .ca = c.ca), AL_CA_REMOVED);
+	ck_status(ASK(&c, DESTROY, NULL, .handle = made.handle), AL_INVALID_HANDLE); /* was gone before */
 	client_close(&c);
 }
 END_TEST
@@ -634,6 +670,10 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, chance_finds_no_way_through_the_door);
 	suite_add_tcase(suite, tcase);
 	tcase = tcase_create("end");
+	tcase_add_checked_fixture(tcase, set_up, agent_stop);
+	tcase_add_test(tcase, what_went_with_its_hca_is_told_to_be_removed);
+	suite_add_tcase(suite, tcase);
+	tcase = tcase_create("stop");
 	tcase_add_checked_fixture(tcase, set_up, NULL);
 	tcase_add_test(tcase, nobody_begins_while_the_agent_stops);
 	suite_add_tcase(suite, tcase);

@@ -477,6 +477,8 @@ START_TEST(what_the_memfd_does_not_cover_or_permit_is_refused)
 	ck_status(register_fd(&c, cases[9].request, readable, &mr), AL_INVALID_ADDRESS);
 	ck_status(register_fd(&c, cases[9].request, frozen, &mr), AL_INVALID_ADDRESS);
 	ck_ok(register_fd(&c, (struct REG_MR_request){ .length = 8192, .access = IB_ACCESS_REMOTE_READ }, readable, &mr));
+	/* a length that overflows together with what is registered already */
+	ck_status(register_fd(&c, (struct REG_MR_request){ .length = UINT64_MAX - 4096 }, whole, &mr), AL_LIMIT_EXCEEDED);
 	/* an offset without a descriptor means nothing */
 	ck_status(ASK(&c, REG_MR, &mr, .pd = c.pd, .addr = 4096, .iova = 4096, .length = 64, .offset = 4096),
 		  AL_INVALID_PARAMETER);
