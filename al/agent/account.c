@@ -44,6 +44,17 @@ void account_limits(const struct agent_limits *to)
 	pthread_mutex_unlock(&accounts.lock);
 }
 
+uint64_t account_limit(const struct account *client, al_resource resource)
+{
+	uint64_t own, shared;
+
+	pthread_mutex_lock(&accounts.lock);
+	own = client->show.use[resource].limit;
+	shared = client->user->show.use[resource].limit;
+	pthread_mutex_unlock(&accounts.lock);
+	return own < shared ? own : shared;
+}
+
 /* ----------------------------------------------------------------- charging */
 
 #define LOG_SECONDS 10

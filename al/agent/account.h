@@ -29,6 +29,8 @@ void account_close(struct account *client);
 #define AGENT_TOO_MUCH UINT64_MAX /* an amount that is beyond every limit */
 /* AL_LIMIT_EXCEEDED: nothing was charged; the refusal is counted, and logged once per client. */
 al_status account_charge(struct account *client, al_resource resource, uint64_t amount);
+/* The most that a client may have of it: its own limit, or its user's if that is less. Any thread. */
+uint64_t account_limit(const struct account *client, al_resource resource);
 void account_return(struct account *client, al_resource resource, uint64_t amount);
 
 /*

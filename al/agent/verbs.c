@@ -130,11 +130,35 @@ out:
 	pthread_mutex_unlock(&session->event_lock);
 }
 
+static void at_most(uint32_t *value, uint64_t limit)
+{
+	if (*value > limit)
+		*value = (uint32_t)limit;
+}
+
+/* What reserve() of command.c would refuse to this client is none of the HCA's to it. */
+static void show_limits(const struct account *client, struct ib_ca_attr *attr)
+{
+	uint64_t bytes = account_limit(client, AL_RESOURCE_BYTES);
+	uint64_t rings = account_limit(client, AL_RESOURCE_RINGS);
+
+	at_most(&attr->max_pd, account_limit(client, AL_RESOURCE_PDS));
+	at_most(&attr->max_mr, account_limit(client, AL_RESOURCE_MRS));
+	at_most(&attr->max_cq, account_limit(client, AL_RESOURCE_CQS));
+	at_most(&attr->max_qp, account_limit(client, AL_RESOURCE_QPS));
+	at_most(&attr->max_cqe, rings / sizeof(struct ib_wc));
+	at_most(&attr->max_qp_wr, rings / sizeof(struct agent_send));
+	if (attr->max_mr_size > bytes)
+		attr->max_mr_size = bytes;
+}
+
 static void query_ca(struct line *line)
 {
 	struct QUERY_CA_answer *answer = line_answer(line);
 
 	line->status = al_query_ca(HANDLE(al_ca_h, 0), &answer->attr);
+	if (!line->status)
+		show_limits(&line->session->account, &answer->attr);
 }
 
 static void query_port(struct line *line)

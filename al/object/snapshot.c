@@ -116,10 +116,11 @@ static void add_ca(struct filling *f, struct al_dev *dev)
 	}
 }
 
-/* Attributes may have been modified since the HCA came. */
-static void add_attr(struct al_snap_ca *to)
+/* Attributes may have been modified since the HCA came; and an agent's client has limits of its
+ * own. */
+static void add_attr(const void *agent, struct al_snap_ca *to)
 {
-	struct al_dev *dev = dev_find(NULL, to->guid);
+	struct al_dev *dev = dev_find(agent, to->guid);
 	const struct ci_interface *ops;
 	struct ib_ca_attr attr = { 0 };
 
@@ -214,7 +215,7 @@ static bool fill(struct filling *f)
 static void finish(struct al_snapshot *snap, const struct filling *f, const struct parts *parts)
 {
 	for (size_t i = 0; i < f->num_cas; i++)
-		add_attr(&f->cas[i]);
+		add_attr(NULL, &f->cas[i]);
 	for (size_t i = 0; i < f->num_objects; i++)
 		if (f->objects[i].type == AL_OBJ_QP)
 			add_state(&f->objects[i]);
@@ -264,6 +265,8 @@ al_status al_snapshot(al_h al, struct al_snapshot **snap)
 		return status;
 	if (obj_agent(call.obj)) {
 		status = user_snapshot(((struct al_instance *)call.obj)->agent, snap);
+		for (size_t i = 0; !status && i < (*snap)->num_cas; i++)
+			add_attr(obj_agent(call.obj), (struct al_snap_ca *)&(*snap)->cas[i]);
 		goto out;
 	}
 	status = ci_snapshot_modules(&parts.ci_modules, &parts.modules);

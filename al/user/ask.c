@@ -50,6 +50,7 @@ al_status ask_open_ca(struct ci_ca *ca, struct uvp_call *call)
 	if (status)
 		user_cookie_drop(hca->conn, hca->own.cookie);
 	hca->own.remote = answer.handle;
+	hca->attr = answer.attr;
 	return status;
 }
 
@@ -59,10 +60,25 @@ void ask_close_ca(struct ci_ca *ca, struct uvp_call *call)
 	destroy(ca, &((struct user_hca *)ca->hca)->own);
 }
 
-al_status ask_query_ca(struct ci_ca *ca, struct ib_ca_attr *attr, struct uvp_call *call)
+/*
+ * The registration asks before the Access Layer knows the HCA: that gets the HCA's own maxima,
+ * which nothing goes beyond. A client's limits are the agent's to hold, and may change; who asks
+ * later is told what they are.
+ */
+static al_status ca_attr(struct ci_ca *ca, struct ib_ca_attr *attr)
 {
 	const struct QUERY_CA_request request = { .ca = hca_of(ca)->own.remote };
-	al_status status = get(ca, AGENT_QUERY_CA, &request, attr, sizeof(*attr));
+	const struct ci_registration *reg = ca->ctx;
+
+	if (atomic_load(&reg->al))
+		return get(ca, AGENT_QUERY_CA, &request, attr, sizeof(*attr));
+	*attr = hca_of(ca)->attr;
+	return AL_SUCCESS;
+}
+
+al_status ask_query_ca(struct ci_ca *ca, struct ib_ca_attr *attr, struct uvp_call *call)
+{
+	al_status status = ca_attr(ca, attr);
 
 	(void)call;
 	if (status)

@@ -348,7 +348,16 @@ enum ib_ca_cap {
 /** How far atomics are atomic. */
 typedef enum ib_atomic_cap { IB_ATOMIC_CAP_LIST(IBA_ENUM_VALUE) } ib_atomic_cap;
 
-/** Attributes of an HCA (al_query_ca(); IBTA 11.2.1.2). Constant while it is there. Maxima are exact: one more is refused. */
+/**
+ * Attributes of an HCA (al_query_ca(); IBTA 11.2.1.2). Constant while it is there. Maxima are exact: one more is refused.
+ *
+ * To a program that uses an agent's HCA, maxima are what that program can get: the HCA's, its user-mode provider's, or the
+ * agent's limits for this program (`ibal.conf(5)`, [ald client]; or [ald user] where that is less), whichever is least, as
+ * they are at the time of the query. max_pd, max_mr, max_cq and max_qp count the program's own objects, over all HCAs;
+ * max_mr_size is all the memory that it may register, and max_cqe and max_qp_wr are what all the memory for its queues
+ * is enough for, in one queue, without elements or inline data. A user's limit is shared with that user's other programs,
+ * and what they have is missing. atomic_cap is at most #IB_ATOMIC_HCA: the agent's copies do not meet the processor's atomics.
+ */
 struct ib_ca_attr {
 	uint64_t node_guid;         /**< identifies the HCA (SAS deviation 7) */
 	uint64_t sys_image_guid;    /**< common to the components of one system; 0 if none */

@@ -471,6 +471,22 @@ START_TEST(in_the_ten_steps_a_failing_pre_hook_is_the_last)
 }
 END_TEST
 
+START_TEST(what_ends_is_ended_at_the_agent_before_the_post_hook)
+{
+	static const struct step steps[] = {
+		{ "user", "the provider's pre_destroy_cq" },
+		{ "user", "DESTROY: asks the agent" },
+		{ "user", "DESTROY: the agent answers AL_SUCCESS" },
+		{ "user", "the provider's post_destroy_cq" },
+		{ "user", "the provider's pre_deallocate_pd" },
+	};
+
+	create_traced(0);
+	expect_steps(steps, sizeof(steps) / sizeof(steps[0]));
+	remove_traces();
+}
+END_TEST
+
 START_TEST(the_module_hears_of_the_process_that_opens_and_closes)
 {
 	static const struct step steps[] = {
@@ -572,6 +588,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, a_completion_queue_is_created_in_the_ten_steps_of_the_sas);
 	tcase_add_test(tcase, in_the_ten_steps_a_failing_module_is_undone_by_the_post_hook);
 	tcase_add_test(tcase, in_the_ten_steps_a_failing_pre_hook_is_the_last);
+	tcase_add_test(tcase, what_ends_is_ended_at_the_agent_before_the_post_hook);
 	tcase_add_test(tcase, the_module_hears_of_the_process_that_opens_and_closes);
 	tcase_add_test(tcase, the_skeletons_provider_makes_its_rings_and_takes_them_back);
 	suite_add_tcase(suite, tcase);

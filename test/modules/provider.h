@@ -11,6 +11,7 @@
 #define PROVIDER_PEEK 42 /* what its own peek_cq counts */
 
 struct provider {
+	struct uvp_interface *hooks; /* before it is loaded: without those that a test takes away */
 	const char *about;       /* "create_cq" */
 	al_status fail_pre, fail_post;
 	void (*before)(void);    /* called by its pre-hook */
