@@ -11,12 +11,16 @@
  * **Pairs.** Every operation of struct ci_interface that creates, changes, queries or destroys has a pre-hook, called
  * before the request crosses, and a post-hook, called after it, both in the calling thread, both optional. Order:
  * -# `pre_x(object, ..., call)`. It allocates what it needs, and may leave data and descriptors for the module in
- *    `call`, if the operation carries them. A failure ends the operation with that status; nothing crosses and no post-hook is called. With `call->done` it
- *    says that there is nothing to ask the agent, and the operation ends as if the agent had said yes.
+ *    `call`, if the operation carries them. A failure ends the operation with that status: nothing crosses, and no post-hook
+ *    is called, so a pre-hook that fails has undone its own part. With `call->done` it says that there is nothing to ask the
+ *    agent, and the operation ends as if the agent had said yes.
  * -# The agent checks, creates and keeps account. The module gets what `call` holds in its struct ci_udata, and answers
  *    through it. Attributes that are in and out hold the module's answer from here on.
- * -# `post_x(object, ..., status, call)`, always when the pre-hook succeeded or is absent, with the outcome: it keeps
- *    or undoes what the pre-hook did, and takes the module's data and descriptors from `call`.
+ * -# `post_x(object, ..., status, call)`, always when the pre-hook succeeded or is absent, and only then, with the outcome: it
+ *    keeps or undoes what the pre-hook did, and takes the module's data and descriptors from `call`. The outcome may be a
+ *    failure that the agent and the module know nothing of: what the pre-hook left in `call` can not cross
+ *    (#AL_INVALID_PARAMETER), or the module's descriptors are more than this process may have
+ *    (#AL_INSUFFICIENT_RESOURCES; what was created is destroyed at the agent again).
  *
  * **What carries.** Data and descriptors cross with the operations whose member of struct ci_interface has a struct
  * ci_udata, and with open_ca (the module gets them in um_open_ca); not with those of address handles, which stay in the process. In

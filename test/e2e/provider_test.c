@@ -243,6 +243,9 @@ END_TEST
 
 START_TEST(a_pre_hook_that_fails_ends_the_operation)
 {
+	struct ib_ah_attr path = { .dlid = 1, .port_num = 1 };
+	struct al_cq_attr attr;
+	al_ah_h ah;
 	al_cq_h cq;
 
 	begin("--max-objects", "1");
@@ -254,10 +257,20 @@ START_TEST(a_pre_hook_that_fails_ends_the_operation)
 	/* Nothing is left of it: there is room for the one that the client may have. */
 	provider->fail_pre = AL_SUCCESS;
 	ck_ok(try_cq(8, &cq));
+	/* So it is with what creates nothing, and with what does not cross anyway. */
+	provider->log[0] = '\0';
+	provider->about = "query_cq";
+	provider->in_len = provider->out_room = 0;
+	provider->fail_pre = AL_IO_ERROR;
+	ck_status(al_query_cq(cq, &attr), AL_IO_ERROR);
+	provider->about = "create_ah";
+	ck_status(al_create_ah(pd, &path, &ah), AL_IO_ERROR);
+	ck_assert_str_eq(provider->log, "pre_query_cq pre_create_ah ");
 	end();
 }
 END_TEST
 
+/* Since the pre-hook succeeded; for when it does not see above. */
 START_TEST(the_post_hook_runs_when_the_module_fails_and_when_the_agent_refuses)
 {
 	al_cq_h cq, second;
