@@ -41,6 +41,49 @@ START_TEST(one_hca_that_fails_does_not_hide_the_other)
 }
 END_TEST
 
+static void ck_said(JsonObject *answer, guint number, const char *text)
+{
+	const char *said = json_object_get_string_member(row(answer, "errors", number), "text");
+
+	ck_assert_msg(strstr(said, text), "\"%s\" is not in: %s", text, said);
+}
+
+START_TEST(a_table_that_cannot_be_read_is_said_and_the_rest_is_shown)
+{
+	struct fake *fake = two_hcas();
+	g_autoptr(JsonObject) gids = NULL, pkeys = NULL, ports = NULL;
+	al_h al = test_open();
+
+	fake->fail[FAKE_query_gid] = AL_CA_ERROR;
+	gids = run_json("gid", TOOL_FAILED);
+	ck_assert_uint_eq(count(gids, "gids"), 0);
+	ck_assert_uint_eq(count(gids, "errors"), 2);
+	ck_said(gids, 0, "0x00feed0000000001, port 1: its GID table cannot be read");
+	ports = run_json("port", TOOL_FAILED);
+	ck_assert_uint_eq(count(ports, "ports"), 2);
+	ck_assert(!json_object_has_member(row(ports, "ports", 0), "gid"));
+	ck_assert(json_object_has_member(row(ports, "ports", 0), "counters"));
+	ck_said(ports, 1, "port 1: GID 0 cannot be read");
+	fake->fail[FAKE_query_pkey] = AL_CA_ERROR;
+	pkeys = run_json("pkey", TOOL_FAILED);
+	ck_assert_uint_eq(count(pkeys, "pkeys"), 0);
+	ck_said(pkeys, 0, "0x00feed0000000001, port 1: its P_Key table cannot be read");
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+END_TEST
+
+START_TEST(where_no_port_is_let_through_that_is_what_is_said)
+{
+	g_autofree char *port = NULL, *ca = NULL;
+
+	two_hcas();
+	port = run("port --state Down", TOOL_OK);
+	ck_assert_str_eq(port, "No such port.\n");
+	ca = run("ca --state Down", TOOL_OK);
+	ck_assert_ptr_nonnull(strstr(ca, "\n  no such port\n"));
+}
+END_TEST
+
 START_TEST(a_name_from_a_module_can_not_steer_the_terminal)
 {
 	struct fake *fake = two_hcas();
@@ -358,6 +401,8 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tc, one_hca_that_fails_does_not_hide_the_other);
+	tcase_add_test(tc, a_table_that_cannot_be_read_is_said_and_the_rest_is_shown);
+	tcase_add_test(tc, where_no_port_is_let_through_that_is_what_is_said);
 	tcase_add_test(tc, a_name_from_a_module_can_not_steer_the_terminal);
 	tcase_add_test(tc, a_number_above_2_to_the_53_is_a_string);
 	tcase_add_test(tc, diff_shows_what_differs_and_nothing_else);
