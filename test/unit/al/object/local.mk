@@ -20,6 +20,10 @@ test_unit_al_object_race_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_object_race_test_LDADD = $(API_LIBS)
 
 # Internals below the public API: the module finds the library in the program.
+check_PROGRAMS += test/unit/al/object/grace_test
+test_unit_al_object_grace_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_object_grace_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+
 check_PROGRAMS += test/unit/al/object/reaper_test
 test_unit_al_object_reaper_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_object_reaper_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
