@@ -97,12 +97,13 @@ al_status dev_start_vector(struct al_dev *dev, uint32_t vector, struct ev_queue 
 	return status;
 }
 
+/* The destroy thread first: it may be on its way to wake a dispatcher. */
 static void stop_threads(struct al_dev *dev)
 {
+	reaper_stop(&dev->reaper);
 	dispatcher_stop(&dev->async);
 	for (uint32_t i = 0; i < dev->attr.num_comp_vectors; i++)
 		dispatcher_stop(&dev->vectors[i]);
-	reaper_stop(&dev->reaper);
 }
 
 static void dev_free(struct al_dev *dev)
@@ -130,6 +131,7 @@ static void end_dev(struct reaper_job *job)
 		;
 	*p = dev->next;
 	pthread_mutex_unlock(&tree_lock);
+	rcu_wait(); /* reaper_queue() */
 	dev_free(dev);
 }
 

@@ -179,11 +179,13 @@ void reaper_queue(struct reaper *r, struct al_obj *obj)
 {
 	struct al_obj *head = atomic_load_explicit(&r->head, memory_order_relaxed);
 
+	rcu_enter(); /* with the object its HCA may go, thread and all: end_dev() waits */
 	do
 		obj->reap_next = head;
 	while (!atomic_compare_exchange_weak(&r->head, &head, obj));
 	if (!head)
 		sem_post(&r->sem);
+	rcu_leave();
 }
 
 void reaper_run(struct reaper *r, struct reaper_job *job)

@@ -11,13 +11,16 @@
 static atomic_bool watching;
 static sem_t begun; /* posted for each grace period that begins while the test is watching */
 
+static void end_begins(void);
+
 void urcu_bp_synchronize_rcu(void)
 {
-	void (*real)(void) = (void (*)(void))dlsym(RTLD_NEXT, "urcu_bp_synchronize_rcu");
+	void (*wait)(void) = (void (*)(void))dlsym(RTLD_NEXT, "urcu_bp_synchronize_rcu");
 
 	if (watching)
 		sem_post(&begun);
-	real();
+	end_begins();
+	wait();
 }
 
 static void watch(void)
@@ -261,6 +264,138 @@ START_TEST(an_arrival_that_fails_waits_for_an_upcall_in_progress)
 }
 END_TEST
 
+/* --------------------------------------------------------- the end of an HCA */
+
+/*
+ * A thread that has handed an object to one of an HCA's threads wakes that thread afterwards; by then the HCA may have
+ * come to its end. So the program has its own sem_post(), too: the first one of the watched semaphore stays before it
+ * wakes anybody until the end waits for it, or has destroyed the semaphore under it.
+ */
+static struct {
+	_Atomic(sem_t *) first; /* the watched semaphore, until its first post */
+	_Atomic(sem_t *) sem;   /* the watched semaphore */
+	_Atomic(sem_t *) waits; /* who posts this is the end, which waits; NULL: it begins a grace period */
+	atomic_bool inside, under_it;
+	sem_t in, let_go, destroyed;
+} post_of;
+
+static int real(const char *name, sem_t *sem)
+{
+	int (*function)(sem_t *) = (int (*)(sem_t *))dlsym(RTLD_NEXT, name);
+
+	return function(sem);
+}
+
+int sem_post(sem_t *sem)
+{
+	sem_t *want = sem;
+
+	if (post_of.inside && sem == post_of.waits)
+		real("sem_post", &post_of.let_go);
+	if (sem != &post_of.in && atomic_compare_exchange_strong(&post_of.first, &want, NULL)) {
+		post_of.inside = true;
+		real("sem_post", &post_of.in);
+		while (sem_wait(&post_of.let_go))
+			;
+		post_of.inside = false;
+		if (post_of.under_it)
+			return 0;
+	}
+	return real("sem_post", sem);
+}
+
+int sem_destroy(sem_t *sem)
+{
+	if (sem == post_of.sem) {
+		post_of.under_it = post_of.inside;
+		real("sem_post", &post_of.let_go);
+		real("sem_post", &post_of.destroyed);
+	}
+	return real("sem_destroy", sem);
+}
+
+static void end_begins(void)
+{
+	if (post_of.inside && !post_of.waits)
+		real("sem_post", &post_of.let_go);
+}
+
+static void hold_post(sem_t *sem, sem_t *waits)
+{
+	sem_init(&post_of.in, 0, 0);
+	sem_init(&post_of.let_go, 0, 0);
+	sem_init(&post_of.destroyed, 0, 0);
+	post_of.waits = waits;
+	post_of.sem = sem;
+	post_of.first = sem;
+}
+
+/* Wakes the thread in the other's place; then the HCA ends. */
+static void expect_not_under_it(sem_t *sem)
+{
+	test_wait(&post_of.in);
+	real("sem_post", sem);
+	test_wait(&post_of.destroyed);
+	ck_assert(!post_of.under_it);
+}
+
+/* An HCA that has been removed, with one handle left. */
+static struct al_dev *make_removed(struct work *w)
+{
+	struct al_dev *dev;
+
+	*w = (struct work){ .bed = bed_make() };
+	al_set_log(test_ignore_log, NULL);
+	dev = dev_find(NULL, FAKE_GUID);
+	dev_put(dev);
+	ck_ok(al_dealloc_pd(w->bed.pd, AL_DESTROY_SYNC, NULL));
+	w->bed.fake->withdraw(0, 0);
+	return dev;
+}
+
+static void put(struct crew *crew, unsigned int index)
+{
+	(void)index;
+	obj_put(crew->arg);
+}
+
+START_TEST(an_hca_ends_after_the_thread_that_has_given_it_its_last_object)
+{
+	struct al_dev *dev;
+	struct al_obj *obj;
+	struct crew crew;
+	struct work w;
+
+	dev = make_removed(&w);
+	obj = obj_get(w.bed.ca, AL_OBJ_CA);
+	ck_ok(al_close_ca(w.bed.ca, NULL, NULL));
+	while (atomic_load(&obj->refs) != 1)
+		sched_yield();
+	hold_post(&dev->reaper.sem, NULL);
+	crew_make(&crew, 1, put, obj);
+	crew_go(&crew);
+	expect_not_under_it(&dev->reaper.sem);
+	crew_end(&crew);
+	bed_end(&w.bed);
+}
+END_TEST
+
+START_TEST(an_hca_ends_after_its_destroy_thread_has_given_the_last_callback_away)
+{
+	struct al_dev *dev;
+	struct work w;
+	sem_t gone;
+
+	sem_init(&gone, 0, 0);
+	dev = make_removed(&w);
+	hold_post(&dev->async.sem, &dev->reaper.sem);
+	ck_ok(al_close_ca(w.bed.ca, test_post, &gone));
+	expect_not_under_it(&dev->async.sem);
+	test_wait(&gone);
+	bed_end(&w.bed);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("al/object/grace");
@@ -271,6 +406,10 @@ int main(void)
 	tcase_add_test(tcase, a_removal_waits_for_a_post_in_the_module);
 	tcase_add_test(tcase, a_removal_waits_for_an_upcall_in_progress);
 	tcase_add_test(tcase, an_arrival_that_fails_waits_for_an_upcall_in_progress);
+	suite_add_tcase(suite, tcase);
+	tcase = tcase_create("end");
+	tcase_add_test(tcase, an_hca_ends_after_the_thread_that_has_given_it_its_last_object);
+	tcase_add_test(tcase, an_hca_ends_after_its_destroy_thread_has_given_the_last_callback_away);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }
