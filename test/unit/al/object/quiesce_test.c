@@ -249,7 +249,8 @@ START_TEST(a_module_that_refuses_the_reset_is_told_of_and_the_queue_pair_goes_al
 	}
 	sem_post(&h.gate.out);
 	bed_end(&h.bed);
-	ck_assert_uint_eq(h.bed.fake->calls[FAKE_destroy_qp], 1);
+	/* a client whose agent says that it is lost leaves the end to that agent */
+	ck_soon(h.bed.fake->calls[FAKE_destroy_qp] == 1);
 }
 END_TEST
 

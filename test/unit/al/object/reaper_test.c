@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <malloc.h>
 
+#include "al/object/client.h"
 #include "al/object/device.h"
 #include "test/unit/al/bed.h"
 
@@ -222,6 +223,71 @@ START_TEST(a_query_under_way_ends_before_its_region_and_later_ones_are_refused)
 	destroy_meanwhile(&c, obj_get(c.mr, AL_OBJ_MR), query, dereg_mr);
 	bed_end(&c.bed);
 	ck_assert_uint_eq(c.bed.fake->calls[FAKE_deregister_mr], 1);
+}
+END_TEST
+
+/* ---------------------------------------------------------------- destroying */
+
+struct duel {
+	al_cq_h cq;
+	al_status status[2];
+};
+
+static void fight(struct crew *crew, unsigned int index)
+{
+	struct duel *duel = crew->arg;
+
+	duel->status[index] = al_destroy_cq(duel->cq, NULL, NULL);
+}
+
+START_TEST(of_two_destroys_that_have_both_found_the_object_one_wins)
+{
+	struct bed bed = bed_make();
+	struct duel duel = { .cq = bed_cq(bed.pd, 0, NULL, NULL) };
+	struct al_obj *obj = obj_get(duel.cq, AL_OBJ_CQ);
+	struct crew crew;
+
+	pthread_mutex_lock(&tree_lock); /* neither gets further */
+	crew_make(&crew, 2, fight, &duel);
+	crew_go(&crew);
+	while (atomic_load(&obj->refs) != 4) /* its existence, ours, and both */
+		sched_yield();
+	pthread_mutex_unlock(&tree_lock);
+	crew_end(&crew);
+	obj_put(obj);
+	ck_assert_int_eq((duel.status[0] == AL_SUCCESS) + (duel.status[1] == AL_SUCCESS), 1);
+	ck_assert_int_eq((duel.status[0] == AL_INVALID_HANDLE) + (duel.status[1] == AL_INVALID_HANDLE), 1);
+	bed_end(&bed);
+	ck_assert_uint_eq(bed.fake->calls[FAKE_destroy_cq], 1);
+}
+END_TEST
+
+static void keep_left(void *context, ib_log_level level, const char *text)
+{
+	if (level <= IB_LOG_WARNING && strstr(text, "left behind"))
+		journal_add(context, text);
+}
+
+/* Loop: in the agent for a client, and for the process itself. */
+START_TEST(what_a_client_leaves_behind_in_the_agent_is_no_news)
+{
+	const struct al_open_attr attr = { .agent = "off", .config = "" };
+	struct ci_client client = { .memory = -1, .pid = 1, .comm = "a client" };
+	struct al_udata udata = { .ci.client = &client };
+	struct bed bed = bed_make();
+	struct journal log;
+	al_h al;
+
+	journal_init(&log);
+	acting_for = _i ? NULL : &udata.ci;
+	ck_ok(al_open(&attr, &al));
+	test_open_ca(al, FAKE_GUID);
+	al_set_log(keep_left, &log);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	al_set_log(NULL, NULL);
+	acting_for = NULL;
+	ck_assert_uint_eq(log.count, _i);
+	bed_end(&bed);
 }
 END_TEST
 
@@ -496,6 +562,8 @@ int main(void)
 	tcase_add_test(tc, a_cascade_takes_one_grace_period_however_deep);
 	tcase_add_test(tc, an_object_has_the_modules_size_though_its_hca_goes_meanwhile);
 	tcase_add_test(tc, calls_on_a_removed_hca_do_not_count_as_in_progress);
+	tcase_add_test(tc, of_two_destroys_that_have_both_found_the_object_one_wins);
+	tcase_add_loop_test(tc, what_a_client_leaves_behind_in_the_agent_is_no_news, 0, 2);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("control");
 	tcase_add_test(tc, a_modification_under_way_ends_before_the_reset_and_later_ones_are_refused);
