@@ -94,16 +94,21 @@ struct agent_client {
 
 static inline pid_t agent_client(const char *name, int fd)
 {
-	char number[16];
+	char number[16], path[512];
+	ssize_t length;
 	pid_t pid;
 
 	snprintf(number, sizeof(number), "%d", fd);
+	/* By its name: opened as it is, that is valgrind below valgrind. */
+	length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	ck_assert_int_gt(length, 0);
+	path[length] = '\0';
 	pid = fork();
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (fd >= 0)
 			fcntl(fd, F_SETFD, 0);
-		execl("/proc/self/exe", name, "--client", name, number, agent_socket, NULL);
+		execl(path, name, "--client", name, number, agent_socket, NULL);
 		_exit(127);
 	}
 	ck_assert_int_gt(pid, 0);

@@ -253,7 +253,7 @@ START_TEST(nobody_begins_while_the_agent_stops)
 	int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0), fd[8], state;
 	al_h al = agent_open();
 	struct test_end end[2];
-	uint8_t byte;
+	uint8_t byte = 0;
 
 	test_make_pair(al, end);
 	for (int i = 0; i < 8; i++)

@@ -422,7 +422,8 @@ START_TEST(an_agent_has_as_many_descriptors_as_it_is_allowed)
 {
 	struct rlimit ours, its;
 
-	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &ours), 0);
+	/* Of the runner's process, which has the same: of its own valgrind tells a process less. */
+	ck_assert_int_eq(prlimit(getppid(), RLIMIT_NOFILE, NULL, &ours), 0);
 	ck_assert_uint_gt(ours.rlim_max, 256);
 	spawn(few_descriptors);
 	expect("serving on");

@@ -692,6 +692,8 @@ START_TEST(a_forked_child_has_rings_of_its_own)
 	if (!pid) {
 		if (shared_files())
 			_exit(1);
+		free(end[0].mem); /* the child's copies */
+		free(end[1].mem);
 		al = agent_open();
 		test_make_pair(al, end);
 		if (shared_files() != 6)

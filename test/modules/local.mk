@@ -114,3 +114,9 @@ test_modules_agent_agent_la_LIBADD = al/agent/libagent.la
 check_LTLIBRARIES += test/modules/hooks/fake.la
 test_modules_hooks_fake_la_SOURCES = test/modules/hooks.c
 test_modules_hooks_fake_la_LDFLAGS = $(TEST_MODULE_LINK) -export-symbols-regex '^uvp_module$$'
+
+# For programs under valgrind ("make check-valgrind").
+check_LTLIBRARIES += test/modules/pidfd/pidfd.la
+test_modules_pidfd_pidfd_la_SOURCES = test/modules/pidfd.c
+test_modules_pidfd_pidfd_la_LDFLAGS = $(TEST_MODULE_LINK) -export-symbols-regex '^syscall$$'
+test_modules_pidfd_pidfd_la_LIBADD =

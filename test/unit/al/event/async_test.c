@@ -243,6 +243,51 @@ START_TEST(a_handler_may_end_the_one_that_would_be_told_next)
 }
 END_TEST
 
+/* -------------------------------------------------------------- any context */
+
+static struct bed *raising;
+static uint8_t raised;
+
+static void raise_inside(void *object)
+{
+	(void)object;
+	if (!raised++)
+		bed_port_event(raising, IB_EVENT_LID_CHANGE, 1);
+}
+
+static void raise_in_callback(void *context)
+{
+	bed_port_event(raising, IB_EVENT_PKEY_CHANGE, 1);
+	sem_post(context);
+}
+
+/* From an atomic operation, as from a polled device, and from where a notification is told. */
+START_TEST(a_module_raises_events_inside_an_operation_and_in_its_clients_callback)
+{
+	struct bed bed = bed_make();
+	struct ib_wc wc;
+	uint32_t count;
+	sem_t called;
+	al_cq_h cq;
+
+	told_init();
+	sem_init(&called, 0, 0);
+	raising = &bed;
+	handler(bed.ca, "h");
+	cq = bed_cq(bed.pd, 0, &called, raise_in_callback);
+	bed.fake->hook[FAKE_poll_cq] = raise_inside;
+	ck_ok(al_poll_cq(cq, 1, &wc, &count));
+	told_wait(1);
+	expect(0, "h", IB_EVENT_LID_CHANGE, 1);
+	ck_ok(al_arm_cq(cq, AL_ARM_ANY, NULL));
+	ib_cq_notify(bed.fake->last_cq->cq.ctx);
+	test_wait(&called);
+	told_wait(1);
+	expect(1, "h", IB_EVENT_PKEY_CHANGE, 1);
+	bed_end(&bed);
+}
+END_TEST
+
 /* -------------------------------------------------------------- bad modules */
 
 static void keep_text(void *context, ib_log_level level, const char *text)
@@ -366,6 +411,7 @@ int main(void)
 	tc = tcase_create("handlers");
 	tcase_add_test(tc, a_handler_hears_nothing_after_its_end_and_the_others_go_on);
 	tcase_add_test(tc, a_handler_may_end_the_one_that_would_be_told_next);
+	tcase_add_test(tc, a_module_raises_events_inside_an_operation_and_in_its_clients_callback);
 	tcase_add_test(tc, what_a_module_raises_wrongly_is_dropped_and_named);
 	tcase_add_test(tc, a_handler_has_either_a_callback_or_a_channel);
 	tcase_add_test(tc, handlers_come_and_go_while_events_rain);
