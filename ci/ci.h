@@ -65,6 +65,9 @@ struct ci_upper {
 	 * unload. Called on an HCA whose al is set, and never while it is withdrawn.
 	 */
 	void (*users)(struct ci_registration *reg, char *buf, size_t len);
+	/** Is the calling thread inside an operation of a module, where it cannot wait for
+	 * operations to end? */
+	bool (*inside)(void);
 };
 
 /** Says who is above. Once, before ci_start(). @param upper kept */
@@ -91,6 +94,26 @@ extern const struct ci_interface ci_default_ops;
  * @return obj_size, or the plain struct's
  */
 size_t ci_obj_bytes(const struct ci_interface *ops, enum ci_obj kind);
+
+/** @return is it one of #AL_STATUS_LIST? @param st what a module returned */
+bool ci_status_known(al_status st);
+
+#define CI_TEXT_MAX 256 /**< sentences that are kept or handed on, with the zero byte */
+
+/**
+ * Asks an HCA for its attributes and holds them against their ranges.
+ *
+ * @param ops operations @param ca HCA @param attr written with #AL_SUCCESS
+ * @param text the reason of a failure, a sentence
+ * @retval AL_MODULE_FAILED a value is out of its range
+ * @return else what query_ca returned
+ */
+al_status ci_query_ca(const struct ci_interface *ops, struct ci_ca *ca, struct ib_ca_attr *attr,
+		      char text[CI_TEXT_MAX]);
+/** The same of a port. @param ops as there @param ca as there @param port port @param attr as there
+ * @param text as there */
+al_status ci_query_port(const struct ci_interface *ops, struct ci_ca *ca, uint8_t port,
+			struct ib_port_attr *attr, char text[CI_TEXT_MAX]);
 
 /* ----------------------------------------------------------------- modules */
 

@@ -12,7 +12,6 @@
 #include "ci/ci.h"
 
 #define CI_NAME_MAX 32  /* module names, with the zero byte */
-#define CI_TEXT_MAX 256 /* sentences that snapshots repeat, with the zero byte */
 
 #define CI_MODULE_FILE_RULE \
 	"the file of a module is named NAME.so, with a NAME of at most 31 of a-z, 0-9, _ and -"

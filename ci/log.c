@@ -109,6 +109,17 @@ void ib_log(ib_log_level level, const char *who, const char *fmt, ...)
 	errno = saved_errno;
 }
 
+bool ci_status_known(al_status st)
+{
+	switch (st) {
+#define KNOWN(name, value, text) case name:
+		AL_STATUS_LIST(KNOWN)
+#undef KNOWN
+		return true;
+	}
+	return false;
+}
+
 const char *ci_status_text(al_status st)
 {
 	switch (st) {

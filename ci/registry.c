@@ -233,46 +233,17 @@ static bool host_known(const struct ci_host *host)
 	return h != NULL;
 }
 
-static al_status check_ca(struct ib_ca_attr *attr, char text[CI_TEXT_MAX])
-{
-	attr->node_desc[sizeof(attr->node_desc) - 1] = '\0';
-	attr->fw_ver[sizeof(attr->fw_ver) - 1] = '\0';
-	attr->location[sizeof(attr->location) - 1] = '\0';
-	if (!attr->node_guid) {
-		ci_say(text, "query_ca says node_guid 0, which is nobody's: give the HCA its GUID");
-		return AL_INVALID_PARAMETER;
-	}
-	if (attr->num_ports < 1 || attr->num_ports > 254) {
-		ci_say(text, "query_ca says num_ports %u, and an HCA has 1 to 254",
-		       attr->num_ports);
-		return AL_INVALID_PARAMETER;
-	}
-	if (attr->num_comp_vectors < 1) {
-		ci_say(text, "query_ca says num_comp_vectors 0, and callbacks need at least 1");
-		return AL_INVALID_PARAMETER;
-	}
-	return AL_SUCCESS;
-}
-
 static al_status check_port(const struct ci_registration *reg, const struct ci_interface *given,
 			    uint8_t port, char text[CI_TEXT_MAX])
 {
 	const uint32_t needs_mad = CI_PORT_SMA_IN_AL | CI_PORT_PMA_IN_AL;
-	struct ib_port_attr attr = { 0 };
+	struct ib_port_attr attr;
 	bool local_mad = given->size > offsetof(struct ci_interface, local_mad) && given->local_mad;
 	al_status st;
 
-	st = reg->ops.query_port(reg->ca, port, &attr);
-	if (st) {
-		ci_say(text, "query_port of port %u failed: %s", port, ci_status_text(st));
+	st = ci_query_port(&reg->ops, reg->ca, port, &attr, text);
+	if (st)
 		return st;
-	}
-	if (!attr.gid_tbl_len || !attr.pkey_tbl_len) {
-		ci_say(text,
-		       "query_port says gid_tbl_len %u and pkey_tbl_len %u of port %u, and each has at least 1 entry",
-		       attr.gid_tbl_len, attr.pkey_tbl_len, port);
-		return AL_INVALID_PARAMETER;
-	}
 	if ((attr.ci_caps & needs_mad) && !local_mad) {
 		ci_say(text,
 		       "port %u carries %s, which needs the operation local_mad, and that is NULL: implement it, or answer "
@@ -292,12 +263,7 @@ static al_status query(struct ci_registration *reg, const struct ci_interface *g
 	al_status st;
 
 	IB_TRACE("ci", "query_ca of %s", reg->module->name);
-	st = reg->ops.query_ca(reg->ca, &reg->attr);
-	if (st) {
-		ci_say(text, "query_ca failed: %s", ci_status_text(st));
-		return st;
-	}
-	st = check_ca(&reg->attr, text);
+	st = ci_query_ca(&reg->ops, reg->ca, &reg->attr, text);
 	for (uint32_t port = 1; !st && port <= reg->attr.num_ports; port++)
 		st = check_port(reg, given, (uint8_t)port, text);
 	return st;
@@ -419,6 +385,7 @@ al_status ib_register_ci(struct ci_host *host, const struct ci_interface *ci, vo
 	st = reg->ops.open_ca(reg->ca);
 	if (st) {
 		ci_say(text, "open_ca failed: %s", ci_status_text(st));
+		st = ci_status_known(st) ? st : AL_MODULE_FAILED;
 		goto free_reg;
 	}
 	st = query(reg, ci, text);
@@ -447,16 +414,14 @@ refused:
 	return st;
 }
 
-void ib_deregister_ci(ci_handle handle, uint32_t flags)
+static al_status withdraw(struct ci_registration *reg, uint32_t flags)
 {
-	struct ci_registration *reg = handle;
-
 	/* The handle may be anything: it is compared before it is looked into. */
 	if (!begin_removal(reg)) {
 		ib_log(IB_LOG_ERROR, "ci",
 		       "ib_deregister_ci: %p is no registered HCA, or is being withdrawn already",
-		       (void *)handle);
-		return;
+		       (void *)reg);
+		return AL_INVALID_HANDLE;
 	}
 	IB_TRACE(reg->module->name, "ib_deregister_ci");
 	upper->remove(reg, flags);
@@ -464,6 +429,18 @@ void ib_deregister_ci(ci_handle handle, uint32_t flags)
 	reg->ops.close_ca(reg->ca);
 	leave(reg);
 	release(reg);
+	return AL_SUCCESS;
+}
+
+al_status ib_deregister_ci(ci_handle handle, uint32_t flags)
+{
+	if (!upper->inside())
+		return withdraw(handle, flags);
+	ib_log(IB_LOG_ERROR, "ci",
+	       "ib_deregister_ci(%p) refused: it was called from inside an operation, whose end it waits for; call "
+	       "it from another thread",
+	       (void *)handle);
+	return AL_INVALID_CONTEXT;
 }
 
 unsigned int ci_host_sweep(struct ci_host *host)
@@ -487,7 +464,7 @@ unsigned int ci_host_sweep(struct ci_host *host)
 		       "%s: left HCA 0x%016llx registered when it ended: a module withdraws its "
 		       "HCAs in remove and cleanup",
 		       host->path, (unsigned long long)reg->attr.node_guid);
-		ib_deregister_ci(reg, CI_HCA_GONE);
+		withdraw(reg, CI_HCA_GONE);
 		count++;
 		pthread_mutex_lock(&ci_registry_lock);
 	}

@@ -152,6 +152,7 @@ API_TESTS = \
 	test/unit/al/verbs/ah_test \
 	test/unit/al/verbs/ca_test \
 	test/unit/al/verbs/cq_test \
+	test/unit/al/verbs/door_test \
 	test/unit/al/verbs/handles_test \
 	test/unit/al/verbs/mr_test \
 	test/unit/al/verbs/qp_modify_test \

@@ -118,6 +118,12 @@ void ib_cq_notify(void *cq_ctx)
 {
 	struct al_obj *obj = cq_ctx;
 
+	if (__builtin_expect(!obj || obj->type->id != AL_OBJ_CQ, 0)) {
+		ib_log(IB_LOG_ERROR, "al",
+		       "a notification dropped: the module gave %s for the ctx of its completion queue",
+		       obj ? obj->type->name : "NULL");
+		return;
+	}
 	ev_raise(&obj->ev, EV_COMPLETION);
 }
 
@@ -159,6 +165,10 @@ void ib_dispatch_event(const struct ci_event *event)
 	struct ci_registration *reg;
 	struct al_dev *dev;
 
+	if (!event) {
+		ib_log(IB_LOG_ERROR, "al", "an event dropped: the module gave NULL");
+		return;
+	}
 	if (!event->object_ctx || (unsigned int)event->type >= 32 ||
 	    !(known_events & 1u << event->type)) {
 		ib_log(IB_LOG_ERROR, "al", "an event of type %u without meaning was dropped",

@@ -57,8 +57,17 @@ void dev_ref(struct al_dev *dev)
 
 /* ------------------------------------------------------------------ calls */
 
+/* Operations that this thread is inside, but for the data path's, which are read sections. */
+static _Thread_local unsigned int inside;
+
+static bool dev_inside(void)
+{
+	return inside || rcu_reading();
+}
+
 static void leave(struct al_dev *dev)
 {
+	inside--;
 	if (atomic_fetch_sub(&dev->inflight, 1) == (DEV_REMOVING | 1))
 		sem_post(&dev->drained);
 }
@@ -69,6 +78,7 @@ const struct ci_interface *dev_enter(struct al_dev *dev)
 	 * table. */
 	const struct ci_interface *ops;
 
+	inside++;
 	atomic_fetch_add(&dev->inflight, 1);
 	ops = atomic_load(&dev->ops);
 	/* A removal waits for calls on the module, not for those that keep coming and find it gone.
@@ -82,6 +92,13 @@ void dev_leave(struct al_dev *dev, const struct ci_interface *ops)
 {
 	if (!ops_dead(ops))
 		leave(dev);
+}
+
+void dev_in_module(struct al_obj *obj, void (*step)(struct al_obj *, const struct ci_interface *))
+{
+	inside++;
+	step(obj, &obj->dev->reg->ops);
+	inside--;
 }
 
 /* ---------------------------------------------------------------- threads */
@@ -114,6 +131,7 @@ static void dev_free(struct al_dev *dev)
 	pthread_mutex_destroy(&dev->gids_lock);
 	for (uint32_t i = 1; dev->ports && i <= dev->attr.num_ports; i++)
 		al_free(dev->ports[i].gids);
+	qpns_free(&dev->qpns);
 	al_free(dev->vectors);
 	al_free(dev->ports);
 	al_free(dev);
@@ -226,12 +244,12 @@ static al_status start_threads(struct al_dev *dev)
  * a query says. */
 static al_status init_ports(struct al_dev *dev, struct ci_registration *reg)
 {
+	char why[CI_TEXT_MAX];
 	struct ib_port_attr port;
 	al_status status;
 
 	for (uint32_t i = 1; i <= dev->attr.num_ports; i++) {
-		memset(&port, 0, sizeof(port));
-		status = reg->ops.query_port(reg->ca, (uint8_t)i, &port);
+		status = ci_query_port(&reg->ops, reg->ca, (uint8_t)i, &port, why);
 		if (status)
 			return status;
 		dev->ports[i].gid_tbl_len = port.gid_tbl_len;
@@ -274,6 +292,7 @@ static al_status dev_add(struct ci_registration *reg)
 	sem_init(&dev->drained, 0, 0);
 	pthread_mutex_init(&dev->threads_lock, NULL);
 	pthread_mutex_init(&dev->gids_lock, NULL);
+	qpns_init(&dev->qpns);
 	snprintf(name, sizeof(name), "al-event-%04x", (unsigned int)(dev->guid & 0xffff));
 	dispatcher_init(&dev->async, name);
 	ev_init(&dev->ev, NULL, &dev->async.queue, dev_run_events, true);
@@ -348,7 +367,7 @@ static void end_object(struct al_obj *obj, struct al_dev *dev)
 		       "HCA %#llx is removed: %s %#llx of %s[%d] was left on it",
 		       (unsigned long long)dev->guid, obj->type->name,
 		       (unsigned long long)obj->handle, obj->comm, (int)obj->pid);
-	obj->type->destroy(obj, &dev->reg->ops);
+	dev_in_module(obj, obj->type->destroy);
 }
 
 /*
@@ -469,9 +488,9 @@ static void dev_users(struct ci_registration *reg, char *buf, size_t len)
 
 void dev_init(void)
 {
-	static const struct ci_upper upper = { .add = dev_add,
-					       .remove = dev_remove,
-					       .users = dev_users };
+	static const struct ci_upper upper = {
+		.add = dev_add, .remove = dev_remove, .users = dev_users, .inside = dev_inside
+	};
 
 	ci_set_upper(&upper);
 }

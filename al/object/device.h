@@ -45,6 +45,19 @@ bool port_take(struct dev_port *ports, uint32_t num_ports, ib_event_type *type, 
 /* Would port_take() find one? */
 bool port_waits(const struct dev_port *ports, uint32_t num_ports);
 
+/*
+ * Numbers of the queue pairs that there are: a bit for each of 2^24, in pages that are there as long
+ * as one of their bits is set (al/verbs/door.c).
+ */
+#define QPN_PAGE  4096u
+#define QPN_PAGES ((1u << 24) / QPN_PAGE)
+struct qpns {
+	pthread_mutex_t lock; /* leaf */
+	struct qpn_page *page[QPN_PAGES];
+};
+void qpns_init(struct qpns *q);
+void qpns_free(struct qpns *q);
+
 struct al_dev {
 	/* read on the data path */
 	_Atomic(const struct ci_interface *) ops;
@@ -68,6 +81,9 @@ struct al_dev {
 	struct dispatcher async;      /* asynchronous events, and the home of most objects */
 	struct dispatcher *vectors;   /* attr.num_comp_vectors of them */
 	struct reaper reaper;
+
+	struct qpns qpns;
+	atomic_uint complaints; /* what its module got wrong, as far as it is counted */
 
 	struct ev_source ev;          /* unaffiliated events; on async */
 	struct dev_port *ports;       /* attr.num_ports + 1; [0] is the HCA itself */
@@ -107,9 +123,13 @@ struct al_dev *dev_find(const void *agent, uint64_t guid);
 const void *obj_agent(const struct al_obj *obj);
 void dev_ref(struct al_dev *dev);
 void dev_put(struct al_dev *dev);
-/* A call begins: from now on the table returned stays callable until it is given to dev_leave(). */
+/* A call begins on this thread: from now on the table returned stays callable until it is given to
+ * dev_leave(). */
 const struct ci_interface *dev_enter(struct al_dev *dev);
 void dev_leave(struct al_dev *dev, const struct ci_interface *ops);
+/* A step of an object's end in its module, on a destroy thread: a member of its struct obj_type. */
+void dev_in_module(struct al_obj *obj,
+		   void (*step)(struct al_obj *obj, const struct ci_interface *ops));
 /* The dispatcher of a completion vector, its thread running. */
 al_status dev_start_vector(struct al_dev *dev, uint32_t vector, struct ev_queue **queue);
 /*

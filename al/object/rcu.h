@@ -28,6 +28,7 @@
 #if !defined(AL_TSAN) && !defined(AL_ASAN)
 #define _LGPL_SOURCE
 #endif
+#include <stdbool.h>
 #include <urcu-bp.h>
 
 #ifdef AL_TSAN
@@ -47,6 +48,12 @@ static inline void rcu_leave(void)
 	__tsan_release(&rcu_tsan_tag);
 #endif
 	urcu_bp_read_unlock();
+}
+
+/* Is this thread in a read section? */
+static inline bool rcu_reading(void)
+{
+	return urcu_bp_read_ongoing();
 }
 
 /* Waits until every read section that was entered before has been left. Never inside one, never under a lock. */

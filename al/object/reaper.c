@@ -79,7 +79,7 @@ static void reap(struct al_obj *obj)
 	if (obj->ci_created) {
 		IB_TRACE("al", "%s %#llx: nothing refers to it, it ends in the module",
 			 obj->type->name, (unsigned long long)obj->handle);
-		obj->type->destroy(obj, &obj->dev->reg->ops);
+		dev_in_module(obj, obj->type->destroy);
 		obj->ci_created = false;
 	}
 	obj_settle(obj);
@@ -105,7 +105,7 @@ static void take_turn(struct al_obj *obj)
 		reap(obj);
 	/* The object stays without our reference: only this thread ends it. */
 	else if (obj->type->quiesce && obj->ci_created)
-		obj->type->quiesce(obj, &obj->dev->reg->ops);
+		dev_in_module(obj, obj->type->quiesce);
 }
 
 /* Oldest first. */

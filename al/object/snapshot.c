@@ -6,6 +6,7 @@
 
 #include "al/object/device.h"
 #include "al/user/user.h"
+#include "al/verbs/verbs.h"
 
 /* What a snapshot is made of, and how much room there is for it. */
 struct parts {
@@ -73,12 +74,12 @@ static void add_object(struct al_obj *obj, void *arg)
  * gone stays in Reset. */
 static void add_state(struct al_snap_object *to)
 {
-	struct ib_qp_attr attr = { 0 };
+	struct ib_qp_attr attr;
 	struct al_call call;
 
 	if (call_begin_any(&call, (const void *)(uintptr_t)to->id, AL_OBJ_QP))
 		return;
-	if (!call.ops->query_qp(call.obj->ci, &attr))
+	if (!door_query_qp(&call, &attr))
 		to->state = attr.qp_state;
 	call_end(&call);
 }
@@ -122,12 +123,13 @@ static void add_attr(const void *agent, struct al_snap_ca *to)
 {
 	struct al_dev *dev = dev_find(agent, to->guid);
 	const struct ci_interface *ops;
-	struct ib_ca_attr attr = { 0 };
+	char why[CI_TEXT_MAX];
+	struct ib_ca_attr attr;
 
 	if (!dev)
 		return;
 	ops = dev_enter(dev);
-	if (!ops_dead(ops) && !ops->query_ca(dev->reg->ca, &attr))
+	if (!ops_dead(ops) && !ci_query_ca(ops, dev->reg->ca, &attr, why))
 		to->attr = attr;
 	dev_leave(dev, ops);
 	dev_put(dev);

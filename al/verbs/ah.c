@@ -38,7 +38,7 @@ al_status al_create_ah(al_pd_h pd, const struct ib_ah_attr *attr, al_ah_h *ah)
 		goto out;
 	ci = obj->ci;
 	ci->pd = call.obj->ci;
-	status = call.ops->create_ah(ci, attr, acting_for);
+	status = ASK(&call, create_ah, ci, attr, acting_for);
 	if (status)
 		goto err;
 	status = obj_publish(obj, ah);
@@ -64,7 +64,7 @@ al_status al_modify_ah(al_ah_h ah, const struct ib_ah_attr *attr)
 		return status;
 	status = ah_attr_check(call.obj->dev, attr);
 	if (!status)
-		status = call.ops->modify_ah(call.obj->ci, attr);
+		status = ASK(&call, modify_ah, call.obj->ci, attr);
 	call_end(&call);
 	return status;
 }
@@ -80,7 +80,7 @@ al_status al_query_ah(al_ah_h ah, struct ib_ah_attr *attr)
 	status = call_begin_any(&call, ah, AL_OBJ_AH);
 	if (status)
 		return status;
-	status = call.ops->query_ah(call.obj->ci, &found);
+	status = ASK(&call, query_ah, call.obj->ci, &found);
 	if (!status)
 		*attr = found;
 	call_end(&call);

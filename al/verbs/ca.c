@@ -45,7 +45,8 @@ static al_status um_open(struct al_ca *ca, const struct ci_interface *ops)
 	al_status status = AL_UNSUPPORTED;
 
 	if (acting_for)
-		status = ops->um_open_ca(ca->obj.ci, &ca->um_context, acting_for);
+		status = door_status(ca->obj.dev, "um_open_ca",
+				     ops->um_open_ca(ca->obj.ci, &ca->um_context, acting_for));
 	ca->um_open = !status;
 	return status == AL_UNSUPPORTED ? AL_SUCCESS : status;
 }
@@ -132,7 +133,6 @@ static al_status begin_port(struct al_call *call, al_ca_h ca, uint8_t port)
 
 al_status al_query_ca(al_ca_h ca, struct ib_ca_attr *attr)
 {
-	struct ib_ca_attr found = { 0 };
 	struct al_call call;
 	al_status status;
 
@@ -141,16 +141,13 @@ al_status al_query_ca(al_ca_h ca, struct ib_ca_attr *attr)
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)
 		return status;
-	status = call.ops->query_ca(call.obj->ci, &found);
-	if (!status)
-		*attr = found;
+	status = door_query_ca(&call, attr);
 	call_end(&call);
 	return status;
 }
 
 al_status al_query_port(al_ca_h ca, uint8_t port, struct ib_port_attr *attr)
 {
-	struct ib_port_attr found = { 0 };
 	struct al_call call;
 	al_status status;
 
@@ -159,9 +156,7 @@ al_status al_query_port(al_ca_h ca, uint8_t port, struct ib_port_attr *attr)
 	status = begin_port(&call, ca, port);
 	if (status)
 		return status;
-	status = call.ops->query_port(call.obj->ci, port, &found);
-	if (!status)
-		*attr = found;
+	status = door_query_port(&call, port, attr);
 	call_end(&call);
 	return status;
 }
@@ -178,7 +173,7 @@ al_status al_query_gid(al_ca_h ca, uint8_t port, uint32_t index, ib_gid *gid)
 	if (status)
 		return status;
 	status = index < call.obj->dev->ports[port].gid_tbl_len
-			 ? call.ops->query_gid(call.obj->ci, port, index, &found)
+			 ? ASK(&call, query_gid, call.obj->ci, port, index, &found)
 			 : AL_INVALID_GID_INDEX;
 	if (!status)
 		*gid = found;
@@ -198,7 +193,7 @@ al_status al_query_pkey(al_ca_h ca, uint8_t port, uint32_t index, uint16_t *pkey
 	if (status)
 		return status;
 	status = index < call.obj->dev->ports[port].pkey_tbl_len
-			 ? call.ops->query_pkey(call.obj->ci, port, index, &found)
+			 ? ASK(&call, query_pkey, call.obj->ci, port, index, &found)
 			 : AL_INVALID_PKEY_INDEX;
 	if (!status)
 		*pkey = found;
@@ -221,7 +216,7 @@ al_status al_find_gid(al_ca_h ca, const ib_gid *gid, uint8_t *port, uint32_t *in
 	dev = call.obj->dev;
 	for (uint32_t p = 1; p <= dev->attr.num_ports; p++)
 		for (uint32_t i = 0; i < dev->ports[p].gid_tbl_len; i++) {
-			status = call.ops->query_gid(call.obj->ci, (uint8_t)p, i, &found);
+			status = ASK(&call, query_gid, call.obj->ci, (uint8_t)p, i, &found);
 			if (status)
 				goto out;
 			if (memcmp(&found, gid, sizeof(found)))
@@ -249,7 +244,7 @@ al_status al_find_pkey(al_ca_h ca, uint8_t port, uint16_t pkey, uint32_t *index)
 	if (status)
 		return status;
 	for (uint32_t i = 0; i < call.obj->dev->ports[port].pkey_tbl_len; i++) {
-		status = call.ops->query_pkey(call.obj->ci, port, i, &found);
+		status = ASK(&call, query_pkey, call.obj->ci, port, i, &found);
 		if (status)
 			goto out;
 		if (!(pkey & IB_PKEY_VALUE_MASK) || (found ^ pkey) & IB_PKEY_VALUE_MASK)
@@ -295,7 +290,7 @@ al_status al_modify_ca(al_ca_h ca, uint32_t mask, const struct ib_ca_attr *attr)
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)
 		return status;
-	status = call.ops->modify_ca(call.obj->ci, mask, attr);
+	status = ASK(&call, modify_ca, call.obj->ci, mask, attr);
 	call_end(&call);
 	return status;
 }
@@ -311,7 +306,7 @@ al_status al_modify_port(al_ca_h ca, uint8_t port, uint32_t mask, const struct i
 	status = begin_port(&call, ca, port);
 	if (status)
 		return status;
-	status = call.ops->modify_port(call.obj->ci, port, mask, attr);
+	status = ASK(&call, modify_port, call.obj->ci, port, mask, attr);
 	call_end(&call);
 	return status;
 }
@@ -329,7 +324,11 @@ al_status al_vendor_call(al_ca_h ca, uint32_t code, const void *in, uint32_t in_
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)
 		return status;
-	status = call.ops->vendor_call(call.obj->ci, &vendor, acting_for);
+	status = ASK(&call, vendor_call, call.obj->ci, &vendor, acting_for);
+	if (!status && vendor.out_len > (out_len ? *out_len : 0))
+		status = door_refuse(call.obj->dev,
+				     "vendor_call %#x answered %u bytes where %u have room", code,
+				     vendor.out_len, out_len ? *out_len : 0);
 	if (!status && out_len)
 		*out_len = vendor.out_len;
 	call_end(&call);

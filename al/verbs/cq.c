@@ -34,14 +34,18 @@ static al_status create(struct al_call *call, struct al_obj *obj, struct al_cq_i
 	ci->comp_vector = init->comp_vector;
 	ci->notify = init->notify;
 	IB_TRACE("al", "create_cq of module %s", obj->dev->module);
-	status = call->ops->create_cq(ci, &want, acting_for);
+	status = ASK(call, create_cq, ci, &want, acting_for);
 	if (status) {
 		if (status == AL_LIMIT_EXCEEDED)
 			init->cqe = want.cqe;
 		return status;
 	}
 	ci->cqe = want.cqe;
-	status = obj_publish(obj, cq);
+	if (want.cqe < init->cqe)
+		status = door_refuse(obj->dev, "create_cq made %u entries where %u were asked for",
+				     want.cqe, init->cqe);
+	else
+		status = obj_publish(obj, cq);
 	if (status)
 		call->ops->destroy_cq(ci);
 	else
@@ -103,7 +107,7 @@ al_status al_query_cq(al_cq_h cq, struct al_cq_attr *attr)
 	status = call_begin(&call, cq, AL_OBJ_CQ);
 	if (status)
 		return status;
-	status = call.ops->query_cq(call.obj->ci, &found);
+	status = ASK(&call, query_cq, call.obj->ci, &found);
 	if (!status)
 		*attr = found;
 	call_end(&call);
@@ -146,6 +150,7 @@ static __attribute__((cold, noinline)) al_status poll_otherwise(al_cq_h cq, uint
 								struct ib_wc *wc, uint32_t *count)
 {
 	struct al_call call;
+	uint32_t found = 0;
 	al_status status = data_begin(&call, cq, AL_OBJ_CQ, CI_MAY_BLOCK(poll_cq));
 
 	if (status)
@@ -153,8 +158,10 @@ static __attribute__((cold, noinline)) al_status poll_otherwise(al_cq_h cq, uint
 	IB_TRACE("al", "poll_cq: asks the HCA's module %s for completions of cq %#llx",
 		 call.obj->dev->module, (unsigned long long)(uintptr_t)cq);
 	serialise(call.obj);
-	status = call.ops->poll_cq(call.obj->ci, num, wc, count);
+	status = ASK(&call, poll_cq, call.obj->ci, num, wc, &found);
 	unserialise(call.obj);
+	if (!status)
+		*count = door_count(call.obj->dev, "poll_cq", num, found);
 	data_end(&call, CI_MAY_BLOCK(poll_cq));
 	IB_TRACE("al", "poll_cq returns to the channel driver: %s, %u completions",
 		 al_status_str(status), status ? 0 : *count);
@@ -165,6 +172,7 @@ static inline __attribute__((always_inline)) al_status poll_any(al_cq_h cq, uint
 								struct ib_wc *wc, uint32_t *count)
 {
 	struct al_obj *obj;
+	uint32_t found = 0;
 	al_status status;
 
 	if (__builtin_expect(!num || !wc || !count, 0))
@@ -178,8 +186,14 @@ static inline __attribute__((always_inline)) al_status poll_any(al_cq_h cq, uint
 		rcu_leave();
 		return poll_otherwise(cq, num, wc, count);
 	}
-	status = dev_ops(obj->dev)->poll_cq(obj->ci, num, wc, count);
+	status = dev_ops(obj->dev)->poll_cq(obj->ci, num, wc, &found);
+	if (__builtin_expect(status || found > num, 0)) {
+		status = door_status(obj->dev, "poll_cq", status);
+		found = status ? 0 : door_count(obj->dev, "poll_cq", num, found);
+	}
 	rcu_leave();
+	if (__builtin_expect(!status, 1))
+		*count = found;
 	return status;
 }
 
@@ -206,6 +220,7 @@ al_status al_poll_cq(al_cq_h cq, uint32_t num, struct ib_wc *wc, uint32_t *count
 al_status al_peek_cq(al_cq_h cq, uint32_t max, uint32_t *count)
 {
 	struct al_call call;
+	uint32_t found = 0;
 	al_status status;
 
 	if (!count)
@@ -213,7 +228,9 @@ al_status al_peek_cq(al_cq_h cq, uint32_t max, uint32_t *count)
 	status = data_begin(&call, cq, AL_OBJ_CQ, CI_MAY_BLOCK(peek_cq));
 	if (status)
 		return status;
-	status = call.ops->peek_cq(call.obj->ci, max, count);
+	status = ASK(&call, peek_cq, call.obj->ci, max, &found);
+	if (!status)
+		*count = door_count(call.obj->dev, "peek_cq", max, found);
 	data_end(&call, CI_MAY_BLOCK(peek_cq));
 	return status;
 }
@@ -230,7 +247,7 @@ al_status al_arm_cq(al_cq_h cq, al_arm type, bool *present)
 	if (status)
 		return status;
 	serialise(call.obj);
-	status = call.ops->arm_cq(call.obj->ci, type, &there);
+	status = ASK(&call, arm_cq, call.obj->ci, type, &there);
 	unserialise(call.obj);
 	data_end(&call, CI_MAY_BLOCK(arm_cq));
 	if (!status && present)
@@ -248,7 +265,7 @@ al_status al_arm_cq_n(al_cq_h cq, uint32_t num)
 	status = AL_INVALID_PARAMETER;
 	if (num && num <= ((struct ci_cq *)call.obj->ci)->cqe) {
 		serialise(call.obj);
-		status = call.ops->arm_cq_n(call.obj->ci, num);
+		status = ASK(&call, arm_cq_n, call.obj->ci, num);
 		unserialise(call.obj);
 	}
 	data_end(&call, CI_MAY_BLOCK(arm_cq_n));

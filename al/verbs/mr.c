@@ -139,7 +139,7 @@ static al_status reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client
 	pthread_mutex_init(&((struct al_mr *)obj)->control, NULL);
 	ci = obj->ci;
 	ci->pd = call.obj->ci;
-	status = call.ops->register_mr(ci, &mem, acting_for);
+	status = ASK(&call, register_mr, ci, &mem, acting_for);
 	if (status)
 		goto err;
 	keys[0] = ci->lkey;
@@ -185,7 +185,8 @@ al_status al_query_mr(al_mr_h mr, struct ib_mr_attr *attr)
 		return status;
 	al_mr = (struct al_mr *)call.obj;
 	pthread_mutex_lock(&al_mr->control);
-	status = obj_dying(call.obj) ? AL_INVALID_HANDLE : call.ops->query_mr(call.obj->ci, &found);
+	status = obj_dying(call.obj) ? AL_INVALID_HANDLE
+				     : ASK(&call, query_mr, call.obj->ci, &found);
 	pthread_mutex_unlock(&al_mr->control);
 	if (!status)
 		*attr = found;

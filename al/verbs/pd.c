@@ -19,7 +19,7 @@ al_status al_alloc_pd(al_ca_h ca, void *context, al_pd_h *pd)
 		goto out;
 	ci = obj->ci;
 	ci->ca = call.obj->ci;
-	status = call.ops->allocate_pd(ci, acting_for);
+	status = ASK(&call, allocate_pd, ci, acting_for);
 	if (status)
 		goto err;
 	status = obj_publish(obj, pd);

@@ -115,9 +115,9 @@ static al_status create(struct al_call *call, struct al_obj *obj, struct al_qp_i
 	ci->qp_type = init->qp_type;
 	ci->sq_sig_all = init->sq_sig_all;
 	if (init->port_num)
-		status = call->ops->create_spl_qp(ci, init->port_num, &want, acting_for);
+		status = ASK(call, create_spl_qp, ci, init->port_num, &want, acting_for);
 	else
-		status = call->ops->create_qp(ci, &want, acting_for);
+		status = ASK(call, create_qp, ci, &want, acting_for);
 	if (status) {
 		if (status == AL_LIMIT_EXCEEDED)
 			init->cap = want.cap;
@@ -126,9 +126,11 @@ static al_status create(struct al_call *call, struct al_obj *obj, struct al_qp_i
 	ci->cap = want.cap;
 	al_qp->init = *init;
 	al_qp->init.cap = want.cap;
-	status = obj_publish(obj, qp);
+	status = door_qp_made(obj->dev, al_qp, &want.cap, &init->cap);
+	if (!status)
+		status = obj_publish(obj, qp);
 	if (status)
-		call->ops->destroy_qp(ci);
+		qp_destroy(obj, call->ops);
 	else
 		init->cap = want.cap;
 	return status;
@@ -197,6 +199,7 @@ void qp_quiesce(struct al_obj *obj, const struct ci_interface *ops)
 
 void qp_destroy(struct al_obj *obj, const struct ci_interface *ops)
 {
+	door_qp_ends(obj->dev, (struct al_qp *)obj);
 	ops->destroy_qp(obj->ci);
 }
 
@@ -272,13 +275,13 @@ static al_status check_values(const struct al_dev *dev, const struct ib_qp_attr 
 static al_status modify(struct al_call *call, const struct ib_qp_attr *attr, uint32_t mask)
 {
 	const struct ci_qp *ci = call->obj->ci;
-	struct ib_qp_attr now = { 0 };
+	struct ib_qp_attr now;
 	ib_qp_state to;
 	al_status status;
 
 	if (obj_dying(call->obj)) /* and perhaps in Reset already, for good: qp_quiesce() */
 		return AL_INVALID_HANDLE;
-	status = call->ops->query_qp(call->obj->ci, &now);
+	status = door_query_qp(call, &now);
 	if (status)
 		return status;
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != now.qp_state)
@@ -291,7 +294,7 @@ static al_status modify(struct al_call *call, const struct ib_qp_attr *attr, uin
 	if (!status && now.qp_state == IB_QPS_SQD && now.sq_draining && to != IB_QPS_RESET &&
 	    to != IB_QPS_ERR)
 		status = AL_INVALID_STATE;
-	return status ? status : call->ops->modify_qp(call->obj->ci, attr, mask, acting_for);
+	return status ? status : ASK(call, modify_qp, call->obj->ci, attr, mask, acting_for);
 }
 
 al_status al_modify_qp(al_qp_h qp, const struct ib_qp_attr *attr, uint32_t mask)
@@ -315,7 +318,6 @@ al_status al_modify_qp(al_qp_h qp, const struct ib_qp_attr *attr, uint32_t mask)
 
 al_status al_query_qp(al_qp_h qp, struct ib_qp_attr *attr, struct al_qp_init *init)
 {
-	struct ib_qp_attr found = { 0 };
 	struct al_call call;
 	al_status status;
 
@@ -324,12 +326,9 @@ al_status al_query_qp(al_qp_h qp, struct ib_qp_attr *attr, struct al_qp_init *in
 	status = call_begin(&call, qp, AL_OBJ_QP);
 	if (status)
 		return status;
-	status = call.ops->query_qp(call.obj->ci, &found);
-	if (!status) {
-		*attr = found;
-		if (init)
-			*init = ((struct al_qp *)call.obj)->init;
-	}
+	status = door_query_qp(&call, attr);
+	if (!status && init)
+		*init = ((struct al_qp *)call.obj)->init;
 	call_end(&call);
 	return status;
 }
@@ -400,6 +399,7 @@ static struct al_obj *lend(const void *handle, al_object_type type)
 static __attribute__((cold, noinline)) al_status
 send_otherwise(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad_wr)
 {
+	const struct ib_send_wr *bad = NULL;
 	struct lent objects = { 0 };
 	struct al_call call;
 	al_status status;
@@ -414,8 +414,10 @@ send_otherwise(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_send_wr 
 	IB_TRACE("al", "post_send: hands the requests to the HCA's module %s",
 		 call.obj->dev->module);
 	lent = &objects;
-	status = call.ops->post_send(call.obj->ci, wr, bad_wr);
+	status = ASK(&call, post_send, call.obj->ci, wr, &bad);
 	lent = NULL;
+	if (status)
+		*bad_wr = door_bad(call.obj->dev, "post_send", wr, bad);
 	give_back(&objects);
 	data_end(&call, CI_MAY_BLOCK(post_send));
 	IB_TRACE("al", "post_send returns to the channel driver: %s", al_status_str(status));
@@ -424,6 +426,7 @@ send_otherwise(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_send_wr 
 
 al_status al_post_send(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad_wr)
 {
+	const struct ib_send_wr *bad = NULL;
 	struct al_obj *obj;
 	al_status status;
 
@@ -434,7 +437,11 @@ al_status al_post_send(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_
 	obj = data_enter(qp, AL_OBJ_QP, CI_MAY_BLOCK(post_send));
 	if (__builtin_expect(!obj, 0))
 		return send_otherwise(qp, wr, bad_wr);
-	status = dev_ops(obj->dev)->post_send(obj->ci, wr, bad_wr);
+	status = dev_ops(obj->dev)->post_send(obj->ci, wr, &bad);
+	if (__builtin_expect(status != AL_SUCCESS, 0)) {
+		status = door_status(obj->dev, "post_send", status);
+		*bad_wr = door_bad(obj->dev, "post_send", wr, bad);
+	}
 	rcu_leave();
 	return status;
 }
@@ -442,6 +449,7 @@ al_status al_post_send(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_
 static __attribute__((cold, noinline)) al_status
 recv_otherwise(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad_wr)
 {
+	const struct ib_recv_wr *bad = NULL;
 	struct al_call call;
 	al_status status;
 
@@ -454,7 +462,9 @@ recv_otherwise(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_recv_wr 
 	}
 	IB_TRACE("al", "post_recv: hands the requests to the HCA's module %s",
 		 call.obj->dev->module);
-	status = call.ops->post_recv(call.obj->ci, wr, bad_wr);
+	status = ASK(&call, post_recv, call.obj->ci, wr, &bad);
+	if (status)
+		*bad_wr = door_bad(call.obj->dev, "post_recv", wr, bad);
 	data_end(&call, CI_MAY_BLOCK(post_recv));
 	IB_TRACE("al", "post_recv returns to the channel driver: %s", al_status_str(status));
 	return status;
@@ -462,6 +472,7 @@ recv_otherwise(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_recv_wr 
 
 al_status al_post_recv(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad_wr)
 {
+	const struct ib_recv_wr *bad = NULL;
 	struct al_obj *obj;
 	al_status status;
 
@@ -472,7 +483,11 @@ al_status al_post_recv(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_
 	obj = data_enter(qp, AL_OBJ_QP, CI_MAY_BLOCK(post_recv));
 	if (__builtin_expect(!obj, 0))
 		return recv_otherwise(qp, wr, bad_wr);
-	status = dev_ops(obj->dev)->post_recv(obj->ci, wr, bad_wr);
+	status = dev_ops(obj->dev)->post_recv(obj->ci, wr, &bad);
+	if (__builtin_expect(status != AL_SUCCESS, 0)) {
+		status = door_status(obj->dev, "post_recv", status);
+		*bad_wr = door_bad(obj->dev, "post_recv", wr, bad);
+	}
 	rcu_leave();
 	return status;
 }

@@ -31,6 +31,7 @@ struct al_qp {
 	/* modify: from the check to the operation; quiesce. Outside the module's locks. */
 	pthread_mutex_t control;
 	struct al_qp_init init;  /* as created, cap as granted */
+	bool has_number;         /* its number is taken in al_dev.qpns */
 };
 
 /* Rows of the object type table. */
@@ -46,6 +47,32 @@ void cq_gone(struct al_obj *obj);
 void qp_quiesce(struct al_obj *obj, const struct ci_interface *ops);
 void qp_destroy(struct al_obj *obj, const struct ci_interface *ops);
 void qp_gone(struct al_obj *obj);
+
+/* ------------------------------------------ what a module answers (door.c) */
+
+/* Tells the log what the module of an HCA has got wrong. AL_MODULE_FAILED. */
+al_status door_refuse(struct al_dev *dev, const char *fmt, ...) IB_PRINTF(2, 3)
+	__attribute__((cold));
+/* The status, or AL_MODULE_FAILED for one that is none. */
+al_status door_status(struct al_dev *dev, const char *op, al_status status);
+/* Calls an operation that may fail, and holds its status against those that there are. */
+#define ASK(call, op, ...) door_status((call)->obj->dev, #op, (call)->ops->op(__VA_ARGS__))
+/* Attributes, written with AL_SUCCESS; AL_MODULE_FAILED: what the module answered can not be. */
+al_status door_query_ca(const struct al_call *call, struct ib_ca_attr *attr);
+al_status door_query_port(const struct al_call *call, uint8_t port, struct ib_port_attr *attr);
+al_status door_query_qp(const struct al_call *call, struct ib_qp_attr *attr);
+/* The count, or the most that it can be. */
+uint32_t door_count(struct al_dev *dev, const char *op, uint32_t most, uint32_t count)
+	__attribute__((cold));
+/* Of a chain whose post failed: *bad, or its first request when *bad is none of the chain. */
+const void *door_bad(struct al_dev *dev, const char *op, const void *first, const void *bad)
+	__attribute__((cold));
+/* A queue pair that the module has made: its sizes and its number, which is then taken until
+ * door_qp_ends(). */
+al_status door_qp_made(struct al_dev *dev, struct al_qp *qp, const struct ib_qp_cap *cap,
+		       const struct ib_qp_cap *asked);
+/* Before destroy_qp, since the module may give the number anew as soon as that has begun. */
+void door_qp_ends(struct al_dev *dev, struct al_qp *qp);
 
 /* Is the reserved tail of an attribute struct zero? */
 #define RESERVED_IS_ZERO(attr) \

@@ -481,7 +481,10 @@ struct ci_interface {
 	al_status (*create_cq)(struct ci_cq *cq, struct ci_cq_init *init, struct ci_udata *udata);
 	/** Required, may sleep. */
 	void (*destroy_cq)(struct ci_cq *cq);
-	/** Required, atomic. Removes up to num completions into wc; *count says how many, 0 with success. */
+	/**
+	 * Required, atomic. Removes up to num completions into wc; *count says how many, 0 with success. A count above num is
+	 * logged and taken for num.
+	 */
 	al_status (*poll_cq)(struct ci_cq *cq, uint32_t num, struct ib_wc *wc, uint32_t *count);
 	/**
 	 * Required, atomic. type: errors, solicited or any; the wider of it and an unsatisfied one holds. *present (may be
@@ -501,7 +504,10 @@ struct ci_interface {
 
 	/* queue pairs (IBTA 11.2.4, 11.4.1) */
 
-	/** Required, may sleep. Sets qp_num and cap. Over a limit: #AL_LIMIT_EXCEEDED, and init->cap holds the limits. */
+	/**
+	 * Required, may sleep. Sets init->cap, never less than wanted, and qp_num, which no other queue pair of the HCA has
+	 * until destroy_qp is called. Over a limit: #AL_LIMIT_EXCEEDED, and init->cap holds the limits.
+	 */
 	al_status (*create_qp)(struct ci_qp *qp, struct ci_qp_init *init, struct ci_udata *udata);
 	/**
 	 * Required, may sleep. The Access Layer has checked transition and attributes against from, the state it asked for. A
@@ -513,7 +519,10 @@ struct ci_interface {
 	al_status (*query_qp)(struct ci_qp *qp, struct ib_qp_attr *attr);
 	/** Required, may sleep. Its completions disappear from its CQs. */
 	void (*destroy_qp)(struct ci_qp *qp);
-	/** Required, atomic. A chain; at the first request that is not taken *bad is set to it, the later ones untouched. */
+	/**
+	 * Required, atomic. A chain; at the first request that is not taken *bad is set to it, the later ones untouched. A *bad
+	 * that is none of the chain is logged, and the caller told of the first request.
+	 */
 	al_status (*post_send)(struct ci_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
 	/** Required, atomic. The same for receives. */
 	al_status (*post_recv)(struct ci_qp *qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
@@ -564,8 +573,8 @@ struct ci_interface {
  * @param hca   the module's own, handed to every operation in ci_ca.hca
  * @param handle the registration
  * @retval AL_SUCCESS the HCA is known by its node GUID
- * @retval AL_INVALID_PARAMETER a NULL, ports or vectors out of range, an obj_size smaller than the plain struct, an unknown
- *         bit in flags or may_block
+ * @retval AL_INVALID_PARAMETER a NULL, an obj_size smaller than the plain struct, an unknown bit in flags or may_block
+ * @retval AL_MODULE_FAILED query_ca or query_port answered a value out of its range; the message says which
  * @retval AL_MODULE_ABI size or ABI number do not match; the message says both
  * @retval AL_MODULE_MISSING_OP a required operation is missing; the message names it
  * @retval AL_DUPLICATE the node GUID is known on this host already
@@ -584,12 +593,16 @@ enum ci_deregister_flags {
 /**
  * Withdraws an HCA. Clients' `remove` callbacks run while every operation still works (unless #CI_HCA_GONE); what they
  * left behind is destroyed in the module and named in the log. Returns when no object, operation or upcall is left.
- * Never fails. **Context: may sleep**; not from an operation, nor from a thread that one needs.
+ * **Context: may sleep**; not from an operation, which is refused, nor from a thread that one needs, which waits for
+ * ever.
  *
  * @param handle from ib_register_ci(); invalid afterwards
  * @param flags  enum ci_deregister_flags
+ * @retval AL_SUCCESS         the HCA is withdrawn; a call from remove, cleanup or a thread of the module's own never fails
+ * @retval AL_INVALID_CONTEXT the call is made from inside an operation, for whose end it would wait; nothing has happened
+ * @retval AL_INVALID_HANDLE  no such HCA is registered, or another thread is withdrawing it
  */
-void ib_deregister_ci(ci_handle handle, uint32_t flags);
+al_status ib_deregister_ci(ci_handle handle, uint32_t flags);
 
 /* ------------------------------------------------------------------ upcalls */
 
@@ -606,7 +619,7 @@ struct ci_event {
  * **Context: any**, operations included; but without a lock that an operation takes. Never blocks, allocates or calls
  * back before it returns: it only queues.
  *
- * @param cq_ctx ci_cq.ctx
+ * @param cq_ctx ci_cq.ctx; NULL, or the ctx of another kind of object, is logged and dropped
  */
 void ib_cq_notify(void *cq_ctx);
 
@@ -614,7 +627,7 @@ void ib_cq_notify(void *cq_ctx);
  * Reports an asynchronous event. **Context: any**, as ib_cq_notify(). Events of one kind for one object merge until
  * they are delivered; port states are delivered step by step.
  *
- * @param event copied
+ * @param event copied; NULL, or one without meaning, is logged and dropped
  */
 void ib_dispatch_event(const struct ci_event *event);
 

@@ -365,7 +365,7 @@ struct ib_ca_attr {
 	uint32_t vendor_part_id;    /**< vendor's device id */
 	uint32_t hw_ver;            /**< hardware revision */
 	uint32_t num_ports;         /**< ports are numbered from 1 */
-	uint32_t num_comp_vectors;  /**< completion vectors, at least 1: how many callbacks may run at once */
+	uint32_t num_comp_vectors;  /**< completion vectors, 1 to 2048: how many callbacks may run at once */
 	uint32_t caps;              /**< enum ib_ca_cap */
 	ib_atomic_cap atomic_cap;        /**< plain 64-bit atomics */
 	ib_atomic_cap masked_atomic_cap; /**< masked atomics */
@@ -486,8 +486,8 @@ struct ib_port_attr {
 	uint32_t cap_mask;           /**< enum ib_port_cap */
 	uint32_t ci_caps;            /**< enum ci_port_cap */
 	uint32_t max_msg_size;       /**< bytes of one message, at most 2^31 */
-	uint32_t gid_tbl_len;        /**< entries of the GID table, at least 1 */
-	uint32_t pkey_tbl_len;       /**< entries of the P_Key table, at least 1 */
+	uint32_t gid_tbl_len;        /**< entries of the GID table, 1 to 65536 */
+	uint32_t pkey_tbl_len;       /**< entries of the P_Key table, 1 to 65536 */
 	uint32_t bad_pkey_cntr;      /**< P_Key violations */
 	uint32_t qkey_viol_cntr;     /**< Q_Key violations */
 	uint16_t lid;                /**< 0 while none is assigned */

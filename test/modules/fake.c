@@ -14,7 +14,7 @@ extern struct fake fake;
 
 /* Protects queues and the list of HCAs; a leaf but for the upcalls, which only queue. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static atomic_uint next_number = 1; /* keys and queue pair numbers */
+static atomic_uint next_number = 2; /* keys and queue pair numbers */
 
 /* Every operation begins so. True: it is to fail. */
 static bool enter(enum fake_op op, void *object)

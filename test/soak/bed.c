@@ -100,11 +100,12 @@ al_status ib_register_ci(struct ci_host *host, const struct ci_interface *ci, vo
 	return AL_SUCCESS;
 }
 
-void ib_deregister_ci(ci_handle handle, uint32_t flags)
+al_status ib_deregister_ci(ci_handle handle, uint32_t flags)
 {
 	(void)flags;
 	bed_ops.close_ca(bed_hca[handle->index].ca);
 	al_free(bed_hca[handle->index].ca);
+	return AL_SUCCESS;
 }
 
 void ib_cq_notify(void *cq_ctx)

@@ -104,16 +104,26 @@ START_TEST(a_query_that_fails_refuses)
 }
 END_TEST
 
-START_TEST(ports_and_vectors_must_be_in_range)
+/* A member set to a value that is out of its range, and put back. */
+#define REFUSED_WITH(attr, member, value, ...)                                     \
+	do {                                                                       \
+		__typeof__(fake->attr.member) kept_ = fake->attr.member;           \
+		fake->attr.member = (__typeof__(kept_))(value);                    \
+		assert_refused(AL_MODULE_FAILED, #member " " #value, __VA_ARGS__); \
+		fake->attr.member = kept_;                                         \
+	} while (0)
+
+START_TEST(attributes_of_an_hca_must_be_in_range)
 {
-	fake->ca_attr.num_ports = 0;
-	assert_refused(AL_INVALID_PARAMETER, "num_ports 0", "254");
-	fake->ca_attr.num_ports = 255;
-	assert_refused(AL_INVALID_PARAMETER, "num_ports 255");
+	REFUSED_WITH(ca_attr, num_ports, 0, "1 to 254");
+	REFUSED_WITH(ca_attr, num_ports, 255, "query_ca");
+	REFUSED_WITH(ca_attr, num_comp_vectors, 0, "1 to 2048");
+	REFUSED_WITH(ca_attr, num_comp_vectors, 2049, "query_ca");
+	REFUSED_WITH(ca_attr, vendor_id, 16777216, "0 to 16777215");
+	REFUSED_WITH(ca_attr, atomic_cap, 3, "0 to 2");
+	REFUSED_WITH(ca_attr, masked_atomic_cap, 3, "0 to 2");
 	fake->ca_attr.num_ports = 254;
-	fake->ca_attr.num_comp_vectors = 0;
-	assert_refused(AL_INVALID_PARAMETER, "num_comp_vectors 0");
-	fake->ca_attr.num_comp_vectors = 1;
+	fake->ca_attr.num_comp_vectors = 2048;
 	ck_assert_int_eq(fake->announce(0), AL_SUCCESS);
 	ck_assert_uint_ge(calls(FAKE_query_port), 254);
 }
@@ -122,17 +132,70 @@ END_TEST
 START_TEST(a_guid_of_zero_is_nobodys)
 {
 	fake->guid[0] = 0;
-	assert_refused(AL_INVALID_PARAMETER, "node_guid 0");
+	assert_refused(AL_MODULE_FAILED, "node_guid 0");
 }
 END_TEST
 
-START_TEST(tables_of_a_port_have_entries)
+START_TEST(attributes_of_a_port_must_be_in_range)
 {
-	fake->port_attr.gid_tbl_len = 0;
-	assert_refused(AL_INVALID_PARAMETER, "gid_tbl_len 0");
-	fake->port_attr.gid_tbl_len = 1;
-	fake->port_attr.pkey_tbl_len = 0;
-	assert_refused(AL_INVALID_PARAMETER, "pkey_tbl_len 0");
+	REFUSED_WITH(port_attr, state, 0, "port 1", "from 1 to 4");
+	REFUSED_WITH(port_attr, state, 99, "query_port");
+	REFUSED_WITH(port_attr, phys_state, 8, "query_port");
+	REFUSED_WITH(port_attr, link_layer, 3, "query_port");
+	REFUSED_WITH(port_attr, max_mtu, 0, "from 1 to 5");
+	REFUSED_WITH(port_attr, max_mtu, 77, "query_port");
+	REFUSED_WITH(port_attr, active_mtu, 6, "whose max_mtu is 5");
+	REFUSED_WITH(port_attr, active_mtu, 0, "whose max_mtu is 5");
+	REFUSED_WITH(port_attr, max_msg_size, 2147483649, "from 0 to 2147483648");
+	REFUSED_WITH(port_attr, gid_tbl_len, 0, "from 1 to 65536");
+	REFUSED_WITH(port_attr, gid_tbl_len, 65537, "query_port");
+	REFUSED_WITH(port_attr, pkey_tbl_len, 0, "from 1 to 65536");
+	REFUSED_WITH(port_attr, pkey_tbl_len, 65537, "query_port");
+	REFUSED_WITH(port_attr, lid, 49152, "from 0 to 49151");
+	REFUSED_WITH(port_attr, lmc, 8, "query_port");
+	REFUSED_WITH(port_attr, sm_sl, 16, "query_port");
+	/* At their ends they are taken; and a port that is not active has no MTU in use. */
+	fake->port_attr.gid_tbl_len = fake->port_attr.pkey_tbl_len = 65536;
+	fake->port_attr.lid = 0xbfff;
+	fake->port_attr.state = IB_PORT_DOWN;
+	fake->port_attr.active_mtu = (ib_mtu)0;
+	ck_assert_int_eq(fake->announce(0), AL_SUCCESS);
+}
+END_TEST
+
+START_TEST(a_status_that_is_none_is_told_as_the_modules_failure)
+{
+	static const enum fake_op ops[] = { FAKE_open_ca, FAKE_query_ca, FAKE_query_port };
+
+	fake->fail[ops[_i]] = (al_status)9999;
+	log_clear();
+	ck_assert_int_eq(fake->announce(0), AL_MODULE_FAILED);
+	ck_assert(log_has(IB_LOG_ERROR, "a status that is none", NULL));
+}
+END_TEST
+
+START_TEST(inside_an_operation_no_hca_is_withdrawn)
+{
+	ck_assert_int_eq(fake->announce(0), AL_SUCCESS);
+	upper.inside = true;
+	ck_assert_int_eq(ib_deregister_ci(fake->handle[0], 0), AL_INVALID_CONTEXT);
+	ck_assert(log_has(IB_LOG_ERROR, "ib_deregister_ci", "from another thread", NULL));
+	ck_assert_uint_eq(atomic_load(&upper.removes), 0);
+	ck_assert_uint_eq(calls(FAKE_close_ca), 0);
+	upper.inside = false;
+	ck_assert_int_eq(ib_deregister_ci(fake->handle[0], 0), AL_SUCCESS);
+	ck_assert_uint_eq(calls(FAKE_close_ca), 1);
+}
+END_TEST
+
+/* What the loader ends is no operation's business: it is asked by nobody inside one. */
+START_TEST(an_unload_withdraws_what_a_module_leaves_wherever_it_is_called)
+{
+	fake->keep_hcas = true;
+	ck_assert_int_eq(fake->announce(0), AL_SUCCESS);
+	upper.inside = true;
+	ck_assert_int_eq(ci_unload_module("fake", 0), AL_SUCCESS);
+	ck_assert_uint_eq(atomic_load(&upper.removes), 1);
 }
 END_TEST
 
@@ -389,9 +452,12 @@ int main(void)
 	tcase_add_test(tc, a_short_object_is_refused);
 	tcase_add_test(tc, an_hca_that_does_not_open_is_refused);
 	tcase_add_test(tc, a_query_that_fails_refuses);
-	tcase_add_test(tc, ports_and_vectors_must_be_in_range);
+	tcase_add_test(tc, attributes_of_an_hca_must_be_in_range);
 	tcase_add_test(tc, a_guid_of_zero_is_nobodys);
-	tcase_add_test(tc, tables_of_a_port_have_entries);
+	tcase_add_test(tc, attributes_of_a_port_must_be_in_range);
+	tcase_add_loop_test(tc, a_status_that_is_none_is_told_as_the_modules_failure, 0, 3);
+	tcase_add_test(tc, inside_an_operation_no_hca_is_withdrawn);
+	tcase_add_test(tc, an_unload_withdraws_what_a_module_leaves_wherever_it_is_called);
 	tcase_add_test(tc, management_in_the_access_layer_needs_local_mad);
 	tcase_add_test(tc, texts_of_an_hca_end);
 	tcase_add_test(tc, a_guid_can_be_registered_once);

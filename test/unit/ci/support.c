@@ -43,6 +43,11 @@ static void users(struct ci_registration *reg, char *buf, size_t len)
 	snprintf(buf, len, "%s", upper.users ? upper.users : "");
 }
 
+static bool inside(void)
+{
+	return upper.inside;
+}
+
 /* Upcalls of fake.so, which these tests do not cause. */
 void ib_cq_notify(void *cq_ctx)
 {
@@ -130,7 +135,9 @@ void log_clear(void)
 
 void support_start(void)
 {
-	static const struct ci_upper table = { .add = add, .remove = take_away, .users = users };
+	static const struct ci_upper table = {
+		.add = add, .remove = take_away, .users = users, .inside = inside
+	};
 
 	/* Nothing of the machine, but for what a test says. */
 	setenv("IBAL_CONF", "", 1);

@@ -17,6 +17,7 @@ struct test_upper {
 	atomic_uint adds, removes;
 	_Atomic uint32_t remove_flags;    /* of the last removal */
 	al_status fail_add;               /* what add returns */
+	bool inside;                      /* what inside returns */
 	const char *users;                /* what users writes */
 	void (*on_add)(struct ci_registration *reg);
 	void (*on_remove)(struct ci_registration *reg);

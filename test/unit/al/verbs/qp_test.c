@@ -36,8 +36,8 @@ END_TEST
 
 static al_status create_more(struct ci_qp *qp, struct ci_qp_init *init, struct ci_udata *udata)
 {
-	(void)qp;
 	(void)udata;
+	qp->qp_num = 2;
 	init->cap = (struct ib_qp_cap){ 16, 16, 4, 4, 32 };
 	return AL_SUCCESS;
 }

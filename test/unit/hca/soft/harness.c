@@ -116,7 +116,7 @@ al_status ib_register_ci(struct ci_host *host, const struct ci_interface *ci, vo
 	return AL_SUCCESS;
 }
 
-void ib_deregister_ci(ci_handle handle, uint32_t flags)
+al_status ib_deregister_ci(ci_handle handle, uint32_t flags)
 {
 	struct hca *h = handle->h;
 
@@ -126,6 +126,7 @@ void ib_deregister_ci(ci_handle handle, uint32_t flags)
 	ops->close_ca(h->ca);
 	h->present = false;
 	al_free(h->ca);
+	return AL_SUCCESS;
 }
 
 void (*on_notify)(struct cq *cq);
