@@ -145,6 +145,25 @@ START_TEST(another_adapter_in_the_same_place_is_another)
 }
 END_TEST
 
+/* The ids of who has built a chip into a card, in the configuration space: bytes 2c to 2f. */
+START_TEST(another_card_with_the_same_chip_in_the_same_place_is_another)
+{
+	static const char *const other[] = { "b3 15 08 00", "b4 15 07 00" };
+	char command[512];
+
+	plug(CONNECTX, NULL);
+	ck_assert_int_eq(ci_start(NULL), AL_SUCCESS);
+	ck_assert_uint_eq(fake->last_dev->subsys_device_id, 7);
+	snprintf(command, sizeof(command), "sed -i '/^20:/s/b3 15 07 00$/%s/' %s", other[_i], dump);
+	ck_assert_int_eq(system(command), 0);
+	ck_assert_int_eq(ci_rescan(), AL_SUCCESS);
+	ck_assert_uint_eq(atomic_load(&fake->removes), 1);
+	ck_assert_uint_eq(atomic_load(&fake->probes), 2);
+	ck_assert_uint_eq(fake->last_dev->subsys_device_id, _i ? 7 : 8);
+	ck_assert_uint_eq(fake->last_dev->subsys_vendor_id, _i ? 0x15b4 : 0x15b3);
+}
+END_TEST
+
 START_TEST(an_unreadable_bus_changes_nothing_and_is_shown)
 {
 	struct ci_snap_pci *pci;
@@ -323,6 +342,7 @@ int main(void)
 	tcase_add_test(tc, a_probe_that_fails_leaves_the_function_and_says_why);
 	tcase_add_test(tc, functions_come_and_go);
 	tcase_add_test(tc, another_adapter_in_the_same_place_is_another);
+	tcase_add_loop_test(tc, another_card_with_the_same_chip_in_the_same_place_is_another, 0, 2);
 	tcase_add_test(tc, an_unreadable_bus_changes_nothing_and_is_shown);
 	tcase_add_test(tc, without_a_readable_bus_the_library_starts);
 	tcase_add_test(tc, the_key_pci_dump_names_the_bus);

@@ -232,6 +232,29 @@ START_TEST(a_truncated_module_is_refused_by_the_loader)
 }
 END_TEST
 
+START_TEST(a_module_that_loads_at_last_has_not_failed)
+{
+	const char *path = temp_file("fake.so", "not written yet\n"),
+		   *other = temp_file("odd.so", "nor this\n");
+	const struct ci_snap_module *m;
+	size_t count;
+
+	ck_assert_int_eq(ci_start(NULL), AL_SUCCESS);
+	ck_assert_int_eq(ci_load_module(path), AL_MODULE_DAMAGED);
+	ck_assert_int_eq(ci_load_module(other), AL_MODULE_DAMAGED);
+	ck_assert_int_eq(module("fake")->status, AL_MODULE_DAMAGED);
+	copy(FAKE_SO, path);
+	ck_assert_int_eq(ci_load_module(path), AL_SUCCESS);
+	/* It is shown once, and the other one as before. */
+	m = snapshot(&count);
+	ck_assert_uint_eq(count, 2);
+	ck_assert_str_eq(m[0].name, "fake");
+	ck_assert_int_eq(m[0].status, AL_SUCCESS);
+	ck_assert_str_eq(m[1].name, "odd");
+	ck_assert_int_eq(m[1].status, AL_MODULE_DAMAGED);
+}
+END_TEST
+
 START_TEST(what_is_not_there_is_not_found_and_not_remembered)
 {
 	size_t count;
@@ -651,6 +674,7 @@ int main(void)
 	tcase_add_test(tc, a_larger_module_struct_is_taken);
 	tcase_add_test(tc, modules_that_fail_do_not_stop_the_others);
 	tcase_add_test(tc, a_truncated_module_is_refused_by_the_loader);
+	tcase_add_test(tc, a_module_that_loads_at_last_has_not_failed);
 	tcase_add_test(tc, what_is_not_there_is_not_found_and_not_remembered);
 	tcase_add_test(tc, a_module_is_loaded_once);
 	tcase_add_test(tc, a_path_may_be_relative);
