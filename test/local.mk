@@ -193,6 +193,10 @@ check_PROGRAMS += test/e2e/uvp_soft_test
 test_e2e_uvp_soft_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
 test_e2e_uvp_soft_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_uvp_soft_test_DEPENDENCIES = hca/soft/soft.la uvp/soft/soft.la ald$(EXEEXT)
+check_PROGRAMS += test/e2e/uvp_arm_test
+test_e2e_uvp_arm_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
+test_e2e_uvp_arm_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_uvp_arm_test_DEPENDENCIES = hca/soft/soft.la uvp/soft/soft.la ald$(EXEEXT)
 check_PROGRAMS += test/e2e/uvp_hostile_test
 test_e2e_uvp_hostile_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
 test_e2e_uvp_hostile_test_LDADD = $(API_LIBS)
@@ -379,6 +383,11 @@ test_fuzz_wr_fuzz_SOURCES = test/fuzz/wr_fuzz.c test/fuzz/main.c test/fuzz/fuzz.
 	al/verbs/qp_table.c $(SOFT_HARNESS)
 test_fuzz_wr_fuzz_CPPFLAGS = -I$(srcdir)/test/fuzz $(AM_CPPFLAGS) -DFUZZ_CORPUS='"wr"'
 test_fuzz_wr_fuzz_LDADD = hca/soft/libsoft-core.la
+check_PROGRAMS += test/fuzz/rings_fuzz
+test_fuzz_rings_fuzz_SOURCES = test/fuzz/rings_fuzz.c test/fuzz/main.c test/fuzz/fuzz.h test/fuzz/check.h \
+	$(SOFT_HARNESS)
+test_fuzz_rings_fuzz_CPPFLAGS = -I$(srcdir)/test/fuzz $(AM_CPPFLAGS) -DFUZZ_CORPUS='"rings"'
+test_fuzz_rings_fuzz_LDADD = hca/soft/libsoft-core.la
 check_PROGRAMS += test/fuzz/agent_fuzz
 test_fuzz_agent_fuzz_SOURCES = test/fuzz/agent_fuzz.c test/fuzz/main.c test/fuzz/fuzz.h al/agent/protocol.c
 test_fuzz_agent_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"agent"'
@@ -417,6 +426,14 @@ EXTRA_DIST += test/data/vectors/README.md \
 check_PROGRAMS += test/unit/hca/soft/explain_test
 test_unit_hca_soft_explain_test_SOURCES = test/unit/hca/soft/explain_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_explain_test_LDADD = $(SOFT_TEST_LIBS)
+# The provider alone, with the test in place of library and module.
+check_PROGRAMS += test/unit/uvp/soft/provider_test
+test_unit_uvp_soft_provider_test_SOURCES = test/unit/uvp/soft/provider_test.c uvp/soft/cq.c uvp/soft/provider.c \
+	uvp/soft/provider.h uvp/soft/qp.c hca/soft/opcode.c
+test_unit_uvp_soft_provider_test_LDADD = $(CHECK_LIBS)
+check_PROGRAMS += test/unit/hca/soft/errand_test
+test_unit_hca_soft_errand_test_SOURCES = test/unit/hca/soft/errand_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_errand_test_LDADD = $(SOFT_TEST_LIBS)
 check_PROGRAMS += test/unit/hca/soft/ring_test
 test_unit_hca_soft_ring_test_SOURCES = test/unit/hca/soft/ring_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_ring_test_LDADD = $(SOFT_TEST_LIBS)

@@ -3,78 +3,10 @@
  * The software HCA's user-mode provider: what a caller sees of queues that are rings in shared memory. Each test runs
  * embedded, and without a provider, as well: statuses, completions and notifications are to be the same.
  */
-#include "test/e2e/agent.h"
+#include "test/e2e/uvp.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-
-enum role { EMBEDDED, WITH_PROVIDER, WITHOUT, ROLES };
-
-static al_h al;
-static struct test_end end[2];
-
-/* Files that this process shares with the agent's module. */
-static int shared_files(void)
-{
-	FILE *maps = fopen("/proc/self/maps", "re");
-	char line[512];
-	int count = 0;
-
-	ck_assert_ptr_nonnull(maps);
-	while (fgets(line, sizeof(line), maps))
-		count += strstr(line, "memfd:ibal-soft") != NULL;
-	fclose(maps);
-	return count;
-}
-
-static void begin(int role)
-{
-	if (role == EMBEDDED) {
-		al = test_open();
-		return;
-	}
-	ck_assert(!setenv("IBAL_UVP_PATH", role == WITHOUT ? "" : UVP_DIR, 1));
-	agent_start("--mode", "666");
-	al = agent_open();
-}
-
-static void begin_pair(int role)
-{
-	begin(role);
-	test_make_pair(al, end);
-	/* two doors, and a completion queue and a queue pair of each end */
-	ck_assert_int_eq(shared_files(), role == WITH_PROVIDER ? 6 : 0);
-}
-
-static void finish(void)
-{
-	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
-	agent_stop();
-}
-
-static void finish_pair(void)
-{
-	for (int i = 0; i < 2; i++)
-		test_free_end(&end[i]);
-	finish();
-}
-
-static struct ib_sge sge_of(const struct test_end *e, uint32_t offset, uint32_t length)
-{
-	return (struct ib_sge){ (uintptr_t)e->mem + offset, length, e->lkey };
-}
-
-static void expect_empty(al_cq_h cq)
-{
-	struct ib_wc wc;
-	uint32_t count = 7;
-
-	ck_ok(al_poll_cq(cq, 1, &wc, &count));
-	ck_assert_uint_eq(count, 0);
-	count = 7;
-	ck_ok(al_peek_cq(cq, 5, &count));
-	ck_assert_uint_eq(count, 0);
-}
 
 static void expect_flushed(al_cq_h cq, uint64_t wr_id)
 {
@@ -362,22 +294,6 @@ END_TEST
 
 /* ---------------------------------------------------------- completion queues */
 
-static void expect_count(al_cq_h cq, uint32_t want)
-{
-	struct timespec deadline = test_deadline();
-	struct al_cq_attr attr;
-	uint32_t count;
-
-	do {
-		ck_ok(al_peek_cq(cq, 1000, &count));
-		ck_assert_msg(count == want || !test_expired(&deadline), "%u completions, not %u", count, want);
-	} while (count != want);
-	ck_ok(al_query_cq(cq, &attr));
-	ck_assert_uint_eq(attr.count, want);
-	ck_ok(al_peek_cq(cq, want - 1, &count));
-	ck_assert_uint_eq(count, want - 1);
-}
-
 /* Four of each of two queue pairs in turn; one is reset, or destroyed. */
 START_TEST(completions_of_a_queue_pair_go_with_it)
 {
@@ -413,8 +329,6 @@ START_TEST(completions_of_a_queue_pair_go_with_it)
 	finish_pair();
 }
 END_TEST
-
-static sem_t told;
 
 START_TEST(a_completion_queue_that_overflows_says_so_last)
 {
@@ -460,139 +374,6 @@ START_TEST(a_completion_queue_that_overflows_says_so_last)
 	ck_status(al_arm_cq_n(init.send_cq, 1), AL_CQ_ERROR);
 	for (deadline = test_deadline(); test_state(end[0].qp) != IB_QPS_ERR;)
 		ck_assert_msg(!test_expired(&deadline), "its queue pair goes on");
-	finish_pair();
-}
-END_TEST
-
-/* --------------------------------------------------------------- notifications */
-
-static void on_completion(void *context)
-{
-	(void)context;
-	sem_post(&told);
-}
-
-static void expect_told(int times)
-{
-	int value;
-
-	while (times--)
-		test_wait(&told);
-	ck_assert(!sem_getvalue(&told, &value));
-	ck_assert_int_eq(value, 0);
-}
-
-static al_arm armed(al_cq_h cq)
-{
-	struct al_cq_attr attr;
-
-	ck_ok(al_query_cq(cq, &attr));
-	return attr.armed;
-}
-
-/* A second queue pair of end 0, whose completions are flushed receives, or end 1's messages. */
-static al_cq_h make_watched(al_cq_notify how)
-{
-	struct al_cq_init init = { .cqe = 64, .notify = how };
-	struct al_qp_init qp = { .qp_type = IB_QPT_RC, .cap = { 64, 64, 4, 4, 0 } };
-	al_cq_h cq;
-
-	sem_init(&told, 0, 0);
-	ck_ok(al_destroy_qp(end[0].qp, AL_DESTROY_SYNC, NULL));
-	ck_ok(al_create_cq(end[0].pd, &init, NULL, on_completion, NULL, &cq));
-	qp.send_cq = qp.recv_cq = cq;
-	ck_ok(al_create_qp(end[0].pd, &qp, NULL, NULL, &end[0].qp));
-	ck_ok(al_qp_num(end[0].qp, &end[0].qpn));
-	ck_ok(test_modify(end[1].qp, IB_QPS_RESET, (struct ib_qp_attr){ 0 }, IB_QP_STATE));
-	test_connect(&end[0], &end[1]);
-	for (uint64_t id = 0; id < 32; id++)
-		ck_ok(test_post_recv(&end[0], id, 0, 8));
-	return cq;
-}
-
-static void message(uint32_t flags)
-{
-	struct ib_sge sge = sge_of(&end[1], 0, 8);
-	struct ib_send_wr wr = { .wr_id = 7, .sg_list = &sge, .num_sge = 1, .opcode = IB_WR_SEND,
-				 .send_flags = IB_SEND_SIGNALED | flags };
-	const struct ib_send_wr *bad;
-
-	ck_ok(al_post_send(end[1].qp, &wr, &bad));
-	test_poll_ok(end[1].cq, 7); /* it has been received, then */
-}
-
-START_TEST(an_arm_is_satisfied_as_embedded)
-{
-	struct ib_wc wc[4];
-	uint32_t count;
-	bool present;
-	al_cq_h cq;
-
-	begin_pair(_i);
-	cq = make_watched(AL_CQ_NOTIFY_PENDING);
-	ck_ok(al_arm_cq(cq, AL_ARM_ANY, &present));
-	ck_assert(!present);
-	ck_assert_int_eq(armed(cq), AL_ARM_ANY);
-	message(0);
-	expect_told(1);
-	ck_assert_int_eq(armed(cq), AL_ARM_NONE);
-	message(0); /* not armed: nobody is told */
-	expect_told(0);
-	/* the second one is newer than the last notification: at once */
-	ck_ok(al_arm_cq(cq, AL_ARM_SOLICITED, &present));
-	ck_assert(present);
-	expect_told(1);
-	/* both are told of */
-	ck_ok(al_arm_cq(cq, AL_ARM_SOLICITED, &present));
-	ck_assert(present);
-	message(0);
-	expect_told(0);
-	ck_assert_int_eq(armed(cq), AL_ARM_SOLICITED);
-	message(IB_SEND_SOLICITED);
-	expect_told(1);
-	ck_ok(al_poll_cq(cq, 4, wc, &count));
-	ck_assert_uint_eq(count, 4);
-	/* the wider one of two holds; errors only */
-	ck_ok(al_arm_cq(cq, AL_ARM_ERRORS, &present));
-	ck_assert(!present);
-	message(IB_SEND_SOLICITED);
-	expect_told(0);
-	ck_ok(test_modify(end[0].qp, IB_QPS_ERR, (struct ib_qp_attr){ 0 }, IB_QP_STATE));
-	expect_told(1);
-	finish_pair();
-}
-END_TEST
-
-START_TEST(an_arm_for_the_next_or_for_so_many)
-{
-	uint32_t count;
-	struct ib_wc wc[8];
-	bool present;
-	al_cq_h cq;
-
-	begin_pair(_i);
-	cq = make_watched(AL_CQ_NOTIFY_NEXT);
-	message(0);
-	expect_count(cq, 1);
-	ck_ok(al_arm_cq(cq, AL_ARM_ANY, &present));
-	ck_assert(present);
-	expect_told(0);
-	message(0);
-	expect_told(1);
-	ck_ok(al_arm_cq_n(cq, 2)); /* they are there */
-	expect_told(1);
-	ck_ok(al_arm_cq_n(cq, 5));
-	ck_ok(al_arm_cq_n(cq, 4)); /* the sooner one holds */
-	ck_ok(al_arm_cq_n(cq, 6));
-	message(0);
-	expect_told(0);
-	message(0);
-	expect_told(1);
-	ck_status(al_arm_cq_n(cq, 0), AL_INVALID_PARAMETER);
-	ck_status(al_arm_cq_n(cq, 65), AL_INVALID_PARAMETER);
-	ck_ok(al_poll_cq(cq, 8, wc, &count));
-	ck_assert_uint_eq(count, 4);
-	expect_told(0);
 	finish_pair();
 }
 END_TEST
@@ -745,8 +526,6 @@ int main(void)
 	tcase_add_loop_test(tcase, full_queues_say_so_and_have_room_again, 0, ROLES);
 	tcase_add_loop_test(tcase, completions_of_a_queue_pair_go_with_it, 0, ROLES);
 	tcase_add_loop_test(tcase, a_completion_queue_that_overflows_says_so_last, 0, ROLES);
-	tcase_add_loop_test(tcase, an_arm_is_satisfied_as_embedded, 0, ROLES);
-	tcase_add_loop_test(tcase, an_arm_for_the_next_or_for_so_many, 0, ROLES);
 	tcase_add_loop_test(tcase, threads_post_and_poll_at_once, 0, ROLES);
 	tcase_add_test(tcase, a_forked_child_has_rings_of_its_own);
 	tcase_add_test(tcase, openings_come_and_go);

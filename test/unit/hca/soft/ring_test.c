@@ -16,7 +16,7 @@
 #define DEPTH 16u
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW)
 
-static struct ci_client *const me = (struct ci_client *)"a client";
+static struct ci_client *me = (struct ci_client *)"a client";
 static struct ring_door *door;
 static void *um_ctx;
 
@@ -57,15 +57,26 @@ static al_status open_with(const struct ring_open *said, int fd)
 	return status;
 }
 
-static void setup(void)
+static void open_door(void)
 {
 	const struct ring_open said = { .version = RING_VERSION };
 	int fd = make_file(sizeof(*door), SEALS);
 
-	up("");
 	door = map(fd, sizeof(*door));
 	ck_assert_int_eq(open_with(&said, fd), AL_SUCCESS);
 	close(fd);
+}
+
+static void setup(void)
+{
+	up("");
+	open_door();
+}
+
+static void setup_manual(void)
+{
+	up("progress=manual seed=1");
+	open_door();
 }
 
 static void teardown(void)
@@ -544,6 +555,131 @@ START_TEST(operations_on_what_is_shared_are_refused)
 }
 END_TEST
 
+/* --------------------------------------------------------------------- turns */
+
+struct flooder {
+	struct ring_qp *ring;
+	struct qp *qp;
+	uint32_t bell;
+};
+
+/* A datagram queue pair whose requests go to nobody, and complete without a completion. */
+static struct flooder flooder(struct cq *cq)
+{
+	const struct qp_options o = { .type = IB_QPT_UD, .qkey = 7 };
+	struct flooder f;
+	al_status status;
+
+	f.qp = ring_qp(cq, IB_QPT_UD, &f.ring, &f.bell, &status);
+	ck_assert_int_eq(status, AL_SUCCESS);
+	to_init(f.qp, &o);
+	to_rtr(f.qp, f.qp, &o);
+	to_rts(f.qp, &o);
+	return f;
+}
+
+/* As many requests as there is room for; and the bell. */
+static void flood(const struct flooder *f)
+{
+	uint32_t prod = atomic_load(&f->ring->sq_prod), cons = atomic_load(&f->ring->sq_cons);
+
+	for (; prod - cons < DEPTH; prod++)
+		*slot(f->ring, prod) = (struct ring_send){ .opcode = IB_WR_SEND, .key = 0xfffff0,
+							   .path = { .qkey = 7, .port_num = 1, .dlid = 1 } };
+	atomic_store(&f->ring->sq_prod, prod);
+	ring_bell(f->bell);
+}
+
+static uint32_t taken(const struct flooder *f)
+{
+	return atomic_load(&soft_qp(f->qp->ci)->sq_prod);
+}
+
+#define FLOODERS 5
+
+/* In a client's turn three of its queue pairs have 16 requests each taken; in its next turn the others come first. */
+START_TEST(a_client_that_always_posts_starves_nobody)
+{
+	enum { ROUNDS = 20 };
+	struct soft_hca *soft = ca_hca(hca[0].ca);
+	struct ci_client *const first = me;
+	struct ring_door *const first_door = door, *second_door;
+	void *const first_ctx = um_ctx;
+	struct flooder f[FLOODERS], quiet;
+	const int first_fd = given_fd;
+	struct ring_cq *cring, *qring;
+	struct cq *cq = ring_cq(&cring), *qcq;
+	uint32_t i, all;
+
+	for (i = 0; i < FLOODERS; i++)
+		f[i] = flooder(cq);
+	me = (struct ci_client *)"another";
+	open_door();
+	second_door = door;
+	qcq = ring_cq(&qring);
+	quiet = flooder(qcq);
+	for (uint32_t round = 1; round <= ROUNDS; round++) {
+		door = second_door;
+		flood(&quiet);
+		door = first_door;
+		for (i = 0; i < FLOODERS; i++)
+			flood(&f[i]);
+		ck_assert(rings_step(&soft->rings));
+		for (i = all = 0; i < FLOODERS; i++)
+			all += taken(&f[i]);
+		ck_assert_uint_eq(all, 3 * DEPTH * round);
+		ck_assert_uint_eq(taken(&quiet), DEPTH * round);
+		while (engine_step(soft, 0))
+			;
+	}
+	for (i = 0; i < FLOODERS; i++)
+		ck_assert_uint_ge(taken(&f[i]), 3 * DEPTH * (ROUNDS / FLOODERS - 1));
+	free_qp(quiet.qp);
+	free_cq(qcq);
+	ops->um_close_ca(hca[0].ca, um_ctx);
+	close(given_fd);
+	munmap(second_door, sizeof(*door));
+	me = first, um_ctx = first_ctx, given_fd = first_fd;
+	/* the first client is served as before */
+	ck_assert(rings_step(&soft->rings));
+	for (i = all = 0; i < FLOODERS; i++)
+		all += taken(&f[i]);
+	ck_assert_uint_eq(all, (3 * ROUNDS + 2) * DEPTH); /* what was left of the last round */
+	for (i = 0; i < FLOODERS; i++)
+		free_qp(f[i].qp);
+	free_cq(cq);
+}
+END_TEST
+
+START_TEST(a_client_has_so_many_bells_and_no_bell_twice)
+{
+	struct ring_cq *cring;
+	struct ring_qp *ring;
+	struct cq *cq = ring_cq(&cring);
+	static struct qp *qps[RING_BELLS + 1];
+	static bool seen[RING_BELLS];
+	uint32_t bell, i;
+	al_status status;
+
+	for (i = 0; i < RING_BELLS; i++) {
+		qps[i] = ring_qp(cq, IB_QPT_UD, &ring, &bell, &status);
+		ck_assert_int_eq(status, AL_SUCCESS);
+		ck_assert_uint_lt(bell, RING_BELLS);
+		ck_assert(!seen[bell]);
+		seen[bell] = true;
+		munmap(ring, ring_layout(&cap).bytes);
+	}
+	qps[i] = ring_qp(cq, IB_QPT_UD, &ring, &bell, &status);
+	ck_assert_int_eq(status, AL_LIMIT_EXCEEDED);
+	al_free(qps[i]->ci);
+	free(qps[i]);
+	munmap(ring, ring_layout(&cap).bytes);
+	while (i--)
+		free_qp(qps[i]);
+	free_cq(cq);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("soft: rings");
@@ -559,6 +695,11 @@ int main(void)
 	tcase_add_loop_test(t, an_index_that_lies_ends_the_queue_pair, 0, 6);
 	tcase_add_test(t, bells_of_nobody_are_harmless);
 	tcase_add_test(t, operations_on_what_is_shared_are_refused);
+	tcase_add_test(t, a_client_has_so_many_bells_and_no_bell_twice);
+	suite_add_tcase(s, t);
+	t = tcase_create("turns");
+	tcase_add_checked_fixture(t, setup_manual, teardown);
+	tcase_add_test(t, a_client_that_always_posts_starves_nobody);
 	suite_add_tcase(s, t);
 	return run_suite(s);
 }
