@@ -466,7 +466,8 @@ al_status obj_destroy(const void *handle, al_object_type id, al_destroyed_cb cb,
 	if (status)
 		goto out;
 
-	/* Ours first, lest the reaper find the object held; the existence reference keeps it. */
+	/* This call's reference goes first, lest the destroy thread find the object held; the
+	 * existence reference keeps the object. */
 	obj_put(obj);
 	end_tree(obj, &marked);
 	if (!sync)

@@ -15,8 +15,9 @@
  *                  it in the module, releases what the object owns and its place in the HCA's limit (obj_settle()), so that
  *                  a callback that is told "destroyed" finds all that given back. Then "destroyed" is delivered; then
  *                  obj_free(). If not, since children, users, calls that may sleep and callbacks in flight each hold a
- *                  reference, the thread quiesces the object in the module and goes on to the next: nothing waits for a
- *                  single object. The object comes back when its last reference goes, and ends then.
+ *                  reference, the thread quiesces the object in the module and goes on to the next. The object comes back
+ *                  when its last reference goes, and ends then. So the thread waits for no single object; only, while
+ *                  quiescing, for an al_modify_qp() or al_query_mr() of the object that is in the module already.
  *
  * References on parent and used objects are kept until obj_free(), so that nothing is told to be gone before what
  * depended on it.

@@ -209,7 +209,7 @@ void mr_destroy(struct al_obj *obj, const struct ci_interface *ops)
 	ops->deregister_mr(obj->ci);
 }
 
-/* Only al_query_mr() holds a region: one under way comes before, and a later one is refused. */
+/* Only al_query_mr() holds a region: a query under way ends before, and a later one is refused. */
 void mr_quiesce(struct al_obj *obj, const struct ci_interface *ops)
 {
 	struct al_mr *al_mr = (struct al_mr *)obj;

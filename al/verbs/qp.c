@@ -176,9 +176,9 @@ al_status al_destroy_qp(al_qp_h qp, al_destroyed_cb cb, void *context)
 }
 
 /*
- * Reset is legal in every state, and ends what the queue pair does for its peer. Under the control
- * lock: a modification under way comes before, and a later one is refused, since the queue pair is
- * dying. For nobody: the client that the queue pair may be of has not asked.
+ * Reset is legal in every state, and the module takes nothing for a queue pair in Reset. Under the
+ * control lock: a modification under way ends before, and a later one is refused, since the queue
+ * pair is dying. Without udata: the Access Layer asks, also for the queue pair of a client.
  */
 void qp_quiesce(struct al_obj *obj, const struct ci_interface *ops)
 {
