@@ -60,7 +60,10 @@ void ald_configure(const struct ald_attr *attr);
  * is left drained() is called, on a thread of the agent's, and ald_stop() is still to be called. Once.
  */
 void ald_drain(void (*drained)(void));
-/* Ends all sessions, and then the agent. Only after ald_start() has succeeded. */
+/*
+ * Ends all sessions, and then the agent. Only after ald_start() has succeeded. A copy of a client's memory that is under way
+ * is not waited for: what its session has left (descriptors, memory) the next ald_start() of the process sees to.
+ */
 void ald_stop(void);
 
 #endif

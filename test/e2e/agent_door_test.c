@@ -424,8 +424,10 @@ START_TEST(what_is_inside_a_request_is_checked_too)
 	/* pieces that are another request's */
 	sends[0] = sends[1] = (struct agent_send){ .pieces = 1 };
 	sends[1].pieces = 2;
-	ck_status(ask(c.line, AGENT_POST_SEND, &c.qp, 2, sends, 2, sges, &posted), AL_INVALID_STATE);
-	ck_assert_uint_eq(posted.posted, 0);
+	modify = (struct MODIFY_QP_request){ .qp = c.qp, .mask = IB_QP_STATE, .attr.qp_state = IB_QPS_ERR };
+	ck_ok(ask(c.line, AGENT_MODIFY_QP, &modify, 0, NULL, 0, NULL, NULL));
+	ck_status(ask(c.line, AGENT_POST_SEND, &c.qp, 2, sends, 2, sges, &posted), AL_AGENT_PROTOCOL);
+	ck_assert_uint_eq(posted.posted, 1);
 	recvs[0].pieces = 1;
 	recvs[1].pieces = 2;
 	ck_status(ask(c.line, AGENT_POST_RECV, &c.qp, 2, recvs, 2, sges, &posted), AL_AGENT_PROTOCOL);
