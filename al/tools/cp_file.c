@@ -271,13 +271,13 @@ static gboolean wait_for_reader(const struct cp_dest *dest, int peer, GError **e
  * A device or a pipe is written to where it is: to replace it by a file would be no copy. Neither
  * its opening nor a write holds us up when a signal comes.
  */
-static gboolean open_in_place(struct cp_dest *dest, const char *path, int peer, gboolean quiet,
-			      GError **err)
+static gboolean open_in_place(struct cp_dest *dest, const char *path, gboolean is_pipe, int peer,
+			      gboolean quiet, GError **err)
 {
 	gboolean told = quiet;
 
 	while ((dest->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)) < 0 &&
-	       errno == ENXIO) { /* nobody reads it */
+	       errno == ENXIO && is_pipe) { /* nobody reads it */
 		if (!told)
 			fprintf(stderr, "al_cp: waiting until somebody reads %s\n", dest->name);
 		told = TRUE;
@@ -324,7 +324,7 @@ gboolean cp_dest_open(struct cp_dest *dest, const char *path, const struct cp_so
 			err, "%s is a link that leads nowhere: make what it names, or remove it",
 			dest->name);
 	else if (there && !S_ISREG(st.st_mode))
-		opened = open_in_place(dest, real, peer, quiet, err);
+		opened = open_in_place(dest, real, S_ISFIFO(st.st_mode), peer, quiet, err);
 	else
 		opened = open_beside(dest, real, err);
 	if (!opened)

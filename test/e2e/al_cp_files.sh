@@ -49,6 +49,14 @@ mkfifo pipe
 "$al_cp" in pipe >said 2>err &
 pid=$!
 until_true grep -q '^al_cp: waiting until somebody reads .*pipe$' err || wrong "it does not wait: $(cat err)"
+rests() { # how often al_cp has slept
+	sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' /proc/$pid/status
+}
+enough=$(($(rests) + 3))
+looks_again() {
+	[ "$(rests)" -ge $enough ]
+}
+until_true looks_again || wrong "it does not look again"
 cat pipe >arrived
 wait $pid || wrong "to a pipe: $(cat err)"
 cmp in arrived || wrong "to a pipe: the copy differs"
@@ -74,6 +82,9 @@ head -c 1000 <pipe >/dev/null
 status=0
 wait $pid || status=$?
 { [ $status -eq 1 ] && grep -q '^al_cp: .*Broken pipe' err; } || wrong "a reader that goes: status $status: $(cat err)"
+# A socket says the same as a pipe that nobody reads, and is none.
+python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'
+refuses 'socket cannot be written to: No such device or address' "$al_cp" in socket
 refuses 'pipe is no regular file' "$al_cp" pipe out/copy
 
 # ---- modes ---------------------------------------------------------------------------------------
