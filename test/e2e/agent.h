@@ -18,11 +18,14 @@
 static char agent_dir[] = "/tmp/agent_test-XXXXXX", agent_socket[64];
 static pid_t agent_pid;
 
-/* Waits for its word that it serves. It goes with the test, however that ends. */
+/*
+ * Waits for its word that it serves. It goes with the test, however that ends. TEST_ALD is what the shell starts in place
+ * of ald ("make check-valgrind").
+ */
 static inline void agent_start(const char *option, const char *value)
 {
-	const char *build = getenv("top_builddir");
-	char path[512], word[128];
+	const char *build = getenv("top_builddir"), *ald = getenv("TEST_ALD");
+	char command[2048], word[128];
 	int out[2];
 	ssize_t n;
 
@@ -32,13 +35,16 @@ static inline void agent_start(const char *option, const char *value)
 		ck_assert_int_eq(chmod(agent_dir, 0755), 0);
 		snprintf(agent_socket, sizeof(agent_socket), "%s/ald.socket", agent_dir);
 	}
-	snprintf(path, sizeof(path), "%s/ald", build);
+	if (ald)
+		snprintf(command, sizeof(command), "exec %s \"$@\"", ald);
+	else
+		snprintf(command, sizeof(command), "exec '%s/ald' \"$@\"", build);
 	ck_assert_int_eq(pipe2(out, O_CLOEXEC), 0);
 	agent_pid = fork();
 	if (!agent_pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		dup2(out[1], 1);
-		execl(path, "ald", "--socket", agent_socket, "--drain=0", option, value, NULL);
+		execl("/bin/sh", "sh", "-c", command, "ald", "--socket", agent_socket, "--drain=0", option, value, NULL);
 		_exit(127);
 	}
 	close(out[1]);

@@ -51,6 +51,28 @@ static void wait_for_fds(int want)
 		ck_assert_msg(!test_expired(&deadline), "%d descriptors instead of %d", agent_entries("fd"), want);
 }
 
+static uint8_t pattern(uint32_t i)
+{
+	return (uint8_t)(i * 11 + i / 253);
+}
+
+static uint8_t zero(uint32_t i)
+{
+	(void)i;
+	return 0;
+}
+
+/* Bytes that are as they should be, up to the first that is not. (An assertion for each has Check write as many messages.) */
+static uint32_t right_bytes(const void *mem, uint32_t size, uint8_t (*want)(uint32_t i))
+{
+	const uint8_t *byte = mem;
+	uint32_t i = 0;
+
+	while (i < size && byte[i] == want(i))
+		i++;
+	return i;
+}
+
 /* An end whose memory is shared: of TEST_MEM bytes, beginning where no page does. */
 static void *share(struct test_end *end)
 {
@@ -59,8 +81,7 @@ static void *share(struct test_end *end)
 	uint64_t dma;
 
 	ck_ok(al_dma_alloc_coherent(end->ca, TEST_MEM + 8192, &mem, &dma));
-	for (uint32_t i = 0; i < TEST_MEM + 8192; i++)
-		ck_assert_uint_eq(((uint8_t *)mem)[i], 0);
+	ck_assert_uint_eq(right_bytes(mem, TEST_MEM + 8192, zero), TEST_MEM + 8192);
 	if (end->mr) {
 		ck_ok(al_dereg_mr(end->mr, AL_DESTROY_SYNC, NULL));
 		free(end->mem);
@@ -76,11 +97,6 @@ static void unshare(struct test_end *end, void *mem)
 	ck_ok(al_dereg_mr(end->mr, AL_DESTROY_SYNC, NULL));
 	ck_ok(al_dma_free_coherent(end->ca, TEST_MEM + 8192, mem, (uintptr_t)mem));
 	end->mem = NULL;
-}
-
-static uint8_t pattern(uint32_t i)
-{
-	return (uint8_t)(i * 11 + i / 253);
 }
 
 /* ---------------------------------------------------------------- transfers */
@@ -119,12 +135,10 @@ START_TEST(shared_and_copied_memory_transfer_byte_for_byte)
 	for (uint32_t i = 0; i < TEST_MEM; i++)
 		end[0].mem[i] = pattern(i);
 	post_one(&end[0], IB_WR_RDMA_WRITE, (uintptr_t)end[0].mem, TEST_MEM, (uintptr_t)end[1].mem, end[1].rkey);
-	for (uint32_t i = 0; i < TEST_MEM; i++)
-		ck_assert_uint_eq(end[1].mem[i], pattern(i));
+	ck_assert_uint_eq(right_bytes(end[1].mem, TEST_MEM, pattern), TEST_MEM);
 	memset(end[0].mem, 0, TEST_MEM);
 	post_one(&end[0], IB_WR_RDMA_READ, (uintptr_t)end[0].mem, TEST_MEM, (uintptr_t)end[1].mem, end[1].rkey);
-	for (uint32_t i = 0; i < TEST_MEM; i++)
-		ck_assert_uint_eq(end[0].mem[i], pattern(i));
+	ck_assert_uint_eq(right_bytes(end[0].mem, TEST_MEM, pattern), TEST_MEM);
 	*(uint64_t *)end[1].mem = 37;
 	post_one(&end[0], IB_WR_ATOMIC_FETCH_AND_ADD, (uintptr_t)end[0].mem, 8, (uintptr_t)end[1].mem, end[1].rkey);
 	ck_assert_uint_eq(*(uint64_t *)end[0].mem, 37);
