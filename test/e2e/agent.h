@@ -176,7 +176,7 @@ static inline int agent_entries(const char *what)
 struct address {
 	uint64_t mem;
 	uint32_t qpn, rkey;
-	uint16_t lid;
+	uint16_t lid, zero[3]; /* no padding, which would be sent as it is */
 };
 
 static inline void say(int fd, const void *what, size_t size)
