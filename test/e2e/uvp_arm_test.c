@@ -3,7 +3,7 @@
  * Notifications, and what crosses to the agent, with the software HCA's provider and without: both are to be as embedded
  * (seed 001).
  */
-#include "test/e2e/uvp.h"
+#include "test/e2e/agent_uvp.h"
 
 #include <stdatomic.h>
 #include <sys/syscall.h>

@@ -3,7 +3,7 @@
  * The software HCA's user-mode provider: what a caller sees of queues that are rings in shared memory. Each test runs
  * embedded, and without a provider, as well: statuses, completions and notifications are to be the same.
  */
-#include "test/e2e/uvp.h"
+#include "test/e2e/agent_uvp.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

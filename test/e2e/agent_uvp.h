@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What tests of the software HCA's provider share: each runs embedded, with the provider, and without a provider. */
-#ifndef IBAL_TEST_UVP_H
-#define IBAL_TEST_UVP_H
+#ifndef IBAL_TEST_AGENT_UVP_H
+#define IBAL_TEST_AGENT_UVP_H
 
 #include "test/e2e/agent.h"
 
