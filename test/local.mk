@@ -66,7 +66,7 @@ test_unit_al_tools_perf_stat_test_LDADD = al/tools/libperf.la al/tools/libtools.
 dist_check_SCRIPTS += test/e2e/al_cp.sh test/e2e/al_cp_agent.sh test/e2e/al_perf.sh \
 	test/e2e/al_perf_agent.sh test/e2e/al_query.sh test/e2e/al_query_agent.sh \
 	test/e2e/al_cp_files.sh test/e2e/al_cp_holes.sh test/e2e/tools_output.sh test/e2e/tools_ports.sh
-EXTRA_DIST += test/e2e/tools.sh test/e2e/al_perf.py test/e2e/al_perf_hostile.py
+EXTRA_DIST += test/e2e/tools.sh test/e2e/al_perf_report.py test/e2e/al_perf_hostile.py
 check_PROGRAMS += test/unit/al/tools/query_test
 test_unit_al_tools_query_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_tools_query_test_CFLAGS = $(TOOL_CFLAGS)
@@ -454,7 +454,7 @@ test_unit_hca_soft_hostile_test_SOURCES = test/unit/hca/soft/hostile_test.c $(SO
 test_unit_hca_soft_hostile_test_LDADD = $(SOFT_TEST_LIBS)
 # The same by tshark.
 dist_check_SCRIPTS += test/e2e/capture.sh
-EXTRA_DIST += test/e2e/capture.py
+EXTRA_DIST += test/e2e/capture_report.py
 test/e2e/capture.log: test/unit/hca/soft/capture_test hca/soft/soft.la
 check_PROGRAMS += test/unit/hca/soft/bugclass_unreliable_test
 test_unit_hca_soft_bugclass_unreliable_test_SOURCES = test/unit/hca/soft/bugclass_unreliable_test.c $(SOFT_HARNESS)

@@ -11,7 +11,7 @@ al_query=$build/al_query
 
 # What a report in JSON must be, whatever was measured; further conditions are arguments.
 judge() {
-	python3 "$top_srcdir/test/e2e/al_perf.py" "$@"
+	python3 "$top_srcdir/test/e2e/al_perf_report.py" "$@"
 }
 
 # measures CONDITION OPTION...: a run in JSON that is right, and of which the condition holds.

@@ -18,7 +18,7 @@ measures() {
 	listen --json
 	"$al_perf" --json "$@" agent:$name >near.out 2>near.err || wrong "$*: status $?: $(cat near.err)"
 	ends 0 $far '' far.err
-	python3 "$top_srcdir/test/e2e/al_perf.py" near.out far.out "$condition" "report['peer'] == '$name'" 2>why ||
+	python3 "$top_srcdir/test/e2e/al_perf_report.py" near.out far.out "$condition" "report['peer'] == '$name'" 2>why ||
 		wrong "$*: $(tail -n 1 why)"
 }
 

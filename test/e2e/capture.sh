@@ -35,7 +35,7 @@ cmp file copy
 grep -q "packets are in $tmp/copy.pcapng" err || die "$(cat err)"
 none_malformed copy.pcapng
 shark copy.pcapng -T json -x >copy.json
-python3 "$src/test/e2e/capture.py" copy copy.json || die "copy.json"
+python3 "$src/test/e2e/capture_report.py" copy copy.json || die "copy.json"
 
 # One port, the exit status of the command, and what is wrong with a command line.
 IBAL_SOFT="ports=2" "$build/al_query" capture --port 2 -o two.pcapng -- "$build/al_cp" file copy >/dev/null 2>&1
@@ -52,14 +52,14 @@ grep -q "opened no software HCA" err || die "$(cat err)"
 CAPTURE_MIXED=mixed.pcapng "$build/test/unit/hca/soft/capture_test" >out || die "$(cat out)"
 none_malformed mixed.pcapng
 shark mixed.pcapng -T json -x >mixed-shark.json
-python3 "$src/test/e2e/capture.py" mixed mixed-shark.json mixed.pcapng.json || die "mixed"
+python3 "$src/test/e2e/capture_report.py" mixed mixed-shark.json mixed.pcapng.json || die "mixed"
 
 # The benchmark's own run, with a capture armed: no packet of it is missing, on either side.
 "$build/al_query" capture -o bench.pcapng -- "$build/test/bench/bench" --quick --only loop.write.8B.rate >out 2>err ||
 	die "bench: $(cat out err)"
 shark bench.pcapng -T fields -e frame.interface_name -e frame.packet_flags_direction -e infiniband.bth.opcode \
 	-e infiniband.bth.destqp -e infiniband.bth.psn >bench.fields
-python3 "$src/test/e2e/capture.py" bench bench.fields || die "bench"
+python3 "$src/test/e2e/capture_report.py" bench bench.fields || die "bench"
 
 "$build/al_query" counters >out
 grep -q '^Counter *0:1 *1:1' out || die "$(cat out)"

@@ -24,3 +24,12 @@ done)
 	echo "$missing"
 	exit 1
 }
+
+# A test's log has its name without the extension, by which make finds the test: a file that differs in that alone would run
+# in its place.
+twins=$(git ls-files | sed -nE 's/\.(sh|py|role)$//p' | sort | uniq -d)
+[ -z "$twins" ] || {
+	echo "scripts with two extensions, of which make check would run the wrong one:"
+	echo "$twins"
+	exit 1
+}

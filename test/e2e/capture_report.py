@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """What tshark exports of a capture (-T json -x), against what is known of the traffic. For capture.sh.
 
-    capture.py copy SHARK        a copy by al_cp: whole, in sequence, CRCs right
-    capture.py mixed SHARK SAID  capture_test's operations: each header field of each packet
-    capture.py bench FIELDS      the benchmark's 8-byte writes: PSNs without a gap, on both sides; FIELDS by -T fields
+    capture_report.py copy SHARK        a copy by al_cp: whole, in sequence, CRCs right
+    capture_report.py mixed SHARK SAID  capture_test's operations: each header field of each packet
+    capture_report.py bench FIELDS      the benchmark's 8-byte writes: PSNs without a gap, on both sides; FIELDS by -T fields
 """
 import json
 import sys
