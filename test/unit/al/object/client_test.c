@@ -101,10 +101,12 @@ END_TEST
 
 START_TEST(a_process_without_room_for_a_descriptor_says_so)
 {
-	const struct rlimit none = { 0, 0 };
 	struct al_udata udata = { .num_given = 0 };
+	struct rlimit limit;
 
-	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = 0;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	ck_status(ci_client_give_fd(&udata.ci, 0), AL_INSUFFICIENT_RESOURCES);
 	ck_assert_uint_eq(udata.num_given, 0);
 }
