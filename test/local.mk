@@ -177,7 +177,7 @@ EXTRA_DIST += test/role test/roles.txt
 dist_check_SCRIPTS += test/e2e/roles.py
 
 # Processes that share an agent.
-noinst_HEADERS += test/e2e/agent.h test/e2e/agent_door.h
+noinst_HEADERS += test/e2e/agent.h test/e2e/agent_door.h test/e2e/agent_uvp.h
 SOFT_UVP_FLAGS = -DUVP_DIR='"$(abs_top_builddir)/uvp/soft/.libs"'
 check_PROGRAMS += test/e2e/agent_test
 test_e2e_agent_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
