@@ -10,8 +10,19 @@
 static struct client slow;
 static struct session *session; /* the slow client's */
 
+/* On the loop, whose sessions are. */
+static sem_t looked;
+
+static void look(struct job *job)
+{
+	(void)job;
+	session = sessions;
+	sem_post(&looked);
+}
+
 static void set_up(void)
 {
+	struct job job = { .done = look };
 	const long ms = test_scaled_ms(5000);
 	const struct timeval limit = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
 	struct ald_attr attr = { .mode = 0600, .config = "", .limits = ald_default_limits };
@@ -22,7 +33,9 @@ static void set_up(void)
 	ck_ok(ald_start(&attr));
 	client_open(&slow);
 	ck_assert_int_eq(setsockopt(slow.events, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)), 0);
-	session = sessions; /* the loop has nothing to do */
+	sem_init(&looked, 0, 0);
+	pool_done(&job);
+	test_wait(&looked);
 }
 
 static void tear_down(void)
