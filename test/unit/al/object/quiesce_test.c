@@ -314,6 +314,26 @@ START_TEST(an_hca_that_is_removed_while_a_destroyed_queue_pair_is_held_ends_it_o
 }
 END_TEST
 
+START_TEST(a_removal_does_not_end_again_what_has_ended_and_waits_to_be_told_of)
+{
+	struct held h;
+	sem_t gone;
+
+	hold(&h); /* and with it the thread that tells */
+	sem_init(&gone, 0, 0);
+	al_set_log(test_ignore_log, NULL);
+	ck_ok(al_dereg_mr(h.mr, test_post, &gone));
+	journal_wait(&done, 1);
+	expect_begins(0, "deregister_mr");
+	bed_withdraw(&h.bed, 0);
+	ck_assert_uint_eq(h.bed.fake->calls[FAKE_deregister_mr], 1);
+	sem_post(&h.gate.out);
+	test_wait(&gone);
+	bed_end(&h.bed);
+	ck_assert_uint_eq(h.bed.fake->calls[FAKE_deregister_mr], 1);
+}
+END_TEST
+
 START_TEST(one_that_is_held_on_an_hca_that_is_gone_is_not_reset)
 {
 	struct held h;
@@ -395,6 +415,7 @@ int main(void)
 	tcase_add_loop_test(tcase, a_module_that_refuses_the_reset_is_told_of_and_the_queue_pair_goes_all_the_same, 0, 3);
 	tcase_add_loop_test(tcase, a_cascade_resets_what_is_held_before_regions_end, 0, 2);
 	tcase_add_test(tcase, an_hca_that_is_removed_while_a_destroyed_queue_pair_is_held_ends_it_once);
+	tcase_add_test(tcase, a_removal_does_not_end_again_what_has_ended_and_waits_to_be_told_of);
 	tcase_add_test(tcase, one_that_is_held_on_an_hca_that_is_gone_is_not_reset);
 	tcase_add_test(tcase, a_modification_under_way_ends_before_what_is_destroyed_meanwhile);
 	suite_add_tcase(suite, tcase);
