@@ -227,6 +227,34 @@ START_TEST(in_a_forked_child_every_inherited_handle_is_invalid)
 }
 END_TEST
 
+/* What the one process takes from the other's handles would be a handle of its own. */
+START_TEST(a_forked_child_and_its_parent_begin_slots_with_different_generations)
+{
+	uint64_t first = publish(AL_OBJ_PD, 1), parents, childs;
+	int pipefd[2], status;
+	pid_t pid;
+
+	ck_assert_int_eq(pipe(pipefd), 0);
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (!pid) {
+		handle_child();
+		if (handle_reserve(AL_OBJ_PD, &childs) ||
+		    write(pipefd[1], &childs, sizeof(childs)) != sizeof(childs))
+			_exit(1);
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(read(pipefd[0], &childs, sizeof(childs)), sizeof(childs));
+	parents = publish(AL_OBJ_PD, 2); /* a slot that was never used before */
+	ck_assert_uint_ne(INDEX(parents), INDEX(first));
+	ck_assert_uint_ne(GENERATION(childs), GENERATION(parents));
+	close(pipefd[0]);
+	close(pipefd[1]);
+}
+END_TEST
+
 /* ---------------------------------------------------------------- threads */
 
 #define ROUNDS 40
@@ -303,6 +331,7 @@ int main(void)
 	tcase_add_test(tc, a_handle_that_could_not_have_memory_takes_nothing);
 	tcase_add_test(tc, more_objects_than_a_chunk_holds_are_all_found);
 	tcase_add_test(tc, in_a_forked_child_every_inherited_handle_is_invalid);
+	tcase_add_test(tc, a_forked_child_and_its_parent_begin_slots_with_different_generations);
 	tcase_add_test(tc, readers_never_find_another_object_than_the_handles_own);
 	suite_add_tcase(suite, tc);
 	srunner_run_all(runner, CK_ENV);
