@@ -175,6 +175,19 @@ START_TEST(a_key_that_the_module_does_not_know_is_named)
 }
 END_TEST
 
+START_TEST(modules_are_managed_only_by_the_process_that_has_them)
+{
+	al_status want = test_in_user_role() ? AL_UNSUPPORTED : AL_NOT_FOUND;
+	al_h al;
+
+	test_fake();
+	al = test_open();
+	ck_status(al_load_module(al, "/nowhere/module.so"), want);
+	ck_status(al_unload_module(al, "nobody", 0), want);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+END_TEST
+
 START_TEST(modules_are_named_by_what_can_be_named)
 {
 	al_h al = test_open();
@@ -220,6 +233,7 @@ int main(void)
 	tcase_add_test(tcase, a_wrong_configuration_is_named_and_the_next_open_works);
 	tcase_add_test(tcase, another_configuration_than_the_first_openings_is_refused);
 	tcase_add_test(tcase, a_key_that_the_module_does_not_know_is_named);
+	tcase_add_test(tcase, modules_are_managed_only_by_the_process_that_has_them);
 	tcase_add_test(tcase, modules_are_named_by_what_can_be_named);
 	tcase_add_test(tcase, a_bus_that_can_not_be_read_is_said_and_changes_nothing);
 	suite_add_tcase(suite, tcase);
