@@ -153,6 +153,7 @@ API_TESTS = \
 	test/unit/al/verbs/ca_test \
 	test/unit/al/verbs/cq_test \
 	test/unit/al/verbs/door_test \
+	test/unit/al/verbs/crossing_test \
 	test/unit/al/verbs/handles_test \
 	test/unit/al/verbs/mr_test \
 	test/unit/al/verbs/qp_modify_test \
@@ -245,6 +246,9 @@ EXTRA_test_e2e_provider_test_DEPENDENCIES = ald$(EXEEXT) hca/skeleton/skeleton.l
 check_PROGRAMS += test/e2e/refusal_test
 test_e2e_refusal_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_refusal_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
+check_PROGRAMS += test/e2e/late_test
+test_e2e_late_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_late_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
 check_PROGRAMS += test/e2e/client_test
 test_e2e_client_test_CPPFLAGS = $(FAKE_FLAGS) $(PROVIDER_FLAGS) $(SOFT_UVP_FLAGS)
 test_e2e_client_test_LDADD = $(API_LIBS)

@@ -4,36 +4,43 @@
  * @brief The Access Layer API: everything that a channel driver reads.
  *
  * **Context.** Each function says from where it may be called.
- * - *Context: any*: any thread, any callback, whatever locks of its own the caller holds; not a signal handler.
- * - *Context: may sleep*: any thread, and callbacks of al_reg_pnp(); in every other callback it is refused with
- *   #AL_INVALID_CONTEXT.
+ * - *Context: any*: any thread, any callback, whatever locks of its own the caller holds; not a
+ * signal handler.
+ * - *Context: may sleep*: any thread, and callbacks of al_reg_pnp(); in every other callback it is
+ * refused with #AL_INVALID_CONTEXT.
  *
- * **Callbacks** get the context given at creation, never a handle (SAS deviation 3). They come from threads of the
- * library, never from within a call of the caller's; of one object one at a time. Those of completion queues,
- * asynchronous events and destroys are *atomic*: they may make every "any" call. Those of al_reg_pnp() may make every
- * call.
+ * **Callbacks** get the context given at creation, never a handle (SAS deviation 3). They come from
+ * threads of the library, never from within a call of the caller's; of one object one at a time.
+ * Those of completion queues, asynchronous events and destroys are *atomic*: they may make every
+ * "any" call. Those of al_reg_pnp() may make every call.
  *
- * **Statuses** that every function can return are not repeated below: #AL_INVALID_HANDLE (the handle of the first
- * argument, or one in the attributes, is not a live one of its kind), #AL_INVALID_PARAMETER (a required pointer is
- * NULL, a reserved field is not zero, a value is none of its enum), #AL_INVALID_CONTEXT ("may sleep" in an atomic
- * callback), #AL_INSUFFICIENT_MEMORY (functions that create), #AL_CA_REMOVED (the HCA is gone; the handle stays to be
- * destroyed), #AL_AGENT_LOST (the same: the agent behind it is gone), #AL_PERMISSION (the agent lets only its own user do
- * that), #AL_UNSUPPORTED (the HCA's module does not offer it).
+ * **Statuses** that every function can return are not repeated below: #AL_INVALID_HANDLE (the
+ * handle of the first argument, or one in the attributes, is not a live one of its kind),
+ * #AL_INVALID_PARAMETER (a required pointer is NULL, a reserved field is not zero, a value is none
+ * of its enum), #AL_INVALID_CONTEXT ("may sleep" in an atomic callback), #AL_INSUFFICIENT_MEMORY
+ * (functions that create), #AL_CA_REMOVED (the HCA is gone; the handle stays to be destroyed),
+ * #AL_AGENT_LOST (the same: the agent behind it is gone), #AL_INSUFFICIENT_RESOURCES (functions
+ * that create: this process may have no further descriptor, which objects of an agent's HCA may
+ * take), #AL_PERMISSION (the agent lets only its own user do that), #AL_UNSUPPORTED (the HCA's
+ * module does not offer it).
  *
- * **Destroying** is asynchronous: the handle is invalid when the call returns, `cb(context)` follows exactly once,
- * after the object's last other callback; until then the object's context, and a region's memory, may still be used. A
- * NULL callback asks for no notice. #AL_DESTROY_SYNC waits instead (*may sleep*). Every function that ends an object works
- * so, and is refused with #AL_RESOURCE_BUSY, changing nothing, while live objects depend on the object.
+ * **Destroying** is asynchronous: the handle is invalid when the call returns, `cb(context)`
+ * follows exactly once, after the object's last other callback; until then the object's context,
+ * and a region's memory, may still be used. A NULL callback asks for no notice. #AL_DESTROY_SYNC
+ * waits instead (*may sleep*). Every function that ends an object works so, and is refused with
+ * #AL_RESOURCE_BUSY, changing nothing, while live objects depend on the object.
  *
- * **Order of destroys.** The destroys of one thread take effect, on each HCA, in the order of the calls: when an object is
- * gone, every queue pair and every region that the same thread destroyed before it on that HCA takes nothing from the wire
- * any more and touches no memory, even if a callback in flight still keeps the earlier object's own `cb` from being called.
- * So a queue pair and then its regions can be destroyed without waiting in between: no message is taken whose region is
- * gone. A cascade (al_close_ca(), al_close()) ends queue pairs before regions. Nothing is ordered between the destroys of
- * several threads, between several HCAs, and between the `cb` of objects of which none depends on the other.
+ * **Order of destroys.** The destroys of one thread take effect, on each HCA, in the order of the
+ * calls: when an object is gone, every queue pair and every region that the same thread destroyed
+ * before it on that HCA takes nothing from the wire any more and touches no memory, even if a
+ * callback in flight still keeps the earlier object's own `cb` from being called. So a queue pair
+ * and then its regions can be destroyed without waiting in between: no message is taken whose
+ * region is gone. A cascade (al_close_ca(), al_close()) ends queue pairs before regions. Nothing is
+ * ordered between the destroys of several threads, between several HCAs, and between the `cb` of
+ * objects of which none depends on the other.
  *
- * **Reentrancy.** Every function may be called from several threads at once, on one object too (seed 000). The library
- * orders nothing that the caller did not order.
+ * **Reentrancy.** Every function may be called from several threads at once, on one object too
+ * (seed 000). The library orders nothing that the caller did not order.
  */
 #ifndef IBA_IB_AL_H
 #define IBA_IB_AL_H

@@ -295,6 +295,70 @@ START_TEST(shared_memory_is_not_registered_otherwise_for_want_of_a_descriptor)
 }
 END_TEST
 
+/* Of the mappings of so many some lie side by side. */
+#define MANY 16
+
+/* Memory of both kinds, in the order of the addresses; a region may begin in one and end in the
+ * other. */
+START_TEST(a_region_that_leaves_shared_memory_is_registered_by_copies)
+{
+	struct al_mr_init init = { .access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE };
+	struct test_end pair[2];
+	struct ib_sge sge;
+	struct ib_send_wr wr = { .sg_list = &sge,
+				 .num_sge = 1,
+				 .opcode = IB_WR_RDMA_WRITE,
+				 .send_flags = IB_SEND_SIGNALED };
+	const struct ib_send_wr *bad;
+	const size_t page = 4096;
+	uint32_t lkey, rkey;
+	uint8_t *shared = NULL, *behind;
+	void *addr[MANY];
+	uint64_t dma;
+	al_mr_h mr;
+
+	agent_start(NULL, NULL);
+	al = agent_open();
+	test_make_pair(al, pair);
+	/* A page of the process's own in the place of a shared one right behind another. */
+	for (int i = 0; i < MANY; i++)
+		ck_ok(al_dma_alloc_coherent(pair[1].ca, page, &addr[i], &dma));
+	for (int i = 0; i < MANY * MANY && !shared; i++)
+		if ((uint8_t *)addr[i / MANY] + page == addr[i % MANY]) {
+			shared = addr[i / MANY];
+			ck_ok(al_dma_free_coherent(pair[1].ca, page, addr[i % MANY], 0));
+		}
+	ck_assert_ptr_nonnull(shared);
+	behind = mmap(shared + page, page, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	ck_assert_ptr_eq(behind, shared + page);
+	for (size_t i = 0; i < 64; i++)
+		pair[0].mem[i] = (uint8_t)(i + 1);
+	init.addr = shared + page - 32;
+	init.length = 64;
+	ck_ok(al_reg_mr(pair[1].pd, &init, NULL, &lkey, &rkey, &mr));
+	sge = (struct ib_sge){ (uintptr_t)pair[0].mem, 64, pair[0].lkey };
+	wr.wr.rdma.remote_addr = (uintptr_t)init.addr;
+	wr.wr.rdma.rkey = rkey;
+	ck_ok(al_post_send(pair[0].qp, &wr, &bad));
+	ck_assert_int_eq(test_poll(pair[0].cq).status, IB_WC_SUCCESS);
+	ck_assert_mem_eq(init.addr, pair[0].mem, 64);
+	/* And one that begins right behind is the process's own. */
+	init.addr = behind;
+	ck_ok(al_reg_mr(pair[1].pd, &init, NULL, &lkey, &rkey, &mr));
+	wr.wr.rdma.remote_addr = (uintptr_t)behind;
+	wr.wr.rdma.rkey = rkey;
+	ck_ok(al_post_send(pair[0].qp, &wr, &bad));
+	ck_assert_int_eq(test_poll(pair[0].cq).status, IB_WC_SUCCESS);
+	ck_assert_mem_eq(behind, pair[0].mem, 64);
+	for (int i = 0; i < 2; i++)
+		test_free_end(&pair[i]);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	munmap(behind, page);
+	agent_stop();
+}
+END_TEST
+
 /* ------------------------------------------------------------------------ maxima */
 
 static char conf_path[sizeof(agent_dir) + 16];
@@ -399,6 +463,7 @@ int main(void)
 	tcase_add_test(tcase, what_the_module_gives_and_does_not_fit_undoes_what_was_made);
 	tcase_add_test(tcase, a_descriptor_that_is_none_costs_the_operation_and_no_more);
 	tcase_add_test(tcase, shared_memory_is_not_registered_otherwise_for_want_of_a_descriptor);
+	tcase_add_test(tcase, a_region_that_leaves_shared_memory_is_registered_by_copies);
 	tcase_add_test(tcase, maxima_are_exactly_what_the_client_gets);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);

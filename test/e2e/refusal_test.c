@@ -321,6 +321,26 @@ START_TEST(with_too_few_descriptors_that_is_said_and_with_more_it_serves)
 }
 END_TEST
 
+/* An agent's client reads its configuration once, too. */
+START_TEST(another_configuration_than_the_first_openings_is_refused)
+{
+	struct al_open_attr attr = { .agent = agent_socket, .config = "/nowhere/ibal.conf" };
+	al_h al[2];
+
+	agent_start(NULL, NULL);
+	al[0] = agent_open();
+	al_set_log(hear_log, NULL);
+	ck_status(al_open(&attr, &al[1]), AL_INVALID_STATE);
+	ck_assert_msg(strstr(said, "/nowhere/ibal.conf") != NULL, "%s", said);
+	al_set_log(NULL, NULL);
+	attr.config = NULL;
+	ck_ok(al_open(&attr, &al[1]));
+	for (int i = 0; i < 2; i++)
+		ck_ok(al_close(al[i], AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	static const struct agent_client clients[] = {
@@ -343,6 +363,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, a_client_too_many_is_told_of_the_limit);
 	tcase_add_test(tcase, a_client_that_gets_too_few_connections_is_told_of_the_limit);
 	tcase_add_test(tcase, with_too_few_descriptors_that_is_said_and_with_more_it_serves);
+	tcase_add_test(tcase, another_configuration_than_the_first_openings_is_refused);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }

@@ -29,6 +29,10 @@ check_PROGRAMS += test/unit/al/verbs/block_test
 test_unit_al_verbs_block_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_verbs_block_test_LDADD = $(API_LIBS) $(URCU_LIBS)
 
+check_PROGRAMS += test/unit/al/verbs/crossing_test
+test_unit_al_verbs_crossing_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_verbs_crossing_test_LDADD = $(API_LIBS)
+
 check_PROGRAMS += test/unit/al/verbs/wr_test
 test_unit_al_verbs_wr_test_LDADD = $(API_LIBS)
 

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * A client's thread that hears the agent's events comes late: what it has not heard yet spoils
+ * nothing. It is held in the log, to which it says that the agent is about to end.
+ */
+#include <stdatomic.h>
+#include <sys/ioctl.h>
+
+#include "test/e2e/agent.h"
+
+static sem_t held, go_on;
+
+static void hold(void *context, ib_log_level level, const char *text)
+{
+	(void)context;
+	(void)level;
+	if (!strstr(text, "is about to end"))
+		return;
+	sem_post(&held);
+	test_wait(&go_on);
+}
+
+static al_h al;
+static al_ca_h ca;
+static al_pd_h pd;
+
+static al_ca_h open_first(al_h opening)
+{
+	uint64_t guid;
+
+	test_guids(opening, &guid, 1);
+	return test_open_ca(opening, guid);
+}
+
+/* The agent ends when this process has nothing left. */
+static void hold_event_thread(void)
+{
+	sem_init(&held, 0, 0);
+	sem_init(&go_on, 0, 0);
+	agent_start("--drain", "600");
+	al = agent_open();
+	ca = open_first(al);
+	ck_ok(al_alloc_pd(ca, NULL, &pd));
+	al_set_log(hold, NULL);
+	ck_assert_int_eq(kill(agent_pid, SIGTERM), 0);
+	test_wait(&held);
+}
+
+START_TEST(an_agent_whose_end_was_not_heard_yet_is_not_taken_for_the_next_one)
+{
+	struct ib_port_attr port;
+	al_ca_h next_ca;
+	al_pd_h next_pd;
+	al_h next;
+
+	hold_event_thread();
+	agent_kill(SIGKILL);
+	agent_start(NULL, NULL);
+	next = agent_open();
+	next_ca = open_first(next);
+	ck_ok(al_alloc_pd(next_ca, NULL, &next_pd));
+	ck_status(al_query_port(ca, 1, &port), AL_AGENT_LOST);
+	sem_post(&go_on);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	ck_ok(al_query_port(next_ca, 1, &port));
+	ck_ok(al_close(next, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
+struct queue {
+	al_cq_h cq;
+	al_qp_h qp;
+	atomic_int told;
+	sem_t sem;
+};
+
+static void count(void *context)
+{
+	struct queue *q = context;
+
+	q->told++;
+	sem_post(&q->sem);
+}
+
+static void make(struct queue *q)
+{
+	struct al_cq_init cq_init = { .cqe = 16 };
+	struct al_qp_init init = { .qp_type = IB_QPT_RC, .cap = { 4, 4, 1, 1, 0 } };
+
+	sem_init(&q->sem, 0, 0);
+	ck_ok(al_create_cq(pd, &cq_init, q, count, NULL, &q->cq));
+	init.send_cq = init.recv_cq = q->cq;
+	ck_ok(al_create_qp(pd, &init, NULL, NULL, &q->qp));
+}
+
+/* A receive that is flushed completes. */
+static void complete(struct queue *q)
+{
+	struct ib_recv_wr wr = { .wr_id = 1 };
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	const struct ib_recv_wr *bad;
+
+	ck_ok(test_modify(q->qp, IB_QPS_INIT, test_attr(1, 1, IB_MTU_1024), TEST_RC_INIT));
+	ck_ok(al_post_recv(q->qp, &wr, &bad));
+	ck_ok(al_arm_cq(q->cq, AL_ARM_ANY, NULL));
+	ck_ok(al_modify_qp(q->qp, &attr, IB_QP_STATE));
+}
+
+/* Of all sockets of this process those of the connection alone are there, and of those only the
+ * events' waits to be read. */
+static void until_event_waits(void)
+{
+	struct timespec deadline = test_deadline();
+	int bytes = 0;
+
+	while (!bytes) {
+		ck_assert(!test_expired(&deadline));
+		for (int fd = 3; fd < 1024 && !bytes; fd++)
+			if (ioctl(fd, FIONREAD, &bytes))
+				bytes = 0;
+	}
+}
+
+START_TEST(an_event_that_comes_late_is_not_for_what_came_in_its_objects_place)
+{
+	struct queue old = { 0 }, new = { 0 }, last = { 0 };
+
+	hold_event_thread();
+	make(&last);
+	make(&old);
+	complete(&old);
+	until_event_waits();
+	ck_ok(al_destroy_qp(old.qp, AL_DESTROY_SYNC, NULL));
+	ck_ok(al_destroy_cq(old.cq, AL_DESTROY_SYNC, NULL));
+	make(&new);
+	complete(&last);
+	sem_post(&go_on);
+	test_wait(&last.sem); /* told after what came before, by the same thread */
+	ck_assert_int_eq(old.told, 0);
+	ck_assert_int_eq(new.told, 0);
+	complete(&new);
+	test_wait(&new.sem);
+	ck_assert_int_eq(new.told, 1);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	al_set_log(NULL, NULL);
+	ck_assert_int_eq(wait_for(agent_pid), 0);
+	agent_pid = 0;
+	agent_stop();
+}
+END_TEST
+
+/* More than the client notes at first, twice. */
+START_TEST(an_object_is_told_of_its_events_however_many_came_after_it)
+{
+	struct al_cq_init init = { .cqe = 16 };
+	struct queue first = { 0 }, last = { 0 };
+	al_cq_h more[200];
+
+	agent_start(NULL, NULL);
+	al = agent_open();
+	ca = open_first(al);
+	ck_ok(al_alloc_pd(ca, NULL, &pd));
+	make(&first);
+	for (int i = 0; i < 200; i++)
+		ck_ok(al_create_cq(pd, &init, NULL, NULL, NULL, &more[i]));
+	make(&last);
+	complete(&first);
+	test_wait(&first.sem);
+	ck_assert_int_eq(last.told, 0);
+	complete(&last);
+	test_wait(&last.sem);
+	ck_assert_int_eq(first.told, 1);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("e2e/late");
+	TCase *tcase = tcase_create("late");
+
+	tcase_add_test(tcase, an_agent_whose_end_was_not_heard_yet_is_not_taken_for_the_next_one);
+	tcase_add_test(tcase, an_event_that_comes_late_is_not_for_what_came_in_its_objects_place);
+	tcase_add_test(tcase, an_object_is_told_of_its_events_however_many_came_after_it);
+	suite_add_tcase(suite, tcase);
+	return test_run(suite);
+}

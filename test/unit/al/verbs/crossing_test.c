@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What a call must not show of the way that it takes to the module: records of some length, connections of some number. */
+#include "test/unit/al/verbs/qp_test.h"
+
+/* As a module does: where the handle crosses to an agent it is looked up before that. */
+static al_status look_up(struct ci_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
+{
+	*bad = wr;
+	return ci_wr_ah(qp, wr->wr.ud.ah) ? AL_SUCCESS : AL_INVALID_HANDLE;
+}
+
+static void set_up_large(void)
+{
+	test_fake()->ops.post_send = look_up;
+	test_fake()->ca_attr.max_qp_wr = 1024;
+	test_fake()->ca_attr.max_pd = 4000;
+	caps = IB_CA_CAP_UD;
+	set_up();
+}
+
+/* ------------------------------------------------------------------ long chains */
+
+#define ROOM 400
+#define CHAIN 300 /* more than two records hold */
+
+static void make_chain(struct ib_recv_wr *wr)
+{
+	for (uint32_t i = 0; i < CHAIN; i++)
+		wr[i] = (struct ib_recv_wr){ .wr_id = 1000 + i, .next = i + 1 < CHAIN ? &wr[i + 1] : NULL };
+}
+
+START_TEST(a_long_chain_is_posted_whole_and_its_first_bad_request_told)
+{
+	struct al_qp_init init = { .qp_type = IB_QPT_RC, .cap = { 1, ROOM, 1, 1, 0 }, .send_cq = cq, .recv_cq = cq };
+	struct ib_recv_wr wr[CHAIN];
+	const struct ib_recv_wr *bad = NULL;
+	al_qp_h qp;
+
+	ck_ok(al_create_qp(pd, &init, NULL, NULL, &qp));
+	ck_ok(test_modify(qp, IB_QPS_INIT, test_attr(1, 1, IB_MTU_1024), TEST_RC_INIT));
+	make_chain(wr);
+	ck_ok(al_post_recv(qp, wr, &bad));
+	ck_assert_uint_eq(fake->last_qp->recv_count, CHAIN);
+	for (uint32_t i = 0; i < CHAIN; i++)
+		ck_assert_uint_eq(fake->last_qp->recv[(fake->last_qp->recv_head + i) % ROOM], 1000 + i);
+	ck_status(al_post_recv(qp, wr, &bad), AL_QUEUE_FULL);
+	ck_assert_ptr_eq(bad, &wr[ROOM - CHAIN]);
+	ck_assert_uint_eq(fake->last_qp->recv_count, ROOM);
+}
+END_TEST
+
+START_TEST(an_address_handle_of_another_hca_or_opening_is_refused)
+{
+	struct ib_ah_attr path = { .dlid = 1, .port_num = 1 };
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+	const struct ib_send_wr *bad = NULL;
+	al_qp_h qp = make(IB_QPT_UD);
+	al_h other = test_open();
+	al_pd_h foreign;
+
+	ck_ok(al_alloc_pd(test_open_ca(al, FAKE_GUID + 0x100), NULL, &foreign));
+	ck_ok(al_create_ah(foreign, &path, &wr.wr.ud.ah));
+	ck_status(al_post_send(qp, &wr, &bad), AL_INVALID_HANDLE);
+	ck_assert_ptr_eq(bad, &wr);
+	ck_ok(al_alloc_pd(test_open_ca(other, FAKE_GUID), NULL, &foreign));
+	ck_ok(al_create_ah(foreign, &path, &wr.wr.ud.ah));
+	ck_status(al_post_send(qp, &wr, &bad), AL_INVALID_HANDLE);
+	ck_ok(al_destroy_ah(wr.wr.ud.ah, AL_DESTROY_SYNC, NULL));
+	ck_status(al_post_send(qp, &wr, &bad), AL_INVALID_HANDLE);
+	al_set_log(test_ignore_log, NULL);
+	ck_ok(al_close(other, AL_DESTROY_SYNC, NULL));
+}
+END_TEST
+
+/* ------------------------------------------------------------- calls that sleep */
+
+#define SLEEPERS 8 /* more than there are connections */
+
+static sem_t begun;
+
+static void *query_port(void *arg)
+{
+	struct ib_port_attr attr;
+
+	(void)arg;
+	sem_post(&begun);
+	return (void *)(uintptr_t)al_query_port(ca, 1, &attr);
+}
+
+/* Until they all wait: for the module, for the agent, or for a connection. */
+static void until_asleep(pthread_t *threads)
+{
+	struct timespec deadline = test_deadline();
+	clockid_t clock;
+	struct timespec before[SLEEPERS] = { 0 }, now;
+	int still = 0;
+
+	while (still < 3) { /* looks in a row in which no thread has run */
+		bool ran = false;
+
+		ck_assert(!test_expired(&deadline));
+		poll(NULL, 0, 5);
+		for (int i = 0; i < SLEEPERS; i++) {
+			ck_assert(!pthread_getcpuclockid(threads[i], &clock));
+			ck_assert(!clock_gettime(clock, &now));
+			ran = ran || now.tv_nsec != before[i].tv_nsec;
+			before[i] = now;
+		}
+		still = ran ? 0 : still + 1;
+	}
+}
+
+START_TEST(a_poll_does_not_wait_behind_calls_that_sleep)
+{
+	pthread_t threads[SLEEPERS];
+	struct ib_wc wc;
+	uint32_t count;
+	void *result;
+
+	sem_init(&inside, 0, 0);
+	sem_init(&go_on, 0, 0);
+	sem_init(&begun, 0, 0);
+	fake->hook[FAKE_query_port] = stay_a_while;
+	for (int i = 0; i < SLEEPERS; i++)
+		ck_assert(!pthread_create(&threads[i], NULL, query_port, NULL));
+	for (int i = 0; i < SLEEPERS; i++)
+		test_wait(&begun);
+	test_wait(&inside);
+	until_asleep(threads);
+	ck_ok(al_poll_cq(cq, 1, &wc, &count));
+	ck_assert_uint_eq(count, 0);
+	for (int i = 0; i < SLEEPERS; i++)
+		sem_post(&go_on);
+	for (int i = 0; i < SLEEPERS; i++) {
+		ck_assert(!pthread_join(threads[i], &result));
+		ck_assert_ptr_eq(result, (void *)AL_SUCCESS);
+	}
+}
+END_TEST
+
+/* ------------------------------------------------------------------- snapshots */
+
+#define MANY 2000 /* more than fit into one piece of a snapshot */
+
+static int by_id(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+START_TEST(a_large_snapshot_has_each_object_once)
+{
+	static uint64_t ids[MANY + 16];
+	struct al_snapshot *snap;
+	size_t count = 0;
+	al_pd_h more;
+
+	for (int i = 1; i < MANY; i++)
+		ck_ok(al_alloc_pd(ca, NULL, &more));
+	ck_ok(al_snapshot(al, &snap));
+	for (size_t i = 0; i < snap->num_objects; i++)
+		if (snap->objects[i].type == AL_OBJ_PD) {
+			ck_assert_uint_lt(count, MANY + 16);
+			ids[count++] = snap->objects[i].id;
+		}
+	ck_assert_uint_eq(count, MANY);
+	qsort(ids, count, sizeof(ids[0]), by_id);
+	for (size_t i = 1; i < count; i++)
+		ck_assert_uint_ne(ids[i], ids[i - 1]);
+	al_free_snapshot(snap);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("al/verbs/crossing");
+	TCase *tcase = tcase_create("crossing");
+
+	tcase_add_checked_fixture(tcase, set_up_large, tear_down);
+	tcase_add_test(tcase, a_long_chain_is_posted_whole_and_its_first_bad_request_told);
+	tcase_add_test(tcase, an_address_handle_of_another_hca_or_opening_is_refused);
+	tcase_add_test(tcase, a_poll_does_not_wait_behind_calls_that_sleep);
+	tcase_add_test(tcase, a_large_snapshot_has_each_object_once);
+	suite_add_tcase(suite, tcase);
+	return test_run(suite);
+}
