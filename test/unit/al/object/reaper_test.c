@@ -167,25 +167,36 @@ static bool destroy_thread_sleeps(void)
 	return state == 'S';
 }
 
-/* obj: what the two calls are on, with a reference of ours, which is given back. */
+/*
+ * obj: what the two calls are on, with a reference of ours, which is given back. before: calls of the operation that
+ * quiesces obj; so many have been made when what is destroyed next ends.
+ */
 static void destroy_meanwhile(struct control *c, struct al_obj *obj, void (*work)(struct crew *, unsigned int),
-			      al_status (*destroy)(struct control *c, sem_t *gone))
+			      al_status (*destroy)(struct control *c, sem_t *gone), const atomic_uint *before,
+			      unsigned int count)
 {
+	atomic_uint *next_ends = &c->bed.fake->calls[FAKE_destroy_ah];
 	struct crew crew;
+	al_ah_h next;
 	sem_t gone;
 
 	sem_init(&gone, 0, 0);
+	ck_ok(try_ah(c->bed.pd, &next));
 	crew_make(&crew, 2, work, c);
 	crew_go(&crew);
 	test_wait(&held.in);
 	while (atomic_load(&obj->refs) != 4) /* its existence, ours, and both calls */
 		sched_yield();
 	ck_ok(destroy(c, &gone));
+	ck_ok(al_destroy_ah(next, NULL, NULL));
 	while (atomic_load(&obj->refs) != 3 || !destroy_thread_sleeps())
 		sched_yield();
 	ck_assert(!met);
 	sem_post(&held.out);
 	crew_end(&crew);
+	while (!*next_ends)
+		sched_yield();
+	ck_assert_uint_eq(*before, count); /* and that though we hold the object still */
 	obj_put(obj);
 	test_wait(&gone);
 	ck_assert(!met);
@@ -208,7 +219,8 @@ START_TEST(a_modification_under_way_ends_before_the_reset_and_later_ones_are_ref
 	struct control c;
 
 	make_control(&c);
-	destroy_meanwhile(&c, obj_get(c.qp, AL_OBJ_QP), modify, destroy_qp);
+	destroy_meanwhile(&c, obj_get(c.qp, AL_OBJ_QP), modify, destroy_qp,
+			  &c.bed.fake->calls[FAKE_modify_qp], 2);
 	ck_assert_uint_eq(c.bed.fake->calls[FAKE_modify_qp], 2);
 	bed_end(&c.bed);
 	ck_assert_uint_eq(c.bed.fake->calls[FAKE_destroy_qp], 1);
@@ -220,7 +232,8 @@ START_TEST(a_query_under_way_ends_before_its_region_and_later_ones_are_refused)
 	struct control c;
 
 	make_control(&c);
-	destroy_meanwhile(&c, obj_get(c.mr, AL_OBJ_MR), query, dereg_mr);
+	destroy_meanwhile(&c, obj_get(c.mr, AL_OBJ_MR), query, dereg_mr,
+			  &c.bed.fake->calls[FAKE_deregister_mr], 1);
 	bed_end(&c.bed);
 	ck_assert_uint_eq(c.bed.fake->calls[FAKE_deregister_mr], 1);
 }

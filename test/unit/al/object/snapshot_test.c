@@ -268,6 +268,7 @@ START_TEST(what_is_dying_is_shown_as_such)
 	ck_ok(al_snapshot(al, &snap));
 	ck_assert_ptr_nonnull(find(snap, qp));
 	ck_assert(find(snap, qp)->dying);
+	ck_assert_uint_eq(find(snap, qp)->users, 0);
 	ck_assert(!find(snap, cq)->dying);
 	ck_assert_uint_eq(find(snap, cq)->users, 0);
 	ck_assert_uint_eq(count_of(&snap->cas[0], AL_OBJ_QP).now, 1);
