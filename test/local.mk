@@ -269,12 +269,18 @@ test_unit_scale_test_LDADD = $(CHECK_LIBS)
 dist_check_SCRIPTS += test/e2e/names.py test/e2e/keys.py test/e2e/requirements.py test/e2e/pages.sh
 EXTRA_DIST += test/data/names.txt test/data/requirements.txt
 
-# The programs (not the scripts) under valgrind, with wider limits, since it is slow. What they start runs without it.
-# pidfd.so has what valgrind 3.19 lacks (test/modules/pidfd.c).
+# The programs (not the scripts) under valgrind, with wider limits, since it is slow. What they start runs without it; but
+# for the programs of ALD_VALGRIND ald runs under it, too. pidfd.so has what valgrind 3.19 lacks (test/modules/pidfd.c).
 check-valgrind: all
-	TEST_TIMEOUT_SCALE=$${TEST_TIMEOUT_SCALE-20} $(MAKE) $(AM_MAKEFLAGS) check \
-		TESTS='$(filter-out $(NO_VALGRIND),$(check_PROGRAMS))' \
-		LOG_COMPILER='$(LIBTOOL) --mode=execute $(VALGRIND)'
+	TEST_TIMEOUT_SCALE=$${TEST_TIMEOUT_SCALE-20}; export TEST_TIMEOUT_SCALE; status=0; \
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(VALGRIND_TESTS)' LOG_COMPILER='$(LIBTOOL) --mode=execute $(VALGRIND)' || \
+		status=1; \
+	TEST_ALD='$(LIBTOOL) --mode=execute $(VALGRIND) $(abs_top_builddir)/ald'; export TEST_ALD; \
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(ALD_VALGRIND)' LOG_COMPILER='$(LIBTOOL) --mode=execute $(VALGRIND)' || \
+		status=1; \
+	exit $$status
+VALGRIND_TESTS = $(filter-out $(NO_VALGRIND) $(ALD_VALGRIND),$(check_PROGRAMS))
+ALD_VALGRIND = test/e2e/agent_test test/e2e/agent_memory_test test/e2e/provider_test
 VALGRIND = env LD_PRELOAD=$(abs_builddir)/test/modules/pidfd/.libs/pidfd.so \
 	valgrind -q --fair-sched=yes --error-exitcode=99 --leak-check=full \
 	--errors-for-leak-kinds=definite --show-leak-kinds=definite --child-silent-after-fork=no \
