@@ -50,6 +50,26 @@ START_TEST(an_arm_is_satisfied_as_embedded)
 }
 END_TEST
 
+START_TEST(what_was_told_of_is_no_news_for_the_next_arm)
+{
+	bool present;
+	al_cq_h cq;
+
+	begin_pair(_i);
+	cq = make_watched(AL_CQ_NOTIFY_PENDING);
+	ck_ok(al_arm_cq(cq, AL_ARM_ANY, NULL));
+	message(0);
+	expect_told(1);
+	ck_ok(al_arm_cq(cq, AL_ARM_ANY, &present));
+	ck_assert(present);
+	ck_assert_int_eq(armed(cq), AL_ARM_ANY);
+	expect_told(0);
+	message(0);
+	expect_told(1);
+	finish_pair();
+}
+END_TEST
+
 START_TEST(an_arm_for_the_next_or_for_so_many)
 {
 	uint32_t count;
@@ -180,6 +200,7 @@ int main(void)
 	TCase *tcase = tcase_create("arms");
 
 	tcase_add_loop_test(tcase, an_arm_is_satisfied_as_embedded, 0, ROLES);
+	tcase_add_loop_test(tcase, what_was_told_of_is_no_news_for_the_next_arm, 0, ROLES);
 	tcase_add_loop_test(tcase, an_arm_for_the_next_or_for_so_many, 0, ROLES);
 	tcase_add_loop_test(tcase, arms_merge_as_seed_001_says, 0, 2 * ROLES);
 	tcase_add_loop_test(tcase, a_chain_crosses_once, 0, ROLES);

@@ -16,6 +16,7 @@ static struct mr *far, *near; /* on b's HCA a region of this process, on a's one
 static struct ci_client_job *jobs, **last_job = &jobs;
 static uint32_t copies, fail_from; /* copies made; the first that fails, from 1; 0: none */
 static bool at_once; /* jobs run when they come */
+static uint8_t retries; /* 0xff: none */
 
 /* ---------------------------------------------------------- what the Access Layer does */
 
@@ -102,12 +103,13 @@ static void setup(void)
 {
 	copies = fail_from = 0;
 	at_once = false;
+	retries = 0xff;
 	up("progress=manual seed=1");
 }
 
 static void start(ib_qp_type type)
 {
-	pair_up(&p, &(struct qp_options){ .type = type, .retry_cnt = 0xff, .qkey = 7 }, SIZE);
+	pair_up(&p, &(struct qp_options){ .type = type, .retry_cnt = retries, .qkey = 7 }, SIZE);
 	near = client_mr(&hca[0]);
 	far = p.bm;
 	p.bm = client_mr(&hca[1]);
@@ -343,6 +345,36 @@ START_TEST(a_queue_pair_goes_on_after_copies_that_were_left)
 }
 END_TEST
 
+/* The first of two finds no receive, and is sent again while the payload of the second is being copied. */
+START_TEST(a_request_that_is_sent_again_has_its_own_payload)
+{
+	struct ib_sge from[2], to[2];
+	struct ib_send_wr wr;
+
+	retries = 7;
+	start(IB_QPT_RC);
+	for (uint64_t i = 0; i < 2; i++) {
+		from[i] = sge_of(near, i * 1000, 100);
+		to[i] = sge_of(far, i * 1000, 100);
+	}
+	wr = send_wr(1, IB_WR_SEND, &from[0], IB_SEND_SIGNALED);
+	post(p.a, &wr);
+	some_steps();
+	wr = send_wr(2, IB_WR_SEND, &from[1], IB_SEND_SIGNALED);
+	post(p.a, &wr);
+	ck_assert_uint_eq(run_jobs(), 1);
+	some_steps(); /* the RNR NAK, and its timer */
+	ck_assert_uint_ge(counters(&hca[1]).rnr_naks, 1);
+	for (uint64_t i = 0; i < 2; i++)
+		post_recv(p.b, i, &to[i], 1);
+	wait_for_all();
+	expect_wc(p.acq, 1, IB_WC_SUCCESS);
+	expect_wc(p.acq, 2, IB_WC_SUCCESS);
+	ck_assert_mem_eq(far->buf, near->buf, 100);
+	ck_assert_mem_eq(far->buf + 1000, near->buf + 1000, 100);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("soft: errands");
@@ -355,6 +387,7 @@ int main(void)
 	tcase_add_test(t, after_a_piece_that_fails_no_more_is_copied);
 	tcase_add_loop_test(t, a_copy_that_nobody_wants_any_more_is_freed, 0, 4);
 	tcase_add_test(t, a_queue_pair_goes_on_after_copies_that_were_left);
+	tcase_add_test(t, a_request_that_is_sent_again_has_its_own_payload);
 	suite_add_tcase(s, t);
 	return run_suite(s);
 }

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define DEPTH 16u
+#define DEPTH 32u
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW)
 
 static struct ci_client *me = (struct ci_client *)"a client";
@@ -422,6 +422,15 @@ START_TEST(a_failure_is_told_once_by_whoever_takes_its_signal)
 }
 END_TEST
 
+static void late_signal(struct qp *qp, bool recv)
+{
+	struct runner r;
+
+	runner_start(&r);
+	actor_signal(&r, soft_qp(qp->ci)->actor, recv ? SIGNAL_BAD_RECV : SIGNAL_BAD_SEND);
+	runner_run(&r);
+}
+
 /* A thread has marked a failure, Reset has begun anew since, and only then comes its signal. _i: send, receive queue. */
 START_TEST(a_signal_that_comes_after_reset_ends_nothing)
 {
@@ -430,7 +439,6 @@ START_TEST(a_signal_that_comes_after_reset_ends_nothing)
 	struct cq *cq = ring_cq(&cring), *pcq = new_cq(&hca[1], DEPTH, AL_CQ_NOTIFY_PENDING);
 	struct qp_options o = { 0 };
 	struct qp *peer = new_qp(&hca[1], pcq, pcq, &o), *qp;
-	struct runner r;
 	uint32_t bell;
 	al_status status;
 
@@ -438,9 +446,7 @@ START_TEST(a_signal_that_comes_after_reset_ends_nothing)
 	ck_assert_int_eq(status, AL_SUCCESS);
 	for (uint64_t again = 0; again < 2; again++) {
 		connect_qps(qp, peer, &o);
-		runner_start(&r);
-		actor_signal(&r, soft_qp(qp->ci)->actor, _i ? SIGNAL_BAD_RECV : SIGNAL_BAD_SEND);
-		runner_run(&r);
+		late_signal(qp, _i);
 		post_recv(peer, 9, NULL, 0);
 		*slot(ring, 0) = (struct ring_send){ .wr_id = 40, .opcode = IB_WR_SEND, .flags = IB_SEND_SIGNALED };
 		*slot(ring, 1) = (struct ring_send){ .wr_id = 41, .opcode = 0x7fff };
@@ -452,6 +458,8 @@ START_TEST(a_signal_that_comes_after_reset_ends_nothing)
 		atomic_store(&ring->sq_prod, 2);
 		ring_bell(bell);
 		expect_bad(cring, ring, qp, 41);
+		late_signal(qp, _i);
+		ck_assert_uint_eq(atomic_load(&cring->prod), atomic_load(&cring->cons)); /* told of once */
 		ck_assert_int_eq(modify(qp, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
 		ck_assert_int_eq(modify(peer, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
 		atomic_store(&ring->sq_prod, 0);
@@ -488,6 +496,9 @@ START_TEST(an_index_that_lies_ends_the_queue_pair)
 		ring_bell(bell);
 	}
 	expect_bad(cring, ring, qp, 0);
+	/* of such a ring nothing is taken */
+	ck_assert_uint_eq(atomic_load(&soft_qp(qp->ci)->sq_prod), 0);
+	ck_assert_uint_eq(atomic_load(&soft_qp(qp->ci)->rq_prod), 0);
 	free_qp(qp);
 	free_qp(peer);
 	free_cq(cq);
@@ -596,8 +607,9 @@ static uint32_t taken(const struct flooder *f)
 }
 
 #define FLOODERS 5
+#define TURN     48u /* requests of a client's in its turn: 16 each of three queue pairs */
 
-/* In a client's turn three of its queue pairs have 16 requests each taken; in its next turn the others come first. */
+/* In the next turn the client's other queue pairs come first. */
 START_TEST(a_client_that_always_posts_starves_nobody)
 {
 	enum { ROUNDS = 20 };
@@ -627,24 +639,37 @@ START_TEST(a_client_that_always_posts_starves_nobody)
 		ck_assert(rings_step(&soft->rings));
 		for (i = all = 0; i < FLOODERS; i++)
 			all += taken(&f[i]);
-		ck_assert_uint_eq(all, 3 * DEPTH * round);
+		ck_assert_uint_eq(all, TURN * round);
 		ck_assert_uint_eq(taken(&quiet), DEPTH * round);
 		while (engine_step(soft, 0))
 			;
 	}
 	for (i = 0; i < FLOODERS; i++)
-		ck_assert_uint_ge(taken(&f[i]), 3 * DEPTH * (ROUNDS / FLOODERS - 1));
+		ck_assert_uint_ge(taken(&f[i]), TURN * (ROUNDS / FLOODERS - 1));
 	free_qp(quiet.qp);
 	free_cq(qcq);
 	ops->um_close_ca(hca[0].ca, um_ctx);
 	close(given_fd);
 	munmap(second_door, sizeof(*door));
+	/* who comes after one that has gone is served */
+	me = (struct ci_client *)"a third";
+	open_door();
+	qcq = ring_cq(&qring);
+	quiet = flooder(qcq);
+	flood(&quiet);
+	rings_step(&soft->rings);
+	ck_assert_uint_eq(taken(&quiet), DEPTH);
+	free_qp(quiet.qp);
+	free_cq(qcq);
+	ops->um_close_ca(hca[0].ca, um_ctx);
+	close(given_fd);
+	munmap(door, sizeof(*door));
 	me = first, um_ctx = first_ctx, given_fd = first_fd;
-	/* the first client is served as before */
-	ck_assert(rings_step(&soft->rings));
-	for (i = all = 0; i < FLOODERS; i++)
-		all += taken(&f[i]);
-	ck_assert_uint_eq(all, (3 * ROUNDS + 2) * DEPTH); /* what was left of the last round */
+	/* and so is the first: what was left of the last round is taken without another bell */
+	while (rings_step(&soft->rings))
+		;
+	for (i = 0; i < FLOODERS; i++)
+		ck_assert_uint_eq(taken(&f[i]), atomic_load(&f[i].ring->sq_prod));
 	for (i = 0; i < FLOODERS; i++)
 		free_qp(f[i].qp);
 	free_cq(cq);
@@ -676,6 +701,11 @@ START_TEST(a_client_has_so_many_bells_and_no_bell_twice)
 	munmap(ring, ring_layout(&cap).bytes);
 	while (i--)
 		free_qp(qps[i]);
+	/* they are free again */
+	qps[0] = ring_qp(cq, IB_QPT_UD, &ring, &bell, &status);
+	ck_assert_int_eq(status, AL_SUCCESS);
+	munmap(ring, ring_layout(&cap).bytes);
+	free_qp(qps[0]);
 	free_cq(cq);
 }
 END_TEST
