@@ -22,7 +22,8 @@
  * #AL_AGENT_LOST (the same: the agent behind it is gone), #AL_INSUFFICIENT_RESOURCES (functions
  * that create: this process may have no further descriptor, which objects of an agent's HCA may
  * take), #AL_PERMISSION (the agent lets only its own user do that), #AL_UNSUPPORTED (the HCA's
- * module does not offer it).
+ * module does not offer it), #AL_MODULE_FAILED (the module answered what cannot be, and the log says
+ * what).
  *
  * **Destroying** is asynchronous: the handle is invalid when the call returns, `cb(context)`
  * follows exactly once, after the object's last other callback; until then the object's context,

@@ -145,6 +145,15 @@ START_TEST(another_adapter_in_the_same_place_is_another)
 }
 END_TEST
 
+/* The recorded bus has an adapter of the vendor in the table, of another subclass. */
+START_TEST(a_class_in_a_table_is_class_and_subclass)
+{
+	setenv("IBAL_PCI_DUMP", TEST_DATA "/pci/no-adapter.dump", 1);
+	ck_assert_int_eq(ci_start(NULL), AL_SUCCESS);
+	ck_assert_uint_eq(atomic_load(&fake->probes), 0);
+}
+END_TEST
+
 /* The ids of who has built a chip into a card, in the configuration space: bytes 2c to 2f. */
 START_TEST(another_card_with_the_same_chip_in_the_same_place_is_another)
 {
@@ -342,6 +351,7 @@ int main(void)
 	tcase_add_test(tc, a_probe_that_fails_leaves_the_function_and_says_why);
 	tcase_add_test(tc, functions_come_and_go);
 	tcase_add_test(tc, another_adapter_in_the_same_place_is_another);
+	tcase_add_test(tc, a_class_in_a_table_is_class_and_subclass);
 	tcase_add_loop_test(tc, another_card_with_the_same_chip_in_the_same_place_is_another, 0, 2);
 	tcase_add_test(tc, an_unreadable_bus_changes_nothing_and_is_shown);
 	tcase_add_test(tc, without_a_readable_bus_the_library_starts);

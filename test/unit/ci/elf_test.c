@@ -143,6 +143,80 @@ START_TEST(segments_and_sections_that_reach_outside_are_damage)
 }
 END_TEST
 
+/* The place of the nth program header of a type. */
+static size_t header_at(uint32_t type, unsigned int nth)
+{
+	Elf64_Ehdr eh;
+	Elf64_Phdr ph;
+
+	memcpy(&eh, image, sizeof(eh));
+	for (size_t at = eh.e_phoff; at < eh.e_phoff + eh.e_phnum * sizeof(ph); at += sizeof(ph)) {
+		memcpy(&ph, image + at, sizeof(ph));
+		if (ph.p_type == type && !nth--)
+			return at;
+	}
+	ck_abort_msg("no program header of type %u", type);
+}
+
+START_TEST(segments_that_contradict_each_other_are_damage)
+{
+	size_t first = header_at(PT_LOAD, 0), writable = first;
+
+	WITH_FIELD(uint64_t, first + offsetof(Elf64_Phdr, p_align), 3 * 4096,
+		   damaged("not aligned"));
+	WITH_FIELD(uint64_t, first + offsetof(Elf64_Phdr, p_align), 1, damaged("not aligned"));
+	for (unsigned int i = 0; !(image[writable + offsetof(Elf64_Phdr, p_flags)] & PF_W); i++)
+		writable = header_at(PT_LOAD, i);
+	/* Also in a file that is stripped of its sections, which would tell. */
+	memset(image + offsetof(Elf64_Ehdr, e_shoff), 0, sizeof(uint64_t));
+	WITH_FIELD(uint64_t, first + offsetof(Elf64_Phdr, p_memsz), 1u << 30, damaged("overlap"));
+	WITH_FIELD(uint32_t, writable + offsetof(Elf64_Phdr, p_flags), PF_R,
+		   damaged("is written to"));
+	WITH_FIELD(uint64_t, header_at(PT_GNU_RELRO, 0) + offsetof(Elf64_Phdr, p_memsz), 1u << 30,
+		   damaged("outside of those that are loaded"));
+}
+END_TEST
+
+START_TEST(a_segment_gives_its_sections_their_rights)
+{
+	for (unsigned int i = 0;; i++) {
+		size_t flags = header_at(PT_LOAD, i) + offsetof(Elf64_Phdr, p_flags);
+
+		if (!(image[flags] & PF_X))
+			continue;
+		WITH_FIELD(uint32_t, flags, PF_R, damaged("rights"));
+		break;
+	}
+}
+END_TEST
+
+START_TEST(a_section_that_is_not_loaded_lies_in_the_file_too)
+{
+	Elf64_Ehdr eh;
+
+	memcpy(&eh, image, sizeof(eh));
+	WITH_FIELD(uint64_t,
+		   eh.e_shoff + eh.e_shstrndx * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_size),
+		   image_size, damaged("a section reaches beyond its end"));
+}
+END_TEST
+
+START_TEST(an_entry_of_the_dynamic_section_is_there_once)
+{
+	Elf64_Phdr ph;
+	size_t at;
+	int64_t tag;
+
+	memcpy(&ph, image + header_at(PT_DYNAMIC, 0), sizeof(ph));
+	for (at = ph.p_offset; memcpy(&tag, image + at, sizeof(tag)), tag != DT_FINI;)
+		at += sizeof(Elf64_Dyn);
+	WITH_FIELD(int64_t, at, DT_INIT, damaged("wrong entry"));
+	WITH_FIELD(int64_t, at, DT_NULL, damaged("ends too early"));
+	WITH_FIELD(uint64_t, at + offsetof(Elf64_Dyn, d_un), UINT64_MAX,
+		   damaged("nothing of the kind"));
+}
+END_TEST
+
 START_TEST(without_sections_it_can_still_be_loaded)
 {
 	WITH_FIELD(uint64_t, offsetof(Elf64_Ehdr, e_shoff), 0,
@@ -214,6 +288,10 @@ int main(void)
 	tcase_add_test(tc, what_is_no_shared_object_is_refused);
 	tcase_add_test(tc, headers_that_point_outside_are_damage);
 	tcase_add_test(tc, segments_and_sections_that_reach_outside_are_damage);
+	tcase_add_test(tc, segments_that_contradict_each_other_are_damage);
+	tcase_add_test(tc, a_segment_gives_its_sections_their_rights);
+	tcase_add_test(tc, a_section_that_is_not_loaded_lies_in_the_file_too);
+	tcase_add_test(tc, an_entry_of_the_dynamic_section_is_there_once);
 	tcase_add_test(tc, without_sections_it_can_still_be_loaded);
 	tcase_add_test(tc, what_is_not_there_is_not_found);
 	tcase_add_test(tc, a_file_whose_end_was_never_written_is_damaged);

@@ -59,9 +59,14 @@ START_TEST(a_name_that_is_no_modules_finds_no_file)
 	static const char *const names[] = { "", "../provider/fake", "fake.so", "Fake", "a/b",
 					     "a-name-of-more-than-thirty-one-characters" };
 
+	char outside[64];
+
 	look_in(PROVIDER_DIR);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		ck_assert_ptr_null(ci_provider(names[i]));
+	/* Of a file that is there, by a way out of the directory. */
+	snprintf(outside, sizeof(outside), "..%s/fake", strrchr(PROVIDER_DIR, '/'));
+	ck_assert_ptr_null(ci_provider(outside));
 	ck_assert_uint_eq(log_count(0), 0);
 }
 END_TEST

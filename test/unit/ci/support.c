@@ -120,7 +120,7 @@ unsigned int log_count(int level)
 
 	pthread_mutex_lock(&messages.lock);
 	for (unsigned int i = 0; i < messages.count; i++)
-		n += messages.line[i].level == level;
+		n += !level || messages.line[i].level == level;
 	pthread_mutex_unlock(&messages.lock);
 	return n;
 }

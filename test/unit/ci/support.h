@@ -32,6 +32,7 @@ extern struct test_upper upper;
 void support_start(void);
 /* Has a message of that level, or any with 0, all of the words, which end with NULL? */
 bool log_has(int level, ...) __attribute__((sentinel));
+/* Of that level, or all with 0. */
 unsigned int log_count(int level);
 void log_clear(void);
 

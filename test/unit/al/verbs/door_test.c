@@ -299,8 +299,8 @@ START_TEST(no_more_completions_are_seen_than_were_asked_for)
 {
 	uint32_t count = 0;
 
-	odd.more = 5;
-	listen_for("peek_cq answered 12 completions where 7 were asked for");
+	odd.more = 1;
+	listen_for("peek_cq answered 8 completions where 7 were asked for");
 	ck_ok(al_peek_cq(cq, 7, &count));
 	ck_assert_uint_eq(count, 7);
 	ck_assert_uint_eq(told.found, 1);
@@ -315,6 +315,16 @@ START_TEST(a_poll_that_fails_tells_no_count)
 	fake->fail[FAKE_poll_cq] = AL_CQ_ERROR;
 	ck_status(al_poll_cq(cq, 1, &wc, &count), AL_CQ_ERROR);
 	ck_assert_uint_eq(count, 42);
+}
+END_TEST
+
+START_TEST(an_arm_that_fails_tells_nothing)
+{
+	bool present = true;
+
+	fake->fail[FAKE_arm_cq] = AL_CQ_ERROR;
+	ck_status(al_arm_cq(cq, AL_ARM_ANY, &present), AL_CQ_ERROR);
+	ck_assert(present);
 }
 END_TEST
 
@@ -650,6 +660,7 @@ int main(void)
 	tcase_add_test(tcase, no_more_completions_than_were_asked_for);
 	tcase_add_test(tcase, no_more_completions_are_seen_than_were_asked_for);
 	tcase_add_test(tcase, a_poll_that_fails_tells_no_count);
+	tcase_add_test(tcase, an_arm_that_fails_tells_nothing);
 	tcase_add_loop_test(tcase, the_request_not_taken_is_one_of_the_chain, 0, BADS);
 	tcase_add_loop_test(tcase, a_status_that_is_none_is_told_as_the_modules_failure, 0, NUM_ASKS);
 	tcase_add_test(tcase, a_module_that_goes_on_does_not_fill_the_log);

@@ -218,6 +218,11 @@ START_TEST(a_range_that_overflows_is_refused)
 	init.length = UINT64_MAX - init.iova + 2;
 	ck_assert_uint_le(init.length, (uint64_t)page + 1);
 	ck_status(al_reg_mr(pd, &init, NULL, &lkey, &rkey, &mr), AL_INVALID_PARAMETER);
+	/* Nor does the one excuse the other: here the addresses overflow, and what names them does not. */
+	init.addr = (void *)(UINTPTR_MAX - 10);
+	init.iova = (UINTPTR_MAX - 10) & (uint64_t)(page - 1);
+	init.length = 12;
+	ck_status(al_reg_mr(pd, &init, NULL, &lkey, &rkey, &mr), AL_INVALID_PARAMETER);
 }
 END_TEST
 
