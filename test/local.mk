@@ -260,7 +260,7 @@ test_e2e_provider_path_test_LDADD = $(API_LIBS) $(URCU_LIBS)
 EXTRA_test_e2e_provider_path_test_DEPENDENCIES = ald$(EXEEXT)
 
 # The tests' own tools.
-dist_check_SCRIPTS += test/e2e/tally.sh test/e2e/late_tools.sh
+dist_check_SCRIPTS += test/e2e/tally.sh test/e2e/late_tools.sh test/e2e/mutants_fit.sh
 noinst_HEADERS += test/unit/scale.h
 check_PROGRAMS += test/unit/scale_test
 test_unit_scale_test_LDADD = $(CHECK_LIBS)
