@@ -288,7 +288,8 @@ VALGRIND = env LD_PRELOAD=$(abs_builddir)/test/modules/pidfd/.libs/pidfd.so \
 EXTRA_DIST += test/data/valgrind.supp test/data/tsan.supp test/data/pci/adapters.dump test/data/pci/no-adapter.dump
 # Programs that do not run there, each with its reason.
 # elf_flip_test: starts some thousands of processes; elf_test reads the same.
-NO_VALGRIND = test/unit/ci/elf_flip_test
+# refusal_test: counts its descriptors and lowers their limit, and valgrind has some of its own and a limit of its own.
+NO_VALGRIND = test/unit/ci/elf_flip_test test/e2e/refusal_test
 
 # Line coverage of what the tests run, in a build of its own under coverage/.
 coverage:
