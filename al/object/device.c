@@ -149,7 +149,6 @@ static void end_dev(struct reaper_job *job)
 		;
 	*p = dev->next;
 	pthread_mutex_unlock(&tree_lock);
-	rcu_wait(); /* reaper_queue() */
 	dev_free(dev);
 }
 

@@ -248,15 +248,24 @@ bool obj_try_ref(struct al_obj *obj)
 	return false;
 }
 
-static struct reaper *reaper_of(const struct al_obj *obj)
+static void give_to_reaper(struct al_obj *obj)
 {
-	return obj->dev ? &obj->dev->reaper : &reaper_common;
+	struct al_dev *dev = obj->dev;
+
+	if (!dev) {
+		reaper_queue(&reaper_common, obj);
+		return;
+	}
+	/* With the object its HCA may end, and the destroy thread is not woken yet. */
+	dev_ref(dev);
+	reaper_queue(&dev->reaper, obj);
+	dev_put(dev);
 }
 
 void obj_put(struct al_obj *obj)
 {
 	if (obj_drop(obj))
-		reaper_queue(reaper_of(obj), obj);
+		give_to_reaper(obj);
 }
 
 struct al_obj *obj_get(const void *handle, al_object_type type)
@@ -343,7 +352,7 @@ static void end_marked(struct al_obj *obj)
 	for (int i = 0; i < OBJ_USES && obj->uses[i]; i++)
 		if (obj->uses[i]->type->id == AL_OBJ_CHANNEL)
 			channel_forget(obj->uses[i], obj);
-	reaper_queue(reaper_of(obj), obj);
+	give_to_reaper(obj);
 }
 
 /* Marks root and what is below it: the whole subtree before anything is waited for. Under

@@ -179,14 +179,11 @@ void reaper_queue(struct reaper *r, struct al_obj *obj)
 {
 	struct al_obj *head = atomic_load_explicit(&r->head, memory_order_relaxed);
 
-	/* With the object its HCA may end, semaphore and all: end_dev() waits for this section. */
-	rcu_enter();
 	do
 		obj->reap_next = head;
 	while (!atomic_compare_exchange_weak(&r->head, &head, obj));
 	if (!head)
 		sem_post(&r->sem);
-	rcu_leave();
 }
 
 void reaper_run(struct reaper *r, struct reaper_job *job)

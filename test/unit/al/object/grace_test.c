@@ -11,15 +11,12 @@
 static atomic_bool watching;
 static sem_t begun; /* posted for each grace period that begins while the test is watching */
 
-static void end_begins(void);
-
 void urcu_bp_synchronize_rcu(void)
 {
 	void (*wait)(void) = (void (*)(void))dlsym(RTLD_NEXT, "urcu_bp_synchronize_rcu");
 
 	if (watching)
 		sem_post(&begun);
-	end_begins();
 	wait();
 }
 
@@ -269,12 +266,12 @@ END_TEST
 /*
  * A thread that has handed an object to one of an HCA's threads wakes that thread afterwards; by then the HCA may have
  * come to its end. So the program has its own sem_post(), too: the first one of the watched semaphore stays before it
- * wakes anybody until the end waits for it, or has destroyed the semaphore under it.
+ * wakes anybody until the test lets it go, the end waits for it, or the end has destroyed the semaphore under it.
  */
 static struct {
 	_Atomic(sem_t *) first; /* the watched semaphore, until its first post */
 	_Atomic(sem_t *) sem;   /* the watched semaphore */
-	_Atomic(sem_t *) waits; /* who posts this is the end, which waits; NULL: it begins a grace period */
+	_Atomic(sem_t *) waits; /* a thread that posts this is the end, which waits; or NULL */
 	atomic_bool inside, under_it;
 	sem_t in, let_go, destroyed;
 } post_of;
@@ -314,12 +311,6 @@ int sem_destroy(sem_t *sem)
 	return real("sem_destroy", sem);
 }
 
-static void end_begins(void)
-{
-	if (post_of.inside && !post_of.waits)
-		real("sem_post", &post_of.let_go);
-}
-
 static void hold_post(sem_t *sem, sem_t *waits)
 {
 	sem_init(&post_of.in, 0, 0);
@@ -328,15 +319,6 @@ static void hold_post(sem_t *sem, sem_t *waits)
 	post_of.waits = waits;
 	post_of.sem = sem;
 	post_of.first = sem;
-}
-
-/* Wakes the thread in the other's place; then the HCA ends. */
-static void expect_not_under_it(sem_t *sem)
-{
-	test_wait(&post_of.in);
-	real("sem_post", sem);
-	test_wait(&post_of.destroyed);
-	ck_assert(!post_of.under_it);
 }
 
 /* An HCA that has been removed, with one handle left. */
@@ -374,8 +356,12 @@ START_TEST(an_hca_ends_after_the_thread_that_has_given_it_its_last_object)
 	hold_post(&dev->reaper.sem, NULL);
 	crew_make(&crew, 1, put, obj);
 	crew_go(&crew);
-	expect_not_under_it(&dev->reaper.sem);
+	test_wait(&post_of.in);
+	ck_assert_uint_eq(atomic_load(&dev->refs), 2); /* the object's, and that of the thread which wakes */
+	real("sem_post", &post_of.let_go);
 	crew_end(&crew);
+	test_wait(&post_of.destroyed);
+	ck_assert(!post_of.under_it);
 	bed_end(&w.bed);
 }
 END_TEST
@@ -390,7 +376,10 @@ START_TEST(an_hca_ends_after_its_destroy_thread_has_given_the_last_callback_away
 	dev = make_removed(&w);
 	hold_post(&dev->async.sem, &dev->reaper.sem);
 	ck_ok(al_close_ca(w.bed.ca, test_post, &gone));
-	expect_not_under_it(&dev->async.sem);
+	test_wait(&post_of.in);
+	real("sem_post", &dev->async.sem); /* wakes the dispatcher in the other's place; then the HCA ends */
+	test_wait(&post_of.destroyed);
+	ck_assert(!post_of.under_it);
 	test_wait(&gone);
 	bed_end(&w.bed);
 }
