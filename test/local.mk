@@ -281,7 +281,7 @@ check-valgrind: all
 	exit $$status
 VALGRIND_TESTS = $(filter-out $(NO_VALGRIND) $(ALD_VALGRIND),$(check_PROGRAMS))
 ALD_VALGRIND = test/e2e/agent_test test/e2e/agent_memory_test test/e2e/provider_test
-VALGRIND = env LD_PRELOAD=$(abs_builddir)/test/modules/pidfd/.libs/pidfd.so \
+VALGRIND = env TEST_VALGRIND=1 LD_PRELOAD=$(abs_builddir)/test/modules/pidfd/.libs/pidfd.so \
 	valgrind -q --fair-sched=yes --error-exitcode=99 --leak-check=full \
 	--errors-for-leak-kinds=definite --show-leak-kinds=definite --child-silent-after-fork=no \
 	--suppressions=$(abs_srcdir)/test/data/valgrind.supp
