@@ -225,6 +225,38 @@ static void end_next(void *context, const struct al_event *event)
 }
 
 /* The list is walked while it changes. */
+START_TEST(handlers_hear_nothing_of_an_object_that_was_destroyed_meanwhile)
+{
+	struct al_cq_init init = { .cqe = 8, .comp_vector = 1 };
+	struct bed bed = bed_make();
+	sem_t behind;
+	al_cq_h cq;
+	void *ctx;
+
+	told_init();
+	gate_init(&gate);
+	sem_init(&behind, 0, 0);
+	ck_ok(al_reg_event_handler(bed.ca, NULL, "handler", tell_slowly, &(al_event_handler_h){ NULL }));
+	ck_ok(al_create_cq(bed.pd, &init, "cq", NULL, tell, &cq));
+	ctx = bed.fake->last_cq->cq.ctx;
+	bed_cq(bed.pd, 1, &behind, test_post);
+	bed_port_event(&bed, IB_EVENT_LID_CHANGE, 1);
+	test_wait(&gate.in);
+	/* Its callback's thread passes it on to the handlers', which is busy; then comes the next one's turn. */
+	bed_object_event(ctx, IB_EVENT_CQ_ERR);
+	told_wait(2);
+	ib_cq_notify(bed.fake->last_cq->cq.ctx);
+	test_wait(&behind);
+	ck_ok(al_destroy_cq(cq, NULL, NULL));
+	sem_post(&gate.out);
+	bed_settle(bed.ca);
+	ck_assert_uint_eq(told.count, 2);
+	expect(0, "handler", IB_EVENT_LID_CHANGE, 1);
+	expect(1, "cq", IB_EVENT_CQ_ERR, 0);
+	bed_end(&bed);
+}
+END_TEST
+
 START_TEST(a_handler_may_end_the_one_that_would_be_told_next)
 {
 	struct bed bed = bed_make();
@@ -410,6 +442,7 @@ int main(void)
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("handlers");
 	tcase_add_test(tc, a_handler_hears_nothing_after_its_end_and_the_others_go_on);
+	tcase_add_test(tc, handlers_hear_nothing_of_an_object_that_was_destroyed_meanwhile);
 	tcase_add_test(tc, a_handler_may_end_the_one_that_would_be_told_next);
 	tcase_add_test(tc, a_module_raises_events_inside_an_operation_and_in_its_clients_callback);
 	tcase_add_test(tc, what_a_module_raises_wrongly_is_dropped_and_named);

@@ -98,6 +98,40 @@ START_TEST(the_descriptor_is_readable_exactly_while_events_wait)
 }
 END_TEST
 
+START_TEST(objects_come_in_the_order_in_which_they_had_events_and_each_with_all_it_has)
+{
+	struct chan c = chan_make();
+	struct crossing crossing;
+	void *a, *b;
+
+	cq_in(&c, "a", &a);
+	cq_in(&c, "b", &b);
+	crossing_make(&crossing, &c.bed, 0);
+	ib_cq_notify(a);
+	cross(&crossing);
+	ib_cq_notify(b);
+	cross(&crossing);
+	ck_assert_str_eq(next(&c).context, "a");
+	ib_cq_notify(a); /* behind what waits already */
+	cross(&crossing);
+	ck_assert_str_eq(next(&c).context, "b");
+	ck_assert_str_eq(next(&c).context, "a");
+	expect_none(&c);
+
+	ib_cq_notify(a);
+	bed_object_event(a, IB_EVENT_CQ_ERR);
+	cross(&crossing);
+	ib_cq_notify(b);
+	cross(&crossing);
+	ck_assert_str_eq(next(&c).context, "a");
+	ck_assert_str_eq(next(&c).context, "a");
+	ck_assert_str_eq(next(&c).context, "b");
+	expect_none(&c);
+	crossing_end(&crossing);
+	bed_end(&c.bed);
+}
+END_TEST
+
 START_TEST(whatever_a_program_does_to_the_descriptor_stops_no_reader)
 {
 	struct chan c = chan_make();
@@ -552,6 +586,7 @@ int main(void)
 	TCase *tc = tcase_create("delivery");
 
 	tcase_add_test(tc, the_descriptor_is_readable_exactly_while_events_wait);
+	tcase_add_test(tc, objects_come_in_the_order_in_which_they_had_events_and_each_with_all_it_has);
 	tcase_add_test(tc, whatever_a_program_does_to_the_descriptor_stops_no_reader);
 	tcase_add_test(tc, without_a_descriptor_left_no_channel_is_made_and_none_is_kept);
 	tcase_add_test(tc, a_cqs_own_events_come_by_its_channel_completions_first);

@@ -472,6 +472,40 @@ START_TEST(a_removal_that_waits_long_names_its_client)
 }
 END_TEST
 
+static al_status stay_in_add(void *context, const struct al_pnp_event *event)
+{
+	(void)context;
+	if (event->type == AL_PNP_CA_ADD)
+		gate_pass(&held);
+	return AL_SUCCESS;
+}
+
+START_TEST(a_removal_waits_for_an_add_that_runs)
+{
+	struct bed bed = { .fake = test_fake(), .al = test_open() };
+	struct journal log;
+	struct crew crew;
+	al_pnp_h pnp;
+
+	patience = 1;
+	gate_init(&held);
+	journal_init(&log);
+	bed.fake->withdraw(0, 0);
+	ck_ok(al_reg_pnp(bed.al, NULL, NULL, stay_in_add, &pnp));
+	ck_ok(bed.fake->announce(0));
+	test_wait(&held.in);
+	crew_make(&crew, 1, let_go, &log);
+	crew_go(&crew);
+	al_set_log(keep_waits, &log);
+	bed.fake->withdraw(0, 0);
+	al_set_log(NULL, NULL);
+	crew_end(&crew);
+	ck_assert_ptr_nonnull(strstr(warning, "removal of HCA 0xfeed0000000001 has waited 1 s"));
+	ck_assert_uint_eq(held.returned, 1);
+	bed_end(&bed);
+}
+END_TEST
+
 static void withdraw_first(struct crew *crew, unsigned int index)
 {
 	struct bed *bed = crew->arg;
@@ -523,6 +557,39 @@ START_TEST(a_removal_that_waits_long_names_the_channel_and_what_its_reader_has_t
 	crew_end(&crew);
 	al_set_log(NULL, NULL);
 	bed_end(&bed);
+}
+END_TEST
+
+/* Without the warnings' clock: who does not wake the removal leaves it waiting. */
+START_TEST(the_end_of_what_a_removal_waits_for_wakes_it)
+{
+	struct bed bed = bed_make();
+	struct al_pnp_attr attr = { 0 };
+	struct al_channel_event event;
+	struct crew crew;
+	al_pnp_h pnp;
+
+	patience = 1000000;
+	al_set_log(test_ignore_log, NULL);
+	ck_ok(al_create_channel(bed.al, NULL, &attr.channel));
+	ck_ok(al_reg_pnp(bed.al, &attr, NULL, NULL, &pnp));
+	while (al_channel_next(attr.channel, &event) == AL_SUCCESS)
+		;
+	crew_make(&crew, 1, withdraw_first, &bed);
+	crew_go(&crew);
+	while (al_channel_next(attr.channel, &event))
+		sched_yield();
+	ck_assert_int_eq(event.pnp.type, AL_PNP_CA_REMOVE);
+	bed_settle(bed.ca);
+	if (_i == 0)
+		ck_status(al_channel_next(attr.channel, &event), AL_NOT_FOUND);
+	else if (_i == 1)
+		ck_ok(al_dereg_pnp(pnp, AL_DESTROY_SYNC, NULL));
+	else
+		ck_ok(al_close(bed.al, AL_DESTROY_SYNC, NULL));
+	crew_end(&crew);
+	if (_i != 2)
+		bed_end(&bed);
 }
 END_TEST
 
@@ -586,7 +653,9 @@ int main(void)
 	tcase_add_test(tc, a_destroy_that_waits_long_is_told_of_with_what_it_waits_for);
 	tcase_add_test(tc, a_close_that_waits_long_names_what_still_uses_its_objects);
 	tcase_add_test(tc, a_removal_that_waits_long_names_its_client);
+	tcase_add_test(tc, a_removal_waits_for_an_add_that_runs);
 	tcase_add_test(tc, a_removal_that_waits_long_names_the_channel_and_what_its_reader_has_to_do);
+	tcase_add_loop_test(tc, the_end_of_what_a_removal_waits_for_wakes_it, 0, 3);
 	tcase_add_test(tc, a_removal_that_waits_long_for_calls_names_their_module);
 	suite_add_tcase(suite, tc);
 	return test_run(suite);
