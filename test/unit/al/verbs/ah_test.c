@@ -247,6 +247,7 @@ static void raise_and_wait(struct change *change, ib_event_type type, uint8_t po
 START_TEST(who_hears_of_a_changed_gid_finds_it)
 {
 	struct change change = { .wc = datagram };
+	uint8_t none[IB_GRH_BYTES];
 	struct ib_ah_attr path;
 	al_event_handler_h handler;
 
@@ -271,6 +272,9 @@ START_TEST(who_hears_of_a_changed_gid_finds_it)
 	fake->fail[FAKE_query_gid] = AL_CA_ERROR;
 	raise_and_wait(&change, IB_EVENT_GID_CHANGE, 2);
 	ck_status(change.new, AL_NOT_FOUND);
+	memcpy(none, change.after, sizeof(none));
+	memset(none + 24, 0, 16); /* no GID, though nothing is known of any entry */
+	ck_status(al_init_ah_from_wc(ca, 2, &change.wc, none, &path), AL_NOT_FOUND);
 	fake->fail[FAKE_query_gid] = AL_SUCCESS;
 	raise_and_wait(&change, IB_EVENT_GID_CHANGE, 0);
 	ck_ok(change.new);
