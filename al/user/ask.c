@@ -354,11 +354,14 @@ al_status user_poll_cq(struct ci_cq *ci, uint32_t num, struct ib_wc *wc, uint32_
 	request = call.request;
 	request->cq = cq_own(ci)->remote;
 	request->num = num < AGENT_POLL_MAX ? num : AGENT_POLL_MAX;
-	status = user_ask(&call);
-	if (!status && call.out_count > num)
-		status = AL_AGENT_PROTOCOL;
-	if (!status)
-		*count = call.out_count ? take(conn, &call, wc) : 0;
+	/* Until there is one or the queue is empty: none means that to who polls. */
+	do {
+		status = user_ask(&call);
+		if (!status && call.out_count > num)
+			status = AL_AGENT_PROTOCOL;
+		if (!status)
+			*count = call.out_count ? take(conn, &call, wc) : 0;
+	} while (!status && call.out_count && !*count);
 	user_end(&call);
 	return status;
 }

@@ -135,7 +135,7 @@ static bool find_user(const char *name, uid_t *uid)
 
 /* Memory is shared with nobody else's agent than root's, our own, and that of the user who is named
  * as trusted. */
-static al_status check_trust(struct user_conn *conn)
+static al_status check_trust(struct user_conn *conn, int fd)
 {
 	const char *name = ci_env("IBAL_AGENT_USER");
 	struct ucred peer;
@@ -144,7 +144,7 @@ static al_status check_trust(struct user_conn *conn)
 
 	if (!name)
 		name = ci_conf_get("agent_user");
-	if (getsockopt(conn->events, SOL_SOCKET, SO_PEERCRED, &peer, &len))
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
 		return local_failure(conn, errno);
 	if (!peer.uid || peer.uid == geteuid())
 		return AL_SUCCESS;
@@ -159,6 +159,13 @@ static al_status check_trust(struct user_conn *conn)
 		conn, AL_AGENT_UNTRUSTED,
 		"it is user %u's, neither root's nor yours, and not trusted with your memory unless agent_user names him",
 		(unsigned int)peer.uid);
+}
+
+/* A socket of the agent's: each is looked at, since the path may lead elsewhere meanwhile. */
+static al_status reach_trusted(struct user_conn *conn, int *fd)
+{
+	*fd = reach(conn->path);
+	return *fd < 0 ? not_reached(conn, errno) : check_trust(conn, *fd);
 }
 
 /* What the agent answers instead of AL_SUCCESS. */
@@ -210,11 +217,9 @@ static al_status say_hello(struct user_conn *conn, int fd, struct agent_hello *h
 static al_status begin_session(struct user_conn *conn, struct agent_hello *hello)
 {
 	struct agent_welcome welcome = { 0 };
-	al_status status = check_trust(conn);
+	al_status status;
 	int fds[2], error;
 
-	if (status)
-		return status;
 	fds[0] = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	if (fds[0] < 0)
 		return local_failure(conn, errno);
@@ -245,10 +250,9 @@ static al_status open_lines(struct user_conn *conn, struct agent_hello *hello)
 
 	hello->role = AGENT_COMMANDS;
 	for (int i = 0; !status && i < USER_LINES; i++) {
-		conn->lines[i].fd = reach(conn->path);
-		status = conn->lines[i].fd < 0
-				 ? not_reached(conn, errno)
-				 : say_hello(conn, conn->lines[i].fd, hello, NULL, 0, &welcome);
+		status = reach_trusted(conn, &conn->lines[i].fd);
+		if (!status)
+			status = say_hello(conn, conn->lines[i].fd, hello, NULL, 0, &welcome);
 	}
 	return status;
 }
@@ -294,10 +298,9 @@ static al_status open_session(struct user_conn *conn)
 	al_status status;
 
 	strncpy(hello.comm, program_invocation_short_name, sizeof(hello.comm) - 1);
-	conn->events = reach(conn->path);
-	if (conn->events < 0)
-		return not_reached(conn, errno);
-	status = begin_session(conn, &hello);
+	status = reach_trusted(conn, &conn->events);
+	if (!status)
+		status = begin_session(conn, &hello);
 	return status ? status : open_lines(conn, &hello);
 }
 

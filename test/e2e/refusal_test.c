@@ -201,6 +201,51 @@ START_TEST(another_users_agent_is_to_be_trusted_first)
 }
 END_TEST
 
+/* Has a session begun as this user, and is another one by the time of its other connections. */
+static void changeling(int fd)
+{
+	const struct agent_welcome w = { .magic = AGENT_MAGIC,
+					 .protocol = AGENT_PROTOCOL,
+					 .copies = 1 };
+	int sock = listen_at(SOCK_SEQPACKET), line, session;
+	char hello[512];
+
+	say(fd, "", 1);
+	session = accept(sock, NULL, NULL);
+	ck_assert_int_eq(recv(session, hello, sizeof(hello), 0), sizeof(struct agent_hello));
+	ck_assert_int_eq(unlink(agent_socket), 0);
+	become_another();
+	sock = listen_at(SOCK_SEQPACKET);
+	say(session, &w, sizeof(w));
+	while ((line = accept(sock, NULL, NULL)) >= 0)
+		close(line);
+}
+
+START_TEST(every_connection_is_to_a_trusted_agent)
+{
+	char ready;
+	int fd[2];
+	pid_t pid;
+
+	if (geteuid()) {
+		printf("SKIP every_connection_is_to_a_trusted_agent: needs root to become another user\n");
+		return;
+	}
+	make_place();
+	ck_assert_int_eq(chmod(agent_dir, 0777), 0);
+	two_ends(fd);
+	pid = agent_client("changeling", fd[1]);
+	hear(fd[0], &ready, 1);
+	refused(agent_socket, AL_AGENT_UNTRUSTED,
+		"user 65534's, neither root's nor yours, and not trusted");
+	kill(pid, SIGKILL);
+	wait_for(pid);
+	for (int i = 0; i < 2; i++)
+		close(fd[i]);
+	agent_stop();
+}
+END_TEST
+
 /* ------------------------------------------------------- what is answered */
 
 static struct answer {
@@ -344,8 +389,12 @@ END_TEST
 int main(int argc, char **argv)
 {
 	static const struct agent_client clients[] = {
-		{ "not_admitted", not_admitted }, { "not_let_by", not_let_by }, { "listener", listener },
-		{ "second", second }, { NULL, NULL },
+		{ "not_admitted", not_admitted },
+		{ "not_let_by", not_let_by },
+		{ "listener", listener },
+		{ "changeling", changeling },
+		{ "second", second },
+		{ NULL, NULL },
 	};
 	Suite *suite;
 	TCase *tcase;
@@ -359,6 +408,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, who_may_not_connect_is_told_what_says_so);
 	tcase_add_test(tcase, a_directory_that_may_not_be_searched_is_told_of);
 	tcase_add_test(tcase, another_users_agent_is_to_be_trusted_first);
+	tcase_add_test(tcase, every_connection_is_to_a_trusted_agent);
 	tcase_add_test(tcase, each_answer_to_the_hello_has_its_status);
 	tcase_add_test(tcase, a_client_too_many_is_told_of_the_limit);
 	tcase_add_test(tcase, a_client_that_gets_too_few_connections_is_told_of_the_limit);
