@@ -31,10 +31,9 @@ static int own_fds(void)
 }
 
 /* The way out is among words; to start ald is one only where none runs. */
-static void refused(const char *agent, al_status want, const char *words)
+static void open_is_refused(const char *agent, al_status want, const char *words)
 {
 	const struct al_open_attr attr = { .agent = agent, .config = "" };
-	int fds = own_fds();
 	al_h al = (al_h)said;
 
 	said[0] = '\0';
@@ -45,6 +44,14 @@ static void refused(const char *agent, al_status want, const char *words)
 	ck_assert_msg(strstr(said, words) != NULL, "%s", said);
 	ck_assert_msg((want == AL_NOT_FOUND || want == AL_AGENT_REFUSED) == (strstr(said, "start ald") != NULL), "%s", said);
 	ck_assert_msg(strchr(said, '\n') == said + strlen(said) - 1, "%s", said);
+}
+
+/* A refusal leaves no descriptor. */
+static void refused(const char *agent, al_status want, const char *words)
+{
+	int fds = own_fds();
+
+	open_is_refused(agent, want, words);
 	ck_assert_int_eq(own_fds(), fds);
 }
 
@@ -268,13 +275,15 @@ static void *answer_one(void *arg)
 
 static void answered(const void *record, size_t length, al_status want, const char *words)
 {
+	int fds = own_fds();
 	pthread_t thread;
 
 	answer.record = record;
 	answer.length = length;
 	ck_assert(!pthread_create(&thread, NULL, answer_one, NULL));
-	refused(agent_socket, want, words);
-	ck_assert(!pthread_join(thread, NULL));
+	open_is_refused(agent_socket, want, words);
+	ck_assert(!pthread_join(thread, NULL)); /* it has closed its end of the connection */
+	ck_assert_int_eq(own_fds(), fds);
 }
 
 START_TEST(each_answer_to_the_hello_has_its_status)
