@@ -33,7 +33,9 @@ al_status user_begin(struct user_call *call, struct user_conn *conn, enum agent_
 	struct user_turn *turn = &conn->turns[fast];
 	struct user_line *line;
 	uint32_t mine;
+	int cancels;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels);
 	pthread_mutex_lock(&conn->lock);
 	/* It is waited for the agent only: whoever has a line gets his answer. */
 	mine = turn->last++;
@@ -47,6 +49,7 @@ al_status user_begin(struct user_call *call, struct user_conn *conn, enum agent_
 	memset(line->request, 0, sizeof(struct agent_head) + agent_sizes[command].request);
 	memset(line->answer, 0, sizeof(struct agent_answer) + agent_sizes[command].answer);
 	*call = (struct user_call){
+		.cancels = cancels,
 		.conn = conn,
 		.line = line,
 		.command = command,
@@ -70,6 +73,7 @@ void user_end(struct user_call *call)
 		user_close(&call->line->fd);
 	pthread_cond_broadcast(&conn->freed);
 	pthread_mutex_unlock(&conn->lock);
+	pthread_setcancelstate(call->cancels, NULL);
 }
 
 /* What came for the provider stays good after the call, in the room that hooks.c has made for it.

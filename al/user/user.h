@@ -120,8 +120,9 @@ static inline void user_close(int *fd)
 	*fd = -1;
 }
 
-/* A call to the agent: one line, from user_begin() to user_end(). */
+/* A call to the agent: one line, from user_begin() to user_end(). In between its thread is not cancelled. */
 struct user_call {
+	int cancels; /* as pthread_setcancelstate() has it */
 	struct user_conn *conn;
 	struct user_line *line;
 	enum agent_command command;

@@ -241,6 +241,37 @@ START_TEST(a_poll_that_meets_completions_of_the_gone_alone_goes_on_to_the_next)
 }
 END_TEST
 
+static void *query_once(void *arg)
+{
+	bool *answered = arg;
+	struct ib_port_attr port;
+
+	hold_answer = true;
+	*answered = !al_query_port(ca, 1, &port);
+	return NULL;
+}
+
+START_TEST(a_call_that_crosses_is_not_cut_short_by_the_cancelling_of_its_thread)
+{
+	bool answered = false;
+	pthread_t thread;
+
+	sem_init(&held, 0, 0);
+	sem_init(&go_on, 0, 0);
+	agent_start(NULL, NULL);
+	al = agent_open();
+	ca = open_first(al);
+	ck_assert(!pthread_create(&thread, NULL, query_once, &answered));
+	test_wait(&held);
+	ck_assert(!pthread_cancel(thread));
+	sem_post(&go_on);
+	ck_assert(!pthread_join(thread, NULL));
+	ck_assert(answered); /* else its connection, and its hold on the HCA, would be lost */
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("e2e/late");
@@ -250,6 +281,7 @@ int main(void)
 	tcase_add_test(tcase, an_event_that_comes_late_is_not_for_what_came_in_its_objects_place);
 	tcase_add_test(tcase, an_object_is_told_of_its_events_however_many_came_after_it);
 	tcase_add_test(tcase, a_poll_that_meets_completions_of_the_gone_alone_goes_on_to_the_next);
+	tcase_add_test(tcase, a_call_that_crosses_is_not_cut_short_by_the_cancelling_of_its_thread);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }
