@@ -180,13 +180,13 @@ al_status door_qp_made(struct al_dev *dev, struct al_qp *qp, const struct ib_qp_
 	if (status == AL_DUPLICATE)
 		return door_refuse(
 			dev, "create_qp gave the number %#x, which another queue pair has", qpn);
-	qp->has_number = !status;
+	qp->taken = status ? 0 : qpn;
 	return status;
 }
 
 void door_qp_ends(struct al_dev *dev, struct al_qp *qp)
 {
-	if (qp->has_number)
-		qpns_give(&dev->qpns, ((struct ci_qp *)qp->ev.obj.ci)->qp_num);
-	qp->has_number = false;
+	if (qp->taken)
+		qpns_give(&dev->qpns, qp->taken);
+	qp->taken = 0;
 }

@@ -31,7 +31,7 @@ struct al_qp {
 	/* modify: from the check to the operation; quiesce. Outside the module's locks. */
 	pthread_mutex_t control;
 	struct al_qp_init init;  /* as created, cap as granted */
-	bool has_number;         /* its number is taken in al_dev.qpns */
+	uint32_t taken;          /* its number in al_dev.qpns; 0: none */
 };
 
 /* Rows of the object type table. */

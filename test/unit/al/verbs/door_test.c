@@ -16,6 +16,7 @@ static struct {
 	int cap[5];             /* added to what create_qp grants, in the order of struct ib_qp_cap */
 	uint32_t qpn;           /* 0: as it is */
 	unsigned int made;      /* queue pairs */
+	struct ci_qp *last;     /* of them */
 	uint32_t more;          /* completions that poll_cq and peek_cq tell of beyond the most */
 	bool set_bad;           /* posts fail, and *bad is: */
 	const void *bad;
@@ -38,6 +39,7 @@ static al_status create_qp(struct ci_qp *ci, struct ci_qp_init *init, struct ci_
 	for (int i = 0; i < 5; i++)
 		cap[i] += (uint32_t)odd.cap[i];
 	odd.made += !status;
+	odd.last = ci;
 	if (odd.qpn)
 		ci->qp_num = odd.qpn == UINT32_MAX ? 0 : odd.qpn;
 	return status;
@@ -240,6 +242,25 @@ static void stay_in_destroy(void *object)
 	sem_post(&inside);
 	test_wait(&go_on);
 }
+
+/* The module's part of a queue pair is the module's to write to. */
+START_TEST(a_number_that_the_module_changes_later_is_given_back_as_it_was)
+{
+	static const uint32_t changed[] = { 0, 78, 0x654321, 0x1000002, UINT32_MAX };
+	struct al_qp_init init = rc();
+	al_qp_h qp;
+
+	odd.qpn = 78;
+	ck_ok(al_create_qp(pd, &init, NULL, NULL, &qp));
+	odd.qpn = 0x123456;
+	ck_ok(al_create_qp(pd, &init, NULL, NULL, &qp));
+	odd.last->qp_num = changed[_i];
+	ck_ok(al_destroy_qp(qp, AL_DESTROY_SYNC, NULL));
+	ck_ok(al_create_qp(pd, &init, NULL, NULL, &qp));
+	odd.qpn = 78;
+	ck_status(al_create_qp(pd, &init, NULL, NULL, &qp), AL_MODULE_FAILED);
+}
+END_TEST
 
 /* A module may give a number anew while its own destroy has not returned. */
 START_TEST(a_number_is_free_when_its_destroy_begins)
@@ -655,6 +676,8 @@ int main(void)
 	tcase_add_test(tcase, a_number_has_24_bits_and_is_none_of_the_special_ones);
 	tcase_add_test(tcase, a_number_is_one_queue_pairs_until_that_ends);
 	tcase_add_test(tcase, another_hca_has_numbers_of_its_own);
+	tcase_add_loop_test(tcase, a_number_that_the_module_changes_later_is_given_back_as_it_was,
+			    0, 5);
 	tcase_add_test(tcase, a_number_is_free_when_its_destroy_begins);
 	tcase_add_test(tcase, without_memory_for_its_number_there_is_no_queue_pair);
 	tcase_add_test(tcase, no_more_completions_than_were_asked_for);
