@@ -17,6 +17,13 @@
 /* The header of the object that this code is in, from the linker: what a module's must be like. */
 extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
 
+#ifndef DT_RELR /* C libraries before 2.36 */
+#define SHT_RELR   19
+#define DT_RELRSZ  35
+#define DT_RELR    36
+#define DT_RELRENT 37
+#endif
+
 struct elf_file {
 	int fd;
 	uint64_t size;
@@ -275,6 +282,7 @@ static const struct part {
 	{ DT_JMPREL, DT_PLTRELSZ, SHT_RELA, sizeof(Elf64_Rela) },
 	{ DT_INIT_ARRAY, DT_INIT_ARRAYSZ, SHT_INIT_ARRAY, 8 },
 	{ DT_FINI_ARRAY, DT_FINI_ARRAYSZ, SHT_FINI_ARRAY, 8 },
+	{ DT_RELR, DT_RELRSZ, SHT_RELR, sizeof(Elf64_Xword) },
 	{ DT_VERSYM, 0, SHT_GNU_versym, 2 },
 	{ DT_VERNEED, 0, SHT_GNU_verneed, 1 },
 	{ DT_VERDEF, 0, SHT_GNU_verdef, 1 },
@@ -287,6 +295,7 @@ static const struct {
 } constants[] = {
 	{ DT_SYMENT, sizeof(Elf64_Sym) },
 	{ DT_RELAENT, sizeof(Elf64_Rela) },
+	{ DT_RELRENT, sizeof(Elf64_Xword) },
 	{ DT_PLTREL, DT_RELA },
 };
 
@@ -300,6 +309,9 @@ static const struct {
 	{ DT_JMPREL, DT_PLTRELSZ },
 	{ DT_JMPREL, DT_PLTREL },
 	{ DT_PLTRELSZ, DT_JMPREL },
+	{ DT_RELR, DT_RELRSZ },
+	{ DT_RELRSZ, DT_RELR },
+	{ DT_RELR, DT_RELRENT },
 	{ DT_STRTAB, DT_STRSZ },
 	{ DT_SYMTAB, DT_SYMENT },
 	{ DT_VERNEED, DT_VERNEEDNUM },

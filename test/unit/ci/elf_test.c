@@ -217,6 +217,61 @@ START_TEST(an_entry_of_the_dynamic_section_is_there_once)
 }
 END_TEST
 
+/* Turns room behind the dynamic section's end into entries. */
+static void add_entries(const Elf64_Dyn *entry, size_t num)
+{
+	const Elf64_Dyn end = { .d_tag = DT_NULL };
+	Elf64_Phdr ph;
+	size_t at;
+
+	memcpy(&ph, image + header_at(PT_DYNAMIC, 0), sizeof(ph));
+	for (at = ph.p_offset; memcmp(image + at, &end, sizeof(end)); at += sizeof(end))
+		;
+	ck_assert_uint_lt(at + num * sizeof(end), ph.p_offset + ph.p_filesz);
+	memcpy(image + at, entry, num * sizeof(end));
+}
+
+/* Linkers write them when asked for packed relocations; the loader writes to where they say. */
+START_TEST(packed_relocations_lie_where_their_section_is)
+{
+	const Elf64_Dyn relr[] = { { DT_RELR, { 0 } },
+				   { DT_RELRSZ, { 16 } },
+				   { DT_RELRENT, { 8 } } };
+
+	add_entries(relr, 3);
+	damaged("nothing of the kind");
+}
+END_TEST
+
+START_TEST(packed_relocations_are_in_memory)
+{
+	const Elf64_Dyn relr[] = { { DT_RELR, { 1u << 30 } },
+				   { DT_RELRSZ, { 16 } },
+				   { DT_RELRENT, { 8 } } };
+
+	memset(image + offsetof(Elf64_Ehdr, e_shoff), 0, sizeof(uint64_t));
+	add_entries(relr, 3);
+	damaged("a size in its dynamic section");
+}
+END_TEST
+
+START_TEST(packed_relocations_have_a_place_a_size_and_eight_bytes_each)
+{
+	const Elf64_Dyn no_entry_size[] = { { DT_RELR, { 0 } }, { DT_RELRSZ, { 16 } } };
+	const Elf64_Dyn no_size[] = { { DT_RELR, { 0 } }, { DT_RELRENT, { 8 } } };
+	const Elf64_Dyn no_place[] = { { DT_RELRSZ, { 16 } } };
+	const Elf64_Dyn nine[] = { { DT_RELRENT, { 9 } } };
+
+	memset(image + offsetof(Elf64_Ehdr, e_shoff), 0, sizeof(uint64_t));
+	add_entries(_i == 0   ? no_entry_size
+		    : _i == 1 ? no_size
+		    : _i == 2 ? no_place
+			      : nine,
+		    _i < 2 ? 2 : 1);
+	damaged(_i < 3 ? "lacks an entry" : "a size in its dynamic section");
+}
+END_TEST
+
 START_TEST(without_sections_it_can_still_be_loaded)
 {
 	WITH_FIELD(uint64_t, offsetof(Elf64_Ehdr, e_shoff), 0,
@@ -292,6 +347,9 @@ int main(void)
 	tcase_add_test(tc, a_segment_gives_its_sections_their_rights);
 	tcase_add_test(tc, a_section_that_is_not_loaded_lies_in_the_file_too);
 	tcase_add_test(tc, an_entry_of_the_dynamic_section_is_there_once);
+	tcase_add_test(tc, packed_relocations_lie_where_their_section_is);
+	tcase_add_test(tc, packed_relocations_are_in_memory);
+	tcase_add_loop_test(tc, packed_relocations_have_a_place_a_size_and_eight_bytes_each, 0, 4);
 	tcase_add_test(tc, without_sections_it_can_still_be_loaded);
 	tcase_add_test(tc, what_is_not_there_is_not_found);
 	tcase_add_test(tc, a_file_whose_end_was_never_written_is_damaged);
