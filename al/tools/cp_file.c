@@ -132,24 +132,33 @@ void cp_source_described(struct cp_source *src, const char *name, guint64 size)
 				   .fd = -1 };
 }
 
-/* Reads the source to its end into a file of no name. */
-static gboolean read_to_end(struct cp_source *src, struct cp_dest *copy, GError **err)
+/* Reads on from where the source stands, until buf is full or the source ends. */
+static gboolean read_on(struct cp_source *src, guint8 *buf, gsize size, gsize *len, GError **err)
 {
-	g_autofree guint8 *buf = g_malloc(DIGEST_STEP);
-	ssize_t n;
+	ssize_t n = 1;
 
-	src->size = 0;
-	while ((n = read(src->fd, buf, DIGEST_STEP))) {
+	for (*len = 0; *len < size && n; *len += (gsize)MAX(n, 0)) {
+		n = read(src->fd, buf + *len, size - *len);
 		if (cp_is_interrupted(src->name, err))
 			return FALSE;
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
+		if (n < 0 && errno != EINTR)
 			return tool_fail(err, "%s cannot be read: %s", src->name,
 					 g_strerror(errno));
-		if (!cp_dest_write(copy, buf, (gsize)n, err))
+	}
+	return TRUE;
+}
+
+/* Puts what has been read of the source, and the rest to its end, into a file of no name. */
+static gboolean read_to_end(struct cp_source *src, struct cp_dest *copy, guint8 *buf, gsize len,
+			    GError **err)
+{
+	src->size = 0;
+	while (len) {
+		if (!cp_dest_write(copy, buf, len, err))
 			return FALSE;
-		src->size += (guint64)n;
+		src->size += len;
+		if (!read_on(src, buf, DIGEST_STEP, &len, err))
+			return FALSE;
 	}
 	return TRUE;
 }
@@ -161,19 +170,25 @@ static gboolean read_to_end(struct cp_source *src, struct cp_dest *copy, GError 
 static gboolean find_end(struct cp_source *src, GError **err)
 {
 	struct cp_dest copy = { .name = (char *)"a temporary copy of it" };
-	FILE *file;
+	g_autofree guint8 *buf = NULL;
 	gboolean good;
+	FILE *file;
+	gsize len;
 
 	if (src->stat.st_blocks || src->stat.st_size > DUBIOUS)
+		return TRUE;
+	buf = g_malloc(DIGEST_STEP); /* more than DUBIOUS */
+	if (!read_on(src, buf, DIGEST_STEP, &len, err))
+		return FALSE;
+	if (len == (guint64)src->stat.st_size)
 		return TRUE;
 	file = tmpfile();
 	if (!file)
 		return tool_fail(err, "there is no room for a temporary copy of %s: %s", src->name,
 				 g_strerror(errno));
 	copy.fd = fileno(file);
-	good = read_to_end(src, &copy, err);
-	if (good && src->size != (guint64)src->stat.st_size &&
-	    dup3(copy.fd, src->fd, O_CLOEXEC) < 0)
+	good = read_to_end(src, &copy, buf, len, err);
+	if (good && dup3(copy.fd, src->fd, O_CLOEXEC) < 0)
 		good = tool_fail(err, "%s cannot be opened: %s", src->name, g_strerror(errno));
 	fclose(file);
 	return good;

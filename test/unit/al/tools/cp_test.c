@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -396,6 +397,29 @@ START_TEST(a_file_that_shrinks_has_no_hole_at_its_end)
 }
 END_TEST
 
+/* A file without blocks may be longer than it says; one that is not needs no place for what it
+ * holds. */
+START_TEST(a_file_that_says_how_long_it_is_needs_no_temporary_copy)
+{
+	struct rlimit limit;
+	struct cp_source src;
+	g_autoptr(GError) err = NULL;
+	int next = dup(STDERR_FILENO);
+
+	close(next);
+	ck_assert(!truncate(source, 0));
+	ck_assert(!truncate(source, _i));
+	ck_assert(!getrlimit(RLIMIT_NOFILE, &limit));
+	limit.rlim_cur = (rlim_t)next + 1;
+	ck_assert(!setrlimit(RLIMIT_NOFILE, &limit));
+	ck_assert_msg(cp_source_open(&src, source, &err), "%s", err->message);
+	limit.rlim_cur = limit.rlim_max;
+	ck_assert(!setrlimit(RLIMIT_NOFILE, &limit));
+	ck_assert_uint_eq(src.size, _i);
+	cp_source_close(&src);
+}
+END_TEST
+
 START_TEST(an_extent_ends_with_the_file)
 {
 	struct cp_source src;
@@ -580,6 +604,9 @@ int main(void)
 	tcase_add_test(tc, a_signal_ends_it_before_anything_is_made);
 	tcase_add_test(tc, a_place_that_is_taken_meanwhile_is_said);
 	tcase_add_test(tc, a_file_that_shrinks_has_no_hole_at_its_end);
+	tcase_add_loop_test(tc, a_file_that_says_how_long_it_is_needs_no_temporary_copy, 0, 2);
+	tcase_add_loop_test(tc, a_file_that_says_how_long_it_is_needs_no_temporary_copy, 64 << 10,
+			    (64 << 10) + 1);
 	tcase_add_test(tc, an_extent_ends_with_the_file);
 	tcase_add_test(tc, an_offer_that_cannot_be_is_refused);
 	tcase_add_test(tc, an_end_that_cannot_be_is_not_believed);
