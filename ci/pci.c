@@ -239,8 +239,11 @@ void ci_pci_adapter(uint16_t vendor, uint16_t device, char *buf, size_t len)
 		pci_set_name_list_path(acc, (char *)ci_pci_ids, 0);
 	guard.text = text;
 	snprintf(buf, len, "%04x:%04x", vendor, device);
+	/* Not of udev, which has the same list: libpci 3.9 leaks a context of udev's for each name
+	 * that it asks for in vain. */
 	if (!setjmp(guard.env))
-		pci_lookup_name(acc, buf, (int)len, PCI_LOOKUP_VENDOR | PCI_LOOKUP_DEVICE, vendor,
+		pci_lookup_name(acc, buf, (int)len,
+				PCI_LOOKUP_VENDOR | PCI_LOOKUP_DEVICE | PCI_LOOKUP_NO_HWDB, vendor,
 				device);
 	pci_cleanup(acc);
 }

@@ -102,12 +102,14 @@ END_TEST
 START_TEST(a_process_without_room_for_a_descriptor_says_so)
 {
 	struct al_udata udata = { .num_given = 0 };
-	struct rlimit limit;
+	struct rlimit limit, none;
 
 	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	limit.rlim_cur = 0;
-	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 0;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
 	ck_status(ci_client_give_fd(&udata.ci, 0), AL_INSUFFICIENT_RESOURCES);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0); /* for what looks for leaks at the end */
 	ck_assert_uint_eq(udata.num_given, 0);
 }
 END_TEST
