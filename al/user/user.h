@@ -115,9 +115,11 @@ void *user_plug_main(void *arg);
 /* A descriptor of a connection that nobody uses; under its lock once it has threads. */
 static inline void user_close(int *fd)
 {
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
+	int old = *fd;
+
+	*fd = -1; /* first: a child that is forked meanwhile closes all that it finds here (user_child()) */
+	if (old >= 0)
+		close(old);
 }
 
 /* A call to the agent: one line, from user_begin() to user_end(). In between its thread is not cancelled. */
