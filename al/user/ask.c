@@ -115,9 +115,13 @@ al_status ask_query_pkey(struct ci_ca *ca, uint8_t port, uint32_t index, uint16_
 			 struct uvp_call *call)
 {
 	const struct QUERY_PKEY_request request = { hca_of(ca)->own.remote, port, index };
+	struct QUERY_PKEY_answer answer;
+	al_status status = get(ca, AGENT_QUERY_PKEY, &request, &answer, sizeof(answer));
 
 	(void)call;
-	return get(ca, AGENT_QUERY_PKEY, &request, pkey, sizeof(*pkey));
+	if (!status)
+		*pkey = (uint16_t)answer.pkey;
+	return status;
 }
 
 al_status ask_modify_ca(struct ci_ca *ca, uint32_t mask, const struct ib_ca_attr *attr,
@@ -369,8 +373,12 @@ al_status user_poll_cq(struct ci_cq *ci, uint32_t num, struct ib_wc *wc, uint32_
 al_status user_peek_cq(struct ci_cq *cq, uint32_t max, uint32_t *count)
 {
 	const struct PEEK_CQ_request request = { cq_own(cq)->remote, max };
+	struct PEEK_CQ_answer answer;
+	al_status status = get(cq->pd->ca, AGENT_PEEK_CQ, &request, &answer, sizeof(answer));
 
-	return get(cq->pd->ca, AGENT_PEEK_CQ, &request, count, sizeof(*count));
+	if (!status)
+		*count = (uint32_t)answer.count;
+	return status;
 }
 
 al_status user_arm_cq(struct ci_cq *cq, al_arm type, bool *present)
