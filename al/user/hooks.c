@@ -202,11 +202,17 @@ static void lay_out(struct user_provider *p)
 	}
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list. Leaf. */
+static struct user_provider *providers; /* few, and kept: HCAs point to them */
+
+void user_provider_child(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
+
 const struct user_provider *user_provider(const char *module)
 {
 	static const struct uvp_interface no_hooks;
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static struct user_provider *providers; /* few, and kept: HCAs point to them */
 	const struct uvp_interface *hooks = *module ? ci_provider(module) : NULL;
 	struct user_provider *p;
 

@@ -15,6 +15,8 @@ struct user_provider {
 
 /* The provider for HCAs of this module; an empty name: none. NULL: out of memory. May sleep. */
 const struct user_provider *user_provider(const char *module);
+/* In a forked child: those that are there stay. */
+void user_provider_child(void);
 
 /* The questions. What the provider says to its module is in call, and so is what it hears. */
 #define LIST(...) __VA_ARGS__
