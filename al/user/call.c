@@ -171,11 +171,13 @@ static al_status hear(struct user_call *call)
 	return (al_status)answer->status;
 }
 
-/* Nothing has crossed. */
+/* Nothing has crossed. A destroy can not fail: with the session ends what it should have ended. */
 static al_status not_sent(const struct user_call *call, int error)
 {
 	al_status status = user_shortage(error);
 
+	if (call->command == AGENT_DESTROY)
+		return AL_AGENT_LOST;
 	if (status)
 		return status;
 	if (error != EBADF || !call->vendor)

@@ -241,6 +241,49 @@ START_TEST(a_poll_that_meets_completions_of_the_gone_alone_goes_on_to_the_next)
 }
 END_TEST
 
+static atomic_int send_error;
+
+/* The same: one message is not sent, for a reason. */
+ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	int error = atomic_exchange(&send_error, 0);
+
+	if (!error)
+		return syscall(SYS_sendmsg, fd, msg, flags);
+	errno = error;
+	return -1;
+}
+
+/* _i: why. The agent would keep the region, and let others write into it. */
+START_TEST(a_destroy_that_can_not_be_sent_ends_the_session)
+{
+	static const int errors[] = { ENOBUFS, ENOMEM };
+	static char memory[4096];
+	const struct al_mr_init init = { .addr = memory,
+					 .length = sizeof(memory),
+					 .access = IB_ACCESS_LOCAL_WRITE };
+	struct ib_port_attr port;
+	uint32_t lkey, rkey;
+	al_mr_h mr;
+
+	agent_start(NULL, NULL);
+	al = agent_open();
+	ca = open_first(al);
+	ck_ok(al_alloc_pd(ca, NULL, &pd));
+	ck_ok(al_reg_mr(pd, &init, NULL, &lkey, &rkey, &mr));
+	/* of any other request it is told, and nothing has come of it */
+	atomic_store(&send_error, errors[_i]);
+	ck_status(al_query_port(ca, 1, &port), AL_INSUFFICIENT_MEMORY);
+	ck_ok(al_query_port(ca, 1, &port));
+	atomic_store(&send_error, errors[_i]);
+	ck_ok(al_dereg_mr(mr, AL_DESTROY_SYNC, NULL));
+	ck_assert_int_eq(atomic_load(&send_error), 0);
+	ck_status(al_query_port(ca, 1, &port), AL_AGENT_LOST);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
 static void *query_once(void *arg)
 {
 	bool *answered = arg;
@@ -281,6 +324,7 @@ int main(void)
 	tcase_add_test(tcase, an_event_that_comes_late_is_not_for_what_came_in_its_objects_place);
 	tcase_add_test(tcase, an_object_is_told_of_its_events_however_many_came_after_it);
 	tcase_add_test(tcase, a_poll_that_meets_completions_of_the_gone_alone_goes_on_to_the_next);
+	tcase_add_loop_test(tcase, a_destroy_that_can_not_be_sent_ends_the_session, 0, 2);
 	tcase_add_test(tcase, a_call_that_crosses_is_not_cut_short_by_the_cancelling_of_its_thread);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
