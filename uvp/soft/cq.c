@@ -11,8 +11,10 @@
 al_status pre_create_cq(struct ci_cq *base, struct ci_cq_init *init, struct uvp_call *call)
 {
 	struct provider_cq *cq = (struct provider_cq *)base;
-	const struct ring_make said = { .bytes = ring_cq_bytes(ring_cqe(init->cqe)) };
+	const uint32_t cqe = ring_cqe(init->cqe);
+	const struct ring_make said = { .bytes = ring_cq_bytes(cqe) };
 
+	cq->mask = ring_cq_slots(cqe) - 1;
 	return share(&cq->file, said.bytes, call, &said, sizeof(said));
 }
 
@@ -20,11 +22,12 @@ al_status post_create_cq(struct ci_cq *base, struct ci_cq_init *init, al_status 
 			 struct uvp_call *call)
 {
 	struct provider_cq *cq = (struct provider_cq *)base;
+	/* one more than cqe fit in */
+	al_status kept = status || init->cqe <= cq->mask ? AL_SUCCESS : AL_MODULE_ABI;
 
 	(void)call;
-	cq->mask = ring_cq_slots(init->cqe) - 1;
-	share_crossed(&cq->file, status);
-	return AL_SUCCESS;
+	share_crossed(&cq->file, status ? status : kept);
+	return kept;
 }
 
 void post_destroy_cq(struct ci_cq *base, struct uvp_call *call)

@@ -18,16 +18,26 @@ al_status pre_create_qp(struct ci_qp *base, struct ci_qp_init *init, struct uvp_
 	return share(&qp->file, said.bytes, call, &said, sizeof(said));
 }
 
+/* The file was made for what was asked; what the agent answers may not be more. */
+static bool has_room(const struct ring_layout *at, const struct ib_qp_cap *cap)
+{
+	size_t send = at->sq_stride - sizeof(struct ring_send);
+	size_t recv = at->rq_stride - sizeof(struct ring_recv);
+
+	return cap->max_send_wr <= at->sq_mask + 1 && cap->max_recv_wr <= at->rq_mask + 1 &&
+	       cap->max_send_sge <= send / sizeof(struct ib_sge) && cap->max_inline_data <= send &&
+	       cap->max_recv_sge <= recv / sizeof(struct ib_sge);
+}
+
 al_status post_create_qp(struct ci_qp *base, struct ci_qp_init *init, al_status status,
 			 struct uvp_call *call)
 {
 	struct provider_qp *qp = (struct provider_qp *)base;
 	const struct ring_made *heard = call->out;
-
-	(void)init;
 	al_status kept = AL_SUCCESS;
 
-	if (!status && (!heard || call->out_len != sizeof(*heard) || heard->bell >= RING_BELLS))
+	if (!status && (!heard || call->out_len != sizeof(*heard) || heard->bell >= RING_BELLS ||
+			!has_room(&qp->layout, &init->cap)))
 		kept = AL_MODULE_ABI;
 	else if (!status)
 		qp->bell = heard->bell;

@@ -348,6 +348,52 @@ START_TEST(what_is_not_created_leaves_nothing)
 }
 END_TEST
 
+/* An agent that answers with more than was asked for, and than the file has room for. */
+START_TEST(queues_that_are_longer_than_their_file_are_refused)
+{
+	static const struct ib_qp_cap most = { .max_send_wr = 8, .max_recv_wr = 4, .max_send_sge = 3,
+					       .max_recv_sge = 2, .max_inline_data = 48 };
+	const struct ring_made made = { .bell = BELL };
+	const uint32_t cqes[] = { ring_cq_slots(CQE) - 1, ring_cq_slots(CQE), UINT32_MAX / 2 + 2, UINT32_MAX };
+	int fds = entries("/proc/self/fd"), maps = shared_maps();
+
+	for (int i = 0; i < 4; i++) {
+		struct provider_cq cq = { .cq.pd = &pd };
+		struct ci_cq_init init = { .cqe = CQE };
+
+		ck_assert_int_eq(ops->pre_create_cq(&cq.cq, &init, begin_call()), AL_SUCCESS);
+		init.cqe = cq.cq.cqe = cqes[i];
+		ck_assert_int_eq(ops->post_create_cq(&cq.cq, &init, AL_SUCCESS, &call),
+				 i ? AL_MODULE_ABI : AL_SUCCESS);
+		if (!i)
+			ops->post_destroy_cq(&cq.cq, begin_call());
+		ck_assert_int_eq(entries("/proc/self/fd"), fds);
+		ck_assert_int_eq(shared_maps(), maps);
+	}
+	/* each maximum by itself: by one, and by as much as there can be */
+	for (int i = 0; i <= 10; i++) {
+		struct ci_qp_init init = { .cap = { 5, 3, 3, 2, 40 } };
+		struct provider_cq cq = { .cq.pd = &pd };
+		struct provider_qp qp = { .qp = { .pd = &pd, .send_cq = &cq.cq, .recv_cq = &cq.cq } };
+		uint32_t *const caps[] = { &init.cap.max_send_wr, &init.cap.max_recv_wr, &init.cap.max_send_sge,
+					   &init.cap.max_recv_sge, &init.cap.max_inline_data };
+
+		ck_assert_int_eq(ops->pre_create_qp(&qp.qp, &init, begin_call()), AL_SUCCESS);
+		init.cap = most;
+		if (i)
+			*caps[(i - 1) / 2] = i % 2 ? *caps[(i - 1) / 2] + 1 : UINT32_MAX;
+		call.out = &made;
+		call.out_len = sizeof(made);
+		ck_assert_int_eq(ops->post_create_qp(&qp.qp, &init, AL_SUCCESS, &call),
+				 i ? AL_MODULE_ABI : AL_SUCCESS);
+		if (!i)
+			munmap(qp.file.mem, qp.file.bytes);
+		ck_assert_int_eq(entries("/proc/self/fd"), fds);
+		ck_assert_int_eq(shared_maps(), maps);
+	}
+}
+END_TEST
+
 /* -------------------------------------------------------------------- requests */
 
 START_TEST(a_request_is_in_its_slot_whole)
@@ -852,6 +898,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, as_many_queue_pairs_are_offered_as_there_are_bells);
 	tcase_add_test(tcase, what_is_not_created_leaves_nothing);
+	tcase_add_test(tcase, queues_that_are_longer_than_their_file_are_refused);
 	tcase_add_test(tcase, a_request_is_in_its_slot_whole);
 	tcase_add_test(tcase, a_datagram_takes_its_path_along);
 	tcase_add_test(tcase, a_chain_rings_once_and_wakes_who_sleeps);
