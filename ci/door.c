@@ -37,7 +37,6 @@ static const struct range port_ranges[] = {
 	PORT(max_msg_size, 0, 1u << 31),
 	PORT(gid_tbl_len, 1, 1u << 16), /* what takes an index has 16 bits for it */
 	PORT(pkey_tbl_len, 1, 1u << 16),
-	PORT(lid, 0, IB_LID_UNICAST_LAST),
 	PORT(lmc, 0, 7),
 	PORT(sm_sl, 0, 15),
 };
@@ -120,6 +119,12 @@ al_status ci_query_port(const struct ci_interface *ops, struct ci_ca *ca, uint8_
 	    (found.state == IB_PORT_ACTIVE && !found.active_mtu)) {
 		ci_say(text, "query_port says active_mtu %u of port %u, whose max_mtu is %u",
 		       found.active_mtu, port, found.max_mtu);
+		return AL_MODULE_FAILED;
+	}
+	/* Adapters say the permissive LID, or what they had, until they are given one. */
+	if (found.lid > IB_LID_UNICAST_LAST && found.state >= IB_PORT_ARMED) {
+		ci_say(text, "query_port says lid %u of port %u, and it is from 0 to %u", found.lid,
+		       port, IB_LID_UNICAST_LAST);
 		return AL_MODULE_FAILED;
 	}
 	*attr = found;

@@ -148,9 +148,8 @@ static void acknowledge(struct al_channel *c)
 al_status al_channel_next(al_channel_h channel, struct al_channel_event *event)
 {
 	struct al_channel_event found = { 0 };
+	struct al_obj *done, *obj;
 	struct al_channel *c;
-	struct al_obj *done;
-	struct al_obj *obj;
 
 	if (!event)
 		return AL_INVALID_PARAMETER;
@@ -158,25 +157,25 @@ al_status al_channel_next(al_channel_h channel, struct al_channel_event *event)
 	if (!obj)
 		return AL_INVALID_HANDLE;
 	c = (struct al_channel *)obj;
-	for (bool came = true; !found.type; came = false) {
-		pthread_mutex_lock(&c->lock);
-		if (came)
-			acknowledge(c);
+	/* Acknowledging and taking are one: another reader's removal in between would be overwritten
+	 * and never acknowledged. */
+	pthread_mutex_lock(&c->lock);
+	acknowledge(c);
+	do {
 		refill(c);
 		settle(c); /* a wake-up may have come later than the events it was for */
-		if (!c->first) {
-			pthread_mutex_unlock(&c->lock);
-			obj_put(obj);
-			return AL_NOT_FOUND;
-		}
+		if (!c->first)
+			break;
 		done = take_one(c, &found);
 		settle(c);
-		pthread_mutex_unlock(&c->lock);
 		if (done)
 			obj_put(done);
-	}
-	*event = found;
+	} while (!found.type);
+	pthread_mutex_unlock(&c->lock);
 	obj_put(obj);
+	if (!found.type)
+		return AL_NOT_FOUND;
+	*event = found;
 	return AL_SUCCESS;
 }
 

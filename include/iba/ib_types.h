@@ -490,7 +490,7 @@ struct ib_port_attr {
 	uint32_t pkey_tbl_len;       /**< entries of the P_Key table, 1 to 65536 */
 	uint32_t bad_pkey_cntr;      /**< P_Key violations */
 	uint32_t qkey_viol_cntr;     /**< Q_Key violations */
-	uint16_t lid;                /**< 0 while none is assigned */
+	uint16_t lid;                /**< Armed, Active: 0 to #IB_LID_UNICAST_LAST; before that what the adapter says while none is assigned: 0, or #IB_LID_PERMISSIVE */
 	uint16_t sm_lid;             /**< LID of the master subnet manager */
 	uint8_t lmc;                 /**< the port answers 2^lmc LIDs from lid */
 	uint8_t sm_sl;               /**< service level to the subnet manager */

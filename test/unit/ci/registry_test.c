@@ -154,9 +154,9 @@ START_TEST(attributes_of_a_port_must_be_in_range)
 	REFUSED_WITH(port_attr, lid, 49152, "from 0 to 49151");
 	REFUSED_WITH(port_attr, lmc, 8, "query_port");
 	REFUSED_WITH(port_attr, sm_sl, 16, "query_port");
-	/* At their ends they are taken; and a port that is not active has no MTU in use. */
+	/* At their ends they are taken; and a port that is not active has no MTU in use, nor a LID. */
 	fake->port_attr.gid_tbl_len = fake->port_attr.pkey_tbl_len = 65536;
-	fake->port_attr.lid = 0xbfff;
+	fake->port_attr.lid = 0xffff;
 	fake->port_attr.state = IB_PORT_DOWN;
 	fake->port_attr.active_mtu = (ib_mtu)0;
 	ck_assert_int_eq(fake->announce(0), AL_SUCCESS);
