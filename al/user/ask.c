@@ -26,9 +26,8 @@ static void destroy(const struct ci_ca *ca, struct user_object *own)
 {
 	const struct DESTROY_request request = { .handle = own->remote };
 
-	if (!own->remote)
-		return;
-	user_simple(hca_of(ca)->conn, AGENT_DESTROY, &request, NULL, NULL);
+	if (own->remote)
+		user_simple(hca_of(ca)->conn, AGENT_DESTROY, &request, NULL, NULL);
 	if (own->cookie)
 		user_cookie_drop(hca_of(ca)->conn, own->cookie);
 	*own = (struct user_object){ 0 };
@@ -41,7 +40,7 @@ al_status ask_open_ca(struct ci_ca *ca, struct uvp_call *call)
 	struct user_hca *hca = ca->hca;
 	struct OPEN_CA_request request = { .guid = hca->guid };
 	struct OPEN_CA_answer answer;
-	al_status status = user_cookie_take(hca->conn, ca, &hca->own.cookie);
+	al_status status = user_cookie_take(hca->conn, ca, AL_OBJ_NONE, &hca->own.cookie);
 
 	if (status)
 		return status;
@@ -295,7 +294,7 @@ al_status ask_create_cq(struct ci_cq *cq, struct ci_cq_init *init, struct uvp_ca
 		.notify = init->notify,
 	};
 	struct CREATE_CQ_answer answer;
-	al_status status = user_cookie_take(pd_conn(cq->pd), cq, &own->cookie);
+	al_status status = user_cookie_take(pd_conn(cq->pd), cq, AL_OBJ_CQ, &own->cookie);
 
 	if (status)
 		return status;
@@ -336,7 +335,7 @@ static uint32_t take(struct user_conn *conn, const struct user_call *call, struc
 
 	pthread_mutex_lock(&conn->cookie_lock);
 	for (uint32_t i = 0; i < call->out_count; i++) {
-		qp = user_cookie_find(conn, (uintptr_t)wc[i].qp_context);
+		qp = user_cookie_find(conn, (uintptr_t)wc[i].qp_context, AL_OBJ_QP);
 		if (!qp && wc[i].qp_context)
 			continue;
 		to[taken] = wc[i];
@@ -424,7 +423,7 @@ al_status ask_create_qp(struct ci_qp *qp, struct ci_qp_init *init, struct uvp_ca
 
 	if (qp->srq || init->rdd || init->xrcd)
 		return AL_UNSUPPORTED;
-	status = user_cookie_take(conn, qp, &own->cookie);
+	status = user_cookie_take(conn, qp, AL_OBJ_QP, &own->cookie);
 	if (status)
 		return status;
 	request.cookie = own->cookie;

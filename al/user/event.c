@@ -14,7 +14,8 @@
 
 /* ------------------------------------------------------------------ cookies */
 
-al_status user_cookie_take(struct user_conn *conn, void *object, uint64_t *cookie)
+al_status user_cookie_take(struct user_conn *conn, void *object, al_object_type kind,
+			   uint64_t *cookie)
 {
 	struct user_cookie *grown, *c;
 	uint32_t i, room;
@@ -40,17 +41,19 @@ al_status user_cookie_take(struct user_conn *conn, void *object, uint64_t *cooki
 	c = &conn->cookies[i];
 	conn->free_cookie = c->next_free;
 	c->object = object;
+	c->kind = kind;
 	c->generation++;
 	*cookie = (uint64_t)c->generation << 32 | i;
 	pthread_mutex_unlock(&conn->cookie_lock);
 	return AL_SUCCESS;
 }
 
-void *user_cookie_find(struct user_conn *conn, uint64_t cookie)
+void *user_cookie_find(struct user_conn *conn, uint64_t cookie, al_object_type kind)
 {
 	uint32_t i = (uint32_t)cookie;
 
-	if (i >= conn->num_cookies || conn->cookies[i].generation != cookie >> 32)
+	if (i >= conn->num_cookies || conn->cookies[i].generation != cookie >> 32 ||
+	    conn->cookies[i].kind != kind)
 		return NULL;
 	return conn->cookies[i].object;
 }
@@ -93,11 +96,17 @@ static void notify(struct user_conn *conn, const struct agent_event *event)
 	struct ci_cq *cq;
 
 	pthread_mutex_lock(&conn->cookie_lock);
-	cq = user_cookie_find(conn, event->cookie);
+	cq = user_cookie_find(conn, event->cookie, AL_OBJ_CQ);
 	if (cq)
 		ib_cq_notify(cq->ctx);
 	pthread_mutex_unlock(&conn->cookie_lock);
 }
+
+/* For what an event is; of one that the list has not, ib_dispatch_event() says that. */
+static const al_object_type event_object[IB_EVENT_DEVICE_FATAL + 1] = {
+#define EVENT_OBJECT(name, value, text, object) [value] = object,
+	IB_EVENT_LIST(EVENT_OBJECT)
+};
 
 /* CQ, QP and CA alike begin with ctx. */
 static void dispatch(struct user_conn *conn, const struct agent_event *event)
@@ -106,9 +115,11 @@ static void dispatch(struct user_conn *conn, const struct agent_event *event)
 			       .port_num = (uint8_t)event->port };
 	void **object;
 
+	if (event->type > IB_EVENT_DEVICE_FATAL)
+		return;
 	pthread_mutex_lock(&conn->cookie_lock);
-	object = user_cookie_find(conn, event->cookie);
-	if (object && event->type <= IB_EVENT_DEVICE_FATAL) {
+	object = user_cookie_find(conn, event->cookie, event_object[event->type]);
+	if (object) {
 		up.object_ctx = *object;
 		ib_dispatch_event(&up);
 	}

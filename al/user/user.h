@@ -33,6 +33,7 @@ struct user_line {
 /* What a cookie stands for: an object that events are for. */
 struct user_cookie {
 	void *object;        /* NULL: none */
+	al_object_type kind; /* as IB_EVENT_LIST has it: AL_OBJ_NONE is an HCA */
 	uint32_t generation;
 	uint32_t next_free;
 };
@@ -147,11 +148,11 @@ void user_end(struct user_call *call);
 al_status user_simple(struct user_conn *conn, enum agent_command command, const void *request,
 		      void *answer, struct uvp_call *vendor);
 
-/* Objects that events name: from before the request that creates until after the one that destroys. */
-al_status user_cookie_take(struct user_conn *conn, void *object, uint64_t *cookie);
+/* Objects that events name, by kind: from before the request that creates until after the one that destroys. */
+al_status user_cookie_take(struct user_conn *conn, void *object, al_object_type kind, uint64_t *cookie);
 void user_cookie_drop(struct user_conn *conn, uint64_t cookie);
-/* Under cookie_lock. */
-void *user_cookie_find(struct user_conn *conn, uint64_t cookie);
+/* Under cookie_lock. NULL: there is none of this kind. */
+void *user_cookie_find(struct user_conn *conn, uint64_t cookie, al_object_type kind);
 
 /* ------------------------------------------------------------------ objects */
 

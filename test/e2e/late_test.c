@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
+#include "al/agent/protocol.h"
 #include "test/e2e/agent.h"
 
 static sem_t held, go_on;
@@ -186,14 +187,33 @@ START_TEST(an_object_is_told_of_its_events_however_many_came_after_it)
 }
 END_TEST
 
-static _Thread_local bool hold_answer;
+static _Thread_local bool hold_answer, no_handle;
+static _Thread_local uint64_t other_object;
 
-/* In place of the C library's: an answer that this thread has received is held once, if it wants
- * that. */
+/* An agent that lies, once: in the place of a handle there is none; a completion is for another
+ * object. */
+static void lie(const struct msghdr *msg)
+{
+	struct made_answer *made =
+		(void *)((char *)msg->msg_iov[0].iov_base + sizeof(struct agent_answer));
+	struct ib_wc *wc = msg->msg_iov[1].iov_base;
+
+	if (no_handle)
+		made->handle = 0;
+	no_handle = false;
+	if (other_object)
+		wc->qp_context = (void *)(uintptr_t)other_object;
+	other_object = 0;
+}
+
+/* In place of the C library's: an answer that this thread has received is held once, or made a lie,
+ * if it wants that. */
 ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 {
 	ssize_t n = syscall(SYS_recvmsg, fd, msg, flags);
 
+	if (no_handle || other_object)
+		lie(msg);
 	if (hold_answer) {
 		hold_answer = false;
 		sem_post(&held);
@@ -242,12 +262,16 @@ START_TEST(a_poll_that_meets_completions_of_the_gone_alone_goes_on_to_the_next)
 END_TEST
 
 static atomic_int send_error;
+static _Thread_local uint64_t cookie; /* that the thread's last completion queue was made with */
 
 /* The same: one message is not sent, for a reason. */
 ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 {
+	const struct agent_head *head = msg->msg_iov[0].iov_base;
 	int error = atomic_exchange(&send_error, 0);
 
+	if (head->command == AGENT_CREATE_CQ)
+		cookie = ((const struct CREATE_CQ_request *)(head + 1))->cookie;
 	if (!error)
 		return syscall(SYS_sendmsg, fd, msg, flags);
 	errno = error;
@@ -279,6 +303,39 @@ START_TEST(a_destroy_that_can_not_be_sent_ends_the_session)
 	ck_ok(al_dereg_mr(mr, AL_DESTROY_SYNC, NULL));
 	ck_assert_int_eq(atomic_load(&send_error), 0);
 	ck_status(al_query_port(ca, 1, &port), AL_AGENT_LOST);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
+/* What the agent says of an object is for one of that kind, and for none that has gone. */
+START_TEST(an_agent_that_lies_brings_nothing_of_another_object)
+{
+	struct al_cq_init init = { .cqe = 16 };
+	struct queue q = { 0 };
+	uint64_t first;
+	uint32_t count;
+	struct ib_wc wc;
+	al_cq_h cq;
+
+	agent_start(NULL, NULL);
+	al = agent_open();
+	ca = open_first(al);
+	ck_ok(al_alloc_pd(ca, NULL, &pd));
+	no_handle = true;
+	ck_ok(al_create_cq(pd, &init, NULL, NULL, NULL, &cq));
+	ck_assert(!no_handle);
+	first = cookie;
+	ck_ok(al_destroy_cq(cq, AL_DESTROY_SYNC, NULL));
+	make(&q);
+	/* in the same place, which has been given back */
+	ck_assert_uint_eq((uint32_t)cookie, (uint32_t)first);
+	ck_assert_uint_ne(cookie, first);
+	complete(&q);
+	other_object = cookie;
+	ck_ok(al_poll_cq_ex(q.cq, 1, &wc, &count));
+	ck_assert_uint_eq(other_object, 0);
+	ck_assert_uint_eq(count, 0);
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 	agent_stop();
 }
@@ -325,6 +382,7 @@ int main(void)
 	tcase_add_test(tcase, an_object_is_told_of_its_events_however_many_came_after_it);
 	tcase_add_test(tcase, a_poll_that_meets_completions_of_the_gone_alone_goes_on_to_the_next);
 	tcase_add_loop_test(tcase, a_destroy_that_can_not_be_sent_ends_the_session, 0, 2);
+	tcase_add_test(tcase, an_agent_that_lies_brings_nothing_of_another_object);
 	tcase_add_test(tcase, a_call_that_crosses_is_not_cut_short_by_the_cancelling_of_its_thread);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
