@@ -359,7 +359,7 @@ START_TEST(a_check_says_each_fault_of_the_file)
 		":2: [ald] workers = 0: must be a number from 1 to 256",
 		":3: [ald] no_such_key = 1: there is no such key",
 		":5: [ald] what is this: is neither",
-		":7: [ald user] qps = -1: " NUMBER,
+		(":7: [ald user] qps = -1: " NUMBER),
 		":8: [ald users] : there is no such group",
 		":9: [ald users] rubbish: is neither",
 	};

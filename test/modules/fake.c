@@ -14,6 +14,7 @@ extern struct fake fake;
 
 /* Protects queues and the list of HCAs; a leaf but for the upcalls, which only queue. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t qp_lock = PTHREAD_MUTEX_INITIALIZER; /* attributes and receives of queue pairs; outside lock */
 static atomic_uint next_number = 2; /* keys and queue pair numbers */
 
 /* Every operation begins so. True: it is to fail. */
@@ -355,6 +356,7 @@ static al_status modify_qp(struct ci_qp *base, const struct ib_qp_attr *attr, ui
 
 	(void)udata;
 	ENTER(modify_qp, base);
+	pthread_mutex_lock(&qp_lock);
 	if (mask & IB_QP_STATE) {
 		struct ib_qp_cap cap = qp->attr.cap;
 
@@ -365,13 +367,16 @@ static al_status modify_qp(struct ci_qp *base, const struct ib_qp_attr *attr, ui
 		flush_receives(qp);
 	if (qp->attr.qp_state == IB_QPS_RESET)
 		qp->recv_count = 0;
+	pthread_mutex_unlock(&qp_lock);
 	return AL_SUCCESS;
 }
 
 static al_status query_qp(struct ci_qp *qp, struct ib_qp_attr *attr)
 {
 	ENTER(query_qp, qp);
+	pthread_mutex_lock(&qp_lock);
 	*attr = ((struct fake_qp *)qp)->attr;
+	pthread_mutex_unlock(&qp_lock);
 	return AL_SUCCESS;
 }
 
@@ -379,38 +384,46 @@ static al_status post_send(struct ci_qp *base, const struct ib_send_wr *wr,
 			   const struct ib_send_wr **bad)
 {
 	struct fake_qp *qp = (struct fake_qp *)base;
+	al_status status = AL_SUCCESS;
 
 	*bad = wr;
 	ENTER(post_send, base);
+	pthread_mutex_lock(&qp_lock);
 	if (qp->attr.qp_state != IB_QPS_RTS && qp->attr.qp_state != IB_QPS_ERR)
-		return AL_INVALID_STATE;
-	for (; wr; wr = wr->next) {
+		status = AL_INVALID_STATE;
+	for (; !status && wr; wr = wr->next) {
 		struct ib_wc wc = completion(qp, wr->wr_id, IB_WC_SEND);
 
 		if (base->sq_sig_all || (wr->send_flags & IB_SEND_SIGNALED) || wc.status)
 			complete((struct fake_cq *)base->send_cq, &wc);
 	}
-	return AL_SUCCESS;
+	pthread_mutex_unlock(&qp_lock);
+	return status;
 }
 
 static al_status post_recv(struct ci_qp *base, const struct ib_recv_wr *wr,
 			   const struct ib_recv_wr **bad)
 {
 	struct fake_qp *qp = (struct fake_qp *)base;
+	al_status status = AL_SUCCESS;
 
 	*bad = wr;
 	ENTER(post_recv, base);
+	pthread_mutex_lock(&qp_lock);
 	if (qp->attr.qp_state == IB_QPS_RESET)
-		return AL_INVALID_STATE;
-	for (; wr; wr = wr->next) {
+		status = AL_INVALID_STATE;
+	for (; !status && wr; wr = wr->next) {
 		*bad = wr;
-		if (qp->recv_count == base->cap.max_recv_wr)
-			return AL_QUEUE_FULL;
+		if (qp->recv_count == base->cap.max_recv_wr) {
+			status = AL_QUEUE_FULL;
+			break;
+		}
 		qp->recv[(qp->recv_head + qp->recv_count++) % base->cap.max_recv_wr] = wr->wr_id;
 	}
-	if (qp->attr.qp_state == IB_QPS_ERR)
+	if (!status && qp->attr.qp_state == IB_QPS_ERR)
 		flush_receives(qp);
-	return AL_SUCCESS;
+	pthread_mutex_unlock(&qp_lock);
+	return status;
 }
 
 /* --------------------------------------------------------------------------- module */
