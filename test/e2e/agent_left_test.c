@@ -218,7 +218,7 @@ static void parent(int fd)
 	client_open(&c);
 	if (!fork()) {
 		say(fd, "", 1);
-		_exit(recv(fd, &never, 1, 0) != 0);
+		_exit(recv(fd, &never, 1, 0) ? 1 : 0);
 	}
 	pause();
 }

@@ -99,7 +99,7 @@ static void make_qp(void)
 	const struct ring_make said = { .bytes = ring_layout(&cap).bytes };
 	struct al_qp_init attr = { .qp_type = options.type };
 	struct ci_qp_init init = { .attr = &attr, .cap = cap };
-	struct ring_made heard;
+	struct ring_made heard = { 0 };
 	struct ci_udata udata = { .client = me, .in = &said, .in_len = sizeof(said), .out = &heard,
 				  .out_len = sizeof(heard), .num_fds = 1 };
 	int fd = shared_file(said.bytes, (void **)&qring);

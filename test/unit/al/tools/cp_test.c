@@ -106,8 +106,8 @@ al_status __wrap_al_poll_cq(al_cq_h cq, uint32_t count, struct ib_wc *wc, uint32
 {
 	al_status st = fails("al_poll_cq") ? AL_INSUFFICIENT_RESOURCES : __real_al_poll_cq(cq, count, wc, polled);
 
-	for (uint32_t i = 0; !st && change && i < *polled; i++) {
-		if (wc[i].opcode != IB_WC_RECV_RDMA_WITH_IMM)
+	for (uint32_t i = 0; !st && i < *polled; i++) {
+		if (!change || wc[i].opcode != IB_WC_RECV_RDMA_WITH_IMM)
 			continue;
 		change(&wc[i]);
 		change = NULL;
