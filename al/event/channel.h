@@ -22,7 +22,7 @@ static inline struct ev_queue *channel_queue(struct al_obj *channel)
 	return &((struct al_channel *)channel)->queue;
 }
 
-/* Takes an object's undelivered events back, and acknowledges what it delivered: a channel keeps nothing alive. channel: a used object of obj's. */
+/* Takes an object's undelivered events back, and acknowledges a removal that was read: a channel keeps no object alive. channel: a used object of obj's. */
 void channel_forget(struct al_obj *channel, const struct al_obj *obj);
 /* The same for every source that matches. */
 void channel_forget_if(struct al_obj *channel, bool (*match)(const struct ev_source *, const void *), const void *arg);

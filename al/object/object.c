@@ -308,8 +308,8 @@ static bool uses_below(const struct al_obj *obj, const struct al_obj *root)
 }
 
 /* Does an object outside the tree of an HCA's handle use one inside? Then the tree can not end. One
- * that is still being made will find what it uses dying: obj_publish(). What is below an opening is
- * used by nothing outside: obj_use(). Under tree_lock. */
+ * that is still being made will find the used object dying: obj_publish(). Objects below an opening
+ * are used by none outside: obj_use(). Under tree_lock. */
 static bool used_from_outside(const struct al_obj *root)
 {
 	for (struct al_obj *obj = root->dev ? root->dev->objects : NULL; obj; obj = obj->list_next)
@@ -328,7 +328,7 @@ static bool is_busy(struct al_obj *obj)
 	       (obj->type->busy && obj->ci_created && obj->type->busy(obj));
 }
 
-/* What goes with the root of a tree, by rank: the order in which the reaper gets it. */
+/* The objects that end with the root of a tree, by rank: the order in which the reaper gets them. */
 struct marked {
 	struct al_obj *of_rank[OBJ_RANKS];
 };

@@ -88,7 +88,7 @@ struct al_instance {
 	struct user_conn *agent; /* connection whose HCAs it sees; NULL: this process's */
 };
 
-/* Order of ending within an HCA, when several objects end at once: users before what they use. */
+/* Order of ending within an HCA, when several objects end at once: users before the objects they use. */
 enum obj_rank { RANK_FIRST, RANK_QP, RANK_MR, RANK_CQ, RANK_PD, RANK_CA, OBJ_RANKS };
 
 /* The object type table (types.c): adding an object is adding a row and a file. */

@@ -148,7 +148,7 @@ static gboolean read_on(struct cp_source *src, guint8 *buf, gsize size, gsize *l
 	return TRUE;
 }
 
-/* Puts what has been read of the source, and the rest to its end, into a file of no name. */
+/* Copies the bytes in buf, and the rest of the source to its end, into a file of no name. */
 static gboolean read_to_end(struct cp_source *src, struct cp_dest *copy, guint8 *buf, gsize len,
 			    GError **err)
 {
@@ -164,8 +164,8 @@ static gboolean read_to_end(struct cp_source *src, struct cp_dest *copy, guint8 
 }
 
 /*
- * Files of /proc and /sys have no blocks, and st_size says 0 or a page, whatever can be read; and
- * may say something else when they are read again. So what is read once is copied in their place.
+ * Files of /proc and /sys have no blocks, their st_size is 0 or a page whatever their length, and a
+ * second reading may give other bytes. So the bytes of one reading are copied in their place.
  */
 static gboolean find_end(struct cp_source *src, GError **err)
 {

@@ -33,8 +33,8 @@ struct cp_dest {
 extern const guint8 cp_zeros[CP_ZEROS];
 
 /*
- * Opens a regular file and starts to compute its digest, reading on its own. A file that does not say how long it is, as
- * those of /proc and /sys, is read to its end first, and what was read is the source. On failure nothing is left to close.
+ * Opens a regular file and starts to compute its digest, reading on its own. A file whose st_size is not its length, as
+ * those of /proc and /sys, is read to its end first, and these bytes are the source. On failure nothing is left to close.
  */
 gboolean cp_source_open(struct cp_source *src, const char *path, GError **err);
 /* A source in another process: only its name and size. */

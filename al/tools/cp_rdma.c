@@ -62,7 +62,7 @@ struct copy {
 	guint64 offset;   /* bytes of the file that were written to the far end */
 	guint64 credited; /* messages that the far end has answered */
 	gboolean ended;   /* the trailer was sent */
-	guint64 *ends;    /* of each message on its way: the offset behind what it tells of */
+	guint64 *ends;    /* for each message on its way: the offset behind the bytes that it announces */
 	guint32 verdict;  /* GOOD or BAD, once it has come */
 	/* the far end */
 	guint64 taken;     /* messages that came */

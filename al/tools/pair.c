@@ -59,7 +59,7 @@ static void add_active(al_h al, guint64 guid, struct place *places, guint *count
 }
 
 /* How well a place goes with the other end, which may be open itself. A port reaches itself
- * whatever its cable leads to. */
+ * with any cable, or none. */
 static guint rank(const struct place *place, const struct pair_end *other)
 {
 	if (place->guid != other->guid)

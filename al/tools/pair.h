@@ -37,9 +37,9 @@ struct pair_path {
 gboolean pair_worked(al_status st, const struct pair_end *end, const char *what, GError **err);
 
 /*
- * Which HCAs and ports: those asked for; of what is left open, the first active port for the near end, and for the far end
- * the first active port of another HCA, else the same port. If nothing fits that is active, pair_open() says so of the
- * first that is not. What the user named and is not there is an error of code TOOL_USAGE.
+ * Chooses HCAs and ports: those that the user named; else the first active port for the near end, and for the far end the
+ * first active port of another HCA, else the near end's port. If no active port fits, pair_open() names the first port
+ * that is not active. An HCA or port that the user named and that does not exist is an error of code TOOL_USAGE.
  */
 gboolean pair_choose(al_h al, struct pair_end *near, struct pair_end *far, GError **err);
 

@@ -25,7 +25,7 @@ struct hello {
 
 struct welcome {
 	guint32 rd_atomic;
-	guint32 ops; /* of those of the hello, what is left */
+	guint32 ops; /* the hello's operations that the far end has, too */
 	struct meet_card card;
 };
 

@@ -24,7 +24,7 @@ static void close_output(int status, void *name)
 
 void tool_begin(const char *name)
 {
-	/* Opened the other way round: what is read or written there fails, as if it were closed. */
+	/* Opened the other way round: reading or writing fails, as if the descriptor were closed. */
 	static const int modes[] = {
 		[STDIN_FILENO] = O_WRONLY,
 		[STDOUT_FILENO] = O_RDONLY,

@@ -60,9 +60,9 @@ void ask_close_ca(struct ci_ca *ca, struct uvp_call *call)
 }
 
 /*
- * The registration asks before the Access Layer knows the HCA: that gets the HCA's own maxima,
- * which nothing goes beyond. A client's limits are the agent's to hold, and may change; who asks
- * later is told what they are.
+ * The registration asks before the Access Layer knows the HCA: it gets the HCA's own maxima, which
+ * no limit exceeds. The agent holds a client's limits, which may change; a later query gets the
+ * limits of that moment.
  */
 static al_status ca_attr(struct ci_ca *ca, struct ib_ca_attr *attr)
 {
@@ -357,7 +357,7 @@ al_status user_poll_cq(struct ci_cq *ci, uint32_t num, struct ib_wc *wc, uint32_
 	request = call.request;
 	request->cq = cq_own(ci)->remote;
 	request->num = num < AGENT_POLL_MAX ? num : AGENT_POLL_MAX;
-	/* Until there is one or the queue is empty: none means that to who polls. */
+	/* Until there is a completion or the queue is empty: a count of 0 says that it is empty. */
 	do {
 		status = user_ask(&call);
 		if (!status && call.out_count > num)

@@ -171,7 +171,7 @@ static al_status hear(struct user_call *call)
 	return (al_status)answer->status;
 }
 
-/* Nothing has crossed. A destroy can not fail: with the session ends what it should have ended. */
+/* Nothing has crossed. A destroy can not fail: its object ends with the session. */
 static al_status not_sent(const struct user_call *call, int error)
 {
 	al_status status = user_shortage(error);

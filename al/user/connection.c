@@ -24,7 +24,7 @@ static struct user_conn *connections, *parents_connections;
 static al_status refuse(struct user_conn *conn, al_status status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The status, after noting for the log what is the matter and the way out. */
+/* Returns the status, and notes the cause and the way out for the log. */
 static al_status refuse(struct user_conn *conn, al_status status, const char *format, ...)
 {
 	va_list args;
