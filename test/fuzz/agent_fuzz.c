@@ -7,6 +7,7 @@
  * Whatever comes: each record has one answer, of the size that the table says and with a status of
  * the Access Layer's; what is made has a handle; and when the client goes, nothing of it is left.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -315,7 +316,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (is_out_of_bounds(head))
 			continue;
 		put(s.line, record, length, fds, num);
-		n = recv(s.line, answer, sizeof(answer), 0);
+		n = TEMP_FAILURE_RETRY(recv(s.line, answer, sizeof(answer), 0));
+		if (n < (ssize_t)sizeof(struct agent_answer))
+			fprintf(stderr, "record %d, command %u, %zu bytes, %u descriptors: %zd (%m)\n", i,
+				head->command, length, num, n);
 		MUST(n >= (ssize_t)sizeof(struct agent_answer));
 		/* what is no command has an answer without a body */
 		if (n > (ssize_t)sizeof(struct agent_answer) && head->command < AGENT_NUM_COMMANDS)
