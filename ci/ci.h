@@ -110,8 +110,8 @@ bool ci_status_known(al_status st);
  */
 al_status ci_query_ca(const struct ci_interface *ops, struct ci_ca *ca, struct ib_ca_attr *attr,
 		      char text[CI_TEXT_MAX]);
-/** The same of a port. @param ops as there @param ca as there @param port port @param attr as there
- * @param text as there */
+/** Queries a port and checks its attributes' ranges. @param ops table @param ca HCA @param port port
+ * @param attr written with #AL_SUCCESS @param text the reason of a failure @return as ci_query_ca() */
 al_status ci_query_port(const struct ci_interface *ops, struct ci_ca *ca, uint8_t port,
 			struct ib_port_attr *attr, char text[CI_TEXT_MAX]);
 

@@ -121,7 +121,7 @@ al_status ci_query_port(const struct ci_interface *ops, struct ci_ca *ca, uint8_
 		       found.active_mtu, port, found.max_mtu);
 		return AL_MODULE_FAILED;
 	}
-	/* Adapters say the permissive LID, or what they had, until they are given one. */
+	/* Adapters say the permissive LID, or an old one, until a subnet manager assigns a LID. */
 	if (found.lid > IB_LID_UNICAST_LAST && found.state >= IB_PORT_ARMED) {
 		ci_say(text, "query_port says lid %u of port %u, and it is from 0 to %u", found.lid,
 		       port, IB_LID_UNICAST_LAST);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Is a file a whole shared object of this machine? Asked before dlopen(), which believes the
- * headers: it maps what they promise, and dies of SIGBUS when a truncated file does not hold it, or
+ * headers: it maps the bytes that they name, and dies of SIGBUS when a truncated file does not hold it, or
  * follows the addresses of a damaged dynamic section. What can be wrong within the bounds of
  * the headers is said in doc/guide-vendor.md; whether symbols can be bound is dlopen()'s to say.
  */
@@ -214,7 +214,7 @@ static al_status check_segments(struct elf_file *f, const Elf64_Ehdr *eh)
 
 /* ------------------------------------------------------------------- sections */
 
-/* What is in memory must be where a segment puts it, with the rights that it needs. */
+/* A loaded section must lie where a segment puts it, with the rights that the section needs. */
 static al_status check_loaded(struct elf_file *f, const Elf64_Shdr *sh)
 {
 	bool bits = sh->sh_type != SHT_NOBITS;
@@ -235,7 +235,7 @@ static al_status check_loaded(struct elf_file *f, const Elf64_Shdr *sh)
  * The loader does not need sections, but what linkers write ends with their table: a file that
  * lacks the end of it was cut, wherever its segments end; one that has nothing but zeros there was
  * never written to its end, as happens when a machine goes down during an installation. And they
- * say a second time what is where.
+ * name the places of the file's parts a second time.
  */
 static al_status check_sections(struct elf_file *f, const Elf64_Ehdr *eh)
 {

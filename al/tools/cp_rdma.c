@@ -9,7 +9,7 @@
  *     RDMA write with immediate (the slot)  ------>  takes the chunk from its own slot: digest, file
  *     may use the slot again                <------  send with immediate: a credit
  *     send with immediate: a hole's bytes   ------>  leaves the hole: digest of zeros; a credit too
- *     send: the trailer (size and digest)   ------>  compares it with what it has
+ *     send: the trailer (size and digest)   ------>  compares it with its own
  *                                           <------  send with immediate: the verdict
  *
  * Both ends may be here, or one of them, and the other in another process: cp_meet.c is how they

@@ -52,7 +52,7 @@ al_status user_shortage(int error)
 	}
 }
 
-/* A system call of this process's has failed, whatever the agent may be. */
+/* A system call of this process has failed; the agent is not at fault. */
 static al_status local_failure(struct user_conn *conn, int error)
 {
 	switch (user_shortage(error)) {

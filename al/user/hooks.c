@@ -168,7 +168,7 @@ static const struct ci_interface forwarding = {
 
 /*
  * A provider's own data path takes the place of the forwarding one, without a detour, operation by
- * operation: what it brings does not block.
+ * operation: an operation that the provider brings does not block.
  */
 static void overlay(struct ci_interface *ops, const struct uvp_interface *hooks)
 {

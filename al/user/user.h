@@ -100,7 +100,7 @@ struct user_hca {
 	uint64_t guid;
 	struct user_object own;
 	ci_handle handle;
-	struct ib_ca_attr attr; /* the HCA's own, whatever this client may have of it */
+	struct ib_ca_attr attr; /* the HCA's own, not lowered to this client's limits */
 };
 
 /* The connection of an agent's socket, made if there is none. Serialised by the caller. */

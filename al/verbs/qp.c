@@ -395,7 +395,7 @@ static struct al_obj *lend(const void *handle, al_object_type type)
 	return obj;
 }
 
-/* What is rare: post_send may block, there is a trace, or the handle is wrong. */
+/* The rare cases: post_send may block, a trace is on, or the handle is wrong. */
 static __attribute__((cold, noinline)) al_status
 send_otherwise(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad_wr)
 {

@@ -174,7 +174,7 @@ void actor_kick(struct runner *r, struct actor *a)
 
 void actor_signal(struct runner *r, struct actor *a, uint32_t signals)
 {
-	/* release: what they are about; the owner may take them before the kick */
+	/* release: the writes that the signals announce; the owner may take them before the kick */
 	atomic_fetch_or_explicit(&a->signals, signals, memory_order_release);
 	actor_kick(r, a);
 }

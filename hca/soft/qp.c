@@ -154,7 +154,7 @@ void qp_receive(struct runner *r, struct soft_qp *qp, struct packet *list)
 
 static void take_signals(struct runner *r, struct soft_qp *qp)
 {
-	/* acquire: pairs with the release in actor_signal(); what they are about is there */
+	/* acquire: pairs with the release in actor_signal(); the announced writes are seen */
 	uint32_t signals = atomic_exchange_explicit(&qp->actor->signals, 0, memory_order_acquire);
 
 	if (signals & SIGNAL_CQ_ERROR && qp_state(qp) != IB_QPS_RESET)

@@ -178,21 +178,32 @@ static void listener(int fd)
 		close(line);
 }
 
-START_TEST(another_users_agent_is_to_be_trusted_first)
+/* A process that listens in the agent's place, and becomes another user's when it likes. */
+static pid_t agent_of_another(const char *client)
 {
 	char ready;
 	int fd[2];
+	pid_t pid;
+
+	make_place();
+	ck_assert_int_eq(chmod(agent_dir, 0777), 0);
+	two_ends(fd);
+	pid = agent_client(client, fd[1]);
+	hear(fd[0], &ready, 1);
+	for (int i = 0; i < 2; i++)
+		close(fd[i]);
+	return pid;
+}
+
+START_TEST(another_users_agent_is_to_be_trusted_first)
+{
 	pid_t pid;
 
 	if (geteuid()) {
 		printf("SKIP another_users_agent_is_to_be_trusted_first: needs root to become another user\n");
 		return;
 	}
-	make_place();
-	ck_assert_int_eq(chmod(agent_dir, 0777), 0);
-	two_ends(fd);
-	pid = agent_client("listener", fd[1]);
-	hear(fd[0], &ready, 1);
+	pid = agent_of_another("listener");
 	refused(agent_socket, AL_AGENT_UNTRUSTED, "user 65534's, neither root's nor yours, and not trusted");
 	ck_assert(!setenv("IBAL_AGENT_USER", "1234567", 1));
 	refused(agent_socket, AL_AGENT_UNTRUSTED, "unless agent_user names him");
@@ -202,8 +213,6 @@ START_TEST(another_users_agent_is_to_be_trusted_first)
 	refused(agent_socket, AL_AGENT_LOST, "it has hung up"); /* trusted it was */
 	kill(pid, SIGKILL);
 	wait_for(pid);
-	for (int i = 0; i < 2; i++)
-		close(fd[i]);
 	agent_stop();
 }
 END_TEST
@@ -230,25 +239,17 @@ static void changeling(int fd)
 
 START_TEST(every_connection_is_to_a_trusted_agent)
 {
-	char ready;
-	int fd[2];
 	pid_t pid;
 
 	if (geteuid()) {
 		printf("SKIP every_connection_is_to_a_trusted_agent: needs root to become another user\n");
 		return;
 	}
-	make_place();
-	ck_assert_int_eq(chmod(agent_dir, 0777), 0);
-	two_ends(fd);
-	pid = agent_client("changeling", fd[1]);
-	hear(fd[0], &ready, 1);
+	pid = agent_of_another("changeling");
 	refused(agent_socket, AL_AGENT_UNTRUSTED,
 		"user 65534's, neither root's nor yours, and not trusted");
 	kill(pid, SIGKILL);
 	wait_for(pid);
-	for (int i = 0; i < 2; i++)
-		close(fd[i]);
 	agent_stop();
 }
 END_TEST
