@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "al/event/dispatcher.h"
+#include "al/object/object.h"
 
 static struct user_conn *connections, *parents_connections;
 
@@ -99,14 +100,61 @@ static al_status not_reached(struct user_conn *conn, int error)
 	}
 }
 
-static int reach(const char *path)
+/* The agent is waited for as long as it takes: it may be stopped for a while, or have much to do. */
+static void say_waiting(struct user_conn *conn)
+{
+	conn->waited += patience;
+	ib_log(IB_LOG_WARNING, "user",
+	       "al_open has waited %u s for an answer of agent %s; it is stopped, or busy, or no ald: see what listens there",
+	       conn->waited, conn->path);
+}
+
+static void await_record(struct user_conn *conn, int fd)
+{
+	struct pollfd record = { .fd = fd, .events = POLLIN };
+
+	while (!TEMP_FAILURE_RETRY(poll(&record, 1, (int)(1000 * patience))))
+		say_waiting(conn);
+}
+
+/* Not sem_clockwait(), which ThreadSanitizer does not know. */
+static void await_ready(struct user_conn *conn)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += patience;
+	while (sem_timedwait(&conn->ready, &until))
+		if (errno == ETIMEDOUT) {
+			say_waiting(conn);
+			until.tv_sec += patience;
+		}
+}
+
+/* As long as the socket's queue is full, connect() waits for room in it. */
+static int connect_patiently(struct user_conn *conn, int fd, const struct sockaddr_un *addr)
+{
+	const struct timeval once = { .tv_sec = patience };
+	int failed;
+
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &once, sizeof(once));
+	while ((failed = connect(fd, (const struct sockaddr *)addr, sizeof(*addr))) &&
+	       (errno == EINTR || errno == EAGAIN))
+		if (errno == EAGAIN)
+			say_waiting(conn);
+	if (!failed)
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &(struct timeval){ 0 }, sizeof(once));
+	return failed;
+}
+
+static int reach(struct user_conn *conn)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int fd;
 
-	strcpy(addr.sun_path, path); /* user_connect() has measured it */
+	strcpy(addr.sun_path, conn->path); /* user_connect() has measured it */
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && TEMP_FAILURE_RETRY(connect(fd, (struct sockaddr *)&addr, sizeof(addr)))) {
+	if (fd >= 0 && connect_patiently(conn, fd, &addr)) {
 		int error = errno;
 
 		close(fd);
@@ -164,7 +212,7 @@ static al_status check_trust(struct user_conn *conn, int fd)
 /* A socket of the agent's: each is looked at, since the path may lead elsewhere meanwhile. */
 static al_status reach_trusted(struct user_conn *conn, int *fd)
 {
-	*fd = reach(conn->path);
+	*fd = reach(conn);
 	return *fd < 0 ? not_reached(conn, errno) : check_trust(conn, *fd);
 }
 
@@ -198,6 +246,7 @@ static al_status say_hello(struct user_conn *conn, int fd, struct agent_hello *h
 	agent_put_fds(&msg, control, fds, num_fds);
 	if (TEMP_FAILURE_RETRY(sendmsg(fd, &msg, MSG_NOSIGNAL)) < 0 && user_shortage(errno))
 		return local_failure(conn, errno);
+	await_record(conn, fd);
 	/* It may have said why before it hung up. */
 	n = TEMP_FAILURE_RETRY(recv(fd, welcome, sizeof(*welcome), 0));
 	if (n <= 0)
@@ -285,8 +334,7 @@ static al_status start_threads(struct user_conn *conn)
 	pthread_detach(plugs);
 	pthread_detach(events);
 	conn->served = true;
-	while (sem_wait(&conn->ready))
-		;
+	await_ready(conn);
 	return atomic_load(&conn->lost)
 		       ? refuse(conn, AL_AGENT_LOST, "it has ended meanwhile; try again")
 		       : AL_SUCCESS;

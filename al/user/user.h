@@ -58,6 +58,7 @@ struct user_conn {
 	char path[108];
 	char why[256]; /* it is not served, and the way out, for people */
 	uint8_t token[AGENT_TOKEN];
+	unsigned int waited; /* seconds for answers, until it was served */
 	bool copies;
 	bool served; /* its threads are there */
 	atomic_bool lost;

@@ -138,7 +138,8 @@ struct al_open_attr {
 /**
  * Opens the library; the first one in a process reads the configuration, loads the modules and finds the HCAs. A module
  * that fails is named in the log and does not keep the others from working. Where an agent is to be used and can not be,
- * the status says why, and the log the way out. **Context: may sleep.**
+ * the status says why, and the log the way out. An agent that does not answer is waited for, which the log tells every
+ * 10 seconds. **Context: may sleep.**
  *
  * @param attr how, or NULL
  * @param al   the opening: parent of everything made with it

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Openings that an agent, its socket or this process's limits refuse: one status and one way out for each case. */
+/*
+ * Openings that an agent, its socket or this process's limits refuse, or let wait: one status and one way out for each
+ * case.
+ */
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/un.h>
@@ -396,6 +399,78 @@ START_TEST(another_configuration_than_the_first_openings_is_refused)
 }
 END_TEST
 
+/* ------------------------------------------------------------------- waits */
+
+static sem_t waiting; /* posted when the log tells of a wait */
+static al_status opened_with;
+
+static void hear_of_a_wait(void *context, ib_log_level level, const char *text)
+{
+	hear_log(context, level, text);
+	if (strstr(text, "al_open has waited"))
+		sem_post(&waiting);
+}
+
+static void *open_it(void *arg)
+{
+	const struct al_open_attr attr = { .agent = agent_socket, .config = "" };
+
+	opened_with = al_open(&attr, arg);
+	return NULL;
+}
+
+/* Opens, and returns as soon as the log has told that this waits. */
+static pthread_t open_until_it_waits(al_h *al)
+{
+	pthread_t thread;
+
+	sem_init(&waiting, 0, 0);
+	al_set_log(hear_of_a_wait, NULL);
+	ck_assert(!pthread_create(&thread, NULL, open_it, al));
+	test_wait(&waiting);
+	return thread;
+}
+
+START_TEST(that_an_agent_which_is_stopped_is_waited_for_is_told)
+{
+	pthread_t thread;
+	al_h al;
+
+	agent_start(NULL, NULL);
+	ck_assert_int_eq(kill(agent_pid, SIGSTOP), 0);
+	thread = open_until_it_waits(&al);
+	ck_assert_msg(strstr(said, "has waited 10 s for an answer of agent") != NULL, "%s", said);
+	ck_assert_int_eq(kill(agent_pid, SIGCONT), 0);
+	ck_assert(!pthread_join(thread, NULL));
+	al_set_log(NULL, NULL);
+	ck_ok(opened_with);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
+START_TEST(that_a_socket_with_a_full_queue_is_waited_for_is_told)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int listener, before_us = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	pthread_t thread;
+	al_h al;
+
+	make_place();
+	listener = listen_at(SOCK_SEQPACKET);
+	ck_assert_int_eq(listen(listener, 0), 0); /* room for one */
+	strcpy(addr.sun_path, agent_socket);
+	ck_assert_int_eq(connect(before_us, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	thread = open_until_it_waits(&al);
+	close(listener);
+	ck_assert(!pthread_join(thread, NULL));
+	al_set_log(NULL, NULL);
+	ck_status(opened_with, AL_AGENT_REFUSED);
+	close(before_us);
+	agent_stop();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	static const struct agent_client clients[] = {
@@ -424,6 +499,8 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, a_client_that_gets_too_few_connections_is_told_of_the_limit);
 	tcase_add_test(tcase, with_too_few_descriptors_that_is_said_and_with_more_it_serves);
 	tcase_add_test(tcase, another_configuration_than_the_first_openings_is_refused);
+	tcase_add_test(tcase, that_an_agent_which_is_stopped_is_waited_for_is_told);
+	tcase_add_test(tcase, that_a_socket_with_a_full_queue_is_waited_for_is_told);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }
