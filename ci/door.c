@@ -41,6 +41,7 @@ static const struct range port_ranges[] = {
 	PORT(sm_sl, 0, 15),
 };
 
+/* There is none of two bytes. */
 static uint64_t member(const void *attr, const struct range *r)
 {
 	const char *at = (const char *)attr + r->offset;
@@ -48,8 +49,6 @@ static uint64_t member(const void *attr, const struct range *r)
 	switch (r->size) {
 	case 1:
 		return *(const uint8_t *)at;
-	case 2:
-		return *(const uint16_t *)at;
 	case 4:
 		return *(const uint32_t *)at;
 	default:

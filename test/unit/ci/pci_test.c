@@ -75,6 +75,34 @@ START_TEST(ports_are_told_from_memory)
 }
 END_TEST
 
+/* Whatever the order in which they were recorded. */
+START_TEST(functions_are_in_the_order_of_their_names)
+{
+	static const char *const recorded[] = { "3b:00.0", "d8:00.0", "02:00.0", "5e:00.1", "5e:00.0", "86:00.0" };
+	static const char *const want[] = { "02:00.0", "3b:00.0", "5e:00.0", "5e:00.1", "86:00.0", "d8:00.0" };
+	char dump[4096] = "", line[80];
+	const struct ci_pci_fn *fn;
+
+	for (int i = 0; i < 6; i++) {
+		snprintf(line, sizeof(line), "0000:%s Ethernet controller: Device\n", recorded[i]);
+		strcat(dump, line);
+		for (int row = 0; row < 64; row += 16) {
+			snprintf(line, sizeof(line), "%02x: 86 80 00 10 00 00 00 00 00 00 00 02 00 00 00 00\n", row);
+			strcat(dump, line);
+		}
+		strcat(dump, "\n");
+	}
+	ck_assert_msg(read_dump(temp_file("unordered", dump)) == AL_SUCCESS, "%s", text);
+	fn = list;
+	for (int i = 0; i < 6; i++, fn = fn->next) {
+		ck_assert_ptr_nonnull(fn);
+		ck_assert_str_eq(fn->dev.name + strlen("0000:"), want[i]);
+	}
+	ck_assert_ptr_null(fn);
+	ci_pci_free(list);
+}
+END_TEST
+
 START_TEST(a_dump_that_is_missing_or_empty_is_unreadable)
 {
 	ck_assert_int_eq(read_dump("/nonexistent/bus.dump"), AL_PCI_UNREADABLE);
@@ -275,6 +303,7 @@ int main(void)
 
 	tcase_add_test(tc, a_recorded_bus_is_read);
 	tcase_add_test(tc, ports_are_told_from_memory);
+	tcase_add_test(tc, functions_are_in_the_order_of_their_names);
 	tcase_add_test(tc, a_dump_that_is_missing_or_empty_is_unreadable);
 	tcase_add_test(tc, a_damaged_dump_is_unreadable_and_nothing_leaks);
 	tcase_add_test(tc, a_dump_cut_anywhere_never_ends_the_process);
