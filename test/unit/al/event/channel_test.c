@@ -161,9 +161,12 @@ START_TEST(without_a_descriptor_left_no_channel_is_made_and_none_is_kept)
 	struct chan c = chan_make();
 	int fd[64], free_fds = 0;
 	al_channel_h channel;
+	struct rlimit limit;
 
 	ck_ok(al_destroy_channel(c.channel, AL_DESTROY_SYNC, NULL));
-	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &(const struct rlimit){ (rlim_t)c.fd + 8, (rlim_t)c.fd + 8 }), 0);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = (rlim_t)c.fd + 8; /* no more than this: valgrind keeps the hard limit */
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	while (free_fds < 64 && (fd[free_fds] = dup(0)) >= 0)
 		free_fds++;
 	ck_assert_int_lt(free_fds, 64);
