@@ -31,6 +31,7 @@
  * ci_upper.remove() has returned.
  */
 struct ci_registration {
+	const void *no_object;   /**< NULL, where an object of the Access Layer's has its type: what a module gives back as a ctx */
 	struct ci_interface ops; /**< complete: what the module left out is filled in */
 	struct ci_ca *ca;        /**< the module's object; ca->ctx is this registration */
 	struct ib_ca_attr attr;  /**< read at registration */

@@ -68,7 +68,7 @@ static const struct range *find_wrong(const void *attr, const struct range *rang
 static al_status query_failed(const char *op, al_status st, char text[CI_TEXT_MAX])
 {
 	ci_say(text, "%s failed: %s", op, ci_status_text(st));
-	return ci_status_known(st) ? st : AL_MODULE_FAILED;
+	return ci_module_status(st);
 }
 
 al_status ci_query_ca(const struct ci_interface *ops, struct ci_ca *ca, struct ib_ca_attr *attr,

@@ -166,8 +166,10 @@ void ci_log_set_level(ib_log_level level);
 void ci_log_forked(void);
 void ci_trace_start(const char *where);
 
-/* The name of a status. */
+/* The name of a status; what is none is said with its number, in memory of the thread's own. */
 const char *ci_status_text(al_status st);
+/* What a module's function returned, or AL_MODULE_FAILED if that is no status. */
+al_status ci_module_status(al_status st);
 /* Copies what fits. */
 void ci_copy(char *to, size_t size, const char *from);
 /* A sentence that says why, kept for whoever asks later. */

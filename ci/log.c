@@ -120,8 +120,15 @@ bool ci_status_known(al_status st)
 	return false;
 }
 
+al_status ci_module_status(al_status st)
+{
+	return ci_status_known(st) ? st : AL_MODULE_FAILED;
+}
+
 const char *ci_status_text(al_status st)
 {
+	static _Thread_local char unknown[40];
+
 	switch (st) {
 #define NAME(name, value, text) \
 	case name:              \
@@ -129,7 +136,8 @@ const char *ci_status_text(al_status st)
 		AL_STATUS_LIST(NAME)
 #undef NAME
 	}
-	return "a status that is none";
+	snprintf(unknown, sizeof(unknown), "%d, which is no status", (int)st);
+	return unknown;
 }
 
 void ci_copy(char *to, size_t size, const char *from)

@@ -107,7 +107,7 @@ static al_status initialise(struct ci_host *host, char text[CI_TEXT_MAX])
 	ci_conf_params_free(&params);
 	if (st) {
 		ci_host_say_failed(host, "init", st, text);
-		return st;
+		return ci_module_status(st);
 	}
 	if (!host->module->scan)
 		return AL_SUCCESS;
@@ -117,7 +117,7 @@ static al_status initialise(struct ci_host *host, char text[CI_TEXT_MAX])
 		return AL_SUCCESS;
 	ci_host_say_failed(host, "scan", st, text);
 	host->module->cleanup();
-	return st;
+	return ci_module_status(st);
 }
 
 al_status ci_module_load(const char *path, struct ci_host **result, char text[CI_TEXT_MAX])

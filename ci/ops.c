@@ -320,8 +320,8 @@ static al_status check_head(const struct ci_interface *ci, char text[CI_TEXT_MAX
 	}
 	if (ci->may_block & ~ATOMIC_BITS) {
 		ci_say(text,
-		       "ci_interface.may_block is 0x%llx and the atomic operations, which alone have a bit, are 0x%llx: clear the others",
-		       (unsigned long long)ci->may_block, (unsigned long long)ATOMIC_BITS);
+		       "ci_interface.may_block has 0x%llx, which is no atomic operation's bit: use CI_MAY_BLOCK(op) alone",
+		       (unsigned long long)(ci->may_block & ~ATOMIC_BITS));
 		return AL_INVALID_PARAMETER;
 	}
 	if (ci->pad) {

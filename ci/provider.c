@@ -112,6 +112,7 @@ static al_status use(struct provider *p, const char *path, char text[CI_TEXT_MAX
 	st = module->init ? module->init() : AL_SUCCESS;
 	if (st) {
 		ci_say(text, "its init failed: %s", ci_status_text(st));
+		st = ci_module_status(st);
 		goto close;
 	}
 	memcpy(&p->hooks, module->ops,

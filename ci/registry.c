@@ -385,7 +385,7 @@ al_status ib_register_ci(struct ci_host *host, const struct ci_interface *ci, vo
 	st = reg->ops.open_ca(reg->ca);
 	if (st) {
 		ci_say(text, "open_ca failed: %s", ci_status_text(st));
-		st = ci_status_known(st) ? st : AL_MODULE_FAILED;
+		st = ci_module_status(st);
 		goto free_reg;
 	}
 	st = query(reg, ci, text);
@@ -432,14 +432,38 @@ static al_status withdraw(struct ci_registration *reg, uint32_t flags)
 	return AL_SUCCESS;
 }
 
+/* A handle that may be anything, for people. */
+static void name_hca(const struct ci_registration *handle, char *text, size_t size)
+{
+	const struct ci_registration *reg;
+
+	pthread_mutex_lock(&ci_registry_lock);
+	for (reg = registrations; reg && reg != handle; reg = reg->next)
+		;
+	if (reg)
+		snprintf(text, size, "HCA 0x%016llx", (unsigned long long)reg->attr.node_guid);
+	else
+		snprintf(text, size, "%p, which is no registered HCA,", (const void *)handle);
+	pthread_mutex_unlock(&ci_registry_lock);
+}
+
 al_status ib_deregister_ci(ci_handle handle, uint32_t flags)
 {
+	char hca[64];
+
+	if (flags & ~(uint32_t)(CI_HCA_GONE | CI_AGENT_LOST)) {
+		ib_log(IB_LOG_ERROR, "ci",
+		       "ib_deregister_ci refused: its flags are 0x%x and can be 0x%x, CI_HCA_GONE, or 0",
+		       flags, CI_HCA_GONE);
+		return AL_INVALID_PARAMETER;
+	}
 	if (!upper->inside())
 		return withdraw(handle, flags);
+	name_hca(handle, hca, sizeof(hca));
 	ib_log(IB_LOG_ERROR, "ci",
-	       "ib_deregister_ci(%p) refused: it was called from inside an operation, whose end it waits for; call "
+	       "ib_deregister_ci of %s refused: it was called from inside an operation, whose end it waits for; call "
 	       "it from another thread",
-	       (void *)handle);
+	       hca);
 	return AL_INVALID_CONTEXT;
 }
 

@@ -114,14 +114,23 @@ bool port_waits(const struct dev_port *ports, uint32_t num_ports)
 
 /* ---------------------------------------------------------------- upcalls */
 
+_Static_assert(offsetof(struct al_obj, type) == offsetof(struct ci_registration, no_object),
+	       "an HCA's ctx can be told from an object's");
+
+/* What a module gave for the ctx of something else. */
+static const char *ctx_name(const struct al_obj *ctx)
+{
+	return !ctx ? "NULL" : ctx->type ? ctx->type->name : "an HCA";
+}
+
 void ib_cq_notify(void *cq_ctx)
 {
 	struct al_obj *obj = cq_ctx;
 
-	if (__builtin_expect(!obj || obj->type->id != AL_OBJ_CQ, 0)) {
+	if (__builtin_expect(!obj || !obj->type || obj->type->id != AL_OBJ_CQ, 0)) {
 		ib_log(IB_LOG_ERROR, "al",
-		       "a notification dropped: the module gave %s for the ctx of its completion queue",
-		       obj ? obj->type->name : "NULL");
+		       "a notification dropped: the module gave the ctx of %s for that of its completion queue",
+		       ctx_name(obj));
 		return;
 	}
 	ev_raise(&obj->ev, EV_COMPLETION);
@@ -131,11 +140,6 @@ static void dispatch_affiliated(struct al_obj *obj, ib_event_type type)
 {
 	bool in_channel;
 
-	if (obj->type->id != event_object[type]) {
-		ib_log(IB_LOG_ERROR, "al", "event \"%s\" dropped: the module raised it for a %s",
-		       al_event_type_str(type), obj->type->name);
-		return;
-	}
 	/* A channel runs nothing: handlers are told beside it. */
 	in_channel = atomic_load(&obj->ev.queue)->forget;
 	/* The callback may end the object at once: once raised, only a reference keeps it. */
@@ -162,6 +166,7 @@ static void dispatch_unaffiliated(struct al_dev *dev, ib_event_type type, uint8_
 
 void ib_dispatch_event(const struct ci_event *event)
 {
+	const struct al_obj *obj;
 	struct ci_registration *reg;
 	struct al_dev *dev;
 
@@ -169,10 +174,15 @@ void ib_dispatch_event(const struct ci_event *event)
 		ib_log(IB_LOG_ERROR, "al", "an event dropped: the module gave NULL");
 		return;
 	}
-	if (!event->object_ctx || (unsigned int)event->type >= 32 ||
-	    !(known_events & 1u << event->type)) {
+	if ((unsigned int)event->type >= 32 || !(known_events & 1u << event->type)) {
 		ib_log(IB_LOG_ERROR, "al", "an event of type %u without meaning was dropped",
 		       (unsigned int)event->type);
+		return;
+	}
+	obj = event->object_ctx;
+	if (!obj || (obj->type ? obj->type->id : AL_OBJ_NONE) != event_object[event->type]) {
+		ib_log(IB_LOG_ERROR, "al", "event \"%s\" dropped: the module raised it for %s",
+		       al_event_type_str(event->type), ctx_name(obj));
 		return;
 	}
 	if (event_object[event->type] != AL_OBJ_NONE) {

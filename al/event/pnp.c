@@ -211,7 +211,7 @@ static bool tell_one(bool ending_only)
 		ca->state = CA_REMOVING;
 	reg->busy = true;
 	pthread_mutex_unlock(&pnp_lock);
-	IB_TRACE("al", "PnP: %s, HCA %#llx", al_pnp_type_str(event.type),
+	IB_TRACE("al", "PnP: %s, HCA 0x%016llx", al_pnp_type_str(event.type),
 		 (unsigned long long)event.ca_guid);
 	answer = reg->cb(reg->obj.context, &event);
 	pthread_mutex_lock(&pnp_lock);
@@ -388,7 +388,7 @@ static void wait_for_holders(const struct al_dev *dev)
 			return;
 		describe_wait(reg, state, text, sizeof(text));
 		pthread_mutex_unlock(&pnp_lock);
-		ib_log(IB_LOG_WARNING, "al", "removal of HCA %#llx has waited %u s for %s",
+		ib_log(IB_LOG_WARNING, "al", "removal of HCA 0x%016llx has waited %u s for %s",
 		       (unsigned long long)dev->guid, waited, text);
 		pthread_mutex_lock(&pnp_lock);
 	}

@@ -318,7 +318,7 @@ static al_status dev_add(struct ci_registration *reg)
 	if (status)
 		goto err_upcalls;
 	ev_release(&dev->ev);
-	IB_TRACE("al", "HCA %#llx: ready for events, announced to clients",
+	IB_TRACE("al", "HCA 0x%016llx: ready for events, announced to clients",
 		 (unsigned long long)dev->guid);
 	return AL_SUCCESS;
 
@@ -363,7 +363,7 @@ static void end_object(struct al_obj *obj, struct al_dev *dev)
 {
 	if (!obj_dying(obj))
 		ib_log(IB_LOG_WARNING, "al",
-		       "HCA %#llx is removed: %s %#llx of %s[%d] was left on it",
+		       "HCA 0x%016llx is removed: %s %#llx of %s[%d] was left on it",
 		       (unsigned long long)dev->guid, obj->type->name,
 		       (unsigned long long)obj->handle, obj->comm, (int)obj->pid);
 	dev_in_module(obj, obj->type->destroy);
@@ -402,7 +402,7 @@ static void wait_for_calls(struct al_dev *dev)
 	while (sem_timedwait(&dev->drained, &until))
 		if (errno == ETIMEDOUT) {
 			ib_log(IB_LOG_WARNING, "al",
-			       "removal of HCA %#llx waits for %u calls in module %s to return",
+			       "removal of HCA 0x%016llx waits for %u calls in module %s to return",
 			       (unsigned long long)dev->guid,
 			       atomic_load(&dev->inflight) & ~DEV_REMOVING, dev->module);
 			wait_sem(&dev->drained);
@@ -427,7 +427,7 @@ static void dev_remove(struct ci_registration *reg, uint32_t flags)
 	struct al_dev *dev = atomic_load(&reg->al);
 	struct end_objects end = { .job.fn = end_objects, .dev = dev };
 
-	IB_TRACE("al", "HCA %#llx: removal begins", (unsigned long long)dev->guid);
+	IB_TRACE("al", "HCA 0x%016llx: removal begins", (unsigned long long)dev->guid);
 	pthread_mutex_lock(&tree_lock);
 	dev->going = true;
 	pthread_mutex_unlock(&tree_lock);
@@ -452,7 +452,7 @@ static void dev_remove(struct ci_registration *reg, uint32_t flags)
 	pthread_mutex_lock(&tree_lock);
 	dev->reg = NULL;
 	pthread_mutex_unlock(&tree_lock);
-	IB_TRACE("al", "HCA %#llx: no client, object or upcall is left",
+	IB_TRACE("al", "HCA 0x%016llx: no client, object or upcall is left",
 		 (unsigned long long)dev->guid);
 	dev_put(dev);
 }

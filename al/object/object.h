@@ -49,11 +49,11 @@ struct user_conn;
 
 struct al_obj {
 	/* read on the data path; constant once published */
+	const struct obj_type *type; /* first: what a module gives back as a ctx may be an HCA's, whose first word is 0 */
 	uint64_t handle;
 	struct al_dev *dev;          /* HCA, referenced; NULL: of none */
 	void *ci;                    /* the module's part of the block, or NULL */
 	void *context;               /* the owner's */
-	const struct obj_type *type;
 	struct al_obj *al;           /* opening that it belongs to (itself for one) */
 	struct al_obj *parent;       /* referenced; NULL: an opening */
 	struct al_obj *uses[OBJ_USES]; /* referenced */

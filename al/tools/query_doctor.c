@@ -182,7 +182,9 @@ static void check_modules(struct doctor *d)
 		g_autofree char *about = g_strdup_printf("module %s", m->name);
 
 		if (m->status)
-			find(d, ERROR, about, "reinstall or rebuild it for this version, or take it out of the module path",
+			find(d, ERROR, about,
+			     m->status == AL_MODULE_ABI ? "rebuild it for this version, or take it out of the module path" :
+							  "have it corrected by its vendor, or take it out of the module path",
 			     "%s%s%s", m->path, *m->path ? ": " : "", *m->text ? m->text : al_status_str(m->status));
 		else
 			find(d, OK, about, NULL, "version %s, %s", m->version, m->path);

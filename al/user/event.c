@@ -79,7 +79,7 @@ static void plug(struct user_conn *conn, const struct agent_event *event)
 	if (ready && p->event.kind == AGENT_EVENT_READY)
 		return; /* it is said once, and al_open() waits for it: it needs no memory */
 	if (!p) {
-		ib_log(IB_LOG_ERROR, "user", "out of memory: HCA %#llx of agent %s is not seen to",
+		ib_log(IB_LOG_ERROR, "user", "out of memory: HCA 0x%016llx of agent %s is not seen to",
 		       (unsigned long long)event->guid, conn->path);
 		return;
 	}
@@ -192,7 +192,7 @@ static void add_hca(struct user_conn *conn, uint64_t guid)
 	}
 	if (status) {
 		ib_log(status == AL_NOT_FOUND ? IB_LOG_INFO : IB_LOG_ERROR, "user",
-		       "HCA %#llx of agent %s can not be used: %s", (unsigned long long)guid,
+		       "HCA 0x%016llx of agent %s can not be used: %s", (unsigned long long)guid,
 		       conn->path, al_status_str(status));
 		al_free(hca);
 		return;

@@ -25,7 +25,7 @@ al_status door_refuse(struct al_dev *dev, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	ib_log(IB_LOG_ERROR, dev->module, "HCA %#llx: %s%s", (unsigned long long)dev->guid, text,
+	ib_log(IB_LOG_ERROR, dev->module, "HCA 0x%016llx: %s%s", (unsigned long long)dev->guid, text,
 	       before == COMPLAINTS - 1 ? "; what else its module gets wrong is not told" : "");
 	return AL_MODULE_FAILED;
 }

@@ -228,7 +228,8 @@ const char *al_srq_type_str(ib_srq_type v);            /**< kind of shared recei
  * @retval AL_DUPLICATE a module of that name is loaded
  * @retval AL_PERMISSION a set-uid program loads no module by path; or this user may not read the file
  * @retval AL_IO_ERROR the file can not be opened or read
- * @return else what the module's init or scan returned
+ * @retval AL_UNSUPPORTED the opening's HCAs are an agent's, whose administrator sees to its modules
+ * @return else what the module's init or scan returned; #AL_MODULE_FAILED where that is no status
  */
 al_status al_load_module(al_h al, const char *path);
 
@@ -246,6 +247,7 @@ enum al_unload_flags {
  * @param flags enum al_unload_flags
  * @retval AL_NOT_FOUND no module of that name is loaded
  * @retval AL_MODULE_IN_USE HCAs of it are open; the log names by whom
+ * @retval AL_UNSUPPORTED the opening's HCAs are an agent's, whose administrator sees to its modules
  */
 al_status al_unload_module(al_h al, const char *name, uint32_t flags);
 
@@ -255,6 +257,7 @@ al_status al_unload_module(al_h al, const char *name, uint32_t flags);
  *
  * @param al opening
  * @retval AL_PCI_UNREADABLE the bus or its recorded dump can not be read; nothing was changed
+ * @retval AL_UNSUPPORTED the opening's HCAs are an agent's, whose administrator sees to its modules
  */
 al_status al_rescan(al_h al);
 
@@ -277,7 +280,7 @@ al_status al_get_ca_guids(al_h al, uint64_t *guids, size_t *count);
  * @param guid    node GUID
  * @param context of the handle
  * @param ca      the HCA
- * @retval AL_NOT_FOUND no HCA of that GUID is there
+ * @retval AL_NOT_FOUND no HCA of that GUID is there, or its removal has begun
  */
 al_status al_open_ca(al_h al, uint64_t guid, void *context, al_ca_h *ca);
 
@@ -342,7 +345,8 @@ struct al_pnp_attr {
  * #AL_PNP_CA_REMOVE, or has read it from its channel *and acknowledged it*: by the next al_channel_next() on that channel,
  * by any thread and whatever it returns, or by the end of the registration (al_dereg_pnp(), al_close()). The removal waits
  * for that without limit, also when #AL_PNP_CA_REMOVE is never read; a wait that lasts names its client in the log. An HCA
- * whose #AL_PNP_CA_ADD was not read yet is not waited for. If the hardware is gone already, or the HCA is an agent's, its
+ * whose #AL_PNP_CA_ADD was not read yet is not waited for. Nothing new is opened on an HCA that is being removed; what is left on
+ * it when the last registration has let go is destroyed, and its handles answer #AL_CA_REMOVED. If the hardware is gone already, or the HCA is an agent's, its
  * operations fail from the start (#AL_CA_REMOVED, #AL_AGENT_LOST) and destroys still work: the agent waits for no client,
  * so only this process's side of the removal waits, and with it what the same agent announces later.
  *
@@ -401,7 +405,8 @@ struct al_channel_event {
 al_status al_create_channel(al_h al, void *context, al_channel_h *channel);
 
 /** The channel's descriptor: readable while events wait, or a removal that was read is not acknowledged yet. For poll() and its
- * like only: it can not be read or written, and the caller never closes it. **Context: any.** @param channel channel @param fd written */
+ * like only: it can not be read or written, and the caller never closes it. It is closed with the channel, which wakes no thread
+ * that sleeps on it: wake that first, by a descriptor of your own. **Context: any.** @param channel channel @param fd written */
 al_status al_channel_fd(al_channel_h channel, int *fd);
 
 /** The next event. Each call says that the reader has done with the last: if that was #AL_PNP_CA_REMOVE, the HCA may go now
@@ -565,7 +570,8 @@ al_status al_query_cq(al_cq_h cq, struct al_cq_attr *attr);
  * @param num   room in wc, at least 1
  * @param wc    written: *count completions
  * @param count written: how many; 0 is success
- * @retval AL_CQ_ERROR the queue has overflowed, and what it held has been taken out
+ * @retval AL_CQ_ERROR the queue has overflowed, and what it held has been taken out: the last completion of a queue that
+ *         overflows is one in error, #IB_WC_CQ_OVERFLOW_ERR, for which there is room besides its size
  */
 al_status al_poll_cq(al_cq_h cq, uint32_t num, struct ib_wc *wc, uint32_t *count);
 

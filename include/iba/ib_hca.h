@@ -341,8 +341,8 @@ enum ci_atomic_op {
 #define CI_MAY_BLOCK(op) ((uint64_t)1 << CI_ATOMIC_##op)
 
 /**
- * The operations of an HCA. Members that are NULL are filled with one that returns #AL_UNSUPPORTED, unless `ci/ops.def`
- * marks them required: then the registration is refused and names the member. A destroy operation belongs to its
+ * The operations of an HCA. Members that are NULL are filled with one that returns #AL_UNSUPPORTED, unless they are
+ * required: then the registration is refused and names the member. A destroy operation belongs to its
  * create operation and is required with it, as are detach_mcast and the DMA operations that undo another. Destroy, deallocate, deregister and close return nothing and never fail:
  * what they are called for has no children and no users left, and after they return no upcall for it happens and no
  * completion of it appears.
@@ -358,7 +358,8 @@ struct ci_interface {
 	/**
 	 * CI_MAY_BLOCK() of each atomic operation that may wait for another process in spite of its mark. The Access Layer
 	 * then holds a reference on the object instead of a read section, which costs more, so that the wait holds up
-	 * no destroy of another object.
+	 * no destroy of another object. In an agent one thread carries out every client's posts, polls and arms: there it
+	 * holds up all of them.
 	 */
 	uint64_t may_block;
 	uint32_t obj_size[CI_OBJ_KINDS]; /**< bytes of the module's struct per kind; 0: the plain struct */
@@ -477,7 +478,8 @@ struct ci_interface {
 
 	/* completion queues (IBTA 11.2.6, 11.4.2) */
 
-	/** Required, may sleep. Over the limit: #AL_LIMIT_EXCEEDED, and init->cqe is the limit. Sets cq->cqe. */
+	/** Required, may sleep. Over the limit: #AL_LIMIT_EXCEEDED, and init->cqe is the limit. Sets init->cqe, never less
+	 * than wanted; cq->cqe is set from it. */
 	al_status (*create_cq)(struct ci_cq *cq, struct ci_cq_init *init, struct ci_udata *udata);
 	/** Required, may sleep. */
 	void (*destroy_cq)(struct ci_cq *cq);
@@ -505,7 +507,7 @@ struct ci_interface {
 	/* queue pairs (IBTA 11.2.4, 11.4.1) */
 
 	/**
-	 * Required, may sleep. Sets init->cap, never less than wanted, and qp_num, which no other queue pair of the HCA has
+	 * Required, may sleep. Sets init->cap, never less than wanted, from which qp->cap is set, and qp_num, which no other queue pair of the HCA has
 	 * until destroy_qp is called. Over a limit: #AL_LIMIT_EXCEEDED, and init->cap holds the limits.
 	 */
 	al_status (*create_qp)(struct ci_qp *qp, struct ci_qp_init *init, struct ci_udata *udata);
@@ -599,6 +601,7 @@ enum ci_deregister_flags {
  * @param handle from ib_register_ci(); invalid afterwards
  * @param flags  enum ci_deregister_flags
  * @retval AL_SUCCESS         the HCA is withdrawn; a call from remove, cleanup or a thread of the module's own never fails
+ * @retval AL_INVALID_PARAMETER an unknown bit in flags; nothing has happened
  * @retval AL_INVALID_CONTEXT the call is made from inside an operation, for whose end it would wait; nothing has happened
  * @retval AL_INVALID_HANDLE  no such HCA is registered, or another thread is withdrawing it
  */

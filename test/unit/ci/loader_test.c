@@ -297,6 +297,9 @@ START_TEST(an_init_that_fails_leaves_nothing)
 	ck_assert_uint_eq(atomic_load(&fake->scans), 0);
 	ck_assert_uint_eq(atomic_load(&fake->cleanups), 0);
 	ck_assert_ptr_null(ci_host_first());
+	fake->fail_init = (al_status)4242;
+	ck_assert_int_eq(ci_load_module(FAKE_SO), AL_MODULE_FAILED);
+	ck_assert(log_has(IB_LOG_ERROR, "init of fake failed: 4242, which is no status", NULL));
 	fake->fail_init = AL_SUCCESS;
 	ck_assert_int_eq(ci_load_module(FAKE_SO), AL_SUCCESS);
 }

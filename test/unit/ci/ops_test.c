@@ -227,7 +227,9 @@ START_TEST(only_atomic_operations_may_be_said_to_block)
 	ck_assert_int_eq(ci_ops_complete(&table, &out, text), AL_SUCCESS);
 	ck_assert_uint_eq(out.may_block, table.may_block);
 	table.may_block = (uint64_t)1 << CI_ATOMIC_OPS;
-	assert_refused(AL_INVALID_PARAMETER, "may_block", "0x4000", "0x3fff");
+	assert_refused(AL_INVALID_PARAMETER, "may_block", "0x4000", "use CI_MAY_BLOCK(op) alone");
+	table.may_block |= CI_MAY_BLOCK(create_ah);
+	assert_refused(AL_INVALID_PARAMETER, "has 0x4000,");
 	table.may_block = (uint64_t)1 << 63;
 	assert_refused(AL_INVALID_PARAMETER, "may_block");
 }

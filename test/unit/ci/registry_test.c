@@ -170,7 +170,7 @@ START_TEST(a_status_that_is_none_is_told_as_the_modules_failure)
 	fake->fail[ops[_i]] = (al_status)9999;
 	log_clear();
 	ck_assert_int_eq(fake->announce(0), AL_MODULE_FAILED);
-	ck_assert(log_has(IB_LOG_ERROR, "a status that is none", NULL));
+	ck_assert(log_has(IB_LOG_ERROR, "9999, which is no status", NULL));
 }
 END_TEST
 
@@ -179,10 +179,14 @@ START_TEST(inside_an_operation_no_hca_is_withdrawn)
 	ck_assert_int_eq(fake->announce(0), AL_SUCCESS);
 	upper.inside = true;
 	ck_assert_int_eq(ib_deregister_ci(fake->handle[0], 0), AL_INVALID_CONTEXT);
-	ck_assert(log_has(IB_LOG_ERROR, "ib_deregister_ci", "from another thread", NULL));
+	ck_assert(log_has(IB_LOG_ERROR, "ib_deregister_ci of HCA 0x00feed0000000001 refused", "from another thread", NULL));
+	ck_assert_int_eq(ib_deregister_ci((ci_handle)&upper, 0), AL_INVALID_CONTEXT);
+	ck_assert(log_has(IB_LOG_ERROR, "which is no registered HCA, refused", NULL));
 	ck_assert_uint_eq(atomic_load(&upper.removes), 0);
 	ck_assert_uint_eq(calls(FAKE_close_ca), 0);
 	upper.inside = false;
+	ck_assert_int_eq(ib_deregister_ci(fake->handle[0], 1u << 5), AL_INVALID_PARAMETER);
+	ck_assert(log_has(IB_LOG_ERROR, "flags are 0x20", NULL));
 	ck_assert_int_eq(ib_deregister_ci(fake->handle[0], 0), AL_SUCCESS);
 	ck_assert_uint_eq(calls(FAKE_close_ca), 1);
 }

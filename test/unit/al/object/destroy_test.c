@@ -463,6 +463,16 @@ static void forget(void *context)
 	(void)context;
 }
 
+static struct gate at_destroy;
+
+/* The first one destroyed stays in the module's destroy_qp. */
+static void stay(void *object)
+{
+	(void)object;
+	if (!at_destroy.runs)
+		gate_pass(&at_destroy);
+}
+
 static const al_destroyed_cb kinds_of_end[] = { NULL, forget, AL_DESTROY_SYNC };
 
 START_TEST(a_close_is_refused_while_an_object_of_another_handle_uses_one_of_this_handle)
@@ -484,9 +494,15 @@ START_TEST(a_close_is_refused_while_an_object_of_another_handle_uses_one_of_this
 	ck_ok(al_query_ca(other, &attr));
 	ck_ok(al_poll_cq(cq, 1, &(struct ib_wc){ 0 }, &count));
 	bed_qp(pd, cq, NULL, NULL);
-	/* One on its way out does not count. */
+	/* One on its way out does not count; the synchronous end waits for it. */
+	gate_init(&at_destroy);
+	if (kinds_of_end[_i] != AL_DESTROY_SYNC)
+		bed.fake->hook[FAKE_destroy_qp] = stay;
 	ck_ok(al_destroy_qp(qp, NULL, NULL));
+	if (kinds_of_end[_i] != AL_DESTROY_SYNC)
+		test_wait(&at_destroy.in);
 	ck_ok(al_close_ca(other, kinds_of_end[_i], NULL));
+	sem_post(&at_destroy.out);
 	ck_status(al_query_ca(other, &attr), AL_INVALID_HANDLE);
 	bed_end(&bed);
 }

@@ -466,7 +466,7 @@ START_TEST(a_removal_that_waits_long_names_its_client)
 	bed.fake->withdraw(0, 0);
 	al_set_log(NULL, NULL);
 	crew_end(&crew);
-	ck_assert_ptr_nonnull(strstr(warning, "removal of HCA 0xfeed0000000001 has waited 1 s"));
+	ck_assert_ptr_nonnull(strstr(warning, "removal of HCA 0x00feed0000000001 has waited 1 s"));
 	ck_assert_ptr_nonnull(strstr(warning, program_invocation_short_name));
 	bed_end(&bed);
 }
@@ -500,7 +500,7 @@ START_TEST(a_removal_waits_for_an_add_that_runs)
 	bed.fake->withdraw(0, 0);
 	al_set_log(NULL, NULL);
 	crew_end(&crew);
-	ck_assert_ptr_nonnull(strstr(warning, "removal of HCA 0xfeed0000000001 has waited 1 s"));
+	ck_assert_ptr_nonnull(strstr(warning, "removal of HCA 0x00feed0000000001 has waited 1 s"));
 	ck_assert_uint_eq(held.returned, 1);
 	bed_end(&bed);
 }
@@ -546,7 +546,7 @@ START_TEST(a_removal_that_waits_long_names_the_channel_and_what_its_reader_has_t
 	snprintf(part, sizeof(part), "read the removal from channel %#llx",
 		 (unsigned long long)(uintptr_t)attr.channel);
 	expect_warning(&log, part);
-	ck_assert_ptr_nonnull(strstr(log.entry[0], "removal of HCA 0xfeed0000000001 has waited 1 s"));
+	ck_assert_ptr_nonnull(strstr(log.entry[0], "removal of HCA 0x00feed0000000001 has waited 1 s"));
 	ck_assert_ptr_nonnull(strstr(log.entry[0], program_invocation_short_name));
 	ck_ok(al_channel_next(attr.channel, &event));
 	ck_assert_int_eq(event.pnp.type, AL_PNP_CA_REMOVE);

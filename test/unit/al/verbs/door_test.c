@@ -628,6 +628,42 @@ START_TEST(an_upcall_without_an_object_is_dropped)
 }
 END_TEST
 
+/* The HCA's ctx for an object's, an object's for the HCA's, and one object's for another's. */
+START_TEST(an_upcall_with_the_context_of_something_else_is_dropped)
+{
+	static const ib_event_type affiliated[] = { IB_EVENT_QP_FATAL, IB_EVENT_CQ_ERR };
+	static const ib_event_type of_hca[] = { IB_EVENT_DEVICE_FATAL, IB_EVENT_PORT_DOWN, IB_EVENT_GID_CHANGE };
+	struct ci_event event = { .port_num = 1 };
+	void *hca_ctx;
+
+	make(IB_QPT_RC);
+	hca_ctx = fake->last_qp->qp.pd->ca->ctx;
+	listen_for("the ctx of an HCA");
+	ib_cq_notify(hca_ctx);
+	ck_assert_uint_eq(told.found, 1);
+	listen_for("raised it for an HCA");
+	for (int i = 0; i < 2; i++) {
+		event.type = affiliated[i];
+		event.object_ctx = hca_ctx;
+		ib_dispatch_event(&event);
+	}
+	ck_assert_uint_eq(told.found, 2);
+	listen_for("raised it for qp");
+	for (int i = 0; i < 3; i++) {
+		event.type = of_hca[i];
+		event.object_ctx = fake->last_qp->qp.ctx;
+		ib_dispatch_event(&event);
+	}
+	event.type = IB_EVENT_CQ_ERR;
+	ib_dispatch_event(&event);
+	ck_assert_uint_eq(told.found, 4);
+	listen_for("event \"device fatal\" dropped: the module raised it for NULL");
+	event = (struct ci_event){ .type = IB_EVENT_DEVICE_FATAL };
+	ib_dispatch_event(&event);
+	ck_assert_uint_eq(told.found, 1);
+}
+END_TEST
+
 static al_status answer;
 static atomic_uint asked;
 
@@ -699,6 +735,7 @@ int main(void)
 	tcase_add_loop_test(tcase, a_state_or_port_of_a_queue_pair_that_cannot_be_is_not_believed, 0, 3);
 	tcase_add_test(tcase, a_vendor_call_answers_no_more_than_there_is_room);
 	tcase_add_test(tcase, an_upcall_without_an_object_is_dropped);
+	tcase_add_test(tcase, an_upcall_with_the_context_of_something_else_is_dropped);
 	tcase_add_loop_test(tcase, an_hca_is_not_withdrawn_from_inside_an_operation, 0, 3);
 	suite_add_tcase(suite, tcase);
 	tcase = tcase_create("operations that may block");
