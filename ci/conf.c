@@ -23,13 +23,18 @@ struct setting {
 	struct ci_param param; /* owned by the setting, origin excepted */
 };
 
+/* What a file says. */
+struct content {
+	char *path;          /* NULL: there is none */
+	char *ibal[8];       /* values of [ibal], as in ibal_keys; NULL: not said */
+	GPtrArray *settings; /* of struct setting, in the order of the file */
+};
+
 static struct {
 	pthread_mutex_t lock; /* protects reading; innermost but for the log's */
 	bool settled;         /* with the lock: not to be read again */
 	atomic_bool loaded;   /* stored with release when all below is there */
-	char *path;           /* file that was read; NULL: none */
-	char *ibal[8];        /* values of [ibal], as in ibal_keys; NULL: not said */
-	GPtrArray *settings;  /* of struct setting, in the order of the file */
+	struct content now;
 } conf = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static bool any_value(const char *value)
@@ -59,7 +64,7 @@ static const struct {
 	{ "log", log_value, "error, warning, info or debug" },
 };
 #define IBAL_KEYS (sizeof(ibal_keys) / sizeof(ibal_keys[0]))
-_Static_assert(IBAL_KEYS <= sizeof(conf.ibal) / sizeof(conf.ibal[0]), "more keys than room");
+_Static_assert(IBAL_KEYS <= sizeof(conf.now.ibal) / sizeof(conf.now.ibal[0]), "more keys than room");
 
 /* IBAL_<NAME> of these is the library's own, now or in a later version. */
 static const char *const reserved[] = {
@@ -99,34 +104,39 @@ static void setting_add(GPtrArray *to, const char *module, const char *section, 
 	g_ptr_array_add(to, s);
 }
 
-/* Frees what was read. The lock is held, or nobody else can be there. */
+static void content_clear(struct content *c)
+{
+	g_clear_pointer(&c->path, g_free);
+	for (size_t i = 0; i < IBAL_KEYS; i++)
+		g_clear_pointer(&c->ibal[i], g_free);
+	g_clear_pointer(&c->settings, g_ptr_array_unref);
+}
+
+/* The lock is held, or nobody else can be there. */
 static void conf_clear(void)
 {
 	atomic_store_explicit(&conf.loaded, false, memory_order_relaxed);
-	g_clear_pointer(&conf.path, g_free);
-	for (size_t i = 0; i < IBAL_KEYS; i++)
-		g_clear_pointer(&conf.ibal[i], g_free);
-	g_clear_pointer(&conf.settings, g_ptr_array_unref);
+	content_clear(&conf.now);
 }
 
 /* ---------------------------------------------------------------- the file */
 
-static al_status ibal_key(const char *key, char *value)
+static al_status ibal_key(struct content *c, const char *key, char *value)
 {
 	for (size_t i = 0; i < IBAL_KEYS; i++) {
 		if (strcmp(key, ibal_keys[i].name))
 			continue;
 		if (!ibal_keys[i].valid(value)) {
-			ib_log(IB_LOG_ERROR, "conf", "%s: [ibal] %s = %s: must be %s", conf.path,
+			ib_log(IB_LOG_ERROR, "conf", "%s: [ibal] %s = %s: must be %s", c->path,
 			       key, value, ibal_keys[i].values);
 			g_free(value);
 			return AL_BAD_CONFIG;
 		}
-		conf.ibal[i] = value;
+		c->ibal[i] = value;
 		return AL_SUCCESS;
 	}
 	ib_log(IB_LOG_ERROR, "conf",
-	       "%s: [ibal] %s: there is no such key; ibal.conf(5) lists those there are", conf.path,
+	       "%s: [ibal] %s: there is no such key; ibal.conf(5) lists those there are", c->path,
 	       key);
 	g_free(value);
 	return AL_BAD_CONFIG;
@@ -147,7 +157,7 @@ static char *group_module(const char *group, const char **section)
 	return g_strndup(group, len);
 }
 
-static al_status read_key(GKeyFile *file, const char *group, const char *key)
+static al_status read_key(struct content *c, GKeyFile *file, const char *group, const char *key)
 {
 	g_autoptr(GError) err = NULL;
 	g_autofree char *module = NULL;
@@ -158,19 +168,19 @@ static al_status read_key(GKeyFile *file, const char *group, const char *key)
 	/* Not only when there is no value: a wrong escape sequence is handed back as it is. */
 	if (err) {
 		g_free(value);
-		ib_log(IB_LOG_ERROR, "conf", "%s: [%s] %s: %s; correct the value", conf.path, group,
+		ib_log(IB_LOG_ERROR, "conf", "%s: [%s] %s: %s; correct the value", c->path, group,
 		       key, err->message);
 		return AL_BAD_CONFIG;
 	}
 	if (!strcmp(group, "ibal"))
-		return ibal_key(key, value);
+		return ibal_key(c, key, value);
 
 	module = group_module(group, &section);
-	setting_add(conf.settings, module, section, key, value, conf.path);
+	setting_add(c->settings, module, section, key, value, c->path);
 	return AL_SUCCESS;
 }
 
-static al_status read_groups(GKeyFile *file)
+static al_status read_groups(struct content *c, GKeyFile *file)
 {
 	g_auto(GStrv) groups = g_key_file_get_groups(file, NULL);
 	al_status st = AL_SUCCESS;
@@ -184,29 +194,29 @@ static al_status read_groups(GKeyFile *file)
 		if (is_agents(*g))
 			continue;
 		for (char **k = keys; k && *k; k++)
-			if (read_key(file, *g, *k))
+			if (read_key(c, file, *g, *k))
 				st = AL_BAD_CONFIG;
 		if (!strcmp(*g, "ibal") || (keys && *keys))
 			continue;
 		/* A group without keys says nothing, but its name must be right: keep it. */
 		module = group_module(*g, &section);
-		setting_add(conf.settings, module, section, NULL, NULL, conf.path);
+		setting_add(c->settings, module, section, NULL, NULL, c->path);
 	}
 	return st;
 }
 
-static al_status read_file(void)
+static al_status read_file(struct content *c)
 {
 	g_autoptr(GKeyFile) file = g_key_file_new();
 	g_autoptr(GError) err = NULL;
 
-	if (!g_key_file_load_from_file(file, conf.path, G_KEY_FILE_NONE, &err)) {
+	if (!g_key_file_load_from_file(file, c->path, G_KEY_FILE_NONE, &err)) {
 		ib_log(IB_LOG_ERROR, "conf",
-		       "%s: %s; correct the file, or name another with IBAL_CONF", conf.path,
+		       "%s: %s; correct the file, or name another with IBAL_CONF", c->path,
 		       err->message);
 		return AL_BAD_CONFIG;
 	}
-	return read_groups(file);
+	return read_groups(c, file);
 }
 
 /* The file to read: said by the program, by the user, or the system's; NULL: none. */
@@ -219,11 +229,24 @@ static char *choose_file(const char *config)
 	return access(IBAL_CONF_FILE, F_OK) ? NULL : g_strdup(IBAL_CONF_FILE);
 }
 
+static al_status content_read(struct content *c, const char *config)
+{
+	al_status st = AL_SUCCESS;
+
+	c->settings = g_ptr_array_new_with_free_func(setting_free);
+	c->path = choose_file(config);
+	if (c->path)
+		st = read_file(c);
+	if (st)
+		content_clear(c);
+	return st;
+}
+
 /* Once it is settled another file is not read any more: that is said instead of ignoring the file.
  */
 static al_status check_same(const char *config)
 {
-	const char *path = conf.path ? conf.path : "";
+	const char *path = conf.now.path ? conf.now.path : "";
 
 	if (!config || !strcmp(config, path))
 		return AL_SUCCESS;
@@ -245,14 +268,9 @@ al_status ci_conf_load(const char *config)
 		goto out;
 	}
 	conf_clear();
-	conf.settings = g_ptr_array_new_with_free_func(setting_free);
-	conf.path = choose_file(config);
-	if (conf.path)
-		st = read_file();
-	if (st) {
-		conf_clear();
+	st = content_read(&conf.now, config);
+	if (st)
 		goto out;
-	}
 	/* Pairs with the load in ci_conf_get(). */
 	atomic_store_explicit(&conf.loaded, true, memory_order_release);
 	if (!ci_env("IBAL_LOG") && ci_conf_get("log") &&
@@ -276,32 +294,56 @@ void ci_conf_forked(void)
 	conf.settled = false;
 }
 
+static const char *key_of(const struct content *c, const char *key)
+{
+	for (size_t i = 0; i < IBAL_KEYS; i++)
+		if (!strcmp(key, ibal_keys[i].name))
+			return c->ibal[i];
+	return NULL;
+}
+
 const char *ci_conf_get(const char *key)
 {
 	if (!atomic_load_explicit(&conf.loaded, memory_order_acquire))
 		return NULL;
-	for (size_t i = 0; i < IBAL_KEYS; i++)
-		if (!strcmp(key, ibal_keys[i].name))
-			return conf.ibal[i];
-	return NULL;
+	return key_of(&conf.now, key);
 }
 
-al_status ci_conf_check_groups(bool (*known)(const char *module, void *ctx), void *ctx)
+static al_status check_groups(const struct content *c, bool (*known)(const char *module, void *ctx), void *ctx)
 {
 	al_status st = AL_SUCCESS;
 
-	for (guint i = 0; i < conf.settings->len; i++) {
-		const struct setting *s = g_ptr_array_index(conf.settings, i);
+	for (guint i = 0; i < c->settings->len; i++) {
+		const struct setting *s = g_ptr_array_index(c->settings, i);
 
 		if (known(s->module, ctx))
 			continue;
 		ib_log(IB_LOG_ERROR, "conf",
 		       "%s: [%s%s%s] %s: there is no module %s in the module path; correct the "
 		       "group's name, or add the module's directory to module_path or IBAL_MODULE_PATH",
-		       conf.path, s->module, *s->param.section ? " " : "", s->param.section,
+		       c->path, s->module, *s->param.section ? " " : "", s->param.section,
 		       s->param.key ? s->param.key : "(empty)", s->module);
 		st = AL_BAD_CONFIG;
 	}
+	return st;
+}
+
+al_status ci_conf_check_groups(bool (*known)(const char *module, void *ctx), void *ctx)
+{
+	return check_groups(&conf.now, known, ctx);
+}
+
+al_status ci_conf_check(const char *config, void *(*list)(const char *module_path),
+			bool (*known)(const char *module, void *ctx), void **ctx)
+{
+	struct content trial = { 0 };
+	al_status st = content_read(&trial, config);
+
+	if (st)
+		return st;
+	*ctx = list(key_of(&trial, "module_path"));
+	st = check_groups(&trial, known, *ctx);
+	content_clear(&trial);
 	return st;
 }
 
@@ -358,7 +400,7 @@ al_status ci_conf_params(const char *module, struct ci_params *params)
 	g_autoptr(GPtrArray) env = g_ptr_array_new_with_free_func(setting_free);
 	g_autofree char *variable = variable_name(module);
 	const char *text = ci_env(variable);
-	GPtrArray *of[] = { conf.settings, env };
+	GPtrArray *of[] = { conf.now.settings, env };
 	struct ci_param *param;
 	size_t count = 0;
 	al_status st;
@@ -366,7 +408,7 @@ al_status ci_conf_params(const char *module, struct ci_params *params)
 	st = text ? read_variable(env, module, variable, text) : AL_SUCCESS;
 	if (st)
 		return st;
-	param = g_new0(struct ci_param, (conf.settings ? conf.settings->len : 0) + env->len + 1);
+	param = g_new0(struct ci_param, (conf.now.settings ? conf.now.settings->len : 0) + env->len + 1);
 	for (int i = 0; i < 2; i++) {
 		for (guint j = 0; of[i] && j < of[i]->len; j++) {
 			const struct setting *s = g_ptr_array_index(of[i], j);

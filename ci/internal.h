@@ -151,6 +151,12 @@ al_status ci_lock_pci(const char *name, int *fd, char *holder, size_t len);
 
 /* Every group must belong to a module that known() says is there. */
 al_status ci_conf_check_groups(bool (*known)(const char *module, void *ctx), void *ctx);
+/*
+ * The same for a file that is not to be used, and whose [ibal] is read too: list() makes the *ctx of known() for the
+ * directories that it names (NULL: none). *ctx stays as it is when the file can not be read.
+ */
+al_status ci_conf_check(const char *config, void *(*list)(const char *module_path),
+			bool (*known)(const char *module, void *ctx), void **ctx);
 /* Settings for a module, from the file and the environment; freed by ci_conf_params_free(). */
 al_status ci_conf_params(const char *module, struct ci_params *params);
 void ci_conf_params_free(struct ci_params *params);

@@ -175,14 +175,15 @@ static void look_into(const char *dir, GPtrArray *candidates)
 	g_dir_close(d);
 }
 
-static GPtrArray *list_candidates(void)
+/* module_path: what the configuration says. */
+static GPtrArray *list_candidates(const char *module_path)
 {
 	GPtrArray *candidates = g_ptr_array_new_with_free_func(candidate_free);
 	const char *path = ci_env("IBAL_MODULE_PATH");
 	g_auto(GStrv) dirs = NULL;
 
 	if (!path)
-		path = ci_conf_get("module_path");
+		path = module_path;
 	dirs = g_strsplit(path ? path : IBAL_MODULE_DIR, ":", -1);
 	for (char **dir = dirs; *dir; dir++)
 		if (**dir && (path || g_file_test(*dir, G_FILE_TEST_IS_DIR)))
@@ -250,7 +251,7 @@ static al_status start(const char *config)
 	st = ci_conf_load(config);
 	if (st)
 		return st;
-	candidates = list_candidates();
+	candidates = list_candidates(ci_conf_get("module_path"));
 	st = ci_conf_check_groups(is_candidate, candidates);
 	if (!st)
 		st = load_all(candidates);
@@ -260,15 +261,21 @@ static al_status start(const char *config)
 	return st;
 }
 
+static void *list_for_check(const char *module_path)
+{
+	return list_candidates(module_path);
+}
+
 al_status ci_check(const char *config)
 {
-	g_autoptr(GPtrArray) candidates = NULL;
-	al_status st = ci_conf_load(config);
+	void *candidates = NULL;
+	al_status st;
 
-	if (st)
-		return st;
-	candidates = list_candidates();
-	return ci_conf_check_groups(is_candidate, candidates);
+	ci_diag_start();
+	st = ci_conf_check(config, list_for_check, is_candidate, &candidates);
+	if (candidates)
+		g_ptr_array_unref(candidates);
+	return st;
 }
 
 /* Back to before the start. */

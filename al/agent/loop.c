@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Of each kind of object per client; of users none. */
@@ -261,7 +262,8 @@ static void *loop_main(void *arg)
 /* ------------------------------------------------------------ start and end */
 
 static pthread_t loop_thread;
-static char socket_path[108];
+static char socket_path[108]; /* ours to remove; empty: the service manager's */
+static struct stat socket_file;
 
 static al_status open_loop(void)
 {
@@ -276,14 +278,24 @@ static al_status open_loop(void)
 	return AL_INSUFFICIENT_RESOURCES;
 }
 
+/* Unless another agent has made its own there meanwhile. */
+static void remove_socket(void)
+{
+	struct stat now;
+
+	if (*socket_path && !stat(socket_path, &now) && now.st_dev == socket_file.st_dev &&
+	    now.st_ino == socket_file.st_ino)
+		unlink(socket_path);
+	*socket_path = '\0';
+}
+
 static void close_loop(void)
 {
 	pool_close();
 	connection_end();
 	close_fd(&listener);
 	close_fd(&epoll_fd);
-	if (*socket_path)
-		unlink(socket_path);
+	remove_socket();
 }
 
 static void close_library(void)
@@ -307,6 +319,8 @@ al_status ald_start(const struct ald_attr *attr)
 	if (listener < 0)
 		return AL_IO_ERROR;
 	snprintf(socket_path, sizeof(socket_path), "%s", attr->listener ? "" : attr->socket);
+	if (*socket_path && stat(socket_path, &socket_file))
+		*socket_path = '\0';
 	status = open_loop();
 	if (status)
 		goto fail;
@@ -358,6 +372,8 @@ static void close_door(void)
 	if (listener < 0)
 		return;
 	loop_unwatch(listener);
+	/* First, so that who comes finds none, and not one that nobody listens on. */
+	remove_socket();
 	close_fd(&listener);
 	connection_end_strangers();
 }

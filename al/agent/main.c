@@ -157,7 +157,8 @@ static void reload(void)
 {
 	static struct settings now;
 
-	if (!read_settings(&now)) {
+	/* The library's groups, too, though only a start reads them: the file is taken whole or not at all. */
+	if (!read_settings(&now) || al_check_config(config_file)) {
 		ib_log(IB_LOG_ERROR, "ald", "the configuration stays as it was");
 		return;
 	}

@@ -432,11 +432,34 @@ static int answer_command_line(struct query *q, char **words, const char *qpn)
 	return q->status;
 }
 
+/*
+ * Takes the options out of args. They may stand before and behind the subcommand's name, which stays behind the program's;
+ * but those behind the command that is captured are its own.
+ */
+static gboolean parse(GOptionContext *context, char ***args, GError **err)
+{
+	char *name;
+
+	g_option_context_set_strict_posix(context, TRUE);
+	if (!g_option_context_parse_strv(context, args, err) || !(*args)[1])
+		return !*err;
+	name = (*args)[1];
+	memmove(*args + 1, *args + 2, (g_strv_length(*args) - 1) * sizeof(**args));
+	g_option_context_set_strict_posix(context, !strcmp(name, "capture"));
+	if (!g_option_context_parse_strv(context, args, err)) {
+		g_free(name);
+		return FALSE;
+	}
+	*args = g_renew(char *, *args, g_strv_length(*args) + 2);
+	memmove(*args + 2, *args + 1, g_strv_length(*args + 1) * sizeof(**args) + sizeof(**args));
+	(*args)[1] = name;
+	return TRUE;
+}
+
 int query_main(int argc, char **argv)
 {
 	static char *no_args[] = { NULL };
 	struct query q = { .args = no_args, .watch = NOT_GIVEN };
-	g_auto(GStrv) words = NULL;
 	g_autofree char *qpn = NULL, *help = describe_commands();
 	gboolean version = FALSE;
 	const GOptionEntry entries[] = {
@@ -453,10 +476,9 @@ int query_main(int argc, char **argv)
 		{ "qpn", 0, 0, G_OPTION_ARG_STRING, &qpn, "Only queue pairs with these numbers", "A-B" },
 		{ "diff", 0, 0, G_OPTION_ARG_NONE, &q.diff, "caps: only in what two HCAs differ", NULL },
 		{ "version", 'V', 0, G_OPTION_ARG_NONE, &version, "Print the version", NULL },
-		{ G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_STRING_ARRAY, &words, NULL, "[SUBCOMMAND]" },
 		G_OPTION_ENTRY_NULL
 	};
-	g_autoptr(GOptionContext) context = g_option_context_new("- what HCAs are here and what they are doing");
+	g_autoptr(GOptionContext) context = g_option_context_new("[SUBCOMMAND] - what HCAs are here and what they are doing");
 	g_autoptr(GError) err = NULL;
 	g_auto(GStrv) args = complete_watch(argv);
 	int status = TOOL_OK;
@@ -464,12 +486,12 @@ int query_main(int argc, char **argv)
 	(void)argc;
 	g_option_context_set_summary(context, help);
 	g_option_context_add_main_entries(context, entries, NULL);
-	if (!g_option_context_parse_strv(context, &args, &err))
+	if (!parse(context, &args, &err))
 		status = usage("%s", err->message);
 	else if (version)
 		printf("al_query %s\n", al_version());
 	else
-		status = answer_command_line(&q, words, qpn);
+		status = answer_command_line(&q, args + 1, qpn);
 	g_clear_pointer(&q.out, json_object_unref);
 	g_free(q.ca);
 	g_free(q.state);

@@ -48,7 +48,7 @@ static void say_result(struct query *q, const char *file, int status)
 	json_object_set_int_member(q->out, "status", status);
 	if (q->json)
 		query_print_line(json_object_ref(q->out));
-	q->status = MAX(q->status, status);
+	q->status = status ? status : q->status;
 }
 
 void run_capture(struct query *q)

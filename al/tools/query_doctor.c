@@ -38,6 +38,7 @@ struct doctor {
 	JsonArray *findings;
 	enum level worst;
 	al_status opened;
+	gint64 started; /* monotonic, in microseconds */
 	pthread_mutex_t lock; /* a leaf; protects messages: they come from any thread */
 	GPtrArray *messages; /* of struct message: what the library said meanwhile */
 	gboolean hardware;   /* there are HCAs or adapters that are real */
@@ -72,6 +73,9 @@ static void on_message(void *context, ib_log_level level, const char *text)
 
 	if (level > IB_LOG_WARNING)
 		return;
+	/* What waits tells so, and there may never be a report. */
+	if (g_get_monotonic_time() - d->started > 5 * G_USEC_PER_SEC)
+		fprintf(stderr, "al_query: %s: %s\n", levels[level == IB_LOG_ERROR ? ERROR : WARNING].name, text);
 	m = g_new(struct message, 1);
 	m->level = level;
 	m->text = g_strdup(text);
@@ -437,6 +441,7 @@ void run_doctor(struct query *q)
 			    .lock = PTHREAD_MUTEX_INITIALIZER };
 
 	d.messages = g_ptr_array_new_with_free_func(message_free);
+	d.started = g_get_monotonic_time();
 	al_set_log(on_message, &d);
 	d.opened = al_open(NULL, &q->al);
 	if (!d.opened && al_snapshot(q->al, &q->snap))

@@ -49,7 +49,8 @@ static void on_signal(int signo)
 void tool_catch_signals(void)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction action = { .sa_handler = on_signal }, before;
+	/* The second ends the process: the first is only looked at between two waits for an agent. */
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND }, before;
 
 	for (gsize i = 0; i < G_N_ELEMENTS(signals); i++)
 		if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)

@@ -44,6 +44,13 @@ status=0
 "$build/al_query" capture -o no.pcapng -- sh -c 'exit 7' >/dev/null 2>err || status=$?
 [ $status -eq 7 ] || die "exit status $status"
 grep -q "opened no software HCA" err || die "$(cat err)"
+status=0
+"$build/al_query" capture -o no.pcapng -- sh -c 'exit 1' >/dev/null 2>err || status=$?
+[ $status -eq 1 ] || die "exit status $status for 1"
+# The command's options are its own, also where no "--" stands before it; al_query's may stand before and after its name.
+"$build/al_query" --port 1 capture -o own.pcapng "$build/al_cp" -q -j file copy >out 2>err || die "$(cat err)"
+python3 -m json.tool <out >/dev/null || die "al_cp did not get its -j: $(cat out)"
+[ -n "$(shark own.pcapng)" ] || die "nothing in own.pcapng"
 "$build/al_query" capture >/dev/null 2>err && die "no command, and no complaint"
 "$build/al_query" capture -o 'a b' -- true >/dev/null 2>err && die "a blank in a name, and no complaint"
 "$build/al_query" capture -- ./nothing-of-that-name >/dev/null 2>err && die "no such command, and no complaint"

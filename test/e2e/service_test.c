@@ -161,6 +161,9 @@ static int ended(void)
 
 START_TEST(a_signal_reads_the_configuration_again_and_a_wrong_one_changes_nothing)
 {
+	static const char *const elsewhere[] = { "[ald client]\npds = 3\n[ibal]\nlog = verbose\n",
+						 "[ald client]\npds = 3\n[ibal]\nlogg = info\n",
+						 "pds = 3\n" };
 	al_pd_h pd[4];
 	uint64_t guid;
 	al_ca_h ca;
@@ -185,6 +188,13 @@ START_TEST(a_signal_reads_the_configuration_again_and_a_wrong_one_changes_nothin
 	expect("ibal.conf:3: [ald client] qps = wrong: must be");
 	expect("stays as it was");
 	ck_status(al_alloc_pd(ca, NULL, &pd[2]), AL_LIMIT_EXCEEDED);
+	/* Nor is a file taken in part, of which only a start reads what is wrong. */
+	for (unsigned int i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++) {
+		write_conf(elsewhere[i]);
+		kill(ald.pid, SIGHUP);
+		expect("stays as it was");
+		ck_status(al_alloc_pd(ca, NULL, &pd[2]), AL_LIMIT_EXCEEDED);
+	}
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 	kill(ald.pid, SIGTERM);
 	ck_ended();
@@ -496,6 +506,39 @@ START_TEST(who_has_something_may_finish_and_then_the_agent_ends)
 }
 END_TEST
 
+START_TEST(who_makes_a_socket_while_an_agent_drains_keeps_it)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	al_pd_h pd = drain("[ald]\ndrain = 3600\n");
+	int next = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	ck_assert_int_ne(access(agent_socket, F_OK), 0); /* there is none to come to */
+	strcpy(addr.sun_path, agent_socket);
+	ck_assert_int_eq(bind(next, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	ck_ok(al_dealloc_pd(pd, AL_DESTROY_SYNC, NULL));
+	ck_ended();
+	ck_assert_int_eq(access(agent_socket, F_OK), 0);
+	close(next);
+}
+END_TEST
+
+START_TEST(an_agent_whose_socket_was_replaced_leaves_the_other)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int other = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	spawn(NULL);
+	expect("serving on");
+	ck_assert_int_eq(unlink(agent_socket), 0);
+	strcpy(addr.sun_path, agent_socket);
+	ck_assert_int_eq(bind(other, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	kill(ald.pid, SIGTERM);
+	ck_ended();
+	ck_assert_int_eq(access(agent_socket, F_OK), 0);
+	close(other);
+}
+END_TEST
+
 START_TEST(a_client_that_does_not_finish_has_its_time)
 {
 	al_pd_h pd = drain("[ald]\ndrain = 1\n");
@@ -669,6 +712,8 @@ int main(void)
 	tcase_add_test(tcase, a_check_of_what_is_right_disturbs_no_agent);
 	tcase_add_test(tcase, an_agent_has_as_many_descriptors_as_it_is_allowed);
 	tcase_add_test(tcase, who_has_something_may_finish_and_then_the_agent_ends);
+	tcase_add_test(tcase, who_makes_a_socket_while_an_agent_drains_keeps_it);
+	tcase_add_test(tcase, an_agent_whose_socket_was_replaced_leaves_the_other);
 	tcase_add_test(tcase, a_client_that_does_not_finish_has_its_time);
 	tcase_add_loop_test(tcase, a_second_signal_ends_at_once, 0, 2);
 	tcase_add_test(tcase, who_has_nothing_is_not_waited_for);
