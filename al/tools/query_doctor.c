@@ -74,7 +74,7 @@ static void on_message(void *context, ib_log_level level, const char *text)
 	if (level > IB_LOG_WARNING)
 		return;
 	/* What waits tells so, and there may never be a report. */
-	if (g_get_monotonic_time() - d->started > 5 * G_USEC_PER_SEC)
+	if (g_get_monotonic_time() - d->started > (gint64)5 * G_USEC_PER_SEC)
 		fprintf(stderr, "al_query: %s: %s\n", levels[level == IB_LOG_ERROR ? ERROR : WARNING].name, text);
 	m = g_new(struct message, 1);
 	m->level = level;
