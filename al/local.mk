@@ -39,7 +39,6 @@ libibal_core_la_SOURCES = \
 	al/user/connection.c \
 	al/user/event.c \
 	al/user/hooks.c \
-	al/user/hooks.def \
 	al/user/hooks.h \
 	al/user/memory.c \
 	al/user/post.c \

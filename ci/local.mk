@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 # The Channel Interface's own side: registry, loader, PCI bus. Part of libibal.
 
-noinst_HEADERS += ci/ci.h ci/internal.h ci/ops.def
+noinst_HEADERS += ci/ci.h ci/internal.h ci/ops.def ci/rows.h
 
 libibal_core_la_SOURCES += \
 	ci/alloc.c \

@@ -10,9 +10,7 @@
 #include "ci/internal.h"
 
 enum op {
-#define CI_OP(name, need, mark, group, params) OP_##name,
-#define CI_END(name, need, mark, group, params) OP_##name,
-#define CI_DMA(name, need, mark, group, type, params) OP_##name,
+#define OP(name, ...) OP_##name,
 #include "ci/ops.def"
 	OPS,
 	REQUIRED,
@@ -23,15 +21,12 @@ enum op {
 /* The rows and the members of struct ci_interface: same order, same number, same types. */
 #define OPS_AT offsetof(struct ci_interface, open_ca)
 #define OP_SIZE sizeof(void (*)(void))
-#define TIED(name, type, params) \
+#define OP(name, kind, need, mark, group, way, said, params) \
 	_Static_assert(offsetof(struct ci_interface, name) == OPS_AT + OP_##name * OP_SIZE, \
 		       "ops.def: " #name " is not in the place it has in struct ci_interface"); \
 	_Static_assert(__builtin_types_compatible_p(__typeof__(((struct ci_interface *)0)->name), \
-						    type (*) params), \
+						    RETURNS(kind) (*)(PARAMS(params) UDATA_PARAM(said))), \
 		       "ops.def: " #name " has other parameters in struct ci_interface");
-#define CI_OP(name, need, mark, group, params) TIED(name, al_status, params)
-#define CI_END(name, need, mark, group, params) TIED(name, void, params)
-#define CI_DMA(name, need, mark, group, type, params) TIED(name, type, params)
 #include "ci/ops.def"
 _Static_assert(sizeof(struct ci_interface) == OPS_AT + OPS * OP_SIZE,
 	       "ops.def: struct ci_interface has more members");
@@ -39,10 +34,8 @@ _Static_assert(sizeof(struct ci_interface) == OPS_AT + OPS * OP_SIZE,
 /* The atomic rows and enum ci_atomic_op: same order, same number. */
 enum atomic_row {
 #define ROW_SLEEPS(name)
-#define ROW_ATOMIC(name)                              ROW_##name,
-#define CI_OP(name, need, mark, group, params)        ROW_##mark(name)
-#define CI_END(name, need, mark, group, params)       ROW_##mark(name)
-#define CI_DMA(name, need, mark, group, type, params) ROW_##mark(name)
+#define ROW_ATOMIC(name) ROW_##name,
+#define OP(name, kind, need, mark, ...) ROW_##mark(name)
 #include "ci/ops.def"
 	ATOMIC_ROWS
 };
@@ -50,9 +43,7 @@ enum atomic_row {
 #define SAME_ATOMIC(name)                                        \
 	_Static_assert((int)ROW_##name == (int)CI_ATOMIC_##name, \
 		       "ops.def: " #name " has another place in enum ci_atomic_op");
-#define CI_OP(name, need, mark, group, params)        SAME_##mark(name)
-#define CI_END(name, need, mark, group, params)       SAME_##mark(name)
-#define CI_DMA(name, need, mark, group, type, params) SAME_##mark(name)
+#define OP(name, kind, need, mark, ...) SAME_##mark(name)
 #include "ci/ops.def"
 _Static_assert(
 	(int)ATOMIC_ROWS == (int)CI_ATOMIC_OPS && CI_ATOMIC_OPS < 64,
@@ -62,40 +53,44 @@ _Static_assert(
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-#define CI_OP(name, need, mark, group, params) \
-	static al_status default_##name params \
+/* default_NAME() of a table's gap, removed_NAME() and lost_NAME() of an HCA that is no more. */
+#define OP(name, kind, need, mark, group, way, said, params) \
+	BY_KIND(REFUSE_, kind)(name, PARAMS(params) UDATA_PARAM(said))
+#define REFUSE_CHANGES(name, ...) \
+	static al_status default_##name(__VA_ARGS__) \
 	{ \
 		return AL_UNSUPPORTED; \
 	} \
-	static al_status removed_##name params \
+	static al_status removed_##name(__VA_ARGS__) \
 	{ \
 		return AL_CA_REMOVED; \
 	} \
-	static al_status lost_##name params \
+	static al_status lost_##name(__VA_ARGS__) \
 	{ \
 		return AL_AGENT_LOST; \
 	}
-#define CI_POST(name, need, mark, group, params) \
-	static al_status default_##name params \
+#define REFUSE_CREATES REFUSE_CHANGES
+#define REFUSE_POSTS(name, ...) \
+	static al_status default_##name(__VA_ARGS__) \
 	{ \
 		*bad = wr; \
 		return AL_UNSUPPORTED; \
 	} \
-	static al_status removed_##name params \
+	static al_status removed_##name(__VA_ARGS__) \
 	{ \
 		*bad = wr; \
 		return AL_CA_REMOVED; \
 	} \
-	static al_status lost_##name params \
+	static al_status lost_##name(__VA_ARGS__) \
 	{ \
 		*bad = wr; \
 		return AL_AGENT_LOST; \
 	}
-#define CI_END(name, need, mark, group, params) \
-	static void default_##name params \
+#define REFUSE_ENDS(name, ...) \
+	static void default_##name(__VA_ARGS__) \
 	{ \
 	}
-#define CI_DMA(name, need, mark, group, type, params)
+#define REFUSE_DMA(...)
 #include "ci/ops.def"
 
 /* --------------------------- DMA without an IOMMU: addresses are the process' own */
@@ -158,12 +153,12 @@ static void default_dma_free_coherent(struct ci_ca *ca, uint64_t length, void *a
 
 /* ---------------------------------------- DMA to an HCA that is gone: nowhere */
 
-#define DEAD_DMA UINT64_MAX
+#define NOWHERE UINT64_MAX
 
 static uint64_t dead_dma_map_single(struct ci_ca *ca, void *addr, uint64_t length,
 				    ib_dma_direction dir)
 {
-	return DEAD_DMA;
+	return NOWHERE;
 }
 
 static uint32_t dead_dma_map_sg(struct ci_ca *ca, struct ib_dma_sg *sg, uint32_t num,
@@ -174,7 +169,7 @@ static uint32_t dead_dma_map_sg(struct ci_ca *ca, struct ib_dma_sg *sg, uint32_t
 
 static bool dead_dma_mapping_error(struct ci_ca *ca, uint64_t dma)
 {
-	return dma == DEAD_DMA;
+	return dma == NOWHERE;
 }
 
 static void *dead_dma_alloc_coherent(struct ci_ca *ca, uint64_t length, uint64_t *dma)
@@ -200,25 +195,27 @@ static void dead_dma_free_coherent(struct ci_ca *ca, uint64_t length, void *addr
 
 const struct ci_interface ci_default_ops = {
 	HEAD,
-#define CI_OP(name, need, mark, group, params) .name = default_##name,
-#define CI_END(name, need, mark, group, params) .name = default_##name,
-#define CI_DMA(name, need, mark, group, type, params) .name = default_##name,
+#define OP(name, ...) .name = default_##name,
 #include "ci/ops.def"
 };
 
+/* What cannot fail does nothing on a dead HCA either. */
+#define DEAD(status, name, kind) .name = BY_KIND(DEAD_, kind)(status, name),
+#define DEAD_CREATES(status, name) status##_##name
+#define DEAD_CHANGES(status, name) status##_##name
+#define DEAD_POSTS(status, name) status##_##name
+#define DEAD_ENDS(status, name) default_##name
+#define DEAD_DMA(status, name) dead_##name
+
 const struct ci_interface ci_dead_ca = {
 	HEAD,
-#define CI_OP(name, need, mark, group, params) .name = removed_##name,
-#define CI_END(name, need, mark, group, params) .name = default_##name,
-#define CI_DMA(name, need, mark, group, type, params) .name = dead_##name,
+#define OP(name, kind, ...) DEAD(removed, name, kind)
 #include "ci/ops.def"
 };
 
 const struct ci_interface ci_dead_agent = {
 	HEAD,
-#define CI_OP(name, need, mark, group, params) .name = lost_##name,
-#define CI_END(name, need, mark, group, params) .name = default_##name,
-#define CI_DMA(name, need, mark, group, type, params) .name = dead_##name,
+#define OP(name, kind, ...) DEAD(lost, name, kind)
 #include "ci/ops.def"
 };
 
@@ -228,9 +225,7 @@ static const struct {
 	const char *name;
 	int need; /* REQUIRED, OPTIONAL, or the operation with which it is required */
 } op_table[OPS] = {
-#define CI_OP(name, need, mark, group, params)        { #name, need },
-#define CI_END(name, need, mark, group, params)       { #name, need },
-#define CI_DMA(name, need, mark, group, type, params) { #name, need },
+#define OP(name, kind, need, ...) { #name, need },
 #include "ci/ops.def"
 };
 

@@ -16,6 +16,7 @@ EXTRA_DIST += doc/xmacro.awk
 
 dist_man_MANS += doc/man/al_cp.1 doc/man/al_perf.1 doc/man/al_query.1 doc/man/ald.8 doc/man/ibal.7 doc/man/ibal.conf.5 doc/man/ibal-soft.5
 dist_doc_DATA = \
+	doc/adding-an-operation.md \
 	doc/dependencies.md \
 	doc/guide-admin.md \
 	doc/guide-driver.md \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The questions to the agent that the operations are made of (hooks.def), one each, and the part of
+ * The questions to the agent that the operations are made of (ci/ops.def), one each, and the part of
  * the data path that crosses for completion queues; posting is in post.c. An object here holds the
  * agent's handle of the one there, its remote; 0: there is none, a provider's pre-hook was enough.
  */

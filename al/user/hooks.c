@@ -57,11 +57,6 @@ static inline const struct uvp_interface *hooks_of(const struct ci_ca *ca)
 	return ((const struct user_hca *)ca->hca)->provider->hooks;
 }
 
-#define LIST(...) __VA_ARGS__
-#define UDATA     , __attribute__((unused)) struct ci_udata *udata
-#define NO_UDATA
-#define TALKS true
-#define MUTE  false
 #define BEGIN(ca)                                         \
 	const struct uvp_interface *hooks = hooks_of(ca); \
 	struct talk talk;                                 \
@@ -70,71 +65,110 @@ static inline const struct uvp_interface *hooks_of(const struct ci_ca *ca)
 #define TELL(name, when) IB_TRACE("user", "the provider's " #when "_" #name)
 
 /* Pre-hook and question; where the pre-hook refuses, that is all. */
-#define ASK(name, args, status, talks)                                           \
-	do {                                                                     \
-		if (hooks->pre_##name) {                                         \
-			TELL(name, pre);                                         \
-			status = hooks->pre_##name(LIST args, listen_to(&talk)); \
-			if (status)                                              \
-				return status;                                   \
-			status = check_said(call, #name, talks);                 \
-		}                                                                \
-		if (!status && !call->done)                                      \
-			status = ask_##name(LIST args, call);                    \
+#define ASK(name, params, status, says)                                             \
+	do {                                                                        \
+		if (hooks->pre_##name) {                                            \
+			TELL(name, pre);                                            \
+			status = hooks->pre_##name(ARGS(params), listen_to(&talk)); \
+			if (status)                                                 \
+				return status;                                      \
+			status = check_said(call, #name, says);                     \
+		}                                                                   \
+		if (!status && !call->done)                                         \
+			status = ask_##name(ARGS(params), call);                    \
 	} while (0)
 
-#define CREATES(name, undo, ca, params, args, udata, talks)                 \
-	static al_status name(LIST params udata)                            \
-	{                                                                   \
-		al_status status = AL_SUCCESS, kept = AL_SUCCESS;           \
-		struct uvp_call ending = { 0 };                             \
-		BEGIN(ca);                                                  \
-                                                                            \
-		ASK(name, args, status, talks);                             \
-		if (hooks->post_##name) {                                   \
-			TELL(name, post);                                   \
-			kept = hooks->post_##name(LIST args, status, call); \
-		} else {                                                    \
-			drop_given(call);                                   \
-		}                                                           \
-		if (status || !kept)                                        \
-			return status;                                      \
-		ask_##undo(FIRST args, &ending);                            \
-		return kept;                                                \
+#define FORWARD_CREATES(name, undo, ca, said, params)                          \
+	static al_status name(PARAMS(params) UDATA_PARAM(said))                \
+	{                                                                      \
+		al_status status = AL_SUCCESS, kept = AL_SUCCESS;              \
+		struct uvp_call ending = { 0 };                                \
+		BEGIN(ca);                                                     \
+                                                                               \
+		ASK(name, params, status, SAYS(said));                         \
+		if (hooks->post_##name) {                                      \
+			TELL(name, post);                                      \
+			kept = hooks->post_##name(ARGS(params), status, call); \
+		} else {                                                       \
+			drop_given(call);                                      \
+		}                                                              \
+		if (status || !kept)                                           \
+			return status;                                         \
+		JOIN(ask_, undo)(FIRST_ARG(params), &ending);                  \
+		return kept;                                                   \
 	}
-#define FIRST(first, ...) first
-#define CHANGES(name, ca, params, args, udata, talks)                \
-	static al_status name(LIST params udata)                     \
-	{                                                            \
-		al_status status = AL_SUCCESS;                       \
-		BEGIN(ca);                                           \
-                                                                     \
-		ASK(name, args, status, talks);                      \
-		if (hooks->post_##name) {                            \
-			TELL(name, post);                            \
-			hooks->post_##name(LIST args, status, call); \
-		} else {                                             \
-			drop_given(call);                            \
-		}                                                    \
-		return status;                                       \
+#define FORWARD_CHANGES(name, undo, ca, said, params)                   \
+	static al_status name(PARAMS(params) UDATA_PARAM(said))         \
+	{                                                               \
+		al_status status = AL_SUCCESS;                          \
+		BEGIN(ca);                                              \
+                                                                        \
+		ASK(name, params, status, SAYS(said));                  \
+		if (hooks->post_##name) {                               \
+			TELL(name, post);                               \
+			hooks->post_##name(ARGS(params), status, call); \
+		} else {                                                \
+			drop_given(call);                               \
+		}                                                       \
+		return status;                                          \
 	}
-#define ENDS(name, ca, param, arg)                                     \
-	static void name(LIST param)                                   \
-	{                                                              \
-		BEGIN(ca);                                             \
-                                                                       \
-		if (hooks->pre_##name) {                               \
-			TELL(name, pre);                               \
-			hooks->pre_##name(LIST arg, listen_to(&talk)); \
-			check_said(call, #name, MUTE);                 \
-		}                                                      \
-		ask_##name(LIST arg, call);                            \
-		if (hooks->post_##name) {                              \
-			TELL(name, post);                              \
-			hooks->post_##name(LIST arg, call);            \
-		}                                                      \
+#define FORWARD_ENDS(name, undo, ca, said, params)                         \
+	static void name(PARAMS(params))                                   \
+	{                                                                  \
+		BEGIN(ca);                                                 \
+                                                                           \
+		if (hooks->pre_##name) {                                   \
+			TELL(name, pre);                                   \
+			hooks->pre_##name(ARGS(params), listen_to(&talk)); \
+			check_said(call, #name, SAYS(said));               \
+		}                                                          \
+		ask_##name(ARGS(params), call);                            \
+		if (hooks->post_##name) {                                  \
+			TELL(name, post);                                  \
+			hooks->post_##name(ARGS(params), call);            \
+		}                                                          \
 	}
-#include "al/user/hooks.def"
+#define OP(name, kind, need, mark, group, way, said, params) \
+	IF_ASKS(way, BY_KIND(FORWARD_, kind)(name, UNDOES(kind), CA_OF(way), said, params))
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* udata, which only an agent has */
+#include "ci/ops.def"
+#pragma GCC diagnostic pop
+
+/* ---------------------------------------------------- rows and struct uvp_interface */
+
+/* In the order of the rows: first the two hooks of each, then the direct ones. */
+enum hook {
+#define OP(name, kind, need, mark, group, way, ...) \
+	IF_HOOKED(way, HOOK_pre_##name, HOOK_post_##name, )
+#include "ci/ops.def"
+#define OP(name, kind, need, mark, group, way, ...) IF_DIRECT(way, HOOK_##name, )
+#include "ci/ops.def"
+	HOOKS
+};
+#define HOOKS_AT offsetof(struct uvp_interface, pre_open_ca)
+#define HOOK_SIZE sizeof(void (*)(void))
+#define TIED(name, type, ...)                                                                      \
+	_Static_assert(offsetof(struct uvp_interface, name) == HOOKS_AT + HOOK_##name * HOOK_SIZE, \
+		       "ops.def: " #name " is not in the place it has in struct uvp_interface");   \
+	_Static_assert(__builtin_types_compatible_p(__typeof__(((struct uvp_interface *)0)->name), \
+						    type (*)(__VA_ARGS__)),                        \
+		       "ops.def: " #name " has other parameters in struct uvp_interface");
+#define TIED_CREATES(name, ...)                                     \
+	TIED(pre_##name, al_status, __VA_ARGS__, struct uvp_call *) \
+	TIED(post_##name, al_status, __VA_ARGS__, al_status, struct uvp_call *)
+#define TIED_CHANGES(name, ...)                                     \
+	TIED(pre_##name, al_status, __VA_ARGS__, struct uvp_call *) \
+	TIED(post_##name, void, __VA_ARGS__, al_status, struct uvp_call *)
+#define TIED_ENDS(name, ...)                                   \
+	TIED(pre_##name, void, __VA_ARGS__, struct uvp_call *) \
+	TIED(post_##name, void, __VA_ARGS__, struct uvp_call *)
+#define OP(name, kind, need, mark, group, way, said, params)       \
+	IF_HOOKED(way, BY_KIND(TIED_, kind)(name, PARAMS(params))) \
+	IF_DIRECT(way, TIED(name, RETURNS(kind), PARAMS(params)))
+#include "ci/ops.def"
+_Static_assert(sizeof(struct uvp_interface) == HOOKS_AT + HOOKS * HOOK_SIZE,
+	       "ops.def: struct uvp_interface has more members");
 
 /* ---------------------------------------------------------- tables of operations */
 
@@ -149,21 +183,14 @@ static const struct ci_interface forwarding = {
 	.size = sizeof(struct ci_interface),
 	.abi_major = CI_ABI_MAJOR,
 	.abi_minor = CI_ABI_MINOR,
-	/* What crosses waits for the agent. */
-	.may_block = CI_MAY_BLOCK(post_send) | CI_MAY_BLOCK(post_recv) | CI_MAY_BLOCK(poll_cq) |
-		     CI_MAY_BLOCK(peek_cq) | CI_MAY_BLOCK(arm_cq) | CI_MAY_BLOCK(arm_cq_n),
-#define CREATES(name, ...) .name = name,
-#define CHANGES(name, ...) .name = name,
-#define ENDS(name, ...)    .name = name,
-#include "al/user/hooks.def"
-	.post_send = user_post_send,
-	.post_recv = user_post_recv,
-	.poll_cq = user_poll_cq,
-	.peek_cq = user_peek_cq,
-	.arm_cq = user_arm_cq,
-	.arm_cq_n = user_arm_cq_n,
-	.dma_alloc_coherent = user_dma_alloc_coherent,
-	.dma_free_coherent = user_dma_free_coherent,
+	/* The data path waits for the agent. */
+	.may_block = 0
+#define OP(name, kind, need, mark, group, way, ...) IF_DIRECT(way, | CI_MAY_BLOCK(name))
+#include "ci/ops.def"
+	,
+#define OP(name, kind, need, mark, group, way, ...) \
+	IF_ASKS(way, .name = name, ) IF_FUNCTION(way, .name = FUNCTION(way), )
+#include "ci/ops.def"
 };
 
 /*
@@ -173,20 +200,13 @@ static const struct ci_interface forwarding = {
 static void overlay(struct ci_interface *ops, const struct uvp_interface *hooks)
 {
 	ops->flags = hooks->flags;
-#define DIRECT(name)                                           \
-	do {                                                   \
-		if (hooks->name) {                             \
-			ops->name = hooks->name;               \
-			ops->may_block &= ~CI_MAY_BLOCK(name); \
-		}                                              \
-	} while (0)
-	DIRECT(post_send);
-	DIRECT(post_recv);
-	DIRECT(poll_cq);
-	DIRECT(peek_cq);
-	DIRECT(arm_cq);
-	DIRECT(arm_cq_n);
-#undef DIRECT
+#define OVERLAY(op)                                  \
+	if (hooks->op) {                             \
+		ops->op = hooks->op;                 \
+		ops->may_block &= ~CI_MAY_BLOCK(op); \
+	}
+#define OP(name, kind, need, mark, group, way, ...) IF_DIRECT(way, OVERLAY(name))
+#include "ci/ops.def"
 }
 
 static void lay_out(struct user_provider *p)

@@ -18,12 +18,9 @@ const struct user_provider *user_provider(const char *module);
 /* In a forked child: those that are there stay. */
 void user_provider_child(void);
 
-/* The questions. What the provider says to its module is in call, and so is what it hears. */
-#define LIST(...) __VA_ARGS__
-#define CREATES(name, undo, ca, params, args, ...) al_status ask_##name(LIST params, struct uvp_call *call);
-#define CHANGES(name, ca, params, args, ...)       al_status ask_##name(LIST params, struct uvp_call *call);
-#define ENDS(name, ca, param, arg)                   void ask_##name(LIST param, struct uvp_call *call);
-#include "al/user/hooks.def"
-#undef LIST
+/* The questions, ask_NAME(). What the provider says to its module is in call, and so is what it hears. */
+#define OP(name, kind, need, mark, group, way, said, params) \
+	IF_ASKS(way, RETURNS(kind) ask_##name(PARAMS(params), struct uvp_call *call);)
+#include "ci/ops.def"
 
 #endif

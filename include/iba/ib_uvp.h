@@ -51,7 +51,7 @@
 extern "C" {
 #endif
 
-#define UVP_ABI_MAJOR 1 /**< providers of another major number are refused */
+#define UVP_ABI_MAJOR 2 /**< providers of another major number are refused */
 #define UVP_ABI_MINOR 0 /**< grows when members are added at the end */
 
 #define UVP_MAX_DATA 4096 /**< bytes of private data, each way */
@@ -295,12 +295,6 @@ struct uvp_interface {
 	/** qp_num and cap are there. */
 	al_status (*post_create_qp)(struct ci_qp *qp, struct ci_qp_init *init, al_status status,
 				    struct uvp_call *call);
-	/** Raw, on a port. (QP0 and QP1 are the agent's.) */
-	al_status (*pre_create_spl_qp)(struct ci_qp *qp, uint8_t port, struct ci_qp_init *init,
-				       struct uvp_call *call);
-	/** qp_num and cap are there. */
-	al_status (*post_create_spl_qp)(struct ci_qp *qp, uint8_t port, struct ci_qp_init *init,
-					al_status status, struct uvp_call *call);
 	/** mask: enum ib_qp_attr_mask; checked. */
 	al_status (*pre_modify_qp)(struct ci_qp *qp, const struct ib_qp_attr *attr, uint32_t mask,
 				   struct uvp_call *call);
@@ -315,6 +309,12 @@ struct uvp_interface {
 	void (*pre_destroy_qp)(struct ci_qp *qp, struct uvp_call *call);
 	/** Gone: take its completions out of the CQs that the provider keeps. */
 	void (*post_destroy_qp)(struct ci_qp *qp, struct uvp_call *call);
+	/** Raw, on a port. (QP0 and QP1 are the agent's.) */
+	al_status (*pre_create_spl_qp)(struct ci_qp *qp, uint8_t port, struct ci_qp_init *init,
+				       struct uvp_call *call);
+	/** qp_num and cap are there. */
+	al_status (*post_create_spl_qp)(struct ci_qp *qp, uint8_t port, struct ci_qp_init *init,
+					al_status status, struct uvp_call *call);
 
 	/* shared receive queues */
 
@@ -376,12 +376,6 @@ struct uvp_interface {
 
 	/* the data path: direct hooks, contracts as the members of the same name in struct ci_interface */
 
-	/** Atomic. Posts send requests: fill the ring, ring the doorbell. */
-	al_status (*post_send)(struct ci_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
-	/** Atomic. Posts receive requests. */
-	al_status (*post_recv)(struct ci_qp *qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
-	/** Atomic. Posts receive requests to a shared queue. */
-	al_status (*post_srq_recv)(struct ci_srq *srq, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
 	/** Atomic. Posts the bind of a window of type 1; sets mw->rkey. */
 	al_status (*bind_mw)(struct ci_qp *qp, struct ci_mw *mw, struct ci_mr *mr, const struct ib_mw_bind *bind);
 	/** Atomic. Removes completions. */
@@ -392,6 +386,12 @@ struct uvp_interface {
 	al_status (*arm_cq_n)(struct ci_cq *cq, uint32_t num);
 	/** Atomic. Counts completions. */
 	al_status (*peek_cq)(struct ci_cq *cq, uint32_t max, uint32_t *count);
+	/** Atomic. Posts send requests: fill the ring, ring the doorbell. */
+	al_status (*post_send)(struct ci_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
+	/** Atomic. Posts receive requests. */
+	al_status (*post_recv)(struct ci_qp *qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
+	/** Atomic. Posts receive requests to a shared queue. */
+	al_status (*post_srq_recv)(struct ci_srq *srq, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
 };
 
 /** A provider. Exported as `const struct uvp_module uvp_module`. */

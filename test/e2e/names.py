@@ -125,7 +125,7 @@ for name in types + [constant for constants in words.values() for constant in co
 # ---- the op table, and a provider's hooks
 
 same("struct ci_interface", ops, members(headers["ib_hca.h"], "ci_interface"))
-rows = re.findall(r"^CI_[A-Z]+\((\w+), (\w+)(?:\(\w+\))?, (\w+),", read("ci/ops.def"), re.M)
+rows = re.findall(r"^OP\((\w+), [^,]+, (\w+)(?:\(\w+\))?, (\w+),", read("ci/ops.def"), re.M)
 check([row[0] for row in rows] == list(ops), "ci/ops.def: not the operations of test/data/names.txt in their order")
 for name, need, mark in rows:
     check([need, mark] == ops.get(name), f"ci/ops.def: {name} is not as test/data/names.txt has it")

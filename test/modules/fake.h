@@ -17,9 +17,7 @@
 
 /* An index for each operation: FAKE_open_ca and so on. */
 enum fake_op {
-#define CI_OP(name, need, mark, group, params) FAKE_##name,
-#define CI_END(name, need, mark, group, params) FAKE_##name,
-#define CI_DMA(name, need, mark, group, type, params) FAKE_##name,
+#define OP(name, ...) FAKE_##name,
 #include "ci/ops.def"
 	FAKE_OPS
 };

@@ -80,38 +80,36 @@ static al_status after_create(const void *object, const struct uvp_call *call)
 /* clang-format off */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-#define LIST(...) __VA_ARGS__
-#define FIRST(first, ...) first
-#define TALKS true
-#define MUTE  false
-#define CREATES(name, undo, ca, params, args, udata, talks)                                         \
-	static al_status pre_##name(LIST params, struct uvp_call *call)                             \
+#define HOOKS_CREATES(name, first, talks, ...)                                                      \
+	static al_status pre_##name(__VA_ARGS__, struct uvp_call *call)                             \
 	{                                                                                           \
-		return before_create(FIRST args, call, talks);                                      \
+		return before_create(first, call, talks);                                           \
 	}                                                                                           \
-	static al_status post_##name(LIST params, al_status status, struct uvp_call *call)          \
+	static al_status post_##name(__VA_ARGS__, al_status status, struct uvp_call *call)          \
 	{                                                                                           \
-		return after_create(FIRST args, call);                                              \
+		return after_create(first, call);                                                   \
 	}
-#define CHANGES(name, ca, params, args, ...)                                                        \
-	static al_status pre_##name(LIST params, struct uvp_call *call)                             \
+#define HOOKS_CHANGES(name, first, talks, ...)                                                      \
+	static al_status pre_##name(__VA_ARGS__, struct uvp_call *call)                             \
 	{                                                                                           \
-		return before(FIRST args, call);                                                    \
+		return before(first, call);                                                         \
 	}                                                                                           \
-	static void post_##name(LIST params, al_status status, struct uvp_call *call)               \
+	static void post_##name(__VA_ARGS__, al_status status, struct uvp_call *call)               \
 	{                                                                                           \
-		after(FIRST args, call);                                                            \
+		after(first, call);                                                                 \
 	}
-#define ENDS(name, ca, param, arg)                                                                  \
-	static void pre_##name(LIST param, struct uvp_call *call)                                   \
+#define HOOKS_ENDS(name, first, talks, ...)                                                         \
+	static void pre_##name(__VA_ARGS__, struct uvp_call *call)                                  \
 	{                                                                                           \
-		before(LIST arg, call);                                                             \
+		before(first, call);                                                                \
 	}                                                                                           \
-	static void post_##name(LIST param, struct uvp_call *call)                                  \
+	static void post_##name(__VA_ARGS__, struct uvp_call *call)                                 \
 	{                                                                                           \
-		after(LIST arg, call);                                                              \
+		after(first, call);                                                                 \
 	}
-#include "al/user/hooks.def"
+#define OP(name, kind, need, mark, group, way, said, params) \
+	IF_ASKS(way, BY_KIND(HOOKS_, kind)(name, FIRST_ARG(params), SAYS(said), PARAMS(params)))
+#include "ci/ops.def"
 #pragma GCC diagnostic pop
 /* clang-format on */
 
@@ -127,10 +125,9 @@ static const struct uvp_interface hooks = {
 		[CI_OBJ_CQ] = sizeof(struct own_cq),
 		[CI_OBJ_QP] = sizeof(struct own_qp),
 	},
-#define CREATES(name, ...) .pre_##name = pre_##name, .post_##name = post_##name,
-#define CHANGES(name, ...) .pre_##name = pre_##name, .post_##name = post_##name,
-#define ENDS(name, ...)    .pre_##name = pre_##name, .post_##name = post_##name,
-#include "al/user/hooks.def"
+#define OP(name, kind, need, mark, group, way, ...) \
+	IF_ASKS(way, .pre_##name = pre_##name, .post_##name = post_##name, )
+#include "ci/ops.def"
 };
 
 const struct uvp_module uvp_module = {

@@ -71,36 +71,36 @@ static al_status after(const char *name, al_status status, struct uvp_call *call
 /* All of them, as the library pairs them. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-#define LIST(...) __VA_ARGS__
-#define FIRST(first, ...) first
-#define CREATES(name, undo, ca, params, args, ...)                                                  \
-	static al_status pre_##name(LIST params, struct uvp_call *call)                             \
+#define HOOKS_CREATES(name, first, ...)                                                             \
+	static al_status pre_##name(__VA_ARGS__, struct uvp_call *call)                             \
 	{                                                                                           \
-		return before(#name, FIRST args, call);                                             \
+		return before(#name, first, call);                                                  \
 	}                                                                                           \
-	static al_status post_##name(LIST params, al_status status, struct uvp_call *call)          \
+	static al_status post_##name(__VA_ARGS__, al_status status, struct uvp_call *call)          \
 	{                                                                                           \
 		return after(#name, status, call);                                                  \
 	}
-#define CHANGES(name, ca, params, args, ...)                                                        \
-	static al_status pre_##name(LIST params, struct uvp_call *call)                             \
+#define HOOKS_CHANGES(name, first, ...)                                                             \
+	static al_status pre_##name(__VA_ARGS__, struct uvp_call *call)                             \
 	{                                                                                           \
-		return before(#name, FIRST args, call);                                             \
+		return before(#name, first, call);                                                  \
 	}                                                                                           \
-	static void post_##name(LIST params, al_status status, struct uvp_call *call)               \
+	static void post_##name(__VA_ARGS__, al_status status, struct uvp_call *call)               \
 	{                                                                                           \
 		after(#name, status, call);                                                         \
 	}
-#define ENDS(name, ca, param, arg)                                                                  \
-	static void pre_##name(LIST param, struct uvp_call *call)                                   \
+#define HOOKS_ENDS(name, first, ...)                                                                \
+	static void pre_##name(__VA_ARGS__, struct uvp_call *call)                                  \
 	{                                                                                           \
-		before(#name, LIST arg, call);                                                      \
+		before(#name, first, call);                                                         \
 	}                                                                                           \
-	static void post_##name(LIST param, struct uvp_call *call)                                  \
+	static void post_##name(__VA_ARGS__, struct uvp_call *call)                                 \
 	{                                                                                           \
 		after(#name, AL_SUCCESS, call);                                                     \
 	}
-#include "al/user/hooks.def"
+#define OP(name, kind, need, mark, group, way, said, params) \
+	IF_ASKS(way, BY_KIND(HOOKS_, kind)(name, FIRST_ARG(params), PARAMS(params)))
+#include "ci/ops.def"
 #pragma GCC diagnostic pop
 
 static al_status peek_cq(struct ci_cq *cq, uint32_t max, uint32_t *count)
@@ -141,10 +141,9 @@ static struct uvp_interface hooks = {
 #else
 	.obj_size = { [CI_OBJ_CQ] = sizeof(struct own_cq) },
 #endif
-#define CREATES(name, ...) .pre_##name = pre_##name, .post_##name = post_##name,
-#define CHANGES(name, ...) .pre_##name = pre_##name, .post_##name = post_##name,
-#define ENDS(name, ...)    .pre_##name = pre_##name, .post_##name = post_##name,
-#include "al/user/hooks.def"
+#define OP(name, kind, need, mark, group, way, ...) \
+	IF_ASKS(way, .pre_##name = pre_##name, .post_##name = post_##name, )
+#include "ci/ops.def"
 	.peek_cq = peek_cq,
 	.post_send = post_send,
 };

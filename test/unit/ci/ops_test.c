@@ -19,9 +19,7 @@ static const struct {
 	const char *name;
 	int need;
 } rows[] = {
-#define CI_OP(name, need, mark, group, params)        { #name, need },
-#define CI_END(name, need, mark, group, params)       { #name, need },
-#define CI_DMA(name, need, mark, group, type, params) { #name, need },
+#define OP(name, kind, need, ...) { #name, need },
 #include "ci/ops.def"
 };
 
