@@ -512,7 +512,7 @@ static gboolean start_far(struct copy *c, GError **err)
 {
 	struct cp_job *job = c->job;
 
-	job->peer = meet_accept(job->listener, job->meet_name, job->any_user, err);
+	job->peer = meet_accept(c->al, job->listener, job->meet_name, job->any_user, err);
 	if (job->peer < 0 || !cp_hear_offer(c->al, job, &c->near.qpn, err))
 		return FALSE;
 	c->chunk = job->chunk;

@@ -94,21 +94,32 @@ int meet_listen(const char *tool, const char *name, GError **err)
 	return -1;
 }
 
-/* FALSE with an error: a signal has come. */
-static gboolean wait_for_input(int fd, GError **err)
+/* An agent that is lost takes its HCAs with it, and nobody can be met any more. */
+static gboolean has_hca(al_h al)
+{
+	gsize count = 0;
+
+	return al_get_ca_guids(al, NULL, &count) != AL_SUCCESS || count;
+}
+
+/* FALSE with an error: a signal has come, or the HCAs of al have gone; NULL: the other end says so. */
+static gboolean wait_for_input(al_h al, int fd, GError **err)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
 
-	/* the limit is for a signal that comes before poll() */
-	while (!tool_interrupted)
+	/* the limit is for a signal that comes before poll(), and for a look at the HCAs */
+	while (!tool_interrupted) {
 		if (poll(&pfd, 1, 250) > 0)
 			return TRUE;
+		if (al && !has_hca(al))
+			return tool_fail(err, "there is no HCA any more: the agent has ended");
+	}
 	return tool_fail(err, "interrupted");
 }
 
-int meet_accept(int listener, const char *name, gboolean any_user, GError **err)
+int meet_accept(al_h al, int listener, const char *name, gboolean any_user, GError **err)
 {
-	while (wait_for_input(listener, err)) {
+	while (wait_for_input(al, listener, err)) {
 		g_autoptr(GError) stranger = NULL;
 		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 
@@ -214,7 +225,7 @@ gboolean meet_hear(int fd, void *record, gsize size, GError **err)
 	gssize n;
 
 	do {
-		if (!wait_for_input(fd, err))
+		if (!wait_for_input(NULL, fd, err))
 			return FALSE;
 		n = receive(fd, 0, record, size, &why);
 	} while (n < 0 && !why);

@@ -18,8 +18,8 @@
 
 /* Each returns a descriptor, or -1 and an error. tool: the program, whose names are its own. */
 int meet_listen(const char *tool, const char *name, GError **err);
-/* Waits for somebody to come. */
-int meet_accept(int listener, const char *name, gboolean any_user, GError **err);
+/* Waits for somebody to come, as long as there are HCAs. */
+int meet_accept(al_h al, int listener, const char *name, gboolean any_user, GError **err);
 int meet_come(const char *tool, const char *name, gboolean any_user, GError **err);
 
 gboolean meet_tell(int fd, const void *record, gsize size, GError **err);

@@ -274,7 +274,7 @@ gboolean perf_serve(struct perf_job *job, GError **err)
 {
 	struct perf_word word;
 
-	job->peer = meet_accept(job->listener, job->meet_name, job->any_user, err);
+	job->peer = meet_accept(job->al, job->listener, job->meet_name, job->any_user, err);
 	if (job->peer < 0 || !perf_hear_hello(job, err) || !perf_check_end(job, &job->far, err) ||
 	    !perf_tell_welcome(job, err))
 		return FALSE;

@@ -153,5 +153,8 @@ else
 	echo "SKIP: copies between users (only root can be two users)"
 fi
 
-stop_agent
+# An agent that is killed is waited for by nobody.
+rm -f out/*
+agent_is_killed_under_a_listener 1 out
+leaves_nothing "a killed agent"
 passed

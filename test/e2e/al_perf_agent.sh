@@ -161,5 +161,6 @@ for how in "KILL write -b" "KILL send -b" "KILL read -b" "KILL write -l" "KILL s
 	done
 done 2>killed # where the shell tells of those that were
 
-stop_agent
+# An agent that is killed is waited for by nobody.
+agent_is_killed_under_a_listener 2
 passed

@@ -77,6 +77,27 @@ ends() {
 	[ "$(grep -c . "$4")" -le 2 ] || wrong "more than one sentence: $(cat "$4")"
 }
 
+# agent_is_killed_under_a_listener STATUS WORD...: the far end ends with that status.
+agent_is_killed_under_a_listener() {
+	local want=$1 status=0
+	shift
+	listen "$@"
+	until_true is_a_client || wrong "the far end does not come to the agent"
+	kill -KILL "$agent"
+	wait "$agent" || true
+	until_true far_has_ended || wrong "the far end waits on: $(cat far.err)"
+	wait "$far" || status=$?
+	jobs=()
+	[ $status -eq "$want" ] || wrong "exit status $status, not $want: $(cat far.err)"
+	# The latter, if it was not ready yet.
+	grep -qE "^$tool: .*(there is no HCA any more: the agent has ended|the agent has gone)" far.err ||
+		wrong "the far end says: $(cat far.err)"
+}
+
+far_has_ended() { ! kill -0 "$far" 2>/dev/null; }
+
+is_a_client() { "$build/al_query" clients --json | grep -q "\"command\" : \"$tool\""; }
+
 # query STATUS WORDS...: runs al_query; what it says is in the files out and err.
 query() {
 	local want=$1 status=0
