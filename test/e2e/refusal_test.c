@@ -427,7 +427,7 @@ static pthread_t open_until_it_waits(al_h *al)
 	sem_init(&waiting, 0, 0);
 	al_set_log(hear_of_a_wait, NULL);
 	ck_assert(!pthread_create(&thread, NULL, open_it, al));
-	test_wait(&waiting);
+	test_wait_after(10, &waiting);
 	return thread;
 }
 

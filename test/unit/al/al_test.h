@@ -50,15 +50,21 @@ static inline bool test_expired(const struct timespec *deadline)
 	return now.tv_sec > deadline->tv_sec || (now.tv_sec == deadline->tv_sec && now.tv_nsec > deadline->tv_nsec);
 }
 
-/* Not sem_clockwait(), which ThreadSanitizer does not know. */
-static inline void test_wait(sem_t *sem)
+/* Not sem_clockwait(), which ThreadSanitizer does not know. First for the seconds that the library itself waits. */
+static inline void test_wait_after(unsigned int seconds, sem_t *sem)
 {
 	struct timespec deadline;
 
 	clock_gettime(CLOCK_REALTIME, &deadline);
+	deadline.tv_sec += seconds;
 	test_add_ms(&deadline, test_scaled_ms(5000));
 	while (sem_timedwait(sem, &deadline))
 		ck_assert_msg(errno == EINTR, "what was waited for did not happen");
+}
+
+static inline void test_wait(sem_t *sem)
+{
+	test_wait_after(0, sem);
 }
 
 /* An agent's client hears a little later of what its HCAs do: an assertion that holds at once, or soon in that role. */
