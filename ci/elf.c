@@ -182,6 +182,9 @@ static al_status check_part(struct elf_file *f, const Elf64_Phdr *ph)
 		return damaged(f, "a segment of it lies outside of those that are loaded");
 	if (tls && (!power_of_two(ph->p_align) || ph->p_align > 1u << 20))
 		return damaged(f, "its thread-local variables are not aligned");
+	/* Linkers put it first, so that nothing that is written to lies before it on its pages. */
+	if (relro && ph->p_vaddr != load->p_vaddr)
+		return damaged(f, "what becomes read-only is not where a segment begins");
 	if ((ph->p_type == PT_DYNAMIC || relro) && !(load->p_flags & PF_W))
 		return damaged(f, "a segment that is written to is in one that is not");
 	return AL_SUCCESS;

@@ -161,6 +161,7 @@ static size_t header_at(uint32_t type, unsigned int nth)
 START_TEST(segments_that_contradict_each_other_are_damage)
 {
 	size_t first = header_at(PT_LOAD, 0), writable = first;
+	uint64_t vaddr;
 
 	WITH_FIELD(uint64_t, first + offsetof(Elf64_Phdr, p_align), 3 * 4096,
 		   damaged("not aligned"));
@@ -172,6 +173,9 @@ START_TEST(segments_that_contradict_each_other_are_damage)
 	WITH_FIELD(uint64_t, first + offsetof(Elf64_Phdr, p_memsz), 1u << 30, damaged("overlap"));
 	WITH_FIELD(uint32_t, writable + offsetof(Elf64_Phdr, p_flags), PF_R,
 		   damaged("is written to"));
+	memcpy(&vaddr, image + header_at(PT_GNU_RELRO, 0) + offsetof(Elf64_Phdr, p_vaddr), sizeof(vaddr));
+	WITH_FIELD(uint64_t, header_at(PT_GNU_RELRO, 0) + offsetof(Elf64_Phdr, p_vaddr), vaddr + 64,
+		   damaged("not where a segment begins"));
 	WITH_FIELD(uint64_t, header_at(PT_GNU_RELRO, 0) + offsetof(Elf64_Phdr, p_memsz), 1u << 30,
 		   damaged("outside of those that are loaded"));
 }
