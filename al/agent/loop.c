@@ -293,9 +293,9 @@ static void close_loop(void)
 {
 	pool_close();
 	connection_end();
+	remove_socket(); /* while it is ours for certain: the listener keeps its number from others */
 	close_fd(&listener);
 	close_fd(&epoll_fd);
-	remove_socket();
 }
 
 static void close_library(void)

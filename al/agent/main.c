@@ -117,13 +117,19 @@ static bool read_settings(struct settings *to)
 	return settings_read(config_file, to) && apply_options(to);
 }
 
+/* With the library's groups, though only a start takes these: the file is good as a whole or not at all. */
+static bool read_whole(struct settings *to)
+{
+	bool good = read_settings(to);
+
+	return !al_check_config(config_file) && good;
+}
+
 /* As a start would read the configuration, or a signal: the exit status. */
 static int check(void)
 {
-	bool good = read_settings(&settings);
+	bool good = read_whole(&settings);
 
-	/* The library reads its own groups of the file. */
-	good = !al_check_config(config_file) && good;
 	if (good)
 		puts("ald: the configuration is good");
 	return good ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -157,8 +163,7 @@ static void reload(void)
 {
 	static struct settings now;
 
-	/* The library's groups, too, though only a start reads them: the file is taken whole or not at all. */
-	if (!read_settings(&now) || al_check_config(config_file)) {
+	if (!read_whole(&now)) {
 		ib_log(IB_LOG_ERROR, "ald", "the configuration stays as it was");
 		return;
 	}

@@ -356,7 +356,7 @@ static char **complete_watch(char **argv)
 	for (char **a = argv; *a; a++) {
 		char *end;
 
-		ours = ours && strcmp(*a, "--"); /* what follows is a command's */
+		ours = ours && strcmp(*a, "--") && strcmp(*a, "capture"); /* what follows is a command's */
 		if (!ours || (strcmp(*a, "--watch") && strcmp(*a, "-w"))) {
 			g_ptr_array_add(args, g_strdup(*a));
 			continue;
@@ -432,6 +432,26 @@ static int answer_command_line(struct query *q, char **words, const char *qpn)
 	return q->status;
 }
 
+/* The argument behind that of args; the others move up. */
+static char *take_first(char **args)
+{
+	char *first = args[1];
+
+	for (args++; *args; args++)
+		args[0] = args[1];
+	return first;
+}
+
+/* GLib leaves it where an argument behind it begins with a dash. */
+static void drop_separator(char **args)
+{
+	while (*++args)
+		if (!strcmp(*args, "--")) {
+			g_free(take_first(args - 1));
+			return;
+		}
+}
+
 /*
  * Takes the options out of args. They may stand before and behind the subcommand's name, which stays behind the program's;
  * but those behind the command that is captured are its own.
@@ -441,15 +461,20 @@ static gboolean parse(GOptionContext *context, char ***args, GError **err)
 	char *name;
 
 	g_option_context_set_strict_posix(context, TRUE);
-	if (!g_option_context_parse_strv(context, args, err) || !(*args)[1])
-		return !*err;
-	name = (*args)[1];
-	memmove(*args + 1, *args + 2, (g_strv_length(*args) - 1) * sizeof(**args));
+	if (!g_option_context_parse_strv(context, args, err))
+		return FALSE;
+	if ((*args)[1] && !strcmp((*args)[1], "--"))
+		drop_separator(*args);
+	if (!(*args)[1])
+		return TRUE;
+	name = take_first(*args);
 	g_option_context_set_strict_posix(context, !strcmp(name, "capture"));
 	if (!g_option_context_parse_strv(context, args, err)) {
 		g_free(name);
 		return FALSE;
 	}
+	if (strcmp(name, "capture"))
+		drop_separator(*args);
 	*args = g_renew(char *, *args, g_strv_length(*args) + 2);
 	memmove(*args + 2, *args + 1, g_strv_length(*args + 1) * sizeof(**args) + sizeof(**args));
 	(*args)[1] = name;

@@ -179,6 +179,23 @@ static void check_module_path(struct doctor *d)
 			check_module_dir(d, *name, said_by);
 }
 
+static const char *module_remedy(al_status status)
+{
+	switch (status) {
+	case AL_MODULE_ABI:
+		return "rebuild it for this version, or take it out of the module path";
+	case AL_MODULE_DAMAGED:
+	case AL_MODULE_NO_SYMBOL:
+		return "install it again, or take it out of the module path";
+	case AL_MODULE_FAILED:
+	case AL_MODULE_MISSING_OP:
+	case AL_INVALID_PARAMETER:
+		return "have it corrected by its vendor, or take it out of the module path";
+	default:
+		return "correct what is said";
+	}
+}
+
 static void check_modules(struct doctor *d)
 {
 	for (size_t i = 0; d->q->snap && i < d->q->snap->num_modules; i++) {
@@ -186,9 +203,7 @@ static void check_modules(struct doctor *d)
 		g_autofree char *about = g_strdup_printf("module %s", m->name);
 
 		if (m->status)
-			find(d, ERROR, about,
-			     m->status == AL_MODULE_ABI ? "rebuild it for this version, or take it out of the module path" :
-							  "have it corrected by its vendor, or take it out of the module path",
+			find(d, ERROR, about, module_remedy(m->status),
 			     "%s%s%s", m->path, *m->path ? ": " : "", *m->text ? m->text : al_status_str(m->status));
 		else
 			find(d, OK, about, NULL, "version %s, %s", m->version, m->path);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static void close_output(int status, void *name)
@@ -41,16 +42,33 @@ void tool_begin(const char *name)
 
 volatile sig_atomic_t tool_interrupted;
 
+/*
+ * The first is only looked at between two waits for an agent; a later one ends the process. One that comes at once is the
+ * same: who sends it to a process and to its group sends it twice.
+ */
 static void on_signal(int signo)
 {
-	tool_interrupted = signo;
+	static struct timespec first;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!tool_interrupted) {
+		first = now;
+		tool_interrupted = signo;
+	} else if ((now.tv_sec - first.tv_sec) * 1000 + (now.tv_nsec - first.tv_nsec) / 1000000 > 500) {
+		signal(signo, SIG_DFL);
+		raise(signo); /* when this returns */
+	}
 }
 
 void tool_catch_signals(void)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	/* The second ends the process: the first is only looked at between two waits for an agent. */
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND }, before;
+	struct sigaction action = { .sa_handler = on_signal }, before;
+
+	/* One at a time. */
+	for (gsize i = 0; i < G_N_ELEMENTS(signals); i++)
+		sigaddset(&action.sa_mask, signals[i]);
 
 	for (gsize i = 0; i < G_N_ELEMENTS(signals); i++)
 		if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)

@@ -183,7 +183,7 @@ static const struct ci_interface forwarding = {
 	.size = sizeof(struct ci_interface),
 	.abi_major = CI_ABI_MAJOR,
 	.abi_minor = CI_ABI_MINOR,
-	/* The data path waits for the agent. */
+	/* The data path waits for the agent, also what of it does not cross yet. */
 	.may_block = 0
 #define OP(name, kind, need, mark, group, way, ...) IF_DIRECT(way, | CI_MAY_BLOCK(name))
 #include "ci/ops.def"

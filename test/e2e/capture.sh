@@ -50,6 +50,11 @@ status=0
 # The command's options are its own, also where no "--" stands before it; al_query's may stand before and after its name.
 "$build/al_query" --port 1 capture -o own.pcapng "$build/al_cp" -q -j file copy >out 2>err || die "$(cat err)"
 python3 -m json.tool <out >/dev/null || die "al_cp did not get its -j: $(cat out)"
+"$build/al_query" capture echo -w 3 --watch >out 2>err || true
+grep -qx -e '-w 3 --watch' out || die "the command did not get its -w: $(cat out)"
+"$build/al_query" -- caps >out 2>err || die "--: $(cat err)"
+"$build/al_query" fault check -- -x >out 2>&1 && die "-x is a rule"
+grep -q "too much" out && die "--: $(cat out)"
 [ -n "$(shark own.pcapng)" ] || die "nothing in own.pcapng"
 "$build/al_query" capture >/dev/null 2>err && die "no command, and no complaint"
 "$build/al_query" capture -o 'a b' -- true >/dev/null 2>err && die "a blank in a name, and no complaint"
