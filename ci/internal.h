@@ -172,7 +172,7 @@ void ci_log_set_level(ib_log_level level);
 void ci_log_forked(void);
 void ci_trace_start(const char *where);
 
-/* The name of a status; what is none is said with its number, in memory of the thread's own. */
+/* The name of a status; a number that is no status is named as such, in memory of the thread's own. */
 const char *ci_status_text(al_status st);
 /* What a module's function returned, or AL_MODULE_FAILED if that is no status. */
 al_status ci_module_status(al_status st);

@@ -68,7 +68,7 @@
 #define FUNCTION_DIRECT(fn) fn
 #define FUNCTION_BY(fn) fn
 
-/* Of what is said: the last parameter; and whether anything is. */
+/* Of the column "said": the operation's last parameter; and whether a provider and its module talk. */
 #define UDATA_PARAM(said)      UDATA_PARAM_##said
 #define UDATA_PARAM_UDATA      , struct ci_udata *udata
 #define UDATA_PARAM_MUTE_UDATA , struct ci_udata *udata

@@ -43,8 +43,8 @@ void tool_begin(const char *name)
 volatile sig_atomic_t tool_interrupted;
 
 /*
- * The first is only looked at between two waits for an agent; a later one ends the process. One that comes at once is the
- * same: who sends it to a process and to its group sends it twice.
+ * The first signal is only looked at between two waits for an agent; a later one ends the process. A signal that follows at
+ * once is the same one: timeout(1), for example, sends it to the process and to its group.
  */
 static void on_signal(int signo)
 {

@@ -18,7 +18,7 @@ const struct user_provider *user_provider(const char *module);
 /* In a forked child: those that are there stay. */
 void user_provider_child(void);
 
-/* The questions, ask_NAME(). What the provider says to its module is in call, and so is what it hears. */
+/* The questions to the agent, ask_NAME(). The provider's words to its module are in call, and so is the module's answer. */
 #define OP(name, kind, need, mark, group, way, said, params) \
 	IF_ASKS(way, RETURNS(kind) ask_##name(PARAMS(params), struct uvp_call *call);)
 #include "ci/ops.def"
