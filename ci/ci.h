@@ -252,7 +252,7 @@ void ci_conf_settle(void);
 
 /**
  * As far as ci_start() reads the configuration itself: the group [ibal]; when that is good, which
- * groups belong to a module of the module path. Nothing is loaded, and what is in force stays.
+ * groups belong to a module of the module path. No module is loaded, and the configuration in force stays.
  *
  * @param config al_open_attr.config
  * @retval AL_BAD_CONFIG the log says each fault

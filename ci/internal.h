@@ -152,7 +152,7 @@ al_status ci_lock_pci(const char *name, int *fd, char *holder, size_t len);
 /* Every group must belong to a module that known() says is there. */
 al_status ci_conf_check_groups(bool (*known)(const char *module, void *ctx), void *ctx);
 /*
- * The same for a file that is not to be used, and whose [ibal] is read too: list() makes the *ctx of known() for the
+ * The same check for a file that is not to be used; its group [ibal] is read too. list() makes the *ctx of known() for the
  * directories that it names (NULL: none). *ctx stays as it is when the file can not be read.
  */
 al_status ci_conf_check(const char *config, void *(*list)(const char *module_path),

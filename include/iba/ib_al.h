@@ -345,8 +345,8 @@ struct al_pnp_attr {
  * #AL_PNP_CA_REMOVE, or has read it from its channel *and acknowledged it*: by the next al_channel_next() on that channel,
  * by any thread and whatever it returns, or by the end of the registration (al_dereg_pnp(), al_close()). The removal waits
  * for that without limit, also when #AL_PNP_CA_REMOVE is never read; a wait that lasts names its client in the log. An HCA
- * whose #AL_PNP_CA_ADD was not read yet is not waited for. Nothing new is opened on an HCA that is being removed; what is left on
- * it when the last registration has let go is destroyed, and its handles answer #AL_CA_REMOVED. If the hardware is gone already, or the HCA is an agent's, its
+ * whose #AL_PNP_CA_ADD was not read yet is not waited for. Nothing new is opened on an HCA that is being removed; objects that are
+ * left on it when the last registration has let go are destroyed, and their handles answer #AL_CA_REMOVED. If the hardware is gone already, or the HCA is an agent's, its
  * operations fail from the start (#AL_CA_REMOVED, #AL_AGENT_LOST) and destroys still work: the agent waits for no client,
  * so only this process's side of the removal waits, and with it what the same agent announces later.
  *
@@ -570,7 +570,7 @@ al_status al_query_cq(al_cq_h cq, struct al_cq_attr *attr);
  * @param num   room in wc, at least 1
  * @param wc    written: *count completions
  * @param count written: how many; 0 is success
- * @retval AL_CQ_ERROR the queue has overflowed, and what it held has been taken out: the last completion of a queue that
+ * @retval AL_CQ_ERROR the queue has overflowed, and its completions have been taken out: the last completion of a queue that
  *         overflows is one in error, #IB_WC_CQ_OVERFLOW_ERR, for which there is room besides its size
  */
 al_status al_poll_cq(al_cq_h cq, uint32_t num, struct ib_wc *wc, uint32_t *count);

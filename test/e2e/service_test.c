@@ -188,7 +188,7 @@ START_TEST(a_signal_reads_the_configuration_again_and_a_wrong_one_changes_nothin
 	expect("ibal.conf:3: [ald client] qps = wrong: must be");
 	expect("stays as it was");
 	ck_status(al_alloc_pd(ca, NULL, &pd[2]), AL_LIMIT_EXCEEDED);
-	/* Nor is a file taken in part, of which only a start reads what is wrong. */
+	/* A file is not taken in part either, when only groups that a start reads are wrong. */
 	for (unsigned int i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++) {
 		write_conf(elsewhere[i]);
 		kill(ald.pid, SIGHUP);

@@ -75,7 +75,7 @@ START_TEST(ports_are_told_from_memory)
 }
 END_TEST
 
-/* Whatever the order in which they were recorded. */
+/* The list is in order, whatever the order in which the functions were recorded. */
 START_TEST(functions_are_in_the_order_of_their_names)
 {
 	static const char *const recorded[] = { "3b:00.0", "d8:00.0", "02:00.0", "5e:00.1", "5e:00.0", "86:00.0" };
