@@ -17,45 +17,44 @@ hca_skeleton_skeleton_la_LIBADD = libibal.la
 noinst_LTLIBRARIES += hca/soft/libsoft-core.la
 hca_soft_libsoft_core_la_CFLAGS = $(AM_CFLAGS) $(ISAL_CFLAGS) -fno-semantic-interposition
 hca_soft_libsoft_core_la_SOURCES = \
-	hca/soft/ah.c \
-	hca/soft/base.h \
-	hca/soft/capture.c hca/soft/capture.h \
-	hca/soft/comp.c \
-	hca/soft/config.c hca/soft/config.h \
-	hca/soft/counters.c \
-	hca/soft/cq.c hca/soft/cq.h \
-	hca/soft/device.c \
-	hca/soft/engine.c hca/soft/engine.h \
-	hca/soft/errand.c hca/soft/errand.h \
-	hca/soft/fault.c hca/soft/fault.h \
-	hca/soft/fault_text.c \
-	hca/soft/hca.h \
-	hca/soft/icrc.c hca/soft/icrc.h \
-	hca/soft/inject.c \
-	hca/soft/link_loop.c \
-	hca/soft/lock.h \
-	hca/soft/manual.c \
-	hca/soft/module.c \
-	hca/soft/mr.c hca/soft/mr.h \
-	hca/soft/opcode.c hca/soft/opcode.h \
-	hca/soft/packet.c hca/soft/packet.h \
-	hca/soft/port.c hca/soft/port.h \
-	hca/soft/qp.c hca/soft/qp.h \
-	hca/soft/req.c \
-	hca/soft/resp.c \
-	hca/soft/ring.h \
-	hca/soft/ring_qp.c \
-	hca/soft/rings.c hca/soft/rings.h \
-	hca/soft/serial.c \
-	hca/soft/shortcut.c \
-	hca/soft/soft.h \
-	hca/soft/soft_vendor.h \
-	hca/soft/table.c hca/soft/table.h \
-	hca/soft/timer.c \
-	hca/soft/uc.c \
-	hca/soft/ud.c \
-	hca/soft/wire.c hca/soft/wire.h \
-	hca/soft/wr.h
+	hca/soft/base/config.c hca/soft/base/config.h \
+	hca/soft/base/fault_text.c \
+	hca/soft/base/table.c hca/soft/base/table.h \
+	hca/soft/base/timer.c \
+	hca/soft/client/ring_qp.c \
+	hca/soft/client/rings.c hca/soft/client/rings.h \
+	hca/soft/engine/engine.c hca/soft/engine/engine.h \
+	hca/soft/engine/manual.c \
+	hca/soft/lab/capture.c hca/soft/lab/capture.h \
+	hca/soft/lab/fault.c hca/soft/lab/fault.h \
+	hca/soft/lab/inject.c \
+	hca/soft/link/loop.c \
+	hca/soft/link/serial.c \
+	hca/soft/memory/errand.c hca/soft/memory/errand.h \
+	hca/soft/memory/mr.c hca/soft/memory/mr.h \
+	hca/soft/object/ah.c \
+	hca/soft/object/device.c \
+	hca/soft/object/hca.h \
+	hca/soft/object/module.c \
+	hca/soft/object/qp.c \
+	hca/soft/packet/icrc.c hca/soft/packet/icrc.h \
+	hca/soft/packet/packet.c hca/soft/packet/packet.h \
+	hca/soft/packet/wire.c hca/soft/packet/wire.h \
+	hca/soft/port/counters.c \
+	hca/soft/port/port.c hca/soft/port/port.h \
+	hca/soft/queue/cq.c hca/soft/queue/cq.h \
+	hca/soft/shared/base.h \
+	hca/soft/shared/lock.h \
+	hca/soft/shared/opcode.c hca/soft/shared/opcode.h \
+	hca/soft/shared/ring.h \
+	hca/soft/shared/wr.h \
+	hca/soft/transport/comp.c \
+	hca/soft/transport/qp.h \
+	hca/soft/transport/req.c \
+	hca/soft/transport/resp.c \
+	hca/soft/transport/shortcut.c \
+	hca/soft/transport/uc.c \
+	hca/soft/transport/ud.c
 hca_soft_libsoft_core_la_LIBADD = $(ISAL_LIBS)
 
 module_LTLIBRARIES += hca/soft/soft.la

@@ -13,7 +13,8 @@ IBA_CONTRACTS = \
 	include/iba/ib_mad_sa.h \
 	include/iba/ib_mad_sm.h \
 	include/iba/ib_uvp.h \
-	include/iba/ib_al.h
+	include/iba/ib_al.h \
+	include/iba/ib_soft.h
 
 ibaincludedir = $(includedir)/iba
 ibainclude_HEADERS = $(IBA_CONTRACTS)

@@ -440,7 +440,7 @@ test_unit_hca_soft_explain_test_LDADD = $(SOFT_TEST_LIBS)
 # The provider alone, with the test in place of library and module.
 check_PROGRAMS += test/unit/uvp/soft/provider_test
 test_unit_uvp_soft_provider_test_SOURCES = test/unit/uvp/soft/provider_test.c uvp/soft/cq.c uvp/soft/provider.c \
-	uvp/soft/provider.h uvp/soft/qp.c hca/soft/opcode.c
+	uvp/soft/provider.h uvp/soft/qp.c hca/soft/shared/opcode.c
 test_unit_uvp_soft_provider_test_LDADD = $(CHECK_LIBS)
 check_PROGRAMS += test/unit/hca/soft/errand_test
 test_unit_hca_soft_errand_test_SOURCES = test/unit/hca/soft/errand_test.c $(SOFT_HARNESS)

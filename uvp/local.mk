@@ -14,7 +14,7 @@ uvp_skeleton_skeleton_la_LIBADD = libibal.la
 # The software HCA's, with what it shares with the module: the tables by which requests are checked.
 uvp_LTLIBRARIES += uvp/soft/soft.la
 uvp_soft_soft_la_SOURCES = \
-	hca/soft/opcode.c \
+	hca/soft/shared/opcode.c \
 	uvp/soft/cq.c \
 	uvp/soft/provider.c uvp/soft/provider.h \
 	uvp/soft/qp.c

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "al/tools/query.h"
-#include "hca/soft/soft_vendor.h"
+#include <iba/ib_soft.h>
 
 /* The rules of the command line, else those of the environment; NULL: it was said what is missing.
  */

@@ -2,7 +2,7 @@
 /* Small messages on the loop link, posted and polled by one thread: how many, and how soon. */
 #include <string.h>
 
-#include "hca/soft/soft_vendor.h"
+#include <iba/ib_soft.h>
 #include "test/bench/bench.h"
 
 #define WINDOW 64       /* messages under way */

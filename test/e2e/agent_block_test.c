@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 
 #include "al/agent/ald.h"
-#include "hca/soft/soft_vendor.h"
+#include <iba/ib_soft.h>
 
 /* ------------------------------------------------------- memory that blocks */
 

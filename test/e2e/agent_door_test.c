@@ -5,7 +5,7 @@
 #include <netinet/in.h>
 #include <sys/resource.h>
 
-#include "hca/soft/soft_vendor.h"
+#include <iba/ib_soft.h>
 
 /* The agent serves on. */
 static void still_there(void)

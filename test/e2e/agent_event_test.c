@@ -5,7 +5,7 @@
 #include <sched.h>
 
 #include "al/agent/agent.h"
-#include "hca/soft/soft_vendor.h"
+#include <iba/ib_soft.h>
 
 static struct client slow;
 static struct session *session; /* the slow client's */

@@ -12,7 +12,7 @@
 
 #include "al/agent/ald.h"
 #include "al/agent/protocol.h"
-#include "hca/soft/soft_vendor.h"
+#include <iba/ib_soft.h>
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define SLOW 10 /* and each process takes much memory */

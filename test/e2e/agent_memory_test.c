@@ -2,7 +2,7 @@
 /* Memory that clients share with the agent: transfers without copies, everything that is refused, and that nothing is left. */
 #include "test/e2e/agent_door.h"
 
-#include "hca/soft/soft_vendor.h"
+#include <iba/ib_soft.h>
 
 #ifndef MFD_HUGETLB
 #define MFD_HUGETLB 4u

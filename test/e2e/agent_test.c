@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "hca/soft/soft_vendor.h"
+#include <iba/ib_soft.h>
 
 /* Clients have the software HCA's provider, or none: what they see is the same. */
 static void set_up(void)

@@ -7,7 +7,7 @@
  * VERBS has each function that ib_al.h declares, with the context that its comment states, and
  * KINDS each type of callback: test/e2e/contexts.py sees that nothing is missing.
  */
-#include "hca/soft/soft_vendor.h"
+#include <iba/ib_soft.h>
 #include "test/unit/al/bed.h"
 
 /* What the functions are called with. */

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Every key of ibal.conf and every variable IBAL_* that code reads is accepted and described, and the other way round.
 
-The tables of keys are in ci/conf.c ([ibal]), al/agent/settings.c ([ald]) and hca/soft/config.c ([soft]); the pages are
+The tables of keys are in ci/conf.c ([ibal]), al/agent/settings.c ([ald]) and hca/soft/base/config.c ([soft]); the pages are
 ibal.conf(5) and ibal-soft(5). A variable IBAL_NAME of the library must be reserved in ci/conf.c, since IBAL_<NAME> is
 the settings of a module of that name.
 """
@@ -92,8 +92,8 @@ same("ibal.conf(5), [ald client]", resources, terms(groups.split('.BR "[ald clie
 
 # ---- [soft]
 
-soft = set(re.findall(r'^\t(?:NUMBER\(|\{ )"(\w+)",', body("hca/soft/config.c", "static const struct key keys[] = {"), re.M))
-soft |= set(re.findall(r'strcmp\(p->key, "(\w+)"\)', read("hca/soft/config.c")))
+soft = set(re.findall(r'^\t(?:NUMBER\(|\{ )"(\w+)",', body("hca/soft/base/config.c", "static const struct key keys[] = {"), re.M))
+soft |= set(re.findall(r'strcmp\(p->key, "(\w+)"\)', read("hca/soft/base/config.c")))
 shown = set(re.findall(r"\w+", " ".join(re.findall(r"^\.BR? (.*)$", read("doc/man/ibal-soft.5"), re.M))))
 for name in sorted(soft - shown):
     errors.append(f"ibal-soft(5): {name} is missing")

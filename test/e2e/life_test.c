@@ -3,7 +3,7 @@
  * Destroying and removing under real traffic, on the software HCA: what the unit tests hold against a module that
  * completes at once, here with data on its way from other threads.
  */
-#include "hca/soft/soft_vendor.h"
+#include <iba/ib_soft.h>
 #include "test/unit/al/bed.h"
 
 /* Answers that a call may give while something goes; everything else is counted as wrong. */

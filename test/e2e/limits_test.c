@@ -9,7 +9,7 @@
 
 #include "al/agent/account.h"
 #include "al/agent/settings.h"
-#include "hca/soft/soft_vendor.h"
+#include <iba/ib_soft.h>
 
 /* An agent within the test's process, whose limits and rights can be changed at once. */
 static struct ald_attr attr;

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "hca/soft/soft_vendor.h"
+#include <iba/ib_soft.h>
 #include "test/unit/al/al_test.h"
 
 static struct soft_step step(al_ca_h ca)

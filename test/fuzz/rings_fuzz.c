@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The memory that a client shares with the software HCA (hca/soft/ring.h): the input writes there what it likes, at any moment,
+ * The memory that a client shares with the software HCA (hca/soft/shared/ring.h): the input writes there what it likes, at any moment,
  * beside requests that are right, bells, steps, and changes of state. Whatever it writes, the module stays whole, touches no
  * memory but that which the keys permit, and leaves nothing behind.
  */
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "hca/soft/ring.h"
+#include "hca/soft/shared/ring.h"
 #include "test/unit/hca/soft/harness.h"
 
 #define DEPTH  16u

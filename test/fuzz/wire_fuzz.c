@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "hca/soft/wire.h"
+#include "hca/soft/packet/wire.h"
 
 #define ROCE 1
 #define SEAL 2

@@ -8,7 +8,7 @@
 
 #include <iba/ib_hca.h>
 
-#include "hca/soft/soft_vendor.h"
+#include <iba/ib_soft.h>
 
 enum { BED_HCAS = 8 };
 

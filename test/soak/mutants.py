@@ -62,7 +62,7 @@ def main():
         root = Path(tmp)
         shutil.copytree(top / "hca/soft", root / "hca/soft")
         objects = {}
-        for source in sorted((root / "hca/soft").glob("*.c")) + sorted((top / "test/soak").glob("*.c")):
+        for source in sorted((root / "hca/soft").rglob("*.c")) + sorted((top / "test/soak").glob("*.c")):
             objects[source] = root / (source.parent.name + "_" + source.name + ".o")
             result = compile_one(root, source, objects[source])
             if result.returncode:
@@ -73,7 +73,7 @@ def main():
         for name, file, wide, old, new in mutations():
             if words and not any(word in name for word in words):
                 continue
-            source = root / "hca/soft" / file
+            source, = (root / "hca/soft").rglob(file)
             text = source.read_text(encoding="utf-8")
             if text.count(old) != 1:
                 print(f"STALE      {name}: its text is {text.count(old)} times in {file}", flush=True)

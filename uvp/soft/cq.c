@@ -4,6 +4,11 @@
 #include <sched.h>
 #include <string.h>
 
+#include "hca/soft/shared/base.h"
+#include "hca/soft/shared/lock.h"
+#include "hca/soft/shared/ring.h"
+#include "uvp/soft/provider.h"
+
 #include "uvp/soft/provider.h"
 
 /* -------------------------------------------------------------- create, destroy */

@@ -3,10 +3,17 @@
  */
 #include "uvp/soft/provider.h"
 
+#include "uvp/soft/provider.h"
+
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "hca/soft/shared/base.h"
+#include "hca/soft/shared/lock.h"
+#include "hca/soft/shared/ring.h"
+#include "hca/soft/shared/wr.h"
 
 /* ---------------------------------------------------------------- shared files */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The software HCA's user-mode provider: polls and posts of a client of the agent are loads and stores in memory that it
- * shares with the module. How that memory is laid out, and who may do what when, is in hca/soft/ring.h; this is the
+ * shares with the module. How that memory is laid out, and who may do what when, is in hca/soft/shared/ring.h; this is the
  * client's side of it.
  */
 #ifndef UVP_SOFT_PROVIDER_H
@@ -9,9 +9,8 @@
 
 #include <iba/ib_uvp.h>
 
-#include "hca/soft/lock.h"
-#include "hca/soft/ring.h"
-#include "hca/soft/wr.h"
+#include "hca/soft/shared/lock.h"
+#include "hca/soft/shared/ring.h"
 
 /* A file that is shared with the module: mapped here, and there when the request has crossed. */
 struct shared {

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Queue pairs: posting into their rings. What a request must be is hca/soft/wr.h's, as in the
+/* Queue pairs: posting into their rings. What a request must be is hca/soft/shared/wr.h's, as in the
  * module. */
 #include <string.h>
+
+#include "hca/soft/shared/base.h"
+#include "hca/soft/shared/lock.h"
+#include "hca/soft/shared/opcode.h"
+#include "hca/soft/shared/ring.h"
+#include "hca/soft/shared/wr.h"
+#include "uvp/soft/provider.h"
 
 #include "uvp/soft/provider.h"
 

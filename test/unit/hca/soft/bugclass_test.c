@@ -4,7 +4,7 @@
  * arithmetic, protocol, protection. Here is what touches RC, most of it in virtual time; what is
  * the same for every type is in bugclass_unreliable_test.c.
  */
-#include "hca/soft/soft.h"
+#include "hca/soft/shared/opcode.h"
 
 #include "harness.h"
 

@@ -4,7 +4,8 @@
  * and those that are the same for every type, RC too: completion queues, and sums of lengths. _i,
  * or its lowest bit: UC or UD; with 2, where there is such: RC.
  */
-#include "hca/soft/soft.h"
+#include "hca/soft/queue/cq.h"
+#include "hca/soft/transport/qp.h"
 
 #include "harness.h"
 

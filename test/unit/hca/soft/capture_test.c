@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "hca/soft/wire.h"
+#include "hca/soft/packet/wire.h"
 #include "harness.h"
 
 #define MTU       256

@@ -3,7 +3,8 @@
  * Corners: two things that meet in the one moment in which that matters, and states that hardly
  * anything leads to. In virtual time, but for what needs two threads.
  */
-#include "hca/soft/soft.h"
+#include "hca/soft/shared/lock.h"
+#include "hca/soft/transport/qp.h"
 
 #include "harness.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Errands (hca/soft/errand.c): payload from and to a client's memory, step by step in virtual time. The test is the client's
+ * Errands (hca/soft/memory/errand.c): payload from and to a client's memory, step by step in virtual time. The test is the client's
  * thread: it runs a job when it likes, and its copies fail when it likes.
  */
-#include "hca/soft/soft.h"
+#include "hca/soft/memory/errand.h"
 
 #include "harness.h"
 

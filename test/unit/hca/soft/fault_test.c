@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-#include "hca/soft/config.h"
-#include "hca/soft/opcode.h"
+#include "hca/soft/base/config.h"
+#include "hca/soft/shared/opcode.h"
 
 #define MTU 256
 

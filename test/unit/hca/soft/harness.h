@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hca/soft/soft_vendor.h"
+#include <iba/ib_soft.h>
 
 #define MAX_HCAS 8
 #define ops (&test_ops)

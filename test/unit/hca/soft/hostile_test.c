@@ -4,7 +4,7 @@
  * (IBTA 9.6, 9.7), or nothing but count. b on the last HCA is what they are sent to, as if they
  * came from a.
  */
-#include "hca/soft/wire.h"
+#include "hca/soft/packet/wire.h"
 #include "harness.h"
 
 #define MTU  256

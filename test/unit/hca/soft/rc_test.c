@@ -5,7 +5,7 @@
  * PSNs that wrap in every flow, responder resources, lengths of packets.
  */
 #include "harness.h"
-#include "hca/soft/opcode.h"
+#include "hca/soft/shared/opcode.h"
 
 #define MTU 256
 

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Queues in memory that a client shares (hca/soft/ring.h), from the module's side: what it maps, what it takes out of a
+ * Queues in memory that a client shares (hca/soft/shared/ring.h), from the module's side: what it maps, what it takes out of a
  * ring, and what becomes of a client that writes nonsense. The client here writes each word itself.
  */
-#include "hca/soft/soft.h"
+#include "hca/soft/client/rings.h"
+#include "hca/soft/engine/engine.h"
+#include "hca/soft/object/hca.h"
+#include "hca/soft/shared/ring.h"
+#include "hca/soft/transport/qp.h"
 
 #include "harness.h"
 

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hca/soft/icrc.h"
-#include "hca/soft/wire.h"
+#include "hca/soft/packet/icrc.h"
+#include "hca/soft/packet/wire.h"
+#include "hca/soft/shared/opcode.h"
 
 /* Well formed packets in the four shapes that there are. */
 enum shape { IB_LOCAL, IB_GLOBAL, ROCE_IP4, ROCE_IP6, SHAPES };

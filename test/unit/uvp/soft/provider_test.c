@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The software HCA's provider by itself: the test is the Access Layer and the agent's module, reads what is put into the shared
- * memory (hca/soft/ring.h), and writes there what the module would.
+ * memory (hca/soft/shared/ring.h), and writes there what the module would.
  */
 #include "uvp/soft/provider.h"
 

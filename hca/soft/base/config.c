@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Reading the settings, by a table of keys. What each means is in ibal-soft(5). */
+
+#include "hca/soft/base/config.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hca/soft/shared/ring.h"
+
+bool config_number(const char *text, uint64_t min, uint64_t max, uint64_t *value)
+{
+	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+	char *end;
+
+	errno = 0;
+	if (*text < '0' || *text > '9')
+		return false;
+	*value = strtoull(text, &end, hex ? 16 : 10);
+	return !errno && !*end && *value >= min && *value <= max;
+}
+
+static al_status refuse(const struct ci_param *p, const char *why)
+{
+	ib_log(IB_LOG_ERROR, "soft", "%s: [soft%s%s] %s = %s: %s; see ibal-soft(5)", p->origin,
+	       *p->section ? " " : "", p->section, p->key, p->value, why);
+	return AL_BAD_CONFIG;
+}
+
+static al_status set_faults(struct hca_config *hca, const struct ci_param *p)
+{
+	char text[256];
+	uint32_t i, at;
+	const char *why = fault_read(p->value, hca->faults, SOFT_MAX_FAULTS, &hca->num_faults, &at);
+
+	for (i = 0; !why && i < hca->num_faults; i++) {
+		at = hca->faults[i].at;
+		if (*p->section && *hca->faults[i].hca)
+			why = "the section says already which HCA";
+	}
+	if (!why)
+		return AL_SUCCESS;
+	snprintf(text, sizeof(text), "at character %u: %s", at + 1, why);
+	return refuse(p, text);
+}
+
+/* ------------------------------------------------------------------ HCA keys */
+
+static al_status set_pkeys(struct hca_config *hca, const struct ci_param *p)
+{
+	char copy[512], *one, *save;
+	uint64_t value;
+
+	if (strlen(p->value) >= sizeof(copy))
+		return refuse(p, "that is too long");
+	strcpy(copy, p->value);
+	memset(hca->pkeys, 0, sizeof(hca->pkeys));
+	hca->num_pkeys = 0;
+	for (one = strtok_r(copy, ",", &save); one; one = strtok_r(NULL, ",", &save)) {
+		if (hca->num_pkeys == SOFT_MAX_PKEYS)
+			return refuse(p, "at most 32 P_Keys");
+		if (!config_number(one, 1, 0xffff, &value) || !(value & IB_PKEY_VALUE_MASK))
+			return refuse(
+				p,
+				"a P_Key is a number from 1 to 0xffff, and not 0x8000; several by commas");
+		hca->pkeys[hca->num_pkeys++] = (uint16_t)value;
+	}
+	return hca->num_pkeys ? AL_SUCCESS : refuse(p, "at least one P_Key");
+}
+
+static al_status set_mtu(struct hca_config *hca, const struct ci_param *p)
+{
+	uint64_t value;
+	unsigned int code;
+
+	for (code = IB_MTU_256; code <= IB_MTU_4096; code++) {
+		if (!config_number(p->value, ib_mtu_bytes(code), ib_mtu_bytes(code), &value))
+			continue;
+		hca->mtu = (uint32_t)value;
+		return AL_SUCCESS;
+	}
+	return refuse(p, "an MTU is 256, 512, 1024, 2048 or 4096");
+}
+
+static al_status set_capture(struct hca_config *hca, const struct ci_param *p)
+{
+	if (strlen(p->value) >= sizeof(hca->capture))
+		return refuse(p, "that is too long for the name of a file");
+	strcpy(hca->capture, p->value);
+	return AL_SUCCESS;
+}
+
+static al_status set_vectors(struct hca_config *hca, const struct ci_param *p)
+{
+	uint64_t value = 0; /* auto */
+
+	if (strcmp(p->value, "auto") && !config_number(p->value, 1, 256, &value))
+		return refuse(p, "vectors are auto, or 1 to 256");
+	hca->vectors = (uint32_t)value;
+	return AL_SUCCESS;
+}
+
+/* A key: a number in a range, or what `set` makes of it. */
+struct key {
+	const char *name;
+	al_status (*set)(struct hca_config *hca, const struct ci_param *p);
+	size_t offset, size;
+	uint64_t min, max;
+};
+
+#define NUMBER(name, member, min, max)                                     \
+	{                                                                  \
+		name, NULL, offsetof(struct hca_config, member),           \
+			sizeof(((struct hca_config *)0)->member), min, max \
+	}
+
+static const struct key keys[] = {
+	NUMBER("ports", ports, 1, SOFT_MAX_PORTS),
+	NUMBER("lid", lid, IB_LID_UNICAST_FIRST, IB_LID_UNICAST_LAST),
+	NUMBER("lmc", lmc, 0, 7),
+	NUMBER("gids", gids, 1, SOFT_MAX_GIDS),
+	NUMBER("seed", seed, 0, UINT32_MAX),
+	NUMBER("guid", guid, 1, UINT64_MAX),
+	NUMBER("max_qp", max_qp, 1, 1 << 20),
+	NUMBER("max_qp_wr", max_qp_wr, 1, 1 << 16),
+	NUMBER("max_sge", max_sge, 1, SOFT_MAX_SGE),
+	NUMBER("max_inline", max_inline, 0, 4096),
+	NUMBER("max_cq", max_cq, 1, 1 << 20),
+	NUMBER("max_cqe", max_cqe, RING_LEAST_CQE, 1 << 24),
+	NUMBER("max_mr", max_mr, 1, 1 << 22),
+	NUMBER("max_mr_size", max_mr_size, 1, 1ull << 47),
+	NUMBER("max_pd", max_pd, 1, 1 << 20),
+	NUMBER("max_ah", max_ah, 1, 1 << 22),
+	NUMBER("max_rd_atomic", max_rd_atomic, 0, 128),
+	NUMBER("atomics", atomics, 0, 1),
+	NUMBER("ring_spin", ring_spin, 0, 10000000),
+	NUMBER("capture_port", capture_port, 0, SOFT_MAX_PORTS),
+	{ "capture", set_capture, 0, 0, 0, 0 },
+	{ "fault", set_faults, 0, 0, 0, 0 },
+	{ "mtu", set_mtu, 0, 0, 0, 0 },
+	{ "pkeys", set_pkeys, 0, 0, 0, 0 },
+	{ "vectors", set_vectors, 0, 0, 0, 0 },
+};
+
+static al_status set_key(struct hca_config *hca, const struct ci_param *p)
+{
+	const struct key *k;
+	uint64_t value;
+	char why[96];
+
+	if (!strcmp(p->key, "progress"))
+		return refuse(p, "it is the same for all HCAs: set it in [soft]");
+	for (k = keys; k < keys + sizeof(keys) / sizeof(*keys); k++) {
+		if (strcmp(p->key, k->name))
+			continue;
+		if (k->set)
+			return k->set(hca, p);
+		if (!config_number(p->value, k->min, k->max, &value)) {
+			snprintf(why, sizeof(why), "it must be a number from %llu to %llu",
+				 (unsigned long long)k->min, (unsigned long long)k->max);
+			return refuse(p, why);
+		}
+		if (k->size == 8)
+			memcpy((char *)hca + k->offset, &value, 8);
+		else
+			memcpy((char *)hca + k->offset, &(uint32_t){ (uint32_t)value }, 4);
+		return AL_SUCCESS;
+	}
+	return refuse(p, "there is no such key");
+}
+
+/* -------------------------------------------------------------------- cables */
+
+static struct hca_config *find_hca(struct soft_config *config, const char *name, uint32_t *index)
+{
+	for (*index = 0; *index < config->hcas; ++*index)
+		if (!strcmp(config->hca[*index].name, name))
+			return &config->hca[*index];
+	return NULL;
+}
+
+static bool taken(const struct soft_config *config, uint32_t hca, uint32_t port,
+		  const struct link_config *but)
+{
+	const struct link_config *l;
+
+	for (l = config->links; l < config->links + config->num_links; l++)
+		if (l != but && ((l->hca[0] == hca && l->port[0] == port) ||
+				 (l->hca[1] == hca && l->port[1] == port)))
+			return true;
+	return false;
+}
+
+/* "ports = A:1 B:1", also with a comma between. */
+static al_status set_ends(struct soft_config *config, struct link_config *l,
+			  const struct ci_param *p)
+{
+	char copy[128], *end, *save, *colon;
+	const struct hca_config *hca;
+	uint64_t port;
+	int n = 0;
+
+	if (strcmp(p->key, "ports"))
+		return refuse(p, "a link has the key ports only");
+	if (strlen(p->value) >= sizeof(copy))
+		return refuse(p, "that is too long");
+	strcpy(copy, p->value);
+	for (end = strtok_r(copy, " ,", &save); end; end = strtok_r(NULL, " ,", &save)) {
+		colon = strrchr(end, ':');
+		if (n == 2 || !colon)
+			return refuse(p, "a link has two ends, such as 0:1,1:1 for port 1 of each");
+		*colon = 0;
+		hca = find_hca(config, end, &l->hca[n]);
+		if (!hca)
+			return refuse(p, "there is no such HCA");
+		if (!config_number(colon + 1, 1, hca->ports, &port))
+			return refuse(p, "the HCA has no such port");
+		l->port[n] = (uint32_t)port;
+		if (taken(config, l->hca[n], l->port[n], l))
+			return refuse(p, "the port is on another link already");
+		n++;
+	}
+	return n == 2 ? AL_SUCCESS
+		      : refuse(p, "a link has two ends, such as 0:1,1:1 for port 1 of each");
+}
+
+static al_status set_link(struct soft_config *config, const struct ci_param *p)
+{
+	const char *name = p->section + strlen("link ");
+	struct link_config *l;
+
+	for (l = config->links; l < config->links + config->num_links; l++)
+		if (!strcmp(l->name, name))
+			return set_ends(config, l, p);
+	if (config->num_links == SOFT_MAX_LINKS)
+		return refuse(p, "at most 64 links");
+	if (strlen(name) >= SOFT_NAME)
+		return refuse(p, "a name has at most 23 characters");
+	strcpy(l->name, name);
+	config->num_links++;
+	return set_ends(config, l, p);
+}
+
+/* ------------------------------------------------------------------- reading */
+
+static const struct hca_config defaults = {
+	.ports = 1,
+	.gids = 1,
+	.mtu = 4096,
+	.num_pkeys = 1,
+	.pkeys = { IB_PKEY_DEFAULT },
+	.max_qp = 1 << 20,
+	.max_qp_wr = 1 << 15,
+	.max_sge = 32,
+	.max_inline = 1024,
+	.ring_spin = 50,
+	.max_cq = 1 << 20,
+	.max_cqe = 1 << 22,
+	.max_mr = 1 << 20,
+	.max_mr_size = 1ull << 46,
+	.max_pd = 1 << 18,
+	.max_ah = 1 << 20,
+	.max_rd_atomic = 64,
+	.atomics = 1,
+};
+
+static bool in_section(const struct ci_param *p, const char *prefix)
+{
+	return !strncmp(p->section, prefix, strlen(prefix));
+}
+
+static al_status set_hcas(struct soft_config *config, const struct ci_param *p)
+{
+	uint64_t value;
+
+	if (!config_number(p->value, 1, SOFT_MAX_HCAS, &value))
+		return refuse(p, "it must be a number from 1 to 64");
+	config->hcas = (uint32_t)value;
+	return AL_SUCCESS;
+}
+
+static al_status set_progress(struct soft_config *config, const struct ci_param *p)
+{
+	config->manual = !strcmp(p->value, "manual");
+	return config->manual || !strcmp(p->value, "auto")
+		       ? AL_SUCCESS
+		       : refuse(p, "progress is auto or manual");
+}
+
+/* Keys of [soft] hold for every HCA; how many there are comes first. */
+static al_status read_common(struct soft_config *config, const struct ci_params *params)
+{
+	struct hca_config common = defaults;
+	const struct ci_param *p;
+	al_status status = AL_SUCCESS;
+	uint32_t i;
+
+	config->hcas = 2;
+	for (p = params->param; p < params->param + params->count && !status; p++) {
+		if (in_section(p, "hca ") || in_section(p, "link "))
+			continue;
+		if (*p->section)
+			return refuse(
+				p, "the sections are [soft], [soft hca NAME] and [soft link NAME]");
+		if (!strcmp(p->key, "hcas"))
+			status = set_hcas(config, p);
+		else if (!strcmp(p->key, "progress"))
+			status = set_progress(config, p);
+		else if (!strcmp(p->key, "guid") || !strcmp(p->key, "lid"))
+			status = refuse(
+				p, "it can not be the same for all: set it in [soft hca NAME]");
+		else
+			status = set_key(&common, p);
+	}
+	for (i = 0; i < config->hcas; i++) {
+		config->hca[i] = common;
+		snprintf(config->hca[i].name, sizeof(config->hca[i].name), "%u", i);
+	}
+	return status;
+}
+
+/* Names other than numbers are given to HCAs in the order in which they appear. */
+static struct hca_config *named_hca(struct soft_config *config, const char *name)
+{
+	uint32_t index, i;
+	char own[SOFT_NAME];
+	struct hca_config *hca = find_hca(config, name, &index);
+
+	if (hca || strlen(name) >= SOFT_NAME || (*name >= '0' && *name <= '9'))
+		return hca;
+	for (i = 0; i < config->hcas; i++) {
+		snprintf(own, sizeof(own), "%u", i);
+		if (strcmp(config->hca[i].name, own))
+			continue;
+		strcpy(config->hca[i].name, name);
+		return &config->hca[i];
+	}
+	return NULL;
+}
+
+static al_status read_hcas(struct soft_config *config, const struct ci_params *params)
+{
+	const struct ci_param *p;
+	struct hca_config *hca;
+	al_status status = AL_SUCCESS;
+
+	for (p = params->param; p < params->param + params->count && !status; p++) {
+		if (!in_section(p, "hca "))
+			continue;
+		hca = named_hca(config, p->section + strlen("hca "));
+		status = hca ? set_key(hca, p)
+			     : refuse(p, "there are not so many HCAs: raise hcas in [soft]");
+	}
+	return status;
+}
+
+/* Faults of the environment come after those of the settings, for all HCAs. */
+static al_status read_environment(struct soft_config *config)
+{
+	static struct fault_rule_text rules[SOFT_MAX_FAULTS];
+	const char *text = secure_getenv("IBAL_FAULT"), *why;
+	struct hca_config *hca;
+	uint32_t num = 0, at;
+
+	why = text ? fault_read(text, rules, SOFT_MAX_FAULTS, &num, &at) : NULL;
+	for (hca = config->hca; hca < config->hca + config->hcas && !why; hca++) {
+		at = 0;
+		if (hca->num_faults + num > SOFT_MAX_FAULTS)
+			why = "at most 32 faults, with those of the settings";
+		else
+			memcpy(hca->faults + hca->num_faults, rules, num * sizeof(*rules));
+		hca->num_faults += num;
+	}
+	if (!why)
+		return AL_SUCCESS;
+	ib_log(IB_LOG_ERROR, "soft", "IBAL_FAULT=%s: at character %u: %s; see ibal-soft(5)", text,
+	       at + 1, why);
+	return AL_BAD_CONFIG;
+}
+
+const char *fault_misplaced(const struct soft_config *config, const struct fault_rule_text *rule)
+{
+	const struct hca_config *hca;
+	bool found = false;
+
+	for (hca = config->hca; hca < config->hca + config->hcas; hca++) {
+		if (*rule->hca && strcmp(rule->hca, hca->name))
+			continue;
+		found = true;
+		if (rule->fault.port > hca->ports)
+			return "an HCA that it is for has no such port";
+	}
+	return found ? NULL : "there is no such HCA";
+}
+
+/* Each HCA keeps the faults that are its own. */
+static al_status settle_faults(struct soft_config *config, struct hca_config *hca)
+{
+	uint32_t from, to = 0, index;
+
+	for (from = 0; from < hca->num_faults; from++) {
+		struct fault_rule_text *rule = &hca->faults[from];
+
+		if (*rule->hca && !find_hca(config, rule->hca, &index)) {
+			ib_log(IB_LOG_ERROR, "soft",
+			       "a fault's hca=%s: there is no such HCA; see ibal-soft(5)",
+			       rule->hca);
+			return AL_BAD_CONFIG;
+		}
+		if (*rule->hca && find_hca(config, rule->hca, &index) != hca)
+			continue;
+		if (rule->fault.port > hca->ports) {
+			ib_log(IB_LOG_ERROR, "soft",
+			       "a fault's port=%u: HCA %s has no such port; see ibal-soft(5)",
+			       rule->fault.port, hca->name);
+			return AL_BAD_CONFIG;
+		}
+		hca->faults[to++] = *rule;
+	}
+	hca->num_faults = to;
+	return AL_SUCCESS;
+}
+
+/* What was not said, and what does not fit together. */
+static al_status settle(struct soft_config *config)
+{
+	uint32_t next = 1, lids;
+	struct hca_config *hca;
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	for (hca = config->hca; hca < config->hca + config->hcas; hca++) {
+		if (settle_faults(config, hca))
+			return AL_BAD_CONFIG;
+		lids = hca->ports << hca->lmc;
+		if (!hca->vectors)
+			hca->vectors = processors > 0 && !config->manual ? (uint32_t)processors : 1;
+		if (!hca->lid) /* aligned: the low bits are path bits */
+			hca->lid = (next + (1u << hca->lmc) - 1) >> hca->lmc << hca->lmc;
+		if (hca->lid & ((1u << hca->lmc) - 1) ||
+		    hca->lid + lids - 1 > IB_LID_UNICAST_LAST) {
+			ib_log(IB_LOG_ERROR, "soft",
+			       "HCA %s: its LIDs would be %#x to %#x: the first must be a multiple of 2^lmc, and the last "
+			       "at most 0xbfff; set lid in [soft hca %s]",
+			       hca->name, hca->lid, hca->lid + lids - 1, hca->name);
+			return AL_BAD_CONFIG;
+		}
+		next = next > hca->lid + lids ? next : hca->lid + lids;
+	}
+	return AL_SUCCESS;
+}
+
+al_status config_read(struct soft_config *config, const struct ci_params *params)
+{
+	static const struct ci_params none;
+	const struct ci_param *p;
+	al_status status;
+
+	params = params ? params : &none;
+	memset(config, 0, sizeof(*config));
+	status = read_common(config, params);
+	if (!status)
+		status = read_hcas(config, params);
+	if (!status)
+		status = read_environment(config);
+	for (p = params->param; !status && p < params->param + params->count; p++)
+		if (in_section(p, "link "))
+			status = set_link(config, p);
+	return status ? status : settle(config);
+}

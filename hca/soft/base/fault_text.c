@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Faults as text (IBAL_FAULT, the key "fault"): its grammar, by tables, what makes a rule that has
+ * no meaning, and rules in words. What each word does is in ibal-soft(5).
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <iba/ib_soft.h>
+
+#include "hca/soft/base/config.h"
+#include "hca/soft/shared/opcode.h"
+
+/* Which keys go with an action: bits. */
+enum {
+	KEY_FLOW = 1 << 0, /* which packets: flow, qp, port, opcode, psn */
+	KEY_BY = 1 << 1,
+	KEY_TIME = 1 << 2,
+	KEY_CODE = 1 << 3,
+	KEY_EVENT = 1 << 4,
+	KEY_ANY = 1 << 5, /* n, count, chance, seed, hca */
+};
+
+static const struct action {
+	const char *name;
+	uint32_t action, keys;
+	const char *does; /* in words, before what its key says */
+} actions[] = {
+	{ "drop", SOFT_FAULT_DROP, KEY_FLOW, "is lost" },
+	{ "duplicate", SOFT_FAULT_DUPLICATE, KEY_FLOW, "arrives twice" },
+	{ "hold", SOFT_FAULT_HOLD, KEY_FLOW | KEY_BY, "arrives after" },
+	{ "reorder", SOFT_FAULT_HOLD, KEY_FLOW | KEY_BY, "arrives after" },
+	{ "delay", SOFT_FAULT_DELAY, KEY_FLOW | KEY_TIME, "arrives later by" },
+	{ "corrupt", SOFT_FAULT_CORRUPT, KEY_FLOW,
+	  "arrives with wrong bits, and is dropped there" },
+	{ "nak", SOFT_FAULT_NAK, KEY_FLOW | KEY_CODE, "is refused, if a request of RC: NAK" },
+	{ "port-down", SOFT_FAULT_PORT_DOWN, KEY_FLOW, "pulls its port's cable" },
+	{ "port-up", SOFT_FAULT_PORT_UP, KEY_FLOW, "puts its port's cable back" },
+	{ "remove", SOFT_FAULT_REMOVE, KEY_FLOW, "removes its HCA" },
+	{ "raise", SOFT_FAULT_RAISE, KEY_FLOW | KEY_EVENT, "raises" },
+	{ "cq-overflow", SOFT_FAULT_CQ_OVERFLOW, KEY_FLOW,
+	  "has its queue pair's send completion queue overflow" },
+	{ "alloc", SOFT_FAULT_ALLOC, 0, "fails" },
+};
+
+#define ITEMS(array) (sizeof(array) / sizeof(*(array)))
+
+static const struct action *find_action(uint32_t action)
+{
+	size_t i;
+
+	for (i = 0; i < ITEMS(actions); i++)
+		if (actions[i].action == action)
+			return &actions[i];
+	return NULL;
+}
+
+const char *fault_action_name(uint32_t action)
+{
+	const struct action *a = find_action(action);
+
+	return a ? a->name : "?";
+}
+
+/* ----------------------------------------------------------------- values */
+
+typedef const char *(*reader)(struct soft_fault *fault, const char *value);
+
+static const char *read_number(const char *value, uint64_t min, uint64_t max, uint64_t *to,
+			       const char *why)
+{
+	return config_number(value, min, max, to) ? NULL : why;
+}
+
+static const char *read_n(struct soft_fault *fault, const char *value)
+{
+	if (!fault->count)
+		fault->count = 1;
+	return read_number(value, 1, UINT64_MAX, &fault->n, "n= is a number from 1");
+}
+
+static const char *read_count(struct soft_fault *fault, const char *value)
+{
+	const char *why = read_number(value, 0, UINT64_MAX, &fault->count,
+				      "count= is a number, 0 for all that follow");
+
+	if (!fault->count)
+		fault->count = UINT64_MAX;
+	return why;
+}
+
+static const char *read_u32(uint32_t *to, const char *value, uint32_t min, uint32_t max,
+			    const char *why)
+{
+	uint64_t number = 0;
+
+	why = read_number(value, min, max, &number, why);
+	*to = (uint32_t)number;
+	return why;
+}
+
+static const char *read_qp(struct soft_fault *fault, const char *value)
+{
+	return read_u32(&fault->qpn, value, 1, IB_QPN_MASK, "qp= is a number of a queue pair");
+}
+
+static const char *read_port(struct soft_fault *fault, const char *value)
+{
+	return read_u32(&fault->port, value, 1, SOFT_MAX_PORTS, "port= is a number from 1 to 8");
+}
+
+static const char *read_by(struct soft_fault *fault, const char *value)
+{
+	return read_u32(&fault->by, value, 1, UINT32_MAX, "by= is a number of packets, from 1");
+}
+
+static const char *read_psn(struct soft_fault *fault, const char *value)
+{
+	fault->match |= SOFT_MATCH_PSN;
+	return read_u32(&fault->psn, value, 0, IB_PSN_MASK, "psn= is a number of 24 bits");
+}
+
+static const char *read_seed(struct soft_fault *fault, const char *value)
+{
+	return read_number(value, 0, UINT64_MAX, &fault->seed, "seed= is a number");
+}
+
+/* "1000" in a million, or "0.1%". */
+static const char *read_chance(struct soft_fault *fault, const char *value)
+{
+	static const char why[] =
+		"chance= is a number of packets in a million, up to 1000000, or a percentage such as 0.5%";
+	uint64_t millionths = 0, unit = 10000;
+	const char *at = value;
+
+	if (!strchr(value, '%')) {
+		if (!config_number(value, 0, 1000000, &millionths))
+			return why;
+	} else {
+		for (; *at >= '0' && *at <= '9' && millionths <= 1000000; at++)
+			millionths = millionths * 10 + (uint64_t)(*at - '0') * unit;
+		if (*at == '.')
+			for (at++; *at >= '0' && *at <= '9' && unit > 1; at++)
+				millionths += (uint64_t)(*at - '0') * (unit /= 10);
+		if (at == value || strcmp(at, "%") || millionths > 1000000)
+			return why;
+	}
+	fault->chance = millionths ? (uint32_t)millionths : SOFT_NEVER;
+	return NULL;
+}
+
+static const char *read_flow(struct soft_fault *fault, const char *value)
+{
+	static const char *const flows[] = { "any", "request", "response" };
+	uint32_t i;
+
+	for (i = 0; i < ITEMS(flows); i++)
+		if (!strcmp(value, flows[i])) {
+			fault->flow = i;
+			return NULL;
+		}
+	return "flow= is request, response or any";
+}
+
+static const struct {
+	const char *name;
+	uint64_t ns;
+} time_units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
+
+static const char *read_time(struct soft_fault *fault, const char *value)
+{
+	uint64_t number;
+	char digits[24];
+	size_t i, len = strspn(value, "0123456789");
+
+	for (i = 0; len && len < sizeof(digits) && i < ITEMS(time_units); i++) {
+		if (strcmp(value + len, time_units[i].name))
+			continue;
+		memcpy(digits, value, len);
+		digits[len] = 0;
+		if (!config_number(digits, 1, SOFT_MAX_DELAY / time_units[i].ns, &number))
+			break;
+		fault->delay_ns = number * time_units[i].ns;
+		return NULL;
+	}
+	return "time= is a number with its unit, ns, us, ms or s, such as 5ms, up to a day";
+}
+
+static bool same_word(const char *a, const char *b)
+{
+	for (; *a && *b; a++, b++) {
+		char x = *a >= 'A' && *a <= 'Z' ? (char)(*a + 'a' - 'A') : *a;
+		char y = *b >= 'A' && *b <= 'Z' ? (char)(*b + 'a' - 'A') : *b;
+
+		if ((x == '_' ? '-' : x) != (y == '_' ? '-' : y))
+			return false;
+	}
+	return *a == *b;
+}
+
+static const char *read_opcode(struct soft_fault *fault, const char *value)
+{
+	uint64_t number;
+	uint32_t i;
+
+	fault->match |= SOFT_MATCH_OPCODE;
+	for (i = 0; i < 256; i++)
+		if (wire_ops[i].name && same_word(value, wire_ops[i].name)) {
+			fault->opcode = i;
+			return NULL;
+		}
+	if (!config_number(value, 0, 255, &number))
+		return "opcode= is a BTH opcode, by number or by a name such as rc-send-only, rc-write-first, rc-ack";
+	fault->opcode = (uint32_t)number;
+	return NULL;
+}
+
+static const struct {
+	const char *name;
+	uint32_t syndrome;
+} codes[] = {
+	{ "sequence", NAK_PSN_SEQ },
+	{ "invalid-request", NAK_INVALID_REQUEST },
+	{ "access", NAK_REMOTE_ACCESS },
+	{ "operation", NAK_REMOTE_OPERATION },
+};
+
+static const char *read_code(struct soft_fault *fault, const char *value)
+{
+	uint64_t timer = 1; /* 10 us */
+	size_t i;
+
+	for (i = 0; i < ITEMS(codes); i++)
+		if (!strcmp(value, codes[i].name)) {
+			fault->code = codes[i].syndrome;
+			return NULL;
+		}
+	if (strcmp(value, "rnr") &&
+	    (strncmp(value, "rnr:", 4) || !config_number(value + 4, 0, 31, &timer)))
+		return "code= is rnr, rnr:TIMER with a code of the RNR timer up to 31, sequence, "
+		       "invalid-request, access or operation";
+	fault->code = AETH_RNR_NAK | (uint32_t)timer;
+	return NULL;
+}
+
+#define EVENT_NAME(name, value, text, object) { #name, value, object },
+
+static const struct event {
+	const char *name; /* with IB_EVENT_ before */
+	uint32_t type;
+	int object;
+} events[] = { IB_EVENT_LIST(EVENT_NAME) };
+
+static const char *read_event(struct soft_fault *fault, const char *value)
+{
+	size_t i;
+
+	for (i = 0; i < ITEMS(events); i++)
+		if (same_word(value, events[i].name + strlen("IB_EVENT_"))) {
+			fault->code = events[i].type;
+			return NULL;
+		}
+	return "event= is an asynchronous event, such as qp-fatal, port-down or device-fatal";
+}
+
+static bool can_raise(uint32_t type)
+{
+	size_t i;
+
+	for (i = 0; i < ITEMS(events); i++)
+		if (events[i].type == type)
+			return events[i].object == AL_OBJ_NONE || events[i].object == AL_OBJ_QP ||
+			       events[i].object == AL_OBJ_CQ;
+	return false;
+}
+
+static const struct {
+	const char *name;
+	uint32_t key;
+	reader read;
+} keys[] = {
+	{ "n", KEY_ANY, read_n },           { "count", KEY_ANY, read_count },
+	{ "chance", KEY_ANY, read_chance }, { "seed", KEY_ANY, read_seed },
+	{ "flow", KEY_FLOW, read_flow },    { "qp", KEY_FLOW, read_qp },
+	{ "port", KEY_FLOW, read_port },    { "opcode", KEY_FLOW, read_opcode },
+	{ "psn", KEY_FLOW, read_psn },      { "by", KEY_BY, read_by },
+	{ "time", KEY_TIME, read_time },    { "code", KEY_CODE, read_code },
+	{ "event", KEY_EVENT, read_event },
+};
+
+/* ---------------------------------------------------------------- a rule */
+
+static bool is_nak(uint32_t code)
+{
+	return (code & ~0x1fu) == AETH_RNR_NAK ||
+	       (code >= NAK_PSN_SEQ && code <= NAK_REMOTE_OPERATION);
+}
+
+const char *fault_wrong(const struct soft_fault *f)
+{
+	const struct action *a = find_action(f->action);
+	const bool about_packets = f->flow | f->qpn | f->port | f->match;
+
+	if (!a)
+		return "there is no such action";
+	if (f->flow > SOFT_FLOW_RESPONSE || f->match & ~(SOFT_MATCH_OPCODE | SOFT_MATCH_PSN) ||
+	    f->opcode > 255 || f->psn > IB_PSN_MASK ||
+	    (f->chance > 1000000 && f->chance != SOFT_NEVER))
+		return "a value is out of its range";
+	if (about_packets && !(a->keys & KEY_FLOW))
+		return "an allocation has no packets to choose from";
+	if (!(a->keys & KEY_BY) != !f->by)
+		return "by= belongs to hold";
+	if (!(a->keys & KEY_TIME) != !f->delay_ns || f->delay_ns > SOFT_MAX_DELAY)
+		return "delay needs the time, such as time=5ms, and nothing else has one";
+	if (a->keys & KEY_CODE && !is_nak(f->code))
+		return "nak needs the code: code=rnr, sequence, invalid-request, access or operation";
+	if (a->keys & KEY_EVENT && !can_raise(f->code))
+		return "raise needs event=, of a queue pair, a completion queue, a port or the HCA";
+	return NULL;
+}
+
+/* at: where it goes wrong, if it does */
+static const char *read_key(struct fault_rule_text *rule, const struct action *a, char *word,
+			    const char **at)
+{
+	char *value = strchr(word, '=');
+	size_t i;
+
+	if (!value)
+		return "after the action come keys with their values, such as n=3";
+	*value++ = 0;
+	if (!strcmp(word, "hca")) {
+		*at = value;
+		if (!*value || strlen(value) >= sizeof(rule->hca))
+			return "hca= is the name of an HCA";
+		strcpy(rule->hca, value);
+		return NULL;
+	}
+	for (i = 0; i < ITEMS(keys); i++) {
+		if (strcmp(word, keys[i].name))
+			continue;
+		if (keys[i].key != KEY_ANY && !(a->keys & keys[i].key))
+			return "the action has no such key";
+		*at = value;
+		return keys[i].read(&rule->fault, value);
+	}
+	return "the keys are n, count, chance, seed, hca, flow, qp, port, opcode, psn; by, time, code, event";
+}
+
+static const char *read_rule(struct fault_rule_text *rule, char *text, const char **at)
+{
+	const struct action *a = NULL;
+	const char *why;
+	char *word, *save;
+	size_t i;
+
+	*rule = (struct fault_rule_text){ .fault = { 0 } };
+	*at = text;
+	word = strtok_r(text, ",", &save);
+	for (i = 0; word && i < ITEMS(actions); i++)
+		if (!strcmp(word, actions[i].name))
+			a = &actions[i];
+	if (!a)
+		return "a fault begins with drop, duplicate, hold, delay, corrupt, nak, port-down, port-up, "
+		       "remove, raise, cq-overflow or alloc";
+	rule->fault.action = a->action;
+	rule->fault.by = a->keys & KEY_BY ? 1 : 0;
+	rule->fault.code = UINT32_MAX; /* none */
+	while ((word = strtok_r(NULL, ",", &save))) {
+		*at = word;
+		why = read_key(rule, a, word, at);
+		if (why)
+			return why;
+	}
+	*at = text; /* each key is right: what follows is about all of them */
+	if (!rule->fault.n && rule->fault.count)
+		return "count= needs n=, the first packet";
+	if (rule->fault.count == UINT64_MAX) /* said so: all */
+		rule->fault.count = 0;
+	if (!(a->keys & (KEY_CODE | KEY_EVENT)))
+		rule->fault.code = 0;
+	return fault_wrong(&rule->fault);
+}
+
+const char *fault_read(const char *text, struct fault_rule_text *rules, uint32_t max, uint32_t *num,
+		       uint32_t *at)
+{
+	char copy[SOFT_FAULT_TEXT], *one, *save;
+	uint16_t from[SOFT_FAULT_TEXT]; /* where each character was */
+	const char *why, *wrong;
+	uint32_t i, len = 0;
+
+	*num = 0;
+	for (i = 0; i < sizeof(copy) - 1 && text[i]; i++) {
+		if (text[i] == ' ' || text[i] == '\t') /* they mean nothing */
+			continue;
+		from[len] = (uint16_t)i;
+		copy[len++] = text[i];
+	}
+	from[len] = (uint16_t)i;
+	copy[len] = 0;
+	*at = i;
+	if (text[i])
+		return "that is too long: at most 4095 characters";
+	for (one = strtok_r(copy, ";", &save); one; one = strtok_r(NULL, ";", &save)) {
+		*at = from[one - copy];
+		if (*num == max)
+			return "at most 32 faults";
+		why = read_rule(&rules[*num], one, &wrong);
+		rules[*num].at = *at;
+		if (why) {
+			*at = from[wrong - copy];
+			return why;
+		}
+		++*num;
+	}
+	return NULL;
+}
+
+/* ------------------------------------------------------------------ in words */
+
+struct words {
+	char *to;
+	size_t room; /* with the 0 */
+};
+
+static void say(struct words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(struct words *w, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(w->to, w->room, format, args);
+	va_end(args);
+	if (n < 0 || (size_t)n >= w->room)
+		n = (int)w->room - 1;
+	w->to += n;
+	w->room -= (size_t)n;
+}
+
+/* Which of them: all, one, some, or from one on. */
+static void say_numbers(struct words *w, const struct soft_fault *f, const char *what)
+{
+	if (!f->n)
+		say(w, "each %s", what);
+	else if (f->count == 1)
+		say(w, "%s %llu", what, (unsigned long long)f->n);
+	else if (!f->count)
+		say(w, "each %s from number %llu on", what, (unsigned long long)f->n);
+	else
+		say(w, "each of the %llu %ss from number %llu on", (unsigned long long)f->count,
+		    what, (unsigned long long)f->n);
+}
+
+static void say_packets(struct words *w, const struct soft_fault *f)
+{
+	static const char *const flows[] = { "flow", "flow of requests", "flow of responses" };
+
+	say_numbers(w, f, "packet");
+	say(w, " of %s %s", f->qpn ? "the" : "each", flows[f->flow]);
+	if (f->qpn)
+		say(w, " of queue pair 0x%x", f->qpn);
+	if (f->port)
+		say(w, " by port %u", f->port);
+	if (f->match & SOFT_MATCH_OPCODE)
+		say(w, f->match & SOFT_MATCH_PSN ? ", with opcode %s and" : ", with opcode %s",
+		    wire_ops[f->opcode].name ? wire_ops[f->opcode].name : "that nobody sends");
+	if (f->match & SOFT_MATCH_PSN)
+		say(w, f->match & SOFT_MATCH_OPCODE ? " PSN %#x" : ", with PSN %#x", f->psn);
+}
+
+static void say_code(struct words *w, uint32_t code)
+{
+	size_t i;
+
+	if ((code & ~0x1fu) == AETH_RNR_NAK)
+		say(w, "RNR, of timer code %u", code & 0x1f);
+	for (i = 0; i < ITEMS(codes); i++)
+		if (codes[i].syndrome == code)
+			say(w, "%s", codes[i].name);
+}
+
+static const char *event_name(uint32_t type)
+{
+	size_t i;
+
+	for (i = 0; i < ITEMS(events); i++)
+		if (events[i].type == type)
+			return events[i].name;
+	return "?";
+}
+
+static void say_time(struct words *w, uint64_t ns)
+{
+	size_t i = ITEMS(time_units) - 1;
+
+	while (ns % time_units[i].ns)
+		i--;
+	say(w, "%llu %s", (unsigned long long)(ns / time_units[i].ns), time_units[i].name);
+}
+
+static void say_effect(struct words *w, const struct soft_fault *f)
+{
+	const struct action *a = find_action(f->action);
+
+	say(w, " %s", a->does);
+	if (a->keys & KEY_BY)
+		say(w, " %u later packet%s of its flow", f->by, f->by == 1 ? "" : "s");
+	if (a->keys & KEY_TIME) {
+		say(w, " ");
+		say_time(w, f->delay_ns);
+	}
+	if (a->keys & KEY_CODE) {
+		say(w, " ");
+		say_code(w, f->code);
+	}
+	if (a->keys & KEY_EVENT)
+		say(w, " %s", event_name(f->code));
+}
+
+void fault_words(const struct fault_rule_text *rule, char *to, size_t size)
+{
+	const struct soft_fault *f = &rule->fault;
+	struct words w = { to, size };
+
+	if (*rule->hca)
+		say(&w, "HCA %s: ", rule->hca);
+	if (f->action == SOFT_FAULT_ALLOC)
+		say_numbers(&w, f, "allocation");
+	else
+		say_packets(&w, f);
+	say_effect(&w, f);
+	if (f->chance == SOFT_NEVER)
+		say(&w, ", but never: the chance is 0");
+	else if (f->chance)
+		say(&w, ", by a chance of %g %%", f->chance / 10000.0);
+	if (f->chance && f->seed)
+		say(&w, " drawn from seed %llu", (unsigned long long)f->seed);
+}

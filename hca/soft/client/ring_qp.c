@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Queues that are shared with a client: requests on their way from its rings into the queue pair's
+ * own queues, where they are what soft_post_send() and soft_post_recv() would have made of them,
+ * and completions on their way into its memory.
+ *
+ * Everything in a ring can change while it is looked at. So a request is copied once, and only the
+ * copy is checked and used; the data of an inline one goes straight into the queue's own element,
+ * once, and is not looked at. The client's indices are bounded by what the queue can hold.
+ */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "hca/soft/base/config.h"
+#include "hca/soft/client/rings.h"
+#include "hca/soft/engine/engine.h"
+#include "hca/soft/object/hca.h"
+#include "hca/soft/packet/packet.h"
+#include "hca/soft/queue/cq.h"
+#include "hca/soft/shared/base.h"
+#include "hca/soft/shared/lock.h"
+#include "hca/soft/shared/ring.h"
+#include "hca/soft/shared/wr.h"
+#include "hca/soft/transport/qp.h"
+
+/* ---------------------------------------------------------- completion queues */
+
+static al_status read_make(const struct ci_udata *udata, size_t bytes, struct ring_make *make)
+{
+	if (udata->in_len != sizeof(*make))
+		return AL_INVALID_PARAMETER;
+	memcpy(make, udata->in, sizeof(*make));
+	return make->bytes == bytes ? AL_SUCCESS : AL_INVALID_PARAMETER;
+}
+
+al_status ring_cq_create(struct soft_cq *cq, struct ci_udata *udata)
+{
+	size_t bytes = ring_cq_bytes(cq->ci.cqe);
+	struct ring_make make;
+	al_status status = read_make(udata, bytes, &make);
+	void *mem;
+
+	if (!status)
+		status = rings_map(udata, bytes, &mem);
+	if (status)
+		return status;
+	cq->shared = mem;
+	cq->ring = cq->shared->wc;
+	cq->mask = ring_cq_slots(cq->ci.cqe) - 1;
+	cq->armed =
+		AL_ARM_ANY; /* the client's word says whether it is: so that each is asked about */
+	return AL_SUCCESS;
+}
+
+void ring_cq_destroy(struct soft_cq *cq)
+{
+	munmap(cq->shared, ring_cq_bytes(cq->ci.cqe));
+}
+
+bool ring_cq_told(struct soft_cq *cq, al_arm kind)
+{
+	struct ring_cq *map = cq->shared;
+	uint32_t prod = cq->prod, n;
+	bool tell = false;
+
+	/* Release: the completion is there. And in total order with the look at arm that follows,
+	 * as the provider's arm is with its look at prod: cq_armed(). */
+	atomic_store(&map->prod, prod);
+	/* the same; who sees it sees the last completion */
+	if (UNLIKELY(cq->overflowed))
+		atomic_store_explicit(&map->overflowed, 1, memory_order_release);
+	if ((atomic_load(&map->arm) & 3) >= kind) {
+		atomic_store_explicit(&map->notified, prod, memory_order_relaxed);
+		tell = atomic_exchange(&map->arm, AL_ARM_NONE) & 3;
+	}
+	n = atomic_load(&map->arm_n);
+	if (UNLIKELY(n) && prod - cq->cons >= n) {
+		atomic_store_explicit(&map->notified, prod, memory_order_relaxed);
+		if (atomic_exchange(&map->arm_n, 0))
+			tell = true;
+	}
+	return tell;
+}
+
+/* ----------------------------------------------------- queue pairs: their life */
+
+static al_status map_qp(struct soft_qp *qp, struct ci_udata *udata)
+{
+	struct shared_qp *s = qp->shared;
+	struct ring_make make;
+	al_status status;
+	void *mem;
+
+	s->layout = ring_layout(&qp->ci.cap);
+	status = read_make(udata, s->layout.bytes, &make);
+	if (!status && udata->out_len < sizeof(struct ring_made))
+		status = AL_INVALID_PARAMETER;
+	if (!status)
+		status = rings_map(udata, s->layout.bytes, &mem);
+	if (status)
+		return status;
+	s->map = mem;
+	s->sq = (char *)mem + s->layout.sq;
+	s->rq = (char *)mem + s->layout.rq;
+	/* its completions go to the client, and to nobody else */
+	qp->ci.owner_context = (void *)(uintptr_t)make.context;
+	ring_state(qp, IB_QPS_RESET);
+	return rings_give_bell(qp, udata->client);
+}
+
+static void free_shared(struct soft_qp *qp)
+{
+	if (qp->shared->map)
+		munmap(qp->shared->map, qp->shared->layout.bytes);
+	al_free(qp->shared);
+	qp->shared = NULL;
+}
+
+/* A queue pair is shared if its completion queues are: all or none. */
+al_status ring_qp_create(struct soft_qp *qp, struct ci_udata *udata)
+{
+	bool asked = rings_asked(udata);
+	struct ring_made made = { 0 };
+	al_status status;
+
+	if (!soft_cq(qp->ci.send_cq)->shared != !asked ||
+	    !soft_cq(qp->ci.recv_cq)->shared != !asked)
+		return AL_INVALID_PARAMETER;
+	if (!asked)
+		return AL_SUCCESS;
+	qp->shared = al_alloc(sizeof(*qp->shared));
+	if (!qp->shared)
+		return AL_INSUFFICIENT_MEMORY;
+	status = map_qp(qp, udata);
+	if (status) {
+		free_shared(qp);
+		return status;
+	}
+	made.bell = qp->shared->bell;
+	memcpy(udata->out, &made, sizeof(made));
+	udata->out_len = sizeof(made);
+	return AL_SUCCESS;
+}
+
+void ring_qp_destroy(struct soft_qp *qp)
+{
+	if (qp->shared)
+		free_shared(qp);
+}
+
+/* ------------------------------------------------------- what the client sees */
+
+void ring_state(struct soft_qp *qp, ib_qp_state state)
+{
+	/* In total order with the look at rq_prod in ring_fill(), as provider_post_recv()'s store
+	 * of that is with its look here: in the Error state either we find the receive that was
+	 * posted last, or it finds the state and rings. */
+	atomic_store(&qp->shared->map->state, state);
+}
+
+/* Under both locks of the queue pair. */
+void ring_emptied(struct soft_qp *qp)
+{
+	struct shared_qp *s = qp->shared;
+
+	s->dead[0] = s->dead[1] = s->untold[0] = s->untold[1] = false;
+	atomic_store_explicit(&s->map->sq_cons, 0, memory_order_relaxed);
+	atomic_store_explicit(&s->map->rq_cons, 0, memory_order_relaxed);
+}
+
+void ring_retired(struct soft_qp *qp, uint32_t sq_cons)
+{
+	/* release: the queue's own index has moved before */
+	atomic_store_explicit(&qp->shared->map->sq_cons, sq_cons, memory_order_release);
+}
+
+void ring_received(struct soft_qp *qp, uint32_t rq_cons)
+{
+	atomic_store_explicit(&qp->shared->map->rq_cons, rq_cons, memory_order_release);
+}
+
+/* ---------------------------------------------------------------------- failure */
+
+/* What was in a ring was no request, as status says: nothing more is taken. Under the queue's lock.
+ */
+static void mark(struct soft_qp *qp, al_status status, bool recv, uint64_t wr_id)
+{
+	if (LIKELY(!status))
+		return;
+	qp->shared->dead[recv] = qp->shared->untold[recv] = true;
+	qp->shared->bad_wr_id[recv] = wr_id;
+}
+
+/* The owner hears of it. Who posts by the provider never comes here. */
+static void fail(struct soft_qp *qp, bool recv)
+{
+	struct runner r;
+
+	runner_start(&r);
+	actor_signal(&r, qp->actor, recv ? SIGNAL_BAD_RECV : SIGNAL_BAD_SEND);
+	runner_run(&r);
+}
+
+/* The signal may be one of before a Reset: the mark decides. */
+static bool take_mark(struct soft_qp *qp, bool recv, uint64_t *wr_id)
+{
+	struct fmutex *lock = recv ? &qp->rq_lock : &qp->sq_lock;
+	struct shared_qp *s = qp->shared;
+	bool untold;
+
+	fmutex_lock(lock);
+	untold = s->untold[recv];
+	s->untold[recv] = false;
+	*wr_id = s->bad_wr_id[recv];
+	fmutex_unlock(lock);
+	return untold;
+}
+
+void ring_failed(struct runner *r, struct soft_qp *qp, bool recv)
+{
+	struct ib_wc wc = {
+		.qp_context = qp->ci.owner_context,
+		.status = IB_WC_LOC_QP_OP_ERR,
+		.opcode = recv ? IB_WC_RECV : IB_WC_SEND,
+		.qp_num = qp->ci.qp_num,
+	};
+
+	if (!take_mark(qp, recv, &wc.wr_id))
+		return;
+	cq_add(r, soft_cq(recv ? qp->ci.recv_cq : qp->ci.send_cq), &wc);
+	qp_error(r, qp, IB_EVENT_QP_FATAL);
+}
+
+/* ------------------------------------------------------------------------ sends */
+
+static void kick(struct soft_qp *qp)
+{
+	struct runner r;
+
+	runner_start(&r);
+	actor_kick(&r, qp->actor);
+	runner_run(&r);
+}
+
+/* Once, whatever the compiler would like. */
+static void copy_once(void *to, const void *from, size_t bytes)
+{
+	memcpy(to, from, bytes);
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* A path in place of its handle (ud_post()). */
+al_status ring_path(const struct soft_qp *qp, const struct ib_send_wr *wr, struct datagram *to)
+{
+	const struct ring_path *from = (const void *)wr->wr.ud.ah;
+	const struct soft_hca *hca = qp->actor->hca;
+	const struct ib_ah_attr attr = {
+		.is_global = from->global & 1,
+		.grh.sgid_index = from->sgid_index,
+		.src_path_bits = from->src_path_bits,
+	};
+	al_status status;
+
+	if (!from->port_num || from->port_num > hca->conf.ports || from->sl > 15 ||
+	    from->class_flow >> 28)
+		return AL_INVALID_PARAMETER;
+	status = wr_check_address(&attr, hca->conf.gids, hca->conf.lmc);
+	if (!status)
+		status = wr_check_datagram(&qp->ci, qp->attr.port_num, qp->ci.pd, from->port_num,
+					   wr->wr.ud.remote_qpn);
+	if (status)
+		return status;
+	*to = (struct datagram){
+		.dlid = from->dlid,
+		.src_path_bits = from->src_path_bits,
+		.sl = from->sl,
+		.global = attr.is_global,
+		.qkey = wr->wr.ud.remote_qkey,
+	};
+	if (!attr.is_global)
+		return AL_SUCCESS;
+	to->dgid = from->dgid;
+	to->class_flow = from->class_flow;
+	to->sgid_index = from->sgid_index;
+	to->hop_limit = from->hop_limit;
+	return AL_SUCCESS;
+}
+
+/* The request in a slot, with its list or data, becomes the queue's. */
+static al_status take_send(struct soft_qp *qp, uint32_t index, uint64_t *wr_id)
+{
+	const struct shared_qp *s = qp->shared;
+	const char *slot = s->sq + (size_t)(index & s->layout.sq_mask) * s->layout.sq_stride;
+	struct ib_sge sge[SOFT_MAX_SGE];
+	struct ring_send from;
+	struct ib_send_wr wr;
+
+	copy_once(&from, slot, sizeof(from));
+	*wr_id = from.wr_id;
+	wr = (struct ib_send_wr){
+		.wr_id = from.wr_id,
+		.sg_list = sge,
+		.num_sge = from.num_sge,
+		.opcode = (ib_wr_opcode)from.opcode,
+		.send_flags = from.flags,
+		.ex.imm_data = from.ex,
+	};
+	if (from.flags & IB_SEND_INLINE) {
+		if (from.length > qp->ci.cap.max_inline_data)
+			return AL_INVALID_SGE;
+		sge[0] = (struct ib_sge){ (uintptr_t)slot + sizeof(from), from.length, 0 };
+		wr.num_sge = from.length ? 1 : 0;
+	} else {
+		if (from.num_sge > qp->ci.cap.max_send_sge)
+			return AL_INVALID_SGE;
+		copy_once(sge, slot + sizeof(from), from.num_sge * sizeof(*sge));
+	}
+	if (is_ud(qp)) {
+		wr.wr.ud.ah = (al_ah_h)(uintptr_t)&from.path; /* ring_path() knows */
+		wr.wr.ud.remote_qpn = from.key;
+		wr.wr.ud.remote_qkey = from.path.qkey;
+	} else if (from.opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
+		   from.opcode == IB_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = from.remote_addr;
+		wr.wr.atomic.compare_add = from.compare_add;
+		wr.wr.atomic.swap = from.swap;
+		wr.wr.atomic.rkey = from.key;
+	} else {
+		wr.wr.rdma.remote_addr = from.remote_addr;
+		wr.wr.rdma.rkey = from.key;
+	}
+	return qp_add_send(qp, &wr, index);
+}
+
+bool ring_take_sends(struct soft_qp *qp, uint32_t max, uint32_t *taken)
+{
+	struct shared_qp *s = qp->shared;
+	uint32_t first, prod, there;
+	al_status status = AL_SUCCESS;
+	uint64_t wr_id = 0;
+	bool failed;
+
+	*taken = there = 0;
+	fmutex_lock(&qp->sq_lock);
+	first = prod = atomic_load_explicit(&qp->sq_prod, memory_order_relaxed);
+	failed = atomic_load_explicit(&qp->state, memory_order_relaxed) == IB_QPS_ERR;
+	if (!s->dead[0] && atomic_load_explicit(&qp->state, memory_order_relaxed) >= IB_QPS_RTS)
+		/* acquire: pairs with the provider's release; the slots are filled */
+		there = atomic_load_explicit(&s->map->sq_prod, memory_order_acquire) - prod;
+	if (UNLIKELY(there > qp->ci.cap.max_send_wr))
+		status = AL_QUEUE_FULL;
+	for (; !status && prod - first != there && prod - first != max; prod += !status)
+		status = take_send(qp, prod, &wr_id);
+	/* release: pairs with the acquire in req.c */
+	atomic_store_explicit(&qp->sq_prod, prod, memory_order_release);
+	*taken = prod - first;
+	mark(qp, status, false, wr_id);
+	fmutex_unlock(&qp->sq_lock);
+	if (UNLIKELY(status))
+		fail(qp, false);
+	if (*taken)
+		qp_sends_added(qp);
+	if (failed) /* where receives are rung for, too: it looks for them itself */
+		kick(qp);
+	return !status && *taken != there;
+}
+
+void ring_catch_up(struct soft_qp *qp)
+{
+	uint32_t taken;
+
+	ring_take_sends(qp, UINT32_MAX, &taken);
+}
+
+/* --------------------------------------------------------------------- receives */
+
+static al_status take_recv(struct soft_qp *qp, uint32_t index, uint64_t *wr_id)
+{
+	const struct shared_qp *s = qp->shared;
+	const char *slot = s->rq + (size_t)(index & s->layout.rq_mask) * s->layout.rq_stride;
+	struct ib_sge sge[SOFT_MAX_SGE];
+	struct ring_recv from;
+	struct ib_recv_wr wr;
+
+	copy_once(&from, slot, sizeof(from));
+	*wr_id = from.wr_id;
+	if (from.num_sge > qp->ci.cap.max_recv_sge)
+		return AL_INVALID_SGE;
+	copy_once(sge, slot + sizeof(from), from.num_sge * sizeof(*sge));
+	wr = (struct ib_recv_wr){ .wr_id = from.wr_id,
+				  .sg_list = sge,
+				  .num_sge = (uint32_t)from.num_sge };
+	return qp_add_recv(qp, &wr, index);
+}
+
+bool ring_fill(struct soft_qp *qp, uint32_t max)
+{
+	struct shared_qp *s = qp->shared;
+	uint32_t first, prod, there = 0, in;
+	al_status status = AL_SUCCESS;
+	uint64_t wr_id = 0;
+
+	fmutex_lock(&qp->rq_lock);
+	first = prod = atomic_load_explicit(&qp->rq_prod, memory_order_relaxed);
+	in = prod - atomic_load_explicit(&qp->rq_cons, memory_order_relaxed);
+	if (!s->dead[1] && atomic_load_explicit(&qp->state, memory_order_relaxed) != IB_QPS_RESET)
+		/* acquire: the slots are filled; in total order after ring_state()'s store */
+		there = atomic_load(&s->map->rq_prod) - prod;
+	if (UNLIKELY(there > qp->ci.cap.max_recv_wr - in))
+		status = AL_QUEUE_FULL;
+	for (; !status && prod - first != there && prod - first != max; prod += !status)
+		status = take_recv(qp, prod, &wr_id);
+	/* release: pairs with the acquire in resp.c */
+	atomic_store_explicit(&qp->rq_prod, prod, memory_order_release);
+	mark(qp, status, true, wr_id);
+	fmutex_unlock(&qp->rq_lock);
+	if (UNLIKELY(status))
+		fail(qp, true);
+	return prod != first;
+}

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Actors, runners, and the engine thread: who executes what, when. What a queue pair does when it
+ * is executed is in qp.c, req.c, resp.c and comp.c. The rules are in soft.h.
+ */
+
+#include "hca/soft/engine/engine.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "hca/soft/object/hca.h"
+#include "hca/soft/packet/packet.h"
+#include "hca/soft/shared/base.h"
+#include "hca/soft/shared/lock.h"
+#include "hca/soft/transport/qp.h"
+
+/* What one post, poll or control operation may do before it leaves the rest to others. */
+struct budget {
+	int32_t packets;
+	int64_t bytes;
+};
+
+#define USUAL                \
+	{                    \
+		512, 2 << 20 \
+	}
+
+static struct budget budget = USUAL;
+
+void engine_budget(bool nothing)
+{
+	budget = nothing ? (struct budget){ 0, 0 } : (struct budget)USUAL;
+}
+
+static bool is_packet(uintptr_t word)
+{
+	return word > INBOX_KICK;
+}
+
+/* Sleeping claimers sleep on this: an actor that they may want has been let go of. */
+static _Atomic uint32_t released;
+
+static void wake_claimers(struct actor *a)
+{
+	/* after the release of the actor in the total order, as a claimer's count is before his
+	 * look at it */
+	if (LIKELY(!atomic_load(&a->claimers)))
+		return;
+	atomic_fetch_add(&released, 1);
+	futex_wake(&released, INT32_MAX);
+}
+
+/* ----------------------------------------------------------------- runner */
+
+void runner_start(struct runner *r)
+{
+	r->head = NULL;
+	r->tail = &r->head;
+	r->packets = budget.packets;
+	r->bytes = budget.bytes;
+}
+
+void runner_add(struct runner *r, struct actor *a)
+{
+	a->run_next = NULL;
+	*r->tail = a;
+	r->tail = &a->run_next;
+}
+
+static struct actor *runner_next(struct runner *r)
+{
+	struct actor *a = r->head;
+
+	r->head = a->run_next;
+	if (!r->head)
+		r->tail = &r->head;
+	return a;
+}
+
+/* Lets go of an actor in favour of whoever claims it. */
+static bool park_for_claimer(struct actor *a)
+{
+	if (LIKELY(!atomic_load_explicit(&a->claimers, memory_order_relaxed)))
+		return false;
+	/* release: what the owner did is the claimer's to see */
+	atomic_store_explicit(&a->parked, 1, memory_order_release);
+	wake_claimers(a);
+	return true;
+}
+
+static void leave_on_queue(struct actor *a)
+{
+	struct soft_hca *hca = a->hca;
+
+	fmutex_lock(&hca->run_lock);
+	a->run_next = NULL;
+	a->queued = true;
+	*hca->run_tail = a;
+	hca->run_tail = &a->run_next;
+	atomic_fetch_add(&hca->run_waiting, 1); /* in total order: before engine_wake() looks */
+	fmutex_unlock(&hca->run_lock);
+	wake_claimers(a);
+	engine_wake(hca);
+}
+
+bool actor_try_own(struct actor *a)
+{
+	uintptr_t idle = INBOX_IDLE;
+
+	/* acquire: what the last owner did */
+	return atomic_compare_exchange_strong_explicit(&a->inbox, &idle, INBOX_BUSY,
+						       memory_order_acquire, memory_order_relaxed);
+}
+
+void actor_let_go(struct runner *r, struct actor *a, bool more)
+{
+	uintptr_t busy = INBOX_BUSY;
+
+	if (park_for_claimer(a))
+		return;
+	/* release: the next owner sees what this one did; in total order with the look at claimers
+	 * that follows */
+	if (!more && atomic_compare_exchange_strong(&a->inbox, &busy, INBOX_IDLE)) {
+		wake_claimers(a);
+		return;
+	}
+	runner_add(r, a);
+}
+
+static void run_one(struct runner *r, struct actor *a)
+{
+	bool more = qp_pass(r, a->qp);
+
+	actor_let_go(r, a, more);
+}
+
+void runner_run(struct runner *r)
+{
+	while (r->head && !runner_spent(r))
+		run_one(r, runner_next(r));
+	while (UNLIKELY(r->head))
+		leave_on_queue(runner_next(r));
+}
+
+/* ------------------------------------------------------------------ actor */
+
+bool actor_push(struct runner *r, struct actor *a, struct packet *pkt)
+{
+	uintptr_t old = atomic_load_explicit(&a->inbox, memory_order_relaxed);
+
+	do {
+		if (old == INBOX_DEAD)
+			return false;
+		pkt->next = is_packet(old) ? (struct packet *)old : NULL;
+		/* release: the packet's content; acquire: what the last owner did */
+	} while (!atomic_compare_exchange_weak_explicit(
+		&a->inbox, &old, (uintptr_t)pkt, memory_order_acq_rel, memory_order_relaxed));
+	if (old == INBOX_IDLE)
+		runner_add(r, a);
+	return true;
+}
+
+void actor_kick(struct runner *r, struct actor *a)
+{
+	uintptr_t old = INBOX_IDLE, new;
+
+	do {
+		if (old == INBOX_DEAD)
+			return;
+		new = old == INBOX_IDLE ? INBOX_BUSY : old == INBOX_BUSY ? INBOX_KICK : old;
+		/*
+		 * Written even when it stays the same, so that whoever looks next sees what it is
+		 * about. Release: that; acquire: what the last owner did.
+		 */
+	} while (!atomic_compare_exchange_weak_explicit(&a->inbox, &old, new, memory_order_acq_rel,
+							memory_order_relaxed));
+	if (old == INBOX_IDLE)
+		runner_add(r, a);
+}
+
+void actor_signal(struct runner *r, struct actor *a, uint32_t signals)
+{
+	/* release: the writes that the signals announce; the owner may take them before the kick */
+	atomic_fetch_or_explicit(&a->signals, signals, memory_order_release);
+	actor_kick(r, a);
+}
+
+struct packet *actor_take(struct actor *a)
+{
+	uintptr_t word = atomic_load_explicit(&a->inbox, memory_order_relaxed);
+	struct packet *pkt, *list = NULL, *next;
+
+	if (word == INBOX_BUSY)
+		return NULL;
+	/* acquire: what was put in, or is to be looked at */
+	word = atomic_exchange_explicit(&a->inbox, INBOX_BUSY, memory_order_acquire);
+	for (pkt = is_packet(word) ? (struct packet *)word : NULL; pkt; pkt = next) {
+		next = pkt->next;
+		pkt->next = list;
+		list = pkt;
+	}
+	return list;
+}
+
+bool actor_kill(struct actor *a)
+{
+	uintptr_t busy = INBOX_BUSY;
+
+	if (!atomic_compare_exchange_strong(&a->inbox, &busy, INBOX_DEAD))
+		return false;
+	wake_claimers(a);
+	return true;
+}
+
+/* Takes an actor off the run queue, where it is at this place. The caller holds run_lock. */
+static struct actor *unqueue(struct soft_hca *hca, struct actor **at)
+{
+	struct actor *a = *at;
+
+	*at = a->run_next;
+	if (!*at)
+		hca->run_tail = at;
+	a->queued = false;
+	atomic_fetch_sub_explicit(&hca->run_waiting, 1, memory_order_relaxed);
+	return a;
+}
+
+/* Takes it off the run queue, if it is there. */
+static bool take_from_queue(struct actor *a)
+{
+	struct soft_hca *hca = a->hca;
+	struct actor **at;
+	bool found;
+
+	fmutex_lock(&hca->run_lock);
+	found = a->queued;
+	if (found) {
+		for (at = &hca->run_head; *at != a; at = &(*at)->run_next)
+			;
+		unqueue(hca, at);
+	}
+	fmutex_unlock(&hca->run_lock);
+	return found;
+}
+
+bool actor_claim(struct actor *a)
+{
+	bool alive = true;
+
+	atomic_fetch_add(&a->claimers, 1);
+	for (;;) {
+		uint32_t seen = atomic_load(&released);
+		uintptr_t idle = INBOX_IDLE;
+		uint32_t parked = 1;
+
+		if (atomic_compare_exchange_strong(&a->inbox, &idle, INBOX_BUSY))
+			break;
+		if (idle == INBOX_DEAD) {
+			alive = false;
+			break;
+		}
+		if (atomic_compare_exchange_strong(&a->parked, &parked, 0) || take_from_queue(a))
+			break;
+		futex_wait(&released, seen, NULL);
+	}
+	atomic_fetch_sub(&a->claimers, 1);
+	return alive;
+}
+
+/* ----------------------------------------------------------------- engine */
+
+/* Takes actors off the run queue and runs them; what they leave goes to its end. */
+static void run_some(struct soft_hca *hca, struct runner *r)
+{
+	struct actor *a;
+
+	while (!runner_spent(r)) {
+		fmutex_lock(&hca->run_lock);
+		a = hca->run_head ? unqueue(hca, &hca->run_head) : NULL;
+		fmutex_unlock(&hca->run_lock);
+		if (!a)
+			break;
+		runner_add(r, a);
+		while (r->head && !runner_spent(r))
+			run_one(r, runner_next(r));
+	}
+	runner_run(r);
+}
+
+void engine_progress(struct soft_hca *hca)
+{
+	struct runner r;
+
+	runner_start(&r);
+	run_some(hca, &r);
+}
+
+bool engine_step(struct soft_hca *hca, uint32_t index)
+{
+	struct runner r = { .tail = &r.head, .packets = 1, .bytes = 1 };
+	struct actor **at, *a;
+
+	fmutex_lock(&hca->run_lock);
+	for (at = &hca->run_head; *at && index; at = &(*at)->run_next)
+		index--;
+	a = *at ? unqueue(hca, at) : NULL;
+	fmutex_unlock(&hca->run_lock);
+	if (!a)
+		return false;
+	run_one(&r, a);
+	r.packets = 0; /* what it has made runnable is another step's */
+	runner_run(&r);
+	return true;
+}
+
+void engine_wake(struct soft_hca *hca)
+{
+	/* in total order after what was queued, as the engine's last look is after this flag */
+	if (!atomic_load(&hca->engine_asleep))
+		return;
+	atomic_fetch_add(&hca->engine_seq, 1);
+	futex_wake(&hca->engine_seq, 1);
+}
+
+static void engine_sleep(struct soft_hca *hca, uint64_t until)
+{
+	uint32_t seen = atomic_load(&hca->engine_seq);
+	struct timespec ts, *timeout = NULL;
+	uint64_t now, delay;
+
+	atomic_store(&hca->engine_until, until);
+	atomic_store(&hca->engine_asleep, true);
+	/* what came before the flag is seen here; what comes after it wakes */
+	if (atomic_load(&hca->run_waiting) || atomic_load(&hca->engine_stop) ||
+	    timers_next(hca) < until)
+		goto awake;
+	if (until != UINT64_MAX) {
+		now = clock_ns();
+		if (until <= now)
+			goto awake;
+		delay = until - now;
+		ts.tv_sec = (time_t)(delay / 1000000000u);
+		ts.tv_nsec = (long)(delay % 1000000000u);
+		timeout = &ts;
+	}
+	futex_wait(&hca->engine_seq, seen, timeout);
+awake:
+	atomic_store(&hca->engine_asleep, false);
+}
+
+static void *engine_main(void *arg)
+{
+	struct soft_hca *hca = arg;
+
+	while (!atomic_load(&hca->engine_stop)) {
+		struct runner r;
+
+		runner_start(&r);
+		timers_expire(hca, &r);
+		run_some(hca, &r);
+		if (!engine_has_work(hca))
+			engine_sleep(hca, timers_next(hca));
+	}
+	return NULL;
+}
+
+int thread_start(pthread_t *thread, const char *name, void *(*fn)(void *), void *arg)
+{
+	sigset_t all, old;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(thread, NULL, fn, arg);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!err)
+		pthread_setname_np(*thread, name);
+	return err;
+}
+
+al_status engine_start(struct soft_hca *hca)
+{
+	uint64_t now;
+	int err;
+
+	if (manual_clock(&now))
+		return AL_SUCCESS; /* without an engine */
+	atomic_store(&hca->engine_stop, false);
+	err = thread_start(&hca->engine, "soft-engine", engine_main, hca);
+	if (err) {
+		ib_log(IB_LOG_ERROR, "soft",
+		       "no thread for the engine of HCA %s (%s); raise the limit of threads",
+		       hca->conf.name, strerror(err));
+		return AL_INSUFFICIENT_RESOURCES;
+	}
+	hca->engine_started = true;
+	return AL_SUCCESS;
+}
+
+void engine_stop(struct soft_hca *hca)
+{
+	if (!hca->engine_started)
+		return;
+	atomic_store(&hca->engine_stop, true);
+	atomic_fetch_add(&hca->engine_seq, 1);
+	futex_wake(&hca->engine_seq, 1);
+	pthread_join(hca->engine, NULL);
+	hca->engine_started = false;
+}

@@ -1,0 +1,733 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Faults on purpose: what rules do to the packets that a port sends, and to whom sends them. What
+ * rule meets a packet is a function of the seed, its flow and its number in the flow alone, and is
+ * found without any lock: the rules in force are a table that is never changed, but replaced. A
+ * packet that is kept has a copy of its payload and refers to nothing.
+ */
+
+#include "hca/soft/lab/fault.h"
+
+#include <string.h>
+#include <iba/ib_soft.h>
+
+#include "hca/soft/base/config.h"
+#include "hca/soft/base/table.h"
+#include "hca/soft/engine/engine.h"
+#include "hca/soft/memory/mr.h"
+#include "hca/soft/object/hca.h"
+#include "hca/soft/packet/packet.h"
+#include "hca/soft/packet/wire.h"
+#include "hca/soft/port/port.h"
+#include "hca/soft/queue/cq.h"
+#include "hca/soft/shared/base.h"
+#include "hca/soft/shared/lock.h"
+#include "hca/soft/shared/opcode.h"
+#include "hca/soft/transport/qp.h"
+
+struct fault_rule {
+	struct soft_fault fault;
+	uint64_t salt;      /* of its chances: seeds, HCA and place in the table */
+	uint64_t threshold; /* below which a draw meets; ALWAYS: without drawing */
+};
+
+struct fault_table {
+	struct fault_table *older; /* on the list of all */
+	uint32_t num;
+	bool allocs; /* some are about allocations */
+	struct fault_rule rule[];
+};
+
+#define ALWAYS       UINT64_MAX
+#define SPARED_AHEAD 64 /* packets that are looked at before they come */
+
+/* ----------------------------------------------------------------- deciding */
+
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+	return x ^ x >> 31;
+}
+
+static struct fault_table *in_force(const struct soft_hca *hca)
+{
+	/* acquire: pairs with the release in put_in_force() */
+	return atomic_load_explicit(&hca->faults.table, memory_order_acquire);
+}
+
+/* Queue pairs are counted in the order in which they are made, since their numbers differ from
+ * process to process. */
+static uint64_t flow_id(const struct soft_qp *qp, enum flow_index flow)
+{
+	uint32_t index = (qp->ci.qp_num - qp->actor->hca->qps.base) & ((1u << TABLE_BITS) - 1);
+
+	return (uint64_t)index << 1 | flow;
+}
+
+static bool concerns(const struct fault_rule *rule, const struct soft_qp *qp, enum flow_index flow)
+{
+	const struct soft_fault *f = &rule->fault;
+
+	if (f->action == SOFT_FAULT_ALLOC)
+		return false;
+	if (f->action == SOFT_FAULT_NAK && (flow != FLOW_REQUEST || qp->ci.qp_type != IB_QPT_RC))
+		return false;
+	return (!f->flow || f->flow == SOFT_FLOW_REQUEST + (uint32_t)flow) &&
+	       (!f->port || f->port == qp->port->num) && (!f->qpn || f->qpn == qp->ci.qp_num);
+}
+
+/* What its chances are drawn by, of a flow. */
+static uint64_t key_of(const struct fault_rule *rule, const struct soft_qp *qp,
+		       enum flow_index flow)
+{
+	return mix(rule->salt ^ flow_id(qp, flow));
+}
+
+static bool drawn(const struct fault_rule *rule, uint64_t key, uint64_t n)
+{
+	return rule->threshold == ALWAYS || mix(key + n) < rule->threshold;
+}
+
+static bool in_range(const struct soft_fault *f, uint64_t n)
+{
+	return n >= f->n && (!f->n || !f->count || n - f->n < f->count);
+}
+
+/* Does a rule that concerns the flow meet packet number i of a stretch? */
+static bool meets(const struct fault_rule *rule, const struct soft_qp *qp, const struct stretch *s,
+		  uint64_t key, uint32_t i)
+{
+	const struct soft_fault *f = &rule->fault;
+	uint8_t place;
+
+	if (!in_range(f, s->n + i))
+		return false;
+	if (f->match & SOFT_MATCH_PSN && f->psn != psn_add(s->psn, i))
+		return false;
+	place = (uint8_t)((i ? 0 : s->place & PLACE_FIRST) |
+			  (i + 1 == s->num ? s->place & PLACE_LAST : 0));
+	if (f->match & SOFT_MATCH_OPCODE &&
+	    f->opcode != wire_opcode(qp->service->wire, s->kind, place))
+		return false;
+	return drawn(rule, key, s->n + i);
+}
+
+/*
+ * The first packet of a stretch, before `limit`, that a rule meets, and the first rule that meets
+ * it; limit: none.
+ */
+static uint32_t first_met(const struct soft_qp *qp, const struct stretch *s, uint32_t limit,
+			  const struct fault_rule **met)
+{
+	const struct fault_table *t = in_force(qp->actor->hca);
+	const struct fault_rule *rule;
+	uint64_t key;
+	uint32_t i;
+
+	*met = NULL;
+	for (rule = t ? t->rule : NULL; t && rule < t->rule + t->num; rule++) {
+		if (!concerns(rule, qp, s->flow))
+			continue;
+		key = key_of(rule, qp, s->flow);
+		for (i = 0; i < limit; i++) {
+			if (!meets(rule, qp, s, key, i))
+				continue;
+			limit = i;
+			*met = rule;
+		}
+	}
+	return limit;
+}
+
+static bool of_qp(const struct kept *k, const struct soft_qp *qp)
+{
+	return k->pkt.src_qpn == qp->ci.qp_num;
+}
+
+/* Those of the first `limit` packets of a stretch up to the one after which one that is held back
+ * is to come. */
+static uint32_t until_due(const struct soft_qp *qp, const struct stretch *s, uint32_t limit)
+{
+	struct faults *f = &qp->actor->hca->faults;
+	const struct kept *k;
+
+	/* those of this flow were added by whoever calls now, and are not due yet */
+	if (LIKELY(!atomic_load_explicit(&f->held_num, memory_order_relaxed)))
+		return limit;
+	fmutex_lock(&f->lock);
+	for (k = f->held; k; k = k->next)
+		if (of_qp(k, qp) && k->flow == s->flow && k->due - s->n < limit)
+			limit = (uint32_t)(k->due - s->n) + 1;
+	fmutex_unlock(&f->lock);
+	return limit;
+}
+
+uint32_t fault_clip(const struct soft_qp *qp, const struct stretch *s, uint32_t limit)
+{
+	const struct fault_rule *met;
+	uint32_t num = first_met(qp, s, until_due(qp, s, limit), &met);
+
+	return num ? num : 1;
+}
+
+/* The first number from n on that a rule may meet, whatever the packet is; looks at some. */
+static uint64_t may_be_met(const struct soft_qp *qp, enum flow_index flow, uint64_t n)
+{
+	const struct fault_table *t = in_force(qp->actor->hca);
+	const struct fault_rule *rule;
+	uint64_t end = n + SPARED_AHEAD, key, i;
+
+	for (rule = t ? t->rule : NULL; t && rule < t->rule + t->num; rule++) {
+		if (!concerns(rule, qp, flow))
+			continue;
+		key = key_of(rule, qp, flow);
+		for (i = n; i < end; i++)
+			if (in_range(&rule->fault, i) && drawn(rule, key, i))
+				end = i;
+	}
+	return end;
+}
+
+/* Draws for packets to come, so that most messages find it done. */
+static __attribute__((noinline)) bool look_ahead(struct soft_qp *qp, const struct stretch *s,
+						 uint32_t generation)
+{
+	const struct fault_rule *met;
+
+	if (qp->spared_by != generation)
+		qp->spared[FLOW_REQUEST] = qp->spared[FLOW_RESPONSE] = 0;
+	qp->spared_by = generation;
+	qp->spared[s->flow] = may_be_met(qp, s->flow, s->n);
+	if (s->n + s->num <= qp->spared[s->flow])
+		return true;
+	first_met(qp, s, s->num, &met);
+	return !met;
+}
+
+bool fault_passes(struct soft_qp *qp, const struct stretch *s)
+{
+	struct faults *f = &qp->actor->hca->faults;
+	/* acquire: the rules are at least as new; newer ones are drawn by again when it is */
+	uint32_t generation = atomic_load_explicit(&f->generation, memory_order_acquire);
+
+	/* what is held back waits for packets to be counted */
+	if (UNLIKELY(atomic_load_explicit(&f->held_num, memory_order_relaxed)))
+		return false;
+	if (LIKELY(qp->spared_by == generation && s->n + s->num <= qp->spared[s->flow]))
+		return true;
+	return look_ahead(qp, s, generation);
+}
+
+bool fault_alloc(struct soft_hca *hca)
+{
+	const struct fault_table *t = in_force(hca);
+	const struct fault_rule *rule;
+	uint64_t n;
+
+	if (LIKELY(!t || !t->allocs))
+		return false;
+	n = atomic_fetch_add(&hca->faults.allocs, 1) + 1;
+	for (rule = t->rule; rule < t->rule + t->num; rule++) {
+		if (rule->fault.action != SOFT_FAULT_ALLOC || !in_range(&rule->fault, n) ||
+		    (rule->threshold != ALWAYS && mix(mix(rule->salt) + n) >= rule->threshold))
+			continue;
+		atomic_fetch_add(&hca->faults.met, 1);
+		IB_TRACE("soft", "fault: allocation %llu fails", (unsigned long long)n);
+		return true;
+	}
+	return false;
+}
+
+/* -------------------------------------------------------- packets that are kept */
+
+static struct kept *take_room(struct faults *f)
+{
+	struct kept *k;
+
+	fmutex_lock(&f->lock);
+	k = f->free;
+	if (k)
+		f->free = k->next;
+	fmutex_unlock(&f->lock);
+	return k;
+}
+
+void fault_home(struct soft_hca *hca, struct packet *pkt)
+{
+	struct kept *k = (struct kept *)pkt; /* its first member */
+
+	fmutex_lock(&hca->faults.lock);
+	k->next = hca->faults.free;
+	hca->faults.free = k;
+	fmutex_unlock(&hca->faults.lock);
+}
+
+static bool copy_payload(const struct packet *pkt, char *mem)
+{
+	struct cursor from, to;
+	enum copy_result result = COPY_BAD_SOURCE;
+
+	cursor_plain(&to, mem, pkt->length);
+	if (pkt_source(&from, pkt))
+		result = cursor_copy(&to, &from, pkt->length);
+	cursor_end(&from);
+	return result == COPY_DONE;
+}
+
+/* A copy of a packet that refers to nothing; NULL: there is no room, or no payload any more. */
+static struct kept *copy_of(struct soft_qp *qp, const struct packet *pkt, enum flow_index flow)
+{
+	struct kept *k = take_room(&qp->actor->hca->faults);
+
+	if (!k)
+		return NULL;
+	k->pkt = *pkt;
+	k->pkt.owner = NULL;
+	k->pkt.wqe = NULL;
+	k->pkt.flags &= (uint8_t) ~(PKT_BY_VALUE | PKT_STAGED);
+	k->flow = flow;
+	k->to = pkt_target(qp, pkt);
+	pkt_set_path(qp, &k->pkt); /* somebody may look at it when it arrives */
+	if (!pkt->length)
+		return k;
+	if (!copy_payload(pkt, k->data)) {
+		fault_home(qp->actor->hca, &k->pkt);
+		return NULL;
+	}
+	k->pkt.data = k->data;
+	k->pkt.flags |= PKT_BY_VALUE;
+	return k;
+}
+
+/* Keeps a copy of a packet until number `due` of its flow has left. */
+static bool keep(struct soft_qp *qp, const struct packet *pkt, enum flow_index flow, uint64_t due)
+{
+	struct faults *f = &qp->actor->hca->faults;
+	struct kept *k = copy_of(qp, pkt, flow), **tail = &f->held;
+
+	if (!k)
+		return false;
+	k->due = due;
+	k->next = NULL;
+	fmutex_lock(&f->lock);
+	while (*tail)
+		tail = &(*tail)->next;
+	*tail = k;
+	atomic_fetch_add(&f->held_num, 1);
+	fmutex_unlock(&f->lock);
+	return true;
+}
+
+void fault_release(struct runner *r, struct soft_qp *qp, enum flow_index flow, uint64_t n)
+{
+	struct faults *f = &qp->actor->hca->faults;
+	struct kept **at = &f->held, *due = NULL, **tail = &due, *k;
+
+	/* those of this flow were added by whoever calls now */
+	if (LIKELY(!atomic_load_explicit(&f->held_num, memory_order_relaxed)))
+		return;
+	fmutex_lock(&f->lock);
+	while ((k = *at)) {
+		if (!of_qp(k, qp) || k->flow != flow || k->due > n) {
+			at = &k->next;
+			continue;
+		}
+		*at = k->next;
+		k->next = NULL;
+		*tail = k;
+		tail = &k->next;
+		atomic_fetch_sub(&f->held_num, 1);
+	}
+	fmutex_unlock(&f->lock);
+	while ((k = due)) {
+		due = k->next;
+		if (!qp->port->link->deliver(r, k->to, &k->pkt))
+			fault_home(qp->actor->hca, &k->pkt);
+	}
+}
+
+/* The timer runs for the first of those that are late. The caller holds the lock. */
+static void set_timer(struct soft_hca *hca)
+{
+	struct faults *f = &hca->faults;
+	uint64_t now = clock_ns();
+
+	if (!f->late)
+		timer_stop(hca, &f->timer);
+	else
+		timer_start(hca, &f->timer, f->late->due > now ? f->late->due - now : 0);
+}
+
+static bool keep_for(struct soft_qp *qp, const struct packet *pkt, enum flow_index flow,
+		     uint64_t ns)
+{
+	struct soft_hca *hca = qp->actor->hca;
+	struct kept *k = copy_of(qp, pkt, flow), **at = &hca->faults.late;
+
+	if (!k)
+		return false;
+	k->due = clock_ns() + ns;
+	fmutex_lock(&hca->faults.lock);
+	while (*at && (*at)->due <= k->due)
+		at = &(*at)->next;
+	k->next = *at;
+	*at = k;
+	if (hca->faults.late == k)
+		set_timer(hca);
+	fmutex_unlock(&hca->faults.lock);
+	return true;
+}
+
+void fault_timer(struct runner *r, struct soft_hca *hca)
+{
+	struct faults *f = &hca->faults;
+	struct kept *due, **tail = &due, *k;
+	uint64_t now = clock_ns();
+
+	fmutex_lock(&f->lock);
+	while ((k = f->late) && k->due <= now) {
+		f->late = k->next;
+		*tail = k;
+		tail = &k->next;
+	}
+	*tail = NULL;
+	set_timer(hca);
+	fmutex_unlock(&f->lock);
+	while ((k = due)) {
+		due = k->next;
+		if (!k->pkt.src_port->link->deliver(r, k->to, &k->pkt))
+			fault_home(hca, &k->pkt);
+	}
+}
+
+static uint32_t drop_from(struct faults *f, struct kept **at, const struct soft_qp *qp)
+{
+	uint32_t dropped = 0;
+	struct kept *k;
+
+	while ((k = *at)) {
+		if (qp && !of_qp(k, qp)) {
+			at = &k->next;
+			continue;
+		}
+		*at = k->next;
+		k->next = f->free;
+		f->free = k;
+		dropped++;
+	}
+	return dropped;
+}
+
+/* Drops what is kept, of one queue pair or of all. */
+static void drop_kept(struct soft_hca *hca, const struct soft_qp *qp)
+{
+	struct faults *f = &hca->faults;
+
+	atomic_fetch_sub(&f->held_num, drop_from(f, &f->held, qp));
+	if (drop_from(f, &f->late, qp))
+		set_timer(hca);
+}
+
+void fault_forget(struct soft_qp *qp)
+{
+	struct soft_hca *hca = qp->actor->hca;
+
+	fmutex_lock(&hca->faults.lock);
+	drop_kept(hca, qp);
+	fmutex_unlock(&hca->faults.lock);
+}
+
+/* ------------------------------------------------------------------- actions */
+
+/* A packet that a rule has met. */
+struct meeting {
+	struct runner *r;
+	struct soft_qp *qp;
+	struct packet *pkt;
+	enum flow_index flow;
+	uint64_t n;
+	const struct fault_rule *rule;
+};
+
+static enum fault_verdict drop(const struct meeting *m)
+{
+	(void)m;
+	return FAULT_LOST;
+}
+
+static enum fault_verdict duplicate(const struct meeting *m)
+{
+	keep(m->qp, m->pkt, m->flow, m->n);
+	return FAULT_PASSES;
+}
+
+static enum fault_verdict hold(const struct meeting *m)
+{
+	return keep(m->qp, m->pkt, m->flow, m->n + m->rule->fault.by) ? FAULT_TAKEN : FAULT_LOST;
+}
+
+static enum fault_verdict delay(const struct meeting *m)
+{
+	return keep_for(m->qp, m->pkt, m->flow, m->rule->fault.delay_ns) ? FAULT_TAKEN : FAULT_LOST;
+}
+
+/*
+ * One to three bits change, too few to escape the CRCs (their Hamming distance is 4), and so the
+ * far port drops it. Which they are is drawn as chances are.
+ */
+static enum fault_verdict corrupt(const struct meeting *m)
+{
+	struct soft_port *to = pkt_target(m->qp, m->pkt);
+	uint8_t bytes[WIRE_MAX_BYTES];
+	struct wire_packet wire;
+	enum wire_refusal why;
+	uint64_t draw;
+	size_t bits;
+
+	pkt_set_path(m->qp, m->pkt);
+	bits = 8 * pkt_bytes_of(m->pkt, 0, bytes);
+	if (!bits || !to) /* its memory is gone, or there is nobody */
+		return FAULT_LOST;
+	draw = mix(mix(m->rule->salt + 1) + flow_id(m->qp, m->flow) + (m->n << 32));
+	for (uint64_t flips = 1 + draw % 3; flips; flips--) {
+		draw = mix(draw + 1);
+		bytes[draw % bits / 8] ^= (uint8_t)(1u << draw % bits % 8);
+	}
+	why = wire_decode(&wire, WIRE_IB, bytes, bits / 8);
+	IB_TRACE("soft", "fault: bits changed: %s", wire_refusal_text(why));
+	if (why == WIRE_OK) /* one and the same, twice */
+		return FAULT_PASSES;
+	port_count(to, CNT_RCV_ERRORS, 1);
+	return FAULT_TAKEN;
+}
+
+/* The responder sees the syndrome and refuses the request. */
+static enum fault_verdict nak(const struct meeting *m)
+{
+	m->pkt->syndrome = (uint8_t)m->rule->fault.code;
+	return FAULT_PASSES;
+}
+
+static enum fault_verdict pull_cable(const struct meeting *m)
+{
+	port_plug(m->qp->port, false);
+	return FAULT_PASSES;
+}
+
+static enum fault_verdict plug_cable(const struct meeting *m)
+{
+	port_plug(m->qp->port, true);
+	return FAULT_PASSES;
+}
+
+static enum fault_verdict remove_hca(const struct meeting *m)
+{
+	module_remove_hca(m->qp->actor->hca, CI_HCA_GONE);
+	return FAULT_PASSES;
+}
+
+static enum fault_verdict raise_event(const struct meeting *m)
+{
+	struct ci_event event = { .type = (ib_event_type)m->rule->fault.code };
+
+	if (event.type >= IB_EVENT_PORT_DOWN) {
+		port_raise(m->qp->port, event.type);
+		return FAULT_PASSES;
+	}
+	event.object_ctx = event.type == IB_EVENT_CQ_ERR ? m->qp->ci.send_cq->ctx : m->qp->ci.ctx;
+	ib_dispatch_event(&event);
+	return FAULT_PASSES;
+}
+
+static enum fault_verdict overflow(const struct meeting *m)
+{
+	cq_overflow(m->r, soft_cq(m->qp->ci.send_cq), m->qp);
+	return FAULT_PASSES;
+}
+
+static enum fault_verdict (*const actions[])(const struct meeting *m) = {
+	[SOFT_FAULT_DROP] = drop,
+	[SOFT_FAULT_DUPLICATE] = duplicate,
+	[SOFT_FAULT_HOLD] = hold,
+	[SOFT_FAULT_DELAY] = delay,
+	[SOFT_FAULT_CORRUPT] = corrupt,
+	[SOFT_FAULT_NAK] = nak,
+	[SOFT_FAULT_PORT_DOWN] = pull_cable,
+	[SOFT_FAULT_PORT_UP] = plug_cable,
+	[SOFT_FAULT_REMOVE] = remove_hca,
+	[SOFT_FAULT_RAISE] = raise_event,
+	[SOFT_FAULT_CQ_OVERFLOW] = overflow,
+};
+
+enum fault_verdict fault_packet(struct runner *r, struct soft_qp *qp, struct packet *pkt,
+				enum flow_index flow, uint64_t n)
+{
+	const struct stretch one = { n, pkt->psn, 1, pkt->kind, pkt->place, flow };
+	struct meeting m = { r, qp, pkt, flow, n, NULL };
+
+	if (pkt->num != 1) /* no rule meets any, or only one that has come since it was built */
+		return FAULT_PASSES;
+	first_met(qp, &one, 1, &m.rule);
+	if (!m.rule)
+		return FAULT_PASSES;
+	atomic_fetch_add_explicit(&qp->actor->hca->faults.met, 1, memory_order_relaxed);
+	IB_TRACE("soft", "fault: %s packet %llu of qp=%#x psn=%#x",
+		 fault_action_name(m.rule->fault.action), (unsigned long long)n, qp->ci.qp_num,
+		 pkt->psn);
+	return actions[m.rule->fault.action](&m);
+}
+
+/* ------------------------------------------------------------------- rules */
+
+static bool packet_action(uint32_t action)
+{
+	return action >= SOFT_FAULT_DROP && action <= SOFT_FAULT_CQ_OVERFLOW;
+}
+
+static void set_faulty(struct soft_hca *hca, const struct fault_table *t)
+{
+	const struct soft_fault *f;
+	uint32_t i, n;
+	bool faulty;
+
+	for (i = 0; hca->ports && i < hca->conf.ports; i++) {
+		faulty = false;
+		for (n = 0; t && n < t->num; n++) {
+			f = &t->rule[n].fault;
+			faulty |= packet_action(f->action) && (!f->port || f->port == i + 1);
+		}
+		atomic_store_explicit(&hca->ports[i].faulty, faulty, memory_order_relaxed);
+	}
+}
+
+/* Room for what is kept: once there is a rule, until the HCA goes. */
+static al_status make_room(struct faults *f)
+{
+	const size_t each = sizeof(struct kept) + ib_mtu_bytes(IB_MTU_4096);
+	char *mem;
+	int i;
+
+	if (f->mem)
+		return AL_SUCCESS;
+	mem = al_alloc_aligned(64, SOFT_KEPT * each);
+	if (!mem)
+		return AL_INSUFFICIENT_MEMORY;
+	f->mem = mem;
+	for (i = 0; i < SOFT_KEPT; i++) {
+		struct kept *k = (struct kept *)(mem + i * sizeof(*k));
+
+		k->data = mem + SOFT_KEPT * sizeof(*k) + (size_t)i * ib_mtu_bytes(IB_MTU_4096);
+		k->next = f->free;
+		f->free = k;
+	}
+	return AL_SUCCESS;
+}
+
+struct kept *fault_room(struct soft_hca *hca)
+{
+	al_status status;
+
+	fmutex_lock(&hca->faults.lock);
+	status = make_room(&hca->faults);
+	fmutex_unlock(&hca->faults.lock);
+	return status ? NULL : take_room(&hca->faults);
+}
+
+static void free_tables(struct faults *f)
+{
+	struct fault_table *t;
+
+	while ((t = f->all)) {
+		f->all = t->older;
+		al_free(t);
+	}
+}
+
+/*
+ * The table that was in force may still be read, and so stays until the HCA goes; but with manual
+ * progress there is only one thread.
+ */
+static void put_in_force(struct soft_hca *hca, struct fault_table *t)
+{
+	struct faults *f = &hca->faults;
+	uint64_t now;
+
+	/* release: its content */
+	atomic_store_explicit(&f->table, t, memory_order_release);
+	atomic_fetch_add_explicit(&f->generation, 1, memory_order_release); /* after the table */
+	set_faulty(hca, t);
+	if (manual_clock(&now))
+		free_tables(f);
+	if (t) {
+		t->older = f->all;
+		f->all = t;
+	}
+}
+
+static uint64_t threshold_of(uint32_t chance)
+{
+	if (!chance || chance == 1000000)
+		return ALWAYS;
+	return chance == SOFT_NEVER ? 0 : UINT64_MAX / 1000000 * chance;
+}
+
+/* The rules in force and one more; NULL: no memory. */
+static struct fault_table *table_with(struct soft_hca *hca, const struct soft_fault *fault)
+{
+	struct fault_table *old = in_force(hca), *t;
+	uint32_t num = old ? old->num : 0;
+	struct fault_rule *rule;
+
+	t = al_alloc(sizeof(*t) + (num + 1) * sizeof(*rule));
+	if (!t)
+		return NULL;
+	if (old)
+		memcpy(t->rule, old->rule, num * sizeof(*rule));
+	rule = &t->rule[num];
+	rule->fault = *fault;
+	rule->threshold = threshold_of(fault->chance);
+	rule->salt = mix(mix(mix(hca->faults.seed) + fault->seed) + ((uint64_t)hca->index << 32) +
+			 num + 1);
+	t->num = num + 1;
+	t->allocs = (old && old->allocs) || fault->action == SOFT_FAULT_ALLOC;
+	return t;
+}
+
+al_status fault_add(struct soft_hca *hca, const struct soft_fault *fault)
+{
+	struct faults *f = &hca->faults;
+	struct fault_table *t;
+	al_status status;
+
+	if (fault_wrong(fault) || fault->port > hca->conf.ports)
+		return AL_INVALID_PARAMETER;
+	fmutex_lock(&f->lock);
+	status = make_room(f);
+	if (!status) {
+		t = table_with(hca, fault);
+		if (t)
+			put_in_force(hca, t);
+		else
+			status = AL_INSUFFICIENT_MEMORY;
+	}
+	fmutex_unlock(&f->lock);
+	return status;
+}
+
+void fault_clear(struct soft_hca *hca)
+{
+	fmutex_lock(&hca->faults.lock);
+	put_in_force(hca, NULL);
+	drop_kept(hca, NULL);
+	atomic_store(&hca->faults.allocs, 0);
+	fmutex_unlock(&hca->faults.lock);
+}
+
+void fault_destroy(struct soft_hca *hca)
+{
+	fault_clear(hca);
+	free_tables(&hca->faults);
+	al_free(hca->faults.mem);
+	hca->faults.mem = NULL;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Faults on purpose (fault.c): what the rules of an HCA do to its packets. Their text: fault_text.c. */
+#ifndef SOFT_FAULT_H
+#define SOFT_FAULT_H
+
+#include <iba/ib_soft.h>
+
+#include "hca/soft/engine/engine.h"
+#include "hca/soft/packet/packet.h"
+#include "hca/soft/shared/lock.h"
+
+struct soft_port;
+struct soft_qp;
+
+/* A packet that the fault engine keeps, and room for its payload. */
+struct kept {
+	struct packet pkt; /* its source names the flow, with this: */
+	enum flow_index flow;
+	struct soft_port *to;
+	uint64_t due;      /* goes after this number of its flow, or at this time */
+	char *data;
+	struct kept *next; /* on a list of struct faults */
+};
+
+struct fault_table;
+
+struct faults {
+	_Atomic(struct fault_table *) table; /* the rules in force; never changed, but replaced */
+	_Atomic uint32_t generation;         /* counts the tables that have been in force */
+	_Atomic uint32_t held_num;           /* packets in held */
+	_Atomic uint64_t met;
+	_Atomic uint64_t allocs;             /* allocations since there are rules about them */
+	struct fmutex lock;                  /* guards what follows */
+	struct fault_table *all;
+	struct kept *free;  /* SOFT_KEPT of them, once there is a rule */
+	struct kept *held;  /* until a packet of their flow has left */
+	struct kept *late;  /* until their time has come, the first first */
+	struct timer timer; /* for that */
+	void *mem;
+	uint64_t seed;
+};
+
+#define SOFT_KEPT 32
+
+/* Consecutive packets of a message, about to leave. */
+struct stretch {
+	uint64_t n;    /* number of the first in its flow */
+	uint32_t psn;  /* of the first */
+	uint32_t num;
+	uint8_t kind;  /* enum pkt_kind */
+	uint8_t place; /* enum pkt_place */
+	enum flow_index flow;
+};
+
+enum fault_verdict {
+	FAULT_PASSES,
+	FAULT_LOST,  /* it does not leave the port */
+	FAULT_TAKEN, /* it comes later, or not as it was */
+};
+
+al_status fault_add(struct soft_hca *hca, const struct soft_fault *rule);
+void fault_clear(struct soft_hca *hca);
+void fault_destroy(struct soft_hca *hca);
+/* Those of the first `limit` packets of a stretch that may leave as one train, at least 1: up to where a rule meets one, or
+ * one that is held back is to come. */
+uint32_t fault_clip(const struct soft_qp *qp, const struct stretch *s, uint32_t limit);
+/* Will no rule meet any of them, and is nothing held back that counts them? The caller owns the queue pair. */
+bool fault_passes(struct soft_qp *qp, const struct stretch *s);
+/* Does what is to be done to the packet number n of a flow, which is about to leave. */
+enum fault_verdict fault_packet(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flow_index flow,
+				uint64_t n);
+/* All up to number n have left: sends those that were to come after them. */
+void fault_release(struct runner *r, struct soft_qp *qp, enum flow_index flow, uint64_t n);
+/* The timer has run out. */
+void fault_timer(struct runner *r, struct soft_hca *hca);
+void fault_home(struct soft_hca *hca, struct packet *pkt);
+/* Room for a packet and its payload, which goes home by fault_home(); NULL: there is none. */
+struct kept *fault_room(struct soft_hca *hca);
+/* A queue pair leaves: its flow ends. */
+void fault_forget(struct soft_qp *qp);
+/* An allocation begins: shall it fail? */
+bool fault_alloc(struct soft_hca *hca);
+
+#endif

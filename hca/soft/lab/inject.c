@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Packets from nowhere: bytes as if they had come off a port's cable. They are held to what every
+ * packet is, find their queue pair, and from there on are packets like all others, but that a wire
+ * names no sender: PKT_WIRE.
+ */
+#include <string.h>
+#include <iba/ib_soft.h>
+
+#include "hca/soft/engine/engine.h"
+#include "hca/soft/lab/capture.h"
+#include "hca/soft/lab/fault.h"
+#include "hca/soft/object/hca.h"
+#include "hca/soft/packet/packet.h"
+#include "hca/soft/packet/wire.h"
+#include "hca/soft/port/port.h"
+#include "hca/soft/shared/opcode.h"
+
+static void set_datagram(struct packet *pkt, const struct wire_packet *w)
+{
+	struct datagram *dg = &pkt->dg;
+
+	*dg = (struct datagram){
+		.class_flow = (uint32_t)w->grh.tclass << 20 | w->grh.flow_label,
+		.qkey = w->deth.qkey,
+		.dlid = w->lrh.dlid,
+		.src_path_bits = (uint8_t)(w->lrh.slid - pkt->src_port->lid),
+		.sl = w->lrh.sl,
+		.hop_limit = w->grh.hop_limit,
+		.global = w->lrh.global,
+	};
+	memcpy(dg->dgid.raw, w->grh.dgid, sizeof(dg->dgid.raw));
+	pkt->src_qpn = w->deth.src_qpn;
+}
+
+static void set_connected(struct packet *pkt, const struct wire_packet *w)
+{
+	if (wire_ops[w->bth.opcode].flags & WIRE_ATOMIC_ETH) {
+		pkt->va = w->atomic.va;
+		pkt->rkey = w->atomic.rkey;
+		pkt->swap = w->atomic.swap_add;
+		pkt->compare_add =
+			pkt->kind == PKT_FETCH_ADD ? w->atomic.swap_add : w->atomic.compare;
+		return;
+	}
+	pkt->va = w->reth.va;
+	pkt->rkey = w->reth.rkey;
+	pkt->dma_len = w->reth.dma_len;
+	pkt->compare_add = w->orig;
+}
+
+/* What a decoded packet is to the transport. k: room for it */
+static void make(struct kept *k, const struct wire_packet *w, struct soft_port *from)
+{
+	const struct wire_op *op = &wire_ops[w->bth.opcode];
+	struct packet *pkt = &k->pkt;
+
+	*pkt = (struct packet){
+		.src_port = from,
+		.dest_qpn = w->bth.dest_qpn,
+		.psn = w->bth.psn,
+		.num = 1,
+		.kind = op->kind,
+		.place = op->place,
+		.flags = PKT_WIRE | PKT_BY_VALUE | (w->bth.ack_req ? PKT_ACK_REQ : 0) |
+			 (w->bth.solicited ? PKT_SOLICITED : 0),
+		.syndrome = w->aeth.syndrome,
+		.pkey = w->bth.pkey,
+		.service = (uint8_t)wire_service(w->bth.opcode),
+		.ex = op->flags & WIRE_AETH ? w->aeth.msn : w->imm,
+		.length = w->length,
+		.data = k->data,
+	};
+	if (pkt->service == WIRE_UD)
+		set_datagram(pkt, w);
+	else
+		set_connected(pkt, w);
+	if (w->length)
+		memcpy(k->data, w->payload, w->length);
+}
+
+/* Hands it to its queue pair. */
+static enum soft_inject_outcome hand_over(struct soft_port *port, const struct wire_packet *w)
+{
+	struct soft_port *from = port_route(port, w->lrh.slid);
+	struct runner r;
+	struct kept *k;
+
+	if (port_route(port, w->lrh.dlid) != port || !from)
+		return SOFT_INJECT_STRAY;
+	k = fault_room(from->hca);
+	if (!k)
+		return SOFT_INJECT_NO_ROOM;
+	make(k, w, from);
+	runner_start(&r);
+	if (port->link->deliver(&r, port, &k->pkt)) {
+		runner_run(&r);
+		return SOFT_INJECT_DELIVERED;
+	}
+	fault_home(from->hca, &k->pkt);
+	return SOFT_INJECT_NO_QP;
+}
+
+struct soft_injected inject(struct soft_port *port, const uint8_t *bytes, size_t len)
+{
+	struct soft_injected result = { SOFT_INJECT_MALFORMED, 0 };
+	struct wire_packet w;
+
+	if (port_state(port) != IB_PORT_ACTIVE) {
+		result.outcome = SOFT_INJECT_DOWN;
+		return result;
+	}
+	result.refusal = wire_decode(&w, WIRE_IB, bytes, len);
+	if (!result.refusal && w.length > port->hca->conf.mtu)
+		result.refusal = WIRE_TOO_LONG;
+	if (result.refusal) {
+		IB_TRACE("soft", "port %u: no packet: %s", port->num,
+			 wire_refusal_text(result.refusal));
+		port_count(port, CNT_RCV_ERRORS, 1);
+		return result;
+	}
+	if (capture_on())
+		capture_bytes(port, bytes, len);
+	result.outcome = hand_over(port, &w);
+	if (result.outcome == SOFT_INJECT_STRAY)
+		port_count(port, CNT_RCV_DROPPED, 1);
+	return result;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Trains as the bytes of their packets, for those who look at a wire. */
+#include <string.h>
+
+#include "hca/soft/memory/mr.h"
+#include "hca/soft/packet/packet.h"
+#include "hca/soft/packet/wire.h"
+#include "hca/soft/port/port.h"
+#include "hca/soft/shared/base.h"
+#include "hca/soft/shared/opcode.h"
+#include "hca/soft/transport/qp.h"
+
+void pkt_set_path(const struct soft_qp *qp, struct packet *pkt)
+{
+	const struct ib_ah_attr *av = &qp->av;
+	const struct datagram *dg = &pkt->dg;
+
+	pkt->flags |= PKT_PATH;
+	if (is_ud(qp)) {
+		pkt->path = (struct pkt_path){
+			.dlid = dg->dlid,
+			.src_path_bits = dg->src_path_bits,
+			.sl = dg->sl,
+			.mtu_shift = qp->mtu_shift,
+			.global = dg->global,
+			.tclass = (uint8_t)(dg->class_flow >> 20),
+			.hop_limit = dg->hop_limit,
+			.sgid_index = dg->sgid_index,
+			.flow_label = dg->class_flow & 0xfffff,
+			.dgid = dg->dgid,
+		};
+		return;
+	}
+	pkt->path = (struct pkt_path){
+		.dlid = av->dlid,
+		.src_path_bits = av->src_path_bits,
+		.sl = av->sl,
+		.mtu_shift = qp->mtu_shift,
+		.global = av->is_global,
+		.tclass = av->grh.traffic_class,
+		.hop_limit = av->grh.hop_limit,
+		.sgid_index = (uint8_t)av->grh.sgid_index,
+		.flow_label = av->grh.flow_label,
+		.dgid = av->grh.dgid,
+	};
+}
+
+/* The i-th packet of a train, as a train of one. */
+static struct packet nth(const struct packet *train, uint32_t i)
+{
+	uint32_t skip = i << train->path.mtu_shift;
+	struct packet one = *train;
+	bool last = i + 1 == train->num;
+
+	one.num = 1;
+	one.psn = psn_add(train->psn, i);
+	one.place = (uint8_t)((i ? 0 : train->place & PLACE_FIRST) |
+			      (last ? train->place & PLACE_LAST : 0));
+	one.length = last ? train->length - skip : 1u << train->path.mtu_shift;
+	one.offset += skip;
+	if (train->kind == PKT_READ_RESP)
+		one.va += skip;
+	if (train->flags & PKT_BY_VALUE)
+		one.data += skip;
+	if (!last) /* the train's last packet asks for it, the message's last is solicited */
+		one.flags &= (uint8_t) ~(PKT_ACK_REQ | PKT_SOLICITED);
+	return one;
+}
+
+static void put_gid(uint8_t *to, ib_gid gid)
+{
+	memcpy(to, gid.raw, sizeof(gid.raw));
+}
+
+/* What the link and the network see. */
+static void set_route(struct wire_packet *w, const struct packet *pkt)
+{
+	const struct soft_port *from = pkt->src_port;
+
+	w->framing = WIRE_IB;
+	w->lrh.sl = pkt->path.sl;
+	w->lrh.dlid = pkt->path.dlid;
+	w->lrh.slid = (uint16_t)(from->lid | (pkt->path.src_path_bits & ((1u << from->lmc) - 1)));
+	w->lrh.global = pkt->path.global;
+	if (!w->lrh.global)
+		return;
+	w->grh.tclass = pkt->path.tclass;
+	w->grh.flow_label = pkt->path.flow_label;
+	w->grh.hop_limit = pkt->path.hop_limit;
+	put_gid(w->grh.sgid, port_gid(from, pkt->path.sgid_index));
+	put_gid(w->grh.dgid, pkt->path.dgid);
+}
+
+static void set_transport(struct wire_packet *w, const struct packet *pkt)
+{
+	bool add = pkt->kind == PKT_FETCH_ADD;
+
+	w->bth.opcode = wire_opcode(pkt->service, pkt->kind, pkt->place);
+	w->bth.solicited = pkt->flags & PKT_SOLICITED && pkt->place & PLACE_LAST;
+	w->bth.migrated = true;
+	w->bth.ack_req = pkt->flags & PKT_ACK_REQ && pkt->service == WIRE_RC;
+	w->bth.pkey = pkt->pkey;
+	w->bth.dest_qpn = pkt->dest_qpn;
+	w->bth.psn = pkt->psn;
+	w->reth.va = pkt->va;
+	w->reth.rkey = pkt->rkey;
+	w->reth.dma_len = pkt->dma_len;
+	w->atomic.va = pkt->va;
+	w->atomic.rkey = pkt->rkey;
+	w->atomic.swap_add = add ? pkt->compare_add : pkt->swap;
+	w->atomic.compare = add ? 0 : pkt->compare_add;
+	w->aeth.syndrome = pkt->syndrome;
+	w->aeth.msn = pkt->ex;
+	w->orig = pkt->compare_add;
+	w->imm = pkt->ex;
+	if (pkt->service != WIRE_UD)
+		return;
+	w->deth.qkey = pkt->dg.qkey;
+	w->deth.src_qpn = pkt->src_qpn;
+}
+
+size_t pkt_bytes_of(const struct packet *train, uint32_t i, uint8_t *bytes)
+{
+	struct packet one = nth(train, i);
+	enum copy_result result = COPY_BAD_SOURCE;
+	struct cursor source, target;
+	struct wire_packet w;
+
+	memset(&w, 0, sizeof(w));
+	set_route(&w, &one);
+	set_transport(&w, &one);
+	w.length = one.length;
+	w.payload = bytes + wire_header_bytes(&w);
+	if (one.length) {
+		cursor_plain(&target, bytes + wire_header_bytes(&w), one.length);
+		if (pkt_source(&source, &one))
+			result = cursor_copy(&target, &source, one.length);
+		cursor_end(&source);
+		if (result != COPY_DONE)
+			return 0;
+	}
+	return wire_encode(&w, bytes, WIRE_MAX_BYTES);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Errands of clients' own threads. What such a thread touches is the errand's: neither queue pair
+ * nor region waits for it, and it frees what has been left meanwhile.
+ */
+
+#include "hca/soft/memory/errand.h"
+
+#include <string.h>
+
+#include "hca/soft/engine/engine.h"
+#include "hca/soft/memory/mr.h"
+#include "hca/soft/packet/packet.h"
+#include "hca/soft/shared/lock.h"
+#include "hca/soft/transport/qp.h"
+
+static _Atomic uint32_t under_way; /* the Access Layer counts down those that are back */
+
+/* -------------------------------------------------------- on the client's thread */
+
+static bool copy_piece(const struct errand *e, const struct errand_piece *p)
+{
+	char *at = (char *)e->data + p->at;
+
+	return !(e->kind == ERRAND_GATHER ? ci_client_read(e->client, p->addr, at, p->length)
+					  : ci_client_write(e->client, p->addr, at, p->length));
+}
+
+/* Atomic among queue pairs: whatever is done so to the client's memory is done by this thread. */
+static bool atomic(struct errand *e)
+{
+	uint64_t value, orig;
+
+	if (ci_client_read(e->client, e->pieces->addr, &value, sizeof(value)))
+		return false;
+	orig = resp_execute_atomic((const struct packet *)e->data, &value);
+	memcpy(e->data, &orig, sizeof(orig));
+	return !ci_client_write(e->client, e->pieces->addr, &value, sizeof(value));
+}
+
+static bool execute(struct errand *e)
+{
+	if (e->kind == ERRAND_ATOMIC)
+		return atomic(e);
+	for (uint32_t i = 0; i < e->num; i++)
+		if (!copy_piece(e, &e->pieces[i]))
+			return false;
+	return true;
+}
+
+static void run(struct ci_client_job *job)
+{
+	struct errand *e = (struct errand *)job; /* its first member */
+	struct actor *actor = e->actor;          /* there as long as the module is */
+	struct runner r;
+
+	if (atomic_load(&e->state) != ERRAND_LEFT)
+		e->good = execute(e);
+	/* release: what was copied; acquire: that it was left */
+	if (atomic_exchange(&e->state, ERRAND_DONE) == ERRAND_LEFT) {
+		al_free(e);
+	} else {
+		runner_start(&r);
+		actor_kick(&r, actor);
+		runner_run(&r);
+	}
+}
+
+/* ------------------------------------------------------------------ the owner's */
+
+struct errand *errand_new(struct soft_qp *qp, enum errand_kind kind, uint32_t length,
+			  uint32_t pieces)
+{
+	size_t data = (length + 15u) & ~(size_t)15;
+	struct errand *e = al_alloc(sizeof(*e) + data + pieces * sizeof(*e->pieces));
+
+	if (!e)
+		return NULL;
+	e->actor = qp->actor;
+	e->kind = (uint8_t)kind;
+	e->length = length;
+	e->pieces = (struct errand_piece *)(e->data + data);
+	e->job.run = run;
+	e->job.under_way = (uint32_t *)&under_way;
+	return e;
+}
+
+bool errand_add(struct errand *e, const struct mem_view *view, const struct ib_sge *sge,
+		uint32_t num, uint64_t skip)
+{
+	uint32_t at = 0, n;
+	struct mr_slot *slot;
+	char *mem;
+
+	for (; at < e->length; sge++, num--) {
+		if (!num)
+			return false;
+		if (sge->length <= skip) {
+			skip -= sge->length;
+			continue;
+		}
+		slot = mr_get(view, sge->lkey, sge->addr, sge->length, &mem);
+		if (!slot)
+			return false;
+		mem += skip;
+		n = sge->length - (uint32_t)skip;
+		n = n < e->length - at ? n : e->length - at;
+		if (slot->client) {
+			e->client = slot->client;
+			e->pieces[e->num++] = (struct errand_piece){ (uintptr_t)mem, at, n };
+		} else if (e->kind == ERRAND_GATHER) {
+			memcpy(e->data + at, mem, n);
+		} else {
+			memcpy(mem, e->data + at, n);
+		}
+		mr_put(slot);
+		at += n;
+		skip = 0;
+	}
+	return true;
+}
+
+void errand_start(struct errand **place, struct errand *e)
+{
+	*place = e;
+	if (!e->client) { /* the key is another region's meanwhile */
+		e->good = true;
+		atomic_store(&e->state, ERRAND_DONE);
+		return;
+	}
+	atomic_fetch_add(&under_way, 1);
+	ci_client_run(e->client, &e->job);
+}
+
+void errand_leave(struct errand **place)
+{
+	struct errand *e = *place;
+
+	*place = NULL;
+	/* release: it is not ours any more; acquire: it is done */
+	if (e && atomic_exchange(&e->state, ERRAND_LEFT) == ERRAND_DONE)
+		al_free(e);
+}
+
+/* ---------------------------------------------------------- payload of packets */
+
+enum copy_result errand_fetch(struct soft_qp *qp, struct errand **place, struct packet *pkt,
+			      const struct mem_view *view, const struct ib_sge *sge, uint32_t num,
+			      uint64_t skip)
+{
+	struct errand *e = *place;
+
+	/* the queue pair has gone back, or on, since */
+	if (e && (e->psn != pkt->psn || e->length != pkt->length || e->wqe != pkt->wqe))
+		errand_leave(place);
+	if (!*place) {
+		e = errand_new(qp, ERRAND_GATHER, pkt->length, num);
+		if (!e)
+			return COPY_BAD_SOURCE;
+		e->psn = pkt->psn;
+		e->wqe = pkt->wqe;
+		if (!errand_add(e, view, sge, num, skip)) {
+			al_free(e);
+			return COPY_BAD_SOURCE;
+		}
+		errand_start(place, e);
+	}
+	e = *place;
+	if (!errand_done(e))
+		return COPY_LATER;
+	*place = NULL;
+	if (!e->good) {
+		al_free(e);
+		return COPY_BAD_SOURCE;
+	}
+	pkt->data = e->data;
+	pkt->flags |= PKT_BY_VALUE | PKT_STAGED;
+	return COPY_DONE;
+}
+
+static struct errand *errand_of(const struct packet *pkt)
+{
+	return (struct errand *)(pkt->data - offsetof(struct errand, data));
+}
+
+struct send_wqe *errand_wqe(const struct packet *pkt)
+{
+	return errand_of(pkt)->wqe;
+}
+
+struct send_wqe *errand_home(struct packet *pkt)
+{
+	struct errand *e = errand_of(pkt);
+	struct send_wqe *wqe = e->wqe;
+
+	pkt->flags &= (uint8_t) ~(PKT_STAGED | PKT_BY_VALUE);
+	al_free(e);
+	return wqe;
+}
+
+/* -------------------------------------------------------------------- a queue pair's */
+
+struct stage *stage_of(struct soft_qp *qp)
+{
+	if (!qp->stage) {
+		qp->stage = al_alloc(sizeof(*qp->stage));
+		if (qp->stage)
+			qp->stage->answers_tail = &qp->stage->answers;
+	}
+	return qp->stage;
+}
+
+void stage_stop(struct runner *r, struct soft_qp *qp)
+{
+	struct packet *answers = qp->stage->answers;
+
+	errand_leave(&qp->stage->request);
+	errand_leave(&qp->stage->reply);
+	qp->stage->answers = NULL;
+	qp->stage->answers_tail = &qp->stage->answers;
+	pkt_release_all(r, qp, answers);
+}
+
+bool stage_quiet(struct soft_qp *qp)
+{
+	struct stage *stage = qp->stage;
+
+	if ((stage->taken && !errand_done(stage->taken)) ||
+	    (stage->answer && !errand_done(stage->answer)))
+		return false;
+	errand_leave(&stage->taken);
+	errand_leave(&stage->answer);
+	qp->resp.copying = qp->req.copying = false;
+	return true;
+}
+
+void stage_free(struct soft_qp *qp)
+{
+	if (!qp->stage)
+		return;
+	errand_leave(&qp->stage->request);
+	errand_leave(&qp->stage->reply);
+	errand_leave(&qp->stage->taken);
+	errand_leave(&qp->stage->answer);
+	qp->resp.copying = qp->req.copying = false;
+	al_free(qp->stage);
+	qp->stage = NULL;
+}
+
+void errands_wait(void)
+{
+	uint32_t left;
+
+	while ((left = atomic_load(&under_way)))
+		futex_wait(&under_way, left, NULL);
+}

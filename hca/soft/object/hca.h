@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The HCA (device.c), its address handles (ah.c), and its operations, by file. */
+#ifndef SOFT_HCA_H
+#define SOFT_HCA_H
+
+#include <pthread.h>
+#include <iba/ib_soft.h>
+
+#include "hca/soft/base/config.h"
+#include "hca/soft/base/table.h"
+#include "hca/soft/client/rings.h"
+#include "hca/soft/engine/engine.h"
+#include "hca/soft/lab/fault.h"
+#include "hca/soft/packet/packet.h"
+#include "hca/soft/port/port.h"
+#include "hca/soft/shared/lock.h"
+
+struct soft_hca {
+	_Atomic uint32_t run_waiting; /* actors on the run queue */
+	struct fmutex run_lock;
+	struct actor *run_head, **run_tail;
+	struct table qps;
+	struct table mrs;
+
+	_Alignas(64) _Atomic uint32_t engine_seq; /* what the engine sleeps on */
+	_Atomic bool engine_asleep;
+	_Atomic uint64_t engine_until;  /* when it will wake by itself */
+	_Atomic bool engine_stop;
+	bool engine_started;
+	pthread_t engine;
+	struct timers timers;
+	struct faults faults;
+	struct rings rings;
+
+	struct fmutex qps_lock;  /* guards the retired traffic of ports against the list of queue pairs */
+	struct soft_qp *qp_list; /* guarded by qps_lock */
+	struct ci_ca *ca;        /* NULL: not open; guarded by the lock of all ports */
+	ci_handle handle;
+	bool registered;         /* and nobody withdraws it; guarded by the module's lock */
+	uint32_t index;
+	uint64_t guid;
+	struct hca_config conf;
+	struct ib_ca_attr attr;
+	struct soft_port *ports; /* conf.ports of them; port n is ports[n - 1] */
+	_Atomic uint32_t key_seed;
+	_Atomic uint32_t cqs_made;
+};
+
+static inline bool engine_has_work(const struct soft_hca *hca)
+{
+	return atomic_load_explicit(&hca->run_waiting, memory_order_relaxed);
+}
+
+static inline struct soft_hca *ca_hca(const struct ci_ca *ca)
+{
+	return ca->hca;
+}
+
+static inline struct soft_hca *pd_hca(const struct ci_pd *pd)
+{
+	return pd->ca->hca;
+}
+
+static inline struct soft_port *hca_port(const struct soft_hca *hca, uint8_t num)
+{
+	return &hca->ports[num - 1];
+}
+
+/* random: makes numbers and keys differ from process to process. */
+al_status hca_create(struct soft_hca *hca, uint32_t random);
+void hca_destroy(struct soft_hca *hca);
+/* SOFT_STEP, over all HCAs. */
+al_status module_step(const uint64_t *choice, struct soft_step *step);
+/* fault_misplaced(), as the module is configured. */
+const char *module_misplaced(const struct fault_rule_text *rule);
+/* A thread of the module withdraws the HCA: enum ci_deregister_flags. */
+al_status module_remove_hca(struct soft_hca *hca, uint32_t flags);
+
+extern const struct ci_interface soft_interface;
+
+/* Address handle. */
+struct soft_ah {
+	struct ci_ah ci;
+	struct fmutex lock; /* guards attr and to: modify and a post may meet. Leaf. */
+	struct ib_ah_attr attr;
+	struct datagram to; /* what a post takes of it */
+};
+
+/* Has the port what the address says of it? */
+al_status ah_check(const struct soft_port *port, const struct ib_ah_attr *attr);
+
+/* operations, by file */
+al_status soft_register_mr(struct ci_mr *mr, const struct ci_mem *mem, struct ci_udata *udata);
+void soft_deregister_mr(struct ci_mr *mr);
+al_status soft_query_mr(struct ci_mr *mr, struct ib_mr_attr *attr);
+al_status soft_create_ah(struct ci_ah *ah, const struct ib_ah_attr *attr, struct ci_udata *udata);
+al_status soft_modify_ah(struct ci_ah *ah, const struct ib_ah_attr *attr);
+al_status soft_query_ah(struct ci_ah *ah, struct ib_ah_attr *attr);
+void soft_destroy_ah(struct ci_ah *ah);
+al_status soft_create_cq(struct ci_cq *cq, struct ci_cq_init *init, struct ci_udata *udata);
+void soft_destroy_cq(struct ci_cq *cq);
+al_status soft_poll_cq(struct ci_cq *cq, uint32_t num, struct ib_wc *wc, uint32_t *count);
+al_status soft_arm_cq(struct ci_cq *cq, al_arm type, bool *present);
+al_status soft_arm_cq_n(struct ci_cq *cq, uint32_t num);
+al_status soft_peek_cq(struct ci_cq *cq, uint32_t max, uint32_t *count);
+al_status soft_query_cq(struct ci_cq *cq, struct al_cq_attr *attr);
+al_status soft_create_qp(struct ci_qp *qp, struct ci_qp_init *init, struct ci_udata *udata);
+al_status soft_modify_qp(struct ci_qp *qp, const struct ib_qp_attr *attr, uint32_t mask,
+			 struct ci_udata *udata);
+al_status soft_query_qp(struct ci_qp *qp, struct ib_qp_attr *attr);
+void soft_destroy_qp(struct ci_qp *qp);
+al_status soft_post_send(struct ci_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
+al_status soft_post_recv(struct ci_qp *qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
+
+#endif

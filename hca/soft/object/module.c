@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The module: makes HCAs of its configuration, cables them, announces and withdraws them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <iba/ib_soft.h>
+
+#include "hca/soft/base/config.h"
+#include "hca/soft/engine/engine.h"
+#include "hca/soft/memory/errand.h"
+#include "hca/soft/object/hca.h"
+#include "hca/soft/port/port.h"
+#include "hca/soft/shared/base.h"
+#include "hca/soft/shared/lock.h"
+
+#define OUI       0x021ba1ull /* locally administered: no vendor's */
+#define MAX_SLOTS 4096
+#define FNV_START 0x811c9dc5u
+
+static struct {
+	struct ci_host *host;
+	struct soft_config conf;
+	struct soft_hca *hcas; /* conf.hcas of them */
+	int slot_fd;           /* holds this process's slot */
+	struct fmutex lock;    /* guards registered and leaving of the HCAs, and removers */
+	struct remover *removers;
+} module;
+
+/* ----------------------------------------------------------------- identity */
+
+/*
+ * A number that no other process of this user has now: the first free name of an abstract socket,
+ * which goes with the process however that ends. Without any the process id must do.
+ */
+static uint32_t take_slot(void)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	uint32_t slot;
+	int len, fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	for (slot = 0; fd >= 0 && slot < MAX_SLOTS; slot++) {
+		len = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1, "ibal-soft-%u-%u",
+			       (unsigned int)getuid(), slot);
+		if (bind(fd, (struct sockaddr *)&addr,
+			 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)))
+			continue;
+		module.slot_fd = fd;
+		return slot;
+	}
+	if (fd >= 0)
+		close(fd);
+	return (uint32_t)getpid();
+}
+
+static uint32_t hash(uint32_t h, const void *data, size_t length)
+{
+	const unsigned char *at = data;
+
+	while (length--)
+		h = (h ^ *at++) * 0x01000193u; /* FNV-1a */
+	return h;
+}
+
+/* 24 bits that differ from those of every other process of this user, and most likely from all
+ * others'. */
+static uint32_t identity(void)
+{
+	uid_t uid = getuid();
+	uint32_t h = FNV_START;
+	char line[64];
+	FILE *file = fopen("/etc/machine-id", "re");
+
+	if (file) {
+		if (fgets(line, sizeof(line), file))
+			h = hash(h, line, strcspn(line, "\n"));
+		fclose(file);
+	}
+	h = hash(h, &uid, sizeof(uid));
+	return (h + take_slot()) & 0xffffff;
+}
+
+/* -------------------------------------------------------------------- cables */
+
+static void join(struct soft_port *a, struct soft_port *b)
+{
+	a->cable = b;
+	b->cable = a;
+}
+
+/* As configured; else port n of each even HCA to port n of the next. What is left has a loopback
+ * plug. */
+static void lay_cables(void)
+{
+	const struct link_config *l;
+	uint32_t i, n;
+
+	for (i = 0; i < module.conf.num_links; i++) {
+		l = &module.conf.links[i];
+		join(hca_port(&module.hcas[l->hca[0]], (uint8_t)l->port[0]),
+		     hca_port(&module.hcas[l->hca[1]], (uint8_t)l->port[1]));
+	}
+	for (i = 0; !module.conf.num_links && i + 1 < module.conf.hcas; i += 2)
+		for (n = 1; n <= module.hcas[i].conf.ports && n <= module.hcas[i + 1].conf.ports;
+		     n++)
+			join(hca_port(&module.hcas[i], (uint8_t)n),
+			     hca_port(&module.hcas[i + 1], (uint8_t)n));
+}
+
+/* ------------------------------------------------------------------- removal */
+
+struct remover {
+	struct remover *next;
+	pthread_t thread;
+	struct soft_hca *hca;
+	uint32_t flags;
+};
+
+static void plug_all(struct soft_hca *hca, bool in)
+{
+	uint32_t i;
+
+	for (i = 0; i < hca->conf.ports; i++)
+		port_plug(&hca->ports[i], in);
+}
+
+/* A hot removal: announced, and then the HCA goes, unless it has gone already. */
+static void *remover_main(void *arg)
+{
+	struct remover *remover = arg;
+
+	ib_deregister_ci(remover->hca->handle, remover->flags);
+	if (!(remover->flags & CI_HCA_GONE))
+		plug_all(remover->hca, false);
+	return NULL;
+}
+
+al_status module_remove_hca(struct soft_hca *hca, uint32_t flags)
+{
+	struct remover *remover = al_alloc(sizeof(*remover));
+	al_status status = AL_SUCCESS;
+
+	if (!remover)
+		return AL_INSUFFICIENT_MEMORY;
+	remover->hca = hca;
+	remover->flags = flags;
+	fmutex_lock(&module.lock);
+	if (!hca->registered)
+		status = AL_CA_REMOVED;
+	else if (flags & CI_HCA_GONE)
+		plug_all(hca, false);
+	if (!status && thread_start(&remover->thread, "soft-remove", remover_main, remover)) {
+		if (flags & CI_HCA_GONE)
+			plug_all(hca, true);
+		status = AL_INSUFFICIENT_RESOURCES;
+	}
+	if (!status) {
+		hca->registered = false;
+		remover->next = module.removers;
+		module.removers = remover;
+	}
+	fmutex_unlock(&module.lock);
+	if (status)
+		al_free(remover);
+	return status;
+}
+
+/* ----------------------------------------------------------------- the module */
+
+al_status module_step(const uint64_t *choice, struct soft_step *step)
+{
+	return manual_step(module.hcas, module.conf.hcas, choice, step);
+}
+
+const char *module_misplaced(const struct fault_rule_text *rule)
+{
+	return fault_misplaced(&module.conf, rule);
+}
+
+static void destroy_hcas(void)
+{
+	uint32_t i;
+
+	for (i = 0; module.hcas && i < module.conf.hcas; i++)
+		hca_destroy(&module.hcas[i]);
+	al_free(module.hcas);
+	module.hcas = NULL;
+	if (module.slot_fd >= 0)
+		close(module.slot_fd);
+	module.slot_fd = -1;
+}
+
+static al_status init(struct ci_host *host, const struct ci_params *params)
+{
+	al_status status;
+	uint32_t own, id, i;
+
+	memset(&module, 0, sizeof(module));
+	module.slot_fd = -1;
+	module.host = host;
+	port_start();
+	status = config_read(&module.conf, params);
+	if (status)
+		return status;
+	module.hcas = al_alloc_aligned(64, module.conf.hcas * sizeof(*module.hcas));
+	if (!module.hcas)
+		return AL_INSUFFICIENT_MEMORY;
+	manual_start(module.conf.manual);
+	id = module.conf.manual ? 0 : identity();
+	for (i = 0; i < module.conf.hcas && !status; i++) {
+		struct soft_hca *hca = &module.hcas[i];
+
+		hca->conf = module.conf.hca[i];
+		hca->index = i;
+		/* with manual progress every run must be the same, unless its seed differs */
+		own = module.conf.manual ? hash(FNV_START, &hca->conf.seed, 4) & 0xffffff : id;
+		hca->guid =
+			hca->conf.guid ? hca->conf.guid : OUI << 40 | (uint64_t)own << 16 | i << 8;
+		status = hca_create(hca, hash(own, &i, sizeof(i)));
+	}
+	if (!status)
+		lay_cables();
+	else
+		destroy_hcas();
+	return status;
+}
+
+static al_status scan(void)
+{
+	al_status status;
+	uint32_t i;
+
+	for (i = 0; i < module.conf.hcas; i++) {
+		status = ib_register_ci(module.host, &soft_interface, &module.hcas[i],
+					&module.hcas[i].handle);
+		if (status)
+			return status; /* cleanup withdraws the others */
+		fmutex_lock(&module.lock);
+		module.hcas[i].registered = true;
+		fmutex_unlock(&module.lock);
+	}
+	return AL_SUCCESS;
+}
+
+/* Withdraws an HCA that nobody is withdrawing. */
+static void withdraw(struct soft_hca *hca)
+{
+	bool registered;
+
+	fmutex_lock(&module.lock);
+	registered = hca->registered;
+	hca->registered = false;
+	fmutex_unlock(&module.lock);
+	if (registered)
+		ib_deregister_ci(hca->handle, 0);
+}
+
+static void cleanup(void)
+{
+	struct remover *remover;
+	uint32_t i;
+
+	for (i = 0; i < module.conf.hcas; i++)
+		withdraw(&module.hcas[i]);
+	/* none can be added any more: no HCA has operations */
+	while ((remover = module.removers)) {
+		module.removers = remover->next;
+		pthread_join(remover->thread, NULL);
+		al_free(remover);
+	}
+	errands_wait();
+	destroy_hcas();
+}
+
+const struct ci_module ci_module = {
+	.size = sizeof(struct ci_module),
+	.abi_major = CI_ABI_MAJOR,
+	.abi_minor = CI_ABI_MINOR,
+	.name = "soft",
+	.version = SOFT_VERSION,
+	.license = "GPL-2.0-only OR Linux-OpenIB",
+	.init = init,
+	.scan = scan,
+	.cleanup = cleanup,
+};

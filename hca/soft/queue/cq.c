@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Completion queues: first in, first out; what an arm is satisfied by (seed 001); overflow. One
+ * that is shared with a client (ring.h) is filled here too, but consumed and armed there only.
+ */
+#include "hca/soft/queue/cq.h"
+
+#include "hca/soft/client/rings.h"
+#include "hca/soft/engine/engine.h"
+#include "hca/soft/lab/fault.h"
+#include "hca/soft/object/hca.h"
+#include "hca/soft/shared/base.h"
+#include "hca/soft/shared/lock.h"
+#include "hca/soft/shared/ring.h"
+#include "hca/soft/transport/qp.h"
+
+/* ----------------------------------------------------------- notification */
+
+/*
+ * An arm is satisfied: it is gone, and all completions that are there count as told. The caller
+ * notifies once he has let go of the lock.
+ */
+static bool satisfy(struct soft_cq *cq)
+{
+	cq->armed = AL_ARM_NONE;
+	cq->notified = cq->prod;
+	return true;
+}
+
+static void notify(struct soft_cq *cq)
+{
+	IB_TRACE("soft", "event queue: CQ event, notification delivered cq=%u", cq->number);
+	ib_cq_notify(cq->ci.ctx);
+}
+
+static uint32_t cq_count(const struct soft_cq *cq)
+{
+	return cq->prod - cq->cons;
+}
+
+al_status soft_arm_cq(struct ci_cq *ci, al_arm type, bool *present)
+{
+	struct soft_cq *cq = soft_cq(ci);
+	bool tell = false, there;
+
+	if (type != AL_ARM_ERRORS && type != AL_ARM_SOLICITED && type != AL_ARM_ANY)
+		return AL_INVALID_PARAMETER;
+	if (cq->shared)
+		return AL_INVALID_STATE;
+	fmutex_lock(&cq->lock);
+	if (cq->overflowed) {
+		fmutex_unlock(&cq->lock);
+		return AL_CQ_ERROR;
+	}
+	there = cq_count(cq);
+	if (type > cq->armed)
+		cq->armed = (uint8_t)type;
+	/* the newest completion is there, and is newer than the last notification */
+	if (ci->notify == AL_CQ_NOTIFY_PENDING && there && cq->notified != cq->prod)
+		tell = satisfy(cq);
+	fmutex_unlock(&cq->lock);
+	if (present)
+		*present = there;
+	if (tell)
+		notify(cq);
+	return AL_SUCCESS;
+}
+
+al_status soft_arm_cq_n(struct ci_cq *ci, uint32_t num)
+{
+	struct soft_cq *cq = soft_cq(ci);
+	bool tell = false;
+
+	if (!num || num > ci->cqe)
+		return AL_INVALID_PARAMETER;
+	if (cq->shared)
+		return AL_INVALID_STATE;
+	fmutex_lock(&cq->lock);
+	if (cq->overflowed) {
+		fmutex_unlock(&cq->lock);
+		return AL_CQ_ERROR;
+	}
+	/* as with types: of two that wait, the one that is satisfied sooner holds */
+	if (!cq->armed_n || num < cq->armed_n)
+		cq->armed_n = num;
+	if (cq_count(cq) >= cq->armed_n) {
+		cq->armed_n = 0;
+		cq->notified = cq->prod;
+		tell = true;
+	}
+	fmutex_unlock(&cq->lock);
+	if (tell)
+		notify(cq);
+	return AL_SUCCESS;
+}
+
+/* Does the newest completion satisfy what is armed? One notification may satisfy both kinds of arm.
+ */
+static bool wanted(struct soft_cq *cq, const struct ib_wc *wc)
+{
+	al_arm kind = wc->status != IB_WC_SUCCESS      ? AL_ARM_ERRORS
+		      : wc->wc_flags & IB_WC_SOLICITED ? AL_ARM_SOLICITED
+						       : AL_ARM_ANY;
+	bool tell = false;
+
+	if (UNLIKELY(cq->shared))
+		return ring_cq_told(cq, kind);
+	if (cq->armed >= kind)
+		tell = satisfy(cq);
+	if (cq->armed_n && cq_count(cq) >= cq->armed_n) {
+		cq->armed_n = 0;
+		cq->notified = cq->prod;
+		tell = true;
+	}
+	return tell;
+}
+
+/* --------------------------------------------------------------- content */
+
+static void put(struct soft_cq *cq, const struct ib_wc *wc)
+{
+	uint32_t prod = cq->prod;
+
+	cq->ring[prod & cq->mask] = *wc;
+	cq->prod = prod + 1;
+}
+
+/* There was no room: the last completion says so, the owner is told, and the queues that complete
+ * here end. */
+static void overflow(struct runner *r, struct soft_cq *cq)
+{
+	struct ci_event event = { .type = IB_EVENT_CQ_ERR, .object_ctx = cq->ci.ctx };
+	struct cq_link *link;
+
+	ib_log(IB_LOG_ERROR, "soft",
+	       "a completion queue of %u entries has overflowed; make it as large as its queues",
+	       cq->ci.cqe);
+	ib_dispatch_event(&event);
+	fmutex_lock(&cq->qps_lock);
+	for (link = cq->qps; link; link = link->next)
+		actor_signal(r, link->actor, SIGNAL_CQ_ERROR);
+	fmutex_unlock(&cq->qps_lock);
+}
+
+void cq_add(struct runner *r, struct soft_cq *cq, const struct ib_wc *wc)
+{
+	bool tell = false, over = false;
+	struct ib_wc last;
+
+	fmutex_lock(&cq->lock);
+	if (UNLIKELY(cq->overflowed)) {
+		fmutex_unlock(&cq->lock);
+		return;
+	}
+	if (UNLIKELY(cq->shared))
+		cq->cons = ring_cq_cons(cq->shared);
+	if (UNLIKELY(cq_count(cq) >= cq->ci.cqe)) { /* more: the client lies */
+		cq->overflowed = over = true;
+		last = *wc;
+		last.status = IB_WC_CQ_OVERFLOW_ERR;
+		wc = &last;
+	}
+	put(cq, wc);
+	if (cq->armed | cq->armed_n)
+		tell = wanted(cq, wc);
+	fmutex_unlock(&cq->lock);
+	IB_TRACE("soft", "CQE written cq=%u qp=%#x wr_id=%#llx status=%d", cq->number, wc->qp_num,
+		 (unsigned long long)wc->wr_id, wc->status);
+	if (UNLIKELY(over))
+		overflow(r, cq);
+	if (tell)
+		notify(cq);
+}
+
+void cq_overflow(struct runner *r, struct soft_cq *cq, const struct soft_qp *qp)
+{
+	const struct ib_wc last = {
+		.qp_context = qp->ci.owner_context,
+		.status = IB_WC_CQ_OVERFLOW_ERR,
+		.qp_num = qp->ci.qp_num,
+	};
+	bool over, tell = false;
+
+	fmutex_lock(&cq->lock);
+	over = !cq->overflowed;
+	cq->overflowed = true;
+	if (over) {
+		put(cq, &last); /* there is always room for this one */
+		tell = wanted(cq, &last);
+	}
+	fmutex_unlock(&cq->lock);
+	if (over)
+		overflow(r, cq);
+	if (tell)
+		notify(cq);
+}
+
+al_status soft_poll_cq(struct ci_cq *ci, uint32_t num, struct ib_wc *wc, uint32_t *count)
+{
+	struct soft_cq *cq = soft_cq(ci);
+	struct soft_hca *hca = pd_hca(ci->pd);
+	uint32_t n, i;
+
+	if (UNLIKELY(cq->shared))
+		return AL_INVALID_STATE;
+	if (engine_has_work(hca))
+		engine_progress(hca);
+	fmutex_lock(&cq->lock);
+	n = cq_count(cq);
+	if (!n && UNLIKELY(cq->overflowed)) {
+		fmutex_unlock(&cq->lock);
+		return AL_CQ_ERROR;
+	}
+	n = n < num ? n : num;
+	for (i = 0; i < n; i++)
+		wc[i] = cq->ring[(cq->cons + i) & cq->mask];
+	cq->cons += n;
+	fmutex_unlock(&cq->lock);
+	*count = n;
+	if (n)
+		IB_TRACE("soft", "poll_cq: %u CQ entries copied cq=%u", n, cq->number);
+	return AL_SUCCESS;
+}
+
+al_status soft_peek_cq(struct ci_cq *ci, uint32_t max, uint32_t *count)
+{
+	struct soft_cq *cq = soft_cq(ci);
+	uint32_t n;
+
+	if (cq->shared)
+		return AL_INVALID_STATE;
+	fmutex_lock(&cq->lock);
+	n = cq_count(cq);
+	fmutex_unlock(&cq->lock);
+	*count = n < max ? n : max;
+	return AL_SUCCESS;
+}
+
+void cq_clean(struct soft_cq *cq, uint32_t qp_num)
+{
+	uint32_t from, to, prod, notified;
+
+	if (cq->shared) /* what is in it is the client's, and its provider takes them out */
+		return;
+	fmutex_lock(&cq->lock);
+	prod = cq->prod;
+	notified = cq->notified;
+	for (from = to = cq->cons; from != prod; from++) {
+		if (cq->ring[from & cq->mask].qp_num == qp_num) {
+			/* those already told of are the older ones: one less */
+			if ((int32_t)(from - cq->notified) < 0)
+				notified--;
+			continue;
+		}
+		cq->ring[to++ & cq->mask] = cq->ring[from & cq->mask];
+	}
+	cq->notified = notified;
+	cq->prod = to;
+	fmutex_unlock(&cq->lock);
+}
+
+/* ------------------------------------------------------------ create, destroy */
+
+void cq_attach(struct soft_cq *cq, struct cq_link *link, struct actor *actor)
+{
+	fmutex_lock(&cq->qps_lock);
+	link->actor = actor;
+	link->next = cq->qps;
+	link->pprev = &cq->qps;
+	if (link->next)
+		link->next->pprev = &link->next;
+	cq->qps = link;
+	fmutex_unlock(&cq->qps_lock);
+}
+
+void cq_detach(struct cq_link *link, struct soft_cq *cq)
+{
+	fmutex_lock(&cq->qps_lock);
+	*link->pprev = link->next;
+	if (link->next)
+		link->next->pprev = link->pprev;
+	fmutex_unlock(&cq->qps_lock);
+}
+
+al_status soft_create_cq(struct ci_cq *ci, struct ci_cq_init *init, struct ci_udata *udata)
+{
+	struct soft_hca *hca = pd_hca(ci->pd);
+	struct soft_cq *cq = soft_cq(ci);
+	uint32_t size;
+
+	if (init->cqe > hca->attr.max_cqe) {
+		init->cqe = hca->attr.max_cqe;
+		return AL_LIMIT_EXCEEDED;
+	}
+	ci->cqe = init->cqe = ring_cqe(init->cqe);
+	ci->comp_vector = init->comp_vector;
+	ci->notify = init->notify;
+	cq->number = atomic_fetch_add_explicit(&hca->cqs_made, 1, memory_order_relaxed);
+	if (rings_asked(udata))
+		return ring_cq_create(cq, udata);
+	size = ring_cq_slots(init->cqe);
+	cq->ring = fault_alloc(hca) ? NULL : al_alloc_aligned(64, (size_t)size * sizeof(*cq->ring));
+	if (!cq->ring)
+		return AL_INSUFFICIENT_MEMORY;
+	cq->mask = size - 1;
+	return AL_SUCCESS;
+}
+
+void soft_destroy_cq(struct ci_cq *ci)
+{
+	if (soft_cq(ci)->shared)
+		ring_cq_destroy(soft_cq(ci));
+	else
+		al_free(soft_cq(ci)->ring);
+}
+
+al_status soft_query_cq(struct ci_cq *ci, struct al_cq_attr *attr)
+{
+	struct soft_cq *cq = soft_cq(ci);
+
+	*attr = (struct al_cq_attr){
+		.cqe = ci->cqe,
+		.comp_vector = ci->comp_vector,
+		.notify = ci->notify,
+	};
+	fmutex_lock(&cq->lock);
+	if (cq->shared)
+		cq->cons = ring_cq_cons(cq->shared);
+	else
+		attr->armed = (al_arm)cq->armed;
+	attr->count = cq_count(cq);
+	attr->overflowed = cq->overflowed;
+	fmutex_unlock(&cq->lock);
+	return AL_SUCCESS;
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Queue pairs (qp.c), and the parts of their transport: requester (req.c), completer (comp.c), responder (resp.c, uc.c,
+ * ud.c), and the short way of small messages (shortcut.c).
+ */
+#ifndef SOFT_QP_H
+#define SOFT_QP_H
+
+#include "hca/soft/client/rings.h"
+#include "hca/soft/engine/engine.h"
+#include "hca/soft/memory/mr.h"
+#include "hca/soft/packet/packet.h"
+#include "hca/soft/packet/wire.h"
+#include "hca/soft/queue/cq.h"
+#include "hca/soft/shared/base.h"
+#include "hca/soft/shared/lock.h"
+#include "hca/soft/shared/opcode.h"
+
+struct errand;
+struct shared_qp;
+struct soft_port;
+
+/* Element of a send queue, followed by its gather list or its inline data, and a datagram's address. */
+struct send_wqe {
+	uint64_t wr_id;
+	uint64_t remote_addr;
+	uint64_t compare_add, swap;
+	union {
+		uint32_t rkey;
+		uint32_t remote_qpn; /* datagram */
+	};
+	uint32_t ex;        /* immediate data */
+	uint32_t length;    /* of the message */
+	uint32_t first_psn, last_psn; /* once started */
+	uint8_t opcode;     /* ib_wr_opcode */
+	uint8_t flags;      /* enum ib_send_flags */
+	uint8_t num_sge;
+	uint8_t status;     /* ib_wc_status it will complete with */
+	uint16_t refs;      /* packets not at home */
+	bool answered;      /* read, atomic: all data has come */
+	bool client;        /* once started: its payload, or some of it, is in a client */
+	struct ib_sge sge[];
+};
+
+/* Element of a receive queue. */
+struct recv_wqe {
+	uint64_t wr_id;
+	uint32_t length;
+	uint32_t num_sge;
+	struct ib_sge sge[];
+};
+
+/* A read or atomic that was answered, for the case that it is asked again: a responder resource. */
+struct resource {
+	uint64_t va;
+	uint64_t orig; /* atomic: the answer */
+	uint32_t rkey;
+	uint32_t dma_len;
+	uint32_t first_psn, last_psn;
+	uint8_t kind; /* enum pkt_kind; PKT_NONE: empty */
+};
+
+/* A read on which responses are being sent. */
+struct reading {
+	uint64_t va;     /* of what is next */
+	uint32_t left;   /* bytes */
+	uint32_t num;    /* packets left; 0: no read */
+	uint32_t psn;    /* next */
+	uint32_t rkey;
+	uint32_t msn;
+	bool first;      /* next is the message's first packet */
+	bool client;     /* it is of a client's memory */
+};
+
+struct soft_qp {
+	struct ci_qp ci;
+
+	/* what a post needs */
+	_Atomic uint32_t state;   /* ib_qp_state; owner's to write, to and from Reset under both locks too */
+	struct fmutex sq_lock;    /* guards posting sends */
+	_Atomic uint32_t sq_prod; /* indices count up for ever; the slot is index & mask */
+	_Atomic uint32_t sq_cons; /* oldest not completed; owner's to write */
+	uint32_t sq_mask;
+	uint32_t sq_stride;
+	char *sq;
+	struct actor *actor;
+	struct fmutex rq_lock;    /* guards posting receives */
+	_Atomic uint32_t rq_prod;
+	_Atomic uint32_t rq_cons;
+	uint32_t rq_mask;
+	uint32_t rq_stride;
+	char *rq;
+	struct shared_qp *shared; /* rings of a client's; NULL: none */
+
+	/* all below is the owner's, unless said otherwise */
+	struct {
+		_Alignas(64) uint32_t next; /* index of the element to send from */
+		uint32_t fresh;     /* first element that has not been started */
+		uint32_t acked;     /* first started element that has not been answered */
+		uint32_t bad;       /* halted: index of the element that can not be sent */
+		uint32_t send_psn;  /* of the next packet; goes back on a retry */
+		uint32_t next_psn;  /* first that no element has */
+		uint32_t una;       /* oldest not answered */
+		uint8_t rd_out;     /* reads and atomics started and not answered */
+		uint8_t retry_left;
+		uint8_t rnr_left;
+		bool waiting;       /* for the RNR timer */
+		bool halted;
+		bool rewound;       /* gone back for an implied NAK: once, until something is answered */
+		bool progress;      /* something was answered, or sent again, since the timer was started */
+		uint8_t bad_status; /* halted: ib_wc_status of it, in its turn */
+		uint32_t high_psn;  /* first never sent: what is before it is sent again */
+		uint32_t limit;     /* number of the last message, from 1, for which a receive is known to be there */
+		bool limited;       /* limit is known */
+		bool copying;       /* a response's payload is on its way to a client: later ones wait */
+		struct packet *nodes;
+	} req;
+	struct {
+		_Alignas(64) uint32_t epsn; /* expected */
+		uint32_t msn;
+		uint8_t kind;       /* message in progress; PKT_NONE: none */
+		bool nak_sent;      /* keep quiet until the expected packet comes */
+		bool established;   /* the event has been raised */
+		uint8_t num_resources;
+		uint8_t next_resource;
+		bool copying;       /* so is that of the request at the head of the backlog */
+		bool client;        /* what resp_may_access() has seen last is a client's */
+		struct packet *backlog, **backlog_tail; /* requests not yet looked at */
+		struct reading reading;
+		uint64_t va;        /* write in progress */
+		uint32_t rkey;
+		uint32_t dma_len;
+		uint64_t done;      /* bytes of the message received */
+		struct resource *resources;
+		struct packet *nodes;
+	} resp;
+
+	/* what every packet looks at: the path, what modify_qp has set, and the traffic */
+	_Alignas(64) struct soft_port *port; /* from Init on */
+	struct soft_port *peer;  /* who answers to the LID; NULL: nobody */
+	uint32_t dest_qpn;
+	uint16_t pkey;
+	uint8_t mtu_shift;       /* log2 of the path MTU */
+	bool global;             /* packets have a GRH */
+	const struct service *service;
+	struct {                 /* as in struct ib_qp_attr */
+		uint32_t qp_access_flags, qkey;
+		uint8_t timeout, retry_cnt, rnr_retry, min_rnr_timer, max_rd_atomic, max_dest_rd_atomic;
+		uint8_t port_num, path_mtu;
+		uint16_t pkey_index;
+		bool en_sqd_async_notify;
+	} attr;
+	bool drained;            /* SQD: and so it is */
+	uint32_t spared_by;      /* faults.generation of the rules by which spared[] is */
+	/* traffic: one writer, summed up by query_port */
+	_Alignas(64) _Atomic uint64_t tx_bytes;
+	_Atomic uint64_t tx_packets, rx_bytes, rx_packets;
+	uint64_t flow[2];        /* packets sent since Reset, by enum flow_index */
+	uint64_t spared[2];      /* from that one to before this one no fault rule meets any */
+
+	/* what only control operations and slow ways look at */
+	struct ib_ah_attr av;
+	struct timer timer;
+	struct cq_link send_link, recv_link;
+	struct fmutex control;   /* one control operation at a time */
+	struct packet *node_mem; /* one allocation: nodes, send ring, receive ring */
+	struct stage *stage;     /* errands; NULL: there was none yet. The owner's */
+	struct soft_qp *list_next, **list_pprev; /* guarded by the HCA's qps_lock */
+};
+
+static inline struct soft_qp *soft_qp(struct ci_qp *qp)
+{
+	return (struct soft_qp *)qp;
+}
+
+static inline struct soft_cq *soft_cq(struct ci_cq *cq)
+{
+	return (struct soft_cq *)cq;
+}
+
+static inline struct send_wqe *sq_at(const struct soft_qp *qp, uint32_t index)
+{
+	return (struct send_wqe *)(qp->sq + (size_t)(index & qp->sq_mask) * qp->sq_stride);
+}
+
+/* The last part of a datagram's element. */
+static inline struct datagram *wqe_datagram(const struct soft_qp *qp, const struct send_wqe *wqe)
+{
+	return (struct datagram *)((char *)wqe + qp->sq_stride - sizeof(struct datagram));
+}
+
+static inline struct recv_wqe *rq_at(const struct soft_qp *qp, uint32_t index)
+{
+	return (struct recv_wqe *)(qp->rq + (size_t)(index & qp->rq_mask) * qp->rq_stride);
+}
+
+/* Owner's view of his own state. */
+static inline ib_qp_state qp_state(const struct soft_qp *qp)
+{
+	return (ib_qp_state)atomic_load_explicit(&qp->state, memory_order_relaxed);
+}
+
+/* What transport services do differently; by ib_qp_type, all zero: not offered. */
+struct service {
+	/* Takes a request of the peer's: all of it is done, or will be by resp_run(). */
+	void (*request)(struct runner *r, struct soft_qp *qp, struct packet *pkt);
+	/* The rest of that, when its payload had to be copied to a client: an errand, which is done. */
+	void (*taken)(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result);
+	uint8_t wire;  /* enum wire_service */
+	bool reliable; /* requests are answered, and repeated if not; no SQE: an error ends the queue pair */
+};
+
+extern const struct service services[IB_QPT_COUNT];
+
+/* One pass of an actor's owner over all that there is to do; true: there is more, but the budget is spent. */
+bool qp_pass(struct runner *r, struct soft_qp *qp);
+/* Its first part: what has come in. */
+void qp_receive(struct runner *r, struct soft_qp *qp, struct packet *list);
+/* To the Error state, by an error of the queue pair's own; event: what to raise, or -1. */
+void qp_error(struct runner *r, struct soft_qp *qp, int event);
+/* An unreliable type's request has completed in error: the send queue stops (IBTA 10.3.1.6). */
+void qp_send_error(struct soft_qp *qp);
+void qp_event(struct soft_qp *qp, ib_event_type type);
+/* The request becomes the element of that index, if there is room. Under sq_lock, rq_lock. */
+al_status qp_add_send(struct soft_qp *qp, const struct ib_send_wr *wr, uint32_t index);
+al_status qp_add_recv(struct soft_qp *qp, const struct ib_recv_wr *wr, uint32_t index);
+/* The doorbell: sends have been added, or there is something to flush. */
+void qp_sends_added(struct soft_qp *qp);
+/* Writes a completion of the oldest receive, which is removed. */
+void qp_complete_recv(struct runner *r, struct soft_qp *qp, struct ib_wc *wc);
+
+/* shortcut.c: sends what has been posted, as far as that goes without packets. False: it is not idle. */
+bool qp_shortcut(struct runner *r, struct soft_qp *qp);
+
+/* Packets of a message. */
+static inline uint32_t req_packets(const struct soft_qp *qp, const struct send_wqe *wqe)
+{
+	uint32_t mtu_mask = (1u << qp->mtu_shift) - 1;
+
+	return wqe->length ? (wqe->length + mtu_mask) >> qp->mtu_shift : 1;
+}
+
+/* requester: sends what may be sent; true: the budget is spent */
+bool req_run(struct runner *r, struct soft_qp *qp);
+void req_timer(struct runner *r, struct soft_qp *qp);
+/* the element's memory was not there when it was to be read */
+void req_bad_source(struct soft_qp *qp, struct send_wqe *wqe);
+/* goes back to the oldest packet not answered */
+void req_rewind(struct soft_qp *qp);
+void req_reset(struct soft_qp *qp);
+
+/* responder */
+void resp_queue(struct soft_qp *qp, struct packet *pkt);
+bool resp_run(struct runner *r, struct soft_qp *qp);
+static inline bool resp_pending(const struct soft_qp *qp)
+{
+	return qp->resp.backlog || qp->resp.reading.num;
+}
+/* Takes requests off that are not yet looked at: all, or what `take` picks for another queue pair. */
+struct packet *resp_unqueue(struct soft_qp *qp, const struct soft_qp *other,
+			    struct packet *(*take)(const struct soft_qp *other, struct packet **list));
+void resp_reset(struct soft_qp *qp);
+
+/* responder: what reliable and unreliable connections share */
+/* Is it from the peer, and of the partition? If not, that is counted. */
+bool resp_acceptable(struct soft_qp *qp, const struct packet *pkt);
+/* The first packet since Init has come. */
+void resp_arrived(struct soft_qp *qp);
+/* Does the queue pair permit the access, and the memory that the request names? */
+bool resp_may_access(struct soft_qp *qp, const struct packet *pkt, uint32_t access, uint32_t length);
+/* Moves a train's payload to where the message in progress goes. */
+enum copy_result resp_payload(struct runner *r, struct soft_qp *qp, const struct packet *pkt);
+/* The same, to the piece or pieces that there are, in an errand that has its payload, or NULL; the request waits for it. */
+enum copy_result resp_send_off(struct soft_qp *qp, struct errand *e, const struct mem_view *view, const struct ib_sge *sge,
+			       uint32_t num, uint64_t skip);
+/* Comes again when it is back; short_receive: its last packet lacks a receive. */
+void resp_wait(struct soft_qp *qp, struct packet *pkt, bool short_receive);
+/* It need not any more. */
+void resp_unhold(const struct packet *pkt);
+uint64_t resp_execute_atomic(const struct packet *pkt, uint64_t *target);
+/* The message is whole. */
+void resp_finish(struct runner *r, struct soft_qp *qp, const struct packet *pkt);
+/* The receive in progress fails, before the queue pair does. */
+void resp_fail_recv(struct runner *r, struct soft_qp *qp, ib_wc_status status);
+void rc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt);
+void rc_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result);
+void uc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt);
+void uc_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result);
+/* An error of the receive queue's own: the oldest receive fails, the packet goes home, the queue pair ends. Nobody is
+ * told (UC, UD). */
+void resp_end(struct runner *r, struct soft_qp *qp, struct packet *pkt, ib_wc_status status);
+/* Are the packet and the queue pair of one partition, and one of them a full member? (IBTA 10.9.3) */
+bool resp_pkey_matches(struct soft_qp *qp, const struct packet *pkt);
+
+/* datagrams */
+/* Checks what a request says of its destination, and keeps it in the element. */
+al_status ud_post(const struct soft_qp *qp, const struct ib_send_wr *wr, struct send_wqe *wqe);
+/* Addresses a packet. */
+void ud_build(const struct soft_qp *qp, const struct send_wqe *wqe, struct packet *pkt);
+void ud_request(struct runner *r, struct soft_qp *qp, struct packet *pkt);
+void ud_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result);
+static inline bool is_ud(const struct soft_qp *qp)
+{
+	return qp->service->wire == WIRE_UD;
+}
+
+/* Those of a client's ring are fetched when there is none here. */
+static inline bool recv_empty(struct soft_qp *qp)
+{
+	/* acquire: pairs with the release in soft_post_recv() */
+	if (LIKELY(atomic_load_explicit(&qp->rq_cons, memory_order_relaxed) !=
+		   atomic_load_explicit(&qp->rq_prod, memory_order_acquire)))
+		return false;
+	return LIKELY(!qp->shared) || !ring_fill(qp, RING_FILL);
+}
+
+static inline struct recv_wqe *recv_oldest(const struct soft_qp *qp)
+{
+	return rq_at(qp, atomic_load_explicit(&qp->rq_cons, memory_order_relaxed));
+}
+
+static inline bool is_send(uint8_t kind)
+{
+	return kind == PKT_SEND || kind == PKT_SEND_IMM;
+}
+
+static inline bool takes_recv(const struct packet *pkt)
+{
+	return is_send(pkt->kind) || pkt->kind == PKT_WRITE_IMM;
+}
+
+/* completer */
+void comp_response(struct runner *r, struct soft_qp *qp, struct packet *pkt);
+/* One that has come while another's payload is being copied to a client: it waits. */
+void comp_wait(struct soft_qp *qp, struct packet *pkt);
+/* Goes on, if that is done. */
+void comp_resume(struct runner *r, struct soft_qp *qp);
+/* completes the elements that are answered and whose packets are at home */
+void comp_retire(struct runner *r, struct soft_qp *qp);
+/* SQE: completes all that is in the send queue, in error, as it comes home */
+void comp_flush_sends(struct runner *r, struct soft_qp *qp);
+/* completes everything, in error; false: some packets are not yet at home */
+bool comp_flush(struct runner *r, struct soft_qp *qp);
+/* the oldest element that is not answered fails */
+void comp_fail(struct runner *r, struct soft_qp *qp, ib_wc_status status);
+
+/* Bytes on the link of num packets in a row of a connection, headers and all. */
+static inline uint64_t wire_bytes(const struct soft_qp *qp, uint8_t kind, uint8_t place,
+				  uint32_t num, uint32_t length)
+{
+	const uint8_t *opcode = rc_opcode[kind]; /* those of UC have the same headers */
+	uint64_t each = LRH_BYTES + BTH_BYTES + CRC_BYTES + (qp->global ? GRH_BYTES : 0);
+	uint32_t ext;
+
+	/* only a message's first and last packet have extended headers, only its last a pad */
+	if (num == 1)
+		ext = wire_ops[opcode[place]].ext_bytes;
+	else
+		ext = wire_ops[opcode[place & PLACE_FIRST]].ext_bytes +
+		      wire_ops[opcode[place & PLACE_LAST]].ext_bytes;
+	return num * each + ext + ((length + 3ull) & ~3ull);
+}
+
+/* A counter with one writer. */
+static inline void counter_add(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
+			      memory_order_relaxed);
+}
+/* Fetches home what is on its way to the peer, and takes back what he has not looked at. May sleep. */
+void qp_purge(struct soft_qp *qp);
+/* The same of a connection, at the port to which its path led. */
+void qp_purge_at(struct soft_qp *qp, struct soft_port *peer);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The way that most messages take on the loop link: a message of one train, with nothing unanswered
+ * before it, for a queue pair that is idle and expects just its PSN. What the packets and their ACK
+ * would do to both sides is then known, and is done at once by the sender's owner, who owns both
+ * meanwhile: the same checks, PSNs, counters and completions. Whatever is not so, or may not be,
+ * changes nothing here and goes by packets, which have an answer for everything.
+ */
+#include <string.h>
+
+#include "hca/soft/base/table.h"
+#include "hca/soft/engine/engine.h"
+#include "hca/soft/lab/capture.h"
+#include "hca/soft/lab/fault.h"
+#include "hca/soft/memory/mr.h"
+#include "hca/soft/object/hca.h"
+#include "hca/soft/packet/packet.h"
+#include "hca/soft/port/port.h"
+#include "hca/soft/shared/base.h"
+#include "hca/soft/shared/opcode.h"
+#include "hca/soft/transport/qp.h"
+
+/* Would a packet go there, and the ACK come back, without anybody in between? */
+static struct actor *reachable(const struct soft_qp *qp)
+{
+	const struct soft_port *port = qp->port, *to = qp->peer;
+
+	if (port->link != &link_loop || !to || port_state(port) != IB_PORT_ACTIVE ||
+	    port_state(to) != IB_PORT_ACTIVE || capture_on())
+		return NULL;
+	return table_find(&to->hca->qps, qp->dest_qpn);
+}
+
+static bool simple(const struct send_wqe *wqe)
+{
+	return (wqe->opcode == IB_WR_SEND || wqe->opcode == IB_WR_RDMA_WRITE) && wqe->length &&
+	       wqe->length <= SOFT_TRAIN_BYTES &&
+	       (wqe->num_sge == 1 || wqe->flags & IB_SEND_INLINE);
+}
+
+/* Would the peer take it as the next packet, with nothing to do before? */
+static bool expected(const struct soft_qp *peer, const struct soft_qp *qp)
+{
+	return qp_state(peer) >= IB_QPS_RTR && qp_state(peer) != IB_QPS_ERR &&
+	       peer->service == qp->service && peer->resp.established &&
+	       peer->resp.epsn == qp->req.next_psn && peer->resp.kind == PKT_NONE &&
+	       !resp_pending(peer) && peer->peer == qp->port && peer->dest_qpn == qp->ci.qp_num &&
+	       peer->pkey == qp->pkey && peer->mtu_shift == qp->mtu_shift &&
+	       qp->pkey & IB_PKEY_FULL_MEMBER;
+}
+
+/* Do no faults meet its packets, nor the ACK? */
+static bool undisturbed(struct soft_qp *qp, struct soft_qp *peer, const struct send_wqe *wqe,
+			uint32_t num)
+{
+	const uint32_t last = psn_add(qp->req.next_psn, num - 1);
+
+	return (LIKELY(!port_faulty(qp->port)) ||
+		fault_passes(qp, &(struct stretch){ qp->flow[FLOW_REQUEST] + 1, qp->req.next_psn,
+						    num, wr_ops[wqe->opcode].kind, PLACE_ONLY,
+						    FLOW_REQUEST })) &&
+	       (LIKELY(!port_faulty(peer->port)) ||
+		fault_passes(peer, &(struct stretch){ peer->flow[FLOW_RESPONSE] + 1, last, 1,
+						      PKT_ACK, PLACE_ONLY, FLOW_RESPONSE }));
+}
+
+/* Where it goes to: the memory, held; NULL: nowhere, or not to a single piece of it. */
+static struct mr_slot *target(struct soft_qp *peer, const struct send_wqe *wqe, char **mem)
+{
+	struct mem_view view = { peer->actor->hca, peer->ci.pd, IB_ACCESS_REMOTE_WRITE };
+	const struct recv_wqe *recv;
+
+	if (wqe->opcode == IB_WR_RDMA_WRITE) {
+		if (!(peer->attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE))
+			return NULL;
+		return mr_get(&view, wqe->rkey, wqe->remote_addr, wqe->length, mem);
+	}
+	if (recv_empty(peer))
+		return NULL;
+	recv = recv_oldest(peer);
+	if (recv->num_sge != 1 || recv->length < wqe->length)
+		return NULL;
+	view.access = IB_ACCESS_LOCAL_WRITE;
+	return mr_get(&view, recv->sge[0].lkey, recv->sge[0].addr, recv->sge[0].length, mem);
+}
+
+static bool transfer(const struct soft_qp *qp, struct soft_qp *peer, const struct send_wqe *wqe)
+{
+	const struct mem_view view = { .hca = qp->actor->hca, .pd = qp->ci.pd };
+	struct mr_slot *to_slot, *from_slot = NULL;
+	char *to, *from = (char *)wqe->sge;
+
+	to_slot = target(peer, wqe, &to);
+	if (!to_slot)
+		return false;
+	if (!(wqe->flags & IB_SEND_INLINE)) {
+		from_slot = mr_get(&view, wqe->sge[0].lkey, wqe->sge[0].addr, wqe->length, &from);
+		if (!from_slot) {
+			mr_put(to_slot);
+			return false;
+		}
+	}
+	if (to_slot->client || (from_slot && from_slot->client)) { /* their memory may have gone */
+		if (from_slot)
+			mr_put(from_slot);
+		mr_put(to_slot);
+		return false;
+	}
+	memmove(to, from, wqe->length); /* a message to oneself may overlap */
+	if (from_slot)
+		mr_put(from_slot);
+	mr_put(to_slot);
+	return true;
+}
+
+/* What num packets do to the receiver. */
+static void received(struct runner *r, struct soft_qp *peer, const struct send_wqe *wqe,
+		     uint32_t num)
+{
+	struct ib_wc wc;
+
+	peer->resp.nak_sent = false;
+	peer->resp.epsn = psn_add(peer->resp.epsn, num);
+	peer->resp.msn = psn_add(peer->resp.msn, 1);
+	peer->flow[FLOW_RESPONSE]++;
+	if (wqe->opcode != IB_WR_SEND)
+		return;
+	wc = (struct ib_wc){
+		.opcode = IB_WC_RECV,
+		.byte_len = wqe->length,
+		.wc_flags = wqe->flags & IB_SEND_SOLICITED ? IB_WC_SOLICITED : 0,
+	};
+	qp_complete_recv(r, peer, &wc);
+}
+
+/* What they and their ACK do to the sender. */
+static void answered(struct soft_qp *qp, struct send_wqe *wqe, uint32_t num)
+{
+	uint32_t next_psn = psn_add(qp->req.next_psn, num);
+
+	wqe->first_psn = qp->req.next_psn;
+	wqe->last_psn = psn_add(next_psn, IB_PSN_MASK);
+	qp->flow[FLOW_REQUEST] += num;
+	qp->req.next++;
+	qp->req.fresh++;
+	qp->req.acked++;
+	qp->req.next_psn = qp->req.send_psn = qp->req.high_psn = qp->req.una = next_psn;
+	qp->req.progress = true;
+	qp->req.rewound = false;
+	qp->req.retry_left = qp->attr.retry_cnt;
+	qp->req.rnr_left = qp->attr.rnr_retry;
+}
+
+static void count(struct soft_qp *qp, struct soft_qp *peer, const struct send_wqe *wqe,
+		  uint32_t num)
+{
+	uint64_t there = wire_bytes(qp, wr_ops[wqe->opcode].kind, PLACE_ONLY, num, wqe->length);
+	uint64_t back = wire_bytes(peer, PKT_ACK, PLACE_ONLY, 1, 0);
+
+	counter_add(&qp->tx_bytes, there);
+	counter_add(&qp->tx_packets, num);
+	counter_add(&qp->rx_bytes, back);
+	counter_add(&qp->rx_packets, 1);
+	counter_add(&peer->rx_bytes, there);
+	counter_add(&peer->rx_packets, num);
+	counter_add(&peer->tx_bytes, back);
+	counter_add(&peer->tx_packets, 1);
+}
+
+/* The next element, if it can go this way. */
+static bool take_one(struct runner *r, struct soft_qp *qp)
+{
+	struct send_wqe *wqe = sq_at(qp, qp->req.fresh);
+	struct actor *a;
+	uint32_t num;
+	bool done;
+
+	if (qp->req.acked != qp->req.fresh || qp_state(qp) != IB_QPS_RTS || !simple(wqe))
+		return false;
+	a = reachable(qp);
+	if (!a || !actor_try_own(a))
+		return false;
+	num = req_packets(qp, wqe);
+	done = expected(a->qp, qp) && undisturbed(qp, a->qp, wqe, num) && transfer(qp, a->qp, wqe);
+	if (done) {
+		IB_TRACE("soft", "data transferred: qp=%#x %s %u bytes", a->qp->ci.qp_num,
+			 wqe->opcode == IB_WR_SEND ? "send" : "write", wqe->length);
+		count(qp, a->qp, wqe, num);
+		received(r, a->qp, wqe, num);
+		answered(qp, wqe, num);
+		r->packets -= 2;
+		r->bytes -= wqe->length;
+	}
+	actor_let_go(r, a, false);
+	if (done)
+		comp_retire(r, qp);
+	return done;
+}
+
+bool qp_shortcut(struct runner *r, struct soft_qp *qp)
+{
+	bool more;
+
+	if (!qp->service->reliable || !actor_try_own(qp->actor))
+		return false;
+	do /* acquire: pairs with the release in soft_post_send() */
+		more = qp->req.fresh != atomic_load_explicit(&qp->sq_prod, memory_order_acquire);
+	while (more && !runner_spent(r) && take_one(r, qp));
+	actor_let_go(r, qp->actor, more);
+	return true;
+}

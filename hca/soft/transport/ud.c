@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Unreliable datagrams (IBTA 9.8.3, 10.2.5): a message of one packet, addressed by the request, for
+ * any queue pair of the type that has the Q_Key. Nothing is answered and no order is kept beyond
+ * that of the path.
+ */
+#include <string.h>
+
+#include "hca/soft/client/rings.h"
+#include "hca/soft/engine/engine.h"
+#include "hca/soft/memory/errand.h"
+#include "hca/soft/memory/mr.h"
+#include "hca/soft/object/hca.h"
+#include "hca/soft/packet/packet.h"
+#include "hca/soft/packet/wire.h"
+#include "hca/soft/port/port.h"
+#include "hca/soft/shared/base.h"
+#include "hca/soft/shared/lock.h"
+#include "hca/soft/shared/opcode.h"
+#include "hca/soft/shared/wr.h"
+#include "hca/soft/transport/qp.h"
+
+#define QKEY_OWN 0x80000000u /* in a request: the queue pair's instead (IBTA 10.2.5) */
+
+/* ----------------------------------------------------------------- requester */
+
+al_status ud_post(const struct soft_qp *qp, const struct ib_send_wr *wr, struct send_wqe *wqe)
+{
+	struct datagram *to = wqe_datagram(qp, wqe);
+	struct soft_ah *ah;
+	al_status status;
+	uint8_t port;
+
+	wqe->remote_qpn = wr->wr.ud.remote_qpn;
+	if (UNLIKELY(qp->shared))
+		return ring_path(qp, wr, to);
+	ah = (struct soft_ah *)ci_wr_ah(&qp->ci, wr->wr.ud.ah);
+	if (UNLIKELY(!ah))
+		return AL_INVALID_HANDLE;
+	fmutex_lock(&ah->lock);
+	*to = ah->to;
+	port = ah->attr.port_num;
+	fmutex_unlock(&ah->lock);
+	status = wr_check_datagram(&qp->ci, qp->attr.port_num, ah->ci.pd, port,
+				   wr->wr.ud.remote_qpn);
+	if (UNLIKELY(status))
+		return status;
+	to->qkey = wr->wr.ud.remote_qkey;
+	return AL_SUCCESS;
+}
+
+void ud_build(const struct soft_qp *qp, const struct send_wqe *wqe, struct packet *pkt)
+{
+	pkt->dg = *wqe_datagram(qp, wqe);
+	if (pkt->dg.qkey & QKEY_OWN)
+		pkt->dg.qkey = qp->attr.qkey;
+}
+
+/* ----------------------------------------------------------------- responder */
+
+static bool acceptable(struct soft_qp *qp, const struct packet *pkt)
+{
+	struct soft_port *port = qp->port;
+
+	if (pkt->length > 1u << qp->mtu_shift) {
+		port_count(port, CNT_RCV_ERRORS, 1);
+		return false;
+	}
+	if (pkt->dg.global && !port_has_gid(port, &pkt->dg.dgid))
+		return false;
+	if (!resp_pkey_matches(qp, pkt))
+		return false;
+	if (pkt->dg.qkey == qp->attr.qkey)
+		return true;
+	port_count(port, CNT_BAD_QKEY, 1);
+	return false;
+}
+
+static enum copy_result scatter(struct cursor *from, const struct soft_qp *qp, uint64_t skip,
+				uint64_t length)
+{
+	const struct mem_view view = { qp->actor->hca, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
+	const struct recv_wqe *wqe = recv_oldest(qp);
+	enum copy_result result = COPY_BAD_TARGET;
+	struct cursor to;
+
+	if (cursor_sges(&to, &view, wqe->sge, wqe->num_sge, skip))
+		result = cursor_copy(&to, from, length);
+	cursor_end(&to);
+	return result;
+}
+
+static void make_grh(const struct packet *pkt, uint8_t grh[GRH_BYTES])
+{
+	const struct wire_op *op = &wire_ops[wire_opcode(WIRE_UD, pkt->kind, PLACE_ONLY)];
+	const ib_gid sgid = port_gid(pkt->src_port, pkt->dg.sgid_index);
+	struct wire_packet headers = {
+		.grh.tclass = (uint8_t)(pkt->dg.class_flow >> 20),
+		.grh.flow_label = pkt->dg.class_flow & 0xfffff,
+		.grh.hop_limit = pkt->dg.hop_limit,
+	};
+
+	memcpy(headers.grh.sgid, &sgid, sizeof(sgid));
+	memcpy(headers.grh.dgid, &pkt->dg.dgid, sizeof(pkt->dg.dgid));
+	wire_grh(grh, &headers,
+		 BTH_BYTES + op->ext_bytes + ((pkt->length + 3u) & ~3u) + ICRC_BYTES);
+}
+
+static enum copy_result put_grh(const struct soft_qp *qp, const struct packet *pkt)
+{
+	uint8_t grh[GRH_BYTES];
+	struct cursor from;
+
+	make_grh(pkt, grh);
+	cursor_plain(&from, grh, sizeof(grh));
+	return scatter(&from, qp, 0, sizeof(grh));
+}
+
+/* The receive, or some of it, is in a client: GRH and payload, in one. */
+static enum copy_result deliver_to_client(struct soft_qp *qp, const struct packet *pkt)
+{
+	const struct mem_view view = { qp->actor->hca, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
+	const uint32_t head = pkt->dg.global ? GRH_BYTES : 0;
+	const struct recv_wqe *wqe = recv_oldest(qp);
+	struct errand *e = errand_new(qp, ERRAND_SCATTER, head + pkt->length, wqe->num_sge);
+	enum copy_result result = COPY_DONE;
+	struct cursor from, to;
+
+	if (!e)
+		return COPY_BAD_TARGET;
+	if (head)
+		make_grh(pkt, (uint8_t *)e->data);
+	if (pkt->length) {
+		cursor_plain(&to, e->data + head, pkt->length);
+		result = pkt_source(&from, pkt) ? cursor_copy(&to, &from, pkt->length)
+						: COPY_BAD_SOURCE;
+		cursor_end(&from);
+	}
+	if (result != COPY_DONE) {
+		al_free(e);
+		return result;
+	}
+	return resp_send_off(qp, e, &view, wqe->sge, wqe->num_sge, GRH_BYTES - head);
+}
+
+static enum copy_result deliver(struct runner *r, const struct soft_qp *qp,
+				const struct packet *pkt)
+{
+	enum copy_result result = COPY_BAD_SOURCE;
+	struct cursor from;
+
+	if (pkt->length) {
+		if (pkt_source(&from, pkt))
+			result = scatter(&from, qp, IB_GRH_BYTES, pkt->length);
+		cursor_end(&from);
+		r->bytes -= pkt->length;
+		if (result != COPY_DONE)
+			return result;
+	}
+	return pkt->dg.global ? put_grh(qp, pkt) : COPY_DONE;
+}
+
+static void complete(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
+{
+	const struct soft_port *from = pkt->src_port, *port = qp->port;
+	struct ib_wc wc = {
+		.opcode = IB_WC_RECV,
+		.byte_len = IB_GRH_BYTES + pkt->length,
+		.wc_flags = (pkt->dg.global ? IB_WC_GRH : 0) |
+			    (pkt->flags & PKT_SOLICITED ? IB_WC_SOLICITED : 0),
+		.src_qp = pkt->src_qpn,
+		.slid = from->lid | pkt->dg.src_path_bits,
+		.sl = pkt->dg.sl,
+		.dlid_path_bits = (uint8_t)(pkt->dg.dlid & ((1u << port->lmc) - 1)),
+		.pkey_index = qp->attr.pkey_index,
+		.port_num = port->num,
+	};
+
+	if (pkt->kind == PKT_SEND_IMM) {
+		wc.wc_flags |= IB_WC_WITH_IMM;
+		wc.imm_data = pkt->ex;
+	}
+	IB_TRACE("soft", "data transferred: qp=%#x datagram %u bytes", qp->ci.qp_num, pkt->length);
+	qp_complete_recv(r, qp, &wc);
+}
+
+static void drop(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+{
+	IB_TRACE("soft", "datagram dropped: qp=%#x", qp->ci.qp_num);
+	port_count(port_route(pkt->src_port, pkt->dg.dlid), CNT_RCV_DROPPED, 1);
+	pkt_release(r, qp, pkt);
+}
+
+/* The receive has it, or not. */
+void ud_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result)
+{
+	switch (result) {
+	case COPY_DONE:
+		complete(r, qp, pkt);
+		pkt_release(r, qp, pkt);
+		return;
+	case COPY_BAD_SOURCE:
+		pkt->flags |= PKT_BAD_SOURCE; /* he is told that his memory was gone */
+		drop(r, qp, pkt);
+		return;
+	default:
+		resp_end(r, qp, pkt, IB_WC_LOC_PROT_ERR);
+	}
+}
+
+void ud_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+{
+	struct soft_port *in = port_route(pkt->src_port, pkt->dg.dlid);
+	enum copy_result result;
+
+	/* numbers are the HCA's, but a queue pair is reached by its own port only */
+	if (!is_send(pkt->kind) || in != qp->port || !acceptable(qp, pkt)) {
+		drop(r, qp, pkt);
+		return;
+	}
+	pkt_received(qp, pkt);
+	if (recv_empty(qp)) {
+		drop(r, qp, pkt);
+		return;
+	}
+	if (recv_oldest(qp)->length < IB_GRH_BYTES + pkt->length) {
+		drop(r, qp, pkt); /* class D of IBTA 9.9.3; with a shared receive queue class E */
+		return;
+	}
+	result = deliver(r, qp, pkt);
+	if (UNLIKELY(result == COPY_CLIENT))
+		result = deliver_to_client(qp, pkt);
+	if (UNLIKELY(result == COPY_LATER))
+		resp_wait(qp, pkt, false);
+	else
+		ud_taken(r, qp, pkt, result);
+}
