@@ -17,10 +17,11 @@ hca_skeleton_skeleton_la_LIBADD = libibal.la
 noinst_LTLIBRARIES += hca/soft/libsoft-core.la
 hca_soft_libsoft_core_la_CFLAGS = $(AM_CFLAGS) $(ISAL_CFLAGS) -fno-semantic-interposition
 hca_soft_libsoft_core_la_SOURCES = \
+	hca/soft/base/clock.c hca/soft/base/clock.h \
 	hca/soft/base/config.c hca/soft/base/config.h \
 	hca/soft/base/fault_text.c \
 	hca/soft/base/table.c hca/soft/base/table.h \
-	hca/soft/base/timer.c \
+	hca/soft/base/timer.c hca/soft/base/timer.h \
 	hca/soft/client/ring_qp.c \
 	hca/soft/client/rings.c hca/soft/client/rings.h \
 	hca/soft/engine/engine.c hca/soft/engine/engine.h \

@@ -1,29 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Time: the clock, and a hierarchical wheel of timers per HCA. An entry lies in the level of the
+ * A hierarchical wheel of timers. An entry lies in the level of the
  * highest bits in which its time differs from now, so that all entries of a level come before all
  * of the next.
  */
-#include <time.h>
+#include "hca/soft/base/timer.h"
 
-#include "hca/soft/engine/engine.h"
-#include "hca/soft/lab/fault.h"
-#include "hca/soft/object/hca.h"
-#include "hca/soft/shared/base.h"
-#include "hca/soft/shared/lock.h"
+#include "hca/soft/base/clock.h"
 
 #define SLOTS (1u << WHEEL_BITS)
-
-uint64_t clock_ns(void)
-{
-	struct timespec ts;
-	uint64_t now;
-
-	if (UNLIKELY(manual_clock(&now)))
-		return now;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 void timers_init(struct timers *w)
 {
@@ -78,20 +63,19 @@ static uint64_t tick_ns(uint64_t tick)
 	return tick >= UINT64_MAX >> TICK_SHIFT ? UINT64_MAX : tick << TICK_SHIFT;
 }
 
-uint64_t timers_next(struct soft_hca *hca)
+uint64_t timers_next(struct timers *w)
 {
 	unsigned int level, slot;
 	uint64_t tick;
 
-	fmutex_lock(&hca->timers.lock);
-	tick = next_tick(&hca->timers, &level, &slot);
-	fmutex_unlock(&hca->timers.lock);
+	fmutex_lock(&w->lock);
+	tick = next_tick(w, &level, &slot);
+	fmutex_unlock(&w->lock);
 	return tick_ns(tick);
 }
 
-void timer_start(struct soft_hca *hca, struct timer *t, uint64_t delay_ns)
+uint64_t timer_set(struct timers *w, struct timer *t, uint64_t delay_ns)
 {
-	struct timers *w = &hca->timers;
 	/* the first tick that is not too early */
 	uint64_t tick = (clock_ns() + delay_ns + (1u << TICK_SHIFT) - 1) >> TICK_SHIFT;
 
@@ -103,26 +87,48 @@ void timer_start(struct soft_hca *hca, struct timer *t, uint64_t delay_ns)
 	insert(w, t);
 	t->running = true;
 	fmutex_unlock(&w->lock);
-	if (tick_ns(tick) < atomic_load(&hca->engine_until))
-		engine_wake(hca);
+	return tick_ns(tick);
 }
 
-void timer_stop(struct soft_hca *hca, struct timer *t)
+void timer_stop(struct timers *w, struct timer *t)
 {
-	fmutex_lock(&hca->timers.lock);
+	fmutex_lock(&w->lock);
 	if (t->pprev)
 		detach(t);
 	t->running = false;
-	fmutex_unlock(&hca->timers.lock);
+	fmutex_unlock(&w->lock);
 }
 
-bool timers_expire(struct soft_hca *hca, struct runner *r)
+/* Takes those that are due out of a slot's list, and puts the others where they belong by now. */
+static bool expire_list(struct timers *w, struct timer *list, uint64_t now, struct runner *r,
+			struct timer **act)
 {
-	struct timers *w = &hca->timers;
+	struct timer *t;
+	bool any = false;
+
+	while ((t = list)) {
+		list = t->next;
+		t->pprev = NULL;
+		if (t->tick > now) {
+			insert(w, t);
+			continue;
+		}
+		t->running = false;
+		any = true;
+		if (t->signal)
+			t->signal(t, r);
+		else
+			*act = t;
+	}
+	return any;
+}
+
+bool timers_expire(struct timers *w, struct runner *r)
+{
 	uint64_t now = clock_ns() >> TICK_SHIFT, tick;
+	struct timer *act = NULL, *list;
 	unsigned int level, slot;
-	struct timer *t, *list;
-	bool any = false, fault = false;
+	bool any = false;
 
 	fmutex_lock(&w->lock);
 	while ((tick = next_tick(w, &level, &slot)) <= now) {
@@ -131,27 +137,12 @@ bool timers_expire(struct soft_hca *hca, struct runner *r)
 		list = w->slot[level][slot];
 		w->slot[level][slot] = NULL;
 		w->filled[level] &= ~(1ull << slot);
-		while ((t = list)) {
-			list = t->next;
-			t->pprev = NULL;
-			if (t->tick > now) {
-				insert(w, t);
-				continue;
-			}
-			t->running = false;
-			any = true;
-			/* under the lock, so that the queue pair is there: it stops its timer
-			 * before it goes */
-			if (t->actor)
-				actor_signal(r, t->actor, SIGNAL_TIMER);
-			else
-				fault = true;
-		}
+		any |= expire_list(w, list, now, r, &act);
 	}
 	if (now > w->now)
 		w->now = now;
 	fmutex_unlock(&w->lock);
-	if (fault)
-		fault_timer(r, hca);
+	if (act)
+		act->act(act, r);
 	return any;
 }

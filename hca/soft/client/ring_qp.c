@@ -253,7 +253,7 @@ static void copy_once(void *to, const void *from, size_t bytes)
 al_status ring_path(const struct soft_qp *qp, const struct ib_send_wr *wr, struct datagram *to)
 {
 	const struct ring_path *from = (const void *)wr->wr.ud.ah;
-	const struct soft_hca *hca = qp->actor->hca;
+	const struct soft_hca *hca = qp->hca;
 	const struct ib_ah_attr attr = {
 		.is_global = from->global & 1,
 		.grh.sgid_index = from->sgid_index,

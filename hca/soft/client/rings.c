@@ -21,6 +21,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "hca/soft/base/clock.h"
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/object/hca.h"
 #include "hca/soft/shared/lock.h"
@@ -210,9 +211,11 @@ static void wait_for_end(struct rings *rings)
 		epoll_wait(rings->epoll, &event, 1, -1);
 }
 
-bool rings_step(struct rings *rings)
+bool rings_step(struct engine *engine)
 {
-	return serve_all(rings);
+	struct soft_hca *hca = (struct soft_hca *)((char *)engine - offsetof(struct soft_hca, engine));
+
+	return serve_all(&hca->rings);
 }
 
 static void *rings_main(void *arg)
@@ -221,7 +224,7 @@ static void *rings_main(void *arg)
 	struct rings *rings = &hca->rings;
 	uint64_t idle = 0, now;
 
-	if (manual_clock(&now))
+	if (clock_is_virtual())
 		wait_for_end(rings);
 	while (!atomic_load(&rings->stop)) {
 		if (serve_all(rings)) {

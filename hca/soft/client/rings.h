@@ -12,6 +12,7 @@
 #include "hca/soft/shared/ring.h"
 
 struct datagram;
+struct engine;
 struct soft_cq;
 struct runner;
 struct soft_qp;
@@ -44,7 +45,7 @@ struct rings {
 
 void rings_init(struct rings *rings);
 /* progress = manual: serves each client once, in place of the thread; false: there was nothing to do. */
-bool rings_step(struct rings *rings);
+bool rings_step(struct engine *engine);
 /* Operations of struct ci_interface. */
 al_status rings_open(struct ci_ca *ca, void **um_ctx, struct ci_udata *udata);
 void rings_close(struct ci_ca *ca, void *um_ctx);

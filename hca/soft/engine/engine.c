@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Actors, runners, and the engine thread: who executes what, when. What a queue pair does when it
- * is executed is in qp.c, req.c, resp.c and comp.c. The rules are in soft.h.
+ * is executed is the transport's. The rules are in README.md.
  */
 
 #include "hca/soft/engine/engine.h"
@@ -9,11 +9,10 @@
 #include <signal.h>
 #include <string.h>
 
-#include "hca/soft/object/hca.h"
+#include "hca/soft/base/clock.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/lock.h"
-#include "hca/soft/transport/qp.h"
 
 /* What one post, poll or control operation may do before it leaves the rest to others. */
 struct budget {
@@ -91,17 +90,17 @@ static bool park_for_claimer(struct actor *a)
 
 static void leave_on_queue(struct actor *a)
 {
-	struct soft_hca *hca = a->hca;
+	struct engine *e = a->engine;
 
-	fmutex_lock(&hca->run_lock);
+	fmutex_lock(&e->run_lock);
 	a->run_next = NULL;
 	a->queued = true;
-	*hca->run_tail = a;
-	hca->run_tail = &a->run_next;
-	atomic_fetch_add(&hca->run_waiting, 1); /* in total order: before engine_wake() looks */
-	fmutex_unlock(&hca->run_lock);
+	*e->run_tail = a;
+	e->run_tail = &a->run_next;
+	atomic_fetch_add(&e->waiting, 1); /* in total order: before engine_wake() looks */
+	fmutex_unlock(&e->run_lock);
 	wake_claimers(a);
-	engine_wake(hca);
+	engine_wake(e);
 }
 
 bool actor_try_own(struct actor *a)
@@ -130,7 +129,7 @@ void actor_let_go(struct runner *r, struct actor *a, bool more)
 
 static void run_one(struct runner *r, struct actor *a)
 {
-	bool more = qp_pass(r, a->qp);
+	bool more = a->run(r, a);
 
 	actor_let_go(r, a, more);
 }
@@ -214,33 +213,33 @@ bool actor_kill(struct actor *a)
 }
 
 /* Takes an actor off the run queue, where it is at this place. The caller holds run_lock. */
-static struct actor *unqueue(struct soft_hca *hca, struct actor **at)
+static struct actor *unqueue(struct engine *e, struct actor **at)
 {
 	struct actor *a = *at;
 
 	*at = a->run_next;
 	if (!*at)
-		hca->run_tail = at;
+		e->run_tail = at;
 	a->queued = false;
-	atomic_fetch_sub_explicit(&hca->run_waiting, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&e->waiting, 1, memory_order_relaxed);
 	return a;
 }
 
 /* Takes it off the run queue, if it is there. */
 static bool take_from_queue(struct actor *a)
 {
-	struct soft_hca *hca = a->hca;
+	struct engine *e = a->engine;
 	struct actor **at;
 	bool found;
 
-	fmutex_lock(&hca->run_lock);
+	fmutex_lock(&e->run_lock);
 	found = a->queued;
 	if (found) {
-		for (at = &hca->run_head; *at != a; at = &(*at)->run_next)
+		for (at = &e->run_head; *at != a; at = &(*at)->run_next)
 			;
-		unqueue(hca, at);
+		unqueue(e, at);
 	}
-	fmutex_unlock(&hca->run_lock);
+	fmutex_unlock(&e->run_lock);
 	return found;
 }
 
@@ -271,14 +270,14 @@ bool actor_claim(struct actor *a)
 /* ----------------------------------------------------------------- engine */
 
 /* Takes actors off the run queue and runs them; what they leave goes to its end. */
-static void run_some(struct soft_hca *hca, struct runner *r)
+static void run_some(struct engine *e, struct runner *r)
 {
 	struct actor *a;
 
 	while (!runner_spent(r)) {
-		fmutex_lock(&hca->run_lock);
-		a = hca->run_head ? unqueue(hca, &hca->run_head) : NULL;
-		fmutex_unlock(&hca->run_lock);
+		fmutex_lock(&e->run_lock);
+		a = e->run_head ? unqueue(e, &e->run_head) : NULL;
+		fmutex_unlock(&e->run_lock);
 		if (!a)
 			break;
 		runner_add(r, a);
@@ -288,24 +287,24 @@ static void run_some(struct soft_hca *hca, struct runner *r)
 	runner_run(r);
 }
 
-void engine_progress(struct soft_hca *hca)
+void engine_progress(struct engine *e)
 {
 	struct runner r;
 
 	runner_start(&r);
-	run_some(hca, &r);
+	run_some(e, &r);
 }
 
-bool engine_step(struct soft_hca *hca, uint32_t index)
+bool engine_step(struct engine *e, uint32_t index)
 {
 	struct runner r = { .tail = &r.head, .packets = 1, .bytes = 1 };
 	struct actor **at, *a;
 
-	fmutex_lock(&hca->run_lock);
-	for (at = &hca->run_head; *at && index; at = &(*at)->run_next)
+	fmutex_lock(&e->run_lock);
+	for (at = &e->run_head; *at && index; at = &(*at)->run_next)
 		index--;
-	a = *at ? unqueue(hca, at) : NULL;
-	fmutex_unlock(&hca->run_lock);
+	a = *at ? unqueue(e, at) : NULL;
+	fmutex_unlock(&e->run_lock);
 	if (!a)
 		return false;
 	run_one(&r, a);
@@ -314,26 +313,26 @@ bool engine_step(struct soft_hca *hca, uint32_t index)
 	return true;
 }
 
-void engine_wake(struct soft_hca *hca)
+void engine_wake(struct engine *e)
 {
 	/* in total order after what was queued, as the engine's last look is after this flag */
-	if (!atomic_load(&hca->engine_asleep))
+	if (!atomic_load(&e->asleep))
 		return;
-	atomic_fetch_add(&hca->engine_seq, 1);
-	futex_wake(&hca->engine_seq, 1);
+	atomic_fetch_add(&e->seq, 1);
+	futex_wake(&e->seq, 1);
 }
 
-static void engine_sleep(struct soft_hca *hca, uint64_t until)
+static void engine_sleep(struct engine *e, uint64_t until)
 {
-	uint32_t seen = atomic_load(&hca->engine_seq);
+	uint32_t seen = atomic_load(&e->seq);
 	struct timespec ts, *timeout = NULL;
 	uint64_t now, delay;
 
-	atomic_store(&hca->engine_until, until);
-	atomic_store(&hca->engine_asleep, true);
+	atomic_store(&e->until, until);
+	atomic_store(&e->asleep, true);
 	/* what came before the flag is seen here; what comes after it wakes */
-	if (atomic_load(&hca->run_waiting) || atomic_load(&hca->engine_stop) ||
-	    timers_next(hca) < until)
+	if (atomic_load(&e->waiting) || atomic_load(&e->stop) ||
+	    timers_next(&e->timers) < until)
 		goto awake;
 	if (until != UINT64_MAX) {
 		now = clock_ns();
@@ -344,23 +343,23 @@ static void engine_sleep(struct soft_hca *hca, uint64_t until)
 		ts.tv_nsec = (long)(delay % 1000000000u);
 		timeout = &ts;
 	}
-	futex_wait(&hca->engine_seq, seen, timeout);
+	futex_wait(&e->seq, seen, timeout);
 awake:
-	atomic_store(&hca->engine_asleep, false);
+	atomic_store(&e->asleep, false);
 }
 
 static void *engine_main(void *arg)
 {
-	struct soft_hca *hca = arg;
+	struct engine *e = arg;
 
-	while (!atomic_load(&hca->engine_stop)) {
+	while (!atomic_load(&e->stop)) {
 		struct runner r;
 
 		runner_start(&r);
-		timers_expire(hca, &r);
-		run_some(hca, &r);
-		if (!engine_has_work(hca))
-			engine_sleep(hca, timers_next(hca));
+		timers_expire(&e->timers, &r);
+		run_some(e, &r);
+		if (!engine_has_work(e))
+			engine_sleep(e, timers_next(&e->timers));
 	}
 	return NULL;
 }
@@ -379,32 +378,44 @@ int thread_start(pthread_t *thread, const char *name, void *(*fn)(void *), void 
 	return err;
 }
 
-al_status engine_start(struct soft_hca *hca)
+void engine_timer(struct engine *e, struct timer *t, uint64_t delay_ns)
 {
-	uint64_t now;
+	if (timer_set(&e->timers, t, delay_ns) < atomic_load(&e->until))
+		engine_wake(e);
+}
+
+void engine_init(struct engine *e, const char *name)
+{
+	e->name = name;
+	e->run_tail = &e->run_head;
+	timers_init(&e->timers);
+}
+
+al_status engine_start(struct engine *e)
+{
 	int err;
 
-	if (manual_clock(&now))
+	if (clock_is_virtual())
 		return AL_SUCCESS; /* without an engine */
-	atomic_store(&hca->engine_stop, false);
-	err = thread_start(&hca->engine, "soft-engine", engine_main, hca);
+	atomic_store(&e->stop, false);
+	err = thread_start(&e->thread, "soft-engine", engine_main, e);
 	if (err) {
 		ib_log(IB_LOG_ERROR, "soft",
 		       "no thread for the engine of HCA %s (%s); raise the limit of threads",
-		       hca->conf.name, strerror(err));
+		       e->name, strerror(err));
 		return AL_INSUFFICIENT_RESOURCES;
 	}
-	hca->engine_started = true;
+	e->started = true;
 	return AL_SUCCESS;
 }
 
-void engine_stop(struct soft_hca *hca)
+void engine_stop(struct engine *e)
 {
-	if (!hca->engine_started)
+	if (!e->started)
 		return;
-	atomic_store(&hca->engine_stop, true);
-	atomic_fetch_add(&hca->engine_seq, 1);
-	futex_wake(&hca->engine_seq, 1);
-	pthread_join(hca->engine, NULL);
-	hca->engine_started = false;
+	atomic_store(&e->stop, true);
+	atomic_fetch_add(&e->seq, 1);
+	futex_wake(&e->seq, 1);
+	pthread_join(e->thread, NULL);
+	e->started = false;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Who executes what, and when: actors, runners and the engine (engine.c), manual progress (manual.c), timers (timer.c). */
+/* Who executes what, and when: actors, runners and the engine (engine.c), manual progress (manual.c). */
 #ifndef SOFT_ENGINE_H
 #define SOFT_ENGINE_H
 
@@ -8,11 +8,10 @@
 #include <iba/ib_hca.h>
 #include <iba/ib_soft.h>
 
+#include "hca/soft/base/timer.h"
 #include "hca/soft/shared/lock.h"
 
 struct packet;
-struct soft_hca;
-struct soft_qp;
 
 enum inbox {
 	INBOX_DEAD = 0, /* there is no queue pair: what zeroed memory says */
@@ -32,14 +31,34 @@ enum actor_signal {
 
 struct actor {
 	_Alignas(64) _Atomic uintptr_t inbox;
-	struct soft_qp *qp;         /* owner's */
-	struct soft_hca *hca;
+	void *self;                 /* the queue pair; owner's */
+	struct engine *engine;
 	struct actor *run_next;     /* owner's, or run_lock's */
 	_Atomic uint32_t signals;   /* enum actor_signal */
 	_Atomic uint32_t claimers;  /* control operations that wait for it */
 	_Atomic uint32_t parked;    /* let go of in favour of a claimer */
 	_Atomic uint32_t held;      /* requests of its queue pair's that wait for the peer's client: resp_wait() */
 	bool queued;                /* on the run queue; guarded by run_lock */
+	/* One pass over all that there is to do; true: there is more, but the budget is spent. The owner calls it. */
+	bool (*run)(struct runner *r, struct actor *a);
+};
+
+/* What executes an HCA's actors when nobody else does, and what it sleeps on. */
+struct engine {
+	_Atomic uint32_t waiting; /* actors on the run queue */
+	struct fmutex run_lock;   /* guards the run queue */
+	struct actor *run_head, **run_tail;
+	_Alignas(64) _Atomic uint32_t seq; /* the thread sleeps on it */
+	_Atomic bool asleep;
+	_Atomic uint64_t until;   /* when it will wake by itself */
+	_Atomic bool stop;
+	bool started;
+	pthread_t thread;
+	struct timers timers;
+	const char *name;         /* of the HCA */
+	/* Manual progress: does once what other threads of the HCA would do; false: there was nothing to do. */
+	bool (*step)(struct engine *engine);
+	struct engine *next_step; /* manual progress: the HCA that is stepped after this one */
 };
 
 /* One thread's work at hand: actors that it owns, and how much it may still do. */
@@ -76,61 +95,36 @@ struct packet *actor_take(struct actor *a);
 /* Ends the actor's life. The caller owns it. False: something has come in, take it first. */
 bool actor_kill(struct actor *a);
 
-/* Does some of what is on the HCA's run queue. Context: any. */
-void engine_progress(struct soft_hca *hca);
+/* Does some of what is on the run queue. Context: any. */
+void engine_progress(struct engine *engine);
 /* A thread of the library's kind: named, with all signals blocked. Returns what pthread_create() does. */
 int thread_start(pthread_t *thread, const char *name, void *(*fn)(void *), void *arg);
-al_status engine_start(struct soft_hca *hca);
-void engine_stop(struct soft_hca *hca);
+/* name: the HCA's, for messages; it stays there. */
+void engine_init(struct engine *engine, const char *name);
+al_status engine_start(struct engine *engine);
+void engine_stop(struct engine *engine);
 /* Makes a sleeping engine look at its run queue and timers. */
-void engine_wake(struct soft_hca *hca);
+void engine_wake(struct engine *engine);
+/* timer_set(), and the engine is woken if it would sleep too long. */
+void engine_timer(struct engine *engine, struct timer *t, uint64_t delay_ns);
 /* One pass, of one train at most, of the queue pair at this place of the run queue; false: there is none. */
-bool engine_step(struct soft_hca *hca, uint32_t index);
+bool engine_step(struct engine *engine, uint32_t index);
+
+static inline bool engine_has_work(const struct engine *engine)
+{
+	return atomic_load_explicit(&engine->waiting, memory_order_relaxed);
+}
+
 /* nothing: runners leave everything on run queues from now on. */
 void engine_budget(bool nothing);
 
 /* ------------------------------------------------- manual progress (manual.c) */
 
-/* On: the clock stands at 0, and nothing moves but by manual_step(). */
+/* On: the clock stands at 0, and nothing moves but by manual_step(). No engine is there yet. */
 void manual_start(bool on);
-/* False: time is the machine's. */
-bool manual_clock(uint64_t *now);
+/* The engine is stepped, after those that were there before; not with progress of its own. */
+void manual_add(struct engine *engine);
 /* SOFT_STEP. choice NULL: HCAs take turns, and each one's queue pairs. */
-al_status manual_step(struct soft_hca *hcas, uint32_t count, const uint64_t *choice,
-		      struct soft_step *step);
-
-/* ------------------------------------------------------------------ timer */
-
-/*
- * One per queue pair, in a hierarchical wheel per HCA. It is set only when it is not running, never per packet; what
- * has happened since is looked at when it runs out.
- */
-struct timer {
-	struct timer *next, **pprev; /* guarded by timers.lock; pprev NULL: not running */
-	uint64_t tick;               /* when; guarded by timers.lock */
-	struct actor *actor;         /* whom it signals; NULL: the fault engine's */
-	_Atomic bool running;
-};
-
-#define WHEEL_BITS 6
-#define WHEEL_LEVELS 8
-#define TICK_SHIFT 12 /* ns */
-
-struct timers {
-	struct fmutex lock;
-	uint64_t now; /* tick up to which all have been expired */
-	uint64_t filled[WHEEL_LEVELS]; /* slots that hold any */
-	struct timer *slot[WHEEL_LEVELS][1 << WHEEL_BITS];
-};
-
-uint64_t clock_ns(void);
-void timers_init(struct timers *w);
-/* (Re)starts a timer; the engine is woken if it would sleep too long. */
-void timer_start(struct soft_hca *hca, struct timer *t, uint64_t delay_ns);
-void timer_stop(struct soft_hca *hca, struct timer *t);
-/* When the next one may be due, in ns; UINT64_MAX: never. */
-uint64_t timers_next(struct soft_hca *hca);
-/* Signals those that are due; false: there was none. */
-bool timers_expire(struct soft_hca *hca, struct runner *r);
+al_status manual_step(const uint64_t *choice, struct soft_step *step);
 
 #endif

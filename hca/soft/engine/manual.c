@@ -6,102 +6,103 @@
  */
 #include <iba/ib_soft.h>
 
-#include "hca/soft/client/rings.h"
+#include "hca/soft/base/clock.h"
+#include "hca/soft/base/timer.h"
 #include "hca/soft/engine/engine.h"
-#include "hca/soft/object/hca.h"
 #include "hca/soft/shared/base.h"
 
 static struct {
-	_Atomic uint64_t now; /* ns; atomic, so that a second thread finds no garbage */
 	bool on;
-	uint32_t turn; /* HCA to serve next */
+	struct engine *first, **last; /* all, in the order of the HCAs */
+	struct engine *turn;          /* to serve next; NULL: the first */
 } manual;
 
 void manual_start(bool on)
 {
-	atomic_store(&manual.now, 0);
+	clock_start(on);
 	manual.on = on;
-	manual.turn = 0;
+	manual.first = manual.turn = NULL;
+	manual.last = &manual.first;
 	engine_budget(on);
 }
 
-bool manual_clock(uint64_t *now)
+void manual_add(struct engine *engine)
 {
-	if (LIKELY(!manual.on))
-		return false;
-	*now = atomic_load_explicit(&manual.now, memory_order_relaxed);
-	return true;
+	engine->next_step = NULL;
+	*manual.last = engine;
+	manual.last = &engine->next_step;
 }
 
-static uint32_t waiting(struct soft_hca *hca)
+static uint32_t waiting(struct engine *engine)
 {
-	return atomic_load_explicit(&hca->run_waiting, memory_order_relaxed);
+	return atomic_load_explicit(&engine->waiting, memory_order_relaxed);
 }
 
-/* Runs the runnable queue pair number `index`, counted from the first of an HCA and on to the next.
- */
-static bool run_one_of(struct soft_hca *hcas, uint32_t count, uint32_t first, uint32_t index)
+/* The engines are a ring, for those who take turns. */
+static struct engine *after(const struct engine *engine)
 {
-	struct soft_hca *hca;
-	uint32_t i;
+	return engine->next_step ? engine->next_step : manual.first;
+}
 
-	for (i = 0; i < count; i++) {
-		hca = &hcas[(first + i) % count];
-		if (index < waiting(hca)) {
-			manual.turn = (first + i + 1) % count;
-			return engine_step(hca, index);
+/* Runs the runnable queue pair number `index`, counted from the first of an HCA and on to the next. */
+static bool run_one_of(struct engine *first, uint32_t index)
+{
+	struct engine *e = first;
+
+	do {
+		if (index < waiting(e)) {
+			manual.turn = after(e);
+			return engine_step(e, index);
 		}
-		index -= waiting(hca);
-	}
+		index -= waiting(e);
+		e = after(e);
+	} while (e != first);
 	return false;
 }
 
 /* The clock jumps to the next timer of all, which runs out. */
-static bool expire_next(struct soft_hca *hcas, uint32_t count)
+static bool expire_next(void)
 {
-	struct soft_hca *next;
+	struct engine *next;
 	uint64_t when, at;
 	struct runner r;
-	uint32_t i;
 
 	runner_start(&r);
 	do { /* the wheel may have to turn before it comes to the timer */
 		next = NULL;
 		when = UINT64_MAX;
-		for (i = 0; i < count; i++) {
-			at = timers_next(&hcas[i]);
+		for (struct engine *e = manual.first; e; e = e->next_step) {
+			at = timers_next(&e->timers);
 			if (at >= when)
 				continue;
 			when = at;
-			next = &hcas[i];
+			next = e;
 		}
 		if (!next)
 			return false;
-		if (when > atomic_load(&manual.now))
-			atomic_store(&manual.now, when);
-	} while (!timers_expire(next, &r));
+		clock_move(when);
+	} while (!timers_expire(&next->timers, &r));
 	IB_TRACE("soft", "clock: %llu ns", (unsigned long long)when);
 	runner_run(&r);
 	return true;
 }
 
-al_status manual_step(struct soft_hca *hcas, uint32_t count, const uint64_t *choice,
-		      struct soft_step *step)
+al_status manual_step(const uint64_t *choice, struct soft_step *step)
 {
-	uint32_t runnable = 0, i;
+	uint32_t runnable = 0;
 	bool taken = false;
 
 	if (!manual.on)
 		return AL_INVALID_STATE;
-	for (i = 0; i < count; i++) {
-		taken |= rings_step(&hcas[i].rings);
-		runnable += waiting(&hcas[i]);
+	for (struct engine *e = manual.first; e; e = e->next_step) {
+		taken |= e->step(e);
+		runnable += waiting(e);
 	}
-	if ((runnable && run_one_of(hcas, count, choice ? 0 : manual.turn,
+	if ((runnable && run_one_of(choice || !manual.turn ? manual.first : manual.turn,
 				    choice ? (uint32_t)(*choice % runnable) : 0)) ||
 	    taken)
 		step->did = SOFT_STEP_QP;
-	else if (!runnable && expire_next(hcas, count))
+	else if (!runnable && expire_next())
 		step->did = SOFT_STEP_TIMER;
 	else
 		step->did = SOFT_STEP_NOTHING;

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hca/soft/base/clock.h"
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/object/hca.h"
 #include "hca/soft/packet/packet.h"
@@ -166,10 +167,9 @@ static void put_interface(struct capture *c, const struct soft_port *port)
 static uint64_t wall_clock(void)
 {
 	struct timespec now;
-	uint64_t ns;
 
-	if (manual_clock(&ns))
-		return ns;
+	if (clock_is_virtual())
+		return clock_ns();
 	clock_gettime(CLOCK_REALTIME, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }

@@ -13,6 +13,7 @@
 
 #include "hca/soft/base/config.h"
 #include "hca/soft/base/table.h"
+#include "hca/soft/base/clock.h"
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/memory/mr.h"
 #include "hca/soft/object/hca.h"
@@ -60,7 +61,7 @@ static struct fault_table *in_force(const struct soft_hca *hca)
  * process to process. */
 static uint64_t flow_id(const struct soft_qp *qp, enum flow_index flow)
 {
-	uint32_t index = (qp->ci.qp_num - qp->actor->hca->qps.base) & ((1u << TABLE_BITS) - 1);
+	uint32_t index = (qp->ci.qp_num - qp->hca->qps.base) & ((1u << TABLE_BITS) - 1);
 
 	return (uint64_t)index << 1 | flow;
 }
@@ -120,7 +121,7 @@ static bool meets(const struct fault_rule *rule, const struct soft_qp *qp, const
 static uint32_t first_met(const struct soft_qp *qp, const struct stretch *s, uint32_t limit,
 			  const struct fault_rule **met)
 {
-	const struct fault_table *t = in_force(qp->actor->hca);
+	const struct fault_table *t = in_force(qp->hca);
 	const struct fault_rule *rule;
 	uint64_t key;
 	uint32_t i;
@@ -149,7 +150,7 @@ static bool of_qp(const struct kept *k, const struct soft_qp *qp)
  * is to come. */
 static uint32_t until_due(const struct soft_qp *qp, const struct stretch *s, uint32_t limit)
 {
-	struct faults *f = &qp->actor->hca->faults;
+	struct faults *f = &qp->hca->faults;
 	const struct kept *k;
 
 	/* those of this flow were added by whoever calls now, and are not due yet */
@@ -174,7 +175,7 @@ uint32_t fault_clip(const struct soft_qp *qp, const struct stretch *s, uint32_t 
 /* The first number from n on that a rule may meet, whatever the packet is; looks at some. */
 static uint64_t may_be_met(const struct soft_qp *qp, enum flow_index flow, uint64_t n)
 {
-	const struct fault_table *t = in_force(qp->actor->hca);
+	const struct fault_table *t = in_force(qp->hca);
 	const struct fault_rule *rule;
 	uint64_t end = n + SPARED_AHEAD, key, i;
 
@@ -207,7 +208,7 @@ static __attribute__((noinline)) bool look_ahead(struct soft_qp *qp, const struc
 
 bool fault_passes(struct soft_qp *qp, const struct stretch *s)
 {
-	struct faults *f = &qp->actor->hca->faults;
+	struct faults *f = &qp->hca->faults;
 	/* acquire: the rules are at least as new; newer ones are drawn by again when it is */
 	uint32_t generation = atomic_load_explicit(&f->generation, memory_order_acquire);
 
@@ -278,7 +279,7 @@ static bool copy_payload(const struct packet *pkt, char *mem)
 /* A copy of a packet that refers to nothing; NULL: there is no room, or no payload any more. */
 static struct kept *copy_of(struct soft_qp *qp, const struct packet *pkt, enum flow_index flow)
 {
-	struct kept *k = take_room(&qp->actor->hca->faults);
+	struct kept *k = take_room(&qp->hca->faults);
 
 	if (!k)
 		return NULL;
@@ -292,7 +293,7 @@ static struct kept *copy_of(struct soft_qp *qp, const struct packet *pkt, enum f
 	if (!pkt->length)
 		return k;
 	if (!copy_payload(pkt, k->data)) {
-		fault_home(qp->actor->hca, &k->pkt);
+		fault_home(qp->hca, &k->pkt);
 		return NULL;
 	}
 	k->pkt.data = k->data;
@@ -303,7 +304,7 @@ static struct kept *copy_of(struct soft_qp *qp, const struct packet *pkt, enum f
 /* Keeps a copy of a packet until number `due` of its flow has left. */
 static bool keep(struct soft_qp *qp, const struct packet *pkt, enum flow_index flow, uint64_t due)
 {
-	struct faults *f = &qp->actor->hca->faults;
+	struct faults *f = &qp->hca->faults;
 	struct kept *k = copy_of(qp, pkt, flow), **tail = &f->held;
 
 	if (!k)
@@ -321,7 +322,7 @@ static bool keep(struct soft_qp *qp, const struct packet *pkt, enum flow_index f
 
 void fault_release(struct runner *r, struct soft_qp *qp, enum flow_index flow, uint64_t n)
 {
-	struct faults *f = &qp->actor->hca->faults;
+	struct faults *f = &qp->hca->faults;
 	struct kept **at = &f->held, *due = NULL, **tail = &due, *k;
 
 	/* those of this flow were added by whoever calls now */
@@ -343,7 +344,7 @@ void fault_release(struct runner *r, struct soft_qp *qp, enum flow_index flow, u
 	while ((k = due)) {
 		due = k->next;
 		if (!qp->port->link->deliver(r, k->to, &k->pkt))
-			fault_home(qp->actor->hca, &k->pkt);
+			fault_home(qp->hca, &k->pkt);
 	}
 }
 
@@ -354,15 +355,15 @@ static void set_timer(struct soft_hca *hca)
 	uint64_t now = clock_ns();
 
 	if (!f->late)
-		timer_stop(hca, &f->timer);
+		timer_stop(&hca->engine.timers, &f->timer);
 	else
-		timer_start(hca, &f->timer, f->late->due > now ? f->late->due - now : 0);
+		engine_timer(&hca->engine, &f->timer, f->late->due > now ? f->late->due - now : 0);
 }
 
 static bool keep_for(struct soft_qp *qp, const struct packet *pkt, enum flow_index flow,
 		     uint64_t ns)
 {
-	struct soft_hca *hca = qp->actor->hca;
+	struct soft_hca *hca = qp->hca;
 	struct kept *k = copy_of(qp, pkt, flow), **at = &hca->faults.late;
 
 	if (!k)
@@ -379,9 +380,10 @@ static bool keep_for(struct soft_qp *qp, const struct packet *pkt, enum flow_ind
 	return true;
 }
 
-void fault_timer(struct runner *r, struct soft_hca *hca)
+static void send_late(struct timer *timer, struct runner *r)
 {
-	struct faults *f = &hca->faults;
+	struct faults *f = (struct faults *)((char *)timer - offsetof(struct faults, timer));
+	struct soft_hca *hca = (struct soft_hca *)((char *)f - offsetof(struct soft_hca, faults));
 	struct kept *due, **tail = &due, *k;
 	uint64_t now = clock_ns();
 
@@ -431,7 +433,7 @@ static void drop_kept(struct soft_hca *hca, const struct soft_qp *qp)
 
 void fault_forget(struct soft_qp *qp)
 {
-	struct soft_hca *hca = qp->actor->hca;
+	struct soft_hca *hca = qp->hca;
 
 	fmutex_lock(&hca->faults.lock);
 	drop_kept(hca, qp);
@@ -523,7 +525,7 @@ static enum fault_verdict plug_cable(const struct meeting *m)
 
 static enum fault_verdict remove_hca(const struct meeting *m)
 {
-	module_remove_hca(m->qp->actor->hca, CI_HCA_GONE);
+	module_remove_hca(m->qp->hca, CI_HCA_GONE);
 	return FAULT_PASSES;
 }
 
@@ -571,7 +573,7 @@ enum fault_verdict fault_packet(struct runner *r, struct soft_qp *qp, struct pac
 	first_met(qp, &one, 1, &m.rule);
 	if (!m.rule)
 		return FAULT_PASSES;
-	atomic_fetch_add_explicit(&qp->actor->hca->faults.met, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&qp->hca->faults.met, 1, memory_order_relaxed);
 	IB_TRACE("soft", "fault: %s packet %llu of qp=%#x psn=%#x",
 		 fault_action_name(m.rule->fault.action), (unsigned long long)n, qp->ci.qp_num,
 		 pkt->psn);
@@ -651,13 +653,12 @@ static void free_tables(struct faults *f)
 static void put_in_force(struct soft_hca *hca, struct fault_table *t)
 {
 	struct faults *f = &hca->faults;
-	uint64_t now;
 
 	/* release: its content */
 	atomic_store_explicit(&f->table, t, memory_order_release);
 	atomic_fetch_add_explicit(&f->generation, 1, memory_order_release); /* after the table */
 	set_faulty(hca, t);
-	if (manual_clock(&now))
+	if (clock_is_virtual())
 		free_tables(f);
 	if (t) {
 		t->older = f->all;
@@ -692,6 +693,12 @@ static struct fault_table *table_with(struct soft_hca *hca, const struct soft_fa
 	t->num = num + 1;
 	t->allocs = (old && old->allocs) || fault->action == SOFT_FAULT_ALLOC;
 	return t;
+}
+
+void fault_init(struct soft_hca *hca)
+{
+	hca->faults.seed = hca->conf.seed;
+	hca->faults.timer.act = send_late;
 }
 
 al_status fault_add(struct soft_hca *hca, const struct soft_fault *fault)

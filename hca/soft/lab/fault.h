@@ -9,6 +9,7 @@
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/shared/lock.h"
 
+struct soft_hca;
 struct soft_port;
 struct soft_qp;
 
@@ -58,6 +59,7 @@ enum fault_verdict {
 	FAULT_TAKEN, /* it comes later, or not as it was */
 };
 
+void fault_init(struct soft_hca *hca);
 al_status fault_add(struct soft_hca *hca, const struct soft_fault *rule);
 void fault_clear(struct soft_hca *hca);
 void fault_destroy(struct soft_hca *hca);
@@ -71,8 +73,6 @@ enum fault_verdict fault_packet(struct runner *r, struct soft_qp *qp, struct pac
 				uint64_t n);
 /* All up to number n have left: sends those that were to come after them. */
 void fault_release(struct runner *r, struct soft_qp *qp, enum flow_index flow, uint64_t n);
-/* The timer has run out. */
-void fault_timer(struct runner *r, struct soft_hca *hca);
 void fault_home(struct soft_hca *hca, struct packet *pkt);
 /* Room for a packet and its payload, which goes home by fault_home(); NULL: there is none. */
 struct kept *fault_room(struct soft_hca *hca);

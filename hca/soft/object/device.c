@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <iba/ib_soft.h>
 
+#include "hca/soft/base/clock.h"
 #include "hca/soft/base/config.h"
 #include "hca/soft/base/table.h"
 #include "hca/soft/client/rings.h"
@@ -23,7 +24,7 @@
 static al_status open_ca(struct ci_ca *ca)
 {
 	struct soft_hca *hca = ca_hca(ca);
-	al_status status = engine_start(hca);
+	al_status status = engine_start(&hca->engine);
 
 	if (!status)
 		port_tell(hca, ca);
@@ -35,7 +36,7 @@ static void close_ca(struct ci_ca *ca)
 	struct soft_hca *hca = ca_hca(ca);
 
 	port_tell(hca, NULL);
-	engine_stop(hca);
+	engine_stop(&hca->engine);
 }
 
 static al_status query_ca(struct ci_ca *ca, struct ib_ca_attr *attr)
@@ -339,9 +340,9 @@ al_status hca_create(struct soft_hca *hca, uint32_t random)
 	al_status status;
 	uint32_t i;
 
-	hca->run_tail = &hca->run_head;
-	hca->faults.seed = conf->seed;
-	timers_init(&hca->timers);
+	engine_init(&hca->engine, conf->name);
+	hca->engine.step = rings_step;
+	fault_init(hca);
 	rings_init(&hca->rings);
 	atomic_store(&hca->key_seed, random);
 	/* no number is 0; those of queue pairs leave out the special ones */

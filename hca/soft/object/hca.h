@@ -16,19 +16,10 @@
 #include "hca/soft/shared/lock.h"
 
 struct soft_hca {
-	_Atomic uint32_t run_waiting; /* actors on the run queue */
-	struct fmutex run_lock;
-	struct actor *run_head, **run_tail;
+	struct engine engine;
 	struct table qps;
 	struct table mrs;
 
-	_Alignas(64) _Atomic uint32_t engine_seq; /* what the engine sleeps on */
-	_Atomic bool engine_asleep;
-	_Atomic uint64_t engine_until;  /* when it will wake by itself */
-	_Atomic bool engine_stop;
-	bool engine_started;
-	pthread_t engine;
-	struct timers timers;
 	struct faults faults;
 	struct rings rings;
 
@@ -45,11 +36,6 @@ struct soft_hca {
 	_Atomic uint32_t key_seed;
 	_Atomic uint32_t cqs_made;
 };
-
-static inline bool engine_has_work(const struct soft_hca *hca)
-{
-	return atomic_load_explicit(&hca->run_waiting, memory_order_relaxed);
-}
 
 static inline struct soft_hca *ca_hca(const struct ci_ca *ca)
 {

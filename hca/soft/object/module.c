@@ -170,7 +170,7 @@ al_status module_remove_hca(struct soft_hca *hca, uint32_t flags)
 
 al_status module_step(const uint64_t *choice, struct soft_step *step)
 {
-	return manual_step(module.hcas, module.conf.hcas, choice, step);
+	return manual_step(choice, step);
 }
 
 const char *module_misplaced(const struct fault_rule_text *rule)
@@ -218,6 +218,7 @@ static al_status init(struct ci_host *host, const struct ci_params *params)
 		hca->guid =
 			hca->conf.guid ? hca->conf.guid : OUI << 40 | (uint64_t)own << 16 | i << 8;
 		status = hca_create(hca, hash(own, &i, sizeof(i)));
+		manual_add(&hca->engine);
 	}
 	if (!status)
 		lay_cables();

@@ -63,7 +63,7 @@ static void stop(struct runner *r, struct soft_qp *qp)
 {
 	struct packet *backlog = qp->resp.backlog;
 
-	timer_stop(qp->actor->hca, &qp->timer);
+	timer_stop(&qp->hca->engine.timers, &qp->timer);
 	qp->resp.backlog = NULL;
 	qp->resp.backlog_tail = &qp->resp.backlog;
 	qp->resp.reading.num = 0;
@@ -203,11 +203,12 @@ static void watch(struct soft_qp *qp)
 	    atomic_load_explicit(&qp->timer.running, memory_order_relaxed))
 		return;
 	qp->req.progress = false;
-	timer_start(qp->actor->hca, &qp->timer, 4096ull << qp->attr.timeout);
+	engine_timer(qp->actor->engine, &qp->timer, 4096ull << qp->attr.timeout);
 }
 
-bool qp_pass(struct runner *r, struct soft_qp *qp)
+bool qp_pass(struct runner *r, struct actor *a)
 {
+	struct soft_qp *qp = actor_qp(a);
 	struct packet *list = actor_take(qp->actor);
 	bool more;
 
@@ -282,7 +283,7 @@ static al_status carve_rings(struct soft_qp *qp)
 
 	if (qp->node_mem)
 		return AL_SUCCESS;
-	if (fault_alloc(qp->actor->hca))
+	if (fault_alloc(qp->hca))
 		return AL_INSUFFICIENT_MEMORY;
 	if (data < cap->max_inline_data)
 		data = (cap->max_inline_data + 15) & ~15u;
@@ -317,7 +318,7 @@ static al_status carve_resources(struct soft_qp *qp, uint8_t num)
 	if (num == qp->resp.num_resources)
 		return AL_SUCCESS;
 	if (num) {
-		new = fault_alloc(qp->actor->hca) ? NULL : al_alloc(num * sizeof(*new));
+		new = fault_alloc(qp->hca) ? NULL : al_alloc(num * sizeof(*new));
 		if (!new)
 			return AL_INSUFFICIENT_MEMORY;
 	}
@@ -337,7 +338,7 @@ static al_status check_modify(const struct soft_qp *qp, const struct ib_qp_attr 
 {
 	const uint32_t states = IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_EN_SQD_ASYNC_NOTIFY;
 	const struct soft_port *port =
-		mask & IB_QP_PORT ? hca_port(qp->actor->hca, attr->port_num) : qp->port;
+		mask & IB_QP_PORT ? hca_port(qp->hca, attr->port_num) : qp->port;
 
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != qp_state(qp))
 		return AL_INVALID_STATE;
@@ -359,7 +360,7 @@ static void apply_path(struct soft_qp *qp, const struct ib_qp_attr *attr, uint32
 	if (mask & IB_QP_PORT) {
 		counters_retire(qp);
 		qp->attr.port_num = attr->port_num;
-		counters_join(qp, hca_port(qp->actor->hca, attr->port_num));
+		counters_join(qp, hca_port(qp->hca, attr->port_num));
 		if (is_ud(qp)) /* which has no path of its own */
 			qp->mtu_shift = (uint8_t)__builtin_ctz(qp->port->hca->conf.mtu);
 	}
@@ -573,6 +574,13 @@ static bool over_limits(const struct ib_ca_attr *limit, struct ib_qp_cap *cap)
 	return true;
 }
 
+static void timed_out(struct timer *timer, struct runner *r)
+{
+	struct soft_qp *qp = (struct soft_qp *)((char *)timer - offsetof(struct soft_qp, timer));
+
+	actor_signal(r, qp->actor, SIGNAL_TIMER);
+}
+
 al_status soft_create_qp(struct ci_qp *ci, struct ci_qp_init *init, struct ci_udata *udata)
 {
 	struct soft_hca *hca = pd_hca(ci->pd);
@@ -598,9 +606,11 @@ al_status soft_create_qp(struct ci_qp *ci, struct ci_qp_init *init, struct ci_ud
 	}
 	qp->service = &services[ci->qp_type];
 	qp->actor = elem;
-	qp->actor->qp = qp;
-	qp->actor->hca = hca;
-	qp->timer.actor = qp->actor;
+	qp->actor->self = qp;
+	qp->actor->engine = &hca->engine;
+	qp->actor->run = qp_pass;
+	qp->hca = hca;
+	qp->timer.signal = timed_out;
 	resp_reset(qp);
 	cq_attach(soft_cq(ci->send_cq), &qp->send_link, qp->actor);
 	cq_attach(soft_cq(ci->recv_cq), &qp->recv_link, qp->actor);
@@ -614,7 +624,7 @@ al_status soft_create_qp(struct ci_qp *ci, struct ci_qp_init *init, struct ci_ud
 void soft_destroy_qp(struct ci_qp *ci)
 {
 	struct soft_qp *qp = soft_qp(ci);
-	struct soft_hca *hca = qp->actor->hca;
+	struct soft_hca *hca = qp->hca;
 	struct runner r;
 
 	if (UNLIKELY(qp->shared))

@@ -101,7 +101,7 @@ bool pkt_source(struct cursor *from, const struct packet *pkt)
 		cursor_plain(from, (char *)wqe->sge + pkt->offset, pkt->length);
 		return true;
 	}
-	view = (struct mem_view){ .hca = pkt->owner->actor->hca, .pd = pkt->owner->ci.pd };
+	view = (struct mem_view){ .hca = pkt->owner->hca, .pd = pkt->owner->ci.pd };
 	return cursor_sges(from, &view, wqe->sge, wqe->num_sge, pkt->offset);
 }
 
@@ -161,7 +161,7 @@ static struct packet *take_ours(const struct soft_qp *qp, struct packet **list)
 			continue;
 		}
 		if (pkt->kind == PKT_READ_RESP && !(pkt->flags & PKT_BY_VALUE) &&
-		    pkt->src_port->hca == qp->actor->hca && pkt->src_qpn == qp->ci.qp_num)
+		    pkt->src_port->hca == qp->hca && pkt->src_qpn == qp->ci.qp_num)
 			pkt->kind = PKT_NONE;
 		list = &pkt->next;
 	}
@@ -178,7 +178,7 @@ static void purge_from(struct soft_qp *qp, struct actor *a)
 	if (!a || !actor_claim(a))
 		return;
 	runner_start(&r);
-	peer = a->qp;
+	peer = actor_qp(a);
 	list = actor_take(a);
 	ours = take_ours(qp, &list);
 	more = resp_unqueue(peer, qp, take_ours);

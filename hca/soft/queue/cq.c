@@ -203,8 +203,8 @@ al_status soft_poll_cq(struct ci_cq *ci, uint32_t num, struct ib_wc *wc, uint32_
 
 	if (UNLIKELY(cq->shared))
 		return AL_INVALID_STATE;
-	if (engine_has_work(hca))
-		engine_progress(hca);
+	if (engine_has_work(&hca->engine))
+		engine_progress(&hca->engine);
 	fmutex_lock(&cq->lock);
 	n = cq_count(cq);
 	if (!n && UNLIKELY(cq->overflowed)) {

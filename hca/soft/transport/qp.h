@@ -18,6 +18,7 @@
 
 struct errand;
 struct shared_qp;
+struct soft_hca;
 struct soft_port;
 
 /* Element of a send queue, followed by its gather list or its inline data, and a datagram's address. */
@@ -84,6 +85,7 @@ struct soft_qp {
 	uint32_t sq_stride;
 	char *sq;
 	struct actor *actor;
+	struct soft_hca *hca;
 	struct fmutex rq_lock;    /* guards posting receives */
 	_Atomic uint32_t rq_prod;
 	_Atomic uint32_t rq_cons;
@@ -212,8 +214,12 @@ struct service {
 
 extern const struct service services[IB_QPT_COUNT];
 
-/* One pass of an actor's owner over all that there is to do; true: there is more, but the budget is spent. */
-bool qp_pass(struct runner *r, struct soft_qp *qp);
+/* The actor's: one pass over all that there is to do. */
+bool qp_pass(struct runner *r, struct actor *a);
+static inline struct soft_qp *actor_qp(const struct actor *a)
+{
+	return a->self;
+}
 /* Its first part: what has come in. */
 void qp_receive(struct runner *r, struct soft_qp *qp, struct packet *list);
 /* To the Error state, by an error of the queue pair's own; event: what to raise, or -1. */

@@ -67,7 +67,7 @@ static bool undisturbed(struct soft_qp *qp, struct soft_qp *peer, const struct s
 /* Where it goes to: the memory, held; NULL: nowhere, or not to a single piece of it. */
 static struct mr_slot *target(struct soft_qp *peer, const struct send_wqe *wqe, char **mem)
 {
-	struct mem_view view = { peer->actor->hca, peer->ci.pd, IB_ACCESS_REMOTE_WRITE };
+	struct mem_view view = { peer->hca, peer->ci.pd, IB_ACCESS_REMOTE_WRITE };
 	const struct recv_wqe *recv;
 
 	if (wqe->opcode == IB_WR_RDMA_WRITE) {
@@ -86,7 +86,7 @@ static struct mr_slot *target(struct soft_qp *peer, const struct send_wqe *wqe, 
 
 static bool transfer(const struct soft_qp *qp, struct soft_qp *peer, const struct send_wqe *wqe)
 {
-	const struct mem_view view = { .hca = qp->actor->hca, .pd = qp->ci.pd };
+	const struct mem_view view = { .hca = qp->hca, .pd = qp->ci.pd };
 	struct mr_slot *to_slot, *from_slot = NULL;
 	char *to, *from = (char *)wqe->sge;
 
@@ -181,12 +181,12 @@ static bool take_one(struct runner *r, struct soft_qp *qp)
 	if (!a || !actor_try_own(a))
 		return false;
 	num = req_packets(qp, wqe);
-	done = expected(a->qp, qp) && undisturbed(qp, a->qp, wqe, num) && transfer(qp, a->qp, wqe);
+	done = expected(actor_qp(a), qp) && undisturbed(qp, actor_qp(a), wqe, num) && transfer(qp, actor_qp(a), wqe);
 	if (done) {
-		IB_TRACE("soft", "data transferred: qp=%#x %s %u bytes", a->qp->ci.qp_num,
+		IB_TRACE("soft", "data transferred: qp=%#x %s %u bytes", actor_qp(a)->ci.qp_num,
 			 wqe->opcode == IB_WR_SEND ? "send" : "write", wqe->length);
-		count(qp, a->qp, wqe, num);
-		received(r, a->qp, wqe, num);
+		count(qp, actor_qp(a), wqe, num);
+		received(r, actor_qp(a), wqe, num);
 		answered(qp, wqe, num);
 		r->packets -= 2;
 		r->bytes -= wqe->length;

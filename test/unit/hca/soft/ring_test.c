@@ -640,12 +640,12 @@ START_TEST(a_client_that_always_posts_starves_nobody)
 		door = first_door;
 		for (i = 0; i < FLOODERS; i++)
 			flood(&f[i]);
-		ck_assert(rings_step(&soft->rings));
+		ck_assert(rings_step(&soft->engine));
 		for (i = all = 0; i < FLOODERS; i++)
 			all += taken(&f[i]);
 		ck_assert_uint_eq(all, TURN * round);
 		ck_assert_uint_eq(taken(&quiet), DEPTH * round);
-		while (engine_step(soft, 0))
+		while (engine_step(&soft->engine, 0))
 			;
 	}
 	for (i = 0; i < FLOODERS; i++)
@@ -661,7 +661,7 @@ START_TEST(a_client_that_always_posts_starves_nobody)
 	qcq = ring_cq(&qring);
 	quiet = flooder(qcq);
 	flood(&quiet);
-	rings_step(&soft->rings);
+	rings_step(&soft->engine);
 	ck_assert_uint_eq(taken(&quiet), DEPTH);
 	free_qp(quiet.qp);
 	free_cq(qcq);
@@ -670,7 +670,7 @@ START_TEST(a_client_that_always_posts_starves_nobody)
 	munmap(door, sizeof(*door));
 	me = first, um_ctx = first_ctx, given_fd = first_fd;
 	/* and so is the first: what was left of the last round is taken without another bell */
-	while (rings_step(&soft->rings))
+	while (rings_step(&soft->engine))
 		;
 	for (i = 0; i < FLOODERS; i++)
 		ck_assert_uint_eq(taken(&f[i]), atomic_load(&f[i].ring->sq_prod));
