@@ -15,24 +15,30 @@ libibal_core_la_SOURCES = \
 	al/event/async.h \
 	al/event/channel.c \
 	al/event/channel.h \
-	al/event/dispatcher.c \
-	al/event/dispatcher.h \
 	al/event/pnp.c \
 	al/event/pnp.h \
 	al/object/client.c \
 	al/object/client.h \
 	al/object/device.c \
 	al/object/device.h \
+	al/object/dispatcher.c \
+	al/object/dispatcher.h \
 	al/object/handle.c \
 	al/object/handle.h \
 	al/object/library.c \
 	al/object/object.c \
 	al/object/object.h \
+	al/object/port.c \
+	al/object/port.h \
+	al/object/qpns.c \
+	al/object/qpns.h \
 	al/object/rcu.h \
 	al/object/reaper.c \
 	al/object/reaper.h \
 	al/object/snapshot.c \
 	al/object/strings.c \
+	al/object/thread.c \
+	al/object/thread.h \
 	al/object/types.c \
 	al/user/ask.c \
 	al/user/call.c \

@@ -133,7 +133,6 @@ EXTRA_test_e2e_virtual_test_DEPENDENCIES = hca/soft/soft.la
 API_TESTS = \
 	test/unit/al/event/async_test \
 	test/unit/al/event/channel_test \
-	test/unit/al/event/dispatcher_test \
 	test/unit/al/event/pnp_test \
 	test/unit/al/event/removal_test \
 	test/unit/al/event/wake_test \
@@ -141,6 +140,7 @@ API_TESTS = \
 	test/unit/al/object/context_test \
 	test/unit/al/object/destroy_test \
 	test/unit/al/object/device_test \
+	test/unit/al/object/dispatcher_test \
 	test/unit/al/object/library_test \
 	test/unit/al/object/open_test \
 	test/unit/al/object/order_test \

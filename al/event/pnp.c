@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "al/event/channel.h"
+#include "al/object/thread.h"
 
 enum ca_state {
 	CA_ANNOUNCED, /* the client does not know of it */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "al/agent/private.h"
-#include "al/event/dispatcher.h"
+#include "al/object/thread.h"
 
 __thread struct ci_udata *acting_for;
 

@@ -10,6 +10,7 @@
 #include "al/agent/private.h"
 #include "al/event/async.h"
 #include "al/event/pnp.h"
+#include "al/object/thread.h"
 
 struct dispatcher dispatcher_common;
 

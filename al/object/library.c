@@ -8,6 +8,7 @@
 #include "al/event/pnp.h"
 #include "al/object/client.h"
 #include "al/object/device.h"
+#include "al/object/thread.h"
 #include "al/user/user.h"
 
 /* Guards the process's one-time start. Outside every other lock. */

@@ -13,6 +13,7 @@
 #include "al/event/pnp.h"
 #include "al/object/client.h"
 #include "al/object/device.h"
+#include "al/object/thread.h"
 
 #define BLOCK_ALIGN 64
 
@@ -389,17 +390,6 @@ static void end_tree(struct al_obj *root, const struct marked *marked)
 }
 
 /* ---------------------------------------------------------------- waiting */
-
-unsigned int patience = 10;
-
-struct timespec patience_end(void)
-{
-	struct timespec end;
-
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_sec += patience;
-	return end;
-}
 
 /* What a destroy waits for, as far as there is room to name it. */
 struct obstacles {

@@ -35,7 +35,7 @@
 #include <iba/ib_al.h>
 #include <iba/ib_hca.h>
 
-#include "al/event/dispatcher.h"
+#include "al/object/dispatcher.h"
 #include "al/object/handle.h"
 #include "al/object/rcu.h"
 
@@ -114,11 +114,6 @@ struct obj_type {
 extern const struct obj_type obj_types[AL_OBJ_TYPES];
 
 extern pthread_mutex_t tree_lock;
-
-/* Nothing is decided by a time-out; but a wait that takes longer than this many seconds is told of in the log. */
-extern unsigned int patience;
-/* That many seconds from now, CLOCK_MONOTONIC. */
-struct timespec patience_end(void);
 
 /*
  * Makes an object that nobody sees yet. dev: its HCA, or NULL. The caller holds a reference on parent (a call in

@@ -19,6 +19,7 @@
 
 #include "al/event/pnp.h"
 #include "al/object/device.h"
+#include "al/object/thread.h"
 
 struct reaper reaper_common;
 static _Atomic uint64_t clock_started;

@@ -17,8 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "al/event/dispatcher.h"
-#include "al/object/object.h"
+#include "al/object/thread.h"
 
 static struct user_conn *connections, *parents_connections;
 

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "al/event/dispatcher.h"
+#include "al/object/thread.h"
 #include "al/user/user.h"
 
 /* ------------------------------------------------------------------ cookies */

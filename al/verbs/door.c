@@ -95,57 +95,7 @@ const void *door_bad(struct al_dev *dev, const char *op, const void *first, cons
 	return first;
 }
 
-/* ------------------------------------------------------------ queue pair numbers */
-
-struct qpn_page {
-	uint64_t bit[QPN_PAGE / 64];
-	uint32_t used; /* bits that are set; at 0 the page goes */
-};
-
-void qpns_init(struct qpns *q)
-{
-	pthread_mutex_init(&q->lock, NULL);
-}
-
-void qpns_free(struct qpns *q)
-{
-	for (uint32_t i = 0; i < QPN_PAGES; i++)
-		al_free(q->page[i]); /* of an HCA that was removed under its queue pairs */
-	pthread_mutex_destroy(&q->lock);
-}
-
-static al_status qpns_take(struct qpns *q, uint32_t qpn)
-{
-	struct qpn_page **page = &q->page[qpn / QPN_PAGE];
-	uint64_t *word, bit = 1ull << qpn % 64;
-	al_status status = AL_INSUFFICIENT_MEMORY;
-
-	pthread_mutex_lock(&q->lock);
-	if (!*page)
-		*page = al_alloc(sizeof(**page));
-	if (!*page)
-		goto out;
-	word = &(*page)->bit[qpn % QPN_PAGE / 64];
-	status = *word & bit ? AL_DUPLICATE : AL_SUCCESS;
-	(*page)->used += !status;
-	*word |= bit;
-out:
-	pthread_mutex_unlock(&q->lock);
-	return status;
-}
-
-static void qpns_give(struct qpns *q, uint32_t qpn)
-{
-	struct qpn_page **page = &q->page[qpn / QPN_PAGE];
-
-	pthread_mutex_lock(&q->lock);
-	(*page)->bit[qpn % QPN_PAGE / 64] &= ~(1ull << qpn % 64);
-	if (!--(*page)->used) {
-		al_free(*page);
-		*page = NULL;
-	}
-	pthread_mutex_unlock(&q->lock);
-}
+/* ---------------------------------------------------------------- queue pairs */
 
 static bool cap_covers(const struct ib_qp_cap *cap, const struct ib_qp_cap *asked)
 {

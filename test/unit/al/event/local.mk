@@ -1,12 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 # Tests of callbacks, events, channels and PnP.
 
-check_PROGRAMS += test/unit/al/event/ladder_test
-
-check_PROGRAMS += test/unit/al/event/dispatcher_test
-test_unit_al_event_dispatcher_test_CPPFLAGS = $(FAKE_FLAGS)
-test_unit_al_event_dispatcher_test_LDADD = $(API_LIBS)
-
 check_PROGRAMS += test/unit/al/event/pnp_test
 test_unit_al_event_pnp_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_event_pnp_test_LDADD = $(API_LIBS)
@@ -22,8 +16,6 @@ test_unit_al_event_channel_test_LDADD = $(API_LIBS)
 check_PROGRAMS += test/unit/al/event/removal_test
 test_unit_al_event_removal_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_event_removal_test_LDADD = $(API_LIBS)
-
-check_PROGRAMS += test/unit/al/event/source_test
 
 check_PROGRAMS += test/unit/al/event/wake_test
 test_unit_al_event_wake_test_CPPFLAGS = $(FAKE_FLAGS)

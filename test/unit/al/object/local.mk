@@ -3,6 +3,14 @@
 
 check_PROGRAMS += test/unit/al/object/handle_test
 
+check_PROGRAMS += test/unit/al/object/port_test
+
+check_PROGRAMS += test/unit/al/object/source_test
+
+check_PROGRAMS += test/unit/al/object/dispatcher_test
+test_unit_al_object_dispatcher_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_object_dispatcher_test_LDADD = $(API_LIBS)
+
 check_PROGRAMS += test/unit/al/object/destroy_test
 test_unit_al_object_destroy_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_object_destroy_test_LDADD = $(API_LIBS)

@@ -5,6 +5,7 @@
 
 #include "al/object/client.h"
 #include "al/object/device.h"
+#include "al/object/thread.h"
 #include "test/unit/al/bed.h"
 
 /* ---------------------------------------------------------- grace periods */

@@ -3,7 +3,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "al/object/device.h"
+#include "al/object/port.h"
 
 static struct ladder at(ib_port_state state)
 {

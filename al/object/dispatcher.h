@@ -4,8 +4,8 @@
  * source is not queued yet, pushes it to its queue: lock-free, from any context, without an allocation. A queue is
  * emptied by a dispatcher thread or by the reader of a channel. Which callback a bit means is the object's.
  */
-#ifndef AL_EVENT_DISPATCHER_H
-#define AL_EVENT_DISPATCHER_H
+#ifndef AL_OBJECT_DISPATCHER_H
+#define AL_OBJECT_DISPATCHER_H
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -75,18 +75,5 @@ void dispatcher_init(struct dispatcher *d, const char *name);
 al_status dispatcher_start(struct dispatcher *d);
 /* Ends the thread after what is queued, and waits for it; not from itself. */
 void dispatcher_stop(struct dispatcher *d);
-
-/* What kind of callback this thread is in. */
-enum thread_context {
-	CONTEXT_NONE,   /* a thread of the caller's */
-	CONTEXT_ATOMIC, /* a dispatcher: nothing that sleeps */
-	CONTEXT_PNP     /* the PnP thread: everything */
-};
-extern __thread enum thread_context thread_context;
-
-/* A thread of the library: all signals blocked. name: for messages. */
-al_status thread_start(pthread_t *thread, const char *name, void *(*main)(void *), void *arg);
-/* First of all in such a thread. It names itself: naming another one opens a file that a fork elsewhere would inherit. */
-void thread_begin(const char *name, enum thread_context context);
 
 #endif
