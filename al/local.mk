@@ -39,7 +39,6 @@ libibal_core_la_SOURCES = \
 	al/object/strings.c \
 	al/object/thread.c \
 	al/object/thread.h \
-	al/object/types.c \
 	al/user/ask.c \
 	al/user/call.c \
 	al/user/connection.c \

@@ -28,7 +28,7 @@ _Static_assert(offsetof(struct al_obj, type) == offsetof(struct ci_registration,
 /* What a module gave for the ctx of something else. */
 static const char *ctx_name(const struct al_obj *ctx)
 {
-	return !ctx ? "NULL" : ctx->type ? ctx->type->name : "an HCA";
+	return !ctx ? "NULL" : ctx->type ? obj_name(ctx) : "an HCA";
 }
 
 void ib_cq_notify(void *cq_ctx)
@@ -240,7 +240,7 @@ static void run_evobj(struct ev_source *source, uint32_t pending)
 		if (obj_dying(&e->obj))
 			return;
 		IB_TRACE("al", "event \"%s\" of %s %#llx", al_event_type_str(type),
-			 e->obj.type->name, (unsigned long long)e->obj.handle);
+			 obj_name(&e->obj), (unsigned long long)e->obj.handle);
 		if (e->event_cb)
 			e->event_cb(e->obj.context, &event);
 		if (here)
@@ -384,6 +384,28 @@ static al_status use_channel(struct al_event_handler *h, al_channel_h channel)
 	return AL_SUCCESS;
 }
 
+static bool is_for_handler(const struct ev_source *source, const void *ca)
+{
+	return source->take == take_for_handler && obj_ca(source->obj) == ca;
+}
+
+static void gone(struct al_obj *obj)
+{
+	struct al_event_handler *h = (struct al_event_handler *)obj;
+
+	unlink_handler(h);
+	if (!h->cb)
+		channel_forget_if(obj->uses[0], is_for_handler, obj->parent);
+	al_free(h->ports);
+}
+
+static const struct obj_type event_handler_type = {
+	.id = AL_OBJ_EVENT_HANDLER,
+	.size = sizeof(struct al_event_handler),
+	.ci = OBJ_NO_CI,
+	.gone = gone,
+};
+
 al_status al_reg_event_handler(al_ca_h ca, al_channel_h channel, void *context, al_event_cb cb,
 			       al_event_handler_h *handler)
 {
@@ -406,7 +428,7 @@ al_status al_reg_event_handler(al_ca_h ca, al_channel_h channel, void *context, 
 		status = AL_DUPLICATE;
 		goto out;
 	}
-	status = obj_new(AL_OBJ_EVENT_HANDLER, call.obj, call.obj->dev, context, &obj);
+	status = obj_new(&event_handler_type, call.obj, call.obj->dev, context, &obj);
 	if (status)
 		goto out;
 	h = (struct al_event_handler *)obj;
@@ -432,21 +454,6 @@ out:
 al_status al_dereg_event_handler(al_event_handler_h handler, al_destroyed_cb cb, void *context)
 {
 	return obj_destroy(handler, AL_OBJ_EVENT_HANDLER, cb, context);
-}
-
-static bool is_for_handler(const struct ev_source *source, const void *ca)
-{
-	return source->take == take_for_handler && obj_ca(source->obj) == ca;
-}
-
-void event_handler_gone(struct al_obj *obj)
-{
-	struct al_event_handler *h = (struct al_event_handler *)obj;
-
-	unlink_handler(h);
-	if (!h->cb)
-		channel_forget_if(obj->uses[0], is_for_handler, obj->parent);
-	al_free(h->ports);
 }
 
 void async_child(void)

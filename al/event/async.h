@@ -29,10 +29,9 @@ void dev_run_events(struct ev_source *source, uint32_t pending);
 /* The handle of the HCA that an object was made through. */
 struct al_obj *obj_ca(struct al_obj *obj);
 
-/* Rows of the object type table: what begins with struct al_evobj; event handlers. */
+/* published() and dying() of kinds of objects that begin with struct al_evobj. */
 void evobj_published(struct al_obj *obj);
 void evobj_dying(struct al_obj *obj);
-void event_handler_gone(struct al_obj *obj);
 
 /* A registration for the events of an HCA. Its callback runs on the HCA's async dispatcher only. */
 struct al_event_handler {

@@ -99,7 +99,7 @@ void channel_forget(struct al_obj *channel, const struct al_obj *obj)
 	struct al_channel *c = (struct al_channel *)channel;
 
 	pthread_mutex_lock(&c->lock);
-	if (c->removal == obj) /* its end has acknowledged: pnp_dying() */
+	if (c->removal == obj) /* its end has acknowledged: dying() in pnp.c */
 		c->removal = NULL;
 	pthread_mutex_unlock(&c->lock);
 	channel_forget_if(channel, is_of, obj);
@@ -194,6 +194,25 @@ static al_status open_fds(struct al_channel *c)
 	return AL_SUCCESS;
 }
 
+static void gone(struct al_obj *obj)
+{
+	struct al_channel *c = (struct al_channel *)obj;
+
+	pthread_mutex_destroy(&c->lock);
+	if (c->fd >= 0)
+		close(c->fd);
+	if (c->wakes >= 0)
+		close(c->wakes);
+}
+
+static const struct obj_type channel_type = {
+	.id = AL_OBJ_CHANNEL,
+	.size = sizeof(struct al_channel),
+	.ci = OBJ_NO_CI,
+	.user_dying = channel_forget,
+	.gone = gone,
+};
+
 al_status al_create_channel(al_h al, void *context, al_channel_h *channel)
 {
 	struct al_channel *c;
@@ -206,7 +225,7 @@ al_status al_create_channel(al_h al, void *context, al_channel_h *channel)
 	status = call_begin(&call, al, AL_OBJ_AL);
 	if (status)
 		return status;
-	status = obj_new(AL_OBJ_CHANNEL, call.obj, NULL, context, &obj);
+	status = obj_new(&channel_type, call.obj, NULL, context, &obj);
 	if (status)
 		goto out;
 	c = (struct al_channel *)obj;
@@ -217,7 +236,7 @@ al_status al_create_channel(al_h al, void *context, al_channel_h *channel)
 	if (!status)
 		status = obj_publish(obj, channel);
 	if (status) {
-		channel_gone(obj);
+		gone(obj);
 		obj_abort(obj);
 	}
 out:
@@ -242,15 +261,4 @@ al_status al_channel_fd(al_channel_h channel, int *fd)
 al_status al_destroy_channel(al_channel_h channel, al_destroyed_cb cb, void *context)
 {
 	return obj_destroy(channel, AL_OBJ_CHANNEL, cb, context);
-}
-
-void channel_gone(struct al_obj *obj)
-{
-	struct al_channel *c = (struct al_channel *)obj;
-
-	pthread_mutex_destroy(&c->lock);
-	if (c->fd >= 0)
-		close(c->fd);
-	if (c->wakes >= 0)
-		close(c->wakes);
 }

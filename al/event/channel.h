@@ -22,12 +22,9 @@ static inline struct ev_queue *channel_queue(struct al_obj *channel)
 	return &((struct al_channel *)channel)->queue;
 }
 
-/* Takes an object's undelivered events back, and acknowledges a removal that was read: a channel keeps no object alive. channel: a used object of obj's. */
+/* Takes the undelivered events of a user of a channel back, and acknowledges a removal that was read: a channel keeps no object alive. */
 void channel_forget(struct al_obj *channel, const struct al_obj *obj);
 /* The same for every source that matches. */
 void channel_forget_if(struct al_obj *channel, bool (*match)(const struct ev_source *, const void *), const void *arg);
-
-/* Rows of the object type table. */
-void channel_gone(struct al_obj *obj);
 
 #endif

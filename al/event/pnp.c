@@ -289,7 +289,7 @@ static void append(struct al_pnp *reg, struct pnp_ca *ca)
 static void kick_channel(struct al_pnp *reg)
 {
 	if (!reg->cb && event_waits(reg))
-		ev_raise_locked(&reg->obj.ev, 1); /* pnp_dying() takes pnp_lock */
+		ev_raise_locked(&reg->obj.ev, 1); /* dying() takes pnp_lock */
 }
 
 al_status pnp_dev_add(struct al_dev *dev)
@@ -531,6 +531,36 @@ static al_status use_channel(struct al_pnp *reg, al_channel_h handle)
 	return AL_SUCCESS;
 }
 
+static void dying(struct al_obj *obj)
+{
+	struct al_pnp *reg, *it;
+
+	pthread_mutex_lock(&pnp_lock);
+	for (it = registrations; it && &it->obj != obj; it = it->next)
+		;
+	if (it) {
+		reg = it;
+		reg->ending = true;
+		if (!reg->cb) /* nobody reads what would be told */
+			unlink_registration(reg);
+		pthread_cond_broadcast(&pnp_changed);
+	}
+	pthread_mutex_unlock(&pnp_lock);
+}
+
+static void gone(struct al_obj *obj)
+{
+	free_cas((struct al_pnp *)obj);
+}
+
+static const struct obj_type pnp_type = {
+	.id = AL_OBJ_PNP,
+	.size = sizeof(struct al_pnp),
+	.ci = OBJ_NO_CI,
+	.dying = dying,
+	.gone = gone,
+};
+
 al_status al_reg_pnp(al_h al, const struct al_pnp_attr *attr, void *context, al_pnp_cb cb,
 		     al_pnp_h *pnp)
 {
@@ -547,7 +577,7 @@ al_status al_reg_pnp(al_h al, const struct al_pnp_attr *attr, void *context, al_
 	status = call_begin(&call, al, AL_OBJ_AL);
 	if (status)
 		return status;
-	status = obj_new(AL_OBJ_PNP, call.obj, NULL, context, &obj);
+	status = obj_new(&pnp_type, call.obj, NULL, context, &obj);
 	if (status)
 		goto out;
 	reg = (struct al_pnp *)obj;
@@ -574,7 +604,7 @@ al_status al_reg_pnp(al_h al, const struct al_pnp_attr *attr, void *context, al_
 	for (last = &registrations; *last; last = &(*last)->next)
 		;
 	*last = reg;
-	reg->ending = obj_dying(obj); /* then pnp_dying() has not found it */
+	reg->ending = obj_dying(obj); /* then dying() has not found it */
 	kick_channel(reg);
 	pthread_cond_broadcast(&pnp_changed);
 	while (cb && !reg->replayed && !reg->ending && thread_context != CONTEXT_PNP)
@@ -596,28 +626,6 @@ out:
 al_status al_dereg_pnp(al_pnp_h pnp, al_destroyed_cb cb, void *context)
 {
 	return obj_destroy(pnp, AL_OBJ_PNP, cb, context);
-}
-
-void pnp_dying(struct al_obj *obj)
-{
-	struct al_pnp *reg, *it;
-
-	pthread_mutex_lock(&pnp_lock);
-	for (it = registrations; it && &it->obj != obj; it = it->next)
-		;
-	if (it) {
-		reg = it;
-		reg->ending = true;
-		if (!reg->cb) /* nobody reads what would be told */
-			unlink_registration(reg);
-		pthread_cond_broadcast(&pnp_changed);
-	}
-	pthread_mutex_unlock(&pnp_lock);
-}
-
-void pnp_gone(struct al_obj *obj)
-{
-	free_cas((struct al_pnp *)obj);
 }
 
 static al_status client_context(al_pnp_h pnp, uint64_t guid, void **read, void *written)

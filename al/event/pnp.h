@@ -19,10 +19,6 @@ struct al_pnp {
 	struct al_pnp *next;
 };
 
-/* Rows of the object type table. */
-void pnp_dying(struct al_obj *obj);
-void pnp_gone(struct al_obj *obj);
-
 /* An HCA is there: room for it in every registration, announcement queued. */
 al_status pnp_dev_add(struct al_dev *dev);
 /* It goes: returns when every client's remove has returned, or has been read from its channel and acknowledged. */

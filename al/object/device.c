@@ -51,6 +51,20 @@ const void *obj_agent(const struct al_obj *obj)
 	return ((const struct al_instance *)obj->al)->agent;
 }
 
+const uint32_t *dev_limit(const struct al_dev *dev, al_object_type kind)
+{
+	static const size_t limits[AL_OBJ_TYPES] = {
+		[AL_OBJ_PD] = offsetof(struct ib_ca_attr, max_pd),
+		[AL_OBJ_AH] = offsetof(struct ib_ca_attr, max_ah),
+		[AL_OBJ_MR] = offsetof(struct ib_ca_attr, max_mr),
+		[AL_OBJ_CQ] = offsetof(struct ib_ca_attr, max_cq),
+		[AL_OBJ_QP] = offsetof(struct ib_ca_attr, max_qp),
+	};
+	size_t limit = limits[kind];
+
+	return limit ? (const uint32_t *)((const char *)&dev->attr + limit) : NULL;
+}
+
 void dev_ref(struct al_dev *dev)
 {
 	atomic_fetch_add_explicit(&dev->refs, 1, memory_order_relaxed);
@@ -365,7 +379,7 @@ static void end_object(struct al_obj *obj, struct al_dev *dev)
 	if (!obj_dying(obj))
 		ib_log(IB_LOG_WARNING, "al",
 		       "HCA 0x%016llx is removed: %s %#llx of %s[%d] was left on it",
-		       (unsigned long long)dev->guid, obj->type->name,
+		       (unsigned long long)dev->guid, obj_name(obj),
 		       (unsigned long long)obj->handle, obj->comm, (int)obj->pid);
 	dev_in_module(obj, obj->type->destroy);
 }

@@ -76,6 +76,8 @@ struct al_dev *dev_first(void);
 struct al_dev *dev_find(const void *agent, uint64_t guid);
 /* The connection to an agent whose HCAs an object's opening sees; NULL: those of this process. */
 const void *obj_agent(const struct al_obj *obj);
+/* The most objects of a kind that the HCA takes, in its attributes; NULL: the attributes do not limit the kind. */
+const uint32_t *dev_limit(const struct al_dev *dev, al_object_type kind);
 void dev_ref(struct al_dev *dev);
 void dev_put(struct al_dev *dev);
 /* A call begins on this thread: from now on the table returned stays callable until it is given to

@@ -94,6 +94,13 @@ al_status al_check_config(const char *config)
 	return ci_check(config);
 }
 
+static const struct obj_type al_type = {
+	.id = AL_OBJ_AL,
+	.size = sizeof(struct al_instance),
+	.ci = OBJ_NO_CI,
+	.cascades = true,
+};
+
 al_status al_open(const struct al_open_attr *attr, al_h *al)
 {
 	static const struct al_open_attr none;
@@ -115,7 +122,7 @@ al_status al_open(const struct al_open_attr *attr, al_h *al)
 	}
 	if (status)
 		return status;
-	status = obj_new(AL_OBJ_AL, NULL, NULL, NULL, &obj);
+	status = obj_new(&al_type, NULL, NULL, NULL, &obj);
 	if (status)
 		return status;
 	((struct al_instance *)obj)->agent = conn;

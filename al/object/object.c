@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "al/event/channel.h"
 #include "al/event/pnp.h"
 #include "al/object/client.h"
 #include "al/object/device.h"
@@ -41,14 +40,14 @@ static struct al_obj **list_of(const struct al_obj *obj)
 /* Counts an object against its HCA's limit. */
 static al_status charge(struct al_dev *dev, const struct obj_type *type)
 {
-	uint32_t now, high, limit = UINT32_MAX;
+	const uint32_t *limit;
+	uint32_t now, high;
 
 	if (!dev)
 		return AL_SUCCESS;
-	if (type->limit)
-		limit = *(const uint32_t *)((const char *)&dev->attr + type->limit);
+	limit = dev_limit(dev, type->id);
 	now = atomic_fetch_add(&dev->count[type->id], 1) + 1;
-	if (now > limit) {
+	if (limit && now > *limit) {
 		atomic_fetch_sub(&dev->count[type->id], 1);
 		return AL_LIMIT_EXCEEDED;
 	}
@@ -89,10 +88,9 @@ static void run_nothing(struct ev_source *source, uint32_t pending)
 	(void)pending;
 }
 
-al_status obj_new(al_object_type id, struct al_obj *parent, struct al_dev *dev, void *context,
+al_status obj_new(const struct obj_type *type, struct al_obj *parent, struct al_dev *dev, void *context,
 		  struct al_obj **out)
 {
-	const struct obj_type *type = &obj_types[id];
 	size_t size = round_up(type->size);
 	size_t ci_size = dev && type->ci != OBJ_NO_CI ? dev->ci_bytes[type->ci] : 0;
 	const struct ci_client *client = acting_client();
@@ -105,7 +103,7 @@ al_status obj_new(al_object_type id, struct al_obj *parent, struct al_dev *dev, 
 	obj = al_alloc_aligned(BLOCK_ALIGN, size + ci_size);
 	if (!obj)
 		goto err_charge;
-	status = handle_reserve(id, &obj->handle);
+	status = handle_reserve(type->id, &obj->handle);
 	if (status)
 		goto err_alloc;
 
@@ -191,7 +189,7 @@ al_status obj_publish(struct al_obj *obj, void *handle)
 	memcpy(handle, &obj->handle, sizeof(obj->handle));
 	handle_publish(obj->handle, obj);
 	pthread_mutex_unlock(&tree_lock);
-	IB_TRACE("al", "%s %#llx is there", obj->type->name, (unsigned long long)obj->handle);
+	IB_TRACE("al", "%s %#llx is there", obj_name(obj), (unsigned long long)obj->handle);
 	ev_release(&obj->ev);
 	if (obj->type->published)
 		obj->type->published(obj);
@@ -351,8 +349,8 @@ static void end_marked(struct al_obj *obj)
 	if (obj->type->dying)
 		obj->type->dying(obj);
 	for (int i = 0; i < OBJ_USES && obj->uses[i]; i++)
-		if (obj->uses[i]->type->id == AL_OBJ_CHANNEL)
-			channel_forget(obj->uses[i], obj);
+		if (obj->uses[i]->type->user_dying)
+			obj->uses[i]->type->user_dying(obj->uses[i], obj);
 	give_to_reaper(obj);
 }
 
@@ -376,8 +374,8 @@ static void end_left(struct al_obj *left, const struct al_obj *root)
 		next = left->reap_next;
 		ib_log(left->foreign ? IB_LOG_DEBUG : IB_LOG_WARNING, "al",
 		       "%s %#llx of %s[%d] was left behind and is destroyed with its %s",
-		       left->type->name, (unsigned long long)left->handle, left->comm,
-		       (int)left->pid, root->type->name);
+		       obj_name(left), (unsigned long long)left->handle, left->comm,
+		       (int)left->pid, obj_name(root));
 		end_marked(left);
 	}
 }
@@ -409,7 +407,7 @@ static void add_obstacle(struct al_obj *obj, void *arg)
 		return;
 	n = snprintf(o->text + o->used, sizeof(o->text) - o->used,
 		     "%s%s %#llx of %s[%d], %llu s old, held %u times", o->used ? "; " : "",
-		     obj->type->name, (unsigned long long)obj->handle, obj->comm, (int)obj->pid,
+		     obj_name(obj), (unsigned long long)obj->handle, obj->comm, (int)obj->pid,
 		     (unsigned long long)((o->now - obj->created_ns) / 1000000000u),
 		     atomic_load(&obj->refs));
 	o->used += n > 0 ? (size_t)n : 0;
@@ -474,7 +472,7 @@ al_status obj_destroy(const void *handle, al_object_type id, al_destroyed_cb cb,
 	if (waiter.pnp)
 		pnp_wait(&waiter);
 	else
-		wait_patiently(&waiter, obj, obj_types[id].name, (uint64_t)(uintptr_t)handle);
+		wait_patiently(&waiter, obj, al_object_type_str(id), (uint64_t)(uintptr_t)handle);
 	return AL_SUCCESS;
 out:
 	obj_put(obj);

@@ -91,18 +91,20 @@ struct al_instance {
 /* Order of ending within an HCA, when several objects end at once: users before the objects they use. */
 enum obj_rank { RANK_FIRST, RANK_QP, RANK_MR, RANK_CQ, RANK_PD, RANK_CA, OBJ_RANKS };
 
-/* The object type table (types.c): adding an object is adding a row and a file. */
+/*
+ * What all objects of a kind have in common. The file that makes the objects defines it and passes it to obj_new().
+ * dev_limit() has the kind's limit.
+ */
 struct obj_type {
 	al_object_type id;
-	const char *name;
 	size_t size;         /* of the Access Layer's part, which begins with struct al_obj */
 	int ci;              /* enum ci_obj, or OBJ_NO_CI */
-	size_t limit;        /* offset of the limit in struct ib_ca_attr; 0: none */
-	bool cascades;       /* destroying takes what depends on it along, instead of being refused */
 	enum obj_rank rank;
+	bool cascades;       /* destroying takes what depends on it along, instead of being refused */
 	bool (*busy)(struct al_obj *obj);  /* a reason to refuse that only the module knows; may be NULL */
 	void (*published)(struct al_obj *obj); /* just became valid: lets further events through; may be NULL */
 	void (*dying)(struct al_obj *obj); /* just became invalid: any context; may be NULL */
+	void (*user_dying)(struct al_obj *obj, const struct al_obj *user); /* a user of it just became invalid: any context; may be NULL */
 	/*
 	 * In the module, while references are left: the object takes nothing from the wire any more. May end it there, and say
 	 * so in ci_created. NULL: nothing comes to such objects from the wire.
@@ -111,7 +113,10 @@ struct obj_type {
 	void (*destroy)(struct al_obj *obj, const struct ci_interface *ops); /* in the module; NULL: nothing */
 	void (*gone)(struct al_obj *obj);  /* before "destroyed": releases what the AL's part owns; may be NULL */
 };
-extern const struct obj_type obj_types[AL_OBJ_TYPES];
+static inline const char *obj_name(const struct al_obj *obj)
+{
+	return al_object_type_str(obj->type->id);
+}
 
 extern pthread_mutex_t tree_lock;
 
@@ -120,7 +125,7 @@ extern pthread_mutex_t tree_lock;
  * progress). Statuses: AL_INVALID_HANDLE (parent is dying), AL_LIMIT_EXCEEDED,
  * AL_INSUFFICIENT_MEMORY.
  */
-al_status obj_new(al_object_type type, struct al_obj *parent, struct al_dev *dev, void *context, struct al_obj **obj);
+al_status obj_new(const struct obj_type *type, struct al_obj *parent, struct al_dev *dev, void *context, struct al_obj **obj);
 /* Uses a further object, which the caller holds a reference on; AL_INVALID_HANDLE: it is dying, AL_INVALID_CA: not of the same opening and HCA. */
 al_status obj_use(struct al_obj *obj, struct al_obj *used);
 /*

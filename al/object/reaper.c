@@ -79,7 +79,7 @@ static void reap(struct al_obj *obj)
 
 	if (obj->ci_created) {
 		IB_TRACE("al", "%s %#llx: nothing refers to it, it ends in the module",
-			 obj->type->name, (unsigned long long)obj->handle);
+			 obj_name(obj), (unsigned long long)obj->handle);
 		dev_in_module(obj, obj->type->destroy);
 		obj->ci_created = false;
 	}

@@ -86,11 +86,6 @@ static void add_state(struct al_snap_object *to)
 
 /* ------------------------------------------------------------------- HCAs */
 
-static uint32_t limit_of(const struct al_dev *dev, const struct obj_type *type)
-{
-	return type->limit ? *(const uint32_t *)((const char *)&dev->attr + type->limit) : 0;
-}
-
 /* Under tree_lock. */
 static void add_ca(struct filling *f, struct al_dev *dev)
 {
@@ -105,11 +100,12 @@ static void add_ca(struct filling *f, struct al_dev *dev)
 	to->attr = dev->attr;
 	to->opens = atomic_load(&dev->count[AL_OBJ_CA]);
 	for (unsigned int id = AL_OBJ_NONE + 1; id < AL_OBJ_TYPES; id++) {
+		const uint32_t *limit = dev_limit(dev, (al_object_type)id);
 		struct al_snap_count count = {
 			.type = (al_object_type)id,
 			.now = atomic_load(&dev->count[id]),
 			.high = atomic_load(&dev->high[id]),
-			.max = limit_of(dev, &obj_types[id]),
+			.max = limit ? *limit : 0,
 		};
 
 		if (count.high || count.max)

@@ -4,6 +4,19 @@
 
 #include "al/verbs/verbs.h"
 
+static void destroy(struct al_obj *obj, const struct ci_interface *ops)
+{
+	ops->destroy_ah(obj->ci);
+}
+
+static const struct obj_type ah_type = {
+	.id = AL_OBJ_AH,
+	.size = sizeof(struct al_obj),
+	.ci = CI_OBJ_AH,
+	.rank = RANK_FIRST,
+	.destroy = destroy,
+};
+
 al_status ah_attr_check(const struct al_dev *dev, const struct ib_ah_attr *attr)
 {
 	if (!RESERVED_IS_ZERO(attr) || attr->pad || attr->sl > 15 ||
@@ -33,7 +46,7 @@ al_status al_create_ah(al_pd_h pd, const struct ib_ah_attr *attr, al_ah_h *ah)
 	status = ah_attr_check(call.obj->dev, attr);
 	if (status)
 		goto out;
-	status = obj_new(AL_OBJ_AH, call.obj, call.obj->dev, NULL, &obj);
+	status = obj_new(&ah_type, call.obj, call.obj->dev, NULL, &obj);
 	if (status)
 		goto out;
 	ci = obj->ci;
@@ -90,11 +103,6 @@ al_status al_query_ah(al_ah_h ah, struct ib_ah_attr *attr)
 al_status al_destroy_ah(al_ah_h ah, al_destroyed_cb cb, void *context)
 {
 	return obj_destroy(ah, AL_OBJ_AH, cb, context);
-}
-
-void ah_destroy(struct al_obj *obj, const struct ci_interface *ops)
-{
-	ops->destroy_ah(obj->ci);
 }
 
 /* ------------------------------------------------ the way back of a datagram */

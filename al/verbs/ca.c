@@ -51,12 +51,31 @@ static al_status um_open(struct al_ca *ca, const struct ci_interface *ops)
 	return status == AL_UNSUPPORTED ? AL_SUCCESS : status;
 }
 
+/* Of an opening by this process the module learns nothing, but that it is needed no longer. */
+static void destroy(struct al_obj *obj, const struct ci_interface *ops)
+{
+	const struct al_ca *ca = (const struct al_ca *)obj;
+
+	if (ca->um_open)
+		ops->um_close_ca(obj->ci, ca->um_context);
+	ci_module_put(obj->dev->reg->module);
+}
+
+static const struct obj_type ca_type = {
+	.id = AL_OBJ_CA,
+	.size = sizeof(struct al_ca),
+	.ci = OBJ_NO_CI,
+	.rank = RANK_CA,
+	.cascades = true,
+	.destroy = destroy,
+};
+
 /* Inside a call on the HCA, so that its registration stays. */
 static al_status open_on(struct al_obj *al, struct al_dev *dev, const struct ci_interface *ops,
 			 void *context, al_ca_h *ca)
 {
 	struct al_obj *obj;
-	al_status status = obj_new(AL_OBJ_CA, al, dev, context, &obj);
+	al_status status = obj_new(&ca_type, al, dev, context, &obj);
 
 	if (status)
 		return status;
@@ -70,7 +89,7 @@ static al_status open_on(struct al_obj *al, struct al_dev *dev, const struct ci_
 		status = obj_publish(obj, ca);
 	if (!status)
 		return AL_SUCCESS;
-	ca_destroy(obj, ops);
+	destroy(obj, ops);
 err:
 	obj_abort(obj);
 	return status;
@@ -105,16 +124,6 @@ out:
 al_status al_close_ca(al_ca_h ca, al_destroyed_cb cb, void *context)
 {
 	return obj_destroy(ca, AL_OBJ_CA, cb, context);
-}
-
-/* Of an opening by this process the module learns nothing, but that it is needed no longer. */
-void ca_destroy(struct al_obj *obj, const struct ci_interface *ops)
-{
-	const struct al_ca *ca = (const struct al_ca *)obj;
-
-	if (ca->um_open)
-		ops->um_close_ca(obj->ci, ca->um_context);
-	ci_module_put(obj->dev->reg->module);
 }
 
 /* ---------------------------------------------------------------- queries */

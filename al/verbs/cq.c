@@ -3,6 +3,27 @@
 #include "al/event/channel.h"
 #include "al/verbs/verbs.h"
 
+static void destroy(struct al_obj *obj, const struct ci_interface *ops)
+{
+	ops->destroy_cq(obj->ci);
+}
+
+static void gone(struct al_obj *obj)
+{
+	pthread_mutex_destroy(&((struct al_cq *)obj)->serial);
+}
+
+static const struct obj_type cq_type = {
+	.id = AL_OBJ_CQ,
+	.size = sizeof(struct al_cq),
+	.ci = CI_OBJ_CQ,
+	.rank = RANK_CQ,
+	.published = evobj_published,
+	.dying = evobj_dying,
+	.destroy = destroy,
+	.gone = gone,
+};
+
 /* Where its notifications go: a channel, or the dispatcher of its vector. */
 static al_status find_home(struct al_obj *obj, const struct al_cq_init *init,
 			   struct ev_queue **home)
@@ -78,7 +99,7 @@ al_status al_create_cq(al_pd_h pd, struct al_cq_init *init, void *context, al_co
 		status = AL_LIMIT_EXCEEDED;
 		goto out;
 	}
-	status = obj_new(AL_OBJ_CQ, call.obj, call.obj->dev, context, &obj);
+	status = obj_new(&cq_type, call.obj, call.obj->dev, context, &obj);
 	if (status)
 		goto out;
 	pthread_mutex_init(&((struct al_cq *)obj)->serial, NULL);
@@ -88,7 +109,7 @@ al_status al_create_cq(al_pd_h pd, struct al_cq_init *init, void *context, al_co
 		status = create(&call, obj, init, cq);
 	}
 	if (status) {
-		cq_gone(obj);
+		gone(obj);
 		obj_abort(obj);
 	}
 out:
@@ -117,16 +138,6 @@ al_status al_query_cq(al_cq_h cq, struct al_cq_attr *attr)
 al_status al_destroy_cq(al_cq_h cq, al_destroyed_cb cb, void *context)
 {
 	return obj_destroy(cq, AL_OBJ_CQ, cb, context);
-}
-
-void cq_destroy(struct al_obj *obj, const struct ci_interface *ops)
-{
-	ops->destroy_cq(obj->ci);
-}
-
-void cq_gone(struct al_obj *obj)
-{
-	pthread_mutex_destroy(&((struct al_cq *)obj)->serial);
 }
 
 /* -------------------------------------------------------------- data path */

@@ -20,6 +20,47 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
+/* -------------------------------------------------------------------- end */
+
+static bool busy(struct al_obj *obj)
+{
+	return __atomic_load_n(&((struct ci_mr *)obj->ci)->bound_windows, __ATOMIC_ACQUIRE);
+}
+
+static void destroy(struct al_obj *obj, const struct ci_interface *ops)
+{
+	ops->deregister_mr(obj->ci);
+}
+
+/* Only al_query_mr() holds a region: a query under way ends before, and a later one is refused. */
+static void quiesce(struct al_obj *obj, const struct ci_interface *ops)
+{
+	struct al_mr *al_mr = (struct al_mr *)obj;
+
+	pthread_mutex_lock(&al_mr->control);
+	destroy(obj, ops);
+	obj->ci_created = false;
+	pthread_mutex_unlock(&al_mr->control);
+}
+
+static void gone(struct al_obj *obj)
+{
+	pthread_mutex_destroy(&((struct al_mr *)obj)->control);
+}
+
+static const struct obj_type mr_type = {
+	.id = AL_OBJ_MR,
+	.size = sizeof(struct al_mr),
+	.ci = CI_OBJ_MR,
+	.rank = RANK_MR,
+	.busy = busy,
+	.quiesce = quiesce,
+	.destroy = destroy,
+	.gone = gone,
+};
+
+/* ----------------------------------------------------------- registration */
+
 /* Reads a byte, or adds nothing to a word, in the kernel: where the memory is missing that is an
  * error, never a signal. */
 static bool touch(char *p, bool writable, const int pipefd[2])
@@ -133,7 +174,7 @@ static al_status reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client
 	if (!status)
 		status = mem.client ? client_start(mem.client) : populate(&mem);
 	if (!status)
-		status = obj_new(AL_OBJ_MR, call.obj, call.obj->dev, context, &obj);
+		status = obj_new(&mr_type, call.obj, call.obj->dev, context, &obj);
 	if (status)
 		goto out;
 	pthread_mutex_init(&((struct al_mr *)obj)->control, NULL);
@@ -152,7 +193,7 @@ static al_status reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client
 	}
 	call.ops->deregister_mr(ci);
 err:
-	mr_gone(obj);
+	gone(obj);
 	obj_abort(obj);
 out:
 	call_end(&call);
@@ -197,30 +238,4 @@ al_status al_query_mr(al_mr_h mr, struct ib_mr_attr *attr)
 al_status al_dereg_mr(al_mr_h mr, al_destroyed_cb cb, void *context)
 {
 	return obj_destroy(mr, AL_OBJ_MR, cb, context);
-}
-
-bool mr_busy(struct al_obj *obj)
-{
-	return __atomic_load_n(&((struct ci_mr *)obj->ci)->bound_windows, __ATOMIC_ACQUIRE);
-}
-
-void mr_destroy(struct al_obj *obj, const struct ci_interface *ops)
-{
-	ops->deregister_mr(obj->ci);
-}
-
-/* Only al_query_mr() holds a region: a query under way ends before, and a later one is refused. */
-void mr_quiesce(struct al_obj *obj, const struct ci_interface *ops)
-{
-	struct al_mr *al_mr = (struct al_mr *)obj;
-
-	pthread_mutex_lock(&al_mr->control);
-	mr_destroy(obj, ops);
-	obj->ci_created = false;
-	pthread_mutex_unlock(&al_mr->control);
-}
-
-void mr_gone(struct al_obj *obj)
-{
-	pthread_mutex_destroy(&((struct al_mr *)obj)->control);
 }

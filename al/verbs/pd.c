@@ -2,6 +2,19 @@
 /* Protection domains. */
 #include "al/verbs/verbs.h"
 
+static void destroy(struct al_obj *obj, const struct ci_interface *ops)
+{
+	ops->deallocate_pd(obj->ci);
+}
+
+static const struct obj_type pd_type = {
+	.id = AL_OBJ_PD,
+	.size = sizeof(struct al_obj),
+	.ci = CI_OBJ_PD,
+	.rank = RANK_PD,
+	.destroy = destroy,
+};
+
 al_status al_alloc_pd(al_ca_h ca, void *context, al_pd_h *pd)
 {
 	struct al_call call;
@@ -14,7 +27,7 @@ al_status al_alloc_pd(al_ca_h ca, void *context, al_pd_h *pd)
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)
 		return status;
-	status = obj_new(AL_OBJ_PD, call.obj, call.obj->dev, context, &obj);
+	status = obj_new(&pd_type, call.obj, call.obj->dev, context, &obj);
 	if (status)
 		goto out;
 	ci = obj->ci;
@@ -36,9 +49,4 @@ out:
 al_status al_dealloc_pd(al_pd_h pd, al_destroyed_cb cb, void *context)
 {
 	return obj_destroy(pd, AL_OBJ_PD, cb, context);
-}
-
-void pd_destroy(struct al_obj *obj, const struct ci_interface *ops)
-{
-	ops->deallocate_pd(obj->ci);
 }

@@ -4,6 +4,53 @@
 
 #include "al/verbs/verbs.h"
 
+/* -------------------------------------------------------------------- end */
+
+/*
+ * Reset is legal in every state, and the module takes nothing for a queue pair in Reset. Under the
+ * control lock: a modification under way ends before, and a later one is refused, since the queue
+ * pair is dying. Without udata: the Access Layer asks, also for the queue pair of a client.
+ */
+static void quiesce(struct al_obj *obj, const struct ci_interface *ops)
+{
+	const struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+	struct al_qp *al_qp = (struct al_qp *)obj;
+	al_status status;
+
+	IB_TRACE("al", "qp %#llx: something holds it, it is reset in the module",
+		 (unsigned long long)obj->handle);
+	pthread_mutex_lock(&al_qp->control);
+	status = ops->modify_qp(obj->ci, &attr, IB_QP_STATE, NULL);
+	pthread_mutex_unlock(&al_qp->control);
+	if (status && status != AL_CA_REMOVED && status != AL_AGENT_LOST)
+		ib_log(IB_LOG_ERROR, "al",
+		       "module %s does not reset qp %#llx, which is destroyed but still held: %s",
+		       obj->dev->module, (unsigned long long)obj->handle, al_status_str(status));
+}
+
+static void destroy(struct al_obj *obj, const struct ci_interface *ops)
+{
+	door_qp_ends(obj->dev, (struct al_qp *)obj);
+	ops->destroy_qp(obj->ci);
+}
+
+static void gone(struct al_obj *obj)
+{
+	pthread_mutex_destroy(&((struct al_qp *)obj)->control);
+}
+
+static const struct obj_type qp_type = {
+	.id = AL_OBJ_QP,
+	.size = sizeof(struct al_qp),
+	.ci = CI_OBJ_QP,
+	.rank = RANK_QP,
+	.published = evobj_published,
+	.dying = evobj_dying,
+	.quiesce = quiesce,
+	.destroy = destroy,
+	.gone = gone,
+};
+
 /* --------------------------------------------------------------- creation */
 
 static uint32_t cap_of_type(ib_qp_type type)
@@ -130,7 +177,7 @@ static al_status create(struct al_call *call, struct al_obj *obj, struct al_qp_i
 	if (!status)
 		status = obj_publish(obj, qp);
 	if (status)
-		qp_destroy(obj, call->ops);
+		destroy(obj, call->ops);
 	else
 		init->cap = want.cap;
 	return status;
@@ -155,14 +202,14 @@ al_status al_create_qp(al_pd_h pd, struct al_qp_init *init, void *context, al_ev
 	if (!status)
 		status = check_cap(ca, &init->cap);
 	if (!status)
-		status = obj_new(AL_OBJ_QP, call.obj, call.obj->dev, context, &obj);
+		status = obj_new(&qp_type, call.obj, call.obj->dev, context, &obj);
 	if (status)
 		goto out;
 	pthread_mutex_init(&((struct al_qp *)obj)->control, NULL);
 	evobj_init((struct al_evobj *)obj, NULL, event_cb, &obj->dev->async.queue);
 	status = create(&call, obj, init, qp);
 	if (status) {
-		qp_gone(obj);
+		gone(obj);
 		obj_abort(obj);
 	}
 out:
@@ -173,39 +220,6 @@ out:
 al_status al_destroy_qp(al_qp_h qp, al_destroyed_cb cb, void *context)
 {
 	return obj_destroy(qp, AL_OBJ_QP, cb, context);
-}
-
-/*
- * Reset is legal in every state, and the module takes nothing for a queue pair in Reset. Under the
- * control lock: a modification under way ends before, and a later one is refused, since the queue
- * pair is dying. Without udata: the Access Layer asks, also for the queue pair of a client.
- */
-void qp_quiesce(struct al_obj *obj, const struct ci_interface *ops)
-{
-	const struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
-	struct al_qp *al_qp = (struct al_qp *)obj;
-	al_status status;
-
-	IB_TRACE("al", "qp %#llx: something holds it, it is reset in the module",
-		 (unsigned long long)obj->handle);
-	pthread_mutex_lock(&al_qp->control);
-	status = ops->modify_qp(obj->ci, &attr, IB_QP_STATE, NULL);
-	pthread_mutex_unlock(&al_qp->control);
-	if (status && status != AL_CA_REMOVED && status != AL_AGENT_LOST)
-		ib_log(IB_LOG_ERROR, "al",
-		       "module %s does not reset qp %#llx, which is destroyed but still held: %s",
-		       obj->dev->module, (unsigned long long)obj->handle, al_status_str(status));
-}
-
-void qp_destroy(struct al_obj *obj, const struct ci_interface *ops)
-{
-	door_qp_ends(obj->dev, (struct al_qp *)obj);
-	ops->destroy_qp(obj->ci);
-}
-
-void qp_gone(struct al_obj *obj)
-{
-	pthread_mutex_destroy(&((struct al_qp *)obj)->control);
 }
 
 /* ------------------------------------------------------------------ state */
@@ -279,7 +293,7 @@ static al_status modify(struct al_call *call, const struct ib_qp_attr *attr, uin
 	ib_qp_state to;
 	al_status status;
 
-	if (obj_dying(call->obj)) /* and perhaps in Reset already, for good: qp_quiesce() */
+	if (obj_dying(call->obj)) /* and perhaps in Reset already, for good: quiesce() */
 		return AL_INVALID_HANDLE;
 	status = door_query_qp(call, &now);
 	if (status)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The verbs objects: what the Access Layer keeps of each beside the common part, and what the object type table calls.
+ * The verbs objects: what the Access Layer keeps of each beside the common part.
  * The module's part of an object is behind al_obj.ci, filled in here before the module sees it.
  */
 #ifndef AL_VERBS_VERBS_H
@@ -33,20 +33,6 @@ struct al_qp {
 	struct al_qp_init init;  /* as created, cap as granted */
 	uint32_t taken;          /* its number in al_dev.qpns; 0: none */
 };
-
-/* Rows of the object type table. */
-void ca_destroy(struct al_obj *obj, const struct ci_interface *ops);
-void pd_destroy(struct al_obj *obj, const struct ci_interface *ops);
-void ah_destroy(struct al_obj *obj, const struct ci_interface *ops);
-bool mr_busy(struct al_obj *obj);
-void mr_quiesce(struct al_obj *obj, const struct ci_interface *ops);
-void mr_destroy(struct al_obj *obj, const struct ci_interface *ops);
-void mr_gone(struct al_obj *obj);
-void cq_destroy(struct al_obj *obj, const struct ci_interface *ops);
-void cq_gone(struct al_obj *obj);
-void qp_quiesce(struct al_obj *obj, const struct ci_interface *ops);
-void qp_destroy(struct al_obj *obj, const struct ci_interface *ops);
-void qp_gone(struct al_obj *obj);
 
 /* ------------------------------------------ what a module answers (door.c) */
 

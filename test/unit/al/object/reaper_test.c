@@ -310,17 +310,17 @@ END_TEST
 /* A create that began before a removal goes on with the module's operations, and its object has the module's size. */
 START_TEST(an_object_has_the_modules_size_though_its_hca_goes_meanwhile)
 {
+	static const struct obj_type type = { .id = AL_OBJ_QP, .size = sizeof(struct al_obj), .ci = CI_OBJ_QP };
 	struct bed bed = bed_make();
 	struct al_dev *dev = dev_find(NULL, FAKE_GUID);
 	const struct ci_interface *ops = dev_ops(dev);
 	struct al_obj *pd = obj_get(bed.pd, AL_OBJ_PD), *obj;
 
 	atomic_store(&dev->ops, &ci_dead_ca);
-	ck_ok(obj_new(AL_OBJ_QP, pd, dev, NULL, &obj));
+	ck_ok(obj_new(&type, pd, dev, NULL, &obj));
 	ck_assert_uint_ge(malloc_usable_size(obj),
 			  (size_t)((char *)obj->ci - (char *)obj) + sizeof(struct fake_qp));
 	memset((char *)obj->ci + sizeof(struct ci_qp), 0xff, sizeof(struct fake_qp) - sizeof(struct ci_qp));
-	obj->type->gone(obj);
 	obj_abort(obj);
 	atomic_store(&dev->ops, ops);
 	obj_put(pd);
