@@ -15,6 +15,8 @@ libibal_core_la_SOURCES = \
 	al/event/async.h \
 	al/event/channel.c \
 	al/event/channel.h \
+	al/event/hca.c \
+	al/event/hca.h \
 	al/event/pnp.c \
 	al/event/pnp.h \
 	al/object/client.c \

@@ -98,7 +98,7 @@ void ib_dispatch_event(const struct ci_event *event)
 		return;
 	}
 	reg = event->object_ctx;
-	rcu_enter(); /* dev_remove() takes the HCA away, then waits */
+	rcu_enter(); /* dev_remove_end() takes the HCA away, then waits */
 	dev = atomic_load(&reg->al);
 	if (dev)
 		dispatch_unaffiliated(dev, event->type, event->port_num);

@@ -223,17 +223,8 @@ static bool tell_one(bool ending_only)
 	return true;
 }
 
-static void *pnp_main(void *arg)
-{
-	thread_begin(arg, CONTEXT_PNP);
-	pthread_mutex_lock(&pnp_lock);
-	for (;;)
-		if (!tell_one(false))
-			pthread_cond_wait(&pnp_changed, &pnp_lock);
-	return NULL;
-}
-
-void pnp_wait(struct obj_waiter *waiter)
+/* Tells registrations that are being ended. */
+static void wait_telling(struct obj_waiter *waiter)
 {
 	pthread_mutex_lock(&pnp_lock);
 	while (!atomic_load(&waiter->done))
@@ -242,14 +233,14 @@ void pnp_wait(struct obj_waiter *waiter)
 	pthread_mutex_unlock(&pnp_lock);
 }
 
-void pnp_kick(void)
+static void kick(void)
 {
 	pthread_mutex_lock(&pnp_lock);
 	pthread_cond_broadcast(&pnp_changed);
 	pthread_mutex_unlock(&pnp_lock);
 }
 
-bool pnp_would_deadlock(const struct al_obj *obj)
+static bool would_deadlock(const struct al_obj *obj)
 {
 	bool found = false;
 
@@ -258,6 +249,21 @@ bool pnp_would_deadlock(const struct al_obj *obj)
 		found |= reg->busy && (obj == &reg->obj || obj == reg->obj.al);
 	pthread_mutex_unlock(&pnp_lock);
 	return found;
+}
+
+static const struct obj_wait waits = {
+	.deadlocks = would_deadlock, .wait = wait_telling, .kick = kick
+};
+
+static void *pnp_main(void *arg)
+{
+	thread_begin(arg, CONTEXT_PNP);
+	obj_wait = &waits;
+	pthread_mutex_lock(&pnp_lock);
+	for (;;)
+		if (!tell_one(false))
+			pthread_cond_wait(&pnp_changed, &pnp_lock);
+	return NULL;
 }
 
 /* ----------------------------------------------------------- HCAs and ports */

@@ -28,16 +28,6 @@ void pnp_acknowledge(struct al_obj *registration);
 /* Its clients are told of events in dev->ports[port], as set by the async dispatcher. */
 void pnp_port_event(struct al_dev *dev, uint32_t port, ib_event_type type);
 
-/*
- * A synchronous wait on the PnP thread goes on telling registrations that are being ended: they may be what it waits
- * for. Returns when the waiter is done.
- */
-void pnp_wait(struct obj_waiter *waiter);
-/* What it waits for has happened. */
-void pnp_kick(void);
-/* Would ending obj synchronously wait for the callback that this thread is in? */
-bool pnp_would_deadlock(const struct al_obj *obj);
-
 void pnp_child(void);
 
 #endif

@@ -8,8 +8,6 @@
 #include <time.h>
 
 #include "al/agent/private.h"
-#include "al/event/async.h"
-#include "al/event/pnp.h"
 #include "al/object/thread.h"
 
 struct dispatcher dispatcher_common;
@@ -75,7 +73,7 @@ void dev_ref(struct al_dev *dev)
 /* Operations that this thread is inside, but for the data path's, which are read sections. */
 static _Thread_local unsigned int inside;
 
-static bool dev_inside(void)
+bool dev_inside(void)
 {
 	return inside || rcu_reading();
 }
@@ -89,7 +87,7 @@ static void leave(struct al_dev *dev)
 
 const struct ci_interface *dev_enter(struct al_dev *dev)
 {
-	/* Sequentially consistent with dev_remove(): it sees this call, or this call sees the dead
+	/* Sequentially consistent with dev_remove_end(): it sees this call, or this call sees the dead
 	 * table. */
 	const struct ci_interface *ops;
 
@@ -256,8 +254,9 @@ static al_status start_threads(struct al_dev *dev)
 
 /* Where the ports stand, and their GIDs. Upcalls come in already: an event is never older than what
  * a query says. */
-static al_status init_ports(struct al_dev *dev, struct ci_registration *reg)
+static al_status init_ports(struct al_dev *dev)
 {
+	struct ci_registration *reg = dev->reg;
 	char why[CI_TEXT_MAX];
 	struct ib_port_attr port;
 	al_status status;
@@ -281,7 +280,8 @@ static al_status init_ports(struct al_dev *dev, struct ci_registration *reg)
 /* What CI_SERIALISE_CQ is about. */
 #define SERIALISED (CI_MAY_BLOCK(poll_cq) | CI_MAY_BLOCK(arm_cq) | CI_MAY_BLOCK(arm_cq_n))
 
-static al_status dev_add(struct ci_registration *reg)
+al_status dev_new(struct ci_registration *reg, void (*run)(struct ev_source *, uint32_t),
+		  struct al_dev **out)
 {
 	struct al_dev *dev = al_alloc_aligned(64, sizeof(*dev));
 	al_status status = AL_INSUFFICIENT_MEMORY;
@@ -309,7 +309,7 @@ static al_status dev_add(struct ci_registration *reg)
 	qpns_init(&dev->qpns);
 	snprintf(name, sizeof(name), "al-event-%04x", (unsigned int)(dev->guid & 0xffff));
 	dispatcher_init(&dev->async, name);
-	ev_init(&dev->ev, NULL, &dev->async.queue, dev_run_events, true);
+	ev_init(&dev->ev, NULL, &dev->async.queue, run, true);
 	for (int i = 0; i < CI_OBJ_KINDS; i++)
 		dev->ci_bytes[i] = ci_obj_bytes(&reg->ops, (enum ci_obj)i);
 
@@ -325,27 +325,27 @@ static al_status dev_add(struct ci_registration *reg)
 	status = start_threads(dev);
 	if (status)
 		goto err;
-	/* From here on events come in, and wait until those who hear of them know the HCA. */
-	atomic_store(&reg->al, dev);
-	status = init_ports(dev, reg);
-	if (!status)
-		status = pnp_dev_add(dev);
-	if (status)
-		goto err_upcalls;
-	ev_release(&dev->ev);
-	IB_TRACE("al", "HCA 0x%016llx: ready for events, announced to clients",
-		 (unsigned long long)dev->guid);
+	*out = dev;
 	return AL_SUCCESS;
 
-err_upcalls:
-	atomic_store(&reg->al, NULL);
-	rcu_wait(); /* upcalls that have seen it */
-	goto err;
 err_alloc:
 	dev->attr.num_comp_vectors = dev->vectors ? dev->attr.num_comp_vectors : 0;
 err:
 	dev_free(dev);
 	return status;
+}
+
+al_status dev_listen(struct al_dev *dev)
+{
+	atomic_store(&dev->reg->al, dev);
+	return init_ports(dev);
+}
+
+void dev_abort(struct al_dev *dev)
+{
+	atomic_store(&dev->reg->al, NULL);
+	rcu_wait(); /* upcalls that have seen it */
+	dev_free(dev);
 }
 
 /* ---------------------------------------------------------------- removal */
@@ -437,11 +437,8 @@ static void tell_fatal(struct al_dev *dev)
 	ev_raise(&dev->ev, 1u << IB_EVENT_DEVICE_FATAL);
 }
 
-static void dev_remove(struct ci_registration *reg, uint32_t flags)
+void dev_remove_begin(struct al_dev *dev, uint32_t flags)
 {
-	struct al_dev *dev = atomic_load(&reg->al);
-	struct end_objects end = { .job.fn = end_objects, .dev = dev };
-
 	IB_TRACE("al", "HCA 0x%016llx: removal begins", (unsigned long long)dev->guid);
 	pthread_mutex_lock(&tree_lock);
 	dev->going = true;
@@ -451,7 +448,12 @@ static void dev_remove(struct ci_registration *reg, uint32_t flags)
 		bury(dev);
 		tell_fatal(dev);
 	}
-	pnp_dev_remove(dev);
+}
+
+void dev_remove_end(struct al_dev *dev)
+{
+	struct end_objects end = { .job.fn = end_objects, .dev = dev };
+
 	bury(dev);
 	rcu_wait(); /* the data path */
 	if (atomic_fetch_or(&dev->inflight, DEV_REMOVING))
@@ -462,7 +464,7 @@ static void dev_remove(struct ci_registration *reg, uint32_t flags)
 	wait_sem(&end.done);
 	sem_destroy(&end.done);
 
-	atomic_store(&reg->al, NULL);
+	atomic_store(&dev->reg->al, NULL);
 	rcu_wait(); /* upcalls */
 	pthread_mutex_lock(&tree_lock);
 	dev->reg = NULL;
@@ -491,22 +493,13 @@ static void add_user(struct al_obj *obj, void *arg)
 	list->used += n > 0 ? (size_t)n : 0;
 }
 
-static void dev_users(struct ci_registration *reg, char *buf, size_t len)
+void dev_users(const struct al_dev *dev, char *buf, size_t len)
 {
-	struct user_list list = { .dev = atomic_load(&reg->al), .buf = buf, .len = len };
+	struct user_list list = { .dev = dev, .buf = buf, .len = len };
 
 	if (len)
 		buf[0] = 0;
 	obj_for_each(add_user, &list);
-}
-
-void dev_init(void)
-{
-	static const struct ci_upper upper = {
-		.add = dev_add, .remove = dev_remove, .users = dev_users, .inside = dev_inside
-	};
-
-	ci_set_upper(&upper);
 }
 
 void dev_child(void)

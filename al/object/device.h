@@ -66,7 +66,7 @@ static inline al_status ops_dead_status(const struct ci_interface *ops)
 
 static inline const struct ci_interface *dev_ops(struct al_dev *dev)
 {
-	/* acquire: pairs with the stores in dev_add() and dev_remove() */
+	/* acquire: pairs with the stores in dev_new() and bury() */
 	return atomic_load_explicit(&dev->ops, memory_order_acquire);
 }
 
@@ -137,8 +137,24 @@ static inline void data_end(struct al_call *call, uint64_t op)
 		rcu_leave();
 }
 
-/* Hangs the Access Layer above the registry: before ci_start(). */
-void dev_init(void);
+/*
+ * An HCA comes: dev_new() makes it with its threads, and nobody knows it. From dev_listen() on its events come in and wait
+ * for ev_release(&dev->ev), and its ports are known. dev_insert() makes it known; until then dev_abort() undoes it.
+ * run: delivers unaffiliated events, as ev_init() has it.
+ */
+al_status dev_new(struct ci_registration *reg, void (*run)(struct ev_source *, uint32_t), struct al_dev **dev);
+al_status dev_listen(struct al_dev *dev);
+void dev_abort(struct al_dev *dev);
+/*
+ * It goes: nobody can open it after dev_remove_begin(), and whoever has it open may let go before dev_remove_end(), which
+ * ends in the module what is left, and drops the registration's reference. flags: enum ci_deregister_flags.
+ */
+void dev_remove_begin(struct al_dev *dev, uint32_t flags);
+void dev_remove_end(struct al_dev *dev);
+/* As ci_upper.users. */
+void dev_users(const struct al_dev *dev, char *buf, size_t len);
+/* As ci_upper.inside. */
+bool dev_inside(void);
 /* In a forked child. */
 void dev_child(void);
 

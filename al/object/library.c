@@ -5,6 +5,7 @@
 
 #include "al/agent/private.h"
 #include "al/event/async.h"
+#include "al/event/hca.h"
 #include "al/event/pnp.h"
 #include "al/object/client.h"
 #include "al/object/device.h"
@@ -69,7 +70,7 @@ static al_status start(const struct al_open_attr *attr, struct user_conn **conn)
 		if (pthread_atfork(before_fork, after_fork_parent, after_fork_child))
 			return AL_INSUFFICIENT_MEMORY;
 		hooked = true;
-		dev_init();
+		hca_init();
 	}
 	ci_diag_start();
 	status = ci_conf_load(attr->config);

@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "al/event/pnp.h"
 #include "al/object/client.h"
 #include "al/object/device.h"
 #include "al/object/thread.h"
@@ -432,7 +431,7 @@ static void wait_patiently(struct obj_waiter *waiter, const struct al_obj *obj, 
 
 al_status obj_destroy(const void *handle, al_object_type id, al_destroyed_cb cb, void *context)
 {
-	struct obj_waiter waiter = { .pnp = thread_context == CONTEXT_PNP };
+	struct obj_waiter waiter = { .how = obj_wait };
 	bool sync = cb == AL_DESTROY_SYNC;
 	al_status status = AL_SUCCESS;
 	struct marked marked = { 0 };
@@ -443,7 +442,7 @@ al_status obj_destroy(const void *handle, al_object_type id, al_destroyed_cb cb,
 	obj = obj_get(handle, id);
 	if (!obj)
 		return AL_INVALID_HANDLE;
-	if (sync && waiter.pnp && pnp_would_deadlock(obj)) {
+	if (sync && waiter.how && waiter.how->deadlocks(obj)) {
 		status = AL_INVALID_CONTEXT;
 		goto out;
 	}
@@ -469,8 +468,8 @@ al_status obj_destroy(const void *handle, al_object_type id, al_destroyed_cb cb,
 	end_tree(obj, &marked);
 	if (!sync)
 		return AL_SUCCESS;
-	if (waiter.pnp)
-		pnp_wait(&waiter);
+	if (waiter.how)
+		waiter.how->wait(&waiter);
 	else
 		wait_patiently(&waiter, obj, al_object_type_str(id), (uint64_t)(uintptr_t)handle);
 	return AL_SUCCESS;
@@ -520,4 +519,5 @@ void obj_child(void)
 	pthread_mutex_init(&tree_lock, NULL);
 	common_objects = NULL;
 	thread_context = CONTEXT_NONE;
+	obj_wait = NULL;
 }

@@ -17,11 +17,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "al/event/pnp.h"
 #include "al/object/device.h"
 #include "al/object/thread.h"
 
 struct reaper reaper_common;
+__thread const struct obj_wait *obj_wait;
 static _Atomic uint64_t clock_started;
 
 /* All synchronous destroys wait here: they are few, and a waiter's stack may be gone as soon as it
@@ -31,14 +31,14 @@ static pthread_cond_t waiters_changed = PTHREAD_COND_INITIALIZER;
 
 static void waiter_end(struct obj_waiter *waiter)
 {
-	bool pnp = waiter->pnp;
+	const struct obj_wait *how = waiter->how;
 
 	pthread_mutex_lock(&waiters_lock);
 	atomic_store(&waiter->done, true);
 	pthread_cond_broadcast(&waiters_changed);
 	pthread_mutex_unlock(&waiters_lock);
-	if (pnp)
-		pnp_kick();
+	if (how)
+		how->kick();
 }
 
 bool waiter_wait(struct obj_waiter *waiter, const struct timespec *until)

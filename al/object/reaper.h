@@ -48,10 +48,21 @@ uint64_t reaper_stamp(void);
 /* A thread that waits for an object's end; on its stack, so that nothing of it is touched after done is set. */
 struct obj_waiter {
 	atomic_bool done;
-	bool pnp; /* it is the PnP thread, which goes on serving meanwhile: pnp_wait() */
+	const struct obj_wait *how; /* NULL: it sleeps */
 };
 /* Waits until CLOCK_MONOTONIC has reached a time; false: it has, and the object is still there. */
 bool waiter_wait(struct obj_waiter *waiter, const struct timespec *until);
+
+/*
+ * How a thread waits for an object's end, if it must not sleep: the PnP thread goes on telling registrations meanwhile,
+ * since one of them may be what it waits for.
+ */
+struct obj_wait {
+	bool (*deadlocks)(const struct al_obj *obj); /* would it wait for the callback that the calling thread is in? */
+	void (*wait)(struct obj_waiter *waiter);     /* returns when the waiter is done */
+	void (*kick)(void);                          /* a waiter is done: any thread */
+};
+extern __thread const struct obj_wait *obj_wait; /* of this thread, which sets it itself; NULL: it sleeps */
 
 /* In a forked child. */
 void reaper_child(void);

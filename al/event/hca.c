@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What the registry tells: each HCA that comes or goes, in the order that device.h demands, and the PnP clients with it. */
+#include "al/event/hca.h"
+
+#include "al/event/async.h"
+#include "al/event/pnp.h"
+
+static al_status add(struct ci_registration *reg)
+{
+	struct al_dev *dev;
+	al_status status = dev_new(reg, dev_run_events, &dev);
+
+	if (status)
+		return status;
+	status = dev_listen(dev);
+	if (!status)
+		status = pnp_dev_add(dev);
+	if (status) {
+		dev_abort(dev);
+		return status;
+	}
+	ev_release(&dev->ev);
+	IB_TRACE("al", "HCA 0x%016llx: ready for events, announced to clients",
+		 (unsigned long long)dev->guid);
+	return AL_SUCCESS;
+}
+
+static void remove_hca(struct ci_registration *reg, uint32_t flags)
+{
+	struct al_dev *dev = atomic_load(&reg->al);
+
+	dev_remove_begin(dev, flags);
+	pnp_dev_remove(dev);
+	dev_remove_end(dev);
+}
+
+static void users(struct ci_registration *reg, char *buf, size_t len)
+{
+	dev_users(atomic_load(&reg->al), buf, len);
+}
+
+void hca_init(void)
+{
+	static const struct ci_upper upper = {
+		.add = add, .remove = remove_hca, .users = users, .inside = dev_inside
+	};
+
+	ci_set_upper(&upper);
+}
