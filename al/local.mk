@@ -8,7 +8,6 @@ libibal_core_la_CFLAGS = $(AM_CFLAGS) -ftls-model=initial-exec -fno-semantic-int
 libibal_core_la_LIBADD = $(GMODULE_LIBS) $(GLIB_LIBS) $(URCU_LIBS) $(PCI_LIBS)
 libibal_core_la_SOURCES = \
 	al/agent/commands.def \
-	al/agent/private.h \
 	al/agent/protocol.c \
 	al/agent/protocol.h \
 	al/event/async.c \
@@ -19,6 +18,10 @@ libibal_core_la_SOURCES = \
 	al/event/hca.h \
 	al/event/pnp.c \
 	al/event/pnp.h \
+	al/library/library.c \
+	al/library/private.c \
+	al/library/private.h \
+	al/library/snapshot.c \
 	al/object/client.c \
 	al/object/client.h \
 	al/object/device.c \
@@ -27,7 +30,6 @@ libibal_core_la_SOURCES = \
 	al/object/dispatcher.h \
 	al/object/handle.c \
 	al/object/handle.h \
-	al/object/library.c \
 	al/object/object.c \
 	al/object/object.h \
 	al/object/port.c \
@@ -37,7 +39,6 @@ libibal_core_la_SOURCES = \
 	al/object/rcu.h \
 	al/object/reaper.c \
 	al/object/reaper.h \
-	al/object/snapshot.c \
 	al/object/strings.c \
 	al/object/thread.c \
 	al/object/thread.h \
@@ -72,9 +73,10 @@ libibal_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:0:0 $(no_undefined) -Wl,-z,no
 EXTRA_libibal_la_DEPENDENCIES = al/libibal.map
 
 # The contracts, and the little that the agent needs.
-al/libibal.map: $(IBA_CONTRACTS) al/agent/private.h al/mkmap.sh
+AGENT_CONTRACTS = al/library/private.h al/object/client.h
+al/libibal.map: $(IBA_CONTRACTS) $(AGENT_CONTRACTS) al/mkmap.sh
 	$(AM_V_GEN)$(MKDIR_P) al && cd $(top_srcdir) && \
-		sh al/mkmap.sh $(IBA_CONTRACTS) al/agent/private.h >$(abs_top_builddir)/$@.tmp && \
+		sh al/mkmap.sh $(IBA_CONTRACTS) $(AGENT_CONTRACTS) >$(abs_top_builddir)/$@.tmp && \
 		mv $(abs_top_builddir)/$@.tmp $(abs_top_builddir)/$@
 CLEANFILES += al/libibal.map
 EXTRA_DIST += al/mkmap.sh

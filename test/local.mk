@@ -37,6 +37,7 @@ include test/unit/ci/local.mk
 include test/unit/al/verbs/local.mk
 include test/unit/al/object/local.mk
 include test/unit/al/event/local.mk
+include test/unit/al/library/local.mk
 include test/soak/local.mk
 
 # Small bugs in all of the tree, one at a time: the tests find each.
@@ -136,17 +137,17 @@ API_TESTS = \
 	test/unit/al/event/pnp_test \
 	test/unit/al/event/removal_test \
 	test/unit/al/event/wake_test \
+	test/unit/al/library/library_test \
+	test/unit/al/library/open_test \
+	test/unit/al/library/snapshot_test \
 	test/unit/al/object/alloc_test \
 	test/unit/al/object/context_test \
 	test/unit/al/object/destroy_test \
 	test/unit/al/object/device_test \
 	test/unit/al/object/dispatcher_test \
-	test/unit/al/object/library_test \
-	test/unit/al/object/open_test \
 	test/unit/al/object/order_test \
 	test/unit/al/object/quiesce_test \
 	test/unit/al/object/race_test \
-	test/unit/al/object/snapshot_test \
 	test/unit/al/object/strings_test \
 	test/unit/al/tools/query_test \
 	test/unit/al/verbs/ah_test \

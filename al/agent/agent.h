@@ -37,8 +37,8 @@
 
 #include "al/agent/account.h"
 #include "al/agent/ald.h"
-#include "al/agent/private.h"
 #include "al/agent/protocol.h"
+#include "al/library/private.h"
 #include "al/object/client.h"
 
 struct session;

@@ -13,7 +13,7 @@
 
 #include <iba/ib_hca.h>
 
-#include "al/agent/private.h"
+#include "al/library/private.h"
 #include "al/agent/settings.h"
 #include "al/agent/systemd.h"
 #include "al/tools/tool.h"

@@ -8,7 +8,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "al/agent/private.h"
 #include "al/object/thread.h"
 
 __thread struct ci_udata *acting_for;

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "al/agent/private.h"
 #include "al/object/thread.h"
 
 struct dispatcher dispatcher_common;
@@ -31,17 +30,6 @@ struct al_dev *dev_find(const void *agent, uint64_t guid)
 		dev_ref(dev);
 	pthread_mutex_unlock(&tree_lock);
 	return dev;
-}
-
-al_status al_module_of(uint64_t guid, char *name, size_t size)
-{
-	struct al_dev *dev = dev_find(NULL, guid);
-
-	if (!dev)
-		return AL_NOT_FOUND;
-	snprintf(name, size, "%s", dev->module);
-	dev_put(dev);
-	return AL_SUCCESS;
 }
 
 const void *obj_agent(const struct al_obj *obj)

@@ -41,7 +41,6 @@
 
 struct al_dev;
 struct obj_waiter;
-struct user_conn;
 
 #define OBJ_USES 5             /* objects that one may use beside its parent: two CQs, SRQ, RDD, XRCD; or a channel */
 #define OBJ_DYING 0x80000000u  /* bit of al_obj.live */
@@ -85,7 +84,7 @@ struct al_obj {
 /* An opening of the library. */
 struct al_instance {
 	struct al_obj obj;
-	struct user_conn *agent; /* connection whose HCAs it sees; NULL: this process's */
+	void *agent; /* connection to the agent whose HCAs it sees (al/user); NULL: this process's */
 };
 
 /* Order of ending within an HCA, when several objects end at once: users before the objects they use. */

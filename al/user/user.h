@@ -54,7 +54,7 @@ struct user_turn {
  * agent is lost keeps its place, since openings still refer to it, but no descriptor.
  */
 struct user_conn {
-	struct user_conn *next; /* guarded by the lock in al/object/library.c */
+	struct user_conn *next; /* guarded by the lock in al/library/library.c */
 	char path[108];
 	char why[256]; /* it is not served, and the way out, for people */
 	uint8_t token[AGENT_TOKEN];

@@ -7,7 +7,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "al/agent/private.h"
 #include "al/verbs/verbs.h"
 
 #define REMOTE (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
@@ -153,9 +152,8 @@ static al_status check(const struct al_dev *dev, const struct ci_interface *ops,
 	return AL_SUCCESS;
 }
 
-/* client: whose memory it is; NULL: this process's. */
-static al_status reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client *client,
-		     void *context, uint32_t *lkey, uint32_t *rkey, al_mr_h *mr)
+al_status mr_reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client *client, void *context,
+		 uint32_t *lkey, uint32_t *rkey, al_mr_h *mr)
 {
 	struct al_call call;
 	struct al_obj *obj;
@@ -203,13 +201,7 @@ out:
 al_status al_reg_mr(al_pd_h pd, const struct al_mr_init *init, void *context, uint32_t *lkey,
 		    uint32_t *rkey, al_mr_h *mr)
 {
-	return reg(pd, init, acting_for ? acting_for->client : NULL, context, lkey, rkey, mr);
-}
-
-al_status al_reg_mapped_mr(al_pd_h pd, const struct al_mr_init *init, void *context, uint32_t *lkey,
-			   uint32_t *rkey, al_mr_h *mr)
-{
-	return reg(pd, init, NULL, context, lkey, rkey, mr);
+	return mr_reg(pd, init, acting_for ? acting_for->client : NULL, context, lkey, rkey, mr);
 }
 
 al_status al_query_mr(al_mr_h mr, struct ib_mr_attr *attr)

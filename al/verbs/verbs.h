@@ -34,6 +34,10 @@ struct al_qp {
 	uint32_t taken;          /* its number in al_dev.qpns; 0: none */
 };
 
+/* al_reg_mr() of a client's memory, or, with NULL, of this process's. */
+al_status mr_reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client *client, void *context, uint32_t *lkey,
+		 uint32_t *rkey, al_mr_h *mr);
+
 /* ------------------------------------------ what a module answers (door.c) */
 
 /* Tells the log what the module of an HCA has got wrong. AL_MODULE_FAILED. */

@@ -19,7 +19,8 @@ gcc -std=c17 -I. -fsyntax-only -aux-info "$tmp/prototypes" "$tmp/all.c"
 	gcc -std=c17 -I. -E -P "$tmp/all.c" |
 		sed -nE '/_module;/d; s/^extern [A-Za-z0-9_ ]*[ *]((al|ib|ci|uvp)_[a-z0-9_]+);$/\1/p'
 	# the little that the agent needs
-	sed -nE 's/^[a-z][a-z0-9_ ]*[ *]((al)_[a-z0-9_]+)\(.*$/\1/p' "$top_srcdir/al/agent/private.h"
+	sed -nE 's/^[a-z][a-z0-9_ ]*[ *]((al)_[a-z0-9_]+)\(.*$/\1/p' "$top_srcdir/al/library/private.h" \
+		"$top_srcdir/al/object/client.h"
 } | sort -u >"$tmp/declared"
 
 exported() { nm -D --defined-only --without-symbol-versions "$1" | awk '$2 != "A" { print $3 }' | sort -u; }

@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "al/agent/private.h"
 #include "test/unit/al/al_test.h"
 
 /* -------------------------------------------------------------------- memory */

@@ -42,7 +42,3 @@ check_PROGRAMS += test/unit/al/object/client_test
 check_PROGRAMS += test/unit/al/object/device_test
 test_unit_al_object_device_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_object_device_test_LDADD = $(API_LIBS)
-
-check_PROGRAMS += test/unit/al/object/library_test
-test_unit_al_object_library_test_CPPFLAGS = $(FAKE_FLAGS)
-test_unit_al_object_library_test_LDADD = $(API_LIBS)

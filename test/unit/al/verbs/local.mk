@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# Tests of the verbs, of what is common to all objects seen through them, of texts and of snapshots.
+# Tests of the verbs, of what is common to all objects seen through them, and of texts.
 
 noinst_HEADERS += test/unit/al/al_test.h test/unit/al/verbs/qp_test.h
 
@@ -60,13 +60,5 @@ check_PROGRAMS += test/unit/al/object/alloc_test
 test_unit_al_object_alloc_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_object_alloc_test_LDADD = $(API_LIBS)
 
-check_PROGRAMS += test/unit/al/object/snapshot_test
-test_unit_al_object_snapshot_test_CPPFLAGS = $(FAKE_FLAGS)
-test_unit_al_object_snapshot_test_LDADD = $(API_LIBS)
-
 check_PROGRAMS += test/unit/al/object/strings_test
 test_unit_al_object_strings_test_LDADD = $(API_LIBS)
-
-check_PROGRAMS += test/unit/al/object/open_test
-test_unit_al_object_open_test_CPPFLAGS = $(FAKE_FLAGS)
-test_unit_al_object_open_test_LDADD = $(API_LIBS)

@@ -3,7 +3,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "al/agent/private.h"
 #include "al/event/async.h"
 #include "al/event/hca.h"
 #include "al/event/pnp.h"
@@ -88,11 +87,6 @@ static al_status start(const struct al_open_attr *attr, struct user_conn **conn)
 	*conn = NULL;
 	agent = choose_role(attr);
 	return agent ? user_connect(agent, conn) : ci_start(attr->config);
-}
-
-al_status al_check_config(const char *config)
-{
-	return ci_check(config);
 }
 
 static const struct obj_type al_type = {

@@ -348,7 +348,7 @@ static void add_case(Suite *suite, const char *name, void (*fixture)(void), cons
 
 int main(void)
 {
-	Suite *suite = suite_create("al/object/snapshot");
+	Suite *suite = suite_create("al/library/snapshot");
 	TCase *tcase = tcase_create("snapshots");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
