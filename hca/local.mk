@@ -17,6 +17,7 @@ hca_skeleton_skeleton_la_LIBADD = libibal.la
 noinst_LTLIBRARIES += hca/soft/libsoft-core.la
 hca_soft_libsoft_core_la_CFLAGS = $(AM_CFLAGS) $(ISAL_CFLAGS) -fno-semantic-interposition
 hca_soft_libsoft_core_la_SOURCES = \
+	hca/soft/base/alloc.h \
 	hca/soft/base/clock.c hca/soft/base/clock.h \
 	hca/soft/base/config.c hca/soft/base/config.h \
 	hca/soft/base/fault_text.c \
@@ -37,6 +38,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/object/device.c \
 	hca/soft/object/hca.h \
 	hca/soft/object/module.c \
+	hca/soft/object/mr.c \
 	hca/soft/object/qp.c \
 	hca/soft/packet/icrc.c hca/soft/packet/icrc.h \
 	hca/soft/packet/packet.c hca/soft/packet/packet.h \

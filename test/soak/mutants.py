@@ -26,7 +26,7 @@ SEED = 7
 def mutations():
     text = (top / "test/soak/mutants.txt").read_text(encoding="utf-8")
     text = re.sub(r"^#.*\n", "", text, flags=re.M)
-    for block in re.split(r"\n\n(?=[^\t\n]+ \| \w+\.[ch](?: \| wide)?\n)", text.strip("\n")):
+    for block in re.split(r"\n\n(?=[^\t\n]+ \| [\w/]+\.[ch](?: \| wide)?\n)", text.strip("\n")):
         head, body = block.split("\n", 1)
         name, file, *kind = head.split(" | ")
         old, new = re.split(r"\n=>\n?", body, maxsplit=1)

@@ -220,8 +220,9 @@ bool fault_passes(struct soft_qp *qp, const struct stretch *s)
 	return look_ahead(qp, s, generation);
 }
 
-bool fault_alloc(struct soft_hca *hca)
+static bool fail_alloc(struct alloc_gate *gate)
 {
+	struct soft_hca *hca = (struct soft_hca *)((char *)gate - offsetof(struct soft_hca, alloc));
 	const struct fault_table *t = in_force(hca);
 	const struct fault_rule *rule;
 	uint64_t n;
@@ -699,6 +700,7 @@ void fault_init(struct soft_hca *hca)
 {
 	hca->faults.seed = hca->conf.seed;
 	hca->faults.timer.act = send_late;
+	hca->alloc.fails = fail_alloc;
 }
 
 al_status fault_add(struct soft_hca *hca, const struct soft_fault *fault)

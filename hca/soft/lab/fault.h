@@ -78,7 +78,5 @@ void fault_home(struct soft_hca *hca, struct packet *pkt);
 struct kept *fault_room(struct soft_hca *hca);
 /* A queue pair leaves: its flow ends. */
 void fault_forget(struct soft_qp *qp);
-/* An allocation begins: shall it fail? */
-bool fault_alloc(struct soft_hca *hca);
 
 #endif

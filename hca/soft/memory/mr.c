@@ -10,31 +10,36 @@
 #include <string.h>
 
 #include "hca/soft/base/table.h"
-#include "hca/soft/lab/fault.h"
-#include "hca/soft/object/hca.h"
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/lock.h"
 
 /* ------------------------------------------------------------------ region */
 
-al_status soft_register_mr(struct ci_mr *ci, const struct ci_mem *mem, struct ci_udata *udata)
+al_status memory_create(struct memory *memory, uint32_t max, uint32_t base, uint32_t random)
 {
-	struct soft_hca *hca = pd_hca(ci->pd);
-	struct soft_mr *mr = (struct soft_mr *)ci;
+	atomic_store(&memory->key_seed, random);
+	return table_create(&memory->keys, sizeof(struct mr_slot), max, base);
+}
+
+void memory_destroy(struct memory *memory)
+{
+	table_destroy(&memory->keys);
+}
+
+al_status mr_register(struct memory *memory, struct soft_mr *mr, const struct ci_mem *mem)
+{
 	struct mr_slot *slot;
 	al_status status;
 	uint32_t seed;
 	void *elem;
 
-	(void)udata;
-	status = fault_alloc(hca) ? AL_INSUFFICIENT_MEMORY
-				  : table_take(&hca->mrs, &mr->number, &elem);
+	status = table_take(&memory->keys, &mr->number, &elem);
 	if (status)
 		return status;
 	slot = elem;
-	seed = atomic_fetch_add_explicit(&hca->key_seed, 0x9e3779b9u, memory_order_relaxed);
+	seed = atomic_fetch_add_explicit(&memory->key_seed, 0x9e3779b9u, memory_order_relaxed);
 	slot->key = mr->number << 8 | (seed * 0x85ebca6bu) >> 24;
-	slot->pd = ci->pd;
+	slot->pd = mr->ci.pd;
 	slot->addr = mem->addr;
 	slot->iova = mem->access & IB_ACCESS_ZERO_BASED ? 0 : mem->iova;
 	slot->length = mem->length;
@@ -44,16 +49,15 @@ al_status soft_register_mr(struct ci_mr *ci, const struct ci_mem *mem, struct ci
 	/* release: the fields above; an operation, since a stale key may just be counting itself in
 	 * and out */
 	atomic_fetch_or_explicit(&slot->users, MR_LIVE, memory_order_release);
-	ci->lkey = slot->key;
-	ci->rkey = slot->key;
+	mr->ci.lkey = slot->key;
+	mr->ci.rkey = slot->key;
 	IB_TRACE("soft", "register_mr: key=%#x length=%llu", slot->key,
 		 (unsigned long long)mem->length);
 	return AL_SUCCESS;
 }
 
-void soft_deregister_mr(struct ci_mr *ci)
+void mr_deregister(struct memory *memory, struct soft_mr *mr)
 {
-	struct soft_mr *mr = (struct soft_mr *)ci;
 	struct mr_slot *slot = mr->slot;
 	uint32_t users;
 
@@ -65,31 +69,13 @@ void soft_deregister_mr(struct ci_mr *ci)
 		users = atomic_load(&slot->users);
 	}
 	IB_TRACE("soft", "deregister_mr: key=%#x", slot->key);
-	table_give(&pd_hca(ci->pd)->mrs, mr->number);
-}
-
-al_status soft_query_mr(struct ci_mr *ci, struct ib_mr_attr *attr)
-{
-	const struct mr_slot *slot = ((struct soft_mr *)ci)->slot;
-	const uint32_t remote =
-		IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC;
-
-	*attr = (struct ib_mr_attr){
-		.addr = slot->iova,
-		.length = slot->length,
-		.access = slot->access,
-		.lkey = slot->key,
-		.rkey = slot->access & remote ? slot->key : 0,
-		.page_shift = 12,
-		.bound_windows = __atomic_load_n(&ci->bound_windows, __ATOMIC_RELAXED),
-	};
-	return AL_SUCCESS;
+	table_give(&memory->keys, mr->number);
 }
 
 struct mr_slot *mr_get(const struct mem_view *view, uint32_t key, uint64_t addr, uint64_t length,
 		       char **mem)
 {
-	struct mr_slot *slot = table_find(&view->hca->mrs, key >> 8);
+	struct mr_slot *slot = table_find(&view->memory->keys, key >> 8);
 	uint64_t offset;
 
 	if (!slot)

@@ -6,7 +6,8 @@
 #include <stdatomic.h>
 #include <iba/ib_hca.h>
 
-struct soft_hca;
+#include "hca/soft/base/table.h"
+
 
 #define MR_LIVE 0x80000000u
 
@@ -22,15 +23,29 @@ struct mr_slot {
 	struct ci_client *client; /* whose address addr is; NULL: this process's */
 };
 
+/* An HCA's regions, by key. */
+struct memory {
+	struct table keys; /* of struct mr_slot */
+	_Atomic uint32_t key_seed;
+};
+
 struct soft_mr {
 	struct ci_mr ci;
 	struct mr_slot *slot;
 	uint32_t number;
 };
 
+/* random: makes keys differ from process to process; base: the first number. */
+al_status memory_create(struct memory *memory, uint32_t max, uint32_t base, uint32_t random);
+void memory_destroy(struct memory *memory);
+/* The region's domain is set. AL_LIMIT_EXCEEDED, AL_INSUFFICIENT_MEMORY. */
+al_status mr_register(struct memory *memory, struct soft_mr *mr, const struct ci_mem *mem);
+/* Waits for copies that use it. */
+void mr_deregister(struct memory *memory, struct soft_mr *mr);
+
 /* Whose memory, and what is to be done to it. */
 struct mem_view {
-	const struct soft_hca *hca;
+	const struct memory *memory;
 	const struct ci_pd *pd;
 	uint32_t access; /* enum ib_access needed; 0: local read */
 };

@@ -344,13 +344,12 @@ al_status hca_create(struct soft_hca *hca, uint32_t random)
 	hca->engine.step = rings_step;
 	fault_init(hca);
 	rings_init(&hca->rings);
-	atomic_store(&hca->key_seed, random);
 	/* no number is 0; those of queue pairs leave out the special ones */
 	status = table_create(&hca->qps, sizeof(struct actor), conf->max_qp,
 			      2 + random % (numbers - 2 - conf->max_qp));
 	if (!status)
-		status = table_create(&hca->mrs, sizeof(struct mr_slot), conf->max_mr,
-				      1 + (random >> 4) % (numbers - 1 - conf->max_mr));
+		status = memory_create(&hca->memory, conf->max_mr,
+				       1 + (random >> 4) % (numbers - 1 - conf->max_mr), random);
 	if (status)
 		return status;
 	hca->ports = al_alloc_aligned(64, conf->ports * sizeof(*hca->ports));
@@ -372,7 +371,7 @@ void hca_destroy(struct soft_hca *hca)
 		stop_capture(hca, 0);
 	fault_destroy(hca);
 	table_destroy(&hca->qps);
-	table_destroy(&hca->mrs);
+	memory_destroy(&hca->memory);
 	al_free(hca->ports);
 	hca->ports = NULL;
 }

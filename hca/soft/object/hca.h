@@ -6,11 +6,13 @@
 #include <pthread.h>
 #include <iba/ib_soft.h>
 
+#include "hca/soft/base/alloc.h"
 #include "hca/soft/base/config.h"
 #include "hca/soft/base/table.h"
 #include "hca/soft/client/rings.h"
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/lab/fault.h"
+#include "hca/soft/memory/mr.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/port/port.h"
 #include "hca/soft/shared/lock.h"
@@ -18,7 +20,8 @@
 struct soft_hca {
 	struct engine engine;
 	struct table qps;
-	struct table mrs;
+	struct memory memory;
+	struct alloc_gate alloc;
 
 	struct faults faults;
 	struct rings rings;
@@ -33,7 +36,6 @@ struct soft_hca {
 	struct hca_config conf;
 	struct ib_ca_attr attr;
 	struct soft_port *ports; /* conf.ports of them; port n is ports[n - 1] */
-	_Atomic uint32_t key_seed;
 	_Atomic uint32_t cqs_made;
 };
 

@@ -283,7 +283,7 @@ static al_status carve_rings(struct soft_qp *qp)
 
 	if (qp->node_mem)
 		return AL_SUCCESS;
-	if (fault_alloc(qp->hca))
+	if (alloc_fails(&qp->hca->alloc))
 		return AL_INSUFFICIENT_MEMORY;
 	if (data < cap->max_inline_data)
 		data = (cap->max_inline_data + 15) & ~15u;
@@ -318,7 +318,7 @@ static al_status carve_resources(struct soft_qp *qp, uint8_t num)
 	if (num == qp->resp.num_resources)
 		return AL_SUCCESS;
 	if (num) {
-		new = fault_alloc(qp->hca) ? NULL : al_alloc(num * sizeof(*new));
+		new = alloc_fails(&qp->hca->alloc) ? NULL : al_alloc(num * sizeof(*new));
 		if (!new)
 			return AL_INSUFFICIENT_MEMORY;
 	}
@@ -592,7 +592,7 @@ al_status soft_create_qp(struct ci_qp *ci, struct ci_qp_init *init, struct ci_ud
 		return AL_UNSUPPORTED;
 	if (over_limits(&hca->attr, &init->cap))
 		return AL_LIMIT_EXCEEDED;
-	status = fault_alloc(hca) ? AL_INSUFFICIENT_MEMORY
+	status = alloc_fails(&hca->alloc) ? AL_INSUFFICIENT_MEMORY
 				  : table_take(&hca->qps, &ci->qp_num, &elem);
 	if (status)
 		return status;
@@ -610,6 +610,8 @@ al_status soft_create_qp(struct ci_qp *ci, struct ci_qp_init *init, struct ci_ud
 	qp->actor->engine = &hca->engine;
 	qp->actor->run = qp_pass;
 	qp->hca = hca;
+	qp->memory = &hca->memory;
+	qp->atomics = hca->conf.atomics;
 	qp->timer.signal = timed_out;
 	resp_reset(qp);
 	cq_attach(soft_cq(ci->send_cq), &qp->send_link, qp->actor);

@@ -94,14 +94,14 @@ bool pkt_source(struct cursor *from, const struct packet *pkt)
 		return true;
 	}
 	if (pkt->kind == PKT_READ_RESP) {
-		view = (struct mem_view){ pkt->src_port->hca, pkt->pd, IB_ACCESS_REMOTE_READ };
+		view = (struct mem_view){ &pkt->src_port->hca->memory, pkt->pd, IB_ACCESS_REMOTE_READ };
 		return cursor_range(from, &view, pkt->va, pkt->length, pkt->rkey);
 	}
 	if (wqe->flags & IB_SEND_INLINE) {
 		cursor_plain(from, (char *)wqe->sge + pkt->offset, pkt->length);
 		return true;
 	}
-	view = (struct mem_view){ .hca = pkt->owner->hca, .pd = pkt->owner->ci.pd };
+	view = (struct mem_view){ .memory = pkt->owner->memory, .pd = pkt->owner->ci.pd };
 	return cursor_sges(from, &view, wqe->sge, wqe->num_sge, pkt->offset);
 }
 

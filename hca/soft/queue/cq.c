@@ -299,7 +299,7 @@ al_status soft_create_cq(struct ci_cq *ci, struct ci_cq_init *init, struct ci_ud
 	if (rings_asked(udata))
 		return ring_cq_create(cq, udata);
 	size = ring_cq_slots(init->cqe);
-	cq->ring = fault_alloc(hca) ? NULL : al_alloc_aligned(64, (size_t)size * sizeof(*cq->ring));
+	cq->ring = alloc_fails(&hca->alloc) ? NULL : al_alloc_aligned(64, (size_t)size * sizeof(*cq->ring));
 	if (!cq->ring)
 		return AL_INSUFFICIENT_MEMORY;
 	cq->mask = size - 1;

@@ -185,7 +185,7 @@ static struct send_wqe *expecting(struct runner *r, struct soft_qp *qp, const st
 static enum copy_result send_off(struct soft_qp *qp, struct errand *e, const struct send_wqe *wqe,
 				 uint64_t offset, const struct packet *pkt)
 {
-	const struct mem_view here = { qp->hca, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
+	const struct mem_view here = { qp->memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
 
 	if (!stage_of(qp) || !errand_add(e, &here, wqe->sge, wqe->num_sge, offset)) {
 		al_free(e);
@@ -241,7 +241,7 @@ static void took_read(struct runner *r, struct soft_qp *qp, struct send_wqe *wqe
 static void read_response(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 {
 	struct send_wqe *wqe = expecting(r, qp, pkt);
-	const struct mem_view here = { qp->hca, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
+	const struct mem_view here = { qp->memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
 	enum copy_result result = COPY_DONE;
 	struct cursor from, to = { .slot = NULL };
 	uint64_t offset, left;
@@ -298,7 +298,7 @@ static void took_value(struct runner *r, struct soft_qp *qp, struct send_wqe *wq
 static void atomic_response(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 {
 	struct send_wqe *wqe = expecting(r, qp, pkt);
-	const struct mem_view here = { qp->hca, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
+	const struct mem_view here = { qp->memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
 	uint64_t value = pkt->compare_add;
 	enum copy_result result = COPY_BAD_TARGET;
 	struct cursor from, to;

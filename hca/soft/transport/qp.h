@@ -86,6 +86,8 @@ struct soft_qp {
 	char *sq;
 	struct actor *actor;
 	struct soft_hca *hca;
+	const struct memory *memory;
+	bool atomics;             /* the HCA has some */
 	struct fmutex rq_lock;    /* guards posting receives */
 	_Atomic uint32_t rq_prod;
 	_Atomic uint32_t rq_cons;

@@ -19,7 +19,7 @@ static ib_wc_status check(const struct soft_qp *qp, struct send_wqe *wqe)
 {
 	const struct wr_op *op = &wr_ops[wqe->opcode];
 	const struct mem_view view = {
-		.hca = qp->hca,
+		.memory = qp->memory,
 		.pd = qp->ci.pd,
 		.access = op->flags & WR_RD_ATOMIC ? IB_ACCESS_LOCAL_WRITE : 0,
 	};
@@ -28,7 +28,7 @@ static ib_wc_status check(const struct soft_qp *qp, struct send_wqe *wqe)
 	    (op->flags & WR_ATOMIC && wqe->length != sizeof(uint64_t)))
 		return IB_WC_LOC_LEN_ERR;
 	if ((op->flags & WR_RD_ATOMIC && !qp->attr.max_rd_atomic) ||
-	    (op->flags & WR_ATOMIC && !qp->hca->conf.atomics))
+	    (op->flags & WR_ATOMIC && !qp->atomics))
 		return IB_WC_LOC_QP_OP_ERR;
 	wqe->client = false;
 	if (!(wqe->flags & IB_SEND_INLINE) &&
@@ -162,7 +162,7 @@ static void give_up(struct soft_qp *qp, struct send_wqe *wqe)
 /* The payload is in a client. False: the packet can not be sent, or not yet; the node is back. */
 static bool fetch(struct soft_qp *qp, struct send_wqe *wqe, struct packet *pkt)
 {
-	const struct mem_view view = { .hca = qp->hca, .pd = qp->ci.pd };
+	const struct mem_view view = { .memory = qp->memory, .pd = qp->ci.pd };
 	enum copy_result result = COPY_BAD_SOURCE;
 
 	if (stage_of(qp))

@@ -154,7 +154,7 @@ static enum copy_result payload_to_client(struct soft_qp *qp, const struct packe
 {
 	const bool send = is_send(pkt->kind);
 	const struct recv_wqe *wqe = send ? recv_oldest(qp) : NULL;
-	const struct mem_view view = { qp->hca, qp->ci.pd,
+	const struct mem_view view = { qp->memory, qp->ci.pd,
 				       send ? IB_ACCESS_LOCAL_WRITE : IB_ACCESS_REMOTE_WRITE };
 	const struct ib_sge one = { qp->resp.va + qp->resp.done, pkt->length, qp->resp.rkey };
 	struct errand *e = errand_new(qp, ERRAND_SCATTER, pkt->length, send ? wqe->num_sge : 1);
@@ -177,7 +177,7 @@ static enum copy_result payload_to_client(struct soft_qp *qp, const struct packe
 
 enum copy_result resp_payload(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 {
-	struct mem_view view = { qp->hca, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
+	struct mem_view view = { qp->memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
 	enum copy_result result = COPY_BAD_TARGET;
 	struct cursor from, to;
 	struct recv_wqe *wqe;
@@ -212,7 +212,7 @@ enum copy_result resp_payload(struct runner *r, struct soft_qp *qp, const struct
  * (IBTA 9.7.4.1.4). */
 bool resp_may_access(struct soft_qp *qp, const struct packet *pkt, uint32_t access, uint32_t length)
 {
-	const struct mem_view view = { qp->hca, qp->ci.pd, access };
+	const struct mem_view view = { qp->memory, qp->ci.pd, access };
 	struct mr_slot *slot;
 	char *mem;
 
@@ -399,7 +399,7 @@ static struct resource *recall(const struct soft_qp *qp, uint32_t psn)
 /* What it asks for is in a client. False: it can not be sent, or not yet; the node is back. */
 static bool fetch_reply(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
-	const struct mem_view view = { qp->hca, qp->ci.pd, IB_ACCESS_REMOTE_READ };
+	const struct mem_view view = { qp->memory, qp->ci.pd, IB_ACCESS_REMOTE_READ };
 	const struct ib_sge sge = { pkt->va, pkt->length, pkt->rkey };
 	enum copy_result result = COPY_BAD_SOURCE;
 
@@ -569,13 +569,13 @@ static void did_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt,
 
 static void take_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
-	const struct mem_view view = { qp->hca, qp->ci.pd, IB_ACCESS_REMOTE_ATOMIC };
+	const struct mem_view view = { qp->memory, qp->ci.pd, IB_ACCESS_REMOTE_ATOMIC };
 	enum copy_result result = COPY_DONE;
 	struct mr_slot *slot;
 	uint64_t orig = 0;
 	char *mem;
 
-	if (!qp->resp.num_resources || !qp->hca->conf.atomics ||
+	if (!qp->resp.num_resources || !qp->atomics ||
 	    pkt->va % sizeof(uint64_t)) {
 		refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, IB_EVENT_QP_REQ_ERR);
 		return;

@@ -67,7 +67,7 @@ static bool undisturbed(struct soft_qp *qp, struct soft_qp *peer, const struct s
 /* Where it goes to: the memory, held; NULL: nowhere, or not to a single piece of it. */
 static struct mr_slot *target(struct soft_qp *peer, const struct send_wqe *wqe, char **mem)
 {
-	struct mem_view view = { peer->hca, peer->ci.pd, IB_ACCESS_REMOTE_WRITE };
+	struct mem_view view = { peer->memory, peer->ci.pd, IB_ACCESS_REMOTE_WRITE };
 	const struct recv_wqe *recv;
 
 	if (wqe->opcode == IB_WR_RDMA_WRITE) {
@@ -86,7 +86,7 @@ static struct mr_slot *target(struct soft_qp *peer, const struct send_wqe *wqe, 
 
 static bool transfer(const struct soft_qp *qp, struct soft_qp *peer, const struct send_wqe *wqe)
 {
-	const struct mem_view view = { .hca = qp->hca, .pd = qp->ci.pd };
+	const struct mem_view view = { .memory = qp->memory, .pd = qp->ci.pd };
 	struct mr_slot *to_slot, *from_slot = NULL;
 	char *to, *from = (char *)wqe->sge;
 

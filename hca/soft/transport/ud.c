@@ -79,7 +79,7 @@ static bool acceptable(struct soft_qp *qp, const struct packet *pkt)
 static enum copy_result scatter(struct cursor *from, const struct soft_qp *qp, uint64_t skip,
 				uint64_t length)
 {
-	const struct mem_view view = { qp->hca, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
+	const struct mem_view view = { qp->memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
 	const struct recv_wqe *wqe = recv_oldest(qp);
 	enum copy_result result = COPY_BAD_TARGET;
 	struct cursor to;
@@ -119,7 +119,7 @@ static enum copy_result put_grh(const struct soft_qp *qp, const struct packet *p
 /* The receive, or some of it, is in a client: GRH and payload, in one. */
 static enum copy_result deliver_to_client(struct soft_qp *qp, const struct packet *pkt)
 {
-	const struct mem_view view = { qp->hca, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
+	const struct mem_view view = { qp->memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
 	const uint32_t head = pkt->dg.global ? GRH_BYTES : 0;
 	const struct recv_wqe *wqe = recv_oldest(qp);
 	struct errand *e = errand_new(qp, ERRAND_SCATTER, head + pkt->length, wqe->num_sge);
