@@ -34,6 +34,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/link/serial.c \
 	hca/soft/memory/errand.c hca/soft/memory/errand.h \
 	hca/soft/memory/mr.c hca/soft/memory/mr.h \
+	hca/soft/memory/payload.c hca/soft/memory/payload.h \
 	hca/soft/object/ah.c \
 	hca/soft/object/device.c \
 	hca/soft/object/hca.h \
@@ -41,7 +42,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/object/mr.c \
 	hca/soft/object/qp.c \
 	hca/soft/packet/icrc.c hca/soft/packet/icrc.h \
-	hca/soft/packet/packet.c hca/soft/packet/packet.h \
+	hca/soft/packet/packet.h \
 	hca/soft/packet/wire.c hca/soft/packet/wire.h \
 	hca/soft/port/counters.c \
 	hca/soft/port/port.c hca/soft/port/port.h \
@@ -55,6 +56,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/transport/qp.h \
 	hca/soft/transport/req.c \
 	hca/soft/transport/resp.c \
+	hca/soft/transport/send.c \
 	hca/soft/transport/shortcut.c \
 	hca/soft/transport/uc.c \
 	hca/soft/transport/ud.c

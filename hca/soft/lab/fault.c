@@ -15,7 +15,7 @@
 #include "hca/soft/base/table.h"
 #include "hca/soft/base/clock.h"
 #include "hca/soft/engine/engine.h"
-#include "hca/soft/memory/mr.h"
+#include "hca/soft/memory/payload.h"
 #include "hca/soft/object/hca.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/packet/wire.h"
@@ -265,18 +265,6 @@ void fault_home(struct soft_hca *hca, struct packet *pkt)
 	fmutex_unlock(&hca->faults.lock);
 }
 
-static bool copy_payload(const struct packet *pkt, char *mem)
-{
-	struct cursor from, to;
-	enum copy_result result = COPY_BAD_SOURCE;
-
-	cursor_plain(&to, mem, pkt->length);
-	if (pkt_source(&from, pkt))
-		result = cursor_copy(&to, &from, pkt->length);
-	cursor_end(&from);
-	return result == COPY_DONE;
-}
-
 /* A copy of a packet that refers to nothing; NULL: there is no room, or no payload any more. */
 static struct kept *copy_of(struct soft_qp *qp, const struct packet *pkt, enum flow_index flow)
 {
@@ -285,20 +273,21 @@ static struct kept *copy_of(struct soft_qp *qp, const struct packet *pkt, enum f
 	if (!k)
 		return NULL;
 	k->pkt = *pkt;
-	k->pkt.owner = NULL;
+	k->pkt.home = NULL;
 	k->pkt.wqe = NULL;
-	k->pkt.flags &= (uint8_t) ~(PKT_BY_VALUE | PKT_STAGED);
+	k->pkt.flags &= (uint8_t)~PKT_STAGED;
+	k->pkt.view = NULL;
+	k->pkt.data = k->data;
+	k->pkt.offset = 0;
 	k->flow = flow;
 	k->to = pkt_target(qp, pkt);
 	pkt_set_path(qp, &k->pkt); /* somebody may look at it when it arrives */
 	if (!pkt->length)
 		return k;
-	if (!copy_payload(pkt, k->data)) {
+	if (payload_copy(k->data, pkt) != COPY_DONE) {
 		fault_home(qp->hca, &k->pkt);
 		return NULL;
 	}
-	k->pkt.data = k->data;
-	k->pkt.flags |= PKT_BY_VALUE;
 	return k;
 }
 

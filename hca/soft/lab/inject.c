@@ -62,7 +62,7 @@ static void make(struct kept *k, const struct wire_packet *w, struct soft_port *
 		.num = 1,
 		.kind = op->kind,
 		.place = op->place,
-		.flags = PKT_WIRE | PKT_BY_VALUE | (w->bth.ack_req ? PKT_ACK_REQ : 0) |
+		.flags = PKT_WIRE | (w->bth.ack_req ? PKT_ACK_REQ : 0) |
 			 (w->bth.solicited ? PKT_SOLICITED : 0),
 		.syndrome = w->aeth.syndrome,
 		.pkey = w->bth.pkey,

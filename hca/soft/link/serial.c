@@ -2,7 +2,7 @@
 /* Trains as the bytes of their packets, for those who look at a wire. */
 #include <string.h>
 
-#include "hca/soft/memory/mr.h"
+#include "hca/soft/memory/payload.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/packet/wire.h"
 #include "hca/soft/port/port.h"
@@ -58,10 +58,6 @@ static struct packet nth(const struct packet *train, uint32_t i)
 			      (last ? train->place & PLACE_LAST : 0));
 	one.length = last ? train->length - skip : 1u << train->path.mtu_shift;
 	one.offset += skip;
-	if (train->kind == PKT_READ_RESP)
-		one.va += skip;
-	if (train->flags & PKT_BY_VALUE)
-		one.data += skip;
 	if (!last) /* the train's last packet asks for it, the message's last is solicited */
 		one.flags &= (uint8_t) ~(PKT_ACK_REQ | PKT_SOLICITED);
 	return one;
@@ -122,22 +118,15 @@ static void set_transport(struct wire_packet *w, const struct packet *pkt)
 size_t pkt_bytes_of(const struct packet *train, uint32_t i, uint8_t *bytes)
 {
 	struct packet one = nth(train, i);
-	enum copy_result result = COPY_BAD_SOURCE;
-	struct cursor source, target;
+	uint8_t *payload;
 	struct wire_packet w;
 
 	memset(&w, 0, sizeof(w));
 	set_route(&w, &one);
 	set_transport(&w, &one);
 	w.length = one.length;
-	w.payload = bytes + wire_header_bytes(&w);
-	if (one.length) {
-		cursor_plain(&target, bytes + wire_header_bytes(&w), one.length);
-		if (pkt_source(&source, &one))
-			result = cursor_copy(&target, &source, one.length);
-		cursor_end(&source);
-		if (result != COPY_DONE)
-			return 0;
-	}
+	w.payload = payload = bytes + wire_header_bytes(&w);
+	if (one.length && payload_copy(payload, &one) != COPY_DONE)
+		return 0;
 	return wire_encode(&w, bytes, WIRE_MAX_BYTES);
 }

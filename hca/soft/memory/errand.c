@@ -173,29 +173,17 @@ enum copy_result errand_fetch(struct soft_qp *qp, struct errand **place, struct 
 		al_free(e);
 		return COPY_BAD_SOURCE;
 	}
+	pkt->view = NULL;
 	pkt->data = e->data;
-	pkt->flags |= PKT_BY_VALUE | PKT_STAGED;
+	pkt->offset = 0;
+	pkt->flags |= PKT_STAGED;
 	return COPY_DONE;
 }
 
-static struct errand *errand_of(const struct packet *pkt)
+void errand_home(struct packet *pkt)
 {
-	return (struct errand *)(pkt->data - offsetof(struct errand, data));
-}
-
-struct send_wqe *errand_wqe(const struct packet *pkt)
-{
-	return errand_of(pkt)->wqe;
-}
-
-struct send_wqe *errand_home(struct packet *pkt)
-{
-	struct errand *e = errand_of(pkt);
-	struct send_wqe *wqe = e->wqe;
-
-	pkt->flags &= (uint8_t) ~(PKT_STAGED | PKT_BY_VALUE);
-	al_free(e);
-	return wqe;
+	pkt->flags &= (uint8_t)~PKT_STAGED;
+	al_free(pkt->data - offsetof(struct errand, data));
 }
 
 /* -------------------------------------------------------------------- a queue pair's */

@@ -79,10 +79,8 @@ void errand_leave(struct errand **place);
  */
 enum copy_result errand_fetch(struct soft_qp *qp, struct errand **place, struct packet *pkt, const struct mem_view *view,
 			      const struct ib_sge *sge, uint32_t num, uint64_t skip);
-/* A packet that has its payload so is home: the element that it was for, or NULL. */
-struct send_wqe *errand_home(struct packet *pkt);
-/* The element that a request on its way is for. */
-struct send_wqe *errand_wqe(const struct packet *pkt);
+/* A packet that has its payload so is home. */
+void errand_home(struct packet *pkt);
 
 /* The queue pair's; NULL: no memory. */
 struct stage *stage_of(struct soft_qp *qp);

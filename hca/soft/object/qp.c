@@ -302,7 +302,7 @@ static al_status carve_rings(struct soft_qp *qp)
 	qp->sq_mask = sq - 1;
 	qp->rq_mask = rq - 1;
 	for (i = 0; i < SOFT_REQUEST_NODES + SOFT_RESPONSE_NODES; i++) {
-		qp->node_mem[i].owner = qp;
+		qp->node_mem[i].home = qp->actor;
 		pkt_home(qp, &qp->node_mem[i]);
 	}
 	return AL_SUCCESS;
@@ -611,6 +611,8 @@ al_status soft_create_qp(struct ci_qp *ci, struct ci_qp_init *init, struct ci_ud
 	qp->actor->run = qp_pass;
 	qp->hca = hca;
 	qp->memory = &hca->memory;
+	qp->own = (struct mem_view){ .memory = &hca->memory, .pd = ci->pd };
+	qp->lent = (struct mem_view){ &hca->memory, ci->pd, IB_ACCESS_REMOTE_READ };
 	qp->atomics = hca->conf.atomics;
 	qp->timer.signal = timed_out;
 	resp_reset(qp);

@@ -11,7 +11,8 @@
 
 #include <iba/ib_verbs.h>
 
-struct cursor;
+struct actor;
+struct mem_view;
 struct runner;
 struct send_wqe;
 struct soft_port;
@@ -45,7 +46,7 @@ struct datagram {
 
 struct packet {
 	struct packet *next;
-	struct soft_qp *owner;      /* whose node; NULL: the fault engine's */
+	struct actor *home;         /* whose node: it goes home to that inbox; NULL: the fault engine's */
 	struct soft_port *src_port; /* who sent it */
 	uint32_t src_qpn;
 	uint32_t dest_qpn;
@@ -59,39 +60,39 @@ struct packet {
 	uint8_t service; /* enum wire_service */
 	uint32_t ex;     /* immediate data; AETH: MSN */
 	uint32_t length; /* payload of the train */
-	uint64_t offset; /* of it in the message */
 	union {
 		struct {
 			uint64_t va;      /* RETH: the message's target; read response: source of this payload */
 			uint32_t rkey;
 			uint32_t dma_len; /* RETH */
-			union {
-				struct {
-					uint64_t compare_add, swap; /* AtomicETH; the answer's original value in the first */
-				};
-				const struct ci_pd *pd; /* read response: whose key it is */
-			};
+			uint64_t compare_add; /* AtomicETH; in an answer the original value */
+			uint64_t swap;
 		};
+		struct ib_sge lent; /* read response by reference: the piece that it is of */
 		struct datagram dg; /* WIRE_UD */
 	};
+	struct send_wqe *wqe; /* the element that the node is for; NULL: none. Its owner's */
+	/* The payload: by reference, in a list of pieces, or (view NULL) at data, as a client's always is. */
+	const struct mem_view *view;
 	union {
-		struct send_wqe *wqe; /* request: the element it refers to; NULL: none */
-		char *data;           /* PKT_BY_VALUE: the payload; what a client has is always sent so */
+		const struct ib_sge *sge;
+		char *data;
 	};
+	uint32_t num_sge;
+	uint64_t offset; /* of the payload in that */
 	struct pkt_path path; /* with PKT_PATH */
 };
 
 enum pkt_flags {
 	PKT_ACK_REQ = 1 << 0,
 	PKT_SOLICITED = 1 << 1,
-	PKT_BY_VALUE = 1 << 2, /* data holds the payload */
 	PKT_BAD_SOURCE = 1 << 3, /* comes home so: its memory was gone when it was to be copied */
 	PKT_PATH = 1 << 4, /* path is filled in */
 	PKT_WIRE = 1 << 5, /* came off a cable: names no sender but its port */
-	PKT_STAGED = 1 << 6, /* with PKT_BY_VALUE, until it is home: data is an errand's, which names the element */
+	PKT_STAGED = 1 << 6, /* until it is home: data is an errand's */
 };
 
-/* packet.c: nodes, and sending over a port */
+/* transport/send.c: nodes, and sending over a port */
 void pkt_home(struct soft_qp *qp, struct packet *pkt);
 /* The packet is consumed: home it goes, by the inbox if it is another's. */
 void pkt_release(struct runner *r, struct soft_qp *self, struct packet *pkt);
@@ -103,8 +104,6 @@ void pkt_received(struct soft_qp *qp, const struct packet *pkt);
  * pkt->kind is set. first: the next is the message's first.
  */
 uint32_t pkt_train(const struct soft_qp *qp, struct packet *pkt, enum flow_index flow, bool first, uint32_t left);
-/* Where its payload comes from; false: its sender's key is no longer good. To be ended either way. */
-bool pkt_source(struct cursor *from, const struct packet *pkt);
 
 /* serial.c: what a train would be on a wire. Fills in the path on which the queue pair sends the packet. */
 void pkt_set_path(const struct soft_qp *qp, struct packet *pkt);

@@ -10,6 +10,7 @@
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/memory/errand.h"
 #include "hca/soft/memory/mr.h"
+#include "hca/soft/memory/payload.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/queue/cq.h"
 #include "hca/soft/shared/base.h"
@@ -201,15 +202,11 @@ static enum copy_result read_to_client(struct soft_qp *qp, const struct send_wqe
 				       uint64_t offset, const struct packet *pkt)
 {
 	struct errand *e = errand_new(qp, ERRAND_SCATTER, pkt->length, wqe->num_sge);
-	enum copy_result result = COPY_BAD_SOURCE;
-	struct cursor from, to;
+	enum copy_result result;
 
 	if (!e)
 		return COPY_BAD_TARGET;
-	cursor_plain(&to, e->data, pkt->length);
-	if (pkt_source(&from, pkt))
-		result = cursor_copy(&to, &from, pkt->length);
-	cursor_end(&from);
+	result = payload_copy(e->data, pkt);
 	if (result == COPY_DONE)
 		return send_off(qp, e, wqe, offset, pkt);
 	al_free(e);
@@ -259,7 +256,7 @@ static void read_response(struct runner *r, struct soft_qp *qp, const struct pac
 		return;
 	}
 	if (pkt->length) {
-		if (!pkt_source(&from, pkt))
+		if (!payload_open(&from, pkt))
 			result = COPY_BAD_SOURCE;
 		else if (!cursor_sges(&to, &here, wqe->sge, wqe->num_sge, offset))
 			result = COPY_BAD_TARGET;

@@ -167,6 +167,7 @@ struct soft_qp {
 	struct timer timer;
 	struct cq_link send_link, recv_link;
 	struct fmutex control;   /* one control operation at a time */
+	struct mem_view own, lent; /* what its requests send, and what it gives to read: packets refer to these */
 	struct packet *node_mem; /* one allocation: nodes, send ring, receive ring */
 	struct stage *stage;     /* errands; NULL: there was none yet. The owner's */
 	struct soft_qp *list_next, **list_pprev; /* guarded by the HCA's qps_lock */

@@ -106,6 +106,19 @@ static bool may_probe(const struct soft_qp *qp, const struct send_wqe *wqe)
 	return qp->req.una == wqe->first_psn && qp->req.send_psn == wqe->first_psn;
 }
 
+/* The payload stays where it is until it is copied. */
+static void set_payload(const struct soft_qp *qp, const struct send_wqe *wqe, struct packet *pkt)
+{
+	if (wqe->flags & IB_SEND_INLINE) {
+		pkt->view = NULL;
+		pkt->data = (char *)wqe->sge;
+		return;
+	}
+	pkt->view = &qp->own;
+	pkt->sge = wqe->sge;
+	pkt->num_sge = wqe->num_sge;
+}
+
 /* Fills in what depends on the operation; returns the PSNs used. */
 static uint32_t build(struct soft_qp *qp, const struct send_wqe *wqe, struct packet *pkt)
 {
@@ -137,6 +150,7 @@ static uint32_t build(struct soft_qp *qp, const struct send_wqe *wqe, struct pac
 		pkt->length =
 			num == left ? wqe->length - (uint32_t)pkt->offset : num << qp->mtu_shift;
 		pkt->dma_len = wqe->length;
+		set_payload(qp, wqe, pkt);
 		if (is_ud(qp))
 			ud_build(qp, wqe, pkt);
 		return num;
@@ -162,11 +176,10 @@ static void give_up(struct soft_qp *qp, struct send_wqe *wqe)
 /* The payload is in a client. False: the packet can not be sent, or not yet; the node is back. */
 static bool fetch(struct soft_qp *qp, struct send_wqe *wqe, struct packet *pkt)
 {
-	const struct mem_view view = { .memory = qp->memory, .pd = qp->ci.pd };
 	enum copy_result result = COPY_BAD_SOURCE;
 
 	if (stage_of(qp))
-		result = errand_fetch(qp, &qp->stage->request, pkt, &view, wqe->sge, wqe->num_sge,
+		result = errand_fetch(qp, &qp->stage->request, pkt, &qp->own, wqe->sge, wqe->num_sge,
 				      pkt->offset);
 	if (result == COPY_DONE)
 		return true;

@@ -10,6 +10,7 @@
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/memory/errand.h"
 #include "hca/soft/memory/mr.h"
+#include "hca/soft/memory/payload.h"
 #include "hca/soft/object/hca.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/port/port.h"
@@ -39,7 +40,7 @@ static struct packet *answer_node(struct runner *r, struct soft_qp *qp, struct p
 {
 	struct packet *pkt;
 
-	if (request && request->owner && request->owner != qp)
+	if (request && request->home && request->home != qp->actor)
 		return request;
 	pkt = qp->resp.nodes;
 	if (pkt)
@@ -128,14 +129,14 @@ enum copy_result resp_send_off(struct soft_qp *qp, struct errand *e, const struc
 /* Whoever has sent a request that waits for our client is not to think that it is lost. */
 static void hold(const struct packet *pkt)
 {
-	if (pkt->owner)
-		atomic_fetch_add_explicit(&pkt->owner->actor->held, 1, memory_order_relaxed);
+	if (pkt->home)
+		atomic_fetch_add_explicit(&pkt->home->held, 1, memory_order_relaxed);
 }
 
 void resp_unhold(const struct packet *pkt)
 {
-	if (pkt->owner)
-		atomic_fetch_sub_explicit(&pkt->owner->actor->held, 1, memory_order_relaxed);
+	if (pkt->home)
+		atomic_fetch_sub_explicit(&pkt->home->held, 1, memory_order_relaxed);
 }
 
 void resp_wait(struct soft_qp *qp, struct packet *pkt, bool short_receive)
@@ -158,15 +159,11 @@ static enum copy_result payload_to_client(struct soft_qp *qp, const struct packe
 				       send ? IB_ACCESS_LOCAL_WRITE : IB_ACCESS_REMOTE_WRITE };
 	const struct ib_sge one = { qp->resp.va + qp->resp.done, pkt->length, qp->resp.rkey };
 	struct errand *e = errand_new(qp, ERRAND_SCATTER, pkt->length, send ? wqe->num_sge : 1);
-	enum copy_result result = COPY_BAD_SOURCE;
-	struct cursor from, to;
+	enum copy_result result;
 
 	if (!e)
 		return COPY_BAD_TARGET;
-	cursor_plain(&to, e->data, pkt->length);
-	if (pkt_source(&from, pkt))
-		result = cursor_copy(&to, &from, pkt->length);
-	cursor_end(&from);
+	result = payload_copy(e->data, pkt);
 	if (result != COPY_DONE) {
 		al_free(e);
 		return result;
@@ -183,7 +180,7 @@ enum copy_result resp_payload(struct runner *r, struct soft_qp *qp, const struct
 	struct recv_wqe *wqe;
 	bool there;
 
-	if (!pkt_source(&from, pkt)) {
+	if (!payload_open(&from, pkt)) {
 		cursor_end(&from);
 		return COPY_BAD_SOURCE;
 	}
@@ -399,12 +396,10 @@ static struct resource *recall(const struct soft_qp *qp, uint32_t psn)
 /* What it asks for is in a client. False: it can not be sent, or not yet; the node is back. */
 static bool fetch_reply(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
-	const struct mem_view view = { qp->memory, qp->ci.pd, IB_ACCESS_REMOTE_READ };
-	const struct ib_sge sge = { pkt->va, pkt->length, pkt->rkey };
 	enum copy_result result = COPY_BAD_SOURCE;
 
 	if (stage_of(qp))
-		result = errand_fetch(qp, &qp->stage->reply, pkt, &view, &sge, 1, 0);
+		result = errand_fetch(qp, &qp->stage->reply, pkt, &qp->lent, &pkt->lent, 1, 0);
 	if (result == COPY_DONE)
 		return true;
 	pkt->next = qp->resp.nodes;
@@ -429,9 +424,11 @@ static bool read_train(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	pkt->syndrome = ack_syndrome(qp);
 	pkt->ex = rd->msn;
 	pkt->length = num == rd->num ? rd->left : num << qp->mtu_shift;
-	pkt->va = rd->va;
-	pkt->rkey = rd->rkey;
-	pkt->pd = qp->ci.pd;
+	pkt->lent = (struct ib_sge){ rd->va, pkt->length, rd->rkey };
+	pkt->view = &qp->lent;
+	pkt->sge = &pkt->lent;
+	pkt->num_sge = 1;
+	pkt->offset = 0;
 	if (UNLIKELY(rd->client) && !fetch_reply(r, qp, pkt))
 		return false;
 	rd->first = false;

@@ -10,6 +10,7 @@
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/memory/errand.h"
 #include "hca/soft/memory/mr.h"
+#include "hca/soft/memory/payload.h"
 #include "hca/soft/object/hca.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/packet/wire.h"
@@ -124,18 +125,13 @@ static enum copy_result deliver_to_client(struct soft_qp *qp, const struct packe
 	const struct recv_wqe *wqe = recv_oldest(qp);
 	struct errand *e = errand_new(qp, ERRAND_SCATTER, head + pkt->length, wqe->num_sge);
 	enum copy_result result = COPY_DONE;
-	struct cursor from, to;
 
 	if (!e)
 		return COPY_BAD_TARGET;
 	if (head)
 		make_grh(pkt, (uint8_t *)e->data);
-	if (pkt->length) {
-		cursor_plain(&to, e->data + head, pkt->length);
-		result = pkt_source(&from, pkt) ? cursor_copy(&to, &from, pkt->length)
-						: COPY_BAD_SOURCE;
-		cursor_end(&from);
-	}
+	if (pkt->length)
+		result = payload_copy(e->data + head, pkt);
 	if (result != COPY_DONE) {
 		al_free(e);
 		return result;
@@ -150,7 +146,7 @@ static enum copy_result deliver(struct runner *r, const struct soft_qp *qp,
 	struct cursor from;
 
 	if (pkt->length) {
-		if (pkt_source(&from, pkt))
+		if (payload_open(&from, pkt))
 			result = scatter(&from, qp, IB_GRH_BYTES, pkt->length);
 		cursor_end(&from);
 		r->bytes -= pkt->length;

@@ -375,6 +375,29 @@ START_TEST(a_request_that_is_sent_again_has_its_own_payload)
 }
 END_TEST
 
+/* Two of the train's four packets were executed, and no answer told of it: the train comes again, whole. */
+START_TEST(of_a_train_that_was_executed_in_part_the_rest_has_its_own_payload)
+{
+	const struct soft_fault lost = { .action = SOFT_FAULT_DROP, .flow = SOFT_FLOW_REQUEST, .n = 3, .count = 1 };
+	const struct soft_fault untold = { .action = SOFT_FAULT_DROP, .flow = SOFT_FLOW_RESPONSE, .n = 1, .count = 2 };
+	struct ib_sge from;
+	struct ib_send_wr wr;
+
+	retries = 7;
+	start(IB_QPT_RC);
+	fault(&hca[0], lost);
+	fault(&hca[1], untold);
+	from = sge_of(near, 0, 4 * MTU);
+	wr = send_wr(1, IB_WR_RDMA_WRITE, &from, IB_SEND_SIGNALED);
+	wr.wr.rdma.remote_addr = (uintptr_t)far->buf;
+	wr.wr.rdma.rkey = far->ci->rkey;
+	post(p.a, &wr);
+	wait_for_all();
+	expect_wc(p.acq, 1, IB_WC_SUCCESS);
+	ck_assert_mem_eq(far->buf, near->buf, 4 * MTU);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("soft: errands");
@@ -388,6 +411,7 @@ int main(void)
 	tcase_add_loop_test(t, a_copy_that_nobody_wants_any_more_is_freed, 0, 4);
 	tcase_add_test(t, a_queue_pair_goes_on_after_copies_that_were_left);
 	tcase_add_test(t, a_request_that_is_sent_again_has_its_own_payload);
+	tcase_add_test(t, of_a_train_that_was_executed_in_part_the_rest_has_its_own_payload);
 	suite_add_tcase(s, t);
 	return run_suite(s);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Packets: their way out of a port, their way home, and what a reset fetches back. */
+/* A queue pair's packets: their way out of its port, their way home, and what a reset fetches back. */
 #include "hca/soft/packet/packet.h"
 
 #include "hca/soft/base/table.h"
@@ -22,7 +22,7 @@ void pkt_home(struct soft_qp *qp, struct packet *pkt)
 	struct send_wqe *wqe = pkt->wqe;
 
 	if (UNLIKELY(pkt->flags & PKT_STAGED))
-		wqe = errand_home(pkt);
+		errand_home(pkt);
 	if (wqe) {
 		wqe->refs--;
 		if (UNLIKELY(pkt->flags & PKT_BAD_SOURCE))
@@ -35,17 +35,17 @@ void pkt_home(struct soft_qp *qp, struct packet *pkt)
 
 void pkt_release(struct runner *r, struct soft_qp *self, struct packet *pkt)
 {
-	if (pkt->owner == self) {
+	if (pkt->home == self->actor) {
 		pkt_home(self, pkt);
 		return;
 	}
-	if (UNLIKELY(!pkt->owner)) {
+	if (UNLIKELY(!pkt->home)) {
 		fault_home(pkt->src_port->hca, pkt);
 		return;
 	}
 	pkt->kind = PKT_NONE;
 	/* it can not be dead: the end of a queue pair waits for its packets */
-	actor_push(r, pkt->owner->actor, pkt);
+	actor_push(r, pkt->home, pkt);
 }
 
 void pkt_release_all(struct runner *r, struct soft_qp *self, struct packet *list)
@@ -84,27 +84,6 @@ static uint64_t pkt_bytes(const struct soft_qp *qp, const struct packet *pkt)
 	return bytes;
 }
 
-bool pkt_source(struct cursor *from, const struct packet *pkt)
-{
-	const struct send_wqe *wqe = pkt->wqe;
-	struct mem_view view;
-
-	if (pkt->flags & PKT_BY_VALUE) {
-		cursor_plain(from, pkt->data, pkt->length);
-		return true;
-	}
-	if (pkt->kind == PKT_READ_RESP) {
-		view = (struct mem_view){ &pkt->src_port->hca->memory, pkt->pd, IB_ACCESS_REMOTE_READ };
-		return cursor_range(from, &view, pkt->va, pkt->length, pkt->rkey);
-	}
-	if (wqe->flags & IB_SEND_INLINE) {
-		cursor_plain(from, (char *)wqe->sge + pkt->offset, pkt->length);
-		return true;
-	}
-	view = (struct mem_view){ .memory = pkt->owner->memory, .pd = pkt->owner->ci.pd };
-	return cursor_sges(from, &view, wqe->sge, wqe->num_sge, pkt->offset);
-}
-
 void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flow_index flow)
 {
 	struct soft_port *port = qp->port;
@@ -116,8 +95,7 @@ void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flo
 	pkt->service = qp->service->wire;
 	pkt->dest_qpn = qp->dest_qpn;
 	if (is_ud(qp))
-		pkt->dest_qpn = (LIKELY(!(pkt->flags & PKT_STAGED)) ? pkt->wqe : errand_wqe(pkt))
-					->remote_qpn;
+		pkt->dest_qpn = pkt->wqe->remote_qpn;
 	pkt->pkey = qp->pkey;
 	qp->flow[flow] = last;
 	r->packets--;
@@ -154,14 +132,13 @@ static struct packet *take_ours(const struct soft_qp *qp, struct packet **list)
 	struct packet *ours = NULL, *pkt;
 
 	while ((pkt = *list)) {
-		if (pkt->owner == qp) {
+		if (pkt->home == qp->actor) {
 			*list = pkt->next;
 			pkt->next = ours;
 			ours = pkt;
 			continue;
 		}
-		if (pkt->kind == PKT_READ_RESP && !(pkt->flags & PKT_BY_VALUE) &&
-		    pkt->src_port->hca == qp->hca && pkt->src_qpn == qp->ci.qp_num)
+		if (pkt->kind == PKT_READ_RESP && pkt->view == &qp->lent)
 			pkt->kind = PKT_NONE;
 		list = &pkt->next;
 	}
