@@ -136,19 +136,39 @@ al_agent_libagent_la_CFLAGS = $(AM_CFLAGS)
 al_agent_libagent_la_SOURCES = \
 	al/agent/account.c \
 	al/agent/account.h \
-	al/agent/agent.h \
+	al/agent/ald.c \
 	al/agent/ald.h \
 	al/agent/command.c \
+	al/agent/command.h \
 	al/agent/connection.c \
+	al/agent/connection.h \
 	al/agent/descriptor.c \
+	al/agent/descriptor.h \
+	al/agent/door.c \
+	al/agent/door.h \
 	al/agent/event.c \
+	al/agent/event.h \
+	al/agent/hca.c \
+	al/agent/hca.h \
 	al/agent/loop.c \
+	al/agent/loop.h \
 	al/agent/memory.c \
+	al/agent/memory.h \
+	al/agent/object.c \
+	al/agent/object.h \
+	al/agent/pool.c \
+	al/agent/pool.h \
+	al/agent/post.c \
 	al/agent/protocol.c \
 	al/agent/right.c \
+	al/agent/right.h \
 	al/agent/session.c \
+	al/agent/session.h \
+	al/agent/snapshot.c \
 	al/agent/socket.c \
-	al/agent/verbs.c
+	al/agent/socket.h \
+	al/agent/verbs.c \
+	al/agent/verbs.h
 
 sbin_PROGRAMS += ald
 ald_CFLAGS = $(TOOL_CFLAGS)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The door: every request is checked here, once, by the command table, before anything of it is
- * used. What is left to the Access Layer are the values themselves, which it checks for everybody.
+ * Every request is checked here, once, by the command table, before anything of it is used; then it is carried out. The values
+ * in it are left to the Access Layer, which checks them for each of its callers.
  */
-#include "al/agent/agent.h"
+#include "al/agent/command.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
+
+#include "al/agent/verbs.h"
 
 #define MAX_HANDLES 3
 #define MAX_BYTES   4
@@ -46,114 +46,114 @@ static const struct row {
 };
 
 /* It may be an attack, or a library of another version. */
-static al_status breach(struct line *line, const char *what)
+static al_status breach(struct connection *connection, const char *what)
 {
-	session_complain(line->session, COMPLAINT_PROTOCOL, "breaks the protocol", what);
+	session_complain(connection->session, COMPLAINT_PROTOCOL, "breaks the protocol", what);
 	return AL_AGENT_PROTOCOL;
 }
 
-static al_status check_right(struct line *line, const struct row *row)
+static al_status check_right(struct connection *connection, const struct row *row)
 {
 	static const char *const names[] = {
 		[RIGHT_OWN] = "own", [RIGHT_TEST] = "test", [RIGHT_MANAGE] = "manage"
 	};
 
-	if (row->right <= line->session->right)
+	if (row->right <= connection->session->right)
 		return AL_SUCCESS;
-	session_complain(line->session, COMPLAINT_RIGHT, "has not the right", names[row->right]);
+	session_complain(connection->session, COMPLAINT_RIGHT, "has not the right", names[row->right]);
 	return AL_PERMISSION;
 }
 
 /* Is the record exactly as long as its own counts say, and are those within the table's? */
-static al_status check_size(struct line *line, size_t length)
+static al_status check_size(struct connection *connection, size_t length)
 {
-	const struct agent_head *head = line_head(line);
+	const struct agent_head *head = connection_head(connection);
 	const struct agent_sizes *sizes;
 	size_t want;
 
 	if (length < sizeof(*head))
-		return breach(line, "a record without a head");
+		return breach(connection, "a record without a head");
 	if (head->command >= AGENT_NUM_COMMANDS)
-		return breach(line, "no such command");
+		return breach(connection, "no such command");
 	sizes = &agent_sizes[head->command];
-	if (head->fds != line->came.num || head->fds > AGENT_MAX_FDS || head->data > UVP_MAX_DATA ||
+	if (head->fds != connection->came.num || head->fds > AGENT_MAX_FDS || head->data > UVP_MAX_DATA ||
 	    head->room > UVP_MAX_DATA)
-		return breach(line, "other descriptors or more data than its head says");
+		return breach(connection, "other descriptors or more data than its head says");
 	if (!sizes->vendor && (head->fds || head->data || head->room))
-		return breach(line, "descriptors or data where there is no vendor to take them");
+		return breach(connection, "descriptors or data where there is no vendor to take them");
 	want = sizeof(*head) + sizes->request + head->data;
 	for (int i = 0; i < 2; i++) {
 		if (head->count[i] > sizes->in[i].most)
-			return breach(line, "an array that is too long");
+			return breach(connection, "an array that is too long");
 		want += (size_t)head->count[i] * sizes->in[i].size;
-		line->count[i] = head->count[i];
+		connection->count[i] = head->count[i];
 	}
 	if (length != want)
-		return breach(line, "a record of a wrong length");
-	line->command = (enum agent_command)head->command;
-	line->udata.ci = (struct ci_udata){
-		.client = &line->session->client,
+		return breach(connection, "a record of a wrong length");
+	connection->command = (enum agent_command)head->command;
+	connection->udata.ci = (struct ci_udata){
+		.client = &connection->session->client,
 		.in = head->data
-			      ? memcpy(line->said, line->request + length - head->data, head->data)
+			      ? memcpy(connection->said, connection->request + length - head->data, head->data)
 			      : NULL,
 		.in_len = head->data,
-		.out = head->room ? memset(line->told, 0, head->room) : NULL,
+		.out = head->room ? memset(connection->told, 0, head->room) : NULL,
 		.out_len = head->room,
-		.fds = head->fds ? line->came.fd : NULL,
+		.fds = head->fds ? connection->came.fd : NULL,
 		.num_fds = head->fds,
 	};
 	return AL_SUCCESS;
 }
 
-static al_status check_bytes(struct line *line, const struct row *row)
+static al_status check_bytes(struct connection *connection, const struct row *row)
 {
-	const uint8_t *request = line_request(line);
+	const uint8_t *request = connection_request(connection);
 
 	for (const uint16_t *at = row->bytes; *at; at++)
 		if (request[*at - 1] > 1)
-			return breach(line, "a truth value that is neither 0 nor 1");
+			return breach(connection, "a truth value that is neither 0 nor 1");
 	return AL_SUCCESS;
 }
 
 /* Descriptors that are not the provider's: the memory of a region that is to be mapped. */
-static al_status check_fds(struct line *line)
+static al_status check_fds(struct connection *connection)
 {
-	const struct REG_MR_request *mr = line_request(line);
-	uint32_t own = line->command == AGENT_REG_MR && mr->mapped;
+	const struct REG_MR_request *mr = connection_request(connection);
+	uint32_t own = connection->command == AGENT_REG_MR && mr->mapped;
 
-	if (line->came.num < own)
-		return breach(line, "memory to be mapped without its descriptor");
-	if (line->came.num - own > UVP_MAX_FDS)
-		return breach(line, "more descriptors than a provider may send");
+	if (connection->came.num < own)
+		return breach(connection, "memory to be mapped without its descriptor");
+	if (connection->came.num - own > UVP_MAX_FDS)
+		return breach(connection, "more descriptors than a provider may send");
 	return AL_SUCCESS;
 }
 
 /* Handles are the client's own, of the right kind, and not stale. */
-static al_status check_handles(struct line *line, const struct row *row)
+static al_status check_handles(struct connection *connection, const struct row *row)
 {
-	const uint64_t *handle = line_request(line);
+	const uint64_t *handle = connection_request(connection);
 	struct object *object;
 
-	memset(line->handles, 0, sizeof(line->handles));
-	line->hca = NULL;
+	memset(connection->handles, 0, sizeof(connection->handles));
+	connection->hca = NULL;
 	for (int i = 0; row->handles[i]; i++, handle++) {
 		if (!*handle && row->handles[i] & OPTIONAL)
 			continue;
-		object = object_find(line->session, *handle);
+		object = object_find(&connection->session->objects, *handle);
 		if (!object || (row->handles[i] != ANY &&
 				object->type != (al_object_type)(row->handles[i] & ~OPTIONAL))) {
-			if (object_removed(line->session, *handle))
+			if (object_removed(&connection->session->objects, *handle))
 				return AL_CA_REMOVED;
-			session_complain(line->session, COMPLAINT_HANDLE,
-					 "names what it does not have", agent_names[line->command]);
+			session_complain(connection->session, COMPLAINT_HANDLE,
+					 "names what it does not have", agent_names[connection->command]);
 			return AL_INVALID_HANDLE;
 		}
-		line->object[i] = object;
-		line->handles[i] = (uintptr_t)object->handle;
-		if (!line->hca && object->hca) {
-			line->hca = object->hca;
-			line->removals = hca_removals(object->hca);
-			if (hca_leaving(object->hca) && line->command != AGENT_DESTROY)
+		connection->object[i] = object;
+		connection->handles[i] = (uintptr_t)object->handle;
+		if (!connection->hca && object->hca) {
+			connection->hca = object->hca;
+			connection->removals = hca_removals(object->hca);
+			if (hca_leaving(object->hca) && connection->command != AGENT_DESTROY)
 				return AL_CA_REMOVED;
 		}
 	}
@@ -176,10 +176,10 @@ static uint64_t both(uint64_t one, uint64_t other)
 }
 
 /* Of a queue pair or completion queue that is to be made: the like of what a module will need. */
-static uint64_t rings_of(struct line *line, al_object_type kind)
+static uint64_t rings_of(struct connection *connection, al_object_type kind)
 {
-	const struct CREATE_CQ_request *cq = line_request(line);
-	const struct CREATE_QP_request *qp = line_request(line);
+	const struct CREATE_CQ_request *cq = connection_request(connection);
+	const struct CREATE_QP_request *qp = connection_request(connection);
 	const struct ib_qp_cap *cap = &qp->cap;
 	uint64_t data;
 
@@ -196,10 +196,10 @@ static uint64_t rings_of(struct line *line, al_object_type kind)
 }
 
 /* Charges the client for what is to be made, and finds a place for it. */
-static al_status reserve(struct line *line, const struct row *row)
+static al_status reserve(struct connection *connection, const struct row *row)
 {
-	const struct REG_MR_request *mr = line_request(line);
-	struct account *account = &line->session->account;
+	const struct REG_MR_request *mr = connection_request(connection);
+	struct account *account = &connection->session->account;
 	al_object_type kind = (al_object_type)row->makes;
 	const struct {
 		al_resource resource;
@@ -207,12 +207,12 @@ static al_status reserve(struct line *line, const struct row *row)
 	} costs[] = {
 		{ object_resources[kind], 1 },
 		{ AL_RESOURCE_BYTES, kind == AL_OBJ_MR ? mr->length : 0 },
-		{ AL_RESOURCE_RINGS, kind ? rings_of(line, kind) : 0 },
+		{ AL_RESOURCE_RINGS, kind ? rings_of(connection, kind) : 0 },
 	};
 	al_status status = AL_SUCCESS;
 	int i;
 
-	line->making = NULL;
+	connection->making = NULL;
 	if (!kind)
 		return AL_SUCCESS;
 	for (i = 0; i < 3; i++) {
@@ -220,17 +220,17 @@ static al_status reserve(struct line *line, const struct row *row)
 		if (status)
 			goto give_back;
 	}
-	line->making = object_new(line->session, kind);
-	if (!line->making) {
+	connection->making = object_new(&connection->session->objects, kind);
+	if (!connection->making) {
 		status = AL_INSUFFICIENT_MEMORY;
 		goto give_back;
 	}
 	if (kind != AL_OBJ_CA) {
-		line->making->hca = line->object[0]->hca;
-		line->making->hca->num_objects++;
+		connection->making->hca = connection->object[0]->hca;
+		connection->making->hca->num_objects++;
 	}
-	line->making->bytes = costs[1].amount;
-	line->making->rings = costs[2].amount;
+	connection->making->bytes = costs[1].amount;
+	connection->making->rings = costs[2].amount;
 	return AL_SUCCESS;
 give_back:
 	while (i--)
@@ -238,153 +238,122 @@ give_back:
 	return status;
 }
 
-static al_status check(struct line *line, size_t length, bool whole)
+static al_status check(struct connection *connection, size_t length, bool whole)
 {
 	const struct row *row;
 	al_status status;
 
 	if (!whole)
-		return breach(line, "a record or descriptors that are too long");
-	status = check_size(line, length);
+		return breach(connection, "a record or descriptors that are too long");
+	status = check_size(connection, length);
 	if (status)
 		return status;
-	row = &rows[line->command];
-	status = check_right(line, row);
+	row = &rows[connection->command];
+	status = check_right(connection, row);
 	if (!status)
-		status = check_bytes(line, row);
+		status = check_bytes(connection, row);
 	if (!status)
-		status = check_fds(line);
+		status = check_fds(connection);
 	if (!status)
-		status = check_handles(line, row);
-	return status ? status : reserve(line, row);
+		status = check_handles(connection, row);
+	return status ? status : reserve(connection, row);
 }
 
 /* ---------------------------------------------------------------- execution */
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
-/* The module's; -1: taken. */
-static void close_all(const int *fds, uint32_t *num)
-{
-	for (; *num; --*num)
-		if (fds[*num - 1] >= 0)
-			close(fds[*num - 1]);
-}
-
-void command_drop_fds(struct line *line)
-{
-	descriptors_close(&line->came);
-	line->came.num = 0;
-	close_all(line->udata.given, &line->udata.num_given);
-}
-
-void command_answer(struct line *line)
-{
-	struct agent_answer *answer = (struct agent_answer *)line->answer;
-	const struct agent_sizes *sizes = &agent_sizes[line->command];
-	struct al_udata *told = &line->udata;
-	struct iovec from[2] = { { answer, sizeof(*answer) + sizes->answer }, { line->told, 0 } };
-	struct msghdr msg = { .msg_iov = from, .msg_iovlen = 2 };
-	char control[AGENT_FDS_ROOM] __attribute__((aligned(8)));
-
-	/* The handle was good: the object has gone with its HCA meanwhile. */
-	if (line->status == AL_INVALID_HANDLE && line->hca &&
-	    hca_removals(line->hca) != line->removals)
-		line->status = AL_CA_REMOVED;
-	if (line->status || !sizes->vendor)
-		close_all(told->given, &told->num_given);
-	answer->status = line->status;
-	answer->count = line->status ? 0 : line->out_count;
-	answer->fds = (uint16_t)told->num_given;
-	/* A module can not say more than there was room for. */
-	if (!line->status && sizes->vendor)
-		answer->data = (uint16_t)least(told->ci.out_len, line_head(line)->room);
-	from[0].iov_len += (size_t)answer->count * sizes->out.size;
-	from[1].iov_len = answer->data;
-	agent_put_fds(&msg, control, told->given, told->num_given);
-	/* Who asks reads the answer before asking again: there is room, or it is no client of ours.
-	 */
-	if (TEMP_FAILURE_RETRY(sendmsg(line->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT)) < 0)
-		shutdown(line->fd, SHUT_RDWR);
-	command_drop_fds(line);
-}
-
 /* On the loop: what was made becomes the client's, or its place is given back. */
-static void finish(struct line *line)
+static void finish(struct connection *connection)
 {
-	struct made_answer *made = line_answer(line); /* each that makes begins so */
+	struct made_answer *made = connection_answer(connection); /* each that makes begins so */
 
-	if (line->making && !line->status) {
-		line->making->handle = line->made;
-		line->making->ready = true;
-		made->handle = object_handle(line->making);
-		IB_TRACE("ald", "%s: is %s[%d]'s, and told of events", agent_names[line->command],
-			 line->session->client.comm, (int)line->session->client.pid);
-	} else if (line->making) {
-		object_free(line->making);
+	if (connection->making && !connection->status) {
+		connection->making->handle = connection->made;
+		connection->making->ready = true;
+		made->handle = object_handle(connection->making);
+		IB_TRACE("ald", "%s: is %s[%d]'s, and told of events", agent_names[connection->command],
+			 connection->session->client.comm, (int)connection->session->client.pid);
+	} else if (connection->making) {
+		object_free(connection->making);
 	}
-	line->making = NULL;
+	connection->making = NULL;
 }
 
-/* One that is answered later may have been answered, and its line freed, on return. */
-static void execute(struct line *line)
+static void (*const functions[AGENT_NUM_COMMANDS])(struct connection *connection) = {
+#define COMMAND(name, ...) [AGENT_##name] = command_##name,
+#include "al/agent/commands.def"
+};
+
+/* A LATER command may have been answered, and its connection freed, on return. */
+static void execute(struct connection *connection)
 {
-	al_act_for(&line->udata.ci);
-	command_functions[line->command](line);
+	al_act_for(&connection->udata.ci);
+	functions[connection->command](connection);
 	al_act_for(NULL);
 }
 
 static void work(struct job *job)
 {
-	execute((struct line *)((char *)job - offsetof(struct line, job)));
+	execute(container_of(job, struct connection, job));
 }
 
 static void done(struct job *job)
 {
-	struct line *line = (struct line *)((char *)job - offsetof(struct line, job));
+	struct connection *connection = container_of(job, struct connection, job);
 
-	if (line->status == AL_INVALID_DESCRIPTOR)
-		session_complain(line->session, COMPLAINT_MEMORY, "shares memory",
-				 al_status_str(line->status));
-	finish(line);
-	if (line->resets)
-		line_answered_after_copies(line);
+	if (connection->status == AL_INVALID_DESCRIPTOR)
+		session_complain(connection->session, COMPLAINT_MEMORY, "shares memory",
+				 al_status_str(connection->status));
+	finish(connection);
+	if (connection->resets)
+		connection_answered_after_copies(connection);
 	else
-		line_answered(line);
+		connection_answered(connection);
 }
 
-void command_run(struct line *line, size_t length, bool whole)
+static void run(struct connection *connection, size_t length, bool whole)
 {
-	struct session *session = line->session;
+	struct session *session = connection->session;
 	enum agent_where where;
 
-	memset(line->answer, 0, sizeof(struct agent_answer) + 1024);
-	line->out_count = 0;
-	line->resets = false;
-	line->udata.num_given = 0;
-	line->status = check(line, length, whole);
-	if (line->status) {
-		if (line->status == AL_AGENT_PROTOCOL)
-			line->command = AGENT_DESTROY; /* any, with the shortest answer */
-		command_answer(line);
+	memset(connection->answer, 0, sizeof(struct agent_answer) + 1024);
+	connection->out_count = 0;
+	connection->resets = false;
+	connection->udata.num_given = 0;
+	connection->status = check(connection, length, whole);
+	if (connection->status) {
+		if (connection->status == AL_AGENT_PROTOCOL)
+			connection->command = AGENT_DESTROY; /* any, with the shortest answer */
+		connection_send(connection);
 		return;
 	}
-	IB_TRACE("ald", "%s of %s[%d]", agent_names[line->command], session->client.comm,
+	IB_TRACE("ald", "%s of %s[%d]", agent_names[connection->command], session->client.comm,
 		 (int)session->client.pid);
-	where = agent_sizes[line->command].where;
-	line->busy = true;
+	where = agent_sizes[connection->command].where;
+	connection->busy = true;
 	session->jobs++;
 	if (where != AGENT_LOOP)
-		line_rest(line);
+		connection_rest(connection);
 	if (where == AGENT_WORKER) {
-		line->job = (struct job){ .session = session, .work = work, .done = done };
-		pool_work(&line->job);
+		connection->job = (struct job){ .work = work, .done = done };
+		pool_work(&connection->job);
 		return;
 	}
-	execute(line);
+	execute(connection);
 	if (where == AGENT_LOOP)
-		line_answered(line);
+		connection_answered(connection);
+}
+
+void command_readable(struct watched *watched, uint32_t events)
+{
+	struct connection *connection = container_of(watched, struct connection, watched);
+	ssize_t n = descriptors_receive(connection->fd, connection->request, sizeof(connection->request),
+					&connection->came);
+
+	(void)events;
+	if (n < 0 && errno == EAGAIN)
+		return;
+	if (n > 0)
+		run(connection, (size_t)n, connection->came.whole);
+	else
+		connection_free(connection);
 }

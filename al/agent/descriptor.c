@@ -4,12 +4,15 @@
  * server is asked first, a TCP socket may linger. So it is done by threads for that purpose, which
  * are there only as long as there is something to close.
  */
-#include "al/agent/agent.h"
+#include "al/agent/descriptor.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <iba/ib_hca.h>
 
 #define CLOSERS 64
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Events on their way to a client: from the Access Layer's callbacks straight to its socket; what
- * does not fit stays in the sources.
+ * Events on their way to a client: from the Access Layer's callbacks straight to the client's socket, without a detour by the
+ * loop. Events that do not fit stay in their sources.
  */
-#include "al/agent/agent.h"
+#include "al/agent/event.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "al/agent/protocol.h"
 
 #define STATES                                                                             \
 	(1u << IB_EVENT_PORT_DOWN | 1u << IB_EVENT_PORT_INIT | 1u << IB_EVENT_PORT_ARMED | \
@@ -42,36 +44,49 @@ static uint32_t next_event(const struct source *s, struct agent_event *event)
 	return bit;
 }
 
-/* Under event_lock. */
-static void send_pending(struct session *session)
+/* Under the lock. */
+static void send_pending(struct outbox *outbox)
 {
 	struct agent_event event;
 	struct source *s;
 	uint32_t bit;
 
-	while (!session->choked && (s = session->queue)) {
+	while (!outbox->choked && (s = outbox->queue)) {
 		while ((bit = next_event(s, &event))) {
-			if (TEMP_FAILURE_RETRY(send(session->events, &event, sizeof(event),
+			if (TEMP_FAILURE_RETRY(send(outbox->fd, &event, sizeof(event),
 						    MSG_NOSIGNAL | MSG_DONTWAIT)) < 0) {
 				/* Also when the kernel has no memory for it. Without a reader the
 				 * end of the session is on its way. */
-				session->choked = true;
-				loop_change(session->events, &session->watch_events,
-					    EPOLLIN | EPOLLOUT);
+				outbox->choked = true;
+				loop_change(outbox->fd, &outbox->watched, EPOLLIN | EPOLLOUT);
 				return;
 			}
 			s->pending &= ~bit;
 		}
-		session->queue = s->next;
-		if (!session->queue)
-			session->queue_end = &session->queue;
+		outbox->queue = s->next;
+		if (!outbox->queue)
+			outbox->queue_end = &outbox->queue;
 		s->queued = false;
 	}
 }
 
+void outbox_init(struct outbox *outbox, int fd, void (*see)(struct watched *watched, uint32_t events))
+{
+	outbox->fd = fd;
+	outbox->watched.see = see;
+	outbox->queue_end = &outbox->queue;
+	pthread_mutex_init(&outbox->lock, NULL);
+	loop_change(fd, &outbox->watched, EPOLLIN);
+}
+
+void outbox_destroy(struct outbox *outbox)
+{
+	pthread_mutex_destroy(&outbox->lock);
+}
+
 static void raise_locked(struct source *s, uint32_t bits)
 {
-	struct session *session = s->session;
+	struct outbox *outbox = s->outbox;
 
 	s->pending |= bits;
 	if (!s->pending)
@@ -79,62 +94,62 @@ static void raise_locked(struct source *s, uint32_t bits)
 	if (!s->queued) {
 		s->queued = true;
 		s->next = NULL;
-		*session->queue_end = s;
-		session->queue_end = &s->next;
+		*outbox->queue_end = s;
+		outbox->queue_end = &s->next;
 	}
-	send_pending(session);
+	send_pending(outbox);
 }
 
 void source_raise(struct source *s, uint32_t bits)
 {
-	pthread_mutex_lock(&s->session->event_lock);
+	pthread_mutex_lock(&s->outbox->lock);
 	/* One that comes and goes before the client has heard of it was never there. */
 	if (bits == SOURCE_REMOVE && s->pending & SOURCE_ADD)
 		s->pending &= ~SOURCE_ADD;
 	else
 		raise_locked(s, bits);
-	pthread_mutex_unlock(&s->session->event_lock);
+	pthread_mutex_unlock(&s->outbox->lock);
 }
 
 void source_port(struct source *s, ib_event_type type)
 {
 	uint32_t bit = 1u << type;
 
-	pthread_mutex_lock(&s->session->event_lock);
+	pthread_mutex_lock(&s->outbox->lock);
 	/* A later state replaces an earlier one; but that it fell through Down is never merged
 	 * away. */
 	if (bit & STATES)
 		s->pending &=
 			type == IB_EVENT_PORT_DOWN ? ~STATES : ~STATES | 1u << IB_EVENT_PORT_DOWN;
 	raise_locked(s, bit);
-	pthread_mutex_unlock(&s->session->event_lock);
+	pthread_mutex_unlock(&s->outbox->lock);
 }
 
 void source_forget(struct source *s)
 {
-	struct session *session = s->session;
+	struct outbox *outbox = s->outbox;
 	struct source **p;
 
-	if (!session)
+	if (!outbox)
 		return;
-	pthread_mutex_lock(&session->event_lock);
+	pthread_mutex_lock(&outbox->lock);
 	s->pending = 0;
 	if (s->queued) {
-		for (p = &session->queue; *p != s; p = &(*p)->next)
+		for (p = &outbox->queue; *p != s; p = &(*p)->next)
 			;
 		*p = s->next;
-		if (session->queue_end == &s->next)
-			session->queue_end = p;
+		if (outbox->queue_end == &s->next)
+			outbox->queue_end = p;
 		s->queued = false;
 	}
-	pthread_mutex_unlock(&session->event_lock);
+	pthread_mutex_unlock(&outbox->lock);
 }
 
-void session_flush(struct session *session)
+void outbox_flush(struct outbox *outbox)
 {
-	pthread_mutex_lock(&session->event_lock);
-	session->choked = false;
-	loop_change(session->events, &session->watch_events, EPOLLIN);
-	send_pending(session);
-	pthread_mutex_unlock(&session->event_lock);
+	pthread_mutex_lock(&outbox->lock);
+	outbox->choked = false;
+	loop_change(outbox->fd, &outbox->watched, EPOLLIN);
+	send_pending(outbox);
+	pthread_mutex_unlock(&outbox->lock);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Memory that clients share: memfds that can not shrink, mapped here for as long as a region of
- * them is there. Of anything else the client could take the pages away, which would be a signal in
- * whoever looks, or make the agent wait for them.
+ * Memory that clients share: memfds that can not shrink. The client could take the pages of any other file away, so that a
+ * thread of the agent that reads them gets a signal; or could serve the pages itself, so that the thread waits for the client.
  */
-#include "al/agent/agent.h"
+#include "al/agent/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,8 +26,7 @@ static bool is_sealed(int fd)
 	return seals >= 0 && seals & F_SEAL_SHRINK && !fstatfs(fd, &fs) && fs.f_type == TMPFS_MAGIC;
 }
 
-al_status memory_map(struct object *object, int fd, const struct REG_MR_request *request,
-		     void **addr)
+al_status memory_map(struct mapping *mapping, int fd, const struct REG_MR_request *request, void **addr)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t first = request->offset & ~(page - 1), end;
@@ -48,31 +46,12 @@ al_status memory_map(struct object *object, int fd, const struct REG_MR_request 
 	if (map == MAP_FAILED) /* not opened for that, or sealed against it */
 		return errno == EACCES || errno == EPERM ? AL_INVALID_ADDRESS
 							 : AL_INSUFFICIENT_RESOURCES;
-	object->map = map;
-	object->map_bytes = end - first;
+	*mapping = (struct mapping){ map, end - first };
 	*addr = (char *)map + (request->offset - first);
 	return AL_SUCCESS;
 }
 
-static void unmap(struct job *job)
+void memory_unmap(const struct mapping *mapping)
 {
-	const struct object *object = (struct object *)((char *)job - offsetof(struct object, end));
-
-	munmap(object->map, object->map_bytes);
-}
-
-static void unmapped(struct job *job)
-{
-	al_free((struct object *)((char *)job - offsetof(struct object, end)));
-}
-
-void memory_free(struct object *object)
-{
-	if (!object->map) {
-		al_free(object);
-		return;
-	}
-	/* If it is the last to know of a large file, this takes a while: not on the loop. */
-	object->end = (struct job){ .work = unmap, .done = unmapped };
-	pool_work(&object->end);
+	munmap(mapping->addr, mapping->bytes);
 }

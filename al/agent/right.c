@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Who may what. */
-#include "al/agent/agent.h"
+/* The rights of clients, by user and group. */
+#include "al/agent/right.h"
 
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <iba/ib_hca.h>
 
 static struct agent_grant grants[NUM_RIGHTS];
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Clients: their beginning, objects, HCAs, and their end. All on the loop but for PnP callbacks. */
-#include "al/agent/agent.h"
+/* Sessions: their beginning, the HCAs that come and go meanwhile, and their end. On the loop, but for PnP callbacks. */
+#include "al/agent/session.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -13,214 +12,51 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "al/agent/right.h"
+
 struct session *sessions;
-uint32_t num_sessions;
-
-#define INDEX_MASK 0xffffffu
-
-/* ------------------------------------------------------------------ objects */
-
-uint64_t object_handle(const struct object *object)
-{
-	return (uint64_t)object->type << 56 | (uint64_t)object->generation << 24 | object->index;
-}
-
-struct object *object_find(struct session *session, uint64_t handle)
-{
-	uint32_t index = handle & INDEX_MASK;
-	struct object *object = index < session->num_slots ? session->objects[index] : NULL;
-
-	return object && object->ready && object_handle(object) == handle ? object : NULL;
-}
-
-const al_resource object_resources[AL_OBJ_TYPES] = {
-	[AL_OBJ_CA] = AL_RESOURCE_CAS, [AL_OBJ_PD] = AL_RESOURCE_PDS, [AL_OBJ_MR] = AL_RESOURCE_MRS,
-	[AL_OBJ_CQ] = AL_RESOURCE_CQS, [AL_OBJ_QP] = AL_RESOURCE_QPS,
-};
-
-bool object_removed(const struct session *session, uint64_t handle)
-{
-	uint32_t index = handle & INDEX_MASK;
-
-	return index < session->num_slots && session->removed[index] &&
-	       session->removed[index] == (uint32_t)(handle >> 24);
-}
-
-static bool grow(struct session *session)
-{
-	uint32_t slots = session->num_slots ? 2 * session->num_slots : 64;
-	struct object **grown = slots <= INDEX_MASK + 1 ? al_alloc(slots * sizeof(*grown)) : NULL;
-	uint32_t *removed = al_alloc(slots * sizeof(*removed));
-
-	if (!grown || !removed) {
-		al_free(grown);
-		al_free(removed);
-		return false;
-	}
-	if (session->num_slots) {
-		memcpy(grown, session->objects, session->num_slots * sizeof(*grown));
-		memcpy(removed, session->removed, session->num_slots * sizeof(*removed));
-	}
-	al_free(session->objects);
-	al_free(session->removed);
-	session->objects = grown;
-	session->removed = removed;
-	session->num_slots = slots;
-	return true;
-}
-
-/* Places are reused in turn, each time with another generation: old handles mean nothing. */
-struct object *object_new(struct session *session, al_object_type type)
-{
-	struct object *object;
-	uint32_t i;
-
-	if (session->num_objects >= session->num_slots - session->num_slots / 4 && !grow(session))
-		return NULL;
-	object = al_alloc(sizeof(*object));
-	if (!object)
-		return NULL;
-	for (i = session->last_slot + 1; session->objects[i % session->num_slots]; i++)
-		;
-	i %= session->num_slots;
-	session->last_slot = i;
-	session->objects[i] = object;
-	session->num_objects++;
-	object->session = session;
-	object->type = type;
-	object->index = i;
-	object->generation = ++session->generation;
-	return object;
-}
-
-void object_free(struct object *object)
-{
-	struct session *session = object->session;
-
-	source_forget(&object->source);
-	if (object->type != AL_OBJ_CA) {
-		object->hca->num_objects--;
-	} else if (object->hca) {
-		pthread_mutex_lock(&session->event_lock);
-		object->hca->ca = NULL;
-		pthread_mutex_unlock(&session->event_lock);
-	}
-	session->objects[object->index] = NULL;
-	session->num_objects--;
-	account_return(&session->account, object_resources[object->type], 1);
-	account_return(&session->account, AL_RESOURCE_BYTES, object->bytes);
-	account_return(&session->account, AL_RESOURCE_RINGS, object->rings);
-	memory_free(object);
-}
-
-void object_gone(struct object *object)
-{
-	const bool memory = object->type == AL_OBJ_MR || object->type == AL_OBJ_QP;
-	struct line *line = object->line;
-
-	object_free(object);
-	if (memory)
-		line_answered_after_copies(line);
-	else
-		line_answered(line);
-}
+static uint32_t num_sessions;      /* also those whose thread is left */
+static bool draining;              /* each is to end when its client has nothing any more */
+static void (*on_drained)(void);
 
 /* ---------------------------------------------------------------------- PnP */
 
-static struct hca *hca_of(struct session *session, uint64_t guid)
-{
-	struct hca *hca;
-
-	pthread_mutex_lock(&session->event_lock);
-	for (hca = session->hcas; hca && hca->guid != guid; hca = hca->next)
-		;
-	if (!hca) {
-		hca = al_alloc(sizeof(*hca));
-		if (hca) {
-			hca->session = session;
-			hca->guid = guid;
-			hca->source = (struct source){ .session = session, .guid = guid };
-			hca->next = session->hcas;
-			session->hcas = hca;
-		}
-	}
-	pthread_mutex_unlock(&session->event_lock);
-	return hca;
-}
-
-bool hca_leaving(struct hca *hca)
-{
-	bool leaving;
-
-	pthread_mutex_lock(&hca->session->event_lock);
-	leaving = hca->leaving;
-	pthread_mutex_unlock(&hca->session->event_lock);
-	return leaving;
-}
-
-uint32_t hca_removals(struct hca *hca)
-{
-	uint32_t removals;
-
-	pthread_mutex_lock(&hca->session->event_lock);
-	removals = hca->removals;
-	pthread_mutex_unlock(&hca->session->event_lock);
-	return removals;
-}
-
-/* Somebody waits for the loop to forget what was on an HCA. */
-struct forget {
+/* A PnP callback waits for the loop to free the objects that were on an HCA. */
+struct removal {
 	struct job job;
+	struct session *session;
 	struct hca *hca;
 	sem_t done;
 };
 
-static void forget_objects(struct job *job)
+static void free_removed(struct job *job)
 {
-	struct forget *forget = (struct forget *)((char *)job - offsetof(struct forget, job));
-	struct session *session = forget->hca->session;
-	struct object *object;
+	struct removal *removal = container_of(job, struct removal, job);
 
-	for (uint32_t i = 0; i < session->num_slots; i++) {
-		object = session->objects[i];
-		if (!object || object->hca != forget->hca || !object->ready || object->dying)
-			continue;
-		session->removed[i] = object->generation;
-		object_free(object);
-	}
-	pthread_mutex_lock(&session->event_lock);
-	forget->hca->leaving = false;
-	pthread_mutex_unlock(&session->event_lock);
-	sem_post(&forget->done);
+	objects_remove(&removal->session->objects, removal->hca);
+	hca_removed(removal->hca);
+	sem_post(&removal->done);
 }
 
 /*
- * The agent does not wait for the client: what it has on the HCA is ended, then it is told. Until
- * all is ended, callbacks may be on their way to objects that can not be found any more in the
- * Access Layer.
+ * The agent does not wait for the client: its objects on the HCA are destroyed, then it is told. Until all are destroyed,
+ * callbacks may be on their way to objects that can not be found any more in the Access Layer.
  */
 static void remove_hca(struct session *session, struct hca *hca)
 {
-	struct forget forget = { .job.done = forget_objects, .hca = hca };
-	al_ca_h ca;
+	struct removal removal = { .job.done = free_removed, .session = session, .hca = hca };
+	al_ca_h ca = hca_remove(hca);
 
-	pthread_mutex_lock(&session->event_lock);
-	ca = hca->ca;
-	hca->leaving = ca != NULL;
-	hca->removals++;
-	pthread_mutex_unlock(&session->event_lock);
-	/* If it is closed already, the session or its client has done that, and what is on it is
-	 * still being ended: its memory stays mapped until it has been. */
+	/* If it is closed already, the session or its client has closed it, and the objects on it are still being destroyed:
+	 * their memory stays mapped until they are. */
 	if (ca && !al_close_ca(ca, AL_DESTROY_SYNC, NULL)) {
-		sem_init(&forget.done, 0, 0);
-		pool_done(&forget.job);
-		while (sem_wait(&forget.done))
+		sem_init(&removal.done, 0, 0);
+		pool_done(&removal.job);
+		while (sem_wait(&removal.done))
 			;
-		sem_destroy(&forget.done);
+		sem_destroy(&removal.done);
 	} else {
-		pthread_mutex_lock(&session->event_lock);
-		hca->leaving = false;
-		pthread_mutex_unlock(&session->event_lock);
+		hca_removed(hca);
 	}
 	source_raise(&hca->source, SOURCE_REMOVE);
 }
@@ -236,7 +72,7 @@ static al_status on_pnp(void *context, const struct al_pnp_event *event)
 	}
 	if (event->type != AL_PNP_CA_ADD && event->type != AL_PNP_CA_REMOVE)
 		return AL_SUCCESS;
-	hca = hca_of(session, event->ca_guid);
+	hca = hca_make(&session->hcas, event->ca_guid);
 	if (!hca)
 		return AL_INSUFFICIENT_MEMORY;
 	if (event->type == AL_PNP_CA_ADD)
@@ -248,24 +84,41 @@ static al_status on_pnp(void *context, const struct al_pnp_event *event)
 
 /* ---------------------------------------------------------------- beginning */
 
-/* A worker's. */
+void session_welcome(int fd, const struct session *session, al_status status)
+{
+	struct agent_welcome w = { .magic = AGENT_MAGIC, .protocol = AGENT_PROTOCOL, .status = status };
+
+	if (!status) {
+		w.copies = session->client.memory >= 0;
+		memcpy(w.token, session->token, sizeof(w.token));
+	}
+	/* The first record of a connection: there is room. */
+	send(fd, &w, sizeof(w), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static struct session *session_of(struct job *job)
+{
+	return container_of(job, struct session, job);
+}
+
+/* On a worker. */
 static void open_work(struct job *job)
 {
 	static const struct al_open_attr own = { .agent = "off" };
-	struct session *session = job->session;
+	struct session *session = session_of(job);
 	struct al_udata udata = { .ci.client = &session->client };
 	al_status status;
 
 	al_act_for(&udata.ci);
 	status = al_open(&own, &session->al);
-	welcome(session->events, session, status);
+	session_welcome(session->outbox.fd, session, status);
 	if (!status)
 		status = al_reg_pnp(session->al, NULL, session, on_pnp, &session->pnp);
 	al_act_for(NULL);
 	if (status) {
 		ib_log(IB_LOG_ERROR, "ald", "no session for %s[%d]: %s", session->client.comm,
 		       (int)session->client.pid, al_status_str(status));
-		shutdown(session->events, SHUT_RDWR);
+		shutdown(session->outbox.fd, SHUT_RDWR);
 	}
 }
 
@@ -273,7 +126,7 @@ static void close_session(struct session *session);
 
 static void open_done(struct job *job)
 {
-	struct session *session = job->session;
+	struct session *session = session_of(job);
 
 	session->jobs--;
 	session->opening = false;
@@ -325,9 +178,27 @@ static void name_client(struct session *session, const struct ucred *peer, const
 			*c = '?';
 }
 
-al_status session_begin(struct line *line, const struct ucred *peer, struct descriptors *list)
+/* A client says nothing on its event connection: whatever can be read there is its end. */
+static void see_events(struct watched *watched, uint32_t events)
 {
-	const struct agent_hello *hello = (const struct agent_hello *)line->request;
+	struct session *session = container_of(watched, struct session, outbox.watched);
+
+	if (events & ~(uint32_t)EPOLLOUT)
+		session_end(session, "its connection is closed");
+	else
+		outbox_flush(&session->outbox);
+}
+
+/* A forked child may keep the client's connections open. */
+static void see_death(struct watched *watched, uint32_t events)
+{
+	(void)events;
+	session_end(container_of(watched, struct session, watched), "it is dead");
+}
+
+al_status session_begin(int fd, const struct agent_hello *hello, const struct ucred *peer, struct descriptors *list,
+			void (*end_connections)(struct session *session))
+{
 	struct session *session;
 	al_status status;
 
@@ -349,10 +220,11 @@ al_status session_begin(struct line *line, const struct ucred *peer, struct desc
 		al_free(session);
 		return status;
 	}
-	session->watch_pidfd = (struct watched){ WATCH_PIDFD, session };
+	session->watched.see = see_death;
+	session->objects.account = &session->account;
 	if (getrandom(session->token, sizeof(session->token), 0) != sizeof(session->token) ||
-	    getrandom(&session->generation, sizeof(session->generation), 0) < 0 ||
-	    loop_watch(list->fd[0], &session->watch_pidfd, EPOLLIN)) {
+	    getrandom(&session->objects.generation, sizeof(session->objects.generation), 0) < 0 ||
+	    loop_watch(list->fd[0], &session->watched, EPOLLIN)) {
 		account_close(&session->account);
 		al_free(session);
 		return AL_IO_ERROR;
@@ -364,23 +236,19 @@ al_status session_begin(struct line *line, const struct ucred *peer, struct desc
 	}
 	session->pidfd = list->fd[0];
 	list->fd[0] = -1;
-	session->events = line->fd;
-	session->right = right_of(line->fd);
-	session->queue_end = &session->queue;
-	pthread_mutex_init(&session->event_lock, NULL);
-	session->ready.session = session;
-	session->watch_events = (struct watched){ WATCH_EVENTS, session };
+	session->right = right_of(fd);
+	outbox_init(&session->outbox, fd, see_events);
+	session->hcas.outbox = session->ready.outbox = &session->outbox;
+	session->end_connections = end_connections;
 	session->next = sessions;
 	sessions = session;
 	num_sessions++;
-	loop_change(session->events, &session->watch_events, EPOLLIN);
 	IB_TRACE("ald", "session of %s[%d], user %u", session->client.comm, (int)peer->pid,
 		 (unsigned int)peer->uid);
 	session->jobs++;
 	session->opening = true;
-	session->job = (struct job){ .session = session, .work = open_work, .done = open_done };
+	session->job = (struct job){ .work = open_work, .done = open_done };
 	pool_work(&session->job);
-	line->fd = -1;
 	return AL_SUCCESS;
 }
 
@@ -411,43 +279,28 @@ void session_complain(struct session *session, enum complaint kind, const char *
 
 /* ---------------------------------------------------------------------- end */
 
-static void free_hcas(struct session *session)
-{
-	struct hca *hca;
-
-	while ((hca = session->hcas)) {
-		session->hcas = hca->next;
-		al_free(hca->ports);
-		al_free(hca);
-	}
-}
-
 void session_try_free(struct session *session)
 {
 	if (!session->closed || session->copying || session->jobs)
 		return;
 	IB_TRACE("ald", "session of %s[%d] has ended: nothing of it is left", session->client.comm,
 		 (int)session->client.pid);
-	for (uint32_t i = 0; i < session->num_slots; i++)
-		if (session->objects[i])
-			object_free(session->objects[i]);
+	objects_free(&session->objects);
 	num_sessions--;
-	descriptors_hang_up(session->events);
+	descriptors_hang_up(session->outbox.fd);
 	close(session->pidfd);
 	/* Its name may be made up: a client's mounts are its own. */
 	descriptors_close(&(struct descriptors){ .num = 1, .fd = { session->client.memory } });
-	free_hcas(session);
+	hcas_free(&session->hcas);
 	account_close(&session->account);
-	pthread_mutex_destroy(&session->event_lock);
+	outbox_destroy(&session->outbox);
 	al_client_free(&session->client);
-	al_free(session->objects);
-	al_free(session->removed);
 	al_free(session);
 }
 
 static void copied(struct job *job)
 {
-	struct session *session = job->session;
+	struct session *session = session_of(job);
 
 	session->copying = false;
 	session_try_free(session);
@@ -460,21 +313,32 @@ static void on_copied(void *context)
 	pool_done(&session->job);
 }
 
+static void tell_if_drained(void)
+{
+	void (*drained)(void) = on_drained;
+
+	if (sessions || !drained)
+		return;
+	on_drained = NULL;
+	drained();
+}
+
 /*
- * Nothing is left but its thread, which ends now: that may take as long as the copy that it is just
- * making, and is not waited for when the agent ends.
+ * Nothing is left but the client's thread, which ends now. That may take as long as the copy that the thread is making; the
+ * end of the agent does not wait for it.
  */
 static void closed(struct job *job)
 {
-	struct session *session = job->session, **p;
+	struct session *session = session_of(job), **p;
 
 	for (p = &sessions; *p != session; p = &(*p)->next)
 		;
 	*p = session->next;
 	session->closed = true;
-	session->job = (struct job){ .session = session, .done = copied };
+	session->job.done = copied;
 	session->copying = al_client_end(&session->client, on_copied, session);
 	session_try_free(session);
+	tell_if_drained();
 }
 
 static void on_closed(void *context)
@@ -487,37 +351,60 @@ static void on_closed(void *context)
 /* Everything of the client's goes, children first; nobody waits for it here. */
 static void close_session(struct session *session)
 {
-	session->job = (struct job){ .session = session, .done = closed };
+	session->job.done = closed;
 	if (!session->al || al_close(session->al, on_closed, session))
 		closed(&session->job);
 }
 
 void session_end(struct session *session, const char *why)
 {
-	struct line *next;
-
 	if (session->ended)
 		return;
 	session->ended = true;
-	IB_TRACE("ald", "session of %s[%d] ends: %s", session->client.comm,
-		 (int)session->client.pid, why);
-	loop_unwatch(session->events);
+	IB_TRACE("ald", "session of %s[%d] ends: %s", session->client.comm, (int)session->client.pid, why);
+	loop_unwatch(session->outbox.fd);
 	loop_unwatch(session->pidfd);
-	shutdown(session->events, SHUT_RDWR); /* the client hears of it at once */
-	for (struct line *line = session->lines; line; line = next) {
-		next = line->next;
-		line_free(line);
-	}
+	shutdown(session->outbox.fd, SHUT_RDWR); /* the client hears of it at once */
+	session->end_connections(session);
 	if (!session->opening)
 		close_session(session);
 }
 
-/* Opened HCAs are the library's own, for as long as its connection is there. */
+/* ----------------------------------------------------------- all of them */
+
+/* An HCA that a client has opened and not used is its library's, which keeps it for as long as its connection is there. */
 bool session_try_finish(struct session *session)
 {
-	if (!loop_draining() || session->ended || session->jobs ||
-	    session->num_objects > session->account.show.use[AL_RESOURCE_CAS].now)
+	if (!draining || session->ended || session->jobs ||
+	    session->objects.num_objects > session->account.show.use[AL_RESOURCE_CAS].now)
 		return false;
 	session_end(session, "it has finished, and the agent is about to end");
 	return true;
+}
+
+void sessions_drain(void (*drained)(void))
+{
+	draining = true;
+	on_drained = drained;
+	for (struct session *next, *s = sessions; s; s = next) {
+		next = s->next;
+		if (!session_try_finish(s))
+			source_raise(&s->ready, SOURCE_ENDING);
+	}
+	tell_if_drained();
+}
+
+void sessions_end(const char *why)
+{
+	draining = false;
+	for (struct session *next, *s = sessions; s; s = next) {
+		next = s->next;
+		session_end(s, why);
+	}
+}
+
+void sessions_see_rights(void)
+{
+	for (struct session *s = sessions; s; s = s->next)
+		s->right = right_of(s->outbox.fd);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The socket that the agent listens on. */
-#include "al/agent/agent.h"
+#include "al/agent/socket.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include <iba/ib_hca.h>
 
 /* A socket that nobody listens on was left by an agent that was killed. */
 static bool in_use(const struct sockaddr_un *addr)

@@ -4,8 +4,10 @@
 
 #include <sched.h>
 
-#include "al/agent/agent.h"
 #include <iba/ib_soft.h>
+
+#include "al/agent/ald.h"
+#include "al/agent/session.h"
 
 static struct client slow;
 static struct session *session; /* the slow client's */
@@ -62,9 +64,9 @@ static bool choked(void)
 {
 	bool now;
 
-	pthread_mutex_lock(&session->event_lock);
-	now = session->choked;
-	pthread_mutex_unlock(&session->event_lock);
+	pthread_mutex_lock(&session->outbox.lock);
+	now = session->outbox.choked;
+	pthread_mutex_unlock(&session->outbox.lock);
 	return now;
 }
 
@@ -86,7 +88,7 @@ static uint32_t fillers;
 
 static void raise_new(struct source *s, uint64_t cookie)
 {
-	*s = (struct source){ .session = session, .kind = AGENT_EVENT_PORT, .cookie = cookie };
+	*s = (struct source){ .outbox = &session->outbox, .kind = AGENT_EVENT_PORT, .cookie = cookie };
 	source_raise(s, SOURCE_COMPLETION);
 }
 
@@ -176,7 +178,7 @@ static const struct {
 
 START_TEST(of_a_ports_states_the_last_is_heard_of_and_any_fall_through_down)
 {
-	struct source port = { .session = session, .kind = AGENT_EVENT_PORT, .cookie = 5, .port = 1 };
+	struct source port = { .outbox = &session->outbox, .kind = AGENT_EVENT_PORT, .cookie = 5, .port = 1 };
 	struct agent_event event;
 
 	choke();
@@ -207,7 +209,7 @@ static const struct {
 
 START_TEST(of_hcas_that_come_and_go_the_client_hears_what_changes_its_view)
 {
-	struct source hca = { .session = session, .guid = 77 };
+	struct source hca = { .outbox = &session->outbox, .guid = 77 };
 	struct agent_event event;
 
 	choke();
@@ -275,11 +277,11 @@ static uint32_t port_pending(void)
 	const struct hca *hca;
 	uint32_t pending;
 
-	pthread_mutex_lock(&session->event_lock);
-	for (hca = session->hcas; !hca->ports; hca = hca->next)
+	pthread_mutex_lock(&session->outbox.lock);
+	for (hca = session->hcas.first; !hca->ports; hca = hca->next)
 		; /* the one that is open */
 	pending = hca->ports[1].pending;
-	pthread_mutex_unlock(&session->event_lock);
+	pthread_mutex_unlock(&session->outbox.lock);
 	return pending;
 }
 

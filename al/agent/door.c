@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The agent's door: it listens, accepts connections and hears their first record, the hello. Before its hello a connection is
+ * a stranger. There are only so many strangers, and the oldest makes room for the newest.
+ */
+#include "al/agent/door.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "al/agent/command.h"
+#include "al/agent/connection.h"
+#include "al/agent/socket.h"
+
+#define MAX_STRANGERS 64 /* a client has said its hello before that many others have come */
+
+static struct connection *strangers; /* newest first */
+
+static void add_stranger(struct connection *stranger)
+{
+	struct connection *oldest = stranger;
+	uint32_t num = 1;
+
+	connection_move(stranger, &strangers);
+	for (; oldest->next; oldest = oldest->next)
+		num++;
+	if (num > MAX_STRANGERS)
+		connection_free(oldest);
+}
+
+/* A descriptor for when there is none left: without it the listener would stay ready for ever. */
+static int spare = -1;
+
+static bool open_spare(void)
+{
+	spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return spare >= 0;
+}
+
+static int accept_one(int listener)
+{
+	/* cppcheck-suppress nullPointer ; the address does not matter: SO_PEERCRED says who it is */
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+		close(spare);
+		/* cppcheck-suppress nullPointer ; as above */
+		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		if (fd >= 0)
+			descriptors_hang_up(fd); /* that is an answer too */
+		fd = -1;
+		open_spare();
+	}
+	return fd;
+}
+
+/* From a stranger to a connection of the session. */
+static void join(struct connection *connection, struct session *session)
+{
+	connection_move(connection, &session->connections);
+	connection->session = session;
+	connection->watched.see = command_readable;
+	session_welcome(connection->fd, session, AL_SUCCESS);
+}
+
+/* A program of another version, or none of ours. */
+static al_status refuse_protocol(const struct ucred *peer, uint32_t protocol)
+{
+	if (account_may_log())
+		ib_log(IB_LOG_WARNING, "ald",
+		       "process %d of user %u speaks another protocol than %u (%u?); refused",
+		       (int)peer->pid, (unsigned int)peer->uid, AGENT_PROTOCOL, protocol);
+	return AL_AGENT_PROTOCOL;
+}
+
+static al_status hear(struct connection *connection)
+{
+	const struct agent_hello *hello = (const struct agent_hello *)connection->request;
+	socklen_t len = sizeof(struct ucred);
+	struct session *session;
+	struct ucred peer;
+	al_status status;
+
+	if (getsockopt(connection->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
+		return AL_AGENT_PROTOCOL;
+	if (hello->magic != AGENT_MAGIC || hello->zero || hello->protocol != AGENT_PROTOCOL)
+		return refuse_protocol(&peer, hello->protocol);
+	if (hello->role == AGENT_EVENTS) {
+		status = session_begin(connection->fd, hello, &peer, &connection->came, connections_end);
+		if (!status)
+			connection->fd = -1; /* the session's now */
+		return status;
+	}
+	if (hello->role != AGENT_COMMANDS || connection->came.num)
+		return AL_AGENT_PROTOCOL;
+	status = session_find(hello->token, &peer, &session);
+	if (!status)
+		join(connection, session);
+	return status;
+}
+
+static void see_stranger(struct watched *watched, uint32_t events)
+{
+	struct connection *connection = container_of(watched, struct connection, watched);
+	al_status status = AL_AGENT_PROTOCOL;
+	ssize_t n = descriptors_receive(connection->fd, connection->request, sizeof(connection->request),
+					&connection->came);
+
+	(void)events;
+	if (n < 0 && errno == EAGAIN)
+		return;
+	if (n == sizeof(struct agent_hello) && connection->came.whole)
+		status = hear(connection);
+	connection_drop_fds(connection);
+	if (connection->session)
+		return;
+	if (status && n > 0)
+		session_welcome(connection->fd, NULL, status);
+	connection_free(connection);
+}
+
+/* ----------------------------------------------------------------- the door */
+
+static int listener = -1;
+static char socket_path[108]; /* ours to remove; empty: the service manager's */
+static struct stat socket_file;
+
+static void see_listener(struct watched *watched, uint32_t events)
+{
+	int fd = accept_one(listener);
+	struct connection *connection;
+
+	(void)watched;
+	(void)events;
+	if (fd < 0)
+		return;
+	connection = al_alloc(sizeof(*connection));
+	if (!connection) {
+		close(fd);
+		return;
+	}
+	connection->fd = fd;
+	connection->watched.see = see_stranger;
+	add_stranger(connection);
+	if (loop_watch(fd, &connection->watched, EPOLLIN))
+		connection_free(connection);
+}
+
+bool door_open(const struct ald_attr *attr)
+{
+	listener = attr->listener ? attr->listener : socket_listen(attr->socket, attr->mode);
+	if (listener < 0)
+		return false;
+	snprintf(socket_path, sizeof(socket_path), "%s", attr->listener ? "" : attr->socket);
+	if (*socket_path && stat(socket_path, &socket_file))
+		*socket_path = '\0';
+	return true;
+}
+
+bool door_watch(void)
+{
+	static struct watched watched = { see_listener };
+
+	return open_spare() && !loop_watch(listener, &watched, EPOLLIN);
+}
+
+/* Unless another agent has made its own there meanwhile. */
+static void remove_socket(void)
+{
+	struct stat now;
+
+	if (*socket_path && !stat(socket_path, &now) && now.st_dev == socket_file.st_dev &&
+	    now.st_ino == socket_file.st_ino)
+		unlink(socket_path);
+	*socket_path = '\0';
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void door_shut(void)
+{
+	if (listener < 0)
+		return;
+	loop_unwatch(listener);
+	/* First, so that a new client finds no socket, and not one on which nobody listens. */
+	remove_socket();
+	close_fd(&listener);
+	while (strangers)
+		connection_free(strangers);
+}
+
+void door_close(void)
+{
+	remove_socket(); /* while the listener is open: until then no other file has the inode number of its socket */
+	close_fd(&listener);
+	close_fd(&spare);
+}
