@@ -150,6 +150,9 @@ al_agent_libagent_la_SOURCES = \
 	al/agent/event.h \
 	al/agent/hca.c \
 	al/agent/hca.h \
+	al/agent/kind.c \
+	al/agent/kind.h \
+	al/agent/kinds.def \
 	al/agent/loop.c \
 	al/agent/loop.h \
 	al/agent/memory.c \

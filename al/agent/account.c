@@ -8,35 +8,27 @@
 
 #include <iba/ib_hca.h>
 
-/* Of each kind of object per client; of users none. */
-#define OBJECTS 4096
-
+/* Without a configuration: limits of each client, none of users. */
+#define OBJECTS 4096 /* of each kind */
+#define KIND(NAME, ...) [AL_RESOURCE_##NAME##S] = OBJECTS,
+#define NO_LIMIT(resource, value, text) [resource] = AGENT_NO_LIMIT,
 const struct agent_limits ald_default_limits = {
 	.sessions = 1024,
 	.workers = 4,
 	.client = {
 		[AL_RESOURCE_CLIENTS] = AGENT_NO_LIMIT,
 		[AL_RESOURCE_CONNECTIONS] = 16,
-		[AL_RESOURCE_CAS] = OBJECTS,
-		[AL_RESOURCE_PDS] = OBJECTS,
-		[AL_RESOURCE_MRS] = OBJECTS,
-		[AL_RESOURCE_CQS] = OBJECTS,
-		[AL_RESOURCE_QPS] = OBJECTS,
 		[AL_RESOURCE_BYTES] = 1ull << 30,
 		[AL_RESOURCE_RINGS] = 64ull << 20,
+#include "al/agent/kinds.def"
 	},
-	.user = {
-		[AL_RESOURCE_CLIENTS] = AGENT_NO_LIMIT,
-		[AL_RESOURCE_CONNECTIONS] = AGENT_NO_LIMIT,
-		[AL_RESOURCE_CAS] = AGENT_NO_LIMIT,
-		[AL_RESOURCE_PDS] = AGENT_NO_LIMIT,
-		[AL_RESOURCE_MRS] = AGENT_NO_LIMIT,
-		[AL_RESOURCE_CQS] = AGENT_NO_LIMIT,
-		[AL_RESOURCE_QPS] = AGENT_NO_LIMIT,
-		[AL_RESOURCE_BYTES] = AGENT_NO_LIMIT,
-		[AL_RESOURCE_RINGS] = AGENT_NO_LIMIT,
-	},
+	.user = { AL_RESOURCE_LIST(NO_LIMIT) },
 };
+
+#define KIND(NAME, ...) +1
+_Static_assert(AL_RESOURCES == 4
+#include "al/agent/kinds.def"
+	, "every resource has a limit per client: a kind's, or one of the four above");
 
 #define MAX_USERS \
 	1024 /* that are remembered: of those without clients one makes room for the next */

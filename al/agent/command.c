@@ -13,23 +13,21 @@
 #define MAX_HANDLES 3
 #define MAX_BYTES   4
 
-enum kind {
+/* What a row names: a kind of kinds.def, none or any. */
+enum {
 	NONE = AL_OBJ_NONE,
-	CA = AL_OBJ_CA,
-	PD = AL_OBJ_PD,
-	MR = AL_OBJ_MR,
-	CQ = AL_OBJ_CQ,
-	QP = AL_OBJ_QP,
+#define KIND(NAME, ...) NAME = AL_OBJ_##NAME,
+#include "al/agent/kinds.def"
 	ANY = 0x40,
 	OPTIONAL = 0x80 /* a bit */
 };
+#define BRINGS_FD 0x8000 /* a bit of row.bytes */
 
 static const struct row {
-	enum kind makes;
+	al_object_type makes;
 	enum agent_right right;
-	uint8_t handles[MAX_HANDLES +
-			1];            /* enum kind, the first members of the request; 0: no more */
-	uint16_t bytes[MAX_BYTES + 1]; /* offset + 1; 0: no more */
+	uint8_t handles[MAX_HANDLES + 1]; /* kinds of the first members of the request; NONE: no more */
+	uint16_t bytes[MAX_BYTES + 1];    /* offset + 1, with BRINGS_FD; 0: no more */
 } rows[AGENT_NUM_COMMANDS] = {
 #define HANDLES(...)        \
 	{                   \
@@ -39,11 +37,23 @@ static const struct row {
 	{                   \
 		__VA_ARGS__ \
 	}
-#define BYTE(name, member) offsetof(struct name##_request, member) + 1
+#define BYTE(name, member) (offsetof(struct name##_request, member) + 1)
+#define FD(name, member)   (BYTE(name, member) | BRINGS_FD)
 #define COMMAND(name, where, right, makes, vendor, handles, bytes, ...) \
-	[AGENT_##name] = { makes, RIGHT_##right, handles, bytes },
+	[AGENT_##name] = { (al_object_type)makes, RIGHT_##right, handles, bytes },
 #include "al/agent/commands.def"
 };
+
+/* The columns of a kind read the request of the command that makes one. */
+enum {
+	MAKER_OF_NONE = -1,
+#define KIND(NAME, name, maker, ...) MAKER_OF_##NAME = AGENT_##maker,
+#include "al/agent/kinds.def"
+};
+#define COMMAND(name, where, right, makes, ...)                                                         \
+	_Static_assert(MAKER_OF_##makes == MAKER_OF_NONE || (int)MAKER_OF_##makes == (int)AGENT_##name, \
+		       "kinds.def has another maker for what " #name " makes");
+#include "al/agent/commands.def"
 
 /* It may be an attack, or a library of another version. */
 static al_status breach(struct connection *connection, const char *what)
@@ -99,32 +109,31 @@ static al_status check_size(struct connection *connection, size_t length)
 		.in_len = head->data,
 		.out = head->room ? memset(connection->told, 0, head->room) : NULL,
 		.out_len = head->room,
-		.fds = head->fds ? connection->came.fd : NULL,
-		.num_fds = head->fds,
 	};
 	return AL_SUCCESS;
 }
 
+/* Truth values, and the descriptors that the record has beside the provider's. */
 static al_status check_bytes(struct connection *connection, const struct row *row)
 {
 	const uint8_t *request = connection_request(connection);
+	struct ci_udata *udata = &connection->udata.ci;
+	uint32_t own = 0;
 
-	for (const uint16_t *at = row->bytes; *at; at++)
-		if (request[*at - 1] > 1)
+	for (const uint16_t *at = row->bytes; *at; at++) {
+		const uint8_t value = request[(*at & ~BRINGS_FD) - 1];
+
+		if (value > 1)
 			return breach(connection, "a truth value that is neither 0 nor 1");
-	return AL_SUCCESS;
-}
-
-/* Descriptors that are not the provider's: the memory of a region that is to be mapped. */
-static al_status check_fds(struct connection *connection)
-{
-	const struct REG_MR_request *mr = connection_request(connection);
-	uint32_t own = connection->command == AGENT_REG_MR && mr->mapped;
-
+		own += *at & BRINGS_FD ? value : 0;
+	}
 	if (connection->came.num < own)
 		return breach(connection, "memory to be mapped without its descriptor");
 	if (connection->came.num - own > UVP_MAX_FDS)
 		return breach(connection, "more descriptors than a provider may send");
+	connection->own_fds = connection->came.fd;
+	udata->num_fds = connection->came.num - own;
+	udata->fds = udata->num_fds ? connection->came.fd + own : NULL;
 	return AL_SUCCESS;
 }
 
@@ -160,84 +169,6 @@ static al_status check_handles(struct connection *connection, const struct row *
 	return AL_SUCCESS;
 }
 
-/* Memory of queues. */
-static uint64_t ring(uint64_t entries, uint64_t bytes)
-{
-	uint64_t product;
-
-	return __builtin_mul_overflow(entries, bytes, &product) ? AGENT_TOO_MUCH : product;
-}
-
-static uint64_t both(uint64_t one, uint64_t other)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(one, other, &sum) ? AGENT_TOO_MUCH : sum;
-}
-
-/* Of a queue pair or completion queue that is to be made: the like of what a module will need. */
-static uint64_t rings_of(struct connection *connection, al_object_type kind)
-{
-	const struct CREATE_CQ_request *cq = connection_request(connection);
-	const struct CREATE_QP_request *qp = connection_request(connection);
-	const struct ib_qp_cap *cap = &qp->cap;
-	uint64_t data;
-
-	if (kind == AL_OBJ_CQ)
-		return ring(cq->cqe, sizeof(struct ib_wc));
-	if (kind != AL_OBJ_QP)
-		return 0;
-	data = (uint64_t)cap->max_send_sge * sizeof(struct ib_sge);
-	data = data < cap->max_inline_data ? cap->max_inline_data : data;
-	return both(
-		ring(cap->max_send_wr, sizeof(struct agent_send) + data),
-		ring(cap->max_recv_wr, sizeof(struct agent_recv) + (uint64_t)cap->max_recv_sge *
-									   sizeof(struct ib_sge)));
-}
-
-/* Charges the client for what is to be made, and finds a place for it. */
-static al_status reserve(struct connection *connection, const struct row *row)
-{
-	const struct REG_MR_request *mr = connection_request(connection);
-	struct account *account = &connection->session->account;
-	al_object_type kind = (al_object_type)row->makes;
-	const struct {
-		al_resource resource;
-		uint64_t amount;
-	} costs[] = {
-		{ object_resources[kind], 1 },
-		{ AL_RESOURCE_BYTES, kind == AL_OBJ_MR ? mr->length : 0 },
-		{ AL_RESOURCE_RINGS, kind ? rings_of(connection, kind) : 0 },
-	};
-	al_status status = AL_SUCCESS;
-	int i;
-
-	connection->making = NULL;
-	if (!kind)
-		return AL_SUCCESS;
-	for (i = 0; i < 3; i++) {
-		status = account_charge(account, costs[i].resource, costs[i].amount);
-		if (status)
-			goto give_back;
-	}
-	connection->making = object_new(&connection->session->objects, kind);
-	if (!connection->making) {
-		status = AL_INSUFFICIENT_MEMORY;
-		goto give_back;
-	}
-	if (kind != AL_OBJ_CA) {
-		connection->making->hca = connection->object[0]->hca;
-		connection->making->hca->num_objects++;
-	}
-	connection->making->bytes = costs[1].amount;
-	connection->making->rings = costs[2].amount;
-	return AL_SUCCESS;
-give_back:
-	while (i--)
-		account_return(account, costs[i].resource, costs[i].amount);
-	return status;
-}
-
 static al_status check(struct connection *connection, size_t length, bool whole)
 {
 	const struct row *row;
@@ -253,10 +184,12 @@ static al_status check(struct connection *connection, size_t length, bool whole)
 	if (!status)
 		status = check_bytes(connection, row);
 	if (!status)
-		status = check_fds(connection);
-	if (!status)
 		status = check_handles(connection, row);
-	return status ? status : reserve(connection, row);
+	connection->making = NULL;
+	if (!status && row->makes)
+		status = object_new(&connection->session->objects, row->makes, connection_request(connection),
+				    connection->hca, &connection->making);
+	return status;
 }
 
 /* ---------------------------------------------------------------- execution */

@@ -24,6 +24,7 @@ struct connection {
 	uint32_t count[2];
 	struct al_udata udata; /* the client, and what its provider and the module say to each other */
 	struct descriptors came; /* with the request */
+	const int *own_fds;    /* of these, those before the provider's, in the order of the row's FD() */
 	uint64_t handles[3];   /* of the Access Layer, as checked; 0: none */
 	struct object *object[3];
 	struct hca *hca;       /* on which they are, and its removals then */

@@ -46,7 +46,8 @@ al_status memory_map(struct mapping *mapping, int fd, const struct REG_MR_reques
 	if (map == MAP_FAILED) /* not opened for that, or sealed against it */
 		return errno == EACCES || errno == EPERM ? AL_INVALID_ADDRESS
 							 : AL_INSUFFICIENT_RESOURCES;
-	*mapping = (struct mapping){ map, end - first };
+	mapping->addr = map;
+	mapping->bytes = end - first;
 	*addr = (char *)map + (request->offset - first);
 	return AL_SUCCESS;
 }

@@ -21,11 +21,6 @@ struct object *object_find(const struct objects *objects, uint64_t handle)
 	return object && object->ready && object_handle(object) == handle ? object : NULL;
 }
 
-const al_resource object_resources[AL_OBJ_TYPES] = {
-	[AL_OBJ_CA] = AL_RESOURCE_CAS, [AL_OBJ_PD] = AL_RESOURCE_PDS, [AL_OBJ_MR] = AL_RESOURCE_MRS,
-	[AL_OBJ_CQ] = AL_RESOURCE_CQS, [AL_OBJ_QP] = AL_RESOURCE_QPS,
-};
-
 bool object_removed(const struct objects *objects, uint64_t handle)
 {
 	uint32_t index = handle & INDEX_MASK;
@@ -57,17 +52,13 @@ static bool grow(struct objects *objects)
 	return true;
 }
 
-/* Places are reused in turn, each time with another generation: old handles mean nothing. */
-struct object *object_new(struct objects *objects, al_object_type type)
+/* Places are reused in turn, each time with another generation: old handles mean nothing. False: no memory. */
+static bool place(struct objects *objects, struct object *object)
 {
-	struct object *object;
 	uint32_t i;
 
 	if (objects->num_objects >= objects->num_slots - objects->num_slots / 4 && !grow(objects))
-		return NULL;
-	object = al_alloc(sizeof(*object));
-	if (!object)
-		return NULL;
+		return false;
 	for (i = objects->last_slot + 1; objects->at[i % objects->num_slots]; i++)
 		;
 	i %= objects->num_slots;
@@ -75,10 +66,66 @@ struct object *object_new(struct objects *objects, al_object_type type)
 	objects->at[i] = object;
 	objects->num_objects++;
 	object->objects = objects;
-	object->type = type;
 	object->index = i;
 	object->generation = ++objects->generation;
-	return object;
+	return true;
+}
+
+static void give_back(struct account *account, const struct cost *costs, int num)
+{
+	while (num--)
+		account_return(account, costs[num].resource, costs[num].amount);
+}
+
+/* All or nothing. */
+static al_status charge(struct account *account, const struct cost costs[OBJECT_COSTS])
+{
+	al_status status;
+
+	for (int i = 0; i < OBJECT_COSTS; i++) {
+		status = account_charge(account, costs[i].resource, costs[i].amount);
+		if (status) {
+			give_back(account, costs, i);
+			return status;
+		}
+	}
+	return AL_SUCCESS;
+}
+
+al_status object_new(struct objects *objects, al_object_type type, const void *request, struct hca *hca,
+		     struct object **made)
+{
+	const struct kind *kind = &kinds[type];
+	const struct cost costs[OBJECT_COSTS] = { { kind->resource, 1 },
+						  { AL_RESOURCE_BYTES, kind->bytes(request) },
+						  { AL_RESOURCE_RINGS, kind->rings(request) } };
+	al_status status = charge(objects->account, costs);
+	struct object *object;
+
+	if (status)
+		return status;
+	object = al_alloc(sizeof(*object));
+	if (!object || !place(objects, object)) {
+		al_free(object);
+		give_back(objects->account, costs, OBJECT_COSTS);
+		return AL_INSUFFICIENT_MEMORY;
+	}
+	object->type = type;
+	memcpy(object->costs, costs, sizeof(costs));
+	object->hca = hca;
+	if (hca)
+		hca->num_objects++;
+	if (kind->cookie) {
+		object->source = (struct source){ .outbox = hca->source.outbox, .kind = AGENT_EVENT_ASYNC };
+		memcpy(&object->source.cookie, (const char *)request + kind->cookie, sizeof(uint64_t));
+	}
+	*made = object;
+	return AL_SUCCESS;
+}
+
+bool object_busy(const struct object *object)
+{
+	return kinds[object->type].is_hca && object->hca->num_objects;
 }
 
 static void unmap(struct job *job)
@@ -96,15 +143,13 @@ void object_free(struct object *object)
 	struct objects *objects = object->objects;
 
 	source_forget(&object->source);
-	if (object->type != AL_OBJ_CA)
-		object->hca->num_objects--;
-	else if (object->hca)
+	if (object->hca && kinds[object->type].is_hca)
 		hca_closed(object->hca);
+	else if (object->hca)
+		object->hca->num_objects--;
 	objects->at[object->index] = NULL;
 	objects->num_objects--;
-	account_return(objects->account, object_resources[object->type], 1);
-	account_return(objects->account, AL_RESOURCE_BYTES, object->bytes);
-	account_return(objects->account, AL_RESOURCE_RINGS, object->rings);
+	give_back(objects->account, object->costs, OBJECT_COSTS);
 	if (!object->mapping.addr) {
 		al_free(object);
 		return;

@@ -8,10 +8,18 @@
 #include "al/agent/account.h"
 #include "al/agent/event.h"
 #include "al/agent/hca.h"
+#include "al/agent/kind.h"
 #include "al/agent/memory.h"
 #include "al/agent/pool.h"
 
 struct connection;
+
+/* One of its kind, bytes of registered memory, bytes of queues. */
+#define OBJECT_COSTS 3
+struct cost {
+	al_resource resource;
+	uint64_t amount;
+};
 
 struct object {
 	struct objects *objects;
@@ -20,18 +28,14 @@ struct object {
 	uint32_t index;
 	union {
 		const void *handle; /* in the agent's Access Layer */
-		al_ca_h ca;
-		al_pd_h pd;
-		al_mr_h mr;
-		al_cq_h cq;
-		al_qp_h qp;
+#define KIND(NAME, name, ...) al_##name##_h name;
+#include "al/agent/kinds.def"
 	};
-	uint64_t bytes;         /* charged */
-	uint64_t rings;         /* charged */
+	struct cost costs[OBJECT_COSTS]; /* charged */
 	struct mapping mapping; /* MR: memory that the client shares */
 	bool ready;             /* it can be found: it has been made */
 	bool dying;
-	struct source source;   /* CQ, QP; cookie: the client's */
+	struct source source;   /* of a kind with events; cookie: the client's */
 	ib_qp_type qp_type;
 	struct hca *hca;        /* on which it is; NULL: a CA that is being opened */
 	struct connection *asker; /* waits for its end */
@@ -52,15 +56,19 @@ void objects_free(struct objects *objects);
 /* The HCA has been removed, and the Access Layer has destroyed the objects on it: frees them. */
 void objects_remove(struct objects *objects, const struct hca *hca);
 
-/* NULL: no memory. object_free() gives back what has been charged for it. */
-struct object *object_new(struct objects *objects, al_object_type type);
+/*
+ * An object to be made by a request of the kind's maker: charges the client for it, and finds a place. hca: NULL if the object
+ * is the HCA. object_free() gives all that back.
+ */
+al_status object_new(struct objects *objects, al_object_type type, const void *request, struct hca *hca,
+		     struct object **object);
+/* An HCA with objects on it, which its client destroys one by one. */
+bool object_busy(const struct object *object);
 /* NULL: the client has no such object. */
 struct object *object_find(const struct objects *objects, uint64_t handle);
 /* Was this an object that went with its HCA? The client asks for it until it has heard of the removal. */
 bool object_removed(const struct objects *objects, uint64_t handle);
 uint64_t object_handle(const struct object *object);
 void object_free(struct object *object);
-/* The resource of which an object of the type is one. */
-extern const al_resource object_resources[AL_OBJ_TYPES];
 
 #endif

@@ -174,6 +174,18 @@ static const struct {
 
 #define LIMIT_VALUES "a number from 0 to 18446744073709551615, also such as 64M, or none"
 
+/* Does it count objects of a kind? */
+static bool counts_objects(al_resource resource)
+{
+	switch (resource) {
+#define KIND(NAME, ...) case AL_RESOURCE_##NAME##S:
+#include "al/agent/kinds.def"
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* A limit of clients or users; *known: there is one of that name. */
 static bool set_limit(uint64_t limits[AL_RESOURCES], bool of_client, const char *name,
 		      const char *text, bool *known)
@@ -183,10 +195,8 @@ static bool set_limit(uint64_t limits[AL_RESOURCES], bool of_client, const char 
 
 	*known = false;
 	for (int r = of_client ? AL_RESOURCE_CLIENTS + 1 : 0; r < AL_RESOURCES; r++) {
-		bool object = r >= AL_RESOURCE_CAS && r <= AL_RESOURCE_QPS;
-
 		if (strcmp(name, al_resource_str((al_resource)r)) &&
-		    !(object && !strcmp(name, "objects")))
+		    !(counts_objects((al_resource)r) && !strcmp(name, "objects")))
 			continue;
 		*known = true;
 		if (good)

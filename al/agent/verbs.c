@@ -31,13 +31,6 @@ static void on_port_event(void *context, const struct al_event *event)
 		source_port(&hca->ports[event->port_num], event->type);
 }
 
-static void prepare_source(struct object *object, uint64_t cookie)
-{
-	object->source = (struct source){ .outbox = object->hca->source.outbox,
-					  .kind = AGENT_EVENT_ASYNC,
-					  .cookie = cookie };
-}
-
 /* ----------------------------------------------------------------------- HCA */
 
 void command_MODULE_OF(struct connection *connection)
@@ -83,35 +76,13 @@ void command_OPEN_CA(struct connection *connection)
 	hca_opened(hca, connection->status ? NULL : ca);
 }
 
-static void at_most(uint32_t *value, uint64_t limit)
-{
-	if (*value > limit)
-		*value = (uint32_t)limit;
-}
-
-/* What reserve() of command.c would refuse to this client is none of the HCA's to it. */
-static void show_limits(const struct account *client, struct ib_ca_attr *attr)
-{
-	uint64_t bytes = account_limit(client, AL_RESOURCE_BYTES);
-	uint64_t rings = account_limit(client, AL_RESOURCE_RINGS);
-
-	at_most(&attr->max_pd, account_limit(client, AL_RESOURCE_PDS));
-	at_most(&attr->max_mr, account_limit(client, AL_RESOURCE_MRS));
-	at_most(&attr->max_cq, account_limit(client, AL_RESOURCE_CQS));
-	at_most(&attr->max_qp, account_limit(client, AL_RESOURCE_QPS));
-	at_most(&attr->max_cqe, rings / sizeof(struct ib_wc));
-	at_most(&attr->max_qp_wr, rings / sizeof(struct agent_send));
-	if (attr->max_mr_size > bytes)
-		attr->max_mr_size = bytes;
-}
-
 void command_QUERY_CA(struct connection *connection)
 {
 	struct QUERY_CA_answer *answer = connection_answer(connection);
 
 	connection->status = al_query_ca(HANDLE(al_ca_h, 0), &answer->attr);
 	if (!connection->status)
-		show_limits(&connection->session->account, &answer->attr);
+		kinds_show_limits(&connection->session->account, &answer->attr);
 }
 
 void command_QUERY_PORT(struct connection *connection)
@@ -196,7 +167,6 @@ void command_REG_MR(struct connection *connection)
 {
 	al_mr_h mr = NULL;
 	BEGIN(REG_MR);
-	struct ci_udata *udata = &connection->udata.ci;
 	struct al_mr_init init = {
 		.addr = (void *)(uintptr_t)request->addr, /* the client's: never looked into */
 		.length = request->length,
@@ -211,12 +181,11 @@ void command_REG_MR(struct connection *connection)
 		connection->status = AL_INVALID_PARAMETER;
 		return;
 	}
-	if (request->mapped) { /* the others are the provider's */
-		connection->status = memory_map(&connection->making->mapping, *udata->fds, request, &init.addr);
+	if (request->mapped) {
+		connection->status = memory_map(&connection->making->mapping, connection->own_fds[0], request,
+						&init.addr);
 		if (connection->status)
 			return;
-		udata->num_fds--;
-		udata->fds = udata->num_fds ? udata->fds + 1 : NULL;
 	}
 	connection->status = (request->mapped ? al_reg_mapped_mr : al_reg_mr)(
 		HANDLE(al_pd_h, 0), &init, connection->making, &answer->lkey, &answer->rkey, &mr);
@@ -240,7 +209,6 @@ void command_CREATE_CQ(struct connection *connection)
 				   .comp_vector = request->comp_vector,
 				   .notify = (al_cq_notify)request->notify };
 
-	prepare_source(connection->making, request->cookie);
 	connection->status = request->zero ? AL_INVALID_PARAMETER
 				     : al_create_cq(HANDLE(al_pd_h, 0), &init, connection->making,
 						    on_completion, on_event, &cq);
@@ -271,7 +239,6 @@ void command_CREATE_QP(struct connection *connection)
 		.recv_cq = HANDLE(al_cq_h, 2),
 	};
 
-	prepare_source(connection->making, request->cookie);
 	connection->making->qp_type = init.qp_type;
 	/* In the user role nobody owns a special or raw queue pair. */
 	connection->status = request->port_num ? AL_UNSUPPORTED
@@ -303,47 +270,15 @@ void command_QUERY_QP(struct connection *connection)
 
 /* -------------------------------------------------------------- destroying */
 
-typedef al_status (*destroy_fn)(const void *handle, al_destroyed_cb cb, void *context);
-
-static al_status end_ca(const void *handle, al_destroyed_cb cb, void *context)
-{
-	return al_close_ca((al_ca_h)(uintptr_t)handle, cb, context);
-}
-
-static al_status end_pd(const void *handle, al_destroyed_cb cb, void *context)
-{
-	return al_dealloc_pd((al_pd_h)(uintptr_t)handle, cb, context);
-}
-
-static al_status end_mr(const void *handle, al_destroyed_cb cb, void *context)
-{
-	return al_dereg_mr((al_mr_h)(uintptr_t)handle, cb, context);
-}
-
-static al_status end_cq(const void *handle, al_destroyed_cb cb, void *context)
-{
-	return al_destroy_cq((al_cq_h)(uintptr_t)handle, cb, context);
-}
-
-static al_status end_qp(const void *handle, al_destroyed_cb cb, void *context)
-{
-	return al_destroy_qp((al_qp_h)(uintptr_t)handle, cb, context);
-}
-
-static const destroy_fn destroys[AL_OBJ_TYPES] = {
-	[AL_OBJ_CA] = end_ca, [AL_OBJ_PD] = end_pd, [AL_OBJ_MR] = end_mr,
-	[AL_OBJ_CQ] = end_cq, [AL_OBJ_QP] = end_qp,
-};
-
 /* On the loop. */
 static void end_done(struct job *job)
 {
 	struct object *object = container_of(job, struct object, end);
-	const bool memory = object->type == AL_OBJ_MR || object->type == AL_OBJ_QP;
+	const bool copied = kinds[object->type].copied;
 	struct connection *asker = object->asker;
 
 	object_free(object);
-	if (memory)
+	if (copied)
 		connection_answered_after_copies(asker);
 	else
 		connection_answered(asker);
@@ -361,7 +296,7 @@ void command_DESTROY(struct connection *connection)
 	struct object *object = connection->object[0];
 
 	/* An HCA takes what is on it along; but a client ends each of its objects itself. */
-	if (object->dying || (object->type == AL_OBJ_CA && object->hca->num_objects)) {
+	if (object->dying || object_busy(object)) {
 		connection->status = object->dying ? AL_INVALID_HANDLE : AL_RESOURCE_BUSY;
 		connection_answered(connection);
 		return;
@@ -369,7 +304,7 @@ void command_DESTROY(struct connection *connection)
 	object->dying = true;
 	object->asker = connection;
 	object->end.done = end_done;
-	connection->status = destroys[object->type](object->handle, on_destroyed, object);
+	connection->status = kinds[object->type].destroy(object->handle, on_destroyed, object);
 	if (!connection->status)
 		return;
 	object->dying = false;

@@ -389,7 +389,9 @@ END_TEST
 
 /* --------------------------------------------------------- ends of its objects */
 
-START_TEST(a_region_that_a_copy_uses_is_gone_when_that_is_over)
+static const bool ends_region[] = { true, false };
+
+START_TEST(a_region_or_queue_pair_of_a_copy_is_gone_when_that_is_over)
 {
 	al_h al = agent_open();
 	struct test_end end[2];
@@ -400,7 +402,10 @@ START_TEST(a_region_that_a_copy_uses_is_gone_when_that_is_over)
 	trap_set(getpid(), (uintptr_t)end[1].mem);
 	post_case(&cases[1], end); /* a write to the second's memory */
 	trap_wait();
-	ck_ok(al_dereg_mr(end[1].mr, test_post, &gone));
+	if (ends_region[_i])
+		ck_ok(al_dereg_mr(end[1].mr, test_post, &gone));
+	else
+		ck_ok(al_destroy_qp(end[1].qp, test_post, &gone));
 	others_go_on();
 	ck_assert_int_lt(sem_trywait(&gone), 0);
 	trap_release();
@@ -507,7 +512,7 @@ int main(int argc, char **argv)
 			tcase_add_loop_test(tcase, requests_to_memory_that_blocks_outlast_their_time_outs, 0, 2);
 		tcase_add_test(tcase, an_hca_goes_under_a_blocked_client);
 		tcase_add_test(tcase, an_agent_stops_under_a_blocked_client);
-		tcase_add_test(tcase, a_region_that_a_copy_uses_is_gone_when_that_is_over);
+		tcase_add_loop_test(tcase, a_region_or_queue_pair_of_a_copy_is_gone_when_that_is_over, 0, 2);
 		tcase_add_test(tcase, a_queue_pair_is_reset_when_its_memory_is_no_longer_written_to);
 		tcase_add_test(tcase, requests_are_flushed_when_their_memory_is_no_longer_written_to);
 		suite_add_tcase(suite, tcase);

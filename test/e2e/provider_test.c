@@ -175,6 +175,35 @@ START_TEST(descriptors_travel_both_ways)
 }
 END_TEST
 
+START_TEST(the_descriptor_of_shared_memory_is_not_the_modules)
+{
+	struct al_mr_init init = { .length = 4096 };
+	struct stat mine, back;
+	uint32_t lkey, rkey;
+	uint64_t dma;
+	al_mr_h mr;
+
+	begin(NULL, NULL);
+	open_all();
+	ck_ok(al_dma_alloc_coherent(ca, init.length, &init.addr, &dma));
+	speak(0);
+	provider->about = "register_mr";
+	provider->fd = memfd_create("provider", MFD_CLOEXEC);
+	provider->num_fds = 1;
+	ck_ok(al_reg_mr(pd, &init, NULL, &lkey, &rkey, &mr));
+	ck_assert_uint_eq(provider->heard_fds, 1);
+	ck_assert_int_eq(fstat(provider->fd, &mine), 0);
+	ck_assert_int_eq(fstat(provider->heard_fd[0], &back), 0);
+	ck_assert_uint_eq(back.st_ino, mine.st_ino);
+	close(provider->heard_fd[0]);
+	close(provider->fd);
+	provider->num_fds = 0;
+	ck_ok(al_dereg_mr(mr, AL_DESTROY_SYNC, NULL));
+	al_dma_free_coherent(ca, init.length, init.addr, dma);
+	end();
+}
+END_TEST
+
 START_TEST(a_provider_that_says_too_much_is_stopped)
 {
 	al_cq_h cq;
@@ -591,6 +620,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, every_operation_that_crosses_has_its_two_hooks);
 	tcase_add_test(tcase, what_is_said_comes_to_the_module_and_its_answer_back);
 	tcase_add_test(tcase, descriptors_travel_both_ways);
+	tcase_add_test(tcase, the_descriptor_of_shared_memory_is_not_the_modules);
 	tcase_add_test(tcase, a_provider_that_says_too_much_is_stopped);
 	tcase_add_test(tcase, what_can_not_cross_is_refused_and_not_lost);
 	tcase_add_test(tcase, a_pre_hook_that_fails_ends_the_operation);

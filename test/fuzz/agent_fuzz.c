@@ -32,11 +32,8 @@
 /* From the table: what each request's leading handles are of, and what it makes. */
 enum kind {
 	NONE = AL_OBJ_NONE,
-	CA = AL_OBJ_CA,
-	PD = AL_OBJ_PD,
-	MR = AL_OBJ_MR,
-	CQ = AL_OBJ_CQ,
-	QP = AL_OBJ_QP,
+#define KIND(NAME, ...) NAME = AL_OBJ_##NAME,
+#include "al/agent/kinds.def"
 	ANY = 0x7f,
 	OPTIONAL = 0x80,
 };

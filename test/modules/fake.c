@@ -170,13 +170,12 @@ static void destroy_ah(struct ci_ah *ah)
 
 static al_status register_mr(struct ci_mr *mr, const struct ci_mem *mem, struct ci_udata *udata)
 {
-	(void)udata;
 	ENTER(register_mr, mr);
 	mr->lkey = atomic_fetch_add(&next_number, 1) << 8;
 	if (mem->access &
 	    (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC))
 		mr->rkey = mr->lkey;
-	return AL_SUCCESS;
+	return answer(udata);
 }
 
 static void deregister_mr(struct ci_mr *mr)

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The kinds of a client's objects: what they cost, and the table. */
+#include "al/agent/kind.h"
+
+#include <stddef.h>
+
+#include "al/agent/protocol.h"
+
+/* -------------------------------------------------------------------- costs */
+
+static uint64_t multiply(uint64_t one, uint64_t other)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(one, other, &product) ? AGENT_TOO_MUCH : product;
+}
+
+static uint64_t add(uint64_t one, uint64_t other)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(one, other, &sum) ? AGENT_TOO_MUCH : sum;
+}
+
+/* The like of what a module will need for an element of a queue, without its data. */
+#define CQ_ELEMENT   sizeof(struct ib_wc)
+#define SEND_ELEMENT sizeof(struct agent_send)
+#define RECV_ELEMENT sizeof(struct agent_recv)
+
+static uint64_t mr_bytes(const struct REG_MR_request *request)
+{
+	return request->length;
+}
+
+static uint64_t cq_rings(const struct CREATE_CQ_request *request)
+{
+	return multiply(request->cqe, CQ_ELEMENT);
+}
+
+static uint64_t qp_rings(const struct CREATE_QP_request *request)
+{
+	const struct ib_qp_cap *cap = &request->cap;
+	uint64_t recv = (uint64_t)cap->max_recv_sge * sizeof(struct ib_sge);
+	uint64_t send = (uint64_t)cap->max_send_sge * sizeof(struct ib_sge);
+
+	send = send < cap->max_inline_data ? cap->max_inline_data : send;
+	return add(multiply(cap->max_send_wr, SEND_ELEMENT + send), multiply(cap->max_recv_wr, RECV_ELEMENT + recv));
+}
+
+/* -------------------------------------------------------------------- table */
+
+#define NOTHING(request) ((void)(request), 0)
+/* The columns' functions, with the types that the table has. */
+#define KIND(NAME, name, maker, destroys, place, attribute, events, bytes, rings, copies)                \
+	static uint64_t bytes_of_##name(const void *request)                                             \
+	{                                                                                                \
+		return bytes((const struct maker##_request *)request);                                   \
+	}                                                                                                \
+	static uint64_t rings_of_##name(const void *request)                                             \
+	{                                                                                                \
+		return rings((const struct maker##_request *)request);                                   \
+	}                                                                                                \
+	static al_status destroy_##name(const void *handle, al_destroyed_cb cb, void *context)           \
+	{                                                                                                \
+		return destroys((al_##name##_h)(uintptr_t)handle, cb, context);                          \
+	}
+#include "al/agent/kinds.def"
+
+#define IS_HCA              true
+#define ON_HCA              false
+#define COPIED              true
+#define NOT_COPIED          false
+#define MOST(member)        offsetof(struct ib_ca_attr, member)
+#define NO_MOST             0
+#define COOKIE_EVENTS(maker)    offsetof(struct maker##_request, cookie)
+#define COOKIE_NO_EVENTS(maker) 0
+
+const struct kind kinds[AL_OBJ_TYPES] = {
+#define KIND(NAME, name, maker, destroys, place, attribute, events, bytes_fn, rings_fn, copies) \
+	[AL_OBJ_##NAME] = {                                                                     \
+		.resource = AL_RESOURCE_##NAME##S,                                              \
+		.is_hca = place,                                                                \
+		.copied = copies,                                                               \
+		.most = attribute,                                                              \
+		.cookie = COOKIE_##events(maker),                                               \
+		.bytes = bytes_of_##name,                                                       \
+		.rings = rings_of_##name,                                                       \
+		.destroy = destroy_##name,                                                      \
+	},
+#include "al/agent/kinds.def"
+};
+
+static void lower(uint32_t *value, uint64_t limit)
+{
+	if (*value > limit)
+		*value = (uint32_t)limit;
+}
+
+void kinds_show_limits(const struct account *client, struct ib_ca_attr *attr)
+{
+	uint64_t bytes = account_limit(client, AL_RESOURCE_BYTES);
+	uint64_t rings = account_limit(client, AL_RESOURCE_RINGS);
+
+	for (const struct kind *kind = kinds; kind < kinds + AL_OBJ_TYPES; kind++)
+		if (kind->most)
+			lower((uint32_t *)((char *)attr + kind->most), account_limit(client, kind->resource));
+	lower(&attr->max_cqe, rings / CQ_ELEMENT);
+	lower(&attr->max_qp_wr, rings / SEND_ELEMENT);
+	if (attr->max_mr_size > bytes)
+		attr->max_mr_size = bytes;
+}
