@@ -30,6 +30,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/lab/capture.c hca/soft/lab/capture.h \
 	hca/soft/lab/fault.c hca/soft/lab/fault.h \
 	hca/soft/lab/inject.c \
+	hca/soft/link/link.h \
 	hca/soft/link/loop.c \
 	hca/soft/link/serial.c \
 	hca/soft/memory/errand.c hca/soft/memory/errand.h \
@@ -42,7 +43,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/object/mr.c \
 	hca/soft/object/qp.c \
 	hca/soft/packet/icrc.c hca/soft/packet/icrc.h \
-	hca/soft/packet/packet.h \
+	hca/soft/packet/packet.c hca/soft/packet/packet.h \
 	hca/soft/packet/wire.c hca/soft/packet/wire.h \
 	hca/soft/port/counters.c \
 	hca/soft/port/port.c hca/soft/port/port.h \

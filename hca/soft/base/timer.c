@@ -101,7 +101,7 @@ void timer_stop(struct timers *w, struct timer *t)
 
 /* Takes those that are due out of a slot's list, and puts the others where they belong by now. */
 static bool expire_list(struct timers *w, struct timer *list, uint64_t now, struct runner *r,
-			struct timer **act)
+			struct timer **last)
 {
 	struct timer *t;
 	bool any = false;
@@ -115,10 +115,10 @@ static bool expire_list(struct timers *w, struct timer *list, uint64_t now, stru
 		}
 		t->running = false;
 		any = true;
-		if (t->signal)
-			t->signal(t, r);
+		if (t->without_lock)
+			*last = t;
 		else
-			*act = t;
+			t->run_out(t, r);
 	}
 	return any;
 }
@@ -126,7 +126,7 @@ static bool expire_list(struct timers *w, struct timer *list, uint64_t now, stru
 bool timers_expire(struct timers *w, struct runner *r)
 {
 	uint64_t now = clock_ns() >> TICK_SHIFT, tick;
-	struct timer *act = NULL, *list;
+	struct timer *last = NULL, *list;
 	unsigned int level, slot;
 	bool any = false;
 
@@ -137,12 +137,12 @@ bool timers_expire(struct timers *w, struct runner *r)
 		list = w->slot[level][slot];
 		w->slot[level][slot] = NULL;
 		w->filled[level] &= ~(1ull << slot);
-		any |= expire_list(w, list, now, r, &act);
+		any |= expire_list(w, list, now, r, &last);
 	}
 	if (now > w->now)
 		w->now = now;
 	fmutex_unlock(&w->lock);
-	if (act)
-		act->act(act, r);
+	if (last)
+		last->run_out(last, r);
 	return any;
 }

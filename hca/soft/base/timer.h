@@ -22,10 +22,9 @@ struct timer {
 	 * Called when the timer runs out, under timers.lock, so that its owner is there: the owner stops it before it
 	 * goes. So the function may only signal.
 	 */
-	void (*signal)(struct timer *t, struct runner *r);
-	/* Or, in place of that, called without the lock: of one timer per wheel, whose owner lives as long as that. */
-	void (*act)(struct timer *t, struct runner *r);
+	void (*run_out)(struct timer *t, struct runner *r);
 	_Atomic bool running;
+	bool without_lock; /* run_out is called so: of one timer per wheel, whose owner lives as long as that */
 };
 
 #define WHEEL_BITS 6

@@ -253,7 +253,7 @@ static void copy_once(void *to, const void *from, size_t bytes)
 al_status ring_path(const struct soft_qp *qp, const struct ib_send_wr *wr, struct datagram *to)
 {
 	const struct ring_path *from = (const void *)wr->wr.ud.ah;
-	const struct soft_hca *hca = qp->hca;
+	const struct soft_hca *hca = qp_hca(qp);
 	const struct ib_ah_attr attr = {
 		.is_global = from->global & 1,
 		.grh.sgid_index = from->sgid_index,
@@ -266,23 +266,23 @@ al_status ring_path(const struct soft_qp *qp, const struct ib_send_wr *wr, struc
 		return AL_INVALID_PARAMETER;
 	status = wr_check_address(&attr, hca->conf.gids, hca->conf.lmc);
 	if (!status)
-		status = wr_check_datagram(&qp->ci, qp->attr.port_num, qp->ci.pd, from->port_num,
+		status = wr_check_datagram(&qp->ci, qp_port_num(qp), qp->ci.pd, from->port_num,
 					   wr->wr.ud.remote_qpn);
 	if (status)
 		return status;
-	*to = (struct datagram){
+	to->qkey = wr->wr.ud.remote_qkey;
+	to->to = (struct address){
 		.dlid = from->dlid,
 		.src_path_bits = from->src_path_bits,
 		.sl = from->sl,
 		.global = attr.is_global,
-		.qkey = wr->wr.ud.remote_qkey,
 	};
 	if (!attr.is_global)
 		return AL_SUCCESS;
-	to->dgid = from->dgid;
-	to->class_flow = from->class_flow;
-	to->sgid_index = from->sgid_index;
-	to->hop_limit = from->hop_limit;
+	to->to.dgid = from->dgid;
+	to->to.class_flow = from->class_flow;
+	to->to.sgid_index = from->sgid_index;
+	to->to.hop_limit = from->hop_limit;
 	return AL_SUCCESS;
 }
 

@@ -129,7 +129,7 @@ void actor_let_go(struct runner *r, struct actor *a, bool more)
 
 static void run_one(struct runner *r, struct actor *a)
 {
-	bool more = a->run(r, a);
+	bool more = a->ops->run(r, a);
 
 	actor_let_go(r, a, more);
 }

@@ -12,6 +12,7 @@
 #include "hca/soft/shared/lock.h"
 
 struct packet;
+struct recall;
 
 enum inbox {
 	INBOX_DEAD = 0, /* there is no queue pair: what zeroed memory says */
@@ -39,8 +40,17 @@ struct actor {
 	_Atomic uint32_t parked;    /* let go of in favour of a claimer */
 	_Atomic uint32_t held;      /* requests of its queue pair's that wait for the peer's client: resp_wait() */
 	bool queued;                /* on the run queue; guarded by run_lock */
-	/* One pass over all that there is to do; true: there is more, but the budget is spent. The owner calls it. */
+	const struct actor_ops *ops;
+};
+
+/* What an actor's owner does with it. */
+struct actor_ops {
+	/* One pass over all that there is to do; true: there is more, but the budget is spent. */
 	bool (*run)(struct runner *r, struct actor *a);
+	/* Takes these packets, oldest first, as run() does those of the inbox. */
+	void (*receive)(struct runner *r, struct actor *a, struct packet *list);
+	/* Gives back what it has taken so and not yet looked at. */
+	struct packet *(*recall)(struct actor *a, const struct recall *what);
 };
 
 /* What executes an HCA's actors when nobody else does, and what it sleeps on. */

@@ -246,9 +246,8 @@ static void show(const struct soft_port *port, const struct packet *pkt, uint32_
 	flush_if_old(c, ns);
 }
 
-void capture_sent(const struct soft_qp *qp, struct packet *pkt)
+void capture_sent(const struct soft_qp *qp, const struct packet *pkt)
 {
-	pkt_set_path(qp, pkt);
 	fmutex_lock(&lock);
 	show(qp->port, pkt, EPB_OUTBOUND);
 	fmutex_unlock(&lock);
@@ -256,8 +255,6 @@ void capture_sent(const struct soft_qp *qp, struct packet *pkt)
 
 void capture_received(const struct soft_port *port, const struct packet *pkt)
 {
-	if (!(pkt->flags & PKT_PATH)) /* sent before anybody looked */
-		return;
 	fmutex_lock(&lock);
 	show(port, pkt, EPB_INBOUND);
 	fmutex_unlock(&lock);

@@ -26,7 +26,7 @@ static inline bool capture_on(void)
 }
 
 /* A queue pair sends a train. The caller owns the packet. */
-void capture_sent(const struct soft_qp *qp, struct packet *pkt);
+void capture_sent(const struct soft_qp *qp, const struct packet *pkt);
 /* A port receives one. */
 void capture_received(const struct soft_port *port, const struct packet *pkt);
 /* And one that came as bytes: SOFT_INJECT's. */

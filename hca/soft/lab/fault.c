@@ -15,6 +15,7 @@
 #include "hca/soft/base/table.h"
 #include "hca/soft/base/clock.h"
 #include "hca/soft/engine/engine.h"
+#include "hca/soft/link/link.h"
 #include "hca/soft/memory/payload.h"
 #include "hca/soft/object/hca.h"
 #include "hca/soft/packet/packet.h"
@@ -61,7 +62,7 @@ static struct fault_table *in_force(const struct soft_hca *hca)
  * process to process. */
 static uint64_t flow_id(const struct soft_qp *qp, enum flow_index flow)
 {
-	uint32_t index = (qp->ci.qp_num - qp->hca->qps.base) & ((1u << TABLE_BITS) - 1);
+	uint32_t index = (qp->ci.qp_num - qp_hca(qp)->qps.base) & ((1u << TABLE_BITS) - 1);
 
 	return (uint64_t)index << 1 | flow;
 }
@@ -121,7 +122,7 @@ static bool meets(const struct fault_rule *rule, const struct soft_qp *qp, const
 static uint32_t first_met(const struct soft_qp *qp, const struct stretch *s, uint32_t limit,
 			  const struct fault_rule **met)
 {
-	const struct fault_table *t = in_force(qp->hca);
+	const struct fault_table *t = in_force(qp_hca(qp));
 	const struct fault_rule *rule;
 	uint64_t key;
 	uint32_t i;
@@ -150,7 +151,7 @@ static bool of_qp(const struct kept *k, const struct soft_qp *qp)
  * is to come. */
 static uint32_t until_due(const struct soft_qp *qp, const struct stretch *s, uint32_t limit)
 {
-	struct faults *f = &qp->hca->faults;
+	struct faults *f = &qp_hca(qp)->faults;
 	const struct kept *k;
 
 	/* those of this flow were added by whoever calls now, and are not due yet */
@@ -175,7 +176,7 @@ uint32_t fault_clip(const struct soft_qp *qp, const struct stretch *s, uint32_t 
 /* The first number from n on that a rule may meet, whatever the packet is; looks at some. */
 static uint64_t may_be_met(const struct soft_qp *qp, enum flow_index flow, uint64_t n)
 {
-	const struct fault_table *t = in_force(qp->hca);
+	const struct fault_table *t = in_force(qp_hca(qp));
 	const struct fault_rule *rule;
 	uint64_t end = n + SPARED_AHEAD, key, i;
 
@@ -208,7 +209,7 @@ static __attribute__((noinline)) bool look_ahead(struct soft_qp *qp, const struc
 
 bool fault_passes(struct soft_qp *qp, const struct stretch *s)
 {
-	struct faults *f = &qp->hca->faults;
+	struct faults *f = &qp->port->hca->faults;
 	/* acquire: the rules are at least as new; newer ones are drawn by again when it is */
 	uint32_t generation = atomic_load_explicit(&f->generation, memory_order_acquire);
 
@@ -255,9 +256,10 @@ static struct kept *take_room(struct faults *f)
 	return k;
 }
 
-void fault_home(struct soft_hca *hca, struct packet *pkt)
+void fault_home(struct packet *pkt)
 {
 	struct kept *k = (struct kept *)pkt; /* its first member */
+	struct soft_hca *hca = k->hca;
 
 	fmutex_lock(&hca->faults.lock);
 	k->next = hca->faults.free;
@@ -268,7 +270,7 @@ void fault_home(struct soft_hca *hca, struct packet *pkt)
 /* A copy of a packet that refers to nothing; NULL: there is no room, or no payload any more. */
 static struct kept *copy_of(struct soft_qp *qp, const struct packet *pkt, enum flow_index flow)
 {
-	struct kept *k = take_room(&qp->hca->faults);
+	struct kept *k = take_room(&qp_hca(qp)->faults);
 
 	if (!k)
 		return NULL;
@@ -276,25 +278,24 @@ static struct kept *copy_of(struct soft_qp *qp, const struct packet *pkt, enum f
 	k->pkt.home = NULL;
 	k->pkt.wqe = NULL;
 	k->pkt.flags &= (uint8_t)~PKT_STAGED;
-	k->pkt.view = NULL;
-	k->pkt.data = k->data;
-	k->pkt.offset = 0;
 	k->flow = flow;
-	k->to = pkt_target(qp, pkt);
-	pkt_set_path(qp, &k->pkt); /* somebody may look at it when it arrives */
+	k->from = qp->port;
 	if (!pkt->length)
 		return k;
 	if (payload_copy(k->data, pkt) != COPY_DONE) {
-		fault_home(qp->hca, &k->pkt);
+		fault_home(&k->pkt);
 		return NULL;
 	}
+	k->pkt.view = NULL;
+	k->pkt.data = k->data;
+	k->pkt.offset = 0;
 	return k;
 }
 
 /* Keeps a copy of a packet until number `due` of its flow has left. */
 static bool keep(struct soft_qp *qp, const struct packet *pkt, enum flow_index flow, uint64_t due)
 {
-	struct faults *f = &qp->hca->faults;
+	struct faults *f = &qp_hca(qp)->faults;
 	struct kept *k = copy_of(qp, pkt, flow), **tail = &f->held;
 
 	if (!k)
@@ -310,9 +311,19 @@ static bool keep(struct soft_qp *qp, const struct packet *pkt, enum flow_index f
 	return true;
 }
 
+static void send_kept(struct runner *r, struct kept *k)
+{
+	const struct link_ops *link = k->from->link;
+	struct path path;
+
+	link->resolve(k->from, &k->pkt.route, &path);
+	if (!link->send(r, &path, &k->pkt))
+		fault_home(&k->pkt);
+}
+
 void fault_release(struct runner *r, struct soft_qp *qp, enum flow_index flow, uint64_t n)
 {
-	struct faults *f = &qp->hca->faults;
+	struct faults *f = &qp_hca(qp)->faults;
 	struct kept **at = &f->held, *due = NULL, **tail = &due, *k;
 
 	/* those of this flow were added by whoever calls now */
@@ -333,8 +344,7 @@ void fault_release(struct runner *r, struct soft_qp *qp, enum flow_index flow, u
 	fmutex_unlock(&f->lock);
 	while ((k = due)) {
 		due = k->next;
-		if (!qp->port->link->deliver(r, k->to, &k->pkt))
-			fault_home(qp->hca, &k->pkt);
+		send_kept(r, k);
 	}
 }
 
@@ -353,7 +363,7 @@ static void set_timer(struct soft_hca *hca)
 static bool keep_for(struct soft_qp *qp, const struct packet *pkt, enum flow_index flow,
 		     uint64_t ns)
 {
-	struct soft_hca *hca = qp->hca;
+	struct soft_hca *hca = qp_hca(qp);
 	struct kept *k = copy_of(qp, pkt, flow), **at = &hca->faults.late;
 
 	if (!k)
@@ -388,8 +398,7 @@ static void send_late(struct timer *timer, struct runner *r)
 	fmutex_unlock(&f->lock);
 	while ((k = due)) {
 		due = k->next;
-		if (!k->pkt.src_port->link->deliver(r, k->to, &k->pkt))
-			fault_home(hca, &k->pkt);
+		send_kept(r, k);
 	}
 }
 
@@ -423,7 +432,7 @@ static void drop_kept(struct soft_hca *hca, const struct soft_qp *qp)
 
 void fault_forget(struct soft_qp *qp)
 {
-	struct soft_hca *hca = qp->hca;
+	struct soft_hca *hca = qp_hca(qp);
 
 	fmutex_lock(&hca->faults.lock);
 	drop_kept(hca, qp);
@@ -470,16 +479,16 @@ static enum fault_verdict delay(const struct meeting *m)
  */
 static enum fault_verdict corrupt(const struct meeting *m)
 {
-	struct soft_port *to = pkt_target(m->qp, m->pkt);
+	const struct soft_port *port = m->qp->port;
+	struct path path;
 	uint8_t bytes[WIRE_MAX_BYTES];
 	struct wire_packet wire;
 	enum wire_refusal why;
 	uint64_t draw;
 	size_t bits;
 
-	pkt_set_path(m->qp, m->pkt);
 	bits = 8 * pkt_bytes_of(m->pkt, 0, bytes);
-	if (!bits || !to) /* its memory is gone, or there is nobody */
+	if (!bits) /* its memory is gone */
 		return FAULT_LOST;
 	draw = mix(mix(m->rule->salt + 1) + flow_id(m->qp, m->flow) + (m->n << 32));
 	for (uint64_t flips = 1 + draw % 3; flips; flips--) {
@@ -490,8 +499,8 @@ static enum fault_verdict corrupt(const struct meeting *m)
 	IB_TRACE("soft", "fault: bits changed: %s", wire_refusal_text(why));
 	if (why == WIRE_OK) /* one and the same, twice */
 		return FAULT_PASSES;
-	port_count(to, CNT_RCV_ERRORS, 1);
-	return FAULT_TAKEN;
+	port->link->resolve(port, &m->pkt->route, &path);
+	return port->link->spoil(&path) ? FAULT_TAKEN : FAULT_LOST;
 }
 
 /* The responder sees the syndrome and refuses the request. */
@@ -515,7 +524,7 @@ static enum fault_verdict plug_cable(const struct meeting *m)
 
 static enum fault_verdict remove_hca(const struct meeting *m)
 {
-	module_remove_hca(m->qp->hca, CI_HCA_GONE);
+	module_remove_hca(qp_hca(m->qp), CI_HCA_GONE);
 	return FAULT_PASSES;
 }
 
@@ -563,7 +572,7 @@ enum fault_verdict fault_packet(struct runner *r, struct soft_qp *qp, struct pac
 	first_met(qp, &one, 1, &m.rule);
 	if (!m.rule)
 		return FAULT_PASSES;
-	atomic_fetch_add_explicit(&qp->hca->faults.met, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&qp_hca(qp)->faults.met, 1, memory_order_relaxed);
 	IB_TRACE("soft", "fault: %s packet %llu of qp=%#x psn=%#x",
 		 fault_action_name(m.rule->fault.action), (unsigned long long)n, qp->ci.qp_num,
 		 pkt->psn);
@@ -594,8 +603,9 @@ static void set_faulty(struct soft_hca *hca, const struct fault_table *t)
 }
 
 /* Room for what is kept: once there is a rule, until the HCA goes. */
-static al_status make_room(struct faults *f)
+static al_status make_room(struct soft_hca *hca)
 {
+	struct faults *f = &hca->faults;
 	const size_t each = sizeof(struct kept) + ib_mtu_bytes(IB_MTU_4096);
 	char *mem;
 	int i;
@@ -610,6 +620,7 @@ static al_status make_room(struct faults *f)
 		struct kept *k = (struct kept *)(mem + i * sizeof(*k));
 
 		k->data = mem + SOFT_KEPT * sizeof(*k) + (size_t)i * ib_mtu_bytes(IB_MTU_4096);
+		k->hca = hca;
 		k->next = f->free;
 		f->free = k;
 	}
@@ -621,7 +632,7 @@ struct kept *fault_room(struct soft_hca *hca)
 	al_status status;
 
 	fmutex_lock(&hca->faults.lock);
-	status = make_room(&hca->faults);
+	status = make_room(hca);
 	fmutex_unlock(&hca->faults.lock);
 	return status ? NULL : take_room(&hca->faults);
 }
@@ -688,7 +699,8 @@ static struct fault_table *table_with(struct soft_hca *hca, const struct soft_fa
 void fault_init(struct soft_hca *hca)
 {
 	hca->faults.seed = hca->conf.seed;
-	hca->faults.timer.act = send_late;
+	hca->faults.timer.run_out = send_late;
+	hca->faults.timer.without_lock = true;
 	hca->alloc.fails = fail_alloc;
 }
 
@@ -701,7 +713,7 @@ al_status fault_add(struct soft_hca *hca, const struct soft_fault *fault)
 	if (fault_wrong(fault) || fault->port > hca->conf.ports)
 		return AL_INVALID_PARAMETER;
 	fmutex_lock(&f->lock);
-	status = make_room(f);
+	status = make_room(hca);
 	if (!status) {
 		t = table_with(hca, fault);
 		if (t)

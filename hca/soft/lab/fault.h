@@ -17,7 +17,8 @@ struct soft_qp;
 struct kept {
 	struct packet pkt; /* its source names the flow, with this: */
 	enum flow_index flow;
-	struct soft_port *to;
+	struct soft_port *from;
+	struct soft_hca *hca; /* whose room */
 	uint64_t due;      /* goes after this number of its flow, or at this time */
 	char *data;
 	struct kept *next; /* on a list of struct faults */
@@ -73,7 +74,7 @@ enum fault_verdict fault_packet(struct runner *r, struct soft_qp *qp, struct pac
 				uint64_t n);
 /* All up to number n have left: sends those that were to come after them. */
 void fault_release(struct runner *r, struct soft_qp *qp, enum flow_index flow, uint64_t n);
-void fault_home(struct soft_hca *hca, struct packet *pkt);
+void fault_home(struct packet *pkt);
 /* Room for a packet and its payload, which goes home by fault_home(); NULL: there is none. */
 struct kept *fault_room(struct soft_hca *hca);
 /* A queue pair leaves: its flow ends. */

@@ -10,27 +10,25 @@
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/lab/capture.h"
 #include "hca/soft/lab/fault.h"
+#include "hca/soft/link/link.h"
 #include "hca/soft/object/hca.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/packet/wire.h"
 #include "hca/soft/port/port.h"
 #include "hca/soft/shared/opcode.h"
 
-static void set_datagram(struct packet *pkt, const struct wire_packet *w)
+static void set_route(struct route *route, const struct wire_packet *w)
 {
-	struct datagram *dg = &pkt->dg;
-
-	*dg = (struct datagram){
-		.class_flow = (uint32_t)w->grh.tclass << 20 | w->grh.flow_label,
-		.qkey = w->deth.qkey,
+	*route = (struct route){
+		.slid = w->lrh.slid,
 		.dlid = w->lrh.dlid,
-		.src_path_bits = (uint8_t)(w->lrh.slid - pkt->src_port->lid),
 		.sl = w->lrh.sl,
-		.hop_limit = w->grh.hop_limit,
 		.global = w->lrh.global,
+		.hop_limit = w->grh.hop_limit,
+		.class_flow = (uint32_t)w->grh.tclass << 20 | w->grh.flow_label,
 	};
-	memcpy(dg->dgid.raw, w->grh.dgid, sizeof(dg->dgid.raw));
-	pkt->src_qpn = w->deth.src_qpn;
+	memcpy(route->sgid.raw, w->grh.sgid, sizeof(route->sgid.raw));
+	memcpy(route->dgid.raw, w->grh.dgid, sizeof(route->dgid.raw));
 }
 
 static void set_connected(struct packet *pkt, const struct wire_packet *w)
@@ -46,17 +44,17 @@ static void set_connected(struct packet *pkt, const struct wire_packet *w)
 	pkt->va = w->reth.va;
 	pkt->rkey = w->reth.rkey;
 	pkt->dma_len = w->reth.dma_len;
-	pkt->compare_add = w->orig;
+	if (wire_ops[w->bth.opcode].flags & WIRE_ATOMIC_ACK_ETH)
+		pkt->compare_add = w->orig;
 }
 
 /* What a decoded packet is to the transport. k: room for it */
-static void make(struct kept *k, const struct wire_packet *w, struct soft_port *from)
+static void make(struct kept *k, const struct wire_packet *w)
 {
 	const struct wire_op *op = &wire_ops[w->bth.opcode];
 	struct packet *pkt = &k->pkt;
 
 	*pkt = (struct packet){
-		.src_port = from,
 		.dest_qpn = w->bth.dest_qpn,
 		.psn = w->bth.psn,
 		.num = 1,
@@ -71,33 +69,48 @@ static void make(struct kept *k, const struct wire_packet *w, struct soft_port *
 		.length = w->length,
 		.data = k->data,
 	};
-	if (pkt->service == WIRE_UD)
-		set_datagram(pkt, w);
-	else
+	set_route(&pkt->route, w);
+	if (pkt->service == WIRE_UD) {
+		pkt->qkey = w->deth.qkey;
+		pkt->src_qpn = w->deth.src_qpn;
+	} else {
 		set_connected(pkt, w);
+	}
 	if (w->length)
 		memcpy(k->data, w->payload, w->length);
+}
+
+/* Does the port know the sender, and does it answer to the destination? */
+static bool is_stray(const struct soft_port *port, const struct wire_packet *w)
+{
+	const struct route there = { .dlid = w->lrh.dlid }, back = { .dlid = w->lrh.slid };
+	struct path path;
+
+	port->link->resolve(port, &there, &path);
+	if (path.to != port)
+		return true;
+	port->link->resolve(port, &back, &path);
+	return !path.to;
 }
 
 /* Hands it to its queue pair. */
 static enum soft_inject_outcome hand_over(struct soft_port *port, const struct wire_packet *w)
 {
-	struct soft_port *from = port_route(port, w->lrh.slid);
 	struct runner r;
 	struct kept *k;
 
-	if (port_route(port, w->lrh.dlid) != port || !from)
+	if (is_stray(port, w))
 		return SOFT_INJECT_STRAY;
-	k = fault_room(from->hca);
+	k = fault_room(port->hca);
 	if (!k)
 		return SOFT_INJECT_NO_ROOM;
-	make(k, w, from);
+	make(k, w);
 	runner_start(&r);
-	if (port->link->deliver(&r, port, &k->pkt)) {
+	if (link_receive(&r, port, &k->pkt)) {
 		runner_run(&r);
 		return SOFT_INJECT_DELIVERED;
 	}
-	fault_home(from->hca, &k->pkt);
+	fault_home(&k->pkt);
 	return SOFT_INJECT_NO_QP;
 }
 

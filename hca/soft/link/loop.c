@@ -3,30 +3,98 @@
 #include "hca/soft/base/table.h"
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/lab/capture.h"
+#include "hca/soft/link/link.h"
 #include "hca/soft/object/hca.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/port/port.h"
 #include "hca/soft/shared/base.h"
-#include "hca/soft/transport/qp.h"
 
-static bool loop_deliver(struct runner *r, struct soft_port *to, struct packet *pkt)
+static bool answers(const struct soft_port *port, uint16_t dlid)
+{
+	return dlid >= port->lid && dlid - port->lid < 1 << port->lmc;
+}
+
+static void loop_resolve(const struct soft_port *from, const struct route *route, struct path *path)
+{
+	const struct soft_port *to = answers(from, route->dlid)		 ? from
+				     : answers(from->cable, route->dlid) ? from->cable
+									 : NULL;
+
+	*path = (struct path){ .to = (void *)to };
+	if (!to)
+		return;
+	path->lid = to->lid;
+	path->lid_mask = (uint16_t) ~((1u << to->lmc) - 1);
+}
+
+static struct actor *actor_at(const struct soft_port *port, uint32_t qpn)
+{
+	return port ? table_find(&port->hca->qps, qpn) : NULL;
+}
+
+bool link_receive(struct runner *r, struct soft_port *port, struct packet *pkt)
 {
 	struct actor *a;
 
-	if (UNLIKELY(!to || port_state(to) != IB_PORT_ACTIVE))
+	if (UNLIKELY(port_state(port) != IB_PORT_ACTIVE))
 		return false;
-	if (capture_on())
-		capture_received(to, pkt);
-	a = table_find(&to->hca->qps, pkt->dest_qpn);
+	pkt->in_port = port->num;
+	if (capture_on() && !(pkt->flags & PKT_WIRE)) /* the bytes of those have been shown */
+		capture_received(port, pkt);
+	a = actor_at(port, pkt->dest_qpn);
 	if (LIKELY(a && actor_push(r, a, pkt)))
 		return true;
-	port_count(to, CNT_RCV_DROPPED, pkt->num);
+	port_count(port, CNT_RCV_DROPPED, pkt->num);
 	return false;
 }
 
-static bool loop_send(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+static bool loop_send(struct runner *r, const struct path *path, struct packet *pkt)
 {
-	return loop_deliver(r, pkt_target(qp, pkt), pkt);
+	return LIKELY(path->to) && link_receive(r, path->to, pkt);
 }
 
-const struct link_ops link_loop = { "loop", loop_send, loop_deliver };
+static bool loop_spoil(const struct path *path)
+{
+	if (!path->to)
+		return false;
+	port_count(path->to, CNT_RCV_ERRORS, 1);
+	return true;
+}
+
+static struct actor *loop_near(const struct path *path, uint32_t qpn)
+{
+	const struct soft_port *to = path->to;
+
+	return to && port_state(to) == IB_PORT_ACTIVE ? actor_at(to, qpn) : NULL;
+}
+
+static void loop_recall(const struct path *path, uint32_t qpn, const struct recall *what)
+{
+	struct actor *a = actor_at(path->to, qpn);
+	struct packet *list, *back, *next;
+	struct runner r;
+
+	if (!a || !actor_claim(a))
+		return;
+	runner_start(&r);
+	list = actor_take(a);
+	back = packets_recall(&list, what);
+	*packets_end(&back) = a->ops->recall(a, what);
+	a->ops->receive(&r, a, list);
+	runner_add(&r, a);
+	for (; back; back = next) {
+		next = back->next;
+		back->kind = PKT_NONE;
+		actor_push(&r, what->home, back);
+	}
+	runner_run(&r);
+}
+
+const struct link_ops link_loop = {
+	.name = "loop",
+	.resolve = loop_resolve,
+	.send = loop_send,
+	.recall = loop_recall,
+	.spoil = loop_spoil,
+	.near = loop_near,
+};

@@ -10,45 +10,10 @@
 #include "hca/soft/shared/opcode.h"
 #include "hca/soft/transport/qp.h"
 
-void pkt_set_path(const struct soft_qp *qp, struct packet *pkt)
-{
-	const struct ib_ah_attr *av = &qp->av;
-	const struct datagram *dg = &pkt->dg;
-
-	pkt->flags |= PKT_PATH;
-	if (is_ud(qp)) {
-		pkt->path = (struct pkt_path){
-			.dlid = dg->dlid,
-			.src_path_bits = dg->src_path_bits,
-			.sl = dg->sl,
-			.mtu_shift = qp->mtu_shift,
-			.global = dg->global,
-			.tclass = (uint8_t)(dg->class_flow >> 20),
-			.hop_limit = dg->hop_limit,
-			.sgid_index = dg->sgid_index,
-			.flow_label = dg->class_flow & 0xfffff,
-			.dgid = dg->dgid,
-		};
-		return;
-	}
-	pkt->path = (struct pkt_path){
-		.dlid = av->dlid,
-		.src_path_bits = av->src_path_bits,
-		.sl = av->sl,
-		.mtu_shift = qp->mtu_shift,
-		.global = av->is_global,
-		.tclass = av->grh.traffic_class,
-		.hop_limit = av->grh.hop_limit,
-		.sgid_index = (uint8_t)av->grh.sgid_index,
-		.flow_label = av->grh.flow_label,
-		.dgid = av->grh.dgid,
-	};
-}
-
 /* The i-th packet of a train, as a train of one. */
 static struct packet nth(const struct packet *train, uint32_t i)
 {
-	uint32_t skip = i << train->path.mtu_shift;
+	uint32_t skip = i << train->mtu_shift;
 	struct packet one = *train;
 	bool last = i + 1 == train->num;
 
@@ -56,7 +21,7 @@ static struct packet nth(const struct packet *train, uint32_t i)
 	one.psn = psn_add(train->psn, i);
 	one.place = (uint8_t)((i ? 0 : train->place & PLACE_FIRST) |
 			      (last ? train->place & PLACE_LAST : 0));
-	one.length = last ? train->length - skip : 1u << train->path.mtu_shift;
+	one.length = last ? train->length - skip : 1u << train->mtu_shift;
 	one.offset += skip;
 	if (!last) /* the train's last packet asks for it, the message's last is solicited */
 		one.flags &= (uint8_t) ~(PKT_ACK_REQ | PKT_SOLICITED);
@@ -69,22 +34,20 @@ static void put_gid(uint8_t *to, ib_gid gid)
 }
 
 /* What the link and the network see. */
-static void set_route(struct wire_packet *w, const struct packet *pkt)
+static void set_route(struct wire_packet *w, const struct route *route)
 {
-	const struct soft_port *from = pkt->src_port;
-
 	w->framing = WIRE_IB;
-	w->lrh.sl = pkt->path.sl;
-	w->lrh.dlid = pkt->path.dlid;
-	w->lrh.slid = (uint16_t)(from->lid | (pkt->path.src_path_bits & ((1u << from->lmc) - 1)));
-	w->lrh.global = pkt->path.global;
+	w->lrh.sl = route->sl;
+	w->lrh.dlid = route->dlid;
+	w->lrh.slid = route->slid;
+	w->lrh.global = route->global;
 	if (!w->lrh.global)
 		return;
-	w->grh.tclass = pkt->path.tclass;
-	w->grh.flow_label = pkt->path.flow_label;
-	w->grh.hop_limit = pkt->path.hop_limit;
-	put_gid(w->grh.sgid, port_gid(from, pkt->path.sgid_index));
-	put_gid(w->grh.dgid, pkt->path.dgid);
+	w->grh.tclass = (uint8_t)(route->class_flow >> 20);
+	w->grh.flow_label = route->class_flow & 0xfffff;
+	w->grh.hop_limit = route->hop_limit;
+	put_gid(w->grh.sgid, route->sgid);
+	put_gid(w->grh.dgid, route->dgid);
 }
 
 static void set_transport(struct wire_packet *w, const struct packet *pkt)
@@ -111,7 +74,7 @@ static void set_transport(struct wire_packet *w, const struct packet *pkt)
 	w->imm = pkt->ex;
 	if (pkt->service != WIRE_UD)
 		return;
-	w->deth.qkey = pkt->dg.qkey;
+	w->deth.qkey = pkt->qkey;
 	w->deth.src_qpn = pkt->src_qpn;
 }
 
@@ -122,7 +85,7 @@ size_t pkt_bytes_of(const struct packet *train, uint32_t i, uint8_t *bytes)
 	struct wire_packet w;
 
 	memset(&w, 0, sizeof(w));
-	set_route(&w, &one);
+	set_route(&w, &one.route);
 	set_transport(&w, &one);
 	w.length = one.length;
 	w.payload = payload = bytes + wire_header_bytes(&w);

@@ -12,39 +12,32 @@ al_status ah_check(const struct soft_port *port, const struct ib_ah_attr *attr)
 	return wr_check_address(attr, port->hca->conf.gids, port->lmc);
 }
 
-/* What a datagram's headers take from it. */
-static al_status resolve(const struct ci_ah *ci, const struct ib_ah_attr *attr, struct datagram *to)
+void address_set(struct address *to, const struct ib_ah_attr *attr)
 {
-	al_status status = ah_check(hca_port(pd_hca(ci->pd), attr->port_num), attr);
-
-	if (status)
-		return status;
-	*to = (struct datagram){
+	*to = (struct address){
 		.dlid = attr->dlid,
 		.src_path_bits = attr->src_path_bits,
 		.sl = attr->sl,
 		.global = attr->is_global,
 	};
 	if (!attr->is_global)
-		return AL_SUCCESS;
+		return;
 	to->dgid = attr->grh.dgid;
 	to->class_flow = (uint32_t)attr->grh.traffic_class << 20 | attr->grh.flow_label;
 	to->sgid_index = (uint8_t)attr->grh.sgid_index;
 	to->hop_limit = attr->grh.hop_limit;
-	return AL_SUCCESS;
 }
 
 al_status soft_modify_ah(struct ci_ah *ci, const struct ib_ah_attr *attr)
 {
 	struct soft_ah *ah = (struct soft_ah *)ci;
-	struct datagram to;
-	al_status status = resolve(ci, attr, &to);
+	al_status status = ah_check(hca_port(pd_hca(ci->pd), attr->port_num), attr);
 
 	if (status)
 		return status;
 	fmutex_lock(&ah->lock);
 	ah->attr = *attr;
-	ah->to = to;
+	address_set(&ah->to, attr);
 	fmutex_unlock(&ah->lock);
 	return AL_SUCCESS;
 }

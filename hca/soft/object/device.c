@@ -13,6 +13,7 @@
 #include "hca/soft/client/rings.h"
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/lab/capture.h"
+#include "hca/soft/link/link.h"
 #include "hca/soft/lab/fault.h"
 #include "hca/soft/memory/mr.h"
 #include "hca/soft/object/hca.h"

@@ -49,6 +49,11 @@ static inline struct soft_hca *pd_hca(const struct ci_pd *pd)
 	return pd->ca->hca;
 }
 
+static inline struct soft_hca *qp_hca(const struct soft_qp *qp)
+{
+	return pd_hca(qp->ci.pd);
+}
+
 static inline struct soft_port *hca_port(const struct soft_hca *hca, uint8_t num)
 {
 	return &hca->ports[num - 1];
@@ -71,9 +76,11 @@ struct soft_ah {
 	struct ci_ah ci;
 	struct fmutex lock; /* guards attr and to: modify and a post may meet. Leaf. */
 	struct ib_ah_attr attr;
-	struct datagram to; /* what a post takes of it */
+	struct address to; /* what a post takes of it */
 };
 
+/* What packets' headers take of an address vector. */
+void address_set(struct address *to, const struct ib_ah_attr *attr);
 /* Has the port what the address says of it? */
 al_status ah_check(const struct soft_port *port, const struct ib_ah_attr *attr);
 

@@ -10,6 +10,7 @@
 #include "hca/soft/client/rings.h"
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/lab/fault.h"
+#include "hca/soft/link/link.h"
 #include "hca/soft/memory/errand.h"
 #include "hca/soft/memory/mr.h"
 #include "hca/soft/object/hca.h"
@@ -63,7 +64,7 @@ static void stop(struct runner *r, struct soft_qp *qp)
 {
 	struct packet *backlog = qp->resp.backlog;
 
-	timer_stop(&qp->hca->engine.timers, &qp->timer);
+	timer_stop(&qp->actor->engine->timers, &qp->timer);
 	qp->resp.backlog = NULL;
 	qp->resp.backlog_tail = &qp->resp.backlog;
 	qp->resp.reading.num = 0;
@@ -188,7 +189,7 @@ static void check_drained(struct soft_qp *qp)
 	    atomic_load_explicit(&qp->sq_cons, memory_order_relaxed) != qp->req.fresh)
 		return;
 	qp->drained = true;
-	if (qp->attr.en_sqd_async_notify)
+	if (qp->en_sqd_async_notify)
 		qp_event(qp, IB_EVENT_SQ_DRAINED);
 }
 
@@ -206,7 +207,7 @@ static void watch(struct soft_qp *qp)
 	engine_timer(qp->actor->engine, &qp->timer, 4096ull << qp->attr.timeout);
 }
 
-bool qp_pass(struct runner *r, struct actor *a)
+static bool pass(struct runner *r, struct actor *a)
 {
 	struct soft_qp *qp = actor_qp(a);
 	struct packet *list = actor_take(qp->actor);
@@ -237,6 +238,18 @@ bool qp_pass(struct runner *r, struct actor *a)
 	flush(r, qp);
 	return false;
 }
+
+static void receive(struct runner *r, struct actor *a, struct packet *list)
+{
+	qp_receive(r, actor_qp(a), list);
+}
+
+static struct packet *recall(struct actor *a, const struct recall *what)
+{
+	return resp_recall(actor_qp(a), what);
+}
+
+const struct actor_ops qp_actor_ops = { .run = pass, .receive = receive, .recall = recall };
 
 /* Ends a control operation's ownership: what has come meanwhile is done. */
 static void let_go(struct soft_qp *qp)
@@ -283,7 +296,7 @@ static al_status carve_rings(struct soft_qp *qp)
 
 	if (qp->node_mem)
 		return AL_SUCCESS;
-	if (alloc_fails(&qp->hca->alloc))
+	if (alloc_fails(&qp_hca(qp)->alloc))
 		return AL_INSUFFICIENT_MEMORY;
 	if (data < cap->max_inline_data)
 		data = (cap->max_inline_data + 15) & ~15u;
@@ -318,7 +331,7 @@ static al_status carve_resources(struct soft_qp *qp, uint8_t num)
 	if (num == qp->resp.num_resources)
 		return AL_SUCCESS;
 	if (num) {
-		new = alloc_fails(&qp->hca->alloc) ? NULL : al_alloc(num * sizeof(*new));
+		new = alloc_fails(&qp_hca(qp)->alloc) ? NULL : al_alloc(num * sizeof(*new));
 		if (!new)
 			return AL_INSUFFICIENT_MEMORY;
 	}
@@ -338,7 +351,7 @@ static al_status check_modify(const struct soft_qp *qp, const struct ib_qp_attr 
 {
 	const uint32_t states = IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_EN_SQD_ASYNC_NOTIFY;
 	const struct soft_port *port =
-		mask & IB_QP_PORT ? hca_port(qp->hca, attr->port_num) : qp->port;
+		mask & IB_QP_PORT ? hca_port(qp_hca(qp), attr->port_num) : qp->port;
 
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != qp_state(qp))
 		return AL_INVALID_STATE;
@@ -355,12 +368,19 @@ static al_status check_modify(const struct soft_qp *qp, const struct ib_qp_attr 
 	return mask & IB_QP_AV ? ah_check(port, &attr->ah_attr) : AL_SUCCESS;
 }
 
+static void find_path(struct soft_qp *qp)
+{
+	struct route route;
+
+	port_route(qp->port, &qp->to, &route);
+	qp->port->link->resolve(qp->port, &route, &qp->path);
+}
+
 static void apply_path(struct soft_qp *qp, const struct ib_qp_attr *attr, uint32_t mask)
 {
 	if (mask & IB_QP_PORT) {
 		counters_retire(qp);
-		qp->attr.port_num = attr->port_num;
-		counters_join(qp, hca_port(qp->hca, attr->port_num));
+		counters_join(qp, hca_port(qp_hca(qp), attr->port_num));
 		if (is_ud(qp)) /* which has no path of its own */
 			qp->mtu_shift = (uint8_t)__builtin_ctz(qp->port->hca->conf.mtu);
 	}
@@ -369,13 +389,15 @@ static void apply_path(struct soft_qp *qp, const struct ib_qp_attr *attr, uint32
 	if (mask & (IB_QP_PORT | IB_QP_PKEY_INDEX))
 		qp->pkey = qp->port->pkeys[qp->attr.pkey_index];
 	if (mask & IB_QP_AV) {
-		qp->av = attr->ah_attr;
+		qp->static_rate = attr->ah_attr.static_rate;
+		qp->av_port = attr->ah_attr.port_num;
+		address_set(&qp->to, &attr->ah_attr);
 		qp->global = attr->ah_attr.is_global;
 	}
 	if (mask & (IB_QP_PORT | IB_QP_AV))
-		qp->peer = port_route(qp->port, qp->av.dlid);
+		find_path(qp);
 	if (mask & IB_QP_PATH_MTU) {
-		qp->attr.path_mtu = (uint8_t)attr->path_mtu;
+		qp->path_mtu = (uint8_t)attr->path_mtu;
 		qp->mtu_shift = (uint8_t)__builtin_ctz(ib_mtu_bytes(attr->path_mtu));
 	}
 	if (mask & IB_QP_DEST_QPN)
@@ -390,7 +412,7 @@ static void apply(struct soft_qp *qp, const struct ib_qp_attr *attr, uint32_t ma
 	if (mask & IB_QP_QKEY)
 		qp->attr.qkey = attr->qkey;
 	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
-		qp->attr.en_sqd_async_notify = attr->en_sqd_async_notify;
+		qp->en_sqd_async_notify = attr->en_sqd_async_notify;
 	if (mask & IB_QP_TIMEOUT)
 		qp->attr.timeout = attr->timeout;
 	if (mask & IB_QP_RETRY_CNT)
@@ -469,8 +491,11 @@ static void reset(struct soft_qp *qp)
 	counters_retire(qp);
 	fault_forget(qp);
 	memset(&qp->attr, 0, sizeof(qp->attr));
-	memset(&qp->av, 0, sizeof(qp->av));
-	qp->peer = NULL;
+	qp->path_mtu = 0;
+	qp->en_sqd_async_notify = false;
+	qp->static_rate = qp->av_port = 0;
+	memset(&qp->to, 0, sizeof(qp->to));
+	qp->path = (struct path){ 0 };
 	qp->dest_qpn = 0;
 	qp->flow[FLOW_REQUEST] = qp->flow[FLOW_RESPONSE] = 0;
 	qp->spared[FLOW_REQUEST] = qp->spared[FLOW_RESPONSE] = 0;
@@ -485,7 +510,8 @@ al_status soft_modify_qp(struct ci_qp *ci, const struct ib_qp_attr *attr, uint32
 			 struct ci_udata *udata)
 {
 	struct soft_qp *qp = soft_qp(ci);
-	struct soft_port *port, *peer;
+	struct soft_port *port;
+	struct path path;
 	ib_qp_state to;
 	al_status status;
 	struct runner r;
@@ -500,7 +526,7 @@ al_status soft_modify_qp(struct ci_qp *ci, const struct ib_qp_attr *attr, uint32
 	if (UNLIKELY(qp_state(qp) == IB_QPS_SQE)) /* what was posted there is not sent afterwards */
 		comp_flush_sends(&r, qp);
 	port = qp->port;
-	peer = qp->peer;
+	path = qp->path;
 	to = mask & IB_QP_STATE ? attr->qp_state : qp_state(qp);
 	if (to == IB_QPS_RESET || to == IB_QPS_ERR)
 		status = check_modify(qp, attr, mask, to);
@@ -510,17 +536,38 @@ al_status soft_modify_qp(struct ci_qp *ci, const struct ib_qp_attr *attr, uint32
 		status = carve_rings(qp); /* requests are taken there, and flushed */
 	if (!status && to == IB_QPS_ERR)
 		qp_error(&r, qp, -1);
-	moved = peer != qp->peer || port != qp->port;
+	moved = path.to != qp->path.to || port != qp->port;
 	runner_add(&r, qp->actor);
 	runner_run(&r);
 	if (moved) /* there are answers of ours, which the end of the queue pair would not find */
-		qp_purge_at(qp, peer);
+		qp_purge_at(qp, &path);
 	if (!status && to == IB_QPS_RESET)
 		reset(qp);
 	if (!status && to == IB_QPS_ERR)
 		qp_purge(qp);
 	fmutex_unlock(&qp->control);
 	return status;
+}
+
+static void address_vector(const struct soft_qp *qp, struct ib_ah_attr *attr)
+{
+	const struct address *to = &qp->to;
+
+	*attr = (struct ib_ah_attr){
+		.is_global = to->global,
+		.dlid = to->dlid,
+		.src_path_bits = to->src_path_bits,
+		.sl = to->sl,
+		.static_rate = qp->static_rate,
+		.port_num = qp->av_port,
+	};
+	if (!to->global)
+		return;
+	attr->grh.dgid = to->dgid;
+	attr->grh.flow_label = to->class_flow & 0xfffff;
+	attr->grh.traffic_class = (uint8_t)(to->class_flow >> 20);
+	attr->grh.sgid_index = to->sgid_index;
+	attr->grh.hop_limit = to->hop_limit;
 }
 
 al_status soft_query_qp(struct ci_qp *ci, struct ib_qp_attr *attr)
@@ -531,25 +578,25 @@ al_status soft_query_qp(struct ci_qp *ci, struct ib_qp_attr *attr)
 	*attr = (struct ib_qp_attr){
 		.qp_state = qp_state(qp),
 		.cur_qp_state = qp_state(qp),
-		.path_mtu = (ib_mtu)qp->attr.path_mtu,
+		.path_mtu = (ib_mtu)qp->path_mtu,
 		.qkey = qp->attr.qkey,
 		.rq_psn = qp->resp.epsn,
 		.sq_psn = qp->req.next_psn,
 		.dest_qp_num = qp->dest_qpn,
 		.qp_access_flags = qp->attr.qp_access_flags,
 		.cap = ci->cap,
-		.ah_attr = qp->av,
 		.pkey_index = qp->attr.pkey_index,
-		.en_sqd_async_notify = qp->attr.en_sqd_async_notify,
+		.en_sqd_async_notify = qp->en_sqd_async_notify,
 		.sq_draining = qp_state(qp) == IB_QPS_SQD && !qp->drained,
 		.max_rd_atomic = qp->attr.max_rd_atomic,
 		.max_dest_rd_atomic = qp->attr.max_dest_rd_atomic,
 		.min_rnr_timer = qp->attr.min_rnr_timer,
-		.port_num = qp->attr.port_num,
+		.port_num = qp_port_num(qp),
 		.timeout = qp->attr.timeout,
 		.retry_cnt = qp->attr.retry_cnt,
 		.rnr_retry = qp->attr.rnr_retry,
 	};
+	address_vector(qp, &attr->ah_attr);
 	let_go(qp);
 	return AL_SUCCESS;
 }
@@ -608,13 +655,11 @@ al_status soft_create_qp(struct ci_qp *ci, struct ci_qp_init *init, struct ci_ud
 	qp->actor = elem;
 	qp->actor->self = qp;
 	qp->actor->engine = &hca->engine;
-	qp->actor->run = qp_pass;
-	qp->hca = hca;
-	qp->memory = &hca->memory;
+	qp->actor->ops = &qp_actor_ops;
 	qp->own = (struct mem_view){ .memory = &hca->memory, .pd = ci->pd };
 	qp->lent = (struct mem_view){ &hca->memory, ci->pd, IB_ACCESS_REMOTE_READ };
 	qp->atomics = hca->conf.atomics;
-	qp->timer.signal = timed_out;
+	qp->timer.run_out = timed_out;
 	resp_reset(qp);
 	cq_attach(soft_cq(ci->send_cq), &qp->send_link, qp->actor);
 	cq_attach(soft_cq(ci->recv_cq), &qp->recv_link, qp->actor);
@@ -628,7 +673,7 @@ al_status soft_create_qp(struct ci_qp *ci, struct ci_qp_init *init, struct ci_ud
 void soft_destroy_qp(struct ci_qp *ci)
 {
 	struct soft_qp *qp = soft_qp(ci);
-	struct soft_hca *hca = qp->hca;
+	struct soft_hca *hca = qp_hca(qp);
 	struct runner r;
 
 	if (UNLIKELY(qp->shared))

@@ -61,7 +61,7 @@ void counters_read(struct soft_port *port, struct ib_port_counters *to)
 
 void counters_add(struct soft_qp *qp)
 {
-	struct soft_hca *hca = qp->hca;
+	struct soft_hca *hca = qp_hca(qp);
 
 	fmutex_lock(&hca->qps_lock);
 	qp->list_next = hca->qp_list;
@@ -74,7 +74,7 @@ void counters_add(struct soft_qp *qp)
 
 void counters_remove(struct soft_qp *qp)
 {
-	struct soft_hca *hca = qp->hca;
+	struct soft_hca *hca = qp_hca(qp);
 
 	fmutex_lock(&hca->qps_lock);
 	*qp->list_pprev = qp->list_next;

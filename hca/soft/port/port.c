@@ -90,16 +90,18 @@ void port_plug(struct soft_port *port, bool in)
 	fmutex_unlock(&ports_lock);
 }
 
-static bool answers(const struct soft_port *port, uint16_t dlid)
+void port_route(const struct soft_port *port, const struct address *to, struct route *route)
 {
-	return dlid >= port->lid && dlid - port->lid < 1 << port->lmc;
-}
-
-struct soft_port *port_route(struct soft_port *port, uint16_t dlid)
-{
-	if (answers(port, dlid))
-		return port;
-	return answers(port->cable, dlid) ? port->cable : NULL;
+	route->slid = (uint16_t)(port->lid | (to->src_path_bits & ((1u << port->lmc) - 1)));
+	route->dlid = to->dlid;
+	route->sl = to->sl;
+	route->global = to->global;
+	if (LIKELY(!to->global))
+		return;
+	route->hop_limit = to->hop_limit;
+	route->class_flow = to->class_flow;
+	route->sgid = port_gid(port, to->sgid_index);
+	route->dgid = to->dgid;
 }
 
 /* ------------------------------------------------------------- operations */

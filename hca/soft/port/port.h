@@ -23,6 +23,10 @@ enum port_counter {
 	PORT_COUNTERS
 };
 
+struct address;
+struct link_ops;
+struct route;
+
 struct soft_port {
 	struct soft_hca *hca;
 	struct soft_port *cable;     /* the other end; may be itself */
@@ -62,6 +66,12 @@ static inline ib_port_state port_state(const struct soft_port *port)
 	return (ib_port_state)atomic_load_explicit(&port->state, memory_order_acquire);
 }
 
+/* Another port of the HCA. */
+static inline struct soft_port *port_of_hca(struct soft_port *port, uint8_t num)
+{
+	return port - port->num + num;
+}
+
 void port_start(void);
 void port_init(struct soft_port *port);
 /* An event of the port, or of the HCA. */
@@ -70,8 +80,8 @@ void port_raise(struct soft_port *port, ib_event_type type);
 void port_tell(struct soft_hca *hca, struct ci_ca *ca);
 /* Puts the cable in or pulls it out, at this end. */
 void port_plug(struct soft_port *port, bool in);
-/* Who answers to a LID on what the port is cabled to; NULL: nobody. */
-struct soft_port *port_route(struct soft_port *port, uint16_t dlid);
+/* The headers by which packets to an address leave the port. */
+void port_route(const struct soft_port *port, const struct address *to, struct route *route);
 /* Entry of the port's GID table; all zero: empty. */
 ib_gid port_gid(const struct soft_port *port, uint32_t index);
 bool port_has_gid(const struct soft_port *port, const ib_gid *gid);
@@ -87,23 +97,6 @@ void counters_join(struct soft_qp *qp, struct soft_port *port);
 /* It leaves its port, which keeps its traffic. */
 void counters_retire(struct soft_qp *qp);
 void counters_read(struct soft_port *port, struct ib_port_counters *to);
-
-/* The port that a packet goes to; NULL: there is none. */
-static inline struct soft_port *pkt_target(const struct soft_qp *qp, const struct packet *pkt)
-{
-	return is_ud(qp) ? port_route(qp->port, pkt->dg.dlid) : qp->peer;
-}
-
-/* How packets leave a port. */
-struct link_ops {
-	const char *name;
-	/* Takes the packet over; false: nobody there, the packet is still the caller's. */
-	bool (*send)(struct runner *r, struct soft_qp *qp, struct packet *pkt);
-	/* The same for a packet by value that was kept, to a port (NULL: nobody). */
-	bool (*deliver)(struct runner *r, struct soft_port *to, struct packet *pkt);
-};
-
-extern const struct link_ops link_loop;
 
 /* inject.c: bytes that come in at a port. */
 struct soft_injected inject(struct soft_port *port, const uint8_t *bytes, size_t len);

@@ -186,7 +186,7 @@ static struct send_wqe *expecting(struct runner *r, struct soft_qp *qp, const st
 static enum copy_result send_off(struct soft_qp *qp, struct errand *e, const struct send_wqe *wqe,
 				 uint64_t offset, const struct packet *pkt)
 {
-	const struct mem_view here = { qp->memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
+	const struct mem_view here = { qp->own.memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
 
 	if (!stage_of(qp) || !errand_add(e, &here, wqe->sge, wqe->num_sge, offset)) {
 		al_free(e);
@@ -238,7 +238,7 @@ static void took_read(struct runner *r, struct soft_qp *qp, struct send_wqe *wqe
 static void read_response(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 {
 	struct send_wqe *wqe = expecting(r, qp, pkt);
-	const struct mem_view here = { qp->memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
+	const struct mem_view here = { qp->own.memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
 	enum copy_result result = COPY_DONE;
 	struct cursor from, to = { .slot = NULL };
 	uint64_t offset, left;
@@ -251,7 +251,7 @@ static void read_response(struct runner *r, struct soft_qp *qp, const struct pac
 	due = (uint32_t)psn_diff(wqe->last_psn, pkt->psn) + 1;
 	/* a last packet ends the read, and no other does; the others are full */
 	if (pkt->place & PLACE_LAST ? pkt->length != left || pkt->num != due
-				    : pkt->num >= due || pkt->length != pkt->num << qp->mtu_shift) {
+				    : pkt->num >= due || pkt->length != (uint32_t)pkt->num << qp->mtu_shift) {
 		comp_fail(r, qp, IB_WC_LOC_LEN_ERR);
 		return;
 	}
@@ -295,7 +295,7 @@ static void took_value(struct runner *r, struct soft_qp *qp, struct send_wqe *wq
 static void atomic_response(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 {
 	struct send_wqe *wqe = expecting(r, qp, pkt);
-	const struct mem_view here = { qp->memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
+	const struct mem_view here = { qp->own.memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
 	uint64_t value = pkt->compare_add;
 	enum copy_result result = COPY_BAD_TARGET;
 	struct cursor from, to;

@@ -8,6 +8,7 @@
 
 #include "hca/soft/client/rings.h"
 #include "hca/soft/engine/engine.h"
+#include "hca/soft/link/link.h"
 #include "hca/soft/memory/mr.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/packet/wire.h"
@@ -18,7 +19,6 @@
 
 struct errand;
 struct shared_qp;
-struct soft_hca;
 struct soft_port;
 
 /* Element of a send queue, followed by its gather list or its inline data, and a datagram's address. */
@@ -85,9 +85,9 @@ struct soft_qp {
 	uint32_t sq_stride;
 	char *sq;
 	struct actor *actor;
-	struct soft_hca *hca;
-	const struct memory *memory;
+	struct stage *stage;      /* errands; NULL: there was none yet. The owner's */
 	bool atomics;             /* the HCA has some */
+	uint8_t static_rate, av_port; /* the owner's: with these `to` is the address vector */
 	struct fmutex rq_lock;    /* guards posting receives */
 	_Atomic uint32_t rq_prod;
 	_Atomic uint32_t rq_cons;
@@ -95,6 +95,7 @@ struct soft_qp {
 	uint32_t rq_stride;
 	char *rq;
 	struct shared_qp *shared; /* rings of a client's; NULL: none */
+	struct packet *node_mem;  /* one allocation: nodes, send ring, receive ring */
 
 	/* all below is the owner's, unless said otherwise */
 	struct {
@@ -141,7 +142,7 @@ struct soft_qp {
 
 	/* what every packet looks at: the path, what modify_qp has set, and the traffic */
 	_Alignas(64) struct soft_port *port; /* from Init on */
-	struct soft_port *peer;  /* who answers to the LID; NULL: nobody */
+	struct path path;
 	uint32_t dest_qpn;
 	uint16_t pkey;
 	uint8_t mtu_shift;       /* log2 of the path MTU */
@@ -149,11 +150,11 @@ struct soft_qp {
 	const struct service *service;
 	struct {                 /* as in struct ib_qp_attr */
 		uint32_t qp_access_flags, qkey;
-		uint8_t timeout, retry_cnt, rnr_retry, min_rnr_timer, max_rd_atomic, max_dest_rd_atomic;
-		uint8_t port_num, path_mtu;
 		uint16_t pkey_index;
-		bool en_sqd_async_notify;
+		uint8_t timeout, retry_cnt, rnr_retry, min_rnr_timer, max_rd_atomic, max_dest_rd_atomic;
 	} attr;
+	uint8_t path_mtu;        /* as there, too; together the line is full */
+	bool en_sqd_async_notify;
 	bool drained;            /* SQD: and so it is */
 	uint32_t spared_by;      /* faults.generation of the rules by which spared[] is */
 	/* traffic: one writer, summed up by query_port */
@@ -163,13 +164,11 @@ struct soft_qp {
 	uint64_t spared[2];      /* from that one to before this one no fault rule meets any */
 
 	/* what only control operations and slow ways look at */
-	struct ib_ah_attr av;
+	struct address to;       /* where its packets go */
+	struct fmutex control;   /* one control operation at a time */
 	struct timer timer;
 	struct cq_link send_link, recv_link;
-	struct fmutex control;   /* one control operation at a time */
 	struct mem_view own, lent; /* what its requests send, and what it gives to read: packets refer to these */
-	struct packet *node_mem; /* one allocation: nodes, send ring, receive ring */
-	struct stage *stage;     /* errands; NULL: there was none yet. The owner's */
 	struct soft_qp *list_next, **list_pprev; /* guarded by the HCA's qps_lock */
 };
 
@@ -199,6 +198,9 @@ static inline struct recv_wqe *rq_at(const struct soft_qp *qp, uint32_t index)
 	return (struct recv_wqe *)(qp->rq + (size_t)(index & qp->rq_mask) * qp->rq_stride);
 }
 
+/* 0: it has no port yet. */
+uint8_t qp_port_num(const struct soft_qp *qp);
+
 /* Owner's view of his own state. */
 static inline ib_qp_state qp_state(const struct soft_qp *qp)
 {
@@ -217,8 +219,7 @@ struct service {
 
 extern const struct service services[IB_QPT_COUNT];
 
-/* The actor's: one pass over all that there is to do. */
-bool qp_pass(struct runner *r, struct actor *a);
+extern const struct actor_ops qp_actor_ops;
 static inline struct soft_qp *actor_qp(const struct actor *a)
 {
 	return a->self;
@@ -265,9 +266,8 @@ static inline bool resp_pending(const struct soft_qp *qp)
 {
 	return qp->resp.backlog || qp->resp.reading.num;
 }
-/* Takes requests off that are not yet looked at: all, or what `take` picks for another queue pair. */
-struct packet *resp_unqueue(struct soft_qp *qp, const struct soft_qp *other,
-			    struct packet *(*take)(const struct soft_qp *other, struct packet **list));
+/* Gives back what of another queue pair has not been looked at. */
+struct packet *resp_recall(struct soft_qp *qp, const struct recall *what);
 void resp_reset(struct soft_qp *qp);
 
 /* responder: what reliable and unreliable connections share */
@@ -378,7 +378,7 @@ static inline void counter_add(_Atomic uint64_t *counter, uint64_t n)
 }
 /* Fetches home what is on its way to the peer, and takes back what he has not looked at. May sleep. */
 void qp_purge(struct soft_qp *qp);
-/* The same of a connection, at the port to which its path led. */
-void qp_purge_at(struct soft_qp *qp, struct soft_port *peer);
+/* The same of a connection, where its path led. */
+void qp_purge_at(struct soft_qp *qp, const struct path *path);
 
 #endif

@@ -19,7 +19,7 @@ static ib_wc_status check(const struct soft_qp *qp, struct send_wqe *wqe)
 {
 	const struct wr_op *op = &wr_ops[wqe->opcode];
 	const struct mem_view view = {
-		.memory = qp->memory,
+		.memory = qp->own.memory,
 		.pd = qp->ci.pd,
 		.access = op->flags & WR_RD_ATOMIC ? IB_ACCESS_LOCAL_WRITE : 0,
 	};

@@ -155,7 +155,7 @@ static enum copy_result payload_to_client(struct soft_qp *qp, const struct packe
 {
 	const bool send = is_send(pkt->kind);
 	const struct recv_wqe *wqe = send ? recv_oldest(qp) : NULL;
-	const struct mem_view view = { qp->memory, qp->ci.pd,
+	const struct mem_view view = { qp->own.memory, qp->ci.pd,
 				       send ? IB_ACCESS_LOCAL_WRITE : IB_ACCESS_REMOTE_WRITE };
 	const struct ib_sge one = { qp->resp.va + qp->resp.done, pkt->length, qp->resp.rkey };
 	struct errand *e = errand_new(qp, ERRAND_SCATTER, pkt->length, send ? wqe->num_sge : 1);
@@ -174,7 +174,7 @@ static enum copy_result payload_to_client(struct soft_qp *qp, const struct packe
 
 enum copy_result resp_payload(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 {
-	struct mem_view view = { qp->memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
+	struct mem_view view = { qp->own.memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
 	enum copy_result result = COPY_BAD_TARGET;
 	struct cursor from, to;
 	struct recv_wqe *wqe;
@@ -209,7 +209,7 @@ enum copy_result resp_payload(struct runner *r, struct soft_qp *qp, const struct
  * (IBTA 9.7.4.1.4). */
 bool resp_may_access(struct soft_qp *qp, const struct packet *pkt, uint32_t access, uint32_t length)
 {
-	const struct mem_view view = { qp->memory, qp->ci.pd, access };
+	const struct mem_view view = { qp->own.memory, qp->ci.pd, access };
 	struct mr_slot *slot;
 	char *mem;
 
@@ -566,7 +566,7 @@ static void did_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt,
 
 static void take_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
-	const struct mem_view view = { qp->memory, qp->ci.pd, IB_ACCESS_REMOTE_ATOMIC };
+	const struct mem_view view = { qp->own.memory, qp->ci.pd, IB_ACCESS_REMOTE_ATOMIC };
 	enum copy_result result = COPY_DONE;
 	struct mr_slot *slot;
 	uint64_t orig = 0;
@@ -732,7 +732,7 @@ bool resp_acceptable(struct soft_qp *qp, const struct packet *pkt)
 {
 	/* a packet on the wire names its port only; here we know the queue pair, and ask that it be
 	 * the peer */
-	return pkt->src_port == qp->peer &&
+	return pkt->in_port == qp->port->num && path_is_from(&qp->path, pkt->route.slid) &&
 	       (pkt->flags & PKT_WIRE || pkt->src_qpn == qp->dest_qpn) &&
 	       resp_pkey_matches(qp, pkt);
 }
@@ -775,13 +775,6 @@ void resp_queue(struct soft_qp *qp, struct packet *pkt)
 	qp->resp.backlog_tail = &pkt->next;
 }
 
-static struct packet **end_of(struct packet **list)
-{
-	while (*list)
-		list = &(*list)->next;
-	return list;
-}
-
 /* The request whose payload is on its way has been taken back. */
 static void forget_taken(struct soft_qp *qp, const struct packet *pkt)
 {
@@ -792,20 +785,18 @@ static void forget_taken(struct soft_qp *qp, const struct packet *pkt)
 		qp->resp.kind = PKT_NONE;
 }
 
-struct packet *resp_unqueue(struct soft_qp *qp, const struct soft_qp *other,
-			    struct packet *(*take)(const struct soft_qp *other,
-						   struct packet **list))
+struct packet *resp_recall(struct soft_qp *qp, const struct recall *what)
 {
 	const struct packet *first = qp->resp.backlog;
-	struct packet *taken = take(other, &qp->resp.backlog);
+	struct packet *taken = packets_recall(&qp->resp.backlog, what);
 
-	qp->resp.backlog_tail = end_of(&qp->resp.backlog);
+	qp->resp.backlog_tail = packets_end(&qp->resp.backlog);
 	if (LIKELY(!qp->stage))
 		return taken;
 	if (qp->resp.copying && qp->resp.backlog != first)
 		forget_taken(qp, first);
-	*end_of(&taken) = take(other, &qp->stage->answers);
-	qp->stage->answers_tail = end_of(&qp->stage->answers);
+	*packets_end(&taken) = packets_recall(&qp->stage->answers, what);
+	qp->stage->answers_tail = packets_end(&qp->stage->answers);
 	return taken;
 }
 

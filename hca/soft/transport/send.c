@@ -6,6 +6,7 @@
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/lab/capture.h"
 #include "hca/soft/lab/fault.h"
+#include "hca/soft/link/link.h"
 #include "hca/soft/memory/errand.h"
 #include "hca/soft/memory/mr.h"
 #include "hca/soft/object/hca.h"
@@ -40,7 +41,7 @@ void pkt_release(struct runner *r, struct soft_qp *self, struct packet *pkt)
 		return;
 	}
 	if (UNLIKELY(!pkt->home)) {
-		fault_home(pkt->src_port->hca, pkt);
+		fault_home(pkt);
 		return;
 	}
 	pkt->kind = PKT_NONE;
@@ -80,8 +81,20 @@ static uint64_t pkt_bytes(const struct soft_qp *qp, const struct packet *pkt)
 	uint64_t bytes = wire_bytes(qp, pkt->kind, pkt->place, pkt->num, pkt->length);
 
 	if (pkt->service == WIRE_UD)
-		bytes += DETH_BYTES + (pkt->dg.global ? GRH_BYTES : 0);
+		bytes += DETH_BYTES + (pkt->route.global ? GRH_BYTES : 0);
 	return bytes;
+}
+
+/* A datagram's path is its own. */
+static bool leave(struct runner *r, const struct soft_qp *qp, struct packet *pkt)
+{
+	const struct link_ops *link = qp->port->link;
+	struct path path;
+
+	if (LIKELY(!is_ud(qp)))
+		return link->send(r, &qp->path, pkt);
+	link->resolve(qp->port, &pkt->route, &path);
+	return link->send(r, &path, pkt);
 }
 
 void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flow_index flow)
@@ -90,12 +103,13 @@ void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flo
 	const uint64_t n = qp->flow[flow] + 1, last = qp->flow[flow] + pkt->num;
 	enum fault_verdict verdict = FAULT_PASSES;
 
-	pkt->src_port = port;
 	pkt->src_qpn = qp->ci.qp_num;
 	pkt->service = qp->service->wire;
-	pkt->dest_qpn = qp->dest_qpn;
-	if (is_ud(qp))
-		pkt->dest_qpn = pkt->wqe->remote_qpn;
+	pkt->mtu_shift = qp->mtu_shift;
+	if (LIKELY(!is_ud(qp))) { /* a datagram has been addressed */
+		pkt->dest_qpn = qp->dest_qpn;
+		port_route(port, &qp->to, &pkt->route);
+	}
 	pkt->pkey = qp->pkey;
 	qp->flow[flow] = last;
 	r->packets--;
@@ -111,7 +125,7 @@ void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flo
 		capture_sent(qp, pkt);
 	if (UNLIKELY(verdict == FAULT_LOST))
 		port_count(port, CNT_XMIT_DISCARDS, pkt->num);
-	if (LIKELY(!verdict && port->link->send(r, qp, pkt)))
+	if (LIKELY(!verdict && leave(r, qp, pkt)))
 		goto sent;
 drop:
 	pkt_release(r, qp, pkt);
@@ -126,90 +140,60 @@ void pkt_received(struct soft_qp *qp, const struct packet *pkt)
 	counter_add(&qp->rx_packets, pkt->num);
 }
 
-/* Takes our packets out of a list, and makes empty those that refer to our memory. */
-static struct packet *take_ours(const struct soft_qp *qp, struct packet **list)
+uint8_t qp_port_num(const struct soft_qp *qp)
 {
-	struct packet *ours = NULL, *pkt;
+	const struct soft_port *port = qp->port;
 
-	while ((pkt = *list)) {
-		if (pkt->home == qp->actor) {
-			*list = pkt->next;
-			pkt->next = ours;
-			ours = pkt;
-			continue;
-		}
-		if (pkt->kind == PKT_READ_RESP && pkt->view == &qp->lent)
-			pkt->kind = PKT_NONE;
-		list = &pkt->next;
-	}
-	return ours;
+	return port ? port->num : 0;
 }
 
-/* The same with all that one queue pair has not looked at. May sleep. */
-static void purge_from(struct soft_qp *qp, struct actor *a)
+static struct recall ours(const struct soft_qp *qp)
 {
-	struct packet *list, *ours, *more, *next;
-	struct soft_qp *peer;
-	struct runner r;
-
-	if (!a || !actor_claim(a))
-		return;
-	runner_start(&r);
-	peer = actor_qp(a);
-	list = actor_take(a);
-	ours = take_ours(qp, &list);
-	more = resp_unqueue(peer, qp, take_ours);
-	qp_receive(&r, peer, list);
-	runner_add(&r, a);
-	for (; ours || more; ours = next) {
-		if (!ours) {
-			ours = more;
-			more = NULL;
-		}
-		next = ours->next;
-		ours->kind = PKT_NONE;
-		actor_push(&r, qp->actor, ours);
-	}
-	runner_run(&r);
+	return (struct recall){ .home = qp->actor, .lent = &qp->lent };
 }
 
-static struct actor *actor_at(struct soft_port *port, uint32_t qpn)
+void qp_purge_at(struct soft_qp *qp, const struct path *path)
 {
-	return port ? table_find(&port->hca->qps, qpn) : NULL;
+	const struct recall what = ours(qp);
+
+	if (path->to)
+		qp->port->link->recall(path, qp->dest_qpn, &what);
 }
 
-/* Where datagrams of ours have not come home from: so many. They are still sent to nobody else,
- * since the state does not permit it. */
-static uint32_t targets(struct soft_qp *qp, struct actor *to[SOFT_REQUEST_NODES])
+/* Datagrams of ours that are not at home. They are still sent to nobody else, since the state does not permit it. */
+static uint32_t sent(struct soft_qp *qp, struct packet *pkts[SOFT_REQUEST_NODES])
 {
-	const struct packet *pkt = qp->node_mem;
-	struct runner r;
+	struct packet *pkt = qp->node_mem;
 	uint32_t i, num = 0;
+	struct runner r;
 
 	actor_claim(qp->actor);
 	for (i = 0; pkt && i < SOFT_REQUEST_NODES; i++, pkt++)
 		if (pkt->wqe) /* whoever has it changes neither this nor its address */
-			to[num++] = actor_at(port_route(qp->port, pkt->dg.dlid), pkt->dest_qpn);
+			pkts[num++] = pkt;
 	runner_start(&r);
 	runner_add(&r, qp->actor);
 	runner_run(&r);
 	return num;
 }
 
-void qp_purge_at(struct soft_qp *qp, struct soft_port *peer)
+static void purge_datagrams(struct soft_qp *qp)
 {
-	purge_from(qp, actor_at(peer, qp->dest_qpn));
+	const struct recall what = ours(qp);
+	struct packet *pkts[SOFT_REQUEST_NODES];
+	uint32_t i, num = sent(qp, pkts);
+	struct path path;
+
+	for (i = 0; i < num; i++) {
+		qp->port->link->resolve(qp->port, &pkts[i]->route, &path);
+		qp->port->link->recall(&path, pkts[i]->dest_qpn, &what);
+	}
 }
 
 void qp_purge(struct soft_qp *qp)
 {
-	struct actor *to[SOFT_REQUEST_NODES];
-	uint32_t i, num = 1;
-
 	if (is_ud(qp))
-		num = targets(qp, to);
+		purge_datagrams(qp);
 	else
-		to[0] = actor_at(qp->peer, qp->dest_qpn);
-	for (i = 0; i < num; i++)
-		purge_from(qp, to[i]);
+		qp_purge_at(qp, &qp->path);
 }

@@ -12,6 +12,7 @@
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/lab/capture.h"
 #include "hca/soft/lab/fault.h"
+#include "hca/soft/link/link.h"
 #include "hca/soft/memory/mr.h"
 #include "hca/soft/object/hca.h"
 #include "hca/soft/packet/packet.h"
@@ -23,12 +24,11 @@
 /* Would a packet go there, and the ACK come back, without anybody in between? */
 static struct actor *reachable(const struct soft_qp *qp)
 {
-	const struct soft_port *port = qp->port, *to = qp->peer;
+	const struct soft_port *port = qp->port;
 
-	if (port->link != &link_loop || !to || port_state(port) != IB_PORT_ACTIVE ||
-	    port_state(to) != IB_PORT_ACTIVE || capture_on())
+	if (port_state(port) != IB_PORT_ACTIVE || capture_on())
 		return NULL;
-	return table_find(&to->hca->qps, qp->dest_qpn);
+	return port->link->near(&qp->path, qp->dest_qpn);
 }
 
 static bool simple(const struct send_wqe *wqe)
@@ -44,7 +44,8 @@ static bool expected(const struct soft_qp *peer, const struct soft_qp *qp)
 	return qp_state(peer) >= IB_QPS_RTR && qp_state(peer) != IB_QPS_ERR &&
 	       peer->service == qp->service && peer->resp.established &&
 	       peer->resp.epsn == qp->req.next_psn && peer->resp.kind == PKT_NONE &&
-	       !resp_pending(peer) && peer->peer == qp->port && peer->dest_qpn == qp->ci.qp_num &&
+	       !resp_pending(peer) && path_is_from(&qp->path, peer->port->lid) &&
+	       path_is_from(&peer->path, qp->port->lid) && peer->dest_qpn == qp->ci.qp_num &&
 	       peer->pkey == qp->pkey && peer->mtu_shift == qp->mtu_shift &&
 	       qp->pkey & IB_PKEY_FULL_MEMBER;
 }
@@ -67,7 +68,7 @@ static bool undisturbed(struct soft_qp *qp, struct soft_qp *peer, const struct s
 /* Where it goes to: the memory, held; NULL: nowhere, or not to a single piece of it. */
 static struct mr_slot *target(struct soft_qp *peer, const struct send_wqe *wqe, char **mem)
 {
-	struct mem_view view = { peer->memory, peer->ci.pd, IB_ACCESS_REMOTE_WRITE };
+	struct mem_view view = { peer->own.memory, peer->ci.pd, IB_ACCESS_REMOTE_WRITE };
 	const struct recv_wqe *recv;
 
 	if (wqe->opcode == IB_WR_RDMA_WRITE) {
@@ -86,7 +87,7 @@ static struct mr_slot *target(struct soft_qp *peer, const struct send_wqe *wqe, 
 
 static bool transfer(const struct soft_qp *qp, struct soft_qp *peer, const struct send_wqe *wqe)
 {
-	const struct mem_view view = { .memory = qp->memory, .pd = qp->ci.pd };
+	const struct mem_view view = { .memory = qp->own.memory, .pd = qp->ci.pd };
 	struct mr_slot *to_slot, *from_slot = NULL;
 	char *to, *from = (char *)wqe->sge;
 

@@ -39,10 +39,10 @@ al_status ud_post(const struct soft_qp *qp, const struct ib_send_wr *wr, struct 
 	if (UNLIKELY(!ah))
 		return AL_INVALID_HANDLE;
 	fmutex_lock(&ah->lock);
-	*to = ah->to;
+	to->to = ah->to;
 	port = ah->attr.port_num;
 	fmutex_unlock(&ah->lock);
-	status = wr_check_datagram(&qp->ci, qp->attr.port_num, ah->ci.pd, port,
+	status = wr_check_datagram(&qp->ci, qp_port_num(qp), ah->ci.pd, port,
 				   wr->wr.ud.remote_qpn);
 	if (UNLIKELY(status))
 		return status;
@@ -52,9 +52,11 @@ al_status ud_post(const struct soft_qp *qp, const struct ib_send_wr *wr, struct 
 
 void ud_build(const struct soft_qp *qp, const struct send_wqe *wqe, struct packet *pkt)
 {
-	pkt->dg = *wqe_datagram(qp, wqe);
-	if (pkt->dg.qkey & QKEY_OWN)
-		pkt->dg.qkey = qp->attr.qkey;
+	const struct datagram *dg = wqe_datagram(qp, wqe);
+
+	port_route(qp->port, &dg->to, &pkt->route);
+	pkt->dest_qpn = wqe->remote_qpn;
+	pkt->qkey = dg->qkey & QKEY_OWN ? qp->attr.qkey : dg->qkey;
 }
 
 /* ----------------------------------------------------------------- responder */
@@ -67,11 +69,11 @@ static bool acceptable(struct soft_qp *qp, const struct packet *pkt)
 		port_count(port, CNT_RCV_ERRORS, 1);
 		return false;
 	}
-	if (pkt->dg.global && !port_has_gid(port, &pkt->dg.dgid))
+	if (pkt->route.global && !port_has_gid(port, &pkt->route.dgid))
 		return false;
 	if (!resp_pkey_matches(qp, pkt))
 		return false;
-	if (pkt->dg.qkey == qp->attr.qkey)
+	if (pkt->qkey == qp->attr.qkey)
 		return true;
 	port_count(port, CNT_BAD_QKEY, 1);
 	return false;
@@ -80,7 +82,7 @@ static bool acceptable(struct soft_qp *qp, const struct packet *pkt)
 static enum copy_result scatter(struct cursor *from, const struct soft_qp *qp, uint64_t skip,
 				uint64_t length)
 {
-	const struct mem_view view = { qp->memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
+	const struct mem_view view = { qp->own.memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
 	const struct recv_wqe *wqe = recv_oldest(qp);
 	enum copy_result result = COPY_BAD_TARGET;
 	struct cursor to;
@@ -94,15 +96,14 @@ static enum copy_result scatter(struct cursor *from, const struct soft_qp *qp, u
 static void make_grh(const struct packet *pkt, uint8_t grh[GRH_BYTES])
 {
 	const struct wire_op *op = &wire_ops[wire_opcode(WIRE_UD, pkt->kind, PLACE_ONLY)];
-	const ib_gid sgid = port_gid(pkt->src_port, pkt->dg.sgid_index);
 	struct wire_packet headers = {
-		.grh.tclass = (uint8_t)(pkt->dg.class_flow >> 20),
-		.grh.flow_label = pkt->dg.class_flow & 0xfffff,
-		.grh.hop_limit = pkt->dg.hop_limit,
+		.grh.tclass = (uint8_t)(pkt->route.class_flow >> 20),
+		.grh.flow_label = pkt->route.class_flow & 0xfffff,
+		.grh.hop_limit = pkt->route.hop_limit,
 	};
 
-	memcpy(headers.grh.sgid, &sgid, sizeof(sgid));
-	memcpy(headers.grh.dgid, &pkt->dg.dgid, sizeof(pkt->dg.dgid));
+	memcpy(headers.grh.sgid, &pkt->route.sgid, sizeof(pkt->route.sgid));
+	memcpy(headers.grh.dgid, &pkt->route.dgid, sizeof(pkt->route.dgid));
 	wire_grh(grh, &headers,
 		 BTH_BYTES + op->ext_bytes + ((pkt->length + 3u) & ~3u) + ICRC_BYTES);
 }
@@ -120,8 +121,8 @@ static enum copy_result put_grh(const struct soft_qp *qp, const struct packet *p
 /* The receive, or some of it, is in a client: GRH and payload, in one. */
 static enum copy_result deliver_to_client(struct soft_qp *qp, const struct packet *pkt)
 {
-	const struct mem_view view = { qp->memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
-	const uint32_t head = pkt->dg.global ? GRH_BYTES : 0;
+	const struct mem_view view = { qp->own.memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
+	const uint32_t head = pkt->route.global ? GRH_BYTES : 0;
 	const struct recv_wqe *wqe = recv_oldest(qp);
 	struct errand *e = errand_new(qp, ERRAND_SCATTER, head + pkt->length, wqe->num_sge);
 	enum copy_result result = COPY_DONE;
@@ -153,21 +154,21 @@ static enum copy_result deliver(struct runner *r, const struct soft_qp *qp,
 		if (result != COPY_DONE)
 			return result;
 	}
-	return pkt->dg.global ? put_grh(qp, pkt) : COPY_DONE;
+	return pkt->route.global ? put_grh(qp, pkt) : COPY_DONE;
 }
 
 static void complete(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 {
-	const struct soft_port *from = pkt->src_port, *port = qp->port;
+	const struct soft_port *port = qp->port;
 	struct ib_wc wc = {
 		.opcode = IB_WC_RECV,
 		.byte_len = IB_GRH_BYTES + pkt->length,
-		.wc_flags = (pkt->dg.global ? IB_WC_GRH : 0) |
+		.wc_flags = (pkt->route.global ? IB_WC_GRH : 0) |
 			    (pkt->flags & PKT_SOLICITED ? IB_WC_SOLICITED : 0),
 		.src_qp = pkt->src_qpn,
-		.slid = from->lid | pkt->dg.src_path_bits,
-		.sl = pkt->dg.sl,
-		.dlid_path_bits = (uint8_t)(pkt->dg.dlid & ((1u << port->lmc) - 1)),
+		.slid = pkt->route.slid,
+		.sl = pkt->route.sl,
+		.dlid_path_bits = (uint8_t)(pkt->route.dlid & ((1u << port->lmc) - 1)),
 		.pkey_index = qp->attr.pkey_index,
 		.port_num = port->num,
 	};
@@ -183,7 +184,7 @@ static void complete(struct runner *r, struct soft_qp *qp, const struct packet *
 static void drop(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	IB_TRACE("soft", "datagram dropped: qp=%#x", qp->ci.qp_num);
-	port_count(port_route(pkt->src_port, pkt->dg.dlid), CNT_RCV_DROPPED, 1);
+	port_count(port_of_hca(qp->port, pkt->in_port), CNT_RCV_DROPPED, 1);
 	pkt_release(r, qp, pkt);
 }
 
@@ -206,11 +207,10 @@ void ud_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum cop
 
 void ud_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
-	struct soft_port *in = port_route(pkt->src_port, pkt->dg.dlid);
 	enum copy_result result;
 
 	/* numbers are the HCA's, but a queue pair is reached by its own port only */
-	if (!is_send(pkt->kind) || in != qp->port || !acceptable(qp, pkt)) {
+	if (!is_send(pkt->kind) || pkt->in_port != qp->port->num || !acceptable(qp, pkt)) {
 		drop(r, qp, pkt);
 		return;
 	}
