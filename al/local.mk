@@ -7,9 +7,6 @@ noinst_LTLIBRARIES += libibal-core.la
 libibal_core_la_CFLAGS = $(AM_CFLAGS) -ftls-model=initial-exec -fno-semantic-interposition
 libibal_core_la_LIBADD = $(GMODULE_LIBS) $(GLIB_LIBS) $(URCU_LIBS) $(PCI_LIBS)
 libibal_core_la_SOURCES = \
-	al/agent/commands.def \
-	al/agent/protocol.c \
-	al/agent/protocol.h \
 	al/event/async.c \
 	al/event/async.h \
 	al/event/channel.c \
@@ -42,6 +39,9 @@ libibal_core_la_SOURCES = \
 	al/object/strings.c \
 	al/object/thread.c \
 	al/object/thread.h \
+	al/protocol/commands.def \
+	al/protocol/protocol.c \
+	al/protocol/protocol.h \
 	al/user/ask.c \
 	al/user/call.c \
 	al/user/connection.c \
@@ -162,7 +162,6 @@ al_agent_libagent_la_SOURCES = \
 	al/agent/pool.c \
 	al/agent/pool.h \
 	al/agent/post.c \
-	al/agent/protocol.c \
 	al/agent/right.c \
 	al/agent/right.h \
 	al/agent/session.c \
@@ -171,7 +170,8 @@ al_agent_libagent_la_SOURCES = \
 	al/agent/socket.c \
 	al/agent/socket.h \
 	al/agent/verbs.c \
-	al/agent/verbs.h
+	al/agent/verbs.h \
+	al/protocol/protocol.c
 
 sbin_PROGRAMS += ald
 ald_CFLAGS = $(TOOL_CFLAGS)

@@ -186,7 +186,7 @@ test_e2e_agent_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
 test_e2e_agent_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_agent_test_DEPENDENCIES = hca/soft/soft.la uvp/soft/soft.la ald$(EXEEXT)
 check_PROGRAMS += test/e2e/agent_kill_test
-test_e2e_agent_kill_test_SOURCES = test/e2e/agent_kill_test.c al/agent/protocol.c
+test_e2e_agent_kill_test_SOURCES = test/e2e/agent_kill_test.c al/protocol/protocol.c
 test_e2e_agent_kill_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
 test_e2e_agent_kill_test_LDADD = al/agent/libagent.la $(API_LIBS)
 EXTRA_test_e2e_agent_kill_test_DEPENDENCIES = hca/soft/soft.la uvp/soft/soft.la ald$(EXEEXT)
@@ -210,7 +210,7 @@ test_e2e_strace_client_LDADD = $(API_LIBS)
 dist_check_SCRIPTS += test/e2e/strace.sh
 # The agent's socket without the library.
 check_PROGRAMS += test/e2e/agent_door_test
-test_e2e_agent_door_test_SOURCES = test/e2e/agent_door_test.c al/agent/protocol.c
+test_e2e_agent_door_test_SOURCES = test/e2e/agent_door_test.c al/protocol/protocol.c
 test_e2e_agent_door_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_agent_door_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
 # Events of a client that does not read them, with the agent's sources in the test's hands.
@@ -223,7 +223,7 @@ test_e2e_agent_left_test_LDADD = al/agent/libagent.la $(API_LIBS)
 EXTRA_test_e2e_agent_left_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
 # Memory that clients share with it.
 check_PROGRAMS += test/e2e/agent_memory_test
-test_e2e_agent_memory_test_SOURCES = test/e2e/agent_memory_test.c al/agent/protocol.c
+test_e2e_agent_memory_test_SOURCES = test/e2e/agent_memory_test.c al/protocol/protocol.c
 test_e2e_agent_memory_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_agent_memory_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
 # Memory that blocks.
@@ -401,7 +401,7 @@ test_fuzz_rings_fuzz_SOURCES = test/fuzz/rings_fuzz.c test/fuzz/main.c test/fuzz
 test_fuzz_rings_fuzz_CPPFLAGS = -I$(srcdir)/test/fuzz $(AM_CPPFLAGS) -DFUZZ_CORPUS='"rings"'
 test_fuzz_rings_fuzz_LDADD = hca/soft/libsoft-core.la
 check_PROGRAMS += test/fuzz/agent_fuzz
-test_fuzz_agent_fuzz_SOURCES = test/fuzz/agent_fuzz.c test/fuzz/main.c test/fuzz/fuzz.h al/agent/protocol.c
+test_fuzz_agent_fuzz_SOURCES = test/fuzz/agent_fuzz.c test/fuzz/main.c test/fuzz/fuzz.h al/protocol/protocol.c
 test_fuzz_agent_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"agent"'
 test_fuzz_agent_fuzz_LDADD = al/agent/libagent.la $(API_LIBS)
 EXTRA_test_fuzz_agent_fuzz_DEPENDENCIES = hca/soft/soft.la

@@ -41,7 +41,7 @@ static const struct row {
 #define FD(name, member)   (BYTE(name, member) | BRINGS_FD)
 #define COMMAND(name, where, right, makes, vendor, handles, bytes, ...) \
 	[AGENT_##name] = { (al_object_type)makes, RIGHT_##right, handles, bytes },
-#include "al/agent/commands.def"
+#include "al/protocol/commands.def"
 };
 
 /* The columns of a kind read the request of the command that makes one. */
@@ -53,7 +53,7 @@ enum {
 #define COMMAND(name, where, right, makes, ...)                                                         \
 	_Static_assert(MAKER_OF_##makes == MAKER_OF_NONE || (int)MAKER_OF_##makes == (int)AGENT_##name, \
 		       "kinds.def has another maker for what " #name " makes");
-#include "al/agent/commands.def"
+#include "al/protocol/commands.def"
 
 /* It may be an attack, or a library of another version. */
 static al_status breach(struct connection *connection, const char *what)
@@ -213,7 +213,7 @@ static void finish(struct connection *connection)
 
 static void (*const functions[AGENT_NUM_COMMANDS])(struct connection *connection) = {
 #define COMMAND(name, ...) [AGENT_##name] = command_##name,
-#include "al/agent/commands.def"
+#include "al/protocol/commands.def"
 };
 
 /* A LATER command may have been answered, and its connection freed, on return. */

@@ -4,7 +4,7 @@
 
 #include <iba/ib_hca.h>
 
-#include "al/agent/protocol.h"
+#include "al/protocol/protocol.h"
 
 static struct hca *find(const struct hcas *hcas, uint64_t guid)
 {

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "al/agent/protocol.h"
+#include "al/protocol/protocol.h"
 
 /* -------------------------------------------------------------------- costs */
 

@@ -3,7 +3,7 @@
 #ifndef AL_AGENT_MEMORY_H
 #define AL_AGENT_MEMORY_H
 
-#include "al/agent/protocol.h"
+#include "al/protocol/protocol.h"
 
 struct mapping {
 	void *addr; /* NULL: nothing is mapped */

@@ -13,8 +13,8 @@
 
 #include "al/agent/descriptor.h"
 #include "al/agent/object.h"
-#include "al/agent/protocol.h"
 #include "al/object/client.h"
+#include "al/protocol/protocol.h"
 
 /* What the log tells of a client, once of each kind. */
 enum complaint { COMPLAINT_PROTOCOL, COMPLAINT_RIGHT, COMPLAINT_HANDLE, COMPLAINT_MEMORY, NUM_COMPLAINTS };

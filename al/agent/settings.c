@@ -15,7 +15,7 @@
 
 #include <iba/ib_hca.h>
 
-#include "al/agent/protocol.h"
+#include "al/protocol/protocol.h"
 
 void settings_default(struct settings *to)
 {

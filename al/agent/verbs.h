@@ -16,6 +16,6 @@
 #define HANDLE(type, i) ((type)(uintptr_t)connection->handles[i])
 
 #define COMMAND(name, ...) void command_##name(struct connection *connection);
-#include "al/agent/commands.def"
+#include "al/protocol/commands.def"
 
 #endif

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "al/agent/protocol.h"
+#include "al/protocol/protocol.h"
 #include "al/user/hooks.h"
 #include "ci/ci.h"
 

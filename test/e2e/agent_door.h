@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 
-#include "al/agent/protocol.h"
+#include "al/protocol/protocol.h"
 #include "test/e2e/agent.h"
 
 struct client {

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "al/agent/ald.h"
-#include "al/agent/protocol.h"
+#include "al/protocol/protocol.h"
 #include <iba/ib_soft.h>
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)

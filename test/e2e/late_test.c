@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
-#include "al/agent/protocol.h"
+#include "al/protocol/protocol.h"
 #include "test/e2e/agent.h"
 
 static sem_t held, go_on;

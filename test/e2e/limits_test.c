@@ -302,7 +302,7 @@ END_TEST
 
 static const enum agent_right rows[] = {
 #define COMMAND(name, where, right, ...) RIGHT_##right,
-#include "al/agent/commands.def"
+#include "al/protocol/commands.def"
 };
 
 #define FOREIGN 4321

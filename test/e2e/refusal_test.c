@@ -9,7 +9,7 @@
 
 #include "test/e2e/agent.h"
 
-#include "al/agent/protocol.h"
+#include "al/protocol/protocol.h"
 
 static char said[4096]; /* everything that was logged */
 

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "al/agent/ald.h"
-#include "al/agent/protocol.h"
+#include "al/protocol/protocol.h"
 #include "fuzz.h"
 
 #define RECORDS         48 /* of a session */
@@ -48,7 +48,7 @@ static const struct {
 } rows[AGENT_NUM_COMMANDS] = {
 #define COMMAND(name, where, right, makes, vendor, handles, bools, first, second, out) \
 	[AGENT_##name] = { makes, handles },
-#include "al/agent/commands.def"
+#include "al/protocol/commands.def"
 };
 
 struct input {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* What both ends use: the command table's sizes and names, and descriptors. */
-#include "al/agent/protocol.h"
+#include "al/protocol/protocol.h"
 
 #include <string.h>
 
@@ -29,12 +29,12 @@ const struct agent_sizes agent_sizes[AGENT_NUM_COMMANDS] = {
 		.vendor = vendors,                                                                 \
 		.makes = AL_OBJ_##makes_kind != AL_OBJ_NONE,                                       \
 	},
-#include "al/agent/commands.def"
+#include "al/protocol/commands.def"
 };
 
 const char *const agent_names[AGENT_NUM_COMMANDS] = {
 #define COMMAND(name, ...) [AGENT_##name] = #name,
-#include "al/agent/commands.def"
+#include "al/protocol/commands.def"
 };
 
 #undef ARRAY
@@ -52,7 +52,7 @@ const char *const agent_names[AGENT_NUM_COMMANDS] = {
 				       (vendors)*UVP_MAX_DATA <=                                  \
 			       AGENT_RECORD,                                                      \
 		       "answer " #name " can be longer than a record");
-#include "al/agent/commands.def"
+#include "al/protocol/commands.def"
 
 /* ------------------------------------------------------------- descriptors */
 

@@ -8,8 +8,8 @@
  * each of which one request has one answer before the next. Sizes are exact. Nothing is read twice.
  * The first record of any connection is struct agent_hello.
  */
-#ifndef AL_AGENT_PROTOCOL_H
-#define AL_AGENT_PROTOCOL_H
+#ifndef AL_PROTOCOL_PROTOCOL_H
+#define AL_PROTOCOL_PROTOCOL_H
 
 #include <sys/socket.h>
 
@@ -56,7 +56,7 @@ struct agent_welcome {
 
 enum agent_command {
 #define COMMAND(name, ...) AGENT_##name,
-#include "al/agent/commands.def"
+#include "al/protocol/commands.def"
 	AGENT_NUM_COMMANDS
 };
 
