@@ -36,6 +36,8 @@ libibal_core_la_SOURCES = \
 	al/object/rcu.h \
 	al/object/reaper.c \
 	al/object/reaper.h \
+	al/object/shared.c \
+	al/object/shared.h \
 	al/object/strings.c \
 	al/object/thread.c \
 	al/object/thread.h \

@@ -8,6 +8,7 @@
 #include "al/event/pnp.h"
 #include "al/object/client.h"
 #include "al/object/device.h"
+#include "al/object/shared.h"
 #include "al/object/thread.h"
 #include "al/user/user.h"
 
@@ -41,6 +42,7 @@ static void after_fork_child(void)
 	async_child();
 	pnp_child();
 	user_child();
+	shared_child();
 	ci_forked();
 	pthread_mutex_init(&lock, NULL);
 }

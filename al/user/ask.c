@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "al/object/shared.h"
 #include "al/user/user.h"
 
 /* A question whose answer is what was asked for, written on success only. */
@@ -237,7 +238,7 @@ al_status ask_register_mr(struct ci_mr *mr, const struct ci_mem *mem, struct uvp
 	struct user_call call;
 	uint64_t offset = 0;
 	int memory;
-	al_status status = user_memory_find(mem->addr, mem->length, &memory, &offset);
+	al_status status = shared_find(mem->addr, mem->length, &memory, &offset);
 
 	if (status)
 		return status;

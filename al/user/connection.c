@@ -452,7 +452,6 @@ void user_child(void)
 {
 	struct user_conn **end = &parents_connections;
 
-	user_memory_child();
 	user_provider_child();
 	for (struct user_conn *conn = connections; conn; conn = conn->next)
 		close_all(conn);

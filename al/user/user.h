@@ -197,21 +197,9 @@ static inline struct user_conn *pd_conn(const struct ci_pd *pd)
 	return hca_of(pd->ca)->conn;
 }
 
-/*
- * Memory that an agent can map, since it is a memfd of its own (memory.c). It is the process's, not an HCA's: it is there
- * until it is freed, whatever becomes of the agent.
- */
+/* Coherent memory (memory.c). */
 void *user_dma_alloc_coherent(struct ci_ca *ca, uint64_t length, uint64_t *dma);
 void user_dma_free_coherent(struct ci_ca *ca, uint64_t length, void *addr, uint64_t dma);
-/* False: it is no such memory. */
-bool user_memory_free(void *addr);
-/*
- * A duplicate of the descriptor of such memory, in which a range lies, and the range's place there; *fd is -1: in none.
- * AL_INSUFFICIENT_RESOURCES: this process may have no further descriptor.
- */
-al_status user_memory_find(const void *addr, uint64_t length, int *fd, uint64_t *offset);
-/* In a forked child. */
-void user_memory_child(void);
 
 /* The data path, as it crosses. */
 al_status user_poll_cq(struct ci_cq *cq, uint32_t num, struct ib_wc *wc, uint32_t *count);

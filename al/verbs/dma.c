@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Memory that program and HCA share. */
-#include "al/user/user.h"
+#include "al/object/shared.h"
 #include "al/verbs/verbs.h"
 
 al_status al_dma_alloc_coherent(al_ca_h ca, uint64_t length, void **addr, uint64_t *dma)
@@ -36,7 +36,7 @@ al_status al_dma_free_coherent(al_ca_h ca, uint64_t length, void *addr, uint64_t
 	if (status)
 		return status;
 	/* what is shared with an agent is freed without it */
-	if (addr && !user_memory_free(addr))
+	if (addr && !shared_free(addr))
 		call.ops->dma_free_coherent(call.obj->ci, length, addr, dma);
 	call_end(&call);
 	return AL_SUCCESS;
