@@ -266,6 +266,9 @@ noinst_HEADERS += test/unit/scale.h
 check_PROGRAMS += test/unit/scale_test
 test_unit_scale_test_LDADD = $(CHECK_LIBS)
 
+# Which folder uses which.
+dist_check_SCRIPTS += test/e2e/rooms.py
+
 # The documents against the tree.
 dist_check_SCRIPTS += test/e2e/names.py test/e2e/keys.py test/e2e/requirements.py test/e2e/pages.sh
 EXTRA_DIST += test/data/names.txt test/data/requirements.txt
