@@ -152,6 +152,7 @@ API_TESTS = \
 	test/unit/al/tools/query_test \
 	test/unit/al/verbs/ah_test \
 	test/unit/al/verbs/ca_test \
+	test/unit/al/verbs/cq_resize_test \
 	test/unit/al/verbs/cq_test \
 	test/unit/al/verbs/door_test \
 	test/unit/al/verbs/crossing_test \
@@ -199,6 +200,10 @@ check_PROGRAMS += test/e2e/uvp_arm_test
 test_e2e_uvp_arm_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
 test_e2e_uvp_arm_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_uvp_arm_test_DEPENDENCIES = hca/soft/soft.la uvp/soft/soft.la ald$(EXEEXT)
+check_PROGRAMS += test/e2e/uvp_cq_test
+test_e2e_uvp_cq_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
+test_e2e_uvp_cq_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_uvp_cq_test_DEPENDENCIES = hca/soft/soft.la uvp/soft/soft.la ald$(EXEEXT)
 check_PROGRAMS += test/e2e/uvp_hostile_test
 test_e2e_uvp_hostile_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
 test_e2e_uvp_hostile_test_LDADD = $(API_LIBS)
@@ -351,6 +356,7 @@ check_PROGRAMS += \
 	test/unit/hca/soft/manual_test \
 	test/unit/hca/soft/port_test \
 	test/unit/hca/soft/qp_test \
+	test/unit/hca/soft/resize_test \
 	test/unit/hca/soft/shortcut_test \
 	test/unit/hca/soft/transfer_test \
 	test/unit/hca/soft/ud_test \
@@ -366,6 +372,7 @@ test_unit_hca_soft_loss_test_SOURCES = test/unit/hca/soft/loss_test.c $(SOFT_HAR
 test_unit_hca_soft_manual_test_SOURCES = test/unit/hca/soft/manual_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_port_test_SOURCES = test/unit/hca/soft/port_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_qp_test_SOURCES = test/unit/hca/soft/qp_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_resize_test_SOURCES = test/unit/hca/soft/resize_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_shortcut_test_SOURCES = test/unit/hca/soft/shortcut_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_transfer_test_SOURCES = test/unit/hca/soft/transfer_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_access_test_LDADD = $(SOFT_TEST_LIBS)
@@ -377,6 +384,7 @@ test_unit_hca_soft_loss_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_manual_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_port_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_qp_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_resize_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_shortcut_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_ud_test_SOURCES = test/unit/hca/soft/ud_test.c test/unit/hca/soft/ud_test.h $(SOFT_HARNESS)
 test_unit_hca_soft_ud_test_LDADD = $(SOFT_TEST_LIBS)

@@ -169,6 +169,14 @@ static al_status check_handles(struct connection *connection, const struct row *
 	return AL_SUCCESS;
 }
 
+/* Of a completion queue that is to be resized, what it will be charged. */
+static uint64_t resized_rings(struct connection *connection)
+{
+	const struct RESIZE_CQ_request *request = connection_request(connection);
+
+	return kinds[AL_OBJ_CQ].rings(&(const struct CREATE_CQ_request){ .cqe = request->cqe });
+}
+
 static al_status check(struct connection *connection, size_t length, bool whole)
 {
 	const struct row *row;
@@ -189,6 +197,8 @@ static al_status check(struct connection *connection, size_t length, bool whole)
 	if (!status && row->makes)
 		status = object_new(&connection->session->objects, row->makes, connection_request(connection),
 				    connection->hca, &connection->making);
+	if (!status && connection->command == AGENT_RESIZE_CQ)
+		status = object_resize(connection->object[0], resized_rings(connection));
 	return status;
 }
 
@@ -209,6 +219,16 @@ static void finish(struct connection *connection)
 		object_free(connection->making);
 	}
 	connection->making = NULL;
+}
+
+/* On the loop. A queue that has gone meanwhile has given back all that it was charged. */
+static void finish_resize(struct connection *connection)
+{
+	const struct RESIZE_CQ_request *request = connection_request(connection);
+	struct object *cq = object_find(&connection->session->objects, request->cq);
+
+	if (cq)
+		object_resized(cq, resized_rings(connection), connection->status);
 }
 
 static void (*const functions[AGENT_NUM_COMMANDS])(struct connection *connection) = {
@@ -237,6 +257,8 @@ static void done(struct job *job)
 		session_complain(connection->session, COMPLAINT_MEMORY, "shares memory",
 				 al_status_str(connection->status));
 	finish(connection);
+	if (connection->command == AGENT_RESIZE_CQ)
+		finish_resize(connection);
 	if (connection->resets)
 		connection_answered_after_copies(connection);
 	else

@@ -123,6 +123,32 @@ al_status object_new(struct objects *objects, al_object_type type, const void *r
 	return AL_SUCCESS;
 }
 
+al_status object_resize(struct object *cq, uint64_t rings)
+{
+	uint64_t now = cq->costs[COST_RINGS].amount, more = rings > now ? rings - now : 0;
+	al_status status;
+
+	if (cq->resizing)
+		return AL_RESOURCE_BUSY;
+	status = account_charge(cq->objects->account, AL_RESOURCE_RINGS, more);
+	if (status)
+		return status;
+	cq->resizing = true;
+	cq->rings = now;
+	cq->costs[COST_RINGS].amount += more;
+	return AL_SUCCESS;
+}
+
+void object_resized(struct object *cq, uint64_t rings, bool refused)
+{
+	struct cost *cost = &cq->costs[COST_RINGS];
+	uint64_t left = refused ? cq->rings : rings;
+
+	account_return(cq->objects->account, AL_RESOURCE_RINGS, cost->amount - left);
+	cost->amount = left;
+	cq->resizing = false;
+}
+
 bool object_busy(const struct object *object)
 {
 	return kinds[object->type].is_hca && object->hca->num_objects;

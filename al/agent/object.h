@@ -15,7 +15,7 @@
 struct connection;
 
 /* One of its kind, bytes of registered memory, bytes of queues. */
-#define OBJECT_COSTS 3
+enum { COST_OBJECT, COST_BYTES, COST_RINGS, OBJECT_COSTS };
 struct cost {
 	al_resource resource;
 	uint64_t amount;
@@ -32,6 +32,8 @@ struct object {
 #include "al/agent/kinds.def"
 	};
 	struct cost costs[OBJECT_COSTS]; /* charged */
+	bool resizing;          /* CQ: charged for the larger of two sizes; */
+	uint64_t rings;         /* before, for so many bytes */
 	struct mapping mapping; /* MR: memory that the client shares */
 	bool ready;             /* it can be found: it has been made */
 	bool dying;
@@ -62,6 +64,13 @@ void objects_remove(struct objects *objects, const struct hca *hca);
  */
 al_status object_new(struct objects *objects, al_object_type type, const void *request, struct hca *hca,
 		     struct object **object);
+/*
+ * A completion queue is to have so many bytes: charges it for the larger of both sizes. AL_RESOURCE_BUSY: it is being resized
+ * already, which the client's library never asks for.
+ */
+al_status object_resize(struct object *cq, uint64_t rings);
+/* That is over: the queue has so many, or (refused) as many as before. */
+void object_resized(struct object *cq, uint64_t rings, bool refused);
 /* An HCA with objects on it, which its client destroys one by one. */
 bool object_busy(const struct object *object);
 /* NULL: the client has no such object. */

@@ -216,6 +216,15 @@ void command_CREATE_CQ(struct connection *connection)
 	connection->made = cq;
 }
 
+void command_RESIZE_CQ(struct connection *connection)
+{
+	BEGIN(RESIZE_CQ);
+	uint32_t cqe = request->cqe;
+
+	connection->status = request->zero ? AL_INVALID_PARAMETER : al_resize_cq(HANDLE(al_cq_h, 0), &cqe);
+	answer->cqe = cqe;
+}
+
 void command_QUERY_CQ(struct connection *connection)
 {
 	struct QUERY_CQ_answer *answer = connection_answer(connection);

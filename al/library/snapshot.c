@@ -41,7 +41,7 @@ static uint32_t number_of(const struct al_obj *obj)
 	case AL_OBJ_MR:
 		return ((const struct ci_mr *)obj->ci)->lkey;
 	case AL_OBJ_CQ:
-		return ((const struct ci_cq *)obj->ci)->cqe;
+		return __atomic_load_n(&((const struct ci_cq *)obj->ci)->cqe, __ATOMIC_RELAXED);
 	default:
 		return 0;
 	}

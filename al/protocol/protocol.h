@@ -17,7 +17,7 @@
 #include <iba/ib_uvp.h>
 
 #define AGENT_SOCKET    "/run/ibal/ald.socket"
-#define AGENT_PROTOCOL  4u         /* another number is another protocol */
+#define AGENT_PROTOCOL  5u         /* another number is another protocol */
 #define AGENT_MAGIC     0x6c616269u /* "ibal" */
 #define AGENT_RECORD    65536u     /* bytes of a record, at most */
 #define AGENT_TOKEN     16
@@ -196,6 +196,15 @@ struct CREATE_CQ_request {
 };
 struct CREATE_CQ_answer {
 	uint64_t handle;
+	uint64_t cqe;
+};
+
+struct RESIZE_CQ_request {
+	uint64_t cq;
+	uint32_t cqe;
+	uint32_t zero;
+};
+struct RESIZE_CQ_answer {
 	uint64_t cqe;
 };
 

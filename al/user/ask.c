@@ -318,6 +318,17 @@ void ask_destroy_cq(struct ci_cq *cq, struct uvp_call *call)
 	destroy(cq->pd->ca, cq_own(cq));
 }
 
+al_status ask_resize_cq(struct ci_cq *cq, uint32_t *cqe, struct uvp_call *call)
+{
+	const struct RESIZE_CQ_request request = { .cq = cq_own(cq)->remote, .cqe = *cqe };
+	struct RESIZE_CQ_answer answer;
+	al_status status = user_simple(pd_conn(cq->pd), AGENT_RESIZE_CQ, &request, &answer, call);
+
+	if (answer.cqe) /* else it was the agent's limit that has been reached, not the HCA's */
+		*cqe = (uint32_t)answer.cqe;
+	return status;
+}
+
 al_status ask_query_cq(struct ci_cq *cq, struct al_cq_attr *attr, struct uvp_call *call)
 {
 	const struct QUERY_CQ_request request = { cq_own(cq)->remote };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Completion queues: creation, and the data path of polling and arming. */
+/* Completion queues: creation, resizing, and the data path of polling and arming. */
 #include "al/event/channel.h"
 #include "al/verbs/verbs.h"
 
@@ -11,6 +11,7 @@ static void destroy(struct al_obj *obj, const struct ci_interface *ops)
 static void gone(struct al_obj *obj)
 {
 	pthread_mutex_destroy(&((struct al_cq *)obj)->serial);
+	pthread_mutex_destroy(&((struct al_cq *)obj)->control);
 }
 
 static const struct obj_type cq_type = {
@@ -103,6 +104,7 @@ al_status al_create_cq(al_pd_h pd, struct al_cq_init *init, void *context, al_co
 	if (status)
 		goto out;
 	pthread_mutex_init(&((struct al_cq *)obj)->serial, NULL);
+	pthread_mutex_init(&((struct al_cq *)obj)->control, NULL);
 	status = find_home(obj, init, &home);
 	if (!status) {
 		evobj_init((struct al_evobj *)obj, comp_cb, event_cb, home);
@@ -112,6 +114,52 @@ al_status al_create_cq(al_pd_h pd, struct al_cq_init *init, void *context, al_co
 		gone(obj);
 		obj_abort(obj);
 	}
+out:
+	call_end(&call);
+	return status;
+}
+
+static al_status resize(struct al_call *call, uint32_t *cqe)
+{
+	struct ci_cq *ci = call->obj->ci;
+	uint32_t asked = *cqe, made = asked;
+	al_status status = ASK(call, resize_cq, ci, &made, acting_for);
+
+	if (status) {
+		if (status == AL_LIMIT_EXCEEDED)
+			*cqe = made;
+		return status;
+	}
+	/* al_arm_cq_n() and al_snapshot() look at any time */
+	__atomic_store_n(&ci->cqe, made, __ATOMIC_RELAXED);
+	if (made < asked)
+		return door_refuse(call->obj->dev,
+				   "resize_cq left %u entries where %u were asked for", made,
+				   asked);
+	*cqe = made;
+	return AL_SUCCESS;
+}
+
+al_status al_resize_cq(al_cq_h cq, uint32_t *cqe)
+{
+	struct al_call call;
+	struct al_cq *al_cq;
+	al_status status;
+
+	if (!cqe || !*cqe)
+		return AL_INVALID_PARAMETER;
+	status = call_begin(&call, cq, AL_OBJ_CQ);
+	if (status)
+		return status;
+	if (*cqe > call.obj->dev->attr.max_cqe) {
+		*cqe = call.obj->dev->attr.max_cqe;
+		status = AL_LIMIT_EXCEEDED;
+		goto out;
+	}
+	al_cq = (struct al_cq *)call.obj;
+	pthread_mutex_lock(&al_cq->control);
+	status = resize(&call, cqe);
+	pthread_mutex_unlock(&al_cq->control);
 out:
 	call_end(&call);
 	return status;
@@ -274,7 +322,7 @@ al_status al_arm_cq_n(al_cq_h cq, uint32_t num)
 	if (status)
 		return status;
 	status = AL_INVALID_PARAMETER;
-	if (num && num <= ((struct ci_cq *)call.obj->ci)->cqe) {
+	if (num && num <= __atomic_load_n(&((struct ci_cq *)call.obj->ci)->cqe, __ATOMIC_RELAXED)) {
 		serialise(call.obj);
 		status = ASK(&call, arm_cq_n, call.obj->ci, num);
 		unserialise(call.obj);

@@ -19,6 +19,7 @@ struct al_ca {
 struct al_cq {
 	struct al_evobj ev;
 	pthread_mutex_t serial; /* CI_SERIALISE_CQ: poll and arm one at a time. Leaf. */
+	pthread_mutex_t control; /* resize, with the size that it leaves. Outside the module's locks. */
 };
 
 struct al_mr {

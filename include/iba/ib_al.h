@@ -563,6 +563,23 @@ al_status al_create_cq(al_pd_h pd, struct al_cq_init *init, void *context, al_co
 al_status al_query_cq(al_cq_h cq, struct al_cq_attr *attr);
 
 /**
+ * Changes how many completions a queue has room for (IBTA 11.2.8.3, seed 004). Its completions keep their order, and its
+ * arms stay; queue pairs may complete requests, and other threads poll and arm, meanwhile. If al_arm_cq_n() waits for more
+ * completions than the queue has entries afterwards, the notification comes when the queue is full. A refused call changes
+ * nothing. **Context: may sleep.**
+ *
+ * @param cq  queue
+ * @param cqe in: entries wanted, at least 1; out: entries there, never fewer; with #AL_LIMIT_EXCEEDED the HCA's limit, or
+ *            unchanged if an agent's limit for its client is reached
+ * @retval AL_INVALID_PARAMETER *cqe is 0
+ * @retval AL_LIMIT_EXCEEDED *cqe is more than ib_ca_attr.max_cqe
+ * @retval AL_TOO_SMALL the queue holds more completions than *cqe
+ * @retval AL_CQ_ERROR the queue has overflowed
+ * @retval AL_UNSUPPORTED the HCA is without #IB_CA_CAP_CQ_RESIZE
+ */
+al_status al_resize_cq(al_cq_h cq, uint32_t *cqe);
+
+/**
  * Removes completions, oldest first (seed 004). **Context: any.** Several threads may poll at once; the order between
  * them is not defined, but none is lost or seen twice. The key that a peer's send invalidated is not told (seed 001).
  *

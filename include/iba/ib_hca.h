@@ -194,7 +194,7 @@ struct ci_mw {
 struct ci_cq {
 	void *ctx;         /**< for ib_cq_notify() and ib_dispatch_event() */
 	struct ci_pd *pd;  /**< whose it is; serves queue pairs of any PD (SAS deviation 2) */
-	uint32_t cqe;      /**< entries: set by create and resize */
+	uint32_t cqe;      /**< entries: set by the Access Layer when create_cq or resize_cq has returned */
 	uint32_t comp_vector; /**< as created */
 	al_cq_notify notify;  /**< as created */
 	uint32_t pad;      /**< zero */
@@ -497,7 +497,14 @@ struct ci_interface {
 	al_status (*arm_cq_n)(struct ci_cq *cq, uint32_t num);
 	/** Optional, atomic. Completions there now, at most max. */
 	al_status (*peek_cq)(struct ci_cq *cq, uint32_t max, uint32_t *count);
-	/** Optional, may sleep. *cqe in: wanted; out: there. Not below the content: #AL_TOO_SMALL. */
+	/**
+	 * Optional, may sleep. *cqe in: entries wanted, within max_cqe; out: entries there, never fewer. A failure leaves queue,
+	 * completions and *cqe as they were: #AL_TOO_SMALL if the queue holds more completions than wanted, #AL_CQ_ERROR if it
+	 * has overflowed, #AL_LIMIT_EXCEEDED with the limit in *cqe. Completions keep their order, arms stay; an arm_cq_n for
+	 * more than the queue now has entries waits for a full queue. The Access Layer resizes a queue once at a time, while
+	 * completions arrive and other threads poll and arm. It sets cq->cqe afterwards, so a module whose other operations
+	 * need the size keeps one of its own.
+	 */
 	al_status (*resize_cq)(struct ci_cq *cq, uint32_t *cqe, struct ci_udata *udata);
 	/** Optional, may sleep. Moderation: after count completions or period microseconds. */
 	al_status (*modify_cq)(struct ci_cq *cq, uint16_t count, uint16_t period);

@@ -153,6 +153,11 @@ static al_status create_cq(struct scene *s)
 	return al_create_cq(s->use.pd, &init, NULL, NULL, NULL, &s->made.cq);
 }
 
+static al_status resize_cq(struct scene *s)
+{
+	return al_resize_cq(s->use.cq, &(uint32_t){ 64 });
+}
+
 static al_status query_cq(struct scene *s)
 {
 	struct al_cq_attr attr;
@@ -344,6 +349,7 @@ static void no_log(void *context, ib_log_level level, const char *text)
 	X(al_init_ah_from_wc, ANY, init_ah_from_wc(s)) \
 	X(al_create_ah_from_wc, ANY, create_ah_from_wc(s)) \
 	X(al_create_cq, SLEEPS, create_cq(s)) \
+	X(al_resize_cq, SLEEPS, resize_cq(s)) \
 	X(al_query_cq, SLEEPS, query_cq(s)) \
 	X(al_create_qp, SLEEPS, try_qp(s->use.pd, s->use.cq, NULL, NULL, &s->made.qp)) \
 	X(al_modify_qp, SLEEPS, modify_qp(s)) \

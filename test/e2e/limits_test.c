@@ -210,6 +210,51 @@ START_TEST(what_somebody_has_beyond_a_new_limit_stays_his)
 }
 END_TEST
 
+static void expect_rings(struct maker *m, uint64_t entries)
+{
+	struct al_snap_client client, user;
+
+	look(m->al, &client, &user);
+	ck_assert_uint_eq(client.use[AL_RESOURCE_RINGS].now, entries * sizeof(struct ib_wc));
+	ck_assert_uint_eq(user.use[AL_RESOURCE_RINGS].now, entries * sizeof(struct ib_wc));
+}
+
+static al_status resize(struct maker *m, uint32_t cqe)
+{
+	return al_resize_cq(m->cq, &cqe);
+}
+
+/* The HCA's fourth allocation fails: that of the third resize which the agent lets through. */
+START_TEST(a_queue_that_is_resized_is_charged_for_what_it_has)
+{
+	uint32_t cqe = 101;
+	struct maker m;
+
+	ck_assert(!setenv("IBAL_FAULT", "alloc,n=4", 1));
+	ck_assert(!setenv("IBAL_UVP_PATH", "", 1));
+	start();
+	begin(&m);
+	expect_rings(&m, 16);
+	ck_ok(resize(&m, 100));
+	expect_rings(&m, 100);
+	attr.limits.client[AL_RESOURCE_RINGS] = 100 * sizeof(struct ib_wc);
+	ald_configure(&attr);
+	ck_status(al_resize_cq(m.cq, &cqe), AL_LIMIT_EXCEEDED);
+	ck_assert_uint_eq(cqe, 101); /* it is not the HCA's */
+	expect_rings(&m, 100);
+	ck_ok(resize(&m, 30));
+	expect_rings(&m, 30);
+	ck_status(resize(&m, 90), AL_INSUFFICIENT_MEMORY);
+	expect_rings(&m, 30);
+	ck_ok(resize(&m, 100));
+	expect_rings(&m, 100);
+	ck_ok(al_destroy_cq(m.cq, AL_DESTROY_SYNC, NULL));
+	expect_rings(&m, 0);
+	ck_ok(al_close(m.al, AL_DESTROY_SYNC, NULL));
+	stop();
+}
+END_TEST
+
 /* ---------------------------------------------------------------- of users */
 
 /* Says what it got for opening, then for a domain and a region of 4096 bytes; then waits until it may go. */
@@ -612,6 +657,7 @@ int main(int argc, char **argv)
 	tcase = tcase_create("limits");
 	tcase_add_loop_test(tcase, each_limit_refuses_what_takes_of_it_and_nothing_else_and_charges_nothing, 0, 2);
 	tcase_add_test(tcase, what_somebody_has_beyond_a_new_limit_stays_his);
+	tcase_add_test(tcase, a_queue_that_is_resized_is_charged_for_what_it_has);
 	tcase_add_test(tcase, a_users_limits_hold_for_all_his_clients_together);
 	tcase_add_test(tcase, each_right_opens_its_rows_to_whom_it_is_given);
 	tcase_add_test(tcase, a_client_is_complained_of_once);

@@ -94,6 +94,19 @@ static void make_cq(void)
 	close(fd);
 }
 
+static void resize_cq(uint32_t cqe)
+{
+	const struct ring_make said = { .bytes = ring_wc_bytes(ring_cqe(cqe)) };
+	struct ci_udata udata = { .client = me, .in = &said, .in_len = sizeof(said), .num_fds = 1 };
+	void *mem;
+	int fd = shared_file(said.bytes, &mem);
+
+	udata.fds = &fd;
+	ops->resize_cq(cq->ci, &cqe, &udata);
+	munmap(mem, said.bytes);
+	close(fd);
+}
+
 static void make_qp(void)
 {
 	const struct ring_make said = { .bytes = ring_layout(&cap).bytes };
@@ -180,8 +193,11 @@ static void scribble(struct input *in)
 		       : what % 4 == 1 ? ring_cq_bytes(4 * DEPTH)
 				       : ring_layout(&cap).bytes;
 
+	if (what % 4 == 1) /* its head, and then its entries, without what is between */
+		bytes -= RING_CQ_HEAD - sizeof(struct ring_cq);
 	for (offset %= (uint32_t)bytes; length-- && in->left && offset < bytes; offset++)
-		mem[offset] = (char)draw(in, 1);
+		mem[what % 4 == 1 && offset >= sizeof(struct ring_cq) ? offset + RING_CQ_HEAD - sizeof(struct ring_cq)
+								      : offset] = (char)draw(in, 1);
 }
 
 static void peer_posts(struct input *in)
@@ -244,6 +260,8 @@ static void do_one(struct input *in)
 		change_state(in);
 		break;
 	case 6:
+		if (what & 0x80)
+			resize_cq(1 + draw(in, 1));
 		atomic_store(&cring->cons, atomic_load(&cring->prod));
 		atomic_store(&cring->arm, what >> 3);
 		atomic_store(&cring->arm_n, what >> 4);

@@ -33,12 +33,20 @@ struct provider_ah {
 	struct ring_path path; /* without a Q_Key */
 };
 
+/* Entries of a completion queue. */
+struct provider_wc {
+	struct shared file; /* their part of it */
+	uint32_t cqe, mask;
+};
+
 struct provider_cq {
 	struct ci_cq cq;
-	struct shared file;
-	uint32_t mask;
+	struct ring_cq *map;
 	struct fmutex lock;   /* guards what follows: one consumer at a time */
 	uint32_t cons;
+	struct provider_wc wc;
+	struct provider_wc next; /* while it is resized: the module may use these already */
+	bool resizing;
 	uint32_t in_vain;     /* polls since something was there */
 	uint32_t notified;    /* prod at the last notification that was ours */
 };
@@ -60,11 +68,6 @@ static inline struct ring_door *ca_door(const struct provider_ca *ca)
 	return ca->door.mem;
 }
 
-static inline struct ring_cq *cq_map(const struct provider_cq *cq)
-{
-	return cq->file.mem;
-}
-
 static inline struct ring_qp *qp_map(const struct provider_qp *qp)
 {
 	return qp->file.mem;
@@ -83,6 +86,8 @@ void door_ring(const struct provider_ca *ca, uint32_t bell);
 al_status pre_create_cq(struct ci_cq *cq, struct ci_cq_init *init, struct uvp_call *call);
 al_status post_create_cq(struct ci_cq *cq, struct ci_cq_init *init, al_status status, struct uvp_call *call);
 void post_destroy_cq(struct ci_cq *cq, struct uvp_call *call);
+al_status pre_resize_cq(struct ci_cq *cq, uint32_t *cqe, struct uvp_call *call);
+void post_resize_cq(struct ci_cq *cq, uint32_t *cqe, al_status status, struct uvp_call *call);
 void post_query_cq(struct ci_cq *cq, struct al_cq_attr *attr, al_status status, struct uvp_call *call);
 al_status provider_poll_cq(struct ci_cq *cq, uint32_t num, struct ib_wc *wc, uint32_t *count);
 al_status provider_arm_cq(struct ci_cq *cq, al_arm type, bool *present);

@@ -35,7 +35,7 @@ static al_status read_make(const struct ci_udata *udata, size_t bytes, struct ri
 
 al_status ring_cq_create(struct soft_cq *cq, struct ci_udata *udata)
 {
-	size_t bytes = ring_cq_bytes(cq->ci.cqe);
+	size_t bytes = ring_cq_bytes(cq->size);
 	struct ring_make make;
 	al_status status = read_make(udata, bytes, &make);
 	void *mem;
@@ -45,8 +45,8 @@ al_status ring_cq_create(struct soft_cq *cq, struct ci_udata *udata)
 	if (status)
 		return status;
 	cq->shared = mem;
-	cq->ring = cq->shared->wc;
-	cq->mask = ring_cq_slots(cq->ci.cqe) - 1;
+	cq->ring = (struct ib_wc *)((char *)mem + RING_CQ_HEAD);
+	cq->mask = ring_cq_slots(cq->size) - 1;
 	cq->armed =
 		AL_ARM_ANY; /* the client's word says whether it is: so that each is asked about */
 	return AL_SUCCESS;
@@ -54,7 +54,28 @@ al_status ring_cq_create(struct soft_cq *cq, struct ci_udata *udata)
 
 void ring_cq_destroy(struct soft_cq *cq)
 {
-	munmap(cq->shared, ring_cq_bytes(cq->ci.cqe));
+	munmap(cq->shared, RING_CQ_HEAD);
+}
+
+al_status ring_cq_map(const struct ci_udata *udata, uint32_t cqe, struct ib_wc **ring)
+{
+	size_t bytes = ring_wc_bytes(cqe);
+	struct ring_make make;
+	al_status status = read_make(udata, bytes, &make);
+	void *mem;
+
+	if (!status)
+		status = rings_map(udata, bytes, &mem);
+	if (!status)
+		*ring = mem;
+	return status;
+}
+
+void ring_cq_moved(struct soft_cq *cq)
+{
+	atomic_store_explicit(&cq->shared->moved_at, cq->prod, memory_order_relaxed);
+	/* release: pairs with the acquire in the provider's moved() */
+	atomic_store_explicit(&cq->shared->moved, 1, memory_order_release);
 }
 
 bool ring_cq_told(struct soft_cq *cq, al_arm kind)

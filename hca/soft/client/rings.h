@@ -73,6 +73,11 @@ struct shared_qp {
 };
 
 al_status ring_cq_create(struct soft_cq *cq, struct ci_udata *udata);
+/* Maps the entries of a queue that gets another size. */
+al_status ring_cq_map(const struct ci_udata *udata, uint32_t cqe, struct ib_wc **ring);
+/* From the next completion on the new entries are used. Under the queue's lock. */
+void ring_cq_moved(struct soft_cq *cq);
+/* The entries have been unmapped. */
 void ring_cq_destroy(struct soft_cq *cq);
 /* How far the client says it has consumed. */
 static inline uint32_t ring_cq_cons(const struct ring_cq *map)

@@ -5,6 +5,8 @@
  */
 #include "hca/soft/queue/cq.h"
 
+#include <sys/mman.h>
+
 #include "hca/soft/client/rings.h"
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/lab/fault.h"
@@ -66,32 +68,39 @@ al_status soft_arm_cq(struct ci_cq *ci, al_arm type, bool *present)
 	return AL_SUCCESS;
 }
 
+/* Satisfies an arm_cq_n if as many completions are there. */
+static bool satisfy_n(struct soft_cq *cq)
+{
+	if (!cq->armed_n || cq_count(cq) < cq->armed_n)
+		return false;
+	cq->armed_n = 0;
+	cq->notified = cq->prod;
+	return true;
+}
+
 al_status soft_arm_cq_n(struct ci_cq *ci, uint32_t num)
 {
 	struct soft_cq *cq = soft_cq(ci);
+	al_status status = AL_SUCCESS;
 	bool tell = false;
 
-	if (!num || num > ci->cqe)
-		return AL_INVALID_PARAMETER;
 	if (cq->shared)
 		return AL_INVALID_STATE;
 	fmutex_lock(&cq->lock);
-	if (cq->overflowed) {
-		fmutex_unlock(&cq->lock);
-		return AL_CQ_ERROR;
-	}
-	/* as with types: of two that wait, the one that is satisfied sooner holds */
-	if (!cq->armed_n || num < cq->armed_n)
-		cq->armed_n = num;
-	if (cq_count(cq) >= cq->armed_n) {
-		cq->armed_n = 0;
-		cq->notified = cq->prod;
-		tell = true;
+	if (!num || num > cq->size) {
+		status = AL_INVALID_PARAMETER;
+	} else if (cq->overflowed) {
+		status = AL_CQ_ERROR;
+	} else {
+		/* as with types: of two that wait, the one that is satisfied sooner holds */
+		if (!cq->armed_n || num < cq->armed_n)
+			cq->armed_n = num;
+		tell = satisfy_n(cq);
 	}
 	fmutex_unlock(&cq->lock);
 	if (tell)
 		notify(cq);
-	return AL_SUCCESS;
+	return status;
 }
 
 /* Does the newest completion satisfy what is armed? One notification may satisfy both kinds of arm.
@@ -107,12 +116,7 @@ static bool wanted(struct soft_cq *cq, const struct ib_wc *wc)
 		return ring_cq_told(cq, kind);
 	if (cq->armed >= kind)
 		tell = satisfy(cq);
-	if (cq->armed_n && cq_count(cq) >= cq->armed_n) {
-		cq->armed_n = 0;
-		cq->notified = cq->prod;
-		tell = true;
-	}
-	return tell;
+	return satisfy_n(cq) || tell;
 }
 
 /* --------------------------------------------------------------- content */
@@ -134,7 +138,7 @@ static void overflow(struct runner *r, struct soft_cq *cq)
 
 	ib_log(IB_LOG_ERROR, "soft",
 	       "a completion queue of %u entries has overflowed; make it as large as its queues",
-	       cq->ci.cqe);
+	       cq->size);
 	ib_dispatch_event(&event);
 	fmutex_lock(&cq->qps_lock);
 	for (link = cq->qps; link; link = link->next)
@@ -154,7 +158,7 @@ void cq_add(struct runner *r, struct soft_cq *cq, const struct ib_wc *wc)
 	}
 	if (UNLIKELY(cq->shared))
 		cq->cons = ring_cq_cons(cq->shared);
-	if (UNLIKELY(cq_count(cq) >= cq->ci.cqe)) { /* more: the client lies */
+	if (UNLIKELY(cq_count(cq) >= cq->size)) { /* more: the client lies */
 		cq->overflowed = over = true;
 		last = *wc;
 		last.status = IB_WC_CQ_OVERFLOW_ERR;
@@ -259,7 +263,7 @@ void cq_clean(struct soft_cq *cq, uint32_t qp_num)
 	fmutex_unlock(&cq->lock);
 }
 
-/* ------------------------------------------------------------ create, destroy */
+/* ------------------------------------------------------ create, resize, destroy */
 
 void cq_attach(struct soft_cq *cq, struct cq_link *link, struct actor *actor)
 {
@@ -282,36 +286,105 @@ void cq_detach(struct cq_link *link, struct soft_cq *cq)
 	fmutex_unlock(&cq->qps_lock);
 }
 
+static al_status make_ring(struct soft_hca *hca, uint32_t size, struct ib_wc **ring)
+{
+	*ring = alloc_fails(&hca->alloc) ? NULL : al_alloc_aligned(64, ring_wc_bytes(size));
+	return *ring ? AL_SUCCESS : AL_INSUFFICIENT_MEMORY;
+}
+
+static void end_ring(const struct soft_cq *cq, struct ib_wc *ring, uint32_t size)
+{
+	if (cq->shared)
+		munmap(ring, ring_wc_bytes(size));
+	else
+		al_free(ring);
+}
+
 al_status soft_create_cq(struct ci_cq *ci, struct ci_cq_init *init, struct ci_udata *udata)
 {
 	struct soft_hca *hca = pd_hca(ci->pd);
 	struct soft_cq *cq = soft_cq(ci);
-	uint32_t size;
 
 	if (init->cqe > hca->attr.max_cqe) {
 		init->cqe = hca->attr.max_cqe;
 		return AL_LIMIT_EXCEEDED;
 	}
-	ci->cqe = init->cqe = ring_cqe(init->cqe);
+	cq->size = init->cqe = ring_cqe(init->cqe);
 	ci->comp_vector = init->comp_vector;
 	ci->notify = init->notify;
 	cq->number = atomic_fetch_add_explicit(&hca->cqs_made, 1, memory_order_relaxed);
 	if (rings_asked(udata))
 		return ring_cq_create(cq, udata);
-	size = ring_cq_slots(init->cqe);
-	cq->ring = alloc_fails(&hca->alloc) ? NULL : al_alloc_aligned(64, (size_t)size * sizeof(*cq->ring));
-	if (!cq->ring)
-		return AL_INSUFFICIENT_MEMORY;
-	cq->mask = size - 1;
-	return AL_SUCCESS;
+	cq->mask = ring_cq_slots(cq->size) - 1;
+	return make_ring(hca, cq->size, &cq->ring);
 }
 
 void soft_destroy_cq(struct ci_cq *ci)
 {
-	if (soft_cq(ci)->shared)
-		ring_cq_destroy(soft_cq(ci));
+	struct soft_cq *cq = soft_cq(ci);
+
+	end_ring(cq, cq->ring, cq->size);
+	if (cq->shared)
+		ring_cq_destroy(cq);
+}
+
+/* Moves to a ring of another size. The numbers of completions stay, and so does what counts by
+ * them. Under the lock. */
+static void move(struct soft_cq *cq, struct ib_wc *ring, uint32_t size)
+{
+	uint32_t mask = ring_cq_slots(size) - 1, i;
+
+	if (cq->shared)
+		ring_cq_moved(cq); /* the client moves what is there */
 	else
-		al_free(soft_cq(ci)->ring);
+		for (i = cq->cons; i != cq->prod; i++)
+			ring[i & mask] = cq->ring[i & cq->mask];
+	cq->ring = ring;
+	cq->mask = mask;
+	cq->size = size;
+}
+
+al_status soft_resize_cq(struct ci_cq *ci, uint32_t *cqe, struct ci_udata *udata)
+{
+	struct soft_hca *hca = pd_hca(ci->pd);
+	struct soft_cq *cq = soft_cq(ci);
+	uint32_t size = ring_cqe(*cqe), unused = size;
+	struct ib_wc *ring, *old;
+	bool tell = false;
+	al_status status;
+
+	if (*cqe > hca->attr.max_cqe) {
+		*cqe = hca->attr.max_cqe;
+		return AL_LIMIT_EXCEEDED;
+	}
+	if (!cq->shared != !rings_asked(udata))
+		return AL_INVALID_PARAMETER;
+	status = cq->shared ? ring_cq_map(udata, size, &ring) : make_ring(hca, size, &ring);
+	if (status)
+		return status;
+	old = ring;
+	fmutex_lock(&cq->lock);
+	if (cq->shared)
+		cq->cons = ring_cq_cons(cq->shared);
+	if (cq->overflowed) {
+		status = AL_CQ_ERROR;
+	} else if (*cqe < cq_count(cq)) {
+		status = AL_TOO_SMALL;
+	} else {
+		old = cq->ring;
+		unused = cq->size;
+		move(cq, ring, size);
+		if (cq->armed_n > size) /* so many can never be there */
+			cq->armed_n = size;
+		tell = satisfy_n(cq);
+	}
+	fmutex_unlock(&cq->lock);
+	end_ring(cq, old, unused);
+	if (tell)
+		notify(cq);
+	if (!status)
+		*cqe = size;
+	return status;
 }
 
 al_status soft_query_cq(struct ci_cq *ci, struct al_cq_attr *attr)
@@ -319,11 +392,11 @@ al_status soft_query_cq(struct ci_cq *ci, struct al_cq_attr *attr)
 	struct soft_cq *cq = soft_cq(ci);
 
 	*attr = (struct al_cq_attr){
-		.cqe = ci->cqe,
 		.comp_vector = ci->comp_vector,
 		.notify = ci->notify,
 	};
 	fmutex_lock(&cq->lock);
+	attr->cqe = cq->size;
 	if (cq->shared)
 		cq->cons = ring_cq_cons(cq->shared);
 	else

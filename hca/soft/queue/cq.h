@@ -17,8 +17,8 @@ struct soft_cq {
 	_Alignas(64) struct fmutex lock; /* guards what follows, up to qps_lock */
 	uint32_t prod, cons;   /* count up for ever */
 	uint32_t notified;     /* prod at the last notification */
-	uint32_t mask;         /* ring size - 1; one more than cqe fit in */
-	uint32_t number;       /* in traces */
+	uint32_t mask;         /* ring size - 1; one more than size fit in */
+	uint32_t size;         /* entries, as ci.cqe, which the Access Layer sets */
 	struct ib_wc *ring;
 	uint8_t armed;         /* al_arm */
 	bool overflowed;
@@ -26,6 +26,7 @@ struct soft_cq {
 	struct ring_cq *shared; /* with a client; NULL: it is our caller's alone */
 	struct fmutex qps_lock; /* guards qps; outside lock */
 	struct cq_link *qps;
+	uint32_t number;       /* in traces */
 };
 
 /* A queue pair's membership in a completion queue, so that an overflow finds it. */

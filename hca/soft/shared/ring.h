@@ -34,7 +34,11 @@
  * The module fills an entry and moves prod (release); the client moves cons (release) when it has copied it. What is
  * removed when a queue pair ends or is reset, the client removes, as the owner of what is between cons and prod.
  *
- * An arm is a bit of the header that the client sets and that whoever satisfies it clears, atomically: the module when
+ * A queue that is resized keeps its head, with all indices and arms, and gets a file with new entries. The module puts the
+ * completions from moved_at on into those, and tells so (moved) before it moves prod. The client reads older completions
+ * from the old entries, in which they stay, until it has moved them itself; then nobody uses the old entries any more.
+ *
+ * An arm is a bit of the head that the client sets and that whoever satisfies it clears, atomically: the module when
  * it adds a completion, the client when there is one already. The one who has cleared it tells. Again each side stores
  * (arm, prod) and loads the other's, in total order: in cq_armed() there, in ring_cq_told() here.
  */
@@ -45,7 +49,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#define RING_VERSION 1
+#define RING_VERSION 2
 #define RING_BELLS   4096 /* queue pairs of a client that have rings, at most */
 #define RING_NAME    "ibal-soft" /* of the files */
 #define RING_LEAST_CQE 16 /* a completion queue has more than one entry, as adapters' do: programs have come to rely on it */
@@ -73,7 +77,7 @@ struct ring_opened {
 	uint32_t zero;
 };
 
-/* Creating a queue or queue pair: to the module, with its file; and the answer for a queue pair. */
+/* Creating a queue or queue pair, resizing a completion queue: to the module, with the file; and the answer for a queue pair. */
 struct ring_make {
 	uint64_t bytes;   /* of the file */
 	uint64_t context; /* queue pair: what its completions say in qp_context */
@@ -86,15 +90,20 @@ struct ring_made {
 
 /* ---------------------------------------------------------- completion queues */
 
+/* At the beginning of the first file. */
 struct ring_cq {
 	_Alignas(64) _Atomic uint32_t prod; /* module's */
 	_Atomic uint32_t notified;          /* the same: prod at its last notification */
 	_Atomic uint32_t overflowed;        /* the same; set after the last completion */
+	_Atomic uint32_t moved_at;          /* the same: prod when it last began with new entries */
 	_Alignas(64) _Atomic uint32_t cons; /* client's */
 	_Alignas(64) _Atomic uint32_t arm;  /* al_arm; both */
 	_Atomic uint32_t arm_n;             /* the same: for so many; 0: not */
-	_Alignas(64) struct ib_wc wc[];
+	_Atomic uint32_t moved;             /* new entries are in use: set by the module, cleared by the client before it asks */
 };
+
+#define RING_CQ_HEAD 65536 /* bytes before the entries in the first file: whole pages, of whatever size; one of them is used */
+_Static_assert(sizeof(struct ring_cq) <= 4096, "the head of a completion queue is one page");
 
 _Static_assert(sizeof(struct ib_wc) == 64, "a completion is one cache line");
 
@@ -119,9 +128,15 @@ static inline uint32_t ring_cq_slots(uint32_t cqe)
 	return ring_slots(cqe + 1);
 }
 
+/* Of the entries; of a first file. */
+static inline size_t ring_wc_bytes(uint32_t cqe)
+{
+	return (size_t)ring_cq_slots(cqe) * sizeof(struct ib_wc);
+}
+
 static inline size_t ring_cq_bytes(uint32_t cqe)
 {
-	return sizeof(struct ring_cq) + (size_t)ring_cq_slots(cqe) * sizeof(struct ib_wc);
+	return RING_CQ_HEAD + ring_wc_bytes(cqe);
 }
 
 /* ----------------------------------------------------------------- queue pairs */

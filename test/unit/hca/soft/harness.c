@@ -347,7 +347,8 @@ struct cq *new_cq(struct hca *h, uint32_t cqe, al_cq_notify notify)
 	cq->ci->ctx = cq;
 	cq->ci->pd = h->pd;
 	ck_assert_int_eq(ops->create_cq(cq->ci, &init, NULL), AL_SUCCESS);
-	ck_assert_uint_ge(cq->ci->cqe, cqe);
+	ck_assert_uint_ge(init.cqe, cqe);
+	cq->ci->cqe = init.cqe;
 	return cq;
 }
 

@@ -170,7 +170,7 @@ static struct ib_wc next_wc(struct ring_cq *ring)
 
 	while (atomic_load(&ring->prod) == cons)
 		ck_assert_msg(now_ms() < limit, "no completion came");
-	wc = ring->wc[cons & (ring_cq_slots(DEPTH) - 1)];
+	wc = ((struct ib_wc *)((char *)ring + RING_CQ_HEAD))[cons & (ring_cq_slots(DEPTH) - 1)];
 	atomic_store(&ring->cons, cons + 1);
 	return wc;
 }
@@ -565,7 +565,45 @@ START_TEST(operations_on_what_is_shared_are_refused)
 	ck_assert_int_eq(ops->peek_cq(cq->ci, 1, &count), AL_INVALID_STATE);
 	ck_assert_int_eq(ops->arm_cq(cq->ci, AL_ARM_ANY, &present), AL_INVALID_STATE);
 	ck_assert_int_eq(ops->arm_cq_n(cq->ci, 1), AL_INVALID_STATE);
+	ck_assert_int_eq(ops->resize_cq(cq->ci, &(uint32_t){ 40 }, NULL), AL_INVALID_PARAMETER);
 	free_qp(qp);
+	free_cq(cq);
+}
+END_TEST
+
+static al_status resize(struct cq *cq, uint32_t cqe, size_t file, const struct ring_make *said)
+{
+	int fd = make_file(file, SEALS);
+	struct ci_udata udata = { .client = me, .in = said, .in_len = sizeof(*said), .fds = &fd, .num_fds = 1 };
+	al_status status = ops->resize_cq(cq->ci, &cqe, &udata);
+
+	close(fd);
+	return status;
+}
+
+/* What the client says it has consumed decides what fits: who lies spoils its own queue. */
+START_TEST(new_entries_are_taken_if_they_are_as_large_as_said_and_hold_what_is_there)
+{
+	const struct ring_make good = { .bytes = ring_wc_bytes(40) }, small = { .bytes = ring_wc_bytes(40) - 1 };
+	struct cq *plain = new_cq(&hca[0], DEPTH, AL_CQ_NOTIFY_PENDING);
+	struct ring_cq *ring;
+	struct cq *cq = ring_cq(&ring);
+
+	ck_assert_int_eq(resize(plain, 40, good.bytes, &good), AL_INVALID_PARAMETER);
+	ck_assert_int_eq(resize(cq, 40, small.bytes, &small), AL_INVALID_PARAMETER);
+	ck_assert_int_eq(resize(cq, 40, small.bytes, &good), AL_INVALID_PARAMETER);
+	ck_assert_int_eq(resize(cq, 1000, good.bytes, &good), AL_INVALID_PARAMETER);
+	ck_assert_uint_eq(atomic_load(&ring->moved), 0);
+	atomic_store(&ring->cons, 1); /* more than there was */
+	ck_assert_int_eq(resize(cq, 40, good.bytes, &good), AL_TOO_SMALL);
+	atomic_store(&ring->cons, (uint32_t)-41);
+	ck_assert_int_eq(resize(cq, 40, good.bytes, &good), AL_TOO_SMALL);
+	ck_assert_uint_eq(atomic_load(&ring->moved), 0);
+	atomic_store(&ring->cons, 0);
+	ck_assert_int_eq(resize(cq, 40, good.bytes, &good), AL_SUCCESS);
+	ck_assert_uint_eq(atomic_load(&ring->moved), 1);
+	ck_assert_uint_eq(atomic_load(&ring->moved_at), 0);
+	free_cq(plain);
 	free_cq(cq);
 }
 END_TEST
@@ -729,6 +767,7 @@ int main(void)
 	tcase_add_loop_test(t, an_index_that_lies_ends_the_queue_pair, 0, 6);
 	tcase_add_test(t, bells_of_nobody_are_harmless);
 	tcase_add_test(t, operations_on_what_is_shared_are_refused);
+	tcase_add_test(t, new_entries_are_taken_if_they_are_as_large_as_said_and_hold_what_is_there);
 	tcase_add_test(t, a_client_has_so_many_bells_and_no_bell_twice);
 	suite_add_tcase(s, t);
 	t = tcase_create("turns");

@@ -165,6 +165,8 @@ static struct ci_pd pd = { .ca = &ca.ca };
 struct cq {
 	struct provider_cq p;
 	struct ring_cq *ring;
+	struct ib_wc *wc; /* entries that the module uses */
+	uint32_t mask;
 };
 
 #define CQE 20
@@ -181,6 +183,8 @@ static void make_cq(struct cq *cq, al_cq_notify notify)
 	ck_assert_int_eq(ops->pre_create_cq(&cq->p.cq, &init, begin_call()), AL_SUCCESS);
 	ck_assert_uint_eq(said->bytes, ring_cq_bytes(CQE));
 	cq->ring = accept_file(said->bytes);
+	cq->wc = (struct ib_wc *)((char *)cq->ring + RING_CQ_HEAD);
+	cq->mask = ring_cq_slots(CQE) - 1;
 	cq->p.cq.cqe = CQE;
 	ck_assert_int_eq(ops->post_create_cq(&cq->p.cq, &init, AL_SUCCESS, &call), AL_SUCCESS);
 }
@@ -198,7 +202,7 @@ static bool complete(struct cq *cq, uint64_t wr_id, uint32_t qp_num, al_arm kind
 	uint32_t prod = atomic_load(&ring->prod), n;
 	bool tell = false;
 
-	ring->wc[prod & (ring_cq_slots(CQE) - 1)] = (struct ib_wc){ .wr_id = wr_id, .qp_num = qp_num };
+	cq->wc[prod & cq->mask] = (struct ib_wc){ .wr_id = wr_id, .qp_num = qp_num };
 	atomic_store(&ring->prod, prod + 1);
 	if ((atomic_load(&ring->arm) & 3) >= kind) {
 		atomic_store(&ring->notified, prod + 1);
@@ -888,6 +892,178 @@ START_TEST(an_arm_that_the_module_has_taken_is_not_told_of_again)
 }
 END_TEST
 
+/* --------------------------------------------------------------------------- resize */
+
+static struct ib_wc *next_wc; /* entries that the provider offers */
+
+static void ask_resize(struct cq *cq, uint32_t cqe)
+{
+	const struct ring_make *said = (const void *)call_in;
+
+	ck_assert_int_eq(ops->pre_resize_cq(&cq->p.cq, &cqe, begin_call()), AL_SUCCESS);
+	ck_assert_uint_eq(said->bytes, ring_wc_bytes(cqe));
+	next_wc = accept_file(said->bytes);
+	ck_assert_uint_eq(atomic_load(&cq->ring->moved), 0);
+}
+
+/* The module begins with the new entries: as ring_cq_moved() does. */
+static void move(struct cq *cq, uint32_t cqe)
+{
+	cq->wc = next_wc;
+	cq->mask = ring_cq_slots(cqe) - 1;
+	atomic_store(&cq->ring->moved_at, atomic_load(&cq->ring->prod));
+	atomic_store(&cq->ring->moved, 1);
+}
+
+static void end_resize(struct cq *cq, uint32_t cqe, al_status status)
+{
+	ops->post_resize_cq(&cq->p.cq, &cqe, status, &call);
+}
+
+static void expect(struct cq *cq, uint64_t first, uint32_t num)
+{
+	struct ib_wc wc[1];
+	uint32_t count;
+
+	for (; num--; first++) {
+		ck_assert_int_eq(ops->poll_cq(&cq->p.cq, 1, wc, &count), AL_SUCCESS);
+		ck_assert_uint_eq(count, 1);
+		ck_assert_uint_eq(wc->wr_id, first);
+	}
+}
+
+static void fill_cq(struct cq *cq, uint64_t first, uint32_t num)
+{
+	while (num--)
+		complete(cq, first++, 7, AL_ARM_ANY);
+}
+
+/* _i: so many have gone through before, around the end of old and new entries. Polls find all, before, during and after. */
+START_TEST(while_a_queue_is_resized_all_completions_are_there)
+{
+	const uint32_t first = (uint32_t)_i;
+	int maps, fds;
+	struct cq cq;
+	struct ib_wc wc[8];
+	uint32_t count;
+
+	make_cq(&cq, AL_CQ_NOTIFY_NEXT);
+	for (uint32_t i = 0; i < first; i++)
+		fill_cq(&cq, i, 1), expect(&cq, i, 1);
+	fds = entries("/proc/self/fd");
+	maps = shared_maps();
+	fill_cq(&cq, first, 10);
+	ask_resize(&cq, 40);
+	expect(&cq, first, 2);
+	fill_cq(&cq, first + 10, 4);
+	move(&cq, 40);
+	fill_cq(&cq, first + 14, 20);
+	ck_assert_int_eq(ops->peek_cq(&cq.p.cq, 100, &count), AL_SUCCESS);
+	ck_assert_uint_eq(count, 32);
+	expect(&cq, first + 2, 7);
+	ck_assert_int_eq(ops->poll_cq(&cq.p.cq, 8, wc, &count), AL_SUCCESS); /* of both */
+	ck_assert_uint_eq(count, 8);
+	for (uint32_t i = 0; i < 8; i++)
+		ck_assert_uint_eq(wc[i].wr_id, first + 9 + i);
+	ck_assert_uint_eq(atomic_load(&cq.ring->cons), first + 17);
+	end_resize(&cq, 40, AL_SUCCESS);
+	ck_assert_int_eq(entries("/proc/self/fd"), fds);
+	fill_cq(&cq, first + 34, 23);
+	expect(&cq, first + 17, 40);
+	/* and back, with some that are older than the move */
+	fill_cq(&cq, first + 57, 15);
+	munmap(next_wc, ring_wc_bytes(40));
+	ask_resize(&cq, CQE);
+	move(&cq, CQE);
+	fill_cq(&cq, first + 72, 5);
+	end_resize(&cq, CQE, AL_SUCCESS);
+	expect(&cq, first + 57, 20);
+	munmap(next_wc, ring_wc_bytes(CQE));
+	ck_assert_int_eq(shared_maps(), maps + 1); /* the first file's head, and the entries */
+	free_cq(&cq);
+}
+END_TEST
+
+START_TEST(a_resize_that_is_refused_leaves_the_queue_and_nothing_else)
+{
+	struct cq cq;
+	int maps, fds;
+
+	make_cq(&cq, AL_CQ_NOTIFY_NEXT);
+	fill_cq(&cq, 0, 10);
+	fds = entries("/proc/self/fd");
+	maps = shared_maps();
+	ask_resize(&cq, 40);
+	munmap(next_wc, ring_wc_bytes(40));
+	end_resize(&cq, 40, AL_TOO_SMALL);
+	ck_assert_int_eq(entries("/proc/self/fd"), fds);
+	ck_assert_int_eq(shared_maps(), maps);
+	fill_cq(&cq, 10, 10);
+	expect(&cq, 0, 20);
+	ck_assert_int_eq(ops->arm_cq_n(&cq.p.cq, CQE + 1), AL_INVALID_PARAMETER);
+	free_cq(&cq);
+}
+END_TEST
+
+/* The agent was lost before it answered; the module may still have moved, and what it has put in is not lost. */
+START_TEST(where_the_module_puts_completions_is_what_counts)
+{
+	struct cq cq;
+
+	make_cq(&cq, AL_CQ_NOTIFY_NEXT);
+	ask_resize(&cq, 40);
+	move(&cq, 40);
+	fill_cq(&cq, 0, 30);
+	end_resize(&cq, 40, AL_AGENT_LOST);
+	expect(&cq, 0, 30);
+	munmap(next_wc, ring_wc_bytes(40));
+	free_cq(&cq);
+}
+END_TEST
+
+START_TEST(a_queue_pair_that_goes_meanwhile_takes_its_completions_from_both)
+{
+	struct cq cq;
+	struct qp qp;
+	struct ib_wc wc[16];
+
+	make_cq(&cq, AL_CQ_NOTIFY_NEXT);
+	make_qp(&qp, &cq, IB_QPT_RC, IB_QPS_RTS);
+	for (uint32_t i = 0; i < 5; i++)
+		complete(&cq, i, 7 + i % 2, AL_ARM_ANY);
+	ask_resize(&cq, 40);
+	move(&cq, 40);
+	for (uint32_t i = 5; i < 10; i++)
+		complete(&cq, i, 7 + i % 2, AL_ARM_ANY);
+	free_qp(&qp);
+	end_resize(&cq, 40, AL_SUCCESS);
+	ck_assert_uint_eq(poll_all(&cq, wc), 5);
+	for (uint32_t i = 0; i < 5; i++)
+		ck_assert_uint_eq(wc[i].wr_id, 2 * i + 1);
+	munmap(next_wc, ring_wc_bytes(40));
+	free_cq(&cq);
+}
+END_TEST
+
+/* _i: so many are there. */
+START_TEST(an_arm_for_more_than_fit_in_is_for_a_full_queue)
+{
+	struct cq cq;
+
+	make_cq(&cq, AL_CQ_NOTIFY_NEXT);
+	ck_assert_int_eq(ops->arm_cq_n(&cq.p.cq, 20), AL_SUCCESS);
+	fill_cq(&cq, 0, (uint32_t)_i);
+	ask_resize(&cq, 17);
+	move(&cq, 17);
+	end_resize(&cq, 17, AL_SUCCESS);
+	ck_assert_uint_eq(atomic_load(&told), _i == 17);
+	ck_assert_uint_eq(atomic_load(&cq.ring->arm_n), _i == 17 ? 0 : 17);
+	ck_assert_int_eq(ops->arm_cq_n(&cq.p.cq, 18), AL_INVALID_PARAMETER);
+	munmap(next_wc, ring_wc_bytes(17));
+	free_cq(&cq);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("uvp: soft");
@@ -914,6 +1090,11 @@ int main(void)
 	tcase_add_loop_test(tcase, a_queue_pair_that_goes_takes_its_completions_and_leaves_the_news, 0, 11);
 	tcase_add_test(tcase, old_completions_are_no_news_when_newer_ones_have_gone);
 	tcase_add_test(tcase, an_arm_that_the_module_has_taken_is_not_told_of_again);
+	tcase_add_loop_test(tcase, while_a_queue_is_resized_all_completions_are_there, 0, 66);
+	tcase_add_test(tcase, a_resize_that_is_refused_leaves_the_queue_and_nothing_else);
+	tcase_add_test(tcase, where_the_module_puts_completions_is_what_counts);
+	tcase_add_test(tcase, a_queue_pair_that_goes_meanwhile_takes_its_completions_from_both);
+	tcase_add_loop_test(tcase, an_arm_for_more_than_fit_in_is_for_a_full_queue, 16, 18);
 	suite_add_tcase(suite, tcase);
 	tcase = tcase_create("versions");
 	tcase_add_loop_test(tcase, a_module_of_another_kind_is_refused_and_nothing_is_left, 0, 6);
