@@ -115,7 +115,7 @@ al_status object_new(struct objects *objects, al_object_type type, const void *r
 	object->hca = hca;
 	if (hca)
 		hca->num_objects++;
-	if (kind->cookie) {
+	if (hca && kind->cookie) { /* what has events is on an HCA */
 		object->source = (struct source){ .outbox = hca->source.outbox, .kind = AGENT_EVENT_ASYNC };
 		memcpy(&object->source.cookie, (const char *)request + kind->cookie, sizeof(uint64_t));
 	}

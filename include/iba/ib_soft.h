@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/*
- * The software HCA's own calls (al_vendor_call(), ci_vendor_call): faults on purpose, ports, hot removal. For tests
- * and tools; what a packet fault means is in ibal-soft(5).
+/**
+ * @file ib_soft.h
+ * The software HCA's own calls, for tests and tools: faults on purpose, captures, injected packets, ports, hot removal,
+ * manual progress. Each is one al_vendor_call() on an HCA whose module is `soft`, with the struct that its code names in
+ * `in` or `out`, of exactly that size. AL_UNSUPPORTED: the HCA is another module's, or knows no such code.
+ * AL_INVALID_PARAMETER: the size is wrong. AL_BUFFER_TOO_SMALL: `out` is. Through an agent a call needs the right *test*
+ * (AL_PERMISSION). What a packet fault means is in ibal-soft(5).
  */
 #ifndef IB_SOFT_H
 #define IB_SOFT_H
@@ -57,13 +61,13 @@ struct soft_capture {
 	char path[1020]; /**< ends with 0; "%p" becomes the process's number */
 };
 
-#define SOFT_INJECT_BYTES 4500
+#define SOFT_INJECT_BYTES 4500 /**< more than any packet has */
 
 /** A packet as if it had come off a port's cable: the bytes from the LRH to the VCRC. */
 struct soft_inject {
-	uint32_t port;
+	uint32_t port;   /**< by which it comes in, from 1 */
 	uint32_t length; /**< of bytes, at most #SOFT_INJECT_BYTES */
-	uint8_t bytes[SOFT_INJECT_BYTES];
+	uint8_t bytes[SOFT_INJECT_BYTES]; /**< the packet */
 };
 
 /** How far it came. */
@@ -76,9 +80,10 @@ enum soft_inject_outcome {
 	SOFT_INJECT_DOWN = 5,      /**< the port is not Active */
 };
 
+/** What became of it. */
 struct soft_injected {
 	uint32_t outcome; /**< enum soft_inject_outcome */
-	uint32_t refusal; /**< malformed: which rule, as an index of WIRE_REFUSALS (wire.h) */
+	uint32_t refusal; /**< malformed: which rule, by number; IBAL_TRACE has its text */
 };
 
 /** What happens to a packet. */
@@ -139,7 +144,7 @@ struct soft_fault {
 	uint32_t code;    /**< nak: AETH syndrome of a NAK or RNR NAK; raise: ib_event_type */
 };
 
-#define SOFT_FAULT_TEXT 4096
+#define SOFT_FAULT_TEXT 4096 /**< bytes of rules as text, with the 0 at the end */
 #define SOFT_FAULT_RULES 32 /**< of an HCA's settings */
 
 /** Rules as in IBAL_FAULT (ibal-soft(5)), of all HCAs. */
