@@ -354,6 +354,7 @@ check_PROGRAMS += \
 	test/unit/hca/soft/load_test \
 	test/unit/hca/soft/loss_test \
 	test/unit/hca/soft/manual_test \
+	test/unit/hca/soft/moderation_test \
 	test/unit/hca/soft/port_test \
 	test/unit/hca/soft/qp_test \
 	test/unit/hca/soft/resize_test \
@@ -370,6 +371,7 @@ test_unit_hca_soft_fault_test_SOURCES = test/unit/hca/soft/fault_test.c $(SOFT_H
 test_unit_hca_soft_load_test_SOURCES = test/unit/hca/soft/load_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_loss_test_SOURCES = test/unit/hca/soft/loss_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_manual_test_SOURCES = test/unit/hca/soft/manual_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_moderation_test_SOURCES = test/unit/hca/soft/moderation_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_port_test_SOURCES = test/unit/hca/soft/port_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_qp_test_SOURCES = test/unit/hca/soft/qp_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_resize_test_SOURCES = test/unit/hca/soft/resize_test.c $(SOFT_HARNESS)
@@ -382,6 +384,7 @@ test_unit_hca_soft_fault_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_load_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_loss_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_manual_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_moderation_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_port_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_qp_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_resize_test_LDADD = $(SOFT_TEST_LIBS)

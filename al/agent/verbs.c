@@ -221,8 +221,18 @@ void command_RESIZE_CQ(struct connection *connection)
 	BEGIN(RESIZE_CQ);
 	uint32_t cqe = request->cqe;
 
-	connection->status = request->zero ? AL_INVALID_PARAMETER : al_resize_cq(HANDLE(al_cq_h, 0), &cqe);
+	connection->status =
+		request->zero ? AL_INVALID_PARAMETER : al_resize_cq(HANDLE(al_cq_h, 0), &cqe);
 	answer->cqe = cqe;
+}
+
+void command_MODIFY_CQ(struct connection *connection)
+{
+	const struct MODIFY_CQ_request *request = connection_request(connection);
+
+	connection->status =
+		request->zero ? AL_INVALID_PARAMETER
+			      : al_modify_cq(HANDLE(al_cq_h, 0), request->count, request->period);
 }
 
 void command_QUERY_CQ(struct connection *connection)

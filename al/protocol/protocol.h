@@ -17,7 +17,7 @@
 #include <iba/ib_uvp.h>
 
 #define AGENT_SOCKET    "/run/ibal/ald.socket"
-#define AGENT_PROTOCOL  5u         /* another number is another protocol */
+#define AGENT_PROTOCOL  6u         /* another number is another protocol */
 #define AGENT_MAGIC     0x6c616269u /* "ibal" */
 #define AGENT_RECORD    65536u     /* bytes of a record, at most */
 #define AGENT_TOKEN     16
@@ -207,6 +207,14 @@ struct RESIZE_CQ_request {
 struct RESIZE_CQ_answer {
 	uint64_t cqe;
 };
+
+struct MODIFY_CQ_request {
+	uint64_t cq;
+	uint16_t count;
+	uint16_t period;
+	uint32_t zero;
+};
+#define MODIFY_CQ_answer none
 
 struct QUERY_CQ_request {
 	uint64_t cq;

@@ -329,6 +329,14 @@ al_status ask_resize_cq(struct ci_cq *cq, uint32_t *cqe, struct uvp_call *call)
 	return status;
 }
 
+al_status ask_modify_cq(struct ci_cq *cq, uint16_t count, uint16_t period, struct uvp_call *call)
+{
+	const struct MODIFY_CQ_request request = { cq_own(cq)->remote, count, period, 0 };
+
+	(void)call;
+	return user_simple(pd_conn(cq->pd), AGENT_MODIFY_CQ, &request, NULL, NULL);
+}
+
 al_status ask_query_cq(struct ci_cq *cq, struct al_cq_attr *attr, struct uvp_call *call)
 {
 	const struct QUERY_CQ_request request = { cq_own(cq)->remote };

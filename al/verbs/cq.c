@@ -165,6 +165,18 @@ out:
 	return status;
 }
 
+al_status al_modify_cq(al_cq_h cq, uint16_t count, uint16_t period)
+{
+	struct al_call call;
+	al_status status = call_begin(&call, cq, AL_OBJ_CQ);
+
+	if (status)
+		return status;
+	status = ASK(&call, modify_cq, call.obj->ci, count, period);
+	call_end(&call);
+	return status;
+}
+
 al_status al_query_cq(al_cq_h cq, struct al_cq_attr *attr)
 {
 	struct al_cq_attr found = { 0 };

@@ -580,6 +580,21 @@ al_status al_query_cq(al_cq_h cq, struct al_cq_attr *attr);
 al_status al_resize_cq(al_cq_h cq, uint32_t *cqe);
 
 /**
+ * Moderates notifications (seed 004). A completion that satisfies an al_arm_cq() is told of when count completions have
+ * come, itself included, or period microseconds later, whichever is first. A queue that is full or overflows tells at once;
+ * so does this call, of what the values until now have held back. Until then the arm stays, and a further one is served by the
+ * same notification. An arm that completions satisfy which are there already (#AL_CQ_NOTIFY_PENDING), and al_arm_cq_n(), are not
+ * delayed. **Context: may sleep.**
+ *
+ * @param cq     queue
+ * @param count  completions; 0 and 1: each is told of at once
+ * @param period microseconds; 0: no limit, count alone decides
+ * @retval AL_CQ_ERROR the queue has overflowed
+ * @retval AL_UNSUPPORTED the HCA is without #IB_CA_CAP_CQ_MODERATION
+ */
+al_status al_modify_cq(al_cq_h cq, uint16_t count, uint16_t period);
+
+/**
  * Removes completions, oldest first (seed 004). **Context: any.** Several threads may poll at once; the order between
  * them is not defined, but none is lost or seen twice. The key that a peer's send invalidated is not told (seed 001).
  *

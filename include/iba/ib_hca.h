@@ -506,7 +506,12 @@ struct ci_interface {
 	 * need the size keeps one of its own.
 	 */
 	al_status (*resize_cq)(struct ci_cq *cq, uint32_t *cqe, struct ci_udata *udata);
-	/** Optional, may sleep. Moderation: after count completions or period microseconds. */
+	/**
+	 * Optional, may sleep. Moderation of the notifications that arm_cq asks for (al_modify_cq()): after count completions, the
+	 * one that satisfies the arm included, or period microseconds later. count 0 and 1: none; period 0: no limit of time. It
+	 * delays and never loses: a queue that is full or overflows, and a further modify_cq, give up what was held back.
+	 * #AL_CQ_ERROR: the queue has overflowed.
+	 */
 	al_status (*modify_cq)(struct ci_cq *cq, uint16_t count, uint16_t period);
 	/** Optional, may sleep. */
 	al_status (*query_cq)(struct ci_cq *cq, struct al_cq_attr *attr);

@@ -258,7 +258,7 @@ struct al_cq_attr {
 	al_arm armed;           /**< what it is armed for */
 	uint32_t count;         /**< completions in it now */
 	uint16_t moderation_count;  /**< notify after so many completions; 0 and 1: each */
-	uint16_t moderation_period; /**< or after so many microseconds; 0: never */
+	uint16_t moderation_period; /**< or so many microseconds after the first of them; 0: count alone decides */
 	bool overflowed;        /**< it has overflowed: only destroy is left */
 	uint8_t pad[7];         /**< zero */
 	uint64_t reserved[4];   /**< zero */

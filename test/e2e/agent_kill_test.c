@@ -278,6 +278,7 @@ static void all_commands(void)
 	ck_ok(al_vendor_call(end[0].ca, SOFT_FAULT_CLEAR, NULL, 0, NULL, NULL));
 	ck_ok(al_query_mr(end[0].mr, &mr));
 	ck_ok(al_resize_cq(end[0].cq, &(uint32_t){ 300 }));
+	ck_ok(al_modify_cq(end[0].cq, 1, 0));
 	ck_ok(al_query_cq(end[0].cq, &cq));
 	ck_assert_int_eq(test_state(end[0].qp), IB_QPS_RTS);
 	ck_ok(al_arm_cq(end[1].cq, AL_ARM_ANY, NULL));

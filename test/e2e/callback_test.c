@@ -350,6 +350,7 @@ static void no_log(void *context, ib_log_level level, const char *text)
 	X(al_create_ah_from_wc, ANY, create_ah_from_wc(s)) \
 	X(al_create_cq, SLEEPS, create_cq(s)) \
 	X(al_resize_cq, SLEEPS, resize_cq(s)) \
+	X(al_modify_cq, SLEEPS, al_modify_cq(s->use.cq, 1, 0)) \
 	X(al_query_cq, SLEEPS, query_cq(s)) \
 	X(al_create_qp, SLEEPS, try_qp(s->use.pd, s->use.cq, NULL, NULL, &s->made.qp)) \
 	X(al_modify_qp, SLEEPS, modify_qp(s)) \

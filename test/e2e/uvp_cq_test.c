@@ -124,6 +124,95 @@ START_TEST(nothing_is_left_of_the_smaller_queue)
 }
 END_TEST
 
+/* --------------------------------------------------------------------- moderation */
+
+static void moderate(al_cq_h cq, uint16_t count, uint16_t period)
+{
+	struct al_cq_attr attr;
+
+	ck_ok(al_modify_cq(cq, count, period));
+	ck_ok(al_query_cq(cq, &attr));
+	ck_assert_uint_eq(attr.moderation_count, count);
+	ck_assert_uint_eq(attr.moderation_period, period);
+}
+
+/* Without a period nothing but their number lets them through. */
+START_TEST(notifications_are_held_back_and_never_lost)
+{
+	al_cq_h cq;
+
+	begin_pair(_i);
+	cq = make_watched(AL_CQ_NOTIFY_NEXT);
+	moderate(cq, 3, 0);
+	ck_ok(al_arm_cq(cq, AL_ARM_SOLICITED, NULL));
+	message(0);
+	message(IB_SEND_SOLICITED);
+	ck_assert_int_eq(armed(cq), AL_ARM_SOLICITED);
+	ck_ok(al_arm_cq(cq, AL_ARM_ERRORS, NULL)); /* served with the other */
+	message(0);
+	expect_told(0);
+	message(0);
+	expect_told(1);
+	ck_assert_int_eq(armed(cq), AL_ARM_NONE);
+	message(0);
+	expect_told(0);
+	/* by the period */
+	ck_ok(al_modify_cq(cq, 100, 500));
+	for (int i = 0; i < 5; i++) {
+		ck_ok(al_arm_cq(cq, AL_ARM_ANY, NULL));
+		message(0);
+		expect_told(1);
+	}
+	/* by a change, and by a queue that a resize makes full */
+	ck_ok(al_modify_cq(cq, 100, 0));
+	ck_ok(al_arm_cq(cq, AL_ARM_ANY, NULL));
+	message(0);
+	expect_told(0);
+	moderate(cq, 90, 0);
+	expect_told(1);
+	receive(cq, 0, 11);
+	ck_ok(al_arm_cq(cq, AL_ARM_ANY, NULL));
+	for (int i = 0; i < 17; i++)
+		message(0);
+	expect_told(0);
+	ck_ok(resize(cq, 17));
+	expect_told(1);
+	receive(cq, 11, 28);
+	/* one after the other, for so many */
+	moderate(cq, 1, 0);
+	ck_ok(al_arm_cq(cq, AL_ARM_ANY, NULL));
+	message(0);
+	expect_told(1);
+	finish_pair();
+}
+END_TEST
+
+/* An arm that what is there satisfies is told of at once, and takes along what was held back. */
+START_TEST(an_arm_that_is_satisfied_at_once_ends_what_was_held_back)
+{
+	al_cq_h cq;
+
+	begin_pair(_i);
+	cq = make_watched(AL_CQ_NOTIFY_PENDING);
+	moderate(cq, 3, 0);
+	ck_ok(al_arm_cq(cq, AL_ARM_ANY, NULL));
+	message(0);
+	expect_told(0);
+	ck_ok(al_arm_cq(cq, AL_ARM_ANY, NULL));
+	expect_told(1);
+	/* what was held back is no error's */
+	ck_ok(al_arm_cq(cq, AL_ARM_ERRORS, NULL));
+	for (int i = 0; i < 4; i++)
+		message(0);
+	expect_told(0);
+	ck_assert_int_eq(armed(cq), AL_ARM_ERRORS);
+	ck_ok(al_arm_cq_n(cq, 6));
+	message(0);
+	expect_told(1);
+	finish_pair();
+}
+END_TEST
+
 /* ------------------------------------------------------------------------ threads */
 
 #define MESSAGES 3000u
@@ -169,14 +258,17 @@ static void *poll_when_told(void *arg)
 	return arg;
 }
 
+/* _i: role, and whether notifications are moderated. */
 START_TEST(nothing_is_lost_that_comes_meanwhile)
 {
 	struct timespec deadline;
 	pthread_t thread[2];
 	void *wrong;
 
-	begin_pair(_i);
+	begin_pair(_i % ROLES);
 	busy = make_watched(AL_CQ_NOTIFY_NEXT);
+	if (_i >= ROLES)
+		moderate(busy, 5, 20);
 	ck_assert_int_eq(pthread_create(&thread[0], NULL, resize_for_ever, NULL), 0);
 	ck_assert_int_eq(pthread_create(&thread[1], NULL, poll_when_told, NULL), 0);
 	deadline = test_deadline();
@@ -208,7 +300,9 @@ int main(void)
 	tcase_add_loop_test(tcase, an_arm_for_more_than_fit_in_waits_for_a_full_queue, 0, 2 * ROLES);
 	tcase_add_loop_test(tcase, it_overflows_at_its_new_size_and_then_can_not_be_resized, 0, ROLES);
 	tcase_add_loop_test(tcase, nothing_is_left_of_the_smaller_queue, 0, ROLES);
-	tcase_add_loop_test(tcase, nothing_is_lost_that_comes_meanwhile, 0, ROLES);
+	tcase_add_loop_test(tcase, notifications_are_held_back_and_never_lost, 0, ROLES);
+	tcase_add_loop_test(tcase, an_arm_that_is_satisfied_at_once_ends_what_was_held_back, 0, ROLES);
+	tcase_add_loop_test(tcase, nothing_is_lost_that_comes_meanwhile, 0, 2 * ROLES);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }

@@ -15,6 +15,15 @@ void timers_init(struct timers *w)
 	*w = (struct timers){ .now = clock_ns() >> TICK_SHIFT };
 }
 
+static void put_first(struct timer **list, struct timer *t)
+{
+	t->next = *list;
+	if (t->next)
+		t->next->pprev = &t->next;
+	t->pprev = list;
+	*list = t;
+}
+
 static void insert(struct timers *w, struct timer *t)
 {
 	uint64_t differ = t->tick ^ w->now;
@@ -24,11 +33,7 @@ static void insert(struct timers *w, struct timer *t)
 	if (level >= WHEEL_LEVELS) /* the clock has run for 36 years */
 		level = WHEEL_LEVELS - 1;
 	slot = (unsigned int)(t->tick >> (level * WHEEL_BITS)) % SLOTS;
-	t->next = w->slot[level][slot];
-	if (t->next)
-		t->next->pprev = &t->next;
-	t->pprev = &w->slot[level][slot];
-	*t->pprev = t;
+	put_first(&w->slot[level][slot], t);
 	w->filled[level] |= 1ull << slot;
 }
 
@@ -100,8 +105,7 @@ void timer_stop(struct timers *w, struct timer *t)
 }
 
 /* Takes those that are due out of a slot's list, and puts the others where they belong by now. */
-static bool expire_list(struct timers *w, struct timer *list, uint64_t now, struct runner *r,
-			struct timer **last)
+static bool expire_list(struct timers *w, struct timer *list, uint64_t now, struct runner *r)
 {
 	struct timer *t;
 	bool any = false;
@@ -116,17 +120,41 @@ static bool expire_list(struct timers *w, struct timer *list, uint64_t now, stru
 		t->running = false;
 		any = true;
 		if (t->without_lock)
-			*last = t;
+			put_first(&w->due, t);
 		else
 			t->run_out(t, r);
 	}
 	return any;
 }
 
+/* False: none is due. */
+static bool run_out_one(struct timers *w, struct runner *r)
+{
+	struct timer *t;
+
+	fmutex_lock(&w->running_out);
+	fmutex_lock(&w->lock);
+	t = w->due;
+	if (t)
+		detach(t);
+	fmutex_unlock(&w->lock);
+	if (t)
+		t->run_out(t, r);
+	fmutex_unlock(&w->running_out);
+	return t;
+}
+
+void timer_end(struct timers *w, struct timer *t)
+{
+	timer_stop(w, t);
+	fmutex_lock(&w->running_out);
+	fmutex_unlock(&w->running_out);
+}
+
 bool timers_expire(struct timers *w, struct runner *r)
 {
 	uint64_t now = clock_ns() >> TICK_SHIFT, tick;
-	struct timer *last = NULL, *list;
+	struct timer *list;
 	unsigned int level, slot;
 	bool any = false;
 
@@ -137,12 +165,12 @@ bool timers_expire(struct timers *w, struct runner *r)
 		list = w->slot[level][slot];
 		w->slot[level][slot] = NULL;
 		w->filled[level] &= ~(1ull << slot);
-		any |= expire_list(w, list, now, r, &last);
+		any |= expire_list(w, list, now, r);
 	}
 	if (now > w->now)
 		w->now = now;
 	fmutex_unlock(&w->lock);
-	if (last)
-		last->run_out(last, r);
+	while (any && run_out_one(w, r))
+		;
 	return any;
 }

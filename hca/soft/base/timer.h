@@ -24,7 +24,7 @@ struct timer {
 	 */
 	void (*run_out)(struct timer *t, struct runner *r);
 	_Atomic bool running;
-	bool without_lock; /* run_out is called so: of one timer per wheel, whose owner lives as long as that */
+	bool without_lock; /* run_out is called so; an owner that goes before the wheel ends its timer by timer_end() */
 };
 
 #define WHEEL_BITS 6
@@ -32,7 +32,9 @@ struct timer {
 #define TICK_SHIFT 12 /* ns */
 
 struct timers {
+	struct fmutex running_out; /* held while a function is called without lock. Outside the HCA's other locks. */
 	struct fmutex lock;
+	struct timer *due; /* whose functions are to be called without lock */
 	uint64_t now; /* tick up to which all have been expired */
 	uint64_t filled[WHEEL_LEVELS]; /* slots that hold any */
 	struct timer *slot[WHEEL_LEVELS][1 << WHEEL_BITS];
@@ -42,6 +44,8 @@ void timers_init(struct timers *w);
 /* (Re)starts a timer. Returns when it is due, in ns: whoever sleeps until the next one must not sleep longer. */
 uint64_t timer_set(struct timers *w, struct timer *t, uint64_t delay_ns);
 void timer_stop(struct timers *w, struct timer *t);
+/* The same, and waits for the function if it is being called. Nobody sets the timer any more. */
+void timer_end(struct timers *w, struct timer *t);
 /* When the next one may be due, in ns; UINT64_MAX: never. */
 uint64_t timers_next(struct timers *w);
 /* Calls the functions of those that are due; false: there was none. */

@@ -78,10 +78,29 @@ void ring_cq_moved(struct soft_cq *cq)
 	atomic_store_explicit(&cq->shared->moved, 1, memory_order_release);
 }
 
+/* Takes the arm; false: the client has told itself. */
+static bool take_arm(struct soft_cq *cq)
+{
+	atomic_store_explicit(&cq->shared->notified, cq->prod, memory_order_relaxed);
+	return atomic_exchange(&cq->shared->arm, AL_ARM_NONE) & 7;
+}
+
+/* Marks the arm, unless the client tells itself meanwhile. */
+static void hold_arm(struct ring_cq *map, uint32_t arm)
+{
+	while (arm & 3 && !atomic_compare_exchange_weak(&map->arm, &arm, arm | RING_HELD))
+		;
+}
+
+bool ring_cq_release(struct soft_cq *cq)
+{
+	return atomic_load(&cq->shared->arm) & RING_HELD && take_arm(cq);
+}
+
 bool ring_cq_told(struct soft_cq *cq, al_arm kind)
 {
 	struct ring_cq *map = cq->shared;
-	uint32_t prod = cq->prod, n;
+	uint32_t prod = cq->prod, arm, n;
 	bool tell = false;
 
 	/* Release: the completion is there. And in total order with the look at arm that follows,
@@ -90,9 +109,12 @@ bool ring_cq_told(struct soft_cq *cq, al_arm kind)
 	/* the same; who sees it sees the last completion */
 	if (UNLIKELY(cq->overflowed))
 		atomic_store_explicit(&map->overflowed, 1, memory_order_release);
-	if ((atomic_load(&map->arm) & 3) >= kind) {
-		atomic_store_explicit(&map->notified, prod, memory_order_relaxed);
-		tell = atomic_exchange(&map->arm, AL_ARM_NONE) & 3;
+	arm = atomic_load(&map->arm);
+	if ((arm & 7) >= kind) {
+		if (cq_due(cq, arm & RING_HELD))
+			tell = take_arm(cq);
+		else
+			hold_arm(map, arm);
 	}
 	n = atomic_load(&map->arm_n);
 	if (UNLIKELY(n) && prod - cq->cons >= n) {

@@ -77,6 +77,8 @@ al_status ring_cq_create(struct soft_cq *cq, struct ci_udata *udata);
 al_status ring_cq_map(const struct ci_udata *udata, uint32_t cqe, struct ib_wc **ring);
 /* From the next completion on the new entries are used. Under the queue's lock. */
 void ring_cq_moved(struct soft_cq *cq);
+/* True: an arm had been held back, and is the caller's to notify. Under the queue's lock. */
+bool ring_cq_release(struct soft_cq *cq);
 /* The entries have been unmapped. */
 void ring_cq_destroy(struct soft_cq *cq);
 /* How far the client says it has consumed. */

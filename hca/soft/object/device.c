@@ -289,7 +289,7 @@ static void fill_attr(struct soft_hca *hca)
 		.num_ports = conf->ports,
 		.num_comp_vectors = conf->vectors,
 		.caps = IB_CA_CAP_UC | IB_CA_CAP_UD | IB_CA_CAP_BAD_QKEY_CNTR | IB_CA_CAP_CQ_ARM_N |
-			IB_CA_CAP_CQ_RESIZE | IB_CA_CAP_BAD_PKEY_CNTR |
+			IB_CA_CAP_CQ_RESIZE | IB_CA_CAP_CQ_MODERATION | IB_CA_CAP_BAD_PKEY_CNTR |
 			IB_CA_CAP_PORT_ACTIVE_EVENT | IB_CA_CAP_SYS_IMAGE_GUID | IB_CA_CAP_RNR_NAK,
 		.atomic_cap = conf->atomics ? IB_ATOMIC_GLOBAL : IB_ATOMIC_NONE,
 		.masked_atomic_cap = IB_ATOMIC_NONE,
@@ -414,6 +414,7 @@ const struct ci_interface soft_interface = {
 	.arm_cq_n = soft_arm_cq_n,
 	.peek_cq = soft_peek_cq,
 	.resize_cq = soft_resize_cq,
+	.modify_cq = soft_modify_cq,
 	.query_cq = soft_query_cq,
 	.create_qp = soft_create_qp,
 	.modify_qp = soft_modify_qp,

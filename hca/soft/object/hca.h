@@ -99,6 +99,7 @@ al_status soft_arm_cq(struct ci_cq *cq, al_arm type, bool *present);
 al_status soft_arm_cq_n(struct ci_cq *cq, uint32_t num);
 al_status soft_peek_cq(struct ci_cq *cq, uint32_t max, uint32_t *count);
 al_status soft_resize_cq(struct ci_cq *cq, uint32_t *cqe, struct ci_udata *udata);
+al_status soft_modify_cq(struct ci_cq *cq, uint16_t count, uint16_t period);
 al_status soft_query_cq(struct ci_cq *cq, struct al_cq_attr *attr);
 al_status soft_create_qp(struct ci_qp *qp, struct ci_qp_init *init, struct ci_udata *udata);
 al_status soft_modify_qp(struct ci_qp *qp, const struct ib_qp_attr *attr, uint32_t mask,

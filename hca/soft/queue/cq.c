@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Completion queues: first in, first out; what an arm is satisfied by (seed 001); overflow. One
- * that is shared with a client (ring.h) is filled here too, but consumed and armed there only.
+ * Completion queues: first in, first out; what an arm is satisfied by (seed 001); moderation;
+ * overflow. One that is shared with a client (ring.h) is filled here too, but consumed and armed
+ * there only.
  */
 #include "hca/soft/queue/cq.h"
 
+#include <stddef.h>
 #include <sys/mman.h>
 
 #include "hca/soft/client/rings.h"
@@ -103,6 +105,40 @@ al_status soft_arm_cq_n(struct ci_cq *ci, uint32_t num)
 	return status;
 }
 
+/* A full queue can not wait for more, nor one that has overflowed. */
+bool cq_due(struct soft_cq *cq, bool held)
+{
+	if (LIKELY(cq->count <= 1) || cq->overflowed || cq_count(cq) >= cq->size)
+		return true;
+	if (!held) {
+		cq->left = cq->count;
+		if (cq->period)
+			engine_timer(&pd_hca(cq->ci.pd)->engine, &cq->timer, cq->period * 1000ull);
+	}
+	return !--cq->left;
+}
+
+/* An arm that is held back is held back no longer. */
+static bool release(struct soft_cq *cq)
+{
+	if (cq->shared)
+		return ring_cq_release(cq);
+	return cq->armed & RING_HELD && satisfy(cq);
+}
+
+static void period_over(struct timer *t, struct runner *r)
+{
+	struct soft_cq *cq = (struct soft_cq *)((char *)t - offsetof(struct soft_cq, timer));
+	bool tell;
+
+	(void)r;
+	fmutex_lock(&cq->lock);
+	tell = release(cq);
+	fmutex_unlock(&cq->lock);
+	if (tell)
+		notify(cq);
+}
+
 /* Does the newest completion satisfy what is armed? One notification may satisfy both kinds of arm.
  */
 static bool wanted(struct soft_cq *cq, const struct ib_wc *wc)
@@ -114,8 +150,12 @@ static bool wanted(struct soft_cq *cq, const struct ib_wc *wc)
 
 	if (UNLIKELY(cq->shared))
 		return ring_cq_told(cq, kind);
-	if (cq->armed >= kind)
-		tell = satisfy(cq);
+	if (cq->armed >= kind) {
+		if (cq_due(cq, cq->armed & RING_HELD))
+			tell = satisfy(cq);
+		else
+			cq->armed |= RING_HELD;
+	}
 	return satisfy_n(cq) || tell;
 }
 
@@ -312,6 +352,8 @@ al_status soft_create_cq(struct ci_cq *ci, struct ci_cq_init *init, struct ci_ud
 	cq->size = init->cqe = ring_cqe(init->cqe);
 	ci->comp_vector = init->comp_vector;
 	ci->notify = init->notify;
+	cq->timer.run_out = period_over;
+	cq->timer.without_lock = true;
 	cq->number = atomic_fetch_add_explicit(&hca->cqs_made, 1, memory_order_relaxed);
 	if (rings_asked(udata))
 		return ring_cq_create(cq, udata);
@@ -323,6 +365,7 @@ void soft_destroy_cq(struct ci_cq *ci)
 {
 	struct soft_cq *cq = soft_cq(ci);
 
+	timer_end(&pd_hca(ci->pd)->engine.timers, &cq->timer);
 	end_ring(cq, cq->ring, cq->size);
 	if (cq->shared)
 		ring_cq_destroy(cq);
@@ -377,6 +420,8 @@ al_status soft_resize_cq(struct ci_cq *ci, uint32_t *cqe, struct ci_udata *udata
 		if (cq->armed_n > size) /* so many can never be there */
 			cq->armed_n = size;
 		tell = satisfy_n(cq);
+		if (cq_count(cq) >= size && release(cq))
+			tell = true;
 	}
 	fmutex_unlock(&cq->lock);
 	end_ring(cq, old, unused);
@@ -384,6 +429,27 @@ al_status soft_resize_cq(struct ci_cq *ci, uint32_t *cqe, struct ci_udata *udata
 		notify(cq);
 	if (!status)
 		*cqe = size;
+	return status;
+}
+
+/* What the values until now have held back is told of. */
+al_status soft_modify_cq(struct ci_cq *ci, uint16_t count, uint16_t period)
+{
+	struct soft_cq *cq = soft_cq(ci);
+	al_status status = AL_SUCCESS;
+	bool tell = false;
+
+	fmutex_lock(&cq->lock);
+	if (cq->overflowed) {
+		status = AL_CQ_ERROR;
+	} else {
+		cq->count = count;
+		cq->period = period;
+		tell = release(cq);
+	}
+	fmutex_unlock(&cq->lock);
+	if (tell)
+		notify(cq);
 	return status;
 }
 
@@ -397,10 +463,12 @@ al_status soft_query_cq(struct ci_cq *ci, struct al_cq_attr *attr)
 	};
 	fmutex_lock(&cq->lock);
 	attr->cqe = cq->size;
+	attr->moderation_count = cq->count;
+	attr->moderation_period = cq->period;
 	if (cq->shared)
 		cq->cons = ring_cq_cons(cq->shared);
 	else
-		attr->armed = (al_arm)cq->armed;
+		attr->armed = (al_arm)(cq->armed & ~RING_HELD);
 	attr->count = cq_count(cq);
 	attr->overflowed = cq->overflowed;
 	fmutex_unlock(&cq->lock);

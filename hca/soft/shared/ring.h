@@ -34,6 +34,9 @@
  * The module fills an entry and moves prod (release); the client moves cons (release) when it has copied it. What is
  * removed when a queue pair ends or is reset, the client removes, as the owner of what is between cons and prod.
  *
+ * The module may hold back a notification (moderation): it marks the arm, and later takes it as any. A client whose next arm
+ * is satisfied by what is there tells at once, and the mark is gone with the arm.
+ *
  * A queue that is resized keeps its head, with all indices and arms, and gets a file with new entries. The module puts the
  * completions from moved_at on into those, and tells so (moved) before it moves prod. The client reads older completions
  * from the old entries, in which they stay, until it has moved them itself; then nobody uses the old entries any more.
@@ -97,11 +100,12 @@ struct ring_cq {
 	_Atomic uint32_t overflowed;        /* the same; set after the last completion */
 	_Atomic uint32_t moved_at;          /* the same: prod when it last began with new entries */
 	_Alignas(64) _Atomic uint32_t cons; /* client's */
-	_Alignas(64) _Atomic uint32_t arm;  /* al_arm; both */
+	_Alignas(64) _Atomic uint32_t arm;  /* al_arm, and RING_HELD; both */
 	_Atomic uint32_t arm_n;             /* the same: for so many; 0: not */
 	_Atomic uint32_t moved;             /* new entries are in use: set by the module, cleared by the client before it asks */
 };
 
+#define RING_HELD 4u /* with an arm: it has been satisfied, and moderation holds back the notification */
 #define RING_CQ_HEAD 65536 /* bytes before the entries in the first file: whole pages, of whatever size; one of them is used */
 _Static_assert(sizeof(struct ring_cq) <= 4096, "the head of a completion queue is one page");
 

@@ -123,6 +123,16 @@ static al_status peek_cq(struct ci_cq *cq, uint32_t max, uint32_t *count)
 	return AL_SUCCESS;
 }
 
+static uint32_t moderated[2];
+
+static al_status modify_cq(struct ci_cq *cq, uint16_t count, uint16_t period)
+{
+	(void)cq;
+	moderated[0] = count;
+	moderated[1] = period;
+	return count == 99 ? AL_CQ_ERROR : AL_SUCCESS;
+}
+
 static uint32_t armed_n;
 
 static al_status arm_cq_n(struct ci_cq *cq, uint32_t num)
@@ -138,6 +148,7 @@ static void set_up_optional(void)
 	fake->ops.query_cq = query_cq;
 	fake->ops.peek_cq = peek_cq;
 	fake->ops.arm_cq_n = arm_cq_n;
+	fake->ops.modify_cq = modify_cq;
 	open_world();
 }
 
@@ -159,6 +170,11 @@ START_TEST(what_the_module_offers_beyond_the_required_goes_through)
 	ck_assert_uint_eq(count, 1);
 	ck_ok(al_peek_cq(cq, 9, &count));
 	ck_assert_uint_eq(count, 2);
+	ck_ok(al_modify_cq(cq, UINT16_MAX, 7));
+	ck_assert_uint_eq(moderated[0], UINT16_MAX);
+	ck_assert_uint_eq(moderated[1], 7);
+	ck_status(al_modify_cq(cq, 99, UINT16_MAX), AL_CQ_ERROR);
+	ck_assert_uint_eq(moderated[1], UINT16_MAX);
 	ck_ok(al_arm_cq_n(cq, 8)); /* of eight */
 	ck_assert_uint_eq(armed_n, 8);
 }
@@ -297,6 +313,7 @@ START_TEST(the_status_of_the_module_is_passed_on)
 	/* optional operations that this module has not */
 	ck_status(al_peek_cq(cq, 1, &count), AL_UNSUPPORTED);
 	ck_status(al_arm_cq_n(cq, 1), AL_UNSUPPORTED);
+	ck_status(al_modify_cq(cq, 2, 2), AL_UNSUPPORTED);
 	ck_status(al_query_cq(cq, &attr), AL_UNSUPPORTED);
 	ck_assert_uint_eq(count, 77);
 }

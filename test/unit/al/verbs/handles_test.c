@@ -127,6 +127,7 @@ PROBE(create_cq, al_create_cq, h, &(struct al_cq_init){ .cqe = 4 }, NULL, NULL, 
 PROBE(create_cq_channel, al_create_cq, world.pd, &(struct al_cq_init){ .cqe = 4, .channel = h }, NULL, NULL, NULL,
       (al_cq_h *)&out.pointer)
 PROBE(resize_cq, al_resize_cq, h, (uint32_t[]){ 4 })
+PROBE(modify_cq, al_modify_cq, h, 2, 3)
 PROBE(query_cq, al_query_cq, h, &out.cq)
 PROBE(poll_cq, al_poll_cq, h, 1, &out.wc, (uint32_t *)&out.number)
 PROBE(poll_cq_ex, al_poll_cq_ex, h, 1, &out.wc, (uint32_t *)&out.number)
@@ -216,6 +217,7 @@ static const struct probe {
 	{ "al_create_cq", AL_OBJ_PD, probe_create_cq, false },
 	{ "al_create_cq", AL_OBJ_CHANNEL, probe_create_cq_channel, true },
 	{ "al_resize_cq", AL_OBJ_CQ, probe_resize_cq, false },
+	{ "al_modify_cq", AL_OBJ_CQ, probe_modify_cq, false },
 	{ "al_query_cq", AL_OBJ_CQ, probe_query_cq, false },
 	{ "al_poll_cq", AL_OBJ_CQ, probe_poll_cq, false },
 	{ "al_poll_cq_ex", AL_OBJ_CQ, probe_poll_cq_ex, false },
