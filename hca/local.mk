@@ -29,17 +29,21 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/engine/manual.c \
 	hca/soft/lab/capture.c hca/soft/lab/capture.h \
 	hca/soft/lab/fault.c hca/soft/lab/fault.h \
-	hca/soft/lab/inject.c \
+	hca/soft/lab/inject.c hca/soft/lab/inject.h \
+	hca/soft/lab/lab.c hca/soft/lab/lab.h \
+	hca/soft/link/hooks.c hca/soft/link/hooks.h \
 	hca/soft/link/link.h \
 	hca/soft/link/loop.c \
 	hca/soft/link/serial.c \
 	hca/soft/memory/errand.c hca/soft/memory/errand.h \
 	hca/soft/memory/mr.c hca/soft/memory/mr.h \
 	hca/soft/memory/payload.c hca/soft/memory/payload.h \
+	hca/soft/module/hca.c \
+	hca/soft/module/module.c hca/soft/module/module.h \
+	hca/soft/module/vendor.c \
 	hca/soft/object/ah.c \
 	hca/soft/object/device.c \
 	hca/soft/object/hca.h \
-	hca/soft/object/module.c \
 	hca/soft/object/mr.c \
 	hca/soft/object/qp.c \
 	hca/soft/packet/icrc.c hca/soft/packet/icrc.h \

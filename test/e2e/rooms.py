@@ -46,18 +46,16 @@ hca/soft/transport: include shared base packet engine memory queue port link
 hca/soft/object: include shared base packet engine memory queue port link transport
 hca/soft/client: include shared base packet engine queue transport object
 hca/soft/lab: include shared base packet engine memory queue port link transport object
+hca/soft/module: include shared base engine memory queue port link transport object client lab
 uvp/skeleton: include
 uvp/soft: include hca/soft/shared
 """
 
 # A file, and the folders above its own that it uses, where a registration or a move has to come.
 NOT_YET = """
-hca/soft/link/loop.c: object lab
-hca/soft/link/serial.c: transport
+hca/soft/link/loop.c: object
 hca/soft/memory/errand.c: transport
-hca/soft/object/device.c: client lab
-hca/soft/object/hca.h: client lab
-hca/soft/object/qp.c: client lab
+hca/soft/object/qp.c: client
 hca/soft/port/counters.c: transport object
 hca/soft/port/port.c: object
 hca/soft/port/port.h: transport
@@ -66,8 +64,8 @@ hca/soft/transport/comp.c: object client
 hca/soft/transport/qp.h: client
 hca/soft/transport/req.c: object
 hca/soft/transport/resp.c: object client
-hca/soft/transport/send.c: object lab
-hca/soft/transport/shortcut.c: object client lab
+hca/soft/transport/send.c: object
+hca/soft/transport/shortcut.c: object client
 hca/soft/transport/uc.c: object client
 hca/soft/transport/ud.c: object client
 """

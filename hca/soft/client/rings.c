@@ -215,13 +215,13 @@ bool rings_step(struct engine *engine)
 {
 	struct soft_hca *hca = (struct soft_hca *)((char *)engine - offsetof(struct soft_hca, engine));
 
-	return serve_all(&hca->rings);
+	return serve_all(hca->rings);
 }
 
 static void *rings_main(void *arg)
 {
 	struct soft_hca *hca = arg;
-	struct rings *rings = &hca->rings;
+	struct rings *rings = hca->rings;
 	uint64_t idle = 0, now;
 
 	if (clock_is_virtual())
@@ -268,7 +268,7 @@ static void close_fds(struct rings *rings)
 /* With the first client. */
 static al_status start(struct soft_hca *hca)
 {
-	struct rings *rings = &hca->rings;
+	struct rings *rings = hca->rings;
 	int err;
 
 	rings->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -299,9 +299,20 @@ static void stop(struct rings *rings)
 
 /* ------------------------------------------------------------------- openings */
 
-void rings_init(struct rings *rings)
+al_status rings_create(struct soft_hca *hca)
 {
-	rings->last = &rings->first;
+	hca->rings = al_alloc(sizeof(*hca->rings));
+	if (!hca->rings)
+		return AL_INSUFFICIENT_MEMORY;
+	hca->rings->last = &hca->rings->first;
+	hca->engine.step = rings_step;
+	return AL_SUCCESS;
+}
+
+void rings_destroy(struct soft_hca *hca)
+{
+	al_free(hca->rings);
+	hca->rings = NULL;
 }
 
 static void free_opening(struct opening *o)
@@ -339,7 +350,7 @@ static al_status make_opening(struct ci_udata *udata, struct opening **to)
 
 static al_status add_opening(struct soft_hca *hca, struct opening *o)
 {
-	struct rings *rings = &hca->rings;
+	struct rings *rings = hca->rings;
 	al_status status = AL_SUCCESS;
 
 	fmutex_lock(&rings->life);
@@ -399,7 +410,7 @@ al_status rings_open(struct ci_ca *ca, void **um_ctx, struct ci_udata *udata)
 
 void rings_close(struct ci_ca *ca, void *um_ctx)
 {
-	struct rings *rings = &ca_hca(ca)->rings;
+	struct rings *rings = ca_hca(ca)->rings;
 	struct opening *o = um_ctx, **p;
 
 	fmutex_lock(&rings->life);
@@ -453,7 +464,7 @@ static al_status give_bell(struct opening *o, struct soft_qp *qp, uint32_t *bell
 
 al_status rings_give_bell(struct soft_qp *qp, const struct ci_client *client)
 {
-	struct rings *rings = &pd_hca(qp->ci.pd)->rings;
+	struct rings *rings = pd_hca(qp->ci.pd)->rings;
 	struct shared_qp *s = qp->shared;
 	al_status status;
 
@@ -466,7 +477,7 @@ al_status rings_give_bell(struct soft_qp *qp, const struct ci_client *client)
 
 void ring_qp_detach(struct soft_qp *qp)
 {
-	struct rings *rings = &pd_hca(qp->ci.pd)->rings;
+	struct rings *rings = pd_hca(qp->ci.pd)->rings;
 	struct shared_qp *s = qp->shared;
 
 	lock_openings(rings);

@@ -14,6 +14,7 @@
 struct datagram;
 struct engine;
 struct soft_cq;
+struct soft_hca;
 struct runner;
 struct soft_qp;
 
@@ -43,7 +44,9 @@ struct rings {
 	int epoll, control;    /* control: eventfd, wakes the thread */
 };
 
-void rings_init(struct rings *rings);
+/* Makes hca->rings. AL_INSUFFICIENT_MEMORY. */
+al_status rings_create(struct soft_hca *hca);
+void rings_destroy(struct soft_hca *hca);
 /* progress = manual: serves each client once, in place of the thread; false: there was nothing to do. */
 bool rings_step(struct engine *engine);
 /* Operations of struct ci_interface. */

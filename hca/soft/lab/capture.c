@@ -16,6 +16,7 @@
 
 #include "hca/soft/base/clock.h"
 #include "hca/soft/engine/engine.h"
+#include "hca/soft/link/hooks.h"
 #include "hca/soft/object/hca.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/packet/wire.h"
@@ -55,7 +56,6 @@ struct capture {
 	char path[];
 };
 
-_Atomic bool capture_armed;
 static struct fmutex lock; /* guards all that follows, and each port's capture */
 static struct capture *captures;
 
@@ -324,7 +324,7 @@ al_status capture_start(struct soft_port *port, const char *path)
 		port->capture_interface = c->interfaces++;
 		c->ports++;
 		put_interface(c, port);
-		atomic_store_explicit(&capture_armed, true, memory_order_relaxed);
+		atomic_store_explicit(&link_watched_flag, true, memory_order_relaxed);
 	}
 	fmutex_unlock(&lock);
 	return status;
@@ -352,7 +352,7 @@ void capture_stop(struct soft_port *port)
 	port->capture = NULL;
 	if (c && !--c->ports)
 		end(c);
-	atomic_store_explicit(&capture_armed, captures, memory_order_relaxed);
+	atomic_store_explicit(&link_watched_flag, captures, memory_order_relaxed);
 	fmutex_unlock(&lock);
 }
 

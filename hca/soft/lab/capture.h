@@ -17,14 +17,6 @@ struct packet;
 struct soft_port;
 struct soft_qp;
 
-/* Some port is captured: then no packet may go unseen. */
-extern _Atomic bool capture_armed __attribute__((visibility("hidden")));
-
-static inline bool capture_on(void)
-{
-	return __builtin_expect(atomic_load_explicit(&capture_armed, memory_order_relaxed), 0);
-}
-
 /* A queue pair sends a train. The caller owns the packet. */
 void capture_sent(const struct soft_qp *qp, const struct packet *pkt);
 /* A port receives one. */

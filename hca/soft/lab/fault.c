@@ -55,7 +55,7 @@ static uint64_t mix(uint64_t x)
 static struct fault_table *in_force(const struct soft_hca *hca)
 {
 	/* acquire: pairs with the release in put_in_force() */
-	return atomic_load_explicit(&hca->faults.table, memory_order_acquire);
+	return atomic_load_explicit(&hca->faults->table, memory_order_acquire);
 }
 
 /* Queue pairs are counted in the order in which they are made, since their numbers differ from
@@ -151,7 +151,7 @@ static bool of_qp(const struct kept *k, const struct soft_qp *qp)
  * is to come. */
 static uint32_t until_due(const struct soft_qp *qp, const struct stretch *s, uint32_t limit)
 {
-	struct faults *f = &qp_hca(qp)->faults;
+	struct faults *f = qp_hca(qp)->faults;
 	const struct kept *k;
 
 	/* those of this flow were added by whoever calls now, and are not due yet */
@@ -209,7 +209,7 @@ static __attribute__((noinline)) bool look_ahead(struct soft_qp *qp, const struc
 
 bool fault_passes(struct soft_qp *qp, const struct stretch *s)
 {
-	struct faults *f = &qp->port->hca->faults;
+	struct faults *f = qp->port->hca->faults;
 	/* acquire: the rules are at least as new; newer ones are drawn by again when it is */
 	uint32_t generation = atomic_load_explicit(&f->generation, memory_order_acquire);
 
@@ -230,12 +230,12 @@ static bool fail_alloc(struct alloc_gate *gate)
 
 	if (LIKELY(!t || !t->allocs))
 		return false;
-	n = atomic_fetch_add(&hca->faults.allocs, 1) + 1;
+	n = atomic_fetch_add(&hca->faults->allocs, 1) + 1;
 	for (rule = t->rule; rule < t->rule + t->num; rule++) {
 		if (rule->fault.action != SOFT_FAULT_ALLOC || !in_range(&rule->fault, n) ||
 		    (rule->threshold != ALWAYS && mix(mix(rule->salt) + n) >= rule->threshold))
 			continue;
-		atomic_fetch_add(&hca->faults.met, 1);
+		atomic_fetch_add(&hca->faults->met, 1);
 		IB_TRACE("soft", "fault: allocation %llu fails", (unsigned long long)n);
 		return true;
 	}
@@ -261,16 +261,16 @@ void fault_home(struct packet *pkt)
 	struct kept *k = (struct kept *)pkt; /* its first member */
 	struct soft_hca *hca = k->hca;
 
-	fmutex_lock(&hca->faults.lock);
-	k->next = hca->faults.free;
-	hca->faults.free = k;
-	fmutex_unlock(&hca->faults.lock);
+	fmutex_lock(&hca->faults->lock);
+	k->next = hca->faults->free;
+	hca->faults->free = k;
+	fmutex_unlock(&hca->faults->lock);
 }
 
 /* A copy of a packet that refers to nothing; NULL: there is no room, or no payload any more. */
 static struct kept *copy_of(struct soft_qp *qp, const struct packet *pkt, enum flow_index flow)
 {
-	struct kept *k = take_room(&qp_hca(qp)->faults);
+	struct kept *k = take_room(qp_hca(qp)->faults);
 
 	if (!k)
 		return NULL;
@@ -295,7 +295,7 @@ static struct kept *copy_of(struct soft_qp *qp, const struct packet *pkt, enum f
 /* Keeps a copy of a packet until number `due` of its flow has left. */
 static bool keep(struct soft_qp *qp, const struct packet *pkt, enum flow_index flow, uint64_t due)
 {
-	struct faults *f = &qp_hca(qp)->faults;
+	struct faults *f = qp_hca(qp)->faults;
 	struct kept *k = copy_of(qp, pkt, flow), **tail = &f->held;
 
 	if (!k)
@@ -323,7 +323,7 @@ static void send_kept(struct runner *r, struct kept *k)
 
 void fault_release(struct runner *r, struct soft_qp *qp, enum flow_index flow, uint64_t n)
 {
-	struct faults *f = &qp_hca(qp)->faults;
+	struct faults *f = qp_hca(qp)->faults;
 	struct kept **at = &f->held, *due = NULL, **tail = &due, *k;
 
 	/* those of this flow were added by whoever calls now */
@@ -351,7 +351,7 @@ void fault_release(struct runner *r, struct soft_qp *qp, enum flow_index flow, u
 /* The timer runs for the first of those that are late. The caller holds the lock. */
 static void set_timer(struct soft_hca *hca)
 {
-	struct faults *f = &hca->faults;
+	struct faults *f = hca->faults;
 	uint64_t now = clock_ns();
 
 	if (!f->late)
@@ -364,26 +364,26 @@ static bool keep_for(struct soft_qp *qp, const struct packet *pkt, enum flow_ind
 		     uint64_t ns)
 {
 	struct soft_hca *hca = qp_hca(qp);
-	struct kept *k = copy_of(qp, pkt, flow), **at = &hca->faults.late;
+	struct kept *k = copy_of(qp, pkt, flow), **at = &hca->faults->late;
 
 	if (!k)
 		return false;
 	k->due = clock_ns() + ns;
-	fmutex_lock(&hca->faults.lock);
+	fmutex_lock(&hca->faults->lock);
 	while (*at && (*at)->due <= k->due)
 		at = &(*at)->next;
 	k->next = *at;
 	*at = k;
-	if (hca->faults.late == k)
+	if (hca->faults->late == k)
 		set_timer(hca);
-	fmutex_unlock(&hca->faults.lock);
+	fmutex_unlock(&hca->faults->lock);
 	return true;
 }
 
 static void send_late(struct timer *timer, struct runner *r)
 {
 	struct faults *f = (struct faults *)((char *)timer - offsetof(struct faults, timer));
-	struct soft_hca *hca = (struct soft_hca *)((char *)f - offsetof(struct soft_hca, faults));
+	struct soft_hca *hca = f->hca;
 	struct kept *due, **tail = &due, *k;
 	uint64_t now = clock_ns();
 
@@ -423,7 +423,7 @@ static uint32_t drop_from(struct faults *f, struct kept **at, const struct soft_
 /* Drops what is kept, of one queue pair or of all. */
 static void drop_kept(struct soft_hca *hca, const struct soft_qp *qp)
 {
-	struct faults *f = &hca->faults;
+	struct faults *f = hca->faults;
 
 	atomic_fetch_sub(&f->held_num, drop_from(f, &f->held, qp));
 	if (drop_from(f, &f->late, qp))
@@ -434,9 +434,9 @@ void fault_forget(struct soft_qp *qp)
 {
 	struct soft_hca *hca = qp_hca(qp);
 
-	fmutex_lock(&hca->faults.lock);
+	fmutex_lock(&hca->faults->lock);
 	drop_kept(hca, qp);
-	fmutex_unlock(&hca->faults.lock);
+	fmutex_unlock(&hca->faults->lock);
 }
 
 /* ------------------------------------------------------------------- actions */
@@ -451,33 +451,33 @@ struct meeting {
 	const struct fault_rule *rule;
 };
 
-static enum fault_verdict drop(const struct meeting *m)
+static enum verdict drop(const struct meeting *m)
 {
 	(void)m;
-	return FAULT_LOST;
+	return PACKET_LOST;
 }
 
-static enum fault_verdict duplicate(const struct meeting *m)
+static enum verdict duplicate(const struct meeting *m)
 {
 	keep(m->qp, m->pkt, m->flow, m->n);
-	return FAULT_PASSES;
+	return PACKET_PASSES;
 }
 
-static enum fault_verdict hold(const struct meeting *m)
+static enum verdict hold(const struct meeting *m)
 {
-	return keep(m->qp, m->pkt, m->flow, m->n + m->rule->fault.by) ? FAULT_TAKEN : FAULT_LOST;
+	return keep(m->qp, m->pkt, m->flow, m->n + m->rule->fault.by) ? PACKET_TAKEN : PACKET_LOST;
 }
 
-static enum fault_verdict delay(const struct meeting *m)
+static enum verdict delay(const struct meeting *m)
 {
-	return keep_for(m->qp, m->pkt, m->flow, m->rule->fault.delay_ns) ? FAULT_TAKEN : FAULT_LOST;
+	return keep_for(m->qp, m->pkt, m->flow, m->rule->fault.delay_ns) ? PACKET_TAKEN : PACKET_LOST;
 }
 
 /*
  * One to three bits change, too few to escape the CRCs (their Hamming distance is 4), and so the
  * far port drops it. Which they are is drawn as chances are.
  */
-static enum fault_verdict corrupt(const struct meeting *m)
+static enum verdict corrupt(const struct meeting *m)
 {
 	const struct soft_port *port = m->qp->port;
 	struct path path;
@@ -489,7 +489,7 @@ static enum fault_verdict corrupt(const struct meeting *m)
 
 	bits = 8 * pkt_bytes_of(m->pkt, 0, bytes);
 	if (!bits) /* its memory is gone */
-		return FAULT_LOST;
+		return PACKET_LOST;
 	draw = mix(mix(m->rule->salt + 1) + flow_id(m->qp, m->flow) + (m->n << 32));
 	for (uint64_t flips = 1 + draw % 3; flips; flips--) {
 		draw = mix(draw + 1);
@@ -498,56 +498,56 @@ static enum fault_verdict corrupt(const struct meeting *m)
 	why = wire_decode(&wire, WIRE_IB, bytes, bits / 8);
 	IB_TRACE("soft", "fault: bits changed: %s", wire_refusal_text(why));
 	if (why == WIRE_OK) /* one and the same, twice */
-		return FAULT_PASSES;
+		return PACKET_PASSES;
 	port->link->resolve(port, &m->pkt->route, &path);
-	return port->link->spoil(&path) ? FAULT_TAKEN : FAULT_LOST;
+	return port->link->spoil(&path) ? PACKET_TAKEN : PACKET_LOST;
 }
 
 /* The responder sees the syndrome and refuses the request. */
-static enum fault_verdict nak(const struct meeting *m)
+static enum verdict nak(const struct meeting *m)
 {
 	m->pkt->syndrome = (uint8_t)m->rule->fault.code;
-	return FAULT_PASSES;
+	return PACKET_PASSES;
 }
 
-static enum fault_verdict pull_cable(const struct meeting *m)
+static enum verdict pull_cable(const struct meeting *m)
 {
 	port_plug(m->qp->port, false);
-	return FAULT_PASSES;
+	return PACKET_PASSES;
 }
 
-static enum fault_verdict plug_cable(const struct meeting *m)
+static enum verdict plug_cable(const struct meeting *m)
 {
 	port_plug(m->qp->port, true);
-	return FAULT_PASSES;
+	return PACKET_PASSES;
 }
 
-static enum fault_verdict remove_hca(const struct meeting *m)
+static enum verdict remove_hca(const struct meeting *m)
 {
-	module_remove_hca(qp_hca(m->qp), CI_HCA_GONE);
-	return FAULT_PASSES;
+	qp_hca(m->qp)->remove(qp_hca(m->qp), CI_HCA_GONE);
+	return PACKET_PASSES;
 }
 
-static enum fault_verdict raise_event(const struct meeting *m)
+static enum verdict raise_event(const struct meeting *m)
 {
 	struct ci_event event = { .type = (ib_event_type)m->rule->fault.code };
 
 	if (event.type >= IB_EVENT_PORT_DOWN) {
 		port_raise(m->qp->port, event.type);
-		return FAULT_PASSES;
+		return PACKET_PASSES;
 	}
 	event.object_ctx = event.type == IB_EVENT_CQ_ERR ? m->qp->ci.send_cq->ctx : m->qp->ci.ctx;
 	ib_dispatch_event(&event);
-	return FAULT_PASSES;
+	return PACKET_PASSES;
 }
 
-static enum fault_verdict overflow(const struct meeting *m)
+static enum verdict overflow(const struct meeting *m)
 {
 	cq_overflow(m->r, soft_cq(m->qp->ci.send_cq), m->qp);
-	return FAULT_PASSES;
+	return PACKET_PASSES;
 }
 
-static enum fault_verdict (*const actions[])(const struct meeting *m) = {
+static enum verdict (*const actions[])(const struct meeting *m) = {
 	[SOFT_FAULT_DROP] = drop,
 	[SOFT_FAULT_DUPLICATE] = duplicate,
 	[SOFT_FAULT_HOLD] = hold,
@@ -561,18 +561,18 @@ static enum fault_verdict (*const actions[])(const struct meeting *m) = {
 	[SOFT_FAULT_CQ_OVERFLOW] = overflow,
 };
 
-enum fault_verdict fault_packet(struct runner *r, struct soft_qp *qp, struct packet *pkt,
+enum verdict fault_packet(struct runner *r, struct soft_qp *qp, struct packet *pkt,
 				enum flow_index flow, uint64_t n)
 {
 	const struct stretch one = { n, pkt->psn, 1, pkt->kind, pkt->place, flow };
 	struct meeting m = { r, qp, pkt, flow, n, NULL };
 
 	if (pkt->num != 1) /* no rule meets any, or only one that has come since it was built */
-		return FAULT_PASSES;
+		return PACKET_PASSES;
 	first_met(qp, &one, 1, &m.rule);
 	if (!m.rule)
-		return FAULT_PASSES;
-	atomic_fetch_add_explicit(&qp_hca(qp)->faults.met, 1, memory_order_relaxed);
+		return PACKET_PASSES;
+	atomic_fetch_add_explicit(&qp_hca(qp)->faults->met, 1, memory_order_relaxed);
 	IB_TRACE("soft", "fault: %s packet %llu of qp=%#x psn=%#x",
 		 fault_action_name(m.rule->fault.action), (unsigned long long)n, qp->ci.qp_num,
 		 pkt->psn);
@@ -605,7 +605,7 @@ static void set_faulty(struct soft_hca *hca, const struct fault_table *t)
 /* Room for what is kept: once there is a rule, until the HCA goes. */
 static al_status make_room(struct soft_hca *hca)
 {
-	struct faults *f = &hca->faults;
+	struct faults *f = hca->faults;
 	const size_t each = sizeof(struct kept) + ib_mtu_bytes(IB_MTU_4096);
 	char *mem;
 	int i;
@@ -631,10 +631,10 @@ struct kept *fault_room(struct soft_hca *hca)
 {
 	al_status status;
 
-	fmutex_lock(&hca->faults.lock);
+	fmutex_lock(&hca->faults->lock);
 	status = make_room(hca);
-	fmutex_unlock(&hca->faults.lock);
-	return status ? NULL : take_room(&hca->faults);
+	fmutex_unlock(&hca->faults->lock);
+	return status ? NULL : take_room(hca->faults);
 }
 
 static void free_tables(struct faults *f)
@@ -653,7 +653,7 @@ static void free_tables(struct faults *f)
  */
 static void put_in_force(struct soft_hca *hca, struct fault_table *t)
 {
-	struct faults *f = &hca->faults;
+	struct faults *f = hca->faults;
 
 	/* release: its content */
 	atomic_store_explicit(&f->table, t, memory_order_release);
@@ -689,24 +689,34 @@ static struct fault_table *table_with(struct soft_hca *hca, const struct soft_fa
 	rule = &t->rule[num];
 	rule->fault = *fault;
 	rule->threshold = threshold_of(fault->chance);
-	rule->salt = mix(mix(mix(hca->faults.seed) + fault->seed) + ((uint64_t)hca->index << 32) +
+	rule->salt = mix(mix(mix(hca->faults->seed) + fault->seed) + ((uint64_t)hca->index << 32) +
 			 num + 1);
 	t->num = num + 1;
 	t->allocs = (old && old->allocs) || fault->action == SOFT_FAULT_ALLOC;
 	return t;
 }
 
-void fault_init(struct soft_hca *hca)
+uint64_t fault_count(const struct soft_hca *hca)
 {
-	hca->faults.seed = hca->conf.seed;
-	hca->faults.timer.run_out = send_late;
-	hca->faults.timer.without_lock = true;
+	return atomic_load(&hca->faults->met);
+}
+
+al_status fault_create(struct soft_hca *hca)
+{
+	hca->faults = al_alloc(sizeof(*hca->faults));
+	if (!hca->faults)
+		return AL_INSUFFICIENT_MEMORY;
+	hca->faults->hca = hca;
+	hca->faults->seed = hca->conf.seed;
+	hca->faults->timer.run_out = send_late;
+	hca->faults->timer.without_lock = true;
 	hca->alloc.fails = fail_alloc;
+	return AL_SUCCESS;
 }
 
 al_status fault_add(struct soft_hca *hca, const struct soft_fault *fault)
 {
-	struct faults *f = &hca->faults;
+	struct faults *f = hca->faults;
 	struct fault_table *t;
 	al_status status;
 
@@ -727,17 +737,20 @@ al_status fault_add(struct soft_hca *hca, const struct soft_fault *fault)
 
 void fault_clear(struct soft_hca *hca)
 {
-	fmutex_lock(&hca->faults.lock);
+	fmutex_lock(&hca->faults->lock);
 	put_in_force(hca, NULL);
 	drop_kept(hca, NULL);
-	atomic_store(&hca->faults.allocs, 0);
-	fmutex_unlock(&hca->faults.lock);
+	atomic_store(&hca->faults->allocs, 0);
+	fmutex_unlock(&hca->faults->lock);
 }
 
 void fault_destroy(struct soft_hca *hca)
 {
+	if (!hca->faults)
+		return;
 	fault_clear(hca);
-	free_tables(&hca->faults);
-	al_free(hca->faults.mem);
-	hca->faults.mem = NULL;
+	free_tables(hca->faults);
+	al_free(hca->faults->mem);
+	al_free(hca->faults);
+	hca->faults = NULL;
 }

@@ -6,6 +6,7 @@
 #include <iba/ib_soft.h>
 
 #include "hca/soft/engine/engine.h"
+#include "hca/soft/link/hooks.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/shared/lock.h"
 
@@ -27,6 +28,7 @@ struct kept {
 struct fault_table;
 
 struct faults {
+	struct soft_hca *hca;
 	_Atomic(struct fault_table *) table; /* the rules in force; never changed, but replaced */
 	_Atomic uint32_t generation;         /* counts the tables that have been in force */
 	_Atomic uint32_t held_num;           /* packets in held */
@@ -44,23 +46,10 @@ struct faults {
 
 #define SOFT_KEPT 32
 
-/* Consecutive packets of a message, about to leave. */
-struct stretch {
-	uint64_t n;    /* number of the first in its flow */
-	uint32_t psn;  /* of the first */
-	uint32_t num;
-	uint8_t kind;  /* enum pkt_kind */
-	uint8_t place; /* enum pkt_place */
-	enum flow_index flow;
-};
-
-enum fault_verdict {
-	FAULT_PASSES,
-	FAULT_LOST,  /* it does not leave the port */
-	FAULT_TAKEN, /* it comes later, or not as it was */
-};
-
-void fault_init(struct soft_hca *hca);
+/* Makes hca->faults. AL_INSUFFICIENT_MEMORY. */
+al_status fault_create(struct soft_hca *hca);
+/* Packets that a rule has met. */
+uint64_t fault_count(const struct soft_hca *hca);
 al_status fault_add(struct soft_hca *hca, const struct soft_fault *rule);
 void fault_clear(struct soft_hca *hca);
 void fault_destroy(struct soft_hca *hca);
@@ -70,7 +59,7 @@ uint32_t fault_clip(const struct soft_qp *qp, const struct stretch *s, uint32_t 
 /* Will no rule meet any of them, and is nothing held back that counts them? The caller owns the queue pair. */
 bool fault_passes(struct soft_qp *qp, const struct stretch *s);
 /* Does what is to be done to the packet number n of a flow, which is about to leave. */
-enum fault_verdict fault_packet(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flow_index flow,
+enum verdict fault_packet(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flow_index flow,
 				uint64_t n);
 /* All up to number n have left: sends those that were to come after them. */
 void fault_release(struct runner *r, struct soft_qp *qp, enum flow_index flow, uint64_t n);

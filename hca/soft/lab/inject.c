@@ -4,12 +4,14 @@
  * packet is, find their queue pair, and from there on are packets like all others, but that a wire
  * names no sender: PKT_WIRE.
  */
+#include "hca/soft/lab/inject.h"
+
 #include <string.h>
-#include <iba/ib_soft.h>
 
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/lab/capture.h"
 #include "hca/soft/lab/fault.h"
+#include "hca/soft/link/hooks.h"
 #include "hca/soft/link/link.h"
 #include "hca/soft/object/hca.h"
 #include "hca/soft/packet/packet.h"
@@ -132,7 +134,7 @@ struct soft_injected inject(struct soft_port *port, const uint8_t *bytes, size_t
 		port_count(port, CNT_RCV_ERRORS, 1);
 		return result;
 	}
-	if (capture_on())
+	if (link_watched())
 		capture_bytes(port, bytes, len);
 	result.outcome = hand_over(port, &w);
 	if (result.outcome == SOFT_INJECT_STRAY)

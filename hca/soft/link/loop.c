@@ -2,7 +2,7 @@
 /* The loop link: ports of one process, packets by reference, straight into the peer's inbox. */
 #include "hca/soft/base/table.h"
 #include "hca/soft/engine/engine.h"
-#include "hca/soft/lab/capture.h"
+#include "hca/soft/link/hooks.h"
 #include "hca/soft/link/link.h"
 #include "hca/soft/object/hca.h"
 #include "hca/soft/packet/packet.h"
@@ -39,8 +39,8 @@ bool link_receive(struct runner *r, struct soft_port *port, struct packet *pkt)
 	if (UNLIKELY(port_state(port) != IB_PORT_ACTIVE))
 		return false;
 	pkt->in_port = port->num;
-	if (capture_on() && !(pkt->flags & PKT_WIRE)) /* the bytes of those have been shown */
-		capture_received(port, pkt);
+	if (link_watched() && !(pkt->flags & PKT_WIRE)) /* the bytes of those have been shown */
+		link_hooks->received(port, pkt);
 	a = actor_at(port, pkt->dest_qpn);
 	if (LIKELY(a && actor_push(r, a, pkt)))
 		return true;

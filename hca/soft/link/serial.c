@@ -5,10 +5,9 @@
 #include "hca/soft/memory/payload.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/packet/wire.h"
-#include "hca/soft/port/port.h"
+
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/opcode.h"
-#include "hca/soft/transport/qp.h"
 
 /* The i-th packet of a train, as a train of one. */
 static struct packet nth(const struct packet *train, uint32_t i)

@@ -9,13 +9,14 @@
 #include "hca/soft/base/alloc.h"
 #include "hca/soft/base/config.h"
 #include "hca/soft/base/table.h"
-#include "hca/soft/client/rings.h"
 #include "hca/soft/engine/engine.h"
-#include "hca/soft/lab/fault.h"
 #include "hca/soft/memory/mr.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/port/port.h"
 #include "hca/soft/shared/lock.h"
+
+struct faults;
+struct rings;
 
 struct soft_hca {
 	struct engine engine;
@@ -23,8 +24,8 @@ struct soft_hca {
 	struct memory memory;
 	struct alloc_gate alloc;
 
-	struct faults faults;
-	struct rings rings;
+	struct faults *faults;   /* the lab's */
+	struct rings *rings;     /* of clients */
 
 	struct fmutex qps_lock;  /* guards the retired traffic of ports against the list of queue pairs */
 	struct soft_qp *qp_list; /* guarded by qps_lock */
@@ -37,6 +38,8 @@ struct soft_hca {
 	struct ib_ca_attr attr;
 	struct soft_port *ports; /* conf.ports of them; port n is ports[n - 1] */
 	_Atomic uint32_t cqs_made;
+	/* A thread withdraws the HCA: enum ci_deregister_flags. */
+	al_status (*remove)(struct soft_hca *hca, uint32_t flags);
 };
 
 static inline struct soft_hca *ca_hca(const struct ci_ca *ca)
@@ -59,18 +62,6 @@ static inline struct soft_port *hca_port(const struct soft_hca *hca, uint8_t num
 	return &hca->ports[num - 1];
 }
 
-/* random: makes numbers and keys differ from process to process. */
-al_status hca_create(struct soft_hca *hca, uint32_t random);
-void hca_destroy(struct soft_hca *hca);
-/* SOFT_STEP, over all HCAs. */
-al_status module_step(const uint64_t *choice, struct soft_step *step);
-/* fault_misplaced(), as the module is configured. */
-const char *module_misplaced(const struct fault_rule_text *rule);
-/* A thread of the module withdraws the HCA: enum ci_deregister_flags. */
-al_status module_remove_hca(struct soft_hca *hca, uint32_t flags);
-
-extern const struct ci_interface soft_interface;
-
 /* Address handle. */
 struct soft_ah {
 	struct ci_ah ci;
@@ -85,6 +76,11 @@ void address_set(struct address *to, const struct ib_ah_attr *attr);
 al_status ah_check(const struct soft_port *port, const struct ib_ah_attr *attr);
 
 /* operations, by file */
+al_status soft_open_ca(struct ci_ca *ca);
+void soft_close_ca(struct ci_ca *ca);
+al_status soft_query_ca(struct ci_ca *ca, struct ib_ca_attr *attr);
+al_status soft_allocate_pd(struct ci_pd *pd, struct ci_udata *udata);
+void soft_deallocate_pd(struct ci_pd *pd);
 al_status soft_register_mr(struct ci_mr *mr, const struct ci_mem *mem, struct ci_udata *udata);
 void soft_deregister_mr(struct ci_mr *mr);
 al_status soft_query_mr(struct ci_mr *mr, struct ib_mr_attr *attr);

@@ -9,7 +9,7 @@
 #include "hca/soft/base/table.h"
 #include "hca/soft/client/rings.h"
 #include "hca/soft/engine/engine.h"
-#include "hca/soft/lab/fault.h"
+#include "hca/soft/link/hooks.h"
 #include "hca/soft/link/link.h"
 #include "hca/soft/memory/errand.h"
 #include "hca/soft/memory/mr.h"
@@ -489,7 +489,7 @@ static void reset(struct soft_qp *qp)
 	resp_reset(qp);
 	empty_queues(qp);
 	counters_retire(qp);
-	fault_forget(qp);
+	link_hooks->forget(qp);
 	memset(&qp->attr, 0, sizeof(qp->attr));
 	qp->path_mtu = 0;
 	qp->en_sqd_async_notify = false;

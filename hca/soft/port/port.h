@@ -5,7 +5,6 @@
 
 #include <stdatomic.h>
 #include <iba/ib_hca.h>
-#include <iba/ib_soft.h>
 
 #include "hca/soft/base/config.h"
 #include "hca/soft/transport/qp.h"
@@ -97,8 +96,5 @@ void counters_join(struct soft_qp *qp, struct soft_port *port);
 /* It leaves its port, which keeps its traffic. */
 void counters_retire(struct soft_qp *qp);
 void counters_read(struct soft_port *port, struct ib_port_counters *to);
-
-/* inject.c: bytes that come in at a port. */
-struct soft_injected inject(struct soft_port *port, const uint8_t *bytes, size_t len);
 
 #endif

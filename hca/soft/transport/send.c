@@ -4,8 +4,7 @@
 
 #include "hca/soft/base/table.h"
 #include "hca/soft/engine/engine.h"
-#include "hca/soft/lab/capture.h"
-#include "hca/soft/lab/fault.h"
+#include "hca/soft/link/hooks.h"
 #include "hca/soft/link/link.h"
 #include "hca/soft/memory/errand.h"
 #include "hca/soft/memory/mr.h"
@@ -41,7 +40,7 @@ void pkt_release(struct runner *r, struct soft_qp *self, struct packet *pkt)
 		return;
 	}
 	if (UNLIKELY(!pkt->home)) {
-		fault_home(pkt);
+		link_hooks->home(pkt);
 		return;
 	}
 	pkt->kind = PKT_NONE;
@@ -67,7 +66,7 @@ uint32_t pkt_train(const struct soft_qp *qp, struct packet *pkt, enum flow_index
 	uint32_t num = left < limit ? left : limit;
 
 	if (UNLIKELY(port_faulty(qp->port)) && num > 1)
-		num = fault_clip(qp,
+		num = link_hooks->clip(qp,
 				 &(struct stretch){ qp->flow[flow] + 1, pkt->psn, left, pkt->kind,
 						    begin | PLACE_LAST, flow },
 				 num);
@@ -101,7 +100,7 @@ void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flo
 {
 	struct soft_port *port = qp->port;
 	const uint64_t n = qp->flow[flow] + 1, last = qp->flow[flow] + pkt->num;
-	enum fault_verdict verdict = FAULT_PASSES;
+	enum verdict verdict = PACKET_PASSES;
 
 	pkt->src_qpn = qp->ci.qp_num;
 	pkt->service = qp->service->wire;
@@ -114,16 +113,16 @@ void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flo
 	qp->flow[flow] = last;
 	r->packets--;
 	if (UNLIKELY(port_faulty(port)))
-		verdict = fault_packet(r, qp, pkt, flow, n);
+		verdict = link_hooks->leaves(r, qp, pkt, flow, n);
 	if (UNLIKELY(port_state(port) != IB_PORT_ACTIVE)) {
 		port_count(port, CNT_XMIT_DISCARDS, pkt->num);
 		goto drop;
 	}
 	counter_add(&qp->tx_bytes, pkt_bytes(qp, pkt));
 	counter_add(&qp->tx_packets, pkt->num);
-	if (capture_on())
-		capture_sent(qp, pkt);
-	if (UNLIKELY(verdict == FAULT_LOST))
+	if (link_watched())
+		link_hooks->sent(qp, pkt);
+	if (UNLIKELY(verdict == PACKET_LOST))
 		port_count(port, CNT_XMIT_DISCARDS, pkt->num);
 	if (LIKELY(!verdict && leave(r, qp, pkt)))
 		goto sent;
@@ -131,7 +130,7 @@ drop:
 	pkt_release(r, qp, pkt);
 sent:
 	if (UNLIKELY(port_faulty(port)))
-		fault_release(r, qp, flow, last);
+		link_hooks->left(r, qp, flow, last);
 }
 
 void pkt_received(struct soft_qp *qp, const struct packet *pkt)

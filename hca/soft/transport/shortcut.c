@@ -10,8 +10,7 @@
 
 #include "hca/soft/base/table.h"
 #include "hca/soft/engine/engine.h"
-#include "hca/soft/lab/capture.h"
-#include "hca/soft/lab/fault.h"
+#include "hca/soft/link/hooks.h"
 #include "hca/soft/link/link.h"
 #include "hca/soft/memory/mr.h"
 #include "hca/soft/object/hca.h"
@@ -26,7 +25,7 @@ static struct actor *reachable(const struct soft_qp *qp)
 {
 	const struct soft_port *port = qp->port;
 
-	if (port_state(port) != IB_PORT_ACTIVE || capture_on())
+	if (port_state(port) != IB_PORT_ACTIVE || link_watched())
 		return NULL;
 	return port->link->near(&qp->path, qp->dest_qpn);
 }
@@ -57,11 +56,11 @@ static bool undisturbed(struct soft_qp *qp, struct soft_qp *peer, const struct s
 	const uint32_t last = psn_add(qp->req.next_psn, num - 1);
 
 	return (LIKELY(!port_faulty(qp->port)) ||
-		fault_passes(qp, &(struct stretch){ qp->flow[FLOW_REQUEST] + 1, qp->req.next_psn,
+		link_hooks->passes(qp, &(struct stretch){ qp->flow[FLOW_REQUEST] + 1, qp->req.next_psn,
 						    num, wr_ops[wqe->opcode].kind, PLACE_ONLY,
 						    FLOW_REQUEST })) &&
 	       (LIKELY(!port_faulty(peer->port)) ||
-		fault_passes(peer, &(struct stretch){ peer->flow[FLOW_RESPONSE] + 1, last, 1,
+		link_hooks->passes(peer, &(struct stretch){ peer->flow[FLOW_RESPONSE] + 1, last, 1,
 						      PKT_ACK, PLACE_ONLY, FLOW_RESPONSE }));
 }
 

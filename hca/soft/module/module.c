@@ -10,6 +10,8 @@
 #include "hca/soft/base/config.h"
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/memory/errand.h"
+#include "hca/soft/lab/lab.h"
+#include "hca/soft/module/module.h"
 #include "hca/soft/object/hca.h"
 #include "hca/soft/port/port.h"
 #include "hca/soft/shared/base.h"
@@ -200,6 +202,7 @@ static al_status init(struct ci_host *host, const struct ci_params *params)
 	module.slot_fd = -1;
 	module.host = host;
 	port_start();
+	lab_start();
 	status = config_read(&module.conf, params);
 	if (status)
 		return status;

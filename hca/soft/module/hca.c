@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The parts of an HCA, put together, and its table of operations. */
+#include <stdio.h>
+#include <string.h>
+
+#include "hca/soft/base/config.h"
+#include "hca/soft/base/table.h"
+#include "hca/soft/client/rings.h"
+#include "hca/soft/engine/engine.h"
+#include "hca/soft/lab/fault.h"
+#include "hca/soft/link/link.h"
+#include "hca/soft/memory/mr.h"
+#include "hca/soft/module/module.h"
+#include "hca/soft/object/hca.h"
+#include "hca/soft/port/port.h"
+#include "hca/soft/queue/cq.h"
+#include "hca/soft/shared/base.h"
+#include "hca/soft/transport/qp.h"
+
+static void fill_attr(struct soft_hca *hca)
+{
+	const struct hca_config *conf = &hca->conf;
+	struct ib_ca_attr *attr = &hca->attr;
+
+	*attr = (struct ib_ca_attr){
+		.node_guid = hca->guid,
+		.sys_image_guid = hca->guid & ~0xffffull,
+		.vendor_id = (uint32_t)(hca->guid >> 40),
+		.vendor_part_id = 1,
+		.num_ports = conf->ports,
+		.num_comp_vectors = conf->vectors,
+		.caps = IB_CA_CAP_UC | IB_CA_CAP_UD | IB_CA_CAP_BAD_QKEY_CNTR | IB_CA_CAP_CQ_ARM_N |
+			IB_CA_CAP_CQ_RESIZE | IB_CA_CAP_CQ_MODERATION | IB_CA_CAP_BAD_PKEY_CNTR |
+			IB_CA_CAP_PORT_ACTIVE_EVENT | IB_CA_CAP_SYS_IMAGE_GUID | IB_CA_CAP_RNR_NAK,
+		.atomic_cap = conf->atomics ? IB_ATOMIC_GLOBAL : IB_ATOMIC_NONE,
+		.masked_atomic_cap = IB_ATOMIC_NONE,
+		.fw_ver = SOFT_VERSION,
+		.location = "software",
+		.page_size_cap = 4096,
+		.max_mr_size = conf->max_mr_size,
+		.max_mr = conf->max_mr,
+		.max_pd = conf->max_pd,
+		.max_ah = conf->max_ah,
+		.max_qp = conf->max_qp,
+		.max_qp_wr = conf->max_qp_wr,
+		.max_send_sge = conf->max_sge,
+		.max_recv_sge = conf->max_sge,
+		.max_read_sge = conf->max_sge,
+		.max_inline_data = conf->max_inline,
+		.max_qp_rd_atom = conf->max_rd_atomic,
+		.max_qp_init_rd_atom = conf->max_rd_atomic,
+		.max_res_rd_atom = conf->max_rd_atomic * conf->max_qp,
+		.max_cq = conf->max_cq,
+		.max_cqe = conf->max_cqe,
+		.max_pkeys = SOFT_MAX_PKEYS,
+		.local_ca_ack_delay = 15,
+	};
+	snprintf(attr->node_desc, sizeof(attr->node_desc), "soft HCA %s", conf->name);
+}
+
+static void fill_port(struct soft_hca *hca, uint32_t i)
+{
+	struct soft_port *port = &hca->ports[i];
+	const struct hca_config *conf = &hca->conf;
+
+	port->hca = hca;
+	port->cable = port; /* until it is cabled: a loopback plug */
+	port->link = &link_loop;
+	port->num = (uint8_t)(i + 1);
+	port->lmc = (uint8_t)conf->lmc;
+	port->lid = (uint16_t)(conf->lid + (i << conf->lmc));
+	port->guid = hca->guid + i + 1;
+	port->prefix = 0xfe80000000000000ull;
+	memcpy(port->pkeys, conf->pkeys, sizeof(port->pkeys));
+	port_init(port);
+}
+
+al_status hca_create(struct soft_hca *hca, uint32_t random)
+{
+	const struct hca_config *conf = &hca->conf;
+	const uint32_t numbers = 1u << TABLE_BITS;
+	al_status status;
+	uint32_t i;
+
+	engine_init(&hca->engine, conf->name);
+	hca->remove = module_remove_hca;
+	status = fault_create(hca);
+	if (!status)
+		status = rings_create(hca);
+	if (status)
+		return status;
+	/* no number is 0; those of queue pairs leave out the special ones */
+	status = table_create(&hca->qps, sizeof(struct actor), conf->max_qp,
+			      2 + random % (numbers - 2 - conf->max_qp));
+	if (!status)
+		status = memory_create(&hca->memory, conf->max_mr,
+				       1 + (random >> 4) % (numbers - 1 - conf->max_mr), random);
+	if (status)
+		return status;
+	hca->ports = al_alloc_aligned(64, conf->ports * sizeof(*hca->ports));
+	if (!hca->ports)
+		return AL_INSUFFICIENT_MEMORY;
+	fill_attr(hca);
+	for (i = 0; i < conf->ports; i++)
+		fill_port(hca, i);
+	for (i = 0; i < conf->num_faults && !status; i++)
+		status = fault_add(hca, &conf->faults[i].fault);
+	if (*conf->capture && !status)
+		status = vendor_start_capture(hca, conf->capture_port, conf->capture);
+	return status;
+}
+
+void hca_destroy(struct soft_hca *hca)
+{
+	if (hca->ports)
+		vendor_stop_capture(hca, 0);
+	fault_destroy(hca);
+	table_destroy(&hca->qps);
+	memory_destroy(&hca->memory);
+	al_free(hca->ports);
+	hca->ports = NULL;
+	rings_destroy(hca);
+}
+
+const struct ci_interface soft_interface = {
+	.size = sizeof(struct ci_interface),
+	.abi_major = CI_ABI_MAJOR,
+	.abi_minor = CI_ABI_MINOR,
+	.flags = CI_CLIENT_MEMORY,
+	.obj_size = {
+		[CI_OBJ_AH] = sizeof(struct soft_ah),
+		[CI_OBJ_MR] = sizeof(struct soft_mr),
+		[CI_OBJ_CQ] = sizeof(struct soft_cq),
+		[CI_OBJ_QP] = sizeof(struct soft_qp),
+	},
+	.open_ca = soft_open_ca,
+	.close_ca = soft_close_ca,
+	.query_ca = soft_query_ca,
+	.query_port = port_query,
+	.query_gid = port_query_gid,
+	.query_pkey = port_query_pkey,
+	.modify_port = port_modify,
+	.um_open_ca = rings_open,
+	.um_close_ca = rings_close,
+	.vendor_call = soft_vendor_call,
+	.allocate_pd = soft_allocate_pd,
+	.deallocate_pd = soft_deallocate_pd,
+	.create_ah = soft_create_ah,
+	.modify_ah = soft_modify_ah,
+	.query_ah = soft_query_ah,
+	.destroy_ah = soft_destroy_ah,
+	.register_mr = soft_register_mr,
+	.deregister_mr = soft_deregister_mr,
+	.query_mr = soft_query_mr,
+	.create_cq = soft_create_cq,
+	.destroy_cq = soft_destroy_cq,
+	.poll_cq = soft_poll_cq,
+	.arm_cq = soft_arm_cq,
+	.arm_cq_n = soft_arm_cq_n,
+	.peek_cq = soft_peek_cq,
+	.resize_cq = soft_resize_cq,
+	.modify_cq = soft_modify_cq,
+	.query_cq = soft_query_cq,
+	.create_qp = soft_create_qp,
+	.modify_qp = soft_modify_qp,
+	.query_qp = soft_query_qp,
+	.destroy_qp = soft_destroy_qp,
+	.post_send = soft_post_send,
+	.post_recv = soft_post_recv,
+};
