@@ -45,6 +45,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/object/device.c \
 	hca/soft/object/hca.h \
 	hca/soft/object/mr.c \
+	hca/soft/object/post.c \
 	hca/soft/object/qp.c \
 	hca/soft/packet/icrc.c hca/soft/packet/icrc.h \
 	hca/soft/packet/packet.c hca/soft/packet/packet.h \
@@ -57,8 +58,9 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/shared/opcode.c hca/soft/shared/opcode.h \
 	hca/soft/shared/ring.h \
 	hca/soft/shared/wr.h \
+	hca/soft/transport/ah.h \
 	hca/soft/transport/comp.c \
-	hca/soft/transport/qp.h \
+	hca/soft/transport/qp.c hca/soft/transport/qp.h \
 	hca/soft/transport/req.c \
 	hca/soft/transport/resp.c \
 	hca/soft/transport/send.c \

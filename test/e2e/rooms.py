@@ -60,14 +60,13 @@ hca/soft/port/counters.c: transport object
 hca/soft/port/port.c: object
 hca/soft/port/port.h: transport
 hca/soft/queue/cq.c: transport object client lab
-hca/soft/transport/comp.c: object client
+hca/soft/transport/comp.c: client
+hca/soft/transport/qp.c: client
 hca/soft/transport/qp.h: client
-hca/soft/transport/req.c: object
-hca/soft/transport/resp.c: object client
-hca/soft/transport/send.c: object
-hca/soft/transport/shortcut.c: object client
-hca/soft/transport/uc.c: object client
-hca/soft/transport/ud.c: object client
+hca/soft/transport/resp.c: client
+hca/soft/transport/shortcut.c: client
+hca/soft/transport/uc.c: client
+hca/soft/transport/ud.c: client
 """
 
 TREES = ["al", "ci", "hca", "include", "uvp"]

@@ -14,6 +14,7 @@
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/port/port.h"
 #include "hca/soft/shared/lock.h"
+#include "hca/soft/transport/ah.h"
 
 struct faults;
 struct rings;
@@ -61,14 +62,6 @@ static inline struct soft_port *hca_port(const struct soft_hca *hca, uint8_t num
 {
 	return &hca->ports[num - 1];
 }
-
-/* Address handle. */
-struct soft_ah {
-	struct ci_ah ci;
-	struct fmutex lock; /* guards attr and to: modify and a post may meet. Leaf. */
-	struct ib_ah_attr attr;
-	struct address to; /* what a post takes of it */
-};
 
 /* What packets' headers take of an address vector. */
 void address_set(struct address *to, const struct ib_ah_attr *attr);

@@ -226,6 +226,10 @@ static inline struct soft_qp *actor_qp(const struct actor *a)
 }
 /* Its first part: what has come in. */
 void qp_receive(struct runner *r, struct soft_qp *qp, struct packet *list);
+/* The owner's. */
+void qp_set_state(struct soft_qp *qp, ib_qp_state state);
+/* Nothing more is answered, sent again or waited for. */
+void qp_stop(struct runner *r, struct soft_qp *qp);
 /* To the Error state, by an error of the queue pair's own; event: what to raise, or -1. */
 void qp_error(struct runner *r, struct soft_qp *qp, int event);
 /* An unreliable type's request has completed in error: the send queue stops (IBTA 10.3.1.6). */

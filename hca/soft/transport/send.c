@@ -8,7 +8,6 @@
 #include "hca/soft/link/link.h"
 #include "hca/soft/memory/errand.h"
 #include "hca/soft/memory/mr.h"
-#include "hca/soft/object/hca.h"
 #include "hca/soft/packet/wire.h"
 #include "hca/soft/port/port.h"
 #include "hca/soft/shared/base.h"

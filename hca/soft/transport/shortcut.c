@@ -13,7 +13,6 @@
 #include "hca/soft/link/hooks.h"
 #include "hca/soft/link/link.h"
 #include "hca/soft/memory/mr.h"
-#include "hca/soft/object/hca.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/port/port.h"
 #include "hca/soft/shared/base.h"

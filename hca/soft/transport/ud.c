@@ -11,7 +11,6 @@
 #include "hca/soft/memory/errand.h"
 #include "hca/soft/memory/mr.h"
 #include "hca/soft/memory/payload.h"
-#include "hca/soft/object/hca.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/packet/wire.h"
 #include "hca/soft/port/port.h"
@@ -19,6 +18,7 @@
 #include "hca/soft/shared/lock.h"
 #include "hca/soft/shared/opcode.h"
 #include "hca/soft/shared/wr.h"
+#include "hca/soft/transport/ah.h"
 #include "hca/soft/transport/qp.h"
 
 #define QKEY_OWN 0x80000000u /* in a request: the queue pair's instead (IBTA 10.2.5) */
