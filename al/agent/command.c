@@ -55,7 +55,7 @@ enum {
 		       "kinds.def has another maker for what " #name " makes");
 #include "al/protocol/commands.def"
 
-/* It may be an attack, or a library of another version. */
+/* Logs a breach of the protocol: the client is hostile, or its library has another version. */
 static al_status breach(struct connection *connection, const char *what)
 {
 	session_complain(connection->session, COMPLAINT_PROTOCOL, "breaks the protocol", what);
@@ -169,7 +169,7 @@ static al_status check_handles(struct connection *connection, const struct row *
 	return AL_SUCCESS;
 }
 
-/* Of a completion queue that is to be resized, what it will be charged. */
+/* What a completion queue is charged when it has the size that the request asks for. */
 static uint64_t resized_rings(struct connection *connection)
 {
 	const struct RESIZE_CQ_request *request = connection_request(connection);
@@ -204,7 +204,8 @@ static al_status check(struct connection *connection, size_t length, bool whole)
 
 /* ---------------------------------------------------------------- execution */
 
-/* On the loop: what was made becomes the client's, or its place is given back. */
+/* On the loop. Puts a new object into the client's table and its handle into the answer; after a
+ * failure frees the object's place. */
 static void finish(struct connection *connection)
 {
 	struct made_answer *made = connection_answer(connection); /* each that makes begins so */
@@ -221,7 +222,8 @@ static void finish(struct connection *connection)
 	connection->making = NULL;
 }
 
-/* On the loop. A queue that has gone meanwhile has given back all that it was charged. */
+/* On the loop. Sets the completion queue's charge to that of its size now. A queue that was destroyed
+ * meanwhile has returned its charge already. */
 static void finish_resize(struct connection *connection)
 {
 	const struct RESIZE_CQ_request *request = connection_request(connection);
@@ -277,7 +279,7 @@ static void run(struct connection *connection, size_t length, bool whole)
 	connection->status = check(connection, length, whole);
 	if (connection->status) {
 		if (connection->status == AL_AGENT_PROTOCOL)
-			connection->command = AGENT_DESTROY; /* any, with the shortest answer */
+			connection->command = AGENT_DESTROY; /* the record has no valid command: the answer has the size of the shortest */
 		connection_send(connection);
 		return;
 	}

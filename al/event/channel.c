@@ -17,12 +17,12 @@ static struct al_channel *of_queue(struct ev_queue *queue)
 
 static void channel_wake(struct ev_queue *queue)
 {
-	/* A counter that is full already is readable. */
+	/* It fails only when the counter is full, and a full counter is readable. */
 	if (eventfd_write(of_queue(queue)->wakes, 1))
 		return;
 }
 
-/* Moves what is queued behind what was taken before. Under the channel's lock. */
+/* Appends all sources that have been queued to the channel's list. Under the channel's lock. */
 static void refill(struct al_channel *c)
 {
 	struct ev_source **last = &c->first;
@@ -32,16 +32,16 @@ static void refill(struct al_channel *c)
 	*last = ev_take_all(&c->queue);
 }
 
-/* The descriptor says whether the reader has something to do. Under the channel's lock, whenever
- * the consumer has taken something. */
+/* Makes the descriptor readable exactly if the reader has an event to take or a removal to
+ * acknowledge. Under the channel's lock, after each change of the list. */
 static void settle(struct al_channel *c)
 {
 	eventfd_t count;
 
 	if (c->first || c->removal)
 		return;
-	/* Not readable any more; what is pushed from here on makes it so again, and what was before
-	 * is found here. */
+	/* First the eventfd is cleared, then the list is filled: an event that is pushed before the
+	 * clear is found here, and one that is pushed later makes the eventfd readable again. */
 	if (eventfd_read(c->wakes, &count) && errno != EAGAIN)
 		ib_log(IB_LOG_ERROR, "al", "a channel's descriptor failed: %s",
 		       strerrordesc_np(errno));
@@ -99,7 +99,7 @@ void channel_forget(struct al_obj *channel, const struct al_obj *obj)
 	struct al_channel *c = (struct al_channel *)channel;
 
 	pthread_mutex_lock(&c->lock);
-	if (c->removal == obj) /* its end has acknowledged: dying() in pnp.c */
+	if (c->removal == obj) /* dying() of pnp.c acknowledges the removal when the registration ends */
 		c->removal = NULL;
 	pthread_mutex_unlock(&c->lock);
 	channel_forget_if(channel, is_of, obj);
@@ -110,8 +110,9 @@ static void queue_forget(struct ev_queue *queue, struct ev_source *source)
 	channel_forget_if(&of_queue(queue)->obj, is_it, source);
 }
 
-/* Writes one event of the oldest source, and keeps the source as the oldest while it has more.
- * Under the lock. */
+/* Writes one event of the oldest source, which stays the oldest while it has more. Returns the
+ * object whose reference the caller has to drop, or NULL: the source is still in the list. Under
+ * the lock. */
 static struct al_obj *take_one(struct al_channel *c, struct al_channel_event *event)
 {
 	struct ev_source *source = c->first;
@@ -129,14 +130,15 @@ static struct al_obj *take_one(struct al_channel *c, struct al_channel_event *ev
 		return source->obj;
 	if (atomic_fetch_or_explicit(&source->pending, left | EV_QUEUED, memory_order_acq_rel) &
 	    EV_QUEUED)
-		return source->obj; /* raised meanwhile: it is queued again, with a reference of its
-				       own */
+		return source->obj; /* a new event has queued the source again, with a reference of
+				       its own */
 	source->next = c->first;
 	c->first = source;
 	return NULL;
 }
 
-/* The reader has come back: it has done with the removal that it has read. Under the lock. */
+/* A new call of al_channel_next() says that the reader has done with the removal that it was given
+ * last. Under the lock. */
 static void acknowledge(struct al_channel *c)
 {
 	if (!c->removal)
@@ -157,13 +159,13 @@ al_status al_channel_next(al_channel_h channel, struct al_channel_event *event)
 	if (!obj)
 		return AL_INVALID_HANDLE;
 	c = (struct al_channel *)obj;
-	/* Acknowledging and taking are one: another reader's removal in between would be overwritten
-	 * and never acknowledged. */
+	/* One lock for both: a second reader that took a removal between them would have its removal
+	 * overwritten here, and nobody would acknowledge that. */
 	pthread_mutex_lock(&c->lock);
 	acknowledge(c);
 	do {
 		refill(c);
-		settle(c); /* a wake-up may have come later than the events it was for */
+		settle(c); /* a producer wakes after it has queued: its events may have been taken already */
 		if (!c->first)
 			break;
 		done = take_one(c, &found);
@@ -180,8 +182,8 @@ al_status al_channel_next(al_channel_h channel, struct al_channel_event *event)
 }
 
 /*
- * The program gets an epoll instance and never the eventfd inside: one that it made blocking, read
- * or filled would stop the next thread here for ever, under the lock.
+ * The program gets an epoll instance and never the eventfd inside. If the program could make the
+ * eventfd blocking, settle() or channel_wake() could then wait for ever under the lock.
  */
 static al_status open_fds(struct al_channel *c)
 {

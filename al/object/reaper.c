@@ -2,13 +2,13 @@
 /*
  * The destroy thread.
  *
- * Destroys take effect in the order in which one thread called them: an object comes here when it
- * is destroyed, and takes nothing from the wire any more when the thread goes on to the next. An
- * object that something still holds comes a second time, when its last reference has gone.
+ * The destroys that one caller's thread has made take effect in their order: this thread destroys or quiesces
+ * each object before it takes the next one, and an object that is quiesced takes nothing from the wire any
+ * more. An object that is still referenced comes here a second time, when its last reference is dropped.
  *
- * A grace period is paid per batch, not per object. The clock of grace periods counts how many have
- * been *started*; an object notes the clock when its handle becomes invalid. A grace period that
- * starts later than that covers it.
+ * One grace period serves a batch of objects. A clock counts the grace periods that have *started*, and
+ * an object keeps the clock's value of the time when its handle became invalid. A grace period with a
+ * greater number covers the object.
  */
 #include "al/object/reaper.h"
 
@@ -99,12 +99,14 @@ static void reap(struct al_obj *obj)
 	ev_raise_destroyed(&obj->ev);
 }
 
-/* An object whose turn has come, with the existence reference or, the second time, with none. */
+/* Processes one object. The first time the object has its existence reference, which is dropped here;
+ * the second time its last reference is gone, and the object ends. */
 static void take_turn(struct al_obj *obj)
 {
 	if (!atomic_load_explicit(&obj->refs, memory_order_relaxed) || obj_drop(obj))
 		reap(obj);
-	/* The object stays without our reference: only this thread ends it. */
+	/* The pointer stays good without a reference: only this thread ends the object, and the last
+	 * obj_put() brings it here. */
 	else if (obj->type->quiesce && obj->ci_created)
 		dev_in_module(obj, obj->type->quiesce);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Work requests, packed for the agent: a chain crosses in as few records as it fits into. */
+/* Packs chains of work requests into records, each with as many as fit, and sends them to the agent. */
 #include "al/user/user.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static uint32_t units(uint64_t bytes)
 	return (uint32_t)((bytes + UNIT - 1) / UNIT);
 }
 
-/* Elements that a request needs in the second array; more than fit: it is refused. */
+/* Elements that a request needs in the record's second array; UINT64_MAX: it is wrong, or too large. */
 static uint64_t pieces_of(const struct ib_send_wr *wr, uint64_t *bytes)
 {
 	*bytes = 0;
@@ -108,7 +108,7 @@ static al_status pack_send(const struct ci_qp *qp, const struct ib_send_wr *wr,
 /* One of the two queues: how its requests are packed, and what comes after one. */
 struct queue {
 	enum agent_command command;
-	/* full: it is for the next record */
+	/* Packs one request, or sets *full: the record has no room for it. */
 	al_status (*pack)(struct user_call *call, const struct ci_qp *qp, const void *wr,
 			  bool *full);
 	const void *(*next)(const void *wr);
@@ -166,8 +166,9 @@ static const void *next_recv(const void *wr)
 static const struct queue sends = { AGENT_POST_SEND, add_send, next_send };
 static const struct queue recvs = { AGENT_POST_RECV, add_recv, next_recv };
 
-/* One record's worth. *wr: the first request that it does not hold, or that the agent did not take.
- */
+/* Sends one record of requests, from *wr on. Sets *wr to the first request that is not in the record
+ * or, after a failure, that the agent did not take. A request that can not be packed ends the record:
+ * those before it are sent, and then its status is returned. */
 static al_status post_some(struct user_call *call, const struct ci_qp *qp,
 			   const struct queue *queue, const void **wr)
 {
@@ -197,7 +198,7 @@ static al_status post_some(struct user_call *call, const struct ci_qp *qp,
 	return asked;
 }
 
-/* bad: the first that was not posted, after a failure. */
+/* Posts a chain. After a failure *bad is the first request that was not posted. */
 static al_status post_chain(struct ci_qp *qp, const struct queue *queue, const void *wr,
 			    const void **bad)
 {

@@ -130,7 +130,7 @@ static al_status resize(struct al_call *call, uint32_t *cqe)
 			*cqe = made;
 		return status;
 	}
-	/* al_arm_cq_n() and al_snapshot() look at any time */
+	/* al_arm_cq_n() and al_snapshot() read this without a lock */
 	__atomic_store_n(&ci->cqe, made, __ATOMIC_RELAXED);
 	if (made < asked)
 		return door_refuse(call->obj->dev,
@@ -202,7 +202,8 @@ al_status al_destroy_cq(al_cq_h cq, al_destroyed_cb cb, void *context)
 
 /* -------------------------------------------------------------- data path */
 
-/* A module that wants it has poll and arm of one queue called one at a time (seed 001). */
+/* Polls and arms of one completion queue are made one after the other where the module asks for
+ * that (seed 001). */
 static inline void serialise(const struct al_obj *obj)
 {
 	if (__builtin_expect(obj->dev->serialise_cq, 0))
@@ -215,7 +216,7 @@ static inline void unserialise(const struct al_obj *obj)
 		pthread_mutex_unlock(&((struct al_cq *)obj)->serial);
 }
 
-/* What is rare: the module wants its calls one at a time or may block, there is a trace, or the
+/* The slow path of a poll: the module wants polls serialised or may block, the trace is on, or the
  * handle is wrong. */
 static __attribute__((cold, noinline)) al_status poll_otherwise(al_cq_h cq, uint32_t num,
 								struct ib_wc *wc, uint32_t *count)
@@ -279,7 +280,8 @@ al_status al_poll_cq(al_cq_h cq, uint32_t num, struct ib_wc *wc, uint32_t *count
 
 	if (__builtin_expect(status != AL_SUCCESS, 0))
 		return status;
-	/* Seed 001: the completion is returned all the same, but not what it invalidated. */
+	/* al_poll_cq() returns such a completion without the key that it invalidated, which
+	 * al_poll_cq_ex() tells (seed 001). */
 	for (uint32_t i = 0; i < *count; i++)
 		if (__builtin_expect(wc[i].wc_flags & IB_WC_WITH_INVALIDATE, 0)) {
 			wc[i].wc_flags &= ~(uint32_t)IB_WC_WITH_INVALIDATE;

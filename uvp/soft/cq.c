@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Completion queues: the consumer's side. What is between cons and prod is ours, and nobody writes
- * there. */
+/* Completion queues in the client's process. The client owns the entries from cons to prod: the module
+ * does not write there. */
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -8,8 +8,6 @@
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/lock.h"
 #include "hca/soft/shared/ring.h"
-#include "uvp/soft/provider.h"
-
 #include "uvp/soft/provider.h"
 
 /* -------------------------------------------------------------- create, destroy */
@@ -89,7 +87,7 @@ static uint32_t there(const struct provider_cq *cq, uint32_t *prod)
 	n = *prod - cq->cons;
 	if (LIKELY(n <= cq->wc.cqe + 1) || (cq->resizing && n <= cq->next.cqe + 1))
 		return n;
-	return 0; /* somebody has written over it */
+	return 0; /* the program has written over the indices */
 }
 
 static bool overflowed(const struct provider_cq *cq)
@@ -115,9 +113,8 @@ static void copy(const struct provider_cq *cq, uint32_t n, struct ib_wc *to)
 }
 
 /*
- * So many polls in vain, some 300 us of them, and the module's thread may be waiting for the very
- * processor that we look on with: once it is let go of. Of a million polls that makes 61 system
- * calls at the most.
+ * After so many empty polls, some 300 us of them, the poller yields its processor one time, since the
+ * module's thread may be waiting for that processor. A million polls make at most 61 system calls.
  */
 #define PATIENCE (1u << 14)
 
@@ -128,7 +125,7 @@ al_status provider_poll_cq(struct ci_cq *base, uint32_t num, struct ib_wc *wc, u
 	bool over, yield = false;
 
 	fmutex_lock(&cq->lock);
-	over = overflowed(cq); /* first: then prod is the last */
+	over = overflowed(cq); /* the module sets it after its last completion: prod, read next, is final */
 	n = there(cq, &prod);
 	if (n) {
 		n = n < num ? n : num;
@@ -179,7 +176,8 @@ void cq_clean(struct ci_cq *base, uint32_t qp_num)
 	fmutex_lock(&cq->lock);
 	seen = told(cq);
 	from = there(cq, &prod) ? prod : cq->cons;
-	/* the newest first: what stays moves up, towards prod, which is the module's */
+	/* From the newest entry to the oldest: those that stay move towards prod, since only the module
+	 * may write that. */
 	while (from-- != cq->cons) {
 		if (at(cq, from)->qp_num == qp_num) {
 			gone++;
@@ -196,8 +194,8 @@ void cq_clean(struct ci_cq *base, uint32_t qp_num)
 
 /* ----------------------------------------------------------------- notification */
 
-/* Armed, or not as to this: the module has told meanwhile. Does what is there satisfy it? The one
- * who clears the word tells. Under the lock. */
+/* Clears the arm in *word. True: this call has cleared it, so the caller notifies. False: the module has
+ * cleared it before and notifies. Under the lock. */
 static bool satisfied(struct provider_cq *cq, _Atomic uint32_t *word, uint32_t prod)
 {
 	if (!atomic_exchange(word, 0))
@@ -257,7 +255,7 @@ al_status provider_arm_cq_n(struct ci_cq *base, uint32_t num)
 		fmutex_unlock(&cq->lock);
 		return status;
 	}
-	/* of two that wait, the one that is satisfied sooner holds */
+	/* there is one such arm: of two threads' the smaller number holds */
 	old = atomic_load(word);
 	while ((!old || num < old) && !atomic_compare_exchange_weak(word, &old, num))
 		;
@@ -312,7 +310,7 @@ static bool lower_arm_n(struct provider_cq *cq)
 	return false;
 }
 
-/* The module may have moved also if the answer was lost: its own word counts. */
+/* The module may use the new entries although the answer was lost: ring_cq.moved decides. */
 void post_resize_cq(struct ci_cq *base, uint32_t *cqe, al_status status, struct uvp_call *call)
 {
 	struct provider_cq *cq = (struct provider_cq *)base;

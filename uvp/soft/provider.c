@@ -3,8 +3,6 @@
  */
 #include "uvp/soft/provider.h"
 
-#include "uvp/soft/provider.h"
-
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>

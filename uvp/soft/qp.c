@@ -10,8 +10,6 @@
 #include "hca/soft/shared/wr.h"
 #include "uvp/soft/provider.h"
 
-#include "uvp/soft/provider.h"
-
 /* -------------------------------------------------------------- create, destroy */
 
 al_status pre_create_qp(struct ci_qp *base, struct ci_qp_init *init, struct uvp_call *call)

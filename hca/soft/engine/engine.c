@@ -14,7 +14,8 @@
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/lock.h"
 
-/* What one post, poll or control operation may do before it leaves the rest to others. */
+/* The work that one post, poll or control operation does at most; the rest stays on run queues, for
+ * the engine thread and later polls. */
 struct budget {
 	int32_t packets;
 	int64_t bytes;
@@ -37,13 +38,14 @@ static bool is_packet(uintptr_t word)
 	return word > INBOX_KICK;
 }
 
-/* Sleeping claimers sleep on this: an actor that they may want has been let go of. */
+/* actor_claim() sleeps on this number, which counts releases of actors that have claimers. */
 static _Atomic uint32_t released;
 
 static void wake_claimers(struct actor *a)
 {
-	/* after the release of the actor in the total order, as a claimer's count is before his
-	 * look at it */
+	/* Sequentially consistent: the caller has released the actor before this load, and
+	 * actor_claim() counts itself before it looks at the actor. So this load sees the claimer,
+	 * or the claimer sees the released actor. */
 	if (LIKELY(!atomic_load(&a->claimers)))
 		return;
 	atomic_fetch_add(&released, 1);
@@ -77,7 +79,7 @@ static struct actor *runner_next(struct runner *r)
 	return a;
 }
 
-/* Lets go of an actor in favour of whoever claims it. */
+/* Hands the actor to a control operation that waits for it. True: the caller owns it no more. */
 static bool park_for_claimer(struct actor *a)
 {
 	if (LIKELY(!atomic_load_explicit(&a->claimers, memory_order_relaxed)))
@@ -169,8 +171,9 @@ void actor_kick(struct runner *r, struct actor *a)
 			return;
 		new = old == INBOX_IDLE ? INBOX_BUSY : old == INBOX_BUSY ? INBOX_KICK : old;
 		/*
-		 * Written even when it stays the same, so that whoever looks next sees what it is
-		 * about. Release: that; acquire: what the last owner did.
+		 * The exchange happens even when the word keeps its value. Release: the next owner
+		 * sees the caller's writes before the kick. Acquire: a caller that becomes the owner
+		 * sees the last owner's writes.
 		 */
 	} while (!atomic_compare_exchange_weak_explicit(&a->inbox, &old, new, memory_order_acq_rel,
 							memory_order_relaxed));
@@ -192,7 +195,7 @@ struct packet *actor_take(struct actor *a)
 
 	if (word == INBOX_BUSY)
 		return NULL;
-	/* acquire: what was put in, or is to be looked at */
+	/* acquire: pairs with actor_push() and actor_kick() */
 	word = atomic_exchange_explicit(&a->inbox, INBOX_BUSY, memory_order_acquire);
 	for (pkt = is_packet(word) ? (struct packet *)word : NULL; pkt; pkt = next) {
 		next = pkt->next;
@@ -308,14 +311,15 @@ bool engine_step(struct engine *e, uint32_t index)
 	if (!a)
 		return false;
 	run_one(&r, a);
-	r.packets = 0; /* what it has made runnable is another step's */
+	r.packets = 0; /* every actor that this step made runnable waits for a later step */
 	runner_run(&r);
 	return true;
 }
 
 void engine_wake(struct engine *e)
 {
-	/* in total order after what was queued, as the engine's last look is after this flag */
+	/* Sequentially consistent: the caller has queued its work before this load, and
+	 * engine_sleep() sets the flag before it looks for work. One sees the other. */
 	if (!atomic_load(&e->asleep))
 		return;
 	atomic_fetch_add(&e->seq, 1);
@@ -330,7 +334,8 @@ static void engine_sleep(struct engine *e, uint64_t until)
 
 	atomic_store(&e->until, until);
 	atomic_store(&e->asleep, true);
-	/* what came before the flag is seen here; what comes after it wakes */
+	/* Work that was queued before the flag was set is seen here; later work finds the flag set
+	 * and wakes this thread. */
 	if (atomic_load(&e->waiting) || atomic_load(&e->stop) ||
 	    timers_next(&e->timers) < until)
 		goto awake;
@@ -396,7 +401,7 @@ al_status engine_start(struct engine *e)
 	int err;
 
 	if (clock_is_virtual())
-		return AL_SUCCESS; /* without an engine */
+		return AL_SUCCESS; /* manual progress: no thread, SOFT_STEP runs the actors */
 	atomic_store(&e->stop, false);
 	err = thread_start(&e->thread, "soft-engine", engine_main, e);
 	if (err) {

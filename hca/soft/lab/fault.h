@@ -16,7 +16,7 @@ struct soft_qp;
 
 /* A packet that the fault engine keeps, and room for its payload. */
 struct kept {
-	struct packet pkt; /* its source names the flow, with this: */
+	struct packet pkt; /* first; src_qpn names the flow, with this: */
 	enum flow_index flow;
 	struct soft_port *from;
 	struct soft_hca *hca; /* whose room */

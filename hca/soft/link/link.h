@@ -37,7 +37,10 @@ struct link_ops {
 
 extern const struct link_ops link_loop;
 
-/* A packet comes in at a port, which hands it to its queue pair. False: there is none, the packet is still the caller's. */
+/*
+ * A packet comes in at a port, which hands it to the queue pair that it is for. False: the port is not Active or there is no such
+ * queue pair; the packet is still the caller's.
+ */
 bool link_receive(struct runner *r, struct soft_port *port, struct packet *pkt);
 
 static inline bool path_is_from(const struct path *path, uint16_t slid)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The loop link: ports of one process, packets by reference, straight into the peer's inbox. */
+/* The loop link connects ports of one process. It passes packets by reference, directly into the peer's inbox. */
 #include "hca/soft/base/table.h"
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/link/hooks.h"
@@ -9,6 +9,7 @@
 #include "hca/soft/port/port.h"
 #include "hca/soft/shared/base.h"
 
+/* A port has 2^LMC consecutive LIDs. */
 static bool answers(const struct soft_port *port, uint16_t dlid)
 {
 	return dlid >= port->lid && dlid - port->lid < 1 << port->lmc;
@@ -39,7 +40,7 @@ bool link_receive(struct runner *r, struct soft_port *port, struct packet *pkt)
 	if (UNLIKELY(port_state(port) != IB_PORT_ACTIVE))
 		return false;
 	pkt->in_port = port->num;
-	if (link_watched() && !(pkt->flags & PKT_WIRE)) /* the bytes of those have been shown */
+	if (link_watched() && !(pkt->flags & PKT_WIRE)) /* an injected packet's bytes have been shown already */
 		link_hooks->received(port, pkt);
 	a = actor_at(port, pkt->dest_qpn);
 	if (LIKELY(a && actor_push(r, a, pkt)))
@@ -68,6 +69,7 @@ static struct actor *loop_near(const struct path *path, uint32_t qpn)
 	return to && port_state(to) == IB_PORT_ACTIVE ? actor_at(to, qpn) : NULL;
 }
 
+/* What the peer keeps goes on as if nothing had been: it is handed back to the peer, which is then run. */
 static void loop_recall(const struct path *path, uint32_t qpn, const struct recall *what)
 {
 	struct actor *a = actor_at(path->to, qpn);
@@ -84,7 +86,7 @@ static void loop_recall(const struct path *path, uint32_t qpn, const struct reca
 	runner_add(&r, a);
 	for (; back; back = next) {
 		next = back->next;
-		back->kind = PKT_NONE;
+		back->kind = PKT_NONE; /* only a node; its home is alive until it has all of them */
 		actor_push(&r, what->home, back);
 	}
 	runner_run(&r);

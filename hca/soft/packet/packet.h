@@ -49,7 +49,7 @@ struct route {
 
 struct packet {
 	struct packet *next;
-	struct actor *home; /* whose node: it goes home to that inbox; NULL: the fault engine's */
+	struct actor *home; /* whose node: it goes home to that inbox; NULL: it was kept (link_hooks->home) */
 	uint32_t src_qpn;
 	uint32_t dest_qpn;
 	uint32_t psn;       /* of the first packet */

@@ -32,8 +32,9 @@ static uint8_t ack_syndrome(struct soft_qp *qp)
 }
 
 /*
- * A node for an answer: the request's own, which goes home with it, else one of ours. NULL: none is
- * free; the request has been released, and its sender will ask again.
+ * A node for a response. If the request's node is another queue pair's, the response uses it and so goes
+ * home with it. Otherwise the request is released and one of our response nodes is taken. NULL: none is
+ * free; the requester will send its request again.
  */
 static struct packet *answer_node(struct runner *r, struct soft_qp *qp, struct packet *request)
 {
@@ -87,7 +88,7 @@ static void refuse(struct runner *r, struct soft_qp *qp, struct packet *request,
 static void rnr_nak(struct runner *r, struct soft_qp *qp, struct packet *request, uint32_t psn)
 {
 	port_count(qp->port, CNT_RNR_NAKS, 1);
-	qp->resp.nak_sent = true; /* what follows is sent again with it */
+	qp->resp.nak_sent = true; /* the requester sends this request and all later ones again */
 	answer(r, qp, request, AETH_RNR_NAK | qp->attr.min_rnr_timer, psn);
 }
 
@@ -125,7 +126,8 @@ enum copy_result resp_send_off(struct soft_qp *qp, struct errand *e, const struc
 	return COPY_LATER;
 }
 
-/* Whoever has sent a request that waits for our client is not to think that it is lost. */
+/* Suspends the requester's ACK timer while a client copy for its request is under way
+ * (client_at_work()). */
 static void hold(const struct packet *pkt)
 {
 	if (pkt->home)
@@ -149,7 +151,7 @@ void resp_wait(struct soft_qp *qp, struct packet *pkt, bool short_receive)
 		qp->resp.backlog_tail = &pkt->next;
 }
 
-/* It is for a client's memory. */
+/* Takes the payload to a client's memory by an errand. */
 static enum copy_result payload_to_client(struct soft_qp *qp, const struct packet *pkt)
 {
 	const bool send = is_send(pkt->kind);
@@ -273,7 +275,8 @@ static void took_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 	uint32_t last = psn_add(pkt->psn, pkt->num - 1 + rnr);
 
 	if (UNLIKELY(result == COPY_BAD_SOURCE)) {
-		/* deregistered by the sender since he sent it: as good as lost, and he is told */
+		/* The sender deregistered the memory after it sent the packet: the packet is as
+		 * good as lost, and the node tells the sender why. */
 		if (pkt->place & PLACE_FIRST)
 			qp->resp.kind = PKT_NONE;
 		pkt->flags |= PKT_BAD_SOURCE;
@@ -392,7 +395,8 @@ static struct resource *recall(const struct soft_qp *qp, uint32_t psn)
 	return NULL;
 }
 
-/* What it asks for is in a client. False: it can not be sent, or not yet; the node is back. */
+/* Has the data of a read response fetched from a client's memory. False: the fetch is under way or has
+ * failed, and the node is back with the free ones. */
 static bool fetch_reply(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	enum copy_result result = COPY_BAD_SOURCE;
@@ -638,8 +642,8 @@ static void take_duplicate(struct runner *r, struct soft_qp *qp, struct packet *
 	    pkt->dma_len != res->dma_len - skipped)
 		goto drop;
 	if (!resp_may_access(qp, pkt, IB_ACCESS_REMOTE_READ, pkt->dma_len)) {
-		/* whoever still waits for it is told; but it may as well be a late copy of what was
-		 * answered long ago, which ends nothing here */
+		/* A requester that still waits for this read gets the NAK. The duplicate may as
+		 * well be a late copy of a read that is complete, so the connection stays. */
 		answer(r, qp, pkt, NAK_REMOTE_ACCESS, pkt->psn);
 		return;
 	}
@@ -670,7 +674,8 @@ void resp_arrived(struct soft_qp *qp)
 		qp_event(qp, IB_EVENT_COMM_EST);
 }
 
-/* A fault has the request refused. */
+/* Fault injection has put a NAK's syndrome into the request: sends that NAK, and does not execute
+ * the request. */
 static void forced_nak(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	uint8_t syndrome = pkt->syndrome;
@@ -799,8 +804,9 @@ struct packet *resp_recall(struct soft_qp *qp, const struct recall *what)
 	return taken;
 }
 
-/* The payload of the backlog's first request is in the client, or was not to be copied; false: not
- * yet. */
+/* Goes on with the request at the head of the backlog. A send, write or atomic goes on when its errand
+ * is done; a read has no errand here, since all of its responses have been sent. False: the errand is
+ * still under way. */
 static bool resume(struct runner *r, struct soft_qp *qp)
 {
 	struct packet *pkt = qp->resp.backlog;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Unreliable datagrams (IBTA 9.8.3, 10.2.5): a message of one packet, addressed by the request, for
- * any queue pair of the type that has the Q_Key. Nothing is answered and no order is kept beyond
- * that of the path.
+ * Unreliable datagrams (IBTA 9.8.3, 10.2.5). Each message is one packet, and the work request names its
+ * destination. A queue pair of type UD takes the datagram if its Q_Key is the datagram's. The responder
+ * acknowledges nothing, and datagrams arrive in the order in which the path delivers them.
  */
 #include <string.h>
 
@@ -21,7 +21,7 @@
 #include "hca/soft/transport/ah.h"
 #include "hca/soft/transport/qp.h"
 
-#define QKEY_OWN 0x80000000u /* in a request: the queue pair's instead (IBTA 10.2.5) */
+#define QKEY_OWN 0x80000000u /* of a request's Q_Key: send the queue pair's own (IBTA 10.2.5) */
 
 /* ----------------------------------------------------------------- requester */
 
@@ -118,7 +118,7 @@ static enum copy_result put_grh(const struct soft_qp *qp, const struct packet *p
 	return scatter(&from, qp, 0, sizeof(grh));
 }
 
-/* The receive, or some of it, is in a client: GRH and payload, in one. */
+/* Some buffer of the receive is in a client's memory: one errand takes GRH and payload there. */
 static enum copy_result deliver_to_client(struct soft_qp *qp, const struct packet *pkt)
 {
 	const struct mem_view view = { qp->own.memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
@@ -188,7 +188,7 @@ static void drop(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	pkt_release(r, qp, pkt);
 }
 
-/* The receive has it, or not. */
+/* Ends a datagram whose copy into its receive has ended so. */
 void ud_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result)
 {
 	switch (result) {
@@ -197,7 +197,7 @@ void ud_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum cop
 		pkt_release(r, qp, pkt);
 		return;
 	case COPY_BAD_SOURCE:
-		pkt->flags |= PKT_BAD_SOURCE; /* he is told that his memory was gone */
+		pkt->flags |= PKT_BAD_SOURCE; /* the node tells its own requester that the memory was gone */
 		drop(r, qp, pkt);
 		return;
 	default:
@@ -209,7 +209,7 @@ void ud_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	enum copy_result result;
 
-	/* numbers are the HCA's, but a queue pair is reached by its own port only */
+	/* queue pair numbers are unique in an HCA, and each is reached by its own port only */
 	if (!is_send(pkt->kind) || pkt->in_port != qp->port->num || !acceptable(qp, pkt)) {
 		drop(r, qp, pkt);
 		return;
