@@ -79,7 +79,7 @@ void connections_end(struct session *session);
 
 /* The connection is not watched until its request has been answered. */
 void connection_rest(struct connection *connection);
-/* Sends what is in connection->answer. */
+/* Sends the answer record in connection->answer to the client. */
 void connection_send(struct connection *connection);
 /* Closes what descriptors are left of a request. */
 void connection_drop_fds(struct connection *connection);

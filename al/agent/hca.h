@@ -44,7 +44,7 @@ void hca_closed(struct hca *hca);
 /* The sources of an HCA's ports, with the cookie that the client gave at this opening. */
 al_status hca_make_ports(struct hca *hca, uint32_t num_ports, uint64_t cookie);
 
-/* Begins a removal, which hca_removed() ends. Returns what is open, or NULL. */
+/* Begins the removal of an HCA, which hca_removed() ends. Returns the session's handle of the HCA, or NULL: it is not open. */
 al_ca_h hca_remove(struct hca *hca);
 void hca_removed(struct hca *hca);
 /* Is a removal under way? Any thread. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A client's objects: handles, places, what they are charged. On the loop. */
+/* A client's objects: their handles, their places in the table, their charges. On the loop. */
 #include "al/agent/object.h"
 
 #include <string.h>
@@ -115,7 +115,7 @@ al_status object_new(struct objects *objects, al_object_type type, const void *r
 	object->hca = hca;
 	if (hca)
 		hca->num_objects++;
-	if (hca && kind->cookie) { /* what has events is on an HCA */
+	if (hca && kind->cookie) { /* an object that has events is on an HCA */
 		object->source = (struct source){ .outbox = hca->source.outbox, .kind = AGENT_EVENT_ASYNC };
 		memcpy(&object->source.cookie, (const char *)request + kind->cookie, sizeof(uint64_t));
 	}

@@ -14,7 +14,7 @@ struct job {
 
 /* Starts the workers. False: errno says why; pool_close() is still to be called. */
 bool pool_open(uint32_t workers);
-/* Ends the workers when they have done what they were given. Without the loop's thread only. */
+/* Ends the workers when their jobs are done. Only when the loop's thread has ended. */
 void pool_close(void);
 
 /* A worker calls job->work(), then the loop job->done(). Any thread. */

@@ -178,7 +178,7 @@ static void name_client(struct session *session, const struct ucred *peer, const
 			*c = '?';
 }
 
-/* A client says nothing on its event connection: whatever can be read there is its end. */
+/* A client sends nothing on its event connection: if that becomes readable, the session ends. */
 static void see_events(struct watched *watched, uint32_t events)
 {
 	struct session *session = container_of(watched, struct session, outbox.watched);
