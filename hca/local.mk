@@ -34,7 +34,8 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/link/hooks.c hca/soft/link/hooks.h \
 	hca/soft/link/link.h \
 	hca/soft/link/loop.c \
-	hca/soft/link/serial.c \
+	hca/soft/link/serial.c hca/soft/link/serial.h \
+	hca/soft/link/source.h \
 	hca/soft/memory/errand.c hca/soft/memory/errand.h \
 	hca/soft/memory/mr.c hca/soft/memory/mr.h \
 	hca/soft/memory/payload.c hca/soft/memory/payload.h \
@@ -42,9 +43,11 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/module/module.c hca/soft/module/module.h \
 	hca/soft/module/vendor.c \
 	hca/soft/object/ah.c \
+	hca/soft/object/cq.c \
 	hca/soft/object/device.c \
 	hca/soft/object/hca.h \
 	hca/soft/object/mr.c \
+	hca/soft/object/port.c \
 	hca/soft/object/post.c \
 	hca/soft/object/qp.c \
 	hca/soft/packet/icrc.c hca/soft/packet/icrc.h \
@@ -53,6 +56,8 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/port/counters.c \
 	hca/soft/port/port.c hca/soft/port/port.h \
 	hca/soft/queue/cq.c hca/soft/queue/cq.h \
+	hca/soft/queue/recv.h \
+	hca/soft/queue/send.h \
 	hca/soft/shared/base.h \
 	hca/soft/shared/lock.h \
 	hca/soft/shared/opcode.c hca/soft/shared/opcode.h \
@@ -65,6 +70,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/transport/resp.c \
 	hca/soft/transport/send.c \
 	hca/soft/transport/shortcut.c \
+	hca/soft/transport/stage.c hca/soft/transport/stage.h \
 	hca/soft/transport/uc.c \
 	hca/soft/transport/ud.c
 hca_soft_libsoft_core_la_LIBADD = $(ISAL_LIBS)

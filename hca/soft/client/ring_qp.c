@@ -247,7 +247,7 @@ static void fail(struct soft_qp *qp, bool recv)
 /* The signal may be one of before a Reset: the mark decides. */
 static bool take_mark(struct soft_qp *qp, bool recv, uint64_t *wr_id)
 {
-	struct fmutex *lock = recv ? &qp->rq_lock : &qp->sq_lock;
+	struct fmutex *lock = recv ? &qp->rq.lock : &qp->sq.lock;
 	struct shared_qp *s = qp->shared;
 	bool untold;
 
@@ -384,8 +384,8 @@ bool ring_take_sends(struct soft_qp *qp, uint32_t max, uint32_t *taken)
 	bool failed;
 
 	*taken = there = 0;
-	fmutex_lock(&qp->sq_lock);
-	first = prod = atomic_load_explicit(&qp->sq_prod, memory_order_relaxed);
+	fmutex_lock(&qp->sq.lock);
+	first = prod = atomic_load_explicit(&qp->sq.prod, memory_order_relaxed);
 	failed = atomic_load_explicit(&qp->state, memory_order_relaxed) == IB_QPS_ERR;
 	if (!s->dead[0] && atomic_load_explicit(&qp->state, memory_order_relaxed) >= IB_QPS_RTS)
 		/* acquire: pairs with the provider's release; the slots are filled */
@@ -395,10 +395,10 @@ bool ring_take_sends(struct soft_qp *qp, uint32_t max, uint32_t *taken)
 	for (; !status && prod - first != there && prod - first != max; prod += !status)
 		status = take_send(qp, prod, &wr_id);
 	/* release: pairs with the acquire in req.c */
-	atomic_store_explicit(&qp->sq_prod, prod, memory_order_release);
+	atomic_store_explicit(&qp->sq.prod, prod, memory_order_release);
 	*taken = prod - first;
 	mark(qp, status, false, wr_id);
-	fmutex_unlock(&qp->sq_lock);
+	fmutex_unlock(&qp->sq.lock);
 	if (UNLIKELY(status))
 		fail(qp, false);
 	if (*taken)
@@ -443,9 +443,9 @@ bool ring_fill(struct soft_qp *qp, uint32_t max)
 	al_status status = AL_SUCCESS;
 	uint64_t wr_id = 0;
 
-	fmutex_lock(&qp->rq_lock);
-	first = prod = atomic_load_explicit(&qp->rq_prod, memory_order_relaxed);
-	in = prod - atomic_load_explicit(&qp->rq_cons, memory_order_relaxed);
+	fmutex_lock(&qp->rq.lock);
+	first = prod = atomic_load_explicit(&qp->rq.prod, memory_order_relaxed);
+	in = prod - atomic_load_explicit(&qp->rq.cons, memory_order_relaxed);
 	if (!s->dead[1] && atomic_load_explicit(&qp->state, memory_order_relaxed) != IB_QPS_RESET)
 		/* acquire: the slots are filled; in total order after ring_state()'s store */
 		there = atomic_load(&s->map->rq_prod) - prod;
@@ -454,9 +454,9 @@ bool ring_fill(struct soft_qp *qp, uint32_t max)
 	for (; !status && prod - first != there && prod - first != max; prod += !status)
 		status = take_recv(qp, prod, &wr_id);
 	/* release: pairs with the acquire in resp.c */
-	atomic_store_explicit(&qp->rq_prod, prod, memory_order_release);
+	atomic_store_explicit(&qp->rq.prod, prod, memory_order_release);
 	mark(qp, status, true, wr_id);
-	fmutex_unlock(&qp->rq_lock);
+	fmutex_unlock(&qp->rq.lock);
 	if (UNLIKELY(status))
 		fail(qp, true);
 	return prod != first;

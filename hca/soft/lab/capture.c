@@ -18,6 +18,7 @@
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/link/hooks.h"
 #include "hca/soft/object/hca.h"
+#include "hca/soft/link/serial.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/packet/wire.h"
 #include "hca/soft/port/port.h"
@@ -150,8 +151,8 @@ static void put_interface(struct capture *c, const struct soft_port *port)
 	char name[32], text[64];
 	uint8_t *to;
 
-	snprintf(name, sizeof(name), "soft%u:%u", port->hca->index, port->num);
-	snprintf(text, sizeof(text), "soft HCA %s port %u, LID %u", port->hca->conf.name, port->num,
+	snprintf(name, sizeof(name), "soft%u:%u", port->ports->hca, port->num);
+	snprintf(text, sizeof(text), "soft HCA %s port %u, LID %u", port->ports->name, port->num,
 		 port->lid);
 	to = begin_block(c, BLOCK_INTERFACE,
 			 12 + 8 + option_bytes(strlen(name)) + option_bytes(strlen(text)) +
@@ -246,10 +247,10 @@ static void show(const struct soft_port *port, const struct packet *pkt, uint32_
 	flush_if_old(c, ns);
 }
 
-void capture_sent(const struct soft_qp *qp, const struct packet *pkt)
+void capture_sent(const struct source *src, const struct packet *pkt)
 {
 	fmutex_lock(&lock);
-	show(qp->port, pkt, EPB_OUTBOUND);
+	show(src->port, pkt, EPB_OUTBOUND);
 	fmutex_unlock(&lock);
 }
 

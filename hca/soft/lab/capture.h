@@ -15,10 +15,10 @@
 
 struct packet;
 struct soft_port;
-struct soft_qp;
+struct source;
 
 /* A queue pair sends a train. The caller owns the packet. */
-void capture_sent(const struct soft_qp *qp, const struct packet *pkt);
+void capture_sent(const struct source *src, const struct packet *pkt);
 /* A port receives one. */
 void capture_received(const struct soft_port *port, const struct packet *pkt);
 /* And one that came as bytes: SOFT_INJECT's. */

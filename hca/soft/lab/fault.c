@@ -16,6 +16,7 @@
 #include "hca/soft/base/clock.h"
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/link/link.h"
+#include "hca/soft/link/serial.h"
 #include "hca/soft/memory/payload.h"
 #include "hca/soft/object/hca.h"
 #include "hca/soft/packet/packet.h"
@@ -45,6 +46,17 @@ struct fault_table {
 
 /* ----------------------------------------------------------------- deciding */
 
+static struct soft_hca *source_hca(const struct source *src)
+{
+	return port_hca(src->port);
+}
+
+/* The queue pair that the source is a part of. */
+static struct soft_qp *source_qp(struct source *src)
+{
+	return (struct soft_qp *)((char *)src - offsetof(struct soft_qp, conn.source));
+}
+
 static uint64_t mix(uint64_t x)
 {
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
@@ -60,30 +72,30 @@ static struct fault_table *in_force(const struct soft_hca *hca)
 
 /* Queue pairs are counted in the order in which they are made, since their numbers differ from
  * process to process. */
-static uint64_t flow_id(const struct soft_qp *qp, enum flow_index flow)
+static uint64_t flow_id(const struct source *src, enum flow_index flow)
 {
-	uint32_t index = (qp->ci.qp_num - qp_hca(qp)->qps.base) & ((1u << TABLE_BITS) - 1);
+	uint32_t index = (src->qpn - source_hca(src)->qps.base) & ((1u << TABLE_BITS) - 1);
 
 	return (uint64_t)index << 1 | flow;
 }
 
-static bool concerns(const struct fault_rule *rule, const struct soft_qp *qp, enum flow_index flow)
+static bool concerns(const struct fault_rule *rule, const struct source *src, enum flow_index flow)
 {
 	const struct soft_fault *f = &rule->fault;
 
 	if (f->action == SOFT_FAULT_ALLOC)
 		return false;
-	if (f->action == SOFT_FAULT_NAK && (flow != FLOW_REQUEST || qp->ci.qp_type != IB_QPT_RC))
+	if (f->action == SOFT_FAULT_NAK && (flow != FLOW_REQUEST || src->service != WIRE_RC))
 		return false;
 	return (!f->flow || f->flow == SOFT_FLOW_REQUEST + (uint32_t)flow) &&
-	       (!f->port || f->port == qp->port->num) && (!f->qpn || f->qpn == qp->ci.qp_num);
+	       (!f->port || f->port == src->port->num) && (!f->qpn || f->qpn == src->qpn);
 }
 
 /* What its chances are drawn by, of a flow. */
-static uint64_t key_of(const struct fault_rule *rule, const struct soft_qp *qp,
+static uint64_t key_of(const struct fault_rule *rule, const struct source *src,
 		       enum flow_index flow)
 {
-	return mix(rule->salt ^ flow_id(qp, flow));
+	return mix(rule->salt ^ flow_id(src, flow));
 }
 
 static bool drawn(const struct fault_rule *rule, uint64_t key, uint64_t n)
@@ -97,7 +109,7 @@ static bool in_range(const struct soft_fault *f, uint64_t n)
 }
 
 /* Does a rule that concerns the flow meet packet number i of a stretch? */
-static bool meets(const struct fault_rule *rule, const struct soft_qp *qp, const struct stretch *s,
+static bool meets(const struct fault_rule *rule, const struct source *src, const struct stretch *s,
 		  uint64_t key, uint32_t i)
 {
 	const struct soft_fault *f = &rule->fault;
@@ -109,8 +121,7 @@ static bool meets(const struct fault_rule *rule, const struct soft_qp *qp, const
 		return false;
 	place = (uint8_t)((i ? 0 : s->place & PLACE_FIRST) |
 			  (i + 1 == s->num ? s->place & PLACE_LAST : 0));
-	if (f->match & SOFT_MATCH_OPCODE &&
-	    f->opcode != wire_opcode(qp->service->wire, s->kind, place))
+	if (f->match & SOFT_MATCH_OPCODE && f->opcode != wire_opcode(src->service, s->kind, place))
 		return false;
 	return drawn(rule, key, s->n + i);
 }
@@ -119,21 +130,21 @@ static bool meets(const struct fault_rule *rule, const struct soft_qp *qp, const
  * The first packet of a stretch, before `limit`, that a rule meets, and the first rule that meets
  * it; limit: none.
  */
-static uint32_t first_met(const struct soft_qp *qp, const struct stretch *s, uint32_t limit,
+static uint32_t first_met(const struct source *src, const struct stretch *s, uint32_t limit,
 			  const struct fault_rule **met)
 {
-	const struct fault_table *t = in_force(qp_hca(qp));
+	const struct fault_table *t = in_force(source_hca(src));
 	const struct fault_rule *rule;
 	uint64_t key;
 	uint32_t i;
 
 	*met = NULL;
 	for (rule = t ? t->rule : NULL; t && rule < t->rule + t->num; rule++) {
-		if (!concerns(rule, qp, s->flow))
+		if (!concerns(rule, src, s->flow))
 			continue;
-		key = key_of(rule, qp, s->flow);
+		key = key_of(rule, src, s->flow);
 		for (i = 0; i < limit; i++) {
-			if (!meets(rule, qp, s, key, i))
+			if (!meets(rule, src, s, key, i))
 				continue;
 			limit = i;
 			*met = rule;
@@ -142,16 +153,16 @@ static uint32_t first_met(const struct soft_qp *qp, const struct stretch *s, uin
 	return limit;
 }
 
-static bool of_qp(const struct kept *k, const struct soft_qp *qp)
+static bool is_from(const struct kept *k, const struct source *src)
 {
-	return k->pkt.src_qpn == qp->ci.qp_num;
+	return k->pkt.src_qpn == src->qpn;
 }
 
 /* Those of the first `limit` packets of a stretch up to the one after which one that is held back
  * is to come. */
-static uint32_t until_due(const struct soft_qp *qp, const struct stretch *s, uint32_t limit)
+static uint32_t until_due(const struct source *src, const struct stretch *s, uint32_t limit)
 {
-	struct faults *f = qp_hca(qp)->faults;
+	struct faults *f = source_hca(src)->faults;
 	const struct kept *k;
 
 	/* those of this flow were added by whoever calls now, and are not due yet */
@@ -159,31 +170,31 @@ static uint32_t until_due(const struct soft_qp *qp, const struct stretch *s, uin
 		return limit;
 	fmutex_lock(&f->lock);
 	for (k = f->held; k; k = k->next)
-		if (of_qp(k, qp) && k->flow == s->flow && k->due - s->n < limit)
+		if (is_from(k, src) && k->flow == s->flow && k->due - s->n < limit)
 			limit = (uint32_t)(k->due - s->n) + 1;
 	fmutex_unlock(&f->lock);
 	return limit;
 }
 
-uint32_t fault_clip(const struct soft_qp *qp, const struct stretch *s, uint32_t limit)
+uint32_t fault_clip(const struct source *src, const struct stretch *s, uint32_t limit)
 {
 	const struct fault_rule *met;
-	uint32_t num = first_met(qp, s, until_due(qp, s, limit), &met);
+	uint32_t num = first_met(src, s, until_due(src, s, limit), &met);
 
 	return num ? num : 1;
 }
 
 /* The first number from n on that a rule may meet, whatever the packet is; looks at some. */
-static uint64_t may_be_met(const struct soft_qp *qp, enum flow_index flow, uint64_t n)
+static uint64_t may_be_met(const struct source *src, enum flow_index flow, uint64_t n)
 {
-	const struct fault_table *t = in_force(qp_hca(qp));
+	const struct fault_table *t = in_force(source_hca(src));
 	const struct fault_rule *rule;
 	uint64_t end = n + SPARED_AHEAD, key, i;
 
 	for (rule = t ? t->rule : NULL; t && rule < t->rule + t->num; rule++) {
-		if (!concerns(rule, qp, flow))
+		if (!concerns(rule, src, flow))
 			continue;
-		key = key_of(rule, qp, flow);
+		key = key_of(rule, src, flow);
 		for (i = n; i < end; i++)
 			if (in_range(&rule->fault, i) && drawn(rule, key, i))
 				end = i;
@@ -192,33 +203,33 @@ static uint64_t may_be_met(const struct soft_qp *qp, enum flow_index flow, uint6
 }
 
 /* Draws for packets to come, so that most messages find it done. */
-static __attribute__((noinline)) bool look_ahead(struct soft_qp *qp, const struct stretch *s,
+static __attribute__((noinline)) bool look_ahead(struct source *src, const struct stretch *s,
 						 uint32_t generation)
 {
 	const struct fault_rule *met;
 
-	if (qp->spared_by != generation)
-		qp->spared[FLOW_REQUEST] = qp->spared[FLOW_RESPONSE] = 0;
-	qp->spared_by = generation;
-	qp->spared[s->flow] = may_be_met(qp, s->flow, s->n);
-	if (s->n + s->num <= qp->spared[s->flow])
+	if (src->spared_by != generation)
+		src->spared[FLOW_REQUEST] = src->spared[FLOW_RESPONSE] = 0;
+	src->spared_by = generation;
+	src->spared[s->flow] = may_be_met(src, s->flow, s->n);
+	if (s->n + s->num <= src->spared[s->flow])
 		return true;
-	first_met(qp, s, s->num, &met);
+	first_met(src, s, s->num, &met);
 	return !met;
 }
 
-bool fault_passes(struct soft_qp *qp, const struct stretch *s)
+bool fault_passes(struct source *src, const struct stretch *s)
 {
-	struct faults *f = qp->port->hca->faults;
+	struct faults *f = source_hca(src)->faults;
 	/* acquire: the rules are at least as new; newer ones are drawn by again when it is */
 	uint32_t generation = atomic_load_explicit(&f->generation, memory_order_acquire);
 
 	/* what is held back waits for packets to be counted */
 	if (UNLIKELY(atomic_load_explicit(&f->held_num, memory_order_relaxed)))
 		return false;
-	if (LIKELY(qp->spared_by == generation && s->n + s->num <= qp->spared[s->flow]))
+	if (LIKELY(src->spared_by == generation && s->n + s->num <= src->spared[s->flow]))
 		return true;
-	return look_ahead(qp, s, generation);
+	return look_ahead(src, s, generation);
 }
 
 static bool fail_alloc(struct alloc_gate *gate)
@@ -268,9 +279,9 @@ void fault_home(struct packet *pkt)
 }
 
 /* A copy of a packet that refers to nothing; NULL: there is no room, or no payload any more. */
-static struct kept *copy_of(struct soft_qp *qp, const struct packet *pkt, enum flow_index flow)
+static struct kept *copy_of(struct source *src, const struct packet *pkt, enum flow_index flow)
 {
-	struct kept *k = take_room(qp_hca(qp)->faults);
+	struct kept *k = take_room(source_hca(src)->faults);
 
 	if (!k)
 		return NULL;
@@ -279,7 +290,7 @@ static struct kept *copy_of(struct soft_qp *qp, const struct packet *pkt, enum f
 	k->pkt.wqe = NULL;
 	k->pkt.flags &= (uint8_t)~PKT_STAGED;
 	k->flow = flow;
-	k->from = qp->port;
+	k->from = src->port;
 	if (!pkt->length)
 		return k;
 	if (payload_copy(k->data, pkt) != COPY_DONE) {
@@ -293,10 +304,10 @@ static struct kept *copy_of(struct soft_qp *qp, const struct packet *pkt, enum f
 }
 
 /* Keeps a copy of a packet until number `due` of its flow has left. */
-static bool keep(struct soft_qp *qp, const struct packet *pkt, enum flow_index flow, uint64_t due)
+static bool keep(struct source *src, const struct packet *pkt, enum flow_index flow, uint64_t due)
 {
-	struct faults *f = qp_hca(qp)->faults;
-	struct kept *k = copy_of(qp, pkt, flow), **tail = &f->held;
+	struct faults *f = source_hca(src)->faults;
+	struct kept *k = copy_of(src, pkt, flow), **tail = &f->held;
 
 	if (!k)
 		return false;
@@ -321,9 +332,9 @@ static void send_kept(struct runner *r, struct kept *k)
 		fault_home(&k->pkt);
 }
 
-void fault_release(struct runner *r, struct soft_qp *qp, enum flow_index flow, uint64_t n)
+void fault_release(struct runner *r, struct source *src, enum flow_index flow, uint64_t n)
 {
-	struct faults *f = qp_hca(qp)->faults;
+	struct faults *f = source_hca(src)->faults;
 	struct kept **at = &f->held, *due = NULL, **tail = &due, *k;
 
 	/* those of this flow were added by whoever calls now */
@@ -331,7 +342,7 @@ void fault_release(struct runner *r, struct soft_qp *qp, enum flow_index flow, u
 		return;
 	fmutex_lock(&f->lock);
 	while ((k = *at)) {
-		if (!of_qp(k, qp) || k->flow != flow || k->due > n) {
+		if (!is_from(k, src) || k->flow != flow || k->due > n) {
 			at = &k->next;
 			continue;
 		}
@@ -360,11 +371,11 @@ static void set_timer(struct soft_hca *hca)
 		engine_timer(&hca->engine, &f->timer, f->late->due > now ? f->late->due - now : 0);
 }
 
-static bool keep_for(struct soft_qp *qp, const struct packet *pkt, enum flow_index flow,
+static bool keep_for(struct source *src, const struct packet *pkt, enum flow_index flow,
 		     uint64_t ns)
 {
-	struct soft_hca *hca = qp_hca(qp);
-	struct kept *k = copy_of(qp, pkt, flow), **at = &hca->faults->late;
+	struct soft_hca *hca = source_hca(src);
+	struct kept *k = copy_of(src, pkt, flow), **at = &hca->faults->late;
 
 	if (!k)
 		return false;
@@ -402,13 +413,13 @@ static void send_late(struct timer *timer, struct runner *r)
 	}
 }
 
-static uint32_t drop_from(struct faults *f, struct kept **at, const struct soft_qp *qp)
+static uint32_t drop_from(struct faults *f, struct kept **at, const struct source *src)
 {
 	uint32_t dropped = 0;
 	struct kept *k;
 
 	while ((k = *at)) {
-		if (qp && !of_qp(k, qp)) {
+		if (src && !is_from(k, src)) {
 			at = &k->next;
 			continue;
 		}
@@ -421,21 +432,21 @@ static uint32_t drop_from(struct faults *f, struct kept **at, const struct soft_
 }
 
 /* Drops what is kept, of one queue pair or of all. */
-static void drop_kept(struct soft_hca *hca, const struct soft_qp *qp)
+static void drop_kept(struct soft_hca *hca, const struct source *src)
 {
 	struct faults *f = hca->faults;
 
-	atomic_fetch_sub(&f->held_num, drop_from(f, &f->held, qp));
-	if (drop_from(f, &f->late, qp))
+	atomic_fetch_sub(&f->held_num, drop_from(f, &f->held, src));
+	if (drop_from(f, &f->late, src))
 		set_timer(hca);
 }
 
-void fault_forget(struct soft_qp *qp)
+void fault_forget(struct source *src)
 {
-	struct soft_hca *hca = qp_hca(qp);
+	struct soft_hca *hca = source_hca(src);
 
 	fmutex_lock(&hca->faults->lock);
-	drop_kept(hca, qp);
+	drop_kept(hca, src);
 	fmutex_unlock(&hca->faults->lock);
 }
 
@@ -444,7 +455,7 @@ void fault_forget(struct soft_qp *qp)
 /* A packet that a rule has met. */
 struct meeting {
 	struct runner *r;
-	struct soft_qp *qp;
+	struct source *src;
 	struct packet *pkt;
 	enum flow_index flow;
 	uint64_t n;
@@ -459,18 +470,19 @@ static enum verdict drop(const struct meeting *m)
 
 static enum verdict duplicate(const struct meeting *m)
 {
-	keep(m->qp, m->pkt, m->flow, m->n);
+	keep(m->src, m->pkt, m->flow, m->n);
 	return PACKET_PASSES;
 }
 
 static enum verdict hold(const struct meeting *m)
 {
-	return keep(m->qp, m->pkt, m->flow, m->n + m->rule->fault.by) ? PACKET_TAKEN : PACKET_LOST;
+	return keep(m->src, m->pkt, m->flow, m->n + m->rule->fault.by) ? PACKET_TAKEN : PACKET_LOST;
 }
 
 static enum verdict delay(const struct meeting *m)
 {
-	return keep_for(m->qp, m->pkt, m->flow, m->rule->fault.delay_ns) ? PACKET_TAKEN : PACKET_LOST;
+	return keep_for(m->src, m->pkt, m->flow, m->rule->fault.delay_ns) ? PACKET_TAKEN
+									  : PACKET_LOST;
 }
 
 /*
@@ -479,7 +491,7 @@ static enum verdict delay(const struct meeting *m)
  */
 static enum verdict corrupt(const struct meeting *m)
 {
-	const struct soft_port *port = m->qp->port;
+	const struct soft_port *port = m->src->port;
 	struct path path;
 	uint8_t bytes[WIRE_MAX_BYTES];
 	struct wire_packet wire;
@@ -490,7 +502,7 @@ static enum verdict corrupt(const struct meeting *m)
 	bits = 8 * pkt_bytes_of(m->pkt, 0, bytes);
 	if (!bits) /* its memory is gone */
 		return PACKET_LOST;
-	draw = mix(mix(m->rule->salt + 1) + flow_id(m->qp, m->flow) + (m->n << 32));
+	draw = mix(mix(m->rule->salt + 1) + flow_id(m->src, m->flow) + (m->n << 32));
 	for (uint64_t flips = 1 + draw % 3; flips; flips--) {
 		draw = mix(draw + 1);
 		bytes[draw % bits / 8] ^= (uint8_t)(1u << draw % bits % 8);
@@ -512,19 +524,19 @@ static enum verdict nak(const struct meeting *m)
 
 static enum verdict pull_cable(const struct meeting *m)
 {
-	port_plug(m->qp->port, false);
+	port_plug(m->src->port, false);
 	return PACKET_PASSES;
 }
 
 static enum verdict plug_cable(const struct meeting *m)
 {
-	port_plug(m->qp->port, true);
+	port_plug(m->src->port, true);
 	return PACKET_PASSES;
 }
 
 static enum verdict remove_hca(const struct meeting *m)
 {
-	qp_hca(m->qp)->remove(qp_hca(m->qp), CI_HCA_GONE);
+	source_hca(m->src)->remove(source_hca(m->src), CI_HCA_GONE);
 	return PACKET_PASSES;
 }
 
@@ -533,17 +545,19 @@ static enum verdict raise_event(const struct meeting *m)
 	struct ci_event event = { .type = (ib_event_type)m->rule->fault.code };
 
 	if (event.type >= IB_EVENT_PORT_DOWN) {
-		port_raise(m->qp->port, event.type);
+		port_raise(m->src->port, event.type);
 		return PACKET_PASSES;
 	}
-	event.object_ctx = event.type == IB_EVENT_CQ_ERR ? m->qp->ci.send_cq->ctx : m->qp->ci.ctx;
+	event.object_ctx = event.type == IB_EVENT_CQ_ERR ? source_qp(m->src)->ci.send_cq->ctx
+							 : source_qp(m->src)->ci.ctx;
 	ib_dispatch_event(&event);
 	return PACKET_PASSES;
 }
 
 static enum verdict overflow(const struct meeting *m)
 {
-	cq_overflow(m->r, soft_cq(m->qp->ci.send_cq), m->qp);
+	cq_overflow(m->r, soft_cq(source_qp(m->src)->ci.send_cq),
+		    source_qp(m->src)->ci.owner_context, m->src->qpn);
 	return PACKET_PASSES;
 }
 
@@ -561,20 +575,20 @@ static enum verdict (*const actions[])(const struct meeting *m) = {
 	[SOFT_FAULT_CQ_OVERFLOW] = overflow,
 };
 
-enum verdict fault_packet(struct runner *r, struct soft_qp *qp, struct packet *pkt,
-				enum flow_index flow, uint64_t n)
+enum verdict fault_packet(struct runner *r, struct source *src, struct packet *pkt,
+			  enum flow_index flow, uint64_t n)
 {
 	const struct stretch one = { n, pkt->psn, 1, pkt->kind, pkt->place, flow };
-	struct meeting m = { r, qp, pkt, flow, n, NULL };
+	struct meeting m = { r, src, pkt, flow, n, NULL };
 
 	if (pkt->num != 1) /* no rule meets any, or only one that has come since it was built */
 		return PACKET_PASSES;
-	first_met(qp, &one, 1, &m.rule);
+	first_met(src, &one, 1, &m.rule);
 	if (!m.rule)
 		return PACKET_PASSES;
-	atomic_fetch_add_explicit(&qp_hca(qp)->faults->met, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&source_hca(src)->faults->met, 1, memory_order_relaxed);
 	IB_TRACE("soft", "fault: %s packet %llu of qp=%#x psn=%#x",
-		 fault_action_name(m.rule->fault.action), (unsigned long long)n, qp->ci.qp_num,
+		 fault_action_name(m.rule->fault.action), (unsigned long long)n, src->qpn,
 		 pkt->psn);
 	return actions[m.rule->fault.action](&m);
 }
@@ -592,13 +606,13 @@ static void set_faulty(struct soft_hca *hca, const struct fault_table *t)
 	uint32_t i, n;
 	bool faulty;
 
-	for (i = 0; hca->ports && i < hca->conf.ports; i++) {
+	for (i = 0; hca->ports.port && i < hca->conf.ports; i++) {
 		faulty = false;
 		for (n = 0; t && n < t->num; n++) {
 			f = &t->rule[n].fault;
 			faulty |= packet_action(f->action) && (!f->port || f->port == i + 1);
 		}
-		atomic_store_explicit(&hca->ports[i].faulty, faulty, memory_order_relaxed);
+		atomic_store_explicit(&hca->ports.port[i].faulty, faulty, memory_order_relaxed);
 	}
 }
 

@@ -12,7 +12,7 @@
 
 struct soft_hca;
 struct soft_port;
-struct soft_qp;
+struct source;
 
 /* A packet that the fault engine keeps, and room for its payload. */
 struct kept {
@@ -55,18 +55,18 @@ void fault_clear(struct soft_hca *hca);
 void fault_destroy(struct soft_hca *hca);
 /* Those of the first `limit` packets of a stretch that may leave as one train, at least 1: up to where a rule meets one, or
  * one that is held back is to come. */
-uint32_t fault_clip(const struct soft_qp *qp, const struct stretch *s, uint32_t limit);
-/* Will no rule meet any of them, and is nothing held back that counts them? The caller owns the queue pair. */
-bool fault_passes(struct soft_qp *qp, const struct stretch *s);
+uint32_t fault_clip(const struct source *src, const struct stretch *s, uint32_t limit);
+/* Will no rule meet any of them, and is nothing held back that counts them? The caller owns the source. */
+bool fault_passes(struct source *src, const struct stretch *s);
 /* Does what is to be done to the packet number n of a flow, which is about to leave. */
-enum verdict fault_packet(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flow_index flow,
+enum verdict fault_packet(struct runner *r, struct source *src, struct packet *pkt, enum flow_index flow,
 				uint64_t n);
 /* All up to number n have left: sends those that were to come after them. */
-void fault_release(struct runner *r, struct soft_qp *qp, enum flow_index flow, uint64_t n);
+void fault_release(struct runner *r, struct source *src, enum flow_index flow, uint64_t n);
 void fault_home(struct packet *pkt);
 /* Room for a packet and its payload, which goes home by fault_home(); NULL: there is none. */
 struct kept *fault_room(struct soft_hca *hca);
-/* A queue pair leaves: its flow ends. */
-void fault_forget(struct soft_qp *qp);
+/* A source leaves its port: its flows end. */
+void fault_forget(struct source *src);
 
 #endif

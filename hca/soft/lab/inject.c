@@ -103,7 +103,7 @@ static enum soft_inject_outcome hand_over(struct soft_port *port, const struct w
 
 	if (is_stray(port, w))
 		return SOFT_INJECT_STRAY;
-	k = fault_room(port->hca);
+	k = fault_room(port_hca(port));
 	if (!k)
 		return SOFT_INJECT_NO_ROOM;
 	make(k, w);
@@ -126,7 +126,7 @@ struct soft_injected inject(struct soft_port *port, const uint8_t *bytes, size_t
 		return result;
 	}
 	result.refusal = wire_decode(&w, WIRE_IB, bytes, len);
-	if (!result.refusal && w.length > port->hca->conf.mtu)
+	if (!result.refusal && w.length > port->ports->mtu)
 		result.refusal = WIRE_TOO_LONG;
 	if (result.refusal) {
 		IB_TRACE("soft", "port %u: no packet: %s", port->num,

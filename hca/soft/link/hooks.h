@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Hooks of tests: what may see, clip, keep and change the packets of queue pairs. They are there as long as the module is
+ * Hooks of tests: what may see, clip, keep and change the packets of sources. They are there as long as the module is
  * (hook_set()); each is called only where port_faulty() or link_watched() says so, but for home and forget.
  */
 #ifndef SOFT_HOOKS_H
@@ -14,7 +14,7 @@
 
 struct runner;
 struct soft_port;
-struct soft_qp;
+struct source;
 
 /* Consecutive packets of a message, about to leave. */
 struct stretch {
@@ -34,20 +34,20 @@ enum verdict {
 
 struct link_hooks {
 	/* Those of the first `limit` packets of a stretch that may leave as one train, at least 1. */
-	uint32_t (*clip)(const struct soft_qp *qp, const struct stretch *s, uint32_t limit);
-	/* Will nothing be done to any of them? The caller owns the queue pair. */
-	bool (*passes)(struct soft_qp *qp, const struct stretch *s);
+	uint32_t (*clip)(const struct source *src, const struct stretch *s, uint32_t limit);
+	/* Will nothing be done to any of them? The caller owns the source. */
+	bool (*passes)(struct source *src, const struct stretch *s);
 	/* Packet number n of a flow is about to leave. */
-	enum verdict (*leaves)(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flow_index flow,
+	enum verdict (*leaves)(struct runner *r, struct source *src, struct packet *pkt, enum flow_index flow,
 			       uint64_t n);
 	/* All up to number n have left. */
-	void (*left)(struct runner *r, struct soft_qp *qp, enum flow_index flow, uint64_t n);
-	/* A queue pair leaves: its flows end. */
-	void (*forget)(struct soft_qp *qp);
+	void (*left)(struct runner *r, struct source *src, enum flow_index flow, uint64_t n);
+	/* A source leaves its port: its flows end. */
+	void (*forget)(struct source *src);
 	/* A packet that was kept, and so is no queue pair's, is consumed. */
 	void (*home)(struct packet *pkt);
 	/* A train was sent, one has come in. */
-	void (*sent)(const struct soft_qp *qp, const struct packet *pkt);
+	void (*sent)(const struct source *src, const struct packet *pkt);
 	void (*received)(const struct soft_port *port, const struct packet *pkt);
 };
 

@@ -4,10 +4,10 @@
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/link/hooks.h"
 #include "hca/soft/link/link.h"
-#include "hca/soft/object/hca.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/port/port.h"
 #include "hca/soft/shared/base.h"
+#include "hca/soft/shared/opcode.h"
 
 /* A port has 2^LMC consecutive LIDs. */
 static bool answers(const struct soft_port *port, uint16_t dlid)
@@ -30,7 +30,7 @@ static void loop_resolve(const struct soft_port *from, const struct route *route
 
 static struct actor *actor_at(const struct soft_port *port, uint32_t qpn)
 {
-	return port ? table_find(&port->hca->qps, qpn) : NULL;
+	return port ? table_find(port->ports->actors, qpn) : NULL;
 }
 
 bool link_receive(struct runner *r, struct soft_port *port, struct packet *pkt)

@@ -2,6 +2,7 @@
 /* Trains as the bytes of their packets, for those who look at a wire. */
 #include <string.h>
 
+#include "hca/soft/link/serial.h"
 #include "hca/soft/memory/payload.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/packet/wire.h"

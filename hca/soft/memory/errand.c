@@ -10,9 +10,9 @@
 
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/memory/mr.h"
+#include "hca/soft/memory/payload.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/shared/lock.h"
-#include "hca/soft/transport/qp.h"
 
 static _Atomic uint32_t under_way; /* the Access Layer counts down those that are back */
 
@@ -33,7 +33,7 @@ static bool atomic(struct errand *e)
 
 	if (ci_client_read(e->client, e->pieces->addr, &value, sizeof(value)))
 		return false;
-	orig = resp_execute_atomic((const struct packet *)e->data, &value);
+	orig = payload_execute_atomic((const struct packet *)e->data, &value);
 	memcpy(e->data, &orig, sizeof(orig));
 	return !ci_client_write(e->client, e->pieces->addr, &value, sizeof(value));
 }
@@ -68,7 +68,7 @@ static void run(struct ci_client_job *job)
 
 /* ------------------------------------------------------------------ the owner's */
 
-struct errand *errand_new(struct soft_qp *qp, enum errand_kind kind, uint32_t length,
+struct errand *errand_new(struct actor *actor, enum errand_kind kind, uint32_t length,
 			  uint32_t pieces)
 {
 	size_t data = (length + 15u) & ~(size_t)15;
@@ -76,7 +76,7 @@ struct errand *errand_new(struct soft_qp *qp, enum errand_kind kind, uint32_t le
 
 	if (!e)
 		return NULL;
-	e->actor = qp->actor;
+	e->actor = actor;
 	e->kind = (uint8_t)kind;
 	e->length = length;
 	e->pieces = (struct errand_piece *)(e->data + data);
@@ -144,7 +144,7 @@ void errand_leave(struct errand **place)
 
 /* ---------------------------------------------------------- payload of packets */
 
-enum copy_result errand_fetch(struct soft_qp *qp, struct errand **place, struct packet *pkt,
+enum copy_result errand_fetch(struct actor *actor, struct errand **place, struct packet *pkt,
 			      const struct mem_view *view, const struct ib_sge *sge, uint32_t num,
 			      uint64_t skip)
 {
@@ -154,9 +154,9 @@ enum copy_result errand_fetch(struct soft_qp *qp, struct errand **place, struct 
 	if (e && (e->psn != pkt->psn || e->length != pkt->length || e->wqe != pkt->wqe))
 		errand_leave(place);
 	if (!*place) {
-		e = errand_new(qp, ERRAND_GATHER, pkt->length, num);
+		e = errand_new(actor, ERRAND_GATHER, pkt->length, num);
 		if (!e)
-			return COPY_BAD_SOURCE;
+			return COPY_NO_MEMORY;
 		e->psn = pkt->psn;
 		e->wqe = pkt->wqe;
 		if (!errand_add(e, view, sge, num, skip)) {
@@ -184,55 +184,6 @@ void errand_home(struct packet *pkt)
 {
 	pkt->flags &= (uint8_t)~PKT_STAGED;
 	al_free(pkt->data - offsetof(struct errand, data));
-}
-
-/* -------------------------------------------------------------------- a queue pair's */
-
-struct stage *stage_of(struct soft_qp *qp)
-{
-	if (!qp->stage) {
-		qp->stage = al_alloc(sizeof(*qp->stage));
-		if (qp->stage)
-			qp->stage->answers_tail = &qp->stage->answers;
-	}
-	return qp->stage;
-}
-
-void stage_stop(struct runner *r, struct soft_qp *qp)
-{
-	struct packet *answers = qp->stage->answers;
-
-	errand_leave(&qp->stage->request);
-	errand_leave(&qp->stage->reply);
-	qp->stage->answers = NULL;
-	qp->stage->answers_tail = &qp->stage->answers;
-	pkt_release_all(r, qp, answers);
-}
-
-bool stage_quiet(struct soft_qp *qp)
-{
-	struct stage *stage = qp->stage;
-
-	if ((stage->taken && !errand_done(stage->taken)) ||
-	    (stage->answer && !errand_done(stage->answer)))
-		return false;
-	errand_leave(&stage->taken);
-	errand_leave(&stage->answer);
-	qp->resp.copying = qp->req.copying = false;
-	return true;
-}
-
-void stage_free(struct soft_qp *qp)
-{
-	if (!qp->stage)
-		return;
-	errand_leave(&qp->stage->request);
-	errand_leave(&qp->stage->reply);
-	errand_leave(&qp->stage->taken);
-	errand_leave(&qp->stage->answer);
-	qp->resp.copying = qp->req.copying = false;
-	al_free(qp->stage);
-	qp->stage = NULL;
 }
 
 void errands_wait(void)

@@ -14,7 +14,6 @@
 #include "hca/soft/packet/packet.h"
 
 struct actor;
-struct runner;
 
 enum errand_kind { ERRAND_GATHER, ERRAND_SCATTER, ERRAND_ATOMIC };
 enum errand_state {
@@ -34,7 +33,7 @@ struct errand {
 	struct actor *actor;       /* whom it kicks */
 	struct ci_client *client;
 	struct errand_piece *pieces; /* behind data */
-	struct send_wqe *wqe;      /* gather: whose payload it is, or was, until the packet is home; or NULL */
+	const void *wqe;           /* gather: the send element whose payload it is, or was, until the packet is home; or NULL */
 	uint32_t psn, length;      /* gather: of the packet that it is for */
 	uint32_t num;              /* pieces */
 	_Atomic uint32_t state;    /* enum errand_state */
@@ -43,20 +42,8 @@ struct errand {
 	_Alignas(16) char data[];
 };
 
-/* What a queue pair has under way; allocated with the first. The owner's. */
-struct stage {
-	struct errand *request;  /* payload of the request that is sent next */
-	struct errand *reply;    /* payload of the read response that is sent next */
-	struct errand *taken;    /* of the request at the head of the backlog (soft_qp.resp.copying); NULL: it is being read for */
-	bool short_receive;      /* taken: its last packet lacks a receive */
-	uint64_t orig;           /* taken, an atomic: what was there */
-	struct errand *answer;   /* of a response (soft_qp.req.copying), which was: */
-	struct packet answered;
-	struct packet *answers, **answers_tail; /* responses that have come since */
-};
-
-/* One for the queue pair; NULL: no memory. */
-struct errand *errand_new(struct soft_qp *qp, enum errand_kind kind, uint32_t length, uint32_t pieces);
+/* An errand that kicks the actor when it is done; NULL: no memory. */
+struct errand *errand_new(struct actor *actor, enum errand_kind kind, uint32_t length, uint32_t pieces);
 /*
  * From or to a list, skip bytes of which are passed over. Memory that is not a client's is copied now: what is scattered is
  * in data already. False: a key is wrong, or the list too short.
@@ -77,18 +64,11 @@ void errand_leave(struct errand **place);
  * The payload of a packet that is to be sent: COPY_DONE: it has it, by value; COPY_LATER: come again when kicked;
  * COPY_BAD_SOURCE: it is not to be had.
  */
-enum copy_result errand_fetch(struct soft_qp *qp, struct errand **place, struct packet *pkt, const struct mem_view *view,
+enum copy_result errand_fetch(struct actor *actor, struct errand **place, struct packet *pkt, const struct mem_view *view,
 			      const struct ib_sge *sge, uint32_t num, uint64_t skip);
 /* A packet that has its payload so is home. */
 void errand_home(struct packet *pkt);
 
-/* The queue pair's; NULL: no memory. */
-struct stage *stage_of(struct soft_qp *qp);
-/* Its transport stops: only what is being written to a client's memory goes on. */
-void stage_stop(struct runner *r, struct soft_qp *qp);
-/* Is nothing being written any more? If not, that kicks. */
-bool stage_quiet(struct soft_qp *qp);
-void stage_free(struct soft_qp *qp);
 /* Waits until no client's thread is in the module, for as long as clients like: before it is unloaded, and at no other time. */
 void errands_wait(void);
 

@@ -81,6 +81,7 @@ enum copy_result {
 	COPY_BAD_TARGET,
 	COPY_CLIENT, /* the target, or some of it, is a client's: an errand of that client's (errand.h) */
 	COPY_LATER,  /* that is under way */
+	COPY_NO_MEMORY, /* there is no memory for an errand: as if the packet had been lost */
 };
 /* Both lists are long enough. The source is no client's. */
 enum copy_result cursor_copy(struct cursor *to, struct cursor *from, uint64_t length);

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Payload of packets: by value, or read from the sender's memory when it is copied. */
+/* Payload of packets: by value, or read from the sender's memory when it is copied. One primitive
+ * moves it to where it belongs, now or later. */
 #include "hca/soft/memory/payload.h"
 
+#include <string.h>
+
+#include "hca/soft/memory/errand.h"
 #include "hca/soft/packet/packet.h"
+#include "hca/soft/shared/base.h"
+#include "hca/soft/shared/opcode.h"
 
 bool payload_open(struct cursor *from, const struct packet *pkt)
 {
@@ -22,4 +28,86 @@ enum copy_result payload_copy(void *to, const struct packet *pkt)
 		result = cursor_copy(&target, &from, pkt->length);
 	cursor_end(&from);
 	return result;
+}
+
+/* Writes bytes to a place, from byte `skip` of its list on. */
+static enum copy_result scatter(struct cursor *from, const struct place *to, uint64_t skip,
+				uint64_t length)
+{
+	enum copy_result result = COPY_BAD_TARGET;
+	struct cursor target;
+
+	if (cursor_sges(&target, &to->view, to->sge, to->num, skip))
+		result = cursor_copy(&target, from, length);
+	cursor_end(&target);
+	return result;
+}
+
+enum copy_result payload_move(const struct packet *pkt, const struct payload_head *head,
+			      const struct place *to)
+{
+	const uint32_t before = head ? head->bytes : 0;
+	enum copy_result result = COPY_DONE;
+	struct cursor from;
+
+	if (pkt->length) {
+		result = COPY_BAD_SOURCE;
+		if (LIKELY(payload_open(&from, pkt)))
+			result = scatter(&from, to, to->skip + before, pkt->length);
+		cursor_end(&from);
+	}
+	if (LIKELY(!before) || result != COPY_DONE)
+		return result;
+	cursor_plain(&from, (void *)head->data, before);
+	return scatter(&from, to, to->skip, before);
+}
+
+enum copy_result payload_move_later(struct actor *actor, struct errand **errand,
+				    const struct packet *pkt, const struct payload_head *head,
+				    const struct place *to)
+{
+	const uint32_t before = head ? head->bytes : 0;
+	struct errand *e = errand_new(actor, ERRAND_SCATTER, before + pkt->length, to->num);
+	enum copy_result result = COPY_DONE;
+
+	if (!e)
+		return COPY_NO_MEMORY;
+	if (before)
+		memcpy(e->data, head->data, before);
+	if (pkt->length)
+		result = payload_copy(e->data + before, pkt);
+	if (result == COPY_DONE && !errand_add(e, &to->view, to->sge, to->num, to->skip))
+		result = COPY_BAD_TARGET;
+	if (result != COPY_DONE) {
+		al_free(e);
+		return result;
+	}
+	errand_start(errand, e);
+	return COPY_LATER;
+}
+
+uint64_t payload_execute_atomic(const struct packet *pkt, uint64_t *target)
+{
+	uint64_t orig = pkt->compare_add;
+
+	if (pkt->kind == PKT_FETCH_ADD)
+		return __atomic_fetch_add(target, pkt->compare_add, __ATOMIC_SEQ_CST);
+	__atomic_compare_exchange_n(target, &orig, pkt->swap, false, __ATOMIC_SEQ_CST,
+				    __ATOMIC_SEQ_CST);
+	return orig;
+}
+
+enum copy_result payload_atomic_later(struct actor *actor, struct errand **errand,
+				      const struct packet *pkt, struct ci_client *client,
+				      const char *mem)
+{
+	struct errand *e = errand_new(actor, ERRAND_ATOMIC, sizeof(*pkt), 1);
+
+	if (!e)
+		return COPY_NO_MEMORY;
+	memcpy(e->data, pkt, sizeof(*pkt));
+	e->client = client;
+	e->pieces[e->num++].addr = (uintptr_t)mem;
+	errand_start(errand, e);
+	return COPY_LATER;
 }

@@ -60,10 +60,10 @@ static void fill_attr(struct soft_hca *hca)
 
 static void fill_port(struct soft_hca *hca, uint32_t i)
 {
-	struct soft_port *port = &hca->ports[i];
+	struct soft_port *port = &hca->ports.port[i];
 	const struct hca_config *conf = &hca->conf;
 
-	port->hca = hca;
+	port->ports = &hca->ports;
 	port->cable = port; /* until it is cabled: a loopback plug */
 	port->link = &link_loop;
 	port->num = (uint8_t)(i + 1);
@@ -97,8 +97,16 @@ al_status hca_create(struct soft_hca *hca, uint32_t random)
 				       1 + (random >> 4) % (numbers - 1 - conf->max_mr), random);
 	if (status)
 		return status;
-	hca->ports = al_alloc_aligned(64, conf->ports * sizeof(*hca->ports));
-	if (!hca->ports)
+	hca->ports = (struct ports){
+		.port = al_alloc_aligned(64, conf->ports * sizeof(*hca->ports.port)),
+		.num = conf->ports,
+		.gids = conf->gids,
+		.mtu = conf->mtu,
+		.hca = hca->index,
+		.name = conf->name,
+		.actors = &hca->qps,
+	};
+	if (!hca->ports.port)
 		return AL_INSUFFICIENT_MEMORY;
 	fill_attr(hca);
 	for (i = 0; i < conf->ports; i++)
@@ -112,13 +120,13 @@ al_status hca_create(struct soft_hca *hca, uint32_t random)
 
 void hca_destroy(struct soft_hca *hca)
 {
-	if (hca->ports)
+	if (hca->ports.port)
 		vendor_stop_capture(hca, 0);
 	fault_destroy(hca);
 	table_destroy(&hca->qps);
 	memory_destroy(&hca->memory);
-	al_free(hca->ports);
-	hca->ports = NULL;
+	al_free(hca->ports.port);
+	hca->ports.port = NULL;
 	rings_destroy(hca);
 }
 
@@ -136,10 +144,10 @@ const struct ci_interface soft_interface = {
 	.open_ca = soft_open_ca,
 	.close_ca = soft_close_ca,
 	.query_ca = soft_query_ca,
-	.query_port = port_query,
-	.query_gid = port_query_gid,
-	.query_pkey = port_query_pkey,
-	.modify_port = port_modify,
+	.query_port = soft_query_port,
+	.query_gid = soft_query_gid,
+	.query_pkey = soft_query_pkey,
+	.modify_port = soft_modify_port,
 	.um_open_ca = rings_open,
 	.um_close_ca = rings_close,
 	.vendor_call = soft_vendor_call,

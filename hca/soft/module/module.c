@@ -124,7 +124,7 @@ static void plug_all(struct soft_hca *hca, bool in)
 	uint32_t i;
 
 	for (i = 0; i < hca->conf.ports; i++)
-		port_plug(&hca->ports[i], in);
+		port_plug(&hca->ports.port[i], in);
 }
 
 /* A hot removal: announced, and then the HCA goes, unless it has gone already. */

@@ -8,7 +8,7 @@ al_status soft_open_ca(struct ci_ca *ca)
 	al_status status = engine_start(&hca->engine);
 
 	if (!status)
-		port_tell(hca, ca);
+		port_tell(&hca->ports, ca);
 	return status;
 }
 
@@ -16,7 +16,7 @@ void soft_close_ca(struct ci_ca *ca)
 {
 	struct soft_hca *hca = ca_hca(ca);
 
-	port_tell(hca, NULL);
+	port_tell(&hca->ports, NULL);
 	engine_stop(&hca->engine);
 }
 

@@ -15,6 +15,7 @@
 #include "hca/soft/port/port.h"
 #include "hca/soft/shared/lock.h"
 #include "hca/soft/transport/ah.h"
+#include "hca/soft/transport/qp.h"
 
 struct faults;
 struct rings;
@@ -23,21 +24,18 @@ struct soft_hca {
 	struct engine engine;
 	struct table qps;
 	struct memory memory;
+	struct ports ports;
 	struct alloc_gate alloc;
 
 	struct faults *faults;   /* the lab's */
 	struct rings *rings;     /* of clients */
 
-	struct fmutex qps_lock;  /* guards the retired traffic of ports against the list of queue pairs */
-	struct soft_qp *qp_list; /* guarded by qps_lock */
-	struct ci_ca *ca;        /* NULL: not open; guarded by the lock of all ports */
 	ci_handle handle;
 	bool registered;         /* and nobody withdraws it; guarded by the module's lock */
 	uint32_t index;
 	uint64_t guid;
 	struct hca_config conf;
 	struct ib_ca_attr attr;
-	struct soft_port *ports; /* conf.ports of them; port n is ports[n - 1] */
 	_Atomic uint32_t cqs_made;
 	/* A thread withdraws the HCA: enum ci_deregister_flags. */
 	al_status (*remove)(struct soft_hca *hca, uint32_t flags);
@@ -58,9 +56,14 @@ static inline struct soft_hca *qp_hca(const struct soft_qp *qp)
 	return pd_hca(qp->ci.pd);
 }
 
+static inline struct soft_hca *port_hca(const struct soft_port *port)
+{
+	return (struct soft_hca *)((char *)port->ports - offsetof(struct soft_hca, ports));
+}
+
 static inline struct soft_port *hca_port(const struct soft_hca *hca, uint8_t num)
 {
-	return &hca->ports[num - 1];
+	return &hca->ports.port[num - 1];
 }
 
 /* What packets' headers take of an address vector. */
@@ -72,6 +75,10 @@ al_status ah_check(const struct soft_port *port, const struct ib_ah_attr *attr);
 al_status soft_open_ca(struct ci_ca *ca);
 void soft_close_ca(struct ci_ca *ca);
 al_status soft_query_ca(struct ci_ca *ca, struct ib_ca_attr *attr);
+al_status soft_query_port(struct ci_ca *ca, uint8_t num, struct ib_port_attr *attr);
+al_status soft_query_gid(struct ci_ca *ca, uint8_t num, uint32_t index, ib_gid *gid);
+al_status soft_query_pkey(struct ci_ca *ca, uint8_t num, uint32_t index, uint16_t *pkey);
+al_status soft_modify_port(struct ci_ca *ca, uint8_t num, uint32_t mask, const struct ib_port_modify *attr);
 al_status soft_allocate_pd(struct ci_pd *pd, struct ci_udata *udata);
 void soft_deallocate_pd(struct ci_pd *pd);
 al_status soft_register_mr(struct ci_mr *mr, const struct ci_mem *mem, struct ci_udata *udata);

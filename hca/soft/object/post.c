@@ -68,10 +68,10 @@ static al_status build_send(struct soft_qp *qp, const struct ib_send_wr *wr, str
 al_status qp_add_send(struct soft_qp *qp, const struct ib_send_wr *wr, uint32_t index)
 {
 	/* acquire: pairs with the release in comp.c; the slot is no longer read */
-	if (UNLIKELY(index - atomic_load_explicit(&qp->sq_cons, memory_order_acquire) >=
+	if (UNLIKELY(index - atomic_load_explicit(&qp->sq.cons, memory_order_acquire) >=
 		     qp->ci.cap.max_send_wr))
 		return AL_QUEUE_FULL;
-	return build_send(qp, wr, sq_at(qp, index));
+	return build_send(qp, wr, sq_at(&qp->sq, index));
 }
 
 void qp_sends_added(struct soft_qp *qp)
@@ -92,8 +92,8 @@ al_status soft_post_send(struct ci_qp *ci, const struct ib_send_wr *wr,
 	al_status status = AL_SUCCESS;
 	uint32_t first, prod;
 
-	fmutex_lock(&qp->sq_lock);
-	first = prod = atomic_load_explicit(&qp->sq_prod, memory_order_relaxed);
+	fmutex_lock(&qp->sq.lock);
+	first = prod = atomic_load_explicit(&qp->sq.prod, memory_order_relaxed);
 	/* those of a client with rings come from there only */
 	if (UNLIKELY(atomic_load_explicit(&qp->state, memory_order_relaxed) < IB_QPS_RTS ||
 		     qp->shared))
@@ -105,8 +105,8 @@ al_status soft_post_send(struct ci_qp *ci, const struct ib_send_wr *wr,
 		prod++;
 	}
 	/* release: pairs with the acquire in req.c */
-	atomic_store_explicit(&qp->sq_prod, prod, memory_order_release);
-	fmutex_unlock(&qp->sq_lock);
+	atomic_store_explicit(&qp->sq.prod, prod, memory_order_release);
+	fmutex_unlock(&qp->sq.lock);
 	if (UNLIKELY(status))
 		*bad = wr;
 	if (prod != first)
@@ -135,10 +135,10 @@ static al_status build_recv(const struct soft_qp *qp, const struct ib_recv_wr *w
 al_status qp_add_recv(struct soft_qp *qp, const struct ib_recv_wr *wr, uint32_t index)
 {
 	/* acquire: pairs with the release in qp_complete_recv(); the slot is no longer read */
-	if (UNLIKELY(index - atomic_load_explicit(&qp->rq_cons, memory_order_acquire) >=
+	if (UNLIKELY(index - atomic_load_explicit(&qp->rq.cons, memory_order_acquire) >=
 		     qp->ci.cap.max_recv_wr))
 		return AL_QUEUE_FULL;
-	return build_recv(qp, wr, rq_at(qp, index));
+	return build_recv(qp, wr, rq_at(&qp->rq, index));
 }
 
 al_status soft_post_recv(struct ci_qp *ci, const struct ib_recv_wr *wr,
@@ -150,8 +150,8 @@ al_status soft_post_recv(struct ci_qp *ci, const struct ib_recv_wr *wr,
 	uint32_t prod;
 	bool failed;
 
-	fmutex_lock(&qp->rq_lock);
-	prod = atomic_load_explicit(&qp->rq_prod, memory_order_relaxed);
+	fmutex_lock(&qp->rq.lock);
+	prod = atomic_load_explicit(&qp->rq.prod, memory_order_relaxed);
 	if (UNLIKELY(atomic_load_explicit(&qp->state, memory_order_relaxed) == IB_QPS_RESET ||
 		     qp->shared))
 		status = AL_INVALID_STATE;
@@ -162,9 +162,9 @@ al_status soft_post_recv(struct ci_qp *ci, const struct ib_recv_wr *wr,
 		prod++;
 	}
 	/* release: pairs with the acquire in resp.c */
-	atomic_store_explicit(&qp->rq_prod, prod, memory_order_release);
+	atomic_store_explicit(&qp->rq.prod, prod, memory_order_release);
 	failed = atomic_load_explicit(&qp->state, memory_order_relaxed) == IB_QPS_ERR;
-	fmutex_unlock(&qp->rq_lock);
+	fmutex_unlock(&qp->rq.lock);
 	if (UNLIKELY(status))
 		*bad = wr;
 	if (LIKELY(!failed))

@@ -18,6 +18,7 @@
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/lock.h"
 #include "hca/soft/transport/qp.h"
+#include "hca/soft/transport/stage.h"
 
 /* Ends a control operation's ownership: what has come meanwhile is done. */
 static void let_go(struct soft_qp *qp)
@@ -62,29 +63,29 @@ static al_status carve_rings(struct soft_qp *qp)
 	uint32_t i, data = cap->max_send_sge * (uint32_t)sizeof(struct ib_sge);
 	char *mem;
 
-	if (qp->node_mem)
+	if (qp->conn.node_mem)
 		return AL_SUCCESS;
 	if (alloc_fails(&qp_hca(qp)->alloc))
 		return AL_INSUFFICIENT_MEMORY;
 	if (data < cap->max_inline_data)
 		data = (cap->max_inline_data + 15) & ~15u;
-	qp->sq_stride = (uint32_t)sizeof(struct send_wqe) + data;
+	qp->sq.stride = (uint32_t)sizeof(struct send_wqe) + data;
 	if (is_ud(qp))
-		qp->sq_stride += (uint32_t)sizeof(struct datagram);
-	qp->rq_stride =
+		qp->sq.stride += (uint32_t)sizeof(struct datagram);
+	qp->rq.stride =
 		(uint32_t)(sizeof(struct recv_wqe) + cap->max_recv_sge * sizeof(struct ib_sge));
 	nodes = (nodes + 63) & ~(size_t)63;
-	mem = al_alloc_aligned(64, nodes + (size_t)sq * qp->sq_stride + (size_t)rq * qp->rq_stride);
+	mem = al_alloc_aligned(64, nodes + (size_t)sq * qp->sq.stride + (size_t)rq * qp->rq.stride);
 	if (!mem)
 		return AL_INSUFFICIENT_MEMORY;
-	qp->node_mem = (struct packet *)mem;
-	qp->sq = mem + nodes;
-	qp->rq = qp->sq + (size_t)sq * qp->sq_stride;
-	qp->sq_mask = sq - 1;
-	qp->rq_mask = rq - 1;
+	qp->conn.node_mem = (struct packet *)mem;
+	qp->sq.mem = mem + nodes;
+	qp->rq.mem = qp->sq.mem + (size_t)sq * qp->sq.stride;
+	qp->sq.mask = sq - 1;
+	qp->rq.mask = rq - 1;
 	for (i = 0; i < SOFT_REQUEST_NODES + SOFT_RESPONSE_NODES; i++) {
-		qp->node_mem[i].home = qp->actor;
-		pkt_home(qp, &qp->node_mem[i]);
+		qp->conn.node_mem[i].home = qp->actor;
+		pkt_home(qp, &qp->conn.node_mem[i]);
 	}
 	return AL_SUCCESS;
 }
@@ -93,10 +94,10 @@ static al_status carve_rings(struct soft_qp *qp)
  * remembered stay. */
 static al_status carve_resources(struct soft_qp *qp, uint8_t num)
 {
-	struct resource *old = qp->resp.resources, *new = NULL;
-	uint8_t i, keep = num < qp->resp.num_resources ? num : qp->resp.num_resources;
+	struct resource *old = qp->conn.resp.resources, *new = NULL;
+	uint8_t i, keep = num < qp->conn.resp.num_resources ? num : qp->conn.resp.num_resources;
 
-	if (num == qp->resp.num_resources)
+	if (num == qp->conn.resp.num_resources)
 		return AL_SUCCESS;
 	if (num) {
 		new = alloc_fails(&qp_hca(qp)->alloc) ? NULL : al_alloc(num * sizeof(*new));
@@ -104,12 +105,13 @@ static al_status carve_resources(struct soft_qp *qp, uint8_t num)
 			return AL_INSUFFICIENT_MEMORY;
 	}
 	for (i = 0; i < keep; i++) /* the newest, oldest first */
-		new[i] = old[(qp->resp.next_resource + qp->resp.num_resources - keep + i) %
-			     qp->resp.num_resources];
+		new[i] =
+			old[(qp->conn.resp.next_resource + qp->conn.resp.num_resources - keep + i) %
+			    qp->conn.resp.num_resources];
 	al_free(old);
-	qp->resp.resources = new;
-	qp->resp.num_resources = num;
-	qp->resp.next_resource = num ? keep % num : 0;
+	qp->conn.resp.resources = new;
+	qp->conn.resp.num_resources = num;
+	qp->conn.resp.next_resource = num ? keep % num : 0;
 	return AL_SUCCESS;
 }
 
@@ -119,16 +121,16 @@ static al_status check_modify(const struct soft_qp *qp, const struct ib_qp_attr 
 {
 	const uint32_t states = IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_EN_SQD_ASYNC_NOTIFY;
 	const struct soft_port *port =
-		mask & IB_QP_PORT ? hca_port(qp_hca(qp), attr->port_num) : qp->port;
+		mask & IB_QP_PORT ? hca_port(qp_hca(qp), attr->port_num) : qp->conn.source.port;
 
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != qp_state(qp))
 		return AL_INVALID_STATE;
 	if (!(transitions[qp_state(qp)] & 1u << to))
 		return AL_INVALID_TRANSITION;
-	if (qp_state(qp) == IB_QPS_SQD && !qp->drained && mask & ~states && to != IB_QPS_RESET &&
-	    to != IB_QPS_ERR)
+	if (qp_state(qp) == IB_QPS_SQD && !qp->conn.attr.drained && mask & ~states &&
+	    to != IB_QPS_RESET && to != IB_QPS_ERR)
 		return AL_INVALID_STATE;
-	if (mask & IB_QP_PATH_MTU && ib_mtu_bytes(attr->path_mtu) > port->hca->conf.mtu)
+	if (mask & IB_QP_PATH_MTU && ib_mtu_bytes(attr->path_mtu) > port->ports->mtu)
 		return AL_INVALID_PARAMETER;
 	if (mask & (IB_QP_CAP | IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE) ||
 	    (mask & IB_QP_QKEY && !is_ud(qp)))
@@ -140,64 +142,83 @@ static void find_path(struct soft_qp *qp)
 {
 	struct route route;
 
-	port_route(qp->port, &qp->to, &route);
-	qp->port->link->resolve(qp->port, &route, &qp->path);
+	port_route(qp->conn.source.port, &qp->conn.to, &route);
+	qp->conn.source.port->link->resolve(qp->conn.source.port, &route, &qp->conn.source.path);
+}
+
+static void join_port(struct soft_qp *qp, struct soft_port *port)
+{
+	qp->conn.source.port = port;
+	counters_join(port, &qp->counted, &qp->conn.source.traffic);
+}
+
+/* The port keeps the traffic that the queue pair has counted there. */
+static void leave_port(struct soft_qp *qp)
+{
+	struct source *src = &qp->conn.source;
+
+	if (!src->port)
+		return;
+	link_hooks->forget(src);
+	counters_retire(src->port, &qp->counted);
+	src->port = NULL;
 }
 
 static void apply_path(struct soft_qp *qp, const struct ib_qp_attr *attr, uint32_t mask)
 {
 	if (mask & IB_QP_PORT) {
-		counters_retire(qp);
-		counters_join(qp, hca_port(qp_hca(qp), attr->port_num));
+		leave_port(qp);
+		join_port(qp, hca_port(qp_hca(qp), attr->port_num));
 		if (is_ud(qp)) /* which has no path of its own */
-			qp->mtu_shift = (uint8_t)__builtin_ctz(qp->port->hca->conf.mtu);
+			qp->conn.source.mtu_shift =
+				(uint8_t)__builtin_ctz(qp->conn.source.port->ports->mtu);
 	}
 	if (mask & IB_QP_PKEY_INDEX)
-		qp->attr.pkey_index = attr->pkey_index;
+		qp->conn.attr.pkey_index = attr->pkey_index;
 	if (mask & (IB_QP_PORT | IB_QP_PKEY_INDEX))
-		qp->pkey = qp->port->pkeys[qp->attr.pkey_index];
+		qp->conn.source.pkey = qp->conn.source.port->pkeys[qp->conn.attr.pkey_index];
 	if (mask & IB_QP_AV) {
-		qp->static_rate = attr->ah_attr.static_rate;
-		qp->av_port = attr->ah_attr.port_num;
-		address_set(&qp->to, &attr->ah_attr);
-		qp->global = attr->ah_attr.is_global;
+		qp->conn.static_rate = attr->ah_attr.static_rate;
+		qp->conn.av_port = attr->ah_attr.port_num;
+		address_set(&qp->conn.to, &attr->ah_attr);
+		qp->conn.source.global = attr->ah_attr.is_global;
 	}
 	if (mask & (IB_QP_PORT | IB_QP_AV))
 		find_path(qp);
 	if (mask & IB_QP_PATH_MTU) {
-		qp->path_mtu = (uint8_t)attr->path_mtu;
-		qp->mtu_shift = (uint8_t)__builtin_ctz(ib_mtu_bytes(attr->path_mtu));
+		qp->conn.path_mtu = (uint8_t)attr->path_mtu;
+		qp->conn.source.mtu_shift = (uint8_t)__builtin_ctz(ib_mtu_bytes(attr->path_mtu));
 	}
 	if (mask & IB_QP_DEST_QPN)
-		qp->dest_qpn = attr->dest_qp_num;
+		qp->conn.source.dest_qpn = attr->dest_qp_num;
 }
 
 static void apply(struct soft_qp *qp, const struct ib_qp_attr *attr, uint32_t mask)
 {
 	apply_path(qp, attr, mask);
 	if (mask & IB_QP_ACCESS_FLAGS)
-		qp->attr.qp_access_flags = attr->qp_access_flags;
+		qp->conn.attr.qp_access_flags = attr->qp_access_flags;
 	if (mask & IB_QP_QKEY)
-		qp->attr.qkey = attr->qkey;
+		qp->conn.attr.qkey = attr->qkey;
 	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
-		qp->en_sqd_async_notify = attr->en_sqd_async_notify;
+		qp->conn.en_sqd_async_notify = attr->en_sqd_async_notify;
 	if (mask & IB_QP_TIMEOUT)
-		qp->attr.timeout = attr->timeout;
+		qp->conn.attr.timeout = attr->timeout;
 	if (mask & IB_QP_RETRY_CNT)
-		qp->req.retry_left = qp->attr.retry_cnt = attr->retry_cnt;
+		qp->conn.req.retry_left = qp->conn.attr.retry_cnt = attr->retry_cnt;
 	if (mask & IB_QP_RNR_RETRY)
-		qp->req.rnr_left = qp->attr.rnr_retry = attr->rnr_retry;
+		qp->conn.req.rnr_left = qp->conn.attr.rnr_retry = attr->rnr_retry;
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
-		qp->attr.max_rd_atomic = attr->max_rd_atomic;
+		qp->conn.attr.max_rd_atomic = attr->max_rd_atomic;
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
-		qp->attr.max_dest_rd_atomic = attr->max_dest_rd_atomic;
+		qp->conn.max_dest_rd_atomic = attr->max_dest_rd_atomic;
 	if (mask & IB_QP_MIN_RNR_TIMER)
-		qp->attr.min_rnr_timer = attr->min_rnr_timer;
+		qp->conn.attr.min_rnr_timer = attr->min_rnr_timer;
 	if (mask & IB_QP_RQ_PSN)
-		qp->resp.epsn = attr->rq_psn & IB_PSN_MASK;
+		qp->conn.resp.epsn = attr->rq_psn & IB_PSN_MASK;
 	if (mask & IB_QP_SQ_PSN)
-		qp->req.next_psn = qp->req.send_psn = qp->req.una = qp->req.high_psn =
-			attr->sq_psn & IB_PSN_MASK;
+		qp->conn.req.next_psn = qp->conn.req.send_psn = qp->conn.req.una =
+			qp->conn.req.high_psn = attr->sq_psn & IB_PSN_MASK;
 }
 
 static al_status modify(struct soft_qp *qp, const struct ib_qp_attr *attr, uint32_t mask,
@@ -216,7 +237,7 @@ static al_status modify(struct soft_qp *qp, const struct ib_qp_attr *attr, uint3
 	if (from == to)
 		return AL_SUCCESS;
 	IB_TRACE("soft", "modify_qp: qp=%#x state %d to %d", qp->ci.qp_num, from, to);
-	qp->drained = false;
+	qp->conn.attr.drained = false;
 	qp_set_state(qp, to);
 	return AL_SUCCESS;
 }
@@ -224,13 +245,13 @@ static al_status modify(struct soft_qp *qp, const struct ib_qp_attr *attr, uint3
 /* Under the locks of who posts: even one that is refused writes back the index that it has read. */
 static void empty_queues(struct soft_qp *qp)
 {
-	fmutex_lock(&qp->sq_lock);
-	fmutex_lock(&qp->rq_lock);
-	qp->sq_prod = qp->sq_cons = qp->rq_prod = qp->rq_cons = 0;
+	fmutex_lock(&qp->sq.lock);
+	fmutex_lock(&qp->rq.lock);
+	qp->sq.prod = qp->sq.cons = qp->rq.prod = qp->rq.cons = 0;
 	if (UNLIKELY(qp->shared))
 		ring_emptied(qp);
-	fmutex_unlock(&qp->rq_lock);
-	fmutex_unlock(&qp->sq_lock);
+	fmutex_unlock(&qp->rq.lock);
+	fmutex_unlock(&qp->sq.lock);
 }
 
 /* Nothing more is started, what is queued goes home, and what others hold of it is fetched. */
@@ -256,18 +277,16 @@ static void reset(struct soft_qp *qp)
 	req_reset(qp);
 	resp_reset(qp);
 	empty_queues(qp);
-	counters_retire(qp);
-	link_hooks->forget(qp);
-	memset(&qp->attr, 0, sizeof(qp->attr));
-	qp->path_mtu = 0;
-	qp->en_sqd_async_notify = false;
-	qp->static_rate = qp->av_port = 0;
-	memset(&qp->to, 0, sizeof(qp->to));
-	qp->path = (struct path){ 0 };
-	qp->dest_qpn = 0;
-	qp->flow[FLOW_REQUEST] = qp->flow[FLOW_RESPONSE] = 0;
-	qp->spared[FLOW_REQUEST] = qp->spared[FLOW_RESPONSE] = 0;
-	qp->drained = false;
+	leave_port(qp);
+	memset(&qp->conn.attr, 0, sizeof(qp->conn.attr));
+	qp->conn.path_mtu = qp->conn.max_dest_rd_atomic = 0;
+	qp->conn.en_sqd_async_notify = false;
+	qp->conn.static_rate = qp->conn.av_port = 0;
+	memset(&qp->conn.to, 0, sizeof(qp->conn.to));
+	qp->conn.source.path = (struct path){ 0 };
+	qp->conn.source.dest_qpn = 0;
+	qp->conn.source.flow[FLOW_REQUEST] = qp->conn.source.flow[FLOW_RESPONSE] = 0;
+	qp->conn.source.spared[FLOW_REQUEST] = qp->conn.source.spared[FLOW_RESPONSE] = 0;
 	cq_clean(soft_cq(qp->ci.send_cq), qp->ci.qp_num);
 	cq_clean(soft_cq(qp->ci.recv_cq), qp->ci.qp_num);
 	runner_add(&r, qp->actor);
@@ -293,8 +312,8 @@ al_status soft_modify_qp(struct ci_qp *ci, const struct ib_qp_attr *attr, uint32
 	runner_start(&r);
 	if (UNLIKELY(qp_state(qp) == IB_QPS_SQE)) /* what was posted there is not sent afterwards */
 		comp_flush_sends(&r, qp);
-	port = qp->port;
-	path = qp->path;
+	port = qp->conn.source.port;
+	path = qp->conn.source.path;
 	to = mask & IB_QP_STATE ? attr->qp_state : qp_state(qp);
 	if (to == IB_QPS_RESET || to == IB_QPS_ERR)
 		status = check_modify(qp, attr, mask, to);
@@ -304,7 +323,7 @@ al_status soft_modify_qp(struct ci_qp *ci, const struct ib_qp_attr *attr, uint32
 		status = carve_rings(qp); /* requests are taken there, and flushed */
 	if (!status && to == IB_QPS_ERR)
 		qp_error(&r, qp, -1);
-	moved = path.to != qp->path.to || port != qp->port;
+	moved = path.to != qp->conn.source.path.to || port != qp->conn.source.port;
 	runner_add(&r, qp->actor);
 	runner_run(&r);
 	if (moved) /* there are answers of ours, which the end of the queue pair would not find */
@@ -319,15 +338,15 @@ al_status soft_modify_qp(struct ci_qp *ci, const struct ib_qp_attr *attr, uint32
 
 static void address_vector(const struct soft_qp *qp, struct ib_ah_attr *attr)
 {
-	const struct address *to = &qp->to;
+	const struct address *to = &qp->conn.to;
 
 	*attr = (struct ib_ah_attr){
 		.is_global = to->global,
 		.dlid = to->dlid,
 		.src_path_bits = to->src_path_bits,
 		.sl = to->sl,
-		.static_rate = qp->static_rate,
-		.port_num = qp->av_port,
+		.static_rate = qp->conn.static_rate,
+		.port_num = qp->conn.av_port,
 	};
 	if (!to->global)
 		return;
@@ -346,23 +365,23 @@ al_status soft_query_qp(struct ci_qp *ci, struct ib_qp_attr *attr)
 	*attr = (struct ib_qp_attr){
 		.qp_state = qp_state(qp),
 		.cur_qp_state = qp_state(qp),
-		.path_mtu = (ib_mtu)qp->path_mtu,
-		.qkey = qp->attr.qkey,
-		.rq_psn = qp->resp.epsn,
-		.sq_psn = qp->req.next_psn,
-		.dest_qp_num = qp->dest_qpn,
-		.qp_access_flags = qp->attr.qp_access_flags,
+		.path_mtu = (ib_mtu)qp->conn.path_mtu,
+		.qkey = qp->conn.attr.qkey,
+		.rq_psn = qp->conn.resp.epsn,
+		.sq_psn = qp->conn.req.next_psn,
+		.dest_qp_num = qp->conn.source.dest_qpn,
+		.qp_access_flags = qp->conn.attr.qp_access_flags,
 		.cap = ci->cap,
-		.pkey_index = qp->attr.pkey_index,
-		.en_sqd_async_notify = qp->en_sqd_async_notify,
-		.sq_draining = qp_state(qp) == IB_QPS_SQD && !qp->drained,
-		.max_rd_atomic = qp->attr.max_rd_atomic,
-		.max_dest_rd_atomic = qp->attr.max_dest_rd_atomic,
-		.min_rnr_timer = qp->attr.min_rnr_timer,
+		.pkey_index = qp->conn.attr.pkey_index,
+		.en_sqd_async_notify = qp->conn.en_sqd_async_notify,
+		.sq_draining = qp_state(qp) == IB_QPS_SQD && !qp->conn.attr.drained,
+		.max_rd_atomic = qp->conn.attr.max_rd_atomic,
+		.max_dest_rd_atomic = qp->conn.max_dest_rd_atomic,
+		.min_rnr_timer = qp->conn.attr.min_rnr_timer,
 		.port_num = qp_port_num(qp),
-		.timeout = qp->attr.timeout,
-		.retry_cnt = qp->attr.retry_cnt,
-		.rnr_retry = qp->attr.rnr_retry,
+		.timeout = qp->conn.attr.timeout,
+		.retry_cnt = qp->conn.attr.retry_cnt,
+		.rnr_retry = qp->conn.attr.rnr_retry,
 	};
 	address_vector(qp, &attr->ah_attr);
 	let_go(qp);
@@ -391,7 +410,8 @@ static bool over_limits(const struct ib_ca_attr *limit, struct ib_qp_cap *cap)
 
 static void timed_out(struct timer *timer, struct runner *r)
 {
-	struct soft_qp *qp = (struct soft_qp *)((char *)timer - offsetof(struct soft_qp, timer));
+	struct soft_qp *qp =
+		(struct soft_qp *)((char *)timer - offsetof(struct soft_qp, conn.timer));
 
 	actor_signal(r, qp->actor, SIGNAL_TIMER);
 }
@@ -420,18 +440,19 @@ al_status soft_create_qp(struct ci_qp *ci, struct ci_qp_init *init, struct ci_ud
 		return status;
 	}
 	qp->service = &services[ci->qp_type];
+	qp->conn.source.qpn = ci->qp_num;
+	qp->conn.source.service = qp->service->wire;
 	qp->actor = elem;
 	qp->actor->self = qp;
 	qp->actor->engine = &hca->engine;
 	qp->actor->ops = &qp_actor_ops;
-	qp->own = (struct mem_view){ .memory = &hca->memory, .pd = ci->pd };
-	qp->lent = (struct mem_view){ &hca->memory, ci->pd, IB_ACCESS_REMOTE_READ };
+	qp->conn.own = (struct mem_view){ .memory = &hca->memory, .pd = ci->pd };
+	qp->conn.lent = (struct mem_view){ &hca->memory, ci->pd, IB_ACCESS_REMOTE_READ };
 	qp->atomics = hca->conf.atomics;
-	qp->timer.run_out = timed_out;
+	qp->conn.timer.run_out = timed_out;
 	resp_reset(qp);
 	cq_attach(soft_cq(ci->send_cq), &qp->send_link, qp->actor);
 	cq_attach(soft_cq(ci->recv_cq), &qp->recv_link, qp->actor);
-	counters_add(qp);
 	atomic_store(&qp->actor->signals, 0);
 	/* release: all the above is there for whoever owns the actor first */
 	atomic_store_explicit(&qp->actor->inbox, INBOX_IDLE, memory_order_release);
@@ -456,9 +477,8 @@ void soft_destroy_qp(struct ci_qp *ci)
 		pkt_release_all(&r, qp, actor_take(qp->actor));
 	while (!actor_kill(qp->actor));
 	runner_run(&r);
-	counters_remove(qp);
-	al_free(qp->resp.resources);
-	al_free(qp->node_mem);
+	al_free(qp->conn.resp.resources);
+	al_free(qp->conn.node_mem);
 	ring_qp_destroy(qp);
 	table_give(&hca->qps, ci->qp_num);
 }

@@ -13,9 +13,7 @@
 
 struct actor;
 struct mem_view;
-struct runner;
 struct send_wqe;
-struct soft_qp;
 
 enum flow_index { FLOW_REQUEST, FLOW_RESPONSE };
 
@@ -100,19 +98,6 @@ enum pkt_flags {
 	PKT_STAGED = 1 << 6, /* until it is home: data is an errand's */
 };
 
-/* transport/send.c: nodes, and sending over a port */
-void pkt_home(struct soft_qp *qp, struct packet *pkt);
-/* The packet is consumed: home it goes, by the inbox if it is another's. */
-void pkt_release(struct runner *r, struct soft_qp *self, struct packet *pkt);
-void pkt_release_all(struct runner *r, struct soft_qp *self, struct packet *list);
-void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flow_index flow);
-void pkt_received(struct soft_qp *qp, const struct packet *pkt);
-/*
- * How many of the packets that are left of a message go as one train now, from pkt->psn on; sets the packet's num and place.
- * pkt->kind is set. first: the next is the message's first.
- */
-uint32_t pkt_train(const struct soft_qp *qp, struct packet *pkt, enum flow_index flow, bool first, uint32_t left);
-
 /* What comes back to a queue pair when it stops: */
 struct recall {
 	struct actor *home;          /* its nodes, */
@@ -121,12 +106,5 @@ struct recall {
 /* Takes those that come back out of a list. */
 struct packet *packets_recall(struct packet **list, const struct recall *what);
 struct packet **packets_end(struct packet **list);
-
-/* link/serial.c: what a train would be on a wire. */
-/*
- * The bytes of the train's packet number i, from 0, in InfiniBand's framing: at most WIRE_MAX_BYTES.
- * Returns how many; 0: its payload is no longer to be had.
- */
-size_t pkt_bytes_of(const struct packet *train, uint32_t i, uint8_t *bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Ports (port.c), their counters (counters.c), and the links that packets leave them by. */
+/* Ports (port.c) and their counters (counters.c). How packets leave a port and come in at one is link/link.h. */
 #ifndef SOFT_PORT_H
 #define SOFT_PORT_H
 
@@ -7,9 +7,16 @@
 #include <iba/ib_hca.h>
 
 #include "hca/soft/base/config.h"
-#include "hca/soft/transport/qp.h"
+#include "hca/soft/shared/base.h"
+#include "hca/soft/shared/lock.h"
 
-/* Counters of rare things; those of each packet are the queue pairs' own. */
+struct address;
+struct ci_ca;
+struct link_ops;
+struct route;
+struct table;
+
+/* Counters of rare things; those of each packet are in struct traffic. */
 enum port_counter {
 	CNT_XMIT_DISCARDS,
 	CNT_RCV_ERRORS,
@@ -22,21 +29,38 @@ enum port_counter {
 	PORT_COUNTERS
 };
 
-struct address;
-struct link_ops;
-struct route;
+/* The traffic of one queue pair. Each counter has one writer, the queue pair's owner; a port sums the counters up. */
+struct traffic {
+	_Atomic uint64_t tx_bytes, tx_packets, rx_bytes, rx_packets;
+};
+
+/* The membership of a queue pair's traffic in its port's list. */
+struct traffic_link {
+	struct traffic_link *next, **pprev; /* guarded by the port's traffic_lock */
+	struct traffic *traffic;
+};
+
+/* What the ports of one HCA have in common. */
+struct ports {
+	struct soft_port *port; /* num of them; port n is port[n - 1] */
+	uint32_t num;
+	uint32_t gids;          /* entries of each port's GID table that are filled */
+	uint32_t mtu;           /* bytes */
+	uint32_t hca;           /* the HCA's index, in the names of captured ports */
+	const char *name;       /* the HCA's, for messages */
+	struct table *actors;   /* the HCA's queue pairs by their numbers: whom packets that come in are for */
+	struct ci_ca *ca;       /* whom events of the ports are raised for; NULL: not open; guarded by the lock of all ports */
+};
 
 struct soft_port {
-	struct soft_hca *hca;
+	struct ports *ports;
 	struct soft_port *cable;     /* the other end; may be itself */
 	const struct link_ops *link;
 	uint8_t num;                 /* from 1 */
 	uint8_t lmc;
 	uint16_t lid;
-	ib_mtu mtu;
 	uint64_t guid;
 	uint64_t prefix;
-	uint32_t num_pkeys;
 	uint16_t pkeys[SOFT_MAX_PKEYS];
 	_Atomic uint32_t state;      /* ib_port_state */
 	_Atomic bool faulty;         /* some fault may meet its packets */
@@ -46,8 +70,9 @@ struct soft_port {
 	_Atomic uint64_t count[PORT_COUNTERS];
 	struct capture *capture;     /* where its packets are shown, or NULL; these two: guarded by capture.c */
 	uint32_t capture_interface;
-	/* traffic of queue pairs that are gone; guarded by the HCA's qps_lock */
-	uint64_t tx_bytes, tx_packets, rx_bytes, rx_packets;
+	struct fmutex traffic_lock;  /* guards what follows */
+	struct traffic_link *traffic; /* of the queue pairs that are at this port */
+	uint64_t tx_bytes, tx_packets, rx_bytes, rx_packets; /* of queue pairs that have left the port */
 };
 
 static inline void port_count(struct soft_port *port, enum port_counter counter, uint64_t n)
@@ -71,30 +96,33 @@ static inline struct soft_port *port_of_hca(struct soft_port *port, uint8_t num)
 	return port - port->num + num;
 }
 
+/* A counter with one writer. */
+static inline void counter_add(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
+			      memory_order_relaxed);
+}
+
 void port_start(void);
 void port_init(struct soft_port *port);
-/* An event of the port, or of the HCA. */
+/* Raises an event of the port, or of its HCA. */
 void port_raise(struct soft_port *port, ib_event_type type);
-/* Whom an HCA's port events go to; NULL: nobody any more. */
-void port_tell(struct soft_hca *hca, struct ci_ca *ca);
+/* Names the opened HCA that port events are raised for; NULL: none. */
+void port_tell(struct ports *ports, struct ci_ca *ca);
 /* Puts the cable in or pulls it out, at this end. */
 void port_plug(struct soft_port *port, bool in);
+/* Shuts the port down, or brings it up again, as modify_port asks. */
+void port_shut(struct soft_port *port, bool down);
 /* The headers by which packets to an address leave the port. */
 void port_route(const struct soft_port *port, const struct address *to, struct route *route);
 /* Entry of the port's GID table; all zero: empty. */
 ib_gid port_gid(const struct soft_port *port, uint32_t index);
 bool port_has_gid(const struct soft_port *port, const ib_gid *gid);
-al_status port_query(struct ci_ca *ca, uint8_t num, struct ib_port_attr *attr);
-al_status port_query_gid(struct ci_ca *ca, uint8_t num, uint32_t index, ib_gid *gid);
-al_status port_query_pkey(struct ci_ca *ca, uint8_t num, uint32_t index, uint16_t *pkey);
-al_status port_modify(struct ci_ca *ca, uint8_t num, uint32_t mask, const struct ib_port_modify *attr);
 
-/* The list of queue pairs whose traffic counts, and each one's port. */
-void counters_add(struct soft_qp *qp);
-void counters_remove(struct soft_qp *qp);
-void counters_join(struct soft_qp *qp, struct soft_port *port);
-/* It leaves its port, which keeps its traffic. */
-void counters_retire(struct soft_qp *qp);
+/* The traffic counts at the port from now on. The caller is the only writer of the traffic. */
+void counters_join(struct soft_port *port, struct traffic_link *link, struct traffic *traffic);
+/* The traffic counts there no longer and begins again at 0; the port keeps what it was. */
+void counters_retire(struct soft_port *port, struct traffic_link *link);
 void counters_read(struct soft_port *port, struct ib_port_counters *to);
 
 #endif

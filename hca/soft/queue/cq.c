@@ -7,16 +7,12 @@
 #include "hca/soft/queue/cq.h"
 
 #include <stddef.h>
-#include <sys/mman.h>
 
 #include "hca/soft/client/rings.h"
 #include "hca/soft/engine/engine.h"
-#include "hca/soft/lab/fault.h"
-#include "hca/soft/object/hca.h"
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/lock.h"
 #include "hca/soft/shared/ring.h"
-#include "hca/soft/transport/qp.h"
 
 /* ----------------------------------------------------------- notification */
 
@@ -42,15 +38,10 @@ static uint32_t cq_count(const struct soft_cq *cq)
 	return cq->prod - cq->cons;
 }
 
-al_status soft_arm_cq(struct ci_cq *ci, al_arm type, bool *present)
+al_status cq_arm(struct soft_cq *cq, al_arm type, bool *present)
 {
-	struct soft_cq *cq = soft_cq(ci);
 	bool tell = false, there;
 
-	if (type != AL_ARM_ERRORS && type != AL_ARM_SOLICITED && type != AL_ARM_ANY)
-		return AL_INVALID_PARAMETER;
-	if (cq->shared)
-		return AL_INVALID_STATE;
 	fmutex_lock(&cq->lock);
 	if (cq->overflowed) {
 		fmutex_unlock(&cq->lock);
@@ -60,7 +51,7 @@ al_status soft_arm_cq(struct ci_cq *ci, al_arm type, bool *present)
 	if (type > cq->armed)
 		cq->armed = (uint8_t)type;
 	/* the newest completion is there, and is newer than the last notification */
-	if (ci->notify == AL_CQ_NOTIFY_PENDING && there && cq->notified != cq->prod)
+	if (cq->ci.notify == AL_CQ_NOTIFY_PENDING && there && cq->notified != cq->prod)
 		tell = satisfy(cq);
 	fmutex_unlock(&cq->lock);
 	if (present)
@@ -80,14 +71,11 @@ static bool satisfy_n(struct soft_cq *cq)
 	return true;
 }
 
-al_status soft_arm_cq_n(struct ci_cq *ci, uint32_t num)
+al_status cq_arm_n(struct soft_cq *cq, uint32_t num)
 {
-	struct soft_cq *cq = soft_cq(ci);
 	al_status status = AL_SUCCESS;
 	bool tell = false;
 
-	if (cq->shared)
-		return AL_INVALID_STATE;
 	fmutex_lock(&cq->lock);
 	if (!num || num > cq->size) {
 		status = AL_INVALID_PARAMETER;
@@ -113,7 +101,7 @@ bool cq_due(struct soft_cq *cq, bool held)
 	if (!held) {
 		cq->left = cq->count;
 		if (cq->period)
-			engine_timer(&pd_hca(cq->ci.pd)->engine, &cq->timer, cq->period * 1000ull);
+			engine_timer(cq->engine, &cq->timer, cq->period * 1000ull);
 	}
 	return !--cq->left;
 }
@@ -216,12 +204,12 @@ void cq_add(struct runner *r, struct soft_cq *cq, const struct ib_wc *wc)
 		notify(cq);
 }
 
-void cq_overflow(struct runner *r, struct soft_cq *cq, const struct soft_qp *qp)
+void cq_overflow(struct runner *r, struct soft_cq *cq, void *qp_context, uint32_t qp_num)
 {
 	const struct ib_wc last = {
-		.qp_context = qp->ci.owner_context,
+		.qp_context = qp_context,
 		.status = IB_WC_CQ_OVERFLOW_ERR,
-		.qp_num = qp->ci.qp_num,
+		.qp_num = qp_num,
 	};
 	bool over, tell = false;
 
@@ -239,16 +227,12 @@ void cq_overflow(struct runner *r, struct soft_cq *cq, const struct soft_qp *qp)
 		notify(cq);
 }
 
-al_status soft_poll_cq(struct ci_cq *ci, uint32_t num, struct ib_wc *wc, uint32_t *count)
+al_status cq_poll(struct soft_cq *cq, uint32_t num, struct ib_wc *wc, uint32_t *count)
 {
-	struct soft_cq *cq = soft_cq(ci);
-	struct soft_hca *hca = pd_hca(ci->pd);
 	uint32_t n, i;
 
-	if (UNLIKELY(cq->shared))
-		return AL_INVALID_STATE;
-	if (engine_has_work(&hca->engine))
-		engine_progress(&hca->engine);
+	if (engine_has_work(cq->engine))
+		engine_progress(cq->engine);
 	fmutex_lock(&cq->lock);
 	n = cq_count(cq);
 	if (!n && UNLIKELY(cq->overflowed)) {
@@ -266,18 +250,14 @@ al_status soft_poll_cq(struct ci_cq *ci, uint32_t num, struct ib_wc *wc, uint32_
 	return AL_SUCCESS;
 }
 
-al_status soft_peek_cq(struct ci_cq *ci, uint32_t max, uint32_t *count)
+uint32_t cq_peek(struct soft_cq *cq)
 {
-	struct soft_cq *cq = soft_cq(ci);
 	uint32_t n;
 
-	if (cq->shared)
-		return AL_INVALID_STATE;
 	fmutex_lock(&cq->lock);
 	n = cq_count(cq);
 	fmutex_unlock(&cq->lock);
-	*count = n < max ? n : max;
-	return AL_SUCCESS;
+	return n;
 }
 
 void cq_clean(struct soft_cq *cq, uint32_t qp_num)
@@ -303,7 +283,7 @@ void cq_clean(struct soft_cq *cq, uint32_t qp_num)
 	fmutex_unlock(&cq->lock);
 }
 
-/* ------------------------------------------------------ create, resize, destroy */
+/* ------------------------------------------------- queue pairs, size, moderation */
 
 void cq_attach(struct soft_cq *cq, struct cq_link *link, struct actor *actor)
 {
@@ -326,51 +306,6 @@ void cq_detach(struct cq_link *link, struct soft_cq *cq)
 	fmutex_unlock(&cq->qps_lock);
 }
 
-static al_status make_ring(struct soft_hca *hca, uint32_t size, struct ib_wc **ring)
-{
-	*ring = alloc_fails(&hca->alloc) ? NULL : al_alloc_aligned(64, ring_wc_bytes(size));
-	return *ring ? AL_SUCCESS : AL_INSUFFICIENT_MEMORY;
-}
-
-static void end_ring(const struct soft_cq *cq, struct ib_wc *ring, uint32_t size)
-{
-	if (cq->shared)
-		munmap(ring, ring_wc_bytes(size));
-	else
-		al_free(ring);
-}
-
-al_status soft_create_cq(struct ci_cq *ci, struct ci_cq_init *init, struct ci_udata *udata)
-{
-	struct soft_hca *hca = pd_hca(ci->pd);
-	struct soft_cq *cq = soft_cq(ci);
-
-	if (init->cqe > hca->attr.max_cqe) {
-		init->cqe = hca->attr.max_cqe;
-		return AL_LIMIT_EXCEEDED;
-	}
-	cq->size = init->cqe = ring_cqe(init->cqe);
-	ci->comp_vector = init->comp_vector;
-	ci->notify = init->notify;
-	cq->timer.run_out = period_over;
-	cq->timer.without_lock = true;
-	cq->number = atomic_fetch_add_explicit(&hca->cqs_made, 1, memory_order_relaxed);
-	if (rings_asked(udata))
-		return ring_cq_create(cq, udata);
-	cq->mask = ring_cq_slots(cq->size) - 1;
-	return make_ring(hca, cq->size, &cq->ring);
-}
-
-void soft_destroy_cq(struct ci_cq *ci)
-{
-	struct soft_cq *cq = soft_cq(ci);
-
-	timer_end(&pd_hca(ci->pd)->engine.timers, &cq->timer);
-	end_ring(cq, cq->ring, cq->size);
-	if (cq->shared)
-		ring_cq_destroy(cq);
-}
-
 /* Moves to a ring of another size. The numbers of completions stay, and so does what counts by
  * them. Under the lock. */
 static void move(struct soft_cq *cq, struct ib_wc *ring, uint32_t size)
@@ -387,55 +322,49 @@ static void move(struct soft_cq *cq, struct ib_wc *ring, uint32_t size)
 	cq->size = size;
 }
 
-al_status soft_resize_cq(struct ci_cq *ci, uint32_t *cqe, struct ci_udata *udata)
+void cq_init(struct soft_cq *cq, struct engine *engine, uint32_t size, uint32_t number)
 {
-	struct soft_hca *hca = pd_hca(ci->pd);
-	struct soft_cq *cq = soft_cq(ci);
-	uint32_t size = ring_cqe(*cqe), unused = size;
-	struct ib_wc *ring, *old;
-	bool tell = false;
-	al_status status;
+	cq->engine = engine;
+	cq->size = size;
+	cq->number = number;
+	cq->timer.run_out = period_over;
+	cq->timer.without_lock = true;
+}
 
-	if (*cqe > hca->attr.max_cqe) {
-		*cqe = hca->attr.max_cqe;
-		return AL_LIMIT_EXCEEDED;
-	}
-	if (!cq->shared != !rings_asked(udata))
-		return AL_INVALID_PARAMETER;
-	status = cq->shared ? ring_cq_map(udata, size, &ring) : make_ring(hca, size, &ring);
-	if (status)
-		return status;
-	old = ring;
+al_status cq_resize(struct soft_cq *cq, uint32_t asked, uint32_t *size, struct ib_wc **ring)
+{
+	struct ib_wc *old;
+	uint32_t old_size;
+	al_status status = AL_SUCCESS;
+	bool tell = false;
+
 	fmutex_lock(&cq->lock);
 	if (cq->shared)
 		cq->cons = ring_cq_cons(cq->shared);
 	if (cq->overflowed) {
 		status = AL_CQ_ERROR;
-	} else if (*cqe < cq_count(cq)) {
+	} else if (asked < cq_count(cq)) {
 		status = AL_TOO_SMALL;
 	} else {
 		old = cq->ring;
-		unused = cq->size;
-		move(cq, ring, size);
-		if (cq->armed_n > size) /* so many can never be there */
-			cq->armed_n = size;
+		old_size = cq->size;
+		move(cq, *ring, *size);
+		if (cq->armed_n > *size) /* so many can never be there */
+			cq->armed_n = *size;
 		tell = satisfy_n(cq);
-		if (cq_count(cq) >= size && release(cq))
+		if (cq_count(cq) >= *size && release(cq))
 			tell = true;
+		*ring = old;
+		*size = old_size;
 	}
 	fmutex_unlock(&cq->lock);
-	end_ring(cq, old, unused);
 	if (tell)
 		notify(cq);
-	if (!status)
-		*cqe = size;
 	return status;
 }
 
-/* What the values until now have held back is told of. */
-al_status soft_modify_cq(struct ci_cq *ci, uint16_t count, uint16_t period)
+al_status cq_modify(struct soft_cq *cq, uint16_t count, uint16_t period)
 {
-	struct soft_cq *cq = soft_cq(ci);
 	al_status status = AL_SUCCESS;
 	bool tell = false;
 
@@ -453,14 +382,8 @@ al_status soft_modify_cq(struct ci_cq *ci, uint16_t count, uint16_t period)
 	return status;
 }
 
-al_status soft_query_cq(struct ci_cq *ci, struct al_cq_attr *attr)
+void cq_query(struct soft_cq *cq, struct al_cq_attr *attr)
 {
-	struct soft_cq *cq = soft_cq(ci);
-
-	*attr = (struct al_cq_attr){
-		.comp_vector = ci->comp_vector,
-		.notify = ci->notify,
-	};
 	fmutex_lock(&cq->lock);
 	attr->cqe = cq->size;
 	attr->moderation_count = cq->count;
@@ -472,5 +395,4 @@ al_status soft_query_cq(struct ci_cq *ci, struct al_cq_attr *attr)
 	attr->count = cq_count(cq);
 	attr->overflowed = cq->overflowed;
 	fmutex_unlock(&cq->lock);
-	return AL_SUCCESS;
 }

@@ -16,27 +16,28 @@
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/opcode.h"
 #include "hca/soft/transport/qp.h"
+#include "hca/soft/transport/stage.h"
 
 static struct send_wqe *oldest(const struct soft_qp *qp)
 {
-	return sq_at(qp, qp->req.acked);
+	return sq_at(&qp->sq, qp->conn.req.acked);
 }
 
 static bool all_answered(const struct soft_qp *qp)
 {
-	return qp->req.acked == qp->req.fresh;
+	return qp->conn.req.acked == qp->conn.req.fresh;
 }
 
 /* Something was answered: counters start afresh. */
 static void progress(struct soft_qp *qp, uint32_t una)
 {
-	qp->req.una = una;
-	qp->req.progress = true;
-	qp->req.rewound = false;
-	qp->req.retry_left = qp->attr.retry_cnt;
-	qp->req.rnr_left = qp->attr.rnr_retry;
+	qp->conn.req.una = una;
+	qp->conn.req.progress = true;
+	qp->conn.req.rewound = false;
+	qp->conn.req.retry_left = qp->conn.attr.retry_cnt;
+	qp->conn.req.rnr_left = qp->conn.attr.rnr_retry;
 	/* an answer to what a retry was about to send again */
-	if (psn_diff(una, qp->req.send_psn) > 0)
+	if (psn_diff(una, qp->conn.req.send_psn) > 0)
 		req_rewind(qp);
 }
 
@@ -46,7 +47,7 @@ static bool advance(struct soft_qp *qp, uint32_t upto)
 {
 	struct send_wqe *wqe;
 
-	while (!all_answered(qp) && psn_diff(upto, qp->req.una) > 0) {
+	while (!all_answered(qp) && psn_diff(upto, qp->conn.req.una) > 0) {
 		wqe = oldest(qp);
 		if (wr_ops[wqe->opcode].flags & WR_RD_ATOMIC)
 			return false;
@@ -54,7 +55,7 @@ static bool advance(struct soft_qp *qp, uint32_t upto)
 			progress(qp, upto);
 			break;
 		}
-		qp->req.acked++;
+		qp->conn.req.acked++;
 		progress(qp, psn_add(wqe->last_psn, 1));
 	}
 	return true;
@@ -64,8 +65,8 @@ static bool advance(struct soft_qp *qp, uint32_t upto)
 static void answered(struct soft_qp *qp, struct send_wqe *wqe)
 {
 	wqe->answered = true;
-	qp->req.rd_out--;
-	qp->req.acked++;
+	qp->conn.req.rd_out--;
+	qp->conn.req.acked++;
 	progress(qp, psn_add(wqe->last_psn, 1));
 }
 
@@ -80,7 +81,7 @@ void comp_fail(struct runner *r, struct soft_qp *qp, ib_wc_status status)
 /* Nothing has been sent since we went back, or ever: what is said about it is old. */
 static bool gone_back(const struct soft_qp *qp)
 {
-	return qp->req.send_psn == qp->req.una;
+	return qp->conn.req.send_psn == qp->conn.req.una;
 }
 
 /* Something before was lost: again from the oldest packet that is not answered. */
@@ -89,14 +90,14 @@ static void retry(struct runner *r, struct soft_qp *qp)
 	if (gone_back(qp))
 		return;
 	/* what is asked for again can not be sent: the requester says why */
-	if (qp->req.halted && qp->req.acked == qp->req.bad)
+	if (qp->conn.req.halted && qp->conn.req.acked == qp->conn.req.bad)
 		return;
-	if (!qp->req.retry_left) {
+	if (!qp->conn.req.retry_left) {
 		comp_fail(r, qp, IB_WC_RETRY_EXC_ERR);
 		return;
 	}
-	qp->req.retry_left--;
-	qp->req.progress = true; /* the time-out counts from now */
+	qp->conn.req.retry_left--;
+	qp->conn.req.progress = true; /* the time-out counts from now */
 	req_rewind(qp);
 }
 
@@ -104,24 +105,24 @@ static void retry(struct runner *r, struct soft_qp *qp)
  * once is enough. */
 static void implied_nak(struct runner *r, struct soft_qp *qp)
 {
-	if (qp->req.rewound)
+	if (qp->conn.req.rewound)
 		return;
-	qp->req.rewound = true;
+	qp->conn.req.rewound = true;
 	retry(r, qp);
 }
 
 static void rnr_nak(struct runner *r, struct soft_qp *qp, uint8_t code)
 {
-	if (qp->req.waiting || gone_back(qp))
+	if (qp->conn.req.waiting || gone_back(qp))
 		return; /* told twice */
-	if (!qp->req.rnr_left) {
+	if (!qp->conn.req.rnr_left) {
 		comp_fail(r, qp, IB_WC_RNR_RETRY_EXC_ERR);
 		return;
 	}
-	if (qp->attr.rnr_retry != 7) /* 7: without limit */
-		qp->req.rnr_left--;
-	qp->req.waiting = true;
-	engine_timer(qp->actor->engine, &qp->timer, rnr_timer[code & 31] * 10000ull);
+	if (qp->conn.attr.rnr_retry != 7) /* 7: without limit */
+		qp->conn.req.rnr_left--;
+	qp->conn.req.waiting = true;
+	engine_timer(qp->actor->engine, &qp->conn.timer, rnr_timer[code & 31] * 10000ull);
 }
 
 /* What a NAK code does to the request, by code. */
@@ -167,7 +168,7 @@ static struct send_wqe *expecting(struct runner *r, struct soft_qp *qp, const st
 {
 	struct send_wqe *wqe;
 
-	if (!advance(qp, pkt->psn) || qp->req.una != pkt->psn) {
+	if (!advance(qp, pkt->psn) || qp->conn.req.una != pkt->psn) {
 		implied_nak(r, qp);
 		return NULL;
 	}
@@ -182,47 +183,36 @@ static struct send_wqe *expecting(struct runner *r, struct soft_qp *qp, const st
 	return NULL;
 }
 
-/* What was asked for goes to a client: an errand that has it. */
-static enum copy_result send_off(struct soft_qp *qp, struct errand *e, const struct send_wqe *wqe,
-				 uint64_t offset, const struct packet *pkt)
+/*
+ * The data of a response is lost: the peer has deregistered the memory since, and says so when it
+ * is asked again, or there was no memory to move it.
+ */
+static void ask_again(struct soft_qp *qp)
 {
-	const struct mem_view here = { qp->own.memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
-
-	if (!stage_of(qp) || !errand_add(e, &here, wqe->sge, wqe->num_sge, offset)) {
-		al_free(e);
-		return COPY_BAD_TARGET;
-	}
-	qp->req.copying = true;
-	qp->stage->answered = *pkt;
-	errand_start(&qp->stage->answer, e);
-	return COPY_LATER;
+	if (qp->conn.req.rewound)
+		return;
+	qp->conn.req.rewound = true;
+	req_rewind(qp);
 }
 
-static enum copy_result read_to_client(struct soft_qp *qp, const struct send_wqe *wqe,
-				       uint64_t offset, const struct packet *pkt)
+/* The list of an element, from byte `skip` on. */
+static struct place element_place(const struct soft_qp *qp, const struct send_wqe *wqe,
+				  uint64_t skip)
 {
-	struct errand *e = errand_new(qp, ERRAND_SCATTER, pkt->length, wqe->num_sge);
-	enum copy_result result;
-
-	if (!e)
-		return COPY_BAD_TARGET;
-	result = payload_copy(e->data, pkt);
-	if (result == COPY_DONE)
-		return send_off(qp, e, wqe, offset, pkt);
-	al_free(e);
-	return result;
+	return (struct place){
+		.view = { qp->conn.own.memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE },
+		.sge = wqe->sge,
+		.num = wqe->num_sge,
+		.skip = skip,
+	};
 }
 
 /* What a response to the oldest element has brought is where it belongs, or not. */
 static void took_read(struct runner *r, struct soft_qp *qp, struct send_wqe *wqe,
 		      const struct packet *pkt, enum copy_result result)
 {
-	if (result == COPY_BAD_SOURCE) {
-		/* deregistered since: asked again, the peer says so */
-		if (!qp->req.rewound) {
-			qp->req.rewound = true;
-			req_rewind(qp);
-		}
+	if (result == COPY_BAD_SOURCE || result == COPY_NO_MEMORY) {
+		ask_again(qp);
 		return;
 	}
 	if (result == COPY_BAD_TARGET) {
@@ -238,49 +228,32 @@ static void took_read(struct runner *r, struct soft_qp *qp, struct send_wqe *wqe
 static void read_response(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 {
 	struct send_wqe *wqe = expecting(r, qp, pkt);
-	const struct mem_view here = { qp->own.memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
 	enum copy_result result = COPY_DONE;
-	struct cursor from, to = { .slot = NULL };
+	struct place to;
 	uint64_t offset, left;
 	uint32_t due;
 
 	if (!wqe)
 		return;
-	offset = (uint64_t)(uint32_t)psn_diff(pkt->psn, wqe->first_psn) << qp->mtu_shift;
+	offset = (uint64_t)(uint32_t)psn_diff(pkt->psn, wqe->first_psn)
+		 << qp->conn.source.mtu_shift;
 	left = wqe->length - offset;
 	due = (uint32_t)psn_diff(wqe->last_psn, pkt->psn) + 1;
 	/* a last packet ends the read, and no other does; the others are full */
-	if (pkt->place & PLACE_LAST ? pkt->length != left || pkt->num != due
-				    : pkt->num >= due || pkt->length != (uint32_t)pkt->num << qp->mtu_shift) {
+	if (pkt->place & PLACE_LAST
+		    ? pkt->length != left || pkt->num != due
+		    : pkt->num >= due || pkt->length != (uint32_t)pkt->num
+								<< qp->conn.source.mtu_shift) {
 		comp_fail(r, qp, IB_WC_LOC_LEN_ERR);
 		return;
 	}
 	if (pkt->length) {
-		if (!payload_open(&from, pkt))
-			result = COPY_BAD_SOURCE;
-		else if (!cursor_sges(&to, &here, wqe->sge, wqe->num_sge, offset))
-			result = COPY_BAD_TARGET;
-		else
-			result = cursor_copy(&to, &from, pkt->length);
-		cursor_end(&from);
-		cursor_end(&to);
+		to = element_place(qp, wqe, offset);
+		result = stage_move_response(qp, pkt, NULL, &to);
 		r->bytes -= pkt->length;
 	}
-	if (UNLIKELY(result == COPY_CLIENT))
-		result = read_to_client(qp, wqe, offset, pkt);
 	if (LIKELY(result != COPY_LATER))
 		took_read(r, qp, wqe, pkt, result);
-}
-
-static enum copy_result value_to_client(struct soft_qp *qp, const struct send_wqe *wqe,
-					uint64_t value, const struct packet *pkt)
-{
-	struct errand *e = errand_new(qp, ERRAND_SCATTER, sizeof(value), wqe->num_sge);
-
-	if (!e)
-		return COPY_BAD_TARGET;
-	memcpy(e->data, &value, sizeof(value));
-	return send_off(qp, e, wqe, 0, pkt);
 }
 
 static void took_value(struct runner *r, struct soft_qp *qp, struct send_wqe *wqe,
@@ -288,6 +261,8 @@ static void took_value(struct runner *r, struct soft_qp *qp, struct send_wqe *wq
 {
 	if (result == COPY_DONE)
 		answered(qp, wqe);
+	else if (result == COPY_NO_MEMORY)
+		ask_again(qp);
 	else
 		comp_fail(r, qp, IB_WC_LOC_PROT_ERR);
 }
@@ -295,19 +270,14 @@ static void took_value(struct runner *r, struct soft_qp *qp, struct send_wqe *wq
 static void atomic_response(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 {
 	struct send_wqe *wqe = expecting(r, qp, pkt);
-	const struct mem_view here = { qp->own.memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
-	uint64_t value = pkt->compare_add;
-	enum copy_result result = COPY_BAD_TARGET;
-	struct cursor from, to;
+	const struct payload_head value = { &pkt->compare_add, sizeof(pkt->compare_add) };
+	enum copy_result result;
+	struct place to;
 
 	if (!wqe)
 		return;
-	cursor_plain(&from, &value, sizeof(value));
-	if (cursor_sges(&to, &here, wqe->sge, wqe->num_sge, 0))
-		result = cursor_copy(&to, &from, sizeof(value));
-	cursor_end(&to);
-	if (UNLIKELY(result == COPY_CLIENT))
-		result = value_to_client(qp, wqe, value, pkt);
+	to = element_place(qp, wqe, 0);
+	result = stage_move_response(qp, pkt, &value, &to);
 	if (LIKELY(result != COPY_LATER))
 		took_value(r, qp, wqe, result);
 }
@@ -321,17 +291,17 @@ static void take_credits(struct soft_qp *qp, const struct packet *pkt)
 
 	if ((pkt->syndrome & AETH_KIND) != AETH_ACK)
 		return;
-	if (!qp->req.limited || psn_diff(limit, qp->req.limit) > 0)
-		qp->req.limit = limit;
-	qp->req.limited = code != AETH_NO_CREDITS;
+	if (!qp->conn.req.limited || psn_diff(limit, qp->conn.req.limit) > 0)
+		qp->conn.req.limit = limit;
+	qp->conn.req.limited = code != AETH_NO_CREDITS;
 }
 
 void comp_response(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
-	int32_t after = psn_diff(pkt->psn, qp->req.una);
+	int32_t after = psn_diff(pkt->psn, qp->conn.req.una);
 
 	/* not about anything that was sent and waits for an answer: a ghost */
-	if (after < -1 || psn_diff(pkt->psn, qp->req.high_psn) >= 0)
+	if (after < -1 || psn_diff(pkt->psn, qp->conn.req.high_psn) >= 0)
 		return;
 	take_credits(qp, pkt);
 	if (after < 0) /* the last one again: it came for the credits only (IBTA 9.7.7.2) */
@@ -352,8 +322,8 @@ void comp_response(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 void comp_wait(struct soft_qp *qp, struct packet *pkt)
 {
 	pkt->next = NULL;
-	*qp->stage->answers_tail = pkt;
-	qp->stage->answers_tail = &pkt->next;
+	*qp->conn.stage->answers_tail = pkt;
+	qp->conn.stage->answers_tail = &pkt->next;
 }
 
 /* Those that have come meanwhile. */
@@ -361,10 +331,11 @@ static void take_waiting(struct runner *r, struct soft_qp *qp)
 {
 	struct packet *pkt;
 
-	while ((pkt = qp->stage->answers) && !qp->req.copying && qp_state(qp) != IB_QPS_ERR) {
-		qp->stage->answers = pkt->next;
+	while ((pkt = qp->conn.stage->answers) && !qp->conn.req.copying &&
+	       qp_state(qp) != IB_QPS_ERR) {
+		qp->conn.stage->answers = pkt->next;
 		if (!pkt->next)
-			qp->stage->answers_tail = &qp->stage->answers;
+			qp->conn.stage->answers_tail = &qp->conn.stage->answers;
 		if (pkt->kind != PKT_NONE) /* its sender's end has made it empty */
 			comp_response(r, qp, pkt);
 		pkt_release(r, qp, pkt);
@@ -373,13 +344,13 @@ static void take_waiting(struct runner *r, struct soft_qp *qp)
 
 void comp_resume(struct runner *r, struct soft_qp *qp)
 {
-	struct stage *stage = qp->stage;
+	struct stage *stage = qp->conn.stage;
 	enum copy_result result;
 
-	while (qp->req.copying && qp_state(qp) != IB_QPS_ERR && errand_done(stage->answer)) {
+	while (qp->conn.req.copying && qp_state(qp) != IB_QPS_ERR && errand_done(stage->answer)) {
 		result = stage->answer->good ? COPY_DONE : COPY_BAD_TARGET;
 		errand_leave(&stage->answer);
-		qp->req.copying = false;
+		qp->conn.req.copying = false;
 		if (stage->answered.kind == PKT_READ_RESP)
 			took_read(r, qp, oldest(qp), &stage->answered, result);
 		else
@@ -411,10 +382,10 @@ static bool completion(const struct soft_qp *qp, const struct send_wqe *wqe, ib_
 static void retire_one(struct runner *r, struct soft_qp *qp, uint32_t index, ib_wc_status status)
 {
 	struct ib_wc wc;
-	bool visible = completion(qp, sq_at(qp, index), status, &wc);
+	bool visible = completion(qp, sq_at(&qp->sq, index), status, &wc);
 
 	/* release: pairs with the acquire in soft_post_send(), which will write here again */
-	atomic_store_explicit(&qp->sq_cons, index + 1, memory_order_release);
+	atomic_store_explicit(&qp->sq.cons, index + 1, memory_order_release);
 	if (UNLIKELY(qp->shared))
 		ring_retired(qp, index + 1);
 	if (visible)
@@ -424,23 +395,23 @@ static void retire_one(struct runner *r, struct soft_qp *qp, uint32_t index, ib_
 /* Nothing in the queue has success any more, whatever became of its packets. */
 static void stop_sends(struct soft_qp *qp)
 {
-	uint32_t i = atomic_load_explicit(&qp->sq_cons, memory_order_relaxed);
+	uint32_t i = atomic_load_explicit(&qp->sq.cons, memory_order_relaxed);
 	/* acquire: pairs with the release in soft_post_send() */
-	uint32_t prod = atomic_load_explicit(&qp->sq_prod, memory_order_acquire);
+	uint32_t prod = atomic_load_explicit(&qp->sq.prod, memory_order_acquire);
 
 	for (; i != prod; i++)
-		sq_at(qp, i)->status = IB_WC_WR_FLUSH_ERR;
-	qp->req.next = qp->req.fresh = qp->req.acked = prod;
-	qp->req.send_psn = qp->req.una = qp->req.next_psn;
-	qp->req.halted = false;
+		sq_at(&qp->sq, i)->status = IB_WC_WR_FLUSH_ERR;
+	qp->conn.req.next = qp->conn.req.fresh = qp->conn.req.acked = prod;
+	qp->conn.req.send_psn = qp->conn.req.una = qp->conn.req.next_psn;
+	qp->conn.req.halted = false;
 }
 
 void comp_retire(struct runner *r, struct soft_qp *qp)
 {
-	uint32_t cons = atomic_load_explicit(&qp->sq_cons, memory_order_relaxed);
+	uint32_t cons = atomic_load_explicit(&qp->sq.cons, memory_order_relaxed);
 
-	for (; cons != qp->req.acked && !sq_at(qp, cons)->refs; cons++) {
-		ib_wc_status status = (ib_wc_status)sq_at(qp, cons)->status;
+	for (; cons != qp->conn.req.acked && !sq_at(&qp->sq, cons)->refs; cons++) {
+		ib_wc_status status = (ib_wc_status)sq_at(&qp->sq, cons)->status;
 
 		retire_one(r, qp, cons, status);
 		if (UNLIKELY(status) && status != IB_WC_WR_FLUSH_ERR) {
@@ -462,18 +433,18 @@ bool comp_flush(struct runner *r, struct soft_qp *qp)
 	struct send_wqe *wqe;
 
 	comp_retire(r, qp);
-	cons = atomic_load_explicit(&qp->sq_cons, memory_order_relaxed);
-	if (cons != qp->req.acked)
+	cons = atomic_load_explicit(&qp->sq.cons, memory_order_relaxed);
+	if (cons != qp->conn.req.acked)
 		return false; /* an answered one waits for its packets */
 	/* acquire: pairs with the release in soft_post_send() */
-	prod = atomic_load_explicit(&qp->sq_prod, memory_order_acquire);
+	prod = atomic_load_explicit(&qp->sq.prod, memory_order_acquire);
 	for (; cons != prod; cons++) {
-		wqe = sq_at(qp, cons);
+		wqe = sq_at(&qp->sq, cons);
 		if (wqe->refs)
 			return false;
 		retire_one(r, qp, cons,
 			   wqe->status ? (ib_wc_status)wqe->status : IB_WC_WR_FLUSH_ERR);
-		qp->req.acked = cons + 1;
+		qp->conn.req.acked = cons + 1;
 	}
 	return true;
 }

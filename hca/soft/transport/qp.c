@@ -15,13 +15,17 @@
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/lock.h"
 #include "hca/soft/shared/opcode.h"
+#include "hca/soft/transport/stage.h"
 
 _Static_assert(sizeof(struct send_wqe) == 64,
 	       "the header of a send queue element is one cache line");
-_Static_assert(offsetof(struct soft_qp, resp.va) - offsetof(struct soft_qp, resp) == 64,
+_Static_assert(offsetof(struct connection, resp) == 64, "a requester is one cache line");
+_Static_assert(offsetof(struct responder, va) == 64,
 	       "what a responder looks at for each request is one cache line");
-_Static_assert(offsetof(struct soft_qp, tx_bytes) - offsetof(struct soft_qp, port) == 64,
-	       "the path is one cache line");
+_Static_assert(offsetof(struct connection, source) % 64 == 0 &&
+		       offsetof(struct source, port) == 64 &&
+		       offsetof(struct connection, to) - offsetof(struct connection, source) == 128,
+	       "a source with the attributes of its packets is two cache lines: traffic, and path");
 _Static_assert(sizeof(struct actor) == 64, "an actor is one cache line");
 _Static_assert(sizeof(struct mr_slot) == 64, "what a key names is one cache line");
 
@@ -42,27 +46,27 @@ void qp_event(struct soft_qp *qp, ib_event_type type)
 void qp_set_state(struct soft_qp *qp, ib_qp_state state)
 {
 	/* under both locks: who posts has either posted before, or sees the new state */
-	fmutex_lock(&qp->sq_lock);
-	fmutex_lock(&qp->rq_lock);
+	fmutex_lock(&qp->sq.lock);
+	fmutex_lock(&qp->rq.lock);
 	atomic_store_explicit(&qp->state, state, memory_order_relaxed);
 	if (UNLIKELY(qp->shared))
 		ring_state(qp, state);
-	fmutex_unlock(&qp->rq_lock);
-	fmutex_unlock(&qp->sq_lock);
+	fmutex_unlock(&qp->rq.lock);
+	fmutex_unlock(&qp->sq.lock);
 }
 
 void qp_stop(struct runner *r, struct soft_qp *qp)
 {
-	struct packet *backlog = qp->resp.backlog;
+	struct packet *backlog = qp->conn.resp.backlog;
 
-	timer_stop(&qp->actor->engine->timers, &qp->timer);
-	qp->resp.backlog = NULL;
-	qp->resp.backlog_tail = &qp->resp.backlog;
-	qp->resp.reading.num = 0;
-	if (UNLIKELY(qp->resp.copying && backlog))
+	timer_stop(&qp->actor->engine->timers, &qp->conn.timer);
+	qp->conn.resp.backlog = NULL;
+	qp->conn.resp.backlog_tail = &qp->conn.resp.backlog;
+	qp->conn.resp.reading.num = 0;
+	if (UNLIKELY(qp->conn.resp.copying && backlog))
 		resp_unhold(backlog);
 	pkt_release_all(r, qp, backlog);
-	if (UNLIKELY(qp->stage))
+	if (UNLIKELY(qp->conn.stage))
 		stage_stop(r, qp);
 }
 
@@ -87,15 +91,13 @@ void qp_send_error(struct soft_qp *qp)
 
 void qp_complete_recv(struct runner *r, struct soft_qp *qp, struct ib_wc *wc)
 {
-	uint32_t cons = atomic_load_explicit(&qp->rq_cons, memory_order_relaxed);
-
-	wc->wr_id = rq_at(qp, cons)->wr_id;
+	wc->wr_id = qp->conn.resp.recv->wr_id;
 	wc->qp_context = qp->ci.owner_context;
 	wc->qp_num = qp->ci.qp_num;
-	/* release: pairs with the acquire in soft_post_recv(), which will write here again */
-	atomic_store_explicit(&qp->rq_cons, cons + 1, memory_order_release);
+	qp->conn.resp.recv = NULL;
+	rq_complete(&qp->rq);
 	if (UNLIKELY(qp->shared))
-		ring_received(qp, cons + 1);
+		ring_received(qp, atomic_load_explicit(&qp->rq.cons, memory_order_relaxed));
 	cq_add(r, soft_cq(qp->ci.recv_cq), wc);
 }
 
@@ -105,14 +107,12 @@ static void flush(struct runner *r, struct soft_qp *qp)
 	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR, .opcode = IB_WC_RECV };
 
 	/* who is told that a request is done may use its memory for something else */
-	if (UNLIKELY(qp->stage) && !stage_quiet(qp))
+	if (UNLIKELY(qp->conn.stage) && !stage_quiet(qp))
 		return;
 	comp_flush(r, qp);
 	if (UNLIKELY(qp->shared)) /* once: the client can not post faster than we flush */
 		ring_fill(qp, UINT32_MAX);
-	/* acquire: pairs with the release in soft_post_recv() */
-	while (atomic_load_explicit(&qp->rq_cons, memory_order_relaxed) !=
-	       atomic_load_explicit(&qp->rq_prod, memory_order_acquire))
+	while (resp_hold_recv(qp))
 		qp_complete_recv(r, qp, &wc);
 }
 
@@ -140,15 +140,15 @@ void qp_receive(struct runner *r, struct soft_qp *qp, struct packet *list)
 				resp_queue(qp, pkt);
 				continue;
 			}
-			if (qp->port)
-				port_count(qp->port, CNT_RCV_DROPPED, pkt->num);
+			if (qp->conn.source.port)
+				port_count(qp->conn.source.port, CNT_RCV_DROPPED, pkt->num);
 		} else if (UNLIKELY(pkt->flags & PKT_WIRE) && !may_answer(qp, pkt)) {
-			if (qp->port)
-				port_count(qp->port, CNT_RCV_DROPPED, pkt->num);
+			if (qp->conn.source.port)
+				port_count(qp->conn.source.port, CNT_RCV_DROPPED, pkt->num);
 		} else if (pkt->kind != PKT_NONE && qp_state(qp) >= IB_QPS_RTS &&
 			   qp_state(qp) != IB_QPS_ERR) {
 			pkt_received(qp, pkt);
-			if (UNLIKELY(qp->req.copying)) {
+			if (UNLIKELY(qp->conn.req.copying)) {
 				comp_wait(qp, pkt);
 				continue;
 			}
@@ -176,11 +176,11 @@ static void take_signals(struct runner *r, struct soft_qp *qp)
 /* Send queue drain: everything that was started is done. */
 static void check_drained(struct soft_qp *qp)
 {
-	if (qp->drained ||
-	    atomic_load_explicit(&qp->sq_cons, memory_order_relaxed) != qp->req.fresh)
+	if (qp->conn.attr.drained ||
+	    atomic_load_explicit(&qp->sq.cons, memory_order_relaxed) != qp->conn.req.fresh)
 		return;
-	qp->drained = true;
-	if (qp->en_sqd_async_notify)
+	qp->conn.attr.drained = true;
+	if (qp->conn.en_sqd_async_notify)
 		qp_event(qp, IB_EVENT_SQ_DRAINED);
 }
 
@@ -191,11 +191,12 @@ static void check_drained(struct soft_qp *qp)
  */
 static void watch(struct soft_qp *qp)
 {
-	if (qp->req.una == qp->req.next_psn || !qp->attr.timeout || qp->req.waiting ||
-	    atomic_load_explicit(&qp->timer.running, memory_order_relaxed))
+	if (qp->conn.req.una == qp->conn.req.next_psn || !qp->conn.attr.timeout ||
+	    qp->conn.req.waiting ||
+	    atomic_load_explicit(&qp->conn.timer.running, memory_order_relaxed))
 		return;
-	qp->req.progress = false;
-	engine_timer(qp->actor->engine, &qp->timer, 4096ull << qp->attr.timeout);
+	qp->conn.req.progress = false;
+	engine_timer(qp->actor->engine, &qp->conn.timer, 4096ull << qp->conn.attr.timeout);
 }
 
 static bool pass(struct runner *r, struct actor *a)
@@ -211,7 +212,7 @@ static bool pass(struct runner *r, struct actor *a)
 	if (qp_state(qp) < IB_QPS_RTR)
 		return false;
 	more = resp_pending(qp) && resp_run(r, qp);
-	if (UNLIKELY(qp->req.copying))
+	if (UNLIKELY(qp->conn.req.copying))
 		comp_resume(r, qp);
 	if (qp_state(qp) >= IB_QPS_RTS && qp_state(qp) != IB_QPS_ERR) {
 		comp_retire(r, qp);

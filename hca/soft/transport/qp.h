@@ -8,48 +8,21 @@
 
 #include "hca/soft/client/rings.h"
 #include "hca/soft/engine/engine.h"
-#include "hca/soft/link/link.h"
+#include "hca/soft/link/source.h"
 #include "hca/soft/memory/mr.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/packet/wire.h"
+#include "hca/soft/port/port.h"
 #include "hca/soft/queue/cq.h"
+#include "hca/soft/queue/recv.h"
+#include "hca/soft/queue/send.h"
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/lock.h"
 #include "hca/soft/shared/opcode.h"
 
 struct errand;
 struct shared_qp;
-struct soft_port;
-
-/* Element of a send queue, followed by its gather list or its inline data, and a datagram's address. */
-struct send_wqe {
-	uint64_t wr_id;
-	uint64_t remote_addr;
-	uint64_t compare_add, swap;
-	union {
-		uint32_t rkey;
-		uint32_t remote_qpn; /* datagram */
-	};
-	uint32_t ex;        /* immediate data */
-	uint32_t length;    /* of the message */
-	uint32_t first_psn, last_psn; /* once started */
-	uint8_t opcode;     /* ib_wr_opcode */
-	uint8_t flags;      /* enum ib_send_flags */
-	uint8_t num_sge;
-	uint8_t status;     /* ib_wc_status it will complete with */
-	uint16_t refs;      /* packets not at home */
-	bool answered;      /* read, atomic: all data has come */
-	bool client;        /* once started: its payload, or some of it, is in a client */
-	struct ib_sge sge[];
-};
-
-/* Element of a receive queue. */
-struct recv_wqe {
-	uint64_t wr_id;
-	uint32_t length;
-	uint32_t num_sge;
-	struct ib_sge sge[];
-};
+struct stage;
 
 /* A read or atomic that was answered, for the case that it is asked again: a responder resource. */
 struct resource {
@@ -73,129 +46,105 @@ struct reading {
 	bool client;     /* it is of a client's memory */
 };
 
+/* Sends the elements of a send queue, and takes the answers to them. */
+struct requester {
+	uint32_t next;      /* index of the element to send from */
+	uint32_t fresh;     /* first element that has not been started */
+	uint32_t acked;     /* first started element that has not been answered */
+	uint32_t bad;       /* halted: index of the element that can not be sent */
+	uint32_t send_psn;  /* of the next packet; goes back on a retry */
+	uint32_t next_psn;  /* first that no element has */
+	uint32_t una;       /* oldest not answered */
+	uint8_t rd_out;     /* reads and atomics started and not answered */
+	uint8_t retry_left;
+	uint8_t rnr_left;
+	bool waiting;       /* for the RNR timer */
+	bool halted;
+	bool rewound;       /* gone back for an implied NAK: once, until something is answered */
+	bool progress;      /* something was answered, or sent again, since the timer was started */
+	uint8_t bad_status; /* halted: ib_wc_status of it, in its turn */
+	uint32_t high_psn;  /* first never sent: what is before it is sent again */
+	uint32_t limit;     /* number of the last message, from 1, for which a receive is known to be there */
+	bool limited;       /* limit is known */
+	bool copying;       /* a response's payload is on its way to a client: later ones wait */
+	struct packet *nodes;
+};
+
+/* Executes the peer's requests, and answers them. */
+struct responder {
+	uint32_t epsn;      /* expected */
+	uint32_t msn;
+	uint8_t kind;       /* message in progress; PKT_NONE: none */
+	bool nak_sent;      /* keep quiet until the expected packet comes */
+	bool established;   /* the event has been raised */
+	uint8_t num_resources;
+	uint8_t next_resource;
+	bool copying;       /* the payload of the request at the head of the backlog is on its way to a client */
+	bool client;        /* what resp_may_access() has seen last is a client's */
+	struct packet *backlog, **backlog_tail; /* requests not yet looked at */
+	struct reading reading;
+	uint64_t va;        /* write in progress */
+	uint32_t rkey;
+	uint32_t dma_len;
+	uint64_t done;      /* bytes of the message received */
+	struct recv_wqe *recv; /* receive that is taken and not completed (resp_take_recv()); NULL: none */
+	struct resource *resources;
+	struct packet *nodes;
+};
+
+/* The attributes of struct ib_qp_attr that packets are made and judged by. */
+struct connection_attr {
+	uint32_t qp_access_flags, qkey;
+	uint16_t pkey_index;
+	uint8_t timeout, retry_cnt, rnr_retry, min_rnr_timer, max_rd_atomic;
+	bool drained;       /* no attribute: SQD, and everything that was started is done */
+};
+
+/*
+ * One end of a connection, or of a datagram service: what the transport knows of the peer and of the packets between them. The
+ * order of the members is that of cache lines (qp.c asserts it).
+ */
+struct connection {
+	struct requester req;
+	struct packet *node_mem;   /* one allocation: all nodes, send ring, receive ring */
+
+	struct responder resp;
+	struct stage *stage;       /* moves of payload from and to clients; NULL: there was none yet */
+	uint8_t static_rate, av_port; /* with `to` the address vector */
+	uint8_t path_mtu, max_dest_rd_atomic; /* as in struct ib_qp_attr */
+	bool en_sqd_async_notify;
+
+	struct source source;
+	struct connection_attr attr;
+
+	/* what only control operations and slow ways look at */
+	struct address to;         /* where packets go */
+	struct timer timer;        /* one for time-outs and RNR pauses */
+	struct mem_view own, lent; /* what requests send, and what the peer may read: packets refer to these */
+};
+
 struct soft_qp {
 	struct ci_qp ci;
 
 	/* what a post needs */
-	_Atomic uint32_t state;   /* ib_qp_state; owner's to write, to and from Reset under both locks too */
-	struct fmutex sq_lock;    /* guards posting sends */
-	_Atomic uint32_t sq_prod; /* indices count up for ever; the slot is index & mask */
-	_Atomic uint32_t sq_cons; /* oldest not completed; owner's to write */
-	uint32_t sq_mask;
-	uint32_t sq_stride;
-	char *sq;
-	struct actor *actor;
-	struct stage *stage;      /* errands; NULL: there was none yet. The owner's */
+	_Atomic uint32_t state;   /* ib_qp_state; owner's to write, to and from Reset under both queues' locks too */
 	bool atomics;             /* the HCA has some */
-	uint8_t static_rate, av_port; /* the owner's: with these `to` is the address vector */
-	struct fmutex rq_lock;    /* guards posting receives */
-	_Atomic uint32_t rq_prod;
-	_Atomic uint32_t rq_cons;
-	uint32_t rq_mask;
-	uint32_t rq_stride;
-	char *rq;
+	struct send_queue sq;
+	struct recv_queue rq;
+	struct actor *actor;
 	struct shared_qp *shared; /* rings of a client's; NULL: none */
-	struct packet *node_mem;  /* one allocation: nodes, send ring, receive ring */
-
-	/* all below is the owner's, unless said otherwise */
-	struct {
-		_Alignas(64) uint32_t next; /* index of the element to send from */
-		uint32_t fresh;     /* first element that has not been started */
-		uint32_t acked;     /* first started element that has not been answered */
-		uint32_t bad;       /* halted: index of the element that can not be sent */
-		uint32_t send_psn;  /* of the next packet; goes back on a retry */
-		uint32_t next_psn;  /* first that no element has */
-		uint32_t una;       /* oldest not answered */
-		uint8_t rd_out;     /* reads and atomics started and not answered */
-		uint8_t retry_left;
-		uint8_t rnr_left;
-		bool waiting;       /* for the RNR timer */
-		bool halted;
-		bool rewound;       /* gone back for an implied NAK: once, until something is answered */
-		bool progress;      /* something was answered, or sent again, since the timer was started */
-		uint8_t bad_status; /* halted: ib_wc_status of it, in its turn */
-		uint32_t high_psn;  /* first never sent: what is before it is sent again */
-		uint32_t limit;     /* number of the last message, from 1, for which a receive is known to be there */
-		bool limited;       /* limit is known */
-		bool copying;       /* a response's payload is on its way to a client: later ones wait */
-		struct packet *nodes;
-	} req;
-	struct {
-		_Alignas(64) uint32_t epsn; /* expected */
-		uint32_t msn;
-		uint8_t kind;       /* message in progress; PKT_NONE: none */
-		bool nak_sent;      /* keep quiet until the expected packet comes */
-		bool established;   /* the event has been raised */
-		uint8_t num_resources;
-		uint8_t next_resource;
-		bool copying;       /* so is that of the request at the head of the backlog */
-		bool client;        /* what resp_may_access() has seen last is a client's */
-		struct packet *backlog, **backlog_tail; /* requests not yet looked at */
-		struct reading reading;
-		uint64_t va;        /* write in progress */
-		uint32_t rkey;
-		uint32_t dma_len;
-		uint64_t done;      /* bytes of the message received */
-		struct resource *resources;
-		struct packet *nodes;
-	} resp;
-
-	/* what every packet looks at: the path, what modify_qp has set, and the traffic */
-	_Alignas(64) struct soft_port *port; /* from Init on */
-	struct path path;
-	uint32_t dest_qpn;
-	uint16_t pkey;
-	uint8_t mtu_shift;       /* log2 of the path MTU */
-	bool global;             /* packets have a GRH */
 	const struct service *service;
-	struct {                 /* as in struct ib_qp_attr */
-		uint32_t qp_access_flags, qkey;
-		uint16_t pkey_index;
-		uint8_t timeout, retry_cnt, rnr_retry, min_rnr_timer, max_rd_atomic, max_dest_rd_atomic;
-	} attr;
-	uint8_t path_mtu;        /* as there, too; together the line is full */
-	bool en_sqd_async_notify;
-	bool drained;            /* SQD: and so it is */
-	uint32_t spared_by;      /* faults.generation of the rules by which spared[] is */
-	/* traffic: one writer, summed up by query_port */
-	_Alignas(64) _Atomic uint64_t tx_bytes;
-	_Atomic uint64_t tx_packets, rx_bytes, rx_packets;
-	uint64_t flow[2];        /* packets sent since Reset, by enum flow_index */
-	uint64_t spared[2];      /* from that one to before this one no fault rule meets any */
+	struct fmutex control;    /* one control operation at a time */
 
-	/* what only control operations and slow ways look at */
-	struct address to;       /* where its packets go */
-	struct fmutex control;   /* one control operation at a time */
-	struct timer timer;
+	_Alignas(64) struct connection conn; /* the owner's */
+
+	struct traffic_link counted; /* at conn.source.port */
 	struct cq_link send_link, recv_link;
-	struct mem_view own, lent; /* what its requests send, and what it gives to read: packets refer to these */
-	struct soft_qp *list_next, **list_pprev; /* guarded by the HCA's qps_lock */
 };
 
 static inline struct soft_qp *soft_qp(struct ci_qp *qp)
 {
 	return (struct soft_qp *)qp;
-}
-
-static inline struct soft_cq *soft_cq(struct ci_cq *cq)
-{
-	return (struct soft_cq *)cq;
-}
-
-static inline struct send_wqe *sq_at(const struct soft_qp *qp, uint32_t index)
-{
-	return (struct send_wqe *)(qp->sq + (size_t)(index & qp->sq_mask) * qp->sq_stride);
-}
-
-/* The last part of a datagram's element. */
-static inline struct datagram *wqe_datagram(const struct soft_qp *qp, const struct send_wqe *wqe)
-{
-	return (struct datagram *)((char *)wqe + qp->sq_stride - sizeof(struct datagram));
-}
-
-static inline struct recv_wqe *rq_at(const struct soft_qp *qp, uint32_t index)
-{
-	return (struct recv_wqe *)(qp->rq + (size_t)(index & qp->rq_mask) * qp->rq_stride);
 }
 
 /* 0: it has no port yet. */
@@ -240,7 +189,7 @@ al_status qp_add_send(struct soft_qp *qp, const struct ib_send_wr *wr, uint32_t 
 al_status qp_add_recv(struct soft_qp *qp, const struct ib_recv_wr *wr, uint32_t index);
 /* The doorbell: sends have been added, or there is something to flush. */
 void qp_sends_added(struct soft_qp *qp);
-/* Writes a completion of the oldest receive, which is removed. */
+/* Completes the receive that is held. */
 void qp_complete_recv(struct runner *r, struct soft_qp *qp, struct ib_wc *wc);
 
 /* shortcut.c: sends what has been posted, as far as that goes without packets. False: it is not idle. */
@@ -249,9 +198,9 @@ bool qp_shortcut(struct runner *r, struct soft_qp *qp);
 /* Packets of a message. */
 static inline uint32_t req_packets(const struct soft_qp *qp, const struct send_wqe *wqe)
 {
-	uint32_t mtu_mask = (1u << qp->mtu_shift) - 1;
+	uint32_t mtu_mask = (1u << qp->conn.source.mtu_shift) - 1;
 
-	return wqe->length ? (wqe->length + mtu_mask) >> qp->mtu_shift : 1;
+	return wqe->length ? (wqe->length + mtu_mask) >> qp->conn.source.mtu_shift : 1;
 }
 
 /* requester: sends what may be sent; true: the budget is spent */
@@ -268,7 +217,7 @@ void resp_queue(struct soft_qp *qp, struct packet *pkt);
 bool resp_run(struct runner *r, struct soft_qp *qp);
 static inline bool resp_pending(const struct soft_qp *qp)
 {
-	return qp->resp.backlog || qp->resp.reading.num;
+	return qp->conn.resp.backlog || qp->conn.resp.reading.num;
 }
 /* Gives back what of another queue pair has not been looked at. */
 struct packet *resp_recall(struct soft_qp *qp, const struct recall *what);
@@ -283,14 +232,10 @@ void resp_arrived(struct soft_qp *qp);
 bool resp_may_access(struct soft_qp *qp, const struct packet *pkt, uint32_t access, uint32_t length);
 /* Moves a train's payload to where the message in progress goes. */
 enum copy_result resp_payload(struct runner *r, struct soft_qp *qp, const struct packet *pkt);
-/* The same, to the piece or pieces that there are, in an errand that has its payload, or NULL; the request waits for it. */
-enum copy_result resp_send_off(struct soft_qp *qp, struct errand *e, const struct mem_view *view, const struct ib_sge *sge,
-			       uint32_t num, uint64_t skip);
 /* Comes again when it is back; short_receive: its last packet lacks a receive. */
 void resp_wait(struct soft_qp *qp, struct packet *pkt, bool short_receive);
 /* It need not any more. */
 void resp_unhold(const struct packet *pkt);
-uint64_t resp_execute_atomic(const struct packet *pkt, uint64_t *target);
 /* The message is whole. */
 void resp_finish(struct runner *r, struct soft_qp *qp, const struct packet *pkt);
 /* The receive in progress fails, before the queue pair does. */
@@ -317,19 +262,24 @@ static inline bool is_ud(const struct soft_qp *qp)
 	return qp->service->wire == WIRE_UD;
 }
 
-/* Those of a client's ring are fetched when there is none here. */
-static inline bool recv_empty(struct soft_qp *qp)
+/* The receive of the message in progress, or of the next one: taken once, and held until qp_complete_recv(). NULL: none is posted. */
+static inline struct recv_wqe *resp_hold_recv(struct soft_qp *qp)
 {
-	/* acquire: pairs with the release in soft_post_recv() */
-	if (LIKELY(atomic_load_explicit(&qp->rq_cons, memory_order_relaxed) !=
-		   atomic_load_explicit(&qp->rq_prod, memory_order_acquire)))
-		return false;
-	return LIKELY(!qp->shared) || !ring_fill(qp, RING_FILL);
+	struct responder *resp = &qp->conn.resp;
+
+	if (!resp->recv)
+		resp->recv = rq_take(&qp->rq);
+	return resp->recv;
 }
 
-static inline struct recv_wqe *recv_oldest(const struct soft_qp *qp)
+/* As resp_hold_recv(), and fetches receives from a client's ring when none is posted here. */
+static inline struct recv_wqe *resp_take_recv(struct soft_qp *qp)
 {
-	return rq_at(qp, atomic_load_explicit(&qp->rq_cons, memory_order_relaxed));
+	struct recv_wqe *wqe = resp_hold_recv(qp);
+
+	if (UNLIKELY(!wqe && qp->shared) && ring_fill(qp, RING_FILL))
+		wqe = resp_hold_recv(qp);
+	return wqe;
 }
 
 static inline bool is_send(uint8_t kind)
@@ -341,6 +291,19 @@ static inline bool takes_recv(const struct packet *pkt)
 {
 	return is_send(pkt->kind) || pkt->kind == PKT_WRITE_IMM;
 }
+
+/* send.c: nodes, and sending over a port */
+void pkt_home(struct soft_qp *qp, struct packet *pkt);
+/* The packet is consumed: home it goes, by the inbox if it is another's. */
+void pkt_release(struct runner *r, struct soft_qp *self, struct packet *pkt);
+void pkt_release_all(struct runner *r, struct soft_qp *self, struct packet *list);
+void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flow_index flow);
+void pkt_received(struct soft_qp *qp, const struct packet *pkt);
+/*
+ * How many of the packets that are left of a message go as one train now, from pkt->psn on; sets the packet's num and place.
+ * pkt->kind is set. first: the next is the message's first.
+ */
+uint32_t pkt_train(const struct soft_qp *qp, struct packet *pkt, enum flow_index flow, bool first, uint32_t left);
 
 /* completer */
 void comp_response(struct runner *r, struct soft_qp *qp, struct packet *pkt);
@@ -362,7 +325,7 @@ static inline uint64_t wire_bytes(const struct soft_qp *qp, uint8_t kind, uint8_
 				  uint32_t num, uint32_t length)
 {
 	const uint8_t *opcode = rc_opcode[kind]; /* those of UC have the same headers */
-	uint64_t each = LRH_BYTES + BTH_BYTES + CRC_BYTES + (qp->global ? GRH_BYTES : 0);
+	uint64_t each = LRH_BYTES + BTH_BYTES + CRC_BYTES + (qp->conn.source.global ? GRH_BYTES : 0);
 	uint32_t ext;
 
 	/* only a message's first and last packet have extended headers, only its last a pad */
@@ -374,12 +337,6 @@ static inline uint64_t wire_bytes(const struct soft_qp *qp, uint8_t kind, uint8_
 	return num * each + ext + ((length + 3ull) & ~3ull);
 }
 
-/* A counter with one writer. */
-static inline void counter_add(_Atomic uint64_t *counter, uint64_t n)
-{
-	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
-			      memory_order_relaxed);
-}
 /* Fetches home what is on its way to the peer, and takes back what he has not looked at. May sleep. */
 void qp_purge(struct soft_qp *qp);
 /* The same of a connection, where its path led. */

@@ -12,21 +12,23 @@
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/opcode.h"
 #include "hca/soft/transport/qp.h"
+#include "hca/soft/transport/stage.h"
 
 /* What is wrong with an element, before any of it is sent (IBTA 10.7.3.1: found locally). */
 static ib_wc_status check(const struct soft_qp *qp, struct send_wqe *wqe)
 {
 	const struct wr_op *op = &wr_ops[wqe->opcode];
 	const struct mem_view view = {
-		.memory = qp->own.memory,
+		.memory = qp->conn.own.memory,
 		.pd = qp->ci.pd,
 		.access = op->flags & WR_RD_ATOMIC ? IB_ACCESS_LOCAL_WRITE : 0,
 	};
 
-	if (wqe->length > SOFT_MAX_MSG || (is_ud(qp) && wqe->length > 1u << qp->mtu_shift) ||
+	if (wqe->length > SOFT_MAX_MSG ||
+	    (is_ud(qp) && wqe->length > 1u << qp->conn.source.mtu_shift) ||
 	    (op->flags & WR_ATOMIC && wqe->length != sizeof(uint64_t)))
 		return IB_WC_LOC_LEN_ERR;
-	if ((op->flags & WR_RD_ATOMIC && !qp->attr.max_rd_atomic) ||
+	if ((op->flags & WR_RD_ATOMIC && !qp->conn.attr.max_rd_atomic) ||
 	    (op->flags & WR_ATOMIC && !qp->atomics))
 		return IB_WC_LOC_QP_OP_ERR;
 	wqe->client = false;
@@ -40,45 +42,45 @@ static ib_wc_status check(const struct soft_qp *qp, struct send_wqe *wqe)
  * be. */
 static void halt(struct soft_qp *qp, uint32_t index, ib_wc_status status)
 {
-	qp->req.halted = true;
-	qp->req.bad = index;
+	qp->conn.req.halted = true;
+	qp->conn.req.bad = index;
 	if (qp->service->reliable) {
-		qp->req.bad_status = (uint8_t)status;
+		qp->conn.req.bad_status = (uint8_t)status;
 	} else { /* done with: completes in its turn, and stops the queue */
-		sq_at(qp, index)->status = (uint8_t)status;
-		qp->req.acked = qp->req.next = ++qp->req.fresh;
+		sq_at(&qp->sq, index)->status = (uint8_t)status;
+		qp->conn.req.acked = qp->conn.req.next = ++qp->conn.req.fresh;
 	}
 }
 
 /* Starts the next element if it may be; NULL: not now. */
 static struct send_wqe *start(struct soft_qp *qp)
 {
-	uint32_t index = qp->req.fresh;
+	uint32_t index = qp->conn.req.fresh;
 	struct send_wqe *wqe;
 	ib_wc_status status;
 	bool rd_atomic;
 
 	/* acquire: pairs with the release in soft_post_send() */
-	if (index == atomic_load_explicit(&qp->sq_prod, memory_order_acquire) ||
+	if (index == atomic_load_explicit(&qp->sq.prod, memory_order_acquire) ||
 	    qp_state(qp) != IB_QPS_RTS ||
-	    psn_diff(qp->req.next_psn, qp->req.una) >= SOFT_PSN_WINDOW)
+	    psn_diff(qp->conn.req.next_psn, qp->conn.req.una) >= SOFT_PSN_WINDOW)
 		return NULL;
-	wqe = sq_at(qp, index);
+	wqe = sq_at(&qp->sq, index);
 	rd_atomic = wr_ops[wqe->opcode].flags & WR_RD_ATOMIC;
-	if (wqe->flags & IB_SEND_FENCE && qp->req.rd_out)
+	if (wqe->flags & IB_SEND_FENCE && qp->conn.req.rd_out)
 		return NULL;
 	status = check(qp, wqe);
 	if (UNLIKELY(status)) {
 		halt(qp, index, status);
 		return NULL;
 	}
-	if (rd_atomic && qp->req.rd_out >= qp->attr.max_rd_atomic)
+	if (rd_atomic && qp->conn.req.rd_out >= qp->conn.attr.max_rd_atomic)
 		return NULL;
-	qp->req.rd_out += rd_atomic;
-	wqe->first_psn = qp->req.next_psn;
-	qp->req.next_psn = psn_add(wqe->first_psn, req_packets(qp, wqe));
-	wqe->last_psn = psn_add(qp->req.next_psn, IB_PSN_MASK);
-	qp->req.fresh++;
+	qp->conn.req.rd_out += rd_atomic;
+	wqe->first_psn = qp->conn.req.next_psn;
+	qp->conn.req.next_psn = psn_add(wqe->first_psn, req_packets(qp, wqe));
+	wqe->last_psn = psn_add(qp->conn.req.next_psn, IB_PSN_MASK);
+	qp->conn.req.fresh++;
 	return wqe;
 }
 
@@ -90,9 +92,9 @@ static struct send_wqe *start(struct soft_qp *qp)
  */
 static bool lacks_credit(const struct soft_qp *qp, const struct send_wqe *wqe)
 {
-	return qp->req.limited && wr_ops[wqe->opcode].flags & WR_RECV &&
-	       psn_diff(qp->req.limit, psn_add(qp->req.next, 1)) < 0 &&
-	       psn_diff(qp->req.una, wqe->first_psn) <= 0;
+	return qp->conn.req.limited && wr_ops[wqe->opcode].flags & WR_RECV &&
+	       psn_diff(qp->conn.req.limit, psn_add(qp->conn.req.next, 1)) < 0 &&
+	       psn_diff(qp->conn.req.una, wqe->first_psn) <= 0;
 }
 
 /*
@@ -102,7 +104,7 @@ static bool lacks_credit(const struct soft_qp *qp, const struct send_wqe *wqe)
  */
 static bool may_probe(const struct soft_qp *qp, const struct send_wqe *wqe)
 {
-	return qp->req.una == wqe->first_psn && qp->req.send_psn == wqe->first_psn;
+	return qp->conn.req.una == wqe->first_psn && qp->conn.req.send_psn == wqe->first_psn;
 }
 
 /* The payload stays where it is until it is copied. */
@@ -113,7 +115,7 @@ static void set_payload(const struct soft_qp *qp, const struct send_wqe *wqe, st
 		pkt->data = (char *)wqe->sge;
 		return;
 	}
-	pkt->view = &qp->own;
+	pkt->view = &qp->conn.own;
 	pkt->sge = wqe->sge;
 	pkt->num_sge = wqe->num_sge;
 }
@@ -125,7 +127,7 @@ static uint32_t build(struct soft_qp *qp, const struct send_wqe *wqe, struct pac
 	uint32_t left = req_packets(qp, wqe) - done;
 	uint32_t num;
 
-	pkt->offset = (uint64_t)done << qp->mtu_shift;
+	pkt->offset = (uint64_t)done << qp->conn.source.mtu_shift;
 	pkt->va = wqe->remote_addr;
 	pkt->rkey = wqe->rkey;
 	pkt->ex = wqe->ex;
@@ -146,8 +148,8 @@ static uint32_t build(struct soft_qp *qp, const struct send_wqe *wqe, struct pac
 			num = pkt->num = 1;
 			pkt->place &= PLACE_FIRST;
 		}
-		pkt->length =
-			num == left ? wqe->length - (uint32_t)pkt->offset : num << qp->mtu_shift;
+		pkt->length = num == left ? wqe->length - (uint32_t)pkt->offset
+					  : num << qp->conn.source.mtu_shift;
 		pkt->dma_len = wqe->length;
 		set_payload(qp, wqe, pkt);
 		if (is_ud(qp))
@@ -160,44 +162,64 @@ static uint32_t build(struct soft_qp *qp, const struct send_wqe *wqe, struct pac
 	return left;
 }
 
+/* The element's payload is not to be had: nothing from this element on is sent (halt()), if it is
+ * reliable. */
+static void fail_element(struct soft_qp *qp, struct send_wqe *wqe, ib_wc_status status)
+{
+	uint32_t index = sq_index(&qp->sq, wqe);
+
+	if (!qp->service->reliable) {
+		if (!wqe->status)
+			wqe->status = (uint8_t)status;
+		return;
+	}
+	/* a copy of the packet may have been answered; an earlier element may be the first bad one
+	 */
+	if ((int32_t)(index - qp->conn.req.acked) < 0 ||
+	    (qp->conn.req.halted && (int32_t)(index - qp->conn.req.bad) >= 0))
+		return;
+	halt(qp, index, status);
+}
+
 /* The element's payload is not to be had: it is done with, as if it had been sent. */
-static void give_up(struct soft_qp *qp, struct send_wqe *wqe)
+static void give_up(struct soft_qp *qp, struct send_wqe *wqe, ib_wc_status status)
 {
 	uint32_t psn = psn_add(wqe->last_psn, 1);
 
-	req_bad_source(qp, wqe);
+	fail_element(qp, wqe, status);
 	if (qp->service->reliable) /* halted */
 		return;
-	qp->req.send_psn = qp->req.high_psn = qp->req.una = psn;
-	qp->req.acked = ++qp->req.next;
+	qp->conn.req.send_psn = qp->conn.req.high_psn = qp->conn.req.una = psn;
+	qp->conn.req.acked = ++qp->conn.req.next;
 }
 
 /* The payload is in a client. False: the packet can not be sent, or not yet; the node is back. */
 static bool fetch(struct soft_qp *qp, struct send_wqe *wqe, struct packet *pkt)
 {
-	enum copy_result result = COPY_BAD_SOURCE;
+	enum copy_result result = COPY_NO_MEMORY;
 
 	if (stage_of(qp))
-		result = errand_fetch(qp, &qp->stage->request, pkt, &qp->own, wqe->sge, wqe->num_sge,
-				      pkt->offset);
+		result = errand_fetch(qp->actor, &qp->conn.stage->request, pkt, &qp->conn.own,
+				      wqe->sge, wqe->num_sge, pkt->offset);
 	if (result == COPY_DONE)
 		return true;
 	wqe->refs--;
 	pkt->wqe = NULL;
-	pkt->next = qp->req.nodes;
-	qp->req.nodes = pkt;
-	if (result == COPY_BAD_SOURCE)
-		give_up(qp, wqe);
+	pkt->next = qp->conn.req.nodes;
+	qp->conn.req.nodes = pkt;
+	if (result != COPY_LATER)
+		give_up(qp, wqe,
+			result == COPY_NO_MEMORY ? IB_WC_LOC_QP_OP_ERR : IB_WC_LOC_PROT_ERR);
 	return false;
 }
 
 /* False: its payload is still to come, or never will. */
 static bool send_one(struct runner *r, struct soft_qp *qp, struct send_wqe *wqe)
 {
-	struct packet *pkt = qp->req.nodes;
-	uint32_t psn = qp->req.send_psn;
+	struct packet *pkt = qp->conn.req.nodes;
+	uint32_t psn = qp->conn.req.send_psn;
 
-	qp->req.nodes = pkt->next;
+	qp->conn.req.nodes = pkt->next;
 	pkt->wqe = wqe;
 	wqe->refs++;
 	pkt->psn = psn;
@@ -209,16 +231,16 @@ static bool send_one(struct runner *r, struct soft_qp *qp, struct send_wqe *wqe)
 	psn = psn_add(psn, build(qp, wqe, pkt));
 	if (UNLIKELY(wqe->client) && pkt->length && !fetch(qp, wqe, pkt))
 		return false;
-	if (UNLIKELY(psn_diff(pkt->psn, qp->req.high_psn) < 0))
-		port_count(qp->port, CNT_RETRANSMITS, pkt->num);
-	if (psn_diff(psn, qp->req.high_psn) > 0)
-		qp->req.high_psn = psn;
-	qp->req.send_psn = psn;
+	if (UNLIKELY(psn_diff(pkt->psn, qp->conn.req.high_psn) < 0))
+		port_count(qp->conn.source.port, CNT_RETRANSMITS, pkt->num);
+	if (psn_diff(psn, qp->conn.req.high_psn) > 0)
+		qp->conn.req.high_psn = psn;
+	qp->conn.req.send_psn = psn;
 	if (psn_diff(psn, wqe->last_psn) > 0)
-		qp->req.next++;
+		qp->conn.req.next++;
 	if (!qp->service->reliable) { /* sent is done, as soon as it is at home */
-		qp->req.acked = qp->req.next;
-		qp->req.una = psn;
+		qp->conn.req.acked = qp->conn.req.next;
+		qp->conn.req.una = psn;
 	}
 	pkt_send(r, qp, pkt, FLOW_REQUEST);
 	return true;
@@ -229,16 +251,17 @@ bool req_run(struct runner *r, struct soft_qp *qp)
 	struct send_wqe *wqe;
 
 	/* what could not be sent again need not be: a copy of it was answered */
-	if (UNLIKELY(qp->req.halted && qp->service->reliable &&
-		     (int32_t)(qp->req.acked - qp->req.bad) > 0))
-		qp->req.halted = false;
+	if (UNLIKELY(qp->conn.req.halted && qp->service->reliable &&
+		     (int32_t)(qp->conn.req.acked - qp->conn.req.bad) > 0))
+		qp->conn.req.halted = false;
 	for (;;) {
-		if (qp->req.waiting || !qp->req.nodes || qp_state(qp) < IB_QPS_RTS)
+		if (qp->conn.req.waiting || !qp->conn.req.nodes || qp_state(qp) < IB_QPS_RTS)
 			break;
-		if (UNLIKELY(qp->req.halted && (int32_t)(qp->req.next - qp->req.bad) >= 0))
+		if (UNLIKELY(qp->conn.req.halted &&
+			     (int32_t)(qp->conn.req.next - qp->conn.req.bad) >= 0))
 			break;
-		if (qp->req.next != qp->req.fresh)
-			wqe = sq_at(qp, qp->req.next);
+		if (qp->conn.req.next != qp->conn.req.fresh)
+			wqe = sq_at(&qp->sq, qp->conn.req.next);
 		else
 			wqe = start(qp);
 		if (!wqe || (lacks_credit(qp, wqe) && !may_probe(qp, wqe)))
@@ -251,75 +274,61 @@ bool req_run(struct runner *r, struct soft_qp *qp)
 	if (!qp->service->reliable) /* what nobody took is at home already */
 		comp_retire(r, qp);
 	/* what can not be sent completes in its turn */
-	if (UNLIKELY(qp->req.halted && qp->req.acked == qp->req.bad))
-		comp_fail(r, qp, (ib_wc_status)qp->req.bad_status);
+	if (UNLIKELY(qp->conn.req.halted && qp->conn.req.acked == qp->conn.req.bad))
+		comp_fail(r, qp, (ib_wc_status)qp->conn.req.bad_status);
 	return false;
 }
 
 void req_bad_source(struct soft_qp *qp, struct send_wqe *wqe)
 {
-	uint32_t cons = atomic_load_explicit(&qp->sq_cons, memory_order_relaxed);
-	uint32_t slot = (uint32_t)((size_t)((const char *)wqe - qp->sq) / qp->sq_stride);
-	uint32_t index = cons + ((slot - cons) & qp->sq_mask);
-
-	if (!qp->service->reliable) {
-		if (!wqe->status)
-			wqe->status = IB_WC_LOC_PROT_ERR;
-		return;
-	}
-	/* a copy of the packet may have been answered; an earlier element may be the first bad one
-	 */
-	if ((int32_t)(index - qp->req.acked) < 0 ||
-	    (qp->req.halted && (int32_t)(index - qp->req.bad) >= 0))
-		return;
-	halt(qp, index, IB_WC_LOC_PROT_ERR);
+	fail_element(qp, wqe, IB_WC_LOC_PROT_ERR);
 }
 
 /* Nothing is lost: a client's thread, our own or the peer's, takes its time with what we wait for.
  */
 static bool client_at_work(const struct soft_qp *qp)
 {
-	const struct errand *payload = qp->stage ? qp->stage->request : NULL;
+	const struct errand *payload = qp->conn.stage ? qp->conn.stage->request : NULL;
 
-	return qp->req.copying || (payload && !errand_done(payload)) ||
+	return qp->conn.req.copying || (payload && !errand_done(payload)) ||
 	       atomic_load_explicit(&qp->actor->held, memory_order_relaxed);
 }
 
 void req_rewind(struct soft_qp *qp)
 {
-	qp->req.next = qp->req.acked;
-	qp->req.send_psn = qp->req.una;
+	qp->conn.req.next = qp->conn.req.acked;
+	qp->conn.req.send_psn = qp->conn.req.una;
 }
 
 void req_timer(struct runner *r, struct soft_qp *qp)
 {
 	/* it ran out unseen before it was set again: for an RNR NAK's pause, or for later packets
 	 */
-	if (atomic_load_explicit(&qp->timer.running, memory_order_relaxed))
+	if (atomic_load_explicit(&qp->conn.timer.running, memory_order_relaxed))
 		return;
-	if (qp->req.waiting) {
-		qp->req.waiting = false;
+	if (qp->conn.req.waiting) {
+		qp->conn.req.waiting = false;
 		req_rewind(qp);
 		return;
 	}
-	if (qp->req.una == qp->req.next_psn || qp->req.progress)
+	if (qp->conn.req.una == qp->conn.req.next_psn || qp->conn.req.progress)
 		return; /* started anew as long as something is not answered */
 	if (UNLIKELY(client_at_work(qp)))
 		return;
-	if (!qp->req.retry_left) {
+	if (!qp->conn.req.retry_left) {
 		comp_fail(r, qp, IB_WC_RETRY_EXC_ERR);
 		return;
 	}
-	qp->req.retry_left--;
-	qp->req.rewound = false;
-	IB_TRACE("soft", "time-out: qp=%#x psn=%#x retries left %u", qp->ci.qp_num, qp->req.una,
-		 qp->req.retry_left);
+	qp->conn.req.retry_left--;
+	qp->conn.req.rewound = false;
+	IB_TRACE("soft", "time-out: qp=%#x psn=%#x retries left %u", qp->ci.qp_num,
+		 qp->conn.req.una, qp->conn.req.retry_left);
 	req_rewind(qp);
 }
 
 void req_reset(struct soft_qp *qp)
 {
-	struct packet *nodes = qp->req.nodes;
+	struct packet *nodes = qp->conn.req.nodes;
 
-	qp->req = (__typeof__(qp->req)){ .nodes = nodes };
+	qp->conn.req = (__typeof__(qp->conn.req)){ .nodes = nodes };
 }

@@ -16,18 +16,17 @@
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/opcode.h"
 #include "hca/soft/transport/qp.h"
+#include "hca/soft/transport/stage.h"
 
 /* ----------------------------------------------------------------- answers */
 
 /* An ACK says how many receives are there, so that the peer need not find out (IBTA 9.7.7.2). */
 static uint8_t ack_syndrome(struct soft_qp *qp)
 {
-	uint32_t receives = atomic_load_explicit(&qp->rq_prod, memory_order_relaxed) -
-			    atomic_load_explicit(&qp->rq_cons, memory_order_relaxed);
+	uint32_t receives = rq_count(&qp->rq);
 
 	if (UNLIKELY(qp->shared) && receives < RING_FILL && ring_fill(qp, RING_FILL))
-		receives = atomic_load_explicit(&qp->rq_prod, memory_order_relaxed) -
-			   atomic_load_explicit(&qp->rq_cons, memory_order_relaxed);
+		receives = rq_count(&qp->rq);
 	return AETH_ACK | credit_code(receives);
 }
 
@@ -42,9 +41,9 @@ static struct packet *answer_node(struct runner *r, struct soft_qp *qp, struct p
 
 	if (request && request->home && request->home != qp->actor)
 		return request;
-	pkt = qp->resp.nodes;
+	pkt = qp->conn.resp.nodes;
 	if (pkt)
-		qp->resp.nodes = pkt->next;
+		qp->conn.resp.nodes = pkt->next;
 	if (request)
 		pkt_release(r, qp, request);
 	return pkt;
@@ -64,7 +63,7 @@ static void answer(struct runner *r, struct soft_qp *qp, struct packet *request,
 	pkt->psn = psn;
 	pkt->num = 1;
 	pkt->length = 0;
-	pkt->ex = qp->resp.msn;
+	pkt->ex = qp->conn.resp.msn;
 	pkt_send(r, qp, pkt, FLOW_RESPONSE);
 }
 
@@ -87,9 +86,10 @@ static void refuse(struct runner *r, struct soft_qp *qp, struct packet *request,
 
 static void rnr_nak(struct runner *r, struct soft_qp *qp, struct packet *request, uint32_t psn)
 {
-	port_count(qp->port, CNT_RNR_NAKS, 1);
-	qp->resp.nak_sent = true; /* the requester sends this request and all later ones again */
-	answer(r, qp, request, AETH_RNR_NAK | qp->attr.min_rnr_timer, psn);
+	port_count(qp->conn.source.port, CNT_RNR_NAKS, 1);
+	qp->conn.resp.nak_sent =
+		true; /* the requester sends this request and all later ones again */
+	answer(r, qp, request, AETH_RNR_NAK | qp->conn.attr.min_rnr_timer, psn);
 }
 
 void resp_fail_recv(struct runner *r, struct soft_qp *qp, ib_wc_status status)
@@ -106,7 +106,7 @@ static void refuse_access(struct runner *r, struct soft_qp *qp, struct packet *p
 	int event = IB_EVENT_QP_ACCESS_ERR;
 
 	if (pkt->kind == PKT_WRITE_IMM && pkt->num == 1 && pkt->place & PLACE_LAST &&
-	    !recv_empty(qp)) {
+	    resp_take_recv(qp)) {
 		resp_fail_recv(r, qp, IB_WC_LOC_ACCESS_ERR);
 		event = -1;
 	}
@@ -114,17 +114,6 @@ static void refuse_access(struct runner *r, struct soft_qp *qp, struct packet *p
 }
 
 /* ------------------------------------------------------------ send and write */
-
-enum copy_result resp_send_off(struct soft_qp *qp, struct errand *e, const struct mem_view *view,
-			       const struct ib_sge *sge, uint32_t num, uint64_t skip)
-{
-	if (!stage_of(qp) || !errand_add(e, view, sge, num, skip)) {
-		al_free(e);
-		return COPY_BAD_TARGET;
-	}
-	errand_start(&qp->stage->taken, e);
-	return COPY_LATER;
-}
 
 /* Suspends the requester's ACK timer while a client copy for its request is under way
  * (client_at_work()). */
@@ -143,63 +132,32 @@ void resp_unhold(const struct packet *pkt)
 void resp_wait(struct soft_qp *qp, struct packet *pkt, bool short_receive)
 {
 	hold(pkt);
-	qp->resp.copying = true;
-	qp->stage->short_receive = short_receive;
-	pkt->next = qp->resp.backlog;
-	qp->resp.backlog = pkt;
+	qp->conn.resp.copying = true;
+	qp->conn.stage->short_receive = short_receive;
+	pkt->next = qp->conn.resp.backlog;
+	qp->conn.resp.backlog = pkt;
 	if (!pkt->next)
-		qp->resp.backlog_tail = &pkt->next;
-}
-
-/* Takes the payload to a client's memory by an errand. */
-static enum copy_result payload_to_client(struct soft_qp *qp, const struct packet *pkt)
-{
-	const bool send = is_send(pkt->kind);
-	const struct recv_wqe *wqe = send ? recv_oldest(qp) : NULL;
-	const struct mem_view view = { qp->own.memory, qp->ci.pd,
-				       send ? IB_ACCESS_LOCAL_WRITE : IB_ACCESS_REMOTE_WRITE };
-	const struct ib_sge one = { qp->resp.va + qp->resp.done, pkt->length, qp->resp.rkey };
-	struct errand *e = errand_new(qp, ERRAND_SCATTER, pkt->length, send ? wqe->num_sge : 1);
-	enum copy_result result;
-
-	if (!e)
-		return COPY_BAD_TARGET;
-	result = payload_copy(e->data, pkt);
-	if (result != COPY_DONE) {
-		al_free(e);
-		return result;
-	}
-	return send ? resp_send_off(qp, e, &view, wqe->sge, wqe->num_sge, qp->resp.done)
-		    : resp_send_off(qp, e, &view, &one, 1, 0);
+		qp->conn.resp.backlog_tail = &pkt->next;
 }
 
 enum copy_result resp_payload(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 {
-	struct mem_view view = { qp->own.memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
-	enum copy_result result = COPY_BAD_TARGET;
-	struct cursor from, to;
-	struct recv_wqe *wqe;
-	bool there;
+	const struct responder *resp = &qp->conn.resp;
+	const struct ib_sge range = { resp->va + resp->done, pkt->length, resp->rkey };
+	struct place to = { .view = { qp->conn.own.memory, qp->ci.pd, IB_ACCESS_REMOTE_WRITE },
+			    .sge = &range,
+			    .num = 1 };
+	enum copy_result result;
 
-	if (!payload_open(&from, pkt)) {
-		cursor_end(&from);
-		return COPY_BAD_SOURCE;
-	}
 	if (is_send(pkt->kind)) {
-		wqe = recv_oldest(qp);
-		there = cursor_sges(&to, &view, wqe->sge, wqe->num_sge, qp->resp.done);
-	} else {
-		view.access = IB_ACCESS_REMOTE_WRITE;
-		there = cursor_range(&to, &view, qp->resp.va + qp->resp.done, pkt->length,
-				     qp->resp.rkey);
+		to.view.access = IB_ACCESS_LOCAL_WRITE;
+		to.sge = resp->recv->sge;
+		to.num = resp->recv->num_sge;
+		to.skip = resp->done;
 	}
-	if (there)
-		result = cursor_copy(&to, &from, pkt->length);
-	cursor_end(&from);
-	cursor_end(&to);
-	r->bytes -= pkt->length;
-	if (UNLIKELY(result == COPY_CLIENT))
-		result = payload_to_client(qp, pkt);
+	result = stage_move_request(qp, pkt, NULL, &to);
+	if (LIKELY(result != COPY_BAD_SOURCE))
+		r->bytes -= pkt->length;
 	if (result == COPY_DONE)
 		IB_TRACE("soft", "data transferred: qp=%#x %s %u bytes", qp->ci.qp_num,
 			 is_send(pkt->kind) ? "send" : "write", pkt->length);
@@ -210,18 +168,18 @@ enum copy_result resp_payload(struct runner *r, struct soft_qp *qp, const struct
  * (IBTA 9.7.4.1.4). */
 bool resp_may_access(struct soft_qp *qp, const struct packet *pkt, uint32_t access, uint32_t length)
 {
-	const struct mem_view view = { qp->own.memory, qp->ci.pd, access };
+	const struct mem_view view = { qp->conn.own.memory, qp->ci.pd, access };
 	struct mr_slot *slot;
 	char *mem;
 
-	if (!(qp->attr.qp_access_flags & access))
+	if (!(qp->conn.attr.qp_access_flags & access))
 		return false;
 	if (!length)
 		return true;
 	slot = mr_get(&view, pkt->rkey, pkt->va, length, &mem);
 	if (!slot)
 		return false;
-	qp->resp.client = slot->client;
+	qp->conn.resp.client = slot->client;
 	mr_put(slot);
 	return true;
 }
@@ -230,30 +188,30 @@ bool resp_may_access(struct soft_qp *qp, const struct packet *pkt, uint32_t acce
  * (IBTA 9.7.4.1.6). */
 static bool right_length(const struct soft_qp *qp, const struct packet *pkt)
 {
-	uint64_t full = (uint64_t)pkt->num << qp->mtu_shift;
+	uint64_t full = (uint64_t)pkt->num << qp->conn.source.mtu_shift;
 
 	if (!(pkt->place & PLACE_LAST))
 		return pkt->length == full;
 	if (!pkt->length)
 		return pkt->num == 1 && pkt->place & PLACE_FIRST;
-	return pkt->length <= full && pkt->length > full - (1ull << qp->mtu_shift);
+	return pkt->length <= full && pkt->length > full - (1ull << qp->conn.source.mtu_shift);
 }
 
 /* Do the packet's place and kind fit the message in progress? */
 static bool in_sequence(const struct soft_qp *qp, const struct packet *pkt)
 {
 	if (pkt->place & PLACE_FIRST)
-		return qp->resp.kind == PKT_NONE;
+		return qp->conn.resp.kind == PKT_NONE;
 	/* off a wire only the last packet says that there is immediate data */
-	return qp->resp.kind != PKT_NONE && is_send(qp->resp.kind) == is_send(pkt->kind);
+	return qp->conn.resp.kind != PKT_NONE && is_send(qp->conn.resp.kind) == is_send(pkt->kind);
 }
 
 void resp_finish(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 {
-	struct ib_wc wc = { .opcode = IB_WC_RECV, .byte_len = (uint32_t)qp->resp.done };
+	struct ib_wc wc = { .opcode = IB_WC_RECV, .byte_len = (uint32_t)qp->conn.resp.done };
 
-	qp->resp.kind = PKT_NONE;
-	qp->resp.msn = psn_add(qp->resp.msn, 1);
+	qp->conn.resp.kind = PKT_NONE;
+	qp->conn.resp.msn = psn_add(qp->conn.resp.msn, 1);
 	if (!takes_recv(pkt))
 		return;
 	if (pkt->kind == PKT_WRITE_IMM)
@@ -274,12 +232,13 @@ static void took_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 {
 	uint32_t last = psn_add(pkt->psn, pkt->num - 1 + rnr);
 
-	if (UNLIKELY(result == COPY_BAD_SOURCE)) {
-		/* The sender deregistered the memory after it sent the packet: the packet is as
-		 * good as lost, and the node tells the sender why. */
+	if (UNLIKELY(result == COPY_BAD_SOURCE || result == COPY_NO_MEMORY)) {
+		/* The packet is as good as lost. If the sender deregistered the memory after it
+		 * sent the packet, the node tells the sender so. */
 		if (pkt->place & PLACE_FIRST)
-			qp->resp.kind = PKT_NONE;
-		pkt->flags |= PKT_BAD_SOURCE;
+			qp->conn.resp.kind = PKT_NONE;
+		if (result == COPY_BAD_SOURCE)
+			pkt->flags |= PKT_BAD_SOURCE;
 		pkt_release(r, qp, pkt);
 		return;
 	}
@@ -292,8 +251,8 @@ static void took_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 		}
 		return;
 	}
-	qp->resp.done += pkt->length;
-	qp->resp.epsn = psn_add(pkt->psn, pkt->num);
+	qp->conn.resp.done += pkt->length;
+	qp->conn.resp.epsn = psn_add(pkt->psn, pkt->num);
 	if (pkt->place & PLACE_LAST)
 		resp_finish(r, qp, pkt);
 	if (rnr)
@@ -313,7 +272,7 @@ static void take_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 		return;
 	}
 	if (pkt->place & PLACE_FIRST) {
-		if (is_send(pkt->kind) && recv_empty(qp)) {
+		if (is_send(pkt->kind) && !resp_take_recv(qp)) {
 			rnr_nak(r, qp, pkt, pkt->psn);
 			return;
 		}
@@ -323,7 +282,7 @@ static void take_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 			return;
 		}
 	}
-	if (pkt->kind == PKT_WRITE_IMM && pkt->place & PLACE_LAST && recv_empty(qp)) {
+	if (pkt->kind == PKT_WRITE_IMM && pkt->place & PLACE_LAST && !resp_take_recv(qp)) {
 		/* only the last packet needs the receive: those before it are done all the same */
 		if (pkt->num == 1) {
 			rnr_nak(r, qp, pkt, pkt->psn);
@@ -331,24 +290,24 @@ static void take_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 		}
 		rnr = true;
 		pkt->num--;
-		pkt->length = pkt->num << qp->mtu_shift;
+		pkt->length = pkt->num << qp->conn.source.mtu_shift;
 		pkt->place &= PLACE_FIRST;
 	}
 	if (pkt->place & PLACE_FIRST) {
-		qp->resp.kind = pkt->kind;
-		qp->resp.done = 0;
-		qp->resp.va = pkt->va;
-		qp->resp.rkey = pkt->rkey;
-		qp->resp.dma_len = pkt->dma_len;
+		qp->conn.resp.kind = pkt->kind;
+		qp->conn.resp.done = 0;
+		qp->conn.resp.va = pkt->va;
+		qp->conn.resp.rkey = pkt->rkey;
+		qp->conn.resp.dma_len = pkt->dma_len;
 	}
-	if (is_send(pkt->kind) && pkt->length > recv_oldest(qp)->length - qp->resp.done) {
+	if (is_send(pkt->kind) && pkt->length > qp->conn.resp.recv->length - qp->conn.resp.done) {
 		resp_fail_recv(r, qp, IB_WC_LOC_LEN_ERR);
 		refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, -1);
 		return;
 	}
-	if (!is_send(pkt->kind) &&
-	    (pkt->length > qp->resp.dma_len - qp->resp.done ||
-	     (pkt->place & PLACE_LAST && pkt->length != qp->resp.dma_len - qp->resp.done))) {
+	if (!is_send(pkt->kind) && (pkt->length > qp->conn.resp.dma_len - qp->conn.resp.done ||
+				    (pkt->place & PLACE_LAST &&
+				     pkt->length != qp->conn.resp.dma_len - qp->conn.resp.done))) {
 		refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, IB_EVENT_QP_REQ_ERR);
 		return;
 	}
@@ -364,9 +323,10 @@ static void take_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 
 static struct resource *remember(struct soft_qp *qp, const struct packet *pkt, uint32_t num)
 {
-	struct resource *res = &qp->resp.resources[qp->resp.next_resource];
+	struct resource *res = &qp->conn.resp.resources[qp->conn.resp.next_resource];
 
-	qp->resp.next_resource = (uint8_t)((qp->resp.next_resource + 1u) % qp->resp.num_resources);
+	qp->conn.resp.next_resource =
+		(uint8_t)((qp->conn.resp.next_resource + 1u) % qp->conn.resp.num_resources);
 	*res = (struct resource){
 		.va = pkt->va,
 		.rkey = pkt->rkey,
@@ -382,12 +342,12 @@ static struct resource *remember(struct soft_qp *qp, const struct packet *pkt, u
  * be older than a whole round of PSNs. */
 static struct resource *recall(const struct soft_qp *qp, uint32_t psn)
 {
-	const uint32_t num = qp->resp.num_resources;
+	const uint32_t num = qp->conn.resp.num_resources;
 	struct resource *res;
 	uint32_t i;
 
 	for (i = 1; i <= num; i++) {
-		res = &qp->resp.resources[(qp->resp.next_resource + num - i) % num];
+		res = &qp->conn.resp.resources[(qp->conn.resp.next_resource + num - i) % num];
 		if (res->kind != PKT_NONE && psn_diff(psn, res->first_psn) >= 0 &&
 		    psn_diff(res->last_psn, psn) >= 0)
 			return res;
@@ -399,25 +359,26 @@ static struct resource *recall(const struct soft_qp *qp, uint32_t psn)
  * failed, and the node is back with the free ones. */
 static bool fetch_reply(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
-	enum copy_result result = COPY_BAD_SOURCE;
+	enum copy_result result = COPY_NO_MEMORY;
 
 	if (stage_of(qp))
-		result = errand_fetch(qp, &qp->stage->reply, pkt, &qp->lent, &pkt->lent, 1, 0);
+		result = errand_fetch(qp->actor, &qp->conn.stage->reply, pkt, &qp->conn.lent,
+				      &pkt->lent, 1, 0);
 	if (result == COPY_DONE)
 		return true;
-	pkt->next = qp->resp.nodes;
-	qp->resp.nodes = pkt;
-	if (result == COPY_BAD_SOURCE) {
-		qp->resp.reading.num = 0;
+	pkt->next = qp->conn.resp.nodes;
+	qp->conn.resp.nodes = pkt;
+	if (result != COPY_LATER)
+		qp->conn.resp.reading.num = 0; /* no memory: as if the responses had been lost */
+	if (result == COPY_BAD_SOURCE)
 		refuse(r, qp, NULL, pkt->psn, NAK_REMOTE_ACCESS, IB_EVENT_QP_ACCESS_ERR);
-	}
 	return false;
 }
 
 /* Sends the next train of the read in progress; false: not now. */
 static bool read_train(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
-	struct reading *rd = &qp->resp.reading;
+	struct reading *rd = &qp->conn.resp.reading;
 	uint32_t num;
 
 	pkt->kind = PKT_READ_RESP;
@@ -426,9 +387,9 @@ static bool read_train(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	pkt->flags = 0;
 	pkt->syndrome = ack_syndrome(qp);
 	pkt->ex = rd->msn;
-	pkt->length = num == rd->num ? rd->left : num << qp->mtu_shift;
+	pkt->length = num == rd->num ? rd->left : num << qp->conn.source.mtu_shift;
 	pkt->lent = (struct ib_sge){ rd->va, pkt->length, rd->rkey };
-	pkt->view = &qp->lent;
+	pkt->view = &qp->conn.lent;
 	pkt->sge = &pkt->lent;
 	pkt->num_sge = 1;
 	pkt->offset = 0;
@@ -448,13 +409,13 @@ static bool read_on(struct runner *r, struct soft_qp *qp)
 {
 	struct packet *pkt;
 
-	while (qp->resp.reading.num) {
+	while (qp->conn.resp.reading.num) {
 		if (runner_spent(r))
 			return false;
-		pkt = qp->resp.nodes;
+		pkt = qp->conn.resp.nodes;
 		if (!pkt)
 			return false;
-		qp->resp.nodes = pkt->next;
+		qp->conn.resp.nodes = pkt->next;
 		if (!read_train(r, qp, pkt))
 			return false;
 	}
@@ -463,18 +424,18 @@ static bool read_on(struct runner *r, struct soft_qp *qp)
 
 static void start_reading(struct runner *r, struct soft_qp *qp, struct packet *pkt, uint32_t num)
 {
-	qp->resp.reading = (struct reading){
+	qp->conn.resp.reading = (struct reading){
 		.va = pkt->va,
 		.left = pkt->dma_len,
 		.psn = pkt->psn,
 		.num = num,
 		.rkey = pkt->rkey,
-		.msn = qp->resp.msn,
+		.msn = qp->conn.resp.msn,
 		.first = true,
-		.client = pkt->dma_len && qp->resp.client,
+		.client = pkt->dma_len && qp->conn.resp.client,
 	};
 	/* it waits until the client's thread has brought all, which goes on nodes of ours */
-	if (UNLIKELY(qp->resp.reading.client)) {
+	if (UNLIKELY(qp->conn.resp.reading.client)) {
 		if (stage_of(qp))
 			resp_wait(qp, pkt, false);
 		else
@@ -490,14 +451,16 @@ static void start_reading(struct runner *r, struct soft_qp *qp, struct packet *p
 
 static uint32_t read_packets(const struct soft_qp *qp, uint32_t length)
 {
-	return length ? (length + (1u << qp->mtu_shift) - 1) >> qp->mtu_shift : 1;
+	return length ? (length + (1u << qp->conn.source.mtu_shift) - 1) >>
+				qp->conn.source.mtu_shift
+		      : 1;
 }
 
 static void take_read(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	uint32_t num = read_packets(qp, pkt->dma_len);
 
-	if (!qp->resp.num_resources || pkt->dma_len > SOFT_MAX_MSG) {
+	if (!qp->conn.resp.num_resources || pkt->dma_len > SOFT_MAX_MSG) {
 		refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, IB_EVENT_QP_REQ_ERR);
 		return;
 	}
@@ -506,8 +469,8 @@ static void take_read(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 		return;
 	}
 	remember(qp, pkt, num);
-	qp->resp.epsn = psn_add(pkt->psn, num);
-	qp->resp.msn = psn_add(qp->resp.msn, 1);
+	qp->conn.resp.epsn = psn_add(pkt->psn, num);
+	qp->conn.resp.msn = psn_add(qp->conn.resp.msn, 1);
 	start_reading(r, qp, pkt, num);
 }
 
@@ -524,63 +487,42 @@ static void answer_atomic(struct runner *r, struct soft_qp *qp, struct packet *p
 	pkt->psn = psn;
 	pkt->num = 1;
 	pkt->length = 0;
-	pkt->ex = qp->resp.msn;
+	pkt->ex = qp->conn.resp.msn;
 	pkt->compare_add = orig;
 	pkt_send(r, qp, pkt, FLOW_RESPONSE);
-}
-
-/* The processor's own atomics, so that they are atomic towards everybody. */
-uint64_t resp_execute_atomic(const struct packet *pkt, uint64_t *target)
-{
-	uint64_t orig = pkt->compare_add;
-
-	if (pkt->kind == PKT_FETCH_ADD)
-		return __atomic_fetch_add(target, pkt->compare_add, __ATOMIC_SEQ_CST);
-	__atomic_compare_exchange_n(target, &orig, pkt->swap, false, __ATOMIC_SEQ_CST,
-				    __ATOMIC_SEQ_CST);
-	return orig;
 }
 
 /* On a client's memory: atomic among queue pairs only. */
 static enum copy_result atomic_on_client(struct soft_qp *qp, const struct packet *pkt,
 					 struct ci_client *client, const char *mem)
 {
-	struct errand *e = errand_new(qp, ERRAND_ATOMIC, sizeof(*pkt), 1);
-
-	if (!e || !stage_of(qp)) {
-		al_free(e);
-		return COPY_BAD_TARGET;
-	}
-	memcpy(e->data, pkt, sizeof(*pkt));
-	e->client = client;
-	e->pieces[e->num++].addr = (uintptr_t)mem;
-	errand_start(&qp->stage->taken, e);
-	return COPY_LATER;
+	if (!stage_of(qp))
+		return COPY_NO_MEMORY;
+	return payload_atomic_later(qp->actor, &qp->conn.stage->taken, pkt, client, mem);
 }
 
 /* It has been executed. */
 static void did_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt, uint64_t orig)
 {
 	remember(qp, pkt, 1)->orig = orig;
-	qp->resp.epsn = psn_add(pkt->psn, 1);
-	qp->resp.msn = psn_add(qp->resp.msn, 1);
+	qp->conn.resp.epsn = psn_add(pkt->psn, 1);
+	qp->conn.resp.msn = psn_add(qp->conn.resp.msn, 1);
 	answer_atomic(r, qp, pkt, pkt->psn, orig);
 }
 
 static void take_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
-	const struct mem_view view = { qp->own.memory, qp->ci.pd, IB_ACCESS_REMOTE_ATOMIC };
+	const struct mem_view view = { qp->conn.own.memory, qp->ci.pd, IB_ACCESS_REMOTE_ATOMIC };
 	enum copy_result result = COPY_DONE;
 	struct mr_slot *slot;
 	uint64_t orig = 0;
 	char *mem;
 
-	if (!qp->resp.num_resources || !qp->atomics ||
-	    pkt->va % sizeof(uint64_t)) {
+	if (!qp->conn.resp.num_resources || !qp->atomics || pkt->va % sizeof(uint64_t)) {
 		refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, IB_EVENT_QP_REQ_ERR);
 		return;
 	}
-	slot = qp->attr.qp_access_flags & IB_ACCESS_REMOTE_ATOMIC
+	slot = qp->conn.attr.qp_access_flags & IB_ACCESS_REMOTE_ATOMIC
 		       ? mr_get(&view, pkt->rkey, pkt->va, sizeof(uint64_t), &mem)
 		       : NULL;
 	if (slot &&
@@ -593,7 +535,7 @@ static void take_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt
 		return;
 	}
 	if (LIKELY(!slot->client))
-		orig = resp_execute_atomic(pkt, (uint64_t *)mem);
+		orig = payload_execute_atomic(pkt, (uint64_t *)mem);
 	else
 		result = atomic_on_client(qp, pkt, slot->client, mem);
 	mr_put(slot);
@@ -602,15 +544,15 @@ static void take_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt
 	else if (result == COPY_LATER)
 		resp_wait(qp, pkt, false);
 	else
-		refuse_access(r, qp, pkt);
+		pkt_release(r, qp, pkt); /* no memory: as if the packet had been lost */
 }
 
 void rc_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result)
 {
 	if (pkt->kind != PKT_COMP_SWAP && pkt->kind != PKT_FETCH_ADD)
-		took_message(r, qp, pkt, result, qp->stage->short_receive);
+		took_message(r, qp, pkt, result, qp->conn.stage->short_receive);
 	else if (result == COPY_DONE)
-		did_atomic(r, qp, pkt, qp->stage->orig);
+		did_atomic(r, qp, pkt, qp->conn.stage->orig);
 	else
 		refuse_access(r, qp, pkt);
 }
@@ -624,7 +566,7 @@ static void take_duplicate(struct runner *r, struct soft_qp *qp, struct packet *
 	uint64_t skipped;
 
 	if (pkt->kind != PKT_READ && pkt->kind != PKT_COMP_SWAP && pkt->kind != PKT_FETCH_ADD) {
-		acknowledge(r, qp, pkt, psn_add(qp->resp.epsn, IB_PSN_MASK));
+		acknowledge(r, qp, pkt, psn_add(qp->conn.resp.epsn, IB_PSN_MASK));
 		return;
 	}
 	res = recall(qp, pkt->psn);
@@ -637,7 +579,8 @@ static void take_duplicate(struct runner *r, struct soft_qp *qp, struct packet *
 		return;
 	}
 	/* a part of what was read before, or all of it: nothing else is given under its PSNs */
-	skipped = (uint64_t)(uint32_t)psn_diff(pkt->psn, res->first_psn) << qp->mtu_shift;
+	skipped = (uint64_t)(uint32_t)psn_diff(pkt->psn, res->first_psn)
+		  << qp->conn.source.mtu_shift;
 	if (pkt->rkey != res->rkey || pkt->va - res->va != skipped ||
 	    pkt->dma_len != res->dma_len - skipped)
 		goto drop;
@@ -651,7 +594,7 @@ static void take_duplicate(struct runner *r, struct soft_qp *qp, struct packet *
 	return;
 
 drop:
-	port_count(qp->port, CNT_RCV_DROPPED, 1);
+	port_count(qp->conn.source.port, CNT_RCV_DROPPED, 1);
 	pkt_release(r, qp, pkt);
 }
 
@@ -660,16 +603,16 @@ static void trim(struct soft_qp *qp, struct packet *pkt, uint32_t num)
 {
 	pkt->psn = psn_add(pkt->psn, num);
 	pkt->num -= num;
-	pkt->offset += (uint64_t)num << qp->mtu_shift;
-	pkt->length -= num << qp->mtu_shift;
+	pkt->offset += (uint64_t)num << qp->conn.source.mtu_shift;
+	pkt->length -= num << qp->conn.source.mtu_shift;
 	pkt->place &= PLACE_LAST;
 }
 
 void resp_arrived(struct soft_qp *qp)
 {
-	if (LIKELY(qp->resp.established))
+	if (LIKELY(qp->conn.resp.established))
 		return;
-	qp->resp.established = true;
+	qp->conn.resp.established = true;
 	if (qp_state(qp) == IB_QPS_RTR)
 		qp_event(qp, IB_EVENT_COMM_EST);
 }
@@ -681,8 +624,9 @@ static void forced_nak(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	uint8_t syndrome = pkt->syndrome;
 
 	if ((syndrome & AETH_KIND) == AETH_RNR_NAK || syndrome == NAK_PSN_SEQ) {
-		port_count(qp->port, syndrome == NAK_PSN_SEQ ? CNT_SEQ_NAKS : CNT_RNR_NAKS, 1);
-		qp->resp.nak_sent = true;
+		port_count(qp->conn.source.port,
+			   syndrome == NAK_PSN_SEQ ? CNT_SEQ_NAKS : CNT_RNR_NAKS, 1);
+		qp->conn.resp.nak_sent = true;
 		answer(r, qp, pkt, syndrome, pkt->psn);
 		return;
 	}
@@ -698,7 +642,7 @@ static void take_new(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 		forced_nak(r, qp, pkt);
 		return;
 	}
-	qp->resp.nak_sent = false;
+	qp->conn.resp.nak_sent = false;
 	resp_arrived(qp);
 	switch (pkt->kind) {
 	case PKT_SEND_INV: /* not offered */
@@ -707,7 +651,7 @@ static void take_new(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	case PKT_READ:
 	case PKT_COMP_SWAP:
 	case PKT_FETCH_ADD:
-		if (qp->resp.kind != PKT_NONE) {
+		if (qp->conn.resp.kind != PKT_NONE) {
 			refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, IB_EVENT_QP_REQ_ERR);
 			return;
 		}
@@ -724,10 +668,11 @@ static void take_new(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 bool resp_pkey_matches(struct soft_qp *qp, const struct packet *pkt)
 {
 	/* a value of 0 is that of an empty entry, and no partition's (IBTA 10.9.1.1) */
-	if (!((pkt->pkey ^ qp->pkey) & IB_PKEY_VALUE_MASK) && pkt->pkey & IB_PKEY_VALUE_MASK &&
-	    (pkt->pkey | qp->pkey) & IB_PKEY_FULL_MEMBER)
+	if (!((pkt->pkey ^ qp->conn.source.pkey) & IB_PKEY_VALUE_MASK) &&
+	    pkt->pkey & IB_PKEY_VALUE_MASK &&
+	    (pkt->pkey | qp->conn.source.pkey) & IB_PKEY_FULL_MEMBER)
 		return true;
-	port_count(qp->port, CNT_BAD_PKEY, pkt->num);
+	port_count(qp->conn.source.port, CNT_BAD_PKEY, pkt->num);
 	return false;
 }
 
@@ -736,8 +681,9 @@ bool resp_acceptable(struct soft_qp *qp, const struct packet *pkt)
 {
 	/* a packet on the wire names its port only; here we know the queue pair, and ask that it be
 	 * the peer */
-	return pkt->in_port == qp->port->num && path_is_from(&qp->path, pkt->route.slid) &&
-	       (pkt->flags & PKT_WIRE || pkt->src_qpn == qp->dest_qpn) &&
+	return pkt->in_port == qp->conn.source.port->num &&
+	       path_is_from(&qp->conn.source.path, pkt->route.slid) &&
+	       (pkt->flags & PKT_WIRE || pkt->src_qpn == qp->conn.source.dest_qpn) &&
 	       resp_pkey_matches(qp, pkt);
 }
 
@@ -746,22 +692,22 @@ void rc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	int32_t early;
 
 	if (UNLIKELY(!resp_acceptable(qp, pkt))) {
-		port_count(qp->port, CNT_RCV_DROPPED, pkt->num);
+		port_count(qp->conn.source.port, CNT_RCV_DROPPED, pkt->num);
 		pkt_release(r, qp, pkt);
 		return;
 	}
 	pkt_received(qp, pkt);
-	early = psn_diff(qp->resp.epsn, pkt->psn);
+	early = psn_diff(qp->conn.resp.epsn, pkt->psn);
 	if (LIKELY(!early)) {
 		take_new(r, qp, pkt);
 	} else if (early < 0) {
-		if (qp->resp.nak_sent) {
+		if (qp->conn.resp.nak_sent) {
 			pkt_release(r, qp, pkt);
 			return;
 		}
-		qp->resp.nak_sent = true;
-		port_count(qp->port, CNT_SEQ_NAKS, 1);
-		answer(r, qp, pkt, NAK_PSN_SEQ, qp->resp.epsn);
+		qp->conn.resp.nak_sent = true;
+		port_count(qp->conn.source.port, CNT_SEQ_NAKS, 1);
+		answer(r, qp, pkt, NAK_PSN_SEQ, qp->conn.resp.epsn);
 	} else if ((uint32_t)early < pkt->num) {
 		trim(qp, pkt, (uint32_t)early);
 		take_new(r, qp, pkt);
@@ -775,32 +721,32 @@ void rc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 void resp_queue(struct soft_qp *qp, struct packet *pkt)
 {
 	pkt->next = NULL;
-	*qp->resp.backlog_tail = pkt;
-	qp->resp.backlog_tail = &pkt->next;
+	*qp->conn.resp.backlog_tail = pkt;
+	qp->conn.resp.backlog_tail = &pkt->next;
 }
 
 /* The request whose payload is on its way has been taken back. */
 static void forget_taken(struct soft_qp *qp, const struct packet *pkt)
 {
 	resp_unhold(pkt);
-	errand_leave(&qp->stage->taken);
-	qp->resp.copying = false;
-	if (!qp->resp.done)
-		qp->resp.kind = PKT_NONE;
+	errand_leave(&qp->conn.stage->taken);
+	qp->conn.resp.copying = false;
+	if (!qp->conn.resp.done)
+		qp->conn.resp.kind = PKT_NONE;
 }
 
 struct packet *resp_recall(struct soft_qp *qp, const struct recall *what)
 {
-	const struct packet *first = qp->resp.backlog;
-	struct packet *taken = packets_recall(&qp->resp.backlog, what);
+	const struct packet *first = qp->conn.resp.backlog;
+	struct packet *taken = packets_recall(&qp->conn.resp.backlog, what);
 
-	qp->resp.backlog_tail = packets_end(&qp->resp.backlog);
-	if (LIKELY(!qp->stage))
+	qp->conn.resp.backlog_tail = packets_end(&qp->conn.resp.backlog);
+	if (LIKELY(!qp->conn.stage))
 		return taken;
-	if (qp->resp.copying && qp->resp.backlog != first)
+	if (qp->conn.resp.copying && qp->conn.resp.backlog != first)
 		forget_taken(qp, first);
-	*packets_end(&taken) = packets_recall(&qp->stage->answers, what);
-	qp->stage->answers_tail = packets_end(&qp->stage->answers);
+	*packets_end(&taken) = packets_recall(&qp->conn.stage->answers, what);
+	qp->conn.stage->answers_tail = packets_end(&qp->conn.stage->answers);
 	return taken;
 }
 
@@ -809,24 +755,24 @@ struct packet *resp_recall(struct soft_qp *qp, const struct recall *what)
  * still under way. */
 static bool resume(struct runner *r, struct soft_qp *qp)
 {
-	struct packet *pkt = qp->resp.backlog;
-	struct errand *e = qp->stage->taken;
+	struct packet *pkt = qp->conn.resp.backlog;
+	struct errand *e = qp->conn.stage->taken;
 	enum copy_result result;
 
 	if (e && !errand_done(e))
 		return false;
-	qp->stage->taken = NULL;
-	qp->resp.copying = false;
-	qp->resp.backlog = pkt->next;
+	qp->conn.stage->taken = NULL;
+	qp->conn.resp.copying = false;
+	qp->conn.resp.backlog = pkt->next;
 	if (!pkt->next)
-		qp->resp.backlog_tail = &qp->resp.backlog;
+		qp->conn.resp.backlog_tail = &qp->conn.resp.backlog;
 	resp_unhold(pkt);
 	if (!e) { /* all that it asks for is on its way */
 		pkt_release(r, qp, pkt);
 		return true;
 	}
 	result = e->good ? COPY_DONE : COPY_BAD_TARGET;
-	memcpy(&qp->stage->orig, e->data, sizeof(qp->stage->orig));
+	memcpy(&qp->conn.stage->orig, e->data, sizeof(qp->conn.stage->orig));
 	al_free(e);
 	qp->service->taken(r, qp, pkt, result);
 	return true;
@@ -837,21 +783,21 @@ bool resp_run(struct runner *r, struct soft_qp *qp)
 	struct packet *pkt;
 
 	while (qp_state(qp) != IB_QPS_ERR) {
-		if (UNLIKELY(qp->resp.reading.num) && !read_on(r, qp))
+		if (UNLIKELY(qp->conn.resp.reading.num) && !read_on(r, qp))
 			return runner_spent(r);
-		if (UNLIKELY(qp->resp.copying)) {
+		if (UNLIKELY(qp->conn.resp.copying)) {
 			if (!resume(r, qp))
 				return false;
 			continue;
 		}
-		pkt = qp->resp.backlog;
+		pkt = qp->conn.resp.backlog;
 		if (!pkt)
 			break;
 		if (runner_spent(r))
 			return true;
-		qp->resp.backlog = pkt->next;
+		qp->conn.resp.backlog = pkt->next;
 		if (!pkt->next)
-			qp->resp.backlog_tail = &qp->resp.backlog;
+			qp->conn.resp.backlog_tail = &qp->conn.resp.backlog;
 		qp->service->request(r, qp, pkt);
 	}
 	return false;
@@ -859,16 +805,16 @@ bool resp_run(struct runner *r, struct soft_qp *qp)
 
 void resp_reset(struct soft_qp *qp)
 {
-	struct packet *nodes = qp->resp.nodes;
-	struct resource *resources = qp->resp.resources;
-	uint8_t num = qp->resp.num_resources;
+	struct packet *nodes = qp->conn.resp.nodes;
+	struct resource *resources = qp->conn.resp.resources;
+	uint8_t num = qp->conn.resp.num_resources;
 
-	qp->resp = (__typeof__(qp->resp)){
+	qp->conn.resp = (__typeof__(qp->conn.resp)){
 		.nodes = nodes,
 		.resources = resources,
 		.num_resources = num,
 	};
-	qp->resp.backlog_tail = &qp->resp.backlog;
+	qp->conn.resp.backlog_tail = &qp->conn.resp.backlog;
 	if (resources)
 		memset(resources, 0, num * sizeof(*resources));
 }

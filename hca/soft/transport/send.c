@@ -16,8 +16,8 @@
 
 void pkt_home(struct soft_qp *qp, struct packet *pkt)
 {
-	struct packet **list =
-		pkt < qp->node_mem + SOFT_REQUEST_NODES ? &qp->req.nodes : &qp->resp.nodes;
+	struct packet **list = pkt < qp->conn.node_mem + SOFT_REQUEST_NODES ? &qp->conn.req.nodes
+									    : &qp->conn.resp.nodes;
 	struct send_wqe *wqe = pkt->wqe;
 
 	if (UNLIKELY(pkt->flags & PKT_STAGED))
@@ -61,14 +61,15 @@ uint32_t pkt_train(const struct soft_qp *qp, struct packet *pkt, enum flow_index
 		   uint32_t left)
 {
 	uint8_t begin = first ? PLACE_FIRST : 0;
-	uint32_t limit = SOFT_TRAIN_BYTES >> qp->mtu_shift;
+	uint32_t limit = SOFT_TRAIN_BYTES >> qp->conn.source.mtu_shift;
 	uint32_t num = left < limit ? left : limit;
 
-	if (UNLIKELY(port_faulty(qp->port)) && num > 1)
-		num = link_hooks->clip(qp,
-				 &(struct stretch){ qp->flow[flow] + 1, pkt->psn, left, pkt->kind,
-						    begin | PLACE_LAST, flow },
-				 num);
+	if (UNLIKELY(port_faulty(qp->conn.source.port)) && num > 1)
+		num = link_hooks->clip(&qp->conn.source,
+				       &(struct stretch){ qp->conn.source.flow[flow] + 1, pkt->psn,
+							  left, pkt->kind, begin | PLACE_LAST,
+							  flow },
+				       num);
 	pkt->num = num;
 	pkt->place = begin | (num == left ? PLACE_LAST : 0);
 	return num;
@@ -86,41 +87,42 @@ static uint64_t pkt_bytes(const struct soft_qp *qp, const struct packet *pkt)
 /* A datagram's path is its own. */
 static bool leave(struct runner *r, const struct soft_qp *qp, struct packet *pkt)
 {
-	const struct link_ops *link = qp->port->link;
+	const struct link_ops *link = qp->conn.source.port->link;
 	struct path path;
 
 	if (LIKELY(!is_ud(qp)))
-		return link->send(r, &qp->path, pkt);
-	link->resolve(qp->port, &pkt->route, &path);
+		return link->send(r, &qp->conn.source.path, pkt);
+	link->resolve(qp->conn.source.port, &pkt->route, &path);
 	return link->send(r, &path, pkt);
 }
 
 void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flow_index flow)
 {
-	struct soft_port *port = qp->port;
-	const uint64_t n = qp->flow[flow] + 1, last = qp->flow[flow] + pkt->num;
+	struct soft_port *port = qp->conn.source.port;
+	const uint64_t n = qp->conn.source.flow[flow] + 1,
+		       last = qp->conn.source.flow[flow] + pkt->num;
 	enum verdict verdict = PACKET_PASSES;
 
 	pkt->src_qpn = qp->ci.qp_num;
 	pkt->service = qp->service->wire;
-	pkt->mtu_shift = qp->mtu_shift;
+	pkt->mtu_shift = qp->conn.source.mtu_shift;
 	if (LIKELY(!is_ud(qp))) { /* a datagram has been addressed */
-		pkt->dest_qpn = qp->dest_qpn;
-		port_route(port, &qp->to, &pkt->route);
+		pkt->dest_qpn = qp->conn.source.dest_qpn;
+		port_route(port, &qp->conn.to, &pkt->route);
 	}
-	pkt->pkey = qp->pkey;
-	qp->flow[flow] = last;
+	pkt->pkey = qp->conn.source.pkey;
+	qp->conn.source.flow[flow] = last;
 	r->packets--;
 	if (UNLIKELY(port_faulty(port)))
-		verdict = link_hooks->leaves(r, qp, pkt, flow, n);
+		verdict = link_hooks->leaves(r, &qp->conn.source, pkt, flow, n);
 	if (UNLIKELY(port_state(port) != IB_PORT_ACTIVE)) {
 		port_count(port, CNT_XMIT_DISCARDS, pkt->num);
 		goto drop;
 	}
-	counter_add(&qp->tx_bytes, pkt_bytes(qp, pkt));
-	counter_add(&qp->tx_packets, pkt->num);
+	counter_add(&qp->conn.source.traffic.tx_bytes, pkt_bytes(qp, pkt));
+	counter_add(&qp->conn.source.traffic.tx_packets, pkt->num);
 	if (link_watched())
-		link_hooks->sent(qp, pkt);
+		link_hooks->sent(&qp->conn.source, pkt);
 	if (UNLIKELY(verdict == PACKET_LOST))
 		port_count(port, CNT_XMIT_DISCARDS, pkt->num);
 	if (LIKELY(!verdict && leave(r, qp, pkt)))
@@ -129,25 +131,25 @@ drop:
 	pkt_release(r, qp, pkt);
 sent:
 	if (UNLIKELY(port_faulty(port)))
-		link_hooks->left(r, qp, flow, last);
+		link_hooks->left(r, &qp->conn.source, flow, last);
 }
 
 void pkt_received(struct soft_qp *qp, const struct packet *pkt)
 {
-	counter_add(&qp->rx_bytes, pkt_bytes(qp, pkt));
-	counter_add(&qp->rx_packets, pkt->num);
+	counter_add(&qp->conn.source.traffic.rx_bytes, pkt_bytes(qp, pkt));
+	counter_add(&qp->conn.source.traffic.rx_packets, pkt->num);
 }
 
 uint8_t qp_port_num(const struct soft_qp *qp)
 {
-	const struct soft_port *port = qp->port;
+	const struct soft_port *port = qp->conn.source.port;
 
 	return port ? port->num : 0;
 }
 
 static struct recall ours(const struct soft_qp *qp)
 {
-	return (struct recall){ .home = qp->actor, .lent = &qp->lent };
+	return (struct recall){ .home = qp->actor, .lent = &qp->conn.lent };
 }
 
 void qp_purge_at(struct soft_qp *qp, const struct path *path)
@@ -155,13 +157,13 @@ void qp_purge_at(struct soft_qp *qp, const struct path *path)
 	const struct recall what = ours(qp);
 
 	if (path->to)
-		qp->port->link->recall(path, qp->dest_qpn, &what);
+		qp->conn.source.port->link->recall(path, qp->conn.source.dest_qpn, &what);
 }
 
 /* Datagrams of ours that are not at home. They are still sent to nobody else, since the state does not permit it. */
 static uint32_t sent(struct soft_qp *qp, struct packet *pkts[SOFT_REQUEST_NODES])
 {
-	struct packet *pkt = qp->node_mem;
+	struct packet *pkt = qp->conn.node_mem;
 	uint32_t i, num = 0;
 	struct runner r;
 
@@ -183,8 +185,8 @@ static void purge_datagrams(struct soft_qp *qp)
 	struct path path;
 
 	for (i = 0; i < num; i++) {
-		qp->port->link->resolve(qp->port, &pkts[i]->route, &path);
-		qp->port->link->recall(&path, pkts[i]->dest_qpn, &what);
+		qp->conn.source.port->link->resolve(qp->conn.source.port, &pkts[i]->route, &path);
+		qp->conn.source.port->link->recall(&path, pkts[i]->dest_qpn, &what);
 	}
 }
 
@@ -193,5 +195,5 @@ void qp_purge(struct soft_qp *qp)
 	if (is_ud(qp))
 		purge_datagrams(qp);
 	else
-		qp_purge_at(qp, &qp->path);
+		qp_purge_at(qp, &qp->conn.source.path);
 }

@@ -22,11 +22,11 @@
 /* Would a packet go there, and the ACK come back, without anybody in between? */
 static struct actor *reachable(const struct soft_qp *qp)
 {
-	const struct soft_port *port = qp->port;
+	const struct soft_port *port = qp->conn.source.port;
 
 	if (port_state(port) != IB_PORT_ACTIVE || link_watched())
 		return NULL;
-	return port->link->near(&qp->path, qp->dest_qpn);
+	return port->link->near(&qp->conn.source.path, qp->conn.source.dest_qpn);
 }
 
 static bool simple(const struct send_wqe *wqe)
@@ -40,44 +40,49 @@ static bool simple(const struct send_wqe *wqe)
 static bool expected(const struct soft_qp *peer, const struct soft_qp *qp)
 {
 	return qp_state(peer) >= IB_QPS_RTR && qp_state(peer) != IB_QPS_ERR &&
-	       peer->service == qp->service && peer->resp.established &&
-	       peer->resp.epsn == qp->req.next_psn && peer->resp.kind == PKT_NONE &&
-	       !resp_pending(peer) && path_is_from(&qp->path, peer->port->lid) &&
-	       path_is_from(&peer->path, qp->port->lid) && peer->dest_qpn == qp->ci.qp_num &&
-	       peer->pkey == qp->pkey && peer->mtu_shift == qp->mtu_shift &&
-	       qp->pkey & IB_PKEY_FULL_MEMBER;
+	       peer->service == qp->service && peer->conn.resp.established &&
+	       peer->conn.resp.epsn == qp->conn.req.next_psn && peer->conn.resp.kind == PKT_NONE &&
+	       !resp_pending(peer) &&
+	       path_is_from(&qp->conn.source.path, peer->conn.source.port->lid) &&
+	       path_is_from(&peer->conn.source.path, qp->conn.source.port->lid) &&
+	       peer->conn.source.dest_qpn == qp->ci.qp_num &&
+	       peer->conn.source.pkey == qp->conn.source.pkey &&
+	       peer->conn.source.mtu_shift == qp->conn.source.mtu_shift &&
+	       qp->conn.source.pkey & IB_PKEY_FULL_MEMBER;
 }
 
 /* Do no faults meet its packets, nor the ACK? */
 static bool undisturbed(struct soft_qp *qp, struct soft_qp *peer, const struct send_wqe *wqe,
 			uint32_t num)
 {
-	const uint32_t last = psn_add(qp->req.next_psn, num - 1);
+	const uint32_t last = psn_add(qp->conn.req.next_psn, num - 1);
 
-	return (LIKELY(!port_faulty(qp->port)) ||
-		link_hooks->passes(qp, &(struct stretch){ qp->flow[FLOW_REQUEST] + 1, qp->req.next_psn,
-						    num, wr_ops[wqe->opcode].kind, PLACE_ONLY,
-						    FLOW_REQUEST })) &&
-	       (LIKELY(!port_faulty(peer->port)) ||
-		link_hooks->passes(peer, &(struct stretch){ peer->flow[FLOW_RESPONSE] + 1, last, 1,
-						      PKT_ACK, PLACE_ONLY, FLOW_RESPONSE }));
+	return (LIKELY(!port_faulty(qp->conn.source.port)) ||
+		link_hooks->passes(&qp->conn.source,
+				   &(struct stretch){ qp->conn.source.flow[FLOW_REQUEST] + 1,
+						      qp->conn.req.next_psn, num,
+						      wr_ops[wqe->opcode].kind, PLACE_ONLY,
+						      FLOW_REQUEST })) &&
+	       (LIKELY(!port_faulty(peer->conn.source.port)) ||
+		link_hooks->passes(&peer->conn.source,
+				   &(struct stretch){ peer->conn.source.flow[FLOW_RESPONSE] + 1,
+						      last, 1, PKT_ACK, PLACE_ONLY,
+						      FLOW_RESPONSE }));
 }
 
 /* Where it goes to: the memory, held; NULL: nowhere, or not to a single piece of it. */
 static struct mr_slot *target(struct soft_qp *peer, const struct send_wqe *wqe, char **mem)
 {
-	struct mem_view view = { peer->own.memory, peer->ci.pd, IB_ACCESS_REMOTE_WRITE };
+	struct mem_view view = { peer->conn.own.memory, peer->ci.pd, IB_ACCESS_REMOTE_WRITE };
 	const struct recv_wqe *recv;
 
 	if (wqe->opcode == IB_WR_RDMA_WRITE) {
-		if (!(peer->attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE))
+		if (!(peer->conn.attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE))
 			return NULL;
 		return mr_get(&view, wqe->rkey, wqe->remote_addr, wqe->length, mem);
 	}
-	if (recv_empty(peer))
-		return NULL;
-	recv = recv_oldest(peer);
-	if (recv->num_sge != 1 || recv->length < wqe->length)
+	recv = resp_take_recv(peer);
+	if (!recv || recv->num_sge != 1 || recv->length < wqe->length)
 		return NULL;
 	view.access = IB_ACCESS_LOCAL_WRITE;
 	return mr_get(&view, recv->sge[0].lkey, recv->sge[0].addr, recv->sge[0].length, mem);
@@ -85,7 +90,7 @@ static struct mr_slot *target(struct soft_qp *peer, const struct send_wqe *wqe, 
 
 static bool transfer(const struct soft_qp *qp, struct soft_qp *peer, const struct send_wqe *wqe)
 {
-	const struct mem_view view = { .memory = qp->own.memory, .pd = qp->ci.pd };
+	const struct mem_view view = { .memory = qp->conn.own.memory, .pd = qp->ci.pd };
 	struct mr_slot *to_slot, *from_slot = NULL;
 	char *to, *from = (char *)wqe->sge;
 
@@ -118,10 +123,10 @@ static void received(struct runner *r, struct soft_qp *peer, const struct send_w
 {
 	struct ib_wc wc;
 
-	peer->resp.nak_sent = false;
-	peer->resp.epsn = psn_add(peer->resp.epsn, num);
-	peer->resp.msn = psn_add(peer->resp.msn, 1);
-	peer->flow[FLOW_RESPONSE]++;
+	peer->conn.resp.nak_sent = false;
+	peer->conn.resp.epsn = psn_add(peer->conn.resp.epsn, num);
+	peer->conn.resp.msn = psn_add(peer->conn.resp.msn, 1);
+	peer->conn.source.flow[FLOW_RESPONSE]++;
 	if (wqe->opcode != IB_WR_SEND)
 		return;
 	wc = (struct ib_wc){
@@ -135,19 +140,20 @@ static void received(struct runner *r, struct soft_qp *peer, const struct send_w
 /* What they and their ACK do to the sender. */
 static void answered(struct soft_qp *qp, struct send_wqe *wqe, uint32_t num)
 {
-	uint32_t next_psn = psn_add(qp->req.next_psn, num);
+	uint32_t next_psn = psn_add(qp->conn.req.next_psn, num);
 
-	wqe->first_psn = qp->req.next_psn;
+	wqe->first_psn = qp->conn.req.next_psn;
 	wqe->last_psn = psn_add(next_psn, IB_PSN_MASK);
-	qp->flow[FLOW_REQUEST] += num;
-	qp->req.next++;
-	qp->req.fresh++;
-	qp->req.acked++;
-	qp->req.next_psn = qp->req.send_psn = qp->req.high_psn = qp->req.una = next_psn;
-	qp->req.progress = true;
-	qp->req.rewound = false;
-	qp->req.retry_left = qp->attr.retry_cnt;
-	qp->req.rnr_left = qp->attr.rnr_retry;
+	qp->conn.source.flow[FLOW_REQUEST] += num;
+	qp->conn.req.next++;
+	qp->conn.req.fresh++;
+	qp->conn.req.acked++;
+	qp->conn.req.next_psn = qp->conn.req.send_psn = qp->conn.req.high_psn = qp->conn.req.una =
+		next_psn;
+	qp->conn.req.progress = true;
+	qp->conn.req.rewound = false;
+	qp->conn.req.retry_left = qp->conn.attr.retry_cnt;
+	qp->conn.req.rnr_left = qp->conn.attr.rnr_retry;
 }
 
 static void count(struct soft_qp *qp, struct soft_qp *peer, const struct send_wqe *wqe,
@@ -156,25 +162,25 @@ static void count(struct soft_qp *qp, struct soft_qp *peer, const struct send_wq
 	uint64_t there = wire_bytes(qp, wr_ops[wqe->opcode].kind, PLACE_ONLY, num, wqe->length);
 	uint64_t back = wire_bytes(peer, PKT_ACK, PLACE_ONLY, 1, 0);
 
-	counter_add(&qp->tx_bytes, there);
-	counter_add(&qp->tx_packets, num);
-	counter_add(&qp->rx_bytes, back);
-	counter_add(&qp->rx_packets, 1);
-	counter_add(&peer->rx_bytes, there);
-	counter_add(&peer->rx_packets, num);
-	counter_add(&peer->tx_bytes, back);
-	counter_add(&peer->tx_packets, 1);
+	counter_add(&qp->conn.source.traffic.tx_bytes, there);
+	counter_add(&qp->conn.source.traffic.tx_packets, num);
+	counter_add(&qp->conn.source.traffic.rx_bytes, back);
+	counter_add(&qp->conn.source.traffic.rx_packets, 1);
+	counter_add(&peer->conn.source.traffic.rx_bytes, there);
+	counter_add(&peer->conn.source.traffic.rx_packets, num);
+	counter_add(&peer->conn.source.traffic.tx_bytes, back);
+	counter_add(&peer->conn.source.traffic.tx_packets, 1);
 }
 
 /* The next element, if it can go this way. */
 static bool take_one(struct runner *r, struct soft_qp *qp)
 {
-	struct send_wqe *wqe = sq_at(qp, qp->req.fresh);
+	struct send_wqe *wqe = sq_at(&qp->sq, qp->conn.req.fresh);
 	struct actor *a;
 	uint32_t num;
 	bool done;
 
-	if (qp->req.acked != qp->req.fresh || qp_state(qp) != IB_QPS_RTS || !simple(wqe))
+	if (qp->conn.req.acked != qp->conn.req.fresh || qp_state(qp) != IB_QPS_RTS || !simple(wqe))
 		return false;
 	a = reachable(qp);
 	if (!a || !actor_try_own(a))
@@ -203,7 +209,8 @@ bool qp_shortcut(struct runner *r, struct soft_qp *qp)
 	if (!qp->service->reliable || !actor_try_own(qp->actor))
 		return false;
 	do /* acquire: pairs with the release in soft_post_send() */
-		more = qp->req.fresh != atomic_load_explicit(&qp->sq_prod, memory_order_acquire);
+		more = qp->conn.req.fresh !=
+		       atomic_load_explicit(&qp->sq.prod, memory_order_acquire);
 	while (more && !runner_spent(r) && take_one(r, qp));
 	actor_let_go(r, qp->actor, more);
 	return true;

@@ -13,13 +13,14 @@
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/opcode.h"
 #include "hca/soft/transport/qp.h"
+#include "hca/soft/transport/stage.h"
 
 /* The packet is not executed, and the message in progress is lost. */
 static void drop(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	IB_TRACE("soft", "dropped: qp=%#x psn=%#x", qp->ci.qp_num, pkt->psn);
-	qp->resp.kind = PKT_NONE;
-	port_count(qp->port, CNT_RCV_DROPPED, pkt->num);
+	qp->conn.resp.kind = PKT_NONE;
+	port_count(qp->conn.source.port, CNT_RCV_DROPPED, pkt->num);
 	pkt_release(r, qp, pkt);
 }
 
@@ -38,18 +39,18 @@ static bool in_sequence(const struct soft_qp *qp, const struct packet *pkt)
 		return false;
 	if (pkt->place & PLACE_FIRST)
 		return true;
-	return qp->resp.kind != PKT_NONE && is_send(qp->resp.kind) == is_send(pkt->kind) &&
-	       pkt->psn == qp->resp.epsn;
+	return qp->conn.resp.kind != PKT_NONE &&
+	       is_send(qp->conn.resp.kind) == is_send(pkt->kind) && pkt->psn == qp->conn.resp.epsn;
 }
 
 /* Are all packets as long as the path MTU, but for the message's last, which is no longer? */
 static bool well_cut(const struct soft_qp *qp, const struct packet *pkt)
 {
-	uint64_t full = (uint64_t)pkt->num << qp->mtu_shift;
+	uint64_t full = (uint64_t)pkt->num << qp->conn.source.mtu_shift;
 
 	if (!(pkt->place & PLACE_LAST))
 		return pkt->length == full;
-	return pkt->length <= full && (pkt->length > full - (1u << qp->mtu_shift) ||
+	return pkt->length <= full && (pkt->length > full - (1u << qp->conn.source.mtu_shift) ||
 				       (pkt->num == 1 && pkt->place == PLACE_ONLY));
 }
 
@@ -57,22 +58,22 @@ static bool well_cut(const struct soft_qp *qp, const struct packet *pkt)
 static bool begin(struct soft_qp *qp, const struct packet *pkt)
 {
 	if (is_send(pkt->kind)
-		    ? recv_empty(qp)
+		    ? !resp_take_recv(qp)
 		    : pkt->dma_len > SOFT_MAX_MSG ||
 			      !resp_may_access(qp, pkt, IB_ACCESS_REMOTE_WRITE, pkt->dma_len))
 		return false;
-	qp->resp.kind = pkt->kind;
-	qp->resp.done = 0;
-	qp->resp.va = pkt->va;
-	qp->resp.rkey = pkt->rkey;
-	qp->resp.dma_len = pkt->dma_len;
+	qp->conn.resp.kind = pkt->kind;
+	qp->conn.resp.done = 0;
+	qp->conn.resp.va = pkt->va;
+	qp->conn.resp.rkey = pkt->rkey;
+	qp->conn.resp.dma_len = pkt->dma_len;
 	return true;
 }
 
 /* A write brings what its first packet has announced, neither more nor less. */
 static bool as_announced(const struct soft_qp *qp, const struct packet *pkt)
 {
-	uint64_t left = qp->resp.dma_len - qp->resp.done;
+	uint64_t left = qp->conn.resp.dma_len - qp->conn.resp.done;
 
 	return pkt->place & PLACE_LAST ? pkt->length == left : pkt->length <= left;
 }
@@ -93,8 +94,8 @@ static void took(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum 
 		drop(r, qp, pkt);
 		return;
 	}
-	qp->resp.done += pkt->length;
-	qp->resp.epsn = psn_add(pkt->psn, pkt->num);
+	qp->conn.resp.done += pkt->length;
+	qp->conn.resp.epsn = psn_add(pkt->psn, pkt->num);
 	if (pkt->place & PLACE_LAST)
 		resp_finish(r, qp, pkt);
 	pkt_release(r, qp, pkt);
@@ -106,7 +107,7 @@ void uc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	bool no_receive;
 
 	if (UNLIKELY(!resp_acceptable(qp, pkt))) {
-		port_count(qp->port, CNT_RCV_DROPPED, pkt->num);
+		port_count(qp->conn.source.port, CNT_RCV_DROPPED, pkt->num);
 		pkt_release(r, qp, pkt);
 		return;
 	}
@@ -118,14 +119,14 @@ void uc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 		drop(r, qp, pkt);
 		return;
 	}
-	if (is_send(pkt->kind) && pkt->length > recv_oldest(qp)->length - qp->resp.done) {
+	if (is_send(pkt->kind) && pkt->length > qp->conn.resp.recv->length - qp->conn.resp.done) {
 		drop(r, qp, pkt); /* class D of IBTA 9.9.3; with a shared receive queue class E */
 		return;
 	}
 	/* only the last packet needs the receive: those before it are done all the same */
-	no_receive = pkt->kind == PKT_WRITE_IMM && pkt->place & PLACE_LAST && recv_empty(qp);
+	no_receive = pkt->kind == PKT_WRITE_IMM && pkt->place & PLACE_LAST && !resp_take_recv(qp);
 	if (no_receive)
-		pkt->length = --pkt->num << qp->mtu_shift;
+		pkt->length = --pkt->num << qp->conn.source.mtu_shift;
 	if (pkt->length)
 		result = resp_payload(r, qp, pkt);
 	if (UNLIKELY(result == COPY_LATER))
@@ -136,5 +137,5 @@ void uc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 
 void uc_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result)
 {
-	took(r, qp, pkt, result, qp->stage->short_receive);
+	took(r, qp, pkt, result, qp->conn.stage->short_receive);
 }

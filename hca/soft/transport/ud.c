@@ -20,6 +20,7 @@
 #include "hca/soft/shared/wr.h"
 #include "hca/soft/transport/ah.h"
 #include "hca/soft/transport/qp.h"
+#include "hca/soft/transport/stage.h"
 
 #define QKEY_OWN 0x80000000u /* of a request's Q_Key: send the queue pair's own (IBTA 10.2.5) */
 
@@ -27,7 +28,7 @@
 
 al_status ud_post(const struct soft_qp *qp, const struct ib_send_wr *wr, struct send_wqe *wqe)
 {
-	struct datagram *to = wqe_datagram(qp, wqe);
+	struct datagram *to = wqe_datagram(&qp->sq, wqe);
 	struct soft_ah *ah;
 	al_status status;
 	uint8_t port;
@@ -52,20 +53,20 @@ al_status ud_post(const struct soft_qp *qp, const struct ib_send_wr *wr, struct 
 
 void ud_build(const struct soft_qp *qp, const struct send_wqe *wqe, struct packet *pkt)
 {
-	const struct datagram *dg = wqe_datagram(qp, wqe);
+	const struct datagram *dg = wqe_datagram(&qp->sq, wqe);
 
-	port_route(qp->port, &dg->to, &pkt->route);
+	port_route(qp->conn.source.port, &dg->to, &pkt->route);
 	pkt->dest_qpn = wqe->remote_qpn;
-	pkt->qkey = dg->qkey & QKEY_OWN ? qp->attr.qkey : dg->qkey;
+	pkt->qkey = dg->qkey & QKEY_OWN ? qp->conn.attr.qkey : dg->qkey;
 }
 
 /* ----------------------------------------------------------------- responder */
 
 static bool acceptable(struct soft_qp *qp, const struct packet *pkt)
 {
-	struct soft_port *port = qp->port;
+	struct soft_port *port = qp->conn.source.port;
 
-	if (pkt->length > 1u << qp->mtu_shift) {
+	if (pkt->length > 1u << qp->conn.source.mtu_shift) {
 		port_count(port, CNT_RCV_ERRORS, 1);
 		return false;
 	}
@@ -73,24 +74,10 @@ static bool acceptable(struct soft_qp *qp, const struct packet *pkt)
 		return false;
 	if (!resp_pkey_matches(qp, pkt))
 		return false;
-	if (pkt->qkey == qp->attr.qkey)
+	if (pkt->qkey == qp->conn.attr.qkey)
 		return true;
 	port_count(port, CNT_BAD_QKEY, 1);
 	return false;
-}
-
-static enum copy_result scatter(struct cursor *from, const struct soft_qp *qp, uint64_t skip,
-				uint64_t length)
-{
-	const struct mem_view view = { qp->own.memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
-	const struct recv_wqe *wqe = recv_oldest(qp);
-	enum copy_result result = COPY_BAD_TARGET;
-	struct cursor to;
-
-	if (cursor_sges(&to, &view, wqe->sge, wqe->num_sge, skip))
-		result = cursor_copy(&to, from, length);
-	cursor_end(&to);
-	return result;
 }
 
 static void make_grh(const struct packet *pkt, uint8_t grh[GRH_BYTES])
@@ -108,58 +95,31 @@ static void make_grh(const struct packet *pkt, uint8_t grh[GRH_BYTES])
 		 BTH_BYTES + op->ext_bytes + ((pkt->length + 3u) & ~3u) + ICRC_BYTES);
 }
 
-static enum copy_result put_grh(const struct soft_qp *qp, const struct packet *pkt)
+/* Moves GRH and payload to the receive that is held. Without a GRH its place in the receive is left
+ * alone. */
+static enum copy_result deliver(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 {
+	const struct recv_wqe *wqe = qp->conn.resp.recv;
+	struct place to = {
+		.view = { qp->conn.own.memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE },
+		.sge = wqe->sge,
+		.num = wqe->num_sge,
+	};
 	uint8_t grh[GRH_BYTES];
-	struct cursor from;
+	const struct payload_head head = { grh, sizeof(grh) };
 
-	make_grh(pkt, grh);
-	cursor_plain(&from, grh, sizeof(grh));
-	return scatter(&from, qp, 0, sizeof(grh));
-}
-
-/* Some buffer of the receive is in a client's memory: one errand takes GRH and payload there. */
-static enum copy_result deliver_to_client(struct soft_qp *qp, const struct packet *pkt)
-{
-	const struct mem_view view = { qp->own.memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE };
-	const uint32_t head = pkt->route.global ? GRH_BYTES : 0;
-	const struct recv_wqe *wqe = recv_oldest(qp);
-	struct errand *e = errand_new(qp, ERRAND_SCATTER, head + pkt->length, wqe->num_sge);
-	enum copy_result result = COPY_DONE;
-
-	if (!e)
-		return COPY_BAD_TARGET;
-	if (head)
-		make_grh(pkt, (uint8_t *)e->data);
-	if (pkt->length)
-		result = payload_copy(e->data + head, pkt);
-	if (result != COPY_DONE) {
-		al_free(e);
-		return result;
+	r->bytes -= pkt->length;
+	if (pkt->route.global) {
+		make_grh(pkt, grh);
+		return stage_move_request(qp, pkt, &head, &to);
 	}
-	return resp_send_off(qp, e, &view, wqe->sge, wqe->num_sge, GRH_BYTES - head);
-}
-
-static enum copy_result deliver(struct runner *r, const struct soft_qp *qp,
-				const struct packet *pkt)
-{
-	enum copy_result result = COPY_BAD_SOURCE;
-	struct cursor from;
-
-	if (pkt->length) {
-		if (payload_open(&from, pkt))
-			result = scatter(&from, qp, IB_GRH_BYTES, pkt->length);
-		cursor_end(&from);
-		r->bytes -= pkt->length;
-		if (result != COPY_DONE)
-			return result;
-	}
-	return pkt->route.global ? put_grh(qp, pkt) : COPY_DONE;
+	to.skip = IB_GRH_BYTES;
+	return pkt->length ? stage_move_request(qp, pkt, NULL, &to) : COPY_DONE;
 }
 
 static void complete(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 {
-	const struct soft_port *port = qp->port;
+	const struct soft_port *port = qp->conn.source.port;
 	struct ib_wc wc = {
 		.opcode = IB_WC_RECV,
 		.byte_len = IB_GRH_BYTES + pkt->length,
@@ -169,7 +129,7 @@ static void complete(struct runner *r, struct soft_qp *qp, const struct packet *
 		.slid = pkt->route.slid,
 		.sl = pkt->route.sl,
 		.dlid_path_bits = (uint8_t)(pkt->route.dlid & ((1u << port->lmc) - 1)),
-		.pkey_index = qp->attr.pkey_index,
+		.pkey_index = qp->conn.attr.pkey_index,
 		.port_num = port->num,
 	};
 
@@ -184,7 +144,7 @@ static void complete(struct runner *r, struct soft_qp *qp, const struct packet *
 static void drop(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	IB_TRACE("soft", "datagram dropped: qp=%#x", qp->ci.qp_num);
-	port_count(port_of_hca(qp->port, pkt->in_port), CNT_RCV_DROPPED, 1);
+	port_count(port_of_hca(qp->conn.source.port, pkt->in_port), CNT_RCV_DROPPED, 1);
 	pkt_release(r, qp, pkt);
 }
 
@@ -195,6 +155,9 @@ void ud_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum cop
 	case COPY_DONE:
 		complete(r, qp, pkt);
 		pkt_release(r, qp, pkt);
+		return;
+	case COPY_NO_MEMORY:
+		drop(r, qp, pkt);
 		return;
 	case COPY_BAD_SOURCE:
 		pkt->flags |= PKT_BAD_SOURCE; /* the node tells its own requester that the memory was gone */
@@ -210,22 +173,21 @@ void ud_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	enum copy_result result;
 
 	/* queue pair numbers are unique in an HCA, and each is reached by its own port only */
-	if (!is_send(pkt->kind) || pkt->in_port != qp->port->num || !acceptable(qp, pkt)) {
+	if (!is_send(pkt->kind) || pkt->in_port != qp->conn.source.port->num ||
+	    !acceptable(qp, pkt)) {
 		drop(r, qp, pkt);
 		return;
 	}
 	pkt_received(qp, pkt);
-	if (recv_empty(qp)) {
+	if (!resp_take_recv(qp)) {
 		drop(r, qp, pkt);
 		return;
 	}
-	if (recv_oldest(qp)->length < IB_GRH_BYTES + pkt->length) {
+	if (qp->conn.resp.recv->length < IB_GRH_BYTES + pkt->length) {
 		drop(r, qp, pkt); /* class D of IBTA 9.9.3; with a shared receive queue class E */
 		return;
 	}
 	result = deliver(r, qp, pkt);
-	if (UNLIKELY(result == COPY_CLIENT))
-		result = deliver_to_client(qp, pkt);
 	if (UNLIKELY(result == COPY_LATER))
 		resp_wait(qp, pkt, false);
 	else

@@ -164,9 +164,10 @@ START_TEST(cq_index_overrun)
 	cq = (struct soft_cq *)p.acq->ci;
 	qp = (struct soft_qp *)p.a->ci;
 	cq->prod = cq->cons = cq->notified = from;
-	qp->sq_prod = qp->sq_cons = qp->req.next = qp->req.fresh = qp->req.acked = from + 1;
+	qp->sq.prod = qp->sq.cons = qp->conn.req.next = qp->conn.req.fresh = qp->conn.req.acked =
+		from + 1;
 	qp = (struct soft_qp *)p.b->ci;
-	qp->rq_prod = qp->rq_cons = from + 2;
+	qp->rq.prod = qp->rq.cons = from + 2;
 	for (i = 0; i < 60; i++) {
 		to = sge_of(p.bm, 0, GRH);
 		post_recv(p.b, i, &to, 1);

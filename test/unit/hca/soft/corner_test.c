@@ -133,12 +133,12 @@ START_TEST(a_reset_forgets_all_requests_whoever_posts_meanwhile)
 	ck_assert_int_eq(pthread_create(&thread, NULL, post_all_the_time, NULL), 0);
 	for (i = 0; i < 3000 * effort(); i++) {
 		ck_assert_int_eq(modify(p.a, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
-		fmutex_lock(&qp->sq_lock);
-		fmutex_lock(&qp->rq_lock);
-		ck_assert_uint_eq(qp->sq_prod, 0);
-		ck_assert_uint_eq(qp->rq_prod, 0);
-		fmutex_unlock(&qp->rq_lock);
-		fmutex_unlock(&qp->sq_lock);
+		fmutex_lock(&qp->sq.lock);
+		fmutex_lock(&qp->rq.lock);
+		ck_assert_uint_eq(qp->sq.prod, 0);
+		ck_assert_uint_eq(qp->rq.prod, 0);
+		fmutex_unlock(&qp->rq.lock);
+		fmutex_unlock(&qp->sq.lock);
 		to_init(p.a, &o);
 		to_rtr(p.a, p.b, &o);
 		to_rts(p.a, &o);
@@ -171,9 +171,9 @@ START_TEST(an_atomic_is_answered_again_with_its_own_value_after_a_round_of_psns)
 
 	start(MANUAL, NULL, 4096);
 	fetch_add(1);
-	soft_qp(p.a->ci)->req.next_psn = soft_qp(p.a->ci)->req.send_psn = 0;
-	soft_qp(p.a->ci)->req.una = soft_qp(p.a->ci)->req.high_psn = 0;
-	soft_qp(p.b->ci)->resp.epsn = 0;
+	soft_qp(p.a->ci)->conn.req.next_psn = soft_qp(p.a->ci)->conn.req.send_psn = 0;
+	soft_qp(p.a->ci)->conn.req.una = soft_qp(p.a->ci)->conn.req.high_psn = 0;
+	soft_qp(p.b->ci)->conn.resp.epsn = 0;
 	fault(&hca[1],
 	      (struct soft_fault){
 		      .action = SOFT_FAULT_DROP, .flow = SOFT_FLOW_RESPONSE, .n = 2, .count = 1 });

@@ -501,8 +501,8 @@ START_TEST(an_index_that_lies_ends_the_queue_pair)
 	}
 	expect_bad(cring, ring, qp, 0);
 	/* of such a ring nothing is taken */
-	ck_assert_uint_eq(atomic_load(&soft_qp(qp->ci)->sq_prod), 0);
-	ck_assert_uint_eq(atomic_load(&soft_qp(qp->ci)->rq_prod), 0);
+	ck_assert_uint_eq(atomic_load(&soft_qp(qp->ci)->sq.prod), 0);
+	ck_assert_uint_eq(atomic_load(&soft_qp(qp->ci)->rq.prod), 0);
 	free_qp(qp);
 	free_qp(peer);
 	free_cq(cq);
@@ -645,7 +645,7 @@ static void flood(const struct flooder *f)
 
 static uint32_t taken(const struct flooder *f)
 {
-	return atomic_load(&soft_qp(f->qp->ci)->sq_prod);
+	return atomic_load(&soft_qp(f->qp->ci)->sq.prod);
 }
 
 #define FLOODERS 5

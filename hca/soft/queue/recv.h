@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Receive queues: a ring of elements, which a post fills. A responder takes an element for the message that it executes,
+ * holds it until the message has ended, and then completes it.
+ */
+#ifndef SOFT_RECV_H
+#define SOFT_RECV_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <iba/ib_hca.h>
+
+#include "hca/soft/shared/lock.h"
+
+/* Element of a receive queue. */
+struct recv_wqe {
+	uint64_t wr_id;
+	uint32_t length;
+	uint32_t num_sge;
+	struct ib_sge sge[];
+};
+
+/* Indices count up for ever; the slot of an index is index & mask. */
+struct recv_queue {
+	struct fmutex lock;    /* guards posting */
+	_Atomic uint32_t prod; /* guarded by lock */
+	_Atomic uint32_t cons; /* oldest not completed; the responder's to write */
+	uint32_t mask;
+	uint32_t stride;       /* bytes of an element with its list */
+	char *mem;
+};
+
+static inline struct recv_wqe *rq_at(const struct recv_queue *rq, uint32_t index)
+{
+	return (struct recv_wqe *)(rq->mem + (size_t)(index & rq->mask) * rq->stride);
+}
+
+/* Receives that are posted and not completed, the one that is held among them. */
+static inline uint32_t rq_count(const struct recv_queue *rq)
+{
+	return atomic_load_explicit(&rq->prod, memory_order_relaxed) -
+	       atomic_load_explicit(&rq->cons, memory_order_relaxed);
+}
+
+/* The element for the next message; NULL: none is posted. It stays in its slot until rq_complete(). */
+static inline struct recv_wqe *rq_take(const struct recv_queue *rq)
+{
+	uint32_t cons = atomic_load_explicit(&rq->cons, memory_order_relaxed);
+
+	/* acquire: pairs with the release in soft_post_recv() */
+	if (cons == atomic_load_explicit(&rq->prod, memory_order_acquire))
+		return NULL;
+	return rq_at(rq, cons);
+}
+
+/* The element that was taken is completed: its slot may be posted to again. */
+static inline void rq_complete(struct recv_queue *rq)
+{
+	uint32_t cons = atomic_load_explicit(&rq->cons, memory_order_relaxed);
+
+	/* release: pairs with the acquire in soft_post_recv(), which will write here again */
+	atomic_store_explicit(&rq->cons, cons + 1, memory_order_release);
+}
+
+#endif
