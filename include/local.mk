@@ -5,6 +5,7 @@
 IBA_CONTRACTS = \
 	include/iba/ib_types.h \
 	include/iba/ib_verbs.h \
+	include/iba/ib_flat_wr.h \
 	include/iba/ib_hca.h \
 	include/iba/ib_mad.h \
 	include/iba/ib_mad_base.h \

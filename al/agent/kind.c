@@ -24,8 +24,8 @@ static uint64_t add(uint64_t one, uint64_t other)
 
 /* The like of what a module will need for an element of a queue, without its data. */
 #define CQ_ELEMENT   sizeof(struct ib_wc)
-#define SEND_ELEMENT sizeof(struct agent_send)
-#define RECV_ELEMENT sizeof(struct agent_recv)
+#define SEND_ELEMENT sizeof(struct ib_flat_send)
+#define RECV_ELEMENT sizeof(struct ib_flat_recv)
 
 static uint64_t mr_bytes(const struct REG_MR_request *request)
 {

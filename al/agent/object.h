@@ -38,7 +38,8 @@ struct object {
 	bool ready;             /* it can be found: it has been made */
 	bool dying;
 	struct source source;   /* of a kind with events; cookie: the client's */
-	ib_qp_type qp_type;
+	ib_qp_type qp_type;     /* QP */
+	al_pd_h domain;         /* QP: its protection domain, which lives as long */
 	struct hca *hca;        /* on which it is; NULL: a CA that is being opened */
 	struct connection *asker; /* waits for its end */
 	struct job end;         /* destroyed in the Access Layer; then, freed */

@@ -259,6 +259,7 @@ void command_CREATE_QP(struct connection *connection)
 	};
 
 	connection->making->qp_type = init.qp_type;
+	connection->making->domain = HANDLE(al_pd_h, 0);
 	/* In the user role nobody owns a special or raw queue pair. */
 	connection->status = request->port_num ? AL_UNSUPPORTED
 					 : al_create_qp(HANDLE(al_pd_h, 0), &init, connection->making,

@@ -14,10 +14,11 @@
 #include <sys/socket.h>
 
 #include <iba/ib_al.h>
+#include <iba/ib_flat_wr.h>
 #include <iba/ib_uvp.h>
 
 #define AGENT_SOCKET    "/run/ibal/ald.socket"
-#define AGENT_PROTOCOL  6u         /* another number is another protocol */
+#define AGENT_PROTOCOL  7u         /* another number is another protocol */
 #define AGENT_MAGIC     0x6c616269u /* "ibal" */
 #define AGENT_RECORD    65536u     /* bytes of a record, at most */
 #define AGENT_TOKEN     16
@@ -26,7 +27,7 @@
 #define AGENT_SNAP_BYTES   32768u
 #define AGENT_POLL_MAX     256u
 #define AGENT_POST_MAX     128u
-#define AGENT_PIECES_MAX   2048u /* gather and scatter elements, and inline data in units of one */
+#define AGENT_TAILS_MAX    2048u /* units of the tails of a record's work requests */
 
 /* ------------------------------------------------------------------ opening */
 
@@ -281,36 +282,10 @@ struct QUERY_QP_answer {
 	struct ib_qp_attr attr;
 };
 
-/* A send request, its pieces the next ones of the second array. */
-struct agent_send {
-	uint64_t wr_id;
-	uint32_t opcode;
-	uint32_t send_flags;
-	uint32_t pieces;        /* elements of the second array */
-	uint32_t inline_length; /* with IB_SEND_INLINE: bytes in them; else 0 */
-	uint32_t ex;
-	uint32_t key;           /* rkey */
-	uint64_t remote_addr;
-	union {
-		struct {
-			uint64_t compare_add, swap, compare_add_mask, swap_mask;
-		};
-		struct {
-			struct ib_ah_attr path; /* datagrams: address handles stay in the client */
-			uint64_t pd;            /* the address handle's */
-			uint32_t remote_qpn, remote_qkey;
-			uint16_t pkey_index;
-			uint8_t port_num;
-			uint8_t pad[5];
-		};
-	};
-};
-
-struct agent_recv {
-	uint64_t wr_id;
-	uint64_t pieces;
-};
-
+/*
+ * The heads of flat work requests are the first array (struct ib_flat_send, struct ib_flat_recv), their tails the second one, in
+ * the order of the heads.
+ */
 struct POST_SEND_request {
 	uint64_t qp;
 };

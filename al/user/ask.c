@@ -88,8 +88,8 @@ al_status ask_query_ca(struct ci_ca *ca, struct ib_ca_attr *attr, struct uvp_cal
 		attr->atomic_cap = IB_ATOMIC_HCA;
 	if (attr->masked_atomic_cap == IB_ATOMIC_GLOBAL)
 		attr->masked_atomic_cap = IB_ATOMIC_HCA;
-	if (attr->max_inline_data > AGENT_PIECES_MAX * sizeof(struct ib_sge))
-		attr->max_inline_data = AGENT_PIECES_MAX * sizeof(struct ib_sge);
+	if (attr->max_inline_data > AGENT_TAILS_MAX * IB_FLAT_UNIT)
+		attr->max_inline_data = AGENT_TAILS_MAX * IB_FLAT_UNIT;
 	return AL_SUCCESS;
 }
 

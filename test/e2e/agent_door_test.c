@@ -387,9 +387,18 @@ START_TEST(what_is_inside_a_request_is_checked_too)
 	struct MODIFY_QP_request modify = { .mask = IB_QP_STATE };
 	struct POST_SEND_answer posted;
 	struct CREATE_QP_answer made;
-	struct agent_send send = { .pieces = 2 };
-	struct agent_recv recv_wr = { .pieces = 2 }, recvs[2] = { 0 };
-	struct agent_send sends[2];
+	static const struct ib_flat_send wrong[] = {
+		{ .opcode = IB_WR_BIND_MW },
+		{ .opcode = 255 },
+		{ .flags = 0x10 },
+		{ .holder = { 1 } },
+		{ .key = 1 },
+		{ .opcode = IB_WR_RDMA_WRITE, .remote.swap = 1 },
+		{ .num_sge = 1, .length = 1 },
+	};
+	struct ib_flat_send send = { .num_sge = 2 };
+	struct ib_flat_recv recv_wr = { .num_sge = 2 }, recvs[2] = { 0 };
+	struct ib_flat_send sends[2];
 	struct ib_sge sges[2] = { 0 };
 	struct REG_MR_answer mr;
 	struct ib_sge sge = { 0 };
@@ -412,26 +421,33 @@ START_TEST(what_is_inside_a_request_is_checked_too)
 	ck_status(ASK(&c, CREATE_QP, NULL, .pd = c.pd, .send_cq = c.cq, .recv_cq = c.cq, .qp_type = IB_QPT_RC,
 		      .cap = { UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX }),
 		  AL_LIMIT_EXCEEDED);
-	/* pieces that are not there, or too much inline data for them */
+	/* a gather list that is not there, or too much inline data for the tail */
 	ck_status(ask(c.line, AGENT_POST_SEND, &c.qp, 1, &send, 1, &sge, &posted), AL_AGENT_PROTOCOL);
 	ck_assert_uint_eq(posted.posted, 0);
-	send = (struct agent_send){ .send_flags = IB_SEND_INLINE, .pieces = 1, .inline_length = 17 };
+	send = (struct ib_flat_send){ .flags = IB_SEND_INLINE, .length = 17 };
 	ck_status(ask(c.line, AGENT_POST_SEND, &c.qp, 1, &send, 1, &sge, &posted), AL_AGENT_PROTOCOL);
-	send = (struct agent_send){ .pieces = UINT32_MAX };
+	send = (struct ib_flat_send){ .num_sge = UINT16_MAX };
 	ck_status(ask(c.line, AGENT_POST_SEND, &c.qp, 1, &send, 1, &sge, &posted), AL_AGENT_PROTOCOL);
 	ck_status(ask(c.line, AGENT_POST_SEND, &c.qp, 0, NULL, 1, &sge, &posted), AL_INVALID_PARAMETER);
 	ck_status(ask(c.line, AGENT_POST_RECV, &c.qp, 1, &recv_wr, 1, &sge, &posted), AL_AGENT_PROTOCOL);
-	/* pieces that are another request's */
-	sends[0] = sends[1] = (struct agent_send){ .pieces = 1 };
-	sends[1].pieces = 2;
+	/* what the library's packer does not write */
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		ck_status(ask(c.line, AGENT_POST_SEND, &c.qp, 1, &wrong[i], 1, &sge, &posted), AL_AGENT_PROTOCOL);
+		ck_assert_uint_eq(posted.posted, 0);
+	}
+	/* a gather list that is another request's */
+	sends[0] = sends[1] = (struct ib_flat_send){ .num_sge = 1 };
+	sends[1].num_sge = 2;
 	modify = (struct MODIFY_QP_request){ .qp = c.qp, .mask = IB_QP_STATE, .attr.qp_state = IB_QPS_ERR };
 	ck_ok(ask(c.line, AGENT_MODIFY_QP, &modify, 0, NULL, 0, NULL, NULL));
 	ck_status(ask(c.line, AGENT_POST_SEND, &c.qp, 2, sends, 2, sges, &posted), AL_AGENT_PROTOCOL);
 	ck_assert_uint_eq(posted.posted, 1);
-	recvs[0].pieces = 1;
-	recvs[1].pieces = 2;
+	recvs[0].num_sge = 1;
+	recvs[1].num_sge = 2;
 	ck_status(ask(c.line, AGENT_POST_RECV, &c.qp, 2, recvs, 2, sges, &posted), AL_AGENT_PROTOCOL);
-	recv_wr.pieces = UINT64_MAX;
+	recv_wr = (struct ib_flat_recv){ .num_sge = 1, .length = 1 };
+	ck_status(ask(c.line, AGENT_POST_RECV, &c.qp, 1, &recv_wr, 1, &sge, &posted), AL_AGENT_PROTOCOL);
+	recv_wr.num_sge = UINT32_MAX;
 	ck_status(ask(c.line, AGENT_POST_RECV, &c.qp, 1, &recv_wr, 1, &sge, &posted), AL_AGENT_PROTOCOL);
 	ck_status(ask(c.line, AGENT_POST_RECV, &c.qp, 0, NULL, 0, NULL, &posted), AL_INVALID_PARAMETER);
 	/* no memory was given at hello, so none can be registered */

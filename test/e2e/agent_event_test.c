@@ -253,7 +253,7 @@ static void complete_one(uint64_t cookie)
 	struct CREATE_CQ_answer cq;
 	struct CREATE_QP_answer qp;
 	struct MODIFY_QP_request modify = { .mask = IB_QP_STATE, .attr.qp_state = IB_QPS_ERR };
-	const struct agent_recv wr = { .wr_id = cookie };
+	const struct ib_flat_recv wr = { .wr_id = cookie };
 
 	ck_ok(ASK(&slow, CREATE_CQ, &cq, .pd = slow.pd, .cqe = 1, .cookie = cookie));
 	ck_ok(ASK(&slow, CREATE_QP, &qp, .pd = slow.pd, .send_cq = slow.cq, .recv_cq = cq.handle, .qp_type = IB_QPT_RC,

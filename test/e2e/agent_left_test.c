@@ -43,7 +43,7 @@ static void expect_no_paths(void)
 
 START_TEST(datagrams_leave_no_address_handle)
 {
-	static struct agent_send send[AGENT_POST_MAX];
+	static struct ib_flat_send send[AGENT_POST_MAX];
 	struct POST_SEND_answer posted;
 	struct CREATE_QP_answer qp;
 	struct MODIFY_QP_request modify = { .mask = IB_QP_STATE, .attr.qp_state = IB_QPS_ERR };
@@ -53,8 +53,7 @@ START_TEST(datagrams_leave_no_address_handle)
 	ck_ok(ASK(&c, CREATE_QP, &qp, .pd = c.pd, .send_cq = c.cq, .recv_cq = c.cq, .qp_type = IB_QPT_UD,
 		  .cap = { AGENT_POST_MAX, 1, 1, 1, 0 }));
 	for (uint32_t i = 0; i < AGENT_POST_MAX; i++)
-		send[i] = (struct agent_send){ .opcode = IB_WR_SEND, .pd = c.pd, .remote_qpn = 5,
-					       .path = { .dlid = 1, .port_num = 1 } };
+		send[i] = (struct ib_flat_send){ .opcode = IB_WR_SEND, .key = 5, .path = { .dlid = 1, .port_num = 1 } };
 	/* refused as a whole: the queue pair is in Reset */
 	ck_assert_int_ne(ask(c.line, AGENT_POST_SEND, &qp.handle, AGENT_POST_MAX, send, 0, NULL, &posted), AL_SUCCESS);
 	expect_no_paths();
@@ -65,7 +64,12 @@ START_TEST(datagrams_leave_no_address_handle)
 	ck_assert_uint_eq(posted.posted, 4);
 	expect_no_paths();
 	/* taken up to the one that is wrong */
-	send[3].pieces = 1;
+	send[3].path.sl = 16; /* no path */
+	ck_status(ask(c.line, AGENT_POST_SEND, &qp.handle, 5, send, 0, NULL, &posted), AL_AGENT_PROTOCOL);
+	ck_assert_uint_eq(posted.posted, 3);
+	expect_no_paths();
+	send[3].path.sl = 0;
+	send[3].num_sge = 1;
 	ck_status(ask(c.line, AGENT_POST_SEND, &qp.handle, 5, send, 0, NULL, &posted), AL_AGENT_PROTOCOL);
 	ck_assert_uint_eq(posted.posted, 3);
 	expect_no_paths();
