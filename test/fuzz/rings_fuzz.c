@@ -156,19 +156,22 @@ static void post_send(struct input *in)
 {
 	const struct ring_layout at = ring_layout(&cap);
 	uint32_t prod = atomic_load(&qring->sq_prod), what = draw(in, 1);
-	struct ring_send *to = (void *)((char *)qring + at.sq + (prod & at.sq_mask) * at.sq_stride);
+	struct ib_flat_send *to = (void *)((char *)qring + at.sq + (prod & at.sq_mask) * at.sq_stride);
 
-	*to = (struct ring_send){ .wr_id = next_id++, .opcode = what & 7, .flags = (uint16_t)(what >> 3 & 7) };
+	*to = (struct ib_flat_send){ .wr_id = next_id++, .opcode = what & 7, .flags = what >> 3 & 7 };
 	if (options.type == IB_QPT_UD) {
 		to->key = peer->ci->qp_num;
-		to->path = (struct ring_path){ .qkey = QKEY, .port_num = 1, .dlid = 2 };
-	} else {
-		to->remote_addr = (uintptr_t)pmr->buf + draw(in, 1) * 8;
+		to->path = (struct ib_flat_path){ .qkey = QKEY, .port_num = 1, .dlid = 2 };
+	} else if (ib_flat_form_of(to->opcode) != IB_FLAT_PLAIN) {
+		to->remote.addr = (uintptr_t)pmr->buf + draw(in, 1) * 8;
 		to->key = pmr->ci->rkey;
+	} else {
+		draw(in, 1);
 	}
 	to->num_sge = what >> 6 & 1;
-	to->sge[0] = piece(in);
-	to->length = draw(in, 1);
+	*ib_flat_tail(to) = piece(in);
+	to->length = to->num_sge ? ib_flat_tail(to)->length : 0;
+	draw(in, 1);
 	atomic_store(&qring->sq_prod, prod + 1);
 	ring_bell(bell);
 }
@@ -177,10 +180,11 @@ static void post_receive(struct input *in)
 {
 	const struct ring_layout at = ring_layout(&cap);
 	uint32_t prod = atomic_load(&qring->rq_prod);
-	struct ring_recv *to = (void *)((char *)qring + at.rq + (prod & at.rq_mask) * at.rq_stride);
+	struct ib_flat_recv *to = (void *)((char *)qring + at.rq + (prod & at.rq_mask) * at.rq_stride);
 
-	*to = (struct ring_recv){ .wr_id = next_id++, .num_sge = 1 };
-	to->sge[0] = piece(in);
+	*to = (struct ib_flat_recv){ .wr_id = next_id++, .num_sge = 1 };
+	*ib_flat_recv_list(to) = piece(in);
+	to->length = ib_flat_recv_list(to)->length;
 	atomic_store(&qring->rq_prod, prod + 1);
 }
 

@@ -133,22 +133,12 @@ static al_status set_path(struct provider_ah *ah, const struct ib_ah_attr *attr)
 {
 	const struct provider_ca *ca = (const struct provider_ca *)ah->ah.pd->ca;
 	al_status status = wr_check_address(attr, ca->gids, ca->lmc);
-	struct ring_path path = {
-		.dlid = attr->dlid,
-		.src_path_bits = attr->src_path_bits,
-		.sl = attr->sl,
-		.global = attr->is_global,
-		.port_num = attr->port_num,
-	};
+	struct ib_flat_path path;
 
+	if (!status)
+		status = ib_flat_pack_path(&path, attr);
 	if (status)
 		return status;
-	if (attr->is_global) {
-		path.dgid = attr->grh.dgid;
-		path.class_flow = (uint32_t)attr->grh.traffic_class << 20 | attr->grh.flow_label;
-		path.sgid_index = (uint8_t)attr->grh.sgid_index;
-		path.hop_limit = attr->grh.hop_limit;
-	}
 	fmutex_lock(&ah->lock);
 	ah->path = path;
 	fmutex_unlock(&ah->lock);

@@ -29,8 +29,8 @@ struct provider_ca {
 
 struct provider_ah {
 	struct ci_ah ah;
-	struct fmutex lock;    /* guards path: modify and a post may meet. Leaf. */
-	struct ring_path path; /* without a Q_Key */
+	struct fmutex lock;       /* guards path: modify and a post may meet. Leaf. */
+	struct ib_flat_path path; /* without a Q_Key */
 };
 
 /* Entries of a completion queue. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Queue pairs: posting into their rings. What a request must be is hca/soft/shared/wr.h's, as in the
- * module. */
-#include <string.h>
-
+ * module; how a request lies in a ring is iba/ib_flat_wr.h's. */
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/lock.h"
 #include "hca/soft/shared/opcode.h"
@@ -26,8 +24,8 @@ al_status pre_create_qp(struct ci_qp *base, struct ci_qp_init *init, struct uvp_
 /* The file was made for what was asked; what the agent answers may not be more. */
 static bool has_room(const struct ring_layout *at, const struct ib_qp_cap *cap)
 {
-	size_t send = at->sq_stride - sizeof(struct ring_send);
-	size_t recv = at->rq_stride - sizeof(struct ring_recv);
+	size_t send = at->sq_stride - sizeof(struct ib_flat_send);
+	size_t recv = at->rq_stride - sizeof(struct ib_flat_recv);
 
 	return cap->max_send_wr <= at->sq_mask + 1 && cap->max_recv_wr <= at->rq_mask + 1 &&
 	       cap->max_send_sge <= send / sizeof(struct ib_sge) && cap->max_inline_data <= send &&
@@ -110,76 +108,40 @@ static bool sq_full(struct provider_qp *qp)
 	return qp->sq_prod - qp->sq_cons >= qp->qp.cap.max_send_wr;
 }
 
-static al_status put_path(const struct provider_qp *qp, const struct ib_send_wr *wr,
-			  struct ring_send *to)
+/* The path of a datagram, as the address handle has it at the time of the post. */
+static al_status get_path(const struct provider_qp *qp, const struct ib_send_wr *wr,
+			  struct ib_flat_path *path)
 {
 	struct provider_ah *ah = (struct provider_ah *)ci_wr_ah(&qp->qp, wr->wr.ud.ah);
-	struct ring_path path;
-	al_status status;
 
 	if (UNLIKELY(!ah))
 		return AL_INVALID_HANDLE;
 	fmutex_lock(&ah->lock);
-	path = ah->path;
+	*path = ah->path;
 	fmutex_unlock(&ah->lock);
-	status = wr_check_datagram(&qp->qp, qp->port_num, ah->ah.pd, path.port_num,
-				   wr->wr.ud.remote_qpn);
-	if (UNLIKELY(status))
-		return status;
-	path.qkey = wr->wr.ud.remote_qkey;
-	to->path = path;
-	to->key = wr->wr.ud.remote_qpn;
-	return AL_SUCCESS;
-}
-
-static void put_data(const struct ib_send_wr *wr, struct ring_send *to)
-{
-	char *at = (char *)to->sge;
-	uint32_t i;
-
-	for (i = 0; i < wr->num_sge; at += wr->sg_list[i].length, i++)
-		if (wr->sg_list[i].length)
-			memcpy(at, (const void *)(uintptr_t)wr->sg_list[i].addr,
-			       wr->sg_list[i].length);
+	return wr_check_datagram(&qp->qp, qp->port_num, ah->ah.pd, path->port_num,
+				 wr->wr.ud.remote_qpn);
 }
 
 static al_status put_send(struct provider_qp *qp, const struct ib_send_wr *wr)
 {
-	struct ring_send *to = (struct ring_send *)((char *)qp->file.mem + qp->layout.sq +
-						    (size_t)(qp->sq_prod & qp->layout.sq_mask) *
-							    qp->layout.sq_stride);
+	struct ib_flat_send *to =
+		(struct ib_flat_send *)((char *)qp->file.mem + qp->layout.sq +
+					(size_t)(qp->sq_prod & qp->layout.sq_mask) *
+						qp->layout.sq_stride);
+	struct ib_flat_path path;
 	al_status status;
 	uint32_t length;
 
 	if (UNLIKELY(sq_full(qp)))
 		return AL_QUEUE_FULL;
 	status = wr_check_send(&qp->qp, wr, &length);
+	if (!status && ib_flat_has_path(qp->qp.qp_type, wr->opcode))
+		status = get_path(qp, wr, &path);
 	if (UNLIKELY(status))
 		return status;
-	if (wr_ops[wr->opcode].flags & WR_ATOMIC) {
-		to->remote_addr = wr->wr.atomic.remote_addr;
-		to->compare_add = wr->wr.atomic.compare_add;
-		to->swap = wr->wr.atomic.swap;
-		to->key = wr->wr.atomic.rkey;
-	} else if (wr_ops[wr->opcode].flags & WR_REMOTE) {
-		to->remote_addr = wr->wr.rdma.remote_addr;
-		to->key = wr->wr.rdma.rkey;
-	} else if (qp->qp.qp_type == IB_QPT_UD) {
-		status = put_path(qp, wr, to);
-		if (UNLIKELY(status))
-			return status;
-	}
-	to->wr_id = wr->wr_id;
-	to->ex = wr->ex.imm_data;
-	to->num_sge = wr->num_sge;
-	to->length = length;
-	to->opcode = (uint16_t)wr->opcode;
-	to->flags = (uint16_t)wr->send_flags;
-	if (wr->send_flags & IB_SEND_INLINE)
-		put_data(wr, to);
-	else
-		for (uint32_t i = 0; i < wr->num_sge; i++)
-			to->sge[i] = wr->sg_list[i];
+	ib_flat_pack_send(to, wr, length, qp->qp.qp_type, &path);
+	ib_flat_pack_tail(to, ib_flat_tail(to), wr);
 	IB_TRACE("soft", "post_send: written into the ring, wr_id=%#llx %s %u bytes",
 		 (unsigned long long)wr->wr_id, wr_ops[wr->opcode].name, length);
 	return AL_SUCCESS;
@@ -227,9 +189,10 @@ static bool rq_full(struct provider_qp *qp)
 
 static al_status put_recv(struct provider_qp *qp, const struct ib_recv_wr *wr)
 {
-	struct ring_recv *to = (struct ring_recv *)((char *)qp->file.mem + qp->layout.rq +
-						    (size_t)(qp->rq_prod & qp->layout.rq_mask) *
-							    qp->layout.rq_stride);
+	struct ib_flat_recv *to =
+		(struct ib_flat_recv *)((char *)qp->file.mem + qp->layout.rq +
+					(size_t)(qp->rq_prod & qp->layout.rq_mask) *
+						qp->layout.rq_stride);
 	al_status status;
 	uint32_t length;
 
@@ -238,10 +201,7 @@ static al_status put_recv(struct provider_qp *qp, const struct ib_recv_wr *wr)
 	status = wr_check_recv(&qp->qp, wr, &length);
 	if (UNLIKELY(status))
 		return status;
-	to->wr_id = wr->wr_id;
-	to->num_sge = wr->num_sge;
-	for (uint32_t i = 0; i < wr->num_sge; i++)
-		to->sge[i] = wr->sg_list[i];
+	ib_flat_pack_recv(to, ib_flat_recv_list(to), wr, length);
 	IB_TRACE("soft", "post_recv: written into the ring, wr_id=%#llx %u bytes",
 		 (unsigned long long)wr->wr_id, length);
 	return AL_SUCCESS;

@@ -292,86 +292,57 @@ static void copy_once(void *to, const void *from, size_t bytes)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* A path in place of its handle (ud_post()). */
+/* A path in place of its handle (ud_post()). The reader has checked the path's form. */
 al_status ring_path(const struct soft_qp *qp, const struct ib_send_wr *wr, struct datagram *to)
 {
-	const struct ring_path *from = (const void *)wr->wr.ud.ah;
+	const struct ib_flat_path *path = (const void *)wr->wr.ud.ah;
 	const struct soft_hca *hca = qp_hca(qp);
-	const struct ib_ah_attr attr = {
-		.is_global = from->global & 1,
-		.grh.sgid_index = from->sgid_index,
-		.src_path_bits = from->src_path_bits,
-	};
+	struct ib_ah_attr attr;
 	al_status status;
 
-	if (!from->port_num || from->port_num > hca->conf.ports || from->sl > 15 ||
-	    from->class_flow >> 28)
+	if (path->port_num > hca->conf.ports)
 		return AL_INVALID_PARAMETER;
+	ib_flat_unpack_path(path, &attr);
 	status = wr_check_address(&attr, hca->conf.gids, hca->conf.lmc);
 	if (!status)
-		status = wr_check_datagram(&qp->ci, qp_port_num(qp), qp->ci.pd, from->port_num,
+		status = wr_check_datagram(&qp->ci, qp_port_num(qp), qp->ci.pd, path->port_num,
 					   wr->wr.ud.remote_qpn);
 	if (status)
 		return status;
-	to->qkey = wr->wr.ud.remote_qkey;
-	to->to = (struct address){
-		.dlid = from->dlid,
-		.src_path_bits = from->src_path_bits,
-		.sl = from->sl,
-		.global = attr.is_global,
-	};
-	if (!attr.is_global)
-		return AL_SUCCESS;
-	to->to.dgid = from->dgid;
-	to->to.class_flow = from->class_flow;
-	to->to.sgid_index = from->sgid_index;
-	to->to.hop_limit = from->hop_limit;
+	to->qkey = path->qkey;
+	address_set(&to->to, &attr);
 	return AL_SUCCESS;
 }
 
-/* The request in a slot, with its list or data, becomes the queue's. */
+/* The request in a slot becomes the queue's. Inline data stays in the slot until qp_add_send() copies the data. */
 static al_status take_send(struct soft_qp *qp, uint32_t index, uint64_t *wr_id)
 {
 	const struct shared_qp *s = qp->shared;
 	const char *slot = s->sq + (size_t)(index & s->layout.sq_mask) * s->layout.sq_stride;
-	struct ib_sge sge[SOFT_MAX_SGE];
-	struct ring_send from;
+	const struct ib_sge *tail = (const struct ib_sge *)(slot + sizeof(struct ib_flat_send));
+	uint32_t room = (s->layout.sq_stride - (uint32_t)sizeof(struct ib_flat_send)) / IB_FLAT_UNIT;
+	struct ib_sge copy[1 + SOFT_MAX_SGE], data; /* masks and list */
+	struct ib_flat_send from;
 	struct ib_send_wr wr;
+	al_status status;
 
 	copy_once(&from, slot, sizeof(from));
 	*wr_id = from.wr_id;
-	wr = (struct ib_send_wr){
-		.wr_id = from.wr_id,
-		.sg_list = sge,
-		.num_sge = from.num_sge,
-		.opcode = (ib_wr_opcode)from.opcode,
-		.send_flags = from.flags,
-		.ex.imm_data = from.ex,
-	};
-	if (from.flags & IB_SEND_INLINE) {
-		if (from.length > qp->ci.cap.max_inline_data)
-			return AL_INVALID_SGE;
-		sge[0] = (struct ib_sge){ (uintptr_t)slot + sizeof(from), from.length, 0 };
-		wr.num_sge = from.length ? 1 : 0;
-	} else {
-		if (from.num_sge > qp->ci.cap.max_send_sge)
-			return AL_INVALID_SGE;
-		copy_once(sge, slot + sizeof(from), from.num_sge * sizeof(*sge));
+	status = ib_flat_check_send(&from, qp->ci.qp_type, room);
+	if (status)
+		return status;
+	if (from.num_sge > qp->ci.cap.max_send_sge)
+		return AL_INVALID_SGE;
+	if (!(from.flags & IB_SEND_INLINE)) {
+		copy_once(copy, tail, ib_flat_units(&from) * IB_FLAT_UNIT);
+		tail = copy;
 	}
-	if (is_ud(qp)) {
+	ib_flat_unpack_send(&from, tail, qp->ci.qp_type, &wr, &data);
+	status = ib_flat_check_list(wr.sg_list, wr.num_sge, from.length);
+	if (status)
+		return status;
+	if (ib_flat_has_path(qp->ci.qp_type, from.opcode))
 		wr.wr.ud.ah = (al_ah_h)(uintptr_t)&from.path; /* ring_path() knows */
-		wr.wr.ud.remote_qpn = from.key;
-		wr.wr.ud.remote_qkey = from.path.qkey;
-	} else if (from.opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
-		   from.opcode == IB_WR_ATOMIC_FETCH_AND_ADD) {
-		wr.wr.atomic.remote_addr = from.remote_addr;
-		wr.wr.atomic.compare_add = from.compare_add;
-		wr.wr.atomic.swap = from.swap;
-		wr.wr.atomic.rkey = from.key;
-	} else {
-		wr.wr.rdma.remote_addr = from.remote_addr;
-		wr.wr.rdma.rkey = from.key;
-	}
 	return qp_add_send(qp, &wr, index);
 }
 
@@ -421,18 +392,19 @@ static al_status take_recv(struct soft_qp *qp, uint32_t index, uint64_t *wr_id)
 {
 	const struct shared_qp *s = qp->shared;
 	const char *slot = s->rq + (size_t)(index & s->layout.rq_mask) * s->layout.rq_stride;
-	struct ib_sge sge[SOFT_MAX_SGE];
-	struct ring_recv from;
+	struct ib_sge list[SOFT_MAX_SGE];
+	struct ib_flat_recv from;
 	struct ib_recv_wr wr;
+	al_status status;
 
 	copy_once(&from, slot, sizeof(from));
 	*wr_id = from.wr_id;
 	if (from.num_sge > qp->ci.cap.max_recv_sge)
 		return AL_INVALID_SGE;
-	copy_once(sge, slot + sizeof(from), from.num_sge * sizeof(*sge));
-	wr = (struct ib_recv_wr){ .wr_id = from.wr_id,
-				  .sg_list = sge,
-				  .num_sge = (uint32_t)from.num_sge };
+	copy_once(list, slot + sizeof(from), from.num_sge * sizeof(*list));
+	status = ib_flat_read_recv(&from, list, from.num_sge, &wr);
+	if (status)
+		return status;
 	return qp_add_recv(qp, &wr, index);
 }
 

@@ -48,11 +48,12 @@
 #ifndef SOFT_RING_H
 #define SOFT_RING_H
 
+#include <iba/ib_flat_wr.h>
 #include <iba/ib_hca.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
-#define RING_VERSION 2
+#define RING_VERSION 3
 #define RING_BELLS   4096 /* queue pairs of a client that have rings, at most */
 #define RING_NAME    "ibal-soft" /* of the files */
 #define RING_LEAST_CQE 16 /* a completion queue has more than one entry, as adapters' do: programs have come to rely on it */
@@ -145,48 +146,7 @@ static inline size_t ring_cq_bytes(uint32_t cqe)
 
 /* ----------------------------------------------------------------- queue pairs */
 
-/* A datagram's path, as its address handle was when it was posted. */
-struct ring_path {
-	ib_gid dgid;
-	uint32_t class_flow; /* traffic class and flow label, as in a GRH */
-	uint32_t qkey;
-	uint16_t dlid;
-	uint8_t src_path_bits;
-	uint8_t sl;
-	uint8_t sgid_index;
-	uint8_t hop_limit;
-	uint8_t global;
-	uint8_t port_num;
-};
-
-/* A send request; behind it its gather list, or its data if it is inline. */
-struct ring_send {
-	uint64_t wr_id;
-	union {
-		struct {
-			uint64_t remote_addr;
-			uint64_t compare_add, swap;
-		};
-		struct ring_path path;
-	};
-	uint32_t key; /* rkey; datagram: the destination's number */
-	uint32_t ex;
-	uint32_t num_sge;
-	uint32_t length; /* inline: bytes */
-	uint16_t opcode;
-	uint16_t flags;
-	uint32_t zero;
-	struct ib_sge sge[];
-};
-
-struct ring_recv {
-	uint64_t wr_id;
-	uint64_t num_sge;
-	struct ib_sge sge[];
-};
-
-_Static_assert(sizeof(struct ring_send) == 64, "a request without its list is one cache line");
-
+/* A slot of a send or receive queue holds a flat work request (iba/ib_flat_wr.h), the tail behind the head. */
 struct ring_qp {
 	_Alignas(64) _Atomic uint32_t state; /* module's: ib_qp_state */
 	_Alignas(64) _Atomic uint32_t sq_cons; /* the same: completed */
@@ -210,8 +170,8 @@ static inline struct ring_layout ring_layout(const struct ib_qp_cap *cap)
 
 	if (data < cap->max_inline_data)
 		data = (cap->max_inline_data + 15) & ~15u;
-	to.sq_stride = (uint32_t)sizeof(struct ring_send) + data;
-	to.rq_stride = (uint32_t)(sizeof(struct ring_recv) + cap->max_recv_sge * sizeof(struct ib_sge));
+	to.sq_stride = (uint32_t)sizeof(struct ib_flat_send) + data;
+	to.rq_stride = (uint32_t)(sizeof(struct ib_flat_recv) + cap->max_recv_sge * sizeof(struct ib_sge));
 	to.rq = to.sq + (size_t)sq * to.sq_stride;
 	to.bytes = to.rq + (size_t)rq * to.rq_stride;
 	return to;

@@ -255,54 +255,56 @@ END_TEST
 /* ------------------------------------------------------------------- requests */
 
 /* Each wrong in one way: what soft_post_send() would refuse, and what does not come about there. */
-static void no_opcode(struct ring_send *s) { s->opcode = 0x7fff; }
-static void not_ours(struct ring_send *s) { s->opcode = IB_WR_LOCAL_INV; }
-static void bad_flags(struct ring_send *s) { s->flags |= 0x8000; }
-static void many_sge(struct ring_send *s) { s->num_sge = 3; }
-static void most_sge(struct ring_send *s) { s->num_sge = UINT32_MAX; }
-static void long_sge(struct ring_send *s)
+static void no_opcode(struct ib_flat_send *s) { s->opcode = 255; }
+static void not_ours(struct ib_flat_send *s) { s->opcode = IB_WR_LOCAL_INV; }
+static void bad_flags(struct ib_flat_send *s) { s->flags |= 0x80; }
+static void many_sge(struct ib_flat_send *s) { s->num_sge = 3; }
+static void most_sge(struct ib_flat_send *s) { s->num_sge = UINT16_MAX; }
+static void long_sge(struct ib_flat_send *s)
 {
 	s->num_sge = 2;
-	s->sge[0].length = s->sge[1].length = 0x80000000u;
+	ib_flat_tail(s)[0].length = ib_flat_tail(s)[1].length = 0x80000000u;
 }
-static void long_inline(struct ring_send *s)
+static void other_length(struct ib_flat_send *s) { s->length = 1; }
+static void held(struct ib_flat_send *s) { s->holder[3] = 1; }
+static void long_inline(struct ib_flat_send *s)
 {
 	s->flags |= IB_SEND_INLINE;
 	s->length = 65;
 }
-static void most_inline(struct ring_send *s)
+static void most_inline(struct ib_flat_send *s)
 {
 	s->flags |= IB_SEND_INLINE;
 	s->length = UINT32_MAX;
 }
-static void inline_read(struct ring_send *s)
+static void inline_read(struct ib_flat_send *s)
 {
 	s->opcode = IB_WR_RDMA_READ;
 	s->flags |= IB_SEND_INLINE;
 }
-static void (*const wrong_sends[])(struct ring_send *s) = { no_opcode, not_ours,    bad_flags,   many_sge,   most_sge,
-							     long_sge,  long_inline, most_inline, inline_read };
+static void (*const wrong_sends[])(struct ib_flat_send *s) = { no_opcode, not_ours,    bad_flags,   many_sge,   most_sge,
+							     long_sge,  long_inline, most_inline, inline_read, other_length, held };
 
-static void no_port(struct ring_send *s) { s->path.port_num = 0; }
-static void far_port(struct ring_send *s) { s->path.port_num = 255; }
-static void big_sl(struct ring_send *s) { s->path.sl = 16; }
-static void big_flow(struct ring_send *s) { s->path.class_flow = 1u << 28; }
-static void no_gid(struct ring_send *s)
+static void no_port(struct ib_flat_send *s) { s->path.port_num = 0; }
+static void far_port(struct ib_flat_send *s) { s->path.port_num = 255; }
+static void big_sl(struct ib_flat_send *s) { s->path.sl = 16; }
+static void big_flow(struct ib_flat_send *s) { s->path.grh_word = 1u << 28; }
+static void no_gid(struct ib_flat_send *s)
 {
-	s->path.global = 1;
+	s->path.grh_word = 6u << 28;
 	s->path.sgid_index = 255;
 }
-static void path_bits(struct ring_send *s) { s->path.src_path_bits = 1; }
-static void big_qpn(struct ring_send *s) { s->key = 1u << 24; }
-static void (*const wrong_paths[])(struct ring_send *s) = { no_port, far_port, big_sl, big_flow, no_gid, path_bits, big_qpn };
+static void path_bits(struct ib_flat_send *s) { s->path.src_path_bits = 1; }
+static void big_qpn(struct ib_flat_send *s) { s->key = 1u << 24; }
+static void (*const wrong_paths[])(struct ib_flat_send *s) = { no_port, far_port, big_sl, big_flow, no_gid, path_bits, big_qpn };
 
 #define NUM(array) (sizeof(array) / sizeof(*(array)))
 
-static struct ring_send *slot(struct ring_qp *ring, uint32_t index)
+static struct ib_flat_send *slot(struct ring_qp *ring, uint32_t index)
 {
 	const struct ring_layout at = ring_layout(&cap);
 
-	return (struct ring_send *)((char *)ring + at.sq + (index & at.sq_mask) * at.sq_stride);
+	return (struct ib_flat_send *)((char *)ring + at.sq + (index & at.sq_mask) * at.sq_stride);
 }
 
 static void expect_bad(struct ring_cq *cring, struct ring_qp *ring, struct qp *qp, uint64_t wr_id)
@@ -339,10 +341,10 @@ START_TEST(what_is_no_request_ends_the_queue_pair_and_reset_begins_anew)
 		}
 		connect_qps(qp, peer, &o);
 		post_recv(peer, 9, NULL, 0);
-		*slot(ring, 0) = (struct ring_send){ .wr_id = 40, .opcode = IB_WR_SEND, .flags = IB_SEND_SIGNALED };
+		*slot(ring, 0) = (struct ib_flat_send){ .wr_id = 40, .opcode = IB_WR_SEND, .flags = IB_SEND_SIGNALED };
 		if (ud) {
 			slot(ring, 0)->key = peer->ci->qp_num;
-			slot(ring, 0)->path = (struct ring_path){ .qkey = 7, .port_num = 1 };
+			slot(ring, 0)->path = (struct ib_flat_path){ .qkey = 7, .port_num = 1 };
 		}
 		*slot(ring, 1) = *slot(ring, 0);
 		slot(ring, 1)->wr_id = 41;
@@ -407,7 +409,7 @@ START_TEST(a_failure_is_told_once_by_whoever_takes_its_signal)
 	ck_assert(!pthread_create(&thread, NULL, signal_often, &other));
 	for (uint64_t i = 0; i < 1000; i++) {
 		connect_qps(qp, peer, &o);
-		*slot(ring, 0) = (struct ring_send){ .wr_id = i, .opcode = 0x7fff };
+		*slot(ring, 0) = (struct ib_flat_send){ .wr_id = i, .opcode = 255 };
 		atomic_store(&ring->sq_prod, 1);
 		ring_bell(bell);
 		expect_bad(cring, ring, qp, i);
@@ -452,8 +454,8 @@ START_TEST(a_signal_that_comes_after_reset_ends_nothing)
 		connect_qps(qp, peer, &o);
 		late_signal(qp, _i);
 		post_recv(peer, 9, NULL, 0);
-		*slot(ring, 0) = (struct ring_send){ .wr_id = 40, .opcode = IB_WR_SEND, .flags = IB_SEND_SIGNALED };
-		*slot(ring, 1) = (struct ring_send){ .wr_id = 41, .opcode = 0x7fff };
+		*slot(ring, 0) = (struct ib_flat_send){ .wr_id = 40, .opcode = IB_WR_SEND, .flags = IB_SEND_SIGNALED };
+		*slot(ring, 1) = (struct ib_flat_send){ .wr_id = 41, .opcode = 255 };
 		atomic_store(&ring->sq_prod, 1);
 		ring_bell(bell);
 		ck_assert_int_eq(next_wc(cring).status, IB_WC_SUCCESS);
@@ -529,7 +531,7 @@ START_TEST(bells_of_nobody_are_harmless)
 			atomic_store(&door->bells[k], UINT64_MAX);
 		atomic_store(&door->rung, UINT64_MAX);
 		post_recv(peer, i, NULL, 0);
-		*slot(ring, i) = (struct ring_send){ .wr_id = i, .opcode = IB_WR_SEND, .flags = IB_SEND_SIGNALED };
+		*slot(ring, i) = (struct ib_flat_send){ .wr_id = i, .opcode = IB_WR_SEND, .flags = IB_SEND_SIGNALED };
 		atomic_store(&ring->sq_prod, i + 1);
 		ring_bell(bell);
 		ck_assert_uint_eq(next_wc(cring).wr_id, i);
@@ -637,7 +639,7 @@ static void flood(const struct flooder *f)
 	uint32_t prod = atomic_load(&f->ring->sq_prod), cons = atomic_load(&f->ring->sq_cons);
 
 	for (; prod - cons < DEPTH; prod++)
-		*slot(f->ring, prod) = (struct ring_send){ .opcode = IB_WR_SEND, .key = 0xfffff0,
+		*slot(f->ring, prod) = (struct ib_flat_send){ .opcode = IB_WR_SEND, .key = 0xfffff0,
 							   .path = { .qkey = 7, .port_num = 1, .dlid = 1 } };
 	atomic_store(&f->ring->sq_prod, prod);
 	ring_bell(f->bell);

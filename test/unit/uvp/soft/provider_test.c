@@ -270,14 +270,14 @@ static void free_qp(struct qp *qp)
 	ops->post_destroy_qp(&qp->p.qp, begin_call());
 }
 
-static const struct ring_send *send_slot(const struct qp *qp, uint32_t index)
+static const struct ib_flat_send *send_slot(const struct qp *qp, uint32_t index)
 {
 	const struct ring_layout at = ring_layout(&cap);
 
 	return (const void *)((const char *)qp->ring + at.sq + (index & at.sq_mask) * at.sq_stride);
 }
 
-static const struct ring_recv *recv_slot(const struct qp *qp, uint32_t index)
+static const struct ib_flat_recv *recv_slot(const struct qp *qp, uint32_t index)
 {
 	const struct ring_layout at = ring_layout(&cap);
 
@@ -407,7 +407,7 @@ START_TEST(a_request_is_in_its_slot_whole)
 				 .send_flags = IB_SEND_SIGNALED | IB_SEND_SOLICITED, .ex.imm_data = 99,
 				 .wr.rdma = { 0xabcdef, 77 } };
 	const struct ib_send_wr *bad = NULL;
-	const struct ring_send *slot;
+	const struct ib_flat_send *slot;
 	char data[40];
 	struct cq cq;
 	struct qp qp;
@@ -420,19 +420,19 @@ START_TEST(a_request_is_in_its_slot_whole)
 	ck_assert_uint_eq(slot->opcode, IB_WR_RDMA_WRITE_WITH_IMM);
 	ck_assert_uint_eq(slot->flags, IB_SEND_SIGNALED | IB_SEND_SOLICITED);
 	ck_assert_uint_eq(slot->ex, 99);
-	ck_assert_uint_eq(slot->remote_addr, 0xabcdef);
+	ck_assert_uint_eq(slot->remote.addr, 0xabcdef);
 	ck_assert_uint_eq(slot->key, 77);
 	ck_assert_uint_eq(slot->num_sge, 2);
 	ck_assert_uint_eq(slot->length, 30);
-	ck_assert_mem_eq(slot->sge, sge, 2 * sizeof(*sge));
+	ck_assert_mem_eq(slot + 1, sge, 2 * sizeof(*sge));
 	wr = (struct ib_send_wr){ .wr_id = 6, .sg_list = sge, .num_sge = 1, .opcode = IB_WR_ATOMIC_CMP_AND_SWP,
 				  .wr.atomic = { .remote_addr = 1, .compare_add = 2, .swap = 3, .rkey = 4 } };
 	sge[0].length = 8;
 	ck_assert_int_eq(ops->post_send(&qp.p.qp, &wr, &bad), AL_SUCCESS);
 	slot = send_slot(&qp, 1);
-	ck_assert_uint_eq(slot->remote_addr, 1);
-	ck_assert_uint_eq(slot->compare_add, 2);
-	ck_assert_uint_eq(slot->swap, 3);
+	ck_assert_uint_eq(slot->remote.addr, 1);
+	ck_assert_uint_eq(slot->remote.compare_add, 2);
+	ck_assert_uint_eq(slot->remote.swap, 3);
 	ck_assert_uint_eq(slot->key, 4);
 	for (uint32_t i = 0; i < sizeof(data); i++)
 		data[i] = (char)(i + 1);
@@ -443,12 +443,12 @@ START_TEST(a_request_is_in_its_slot_whole)
 	ck_assert_int_eq(ops->post_send(&qp.p.qp, &wr, &bad), AL_SUCCESS);
 	slot = send_slot(&qp, 2);
 	ck_assert_uint_eq(slot->length, 15);
-	ck_assert_mem_eq(slot->sge, data, 15);
+	ck_assert_mem_eq(slot + 1, data, 15);
 	sge[1] = (struct ib_sge){ (uintptr_t)data + 15, 25, 0 };
 	ck_assert_int_eq(ops->post_send(&qp.p.qp, &wr, &bad), AL_SUCCESS);
 	slot = send_slot(&qp, 3);
 	ck_assert_uint_eq(slot->length, 40);
-	ck_assert_mem_eq(slot->sge, data, 40);
+	ck_assert_mem_eq(slot + 1, data, 40);
 	free_qp(&qp);
 	free_cq(&cq);
 }
@@ -462,7 +462,7 @@ START_TEST(a_datagram_takes_its_path_along)
 	struct ci_pd other = { .ca = &ca.ca };
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .wr.ud = { (al_ah_h)&ah, 0x4567, 0x89 } };
 	const struct ib_send_wr *bad = NULL;
-	const struct ring_path *path;
+	const struct ib_flat_path *path;
 	struct cq cq;
 	struct qp qp;
 
@@ -484,9 +484,8 @@ START_TEST(a_datagram_takes_its_path_along)
 	ck_assert_uint_eq(path->src_path_bits, 1);
 	ck_assert_uint_eq(path->sl, 3);
 	ck_assert_uint_eq(path->port_num, 2);
-	ck_assert_uint_eq(path->global, 1);
-	ck_assert_mem_eq(&path->dgid, &attr.grh.dgid, 16);
-	ck_assert_uint_eq(path->class_flow, 0x77abcde);
+		ck_assert_mem_eq(&path->dgid, &attr.grh.dgid, 16);
+	ck_assert_uint_eq(path->grh_word, 0x677abcde);
 	ck_assert_uint_eq(path->sgid_index, 3);
 	ck_assert_uint_eq(path->hop_limit, 9);
 	attr.is_global = false;
@@ -495,7 +494,7 @@ START_TEST(a_datagram_takes_its_path_along)
 	ck_assert_uint_eq(path->dlid, 5); /* the request has its own */
 	ck_assert_int_eq(ops->post_send(&qp.p.qp, &wr, &bad), AL_SUCCESS);
 	ck_assert_uint_eq(send_slot(&qp, 1)->path.dlid, 6);
-	ck_assert_uint_eq(send_slot(&qp, 1)->path.global, 0);
+	ck_assert_uint_eq(send_slot(&qp, 1)->path.grh_word, 0);
 	/* what a wrong attribute would have changed */
 	attr.src_path_bits = 2;
 	ck_assert_int_ne(ops->pre_modify_ah(&ah.ah, &attr, begin_call()), AL_SUCCESS);
@@ -617,7 +616,7 @@ START_TEST(posts_are_refused_and_rung_for_as_the_state_says)
 	if (recv) {
 		ck_assert_uint_eq(recv_slot(&qp, 0)->wr_id, 8);
 		ck_assert_uint_eq(recv_slot(&qp, 0)->num_sge, 2);
-		ck_assert_mem_eq(recv_slot(&qp, 0)->sge, sge, sizeof(sge));
+		ck_assert_mem_eq(recv_slot(&qp, 0) + 1, sge, sizeof(sge));
 	}
 	/* in the Error state the module is to flush it; else a message fetches it */
 	ck_assert_uint_eq(bells(BELL / 64), _i == IB_QPS_ERR ? 1ull << BELL % 64 : 0);
