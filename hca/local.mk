@@ -52,6 +52,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/object/qp.c \
 	hca/soft/packet/icrc.c hca/soft/packet/icrc.h \
 	hca/soft/packet/packet.c hca/soft/packet/packet.h \
+	hca/soft/packet/pool.c hca/soft/packet/pool.h \
 	hca/soft/packet/wire.c hca/soft/packet/wire.h \
 	hca/soft/port/counters.c \
 	hca/soft/port/port.c hca/soft/port/port.h \

@@ -153,7 +153,7 @@ static uint32_t first_met(const struct source *src, const struct stretch *s, uin
 	return limit;
 }
 
-static bool is_from(const struct kept *k, const struct source *src)
+static bool is_from(const struct pooled *k, const struct source *src)
 {
 	return k->pkt.src_qpn == src->qpn;
 }
@@ -163,7 +163,7 @@ static bool is_from(const struct kept *k, const struct source *src)
 static uint32_t until_due(const struct source *src, const struct stretch *s, uint32_t limit)
 {
 	struct faults *f = source_hca(src)->faults;
-	const struct kept *k;
+	const struct pooled *k;
 
 	/* those of this flow were added by whoever calls now, and are not due yet */
 	if (LIKELY(!atomic_load_explicit(&f->held_num, memory_order_relaxed)))
@@ -255,51 +255,16 @@ static bool fail_alloc(struct alloc_gate *gate)
 
 /* -------------------------------------------------------- packets that are kept */
 
-static struct kept *take_room(struct faults *f)
-{
-	struct kept *k;
-
-	fmutex_lock(&f->lock);
-	k = f->free;
-	if (k)
-		f->free = k->next;
-	fmutex_unlock(&f->lock);
-	return k;
-}
-
-void fault_home(struct packet *pkt)
-{
-	struct kept *k = (struct kept *)pkt; /* its first member */
-	struct soft_hca *hca = k->hca;
-
-	fmutex_lock(&hca->faults->lock);
-	k->next = hca->faults->free;
-	hca->faults->free = k;
-	fmutex_unlock(&hca->faults->lock);
-}
-
 /* A copy of a packet that refers to nothing; NULL: there is no room, or no payload any more. */
-static struct kept *copy_of(struct source *src, const struct packet *pkt, enum flow_index flow)
+static struct pooled *copy_of(struct source *src, const struct packet *pkt, enum flow_index flow)
 {
-	struct kept *k = take_room(source_hca(src)->faults);
+	enum copy_result result;
+	struct pooled *k = payload_keep(&source_hca(src)->faults->pool, pkt, &result);
 
 	if (!k)
 		return NULL;
-	k->pkt = *pkt;
-	k->pkt.home = NULL;
-	k->pkt.wqe = NULL;
-	k->pkt.flags &= (uint8_t)~PKT_STAGED;
 	k->flow = flow;
 	k->from = src->port;
-	if (!pkt->length)
-		return k;
-	if (payload_copy(k->data, pkt) != COPY_DONE) {
-		fault_home(&k->pkt);
-		return NULL;
-	}
-	k->pkt.view = NULL;
-	k->pkt.data = k->data;
-	k->pkt.offset = 0;
 	return k;
 }
 
@@ -307,7 +272,7 @@ static struct kept *copy_of(struct source *src, const struct packet *pkt, enum f
 static bool keep(struct source *src, const struct packet *pkt, enum flow_index flow, uint64_t due)
 {
 	struct faults *f = source_hca(src)->faults;
-	struct kept *k = copy_of(src, pkt, flow), **tail = &f->held;
+	struct pooled *k = copy_of(src, pkt, flow), **tail = &f->held;
 
 	if (!k)
 		return false;
@@ -322,20 +287,20 @@ static bool keep(struct source *src, const struct packet *pkt, enum flow_index f
 	return true;
 }
 
-static void send_kept(struct runner *r, struct kept *k)
+static void send_kept(struct runner *r, struct pooled *k)
 {
 	const struct link_ops *link = k->from->link;
 	struct path path;
 
 	link->resolve(k->from, &k->pkt.route, &path);
 	if (!link->send(r, &path, &k->pkt))
-		fault_home(&k->pkt);
+		pool_home(r, &k->pkt);
 }
 
 void fault_release(struct runner *r, struct source *src, enum flow_index flow, uint64_t n)
 {
 	struct faults *f = source_hca(src)->faults;
-	struct kept **at = &f->held, *due = NULL, **tail = &due, *k;
+	struct pooled **at = &f->held, *due = NULL, **tail = &due, *k;
 
 	/* those of this flow were added by whoever calls now */
 	if (LIKELY(!atomic_load_explicit(&f->held_num, memory_order_relaxed)))
@@ -375,7 +340,7 @@ static bool keep_for(struct source *src, const struct packet *pkt, enum flow_ind
 		     uint64_t ns)
 {
 	struct soft_hca *hca = source_hca(src);
-	struct kept *k = copy_of(src, pkt, flow), **at = &hca->faults->late;
+	struct pooled *k = copy_of(src, pkt, flow), **at = &hca->faults->late;
 
 	if (!k)
 		return false;
@@ -395,7 +360,7 @@ static void send_late(struct timer *timer, struct runner *r)
 {
 	struct faults *f = (struct faults *)((char *)timer - offsetof(struct faults, timer));
 	struct soft_hca *hca = f->hca;
-	struct kept *due, **tail = &due, *k;
+	struct pooled *due, **tail = &due, *k;
 	uint64_t now = clock_ns();
 
 	fmutex_lock(&f->lock);
@@ -413,10 +378,10 @@ static void send_late(struct timer *timer, struct runner *r)
 	}
 }
 
-static uint32_t drop_from(struct faults *f, struct kept **at, const struct source *src)
+static uint32_t drop_from(struct pooled **at, const struct source *src)
 {
 	uint32_t dropped = 0;
-	struct kept *k;
+	struct pooled *k;
 
 	while ((k = *at)) {
 		if (src && !is_from(k, src)) {
@@ -424,8 +389,7 @@ static uint32_t drop_from(struct faults *f, struct kept **at, const struct sourc
 			continue;
 		}
 		*at = k->next;
-		k->next = f->free;
-		f->free = k;
+		pool_home(NULL, &k->pkt);
 		dropped++;
 	}
 	return dropped;
@@ -436,8 +400,8 @@ static void drop_kept(struct soft_hca *hca, const struct source *src)
 {
 	struct faults *f = hca->faults;
 
-	atomic_fetch_sub(&f->held_num, drop_from(f, &f->held, src));
-	if (drop_from(f, &f->late, src))
+	atomic_fetch_sub(&f->held_num, drop_from(&f->held, src));
+	if (drop_from(&f->late, src))
 		set_timer(hca);
 }
 
@@ -616,39 +580,22 @@ static void set_faulty(struct soft_hca *hca, const struct fault_table *t)
 	}
 }
 
-/* Room for what is kept: once there is a rule, until the HCA goes. */
+/* Packets for what is kept: once there is a rule, until the HCA goes. */
 static al_status make_room(struct soft_hca *hca)
 {
-	struct faults *f = hca->faults;
-	const size_t each = sizeof(struct kept) + ib_mtu_bytes(IB_MTU_4096);
-	char *mem;
-	int i;
+	struct pool *pool = &hca->faults->pool;
 
-	if (f->mem)
-		return AL_SUCCESS;
-	mem = al_alloc_aligned(64, SOFT_KEPT * each);
-	if (!mem)
-		return AL_INSUFFICIENT_MEMORY;
-	f->mem = mem;
-	for (i = 0; i < SOFT_KEPT; i++) {
-		struct kept *k = (struct kept *)(mem + i * sizeof(*k));
-
-		k->data = mem + SOFT_KEPT * sizeof(*k) + (size_t)i * ib_mtu_bytes(IB_MTU_4096);
-		k->hca = hca;
-		k->next = f->free;
-		f->free = k;
-	}
-	return AL_SUCCESS;
+	return pool->mem ? AL_SUCCESS : pool_create(pool, SOFT_KEPT, ib_mtu_bytes(IB_MTU_4096));
 }
 
-struct kept *fault_room(struct soft_hca *hca)
+struct pooled *fault_room(struct soft_hca *hca)
 {
 	al_status status;
 
 	fmutex_lock(&hca->faults->lock);
 	status = make_room(hca);
 	fmutex_unlock(&hca->faults->lock);
-	return status ? NULL : take_room(hca->faults);
+	return status ? NULL : pool_take(&hca->faults->pool);
 }
 
 static void free_tables(struct faults *f)
@@ -764,7 +711,7 @@ void fault_destroy(struct soft_hca *hca)
 		return;
 	fault_clear(hca);
 	free_tables(hca->faults);
-	al_free(hca->faults->mem);
+	pool_destroy(&hca->faults->pool);
 	al_free(hca->faults);
 	hca->faults = NULL;
 }

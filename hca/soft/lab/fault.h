@@ -8,22 +8,12 @@
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/link/hooks.h"
 #include "hca/soft/packet/packet.h"
+#include "hca/soft/packet/pool.h"
 #include "hca/soft/shared/lock.h"
 
 struct soft_hca;
 struct soft_port;
 struct source;
-
-/* A packet that the fault engine keeps, and room for its payload. */
-struct kept {
-	struct packet pkt; /* first; src_qpn names the flow, with this: */
-	enum flow_index flow;
-	struct soft_port *from;
-	struct soft_hca *hca; /* whose room */
-	uint64_t due;      /* goes after this number of its flow, or at this time */
-	char *data;
-	struct kept *next; /* on a list of struct faults */
-};
 
 struct fault_table;
 
@@ -33,14 +23,13 @@ struct faults {
 	_Atomic uint32_t generation;         /* counts the tables that have been in force */
 	_Atomic uint32_t held_num;           /* packets in held */
 	_Atomic uint64_t met;
+	struct pool pool;                    /* of SOFT_KEPT packets, once there is a rule or an injected packet */
 	_Atomic uint64_t allocs;             /* allocations since there are rules about them */
 	struct fmutex lock;                  /* guards what follows */
 	struct fault_table *all;
-	struct kept *free;  /* SOFT_KEPT of them, once there is a rule */
-	struct kept *held;  /* until a packet of their flow has left */
-	struct kept *late;  /* until their time has come, the first first */
+	struct pooled *held; /* until a packet of their flow has left */
+	struct pooled *late; /* until their time has come, the first first */
 	struct timer timer; /* for that */
-	void *mem;
 	uint64_t seed;
 };
 
@@ -63,9 +52,8 @@ enum verdict fault_packet(struct runner *r, struct source *src, struct packet *p
 				uint64_t n);
 /* All up to number n have left: sends those that were to come after them. */
 void fault_release(struct runner *r, struct source *src, enum flow_index flow, uint64_t n);
-void fault_home(struct packet *pkt);
-/* Room for a packet and its payload, which goes home by fault_home(); NULL: there is none. */
-struct kept *fault_room(struct soft_hca *hca);
+/* A packet of the HCA's pool; NULL: there is none. */
+struct pooled *fault_room(struct soft_hca *hca);
 /* A source leaves its port: its flows end. */
 void fault_forget(struct source *src);
 

@@ -51,7 +51,7 @@ static void set_connected(struct packet *pkt, const struct wire_packet *w)
 }
 
 /* What a decoded packet is to the transport. k: room for it */
-static void make(struct kept *k, const struct wire_packet *w)
+static void make(struct pooled *k, const struct wire_packet *w)
 {
 	const struct wire_op *op = &wire_ops[w->bth.opcode];
 	struct packet *pkt = &k->pkt;
@@ -99,7 +99,7 @@ static bool is_stray(const struct soft_port *port, const struct wire_packet *w)
 static enum soft_inject_outcome hand_over(struct soft_port *port, const struct wire_packet *w)
 {
 	struct runner r;
-	struct kept *k;
+	struct pooled *k;
 
 	if (is_stray(port, w))
 		return SOFT_INJECT_STRAY;
@@ -112,7 +112,7 @@ static enum soft_inject_outcome hand_over(struct soft_port *port, const struct w
 		runner_run(&r);
 		return SOFT_INJECT_DELIVERED;
 	}
-	fault_home(&k->pkt);
+	pool_home(&r, &k->pkt);
 	return SOFT_INJECT_NO_QP;
 }
 

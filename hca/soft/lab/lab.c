@@ -12,7 +12,6 @@ static const struct link_hooks hooks = {
 	.leaves = fault_packet,
 	.left = fault_release,
 	.forget = fault_forget,
-	.home = fault_home,
 	.sent = capture_sent,
 	.received = capture_received,
 };

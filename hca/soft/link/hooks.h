@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Hooks of tests: what may see, clip, keep and change the packets of sources. They are there as long as the module is
- * (hook_set()); each is called only where port_faulty() or link_watched() says so, but for home and forget.
+ * (hook_set()); each is called only where port_faulty() or link_watched() says so, but for forget.
  */
 #ifndef SOFT_HOOKS_H
 #define SOFT_HOOKS_H
@@ -44,8 +44,6 @@ struct link_hooks {
 	void (*left)(struct runner *r, struct source *src, enum flow_index flow, uint64_t n);
 	/* A source leaves its port: its flows end. */
 	void (*forget)(struct source *src);
-	/* A packet that was kept, and so is no queue pair's, is consumed. */
-	void (*home)(struct packet *pkt);
 	/* A train was sent, one has come in. */
 	void (*sent)(const struct source *src, const struct packet *pkt);
 	void (*received)(const struct soft_port *port, const struct packet *pkt);

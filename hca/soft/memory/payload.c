@@ -7,6 +7,7 @@
 
 #include "hca/soft/memory/errand.h"
 #include "hca/soft/packet/packet.h"
+#include "hca/soft/packet/pool.h"
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/opcode.h"
 
@@ -28,6 +29,30 @@ enum copy_result payload_copy(void *to, const struct packet *pkt)
 		result = cursor_copy(&target, &from, pkt->length);
 	cursor_end(&from);
 	return result;
+}
+
+struct pooled *payload_keep(struct pool *pool, const struct packet *pkt, enum copy_result *result)
+{
+	struct pooled *p = pool_take(pool);
+
+	*result = p ? COPY_DONE : COPY_NO_MEMORY;
+	if (!p)
+		return NULL;
+	p->pkt = *pkt;
+	p->pkt.home = NULL;
+	p->pkt.wqe = NULL;
+	p->pkt.flags &= (uint8_t)~PKT_STAGED;
+	if (!pkt->length)
+		return p;
+	*result = payload_copy(p->data, pkt);
+	if (*result != COPY_DONE) {
+		pool_home(NULL, &p->pkt);
+		return NULL;
+	}
+	p->pkt.view = NULL;
+	p->pkt.data = p->data;
+	p->pkt.offset = 0;
+	return p;
 }
 
 /* Writes bytes to a place, from byte `skip` of its list on. */

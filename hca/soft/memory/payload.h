@@ -11,6 +11,8 @@
 struct actor;
 struct errand;
 struct packet;
+struct pool;
+struct pooled;
 
 /* Where payload goes: what a list of pieces has from byte `skip` on. */
 struct place {
@@ -30,6 +32,12 @@ struct payload_head {
 bool payload_open(struct cursor *from, const struct packet *pkt);
 /* Copies all of it; COPY_BAD_SOURCE: its sender's key is no longer good. */
 enum copy_result payload_copy(void *to, const struct packet *pkt);
+
+/*
+ * A copy of a packet that refers to nothing of its sender's. NULL: the pool has no packet left (*result is COPY_NO_MEMORY), or
+ * the payload is no longer to be had (COPY_BAD_SOURCE).
+ */
+struct pooled *payload_keep(struct pool *pool, const struct packet *pkt, enum copy_result *result);
 
 /* Moves head (NULL: none) and payload of a packet to a place. COPY_CLIENT: some of the place is a client's memory. */
 enum copy_result payload_move(const struct packet *pkt, const struct payload_head *head, const struct place *to);

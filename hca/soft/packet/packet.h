@@ -47,7 +47,7 @@ struct route {
 
 struct packet {
 	struct packet *next;
-	struct actor *home; /* whose node: it goes home to that inbox; NULL: it was kept (link_hooks->home) */
+	struct actor *home; /* whose node: it goes home to that inbox; NULL: to its pool (pool.h) */
 	uint32_t src_qpn;
 	uint32_t dest_qpn;
 	uint32_t psn;       /* of the first packet */

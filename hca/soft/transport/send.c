@@ -8,6 +8,7 @@
 #include "hca/soft/link/link.h"
 #include "hca/soft/memory/errand.h"
 #include "hca/soft/memory/mr.h"
+#include "hca/soft/packet/pool.h"
 #include "hca/soft/packet/wire.h"
 #include "hca/soft/port/port.h"
 #include "hca/soft/shared/base.h"
@@ -39,7 +40,7 @@ void pkt_release(struct runner *r, struct soft_qp *self, struct packet *pkt)
 		return;
 	}
 	if (UNLIKELY(!pkt->home)) {
-		link_hooks->home(pkt);
+		pool_home(r, pkt);
 		return;
 	}
 	pkt->kind = PKT_NONE;

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* Pools of packets by value. */
+#include "hca/soft/packet/pool.h"
+
+#include <iba/ib_hca.h>
+
+al_status pool_create(struct pool *pool, uint32_t packets, uint32_t payload)
+{
+	struct pooled *p;
+	char *data;
+	uint32_t i;
+
+	pool->mem = al_alloc_aligned(64, packets * (sizeof(*p) + payload));
+	if (!pool->mem)
+		return AL_INSUFFICIENT_MEMORY;
+	p = pool->mem;
+	data = (char *)(p + packets);
+	for (i = 0; i < packets; i++, p++, data += payload) {
+		p->pool = pool;
+		p->data = data;
+		p->next = pool->free;
+		pool->free = p;
+	}
+	pool->size = pool->left = packets;
+	return AL_SUCCESS;
+}
+
+void pool_destroy(struct pool *pool)
+{
+	al_free(pool->mem);
+	pool->mem = NULL;
+	pool->free = NULL;
+	pool->size = pool->left = 0;
+}
+
+struct pooled *pool_take(struct pool *pool)
+{
+	struct pooled *p;
+
+	fmutex_lock(&pool->lock);
+	p = pool->free;
+	if (p) {
+		pool->free = p->next;
+		pool->left--;
+	}
+	fmutex_unlock(&pool->lock);
+	return p;
+}
+
+void pool_home(struct runner *r, struct packet *pkt)
+{
+	struct pooled *p = (struct pooled *)pkt; /* its first member */
+	struct pool *pool = p->pool;
+
+	fmutex_lock(&pool->lock);
+	p->next = pool->free;
+	pool->free = p;
+	pool->left++;
+	fmutex_unlock(&pool->lock);
+	if (pool->came_home)
+		pool->came_home(r, pool);
+}
