@@ -454,10 +454,14 @@ check_PROGRAMS += test/unit/hca/soft/explain_test
 test_unit_hca_soft_explain_test_SOURCES = test/unit/hca/soft/explain_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_explain_test_LDADD = $(SOFT_TEST_LIBS)
 # The provider alone, with the test in place of library and module.
-check_PROGRAMS += test/unit/uvp/soft/provider_test
-test_unit_uvp_soft_provider_test_SOURCES = test/unit/uvp/soft/provider_test.c uvp/soft/cq.c uvp/soft/provider.c \
-	uvp/soft/provider.h uvp/soft/qp.c hca/soft/shared/opcode.c
+UVP_SOFT_UNDER_TEST = test/unit/uvp/soft/support.c uvp/soft/cq.c uvp/soft/provider.c uvp/soft/provider.h uvp/soft/qp.c \
+	hca/soft/shared/opcode.c
+noinst_HEADERS += test/unit/uvp/soft/support.h
+check_PROGRAMS += test/unit/uvp/soft/provider_test test/unit/uvp/soft/cq_test
+test_unit_uvp_soft_provider_test_SOURCES = test/unit/uvp/soft/provider_test.c $(UVP_SOFT_UNDER_TEST)
 test_unit_uvp_soft_provider_test_LDADD = $(CHECK_LIBS)
+test_unit_uvp_soft_cq_test_SOURCES = test/unit/uvp/soft/cq_test.c $(UVP_SOFT_UNDER_TEST)
+test_unit_uvp_soft_cq_test_LDADD = $(CHECK_LIBS)
 check_PROGRAMS += test/unit/hca/soft/errand_test
 test_unit_hca_soft_errand_test_SOURCES = test/unit/hca/soft/errand_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_errand_test_LDADD = $(SOFT_TEST_LIBS)
