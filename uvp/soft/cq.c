@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Completion queues in the client's process. The client owns the entries from cons to prod: the module
- * does not write there. */
+/*
+ * Completion queues in the client's process: the hooks around the creation and the resize of a queue, polls, arms, and the
+ * removal of a queue pair's completions. The client owns the entries from cons to prod: the module does not write there.
+ * The layout of the shared memory is in hca/soft/shared/ring.h. Queue pairs are in qp.c.
+ */
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,26 +19,28 @@ al_status pre_create_cq(struct ci_cq *base, struct ci_cq_init *init, struct uvp_
 {
 	struct provider_cq *cq = (struct provider_cq *)base;
 	const uint32_t cqe = ring_cqe(init->cqe);
-	const struct ring_make said = { .bytes = ring_cq_bytes(cqe) };
+	const struct ring_make request = { .bytes = ring_cq_bytes(cqe) };
 
 	cq->wc.mask = ring_cq_slots(cqe) - 1;
-	return share(&cq->wc.file, said.bytes, call, &said, sizeof(said));
+	return share(&cq->wc.file, request.bytes, call, &request, sizeof(request));
 }
 
 al_status post_create_cq(struct ci_cq *base, struct ci_cq_init *init, al_status status,
 			 struct uvp_call *call)
 {
 	struct provider_cq *cq = (struct provider_cq *)base;
-	/* one more than cqe fit in */
-	al_status kept = status || init->cqe <= cq->wc.mask ? AL_SUCCESS : AL_MODULE_ABI;
+	al_status verdict = AL_SUCCESS;
 
 	(void)call;
-	share_crossed(&cq->wc.file, status ? status : kept);
+	/* The file has cqe + 1 slots: the last slot is for the completion of an overflow. */
+	if (!status && init->cqe > cq->wc.mask)
+		verdict = AL_MODULE_ABI;
+	share_crossed(&cq->wc.file, status ? status : verdict);
 	cq->wc.cqe = init->cqe;
 	cq->map = cq->wc.file.mem;
 	cq->wc.file.mem = (char *)cq->wc.file.mem + RING_CQ_HEAD;
 	cq->wc.file.bytes -= RING_CQ_HEAD;
-	return kept;
+	return verdict;
 }
 
 void post_destroy_cq(struct ci_cq *base, struct uvp_call *call)
@@ -47,16 +52,16 @@ void post_destroy_cq(struct ci_cq *base, struct uvp_call *call)
 	munmap(cq->map, RING_CQ_HEAD);
 }
 
-/* --------------------------------------------------------------------- content */
+/* ----------------------------------------------------------------- completions */
 
-/* While a queue is resized: does the module use the new entries already? */
-static bool moved(const struct provider_cq *cq)
+/* While the queue is resized: true once the module puts completions into the new entries. */
+static bool module_uses_next(const struct provider_cq *cq)
 {
 	/* acquire: pairs with the release in ring_cq_moved() */
 	return atomic_load_explicit(&cq->map->moved, memory_order_acquire);
 }
 
-/* Is the completion older than all that the module has put into the new entries? */
+/* While the queue is resized: true if the completion is older than all completions in the new entries. */
 static bool before_move(const struct provider_cq *cq, uint32_t index)
 {
 	uint32_t first = atomic_load_explicit(&cq->map->moved_at, memory_order_relaxed);
@@ -64,59 +69,62 @@ static bool before_move(const struct provider_cq *cq, uint32_t index)
 	return (int32_t)(index - first) < 0;
 }
 
-static struct ib_wc *entry(const struct provider_wc *in, uint32_t index)
+/* The slot of a completion in one of the two sets of entries that a queue has while it is resized. */
+static struct ib_wc *slot(const struct provider_wc *entries, uint32_t index)
 {
-	return (struct ib_wc *)in->file.mem + (index & in->mask);
+	return (struct ib_wc *)entries->file.mem + (index & entries->mask);
 }
 
-/* Under the lock. */
-static struct ib_wc *at(const struct provider_cq *cq, uint32_t index)
+/* The slot in which a completion from cons to prod is. Under the lock. */
+static struct ib_wc *find_slot(const struct provider_cq *cq, uint32_t index)
 {
-	if (UNLIKELY(cq->resizing) && moved(cq) && !before_move(cq, index))
-		return entry(&cq->next, index);
-	return entry(&cq->wc, index);
+	if (UNLIKELY(cq->resizing) && module_uses_next(cq) && !before_move(cq, index))
+		return slot(&cq->next, index);
+	return slot(&cq->wc, index);
 }
 
-/* Under the lock. */
-static uint32_t there(const struct provider_cq *cq, uint32_t *prod)
+/* Number of completions that can be polled; *prod is the index after the newest of them. Under the lock. */
+static uint32_t count_completions(const struct provider_cq *cq, uint32_t *prod)
 {
 	uint32_t n;
 
-	/* acquire: the completions are there; in total order after an arm (cq_armed()) */
+	/* acquire: pairs with the store of prod in ring_cq_told(), before which the module has filled the entries. Sequentially
+	 * consistent, as are the store of prod and the load of the arm there: after a store of the arm, either this load sees
+	 * the completion, or the module sees the arm. */
 	*prod = atomic_load(&cq->map->prod);
 	n = *prod - cq->cons;
 	if (LIKELY(n <= cq->wc.cqe + 1) || (cq->resizing && n <= cq->next.cqe + 1))
 		return n;
-	return 0; /* the program has written over the indices */
+	return 0; /* the application has written over the indices */
 }
 
 static bool overflowed(const struct provider_cq *cq)
 {
-	/* acquire: the last completion is there */
+	/* acquire: a load of prod that follows sees the last completion */
 	return atomic_load_explicit(&cq->map->overflowed, memory_order_acquire);
 }
 
-/* The next completions. Under the lock. */
-static void copy(const struct provider_cq *cq, uint32_t n, struct ib_wc *to)
+/* Copies the n oldest completions. Under the lock. */
+static void copy_completions(const struct provider_cq *cq, uint32_t n, struct ib_wc *to)
 {
-	uint32_t first = cq->wc.mask + 1 - (cq->cons & cq->wc.mask), i;
+	uint32_t first = cq->wc.mask + 1 - (cq->cons & cq->wc.mask), i; /* up to the end of the ring */
 
 	if (UNLIKELY(cq->resizing)) {
 		for (i = 0; i < n; i++)
-			to[i] = *at(cq, cq->cons + i);
+			to[i] = *find_slot(cq, cq->cons + i);
 		return;
 	}
 	first = first < n ? first : n;
-	memcpy(to, entry(&cq->wc, cq->cons), first * sizeof(*to));
+	memcpy(to, slot(&cq->wc, cq->cons), first * sizeof(*to));
 	if (first < n)
-		memcpy(to + first, entry(&cq->wc, cq->cons + first), (n - first) * sizeof(*to));
+		memcpy(to + first, slot(&cq->wc, cq->cons + first), (n - first) * sizeof(*to));
 }
 
 /*
  * After so many empty polls, some 300 us of them, the poller yields its processor one time, since the
  * module's thread may be waiting for that processor. A million polls make at most 61 system calls.
  */
-#define PATIENCE (1u << 14)
+#define POLLS_BEFORE_YIELD (1u << 14)
 
 al_status provider_poll_cq(struct ci_cq *base, uint32_t num, struct ib_wc *wc, uint32_t *count)
 {
@@ -125,17 +133,18 @@ al_status provider_poll_cq(struct ci_cq *base, uint32_t num, struct ib_wc *wc, u
 	bool over, yield = false;
 
 	fmutex_lock(&cq->lock);
-	over = overflowed(cq); /* the module sets it after its last completion: prod, read next, is final */
-	n = there(cq, &prod);
+	over = overflowed(cq); /* the module sets overflowed after its last completion: prod, read next, is final */
+	n = count_completions(cq, &prod);
 	if (n) {
 		n = n < num ? n : num;
-		copy(cq, n, wc);
+		copy_completions(cq, n, wc);
 		cq->cons += n;
 		/* release: pairs with the acquire in ring_cq_cons() */
 		atomic_store_explicit(&cq->map->cons, cq->cons, memory_order_release);
-		cq->in_vain = 0;
+		cq->empty_polls = 0;
 	} else {
-		yield = !(++cq->in_vain % PATIENCE);
+		cq->empty_polls++;
+		yield = cq->empty_polls % POLLS_BEFORE_YIELD == 0;
 	}
 	fmutex_unlock(&cq->lock);
 	if (UNLIKELY(over && !n))
@@ -154,14 +163,14 @@ al_status provider_peek_cq(struct ci_cq *base, uint32_t max, uint32_t *count)
 	uint32_t n, prod;
 
 	fmutex_lock(&cq->lock);
-	n = there(cq, &prod);
+	n = count_completions(cq, &prod);
 	fmutex_unlock(&cq->lock);
 	*count = n < max ? n : max;
 	return AL_SUCCESS;
 }
 
-/* The number up to which completions have been told of, by the module or by us. Under the lock. */
-static uint32_t told(const struct provider_cq *cq)
+/* Value of prod at the last notification of the queue, by the module or by this provider. Under the lock. */
+static uint32_t last_notified(const struct provider_cq *cq)
 {
 	uint32_t by_module = atomic_load_explicit(&cq->map->notified, memory_order_relaxed);
 
@@ -171,70 +180,68 @@ static uint32_t told(const struct provider_cq *cq)
 void cq_clean(struct ci_cq *base, uint32_t qp_num)
 {
 	struct provider_cq *cq = (struct provider_cq *)base;
-	uint32_t from, prod, gone = 0, untold = 0, seen;
+	uint32_t index, prod, removed = 0, removed_news = 0, notified;
 
 	fmutex_lock(&cq->lock);
-	seen = told(cq);
-	from = there(cq, &prod) ? prod : cq->cons;
-	/* From the newest entry to the oldest: those that stay move towards prod, since only the module
-	 * may write that. */
-	while (from-- != cq->cons) {
-		if (at(cq, from)->qp_num == qp_num) {
-			gone++;
-			untold += (int32_t)(from - seen) >= 0;
-		} else if (gone) {
-			*at(cq, from + gone) = *at(cq, from);
+	notified = last_notified(cq);
+	index = count_completions(cq, &prod) ? prod : cq->cons;
+	/* From the newest entry to the oldest: the entries that stay move towards prod, since only the module
+	 * may write prod. */
+	while (index != cq->cons) {
+		index--;
+		if (find_slot(cq, index)->qp_num == qp_num) {
+			removed++;
+			if ((int32_t)(index - notified) >= 0)
+				removed_news++;
+		} else if (removed) {
+			*find_slot(cq, index + removed) = *find_slot(cq, index);
 		}
 	}
-	cq->notified = seen + untold;
-	cq->cons += gone;
+	/* The completions without a notification are the newest: as many indices before prod as there are such completions. */
+	cq->notified = notified + removed_news;
+	cq->cons += removed;
 	atomic_store_explicit(&cq->map->cons, cq->cons, memory_order_release);
 	fmutex_unlock(&cq->lock);
 }
 
-/* ----------------------------------------------------------------- notification */
+/* ---------------------------------------------------------------- notification */
 
-/* Clears the arm in *word. True: this call has cleared it, so the caller notifies. False: the module has
- * cleared it before and notifies. Under the lock. */
-static bool satisfied(struct provider_cq *cq, _Atomic uint32_t *word, uint32_t prod)
+/*
+ * Takes an arm that the completions up to prod satisfy. True: this call has cleared the arm, so the caller calls
+ * ib_cq_notify() after the lock. False: the module has cleared the arm before, and notifies. Under the lock.
+ */
+static bool take_arm(struct provider_cq *cq, _Atomic uint32_t *arm, uint32_t prod)
 {
-	if (!atomic_exchange(word, 0))
+	if (!atomic_exchange(arm, 0))
 		return false;
 	cq->notified = prod;
 	return true;
 }
 
-/* The arm has been written; what is there now? */
-static uint32_t cq_armed(const struct provider_cq *cq, uint32_t *prod)
-{
-	/* In total order, as in ring_cq_told() the store of prod and the look at the arm: either we
-	 * see the completion, or the module sees the arm. */
-	return there(cq, prod);
-}
-
 al_status provider_arm_cq(struct ci_cq *base, al_arm type, bool *present)
 {
 	struct provider_cq *cq = (struct provider_cq *)base;
-	_Atomic uint32_t *word = &cq->map->arm;
+	_Atomic uint32_t *arm = &cq->map->arm;
 	uint32_t n, prod, old;
-	bool tell = false;
+	bool notify = false;
 
 	fmutex_lock(&cq->lock);
 	if (overflowed(cq)) {
 		fmutex_unlock(&cq->lock);
 		return AL_CQ_ERROR;
 	}
-	old = atomic_load(word);
-	while (old < (uint32_t)type && !atomic_compare_exchange_weak(word, &old, (uint32_t)type))
+	/* An arm for more kinds of completions (a larger al_arm) replaces an arm for fewer, never the other way round. */
+	old = atomic_load(arm);
+	while (old < (uint32_t)type && !atomic_compare_exchange_weak(arm, &old, (uint32_t)type))
 		;
-	n = cq_armed(cq, &prod);
-	/* the newest completion is there, and is newer than the last notification */
-	if (base->notify == AL_CQ_NOTIFY_PENDING && n && told(cq) != prod)
-		tell = satisfied(cq, word, prod);
+	n = count_completions(cq, &prod);
+	/* AL_CQ_NOTIFY_PENDING: a completion that is newer than the last notification satisfies the arm at once. */
+	if (base->notify == AL_CQ_NOTIFY_PENDING && n && last_notified(cq) != prod)
+		notify = take_arm(cq, arm, prod);
 	fmutex_unlock(&cq->lock);
 	if (present)
 		*present = n;
-	if (tell)
+	if (notify)
 		ib_cq_notify(base->ctx);
 	return AL_SUCCESS;
 }
@@ -242,9 +249,9 @@ al_status provider_arm_cq(struct ci_cq *base, al_arm type, bool *present)
 al_status provider_arm_cq_n(struct ci_cq *base, uint32_t num)
 {
 	struct provider_cq *cq = (struct provider_cq *)base;
-	_Atomic uint32_t *word = &cq->map->arm_n;
+	_Atomic uint32_t *arm = &cq->map->arm_n;
 	uint32_t prod, old;
-	bool tell = false;
+	bool notify = false;
 	al_status status;
 
 	fmutex_lock(&cq->lock);
@@ -255,14 +262,14 @@ al_status provider_arm_cq_n(struct ci_cq *base, uint32_t num)
 		fmutex_unlock(&cq->lock);
 		return status;
 	}
-	/* there is one such arm: of two threads' the smaller number holds */
-	old = atomic_load(word);
-	while ((!old || num < old) && !atomic_compare_exchange_weak(word, &old, num))
+	/* A queue has one arm for a number of completions: of two numbers the smaller stays. */
+	old = atomic_load(arm);
+	while ((!old || num < old) && !atomic_compare_exchange_weak(arm, &old, num))
 		;
-	if (cq_armed(cq, &prod) >= (old && old < num ? old : num))
-		tell = satisfied(cq, word, prod);
+	if (count_completions(cq, &prod) >= (old && old < num ? old : num))
+		notify = take_arm(cq, arm, prod);
 	fmutex_unlock(&cq->lock);
-	if (tell)
+	if (notify)
 		ib_cq_notify(base->ctx);
 	return AL_SUCCESS;
 }
@@ -273,8 +280,8 @@ al_status pre_resize_cq(struct ci_cq *base, uint32_t *cqe, struct uvp_call *call
 {
 	struct provider_cq *cq = (struct provider_cq *)base;
 	const uint32_t size = ring_cqe(*cqe);
-	const struct ring_make said = { .bytes = ring_wc_bytes(size) };
-	al_status status = share(&cq->next.file, said.bytes, call, &said, sizeof(said));
+	const struct ring_make request = { .bytes = ring_wc_bytes(size) };
+	al_status status = share(&cq->next.file, request.bytes, call, &request, sizeof(request));
 
 	if (status)
 		return status;
@@ -287,35 +294,36 @@ al_status pre_resize_cq(struct ci_cq *base, uint32_t *cqe, struct uvp_call *call
 	return AL_SUCCESS;
 }
 
-/* The older completions go to the new entries, too. Under the lock. */
-static void take_next(struct provider_cq *cq)
+/* Copies the completions that are older than the move into the new entries, and uses the new entries alone from then on. The
+ * caller unmaps the old entries. Under the lock. */
+static void switch_to_next(struct provider_cq *cq)
 {
-	uint32_t prod, n = there(cq, &prod), i;
+	uint32_t prod, n = count_completions(cq, &prod), i;
 
-	for (i = cq->cons; n-- && before_move(cq, i); i++)
-		*entry(&cq->next, i) = *entry(&cq->wc, i);
+	for (i = cq->cons; n && before_move(cq, i); i++, n--)
+		*slot(&cq->next, i) = *slot(&cq->wc, i);
 	cq->wc = cq->next;
 }
 
-/* An arm for more completions than there are entries now waits for a full queue. True: the caller
- * notifies. Under the lock. */
+/* Lowers an arm for more completions than the resized queue holds: the arm then waits for a full queue. True: the queue is
+ * full, and the caller calls ib_cq_notify() after the lock. Under the lock. */
 static bool lower_arm_n(struct provider_cq *cq)
 {
-	_Atomic uint32_t *word = &cq->map->arm_n;
-	uint32_t prod, old = atomic_load(word);
+	_Atomic uint32_t *arm = &cq->map->arm_n;
+	uint32_t prod, old = atomic_load(arm);
 
 	while (old > cq->wc.cqe)
-		if (atomic_compare_exchange_weak(word, &old, cq->wc.cqe))
-			return cq_armed(cq, &prod) >= cq->wc.cqe && satisfied(cq, word, prod);
+		if (atomic_compare_exchange_weak(arm, &old, cq->wc.cqe))
+			return count_completions(cq, &prod) >= cq->wc.cqe && take_arm(cq, arm, prod);
 	return false;
 }
 
-/* The module may use the new entries although the answer was lost: ring_cq.moved decides. */
+/* The module may use the new entries although its answer was lost. So ring_cq.moved decides, and not the status. */
 void post_resize_cq(struct ci_cq *base, uint32_t *cqe, al_status status, struct uvp_call *call)
 {
 	struct provider_cq *cq = (struct provider_cq *)base;
 	struct shared unused;
-	bool tell = false;
+	bool notify = false;
 
 	(void)cqe;
 	(void)status;
@@ -323,17 +331,17 @@ void post_resize_cq(struct ci_cq *base, uint32_t *cqe, al_status status, struct 
 	share_crossed(&cq->next.file, AL_SUCCESS);
 	unused = cq->next.file;
 	fmutex_lock(&cq->lock);
-	if (moved(cq)) {
+	if (module_uses_next(cq)) {
 		unused = cq->wc.file;
-		take_next(cq);
-		tell = lower_arm_n(cq);
+		switch_to_next(cq);
+		notify = lower_arm_n(cq);
 	}
 	cq->resizing = false;
 	fmutex_unlock(&cq->lock);
-	madvise(unused.mem, unused.bytes,
-		MADV_REMOVE); /* the first file stays mapped for its head */
+	/* The first file stays mapped for its head: this call frees the memory of its entries. */
+	madvise(unused.mem, unused.bytes, MADV_REMOVE);
 	share_end(&unused);
-	if (tell)
+	if (notify)
 		ib_cq_notify(base->ctx);
 }
 
@@ -347,7 +355,7 @@ void post_query_cq(struct ci_cq *base, struct al_cq_attr *attr, al_status status
 	if (status)
 		return;
 	fmutex_lock(&cq->lock);
-	attr->count = there(cq, &prod);
+	attr->count = count_completions(cq, &prod);
 	attr->armed = (al_arm)(atomic_load_explicit(&cq->map->arm, memory_order_relaxed) & 3);
 	fmutex_unlock(&cq->lock);
 }

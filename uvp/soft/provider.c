@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The provider as a whole: opening an HCA, its door, shared files, address handles, and the table.
+/*
+ * The provider as a whole: the hooks of an HCA and of address handles, the HCA's bells, shared files, and the table of hooks.
+ * Completion queues are in cq.c, queue pairs in qp.c.
  */
 #include "uvp/soft/provider.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,7 +18,7 @@
 
 /* ---------------------------------------------------------------- shared files */
 
-al_status share(struct shared *file, size_t bytes, struct uvp_call *call, const void *said,
+al_status share(struct shared *file, size_t bytes, struct uvp_call *call, const void *request,
 		uint32_t length)
 {
 	file->bytes = bytes;
@@ -30,9 +33,9 @@ al_status share(struct shared *file, size_t bytes, struct uvp_call *call, const 
 		close(file->fd);
 		return AL_INSUFFICIENT_MEMORY;
 	}
-	/* A child has objects of its own only, and shall not write into these. */
+	/* A forked child does not inherit the parent's objects, and must not write into their queues. */
 	madvise(file->mem, bytes, MADV_DONTFORK);
-	memcpy(call->in, said, length);
+	memcpy(call->in, request, length);
 	call->in_len = length;
 	call->in_fds[call->num_in_fds++] = file->fd;
 	return AL_SUCCESS;
@@ -56,13 +59,14 @@ void share_end(struct shared *file)
 static al_status pre_open_ca(struct ci_ca *base, struct uvp_call *call)
 {
 	struct provider_ca *ca = (struct provider_ca *)base;
-	const struct ring_open said = { .version = RING_VERSION };
+	const struct ring_open request = { .version = RING_VERSION };
 
 	call->out_room = sizeof(struct ring_opened);
-	return share(&ca->door, sizeof(struct ring_door), call, &said, sizeof(said));
+	return share(&ca->door, sizeof(struct ring_door), call, &request, sizeof(request));
 }
 
-static void close_all(struct uvp_call *call)
+/* Closes the descriptors of the module's answer. */
+static void close_answered_fds(struct uvp_call *call)
 {
 	while (call->num_out_fds)
 		close(call->out_fds[--call->num_out_fds]);
@@ -71,23 +75,24 @@ static void close_all(struct uvp_call *call)
 static al_status post_open_ca(struct ci_ca *base, al_status status, struct uvp_call *call)
 {
 	struct provider_ca *ca = (struct provider_ca *)base;
-	const struct ring_opened *heard = call->out;
-	al_status kept = AL_SUCCESS;
+	const struct ring_opened *answer = call->out;
+	al_status verdict = AL_SUCCESS;
 
-	if (!status && (!heard || call->out_len != sizeof(*heard) || call->num_out_fds != 1 ||
-			heard->version != RING_VERSION)) {
+	if (!status && (!answer || call->out_len != sizeof(*answer) || call->num_out_fds != 1 ||
+			answer->version != RING_VERSION)) {
 		ib_log(IB_LOG_ERROR, "soft",
-		       "the agent's module and this provider are of different versions: install both anew");
-		kept = AL_MODULE_ABI;
+		       "the agent's module soft.so and the program's provider soft.so are of different versions: "
+		       "install both from one release, and restart the agent and the program");
+		verdict = AL_MODULE_ABI;
 	}
-	share_crossed(&ca->door, status ? status : kept);
-	if (status || kept) {
-		close_all(call);
-		return kept;
+	share_crossed(&ca->door, status ? status : verdict);
+	if (status || verdict) {
+		close_answered_fds(call);
+		return verdict;
 	}
 	ca->wake = call->out_fds[0];
-	ca->gids = heard->gids;
-	ca->lmc = heard->lmc;
+	ca->gids = answer->gids;
+	ca->lmc = answer->lmc;
 	return AL_SUCCESS;
 }
 
@@ -100,7 +105,7 @@ static void post_close_ca(struct ci_ca *base, struct uvp_call *call)
 	share_end(&ca->door);
 }
 
-/* Each queue pair has a bell. */
+/* Each queue pair needs a bell of its own, so bells limit the number of queue pairs. */
 static void post_query_ca(struct ci_ca *ca, struct ib_ca_attr *attr, al_status status,
 			  struct uvp_call *call)
 {
@@ -115,20 +120,23 @@ void door_ring(const struct provider_ca *ca, uint32_t bell)
 	struct ring_door *door = ca_door(ca);
 	uint64_t one = 1;
 
-	/* release: pairs with the acquire in take_bells() of rings.c; what was posted is there */
+	/* release: pairs with the acquire in take_bells() of rings.c; the module sees the posted requests */
 	atomic_fetch_or_explicit(&door->bells[bell / 64], 1ull << bell % 64, memory_order_release);
-	/* In total order, as in rings_sleep() the store of asleep and the look at the bells: either
-	 * it sees the bell, or we see that it sleeps. */
+	/* Sequentially consistent, as are the store of asleep and the load of the bells in rings_sleep(): either
+	 * the module's thread sees the bell, or this thread sees that the module's thread sleeps. */
 	atomic_fetch_or(&door->rung, 1ull << bell / 64);
 	if (LIKELY(!atomic_load(&door->asleep)))
 		return;
-	/* of several, one wakes it */
+	/* Of several threads that see the module's thread asleep, one wakes it. */
 	if (atomic_exchange(&door->asleep, 0) && write(ca->wake, &one, sizeof(one)) < 0)
-		ib_log(IB_LOG_ERROR, "soft", "the agent's thread can not be woken");
+		ib_log(IB_LOG_ERROR, "soft",
+		       "the agent's thread can not be woken (%s): posted requests wait until the next post",
+		       strerror(errno));
 }
 
 /* ------------------------------------------------------------- address handles */
 
+/* Checks an address, and makes the path of it that later posts copy into their slots. */
 static al_status set_path(struct provider_ah *ah, const struct ib_ah_attr *attr)
 {
 	const struct provider_ca *ca = (const struct provider_ca *)ah->ah.pd->ca;

@@ -104,7 +104,7 @@ bool ring_cq_told(struct soft_cq *cq, al_arm kind)
 	bool tell = false;
 
 	/* Release: the completion is there. And in total order with the look at arm that follows,
-	 * as the provider's arm is with its look at prod: cq_armed(). */
+	 * as the provider's arm is with its look at prod: count_completions(). */
 	atomic_store(&map->prod, prod);
 	/* the same; who sees it sees the last completion */
 	if (UNLIKELY(cq->overflowed))
