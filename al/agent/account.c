@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Accounts: who has how much, and who is refused more. */
+/* Accounts of clients and users: what each is charged, and the limits beyond which an account is charged no more. */
 #include "al/agent/account.h"
 
 #include <pthread.h>
@@ -8,7 +8,7 @@
 
 #include <iba/ib_hca.h>
 
-/* Without a configuration: limits of each client, none of users. */
+/* The limits without a configuration: each client has limits, users have none. */
 #define OBJECTS 4096 /* of each kind */
 #define KIND(NAME, ...) [AL_RESOURCE_##NAME##S] = OBJECTS,
 #define NO_LIMIT(resource, value, text) [resource] = AGENT_NO_LIMIT,
@@ -30,17 +30,15 @@ _Static_assert(AL_RESOURCES == 4
 #include "al/agent/kinds.def"
 	, "every resource has a limit per client: a kind's, or one of the four above");
 
-#define MAX_USERS \
-	1024 /* that are remembered: of those without clients one makes room for the next */
+#define MAX_USERS 1024 /* accounts of users without clients beyond this number are freed */
 
 static struct {
-	pthread_mutex_t
-		lock; /* guards everything here but limits, which the loop alone reads. Leaf. */
+	pthread_mutex_t lock; /* guards the lists and all accounts in them. Leaf. */
 	struct account *clients, *users;
 	uint32_t num_users, num_clients;
 } accounts = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-struct agent_limits limits;
+struct agent_limits limits; /* the loop alone reads and writes */
 
 static uint64_t limit_of(const struct account *account, al_resource resource)
 {
@@ -49,7 +47,8 @@ static uint64_t limit_of(const struct account *account, al_resource resource)
 	return limits.user[resource];
 }
 
-static void see_limits(struct account *account)
+/* Copies the limits in force into the account. Under the lock. */
+static void set_limits(struct account *account)
 {
 	for (int r = 0; r < AL_RESOURCES; r++)
 		account->show.use[r].limit = limit_of(account, (al_resource)r);
@@ -60,9 +59,9 @@ void account_limits(const struct agent_limits *to)
 	pthread_mutex_lock(&accounts.lock);
 	limits = *to;
 	for (struct account *a = accounts.clients; a; a = a->next)
-		see_limits(a);
+		set_limits(a);
 	for (struct account *a = accounts.users; a; a = a->next)
-		see_limits(a);
+		set_limits(a);
 	pthread_mutex_unlock(&accounts.lock);
 }
 
@@ -80,14 +79,14 @@ uint64_t account_limit(const struct account *client, al_resource resource)
 /* ----------------------------------------------------------------- charging */
 
 #define LOG_SECONDS 10
-#define LOG_MOST    10 /* within those */
+#define LOG_MOST    10 /* messages within LOG_SECONDS */
 
 bool account_may_log(void)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* Leaf. */
 	static time_t since;
-	static uint32_t logged, kept;
-	uint32_t untold = 0;
+	static uint32_t logged, suppressed; /* messages since `since` */
+	uint32_t to_report = 0;
 	struct timespec now;
 	bool may;
 
@@ -95,30 +94,31 @@ bool account_may_log(void)
 	pthread_mutex_lock(&lock);
 	if (!since || now.tv_sec - since >= LOG_SECONDS) {
 		since = now.tv_sec;
-		untold = kept;
-		logged = kept = 0;
+		to_report = suppressed;
+		logged = suppressed = 0;
 	}
 	may = logged < LOG_MOST;
 	if (may)
 		logged++;
 	else
-		kept++;
+		suppressed++;
 	pthread_mutex_unlock(&lock);
-	if (untold)
-		ib_log(IB_LOG_WARNING, "ald", "%u more refusals were not logged", untold);
+	if (to_report)
+		ib_log(IB_LOG_WARNING, "ald", "%u more refusals of clients were not logged: at most %d in %d seconds are",
+		       to_report, LOG_MOST, LOG_SECONDS);
 	return may;
 }
 
-/* Whose limit it is: the client's, or its user's. */
-static void tell(const struct account *client, const struct account *whose, al_resource resource)
+/* Logs that a client is refused a resource. account: the client's or its user's, whose limit is reached. */
+static void log_refusal(const struct account *client, const struct account *account, al_resource resource)
 {
 	const struct al_snap_client *c = &client->show;
 
 	if (account_may_log())
 		ib_log(IB_LOG_WARNING, "ald",
 		       "%s[%d] of user %u is refused more: the %s's limit is %llu %s; ibal.conf(5) says how to raise it",
-		       c->comm, (int)c->pid, (unsigned int)c->uid, whose->user ? "client" : "user",
-		       (unsigned long long)whose->show.use[resource].limit,
+		       c->comm, (int)c->pid, (unsigned int)c->uid, account->user ? "client" : "user",
+		       (unsigned long long)account->show.use[resource].limit,
 		       al_resource_str(resource));
 }
 
@@ -127,11 +127,12 @@ static bool fits(const struct account *account, al_resource resource, uint64_t a
 	const struct al_snap_use *use = &account->show.use[resource];
 
 	if (!amount)
-		return true; /* also of what has been lowered since */
+		return true; /* also if a lowered limit is below what the account has */
 	return amount <= use->limit && use->now <= use->limit - amount && amount != AGENT_TOO_MUCH;
 }
 
-/* The account whose limit this would exceed; NULL: none's. Under the lock. */
+/* Charges the client and its user. NULL: both are charged. Else neither is, and the result is the account whose limit the
+ * charge would exceed. Under the lock. */
 static struct account *charge(struct account *client, al_resource resource, uint64_t amount)
 {
 	for (struct account *a = client; a; a = a->user)
@@ -148,21 +149,21 @@ static struct account *charge(struct account *client, al_resource resource, uint
 
 al_status account_charge(struct account *client, al_resource resource, uint64_t amount)
 {
-	struct account *whose;
+	struct account *exceeded;
 	bool first = false;
 
 	pthread_mutex_lock(&accounts.lock);
-	whose = charge(client, resource, amount);
-	if (whose) {
+	exceeded = charge(client, resource, amount);
+	if (exceeded) {
 		client->show.refused++;
 		client->user->show.refused++;
-		first = !client->told;
-		client->told = true;
+		first = !client->refusal_logged;
+		client->refusal_logged = true;
 	}
 	pthread_mutex_unlock(&accounts.lock);
 	if (first)
-		tell(client, whose, resource);
-	return whose ? AL_LIMIT_EXCEEDED : AL_SUCCESS;
+		log_refusal(client, exceeded, resource);
+	return exceeded ? AL_LIMIT_EXCEEDED : AL_SUCCESS;
 }
 
 void account_return(struct account *client, al_resource resource, uint64_t amount)
@@ -182,7 +183,7 @@ static void unlink_account(struct account **list, const struct account *account)
 	*list = account->next;
 }
 
-/* One that has been idle for longest, or so: the list is in the order of their coming. */
+/* Frees the oldest account of a user without clients. Under the lock. */
 static void forget_idle_user(void)
 {
 	struct account *idle = NULL;
@@ -197,6 +198,7 @@ static void forget_idle_user(void)
 	al_free(idle);
 }
 
+/* The account of a user, which is made if there is none. NULL: no memory. Under the lock. */
 static struct account *find_user(uint32_t uid)
 {
 	struct account *user;
@@ -211,7 +213,7 @@ static struct account *find_user(uint32_t uid)
 	if (accounts.num_users >= MAX_USERS)
 		forget_idle_user();
 	user->show.uid = uid;
-	see_limits(user);
+	set_limits(user);
 	user->next = accounts.users;
 	accounts.users = user;
 	accounts.num_users++;
@@ -231,7 +233,7 @@ al_status account_open(struct account *client, int32_t pid, uint32_t uid, const 
 	client->show.pid = pid;
 	client->show.uid = uid;
 	strncpy(client->show.comm, comm, sizeof(client->show.comm) - 1);
-	see_limits(client);
+	set_limits(client);
 	client->next = accounts.clients;
 	accounts.clients = client;
 	accounts.num_clients++;
@@ -252,25 +254,27 @@ void account_close(struct account *client)
 	pthread_mutex_unlock(&accounts.lock);
 }
 
-/* But for users with clients that the agent has not waited for. */
 void account_end(void)
 {
-	struct account *user, **p = &accounts.users;
+	struct account **p = &accounts.users;
 
-	while ((user = *p)) {
-		if (!user->show.use[AL_RESOURCE_CLIENTS].now) {
-			*p = user->next;
-			al_free(user);
-			accounts.num_users--;
-		} else {
+	while (*p) {
+		struct account *user = *p;
+
+		if (user->show.use[AL_RESOURCE_CLIENTS].now) { /* of a client whose copy ald_stop() does not wait for */
 			p = &user->next;
+			continue;
 		}
+		*p = user->next;
+		al_free(user);
+		accounts.num_users--;
 	}
 }
 
 /* ----------------------------------------------------------------- watching */
 
-static uint64_t copy(const struct account *from, bool all, uint32_t uid, struct al_snap_client *to)
+/* Copies the accounts of one user, or all. Returns their number. */
+static uint64_t copy_accounts(const struct account *from, bool all, uint32_t uid, struct al_snap_client *to)
 {
 	uint64_t num = 0;
 
@@ -286,8 +290,8 @@ al_status account_show(bool all, uint32_t uid, struct al_snap_client **to, uint6
 	pthread_mutex_lock(&accounts.lock);
 	*to = al_alloc((accounts.num_clients + accounts.num_users + 1) * sizeof(**to));
 	if (*to) {
-		*num_clients = copy(accounts.clients, all, uid, *to);
-		*num_users = copy(accounts.users, all, uid, *to + *num_clients);
+		*num_clients = copy_accounts(accounts.clients, all, uid, *to);
+		*num_users = copy_accounts(accounts.users, all, uid, *to + *num_clients);
 	}
 	pthread_mutex_unlock(&accounts.lock);
 	return *to ? AL_SUCCESS : AL_INSUFFICIENT_MEMORY;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What clients and users have, and what they may have. Every client has an account, which is part of
- * its session, and so has every user; what a client is charged, its user is charged too.
+ * What clients and users have of each resource, and their limits. Every client has an account, which is part of its session.
+ * Every user has an account. The agent charges both accounts for each object of a client.
  */
 #ifndef AL_AGENT_ACCOUNT_H
 #define AL_AGENT_ACCOUNT_H
@@ -11,39 +11,44 @@
 #include "al/agent/ald.h"
 
 struct account {
-	struct account *next;
-	struct account *user; /* of a client; NULL: is a user's own */
-	struct al_snap_client show;
-	bool told;            /* of a refusal, in the log */
+	struct account *next;       /* in the list of clients or users */
+	struct account *user;       /* account of a client's user; NULL in an account of a user */
+	struct al_snap_client show; /* use and limits, as a snapshot shows them */
+	bool refusal_logged;        /* the log has a refusal of this client already */
 };
 
-/* The limits in force; the loop's to read. */
+/* The limits in force. The loop alone reads them. */
 extern struct agent_limits limits;
+/* Replaces the limits, also those of the clients and users that are there. */
 void account_limits(const struct agent_limits *limits);
 
-/* A client of this user: charged as one. AL_LIMIT_EXCEEDED: nothing was opened. */
+/* Opens the account of a new client, and charges its user for one client. AL_LIMIT_EXCEEDED: nothing was opened. */
 al_status account_open(struct account *client, int32_t pid, uint32_t uid, const char *comm);
-/* What it has is given back. */
+/* Returns what the client is still charged to its user's account, and forgets the client. */
 void account_close(struct account *client);
 
 #define AGENT_TOO_MUCH UINT64_MAX /* an amount that is beyond every limit */
-/* AL_LIMIT_EXCEEDED: nothing was charged; the refusal is counted, and logged once per client. */
+/*
+ * Charges a client and its user. AL_LIMIT_EXCEEDED: nothing was charged; the refusal is counted, and logged once per client.
+ * Any thread.
+ */
 al_status account_charge(struct account *client, al_resource resource, uint64_t amount);
-/* The most that a client may have of it: its own limit, or its user's if that is less. Any thread. */
+/* The most that a client may have of a resource: its own limit or its user's, whichever is less. Any thread. */
 uint64_t account_limit(const struct account *client, al_resource resource);
+/* Undoes a charge. Any thread. */
 void account_return(struct account *client, al_resource resource, uint64_t amount);
 
 /*
- * Copies the accounts, of clients and then of users, of one user or (all) of everybody; *to is NULL
- * or from al_alloc(). Any thread.
+ * Copies the accounts of clients, and behind them those of users: all accounts, or those of one user. *to is from al_alloc(),
+ * or NULL after a failure. Any thread.
  */
 al_status account_show(bool all, uint32_t uid, struct al_snap_client **to, uint64_t *num_clients,
 		       uint64_t *num_users);
 
-/* Forgets the users. Without clients only. */
+/* Frees the accounts of users, but for users that have clients still. */
 void account_end(void);
 
-/* Whether something about a client may be logged now: many do not fill the log. Any thread. */
+/* True: the caller may log a message about a client now. Limits how many such messages the log gets. Any thread. */
 bool account_may_log(void);
 
 #endif

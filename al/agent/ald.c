@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The agent as a whole: its start, changes of its configuration, its end.
+ * The agent as a whole: its start, changes of its configuration, its end. Options and signals of the program ald are in
+ * main.c.
  *
  * HOW IT WORKS
  *
- * One loop thread sleeps in epoll and owns all bookkeeping: sessions, connections, tables of objects. A request is read once,
- * into memory of its connection, and checked there by the command table (command.c): size, counts, flags, rights, handles
- * (kind, owner, generation), limits. The loop carries out atomic requests itself. A bounded pool of workers carries out those
- * that may sleep; workers see values only, never the tables. When a worker is done the loop finishes: it enters or frees the
- * object, answers, and reads the connection's next request. Destroys are asynchronous in the Access Layer, so they need no
- * worker. The loop waits for nothing else, and never for a client.
+ * One loop thread sleeps in epoll and owns all bookkeeping: sessions, connections, tables of objects. The loop reads a request
+ * once, into memory of its connection. There the command table (command.c) checks size, counts, flags, rights, handles (kind,
+ * owner, generation) and limits. The loop itself executes the commands that never sleep. A bounded pool of workers executes
+ * the commands that may sleep; workers see values only, never the tables. After a worker has executed a command, the loop
+ * finishes the command: it enters the new object in the client's table or frees its place, sends the answer, and reads the
+ * connection's next request. Destroys are asynchronous in the Access Layer, so they need no worker. The loop sleeps nowhere
+ * but in epoll, and never waits for a client.
  *
- * The memory of a client may be such that a thread which copies from or to it blocks. Only a thread of that client does so
- * (al/object/client.c): the client's own requests may wait for that thread, and at the end what is left of its session.
+ * The memory of a client may be such that a thread which copies from or to it blocks. Only a thread of that client copies
+ * (al/object/client.c). So only that client's own requests, and the end of its session, wait for such a copy.
  *
- * Each file has a header of its own and knows only those before it in this list:
+ * Each file has a header of its own and includes only the headers before it in this list:
  *
  *     ald.h protocol    what programs and clients see
  *     account right descriptor socket
- *     loop              watched descriptors; each brings the function that sees to it
- *     pool              jobs for workers, and from any thread for the loop; each brings its functions
+ *     loop              watched descriptors; each brings the function that the loop calls
+ *     pool              jobs for workers, and jobs from any thread for the loop; each brings its functions
  *     event hca memory  events on their way to a client, the client's HCAs, its shared memory
  *     object session    a client's objects; a client
  *     connection        a request and its answer
  *     verbs post snapshot, then command, door, ald
  *
- * A session must end its connections, which are above it: it is given the function at its beginning.
+ * A session ends its connections, which are above it in the list: session_begin() takes the function that does so.
  *
- * LOCKS: those of pool.c (work and what is done), of outboxes (event.h), of accounts and of descriptors on their way out. All
- * are leaves.
+ * LOCKS: pool.c has one (both queues of jobs), each outbox one (event.h), account.c one, descriptor.c one (descriptors that
+ * are to be closed). All are leaves.
  */
 #include "al/agent/ald.h"
 
@@ -43,8 +45,8 @@
 #include "al/agent/right.h"
 #include "al/agent/session.h"
 
-static al_h library; /* keeps the HCAs' modules */
-static bool stopping; /* the loop's */
+static al_h library;  /* open as long as the agent runs, so that the HCAs' modules stay loaded */
+static bool stopping; /* the loop's: loop_main() returns when the last session is gone */
 
 static void *loop_main(void *arg)
 {
@@ -112,23 +114,24 @@ fail:
 
 struct change {
 	struct job job;
-	const struct ald_attr *to;
+	const struct ald_attr *attr;
 	sem_t done;
 };
 
-static void change(struct job *job)
+/* On the loop. */
+static void apply_change(struct job *job)
 {
 	struct change *change = container_of(job, struct change, job);
 
-	account_limits(&change->to->limits);
-	rights_set(change->to->grants);
-	sessions_see_rights();
+	account_limits(&change->attr->limits);
+	rights_set(change->attr->grants);
+	sessions_update_rights();
 	sem_post(&change->done);
 }
 
 void ald_configure(const struct ald_attr *attr)
 {
-	struct change c = { .job.done = change, .to = attr };
+	struct change c = { .job.done = apply_change, .attr = attr };
 
 	sem_init(&c.done, 0, 0);
 	pool_done(&c.job);
@@ -142,6 +145,7 @@ struct drain {
 	void (*drained)(void);
 };
 
+/* On the loop. */
 static void drain(struct job *job)
 {
 	door_shut();
@@ -156,7 +160,7 @@ void ald_drain(void (*drained)(void))
 	pool_done(&d.job);
 }
 
-/* Clients that are still here find the agent lost. */
+/* On the loop. Ends all sessions: their clients find the agent lost. */
 static void stop(struct job *job)
 {
 	(void)job;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * An agent, as a program starts and stops it: ald's main() does, and a test that wants one within its
- * own process. One at a time in a process. It has threads of its own, and touches nothing else of
- * the process: no signals, no standard output, no exit().
+ * An agent within a process: ald's main() starts and stops one, and so do tests. A process has at most one agent at a time.
+ * The agent has threads of its own, and touches nothing else of the process: no signals, no standard output, no exit().
  */
 #ifndef AL_AGENT_ALD_H
 #define AL_AGENT_ALD_H
@@ -14,14 +13,14 @@
 #define AGENT_NO_LIMIT UINT64_MAX
 
 struct agent_limits {
-	uint32_t sessions;             /* clients at once */
-	uint32_t workers;              /* threads for what may sleep; only at the start */
-	uint64_t client[AL_RESOURCES]; /* of each client; AL_RESOURCE_CLIENTS is not looked at */
-	uint64_t user[AL_RESOURCES];   /* of all clients of a user */
+	uint32_t sessions;             /* number of clients at once */
+	uint32_t workers;              /* number of threads for commands that may sleep; read by ald_start() only */
+	uint64_t client[AL_RESOURCES]; /* limits of each client; AL_RESOURCE_CLIENTS has no effect */
+	uint64_t user[AL_RESOURCES];   /* limits of all clients of a user together */
 };
 extern const struct agent_limits ald_default_limits;
 
-/* To whom a right is given; root and the agent's own user have each. */
+/* The users and groups that have a right. Root and the agent's own user have every right. */
 #define AGENT_MAX_NAMES 32
 struct agent_grant {
 	uint32_t num_users, num_groups;
@@ -30,39 +29,40 @@ struct agent_grant {
 };
 
 enum agent_right {
-	RIGHT_OWN,    /* everybody, to what is his own */
-	RIGHT_TEST,   /* the vendor's calls: faults and captures */
-	RIGHT_MANAGE, /* HCAs and ports, others' objects in snapshots; whoever may do that may test */
+	RIGHT_OWN,    /* to use the client's own objects: every client has it */
+	RIGHT_TEST,   /* to use the vendor's calls: faults and captures */
+	RIGHT_MANAGE, /* to modify HCAs and ports, and to see other users' objects in snapshots; includes RIGHT_TEST */
 	NUM_RIGHTS
 };
 
 struct ald_attr {
-	const char *socket; /* its path */
-	mode_t mode;        /* its permissions */
-	int listener;       /* in place of both: it listens already, and the agent closes it; 0: none */
+	const char *socket; /* path of the socket on which the agent listens */
+	mode_t mode;        /* permissions of the socket */
+	int listener;       /* a listening socket in place of socket and mode, which the agent closes; 0: none */
 	const char *config; /* as al_open_attr.config */
 	struct agent_limits limits;
 	struct agent_grant grants[NUM_RIGHTS];
 };
 
 /*
- * Serves from now on; attr is not looked at any more. Threads inherit the caller's signal mask. Not
- * AL_SUCCESS: nothing is left of it, and the log says why; AL_DUPLICATE: there is one already.
+ * Starts the agent, which serves clients from the return on. The agent's threads inherit the caller's signal mask. attr may be
+ * freed after the return. After a failure nothing is left, and the log says why. AL_DUPLICATE: the process has an agent already.
  */
 al_status ald_start(const struct ald_attr *attr);
 /*
- * Other limits and rights, for all that is asked for from the return on; what somebody has beyond a
- * new limit stays his.
+ * Replaces limits and rights, for every request that a client sends after the return. A client that has more than a new limit
+ * keeps what it has. Ignores socket, mode, listener, config and limits.workers.
  */
 void ald_configure(const struct ald_attr *attr);
 /*
- * Nobody new comes in; who has objects is told, and may go on until they are destroyed. When nobody
- * is left drained() is called, on a thread of the agent's, and ald_stop() is still to be called. Once.
+ * Accepts no new client, and tells the clients that have objects that the agent is about to end; they may go on until their
+ * objects are destroyed. Calls drained(), on a thread of the agent's, when no client is left. The caller still calls
+ * ald_stop(). At most once.
  */
 void ald_drain(void (*drained)(void));
 /*
- * Ends all sessions, and then the agent. Only after ald_start() has succeeded. A copy of a client's memory that is under way
- * is not waited for: what its session has left (descriptors, memory) the next ald_start() of the process sees to.
+ * Ends all sessions and then the agent, after ald_start() has succeeded. Does not wait for a copy of a client's memory that is
+ * under way: the next ald_start() of the process frees what the session of such a client has left (descriptors, memory).
  */
 void ald_stop(void);
 

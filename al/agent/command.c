@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Every request is checked here, once, by the command table, before anything of it is used; then it is carried out. The values
- * in it are left to the Access Layer, which checks them for each of its callers.
+ * Requests of clients: each is checked once, by the command table, before anything of the request is used, and then executed.
+ * The check covers sizes, descriptors, rights, handles and limits. The Access Layer checks the values in a request, as it does
+ * for each of its callers. The functions of the commands are in verbs.c, post.c and snapshot.c.
  */
 #include "al/agent/command.h"
 
@@ -12,22 +13,27 @@
 
 #define MAX_HANDLES 3
 #define MAX_BYTES   4
+#define MAX_ANSWER  1024 /* of the struct of an answer, without its array */
 
-/* What a row names: a kind of kinds.def, none or any. */
+#define COMMAND(name, ...) \
+	_Static_assert(sizeof(struct name##_answer) <= MAX_ANSWER, "MAX_ANSWER is too small for " #name);
+#include "al/protocol/commands.def"
+
+/* A row's kind of object for a handle of the request: a kind of kinds.def, no handle, or a handle of any kind. */
 enum {
 	NONE = AL_OBJ_NONE,
 #define KIND(NAME, ...) NAME = AL_OBJ_##NAME,
 #include "al/agent/kinds.def"
 	ANY = 0x40,
-	OPTIONAL = 0x80 /* a bit */
+	OPTIONAL = 0x80 /* a bit beside a kind: the handle may be 0 */
 };
-#define BRINGS_FD 0x8000 /* a bit of row.bytes */
+#define BRINGS_FD 0x8000 /* a bit of row.bytes: if the truth value is 1, the record brings a descriptor for the agent */
 
 static const struct row {
-	al_object_type makes;
-	enum agent_right right;
-	uint8_t handles[MAX_HANDLES + 1]; /* kinds of the first members of the request; NONE: no more */
-	uint16_t bytes[MAX_BYTES + 1];    /* offset + 1, with BRINGS_FD; 0: no more */
+	al_object_type makes;             /* kind of the object that the command makes */
+	enum agent_right right;           /* the right that the client needs */
+	uint8_t handles[MAX_HANDLES + 1]; /* kinds of the handles with which the request begins; NONE ends the list */
+	uint16_t bytes[MAX_BYTES + 1];    /* truth values: offset in the request + 1, with BRINGS_FD; 0 ends the list */
 } rows[AGENT_NUM_COMMANDS] = {
 #define HANDLES(...)        \
 	{                   \
@@ -44,7 +50,7 @@ static const struct row {
 #include "al/protocol/commands.def"
 };
 
-/* The columns of a kind read the request of the command that makes one. */
+/* The functions of a kind's row in kinds.def read the request of the command that makes such an object. */
 enum {
 	MAKER_OF_NONE = -1,
 #define KIND(NAME, name, maker, ...) MAKER_OF_##NAME = AGENT_##maker,
@@ -55,10 +61,19 @@ enum {
 		       "kinds.def has another maker for what " #name " makes");
 #include "al/protocol/commands.def"
 
+/* The answer to a record that breaks the protocol: the record may name no command, so the answer has the shortest struct. */
+static const struct agent_sizes breach_sizes = { .answer = sizeof(struct none) };
+
 /* Logs a breach of the protocol: the client is hostile, or its library has another version. */
 static al_status breach(struct connection *connection, const char *what)
 {
-	session_complain(connection->session, COMPLAINT_PROTOCOL, "breaks the protocol", what);
+	const struct agent_head *head = connection_head(connection);
+	const bool named = connection->length >= sizeof(*head) && head->command < AGENT_NUM_COMMANDS;
+
+	session_complain(connection->session, COMPLAINT_PROTOCOL,
+			 "breaks the protocol in the command %s: %s; the agent refuses the command; install ald and the program's "
+			 "libibal from one release",
+			 named ? agent_names[head->command] : "(unknown)", what);
 	return AL_AGENT_PROTOCOL;
 }
 
@@ -70,74 +85,96 @@ static al_status check_right(struct connection *connection, const struct row *ro
 
 	if (row->right <= connection->session->right)
 		return AL_SUCCESS;
-	session_complain(connection->session, COMPLAINT_RIGHT, "has not the right", names[row->right]);
+	session_complain(connection->session, COMPLAINT_RIGHT,
+			 "asks for the command %s, for which its user has not the right \"%s\" (ibal.conf(5), [ald]); the agent "
+			 "refuses the command",
+			 agent_names[connection->command], names[row->right]);
 	return AL_PERMISSION;
 }
 
-/* Is the record exactly as long as its own counts say, and are those within the table's? */
-static al_status check_size(struct connection *connection, size_t length)
+/* The descriptors of a record, and the data that the provider and the module exchange. */
+static al_status check_vendor_data(struct connection *connection, const struct agent_sizes *sizes)
 {
 	const struct agent_head *head = connection_head(connection);
-	const struct agent_sizes *sizes;
-	size_t want;
 
-	if (length < sizeof(*head))
-		return breach(connection, "a record without a head");
-	if (head->command >= AGENT_NUM_COMMANDS)
-		return breach(connection, "no such command");
-	sizes = &agent_sizes[head->command];
-	if (head->fds != connection->came.num || head->fds > AGENT_MAX_FDS || head->data > UVP_MAX_DATA ||
-	    head->room > UVP_MAX_DATA)
-		return breach(connection, "other descriptors or more data than its head says");
+	if (head->fds != connection->received.num)
+		return breach(connection, "the record brings another number of descriptors than its head says");
+	if (head->fds > AGENT_MAX_FDS)
+		return breach(connection, "the record brings more descriptors than the protocol allows");
+	if (head->data > UVP_MAX_DATA || head->room > UVP_MAX_DATA)
+		return breach(connection, "the provider's data or the room for its module's are larger than the protocol allows");
 	if (!sizes->vendor && (head->fds || head->data || head->room))
-		return breach(connection, "descriptors or data where there is no vendor to take them");
-	want = sizeof(*head) + sizes->request + head->data;
-	for (int i = 0; i < 2; i++) {
-		if (head->count[i] > sizes->in[i].most)
-			return breach(connection, "an array that is too long");
-		want += (size_t)head->count[i] * sizes->in[i].size;
-		connection->count[i] = head->count[i];
-	}
-	if (length != want)
-		return breach(connection, "a record of a wrong length");
-	connection->command = (enum agent_command)head->command;
-	connection->udata.ci = (struct ci_udata){
-		.client = &connection->session->client,
-		.in = head->data
-			      ? memcpy(connection->said, connection->request + length - head->data, head->data)
-			      : NULL,
-		.in_len = head->data,
-		.out = head->room ? memset(connection->told, 0, head->room) : NULL,
-		.out_len = head->room,
-	};
+		return breach(connection, "the record brings descriptors or a provider's data, which the command has not");
 	return AL_SUCCESS;
 }
 
-/* Truth values, and the descriptors that the record has beside the provider's. */
+/* Checks that the record is exactly as long as its counts say, and that the counts are within the table's. Sets what the rest
+ * of the check reads: command, sizes, count, udata. */
+static al_status check_size(struct connection *connection)
+{
+	const struct agent_head *head = connection_head(connection);
+	const struct agent_sizes *sizes;
+	const char *end = connection->request + connection->length;
+	size_t want;
+	al_status status;
+
+	if (connection->length < sizeof(*head))
+		return breach(connection, "the record is shorter than a head");
+	if (head->command >= AGENT_NUM_COMMANDS)
+		return breach(connection, "the protocol has no command of that number");
+	sizes = &agent_sizes[head->command];
+	status = check_vendor_data(connection, sizes);
+	if (status)
+		return status;
+	want = sizeof(*head) + sizes->request + head->data;
+	for (int i = 0; i < 2; i++) {
+		if (head->count[i] > sizes->in[i].most)
+			return breach(connection, "an array has more elements than the command allows");
+		want += (size_t)head->count[i] * sizes->in[i].size;
+		connection->count[i] = head->count[i];
+	}
+	if (connection->length != want)
+		return breach(connection, "the record is not as long as its head says");
+	connection->command = (enum agent_command)head->command;
+	connection->sizes = sizes;
+	connection->udata.ci = (struct ci_udata){ .client = &connection->session->client };
+	if (head->data) {
+		connection->udata.ci.in = memcpy(connection->vendor_in, end - head->data, head->data);
+		connection->udata.ci.in_len = head->data;
+	}
+	if (head->room) {
+		connection->udata.ci.out = memset(connection->vendor_out, 0, head->room);
+		connection->udata.ci.out_len = head->room;
+	}
+	return AL_SUCCESS;
+}
+
+/* Checks the truth values of the request, and tells the library's descriptors from the provider's. */
 static al_status check_bytes(struct connection *connection, const struct row *row)
 {
 	const uint8_t *request = connection_request(connection);
 	struct ci_udata *udata = &connection->udata.ci;
-	uint32_t own = 0;
+	uint32_t of_library = 0; /* descriptors before the provider's */
 
 	for (const uint16_t *at = row->bytes; *at; at++) {
 		const uint8_t value = request[(*at & ~BRINGS_FD) - 1];
 
 		if (value > 1)
-			return breach(connection, "a truth value that is neither 0 nor 1");
-		own += *at & BRINGS_FD ? value : 0;
+			return breach(connection, "a truth value is neither 0 nor 1");
+		if (*at & BRINGS_FD)
+			of_library += value;
 	}
-	if (connection->came.num < own)
-		return breach(connection, "memory to be mapped without its descriptor");
-	if (connection->came.num - own > UVP_MAX_FDS)
-		return breach(connection, "more descriptors than a provider may send");
-	connection->own_fds = connection->came.fd;
-	udata->num_fds = connection->came.num - own;
-	udata->fds = udata->num_fds ? connection->came.fd + own : NULL;
+	if (connection->received.num < of_library)
+		return breach(connection, "the request shares memory, and the record brings no descriptor of the memory");
+	if (connection->received.num - of_library > UVP_MAX_FDS)
+		return breach(connection, "the record brings more descriptors than a provider may send");
+	connection->library_fds = connection->received.fd;
+	udata->num_fds = connection->received.num - of_library;
+	udata->fds = udata->num_fds ? connection->received.fd + of_library : NULL;
 	return AL_SUCCESS;
 }
 
-/* Handles are the client's own, of the right kind, and not stale. */
+/* Replaces the client's handles by the Access Layer's: each handle names an object of the client's own, of the row's kind. */
 static al_status check_handles(struct connection *connection, const struct row *row)
 {
 	const uint64_t *handle = connection_request(connection);
@@ -154,7 +191,9 @@ static al_status check_handles(struct connection *connection, const struct row *
 			if (object_removed(&connection->session->objects, *handle))
 				return AL_CA_REMOVED;
 			session_complain(connection->session, COMPLAINT_HANDLE,
-					 "names what it does not have", agent_names[connection->command]);
+					 "asks for the command %s with a handle of an object that it does not have; the agent "
+					 "refuses the command",
+					 agent_names[connection->command]);
 			return AL_INVALID_HANDLE;
 		}
 		connection->object[i] = object;
@@ -169,7 +208,7 @@ static al_status check_handles(struct connection *connection, const struct row *
 	return AL_SUCCESS;
 }
 
-/* What a completion queue is charged when it has the size that the request asks for. */
+/* The memory of queues that a completion queue of the requested size is charged. */
 static uint64_t resized_rings(struct connection *connection)
 {
 	const struct RESIZE_CQ_request *request = connection_request(connection);
@@ -177,14 +216,15 @@ static uint64_t resized_rings(struct connection *connection)
 	return kinds[AL_OBJ_CQ].rings(&(const struct CREATE_CQ_request){ .cqe = request->cqe });
 }
 
-static al_status check(struct connection *connection, size_t length, bool whole)
+/* AL_SUCCESS: the request can be executed, and the client is charged for the object that the request makes or resizes. */
+static al_status check(struct connection *connection)
 {
 	const struct row *row;
 	al_status status;
 
-	if (!whole)
-		return breach(connection, "a record or descriptors that are too long");
-	status = check_size(connection, length);
+	if (!connection->received.whole)
+		return breach(connection, "the record is longer, or brings more descriptors, than any record may");
+	status = check_size(connection);
 	if (status)
 		return status;
 	row = &rows[connection->command];
@@ -204,17 +244,17 @@ static al_status check(struct connection *connection, size_t length, bool whole)
 
 /* ---------------------------------------------------------------- execution */
 
-/* On the loop. Puts a new object into the client's table and its handle into the answer; after a
- * failure frees the object's place. */
-static void finish(struct connection *connection)
+/* On the loop. Puts a new object into the client's table and its handle into the answer; after a failure frees the place that
+ * the check has reserved for the object. */
+static void finish_object(struct connection *connection)
 {
-	struct made_answer *made = connection_answer(connection); /* each that makes begins so */
+	struct made_answer *made = connection_answer(connection); /* the answers of all commands that make an object begin so */
 
 	if (connection->making && !connection->status) {
 		connection->making->handle = connection->made;
 		connection->making->ready = true;
 		made->handle = object_handle(connection->making);
-		IB_TRACE("ald", "%s: is %s[%d]'s, and told of events", agent_names[connection->command],
+		IB_TRACE("ald", "%s: the object belongs to %s[%d], which gets its events", agent_names[connection->command],
 			 connection->session->client.comm, (int)connection->session->client.pid);
 	} else if (connection->making) {
 		object_free(connection->making);
@@ -222,8 +262,8 @@ static void finish(struct connection *connection)
 	connection->making = NULL;
 }
 
-/* On the loop. Sets the completion queue's charge to that of its size now. A queue that was destroyed
- * meanwhile has returned its charge already. */
+/* On the loop. Charges the completion queue for the size that it has now. A queue that the client has destroyed meanwhile has
+ * returned its charge already. */
 static void finish_resize(struct connection *connection)
 {
 	const struct RESIZE_CQ_request *request = connection_request(connection);
@@ -238,7 +278,8 @@ static void (*const functions[AGENT_NUM_COMMANDS])(struct connection *connection
 #include "al/protocol/commands.def"
 };
 
-/* A LATER command may have been answered, and its connection freed, on return. */
+/* On return a LATER command may have been answered already and its connection freed: the caller of a LATER command no longer
+ * uses the connection. */
 static void execute(struct connection *connection)
 {
 	al_act_for(&connection->udata.ci);
@@ -246,19 +287,22 @@ static void execute(struct connection *connection)
 	al_act_for(NULL);
 }
 
-static void work(struct job *job)
+static void execute_on_worker(struct job *job)
 {
 	execute(container_of(job, struct connection, job));
 }
 
-static void done(struct job *job)
+/* On the loop, after a worker has executed the command. */
+static void finish(struct job *job)
 {
 	struct connection *connection = container_of(job, struct connection, job);
 
 	if (connection->status == AL_INVALID_DESCRIPTOR)
-		session_complain(connection->session, COMPLAINT_MEMORY, "shares memory",
-				 al_status_str(connection->status));
-	finish(connection);
+		session_complain(connection->session, COMPLAINT_MEMORY,
+				 "shares memory by a file that is no memfd sealed against shrinking (%s); the agent refuses the "
+				 "command",
+				 agent_names[connection->command]);
+	finish_object(connection);
 	if (connection->command == AGENT_RESIZE_CQ)
 		finish_resize(connection);
 	if (connection->resets)
@@ -267,31 +311,32 @@ static void done(struct job *job)
 		connection_answered(connection);
 }
 
-static void run(struct connection *connection, size_t length, bool whole)
+/* Checks the record in connection->request and executes its command, on the loop or on a worker. */
+static void serve(struct connection *connection)
 {
 	struct session *session = connection->session;
 	enum agent_where where;
 
-	memset(connection->answer, 0, sizeof(struct agent_answer) + 1024);
+	memset(connection->answer, 0, sizeof(struct agent_answer) + MAX_ANSWER);
 	connection->out_count = 0;
 	connection->resets = false;
 	connection->udata.num_given = 0;
-	connection->status = check(connection, length, whole);
+	connection->status = check(connection);
 	if (connection->status) {
 		if (connection->status == AL_AGENT_PROTOCOL)
-			connection->command = AGENT_DESTROY; /* the record has no valid command: the answer has the size of the shortest */
+			connection->sizes = &breach_sizes;
 		connection_send(connection);
 		return;
 	}
 	IB_TRACE("ald", "%s of %s[%d]", agent_names[connection->command], session->client.comm,
 		 (int)session->client.pid);
-	where = agent_sizes[connection->command].where;
+	where = connection->sizes->where;
 	connection->busy = true;
 	session->jobs++;
 	if (where != AGENT_LOOP)
-		connection_rest(connection);
+		connection_pause(connection);
 	if (where == AGENT_WORKER) {
-		connection->job = (struct job){ .work = work, .done = done };
+		connection->job = (struct job){ .work = execute_on_worker, .done = finish };
 		pool_work(&connection->job);
 		return;
 	}
@@ -304,13 +349,15 @@ void command_readable(struct watched *watched, uint32_t events)
 {
 	struct connection *connection = container_of(watched, struct connection, watched);
 	ssize_t n = descriptors_receive(connection->fd, connection->request, sizeof(connection->request),
-					&connection->came);
+					&connection->received);
 
 	(void)events;
 	if (n < 0 && errno == EAGAIN)
 		return;
-	if (n > 0)
-		run(connection, (size_t)n, connection->came.whole);
-	else
+	if (n <= 0) {
 		connection_free(connection);
+		return;
+	}
+	connection->length = (size_t)n;
+	serve(connection);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Requests: read, checked by the command table, carried out. */
+/* Requests of clients, which command.c reads, checks by the command table and executes. */
 #ifndef AL_AGENT_COMMAND_H
 #define AL_AGENT_COMMAND_H
 
 #include "al/agent/loop.h"
 
-/* What sees a session's connection: the next request can be read, or the connection has ended. */
+/* watched.see of a session's connection: reads and serves the next request, or frees a connection that the client has closed. */
 void command_readable(struct watched *watched, uint32_t events);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Connections: their answers and their end. */
+/* Connections: how a request is answered, and how a connection ends. Requests are read and checked in command.c. */
 #include "al/agent/connection.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@ static uint32_t least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* The module's; -1: taken. */
-static void close_all(const int *fds, uint32_t *num)
+/* Closes descriptors that a module has given for the answer; -1 is a descriptor with another owner. */
+static void close_given(const int *fds, uint32_t *num)
 {
 	for (; *num; --*num)
 		if (fds[*num - 1] >= 0)
@@ -21,46 +21,47 @@ static void close_all(const int *fds, uint32_t *num)
 
 void connection_drop_fds(struct connection *connection)
 {
-	descriptors_close(&connection->came);
-	connection->came.num = 0;
-	close_all(connection->udata.given, &connection->udata.num_given);
+	descriptors_close(&connection->received);
+	connection->received.num = 0;
+	close_given(connection->udata.given, &connection->udata.num_given);
 }
 
 void connection_send(struct connection *connection)
 {
 	struct agent_answer *answer = (struct agent_answer *)connection->answer;
-	const struct agent_sizes *sizes = &agent_sizes[connection->command];
-	struct al_udata *told = &connection->udata;
-	struct iovec from[2] = { { answer, sizeof(*answer) + sizes->answer }, { connection->told, 0 } };
+	const struct agent_sizes *sizes = connection->sizes;
+	struct al_udata *udata = &connection->udata;
+	struct iovec from[2] = { { answer, sizeof(*answer) + sizes->answer }, { connection->vendor_out, 0 } };
 	struct msghdr msg = { .msg_iov = from, .msg_iovlen = 2 };
 	char control[AGENT_FDS_ROOM] __attribute__((aligned(8)));
 
-	/* The handle was valid: the object has gone with its HCA meanwhile. */
+	/* The handle was valid when it was checked: since then the object has gone with its HCA. */
 	if (connection->status == AL_INVALID_HANDLE && connection->hca &&
 	    hca_removals(connection->hca) != connection->removals)
 		connection->status = AL_CA_REMOVED;
 	if (connection->status || !sizes->vendor)
-		close_all(told->given, &told->num_given);
+		close_given(udata->given, &udata->num_given);
 	answer->status = connection->status;
 	answer->count = connection->status ? 0 : connection->out_count;
-	answer->fds = (uint16_t)told->num_given;
-	/* A module can not say more than there was room for. */
+	answer->fds = (uint16_t)udata->num_given;
+	/* A module may set out_len to more than the client has room for. */
 	if (!connection->status && sizes->vendor)
-		answer->data = (uint16_t)least(told->ci.out_len, connection_head(connection)->room);
+		answer->data = (uint16_t)least(udata->ci.out_len, connection_head(connection)->room);
 	from[0].iov_len += (size_t)answer->count * sizes->out.size;
 	from[1].iov_len = answer->data;
-	agent_put_fds(&msg, control, told->given, told->num_given);
-	/* A client reads an answer before it asks again: there is room, or it is no library of ours. */
+	agent_put_fds(&msg, control, udata->given, udata->num_given);
+	/* The library reads each answer before its next request, so the socket has room. A client whose socket has no room does
+	 * not use the library: its connection ends. */
 	if (TEMP_FAILURE_RETRY(sendmsg(connection->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT)) < 0)
 		shutdown(connection->fd, SHUT_RDWR);
 	connection_drop_fds(connection);
 }
 
-void connection_rest(struct connection *connection)
+void connection_pause(struct connection *connection)
 {
-	if (!connection->resting)
+	if (!connection->paused)
 		loop_unwatch(connection->fd);
-	connection->resting = true;
+	connection->paused = true;
 }
 
 static void leave_list(struct connection *connection)
@@ -85,11 +86,11 @@ void connection_move(struct connection *connection, struct connection **list)
 void connection_free(struct connection *connection)
 {
 	if (connection->fd >= 0) {
-		if (!connection->resting)
+		if (!connection->paused)
 			loop_unwatch(connection->fd);
 		descriptors_hang_up(connection->fd);
 		connection->fd = -1;
-		connection->resting = true;
+		connection->paused = true;
 	}
 	connection->dead = true;
 	if (connection->busy)
@@ -122,10 +123,10 @@ void connection_answered(struct connection *connection)
 		return;
 	}
 	connection_send(connection);
-	if (connection->resting && loop_watch(connection->fd, &connection->watched, EPOLLIN))
-		connection_free(connection); /* its next request would not be noticed */
+	if (connection->paused && loop_watch(connection->fd, &connection->watched, EPOLLIN))
+		connection_free(connection); /* the loop could not see the connection's next request */
 	else
-		connection->resting = false;
+		connection->paused = false;
 	session_try_finish(session);
 }
 

@@ -1,45 +1,50 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Connections: each has one request at a time, which is answered before the next is read. On the loop; while a worker carries
- * out the request, the worker alone reads and writes what belongs to it.
+ * Connections: each has one request at a time, which the agent answers before it reads the next request. Everything here is
+ * the loop's; while a worker executes a request, the worker alone reads and writes the fields of the request.
  */
 #ifndef AL_AGENT_CONNECTION_H
 #define AL_AGENT_CONNECTION_H
 
 #include "al/agent/session.h"
 
-/* From accept() on; of a session once its hello has been heard. */
+/* A connection from accept() on. It is a stranger until door.c has read its hello, and then belongs to a session. */
 struct connection {
-	struct connection **list, *next; /* the list that it is in; the session's or the strangers' (door.c) */
-	struct watched watched;
-	int fd;
+	struct connection **list, *next; /* the list with this connection: the session's or the strangers' (door.c) */
+	struct watched watched;  /* of fd */
+	int fd;                  /* -1: closed, or handed to the session as its event connection */
 	struct session *session; /* NULL: a stranger */
-	bool busy;             /* a request is being executed */
-	bool resting;          /* not watched meanwhile */
-	bool dead;             /* to be freed when it is not busy */
+	bool busy;               /* a request is being executed */
+	bool paused;             /* the loop does not watch fd */
+	bool dead;               /* connection_answered() frees the connection */
 
-	struct job job;        /* the request being executed */
-	struct ci_client_job copied; /* it is answered when the client's thread comes to this */
+	/* The request that is being checked and executed, and its answer. */
+	struct job job;              /* executes the request on a worker */
+	struct ci_client_job copied; /* the client's thread comes to it after the copies that are under way */
 	enum agent_command command;
-	uint32_t count[2];
-	struct al_udata udata; /* the client, and what its provider and the module say to each other */
-	struct descriptors came; /* with the request */
-	const int *own_fds;    /* of these, those before the provider's, in the order of the row's FD() */
-	uint64_t handles[3];   /* of the Access Layer, as checked; 0: none */
-	struct object *object[3];
-	struct hca *hca;       /* on which they are, and its removals then */
-	uint32_t removals;
-	al_status status;
-	uint32_t out_count;
-	bool resets;           /* a queue pair: its requests' memory is no longer used */
-	char *snapshot;        /* the last, as it crosses, and its size */
-	struct SNAPSHOT_answer snapshot_head;
-	const void *made;      /* a new object's handle */
-	struct object *making; /* its place */
+	const struct agent_sizes *sizes; /* of the answer: the command's, or of the answer to a breach of the protocol */
+	size_t length;               /* bytes of the record in request */
+	uint32_t count[2];           /* elements of the request's arrays */
+	struct al_udata udata;       /* what the provider sends to the module, and the module's answer */
+	struct descriptors received; /* with the request: the library's, then the provider's */
+	const int *library_fds;      /* the library's descriptors in received, in the order of the row's FD() */
+	uint64_t handles[3];         /* the Access Layer's handles of the request's objects; 0: none */
+	struct object *object[3];    /* the request's objects */
+	struct hca *hca;             /* of the request's objects */
+	uint32_t removals;           /* hca_removals() of hca when the handles were checked */
+	al_status status;            /* of the answer */
+	uint32_t out_count;          /* elements of the answer's array */
+	bool resets;                 /* MODIFY_QP to RESET: no copy for the queue pair may follow the answer */
+	const void *made;            /* the Access Layer's handle of a new object */
+	struct object *making;       /* the place of a new object in the client's table */
+
+	char *snapshot;              /* the last snapshot of this connection, as the client reads it, or NULL */
+	struct SNAPSHOT_answer snapshot_head; /* of snapshot */
+
 	char request[AGENT_RECORD] __attribute__((aligned(8)));
 	char answer[AGENT_RECORD] __attribute__((aligned(8)));
-	char said[UVP_MAX_DATA] __attribute__((aligned(8))); /* by the provider to the module */
-	char told[UVP_MAX_DATA] __attribute__((aligned(8))); /* and back */
+	char vendor_in[UVP_MAX_DATA] __attribute__((aligned(8)));  /* from the provider to the module */
+	char vendor_out[UVP_MAX_DATA] __attribute__((aligned(8))); /* from the module to the provider */
 };
 
 static inline const struct agent_head *connection_head(const struct connection *connection)
@@ -47,11 +52,13 @@ static inline const struct agent_head *connection_head(const struct connection *
 	return (const struct agent_head *)connection->request;
 }
 
+/* The struct of the command in the request. */
 static inline void *connection_request(struct connection *connection)
 {
 	return connection->request + sizeof(struct agent_head);
 }
 
+/* An array of the request: 0 or 1. */
 static inline void *connection_in(struct connection *connection, int array)
 {
 	const struct agent_sizes *sizes = &agent_sizes[connection->command];
@@ -60,32 +67,34 @@ static inline void *connection_in(struct connection *connection, int array)
 	return array ? at + (size_t)connection->count[0] * sizes->in[0].size : at;
 }
 
+/* The struct of the command in the answer. */
 static inline void *connection_answer(struct connection *connection)
 {
 	return connection->answer + sizeof(struct agent_answer);
 }
 
+/* The array of the answer. */
 static inline void *connection_out(struct connection *connection)
 {
 	return (char *)connection_answer(connection) + agent_sizes[connection->command].answer;
 }
 
-/* Puts the connection into a list, out of the one that it is in. */
+/* Takes the connection out of its list, and puts it first into another list. */
 void connection_move(struct connection *connection, struct connection **list);
-/* When it is not busy any more. */
+/* Closes the connection. Frees it too, or if it is busy leaves that to connection_answered(). */
 void connection_free(struct connection *connection);
 /* Frees all connections of a session. */
 void connections_end(struct session *session);
 
-/* The connection is not watched until its request has been answered. */
-void connection_rest(struct connection *connection);
+/* Stops watching the connection until its request has been answered. */
+void connection_pause(struct connection *connection);
 /* Sends the answer record in connection->answer to the client. */
 void connection_send(struct connection *connection);
-/* Closes what descriptors are left of a request. */
+/* Closes the descriptors that are left of a request and of its answer. */
 void connection_drop_fds(struct connection *connection);
-/* The request has been executed: answers it, and frees the connection if it is dead. */
+/* After the request has been executed: answers the request, or frees a connection that is dead. */
 void connection_answered(struct connection *connection);
-/* The same, when copies from or to the client's memory that were under way have ended. */
+/* Calls connection_answered() when the copies from and to the client's memory that are under way have ended. */
 void connection_answered_after_copies(struct connection *connection);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Closing descriptors that clients have sent. That may block for as long as a client likes: a FUSE
- * server is asked first, a TCP socket may linger. So it is done by threads for that purpose, which
- * are there only as long as there is something to close.
+ * Receiving records with descriptors, and closing descriptors that clients have sent. A close may block for as long as a client
+ * likes: the kernel asks a FUSE server first, and a TCP socket may linger. So threads for that purpose close the descriptors;
+ * they end when nothing is left to close.
  */
 #include "al/agent/descriptor.h"
 
@@ -16,74 +16,75 @@
 
 #define CLOSERS 64
 
-/* Descriptors on their way out. */
-struct parting {
-	struct parting *next;
+/* Descriptors of a record that a closer thread is to close. */
+struct closing {
+	struct closing *next;
 	struct descriptors list;
 };
 
 static struct {
-	pthread_mutex_t lock; /* Leaf. */
-	struct parting *first;
+	pthread_mutex_t lock; /* guards the list and the number of closer threads. Leaf. */
+	struct closing *first;
 	uint32_t closers;
-} partings = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} closings = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static struct parting *next_parting(void)
+/* Takes one from the list. NULL: the list is empty, and the calling closer thread ends. */
+static struct closing *next_closing(void)
 {
-	struct parting *p;
+	struct closing *c;
 
-	pthread_mutex_lock(&partings.lock);
-	p = partings.first;
-	if (p)
-		partings.first = p->next;
+	pthread_mutex_lock(&closings.lock);
+	c = closings.first;
+	if (c)
+		closings.first = c->next;
 	else
-		partings.closers--;
-	pthread_mutex_unlock(&partings.lock);
-	return p;
+		closings.closers--;
+	pthread_mutex_unlock(&closings.lock);
+	return c;
 }
 
 static void *closer_main(void *arg)
 {
-	struct parting *p;
+	struct closing *c;
 
 	(void)arg;
 	pthread_setname_np(pthread_self(), "ald-closer");
-	while ((p = next_parting())) {
-		for (uint32_t i = 0; i < p->list.num; i++)
-			if (p->list.fd[i] >= 0)
-				close(p->list.fd[i]);
-		al_free(p);
+	for (c = next_closing(); c; c = next_closing()) {
+		for (uint32_t i = 0; i < c->list.num; i++)
+			if (c->list.fd[i] >= 0)
+				close(c->list.fd[i]);
+		al_free(c);
 	}
 	return NULL;
 }
 
-/* Without a thread they wait for the next one. */
+/* If no thread can be started, the next closer thread closes the descriptors. Under the lock. */
 static void start_closer(void)
 {
 	pthread_t thread;
 
-	if (partings.closers == CLOSERS || pthread_create(&thread, NULL, closer_main, NULL))
+	if (closings.closers == CLOSERS || pthread_create(&thread, NULL, closer_main, NULL))
 		return;
 	pthread_detach(thread);
-	partings.closers++;
+	closings.closers++;
 }
 
 void descriptors_close(const struct descriptors *list)
 {
-	struct parting *p;
+	struct closing *c;
 	bool any = false;
 
 	for (uint32_t i = 0; i < list->num; i++)
 		any = any || list->fd[i] >= 0;
-	p = any ? al_alloc(sizeof(*p)) : NULL;
-	if (!p)
+	c = any ? al_alloc(sizeof(*c)) : NULL;
+	if (!c)
 		return;
-	p->list = *list;
-	pthread_mutex_lock(&partings.lock);
-	p->next = partings.first;
-	partings.first = p;
+	c->list = *list;
+	pthread_mutex_lock(&closings.lock);
+	c->next = closings.first;
+	closings.first = c;
 	start_closer();
-	pthread_mutex_unlock(&partings.lock);
+	pthread_mutex_unlock(&closings.lock);
 }
 
 ssize_t descriptors_receive(int fd, void *record, size_t size, struct descriptors *list)
@@ -115,9 +116,9 @@ ssize_t descriptors_receive(int fd, void *record, size_t size, struct descriptor
 }
 
 /*
- * Records that nobody has read may have brought more. A record of no bytes differs from the end in
- * that it has its sender's credentials with it; that the client has gone without reading all is
- * told once, before the records.
+ * Records that the agent has not read may hold descriptors, which the kernel would close on this thread with the socket: so the
+ * records are read first. SO_PASSCRED tells an empty record from the end of the connection: a record brings its sender's
+ * credentials. ECONNRESET says, once and before the records, that the client has closed its end without reading all answers.
  */
 void descriptors_hang_up(int fd)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The agent's door: it listens, accepts connections and hears their first record, the hello. Before its hello a connection is
- * a stranger. There are only so many strangers, and the oldest makes room for the newest.
+ * The agent's door: the socket on which the agent listens, and connections until their first record, the hello. Before its
+ * hello a connection is a stranger. At most MAX_STRANGERS connections are strangers; a newer stranger ends the oldest. Sessions
+ * are in session.c, their connections in connection.c.
  */
 #include "al/agent/door.h"
 
@@ -18,7 +19,7 @@
 #include "al/agent/connection.h"
 #include "al/agent/socket.h"
 
-#define MAX_STRANGERS 64 /* a client has said its hello before that many others have come */
+#define MAX_STRANGERS 64 /* a client's hello arrives before so many other connections */
 
 static struct connection *strangers; /* newest first */
 
@@ -34,7 +35,8 @@ static void add_stranger(struct connection *stranger)
 		connection_free(oldest);
 }
 
-/* A descriptor for when there is none left: without it the listener would stay ready for ever. */
+/* An open descriptor in reserve: when the process has no other left, it makes room for a connection that is closed at once.
+ * Else that connection would keep the listener ready for ever. */
 static int spare = -1;
 
 static bool open_spare(void)
@@ -45,7 +47,7 @@ static bool open_spare(void)
 
 static int accept_one(int listener)
 {
-	/* cppcheck-suppress nullPointer ; the address does not matter: SO_PEERCRED says who it is */
+	/* cppcheck-suppress nullPointer ; the address does not matter: SO_PEERCRED names the peer's process and user */
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
@@ -53,14 +55,14 @@ static int accept_one(int listener)
 		/* cppcheck-suppress nullPointer ; as above */
 		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 		if (fd >= 0)
-			descriptors_hang_up(fd); /* that is an answer too */
+			descriptors_hang_up(fd); /* the client sees a connection that the agent closes */
 		fd = -1;
 		open_spare();
 	}
 	return fd;
 }
 
-/* From a stranger to a connection of the session. */
+/* Makes a stranger a connection of the session. */
 static void join(struct connection *connection, struct session *session)
 {
 	connection_move(connection, &session->connections);
@@ -69,17 +71,19 @@ static void join(struct connection *connection, struct session *session)
 	session_welcome(connection->fd, session, AL_SUCCESS);
 }
 
-/* A program of another version, or none of ours. */
+/* The peer's library has another version, or the peer does not use the library. */
 static al_status refuse_protocol(const struct ucred *peer, uint32_t protocol)
 {
 	if (account_may_log())
 		ib_log(IB_LOG_WARNING, "ald",
-		       "process %d of user %u speaks another protocol than %u (%u?); refused",
-		       (int)peer->pid, (unsigned int)peer->uid, AGENT_PROTOCOL, protocol);
+		       "process %d of user %u speaks protocol %u, and ald speaks protocol %u; ald refuses the connection; "
+		       "install ald and the program's libibal from one release",
+		       (int)peer->pid, (unsigned int)peer->uid, protocol, AGENT_PROTOCOL);
 	return AL_AGENT_PROTOCOL;
 }
 
-static al_status hear(struct connection *connection)
+/* Begins a session, or joins one, as the hello in connection->request says. */
+static al_status accept_hello(struct connection *connection)
 {
 	const struct agent_hello *hello = (const struct agent_hello *)connection->request;
 	socklen_t len = sizeof(struct ucred);
@@ -92,12 +96,12 @@ static al_status hear(struct connection *connection)
 	if (hello->magic != AGENT_MAGIC || hello->zero || hello->protocol != AGENT_PROTOCOL)
 		return refuse_protocol(&peer, hello->protocol);
 	if (hello->role == AGENT_EVENTS) {
-		status = session_begin(connection->fd, hello, &peer, &connection->came, connections_end);
+		status = session_begin(connection->fd, hello, &peer, &connection->received, connections_end);
 		if (!status)
-			connection->fd = -1; /* the session's now */
+			connection->fd = -1; /* the session owns the descriptor */
 		return status;
 	}
-	if (hello->role != AGENT_COMMANDS || connection->came.num)
+	if (hello->role != AGENT_COMMANDS || connection->received.num)
 		return AL_AGENT_PROTOCOL;
 	status = session_find(hello->token, &peer, &session);
 	if (!status)
@@ -110,13 +114,13 @@ static void see_stranger(struct watched *watched, uint32_t events)
 	struct connection *connection = container_of(watched, struct connection, watched);
 	al_status status = AL_AGENT_PROTOCOL;
 	ssize_t n = descriptors_receive(connection->fd, connection->request, sizeof(connection->request),
-					&connection->came);
+					&connection->received);
 
 	(void)events;
 	if (n < 0 && errno == EAGAIN)
 		return;
-	if (n == sizeof(struct agent_hello) && connection->came.whole)
-		status = hear(connection);
+	if (n == sizeof(struct agent_hello) && connection->received.whole)
+		status = accept_hello(connection);
 	connection_drop_fds(connection);
 	if (connection->session)
 		return;
@@ -128,8 +132,8 @@ static void see_stranger(struct watched *watched, uint32_t events)
 /* ----------------------------------------------------------------- the door */
 
 static int listener = -1;
-static char socket_path[108]; /* ours to remove; empty: the service manager's */
-static struct stat socket_file;
+static char socket_path[108];   /* of the socket that door_shut() removes; empty: the socket is the service manager's */
+static struct stat socket_file; /* the file at socket_path when the agent made it */
 
 static void see_listener(struct watched *watched, uint32_t events)
 {
@@ -170,7 +174,7 @@ bool door_watch(void)
 	return open_spare() && !loop_watch(listener, &watched, EPOLLIN);
 }
 
-/* Unless another agent has made its own there meanwhile. */
+/* Removes the socket's file, unless another agent has replaced it by its own. */
 static void remove_socket(void)
 {
 	struct stat now;
@@ -193,7 +197,7 @@ void door_shut(void)
 	if (listener < 0)
 		return;
 	loop_unwatch(listener);
-	/* First, so that a new client finds no socket, and not one on which nobody listens. */
+	/* Before the listener is closed, so that no client finds a socket on which no agent listens. */
 	remove_socket();
 	close_fd(&listener);
 	while (strangers)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The agent's door: its socket, and connections until they belong to a session. On the loop, or without the loop's thread. */
+/* The agent's door: its socket, and connections until they belong to a session. Callers: the loop, or ald.c while no loop runs. */
 #ifndef AL_AGENT_DOOR_H
 #define AL_AGENT_DOOR_H
 
@@ -7,12 +7,13 @@
 
 #include "al/agent/ald.h"
 
-/* Listens. False: the log says why. */
+/* Listens on the socket. False: the log says why. */
 bool door_open(const struct ald_attr *attr);
-/* Accepts from now on. False: errno says why. */
+/* Lets the loop accept connections. False: errno says why. */
 bool door_watch(void);
-/* Lets nobody new in, and ends those that have not said who they are. */
+/* Stops listening, removes the socket, and ends the connections without a hello. */
 void door_shut(void);
+/* Frees what door_open() and door_watch() have made. */
 void door_close(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Events on their way to a client: from the Access Layer's callbacks straight to the client's socket, without a detour by the
- * loop. Events that do not fit stay in their sources.
+ * Events on their way to a client. The thread of an Access Layer's callback writes the event to the client's socket, without
+ * the loop. Events for which the socket has no room stay pending in their sources, until the loop calls outbox_flush().
  */
 #include "al/agent/event.h"
 
@@ -16,13 +16,13 @@
 	(1u << IB_EVENT_PORT_DOWN | 1u << IB_EVENT_PORT_INIT | 1u << IB_EVENT_PORT_ARMED | \
 	 1u << IB_EVENT_PORT_ACTIVE)
 
-/* The next event of a source, and the bit that stands for it; 0: none. */
+/* Makes the next event of a source. Returns the event's bit in pending; 0: the source has no event. */
 static uint32_t next_event(const struct source *s, struct agent_event *event)
 {
+	/* The lowest bit: a port's IB_EVENT_PORT_DOWN comes before the state that followed. */
 	uint32_t bit = s->pending & -s->pending;
 
 	*event = (struct agent_event){ .cookie = s->cookie, .guid = s->guid, .port = s->port };
-	/* Of a port's states the fall comes first, then where it is now. */
 	if (s->pending & SOURCE_REMOVE) {
 		event->kind = AGENT_EVENT_CA_REMOVE;
 		return SOURCE_REMOVE;
@@ -44,20 +44,21 @@ static uint32_t next_event(const struct source *s, struct agent_event *event)
 	return bit;
 }
 
-/* Under the lock. */
+/* Sends pending events until none is left or the socket is full. Under the lock. */
 static void send_pending(struct outbox *outbox)
 {
 	struct agent_event event;
 	struct source *s;
 	uint32_t bit;
 
-	while (!outbox->choked && (s = outbox->queue)) {
+	while (!outbox->full && outbox->queue) {
+		s = outbox->queue;
 		while ((bit = next_event(s, &event))) {
 			if (TEMP_FAILURE_RETRY(send(outbox->fd, &event, sizeof(event),
 						    MSG_NOSIGNAL | MSG_DONTWAIT)) < 0) {
-				/* Also when the kernel has no memory for it. Without a reader the
-				 * end of the session is on its way. */
-				outbox->choked = true;
+				/* The socket is full, or the kernel has no memory for the record. If the
+				 * client has closed the socket, see_events() ends the session. */
+				outbox->full = true;
 				loop_change(outbox->fd, &outbox->watched, EPOLLIN | EPOLLOUT);
 				return;
 			}
@@ -84,6 +85,7 @@ void outbox_destroy(struct outbox *outbox)
 	pthread_mutex_destroy(&outbox->lock);
 }
 
+/* Under the lock. */
 static void raise_locked(struct source *s, uint32_t bits)
 {
 	struct outbox *outbox = s->outbox;
@@ -103,7 +105,7 @@ static void raise_locked(struct source *s, uint32_t bits)
 void source_raise(struct source *s, uint32_t bits)
 {
 	pthread_mutex_lock(&s->outbox->lock);
-	/* One that comes and goes before the client has heard of it was never there. */
+	/* An HCA that is removed before the client has heard of its arrival: the client hears of neither. */
 	if (bits == SOURCE_REMOVE && s->pending & SOURCE_ADD)
 		s->pending &= ~SOURCE_ADD;
 	else
@@ -116,8 +118,7 @@ void source_port(struct source *s, ib_event_type type)
 	uint32_t bit = 1u << type;
 
 	pthread_mutex_lock(&s->outbox->lock);
-	/* A later state replaces an earlier one; but that it fell through Down is never merged
-	 * away. */
+	/* A pending state of a port is replaced by a later state, but a pending Down stays. */
 	if (bit & STATES)
 		s->pending &=
 			type == IB_EVENT_PORT_DOWN ? ~STATES : ~STATES | 1u << IB_EVENT_PORT_DOWN;
@@ -148,7 +149,7 @@ void source_forget(struct source *s)
 void outbox_flush(struct outbox *outbox)
 {
 	pthread_mutex_lock(&outbox->lock);
-	outbox->choked = false;
+	outbox->full = false;
 	loop_change(outbox->fd, &outbox->watched, EPOLLIN);
 	send_pending(outbox);
 	pthread_mutex_unlock(&outbox->lock);

@@ -14,13 +14,14 @@
 #include "al/agent/loop.h"
 
 struct source {
-	struct outbox *outbox;
-	struct source *next;  /* in the outbox's queue */
-	bool queued;
-	uint32_t kind;        /* enum agent_event_kind of its asynchronous events */
-	uint32_t port;
-	uint32_t pending;     /* 1 << enum ib_event_type, and SOURCE_* */
-	uint64_t cookie, guid;
+	struct outbox *outbox; /* of the client */
+	struct source *next;   /* in the outbox's queue */
+	bool queued;           /* in the outbox's queue */
+	uint32_t kind;         /* enum agent_event_kind of the source's asynchronous events */
+	uint32_t port;         /* number of the port; 0: no port */
+	uint32_t pending;      /* events that are not sent yet: 1 << enum ib_event_type, and SOURCE_* */
+	uint64_t cookie;       /* the client's name for the object */
+	uint64_t guid;         /* of the HCA, in events of its arrival and removal */
 };
 #define SOURCE_ENDING     (1u << 27)
 #define SOURCE_COMPLETION (1u << 28)
@@ -28,26 +29,26 @@ struct source {
 #define SOURCE_REMOVE     (1u << 30)
 #define SOURCE_READY      (1u << 31)
 
-/* A client's event connection, and the sources that have something for it. */
+/* A client's event connection, and the queue of sources with pending events. */
 struct outbox {
-	int fd;
-	struct watched watched; /* of fd; its owner calls outbox_flush() at EPOLLOUT */
-	pthread_mutex_t lock;   /* guards the rest, the client's sources, and its HCAs (hca.h). Leaf. */
+	int fd;                 /* the event connection */
+	struct watched watched; /* of fd; its function calls outbox_flush() at EPOLLOUT */
+	pthread_mutex_t lock;   /* guards the fields below, the client's sources, and its HCAs (hca.h). Leaf. */
 	struct source *queue, **queue_end;
-	bool choked;            /* the socket is full */
+	bool full;              /* the socket had no room: the loop waits for EPOLLOUT */
 };
 
-/* Watches fd from now on, which is watched already. */
+/* Replaces the function that the loop calls for fd, which the loop watches already, by `see`. */
 void outbox_init(struct outbox *outbox, int fd, void (*see)(struct watched *watched, uint32_t events));
 void outbox_destroy(struct outbox *outbox);
-/* The client's socket has room again. */
+/* Sends the pending events, after the client's socket has got room again. */
 void outbox_flush(struct outbox *outbox);
 
-/* Any thread, as the following. */
+/* Raises events: bits of source.pending. Any thread. */
 void source_raise(struct source *source, uint32_t bits);
-/* A port's event. */
+/* Raises an event of a port, and merges it with pending states of the port. Any thread. */
 void source_port(struct source *source, ib_event_type type);
-/* Takes it out of the queue: nothing is raised any more. */
+/* Drops the source's pending events and takes it out of the queue. The caller raises nothing more. Any thread. */
 void source_forget(struct source *source);
 
 #endif

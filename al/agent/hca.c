@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The HCAs that a client knows of: opened, closed, removed. */
+/* The HCAs that a client knows of: their openings, closings and removals. The objects on them are in object.c. */
 #include "al/agent/hca.h"
 
 #include <iba/ib_hca.h>
@@ -36,9 +36,9 @@ struct hca *hca_make(struct hcas *hcas, uint64_t guid)
 
 void hcas_free(struct hcas *hcas)
 {
-	struct hca *hca;
+	while (hcas->first) {
+		struct hca *hca = hcas->first;
 
-	while ((hca = hcas->first)) {
 		hcas->first = hca->next;
 		al_free(hca->ports);
 		al_free(hca);
@@ -78,7 +78,7 @@ void hca_closed(struct hca *hca)
 	pthread_mutex_unlock(&hca->source.outbox->lock);
 }
 
-/* Once for each HCA: their events may be under way until the session ends. */
+/* Allocated once for each HCA, at its first opening: events of its ports may be under way until the session ends. */
 al_status hca_make_ports(struct hca *hca, uint32_t num_ports, uint64_t cookie)
 {
 	struct outbox *outbox = hca->source.outbox;

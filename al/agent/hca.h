@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The HCAs that a client knows of: each from the client's first hearing of it until the end of the session, since events of
- * an HCA may be under way after its removal.
+ * The HCAs that a client knows of. A struct hca stays from the HCA's arrival until the end of the session, since events of an
+ * HCA may be under way after its removal.
  */
 #ifndef AL_AGENT_HCA_H
 #define AL_AGENT_HCA_H
@@ -10,26 +10,27 @@
 
 #include "al/agent/event.h"
 
-/* Made and changed under outbox->lock, by PnP callbacks, workers and the loop. */
+/* An HCA of one client. PnP callbacks, workers and the loop change it, under outbox->lock. */
 struct hca {
-	struct hca *next;
+	struct hca *next;       /* in hcas.first */
 	uint64_t guid;
-	al_ca_h ca;             /* open, or NULL */
-	bool opening;
-	bool leaving;           /* being removed: the client's objects on it are being destroyed */
-	uint32_t removals;      /* that have begun */
-	uint32_t num_objects;   /* the client's on it; the loop's */
-	struct source source;   /* arrival and removal */
+	al_ca_h ca;             /* the session's handle; NULL: the client has not opened the HCA */
+	bool opening;           /* between hca_open() and hca_opened() */
+	bool leaving;           /* the HCA is being removed, and the client's objects on it are being destroyed */
+	uint32_t removals;      /* number of removals that have begun */
+	uint32_t num_objects;   /* number of the client's objects on the HCA; the loop's, without the lock */
+	struct source source;   /* of the HCA's arrival and removal */
 	uint32_t num_ports;
-	struct source *ports;   /* num_ports + 1; [0]: the HCA itself; NULL: never opened */
+	struct source *ports;   /* by port number; [0]: the HCA itself; NULL: the client has never opened the HCA */
 };
 
+/* The HCAs of one client. */
 struct hcas {
 	struct outbox *outbox;
 	struct hca *first;
 };
 
-/* The client's HCA of that GUID, which is made if it is not there. NULL: no memory. */
+/* The client's HCA of a GUID; made if the client did not know the HCA. NULL: no memory. */
 struct hca *hca_make(struct hcas *hcas, uint64_t guid);
 void hcas_free(struct hcas *hcas);
 
@@ -38,18 +39,19 @@ void hcas_free(struct hcas *hcas);
  * being removed.
  */
 al_status hca_open(struct hcas *hcas, uint64_t guid, struct hca **hca);
-/* ca: NULL if the opening has failed. */
+/* Ends an opening. ca: the session's handle of the HCA; NULL: the opening has failed. */
 void hca_opened(struct hca *hca, al_ca_h ca);
+/* The client has closed the HCA. */
 void hca_closed(struct hca *hca);
-/* The sources of an HCA's ports, with the cookie that the client gave at this opening. */
+/* Makes the sources of the HCA's ports, whose events carry the cookie that the client gave at this opening. */
 al_status hca_make_ports(struct hca *hca, uint32_t num_ports, uint64_t cookie);
 
-/* Begins the removal of an HCA, which hca_removed() ends. Returns the session's handle of the HCA, or NULL: it is not open. */
+/* Begins the removal of an HCA, which hca_removed() ends. Returns the session's handle; NULL: the client has not opened the HCA. */
 al_ca_h hca_remove(struct hca *hca);
 void hca_removed(struct hca *hca);
-/* Is a removal under way? Any thread. */
+/* True while the HCA is being removed. Any thread. */
 bool hca_leaving(struct hca *hca);
-/* How many removals have begun. Any thread. */
+/* The number of removals that have begun: a changed number tells that the objects of before are gone. Any thread. */
 uint32_t hca_removals(struct hca *hca);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The kinds of a client's objects: what they cost, and the table. */
+/* The kinds of a client's objects: the costs that a client is charged for an object, and the table of kinds.def's rows. */
 #include "al/agent/kind.h"
 
 #include <stddef.h>
@@ -22,7 +22,7 @@ static uint64_t add(uint64_t one, uint64_t other)
 	return __builtin_add_overflow(one, other, &sum) ? AGENT_TOO_MUCH : sum;
 }
 
-/* The like of what a module will need for an element of a queue, without its data. */
+/* Bytes charged for an element of a queue, without its data: about what a module needs for the element. */
 #define CQ_ELEMENT   sizeof(struct ib_wc)
 #define SEND_ELEMENT sizeof(struct ib_flat_send)
 #define RECV_ELEMENT sizeof(struct ib_flat_recv)
@@ -50,7 +50,7 @@ static uint64_t qp_rings(const struct CREATE_QP_request *request)
 /* -------------------------------------------------------------------- table */
 
 #define NOTHING(request) ((void)(request), 0)
-/* The columns' functions, with the types that the table has. */
+/* Wrappers with one type for the functions of the rows, which each have the types of their own kind. */
 #define KIND(NAME, name, maker, destroys, place, attribute, events, bytes, rings, copies)                \
 	static uint64_t bytes_of_##name(const void *request)                                             \
 	{                                                                                                \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The agent's loop: descriptors that are watched, and the function of each. It knows nothing of what they are. */
+/* The agent's loop: it waits until a watched descriptor is ready, and calls the descriptor's function. What the descriptors are
+ * for is in the files that watch them. */
 #ifndef AL_AGENT_LOOP_H
 #define AL_AGENT_LOOP_H
 
@@ -12,7 +13,7 @@
 
 /* A watched descriptor's part of the struct that owns the descriptor. */
 struct watched {
-	void (*see)(struct watched *watched, uint32_t events); /* on the loop; EPOLL* bits */
+	void (*see)(struct watched *watched, uint32_t events); /* called on the loop; events: EPOLL* bits */
 };
 
 /* False: errno says why; loop_close() is still to be called. */
@@ -24,9 +25,11 @@ void loop_close(void);
  */
 void loop_once(void);
 
-/* 0, or -1 with errno set. */
+/* Watches a descriptor for EPOLL* bits. Returns 0, or -1 with errno set. Any thread. */
 int loop_watch(int fd, struct watched *watched, uint32_t events);
+/* Replaces the struct and the bits of a watched descriptor. Returns 0, or -1 with errno set. Any thread. */
 int loop_change(int fd, struct watched *watched, uint32_t events);
+/* Stops watching. On the loop, no call of the descriptor's function follows. */
 void loop_unwatch(int fd);
 
 #endif

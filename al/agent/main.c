@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* ald: options, signals, and the agent in between. */
+/* The program ald: its options and its signals. The agent itself is in ald.c, the keys of the configuration in settings.c. */
 #include <glib.h>
 #include <locale.h>
 #include <malloc.h>
@@ -21,7 +21,7 @@
 /* ------------------------------------------------------------------ options */
 
 static struct settings settings;
-static sigset_t signals; /* that ald waits for */
+static sigset_t signals; /* SIGTERM, SIGINT, SIGHUP: blocked in all threads, received by sigwait() */
 static char *socket_path, *config_file;
 static gboolean show_version, only_check;
 
@@ -71,7 +71,7 @@ static GOptionContext *option_context(void)
 	return context;
 }
 
-/* The command line goes before the file. False: standard error says which options are wrong. */
+/* Sets what the command line says, over what the file says. False: standard error says which options are wrong. */
 static bool apply_options(struct settings *to)
 {
 	const char *values;
@@ -103,7 +103,7 @@ static bool parse(int argc, char **argv)
 		fprintf(stderr, "ald: %s; see ald --help\n", error->message);
 		g_error_free(error);
 	} else if (argc > 1) {
-		fprintf(stderr, "ald: %s: is no option; see ald --help\n", argv[1]);
+		fprintf(stderr, "ald: %s: is not an option; see ald --help\n", argv[1]);
 		good = false;
 	}
 	g_option_context_free(context);
@@ -117,7 +117,8 @@ static bool read_settings(struct settings *to)
 	return settings_read(config_file, to) && apply_options(to);
 }
 
-/* With the library's groups, though only a start takes these: the file is good as a whole or not at all. */
+/* Reads the settings, and checks the library's groups of the file too, although only a start uses those groups: ald accepts
+ * a file as a whole or not at all. */
 static bool read_whole(struct settings *to)
 {
 	bool good = read_settings(to);
@@ -125,7 +126,7 @@ static bool read_whole(struct settings *to)
 	return !al_check_config(config_file) && good;
 }
 
-/* As a start would read the configuration, or a signal: the exit status. */
+/* For --check: reads the configuration as SIGHUP does. Returns the exit status. */
 static int check(void)
 {
 	bool good = read_whole(&settings);
@@ -138,17 +139,17 @@ static int check(void)
 /* ------------------------------------------------------------------ service */
 
 /*
- * Sessions and connections are large and short-lived. From the first large free on glibc would
- * raise the threshold from which memory has a mapping of its own, and what dead clients had would
- * stay with ald. A threshold that is set stays.
+ * Sessions and connections are large and short-lived. By default the first large free() makes glibc raise the size from which
+ * an allocation has a mapping of its own, and the memory of clients that are gone would stay with ald. A size that is set
+ * explicitly stays, and free() returns the memory to the kernel.
  */
-static void give_memory_back(void)
+static void set_mmap_threshold(void)
 {
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 }
 
-/* A client has some ten descriptors here. */
-static void raise_descriptors(void)
+/* ald needs some ten descriptors for each client. */
+static void raise_descriptor_limit(void)
 {
 	struct rlimit limit;
 
@@ -158,13 +159,15 @@ static void raise_descriptors(void)
 	}
 }
 
-/* Limits and rights; what only a start can change is told of. All or nothing. */
+/* Reads the configuration again. A faulty file changes nothing. A good file changes limits, rights and drain; a changed socket,
+ * mode or number of workers is logged, and stays as it was. */
 static void reload(void)
 {
 	static struct settings now;
 
 	if (!read_whole(&now)) {
-		ib_log(IB_LOG_ERROR, "ald", "the configuration stays as it was");
+		ib_log(IB_LOG_ERROR, "ald",
+		       "the configuration has faults and stays as it was; correct them and reload ald again");
 		return;
 	}
 	ald_configure(&now.attr);
@@ -172,11 +175,12 @@ static void reload(void)
 	    now.attr.mode != settings.attr.mode ||
 	    now.attr.limits.workers != settings.attr.limits.workers)
 		ib_log(IB_LOG_WARNING, "ald",
-		       "socket, mode and workers stay as they are until ald is started anew");
+		       "the keys socket, mode and workers of [ald] have changed: they take effect when ald is restarted");
 	settings.drain = now.drain;
 	ib_log(IB_LOG_INFO, "ald", "the configuration has been read again");
 }
 
+/* Returns when SIGTERM or SIGINT comes. */
 static void serve(void)
 {
 	int sig = 0;
@@ -188,12 +192,13 @@ static void serve(void)
 	}
 }
 
+/* Ends the sigtimedwait() of end(). */
 static void on_drained(void)
 {
 	kill(getpid(), SIGTERM);
 }
 
-/* Until nobody is left, another signal comes, or the time is over. */
+/* Drains and stops the agent. The drain ends when no client is left, when another signal comes, or after settings.drain. */
 static void end(void)
 {
 	const struct timespec limit = { .tv_sec = settings.drain };
@@ -207,7 +212,8 @@ static void end(void)
 	ald_stop();
 }
 
-/* Where to listen: on what the service manager has for us, or on a socket of our own. */
+/* Takes the service manager's socket in place of a socket of ald's own, if there is such a socket. False: the service manager's
+ * socket can not be used, and the log says why. */
 static bool find_socket(void)
 {
 	int fd = systemd_socket(settings.path, sizeof(settings.path));
@@ -231,7 +237,7 @@ int main(int argc, char **argv)
 	}
 	if (only_check)
 		return check();
-	/* Before there is a thread: all of them have it so. */
+	/* Before the first thread is started: threads inherit the mask. */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);
@@ -239,11 +245,11 @@ int main(int argc, char **argv)
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	if (!read_settings(&settings) || !find_socket())
 		return EXIT_FAILURE;
-	give_memory_back();
-	raise_descriptors();
+	set_mmap_threshold();
+	raise_descriptor_limit();
 	if (ald_start(&settings.attr))
 		return EXIT_FAILURE;
-	/* Not by stdio: an agent serves also when nobody can read this. */
+	/* dprintf(), not stdio: ald goes on serving if its standard output is closed. */
 	dprintf(STDOUT_FILENO, "ald: serving on %s\n", settings.attr.socket);
 	systemd_notify("READY=1");
 	serve();

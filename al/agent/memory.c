@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Memory that clients share: memfds that can not shrink. The client could take the pages of any other file away, so that a
- * thread of the agent that reads them gets a signal; or could serve the pages itself, so that the thread waits for the client.
+ * Memory that clients share: the agent maps memfds that can not shrink, and no other file. A client could take the pages of
+ * another file away, and a thread of the agent that reads them would get SIGBUS. A client could also be the file's FUSE server,
+ * and a thread of the agent would wait for the client.
  */
 #include "al/agent/memory.h"
 
@@ -14,9 +15,8 @@
 #include <unistd.h>
 
 /*
- * Seals are asked for first: the kernel answers that itself, where asking about a file of another
- * kind could be a question to whoever serves it. A file in /dev/shm has seals too, but none against
- * shrinking; one of huge pages is not of tmpfs.
+ * F_GET_SEALS comes first: the kernel answers it alone, while fstatfs() of a file of FUSE asks the file's server, which may be
+ * the client. A file in /dev/shm has seals, but not F_SEAL_SHRINK. A memfd of huge pages is not on tmpfs, and is refused.
  */
 static bool is_sealed(int fd)
 {
@@ -43,7 +43,7 @@ al_status memory_map(struct mapping *mapping, int fd, const struct REG_MR_reques
 		return AL_INVALID_ADDRESS;
 	map = mmap(NULL, end - first, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd,
 		   (off_t)first);
-	if (map == MAP_FAILED) /* not opened for that, or sealed against it */
+	if (map == MAP_FAILED) /* EACCES, EPERM: the descriptor or a seal does not allow this access */
 		return errno == EACCES || errno == EPERM ? AL_INVALID_ADDRESS
 							 : AL_INSUFFICIENT_RESOURCES;
 	mapping->addr = map;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Memory that clients share with the agent, mapped here for as long as a region of it is there. */
+/* Memory that clients share with the agent: the agent maps it while a memory region of it is registered. */
 #ifndef AL_AGENT_MEMORY_H
 #define AL_AGENT_MEMORY_H
 
@@ -10,9 +10,12 @@ struct mapping {
 	size_t bytes;
 };
 
-/* Maps the memory that the request names in the file; *addr is that of its first byte. Worker. */
+/*
+ * Maps the part of the file fd that the request names; *addr is the address of its first byte. AL_INVALID_DESCRIPTOR: fd is no
+ * memfd sealed against shrinking. The caller keeps fd. On a worker.
+ */
 al_status memory_map(struct mapping *mapping, int fd, const struct REG_MR_request *request, void **addr);
-/* If this is the last reference to a large file it takes a while: on a worker. */
+/* On a worker, since freeing a large file takes a while. */
 void memory_unmap(const struct mapping *mapping);
 
 #endif

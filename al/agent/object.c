@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A client's objects: their handles, their places in the table, their charges. On the loop. */
+/* A client's objects: their handles, their places in the client's table, their charges. Everything runs on the loop. What the
+ * kinds of objects differ in is in kind.c. */
 #include "al/agent/object.h"
 
 #include <string.h>
@@ -29,6 +30,7 @@ bool object_removed(const struct objects *objects, uint64_t handle)
 	       objects->removed[index] == (uint32_t)(handle >> 24);
 }
 
+/* Doubles the table. False: no memory. */
 static bool grow(struct objects *objects)
 {
 	uint32_t slots = objects->num_slots ? 2 * objects->num_slots : 64;
@@ -52,7 +54,8 @@ static bool grow(struct objects *objects)
 	return true;
 }
 
-/* Places are reused in turn, each time with another generation: old handles mean nothing. False: no memory. */
+/* Gives the object a free place in the table, and a generation of its own, by which the handle of an earlier object in the
+ * place is told from the object's. False: no memory. */
 static bool place(struct objects *objects, struct object *object)
 {
 	uint32_t i;
@@ -71,13 +74,14 @@ static bool place(struct objects *objects, struct object *object)
 	return true;
 }
 
+/* Returns the first num charges. */
 static void give_back(struct account *account, const struct cost *costs, int num)
 {
 	while (num--)
 		account_return(account, costs[num].resource, costs[num].amount);
 }
 
-/* All or nothing. */
+/* Charges all costs, or after a failure none. */
 static al_status charge(struct account *account, const struct cost costs[OBJECT_COSTS])
 {
 	al_status status;
@@ -115,7 +119,7 @@ al_status object_new(struct objects *objects, al_object_type type, const void *r
 	object->hca = hca;
 	if (hca)
 		hca->num_objects++;
-	if (hca && kind->cookie) { /* an object that has events is on an HCA */
+	if (hca && kind->cookie) { /* kind->cookie: the kind has events; all such kinds are ON_HCA */
 		object->source = (struct source){ .outbox = hca->source.outbox, .kind = AGENT_EVENT_ASYNC };
 		memcpy(&object->source.cookie, (const char *)request + kind->cookie, sizeof(uint64_t));
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The agent's workers: their queue, and the queue of jobs that the loop is to finish. */
+/* The agent's workers: the queue of jobs for them, and the queue of jobs that the loop finishes. What the jobs do is in the
+ * files that queue them. */
 #include "al/agent/pool.h"
 
 #include <pthread.h>
@@ -11,12 +12,12 @@
 #include <iba/ib_hca.h>
 
 static struct {
-	pthread_mutex_t lock; /* guards both lists. Leaf. */
-	pthread_cond_t more;
-	struct job *work, **work_end;
-	struct job *done, **done_end;
-	int event;    /* wakes the loop */
-	bool closing; /* workers end when there is no work */
+	pthread_mutex_t lock; /* guards both queues, event and closing. Leaf. */
+	pthread_cond_t more;  /* wakes a worker: there is work, or the pool is closing */
+	struct job *work, **work_end; /* for workers */
+	struct job *done, **done_end; /* for the loop */
+	int event;    /* eventfd that wakes the loop; -1: no loop */
+	bool closing; /* workers end when the queue of work is empty */
 	pthread_t *workers;
 	uint32_t num_workers;
 } pool = { .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -46,13 +47,13 @@ void pool_done(struct job *job)
 	*pool.done_end = job;
 	pool.done_end = &job->next;
 	/* Under the lock: once the loop has finished the last job, pool_close() may close the descriptor. Without a loop the
-	 * job is of a client that has outlasted its agent: the next agent of the process finishes it. */
+	 * job is of a client that has outlasted its agent: the loop of the process's next agent finishes the job. */
 	if (first && pool.event >= 0 && write(pool.event, &one, sizeof(one)) < 0)
-		abort(); /* a counter that is read before it is full */
+		abort(); /* can not happen: the counter has room, and the descriptor is open */
 	pthread_mutex_unlock(&pool.lock);
 }
 
-/* NULL: the pool is closed. */
+/* Waits for work. NULL: the pool is closing, and the worker ends. */
 static struct job *next_work(void)
 {
 	struct job *job;
@@ -61,8 +62,11 @@ static struct job *next_work(void)
 	while (!pool.work && !pool.closing)
 		pthread_cond_wait(&pool.more, &pool.lock);
 	job = pool.work;
-	if (job && !(pool.work = job->next))
-		pool.work_end = &pool.work;
+	if (job) {
+		pool.work = job->next;
+		if (!pool.work)
+			pool.work_end = &pool.work;
+	}
 	pthread_mutex_unlock(&pool.lock);
 	return job;
 }
@@ -73,7 +77,7 @@ static void *worker_main(void *arg)
 
 	(void)arg;
 	pthread_setname_np(pthread_self(), "ald-worker");
-	while ((job = next_work())) {
+	for (job = next_work(); job; job = next_work()) {
 		job->work(job);
 		pool_done(job);
 	}
@@ -140,7 +144,7 @@ void pool_close(void)
 	pthread_mutex_unlock(&pool.lock);
 	while (pool.num_workers)
 		pthread_join(pool.workers[--pool.num_workers], NULL);
-	finish_jobs(); /* those for which nobody waited */
+	finish_jobs(); /* jobs of the workers' last moments: the loop has ended */
 	al_free(pool.workers);
 	pool.workers = NULL;
 	pthread_mutex_lock(&pool.lock);

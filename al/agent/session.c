@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Sessions: their beginning, the HCAs that come and go meanwhile, and their end. On the loop, but for PnP callbacks. */
+/*
+ * Sessions: how a session begins, how it follows the arrival and removal of HCAs, and how it ends. Everything runs on the loop,
+ * but for PnP callbacks and open_work(). The session's connections are in connection.c, its objects in object.c.
+ */
 #include "al/agent/session.h"
 
 #include <fcntl.h>
 #include <semaphore.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +19,9 @@
 #include "al/agent/right.h"
 
 struct session *sessions;
-static uint32_t num_sessions;      /* also those whose thread is left */
-static bool draining;              /* each is to end when its client has nothing any more */
-static void (*on_drained)(void);
+static uint32_t num_sessions;    /* sessions that are not freed, also those that are closed already */
+static bool draining;            /* a session ends when its client has no objects left */
+static void (*on_drained)(void); /* to be called when no session is left; NULL: called already, or not draining */
 
 /* ---------------------------------------------------------------------- PnP */
 
@@ -39,16 +43,16 @@ static void free_removed(struct job *job)
 }
 
 /*
- * The agent does not wait for the client: its objects on the HCA are destroyed, then it is told. Until all are destroyed,
- * callbacks may be on their way to objects that can not be found any more in the Access Layer.
+ * The removal of an HCA does not wait for the client: the agent destroys the client's objects on the HCA, and then tells the
+ * client. Until all objects are destroyed, callbacks of them may be under way, so the struct objects stay until then.
  */
 static void remove_hca(struct session *session, struct hca *hca)
 {
 	struct removal removal = { .job.done = free_removed, .session = session, .hca = hca };
 	al_ca_h ca = hca_remove(hca);
 
-	/* If it is closed already, the session or its client has closed it, and the objects on it are still being destroyed:
-	 * their memory stays mapped until they are. */
+	/* If ca is closed already, by the client or by the end of the session, then DESTROY or the end of the session frees the
+	 * objects on the HCA. */
 	if (ca && !al_close_ca(ca, AL_DESTROY_SYNC, NULL)) {
 		sem_init(&removal.done, 0, 0);
 		pool_done(&removal.job);
@@ -92,7 +96,7 @@ void session_welcome(int fd, const struct session *session, al_status status)
 		w.copies = session->client.memory >= 0;
 		memcpy(w.token, session->token, sizeof(w.token));
 	}
-	/* The first record of a connection: there is room. */
+	/* The first record that the agent sends on a connection: the socket has room. */
 	send(fd, &w, sizeof(w), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -101,7 +105,7 @@ static struct session *session_of(struct job *job)
 	return container_of(job, struct session, job);
 }
 
-/* On a worker. */
+/* On a worker. Opens the Access Layer for the session, answers the client's hello, and registers for PnP events. */
 static void open_work(struct job *job)
 {
 	static const struct al_open_attr own = { .agent = "off" };
@@ -136,7 +140,8 @@ static void open_done(struct job *job)
 		session_try_finish(session);
 }
 
-/* A file of the kernel's that a client can open for itself only: its own memory. */
+/* True: the descriptor is /proc/PID/mem of that process, open for reading and writing. The kernel lets a process open the
+ * memory of another process only with rights over it. */
 static bool is_memory_of(int fd, pid_t pid)
 {
 	char link[64], path[64], want[64];
@@ -167,33 +172,35 @@ static bool is_pidfd_of(int fd, pid_t pid)
 	return found;
 }
 
+/* Fills in the client, with the name that its hello gives. */
 static void name_client(struct session *session, const struct ucred *peer, const char *comm)
 {
 	struct ci_client *client = &session->client;
 
 	*client = (struct ci_client){ .memory = -1, .pid = peer->pid, .uid = peer->uid };
 	memcpy(client->comm, comm, sizeof(client->comm) - 1);
-	for (char *c = client->comm; *c; c++) /* for people's terminals */
+	for (char *c = client->comm; *c; c++) /* control characters must not reach logs and terminals */
 		if (*c < ' ' || *c >= 0x7f)
 			*c = '?';
 }
 
-/* A client sends nothing on its event connection: if that becomes readable, the session ends. */
+/* A client sends nothing on its event connection. If the connection becomes readable, the client has closed it, and the session
+ * ends. */
 static void see_events(struct watched *watched, uint32_t events)
 {
 	struct session *session = container_of(watched, struct session, outbox.watched);
 
 	if (events & ~(uint32_t)EPOLLOUT)
-		session_end(session, "its connection is closed");
+		session_end(session, "the client has closed its event connection");
 	else
 		outbox_flush(&session->outbox);
 }
 
-/* A forked child may keep the client's connections open. */
+/* The client's process has ended. Its connections may still be open in a forked child. */
 static void see_death(struct watched *watched, uint32_t events)
 {
 	(void)events;
-	session_end(container_of(watched, struct session, watched), "it is dead");
+	session_end(container_of(watched, struct session, watched), "its process has ended");
 }
 
 al_status session_begin(int fd, const struct agent_hello *hello, const struct ucred *peer, struct descriptors *list,
@@ -205,7 +212,8 @@ al_status session_begin(int fd, const struct agent_hello *hello, const struct uc
 	if (num_sessions >= limits.sessions) {
 		if (account_may_log())
 			ib_log(IB_LOG_WARNING, "ald",
-			       "process %d of user %u is refused: there are %u clients, which is the limit",
+			       "process %d of user %u is refused: ald has %u clients, which is the limit \"clients\" of [ald] in "
+			       "ibal.conf(5)",
 			       (int)peer->pid, (unsigned int)peer->uid, num_sessions);
 		return AL_LIMIT_EXCEEDED;
 	}
@@ -267,13 +275,18 @@ al_status session_find(const uint8_t token[AGENT_TOKEN], const struct ucred *pee
 	return account_charge(&session->account, AL_RESOURCE_CONNECTIONS, 1);
 }
 
-void session_complain(struct session *session, enum complaint kind, const char *does,
-		      const char *what)
+void session_complain(struct session *session, enum complaint kind, const char *format, ...)
 {
-	if (!session->complained[kind] && account_may_log())
-		ib_log(IB_LOG_WARNING, "ald", "%s[%d] of user %u %s: %s; refused",
-		       session->client.comm, (int)session->client.pid,
-		       (unsigned int)session->client.uid, does, what);
+	char deed[256];
+	va_list args;
+
+	if (!session->complained[kind] && account_may_log()) {
+		va_start(args, format);
+		vsnprintf(deed, sizeof(deed), format, args);
+		va_end(args);
+		ib_log(IB_LOG_WARNING, "ald", "%s[%d] of user %u %s", session->client.comm,
+		       (int)session->client.pid, (unsigned int)session->client.uid, deed);
+	}
 	session->complained[kind] = true;
 }
 
@@ -283,13 +296,13 @@ void session_try_free(struct session *session)
 {
 	if (!session->closed || session->copying || session->jobs)
 		return;
-	IB_TRACE("ald", "session of %s[%d] has ended: nothing of it is left", session->client.comm,
+	IB_TRACE("ald", "session of %s[%d] has ended: its objects and its memory are freed", session->client.comm,
 		 (int)session->client.pid);
 	objects_free(&session->objects);
 	num_sessions--;
 	descriptors_hang_up(session->outbox.fd);
 	close(session->pidfd);
-	/* Its name may be made up: a client's mounts are its own. */
+	/* By a closer thread: is_memory_of() goes by the file's name, which a client with mounts of its own can make up. */
 	descriptors_close(&(struct descriptors){ .num = 1, .fd = { session->client.memory } });
 	hcas_free(&session->hcas);
 	account_close(&session->account);
@@ -324,8 +337,8 @@ static void tell_if_drained(void)
 }
 
 /*
- * Nothing is left but the client's thread, which ends now. That may take as long as the copy that the thread is making; the
- * end of the agent does not wait for it.
+ * The Access Layer has destroyed the client's objects; the client's thread ends next. That may take as long as the copy that
+ * the thread is making; the end of the agent does not wait for the copy.
  */
 static void closed(struct job *job)
 {
@@ -348,7 +361,8 @@ static void on_closed(void *context)
 	pool_done(&session->job);
 }
 
-/* Everything of the client's goes, children first; nobody waits for it here. */
+/* Begins to close the session's opening of the Access Layer, which destroys the client's objects, children first. closed() is
+ * called when they are destroyed. */
 static void close_session(struct session *session)
 {
 	session->job.done = closed;
@@ -364,21 +378,21 @@ void session_end(struct session *session, const char *why)
 	IB_TRACE("ald", "session of %s[%d] ends: %s", session->client.comm, (int)session->client.pid, why);
 	loop_unwatch(session->outbox.fd);
 	loop_unwatch(session->pidfd);
-	shutdown(session->outbox.fd, SHUT_RDWR); /* the client hears of it at once */
+	shutdown(session->outbox.fd, SHUT_RDWR); /* the client learns at once that it has lost the agent */
 	session->end_connections(session);
 	if (!session->opening)
 		close_session(session);
 }
 
-/* ----------------------------------------------------------- all of them */
+/* ----------------------------------------------------------- all sessions */
 
-/* An HCA that a client has opened and not used is its library's, which keeps it for as long as its connection is there. */
+/* HCAs that the client has opened do not count: the client's library keeps an HCA open for as long as it has the agent. */
 bool session_try_finish(struct session *session)
 {
 	if (!draining || session->ended || session->jobs ||
 	    session->objects.num_objects > session->account.show.use[AL_RESOURCE_CAS].now)
 		return false;
-	session_end(session, "it has finished, and the agent is about to end");
+	session_end(session, "the agent drains, and the client has no objects left");
 	return true;
 }
 
@@ -403,7 +417,7 @@ void sessions_end(const char *why)
 	}
 }
 
-void sessions_see_rights(void)
+void sessions_update_rights(void)
 {
 	for (struct session *s = sessions; s; s = s->next)
 		s->right = right_of(s->outbox.fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Sessions: one for each client, from the hello of its event connection on. Each has an opening of the Access Layer of its
- * own; closing that destroys whatever the client has left, children first.
+ * Sessions: one for each client, from the hello of its event connection on. Each session has an opening of the Access Layer of
+ * its own. Closing that opening destroys the objects that the client has left, children first.
  */
 #ifndef AL_AGENT_SESSION_H
 #define AL_AGENT_SESSION_H
@@ -16,63 +16,70 @@
 #include "al/object/client.h"
 #include "al/protocol/protocol.h"
 
-/* What the log tells of a client, once of each kind. */
+/* The kinds of a client's misdeeds: the log has one line of each kind per client. */
 enum complaint { COMPLAINT_PROTOCOL, COMPLAINT_RIGHT, COMPLAINT_HANDLE, COMPLAINT_MEMORY, NUM_COMPLAINTS };
 
-/* The loop's, but for what says otherwise. */
+/* The loop alone reads and writes a session, but for the fields whose comment says otherwise. */
 struct session {
-	struct session *next;
-	struct ci_client client;
-	uint8_t token[AGENT_TOKEN];
-	bool ended;              /* takes no new request */
-	bool closed;             /* its opening is gone, and it is no longer in the list */
-	bool copying;            /* closed, but its thread may still be making a copy */
-	bool opening;            /* a worker is opening it */
-	uint32_t jobs;           /* that are under way */
-	al_h al;
-	al_pnp_h pnp;
+	struct session *next;        /* in sessions */
+	struct ci_client client;     /* process, user, name, and the thread that copies */
+	uint8_t token[AGENT_TOKEN];  /* a command connection joins the session by it */
+	bool ended;                  /* session_end() has been called: no new request is read */
+	bool closed;                 /* the client's objects are destroyed, and the session is no longer in sessions */
+	bool copying;                /* closed, and the client's thread may still be making a copy */
+	bool opening;                /* a worker is opening the Access Layer for the session */
+	uint32_t jobs;               /* requests and the opening that are under way */
+	al_h al;                     /* the session's opening of the Access Layer */
+	al_pnp_h pnp;                /* tells of HCAs that arrive and go */
 
-	struct outbox outbox;    /* to its event connection; has a lock */
-	struct hcas hcas;        /* under the outbox's lock */
-	struct source ready;     /* of what concerns the session as a whole */
-	struct objects objects;
-	struct account account;
-	_Atomic(enum agent_right) right; /* any thread reads it */
-	struct connection *connections;  /* for its commands (connection.h) */
+	struct outbox outbox;        /* of the event connection; any thread, under the outbox's lock */
+	struct hcas hcas;            /* any thread, under the outbox's lock */
+	struct source ready;         /* of AGENT_EVENT_READY and AGENT_EVENT_ENDING; under the outbox's lock */
+	struct objects objects;      /* the client's */
+	struct account account;      /* the client's; under the lock in account.c */
+	_Atomic(enum agent_right) right; /* the client's highest right; any thread reads it */
+	struct connection *connections;  /* the client's command connections (connection.h) */
 	void (*end_connections)(struct session *session);
-	int pidfd;
-	struct watched watched;  /* of pidfd */
-	struct job job;          /* opening, then closing */
-	bool complained[NUM_COMPLAINTS];
+	int pidfd;                   /* of the client's process */
+	struct watched watched;      /* of pidfd */
+	struct job job;              /* of the opening, later of the close */
+	bool complained[NUM_COMPLAINTS]; /* the log has a complaint of this kind about the client */
 };
 
-extern struct session *sessions; /* not closed */
+extern struct session *sessions; /* the sessions that are not closed */
 
 /*
- * Begins a session whose event connection is fd, with what it likes of the descriptors that came with the hello. AL_SUCCESS:
- * fd is the session's, which answers the hello when it has been opened. end_connections() frees the session's connections
- * when it ends.
+ * Begins a session whose event connection is fd. Takes from the list, the descriptors of the hello, the client's pidfd and its
+ * memory. AL_SUCCESS: the session owns fd, and answers the hello when the Access Layer is open. end_connections() frees the
+ * session's connections when the session ends.
  */
 al_status session_begin(int fd, const struct agent_hello *hello, const struct ucred *peer, struct descriptors *list,
 			void (*end_connections)(struct session *session));
-/* The session of the token, which is charged for one more connection of this peer's. */
+/* Finds the session of a token, and charges its client for one more connection. AL_PERMISSION: no session of the peer's process
+ * and user has the token. */
 al_status session_find(const uint8_t token[AGENT_TOKEN], const struct ucred *peer, struct session **found);
-/* Answers a hello. status: if it is not AL_SUCCESS, there is no session. Any thread. */
+/* Answers a hello. If the status is not AL_SUCCESS, session may be NULL. Any thread. */
 void session_welcome(int fd, const struct session *session, al_status status);
 
-/* Into the log; not too often. */
-void session_complain(struct session *session, enum complaint kind, const char *does, const char *what);
+/*
+ * Logs what a client did and what the agent does about it: the first time for each kind of complaint, and within
+ * account_may_log(). The format continues the name of the program: "asks for ...; the agent refuses the command".
+ */
+void session_complain(struct session *session, enum complaint kind, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
+/* Ends the session, whose client finds the agent lost; why is for the trace. The session is freed when nothing is under way. */
 void session_end(struct session *session, const char *why);
-/* Frees an ended session, unless something of it is under way still. */
+/* Frees a session that is closed, unless a request or a copy is still under way. */
 void session_try_free(struct session *session);
-/* While sessions drain: ends the session if the client has nothing any more. True: it has been ended. */
+/* While sessions drain: ends the session if its client has no objects left. True: the session has been ended. */
 bool session_try_finish(struct session *session);
 
-/* Tells clients to finish; drained() is called, once, when no session is left. */
+/* Tells all clients that the agent is about to end. Calls drained(), once, when no session is left. */
 void sessions_drain(void (*drained)(void));
+/* Ends all sessions. */
 void sessions_end(const char *why);
-/* The configuration has changed. */
-void sessions_see_rights(void);
+/* Gives each session the right that rights_set() has given to its user and groups. */
+void sessions_update_rights(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Reading ibal.conf(5) for ald. The library reads the same file for itself, and leaves the groups
- * of ald alone; unlike there, these can be read again while ald runs.
+ * Reading the groups [ald], [ald client] and [ald user] of ibal.conf(5), also again while ald runs. The library (ci/conf.c)
+ * reads the other groups of the file, once.
  */
 #include "al/agent/settings.h"
 
@@ -27,7 +27,7 @@ void settings_default(struct settings *to)
 
 /* ------------------------------------------------------------------- values */
 
-/* A number, also such as 64M. */
+/* Reads a number, also with a unit, such as 64M. */
 static bool number(const char *text, uint64_t *value)
 {
 	static const char units[] = "KMG";
@@ -161,7 +161,7 @@ static bool workers(struct settings *to, const char *text)
 static const struct {
 	const char *name;
 	bool (*set)(struct settings *to, const char *text);
-	const char *values; /* what is right */
+	const char *values; /* the key's values, for the message about a wrong value */
 } keys[] = {
 	{ "clients", clients, "a number from 1 to 1048576" },
 	{ "drain", drain, "seconds, from 0 to 3600" },
@@ -174,7 +174,7 @@ static const struct {
 
 #define LIMIT_VALUES "a number from 0 to 18446744073709551615, also such as 64M, or none"
 
-/* Does it count objects of a kind? */
+/* True: the resource is the number of objects of a kind. */
 static bool counts_objects(al_resource resource)
 {
 	switch (resource) {
@@ -186,7 +186,7 @@ static bool counts_objects(al_resource resource)
 	}
 }
 
-/* A limit of clients or users; *known: there is one of that name. */
+/* Sets a limit of clients or of users. *known: there is a limit of that name. Returns false if the value is wrong. */
 static bool set_limit(uint64_t limits[AL_RESOURCES], bool of_client, const char *name,
 		      const char *text, bool *known)
 {
@@ -230,11 +230,12 @@ bool settings_set(struct settings *to, const char *group, const char *key, const
 
 struct place {
 	const char *file;
-	int line;
-	const char *group;
-	bool unknown; /* the group: its keys are not looked at */
+	int line;          /* number of the line, from 1 */
+	const char *group; /* the group to which the line belongs; NULL: before the first group */
+	bool unknown;      /* ald has no such group; its keys are ignored */
 };
 
+/* Logs a fault of the file. Returns false. */
 static bool wrong(const struct place *at, const char *text, const char *why, const char *values)
 {
 	ib_log(IB_LOG_ERROR, "ald", "%s:%d: %s%s%s%s: %s%s", at->file, at->line,
@@ -252,10 +253,11 @@ static bool set_key(const struct place *at, const char *key, const char *text, s
 		return true;
 	if (values)
 		return wrong(at, line, "must be ", values);
-	return wrong(at, line, "there is no such key; ibal.conf(5) lists those there are", "");
+	return wrong(at, line, "there is no such key; ibal.conf(5) lists the keys", "");
 }
 
-static bool ours(const char *group)
+/* True: the group is [ald], or its name begins with "ald ". */
+static bool is_of_ald(const char *group)
 {
 	return group && g_str_has_prefix(group, "ald") && (!group[3] || group[3] == ' ');
 }
@@ -270,23 +272,23 @@ static bool read_line(struct place *at, char *line, struct settings *to)
 	if (*line == '[' && line[length - 1] == ']') {
 		line[length - 1] = '\0';
 		at->group = line + 1;
-		at->unknown = ours(at->group) && strcmp(at->group, "ald") &&
+		at->unknown = is_of_ald(at->group) && strcmp(at->group, "ald") &&
 			      strcmp(at->group, "ald client") && strcmp(at->group, "ald user");
 		return !at->unknown ||
 		       wrong(at, "",
-			     "there is no such group, but [ald], [ald client] and [ald user]", "");
+			     "there is no such group; the groups of ald are [ald], [ald client] and [ald user]", "");
 	}
 	if (!equals || equals == line)
 		return wrong(at, line, "is neither a [group], key = value nor a comment with #",
 			     "");
-	if (!ours(at->group) || at->unknown)
+	if (!is_of_ald(at->group) || at->unknown)
 		return true;
 	*equals = '\0';
 	return set_key(at, g_strchomp(line), g_strchug(equals + 1), to);
 }
 
-/* As the library chooses it. */
-static const char *choose(const char *file)
+/* The file to read, chosen as the library chooses it; NULL: no file. */
+static const char *choose_file(const char *file)
 {
 	if (!file)
 		file = secure_getenv("IBAL_CONF");
@@ -297,7 +299,7 @@ static const char *choose(const char *file)
 
 bool settings_read(const char *file, struct settings *to)
 {
-	struct place at = { .file = choose(file) };
+	struct place at = { .file = choose_file(file) };
 	g_autoptr(GError) error = NULL;
 	g_autofree char *text = NULL;
 	g_auto(GStrv) lines = NULL;
@@ -307,7 +309,7 @@ bool settings_read(const char *file, struct settings *to)
 	if (!at.file)
 		return true;
 	if (!g_file_get_contents(at.file, &text, NULL, &error)) {
-		ib_log(IB_LOG_ERROR, "ald", "%s; correct it, or name another with --config",
+		ib_log(IB_LOG_ERROR, "ald", "%s; make the file readable, or name another file with --config",
 		       error->message);
 		return false;
 	}

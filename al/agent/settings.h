@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What ald is told by ibal.conf(5): the groups [ald], [ald client] and [ald user]. */
+/* The settings of ald in ibal.conf(5): the groups [ald], [ald client] and [ald user]. */
 #ifndef AL_AGENT_SETTINGS_H
 #define AL_AGENT_SETTINGS_H
 
@@ -10,16 +10,16 @@
 #define SETTINGS_MAX_DRAIN 3600
 
 struct settings {
-	struct ald_attr attr; /* socket points to path */
+	struct ald_attr attr; /* attr.socket points to path */
 	char path[108];
-	uint32_t drain;       /* seconds */
+	uint32_t drain;       /* seconds for which ald waits for its clients at its end */
 };
 
-/* What is said nowhere. */
+/* Fills in the defaults. */
 void settings_default(struct settings *to);
 /*
- * What the file says, over what is there; file as al_open_attr.config. False: something is wrong,
- * the log says of each fault in which line it is and what would be right, and *to is as it was.
+ * Sets what the file says; other settings stay. file: as al_open_attr.config. False: the file has a fault. The log then has for
+ * each fault the line and the right values, and *to is unchanged.
  */
 bool settings_read(const char *file, struct settings *to);
 /*

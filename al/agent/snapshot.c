@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The command by which a client looks at the agent: a snapshot, handed out piece by piece. */
+/* The command SNAPSHOT: the agent's snapshot for a client, which reads it piece by piece. al/user/snapshot.c puts the pieces
+ * together. */
 #include "al/agent/verbs.h"
 
 #include <string.h>
 
-/* The snapshot as it crosses: its arrays one after the other, without the objects of other users. */
+/* Makes the snapshot in the form in which it crosses: its arrays one after the other. A client without RIGHT_MANAGE gets the
+ * objects and accounts of its own user only. */
 static void make_snapshot(struct connection *connection)
 {
 	const struct ci_client *client = &connection->session->client;

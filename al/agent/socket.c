@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The socket that the agent listens on. */
+/* Making the socket on which the agent listens. A socket of the service manager's is in systemd.c. */
 #include "al/agent/socket.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include <iba/ib_hca.h>
 
-/* A socket that nobody listens on was left by an agent that was killed. */
+/* True: an agent listens on the socket. False: the socket was left by an agent that was killed. */
 static bool in_use(const struct sockaddr_un *addr)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -29,7 +29,7 @@ int socket_listen(const char *path, mode_t mode)
 	int fd;
 
 	if (strlen(path) >= sizeof(addr.sun_path)) {
-		ib_log(IB_LOG_ERROR, "ald", "socket %s: the path is longer than %zu", path,
+		ib_log(IB_LOG_ERROR, "ald", "socket %s: the path is longer than %zu characters; choose a shorter path", path,
 		       sizeof(addr.sun_path) - 1);
 		return -1;
 	}
@@ -38,13 +38,13 @@ int socket_listen(const char *path, mode_t mode)
 		if (!S_ISSOCK(st.st_mode) || in_use(&addr)) {
 			ib_log(IB_LOG_ERROR, "ald", "socket %s: %s", path,
 			       S_ISSOCK(st.st_mode) ? "another agent listens there; stop it first"
-						    : "there is something else of that name");
+						    : "a file of that name is no socket; remove it or choose another path");
 			return -1;
 		}
 		unlink(path);
 	}
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* Before it is bound, so that it is never open to more; after, since there is a umask. */
+	/* fchmod() before bind(), so that the socket never has more permissions; chmod() after bind(), which applies the umask. */
 	if (fd >= 0 && !fchmod(fd, mode) && !bind(fd, (struct sockaddr *)&addr, sizeof(addr)) &&
 	    !chmod(path, mode) && !listen(fd, 512))
 		return fd;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The service manager's protocols by hand: two environment variables and a datagram are less than
- * a library.
+ * The service manager's protocols: notification (NOTIFY_SOCKET) and socket activation (LISTEN_FDS). Both are implemented here
+ * without libsystemd, since they are only environment variables and a datagram. A socket of ald's own is in socket.c.
  */
 #include "al/agent/systemd.h"
 
@@ -37,8 +37,8 @@ void systemd_notify(const char *state)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&addr,
 			     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length)) < 0)
-		ib_log(IB_LOG_WARNING, "ald", "the service manager can not be told \"%s\": %s",
-		       state, strerror(errno));
+		ib_log(IB_LOG_WARNING, "ald", "the state \"%s\" can not be sent to the service manager at %s: %s", state, name,
+		       strerror(errno));
 	if (fd >= 0)
 		close(fd);
 }
@@ -56,6 +56,7 @@ void systemd_notify_reloading(void)
 
 /* ---------------------------------------------------------------- activation */
 
+/* The value of a socket's option; -1: fd is no socket. */
 static int option(int fd, int name)
 {
 	socklen_t length = sizeof(int);
@@ -64,14 +65,15 @@ static int option(int fd, int name)
 	return getsockopt(fd, SOL_SOCKET, name, &value, &length) ? -1 : value;
 }
 
-static const char *what_is_wrong(int fd, int count)
+/* Why the agent can not listen on the socket; NULL: it can. */
+static const char *find_fault(int fd, int count)
 {
 	if (count != 1)
-		return "there must be one";
+		return "ald.socket must have exactly one socket";
 	if (option(fd, SO_DOMAIN) != AF_UNIX || option(fd, SO_TYPE) != SOCK_SEQPACKET)
-		return "it must be ListenSequentialPacket= with a path";
+		return "ald.socket must say ListenSequentialPacket= with a path";
 	if (option(fd, SO_ACCEPTCONN) != 1)
-		return "it must listen: Accept=no";
+		return "the socket does not listen: ald.socket must say Accept=no";
 	return NULL;
 }
 
@@ -82,22 +84,21 @@ int systemd_socket(char *path, unsigned long size)
 	socklen_t length = sizeof(addr);
 	long count = fds ? strtol(fds, NULL, 10) : 0;
 
-	/* Another process's: they were handed on by mistake. */
+	/* LISTEN_PID of another process: the variables were inherited from it by mistake. */
 	if (!pid || strtol(pid, NULL, 10) != getpid() || !count)
 		return 0;
 	unsetenv("LISTEN_PID");
 	unsetenv("LISTEN_FDS");
 	unsetenv("LISTEN_FDNAMES");
-	wrong = what_is_wrong(FIRST_FD, (int)count);
+	wrong = find_fault(FIRST_FD, (int)count);
 	if (!wrong && (getsockname(FIRST_FD, (struct sockaddr *)&addr, &length) || !*addr.sun_path))
-		wrong = "it must have a path";
+		wrong = "ald.socket must say ListenSequentialPacket= with a path";
 	if (!wrong && (fcntl(FIRST_FD, F_SETFD, FD_CLOEXEC) ||
 		       fcntl(FIRST_FD, F_SETFL, fcntl(FIRST_FD, F_GETFL) | O_NONBLOCK)))
 		wrong = strerror(errno);
 	if (wrong) {
 		ib_log(IB_LOG_ERROR, "ald",
-		       "the sockets that the service manager hands over (%ld) can not be used: %s",
-		       count, wrong);
+		       "the %ld sockets from the service manager can not be used: %s", count, wrong);
 		return -1;
 	}
 	snprintf(path, size, "%.*s", (int)sizeof(addr.sun_path), addr.sun_path);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Commands of HCAs, domains, memory, completion queues and queue pairs, each of which calls the verb of its name. */
+/*
+ * The commands of the control path: HCAs, protection domains, memory regions, completion queues and queue pairs. Each calls the
+ * verb of its name. The commands of the data path are in post.c.
+ */
 #include "al/agent/verbs.h"
 
 #include <string.h>
@@ -26,7 +29,7 @@ static void on_port_event(void *context, const struct al_event *event)
 {
 	struct hca *hca = context;
 
-	/* What happens to an object comes from its own source. */
+	/* An event of an object comes from the object's own source. */
 	if (event->object == AL_OBJ_NONE && event->port_num <= hca->num_ports)
 		source_port(&hca->ports[event->port_num], event->type);
 }
@@ -40,6 +43,7 @@ void command_MODULE_OF(struct connection *connection)
 	connection->status = al_module_of(request->guid, answer->name, sizeof(answer->name));
 }
 
+/* Opens the HCA and its ports' sources. After a failure the HCA is closed. */
 static al_status open_hca(struct connection *connection, struct hca *hca, al_ca_h *ca)
 {
 	al_event_handler_h handler;
@@ -168,7 +172,7 @@ void command_REG_MR(struct connection *connection)
 	al_mr_h mr = NULL;
 	BEGIN(REG_MR);
 	struct al_mr_init init = {
-		.addr = (void *)(uintptr_t)request->addr, /* the client's: never looked into */
+		.addr = (void *)(uintptr_t)request->addr, /* in the client's memory: the agent never dereferences it */
 		.length = request->length,
 		.access = request->access,
 		.use_iova = !(request->access & IB_ACCESS_ZERO_BASED),
@@ -182,7 +186,7 @@ void command_REG_MR(struct connection *connection)
 		return;
 	}
 	if (request->mapped) {
-		connection->status = memory_map(&connection->making->mapping, connection->own_fds[0], request,
+		connection->status = memory_map(&connection->making->mapping, connection->library_fds[0], request,
 						&init.addr);
 		if (connection->status)
 			return;
@@ -260,12 +264,13 @@ void command_CREATE_QP(struct connection *connection)
 
 	connection->making->qp_type = init.qp_type;
 	connection->making->domain = HANDLE(al_pd_h, 0);
-	/* In the user role nobody owns a special or raw queue pair. */
+	/* Only special and raw queue pairs have a port_num; the user role does not offer them. */
 	connection->status = request->port_num ? AL_UNSUPPORTED
 					 : al_create_qp(HANDLE(al_pd_h, 0), &init, connection->making,
 							on_event, &qp);
 	answer->cap = init.cap;
-	if (!connection->status) /* fails if its HCA goes already: then it is there, and dead */
+	/* al_qp_num() fails if the HCA is being removed. The queue pair is made all the same, and goes with the HCA. */
+	if (!connection->status)
 		al_qp_num(qp, &answer->qp_num);
 	connection->made = qp;
 }
@@ -290,18 +295,18 @@ void command_QUERY_QP(struct connection *connection)
 
 /* -------------------------------------------------------------- destroying */
 
-/* On the loop. */
+/* On the loop: the Access Layer has destroyed the object. Answers the DESTROY command. */
 static void end_done(struct job *job)
 {
 	struct object *object = container_of(job, struct object, end);
 	const bool copied = kinds[object->type].copied;
-	struct connection *asker = object->asker;
+	struct connection *destroyer = object->destroyer;
 
 	object_free(object);
 	if (copied)
-		connection_answered_after_copies(asker);
+		connection_answered_after_copies(destroyer);
 	else
-		connection_answered(asker);
+		connection_answered(destroyer);
 }
 
 static void on_destroyed(void *context)
@@ -315,21 +320,21 @@ void command_DESTROY(struct connection *connection)
 {
 	struct object *object = connection->object[0];
 
-	/* An HCA takes what is on it along; but a client ends each of its objects itself. */
+	/* al_close_ca() would destroy the objects on the HCA. A client destroys each of its objects itself first. */
 	if (object->dying || object_busy(object)) {
 		connection->status = object->dying ? AL_INVALID_HANDLE : AL_RESOURCE_BUSY;
 		connection_answered(connection);
 		return;
 	}
 	object->dying = true;
-	object->asker = connection;
+	object->destroyer = connection;
 	object->end.done = end_done;
 	connection->status = kinds[object->type].destroy(object->handle, on_destroyed, object);
 	if (!connection->status)
 		return;
 	object->dying = false;
-	object->asker = NULL;
-	if (connection->status == AL_INVALID_HANDLE) { /* goes with its HCA */
+	object->destroyer = NULL;
+	if (connection->status == AL_INVALID_HANDLE) { /* the object goes or has gone with its HCA */
 		connection->status = AL_SUCCESS;
 		if (!hca_leaving(object->hca))
 			object_free(object);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What the rows of the command table do: a function for each, such as command_CREATE_CQ(). The request has been checked as the
- * row says. The functions of WORKER rows run on a worker, and see nothing but the connection that they work for and the object
- * that they make.
+ * The functions of the command table's rows, such as command_CREATE_CQ(). The caller has checked the request as the row says.
+ * The functions of WORKER rows run on a worker; they use only the connection of the request and the object that they make.
  */
 #ifndef AL_AGENT_VERBS_H
 #define AL_AGENT_VERBS_H
 
 #include "al/agent/connection.h"
 
-/* The request and the answer of the function's command. */
+/* Declares the request and the answer of the function's command. */
 #define BEGIN(name)                                                            \
 	const struct name##_request *request = connection_request(connection); \
 	struct name##_answer *answer = connection_answer(connection)

@@ -60,12 +60,12 @@ ssize_t send(int fd, const void *data, size_t size, int flags)
 	return sendto(fd, data, size, flags, NULL, 0);
 }
 
-static bool choked(void)
+static bool full(void)
 {
 	bool now;
 
 	pthread_mutex_lock(&session->outbox.lock);
-	now = session->outbox.choked;
+	now = session->outbox.full;
 	pthread_mutex_unlock(&session->outbox.lock);
 	return now;
 }
@@ -94,7 +94,7 @@ static void raise_new(struct source *s, uint64_t cookie)
 
 static void choke(void)
 {
-	for (fillers = 0; !choked(); fillers++) {
+	for (fillers = 0; !full(); fillers++) {
 		ck_assert_uint_lt(fillers, MOST);
 		raise_new(&filler[fillers], fillers);
 	}
@@ -121,7 +121,7 @@ static void hear_no_more(void)
 	event = next();
 	ck_assert_uint_eq(event.kind, AGENT_EVENT_COMPLETION);
 	ck_assert_uint_eq(event.cookie, 4711);
-	ck_assert(!choked());
+	ck_assert(!full());
 	source_forget(&last);
 }
 
@@ -294,9 +294,9 @@ START_TEST(a_reader_that_stands_still_and_goes_on_has_missed_nothing)
 	struct agent_event event;
 	uint32_t num;
 
-	for (num = 0; !choked() && num < 2000; num++)
+	for (num = 0; !full() && num < 2000; num++)
 		complete_one(num);
-	ck_assert_msg(choked(), "the socket has room for %u events", num);
+	ck_assert_msg(full(), "the socket has room for %u events", num);
 	for (int i = 0; i < 20; i++)
 		complete_one(num++);
 	pull_cable(SOFT_PORT_DOWN);

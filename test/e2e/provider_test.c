@@ -471,7 +471,7 @@ START_TEST(a_completion_queue_is_created_in_the_ten_steps_of_the_sas)
 		{ "al", "create_cq of module fake" },              /* 5 that calls the module */
 		{ "fake", "create_cq" },                           /* 6 */
 		{ "al", "cq 0x" },                                 /* 7 accounted for there */
-		{ "ald", "CREATE_CQ: is" },                        /* 8 accounted for in the agent */
+		{ "ald", "CREATE_CQ: the object belongs to" },     /* 8 accounted for in the agent */
 		{ "user", "CREATE_CQ: the agent answers AL_SUCCESS" },
 		{ "user", "the provider's post_create_cq" },       /* 9 */
 		{ "al", "cq 0x" },                                 /* 10 the application's handle */

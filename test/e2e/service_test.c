@@ -179,7 +179,7 @@ START_TEST(a_signal_reads_the_configuration_again_and_a_wrong_one_changes_nothin
 	ck_status(al_alloc_pd(ca, NULL, &pd[1]), AL_LIMIT_EXCEEDED);
 	write_conf("[ald]\nworkers = 5\n[ald client]\npds = 2\n");
 	kill(ald.pid, SIGHUP);
-	expect("workers stay as they are");
+	expect("take effect when ald is restarted");
 	expect("has been read again");
 	ck_ok(al_alloc_pd(ca, NULL, &pd[1]));
 	ck_status(al_alloc_pd(ca, NULL, &pd[2]), AL_LIMIT_EXCEEDED);
@@ -283,7 +283,7 @@ static const struct {
 	  "/tmp/a-path-that-is-longer-than-the-hundred-and-seven-characters-that-a-socket-has-room-for-in-its-address-xxxx",
 	  "must be a path of at most 107 characters" },
 	{ "--no-such-option", "1", "ald: Unknown option --no-such-option; see ald --help" },
-	{ "--workers=1", "stray", "ald: stray: is no option; see ald --help" },
+	{ "--workers=1", "stray", "ald: stray: is not an option; see ald --help" },
 };
 
 START_TEST(an_option_takes_what_the_file_takes_and_else_says_what_is_possible)
@@ -662,9 +662,9 @@ static const struct {
 	bool listens;
 	const char *count, *says;
 } wrong_sockets[] = {
-	{ SOCK_STREAM, true, "1", "it must be ListenSequentialPacket=" },
-	{ SOCK_SEQPACKET, false, "1", "it must listen" },
-	{ SOCK_SEQPACKET, true, "2", "there must be one" },
+	{ SOCK_STREAM, true, "1", "ald.socket must say ListenSequentialPacket=" },
+	{ SOCK_SEQPACKET, false, "1", "must say Accept=no" },
+	{ SOCK_SEQPACKET, true, "2", "must have exactly one socket" },
 };
 
 START_TEST(another_socket_of_the_service_manager_is_refused)

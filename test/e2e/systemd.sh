@@ -176,7 +176,7 @@ settled '^qps +77'
 printf '[ald client]\nqps = many\n' >"$prefix/etc/ibal.conf"
 inside systemctl reload ald.service
 for _ in $(seq 600); do
-	grep -q 'the configuration stays as it was' "$tmp/systemd.log" && break
+	grep -q 'stays as it was' "$tmp/systemd.log" && break
 	sleep 0.05
 done
 settled '^qps +77'
