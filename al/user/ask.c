@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The questions to the agent that the operations are made of (ci/ops.def), one each, and the part of
- * the data path that crosses for completion queues; posting is in post.c. An object here holds the
- * agent's handle of the one there, its remote; 0: there is none, a provider's pre-hook was enough.
+ * The requests to the agent: ask_NAME() carries out the operation NAME of ci/ops.def by one request. The forwarded data path of
+ * completion queues is here too; posts are in post.c. An object of this library holds the agent's handle of its counterpart,
+ * its remote. Remote is 0 if a provider's pre-hook has done the whole creation, and the agent has no counterpart.
  */
 #include <string.h>
 #include <unistd.h>
@@ -10,8 +10,8 @@
 #include "al/object/shared.h"
 #include "al/user/user.h"
 
-/* A question whose answer is what was asked for, written on success only. */
-static al_status get(const struct ci_ca *ca, enum agent_command command, const void *request,
+/* Sends a query, and on success copies the first size bytes of the answer's struct. */
+static al_status query(const struct ci_ca *ca, enum agent_command command, const void *request,
 		     void *to, size_t size)
 {
 	char answer[USER_FIXED] __attribute__((aligned(8)));
@@ -22,7 +22,7 @@ static al_status get(const struct ci_ca *ca, enum agent_command command, const v
 	return status;
 }
 
-/* What destroys cost an agent that is lost: nothing, its objects went with it. */
+/* Destroys the object at the agent, and drops its cookie. If the agent is lost, its objects are already gone. */
 static void destroy(const struct ci_ca *ca, struct user_object *own)
 {
 	const struct DESTROY_request request = { .handle = own->remote };
@@ -61,29 +61,28 @@ void ask_close_ca(struct ci_ca *ca, struct uvp_call *call)
 }
 
 /*
- * The registration asks before the Access Layer knows the HCA: it gets the HCA's own maxima, which
- * no limit exceeds. The agent holds a client's limits, which may change; a later query gets the
- * limits of that moment.
+ * During the registration of the HCA, al is NULL still, and the answer is the HCA's own maxima, which no client's limit exceeds.
+ * Later the agent answers with the maxima as this client's limits lower them at that moment.
  */
-static al_status ca_attr(struct ci_ca *ca, struct ib_ca_attr *attr)
+static al_status query_ca_attr(struct ci_ca *ca, struct ib_ca_attr *attr)
 {
 	const struct QUERY_CA_request request = { .ca = hca_of(ca)->own.remote };
 	const struct ci_registration *reg = ca->ctx;
 
 	if (atomic_load(&reg->al))
-		return get(ca, AGENT_QUERY_CA, &request, attr, sizeof(*attr));
+		return query(ca, AGENT_QUERY_CA, &request, attr, sizeof(*attr));
 	*attr = hca_of(ca)->attr;
 	return AL_SUCCESS;
 }
 
 al_status ask_query_ca(struct ci_ca *ca, struct ib_ca_attr *attr, struct uvp_call *call)
 {
-	al_status status = ca_attr(ca, attr);
+	al_status status = query_ca_attr(ca, attr);
 
 	(void)call;
 	if (status)
 		return status;
-	/* The agent copies: the processor's own atomics do not meet those of a queue pair. */
+	/* The agent's module works on copies, so an HCA's atomics are not atomic against the processor's. */
 	if (attr->atomic_cap == IB_ATOMIC_GLOBAL)
 		attr->atomic_cap = IB_ATOMIC_HCA;
 	if (attr->masked_atomic_cap == IB_ATOMIC_GLOBAL)
@@ -99,7 +98,7 @@ al_status ask_query_port(struct ci_ca *ca, uint8_t port, struct ib_port_attr *at
 	const struct QUERY_PORT_request request = { hca_of(ca)->own.remote, port };
 
 	(void)call;
-	return get(ca, AGENT_QUERY_PORT, &request, attr, sizeof(*attr));
+	return query(ca, AGENT_QUERY_PORT, &request, attr, sizeof(*attr));
 }
 
 al_status ask_query_gid(struct ci_ca *ca, uint8_t port, uint32_t index, ib_gid *gid,
@@ -108,7 +107,7 @@ al_status ask_query_gid(struct ci_ca *ca, uint8_t port, uint32_t index, ib_gid *
 	const struct QUERY_GID_request request = { hca_of(ca)->own.remote, port, index };
 
 	(void)call;
-	return get(ca, AGENT_QUERY_GID, &request, gid, sizeof(*gid));
+	return query(ca, AGENT_QUERY_GID, &request, gid, sizeof(*gid));
 }
 
 al_status ask_query_pkey(struct ci_ca *ca, uint8_t port, uint32_t index, uint16_t *pkey,
@@ -116,7 +115,7 @@ al_status ask_query_pkey(struct ci_ca *ca, uint8_t port, uint32_t index, uint16_
 {
 	const struct QUERY_PKEY_request request = { hca_of(ca)->own.remote, port, index };
 	struct QUERY_PKEY_answer answer;
-	al_status status = get(ca, AGENT_QUERY_PKEY, &request, &answer, sizeof(answer));
+	al_status status = query(ca, AGENT_QUERY_PKEY, &request, &answer, sizeof(answer));
 
 	(void)call;
 	if (!status)
@@ -142,7 +141,7 @@ al_status ask_modify_port(struct ci_ca *ca, uint8_t port, uint32_t mask,
 	return user_simple(hca_of(ca)->conn, AGENT_MODIFY_PORT, &request, NULL, NULL);
 }
 
-al_status ask_vendor_call(struct ci_ca *ca, struct ci_vendor_call *vendor, struct uvp_call *talk)
+al_status ask_vendor_call(struct ci_ca *ca, struct ci_vendor_call *vendor, struct uvp_call *exchange)
 {
 	struct VENDOR_CALL_request *request;
 	struct user_call call;
@@ -153,7 +152,7 @@ al_status ask_vendor_call(struct ci_ca *ca, struct ci_vendor_call *vendor, struc
 	status = user_begin(&call, hca_of(ca)->conn, AGENT_VENDOR_CALL);
 	if (status)
 		return status;
-	call.vendor = talk;
+	call.vendor = exchange;
 	request = call.request;
 	request->ca = hca_of(ca)->own.remote;
 	request->code = vendor->code;
@@ -191,7 +190,7 @@ void ask_deallocate_pd(struct ci_pd *pd, struct uvp_call *call)
 	destroy(pd->ca, pd_own(pd));
 }
 
-/* ---------------------------------------------------------- address handles: they stay here */
+/* ---------------------------------------------------------- address handles: the agent has none */
 
 al_status ask_create_ah(struct ci_ah *ah, const struct ib_ah_attr *attr, struct uvp_call *call)
 {
@@ -231,7 +230,7 @@ void ask_destroy_ah(struct ci_ah *ah, struct uvp_call *call)
 
 /* ------------------------------------------------------------------- memory */
 
-al_status ask_register_mr(struct ci_mr *mr, const struct ci_mem *mem, struct uvp_call *talk)
+al_status ask_register_mr(struct ci_mr *mr, const struct ci_mem *mem, struct uvp_call *exchange)
 {
 	const struct REG_MR_answer *answer;
 	struct REG_MR_request *request;
@@ -245,7 +244,7 @@ al_status ask_register_mr(struct ci_mr *mr, const struct ci_mem *mem, struct uvp
 	status = user_begin(&call, pd_conn(mr->pd), AGENT_REG_MR);
 	if (status)
 		goto out;
-	call.vendor = talk;
+	call.vendor = exchange;
 	call.memory = memory;
 	request = call.request;
 	*request = (struct REG_MR_request){
@@ -280,7 +279,7 @@ al_status ask_query_mr(struct ci_mr *mr, struct ib_mr_attr *attr, struct uvp_cal
 	const struct QUERY_MR_request request = { mr_own(mr)->remote };
 
 	(void)call;
-	return get(mr->pd->ca, AGENT_QUERY_MR, &request, attr, sizeof(*attr));
+	return query(mr->pd->ca, AGENT_QUERY_MR, &request, attr, sizeof(*attr));
 }
 
 /* -------------------------------------------------------- completion queues */
@@ -301,7 +300,7 @@ al_status ask_create_cq(struct ci_cq *cq, struct ci_cq_init *init, struct uvp_ca
 		return status;
 	request.cookie = own->cookie;
 	status = user_simple(pd_conn(cq->pd), AGENT_CREATE_CQ, &request, &answer, call);
-	if (answer.cqe) /* else it was the agent's limit that has been reached, not the HCA's */
+	if (answer.cqe) /* 0: the agent's limit has refused the queue, and the HCA has no size to tell */
 		init->cqe = (uint32_t)answer.cqe;
 	if (status) {
 		user_cookie_drop(pd_conn(cq->pd), own->cookie);
@@ -324,7 +323,7 @@ al_status ask_resize_cq(struct ci_cq *cq, uint32_t *cqe, struct uvp_call *call)
 	struct RESIZE_CQ_answer answer;
 	al_status status = user_simple(pd_conn(cq->pd), AGENT_RESIZE_CQ, &request, &answer, call);
 
-	if (answer.cqe) /* else it was the agent's limit that has been reached, not the HCA's */
+	if (answer.cqe) /* 0: the agent's limit has refused the size, and the HCA has no size to tell */
 		*cqe = (uint32_t)answer.cqe;
 	return status;
 }
@@ -342,27 +341,28 @@ al_status ask_query_cq(struct ci_cq *cq, struct al_cq_attr *attr, struct uvp_cal
 	const struct QUERY_CQ_request request = { cq_own(cq)->remote };
 
 	(void)call;
-	return get(cq->pd->ca, AGENT_QUERY_CQ, &request, attr, sizeof(*attr));
+	return query(cq->pd->ca, AGENT_QUERY_CQ, &request, attr, sizeof(*attr));
 }
 
-/* Completions name their queue pair by its cookie (0: the module named none); those of one that has
- * just gone have gone with it. */
-static uint32_t take(struct user_conn *conn, const struct user_call *call, struct ib_wc *to)
+/* Copies completions, and replaces the cookie of each queue pair by its qp_context (cookie 0: the module has named no queue
+ * pair). Drops the completions of a queue pair that is destroyed already. Returns the number of completions copied. */
+static uint32_t copy_completions(struct user_conn *conn, const struct user_call *call, struct ib_wc *to)
 {
 	const struct ib_wc *wc = call->out;
 	const struct ci_qp *qp;
-	uint32_t taken = 0;
+	uint32_t copied = 0;
 
 	pthread_mutex_lock(&conn->cookie_lock);
 	for (uint32_t i = 0; i < call->out_count; i++) {
 		qp = user_cookie_find(conn, (uintptr_t)wc[i].qp_context, AL_OBJ_QP);
 		if (!qp && wc[i].qp_context)
 			continue;
-		to[taken] = wc[i];
-		to[taken++].qp_context = qp ? qp->owner_context : NULL;
+		to[copied] = wc[i];
+		to[copied].qp_context = qp ? qp->owner_context : NULL;
+		copied++;
 	}
 	pthread_mutex_unlock(&conn->cookie_lock);
-	return taken;
+	return copied;
 }
 
 al_status user_poll_cq(struct ci_cq *ci, uint32_t num, struct ib_wc *wc, uint32_t *count)
@@ -377,13 +377,14 @@ al_status user_poll_cq(struct ci_cq *ci, uint32_t num, struct ib_wc *wc, uint32_
 	request = call.request;
 	request->cq = cq_own(ci)->remote;
 	request->num = num < AGENT_POLL_MAX ? num : AGENT_POLL_MAX;
-	/* Until there is a completion or the queue is empty: a count of 0 says that it is empty. */
+	/* A count of 0 tells the caller that the queue is empty. So the poll is repeated if all completions were of queue pairs
+	 * that are destroyed. */
 	do {
 		status = user_ask(&call);
 		if (!status && call.out_count > num)
 			status = AL_AGENT_PROTOCOL;
 		if (!status)
-			*count = call.out_count ? take(conn, &call, wc) : 0;
+			*count = call.out_count ? copy_completions(conn, &call, wc) : 0;
 	} while (!status && call.out_count && !*count);
 	user_end(&call);
 	return status;
@@ -393,7 +394,7 @@ al_status user_peek_cq(struct ci_cq *cq, uint32_t max, uint32_t *count)
 {
 	const struct PEEK_CQ_request request = { cq_own(cq)->remote, max };
 	struct PEEK_CQ_answer answer;
-	al_status status = get(cq->pd->ca, AGENT_PEEK_CQ, &request, &answer, sizeof(answer));
+	al_status status = query(cq->pd->ca, AGENT_PEEK_CQ, &request, &answer, sizeof(answer));
 
 	if (!status)
 		*count = (uint32_t)answer.count;
@@ -448,7 +449,7 @@ al_status ask_create_qp(struct ci_qp *qp, struct ci_qp_init *init, struct uvp_ca
 		return status;
 	request.cookie = own->cookie;
 	status = user_simple(conn, AGENT_CREATE_QP, &request, &answer, call);
-	if (!status || answer.cap.max_send_wr) /* else it was the agent's limit, not the HCA's */
+	if (!status || answer.cap.max_send_wr) /* 0: the agent's limit has refused the queue pair */
 		init->cap = answer.cap;
 	if (status) {
 		user_cookie_drop(conn, own->cookie);
@@ -473,7 +474,7 @@ al_status ask_query_qp(struct ci_qp *qp, struct ib_qp_attr *attr, struct uvp_cal
 	const struct QUERY_QP_request request = { qp_own(qp)->remote };
 
 	(void)call;
-	return get(qp->pd->ca, AGENT_QUERY_QP, &request, attr, sizeof(*attr));
+	return query(qp->pd->ca, AGENT_QUERY_QP, &request, attr, sizeof(*attr));
 }
 
 void ask_destroy_qp(struct ci_qp *qp, struct uvp_call *call)

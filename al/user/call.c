@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Calls to an agent: a line each, one request and its answer. */
+/* Calls to an agent: each takes a command connection, sends one request and waits for its answer. Connections are made in
+ * connection.c; the requests themselves are in ask.c, post.c and snapshot.c. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -7,8 +8,8 @@
 
 #include "al/user/user.h"
 
-/* Whoever finds the agent gone; the event thread does the rest. */
-static void lose(struct user_conn *conn)
+/* The calling thread has found the agent lost. The shutdown wakes the event thread, which closes the connection. */
+static void mark_lost(struct user_conn *conn)
 {
 	atomic_store(&conn->lost, true);
 	pthread_mutex_lock(&conn->lock);
@@ -17,47 +18,54 @@ static void lose(struct user_conn *conn)
 	pthread_mutex_unlock(&conn->lock);
 }
 
-static struct user_line *free_line(const struct user_conn *conn, bool fast)
+/* Fast sockets are for commands that the agent's loop executes, the others for commands that may sleep at the agent. */
+static struct user_socket *find_idle(const struct user_conn *conn, bool fast)
 {
-	int first = fast ? 0 : USER_FAST_LINES, end = fast ? USER_FAST_LINES : USER_LINES;
+	int first = fast ? 0 : USER_FAST_SOCKETS, end = fast ? USER_FAST_SOCKETS : USER_SOCKETS;
 
 	for (int i = first; i < end; i++)
-		if (!conn->lines[i].busy)
-			return &conn->lines[i];
+		if (!conn->sockets[i].busy)
+			return &conn->sockets[i];
 	return NULL;
 }
 
 al_status user_begin(struct user_call *call, struct user_conn *conn, enum agent_command command)
 {
 	bool fast = agent_sizes[command].where == AGENT_LOOP;
-	struct user_turn *turn = &conn->turns[fast];
-	struct user_line *line;
-	uint32_t mine;
+	struct user_tickets *tickets = &conn->tickets[fast];
+	struct user_socket *sock = NULL;
+	uint32_t ticket;
 	int cancels;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels);
 	pthread_mutex_lock(&conn->lock);
-	/* It is waited for the agent only: whoever has a line gets his answer. */
-	mine = turn->last++;
-	while (mine != turn->next || !(line = free_line(conn, fast)))
-		pthread_cond_wait(&conn->freed, &conn->lock);
-	if (++turn->next != turn->last)
+	/* FIFO tickets prevent starvation. Each wait ends with an answer of the agent: a thread with a socket waits for nothing
+	 * else. */
+	ticket = tickets->issued++;
+	while (!sock) {
+		if (ticket == tickets->serving)
+			sock = find_idle(conn, fast);
+		if (!sock)
+			pthread_cond_wait(&conn->freed, &conn->lock);
+	}
+	tickets->serving++;
+	if (tickets->serving != tickets->issued)
 		pthread_cond_broadcast(&conn->freed);
-	line->busy = true;
+	sock->busy = true;
 	pthread_mutex_unlock(&conn->lock);
 
-	memset(line->request, 0, sizeof(struct agent_head) + agent_sizes[command].request);
-	memset(line->answer, 0, sizeof(struct agent_answer) + agent_sizes[command].answer);
+	memset(sock->request, 0, sizeof(struct agent_head) + agent_sizes[command].request);
+	memset(sock->answer, 0, sizeof(struct agent_answer) + agent_sizes[command].answer);
 	*call = (struct user_call){
 		.cancels = cancels,
 		.conn = conn,
-		.line = line,
+		.socket = sock,
 		.command = command,
-		.request = line->request + sizeof(struct agent_head),
-		.answer = line->answer + sizeof(struct agent_answer),
-		.in = { line->array, line->array + (size_t)agent_sizes[command].in[0].size *
+		.request = sock->request + sizeof(struct agent_head),
+		.answer = sock->answer + sizeof(struct agent_answer),
+		.in = { sock->array, sock->array + (size_t)agent_sizes[command].in[0].size *
 							   agent_sizes[command].in[0].most },
-		.out = line->array,
+		.out = sock->array,
 		.memory = -1,
 	};
 	return AL_SUCCESS;
@@ -68,17 +76,16 @@ void user_end(struct user_call *call)
 	struct user_conn *conn = call->conn;
 
 	pthread_mutex_lock(&conn->lock);
-	call->line->busy = false;
+	call->socket->busy = false;
 	if (atomic_load(&conn->lost))
-		user_close(&call->line->fd);
+		user_close(&call->socket->fd);
 	pthread_cond_broadcast(&conn->freed);
 	pthread_mutex_unlock(&conn->lock);
 	pthread_setcancelstate(call->cancels, NULL);
 }
 
-/* What came for the provider stays good after the call, in the room that hooks.c has made for it.
- */
-static void keep_told(struct uvp_call *vendor, const struct agent_answer *answer, const char *data,
+/* Copies the module's data and descriptors into the memory of hooks.c, where they stay valid after user_end(). */
+static void copy_vendor_answer(struct uvp_call *vendor, const struct agent_answer *answer, const char *data,
 		      const int *fds)
 {
 	if (answer->data)
@@ -91,11 +98,11 @@ static void keep_told(struct uvp_call *vendor, const struct agent_answer *answer
 		memcpy(vendor->out_fds, fds, answer->fds * sizeof(*fds));
 }
 
-/* Is the answer as long as it says, and no more than was asked for? */
+/* True: the answer is as long as its head says, and has no more elements, data and descriptors than the request allows. */
 static bool answer_fits(const struct user_call *call, size_t length, uint32_t num_fds)
 {
 	const struct agent_sizes *sizes = &agent_sizes[call->command];
-	const struct agent_answer *answer = (const struct agent_answer *)call->line->answer;
+	const struct agent_answer *answer = (const struct agent_answer *)call->socket->answer;
 	size_t fixed = sizeof(*answer) + sizes->answer;
 
 	return length >= fixed && answer->count <= sizes->out.most && answer->fds == num_fds &&
@@ -106,15 +113,15 @@ static bool answer_fits(const struct user_call *call, size_t length, uint32_t nu
 
 static void clear_answer(struct user_call *call)
 {
-	memset(call->line->answer, 0,
+	memset(call->socket->answer, 0,
 	       sizeof(struct agent_answer) + agent_sizes[call->command].answer);
 }
 
-/* The answer's descriptors are more than this process may have: what the agent has made goes again.
- */
-static al_status undo(struct user_call *call)
+/* This process has no room for the descriptors of the answer: destroys the object that the agent has made. Returns the call's
+ * status. */
+static al_status destroy_made(struct user_call *call)
 {
-	const struct agent_answer *answer = (const struct agent_answer *)call->line->answer;
+	const struct agent_answer *answer = (const struct agent_answer *)call->socket->answer;
 	struct DESTROY_request *request = call->request;
 	struct user_call destroy = *call;
 	uint64_t made = 0;
@@ -135,14 +142,14 @@ static al_status undo(struct user_call *call)
 	return status == AL_AGENT_LOST ? status : AL_INSUFFICIENT_RESOURCES;
 }
 
-/* The answer's status. AL_AGENT_LOST: what came is no answer. */
-static al_status hear(struct user_call *call)
+/* Receives the answer, and returns its status. AL_AGENT_LOST: the agent has gone, or what it has sent is no answer. */
+static al_status receive_answer(struct user_call *call)
 {
 	const struct agent_sizes *sizes = &agent_sizes[call->command];
-	struct user_line *line = call->line;
-	const struct agent_answer *answer = (const struct agent_answer *)line->answer;
-	struct iovec from[2] = { { line->answer, sizeof(*answer) + sizes->answer },
-				 { line->array, sizeof(line->array) } };
+	struct user_socket *sock = call->socket;
+	const struct agent_answer *answer = (const struct agent_answer *)sock->answer;
+	struct iovec from[2] = { { sock->answer, sizeof(*answer) + sizes->answer },
+				 { sock->array, sizeof(sock->array) } };
 	char control[AGENT_FDS_ROOM] __attribute__((aligned(8)));
 	struct msghdr in = { .msg_iov = from,
 			     .msg_iovlen = 2,
@@ -151,7 +158,7 @@ static al_status hear(struct user_call *call)
 	int fds[AGENT_MAX_FDS];
 	uint32_t num_fds;
 	bool fits, whole;
-	ssize_t n = TEMP_FAILURE_RETRY(recvmsg(line->fd, &in, MSG_CMSG_CLOEXEC));
+	ssize_t n = TEMP_FAILURE_RETRY(recvmsg(sock->fd, &in, MSG_CMSG_CLOEXEC));
 
 	if (n < 0)
 		return AL_AGENT_LOST;
@@ -162,17 +169,18 @@ static al_status hear(struct user_call *call)
 	if (!fits || !whole) {
 		while (num_fds)
 			close(fds[--num_fds]);
-		return fits ? undo(call) : AL_AGENT_LOST;
+		return fits ? destroy_made(call) : AL_AGENT_LOST;
 	}
 	if (call->vendor)
-		keep_told(call->vendor, answer,
-			  line->array + (size_t)answer->count * sizes->out.size, fds);
+		copy_vendor_answer(call->vendor, answer,
+			  sock->array + (size_t)answer->count * sizes->out.size, fds);
 	call->out_count = answer->count;
 	return (al_status)answer->status;
 }
 
-/* Nothing has crossed. A destroy can not fail: its object ends with the session. */
-static al_status not_sent(const struct user_call *call, int error)
+/* The status of a request that could not be sent. A destroy must not fail, so a destroy that can not be sent ends the session,
+ * and the object with it. */
+static al_status send_failure(const struct user_call *call, int error)
 {
 	al_status status = user_shortage(error);
 
@@ -183,7 +191,7 @@ static al_status not_sent(const struct user_call *call, int error)
 	if (error != EBADF || !call->vendor)
 		return AL_AGENT_LOST;
 	ib_log(IB_LOG_ERROR, "user",
-	       "%s fails: the provider's pre-hook names a descriptor that is none",
+	       "%s fails: a descriptor that the provider's pre-hook has put into the call is not open",
 	       agent_names[call->command]);
 	return AL_INVALID_PARAMETER;
 }
@@ -193,7 +201,7 @@ al_status user_ask(struct user_call *call)
 	static const struct uvp_call nothing;
 	const struct uvp_call *vendor = call->vendor ? call->vendor : &nothing;
 	const struct agent_sizes *sizes = &agent_sizes[call->command];
-	struct agent_head *head = (struct agent_head *)call->line->request;
+	struct agent_head *head = (struct agent_head *)call->socket->request;
 	int fds[AGENT_MAX_FDS];
 	uint32_t num_fds = 0;
 	al_status status;
@@ -219,13 +227,13 @@ al_status user_ask(struct user_call *call)
 				     .data = (uint16_t)vendor->in_len,
 				     .room = (uint16_t)vendor->out_room };
 	agent_put_fds(&out, control, fds, num_fds);
-	if (TEMP_FAILURE_RETRY(sendmsg(call->line->fd, &out, MSG_NOSIGNAL)) < 0)
-		status = not_sent(call, errno);
+	if (TEMP_FAILURE_RETRY(sendmsg(call->socket->fd, &out, MSG_NOSIGNAL)) < 0)
+		status = send_failure(call, errno);
 	else
-		status = hear(call);
+		status = receive_answer(call);
 	if (status == AL_AGENT_LOST) {
 		clear_answer(call);
-		lose(call->conn);
+		mark_lost(call->conn);
 	}
 	IB_TRACE("user", "%s: the agent answers %s", agent_names[call->command],
 		 al_status_name(status));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Connections to agents: reaching and trusting one, its session, and the end of a process's
- * connections. */
+/*
+ * Connections to agents: finding and trusting an agent, beginning the session with it, and closing the connections in a forked
+ * child. Requests on a connection are in call.c, its events and its threads in event.c.
+ */
 #include "al/user/user.h"
 
 #include <errno.h>
@@ -19,7 +21,8 @@
 
 #include "al/object/thread.h"
 
-static struct user_conn *connections, *parents_connections;
+static struct user_conn *connections;
+static struct user_conn *parents_connections; /* in a forked child: unused, but the child's objects may refer to them */
 
 static al_status refuse(struct user_conn *conn, al_status status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -59,7 +62,7 @@ static al_status local_failure(struct user_conn *conn, int error)
 	case AL_INSUFFICIENT_RESOURCES:
 		return refuse(conn, AL_INSUFFICIENT_RESOURCES,
 			      "%s: a connection takes %d descriptors; raise the limit (ulimit -n)",
-			      strerror(error), 1 + USER_LINES + 2);
+			      strerror(error), 1 + USER_SOCKETS + 2);
 	case AL_INSUFFICIENT_MEMORY:
 		return refuse(conn, AL_INSUFFICIENT_MEMORY, "out of memory");
 	default:
@@ -67,14 +70,15 @@ static al_status local_failure(struct user_conn *conn, int error)
 	}
 }
 
-static al_status not_reached(struct user_conn *conn, int error)
+/* Why no socket at the path could be connected. */
+static al_status connect_failure(struct user_conn *conn, int error)
 {
 	struct stat st;
 	bool there = !stat(conn->path, &st);
 
 	if (error == EPROTOTYPE || (there && !S_ISSOCK(st.st_mode)))
 		return refuse(conn, AL_INVALID_PARAMETER,
-			      "it is no socket of an agent's; name ald's");
+			      "the path is no socket of an agent; name ald's socket");
 	switch (error) {
 	case ENOENT:
 	case ENOTDIR:
@@ -82,7 +86,7 @@ static al_status not_reached(struct user_conn *conn, int error)
 	case ECONNREFUSED:
 		return refuse(
 			conn, AL_AGENT_REFUSED,
-			"nobody listens: an ald that was killed has left the socket; " START_IT);
+			"no agent listens: an ald that was killed has left the socket; " START_IT);
 	case EACCES:
 	case EPERM:
 		if (!there)
@@ -99,12 +103,12 @@ static al_status not_reached(struct user_conn *conn, int error)
 	}
 }
 
-/* The agent is waited for as long as it takes: it may be stopped for a while, or have much to do. */
-static void say_waiting(struct user_conn *conn)
+/* The library waits for the agent without limit, since an agent may be stopped for a while or busy, and logs that it waits. */
+static void log_waiting(struct user_conn *conn)
 {
 	conn->waited += patience;
 	ib_log(IB_LOG_WARNING, "user",
-	       "al_open has waited %u s for an answer of agent %s; it is stopped, or busy, or no ald: see what listens there",
+	       "al_open has waited %u s for an answer of agent %s: the agent is stopped or busy, or another program than ald listens there",
 	       conn->waited, conn->path);
 }
 
@@ -113,7 +117,7 @@ static void await_record(struct user_conn *conn, int fd)
 	struct pollfd record = { .fd = fd, .events = POLLIN };
 
 	while (!TEMP_FAILURE_RETRY(poll(&record, 1, (int)(1000 * patience))))
-		say_waiting(conn);
+		log_waiting(conn);
 }
 
 /* Not sem_clockwait(), which ThreadSanitizer does not know. */
@@ -125,12 +129,13 @@ static void await_ready(struct user_conn *conn)
 	until.tv_sec += patience;
 	while (sem_timedwait(&conn->ready, &until))
 		if (errno == ETIMEDOUT) {
-			say_waiting(conn);
+			log_waiting(conn);
 			until.tv_sec += patience;
 		}
 }
 
 /* As long as the socket's queue is full, connect() waits for room in it. */
+/* Returns what connect() returns, but for EINTR and EAGAIN. */
 static int connect_patiently(struct user_conn *conn, int fd, const struct sockaddr_un *addr)
 {
 	const struct timeval once = { .tv_sec = patience };
@@ -140,18 +145,19 @@ static int connect_patiently(struct user_conn *conn, int fd, const struct sockad
 	while ((failed = connect(fd, (const struct sockaddr *)addr, sizeof(*addr))) &&
 	       (errno == EINTR || errno == EAGAIN))
 		if (errno == EAGAIN)
-			say_waiting(conn);
+			log_waiting(conn);
 	if (!failed)
 		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &(struct timeval){ 0 }, sizeof(once));
 	return failed;
 }
 
-static int reach(struct user_conn *conn)
+/* Returns a socket that is connected to the agent; -1: errno says why there is none. */
+static int connect_agent(struct user_conn *conn)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int fd;
 
-	strcpy(addr.sun_path, conn->path); /* user_connect() has measured it */
+	strcpy(addr.sun_path, conn->path); /* user_connect() has checked the length */
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd >= 0 && connect_patiently(conn, fd, &addr)) {
 		int error = errno;
@@ -163,7 +169,7 @@ static int reach(struct user_conn *conn)
 	return fd;
 }
 
-/* A user's number, by that or by his name. */
+/* The number of a user, whom name gives by name or number. */
 static bool find_user(const char *name, uid_t *uid)
 {
 	char room[4096], *end;
@@ -180,8 +186,8 @@ static bool find_user(const char *name, uid_t *uid)
 	return true;
 }
 
-/* Memory is shared with nobody else's agent than root's, our own, and that of the user who is named
- * as trusted. */
+/* This process shares its memory with an agent of root's, of its own user's, or of the user that agent_user names, and with no
+ * other agent. */
 static al_status check_trust(struct user_conn *conn, int fd)
 {
 	const char *name = ci_env("IBAL_AGENT_USER");
@@ -198,25 +204,25 @@ static al_status check_trust(struct user_conn *conn, int fd)
 	if (name && !find_user(name, &uid))
 		return refuse(
 			conn, AL_BAD_CONFIG,
-			"agent_user is %.32s, whom this system does not know; correct it in ibal.conf or IBAL_AGENT_USER",
+			"agent_user is %.32s, a user that this system does not know; correct it in ibal.conf or IBAL_AGENT_USER",
 			name);
 	if (name && peer.uid == uid)
 		return AL_SUCCESS;
 	return refuse(
 		conn, AL_AGENT_UNTRUSTED,
-		"it is user %u's, neither root's nor yours, and not trusted with your memory unless agent_user names him",
+		"the agent is user %u's, neither root's nor yours, and not trusted with your memory unless agent_user names him",
 		(unsigned int)peer.uid);
 }
 
-/* A socket of the agent's: each is looked at, since the path may lead elsewhere meanwhile. */
-static al_status reach_trusted(struct user_conn *conn, int *fd)
+/* Connects a socket to the agent. Each socket's peer is checked, since another program may have taken the path in between. */
+static al_status connect_trusted(struct user_conn *conn, int *fd)
 {
-	*fd = reach(conn);
-	return *fd < 0 ? not_reached(conn, errno) : check_trust(conn, *fd);
+	*fd = connect_agent(conn);
+	return *fd < 0 ? connect_failure(conn, errno) : check_trust(conn, *fd);
 }
 
-/* What the agent answers instead of AL_SUCCESS. */
-static al_status not_welcome(struct user_conn *conn, const struct agent_welcome *welcome,
+/* Why the agent refuses the hello. */
+static al_status hello_failure(struct user_conn *conn, const struct agent_welcome *welcome,
 			     enum agent_role role)
 {
 	al_status status = (al_status)welcome->status;
@@ -224,17 +230,18 @@ static al_status not_welcome(struct user_conn *conn, const struct agent_welcome 
 	if (status == AL_LIMIT_EXCEEDED && role == AGENT_EVENTS)
 		return refuse(
 			conn, status,
-			"it has as many clients as it may, or as this user may have; end others, or raise clients in its ibal.conf");
+			"the agent has as many clients as it may, or as this user may have; end others, or raise clients in its ibal.conf");
 	if (status == AL_LIMIT_EXCEEDED)
 		return refuse(
 			conn, status,
-			"it gives a client fewer connections than the %d that this library takes; raise connections in its ibal.conf",
-			USER_LINES);
-	return refuse(conn, status, "it serves no further program: %s; its log may say more",
+			"the agent gives a client fewer connections than the %d that this library takes; raise connections in its ibal.conf",
+			USER_SOCKETS);
+	return refuse(conn, status, "the agent serves no further program: %s; its log may say more",
 		      al_status_str(status));
 }
 
-static al_status say_hello(struct user_conn *conn, int fd, struct agent_hello *hello,
+/* Sends the hello of a connection, with descriptors, and receives the agent's welcome. */
+static al_status exchange_hello(struct user_conn *conn, int fd, struct agent_hello *hello,
 			   const int *fds, uint32_t num_fds, struct agent_welcome *welcome)
 {
 	char control[AGENT_FDS_ROOM] __attribute__((aligned(8)));
@@ -246,20 +253,20 @@ static al_status say_hello(struct user_conn *conn, int fd, struct agent_hello *h
 	if (TEMP_FAILURE_RETRY(sendmsg(fd, &msg, MSG_NOSIGNAL)) < 0 && user_shortage(errno))
 		return local_failure(conn, errno);
 	await_record(conn, fd);
-	/* It may have said why before it hung up. */
+	/* Also after a send() that has failed: an agent may send its refusal before it closes the connection. */
 	n = TEMP_FAILURE_RETRY(recv(fd, welcome, sizeof(*welcome), 0));
 	if (n <= 0)
 		return refuse(conn, AL_AGENT_LOST,
-			      "it has hung up: it ends, or has too much to do; try again");
+			      "the agent has closed the connection: it ends, or has too much to do; try again");
 	if ((size_t)n < offsetof(struct agent_welcome, status) || welcome->magic != AGENT_MAGIC)
 		return refuse(conn, AL_AGENT_PROTOCOL,
-			      "what listens there is no ald; name ald's socket");
+			      "another program than ald listens there; name ald's socket");
 	if (welcome->protocol != AGENT_PROTOCOL || n != sizeof(*welcome))
 		return refuse(
 			conn, AL_AGENT_PROTOCOL,
-			"it speaks protocol %u, this library %u: install both from one version",
+			"the agent speaks protocol %u, this library %u: install both from one version",
 			welcome->protocol, AGENT_PROTOCOL);
-	return welcome->status ? not_welcome(conn, welcome, hello->role) : AL_SUCCESS;
+	return welcome->status ? hello_failure(conn, welcome, hello->role) : AL_SUCCESS;
 }
 
 static al_status begin_session(struct user_conn *conn, struct agent_hello *hello)
@@ -274,9 +281,9 @@ static al_status begin_session(struct user_conn *conn, struct agent_hello *hello
 	fds[1] = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 	error = fds[1] < 0 ? errno : 0;
 	hello->role = AGENT_EVENTS;
-	status = user_shortage(error) /* else it is not dumpable */
+	status = user_shortage(error) /* another error: this process is not dumpable, and can not open its own memory */
 			 ? local_failure(conn, error)
-			 : say_hello(conn, conn->events, hello, fds, error ? 1 : 2, &welcome);
+			 : exchange_hello(conn, conn->events, hello, fds, error ? 1 : 2, &welcome);
 	for (int i = 0; i < 2; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
@@ -286,21 +293,22 @@ static al_status begin_session(struct user_conn *conn, struct agent_hello *hello
 	conn->copies = welcome.copies;
 	if (!conn->copies)
 		ib_log(IB_LOG_WARNING, "user",
-		       "agent %s can not reach this program's memory, since it is not dumpable or in a namespace of its own: it can register only what al_dma_alloc_coherent gives",
+		       "agent %s can not reach this program's memory, since the program is not dumpable or in a namespace of its own: the program can register only memory from al_dma_alloc_coherent",
 		       conn->path);
 	return AL_SUCCESS;
 }
 
-static al_status open_lines(struct user_conn *conn, struct agent_hello *hello)
+/* Makes the command connections. */
+static al_status open_command_connections(struct user_conn *conn, struct agent_hello *hello)
 {
 	struct agent_welcome welcome;
 	al_status status = AL_SUCCESS;
 
 	hello->role = AGENT_COMMANDS;
-	for (int i = 0; !status && i < USER_LINES; i++) {
-		status = reach_trusted(conn, &conn->lines[i].fd);
+	for (int i = 0; !status && i < USER_SOCKETS; i++) {
+		status = connect_trusted(conn, &conn->sockets[i].fd);
 		if (!status)
-			status = say_hello(conn, conn->lines[i].fd, hello, NULL, 0, &welcome);
+			status = exchange_hello(conn, conn->sockets[i].fd, hello, NULL, 0, &welcome);
 	}
 	return status;
 }
@@ -308,14 +316,14 @@ static al_status open_lines(struct user_conn *conn, struct agent_hello *hello)
 static void close_all(struct user_conn *conn)
 {
 	user_close(&conn->events);
-	for (int i = 0; conn->lines && i < USER_LINES; i++)
-		user_close(&conn->lines[i].fd);
+	for (int i = 0; conn->sockets && i < USER_SOCKETS; i++)
+		user_close(&conn->sockets[i].fd);
 }
 
 #define NO_THREAD \
-	"no thread could be started for it; raise the limits of threads (ulimit -u) and memory"
+	"no thread could be started for the agent's events; raise the limits of threads (ulimit -u) and memory"
 
-/* Both or none; one that has them stays, even if the agent is lost at once. */
+/* Starts both threads, or after a failure none. A connection with threads is never freed, also if the agent is lost at once. */
 static al_status start_threads(struct user_conn *conn)
 {
 	pthread_t events, plugs;
@@ -326,7 +334,7 @@ static al_status start_threads(struct user_conn *conn)
 		return refuse(conn, status, NO_THREAD);
 	status = thread_start(&events, "al-user-event", user_event_main, conn);
 	if (status) {
-		sem_post(&conn->plugged); /* nothing is plugged: it ends */
+		sem_post(&conn->plugged); /* the plug thread finds its queue empty, and ends */
 		pthread_join(plugs, NULL);
 		return refuse(conn, status, NO_THREAD);
 	}
@@ -335,20 +343,21 @@ static al_status start_threads(struct user_conn *conn)
 	conn->served = true;
 	await_ready(conn);
 	return atomic_load(&conn->lost)
-		       ? refuse(conn, AL_AGENT_LOST, "it has ended meanwhile; try again")
+		       ? refuse(conn, AL_AGENT_LOST, "the agent has ended since; try again")
 		       : AL_SUCCESS;
 }
 
+/* Makes the event connection and the command connections. */
 static al_status open_session(struct user_conn *conn)
 {
 	struct agent_hello hello = { .magic = AGENT_MAGIC, .protocol = AGENT_PROTOCOL };
 	al_status status;
 
 	strncpy(hello.comm, program_invocation_short_name, sizeof(hello.comm) - 1);
-	status = reach_trusted(conn, &conn->events);
+	status = connect_trusted(conn, &conn->events);
 	if (!status)
 		status = begin_session(conn, &hello);
-	return status ? status : open_lines(conn, &hello);
+	return status ? status : open_command_connections(conn, &hello);
 }
 
 static struct user_conn *new_conn(const char *path)
@@ -357,13 +366,13 @@ static struct user_conn *new_conn(const char *path)
 
 	if (!conn)
 		return NULL;
-	conn->lines = al_alloc(USER_LINES * sizeof(*conn->lines));
-	if (!conn->lines) {
+	conn->sockets = al_alloc(USER_SOCKETS * sizeof(*conn->sockets));
+	if (!conn->sockets) {
 		al_free(conn);
 		return NULL;
 	}
-	for (int i = 0; i < USER_LINES; i++)
-		conn->lines[i].fd = -1;
+	for (int i = 0; i < USER_SOCKETS; i++)
+		conn->sockets[i].fd = -1;
 	strncpy(conn->path, path, sizeof(conn->path) - 1);
 	conn->events = -1;
 	conn->plugs_end = &conn->plugs;
@@ -385,13 +394,12 @@ static void free_conn(struct user_conn *conn)
 	sem_destroy(&conn->plugged);
 	sem_destroy(&conn->ready);
 	al_free(conn->cookies);
-	al_free(conn->lines);
+	al_free(conn->sockets);
 	al_free(conn);
 }
 
-/* Its agent may be gone without its thread having noticed yet: then the next agent is to be asked.
- */
-static bool is_there(struct user_conn *conn)
+/* False: the agent is lost, also if the event thread has not noticed that yet; the path may have another agent now. */
+static bool is_alive(struct user_conn *conn)
 {
 	struct pollfd events = { .fd = -1 };
 
@@ -411,7 +419,7 @@ al_status user_connect(const char *path, struct user_conn **result)
 	al_status status;
 
 	for (conn = connections; conn; conn = conn->next)
-		if (!strcmp(conn->path, path) && is_there(conn)) {
+		if (!strcmp(conn->path, path) && is_alive(conn)) {
 			*result = conn;
 			return AL_SUCCESS;
 		}
@@ -434,7 +442,7 @@ al_status user_connect(const char *path, struct user_conn **result)
 		free_conn(conn);
 		goto refused;
 	}
-	/* Its threads look at it from now on, also when it is lost already. */
+	/* The threads of the connection use it from here on, also if the agent is lost already: it stays in the list. */
 	conn->next = connections;
 	connections = conn;
 	ci_conf_settle();

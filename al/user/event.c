@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What an agent tells: events of objects, and HCAs that come and go. Two threads serve a
- * connection: one sleeps on its events and only queues (upcalls never block), the other registers
- * and withdraws HCAs, which may wait for channel drivers.
+ * Events from an agent: of objects, and of the arrival and removal of HCAs. Each connection has two threads. The event thread
+ * receives events; it dispatches events of objects (upcalls never block), and queues arrivals and removals. The plug thread
+ * registers and deregisters HCAs, which may wait for channel drivers.
  */
 #include <errno.h>
 #include <string.h>
@@ -71,15 +71,17 @@ void user_cookie_drop(struct user_conn *conn, uint64_t cookie)
 
 /* ------------------------------------------------------------------- events */
 
-static void plug(struct user_conn *conn, const struct agent_event *event)
+/* Queues the arrival or removal of an HCA, or AGENT_EVENT_READY, for the plug thread. */
+static void queue_plug(struct user_conn *conn, const struct agent_event *event)
 {
 	bool ready = event->kind == AGENT_EVENT_READY;
 	struct user_plug *p = ready ? &conn->ready_plug : al_alloc(sizeof(*p));
 
 	if (ready && p->event.kind == AGENT_EVENT_READY)
-		return; /* it is said once, and al_open() waits for it: it needs no memory */
+		return; /* an agent sends AGENT_EVENT_READY once: a second one is ignored */
 	if (!p) {
-		ib_log(IB_LOG_ERROR, "user", "out of memory: HCA 0x%016llx of agent %s is not seen to",
+		ib_log(IB_LOG_ERROR, "user",
+		       "out of memory: the arrival or removal of HCA 0x%016llx of agent %s is ignored; restart the program",
 		       (unsigned long long)event->guid, conn->path);
 		return;
 	}
@@ -91,6 +93,7 @@ static void plug(struct user_conn *conn, const struct agent_event *event)
 	sem_post(&conn->plugged);
 }
 
+/* A completion event. */
 static void notify(struct user_conn *conn, const struct agent_event *event)
 {
 	struct ci_cq *cq;
@@ -102,13 +105,13 @@ static void notify(struct user_conn *conn, const struct agent_event *event)
 	pthread_mutex_unlock(&conn->cookie_lock);
 }
 
-/* For what an event is; of one that the list has not, ib_dispatch_event() says that. */
+/* The kind of object of each event. For an event that IB_EVENT_LIST has not the kind is 0, and ib_dispatch_event() logs it. */
 static const al_object_type event_object[IB_EVENT_DEVICE_FATAL + 1] = {
 #define EVENT_OBJECT(name, value, text, object) [value] = object,
 	IB_EVENT_LIST(EVENT_OBJECT)
 };
 
-/* CQ, QP and CA alike begin with ctx. */
+/* An asynchronous event. ci_cq, ci_qp and ci_ca all begin with ctx, which *object reads. */
 static void dispatch(struct user_conn *conn, const struct agent_event *event)
 {
 	struct ci_event up = { .type = (ib_event_type)event->type,
@@ -126,18 +129,18 @@ static void dispatch(struct user_conn *conn, const struct agent_event *event)
 	pthread_mutex_unlock(&conn->cookie_lock);
 }
 
-static void tell_ending(struct user_conn *conn, const struct agent_event *event)
+static void log_ending(struct user_conn *conn, const struct agent_event *event)
 {
 	(void)event;
-	ib_log(IB_LOG_WARNING, "user", "agent %s is about to end, and waits for what is open here",
-	       conn->path);
+	ib_log(IB_LOG_WARNING, "user",
+	       "agent %s is about to end, and waits until this program has destroyed its objects", conn->path);
 }
 
 static void (*const event_actions[])(struct user_conn *, const struct agent_event *) = {
 	[AGENT_EVENT_COMPLETION] = notify,  [AGENT_EVENT_ASYNC] = dispatch,
-	[AGENT_EVENT_PORT] = dispatch,      [AGENT_EVENT_CA_ADD] = plug,
-	[AGENT_EVENT_CA_REMOVE] = plug,     [AGENT_EVENT_READY] = plug,
-	[AGENT_EVENT_ENDING] = tell_ending,
+	[AGENT_EVENT_PORT] = dispatch,      [AGENT_EVENT_CA_ADD] = queue_plug,
+	[AGENT_EVENT_CA_REMOVE] = queue_plug, [AGENT_EVENT_READY] = queue_plug,
+	[AGENT_EVENT_ENDING] = log_ending,
 };
 
 void *user_event_main(void *arg)
@@ -151,14 +154,14 @@ void *user_event_main(void *arg)
 		if (event.kind < kinds && event_actions[event.kind])
 			event_actions[event.kind](conn, &event);
 	atomic_store(&conn->lost, true);
-	/* Calls that wait for an answer return, and close their lines themselves: user_end(). */
+	/* The shutdown wakes the calls that wait for an answer; they close their sockets themselves, in user_end(). */
 	pthread_mutex_lock(&conn->lock);
 	user_close(&conn->events);
-	for (int i = 0; i < USER_LINES; i++)
-		if (conn->lines[i].busy)
-			shutdown(conn->lines[i].fd, SHUT_RDWR);
+	for (int i = 0; i < USER_SOCKETS; i++)
+		if (conn->sockets[i].busy)
+			shutdown(conn->sockets[i].fd, SHUT_RDWR);
 		else
-			user_close(&conn->lines[i].fd);
+			user_close(&conn->sockets[i].fd);
 	pthread_mutex_unlock(&conn->lock);
 	sem_post(&conn->plugged);
 	return NULL;
@@ -166,7 +169,7 @@ void *user_event_main(void *arg)
 
 /* -------------------------------------------------------------------- plugs */
 
-/* The name of its module at the agent, as far as that knows the HCA still. */
+/* The provider for the HCA's module, whose name the agent tells. If the agent no longer has the HCA, a provider without hooks. */
 static const struct user_provider *find_provider(struct user_conn *conn, uint64_t guid)
 {
 	const struct MODULE_OF_request request = { .guid = guid };
@@ -215,6 +218,7 @@ static void remove_hca(struct user_conn *conn, uint64_t guid, uint32_t flags)
 	al_free(hca);
 }
 
+/* Waits for a plug. NULL: the agent is lost, and no plug is left. */
 static struct user_plug *next_plug(struct user_conn *conn)
 {
 	struct user_plug *p;
@@ -223,10 +227,13 @@ static struct user_plug *next_plug(struct user_conn *conn)
 		;
 	pthread_mutex_lock(&conn->plug_lock);
 	p = conn->plugs;
-	if (p && !(conn->plugs = p->next))
-		conn->plugs_end = &conn->plugs;
+	if (p) {
+		conn->plugs = p->next;
+		if (!conn->plugs)
+			conn->plugs_end = &conn->plugs;
+	}
 	pthread_mutex_unlock(&conn->plug_lock);
-	return p; /* NULL: the agent is lost, and this was the last */
+	return p;
 }
 
 void *user_plug_main(void *arg)
@@ -235,7 +242,7 @@ void *user_plug_main(void *arg)
 	struct user_plug *p;
 
 	thread_begin("al-user-plug", CONTEXT_NONE);
-	while ((p = next_plug(conn))) {
+	for (p = next_plug(conn); p; p = next_plug(conn)) {
 		if (p->event.kind == AGENT_EVENT_CA_ADD)
 			add_hca(conn, p->event.guid);
 		else if (p->event.kind == AGENT_EVENT_CA_REMOVE)
@@ -246,7 +253,7 @@ void *user_plug_main(void *arg)
 			al_free(p);
 	}
 	if (conn->hcas)
-		ib_log(IB_LOG_ERROR, "user", "agent %s is lost", conn->path);
+		ib_log(IB_LOG_ERROR, "user", "agent %s is lost, and its HCAs with it: close and open the library again", conn->path);
 	while (conn->hcas)
 		remove_hca(conn, conn->hcas->guid, CI_HCA_GONE | CI_AGENT_LOST);
 	sem_post(&conn->ready);

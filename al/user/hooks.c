@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The operations of an HCA behind an agent: what its provider wants to do before, the question to
- * the agent, what the provider wants to do after. The order, and what a hook may do, is ib_uvp.h's.
+ * The operations of an HCA behind an agent: each calls the provider's pre-hook, sends the request to the agent, and calls the
+ * provider's post-hook. ib_uvp.h describes the order and what a hook may do. The requests are in ask.c.
  */
 #include "al/user/hooks.h"
 
@@ -10,43 +10,43 @@
 
 #include "al/user/user.h"
 
-/* What a provider and its module say to each other about one operation. */
-struct talk {
+/* What the provider and its module exchange in one operation. */
+struct exchange {
 	struct uvp_call call;
 	char in[UVP_MAX_DATA] __attribute__((aligned(8)));
 	char out[UVP_MAX_DATA] __attribute__((aligned(8))); /* filled by user_ask() */
 };
 
-/* Begun for a pre-hook, which alone writes. */
-static struct uvp_call *listen_to(struct talk *talk)
+/* Gives the pre-hook memory for its data to the module. */
+static struct uvp_call *begin_exchange(struct exchange *exchange)
 {
-	memset(talk->in, 0, sizeof(talk->in));
-	talk->call.in = talk->in;
-	talk->call.out = talk->out;
-	return &talk->call;
+	memset(exchange->in, 0, sizeof(exchange->in));
+	exchange->call.in = exchange->in;
+	exchange->call.out = exchange->out;
+	return &exchange->call;
 }
 
-/* A hook that says more than there is room for is its vendor's bug. */
-static al_status check_said(const struct uvp_call *call, const char *name, bool talks)
+/* After the pre-hook. A pre-hook that exceeds the limits, or has data where the operation takes none, is a bug of its vendor. */
+static al_status check_exchange(const struct uvp_call *call, const char *name, bool crosses)
 {
-	if (!talks && (call->in_len || call->out_room || call->num_in_fds)) {
+	if (!crosses && (call->in_len || call->out_room || call->num_in_fds)) {
 		ib_log(IB_LOG_ERROR, "user",
-		       "the provider's pre-hook has something to say or to hear, but nothing goes to the module with %s",
-		       name);
+		       "the provider's pre-hook of %s sends data or descriptors to the module, or has room for the module's; %s takes none",
+		       name, name);
 		return AL_INVALID_PARAMETER;
 	}
 	if (call->in_len <= UVP_MAX_DATA && call->out_room <= UVP_MAX_DATA &&
 	    call->num_in_fds <= UVP_MAX_FDS)
 		return AL_SUCCESS;
 	ib_log(IB_LOG_ERROR, "user",
-	       "%s fails: the provider's pre-hook has %u bytes, %u descriptors and room for %u bytes; %u, %u and %u are possible",
+	       "%s fails: the provider's pre-hook sends %u bytes and %u descriptors and has room for %u bytes; at most %u, %u and %u are possible",
 	       name, call->in_len, call->num_in_fds, call->out_room, UVP_MAX_DATA, UVP_MAX_FDS,
 	       UVP_MAX_DATA);
 	return AL_INVALID_PARAMETER;
 }
 
-/* Nobody takes the descriptors that the module gave. */
-static void drop_given(struct uvp_call *call)
+/* Closes the module's descriptors, for which the provider has no post-hook. */
+static void close_answered_fds(struct uvp_call *call)
 {
 	while (call->num_out_fds)
 		close(call->out_fds[--call->num_out_fds]);
@@ -59,85 +59,98 @@ static inline const struct uvp_interface *hooks_of(const struct ci_ca *ca)
 
 #define BEGIN(ca)                                         \
 	const struct uvp_interface *hooks = hooks_of(ca); \
-	struct talk talk;                                 \
-	struct uvp_call *call = &talk.call;               \
+	struct exchange exchange;                         \
+	struct uvp_call *call = &exchange.call;           \
 	memset(call, 0, sizeof(*call))
-#define TELL(name, when) IB_TRACE("user", "the provider's " #when "_" #name)
+#define TRACE_HOOK(name, when) IB_TRACE("user", "the provider's " #when "_" #name)
 
-/* Pre-hook and question; where the pre-hook refuses, that is all. */
-#define ASK(name, params, status, says)                                             \
-	do {                                                                        \
-		if (hooks->pre_##name) {                                            \
-			TELL(name, pre);                                            \
-			status = hooks->pre_##name(ARGS(params), listen_to(&talk)); \
-			if (status)                                                 \
-				return status;                                      \
-			status = check_said(call, #name, says);                     \
-		}                                                                   \
-		if (!status && !call->done)                                         \
-			status = ask_##name(ARGS(params), call);                    \
+/* Calls the pre-hook. If the pre-hook refuses, refused is set, and the operation ends without request and post-hook. */
+#define CALL_PRE_HOOK(name, params, status, refused, crosses)                                  \
+	do {                                                                                   \
+		if (hooks->pre_##name) {                                                       \
+			TRACE_HOOK(name, pre);                                                 \
+			status = hooks->pre_##name(ARGS(params), begin_exchange(&exchange));   \
+			refused = status != AL_SUCCESS;                                        \
+			if (!refused)                                                          \
+				status = check_exchange(call, #name, crosses);                 \
+		}                                                                              \
+	} while (0)
+/* Sends the request, unless the pre-hook has done the whole operation. */
+#define SEND_REQUEST(name, params, status)                                                     \
+	do {                                                                                   \
+		if (!status && !call->done)                                                    \
+			status = ask_##name(ARGS(params), call);                               \
 	} while (0)
 
-#define FORWARD_CREATES(name, undo, ca, said, params)                          \
-	static al_status name(PARAMS(params) UDATA_PARAM(said))                \
-	{                                                                      \
-		al_status status = AL_SUCCESS, kept = AL_SUCCESS;              \
-		struct uvp_call ending = { 0 };                                \
-		BEGIN(ca);                                                     \
-                                                                               \
-		ASK(name, params, status, SAYS(said));                         \
-		if (hooks->post_##name) {                                      \
-			TELL(name, post);                                      \
-			kept = hooks->post_##name(ARGS(params), status, call); \
-		} else {                                                       \
-			drop_given(call);                                      \
-		}                                                              \
-		if (status || !kept)                                           \
-			return status;                                         \
-		JOIN(ask_, undo)(FIRST_ARG(params), &ending);                  \
-		return kept;                                                   \
+#define FORWARD_CREATES(name, undo, ca, said, params)                             \
+	static al_status name(PARAMS(params) UDATA_PARAM(said))                   \
+	{                                                                         \
+		al_status status = AL_SUCCESS, verdict = AL_SUCCESS;              \
+		struct uvp_call undoing = { 0 };                                  \
+		bool refused = false;                                             \
+		BEGIN(ca);                                                        \
+                                                                                  \
+		CALL_PRE_HOOK(name, params, status, refused, SAYS(said));         \
+		if (refused)                                                      \
+			return status;                                            \
+		SEND_REQUEST(name, params, status);                               \
+		if (hooks->post_##name) {                                         \
+			TRACE_HOOK(name, post);                                   \
+			verdict = hooks->post_##name(ARGS(params), status, call); \
+		} else {                                                          \
+			close_answered_fds(call);                                 \
+		}                                                                 \
+		if (status || !verdict)                                           \
+			return status;                                            \
+		JOIN(ask_, undo)(FIRST_ARG(params), &undoing);                    \
+		return verdict;                                                   \
 	}
-#define FORWARD_CHANGES(name, undo, ca, said, params)                   \
-	static al_status name(PARAMS(params) UDATA_PARAM(said))         \
-	{                                                               \
-		al_status status = AL_SUCCESS;                          \
-		BEGIN(ca);                                              \
-                                                                        \
-		ASK(name, params, status, SAYS(said));                  \
-		if (hooks->post_##name) {                               \
-			TELL(name, post);                               \
-			hooks->post_##name(ARGS(params), status, call); \
-		} else {                                                \
-			drop_given(call);                               \
-		}                                                       \
-		return status;                                          \
+#define FORWARD_CHANGES(name, undo, ca, said, params)                     \
+	static al_status name(PARAMS(params) UDATA_PARAM(said))           \
+	{                                                                 \
+		al_status status = AL_SUCCESS;                            \
+		bool refused = false;                                     \
+		BEGIN(ca);                                                \
+                                                                          \
+		CALL_PRE_HOOK(name, params, status, refused, SAYS(said)); \
+		if (refused)                                              \
+			return status;                                    \
+		SEND_REQUEST(name, params, status);                       \
+		if (hooks->post_##name) {                                 \
+			TRACE_HOOK(name, post);                           \
+			hooks->post_##name(ARGS(params), status, call);   \
+		} else {                                                  \
+			close_answered_fds(call);                         \
+		}                                                         \
+		return status;                                            \
 	}
-#define FORWARD_ENDS(name, undo, ca, said, params)                         \
-	static void name(PARAMS(params))                                   \
-	{                                                                  \
-		BEGIN(ca);                                                 \
-                                                                           \
-		if (hooks->pre_##name) {                                   \
-			TELL(name, pre);                                   \
-			hooks->pre_##name(ARGS(params), listen_to(&talk)); \
-			check_said(call, #name, SAYS(said));               \
-		}                                                          \
-		ask_##name(ARGS(params), call);                            \
-		if (hooks->post_##name) {                                  \
-			TELL(name, post);                                  \
-			hooks->post_##name(ARGS(params), call);            \
-		}                                                          \
+#define FORWARD_ENDS(name, undo, ca, said, params)                                  \
+	static void name(PARAMS(params))                                            \
+	{                                                                           \
+		BEGIN(ca);                                                          \
+                                                                                    \
+		if (hooks->pre_##name) {                                            \
+			TRACE_HOOK(name, pre);                                      \
+			hooks->pre_##name(ARGS(params), begin_exchange(&exchange)); \
+			check_exchange(call, #name, SAYS(said));                    \
+		}                                                                   \
+		ask_##name(ARGS(params), call);                                     \
+		if (hooks->post_##name) {                                           \
+			TRACE_HOOK(name, post);                                     \
+			hooks->post_##name(ARGS(params), call);                     \
+		}                                                                   \
 	}
 #define OP(name, kind, need, mark, group, way, said, params) \
 	IF_ASKS(way, BY_KIND(FORWARD_, kind)(name, UNDOES(kind), CA_OF(way), said, params))
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter" /* udata, which only an agent has */
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* udata: a client has none, only the agent */
 #include "ci/ops.def"
 #pragma GCC diagnostic pop
 
 /* ---------------------------------------------------- rows and struct uvp_interface */
 
-/* In the order of the rows: first the two hooks of each, then the direct ones. */
+/* The members of struct uvp_interface in the order of the rows: the two hooks of each row, then the direct operations. The
+ * assertions below tie the rows to the struct. */
 enum hook {
 #define OP(name, kind, need, mark, group, way, ...) \
 	IF_HOOKED(way, HOOK_pre_##name, HOOK_post_##name, )
@@ -172,7 +185,7 @@ _Static_assert(sizeof(struct uvp_interface) == HOOKS_AT + HOOKS * HOOK_SIZE,
 
 /* ---------------------------------------------------------- tables of operations */
 
-/* What is ours of each kind of object. */
+/* Size of our data of each kind of object. */
 static const uint32_t tail_size[CI_OBJ_KINDS] = {
 	[CI_OBJ_PD] = sizeof(struct user_object), [CI_OBJ_AH] = sizeof(struct user_path),
 	[CI_OBJ_MR] = sizeof(struct user_object), [CI_OBJ_CQ] = sizeof(struct user_object),
@@ -183,7 +196,8 @@ static const struct ci_interface forwarding = {
 	.size = sizeof(struct ci_interface),
 	.abi_major = CI_ABI_MAJOR,
 	.abi_minor = CI_ABI_MINOR,
-	/* The data path waits for the agent, also what of it does not cross yet. */
+	/* A forwarded operation of the data path waits for the agent. So may_block has all of the data path, also the operations
+	 * that are not forwarded yet. */
 	.may_block = 0
 #define OP(name, kind, need, mark, group, way, ...) IF_DIRECT(way, | CI_MAY_BLOCK(name))
 #include "ci/ops.def"
@@ -193,10 +207,7 @@ static const struct ci_interface forwarding = {
 #include "ci/ops.def"
 };
 
-/*
- * A provider's own data path takes the place of the forwarding one, without a detour, operation by
- * operation: an operation that the provider brings does not block.
- */
+/* Puts each operation of the provider's own data path in place of the forwarded operation. The provider's does not block. */
 static void overlay(struct ci_interface *ops, const struct uvp_interface *hooks)
 {
 	ops->flags = hooks->flags;
@@ -209,6 +220,7 @@ static void overlay(struct ci_interface *ops, const struct uvp_interface *hooks)
 #include "ci/ops.def"
 }
 
+/* Computes the size of each kind of object: the Channel Interface's struct, the provider's data, our data. */
 static void lay_out(struct user_provider *p)
 {
 	uint32_t own;
@@ -223,7 +235,7 @@ static void lay_out(struct user_provider *p)
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list. Leaf. */
-static struct user_provider *providers; /* few, and kept: HCAs point to them */
+static struct user_provider *providers; /* never freed, since HCAs point to them; one for each module */
 
 void user_provider_child(void)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the agent shows of itself, fetched piece by piece. */
+/* The agent's snapshot, which the library reads piece by piece. al/agent/snapshot.c makes it. */
 #include <string.h>
 
 #include "al/user/user.h"
 
-/* The sizes add up, and without overflow: each is at most what total holds. */
+/* True: the sizes of the arrays add up to the total. The first check keeps the sum from overflowing. */
 static bool plausible(const struct SNAPSHOT_answer *a)
 {
 	uint64_t sum = 0;
@@ -21,6 +21,7 @@ static bool plausible(const struct SNAPSHOT_answer *a)
 	return a->has_error ? sum < a->total : sum == a->total;
 }
 
+/* Sets the arrays' addresses in the memory behind snap, in the order in which the agent has sent the arrays. */
 static void lay_out(struct al_snapshot *snap, const struct SNAPSHOT_answer *a)
 {
 	snap->num_cas = a->num_cas;
@@ -56,7 +57,7 @@ al_status user_snapshot(struct user_conn *conn, struct al_snapshot **result)
 		status = user_ask(&call);
 		if (!done && !status) {
 			first = *(const struct SNAPSHOT_answer *)call.answer;
-			/* one byte more: the sentence ends */
+			/* One zero byte more, which ends pci_error if the agent has not. */
 			if (plausible(&first))
 				snap = al_alloc(sizeof(*snap) + first.total + 1);
 			else

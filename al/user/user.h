@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * HCAs behind an agent: a provider of the Channel Interface whose operations ask the agent, so that
- * everything above it in al/ is the same in both roles. connection.c reaches the agent, call.c speaks and event.c
- * listens to it, ask.c puts the questions, post.c packs work requests, and hooks.c puts the hooks of user-mode providers
- * (ib_uvp.h) around the questions, and in place of the data path.
+ * HCAs behind an agent: an implementation of the Channel Interface whose operations send requests to the agent. So everything
+ * above it in al/ is one code for all roles. connection.c connects to the agent, call.c sends a request and receives its answer,
+ * event.c receives events. ask.c has the requests of the operations, post.c those of work requests. hooks.c calls the hooks of
+ * user-mode providers (ib_uvp.h) around each request, and puts a provider's data path in place of the forwarded one.
  */
 #ifndef AL_USER_USER_H
 #define AL_USER_USER_H
@@ -17,142 +17,153 @@
 #include "al/user/hooks.h"
 #include "ci/ci.h"
 
-/* Those for atomic commands never wait behind one that sleeps in the agent. */
-enum { USER_FAST_LINES = 2, USER_SLOW_LINES = 4, USER_LINES = USER_FAST_LINES + USER_SLOW_LINES };
-#define USER_FIXED 1024 /* head and struct of a request or answer */
+/* A command that never sleeps at the agent has a fast socket, and so never waits behind a command that sleeps there. */
+enum { USER_FAST_SOCKETS = 2, USER_SLOW_SOCKETS = 4, USER_SOCKETS = USER_FAST_SOCKETS + USER_SLOW_SOCKETS };
+#define USER_FIXED 1024 /* bytes for the head and the struct of a request or answer */
 
-/* A command connection. Owned by one call at a time. */
-struct user_line {
-	int fd;
-	bool busy; /* guarded by user_conn.lock */
+/* A command connection. One call at a time owns it, from user_begin() to user_end(). */
+struct user_socket {
+	int fd;    /* -1: closed */
+	bool busy; /* a call owns the socket; guarded by user_conn.lock */
 	char request[USER_FIXED] __attribute__((aligned(8)));
 	char answer[USER_FIXED] __attribute__((aligned(8)));
-	char array[AGENT_RECORD] __attribute__((aligned(8))); /* of the request, then of the answer */
+	char array[AGENT_RECORD] __attribute__((aligned(8))); /* arrays of the request, then array and vendor's data of the answer */
 };
 
-/* What a cookie stands for: an object that events are for. */
+/* An object for which the agent sends events. A cookie is the index of such an entry and its generation. */
 struct user_cookie {
-	void *object;        /* NULL: none */
+	void *object;        /* ci_cq, ci_qp or ci_ca; NULL: the entry is free */
 	al_object_type kind; /* as IB_EVENT_LIST has it: AL_OBJ_NONE is an HCA */
-	uint32_t generation;
-	uint32_t next_free;
+	uint32_t generation; /* a cookie of an earlier object in the entry has another */
+	uint32_t next_free;  /* index of the next free entry + 1; 0: none */
 };
 
-/* HCAs that came and went, for the plug thread. */
+/* An HCA's arrival or removal, in the queue of the plug thread. */
 struct user_plug {
 	struct user_plug *next;
 	struct agent_event event;
 };
 
-/* Who waits for a line gets one in his turn: otherwise threads that ask again at once would keep it from him for ever. */
-struct user_turn {
-	uint32_t next, last;
+/* FIFO tickets of the threads that wait for a socket. They prevent starvation. */
+struct user_tickets {
+	uint32_t serving; /* the ticket whose thread gets the next idle socket */
+	uint32_t issued;  /* number of tickets so far: the next thread's ticket */
 };
 
 /*
- * A connection to an agent. It stays for the life of the process, as loaded modules do; one whose
- * agent is lost keeps its place, since openings still refer to it, but no descriptor.
+ * A connection to an agent: the session's event connection, its command connections and two threads. It stays for the life of
+ * the process, as loaded modules do. If the agent is lost, the connection keeps its memory, since openings refer to it, and
+ * closes its descriptors.
  */
 struct user_conn {
 	struct user_conn *next; /* guarded by the lock in al/library/library.c */
-	char path[108];
-	char why[256]; /* it is not served, and the way out, for people */
+	char path[108];         /* of the agent's socket */
+	char why[256];          /* for the log: why the connection could not be made, and the way out */
 	uint8_t token[AGENT_TOKEN];
-	unsigned int waited; /* seconds for answers, until it was served */
-	bool copies;
-	bool served; /* its threads are there */
-	atomic_bool lost;
-	int events;
-	struct ci_host *host;
-	struct user_line *lines; /* USER_LINES */
+	unsigned int waited;    /* seconds that al_open() has waited for the agent */
+	bool copies;            /* the agent can copy from and to this process's memory */
+	bool served;            /* both threads are started */
+	atomic_bool lost;       /* the agent is lost */
+	int events;             /* the event connection; -1: closed */
+	struct ci_host *host;   /* of the agent's HCAs in the registry */
+	struct user_socket *sockets; /* USER_SOCKETS command connections */
 
-	pthread_mutex_t lock;    /* guards turns, busy of the lines, and closing of descriptors. Leaf. */
-	struct user_turn turns[2]; /* for the workers' lines, and for the fast ones */
-	pthread_cond_t freed;
+	pthread_mutex_t lock;    /* guards tickets, busy of the sockets, and the closing of descriptors. Leaf. */
+	struct user_tickets tickets[2]; /* [0]: for slow sockets, [1]: for fast sockets */
+	pthread_cond_t freed;    /* a socket is idle again, or the next ticket is served */
 
-	pthread_mutex_t cookie_lock; /* guards cookies; upcalls are made under it, so that no object goes meanwhile */
-	struct user_cookie *cookies;
-	uint32_t num_cookies, free_cookie; /* free_cookie: index + 1, 0 none */
+	pthread_mutex_t cookie_lock; /* guards cookies; upcalls are made under it, so that no object ends during its upcall */
+	struct user_cookie *cookies; /* num_cookies entries */
+	uint32_t num_cookies;
+	uint32_t free_cookie;        /* index of the first free entry + 1; 0: none */
 
-	pthread_mutex_t plug_lock; /* guards plugs. Leaf. */
+	pthread_mutex_t plug_lock;   /* guards plugs. Leaf. */
 	struct user_plug *plugs, **plugs_end;
-	struct user_plug ready_plug; /* AGENT_EVENT_READY has a place of its own */
-	sem_t plugged;
-	sem_t ready;             /* the HCAs that were there are registered */
+	struct user_plug ready_plug; /* of AGENT_EVENT_READY, which must not fail for want of memory */
+	sem_t plugged;           /* counts the plugs, and one more when the agent is lost */
+	sem_t ready;             /* posted when the HCAs that the agent had at the beginning are registered */
 	struct user_hca *hcas;   /* the plug thread's */
 };
 
-/* Ours of an object, behind what its provider lays out. */
+/* Our per-object data, after the provider's struct. */
 struct user_object {
-	uint64_t remote; /* the agent's handle; 0: it is the provider's alone */
-	uint64_t cookie; /* CQ, QP */
+	uint64_t remote; /* the agent's handle; 0: the agent has no such object, a provider's pre-hook has made it */
+	uint64_t cookie; /* of a CQ or QP; 0: none */
 };
 
-/* Of an address handle, which stays here. */
+/* Our data of an address handle, after the provider's struct. The agent has no address handles. */
 struct user_path {
 	pthread_mutex_t lock; /* guards attr. Leaf. */
 	struct ib_ah_attr attr;
 };
 
 struct user_hca {
-	struct user_hca *next;
+	struct user_hca *next;  /* in user_conn.hcas */
 	struct user_conn *conn;
 	const struct user_provider *provider;
 	uint64_t guid;
-	struct user_object own;
-	ci_handle handle;
-	struct ib_ca_attr attr; /* the HCA's own, not lowered to this client's limits */
+	struct user_object own; /* the HCA as opened at the agent */
+	ci_handle handle;       /* in the registry */
+	struct ib_ca_attr attr; /* the HCA's own maxima, not lowered to this client's limits */
 };
 
-/* The connection of an agent's socket, made if there is none. Serialised by the caller. */
+/*
+ * The connection to the agent whose socket has this path; made if the process has none. After a failure the log says why, and
+ * the way out. The caller serialises the calls.
+ */
 al_status user_connect(const char *path, struct user_conn **conn);
-/* The status for a failed system call that wants more than this process may have; AL_SUCCESS: it failed for another reason. */
+/* The status for the errno of a system call that wants more memory or descriptors than this process may have; AL_SUCCESS: the
+ * error has another cause. */
 al_status user_shortage(int error);
-/* In a forked child: the connections are the parent's. */
+/* In a forked child: closes the descriptors of the parent's connections, which the child must not use. */
 void user_child(void);
-/* The threads of a connection; arg: it. */
+/* The threads of a connection; arg: struct user_conn. */
 void *user_event_main(void *arg);
 void *user_plug_main(void *arg);
 
-/* A descriptor of a connection that nobody uses; under its lock once it has threads. */
+/* Closes a descriptor of a connection that no thread uses. Under user_conn.lock once the connection has threads. */
 static inline void user_close(int *fd)
 {
 	int old = *fd;
 
-	*fd = -1; /* first: a child that is forked meanwhile closes all that it finds here (user_child()) */
+	*fd = -1; /* before close(): a child that is forked in between must not close the number a second time (user_child()) */
 	if (old >= 0)
 		close(old);
 }
 
-/* A call to the agent: one line, from user_begin() to user_end(). In between its thread is not cancelled. */
+/* A call to the agent: owns a socket from user_begin() to user_end(). In between its thread can not be cancelled. */
 struct user_call {
-	int cancels; /* as pthread_setcancelstate() has it */
+	int cancels; /* the thread's cancel state before the call */
 	struct user_conn *conn;
-	struct user_line *line;
+	struct user_socket *socket;
 	enum agent_command command;
-	void *request;     /* zeroed struct of the command */
-	void *in[2];       /* room for its arrays */
-	uint32_t count[2]; /* elements there */
-	struct uvp_call *vendor; /* what crosses between provider and module; NULL: nothing */
-	int memory;        /* descriptor of memory that is to be mapped; -1: none */
-	const void *answer;    /* after user_ask(): zero unless the agent has answered */
-	const void *out;
-	uint32_t out_count;
+	void *request;     /* the command's struct in the request, which user_begin() zeroes */
+	void *in[2];       /* memory for the arrays of the request */
+	uint32_t count[2]; /* elements in the arrays of the request */
+	struct uvp_call *vendor; /* what the provider and the module exchange; NULL: nothing */
+	int memory;        /* descriptor of memory that the agent is to map; -1: none */
+	const void *answer;    /* after user_ask(): the command's struct in the answer; zero if the agent has not answered */
+	const void *out;       /* after user_ask(): the array of the answer */
+	uint32_t out_count;    /* after user_ask(): elements of out */
 };
+/* Waits for an idle socket. Always succeeds; user_end() must follow. */
 al_status user_begin(struct user_call *call, struct user_conn *conn, enum agent_command command);
+/* Sends the request and receives the answer. Returns the answer's status. AL_AGENT_LOST: the agent has not answered. May be
+ * called again for another request of the same command. */
 al_status user_ask(struct user_call *call);
 void user_end(struct user_call *call);
 /*
- * The three, for commands without arrays; answer is written whatever the agent said. vendor: what
- * crosses between provider and module, or NULL.
+ * user_begin(), user_ask() and user_end() for a command without arrays. Always writes *answer, with zeros if the agent has not
+ * answered. vendor: what the provider and the module exchange, or NULL.
  */
 al_status user_simple(struct user_conn *conn, enum agent_command command, const void *request,
 		      void *answer, struct uvp_call *vendor);
 
-/* Objects that events name, by kind: from before the request that creates until after the one that destroys. */
+/* Cookies name objects in events. An object takes its cookie before the request that creates it, and drops the cookie after the
+ * request that destroys it. */
 al_status user_cookie_take(struct user_conn *conn, void *object, al_object_type kind, uint64_t *cookie);
 void user_cookie_drop(struct user_conn *conn, uint64_t cookie);
-/* Under cookie_lock. NULL: there is none of this kind. */
+/* The object of a cookie. NULL: the object has ended, or is of another kind. Under cookie_lock. */
 void *user_cookie_find(struct user_conn *conn, uint64_t cookie, al_object_type kind);
 
 /* ------------------------------------------------------------------ objects */
@@ -162,6 +173,7 @@ static inline const struct user_hca *hca_of(const struct ci_ca *ca)
 	return ca->hca;
 }
 
+/* Our data of an object, which follow the provider's. */
 static inline void *user_own(const struct ci_ca *ca, enum ci_obj kind, const void *ci)
 {
 	return (char *)(uintptr_t)ci + hca_of(ca)->provider->tail[kind];
@@ -201,7 +213,7 @@ static inline struct user_conn *pd_conn(const struct ci_pd *pd)
 void *user_dma_alloc_coherent(struct ci_ca *ca, uint64_t length, uint64_t *dma);
 void user_dma_free_coherent(struct ci_ca *ca, uint64_t length, void *addr, uint64_t dma);
 
-/* The data path, as it crosses. */
+/* The forwarded data path: each call is a request to the agent. */
 al_status user_poll_cq(struct ci_cq *cq, uint32_t num, struct ib_wc *wc, uint32_t *count);
 al_status user_peek_cq(struct ci_cq *cq, uint32_t max, uint32_t *count);
 al_status user_arm_cq(struct ci_cq *cq, al_arm type, bool *present);

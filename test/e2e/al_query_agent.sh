@@ -97,13 +97,13 @@ else
 	IBAL_AGENT=$tmp/theirs/socket
 	start 666 setpriv --reuid 4321 --regid 4321 --clear-groups # not the function, whose shell would be what is stopped
 	query 2
-	complains "it is user 4321's, neither root's nor yours, and not trusted"
+	complains "the agent is user 4321's, neither root's nor yours, and not trusted"
 	query 4 doctor
 	says '^error +agent: ald at .* does not serve this program'
 	IBAL_AGENT_USER=no-such-user query 2
-	complains "agent_user is no-such-user, whom this system does not know"
+	complains "agent_user is no-such-user, a user that this system does not know"
 	IBAL_AGENT_USER=1234 query 2
-	complains "it is user 4321's, neither root's nor yours, and not trusted"
+	complains "the agent is user 4321's, neither root's nor yours, and not trusted"
 	IBAL_AGENT_USER=4321 query 0 port
 	printf '[ibal]\nagent_user = 4321\n' >trust.conf
 	IBAL_CONF=$tmp/trust.conf query 0 port
@@ -147,7 +147,7 @@ done
 kill -9 "$agent"
 wait "$agent" 2>/dev/null || true
 query 2
-complains 'nobody listens: an ald that was killed has left the socket; start ald there, or set IBAL_AGENT=off'
+complains 'no agent listens: an ald that was killed has left the socket; start ald there, or set IBAL_AGENT=off'
 query 4 doctor
 says '^error +agent: socket .* is stale: nobody listens there'
 start 600 env # replaces it
@@ -179,7 +179,7 @@ while True:
 jobs+=($!)
 read -r _ <ready || true
 query 2
-complains 'it speaks protocol 77, this library [0-9]+: install both from one version'
+complains 'the agent speaks protocol 77, this library [0-9]+: install both from one version'
 query 4 doctor
 says '^error +agent: ald at .* speaks another protocol'
 

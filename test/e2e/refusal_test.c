@@ -86,7 +86,7 @@ START_TEST(where_nobody_listens_any_more_ald_is_to_be_started)
 {
 	agent_start(NULL, NULL);
 	agent_kill(SIGKILL);
-	refused(agent_socket, AL_AGENT_REFUSED, "nobody listens: an ald that was killed has left the socket; start ald there");
+	refused(agent_socket, AL_AGENT_REFUSED, "no agent listens: an ald that was killed has left the socket; start ald there");
 	agent_stop();
 }
 END_TEST
@@ -114,13 +114,13 @@ START_TEST(what_is_no_socket_of_an_agents_is_to_be_named_otherwise)
 	refused(path, AL_INVALID_PARAMETER, "from 1 to 107 characters; name ald's");
 	path[108] = '\0';
 	refused(path, AL_INVALID_PARAMETER, "from 1 to 107 characters; name ald's");
-	refused(agent_dir, AL_INVALID_PARAMETER, "no socket of an agent's; name ald's");
+	refused(agent_dir, AL_INVALID_PARAMETER, "no socket of an agent; name ald's socket");
 	fd = open(agent_socket, O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
-	refused(agent_socket, AL_INVALID_PARAMETER, "no socket of an agent's; name ald's");
+	refused(agent_socket, AL_INVALID_PARAMETER, "no socket of an agent; name ald's socket");
 	close(fd);
 	unlink(agent_socket);
 	fd = listen_at(SOCK_STREAM);
-	refused(agent_socket, AL_INVALID_PARAMETER, "no socket of an agent's; name ald's");
+	refused(agent_socket, AL_INVALID_PARAMETER, "no socket of an agent; name ald's socket");
 	close(fd);
 	agent_stop();
 }
@@ -211,9 +211,9 @@ START_TEST(another_users_agent_is_to_be_trusted_first)
 	ck_assert(!setenv("IBAL_AGENT_USER", "1234567", 1));
 	refused(agent_socket, AL_AGENT_UNTRUSTED, "unless agent_user names him");
 	ck_assert(!setenv("IBAL_AGENT_USER", "no such user", 1));
-	refused(agent_socket, AL_BAD_CONFIG, "agent_user is no such user, whom this system does not know; correct it");
+	refused(agent_socket, AL_BAD_CONFIG, "agent_user is no such user, a user that this system does not know; correct it");
 	ck_assert(!setenv("IBAL_AGENT_USER", "65534", 1));
-	refused(agent_socket, AL_AGENT_LOST, "it has hung up"); /* trusted it was */
+	refused(agent_socket, AL_AGENT_LOST, "the agent has closed the connection"); /* trusted it was */
 	kill(pid, SIGKILL);
 	wait_for(pid);
 	agent_stop();
@@ -296,15 +296,15 @@ START_TEST(each_answer_to_the_hello_has_its_status)
 
 	make_place();
 	answer.listener = listen_at(SOCK_SEQPACKET);
-	answered(NULL, 0, AL_AGENT_LOST, "it has hung up: it ends, or has too much to do; try again");
-	answered("What?", 5, AL_AGENT_PROTOCOL, "what listens there is no ald; name ald's socket");
+	answered(NULL, 0, AL_AGENT_LOST, "the agent has closed the connection: it ends, or has too much to do; try again");
+	answered("What?", 5, AL_AGENT_PROTOCOL, "another program than ald listens there; name ald's socket");
 	w.protocol++;
 	answered(&w, sizeof(w), AL_AGENT_PROTOCOL, "install both from one version");
 	answered(&w, offsetof(struct agent_welcome, status), AL_AGENT_PROTOCOL, "install both from one version");
 	w.protocol--;
 	answered(&w, sizeof(w) - 1, AL_AGENT_PROTOCOL, "install both from one version");
 	w.magic++;
-	answered(&w, sizeof(w), AL_AGENT_PROTOCOL, "what listens there is no ald; name ald's socket");
+	answered(&w, sizeof(w), AL_AGENT_PROTOCOL, "another program than ald listens there; name ald's socket");
 	w.magic--;
 	w.status = AL_INSUFFICIENT_MEMORY;
 	answered(&w, sizeof(w), AL_INSUFFICIENT_MEMORY, "out of memory; its log may say more");
