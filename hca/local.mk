@@ -32,7 +32,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/lab/inject.c hca/soft/lab/inject.h \
 	hca/soft/lab/lab.c hca/soft/lab/lab.h \
 	hca/soft/link/hooks.c hca/soft/link/hooks.h \
-	hca/soft/link/link.h \
+	hca/soft/link/link.c hca/soft/link/link.h \
 	hca/soft/link/loop.c \
 	hca/soft/link/serial.c hca/soft/link/serial.h \
 	hca/soft/link/source.h \

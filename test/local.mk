@@ -275,6 +275,9 @@ test_unit_scale_test_LDADD = $(CHECK_LIBS)
 # Which folder uses which.
 dist_check_SCRIPTS += test/e2e/rooms.py
 
+# The software HCA over a link by value.
+dist_check_SCRIPTS += test/e2e/second_link.py
+
 # The documents against the tree.
 dist_check_SCRIPTS += test/e2e/names.py test/e2e/keys.py test/e2e/requirements.py test/e2e/pages.sh
 EXTRA_DIST += test/data/names.txt test/data/requirements.txt
@@ -345,7 +348,8 @@ print-distfiles:
 .PHONY: check-long check-valgrind test-loads coverage bench print-flags print-distfiles
 
 # The software HCA alone, under a fake upper half.
-SOFT_HARNESS = test/unit/hca/soft/harness.c test/unit/hca/soft/harness.h
+SOFT_HARNESS = test/unit/hca/soft/harness.c test/unit/hca/soft/harness.h \
+	test/link/queue_link.c test/link/queue_link.h
 SOFT_TEST_LIBS = hca/soft/libsoft-core.la $(CHECK_LIBS)
 check_PROGRAMS += \
 	test/unit/hca/soft/access_test \

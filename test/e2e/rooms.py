@@ -41,7 +41,7 @@ hca/soft/engine: include shared base packet
 hca/soft/memory: include shared base packet engine
 hca/soft/queue: include shared base packet engine
 hca/soft/port: include shared base packet
-hca/soft/link: shared base packet engine memory port
+hca/soft/link: include shared base packet engine memory port
 hca/soft/transport: include shared base packet engine memory queue port link
 hca/soft/object: include shared base packet engine memory queue port link transport
 hca/soft/client: include shared base packet engine queue transport object

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "test/link/queue_link.h"
+
 struct ci_interface bed_ops;
 struct bed_hca bed_hca[BED_HCAS];
 uint32_t bed_hcas;
@@ -194,6 +196,8 @@ bool bed_up(const char *settings)
 		*value = 0;
 		param[params.count++] = (struct ci_param){ "", word, value + 1, "the soak" };
 	}
+	if (queue_link_asked())
+		queue_link_use();
 	if (ci_module.init(NULL, &params))
 		return false;
 	if (ci_module.scan()) {

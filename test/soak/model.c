@@ -485,6 +485,10 @@ static void recv_failure(struct m_qp *qp, const struct m_recv *r, const struct i
 	static uint8_t data[1 << 17];
 	const struct m_send *s = i == NEVER ? NULL : &from->send[i];
 
+	/* the first packets of a message that is too long may meet a key that is bad */
+	if (!s && !reliable(qp) && qp->model->by_value && wc->status == IB_WC_LOC_PROT_ERR &&
+	    (r->wrong || r->gone))
+		s = from->sends ? &from->send[from->sends - 1] : NULL;
 	if (!s || qp->recv_failed || (reliable(qp) && !recv_failure_fits(from, s, r, wc->status))) {
 		model_error(qp->model, "%s: receive %#llx failed with status %d without a cause",
 			    qp->name, (unsigned long long)r->wr_id, wc->status);
@@ -670,6 +674,8 @@ void model_deregistered(struct m_qp *qp, uint32_t area)
 	struct m_qp *who = area == AREA_TARGET || area == AREA_RECEIVE ? qp->peer : qp;
 	uint32_t i;
 
+	if (qp->model->by_value) /* what has completed there may still be on its way */
+		who->lossy = true;
 	for (i = qp->received; i < qp->recvs && area == AREA_RECEIVE; i++) {
 		qp->recv[i].gone = true;
 		if (reliable(qp) && i >= who->takers) /* its message can not have begun */

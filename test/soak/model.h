@@ -152,6 +152,7 @@ struct model {
 	bool ports_down;
 	bool rnr_forced;      /* NAKs may come without a cause: that there is no receive, */
 	bool forced;          /* or another, which ends both sides */
+	bool by_value;        /* packets go by value: a request that its queue pair has flushed may still be executed */
 	uint64_t completions; /* seen */
 	char error[512];      /* what is wrong; empty: nothing */
 };

@@ -120,16 +120,19 @@ static const struct m_send *killer(const struct m_qp *qp)
 static bool maybe_killed(const struct m_qp *qp)
 {
 	const struct m_qp *peer = qp->peer;
-	uint32_t i = qp->model->forced ? 0 : peer->failed == NEVER ? peer->done : peer->failed;
+	const bool any = qp->model->forced || qp->model->by_value;
+	uint32_t i = any ? 0 : peer->failed == NEVER ? peer->done : peer->failed;
 	const struct m_send *s;
 
 	if (!reliable(qp))
 		return false;
-	if (peer != qp && !qp->model->forced &&
+	if (peer != qp && !any &&
 	    (peer->failed == NEVER ? !peer->killed : !(peer->killed || peer->excused)))
 		return false;
 	for (; i < peer->sends; i++) {
 		s = &peer->send[i];
+		if (i < peer->done && s->status == IB_WC_SUCCESS && !qp->model->forced)
+			continue;
 		if (qp->model->forced || (causes(peer, s) | s->extra) & REMOTE_CAUSES)
 			return true;
 	}

@@ -2,7 +2,6 @@
 /* The loop link connects ports of one process. It passes packets by reference, directly into the peer's inbox. */
 #include "hca/soft/base/table.h"
 #include "hca/soft/engine/engine.h"
-#include "hca/soft/link/hooks.h"
 #include "hca/soft/link/link.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/port/port.h"
@@ -28,25 +27,11 @@ static void loop_resolve(const struct soft_port *from, const struct route *route
 	path->lid_mask = (uint16_t) ~((1u << to->lmc) - 1);
 }
 
-static struct actor *actor_at(const struct soft_port *port, uint32_t qpn)
+static struct actor *path_actor(const struct path *path, uint32_t qpn)
 {
-	return port ? table_find(port->ports->actors, qpn) : NULL;
-}
+	const struct soft_port *to = path->to;
 
-bool link_receive(struct runner *r, struct soft_port *port, struct packet *pkt)
-{
-	struct actor *a;
-
-	if (UNLIKELY(port_state(port) != IB_PORT_ACTIVE))
-		return false;
-	pkt->in_port = port->num;
-	if (link_watched() && !(pkt->flags & PKT_WIRE)) /* an injected packet's bytes have been shown already */
-		link_hooks->received(port, pkt);
-	a = actor_at(port, pkt->dest_qpn);
-	if (LIKELY(a && actor_push(r, a, pkt)))
-		return true;
-	port_count(port, CNT_RCV_DROPPED, pkt->num);
-	return false;
+	return to ? table_find(to->ports->actors, qpn) : NULL;
 }
 
 static bool loop_send(struct runner *r, const struct path *path, struct packet *pkt)
@@ -66,13 +51,13 @@ static struct actor *loop_near(const struct path *path, uint32_t qpn)
 {
 	const struct soft_port *to = path->to;
 
-	return to && port_state(to) == IB_PORT_ACTIVE ? actor_at(to, qpn) : NULL;
+	return to && port_state(to) == IB_PORT_ACTIVE ? path_actor(path, qpn) : NULL;
 }
 
 /* What the peer keeps goes on as if nothing had been: it is handed back to the peer, which is then run. */
 static void loop_recall(const struct path *path, uint32_t qpn, const struct recall *what)
 {
-	struct actor *a = actor_at(path->to, qpn);
+	struct actor *a = path_actor(path, qpn);
 	struct packet *list, *back, *next;
 	struct runner r;
 

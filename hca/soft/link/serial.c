@@ -10,8 +10,7 @@
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/opcode.h"
 
-/* The i-th packet of a train, as a train of one. */
-static struct packet nth(const struct packet *train, uint32_t i)
+struct packet packet_of_train(const struct packet *train, uint32_t i)
 {
 	uint32_t skip = i << train->mtu_shift;
 	struct packet one = *train;
@@ -80,7 +79,7 @@ static void set_transport(struct wire_packet *w, const struct packet *pkt)
 
 size_t pkt_bytes_of(const struct packet *train, uint32_t i, uint8_t *bytes)
 {
-	struct packet one = nth(train, i);
+	struct packet one = packet_of_train(train, i);
 	uint8_t *payload;
 	struct wire_packet w;
 

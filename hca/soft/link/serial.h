@@ -6,8 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct packet;
+#include "hca/soft/packet/packet.h"
 
+/* Packet number i of a train, from 0, as a train of one. */
+struct packet packet_of_train(const struct packet *train, uint32_t i);
 /*
  * The bytes of the train's packet number i, from 0, in InfiniBand's framing: at most WIRE_MAX_BYTES.
  * Returns how many; 0: its payload is no longer to be had.

@@ -25,4 +25,12 @@ struct source {
 	uint8_t service;         /* enum wire_service */
 };
 
+/* Packets of a flow that the source may send now; 0: none, and its actor is kicked when the link has room again. */
+static inline uint32_t source_room(const struct source *src, enum flow_index flow)
+{
+	const struct link_ops *link = src->port->link;
+
+	return LIKELY(!link->room) ? UINT32_MAX : link->room(src, flow);
+}
+
 #endif

@@ -58,14 +58,14 @@ static void fill_attr(struct soft_hca *hca)
 	snprintf(attr->node_desc, sizeof(attr->node_desc), "soft HCA %s", conf->name);
 }
 
-static void fill_port(struct soft_hca *hca, uint32_t i)
+static al_status fill_port(struct soft_hca *hca, uint32_t i)
 {
 	struct soft_port *port = &hca->ports.port[i];
 	const struct hca_config *conf = &hca->conf;
 
 	port->ports = &hca->ports;
 	port->cable = port; /* until it is cabled: a loopback plug */
-	port->link = &link_loop;
+	port->link = link_of_ports;
 	port->num = (uint8_t)(i + 1);
 	port->lmc = (uint8_t)conf->lmc;
 	port->lid = (uint16_t)(conf->lid + (i << conf->lmc));
@@ -73,6 +73,7 @@ static void fill_port(struct soft_hca *hca, uint32_t i)
 	port->prefix = 0xfe80000000000000ull;
 	memcpy(port->pkeys, conf->pkeys, sizeof(port->pkeys));
 	port_init(port);
+	return port->link->attach ? port->link->attach(port, &hca->engine) : AL_SUCCESS;
 }
 
 al_status hca_create(struct soft_hca *hca, uint32_t random)
@@ -109,8 +110,8 @@ al_status hca_create(struct soft_hca *hca, uint32_t random)
 	if (!hca->ports.port)
 		return AL_INSUFFICIENT_MEMORY;
 	fill_attr(hca);
-	for (i = 0; i < conf->ports; i++)
-		fill_port(hca, i);
+	for (i = 0; i < conf->ports && !status; i++)
+		status = fill_port(hca, i);
 	for (i = 0; i < conf->num_faults && !status; i++)
 		status = fault_add(hca, &conf->faults[i].fault);
 	if (*conf->capture && !status)
@@ -120,8 +121,13 @@ al_status hca_create(struct soft_hca *hca, uint32_t random)
 
 void hca_destroy(struct soft_hca *hca)
 {
+	uint32_t i;
+
 	if (hca->ports.port)
 		vendor_stop_capture(hca, 0);
+	for (i = 0; hca->ports.port && i < hca->ports.num; i++)
+		if (hca->ports.port[i].link_state)
+			hca->ports.port[i].link->detach(&hca->ports.port[i]);
 	fault_destroy(hca);
 	table_destroy(&hca->qps);
 	memory_destroy(&hca->memory);

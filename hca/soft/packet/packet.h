@@ -101,6 +101,7 @@ enum pkt_flags {
 /* What comes back to a queue pair when it stops: */
 struct recall {
 	struct actor *home;          /* its nodes, */
+	uint32_t qpn;                /* by whose number copies by value name it, */
 	const struct mem_view *lent; /* and what refers to memory that it has lent is made empty */
 };
 /* Takes those that come back out of a list. */

@@ -56,6 +56,7 @@ struct soft_port {
 	struct ports *ports;
 	struct soft_port *cable;     /* the other end; may be itself */
 	const struct link_ops *link;
+	void *link_state;            /* what the link keeps for the port */
 	uint8_t num;                 /* from 1 */
 	uint8_t lmc;
 	uint16_t lid;

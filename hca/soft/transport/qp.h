@@ -81,6 +81,7 @@ struct responder {
 	uint8_t next_resource;
 	bool copying;       /* the payload of the request at the head of the backlog is on its way to a client */
 	bool client;        /* what resp_may_access() has seen last is a client's */
+	bool gone;          /* the memory of a read response was gone when the link copied the response */
 	struct packet *backlog, **backlog_tail; /* requests not yet looked at */
 	struct reading reading;
 	uint64_t va;        /* write in progress */

@@ -268,7 +268,7 @@ bool req_run(struct runner *r, struct soft_qp *qp)
 			break;
 		if (runner_spent(r))
 			return true;
-		if (!send_one(r, qp, wqe))
+		if (UNLIKELY(!source_room(&qp->conn.source, FLOW_REQUEST)) || !send_one(r, qp, wqe))
 			break;
 	}
 	if (!qp->service->reliable) /* what nobody took is at home already */

@@ -379,6 +379,7 @@ static bool fetch_reply(struct runner *r, struct soft_qp *qp, struct packet *pkt
 static bool read_train(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	struct reading *rd = &qp->conn.resp.reading;
+	const uint32_t psn = rd->psn;
 	uint32_t num;
 
 	pkt->kind = PKT_READ_RESP;
@@ -401,7 +402,12 @@ static bool read_train(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	rd->va += pkt->length;
 	rd->left -= pkt->length;
 	pkt_send(r, qp, pkt, FLOW_RESPONSE);
-	return true;
+	if (LIKELY(!qp->conn.resp.gone))
+		return true;
+	qp->conn.resp.gone = false; /* a link by value has found so */
+	rd->num = 0;
+	refuse(r, qp, NULL, psn, NAK_REMOTE_ACCESS, IB_EVENT_QP_ACCESS_ERR);
+	return false;
 }
 
 /* Goes on with the read in progress; false: it has to wait. */
@@ -413,7 +419,7 @@ static bool read_on(struct runner *r, struct soft_qp *qp)
 		if (runner_spent(r))
 			return false;
 		pkt = qp->conn.resp.nodes;
-		if (!pkt)
+		if (!pkt || UNLIKELY(!source_room(&qp->conn.source, FLOW_RESPONSE)))
 			return false;
 		qp->conn.resp.nodes = pkt->next;
 		if (!read_train(r, qp, pkt))
@@ -440,6 +446,10 @@ static void start_reading(struct runner *r, struct soft_qp *qp, struct packet *p
 			resp_wait(qp, pkt, false);
 		else
 			pkt_release(r, qp, pkt);
+		return;
+	}
+	if (UNLIKELY(!source_room(&qp->conn.source, FLOW_RESPONSE))) {
+		pkt_release(r, qp, pkt); /* read_on() goes on when there is room */
 		return;
 	}
 	/* the first train rides home on the request's node; without any, read_on() goes on when

@@ -23,11 +23,14 @@ void pkt_home(struct soft_qp *qp, struct packet *pkt)
 
 	if (UNLIKELY(pkt->flags & PKT_STAGED))
 		errand_home(pkt);
-	if (wqe) {
-		wqe->refs--;
-		if (UNLIKELY(pkt->flags & PKT_BAD_SOURCE))
+	if (UNLIKELY(pkt->flags & PKT_BAD_SOURCE)) {
+		if (wqe)
 			req_bad_source(qp, wqe);
+		else
+			qp->conn.resp.gone = true; /* read_train() looks */
 	}
+	if (wqe)
+		wqe->refs--;
 	pkt->wqe = NULL;
 	pkt->next = *list;
 	*list = pkt;
@@ -64,7 +67,10 @@ uint32_t pkt_train(const struct soft_qp *qp, struct packet *pkt, enum flow_index
 	uint8_t begin = first ? PLACE_FIRST : 0;
 	uint32_t limit = SOFT_TRAIN_BYTES >> qp->conn.source.mtu_shift;
 	uint32_t num = left < limit ? left : limit;
+	uint32_t room = source_room(&qp->conn.source, flow);
 
+	if (UNLIKELY(num > room)) /* there was some when the sender looked */
+		num = room ? room : 1;
 	if (UNLIKELY(port_faulty(qp->conn.source.port)) && num > 1)
 		num = link_hooks->clip(&qp->conn.source,
 				       &(struct stretch){ qp->conn.source.flow[flow] + 1, pkt->psn,
@@ -150,7 +156,7 @@ uint8_t qp_port_num(const struct soft_qp *qp)
 
 static struct recall ours(const struct soft_qp *qp)
 {
-	return (struct recall){ .home = qp->actor, .lent = &qp->conn.lent };
+	return (struct recall){ .home = qp->actor, .qpn = qp->ci.qp_num, .lent = &qp->conn.lent };
 }
 
 void qp_purge_at(struct soft_qp *qp, const struct path *path)

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "test/link/queue_link.h"
 #include "test/unit/scale.h"
 
 struct ci_interface test_ops;
@@ -284,6 +285,8 @@ al_status try_up(const char *settings)
 		*strchr(word, '=') = 0;
 		params.count++;
 	}
+	if (queue_link_asked())
+		queue_link_use();
 	status = ci_module.init(NULL, &params);
 	while (params.count)
 		free((char *)param[--params.count].section);

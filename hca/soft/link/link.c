@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What all links have in common: packets that come in, and the polling of queues. */
+#include "hca/soft/link/link.h"
+
+#include "hca/soft/base/table.h"
+#include "hca/soft/engine/engine.h"
+#include "hca/soft/link/hooks.h"
+#include "hca/soft/packet/packet.h"
+#include "hca/soft/port/port.h"
+#include "hca/soft/shared/base.h"
+
+const struct link_ops *link_of_ports = &link_loop;
+
+bool link_receive(struct runner *r, struct soft_port *port, struct packet *pkt)
+{
+	struct actor *a;
+
+	if (UNLIKELY(port_state(port) != IB_PORT_ACTIVE))
+		return false;
+	pkt->in_port = port->num;
+	if (link_watched() &&
+	    !(pkt->flags & PKT_WIRE)) /* an injected packet's bytes have been shown already */
+		link_hooks->received(port, pkt);
+	a = table_find(port->ports->actors, pkt->dest_qpn);
+	if (LIKELY(a && actor_push(r, a, pkt)))
+		return true;
+	port_count(port, CNT_RCV_DROPPED, pkt->num);
+	return false;
+}
+
+/* ------------------------------------------------------------------- pollers */
+
+static bool poll_port(struct runner *r, struct actor *a)
+{
+	struct soft_port *port = ((struct poller *)a->self)->port;
+
+	actor_take(a); /* no packets, but a kick: what it announced is looked at now */
+	return port->link->poll(r, port);
+}
+
+static const struct actor_ops poller_ops = { .run = poll_port };
+
+void poller_start(struct poller *poller, struct soft_port *port, struct engine *engine)
+{
+	poller->port = port;
+	poller->actor.self = poller;
+	poller->actor.engine = engine;
+	poller->actor.ops = &poller_ops;
+	/* release: all the above is there for whoever owns the actor first */
+	atomic_store_explicit(&poller->actor.inbox, INBOX_IDLE, memory_order_release);
+}
+
+void poller_kick(struct runner *r, struct poller *poller)
+{
+	actor_kick(r, &poller->actor);
+}
+
+void poller_stop(struct poller *poller)
+{
+	if (!actor_claim(&poller->actor))
+		return;
+	do
+		actor_take(&poller->actor);
+	while (!actor_kill(&poller->actor));
+}
