@@ -27,6 +27,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/client/rings.c hca/soft/client/rings.h \
 	hca/soft/engine/engine.c hca/soft/engine/engine.h \
 	hca/soft/engine/manual.c \
+	hca/soft/engine/reactor.c hca/soft/engine/reactor.h \
 	hca/soft/lab/capture.c hca/soft/lab/capture.h \
 	hca/soft/lab/fault.c hca/soft/lab/fault.h \
 	hca/soft/lab/inject.c hca/soft/lab/inject.h \

@@ -362,6 +362,7 @@ check_PROGRAMS += \
 	test/unit/hca/soft/moderation_test \
 	test/unit/hca/soft/port_test \
 	test/unit/hca/soft/qp_test \
+	test/unit/hca/soft/reactor_test \
 	test/unit/hca/soft/resize_test \
 	test/unit/hca/soft/shortcut_test \
 	test/unit/hca/soft/transfer_test \
@@ -379,6 +380,8 @@ test_unit_hca_soft_manual_test_SOURCES = test/unit/hca/soft/manual_test.c $(SOFT
 test_unit_hca_soft_moderation_test_SOURCES = test/unit/hca/soft/moderation_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_port_test_SOURCES = test/unit/hca/soft/port_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_qp_test_SOURCES = test/unit/hca/soft/qp_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_reactor_test_SOURCES = test/unit/hca/soft/reactor_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_reactor_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_resize_test_SOURCES = test/unit/hca/soft/resize_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_shortcut_test_SOURCES = test/unit/hca/soft/shortcut_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_transfer_test_SOURCES = test/unit/hca/soft/transfer_test.c $(SOFT_HARNESS)

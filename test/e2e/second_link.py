@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """The software HCA's tests and the soak over a second link (test/link/queue_link.c), where packets go one by one and by
-value and lie in a queue of the far port until that port is polled, as they do between processes and hosts.
+value and lie in a queue of the far port until that port is polled, as they do between processes and hosts. Some also run
+with doorbells: there the engine's reactor learns by a descriptor that packets have come.
 
 Every unit test of hca/soft that makes queue pairs runs with that link. OTHERWISE names the tests that hold a rule of the
 loop link alone, each with its reason; every other test has to pass. Then the soak plays some seeds, narrow and wide.
@@ -15,9 +16,11 @@ from pathlib import Path
 
 top = Path(os.environ.get("top_srcdir", Path(__file__).resolve().parents[2])).resolve()
 build = Path(os.environ.get("top_builddir", top / "build")).resolve()
-environment = dict(os.environ, IBAL_TEST_LINK="queue", CK_VERBOSITY="verbose", srcdir=str(top), top_srcdir=str(top),
-                   top_builddir=str(build))
+environment = dict(os.environ, CK_VERBOSITY="verbose", srcdir=str(top), top_srcdir=str(top),
+                   top_builddir=str(build), CK_TIMEOUT_MULTIPLIER=str(5 * int(os.environ.get("CK_TIMEOUT_MULTIPLIER", "1"))))
 PACKETS = "200000"
+SOAKS = [("queue", "--seed", "1"), ("queue", "--seed", "1000"), ("queue", "--seed", "1", "--wide"),
+         ("queue", "--seed", "1000", "--wide"), ("doorbell", "--seed", "1002", "--wide")]
 
 BY_TRAIN = "counts trains, steps or answers of messages that travel as one train"
 AT_ONCE = "expects that a sender's request completes when the receiver has executed it"
@@ -56,15 +59,20 @@ OTHERWISE = {
     },
     "ud_test": {"a_queue_pair_sends_to_itself": AT_ONCE},
 }
-WITHOUT_QUEUE_PAIRS = {"config_test", "explain_test", "wire_test"}
+WITHOUT_QUEUE_PAIRS = {"config_test", "explain_test", "reactor_test", "wire_test"}
+WITH_DOORBELL = ["load_test", "rc_test", "shortcut_test", "transfer_test"]
 RESULT = re.compile(r"^[^:\n]+:\d+:([PFE]):[^:\n]*:(\w+):\d+:(.*)$", re.M)
 errors = []
 
 
-def run(name):
+def over(link):
+    return dict(environment, IBAL_TEST_LINK=link)
+
+
+def run(name, link="queue"):
     program = build / "test/unit/hca/soft" / name
-    done = subprocess.run([program], env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    return name, done.stdout, done.returncode
+    done = subprocess.run([program], env=over(link), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    return name, done.stdout
 
 
 def judge(name, output):
@@ -87,11 +95,11 @@ def judge(name, output):
     return len(passed - set(failed)), len(otherwise)
 
 
-def soak(arguments):
+def soak(link, *arguments):
     command = [build / "test/soak/soak", "--quick", "--packets", PACKETS, *arguments]
-    done = subprocess.run(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    done = subprocess.run(command, env=over(link), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     if done.returncode or "no violation" not in done.stdout:
-        errors.append(f"soak {' '.join(arguments)}: {done.stdout.strip()[-400:]}")
+        errors.append(f"soak over {link} {' '.join(arguments)}: {done.stdout.strip()[-400:]}")
     return done.stdout.strip().splitlines()[-1:]
 
 
@@ -100,10 +108,13 @@ if "IBAL_MUTANTS" in environment:  # "make check" has built them all; a mutant's
     programs = [f"test/unit/hca/soft/{name}" for name in names] + ["test/soak/soak"]
     subprocess.run(["make", "-s", "-C", build, *programs], env=environment, check=True)
 with ThreadPoolExecutor(os.cpu_count()) as pool:
-    for name, output, status in pool.map(run, names):
+    for name, output in pool.map(run, names):
         good, otherwise = judge(name, output)
         print(f"{name}: {good} tests passed" + (f", {otherwise} not looked at" if otherwise else ""))
-    for lines in pool.map(soak, [["--seed", "1"], ["--seed", "1000"], ["--seed", "1", "--wide"], ["--seed", "1000", "--wide"]]):
+    for name, output in pool.map(lambda name: run(name, "doorbell"), WITH_DOORBELL):
+        good, otherwise = judge(name, output)
+        print(f"{name} with doorbells: {good} tests passed" + (f", {otherwise} not looked at" if otherwise else ""))
+    for lines in pool.map(lambda arguments: soak(*arguments), SOAKS):
         print(*lines)
 for tests in OTHERWISE.values():
     for test, reason in tests.items():

@@ -7,8 +7,11 @@
  */
 #include "test/link/queue_link.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "hca/soft/base/table.h"
 #include "hca/soft/link/link.h"
@@ -25,10 +28,16 @@
 	      other's responders */
 #define PAYLOAD 4096
 
+static bool
+	doorbells; /* a sender rings the far port's doorbell; else it kicks the far port's poller */
+
 struct queue {
 	struct pool pool; /* first: came_home() finds the queue by it */
 	struct soft_port *port;
 	struct poller poller;
+	struct watch doorbell; /* its descriptor is an eventfd, which nobody reads: each write is an
+				  edge */
+	struct engine *engine;
 	struct fmutex lock; /* guards first and last */
 	struct pooled *first, **last;
 	_Atomic bool refused;      /* some bit of waiting is set */
@@ -130,7 +139,10 @@ static void put(struct runner *r, struct queue *q, struct pooled *p)
 	*q->last = p;
 	q->last = &p->next;
 	fmutex_unlock(&q->lock);
-	poller_kick(r, &q->poller);
+	if (!doorbells)
+		poller_kick(r, &q->poller);
+	else if (eventfd_write(q->doorbell.fd, 1))
+		abort();
 }
 
 static bool queue_send(struct runner *r, const struct path *path, struct packet *pkt)
@@ -237,6 +249,14 @@ static struct actor *queue_near(const struct path *path, uint32_t qpn)
 
 /* -------------------------------------------------------------- begin and end */
 
+/* The doorbell has been rung. */
+static void rung(struct watch *watch, struct runner *r)
+{
+	struct queue *q = (struct queue *)((char *)watch - offsetof(struct queue, doorbell));
+
+	poller_kick(r, &q->poller);
+}
+
 static al_status queue_attach(struct soft_port *port, struct engine *engine)
 {
 	uint32_t words = (port->ports->actors->max + 63) / 64;
@@ -255,13 +275,21 @@ static al_status queue_attach(struct soft_port *port, struct engine *engine)
 	q->last = &q->first;
 	poller_start(&q->poller, port, engine);
 	port->link_state = q;
-	return AL_SUCCESS;
+	if (!doorbells)
+		return AL_SUCCESS;
+	q->engine = engine;
+	q->doorbell = (struct watch){ .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .ready = rung };
+	return engine_watch(engine, &q->doorbell);
 }
 
 static void queue_detach(struct soft_port *port)
 {
 	struct queue *q = queue_of(port);
 
+	if (doorbells) {
+		engine_unwatch(q->engine, &q->doorbell);
+		close(q->doorbell.fd);
+	}
 	poller_stop(&q->poller);
 	port->link_state = NULL;
 	pool_destroy(&q->pool);
@@ -282,14 +310,15 @@ static const struct link_ops link_queue = {
 	.near = queue_near,
 };
 
-void queue_link_use(void)
-{
-	link_of_ports = &link_queue;
-}
-
-bool queue_link_asked(void)
+void queue_link_use_as_asked(void)
 {
 	const char *asked = getenv("IBAL_TEST_LINK");
 
-	return asked && !strcmp(asked, "queue");
+	doorbells = asked && !strcmp(asked, "doorbell");
+	link_of_ports = doorbells || (asked && !strcmp(asked, "queue")) ? &link_queue : &link_loop;
+}
+
+bool queue_link_in_use(void)
+{
+	return link_of_ports == &link_queue;
 }

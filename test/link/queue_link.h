@@ -8,9 +8,12 @@
 
 #include <stdbool.h>
 
-/* All ports that the software HCA makes from now on have the queue link. */
-void queue_link_use(void);
-/* Is IBAL_TEST_LINK "queue"? */
-bool queue_link_asked(void);
+/*
+ * IBAL_TEST_LINK says which link the ports have that the software HCA makes from now on: "queue", where a sender kicks the far
+ * port's poller; "doorbell", where the sender writes to a descriptor that the far port's engine watches; else the loop link.
+ */
+void queue_link_use_as_asked(void);
+/* Is the link one of these two? */
+bool queue_link_in_use(void);
 
 #endif

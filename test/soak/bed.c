@@ -196,8 +196,7 @@ bool bed_up(const char *settings)
 		*value = 0;
 		param[params.count++] = (struct ci_param){ "", word, value + 1, "the soak" };
 	}
-	if (queue_link_asked())
-		queue_link_use();
+	queue_link_use_as_asked();
 	if (ci_module.init(NULL, &params))
 		return false;
 	if (ci_module.scan()) {

@@ -607,7 +607,7 @@ void play(const struct episode *e, bool verbose, struct outcome *o)
 	memset(&p, 0, sizeof(p));
 	memset(o, 0, sizeof(*o));
 	p.verbose = verbose;
-	p.m.by_value = queue_link_asked();
+	p.m.by_value = queue_link_in_use();
 	p.wide = e->wide;
 	p.ports = e->wide ? 1 + below(&y, 3) : 1;
 	bed_ports = (uint8_t)p.ports;

@@ -322,13 +322,12 @@ void engine_wake(struct engine *e)
 	 * engine_sleep() sets the flag before it looks for work. One sees the other. */
 	if (!atomic_load(&e->asleep))
 		return;
-	atomic_fetch_add(&e->seq, 1);
-	futex_wake(&e->seq, 1);
+	reactor_wake(&e->reactor);
 }
 
 static void engine_sleep(struct engine *e, uint64_t until)
 {
-	uint32_t seen = atomic_load(&e->seq);
+	uint32_t seen = atomic_load(&e->reactor.seq);
 	struct timespec ts, *timeout = NULL;
 	uint64_t now, delay;
 
@@ -348,7 +347,7 @@ static void engine_sleep(struct engine *e, uint64_t until)
 		ts.tv_nsec = (long)(delay % 1000000000u);
 		timeout = &ts;
 	}
-	futex_wait(&e->seq, seen, timeout);
+	reactor_sleep(&e->reactor, seen, timeout);
 awake:
 	atomic_store(&e->asleep, false);
 }
@@ -362,6 +361,7 @@ static void *engine_main(void *arg)
 
 		runner_start(&r);
 		timers_expire(&e->timers, &r);
+		reactor_poll(&e->reactor, &r);
 		run_some(e, &r);
 		if (!engine_has_work(e))
 			engine_sleep(e, timers_next(&e->timers));
@@ -394,6 +394,26 @@ void engine_init(struct engine *e, const char *name)
 	e->name = name;
 	e->run_tail = &e->run_head;
 	timers_init(&e->timers);
+	reactor_init(&e->reactor);
+}
+
+void engine_end(struct engine *e)
+{
+	reactor_end(&e->reactor);
+}
+
+al_status engine_watch(struct engine *e, struct watch *watch)
+{
+	al_status status = reactor_watch(&e->reactor, watch);
+
+	if (!status) /* a thread that sleeps on the futex comes to poll */
+		engine_wake(e);
+	return status;
+}
+
+void engine_unwatch(struct engine *e, struct watch *watch)
+{
+	reactor_unwatch(&e->reactor, watch);
 }
 
 al_status engine_start(struct engine *e)
@@ -419,8 +439,7 @@ void engine_stop(struct engine *e)
 	if (!e->started)
 		return;
 	atomic_store(&e->stop, true);
-	atomic_fetch_add(&e->seq, 1);
-	futex_wake(&e->seq, 1);
+	reactor_wake(&e->reactor);
 	pthread_join(e->thread, NULL);
 	e->started = false;
 }

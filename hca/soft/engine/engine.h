@@ -9,6 +9,7 @@
 #include <iba/ib_soft.h>
 
 #include "hca/soft/base/timer.h"
+#include "hca/soft/engine/reactor.h"
 #include "hca/soft/shared/lock.h"
 
 struct packet;
@@ -58,7 +59,7 @@ struct engine {
 	_Atomic uint32_t waiting; /* actors on the run queue */
 	struct fmutex run_lock;   /* guards the run queue */
 	struct actor *run_head, **run_tail;
-	_Alignas(64) _Atomic uint32_t seq; /* the thread sleeps on it */
+	_Alignas(64) struct reactor reactor; /* the thread sleeps on it */
 	_Atomic bool asleep;
 	_Atomic uint64_t until;   /* when it will wake by itself */
 	_Atomic bool stop;
@@ -113,6 +114,11 @@ int thread_start(pthread_t *thread, const char *name, void *(*fn)(void *), void 
 void engine_init(struct engine *engine, const char *name);
 al_status engine_start(struct engine *engine);
 void engine_stop(struct engine *engine);
+/* The engine is stopped, and nothing is watched. */
+void engine_end(struct engine *engine);
+/* The engine watches a descriptor from now on (reactor.h). AL_INSUFFICIENT_RESOURCES. */
+al_status engine_watch(struct engine *engine, struct watch *watch);
+void engine_unwatch(struct engine *engine, struct watch *watch);
 /* Makes a sleeping engine look at its run queue and timers. */
 void engine_wake(struct engine *engine);
 /* timer_set(), and the engine is woken if it would sleep too long. */

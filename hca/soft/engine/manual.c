@@ -91,11 +91,15 @@ al_status manual_step(const uint64_t *choice, struct soft_step *step)
 {
 	uint32_t runnable = 0;
 	bool taken = false;
+	struct runner r;
 
 	if (!manual.on)
 		return AL_INVALID_STATE;
 	for (struct engine *e = manual.first; e; e = e->next_step) {
 		taken |= e->step(e);
+		runner_start(&r);
+		taken |= reactor_poll(&e->reactor, &r);
+		runner_run(&r);
 		runnable += waiting(e);
 	}
 	if ((runnable && run_one_of(choice || !manual.turn ? manual.first : manual.turn,

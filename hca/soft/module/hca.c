@@ -125,6 +125,8 @@ void hca_destroy(struct soft_hca *hca)
 
 	if (hca->ports.port)
 		vendor_stop_capture(hca, 0);
+	if (!hca->engine.name) /* it was never made */
+		return;
 	for (i = 0; hca->ports.port && i < hca->ports.num; i++)
 		if (hca->ports.port[i].link_state)
 			hca->ports.port[i].link->detach(&hca->ports.port[i]);
@@ -134,6 +136,7 @@ void hca_destroy(struct soft_hca *hca)
 	al_free(hca->ports.port);
 	hca->ports.port = NULL;
 	rings_destroy(hca);
+	engine_end(&hca->engine);
 }
 
 const struct ci_interface soft_interface = {

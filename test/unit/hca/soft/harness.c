@@ -285,8 +285,7 @@ al_status try_up(const char *settings)
 		*strchr(word, '=') = 0;
 		params.count++;
 	}
-	if (queue_link_asked())
-		queue_link_use();
+	queue_link_use_as_asked();
 	status = ci_module.init(NULL, &params);
 	while (params.count)
 		free((char *)param[--params.count].section);
