@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * al_cp SOURCE DEST: the command line, the progress bar and the report. The copying is in
- * cp_rdma.c, and what can go wrong with files in cp_file.c.
+ * al_cp SOURCE DEST: the command line, the progress bar and the report. The transfer is in cp_rdma.c, the files are in cp_file.c.
  */
 #include <iba/ib_al.h>
 
@@ -20,7 +19,7 @@ static struct {
 	gint64 flip;
 	gboolean any_user, quiet, json, version;
 	char **files;
-	const char *source, *dest; /* the two files */
+	const char *source, *dest; /* of files; source: NULL at a far end */
 } opt = { .flip = -1 };
 
 static const GOptionEntry entries[] = {
@@ -77,10 +76,10 @@ static gboolean read_options(struct cp_job *job, GError **err)
 	job->near.here = !opt.listen;
 	job->far.here = opt.listen || !job->meet_name;
 	if (((opt.from || from_port) && !job->near.here) || ((opt.to || to_port) && !job->far.here))
-		return tool_misuse(err, "%s is the other end's to say",
+		return tool_misuse(err, "%s belongs on the other end's command line",
 				   job->near.here ? "--to or --to-port" : "--from or --from-port");
 	if (opt.listen && (opt.chunk || opt.window))
-		return tool_misuse(err, "--chunk and --window are the other end's to say");
+		return tool_misuse(err, "--chunk and --window belong on the other end's command line");
 	job->any_user = opt.any_user;
 	job->quiet = opt.quiet;
 	job->dest_path = opt.dest;
@@ -101,7 +100,7 @@ static void no_progress(const struct cp_job *job)
 	(void)job;
 }
 
-/* Ten times a second, on a terminal. */
+/* Draws the progress bar on a terminal, at most ten times a second. */
 static void show_progress(const struct cp_job *job)
 {
 	static const char hashes[] = "##############################";
@@ -212,14 +211,14 @@ static gboolean copy_file(struct cp_job *job, GError **err)
 			fprintf(stderr, "al_cp: waiting for \"al_cp FILE " MEET_PREFIX "%s\"\n",
 				job->meet_name);
 	} else if (!job->far.here) {
-		job->peer = meet_come("al_cp", job->meet_name, job->any_user, err);
+		job->peer = meet_connect("al_cp", job->meet_name, job->any_user, err);
 		if (job->peer < 0)
 			return FALSE;
 	}
 	return cp_transfer(job, err);
 }
 
-/* What the report calls the copy. Owned by the caller. */
+/* The name of the destination in the report. The caller frees it. */
 static char *dest_name(const struct cp_job *job)
 {
 	return job->dest.name || !opt.dest ? g_strdup(job->dest.name) : tool_clean(opt.dest);
@@ -262,7 +261,7 @@ int main(int argc, char **argv)
 		print_json(&job, dest, err);
 	else if (!err && !opt.quiet)
 		print_text(&job, dest);
-	status = err ? TOOL_USAGE : TOOL_OK; /* and TOOL_FAILED at exit, if only the report fails */
+	status = err ? TOOL_USAGE : TOOL_OK; /* close_output() of tool.c exits with TOOL_FAILED if only the report fails */
 	cp_dest_close(&job.dest);
 	cp_source_close(&job.src);
 	if (job.listener >= 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* al_perf [OP...] [agent:NAME]: the command line. Measuring is in perf_rdma.c and perf_far.c, the
- * reports are in perf_report.c and perf_svg.c. */
+/* al_perf [OP...] [agent:NAME]: the command line. The measurement is in perf_rdma.c and perf_far.c, the reports are in
+ * perf_report.c and perf_svg.c. */
 #include <iba/ib_al.h>
 
 #include <string.h>
@@ -160,7 +160,7 @@ static gboolean read_type(struct perf_job *job, GError **err)
 	return job->type || tool_misuse(err, "--type %s: rc, uc or ud", opt.type);
 }
 
-/* An operation by name, once; "all" is those that the type has. */
+/* Adds an operation by name, unless the job has it already; "all" adds all operations that the transport type has. */
 static gboolean add_op(struct perf_job *job, const char *name, GError **err)
 {
 	gboolean all = !strcmp(name, "all"), found = FALSE;
@@ -236,12 +236,12 @@ static gboolean read_mtu(struct perf_job *job, GError **err)
 	return TRUE;
 }
 
-/* What of the command line is the other end's to say. */
+/* Refuses options of the other end, if that end is in another process. */
 static gboolean check_sides(const struct perf_job *job, GError **err)
 {
 	const struct {
 		const char *name;
-		gboolean given, far; /* the far end's, else the near end's */
+		gboolean given, far; /* far: an option of the far end; else of the near end */
 	} sides[] = {
 		{ "--from", opt.from != NULL, FALSE },
 		{ "--from-port", opt.from_port != NULL, FALSE },
@@ -269,17 +269,17 @@ static gboolean check_sides(const struct perf_job *job, GError **err)
 
 	for (guint i = 0; i < G_N_ELEMENTS(sides); i++)
 		if (sides[i].given && !(sides[i].far ? job->far_here : job->near_here))
-			return tool_misuse(err, "%s is the other end's to say", sides[i].name);
+			return tool_misuse(err, "%s belongs on the other end's command line", sides[i].name);
 	return TRUE;
 }
 
-/* Where the ends are: a name among the operations is that of the far end. */
+/* Finds out which ends are in this process: an argument "agent:NAME" names a far end in another process. */
 static gboolean read_ends(struct perf_job *job, GError **err)
 {
 	job->meet_name = opt.listen;
 	for (guint i = 0; opt.ops && opt.ops[i]; i++) {
 		if (opt.listen)
-			return tool_misuse(err, "%s: what is measured is the other end's to say",
+			return tool_misuse(err, "%s: operations belong on the other end's command line",
 					   opt.ops[i]);
 		if (!is_peer(opt.ops[i]))
 			continue;
@@ -317,13 +317,13 @@ static gboolean read_options(struct perf_job *job, GError **err)
 
 /* --------------------------------------------------------------------- report */
 
-static void say_nothing(const struct perf_job *job, const struct perf_row *row)
+static void show_nothing(const struct perf_job *job, const struct perf_row *row)
 {
 	(void)job;
 	(void)row;
 }
 
-/* The plot, when there is something to plot. Errors of the run come first. */
+/* Writes the plot, if there is a row to plot. An error of the run is kept before an error of the plot. */
 static void write_svg(const struct perf_job *job, GError **err)
 {
 	g_autoptr(GError) why = NULL;
@@ -351,14 +351,14 @@ static gboolean parse(int *argc, char ***argv, GError **err)
 
 /* ----------------------------------------------------------------------- main */
 
-/* Measures and reports; the exit status. */
+/* Measures and reports. Returns the exit status. */
 static int run(struct perf_job *job, GError *err)
 {
 	gboolean good = !err && perf_run(job, &err);
 	int status;
 
 	job->interrupted = tool_interrupted && !good;
-	if (job->keep && tool_interrupted && job->peer < 0) { /* so it is to end */
+	if (job->keep && tool_interrupted && job->peer < 0) { /* a far end with --keep ends by a signal, which is no failure */
 		g_clear_error(&err);
 		return TOOL_OK;
 	}
@@ -374,18 +374,19 @@ static int run(struct perf_job *job, GError *err)
 	return status;
 }
 
-/* The same with one who comes. *job is as it was before: what he has asked for is his alone. */
+/* Serves the next near end on a copy of the job, since the near end's settings are for that near end alone. *has_come: a near end
+ * has connected. */
 static int run_with_next(const struct perf_job *job, gboolean *has_come)
 {
-	struct perf_job his = *job;
+	struct perf_job copy = *job;
 	int status;
 
-	his.rows = g_ptr_array_new_with_free_func(g_free);
-	status = run(&his, NULL);
-	*has_come = his.peer >= 0;
+	copy.rows = g_ptr_array_new_with_free_func(g_free);
+	status = run(&copy, NULL);
+	*has_come = copy.peer >= 0;
 	if (*has_come)
-		close(his.peer);
-	g_ptr_array_unref(his.rows);
+		close(copy.peer);
+	g_ptr_array_unref(copy.rows);
 	return status;
 }
 
@@ -411,7 +412,7 @@ static int come(struct perf_job *job)
 	GError *err = NULL;
 	int status;
 
-	job->peer = meet_come("al_perf", job->meet_name, job->any_user, &err);
+	job->peer = meet_connect("al_perf", job->meet_name, job->any_user, &err);
 	status = run(job, err);
 	if (job->peer >= 0)
 		close(job->peer);
@@ -436,7 +437,7 @@ int main(int argc, char **argv)
 		printf("al_perf %s\n", al_version());
 		return TOOL_OK;
 	}
-	job.measured = opt.json || opt.csv ? say_nothing : perf_print_row;
+	job.measured = opt.json || opt.csv ? show_nothing : perf_print_row;
 	job.sizes = g_array_new(FALSE, FALSE, sizeof(guint64));
 	job.rows = g_ptr_array_new_with_free_func(g_free);
 	if (!read_options(&job, &err) || !job.meet_name)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* al_query: the program. Everything is in query.c and the subcommands, so that a test can run them in its own process. */
+/* main() of al_query. Its code is in query.c and query_*.c, which tests call in their own process. */
 #include "al/tools/query.h"
 
 int main(int argc, char **argv)

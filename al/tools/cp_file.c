@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * See cp_file.h. The source is read, not mapped: a mapped file that shrinks kills the process with
- * SIGBUS, while a read that comes short can be said.
+ * The files of al_cp (cp_file.h). The source is read, not mapped: a mapped file that shrinks kills the process by SIGBUS, while
+ * a read that returns too few bytes is an error with a message.
  */
 #include "al/tools/cp_file.h"
 
@@ -16,7 +16,7 @@
 #include "al/tools/tool.h"
 
 #define DIGEST_STEP (1u << 20) /* bytes read at a time */
-#define DUBIOUS     (64u << 10) /* up to so many bytes st_size may be wrong */
+#define DUBIOUS     (64u << 10) /* an st_size up to so many bytes may be wrong */
 
 const guint8 cp_zeros[CP_ZEROS];
 
@@ -58,10 +58,10 @@ guint64 cp_source_extent(struct cp_source *src, guint64 offset, gboolean *hole)
 	*hole = FALSE;
 	if (offset < src->data_end)
 		return src->data_end - offset;
-	src->data_end = src->size; /* also where the file system knows of no holes */
+	src->data_end = src->size; /* also if the file system does not support SEEK_DATA */
 	data = lseek(src->fd, (off_t)offset, SEEK_DATA);
 	if (data < 0 && errno == ENXIO && !fstat(src->fd, &now) && now.st_size >= (off_t)src->size)
-		data = (off_t)src->size; /* no more data, and not because the file is shorter now */
+		data = (off_t)src->size; /* a hole up to the end, since the file has not become shorter */
 	if (data < 0)
 		return src->data_end - offset;
 	if (data > (off_t)offset) {
@@ -75,10 +75,10 @@ guint64 cp_source_extent(struct cp_source *src, guint64 offset, gboolean *hole)
 	return src->data_end - offset;
 }
 
-/* The digester's work. */
+/* What the digester thread returns. */
 struct digest {
-	char *text;  /* its result, or */
-	GError *err; /* why there is none */
+	char *text;  /* the SHA-256 as hexadecimal text; NULL after a failure */
+	GError *err; /* of a failure */
 	guint8 buf[DIGEST_STEP];
 };
 
@@ -111,7 +111,7 @@ char *cp_source_digest(struct cp_source *src, GError **err)
 	return text;
 }
 
-/* Signals stay with the thread that is here: it is the one to be interrupted. */
+/* The digester blocks all signals, so that each signal interrupts a system call of the main thread. */
 static GThread *start_digester(struct cp_source *src, GError **why)
 {
 	sigset_t all, before;
@@ -132,7 +132,7 @@ void cp_source_described(struct cp_source *src, const char *name, guint64 size)
 				   .fd = -1 };
 }
 
-/* Reads on from where the source stands, until buf is full or the source ends. */
+/* Reads from the file's position on, until buf is full or the source ends. */
 static gboolean read_on(struct cp_source *src, guint8 *buf, gsize size, gsize *len, GError **err)
 {
 	ssize_t n = 1;
@@ -148,7 +148,7 @@ static gboolean read_on(struct cp_source *src, guint8 *buf, gsize size, gsize *l
 	return TRUE;
 }
 
-/* Copies the bytes in buf, and the rest of the source to its end, into a file of no name. */
+/* Copies the bytes in buf, and then the rest of the source, into a file without a name. */
 static gboolean read_to_end(struct cp_source *src, struct cp_dest *copy, guint8 *buf, gsize len,
 			    GError **err)
 {
@@ -164,10 +164,10 @@ static gboolean read_to_end(struct cp_source *src, struct cp_dest *copy, guint8 
 }
 
 /*
- * Files of /proc and /sys have no blocks, their st_size is 0 or a page whatever their length, and a
- * second reading may give other bytes. So the bytes of one reading are copied in their place.
+ * Files of /proc and /sys have no blocks, an st_size of 0 or a page whatever their length, and other bytes at each reading. So
+ * al_cp reads such a file once, and copies the bytes of that reading.
  */
-static gboolean find_end(struct cp_source *src, GError **err)
+static gboolean copy_if_dubious(struct cp_source *src, GError **err)
 {
 	struct cp_dest copy = { .name = (char *)"a temporary copy of it" };
 	g_autofree guint8 *buf = NULL;
@@ -199,8 +199,7 @@ gboolean cp_source_open(struct cp_source *src, const char *path, GError **err)
 	g_autoptr(GError) why = NULL;
 
 	cp_source_described(src, path, 0);
-	/* Without O_NONBLOCK a pipe that nobody writes to would hold us here, before we can refuse
-	 * it. */
+	/* Without O_NONBLOCK the open() of a pipe without a writer would block, before the checks below refuse the pipe. */
 	src->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (src->fd < 0 || fstat(src->fd, &src->stat)) {
 		tool_fail(err, "%s cannot be opened: %s", src->name, g_strerror(errno));
@@ -219,7 +218,7 @@ gboolean cp_source_open(struct cp_source *src, const char *path, GError **err)
 		goto failed;
 	}
 	src->size = (guint64)src->stat.st_size;
-	if (!find_end(src, err))
+	if (!copy_if_dubious(src, err))
 		goto failed;
 	src->digester = start_digester(src, &why);
 	if (!src->digester) {
@@ -252,7 +251,7 @@ static gboolean same_file(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Where path leads: into a directory, through links. Owned by the caller. */
+/* The file to write: behind links, and in a directory a file with the source's name. The caller frees the path. */
 static char *resolve(const char *path, const char *source)
 {
 	g_autofree char *base = g_path_get_basename(source);
@@ -264,7 +263,7 @@ static char *resolve(const char *path, const char *source)
 	return copy;
 }
 
-/* A link's name resolves to itself only when there is nothing where it leads. */
+/* True: the path is a link to a file that does not exist. Only such a link is left after resolve(). */
 static gboolean leads_nowhere(const char *path)
 {
 	struct stat st;
@@ -272,30 +271,30 @@ static gboolean leads_nowhere(const char *path)
 	return !lstat(path, &st) && S_ISLNK(st.st_mode);
 }
 
-/* Until it is time to look again; nothing tells that a pipe is read. FALSE: it is no use. */
+/* Waits 50 ms: no event tells that a pipe has got a reader. FALSE: the other end has gone, or a signal has come. */
 static gboolean wait_for_reader(const struct cp_dest *dest, int peer, GError **err)
 {
 	struct pollfd pfd = { .fd = peer, .events = POLLIN };
 
 	if (poll(&pfd, 1, 50) > 0)
-		return tool_fail(err, "nobody has read %s before the other end went", dest->name);
+		return tool_fail(err, "no process has opened %s for reading before the other end went", dest->name);
 	return !cp_is_interrupted(dest->name, err);
 }
 
 /*
- * A device or a pipe is written to where it is: to replace it by a file would be no copy. Neither
- * its opening nor a write holds us up when a signal comes.
+ * Opens a device or a pipe, which al_cp writes to and does not replace by a file. O_NONBLOCK: neither the open() nor a write()
+ * blocks, so that a signal ends the wait.
  */
 static gboolean open_in_place(struct cp_dest *dest, const char *path, gboolean is_pipe, int peer,
 			      gboolean quiet, GError **err)
 {
-	gboolean told = quiet;
+	gboolean waiting_shown = quiet;
 
 	while ((dest->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)) < 0 &&
-	       errno == ENXIO && is_pipe) { /* nobody reads it */
-		if (!told)
+	       errno == ENXIO && is_pipe) { /* ENXIO: the pipe has no reader */
+		if (!waiting_shown)
 			fprintf(stderr, "al_cp: waiting until somebody reads %s\n", dest->name);
-		told = TRUE;
+		waiting_shown = TRUE;
 		if (!wait_for_reader(dest, peer, err))
 			return FALSE;
 	}
@@ -308,8 +307,7 @@ static gboolean open_beside(struct cp_dest *dest, const char *path, GError **err
 	g_autofree char *dir = g_path_get_dirname(path), *shown = g_filename_display_name(dir);
 
 	dest->path = g_strdup(path);
-	/* A name of its own: that of DEST and more would be too long for one that is as long as can
-	 * be. */
+	/* Not the name of DEST with a suffix, which would be too long beside a name of maximum length. */
 	dest->temp = g_build_filename(dir, ".al_cp.XXXXXX", NULL);
 	dest->fd = g_mkstemp_full(dest->temp, O_WRONLY | O_CLOEXEC, 0600);
 	if (dest->fd >= 0)
@@ -360,7 +358,7 @@ static gboolean write_failed(const struct cp_dest *dest, GError **err)
 			 way_out);
 }
 
-/* Until there is room, or it is time to look whether a signal has come. */
+/* Waits until the destination has room, at most 250 ms: then the caller looks whether a signal has come. */
 static void wait_for_room(const struct cp_dest *dest)
 {
 	struct pollfd pfd = { .fd = dest->fd, .events = POLLOUT };
@@ -407,7 +405,7 @@ gboolean cp_dest_commit(struct cp_dest *dest, const struct cp_source *src, GErro
 	if (dest->temp && fchmod(fd, src->stat.st_mode & 0777))
 		return write_failed(dest, err);
 	dest->fd = -1;
-	/* Network file systems tell of a full disk only now. */
+	/* A network file system may report a full disk only at close(). */
 	if (close(fd))
 		return write_failed(dest, err);
 	if (dest->temp && rename(dest->temp, dest->path))

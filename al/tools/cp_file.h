@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The files of al_cp: a source that may shrink or fail at any moment, and a destination that is there in
- * full or not at all. Nothing of RDMA is here. Errors are sentences that name the file and the way out.
+ * The files of al_cp: a source that may shrink or fail at any moment, and a destination that exists after a full copy only.
+ * RDMA is in cp_rdma.c. Errors are sentences that name the file and the way out.
  */
 #ifndef AL_TOOLS_CP_FILE_H
 #define AL_TOOLS_CP_FILE_H
@@ -11,63 +11,64 @@
 
 struct cp_source {
 	char *path;
-	char *name;        /* as messages show it */
+	char *name;        /* for messages */
 	int fd;
-	struct stat stat;  /* as it was when opened */
+	struct stat stat;  /* when the file was opened */
 	guint64 size;
-	guint64 data_end;  /* there is no hole before it, from where cp_source_extent() was asked on */
-	GThread *digester; /* NULL: joined, or never started */
-	int stop;          /* atomic: the digester is to give up */
+	guint64 data_end;  /* end of the extent of data that cp_source_extent() found last */
+	GThread *digester; /* computes the SHA-256; NULL: joined, or never started */
+	int stop;          /* atomic: 1 ends the digester early */
 };
 
 struct cp_dest {
-	char *name; /* as messages show it */
-	char *path; /* where it will be; NULL: written in place, since it is a device or a pipe */
-	char *temp; /* where it is until then */
+	char *name; /* for messages */
+	char *path; /* of the file after cp_dest_commit(); NULL: a device or a pipe, which is written in place */
+	char *temp; /* of the file until cp_dest_commit(); NULL after it, and in place */
 	int fd;
-	gboolean has_holes; /* parts of it were skipped, perhaps the last */
+	gboolean has_holes; /* cp_dest_skip() has left a hole, perhaps at the end */
 };
 
-/* As many zeros as are worth a step. */
+/* Zeros, for the digest of a hole and for a destination without holes. */
 #define CP_ZEROS (64u << 10)
 extern const guint8 cp_zeros[CP_ZEROS];
 
 /*
- * Opens a regular file and starts to compute its digest, reading on its own. A file whose st_size is not its length, as
- * those of /proc and /sys, is read to its end first, and these bytes are the source. On failure nothing is left to close.
+ * Opens a regular file, and starts a thread that reads the file and computes its digest. A file whose st_size is not its
+ * length, such as one of /proc or /sys, is read to its end first, and a copy of these bytes is the source. After a failure
+ * nothing is left to close.
  */
 gboolean cp_source_open(struct cp_source *src, const char *path, GError **err);
-/* A source in another process: only its name and size. */
+/* A source that another process reads: only name and size are known. */
 void cp_source_described(struct cp_source *src, const char *name, guint64 size);
 void cp_source_close(struct cp_source *src);
 
-/* Exactly len bytes from offset on; a file that has become shorter is an error, never a signal. */
+/* Reads exactly len bytes from offset on. A file that has become shorter is an error. */
 gboolean cp_source_read(struct cp_source *src, guint64 offset, void *to, gsize len, GError **err);
 
-/* How many bytes from offset on, which is before the end, are all data or all in a hole, and which of both. */
+/* The number of bytes from offset on that are all data, or all in a hole (*hole). offset: less than size. */
 guint64 cp_source_extent(struct cp_source *src, guint64 offset, gboolean *hole);
 
-/* SHA-256 of the first size bytes, as hexadecimal text: waits for it, once. Owned by the caller; NULL on failure. */
+/* Waits for the digester. Returns the SHA-256 as hexadecimal text, which the caller frees; NULL after a failure. Call once. */
 char *cp_source_digest(struct cp_source *src, GError **err);
 
 /*
- * Opens a file beside path under a name of its own. A pipe is waited for until somebody reads it, which is said unless
- * quiet; a signal ends that, and so does anything that can be read from peer (-1: there is none). On failure nothing is left
- * to close.
+ * Makes a file with a temporary name in the directory of path. A device or a pipe is opened in place; for a pipe the call waits
+ * until a process reads the pipe, with a message unless quiet. A signal ends that wait, and so does input from peer (-1: none).
+ * After a failure nothing is left to close.
  */
 gboolean cp_dest_open(struct cp_dest *dest, const char *path, const struct cp_source *src, int peer, gboolean quiet,
 		      GError **err);
 gboolean cp_dest_write(struct cp_dest *dest, const void *data, gsize len, GError **err);
-/* The next len bytes are zeros: a hole, where there can be one. */
+/* The next len bytes are zeros: leaves a hole in a file, and writes zeros to a device or a pipe. */
 gboolean cp_dest_skip(struct cp_dest *dest, gsize len, GError **err);
 
-/* Gives the file the source's mode and its name, in place of what had it; after it cp_dest_close() changes nothing. */
+/* Gives the file the source's mode and its own name, in place of an older file. cp_dest_close() then removes nothing. */
 gboolean cp_dest_commit(struct cp_dest *dest, const struct cp_source *src, GError **err);
 
-/* What was not committed is removed. */
+/* Closes the destination, and removes a file that is not committed. */
 void cp_dest_close(struct cp_dest *dest);
 
-/* TRUE, and an error, when a signal has come. */
+/* TRUE, with an error: a signal has come. */
 gboolean cp_is_interrupted(const char *name, GError **err);
 
 #endif

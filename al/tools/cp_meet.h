@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What the two ends of a copy tell each other when they are two processes, before and after the transfer:
+ * The records that the two ends of a copy exchange if they are two processes, before and after the transfer:
  *
  *     near end                                       far end
  *     offer: the file, chunk and window, its end ->  opens the destination and its end, connects
@@ -13,7 +13,7 @@
 #include "al/tools/cp_rdma.h"
 #include "al/tools/meet.h"
 
-/* Where the near end is to write to. */
+/* The far end's ring, which the near end writes to. */
 struct cp_place {
 	struct meet_card card;
 	guint64 addr;
@@ -21,14 +21,14 @@ struct cp_place {
 	guint32 pad;
 };
 
-/* Each side's ends are those of the job. qpn: of this process's end; *qpn of the other's. */
-gboolean cp_offer(const struct cp_job *job, guint32 qpn, GError **err);
-/* Fills in what the job is about, and the near end. */
-gboolean cp_hear_offer(al_h al, struct cp_job *job, guint32 *qpn, GError **err);
-gboolean cp_tell_place(const struct cp_job *job, guint32 qpn, guint64 addr, guint32 rkey, GError **err);
-/* Fills in the far end. */
-gboolean cp_hear_place(al_h al, struct cp_job *job, struct cp_place *place, GError **err);
-gboolean cp_tell_outcome(const struct cp_job *job, GError **err);
-gboolean cp_hear_outcome(struct cp_job *job, GError **err);
+/* Near end: sends the offer. qpn: number of this end's queue pair. */
+gboolean cp_send_offer(const struct cp_job *job, guint32 qpn, GError **err);
+/* Far end: receives the offer into job's source, chunk, window and near end; *qpn: number of the near end's queue pair. */
+gboolean cp_receive_offer(al_h al, struct cp_job *job, guint32 *qpn, GError **err);
+gboolean cp_send_place(const struct cp_job *job, guint32 qpn, guint64 addr, guint32 rkey, GError **err);
+/* Near end: receives the place, and fills in job's far end. */
+gboolean cp_receive_place(al_h al, struct cp_job *job, struct cp_place *place, GError **err);
+gboolean cp_send_outcome(const struct cp_job *job, GError **err);
+gboolean cp_receive_outcome(struct cp_job *job, GError **err);
 
 #endif

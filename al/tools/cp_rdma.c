@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* clang-format off */
 /*
- * The channel driver of al_cp: copies a file from one HCA to another. The two ends talk as two
- * processes would, over a connected pair of queue pairs:
+ * The channel driver of al_cp: copies a file from one HCA to another. Both ends use one protocol over a connected pair of queue
+ * pairs, whether they are in one process or in two:
  *
  *     near end                                       far end
  *     reads a chunk of the file into a slot
@@ -12,8 +12,8 @@
  *     send: the trailer (size and digest)   ------>  compares it with its own
  *                                           <------  send with immediate: the verdict
  *
- * Both ends may be here, or one of them, and the other in another process: cp_meet.c is how they
- * come to know each other. Files are in cp_file.c, the command line is in al_cp.c.
+ * This process has both ends, or one of them. Ends in two processes find each other by cp_meet.c. Files are in cp_file.c, the
+ * command line is in al_cp.c.
  */
 /* clang-format on */
 #include <iba/ib_al.h>
@@ -27,29 +27,28 @@
 /* Immediate data of the far end's answers. */
 enum { CREDIT, GOOD, BAD };
 
-/* The most bytes of a hole in one message: the far end, which computes their digest, looks for
- * signals between two. */
+/* Most bytes of a hole in one message. The far end computes their digest, and looks for signals only between two messages. */
 #define HOLE_MAX (16u << 20)
 
-/* What the near end sends last, so that the far end can judge without the file. */
+/* The near end's last message, by which the far end checks the copy without the file. */
 struct trailer {
 	guint64 size;    /* big endian */
 	char sha256[64]; /* hexadecimal, no zero byte */
 };
 
-/* One end: an HCA, a ring of slots with room for a trailer behind it, and a queue pair. Of one that
- * is not here only addr, rkey and qpn are known. */
+/* One end: an HCA, a ring of slots followed by memory for a trailer, and a queue pair. Of an end in another process only addr,
+ * rkey and qpn are set. */
 struct end {
 	struct cp_side *side;
 	al_mr_h mr;
 	al_cq_h cq;
 	al_qp_h qp;
 	guint8 *ring;
-	guint64 dma;  /* of it */
-	guint64 addr; /* and as the peer names it */
+	guint64 dma;  /* bus address of the ring */
+	guint64 addr; /* address of the ring in the peer's writes */
 	guint32 lkey, rkey, qpn;
-	guint64 sent; /* requests posted to the send queue; the wr_id of the last */
-	guint64 done; /* those that a completion says are done */
+	guint64 sent; /* number of requests posted to the send queue, and wr_id of the last */
+	guint64 done; /* number of those requests that have completed */
 };
 
 struct copy {
@@ -57,18 +56,18 @@ struct copy {
 	al_h al;
 	al_channel_h channel;
 	struct end near, far;
-	gsize chunk, window; /* as in the job */
-	/* the near end */
+	gsize chunk, window; /* of the job */
+	/* The fields of the near end. */
 	guint64 offset;   /* bytes of the file that were written to the far end */
 	guint64 credited; /* messages that the far end has answered */
 	gboolean ended;   /* the trailer was sent */
-	guint64 *ends;    /* for each message on its way: the offset behind the bytes that it announces */
-	guint32 verdict;  /* GOOD or BAD, once it has come */
-	/* the far end */
-	guint64 taken;     /* messages that came */
-	guint64 answered;  /* those of them that were answered */
+	guint64 *ends;    /* by slot of the window: offset in the file after the bytes of the message */
+	guint32 verdict;  /* the far end's GOOD or BAD; 0 until it has come */
+	/* The fields of the far end. */
+	guint64 taken;     /* number of messages that have come */
+	guint64 answered;  /* number of messages that this end has answered */
 	GChecksum *sum;    /* of the far end's memory */
-	guint32 judgement; /* GOOD or BAD, once the trailer has come */
+	guint32 judgement; /* GOOD or BAD; 0 until the trailer has come */
 };
 
 /* -------------------------------------------------------------- preparation */
@@ -91,8 +90,7 @@ static struct trailer *trailer_of(const struct copy *c, const struct end *end)
 static gboolean open_end(struct copy *c, struct end *end, guint32 access, GError **err)
 {
 	struct pair_end *at = &end->side->end;
-	/* Each message has one request on each side, and an answer that may overtake the news that
-	 * it is done. */
+	/* Each message has one request at each end. Its answer may come before the completion of the request. */
 	struct al_cq_init cq = { .cqe = (guint32)(4 * c->window + 4), .channel = c->channel };
 	struct al_mr_init mr = { .length = ring_bytes(c), .access = access };
 	struct al_qp_init qp = {
@@ -127,7 +125,7 @@ static gboolean open_end(struct copy *c, struct end *end, guint32 access, GError
 			   err);
 }
 
-/* In reverse order; what was not made is skipped. */
+/* Destroys the end's objects in reverse order; an object that was not made is NULL, and skipped. */
 static void close_end(struct copy *c, struct end *end)
 {
 	if (end->qp)
@@ -142,8 +140,8 @@ static void close_end(struct copy *c, struct end *end)
 
 /* ------------------------------------------------------------------ posting */
 
-/* At the far end any receive may get the trailer; a chunk has its place already, and an answer has
- * no data. */
+/* Any receive at the far end may get the trailer, so each has memory for it. A chunk goes to its slot by RDMA write, and an
+ * answer has no data. */
 static gboolean post_recv(struct copy *c, struct end *end, GError **err)
 {
 	struct ib_sge sge = { (guintptr)trailer_of(c, end), sizeof(struct trailer), end->lkey };
@@ -154,8 +152,8 @@ static gboolean post_recv(struct copy *c, struct end *end, GError **err)
 			   "a receive cannot be posted", err);
 }
 
-/* A completion says that all earlier requests of its queue are done too, so one in a quarter of the
- * window is enough, and the last one. */
+/* A completion stands for all earlier requests of its queue. So one request in each quarter of the window is signalled, and the
+ * last request. */
 static gboolean post_send(struct copy *c, struct end *end, struct ib_send_wr *wr, gboolean last,
 			  GError **err)
 {
@@ -189,7 +187,7 @@ static gboolean send_chunk(struct copy *c, gsize len, GError **err)
 	return post_send(c, &c->near, &wr, FALSE, err);
 }
 
-/* A hole of the file is only told of. */
+/* Announces a hole of the file: only its length is sent. */
 static gboolean send_hole(struct copy *c, guint32 len, GError **err)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND_WITH_IMM, .ex.imm_data = len };
@@ -233,8 +231,7 @@ static gboolean send_next(struct copy *c, GError **err)
 	return sent;
 }
 
-/* A slot is free again when the far end has answered for it, and our own HCA has done with it too.
- */
+/* A slot of the ring is free when the far end has answered its message and the near HCA has completed its request. */
 static gboolean send_what_fits(struct copy *c, GError **err)
 {
 	while (!c->ended && c->near.sent - MIN(c->credited, c->near.done) < c->window)
@@ -243,8 +240,8 @@ static gboolean send_what_fits(struct copy *c, GError **err)
 	return TRUE;
 }
 
-/* The far end's answers, as far as there is room in its queue. The trailer's is the last. */
-static gboolean answer(struct copy *c, GError **err)
+/* Posts the far end's answers, as many as its send queue has room for. The answer to the trailer is the verdict. */
+static gboolean post_answers(struct copy *c, GError **err)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND_WITH_IMM };
 
@@ -258,7 +255,7 @@ static gboolean answer(struct copy *c, GError **err)
 
 /* -------------------------------------------------------------- completions */
 
-/* The near end has told of more of the file. */
+/* Checks that the near end does not send more bytes than the file has. */
 static gboolean fits(const struct copy *c, guint32 len, GError **err)
 {
 	return len <= c->job->src.size - c->job->received ||
@@ -271,7 +268,7 @@ static gboolean take_hole(struct copy *c, guint32 len, GError **err)
 	gint64 start = g_get_monotonic_time();
 
 	if (len > HOLE_MAX)
-		return tool_fail(err, "the far end was told of a hole of %u bytes at once", len);
+		return tool_fail(err, "the near end announces a hole of %u bytes in one message, which is more than the protocol allows", len);
 	if (!fits(c, len, err))
 		return FALSE;
 	for (guint32 left = len; left; left -= MIN(left, CP_ZEROS))
@@ -283,8 +280,7 @@ static gboolean take_hole(struct copy *c, guint32 len, GError **err)
 	return TRUE;
 }
 
-/* The far end has a chunk in its memory: what counts from here on is that memory, and nothing of
- * the source. */
+/* The near end has written a chunk into the far end's memory. Digest and file are made of that memory alone. */
 static gboolean take_chunk(struct copy *c, const struct ib_wc *wc, GError **err)
 {
 	guint8 *data = c->far.ring + wc->imm_data * c->chunk;
@@ -293,7 +289,7 @@ static gboolean take_chunk(struct copy *c, const struct ib_wc *wc, GError **err)
 	if (wc->imm_data >= c->window || wc->byte_len > c->chunk)
 		return tool_fail(
 			err,
-			"the far end was told of slot %u with %u bytes, which it does not have",
+			"the near end announces slot %u with %u bytes, which the far end does not have",
 			wc->imm_data, wc->byte_len);
 	if (!fits(c, wc->byte_len, err))
 		return FALSE;
@@ -325,8 +321,8 @@ static gboolean handle(struct copy *c, struct end *end, const struct ib_wc *wc, 
 	const struct end *peer = end == &c->near ? &c->far : &c->near;
 
 	if (wc->status != IB_WC_SUCCESS) {
-		/* one that has gone takes its memory with it: that says more */
-		if (c->job->peer >= 0 && !meet_is_there(c->job->peer, err))
+		/* A peer that has gone takes its memory with it; its end is a better message than the completion's status. */
+		if (c->job->peer >= 0 && !meet_check_peer(c->job->peer, err))
 			return FALSE;
 		return tool_fail(
 			err,
@@ -339,7 +335,7 @@ static gboolean handle(struct copy *c, struct end *end, const struct ib_wc *wc, 
 		end->done = wc->wr_id;
 		return TRUE;
 	}
-	if (!post_recv(c, end, err)) /* before the answer, which tells the peer that it may send */
+	if (!post_recv(c, end, err)) /* before the answer, after which the peer may send again */
 		return FALSE;
 	if (end == &c->near) {
 		c->credited++;
@@ -374,17 +370,17 @@ static gboolean poll_end(struct copy *c, struct end *end, guint *handled, GError
 	return TRUE;
 }
 
-/* Sends what it may, and takes what has come. */
-static gboolean turn(struct copy *c, guint *handled, GError **err)
+/* Posts all sends that the credits allow, and handles all completions. */
+static gboolean make_progress(struct copy *c, guint *handled, GError **err)
 {
 	if (c->near.side->here && !send_what_fits(c, err))
 		return FALSE;
-	if (c->far.side->here && (!poll_end(c, &c->far, handled, err) || !answer(c, err)))
+	if (c->far.side->here && (!poll_end(c, &c->far, handled, err) || !post_answers(c, err)))
 		return FALSE;
 	return !c->near.side->here || poll_end(c, &c->near, handled, err);
 }
 
-/* The near end has heard the verdict; alone, the far end knows that it has been heard. */
+/* True: the near end has the verdict; or, if only the far end is in this process, the verdict's send has completed. */
 static gboolean is_over(const struct copy *c)
 {
 	if (c->near.side->here)
@@ -392,14 +388,13 @@ static gboolean is_over(const struct copy *c)
 	return c->judgement && c->answered == c->taken && c->far.done == c->far.sent;
 }
 
-/* The trailer is what the far end has of it; alone, the near end leaves it to the far end to say
- * more. */
-static gboolean verdict(struct copy *c, GError **err)
+/* After a BAD the far end's error names both digests. A near end without the far end in its process receives that error. */
+static gboolean check_verdict(struct copy *c, GError **err)
 {
 	if ((c->near.side->here ? c->verdict : c->judgement) == GOOD)
 		return TRUE;
 	if (!c->far.side->here) {
-		if (meet_hear(c->job->peer, NULL, 0, err))
+		if (meet_receive(c->job->peer, NULL, 0, err))
 			tool_fail(err, "the far end has refused %s", c->job->src.name);
 		return FALSE;
 	}
@@ -418,18 +413,18 @@ static gboolean transfer(struct copy *c, GError **err)
 	while (!is_over(c)) {
 		guint handled = 0;
 
-		if (cp_is_interrupted(c->job->dest.name, err) || !turn(c, &handled, err))
+		if (cp_is_interrupted(c->job->dest.name, err) || !make_progress(c, &handled, err))
 			return FALSE;
 		c->job->progress(c->job);
 		if (handled || is_over(c))
 			continue;
-		if (c->job->peer >= 0 && !meet_is_there(c->job->peer, err))
+		if (c->job->peer >= 0 && !meet_check_peer(c->job->peer, err))
 			return FALSE;
 		if (!pair_wait(c->channel, c->near.cq, c->far.cq, c->job->peer, &end->side->end,
 			       err))
 			return FALSE;
 	}
-	return verdict(c, err);
+	return check_verdict(c, err);
 }
 
 static gboolean count_traffic(struct cp_side *side, GError **err)
@@ -445,7 +440,7 @@ static gboolean count_traffic(struct cp_side *side, GError **err)
 	return TRUE;
 }
 
-/* A copy that did not go over the ports is none. */
+/* Checks by the ports' counters that the file's data went over the ports. */
 static gboolean check_counters(struct cp_job *job, GError **err)
 {
 	if ((job->near.here && !count_traffic(&job->near, err)) ||
@@ -464,7 +459,7 @@ static gboolean check_counters(struct cp_job *job, GError **err)
 
 static gboolean connect_end(struct end *end, const struct end *peer, GError **err)
 {
-	/* RNR is never met: who has a credit has a receive waiting for him. */
+	/* rnr_retry stays 0: an end with a credit has a receive posted at its peer. */
 	struct pair_path path = { .type = IB_QPT_RC,
 				  .peer_qpn = peer->qpn,
 				  .access = IB_ACCESS_REMOTE_WRITE };
@@ -485,13 +480,13 @@ static gboolean start_end(struct copy *c, struct end *end, const struct end *pee
 	return connect_end(end, peer, err) && post_receives(c, end, err);
 }
 
-/* The near end here, the far end in another process. */
+/* Only the near end is in this process. */
 static gboolean start_near(struct copy *c, GError **err)
 {
 	struct cp_place place;
 
-	if (!open_end(c, &c->near, 0, err) || !cp_offer(c->job, c->near.qpn, err) ||
-	    !cp_hear_place(c->al, c->job, &place, err))
+	if (!open_end(c, &c->near, 0, err) || !cp_send_offer(c->job, c->near.qpn, err) ||
+	    !cp_receive_place(c->al, c->job, &place, err))
 		return FALSE;
 	c->far.qpn = place.card.qpn;
 	c->far.addr = place.addr;
@@ -507,18 +502,18 @@ static gboolean open_far(struct copy *c, GError **err)
 	       open_end(c, &c->far, IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE, err);
 }
 
-/* And the other way round: it is ready before the near end hears of it. */
+/* Only the far end is in this process. It is ready to receive before it sends its place. */
 static gboolean start_far(struct copy *c, GError **err)
 {
 	struct cp_job *job = c->job;
 
 	job->peer = meet_accept(c->al, job->listener, job->meet_name, job->any_user, err);
-	if (job->peer < 0 || !cp_hear_offer(c->al, job, &c->near.qpn, err))
+	if (job->peer < 0 || !cp_receive_offer(c->al, job, &c->near.qpn, err))
 		return FALSE;
 	c->chunk = job->chunk;
 	c->window = job->window;
 	return open_far(c, err) && start_end(c, &c->far, &c->near, err) &&
-	       cp_tell_place(job, c->far.qpn, c->far.addr, c->far.rkey, err);
+	       cp_send_place(job, c->far.qpn, c->far.addr, c->far.rkey, err);
 }
 
 static gboolean start_both(struct copy *c, GError **err)
@@ -539,7 +534,7 @@ static gboolean prepare(struct copy *c, GError **err)
 	return c->far.side->here ? start_both(c, err) : start_near(c, err);
 }
 
-/* The file has its name before the other end hears that it is copied. */
+/* The destination gets its name before the near end receives the outcome. */
 static gboolean conclude(struct copy *c, GError **err)
 {
 	struct cp_job *job = c->job;
@@ -547,12 +542,12 @@ static gboolean conclude(struct copy *c, GError **err)
 	if (!check_counters(job, err))
 		return FALSE;
 	if (!job->far.here)
-		return cp_hear_outcome(job, err);
+		return cp_receive_outcome(job, err);
 	job->sha256 = g_strdup(g_checksum_get_string(c->sum));
 	if (!cp_dest_commit(&job->dest, &job->src, err))
 		return FALSE;
 	if (c->job->peer >= 0)
-		cp_tell_outcome(job, NULL); /* whether he is still there changes nothing */
+		cp_send_outcome(job, NULL); /* if the near end has gone, the copy is good all the same */
 	return TRUE;
 }
 
@@ -580,7 +575,7 @@ gboolean cp_transfer(struct cp_job *job, GError **err)
 	job->seconds = (double)(g_get_monotonic_time() - job->start_us) / 1e6;
 out:
 	if (why && c.job->peer >= 0)
-		meet_tell_failure(c.job->peer, why);
+		meet_send_failure(c.job->peer, why);
 	if (why)
 		g_propagate_error(err, why);
 	close_end(&c, &c.far);

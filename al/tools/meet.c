@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* See meet.h. */
+/* How two processes of a tool find each other and exchange records (meet.h), over an abstract Unix socket. */
 #include "al/tools/meet.h"
 
 #include <errno.h>
@@ -25,7 +25,8 @@ struct meet_head {
 
 /* ---------------------------------------------------------------- the way there */
 
-static gboolean address(const char *tool, const char *name, struct sockaddr_un *addr,
+/* The address of the socket with this name. */
+static gboolean make_address(const char *tool, const char *name, struct sockaddr_un *addr,
 			socklen_t *size, GError **err)
 {
 	gsize length = strlen(name);
@@ -37,20 +38,20 @@ static gboolean address(const char *tool, const char *name, struct sockaddr_un *
 			err, "\"%s\" is no name to meet by: 1 to %d letters, digits and \"._-\"",
 			name, LONGEST_NAME);
 	*addr = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	/* an abstract name: it begins with a zero byte, and goes with its socket */
+	/* An abstract name begins with a zero byte, and ends with its socket. */
 	*size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
 			    (gsize)g_snprintf(addr->sun_path + 1, sizeof(addr->sun_path) - 1,
 					      "ibal/%s/%s", tool, name));
 	return TRUE;
 }
 
-/* A socket, and the address that it is to listen at or to come to; -1 and an error. */
+/* Returns a new socket, and the address to listen at or to connect to; -1, with an error. */
 static int new_socket(const char *tool, const char *name, struct sockaddr_un *addr, socklen_t *size,
 		      GError **err)
 {
 	int fd;
 
-	if (!address(tool, name, addr, size, err))
+	if (!make_address(tool, name, addr, size, err))
 		return -1;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -58,20 +59,20 @@ static int new_socket(const char *tool, const char *name, struct sockaddr_un *ad
 	return fd;
 }
 
-/* Is it somebody whom we may meet? */
-static gboolean is_ours(int fd, gboolean any_user, GError **err)
+/* TRUE: the peer's user is this process's, or any user will do. */
+static gboolean check_user(int fd, gboolean any_user, GError **err)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
-		return tool_fail(err, "who the other end is cannot be found: %s",
+		return tool_fail(err, "the user of the other end cannot be found: %s",
 				 g_strerror(errno));
 	if (any_user || peer.uid == geteuid())
 		return TRUE;
 	return tool_fail(err,
 			 "the other end is of user %u, this one of %u; "
-			 "--any-user, at both ends, is for those who trust each other",
+			 "if both users trust each other, give --any-user at both ends",
 			 (guint)peer.uid, (guint)geteuid());
 }
 
@@ -86,15 +87,15 @@ int meet_listen(const char *tool, const char *name, GError **err)
 	if (!bind(fd, (struct sockaddr *)&addr, size) && !listen(fd, 8))
 		return fd;
 	if (errno == EADDRINUSE)
-		tool_misuse(err, "somebody else listens as \"%s\" already: choose another name",
+		tool_misuse(err, "another process listens as \"%s\" already: choose another name",
 			    name);
 	else
-		tool_fail(err, "nobody can listen as \"%s\": %s", name, g_strerror(errno));
+		tool_fail(err, "no socket can listen as \"%s\": %s", name, g_strerror(errno));
 	close(fd);
 	return -1;
 }
 
-/* An agent that is lost takes its HCAs with it, and nobody can be met any more. */
+/* FALSE: the agent is lost, and its HCAs with it: no peer can be served any more. */
 static gboolean has_hca(al_h al)
 {
 	gsize count = 0;
@@ -102,12 +103,12 @@ static gboolean has_hca(al_h al)
 	return al_get_ca_guids(al, NULL, &count) != AL_SUCCESS || count;
 }
 
-/* FALSE with an error: a signal has come, or the HCAs of al have gone; NULL: the other end says so. */
+/* FALSE, with an error: a signal has come, or the HCAs of al have gone. al may be NULL: then only a signal ends the wait. */
 static gboolean wait_for_input(al_h al, int fd, GError **err)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
 
-	/* the limit is for a signal that comes before poll(), and for a look at the HCAs */
+	/* The limit of 250 ms: a signal may come just before poll(), and HCAs go without an event here. */
 	while (!tool_interrupted) {
 		if (poll(&pfd, 1, 250) > 0)
 			return TRUE;
@@ -124,20 +125,20 @@ int meet_accept(al_h al, int listener, const char *name, gboolean any_user, GErr
 		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
-			tool_fail(err, "nobody can come to \"%s\": %s", name, g_strerror(errno));
+			tool_fail(err, "no connection to \"%s\" can be accepted: %s", name, g_strerror(errno));
 			return -1;
 		}
-		if (fd < 0) /* he has gone again */
+		if (fd < 0) /* the peer has closed its connection already */
 			continue;
-		if (is_ours(fd, any_user, &stranger))
+		if (check_user(fd, any_user, &stranger))
 			return fd;
-		meet_tell_failure(fd, stranger);
+		meet_send_failure(fd, stranger);
 		close(fd);
 	}
 	return -1;
 }
 
-int meet_come(const char *tool, const char *name, gboolean any_user, GError **err)
+int meet_connect(const char *tool, const char *name, gboolean any_user, GError **err)
 {
 	struct sockaddr_un addr;
 	socklen_t size = 0;
@@ -151,7 +152,7 @@ int meet_come(const char *tool, const char *name, gboolean any_user, GError **er
 				    name, tool, name);
 		else
 			tool_fail(err, "\"%s\" cannot be reached: %s", name, g_strerror(errno));
-	} else if (is_ours(fd, any_user, err)) {
+	} else if (check_user(fd, any_user, err)) {
 		return fd;
 	}
 	close(fd);
@@ -167,27 +168,28 @@ static gboolean send_record(int fd, enum meet_kind kind, const void *record, gsi
 	const struct msghdr msg = { .msg_iov = iov, .msg_iovlen = G_N_ELEMENTS(iov) };
 
 	g_assert(size <= MEET_MAX);
-	/* a handful of small records fits into any socket: nothing here waits for a reader */
+	/* Few small records are under way at a time, which fit into any socket: the send never waits for a reader. */
 	return sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
 }
 
-gboolean meet_tell(int fd, const void *record, gsize size, GError **err)
+gboolean meet_send(int fd, const void *record, gsize size, GError **err)
 {
 	if (send_record(fd, MEET_RECORD, record, size))
 		return TRUE;
-	if (!meet_is_there(fd, err))
+	if (!meet_check_peer(fd, err))
 		return FALSE;
-	return tool_fail(err, "the other end cannot be told anything: %s", g_strerror(errno));
+	return tool_fail(err, "a record cannot be sent to the other end: %s", g_strerror(errno));
 }
 
-void meet_tell_failure(int fd, const GError *why)
+void meet_send_failure(int fd, const GError *why)
 {
 	gsize size = MIN(strlen(why->message), MEET_MAX);
 
 	send_record(fd, MEET_FAILURE, why->message, size);
 }
 
-/* A record's length; negative: there is none, with an error unless nothing has come yet. */
+/* Receives a record, and returns its length. -1 without an error: none has come yet. -1 with an error: the other end has gone, or
+ * has sent a failure. */
 static gssize receive(int fd, int flags, void *record, gsize size, GError **err)
 {
 	char text[MEET_MAX + 1] = "";
@@ -200,7 +202,7 @@ static gssize receive(int fd, int flags, void *record, gsize size, GError **err)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return -1;
 	if (n <= 0) {
-		tool_fail(err, "the other end has gone without a word");
+		tool_fail(err, "the other end has gone without giving a reason");
 		return -1;
 	}
 	n -= (gssize)sizeof(head);
@@ -219,7 +221,7 @@ static gssize receive(int fd, int flags, void *record, gsize size, GError **err)
 	return n;
 }
 
-gboolean meet_hear(int fd, void *record, gsize size, GError **err)
+gboolean meet_receive(int fd, void *record, gsize size, GError **err)
 {
 	GError *why = NULL;
 	gssize n;
@@ -236,19 +238,19 @@ gboolean meet_hear(int fd, void *record, gsize size, GError **err)
 	if ((gsize)n == size)
 		return TRUE;
 	return tool_fail(err,
-			 "the other end is of another version: it says %" G_GSSIZE_FORMAT
-			 " bytes where %" G_GSIZE_FORMAT " were to come",
+			 "the other end is of another version: its record has %" G_GSSIZE_FORMAT
+			 " bytes in place of %" G_GSIZE_FORMAT "",
 			 n, size);
 }
 
-gboolean meet_has_said(int fd, guint ms)
+gboolean meet_has_input(int fd, guint ms)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
 
 	return poll(&pfd, 1, (int)ms) > 0;
 }
 
-gboolean meet_is_there(int fd, GError **err)
+gboolean meet_check_peer(int fd, GError **err)
 {
 	GError *why = NULL;
 
@@ -275,21 +277,21 @@ struct meet_card meet_card_of(const struct pair_end *end, guint32 qpn)
 	};
 }
 
-gboolean meet_believe(al_h al, const struct meet_card *card, struct pair_end *end, GError **err)
+gboolean meet_accept_card(al_h al, const struct meet_card *card, struct pair_end *end, GError **err)
 {
 	gboolean seen;
 
-	if (!pair_sees(al, card->guid, &seen, err))
+	if (!pair_has_hca(al, card->guid, &seen, err))
 		return FALSE;
 	if (!seen)
 		return tool_fail(
 			err,
 			"the other end's HCA 0x%016" G_GINT64_MODIFIER
-			"x is none of those here: both ends must be clients of the same agent; "
+			"x is not among the HCAs of this end: both ends must be clients of the same agent; "
 			"see IBAL_AGENT in ibal(7)",
 			card->guid);
 	if (card->mtu < IB_MTU_256 || card->mtu > IB_MTU_4096 || !card->port_num)
-		return tool_fail(err, "the other end tells of an MTU or a port that cannot be");
+		return tool_fail(err, "the other end has an MTU or a port number that is not possible");
 	*end = (struct pair_end){
 		.name = end->name,
 		.port_num = card->port_num,

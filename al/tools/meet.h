@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * How a tool in one process finds the same tool in another, whose HCAs are those of the same agent: one listens under a
- * name, the other comes and tells what it wants. What they say to each other are records of a few hundred bytes; the data
- * goes by RDMA. A connection manager will do this for programs; two ends of a tool need no more than a socket.
+ * How a tool in one process finds the same tool in another process with the same agent. One process listens under a name, the
+ * other connects. Both exchange records of a few hundred bytes; the data goes by RDMA. A connection manager will do this for
+ * programs; for the two ends of a tool a socket is enough.
  *
- * The name is one of the machine's (an abstract socket). Only processes of the same user meet, unless both say that any
- * will do.
+ * Names are those of abstract sockets, which the whole machine shares. Only processes of one user are connected, unless both
+ * accept any user.
  */
 #ifndef AL_TOOLS_MEET_H
 #define AL_TOOLS_MEET_H
@@ -14,25 +14,27 @@
 
 #include "al/tools/pair.h"
 
-#define MEET_PREFIX "agent:" /* what a far end is called on a command line */
+#define MEET_PREFIX "agent:" /* begins the name of a far end on a command line */
 
-/* Each returns a descriptor, or -1 and an error. tool: the program, whose names are its own. */
+/* Returns a socket that listens under the name; -1, with an error. tool: the program; each program has names of its own. */
 int meet_listen(const char *tool, const char *name, GError **err);
-/* Waits for somebody to come, as long as there are HCAs. */
+/* Waits until a peer connects, and returns the connection; -1, with an error, after a signal or when no HCA is left. */
 int meet_accept(al_h al, int listener, const char *name, gboolean any_user, GError **err);
-int meet_come(const char *tool, const char *name, gboolean any_user, GError **err);
+/* Connects to the process that listens under the name; -1, with an error. */
+int meet_connect(const char *tool, const char *name, gboolean any_user, GError **err);
 
-gboolean meet_tell(int fd, const void *record, gsize size, GError **err);
-/* Waits for a record of just this size. What the other end failed of, if it did, is the error. */
-gboolean meet_hear(int fd, void *record, gsize size, GError **err);
-/* Tells why nothing comes of it. */
-void meet_tell_failure(int fd, const GError *why);
-/* There is something to hear, if only that the other end has gone; waits so many milliseconds for it. */
-gboolean meet_has_said(int fd, guint ms);
-/* FALSE, and an error: the other end has failed, or has gone. Does not wait. */
-gboolean meet_is_there(int fd, GError **err);
+/* Sends a record. */
+gboolean meet_send(int fd, const void *record, gsize size, GError **err);
+/* Waits for a record of exactly this size. If the other end sends a failure, that is the error. */
+gboolean meet_receive(int fd, void *record, gsize size, GError **err);
+/* Sends an error: the other end's meet_receive() or meet_check_peer() fails with its text. */
+void meet_send_failure(int fd, const GError *why);
+/* TRUE: the other end has sent a record, or has gone. Waits at most so many milliseconds. */
+gboolean meet_has_input(int fd, guint ms);
+/* FALSE, with an error: the other end has sent a failure, or has gone. Does not wait, and receives nothing. */
+gboolean meet_check_peer(int fd, GError **err);
 
-/* What the other process must know of an end to connect to it. */
+/* The attributes of an end that the other process needs to connect its queue pair. */
 struct meet_card {
 	guint64 guid;
 	ib_gid gid;
@@ -45,7 +47,8 @@ struct meet_card {
 };
 
 struct meet_card meet_card_of(const struct pair_end *end, guint32 qpn);
-/* Makes an end of it that is only good to be connected to. FALSE: it is of no HCA that we see, or not to be believed. */
-gboolean meet_believe(al_h al, const struct meet_card *card, struct pair_end *end, GError **err);
+/* Checks the other process's card, and makes an end of it that pair_connect() takes as a peer. FALSE, with an error: this process
+ * does not have the card's HCA, or a value is out of range. */
+gboolean meet_accept_card(al_h al, const struct meet_card *card, struct pair_end *end, GError **err);
 
 #endif

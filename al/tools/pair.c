@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* See pair.h. */
+/* Choosing, opening and connecting the two ends of al_cp and al_perf (pair.h). */
 #include "al/tools/pair.h"
 
 #include <poll.h>
 
 #include "al/tools/tool.h"
 
-#define HCAS        64 /* that are looked at */
-#define PORTS       256 /* active ones that are looked at */
+#define HCAS        64 /* most HCAs that are considered */
+#define PORTS       256 /* most active ports that are considered */
 #define GUID_FORMAT "0x%016" G_GINT64_MODIFIER "x"
 
 gboolean pair_worked(al_status st, const struct pair_end *end, const char *what, GError **err)
@@ -20,7 +20,7 @@ gboolean pair_worked(al_status st, const struct pair_end *end, const char *what,
 
 /* ------------------------------------------------------------------ choosing */
 
-/* The HCA that the user means: a GUID, which need not be there, or a place among those that are. */
+/* The HCA that the user has named: by a GUID, which may be absent, or by an index into the list of HCAs. */
 static gboolean find_named(struct pair_end *end, const guint64 *guids, size_t count, GError **err)
 {
 	guint64 index;
@@ -35,13 +35,13 @@ static gboolean find_named(struct pair_end *end, const guint64 *guids, size_t co
 	return TRUE;
 }
 
-/* A port that is active. */
+/* An active port. */
 struct place {
 	guint64 guid;
 	guint8 port_num;
 };
 
-/* Adds those of an HCA. One that cannot be opened or asked has none: there may be others. */
+/* Adds the active ports of an HCA. An HCA that cannot be opened or queried counts as one without active ports. */
 static void add_active(al_h al, guint64 guid, struct place *places, guint *count)
 {
 	struct ib_ca_attr attr;
@@ -58,8 +58,8 @@ static void add_active(al_h al, guint64 guid, struct place *places, guint *count
 	al_close_ca(ca, AL_DESTROY_SYNC, NULL);
 }
 
-/* How well a place goes with the other end, which may be open itself. A port reaches itself
- * with any cable, or none. */
+/* How well a port suits the other end: another HCA is best. The other end's own port comes next, since a port reaches itself
+ * without any cable, which another port of the HCA may not. */
 static guint rank(const struct place *place, const struct pair_end *other)
 {
 	if (place->guid != other->guid)
@@ -67,8 +67,7 @@ static guint rank(const struct place *place, const struct pair_end *other)
 	return place->port_num == other->port_num;
 }
 
-/* Gives an end the first of the places that go best with the other end, of those that fit what is
- * asked for. */
+/* Gives an end the port that suits the other end best, among the ports that the user's choice allows. */
 static void find_place(struct pair_end *end, const struct pair_end *other,
 		       const struct place *places, guint count)
 {
@@ -96,7 +95,7 @@ static gboolean list_hcas(al_h al, guint64 guids[HCAS], size_t *count, GError **
 	return !st || tool_fail(err, "the HCAs cannot be listed: %s", al_status_str(st));
 }
 
-gboolean pair_sees(al_h al, guint64 guid, gboolean *seen, GError **err)
+gboolean pair_has_hca(al_h al, guint64 guid, gboolean *seen, GError **err)
 {
 	guint64 guids[HCAS];
 	size_t count;
@@ -119,7 +118,7 @@ gboolean pair_choose(al_h al, struct pair_end *near, struct pair_end *far, GErro
 	if (!list_hcas(al, guids, &count, err))
 		return FALSE;
 	if (!count)
-		return tool_fail(err, "here is no HCA; \"al_query doctor\" says what is missing");
+		return tool_fail(err, "there is no HCA; \"al_query doctor\" says what is missing");
 	if (!find_named(near, guids, count, err) || !find_named(far, guids, count, err))
 		return FALSE;
 	for (size_t i = 0; i < count; i++)
@@ -135,7 +134,7 @@ gboolean pair_choose(al_h al, struct pair_end *near, struct pair_end *far, GErro
 
 /* ------------------------------------------------------------------- opening */
 
-/* The port asked for, or the first active one. */
+/* Finds the port that the user has named, or the first active port. */
 static gboolean find_port(struct pair_end *end, GError **err)
 {
 	guint8 first = end->port_num ? end->port_num : 1;
@@ -221,7 +220,7 @@ struct ib_ah_attr pair_address(const struct pair_end *end, const struct pair_end
 	return ah;
 }
 
-/* What each transition needs, by type (IBTA 11.2.4.2). */
+/* The attributes that each transition requires, by type of queue pair (IBTA 11.2.4.2). */
 static const struct steps {
 	guint32 init, rtr, rts;
 } steps[IB_QPT_COUNT] = {
@@ -285,6 +284,6 @@ gboolean pair_wait(al_channel_h channel, al_cq_h near, al_cq_h far, int fd,
 		return FALSE;
 	poll(pfd, G_N_ELEMENTS(pfd), 250);
 	while (al_channel_next(channel, &event) == AL_SUCCESS)
-		; /* which end it is does not matter: both are polled */
+		; /* the events only end the wait: the caller polls both queues */
 	return TRUE;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What the channel drivers of al_cp and al_perf have in common: two ends in one process, each an HCA with a port and a
- * protection domain, and queue pairs that are connected to each other. What is sent over them is in cp_rdma.c and
- * perf_rdma.c.
+ * What the channel drivers of al_cp and al_perf have in common: two ends, each an HCA with a port and a protection domain, and
+ * connected queue pairs. The transfers themselves are in cp_rdma.c, perf_rdma.c and perf_flow.c.
  */
 #ifndef AL_TOOLS_PAIR_H
 #define AL_TOOLS_PAIR_H
@@ -10,16 +9,16 @@
 #include <glib.h>
 #include <iba/ib_al.h>
 
-/* One end. The caller fills in the first two, and zero is the ordinary choice. */
+/* One end. The caller sets name and port_num, or leaves them zero; pair_choose() and pair_open() set the rest. */
 struct pair_end {
 	const char *name; /* the HCA to use, by GUID or index; NULL: any */
-	guint8 port_num;  /* the port to use, 0: any that is active; after pair_open() the one used */
-	guint64 guid;     /* the HCA used; after pair_choose() */
+	guint8 port_num;  /* the port to use; 0: any active port; after pair_open() the port in use */
+	guint64 guid;     /* of the HCA; set by pair_choose() */
 	al_ca_h ca;
 	al_pd_h pd;
 	struct ib_ca_attr attr;
-	struct ib_port_attr port; /* as it was at pair_open() */
-	ib_gid gid;               /* the port's first; Ethernet only */
+	struct ib_port_attr port; /* of the port at pair_open() */
+	ib_gid gid;               /* the port's first GID; Ethernet only */
 };
 
 /* How a queue pair is to be connected. */
@@ -33,7 +32,7 @@ struct pair_path {
 	guint8 rnr_retry;  /* 7: for ever */
 };
 
-/* TRUE with AL_SUCCESS; else an error that says what failed, where, and why. */
+/* Returns TRUE for AL_SUCCESS. Else makes an error of the HCA, of what failed, and of the status. */
 gboolean pair_worked(al_status st, const struct pair_end *end, const char *what, GError **err);
 
 /*
@@ -43,16 +42,16 @@ gboolean pair_worked(al_status st, const struct pair_end *end, const char *what,
  */
 gboolean pair_choose(al_h al, struct pair_end *near, struct pair_end *far, GError **err);
 
-/* Is there an HCA of that GUID? */
-gboolean pair_sees(al_h al, guint64 guid, gboolean *seen, GError **err);
+/* *seen: the process has an HCA of that GUID. */
+gboolean pair_has_hca(al_h al, guint64 guid, gboolean *seen, GError **err);
 
-/* Opens HCA, port and domain. After a failure too pair_close() ends it. */
+/* Opens the HCA, finds the port and allocates a protection domain. The caller calls pair_close() also after a failure. */
 gboolean pair_open(al_h al, struct pair_end *end, GError **err);
 void pair_close(struct pair_end *end);
 
 /*
- * Memory to register, of whole pages and zeroed, which an agent's HCA reaches without copies; freed before pair_close().
- * less: the options by which there would be less, for the sentence when there is not so much.
+ * Allocates memory to register: whole pages of zeros, which an agent's HCA reaches without copies. The caller frees the memory
+ * before pair_close(). less: the options that make the memory smaller, for the error message.
  */
 void *pair_memory(const struct pair_end *end, guint64 bytes, guint64 *dma, const char *less, GError **err);
 void pair_free_memory(const struct pair_end *end, void *memory, guint64 bytes, guint64 dma);
@@ -60,14 +59,14 @@ void pair_free_memory(const struct pair_end *end, void *memory, guint64 bytes, g
 /* The address vector from one end to the other. */
 struct ib_ah_attr pair_address(const struct pair_end *end, const struct pair_end *peer);
 
-/* Reset, Init, RTR, RTS. Of a peer in another process its addresses suffice (meet.h). */
+/* Moves a queue pair from Reset to RTS, connected to peer. A peer in another process is made by meet_accept_card(). */
 gboolean pair_connect(al_qp_h qp, const struct pair_end *end, const struct pair_end *peer, const struct pair_path *path,
 		      GError **err);
 
 /*
- * Sleeps until one of two completion queues on the channel (NULL: there is only one) has a completion, the descriptor
- * (-1: none) has something to say, or a quarter of a second. One that came between the last poll and the arm satisfies
- * the arm, so none is missed; the limit is for a signal before poll().
+ * Arms one or two completion queues of the channel (NULL: none), and sleeps until one has a completion or the descriptor fd (-1:
+ * none) has input, at most 250 ms. A completion since the caller's last poll satisfies the arm, so none is missed; the limit is
+ * for a signal that comes just before poll().
  */
 gboolean pair_wait(al_channel_h channel, al_cq_h near, al_cq_h far, int fd, const struct pair_end *end, GError **err);
 

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The far end of al_perf, alone in its process: the part that it has in each row.
+ * The far end of al_perf, if the near end is in another process: what the far end does in each row.
  *
- *  - The near end waits for answers (ping-pong): each message is sent back, when a receive tells of
- * it or, with a plain write, when its last byte has changed.
- *  - Receives tell of messages (send, with immediate data): receives are posted again, and the near
- * end hears by a message of no bytes how many have come, so that it never has more under way than
- * there are receives.
- *  - Nothing tells of messages (write, read, atomics): no part but that of the memory, and to
- * compare it when asked to.
+ *  - Ping-pong: the far end answers each message. It sees a message by a receive, or with a plain write by the message's changed
+ *    last byte.
+ *  - Bandwidth of operations with receives (send, immediate data): the far end posts receives again, and sends credits, which are
+ *    messages of no bytes with the number of messages received. So the near end never has more messages under way than there are
+ *    receives.
+ *  - Other operations (write, read, atomics) need only the far end's memory. The far end compares that memory when the near end
+ *    requests a check.
  */
 #include <sched.h>
 
 #include "al/tools/perf_meet.h"
 
-#define SPINS_PER_CREDIT 32 /* polls in vain after which a few messages are worth telling of */
+#define SPINS_PER_CREDIT 32 /* empty polls after which also a few messages are worth a credit */
 
 struct far {
 	struct run *r;
-	guint64 received;    /* since it counts */
-	guint64 replied;     /* when the last answer was posted; 0: not yet */
-	guint64 start, last; /* when it began to count, and when something came for the last time */
+	guint64 received;    /* messages since PERF_COUNT */
+	guint64 replied;     /* time of the last answer's post; 0: none since PERF_COUNT */
+	guint64 start, last; /* times of PERF_COUNT and of the last completion */
 };
 
+/* TRUE: the far end polls for messages in this row. */
 static gboolean has_part(const struct run *r)
 {
 	return r->op->receives || r->row->mode == PERF_PING_PONG;
@@ -30,7 +31,7 @@ static gboolean has_part(const struct run *r)
 
 /* --------------------------------------------------------------------- ping-pong */
 
-/* The message to answer; FALSE: none has come. */
+/* Finds the next message to answer. FALSE without an error: none has come. */
 static gboolean find_message(struct run *r, struct flow *f, guint64 *number, GError **err)
 {
 	struct half *h = &f->half[FAR];
@@ -38,9 +39,9 @@ static gboolean find_message(struct run *r, struct flow *f, guint64 *number, GEr
 
 	if (!run_waits_for_memory(r)) {
 		*number = h->arrived - 1;
-		return h->received > h->told;
+		return h->received > h->credited;
 	}
-	/* The tag of the last one is the lowest byte of arrived; lost ones (UC) are left out. */
+	/* The tag of the last message is the lowest byte of arrived. Lost messages (UC) have no answer. */
 	news = (guint8)(run_last_tag(r, h) - (guint8)h->arrived);
 	if (!news)
 		return FALSE;
@@ -57,7 +58,7 @@ static gboolean answer_message(struct far *s, struct flow *f, guint *handled, GE
 	GError *why = NULL;
 	guint64 number, now;
 
-	if (h->done < h->sent) /* the last answer may be needed still */
+	if (h->done < h->sent) /* the memory of the last answer is in use until its completion */
 		return TRUE;
 	if (!find_message(r, f, &number, &why)) {
 		if (why)
@@ -67,23 +68,24 @@ static gboolean answer_message(struct far *s, struct flow *f, guint *handled, GE
 	now = perf_now();
 	if (s->replied)
 		perf_hist_add(r->hist, (now - s->replied) / 2);
-	h->told = h->received;
+	h->credited = h->received;
 	h->sent = h->done = number;
 	s->received++;
 	++*handled;
 	if (r->job->check || run_waits_for_memory(r))
-		run_dress(r, FAR, f, 0);
+		run_fill_message(r, FAR, f, 0);
 	s->replied = perf_now();
 	return run_post(r, FAR, f, 1, err);
 }
 
 /* ------------------------------------------------------------------------ stream */
 
-static gboolean tell_received(struct far *s, struct flow *f, GError **err)
+/* Sends a credit for the messages that have come, if there are enough of them. */
+static gboolean send_credit(struct far *s, struct flow *f, GError **err)
 {
 	struct run *r = s->r;
 	struct half *h = &f->half[FAR];
-	guint64 news = h->received - h->told;
+	guint64 news = h->received - h->credited;
 	guint32 many = r->row->test == PERF_LATENCY ? 1 : MAX(r->job->depth / 4, 1);
 
 	if (!news || h->sent - h->done >= r->job->depth ||
@@ -101,7 +103,7 @@ static gboolean take_part(struct far *s, guint *handled, GError **err)
 		return FALSE;
 	for (guint n = 0; n < r->job->qps; n++)
 		if (!(r->row->mode == PERF_PING_PONG ? answer_message(s, &r->flow[n], handled, err)
-						     : tell_received(s, &r->flow[n], err)))
+						     : send_credit(s, &r->flow[n], err)))
 			return FALSE;
 	if (!*handled)
 		return TRUE;
@@ -110,14 +112,14 @@ static gboolean take_part(struct far *s, guint *handled, GError **err)
 	return TRUE;
 }
 
-/* ------------------------------------------------------------------------- words */
+/* ---------------------------------------------------------------------- requests */
 
-static gboolean count(struct far *s, const struct perf_word *word, struct perf_answer *answer,
+static gboolean count(struct far *s, const struct perf_request *request, struct perf_answer *answer,
 		      GError **err)
 {
 	struct run *r = s->r;
 
-	(void)word;
+	(void)request;
 	(void)answer;
 	(void)err;
 	*r->hist = (struct perf_hist){ 0 };
@@ -128,28 +130,28 @@ static gboolean count(struct far *s, const struct perf_word *word, struct perf_a
 	return TRUE;
 }
 
-static gboolean check(struct far *s, const struct perf_word *word, struct perf_answer *answer,
+static gboolean check(struct far *s, const struct perf_request *request, struct perf_answer *answer,
 		      GError **err)
 {
 	struct run *r = s->r;
 	struct half *h;
 	struct flow *f;
 
-	if (!r->job->check || has_part(r) || r->op->fetches || word->flow >= r->job->qps)
-		return tool_fail(err, "the other end asks for what cannot be compared");
-	f = &r->flow[word->flow];
+	if (!r->job->check || has_part(r) || r->op->fetches || request->flow >= r->job->qps)
+		return tool_fail(err, "the other end asks for a comparison that is not possible");
+	f = &r->flow[request->flow];
 	h = &f->half[FAR];
-	if (word->number - h->arrived > r->slots)
-		return tool_fail(err, "the other end asks for what cannot be compared");
-	for (; h->arrived < word->number; h->arrived++)
+	if (request->number - h->arrived > r->slots)
+		return tool_fail(err, "the other end asks for a comparison that is not possible");
+	for (; h->arrived < request->number; h->arrived++)
 		if (!run_check_placed(r, FAR, f, h->arrived, err))
 			return FALSE;
 	answer->lost = h->lost;
 	return TRUE;
 }
 
-/* The row is what this end has measured; what it has not, the near end has. */
-static gboolean over(struct far *s, const struct perf_word *word, struct perf_answer *answer,
+/* Completes the row: by this end's figures, or by the near end's figures (told) if this end has measured nothing. */
+static gboolean over(struct far *s, const struct perf_request *request, struct perf_answer *answer,
 		     GError **err)
 {
 	struct run *r = s->r;
@@ -158,43 +160,43 @@ static gboolean over(struct far *s, const struct perf_word *word, struct perf_an
 	(void)err;
 	for (guint n = 0; n < r->job->qps; n++)
 		answer->checked += r->flow[n].checked;
-	row->checked = word->checked + answer->checked;
-	row->lost = word->lost;
-	row->interrupted = word->interrupted != 0;
+	row->checked = request->checked + answer->checked;
+	row->lost = request->lost;
+	row->interrupted = request->interrupted != 0;
 	row->told = !has_part(r) || (row->test == PERF_LATENCY && row->mode != PERF_PING_PONG);
-	row->messages = row->told                     ? word->messages
+	row->messages = row->told                     ? request->messages
 			: row->mode == PERF_PING_PONG ? 2 * s->received
-						      : s->received + word->lost;
-	row->seconds = row->told ? word->seconds : (double)(s->last - s->start) / 1e9;
-	row->latency = row->told ? word->latency : perf_hist_latency(r->hist);
+						      : s->received + request->lost;
+	row->seconds = row->told ? request->seconds : (double)(s->last - s->start) / 1e9;
+	row->latency = row->told ? request->latency : perf_hist_latency(r->hist);
 	return TRUE;
 }
 
-static gboolean hear(struct far *s, gboolean *is_over, GError **err)
+static gboolean serve_request(struct far *s, gboolean *is_over, GError **err)
 {
-	static gboolean (*const steps[])(struct far * s, const struct perf_word *word,
+	static gboolean (*const steps[])(struct far * s, const struct perf_request *request,
 					 struct perf_answer *answer, GError **err) = {
 		[PERF_COUNT] = count,
 		[PERF_CHECK] = check,
 		[PERF_OVER] = over,
 	};
 	struct perf_answer answer = { 0 };
-	struct perf_word word;
+	struct perf_request request;
 
-	if (!perf_hear_word(s->r->job, &word, err))
+	if (!perf_receive_request(s->r->job, &request, err))
 		return FALSE;
-	if (word.step >= G_N_ELEMENTS(steps) || !steps[word.step])
-		return tool_fail(err, "the other end says what cannot be now");
-	*is_over = word.step == PERF_OVER;
-	return steps[word.step](s, &word, &answer, err) && perf_answer(s->r->job, &answer, err);
+	if (request.step >= G_N_ELEMENTS(steps) || !steps[request.step])
+		return tool_fail(err, "the other end's request is not possible in a row");
+	*is_over = request.step == PERF_OVER;
+	return steps[request.step](s, &request, &answer, err) && perf_answer(s->r->job, &answer, err);
 }
 
 /* -------------------------------------------------------------------------- rows */
 
-/* Nothing was there to do: sleeps with --events, and looks now and then whether there is a word. */
-static gboolean look_up(struct run *r, gboolean *is_word, GError **err)
+/* After an empty poll: sleeps with --events. Else looks for a request once in SPINS_PER_LOOK calls. */
+static gboolean wait_a_while(struct run *r, gboolean *has_request, GError **err)
 {
-	*is_word = FALSE;
+	*has_request = FALSE;
 	if (r->job->events && !pair_wait(r->channel, NULL, r->cq[FAR], r->peer, r->end[FAR], err))
 		return FALSE;
 	if (!r->job->events && ++r->spins % SPINS_PER_LOOK)
@@ -202,7 +204,7 @@ static gboolean look_up(struct run *r, gboolean *is_word, GError **err)
 	sched_yield();
 	if (tool_interrupted)
 		return tool_fail(err, "interrupted");
-	*is_word = meet_has_said(r->peer, 0);
+	*has_request = meet_has_input(r->peer, 0);
 	return TRUE;
 }
 
@@ -212,53 +214,53 @@ static gboolean serve_row(struct run *r, GError **err)
 	gboolean is_over = FALSE;
 
 	while (!is_over) {
-		gboolean is_word = !has_part(r);
+		gboolean has_request = !has_part(r);
 		guint handled = 0;
 
-		if (!is_word && !take_part(&s, &handled, err))
+		if (!has_request && !take_part(&s, &handled, err))
 			return FALSE;
 		if (handled)
 			continue;
-		if (!is_word && !look_up(r, &is_word, err))
+		if (!has_request && !wait_a_while(r, &has_request, err))
 			return FALSE;
-		if (is_word && !hear(&s, &is_over, err))
+		if (has_request && !serve_request(&s, &is_over, err))
 			return FALSE;
 	}
 	return TRUE;
 }
 
-/* Is it a row of what was agreed on? */
-static gboolean is_row(const struct perf_job *job, const struct perf_word *word)
+/* TRUE: the request begins a row that the settings of hello and welcome allow. */
+static gboolean is_row(const struct perf_job *job, const struct perf_request *request)
 {
 	const struct perf_op *op;
-	gboolean latency = word->test == PERF_LATENCY, found = FALSE;
+	gboolean latency = request->test == PERF_LATENCY, found = FALSE;
 
-	if (word->step != PERF_ROW || word->op >= PERF_OPS ||
-	    (!latency && word->test != PERF_BANDWIDTH))
+	if (request->step != PERF_ROW || request->op >= PERF_OPS ||
+	    (!latency && request->test != PERF_BANDWIDTH))
 		return FALSE;
-	op = &perf_ops[word->op];
+	op = &perf_ops[request->op];
 	for (guint i = 0; i < job->num_ops; i++)
 		found |= job->ops[i] == op;
-	if (!found || !word->size || word->size > job->far.port.max_msg_size ||
-	    (op->atomic && word->size != 8))
+	if (!found || !request->size || request->size > job->far.port.max_msg_size ||
+	    (op->atomic && request->size != 8))
 		return FALSE;
-	return word->mode == PERF_PING_PONG
+	return request->mode == PERF_PING_PONG
 		       ? latency && !op->fetches
-		       : word->mode == (latency ? PERF_COMPLETION : PERF_STREAM);
+		       : request->mode == (latency ? PERF_COMPLETION : PERF_STREAM);
 }
 
-static gboolean take_row(struct perf_job *job, const struct perf_word *word, GError **err)
+static gboolean take_row(struct perf_job *job, const struct perf_request *request, GError **err)
 {
 	struct perf_row *row = g_new0(struct perf_row, 1);
 	struct run r = perf_new_run(job, row);
 	gboolean good;
 
-	row->op = r.op = &perf_ops[word->op];
-	row->test = (enum perf_test)word->test;
-	row->mode = (enum perf_mode)word->mode;
-	row->size = word->size;
-	r.addr[NEAR] = word->addr;
-	r.rkey[NEAR] = word->rkey;
+	row->op = r.op = &perf_ops[request->op];
+	row->test = (enum perf_test)request->test;
+	row->mode = (enum perf_mode)request->mode;
+	row->size = request->size;
+	r.addr[NEAR] = request->addr;
+	r.rkey[NEAR] = request->rkey;
 	good = run_make(&r, err) && perf_on_cpu(&r, serve_row, err);
 	run_end(&r);
 	if (!good) {
@@ -272,21 +274,21 @@ static gboolean take_row(struct perf_job *job, const struct perf_word *word, GEr
 
 gboolean perf_serve(struct perf_job *job, GError **err)
 {
-	struct perf_word word;
+	struct perf_request request;
 
 	job->peer = meet_accept(job->al, job->listener, job->meet_name, job->any_user, err);
-	if (job->peer < 0 || !perf_hear_hello(job, err) || !perf_check_end(job, &job->far, err) ||
-	    !perf_tell_welcome(job, err))
+	if (job->peer < 0 || !perf_receive_hello(job, err) || !perf_check_end(job, &job->far, err) ||
+	    !perf_send_welcome(job, err))
 		return FALSE;
 	for (;;) {
-		if (!perf_hear_word(job, &word, err))
+		if (!perf_receive_request(job, &request, err))
 			return FALSE;
-		if (word.step == PERF_BYE)
+		if (request.step == PERF_BYE)
 			return TRUE;
-		if (!is_row(job, &word))
+		if (!is_row(job, &request))
 			return tool_fail(err,
-					 "the other end asks for what cannot be: not measured");
-		if (!take_row(job, &word, err))
+					 "the other end asks for settings that are not possible: nothing is measured");
+		if (!take_row(job, &request, err))
 			return FALSE;
 	}
 }

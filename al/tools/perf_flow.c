@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The channel driver of al_perf: its queue pairs and messages. The near end posts, and the far end,
- * where an operation takes its part, posts receives. If both are in this process, one thread serves
- * them. A row has queue pairs and buffers of its own.
+ * The channel driver of al_perf: its queue pairs and messages. The near end posts requests; the far end posts receives, if the
+ * operation needs them. If both ends are in this process, one thread serves them. A row has queue pairs and buffers of its own.
+ * What is measured is in perf_rdma.c and perf_far.c.
  *
  * Each end has two areas per queue pair, out and in, of slots for messages. A send or write goes
- * from the out area of who posts it to the in area of the peer; a read or atomic brings the peer's
- * out area into the poster's in area.
+ * from the poster's out area to the peer's in area; a read or atomic brings the peer's out area into the poster's in area.
  */
 #include "al/tools/perf_meet.h"
 
@@ -15,10 +14,10 @@
 
 #define POLL_BATCH 16
 #define PLAIN_BYTES \
-	(4u << 20) /* of an area whose messages nobody looks at: slots are used over and over */
-#define LOST_NS 2000000000ull /* so long nothing has come: what is under way is lost (UC, UD) */
-#define GONE_MS 1000 /* so long after its queue pairs the socket of one who was killed may live */
-#define SEARCH  16   /* depths in which a message that came late or after lost ones is looked for */
+	(4u << 20) /* bytes of an area without --check: messages share slots */
+#define LOST_NS 2000000000ull /* after so long without a message the messages under way are lost (UC, UD) */
+#define GONE_MS 1000 /* most time between the end of a killed peer's queue pairs and the end of its socket */
+#define SEARCH  16   /* how far ahead a message that follows lost messages is searched for, in depths */
 #define QKEY    0x1ba1u
 #define IMM     0x5ca1ab1eu
 
@@ -126,7 +125,7 @@ static gboolean connect_half(struct run *r, guint i, struct flow *f, GError **er
 			   "no address handle", err);
 }
 
-/* What is the same in all requests of an end. */
+/* Fills in the fields that are the same in all requests of an end. */
 static void prepare_requests(struct run *r, guint i, struct flow *f)
 {
 	struct half *h = &f->half[i], *peer = &f->half[!i];
@@ -154,7 +153,7 @@ static void prepare_requests(struct run *r, guint i, struct flow *f)
 	}
 }
 
-/* The next receives of an end, at most POLL_BATCH. A write has its place already. */
+/* Posts the next receives of an end, at most POLL_BATCH. The receive of a write with immediate data needs no memory. */
 static gboolean post_receives(struct run *r, guint at, struct flow *f, guint count, GError **err)
 {
 	struct half *h;
@@ -183,7 +182,7 @@ static gboolean post_receives(struct run *r, guint at, struct flow *f, guint cou
 			   err);
 }
 
-/* Bytes that no other message has, as far as there are so many. */
+/* Fills a message with bytes that depend on its number. */
 static void fill(guint8 *to, gsize size, guint64 number)
 {
 	guint64 word = (number + 1) * 0x9e3779b97f4a7c15u;
@@ -196,7 +195,7 @@ static void fill(guint8 *to, gsize size, guint64 number)
 	}
 }
 
-/* Where an end has the areas of a queue pair, from where it has those of the first. */
+/* Offset of a queue pair's areas from the first queue pair's areas. */
 static gsize offset_of(const struct run *r, const struct flow *f)
 {
 	return (gsize)(f - r->flow) * 2 * r->slots * r->stride;
@@ -214,8 +213,9 @@ static gboolean make_end(struct run *r, guint i, GError **err)
 	return TRUE;
 }
 
-/* Alone, nobody can write what the next read is to bring: each slot has its bytes for good. */
-static void dress_for_reads(const struct run *r, const struct flow *f)
+/* If the near end is in another process, it cannot write the bytes that its next read is to bring. So each slot of the far end has
+ * fixed bytes. */
+static void fill_for_reads(const struct run *r, const struct flow *f)
 {
 	for (guint32 slot = 0; slot < r->slots; slot++)
 		fill(out_slot(r, &f->half[FAR], slot), r->row->size, slot);
@@ -229,12 +229,12 @@ static gboolean connect_end(struct run *r, guint i, GError **err)
 		if (!connect_half(r, i, f, err))
 			return FALSE;
 		prepare_requests(r, i, f);
-		/* Before the peer can send. */
+		/* Receives are posted before the peer can send. */
 		for (guint32 k = 0; r->op->receives && k < r->job->depth; k += POLL_BATCH)
 			if (!post_receives(r, i, f, MIN(POLL_BATCH, r->job->depth - k), err))
 				return FALSE;
 		if (i == FAR && !r->both && r->op->fetches && !r->op->atomic && r->job->check)
-			dress_for_reads(r, f);
+			fill_for_reads(r, f);
 	}
 	return TRUE;
 }
@@ -252,7 +252,7 @@ gboolean run_make(struct run *r, GError **err)
 		r->slots = 1;
 	r->bytes = (gsize)job->qps * 2 * r->slots * r->stride;
 	r->flags = r->row->size <= job->inline_max && !r->op->fetches ? IB_SEND_INLINE : 0;
-	/* Where no further chain fits, one that is under way must say that it is done. */
+	/* When the depth has no room for another chain, a request that is under way must be signalled. */
 	r->signal =
 		r->row->test == PERF_LATENCY ? 1 : MIN(job->signal, job->depth - job->chain + 1);
 	r->flow = g_new0(struct flow, job->qps);
@@ -266,13 +266,13 @@ gboolean run_make(struct run *r, GError **err)
 	for (guint i = NEAR; i <= FAR; i++)
 		if (r->here[i] && !make_end(r, i, err))
 			return FALSE;
-	if (!r->both && !perf_hear_place(r, err))
+	if (!r->both && !perf_receive_place(r, err))
 		return FALSE;
 	for (guint i = NEAR; i <= FAR; i++)
 		if (r->here[i] && !connect_end(r, i, err))
 			return FALSE;
-	/* The far end is ready before the near end hears of it. */
-	return r->here[NEAR] || perf_tell_place(r, NULL, err);
+	/* The far end is ready to receive before it sends its place. */
+	return r->here[NEAR] || perf_send_place(r, NULL, err);
 }
 
 void run_end(struct run *r)
@@ -316,7 +316,7 @@ guint8 run_tag(guint64 number)
 	return (guint8)(number + 1);
 }
 
-/* What a message with check carries. */
+/* The bytes of a message with --check. */
 static const guint8 *expected(struct run *r, guint64 number)
 {
 	if (r->op->fetches && !r->both)
@@ -327,7 +327,7 @@ static const guint8 *expected(struct run *r, guint64 number)
 	return r->expected;
 }
 
-void run_dress(struct run *r, guint from, struct flow *f, guint ahead)
+void run_fill_message(struct run *r, guint from, struct flow *f, guint ahead)
 {
 	const struct half *h = &f->half[from];
 	guint64 number = h->sent + ahead;
@@ -343,7 +343,7 @@ void run_dress(struct run *r, guint from, struct flow *f, guint ahead)
 		return;
 	}
 	if (r->op->fetches &&
-	    !r->both) { /* the far end has; what was read before is not to pass for it */
+	    !r->both) { /* clears the slot, so that the bytes of an earlier read do not pass for this read's */
 		memset(run_in_slot(r, h, slot), 0, r->row->size);
 		return;
 	}
@@ -371,7 +371,7 @@ run_same_bytes(const volatile guint8 *a, const volatile guint8 *b, gsize size)
 	return TRUE;
 }
 
-/* For tests: the first message that is looked at gets a wrong byte. */
+/* For tests: gives the first message that is checked a wrong byte. */
 static void spoil(struct run *r, guint8 *data)
 {
 	if (r->job->flip < 0 || (guint64)r->job->flip >= r->row->size)
@@ -388,7 +388,7 @@ static gboolean differs(struct run *r, guint64 number, GError **err)
 			 r->op->name, r->row->size, number);
 }
 
-/* The atomic has brought what was there before, and left what it was to leave. */
+/* TRUE: the atomic has brought the slot's earlier value, and has left the right new value. */
 static gboolean atomic_is_right(struct run *r, struct flow *f, guint64 number)
 {
 	guint64 slot = number % r->slots, after = f->remote[slot] + number + 1;
@@ -423,8 +423,7 @@ gboolean run_check_placed(struct run *r, guint at, struct flow *f, guint64 numbe
 	return TRUE;
 }
 
-/* A read, a write or an atomic is done: its bytes are there. With UC they may come later, or never.
- */
+/* Checks a message whose request has completed. With UC the bytes may come later than the completion, or never. */
 static gboolean check_done(struct run *r, guint from, struct flow *f, guint64 number, GError **err)
 {
 	if (!r->op->atomic)
@@ -434,8 +433,8 @@ static gboolean check_done(struct run *r, guint from, struct flow *f, guint64 nu
 }
 
 /*
- * A receive says that a message has come. It is the next one; or, when the service may lose some, a
- * later one: then it is known by what it carries.
+ * Checks the message of a receive. With RC it is the next message. With UC and UD messages may be lost, and it may be a later
+ * message, which its bytes tell.
  */
 static gboolean check_received(struct run *r, guint at, struct flow *f, GError **err)
 {
@@ -505,12 +504,12 @@ gboolean run_post_credit(struct run *r, struct flow *f, GError **err)
 	wr.send_flags = IB_SEND_SIGNALED;
 	wr.ex.imm_data = (guint32)h->received;
 	wr.wr_id = h->sent++;
-	h->told = h->received;
+	h->credited = h->received;
 	return pair_worked(al_post_send(h->qp, &wr, &bad), r->end[FAR],
 			   "a request cannot be posted", err);
 }
 
-/* A completion says that all earlier requests of its queue are done too. */
+/* Handles the completion of a request, which stands for all earlier requests of its queue. */
 static gboolean finish(struct run *r, guint i, struct flow *f, guint64 number, GError **err)
 {
 	struct half *h = &f->half[i];
@@ -527,12 +526,13 @@ static gboolean finish(struct run *r, guint i, struct flow *f, guint64 number, G
 	return TRUE;
 }
 
+/* Handles the arrival of a message. */
 static gboolean arrive(struct run *r, guint at, struct flow *f, GError **err)
 {
 	struct half *h = &f->half[at];
 
 	if (h->arrived == f->half[!at].sent && h->lost) {
-		h->lost--; /* it was only late */
+		h->lost--; /* a message that was taken for lost has come late */
 		h->received++;
 		return TRUE;
 	}
@@ -543,14 +543,14 @@ static gboolean arrive(struct run *r, guint at, struct flow *f, GError **err)
 	return TRUE;
 }
 
-/* The far end, which is alone, tells how many have come. */
+/* Handles a credit of a far end in another process: the number of messages that it has received. */
 static gboolean take_credit(struct run *r, struct flow *f, guint32 received, GError **err)
 {
 	struct half *far = &f->half[FAR];
 	guint32 news = received - (guint32)far->received;
 
 	if (news > f->half[NEAR].sent - far->received)
-		return tool_fail(err, "the other end tells of messages that nobody has sent");
+		return tool_fail(err, "the other end reports more messages than this end has sent");
 	while (news--)
 		if (!arrive(r, FAR, f, err))
 			return FALSE;
@@ -559,8 +559,9 @@ static gboolean take_credit(struct run *r, struct flow *f, guint32 received, GEr
 
 static gboolean failed(struct run *r, guint i, const struct ib_wc *wc, GError **err)
 {
-	/* One that has gone takes its queue pairs with it: that says more, if a moment later. */
-	if (r->peer >= 0 && meet_has_said(r->peer, GONE_MS) && !meet_is_there(r->peer, err))
+	/* A peer that has gone takes its queue pairs with it. Its end is a better message than the completion's status, and is seen a
+	 * moment later. */
+	if (r->peer >= 0 && meet_has_input(r->peer, GONE_MS) && !meet_check_peer(r->peer, err))
 		return FALSE;
 	return tool_fail(err,
 			 "%s of %" G_GUINT64_FORMAT " bytes from HCA 0x%016" G_GINT64_MODIFIER
@@ -584,7 +585,7 @@ gboolean run_poll(struct run *r, guint i, guint *handled, GError **err)
 	for (guint32 k = 0; k < n; k++) {
 		struct flow *f = wc[k].qp_context;
 
-		g_assert(f); /* its queue pair was made with it */
+		g_assert(f); /* make_qp() has given the queue pair this context */
 		if (wc[k].status != IB_WC_SUCCESS)
 			return failed(r, i, &wc[k], err);
 		if (wc[k].opcode < IB_WC_RECV) {
@@ -615,7 +616,7 @@ gboolean run_idle(struct run *r, GError **err)
 		return TRUE;
 	r->spins = 0;
 	sched_yield();
-	if (r->peer >= 0 && r->here[NEAR] && !meet_is_there(r->peer, err))
+	if (r->peer >= 0 && r->here[NEAR] && !meet_check_peer(r->peer, err))
 		return FALSE;
 	now = perf_now();
 	if (!r->idle_since)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* See perf_meet.h. */
+/* The records between the two ends of al_perf (perf_meet.h): packing, sending, receiving, checking. */
 #include "al/tools/perf_meet.h"
 
 #include <math.h>
@@ -19,17 +19,17 @@ struct hello {
 	guint32 type, flags, ops; /* ib_qp_type, enum perf_flag, bits of perf_ops */
 	guint32 depth, signal, chain, qps, mtu, inline_max;
 	guint32 rd_atomic;
-	guint32 optional; /* those of ops that the far end leaves out if its HCA lacks them */
+	guint32 optional; /* bits of ops that the far end leaves out if its HCA lacks them */
 	struct meet_card card;
 };
 
 struct welcome {
 	guint32 rd_atomic;
-	guint32 ops; /* the hello's operations that the far end has, too */
+	guint32 ops; /* the hello's operations that the far end's HCA has */
 	struct meet_card card;
 };
 
-/* Of some thousand queue pairs the numbers take several records. */
+/* Numbers of queue pairs: a row with thousands of queue pairs needs several of these records. */
 struct numbers {
 	guint32 qpn[128];
 };
@@ -41,30 +41,30 @@ static guint32 rd_atomic_of(const struct pair_end *end)
 	return MIN(end->attr.max_qp_init_rd_atom, end->attr.max_qp_rd_atom);
 }
 
-/* Of an end that is not here this is all that is known of its HCA. */
-static gboolean believe(struct perf_job *job, const struct meet_card *card, guint32 rd_atomic,
+/* Makes an end of the other process's card. rd_atomic is the only attribute of that end's HCA that this process learns. */
+static gboolean accept_card(struct perf_job *job, const struct meet_card *card, guint32 rd_atomic,
 			struct pair_end *end, GError **err)
 {
-	if (!meet_believe(job->al, card, end, err))
+	if (!meet_accept_card(job->al, card, end, err))
 		return FALSE;
 	end->attr.max_qp_init_rd_atom = end->attr.max_qp_rd_atom = rd_atomic;
 	return TRUE;
 }
 
-/* Takes up what the far end has left out. */
+/* Leaves out the operations that the far end's HCA lacks. */
 static gboolean agree(struct perf_job *job, guint32 ops, GError **err)
 {
 	guint32 ours = perf_op_bits(job);
 
 	if (!ops || ops & ~ours || ours & ~ops & ~job->optional)
-		return tool_fail(err, "the other end measures other operations: not measured");
+		return tool_fail(err, "the other end answers with other operations than were asked for: nothing is measured");
 	for (guint i = 0; i < PERF_OPS; i++)
 		if (ours & ~ops & 1u << i)
 			perf_leave_out(job, &perf_ops[i], "the other end's HCA cannot do it");
 	return TRUE;
 }
 
-gboolean perf_greet(struct perf_job *job, GError **err)
+gboolean perf_exchange_hello(struct perf_job *job, GError **err)
 {
 	struct welcome welcome;
 	struct hello hello = {
@@ -84,9 +84,9 @@ gboolean perf_greet(struct perf_job *job, GError **err)
 		.card = meet_card_of(&job->near, 0),
 	};
 
-	return meet_tell(job->peer, &hello, sizeof(hello), err) &&
-	       meet_hear(job->peer, &welcome, sizeof(welcome), err) &&
-	       believe(job, &welcome.card, welcome.rd_atomic, &job->far, err) &&
+	return meet_send(job->peer, &hello, sizeof(hello), err) &&
+	       meet_receive(job->peer, &welcome, sizeof(welcome), err) &&
+	       accept_card(job, &welcome.card, welcome.rd_atomic, &job->far, err) &&
 	       agree(job, welcome.ops, err);
 }
 
@@ -95,8 +95,8 @@ static gboolean is_mtu(guint32 mtu)
 	return !mtu || (mtu >= 256 && mtu <= 4096 && !(mtu & (mtu - 1)));
 }
 
-/* What no command line can ask for; what an HCA cannot do is perf_check_end()'s. */
-static gboolean can_be(const struct hello *h)
+/* FALSE: no command line can ask for such settings. Whether the HCA supports them is checked by perf_check_end(). */
+static gboolean is_possible(const struct hello *h)
 {
 	gboolean type = h->type == IB_QPT_RC || h->type == IB_QPT_UC || h->type == IB_QPT_UD;
 	gboolean ops = h->ops && !(h->ops >> PERF_OPS) && !(h->optional & ~h->ops);
@@ -109,17 +109,17 @@ static gboolean can_be(const struct hello *h)
 	       h->inline_max <= PERF_INLINE_MAX;
 }
 
-gboolean perf_hear_hello(struct perf_job *job, GError **err)
+gboolean perf_receive_hello(struct perf_job *job, GError **err)
 {
 	struct hello h;
 
-	if (!meet_hear(job->peer, &h, sizeof(h), err))
+	if (!meet_receive(job->peer, &h, sizeof(h), err))
 		return FALSE;
 	if (h.version != PERF_VERSION)
 		return tool_fail(err, "the other end is of another version: %u, and this one of %u",
 				 h.version, PERF_VERSION);
-	if (!can_be(&h))
-		return tool_fail(err, "the other end asks for what cannot be: not measured");
+	if (!is_possible(&h))
+		return tool_fail(err, "the other end asks for settings that are not possible: nothing is measured");
 	job->type = (ib_qp_type)h.type;
 	job->completion = h.flags & PERF_COMPLETION_FLAG;
 	job->events = h.flags & PERF_EVENTS;
@@ -135,21 +135,21 @@ gboolean perf_hear_hello(struct perf_job *job, GError **err)
 	for (guint i = 0; i < PERF_OPS; i++)
 		if (h.ops & 1u << i)
 			job->ops[job->num_ops++] = &perf_ops[i];
-	return believe(job, &h.card, h.rd_atomic, &job->near, err);
+	return accept_card(job, &h.card, h.rd_atomic, &job->near, err);
 }
 
-gboolean perf_tell_welcome(const struct perf_job *job, GError **err)
+gboolean perf_send_welcome(const struct perf_job *job, GError **err)
 {
 	const struct welcome welcome = { .rd_atomic = rd_atomic_of(&job->far),
 					 .ops = perf_op_bits(job),
 					 .card = meet_card_of(&job->far, 0) };
 
-	return meet_tell(job->peer, &welcome, sizeof(welcome), err);
+	return meet_send(job->peer, &welcome, sizeof(welcome), err);
 }
 
 /* -------------------------------------------------------------------- places */
 
-static gboolean tell_numbers(const struct run *r, guint i, GError **err)
+static gboolean send_numbers(const struct run *r, guint i, GError **err)
 {
 	struct numbers numbers = { 0 };
 
@@ -158,41 +158,41 @@ static gboolean tell_numbers(const struct run *r, guint i, GError **err)
 
 		numbers.qpn[place] = r->flow[n].half[i].qpn;
 		if ((place + 1 == G_N_ELEMENTS(numbers.qpn) || n + 1 == r->job->qps) &&
-		    !meet_tell(r->peer, &numbers, sizeof(numbers), err))
+		    !meet_send(r->peer, &numbers, sizeof(numbers), err))
 			return FALSE;
 	}
 	return TRUE;
 }
 
-static gboolean hear_numbers(struct run *r, guint i, GError **err)
+static gboolean receive_numbers(struct run *r, guint i, GError **err)
 {
 	struct numbers numbers;
 
 	for (guint n = 0; n < r->job->qps; n++) {
 		guint place = n % G_N_ELEMENTS(numbers.qpn);
 
-		if (!place && !meet_hear(r->peer, &numbers, sizeof(numbers), err))
+		if (!place && !meet_receive(r->peer, &numbers, sizeof(numbers), err))
 			return FALSE;
 		r->flow[n].half[i].qpn = numbers.qpn[place];
 	}
 	return TRUE;
 }
 
-gboolean perf_tell_place(struct run *r, struct perf_word *word, GError **err)
+gboolean perf_send_place(struct run *r, struct perf_request *request, GError **err)
 {
 	const struct perf_answer answer = { .addr = r->addr[FAR], .rkey = r->rkey[FAR] };
 
-	if (!word)
-		return perf_answer(r->job, &answer, err) && tell_numbers(r, FAR, err);
-	word->addr = r->addr[NEAR];
-	word->rkey = r->rkey[NEAR];
-	return meet_tell(r->peer, word, sizeof(*word), err) && tell_numbers(r, NEAR, err);
+	if (!request)
+		return perf_answer(r->job, &answer, err) && send_numbers(r, FAR, err);
+	request->addr = r->addr[NEAR];
+	request->rkey = r->rkey[NEAR];
+	return meet_send(r->peer, request, sizeof(*request), err) && send_numbers(r, NEAR, err);
 }
 
-gboolean perf_hear_place(struct run *r, GError **err)
+gboolean perf_receive_place(struct run *r, GError **err)
 {
 	struct perf_answer answer;
-	struct perf_word row = {
+	struct perf_request row = {
 		.step = PERF_ROW,
 		.op = (guint32)(r->op - perf_ops),
 		.test = r->row->test,
@@ -201,39 +201,39 @@ gboolean perf_hear_place(struct run *r, GError **err)
 	};
 
 	if (!r->here[NEAR])
-		return hear_numbers(r, NEAR, err);
-	if (!perf_tell_place(r, &row, err) || !meet_hear(r->peer, &answer, sizeof(answer), err))
+		return receive_numbers(r, NEAR, err);
+	if (!perf_send_place(r, &row, err) || !meet_receive(r->peer, &answer, sizeof(answer), err))
 		return FALSE;
 	r->addr[FAR] = answer.addr;
 	r->rkey[FAR] = answer.rkey;
-	return hear_numbers(r, FAR, err);
+	return receive_numbers(r, FAR, err);
 }
 
 /* --------------------------------------------------------------------- words */
 
-static gboolean ask(const struct run *r, const struct perf_word *word, struct perf_answer *answer,
+static gboolean ask(const struct run *r, const struct perf_request *request, struct perf_answer *answer,
 		    GError **err)
 {
-	return meet_tell(r->peer, word, sizeof(*word), err) &&
-	       meet_hear(r->peer, answer, sizeof(*answer), err);
+	return meet_send(r->peer, request, sizeof(*request), err) &&
+	       meet_receive(r->peer, answer, sizeof(*answer), err);
 }
 
 gboolean perf_ask_count(struct run *r, GError **err)
 {
-	const struct perf_word word = { .step = PERF_COUNT };
+	const struct perf_request request = { .step = PERF_COUNT };
 	struct perf_answer answer;
 
-	return r->both || ask(r, &word, &answer, err);
+	return r->both || ask(r, &request, &answer, err);
 }
 
 gboolean perf_ask_check(struct run *r, struct flow *f, guint64 number, GError **err)
 {
-	const struct perf_word word = { .step = PERF_CHECK,
+	const struct perf_request request = { .step = PERF_CHECK,
 					.flow = (guint32)(f - r->flow),
 					.number = number };
 	struct perf_answer answer;
 
-	if (!ask(r, &word, &answer, err))
+	if (!ask(r, &request, &answer, err))
 		return FALSE;
 	f->half[FAR].lost = answer.lost;
 	return TRUE;
@@ -242,7 +242,7 @@ gboolean perf_ask_check(struct run *r, struct flow *f, guint64 number, GError **
 gboolean perf_ask_over(struct run *r, GError **err)
 {
 	struct perf_row *row = r->row;
-	const struct perf_word word = {
+	const struct perf_request request = {
 		.step = PERF_OVER,
 		.messages = row->messages,
 		.lost = row->lost,
@@ -255,31 +255,31 @@ gboolean perf_ask_over(struct run *r, GError **err)
 
 	if (r->both)
 		return TRUE;
-	/* who is to end waits for no answer */
+	/* An interrupted near end does not wait for the answer. */
 	if (tool_interrupted)
-		return meet_tell(r->peer, &word, sizeof(word), err);
-	if (!ask(r, &word, &answer, err))
+		return meet_send(r->peer, &request, sizeof(request), err);
+	if (!ask(r, &request, &answer, err))
 		return FALSE;
 	row->checked += answer.checked;
 	return TRUE;
 }
 
-gboolean perf_tell_bye(const struct perf_job *job, GError **err)
+gboolean perf_send_bye(const struct perf_job *job, GError **err)
 {
-	const struct perf_word word = { .step = PERF_BYE };
+	const struct perf_request request = { .step = PERF_BYE };
 
-	return meet_tell(job->peer, &word, sizeof(word), err);
+	return meet_send(job->peer, &request, sizeof(request), err);
 }
 
-/* What is only shown may be anything but no number. */
-gboolean perf_hear_word(const struct perf_job *job, struct perf_word *word, GError **err)
+/* Times are only printed: any finite number will do. */
+gboolean perf_receive_request(const struct perf_job *job, struct perf_request *request, GError **err)
 {
-	return meet_hear(job->peer, word, sizeof(*word), err) &&
-	       ((isfinite(word->seconds) && isfinite(word->latency.mean)) ||
-		tool_fail(err, "the other end tells of times that cannot be"));
+	return meet_receive(job->peer, request, sizeof(*request), err) &&
+	       ((isfinite(request->seconds) && isfinite(request->latency.mean)) ||
+		tool_fail(err, "the other end's record has times that are not possible"));
 }
 
 gboolean perf_answer(const struct perf_job *job, const struct perf_answer *answer, GError **err)
 {
-	return meet_tell(job->peer, answer, sizeof(*answer), err);
+	return meet_send(job->peer, answer, sizeof(*answer), err);
 }

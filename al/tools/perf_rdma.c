@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What al_perf measures: latency and bandwidth of each operation and size, row by row. */
+/* The measurement of al_perf at the near end: latency and bandwidth of each operation and size, row by row. Queue pairs and
+ * messages are in perf_flow.c, the far end in its own process is in perf_far.c. */
 #include "al/tools/perf_meet.h"
 
 #include <errno.h>
@@ -42,12 +43,12 @@ static gboolean has_arrived(const struct run *r, guint at, const struct flow *f,
 	return run_same_bytes(run_in_slot(r, h, 0) + r->row->size - 1, &tag, 1);
 }
 
-/* Polls an end until its message number is done, or that of its peer has come; or it is given up.
- */
+/* Polls an end until its own message of that number has completed, or (arrival) the peer's message of that number has come. Returns
+ * TRUE too if the messages under way are given up. */
 static gboolean wait_for(struct run *r, guint i, struct flow *f, guint64 number, gboolean arrival,
 			 GError **err)
 {
-	const guint at = r->here[i] ? i : !i; /* alone, the near end has news of the far end */
+	const guint at = r->here[i] ? i : !i; /* with one end here, its polls count for both ends */
 
 	while (!r->given_up &&
 	       (arrival ? !has_arrived(r, i, f, number) : f->half[i].done <= number)) {
@@ -61,16 +62,16 @@ static gboolean wait_for(struct run *r, guint i, struct flow *f, guint64 number,
 		}
 		if (!run_idle(r, err))
 			return FALSE;
-		/* The sender may have something to say about what does not come. */
+		/* The sender's queue may have the error because of which the message does not come. */
 		if (!r->spins && arrival && r->both && !run_poll(r, !i, &handled, err))
 			return FALSE;
 	}
-	if (arrival && !r->given_up) /* what shows in memory only is not counted by polling */
+	if (arrival && !r->given_up) /* polls do not count a message that shows in memory only */
 		f->half[i].arrived = MAX(f->half[i].arrived, number + 1);
 	return TRUE;
 }
 
-/* One message, until it has come and its sender knows that it is done. */
+/* Sends one message, and waits until it has come and its request has completed. */
 static gboolean leg(struct run *r, guint from, struct flow *f, GError **err)
 {
 	guint64 number = f->half[from].sent;
@@ -80,7 +81,7 @@ static gboolean leg(struct run *r, guint from, struct flow *f, GError **err)
 	       wait_for(r, from, f, number, FALSE, err);
 }
 
-/* The same, and the answer of a far end that is alone. */
+/* Sends one message to a far end in another process, and waits for its answer. */
 static gboolean there_and_back(struct run *r, struct flow *f, GError **err)
 {
 	guint64 number = f->half[NEAR].sent;
@@ -101,16 +102,16 @@ static gboolean is_right(struct run *r, struct flow *f, guint64 number, GError *
 	       run_check_placed(r, NEAR, f, number, err);
 }
 
-/* One sample. What a given-up one took is none. */
+/* Takes one sample of latency. The time of a message that is given up is no sample. */
 static gboolean sample(struct run *r, struct flow *f, gboolean counts, GError **err)
 {
 	gboolean ping_pong = r->row->mode == PERF_PING_PONG;
 	guint64 number = f->half[NEAR].sent, start, ns;
 
 	if (r->job->check || run_waits_for_memory(r)) {
-		run_dress(r, NEAR, f, 0);
+		run_fill_message(r, NEAR, f, 0);
 		if (ping_pong && r->both)
-			run_dress(r, FAR, f, 0);
+			run_fill_message(r, FAR, f, 0);
 	}
 	start = perf_now();
 	if (ping_pong && !r->both) {
@@ -131,7 +132,7 @@ static gboolean sample(struct run *r, struct flow *f, gboolean counts, GError **
 	return TRUE;
 }
 
-/* Queue pairs take turns. */
+/* Takes samples on the queue pairs in turn. */
 static gboolean samples(struct run *r, guint64 count, guint64 deadline, gboolean counts,
 			GError **err)
 {
@@ -144,7 +145,7 @@ static gboolean samples(struct run *r, guint64 count, guint64 deadline, gboolean
 
 /* ------------------------------------------------------------------ bandwidth */
 
-/* Messages whose slots are free again, at both ends. */
+/* Number of messages whose slots are free again at both ends. */
 static guint64 finished(const struct run *r, const struct flow *f)
 {
 	return r->op->receives ? MIN(f->half[NEAR].done, f->half[FAR].arrived) : f->half[NEAR].done;
@@ -161,14 +162,14 @@ static gboolean post_what_fits(struct run *r, struct flow *f, GError **err)
 		if (h->sent + count > end)
 			break;
 		for (guint i = 0; r->job->check && i < count; i++)
-			run_dress(r, NEAR, f, i);
+			run_fill_message(r, NEAR, f, i);
 		if (!run_post(r, NEAR, f, count, err))
 			return FALSE;
 	}
 	return TRUE;
 }
 
-/* No more messages; where the last would not say that it is done, one more that does. */
+/* Ends the posting. If the last message was not signalled, one more signalled message follows. */
 static void stop_posting(struct run *r)
 {
 	for (guint n = 0; n < r->job->qps; n++) {
@@ -178,7 +179,7 @@ static void stop_posting(struct run *r)
 	}
 }
 
-/* Sends count messages, or until the deadline, and waits until all are done and have come. */
+/* Sends count messages, or messages until the deadline, and waits until all have completed and have come. */
 static gboolean stream(struct run *r, guint64 count, guint64 deadline, GError **err)
 {
 	gboolean stopped = FALSE, busy = TRUE;
@@ -218,7 +219,7 @@ static gboolean stream(struct run *r, guint64 count, guint64 deadline, GError **
 
 /* ------------------------------------------------------------------------ rows */
 
-/* What came before does not count. */
+/* Takes the warm-up out of the counts. */
 static void start_counting(struct run *r)
 {
 	for (guint n = 0; n < r->job->qps; n++) {
@@ -276,7 +277,7 @@ struct run perf_new_run(struct perf_job *job, struct perf_row *row)
 	};
 }
 
-/* Threads of the library that start meanwhile would inherit it, so only while measuring. */
+/* Only while measuring: threads that the library starts would inherit the processor. */
 gboolean perf_on_cpu(struct run *r, gboolean (*what)(struct run *r, GError **err), GError **err)
 {
 	cpu_set_t before, here;
@@ -295,7 +296,7 @@ gboolean perf_on_cpu(struct run *r, gboolean (*what)(struct run *r, GError **err
 	return good;
 }
 
-/* By memory alone a far end that sleeps is not woken. */
+/* No ping-pong by plain writes with --events: a write does not wake a far end that sleeps. */
 static enum perf_mode mode_of(const struct perf_job *job, const struct perf_op *op,
 			      enum perf_test test)
 {
@@ -320,7 +321,7 @@ static gboolean measure(struct perf_job *job, enum perf_test test, const struct 
 	r = perf_new_run(job, row);
 	good = run_make(&r, err) && perf_on_cpu(&r, measure_in, err);
 	run_end(&r);
-	/* A row without a sample says nothing. */
+	/* A row without messages is dropped. */
 	if (!good || !row->messages) {
 		g_free(row);
 		return FALSE;
@@ -328,7 +329,7 @@ static gboolean measure(struct perf_job *job, enum perf_test test, const struct 
 	g_ptr_array_add(job->rows, row);
 	job->measured(job, row);
 	return !tool_interrupted &&
-	       !ferror(stdout); /* when nobody can see a row, no more are made */
+	       !ferror(stdout); /* if rows can not be printed, the measurement ends */
 }
 
 /* ------------------------------------------------------------------------- job */
@@ -373,7 +374,7 @@ void perf_leave_out(struct perf_job *job, const struct perf_op *op, const char *
 	fprintf(stderr, "al_perf: %s is left out: %s\n", op->name, why);
 }
 
-/* What an operation needs and an HCA has not; NULL: nothing. */
+/* The capability that the operation needs and the HCA lacks; NULL: none. */
 static const char *missing(const struct perf_op *op, const struct ib_ca_attr *attr)
 {
 	if (op->atomic && attr->atomic_cap == IB_ATOMIC_NONE)
@@ -457,7 +458,7 @@ static gboolean check_sizes(struct perf_job *job, GError **err)
 	return TRUE;
 }
 
-/* The clock's own part in what it measures. */
+/* Nanoseconds of one call of perf_now(): the clock's own part in each latency. */
 static double cost_of_clock(void)
 {
 	g_autofree struct perf_hist *hist = g_new0(struct perf_hist, 1);
@@ -496,22 +497,22 @@ static gboolean open_ends(struct perf_job *job, GError **err)
 	       (!job->far_here || pair_open(job->al, &job->far, err));
 }
 
-/* The near end's part, and the far end's too, if it is here. */
+/* Measures at the near end, and serves a far end in this process. */
 static gboolean measure_job(struct perf_job *job, GError **err)
 {
 	return perf_check_end(job, &job->near, err) &&
-	       (job->far_here ? perf_check_end(job, &job->far, err) : perf_greet(job, err)) &&
+	       (job->far_here ? perf_check_end(job, &job->far, err) : perf_exchange_hello(job, err)) &&
 	       check_sizes(job, err) && measure_all(job, err) &&
-	       (job->far_here || perf_tell_bye(job, err));
+	       (job->far_here || perf_send_bye(job, err));
 }
 
-/* Why it ends without a bye. */
-static void tell_why(const struct perf_job *job, const GError *why)
+/* Sends the other end the reason why this end ends without a bye. */
+static void send_reason(const struct perf_job *job, const GError *why)
 {
 	g_autoptr(GError) interrupted = NULL;
 
 	tool_fail(&interrupted, "interrupted");
-	meet_tell_failure(job->peer, why ? why : interrupted);
+	meet_send_failure(job->peer, why ? why : interrupted);
 }
 
 gboolean perf_run(struct perf_job *job, GError **err)
@@ -528,7 +529,7 @@ gboolean perf_run(struct perf_job *job, GError **err)
 	good = open_ends(job, &why) &&
 	       (job->near_here ? measure_job(job, &why) : perf_serve(job, &why));
 	if (!good && job->peer >= 0)
-		tell_why(job, why);
+		send_reason(job, why);
 	if (why)
 		g_propagate_error(err, why);
 	pair_close(&job->far);

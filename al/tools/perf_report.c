@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* al_perf's rows as a table, as JSON and as CSV. */
+/* Reports of al_perf: its rows as a table, as JSON and as CSV. The plot is in perf_svg.c. */
 #include <json-glib/json-glib.h>
 
 #include "al/tools/perf.h"
@@ -232,14 +232,14 @@ void perf_print_json(const struct perf_job *job, const GError *err)
 	json_builder_end_array(b);
 	json_builder_end_object(b);
 	root = json_builder_get_root(b);
-	text = json_to_string(root, !job->keep); /* one of many is a line */
+	text = json_to_string(root, !job->keep); /* with --keep each report is one line */
 	printf("%s\n", text);
 	fflush(stdout);
 }
 
 /* ------------------------------------------------------------------------ CSV */
 
-/* A decimal point whatever the locale. */
+/* Prints a number with a decimal point in every locale. */
 static void print_number(double value)
 {
 	char text[G_ASCII_DTOSTR_BUF_SIZE];

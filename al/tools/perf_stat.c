@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* See perf_stat.h. */
+/* Percentiles of samples, and lists of sizes (perf_stat.h). */
 #include "al/tools/perf_stat.h"
 
 #include <math.h>
@@ -76,7 +76,7 @@ struct perf_latency perf_hist_latency(const struct perf_hist *hist)
 
 /* --------------------------------------------------------------------- sizes */
 
-/* One size, or a range. */
+/* Reads one size, or a range of sizes. */
 static gboolean parse_part(const char *text, guint64 min, guint64 max, GArray *sizes)
 {
 	const char *dots = strstr(text, "..");

@@ -8,7 +8,7 @@
 /*
  * A histogram with buckets that grow with the value, so that a sample costs one increment and the memory does not grow:
  * values below 2^PERF_HIST_BITS are exact, others to one part in 2^PERF_HIST_BITS. Minimum, maximum and sum are exact.
- * All zero is an empty one.
+ * A histogram of zeros is empty.
  */
 #define PERF_HIST_BITS 7
 #define PERF_HIST_BUCKETS ((64 - PERF_HIST_BITS + 1) << PERF_HIST_BITS)
@@ -21,11 +21,11 @@ struct perf_hist {
 
 void perf_hist_add(struct perf_hist *hist, guint64 value);
 
-/* 0 of an empty one. The percentile is the smallest value that percent of the samples do not exceed, to the precision. */
+/* The smallest value that percent of the samples do not exceed, to the histogram's precision. 0 if the histogram is empty. */
 double perf_hist_mean(const struct perf_hist *hist);
 guint64 perf_hist_percentile(const struct perf_hist *hist, double percent);
 
-/* What is shown of a histogram. */
+/* The figures that reports show of a histogram. */
 #define PERF_PERCENTILES 4
 extern const double perf_percentiles[PERF_PERCENTILES];
 
@@ -38,8 +38,8 @@ struct perf_latency {
 struct perf_latency perf_hist_latency(const struct perf_hist *hist);
 
 /*
- * Sizes such as "8", "8,64,4K" and "8..1M", the powers of two from one to the other and that end; all from min to max.
- * Appends to sizes (of guint64), which is as before when FALSE comes back.
+ * Reads sizes such as "8", "8,64,4K" and "8..1M": a range stands for its powers of two and its end. Each size is from min to max.
+ * Appends the sizes (guint64) to the array. FALSE: the text is wrong, and the array is unchanged.
  */
 gboolean perf_parse_sizes(const char *text, guint64 min, guint64 max, GArray *sizes);
 

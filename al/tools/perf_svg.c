@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * al_perf's plot: latency and bandwidth over the size of a message, each in a panel of its own with
- * logarithmic axes. Latency: the median as a line, the 99th percentile dashed. One colour per
- * operation, told apart by the colour-blind too.
+ * logarithmic axes. Latency: the median as a line, the 99th percentile dashed. Each operation has a colour, which the colour-blind
+ * can distinguish too. Other reports are in perf_report.c.
  */
 #include "al/tools/perf.h"
 
@@ -15,7 +15,7 @@
 #define TOP    60
 #define BOTTOM 60
 
-/* A figure of a row that is drawn over its size. */
+/* A figure of a row, which the plot draws over the row's size. */
 typedef double (*figure_fn)(const struct perf_row *row);
 
 static double median(const struct perf_row *row)
@@ -74,7 +74,7 @@ static gboolean is_drawn(const struct panel *p, const struct perf_row *row, cons
 	return row->test == p->test && f->test == p->test && f->value(row) > 0;
 }
 
-/* Whole powers around all that is drawn; FALSE: there is nothing. */
+/* Sets the axes to whole powers around all values. FALSE: the panel has no values. */
 static gboolean find_limits(struct panel *p)
 {
 	gboolean found = FALSE;
@@ -112,7 +112,7 @@ static char *size_text(guint exponent)
 			       units[MIN(exponent / 10, G_N_ELEMENTS(units) - 1)]);
 }
 
-/* Numbers as SVG has them, with a point whatever the locale. */
+/* Prints a number with a decimal point in every locale, as SVG requires. */
 static const char *number(char *text, double value)
 {
 	return g_ascii_formatd(text, G_ASCII_DTOSTR_BUF_SIZE, "%.1f", value);
@@ -127,7 +127,7 @@ static void add_line(GString *svg, const char *class, double x1, double y1, doub
 		number(a[0], x1), number(a[1], y1), number(a[2], x2), number(a[3], y2));
 }
 
-/* text is without markup. */
+/* text must have no characters of markup. */
 static void add_text(GString *svg, const char *anchor, double x, double y, const char *text)
 {
 	char a[2][G_ASCII_DTOSTR_BUF_SIZE];
@@ -187,7 +187,7 @@ static void draw_legend(GString *svg, const struct panel *p, const struct perf_o
 	add_text(svg, "start", x + 38, y + 4, g_strchomp(text));
 }
 
-/* All sizes of an operation, in the order in which they were measured. FALSE: there is none. */
+/* Draws the line of an operation through its sizes, in the order of the measurement. FALSE: the operation has no row here. */
 static gboolean draw_curve(GString *svg, const struct panel *p, const struct perf_op *op,
 			   const struct figure *f)
 {
@@ -218,7 +218,7 @@ static gboolean draw_curve(GString *svg, const struct panel *p, const struct per
 	return TRUE;
 }
 
-/* TRUE: there was something to draw. */
+/* TRUE: the panel has values. */
 static gboolean draw_panel(GString *svg, struct panel *p)
 {
 	static const char *const titles[] = {

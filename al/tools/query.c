@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The frame of al_query: its table of subcommands, its command line, and the way from a subcommand's answer
- * to the terminal. What a subcommand knows is in a file of its own.
+ * The frame of al_query: its table of subcommands, its command line, and the printing of a subcommand's answer. The subcommands
+ * are in query_*.c.
  */
 #include "al/tools/query.h"
 
@@ -195,8 +195,7 @@ static void answer_once(struct query *q, const struct query_command *command)
 }
 
 /*
- * The keys of a terminal, while something is being watched: q ends it, and so do signals, after which the terminal is as
- * it was.
+ * The terminal during --watch: the key q ends the watch, and so does a signal. Then the terminal's settings are restored.
  */
 static struct termios terminal_before;
 static volatile sig_atomic_t interrupted;
@@ -209,7 +208,7 @@ static void on_signal(int sig)
 
 static gboolean take_keys(void)
 {
-	/* What is being written is written to its end; poll() returns all the same. */
+	/* SA_RESTART: a signal does not cut a write() short; poll() returns at each signal. */
 	const struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 	struct termios now;
 
@@ -222,15 +221,15 @@ static gboolean take_keys(void)
 	return !tcsetattr(STDIN_FILENO, TCSANOW, &now);
 }
 
-/* FALSE: it is enough. */
-static gboolean rest(const struct query *q, gboolean keys)
+/* Waits for the next repetition. FALSE: the watch ends. */
+static gboolean wait_interval(const struct query *q, gboolean keys)
 {
 	struct pollfd in = { .fd = keys ? STDIN_FILENO : -1, .events = POLLIN };
 	gint64 end = g_get_monotonic_time() + (gint64)(q->watch * G_USEC_PER_SEC), left;
 	char key;
 
 	while (!interrupted && (left = end - g_get_monotonic_time()) > 0) {
-		/* Days fit an int of milliseconds, which is as long as --watch waits. */
+		/* The longest --watch has fewer milliseconds than an int holds. */
 		if (poll(&in, 1, (int)((left + 999) / 1000)) <= 0)
 			continue;
 		if (read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q')
@@ -239,7 +238,7 @@ static gboolean rest(const struct query *q, gboolean keys)
 	return !interrupted;
 }
 
-/* Every so often, until it is interrupted, something is wrong with the command line, or nobody reads. */
+/* Answers again and again, until a signal, the key q, an error of the command line, or an error of standard output. */
 static void watch(struct query *q, const struct query_command *command)
 {
 	gboolean keys = take_keys();
@@ -253,7 +252,7 @@ static void watch(struct query *q, const struct query_command *command)
 		if (!q->json && !q->colour)
 			putchar('\n');
 		fflush(stdout);
-		if (!rest(q, keys))
+		if (!wait_interval(q, keys))
 			break;
 	}
 	if (keys)
@@ -347,17 +346,17 @@ static gboolean is_type(const char *text)
 	return FALSE;
 }
 
-/* "--watch" may stand without a number, which GOption has no way to say. */
+/* --watch may be given without a number, which GOption does not support: this adds the number 2 to such an option. */
 static char **complete_watch(char **argv)
 {
 	GPtrArray *args = g_ptr_array_new();
-	gboolean ours = TRUE;
+	gboolean own = TRUE; /* an argument of al_query */
 
 	for (char **a = argv; *a; a++) {
 		char *end;
 
-		ours = ours && strcmp(*a, "--") && strcmp(*a, "capture"); /* what follows is a command's */
-		if (!ours || (strcmp(*a, "--watch") && strcmp(*a, "-w"))) {
+		own = own && strcmp(*a, "--") && strcmp(*a, "capture"); /* the arguments behind it belong to the captured command */
+		if (!own || (strcmp(*a, "--watch") && strcmp(*a, "-w"))) {
 			g_ptr_array_add(args, g_strdup(*a));
 			continue;
 		}
@@ -370,7 +369,7 @@ static char **complete_watch(char **argv)
 	return (char **)g_ptr_array_free(args, FALSE);
 }
 
-#define NOT_GIVEN (-1.0) /* an option whose 0 is an error */
+#define NOT_GIVEN (-1.0) /* value of an option that is not given, where 0 is a wrong value */
 
 static int check_options(const struct query *q, const struct query_command *command)
 {
@@ -432,7 +431,7 @@ static int answer_command_line(struct query *q, char **words, const char *qpn)
 	return q->status;
 }
 
-/* The argument behind that of args; the others move up. */
+/* Takes the argument behind args[0] out of the list, and returns it. */
 static char *take_first(char **args)
 {
 	char *first = args[1];
@@ -442,7 +441,7 @@ static char *take_first(char **args)
 	return first;
 }
 
-/* GLib leaves it where an argument behind it begins with a dash. */
+/* Removes a "--", which GLib leaves in the list if an argument behind it begins with a dash. */
 static void drop_separator(char **args)
 {
 	while (*++args)
@@ -453,8 +452,8 @@ static void drop_separator(char **args)
 }
 
 /*
- * Takes the options out of args. They may stand before and behind the subcommand's name, which stays behind the program's;
- * but those behind the command that is captured are its own.
+ * Reads the options, and takes them out of args. They may stand before and behind the subcommand's name, which becomes args[1].
+ * Options behind the command of capture belong to that command, and stay.
  */
 static gboolean parse(GOptionContext *context, char ***args, GError **err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What the files of al_query share. A subcommand collects its answer as JSON, once; --json prints that, and
- * the text form is a view of it, so that both always say the same.
+ * What the files of al_query share. A subcommand collects its answer as JSON, once. --json prints that JSON, and the text form
+ * prints its members, so both forms have the same content.
  */
 #ifndef AL_TOOLS_QUERY_H
 #define AL_TOOLS_QUERY_H
@@ -11,7 +11,7 @@
 
 #include "al/tools/tool.h"
 
-/* What a user may narrow an answer by, and which subcommand knows what to do with it. */
+/* The options that narrow an answer or change its form; each subcommand lists those that it takes. */
 enum query_filter {
 	QUERY_CA = 1 << 0,
 	QUERY_PORT = 1 << 1,
@@ -27,7 +27,7 @@ enum query_filter {
 };
 
 struct query {
-	/* the command line, checked */
+	/* The command line, checked. */
 	char *ca;              /* GUID, index or description; NULL: all */
 	gint port, pid;        /* 0: all */
 	char *type;            /* of object; NULL: all */
@@ -38,13 +38,13 @@ struct query {
 	gdouble timeout;       /* seconds; 0: none */
 	gdouble watch;         /* seconds; 0: once */
 	char *output;          /* file; NULL: the default */
-	char **args;           /* what follows the subcommand, ends in NULL */
+	char **args;           /* arguments behind the subcommand's name; NULL ends the list */
 	gboolean colour;
-	/* while it is being answered */
+	/* The answer, while it is collected and shown. */
 	al_h al;
 	struct al_snapshot *snap;
 	JsonObject *out;       /* the answer */
-	int status;            /* the exit code */
+	int status;            /* exit code of the program */
 };
 
 struct query_command {
@@ -53,37 +53,37 @@ struct query_command {
 	unsigned int filters;             /* enum query_filter */
 	void (*collect)(struct query *q); /* fills q->out from q->al and q->snap */
 	void (*show)(struct query *q);    /* prints q->out as text */
-	void (*run)(struct query *q);     /* in place of both, with nothing opened: does all itself */
+	void (*run)(struct query *q);     /* in place of collect and show; the library is not open */
 };
 
 int query_main(int argc, char **argv);
 
 /* ---- for the subcommands (query.c) ---- */
 
-/* Something that the answer lacks, or why there is none: into "errors" of the answer and to standard error. */
+/* Reports what the answer lacks, or why there is no answer: in "errors" of the answer and on standard error. Raises the exit code. */
 void query_error(struct query *q, int status, const char *format, ...) G_GNUC_PRINTF(3, 4);
 
-/* Opens the library; FALSE: it was said why not. */
+/* Opens the library. FALSE: query_error() has reported why not. */
 gboolean query_open(struct query *q);
 
-/* A new array in the answer. */
+/* Adds an array to the answer. */
 JsonArray *query_array(struct query *q, const char *name);
 
-/* HCA of the snapshot that the user means by its GUID, index or description; NULL: it was said that there is none. */
+/* The HCA of the snapshot with this GUID, index or description. NULL: query_error() has reported that there is none. */
 const struct al_snap_ca *query_find_ca(struct query *q, const char *name);
 
-/* Calls fn for each HCA that --ca lets through. */
+/* Calls fn for each HCA, or for the HCA of --ca. */
 void query_each_ca(struct query *q, void (*fn)(struct query *q, const struct al_snap_ca *snap, gint64 index, void *arg),
 		   void *arg);
 
-/* --state, against a state's text. */
+/* TRUE: --state is not given, or names this state. */
 gboolean query_state_passes(const struct query *q, const char *state);
 
-/* Prints one line of JSON, for answers that have no end. Takes ownership of obj. */
+/* Prints an object as one line of JSON, for subcommands that print until a signal. Takes ownership of obj. */
 void query_print_line(JsonObject *obj);
 
 /* Members of JSON objects, as every subcommand writes them. */
-void member_text(JsonObject *obj, const char *name, const char *text); /* cleaned */
+void member_text(JsonObject *obj, const char *name, const char *text); /* by tool_clean() */
 void member_u64(JsonObject *obj, const char *name, guint64 value);     /* above 2^53 a hexadecimal string */
 void member_guid(JsonObject *obj, const char *name, guint64 value);    /* always a hexadecimal string of 16 digits */
 void member_hex(JsonObject *obj, const char *name, guint64 value);     /* a hexadecimal string, such as "0xffff" */
@@ -93,14 +93,14 @@ void member_hex(JsonObject *obj, const char *name, guint64 value);     /* a hexa
 struct query_column {
 	const char *key;     /* member of the row's object */
 	const char *heading;
-	char *(*format)(JsonNode *value);         /* owned by the caller; NULL: as it is */
-	const char *(*colour)(const char *text);  /* escape sequence, or NULL for none */
+	char *(*format)(JsonNode *value);         /* text of a value, which the caller frees; NULL: the value itself */
+	const char *(*colour)(const char *text);  /* escape sequence for a text; NULL, or a result of NULL: no colour */
 };
 
-/* Prints an array of objects, a line each, every line behind indent. Columns end with a key of NULL. */
+/* Prints an array of objects as a table, a line for each, indented by `indent`. A key of NULL ends the columns. */
 void query_table(const struct query *q, const char *indent, JsonArray *rows, const struct query_column *columns);
 
-/* A line for each column that the object has: its heading, then the value. */
+/* Prints an object as a sheet: a line with heading and value for each column whose member the object has. */
 void query_sheet(const struct query *q, JsonObject *obj, const struct query_column *columns);
 
 char *format_mbps(JsonNode *value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* al_query ca, port, gid, pkey: HCAs, their ports and the ports' tables. */
+/* al_query ca, port, gid, pkey, counters: HCAs, their ports, the ports' tables and counters. Capabilities are in query_caps.c. */
 #include <stdio.h>
 
 #include "al/tools/query.h"
@@ -21,7 +21,7 @@ static void missing(struct query *q, const struct visit *visit, const char *what
 		    what, al_status_str(st));
 }
 
-/* Calls fn for each port that --port and --state let through. A port that fails does not keep the others from being shown. */
+/* Calls fn for each port that --port and --state select. After a port that cannot be queried the other ports follow. */
 static void each_port(struct query *q, const struct visit *visit, port_fn fn, JsonArray *to)
 {
 	for (guint num = 1; num <= visit->snap->attr.num_ports; num++) {
@@ -72,7 +72,7 @@ static void visit_ca(struct query *q, const struct al_snap_ca *snap, gint64 inde
 	visit_end(&visit);
 }
 
-/* --port names what no HCA has. */
+/* Reports a --port that no HCA has. */
 static void check_port_found(struct query *q)
 {
 	for (size_t i = 0; i < q->snap->num_cas; i++)
@@ -82,7 +82,7 @@ static void check_port_found(struct query *q)
 		query_error(q, TOOL_USAGE, "no HCA has a port %d; \"al_query port\" shows those that are there", q->port);
 }
 
-/* A list of what fn adds for each port of each HCA. */
+/* Collects an array, to which fn adds for each port of each HCA. */
 static void collect_of_ports(struct query *q, const char *name, port_fn fn)
 {
 	struct each each = { fn, query_array(q, name) };
@@ -91,7 +91,7 @@ static void collect_of_ports(struct query *q, const char *name, port_fn fn)
 	check_port_found(q);
 }
 
-/* Which port a row is about. */
+/* Adds the HCA and the port of a row. */
 static JsonObject *new_row(const struct visit *visit, guint8 num, JsonArray *to)
 {
 	JsonObject *row = json_object_new();
@@ -233,7 +233,7 @@ void collect_counters(struct query *q)
 	collect_of_ports(q, "ports", add_port_counters);
 }
 
-/* A line for each counter, a column for each port. */
+/* Prints a line for each counter and a column for each port. */
 void show_counters(struct query *q)
 {
 	JsonArray *ports = json_object_get_array_member(q->out, "ports");
@@ -308,7 +308,7 @@ void collect_ca(struct query *q)
 {
 	query_each_ca(q, add_ca, query_array(q, "cas"));
 	check_port_found(q);
-	/* Who uses them: of an agent, and unless something else was asked for. */
+	/* The clients of the HCAs: only if an agent has the HCAs, and no option narrows the answer. */
 	if (q->snap->num_clients && !q->ca && !q->port && !q->state)
 		collect_clients(q);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* al_query caps: what HCAs can do and how far, side by side. */
+/* al_query caps: the capabilities and maxima of HCAs, side by side. */
 #include <stdio.h>
 #include <string.h>
 
 #include "al/tools/query.h"
 
-/* Abilities are the bits of ib_ca_attr.caps; the JSON name is that of the bit without its prefix, in small letters. */
+/* The bits of ib_ca_attr.caps. Each has a JSON name: the constant's name without its prefix, in small letters. */
 static const struct ability {
 	const char *name;
 	guint bit;
@@ -61,7 +61,7 @@ static char *ability_name(const struct ability *ability)
 	return g_ascii_strdown(ability->name + strlen("IB_CA_CAP_"), -1);
 }
 
-/* In one word, for a narrow column. */
+/* The kind of atomics in one word, for a narrow column. */
 static const char *reach(ib_atomic_cap cap)
 {
 	static const char *const words[] = {
@@ -119,7 +119,7 @@ void collect_caps(struct query *q)
 	}
 }
 
-/* A line of the table: its text, then a value per HCA in members named by their place. */
+/* Makes a line of the table: its heading, and a value for each HCA, whose member is named by the HCA's column. */
 static void add_line(struct query *q, JsonArray *lines, JsonArray *cas, const char *group, const char *name, const char *text)
 {
 	JsonObject *line = json_object_new();

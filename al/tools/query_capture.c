@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * al_query capture: runs a command whose software HCAs show their packets in a file. Each process has HCAs of its own, so
- * they are told by its environment, and the command is what is looked at, not what runs already.
+ * al_query capture: runs a command whose software HCAs write their packets to a file. Each process has software HCAs of its own,
+ * and reads their settings from its environment. So capture starts a command, and cannot look at a process that already runs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,13 +13,14 @@
 
 #define DEFAULT_FILE "capture.pcapng"
 
-/* What the settings of one line can not carry (ibal-soft(5)). */
+/* FALSE: the file's name has characters that the settings of one line cannot hold (ibal-soft(5)). */
 static gboolean can_be_set(const char *file)
 {
 	return !file[strcspn(file, " \t\n\"'[]")];
 }
 
-/* Before those that are there: what is said later holds, and theirs may end in a section. */
+/* Puts the setting before the settings of the environment: a later setting replaces an earlier one, and the environment's may end
+ * within a section. */
 static char **environment(const struct query *q, const char *file)
 {
 	char **env = g_get_environ();
@@ -68,7 +69,7 @@ void run_capture(struct query *q)
 		query_error(q, TOOL_USAGE, "capture: %s: blanks, quotes and brackets can not be in its name", file);
 		return;
 	}
-	if (!stat(file, &st) && S_ISREG(st.st_mode)) /* so that an old one is not taken for the command's */
+	if (!stat(file, &st) && S_ISREG(st.st_mode)) /* an old file must not pass for the command's capture */
 		unlink(file);
 	env = environment(q, file);
 	if (!g_spawn_sync(NULL, command, env, G_SPAWN_SEARCH_PATH | G_SPAWN_CHILD_INHERITS_STDIN, NULL, NULL, NULL, NULL,

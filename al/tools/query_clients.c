@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* al_query clients: who uses the agent, what everybody has, the most he has had, and what he may have. */
+/* al_query clients: the agent's clients and users, and for each resource its use, its highest use and its limit. */
 #include <pwd.h>
 #include <stdio.h>
 
@@ -22,7 +22,7 @@ static void add_use(JsonObject *to, const struct al_snap_use *use, const char *n
 
 static void add_client(const struct al_snap_client *client, JsonArray *to)
 {
-	/* cppcheck-suppress getpwuidCalled ; al_query has one thread that asks */
+	/* cppcheck-suppress getpwuidCalled ; only one thread of al_query calls it */
 	const struct passwd *user = getpwuid(client->uid);
 	g_autofree char *number = g_strdup_printf("%u", client->uid);
 	JsonObject *row = json_object_new(), *use = json_object_new();
@@ -36,7 +36,7 @@ static void add_client(const struct al_snap_client *client, JsonArray *to)
 	member_text(row, "user", user ? user->pw_name : number);
 	member_u64(row, "refused", client->refused);
 	json_object_set_object_member(row, "use", use);
-	/* How many programs there are is a user's. */
+	/* AL_RESOURCE_CLIENTS is a resource of users only. */
 	for (int r = client->pid ? AL_RESOURCE_CLIENTS + 1 : 0; r < AL_RESOURCES; r++)
 		add_use(use, &client->use[r], al_resource_str((al_resource)r));
 }
@@ -54,7 +54,7 @@ void collect_clients(struct query *q)
 
 /* --------------------------------------------------------------------- show */
 
-/* "1536M" of bytes, rounded up; other things are counted as they are. */
+/* The text of an amount: bytes rounded up, such as "1536M"; other resources as plain numbers. */
 static char *amount_text(JsonObject *use, const char *member)
 {
 	guint64 value;
@@ -68,7 +68,7 @@ static char *amount_text(JsonObject *use, const char *member)
 	return g_strdup_printf("%" G_GUINT64_FORMAT "%.1s", value, unit ? &"KMG"[unit - 1] : "");
 }
 
-/* A row of text for each: "now/most" of each resource. */
+/* A row for each account, with "now/high" of each resource. */
 static JsonArray *texts_of(JsonArray *rows)
 {
 	JsonArray *texts = json_array_new();
@@ -109,7 +109,7 @@ static void show_rows(struct query *q, const char *name, const struct query_colu
 	query_table(q, "", texts, columns);
 }
 
-/* Limits are the same for all: those of the first of each. */
+/* The limits of clients and of users, which are the same for each client and for each user: those of the first account. */
 static void show_limits(struct query *q)
 {
 	static const struct query_column columns[] = {

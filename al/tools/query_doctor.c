@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * al_query doctor: goes through everything that the library needs and says of each whether it is there, and
- * if not, how to mend it. It also works where the library does not open.
+ * al_query doctor: checks everything that the library needs, and prints a finding for each, with the way to mend a fault. It also
+ * works if the library does not open.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -15,12 +15,12 @@
 
 #include "al/tools/query.h"
 
-/* Ordered by how bad they are. */
+/* The levels of findings, from good to bad. */
 enum level { OK, NOTE, WARNING, ERROR };
 
 static const struct {
 	const char *name;
-	int status; /* the exit code, when it is the worst */
+	int status; /* exit code if no finding is worse */
 } levels[] = {
 	[OK] = { "ok", TOOL_OK },
 	[NOTE] = { "note", TOOL_OK },
@@ -38,16 +38,16 @@ struct doctor {
 	JsonArray *findings;
 	enum level worst;
 	al_status opened;
-	gint64 started; /* monotonic, in microseconds */
-	pthread_mutex_t lock; /* a leaf; protects messages: they come from any thread */
-	GPtrArray *messages; /* of struct message: what the library said meanwhile */
-	gboolean hardware;   /* there are HCAs or adapters that are real */
+	gint64 started; /* begin, monotonic clock in microseconds */
+	pthread_mutex_t lock; /* guards messages, which any thread adds. Leaf. */
+	GPtrArray *messages; /* of struct message: the library's messages while doctor runs */
+	gboolean hardware;   /* the machine has a hardware HCA or adapter */
 };
 
 static void find(struct doctor *d, enum level level, const char *about, const char *remedy, const char *format, ...)
 	G_GNUC_PRINTF(5, 6);
 
-/* remedy may be NULL: nothing is to be done. */
+/* Adds a finding. remedy: the way to mend it, or NULL. */
 static void find(struct doctor *d, enum level level, const char *about, const char *remedy, const char *format, ...)
 {
 	JsonObject *finding = json_object_new();
@@ -73,7 +73,7 @@ static void on_message(void *context, ib_log_level level, const char *text)
 
 	if (level > IB_LOG_WARNING)
 		return;
-	/* What waits tells so, and there may never be a report. */
+	/* A message that the library waits is printed at once: if the wait never ends, there is no report. */
 	if (g_get_monotonic_time() - d->started > (gint64)5 * G_USEC_PER_SEC)
 		fprintf(stderr, "al_query: %s: %s\n", levels[level == IB_LOG_ERROR ? ERROR : WARNING].name, text);
 	m = g_new(struct message, 1);
@@ -129,7 +129,7 @@ static void check_configuration(struct doctor *d)
 		     g_strerror(errno));
 }
 
-/* Where modules are looked for, and who says so. */
+/* The directories in which the library looks for modules, and the setting that names them. */
 static char *module_path(const char **said_by)
 {
 	g_autoptr(GKeyFile) conf = g_key_file_new();
@@ -305,7 +305,7 @@ static void check_limits(struct doctor *d)
 static void check_places(struct doctor *d)
 {
 	struct stat st;
-	/* As ci/lockfile.c chooses. */
+	/* The same choice as in ci/lockfile.c. */
 	const char *lock = !stat("/run/lock", &st) && (st.st_mode & S_IWOTH) ? "/run/lock" : "/tmp";
 
 	if (access(lock, W_OK | X_OK))
@@ -315,10 +315,10 @@ static void check_places(struct doctor *d)
 		find(d, OK, "lock files", NULL, "in %s", lock);
 }
 
-/* As the library has it built in (ald(8)). */
+/* The library's built-in path of the agent's socket (ald(8)). */
 #define AGENT_SOCKET "/run/ibal/ald.socket"
 
-/* What ibal.conf says of it; NULL: nothing. */
+/* The agent of ibal.conf; NULL: ibal.conf names none. */
 static char *conf_agent(void)
 {
 	g_autoptr(GKeyFile) conf = g_key_file_new();
@@ -328,7 +328,7 @@ static char *conf_agent(void)
 		g_key_file_get_string(conf, "ibal", "agent", NULL) : NULL;
 }
 
-/* The error of a connection attempt; 0: somebody listens. */
+/* Connects to a socket. Returns 0, or errno of the failure. */
 static int try_socket(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -378,7 +378,7 @@ static void check_socket(struct doctor *d, const char *path)
 		     path, d->q->snap->num_clients);
 }
 
-/* As al_open() chooses. */
+/* The agent's socket, chosen as al_open() chooses it. */
 static void check_agent(struct doctor *d)
 {
 	g_autofree char *conf = conf_agent();
@@ -396,7 +396,7 @@ static void check_agent(struct doctor *d)
 		check_socket(d, AGENT_SOCKET);
 }
 
-/* What the library said and no check has found. */
+/* Adds the library's messages that no finding covers. */
 static void check_messages(struct doctor *d)
 {
 	pthread_mutex_lock(&d->lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * al_query events: a line for each event as it happens, out of a channel in glib's main loop. To hear of an HCA's
- * own asynchronous events it must be open: a second registration, by callback, opens it when it comes and has
- * closed it before it is gone, which who reads a channel would be too late for.
+ * al_query events: a line for each event, read from a channel in GLib's main loop. An HCA's own asynchronous events come only while
+ * the HCA is open. So a second registration, the keeper, opens an HCA at its arrival and closes it at its removal. The keeper uses
+ * callbacks: a reader of a channel would close the HCA too late.
  */
 #include <glib-unix.h>
 #include <signal.h>
@@ -15,14 +15,14 @@ struct listener {
 	GMainLoop *loop;
 	GSource *source;
 	al_channel_h channel;
-	al_pnp_h pnp;      /* what is shown */
-	al_pnp_h keeper;   /* opens and closes */
+	al_pnp_h pnp;      /* of the events that are shown */
+	al_pnp_h keeper;   /* opens and closes HCAs */
 	GHashTable *cas;   /* GUID -> struct watched; the keeper's, on the PnP thread */
 	guint64 only;      /* GUID of --ca; 0: all */
 	gint shown;
 };
 
-/* An HCA that is there. */
+/* An HCA that the keeper has opened. */
 struct watched {
 	guint64 guid;
 	al_ca_h ca;
@@ -90,7 +90,7 @@ static al_status watch_ca(struct listener *l, guint64 guid)
 	return st;
 }
 
-/* May sleep. */
+/* The keeper's callback, which may sleep. */
 static al_status keep(void *context, const struct al_pnp_event *event)
 {
 	struct listener *l = context;
@@ -102,7 +102,7 @@ static al_status keep(void *context, const struct al_pnp_event *event)
 	return AL_SUCCESS;
 }
 
-/* Events of ports come as PnP events too, in order and with their replay: those are the ones shown. */
+/* Shows an asynchronous event of an HCA. Events of ports are left out: they come as PnP events too, in order and with their replay. */
 static void on_async(struct listener *l, const struct al_event *event)
 {
 	if (event->object != AL_OBJ_NONE || !event->port_num)
@@ -133,7 +133,7 @@ static gboolean on_end(gpointer loop)
 	return G_SOURCE_CONTINUE;
 }
 
-/* --ca may be a GUID of an HCA that is still to come; else it names one that is there. */
+/* Reads --ca: a GUID, also of an HCA that has not arrived yet, or the index or description of a present HCA. */
 static gboolean choose(struct listener *l)
 {
 	const struct al_snap_ca *ca;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * al_query fault: what rules of the software HCA's faults mean, or where they are wrong. The HCA's
- * own parser is asked, by its vendor call, and nothing is changed.
+ * al_query fault: explains rules of the software HCA's faults, or shows where they are wrong. The HCA's own parser reads them,
+ * through a vendor call that changes nothing.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,8 +9,7 @@
 #include "al/tools/query.h"
 #include <iba/ib_soft.h>
 
-/* The rules of the command line, else those of the environment; NULL: it was said what is missing.
- */
+/* The rules of the command line, else of IBAL_FAULT. NULL: query_error() has reported what is missing. */
 static const char *find_rules(struct query *q)
 {
 	const char *rules;
@@ -34,8 +33,8 @@ static const char *find_rules(struct query *q)
 	return NULL;
 }
 
-/* Any software HCA: they all have the same parser, and other modules may know the call as another
- * one. */
+/* Finds a software HCA, since all have the same parser. The HCA of another module may use the number of the vendor call for
+ * another call. */
 static gboolean ask(struct query *q, const struct soft_fault_text *text,
 		    struct soft_fault_words *words)
 {
@@ -60,7 +59,7 @@ static gboolean ask(struct query *q, const struct soft_fault_text *text,
 	return !st;
 }
 
-/* The text, and a mark under the character at which it goes wrong. */
+/* Prints the rules, and a mark under the character at which they are wrong. */
 static void show_place(const char *rules, uint32_t at)
 {
 	g_autofree char *begin = g_strndup(rules, at), *before = tool_clean(begin),
@@ -110,7 +109,7 @@ void run_fault(struct query *q)
 	g_autofree char *rules = g_strdup(find_rules(q));
 
 	if (rules) {
-		/* HCAs of our own, which wrong rules would keep from starting */
+		/* The HCAs are this process's own. Wrong rules in IBAL_FAULT would keep them from starting. */
 		g_unsetenv("IBAL_FAULT");
 		g_setenv("IBAL_AGENT", "off", TRUE);
 		if (query_open(q)) {

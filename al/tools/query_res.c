@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* al_query res, qp, cq: the objects of the process, how many there are and whose they are. */
+/* al_query res, qp, cq: the objects of the process or of the agent's clients, their numbers and their owners. */
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static gboolean passes(const struct query *q, const struct al_snap_object *obj, 
 	return query_state_passes(q, state_of(obj));
 }
 
-/* "0000000000000000" is the parent of none. */
+/* The object with this id; NULL: none, as for the id 0 of an object without a parent. */
 static const struct al_snap_object *find_id(const struct query *q, guint64 id)
 {
 	for (size_t i = 0; i < q->snap->num_objects; i++)
@@ -66,7 +66,7 @@ static void add_object(struct query *q, const struct al_snap_object *obj, JsonAr
 	member_u64(row, "age_ns", obj->age_ns);
 }
 
-/* All objects that pass; FALSE: --ca named one that is not there. */
+/* Collects all objects that the options select. FALSE: --ca names an absent HCA. */
 static gboolean add_objects(struct query *q, const char *type)
 {
 	const struct al_snap_ca *ca = q->ca ? query_find_ca(q, q->ca) : NULL;
@@ -168,7 +168,7 @@ void show_res(struct query *q)
 	show_objects(q);
 }
 
-/* All that is known of the one that was asked for, or the list. */
+/* Prints all attributes of a single object, or a table of the objects. */
 void show_found(struct query *q)
 {
 	static const struct query_column columns[] = {

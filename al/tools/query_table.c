@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Text from JSON: tables and sheets whose columns are as wide as what is in them. */
+/* Text from JSON: tables and sheets whose columns are as wide as their content. The subcommands are in query_*.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -114,7 +114,7 @@ void query_table(const struct query *q, const char *indent, JsonArray *rows, con
 
 	for (const struct query_column *c = columns; c->key; c++) {
 		gboolean right = is_right(rows, c);
-		int width = c[1].key || right ? column_width(rows, c) : 0; /* nothing is put behind the last */
+		int width = c[1].key || right ? column_width(rows, c) : 0; /* the last column is not padded */
 
 		g_array_append_val(widths, width);
 		fputs(c == columns ? indent : "  ", stdout);

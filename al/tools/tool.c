@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* See tool.h. */
+/* What the tools share (tool.h): the exit status, signals, errors, reading numbers, and writing numbers for people. */
 #include "al/tools/tool.h"
 
 #include <arpa/inet.h>
@@ -18,14 +18,14 @@ static void close_output(int status, void *name)
 	errno = 0;
 	if (!fclose(stdout) && !failed)
 		return;
-	fprintf(stderr, "%s: what was to be shown could not be written%s%s\n", (const char *)name,
+	fprintf(stderr, "%s: the output could not be written%s%s\n", (const char *)name,
 		errno ? ": " : "", errno ? g_strerror(errno) : "");
 	_exit(status ? status : TOOL_FAILED);
 }
 
 void tool_begin(const char *name)
 {
-	/* Opened the other way round: reading or writing fails, as if the descriptor were closed. */
+	/* The opposite access mode: a read of standard input or a write to an output fails, as with a closed descriptor. */
 	static const int modes[] = {
 		[STDIN_FILENO] = O_WRONLY,
 		[STDOUT_FILENO] = O_RDONLY,
@@ -43,8 +43,8 @@ void tool_begin(const char *name)
 volatile sig_atomic_t tool_interrupted;
 
 /*
- * The first signal is only looked at between two waits for an agent; a later one ends the process. A signal that follows at
- * once is the same one: timeout(1), for example, sends it to the process and to its group.
+ * The first signal sets tool_interrupted, and a signal more than 500 ms later ends the process, which may be waiting for an
+ * agent. A signal within 500 ms is a copy of the first: timeout(1), for example, sends a signal to the process and to its group.
  */
 static void on_signal(int signo)
 {
@@ -57,7 +57,7 @@ static void on_signal(int signo)
 		tool_interrupted = signo;
 	} else if ((now.tv_sec - first.tv_sec) * 1000 + (now.tv_nsec - first.tv_nsec) / 1000000 > 500) {
 		signal(signo, SIG_DFL);
-		raise(signo); /* when this returns */
+		raise(signo); /* takes effect when the handler returns */
 	}
 }
 
@@ -66,14 +66,14 @@ void tool_catch_signals(void)
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction action = { .sa_handler = on_signal }, before;
 
-	/* One at a time. */
+	/* Each handler blocks the other signals. */
 	for (gsize i = 0; i < G_N_ELEMENTS(signals); i++)
 		sigaddset(&action.sa_mask, signals[i]);
 
 	for (gsize i = 0; i < G_N_ELEMENTS(signals); i++)
 		if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);
-	/* A limit of files' sizes, and a reader that has gone, are errors of write(). */
+	/* With these ignored, write() fails with EFBIG or EPIPE. */
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 }
@@ -231,7 +231,7 @@ guint tool_rate_mbps(ib_width width, ib_speed speed)
 		{ IB_WIDTH_1X, 1 }, { IB_WIDTH_2X, 2 },   { IB_WIDTH_4X, 4 },
 		{ IB_WIDTH_8X, 8 }, { IB_WIDTH_12X, 12 },
 	};
-	/* The names of rates (PathRecord.Rate) count a lane so. */
+	/* Mb/s of a lane, as the rates of a PathRecord name them. */
 	static const struct {
 		guint bit, mbps;
 	} speeds[] = {

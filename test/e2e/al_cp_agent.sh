@@ -67,9 +67,9 @@ refuses 'is no name to meet by' "$al_cp" sample agent:../x
 refuses 'is no name to meet by' "$al_cp" --listen a/b out
 refuses 'say which file' "$al_cp" --listen $name
 refuses 'say which file' "$al_cp" --listen $name sample out
-refuses '--from or --from-port is the other' "$al_cp" --listen $name --from 0 out
-refuses '--to or --to-port is the other' "$al_cp" --to-port 1 sample agent:$name
-refuses 'chunk and --window are' "$al_cp" --listen $name --chunk 4K out
+refuses '--from or --from-port belongs on the other' "$al_cp" --listen $name --from 0 out
+refuses '--to or --to-port belongs on the other' "$al_cp" --to-port 1 sample agent:$name
+refuses 'chunk and --window belong' "$al_cp" --listen $name --chunk 4K out
 refuses 'none cannot be opened' "$al_cp" none agent:$name
 
 # Two names of one file; a byte that is not what it was; no room: the far end's reason is the near end's too.
@@ -88,7 +88,7 @@ both_fail 'does not hold what sample does' sample out --flip-byte 1500000
 both_fail 'No space left on device' sample /dev/full
 both_fail 'no file can be made in none' sample none/copy
 listen out
-refuses 'somebody else listens' "$al_cp" --listen $name out
+refuses 'another process listens' "$al_cp" --listen $name out
 # The near end cannot: the far end says why.
 "$al_cp" --from 17 sample agent:$name >near.out 2>near.err && wrong "an HCA that is not there was used"
 ends 1 $far 'the other end says: there is no HCA "17"' far.err
@@ -96,8 +96,8 @@ leaves_nothing "no HCA"
 
 # Without an agent the other's HCA is none of ours.
 listen out
-IBAL_AGENT=off refuses 'other end says: .*none of those here: both ends must be clients of the same agent' "$al_cp" sample agent:$name
-ends 1 $far 'none of those here' far.err
+IBAL_AGENT=off refuses 'other end says: .*not among the HCAs of this end: both ends must be clients of the same agent' "$al_cp" sample agent:$name
+ends 1 $far 'not among the HCAs of this end' far.err
 leaves_nothing "without an agent"
 
 # One is killed or interrupted, the other says so. A file without end keeps them at it.

@@ -125,7 +125,7 @@ kill -KILL $near
 wait $near 2>/dev/null && wrong "a killed end succeeded"
 status=0
 wait "$far" || status=$?
-{ [ $status -eq 1 ] && grep -q '^al_cp: nobody has read .*pipe before the other end went' far.err; } ||
+{ [ $status -eq 1 ] && grep -q '^al_cp: no process has opened .*pipe for reading before the other end went' far.err; } ||
 	wrong "the far end of one that is killed: status $status: $(cat far.err)"
 listen dangling
 refuses 'the other end says: .*dangling is a link that leads nowhere' "$al_cp" in agent:$name

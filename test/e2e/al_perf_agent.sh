@@ -84,19 +84,19 @@ refuses 1 'nobody listens as "nobody"' agent:nobody
 refuses 1 'is no name to meet by' agent:
 refuses 1 'is no name to meet by' --listen a/b
 refuses 1 'agent:y: one other end' agent:x agent:y
-refuses 1 'write: what is measured is the other' --listen $name write
-refuses 1 'agent:x: what is measured is the other' --listen $name agent:x
+refuses 1 'write: operations belong on the other' --listen $name write
+refuses 1 'agent:x: operations belong on the other' --listen $name agent:x
 refuses 1 '--keep is for --listen' --keep
 for option in "--from 0" "--from-port 1" -l -b "-t uc" "-s 8" -a --completion "-n 5" "-D 5" "-w 1" "-d 4" "--signal 2" \
 	"--chain 2" "-q 2" "-m 256" "-I 8" -e -c; do
 	# shellcheck disable=SC2086 # an option may have a value
-	refuses 1 "-.* is the other end's to say" --listen $name $option
+	refuses 1 "-.* belongs on the other end's command line" --listen $name $option
 done
-refuses 1 "--to is the other end's to say" --to 0 agent:$name
-refuses 1 "--to-port is the other end's to say" --to-port 1 agent:$name
+refuses 1 "--to belongs on the other end's command line" --to 0 agent:$name
+refuses 1 "--to-port belongs on the other end's command line" --to-port 1 agent:$name
 refuses 1 'no HCA "17"' --listen $name --to 17
 listen
-refuses 1 'somebody else listens' --listen $name
+refuses 1 'another process listens' --listen $name
 refuses 1 '--depth 1000000: HCA .* at most' -d 1000000 agent:$name
 ends 2 $far 'the other end says: --depth' far.err
 
@@ -117,8 +117,8 @@ done
 
 # Without an agent the other's HCA is none of ours.
 listen
-IBAL_AGENT=off refuses 2 'other end says: .*none of those here: both ends must be clients of the same agent' agent:$name
-ends 2 $far 'none of those here' far.err
+IBAL_AGENT=off refuses 2 'other end says: .*not among the HCAs of this end: both ends must be clients of the same agent' agent:$name
+ends 2 $far 'not among the HCAs of this end' far.err
 
 # ---- nonsense ------------------------------------------------------------------------------------
 

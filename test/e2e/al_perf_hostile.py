@@ -86,15 +86,15 @@ for answer, pattern in [
     (lambda s, _: tell(s, b"", version=2), "another version"),
     (lambda s, _: s.send(b"abc"), "another version"),
     (lambda s, _: tell(s, b"no\nsuch\x1b[1mluck", kind=FAILURE), "the other end says: no"),
-    (welcomed(0, b"\7" * 8), "none of those here"),
-    (welcomed(38, b"\0"), "cannot be"),
-    (welcomed(39, b"\0"), "cannot be"),
-    (welcomed(39, b"\x17"), "cannot be"),
+    (welcomed(0, b"\7" * 8), "not among the HCAs"),
+    (welcomed(38, b"\0"), "not possible"),
+    (welcomed(39, b"\0"), "not possible"),
+    (welcomed(39, b"\x17"), "not possible"),
     (welcomed(28, b"\0\0\0\0"), "a message of RC has at most 0 bytes"),
     (welcomed(0, b"", b"short"), "another version"),
-    (welcomed(ops=lambda _: 0), "measures other operations"),
-    (welcomed(ops=lambda asked: asked | 1), "measures other operations"),
-    (welcomed(ops=lambda asked: asked & ~4), "measures other operations"),  # which was asked for by name
+    (welcomed(ops=lambda _: 0), "answers with other operations"),
+    (welcomed(ops=lambda asked: asked | 1), "answers with other operations"),
+    (welcomed(ops=lambda asked: asked & ~4), "answers with other operations"),  # which was asked for by name
 ]:
     status, said, _ = comes(answer, "write,write-imm")
     if status not in (1, 2) or pattern not in said or said.count("\n") != 1 or "\x1b" in said:
@@ -147,9 +147,9 @@ for field, values in {
     "inline": ((1 << 20) + 1, 0xFFFFFFFF),
 }.items():
     for value in values:
-        refuses(f"{field} {value}", "another version" if field == "version" else "cannot be", hello(**{field: value}))
+        refuses(f"{field} {value}", "another version" if field == "version" else "not possible", hello(**{field: value}))
 refuses("a depth that no HCA has", "can do at most", hello(depth=1 << 20))
-for at, data, pattern in [(0, b"\7" * 8, "none of those here"), (38, b"\0", "cannot be"), (39, b"\0", "cannot be")]:
+for at, data, pattern in [(0, b"\7" * 8, "not among the HCAs"), (38, b"\0", "not possible"), (39, b"\0", "not possible")]:
     refuses(f"a card wrong at {at}", pattern, good[: CARD + at] + data + good[CARD + at + len(data) :])
 refuses("a hello too short", "another version", good[:-1])
 refuses("a hello too long", "another version", good + b"x")
@@ -168,7 +168,7 @@ for what, record in {
     "ping-pong of reads": word(ROW, op=4, test=1, mode=1), "too many bytes": word(ROW, size=1 << 62),
     "not a number": word(ROW, seconds=float("nan")), "infinity": word(ROW, mean=float("inf")),
 }.items():
-    refuses(what, "cannot be", good, record)
+    refuses(what, "not possible", good, record)
 refuses("a short word", "another version", good, word(ROW)[:-1])
 numbers = struct.pack("=128I", *range(128))
 row = word(ROW)
@@ -177,8 +177,8 @@ for what, record in {
     "a row in a row": row, "bye in a row": word(BYE), "another's queue pair": word(CHECK, flow=1, number=1),
     "more than there are": word(CHECK, number=65), "fewer than none": word(CHECK, number=2**64 - 1), "step 255": word(255),
 }.items():
-    refuses(what, "cannot be", good, row, numbers, record)
+    refuses(what, "not possible", good, row, numbers, record)
 refuses("what nobody has written", "is not what was sent", good, row, numbers, word(CHECK, number=1))
-refuses("to compare reads", "cannot be compared", good, word(ROW, op=4), numbers, word(CHECK, number=1))
-refuses("to compare sends", "cannot be compared", good, word(ROW, op=0), numbers, word(CHECK, number=1))
+refuses("to compare reads", "comparison that is not possible", good, word(ROW, op=4), numbers, word(CHECK, number=1))
+refuses("to compare sends", "comparison that is not possible", good, word(ROW, op=0), numbers, word(CHECK, number=1))
 sys.exit(failures != 0)

@@ -23,7 +23,7 @@ unheard() {
 		*) "$build/$program" "$@" >$where 2>err || status=$? ;;
 		esac
 		[ $status -eq "$wanted" ] || wrong "$program $*, $where: exit status $status, not $wanted"
-		[ "$(grep -c "^$program: what was to be shown could not be written" err)" = 1 ] ||
+		[ "$(grep -c "^$program: the output could not be written" err)" = 1 ] ||
 			wrong "$program $*, $where: says $(cat err)"
 	done
 }

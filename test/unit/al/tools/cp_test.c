@@ -329,10 +329,10 @@ START_TEST(what_nobody_can_have_sent_is_refused)
 		gsize chunk;
 		const char *pattern;
 	} cases[] = {
-		{ no_such_slot, 1024, "told of slot 4 with 1024 bytes" },
-		{ too_much, 1024, "told of slot 0 with 1025 bytes" },
+		{ no_such_slot, 1024, "announces slot 4 with 1024 bytes" },
+		{ too_much, 1024, "announces slot 0 with 1025 bytes" },
 		{ more_than_the_file, 2 * SIZE, "more comes than the 10000 bytes of" },
-		{ a_hole_too_large, 1024, "told of a hole of 16777217 bytes at once" },
+		{ a_hole_too_large, 1024, "announces a hole of 16777217 bytes in one message" },
 		{ a_hole_beyond_the_end, 1024, "more comes than the 10000 bytes of" },
 		{ a_hole_for_data, 1024, "does not hold what" },
 		{ an_error, 1024, "HCA 0x\\w+ could not reach HCA 0x\\w+: transport retry counter exceeded" },
@@ -451,8 +451,8 @@ static gboolean hears(struct cp_job *near, GError **err)
 	ck_assert(!socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds));
 	near->peer = fds[0];
 	far.peer = fds[1];
-	ck_assert(cp_offer(near, 77, NULL));
-	heard = cp_hear_offer(al, &far, &qpn, err);
+	ck_assert(cp_send_offer(near, 77, NULL));
+	heard = cp_receive_offer(al, &far, &qpn, err);
 	if (heard) {
 		ck_assert_uint_eq(qpn, 77);
 		ck_assert_uint_eq(far.src.size, near->src.size);
@@ -498,7 +498,7 @@ START_TEST(an_offer_that_cannot_be_is_refused)
 		near.window = cases[i].window;
 		ck_assert_msg(hears(&near, &err) == cases[i].good, "number %u", i);
 		if (!cases[i].good)
-			ck_assert_str_eq(err->message, "the other end offers what cannot be: not copied");
+			ck_assert_str_eq(err->message, "the other end's offer has a name or sizes that are not possible: the file was not copied");
 	}
 }
 END_TEST
@@ -517,13 +517,13 @@ START_TEST(an_end_that_cannot_be_is_not_believed)
 	no_port.port_num = 0;
 	g_setenv("IBAL_SOFT", "[hca 0] guid=0x100", TRUE);
 	ck_ok(al_open(NULL, &al));
-	ck_assert(!meet_believe(al, &none, &end, &err));
-	ck_assert_ptr_nonnull(strstr(err->message, "0x0000000000000300 is none of those here"));
-	ck_assert(!meet_believe(al, &no_mtu, &end, NULL));
-	ck_assert(!meet_believe(al, &large_mtu, &end, NULL));
-	ck_assert(!meet_believe(al, &no_port, &end, NULL));
+	ck_assert(!meet_accept_card(al, &none, &end, &err));
+	ck_assert_ptr_nonnull(strstr(err->message, "0x0000000000000300 is not among the HCAs of this end"));
+	ck_assert(!meet_accept_card(al, &no_mtu, &end, NULL));
+	ck_assert(!meet_accept_card(al, &large_mtu, &end, NULL));
+	ck_assert(!meet_accept_card(al, &no_port, &end, NULL));
 	ck_assert_uint_eq(end.guid, 0);
-	ck_assert(meet_believe(al, &good, &end, NULL));
+	ck_assert(meet_accept_card(al, &good, &end, NULL));
 	ck_assert_uint_eq(end.guid, 0x100);
 	ck_assert_uint_eq(end.port_num, 1);
 	ck_assert_uint_eq(end.port.lid, 5);
