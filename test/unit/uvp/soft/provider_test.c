@@ -27,7 +27,8 @@ static const struct ib_flat_recv *recv_slot(const struct qp *qp, uint32_t index)
 
 /* ---------------------------------------------------------------------- opening */
 
-/* _i: none, too short, too long, another version, without its descriptor, with one too many. Nothing is left of it. */
+/* _i: the answer is missing, too short, too long, of another version, without its descriptor, with a second descriptor. Neither
+ * descriptor nor mapping is left. */
 START_TEST(a_module_of_another_kind_is_refused_and_nothing_is_left)
 {
 	struct ring_opened answer[2] = { { .version = RING_VERSION } };
@@ -35,14 +36,14 @@ START_TEST(a_module_of_another_kind_is_refused_and_nothing_is_left)
 	int fds, maps;
 
 	ops = uvp_module.ops;
-	fds = entries("/proc/self/fd");
-	maps = shared_maps();
+	fds = count_entries("/proc/self/fd");
+	maps = count_shared_maps();
 	if (_i == 3)
 		answer->version++;
 	ck_assert_int_eq(open_ca(_i ? answer : NULL, length[_i], num[_i]), AL_MODULE_ABI);
 	munmap(door, sizeof(*door));
-	ck_assert_int_eq(entries("/proc/self/fd"), fds);
-	ck_assert_int_eq(shared_maps(), maps);
+	ck_assert_int_eq(count_entries("/proc/self/fd"), fds);
+	ck_assert_int_eq(count_shared_maps(), maps);
 }
 END_TEST
 
@@ -60,7 +61,7 @@ START_TEST(as_many_queue_pairs_are_offered_as_there_are_bells)
 }
 END_TEST
 
-/* A creation that fails, there or by an answer that is none, keeps neither descriptor nor mapping. */
+/* A creation that fails at the agent, or because of a wrong answer, leaves neither descriptor nor mapping. */
 START_TEST(a_queue_pair_that_is_not_created_leaves_nothing)
 {
 	struct ring_made made[2] = { { .bell = BELL } };
@@ -69,8 +70,8 @@ START_TEST(a_queue_pair_that_is_not_created_leaves_nothing)
 	int fds, maps;
 
 	make_cq(&cq, AL_CQ_NOTIFY_NEXT);
-	fds = entries("/proc/self/fd");
-	maps = shared_maps();
+	fds = count_entries("/proc/self/fd");
+	maps = count_shared_maps();
 	for (int how = 0; how < 5; how++) {
 		made->bell = how == 3 ? RING_BELLS : BELL;
 		ck_assert_int_eq(try_qp(&qp, &cq, IB_QPT_RC, how == 1 ? NULL : made, how == 2 ? 7 : 8,
@@ -79,22 +80,22 @@ START_TEST(a_queue_pair_that_is_not_created_leaves_nothing)
 		munmap(qp.ring, ring_layout(&cap).bytes);
 		if (how == 4)
 			ops->post_destroy_qp(&qp.p.qp, begin_call());
-		ck_assert_int_eq(entries("/proc/self/fd"), fds);
-		ck_assert_int_eq(shared_maps(), maps);
+		ck_assert_int_eq(count_entries("/proc/self/fd"), fds);
+		ck_assert_int_eq(count_shared_maps(), maps);
 	}
 	free_cq(&cq);
 }
 END_TEST
 
-/* An agent that answers with more than was asked for, and than the file has room for. */
+/* An agent answers with larger maxima than the library has asked for and than the file has room for. */
 START_TEST(a_queue_pair_that_is_longer_than_its_file_is_refused)
 {
 	static const struct ib_qp_cap most = { .max_send_wr = 8, .max_recv_wr = 4, .max_send_sge = 3,
 					       .max_recv_sge = 2, .max_inline_data = 48 };
 	const struct ring_made made = { .bell = BELL };
-	int fds = entries("/proc/self/fd"), maps = shared_maps();
+	int fds = count_entries("/proc/self/fd"), maps = count_shared_maps();
 
-	/* each maximum by itself: by one, and by as much as there can be */
+	/* each maximum alone: too large by one, and UINT32_MAX */
 	for (int i = 0; i <= 10; i++) {
 		struct ci_qp_init init = { .cap = { 5, 3, 3, 2, 40 } };
 		struct provider_cq cq = { .cq.pd = &pd };
@@ -112,8 +113,8 @@ START_TEST(a_queue_pair_that_is_longer_than_its_file_is_refused)
 				 i ? AL_MODULE_ABI : AL_SUCCESS);
 		if (!i)
 			munmap(qp.file.mem, qp.file.bytes);
-		ck_assert_int_eq(entries("/proc/self/fd"), fds);
-		ck_assert_int_eq(shared_maps(), maps);
+		ck_assert_int_eq(count_entries("/proc/self/fd"), fds);
+		ck_assert_int_eq(count_shared_maps(), maps);
 	}
 }
 END_TEST
@@ -157,7 +158,7 @@ START_TEST(a_request_is_in_its_slot_whole)
 	for (uint32_t i = 0; i < sizeof(data); i++)
 		data[i] = (char)(i + 1);
 	sge[0] = (struct ib_sge){ (uintptr_t)data, 15, 0 };
-	sge[1] = (struct ib_sge){ 0, 0, 0 }; /* without a byte: no address either */
+	sge[1] = (struct ib_sge){ 0, 0, 0 }; /* a piece of no bytes needs no address */
 	wr = (struct ib_send_wr){ .wr_id = 7, .sg_list = sge, .num_sge = 2, .opcode = IB_WR_SEND,
 				  .send_flags = IB_SEND_INLINE };
 	ck_assert_int_eq(ops->post_send(&qp.p.qp, &wr, &bad), AL_SUCCESS);
@@ -190,7 +191,7 @@ START_TEST(a_datagram_takes_its_path_along)
 	make_cq(&cq, AL_CQ_NOTIFY_NEXT);
 	make_qp(&qp, &cq, IB_QPT_UD, IB_QPS_RTS);
 	ck_assert_int_eq(ops->pre_create_ah(&ah.ah, &attr, begin_call()), AL_SUCCESS);
-	/* the path is of another port, and a change that was refused makes it no other */
+	/* the path is of another port than the queue pair, also after a change of the port that was refused */
 	ops->post_modify_qp(&qp.p.qp, &(struct ib_qp_attr){ .port_num = 1 }, IB_QP_PORT, AL_SUCCESS, begin_call());
 	ops->post_modify_qp(&qp.p.qp, &(struct ib_qp_attr){ .port_num = 2 }, IB_QP_PORT, AL_INVALID_STATE, begin_call());
 	ck_assert_int_ne(ops->post_send(&qp.p.qp, &wr, &bad), AL_SUCCESS);
@@ -211,11 +212,11 @@ START_TEST(a_datagram_takes_its_path_along)
 	attr.is_global = false;
 	attr.dlid = 6;
 	ck_assert_int_eq(ops->pre_modify_ah(&ah.ah, &attr, begin_call()), AL_SUCCESS);
-	ck_assert_uint_eq(path->dlid, 5); /* the request has its own */
+	ck_assert_uint_eq(path->dlid, 5); /* the posted request keeps its path */
 	ck_assert_int_eq(ops->post_send(&qp.p.qp, &wr, &bad), AL_SUCCESS);
 	ck_assert_uint_eq(send_slot(&qp, 1)->path.dlid, 6);
 	ck_assert_uint_eq(send_slot(&qp, 1)->path.grh_word, 0);
-	/* what a wrong attribute would have changed */
+	/* a wrong attribute changes nothing */
 	attr.src_path_bits = 2;
 	ck_assert_int_ne(ops->pre_modify_ah(&ah.ah, &attr, begin_call()), AL_SUCCESS);
 	ck_assert_uint_eq(ah.path.src_path_bits, 1);
@@ -230,7 +231,7 @@ START_TEST(a_datagram_takes_its_path_along)
 }
 END_TEST
 
-/* Of a chain one bell; the module's thread is woken when it sleeps, and then once. */
+/* A chain sets the bell once. The module's thread is woken only if it sleeps, and once. */
 START_TEST(a_chain_rings_once_and_wakes_who_sleeps)
 {
 	struct ib_send_wr wr[4];
@@ -252,7 +253,7 @@ START_TEST(a_chain_rings_once_and_wakes_who_sleeps)
 	ck_assert(woken());
 	ck_assert_uint_eq(atomic_load(&door->asleep), 0);
 	ck_assert_uint_eq(bells(BELL / 64), 1ull << BELL % 64);
-	/* nothing taken: no bell */
+	/* no request is posted, so no bell is set */
 	wr[0].opcode = IB_WR_OPCODES;
 	atomic_store(&door->asleep, 1);
 	ck_assert_int_eq(ops->post_send(&qp.p.qp, wr, &bad), AL_INVALID_OPCODE);
@@ -294,7 +295,7 @@ START_TEST(queues_are_as_long_as_asked_and_slots_come_round)
 		ck_assert_uint_eq(atomic_load(&qp.ring->sq_prod), i + 1);
 		ck_assert_uint_eq(atomic_load(&qp.ring->rq_prod), i + 1);
 	}
-	/* Reset: both begin with their first slot again */
+	/* after Reset both queues begin at their first slot */
 	atomic_store(&qp.ring->sq_cons, 0);
 	atomic_store(&qp.ring->rq_cons, 0);
 	ops->post_modify_qp(&qp.p.qp, &(struct ib_qp_attr){ .qp_state = IB_QPS_RESET }, IB_QP_STATE, AL_INVALID_STATE,
@@ -316,7 +317,7 @@ START_TEST(queues_are_as_long_as_asked_and_slots_come_round)
 }
 END_TEST
 
-/* _i: the state */
+/* _i: state of the queue pair */
 START_TEST(posts_are_refused_and_rung_for_as_the_state_says)
 {
 	bool send = _i >= IB_QPS_RTS, recv = _i != IB_QPS_RESET;
@@ -338,7 +339,7 @@ START_TEST(posts_are_refused_and_rung_for_as_the_state_says)
 		ck_assert_uint_eq(recv_slot(&qp, 0)->num_sge, 2);
 		ck_assert_mem_eq(recv_slot(&qp, 0) + 1, sge, sizeof(sge));
 	}
-	/* in the Error state the module is to flush it; else a message fetches it */
+	/* In the Error state the bell makes the module flush the receive. In other states a message fetches the receive, without a bell. */
 	ck_assert_uint_eq(bells(BELL / 64), _i == IB_QPS_ERR ? 1ull << BELL % 64 : 0);
 	rwr[0].next = NULL;
 	ck_assert_int_eq(ops->post_recv(&qp.p.qp, rwr, &bad_recv), recv ? AL_SUCCESS : AL_INVALID_STATE);
@@ -352,7 +353,7 @@ START_TEST(posts_are_refused_and_rung_for_as_the_state_says)
 }
 END_TEST
 
-/* The module's thread has seen no bell, and goes to sleep at the very moment at which the bell is about to be set. */
+/* The module's thread has seen no bell, and goes to sleep just before the provider sets the bell. */
 static void go_to_sleep(int sig)
 {
 	(void)sig;

@@ -21,15 +21,15 @@
 extern const struct uvp_module uvp_module;
 const struct uvp_interface *ops;
 
-/* ------------------------------------------------------- what the Access Layer does */
+/* -------------------------------------------- functions that the Access Layer provides */
 
-_Atomic uint32_t told;
+_Atomic uint32_t notifications;
 bool ib_trace_on;
 
 void ib_cq_notify(void *cq_ctx)
 {
-	ck_assert_ptr_eq(cq_ctx, &told);
-	atomic_fetch_add(&told, 1);
+	ck_assert_ptr_eq(cq_ctx, &notifications);
+	atomic_fetch_add(&notifications, 1);
 }
 
 void ib_log(ib_log_level level, const char *who, const char *fmt, ...)
@@ -42,7 +42,7 @@ void ib_trace(const char *actor, const char *fmt, ...)
 	(void)actor, (void)fmt;
 }
 
-/* Handles are pointers here. */
+/* In these tests a handle is the address of the object. */
 struct ci_ah *ci_wr_ah(const struct ci_qp *qp, al_ah_h ah)
 {
 	(void)qp;
@@ -59,7 +59,7 @@ struct uvp_call *begin_call(void)
 	return &call;
 }
 
-int entries(const char *path)
+int count_entries(const char *path)
 {
 	DIR *dir = opendir(path);
 	int count = 0;
@@ -71,7 +71,7 @@ int entries(const char *path)
 	return count;
 }
 
-int shared_maps(void)
+int count_shared_maps(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
 	char line[512];
@@ -91,7 +91,6 @@ struct ring_door *door;
 static int wake; /* the eventfd that wakes the module's thread */
 static int fds_before;
 
-/* What the call offers, as the module maps it. */
 void *accept_file(size_t bytes)
 {
 	int fd = call.in_fds[0];
@@ -109,12 +108,12 @@ void *accept_file(size_t bytes)
 
 al_status open_ca(const struct ring_opened *answer, uint32_t length, uint32_t num_fds)
 {
-	const struct ring_open *said = (const void *)call_in;
+	const struct ring_open *request = (const void *)call_in;
 
 	memset(&ca, 0, sizeof(ca));
 	ck_assert_int_eq(ops->pre_open_ca(&ca.ca, begin_call()), AL_SUCCESS);
-	ck_assert_uint_eq(call.in_len, sizeof(*said));
-	ck_assert_uint_eq(said->version, RING_VERSION);
+	ck_assert_uint_eq(call.in_len, sizeof(*request));
+	ck_assert_uint_eq(request->version, RING_VERSION);
 	ck_assert_uint_ge(call.out_room, sizeof(*answer));
 	door = accept_file(sizeof(*door));
 	call.out = answer;
@@ -130,18 +129,18 @@ void setup(void)
 	const struct ring_opened answer = { .version = RING_VERSION, .gids = 4, .lmc = 1 };
 
 	ops = uvp_module.ops;
-	atomic_store(&told, 0);
-	fds_before = entries("/proc/self/fd");
+	atomic_store(&notifications, 0);
+	fds_before = count_entries("/proc/self/fd");
 	ck_assert_int_eq(open_ca(&answer, sizeof(answer), 1), AL_SUCCESS);
-	ck_assert_int_eq(entries("/proc/self/fd"), fds_before + 1);
+	ck_assert_int_eq(count_entries("/proc/self/fd"), fds_before + 1);
 }
 
 void teardown(void)
 {
 	ops->post_close_ca(&ca.ca, begin_call());
 	munmap(door, sizeof(*door));
-	ck_assert_int_eq(entries("/proc/self/fd"), fds_before);
-	ck_assert_int_eq(shared_maps(), 0);
+	ck_assert_int_eq(count_entries("/proc/self/fd"), fds_before);
+	ck_assert_int_eq(count_shared_maps(), 0);
 }
 
 bool woken(void)
@@ -167,15 +166,15 @@ struct ci_pd pd = { .ca = &ca.ca };
 void make_cq(struct cq *cq, al_cq_notify notify)
 {
 	struct ci_cq_init init = { .cqe = CQE, .notify = notify };
-	const struct ring_make *said = (const void *)call_in;
+	const struct ring_make *request = (const void *)call_in;
 
 	memset(cq, 0, sizeof(*cq));
 	cq->p.cq.pd = &pd;
-	cq->p.cq.ctx = &told;
+	cq->p.cq.ctx = &notifications;
 	cq->p.cq.notify = notify;
 	ck_assert_int_eq(ops->pre_create_cq(&cq->p.cq, &init, begin_call()), AL_SUCCESS);
-	ck_assert_uint_eq(said->bytes, ring_cq_bytes(CQE));
-	cq->ring = accept_file(said->bytes);
+	ck_assert_uint_eq(request->bytes, ring_cq_bytes(CQE));
+	cq->ring = accept_file(request->bytes);
 	cq->wc = (struct ib_wc *)((char *)cq->ring + RING_CQ_HEAD);
 	cq->mask = ring_cq_slots(CQE) - 1;
 	cq->p.cq.cqe = CQE;
@@ -188,7 +187,6 @@ void free_cq(struct cq *cq)
 	ops->post_destroy_cq(&cq->p.cq, begin_call());
 }
 
-/* A completion comes, and is told of if it satisfies an arm: as ring_cq_told() does. */
 bool complete(struct cq *cq, uint64_t wr_id, uint32_t qp_num, al_arm kind)
 {
 	struct ring_cq *ring = cq->ring;
@@ -228,7 +226,7 @@ al_status try_qp(struct qp *qp, struct cq *cq, ib_qp_type type, const struct rin
 		 uint32_t length, al_status status)
 {
 	struct ci_qp_init init = { .cap = cap };
-	const struct ring_make *said = (const void *)call_in;
+	const struct ring_make *request = (const void *)call_in;
 
 	memset(qp, 0, sizeof(*qp));
 	qp->cq = cq;
@@ -240,10 +238,10 @@ al_status try_qp(struct qp *qp, struct cq *cq, ib_qp_type type, const struct rin
 				   .owner_context = (void *)0x1234,
 				   .qp_num = 7 };
 	ck_assert_int_eq(ops->pre_create_qp(&qp->p.qp, &init, begin_call()), AL_SUCCESS);
-	ck_assert_uint_eq(said->bytes, ring_layout(&cap).bytes);
-	ck_assert_uint_eq(said->context, 0x1234);
+	ck_assert_uint_eq(request->bytes, ring_layout(&cap).bytes);
+	ck_assert_uint_eq(request->context, 0x1234);
 	ck_assert_uint_ge(call.out_room, sizeof(*answer));
-	qp->ring = accept_file(said->bytes);
+	qp->ring = accept_file(request->bytes);
 	call.out = answer;
 	call.out_len = length;
 	status = ops->post_create_qp(&qp->p.qp, &init, status, &call);

@@ -13,7 +13,7 @@
 
 extern const struct uvp_interface
 	*ops;                 /* the provider's functions; setup() and open_ca() need them */
-extern _Atomic uint32_t told; /* notifications that the provider has given itself, since setup() */
+extern _Atomic uint32_t notifications; /* notifications that the provider has given itself, since setup() */
 
 /* ------------------------------------------------------------------------- a call */
 
@@ -27,9 +27,9 @@ struct uvp_call *begin_call(void);
 void *accept_file(size_t bytes);
 
 /* Number of entries of a directory: "/proc/self/fd" counts the open descriptors. */
-int entries(const char *path);
+int count_entries(const char *path);
 /* Number of the process's mappings of shared files of the provider. */
-int shared_maps(void);
+int count_shared_maps(void);
 
 /* -------------------------------------------------------------------------- the HCA */
 
