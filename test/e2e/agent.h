@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What tests of the agent share: an ald of their own on a socket of its own, and processes that use it. */
+/* What the tests of the agent share: an ald for each test on a socket of its own, and processes that use that ald. */
 #ifndef IBAL_TEST_AGENT_H
 #define IBAL_TEST_AGENT_H
 
@@ -19,8 +19,8 @@ static char agent_dir[] = "/tmp/agent_test-XXXXXX", agent_socket[64];
 static pid_t agent_pid;
 
 /*
- * Waits for its word that it serves. It goes with the test, however that ends. TEST_ALD is what the shell starts in place
- * of ald ("make check-valgrind").
+ * Starts ald and waits until it serves. ald ends with the test, also if the test fails. The shell starts TEST_ALD in place of ald
+ * if that is set ("make check-valgrind").
  */
 static inline void agent_start(const char *option, const char *value)
 {
@@ -67,7 +67,7 @@ static inline void agent_kill(int sig)
 
 	ck_assert_int_eq(kill(agent_pid, sig), 0);
 	status = wait_for(agent_pid);
-#ifndef __SANITIZE_THREAD__ /* it tells of threads of modules, which are loaded to the end */
+#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer reports threads of modules, which stay loaded to the end */
 	if (sig == SIGTERM)
 		ck_assert_msg(status == 0, "ald ended with status %#x", (unsigned int)status);
 #endif
@@ -92,7 +92,7 @@ static inline al_h agent_open(void)
 	return al;
 }
 
-/* Another process: this program anew, which calls the function of that name and exits with 0 when that returns. */
+/* Starts this program in another process, which calls the function of that name and exits with 0 when the function returns. */
 struct agent_client {
 	const char *name;
 	void (*fn)(int fd);
@@ -105,7 +105,7 @@ static inline pid_t agent_client(const char *name, int fd)
 	pid_t pid;
 
 	snprintf(number, sizeof(number), "%d", fd);
-	/* By its name: opened as it is, that is valgrind below valgrind. */
+	/* By the program's path: /proc/self/exe would be valgrind itself. */
 	length = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	ck_assert_int_gt(length, 0);
 	path[length] = '\0';
@@ -130,7 +130,7 @@ START_TEST(as_a_client)
 }
 END_TEST
 
-/* In main(), first: is this process one of them? Check's assertions need one of its runners around them. */
+/* The first call of main(). In a process of the function above, calls the function within a runner of Check, which assertions need. */
 static inline void agent_be_client(int argc, char **argv, const struct agent_client *clients)
 {
 	SRunner *runner;
@@ -156,7 +156,7 @@ static inline void agent_be_client(int argc, char **argv, const struct agent_cli
 	exit(srunner_ntests_failed(runner) ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-/* Entries of a directory of ald's in /proc. */
+/* Number of entries of a directory of ald in /proc. */
 static inline int agent_entries(const char *what)
 {
 	char path[64];
@@ -172,11 +172,11 @@ static inline int agent_entries(const char *what)
 	return count;
 }
 
-/* What two processes tell each other before they connect. */
+/* The record that two processes exchange before they connect their queue pairs. */
 struct address {
 	uint64_t mem;
 	uint32_t qpn, rkey;
-	uint16_t lid, zero[3]; /* no padding, which would be sent as it is */
+	uint16_t lid, zero[3]; /* in place of padding, whose bytes would be undefined */
 };
 
 static inline void say(int fd, const void *what, size_t size)
@@ -189,7 +189,7 @@ static inline void hear(int fd, void *what, size_t size)
 	ck_assert_int_eq(recv(fd, what, size, MSG_WAITALL), (ssize_t)size);
 }
 
-/* Connected with the process at the other end of fd; with a receive posted (wr_id 9) if it has a length. */
+/* Connects the end to the process at the other end of fd, and posts a receive (wr_id 9) if the length is not 0. */
 static inline struct address agent_connect(struct test_end *end, int fd, uint32_t offset, uint32_t length)
 {
 	struct address mine = { (uintptr_t)end->mem, end->qpn, end->rkey, end->lid }, other;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A client whose memory blocks whoever looks at it, as that of a FUSE file can: nobody but its own requests waits. */
+/* A client whose memory blocks each access, as memory of a FUSE file can: only the client's own requests wait. */
 #include "test/e2e/agent.h"
 
 #include <pthread.h>
@@ -15,13 +15,13 @@ static uint8_t pattern(uint32_t i)
 	return (uint8_t)(i * 13 + i / 249);
 }
 
-/* Where: in a client. */
+/* The addresses of a client process at which each access blocks. */
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	pid_t pid;
 	uint64_t first, end;
-	bool waits; /* somebody */
+	bool waits; /* a thread blocks there */
 } trap = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
 static void trap_set(pid_t pid, uint64_t addr)
@@ -34,7 +34,7 @@ static void trap_set(pid_t pid, uint64_t addr)
 	pthread_mutex_unlock(&trap.lock);
 }
 
-/* Addresses are other clients', too. */
+/* Other clients have the same addresses, so the process counts too. */
 static bool is_trapped(int fd)
 {
 	char name[64], path[64] = "";
@@ -58,11 +58,11 @@ static void trap_pass(int fd, uint64_t addr)
 	pthread_mutex_unlock(&trap.lock);
 }
 
-/* Somebody waits. */
+/* Waits until a thread of the agent blocks on the memory. */
 static void trap_wait(void)
 {
 	pthread_mutex_lock(&trap.lock);
-	while (!trap.waits) /* or Check's limit */
+	while (!trap.waits) /* until Check's time limit */
 		pthread_cond_wait(&trap.changed, &trap.lock);
 	pthread_mutex_unlock(&trap.lock);
 }
@@ -75,7 +75,7 @@ static void trap_release(void)
 	pthread_mutex_unlock(&trap.lock);
 }
 
-/* In place of libc's: by these the agent, which is in this process, reaches the memory of its clients. */
+/* These replace libc's functions, by which the agent in this process copies from and to the memory of its clients. */
 ssize_t pread(int fd, void *to, size_t length, off_t at)
 {
 	trap_pass(fd, (uint64_t)at);
@@ -88,7 +88,7 @@ ssize_t pwrite(int fd, const void *from, size_t length, off_t at)
 	return syscall(SYS_pwrite64, fd, from, length, at);
 }
 
-/* A pair whose requests wait for ever. */
+/* Makes a pair whose requests wait without limit. */
 static void make_patient_pair(al_h al, struct test_end end[2])
 {
 	uint64_t guids[2];
@@ -108,7 +108,7 @@ static void make_patient_pair(al_h al, struct test_end end[2])
 
 /* ------------------------------------------------------------- the blocked one */
 
-/* What is done, and whose memory blocks: an end's that looks at it. */
+/* A request, and the end whose memory blocks. */
 static const struct block_case {
 	ib_wr_opcode opcode;
 	int blocked;
@@ -139,7 +139,7 @@ static void post_case(const struct block_case *c, struct test_end end[2])
 	ck_ok(al_post_send(end[0].qp, &wr, &bad));
 }
 
-/* Does as the case says when it is told, with the memory that it has named. */
+/* A client process that names its memory, and posts the case's request when the test says so. */
 static void blocked(int fd)
 {
 	const struct block_case *c;
@@ -162,7 +162,7 @@ static void blocked(int fd)
 	say(fd, &addr, sizeof(addr));
 	hear(fd, &which, 1);
 	post_case(c, end);
-	/* its own control verbs go on, too */
+	/* the blocked client's own control verbs go on, too */
 	for (int i = 0; i < 2; i++)
 		ck_ok(al_query_qp(end[i].qp, &attr, NULL));
 	say(fd, "", 1);
@@ -171,7 +171,7 @@ static void blocked(int fd)
 	if (c->opcode == IB_WR_SEND)
 		test_poll_ok(end[1].cq, 9);
 	if (c->opcode == IB_WR_ATOMIC_FETCH_AND_ADD) {
-		ck_assert_uint_eq(*(uint64_t *)end[0].mem, 0); /* what was there before the 5 */
+		ck_assert_uint_eq(*(uint64_t *)end[0].mem, 0); /* the value before the addition of 5 */
 		ck_assert_uint_eq(*(uint64_t *)end[1].mem, 5);
 	} else {
 		for (uint32_t i = 0; i < TEST_MEM; i++)
@@ -184,14 +184,14 @@ static void blocked(int fd)
 
 /* --------------------------------------------------------------- everybody else */
 
-/* A client that comes, does a little of everything, and goes. */
+/* A client process that connects, uses each kind of object, and ends. */
 static void passer_by(int fd)
 {
 	al_h al = agent_open();
 	struct test_end end[2];
 
 	(void)fd;
-	al_set_log(test_ignore_log, NULL); /* that closing takes the rest along is meant */
+	al_set_log(test_ignore_log, NULL); /* al_close() destroys the objects that are left, and would log them */
 	test_make_pair(al, end);
 	for (int i = 0; i < 10; i++) {
 		ck_ok(test_post_recv(&end[1], 1, 0, TEST_MEM));
@@ -214,7 +214,7 @@ static void others_go_on(void)
 	ck_assert_int_eq(wait_for(agent_client("passer_by", -1)), 0);
 }
 
-/* Until ald has no more objects than before. */
+/* Waits until ald has no more objects than before. */
 static void wait_for_objects(al_h al, size_t want)
 {
 	struct timespec deadline = test_deadline();
@@ -232,7 +232,7 @@ static void wait_for_threads(int want)
 		ck_assert_msg(!test_expired(&deadline), "%d threads instead of %d", agent_entries("task"), want);
 }
 
-/* Until somebody waits for its memory. */
+/* Waits until a thread of the agent blocks on the client's memory. */
 static pid_t start_blocked(int fd[2], char which)
 {
 	uint64_t addr;
@@ -263,7 +263,7 @@ START_TEST(a_client_whose_memory_blocks_delays_nobody_and_is_served_afterwards)
 }
 END_TEST
 
-/* What its memory is backed by may outlive it. */
+/* The access to a client's memory may still block after the client has ended. */
 START_TEST(a_blocked_client_that_is_killed_holds_up_nobody_and_leaves_nothing)
 {
 	al_h al = agent_open();
@@ -271,7 +271,7 @@ START_TEST(a_blocked_client_that_is_killed_holds_up_nobody_and_leaves_nothing)
 	int fd[2], threads;
 	pid_t pid;
 
-	others_go_on(); /* threads that are there to stay are started */
+	others_go_on(); /* starts the threads that stay */
 	wait_for_objects(al, before);
 	threads = agent_entries("task");
 	pid = start_blocked(fd, (char)_i);
@@ -287,7 +287,7 @@ START_TEST(a_blocked_client_that_is_killed_holds_up_nobody_and_leaves_nothing)
 }
 END_TEST
 
-/* What is sent to it, or asked of it, is not given up as lost. */
+/* A message to the blocked client, or a read from it, is not given up as lost. */
 START_TEST(requests_to_memory_that_blocks_outlast_their_time_outs)
 {
 	struct timespec limit, now;
@@ -296,7 +296,7 @@ START_TEST(requests_to_memory_that_blocks_outlast_their_time_outs)
 
 	test_make_pair(al, end);
 	trap_set(getpid(), (uintptr_t)end[1].mem);
-	post_case(&cases[4 * _i + 1], end); /* written to, read from */
+	post_case(&cases[4 * _i + 1], end); /* a write to the memory, a read from it */
 	trap_wait();
 	/* all retries together last for about a second */
 	clock_gettime(CLOCK_MONOTONIC, &limit);
@@ -351,7 +351,7 @@ START_TEST(an_hca_goes_under_a_blocked_client)
 	ck_assert_int_eq(kill(pid, SIGKILL), 0);
 	wait_for(pid);
 	close(fd[0]);
-	/* its module alone waits for clients, and ends the threads that have removed its HCAs */
+	/* the module ends the threads that have removed its HCAs, and waits for clients */
 	ck_ok(al_open(&own, &al));
 	ck_ok(al_unload_module(al, "soft", 0));
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
@@ -362,11 +362,11 @@ static void serve(void)
 {
 	struct ald_attr attr = { .socket = agent_socket, .mode = 0600, .config = "", .limits = ald_default_limits };
 
-	attr.limits.workers = 1; /* there is none to lose */
+	attr.limits.workers = 1; /* a blocked worker would stop all other commands */
 	ck_ok(ald_start(&attr));
 }
 
-/* And the next one, though it is in the same process, sees to what the last one has left. */
+/* The next agent of the process frees what the last agent has left. */
 START_TEST(an_agent_stops_under_a_blocked_client)
 {
 	int fd[2], threads;
@@ -473,7 +473,7 @@ START_TEST(requests_are_flushed_when_their_memory_is_no_longer_written_to)
 }
 END_TEST
 
-/* In this process. */
+/* The agent runs in this process. */
 static void set_up(void)
 {
 	ck_assert_ptr_nonnull(mkdtemp(agent_dir));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A client of the agent by hand: what crosses the socket, without the library. */
+/* A client of the agent without the library: it writes and reads the records of the protocol itself. */
 #ifndef IBAL_TEST_AGENT_DOOR_H
 #define IBAL_TEST_AGENT_DOOR_H
 
@@ -40,7 +40,7 @@ static inline void put(int fd, const void *record, size_t length, const int *fds
 	ck_assert_int_eq(sendmsg(fd, &msg, MSG_NOSIGNAL), (ssize_t)length);
 }
 
-/* What the agent says to a hello; its status AL_AGENT_LOST: it hangs up. */
+/* Receives the agent's welcome. A status of AL_AGENT_LOST: the agent has closed the connection. */
 static inline struct agent_welcome hello_said(int fd, struct agent_hello h, const int *fds, size_t num_fds)
 {
 	struct agent_welcome w;
@@ -61,7 +61,7 @@ static inline al_status hello(int fd, struct agent_hello h, const int *fds, size
 	return (al_status)w.status;
 }
 
-/* Until SIGCONT. */
+/* Stops the agent until SIGCONT. */
 static inline void agent_pause(void)
 {
 	int state;
@@ -74,7 +74,7 @@ static const struct agent_hello good_hello = {
 	.magic = AGENT_MAGIC, .protocol = AGENT_PROTOCOL, .role = AGENT_EVENTS, .comm = "by hand"
 };
 
-/* A request with these arrays and descriptors; the answer's status, its struct in answer. */
+/* Sends a request with these arrays and descriptors. Returns the answer's status, and copies the answer's struct. */
 static inline al_status ask_with(int fd, enum agent_command command, const void *request, uint32_t n0, const void *a0,
 				 uint32_t n1, const void *a1, const int *fds, size_t num_fds, void *answer)
 {

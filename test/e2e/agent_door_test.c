@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What comes in by the agent's socket, without the library: every kind of wrong record, and chance. */
+/* Records to the agent's socket without the library: every kind of wrong record, and random records. */
 #include "test/e2e/agent_door.h"
 
 #include <netinet/in.h>
@@ -7,7 +7,7 @@
 
 #include <iba/ib_soft.h>
 
-/* The agent serves on. */
+/* Checks that the agent still serves. */
 static void still_there(void)
 {
 	al_h al = agent_open();
@@ -35,7 +35,7 @@ static void tear_down(void)
 
 /* --------------------------------------------------------------------- hello */
 
-/* The memory of this process, or of its parent. */
+/* Opens the memory of this process, or of its parent. */
 static int memory_of(const char *whose, int flags)
 {
 	char path[64];
@@ -63,12 +63,12 @@ START_TEST(a_wrong_hello_is_refused)
 	TRY(AL_AGENT_PROTOCOL, &pidfd, 1, h.protocol++);
 	TRY(AL_AGENT_PROTOCOL, &pidfd, 1, h.role = 7);
 	TRY(AL_AGENT_PROTOCOL, &pidfd, 1, h.zero = 1);
-	TRY(AL_AGENT_PROTOCOL, NULL, 0, (void)0);       /* no descriptor */
-	TRY(AL_AGENT_PROTOCOL, &null, 1, (void)0);      /* of another kind */
-	TRY(AL_AGENT_PROTOCOL, &other, 1, (void)0);     /* of another process */
-	TRY(AL_AGENT_PROTOCOL, fds, 3, (void)0);        /* too many */
-	TRY(AL_AGENT_PROTOCOL, fds, 8, (void)0);        /* more than are looked at */
-	TRY(AL_PERMISSION, NULL, 0, h.role = AGENT_COMMANDS); /* a token that is none */
+	TRY(AL_AGENT_PROTOCOL, NULL, 0, (void)0);       /* without a pidfd */
+	TRY(AL_AGENT_PROTOCOL, &null, 1, (void)0);      /* a descriptor of another kind */
+	TRY(AL_AGENT_PROTOCOL, &other, 1, (void)0);     /* the pidfd of another process */
+	TRY(AL_AGENT_PROTOCOL, fds, 3, (void)0);        /* three descriptors */
+	TRY(AL_AGENT_PROTOCOL, fds, 8, (void)0);        /* more descriptors than any record may have */
+	TRY(AL_PERMISSION, NULL, 0, h.role = AGENT_COMMANDS); /* a token of no session */
 	TRY(AL_AGENT_PROTOCOL, &pidfd, 1, h.role = AGENT_COMMANDS);
 	fd = reach();
 	put(fd, longer, sizeof(longer), NULL, 0);
@@ -81,7 +81,7 @@ START_TEST(a_wrong_hello_is_refused)
 }
 END_TEST
 
-/* Of another process, or another file: the session has none then. */
+/* The memory of another process, or another file: the session begins without memory. */
 START_TEST(memory_that_is_not_the_clients_own_is_not_taken)
 {
 	const struct {
@@ -108,7 +108,7 @@ START_TEST(memory_that_is_not_the_clients_own_is_not_taken)
 }
 END_TEST
 
-/* Says what it got for joining the session of a token that it is told. */
+/* A process that reads a token, joins the token's session, and reports the status. */
 static void joiner(int fd)
 {
 	struct agent_hello h = good_hello;
@@ -138,7 +138,7 @@ START_TEST(the_token_of_another_process_joins_nothing)
 	ck_status(said, AL_PERMISSION);
 	ck_assert_int_eq(wait_for(pid), 0);
 	h.role = AGENT_COMMANDS;
-	for (size_t bit = 0; bit < sizeof(h.token) * 8; bit++) { /* nor does any other */
+	for (size_t bit = 0; bit < sizeof(h.token) * 8; bit++) { /* no token with another bit joins, either */
 		memcpy(h.token, c.token, sizeof(h.token));
 		h.token[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		line = reach();
@@ -157,7 +157,7 @@ END_TEST
 
 #define NOBODY 65534
 
-/* Has a session as one user, and would join it as another. */
+/* A process that begins a session as one user, and tries to join it as another. */
 static void turncoat(int fd)
 {
 	struct agent_hello h = good_hello;
@@ -185,7 +185,7 @@ START_TEST(the_token_of_another_user_joins_nothing)
 }
 END_TEST
 
-/* In logs, and on the terminals of those who look. */
+/* Control characters in a client's name must not reach logs and terminals. */
 START_TEST(a_name_that_is_shown_has_no_control_characters)
 {
 	static const char said[16] = "\033[2J\n\r\t\x7f\x80\xff ~okAB", shown[] = "?[2J?????? ~okA";
@@ -223,7 +223,7 @@ START_TEST(of_those_who_say_nothing_the_oldest_makes_room)
 	ck_assert_int_eq(recv(silent[0], &byte, 1, 0), 0);
 	still_there();
 	deadline = test_deadline();
-	while (agent_entries("fd") >= before + 100) /* threads of its own close them */
+	while (agent_entries("fd") >= before + 100) /* the agent's closer threads close them */
 		ck_assert_msg(!test_expired(&deadline), "%d descriptors are left", agent_entries("fd") - before);
 	for (size_t i = 0; i < sizeof(silent) / sizeof(silent[0]); i++)
 		close(silent[i]);
@@ -259,8 +259,8 @@ START_TEST(nobody_begins_while_the_agent_stops)
 	for (int i = 0; i < 8; i++)
 		fd[i] = reach();
 	put(fd[7], &byte, 1, NULL, 0);
-	ck_assert_int_gt(recv(fd[7], &byte, 1, 0), 0); /* so all of them have been accepted */
-	/* It wakes up to the signal first, and to the hellos while it ends the session. */
+	ck_assert_int_gt(recv(fd[7], &byte, 1, 0), 0); /* the agent has accepted all connections */
+	/* The agent sees the signal first, and the hellos while it ends the session. */
 	agent_pause();
 	ck_assert_int_eq(kill(agent_pid, SIGTERM), 0);
 	for (int i = 0; i < 7; i++)
@@ -286,7 +286,7 @@ START_TEST(a_record_of_a_wrong_form_is_refused_and_the_connection_stays)
 	static char record[AGENT_RECORD + 4096];
 	struct agent_head *head = (struct agent_head *)record;
 	const size_t right = sizeof(*head) + sizeof(struct QUERY_CQ_request);
-	const size_t create = sizeof(*head) + sizeof(struct CREATE_CQ_request); /* a provider may speak */
+	const size_t create = sizeof(*head) + sizeof(struct CREATE_CQ_request); /* a provider's data may follow */
 	struct QUERY_CQ_answer attr;
 	struct agent_answer answer[64];
 	struct client c;
@@ -295,7 +295,7 @@ START_TEST(a_record_of_a_wrong_form_is_refused_and_the_connection_stays)
 		size_t length;
 		uint16_t command, said_fds;
 		uint32_t count[2];
-		size_t fds; /* that are sent */
+		size_t fds; /* number of descriptors sent */
 		uint16_t data, room;
 	} wrong[] = {
 		{ 1, AGENT_QUERY_CQ },
@@ -369,7 +369,7 @@ START_TEST(handles_are_the_clients_own_of_the_right_kind_and_fresh)
 	ck_status(ASK(&a, DESTROY, NULL, .handle = b.pd), AL_INVALID_HANDLE);
 	ck_status(ASK(&a, DESTROY, NULL, .handle = 0), AL_INVALID_HANDLE);
 	ck_status(ASK(&a, DESTROY, NULL, .handle = a.pd), AL_RESOURCE_BUSY);
-	ck_status(ASK(&a, DESTROY, NULL, .handle = a.ca), AL_RESOURCE_BUSY); /* callbacks of what is on it may be under way */
+	ck_status(ASK(&a, DESTROY, NULL, .handle = a.ca), AL_RESOURCE_BUSY); /* callbacks of objects on the HCA may be under way */
 	ck_ok(ASK(&a, QUERY_CQ, &attr, .cq = a.cq));
 	ck_status(ASK(&a, CREATE_QP, NULL, .pd = a.pd, .send_cq = b.cq, .recv_cq = a.cq, .qp_type = IB_QPT_RC),
 		  AL_INVALID_HANDLE);
@@ -421,7 +421,7 @@ START_TEST(what_is_inside_a_request_is_checked_too)
 	ck_status(ASK(&c, CREATE_QP, NULL, .pd = c.pd, .send_cq = c.cq, .recv_cq = c.cq, .qp_type = IB_QPT_RC,
 		      .cap = { UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX }),
 		  AL_LIMIT_EXCEEDED);
-	/* a gather list that is not there, or too much inline data for the tail */
+	/* a gather list that the record does not have; more inline data than the tail has */
 	ck_status(ask(c.line, AGENT_POST_SEND, &c.qp, 1, &send, 1, &sge, &posted), AL_AGENT_PROTOCOL);
 	ck_assert_uint_eq(posted.posted, 0);
 	send = (struct ib_flat_send){ .flags = IB_SEND_INLINE, .length = 17 };
@@ -430,12 +430,12 @@ START_TEST(what_is_inside_a_request_is_checked_too)
 	ck_status(ask(c.line, AGENT_POST_SEND, &c.qp, 1, &send, 1, &sge, &posted), AL_AGENT_PROTOCOL);
 	ck_status(ask(c.line, AGENT_POST_SEND, &c.qp, 0, NULL, 1, &sge, &posted), AL_INVALID_PARAMETER);
 	ck_status(ask(c.line, AGENT_POST_RECV, &c.qp, 1, &recv_wr, 1, &sge, &posted), AL_AGENT_PROTOCOL);
-	/* what the library's packer does not write */
+	/* fields that the library's packer writes as zero */
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		ck_status(ask(c.line, AGENT_POST_SEND, &c.qp, 1, &wrong[i], 1, &sge, &posted), AL_AGENT_PROTOCOL);
 		ck_assert_uint_eq(posted.posted, 0);
 	}
-	/* a gather list that is another request's */
+	/* a gather list that belongs to another request */
 	sends[0] = sends[1] = (struct ib_flat_send){ .num_sge = 1 };
 	sends[1].num_sge = 2;
 	modify = (struct MODIFY_QP_request){ .qp = c.qp, .mask = IB_QP_STATE, .attr.qp_state = IB_QPS_ERR };
@@ -450,7 +450,7 @@ START_TEST(what_is_inside_a_request_is_checked_too)
 	recv_wr.num_sge = UINT32_MAX;
 	ck_status(ask(c.line, AGENT_POST_RECV, &c.qp, 1, &recv_wr, 1, &sge, &posted), AL_AGENT_PROTOCOL);
 	ck_status(ask(c.line, AGENT_POST_RECV, &c.qp, 0, NULL, 0, NULL, &posted), AL_INVALID_PARAMETER);
-	/* no memory was given at hello, so none can be registered */
+	/* the hello had no descriptor of memory, so no memory can be registered */
 	ck_status(ASK(&c, REG_MR, &mr, .pd = c.pd, .addr = 4096, .length = 4096, .iova = 4096), AL_MEMORY_OUT_OF_REACH);
 	ck_status(ASK(&c, REG_MR, &mr, .pd = c.pd, .addr = 4096, .length = UINT64_MAX), AL_LIMIT_EXCEEDED);
 	poll = (struct POLL_CQ_request){ c.cq, UINT64_MAX };
@@ -482,12 +482,12 @@ START_TEST(what_went_with_its_hca_is_told_to_be_removed)
 	ck_status(ASK(&c, QUERY_CQ, NULL, .cq = c.cq), AL_CA_REMOVED);
 	ck_status(ASK(&c, DESTROY, NULL, .handle = c.qp), AL_CA_REMOVED);
 	ck_status(ASK(&c, ALLOC_PD, NULL, .ca = c.ca), AL_CA_REMOVED);
-	ck_status(ASK(&c, DESTROY, NULL, .handle = made.handle), AL_INVALID_HANDLE); /* was gone before */
+	ck_status(ASK(&c, DESTROY, NULL, .handle = made.handle), AL_INVALID_HANDLE); /* the object was destroyed before */
 	client_close(&c);
 }
 END_TEST
 
-/* Nobody says a word on the event connection, and everything ends when one does. */
+/* A client sends no record on its event connection; any record ends the session. */
 START_TEST(a_client_that_speaks_on_its_event_connection_is_ended)
 {
 	struct client c;
@@ -518,11 +518,11 @@ START_TEST(a_second_question_before_the_answer_does_no_harm)
 	}
 	for (int i = 0; i < 10; i++)
 		put(c.line, record, sizeof(record), NULL, 0);
-	client_close(&c); /* before the answers */
+	client_close(&c); /* the client closes before the answers come */
 }
 END_TEST
 
-/* A descriptor whose last close waits, for an hour: for its peer, which does not read. */
+/* Makes a descriptor whose last close() waits up to an hour, for its peer, which does not read. */
 static int lingering(int *peer)
 {
 	const struct linger linger = { .l_onoff = 1, .l_linger = 3600 };
@@ -545,7 +545,7 @@ static int lingering(int *peer)
 	return fd;
 }
 
-/* Sends it away for good: the agent, which sleeps meanwhile, is the last to have it. */
+/* Sends the descriptor to the agent, which is stopped, and closes it: the agent has the last reference. */
 static void give_away(int fd, const void *record, size_t length, int descriptor)
 {
 	agent_pause();
@@ -554,7 +554,7 @@ static void give_away(int fd, const void *record, size_t length, int descriptor)
 	ck_assert_int_eq(kill(agent_pid, SIGCONT), 0);
 }
 
-/* The same, on an event connection: any word there, even an empty one, is the end, and the rest is never read. */
+/* Sends the descriptor on an event connection: any record there, even an empty record, ends the session, and later records are not read. */
 static void give_away_at_the_end(int fd, int descriptor)
 {
 	agent_pause();
@@ -573,7 +573,7 @@ START_TEST(a_descriptor_that_blocks_when_it_is_closed_holds_up_nobody)
 	struct client c;
 	int peer[4], fd = reach(), pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
 
-	/* read by the agent with a hello, and with a request */
+	/* the agent reads the descriptor with a hello, and with a request */
 	give_away(fd, &wrong, sizeof(wrong), lingering(&peer[0]));
 	ck_assert_int_eq(recv(fd, &refused, sizeof(refused), 0), sizeof(refused));
 	close(fd);
@@ -581,7 +581,7 @@ START_TEST(a_descriptor_that_blocks_when_it_is_closed_holds_up_nobody)
 	give_away(c.line, "", 1, lingering(&peer[1]));
 	ck_assert_int_gt(recv(c.line, answer, sizeof(answer), 0), 0);
 	ck_assert_int_eq(answer[0].status, AL_AGENT_PROTOCOL);
-	/* read by nobody; the second client's end comes with an error, since it has not read its welcome */
+	/* the agent does not read the descriptor; the second client's end is an error, since the client has not read its welcome */
 	give_away_at_the_end(c.events, lingering(&peer[2]));
 	close(c.line);
 	fd = reach();
@@ -607,7 +607,7 @@ static uint64_t draw(uint64_t below)
 	return chance % below;
 }
 
-/* A request of the command table's form, its contents by chance, its handles mostly real. */
+/* Sends a request of the command table's form, with random content and mostly valid handles. */
 static size_t random_record(struct client *c, char *record)
 {
 	const uint64_t handles[] = { c->ca, c->pd, c->cq, c->qp };
@@ -618,7 +618,7 @@ static size_t random_record(struct client *c, char *record)
 
 	do
 		command = (enum agent_command)draw(AGENT_NUM_COMMANDS);
-	while (command == AGENT_VENDOR_CALL || command == AGENT_MODIFY_PORT); /* as root these pull cables, and the like */
+	while (command == AGENT_VENDOR_CALL || command == AGENT_MODIFY_PORT); /* a client of root could pull cables by these */
 	sizes = &agent_sizes[command];
 	*head = (struct agent_head){ .command = (uint16_t)command };
 	length = sizeof(*head) + sizes->request;

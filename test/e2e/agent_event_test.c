@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Events of a client that does not read them: what it hears when it goes on. The agent is within the test's process. */
+/* Events for a client that does not read for a while: the events that it gets later. The agent runs in the test's process. */
 #include "test/e2e/agent_door.h"
 
 #include <sched.h>
@@ -12,7 +12,7 @@
 static struct client slow;
 static struct session *session; /* the slow client's */
 
-/* On the loop, whose sessions are. */
+/* On the loop, which owns the sessions. */
 static sem_t looked;
 
 static void look(struct job *job)
@@ -47,7 +47,7 @@ static void tear_down(void)
 	rmdir(agent_dir);
 }
 
-/* In place of the C library's, also for the agent within the process: so many fail, as if there were no memory. */
+/* Replaces the C library's function, also for the agent in this process: so many calls fail for want of memory. */
 static atomic_int sends_that_fail;
 
 ssize_t send(int fd, const void *data, size_t size, int flags)
@@ -80,9 +80,9 @@ static struct agent_event next(void)
 
 /* -------------------------------------------------------------------- sources */
 
-#define MOST 8192 /* events that a socket may hold */
+#define MOST 8192 /* most events that a socket holds */
 
-/* Sources of the test's own, raised until the socket is full; those are heard of first. */
+/* Sources of the test, which it raises until the socket is full; the client gets their events first. */
 static struct source filler[MOST];
 static uint32_t fillers;
 
@@ -111,7 +111,7 @@ static void hear_fillers(void)
 	}
 }
 
-/* Nothing but this comes next: it is raised now. */
+/* Raises an event, and checks that the client gets this event next. */
 static void hear_no_more(void)
 {
 	struct source last;
@@ -134,7 +134,7 @@ START_TEST(what_does_not_fit_is_sent_in_its_order_when_there_is_room)
 		choke();
 		for (uint32_t i = 0; i < MORE; i++) {
 			raise_new(&more[i], MOST + i);
-			source_raise(&more[i], SOURCE_COMPLETION); /* is pending already */
+			source_raise(&more[i], SOURCE_COMPLETION); /* this event is pending already */
 		}
 		hear_fillers();
 		for (uint32_t i = 0; i < MORE; i++)
@@ -226,7 +226,7 @@ START_TEST(of_hcas_that_come_and_go_the_client_hears_what_changes_its_view)
 }
 END_TEST
 
-/* The first, one in the middle, and the last of three: those behind it are still heard of. */
+/* Forgets the first, the middle or the last of three sources: the client still gets the events of the others. */
 START_TEST(an_object_that_is_gone_is_not_heard_of_and_takes_no_other_along)
 {
 	struct source three[3], after;
@@ -247,7 +247,7 @@ END_TEST
 
 /* ------------------------------------------------------------- as it happens */
 
-/* A queue pair in Error, whose receives complete in an armed queue of its own. */
+/* Makes a queue pair in the Error state, whose receives complete in an armed queue of their own. */
 static void complete_one(uint64_t cookie)
 {
 	struct CREATE_CQ_answer cq;
@@ -317,7 +317,7 @@ START_TEST(a_reader_that_stands_still_and_goes_on_has_missed_nothing)
 			told[num_told++] = (ib_event_type)event.type;
 		}
 	}
-	ck_assert_int_eq(told[0], DOWN); /* and nothing of the steps in between */
+	ck_assert_int_eq(told[0], DOWN); /* and not the states in between */
 	ck_assert_int_eq(told[1], ACTIVE);
 	complete_one(num);
 	do

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The death of clients: at random moments under load, at each step of each command; one that stands still, and a thousand. Afterwards the agent
- * has what it had before, and who was there meanwhile has not noticed.
+ * The death of clients: at random moments under load, at each step of each command; of a stopped client, and of a thousand clients. Afterwards the
+ * agent has the objects and the memory that it had before, and the other clients have not noticed.
  */
 #include "test/e2e/agent.h"
 
@@ -15,12 +15,12 @@
 #include <iba/ib_soft.h>
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define SLOW 10 /* and each process takes much memory */
+#define SLOW 10 /* a sanitizer is slow, and each process takes much memory */
 #else
 #define SLOW 1
 #endif
 
-/* Of 10,000 by hand (IBAL_TEST_LONG). */
+/* The number of clients; IBAL_TEST_LONG makes it 10,000. */
 static int kills(void)
 {
 	return getenv("IBAL_TEST_LONG") ? 10000 / SLOW : 500 / SLOW;
@@ -28,7 +28,7 @@ static int kills(void)
 
 /* ---------------------------------------------------------- at any moment */
 
-/* The process is killed in so many ns; the kernel does it, whatever the process is at. */
+/* Lets the kernel kill this process in so many nanoseconds, by a timer. */
 static void kill_in(long ns)
 {
 	struct sigevent by = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
@@ -39,7 +39,7 @@ static void kill_in(long ns)
 	ck_assert_int_eq(timer_settime(timer, 0, &when, NULL), 0);
 }
 
-/* Makes, uses and destroys until it dies. */
+/* A client process that makes, uses and destroys objects until it is killed. */
 static void busy_client(int fd)
 {
 	struct test_end end[2];
@@ -62,7 +62,7 @@ static void busy_client(int fd)
 	}
 }
 
-/* Sends to itself and back, and compares, until it is told to stop. */
+/* A client process that sends between its two ends and compares, until the test stops it. */
 static void bystander(int fd)
 {
 	al_h al = agent_open();
@@ -86,7 +86,7 @@ static void bystander(int fd)
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 }
 
-/* What the agent has. */
+/* The objects, descriptors and threads of the agent. */
 struct estate {
 	size_t objects;
 	int fds, threads;
@@ -97,13 +97,13 @@ static struct estate estate(al_h al)
 	return (struct estate){ test_count(al, AL_OBJ_NONE), agent_entries("fd"), agent_entries("task") };
 }
 
-/* Until it has what it had before, and no less; what it has then. */
+/* Waits until the agent has the objects and descriptors that it had before, and no more threads. Returns what it has. */
 static struct estate wait_until(al_h al, const struct estate *before)
 {
 	struct timespec deadline = test_deadline();
 	struct estate now;
 
-	deadline.tv_sec += 60; /* a thousand may have gone */
+	deadline.tv_sec += 60; /* up to a thousand clients have ended */
 	do {
 		now = estate(al);
 		ck_assert_msg(!test_expired(&deadline),
@@ -115,14 +115,14 @@ static struct estate wait_until(al_h al, const struct estate *before)
 	return now;
 }
 
-/* After its first client it has threads that stay, such as those of each HCA. */
+/* Runs a first client, after which the agent has the threads that stay, such as those of each HCA. */
 static struct estate settled(al_h al, struct estate before)
 {
 	before.threads = INT_MAX;
 	return wait_until(al, &before);
 }
 
-/* Pages that the agent has. */
+/* Number of the agent's pages. */
 static long agent_pages(void)
 {
 	long total, resident;
@@ -179,14 +179,14 @@ START_TEST(clients_killed_at_any_moment_leave_nothing_and_disturb_nobody)
 	two_ends(fd);
 	by = agent_client("bystander", fd[1]);
 	hear(fd[0], &byte, 1);
-	/* Nobody else has been here: what there is now is all that may be left. */
+	/* No other client has been there: the agent may have this much at the end. */
 	before = estate(al);
 	kill_some(kills() / 5);
 	wait_until(al, &before);
-	pages = agent_pages(); /* with the allocators' caches filled; what is leaked LeakSanitizer says */
+	pages = agent_pages(); /* with full caches of the allocators; LeakSanitizer reports leaks */
 	kill_some(kills() - kills() / 5);
 	wait_until(al, &before);
-	/* a sanitizer keeps what is freed */
+	/* a sanitizer keeps freed memory */
 	ck_assert_msg(SLOW > 1 || agent_pages() - pages < 1024, "the agent has grown from %ld to %ld pages", pages, agent_pages());
 	say(fd[0], "", 1);
 	ck_assert_int_eq(wait_for(by), 0);
@@ -198,16 +198,16 @@ END_TEST
 /* -------------------------------------------------------- at each step */
 
 /*
- * Steps are the lines of the trace, on standard error, which all go by the write() below. At one of them the client dies: by
- * its own hand at one of its own steps; at one of the agent's, which is within the test's process then, by the thread that
- * takes it and goes on when the client is dead.
+ * Steps are the lines of the trace on standard error, all of which go through the write() below. The client dies at one of the
+ * steps. At a step of its own the client kills itself. At a step of the agent, which then runs in the test's process, the thread
+ * of the step kills the client, and goes on when the client is dead.
  */
-static atomic_bool tracing;       /* the lines go nowhere else */
+static atomic_bool tracing;       /* the lines are counted and not written */
 static atomic_bool counting;
-static atomic_int steps;      /* until now */
-static atomic_int last_step;  /* at which the client dies; 0: at none */
-static atomic_int victim;     /* 0: this process is */
-static atomic_ullong seen;    /* commands that lines have named: 1 << enum agent_command */
+static atomic_int steps;      /* number of steps so far */
+static atomic_int last_step;  /* the step at which the client dies; 0: none */
+static atomic_int victim;     /* the process to kill; 0: this process */
+static atomic_ullong seen;    /* commands named in lines: 1 << enum agent_command */
 
 static void note_command(const char *line, size_t length)
 {
@@ -234,7 +234,7 @@ static void step(const char *line, size_t length)
 	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
 }
 
-/* In place of the C library's, also for the library under test. */
+/* Replaces the C library's function, also for the library under test. */
 ssize_t write(int fd, const void *data, size_t size)
 {
 	if (fd != STDERR_FILENO || !atomic_load(&tracing))
@@ -244,7 +244,7 @@ ssize_t write(int fd, const void *data, size_t size)
 	return (ssize_t)size;
 }
 
-/* Every command of the table, once at least. */
+/* Sends every command of the table at least once. */
 static void all_commands(void)
 {
 	const struct ib_port_modify port = { 0 };
@@ -263,7 +263,7 @@ static void all_commands(void)
 	ib_gid gid;
 
 	test_make_pair(al, end);
-	/* shared memory, of which nobody makes copies: what is posted is done at once, and takes as many polls each time */
+	/* shared memory is not copied: posted requests complete at once, so the number of polls is the same each time */
 	for (int i = 0; i < 2; i++) {
 		ck_ok(al_dma_alloc_coherent(end[i].ca, 8192, &init.addr, &dma));
 		ck_ok(al_reg_mr(end[i].pd, &init, NULL, &end[i].lkey, &end[i].rkey, &more[i]));
@@ -273,7 +273,7 @@ static void all_commands(void)
 	ck_ok(al_query_ca(end[0].ca, &ca));
 	ck_ok(al_query_gid(end[0].ca, 1, 0, &gid));
 	ck_ok(al_query_pkey(end[0].ca, 1, 0, &pkey));
-	al_modify_ca(end[0].ca, IB_CA_MODIFY_NODE_DESC, &ca); /* whether the HCA can is its own affair */
+	al_modify_ca(end[0].ca, IB_CA_MODIFY_NODE_DESC, &ca); /* the HCA may refuse it */
 	al_modify_port(end[0].ca, 1, IB_PORT_MODIFY_RESET_QKEY_CNTR, &port);
 	ck_ok(al_vendor_call(end[0].ca, SOFT_FAULT_CLEAR, NULL, 0, NULL, NULL));
 	ck_ok(al_query_mr(end[0].mr, &mr));
@@ -300,7 +300,7 @@ static void all_commands(void)
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 }
 
-/* Dies at its step number so and so; tells what it did if it does not. */
+/* A client process that dies at one of its steps; if it does not die, it reports the number of its steps. */
 static void stepping_client(int fd)
 {
 	unsigned long long named;
@@ -318,7 +318,7 @@ static void stepping_client(int fd)
 	say(fd, &named, sizeof(named));
 }
 
-/* Has a client come to its end, or to one of its own or of the agent's steps; false: it has come to its end. */
+/* Runs a client until its end, or until one of its own or of the agent's steps. False: the client has reached its end. */
 static bool dies_at(int own, int agents, int *count, unsigned long long *named)
 {
 	int fd[2], status;
@@ -358,7 +358,7 @@ START_TEST(a_client_may_die_at_every_step_of_every_command)
 	agent_pid = getpid();
 	setenv("IBAL_TRACE", "stderr", 1);
 	ck_ok(ald_start(&attr));
-	al = test_open(); /* the agent's own HCAs, as it sees them */
+	al = test_open(); /* an opening of this process, which has the agent's HCAs */
 	before = estate(al);
 
 	ck_assert(!dies_at(0, 0, &own, &named));
@@ -382,7 +382,7 @@ START_TEST(a_client_may_die_at_every_step_of_every_command)
 		atomic_store(&counting, false);
 		wait_until(al, &before);
 	}
-	/* the last steps are those of a session that has ended */
+	/* the agent's last steps come after the end of the session */
 	ck_assert_msg(deaths > agents / SLOW * 9 / 10, "%d of %d steps of the agent", deaths, agents);
 	printf("%d steps of the client and %d of the agent\n", own, agents);
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
@@ -393,7 +393,7 @@ END_TEST
 
 /* --------------------------------------------------------- it stands still */
 
-/* Is written to while it is stopped, with notifications that nobody fetches. */
+/* A client process that is stopped while its peer writes to its memory, with notifications that it does not read. */
 static void sleeper(int fd)
 {
 	al_h al = agent_open();
@@ -451,7 +451,7 @@ START_TEST(a_client_that_stands_still_delays_nobody)
 		memset(end.mem, i, 4096);
 		ck_ok(al_post_send(end.qp, &wr, &bad));
 		test_poll_ok(end.cq, 1);
-		/* and what has nothing to do with him */
+		/* objects that have nothing to do with the stopped client */
 		ck_ok(al_query_port(end.ca, 1, &port));
 		ck_ok(test_post_recv(&other[1], 3, 0, 64));
 		ck_ok(test_post_send(&other[0], 4, 0, 64));
@@ -479,7 +479,7 @@ static void tell(void *context)
 	sem_post(&told);
 }
 
-/* A completion that has to come: who has nothing to do sleeps. */
+/* Waits for a completion without polling all the time. */
 static void wait_ok(struct test_end *end, uint64_t wr_id)
 {
 	struct ib_wc wc;
@@ -498,7 +498,7 @@ static void wait_ok(struct test_end *end, uint64_t wr_id)
 	ck_assert_uint_eq(wc.wr_id, wr_id);
 }
 
-/* Comes, transfers, and is there until all are; then leaves. */
+/* A client process that transfers, waits until all clients are there, and ends. */
 static void one_of_many(int fd)
 {
 	al_h al = agent_open();
@@ -543,7 +543,7 @@ static void come_and_go(al_h al, size_t num)
 	}
 	for (size_t i = 0; i < num; i++)
 		hear(fd[i], &byte, 1);
-	ck_assert_uint_eq(test_count(al, AL_OBJ_QP), 2 * num); /* all are there */
+	ck_assert_uint_eq(test_count(al, AL_OBJ_QP), 2 * num); /* the objects of all clients */
 	for (size_t i = 0; i < num; i++)
 		say(fd[i], "", 1);
 	for (size_t i = 0; i < num; i++) {

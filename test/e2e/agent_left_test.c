@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What clients leave in the agent when they have what they asked for, or are gone: nothing that adds up. */
+/* What the agent keeps after requests and after clients: nothing that grows with their number. */
 #include "test/e2e/agent_door.h"
 
 #include <sched.h>
@@ -30,7 +30,7 @@ static void tear_down(void)
 	rmdir(agent_dir);
 }
 
-/* A datagram's path is an object of the agent's for as long as the request is being posted. */
+/* A datagram's path is an address handle at the agent only while the agent posts the request. */
 static void expect_no_paths(void)
 {
 	struct timespec deadline = test_deadline();
@@ -54,17 +54,17 @@ START_TEST(datagrams_leave_no_address_handle)
 		  .cap = { AGENT_POST_MAX, 1, 1, 1, 0 }));
 	for (uint32_t i = 0; i < AGENT_POST_MAX; i++)
 		send[i] = (struct ib_flat_send){ .opcode = IB_WR_SEND, .key = 5, .path = { .dlid = 1, .port_num = 1 } };
-	/* refused as a whole: the queue pair is in Reset */
+	/* the whole chain is refused: the queue pair is in Reset */
 	ck_assert_int_ne(ask(c.line, AGENT_POST_SEND, &qp.handle, AGENT_POST_MAX, send, 0, NULL, &posted), AL_SUCCESS);
 	expect_no_paths();
-	/* taken, and flushed */
+	/* the chain is posted, and flushed */
 	modify.qp = qp.handle;
 	ck_ok(ask(c.line, AGENT_MODIFY_QP, &modify, 0, NULL, 0, NULL, NULL));
 	ck_ok(ask(c.line, AGENT_POST_SEND, &qp.handle, 4, send, 0, NULL, &posted));
 	ck_assert_uint_eq(posted.posted, 4);
 	expect_no_paths();
-	/* taken up to the one that is wrong */
-	send[3].path.sl = 16; /* no path */
+	/* the chain is posted up to the wrong request */
+	send[3].path.sl = 16; /* not possible */
 	ck_status(ask(c.line, AGENT_POST_SEND, &qp.handle, 5, send, 0, NULL, &posted), AL_AGENT_PROTOCOL);
 	ck_assert_uint_eq(posted.posted, 3);
 	expect_no_paths();
@@ -130,7 +130,7 @@ START_TEST(a_connection_that_is_closed_makes_room_for_another)
 }
 END_TEST
 
-/* The refusal of a second opening is no opening: it leaves nothing that would refuse the next. */
+/* A second opening of an HCA that is refused does not prevent a later opening. */
 START_TEST(an_hca_whose_opening_was_refused_can_be_opened_when_it_is_closed)
 {
 	struct OPEN_CA_answer opened;
@@ -151,7 +151,7 @@ END_TEST
 
 /* -------------------------------------------------------------------- memory */
 
-/* Of the agent, in KiB. */
+/* Memory of the agent, in KiB. */
 static long resident(void)
 {
 	char path[64], line[128];
@@ -178,7 +178,7 @@ static void wait_for_fds(int want)
 	}
 }
 
-/* Clients that are there at once, and gone; what the agent has when nothing of them is left. */
+/* Starts so many clients at once, and ends them. Returns the agent's memory after that. */
 static long clients_come_and_go(int count)
 {
 	struct client *c = calloc((size_t)count, sizeof(*c));
@@ -193,12 +193,12 @@ static long clients_come_and_go(int count)
 	return resident();
 }
 
-/* Thirty times as many clients as at first leave not three times as much: nearly all of that is caches and threads. */
+/* Thirty times as many clients leave less than three times as much memory, nearly all of it caches and threads. */
 START_TEST(the_memory_of_clients_that_are_gone_is_given_back)
 {
 	long first, then;
 
-	agent_start("--max-clients", "300"); /* those that are gone do not count */
+	agent_start("--max-clients", "300"); /* clients that have ended do not count */
 	first = clients_come_and_go(10);
 	then = clients_come_and_go(300);
 	printf("resident after 10 clients %ld KiB, after 300 more %ld KiB\n", first, then);
@@ -213,7 +213,7 @@ END_TEST
 
 /* ---------------------------------------------------------------- a fork */
 
-/* Is killed, and a child of its own has its sockets still. */
+/* A client process that is killed while a child of its own still has its sockets. */
 static void parent(int fd)
 {
 	struct client c;
@@ -234,7 +234,7 @@ START_TEST(a_dead_client_leaves_nothing_though_a_child_of_its_own_has_its_socket
 	pid_t pid;
 
 	agent_start(NULL, NULL);
-	clients_come_and_go(1); /* what stays with the first */
+	clients_come_and_go(1); /* the memory that the first client leaves */
 	before = agent_entries("fd");
 	two_ends(fd);
 	pid = agent_client("parent", fd[1]);
@@ -244,7 +244,7 @@ START_TEST(a_dead_client_leaves_nothing_though_a_child_of_its_own_has_its_socket
 	ck_assert_int_eq(kill(pid, SIGKILL), 0);
 	wait_for(pid);
 	wait_for_fds(before);
-	ck_assert_int_eq(recv(fd[0], &ready, 1, MSG_DONTWAIT), -1); /* the child is there */
+	ck_assert_int_eq(recv(fd[0], &ready, 1, MSG_DONTWAIT), -1); /* the child still has the socket */
 	close(fd[0]);
 	agent_stop();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Memory that clients share with the agent: transfers without copies, everything that is refused, and that nothing is left. */
+/* Memory that clients share with the agent: transfers without copies, every refusal, and the end of all mappings. */
 #include "test/e2e/agent_door.h"
 
 #include <iba/ib_soft.h>
@@ -18,7 +18,7 @@ static void set_up(void)
 	agent_start("--mode", "666");
 }
 
-/* Mappings of memfds in ald. */
+/* Number of mappings of memfds in ald. */
 static int agent_maps(void)
 {
 	char path[64], line[512];
@@ -62,7 +62,7 @@ static uint8_t zero(uint32_t i)
 	return 0;
 }
 
-/* Bytes that are as they should be, up to the first that is not. (An assertion for each has Check write as many messages.) */
+/* Number of right bytes before the first wrong byte. (An assertion for each byte would make Check write a message for each.) */
 static uint32_t right_bytes(const void *mem, uint32_t size, uint8_t (*want)(uint32_t i))
 {
 	const uint8_t *byte = mem;
@@ -73,7 +73,7 @@ static uint32_t right_bytes(const void *mem, uint32_t size, uint8_t (*want)(uint
 	return i;
 }
 
-/* An end whose memory is shared: of TEST_MEM bytes, beginning where no page does. */
+/* Opens an end with shared memory of TEST_MEM bytes, which does not begin at the beginning of a page. */
 static void *share(struct test_end *end)
 {
 	struct al_mr_init mr = { .length = TEST_MEM, .access = TEST_ALL_ACCESS };
@@ -120,7 +120,7 @@ static void post_one(struct test_end *end, ib_wr_opcode opcode, uint64_t addr, u
 	test_poll_ok(end->cq, 1);
 }
 
-/* Writes, reads back, adds. Which of the two ends share: bits of the test's number. */
+/* Writes, reads back and adds. The bits of _i say which of the two ends have shared memory. */
 START_TEST(shared_and_copied_memory_transfer_byte_for_byte)
 {
 	al_h al = agent_open();
@@ -186,7 +186,7 @@ START_TEST(shared_memory_can_not_be_cut_off_and_its_end_is_its_end)
 			break;
 		}
 	fclose(maps);
-	if (fd >= 0) { /* root's to open */
+	if (fd >= 0) { /* only root can open the file */
 		ck_assert_int_lt(ftruncate(fd, 0), 0);
 		ck_assert_int_lt(ftruncate(fd, 1 << 20), 0);
 		ck_assert_int_lt(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), 0);
@@ -198,7 +198,7 @@ START_TEST(shared_memory_can_not_be_cut_off_and_its_end_is_its_end)
 	ck_assert_int_eq(agent_maps(), 1);
 	ck_ok(al_dereg_mr(mr, AL_DESTROY_SYNC, NULL));
 	wait_for_maps(0);
-	init.length = 8193; /* not wholly within it: memory as any other, if there is any */
+	init.length = 8193; /* partly beyond the shared memory: treated as other memory */
 	if (!al_reg_mr(end.pd, &init, NULL, &keys[0], &keys[1], &mr))
 		ck_ok(al_dereg_mr(mr, AL_DESTROY_SYNC, NULL));
 	ck_assert_int_eq(agent_maps(), 0);
@@ -245,7 +245,7 @@ static void hidden(int fd)
 	al_h al;
 
 	(void)fd;
-	if (!geteuid()) { /* who may look into everybody, and so into himself */
+	if (!geteuid()) { /* root may open the memory of any process */
 		ck_assert_int_eq(setresgid(65534, 65534, 65534), 0);
 		ck_assert_int_eq(setresuid(65534, 65534, 65534), 0);
 	}
@@ -292,7 +292,7 @@ END_TEST
 
 /* --------------------------------------------------------------------- death */
 
-/* Until it is killed. */
+/* Waits until the process is killed. */
 static void writer(int fd)
 {
 	al_h al = agent_open();
@@ -330,7 +330,7 @@ START_TEST(a_client_that_dies_leaves_no_mapping)
 }
 END_TEST
 
-/* Its memory may be read, until it is killed. */
+/* A client process whose memory a peer may read, until the process is killed. */
 static void offering(int fd)
 {
 	al_h al = agent_open();
@@ -345,7 +345,7 @@ static void offering(int fd)
 	hear(fd, &never, 1);
 }
 
-/* Its memory is mapped until the region is gone, though its session and its HCA end before that. */
+/* A client's memory stays mapped until the region is gone, also if the session and the HCA end before. */
 START_TEST(a_client_is_killed_while_its_shared_memory_is_read)
 {
 	al_h al = agent_open();
@@ -374,7 +374,7 @@ START_TEST(a_client_is_killed_while_its_shared_memory_is_read)
 
 			if (i == 4 * (n % 10))
 				ck_assert_int_eq(kill(pid, SIGKILL), 0);
-			al_post_send(end.qp, &wr, &bad); /* the queue may be full */
+			al_post_send(end.qp, &wr, &bad); /* fails if the queue is full */
 			ck_ok(al_poll_cq(end.cq, 1, &wc, &count));
 		}
 		wait_for(pid);
@@ -440,7 +440,7 @@ START_TEST(what_is_no_sealed_memfd_is_refused)
 	}
 	ck_assert_int_eq(agent_maps(), 0);
 	wait_for_fds(before);
-	ck_ok(ASK(&c, QUERY_CQ, NULL, .cq = c.cq)); /* the connection is there */
+	ck_ok(ASK(&c, QUERY_CQ, NULL, .cq = c.cq)); /* the connection still works */
 	client_close(&c);
 	agent_stop();
 }
@@ -458,7 +458,7 @@ START_TEST(what_the_memfd_does_not_cover_or_permit_is_refused)
 		{ { .length = 1, .offset = 8192, .access = write }, AL_INVALID_ADDRESS },
 		{ { .length = 4096, .offset = UINT64_MAX - 100, .access = write }, AL_INVALID_ADDRESS },
 		{ { .length = 0, .access = write }, AL_INVALID_PARAMETER },
-		/* address and memory do not begin at the same place of a page */
+		/* address and offset differ in their place within a page */
 		{ { .length = 64, .offset = 64, .access = write }, AL_INVALID_PARAMETER },
 		{ { .length = 64, .access = write, .zero = { 0, 1, 0 } }, AL_INVALID_PARAMETER },
 		{ { .length = 64, .access = 1u << 30 }, AL_INVALID_PARAMETER },
@@ -484,19 +484,19 @@ START_TEST(what_the_memfd_does_not_cover_or_permit_is_refused)
 	}
 	ck_assert_int_eq(made, 2);
 	ck_assert_int_eq(agent_maps(), 0);
-	/* what can not be written */
+	/* a file that can not be written */
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", whole);
 	readable = open(name, O_RDONLY | O_CLOEXEC);
 	ck_assert_int_ge(readable, 0);
 	ck_status(register_fd(&c, cases[9].request, readable, &mr), AL_INVALID_ADDRESS);
 	ck_status(register_fd(&c, cases[9].request, frozen, &mr), AL_INVALID_ADDRESS);
 	ck_ok(register_fd(&c, (struct REG_MR_request){ .length = 8192, .access = IB_ACCESS_REMOTE_READ }, readable, &mr));
-	/* a length that overflows together with what is registered already */
+	/* a length that overflows when the registered bytes are added */
 	ck_status(register_fd(&c, (struct REG_MR_request){ .length = UINT64_MAX - 4096 }, whole, &mr), AL_LIMIT_EXCEEDED);
-	/* an offset without a descriptor means nothing */
+	/* an offset without a descriptor is refused */
 	ck_status(ASK(&c, REG_MR, &mr, .pd = c.pd, .addr = 4096, .iova = 4096, .length = 64, .offset = 4096),
 		  AL_INVALID_PARAMETER);
-	/* the session's end takes the mapping along */
+	/* the end of the session unmaps the memory */
 	ck_assert_int_eq(agent_maps(), 1);
 	client_close(&c);
 	wait_for_maps(0);
@@ -526,7 +526,7 @@ START_TEST(descriptors_that_are_missing_or_too_many_are_refused)
 	request.mapped = 0;
 	ck_status(ask_with(c.line, AGENT_REG_MR, &request, 0, NULL, 0, NULL, fd, AGENT_MAX_FDS, NULL),
 		  AL_AGENT_PROTOCOL);
-	request.mapped = 1; /* the others are a provider's, whose module does not look at them */
+	request.mapped = 1; /* the other descriptors are the provider's, and the module ignores them */
 	ck_ok(ask_with(c.line, AGENT_REG_MR, &request, 0, NULL, 0, NULL, fd, AGENT_MAX_FDS, NULL));
 	ck_assert_int_eq(agent_maps(), 1);
 	wait_for_fds(before);

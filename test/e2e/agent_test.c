@@ -7,7 +7,7 @@
 
 #include <iba/ib_soft.h>
 
-/* Clients have the software HCA's provider, or none: what they see is the same. */
+/* Each test runs with the software HCA's provider and without: a client sees no difference. */
 static void set_up(void)
 {
 	agent_start("--mode", "666");
@@ -55,7 +55,7 @@ static void writer(int fd)
 	ck_ok(al_post_send(end.qp, wr, &bad));
 	for (uint64_t id = 1; id <= 3; id++)
 		ck_assert_ptr_eq(test_poll_ok(end.cq, id).qp_context, &end);
-	ck_assert_uint_eq(*(uint64_t *)end.mem, 37); /* what was there before the 5 */
+	ck_assert_uint_eq(*(uint64_t *)end.mem, 37); /* the value before the addition of 5 */
 	hear(fd, &done, 1);
 	test_free_end(&end);
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
@@ -112,7 +112,7 @@ struct pinger {
 	al_status status;
 };
 
-/* Every atomic verb of the data path, from the callback: each asks the agent. */
+/* Calls every atomic verb of the data path from the callback: each is a request to the agent. */
 static void on_completion(void *context)
 {
 	struct pinger *p = context;
@@ -192,7 +192,7 @@ static void on_event(void *context, const struct al_event *event)
 	}
 }
 
-/* With a provider nothing is asked, and it is known when the HCAs have been taken away. */
+/* With a provider posts and polls send no request: the client learns of the agent's end when its HCAs are removed. */
 #define ck_lost(expr)                                                                                  \
 	do {                                                                                           \
 		struct timespec limit = test_deadline();                                               \
@@ -229,7 +229,7 @@ START_TEST(an_agent_that_dies_is_told_of_and_the_next_one_serves)
 		test_free_end(&end[i]);
 	ck_assert_int_eq(fatal.count, 1);
 	agent_start(NULL, NULL);
-	/* the old connection may still be taken for good until its end has been seen */
+	/* al_open() may use the old connection until the library has noticed its end */
 	deadline = test_deadline();
 	do {
 		const struct al_open_attr attr = { .agent = agent_socket, .config = "" };
@@ -291,11 +291,11 @@ START_TEST(ports_and_hcas_come_and_go_as_in_the_agent)
 	test_make_pair(al, end);
 	ck_ok(al_vendor_call(end[0].ca, SOFT_PORT_DOWN, &one, sizeof(one), NULL, NULL));
 	test_wait(&seen.down);
-	test_wait(&seen.down); /* its peer's too */
+	test_wait(&seen.down); /* the port of the peer goes down too */
 	ck_ok(al_vendor_call(end[0].ca, SOFT_PORT_UP, &one, sizeof(one), NULL, NULL));
 	test_wait(&seen.active);
 	test_wait(&seen.active);
-	/* the agent takes what was on it; the handles stay, dead */
+	/* the agent destroys the objects on the HCA; the client's handles stay, without an object */
 	ck_ok(al_vendor_call(end[0].ca, SOFT_REMOVE, &none, sizeof(none), NULL, NULL));
 	test_wait(&seen.removed);
 	ck_status(al_query_port(end[0].ca, 1, &port), AL_CA_REMOVED);
@@ -335,7 +335,7 @@ START_TEST(a_lost_agent_leaves_no_descriptor)
 		ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 		free(end[0].mem);
 		free(end[1].mem);
-		while (own_fds() != fds) /* by a thread that has to hear of it */
+		while (own_fds() != fds) /* a thread closes them after it has noticed the end */
 			ck_assert_msg(!test_expired(&deadline), "%d descriptors are left", own_fds() - fds);
 		agent_start(NULL, NULL);
 	}
@@ -343,10 +343,10 @@ START_TEST(a_lost_agent_leaves_no_descriptor)
 }
 END_TEST
 
-/* The next but so many threads can not be started; 0: all can. */
+/* The creation of a thread with this number from now on fails; 0: none fails. */
 static atomic_uint creations_left;
 
-/* In the place of libc's: this program's symbols come before those of its libraries. */
+/* Replaces libc's function: this program's symbols precede those of its libraries. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*main_function)(void *), void *arg)
 {
 	static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
@@ -357,7 +357,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*main_f
 	return creations_left && !--creations_left ? EAGAIN : real(thread, attr, main_function, arg);
 }
 
-/* The two of the library and the two that serve a connection; where an HCA lacks one only that is missing. */
+/* The library starts two threads, and a connection two. If an HCA's thread can not be started, only that HCA is missing. */
 START_TEST(without_a_thread_the_opening_fails_and_the_next_one_serves)
 {
 	struct al_open_attr attr = { .agent = agent_socket, .config = "" };
@@ -440,7 +440,7 @@ START_TEST(registered_memory_is_charged)
 }
 END_TEST
 
-/* A refusal by the agent's limit says nothing of the HCA's. */
+/* After a refusal by the agent's limit the HCA's maximum is not written back. */
 START_TEST(queues_are_charged)
 {
 	struct al_cq_init cq_init = { .cqe = 1000 };
@@ -504,7 +504,7 @@ static al_h open_as_another_user(void)
 	return agent_open();
 }
 
-/* Another user: his own objects only, and nothing that manages. */
+/* A program of another user sees its own user's objects only, and may not manage. */
 static void foreigner(int fd)
 {
 	struct al_snapshot *snap;
@@ -548,7 +548,7 @@ START_TEST(another_user_sees_his_own_and_manages_nothing)
 }
 END_TEST
 
-/* What a connected pair has, as it could be guessed. */
+/* The numbers and keys of a connected pair, which an attacker might guess. */
 struct secret {
 	uint64_t mem;
 	uint32_t qpn[2], lkey, rkey;
@@ -572,7 +572,7 @@ static ib_wc_status intrude(al_h al, const struct secret *s, ib_wr_opcode opcode
 	if (to < 0) {
 		test_connect(&end[0], &end[1]);
 		ck_ok(test_post_recv(&end[1], 2, 0, 8));
-	} else { /* as if it were the peer of his; those are on the two HCAs in order */
+	} else { /* the attacker connects as if it were the victim's peer; the pair's ends are on the two HCAs in order */
 		attr = test_attr(s->lid[to], s->qpn[to], end[!to].mtu);
 		attr.timeout = 8;
 		attr.retry_cnt = 2;
@@ -590,13 +590,13 @@ static ib_wc_status intrude(al_h al, const struct secret *s, ib_wr_opcode opcode
 	ck_ok(al_post_send(end[to == 0].qp, &wr, &bad));
 	status = test_poll(end[to == 0].cq).status;
 	for (int k = 0; k < 8; k++)
-		ck_assert_int_eq(end[to == 0].mem[k], 0xee); /* nothing was read */
+		ck_assert_int_eq(end[to == 0].mem[k], 0xee); /* the attacker has read no byte */
 	for (int i = 0; i < 2; i++)
 		test_free_end(&end[i]);
 	return status;
 }
 
-/* He knows every number, and none is of use. */
+/* The attacker knows every number and key, and reaches no memory. */
 static void intruder(int fd)
 {
 	static const ib_wr_opcode with_rkey[] = { IB_WR_RDMA_WRITE, IB_WR_RDMA_READ, IB_WR_ATOMIC_FETCH_AND_ADD };
@@ -641,7 +641,7 @@ START_TEST(another_users_numbers_and_keys_open_nothing)
 		ck_assert_int_eq(wait_for(pid), 0);
 		for (uint32_t k = 0; k < TEST_MEM; k++)
 			ck_assert_int_eq(end[1].mem[k], 0x5a);
-		/* and the connection has not noticed */
+		/* the connection goes on */
 		ck_ok(test_post_send(&end[0], 5, 128, 8));
 		test_poll_ok(end[0].cq, 5);
 		test_poll_ok(end[1].cq, 4);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What tests of the software HCA's provider share: each runs embedded, with the provider, and without a provider. */
+/* What the tests of the software HCA's provider share. Each test runs embedded, with the provider, and without a provider. */
 #ifndef IBAL_TEST_AGENT_UVP_H
 #define IBAL_TEST_AGENT_UVP_H
 
@@ -10,7 +10,7 @@ enum role { EMBEDDED, WITH_PROVIDER, WITHOUT, ROLES };
 static al_h al;
 static struct test_end end[2];
 
-/* Files that this process shares with the agent's module. */
+/* Number of files that this process shares with the agent's module. */
 static inline int shared_files(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -39,7 +39,7 @@ static inline void begin_pair(int role)
 {
 	begin(role);
 	test_make_pair(al, end);
-	/* two doors, and a completion queue and a queue pair of each end */
+	/* two doors; a completion queue and a queue pair of each end */
 	ck_assert_int_eq(shared_files(), role == WITH_PROVIDER ? 6 : 0);
 }
 
@@ -117,7 +117,7 @@ static inline al_arm armed(al_cq_h cq)
 	return attr.armed;
 }
 
-/* A second queue pair of end 0, whose completions are flushed receives, or end 1's messages. */
+/* Makes a second queue pair of end 0, whose completions are flushed receives or messages of end 1. */
 static inline al_cq_h make_watched(al_cq_notify how)
 {
 	struct al_cq_init init = { .cqe = 64, .notify = how };
