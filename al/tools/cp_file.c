@@ -43,7 +43,7 @@ gboolean cp_source_read(struct cp_source *src, guint64 offset, void *to, gsize l
 			return tool_fail(err,
 					 "%s shrank while it was copied: %" G_GUINT64_FORMAT
 					 " of %" G_GUINT64_FORMAT
-					 " bytes are left; copy it when nobody writes to it",
+					 " bytes are left; copy it when no process writes to it",
 					 src->name, offset + done, src->size);
 		done += (gsize)n;
 	}

@@ -401,7 +401,7 @@ static gboolean check_verdict(struct copy *c, GError **err)
 	return tool_fail(
 		err,
 		"the far HCA's memory does not hold what %s does: its SHA-256 is %s, the file's %.64s; %s was "
-		"not made. If nobody wrote to the file meanwhile, copy it again",
+		"not made. If no process wrote to the file meanwhile, copy it again",
 		c->job->src.name, g_checksum_get_string(c->sum), trailer_of(c, &c->far)->sha256,
 		c->job->dest.name);
 }

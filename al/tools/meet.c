@@ -148,7 +148,7 @@ int meet_connect(const char *tool, const char *name, gboolean any_user, GError *
 		return -1;
 	if (connect(fd, (struct sockaddr *)&addr, size)) {
 		if (errno == ECONNREFUSED)
-			tool_misuse(err, "nobody listens as \"%s\": begin with \"%s --listen %s\"",
+			tool_misuse(err, "no process listens as \"%s\": begin with \"%s --listen %s\"",
 				    name, tool, name);
 		else
 			tool_fail(err, "\"%s\" cannot be reached: %s", name, g_strerror(errno));

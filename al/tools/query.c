@@ -182,7 +182,7 @@ static void answer_once(struct query *q, const struct query_command *command)
 	begin_answer(q, command);
 	st = al_snapshot(q->al, &q->snap);
 	if (st) {
-		query_error(q, TOOL_FAILED, "what is there cannot be listed: %s", al_status_str(st));
+		query_error(q, TOOL_FAILED, "the HCAs and objects cannot be listed: %s", al_status_str(st));
 	} else {
 		command->collect(q);
 		if (!q->json && q->status != TOOL_USAGE)

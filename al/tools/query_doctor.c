@@ -101,7 +101,7 @@ static void check_library(struct doctor *d)
 	if (!d->opened)
 		find(d, OK, "library", NULL, "ibal %s is open%s%s", al_version(), agent ? "; IBAL_AGENT is " : "", agent ? agent : "");
 	else
-		find(d, ERROR, "library", "mend what is said below, and try again", "ibal %s does not open: %s", al_version(),
+		find(d, ERROR, "library", "mend the faults below, and try again", "ibal %s does not open: %s", al_version(),
 		     al_status_str(d->opened));
 }
 
@@ -192,7 +192,7 @@ static const char *module_remedy(al_status status)
 	case AL_INVALID_PARAMETER:
 		return "have it corrected by its vendor, or take it out of the module path";
 	default:
-		return "correct what is said";
+		return "correct the fault";
 	}
 }
 
@@ -365,7 +365,7 @@ static void check_socket(struct doctor *d, const char *path)
 		     st.st_mode & 0777, geteuid());
 	else if (error == ECONNREFUSED)
 		find(d, ERROR, "agent", "start ald, which replaces it, or set IBAL_AGENT=off to do without",
-		     "socket %s is stale: nobody listens there", path);
+		     "socket %s is stale: no process listens there", path);
 	else if (error)
 		find(d, ERROR, "agent", "name ald's socket", "socket %s: %s", path, g_strerror(error));
 	else if (d->opened == AL_AGENT_PROTOCOL)
@@ -460,7 +460,7 @@ void run_doctor(struct query *q)
 	al_set_log(on_message, &d);
 	d.opened = al_open(NULL, &q->al);
 	if (!d.opened && al_snapshot(q->al, &q->snap))
-		find(&d, ERROR, "library", NULL, "what is there cannot be listed");
+		find(&d, ERROR, "library", NULL, "the HCAs and objects cannot be listed");
 	for (gsize i = 0; i < G_N_ELEMENTS(checks); i++)
 		checks[i](&d);
 	if (q->json)

@@ -143,7 +143,7 @@ static gboolean choose(struct listener *l)
 		return TRUE;
 	st = al_snapshot(l->q->al, &l->q->snap);
 	if (st) {
-		query_error(l->q, TOOL_FAILED, "what is there cannot be listed: %s", al_status_str(st));
+		query_error(l->q, TOOL_FAILED, "the HCAs and objects cannot be listed: %s", al_status_str(st));
 		return FALSE;
 	}
 	ca = query_find_ca(l->q, l->q->ca);

@@ -195,7 +195,7 @@ void show_found(struct query *q)
 static void none_there(struct query *q, const char *what, const char *name)
 {
 	query_error(q, TOOL_USAGE, "there is no %s %s in this process, and a process sees its own only; "
-		    "\"al_query res\" shows what is there", what, name);
+		    "\"al_query res\" lists the objects", what, name);
 }
 
 void collect_qp(struct query *q)

@@ -61,7 +61,7 @@ refuses() {
 	{ [ $status -eq 1 ] && grep -qE "^al_cp: .*$pattern" near.err; } || wrong "$*: status $status, $(cat near.err)"
 	leaves_nothing "$*"
 }
-refuses 'nobody listens as "nobody"' "$al_cp" sample agent:nobody
+refuses 'no process listens as "nobody"' "$al_cp" sample agent:nobody
 refuses 'is no name to meet by' "$al_cp" sample agent:
 refuses 'is no name to meet by' "$al_cp" sample agent:../x
 refuses 'is no name to meet by' "$al_cp" --listen a/b out

@@ -80,7 +80,7 @@ refuses() {
 	"$al_perf" "$@" >near.out 2>near.err || status=$?
 	{ [ $status -eq "$wanted" ] && grep -qE "^al_perf: .*$pattern" near.err; } || wrong "$*: status $status, $(cat near.err)"
 }
-refuses 1 'nobody listens as "nobody"' agent:nobody
+refuses 1 'no process listens as "nobody"' agent:nobody
 refuses 1 'is no name to meet by' agent:
 refuses 1 'is no name to meet by' --listen a/b
 refuses 1 'agent:y: one other end' agent:x agent:y

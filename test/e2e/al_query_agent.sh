@@ -149,7 +149,7 @@ wait "$agent" 2>/dev/null || true
 query 2
 complains 'no agent listens: an ald that was killed has left the socket; start ald there, or set IBAL_AGENT=off'
 query 4 doctor
-says '^error +agent: socket .* is stale: nobody listens there'
+says '^error +agent: socket .* is stale: no process listens there'
 start 600 env # replaces it
 query 0
 stop
