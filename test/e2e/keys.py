@@ -113,7 +113,7 @@ for name, files in variables.items():
 own = terms(section(page, "ENVIRONMENT"))
 for name in sorted(own):
     check(name in variables, f"ibal.conf(5) describes {name}, which no code reads")
-listed = re.search(r"^The names\n(.*?)\nare no names of modules", page, re.S | re.M).group(1)
+listed = re.search(r"^The names\n(.*?)\ncannot be names of modules", page, re.S | re.M).group(1)
 same("ibal.conf(5), names that no module has", reserved | {"ibal"}, set(re.findall(r"^\.BR? (\w+)", listed, re.M)))
 
 for sentence in errors:
