@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Asynchronous events: upcalls, objects' callbacks, handlers. */
+/* Asynchronous events: a module's upcalls, objects' callbacks, and the registration of event handlers. */
 #include "al/event/async.h"
 
 #include "al/event/channel.h"
 #include "al/event/pnp.h"
 
-/* Guards the list of handlers, which hold their place until they are gone. Leaf. */
+/* Guards the list of handlers. A handler stays in the list until its release_handler(). Leaf. */
 static pthread_mutex_t handlers_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct al_event_handler *handlers;
-/* Makes one registration at a time: a second channel for one HCA handle is refused. Outside
- * tree_lock. */
+/* Held while a handler registers, so that two channels can not register for one HCA handle at once. Outside tree_lock. */
 static pthread_mutex_t registration_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const al_object_type event_object[] = {
@@ -23,9 +22,9 @@ static const uint32_t known_events = 0 IB_EVENT_LIST(EVENT_BIT);
 /* ---------------------------------------------------------------- upcalls */
 
 _Static_assert(offsetof(struct al_obj, type) == offsetof(struct ci_registration, no_object),
-	       "an HCA's ctx can be told from an object's");
+	       "an HCA's ctx differs from an object's ctx in its first word");
 
-/* What a module gave for the ctx of something else. */
+/* Names the object of a ctx that a module passed to an upcall. */
 static const char *ctx_name(const struct al_obj *ctx)
 {
 	return !ctx ? "NULL" : ctx->type ? obj_name(ctx) : "an HCA";
@@ -37,7 +36,7 @@ void ib_cq_notify(void *cq_ctx)
 
 	if (__builtin_expect(!obj || !obj->type || obj->type->id != AL_OBJ_CQ, 0)) {
 		ib_log(IB_LOG_ERROR, "al",
-		       "a notification dropped: the module gave the ctx of %s for that of its completion queue",
+		       "ib_cq_notify: a module passed the ctx of %s instead of a completion queue's; the notification is dropped",
 		       ctx_name(obj));
 		return;
 	}
@@ -48,9 +47,9 @@ static void dispatch_affiliated(struct al_obj *obj, ib_event_type type)
 {
 	bool in_channel;
 
-	/* A channel runs nothing: handlers are told beside it. */
-	in_channel = atomic_load(&obj->ev.queue)->forget;
-	/* The callback may end the object at once: once raised, only a reference keeps it. */
+	/* A channel runs no callbacks, so the source to_handlers notifies the event handlers of an object with a channel. */
+	in_channel = atomic_load(&obj->ev.queue)->withdraw;
+	/* The reader of the channel may destroy the object at once: the reference keeps it for the second ev_raise(). */
 	if (in_channel && !obj_try_ref(obj))
 		return;
 	ev_raise(&obj->ev, 1u << type);
@@ -64,11 +63,11 @@ static void dispatch_unaffiliated(struct al_dev *dev, ib_event_type type, uint8_
 {
 	if (port > dev->attr.num_ports || (PORT_STATES & 1u << type && !port)) {
 		ib_log(IB_LOG_ERROR, "al",
-		       "event \"%s\" dropped: module %s raised it for port %u, of %u",
-		       al_event_type_str(type), dev->module, port, dev->attr.num_ports);
+		       "ib_dispatch_event: module %s raised \"%s\" for port %u of an HCA with %u ports; the event is dropped",
+		       dev->module, al_event_type_str(type), port, dev->attr.num_ports);
 		return;
 	}
-	port_set(&dev->ports[port], type);
+	port_add_event(&dev->ports[port], type);
 	ev_raise(&dev->ev, 1u << type);
 }
 
@@ -79,17 +78,20 @@ void ib_dispatch_event(const struct ci_event *event)
 	struct al_dev *dev;
 
 	if (!event) {
-		ib_log(IB_LOG_ERROR, "al", "an event dropped: the module gave NULL");
+		ib_log(IB_LOG_ERROR, "al",
+		       "ib_dispatch_event: a module passed NULL instead of an event; the call is dropped");
 		return;
 	}
 	if ((unsigned int)event->type >= 32 || !(known_events & 1u << event->type)) {
-		ib_log(IB_LOG_ERROR, "al", "an event of type %u without meaning was dropped",
+		ib_log(IB_LOG_ERROR, "al",
+		       "ib_dispatch_event: a module raised an event of the unknown type %u; the event is dropped",
 		       (unsigned int)event->type);
 		return;
 	}
 	obj = event->object_ctx;
 	if (!obj || (obj->type ? obj->type->id : AL_OBJ_NONE) != event_object[event->type]) {
-		ib_log(IB_LOG_ERROR, "al", "event \"%s\" dropped: the module raised it for %s",
+		ib_log(IB_LOG_ERROR, "al",
+		       "ib_dispatch_event: a module raised \"%s\" for the ctx of %s; the event is dropped",
 		       al_event_type_str(event->type), ctx_name(obj));
 		return;
 	}
@@ -98,7 +100,7 @@ void ib_dispatch_event(const struct ci_event *event)
 		return;
 	}
 	reg = event->object_ctx;
-	rcu_enter(); /* dev_remove_end() takes the HCA away, then waits */
+	rcu_enter(); /* dev_remove_end() clears reg->al and then waits for this read section */
 	dev = atomic_load(&reg->al);
 	if (dev)
 		dispatch_unaffiliated(dev, event->type, event->port_num);
@@ -114,9 +116,9 @@ struct al_obj *obj_ca(struct al_obj *obj)
 	return obj;
 }
 
-/* The first handler from here on that hears of this HCA (through this handle of it), with a
- * reference. */
-static struct al_event_handler *referenced(struct al_event_handler *h, const struct al_dev *dev,
+/* Finds the first handler, from h on, of the HCA dev (ca not NULL: registered with the HCA handle ca) and takes a reference.
+ * NULL: there is none. Under handlers_lock. */
+static struct al_event_handler *find_handler(struct al_event_handler *h, const struct al_dev *dev,
 					   const struct al_obj *ca)
 {
 	for (; h; h = h->next)
@@ -130,7 +132,7 @@ static struct al_event_handler *first_handler(const struct al_dev *dev, const st
 	struct al_event_handler *h;
 
 	pthread_mutex_lock(&handlers_lock);
-	h = referenced(handlers, dev, ca);
+	h = find_handler(handlers, dev, ca);
 	pthread_mutex_unlock(&handlers_lock);
 	return h;
 }
@@ -141,17 +143,18 @@ static struct al_event_handler *next_handler(struct al_event_handler *h, const s
 	struct al_event_handler *next;
 
 	pthread_mutex_lock(&handlers_lock);
-	next = referenced(h->next, dev, ca);
+	next = find_handler(h->next, dev, ca);
 	pthread_mutex_unlock(&handlers_lock);
 	obj_put(&h->obj);
 	return next;
 }
 
+/* Calls the body for each handler of dev (and ca, unless NULL), with a reference. A body must not leave the loop early. */
 #define for_each_handler(h, dev, ca) \
 	for (h = first_handler(dev, ca); h; h = next_handler(h, dev, ca))
 
-/* Unaffiliated: on the async dispatcher. */
-static void tell_handlers(struct al_dev *dev, ib_event_type type, uint32_t port)
+/* Passes an unaffiliated event to the event handlers and to PnP. On the async dispatcher. */
+static void notify_handlers(struct al_dev *dev, ib_event_type type, uint32_t port)
 {
 	struct al_event event = { .type = type, .ca_guid = dev->guid, .port_num = (uint8_t)port };
 	struct al_event_handler *h;
@@ -164,7 +167,7 @@ static void tell_handlers(struct al_dev *dev, ib_event_type type, uint32_t port)
 			h->cb(h->obj.context, &event);
 			continue;
 		}
-		port_set(&h->ports[port], type);
+		port_add_event(&h->ports[port], type);
 		ev_raise(&h->obj.ev, 1u << type);
 	}
 	pnp_port_event(dev, port, type);
@@ -176,11 +179,11 @@ void dev_run_events(struct ev_source *source, uint32_t pending)
 	ib_event_type type;
 	uint32_t port;
 
-	(void)pending; /* says only that there is something */
-	while (port_take(dev->ports, dev->attr.num_ports, &type, &port)) {
+	(void)pending; /* dev->ports has the events with their ports */
+	while (port_take_event(dev->ports, dev->attr.num_ports, &type, &port)) {
 		if (type == IB_EVENT_GID_CHANGE)
 			dev_gids_changed(dev, port);
-		tell_handlers(dev, type, port);
+		notify_handlers(dev, type, port);
 	}
 }
 
@@ -194,8 +197,8 @@ static struct al_event affiliated(const struct al_obj *obj, ib_event_type type)
 				  .ca_guid = obj->dev->guid };
 }
 
-/* On the async dispatcher. */
-static void tell_handlers_of(struct al_evobj *e, ib_event_type type)
+/* Passes an affiliated event of an object to the event handlers of its HCA handle. On the async dispatcher. */
+static void notify_object_handlers(struct al_evobj *e, ib_event_type type)
 {
 	struct al_event event = affiliated(&e->obj, type);
 	struct al_event_handler *h;
@@ -208,8 +211,8 @@ static void tell_handlers_of(struct al_evobj *e, ib_event_type type)
 			h->cb(h->obj.context, &event);
 			continue;
 		}
-		/* Not while it may be in another one: al_reg_event_handler() permits one channel
-		 * per HCA handle. */
+		/* to_channel is in no other channel's queue: al_reg_event_handler() permits one channel per HCA
+		 * handle. */
 		atomic_store(&e->to_channel.queue, channel_queue(h->obj.uses[0]));
 		ev_raise(&e->to_channel, 1u << type);
 	}
@@ -220,13 +223,13 @@ static void run_to_handlers(struct ev_source *source, uint32_t pending)
 	struct al_evobj *e = (struct al_evobj *)source->obj;
 
 	for (pending &= EV_ASYNC_MASK; pending; pending &= pending - 1)
-		tell_handlers_of(e, (ib_event_type)__builtin_ctz(pending));
+		notify_object_handlers(e, (ib_event_type)__builtin_ctz(pending));
 }
 
 static void run_evobj(struct ev_source *source, uint32_t pending)
 {
 	struct al_evobj *e = (struct al_evobj *)source->obj;
-	bool here = atomic_load(&source->queue) == &e->obj.dev->async.queue;
+	bool on_async_dispatcher = atomic_load(&source->queue) == &e->obj.dev->async.queue;
 
 	if (pending & EV_COMPLETION && e->comp_cb && !obj_dying(&e->obj)) {
 		IB_TRACE("al", "completion callback of cq %#llx",
@@ -243,15 +246,15 @@ static void run_evobj(struct ev_source *source, uint32_t pending)
 			 obj_name(&e->obj), (unsigned long long)e->obj.handle);
 		if (e->event_cb)
 			e->event_cb(e->obj.context, &event);
-		if (here)
-			tell_handlers_of(e, type);
+		if (on_async_dispatcher)
+			notify_object_handlers(e, type);
 		else
 			ev_raise(&e->to_handlers, 1u << type);
 	}
 }
 
-/* The next event of an object in its own channel: al_cq_init.channel. */
-static uint32_t take_own(struct ev_source *source, uint32_t pending, struct al_channel_event *out)
+/* Takes the next event of an object from the object's own channel (al_cq_init.channel). */
+static uint32_t take_object_event(struct ev_source *source, uint32_t pending, struct al_channel_event *out)
 {
 	struct al_obj *obj = source->obj;
 	uint32_t bit = pending & EV_COMPLETION ? EV_COMPLETION : pending & -pending;
@@ -263,8 +266,8 @@ static uint32_t take_own(struct ev_source *source, uint32_t pending, struct al_c
 	return pending & ~bit;
 }
 
-/* The next event of an object in a handler's channel; nothing, when the handler has gone. */
-static uint32_t take_for_handler(struct ev_source *source, uint32_t pending,
+/* Takes the next event of an object from the channel of an event handler. Writes no event if the handler has ended. */
+static uint32_t take_handler_event(struct ev_source *source, uint32_t pending,
 				 struct al_channel_event *out)
 {
 	struct al_evobj *e = (struct al_evobj *)source->obj;
@@ -287,13 +290,13 @@ void evobj_init(struct al_evobj *e, al_comp_cb comp_cb, al_event_cb event_cb, st
 	e->comp_cb = comp_cb;
 	e->event_cb = event_cb;
 	atomic_store(&e->obj.ev.queue, home);
-	if (home->forget)
-		e->obj.ev.take = take_own;
+	if (home->withdraw)
+		e->obj.ev.take = take_object_event;
 	else
 		e->obj.ev.run = run_evobj;
 	ev_init(&e->to_handlers, &e->obj, &e->obj.dev->async.queue, run_to_handlers, true);
 	ev_init(&e->to_channel, &e->obj, NULL, NULL, false);
-	e->to_channel.take = take_for_handler;
+	e->to_channel.take = take_handler_event;
 }
 
 void evobj_published(struct al_obj *obj)
@@ -301,29 +304,33 @@ void evobj_published(struct al_obj *obj)
 	ev_release(&((struct al_evobj *)obj)->to_handlers);
 }
 
-void evobj_dying(struct al_obj *obj)
+void evobj_invalidated(struct al_obj *obj)
 {
 	struct al_event_handler *h;
 
-	for_each_handler(h, obj->dev, obj_ca(obj)) if (!h->cb) channel_forget(h->obj.uses[0], obj);
+	for_each_handler(h, obj->dev, obj_ca(obj))
+	{
+		if (!h->cb)
+			channel_withdraw_user(h->obj.uses[0], obj);
+	}
 }
 
 /* ----------------------------------------------------------- registration */
 
-static uint32_t take_ports(struct ev_source *source, uint32_t pending, struct al_channel_event *out)
+static uint32_t take_port_event(struct ev_source *source, uint32_t pending, struct al_channel_event *out)
 {
 	struct al_event_handler *h = (struct al_event_handler *)source->obj;
 	ib_event_type type;
 	uint32_t port;
 
-	if (!port_take(h->ports, h->obj.dev->attr.num_ports, &type, &port))
+	if (!port_take_event(h->ports, h->obj.dev->attr.num_ports, &type, &port))
 		return 0;
 	out->type = AL_CHANNEL_ASYNC;
 	out->context = h->obj.context;
 	out->async = (struct al_event){ .type = type,
 					.ca_guid = h->obj.dev->guid,
 					.port_num = (uint8_t)port };
-	return port_waits(h->ports, h->obj.dev->attr.num_ports) ? pending : 0;
+	return port_has_event(h->ports, h->obj.dev->attr.num_ports) ? pending : 0;
 }
 
 static void link_handler(struct al_event_handler *h)
@@ -347,8 +354,8 @@ static void unlink_handler(struct al_event_handler *h)
 	pthread_mutex_unlock(&handlers_lock);
 }
 
-/* One that is being ended counts until it is gone: an object's event may still be in its channel.
- */
+/* True: a handler with a channel is registered with the HCA handle ca. A handler that is being destroyed counts until its
+ * release, since its channel may still have events of the HCA handle's objects. */
 static bool has_channel_handler(const struct al_obj *ca)
 {
 	bool found = false;
@@ -375,27 +382,27 @@ static al_status use_channel(struct al_event_handler *h, al_channel_h channel)
 	h->ports = al_alloc((dev->attr.num_ports + 1) * sizeof(*h->ports));
 	if (!h->ports)
 		return AL_INSUFFICIENT_MEMORY;
-	for (uint32_t i = 1; i <= dev->attr.num_ports;
-	     i++) /* from here on: what is now is no news */
+	/* the state reported last counts as known to the handler */
+	for (uint32_t i = 1; i <= dev->attr.num_ports; i++)
 		ladder_init(&h->ports[i].ladder,
-			    (ib_port_state)atomic_load(&dev->ports[i].ladder.told));
+			    (ib_port_state)atomic_load(&dev->ports[i].ladder.reported));
 	atomic_store(&h->obj.ev.queue, channel_queue(obj));
-	h->obj.ev.take = take_ports;
+	h->obj.ev.take = take_port_event;
 	return AL_SUCCESS;
 }
 
 static bool is_for_handler(const struct ev_source *source, const void *ca)
 {
-	return source->take == take_for_handler && obj_ca(source->obj) == ca;
+	return source->take == take_handler_event && obj_ca(source->obj) == ca;
 }
 
-static void gone(struct al_obj *obj)
+static void release_handler(struct al_obj *obj)
 {
 	struct al_event_handler *h = (struct al_event_handler *)obj;
 
 	unlink_handler(h);
 	if (!h->cb)
-		channel_forget_if(obj->uses[0], is_for_handler, obj->parent);
+		channel_withdraw_matching(obj->uses[0], is_for_handler, obj->parent);
 	al_free(h->ports);
 }
 
@@ -403,7 +410,7 @@ static const struct obj_type event_handler_type = {
 	.id = AL_OBJ_EVENT_HANDLER,
 	.size = sizeof(struct al_event_handler),
 	.ci = OBJ_NO_CI,
-	.gone = gone,
+	.release = release_handler,
 };
 
 al_status al_reg_event_handler(al_ca_h ca, al_channel_h channel, void *context, al_event_cb cb,
@@ -435,7 +442,7 @@ al_status al_reg_event_handler(al_ca_h ca, al_channel_h channel, void *context, 
 	h->cb = cb;
 	if (channel)
 		status = use_channel(h, channel);
-	obj_ref(obj); /* it may be destroyed as soon as it is published */
+	obj_ref(obj); /* another thread may destroy the handler as soon as it is published */
 	if (!status)
 		status = obj_publish(obj, handler);
 	if (status) {
@@ -456,7 +463,7 @@ al_status al_dereg_event_handler(al_event_handler_h handler, al_destroyed_cb cb,
 	return obj_destroy(handler, AL_OBJ_EVENT_HANDLER, cb, context);
 }
 
-void async_child(void)
+void async_after_fork(void)
 {
 	pthread_mutex_init(&handlers_lock, NULL);
 	pthread_mutex_init(&registration_lock, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Channels: events are taken by the caller's loop instead of being delivered by a thread. */
+/* Channels: creating and destroying them, reading their events, and withdrawing the events of objects that die. */
 #include "al/event/channel.h"
 
 #include <errno.h>
@@ -10,20 +10,20 @@
 
 #include "al/event/pnp.h"
 
-static struct al_channel *of_queue(struct ev_queue *queue)
+static struct al_channel *channel_of_queue(struct ev_queue *queue)
 {
 	return (struct al_channel *)((char *)queue - offsetof(struct al_channel, queue));
 }
 
 static void channel_wake(struct ev_queue *queue)
 {
-	/* It fails only when the counter is full, and a full counter is readable. */
-	if (eventfd_write(of_queue(queue)->wakes, 1))
+	/* eventfd_write() fails only when the counter is full, and then event_fd is readable anyway. */
+	if (eventfd_write(channel_of_queue(queue)->event_fd, 1))
 		return;
 }
 
-/* Appends all sources that have been queued to the channel's list. Under the channel's lock. */
-static void refill(struct al_channel *c)
+/* Moves all sources of the queue to the end of the list "first". Under the channel's lock. */
+static void take_queued(struct al_channel *c)
 {
 	struct ev_source **last = &c->first;
 
@@ -34,7 +34,7 @@ static void refill(struct al_channel *c)
 
 /* Makes the descriptor readable exactly if the reader has an event to take or a removal to
  * acknowledge. Under the channel's lock, after each change of the list. */
-static void settle(struct al_channel *c)
+static void update_readable(struct al_channel *c)
 {
 	eventfd_t count;
 
@@ -42,10 +42,10 @@ static void settle(struct al_channel *c)
 		return;
 	/* First the eventfd is cleared, then the list is filled: an event that is pushed before the
 	 * clear is found here, and one that is pushed later makes the eventfd readable again. */
-	if (eventfd_read(c->wakes, &count) && errno != EAGAIN)
+	if (eventfd_read(c->event_fd, &count) && errno != EAGAIN)
 		ib_log(IB_LOG_ERROR, "al", "a channel's descriptor failed: %s",
 		       strerrordesc_np(errno));
-	refill(c);
+	take_queued(c);
 	if (c->first)
 		channel_wake(&c->queue);
 }
@@ -57,15 +57,17 @@ static struct ev_source *unlink_match(struct al_channel *c,
 {
 	struct ev_source **p, *source;
 
-	for (p = &c->first; (source = *p); p = &source->next)
+	for (p = &c->first; *p; p = &(*p)->next) {
+		source = *p;
 		if (match(source, arg)) {
 			*p = source->next;
 			return source;
 		}
+	}
 	return NULL;
 }
 
-void channel_forget_if(struct al_obj *channel,
+void channel_withdraw_matching(struct al_obj *channel,
 		       bool (*match)(const struct ev_source *, const void *), const void *arg)
 {
 	struct al_channel *c = (struct al_channel *)channel;
@@ -73,47 +75,46 @@ void channel_forget_if(struct al_obj *channel,
 
 	do {
 		pthread_mutex_lock(&c->lock);
-		refill(c);
+		take_queued(c);
 		source = unlink_match(c, match, arg);
 		if (source)
 			atomic_exchange(&source->pending, 0);
-		settle(c);
+		update_readable(c);
 		pthread_mutex_unlock(&c->lock);
 		if (source)
 			obj_put(source->obj);
 	} while (source);
 }
 
-static bool is_of(const struct ev_source *source, const void *obj)
+static bool belongs_to(const struct ev_source *source, const void *obj)
 {
 	return source->obj == obj;
 }
 
-static bool is_it(const struct ev_source *source, const void *it)
+static bool is_source(const struct ev_source *source, const void *wanted)
 {
-	return source == it;
+	return source == wanted;
 }
 
-void channel_forget(struct al_obj *channel, const struct al_obj *obj)
+void channel_withdraw_user(struct al_obj *channel, const struct al_obj *obj)
 {
 	struct al_channel *c = (struct al_channel *)channel;
 
 	pthread_mutex_lock(&c->lock);
-	if (c->removal == obj) /* dying() of pnp.c acknowledges the removal when the registration ends */
+	if (c->removal == obj) /* registration_invalidated() of pnp.c acknowledges the removal when the registration ends */
 		c->removal = NULL;
 	pthread_mutex_unlock(&c->lock);
-	channel_forget_if(channel, is_of, obj);
+	channel_withdraw_matching(channel, belongs_to, obj);
 }
 
-static void queue_forget(struct ev_queue *queue, struct ev_source *source)
+static void channel_withdraw_source(struct ev_queue *queue, struct ev_source *source)
 {
-	channel_forget_if(&of_queue(queue)->obj, is_it, source);
+	channel_withdraw_matching(&channel_of_queue(queue)->obj, is_source, source);
 }
 
-/* Writes one event of the oldest source, which stays the oldest while it has more. Returns the
- * object whose reference the caller has to drop, or NULL: the source is still in the list. Under
- * the lock. */
-static struct al_obj *take_one(struct al_channel *c, struct al_channel_event *event)
+/* Takes one event of the oldest source. The source stays the oldest while it has more events. Returns the object whose
+ * reference the caller drops; NULL: the source is still in the list. Under the channel's lock. */
+static struct al_obj *take_event(struct al_channel *c, struct al_channel_event *event)
 {
 	struct ev_source *source = c->first;
 	uint32_t left;
@@ -137,8 +138,8 @@ static struct al_obj *take_one(struct al_channel *c, struct al_channel_event *ev
 	return NULL;
 }
 
-/* A new call of al_channel_next() says that the reader has done with the removal that it was given
- * last. Under the lock. */
+/* Acknowledges the removal that was read last: a new call of al_channel_next() means that the reader has dealt with that
+ * removal. Under the channel's lock. */
 static void acknowledge(struct al_channel *c)
 {
 	if (!c->removal)
@@ -159,17 +160,17 @@ al_status al_channel_next(al_channel_h channel, struct al_channel_event *event)
 	if (!obj)
 		return AL_INVALID_HANDLE;
 	c = (struct al_channel *)obj;
-	/* One lock for both: a second reader that took a removal between them would have its removal
-	 * overwritten here, and nobody would acknowledge that. */
+	/* acknowledge() and take_event() run under one lock: otherwise a second reader could store its removal between them,
+	 * this reader would overwrite that removal, and nobody would acknowledge it. */
 	pthread_mutex_lock(&c->lock);
 	acknowledge(c);
 	do {
-		refill(c);
-		settle(c); /* a producer wakes after it has queued: its events may have been taken already */
+		take_queued(c);
+		update_readable(c); /* a producer makes event_fd readable after its push, so the event may be read already */
 		if (!c->first)
 			break;
-		done = take_one(c, &found);
-		settle(c);
+		done = take_event(c, &found);
+		update_readable(c);
 		if (done)
 			obj_put(done);
 	} while (!found.type);
@@ -182,37 +183,37 @@ al_status al_channel_next(al_channel_h channel, struct al_channel_event *event)
 }
 
 /*
- * The program gets an epoll instance and never the eventfd inside. If the program could make the
- * eventfd blocking, settle() or channel_wake() could then wait for ever under the lock.
+ * Opens the channel's descriptors. The application gets the epoll instance and never the eventfd: an application that made
+ * the eventfd blocking could make update_readable() or channel_wake() wait for ever under the lock.
  */
 static al_status open_fds(struct al_channel *c)
 {
 	struct epoll_event readable = { .events = EPOLLIN };
 
-	c->wakes = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	c->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	c->fd = epoll_create1(EPOLL_CLOEXEC);
-	if (c->wakes < 0 || c->fd < 0 || epoll_ctl(c->fd, EPOLL_CTL_ADD, c->wakes, &readable))
+	if (c->event_fd < 0 || c->fd < 0 || epoll_ctl(c->fd, EPOLL_CTL_ADD, c->event_fd, &readable))
 		return AL_INSUFFICIENT_RESOURCES;
 	return AL_SUCCESS;
 }
 
-static void gone(struct al_obj *obj)
+static void release_channel(struct al_obj *obj)
 {
 	struct al_channel *c = (struct al_channel *)obj;
 
 	pthread_mutex_destroy(&c->lock);
 	if (c->fd >= 0)
 		close(c->fd);
-	if (c->wakes >= 0)
-		close(c->wakes);
+	if (c->event_fd >= 0)
+		close(c->event_fd);
 }
 
 static const struct obj_type channel_type = {
 	.id = AL_OBJ_CHANNEL,
 	.size = sizeof(struct al_channel),
 	.ci = OBJ_NO_CI,
-	.user_dying = channel_forget,
-	.gone = gone,
+	.user_invalidated = channel_withdraw_user,
+	.release = release_channel,
 };
 
 al_status al_create_channel(al_h al, void *context, al_channel_h *channel)
@@ -232,13 +233,13 @@ al_status al_create_channel(al_h al, void *context, al_channel_h *channel)
 		goto out;
 	c = (struct al_channel *)obj;
 	c->queue.wake = channel_wake;
-	c->queue.forget = queue_forget;
+	c->queue.withdraw = channel_withdraw_source;
 	pthread_mutex_init(&c->lock, NULL);
 	status = open_fds(c);
 	if (!status)
 		status = obj_publish(obj, channel);
 	if (status) {
-		gone(obj);
+		release_channel(obj);
 		obj_abort(obj);
 	}
 out:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Channels: an event queue whose consumer is the caller's event loop. */
+/* Channels: event queues that the application's event loop reads. Which events are in a queue is async.c's and pnp.c's. */
 #ifndef AL_EVENT_CHANNEL_H
 #define AL_EVENT_CHANNEL_H
 
@@ -7,24 +7,27 @@
 
 struct al_channel {
 	struct al_obj obj;
-	struct ev_queue queue;
-	int wakes;                 /* eventfd: readable while something is queued or unacknowledged */
-	int fd;                    /* the program's: an epoll instance that shows wakes, and that nobody can read or write */
-	pthread_mutex_t lock;      /* the consumer's side: readers, and destroys that take their events back. Outside pnp_lock. */
-	struct ev_source *first;   /* taken from the queue, oldest first; guarded by lock */
+	struct ev_queue queue;     /* sources that producers have pushed */
+	int event_fd;              /* eventfd: readable while events are queued or a removal is not acknowledged */
+	int fd;                    /* epoll instance with event_fd for the application, which can neither read nor write it */
+	pthread_mutex_t lock;      /* guards first and removal, between readers and destroys. Outside pnp_lock. */
+	struct ev_source *first;   /* sources taken from the queue, oldest first; guarded by lock */
 	struct al_obj *removal;    /* PnP registration whose removal was read last and is not acknowledged yet, or NULL;
-				      channel_forget() clears it before the registration's end; guarded by lock */
+				      channel_withdraw_user() clears it before the registration's end; guarded by lock */
 };
 
-/* The queue of a channel object, to be an event source's home. */
+/* The queue of a channel object, for ev_source.queue. */
 static inline struct ev_queue *channel_queue(struct al_obj *channel)
 {
 	return &((struct al_channel *)channel)->queue;
 }
 
-/* Takes the undelivered events of a user of a channel back, and acknowledges a removal that was read: a channel keeps no object alive. */
-void channel_forget(struct al_obj *channel, const struct al_obj *obj);
-/* The same for every source that matches. */
-void channel_forget_if(struct al_obj *channel, bool (*match)(const struct ev_source *, const void *), const void *arg);
+/*
+ * Withdraws the undelivered events of obj, which uses the channel, and drops their references: the channel keeps no object
+ * alive. obj_type.user_invalidated of channels.
+ */
+void channel_withdraw_user(struct al_obj *channel, const struct al_obj *obj);
+/* Withdraws the undelivered events of every source for which match(source, arg) is true. */
+void channel_withdraw_matching(struct al_obj *channel, bool (*match)(const struct ev_source *, const void *), const void *arg);
 
 #endif

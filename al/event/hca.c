@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the registry tells: each HCA that comes or goes, in the order that device.h demands, and the PnP clients with it. */
+/* The Access Layer's struct ci_upper: takes each arriving and removed HCA through the steps of device.h and pnp.h, in order. */
 #include "al/event/hca.h"
 
 #include "al/event/async.h"

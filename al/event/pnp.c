@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * PnP. There is no queue of things to tell: each registration keeps, per HCA, what it was told last
- * and what holds now, and the PnP thread tells the difference, one step at a time. So nothing is
- * allocated to deliver an event, events merge as they should, and the order is one rule,
- * next_event(): removals, then HCAs in their order, each with its ports. Among registrations the
- * older hears first of what comes, and the younger of what goes: it may build on the other.
+ * PnP. There is no queue of PnP events: each registration stores, per HCA, the state that was delivered last and the current
+ * state, and the PnP thread delivers the difference, one event at a time. So delivering an event allocates nothing, and
+ * events of one port merge. The order is a single rule, next_event(): first removals, then HCAs in the order of arrival,
+ * each with its port events. Of several registrations, the older one gets an arrival first, and the younger one a removal
+ * first, because a younger client may build on an older client.
  *
- * pnp_lock guards all of it and is never held during a callback. Outside tree_lock.
+ * pnp_lock guards the registrations and is never held during a callback. Outside tree_lock.
  */
 #include "al/event/pnp.h"
 
@@ -19,27 +19,27 @@
 #include "al/object/thread.h"
 
 enum ca_state {
-	CA_ANNOUNCED, /* the client does not know of it */
-	CA_ADDING,    /* its add runs */
-	CA_ADDED,
-	CA_REMOVING, /* its remove runs, or has been read from a channel and not acknowledged */
-	CA_SILENT    /* refused, removed, or gone before it was told */
+	CA_ANNOUNCED, /* AL_PNP_CA_ADD is not delivered yet */
+	CA_ADDING,    /* the callback for AL_PNP_CA_ADD runs */
+	CA_ADDED,     /* the client uses the HCA */
+	CA_REMOVING,  /* the callback for AL_PNP_CA_REMOVE runs, or a channel's reader has the removal and has not acknowledged it */
+	CA_DONE       /* the client refused the HCA, or its removal is complete */
 };
 
 /* An HCA in a registration. */
 struct pnp_ca {
 	struct pnp_ca *next;
-	struct al_dev *dev; /* referenced */
+	struct al_dev *dev;      /* HCA, referenced */
 	enum ca_state state;
-	bool going;              /* the HCA is being removed */
-	void *context;           /* al_set_client_context() */
-	struct dev_port ports[]; /* attr.num_ports + 1 */
+	bool removing;           /* the HCA is being removed */
+	void *context;           /* client context of al_set_client_context() */
+	struct dev_port ports[]; /* pending port events; dev->attr.num_ports + 1 elements */
 };
 
 static pthread_mutex_t pnp_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t pnp_changed = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t pnp_changed = PTHREAD_COND_INITIALIZER; /* any change of the registrations */
 static struct al_pnp *registrations; /* oldest first; each referenced */
-static bool started;
+static bool started; /* the PnP thread runs */
 
 static const al_pnp_type pnp_of_event[32] = {
 	[IB_EVENT_PORT_DOWN] = AL_PNP_PORT_DOWN,
@@ -53,36 +53,38 @@ static const al_pnp_type pnp_of_event[32] = {
 	[IB_EVENT_CLIENT_REREGISTER] = AL_PNP_CLIENT_REREGISTER,
 };
 
-/* -------------------------------------------------------- what to tell next */
+/* ----------------------------------------------------------- order of events */
 
+/* Finds the HCA whose removal the registration gets next. */
 static bool next_removal(struct al_pnp *reg, struct pnp_ca **found)
 {
 	*found = NULL;
-	/* the youngest first: children, as it were, before parents */
+	/* the last in the list: HCAs are removed in the reverse order of their arrival */
 	for (struct pnp_ca *ca = reg->cas; ca; ca = ca->next)
-		if ((reg->ending || ca->going) && ca->state == CA_ADDED)
+		if ((reg->ending || ca->removing) && ca->state == CA_ADDED)
 			*found = ca;
 	return *found;
 }
 
-/* Would next_event() find one? */
-static bool event_waits(const struct al_pnp *reg)
+/* True: next_event() would find an event. */
+static bool has_event(const struct al_pnp *reg)
 {
 	for (const struct pnp_ca *ca = reg->cas; ca; ca = ca->next) {
-		if ((reg->ending || ca->going) && ca->state == CA_ADDED)
+		if ((reg->ending || ca->removing) && ca->state == CA_ADDED)
 			return true;
-		if (reg->ending || ca->going)
+		if (reg->ending || ca->removing)
 			continue;
 		if (ca->state == CA_ANNOUNCED)
 			return true;
 		if (ca->state == CA_ADDED && reg->ports &&
-		    port_waits(ca->ports, ca->dev->attr.num_ports))
+		    port_has_event(ca->ports, ca->dev->attr.num_ports))
 			return true;
 	}
 	return !reg->ending && !reg->replayed;
 }
 
-/* The one rule of order. */
+/* Finds the registration's next event, and the HCA of the event (*about; NULL: AL_PNP_REPLAY_COMPLETE). False: no event is
+ * pending. This function is the rule of order. */
 static bool next_event(struct al_pnp *reg, struct al_pnp_event *event, struct pnp_ca **about)
 {
 	ib_event_type port_event;
@@ -98,7 +100,7 @@ static bool next_event(struct al_pnp *reg, struct al_pnp_event *event, struct pn
 	if (reg->ending)
 		return false;
 	for (ca = reg->cas; ca; ca = ca->next) {
-		if (ca->going)
+		if (ca->removing)
 			continue;
 		if (ca->state == CA_ANNOUNCED) {
 			event->type = AL_PNP_CA_ADD;
@@ -106,7 +108,7 @@ static bool next_event(struct al_pnp *reg, struct al_pnp_event *event, struct pn
 		}
 		if (ca->state != CA_ADDED || !reg->ports)
 			continue;
-		if (port_take(ca->ports, ca->dev->attr.num_ports, &port_event, &port)) {
+		if (port_take_event(ca->ports, ca->dev->attr.num_ports, &port_event, &port)) {
 			event->type = pnp_of_event[port_event];
 			event->port_num = (uint8_t)port;
 			goto found;
@@ -123,15 +125,15 @@ found:
 	return true;
 }
 
-static void told(struct al_pnp *reg, const struct al_pnp_event *event, struct pnp_ca *ca,
+static void record_event(struct al_pnp *reg, const struct al_pnp_event *event, struct pnp_ca *ca,
 		 al_status answer)
 {
-	if (!ca) /* of no HCA is only the end of the replay */
+	if (!ca) /* only AL_PNP_REPLAY_COMPLETE has no HCA */
 		reg->replayed = true;
 	else if (event->type == AL_PNP_CA_ADD)
-		ca->state = answer ? CA_SILENT : CA_ADDED;
+		ca->state = answer ? CA_DONE : CA_ADDED;
 	else if (event->type == AL_PNP_CA_REMOVE)
-		ca->state = reg->cb ? CA_SILENT : CA_REMOVING;
+		ca->state = reg->cb ? CA_DONE : CA_REMOVING;
 }
 
 static void free_ca(struct pnp_ca *ca)
@@ -140,13 +142,14 @@ static void free_ca(struct pnp_ca *ca)
 	al_free(ca);
 }
 
-/* HCAs that have gone, and been told to be, need no place any more. */
-static void prune(struct al_pnp *reg)
+/* Frees the registration's entries of HCAs whose removal is complete, or that were removed before they were delivered. */
+static void free_finished_cas(struct al_pnp *reg)
 {
 	struct pnp_ca **p = &reg->cas, *ca;
 
-	while ((ca = *p)) {
-		if (!ca->going || (ca->state != CA_SILENT && ca->state != CA_ANNOUNCED)) {
+	while (*p) {
+		ca = *p;
+		if (!ca->removing || (ca->state != CA_DONE && ca->state != CA_ANNOUNCED)) {
 			p = &ca->next;
 			continue;
 		}
@@ -167,18 +170,19 @@ static void unlink_registration(struct al_pnp *reg)
 
 /* ------------------------------------------------------------- the thread */
 
-static bool can_be_told(const struct al_pnp *reg, bool ending_only)
+static bool may_deliver(const struct al_pnp *reg, bool ending_only)
 {
-	return reg->cb && !reg->busy && (reg->ending || !ending_only);
+	return reg->cb && !reg->in_callback && (reg->ending || !ending_only);
 }
 
-/* Who is told next, and what; NULL: nobody. One that is at its end is taken out of the list. */
-static struct al_pnp *next_to_tell(bool ending_only, struct al_pnp_event *event, struct pnp_ca **ca)
+/* Finds the registration that gets the next event, and the event with its HCA. NULL: no registration has an event. Takes
+ * registrations that are ending and have no event left out of the list. */
+static struct al_pnp *next_registration(bool ending_only, struct al_pnp_event *event, struct pnp_ca **ca)
 {
 	struct al_pnp *reg, *next, *removal = NULL;
 
 	for (reg = registrations; reg; reg = reg->next)
-		if (can_be_told(reg, ending_only) && next_removal(reg, ca))
+		if (may_deliver(reg, ending_only) && next_removal(reg, ca))
 			removal = reg;
 	if (removal) {
 		next_event(removal, event, ca);
@@ -186,7 +190,7 @@ static struct al_pnp *next_to_tell(bool ending_only, struct al_pnp_event *event,
 	}
 	for (reg = registrations; reg; reg = next) {
 		next = reg->next;
-		if (!can_be_told(reg, ending_only))
+		if (!may_deliver(reg, ending_only))
 			continue;
 		if (next_event(reg, event, ca))
 			return reg;
@@ -196,12 +200,12 @@ static struct al_pnp *next_to_tell(bool ending_only, struct al_pnp_event *event,
 	return NULL;
 }
 
-/* Tells one thing, if there is one. Under the lock, which is dropped for the callback. */
-static bool tell_one(bool ending_only)
+/* Delivers one event. False: no event is pending. Under pnp_lock, which is dropped during the callback. */
+static bool deliver_event(bool ending_only)
 {
 	struct pnp_ca *ca = NULL;
 	struct al_pnp_event event;
-	struct al_pnp *reg = next_to_tell(ending_only, &event, &ca);
+	struct al_pnp *reg = next_registration(ending_only, &event, &ca);
 	al_status answer;
 
 	if (!reg)
@@ -210,30 +214,30 @@ static bool tell_one(bool ending_only)
 		ca->state = CA_ADDING;
 	if (ca && event.type == AL_PNP_CA_REMOVE)
 		ca->state = CA_REMOVING;
-	reg->busy = true;
+	reg->in_callback = true;
 	pthread_mutex_unlock(&pnp_lock);
 	IB_TRACE("al", "PnP: %s, HCA 0x%016llx", al_pnp_type_str(event.type),
 		 (unsigned long long)event.ca_guid);
 	answer = reg->cb(reg->obj.context, &event);
 	pthread_mutex_lock(&pnp_lock);
-	reg->busy = false;
-	told(reg, &event, ca, answer);
-	prune(reg);
+	reg->in_callback = false;
+	record_event(reg, &event, ca, answer);
+	free_finished_cas(reg);
 	pthread_cond_broadcast(&pnp_changed);
 	return true;
 }
 
-/* Tells registrations that are being ended. */
-static void wait_telling(struct obj_waiter *waiter)
+/* Waits for an object's end and delivers the events of ending registrations meanwhile. */
+static void wait_delivering(struct destroy_waiter *waiter)
 {
 	pthread_mutex_lock(&pnp_lock);
 	while (!atomic_load(&waiter->done))
-		if (!tell_one(true))
+		if (!deliver_event(true))
 			pthread_cond_wait(&pnp_changed, &pnp_lock);
 	pthread_mutex_unlock(&pnp_lock);
 }
 
-static void kick(void)
+static void wake_pnp_thread(void)
 {
 	pthread_mutex_lock(&pnp_lock);
 	pthread_cond_broadcast(&pnp_changed);
@@ -246,22 +250,22 @@ static bool would_deadlock(const struct al_obj *obj)
 
 	pthread_mutex_lock(&pnp_lock);
 	for (struct al_pnp *reg = registrations; reg; reg = reg->next)
-		found |= reg->busy && (obj == &reg->obj || obj == reg->obj.al);
+		found |= reg->in_callback && (obj == &reg->obj || obj == reg->obj.al);
 	pthread_mutex_unlock(&pnp_lock);
 	return found;
 }
 
-static const struct obj_wait waits = {
-	.deadlocks = would_deadlock, .wait = wait_telling, .kick = kick
+static const struct destroy_wait_ops pnp_wait_ops = {
+	.deadlocks = would_deadlock, .wait = wait_delivering, .wake = wake_pnp_thread
 };
 
 static void *pnp_main(void *arg)
 {
-	thread_begin(arg, CONTEXT_PNP);
-	obj_wait = &waits;
+	library_thread_begin(arg, CONTEXT_PNP);
+	thread_wait_ops = &pnp_wait_ops;
 	pthread_mutex_lock(&pnp_lock);
 	for (;;)
-		if (!tell_one(false))
+		if (!deliver_event(false))
 			pthread_cond_wait(&pnp_changed, &pnp_lock);
 	return NULL;
 }
@@ -278,7 +282,7 @@ static struct pnp_ca *new_ca(struct al_dev *dev)
 	dev_ref(dev);
 	ca->dev = dev;
 	for (uint32_t i = 1; i <= dev->attr.num_ports; i++)
-		atomic_init(&ca->ports[i].ladder.now, atomic_load(&dev->ports[i].ladder.told));
+		atomic_init(&ca->ports[i].ladder.state, atomic_load(&dev->ports[i].ladder.reported));
 	return ca;
 }
 
@@ -291,11 +295,12 @@ static void append(struct al_pnp *reg, struct pnp_ca *ca)
 	*p = ca;
 }
 
-/* A channel's reader finds by itself what to tell. */
-static void kick_channel(struct al_pnp *reg)
+/* Makes the registration's channel readable if an event is pending. The reader finds the event with take_pnp_event(). Under
+ * pnp_lock, which registration_invalidated() takes, too: ev_raise_locked() needs that. */
+static void wake_channel_reader(struct al_pnp *reg)
 {
-	if (!reg->cb && event_waits(reg))
-		ev_raise_locked(&reg->obj.ev, 1); /* dying() takes pnp_lock */
+	if (!reg->cb && has_event(reg))
+		ev_raise_locked(&reg->obj.ev, 1);
 }
 
 al_status pnp_dev_add(struct al_dev *dev)
@@ -320,9 +325,10 @@ al_status pnp_dev_add(struct al_dev *dev)
 		list = ca->next;
 		ca->next = NULL;
 		append(reg, ca);
-		kick_channel(reg);
+		wake_channel_reader(reg);
 	}
-	dev_insert(dev); /* under the lock: a registration finds it either here or in the list */
+	/* Under pnp_lock: a registration is in the list of registrations above, or finds dev in the list of HCAs. */
+	dev_insert(dev);
 	pthread_cond_broadcast(&pnp_changed);
 	pthread_mutex_unlock(&pnp_lock);
 	return AL_SUCCESS;
@@ -346,19 +352,19 @@ static struct pnp_ca *find_ca(struct al_pnp *reg, uint64_t guid)
 	return ca;
 }
 
-/* A client that still holds on to it, and in which state, or NULL. */
-static const struct al_pnp *holder_of(const struct al_dev *dev, enum ca_state *state)
+/* Finds a registration that still uses the HCA, and the state of the HCA there. NULL: no registration does. */
+static const struct al_pnp *find_holder(const struct al_dev *dev, enum ca_state *state)
 {
 	for (const struct al_pnp *reg = registrations; reg; reg = reg->next)
 		for (const struct pnp_ca *ca = reg->cas; ca; ca = ca->next) {
 			*state = ca->state;
-			if (ca->dev == dev && *state != CA_SILENT && *state != CA_ANNOUNCED)
+			if (ca->dev == dev && *state != CA_DONE && *state != CA_ANNOUNCED)
 				return reg;
 		}
 	return NULL;
 }
 
-/* What a removal waits for. */
+/* Writes for the log what the removal of an HCA waits for: a callback or the reader of a channel. */
 static void describe_wait(const struct al_pnp *reg, enum ca_state state, char *text, size_t size)
 {
 	const char *comm = reg->obj.comm;
@@ -366,7 +372,7 @@ static void describe_wait(const struct al_pnp *reg, enum ca_state state, char *t
 
 	if (reg->cb)
 		snprintf(text, size,
-			 "a PnP callback of %s[%d], or one that it waits for, to return", comm,
+			 "a PnP callback of %s[%d], or a callback that this one waits for, to return", comm,
 			 pid);
 	else
 		snprintf(text, size, "%s[%d] to %s channel %#llx", comm, pid,
@@ -375,22 +381,22 @@ static void describe_wait(const struct al_pnp *reg, enum ca_state state, char *t
 			 (unsigned long long)reg->obj.uses[0]->handle);
 }
 
-/* Under the lock, which is dropped for the log. */
+/* Waits until no registration uses the HCA, and logs the wait. Under pnp_lock, which is dropped while logging. */
 static void wait_for_holders(const struct al_dev *dev)
 {
-	struct timespec until = patience_end();
+	struct timespec until = wait_log_deadline();
 	const struct al_pnp *reg;
 	unsigned int waited = 0;
 	enum ca_state state;
 	char text[160];
 
-	while (holder_of(dev, &state)) {
+	while (find_holder(dev, &state)) {
 		if (pthread_cond_clockwait(&pnp_changed, &pnp_lock, CLOCK_MONOTONIC, &until) !=
 		    ETIMEDOUT)
 			continue;
-		until = patience_end();
-		waited += patience;
-		reg = holder_of(dev, &state);
+		until = wait_log_deadline();
+		waited += wait_log_seconds;
+		reg = find_holder(dev, &state);
 		if (!reg)
 			return;
 		describe_wait(reg, state, text, sizeof(text));
@@ -410,14 +416,14 @@ void pnp_dev_remove(struct al_dev *dev)
 	for (reg = registrations; reg; reg = reg->next) {
 		for (ca = reg->cas; ca; ca = ca->next)
 			if (ca->dev == dev)
-				ca->going = true;
-		kick_channel(reg);
+				ca->removing = true;
+		wake_channel_reader(reg);
 	}
 	pthread_cond_broadcast(&pnp_changed);
 	wait_for_holders(dev);
 	for (reg = registrations; reg; reg = reg->next)
-		if (!reg->busy)
-			prune(reg);
+		if (!reg->in_callback)
+			free_finished_cas(reg);
 	pthread_mutex_unlock(&pnp_lock);
 }
 
@@ -428,8 +434,8 @@ void pnp_acknowledge(struct al_obj *registration)
 	pthread_mutex_lock(&pnp_lock);
 	for (struct pnp_ca *ca = reg->cas; ca; ca = ca->next)
 		if (ca->state == CA_REMOVING)
-			ca->state = CA_SILENT;
-	prune(reg);
+			ca->state = CA_DONE;
+	free_finished_cas(reg);
 	pthread_cond_broadcast(&pnp_changed);
 	pthread_mutex_unlock(&pnp_lock);
 }
@@ -447,8 +453,8 @@ void pnp_port_event(struct al_dev *dev, uint32_t port, ib_event_type type)
 			;
 		if (!ca || !reg->ports)
 			continue;
-		port_set(&ca->ports[port], type);
-		kick_channel(reg);
+		port_add_event(&ca->ports[port], type);
+		wake_channel_reader(reg);
 	}
 	pthread_cond_broadcast(&pnp_changed);
 	pthread_mutex_unlock(&pnp_lock);
@@ -456,7 +462,7 @@ void pnp_port_event(struct al_dev *dev, uint32_t port, ib_event_type type)
 
 /* ------------------------------------------------------------ registration */
 
-static uint32_t take_pnp(struct ev_source *source, uint32_t pending, struct al_channel_event *out)
+static uint32_t take_pnp_event(struct ev_source *source, uint32_t pending, struct al_channel_event *out)
 {
 	struct al_pnp *reg = (struct al_pnp *)source->obj;
 	struct pnp_ca *ca;
@@ -465,16 +471,16 @@ static uint32_t take_pnp(struct ev_source *source, uint32_t pending, struct al_c
 	if (next_event(reg, &out->pnp, &ca)) {
 		out->type = AL_CHANNEL_PNP;
 		out->context = reg->obj.context;
-		told(reg, &out->pnp, ca, AL_SUCCESS);
+		record_event(reg, &out->pnp, ca, AL_SUCCESS);
 	}
-	prune(reg);
-	if (!event_waits(reg))
+	free_finished_cas(reg);
+	if (!has_event(reg))
 		pending = 0;
 	pthread_mutex_unlock(&pnp_lock);
 	return pending;
 }
 
-/* Under the lock. */
+/* Starts the PnP thread unless it runs. Under pnp_lock. */
 static al_status start_thread(void)
 {
 	pthread_t thread;
@@ -482,7 +488,7 @@ static al_status start_thread(void)
 
 	if (started)
 		return AL_SUCCESS;
-	status = thread_start(&thread, "al-pnp", pnp_main, "al-pnp");
+	status = library_thread_start(&thread, "al-pnp", pnp_main, "al-pnp");
 	if (status)
 		return status;
 	pthread_detach(thread);
@@ -492,23 +498,24 @@ static al_status start_thread(void)
 
 static void free_cas(struct al_pnp *reg)
 {
-	struct pnp_ca *ca;
+	struct pnp_ca *ca, *next;
 
-	while ((ca = reg->cas)) {
-		reg->cas = ca->next;
+	for (ca = reg->cas; ca; ca = next) {
+		next = ca->next;
 		free_ca(ca);
 	}
+	reg->cas = NULL;
 }
 
-/* Under the lock: room for every HCA that is there. */
-static al_status fill(struct al_pnp *reg)
+/* Adds every HCA of the list of HCAs to a new registration. Under pnp_lock. */
+static al_status add_present_cas(struct al_pnp *reg)
 {
 	al_status status = AL_SUCCESS;
 	struct pnp_ca *ca;
 
 	pthread_mutex_lock(&tree_lock);
 	for (struct al_dev *dev = dev_first(); dev; dev = dev->next) {
-		if (dev->going || dev->agent != obj_agent(&reg->obj))
+		if (dev->removing || dev->agent != obj_agent(&reg->obj))
 			continue;
 		ca = new_ca(dev);
 		if (!ca) {
@@ -533,28 +540,27 @@ static al_status use_channel(struct al_pnp *reg, al_channel_h handle)
 	if (status)
 		return status;
 	atomic_store(&reg->obj.ev.queue, channel_queue(channel));
-	reg->obj.ev.take = take_pnp;
+	reg->obj.ev.take = take_pnp_event;
 	return AL_SUCCESS;
 }
 
-static void dying(struct al_obj *obj)
+static void registration_invalidated(struct al_obj *obj)
 {
-	struct al_pnp *reg, *it;
+	struct al_pnp *reg;
 
 	pthread_mutex_lock(&pnp_lock);
-	for (it = registrations; it && &it->obj != obj; it = it->next)
+	for (reg = registrations; reg && &reg->obj != obj; reg = reg->next)
 		;
-	if (it) {
-		reg = it;
+	if (reg) {
 		reg->ending = true;
-		if (!reg->cb) /* nobody reads what would be told */
+		if (!reg->cb) /* the channel's reader gets no further events of this registration */
 			unlink_registration(reg);
 		pthread_cond_broadcast(&pnp_changed);
 	}
 	pthread_mutex_unlock(&pnp_lock);
 }
 
-static void gone(struct al_obj *obj)
+static void release_registration(struct al_obj *obj)
 {
 	free_cas((struct al_pnp *)obj);
 }
@@ -563,8 +569,8 @@ static const struct obj_type pnp_type = {
 	.id = AL_OBJ_PNP,
 	.size = sizeof(struct al_pnp),
 	.ci = OBJ_NO_CI,
-	.dying = dying,
-	.gone = gone,
+	.invalidated = registration_invalidated,
+	.release = release_registration,
 };
 
 al_status al_reg_pnp(al_h al, const struct al_pnp_attr *attr, void *context, al_pnp_cb cb,
@@ -597,11 +603,11 @@ al_status al_reg_pnp(al_h al, const struct al_pnp_attr *attr, void *context, al_
 	pthread_mutex_lock(&pnp_lock);
 	status = cb ? start_thread() : AL_SUCCESS;
 	if (!status)
-		status = fill(reg);
+		status = add_present_cas(reg);
 	if (status)
 		goto err_unlock;
-	/* The list's reference, and this call's: it may be deregistered as soon as it is published.
-	 */
+	/* One reference for the list and one for this call: another thread may deregister the registration as soon as it is
+	 * published. */
 	obj_ref(obj);
 	obj_ref(obj);
 	status = obj_publish(obj, pnp);
@@ -610,8 +616,8 @@ al_status al_reg_pnp(al_h al, const struct al_pnp_attr *attr, void *context, al_
 	for (last = &registrations; *last; last = &(*last)->next)
 		;
 	*last = reg;
-	reg->ending = obj_dying(obj); /* then dying() has not found it */
-	kick_channel(reg);
+	reg->ending = obj_dying(obj); /* registration_invalidated() may have run before reg was in the list */
+	wake_channel_reader(reg);
 	pthread_cond_broadcast(&pnp_changed);
 	while (cb && !reg->replayed && !reg->ending && thread_context != CONTEXT_PNP)
 		pthread_cond_wait(&pnp_changed, &pnp_lock);
@@ -664,7 +670,7 @@ al_status al_get_client_context(al_pnp_h pnp, uint64_t ca_guid, void **ca_contex
 	return client_context(pnp, ca_guid, ca_context, NULL);
 }
 
-void pnp_child(void)
+void pnp_after_fork(void)
 {
 	pthread_mutex_init(&pnp_lock, NULL);
 	pthread_cond_init(&pnp_changed, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* PnP: clients that hear of HCAs and ports, and the one thread that tells them. */
+/* PnP: registrations for the arrival and removal of HCAs and for port events, and the thread that calls their callbacks. */
 #ifndef AL_EVENT_PNP_H
 #define AL_EVENT_PNP_H
 
@@ -7,27 +7,34 @@
 
 struct pnp_ca;
 
-/* A registration. What follows obj is guarded by pnp_lock, in pnp.c. */
+/* A PnP registration. pnp_lock in pnp.c guards all members but obj. */
 struct al_pnp {
 	struct al_obj obj;
-	al_pnp_cb cb;        /* NULL: a channel, uses[0] */
-	bool ports;
-	bool replayed;       /* "replay complete" has been told */
-	bool ending;         /* being deregistered */
-	bool busy;           /* its callback runs */
-	struct pnp_ca *cas;  /* in order of arrival */
-	struct al_pnp *next;
+	al_pnp_cb cb;        /* callback; NULL: the registration has a channel, obj.uses[0] */
+	bool ports;          /* port events are wanted: al_pnp_attr.ports */
+	bool replayed;       /* AL_PNP_REPLAY_COMPLETE has been delivered */
+	bool ending;         /* the registration is being deregistered */
+	bool in_callback;    /* the callback runs */
+	struct pnp_ca *cas;  /* HCAs, in the order of their arrival */
+	struct al_pnp *next; /* list of registrations */
 };
 
-/* An HCA is there: room for it in every registration, announcement queued. */
+/*
+ * Adds an arriving HCA to every registration and to the list of HCAs. The registrations' events are delivered later.
+ * AL_INSUFFICIENT_MEMORY: nothing was added.
+ */
 al_status pnp_dev_add(struct al_dev *dev);
-/* It goes: returns when every client's remove has returned, or has been read from its channel and acknowledged. */
+/*
+ * Delivers the removal of an HCA. Returns when every registration's callback for the removal has returned, or the removal has
+ * been read from the registration's channel and acknowledged.
+ */
 void pnp_dev_remove(struct al_dev *dev);
-/* The reader of a registration's channel has done with the removal that it has read. */
+/* Acknowledges the removal that was read from the registration's channel: pnp_dev_remove() stops waiting for the reader. */
 void pnp_acknowledge(struct al_obj *registration);
-/* Its clients are told of events in dev->ports[port], as set by the async dispatcher. */
+/* Adds a port event to every registration that wants port events. On the async dispatcher. */
 void pnp_port_event(struct al_dev *dev, uint32_t port, ib_event_type type);
 
-void pnp_child(void);
+/* Empties the list of registrations in a forked child, which inherits no PnP thread. */
+void pnp_after_fork(void);
 
 #endif

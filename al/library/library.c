@@ -23,7 +23,7 @@ static void before_fork(void)
 	urcu_bp_before_fork();
 }
 
-static void after_fork_parent(void)
+static void after_fork_in_parent(void)
 {
 	urcu_bp_after_fork_parent();
 }
@@ -33,16 +33,16 @@ static void after_fork_parent(void)
  * middle of a change. It starts from nothing: every inherited handle is invalid, and what it stood
  * for is the parent's.
  */
-static void after_fork_child(void)
+static void after_fork_in_child(void)
 {
 	urcu_bp_after_fork_child();
-	handle_child();
-	obj_child();
-	dev_child();
-	async_child();
-	pnp_child();
-	user_child();
-	shared_child();
+	handle_after_fork();
+	obj_after_fork();
+	dev_after_fork();
+	async_after_fork();
+	pnp_after_fork();
+	user_after_fork();
+	shared_after_fork();
 	ci_forked();
 	pthread_mutex_init(&lock, NULL);
 }
@@ -68,7 +68,7 @@ static al_status start(const struct al_open_attr *attr, struct user_conn **conn)
 	al_status status;
 
 	if (!hooked) {
-		if (pthread_atfork(before_fork, after_fork_parent, after_fork_child))
+		if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child))
 			return AL_INSUFFICIENT_MEMORY;
 		hooked = true;
 		hca_init();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Clients of the agent: whom a thread acts for, and their memory. */
+/* Clients of the agent: the client for which a thread acts, a client's thread, and access to a client's memory. */
 #include "al/object/client.h"
 
 #include <errno.h>
@@ -17,19 +17,22 @@ void al_act_for(struct ci_udata *udata)
 	acting_for = udata;
 }
 
-/* ------------------------------------------------------------- its own thread */
+/* ------------------------------------------------------- the client's thread */
 
-/* The next job; NULL: it has ended, and all are done. */
+/* Takes the oldest job, and waits for a job if there is none. NULL: the client has ended and all jobs are done. */
 static struct ci_client_job *next_job(struct ci_client *client)
 {
 	struct ci_client_job *job;
 
 	pthread_mutex_lock(&client->lock);
 	while (!client->jobs && !client->ended)
-		pthread_cond_wait(&client->more, &client->lock);
+		pthread_cond_wait(&client->work, &client->lock);
 	job = client->jobs;
-	if (job && !(client->jobs = job->next))
-		client->jobs_end = &client->jobs;
+	if (job) {
+		client->jobs = job->next;
+		if (!client->jobs)
+			client->jobs_end = &client->jobs;
+	}
 	pthread_mutex_unlock(&client->lock);
 	return job;
 }
@@ -40,11 +43,12 @@ static void *client_main(void *arg)
 	struct ci_client_job *job;
 	uint32_t *under_way;
 
-	thread_begin("al-client", CONTEXT_NONE);
+	library_thread_begin("al-client", CONTEXT_NONE);
 	while ((job = next_job(client))) {
 		under_way = job->under_way;
 		job->run(job);
-		/* The module may be gone, counter and all, when somebody looks whom to wake. */
+		/* The module waits for the counter to reach 0 and may free it at once. The futex wake only uses the
+		 * counter's address, so the wake is harmless after that. */
 		if (under_way && !__atomic_sub_fetch(under_way, 1, __ATOMIC_SEQ_CST))
 			syscall(SYS_futex, under_way, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 	}
@@ -55,7 +59,7 @@ static void *client_main(void *arg)
 void al_client_begin(struct ci_client *client)
 {
 	pthread_mutex_init(&client->lock, NULL);
-	pthread_cond_init(&client->more, NULL);
+	pthread_cond_init(&client->work, NULL);
 	client->jobs_end = &client->jobs;
 }
 
@@ -66,22 +70,23 @@ al_status client_start(struct ci_client *client)
 
 	pthread_mutex_lock(&client->lock);
 	if (!client->started) {
-		status = thread_start(&thread, "al-client", client_main, client);
-		if (!status)
+		status = library_thread_start(&thread, "al-client", client_main, client);
+		if (!status) {
 			pthread_detach(thread);
-		client->started = !status;
+			client->started = true;
+		}
 	}
 	pthread_mutex_unlock(&client->lock);
 	return status;
 }
 
-/* Under the lock. */
+/* Under client->lock. */
 static void add_job(struct ci_client *client, struct ci_client_job *job)
 {
 	job->next = NULL;
 	*client->jobs_end = job;
 	client->jobs_end = &job->next;
-	pthread_cond_signal(&client->more);
+	pthread_cond_signal(&client->work);
 }
 
 void ci_client_run(struct ci_client *client, struct ci_client_job *job)
@@ -111,25 +116,25 @@ bool al_client_end(struct ci_client *client, void (*ended)(void *context), void 
 	started = client->started;
 	client->ended = ended;
 	client->ended_context = context;
-	pthread_cond_signal(&client->more);
+	pthread_cond_signal(&client->work);
 	pthread_mutex_unlock(&client->lock);
 	return started;
 }
 
 void al_client_free(struct ci_client *client)
 {
-	/* whoever was last to signal may still be on his way out */
+	/* the thread that signalled last may still hold the lock */
 	pthread_mutex_lock(&client->lock);
 	pthread_mutex_unlock(&client->lock);
-	pthread_cond_destroy(&client->more);
+	pthread_cond_destroy(&client->work);
 	pthread_mutex_destroy(&client->lock);
 }
 
-/* ------------------------------------------------------------------ its memory */
+/* ------------------------------------------------------- the client's memory */
 
 /*
- * The file names an address space, not a process: after an exec or the client's death it yields
- * nothing. It ignores the pages' protection; that only concerns the client's own memory.
+ * client->memory refers to an address space, not to a process: after an exec or the client's death, reads and writes fail.
+ * They ignore the protection of pages, which harms only the client that asked for them.
  */
 al_status ci_client_read(struct ci_client *client, uint64_t addr, void *to, uint64_t length)
 {
@@ -158,7 +163,7 @@ al_status ci_client_write(struct ci_client *client, uint64_t addr, const void *f
 
 al_status ci_client_give_fd(struct ci_udata *udata, int fd)
 {
-	struct al_udata *own = (struct al_udata *)udata; /* its first member */
+	struct al_udata *own = (struct al_udata *)udata; /* udata is the first member of struct al_udata */
 	int copy;
 
 	if (own->num_given == UVP_MAX_FDS)

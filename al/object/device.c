@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* HCAs: arrival, calls on them, removal under their users. */
+/* HCAs: their arrival, calls on their modules, copies of their GID tables, and their removal under their users. */
 #include "al/object/device.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 struct dispatcher dispatcher_common;
 
-static struct al_dev *devices; /* guarded by tree_lock, newest last */
+static struct al_dev *devices; /* list of HCAs, newest last; guarded by tree_lock */
 
 struct al_dev *dev_first(void)
 {
@@ -24,7 +24,7 @@ struct al_dev *dev_find(const void *agent, uint64_t guid)
 
 	pthread_mutex_lock(&tree_lock);
 	for (dev = devices; dev; dev = dev->next)
-		if (dev->guid == guid && dev->agent == agent && !dev->going)
+		if (dev->guid == guid && dev->agent == agent && !dev->removing)
 			break;
 	if (dev)
 		dev_ref(dev);
@@ -58,7 +58,7 @@ void dev_ref(struct al_dev *dev)
 
 /* ------------------------------------------------------------------ calls */
 
-/* Operations that this thread is inside, but for the data path's, which are read sections. */
+/* Number of nested module operations that this thread is inside. Calls of the data path count as read sections instead. */
 static _Thread_local unsigned int inside;
 
 bool dev_inside(void)
@@ -75,15 +75,14 @@ static void leave(struct al_dev *dev)
 
 const struct ci_interface *dev_enter(struct al_dev *dev)
 {
-	/* Sequentially consistent with dev_remove_end(): it sees this call, or this call sees the dead
-	 * table. */
+	/* Sequentially consistent with dev_remove_end(): the removal sees this call in inflight, or this call sees the
+	 * dead table. */
 	const struct ci_interface *ops;
 
 	inside++;
 	atomic_fetch_add(&dev->inflight, 1);
 	ops = atomic_load(&dev->ops);
-	/* A removal waits for calls on the module, not for those that keep coming and find it gone.
-	 */
+	/* A removal waits for calls on the module only, so a call on the dead table is not counted. */
 	if (ops_dead(ops))
 		leave(dev);
 	return ops;
@@ -95,7 +94,7 @@ void dev_leave(struct al_dev *dev, const struct ci_interface *ops)
 		leave(dev);
 }
 
-void dev_in_module(struct al_obj *obj, void (*step)(struct al_obj *, const struct ci_interface *))
+void dev_run_in_module(struct al_obj *obj, void (*step)(struct al_obj *, const struct ci_interface *))
 {
 	inside++;
 	step(obj, &obj->dev->reg->ops);
@@ -115,7 +114,7 @@ al_status dev_start_vector(struct al_dev *dev, uint32_t vector, struct ev_queue 
 	return status;
 }
 
-/* The destroy thread first: it may be on its way to wake a dispatcher. */
+/* Stops the destroy thread before the dispatchers, since the destroy thread wakes dispatchers. */
 static void stop_threads(struct al_dev *dev)
 {
 	reaper_stop(&dev->reaper);
@@ -138,8 +137,8 @@ static void dev_free(struct al_dev *dev)
 	al_free(dev);
 }
 
-/* On the common reaper: the last reference may have been dropped by one of the HCA's own threads.
- */
+/* Frees an HCA. Runs on the common destroy thread, since a thread of the HCA may have dropped the last reference, and a thread
+ * can not wait for its own end. */
 static void end_dev(struct reaper_job *job)
 {
 	struct al_dev *dev = (struct al_dev *)((char *)job - offsetof(struct al_dev, end_job));
@@ -157,20 +156,20 @@ void dev_put(struct al_dev *dev)
 {
 	if (atomic_fetch_sub_explicit(&dev->refs, 1, memory_order_acq_rel) == 1) {
 		dev->end_job.fn = end_dev;
-		reaper_run(&reaper_common, &dev->end_job);
+		reaper_queue_job(&reaper_common, &dev->end_job);
 	}
 }
 
 /* ------------------------------------------------------------------- GIDs */
 
-/* Entries that an address can name: ib_global_route.sgid_index. */
+/* Number of GID table entries that ib_global_route.sgid_index, 16 bits wide, can name. */
 static uint32_t num_gids(const struct dev_port *port)
 {
 	return port->gid_tbl_len < UINT16_MAX ? port->gid_tbl_len : UINT16_MAX;
 }
 
-/* An entry that the module can not tell is kept as zero, which is no GID. Inside a call, or before
- * anybody knows the HCA. */
+/* Copies a port's GID table from the module. A failed query leaves zeros in the copy, which are no valid GID. The caller is
+ * inside a call, or has not inserted the HCA yet. */
 static void read_gids(struct al_dev *dev, const struct ci_interface *ops, uint32_t port)
 {
 	struct dev_port *p = &dev->ports[port];
@@ -231,7 +230,7 @@ static al_status start_threads(struct al_dev *dev)
 	char name[16];
 	al_status status;
 
-	/* Enough of the GUID to tell neighbours apart in a debugger; thread names have 15
+	/* Four digits of the GUID distinguish the threads of several HCAs in a debugger; a thread name has at most 15
 	 * characters. */
 	snprintf(name, sizeof(name), "al-destroy-%04x", (unsigned int)(dev->guid & 0xffff));
 	status = reaper_start(&dev->reaper, name);
@@ -240,8 +239,8 @@ static al_status start_threads(struct al_dev *dev)
 	return dispatcher_start(&dev->async);
 }
 
-/* Where the ports stand, and their GIDs. Upcalls come in already: an event is never older than what
- * a query says. */
+/* Reads the ports' attributes, states and GIDs. The module's upcalls are accepted already, so no change between the queries
+ * and the first event is lost. */
 static al_status init_ports(struct al_dev *dev)
 {
 	struct ci_registration *reg = dev->reg;
@@ -265,7 +264,7 @@ static al_status init_ports(struct al_dev *dev)
 	return AL_SUCCESS;
 }
 
-/* What CI_SERIALISE_CQ is about. */
+/* The operations that CI_SERIALISE_CQ makes exclusive on one completion queue. */
 #define SERIALISED (CI_MAY_BLOCK(poll_cq) | CI_MAY_BLOCK(arm_cq) | CI_MAY_BLOCK(arm_cq_n))
 
 al_status dev_new(struct ci_registration *reg, void (*run)(struct ev_source *, uint32_t),
@@ -283,7 +282,7 @@ al_status dev_new(struct ci_registration *reg, void (*run)(struct ev_source *, u
 	dev->agent = ci_module_agent(reg->module);
 	dev->may_block = reg->ops.may_block;
 	dev->serialise_cq = reg->ops.flags & CI_SERIALISE_CQ;
-	/* One of them that blocks lets the others wait for a queue's lock. */
+	/* If one of these operations blocks, the others may block on the queue's lock. */
 	if (dev->serialise_cq && dev->may_block & SERIALISED)
 		dev->may_block |= SERIALISED;
 	snprintf(dev->module, sizeof(dev->module), "%s", ci_module_name(reg->module));
@@ -332,19 +331,20 @@ al_status dev_listen(struct al_dev *dev)
 void dev_abort(struct al_dev *dev)
 {
 	atomic_store(&dev->reg->al, NULL);
-	rcu_wait(); /* upcalls that have seen it */
+	rcu_wait(); /* wait for upcalls that have read reg->al */
 	dev_free(dev);
 }
 
 /* ---------------------------------------------------------------- removal */
 
+/* The job that destroys a removed HCA's objects in the module. */
 struct end_objects {
-	struct reaper_job job; /* first */
+	struct reaper_job job; /* first member: end_objects() casts */
 	struct al_dev *dev;
-	sem_t done;
+	sem_t done; /* posted when all objects are destroyed in the module */
 };
 
-/* What the module has made of one rank, youngest first. */
+/* Takes the objects of one rank that still exist in the module, youngest first, and clears their ci_created. */
 static struct al_obj *take_rank(struct al_dev *dev, enum obj_rank rank)
 {
 	struct al_obj *list = NULL, **last = &list;
@@ -369,13 +369,13 @@ static void end_object(struct al_obj *obj, struct al_dev *dev)
 		       "HCA 0x%016llx is removed: %s %#llx of %s[%d] was left on it",
 		       (unsigned long long)dev->guid, obj_name(obj),
 		       (unsigned long long)obj->handle, obj->comm, (int)obj->pid);
-	dev_in_module(obj, obj->type->destroy);
+	dev_run_in_module(obj, obj->type->destroy);
 }
 
 /*
- * On the HCA's own reaper, so that no object is ended twice: ends in the module whatever is there,
- * users first. The objects stay: only this thread and the dispatcher, which never comes before it,
- * free one that the module has made.
+ * Destroys the HCA's remaining objects in the module, users before the objects they use. Runs on the HCA's destroy thread, so
+ * that no object is destroyed twice. The list stays valid meanwhile: an object with a part in the module is freed only by
+ * this thread, or by a dispatcher after this thread has passed the object on.
  */
 static void end_objects(struct reaper_job *job)
 {
@@ -394,14 +394,14 @@ static void wait_sem(sem_t *sem)
 		;
 }
 
-/* Not sem_clockwait(), which ThreadSanitizer does not know: the last call posts, whenever the log
- * was last told. */
+/* Waits until no call is in progress, and logs once if that takes longer than wait_log_seconds. sem_timedwait() is used
+ * because ThreadSanitizer does not know sem_clockwait(); a step of CLOCK_REALTIME only moves the log line. */
 static void wait_for_calls(struct al_dev *dev)
 {
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += patience;
+	until.tv_sec += wait_log_seconds;
 	while (sem_timedwait(&dev->drained, &until))
 		if (errno == ETIMEDOUT) {
 			ib_log(IB_LOG_WARNING, "al",
@@ -413,13 +413,13 @@ static void wait_for_calls(struct al_dev *dev)
 		}
 }
 
-static void bury(struct al_dev *dev)
+static void install_dead_ops(struct al_dev *dev)
 {
 	/* Sequentially consistent with dev_enter(). */
 	atomic_store(&dev->ops, dev->agent_lost ? &ci_dead_agent : &ci_dead_ca);
 }
 
-static void tell_fatal(struct al_dev *dev)
+static void raise_fatal_event(struct al_dev *dev)
 {
 	atomic_fetch_or(&dev->ports[0].pending, 1u << IB_EVENT_DEVICE_FATAL);
 	ev_raise(&dev->ev, 1u << IB_EVENT_DEVICE_FATAL);
@@ -429,12 +429,12 @@ void dev_remove_begin(struct al_dev *dev, uint32_t flags)
 {
 	IB_TRACE("al", "HCA 0x%016llx: removal begins", (unsigned long long)dev->guid);
 	pthread_mutex_lock(&tree_lock);
-	dev->going = true;
+	dev->removing = true;
 	pthread_mutex_unlock(&tree_lock);
 	dev->agent_lost = flags & CI_AGENT_LOST;
 	if (flags & (CI_HCA_GONE | CI_AGENT_LOST)) {
-		bury(dev);
-		tell_fatal(dev);
+		install_dead_ops(dev);
+		raise_fatal_event(dev);
 	}
 }
 
@@ -442,18 +442,18 @@ void dev_remove_end(struct al_dev *dev)
 {
 	struct end_objects end = { .job.fn = end_objects, .dev = dev };
 
-	bury(dev);
-	rcu_wait(); /* the data path */
+	install_dead_ops(dev);
+	rcu_wait(); /* wait for calls of the data path */
 	if (atomic_fetch_or(&dev->inflight, DEV_REMOVING))
 		wait_for_calls(dev);
 
 	sem_init(&end.done, 0, 0);
-	reaper_run(&dev->reaper, &end.job);
+	reaper_queue_job(&dev->reaper, &end.job);
 	wait_sem(&end.done);
 	sem_destroy(&end.done);
 
 	atomic_store(&dev->reg->al, NULL);
-	rcu_wait(); /* upcalls */
+	rcu_wait(); /* wait for upcalls in progress */
 	pthread_mutex_lock(&tree_lock);
 	dev->reg = NULL;
 	pthread_mutex_unlock(&tree_lock);
@@ -490,10 +490,10 @@ void dev_users(const struct al_dev *dev, char *buf, size_t len)
 	obj_for_each(add_user, &list);
 }
 
-void dev_child(void)
+void dev_after_fork(void)
 {
 	devices = NULL;
-	reaper_child();
+	reaper_after_fork();
 	memset(&reaper_common, 0, sizeof(reaper_common));
 	memset(&dispatcher_common, 0, sizeof(dispatcher_common));
 }

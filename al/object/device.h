@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The Access Layer's side of a registered HCA: its dispatchers, its destroy thread, its operations (live, or dead after
- * a removal), its ports' event state. It outlives its registration while handles of it exist.
+ * A registered HCA as the Access Layer sees it: the HCA's dispatchers, destroy thread, table of operations (the module's, or a
+ * dead table after a removal) and the event state of its ports. struct al_dev outlives the registration while objects of
+ * the HCA exist. PnP events are al/event's, the registry of modules is ci/'s.
  */
 #ifndef AL_OBJECT_DEVICE_H
 #define AL_OBJECT_DEVICE_H
@@ -15,50 +16,50 @@
 
 struct al_dev {
 	/* read on the data path */
-	_Atomic(const struct ci_interface *) ops;
-	uint64_t may_block;  /* CI_MAY_BLOCK() of operations that are called outside a read section */
+	_Atomic(const struct ci_interface *) ops; /* table of operations: the module's, or a dead table after a removal */
+	uint64_t may_block;  /* CI_MAY_BLOCK() of the operations that are called outside a read section */
 	bool serialise_cq;   /* CI_SERIALISE_CQ */
 
-	_Atomic uint32_t refs; /* objects, and the registration */
-	_Atomic uint32_t inflight; /* calls in progress on the module, and DEV_REMOVING */
-	sem_t drained;         /* posted by the call that ends last while removing */
+	_Atomic uint32_t refs; /* references: one for each object, and one for the registration */
+	_Atomic uint32_t inflight; /* number of calls in progress on the module, and the bit DEV_REMOVING */
+	sem_t drained;         /* posted by the last call that leaves the module during a removal */
 	uint64_t guid;
 	struct ib_ca_attr attr;
-	size_t ci_bytes[CI_OBJ_KINDS]; /* of the module's objects: the dead table knows nothing of them */
-	struct ci_registration *reg; /* NULL once removed; guarded by tree_lock */
+	size_t ci_bytes[CI_OBJ_KINDS]; /* sizes of the module's objects, copied since the dead tables have no sizes */
+	struct ci_registration *reg; /* registration with the module; NULL after the removal; guarded by tree_lock */
 	char module[32], module_version[32];
-	const void *agent;     /* connection that it is behind; NULL: of this process */
-	bool agent_lost;       /* dead with AL_AGENT_LOST; before the dead table is seen */
-	bool going;            /* no new opens; guarded by tree_lock */
-	struct reaper_job end_job; /* frees it, on the common destroy thread */
+	const void *agent;     /* connection to the agent that has the HCA; NULL: the HCA is this process's */
+	bool agent_lost;       /* calls return AL_AGENT_LOST after the removal; written before ops becomes a dead table */
+	bool removing;         /* dev_remove_begin() was called: new opens are refused; guarded by tree_lock */
+	struct reaper_job end_job; /* frees this struct, on the common destroy thread */
 
 	pthread_mutex_t threads_lock; /* guards starting the threads below */
-	struct dispatcher async;      /* asynchronous events, and the home of most objects */
-	struct dispatcher *vectors;   /* attr.num_comp_vectors of them */
-	struct reaper reaper;
+	struct dispatcher async;      /* dispatcher of asynchronous events and of destroyed callbacks */
+	struct dispatcher *vectors;   /* dispatchers of the completion vectors; attr.num_comp_vectors elements */
+	struct reaper reaper;         /* destroy thread */
 
 	struct qpns qpns;
-	atomic_uint complaints; /* what its module got wrong, as far as it is counted */
+	atomic_uint complaints; /* number of the module's errors that were logged; limits the log */
 
-	struct ev_source ev;          /* unaffiliated events; on async */
-	struct dev_port *ports;       /* attr.num_ports + 1; [0] is the HCA itself */
-	pthread_mutex_t gids_lock;    /* guards what the ports' gids point to. Leaf. */
+	struct ev_source ev;          /* source of the unaffiliated events, in the queue of async */
+	struct dev_port *ports;       /* attr.num_ports + 1 elements; element 0 is the HCA itself */
+	pthread_mutex_t gids_lock;    /* guards the GIDs in ports[].gids. Leaf. */
 
-	_Atomic uint32_t count[AL_OBJ_TYPES]; /* objects there */
-	_Atomic uint32_t high[AL_OBJ_TYPES];  /* most at once */
+	_Atomic uint32_t count[AL_OBJ_TYPES]; /* number of objects, by type */
+	_Atomic uint32_t high[AL_OBJ_TYPES];  /* highest number of objects at once, by type */
 
-	struct al_obj *objects;       /* guarded by tree_lock */
+	struct al_obj *objects;       /* list of the HCA's objects; guarded by tree_lock */
 	struct al_dev *next;          /* list of HCAs; guarded by tree_lock */
 };
-#define DEV_REMOVING 0x80000000u
+#define DEV_REMOVING 0x80000000u /* bit of al_dev.inflight: the removal waits until no call is in progress */
 
-/* The table of an HCA that has gone? */
+/* True: ops is the dead table of a removed HCA. */
 static inline bool ops_dead(const struct ci_interface *ops)
 {
 	return ops == &ci_dead_ca || ops == &ci_dead_agent;
 }
 
-/* What the operations of a dead table return. */
+/* The status that all operations of a dead table return. */
 static inline al_status ops_dead_status(const struct ci_interface *ops)
 {
 	return ops == &ci_dead_agent ? AL_AGENT_LOST : AL_CA_REMOVED;
@@ -66,45 +67,51 @@ static inline al_status ops_dead_status(const struct ci_interface *ops)
 
 static inline const struct ci_interface *dev_ops(struct al_dev *dev)
 {
-	/* acquire: pairs with the stores in dev_new() and bury() */
+	/* acquire: pairs with the stores in dev_new() and install_dead_ops() */
 	return atomic_load_explicit(&dev->ops, memory_order_acquire);
 }
 
-/* The HCAs, also those removed that still have handles; under tree_lock. */
+/* First in the list of HCAs, which includes removed HCAs that still have objects. Under tree_lock. */
 struct al_dev *dev_first(void);
-/* The HCA of a GUID that an opening sees, with a reference, or NULL: none, or going. */
+/*
+ * Finds an HCA by its GUID and takes a reference. agent: the connection of the opening, as obj_agent() returns it. NULL: there
+ * is no such HCA, or the HCA is being removed.
+ */
 struct al_dev *dev_find(const void *agent, uint64_t guid);
-/* The connection to an agent whose HCAs an object's opening sees; NULL: those of this process. */
+/* The connection to the agent whose HCAs the object's opening sees; NULL: the opening sees this process's HCAs. */
 const void *obj_agent(const struct al_obj *obj);
-/* The most objects of a kind that the HCA takes, in its attributes; NULL: the attributes do not limit the kind. */
+/* The HCA attribute that limits the number of objects of a kind; NULL: no attribute limits the kind. */
 const uint32_t *dev_limit(const struct al_dev *dev, al_object_type kind);
 void dev_ref(struct al_dev *dev);
 void dev_put(struct al_dev *dev);
-/* A call begins on this thread: from now on the table returned stays callable until it is given to
- * dev_leave(). */
+/* Begins a call of this thread on the HCA's module. The returned table stays callable until dev_leave(). */
 const struct ci_interface *dev_enter(struct al_dev *dev);
 void dev_leave(struct al_dev *dev, const struct ci_interface *ops);
-/* A step of an object's end in its module, on a destroy thread: a member of its struct obj_type. */
-void dev_in_module(struct al_obj *obj,
+/* Calls step (obj_type.quiesce or obj_type.destroy) with the module's table. On the HCA's destroy thread. */
+void dev_run_in_module(struct al_obj *obj,
 		   void (*step)(struct al_obj *obj, const struct ci_interface *ops));
-/* The dispatcher of a completion vector, its thread running. */
+/* Starts the dispatcher of a completion vector unless it runs, and sets *queue to its queue. AL_INSUFFICIENT_RESOURCES. */
 al_status dev_start_vector(struct al_dev *dev, uint32_t vector, struct ev_queue **queue);
 /*
- * Where a GID is in a port's table, as that was when the HCA arrived or last told of a change: any context. Operations
- * of modules that read the table may sleep.
+ * Finds the index of a GID in a port's GID table. The search uses a copy of the table, read when the HCA arrived and after
+ * each GID change event, because a module's query_gid may sleep. AL_NOT_FOUND. Any context.
  */
 al_status dev_find_gid(struct al_dev *dev, uint8_t port, const uint8_t gid[16], uint16_t *index);
-/* The table of a port has changed, or with port 0 that of any: reads it again. On the async dispatcher, before the change is told. */
+/*
+ * Reads the GID table of a port again; port 0: the tables of all ports. On the async dispatcher, before the GID change event
+ * is delivered.
+ */
 void dev_gids_changed(struct al_dev *dev, uint32_t port);
-/* Makes it one of dev_first()'s. */
+/* Appends dev to the list of HCAs: dev_find() finds dev from now on. */
 void dev_insert(struct al_dev *dev);
 
-/* Callbacks of objects of no HCA. */
+/* The dispatcher that delivers the callbacks of objects that belong to no HCA. */
 extern struct dispatcher dispatcher_common;
 
 /*
- * The object of a call on the data path, in a read section: no lock, no shared cache line written. NULL, and no read
- * section: no such object, or the operation, whose CI_MAY_BLOCK() is op, may block, which makes it a call like any other.
+ * Enters a read section and finds the object of a call on the data path. No lock is taken and no shared cache line is
+ * written. op is the CI_MAY_BLOCK() bit of the operation. NULL, and no read section: the handle is invalid, or the module's
+ * operation may block; then the caller uses call_begin_any().
  */
 static inline struct al_obj *data_enter(const void *handle, al_object_type type, uint64_t op)
 {
@@ -118,7 +125,7 @@ static inline struct al_obj *data_enter(const void *handle, al_object_type type,
 	return NULL;
 }
 
-/* The one or the other. */
+/* Begins a call with data_enter(), or with call_begin_any() if the operation may block. AL_INVALID_HANDLE. */
 static inline al_status data_begin(struct al_call *call, const void *handle, al_object_type type,
 				   uint64_t op)
 {
@@ -129,6 +136,7 @@ static inline al_status data_begin(struct al_call *call, const void *handle, al_
 	return AL_SUCCESS;
 }
 
+/* Ends a call that data_begin() began, with the same op. */
 static inline void data_end(struct al_call *call, uint64_t op)
 {
 	if (__builtin_expect(call->obj->dev->may_block & op, 0))
@@ -138,24 +146,26 @@ static inline void data_end(struct al_call *call, uint64_t op)
 }
 
 /*
- * An HCA comes: dev_new() makes it with its threads, and nobody knows it. From dev_listen() on its events come in and wait
- * for ev_release(&dev->ev), and its ports are known. dev_insert() makes it known; until then dev_abort() undoes it.
- * run: delivers unaffiliated events, as ev_init() has it.
+ * Arrival of an HCA. dev_new() makes struct al_dev and starts the HCA's threads. dev_listen() lets the module's events in,
+ * which wait for ev_release(&dev->ev), and reads the ports' attributes and GIDs. dev_insert() puts the HCA in the list of
+ * HCAs. dev_abort() undoes dev_new() and dev_listen(), before dev_insert() only. run: delivers unaffiliated events,
+ * like the parameter run of ev_init().
  */
 al_status dev_new(struct ci_registration *reg, void (*run)(struct ev_source *, uint32_t), struct al_dev **dev);
 al_status dev_listen(struct al_dev *dev);
 void dev_abort(struct al_dev *dev);
 /*
- * It goes: nobody can open it after dev_remove_begin(), and whoever has it open may let go before dev_remove_end(), which
- * ends in the module what is left, and drops the registration's reference. flags: enum ci_deregister_flags.
+ * Removal of an HCA. After dev_remove_begin() nobody can open the HCA; its users may close their handles until
+ * dev_remove_end(). dev_remove_end() waits for the calls in progress, destroys the remaining objects in the module, and drops
+ * the registration's reference. flags: enum ci_deregister_flags.
  */
 void dev_remove_begin(struct al_dev *dev, uint32_t flags);
 void dev_remove_end(struct al_dev *dev);
-/* As ci_upper.users. */
+/* Writes the names and process ids of the HCA's users to buf: the implementation of ci_upper.users. */
 void dev_users(const struct al_dev *dev, char *buf, size_t len);
-/* As ci_upper.inside. */
+/* True: the calling thread is inside a module's operation. The implementation of ci_upper.inside. */
 bool dev_inside(void);
-/* In a forked child. */
-void dev_child(void);
+/* Empties the list of HCAs in a forked child, and resets the common threads' state: a child inherits no threads. */
+void dev_after_fork(void);
 
 #endif

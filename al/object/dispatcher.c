@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Event sources, queues and the threads that empty them. */
+/* Event sources, their queues, and the dispatcher threads. The queue of a channel is emptied in al/event/channel.c. */
 #include "al/object/dispatcher.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static void push(struct ev_source *source)
 		queue->wake(queue);
 }
 
-/* Marks bits as pending; true: it has to be pushed, and is referenced for that. */
+/* Sets bits in pending. True: the source was not queued; the caller pushes it with a reference taken here. */
 static bool set_pending(struct ev_source *source, uint32_t bits)
 {
 	if (source->obj && obj_dying(source->obj))
@@ -46,23 +46,23 @@ void ev_init(struct ev_source *source, struct al_obj *obj, struct ev_queue *queu
 }
 
 /*
- * A queue that a stranger empties must not keep a dying object: who destroys takes the source back
- * after having set the dying bit, who pushes looks at the bit after having pushed. Both are
- * sequentially consistent. The second reference keeps the object for that look.
+ * Pushes a source. The application drains a channel's queue, so the queue must not pin a dying object: the destroying thread
+ * sets OBJ_DYING and then withdraws the source; the pushing thread pushes and then checks OBJ_DYING. Both are
+ * sequentially consistent, so one of the two withdraws the source. The second reference keeps the object for the check.
  */
-static void push_with_care(struct ev_source *source)
+static void push_unless_dying(struct ev_source *source)
 {
 	struct ev_queue *queue = atomic_load_explicit(&source->queue, memory_order_relaxed);
 	struct al_obj *obj = source->obj;
 
-	if (!queue->forget) {
+	if (!queue->withdraw) {
 		push(source);
 		return;
 	}
 	obj_ref(obj);
 	push(source);
 	if (atomic_load(&obj->live) & OBJ_DYING)
-		queue->forget(queue, source);
+		queue->withdraw(queue, source);
 	obj_put(obj);
 }
 
@@ -70,7 +70,7 @@ void ev_raise(struct ev_source *source, uint32_t bits)
 {
 	if (!set_pending(source, bits))
 		return;
-	push_with_care(source);
+	push_unless_dying(source);
 }
 
 void ev_raise_locked(struct ev_source *source, uint32_t bits)
@@ -85,11 +85,11 @@ void ev_release(struct ev_source *source)
 
 	if (atomic_compare_exchange_strong(&source->pending, &held, 0))
 		return;
-	/* something came meanwhile: it is queued now */
+	/* events were raised while the source was held: push the source */
 	atomic_fetch_and(&source->pending, ~EV_HELD);
 	if (source->obj)
 		obj_ref(source->obj);
-	push_with_care(source);
+	push_unless_dying(source);
 }
 
 void ev_raise_destroyed(struct ev_source *source)
@@ -113,7 +113,7 @@ struct ev_source *ev_take_all(struct ev_queue *queue)
 static void deliver(struct ev_source *source)
 {
 	struct al_obj *obj = source->obj;
-	/* From here on a further event queues the source again, behind what is queued now. */
+	/* From here on a further event queues the source again, behind the sources that are queued now. */
 	uint32_t pending = atomic_exchange_explicit(&source->pending, 0, memory_order_acq_rel);
 
 	if (pending & EV_DESTROYED) {
@@ -136,7 +136,7 @@ static void *dispatcher_main(void *arg)
 	struct dispatcher *d = arg;
 	struct ev_source *source, *next;
 
-	thread_begin(d->name, CONTEXT_ATOMIC);
+	library_thread_begin(d->name, CONTEXT_ATOMIC);
 	for (;;) {
 		for (source = ev_take_all(&d->queue); source; source = next) {
 			next = source->next;
@@ -152,7 +152,7 @@ static void *dispatcher_main(void *arg)
 
 static void dispatcher_wake(struct ev_queue *queue)
 {
-	struct dispatcher *d = (struct dispatcher *)queue; /* its first member */
+	struct dispatcher *d = (struct dispatcher *)queue; /* the queue is the first member of struct dispatcher */
 
 	sem_post(&d->sem);
 }
@@ -171,7 +171,7 @@ al_status dispatcher_start(struct dispatcher *d)
 
 	if (d->started)
 		return AL_SUCCESS;
-	status = thread_start(&d->thread, d->name, dispatcher_main, d);
+	status = library_thread_start(&d->thread, d->name, dispatcher_main, d);
 	d->started = status == AL_SUCCESS;
 	return status;
 }

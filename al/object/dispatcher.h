@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Event delivery. An event source is part of the object whose events it carries: raising one sets a bit and, if the
- * source is not queued yet, pushes it to its queue: lock-free, from any context, without an allocation. A queue is
- * emptied by a dispatcher thread or by the reader of a channel. Which callback a bit means is the object's.
+ * Event delivery: event sources, their queues, and the dispatcher threads. An event source is part of the object whose events
+ * it carries. Raising an event sets a bit in the source and, if the source is not queued yet, pushes the source to its queue:
+ * lock-free, from any context, without an allocation. A dispatcher thread or the reader of a channel empties a queue.
+ * The object's own file decides which callback a bit stands for.
  */
 #ifndef AL_OBJECT_DISPATCHER_H
 #define AL_OBJECT_DISPATCHER_H
@@ -18,62 +19,65 @@
 struct al_obj;
 struct ev_source;
 
-/* Bits of ev_source.pending. Those below are asynchronous events, 1 << enum ib_event_type. */
+/* Bits of ev_source.pending. The bits of EV_ASYNC_MASK are asynchronous events, 1 << enum ib_event_type. */
 #define EV_ASYNC_MASK 0x03ffffffu
-#define EV_COMPLETION (1u << 28)
-#define EV_DESTROYED (1u << 29)
-#define EV_HELD (1u << 30)   /* the object is not published yet: keep what comes */
-#define EV_QUEUED (1u << 31)
+#define EV_COMPLETION (1u << 28) /* completion notification */
+#define EV_DESTROYED (1u << 29)  /* the object has ended: the dispatcher calls destroyed_cb and frees the object */
+#define EV_HELD (1u << 30)       /* the object is not published yet: events stay pending until ev_release() */
+#define EV_QUEUED (1u << 31)     /* the source is in its queue */
 
-/* Where sources wait. */
+/* A queue of event sources. */
 struct ev_queue {
-	_Atomic(struct ev_source *) head;     /* last in first; the consumer reverses it */
-	void (*wake)(struct ev_queue *queue); /* called when it was empty; any context */
-	/* Takes a source out again; NULL: the consumer is ours and will come to it. */
-	void (*forget)(struct ev_queue *queue, struct ev_source *source);
+	_Atomic(struct ev_source *) head;     /* the source pushed last; the consumer reverses the list */
+	void (*wake)(struct ev_queue *queue); /* wakes the consumer: called after a push to an empty queue. Any context. */
+	/* Removes a source from the queue. NULL: the consumer is a dispatcher, which takes every source in time. */
+	void (*withdraw)(struct ev_queue *queue, struct ev_source *source);
 };
 
 struct ev_source {
-	_Atomic uint32_t pending;  /* EV_* */
-	struct ev_source *next;    /* in the queue */
-	_Atomic(struct ev_queue *) queue; /* home; changes only while it is not queued */
-	struct al_obj *obj;        /* whose, referenced while queued; NULL: an HCA's own */
+	_Atomic uint32_t pending;  /* pending events and state, EV_* */
+	struct ev_source *next;    /* next source in the queue */
+	_Atomic(struct ev_queue *) queue; /* queue to which the source is pushed; changes only while the source is not queued */
+	struct al_obj *obj;        /* object of the source, referenced while the source is queued; NULL: an HCA's own source */
 	union {
-		/* On a dispatcher: makes the callbacks. */
+		/* In a dispatcher's queue: calls the callbacks of the pending events. */
 		void (*run)(struct ev_source *source, uint32_t pending);
-		/* In a channel: writes one event, if it finds one (type is not 0), and returns what is left pending. */
+		/* In a channel's queue: writes one event to *out and returns the bits still pending. No event: out->type stays 0. */
 		uint32_t (*take)(struct ev_source *source, uint32_t pending, struct al_channel_event *out);
 	};
 };
 
-/* A thread that delivers what is in its queue, in order. */
+/* A thread that delivers the events of its queue, oldest source first. */
 struct dispatcher {
-	struct ev_queue queue;
+	struct ev_queue queue; /* first member: dispatcher_wake() casts */
 	sem_t sem;
 	pthread_t thread;
-	bool started; /* guarded by the lock of who owns the dispatcher */
+	bool started; /* the thread runs; guarded by the lock of the dispatcher's owner */
 	_Atomic bool stop;
 	char name[16];
 };
 
-/* Prepares a source of obj. Held: raised events wait for ev_release(). */
+/* Prepares a source of obj (NULL: an HCA's own source). held: raised events wait for ev_release(). */
 void ev_init(struct ev_source *source, struct al_obj *obj, struct ev_queue *queue,
 	     void (*run)(struct ev_source *, uint32_t), bool held);
-/* Raises bits: any context. Nothing happens when the object has no reference left. */
+/* Raises the events in bits. An object that is dying or has no reference raises nothing. Any context. */
 void ev_raise(struct ev_source *source, uint32_t bits);
-/* The same under a lock that who destroys takes, too, after marking and before taking events back from channels. */
+/*
+ * Raises events like ev_raise(), without withdrawing them from a channel. The caller holds a lock that the object's destroy
+ * also takes between setting OBJ_DYING and withdrawing events from channels.
+ */
 void ev_raise_locked(struct ev_source *source, uint32_t bits);
-/* The object is published: what was raised meanwhile is delivered now. */
+/* Ends the hold of ev_init(): the object is published, and events that were raised meanwhile are delivered. */
 void ev_release(struct ev_source *source);
-/* The last event of all, raised when no reference is left; the consumer frees the object. */
+/* Raises the object's last event. No reference is left; the dispatcher calls destroyed_cb and frees the object. */
 void ev_raise_destroyed(struct ev_source *source);
-/* Takes everything that is queued, oldest first. */
+/* Takes all queued sources, oldest first. */
 struct ev_source *ev_take_all(struct ev_queue *queue);
 
 void dispatcher_init(struct dispatcher *d, const char *name);
-/* Starts its thread if it does not run; the caller serialises. */
+/* Starts the dispatcher's thread unless it runs. The caller serialises. AL_INSUFFICIENT_RESOURCES. */
 al_status dispatcher_start(struct dispatcher *d);
-/* Ends the thread after what is queued, and waits for it; not from itself. */
+/* Waits until the thread has delivered all queued events and has ended. Not called on the dispatcher's own thread. */
 void dispatcher_stop(struct dispatcher *d);
 
 #endif

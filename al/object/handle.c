@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The handle table. Looking up is in handle.h; this file reserves, publishes, revokes and releases.
- */
+/* The handle table: reserving, publishing, revoking and releasing handles. The lookup is inline in handle.h. */
 #include "al/object/handle.h"
 
 #include <pthread.h>
@@ -16,20 +15,19 @@
 char rcu_tsan_tag;
 #endif
 
-/* Static, so that the empty table of a process that never opened the library, or of a forked child,
- * needs no memory. */
+/* Both tables are static: a process that never opened the library, or a forked child, has a table without an allocation. */
 static struct handle_table empty_table, first_table;
 _Atomic(struct handle_table *) handle_root = &first_table;
 
-/* Guards the free list, generations and the making of chunks. Leaf. */
+/* Guards the free list, the generations and the allocation of chunks. Leaf. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t free_head, free_tail; /* indices; 0: the list is empty (index 0 is never used) */
-static uint32_t fresh = 1;            /* first index that was never used */
+static uint32_t free_head, free_tail; /* indices of free slots; 0: the list is empty (index 0 is never used) */
+static uint32_t fresh = 1;            /* lowest index that was never used */
 static uint64_t random_state;
 
 #define INDEX_MASK ((1u << HANDLE_INDEX_BITS) - 1)
 
-/* A first generation that a neighbour or an earlier run does not share: splitmix64. */
+/* A random first generation (splitmix64), so that a stale handle of another slot or process is not valid here. */
 static uint32_t first_generation(void)
 {
 	uint64_t z;
@@ -44,7 +42,7 @@ static uint32_t first_generation(void)
 	z = random_state += 0x9e3779b97f4a7c15;
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
 	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return (uint32_t)(z >> 33); /* the upper half is left for generations to come */
+	return (uint32_t)(z >> 33); /* below 2^31: at least 2^31 generations are left for the slot */
 }
 
 static struct handle_slot *slot_at(uint32_t index)
@@ -56,7 +54,7 @@ static struct handle_slot *slot_at(uint32_t index)
 	return chunk + (index & (HANDLE_CHUNK_SLOTS - 1));
 }
 
-/* A table that may be written, with the chunk of a fresh index in it. */
+/* Allocates the chunk of an index that was never used, and a table if the static empty table is in use. */
 static al_status make_room(uint32_t index)
 {
 	struct handle_table *table = atomic_load_explicit(&handle_root, memory_order_relaxed);
@@ -130,7 +128,7 @@ void handle_release(uint64_t handle)
 	pthread_mutex_lock(&lock);
 	slot = slot_at(index);
 	if (slot->generation == UINT32_MAX)
-		goto out; /* retired: its next handle would repeat an old one */
+		goto out; /* the slot is retired: its next handle would repeat an old handle */
 	slot->next_free = 0;
 	if (free_tail)
 		slot_at(free_tail)->next_free = index;
@@ -141,11 +139,11 @@ out:
 	pthread_mutex_unlock(&lock);
 }
 
-void handle_child(void)
+void handle_after_fork(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	free_head = free_tail = 0;
 	fresh = 1;
-	random_state = 0; /* or parent and child would hand out the same */
+	random_state = 0; /* otherwise parent and child would issue equal handles */
 	atomic_store_explicit(&handle_root, &empty_table, memory_order_release);
 }

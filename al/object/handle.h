@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The handle table: from a handle's bits to an object, without a lock. Bits: type 8, generation 32, index 24. A slot
- * is reused first-in first-out, with the next generation; one whose generation is used up is retired. What an object
- * is, and how it lives and dies, is object.h's.
+ * The handle table finds the object of a handle without a lock. A handle has 8 bits of type, 32 of generation and 24 of
+ * index. Slots are reused first-in first-out, each time with the next generation. A slot whose generations are used up is
+ * retired. The life of the objects is described in object.h.
  */
 #ifndef AL_OBJECT_HANDLE_H
 #define AL_OBJECT_HANDLE_H
@@ -22,17 +22,17 @@ struct al_obj;
 #define HANDLE_CHUNKS (1u << (HANDLE_INDEX_BITS - HANDLE_CHUNK_BITS))
 
 struct handle_slot {
-	_Atomic uint64_t handle;       /* 0: nothing to be found here */
-	_Atomic(struct al_obj *) obj;  /* valid while handle is not 0, and a grace period longer */
-	uint32_t generation;           /* of the last handle; guarded by the table's lock */
-	uint32_t next_free;            /* guarded by the table's lock */
+	_Atomic uint64_t handle;       /* the valid handle of this slot; 0: none */
+	_Atomic(struct al_obj *) obj;  /* object of the handle; usable while handle is not 0, and a grace period longer */
+	uint32_t generation;           /* generation of the slot's latest handle; guarded by the table's lock */
+	uint32_t next_free;            /* index of the next free slot, 0: none; guarded by the table's lock */
 };
 
 struct handle_table {
 	_Atomic(struct handle_slot *) chunk[HANDLE_CHUNKS];
 };
 
-/* Swapped for an empty one in a forked child. */
+/* The table of this process. A forked child replaces the inherited table by an empty table. */
 extern _Atomic(struct handle_table *) handle_root;
 
 static inline al_object_type handle_type(uint64_t handle)
@@ -40,7 +40,10 @@ static inline al_object_type handle_type(uint64_t handle)
 	return (al_object_type)(handle >> 56);
 }
 
-/* The object of a handle of any value, or NULL. Inside a read section; the object is good until it is left. */
+/*
+ * Finds the object of a handle. NULL: the handle is invalid; any 64 bits may be passed. The caller is in a read section, and
+ * the object is usable until the read section ends.
+ */
 static inline struct al_obj *handle_find(uint64_t handle)
 {
 	uint32_t index = handle & ((1u << HANDLE_INDEX_BITS) - 1);
@@ -52,21 +55,21 @@ static inline struct al_obj *handle_find(uint64_t handle)
 	if (!chunk)
 		return NULL;
 	chunk += index & (HANDLE_CHUNK_SLOTS - 1);
-	/* acquire: pairs with the release in handle_publish(): who sees the handle sees the object whole */
+	/* acquire: pairs with the release in handle_publish(): a reader that sees the handle sees the complete object */
 	if (atomic_load_explicit(&chunk->handle, memory_order_acquire) != handle || !handle)
 		return NULL;
 	return atomic_load_explicit(&chunk->obj, memory_order_relaxed);
 }
 
-/* A handle of this type that nobody can find yet. */
+/* Reserves a slot and its next handle. handle_find() does not find the handle before handle_publish(). */
 al_status handle_reserve(al_object_type type, uint64_t *handle);
-/* From now on the handle is found. */
+/* Makes the handle valid: handle_find() finds obj from now on. */
 void handle_publish(uint64_t handle, struct al_obj *obj);
-/* From now on it is not; readers that have found it may still use the object, for a grace period. */
+/* Makes the handle invalid. Readers that have found the object may use it until the end of their read section. */
 void handle_revoke(uint64_t handle);
-/* Gives the slot back: after a grace period, or when it was never published. */
+/* Frees the handle's slot: a grace period after handle_revoke(), or when the handle was never published. */
 void handle_release(uint64_t handle);
-/* In a forked child: every handle that was inherited is invalid. */
-void handle_child(void);
+/* Makes every inherited handle invalid in a forked child. */
+void handle_after_fork(void);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Objects: making, publishing, marking, freeing, and calls on them. Their life is told in object.h.
+/*
+ * Objects: making, publishing, destroying and freeing objects, and beginning calls on them. The life of an object is
+ * described in object.h. Ending an object in its module is reaper.c's.
  */
 #include "al/object/object.h"
 
@@ -16,7 +18,7 @@
 #define BLOCK_ALIGN 64
 
 pthread_mutex_t tree_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct al_obj *common_objects; /* those of no HCA; guarded by tree_lock */
+static struct al_obj *common_objects; /* objects that belong to no HCA; guarded by tree_lock */
 
 static size_t round_up(size_t n)
 {
@@ -36,7 +38,7 @@ static struct al_obj **list_of(const struct al_obj *obj)
 	return obj->dev ? &obj->dev->objects : &common_objects;
 }
 
-/* Counts an object against its HCA's limit. */
+/* Counts an object against its HCA's limit for the type. AL_LIMIT_EXCEEDED: the object is not counted. */
 static al_status charge(struct al_dev *dev, const struct obj_type *type)
 {
 	const uint32_t *limit;
@@ -62,18 +64,18 @@ static void discharge(struct al_dev *dev, const struct obj_type *type)
 		atomic_fetch_sub(&dev->count[type->id], 1);
 }
 
-/* Depends on another object from now on; under tree_lock. */
-static bool depend(struct al_obj *on)
+/* Counts one more live dependent of target and takes a reference on target. False: target is dying. Under tree_lock. */
+static bool add_dependent(struct al_obj *target)
 {
-	if (obj_dying(on))
+	if (obj_dying(target))
 		return false;
-	atomic_fetch_add(&on->live, 1);
-	obj_ref(on);
+	atomic_fetch_add(&target->live, 1);
+	obj_ref(target);
 	return true;
 }
 
-/* Stops counting as live where it depends; the references stay until obj_free(). */
-static void stop_depending(struct al_obj *obj)
+/* Stops counting obj as live in its parent and in the objects it uses. The references stay until obj_free(). */
+static void stop_counting_as_live(struct al_obj *obj)
 {
 	if (obj->parent)
 		atomic_fetch_sub(&obj->parent->live, 1);
@@ -121,11 +123,11 @@ al_status obj_new(const struct obj_type *type, struct al_obj *parent, struct al_
 		true);
 	if (ci_size) {
 		obj->ci = (char *)obj + size;
-		*(void **)obj->ci = obj; /* ctx, the first member of each */
+		*(void **)obj->ci = obj; /* the member ctx, which is first in every struct of the module */
 	}
 
 	pthread_mutex_lock(&tree_lock);
-	if (parent && !depend(parent)) {
+	if (parent && !add_dependent(parent)) {
 		pthread_mutex_unlock(&tree_lock);
 		status = AL_INVALID_HANDLE;
 		goto err_handle;
@@ -161,7 +163,7 @@ al_status obj_use(struct al_obj *obj, struct al_obj *used)
 	while (obj->uses[i])
 		i++;
 	pthread_mutex_lock(&tree_lock);
-	if (depend(used)) {
+	if (add_dependent(used)) {
 		obj->uses[i] = used;
 		status = AL_SUCCESS;
 	}
@@ -173,7 +175,7 @@ al_status obj_publish(struct al_obj *obj, void *handle)
 {
 	bool dying;
 
-	/* Under the lock: a cascade either finds this object, or has marked what this looks at. */
+	/* Under the lock: a cascade either finds this object published, or has already set OBJ_DYING in its parent. */
 	pthread_mutex_lock(&tree_lock);
 	dying = obj->parent && obj_dying(obj->parent);
 	for (int i = 0; i < OBJ_USES && obj->uses[i]; i++)
@@ -184,11 +186,11 @@ al_status obj_publish(struct al_obj *obj, void *handle)
 	}
 	obj->published = true;
 	obj->ci_created = obj->type->destroy;
-	obj_ref(obj); /* a callback may destroy it before this returns */
+	obj_ref(obj); /* an event's callback may destroy the object before this function returns */
 	memcpy(handle, &obj->handle, sizeof(obj->handle));
 	handle_publish(obj->handle, obj);
 	pthread_mutex_unlock(&tree_lock);
-	IB_TRACE("al", "%s %#llx is there", obj_name(obj), (unsigned long long)obj->handle);
+	IB_TRACE("al", "%s %#llx: created", obj_name(obj), (unsigned long long)obj->handle);
 	ev_release(&obj->ev);
 	if (obj->type->published)
 		obj->type->published(obj);
@@ -220,16 +222,16 @@ void obj_free(struct al_obj *obj)
 
 void obj_abort(struct al_obj *obj)
 {
-	stop_depending(obj);
+	stop_counting_as_live(obj);
 	handle_release(obj->handle);
 	discharge(obj->dev, obj->type);
 	obj_free(obj);
 }
 
-void obj_settle(struct al_obj *obj)
+void obj_release_resources(struct al_obj *obj)
 {
-	if (obj->type->gone)
-		obj->type->gone(obj);
+	if (obj->type->release)
+		obj->type->release(obj);
 	handle_release(obj->handle);
 	discharge(obj->dev, obj->type);
 }
@@ -251,12 +253,15 @@ static void give_to_reaper(struct al_obj *obj)
 	struct al_dev *dev = obj->dev;
 
 	if (!dev) {
-		reaper_queue(&reaper_common, obj);
+		reaper_queue_object(&reaper_common, obj);
 		return;
 	}
-	/* With the object its HCA may end, and the destroy thread is not woken yet. */
+	/*
+	 * Once the object is queued, the destroy thread may free the object and drop the last reference on the HCA. This
+	 * reference keeps the HCA until the destroy thread's semaphore has been posted.
+	 */
 	dev_ref(dev);
-	reaper_queue(&dev->reaper, obj);
+	reaper_queue_object(&dev->reaper, obj);
 	dev_put(dev);
 }
 
@@ -280,14 +285,14 @@ struct al_obj *obj_get(const void *handle, al_object_type type)
 
 /* ------------------------------------------------------------- destroying */
 
-/* Invalid from now on; under tree_lock, not dying yet. The existence reference is the caller's, for
- * the reaper. */
-static void mark(struct al_obj *obj)
+/* Makes the handle invalid. The object is not dying yet. The caller passes the existence reference on to the destroy
+ * thread. Under tree_lock. */
+static void invalidate(struct al_obj *obj)
 {
 	atomic_fetch_or(&obj->live, OBJ_DYING);
 	handle_revoke(obj->handle);
-	obj->grace_stamp = reaper_stamp();
-	stop_depending(obj);
+	obj->grace_stamp = reaper_grace_clock();
+	stop_counting_as_live(obj);
 }
 
 static bool is_below(const struct al_obj *obj, const struct al_obj *root)
@@ -305,9 +310,11 @@ static bool uses_below(const struct al_obj *obj, const struct al_obj *root)
 	return false;
 }
 
-/* Does an object outside the tree of an HCA's handle use one inside? Then the tree can not end. One
- * that is still being made will find the used object dying: obj_publish(). Objects below an opening
- * are used by none outside: obj_use(). Under tree_lock. */
+/*
+ * True: a live object outside root's tree uses an object inside, so the tree can not be destroyed. An unpublished user does
+ * not count: its obj_publish() fails, since the used object is dying by then. obj_use() keeps objects of another opening
+ * from using objects below this opening. Under tree_lock.
+ */
 static bool used_from_outside(const struct al_obj *root)
 {
 	for (struct al_obj *obj = root->dev ? root->dev->objects : NULL; obj; obj = obj->list_next)
@@ -317,7 +324,7 @@ static bool used_from_outside(const struct al_obj *root)
 	return false;
 }
 
-/* A reason to refuse the end of an object. Under tree_lock. */
+/* True: obj_destroy() refuses with AL_RESOURCE_BUSY. Under tree_lock. */
 static bool is_busy(struct al_obj *obj)
 {
 	if (obj->type->cascades)
@@ -326,43 +333,42 @@ static bool is_busy(struct al_obj *obj)
 	       (obj->type->busy && obj->ci_created && obj->type->busy(obj));
 }
 
-/* The objects that end with the root of a tree, by rank: the order in which the reaper gets them. */
-struct marked {
+/* The objects below the root of a tree that is destroyed, by rank: the order in which the destroy thread gets them. */
+struct doomed {
 	struct al_obj *of_rank[OBJ_RANKS];
 };
 
-static void collect(struct al_obj *list, struct al_obj *root, struct marked *marked)
+static void collect(struct al_obj *list, struct al_obj *root, struct doomed *doomed)
 {
 	for (struct al_obj *obj = list; obj; obj = obj->list_next) {
-		/* one that is not published yet will find its parent dying: obj_publish() */
+		/* the obj_publish() of an object that is not published yet fails: its parent is dying */
 		if (obj == root || !obj->published || obj_dying(obj) || !is_below(obj, root))
 			continue;
-		mark(obj);
-		obj->reap_next = marked->of_rank[obj->type->rank];
-		marked->of_rank[obj->type->rank] = obj;
+		invalidate(obj);
+		obj->reap_next = doomed->of_rank[obj->type->rank];
+		doomed->of_rank[obj->type->rank] = obj;
 	}
 }
 
-static void end_marked(struct al_obj *obj)
+static void end_object(struct al_obj *obj)
 {
-	if (obj->type->dying)
-		obj->type->dying(obj);
+	if (obj->type->invalidated)
+		obj->type->invalidated(obj);
 	for (int i = 0; i < OBJ_USES && obj->uses[i]; i++)
-		if (obj->uses[i]->type->user_dying)
-			obj->uses[i]->type->user_dying(obj->uses[i], obj);
+		if (obj->uses[i]->type->user_invalidated)
+			obj->uses[i]->type->user_invalidated(obj->uses[i], obj);
 	give_to_reaper(obj);
 }
 
-/* Marks root and what is below it: the whole subtree before anything is waited for. Under
- * tree_lock. */
-static void mark_tree(struct al_obj *root, struct marked *marked)
+/* Makes the handles of root and of all objects below root invalid, in one step under tree_lock. */
+static void invalidate_tree(struct al_obj *root, struct doomed *doomed)
 {
-	mark(root);
+	invalidate(root);
 	if (!root->type->cascades)
 		return;
-	collect(common_objects, root, marked);
+	collect(common_objects, root, doomed);
 	for (struct al_dev *dev = dev_first(); dev; dev = dev->next)
-		collect(dev->objects, root, marked);
+		collect(dev->objects, root, doomed);
 }
 
 static void end_left(struct al_obj *left, const struct al_obj *root)
@@ -375,25 +381,25 @@ static void end_left(struct al_obj *left, const struct al_obj *root)
 		       "%s %#llx of %s[%d] was left behind and is destroyed with its %s",
 		       obj_name(left), (unsigned long long)left->handle, left->comm,
 		       (int)left->pid, obj_name(root));
-		end_marked(left);
+		end_object(left);
 	}
 }
 
-static void end_tree(struct al_obj *root, const struct marked *marked)
+static void end_tree(struct al_obj *root, const struct doomed *doomed)
 {
 	for (int rank = 0; rank < OBJ_RANKS; rank++)
-		end_left(marked->of_rank[rank], root);
-	end_marked(root);
+		end_left(doomed->of_rank[rank], root);
+	end_object(root);
 }
 
 /* ---------------------------------------------------------------- waiting */
 
-/* What a destroy waits for, as far as there is room to name it. */
+/* A text that names the objects for which a destroy waits, cut off at the buffer's size. */
 struct obstacles {
-	const struct al_obj *root; /* only compared: it may be gone */
+	const struct al_obj *root; /* object that is destroyed; only compared, since the object may be freed already */
 	uint64_t now;
 	char text[512];
-	size_t used;
+	size_t used; /* bytes of text that are written */
 };
 
 /* Under tree_lock. */
@@ -412,29 +418,32 @@ static void add_obstacle(struct al_obj *obj, void *arg)
 	o->used += n > 0 ? (size_t)n : 0;
 }
 
-/* obj is only compared. */
-static void wait_patiently(struct obj_waiter *waiter, const struct al_obj *obj, const char *name,
-			   uint64_t handle)
+/*
+ * Sleeps until the destroy is complete, and logs every wait_log_seconds which objects the destroy waits for. obj may be
+ * freed already: it is only compared.
+ */
+static void wait_and_log(struct destroy_waiter *waiter, const struct al_obj *obj, const char *name,
+			 uint64_t handle)
 {
-	struct timespec until = patience_end();
+	struct timespec until = wait_log_deadline();
 
-	for (unsigned int waited = patience; !waiter_wait(waiter, &until); waited += patience) {
+	for (unsigned int waited = wait_log_seconds; !waiter_wait_until(waiter, &until); waited += wait_log_seconds) {
 		struct obstacles o = { .root = obj, .now = now_ns() };
 
 		obj_for_each(add_obstacle, &o);
 		ib_log(IB_LOG_WARNING, "al",
 		       "destroying %s %#llx has waited %u s for calls, callbacks or dependents to end: %s",
 		       name, (unsigned long long)handle, waited, o.text);
-		until = patience_end();
+		until = wait_log_deadline();
 	}
 }
 
 al_status obj_destroy(const void *handle, al_object_type id, al_destroyed_cb cb, void *context)
 {
-	struct obj_waiter waiter = { .how = obj_wait };
+	struct destroy_waiter waiter = { .ops = thread_wait_ops };
 	bool sync = cb == AL_DESTROY_SYNC;
 	al_status status = AL_SUCCESS;
-	struct marked marked = { 0 };
+	struct doomed doomed = { 0 };
 	struct al_obj *obj;
 
 	if (sync && thread_context == CONTEXT_ATOMIC)
@@ -442,7 +451,7 @@ al_status obj_destroy(const void *handle, al_object_type id, al_destroyed_cb cb,
 	obj = obj_get(handle, id);
 	if (!obj)
 		return AL_INVALID_HANDLE;
-	if (sync && waiter.how && waiter.how->deadlocks(obj)) {
+	if (sync && waiter.ops && waiter.ops->deadlocks(obj)) {
 		status = AL_INVALID_CONTEXT;
 		goto out;
 	}
@@ -456,22 +465,22 @@ al_status obj_destroy(const void *handle, al_object_type id, al_destroyed_cb cb,
 		obj->destroyed_cb = sync ? NULL : cb;
 		obj->destroyed_context = context;
 		obj->waiter = sync ? &waiter : NULL;
-		mark_tree(obj, &marked);
+		invalidate_tree(obj, &doomed);
 	}
 	pthread_mutex_unlock(&tree_lock);
 	if (status)
 		goto out;
 
-	/* This call's reference goes first, lest the destroy thread find the object held; the
-	 * existence reference keeps the object. */
+	/* Drop this call's reference before the destroy thread gets the object, or the destroy thread would find the
+	 * object held and process it twice. The existence reference keeps the object. */
 	obj_put(obj);
-	end_tree(obj, &marked);
+	end_tree(obj, &doomed);
 	if (!sync)
 		return AL_SUCCESS;
-	if (waiter.how)
-		waiter.how->wait(&waiter);
+	if (waiter.ops)
+		waiter.ops->wait(&waiter);
 	else
-		wait_patiently(&waiter, obj, al_object_type_str(id), (uint64_t)(uintptr_t)handle);
+		wait_and_log(&waiter, obj, al_object_type_str(id), (uint64_t)(uintptr_t)handle);
 	return AL_SUCCESS;
 out:
 	obj_put(obj);
@@ -514,10 +523,10 @@ void call_end(struct al_call *call)
 	obj_put(call->obj);
 }
 
-void obj_child(void)
+void obj_after_fork(void)
 {
 	pthread_mutex_init(&tree_lock, NULL);
 	common_objects = NULL;
 	thread_context = CONTEXT_NONE;
-	obj_wait = NULL;
+	thread_wait_ops = NULL;
 }

@@ -2,28 +2,31 @@
 /*
  * Objects: what everything behind a handle has in common. How they live:
  *
- *   obj_new()      allocates the Access Layer's part and the module's in one block, counts it against the HCA's limit
- *                  and makes it a live child of its parent. Nobody else can see it. Unwound by obj_abort().
- *   obj_use()      makes it a live user of a further object (a QP of its CQs).
- *   obj_publish()  writes the handle for the caller, then makes it valid, then lets events through: an event's callback
- *                  may destroy the object before the create call has returned. What obj_publish() gives is the
- *                  *existence reference*; destroying drops it.
- *   obj_destroy()  decides refusals, then makes the handle invalid, stops counting as live in parent and used objects,
- *                  and gives the existence reference to the HCA's destroy thread.
- *   reaper         the destroy thread takes objects in the order of the calls, waits one grace period for the whole batch,
- *                  and drops the existence reference. If that was the last reference, the object ends: the thread destroys
- *                  it in the module, releases what the object owns and its place in the HCA's limit (obj_settle()), so that
- *                  a callback that is told "destroyed" finds all that given back. Then "destroyed" is delivered; then
- *                  obj_free(). If not, since children, users, calls that may sleep and callbacks in flight each hold a
- *                  reference, the thread quiesces the object in the module and goes on to the next. The object comes back
- *                  when its last reference goes, and ends then. So the thread waits for no single object; only, while
- *                  quiescing, for an al_modify_qp() or al_query_mr() of the object that is in the module already.
+ *   obj_new()      allocates the Access Layer's part and the module's part of the object in one block, counts the
+ *                  object against the HCA's limit and makes the object a live child of its parent. Only the caller can
+ *                  reach the object. obj_abort() undoes obj_new().
+ *   obj_use()      makes the object a live user of a further object (a QP of its CQs).
+ *   obj_publish()  writes the handle for the caller, then makes the handle valid, then lets events through: an event's
+ *                  callback may destroy the object before the create call has returned. The reference that remains
+ *                  after obj_publish() is the *existence reference*; destroying the object drops this reference.
+ *   obj_destroy()  refuses or accepts the call. On acceptance obj_destroy() makes the handle invalid, stops counting
+ *                  the object as live in its parent and in the objects it uses, and gives the existence reference to
+ *                  the HCA's destroy thread.
+ *   reaper         the destroy thread takes objects in the order of the calls, waits one grace period for the whole
+ *                  batch, and drops the existence reference. If that was the last reference, the object ends: the
+ *                  thread destroys the object in the module and calls obj_release_resources(), so that the destroyed
+ *                  callback finds memory, numbers and the place in the HCA's limit given back. Then the destroyed
+ *                  callback runs; then obj_free(). Children, users, calls that may sleep and callbacks in flight each
+ *                  hold a reference. If any reference is left, the thread quiesces the object in the module and goes on
+ *                  to the next object. The last obj_put() queues the object again, and the object ends then. So the
+ *                  thread never waits for references of an object. While quiescing, the thread waits only for an
+ *                  al_modify_qp() or al_query_mr() that is inside the module with this object.
  *
- * References on parent and used objects are kept until obj_free(), so that nothing is told to be gone before what
- * depended on it.
+ * An object keeps its references on its parent and on the objects it uses until obj_free(), so no object reports
+ * "destroyed" before its dependents have.
  *
- * Lock: tree_lock guards the lists of objects and makes publish and cascade exclude each other. Leaf lock: nothing is
- * taken inside but the handle table's.
+ * Lock: tree_lock guards the lists of objects, and makes obj_publish() and cascades exclude each other. The only lock
+ * taken under tree_lock is the handle table's.
  */
 #ifndef AL_OBJECT_OBJECT_H
 #define AL_OBJECT_OBJECT_H
@@ -40,77 +43,83 @@
 #include "al/object/rcu.h"
 
 struct al_dev;
-struct obj_waiter;
+struct destroy_waiter;
 
-#define OBJ_USES 5             /* objects that one may use beside its parent: two CQs, SRQ, RDD, XRCD; or a channel */
-#define OBJ_DYING 0x80000000u  /* bit of al_obj.live */
-#define OBJ_NO_CI (-1)         /* obj_type.ci: the module knows nothing of such objects */
+#define OBJ_USES 5             /* most objects that an object uses beside its parent: two CQs, SRQ, RDD, XRCD; or a channel */
+#define OBJ_DYING 0x80000000u  /* bit of al_obj.live: the handle is invalid, the object is being destroyed */
+#define OBJ_NO_CI (-1)         /* obj_type.ci of objects that have no part in the module */
 
 struct al_obj {
 	/* read on the data path; constant once published */
-	const struct obj_type *type; /* first: what a module gives back as a ctx may be an HCA's, whose first word is 0 */
-	uint64_t handle;
-	struct al_dev *dev;          /* HCA, referenced; NULL: of none */
-	void *ci;                    /* the module's part of the block, or NULL */
-	void *context;               /* the owner's */
-	struct al_obj *al;           /* opening that it belongs to (itself for one) */
-	struct al_obj *parent;       /* referenced; NULL: an opening */
-	struct al_obj *uses[OBJ_USES]; /* referenced */
+	const struct obj_type *type; /* first member: a module's upcall may pass a ctx of an HCA, whose first word is 0 */
+	uint64_t handle;             /* handle that the caller has */
+	struct al_dev *dev;          /* HCA of the object, referenced; NULL: the object belongs to no HCA */
+	void *ci;                    /* the module's part of the block; NULL: the object has none */
+	void *context;               /* context pointer of the application */
+	struct al_obj *al;           /* opening that the object belongs to; an opening points to itself */
+	struct al_obj *parent;       /* parent object, referenced; NULL: the object is an opening */
+	struct al_obj *uses[OBJ_USES]; /* objects that this object uses, referenced; ends at the first NULL */
 
-	_Atomic uint32_t refs;
-	_Atomic uint32_t live;       /* live children and users, and OBJ_DYING */
-	struct ev_source ev;         /* callbacks; its queue is the object's home */
+	_Atomic uint32_t refs;       /* references; the destroy thread ends the object at 0 */
+	_Atomic uint32_t live;       /* number of live children and users, and the bit OBJ_DYING */
+	struct ev_source ev;         /* events of the object; ev.queue is the dispatcher or channel that delivers them */
 
 	/* destroying */
 	al_destroyed_cb destroyed_cb;
 	void *destroyed_context;
-	struct obj_waiter *waiter;   /* AL_DESTROY_SYNC */
-	struct al_obj *reap_next;
-	struct al_obj *end_next;     /* see end_objects() in device.c */
-	uint64_t grace_stamp;        /* see reaper.c */
-	bool ci_created;             /* the module has made its part; the reaper's or, before publish, the creator's */
+	struct destroy_waiter *waiter; /* thread that waits with AL_DESTROY_SYNC; NULL: none */
+	struct al_obj *reap_next;    /* next object in the destroy thread's queue */
+	struct al_obj *end_next;     /* next object in the list of end_objects() in device.c */
+	uint64_t grace_stamp;        /* grace clock at the time the handle became invalid: reaper.c */
+	bool ci_created;             /* the module's part exists; written by the creator until publish, then by the destroy thread */
 
 	bool published;              /* the handle has been valid; guarded by tree_lock */
 
-	/* watching; guarded by tree_lock */
+	/* monitoring; guarded by tree_lock */
 	struct al_obj *list_next, *list_prev;
-	uint64_t created_ns;
-	pid_t pid;
+	uint64_t created_ns;         /* time of obj_new(), CLOCK_MONOTONIC */
+	pid_t pid;                   /* process, name and user that own the object: this process, or a client of the agent */
 	char comm[16];
 	uid_t uid;
-	bool foreign;                /* a client's, in the agent: what it leaves behind is no news */
+	bool foreign;                /* a client of the agent owns the object: objects it leaves behind are logged as debug only */
 };
 
-/* An opening of the library. */
+/* An opening of the library: the object behind al_h. */
 struct al_instance {
 	struct al_obj obj;
-	void *agent; /* connection to the agent whose HCAs it sees (al/user); NULL: this process's */
+	void *agent; /* connection to the agent whose HCAs the opening sees (al/user); NULL: it sees this process's HCAs */
 };
 
-/* Order of ending within an HCA, when several objects end at once: users before the objects they use. */
+/* Order in which an HCA's objects end when several end at once: users before the objects they use. */
 enum obj_rank { RANK_FIRST, RANK_QP, RANK_MR, RANK_CQ, RANK_PD, RANK_CA, OBJ_RANKS };
 
 /*
- * What all objects of a kind have in common. The file that makes the objects defines it and passes it to obj_new().
- * dev_limit() has the kind's limit.
+ * The type of an object: the operations and sizes that all objects of a kind share. The file that creates the objects
+ * defines their type and passes the type to obj_new(). dev_limit() knows the kind's limit.
  */
 struct obj_type {
 	al_object_type id;
-	size_t size;         /* of the Access Layer's part, which begins with struct al_obj */
-	int ci;              /* enum ci_obj, or OBJ_NO_CI */
+	size_t size;         /* bytes of the Access Layer's part, which begins with struct al_obj */
+	int ci;              /* kind of the module's part, enum ci_obj; OBJ_NO_CI: the module has no part */
 	enum obj_rank rank;
-	bool cascades;       /* destroying takes what depends on it along, instead of being refused */
-	bool (*busy)(struct al_obj *obj);  /* a reason to refuse that only the module knows; may be NULL */
-	void (*published)(struct al_obj *obj); /* just became valid: lets further events through; may be NULL */
-	void (*dying)(struct al_obj *obj); /* just became invalid: any context; may be NULL */
-	void (*user_dying)(struct al_obj *obj, const struct al_obj *user); /* a user of it just became invalid: any context; may be NULL */
+	bool cascades;       /* destroying the object destroys its dependents; otherwise dependents refuse the destroy */
+	/* True: the module has a reason to refuse the destroy. Under tree_lock. May be NULL. */
+	bool (*busy)(struct al_obj *obj);
+	/* The handle has become valid: lets further events through. May be NULL. */
+	void (*published)(struct al_obj *obj);
+	/* The object's handle has become invalid. Any context. May be NULL. */
+	void (*invalidated)(struct al_obj *obj);
+	/* The handle of a user of the object has become invalid. Any context. May be NULL. */
+	void (*user_invalidated)(struct al_obj *obj, const struct al_obj *user);
 	/*
-	 * In the module, while references are left: the object takes nothing from the wire any more. May end it there, and say
-	 * so in ci_created. NULL: nothing comes to such objects from the wire.
+	 * Stops the object in the module while references are left: afterwards the object accepts nothing from the wire. May
+	 * destroy the module's part, and then clears ci_created. NULL: such objects receive nothing from the wire.
 	 */
 	void (*quiesce)(struct al_obj *obj, const struct ci_interface *ops);
-	void (*destroy)(struct al_obj *obj, const struct ci_interface *ops); /* in the module; NULL: nothing */
-	void (*gone)(struct al_obj *obj);  /* before "destroyed": releases what the AL's part owns; may be NULL */
+	/* Destroys the module's part. NULL: the module has no part. */
+	void (*destroy)(struct al_obj *obj, const struct ci_interface *ops);
+	/* Releases the resources that the Access Layer's part owns, before the destroyed callback. May be NULL. */
+	void (*release)(struct al_obj *obj);
 };
 static inline const char *obj_name(const struct al_obj *obj)
 {
@@ -120,34 +129,37 @@ static inline const char *obj_name(const struct al_obj *obj)
 extern pthread_mutex_t tree_lock;
 
 /*
- * Makes an object that nobody sees yet. dev: its HCA, or NULL. The caller holds a reference on parent (a call in
- * progress). Statuses: AL_INVALID_HANDLE (parent is dying), AL_LIMIT_EXCEEDED,
+ * Makes an object that only the caller can reach. dev: HCA of the object, or NULL. The caller holds a reference on parent
+ * (a call in progress). Statuses: AL_INVALID_HANDLE (parent is dying), AL_LIMIT_EXCEEDED,
  * AL_INSUFFICIENT_MEMORY.
  */
 al_status obj_new(const struct obj_type *type, struct al_obj *parent, struct al_dev *dev, void *context, struct al_obj **obj);
-/* Uses a further object, which the caller holds a reference on; AL_INVALID_HANDLE: it is dying, AL_INVALID_CA: not of the same opening and HCA. */
+/*
+ * Makes obj a user of the object "used". The caller holds a reference on both. AL_INVALID_HANDLE: the used object is dying.
+ * AL_INVALID_CA: the two objects belong to different openings or HCAs.
+ */
 al_status obj_use(struct al_obj *obj, struct al_obj *used);
 /*
- * Valid from now on. *handle is written first. AL_INVALID_HANDLE: parent or a used object began to die meanwhile; then
- * nothing was published, and the caller undoes what it did and calls obj_abort().
+ * Writes *handle and then makes the handle valid. AL_INVALID_HANDLE: the parent or a used object began to die since
+ * obj_new(); then the object is not published, and the caller undoes its own steps and calls obj_abort().
  */
 al_status obj_publish(struct al_obj *obj, void *handle);
-/* Undoes obj_new() and obj_use(); what the module made has been undone. */
+/* Undoes obj_new() and obj_use(). The caller has already destroyed the module's part. */
 void obj_abort(struct al_obj *obj);
 
-/* Takes one more reference, unless the last has gone. */
+/* Takes a reference. False: the last reference has been dropped, and the object is ending. */
 bool obj_try_ref(struct al_obj *obj);
-/* Takes one more: the caller has one. */
+/* Takes a further reference. The caller already holds a reference. */
 static inline void obj_ref(struct al_obj *obj)
 {
 	atomic_fetch_add_explicit(&obj->refs, 1, memory_order_relaxed);
 }
-/* Drops one; the last queues the object for the reaper: any context. */
+/* Drops a reference. The last obj_put() queues the object for the destroy thread. Any context. */
 void obj_put(struct al_obj *obj);
-/* Drops one; true: it was the last, and the object is the caller's. For obj_put() and the reaper. */
+/* Drops a reference. True: that was the last reference, and the caller owns the object. For obj_put() and the reaper. */
 static inline bool obj_drop(struct al_obj *obj)
 {
-	/* release and acquire: the caller that drops the last one sees what every other holder did */
+	/* release and acquire: the caller that drops the last reference sees the writes of every earlier holder */
 	return atomic_fetch_sub_explicit(&obj->refs, 1, memory_order_acq_rel) == 1;
 }
 static inline bool obj_dying(const struct al_obj *obj)
@@ -155,9 +167,9 @@ static inline bool obj_dying(const struct al_obj *obj)
 	return atomic_load_explicit(&obj->live, memory_order_acquire) & OBJ_DYING;
 }
 
-/* The object of a handle with a reference, or NULL. Any context. */
+/* Finds a handle's object and takes a reference. NULL: the handle is invalid. Any context. */
 struct al_obj *obj_get(const void *handle, al_object_type type);
-/* The object of a handle inside a read section, or NULL: the data path. */
+/* Finds a handle's object for the data path: the object is good until the read section ends. NULL: the handle is invalid. */
 static inline struct al_obj *obj_peek(const void *handle, al_object_type type)
 {
 	uint64_t bits = (uint64_t)(uintptr_t)handle;
@@ -166,32 +178,35 @@ static inline struct al_obj *obj_peek(const void *handle, al_object_type type)
 }
 
 /*
- * Every al_destroy_*, al_dealloc_*, al_dereg_* and al_close*: refusals first, then asynchronous, or waits with
- * AL_DESTROY_SYNC.
+ * The implementation of every al_destroy_*, al_dealloc_*, al_dereg_* and al_close*. Refusals are returned at once. After
+ * that the destroy is asynchronous; with AL_DESTROY_SYNC the call waits for the object's end.
  */
 al_status obj_destroy(const void *handle, al_object_type type, al_destroyed_cb cb, void *context);
-/* Gives back what it stands for: by the reaper, when the module's part is destroyed. */
-void obj_settle(struct al_obj *obj);
-/* Frees it: called by the reaper and the dispatcher, once, at the very end. */
+/*
+ * Releases the resources of the Access Layer's part, the handle's slot and the place in the HCA's limit. Called by the
+ * destroy thread after the module's part is destroyed.
+ */
+void obj_release_resources(struct al_obj *obj);
+/* Frees the object's memory and drops its references on other objects. Called once, by the destroy thread or a dispatcher. */
 void obj_free(struct al_obj *obj);
-/* Calls fn for every object there is, under tree_lock. */
+/* Calls fn for every object of the process, under tree_lock. */
 void obj_for_each(void (*fn)(struct al_obj *obj, void *arg), void *arg);
 
 /*
- * A call on an object, for everything but the data path: holds a reference on the object and keeps its HCA's module
- * from going away; ops is the table to call (the dead one after a removal).
+ * A call on an object outside the data path. The call holds a reference on the object and keeps the HCA's module loaded.
+ * ops is the table of operations to call: after a removal, the dead table.
  */
 struct al_call {
 	struct al_obj *obj;
-	const struct ci_interface *ops; /* NULL for objects of no HCA */
+	const struct ci_interface *ops; /* NULL: the object belongs to no HCA */
 };
-/* AL_INVALID_CONTEXT in an atomic callback. */
+/* Begins a call that may sleep. AL_INVALID_CONTEXT: the thread is in an atomic callback. AL_INVALID_HANDLE. */
 al_status call_begin(struct al_call *call, const void *handle, al_object_type type);
-/* The same, "Context: any". */
+/* Begins a call whose documentation says "Context: any". AL_INVALID_HANDLE. */
 al_status call_begin_any(struct al_call *call, const void *handle, al_object_type type);
 void call_end(struct al_call *call);
 
-/* In a forked child: forget everything. */
-void obj_child(void);
+/* Empties the lists of objects in a forked child, whose copies of the objects are unusable. */
+void obj_after_fork(void);
 
 #endif

@@ -2,8 +2,8 @@
 /* Port events: the ladder of a port's states, and the merging of all other events. */
 #include "al/object/port.h"
 
-/* What a module says, within what can be told. */
-static ib_port_state sane(ib_port_state state)
+/* Limits a state that a module reports to the highest state of the ladder. */
+static ib_port_state clamp_state(ib_port_state state)
 {
 	return state > IB_PORT_ACTIVE ? IB_PORT_ACTIVE : state;
 }
@@ -12,46 +12,46 @@ void ladder_init(struct ladder *l, ib_port_state state)
 {
 	uint32_t none = 0;
 
-	atomic_compare_exchange_strong(&l->now, &none, sane(state));
-	atomic_store(&l->told, atomic_fetch_and(&l->now, ~LADDER_FELL) & ~LADDER_FELL);
+	atomic_compare_exchange_strong(&l->state, &none, clamp_state(state));
+	atomic_store(&l->reported, atomic_fetch_and(&l->state, ~LADDER_FELL) & ~LADDER_FELL);
 }
 
 void ladder_set(struct ladder *l, ib_port_state state)
 {
-	uint32_t now = atomic_load_explicit(&l->now, memory_order_relaxed), next;
+	uint32_t now = atomic_load_explicit(&l->state, memory_order_relaxed), next;
 
 	do {
 		next = state | (now & LADDER_FELL);
-		/* the only way down the ladder is through Down */
+		/* a change to a lower state counts as a fall through Down */
 		if (state == IB_PORT_DOWN || state < (now & ~LADDER_FELL))
 			next |= LADDER_FELL;
-	} while (!atomic_compare_exchange_weak(&l->now, &now, next));
+	} while (!atomic_compare_exchange_weak(&l->state, &now, next));
 }
 
 ib_port_state ladder_step(struct ladder *l)
 {
-	uint32_t now = atomic_fetch_and(&l->now, ~LADDER_FELL);
+	uint32_t now = atomic_fetch_and(&l->state, ~LADDER_FELL);
 	uint32_t state = now & ~LADDER_FELL;
-	uint32_t told = atomic_load(&l->told);
+	uint32_t reported = atomic_load(&l->reported);
 
-	if (told == IB_PORT_NOP) /* a newcomer: from Down upwards, or Down itself */
-		told = state > IB_PORT_DOWN ? IB_PORT_DOWN : IB_PORT_NOP;
-	else if (now & LADDER_FELL && told != IB_PORT_DOWN)
-		told = IB_PORT_NOP;
-	if (told >= state)
+	if (reported == IB_PORT_NOP) /* nothing was reported yet: begin with Down, or above Down if the port is up */
+		reported = state > IB_PORT_DOWN ? IB_PORT_DOWN : IB_PORT_NOP;
+	else if (now & LADDER_FELL && reported != IB_PORT_DOWN)
+		reported = IB_PORT_NOP;
+	if (reported >= state)
 		return IB_PORT_NOP;
-	atomic_store(&l->told, told + 1);
-	return (ib_port_state)(told + 1);
+	atomic_store(&l->reported, reported + 1);
+	return (ib_port_state)(reported + 1);
 }
 
-static bool ladder_waits(const struct ladder *l)
+static bool ladder_has_step(const struct ladder *l)
 {
-	uint32_t now = atomic_load(&l->now), told = atomic_load(&l->told);
+	uint32_t now = atomic_load(&l->state), reported = atomic_load(&l->reported);
 
-	return told < (now & ~LADDER_FELL) || (now & LADDER_FELL && told != IB_PORT_DOWN);
+	return reported < (now & ~LADDER_FELL) || (now & LADDER_FELL && reported != IB_PORT_DOWN);
 }
 
-void port_set(struct dev_port *port, ib_event_type type)
+void port_add_event(struct dev_port *port, ib_event_type type)
 {
 	if (PORT_STATES & 1u << type)
 		ladder_set(&port->ladder,
@@ -60,7 +60,7 @@ void port_set(struct dev_port *port, ib_event_type type)
 		atomic_fetch_or(&port->pending, 1u << type);
 }
 
-bool port_take(struct dev_port *ports, uint32_t num_ports, ib_event_type *type, uint32_t *port)
+bool port_take_event(struct dev_port *ports, uint32_t num_ports, ib_event_type *type, uint32_t *port)
 {
 	for (uint32_t i = 0; i <= num_ports; i++) {
 		ib_port_state step = ladder_step(&ports[i].ladder);
@@ -80,10 +80,10 @@ bool port_take(struct dev_port *ports, uint32_t num_ports, ib_event_type *type, 
 	return false;
 }
 
-bool port_waits(const struct dev_port *ports, uint32_t num_ports)
+bool port_has_event(const struct dev_port *ports, uint32_t num_ports)
 {
 	for (uint32_t i = 0; i <= num_ports; i++)
-		if (atomic_load(&ports[i].pending) || ladder_waits(&ports[i].ladder))
+		if (atomic_load(&ports[i].pending) || ladder_has_step(&ports[i].ladder))
 			return true;
 	return false;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The set of queue pair numbers: taking and giving back. */
+/* The set of queue pair numbers: adding and removing numbers. */
 #include "al/object/qpns.h"
 
 #include <iba/ib_hca.h>
 
 struct qpn_page {
 	uint64_t bit[QPN_PAGE / 64];
-	uint32_t used; /* bits that are set; at 0 the page goes */
+	uint32_t used; /* number of bits that are set; at 0 the page is freed */
 };
 
 void qpns_init(struct qpns *q)
@@ -17,7 +17,7 @@ void qpns_init(struct qpns *q)
 void qpns_free(struct qpns *q)
 {
 	for (uint32_t i = 0; i < QPN_PAGES; i++)
-		al_free(q->page[i]); /* of an HCA that was removed under its queue pairs */
+		al_free(q->page[i]); /* pages are left when an HCA is removed under its queue pairs */
 	pthread_mutex_destroy(&q->lock);
 }
 
@@ -33,9 +33,12 @@ al_status qpns_take(struct qpns *q, uint32_t qpn)
 	if (!*page)
 		goto out;
 	word = &(*page)->bit[qpn % QPN_PAGE / 64];
-	status = *word & bit ? AL_DUPLICATE : AL_SUCCESS;
-	(*page)->used += !status;
+	status = AL_DUPLICATE;
+	if (*word & bit)
+		goto out;
 	*word |= bit;
+	(*page)->used++;
+	status = AL_SUCCESS;
 out:
 	pthread_mutex_unlock(&q->lock);
 	return status;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Read-copy-update, from liburcu-bp: the only place that names the flavour. Readers of the handle table take no lock;
- * what they may have found is freed a grace period after it has become unreachable.
+ * Read-copy-update, from liburcu-bp. This file is the only place that names the flavour. Readers of the handle table take
+ * no lock; an object is freed a grace period after its handle has become invalid.
  *
- * ThreadSanitizer does not see into the library: the annotations tell it that everything before a read_unlock happens
- * before the return of a later synchronize.
+ * ThreadSanitizer does not see into liburcu: the annotations tell ThreadSanitizer that everything before a read_unlock
+ * happens before the return of a later synchronize.
  */
 #ifndef AL_OBJECT_RCU_H
 #define AL_OBJECT_RCU_H
@@ -22,8 +22,9 @@
 #endif
 
 /*
- * Inline read_lock and read_unlock; but as calls, where a sanitizer looks on: the library keeps its readers' records at
- * addresses that are less aligned than their type promises, and the undefined behaviour sanitizer stops at that.
+ * _LGPL_SOURCE makes read_lock and read_unlock inline. Builds with a sanitizer call them in liburcu: liburcu keeps its
+ * readers' records at addresses that are less aligned than their type promises, and the undefined behaviour sanitizer
+ * would stop there.
  */
 #if !defined(AL_TSAN) && !defined(AL_ASAN)
 #define _LGPL_SOURCE
@@ -50,13 +51,16 @@ static inline void rcu_leave(void)
 	urcu_bp_read_unlock();
 }
 
-/* Is this thread in a read section? */
+/* True: the calling thread is in a read section. */
 static inline bool rcu_reading(void)
 {
 	return urcu_bp_read_ongoing();
 }
 
-/* Waits until every read section that was entered before has been left. Never inside one, never under a lock. */
+/*
+ * Waits one grace period: until every read section that was entered before the call has been left. Not called inside a read
+ * section nor under a lock.
+ */
 static inline void rcu_wait(void)
 {
 	urcu_bp_synchronize_rcu();

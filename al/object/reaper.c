@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The destroy thread.
+ * The destroy thread, and the waiting of synchronous destroys. Which objects are destroyed is object.c's.
  *
- * The destroys that one caller's thread has made take effect in their order: this thread destroys or quiesces
- * each object before it takes the next one, and an object that is quiesced takes nothing from the wire any
- * more. An object that is still referenced comes here a second time, when its last reference is dropped.
+ * The destroys of one calling thread take effect in the order of the calls: the destroy thread destroys or
+ * quiesces each object before it takes the next object, and a quiesced object accepts nothing from the wire.
+ * An object that is still referenced is queued a second time when its last reference is dropped.
  *
- * One grace period serves a batch of objects. A clock counts the grace periods that have *started*, and
- * an object keeps the clock's value of the time when its handle became invalid. A grace period with a
- * greater number covers the object.
+ * One grace period serves a batch of objects. The grace clock counts the grace periods that have *started*. An
+ * object stores the clock's value at the time its handle becomes invalid. A grace period with a greater
+ * number covers the object.
  */
 #include "al/object/reaper.h"
 
@@ -21,27 +21,27 @@
 #include "al/object/thread.h"
 
 struct reaper reaper_common;
-__thread const struct obj_wait *obj_wait;
-static _Atomic uint64_t clock_started;
+__thread const struct destroy_wait_ops *thread_wait_ops;
+static _Atomic uint64_t grace_clock;
 
-/* All synchronous destroys wait here: they are few, and a waiter's stack may be gone as soon as it
- * is done. Leaf. */
+/* Guards the completion of all synchronous destroys. One lock serves all waiters: they are few, and a lock on a
+ * waiter's stack could vanish while it is being released. Leaf. */
 static pthread_mutex_t waiters_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t waiters_changed = PTHREAD_COND_INITIALIZER;
 
-static void waiter_end(struct obj_waiter *waiter)
+static void waiter_complete(struct destroy_waiter *waiter)
 {
-	const struct obj_wait *how = waiter->how;
+	const struct destroy_wait_ops *ops = waiter->ops;
 
 	pthread_mutex_lock(&waiters_lock);
 	atomic_store(&waiter->done, true);
 	pthread_cond_broadcast(&waiters_changed);
 	pthread_mutex_unlock(&waiters_lock);
-	if (how)
-		how->kick();
+	if (ops)
+		ops->wake();
 }
 
-bool waiter_wait(struct obj_waiter *waiter, const struct timespec *until)
+bool waiter_wait_until(struct destroy_waiter *waiter, const struct timespec *until)
 {
 	int error = 0;
 
@@ -53,66 +53,66 @@ bool waiter_wait(struct obj_waiter *waiter, const struct timespec *until)
 	return atomic_load(&waiter->done);
 }
 
-void reaper_child(void)
+void reaper_after_fork(void)
 {
 	pthread_mutex_init(&waiters_lock, NULL);
 	pthread_cond_init(&waiters_changed, NULL);
 }
 
-uint64_t reaper_stamp(void)
+uint64_t reaper_grace_clock(void)
 {
-	return atomic_load(&clock_started);
+	return atomic_load(&grace_clock);
 }
 
-static void grace(struct reaper *r)
+static void wait_grace_period(struct reaper *r)
 {
-	uint64_t started = atomic_fetch_add(&clock_started, 1) + 1;
+	uint64_t started = atomic_fetch_add(&grace_clock, 1) + 1;
 
 	rcu_wait();
-	r->graced = started;
+	r->last_grace_period = started;
 }
 
-/* Nothing refers to the object any more, and no reader can find it. */
+/* Ends an object that has no reference and that no reader can find. */
 static void reap(struct al_obj *obj)
 {
-	struct obj_waiter *waiter = obj->waiter;
+	struct destroy_waiter *waiter = obj->waiter;
 
 	if (obj->ci_created) {
-		IB_TRACE("al", "%s %#llx: nothing refers to it, it ends in the module",
+		IB_TRACE("al", "%s %#llx: no references left; destroying in the module",
 			 obj_name(obj), (unsigned long long)obj->handle);
-		dev_in_module(obj, obj->type->destroy);
+		dev_run_in_module(obj, obj->type->destroy);
 		obj->ci_created = false;
 	}
-	obj_settle(obj);
+	obj_release_resources(obj);
 	if (waiter) {
 		obj_free(obj);
-		waiter_end(waiter);
+		waiter_complete(waiter);
 		return;
 	}
 	if (!obj->destroyed_cb) {
 		obj_free(obj);
 		return;
 	}
-	if (atomic_load(&obj->ev.queue)->forget) /* a channel delivers no callbacks */
+	if (atomic_load(&obj->ev.queue)->withdraw) /* a channel delivers no callbacks */
 		atomic_store(&obj->ev.queue,
 			     obj->dev ? &obj->dev->async.queue : &dispatcher_common.queue);
 	ev_raise_destroyed(&obj->ev);
 }
 
-/* Processes one object. The first time the object has its existence reference, which is dropped here;
- * the second time its last reference is gone, and the object ends. */
-static void take_turn(struct al_obj *obj)
+/* Processes one queued object. An object that is queued the first time has its existence reference, which this function
+ * drops. An object that is queued the second time has no reference left, and ends. */
+static void process_object(struct al_obj *obj)
 {
 	if (!atomic_load_explicit(&obj->refs, memory_order_relaxed) || obj_drop(obj))
 		reap(obj);
-	/* The pointer stays good without a reference: only this thread ends the object, and the last
-	 * obj_put() brings it here. */
+	/* obj is usable without a reference: only this thread ends the object, and the last obj_put() queues the
+	 * object for this thread. */
 	else if (obj->type->quiesce && obj->ci_created)
-		dev_in_module(obj, obj->type->quiesce);
+		dev_run_in_module(obj, obj->type->quiesce);
 }
 
-/* Oldest first. */
-static struct al_obj *take_all(struct reaper *r)
+/* Takes the queued objects, oldest first. */
+static struct al_obj *take_objects(struct reaper *r)
 {
 	struct al_obj *obj = atomic_exchange(&r->head, NULL), *next, *list = NULL;
 
@@ -128,16 +128,16 @@ static void *reaper_main(void *arg)
 {
 	struct reaper *r = arg;
 
-	thread_begin(r->name, CONTEXT_NONE);
+	library_thread_begin(r->name, CONTEXT_NONE);
 	for (;;) {
-		struct al_obj *obj = take_all(r), *next;
+		struct al_obj *obj = take_objects(r), *next;
 		struct reaper_job *job = atomic_exchange(&r->jobs, NULL), *next_job;
 
 		for (; obj; obj = next) {
 			next = obj->reap_next;
-			if (obj->grace_stamp >= r->graced)
-				grace(r);
-			take_turn(obj);
+			if (obj->grace_stamp >= r->last_grace_period)
+				wait_grace_period(r);
+			process_object(obj);
 		}
 		for (; job; job = next_job) {
 			next_job = job->next;
@@ -161,7 +161,7 @@ al_status reaper_start(struct reaper *r, const char *name)
 	memset(r, 0, sizeof(*r));
 	sem_init(&r->sem, 0, 0);
 	snprintf(r->name, sizeof(r->name), "%s", name);
-	status = thread_start(&r->thread, name, reaper_main, r);
+	status = library_thread_start(&r->thread, name, reaper_main, r);
 	r->started = status == AL_SUCCESS;
 	return status;
 }
@@ -178,7 +178,7 @@ void reaper_stop(struct reaper *r)
 	r->started = false;
 }
 
-void reaper_queue(struct reaper *r, struct al_obj *obj)
+void reaper_queue_object(struct reaper *r, struct al_obj *obj)
 {
 	struct al_obj *head = atomic_load_explicit(&r->head, memory_order_relaxed);
 
@@ -189,7 +189,7 @@ void reaper_queue(struct reaper *r, struct al_obj *obj)
 		sem_post(&r->sem);
 }
 
-void reaper_run(struct reaper *r, struct reaper_job *job)
+void reaper_queue_job(struct reaper *r, struct reaper_job *job)
 {
 	struct reaper_job *head = atomic_load_explicit(&r->jobs, memory_order_relaxed);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The destroy thread: takes objects that have been destroyed, in batches and in order, and ends them. One per HCA, and one
- * for objects of none. There is no order between two of these threads.
+ * The destroy thread: takes objects that obj_destroy() has accepted, in batches and in order, and ends them. Each HCA has a
+ * destroy thread, and one more serves the objects that belong to no HCA. Two destroy threads keep no order between them.
  */
 #ifndef AL_OBJECT_REAPER_H
 #define AL_OBJECT_REAPER_H
@@ -17,54 +17,60 @@
 struct al_obj;
 struct al_dev;
 
-/* Something else for the destroy thread to do, between two objects. */
+/* A function that the destroy thread calls after its current batch of objects. */
 struct reaper_job {
 	void (*fn)(struct reaper_job *job); /* may free the job */
 	struct reaper_job *next;
 };
 
 struct reaper {
-	_Atomic(struct al_obj *) head;
-	_Atomic(struct reaper_job *) jobs;
-	sem_t sem;
+	_Atomic(struct al_obj *) head;     /* queued objects, newest first */
+	_Atomic(struct reaper_job *) jobs; /* queued jobs, newest first */
+	sem_t sem;                         /* posted when work is queued */
 	pthread_t thread;
 	char name[16];
 	bool started;
 	_Atomic bool stop;
-	uint64_t graced;  /* objects stamped with less have had their grace period; its own thread's */
+	/* Grace clock of the last grace period waited for: it covers objects with a smaller grace_stamp. Used by the thread only. */
+	uint64_t last_grace_period;
 };
 
-/* The one for objects of no HCA; also ends the threads of HCAs that are gone. */
+/* The destroy thread of objects that belong to no HCA. This thread also frees removed HCAs. */
 extern struct reaper reaper_common;
 
 al_status reaper_start(struct reaper *r, const char *name);
 void reaper_stop(struct reaper *r);
-/* An object with its existence reference, which is the destroy thread's from now on, or one without any. Any context. */
-void reaper_queue(struct reaper *r, struct al_obj *obj);
-void reaper_run(struct reaper *r, struct reaper_job *job);
-/* The moment of marking, for al_obj.grace_stamp. */
-uint64_t reaper_stamp(void);
+/*
+ * Queues an object for the destroy thread: with its existence reference, which passes to the destroy thread, or, when the
+ * last reference has been dropped, with none. Any context.
+ */
+void reaper_queue_object(struct reaper *r, struct al_obj *obj);
+/* Queues a job for the destroy thread. Any context. */
+void reaper_queue_job(struct reaper *r, struct reaper_job *job);
+/* Reads the grace clock, for al_obj.grace_stamp. */
+uint64_t reaper_grace_clock(void);
 
-/* A thread that waits for an object's end; on its stack, so that nothing of it is touched after done is set. */
-struct obj_waiter {
-	atomic_bool done;
-	const struct obj_wait *how; /* NULL: it sleeps */
+/* A thread that waits in AL_DESTROY_SYNC. Lives on the thread's stack, so nobody touches it after done is set. */
+struct destroy_waiter {
+	atomic_bool done;                   /* the object has ended */
+	const struct destroy_wait_ops *ops; /* thread_wait_ops of the waiting thread */
 };
-/* Waits until CLOCK_MONOTONIC has reached a time; false: it has, and the object is still there. */
-bool waiter_wait(struct obj_waiter *waiter, const struct timespec *until);
+/* Sleeps until the waiter is done or CLOCK_MONOTONIC reaches the time "until". False: the object has not ended by then. */
+bool waiter_wait_until(struct destroy_waiter *waiter, const struct timespec *until);
 
 /*
- * How a thread waits for an object's end, if it must not sleep: the PnP thread goes on telling registrations meanwhile,
- * since one of them may be what it waits for.
+ * How a thread that must not sleep waits for an object's end. The PnP thread goes on calling PnP callbacks during the wait,
+ * since the object may be held by a registration that waits for its callback.
  */
-struct obj_wait {
-	bool (*deadlocks)(const struct al_obj *obj); /* would it wait for the callback that the calling thread is in? */
-	void (*wait)(struct obj_waiter *waiter);     /* returns when the waiter is done */
-	void (*kick)(void);                          /* a waiter is done: any thread */
+struct destroy_wait_ops {
+	bool (*deadlocks)(const struct al_obj *obj);  /* true: the wait would be for the callback that the thread is in */
+	void (*wait)(struct destroy_waiter *waiter);  /* returns when waiter->done is set */
+	void (*wake)(void);                           /* wakes wait(): a waiter is done. Called by any thread */
 };
-extern __thread const struct obj_wait *obj_wait; /* of this thread, which sets it itself; NULL: it sleeps */
+/* The wait operations of the calling thread, which sets them itself. NULL: the thread sleeps in waiter_wait_until(). */
+extern __thread const struct destroy_wait_ops *thread_wait_ops;
 
-/* In a forked child. */
-void reaper_child(void);
+/* Makes the locks of synchronous destroys usable in a forked child. */
+void reaper_after_fork(void);
 
 #endif

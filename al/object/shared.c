@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Memory that the process shares with agents: memfds of a fixed size, sealed, so that an agent that
- * maps one never finds it cut off. Regions of it need no copies, and no look into the process.
+ * Memory that the process shares with agents: memfds that are sealed at a fixed size, so that an agent's mapping never
+ * loses pages. The agent reads and writes regions in this memory directly, without copies through /proc.
  */
 #include "al/object/shared.h"
 
@@ -20,14 +20,14 @@
 struct shared {
 	struct shared *next;
 	char *addr;
-	uint64_t length; /* whole pages */
+	uint64_t length; /* bytes, in whole pages */
 	int fd;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list. Leaf. */
 static struct shared *list;
 
-void shared_child(void)
+void shared_after_fork(void)
 {
 	pthread_mutex_init(&lock, NULL);
 }
@@ -103,7 +103,7 @@ al_status shared_find(const void *addr, uint64_t length, int *fd, uint64_t *offs
 	*fd = -1;
 	pthread_mutex_lock(&lock);
 	for (mem = list; mem; mem = mem->next) {
-		at = (uintptr_t)addr - (uintptr_t)mem->addr; /* below it: beyond any length */
+		at = (uintptr_t)addr - (uintptr_t)mem->addr; /* an addr below mem->addr wraps to more than any length */
 		if (at < mem->length && length <= mem->length - at)
 			break;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Memory that this process shares with agents, in memfds that an agent can map. The memory is the process's, not an HCA's:
- * it is there until it is freed, whatever becomes of the agent.
+ * Memory that this process shares with agents, in memfds that an agent can map. The memory belongs to the process, not to an
+ * HCA: it exists until shared_free(), even when the agent is lost. Mapping the memory is the agent's part.
  */
 #ifndef AL_OBJECT_SHARED_H
 #define AL_OBJECT_SHARED_H
@@ -11,16 +11,17 @@
 
 #include <iba/ib_types.h>
 
-/* Zeroed, in whole pages. NULL: no memory, or no descriptor. */
+/* Allocates zeroed memory in whole pages. NULL: no memory or no file descriptor is left. */
 void *shared_alloc(uint64_t length);
-/* False: addr is not from shared_alloc(). */
+/* Frees memory of shared_alloc(). False: shared_alloc() did not return addr, and nothing is freed. */
 bool shared_free(void *addr);
 /*
- * A duplicate of the descriptor of the shared memory that a range lies in, and the range's offset there; *fd is -1: the range
- * lies in none. AL_INSUFFICIENT_RESOURCES: this process may have no further descriptor.
+ * Finds the memfd that contains the range. *fd becomes a duplicate of its descriptor, which the caller closes, and *offset the
+ * range's offset. *fd becomes -1 if no memfd contains the whole range. AL_INSUFFICIENT_RESOURCES: the process is at its
+ * limit of descriptors.
  */
 al_status shared_find(const void *addr, uint64_t length, int *fd, uint64_t *offset);
-/* In a forked child. */
-void shared_child(void);
+/* Makes the lock usable in a forked child. The child inherits the memory. */
+void shared_after_fork(void);
 
 #endif

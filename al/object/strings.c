@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Texts of statuses and enums, from the lists in ib_types.h, ib_verbs.h and ib_al.h. */
+/* Texts of statuses and enums, from the lists in ib_types.h, ib_verbs.h and ib_al.h; and the version of the library. */
 #include "config.h"
 
 #include <iba/ib_al.h>
@@ -10,7 +10,7 @@
 #define TEXT_CASE_4(name, value, text, more) TEXT_CASE(name, value, text)
 #define NAME_CASE(name, value, text)         TEXT_CASE(name, value, #name)
 
-/* No default: the compiler tells when a list and its enum differ. */
+/* The switch has no default label, so the compiler warns when a list and its enum differ. */
 #define TEXT_OF(function, type, list, one) \
 	const char *function(type v)       \
 	{                                  \

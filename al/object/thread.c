@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Starting the library's threads. */
+/* Starting the library's threads, and the time after which a wait is logged. */
 #include "al/object/thread.h"
 
 #include <signal.h>
@@ -9,12 +9,12 @@
 
 __thread enum thread_context thread_context;
 
-al_status thread_start(pthread_t *thread, const char *name, void *(*main)(void *), void *arg)
+al_status library_thread_start(pthread_t *thread, const char *name, void *(*main)(void *), void *arg)
 {
 	sigset_t all, old;
 	int error;
 
-	/* A thread inherits its creator's mask: signals stay the process's own business. */
+	/* A new thread inherits its creator's signal mask. The application's threads handle the signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	error = pthread_create(thread, NULL, main, arg);
@@ -28,19 +28,19 @@ al_status thread_start(pthread_t *thread, const char *name, void *(*main)(void *
 	return AL_SUCCESS;
 }
 
-void thread_begin(const char *name, enum thread_context context)
+void library_thread_begin(const char *name, enum thread_context context)
 {
 	pthread_setname_np(pthread_self(), name);
 	thread_context = context;
 }
 
-unsigned int patience = 10;
+unsigned int wait_log_seconds = 10;
 
-struct timespec patience_end(void)
+struct timespec wait_log_deadline(void)
 {
 	struct timespec end;
 
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_sec += patience;
+	end.tv_sec += wait_log_seconds;
 	return end;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Threads of the library: starting one, which callbacks a thread makes, and how long a thread waits before the log says so. */
+/*
+ * Threads of the library: starting a thread, which kind of callback a thread is in, and after how long a wait is logged.
+ * What the threads do is in dispatcher.c, reaper.c and al/event/pnp.c.
+ */
 #ifndef AL_OBJECT_THREAD_H
 #define AL_OBJECT_THREAD_H
 
@@ -8,22 +11,25 @@
 
 #include <iba/ib_types.h>
 
-/* What kind of callback this thread is in. */
+/* The kind of callback that the calling thread is in. */
 enum thread_context {
-	CONTEXT_NONE,   /* a thread of the caller's */
-	CONTEXT_ATOMIC, /* a dispatcher: nothing that sleeps */
-	CONTEXT_PNP     /* the PnP thread: everything */
+	CONTEXT_NONE,   /* a thread of the application, outside callbacks */
+	CONTEXT_ATOMIC, /* a dispatcher's callback: calls that may sleep are refused */
+	CONTEXT_PNP     /* a callback of the PnP thread: calls that sleep are allowed */
 };
 extern __thread enum thread_context thread_context;
 
-/* A thread of the library: all signals blocked. name: for messages. */
-al_status thread_start(pthread_t *thread, const char *name, void *(*main)(void *), void *arg);
-/* First of all in such a thread. It names itself: naming another one opens a file that a fork elsewhere would inherit. */
-void thread_begin(const char *name, enum thread_context context);
+/* Starts a thread of the library, with all signals blocked. name: for messages. AL_INSUFFICIENT_RESOURCES. */
+al_status library_thread_start(pthread_t *thread, const char *name, void *(*main)(void *), void *arg);
+/*
+ * Names the calling thread and sets its context: the first call in a thread of the library. A thread names itself, because
+ * naming another thread opens a file that a fork elsewhere would inherit.
+ */
+void library_thread_begin(const char *name, enum thread_context context);
 
-/* Nothing is decided by a time-out; but a wait that takes longer than this many seconds is told of in the log. */
-extern unsigned int patience;
-/* That many seconds from now, CLOCK_MONOTONIC. */
-struct timespec patience_end(void);
+/* Seconds after which a wait for another thread or module is logged. The wait itself goes on: no time-out decides anything. */
+extern unsigned int wait_log_seconds;
+/* The time wait_log_seconds from now, CLOCK_MONOTONIC. */
+struct timespec wait_log_deadline(void);
 
 #endif

@@ -106,7 +106,7 @@ static al_status connect_failure(struct user_conn *conn, int error)
 /* The library waits for the agent without limit, since an agent may be stopped for a while or busy, and logs that it waits. */
 static void log_waiting(struct user_conn *conn)
 {
-	conn->waited += patience;
+	conn->waited += wait_log_seconds;
 	ib_log(IB_LOG_WARNING, "user",
 	       "al_open has waited %u s for an answer of agent %s: the agent is stopped or busy, or another program than ald listens there",
 	       conn->waited, conn->path);
@@ -116,7 +116,7 @@ static void await_record(struct user_conn *conn, int fd)
 {
 	struct pollfd record = { .fd = fd, .events = POLLIN };
 
-	while (!TEMP_FAILURE_RETRY(poll(&record, 1, (int)(1000 * patience))))
+	while (!TEMP_FAILURE_RETRY(poll(&record, 1, (int)(1000 * wait_log_seconds))))
 		log_waiting(conn);
 }
 
@@ -126,11 +126,11 @@ static void await_ready(struct user_conn *conn)
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += patience;
+	until.tv_sec += wait_log_seconds;
 	while (sem_timedwait(&conn->ready, &until))
 		if (errno == ETIMEDOUT) {
 			log_waiting(conn);
-			until.tv_sec += patience;
+			until.tv_sec += wait_log_seconds;
 		}
 }
 
@@ -138,7 +138,7 @@ static void await_ready(struct user_conn *conn)
 /* Returns what connect() returns, but for EINTR and EAGAIN. */
 static int connect_patiently(struct user_conn *conn, int fd, const struct sockaddr_un *addr)
 {
-	const struct timeval once = { .tv_sec = patience };
+	const struct timeval once = { .tv_sec = wait_log_seconds };
 	int failed;
 
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &once, sizeof(once));
@@ -329,10 +329,10 @@ static al_status start_threads(struct user_conn *conn)
 	pthread_t events, plugs;
 	al_status status;
 
-	status = thread_start(&plugs, "al-user-plug", user_plug_main, conn);
+	status = library_thread_start(&plugs, "al-user-plug", user_plug_main, conn);
 	if (status)
 		return refuse(conn, status, NO_THREAD);
-	status = thread_start(&events, "al-user-event", user_event_main, conn);
+	status = library_thread_start(&events, "al-user-event", user_event_main, conn);
 	if (status) {
 		sem_post(&conn->plugged); /* the plug thread finds its queue empty, and ends */
 		pthread_join(plugs, NULL);
@@ -456,11 +456,11 @@ refused:
 	return status;
 }
 
-void user_child(void)
+void user_after_fork(void)
 {
 	struct user_conn **end = &parents_connections;
 
-	user_provider_child();
+	user_provider_after_fork();
 	for (struct user_conn *conn = connections; conn; conn = conn->next)
 		close_all(conn);
 	while (*end)

@@ -149,7 +149,7 @@ void *user_event_main(void *arg)
 	struct user_conn *conn = arg;
 	struct agent_event event;
 
-	thread_begin("al-user-event", CONTEXT_NONE);
+	library_thread_begin("al-user-event", CONTEXT_NONE);
 	while (TEMP_FAILURE_RETRY(recv(conn->events, &event, sizeof(event), 0)) == sizeof(event))
 		if (event.kind < kinds && event_actions[event.kind])
 			event_actions[event.kind](conn, &event);
@@ -241,7 +241,7 @@ void *user_plug_main(void *arg)
 	struct user_conn *conn = arg;
 	struct user_plug *p;
 
-	thread_begin("al-user-plug", CONTEXT_NONE);
+	library_thread_begin("al-user-plug", CONTEXT_NONE);
 	for (p = next_plug(conn); p; p = next_plug(conn)) {
 		if (p->event.kind == AGENT_EVENT_CA_ADD)
 			add_hca(conn, p->event.guid);

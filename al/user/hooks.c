@@ -237,7 +237,7 @@ static void lay_out(struct user_provider *p)
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list. Leaf. */
 static struct user_provider *providers; /* never freed, since HCAs point to them; one for each module */
 
-void user_provider_child(void)
+void user_provider_after_fork(void)
 {
 	pthread_mutex_init(&lock, NULL);
 }

@@ -17,7 +17,7 @@ struct user_provider {
  * memory. May sleep. */
 const struct user_provider *user_provider(const char *module);
 /* In a forked child: makes the lock anew. The providers stay. */
-void user_provider_child(void);
+void user_provider_after_fork(void);
 
 /* The requests to the agent, ask_NAME(). call has the provider's data for its module, and receives the module's answer. */
 #define OP(name, kind, need, mark, group, way, said, params) \

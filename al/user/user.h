@@ -116,7 +116,7 @@ al_status user_connect(const char *path, struct user_conn **conn);
  * error has another cause. */
 al_status user_shortage(int error);
 /* In a forked child: closes the descriptors of the parent's connections, which the child must not use. */
-void user_child(void);
+void user_after_fork(void);
 /* The threads of a connection; arg: struct user_conn. */
 void *user_event_main(void *arg);
 void *user_plug_main(void *arg);
@@ -126,7 +126,7 @@ static inline void user_close(int *fd)
 {
 	int old = *fd;
 
-	*fd = -1; /* before close(): a child that is forked in between must not close the number a second time (user_child()) */
+	*fd = -1; /* before close(): a child that is forked in between must not close the number a second time (user_after_fork()) */
 	if (old >= 0)
 		close(old);
 }

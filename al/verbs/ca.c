@@ -9,7 +9,7 @@
 /* Under tree_lock. */
 static bool sees(const struct al_obj *al, const struct al_dev *dev)
 {
-	return !dev->going && dev->agent == obj_agent(al);
+	return !dev->removing && dev->agent == obj_agent(al);
 }
 
 al_status al_get_ca_guids(al_h al, uint64_t *guids, size_t *count)

@@ -8,7 +8,7 @@ static void destroy(struct al_obj *obj, const struct ci_interface *ops)
 	ops->destroy_cq(obj->ci);
 }
 
-static void gone(struct al_obj *obj)
+static void release_cq(struct al_obj *obj)
 {
 	pthread_mutex_destroy(&((struct al_cq *)obj)->serial);
 	pthread_mutex_destroy(&((struct al_cq *)obj)->control);
@@ -20,9 +20,9 @@ static const struct obj_type cq_type = {
 	.ci = CI_OBJ_CQ,
 	.rank = RANK_CQ,
 	.published = evobj_published,
-	.dying = evobj_dying,
+	.invalidated = evobj_invalidated,
 	.destroy = destroy,
-	.gone = gone,
+	.release = release_cq,
 };
 
 /* Where its notifications go: a channel, or the dispatcher of its vector. */
@@ -111,7 +111,7 @@ al_status al_create_cq(al_pd_h pd, struct al_cq_init *init, void *context, al_co
 		status = create(&call, obj, init, cq);
 	}
 	if (status) {
-		gone(obj);
+		release_cq(obj);
 		obj_abort(obj);
 	}
 out:

@@ -42,7 +42,7 @@ static void quiesce(struct al_obj *obj, const struct ci_interface *ops)
 	pthread_mutex_unlock(&al_mr->control);
 }
 
-static void gone(struct al_obj *obj)
+static void release_mr(struct al_obj *obj)
 {
 	pthread_mutex_destroy(&((struct al_mr *)obj)->control);
 }
@@ -55,7 +55,7 @@ static const struct obj_type mr_type = {
 	.busy = busy,
 	.quiesce = quiesce,
 	.destroy = destroy,
-	.gone = gone,
+	.release = release_mr,
 };
 
 /* ----------------------------------------------------------- registration */
@@ -191,7 +191,7 @@ al_status mr_reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client *cl
 	}
 	call.ops->deregister_mr(ci);
 err:
-	gone(obj);
+	release_mr(obj);
 	obj_abort(obj);
 out:
 	call_end(&call);

@@ -34,7 +34,7 @@ static void destroy(struct al_obj *obj, const struct ci_interface *ops)
 	ops->destroy_qp(obj->ci);
 }
 
-static void gone(struct al_obj *obj)
+static void release_qp(struct al_obj *obj)
 {
 	pthread_mutex_destroy(&((struct al_qp *)obj)->control);
 }
@@ -45,10 +45,10 @@ static const struct obj_type qp_type = {
 	.ci = CI_OBJ_QP,
 	.rank = RANK_QP,
 	.published = evobj_published,
-	.dying = evobj_dying,
+	.invalidated = evobj_invalidated,
 	.quiesce = quiesce,
 	.destroy = destroy,
-	.gone = gone,
+	.release = release_qp,
 };
 
 /* --------------------------------------------------------------- creation */
@@ -209,7 +209,7 @@ al_status al_create_qp(al_pd_h pd, struct al_qp_init *init, void *context, al_ev
 	evobj_init((struct al_evobj *)obj, NULL, event_cb, &obj->dev->async.queue);
 	status = create(&call, obj, init, qp);
 	if (status) {
-		gone(obj);
+		release_qp(obj);
 		obj_abort(obj);
 	}
 out:

@@ -225,7 +225,7 @@ START_TEST(loading_and_unloading_take_the_steps_of_figures_2_1_and_2_2)
 	dereg = find(added, "soft", "ib_deregister_ci");
 	begins = find(dereg, "al", "removal begins");
 	removed = find(begins, "al", "PnP: HCA removed");
-	ended = find(removed, "al", "nothing refers to it, it ends in the module");
+	ended = find(removed, "al", "no references left; destroying in the module");
 	left = find(ended, "al", "no client, object or upcall is left");
 	close = find(left, "ci", "close_ca of soft");
 	find(close, "ci", "unload soft");

@@ -195,7 +195,7 @@ static int child(const uint64_t *inherited, int num)
 {
 	uint64_t own;
 
-	handle_child();
+	handle_after_fork();
 	for (int i = 0; i < num; i++)
 		if (handle_find(inherited[i]))
 			return 1;
@@ -238,7 +238,7 @@ START_TEST(a_forked_child_and_its_parent_begin_slots_with_different_generations)
 	pid = fork();
 	ck_assert_int_ge(pid, 0);
 	if (!pid) {
-		handle_child();
+		handle_after_fork();
 		if (handle_reserve(AL_OBJ_PD, &childs) ||
 		    write(pipefd[1], &childs, sizeof(childs)) != sizeof(childs))
 			_exit(1);

@@ -109,7 +109,7 @@ START_TEST(a_newcomer_hears_of_the_steps_from_down)
 	static const char *const want[] = { [1] = "1", [2] = "2", [3] = "23", [4] = "234" };
 
 	for (int state = IB_PORT_DOWN; state <= IB_PORT_ACTIVE; state++) {
-		struct ladder l = { .now = (uint32_t)state };
+		struct ladder l = { .state = (uint32_t)state };
 
 		expect_walk(&l, want[state]);
 	}
@@ -151,17 +151,17 @@ START_TEST(what_waits_is_what_is_taken)
 
 	for (int i = 1; i < 3; i++)
 		ladder_init(&ports[i].ladder, IB_PORT_ACTIVE);
-	ck_assert(!port_waits(ports, 2));
+	ck_assert(!port_has_event(ports, 2));
 	for (int i = 0; i < 10000; i++) {
 		x = x * 1103515245 + 12345;
 		if (x >> 30)
-			port_set(&ports[1 + (x >> 16) % 2], events[(x >> 20) % 6]);
+			port_add_event(&ports[1 + (x >> 16) % 2], events[(x >> 20) % 6]);
 		else
-			ck_assert_int_eq(port_waits(ports, 2), port_take(ports, 2, &type, &port));
+			ck_assert_int_eq(port_has_event(ports, 2), port_take_event(ports, 2, &type, &port));
 	}
-	while (port_waits(ports, 2))
-		ck_assert(port_take(ports, 2, &type, &port));
-	ck_assert(!port_take(ports, 2, &type, &port));
+	while (port_has_event(ports, 2))
+		ck_assert(port_take_event(ports, 2, &type, &port));
+	ck_assert(!port_take_event(ports, 2, &type, &port));
 }
 END_TEST
 
@@ -171,16 +171,16 @@ START_TEST(events_of_one_kind_and_port_merge_others_do_not)
 	ib_event_type type;
 	uint32_t port;
 
-	port_set(&ports[2], IB_EVENT_LID_CHANGE);
-	port_set(&ports[2], IB_EVENT_LID_CHANGE);
-	port_set(&ports[1], IB_EVENT_LID_CHANGE);
-	port_set(&ports[2], IB_EVENT_SM_CHANGE);
-	port_set(&ports[0], IB_EVENT_DEVICE_FATAL);
-	ck_assert(port_take(ports, 2, &type, &port) && type == IB_EVENT_DEVICE_FATAL && port == 0);
-	ck_assert(port_take(ports, 2, &type, &port) && type == IB_EVENT_LID_CHANGE && port == 1);
-	ck_assert(port_take(ports, 2, &type, &port) && type == IB_EVENT_LID_CHANGE && port == 2);
-	ck_assert(port_take(ports, 2, &type, &port) && type == IB_EVENT_SM_CHANGE && port == 2);
-	ck_assert(!port_take(ports, 2, &type, &port));
+	port_add_event(&ports[2], IB_EVENT_LID_CHANGE);
+	port_add_event(&ports[2], IB_EVENT_LID_CHANGE);
+	port_add_event(&ports[1], IB_EVENT_LID_CHANGE);
+	port_add_event(&ports[2], IB_EVENT_SM_CHANGE);
+	port_add_event(&ports[0], IB_EVENT_DEVICE_FATAL);
+	ck_assert(port_take_event(ports, 2, &type, &port) && type == IB_EVENT_DEVICE_FATAL && port == 0);
+	ck_assert(port_take_event(ports, 2, &type, &port) && type == IB_EVENT_LID_CHANGE && port == 1);
+	ck_assert(port_take_event(ports, 2, &type, &port) && type == IB_EVENT_LID_CHANGE && port == 2);
+	ck_assert(port_take_event(ports, 2, &type, &port) && type == IB_EVENT_SM_CHANGE && port == 2);
+	ck_assert(!port_take_event(ports, 2, &type, &port));
 }
 END_TEST
 

@@ -34,13 +34,13 @@ START_TEST(destroys_that_wait_together_share_one_grace_period)
 		ck_ok(try_ah(bed.pd, &ah[i]));
 	ck_ok(al_destroy_ah(ah[0], test_post, &gone));
 	test_wait(&held.in); /* the destroy thread is busy with the first */
-	before = reaper_stamp();
+	before = reaper_grace_clock();
 	for (int i = 1; i < MANY; i++)
 		ck_ok(al_destroy_ah(ah[i], test_post, &gone));
 	sem_post(&held.out);
 	for (int i = 0; i < MANY; i++)
 		test_wait(&gone);
-	ck_assert_uint_eq(reaper_stamp() - before, 1);
+	ck_assert_uint_eq(reaper_grace_clock() - before, 1);
 	bed_end(&bed);
 }
 END_TEST
@@ -55,9 +55,9 @@ START_TEST(a_cascade_takes_one_grace_period_however_deep)
 		bed_qp(bed.pd, bed_cq(bed.pd, 0, NULL, NULL), NULL, NULL);
 		ck_ok(try_ah(bed.pd, &ah));
 	}
-	before = reaper_stamp();
+	before = reaper_grace_clock();
 	ck_ok(al_close_ca(bed.ca, AL_DESTROY_SYNC, NULL));
-	ck_assert_uint_eq(reaper_stamp() - before, 1);
+	ck_assert_uint_eq(reaper_grace_clock() - before, 1);
 	bed_end(&bed);
 }
 END_TEST
@@ -352,7 +352,7 @@ START_TEST(calls_on_a_removed_hca_do_not_count_as_in_progress)
 }
 END_TEST
 
-/* --------------------------------------------------------------- patience */
+/* --------------------------------------------------------------- wait_log_seconds */
 
 /* The first warning, longer than a journal keeps. */
 static char warning[1024];
@@ -389,7 +389,7 @@ START_TEST(a_destroy_that_waits_long_is_told_of_with_what_it_waits_for)
 	char qp_name[32];
 	al_qp_h qp;
 
-	patience = 1;
+	wait_log_seconds = 1;
 	gate_init(&held);
 	journal_init(&log);
 	qp = bed_qp(bed.pd, bed_cq(bed.pd, 0, NULL, NULL), &held, gate_event);
@@ -420,7 +420,7 @@ START_TEST(a_close_that_waits_long_names_what_still_uses_its_objects)
 	al_pd_h pd;
 	al_qp_h qp;
 
-	patience = 1;
+	wait_log_seconds = 1;
 	gate_init(&held);
 	journal_init(&log);
 	ck_ok(al_alloc_pd(other, NULL, &pd));
@@ -457,7 +457,7 @@ START_TEST(a_removal_that_waits_long_names_its_client)
 	struct crew crew;
 	al_pnp_h pnp;
 
-	patience = 1;
+	wait_log_seconds = 1;
 	gate_init(&held);
 	journal_init(&log);
 	ck_ok(al_reg_pnp(bed.al, NULL, NULL, stay_in_remove, &pnp));
@@ -488,7 +488,7 @@ START_TEST(a_removal_waits_for_an_add_that_runs)
 	struct crew crew;
 	al_pnp_h pnp;
 
-	patience = 1;
+	wait_log_seconds = 1;
 	gate_init(&held);
 	journal_init(&log);
 	bed.fake->withdraw(0, 0);
@@ -535,7 +535,7 @@ START_TEST(a_removal_that_waits_long_names_the_channel_and_what_its_reader_has_t
 	char part[64];
 	al_pnp_h pnp;
 
-	patience = 1;
+	wait_log_seconds = 1;
 	journal_init(&log);
 	ck_ok(al_create_channel(bed.al, NULL, &attr.channel));
 	ck_ok(al_reg_pnp(bed.al, &attr, NULL, NULL, &pnp));
@@ -570,7 +570,7 @@ START_TEST(the_end_of_what_a_removal_waits_for_wakes_it)
 	struct crew crew;
 	al_pnp_h pnp;
 
-	patience = 1000000;
+	wait_log_seconds = 1000000;
 	al_set_log(test_ignore_log, NULL);
 	ck_ok(al_create_channel(bed.al, NULL, &attr.channel));
 	ck_ok(al_reg_pnp(bed.al, &attr, NULL, NULL, &pnp));
@@ -615,7 +615,7 @@ START_TEST(a_removal_that_waits_long_for_calls_names_their_module)
 	struct journal log;
 	struct crew crew, caller;
 
-	patience = 1;
+	wait_log_seconds = 1;
 	gate_init(&held);
 	journal_init(&log);
 	bed.fake->hook[FAKE_query_ca] = hold_call;
@@ -650,7 +650,7 @@ int main(void)
 	tcase_add_test(tc, a_modification_under_way_ends_before_the_reset_and_later_ones_are_refused);
 	tcase_add_test(tc, a_query_under_way_ends_before_its_region_and_later_ones_are_refused);
 	suite_add_tcase(suite, tc);
-	tc = tcase_create("patience");
+	tc = tcase_create("wait_log_seconds");
 	tcase_add_test(tc, a_destroy_that_waits_long_is_told_of_with_what_it_waits_for);
 	tcase_add_test(tc, a_close_that_waits_long_names_what_still_uses_its_objects);
 	tcase_add_test(tc, a_removal_that_waits_long_names_its_client);

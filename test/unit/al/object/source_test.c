@@ -36,7 +36,7 @@ static void forget(struct ev_queue *queue, struct ev_source *it)
 static void make(bool held)
 {
 	home.queue.wake = wake;
-	home.queue.forget = forget;
+	home.queue.withdraw = forget;
 	atomic_init(&obj.refs, 1);
 	for (int i = 0; i < 3; i++)
 		ev_init(&source[i], &obj, &home.queue, NULL, held);
@@ -116,7 +116,7 @@ END_TEST
 START_TEST(without_a_reader_of_its_own_a_queue_takes_nothing_back)
 {
 	make(false);
-	home.queue.forget = NULL;
+	home.queue.withdraw = NULL;
 	home.dies = &obj;
 	ev_raise(&source[0], 1u);
 	ck_assert_ptr_eq(ev_take_all(&home.queue), &source[0]);

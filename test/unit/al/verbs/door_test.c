@@ -641,14 +641,14 @@ START_TEST(an_upcall_with_the_context_of_something_else_is_dropped)
 	listen_for("the ctx of an HCA");
 	ib_cq_notify(hca_ctx);
 	ck_assert_uint_eq(told.found, 1);
-	listen_for("raised it for an HCA");
+	listen_for("for the ctx of an HCA");
 	for (int i = 0; i < 2; i++) {
 		event.type = affiliated[i];
 		event.object_ctx = hca_ctx;
 		ib_dispatch_event(&event);
 	}
 	ck_assert_uint_eq(told.found, 2);
-	listen_for("raised it for qp");
+	listen_for("for the ctx of qp");
 	for (int i = 0; i < 3; i++) {
 		event.type = of_hca[i];
 		event.object_ctx = fake->last_qp->qp.ctx;
@@ -657,7 +657,7 @@ START_TEST(an_upcall_with_the_context_of_something_else_is_dropped)
 	event.type = IB_EVENT_CQ_ERR;
 	ib_dispatch_event(&event);
 	ck_assert_uint_eq(told.found, 4);
-	listen_for("event \"device fatal\" dropped: the module raised it for NULL");
+	listen_for("a module raised \"device fatal\" for the ctx of NULL");
 	event = (struct ci_event){ .type = IB_EVENT_DEVICE_FATAL };
 	ib_dispatch_event(&event);
 	ck_assert_uint_eq(told.found, 1);
