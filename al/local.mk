@@ -58,7 +58,7 @@ libibal_core_la_SOURCES = \
 	al/verbs/ca.c \
 	al/verbs/cq.c \
 	al/verbs/dma.c \
-	al/verbs/door.c \
+	al/verbs/check.c \
 	al/verbs/mr.c \
 	al/verbs/pd.c \
 	al/verbs/qp.c \

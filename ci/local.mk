@@ -7,7 +7,7 @@ libibal_core_la_SOURCES += \
 	ci/alloc.c \
 	ci/bus.c \
 	ci/conf.c \
-	ci/door.c \
+	ci/attr_check.c \
 	ci/elf.c \
 	ci/env.c \
 	ci/library.c \

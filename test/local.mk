@@ -155,7 +155,7 @@ API_TESTS = \
 	test/unit/al/verbs/ca_test \
 	test/unit/al/verbs/cq_resize_test \
 	test/unit/al/verbs/cq_test \
-	test/unit/al/verbs/door_test \
+	test/unit/al/verbs/check_test \
 	test/unit/al/verbs/crossing_test \
 	test/unit/al/verbs/handles_test \
 	test/unit/al/verbs/mr_test \

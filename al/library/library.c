@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Opening and closing the library, modules, and what a fork leaves of it. */
+/* Opening and closing the library, loading modules for the application, and resetting the library in a forked child. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -12,9 +12,9 @@
 #include "al/object/thread.h"
 #include "al/user/user.h"
 
-/* Guards the process's one-time start. Outside every other lock. */
+/* Guards the start of the library's threads and modules, once per process. Outside every other lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool hooked; /* fork hooks are in place: for ever */
+static bool fork_hooks_registered;
 
 /* ------------------------------------------------------------------- fork */
 
@@ -29,9 +29,9 @@ static void after_fork_in_parent(void)
 }
 
 /*
- * The child has none of the library's threads, and its HCAs' state may have been copied in the
- * middle of a change. It starts from nothing: every inherited handle is invalid, and what it stood
- * for is the parent's.
+ * Resets the library in a forked child. The child has none of the library's threads, and fork() may have copied the state of
+ * HCAs in the middle of a change. So the child starts without HCAs and objects: every inherited handle is invalid, and
+ * the objects stay the parent's.
  */
 static void after_fork_in_child(void)
 {
@@ -49,7 +49,7 @@ static void after_fork_in_child(void)
 
 /* ------------------------------------------------------------------- start */
 
-/* The socket of the agent to use; NULL: none, this process has the HCAs. */
+/* Returns the path of the agent's socket. NULL: this process uses no agent and has the HCAs itself. */
 static const char *choose_role(const struct al_open_attr *attr)
 {
 	const char *agent = attr->agent ? attr->agent : ci_env("IBAL_AGENT");
@@ -62,15 +62,16 @@ static const char *choose_role(const struct al_open_attr *attr)
 	return strcmp(agent, "off") ? agent : NULL;
 }
 
+/* Starts the library's common threads, and then the modules or the connection to the agent. Under lock. */
 static al_status start(const struct al_open_attr *attr, struct user_conn **conn)
 {
 	const char *agent;
 	al_status status;
 
-	if (!hooked) {
+	if (!fork_hooks_registered) {
 		if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child))
 			return AL_INSUFFICIENT_MEMORY;
-		hooked = true;
+		fork_hooks_registered = true;
 		hca_init();
 	}
 	ci_diag_start();
@@ -110,8 +111,8 @@ al_status al_open(const struct al_open_attr *attr, al_h *al)
 		return AL_INVALID_PARAMETER;
 	if (thread_context == CONTEXT_ATOMIC)
 		return AL_INVALID_CONTEXT;
-	/* For a client: the agent has been started, and in its process somebody else may hold the
-	 * lock just because he waits for that agent. */
+	/* For a client of the agent the library has been started already. The lock is not taken: another thread of the agent's
+	 * process may hold the lock while it waits for this agent. */
 	if (!acting_client()) {
 		pthread_mutex_lock(&lock);
 		status = start(attr, &conn);
@@ -138,19 +139,20 @@ void al_set_log(al_log_cb cb, void *context)
 
 /* ----------------------------------------------------------------- modules */
 
-/* Modules are the process's; the opening only says that the caller has the library. */
-static al_status begin(struct al_call *call, al_h al)
+/* Begins a call that loads or unloads modules of the process. The opening al only proves that the caller has opened the
+ * library. AL_UNSUPPORTED: the opening uses an agent, and the agent's modules are the agent's to load. */
+static al_status begin_module_call(struct al_call *call, al_h al)
 {
 	al_status status;
 
-	/* One at a time; and while something is unloaded or removed, that waits for the PnP thread.
-	 */
+	/* The loader's lock admits one call at a time, and its holder may wait for the PnP thread during a removal: the PnP
+	 * thread must not wait for the lock. */
 	if (thread_context == CONTEXT_PNP)
 		return AL_INVALID_CONTEXT;
 	status = call_begin(call, al, AL_OBJ_AL);
 	if (status || !obj_agent(call->obj))
 		return status;
-	call_end(call); /* modules are the agent's own business */
+	call_end(call);
 	return AL_UNSUPPORTED;
 }
 
@@ -161,7 +163,7 @@ al_status al_load_module(al_h al, const char *path)
 
 	if (!path)
 		return AL_INVALID_PARAMETER;
-	status = begin(&call, al);
+	status = begin_module_call(&call, al);
 	if (status)
 		return status;
 	status = ci_load_module(path);
@@ -176,7 +178,7 @@ al_status al_unload_module(al_h al, const char *name, uint32_t flags)
 
 	if (!name || flags & ~(uint32_t)AL_UNLOAD_REMOVE)
 		return AL_INVALID_PARAMETER;
-	status = begin(&call, al);
+	status = begin_module_call(&call, al);
 	if (status)
 		return status;
 	status = ci_unload_module(name, flags);
@@ -187,7 +189,7 @@ al_status al_unload_module(al_h al, const char *name, uint32_t flags)
 al_status al_rescan(al_h al)
 {
 	struct al_call call;
-	al_status status = begin(&call, al);
+	al_status status = begin_module_call(&call, al);
 
 	if (status)
 		return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the agent may do beyond the API. Its clients are al/object/client.c's. */
+/* Functions for the agent beyond the API. The agent's clients are al/object/client.c's. */
 #include "al/library/private.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Everything at one moment, in one allocation: what al_query shows. What is shown is kept where it
- * arises. */
+/* Snapshots: copies of the process's HCAs, objects, modules and PCI functions, in one allocation, for al_query. The data come
+ * from struct al_obj, struct al_dev and the registry in ci/. */
 #include <string.h>
 #include <time.h>
 
@@ -8,9 +8,9 @@
 #include "al/user/user.h"
 #include "al/verbs/verbs.h"
 
-/* What a snapshot is made of, and how much room there is for it. */
+/* Sizes of a snapshot's arrays, and the copies from ci/ that go into the snapshot. */
 struct parts {
-	size_t cas, objects, pci, modules;
+	size_t cas, objects, pci, modules; /* number of elements */
 	struct ci_snap_module *ci_modules;
 	struct ci_snap_pci *ci_pci;
 	char *pci_error;
@@ -22,17 +22,19 @@ struct filling {
 	struct al_snap_object *objects;
 	struct al_snap_pci *pci;
 	struct al_snap_module *modules;
-	size_t num_cas, num_objects, room_cas, room_objects; /* counted on, beyond the room */
-	uint64_t now_ns;
+	size_t num_cas, num_objects;   /* HCAs and objects found; more than the room: they are counted but not copied */
+	size_t room_cas, room_objects; /* allocated elements */
+	uint64_t now_ns;               /* time of the snapshot, CLOCK_MONOTONIC */
 };
 
 static bool is_shown(const struct al_obj *obj)
 {
-	return obj->published && !obj_agent(obj); /* those are the agent's to show */
+	return obj->published && !obj_agent(obj); /* the agent's own snapshot shows objects behind an agent */
 }
 
 /* ---------------------------------------------------------------- objects */
 
+/* The number that identifies or describes an object in al_snap_object.number. */
 static uint32_t number_of(const struct al_obj *obj)
 {
 	switch (obj->type->id) {
@@ -53,7 +55,10 @@ static void add_object(struct al_obj *obj, void *arg)
 	struct filling *f = arg;
 	struct al_snap_object *to;
 
-	if (!is_shown(obj) || f->num_objects++ >= f->room_objects)
+	if (!is_shown(obj))
+		return;
+	f->num_objects++;
+	if (f->num_objects > f->room_objects)
 		return;
 	to = &f->objects[f->num_objects - 1];
 	to->id = obj->handle;
@@ -70,8 +75,8 @@ static void add_object(struct al_obj *obj, void *arg)
 	memcpy(to->comm, obj->comm, sizeof(to->comm));
 }
 
-/* The state of a queue pair is the module's, and asking may sleep: after the rest. One that has
- * gone stays in Reset. */
+/* Adds the state of a queue pair. The query of the module may sleep, so the call follows after tree_lock is dropped. A queue
+ * pair that has ended meanwhile is shown in Reset. */
 static void add_state(struct al_snap_object *to)
 {
 	struct ib_qp_attr attr;
@@ -79,7 +84,7 @@ static void add_state(struct al_snap_object *to)
 
 	if (call_begin_any(&call, (const void *)(uintptr_t)to->id, AL_OBJ_QP))
 		return;
-	if (!door_query_qp(&call, &attr))
+	if (!query_qp_checked(&call, &attr))
 		to->state = attr.qp_state;
 	call_end(&call);
 }
@@ -91,7 +96,10 @@ static void add_ca(struct filling *f, struct al_dev *dev)
 {
 	struct al_snap_ca *to;
 
-	if (!dev->reg || dev->agent || f->num_cas++ >= f->room_cas)
+	if (!dev->reg || dev->agent)
+		return;
+	f->num_cas++;
+	if (f->num_cas > f->room_cas)
 		return;
 	to = &f->cas[f->num_cas - 1];
 	to->guid = dev->guid;
@@ -113,8 +121,8 @@ static void add_ca(struct filling *f, struct al_dev *dev)
 	}
 }
 
-/* Attributes may have been modified since the HCA came; and an agent's client has limits of its
- * own. */
+/* Replaces an HCA's attributes by a fresh query: al_modify_ca() may have changed them, and a client of an agent has limits of
+ * its own. */
 static void add_attr(const void *agent, struct al_snap_ca *to)
 {
 	struct al_dev *dev = dev_find(agent, to->guid);
@@ -158,21 +166,24 @@ static void add_pci(struct al_snap_pci *to, const struct ci_snap_pci *from)
 
 static void count_object(struct al_obj *obj, void *arg)
 {
+	size_t *num_objects = arg;
+
 	if (is_shown(obj))
-		++*(size_t *)arg;
+		++*num_objects;
 }
 
-static void count(struct parts *parts)
+static void count_parts(struct parts *parts)
 {
 	parts->objects = parts->cas = 0;
 	obj_for_each(count_object, &parts->objects);
 	pthread_mutex_lock(&tree_lock);
 	for (struct al_dev *dev = dev_first(); dev; dev = dev->next)
-		parts->cas += dev->reg && !dev->agent;
+		if (dev->reg && !dev->agent)
+			parts->cas++;
 	pthread_mutex_unlock(&tree_lock);
 }
 
-/* One block: the struct, its arrays, the text. */
+/* Allocates a snapshot as one block: the struct, its arrays, the text of pci_error. */
 static struct al_snapshot *make_room(const struct parts *parts, struct filling *f)
 {
 	size_t text = parts->pci_error ? strlen(parts->pci_error) + 1 : 0;
@@ -194,7 +205,7 @@ static struct al_snapshot *make_room(const struct parts *parts, struct filling *
 	return snap;
 }
 
-/* False: more has come since it was counted. */
+/* Copies the HCAs and objects. False: more of them exist now than count_parts() found. */
 static bool fill(struct filling *f)
 {
 	struct timespec now;
@@ -237,7 +248,7 @@ static al_status build(struct parts *parts, struct al_snapshot **out)
 	struct filling f;
 
 	for (;;) {
-		count(parts);
+		count_parts(parts);
 		snap = make_room(parts, &f);
 		if (!snap)
 			return AL_INSUFFICIENT_MEMORY;

@@ -39,7 +39,7 @@ struct al_dev {
 	struct reaper reaper;         /* destroy thread */
 
 	struct qpns qpns;
-	atomic_uint complaints; /* number of the module's errors that were logged; limits the log */
+	atomic_uint module_errors; /* number of the module's errors that were logged; limits the log */
 
 	struct ev_source ev;          /* source of the unaffiliated events, in the queue of async */
 	struct dev_port *ports;       /* attr.num_ports + 1 elements; element 0 is the HCA itself */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Address handles: all may be called from any context. */
+/* Address handles, and the path back to a datagram's sender. Every call here but al_destroy_ah() with AL_DESTROY_SYNC may be
+ * made in any context. */
 #include <string.h>
 
 #include "al/verbs/verbs.h"
@@ -51,7 +52,7 @@ al_status al_create_ah(al_pd_h pd, const struct ib_ah_attr *attr, al_ah_h *ah)
 		goto out;
 	ci = obj->ci;
 	ci->pd = call.obj->ci;
-	status = ASK(&call, create_ah, ci, attr, acting_for);
+	status = CALL_MODULE(&call, create_ah, ci, attr, acting_for);
 	if (status)
 		goto err;
 	status = obj_publish(obj, ah);
@@ -77,7 +78,7 @@ al_status al_modify_ah(al_ah_h ah, const struct ib_ah_attr *attr)
 		return status;
 	status = ah_attr_check(call.obj->dev, attr);
 	if (!status)
-		status = ASK(&call, modify_ah, call.obj->ci, attr);
+		status = CALL_MODULE(&call, modify_ah, call.obj->ci, attr);
 	call_end(&call);
 	return status;
 }
@@ -93,7 +94,7 @@ al_status al_query_ah(al_ah_h ah, struct ib_ah_attr *attr)
 	status = call_begin_any(&call, ah, AL_OBJ_AH);
 	if (status)
 		return status;
-	status = ASK(&call, query_ah, call.obj->ci, &found);
+	status = CALL_MODULE(&call, query_ah, call.obj->ci, &found);
 	if (!status)
 		*attr = found;
 	call_end(&call);
@@ -105,22 +106,22 @@ al_status al_destroy_ah(al_ah_h ah, al_destroyed_cb cb, void *context)
 	return obj_destroy(ah, AL_OBJ_AH, cb, context);
 }
 
-/* ------------------------------------------------ the way back of a datagram */
+/* ---------------------------------------- path back to a datagram's sender */
 
-/* The entry of the port's GID table that a GRH was addressed to. */
+/* Finds the index of the GID to which a GRH was addressed, in the port's GID table. AL_NOT_FOUND. */
 static al_status find_sgid(const struct al_call *call, uint8_t port, const uint8_t *dgid,
 			   uint16_t *index)
 {
 	if (ops_dead(call->ops))
 		return ops_dead_status(call->ops);
 	*index = 0;
-	if (dgid[0] == 0xff) /* a group: the answer is from ourselves */
+	if (dgid[0] == 0xff) /* dgid is a multicast GID: the reply has the port's own GID, at index 0 */
 		return AL_SUCCESS;
 	return dev_find_gid(call->obj->dev, port, dgid, index);
 }
 
-/* Turns a GRH round (IBTA 8.3). */
-static al_status route_back(const struct al_call *call, const uint8_t *grh, struct ib_ah_attr *path)
+/* Fills path->grh with the reverse of a received GRH (IBTA 8.3). */
+static al_status reverse_route(const struct al_call *call, const uint8_t *grh, struct ib_ah_attr *path)
 {
 	struct ib_global_route *to = &path->grh;
 
@@ -134,7 +135,7 @@ static al_status route_back(const struct al_call *call, const uint8_t *grh, stru
 	return find_sgid(call, path->port_num, grh + 24, &to->sgid_index);
 }
 
-static al_status path_back(const struct al_call *call, uint8_t port, const struct ib_wc *wc,
+static al_status reverse_path(const struct al_call *call, uint8_t port, const struct ib_wc *wc,
 			   const void *grh, struct ib_ah_attr *attr)
 {
 	struct ib_ah_attr path = {
@@ -150,7 +151,7 @@ static al_status path_back(const struct al_call *call, uint8_t port, const struc
 	if (wc->status != IB_WC_SUCCESS || !(wc->opcode & IB_WC_RECV))
 		return AL_INVALID_PARAMETER;
 	if (wc->wc_flags & IB_WC_GRH)
-		status = route_back(call, grh, &path);
+		status = reverse_route(call, grh, &path);
 	if (!status)
 		status = ah_attr_check(call->obj->dev, &path);
 	if (!status)
@@ -169,7 +170,7 @@ al_status al_init_ah_from_wc(al_ca_h ca, uint8_t port, const struct ib_wc *wc, c
 	status = call_begin_any(&call, ca, AL_OBJ_CA);
 	if (status)
 		return status;
-	status = path_back(&call, port, wc, grh, attr);
+	status = reverse_path(&call, port, wc, grh, attr);
 	call_end(&call);
 	return status;
 }
@@ -186,7 +187,7 @@ al_status al_create_ah_from_wc(al_pd_h pd, const struct ib_wc *wc, const void *g
 	status = call_begin_any(&call, pd, AL_OBJ_PD);
 	if (status)
 		return status;
-	status = path_back(&call, port, wc, grh, &attr);
+	status = reverse_path(&call, port, wc, grh, &attr);
 	call_end(&call);
 	return status ? status : al_create_ah(pd, &attr, ah);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* HCAs: finding, opening, asking and changing them and their ports. */
+/* HCAs: listing, opening, querying and modifying HCAs and their ports. Arrival and removal are al/object/device.c's. */
 #include <string.h>
 
 #include "al/verbs/verbs.h"
 
 /* ------------------------------------------------------------ open, close */
 
-/* Under tree_lock. */
-static bool sees(const struct al_obj *al, const struct al_dev *dev)
+/* True: the opening al sees the HCA. Under tree_lock. */
+static bool is_visible(const struct al_obj *al, const struct al_dev *dev)
 {
 	return !dev->removing && dev->agent == obj_agent(al);
 }
@@ -15,7 +15,7 @@ static bool sees(const struct al_obj *al, const struct al_dev *dev)
 al_status al_get_ca_guids(al_h al, uint64_t *guids, size_t *count)
 {
 	struct al_call call;
-	size_t room, there = 0;
+	size_t room, visible = 0;
 	al_status status;
 
 	if (!count || (*count && !guids))
@@ -26,32 +26,34 @@ al_status al_get_ca_guids(al_h al, uint64_t *guids, size_t *count)
 	room = *count;
 	pthread_mutex_lock(&tree_lock);
 	for (struct al_dev *dev = dev_first(); dev; dev = dev->next)
-		there += sees(call.obj, dev);
-	if (there <= room) {
-		there = 0;
+		if (is_visible(call.obj, dev))
+			visible++;
+	if (visible <= room) {
+		visible = 0;
 		for (struct al_dev *dev = dev_first(); dev; dev = dev->next)
-			if (sees(call.obj, dev))
-				guids[there++] = dev->guid;
+			if (is_visible(call.obj, dev))
+				guids[visible++] = dev->guid;
 	}
 	pthread_mutex_unlock(&tree_lock);
-	*count = there;
+	*count = visible;
 	call_end(&call);
-	return there <= room ? AL_SUCCESS : AL_BUFFER_TOO_SMALL;
+	return visible <= room ? AL_SUCCESS : AL_BUFFER_TOO_SMALL;
 }
 
-/* The module hears of each process that opens the HCA through the agent, if it wants to. */
+/* Calls um_open_ca for a client of the agent that opens the HCA. A module without um_open_ca needs no call. */
 static al_status um_open(struct al_ca *ca, const struct ci_interface *ops)
 {
 	al_status status = AL_UNSUPPORTED;
 
 	if (acting_for)
-		status = door_status(ca->obj.dev, "um_open_ca",
+		status = check_status(ca->obj.dev, "um_open_ca",
 				     ops->um_open_ca(ca->obj.ci, &ca->um_context, acting_for));
-	ca->um_open = !status;
+	if (status == AL_SUCCESS)
+		ca->um_open = true;
 	return status == AL_UNSUPPORTED ? AL_SUCCESS : status;
 }
 
-/* Of an opening by this process the module learns nothing, but that it is needed no longer. */
+/* Closes the HCA handle: um_close_ca if um_open_ca was called, and the handle's reference on the module. */
 static void destroy(struct al_obj *obj, const struct ci_interface *ops)
 {
 	const struct al_ca *ca = (const struct al_ca *)obj;
@@ -70,8 +72,8 @@ static const struct obj_type ca_type = {
 	.destroy = destroy,
 };
 
-/* Inside a call on the HCA, so that its registration stays. */
-static al_status open_on(struct al_obj *al, struct al_dev *dev, const struct ci_interface *ops,
+/* Opens dev. The caller is inside a call on dev (dev_enter()), which keeps dev->reg. */
+static al_status open_dev(struct al_obj *al, struct al_dev *dev, const struct ci_interface *ops,
 			 void *context, al_ca_h *ca)
 {
 	struct al_obj *obj;
@@ -113,7 +115,7 @@ al_status al_open_ca(al_h al, uint64_t guid, void *context, al_ca_h *ca)
 		goto out;
 	}
 	ops = dev_enter(dev);
-	status = ops_dead(ops) ? AL_NOT_FOUND : open_on(call.obj, dev, ops, context, ca);
+	status = ops_dead(ops) ? AL_NOT_FOUND : open_dev(call.obj, dev, ops, context, ca);
 	dev_leave(dev, ops);
 	dev_put(dev);
 out:
@@ -150,7 +152,7 @@ al_status al_query_ca(al_ca_h ca, struct ib_ca_attr *attr)
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)
 		return status;
-	status = door_query_ca(&call, attr);
+	status = query_ca_checked(&call, attr);
 	call_end(&call);
 	return status;
 }
@@ -165,7 +167,7 @@ al_status al_query_port(al_ca_h ca, uint8_t port, struct ib_port_attr *attr)
 	status = begin_port(&call, ca, port);
 	if (status)
 		return status;
-	status = door_query_port(&call, port, attr);
+	status = query_port_checked(&call, port, attr);
 	call_end(&call);
 	return status;
 }
@@ -182,7 +184,7 @@ al_status al_query_gid(al_ca_h ca, uint8_t port, uint32_t index, ib_gid *gid)
 	if (status)
 		return status;
 	status = index < call.obj->dev->ports[port].gid_tbl_len
-			 ? ASK(&call, query_gid, call.obj->ci, port, index, &found)
+			 ? CALL_MODULE(&call, query_gid, call.obj->ci, port, index, &found)
 			 : AL_INVALID_GID_INDEX;
 	if (!status)
 		*gid = found;
@@ -202,7 +204,7 @@ al_status al_query_pkey(al_ca_h ca, uint8_t port, uint32_t index, uint16_t *pkey
 	if (status)
 		return status;
 	status = index < call.obj->dev->ports[port].pkey_tbl_len
-			 ? ASK(&call, query_pkey, call.obj->ci, port, index, &found)
+			 ? CALL_MODULE(&call, query_pkey, call.obj->ci, port, index, &found)
 			 : AL_INVALID_PKEY_INDEX;
 	if (!status)
 		*pkey = found;
@@ -225,7 +227,7 @@ al_status al_find_gid(al_ca_h ca, const ib_gid *gid, uint8_t *port, uint32_t *in
 	dev = call.obj->dev;
 	for (uint32_t p = 1; p <= dev->attr.num_ports; p++)
 		for (uint32_t i = 0; i < dev->ports[p].gid_tbl_len; i++) {
-			status = ASK(&call, query_gid, call.obj->ci, (uint8_t)p, i, &found);
+			status = CALL_MODULE(&call, query_gid, call.obj->ci, (uint8_t)p, i, &found);
 			if (status)
 				goto out;
 			if (memcmp(&found, gid, sizeof(found)))
@@ -253,7 +255,7 @@ al_status al_find_pkey(al_ca_h ca, uint8_t port, uint16_t pkey, uint32_t *index)
 	if (status)
 		return status;
 	for (uint32_t i = 0; i < call.obj->dev->ports[port].pkey_tbl_len; i++) {
-		status = ASK(&call, query_pkey, call.obj->ci, port, i, &found);
+		status = CALL_MODULE(&call, query_pkey, call.obj->ci, port, i, &found);
 		if (status)
 			goto out;
 		if (!(pkey & IB_PKEY_VALUE_MASK) || (found ^ pkey) & IB_PKEY_VALUE_MASK)
@@ -299,7 +301,7 @@ al_status al_modify_ca(al_ca_h ca, uint32_t mask, const struct ib_ca_attr *attr)
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)
 		return status;
-	status = ASK(&call, modify_ca, call.obj->ci, mask, attr);
+	status = CALL_MODULE(&call, modify_ca, call.obj->ci, mask, attr);
 	call_end(&call);
 	return status;
 }
@@ -315,7 +317,7 @@ al_status al_modify_port(al_ca_h ca, uint8_t port, uint32_t mask, const struct i
 	status = begin_port(&call, ca, port);
 	if (status)
 		return status;
-	status = ASK(&call, modify_port, call.obj->ci, port, mask, attr);
+	status = CALL_MODULE(&call, modify_port, call.obj->ci, port, mask, attr);
 	call_end(&call);
 	return status;
 }
@@ -333,11 +335,11 @@ al_status al_vendor_call(al_ca_h ca, uint32_t code, const void *in, uint32_t in_
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)
 		return status;
-	status = ASK(&call, vendor_call, call.obj->ci, &vendor, acting_for);
+	status = CALL_MODULE(&call, vendor_call, call.obj->ci, &vendor, acting_for);
 	if (!status && vendor.out_len > (out_len ? *out_len : 0))
-		status = door_refuse(call.obj->dev,
-				     "vendor_call %#x answered %u bytes where %u have room", code,
-				     vendor.out_len, out_len ? *out_len : 0);
+		status = report_module_error(call.obj->dev,
+					     "vendor_call of code %#x wrote %u bytes to a buffer of %u", code,
+					     vendor.out_len, out_len ? *out_len : 0);
 	if (!status && out_len)
 		*out_len = vendor.out_len;
 	call_end(&call);

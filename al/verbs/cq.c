@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Completion queues: creation, resizing, and the data path of polling and arming. */
+/* Completion queues: creating, resizing, moderating and querying them, and the data path: polling and arming. The delivery
+ * of notifications is al/event's. */
 #include "al/event/channel.h"
 #include "al/verbs/verbs.h"
 
@@ -10,8 +11,8 @@ static void destroy(struct al_obj *obj, const struct ci_interface *ops)
 
 static void release_cq(struct al_obj *obj)
 {
-	pthread_mutex_destroy(&((struct al_cq *)obj)->serial);
-	pthread_mutex_destroy(&((struct al_cq *)obj)->control);
+	pthread_mutex_destroy(&((struct al_cq *)obj)->data_path_lock);
+	pthread_mutex_destroy(&((struct al_cq *)obj)->resize_lock);
 }
 
 static const struct obj_type cq_type = {
@@ -25,20 +26,20 @@ static const struct obj_type cq_type = {
 	.release = release_cq,
 };
 
-/* Where its notifications go: a channel, or the dispatcher of its vector. */
-static al_status find_home(struct al_obj *obj, const struct al_cq_init *init,
-			   struct ev_queue **home)
+/* Finds the event queue of the completion queue's notifications: a channel's, or that of its completion vector's dispatcher. */
+static al_status find_event_queue(struct al_obj *obj, const struct al_cq_init *init,
+			   struct ev_queue **queue)
 {
 	struct al_obj *channel;
 	al_status status;
 
 	if (!init->channel)
-		return dev_start_vector(obj->dev, init->comp_vector, home);
+		return dev_start_vector(obj->dev, init->comp_vector, queue);
 	channel = obj_get(init->channel, AL_OBJ_CHANNEL);
 	if (!channel)
 		return AL_INVALID_HANDLE;
 	status = obj_use(obj, channel);
-	*home = channel_queue(channel);
+	*queue = channel_queue(channel);
 	obj_put(channel);
 	return status;
 }
@@ -46,7 +47,7 @@ static al_status find_home(struct al_obj *obj, const struct al_cq_init *init,
 static al_status create(struct al_call *call, struct al_obj *obj, struct al_cq_init *init,
 			al_cq_h *cq)
 {
-	struct ci_cq_init want = { .cqe = init->cqe,
+	struct ci_cq_init ci_init = { .cqe = init->cqe,
 				   .comp_vector = init->comp_vector,
 				   .notify = init->notify };
 	struct ci_cq *ci = obj->ci;
@@ -56,29 +57,30 @@ static al_status create(struct al_call *call, struct al_obj *obj, struct al_cq_i
 	ci->comp_vector = init->comp_vector;
 	ci->notify = init->notify;
 	IB_TRACE("al", "create_cq of module %s", obj->dev->module);
-	status = ASK(call, create_cq, ci, &want, acting_for);
+	status = CALL_MODULE(call, create_cq, ci, &ci_init, acting_for);
 	if (status) {
 		if (status == AL_LIMIT_EXCEEDED)
-			init->cqe = want.cqe;
+			init->cqe = ci_init.cqe;
 		return status;
 	}
-	ci->cqe = want.cqe;
-	if (want.cqe < init->cqe)
-		status = door_refuse(obj->dev, "create_cq made %u entries where %u were asked for",
-				     want.cqe, init->cqe);
+	ci->cqe = ci_init.cqe;
+	if (ci_init.cqe < init->cqe)
+		status = report_module_error(
+			obj->dev, "create_cq created a completion queue of %u entries; requested: %u",
+			ci_init.cqe, init->cqe);
 	else
 		status = obj_publish(obj, cq);
 	if (status)
 		call->ops->destroy_cq(ci);
 	else
-		init->cqe = want.cqe;
+		init->cqe = ci_init.cqe;
 	return status;
 }
 
 al_status al_create_cq(al_pd_h pd, struct al_cq_init *init, void *context, al_comp_cb comp_cb,
 		       al_event_cb event_cb, al_cq_h *cq)
 {
-	struct ev_queue *home;
+	struct ev_queue *queue;
 	struct al_call call;
 	struct al_obj *obj;
 	al_status status;
@@ -103,11 +105,11 @@ al_status al_create_cq(al_pd_h pd, struct al_cq_init *init, void *context, al_co
 	status = obj_new(&cq_type, call.obj, call.obj->dev, context, &obj);
 	if (status)
 		goto out;
-	pthread_mutex_init(&((struct al_cq *)obj)->serial, NULL);
-	pthread_mutex_init(&((struct al_cq *)obj)->control, NULL);
-	status = find_home(obj, init, &home);
+	pthread_mutex_init(&((struct al_cq *)obj)->data_path_lock, NULL);
+	pthread_mutex_init(&((struct al_cq *)obj)->resize_lock, NULL);
+	status = find_event_queue(obj, init, &queue);
 	if (!status) {
-		evobj_init((struct al_evobj *)obj, comp_cb, event_cb, home);
+		evobj_init((struct al_evobj *)obj, comp_cb, event_cb, queue);
 		status = create(&call, obj, init, cq);
 	}
 	if (status) {
@@ -122,21 +124,21 @@ out:
 static al_status resize(struct al_call *call, uint32_t *cqe)
 {
 	struct ci_cq *ci = call->obj->ci;
-	uint32_t asked = *cqe, made = asked;
-	al_status status = ASK(call, resize_cq, ci, &made, acting_for);
+	uint32_t requested = *cqe, granted = requested;
+	al_status status = CALL_MODULE(call, resize_cq, ci, &granted, acting_for);
 
 	if (status) {
 		if (status == AL_LIMIT_EXCEEDED)
-			*cqe = made;
+			*cqe = granted;
 		return status;
 	}
-	/* al_arm_cq_n() and al_snapshot() read this without a lock */
-	__atomic_store_n(&ci->cqe, made, __ATOMIC_RELAXED);
-	if (made < asked)
-		return door_refuse(call->obj->dev,
-				   "resize_cq left %u entries where %u were asked for", made,
-				   asked);
-	*cqe = made;
+	/* al_arm_cq_n() and al_snapshot() read cqe without a lock */
+	__atomic_store_n(&ci->cqe, granted, __ATOMIC_RELAXED);
+	if (granted < requested)
+		return report_module_error(call->obj->dev,
+					   "resize_cq left the completion queue with %u entries; requested: %u",
+					   granted, requested);
+	*cqe = granted;
 	return AL_SUCCESS;
 }
 
@@ -157,9 +159,9 @@ al_status al_resize_cq(al_cq_h cq, uint32_t *cqe)
 		goto out;
 	}
 	al_cq = (struct al_cq *)call.obj;
-	pthread_mutex_lock(&al_cq->control);
+	pthread_mutex_lock(&al_cq->resize_lock);
 	status = resize(&call, cqe);
-	pthread_mutex_unlock(&al_cq->control);
+	pthread_mutex_unlock(&al_cq->resize_lock);
 out:
 	call_end(&call);
 	return status;
@@ -172,7 +174,7 @@ al_status al_modify_cq(al_cq_h cq, uint16_t count, uint16_t period)
 
 	if (status)
 		return status;
-	status = ASK(&call, modify_cq, call.obj->ci, count, period);
+	status = CALL_MODULE(&call, modify_cq, call.obj->ci, count, period);
 	call_end(&call);
 	return status;
 }
@@ -188,7 +190,7 @@ al_status al_query_cq(al_cq_h cq, struct al_cq_attr *attr)
 	status = call_begin(&call, cq, AL_OBJ_CQ);
 	if (status)
 		return status;
-	status = ASK(&call, query_cq, call.obj->ci, &found);
+	status = CALL_MODULE(&call, query_cq, call.obj->ci, &found);
 	if (!status)
 		*attr = found;
 	call_end(&call);
@@ -202,23 +204,23 @@ al_status al_destroy_cq(al_cq_h cq, al_destroyed_cb cb, void *context)
 
 /* -------------------------------------------------------------- data path */
 
-/* Polls and arms of one completion queue are made one after the other where the module asks for
- * that (seed 001). */
-static inline void serialise(const struct al_obj *obj)
+/* Serialises polls and arms of one completion queue if the module sets CI_SERIALISE_CQ (seed 001, NDKPI completion
+ * handling). */
+static inline void lock_data_path(const struct al_obj *obj)
 {
 	if (__builtin_expect(obj->dev->serialise_cq, 0))
-		pthread_mutex_lock(&((struct al_cq *)obj)->serial);
+		pthread_mutex_lock(&((struct al_cq *)obj)->data_path_lock);
 }
 
-static inline void unserialise(const struct al_obj *obj)
+static inline void unlock_data_path(const struct al_obj *obj)
 {
 	if (__builtin_expect(obj->dev->serialise_cq, 0))
-		pthread_mutex_unlock(&((struct al_cq *)obj)->serial);
+		pthread_mutex_unlock(&((struct al_cq *)obj)->data_path_lock);
 }
 
-/* The slow path of a poll: the module wants polls serialised or may block, the trace is on, or the
- * handle is wrong. */
-static __attribute__((cold, noinline)) al_status poll_otherwise(al_cq_h cq, uint32_t num,
+/* Polls for the cases that poll_cq() does not handle: the module serialises or may block, the trace is on, or the handle is
+ * invalid. */
+static __attribute__((cold, noinline)) al_status poll_slow(al_cq_h cq, uint32_t num,
 								struct ib_wc *wc, uint32_t *count)
 {
 	struct al_call call;
@@ -227,20 +229,21 @@ static __attribute__((cold, noinline)) al_status poll_otherwise(al_cq_h cq, uint
 
 	if (status)
 		return status;
-	IB_TRACE("al", "poll_cq: asks the HCA's module %s for completions of cq %#llx",
+	IB_TRACE("al", "poll_cq: polls module %s for completions of cq %#llx",
 		 call.obj->dev->module, (unsigned long long)(uintptr_t)cq);
-	serialise(call.obj);
-	status = ASK(&call, poll_cq, call.obj->ci, num, wc, &found);
-	unserialise(call.obj);
+	lock_data_path(call.obj);
+	status = CALL_MODULE(&call, poll_cq, call.obj->ci, num, wc, &found);
+	unlock_data_path(call.obj);
 	if (!status)
-		*count = door_count(call.obj->dev, "poll_cq", num, found);
+		*count = check_count(call.obj->dev, "poll_cq", num, found);
 	data_end(&call, CI_MAY_BLOCK(poll_cq));
 	IB_TRACE("al", "poll_cq returns to the channel driver: %s, %u completions",
 		 al_status_str(status), status ? 0 : *count);
 	return status;
 }
 
-static inline __attribute__((always_inline)) al_status poll_any(al_cq_h cq, uint32_t num,
+/* The body of al_poll_cq() and al_poll_cq_ex(). */
+static inline __attribute__((always_inline)) al_status poll_cq(al_cq_h cq, uint32_t num,
 								struct ib_wc *wc, uint32_t *count)
 {
 	struct al_obj *obj;
@@ -250,18 +253,18 @@ static inline __attribute__((always_inline)) al_status poll_any(al_cq_h cq, uint
 	if (__builtin_expect(!num || !wc || !count, 0))
 		return AL_INVALID_PARAMETER;
 	if (__builtin_expect(ib_trace_on, 0))
-		return poll_otherwise(cq, num, wc, count);
+		return poll_slow(cq, num, wc, count);
 	obj = data_enter(cq, AL_OBJ_CQ, CI_MAY_BLOCK(poll_cq));
 	if (__builtin_expect(!obj, 0))
-		return poll_otherwise(cq, num, wc, count);
+		return poll_slow(cq, num, wc, count);
 	if (__builtin_expect(obj->dev->serialise_cq, 0)) {
 		rcu_leave();
-		return poll_otherwise(cq, num, wc, count);
+		return poll_slow(cq, num, wc, count);
 	}
 	status = dev_ops(obj->dev)->poll_cq(obj->ci, num, wc, &found);
 	if (__builtin_expect(status || found > num, 0)) {
-		status = door_status(obj->dev, "poll_cq", status);
-		found = status ? 0 : door_count(obj->dev, "poll_cq", num, found);
+		status = check_status(obj->dev, "poll_cq", status);
+		found = status ? 0 : check_count(obj->dev, "poll_cq", num, found);
 	}
 	rcu_leave();
 	if (__builtin_expect(!status, 1))
@@ -271,17 +274,16 @@ static inline __attribute__((always_inline)) al_status poll_any(al_cq_h cq, uint
 
 al_status al_poll_cq_ex(al_cq_h cq, uint32_t num, struct ib_wc *wc, uint32_t *count)
 {
-	return poll_any(cq, num, wc, count);
+	return poll_cq(cq, num, wc, count);
 }
 
 al_status al_poll_cq(al_cq_h cq, uint32_t num, struct ib_wc *wc, uint32_t *count)
 {
-	al_status status = poll_any(cq, num, wc, count);
+	al_status status = poll_cq(cq, num, wc, count);
 
 	if (__builtin_expect(status != AL_SUCCESS, 0))
 		return status;
-	/* al_poll_cq() returns such a completion without the key that it invalidated, which
-	 * al_poll_cq_ex() tells (seed 001). */
+	/* Only al_poll_cq_ex() reports the key that a completion has invalidated (seed 001). */
 	for (uint32_t i = 0; i < *count; i++)
 		if (__builtin_expect(wc[i].wc_flags & IB_WC_WITH_INVALIDATE, 0)) {
 			wc[i].wc_flags &= ~(uint32_t)IB_WC_WITH_INVALIDATE;
@@ -301,9 +303,9 @@ al_status al_peek_cq(al_cq_h cq, uint32_t max, uint32_t *count)
 	status = data_begin(&call, cq, AL_OBJ_CQ, CI_MAY_BLOCK(peek_cq));
 	if (status)
 		return status;
-	status = ASK(&call, peek_cq, call.obj->ci, max, &found);
+	status = CALL_MODULE(&call, peek_cq, call.obj->ci, max, &found);
 	if (!status)
-		*count = door_count(call.obj->dev, "peek_cq", max, found);
+		*count = check_count(call.obj->dev, "peek_cq", max, found);
 	data_end(&call, CI_MAY_BLOCK(peek_cq));
 	return status;
 }
@@ -311,7 +313,7 @@ al_status al_peek_cq(al_cq_h cq, uint32_t max, uint32_t *count)
 al_status al_arm_cq(al_cq_h cq, al_arm type, bool *present)
 {
 	struct al_call call;
-	bool there = false;
+	bool found = false;
 	al_status status;
 
 	if (type != AL_ARM_ERRORS && type != AL_ARM_SOLICITED && type != AL_ARM_ANY)
@@ -319,12 +321,12 @@ al_status al_arm_cq(al_cq_h cq, al_arm type, bool *present)
 	status = data_begin(&call, cq, AL_OBJ_CQ, CI_MAY_BLOCK(arm_cq));
 	if (status)
 		return status;
-	serialise(call.obj);
-	status = ASK(&call, arm_cq, call.obj->ci, type, &there);
-	unserialise(call.obj);
+	lock_data_path(call.obj);
+	status = CALL_MODULE(&call, arm_cq, call.obj->ci, type, &found);
+	unlock_data_path(call.obj);
 	data_end(&call, CI_MAY_BLOCK(arm_cq));
 	if (!status && present)
-		*present = there;
+		*present = found;
 	return status;
 }
 
@@ -337,9 +339,9 @@ al_status al_arm_cq_n(al_cq_h cq, uint32_t num)
 		return status;
 	status = AL_INVALID_PARAMETER;
 	if (num && num <= __atomic_load_n(&((struct ci_cq *)call.obj->ci)->cqe, __ATOMIC_RELAXED)) {
-		serialise(call.obj);
-		status = ASK(&call, arm_cq_n, call.obj->ci, num);
-		unserialise(call.obj);
+		lock_data_path(call.obj);
+		status = CALL_MODULE(&call, arm_cq_n, call.obj->ci, num);
+		unlock_data_path(call.obj);
 	}
 	data_end(&call, CI_MAY_BLOCK(arm_cq_n));
 	return status;

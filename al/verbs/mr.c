@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Memory regions. */
+/* Memory regions: registering, querying and deregistering them. Copies of a client's memory are al/object/client.c's. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -19,8 +19,9 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* -------------------------------------------------------------------- end */
+/* --------------------------------------------------------- deregistration */
 
+/* True: memory windows are bound to the region. */
 static bool busy(struct al_obj *obj)
 {
 	return __atomic_load_n(&((struct ci_mr *)obj->ci)->bound_windows, __ATOMIC_ACQUIRE);
@@ -31,20 +32,21 @@ static void destroy(struct al_obj *obj, const struct ci_interface *ops)
 	ops->deregister_mr(obj->ci);
 }
 
-/* Only al_query_mr() holds a region: a query under way ends before, and a later one is refused. */
+/* Deregisters a region that is still referenced. Only al_query_mr() references a region: query_lock waits for a query that
+ * is inside the module, and a later query is refused because the region is dying. */
 static void quiesce(struct al_obj *obj, const struct ci_interface *ops)
 {
 	struct al_mr *al_mr = (struct al_mr *)obj;
 
-	pthread_mutex_lock(&al_mr->control);
+	pthread_mutex_lock(&al_mr->query_lock);
 	destroy(obj, ops);
 	obj->ci_created = false;
-	pthread_mutex_unlock(&al_mr->control);
+	pthread_mutex_unlock(&al_mr->query_lock);
 }
 
 static void release_mr(struct al_obj *obj)
 {
-	pthread_mutex_destroy(&((struct al_mr *)obj)->control);
+	pthread_mutex_destroy(&((struct al_mr *)obj)->query_lock);
 }
 
 static const struct obj_type mr_type = {
@@ -60,24 +62,24 @@ static const struct obj_type mr_type = {
 
 /* ----------------------------------------------------------- registration */
 
-/* Reads a byte, or adds nothing to a word, in the kernel: where the memory is missing that is an
- * error, never a signal. */
+/* Lets the kernel access one word (writable) or byte of a page. False: the page is missing or denies the access. A system
+ * call returns an error there, where an access by this thread would raise a signal. */
 static bool touch(char *p, bool writable, const int pipefd[2])
 {
-	uint32_t nobody = 0;
+	uint32_t no_waiters = 0; /* a futex on which nobody waits */
 	char byte;
 
-	/* An atomic "or" with 0: a store that neither changes nor loses what other threads store
-	 * there. */
+	/* FUTEX_WAKE_OP with an atomic "or" of 0 writes the word without changing its value, also while other threads
+	 * store to the word. */
 	if (writable)
-		return syscall(SYS_futex, &nobody, FUTEX_WAKE_OP_PRIVATE, 0, 0, p,
+		return syscall(SYS_futex, &no_waiters, FUTEX_WAKE_OP_PRIVATE, 0, 0, p,
 			       FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_EQ, 0)) >= 0;
 	return TEMP_FAILURE_RETRY(write(pipefd[1], p, 1)) == 1 &&
 	       TEMP_FAILURE_RETRY(read(pipefd[0], &byte, 1)) == 1;
 }
 
-/* From first, the start of a page; what is read is the region's own, since its neighbours may be
- * watched. */
+/* Touches every page from first, the start of a page, to end. Reads only bytes of the region itself: a debugger or sanitizer
+ * may watch the bytes before the region. */
 static al_status touch_pages(char *first, char *end, size_t page, const struct ci_mem *mem)
 {
 	bool writable = mem->access & IB_ACCESS_LOCAL_WRITE;
@@ -96,10 +98,9 @@ static al_status touch_pages(char *first, char *end, size_t page, const struct c
 }
 
 /*
- * Makes sure that the pages are there and permit the access: a bad address is a status now, never a
- * signal in an engine later. Writable ones are made the process's own at once (a private mapping of
- * a file, or pages shared since a fork, are copied on write), so that what the HCA writes is what
- * the process sees. Kernels before 5.14 do not know the advice.
+ * Makes sure that the region's pages exist and permit the access, so that a bad address gives AL_INVALID_ADDRESS now instead
+ * of a signal in the HCA's engine later. Writable pages of a private mapping, or shared since a fork, are copied now, so
+ * that the HCA writes to the pages that the process reads. Kernels before 5.14 have no MADV_POPULATE_*.
  */
 static al_status populate(const struct ci_mem *mem)
 {
@@ -115,8 +116,7 @@ static al_status populate(const struct ci_mem *mem)
 			continue;
 		if (errno == ENOMEM || errno == EFAULT || errno == EHWPOISON)
 			return AL_INVALID_ADDRESS;
-		/* EINVAL: an old kernel, or a mapping that the advice does not suit, such as a
-		 * device's. */
+		/* EINVAL: an old kernel, or a mapping without support for the advice, such as a device's. */
 		return touch_pages((char *)first, (char *)end, page, mem);
 	}
 	return AL_SUCCESS;
@@ -168,17 +168,17 @@ al_status mr_reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client *cl
 	if (status)
 		return status;
 	status = check(call.obj->dev, call.ops, init, client, &mem);
-	/* A client has done this itself, or it harms itself. */
+	/* A client's own process populates its memory. A client that omits that harms only itself. */
 	if (!status)
 		status = mem.client ? client_start(mem.client) : populate(&mem);
 	if (!status)
 		status = obj_new(&mr_type, call.obj, call.obj->dev, context, &obj);
 	if (status)
 		goto out;
-	pthread_mutex_init(&((struct al_mr *)obj)->control, NULL);
+	pthread_mutex_init(&((struct al_mr *)obj)->query_lock, NULL);
 	ci = obj->ci;
 	ci->pd = call.obj->ci;
-	status = ASK(&call, register_mr, ci, &mem, acting_for);
+	status = CALL_MODULE(&call, register_mr, ci, &mem, acting_for);
 	if (status)
 		goto err;
 	keys[0] = ci->lkey;
@@ -217,10 +217,10 @@ al_status al_query_mr(al_mr_h mr, struct ib_mr_attr *attr)
 	if (status)
 		return status;
 	al_mr = (struct al_mr *)call.obj;
-	pthread_mutex_lock(&al_mr->control);
+	pthread_mutex_lock(&al_mr->query_lock);
 	status = obj_dying(call.obj) ? AL_INVALID_HANDLE
-				     : ASK(&call, query_mr, call.obj->ci, &found);
-	pthread_mutex_unlock(&al_mr->control);
+				     : CALL_MODULE(&call, query_mr, call.obj->ci, &found);
+	pthread_mutex_unlock(&al_mr->query_lock);
 	if (!status)
 		*attr = found;
 	call_end(&call);

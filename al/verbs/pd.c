@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Protection domains. */
+/* Protection domains: allocating and deallocating them. */
 #include "al/verbs/verbs.h"
 
 static void destroy(struct al_obj *obj, const struct ci_interface *ops)
@@ -32,7 +32,7 @@ al_status al_alloc_pd(al_ca_h ca, void *context, al_pd_h *pd)
 		goto out;
 	ci = obj->ci;
 	ci->ca = call.obj->ci;
-	status = ASK(&call, allocate_pd, ci, acting_for);
+	status = CALL_MODULE(&call, allocate_pd, ci, acting_for);
 	if (status)
 		goto err;
 	status = obj_publish(obj, pd);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Queue pairs: creation, state, and the data path of posting. The state table is in qp_table.c. */
+/* Queue pairs: creating, modifying and querying them, and the data path: posting. The state table is in qp_table.c. */
 #include <string.h>
 
 #include "al/verbs/verbs.h"
 
-/* -------------------------------------------------------------------- end */
+/* ------------------------------------------------------------ destruction */
 
 /*
- * Reset is legal in every state, and the module takes nothing for a queue pair in Reset. Under the
- * control lock: a modification under way ends before, and a later one is refused, since the queue
- * pair is dying. Without udata: the Access Layer asks, also for the queue pair of a client.
+ * Resets a queue pair that is still referenced. Every state may change to Reset, and a queue pair in Reset accepts no
+ * packets. modify_lock waits for a modification that is inside the module; a later modification is refused because the
+ * queue pair is dying. The call passes no udata, also for a client's queue pair: the Access Layer makes the call, not the
+ * client.
  */
 static void quiesce(struct al_obj *obj, const struct ci_interface *ops)
 {
@@ -17,26 +18,26 @@ static void quiesce(struct al_obj *obj, const struct ci_interface *ops)
 	struct al_qp *al_qp = (struct al_qp *)obj;
 	al_status status;
 
-	IB_TRACE("al", "qp %#llx: something holds it, it is reset in the module",
+	IB_TRACE("al", "qp %#llx: destroyed while still referenced; resetting in the module",
 		 (unsigned long long)obj->handle);
-	pthread_mutex_lock(&al_qp->control);
+	pthread_mutex_lock(&al_qp->modify_lock);
 	status = ops->modify_qp(obj->ci, &attr, IB_QP_STATE, NULL);
-	pthread_mutex_unlock(&al_qp->control);
+	pthread_mutex_unlock(&al_qp->modify_lock);
 	if (status && status != AL_CA_REMOVED && status != AL_AGENT_LOST)
 		ib_log(IB_LOG_ERROR, "al",
-		       "module %s does not reset qp %#llx, which is destroyed but still held: %s",
+		       "modify_qp of module %s failed to reset qp %#llx, which is destroyed but still referenced: %s",
 		       obj->dev->module, (unsigned long long)obj->handle, al_status_str(status));
 }
 
 static void destroy(struct al_obj *obj, const struct ci_interface *ops)
 {
-	door_qp_ends(obj->dev, (struct al_qp *)obj);
+	release_qp_num(obj->dev, (struct al_qp *)obj);
 	ops->destroy_qp(obj->ci);
 }
 
 static void release_qp(struct al_obj *obj)
 {
-	pthread_mutex_destroy(&((struct al_qp *)obj)->control);
+	pthread_mutex_destroy(&((struct al_qp *)obj)->modify_lock);
 }
 
 static const struct obj_type qp_type = {
@@ -76,7 +77,7 @@ static uint32_t cap_of_type(ib_qp_type type)
 	}
 }
 
-/* Special and raw queue pairs have a port from the start; the others choose theirs later. */
+/* True: al_create_qp() takes the port of such a queue pair. Other types get their port with IB_QP_PORT. */
 static bool has_port(ib_qp_type type)
 {
 	return type == IB_QPT_SMI || type == IB_QPT_GSI || type == IB_QPT_RAW_PACKET ||
@@ -95,7 +96,7 @@ static al_status check_type(const struct ib_ca_attr *ca, const struct al_qp_init
 	return init->port_num && init->port_num <= ca->num_ports ? AL_SUCCESS : AL_INVALID_PORT;
 }
 
-/* Sizes against the HCA's limits; on failure the limits are written back. */
+/* Checks sizes against the HCA's limits. AL_LIMIT_EXCEEDED: *cap holds the limits. */
 static al_status check_cap(const struct ib_ca_attr *ca, struct ib_qp_cap *cap)
 {
 	const struct ib_qp_cap limit = { ca->max_qp_wr, ca->max_qp_wr, ca->max_send_sge,
@@ -109,7 +110,7 @@ static al_status check_cap(const struct ib_ca_attr *ca, struct ib_qp_cap *cap)
 	return AL_LIMIT_EXCEEDED;
 }
 
-static al_status use(struct al_obj *obj, const void *handle, al_object_type type, void *ci)
+static al_status use_object(struct al_obj *obj, const void *handle, al_object_type type, void *ci)
 {
 	struct al_obj *used = obj_get(handle, type);
 	al_status status;
@@ -126,34 +127,34 @@ static al_status use(struct al_obj *obj, const void *handle, al_object_type type
 	return status;
 }
 
-/* The handles in the attributes become the module's objects. */
-static al_status resolve(struct al_obj *obj, const struct al_qp_init *init, struct ci_qp_init *want)
+/* Finds the objects of the handles in init, makes obj their user, and passes the module's parts on in ci_qp and ci_init. */
+static al_status resolve_handles(struct al_obj *obj, const struct al_qp_init *init, struct ci_qp_init *ci_init)
 {
 	struct ci_qp *ci = obj->ci;
 	al_status status = AL_SUCCESS;
 
-	/* XRC: the one side only sends, the other receives by the shared receive queues of its
-	 * domain. */
+	/* XRC: the initiator (INI) only sends; the target (TGT) receives through the shared receive queues of its XRC
+	 * domain and has no completion queue of its own. */
 	if (init->qp_type != IB_QPT_XRC_TGT)
-		status = use(obj, init->send_cq, AL_OBJ_CQ, &ci->send_cq);
+		status = use_object(obj, init->send_cq, AL_OBJ_CQ, &ci->send_cq);
 	if (!status && init->qp_type != IB_QPT_XRC_INI && init->qp_type != IB_QPT_XRC_TGT)
-		status = use(obj, init->recv_cq, AL_OBJ_CQ, &ci->recv_cq);
+		status = use_object(obj, init->recv_cq, AL_OBJ_CQ, &ci->recv_cq);
 	if (!status && init->srq)
-		status = use(obj, init->srq, AL_OBJ_SRQ, &ci->srq);
+		status = use_object(obj, init->srq, AL_OBJ_SRQ, &ci->srq);
 	if (!status && init->qp_type == IB_QPT_RD)
-		status = use(obj, init->rdd, AL_OBJ_RDD, &want->rdd);
+		status = use_object(obj, init->rdd, AL_OBJ_RDD, &ci_init->rdd);
 	if (!status && init->qp_type == IB_QPT_XRC_TGT)
-		status = use(obj, init->xrcd, AL_OBJ_XRCD, &want->xrcd);
+		status = use_object(obj, init->xrcd, AL_OBJ_XRCD, &ci_init->xrcd);
 	return status;
 }
 
 static al_status create(struct al_call *call, struct al_obj *obj, struct al_qp_init *init,
 			al_qp_h *qp)
 {
-	struct ci_qp_init want = { .attr = init, .cap = init->cap };
+	struct ci_qp_init ci_init = { .attr = init, .cap = init->cap };
 	struct al_qp *al_qp = (struct al_qp *)obj;
 	struct ci_qp *ci = obj->ci;
-	al_status status = resolve(obj, init, &want);
+	al_status status = resolve_handles(obj, init, &ci_init);
 
 	if (status)
 		return status;
@@ -162,24 +163,24 @@ static al_status create(struct al_call *call, struct al_obj *obj, struct al_qp_i
 	ci->qp_type = init->qp_type;
 	ci->sq_sig_all = init->sq_sig_all;
 	if (init->port_num)
-		status = ASK(call, create_spl_qp, ci, init->port_num, &want, acting_for);
+		status = CALL_MODULE(call, create_spl_qp, ci, init->port_num, &ci_init, acting_for);
 	else
-		status = ASK(call, create_qp, ci, &want, acting_for);
+		status = CALL_MODULE(call, create_qp, ci, &ci_init, acting_for);
 	if (status) {
 		if (status == AL_LIMIT_EXCEEDED)
-			init->cap = want.cap;
+			init->cap = ci_init.cap;
 		return status;
 	}
-	ci->cap = want.cap;
+	ci->cap = ci_init.cap;
 	al_qp->init = *init;
-	al_qp->init.cap = want.cap;
-	status = door_qp_made(obj->dev, al_qp, &want.cap, &init->cap);
+	al_qp->init.cap = ci_init.cap;
+	status = check_created_qp(obj->dev, al_qp, &ci_init.cap, &init->cap);
 	if (!status)
 		status = obj_publish(obj, qp);
 	if (status)
 		destroy(obj, call->ops);
 	else
-		init->cap = want.cap;
+		init->cap = ci_init.cap;
 	return status;
 }
 
@@ -205,7 +206,7 @@ al_status al_create_qp(al_pd_h pd, struct al_qp_init *init, void *context, al_ev
 		status = obj_new(&qp_type, call.obj, call.obj->dev, context, &obj);
 	if (status)
 		goto out;
-	pthread_mutex_init(&((struct al_qp *)obj)->control, NULL);
+	pthread_mutex_init(&((struct al_qp *)obj)->modify_lock, NULL);
 	evobj_init((struct al_evobj *)obj, NULL, event_cb, &obj->dev->async.queue);
 	status = create(&call, obj, init, qp);
 	if (status) {
@@ -236,7 +237,7 @@ static al_status check_path(const struct al_dev *dev, const struct ib_ah_attr *a
 	return pkey_index < dev->ports[port].pkey_tbl_len ? AL_SUCCESS : AL_INVALID_PKEY_INDEX;
 }
 
-/* Ranges of what the mask names; port is the primary port after the call. */
+/* Checks the values of the attributes in mask. port: primary port of the queue pair after the call; 0: none. */
 static al_status check_values(const struct al_dev *dev, const struct ib_qp_attr *attr,
 			      uint32_t mask, uint8_t port)
 {
@@ -284,8 +285,8 @@ static al_status check_values(const struct al_dev *dev, const struct ib_qp_attr 
 	return mask & IB_QP_CAP ? check_cap(&dev->attr, &cap) : AL_SUCCESS;
 }
 
-/* Under the queue pair's control lock: nothing else modifies it between the check and the
- * operation. */
+/* Checks a modification against the current state and makes it. Under modify_lock, so the state does not change between the
+ * check and the operation. */
 static al_status modify(struct al_call *call, const struct ib_qp_attr *attr, uint32_t mask)
 {
 	const struct ci_qp *ci = call->obj->ci;
@@ -293,9 +294,9 @@ static al_status modify(struct al_call *call, const struct ib_qp_attr *attr, uin
 	ib_qp_state to;
 	al_status status;
 
-	if (obj_dying(call->obj)) /* and perhaps in Reset already, for good: quiesce() */
+	if (obj_dying(call->obj)) /* quiesce() may have reset the queue pair already, and Reset must be final */
 		return AL_INVALID_HANDLE;
-	status = door_query_qp(call, &now);
+	status = query_qp_checked(call, &now);
 	if (status)
 		return status;
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != now.qp_state)
@@ -308,7 +309,7 @@ static al_status modify(struct al_call *call, const struct ib_qp_attr *attr, uin
 	if (!status && now.qp_state == IB_QPS_SQD && now.sq_draining && to != IB_QPS_RESET &&
 	    to != IB_QPS_ERR)
 		status = AL_INVALID_STATE;
-	return status ? status : ASK(call, modify_qp, call->obj->ci, attr, mask, acting_for);
+	return status ? status : CALL_MODULE(call, modify_qp, call->obj->ci, attr, mask, acting_for);
 }
 
 al_status al_modify_qp(al_qp_h qp, const struct ib_qp_attr *attr, uint32_t mask)
@@ -323,9 +324,9 @@ al_status al_modify_qp(al_qp_h qp, const struct ib_qp_attr *attr, uint32_t mask)
 	if (status)
 		return status;
 	al_qp = (struct al_qp *)call.obj;
-	pthread_mutex_lock(&al_qp->control);
+	pthread_mutex_lock(&al_qp->modify_lock);
 	status = modify(&call, attr, mask);
-	pthread_mutex_unlock(&al_qp->control);
+	pthread_mutex_unlock(&al_qp->modify_lock);
 	call_end(&call);
 	return status;
 }
@@ -340,7 +341,7 @@ al_status al_query_qp(al_qp_h qp, struct ib_qp_attr *attr, struct al_qp_init *in
 	status = call_begin(&call, qp, AL_OBJ_QP);
 	if (status)
 		return status;
-	status = door_query_qp(&call, attr);
+	status = query_qp_checked(&call, attr);
 	if (!status && init)
 		*init = ((struct al_qp *)call.obj)->init;
 	call_end(&call);
@@ -364,22 +365,24 @@ al_status al_qp_num(al_qp_h qp, uint32_t *qpn)
 /* -------------------------------------------------------------- data path */
 
 /*
- * Objects that a post_send that may block has looked up by their handles: referenced until it
- * returns. An array that is full moves into a block of its own.
+ * References on the objects that a blocking post_send has looked up by the handles in its work requests. The references
+ * last until post_send returns. The first struct is on the caller's stack; when its array is full, the contents move to
+ * an allocated block.
  */
-struct lent {
-	struct lent *next;
-	uint32_t num;
+struct wr_refs {
+	struct wr_refs *next;
+	uint32_t num; /* elements of obj that are in use */
 	struct al_obj *obj[14];
 };
-#define LENT_MAX (sizeof(((struct lent *)0)->obj) / sizeof(struct al_obj *))
-static _Thread_local struct lent *lent; /* of the call that this thread makes; NULL: none */
+#define WR_REFS_MAX (sizeof(((struct wr_refs *)0)->obj) / sizeof(struct al_obj *))
+static _Thread_local struct wr_refs *wr_refs; /* references of this thread's blocking post_send; NULL: it is in none */
 
-static void give_back(struct lent *first)
+/* Drops all references, and frees the allocated blocks. */
+static void drop_wr_refs(struct wr_refs *first)
 {
-	struct lent *more;
+	struct wr_refs *more;
 
-	for (struct lent *l = first; l; l = more) {
+	for (struct wr_refs *l = first; l; l = more) {
 		more = l->next;
 		while (l->num)
 			obj_put(l->obj[--l->num]);
@@ -388,33 +391,34 @@ static void give_back(struct lent *first)
 	}
 }
 
-static struct al_obj *lend(const void *handle, al_object_type type)
+/* Finds a handle's object and keeps a reference in wr_refs. NULL: the handle is invalid, or no memory is left. */
+static struct al_obj *get_wr_object(const void *handle, al_object_type type)
 {
-	struct lent *full;
+	struct wr_refs *full;
 	struct al_obj *obj;
 
-	if (!lent)
+	if (!wr_refs)
 		return NULL;
-	if (lent->num == LENT_MAX) {
+	if (wr_refs->num == WR_REFS_MAX) {
 		full = al_alloc(sizeof(*full));
 		if (!full)
 			return NULL;
-		*full = *lent;
-		lent->next = full;
-		lent->num = 0;
+		*full = *wr_refs;
+		wr_refs->next = full;
+		wr_refs->num = 0;
 	}
 	obj = obj_get(handle, type);
 	if (obj)
-		lent->obj[lent->num++] = obj;
+		wr_refs->obj[wr_refs->num++] = obj;
 	return obj;
 }
 
-/* The rare cases: post_send may block, a trace is on, or the handle is wrong. */
+/* Posts for the cases that al_post_send() does not handle: the module may block, the trace is on, or the handle is invalid. */
 static __attribute__((cold, noinline)) al_status
-send_otherwise(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad_wr)
+send_slow(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad_wr)
 {
 	const struct ib_send_wr *bad = NULL;
-	struct lent objects = { 0 };
+	struct wr_refs objects = { 0 };
 	struct al_call call;
 	al_status status;
 
@@ -427,12 +431,12 @@ send_otherwise(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_send_wr 
 	}
 	IB_TRACE("al", "post_send: hands the requests to the HCA's module %s",
 		 call.obj->dev->module);
-	lent = &objects;
-	status = ASK(&call, post_send, call.obj->ci, wr, &bad);
-	lent = NULL;
+	wr_refs = &objects;
+	status = CALL_MODULE(&call, post_send, call.obj->ci, wr, &bad);
+	wr_refs = NULL;
 	if (status)
-		*bad_wr = door_bad(call.obj->dev, "post_send", wr, bad);
-	give_back(&objects);
+		*bad_wr = check_bad_wr(call.obj->dev, "post_send", wr, bad);
+	drop_wr_refs(&objects);
 	data_end(&call, CI_MAY_BLOCK(post_send));
 	IB_TRACE("al", "post_send returns to the channel driver: %s", al_status_str(status));
 	return status;
@@ -447,21 +451,22 @@ al_status al_post_send(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_
 	if (__builtin_expect(!wr || !bad_wr, 0))
 		return AL_INVALID_PARAMETER;
 	if (__builtin_expect(ib_trace_on, 0))
-		return send_otherwise(qp, wr, bad_wr);
+		return send_slow(qp, wr, bad_wr);
 	obj = data_enter(qp, AL_OBJ_QP, CI_MAY_BLOCK(post_send));
 	if (__builtin_expect(!obj, 0))
-		return send_otherwise(qp, wr, bad_wr);
+		return send_slow(qp, wr, bad_wr);
 	status = dev_ops(obj->dev)->post_send(obj->ci, wr, &bad);
 	if (__builtin_expect(status != AL_SUCCESS, 0)) {
-		status = door_status(obj->dev, "post_send", status);
-		*bad_wr = door_bad(obj->dev, "post_send", wr, bad);
+		status = check_status(obj->dev, "post_send", status);
+		*bad_wr = check_bad_wr(obj->dev, "post_send", wr, bad);
 	}
 	rcu_leave();
 	return status;
 }
 
+/* Posts for the cases that al_post_recv() does not handle: the module may block, the trace is on, or the handle is invalid. */
 static __attribute__((cold, noinline)) al_status
-recv_otherwise(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad_wr)
+recv_slow(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad_wr)
 {
 	const struct ib_recv_wr *bad = NULL;
 	struct al_call call;
@@ -476,9 +481,9 @@ recv_otherwise(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_recv_wr 
 	}
 	IB_TRACE("al", "post_recv: hands the requests to the HCA's module %s",
 		 call.obj->dev->module);
-	status = ASK(&call, post_recv, call.obj->ci, wr, &bad);
+	status = CALL_MODULE(&call, post_recv, call.obj->ci, wr, &bad);
 	if (status)
-		*bad_wr = door_bad(call.obj->dev, "post_recv", wr, bad);
+		*bad_wr = check_bad_wr(call.obj->dev, "post_recv", wr, bad);
 	data_end(&call, CI_MAY_BLOCK(post_recv));
 	IB_TRACE("al", "post_recv returns to the channel driver: %s", al_status_str(status));
 	return status;
@@ -493,14 +498,14 @@ al_status al_post_recv(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_
 	if (__builtin_expect(!wr || !bad_wr, 0))
 		return AL_INVALID_PARAMETER;
 	if (__builtin_expect(ib_trace_on, 0))
-		return recv_otherwise(qp, wr, bad_wr);
+		return recv_slow(qp, wr, bad_wr);
 	obj = data_enter(qp, AL_OBJ_QP, CI_MAY_BLOCK(post_recv));
 	if (__builtin_expect(!obj, 0))
-		return recv_otherwise(qp, wr, bad_wr);
+		return recv_slow(qp, wr, bad_wr);
 	status = dev_ops(obj->dev)->post_recv(obj->ci, wr, &bad);
 	if (__builtin_expect(status != AL_SUCCESS, 0)) {
-		status = door_status(obj->dev, "post_recv", status);
-		*bad_wr = door_bad(obj->dev, "post_recv", wr, bad);
+		status = check_status(obj->dev, "post_recv", status);
+		*bad_wr = check_bad_wr(obj->dev, "post_recv", wr, bad);
 	}
 	rcu_leave();
 	return status;
@@ -508,12 +513,15 @@ al_status al_post_recv(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_
 
 /* ------------------------------------------------- handles in work requests */
 
-/* In the read section that al_post_send() has entered, or with a reference that it gives back. */
+/*
+ * Finds the module's object of a handle in a work request. The object is usable until post_send returns: al_post_send() is in
+ * a read section, or send_slow() keeps a reference. NULL: the handle is invalid, or belongs to another opening or HCA.
+ */
 static void *wr_object(const struct ci_qp *qp, const void *handle, al_object_type type)
 {
 	struct al_obj *qp_obj = qp->ctx, *obj;
 
-	obj = qp_obj->dev->may_block & CI_MAY_BLOCK(post_send) ? lend(handle, type)
+	obj = qp_obj->dev->may_block & CI_MAY_BLOCK(post_send) ? get_wr_object(handle, type)
 							       : obj_peek(handle, type);
 	return obj && obj->al == qp_obj->al && obj->dev == qp_obj->dev ? obj->ci : NULL;
 }

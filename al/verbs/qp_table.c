@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The state table of queue pairs (IBTA 10.3.1 and table 91): per type and transition, which
- * attributes must and which may be given. Ranges of values are qp.c's; what a transition does, the
- * module's.
+ * The state table of queue pairs (IBTA 10.3.1 and table 91): the required and the optional attributes of each transition,
+ * by queue pair type. qp.c checks the attributes' values. The module carries the transition out.
  */
 #include "al/verbs/verbs.h"
 
@@ -19,18 +18,18 @@
 #define CONNECTED (UC | RC | XRC)
 #define ALL       (CONNECTED | UD | RD | SPECIAL | RAW)
 
-/* Attributes that usually come together. */
+/* Groups of attributes that several transitions use. */
 #define PATH    (IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN)
 #define RESPOND (IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER)
 #define RETRY   (IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY)
 #define MIGRATE (IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE)
-#define LIVE    (IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS | MIGRATE) /* of a connected type that sends */
+#define LIVE    (IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS | MIGRATE) /* optional for connected types in RTS */
 
 struct transition {
 	ib_qp_state from, to;
-	uint32_t types;    /* that it is for */
-	uint32_t required; /* without IB_QP_STATE, which every change of state requires */
-	uint32_t optional;
+	uint32_t types;    /* queue pair types that the row applies to, TYPE() */
+	uint32_t required; /* attributes that must be given, except IB_QP_STATE, which every change of state requires */
+	uint32_t optional; /* attributes that may be given */
 };
 
 static const struct transition table[] = {
@@ -91,7 +90,7 @@ static const struct transition table[] = {
 	{ IB_QPS_SQD, IB_QPS_SQD, UD | SPECIAL, 0, IB_QP_PKEY_INDEX | IB_QP_QKEY },
 	{ IB_QPS_SQD, IB_QPS_SQD, RD, 0, IB_QP_QKEY },
 
-	/* a reliable connection has no SQE: its errors end it */
+	/* an RC queue pair has no state SQE: its errors lead to the state Error */
 	{ IB_QPS_SQE, IB_QPS_RTS, UC, 0, IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS },
 	{ IB_QPS_SQE, IB_QPS_RTS, UD | SPECIAL | RD, 0, IB_QP_CUR_STATE | IB_QP_QKEY },
 	{ IB_QPS_SQE, IB_QPS_RTS, RAW, 0, IB_QP_CUR_STATE },
@@ -103,8 +102,8 @@ al_status qp_table_check(ib_qp_type type, ib_qp_state from, ib_qp_state to, uint
 
 	if ((unsigned int)to >= IB_QPS_COUNT)
 		return AL_INVALID_PARAMETER;
-	/* from any state to Reset or Error, with nothing else; but to stay in Reset or Error is
-	 * asked for by name */
+	/* Every state may change to Reset or Error, with IB_QP_STATE as the only attribute. Without IB_QP_STATE, "to" is the
+	 * current state, and the table decides. */
 	if (mask & IB_QP_STATE && (to == IB_QPS_RESET || to == IB_QPS_ERR))
 		return given ? AL_INVALID_ATTRIBUTE : AL_SUCCESS;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {

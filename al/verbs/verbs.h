@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The verbs objects: what the Access Layer keeps of each beside the common part.
- * The module's part of an object is behind al_obj.ci, filled in here before the module sees it.
+ * The verbs objects: the Access Layer's part of each object beside struct al_obj, and the functions that files of al/verbs
+ * share. The Access Layer fills in the module's part of an object (al_obj.ci) before the module gets it.
  */
 #ifndef AL_VERBS_VERBS_H
 #define AL_VERBS_VERBS_H
@@ -12,60 +12,62 @@
 
 struct al_ca {
 	struct al_obj obj;
-	void *um_context; /* the module's, for um_close_ca */
-	bool um_open;     /* um_open_ca has been called: a process behind the agent opened it */
+	void *um_context; /* the module's context of um_open_ca, for um_close_ca */
+	bool um_open;     /* um_open_ca has succeeded: a client of the agent opened the HCA, and um_close_ca is due */
 };
 
 struct al_cq {
 	struct al_evobj ev;
-	pthread_mutex_t serial; /* CI_SERIALISE_CQ: poll and arm one at a time. Leaf. */
-	pthread_mutex_t control; /* resize, with the size that it leaves. Outside the module's locks. */
+	pthread_mutex_t data_path_lock; /* serialises poll and arm if the module sets CI_SERIALISE_CQ. Leaf. */
+	pthread_mutex_t resize_lock; /* held from resize_cq to the store of ci_cq.cqe. Outside the module's locks. */
 };
 
 struct al_mr {
 	struct al_obj obj;
-	pthread_mutex_t control; /* query, against the end in the module. Outside the module's locks. */
+	pthread_mutex_t query_lock; /* excludes query_mr and quiescing. Outside the module's locks. */
 };
 
 struct al_qp {
 	struct al_evobj ev;
-	/* modify: from the check to the operation; quiesce. Outside the module's locks. */
-	pthread_mutex_t control;
-	struct al_qp_init init;  /* as created, cap as granted */
-	uint32_t taken;          /* its number in al_dev.qpns; 0: none */
+	/* Held by a modification from the check of the state to the operation, and while quiescing. Outside the module's locks. */
+	pthread_mutex_t modify_lock;
+	struct al_qp_init init;  /* attributes of al_create_qp(); cap holds the granted sizes */
+	uint32_t reserved_qpn;   /* queue pair number that is reserved in al_dev.qpns; 0: none */
 };
 
-/* al_reg_mr() of a client's memory, or, with NULL, of this process's. */
+/* Implements al_reg_mr() for a client's memory. client NULL: memory of this process. */
 al_status mr_reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client *client, void *context, uint32_t *lkey,
 		 uint32_t *rkey, al_mr_h *mr);
 
-/* ------------------------------------------ what a module answers (door.c) */
+/* ------------------------------------- checks of a module's results (check.c) */
 
-/* Tells the log what the module of an HCA has got wrong. AL_MODULE_FAILED. */
-al_status door_refuse(struct al_dev *dev, const char *fmt, ...) IB_PRINTF(2, 3)
+/* Logs an error of the HCA's module. Returns AL_MODULE_FAILED. */
+al_status report_module_error(struct al_dev *dev, const char *fmt, ...) IB_PRINTF(2, 3)
 	__attribute__((cold));
-/* The status, or AL_MODULE_FAILED for one that is none. */
-al_status door_status(struct al_dev *dev, const char *op, al_status status);
-/* Calls an operation that may fail, and holds its status against those that there are. */
-#define ASK(call, op, ...) door_status((call)->obj->dev, #op, (call)->ops->op(__VA_ARGS__))
-/* Attributes, written with AL_SUCCESS; AL_MODULE_FAILED: what the module answered can not be. */
-al_status door_query_ca(const struct al_call *call, struct ib_ca_attr *attr);
-al_status door_query_port(const struct al_call *call, uint8_t port, struct ib_port_attr *attr);
-al_status door_query_qp(const struct al_call *call, struct ib_qp_attr *attr);
-/* The count, or the most that it can be. */
-uint32_t door_count(struct al_dev *dev, const char *op, uint32_t most, uint32_t count)
+/* Returns the status of the module's operation op, or AL_MODULE_FAILED if the number is no al_status. */
+al_status check_status(struct al_dev *dev, const char *op, al_status status);
+/* Calls an operation of the module and checks its status with check_status(). */
+#define CALL_MODULE(call, op, ...) check_status((call)->obj->dev, #op, (call)->ops->op(__VA_ARGS__))
+/* Query the module and check the attributes. *attr is written with AL_SUCCESS only. AL_MODULE_FAILED: an attribute is out
+ * of its range. */
+al_status query_ca_checked(const struct al_call *call, struct ib_ca_attr *attr);
+al_status query_port_checked(const struct al_call *call, uint8_t port, struct ib_port_attr *attr);
+al_status query_qp_checked(const struct al_call *call, struct ib_qp_attr *attr);
+/* Returns the number of completions that the operation op reported, limited to most. */
+uint32_t check_count(struct al_dev *dev, const char *op, uint32_t most, uint32_t count)
 	__attribute__((cold));
-/* Of a chain whose post failed: *bad, or its first request when *bad is none of the chain. */
-const void *door_bad(struct al_dev *dev, const char *op, const void *first, const void *bad)
+/* Returns the request at which a post failed: bad, or first if bad is no request of the chain that begins with first. */
+const void *check_bad_wr(struct al_dev *dev, const char *op, const void *first, const void *bad)
 	__attribute__((cold));
-/* A queue pair that the module has made: its sizes and its number, which is then taken until
- * door_qp_ends(). */
-al_status door_qp_made(struct al_dev *dev, struct al_qp *qp, const struct ib_qp_cap *cap,
+/* Checks the sizes and the number of a queue pair that the module has created, and reserves the number until
+ * release_qp_num(). AL_MODULE_FAILED, AL_INSUFFICIENT_MEMORY. */
+al_status check_created_qp(struct al_dev *dev, struct al_qp *qp, const struct ib_qp_cap *cap,
 		       const struct ib_qp_cap *asked);
-/* Before destroy_qp, since the module may give the number anew as soon as that has begun. */
-void door_qp_ends(struct al_dev *dev, struct al_qp *qp);
+/* Ends the reservation of the queue pair's number. Called before destroy_qp, during which the module may already use the
+ * number for a new queue pair. */
+void release_qp_num(struct al_dev *dev, struct al_qp *qp);
 
-/* Is the reserved tail of an attribute struct zero? */
+/* True: all words of the member "reserved" of an attribute struct are zero. */
 #define RESERVED_IS_ZERO(attr) \
 	(!((attr)->reserved[0] | (attr)->reserved[1] | (attr)->reserved[2] | (attr)->reserved[3]))
 
@@ -73,8 +75,8 @@ void door_qp_ends(struct al_dev *dev, struct al_qp *qp);
 al_status ah_attr_check(const struct al_dev *dev, const struct ib_ah_attr *attr);
 
 /*
- * The state table of a queue pair (qp_table.c): may a queue pair of this type go from one state to the other with these
- * attributes? AL_INVALID_TRANSITION, AL_MISSING_ATTRIBUTE, AL_INVALID_ATTRIBUTE.
+ * Checks a transition of a queue pair against the state table in qp_table.c. mask: attributes that the caller gives, enum
+ * ib_qp_attr_mask. AL_INVALID_PARAMETER, AL_INVALID_TRANSITION, AL_MISSING_ATTRIBUTE, AL_INVALID_ATTRIBUTE.
  */
 al_status qp_table_check(ib_qp_type type, ib_qp_state from, ib_qp_state to, uint32_t mask);
 

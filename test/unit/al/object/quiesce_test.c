@@ -226,7 +226,7 @@ END_TEST
 
 static void keep_errors(void *context, ib_log_level level, const char *text)
 {
-	if (level == IB_LOG_ERROR && strstr(text, "does not reset"))
+	if (level == IB_LOG_ERROR && strstr(text, "failed to reset"))
 		journal_add(context, text);
 }
 

@@ -21,9 +21,9 @@ check_PROGRAMS += test/unit/al/verbs/qp_post_test
 test_unit_al_verbs_qp_post_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_verbs_qp_post_test_LDADD = $(API_LIBS)
 
-check_PROGRAMS += test/unit/al/verbs/door_test
-test_unit_al_verbs_door_test_CPPFLAGS = $(FAKE_FLAGS)
-test_unit_al_verbs_door_test_LDADD = $(API_LIBS)
+check_PROGRAMS += test/unit/al/verbs/check_test
+test_unit_al_verbs_check_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_verbs_check_test_LDADD = $(API_LIBS)
 
 check_PROGRAMS += test/unit/al/verbs/block_test
 test_unit_al_verbs_block_test_CPPFLAGS = $(FAKE_FLAGS)

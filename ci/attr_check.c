@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * What an HCA says of itself and of its ports, held against what can be: at its registration, and
- * at each later query. What a module answers to other operations is al/verbs/door.c's.
+ * at each later query. What a module answers to other operations is al/verbs/check.c's.
  */
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * al/verbs/door.c: what a module answers and cannot be so reaches no channel driver, in this process or through an
+ * al/verbs/check.c: what a module answers and cannot be so reaches no channel driver, in this process or through an
  * agent. The module is fake.so with some operations in front of its own.
  */
 #include "test/unit/al/verbs/qp_test.h"
@@ -153,7 +153,7 @@ START_TEST(a_completion_queue_with_less_than_was_asked_for_is_none)
 	al_cq_h small = NULL;
 
 	odd.cqe = -1;
-	listen_for("create_cq made 9 entries where 10 were asked for");
+	listen_for("create_cq created a completion queue of 9 entries; requested: 10");
 	ck_status(al_create_cq(pd, &init, NULL, NULL, NULL, &small), AL_MODULE_FAILED);
 	ck_assert_uint_eq(told.found, 1);
 	ck_assert_ptr_null(small);
@@ -174,7 +174,7 @@ START_TEST(a_queue_pair_with_less_than_was_asked_for_is_none)
 	al_qp_h qp = NULL;
 
 	odd.cap[_i] = -1;
-	listen_for("create_qp made");
+	listen_for("create_qp granted less than requested");
 	ck_status(al_create_qp(pd, &init, NULL, NULL, &qp), AL_MODULE_FAILED);
 	ck_assert_uint_eq(told.found, 1);
 	ck_assert_ptr_null(qp);
@@ -194,7 +194,7 @@ START_TEST(a_number_has_24_bits_and_is_none_of_the_special_ones)
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		odd.qpn = wrong[i];
-		listen_for("create_qp gave the number");
+		listen_for("create_qp set qp_num to");
 		ck_status(al_create_qp(pd, &init, NULL, NULL, &qp), AL_MODULE_FAILED);
 		ck_assert_uint_eq(told.found, 1);
 	}
@@ -212,7 +212,7 @@ START_TEST(a_number_is_one_queue_pairs_until_that_ends)
 
 	odd.qpn = 0x123456;
 	ck_ok(al_create_qp(pd, &init, NULL, NULL, &first));
-	listen_for("0x123456, which another queue pair has");
+	listen_for("0x123456, which is another queue pair");
 	ck_status(al_create_qp(pd, &init, NULL, NULL, &second), AL_MODULE_FAILED);
 	ck_assert_uint_eq(told.found, 1);
 	/* The refused one has not given back what is the first's. */
@@ -314,7 +314,7 @@ START_TEST(no_more_completions_than_were_asked_for)
 
 	memset(wc, 0x5a, sizeof(wc));
 	odd.more = 1000;
-	listen_for("poll_cq answered 1003 completions where 3 were asked for");
+	listen_for("poll_cq reported 1003 completions; the most it may report: 3");
 	ck_ok(al_poll_cq_ex(cq, 3, wc, &count));
 	ck_assert_uint_eq(count, 3);
 	ck_ok(al_poll_cq(cq, 3, wc, &count));
@@ -329,7 +329,7 @@ START_TEST(no_more_completions_are_seen_than_were_asked_for)
 	uint32_t count = 0;
 
 	odd.more = 1;
-	listen_for("peek_cq answered 8 completions where 7 were asked for");
+	listen_for("peek_cq reported 8 completions; the most it may report: 7");
 	ck_ok(al_peek_cq(cq, 7, &count));
 	ck_assert_uint_eq(count, 7);
 	ck_assert_uint_eq(told.found, 1);
@@ -532,7 +532,7 @@ END_TEST
 
 START_TEST(a_module_that_goes_on_does_not_fill_the_log)
 {
-	listen_for("is not told");
+	listen_for("are not logged");
 	fake->fail[FAKE_arm_cq] = NO_STATUS;
 	for (int i = 0; i < 100; i++)
 		ck_status(al_arm_cq(cq, AL_ARM_ANY, NULL), AL_MODULE_FAILED);
@@ -573,7 +573,7 @@ START_TEST(a_state_or_port_of_a_queue_pair_that_cannot_be_is_not_believed)
 
 	ck_ok(test_modify(qp, IB_QPS_INIT, attr, TEST_RC_INIT));
 	kept = fake->last_qp->attr;
-	listen_for("query_qp answered");
+	listen_for("query_qp returned");
 	switch (_i) {
 	case 0:
 		fake->last_qp->attr.qp_state = IB_QPS_COUNT;
@@ -600,7 +600,7 @@ START_TEST(a_vendor_call_answers_no_more_than_there_is_room)
 	char out[16];
 
 	odd.out_len = 9;
-	listen_for("vendor_call 0x7 answered 9 bytes where 8 have room");
+	listen_for("vendor_call of code 0x7 wrote 9 bytes to a buffer of 8");
 	ck_status(al_vendor_call(ca, 7, NULL, 0, out, &length), AL_MODULE_FAILED);
 	ck_assert_uint_eq(told.found, 1);
 	ck_assert_uint_eq(length, 8);
@@ -638,7 +638,7 @@ START_TEST(an_upcall_with_the_context_of_something_else_is_dropped)
 
 	make(IB_QPT_RC);
 	hca_ctx = fake->last_qp->qp.pd->ca->ctx;
-	listen_for("the ctx of an HCA");
+	listen_for("the ctx of an HCA instead");
 	ib_cq_notify(hca_ctx);
 	ck_assert_uint_eq(told.found, 1);
 	listen_for("for the ctx of an HCA");
@@ -711,7 +711,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("al/verbs/door");
+	Suite *suite = suite_create("al/verbs/check");
 	TCase *tcase = tcase_create("door");
 
 	tcase_add_checked_fixture(tcase, set_up_odd, tear_down);
