@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Memory for the library and its modules: calloc() that a test can make fail. Objects' own rules of
- * freeing (a grace period after their destroy) are the Access Layer's.
+ * Memory for the library and its modules: calloc() with a failure that a test can order. When an
+ * object's memory may be freed (a grace period after its destroy) is the Access Layer's concern.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include <iba/ib_hca.h>
 
-/* Allocations of this thread until the one that fails; 0: none is to fail. */
+/* Number of this thread's allocations up to the allocation that fails; 0: no allocation is made to
+ * fail. */
 static _Thread_local uint64_t countdown;
 
 uint64_t al_fail_alloc(uint64_t nth)

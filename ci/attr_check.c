@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What an HCA says of itself and of its ports, held against what can be: at its registration, and
- * at each later query. What a module answers to other operations is al/verbs/check.c's.
+ * Checks of the attributes that a module returns for an HCA and its ports, at the registration and
+ * at each later query. Results of other operations are checked in al/verbs/check.c.
  */
 #include <stdio.h>
 
@@ -13,17 +13,19 @@ struct range {
 	size_t offset, size;
 	uint64_t least, most;
 };
-/* clang-format off: it takes #member for a directive */
-#define RANGE(type, member, least, most) \
-	{ #member, offsetof(type, member), sizeof(((type *)0)->member), least, most }
+/* clang-format off: clang-format takes #member for a preprocessor directive */
+#define RANGE(type, member, least, most)                                                  \
+	{                                                                                 \
+#member, offsetof(type, member), sizeof(((type *)0)->member), least, most \
+	}
 /* clang-format on */
 #define CA(member, least, most)   RANGE(struct ib_ca_attr, member, least, most)
 #define PORT(member, least, most) RANGE(struct ib_port_attr, member, least, most)
 
 static const struct range ca_ranges[] = {
-	CA(node_guid, 1, UINT64_MAX), /* 0 is nobody's */
+	CA(node_guid, 1, UINT64_MAX), /* 0 is no GUID */
 	CA(num_ports, 1, 254),
-	CA(num_comp_vectors, 1, 2048), /* a PCI function has no more interrupts */
+	CA(num_comp_vectors, 1, 2048), /* a PCI function has at most 2048 MSI-X interrupts */
 	CA(vendor_id, 0, 0xffffff),
 	CA(atomic_cap, IB_ATOMIC_NONE, IB_ATOMIC_GLOBAL),
 	CA(masked_atomic_cap, IB_ATOMIC_NONE, IB_ATOMIC_GLOBAL),
@@ -35,13 +37,13 @@ static const struct range port_ranges[] = {
 	PORT(link_layer, IB_LINK_LAYER_UNSPECIFIED, IB_LINK_LAYER_ETHERNET),
 	PORT(max_mtu, IB_MTU_256, IB_MTU_4096),
 	PORT(max_msg_size, 0, 1u << 31),
-	PORT(gid_tbl_len, 1, 1u << 16), /* what takes an index has 16 bits for it */
+	PORT(gid_tbl_len, 1, 1u << 16), /* an index of the table has 16 bits */
 	PORT(pkey_tbl_len, 1, 1u << 16),
 	PORT(lmc, 0, 7),
 	PORT(sm_sl, 0, 15),
 };
 
-/* There is none of two bytes. */
+/* Reads a member. No member of the ranges has two bytes. */
 static uint64_t member(const void *attr, const struct range *r)
 {
 	const char *at = (const char *)attr + r->offset;
@@ -67,7 +69,7 @@ static const struct range *find_wrong(const void *attr, const struct range *rang
 
 static al_status query_failed(const char *op, al_status st, char text[CI_TEXT_MAX])
 {
-	ci_say(text, "%s failed: %s", op, ci_status_text(st));
+	ci_set_text(text, "%s failed: %s", op, ci_status_text(st));
 	return ci_module_status(st);
 }
 
@@ -82,9 +84,9 @@ al_status ci_query_ca(const struct ci_interface *ops, struct ci_ca *ca, struct i
 		return query_failed("query_ca", st, text);
 	r = find_wrong(&found, ca_ranges, sizeof(ca_ranges) / sizeof(ca_ranges[0]));
 	if (r) {
-		ci_say(text, "query_ca says %s %llu, and an HCA has %llu to %llu", r->name,
-		       (unsigned long long)member(&found, r), (unsigned long long)r->least,
-		       (unsigned long long)r->most);
+		ci_set_text(text, "query_ca returned %s %llu; valid are %llu to %llu", r->name,
+			    (unsigned long long)member(&found, r), (unsigned long long)r->least,
+			    (unsigned long long)r->most);
 		return AL_MODULE_FAILED;
 	}
 	found.node_desc[sizeof(found.node_desc) - 1] = '\0';
@@ -108,22 +110,24 @@ al_status ci_query_port(const struct ci_interface *ops, struct ci_ca *ca, uint8_
 	}
 	r = find_wrong(&found, port_ranges, sizeof(port_ranges) / sizeof(port_ranges[0]));
 	if (r) {
-		ci_say(text, "query_port says %s %llu of port %u, and it is from %llu to %llu",
-		       r->name, (unsigned long long)member(&found, r), port,
-		       (unsigned long long)r->least, (unsigned long long)r->most);
+		ci_set_text(text, "query_port returned %s %llu for port %u; valid are %llu to %llu",
+			    r->name, (unsigned long long)member(&found, r), port,
+			    (unsigned long long)r->least, (unsigned long long)r->most);
 		return AL_MODULE_FAILED;
 	}
-	/* A port that is not active may have none yet. */
+	/* A port that is not active may have no active_mtu yet. */
 	if (found.active_mtu > found.max_mtu ||
 	    (found.state == IB_PORT_ACTIVE && !found.active_mtu)) {
-		ci_say(text, "query_port says active_mtu %u of port %u, whose max_mtu is %u",
-		       found.active_mtu, port, found.max_mtu);
+		ci_set_text(text,
+			    "query_port returned active_mtu %u for port %u, whose max_mtu is %u",
+			    found.active_mtu, port, found.max_mtu);
 		return AL_MODULE_FAILED;
 	}
-	/* Adapters say the permissive LID, or an old one, until a subnet manager assigns a LID. */
+	/* Adapters report the permissive LID, or an old LID, until a subnet manager assigns a LID.
+	 */
 	if (found.lid > IB_LID_UNICAST_LAST && found.state >= IB_PORT_ARMED) {
-		ci_say(text, "query_port says lid %u of port %u, and it is from 0 to %u", found.lid,
-		       port, IB_LID_UNICAST_LAST);
+		ci_set_text(text, "query_port returned lid %u for port %u; valid are 0 to %u",
+			    found.lid, port, IB_LID_UNICAST_LAST);
 		return AL_MODULE_FAILED;
 	}
 	*attr = found;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The PCI functions of this machine and which module serves each: matching by the modules' id
- * tables, probe and remove, coming and going. How the bus is read is ci/pci.c. The list is changed
- * with both locks held, so that the loader reads it under its own and snapshots under the
- * registry's.
+ * The PCI functions of this machine, and the module that serves each function: matching by the
+ * modules' id tables, calls of probe and remove, functions that appear and disappear. Reading the
+ * bus is ci/pci.c. The list changes only with both the loader's and the registry's lock held; so
+ * the loader reads it under its own lock, and snapshots under the registry's.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,13 +14,15 @@
 const char *ci_bus_sysfs = "/sys/bus/pci";
 
 static struct ci_pci_fn *functions, *parents_functions;
-/* Registry's lock: why the last look failed; empty: it did not. */
+/* Why the last scan of the bus failed; empty: the scan succeeded. Guarded by the registry's lock.
+ */
 static char bus_error[CI_TEXT_MAX];
 
-void ci_bus_forked(void)
+void ci_bus_after_fork(void)
 {
 	/*
-	 * The parent's locks stay the parent's: what is closed here is this process' share of them.
+	 * The child closes its descriptors of the lock files. The locks stay with the parent's
+	 * descriptors.
 	 */
 	for (struct ci_pci_fn *fn = functions; fn; fn = fn->next)
 		if (fn->lock >= 0)
@@ -32,15 +34,16 @@ void ci_bus_forked(void)
 /* ----------------------------------------------------------------- one function */
 
 /*
- * Classes of adapters that somebody might miss: InfiniBand and fabric controllers (PCI Code and ID
- * Assignment, 2 and 0c).
+ * True: the class is an InfiniBand or fabric controller (PCI Code and ID Assignment, 2 and 0c).
+ * Such functions appear in snapshots even if no module serves them.
  */
-static bool fabric_class(uint16_t class_code)
+static bool is_fabric_class(uint16_t class_code)
 {
 	return class_code == 0x0207 || class_code == 0x0208 || class_code == 0x0c06;
 }
 
-static const struct ci_pci_id *match(const struct ci_module *module, const struct ci_pci_dev *dev)
+static const struct ci_pci_id *match_id(const struct ci_module *module,
+					const struct ci_pci_dev *dev)
 {
 	for (uint32_t i = 0; i < module->num_pci_ids; i++) {
 		const struct ci_pci_id *id = &module->pci_ids[i];
@@ -61,14 +64,14 @@ static void set_owner(struct ci_pci_fn *fn, struct ci_host *owner)
 	pthread_mutex_lock(&ci_registry_lock);
 	fn->owner = owner;
 	if (owner)
-		fn->why[0] = '\0';
+		fn->refusal[0] = '\0';
 	pthread_mutex_unlock(&ci_registry_lock);
 }
 
-static void set_why(struct ci_pci_fn *fn, const char *why)
+static void set_refusal(struct ci_pci_fn *fn, const char *refusal)
 {
 	pthread_mutex_lock(&ci_registry_lock);
-	ci_copy(fn->why, sizeof(fn->why), why);
+	ci_copy(fn->refusal, sizeof(fn->refusal), refusal);
 	pthread_mutex_unlock(&ci_registry_lock);
 }
 
@@ -79,11 +82,12 @@ static void unlock(struct ci_pci_fn *fn)
 	fn->lock = -1;
 }
 
-/* Offers a function to a module, if it is one of its table. */
-static void offer(struct ci_pci_fn *fn, struct ci_host *host)
+/* Calls the module's probe for a function that matches the module's id table. Loader's lock held.
+ */
+static void probe_function(struct ci_pci_fn *fn, struct ci_host *host)
 {
-	const struct ci_pci_id *id = host->module->probe ? match(host->module, &fn->dev) : NULL;
-	char why[CI_TEXT_MAX], holder[CI_TEXT_MAX];
+	const struct ci_pci_id *id = host->module->probe ? match_id(host->module, &fn->dev) : NULL;
+	char refusal[CI_TEXT_MAX], holder[CI_TEXT_MAX];
 	al_status st;
 
 	if (!id)
@@ -93,21 +97,24 @@ static void offer(struct ci_pci_fn *fn, struct ci_host *host)
 			       sizeof(fn->adapter));
 	IB_TRACE("ci", "PCI function %s (%04x:%04x) matches %s", fn->dev.name, fn->dev.vendor_id,
 		 fn->dev.device_id, host->name);
-	/* One process owns a function. What was recorded is nobody's. */
+	/* One process owns a function of the live bus. A function of a recorded dump has no
+	 * sysfs_path and no lock. */
 	if (*fn->dev.sysfs_path) {
 		st = ci_lock_pci(fn->dev.name, &fn->lock, holder, sizeof(holder));
 		if (st) {
-			ci_say(why, "%s %.160s",
-			       st == AL_RESOURCE_BUSY ? "in use by" : "can not be locked:", holder);
-			ib_log(IB_LOG_WARNING, host->name, "PCI function %s left alone, %s",
-			       fn->dev.name, why);
-			set_why(fn, why);
+			ci_set_text(refusal, "%s %.160s",
+				    st == AL_RESOURCE_BUSY ? "in use by" : "can not be locked:",
+				    holder);
+			ib_log(IB_LOG_WARNING, host->name,
+			       "PCI function %s is not served by this process: %s", fn->dev.name,
+			       refusal);
+			set_refusal(fn, refusal);
 			return;
 		}
 	}
 	fn->dev.driver_data = id->driver_data;
 	IB_TRACE("ci", "probe of %s with %s", host->name, fn->dev.name);
-	ci_host_clear_why(host);
+	ci_host_clear_refusal(host);
 	st = host->module->probe(&fn->dev);
 	if (!st) {
 		set_owner(fn, host);
@@ -116,12 +123,13 @@ static void offer(struct ci_pci_fn *fn, struct ci_host *host)
 	fn->dev.driver_data = 0;
 	fn->dev.module_data = NULL;
 	unlock(fn);
-	ci_host_say_failed(host, "probe", st, why);
-	set_why(fn, why);
-	ib_log(IB_LOG_ERROR, host->name, "PCI function %s left alone: %s", fn->dev.name, why);
+	ci_host_describe_failure(host, "probe", st, refusal);
+	set_refusal(fn, refusal);
+	ib_log(IB_LOG_ERROR, host->name, "PCI function %s is not served: %s", fn->dev.name,
+	       refusal);
 }
 
-static void take_back(struct ci_pci_fn *fn)
+static void remove_from_module(struct ci_pci_fn *fn)
 {
 	struct ci_host *host = fn->owner;
 
@@ -139,20 +147,20 @@ void ci_bus_probe(struct ci_host *host)
 {
 	for (struct ci_pci_fn *fn = functions; fn; fn = fn->next)
 		if (!fn->owner)
-			offer(fn, host);
+			probe_function(fn, host);
 }
 
-void ci_bus_release(struct ci_host *host)
+void ci_bus_remove_from(struct ci_host *host)
 {
 	for (struct ci_pci_fn *fn = functions; fn; fn = fn->next)
 		if (fn->owner == host)
-			take_back(fn);
+			remove_from_module(fn);
 }
 
-/* ----------------------------------------------------------------- coming and going */
+/* ----------------------------------------------------- changes of the bus */
 
-/* The same adapter in the same place? */
-static bool same(const struct ci_pci_dev *a, const struct ci_pci_dev *b)
+/* True: both describe one adapter in one place of the bus. */
+static bool is_same_adapter(const struct ci_pci_dev *a, const struct ci_pci_dev *b)
 {
 	return !strcmp(a->name, b->name) && a->vendor_id == b->vendor_id &&
 	       a->device_id == b->device_id && a->class_code == b->class_code &&
@@ -160,26 +168,26 @@ static bool same(const struct ci_pci_dev *a, const struct ci_pci_dev *b)
 	       a->subsys_device_id == b->subsys_device_id;
 }
 
-static struct ci_pci_fn **find(struct ci_pci_fn **list, const struct ci_pci_dev *dev)
+static struct ci_pci_fn **find_function(struct ci_pci_fn **list, const struct ci_pci_dev *dev)
 {
-	while (*list && !same(&(*list)->dev, dev))
+	while (*list && !is_same_adapter(&(*list)->dev, dev))
 		list = &(*list)->next;
 	return list;
 }
 
-static void remove_gone(struct ci_pci_fn **seen)
+static void remove_missing(struct ci_pci_fn **seen)
 {
 	struct ci_pci_fn **at = &functions;
 
 	while (*at) {
 		struct ci_pci_fn *fn = *at;
 
-		if (*find(seen, &fn->dev)) {
+		if (*find_function(seen, &fn->dev)) {
 			at = &fn->next;
 			continue;
 		}
-		IB_TRACE("ci", "PCI function %s has gone", fn->dev.name);
-		take_back(fn);
+		IB_TRACE("ci", "PCI function %s was removed from the bus", fn->dev.name);
+		remove_from_module(fn);
 		pthread_mutex_lock(&ci_registry_lock);
 		*at = fn->next;
 		pthread_mutex_unlock(&ci_registry_lock);
@@ -188,8 +196,8 @@ static void remove_gone(struct ci_pci_fn **seen)
 	}
 }
 
-/* Moves what is new from seen to the end of the list. */
-static void add_new(struct ci_pci_fn **seen)
+/* Moves functions that are not in the list yet from seen to the end of the list. */
+static void add_found(struct ci_pci_fn **seen)
 {
 	struct ci_pci_fn **end = &functions;
 
@@ -198,13 +206,13 @@ static void add_new(struct ci_pci_fn **seen)
 	while (*seen) {
 		struct ci_pci_fn *fn = *seen;
 
-		if (*find(&functions, &fn->dev)) {
+		if (*find_function(&functions, &fn->dev)) {
 			seen = &fn->next;
 			continue;
 		}
 		*seen = fn->next;
 		fn->next = NULL;
-		if (fabric_class(fn->dev.class_code))
+		if (is_fabric_class(fn->dev.class_code))
 			ci_pci_adapter(fn->dev.vendor_id, fn->dev.device_id, fn->adapter,
 				       sizeof(fn->adapter));
 		pthread_mutex_lock(&ci_registry_lock);
@@ -233,20 +241,21 @@ al_status ci_bus_scan(void)
 	ci_copy(bus_error, sizeof(bus_error), text);
 	pthread_mutex_unlock(&ci_registry_lock);
 	if (st) {
-		/* No bus is no fault of a machine; a dump that was asked for is. */
+		/* A machine without a PCI bus is no error. An unreadable dump is: the user has
+		 * asked for the dump. */
 		ib_log(source.dump ? IB_LOG_ERROR : IB_LOG_INFO, "pci", "%s%s",
 		       source.dump ? "PCI dump unreadable: " : "", text);
 		return st;
 	}
-	remove_gone(&seen);
-	add_new(&seen);
+	remove_missing(&seen);
+	add_found(&seen);
 	ci_pci_free(seen);
 	for (struct ci_host *host = ci_host_first(); host; host = host->next)
 		ci_bus_probe(host);
 	return AL_SUCCESS;
 }
 
-void ci_bus_forget(void)
+void ci_bus_clear(void)
 {
 	struct ci_pci_fn *list = functions;
 
@@ -259,9 +268,9 @@ void ci_bus_forget(void)
 
 /* ----------------------------------------------------------------------- snapshot */
 
-static bool of_interest(const struct ci_pci_fn *fn)
+static bool is_shown(const struct ci_pci_fn *fn)
 {
-	return fn->owner || *fn->why || fabric_class(fn->dev.class_code);
+	return fn->owner || *fn->refusal || is_fabric_class(fn->dev.class_code);
 }
 
 static void describe(struct ci_snap_pci *snap, const struct ci_pci_fn *fn)
@@ -277,7 +286,8 @@ static void describe(struct ci_snap_pci *snap, const struct ci_pci_fn *fn)
 		ci_copy(snap->text, sizeof(snap->text), fn->adapter);
 		return;
 	}
-	ci_say(text, "%s: %.160s", fn->adapter, *fn->why ? fn->why : "no module serves it");
+	ci_set_text(text, "%s: %.160s", fn->adapter,
+		    *fn->refusal ? fn->refusal : "no module serves it");
 	ci_copy(snap->text, sizeof(snap->text), text);
 }
 
@@ -298,7 +308,8 @@ al_status ci_snapshot_pci(struct ci_snap_pci **pci, size_t *count, char **error)
 
 	pthread_mutex_lock(&ci_registry_lock);
 	for (struct ci_pci_fn *fn = functions; fn; fn = fn->next)
-		n += of_interest(fn);
+		if (is_shown(fn))
+			n++;
 	snap = al_alloc((n ? n : 1) * sizeof(*snap));
 	if (!snap)
 		goto out;
@@ -311,7 +322,7 @@ al_status ci_snapshot_pci(struct ci_snap_pci **pci, size_t *count, char **error)
 	}
 	n = 0;
 	for (struct ci_pci_fn *fn = functions; fn; fn = fn->next)
-		if (of_interest(fn))
+		if (is_shown(fn))
 			describe(&snap[n++], fn);
 	*pci = snap;
 	*count = n;

@@ -2,10 +2,11 @@
 /*
  * The configuration: `ibal.conf`, a key file with the group [ibal] for the library and groups
  * [NAME] and [NAME REST] for the module NAME, and the environment variables IBAL_<NAME> with the
- * same keys. A module's keys are checked by the module; everything else here. Described in
- * ibal.conf(5), the groups of the agent too.
+ * same keys. A module checks the keys of its own groups, and the agent (al/agent/settings.c) its
+ * own; this file checks the rest. The user's description is ibal.conf(5).
  *
- * glib aborts when memory runs out; it is used here because all of this happens at start-up.
+ * glib aborts when memory runs out. This file uses glib because the configuration is read at the
+ * start only.
  */
 #include <errno.h>
 #include <string.h>
@@ -23,18 +24,20 @@ struct setting {
 	struct ci_param param; /* owned by the setting, origin excepted */
 };
 
-/* What a file says. */
+/* The content of a configuration file. */
 struct content {
-	char *path;          /* NULL: there is none */
-	char *ibal[8];       /* values of [ibal], as in ibal_keys; NULL: not said */
-	GPtrArray *settings; /* of struct setting, in the order of the file */
+	char *path;    /* path of the file; NULL: there is no file */
+	char *ibal[8]; /* values of the keys of [ibal], indexed like ibal_keys; NULL: the file lacks
+			  the key */
+	GPtrArray *settings; /* elements: struct setting, in the order of the file */
 };
 
 static struct {
-	pthread_mutex_t lock; /* protects reading; innermost but for the log's */
-	bool settled;         /* with the lock: not to be read again */
-	atomic_bool loaded;   /* stored with release when all below is there */
-	struct content now;
+	pthread_mutex_t
+		lock; /* held while the file is read. Only the log's lock is taken inside. */
+	bool settled; /* ci_start() has succeeded: the file is not read again; guarded by lock */
+	atomic_bool loaded; /* current is complete; stored with release */
+	struct content current;
 } conf = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static bool any_value(const char *value)
@@ -53,7 +56,7 @@ static bool log_value(const char *value)
 static const struct {
 	const char *name;
 	bool (*valid)(const char *value);
-	const char *values; /* what is valid, for the refusal */
+	const char *values; /* the valid values, for the refusal */
 } ibal_keys[] = {
 	{ "agent", any_value, "" },
 	{ "agent_user", any_value, "" },
@@ -64,9 +67,11 @@ static const struct {
 	{ "log", log_value, "error, warning, info or debug" },
 };
 #define IBAL_KEYS (sizeof(ibal_keys) / sizeof(ibal_keys[0]))
-_Static_assert(IBAL_KEYS <= sizeof(conf.now.ibal) / sizeof(conf.now.ibal[0]), "more keys than room");
+_Static_assert(IBAL_KEYS <= sizeof(conf.current.ibal) / sizeof(conf.current.ibal[0]),
+	       "more keys than room");
 
-/* IBAL_<NAME> of these is the library's own, now or in a later version. */
+/* Names NAME for which the variable IBAL_<NAME> is the library's own, now or in a later version. No
+ * module has such a name. */
 static const char *const reserved[] = {
 	"agent", "agent_user",  "ald",      "conf",  "config",   "faults",
 	"log",   "module_path", "pci_dump", "trace", "uvp_path", "verify",
@@ -112,11 +117,11 @@ static void content_clear(struct content *c)
 	g_clear_pointer(&c->settings, g_ptr_array_unref);
 }
 
-/* The lock is held, or nobody else can be there. */
+/* Drops the current configuration. Under conf.lock. */
 static void conf_clear(void)
 {
 	atomic_store_explicit(&conf.loaded, false, memory_order_relaxed);
-	content_clear(&conf.now);
+	content_clear(&conf.current);
 }
 
 /* ---------------------------------------------------------------- the file */
@@ -136,19 +141,18 @@ static al_status ibal_key(struct content *c, const char *key, char *value)
 		return AL_SUCCESS;
 	}
 	ib_log(IB_LOG_ERROR, "conf",
-	       "%s: [ibal] %s: there is no such key; ibal.conf(5) lists those there are", c->path,
-	       key);
+	       "%s: [ibal] %s: unknown key; ibal.conf(5) lists the keys of [ibal]", c->path, key);
 	g_free(value);
 	return AL_BAD_CONFIG;
 }
 
-/* The agent's groups, which it reads itself (al/agent/settings.c). */
+/* True: the group is the agent's, which reads its groups itself (al/agent/settings.c). */
 static bool is_agents(const char *group)
 {
 	return g_str_has_prefix(group, "ald") && (!group[3] || group[3] == ' ');
 }
 
-/* The module of a group, its first word; *section: the rest. */
+/* Splits a group's name: returns the first word, the module, and sets *section to the rest. */
 static char *group_module(const char *group, const char **section)
 {
 	size_t len = strcspn(group, " ");
@@ -165,7 +169,8 @@ static al_status read_key(struct content *c, GKeyFile *file, const char *group, 
 	char *value;
 
 	value = g_key_file_get_string(file, group, key, &err);
-	/* Not only when there is no value: a wrong escape sequence is handed back as it is. */
+	/* glib sets err also together with a value: a wrong escape sequence remains in the value.
+	 */
 	if (err) {
 		g_free(value);
 		ib_log(IB_LOG_ERROR, "conf", "%s: [%s] %s: %s; correct the value", c->path, group,
@@ -185,7 +190,7 @@ static al_status read_groups(struct content *c, GKeyFile *file)
 	g_auto(GStrv) groups = g_key_file_get_groups(file, NULL);
 	al_status st = AL_SUCCESS;
 
-	/* Each fault is said, not only the first. */
+	/* An error does not end the loop: the log names each error of the file. */
 	for (char **g = groups; *g; g++) {
 		g_auto(GStrv) keys = g_key_file_get_keys(file, *g, NULL, NULL);
 		g_autofree char *module = NULL;
@@ -198,7 +203,8 @@ static al_status read_groups(struct content *c, GKeyFile *file)
 				st = AL_BAD_CONFIG;
 		if (!strcmp(*g, "ibal") || (keys && *keys))
 			continue;
-		/* A group without keys says nothing, but its name must be right: keep it. */
+		/* A group without keys has no settings, but its name is checked by check_groups():
+		 * keep the group. */
 		module = group_module(*g, &section);
 		setting_add(c->settings, module, section, NULL, NULL, c->path);
 	}
@@ -219,7 +225,8 @@ static al_status read_file(struct content *c)
 	return read_groups(c, file);
 }
 
-/* The file to read: said by the program, by the user, or the system's; NULL: none. */
+/* Chooses the file to read: config (the application's), or IBAL_CONF (the user's), or the system's.
+ * NULL: no file. */
 static char *choose_file(const char *config)
 {
 	if (!config)
@@ -242,16 +249,16 @@ static al_status content_read(struct content *c, const char *config)
 	return st;
 }
 
-/* Once it is settled another file is not read any more: that is said instead of ignoring the file.
- */
-static al_status check_same(const char *config)
+/* Refuses another file after the configuration is settled: the file would be ignored without a
+ * message otherwise. */
+static al_status check_same_file(const char *config)
 {
-	const char *path = conf.now.path ? conf.now.path : "";
+	const char *path = conf.current.path ? conf.current.path : "";
 
 	if (!config || !strcmp(config, path))
 		return AL_SUCCESS;
 	ib_log(IB_LOG_ERROR, "conf",
-	       "al_open_attr.config is \"%s\", and this process has opened the library with \"%s\" already: name that, or leave it NULL",
+	       "al_open_attr.config is \"%s\", and this process has opened the library with \"%s\" already: use that file, or NULL",
 	       config, path);
 	return AL_INVALID_STATE;
 }
@@ -264,14 +271,14 @@ al_status ci_conf_load(const char *config)
 	ci_diag_start();
 	pthread_mutex_lock(&conf.lock);
 	if (conf.settled) {
-		st = check_same(config);
+		st = check_same_file(config);
 		goto out;
 	}
 	conf_clear();
-	st = content_read(&conf.now, config);
+	st = content_read(&conf.current, config);
 	if (st)
 		goto out;
-	/* Pairs with the load in ci_conf_get(). */
+	/* Release: pairs with the load in ci_conf_get(). */
 	atomic_store_explicit(&conf.loaded, true, memory_order_release);
 	if (!ci_env("IBAL_LOG") && ci_conf_get("log") &&
 	    ci_log_level_parse(ci_conf_get("log"), &level))
@@ -288,12 +295,13 @@ void ci_conf_settle(void)
 	pthread_mutex_unlock(&conf.lock);
 }
 
-void ci_conf_forked(void)
+void ci_conf_after_fork(void)
 {
 	pthread_mutex_init(&conf.lock, NULL);
 	conf.settled = false;
 }
 
+/* The value of a key of [ibal]; NULL: the file lacks the key. */
 static const char *key_of(const struct content *c, const char *key)
 {
 	for (size_t i = 0; i < IBAL_KEYS; i++)
@@ -306,7 +314,7 @@ const char *ci_conf_get(const char *key)
 {
 	if (!atomic_load_explicit(&conf.loaded, memory_order_acquire))
 		return NULL;
-	return key_of(&conf.now, key);
+	return key_of(&conf.current, key);
 }
 
 static al_status check_groups(const struct content *c, bool (*known)(const char *module, void *ctx), void *ctx)
@@ -319,7 +327,7 @@ static al_status check_groups(const struct content *c, bool (*known)(const char 
 		if (known(s->module, ctx))
 			continue;
 		ib_log(IB_LOG_ERROR, "conf",
-		       "%s: [%s%s%s] %s: there is no module %s in the module path; correct the "
+		       "%s: [%s%s%s] %s: the module path has no module %s; correct the "
 		       "group's name, or add the module's directory to module_path or IBAL_MODULE_PATH",
 		       c->path, s->module, *s->param.section ? " " : "", s->param.section,
 		       s->param.key ? s->param.key : "(empty)", s->module);
@@ -330,7 +338,7 @@ static al_status check_groups(const struct content *c, bool (*known)(const char 
 
 al_status ci_conf_check_groups(bool (*known)(const char *module, void *ctx), void *ctx)
 {
-	return check_groups(&conf.now, known, ctx);
+	return check_groups(&conf.current, known, ctx);
 }
 
 al_status ci_conf_check(const char *config, void *(*list)(const char *module_path),
@@ -349,7 +357,8 @@ al_status ci_conf_check(const char *config, void *(*list)(const char *module_pat
 
 /* --------------------------------------------------------- a module's settings */
 
-/* IBAL_SOFT of "soft": capitals, and '_' for '-'. */
+/* The environment variable of a module: the name in capitals with '_' for '-', such as IBAL_SOFT of
+ * "soft". */
 static char *variable_name(const char *module)
 {
 	char *name = g_strconcat("IBAL_", module, NULL);
@@ -360,14 +369,15 @@ static char *variable_name(const char *module)
 }
 
 /*
- * "key=value key=value [hca A] key=value": a name in brackets is the section of what follows it.
+ * Adds the settings of a variable such as "key=value key=value [hca A] key=value": a name in
+ * brackets is the section of the settings that follow.
  */
 static al_status read_variable(GPtrArray *to, const char *module, const char *variable,
 			       const char *text)
 {
 	g_autofree char *section = g_strdup("");
 
-	while (*(text += strspn(text, " \t\n"))) {
+	for (text += strspn(text, " \t\n"); *text; text += strspn(text, " \t\n")) {
 		size_t len = strcspn(text, *text == '[' ? "]" : " \t\n");
 		const char *equals = memchr(text, '=', len);
 		char *key;
@@ -400,7 +410,7 @@ al_status ci_conf_params(const char *module, struct ci_params *params)
 	g_autoptr(GPtrArray) env = g_ptr_array_new_with_free_func(setting_free);
 	g_autofree char *variable = variable_name(module);
 	const char *text = ci_env(variable);
-	GPtrArray *of[] = { conf.now.settings, env };
+	GPtrArray *sources[] = { conf.current.settings, env };
 	struct ci_param *param;
 	size_t count = 0;
 	al_status st;
@@ -408,10 +418,11 @@ al_status ci_conf_params(const char *module, struct ci_params *params)
 	st = text ? read_variable(env, module, variable, text) : AL_SUCCESS;
 	if (st)
 		return st;
-	param = g_new0(struct ci_param, (conf.now.settings ? conf.now.settings->len : 0) + env->len + 1);
+	param = g_new0(struct ci_param,
+		       (conf.current.settings ? conf.current.settings->len : 0) + env->len + 1);
 	for (int i = 0; i < 2; i++) {
-		for (guint j = 0; of[i] && j < of[i]->len; j++) {
-			const struct setting *s = g_ptr_array_index(of[i], j);
+		for (guint j = 0; sources[i] && j < sources[i]->len; j++) {
+			const struct setting *s = g_ptr_array_index(sources[i], j);
 
 			if (!s->param.key || strcmp(s->module, module))
 				continue;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The environment, read here and nowhere else, and what log and trace take from it. What the
- * configuration file says is ci/conf.c; the variables are described in ibal.conf(5).
+ * The environment, and the settings of log and trace that come from it. No other file reads
+ * environment variables. The configuration file is ci/conf.c's; the variables are described in
+ * ibal.conf(5).
  */
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -29,7 +30,7 @@ static void diag_start(void)
 		ci_log_set_level(level);
 	else if (text)
 		ib_log(IB_LOG_WARNING, "log",
-		       "IBAL_LOG=%s is none of error, warning, info, debug: \"warning\" is used",
+		       "IBAL_LOG=%s is not one of error, warning, info, debug: the level \"warning\" is used",
 		       text);
 	ci_trace_start(ci_env("IBAL_TRACE"));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Vendors' shared objects: opened after a look at the file, and found by the one symbol they
- * export. */
+/* Vendors' shared objects: opening a file after ci/elf.c has checked it, and finding the symbol
+ * that it exports. The checks of the exported struct are ci/module.c's and ci/provider.c's. */
 #include <urcu-bp.h>
 
 #include "ci/internal.h"
@@ -17,13 +17,14 @@ al_status ci_library_open(const struct ci_library_kind *kind, const char *path, 
 		return st;
 	*lib = g_module_open(full, G_MODULE_BIND_LOCAL);
 	if (!*lib) {
-		ci_say(text, "it can not be linked: %s", g_module_error());
+		ci_set_text(text, "the file can not be linked: %s", g_module_error());
 		return AL_MODULE_DAMAGED;
 	}
 	if (!g_module_symbol(*lib, kind->symbol, &found) || !found) {
-		ci_say(text,
-		       "it exports no symbol %s, so it is no %s: take it out of the %s, or define const struct %s %s in it",
-		       kind->symbol, kind->name, kind->place, kind->symbol, kind->symbol);
+		ci_set_text(
+			text,
+			"the file exports no symbol %s, so it is no %s: remove the file from the %s, or define const struct %s %s in it",
+			kind->symbol, kind->name, kind->place, kind->symbol, kind->symbol);
 		g_module_close(*lib);
 		return AL_MODULE_NO_SYMBOL;
 	}
@@ -31,13 +32,13 @@ al_status ci_library_open(const struct ci_library_kind *kind, const char *path, 
 	return AL_SUCCESS;
 }
 
-/* The code goes when nobody can be in it: operations are called inside RCU read sections. */
+/* Unloads the code after a grace period: data path operations run inside RCU read sections. */
 void ci_library_close(GModule *lib)
 {
 #ifdef IBAL_SANITIZED
 	/*
-	 * A report names what it saw when the program ends; without the code it would have no
-	 * names.
+	 * A sanitizer prints its report at the end of the program, and names functions of the
+	 * library only while the library's code is loaded.
 	 */
 	g_module_make_resident(lib);
 #endif

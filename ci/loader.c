@@ -1,55 +1,57 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The loader: which modules are loaded, in what order, and what became of each; the start of
- * everything below the Access Layer. How one module is loaded is ci/module.c.
+ * The loader: which modules are loaded, in which order, and why a module was not loaded; and
+ * ci_start(), which starts the parts below the Access Layer. Loading one module is ci/module.c.
  */
 #include <string.h>
 
 #include "ci/internal.h"
 
 /*
- * Outermost: one load, unload or look at the bus at a time, modules' functions included. What they,
- * and clients whom they wait for, may call in turn takes the registry's lock only (see ci/ci.h).
+ * Serialises loads, unloads and scans of the bus; held while a module's functions are called.
+ * Outermost lock. Functions that a module may call meanwhile, or a client for which the module
+ * waits, take only the registry's lock (see ci/ci.h).
  */
 static pthread_mutex_t loader_lock = PTHREAD_MUTEX_INITIALIZER;
-/* Stored with release when ci_start() has succeeded; loader's lock to write. */
+/* ci_start() has succeeded. Stored with release, under the loader's lock. */
 static atomic_bool started;
 
-/* A module that was not loaded, kept for whoever asks why. Both locks to write. */
+/* A module that was not loaded, with the reason, for snapshots. Changed with the loader's and the
+ * registry's lock held. */
 struct failure {
 	struct ci_snap_module snap;
 	struct failure *next;
 };
 static struct failure *failures, *parents_failures;
 
-void ci_forked(void)
+void ci_after_fork(void)
 {
 	pthread_mutex_init(&loader_lock, NULL);
 	atomic_store_explicit(&started, false, memory_order_relaxed);
 	CI_LEAVE_TO_PARENT(failures, parents_failures);
-	ci_registry_forked();
-	ci_bus_forked();
-	ci_provider_forked();
-	ci_conf_forked();
-	ci_log_forked();
+	ci_registry_after_fork();
+	ci_bus_after_fork();
+	ci_provider_after_fork();
+	ci_conf_after_fork();
+	ci_log_after_fork();
 }
 
 /* ---------------------------------------------------------------------- failures */
 
-static bool is_of(const struct failure *f, const char *name, const char *path)
+static bool is_failure_of(const struct failure *f, const char *name, const char *path)
 {
 	return !strcmp(f->snap.name, name) &&
 	       !strncmp(f->snap.path, path, sizeof(f->snap.path) - 1);
 }
 
-/* The one of that module and file; name NULL: the oldest of all. */
-static void forget_failure(const char *name, const char *path)
+/* Removes the failure of that module and file from the list; name NULL: the oldest failure. */
+static void drop_failure(const char *name, const char *path)
 {
 	struct failure **at = &failures;
 	struct failure *f;
 
 	pthread_mutex_lock(&ci_registry_lock);
-	while (*at && name && !is_of(*at, name, path))
+	while (*at && name && !is_failure_of(*at, name, path))
 		at = &(*at)->next;
 	f = *at;
 	if (f)
@@ -58,13 +60,13 @@ static void forget_failure(const char *name, const char *path)
 	al_free(f);
 }
 
-/* Remembers why; without memory for it the log alone has said it. */
+/* Adds a failure to the list. Without memory only the log has the reason. */
 static void remember_failure(const char *name, const char *path, al_status st, const char *text)
 {
 	struct failure **end = &failures;
 	struct failure *f;
 
-	forget_failure(name, path);
+	drop_failure(name, path);
 	f = al_alloc(sizeof(*f));
 	if (!f)
 		return;
@@ -92,28 +94,28 @@ static al_status load(const char *path)
 	if (st) {
 		if (!ci_module_file_name(path, name))
 			ci_copy(name, sizeof(name), file);
-		/* Whoever found the setting wrong has said so already. */
+		/* The function that found a wrong setting has logged an error already. */
 		ib_log(st == AL_BAD_CONFIG ? IB_LOG_INFO : IB_LOG_ERROR, name, "%s: not loaded: %s",
 		       path, text);
-		/* What is not there is no module that failed. */
+		/* A file that does not exist is no failed module. */
 		if (st != AL_NOT_FOUND)
 			remember_failure(name, path, st, text);
 		return st;
 	}
-	forget_failure(host->name, path);
+	drop_failure(host->name, path);
 	return AL_SUCCESS;
 }
 
-/* Whether it is in use has been settled. */
+/* Unloads a module. ci_host_retire() has already refused new users and HCAs. */
 static void unload(struct ci_host *host)
 {
-	ci_bus_release(host);
+	ci_bus_remove_from(host);
 	ci_module_unload(host);
 }
 
 /* --------------------------------------------------------------------- module path */
 
-/* A file of the module path that is named as a module. */
+/* A file of the module path whose name is a module's. */
 struct candidate {
 	char name[CI_NAME_MAX];
 	char *path;
@@ -143,8 +145,9 @@ static struct candidate *find_candidate(const GPtrArray *candidates, const char 
 	return NULL;
 }
 
-/* Of files with the same name the first directory's counts. */
-static void look_into(const char *dir, GPtrArray *candidates)
+/* Adds the module files of a directory. A module that an earlier directory of the path has is
+ * skipped. */
+static void add_candidates(const char *dir, GPtrArray *candidates)
 {
 	g_autoptr(GError) err = NULL;
 	GDir *d = g_dir_open(dir, 0, &err);
@@ -175,7 +178,8 @@ static void look_into(const char *dir, GPtrArray *candidates)
 	g_dir_close(d);
 }
 
-/* module_path: what the configuration says. */
+/* Lists the module files of IBAL_MODULE_PATH, or else of module_path (from the configuration), or
+ * else of the default. */
 static GPtrArray *list_candidates(const char *module_path)
 {
 	GPtrArray *candidates = g_ptr_array_new_with_free_func(candidate_free);
@@ -187,7 +191,7 @@ static GPtrArray *list_candidates(const char *module_path)
 	dirs = g_strsplit(path ? path : IBAL_MODULE_DIR, ":", -1);
 	for (char **dir = dirs; *dir; dir++)
 		if (**dir && (path || g_file_test(*dir, G_FILE_TEST_IS_DIR)))
-			look_into(*dir, candidates);
+			add_candidates(*dir, candidates);
 	g_ptr_array_sort(candidates, by_name);
 	return candidates;
 }
@@ -198,17 +202,19 @@ static bool is_candidate(const char *module, void *ctx)
 }
 
 /*
- * A module that fails does not keep the others from working; but a wrong setting is the user's to
- * mend before anything runs, and without memory nothing would.
+ * Loads a module of the module path. A module that fails does not stop the start, with two
+ * exceptions: the user must correct a wrong setting first, and without memory the other modules
+ * would fail as well.
  */
-static al_status load_next(const char *path)
+static al_status load_from_module_path(const char *path)
 {
 	al_status st = load(path);
 
 	return st == AL_BAD_CONFIG || st == AL_INSUFFICIENT_MEMORY ? st : AL_SUCCESS;
 }
 
-/* In the order of the key `modules`, which also chooses; without it all, by name. */
+/* Loads the modules that the key `modules` lists, in its order. Without the key: all modules of the
+ * path, by name. */
 static al_status load_all(const GPtrArray *candidates)
 {
 	const char *chosen = ci_conf_get("modules");
@@ -219,7 +225,7 @@ static al_status load_all(const GPtrArray *candidates)
 		for (guint i = 0; i < candidates->len && !st; i++) {
 			struct candidate *c = g_ptr_array_index(candidates, i);
 
-			st = load_next(c->path);
+			st = load_from_module_path(c->path);
 		}
 		return st;
 	}
@@ -228,14 +234,15 @@ static al_status load_all(const GPtrArray *candidates)
 		struct candidate *c = find_candidate(candidates, g_strstrip(*name));
 
 		if (c) {
-			st = load_next(c->path);
+			st = load_from_module_path(c->path);
 		} else if (**name) {
 			ib_log(IB_LOG_ERROR, *name,
-			       "not loaded: the key modules of [ibal] names it, and the module path has no %s.so: "
-			       "install it, or take the name out",
+			       "not loaded: the key modules of [ibal] names the module, and the module path has no %s.so: "
+			       "install the module, or remove its name from the key",
 			       *name);
-			remember_failure(*name, "", AL_NOT_FOUND,
-					 "the key modules names it, and the module path lacks it");
+			remember_failure(
+				*name, "", AL_NOT_FOUND,
+				"the key modules names the module, and the module path lacks its file");
 		}
 	}
 	return st;
@@ -255,7 +262,8 @@ static al_status start(const char *config)
 	st = ci_conf_check_groups(is_candidate, candidates);
 	if (!st)
 		st = load_all(candidates);
-	/* The bus is optional: what is wrong with it is in the log and in the snapshot. */
+	/* A machine without a readable PCI bus can still have modules: the error is in the log and
+	 * in snapshots. */
 	if (!st && ci_bus_scan() == AL_INSUFFICIENT_MEMORY)
 		st = AL_INSUFFICIENT_MEMORY;
 	return st;
@@ -278,16 +286,16 @@ al_status ci_check(const char *config)
 	return st;
 }
 
-/* Back to before the start. */
-static void stop(void)
+/* Unloads all modules after a failed start, so that the next ci_start() begins anew. */
+static void undo_start(void)
 {
 	while (ci_host_first()) {
 		ci_host_retire(ci_host_first(), true, NULL, 0);
 		unload(ci_host_first());
 	}
-	ci_bus_forget();
+	ci_bus_clear();
 	while (failures)
-		forget_failure(NULL, NULL);
+		drop_failure(NULL, NULL);
 }
 
 al_status ci_start(const char *config)
@@ -295,8 +303,8 @@ al_status ci_start(const char *config)
 	al_status st = AL_SUCCESS;
 
 	/*
-	 * Pairs with the store below: who sees it sees all that the start has done, and never waits
-	 * for an unload.
+	 * Pairs with the store below: a caller that sees true sees the results of the start, and
+	 * does not wait for a lock that an unload may hold.
 	 */
 	if (atomic_load_explicit(&started, memory_order_acquire))
 		return AL_SUCCESS;
@@ -304,7 +312,7 @@ al_status ci_start(const char *config)
 	if (!atomic_load_explicit(&started, memory_order_relaxed)) {
 		st = start(config);
 		if (st) {
-			stop();
+			undo_start();
 		} else {
 			ci_conf_settle();
 			atomic_store_explicit(&started, true, memory_order_release);
@@ -321,7 +329,7 @@ al_status ci_load_module(const char *path)
 
 	if (ci_secure()) {
 		ib_log(IB_LOG_ERROR, "loader",
-		       "%s: not loaded: a set-uid program loads modules from the system's path only",
+		       "%s: not loaded: a set-uid program loads modules from the system's module path only",
 		       path);
 		return AL_PERMISSION;
 	}
@@ -350,7 +358,7 @@ al_status ci_unload_module(const char *name, uint32_t flags)
 	st = ci_host_retire(host, flags & CI_UNLOAD_REMOVE, users, sizeof(users));
 	if (st) {
 		ib_log(IB_LOG_ERROR, name,
-		       "not unloaded: in use by %s; let them close its HCAs, or ask for removal under them",
+		       "not unloaded: in use by %s; close the module's HCAs there, or unload with AL_UNLOAD_REMOVE",
 		       users);
 		goto out;
 	}
@@ -378,7 +386,7 @@ static void describe(struct ci_snap_module *snap, const struct ci_host *host)
 	ci_copy(snap->version, sizeof(snap->version), host->version);
 	ci_copy(snap->license, sizeof(snap->license), host->license);
 	ci_copy(snap->path, sizeof(snap->path), host->path);
-	ci_copy(snap->text, sizeof(snap->text), host->why);
+	ci_copy(snap->text, sizeof(snap->text), host->refusal);
 	snap->users = host->users;
 	snap->status = AL_SUCCESS;
 }

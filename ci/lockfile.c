@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Lock files: one process owns a PCI function, and another that wants it is told who. The lock
- * belongs to the open file and ends with the process; the file stays, with the last owner's name,
- * which nobody relies on.
+ * Lock files of PCI functions: one process owns a function, and the refusal to another process
+ * names the owner. The lock belongs to the open file description and ends with the process. The
+ * file remains with the last owner's name, which is used in refusals only.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,9 +15,9 @@
 #include "ci/internal.h"
 
 /*
- * Opens a file that every user may lock, in a directory that every user may write to: no link is
- * followed, and what somebody has put there is taken for a lock file only when it can be nothing
- * else.
+ * Opens a lock file that every user may lock, in a directory that every user may write to. Another
+ * user may have planted an entry of that name, so links are not followed, and only a regular file
+ * with a single link is accepted.
  */
 static int open_lock(const char *path)
 {
@@ -26,14 +26,14 @@ static int open_lock(const char *path)
 	int fd;
 
 	/*
-	 * Not in one step: the kernel refuses to open with O_CREAT what is another user's in a
-	 * sticky directory.
+	 * Opening and creating are two steps: in a sticky directory the kernel refuses to open
+	 * another user's file with O_CREAT.
 	 */
 	do {
 		fd = open(path, flags);
 		if (fd < 0 && errno == ENOENT) {
 			fd = open(path, flags | O_CREAT | O_EXCL, 0666);
-			/* Whatever the umask: other users lock it too. */
+			/* Other users lock the file too, whatever this process's umask is. */
 			if (fd >= 0)
 				(void)!fchmod(fd, 0666);
 		}
@@ -56,7 +56,7 @@ static void read_holder(int fd, char *holder, size_t len)
 		if (*c < ' ' || *c > '~')
 			*c = '?';
 	if (!*holder)
-		ci_copy(holder, len, "a process that did not say its name");
+		ci_copy(holder, len, "a process whose name is not in the lock file");
 }
 
 static void write_holder(int fd)
@@ -66,7 +66,7 @@ static void write_holder(int fd)
 
 	prctl(PR_GET_NAME, comm);
 	len = snprintf(text, sizeof(text), "%s (pid %d)", comm, (int)getpid());
-	/* Only for the refusal that another process reads: the lock does not depend on it. */
+	/* The text is for the refusal in another process. The lock does not depend on the text. */
 	if (!ftruncate(fd, 0))
 		(void)!pwrite(fd, text, (size_t)len, 0);
 }
@@ -97,7 +97,8 @@ const char *ci_lockfile_dir(const char *preferred)
 {
 	struct stat st;
 
-	/* What this user may do is not asked: root, who may do all, would go elsewhere. */
+	/* The mode decides, not access(): root may write everywhere, and must choose the same
+	 * directory as other users. */
 	return !stat(preferred, &st) && (st.st_mode & S_IWOTH) ? preferred : "/tmp";
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Messages for people, from the library and from modules: to standard error, or where the program
- * wants them. The trace is ci/trace.c.
+ * Log messages of the library and of modules: to standard error, or to the function given to
+ * al_set_log(). Also texts of statuses and small helpers for texts. The trace is ci/trace.c.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,8 +20,8 @@ static const char *const level_names[] = {
 };
 
 /*
- * Where messages go. The lock keeps the pair together; it is a leaf, and free while the function
- * runs.
+ * The function that gets the messages; cb NULL: messages go to standard error. The lock guards the
+ * pair cb and ctx. The lock is a leaf, and is not held while cb runs.
  */
 static struct {
 	pthread_mutex_t lock;
@@ -29,7 +29,8 @@ static struct {
 	void *ctx;
 } sink = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* What standard error gets; a sink of the program's own gets everything. */
+/* Highest level that is written to standard error. A function of al_set_log() gets messages of
+ * every level. */
 static _Atomic ib_log_level stderr_level = IB_LOG_WARNING;
 
 bool ci_log_level_parse(const char *text, ib_log_level *level)
@@ -56,21 +57,22 @@ void ci_log_set_sink(void (*cb)(void *ctx, ib_log_level level, const char *text)
 	pthread_mutex_unlock(&sink.lock);
 }
 
-void ci_log_forked(void)
+void ci_log_after_fork(void)
 {
-	/* Another thread of the parent may have held it. */
+	/* Another thread of the parent may have held the lock during the fork. */
 	pthread_mutex_init(&sink.lock, NULL);
 }
 
-/* One line and one write, so that lines of several threads and processes stay whole. */
-static void to_stderr(ib_log_level level, const char *text)
+/* Writes a message as one line with one write(), so that lines of several threads and processes do
+ * not mix. */
+static void write_stderr(ib_log_level level, const char *text)
 {
 	char line[1200];
 	int len = snprintf(line, sizeof(line) - 1, "ibal: %s: %s", level_names[level], text);
 	size_t end = (size_t)len < sizeof(line) - 1 ? (size_t)len : sizeof(line) - 2;
 
 	line[end++] = '\n';
-	(void)!write(STDERR_FILENO, line, end); /* nobody is left to tell when this fails */
+	(void)!write(STDERR_FILENO, line, end); /* a failure to write the log can not be logged */
 }
 
 void ib_log(ib_log_level level, const char *who, const char *fmt, ...)
@@ -97,7 +99,8 @@ void ib_log(ib_log_level level, const char *who, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text + len, sizeof(text) - len, fmt, ap);
 	va_end(ap);
-	/* A message is a line, whatever name from outside it repeats. */
+	/* A message stays one line, even if an argument (a file name, a client's name) contains
+	 * line breaks. */
 	for (char *c = text; *c; c++)
 		if (*c == '\n' || *c == '\r')
 			*c = ' ';
@@ -105,7 +108,7 @@ void ib_log(ib_log_level level, const char *who, const char *fmt, ...)
 	if (cb)
 		cb(ctx, level, text);
 	else
-		to_stderr(level, text);
+		write_stderr(level, text);
 	errno = saved_errno;
 }
 
@@ -148,7 +151,7 @@ void ci_copy(char *to, size_t size, const char *from)
 	to[len] = '\0';
 }
 
-void ci_say(char text[CI_TEXT_MAX], const char *fmt, ...)
+void ci_set_text(char text[CI_TEXT_MAX], const char *fmt, ...)
 {
 	va_list ap;
 	int len;

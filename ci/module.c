@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * One HCA module: from its file to a module that has been initialised, and back. Which files are
- * loaded, and when, is ci/loader.c; what is on the PCI bus for it, ci/bus.c. All with the loader's
- * lock held.
+ * Loading and unloading one HCA module: opening its file, the checks of struct ci_module, and the
+ * calls of init, scan and cleanup. Which files are loaded, and when, is ci/loader.c; the PCI
+ * functions that a module serves, ci/bus.c. All functions but ci_module_file_name() need the
+ * loader's lock.
  */
 #include <string.h>
 
@@ -25,15 +26,17 @@ bool ci_module_file_name(const char *path, char name[CI_NAME_MAX])
 static al_status check_abi(const struct ci_module *m, char text[CI_TEXT_MAX])
 {
 	if (m->abi_major != CI_ABI_MAJOR) {
-		ci_say(text,
-		       "it was built for ABI %u.%u of the Channel Interface and this library has %u.%u: rebuild it",
-		       m->abi_major, m->abi_minor, CI_ABI_MAJOR, CI_ABI_MINOR);
+		ci_set_text(
+			text,
+			"the module was built for ABI %u.%u of the Channel Interface and this library has %u.%u: rebuild the module",
+			m->abi_major, m->abi_minor, CI_ABI_MAJOR, CI_ABI_MINOR);
 		return AL_MODULE_ABI;
 	}
 	if (m->size < sizeof(*m)) {
-		ci_say(text,
-		       "its ci_module.size is %u and at least %zu is needed: set it to sizeof(struct ci_module)",
-		       m->size, sizeof(*m));
+		ci_set_text(
+			text,
+			"ci_module.size is %u and at least %zu is needed: set the size to sizeof(struct ci_module)",
+			m->size, sizeof(*m));
 		return AL_MODULE_ABI;
 	}
 	return AL_SUCCESS;
@@ -42,18 +45,22 @@ static al_status check_abi(const struct ci_module *m, char text[CI_TEXT_MAX])
 static al_status check_functions(const struct ci_module *m, char text[CI_TEXT_MAX])
 {
 	if (!m->cleanup) {
-		ci_say(text, "ci_module.cleanup is NULL: it is required");
+		ci_set_text(text,
+			    "ci_module.cleanup is NULL: implement the function, which is required");
 		return AL_MODULE_MISSING_OP;
 	}
 	if (m->probe && !m->remove) {
-		ci_say(text, "ci_module.remove is NULL: it is required with probe");
+		ci_set_text(
+			text,
+			"ci_module.remove is NULL: implement the function, which is required with probe");
 		return AL_MODULE_MISSING_OP;
 	}
 	if (m->flags || (m->num_pci_ids && !m->pci_ids)) {
-		ci_say(text,
-		       "ci_module.flags is 0x%x and pci_ids is %s with num_pci_ids %u: flags must be 0, and pci_ids hold "
-		       "so many lines",
-		       m->flags, m->pci_ids ? "set" : "NULL", m->num_pci_ids);
+		ci_set_text(
+			text,
+			"ci_module.flags is 0x%x and pci_ids is %s with num_pci_ids %u: flags must be 0, and pci_ids hold "
+			"so many lines",
+			m->flags, m->pci_ids ? "set" : "NULL", m->num_pci_ids);
 		return AL_MODULE_FAILED;
 	}
 	return AL_SUCCESS;
@@ -62,20 +69,22 @@ static al_status check_functions(const struct ci_module *m, char text[CI_TEXT_MA
 static al_status check_names(const struct ci_module *m, const char *name, char text[CI_TEXT_MAX])
 {
 	if (!m->name || strcmp(m->name, name)) {
-		ci_say(text,
-		       "its ci_module.name is \"%s\", and a module has the name of its file, %s: rename one of them",
-		       m->name ? m->name : "", name);
+		ci_set_text(
+			text,
+			"ci_module.name is \"%s\", and a module has the name of its file, %s: rename one of them",
+			m->name ? m->name : "", name);
 		return AL_MODULE_FAILED;
 	}
 	if (ci_conf_reserved(name)) {
-		ci_say(text,
-		       "the name \"%s\" is the library's own in the configuration: give the module another",
-		       name);
+		ci_set_text(
+			text,
+			"the name \"%s\" is the library's own in the configuration: give the module another",
+			name);
 		return AL_MODULE_FAILED;
 	}
 	if (ci_host_find(name)) {
-		ci_say(text, "a module %s is loaded already, from %s", name,
-		       ci_host_find(name)->path);
+		ci_set_text(text, "a module %s is loaded already, from %s", name,
+			    ci_host_find(name)->path);
 		return AL_DUPLICATE;
 	}
 	return AL_SUCCESS;
@@ -92,13 +101,14 @@ static al_status check_module(const struct ci_module *m, const char *name, char 
 	return st;
 }
 
-/* Calls init and scan. */
+/* Calls the module's init and scan. After a failure the module has been cleaned up. */
 static al_status initialise(struct ci_host *host, char text[CI_TEXT_MAX])
 {
 	struct ci_params params;
 	al_status st;
 
-	ci_say(text, "its settings are wrong; the message before says where");
+	ci_set_text(text,
+		    "the module's settings are wrong; the previous message names the setting");
 	st = ci_conf_params(host->name, &params);
 	if (st)
 		return st;
@@ -106,7 +116,7 @@ static al_status initialise(struct ci_host *host, char text[CI_TEXT_MAX])
 	st = host->module->init ? host->module->init(host, &params) : AL_SUCCESS;
 	ci_conf_params_free(&params);
 	if (st) {
-		ci_host_say_failed(host, "init", st, text);
+		ci_host_describe_failure(host, "init", st, text);
 		return ci_module_status(st);
 	}
 	if (!host->module->scan)
@@ -115,7 +125,7 @@ static al_status initialise(struct ci_host *host, char text[CI_TEXT_MAX])
 	st = host->module->scan();
 	if (!st)
 		return AL_SUCCESS;
-	ci_host_say_failed(host, "scan", st, text);
+	ci_host_describe_failure(host, "scan", st, text);
 	host->module->cleanup();
 	return ci_module_status(st);
 }
@@ -129,7 +139,7 @@ al_status ci_module_load(const char *path, struct ci_host **result, char text[CI
 	al_status st;
 
 	if (!ci_module_file_name(path, name)) {
-		ci_say(text, "%s", CI_MODULE_FILE_RULE);
+		ci_set_text(text, "%s", CI_MODULE_FILE_RULE);
 		return AL_MODULE_FAILED;
 	}
 	st = ci_library_open(&module_kind, path, &lib, (const void **)&module, text);
@@ -141,7 +151,7 @@ al_status ci_module_load(const char *path, struct ci_host **result, char text[CI
 
 	host = al_alloc(sizeof(*host));
 	if (!host) {
-		ci_say(text, "out of memory");
+		ci_set_text(text, "out of memory");
 		st = AL_INSUFFICIENT_MEMORY;
 		goto close_lib;
 	}
@@ -152,7 +162,7 @@ al_status ci_module_load(const char *path, struct ci_host **result, char text[CI
 	ci_copy(host->license, sizeof(host->license), module->license ? module->license : "");
 	ci_copy(host->path, sizeof(host->path), path);
 	IB_TRACE("ci", "load %s from %s, %u PCI ids", name, path, module->num_pci_ids);
-	/* Its HCAs can be registered from here on. */
+	/* In the list before init, since init may register HCAs. */
 	ci_host_add(host);
 	st = initialise(host, text);
 	if (st)
@@ -162,7 +172,7 @@ al_status ci_module_load(const char *path, struct ci_host **result, char text[CI
 
 drop:
 	ci_host_retire(host, true, NULL, 0);
-	ci_host_sweep(host);
+	ci_host_withdraw_hcas(host);
 	ci_host_drop(host);
 close_lib:
 	ci_library_close(lib);
@@ -175,7 +185,7 @@ void ci_module_unload(struct ci_host *host)
 
 	IB_TRACE("ci", "cleanup of %s", host->name);
 	host->module->cleanup();
-	ci_host_sweep(host);
+	ci_host_withdraw_hcas(host);
 	IB_TRACE("ci", "unload %s", host->name);
 	ci_host_drop(host);
 	ci_library_close(lib);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Tables of operations made from ci/ops.def: what fills the gaps of a module's, what replaces that
- * of a dead HCA, and the check of a module's at its registration. Attributes of the HCA are checked
- * in ci/registry.c.
+ * Tables of operations made from ci/ops.def: the defaults for operations that a module lacks, the
+ * tables of a removed HCA and of a lost agent's HCA; and the check of a module's table at its
+ * registration. Attributes of the HCA are checked in ci/attr_check.c.
  */
 #include <limits.h>
 #include <string.h>
@@ -18,20 +18,22 @@ enum op {
 };
 #define WITH(op) OP_##op
 
-/* The rows and the members of struct ci_interface: same order, same number, same types. */
+/* Assert that the rows of ops.def and the operations of struct ci_interface have equal order,
+ * number and types. */
 #define OPS_AT offsetof(struct ci_interface, open_ca)
 #define OP_SIZE sizeof(void (*)(void))
-#define OP(name, kind, need, mark, group, way, said, params) \
-	_Static_assert(offsetof(struct ci_interface, name) == OPS_AT + OP_##name * OP_SIZE, \
-		       "ops.def: " #name " is not in the place it has in struct ci_interface"); \
-	_Static_assert(__builtin_types_compatible_p(__typeof__(((struct ci_interface *)0)->name), \
-						    RETURNS(kind) (*)(PARAMS(params) UDATA_PARAM(said))), \
-		       "ops.def: " #name " has other parameters in struct ci_interface");
+#define OP(name, kind, need, mark, group, way, said, params)                                      \
+	_Static_assert(offsetof(struct ci_interface, name) == OPS_AT + OP_##name * OP_SIZE,       \
+		       "ops.def: the row " #name " is not in the order of struct ci_interface");  \
+	_Static_assert(                                                                           \
+		__builtin_types_compatible_p(__typeof__(((struct ci_interface *)0)->name),        \
+					     RETURNS(kind)(*)(PARAMS(params) UDATA_PARAM(said))), \
+		"ops.def: " #name " has other parameters in struct ci_interface");
 #include "ci/ops.def"
 _Static_assert(sizeof(struct ci_interface) == OPS_AT + OPS * OP_SIZE,
 	       "ops.def: struct ci_interface has more members");
 
-/* The atomic rows and enum ci_atomic_op: same order, same number. */
+/* Assert that the ATOMIC rows and enum ci_atomic_op have equal order and number. */
 enum atomic_row {
 #define ROW_SLEEPS(name)
 #define ROW_ATOMIC(name) ROW_##name,
@@ -49,11 +51,12 @@ _Static_assert(
 	(int)ATOMIC_ROWS == (int)CI_ATOMIC_OPS && CI_ATOMIC_OPS < 64,
 	"ops.def: enum ci_atomic_op has more members, or ci_interface.may_block too few bits");
 
-/* The parameters have names for the reader of ops.def; a function that only refuses uses none. */
+/* The functions below do not use their parameters, which have names for the reader of ops.def. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-/* default_NAME() of a table's gap, removed_NAME() and lost_NAME() of an HCA that is no more. */
+/* Define for each operation default_NAME(), which replaces a missing operation, removed_NAME() for
+ * a removed HCA, and lost_NAME() for a lost agent's HCA. */
 #define OP(name, kind, need, mark, group, way, said, params) \
 	BY_KIND(REFUSE_, kind)(name, PARAMS(params) UDATA_PARAM(said))
 #define REFUSE_CHANGES(name, ...) \
@@ -138,7 +141,8 @@ static void default_dma_sync_for_device(struct ci_ca *ca, uint64_t dma, uint64_t
 
 static void *default_dma_alloc_coherent(struct ci_ca *ca, uint64_t length, uint64_t *dma)
 {
-	/* Whole pages, as a device driver expects: others may be mapped beside it otherwise. */
+	/* Whole pages: a device that maps the memory must not see other data of the process on its
+	 * pages. */
 	void *mem = al_alloc_aligned(4096, length);
 
 	if (mem)
@@ -151,9 +155,9 @@ static void default_dma_free_coherent(struct ci_ca *ca, uint64_t length, void *a
 	al_free(addr);
 }
 
-/* ---------------------------------------- DMA to an HCA that is gone: nowhere */
+/* ------------------------------- DMA of a removed HCA: every mapping fails */
 
-#define NOWHERE UINT64_MAX
+#define NOWHERE UINT64_MAX /* the address that dead_dma_mapping_error() reports as failed */
 
 static uint64_t dead_dma_map_single(struct ci_ca *ca, void *addr, uint64_t length,
 				    ib_dma_direction dir)
@@ -199,7 +203,7 @@ const struct ci_interface ci_default_ops = {
 #include "ci/ops.def"
 };
 
-/* What cannot fail does nothing on a dead HCA either. */
+/* An operation of the kind ENDS can not fail, and does nothing for a removed HCA. */
 #define DEAD(status, name, kind) .name = BY_KIND(DEAD_, kind)(status, name),
 #define DEAD_CREATES(status, name) status##_##name
 #define DEAD_CHANGES(status, name) status##_##name
@@ -232,7 +236,8 @@ static const struct {
 static const struct {
 	const char *name;
 	size_t size;
-} plain[CI_OBJ_KINDS] = { /* of a kind to come: nothing */
+} base_structs[CI_OBJ_KINDS] = {
+	/* the structs with which a module's structs begin */
 	[CI_OBJ_CA] = { "ci_ca", sizeof(struct ci_ca) },
 	[CI_OBJ_PD] = { "ci_pd", sizeof(struct ci_pd) },
 	[CI_OBJ_RDD] = { "ci_rdd", sizeof(struct ci_rdd) },
@@ -252,12 +257,12 @@ static const struct {
 
 size_t ci_obj_bytes(const struct ci_interface *ops, enum ci_obj kind)
 {
-	return ops->obj_size[kind] ? ops->obj_size[kind] : plain[kind].size;
+	return ops->obj_size[kind] ? ops->obj_size[kind] : base_structs[kind].size;
 }
 
 /*
- * Operations have many types: they are looked at and copied as what they all are, bytes of a
- * pointer.
+ * The address of operation op in a table. The operations have different types, so they are compared
+ * and copied as bytes.
  */
 static char *op_at(struct ci_interface *ops, int op)
 {
@@ -274,17 +279,20 @@ static bool op_missing(struct ci_interface *ops, int op)
 static al_status check_abi(const struct ci_interface *ci, char text[CI_TEXT_MAX])
 {
 	if (ci->abi_major != CI_ABI_MAJOR) {
-		ci_say(text,
-		       "its table of operations has ABI %u.%u and this library has %u.%u: rebuild the module",
-		       ci->abi_major, ci->abi_minor, CI_ABI_MAJOR, CI_ABI_MINOR);
+		ci_set_text(
+			text,
+			"ci_interface has ABI %u.%u and this library has %u.%u: rebuild the module",
+			ci->abi_major, ci->abi_minor, CI_ABI_MAJOR, CI_ABI_MINOR);
 		return AL_MODULE_ABI;
 	}
-	/* Whole members only; the members of before the first operation were always there. */
+	/* The size must end after a whole operation. The members before the first operation exist
+	 * in every version. */
 	if (ci->size < OPS_AT || (ci->size - OPS_AT) % OP_SIZE) {
-		ci_say(text,
-		       "its table of operations has ci_interface.size %u, and %zu or more in steps of %zu are "
-		       "possible (this library's is %zu): set it to sizeof(struct ci_interface)",
-		       ci->size, OPS_AT, OP_SIZE, sizeof(struct ci_interface));
+		ci_set_text(
+			text,
+			"ci_interface.size is %u, and %zu or more in steps of %zu are possible (this library's is %zu): "
+			"set the size to sizeof(struct ci_interface)",
+			ci->size, OPS_AT, OP_SIZE, sizeof(struct ci_interface));
 		return AL_MODULE_ABI;
 	}
 	return AL_SUCCESS;
@@ -294,12 +302,13 @@ al_status ci_obj_sizes_check(const char *table, const uint32_t obj_size[CI_OBJ_K
 			     char text[CI_TEXT_MAX])
 {
 	for (size_t i = 0; i < CI_OBJ_KINDS; i++) {
-		if (!obj_size[i] || obj_size[i] >= plain[i].size)
+		if (!obj_size[i] || obj_size[i] >= base_structs[i].size)
 			continue;
-		ci_say(text,
-		       "%s.obj_size for struct %s is %u and the struct alone has %zu bytes: use the size of "
-		       "the module's struct, or 0",
-		       table, plain[i].name, obj_size[i], plain[i].size);
+		ci_set_text(
+			text,
+			"%s.obj_size for struct %s is %u and the struct alone has %zu bytes: set the size of "
+			"the module's struct, or 0",
+			table, base_structs[i].name, obj_size[i], base_structs[i].size);
 		return AL_INVALID_PARAMETER;
 	}
 	return AL_SUCCESS;
@@ -308,19 +317,21 @@ al_status ci_obj_sizes_check(const char *table, const uint32_t obj_size[CI_OBJ_K
 static al_status check_head(const struct ci_interface *ci, char text[CI_TEXT_MAX])
 {
 	if (ci->flags & ~KNOWN_FLAGS) {
-		ci_say(text,
-		       "ci_interface.flags is 0x%x and this library knows 0x%x: clear the others",
-		       ci->flags, KNOWN_FLAGS);
+		ci_set_text(
+			text,
+			"ci_interface.flags is 0x%x and this library knows 0x%x: clear the other bits",
+			ci->flags, KNOWN_FLAGS);
 		return AL_INVALID_PARAMETER;
 	}
 	if (ci->may_block & ~ATOMIC_BITS) {
-		ci_say(text,
-		       "ci_interface.may_block has 0x%llx, which is no atomic operation's bit: use CI_MAY_BLOCK(op) alone",
-		       (unsigned long long)(ci->may_block & ~ATOMIC_BITS));
+		ci_set_text(
+			text,
+			"ci_interface.may_block has 0x%llx, which is no atomic operation's bit: use CI_MAY_BLOCK(op) alone",
+			(unsigned long long)(ci->may_block & ~ATOMIC_BITS));
 		return AL_INVALID_PARAMETER;
 	}
 	if (ci->pad) {
-		ci_say(text, "ci_interface.pad is %u and must be 0", ci->pad);
+		ci_set_text(text, "ci_interface.pad is %u and must be 0", ci->pad);
 		return AL_INVALID_PARAMETER;
 	}
 	return ci_obj_sizes_check("ci_interface", ci->obj_size, text);
@@ -334,14 +345,16 @@ static al_status check_needs(struct ci_interface *ops, char text[CI_TEXT_MAX])
 		if (!op_missing(ops, op) || need == OPTIONAL)
 			continue;
 		if (need == REQUIRED) {
-			ci_say(text, "the required operation %s of its table is NULL: implement it",
-			       op_table[op].name);
+			ci_set_text(text,
+				    "the required operation %s is NULL: implement the operation",
+				    op_table[op].name);
 			return AL_MODULE_MISSING_OP;
 		}
 		if (op_missing(ops, need))
 			continue;
-		ci_say(text, "its table has %s without %s, which belongs to it: implement it too",
-		       op_table[need].name, op_table[op].name);
+		ci_set_text(text,
+			    "the table has %s without %s: implement both operations, or neither",
+			    op_table[need].name, op_table[op].name);
 		return AL_MODULE_MISSING_OP;
 	}
 	return AL_SUCCESS;
@@ -360,8 +373,8 @@ al_status ci_ops_complete(const struct ci_interface *ci, struct ci_interface *op
 		return st;
 
 	/*
-	 * A shorter table of an older module has no tail; the tail of a longer one is nothing we
-	 * would call.
+	 * A shorter table, of an older module, lacks the last operations. A longer table has
+	 * operations that this library never calls.
 	 */
 	memset(ops, 0, sizeof(*ops));
 	memcpy(ops, ci, ci->size < sizeof(*ops) ? ci->size : sizeof(*ops));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Reads the PCI bus, live or from a recorded dump, by libpci. Who serves what is found there is
- * ci/bus.c.
+ * Reads the PCI bus, live or from a recorded dump, with libpci. Which module serves a function is
+ * ci/bus.c's.
  *
- * libpci tells its errors to a function that must not return, and its own one exits the process:
- * ours jumps out.
+ * libpci reports an error through a function that must not return. libpci's own function exits the
+ * process; pci_failed() here leaves libpci with longjmp() instead.
  */
 #include <errno.h>
 #include <pci/pci.h>
@@ -20,11 +20,12 @@
 
 const char *ci_pci_ids;
 
-/* Where an error of libpci's goes: it gives its handler nothing to know the caller by. */
+/* The way out of libpci for this thread. libpci passes no context to its error function, so the
+ * state is thread-local. */
 static _Thread_local struct {
 	jmp_buf env;
-	char *text;
-} guard;
+	char *text; /* CI_TEXT_MAX bytes for the reason */
+} error_exit;
 
 static __attribute__((noreturn, format(printf, 1, 2))) void pci_failed(char *fmt, ...)
 {
@@ -34,8 +35,8 @@ static __attribute__((noreturn, format(printf, 1, 2))) void pci_failed(char *fmt
 	va_start(ap, fmt);
 	vsnprintf(reason, sizeof(reason), fmt, ap);
 	va_end(ap);
-	ci_say(guard.text, "%s", reason);
-	longjmp(guard.env, 1);
+	ci_set_text(error_exit.text, "%s", reason);
+	longjmp(error_exit.env, 1);
 }
 
 static __attribute__((format(printf, 1, 2))) void pci_warned(char *fmt, ...)
@@ -49,15 +50,15 @@ static __attribute__((format(printf, 1, 2))) void pci_warned(char *fmt, ...)
 	ib_log(IB_LOG_WARNING, "pci", "%s", text);
 }
 
-/* libpci's steps come in pieces of lines, and help no reader of the log. */
+/* Drops libpci's debug messages, which are fragments of lines. */
 static __attribute__((format(printf, 1, 2))) void pci_debugged(char *fmt, ...)
 {
 	(void)fmt;
 }
 
 /*
- * All three functions are set: only pci_init() puts libpci's own in the place of one that is NULL,
- * and the look-up of a name goes without pci_init().
+ * Allocates libpci's state with all three message functions set. pci_init() would replace a NULL
+ * function by libpci's own, but the look-up of a name works without pci_init().
  */
 static struct pci_access *access_alloc(void)
 {
@@ -91,7 +92,8 @@ static void fill_bars(struct ci_pci_dev *dev, const struct pci_dev *d)
 	}
 }
 
-static void fill(struct ci_pci_dev *dev, struct pci_dev *d, const struct ci_pci_source *source)
+static void fill_pci_dev(struct ci_pci_dev *dev, struct pci_dev *d,
+			 const struct ci_pci_source *source)
 {
 	const char *group;
 
@@ -119,10 +121,11 @@ static void fill(struct ci_pci_dev *dev, struct pci_dev *d, const struct ci_pci_
 }
 
 /*
- * Adds a function to the list, which is in the order of names: libpci's own order is none to rely
- * on.
+ * Adds a function to the list, which is sorted by name, since the order of libpci's list is not
+ * defined.
  */
-static al_status add(struct pci_dev *d, const struct ci_pci_source *source, struct ci_pci_fn **list)
+static al_status add_function(struct pci_dev *d, const struct ci_pci_source *source,
+			      struct ci_pci_fn **list)
 {
 	const int wanted = PCI_FILL_IDENT | PCI_FILL_CLASS | PCI_FILL_CLASS_EXT | PCI_FILL_SUBSYS |
 			   PCI_FILL_BASES | PCI_FILL_SIZES | PCI_FILL_PHYS_SLOT |
@@ -130,24 +133,25 @@ static al_status add(struct pci_dev *d, const struct ci_pci_source *source, stru
 	struct ci_pci_fn *fn;
 	u8 header[64];
 
-	/* Virtual domains beyond 16 bits (of storage controllers) have no adapters of ours. */
+	/* Domains beyond 16 bits are virtual domains of storage controllers, without HCAs. */
 	if (d->domain < 0 || d->domain > 0xffff)
 		return AL_SUCCESS;
 	if (source->dump && !pci_read_block(d, 0, header, sizeof(header))) {
-		ci_say(guard.text,
-		       "%s: function %04x:%02x:%02x.%x is recorded with less than its header of 64 bytes: make the "
-		       "dump again with lspci -D -xxxx",
-		       source->dump, (unsigned int)d->domain, d->bus, d->dev, d->func & 7u);
+		ci_set_text(
+			error_exit.text,
+			"%s: function %04x:%02x:%02x.%x is recorded with less than its header of 64 bytes: make the "
+			"dump again with lspci -D -xxxx",
+			source->dump, (unsigned int)d->domain, d->bus, d->dev, d->func & 7u);
 		return AL_PCI_UNREADABLE;
 	}
-	/* Before anything is allocated: this one may jump. */
+	/* pci_fill_info() may leave by longjmp(), so it comes before any allocation. */
 	pci_fill_info(d, wanted);
 	fn = al_alloc(sizeof(*fn));
 	if (!fn) {
-		ci_say(guard.text, "out of memory");
+		ci_set_text(error_exit.text, "out of memory");
 		return AL_INSUFFICIENT_MEMORY;
 	}
-	fill(&fn->dev, d, source);
+	fill_pci_dev(&fn->dev, d, source);
 	fn->lock = -1;
 	while (*list && strcmp((*list)->dev.name, fn->dev.name) < 0)
 		list = &(*list)->next;
@@ -156,13 +160,14 @@ static al_status add(struct pci_dev *d, const struct ci_pci_source *source, stru
 	return AL_SUCCESS;
 }
 
-/* libpci's reasons name no file; and what it does not know as a function it passes over. */
+/* Writes a refusal that names the dump file, which libpci's reason does not. reason may point to
+ * text. */
 static al_status bad_dump(const char *dump, const char *reason, char text[CI_TEXT_MAX])
 {
-	char what[120];
+	char copy[120];
 
-	ci_copy(what, sizeof(what), reason);
-	ci_say(text, "%s: %s: make the dump again with lspci -D -xxxx", dump, what);
+	ci_copy(copy, sizeof(copy), reason);
+	ci_set_text(text, "%s: %s: make the dump again with lspci -D -xxxx", dump, copy);
 	return AL_PCI_UNREADABLE;
 }
 
@@ -174,13 +179,13 @@ static al_status scan(struct pci_access *acc, const struct ci_pci_source *source
 	pci_init(acc);
 	pci_scan_bus(acc);
 	for (struct pci_dev *d = acc->devices; d && !st; d = d->next)
-		st = add(d, source, list);
+		st = add_function(d, source, list);
 	if (!st && source->dump && !*list)
-		st = bad_dump(source->dump, "no PCI function is recorded in it", guard.text);
+		st = bad_dump(source->dump, "the file records no PCI function", error_exit.text);
 	return st;
 }
 
-/* What libpci would take for an empty bus. */
+/* Checks that the source can be read. libpci would take an unreadable source for an empty bus. */
 static al_status check_source(const struct ci_pci_source *source, char text[CI_TEXT_MAX])
 {
 	char devices[128];
@@ -190,13 +195,13 @@ static al_status check_source(const struct ci_pci_source *source, char text[CI_T
 		if (stat(source->dump, &st))
 			return bad_dump(source->dump, g_strerror(errno), text);
 		if (!S_ISREG(st.st_mode))
-			return bad_dump(source->dump, "it is no file", text);
+			return bad_dump(source->dump, "the path is no regular file", text);
 		return AL_SUCCESS;
 	}
 	snprintf(devices, sizeof(devices), "%s/devices", source->sysfs);
 	if (!access(devices, R_OK | X_OK))
 		return AL_SUCCESS;
-	ci_say(text, "this system shows no PCI bus: %s: %s", devices, g_strerror(errno));
+	ci_set_text(text, "this system shows no PCI bus: %s: %s", devices, g_strerror(errno));
 	return AL_PCI_UNREADABLE;
 }
 
@@ -211,12 +216,12 @@ al_status ci_pci_read(const struct ci_pci_source *source, struct ci_pci_fn **lis
 	if (st)
 		return st;
 	acc = access_alloc();
-	/* By sysfs and nothing else: libpci would go on to try the ports of the processor. */
+	/* The live bus is read by sysfs only: libpci's default method also tries I/O ports. */
 	acc->method = source->dump ? PCI_ACCESS_DUMP : PCI_ACCESS_SYS_BUS_PCI;
 	pci_set_param(acc, source->dump ? "dump.name" : "sysfs.path",
 		      (char *)(source->dump ? source->dump : source->sysfs));
-	guard.text = text;
-	if (!setjmp(guard.env))
+	error_exit.text = text;
+	if (!setjmp(error_exit.env))
 		st = scan(acc, source, list);
 	else if (source->dump)
 		st = bad_dump(source->dump, text, text);
@@ -237,11 +242,11 @@ void ci_pci_adapter(uint16_t vendor, uint16_t device, char *buf, size_t len)
 
 	if (ci_pci_ids)
 		pci_set_name_list_path(acc, (char *)ci_pci_ids, 0);
-	guard.text = text;
+	error_exit.text = text;
 	snprintf(buf, len, "%04x:%04x", vendor, device);
-	/* Not of udev, which has the same list: libpci 3.9 leaks a context of udev's for each name
-	 * that it asks for in vain. */
-	if (!setjmp(guard.env))
+	/* PCI_LOOKUP_NO_HWDB keeps libpci from asking udev, which has the same list: libpci 3.9
+	 * leaks a udev context for each name that udev does not know. */
+	if (!setjmp(error_exit.env))
 		pci_lookup_name(acc, buf, (int)len,
 				PCI_LOOKUP_VENDOR | PCI_LOOKUP_DEVICE | PCI_LOOKUP_NO_HWDB, vendor,
 				device);

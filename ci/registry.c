@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The registry: which modules are here, which HCAs they have announced, who keeps a module loaded.
- * How a module gets here is ci/loader.c; what its table of operations must be like, ci/ops.c.
+ * The registry: the loaded modules, the HCAs that they have registered, and the references that
+ * keep a module loaded. Loading modules is ci/loader.c; checking a module's table of operations,
+ * ci/ops.c.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +10,8 @@
 #include "ci/internal.h"
 
 pthread_mutex_t ci_registry_lock = PTHREAD_MUTEX_INITIALIZER;
-/* With the lock: an HCA has gone, or a pin of one. */
+/* With the registry's lock: an HCA was taken out of the list, or a registration lost its last pin.
+ */
 static pthread_cond_t registry_changed = PTHREAD_COND_INITIALIZER;
 static struct ci_host *hosts, *parents_hosts;
 static struct ci_host *agent_hosts, *parents_agent_hosts;
@@ -21,7 +23,7 @@ void ci_set_upper(const struct ci_upper *u)
 	upper = u;
 }
 
-void ci_registry_forked(void)
+void ci_registry_after_fork(void)
 {
 	pthread_mutex_init(&ci_registry_lock, NULL);
 	pthread_cond_init(&registry_changed, NULL);
@@ -129,19 +131,19 @@ void ci_module_put(struct ci_host *module)
 		al_free(module);
 }
 
-/* ------------------------------------------------------------------ looking on */
+/* ---------------------------------------------------------- users of a module */
 
 /*
- * An HCA of the module after the one given, kept from going; NULL: no more. Registry's lock held.
+ * The next HCA of the module after reg (NULL: the first), pinned: its removal waits for unpin().
+ * NULL: there is no further HCA. Registry's lock held.
  */
 static struct ci_registration *next_pinned(struct ci_host *host, struct ci_registration *reg)
 {
 	for (reg = reg ? reg->next : registrations; reg; reg = reg->next) {
 		if (reg->module != host || reg->removing)
 			continue;
-		/*
-		 * One that the Access Layer does not know yet. Pairs with the store in its add().
-		 */
+		/* NULL: ci_upper.add() has not run yet. Acquire: pairs with the store in
+		 * dev_listen(). */
 		if (!atomic_load_explicit(&reg->al, memory_order_acquire))
 			continue;
 		reg->pins++;
@@ -157,8 +159,8 @@ static void unpin(struct ci_registration *reg)
 }
 
 /*
- * Who has HCAs of the module open, in words. Registry's lock held, but not while the Access Layer
- * is asked.
+ * Writes the names of the processes that have HCAs of the module open. Registry's lock held;
+ * dropped during calls of ci_upper.users().
  */
 static void name_users(struct ci_host *host, char *buf, size_t len)
 {
@@ -196,27 +198,28 @@ al_status ci_host_retire(struct ci_host *host, bool force, char *users, size_t l
 
 /* ----------------------------------------------------------------- registration */
 
-/* Refuses an HCA: one sentence, to the log and for whoever asks for the module later. */
-static void refuse(struct ci_host *host, const char *text)
+/* Logs why an HCA is refused, and keeps the reason for snapshots of the module. */
+static void log_refusal(struct ci_host *host, const char *text)
 {
 	ib_log(IB_LOG_ERROR, host->name, "%s: ib_register_ci refused: %s", host->path, text);
 	pthread_mutex_lock(&ci_registry_lock);
-	ci_say(host->why, "%s", text);
+	ci_set_text(host->refusal, "%s", text);
 	pthread_mutex_unlock(&ci_registry_lock);
 }
 
-void ci_host_clear_why(struct ci_host *host)
+void ci_host_clear_refusal(struct ci_host *host)
 {
 	pthread_mutex_lock(&ci_registry_lock);
-	host->why[0] = '\0';
+	host->refusal[0] = '\0';
 	pthread_mutex_unlock(&ci_registry_lock);
 }
 
-void ci_host_say_failed(struct ci_host *host, const char *what, al_status st, char text[CI_TEXT_MAX])
+void ci_host_describe_failure(struct ci_host *host, const char *what, al_status st,
+			      char text[CI_TEXT_MAX])
 {
 	pthread_mutex_lock(&ci_registry_lock);
-	ci_say(text, "%s of %s failed: %s%s%.160s", what, host->name, ci_status_text(st),
-	       *host->why ? ": " : "", host->why);
+	ci_set_text(text, "%s of %s failed: %s%s%.160s", what, host->name, ci_status_text(st),
+		    *host->refusal ? ": " : "", host->refusal);
 	pthread_mutex_unlock(&ci_registry_lock);
 }
 
@@ -245,20 +248,21 @@ static al_status check_port(const struct ci_registration *reg, const struct ci_i
 	if (st)
 		return st;
 	if ((attr.ci_caps & needs_mad) && !local_mad) {
-		ci_say(text,
-		       "port %u carries %s, which needs the operation local_mad, and that is NULL: implement it, or answer "
-		       "the management class in the HCA and clear the bit",
-		       port,
-		       attr.ci_caps & CI_PORT_SMA_IN_AL ? "CI_PORT_SMA_IN_AL"
-							: "CI_PORT_PMA_IN_AL");
+		ci_set_text(
+			text,
+			"port %u has the capability %s, which needs the operation local_mad, and local_mad is NULL: implement "
+			"local_mad, or answer the management class in the HCA and clear the bit",
+			port,
+			attr.ci_caps & CI_PORT_SMA_IN_AL ? "CI_PORT_SMA_IN_AL"
+							 : "CI_PORT_PMA_IN_AL");
 		return AL_MODULE_MISSING_OP;
 	}
 	return AL_SUCCESS;
 }
 
-/* Asks the HCA, which is open, what it is. */
-static al_status query(struct ci_registration *reg, const struct ci_interface *given,
-		       char text[CI_TEXT_MAX])
+/* Queries and checks the attributes of an open HCA and of its ports. */
+static al_status query_hca(struct ci_registration *reg, const struct ci_interface *given,
+			   char text[CI_TEXT_MAX])
 {
 	al_status st;
 
@@ -269,8 +273,9 @@ static al_status query(struct ci_registration *reg, const struct ci_interface *g
 	return st;
 }
 
-/* Enters it into the list, where its GUID is taken from now on. */
-static al_status enter(struct ci_registration *reg, char text[CI_TEXT_MAX])
+/* Appends a registration to the list, and so reserves its node GUID. AL_DUPLICATE: another HCA has
+ * the GUID. */
+static al_status add_registration(struct ci_registration *reg, char text[CI_TEXT_MAX])
 {
 	struct ci_registration **end = &registrations;
 	al_status st = AL_SUCCESS;
@@ -280,13 +285,14 @@ static al_status enter(struct ci_registration *reg, char text[CI_TEXT_MAX])
 		if ((*end)->attr.node_guid != reg->attr.node_guid ||
 		    (*end)->module->agent != reg->module->agent)
 			continue;
-		ci_say(text,
-		       "an HCA with node GUID 0x%016llx is registered already, by module %s: give each HCA its own",
-		       (unsigned long long)reg->attr.node_guid, (*end)->module->name);
+		ci_set_text(
+			text,
+			"an HCA with node GUID 0x%016llx is registered already, by module %s: give each HCA a GUID of its own",
+			(unsigned long long)reg->attr.node_guid, (*end)->module->name);
 		st = AL_DUPLICATE;
 	}
 	if (!st && reg->module->unloading) {
-		ci_say(text, "the module is being unloaded");
+		ci_set_text(text, "the module is being unloaded");
 		st = AL_INVALID_STATE;
 	}
 	if (!st)
@@ -295,8 +301,8 @@ static al_status enter(struct ci_registration *reg, char text[CI_TEXT_MAX])
 	return st;
 }
 
-/* Takes it out of the list once nobody looks at it; what is in the list then is not this one. */
-static void leave(struct ci_registration *reg)
+/* Takes a registration without pins out of the list. */
+static void remove_registration(struct ci_registration *reg)
 {
 	struct ci_registration **at = &registrations;
 
@@ -308,7 +314,8 @@ static void leave(struct ci_registration *reg)
 	pthread_mutex_unlock(&ci_registry_lock);
 }
 
-/* Marks it as going, unless it is unknown, or going already. Waits for those who look at it. */
+/* Sets reg->removing and waits until the registration has no pin. False: the handle is no
+ * registration, or its removal has begun already. */
 static bool begin_removal(struct ci_registration *handle)
 {
 	struct ci_registration *reg;
@@ -327,13 +334,13 @@ static bool begin_removal(struct ci_registration *handle)
 	return true;
 }
 
-static al_status allocate(struct ci_host *host, const struct ci_interface *ci, void *hca,
-			  struct ci_registration **result, char text[CI_TEXT_MAX])
+static al_status alloc_registration(struct ci_host *host, const struct ci_interface *ci, void *hca,
+				    struct ci_registration **result, char text[CI_TEXT_MAX])
 {
 	struct ci_registration *reg = al_alloc(sizeof(*reg));
 	al_status st = AL_INSUFFICIENT_MEMORY;
 
-	ci_say(text, "out of memory");
+	ci_set_text(text, "out of memory");
 	if (!reg)
 		return st;
 	st = ci_ops_complete(ci, &reg->ops, text);
@@ -354,7 +361,7 @@ free_reg:
 	return st;
 }
 
-static void release(struct ci_registration *reg)
+static void free_registration(struct ci_registration *reg)
 {
 	al_free(reg->ca);
 	al_free(reg);
@@ -369,54 +376,55 @@ al_status ib_register_ci(struct ci_host *host, const struct ci_interface *ci, vo
 
 	if (!host || !host_known(host)) {
 		ib_log(IB_LOG_ERROR, "ci",
-		       "ib_register_ci refused: host %p is not what the module's init was given",
+		       "ib_register_ci refused: host %p is no module's: pass the host that init was called with",
 		       (void *)host);
 		return AL_INVALID_PARAMETER;
 	}
 	if (!ci || !handle) {
-		refuse(host, !ci ? "the table of operations is NULL" : "handle is NULL");
+		log_refusal(host, !ci ? "the table of operations is NULL" : "handle is NULL");
 		return AL_INVALID_PARAMETER;
 	}
 	IB_TRACE(host->name, "ib_register_ci");
-	st = allocate(host, ci, hca, &reg, text);
+	st = alloc_registration(host, ci, hca, &reg, text);
 	if (st)
 		goto refused;
 	IB_TRACE("ci", "open_ca of %s", host->name);
 	st = reg->ops.open_ca(reg->ca);
 	if (st) {
-		ci_say(text, "open_ca failed: %s", ci_status_text(st));
+		ci_set_text(text, "open_ca failed: %s", ci_status_text(st));
 		st = ci_module_status(st);
 		goto free_reg;
 	}
-	st = query(reg, ci, text);
+	st = query_hca(reg, ci, text);
 	if (st)
 		goto close_ca;
-	st = enter(reg, text);
+	st = add_registration(reg, text);
 	if (st)
 		goto close_ca;
 	st = upper->add(reg);
 	if (st) {
-		ci_say(text, "the Access Layer could not take it: %s", ci_status_text(st));
-		goto leave;
+		ci_set_text(text, "the Access Layer could not add the HCA: %s", ci_status_text(st));
+		goto remove;
 	}
 	*handle = reg;
 	return AL_SUCCESS;
 
-leave:
+remove:
 	begin_removal(reg);
-	leave(reg);
+	remove_registration(reg);
 close_ca:
 	reg->ops.close_ca(reg->ca);
 free_reg:
-	release(reg);
+	free_registration(reg);
 refused:
-	refuse(host, text);
+	log_refusal(host, text);
 	return st;
 }
 
 static al_status withdraw(struct ci_registration *reg, uint32_t flags)
 {
-	/* The handle may be anything: it is compared before it is looked into. */
+	/* A module may pass any value as the handle: begin_removal() compares the value before it
+	 * is dereferenced. */
 	if (!begin_removal(reg)) {
 		ib_log(IB_LOG_ERROR, "ci",
 		       "ib_deregister_ci: %p is no registered HCA, or is being withdrawn already",
@@ -427,12 +435,12 @@ static al_status withdraw(struct ci_registration *reg, uint32_t flags)
 	upper->remove(reg, flags);
 	IB_TRACE("ci", "close_ca of %s", reg->module->name);
 	reg->ops.close_ca(reg->ca);
-	leave(reg);
-	release(reg);
+	remove_registration(reg);
+	free_registration(reg);
 	return AL_SUCCESS;
 }
 
-/* A handle that may be anything, for people. */
+/* Describes a handle of any value for the log. */
 static void name_hca(const struct ci_registration *handle, char *text, size_t size)
 {
 	const struct ci_registration *reg;
@@ -453,7 +461,7 @@ al_status ib_deregister_ci(ci_handle handle, uint32_t flags)
 
 	if (flags & ~(uint32_t)(CI_HCA_GONE | CI_AGENT_LOST)) {
 		ib_log(IB_LOG_ERROR, "ci",
-		       "ib_deregister_ci refused: its flags are 0x%x and can be 0x%x, CI_HCA_GONE, or 0",
+		       "ib_deregister_ci refused: flags is 0x%x and must be CI_HCA_GONE (0x%x) or 0",
 		       flags, CI_HCA_GONE);
 		return AL_INVALID_PARAMETER;
 	}
@@ -461,13 +469,13 @@ al_status ib_deregister_ci(ci_handle handle, uint32_t flags)
 		return withdraw(handle, flags);
 	name_hca(handle, hca, sizeof(hca));
 	ib_log(IB_LOG_ERROR, "ci",
-	       "ib_deregister_ci of %s refused: it was called from inside an operation, whose end it waits for; call "
-	       "it from another thread",
+	       "ib_deregister_ci of %s refused: the call comes from inside an operation and would wait for that operation's "
+	       "end; call ib_deregister_ci from another thread",
 	       hca);
 	return AL_INVALID_CONTEXT;
 }
 
-unsigned int ci_host_sweep(struct ci_host *host)
+unsigned int ci_host_withdraw_hcas(struct ci_host *host)
 {
 	struct ci_registration *reg;
 	unsigned int count = 0;
@@ -479,14 +487,14 @@ unsigned int ci_host_sweep(struct ci_host *host)
 		if (!reg)
 			break;
 		if (reg->removing) {
-			/* A thread of the module's is at it. */
+			/* A thread of the module is withdrawing this HCA. */
 			pthread_cond_wait(&registry_changed, &ci_registry_lock);
 			continue;
 		}
 		pthread_mutex_unlock(&ci_registry_lock);
 		ib_log(IB_LOG_ERROR, host->name,
-		       "%s: left HCA 0x%016llx registered when it ended: a module withdraws its "
-		       "HCAs in remove and cleanup",
+		       "%s: HCA 0x%016llx was still registered after cleanup: call ib_deregister_ci for each "
+		       "HCA in remove or cleanup",
 		       host->path, (unsigned long long)reg->attr.node_guid);
 		withdraw(reg, CI_HCA_GONE);
 		count++;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Columns of a row of ci/ops.def, for who defines OP(). */
+/* Macros that take the columns of a row of ci/ops.def apart, for files that define OP(). The columns are described in
+ * ci/ops.def. */
 #ifndef CI_ROWS_H
 #define CI_ROWS_H
 
-/* The macro whose name is the prefix with the kind or the way behind it, such as REFUSE_POSTS. */
+/* BY_KIND(prefix, kind), BY_WAY(prefix, way): the macro named by the prefix and the kind or way, such as REFUSE_POSTS. */
 #define BY_KIND(prefix, kind) JOIN(prefix, KIND_##kind)
 #define KIND_CREATES(undo)    CREATES
 #define KIND_CHANGES          CHANGES
@@ -19,7 +20,8 @@
 #define JOIN(a, b)            JOIN_THEM(a, b)
 #define JOIN_THEM(a, b)       a##b
 
-/* The rest, if the way is ON; ON or LATER; DIRECT; DIRECT or BY. */
+/* Expand to the further arguments if the way is: IF_ASKS: ON. IF_HOOKED: ON or LATER. IF_DIRECT: DIRECT. IF_FUNCTION: DIRECT
+ * or BY. */
 #define IF_ASKS(way, ...)       BY_WAY(IF_ASKS_, way)(__VA_ARGS__)
 #define IF_ASKS_ON(...)         __VA_ARGS__
 #define IF_ASKS_LATER(...)
@@ -45,7 +47,7 @@
 #define IF_FUNCTION_BY(...)     __VA_ARGS__
 #define IF_FUNCTION_HERE(...)
 
-/* Of a kind. */
+/* RETURNS(kind): the operation's return type. UNDOES(kind): the operation that undoes a CREATES. */
 #define RETURNS(kind)         RETURNS_##kind
 #define RETURNS_CREATES(undo) al_status
 #define RETURNS_CHANGES       al_status
@@ -55,7 +57,7 @@
 #define UNDOES(kind)          UNDOES_##kind
 #define UNDOES_CREATES(undo)  undo
 
-/* Of a way: the HCA that its object leads to; and its function. */
+/* CA_OF(way): the HCA of the way's object. FUNCTION(way): the way's function. */
 #define CA_OF(way)      CA_##way
 #define CA_ON(object)   CA_OF_##object
 #define CA_OF_ca        ca
@@ -68,7 +70,8 @@
 #define FUNCTION_DIRECT(fn) fn
 #define FUNCTION_BY(fn) fn
 
-/* Of the column "said": the operation's last parameter; and whether a provider and its module talk. */
+/* Of the column "said": UDATA_PARAM(said): the operation's last parameter, if it is a struct ci_udata. SAYS(said): true if
+ * data of the provider pass between the provider and its module. */
 #define UDATA_PARAM(said)      UDATA_PARAM_##said
 #define UDATA_PARAM_UDATA      , struct ci_udata *udata
 #define UDATA_PARAM_MUTE_UDATA , struct ci_udata *udata
@@ -80,7 +83,7 @@
 #define SAYS_MUTE       false
 #define SAYS_MUTE_UDATA false
 
-/* The parameters; as arguments; the first of these. */
+/* PARAMS(params): the parameters with their types. ARGS(params): their names. FIRST_ARG(params): the first name. */
 #define PARAMS(params)                                     PARAMS_##params
 #define PARAMS_A1(t1, a1)                                  t1 a1
 #define PARAMS_A2(t1, a1, t2, a2)                          t1 a1, t2 a2

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The trace: a line for each step that a component takes, for whoever wants to see the layers at
- * work (`IBAL_TRACE`). Six fields, separated by blanks, the last of them a sentence: time
- * (CLOCK_MONOTONIC), process, thread, thread's name, actor, step.
+ * The trace (`IBAL_TRACE`): a line for each step that a component takes. A line has six fields,
+ * separated by blanks: time (CLOCK_MONOTONIC), process id, thread id, thread's name, component, and
+ * the step as a sentence. Log messages are ci/log.c's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@ void ci_trace_start(const char *where)
 		trace_fd = open(where, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
 		if (trace_fd < 0) {
 			ib_log(IB_LOG_ERROR, "trace",
-			       "IBAL_TRACE=%s: %m: give a file that can be written, or \"stderr\"",
+			       "IBAL_TRACE=%s: %m: name a file that this process may write, or \"stderr\"",
 			       where);
 			return;
 		}
@@ -65,12 +65,14 @@ void ib_trace(const char *actor, const char *fmt, ...)
 	va_end(ap);
 	if ((size_t)len > sizeof(line) - 1)
 		len = sizeof(line) - 1;
-	/* A step is a line, whatever name from outside it repeats. */
+	/* A step stays one line, even if an argument (a file name, a client's name) contains line
+	 * breaks. */
 	for (int i = 0; i < len; i++)
 		if (line[i] == '\n' || line[i] == '\r')
 			line[i] = ' ';
 	line[len++] = '\n';
-	/* One write per step. What can not be written is lost: a trace is no reason to stop. */
+	/* One write() per step keeps lines of several threads whole. A line that can not be written
+	 * is lost: a full disk must not stop the program. */
 	(void)!write(trace_fd, line, (size_t)len);
 	errno = saved_errno;
 }

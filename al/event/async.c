@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Asynchronous events: a module's upcalls, objects' callbacks, and the registration of event handlers. */
+/* Asynchronous events: a module's upcalls, objects' callbacks, and the registration of event
+ * handlers. */
 #include "al/event/async.h"
 
 #include "al/event/channel.h"
@@ -8,7 +9,8 @@
 /* Guards the list of handlers. A handler stays in the list until its release_handler(). Leaf. */
 static pthread_mutex_t handlers_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct al_event_handler *handlers;
-/* Held while a handler registers, so that two channels can not register for one HCA handle at once. Outside tree_lock. */
+/* Held while a handler registers, so that two channels can not register for one HCA handle at once.
+ * Outside tree_lock. */
 static pthread_mutex_t registration_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const al_object_type event_object[] = {
@@ -47,9 +49,11 @@ static void dispatch_affiliated(struct al_obj *obj, ib_event_type type)
 {
 	bool in_channel;
 
-	/* A channel runs no callbacks, so the source to_handlers notifies the event handlers of an object with a channel. */
+	/* A channel runs no callbacks, so the source to_handlers notifies the event handlers of an
+	 * object with a channel. */
 	in_channel = atomic_load(&obj->ev.queue)->withdraw;
-	/* The reader of the channel may destroy the object at once: the reference keeps it for the second ev_raise(). */
+	/* The reader of the channel may destroy the object at once: the reference keeps it for the
+	 * second ev_raise(). */
 	if (in_channel && !obj_try_ref(obj))
 		return;
 	ev_raise(&obj->ev, 1u << type);
@@ -116,10 +120,10 @@ struct al_obj *obj_ca(struct al_obj *obj)
 	return obj;
 }
 
-/* Finds the first handler, from h on, of the HCA dev (ca not NULL: registered with the HCA handle ca) and takes a reference.
- * NULL: there is none. Under handlers_lock. */
+/* Finds the first handler, from h on, of the HCA dev (ca not NULL: registered with the HCA handle
+ * ca) and takes a reference. NULL: there is none. Under handlers_lock. */
 static struct al_event_handler *find_handler(struct al_event_handler *h, const struct al_dev *dev,
-					   const struct al_obj *ca)
+					     const struct al_obj *ca)
 {
 	for (; h; h = h->next)
 		if (h->obj.dev == dev && (!ca || h->obj.parent == ca) && obj_try_ref(&h->obj))
@@ -149,7 +153,8 @@ static struct al_event_handler *next_handler(struct al_event_handler *h, const s
 	return next;
 }
 
-/* Calls the body for each handler of dev (and ca, unless NULL), with a reference. A body must not leave the loop early. */
+/* Calls the body for each handler of dev (and ca, unless NULL), with a reference. A body must not
+ * leave the loop early. */
 #define for_each_handler(h, dev, ca) \
 	for (h = first_handler(dev, ca); h; h = next_handler(h, dev, ca))
 
@@ -197,7 +202,8 @@ static struct al_event affiliated(const struct al_obj *obj, ib_event_type type)
 				  .ca_guid = obj->dev->guid };
 }
 
-/* Passes an affiliated event of an object to the event handlers of its HCA handle. On the async dispatcher. */
+/* Passes an affiliated event of an object to the event handlers of its HCA handle. On the async
+ * dispatcher. */
 static void notify_object_handlers(struct al_evobj *e, ib_event_type type)
 {
 	struct al_event event = affiliated(&e->obj, type);
@@ -211,8 +217,8 @@ static void notify_object_handlers(struct al_evobj *e, ib_event_type type)
 			h->cb(h->obj.context, &event);
 			continue;
 		}
-		/* to_channel is in no other channel's queue: al_reg_event_handler() permits one channel per HCA
-		 * handle. */
+		/* to_channel is in no other channel's queue: al_reg_event_handler() permits one
+		 * channel per HCA handle. */
 		atomic_store(&e->to_channel.queue, channel_queue(h->obj.uses[0]));
 		ev_raise(&e->to_channel, 1u << type);
 	}
@@ -254,7 +260,8 @@ static void run_evobj(struct ev_source *source, uint32_t pending)
 }
 
 /* Takes the next event of an object from the object's own channel (al_cq_init.channel). */
-static uint32_t take_object_event(struct ev_source *source, uint32_t pending, struct al_channel_event *out)
+static uint32_t take_object_event(struct ev_source *source, uint32_t pending,
+				  struct al_channel_event *out)
 {
 	struct al_obj *obj = source->obj;
 	uint32_t bit = pending & EV_COMPLETION ? EV_COMPLETION : pending & -pending;
@@ -266,9 +273,10 @@ static uint32_t take_object_event(struct ev_source *source, uint32_t pending, st
 	return pending & ~bit;
 }
 
-/* Takes the next event of an object from the channel of an event handler. Writes no event if the handler has ended. */
+/* Takes the next event of an object from the channel of an event handler. Writes no event if the
+ * handler has ended. */
 static uint32_t take_handler_event(struct ev_source *source, uint32_t pending,
-				 struct al_channel_event *out)
+				   struct al_channel_event *out)
 {
 	struct al_evobj *e = (struct al_evobj *)source->obj;
 	uint32_t bit = pending & -pending;
@@ -317,7 +325,8 @@ void evobj_invalidated(struct al_obj *obj)
 
 /* ----------------------------------------------------------- registration */
 
-static uint32_t take_port_event(struct ev_source *source, uint32_t pending, struct al_channel_event *out)
+static uint32_t take_port_event(struct ev_source *source, uint32_t pending,
+				struct al_channel_event *out)
 {
 	struct al_event_handler *h = (struct al_event_handler *)source->obj;
 	ib_event_type type;
@@ -354,8 +363,9 @@ static void unlink_handler(struct al_event_handler *h)
 	pthread_mutex_unlock(&handlers_lock);
 }
 
-/* True: a handler with a channel is registered with the HCA handle ca. A handler that is being destroyed counts until its
- * release, since its channel may still have events of the HCA handle's objects. */
+/* True: a handler with a channel is registered with the HCA handle ca. A handler that is being
+ * destroyed counts until its release, since its channel may still have events of the HCA handle's
+ * objects. */
 static bool has_channel_handler(const struct al_obj *ca)
 {
 	bool found = false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Channels: creating and destroying them, reading their events, and withdrawing the events of objects that die. */
+/* Channels: creating and destroying them, reading their events, and withdrawing the events of
+ * objects that die. */
 #include "al/event/channel.h"
 
 #include <errno.h>
@@ -17,7 +18,8 @@ static struct al_channel *channel_of_queue(struct ev_queue *queue)
 
 static void channel_wake(struct ev_queue *queue)
 {
-	/* eventfd_write() fails only when the counter is full, and then event_fd is readable anyway. */
+	/* eventfd_write() fails only when the counter is full, and then event_fd is readable
+	 * anyway. */
 	if (eventfd_write(channel_of_queue(queue)->event_fd, 1))
 		return;
 }
@@ -68,7 +70,8 @@ static struct ev_source *unlink_match(struct al_channel *c,
 }
 
 void channel_withdraw_matching(struct al_obj *channel,
-		       bool (*match)(const struct ev_source *, const void *), const void *arg)
+			       bool (*match)(const struct ev_source *, const void *),
+			       const void *arg)
 {
 	struct al_channel *c = (struct al_channel *)channel;
 	struct ev_source *source;
@@ -101,7 +104,8 @@ void channel_withdraw_user(struct al_obj *channel, const struct al_obj *obj)
 	struct al_channel *c = (struct al_channel *)channel;
 
 	pthread_mutex_lock(&c->lock);
-	if (c->removal == obj) /* registration_invalidated() of pnp.c acknowledges the removal when the registration ends */
+	/* registration_invalidated() of pnp.c acknowledges the removal when the registration ends */
+	if (c->removal == obj)
 		c->removal = NULL;
 	pthread_mutex_unlock(&c->lock);
 	channel_withdraw_matching(channel, belongs_to, obj);
@@ -112,8 +116,9 @@ static void channel_withdraw_source(struct ev_queue *queue, struct ev_source *so
 	channel_withdraw_matching(&channel_of_queue(queue)->obj, is_source, source);
 }
 
-/* Takes one event of the oldest source. The source stays the oldest while it has more events. Returns the object whose
- * reference the caller drops; NULL: the source is still in the list. Under the channel's lock. */
+/* Takes one event of the oldest source. The source stays the oldest while it has more events.
+ * Returns the object whose reference the caller drops; NULL: the source is still in the list. Under
+ * the channel's lock. */
 static struct al_obj *take_event(struct al_channel *c, struct al_channel_event *event)
 {
 	struct ev_source *source = c->first;
@@ -138,8 +143,8 @@ static struct al_obj *take_event(struct al_channel *c, struct al_channel_event *
 	return NULL;
 }
 
-/* Acknowledges the removal that was read last: a new call of al_channel_next() means that the reader has dealt with that
- * removal. Under the channel's lock. */
+/* Acknowledges the removal that was read last: a new call of al_channel_next() means that the
+ * reader has dealt with that removal. Under the channel's lock. */
 static void acknowledge(struct al_channel *c)
 {
 	if (!c->removal)
@@ -160,13 +165,15 @@ al_status al_channel_next(al_channel_h channel, struct al_channel_event *event)
 	if (!obj)
 		return AL_INVALID_HANDLE;
 	c = (struct al_channel *)obj;
-	/* acknowledge() and take_event() run under one lock: otherwise a second reader could store its removal between them,
-	 * this reader would overwrite that removal, and nobody would acknowledge it. */
+	/* acknowledge() and take_event() run under one lock: otherwise a second reader could store
+	 * its removal between them, this reader would overwrite that removal, and nobody would
+	 * acknowledge it. */
 	pthread_mutex_lock(&c->lock);
 	acknowledge(c);
 	do {
 		take_queued(c);
-		update_readable(c); /* a producer makes event_fd readable after its push, so the event may be read already */
+		/* a producer makes event_fd readable after its push, so the event may be read already */
+		update_readable(c);
 		if (!c->first)
 			break;
 		done = take_event(c, &found);
@@ -183,8 +190,9 @@ al_status al_channel_next(al_channel_h channel, struct al_channel_event *event)
 }
 
 /*
- * Opens the channel's descriptors. The application gets the epoll instance and never the eventfd: an application that made
- * the eventfd blocking could make update_readable() or channel_wake() wait for ever under the lock.
+ * Opens the channel's descriptors. The application gets the epoll instance and never the eventfd:
+ * an application that made the eventfd blocking could make update_readable() or channel_wake() wait
+ * for ever under the lock.
  */
 static al_status open_fds(struct al_channel *c)
 {

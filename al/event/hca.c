@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The Access Layer's struct ci_upper: takes each arriving and removed HCA through the steps of device.h and pnp.h, in order. */
+/* The Access Layer's struct ci_upper: takes each arriving and removed HCA through the steps of
+ * device.h and pnp.h, in order. */
 #include "al/event/hca.h"
 
 #include "al/event/async.h"

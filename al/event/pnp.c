@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * PnP. There is no queue of PnP events: each registration stores, per HCA, the state that was delivered last and the current
- * state, and the PnP thread delivers the difference, one event at a time. So delivering an event allocates nothing, and
- * events of one port merge. The order is a single rule, next_event(): first removals, then HCAs in the order of arrival,
- * each with its port events. Of several registrations, the older one gets an arrival first, and the younger one a removal
- * first, because a younger client may build on an older client.
+ * PnP. There is no queue of PnP events: each registration stores, per HCA, the state that was
+ * delivered last and the current state, and the PnP thread delivers the difference, one event at a
+ * time. So delivering an event allocates nothing, and events of one port merge. The order is a
+ * single rule, next_event(): first removals, then HCAs in the order of arrival, each with its port
+ * events. Of several registrations, the older one gets an arrival first, and the younger one a
+ * removal first, because a younger client may build on an older client.
  *
  * pnp_lock guards the registrations and is never held during a callback. Outside tree_lock.
  */
@@ -22,14 +23,15 @@ enum ca_state {
 	CA_ANNOUNCED, /* AL_PNP_CA_ADD is not delivered yet */
 	CA_ADDING,    /* the callback for AL_PNP_CA_ADD runs */
 	CA_ADDED,     /* the client uses the HCA */
-	CA_REMOVING,  /* the callback for AL_PNP_CA_REMOVE runs, or a channel's reader has the removal and has not acknowledged it */
+	CA_REMOVING,  /* the callback for AL_PNP_CA_REMOVE runs, or a channel's reader has the
+			 removal and has not acknowledged it */
 	CA_DONE       /* the client refused the HCA, or its removal is complete */
 };
 
 /* An HCA in a registration. */
 struct pnp_ca {
 	struct pnp_ca *next;
-	struct al_dev *dev;      /* HCA, referenced */
+	struct al_dev *dev; /* HCA, referenced */
 	enum ca_state state;
 	bool removing;           /* the HCA is being removed */
 	void *context;           /* client context of al_set_client_context() */
@@ -39,7 +41,7 @@ struct pnp_ca {
 static pthread_mutex_t pnp_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t pnp_changed = PTHREAD_COND_INITIALIZER; /* any change of the registrations */
 static struct al_pnp *registrations; /* oldest first; each referenced */
-static bool started; /* the PnP thread runs */
+static bool started;                 /* the PnP thread runs */
 
 static const al_pnp_type pnp_of_event[32] = {
 	[IB_EVENT_PORT_DOWN] = AL_PNP_PORT_DOWN,
@@ -83,8 +85,8 @@ static bool has_event(const struct al_pnp *reg)
 	return !reg->ending && !reg->replayed;
 }
 
-/* Finds the registration's next event, and the HCA of the event (*about; NULL: AL_PNP_REPLAY_COMPLETE). False: no event is
- * pending. This function is the rule of order. */
+/* Finds the registration's next event, and the HCA of the event (*about; NULL:
+ * AL_PNP_REPLAY_COMPLETE). False: no event is pending. This function is the rule of order. */
 static bool next_event(struct al_pnp *reg, struct al_pnp_event *event, struct pnp_ca **about)
 {
 	ib_event_type port_event;
@@ -126,7 +128,7 @@ found:
 }
 
 static void record_event(struct al_pnp *reg, const struct al_pnp_event *event, struct pnp_ca *ca,
-		 al_status answer)
+			 al_status answer)
 {
 	if (!ca) /* only AL_PNP_REPLAY_COMPLETE has no HCA */
 		reg->replayed = true;
@@ -142,7 +144,8 @@ static void free_ca(struct pnp_ca *ca)
 	al_free(ca);
 }
 
-/* Frees the registration's entries of HCAs whose removal is complete, or that were removed before they were delivered. */
+/* Frees the registration's entries of HCAs whose removal is complete, or that were removed before
+ * they were delivered. */
 static void free_finished_cas(struct al_pnp *reg)
 {
 	struct pnp_ca **p = &reg->cas, *ca;
@@ -175,9 +178,11 @@ static bool may_deliver(const struct al_pnp *reg, bool ending_only)
 	return reg->cb && !reg->in_callback && (reg->ending || !ending_only);
 }
 
-/* Finds the registration that gets the next event, and the event with its HCA. NULL: no registration has an event. Takes
- * registrations that are ending and have no event left out of the list. */
-static struct al_pnp *next_registration(bool ending_only, struct al_pnp_event *event, struct pnp_ca **ca)
+/* Finds the registration that gets the next event, and the event with its HCA. NULL: no
+ * registration has an event. Takes registrations that are ending and have no event left out of the
+ * list. */
+static struct al_pnp *next_registration(bool ending_only, struct al_pnp_event *event,
+					struct pnp_ca **ca)
 {
 	struct al_pnp *reg, *next, *removal = NULL;
 
@@ -200,7 +205,8 @@ static struct al_pnp *next_registration(bool ending_only, struct al_pnp_event *e
 	return NULL;
 }
 
-/* Delivers one event. False: no event is pending. Under pnp_lock, which is dropped during the callback. */
+/* Delivers one event. False: no event is pending. Under pnp_lock, which is dropped during the
+ * callback. */
 static bool deliver_event(bool ending_only)
 {
 	struct pnp_ca *ca = NULL;
@@ -255,9 +261,9 @@ static bool would_deadlock(const struct al_obj *obj)
 	return found;
 }
 
-static const struct destroy_wait_ops pnp_wait_ops = {
-	.deadlocks = would_deadlock, .wait = wait_delivering, .wake = wake_pnp_thread
-};
+static const struct destroy_wait_ops pnp_wait_ops = { .deadlocks = would_deadlock,
+						      .wait = wait_delivering,
+						      .wake = wake_pnp_thread };
 
 static void *pnp_main(void *arg)
 {
@@ -282,7 +288,8 @@ static struct pnp_ca *new_ca(struct al_dev *dev)
 	dev_ref(dev);
 	ca->dev = dev;
 	for (uint32_t i = 1; i <= dev->attr.num_ports; i++)
-		atomic_init(&ca->ports[i].ladder.state, atomic_load(&dev->ports[i].ladder.reported));
+		atomic_init(&ca->ports[i].ladder.state,
+			    atomic_load(&dev->ports[i].ladder.reported));
 	return ca;
 }
 
@@ -295,8 +302,9 @@ static void append(struct al_pnp *reg, struct pnp_ca *ca)
 	*p = ca;
 }
 
-/* Makes the registration's channel readable if an event is pending. The reader finds the event with take_pnp_event(). Under
- * pnp_lock, which registration_invalidated() takes, too: ev_raise_locked() needs that. */
+/* Makes the registration's channel readable if an event is pending. The reader finds the event with
+ * take_pnp_event(). Under pnp_lock, which registration_invalidated() takes, too: ev_raise_locked()
+ * needs that. */
 static void wake_channel_reader(struct al_pnp *reg)
 {
 	if (!reg->cb && has_event(reg))
@@ -327,7 +335,8 @@ al_status pnp_dev_add(struct al_dev *dev)
 		append(reg, ca);
 		wake_channel_reader(reg);
 	}
-	/* Under pnp_lock: a registration is in the list of registrations above, or finds dev in the list of HCAs. */
+	/* Under pnp_lock: a registration is in the list of registrations above, or finds dev in the
+	 * list of HCAs. */
 	dev_insert(dev);
 	pthread_cond_broadcast(&pnp_changed);
 	pthread_mutex_unlock(&pnp_lock);
@@ -352,7 +361,8 @@ static struct pnp_ca *find_ca(struct al_pnp *reg, uint64_t guid)
 	return ca;
 }
 
-/* Finds a registration that still uses the HCA, and the state of the HCA there. NULL: no registration does. */
+/* Finds a registration that still uses the HCA, and the state of the HCA there. NULL: no
+ * registration does. */
 static const struct al_pnp *find_holder(const struct al_dev *dev, enum ca_state *state)
 {
 	for (const struct al_pnp *reg = registrations; reg; reg = reg->next)
@@ -364,16 +374,16 @@ static const struct al_pnp *find_holder(const struct al_dev *dev, enum ca_state 
 	return NULL;
 }
 
-/* Writes for the log what the removal of an HCA waits for: a callback or the reader of a channel. */
+/* Writes for the log what the removal of an HCA waits for: a callback or the reader of a channel.
+ */
 static void describe_wait(const struct al_pnp *reg, enum ca_state state, char *text, size_t size)
 {
 	const char *comm = reg->obj.comm;
 	int pid = (int)reg->obj.pid;
 
 	if (reg->cb)
-		snprintf(text, size,
-			 "a PnP callback of %s[%d], or a callback that this one waits for, to return", comm,
-			 pid);
+		snprintf(text, size, "a PnP callback of %s[%d], or an earlier PnP callback, to return",
+			 comm, pid);
 	else
 		snprintf(text, size, "%s[%d] to %s channel %#llx", comm, pid,
 			 state == CA_REMOVING ? "acknowledge the removal by reading on from"
@@ -381,7 +391,8 @@ static void describe_wait(const struct al_pnp *reg, enum ca_state state, char *t
 			 (unsigned long long)reg->obj.uses[0]->handle);
 }
 
-/* Waits until no registration uses the HCA, and logs the wait. Under pnp_lock, which is dropped while logging. */
+/* Waits until no registration uses the HCA, and logs the wait. Under pnp_lock, which is dropped
+ * while logging. */
 static void wait_for_holders(const struct al_dev *dev)
 {
 	struct timespec until = wait_log_deadline();
@@ -462,7 +473,8 @@ void pnp_port_event(struct al_dev *dev, uint32_t port, ib_event_type type)
 
 /* ------------------------------------------------------------ registration */
 
-static uint32_t take_pnp_event(struct ev_source *source, uint32_t pending, struct al_channel_event *out)
+static uint32_t take_pnp_event(struct ev_source *source, uint32_t pending,
+			       struct al_channel_event *out)
 {
 	struct al_pnp *reg = (struct al_pnp *)source->obj;
 	struct pnp_ca *ca;
@@ -606,8 +618,8 @@ al_status al_reg_pnp(al_h al, const struct al_pnp_attr *attr, void *context, al_
 		status = add_present_cas(reg);
 	if (status)
 		goto err_unlock;
-	/* One reference for the list and one for this call: another thread may deregister the registration as soon as it is
-	 * published. */
+	/* One reference for the list and one for this call: another thread may deregister the
+	 * registration as soon as it is published. */
 	obj_ref(obj);
 	obj_ref(obj);
 	status = obj_publish(obj, pnp);
@@ -616,7 +628,8 @@ al_status al_reg_pnp(al_h al, const struct al_pnp_attr *attr, void *context, al_
 	for (last = &registrations; *last; last = &(*last)->next)
 		;
 	*last = reg;
-	reg->ending = obj_dying(obj); /* registration_invalidated() may have run before reg was in the list */
+	/* registration_invalidated() may have run before reg was in the list */
+	reg->ending = obj_dying(obj);
 	wake_channel_reader(reg);
 	pthread_cond_broadcast(&pnp_changed);
 	while (cb && !reg->replayed && !reg->ending && thread_context != CONTEXT_PNP)

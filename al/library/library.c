@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Opening and closing the library, loading modules for the application, and resetting the library in a forked child. */
+/* Opening and closing the library, loading modules for the application, and resetting the library
+ * in a forked child. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -12,7 +13,8 @@
 #include "al/object/thread.h"
 #include "al/user/user.h"
 
-/* Guards the start of the library's threads and modules, once per process. Outside every other lock. */
+/* Guards the start of the library's threads and modules, once per process. Outside every other
+ * lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool fork_hooks_registered;
 
@@ -29,9 +31,9 @@ static void after_fork_in_parent(void)
 }
 
 /*
- * Resets the library in a forked child. The child has none of the library's threads, and fork() may have copied the state of
- * HCAs in the middle of a change. So the child starts without HCAs and objects: every inherited handle is invalid, and
- * the objects stay the parent's.
+ * Resets the library in a forked child. The child has none of the library's threads, and fork() may
+ * have copied the state of HCAs in the middle of a change. So the child starts without HCAs and
+ * objects: every inherited handle is invalid, and the objects stay the parent's.
  */
 static void after_fork_in_child(void)
 {
@@ -43,13 +45,14 @@ static void after_fork_in_child(void)
 	pnp_after_fork();
 	user_after_fork();
 	shared_after_fork();
-	ci_forked();
+	ci_after_fork();
 	pthread_mutex_init(&lock, NULL);
 }
 
 /* ------------------------------------------------------------------- start */
 
-/* Returns the path of the agent's socket. NULL: this process uses no agent and has the HCAs itself. */
+/* Returns the path of the agent's socket. NULL: this process uses no agent and has the HCAs itself.
+ */
 static const char *choose_role(const struct al_open_attr *attr)
 {
 	const char *agent = attr->agent ? attr->agent : ci_env("IBAL_AGENT");
@@ -62,7 +65,8 @@ static const char *choose_role(const struct al_open_attr *attr)
 	return strcmp(agent, "off") ? agent : NULL;
 }
 
-/* Starts the library's common threads, and then the modules or the connection to the agent. Under lock. */
+/* Starts the library's common threads, and then the modules or the connection to the agent. Under
+ * lock. */
 static al_status start(const struct al_open_attr *attr, struct user_conn **conn)
 {
 	const char *agent;
@@ -111,8 +115,8 @@ al_status al_open(const struct al_open_attr *attr, al_h *al)
 		return AL_INVALID_PARAMETER;
 	if (thread_context == CONTEXT_ATOMIC)
 		return AL_INVALID_CONTEXT;
-	/* For a client of the agent the library has been started already. The lock is not taken: another thread of the agent's
-	 * process may hold the lock while it waits for this agent. */
+	/* For a client of the agent the library has been started already. The lock is not taken:
+	 * another thread of the agent's process may hold the lock while it waits for this agent. */
 	if (!acting_client()) {
 		pthread_mutex_lock(&lock);
 		status = start(attr, &conn);
@@ -139,14 +143,15 @@ void al_set_log(al_log_cb cb, void *context)
 
 /* ----------------------------------------------------------------- modules */
 
-/* Begins a call that loads or unloads modules of the process. The opening al only proves that the caller has opened the
- * library. AL_UNSUPPORTED: the opening uses an agent, and the agent's modules are the agent's to load. */
+/* Begins a call that loads or unloads modules of the process. The opening al only proves that the
+ * caller has opened the library. AL_UNSUPPORTED: the opening uses an agent, and the agent's modules
+ * are the agent's to load. */
 static al_status begin_module_call(struct al_call *call, al_h al)
 {
 	al_status status;
 
-	/* The loader's lock admits one call at a time, and its holder may wait for the PnP thread during a removal: the PnP
-	 * thread must not wait for the lock. */
+	/* The loader's lock admits one call at a time, and its holder may wait for the PnP thread
+	 * during a removal: the PnP thread must not wait for the lock. */
 	if (thread_context == CONTEXT_PNP)
 		return AL_INVALID_CONTEXT;
 	status = call_begin(call, al, AL_OBJ_AL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Snapshots: copies of the process's HCAs, objects, modules and PCI functions, in one allocation, for al_query. The data come
- * from struct al_obj, struct al_dev and the registry in ci/. */
+/* Snapshots: copies of the process's HCAs, objects, modules and PCI functions, in one allocation,
+ * for al_query. The data come from struct al_obj, struct al_dev and the registry in ci/. */
 #include <string.h>
 #include <time.h>
 
@@ -22,14 +22,16 @@ struct filling {
 	struct al_snap_object *objects;
 	struct al_snap_pci *pci;
 	struct al_snap_module *modules;
-	size_t num_cas, num_objects;   /* HCAs and objects found; more than the room: they are counted but not copied */
+	size_t num_cas, num_objects; /* HCAs and objects found; more than the room: they are counted
+					but not copied */
 	size_t room_cas, room_objects; /* allocated elements */
 	uint64_t now_ns;               /* time of the snapshot, CLOCK_MONOTONIC */
 };
 
 static bool is_shown(const struct al_obj *obj)
 {
-	return obj->published && !obj_agent(obj); /* the agent's own snapshot shows objects behind an agent */
+	return obj->published &&
+	       !obj_agent(obj); /* the agent's own snapshot shows objects behind an agent */
 }
 
 /* ---------------------------------------------------------------- objects */
@@ -75,8 +77,8 @@ static void add_object(struct al_obj *obj, void *arg)
 	memcpy(to->comm, obj->comm, sizeof(to->comm));
 }
 
-/* Adds the state of a queue pair. The query of the module may sleep, so the call follows after tree_lock is dropped. A queue
- * pair that has ended meanwhile is shown in Reset. */
+/* Adds the state of a queue pair. The query of the module may sleep, so the call follows after
+ * tree_lock is dropped. A queue pair that has ended meanwhile is shown in Reset. */
 static void add_state(struct al_snap_object *to)
 {
 	struct ib_qp_attr attr;
@@ -121,8 +123,8 @@ static void add_ca(struct filling *f, struct al_dev *dev)
 	}
 }
 
-/* Replaces an HCA's attributes by a fresh query: al_modify_ca() may have changed them, and a client of an agent has limits of
- * its own. */
+/* Replaces an HCA's attributes by a fresh query: al_modify_ca() may have changed them, and a client
+ * of an agent has limits of its own. */
 static void add_attr(const void *agent, struct al_snap_ca *to)
 {
 	struct al_dev *dev = dev_find(agent, to->guid);

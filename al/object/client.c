@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Clients of the agent: the client for which a thread acts, a client's thread, and access to a client's memory. */
+/* Clients of the agent: the client for which a thread acts, a client's thread, and access to a
+ * client's memory. */
 #include "al/object/client.h"
 
 #include <errno.h>
@@ -19,7 +20,8 @@ void al_act_for(struct ci_udata *udata)
 
 /* ------------------------------------------------------- the client's thread */
 
-/* Takes the oldest job, and waits for a job if there is none. NULL: the client has ended and all jobs are done. */
+/* Takes the oldest job, and waits for a job if there is none. NULL: the client has ended and all
+ * jobs are done. */
 static struct ci_client_job *next_job(struct ci_client *client)
 {
 	struct ci_client_job *job;
@@ -47,8 +49,8 @@ static void *client_main(void *arg)
 	while ((job = next_job(client))) {
 		under_way = job->under_way;
 		job->run(job);
-		/* The module waits for the counter to reach 0 and may free it at once. The futex wake only uses the
-		 * counter's address, so the wake is harmless after that. */
+		/* The module waits for the counter to reach 0 and may free it at once. The futex
+		 * wake only uses the counter's address, so the wake is harmless after that. */
 		if (under_way && !__atomic_sub_fetch(under_way, 1, __ATOMIC_SEQ_CST))
 			syscall(SYS_futex, under_way, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 	}
@@ -133,8 +135,9 @@ void al_client_free(struct ci_client *client)
 /* ------------------------------------------------------- the client's memory */
 
 /*
- * client->memory refers to an address space, not to a process: after an exec or the client's death, reads and writes fail.
- * They ignore the protection of pages, which harms only the client that asked for them.
+ * client->memory refers to an address space, not to a process: after an exec or the client's death,
+ * reads and writes fail. They ignore the protection of pages, which harms only the client that
+ * asked for them.
  */
 al_status ci_client_read(struct ci_client *client, uint64_t addr, void *to, uint64_t length)
 {
@@ -163,7 +166,8 @@ al_status ci_client_write(struct ci_client *client, uint64_t addr, const void *f
 
 al_status ci_client_give_fd(struct ci_udata *udata, int fd)
 {
-	struct al_udata *own = (struct al_udata *)udata; /* udata is the first member of struct al_udata */
+	struct al_udata *own =
+		(struct al_udata *)udata; /* udata is the first member of struct al_udata */
 	int copy;
 
 	if (own->num_given == UVP_MAX_FDS)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* HCAs: their arrival, calls on their modules, copies of their GID tables, and their removal under their users. */
+/* HCAs: their arrival, calls on their modules, copies of their GID tables, and their removal under
+ * their users. */
 #include "al/object/device.h"
 
 #include <errno.h>
@@ -58,7 +59,8 @@ void dev_ref(struct al_dev *dev)
 
 /* ------------------------------------------------------------------ calls */
 
-/* Number of nested module operations that this thread is inside. Calls of the data path count as read sections instead. */
+/* Number of nested module operations that this thread is inside. Calls of the data path count as
+ * read sections instead. */
 static _Thread_local unsigned int inside;
 
 bool dev_inside(void)
@@ -75,14 +77,15 @@ static void leave(struct al_dev *dev)
 
 const struct ci_interface *dev_enter(struct al_dev *dev)
 {
-	/* Sequentially consistent with dev_remove_end(): the removal sees this call in inflight, or this call sees the
-	 * dead table. */
+	/* Sequentially consistent with dev_remove_end(): the removal sees this call in inflight, or
+	 * this call sees the dead table. */
 	const struct ci_interface *ops;
 
 	inside++;
 	atomic_fetch_add(&dev->inflight, 1);
 	ops = atomic_load(&dev->ops);
-	/* A removal waits for calls on the module only, so a call on the dead table is not counted. */
+	/* A removal waits for calls on the module only, so a call on the dead table is not counted.
+	 */
 	if (ops_dead(ops))
 		leave(dev);
 	return ops;
@@ -94,7 +97,8 @@ void dev_leave(struct al_dev *dev, const struct ci_interface *ops)
 		leave(dev);
 }
 
-void dev_run_in_module(struct al_obj *obj, void (*step)(struct al_obj *, const struct ci_interface *))
+void dev_run_in_module(struct al_obj *obj,
+		       void (*step)(struct al_obj *, const struct ci_interface *))
 {
 	inside++;
 	step(obj, &obj->dev->reg->ops);
@@ -137,8 +141,8 @@ static void dev_free(struct al_dev *dev)
 	al_free(dev);
 }
 
-/* Frees an HCA. Runs on the common destroy thread, since a thread of the HCA may have dropped the last reference, and a thread
- * can not wait for its own end. */
+/* Frees an HCA. Runs on the common destroy thread, since a thread of the HCA may have dropped the
+ * last reference, and a thread can not wait for its own end. */
 static void end_dev(struct reaper_job *job)
 {
 	struct al_dev *dev = (struct al_dev *)((char *)job - offsetof(struct al_dev, end_job));
@@ -168,8 +172,8 @@ static uint32_t num_gids(const struct dev_port *port)
 	return port->gid_tbl_len < UINT16_MAX ? port->gid_tbl_len : UINT16_MAX;
 }
 
-/* Copies a port's GID table from the module. A failed query leaves zeros in the copy, which are no valid GID. The caller is
- * inside a call, or has not inserted the HCA yet. */
+/* Copies a port's GID table from the module. A failed query leaves zeros in the copy, which are no
+ * valid GID. The caller is inside a call, or has not inserted the HCA yet. */
 static void read_gids(struct al_dev *dev, const struct ci_interface *ops, uint32_t port)
 {
 	struct dev_port *p = &dev->ports[port];
@@ -230,8 +234,8 @@ static al_status start_threads(struct al_dev *dev)
 	char name[16];
 	al_status status;
 
-	/* Four digits of the GUID distinguish the threads of several HCAs in a debugger; a thread name has at most 15
-	 * characters. */
+	/* Four digits of the GUID distinguish the threads of several HCAs in a debugger; a thread
+	 * name has at most 15 characters. */
 	snprintf(name, sizeof(name), "al-destroy-%04x", (unsigned int)(dev->guid & 0xffff));
 	status = reaper_start(&dev->reaper, name);
 	if (status)
@@ -239,8 +243,8 @@ static al_status start_threads(struct al_dev *dev)
 	return dispatcher_start(&dev->async);
 }
 
-/* Reads the ports' attributes, states and GIDs. The module's upcalls are accepted already, so no change between the queries
- * and the first event is lost. */
+/* Reads the ports' attributes, states and GIDs. The module's upcalls are accepted already, so no
+ * change between the queries and the first event is lost. */
 static al_status init_ports(struct al_dev *dev)
 {
 	struct ci_registration *reg = dev->reg;
@@ -344,7 +348,8 @@ struct end_objects {
 	sem_t done; /* posted when all objects are destroyed in the module */
 };
 
-/* Takes the objects of one rank that still exist in the module, youngest first, and clears their ci_created. */
+/* Takes the objects of one rank that still exist in the module, youngest first, and clears their
+ * ci_created. */
 static struct al_obj *take_rank(struct al_dev *dev, enum obj_rank rank)
 {
 	struct al_obj *list = NULL, **last = &list;
@@ -373,9 +378,10 @@ static void end_object(struct al_obj *obj, struct al_dev *dev)
 }
 
 /*
- * Destroys the HCA's remaining objects in the module, users before the objects they use. Runs on the HCA's destroy thread, so
- * that no object is destroyed twice. The list stays valid meanwhile: an object with a part in the module is freed only by
- * this thread, or by a dispatcher after this thread has passed the object on.
+ * Destroys the HCA's remaining objects in the module, users before the objects they use. Runs on
+ * the HCA's destroy thread, so that no object is destroyed twice. The list stays valid meanwhile:
+ * an object with a part in the module is freed only by this thread, or by a dispatcher after this
+ * thread has passed the object on.
  */
 static void end_objects(struct reaper_job *job)
 {
@@ -394,8 +400,9 @@ static void wait_sem(sem_t *sem)
 		;
 }
 
-/* Waits until no call is in progress, and logs once if that takes longer than wait_log_seconds. sem_timedwait() is used
- * because ThreadSanitizer does not know sem_clockwait(); a step of CLOCK_REALTIME only moves the log line. */
+/* Waits until no call is in progress, and logs once if that takes longer than wait_log_seconds.
+ * sem_timedwait() is used because ThreadSanitizer does not know sem_clockwait(); a step of
+ * CLOCK_REALTIME only moves the log line. */
 static void wait_for_calls(struct al_dev *dev)
 {
 	struct timespec until;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Event sources, their queues, and the dispatcher threads. The queue of a channel is emptied in al/event/channel.c. */
+/* Event sources, their queues, and the dispatcher threads. The queue of a channel is emptied in
+ * al/event/channel.c. */
 #include "al/object/dispatcher.h"
 
 #include <errno.h>
@@ -23,7 +24,8 @@ static void push(struct ev_source *source)
 		queue->wake(queue);
 }
 
-/* Sets bits in pending. True: the source was not queued; the caller pushes it with a reference taken here. */
+/* Sets bits in pending. True: the source was not queued; the caller pushes it with a reference
+ * taken here. */
 static bool set_pending(struct ev_source *source, uint32_t bits)
 {
 	if (source->obj && obj_dying(source->obj))
@@ -46,9 +48,10 @@ void ev_init(struct ev_source *source, struct al_obj *obj, struct ev_queue *queu
 }
 
 /*
- * Pushes a source. The application drains a channel's queue, so the queue must not pin a dying object: the destroying thread
- * sets OBJ_DYING and then withdraws the source; the pushing thread pushes and then checks OBJ_DYING. Both are
- * sequentially consistent, so one of the two withdraws the source. The second reference keeps the object for the check.
+ * Pushes a source. The application drains a channel's queue, so the queue must not pin a dying
+ * object: the destroying thread sets OBJ_DYING and then withdraws the source; the pushing thread
+ * pushes and then checks OBJ_DYING. Both are sequentially consistent, so one of the two withdraws
+ * the source. The second reference keeps the object for the check.
  */
 static void push_unless_dying(struct ev_source *source)
 {
@@ -113,7 +116,8 @@ struct ev_source *ev_take_all(struct ev_queue *queue)
 static void deliver(struct ev_source *source)
 {
 	struct al_obj *obj = source->obj;
-	/* From here on a further event queues the source again, behind the sources that are queued now. */
+	/* From here on a further event queues the source again, behind the sources that are queued
+	 * now. */
 	uint32_t pending = atomic_exchange_explicit(&source->pending, 0, memory_order_acq_rel);
 
 	if (pending & EV_DESTROYED) {
@@ -152,7 +156,8 @@ static void *dispatcher_main(void *arg)
 
 static void dispatcher_wake(struct ev_queue *queue)
 {
-	struct dispatcher *d = (struct dispatcher *)queue; /* the queue is the first member of struct dispatcher */
+	struct dispatcher *d =
+		(struct dispatcher *)queue; /* the queue is the first member of struct dispatcher */
 
 	sem_post(&d->sem);
 }

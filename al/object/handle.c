@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The handle table: reserving, publishing, revoking and releasing handles. The lookup is inline in handle.h. */
+/* The handle table: reserving, publishing, revoking and releasing handles. The lookup is inline in
+ * handle.h. */
 #include "al/object/handle.h"
 
 #include <pthread.h>
@@ -15,19 +16,22 @@
 char rcu_tsan_tag;
 #endif
 
-/* Both tables are static: a process that never opened the library, or a forked child, has a table without an allocation. */
+/* Both tables are static: a process that never opened the library, or a forked child, has a table
+ * without an allocation. */
 static struct handle_table empty_table, first_table;
 _Atomic(struct handle_table *) handle_root = &first_table;
 
 /* Guards the free list, the generations and the allocation of chunks. Leaf. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t free_head, free_tail; /* indices of free slots; 0: the list is empty (index 0 is never used) */
-static uint32_t fresh = 1;            /* lowest index that was never used */
+static uint32_t free_head,
+	free_tail;         /* indices of free slots; 0: the list is empty (index 0 is never used) */
+static uint32_t fresh = 1; /* lowest index that was never used */
 static uint64_t random_state;
 
 #define INDEX_MASK ((1u << HANDLE_INDEX_BITS) - 1)
 
-/* A random first generation (splitmix64), so that a stale handle of another slot or process is not valid here. */
+/* A random first generation (splitmix64), so that a stale handle of another slot or process is not
+ * valid here. */
 static uint32_t first_generation(void)
 {
 	uint64_t z;
@@ -42,7 +46,8 @@ static uint32_t first_generation(void)
 	z = random_state += 0x9e3779b97f4a7c15;
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
 	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return (uint32_t)(z >> 33); /* below 2^31: at least 2^31 generations are left for the slot */
+	return (uint32_t)(z >>
+			  33); /* below 2^31: at least 2^31 generations are left for the slot */
 }
 
 static struct handle_slot *slot_at(uint32_t index)
@@ -54,7 +59,8 @@ static struct handle_slot *slot_at(uint32_t index)
 	return chunk + (index & (HANDLE_CHUNK_SLOTS - 1));
 }
 
-/* Allocates the chunk of an index that was never used, and a table if the static empty table is in use. */
+/* Allocates the chunk of an index that was never used, and a table if the static empty table is in
+ * use. */
 static al_status make_room(uint32_t index)
 {
 	struct handle_table *table = atomic_load_explicit(&handle_root, memory_order_relaxed);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Objects: making, publishing, destroying and freeing objects, and beginning calls on them. The life of an object is
- * described in object.h. Ending an object in its module is reaper.c's.
+ * Objects: making, publishing, destroying and freeing objects, and beginning calls on them. The
+ * life of an object is described in object.h. Ending an object in its module is reaper.c's.
  */
 #include "al/object/object.h"
 
@@ -38,7 +38,8 @@ static struct al_obj **list_of(const struct al_obj *obj)
 	return obj->dev ? &obj->dev->objects : &common_objects;
 }
 
-/* Counts an object against its HCA's limit for the type. AL_LIMIT_EXCEEDED: the object is not counted. */
+/* Counts an object against its HCA's limit for the type. AL_LIMIT_EXCEEDED: the object is not
+ * counted. */
 static al_status charge(struct al_dev *dev, const struct obj_type *type)
 {
 	const uint32_t *limit;
@@ -64,7 +65,8 @@ static void discharge(struct al_dev *dev, const struct obj_type *type)
 		atomic_fetch_sub(&dev->count[type->id], 1);
 }
 
-/* Counts one more live dependent of target and takes a reference on target. False: target is dying. Under tree_lock. */
+/* Counts one more live dependent of target and takes a reference on target. False: target is dying.
+ * Under tree_lock. */
 static bool add_dependent(struct al_obj *target)
 {
 	if (obj_dying(target))
@@ -74,7 +76,8 @@ static bool add_dependent(struct al_obj *target)
 	return true;
 }
 
-/* Stops counting obj as live in its parent and in the objects it uses. The references stay until obj_free(). */
+/* Stops counting obj as live in its parent and in the objects it uses. The references stay until
+ * obj_free(). */
 static void stop_counting_as_live(struct al_obj *obj)
 {
 	if (obj->parent)
@@ -123,7 +126,8 @@ al_status obj_new(const struct obj_type *type, struct al_obj *parent, struct al_
 		true);
 	if (ci_size) {
 		obj->ci = (char *)obj + size;
-		*(void **)obj->ci = obj; /* the member ctx, which is first in every struct of the module */
+		*(void **)obj->ci =
+			obj; /* the member ctx, which is first in every struct of the module */
 	}
 
 	pthread_mutex_lock(&tree_lock);
@@ -175,7 +179,8 @@ al_status obj_publish(struct al_obj *obj, void *handle)
 {
 	bool dying;
 
-	/* Under the lock: a cascade either finds this object published, or has already set OBJ_DYING in its parent. */
+	/* Under the lock: a cascade either finds this object published, or has already set
+	 * OBJ_DYING in its parent. */
 	pthread_mutex_lock(&tree_lock);
 	dying = obj->parent && obj_dying(obj->parent);
 	for (int i = 0; i < OBJ_USES && obj->uses[i]; i++)
@@ -257,8 +262,9 @@ static void give_to_reaper(struct al_obj *obj)
 		return;
 	}
 	/*
-	 * Once the object is queued, the destroy thread may free the object and drop the last reference on the HCA. This
-	 * reference keeps the HCA until the destroy thread's semaphore has been posted.
+	 * Once the object is queued, the destroy thread may free the object and drop the last
+	 * reference on the HCA. This reference keeps the HCA until the destroy thread's semaphore
+	 * has been posted.
 	 */
 	dev_ref(dev);
 	reaper_queue_object(&dev->reaper, obj);
@@ -285,8 +291,8 @@ struct al_obj *obj_get(const void *handle, al_object_type type)
 
 /* ------------------------------------------------------------- destroying */
 
-/* Makes the handle invalid. The object is not dying yet. The caller passes the existence reference on to the destroy
- * thread. Under tree_lock. */
+/* Makes the handle invalid. The object is not dying yet. The caller passes the existence reference
+ * on to the destroy thread. Under tree_lock. */
 static void invalidate(struct al_obj *obj)
 {
 	atomic_fetch_or(&obj->live, OBJ_DYING);
@@ -311,9 +317,10 @@ static bool uses_below(const struct al_obj *obj, const struct al_obj *root)
 }
 
 /*
- * True: a live object outside root's tree uses an object inside, so the tree can not be destroyed. An unpublished user does
- * not count: its obj_publish() fails, since the used object is dying by then. obj_use() keeps objects of another opening
- * from using objects below this opening. Under tree_lock.
+ * True: a live object outside root's tree uses an object inside, so the tree can not be destroyed.
+ * An unpublished user does not count: its obj_publish() fails, since the used object is dying by
+ * then. obj_use() keeps objects of another opening from using objects below this opening. Under
+ * tree_lock.
  */
 static bool used_from_outside(const struct al_obj *root)
 {
@@ -333,7 +340,8 @@ static bool is_busy(struct al_obj *obj)
 	       (obj->type->busy && obj->ci_created && obj->type->busy(obj));
 }
 
-/* The objects below the root of a tree that is destroyed, by rank: the order in which the destroy thread gets them. */
+/* The objects below the root of a tree that is destroyed, by rank: the order in which the destroy
+ * thread gets them. */
 struct doomed {
 	struct al_obj *of_rank[OBJ_RANKS];
 };
@@ -341,7 +349,8 @@ struct doomed {
 static void collect(struct al_obj *list, struct al_obj *root, struct doomed *doomed)
 {
 	for (struct al_obj *obj = list; obj; obj = obj->list_next) {
-		/* the obj_publish() of an object that is not published yet fails: its parent is dying */
+		/* the obj_publish() of an object that is not published yet fails: its parent is
+		 * dying */
 		if (obj == root || !obj->published || obj_dying(obj) || !is_below(obj, root))
 			continue;
 		invalidate(obj);
@@ -396,7 +405,8 @@ static void end_tree(struct al_obj *root, const struct doomed *doomed)
 
 /* A text that names the objects for which a destroy waits, cut off at the buffer's size. */
 struct obstacles {
-	const struct al_obj *root; /* object that is destroyed; only compared, since the object may be freed already */
+	const struct al_obj *root; /* object that is destroyed; only compared, since the object may
+				      be freed already */
 	uint64_t now;
 	char text[512];
 	size_t used; /* bytes of text that are written */
@@ -419,15 +429,16 @@ static void add_obstacle(struct al_obj *obj, void *arg)
 }
 
 /*
- * Sleeps until the destroy is complete, and logs every wait_log_seconds which objects the destroy waits for. obj may be
- * freed already: it is only compared.
+ * Sleeps until the destroy is complete, and logs every wait_log_seconds which objects the destroy
+ * waits for. obj may be freed already: it is only compared.
  */
 static void wait_and_log(struct destroy_waiter *waiter, const struct al_obj *obj, const char *name,
 			 uint64_t handle)
 {
 	struct timespec until = wait_log_deadline();
 
-	for (unsigned int waited = wait_log_seconds; !waiter_wait_until(waiter, &until); waited += wait_log_seconds) {
+	for (unsigned int waited = wait_log_seconds; !waiter_wait_until(waiter, &until);
+	     waited += wait_log_seconds) {
 		struct obstacles o = { .root = obj, .now = now_ns() };
 
 		obj_for_each(add_obstacle, &o);
@@ -471,8 +482,9 @@ al_status obj_destroy(const void *handle, al_object_type id, al_destroyed_cb cb,
 	if (status)
 		goto out;
 
-	/* Drop this call's reference before the destroy thread gets the object, or the destroy thread would find the
-	 * object held and process it twice. The existence reference keeps the object. */
+	/* Drop this call's reference before the destroy thread gets the object, or the destroy
+	 * thread would find the object held and process it twice. The existence reference keeps the
+	 * object. */
 	obj_put(obj);
 	end_tree(obj, &doomed);
 	if (!sync)

@@ -34,7 +34,8 @@ ib_port_state ladder_step(struct ladder *l)
 	uint32_t state = now & ~LADDER_FELL;
 	uint32_t reported = atomic_load(&l->reported);
 
-	if (reported == IB_PORT_NOP) /* nothing was reported yet: begin with Down, or above Down if the port is up */
+	if (reported == IB_PORT_NOP) /* nothing was reported yet: begin with Down, or above Down if
+					the port is up */
 		reported = state > IB_PORT_DOWN ? IB_PORT_DOWN : IB_PORT_NOP;
 	else if (now & LADDER_FELL && reported != IB_PORT_DOWN)
 		reported = IB_PORT_NOP;
@@ -60,7 +61,8 @@ void port_add_event(struct dev_port *port, ib_event_type type)
 		atomic_fetch_or(&port->pending, 1u << type);
 }
 
-bool port_take_event(struct dev_port *ports, uint32_t num_ports, ib_event_type *type, uint32_t *port)
+bool port_take_event(struct dev_port *ports, uint32_t num_ports, ib_event_type *type,
+		     uint32_t *port)
 {
 	for (uint32_t i = 0; i <= num_ports; i++) {
 		ib_port_state step = ladder_step(&ports[i].ladder);

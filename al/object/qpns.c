@@ -17,7 +17,8 @@ void qpns_init(struct qpns *q)
 void qpns_free(struct qpns *q)
 {
 	for (uint32_t i = 0; i < QPN_PAGES; i++)
-		al_free(q->page[i]); /* pages are left when an HCA is removed under its queue pairs */
+		al_free(q->page[i]); /* pages are left when an HCA is removed under its queue pairs
+				      */
 	pthread_mutex_destroy(&q->lock);
 }
 

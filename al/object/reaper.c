@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The destroy thread, and the waiting of synchronous destroys. Which objects are destroyed is object.c's.
+ * The destroy thread, and the waiting of synchronous destroys. Which objects are destroyed is
+ * object.c's.
  *
- * The destroys of one calling thread take effect in the order of the calls: the destroy thread destroys or
- * quiesces each object before it takes the next object, and a quiesced object accepts nothing from the wire.
- * An object that is still referenced is queued a second time when its last reference is dropped.
+ * The destroys of one calling thread take effect in the order of the calls: the destroy thread
+ * destroys or quiesces each object before it takes the next object, and a quiesced object accepts
+ * nothing from the wire. An object that is still referenced is queued a second time when its last
+ * reference is dropped.
  *
- * One grace period serves a batch of objects. The grace clock counts the grace periods that have *started*. An
- * object stores the clock's value at the time its handle becomes invalid. A grace period with a greater
- * number covers the object.
+ * One grace period serves a batch of objects. The grace clock counts the grace periods that have
+ * *started*. An object stores the clock's value at the time its handle becomes invalid. A grace
+ * period with a greater number covers the object.
  */
 #include "al/object/reaper.h"
 
@@ -24,8 +26,8 @@ struct reaper reaper_common;
 __thread const struct destroy_wait_ops *thread_wait_ops;
 static _Atomic uint64_t grace_clock;
 
-/* Guards the completion of all synchronous destroys. One lock serves all waiters: they are few, and a lock on a
- * waiter's stack could vanish while it is being released. Leaf. */
+/* Guards the completion of all synchronous destroys. One lock serves all waiters: they are few, and
+ * a lock on a waiter's stack could vanish while it is being released. Leaf. */
 static pthread_mutex_t waiters_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t waiters_changed = PTHREAD_COND_INITIALIZER;
 
@@ -99,14 +101,15 @@ static void reap(struct al_obj *obj)
 	ev_raise_destroyed(&obj->ev);
 }
 
-/* Processes one queued object. An object that is queued the first time has its existence reference, which this function
- * drops. An object that is queued the second time has no reference left, and ends. */
+/* Processes one queued object. An object that is queued the first time has its existence reference,
+ * which this function drops. An object that is queued the second time has no reference left, and
+ * ends. */
 static void process_object(struct al_obj *obj)
 {
 	if (!atomic_load_explicit(&obj->refs, memory_order_relaxed) || obj_drop(obj))
 		reap(obj);
-	/* obj is usable without a reference: only this thread ends the object, and the last obj_put() queues the
-	 * object for this thread. */
+	/* obj is usable without a reference: only this thread ends the object, and the last
+	 * obj_put() queues the object for this thread. */
 	else if (obj->type->quiesce && obj->ci_created)
 		dev_run_in_module(obj, obj->type->quiesce);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Memory that the process shares with agents: memfds that are sealed at a fixed size, so that an agent's mapping never
- * loses pages. The agent reads and writes regions in this memory directly, without copies through /proc.
+ * Memory that the process shares with agents: memfds that are sealed at a fixed size, so that an
+ * agent's mapping never loses pages. The agent reads and writes regions in this memory directly,
+ * without copies through /proc.
  */
 #include "al/object/shared.h"
 
@@ -103,7 +104,9 @@ al_status shared_find(const void *addr, uint64_t length, int *fd, uint64_t *offs
 	*fd = -1;
 	pthread_mutex_lock(&lock);
 	for (mem = list; mem; mem = mem->next) {
-		at = (uintptr_t)addr - (uintptr_t)mem->addr; /* an addr below mem->addr wraps to more than any length */
+		at = (uintptr_t)addr -
+		     (uintptr_t)
+			     mem->addr; /* an addr below mem->addr wraps to more than any length */
 		if (at < mem->length && length <= mem->length - at)
 			break;
 	}

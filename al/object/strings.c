@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Texts of statuses and enums, from the lists in ib_types.h, ib_verbs.h and ib_al.h; and the version of the library. */
+/* Texts of statuses and enums, from the lists in ib_types.h, ib_verbs.h and ib_al.h; and the
+ * version of the library. */
 #include "config.h"
 
 #include <iba/ib_al.h>

@@ -9,12 +9,14 @@
 
 __thread enum thread_context thread_context;
 
-al_status library_thread_start(pthread_t *thread, const char *name, void *(*main)(void *), void *arg)
+al_status library_thread_start(pthread_t *thread, const char *name, void *(*main)(void *),
+			       void *arg)
 {
 	sigset_t all, old;
 	int error;
 
-	/* A new thread inherits its creator's signal mask. The application's threads handle the signals. */
+	/* A new thread inherits its creator's signal mask. The application's threads handle the
+	 * signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	error = pthread_create(thread, NULL, main, arg);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Address handles, and the path back to a datagram's sender. Every call here but al_destroy_ah() with AL_DESTROY_SYNC may be
- * made in any context. */
+/* Address handles, and the path back to a datagram's sender. Every call here but al_destroy_ah()
+ * with AL_DESTROY_SYNC may be made in any context. */
 #include <string.h>
 
 #include "al/verbs/verbs.h"
@@ -108,20 +108,23 @@ al_status al_destroy_ah(al_ah_h ah, al_destroyed_cb cb, void *context)
 
 /* ---------------------------------------- path back to a datagram's sender */
 
-/* Finds the index of the GID to which a GRH was addressed, in the port's GID table. AL_NOT_FOUND. */
+/* Finds the index of the GID to which a GRH was addressed, in the port's GID table. AL_NOT_FOUND.
+ */
 static al_status find_sgid(const struct al_call *call, uint8_t port, const uint8_t *dgid,
 			   uint16_t *index)
 {
 	if (ops_dead(call->ops))
 		return ops_dead_status(call->ops);
 	*index = 0;
-	if (dgid[0] == 0xff) /* dgid is a multicast GID: the reply has the port's own GID, at index 0 */
+	if (dgid[0] ==
+	    0xff) /* dgid is a multicast GID: the reply has the port's own GID, at index 0 */
 		return AL_SUCCESS;
 	return dev_find_gid(call->obj->dev, port, dgid, index);
 }
 
 /* Fills path->grh with the reverse of a received GRH (IBTA 8.3). */
-static al_status reverse_route(const struct al_call *call, const uint8_t *grh, struct ib_ah_attr *path)
+static al_status reverse_route(const struct al_call *call, const uint8_t *grh,
+			       struct ib_ah_attr *path)
 {
 	struct ib_global_route *to = &path->grh;
 
@@ -136,7 +139,7 @@ static al_status reverse_route(const struct al_call *call, const uint8_t *grh, s
 }
 
 static al_status reverse_path(const struct al_call *call, uint8_t port, const struct ib_wc *wc,
-			   const void *grh, struct ib_ah_attr *attr)
+			      const void *grh, struct ib_ah_attr *attr)
 {
 	struct ib_ah_attr path = {
 		.dlid = wc->slid,

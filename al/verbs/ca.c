@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* HCAs: listing, opening, querying and modifying HCAs and their ports. Arrival and removal are al/object/device.c's. */
+/* HCAs: listing, opening, querying and modifying HCAs and their ports. Arrival and removal are
+ * al/object/device.c's. */
 #include <string.h>
 
 #include "al/verbs/verbs.h"
@@ -40,20 +41,22 @@ al_status al_get_ca_guids(al_h al, uint64_t *guids, size_t *count)
 	return visible <= room ? AL_SUCCESS : AL_BUFFER_TOO_SMALL;
 }
 
-/* Calls um_open_ca for a client of the agent that opens the HCA. A module without um_open_ca needs no call. */
+/* Calls um_open_ca for a client of the agent that opens the HCA. A module without um_open_ca needs
+ * no call. */
 static al_status um_open(struct al_ca *ca, const struct ci_interface *ops)
 {
 	al_status status = AL_UNSUPPORTED;
 
 	if (acting_for)
 		status = check_status(ca->obj.dev, "um_open_ca",
-				     ops->um_open_ca(ca->obj.ci, &ca->um_context, acting_for));
+				      ops->um_open_ca(ca->obj.ci, &ca->um_context, acting_for));
 	if (status == AL_SUCCESS)
 		ca->um_open = true;
 	return status == AL_UNSUPPORTED ? AL_SUCCESS : status;
 }
 
-/* Closes the HCA handle: um_close_ca if um_open_ca was called, and the handle's reference on the module. */
+/* Closes the HCA handle: um_close_ca if um_open_ca was called, and the handle's reference on the
+ * module. */
 static void destroy(struct al_obj *obj, const struct ci_interface *ops)
 {
 	const struct al_ca *ca = (const struct al_ca *)obj;
@@ -74,7 +77,7 @@ static const struct obj_type ca_type = {
 
 /* Opens dev. The caller is inside a call on dev (dev_enter()), which keeps dev->reg. */
 static al_status open_dev(struct al_obj *al, struct al_dev *dev, const struct ci_interface *ops,
-			 void *context, al_ca_h *ca)
+			  void *context, al_ca_h *ca)
 {
 	struct al_obj *obj;
 	al_status status = obj_new(&ca_type, al, dev, context, &obj);
@@ -337,9 +340,9 @@ al_status al_vendor_call(al_ca_h ca, uint32_t code, const void *in, uint32_t in_
 		return status;
 	status = CALL_MODULE(&call, vendor_call, call.obj->ci, &vendor, acting_for);
 	if (!status && vendor.out_len > (out_len ? *out_len : 0))
-		status = report_module_error(call.obj->dev,
-					     "vendor_call of code %#x wrote %u bytes to a buffer of %u", code,
-					     vendor.out_len, out_len ? *out_len : 0);
+		status = report_module_error(
+			call.obj->dev, "vendor_call of code %#x wrote %u bytes to a buffer of %u",
+			code, vendor.out_len, out_len ? *out_len : 0);
 	if (!status && out_len)
 		*out_len = vendor.out_len;
 	call_end(&call);

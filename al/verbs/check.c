@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Checks of a module's results before they reach a channel driver, in this process or, through an agent, in another. The
- * ranges of HCA and port attributes are in ci/attr_check.c.
+ * Checks of a module's results before they reach a channel driver, in this process or, through an
+ * agent, in another. The ranges of HCA and port attributes are in ci/attr_check.c.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +9,8 @@
 
 #include "al/verbs/verbs.h"
 
-/* Errors of one HCA's module that are logged. The limit keeps a client from filling the log through a faulty module. */
+/* Errors of one HCA's module that are logged. The limit keeps a client from filling the log through
+ * a faulty module. */
 #define MAX_LOGGED_ERRORS 16
 
 al_status report_module_error(struct al_dev *dev, const char *fmt, ...)
@@ -19,14 +20,18 @@ al_status report_module_error(struct al_dev *dev, const char *fmt, ...)
 	va_list ap;
 
 	if (before >= MAX_LOGGED_ERRORS) {
-		atomic_store(&dev->module_errors, MAX_LOGGED_ERRORS); /* keeps the counter from wrapping */
+		/* keeps the counter from wrapping */
+		atomic_store(&dev->module_errors, MAX_LOGGED_ERRORS);
 		return AL_MODULE_FAILED;
 	}
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	ib_log(IB_LOG_ERROR, dev->module, "HCA 0x%016llx: %s%s", (unsigned long long)dev->guid, text,
-	       before == MAX_LOGGED_ERRORS - 1 ? "; further errors of this HCA's module are not logged" : "");
+	ib_log(IB_LOG_ERROR, dev->module, "HCA 0x%016llx: %s%s", (unsigned long long)dev->guid,
+	       text,
+	       before == MAX_LOGGED_ERRORS - 1
+		       ? "; further errors of this HCA's module are not logged"
+		       : "");
 	return AL_MODULE_FAILED;
 }
 
@@ -41,7 +46,8 @@ uint32_t check_count(struct al_dev *dev, const char *op, uint32_t most, uint32_t
 {
 	if (count <= most)
 		return count;
-	report_module_error(dev, "%s reported %u completions; the most it may report: %u", op, count, most);
+	report_module_error(dev, "%s reported %u completions; the most it may report: %u", op,
+			    count, most);
 	return most;
 }
 
@@ -72,12 +78,15 @@ al_status query_qp_checked(const struct al_call *call, struct ib_qp_attr *attr)
 	if (status)
 		return status;
 	if ((unsigned int)found.qp_state >= IB_QPS_COUNT)
-		return report_module_error(call->obj->dev, "query_qp returned qp_state %u, which is no queue pair state",
-					   (unsigned int)found.qp_state);
+		return report_module_error(
+			call->obj->dev,
+			"query_qp returned qp_state %u, which is no queue pair state",
+			(unsigned int)found.qp_state);
 	if (found.port_num > ca->num_ports || found.alt_port_num > ca->num_ports)
-		return report_module_error(call->obj->dev,
-					   "query_qp returned port_num %u and alt_port_num %u; the HCA has %u ports",
-					   found.port_num, found.alt_port_num, ca->num_ports);
+		return report_module_error(
+			call->obj->dev,
+			"query_qp returned port_num %u and alt_port_num %u; the HCA has %u ports",
+			found.port_num, found.alt_port_num, ca->num_ports);
 	*attr = found;
 	return AL_SUCCESS;
 }
@@ -92,7 +101,8 @@ const void *check_bad_wr(struct al_dev *dev, const char *op, const void *first, 
 	for (const void *wr = first; wr; wr = *(const void *const *)wr)
 		if (wr == bad)
 			return bad;
-	report_module_error(dev, "%s failed and set *bad to %p, which is no request of the chain", op, bad);
+	report_module_error(dev, "%s failed and set *bad to %p, which is no request of the chain",
+			    op, bad);
 	return first;
 }
 
@@ -107,7 +117,7 @@ static bool cap_covers(const struct ib_qp_cap *cap, const struct ib_qp_cap *aske
 }
 
 al_status check_created_qp(struct al_dev *dev, struct al_qp *qp, const struct ib_qp_cap *cap,
-		       const struct ib_qp_cap *asked)
+			   const struct ib_qp_cap *asked)
 {
 	uint32_t qpn = ((struct ci_qp *)qp->ev.obj.ci)->qp_num;
 	al_status status;
@@ -120,7 +130,8 @@ al_status check_created_qp(struct al_dev *dev, struct al_qp *qp, const struct ib
 			cap->max_send_wr, cap->max_recv_wr, cap->max_send_sge, cap->max_recv_sge,
 			cap->max_inline_data, asked->max_send_wr, asked->max_recv_wr,
 			asked->max_send_sge, asked->max_recv_sge, asked->max_inline_data);
-	/* The number of a special or raw queue pair is fixed for each port: several ports share the number. */
+	/* The number of a special or raw queue pair is fixed for each port: several ports share the
+	 * number. */
 	if (qp->init.port_num)
 		return AL_SUCCESS;
 	if (qpn < 2 || qpn >= IB_QPN_MASK)
@@ -129,7 +140,8 @@ al_status check_created_qp(struct al_dev *dev, struct al_qp *qp, const struct ib
 	status = qpns_take(&dev->qpns, qpn);
 	if (status == AL_DUPLICATE)
 		return report_module_error(
-			dev, "create_qp set qp_num to %#x, which is another queue pair's number", qpn);
+			dev, "create_qp set qp_num to %#x, which is another queue pair's number",
+			qpn);
 	if (!status)
 		qp->reserved_qpn = qpn;
 	return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Completion queues: creating, resizing, moderating and querying them, and the data path: polling and arming. The delivery
- * of notifications is al/event's. */
+/* Completion queues: creating, resizing, moderating and querying them, and the data path: polling
+ * and arming. The delivery of notifications is al/event's. */
 #include "al/event/channel.h"
 #include "al/verbs/verbs.h"
 
@@ -26,9 +26,10 @@ static const struct obj_type cq_type = {
 	.release = release_cq,
 };
 
-/* Finds the event queue of the completion queue's notifications: a channel's, or that of its completion vector's dispatcher. */
+/* Finds the event queue of the completion queue's notifications: a channel's, or that of its
+ * completion vector's dispatcher. */
 static al_status find_event_queue(struct al_obj *obj, const struct al_cq_init *init,
-			   struct ev_queue **queue)
+				  struct ev_queue **queue)
 {
 	struct al_obj *channel;
 	al_status status;
@@ -48,8 +49,8 @@ static al_status create(struct al_call *call, struct al_obj *obj, struct al_cq_i
 			al_cq_h *cq)
 {
 	struct ci_cq_init ci_init = { .cqe = init->cqe,
-				   .comp_vector = init->comp_vector,
-				   .notify = init->notify };
+				      .comp_vector = init->comp_vector,
+				      .notify = init->notify };
 	struct ci_cq *ci = obj->ci;
 	al_status status;
 
@@ -66,7 +67,8 @@ static al_status create(struct al_call *call, struct al_obj *obj, struct al_cq_i
 	ci->cqe = ci_init.cqe;
 	if (ci_init.cqe < init->cqe)
 		status = report_module_error(
-			obj->dev, "create_cq created a completion queue of %u entries; requested: %u",
+			obj->dev,
+			"create_cq created a completion queue of %u entries; requested: %u",
 			ci_init.cqe, init->cqe);
 	else
 		status = obj_publish(obj, cq);
@@ -135,9 +137,10 @@ static al_status resize(struct al_call *call, uint32_t *cqe)
 	/* al_arm_cq_n() and al_snapshot() read cqe without a lock */
 	__atomic_store_n(&ci->cqe, granted, __ATOMIC_RELAXED);
 	if (granted < requested)
-		return report_module_error(call->obj->dev,
-					   "resize_cq left the completion queue with %u entries; requested: %u",
-					   granted, requested);
+		return report_module_error(
+			call->obj->dev,
+			"resize_cq left the completion queue with %u entries; requested: %u",
+			granted, requested);
 	*cqe = granted;
 	return AL_SUCCESS;
 }
@@ -204,8 +207,8 @@ al_status al_destroy_cq(al_cq_h cq, al_destroyed_cb cb, void *context)
 
 /* -------------------------------------------------------------- data path */
 
-/* Serialises polls and arms of one completion queue if the module sets CI_SERIALISE_CQ (seed 001, NDKPI completion
- * handling). */
+/* Serialises polls and arms of one completion queue if the module sets CI_SERIALISE_CQ (seed 001,
+ * NDKPI completion handling). */
 static inline void lock_data_path(const struct al_obj *obj)
 {
 	if (__builtin_expect(obj->dev->serialise_cq, 0))
@@ -218,10 +221,10 @@ static inline void unlock_data_path(const struct al_obj *obj)
 		pthread_mutex_unlock(&((struct al_cq *)obj)->data_path_lock);
 }
 
-/* Polls for the cases that poll_cq() does not handle: the module serialises or may block, the trace is on, or the handle is
- * invalid. */
+/* Polls for the cases that poll_cq() does not handle: the module serialises or may block, the trace
+ * is on, or the handle is invalid. */
 static __attribute__((cold, noinline)) al_status poll_slow(al_cq_h cq, uint32_t num,
-								struct ib_wc *wc, uint32_t *count)
+							   struct ib_wc *wc, uint32_t *count)
 {
 	struct al_call call;
 	uint32_t found = 0;
@@ -244,7 +247,7 @@ static __attribute__((cold, noinline)) al_status poll_slow(al_cq_h cq, uint32_t 
 
 /* The body of al_poll_cq() and al_poll_cq_ex(). */
 static inline __attribute__((always_inline)) al_status poll_cq(al_cq_h cq, uint32_t num,
-								struct ib_wc *wc, uint32_t *count)
+							       struct ib_wc *wc, uint32_t *count)
 {
 	struct al_obj *obj;
 	uint32_t found = 0;

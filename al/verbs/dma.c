@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Coherent memory, which an application and an HCA share. The memfds that an agent maps are al/object/shared.c's. */
+/* Coherent memory, which an application and an HCA share. The memfds that an agent maps are
+ * al/object/shared.c's. */
 #include "al/object/shared.h"
 #include "al/verbs/verbs.h"
 
@@ -35,7 +36,8 @@ al_status al_dma_free_coherent(al_ca_h ca, uint64_t length, void *addr, uint64_t
 
 	if (status)
 		return status;
-	/* shared_free() frees memory that the process shares with an agent; other memory is the module's */
+	/* shared_free() frees memory that the process shares with an agent; other memory is the
+	 * module's */
 	if (addr && !shared_free(addr))
 		call.ops->dma_free_coherent(call.obj->ci, length, addr, dma);
 	call_end(&call);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Memory regions: registering, querying and deregistering them. Copies of a client's memory are al/object/client.c's. */
+/* Memory regions: registering, querying and deregistering them. Copies of a client's memory are
+ * al/object/client.c's. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -32,8 +33,9 @@ static void destroy(struct al_obj *obj, const struct ci_interface *ops)
 	ops->deregister_mr(obj->ci);
 }
 
-/* Deregisters a region that is still referenced. Only al_query_mr() references a region: query_lock waits for a query that
- * is inside the module, and a later query is refused because the region is dying. */
+/* Deregisters a region that is still referenced. Only al_query_mr() references a region: query_lock
+ * waits for a query that is inside the module, and a later query is refused because the region is
+ * dying. */
 static void quiesce(struct al_obj *obj, const struct ci_interface *ops)
 {
 	struct al_mr *al_mr = (struct al_mr *)obj;
@@ -62,15 +64,16 @@ static const struct obj_type mr_type = {
 
 /* ----------------------------------------------------------- registration */
 
-/* Lets the kernel access one word (writable) or byte of a page. False: the page is missing or denies the access. A system
- * call returns an error there, where an access by this thread would raise a signal. */
+/* Lets the kernel access one word (writable) or byte of a page. False: the page is missing or
+ * denies the access. A system call returns an error there, where an access by this thread would
+ * raise a signal. */
 static bool touch(char *p, bool writable, const int pipefd[2])
 {
 	uint32_t no_waiters = 0; /* a futex on which nobody waits */
 	char byte;
 
-	/* FUTEX_WAKE_OP with an atomic "or" of 0 writes the word without changing its value, also while other threads
-	 * store to the word. */
+	/* FUTEX_WAKE_OP with an atomic "or" of 0 writes the word without changing its value, also
+	 * while other threads store to the word. */
 	if (writable)
 		return syscall(SYS_futex, &no_waiters, FUTEX_WAKE_OP_PRIVATE, 0, 0, p,
 			       FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_EQ, 0)) >= 0;
@@ -78,8 +81,8 @@ static bool touch(char *p, bool writable, const int pipefd[2])
 	       TEMP_FAILURE_RETRY(read(pipefd[0], &byte, 1)) == 1;
 }
 
-/* Touches every page from first, the start of a page, to end. Reads only bytes of the region itself: a debugger or sanitizer
- * may watch the bytes before the region. */
+/* Touches every page from first, the start of a page, to end. Reads only bytes of the region
+ * itself: a debugger or sanitizer may watch the bytes before the region. */
 static al_status touch_pages(char *first, char *end, size_t page, const struct ci_mem *mem)
 {
 	bool writable = mem->access & IB_ACCESS_LOCAL_WRITE;
@@ -98,9 +101,10 @@ static al_status touch_pages(char *first, char *end, size_t page, const struct c
 }
 
 /*
- * Makes sure that the region's pages exist and permit the access, so that a bad address gives AL_INVALID_ADDRESS now instead
- * of a signal in the HCA's engine later. Writable pages of a private mapping, or shared since a fork, are copied now, so
- * that the HCA writes to the pages that the process reads. Kernels before 5.14 have no MADV_POPULATE_*.
+ * Makes sure that the region's pages exist and permit the access, so that a bad address gives
+ * AL_INVALID_ADDRESS now instead of a signal in the HCA's engine later. Writable pages of a private
+ * mapping, or shared since a fork, are copied now, so that the HCA writes to the pages that the
+ * process reads. Kernels before 5.14 have no MADV_POPULATE_*.
  */
 static al_status populate(const struct ci_mem *mem)
 {
@@ -116,7 +120,8 @@ static al_status populate(const struct ci_mem *mem)
 			continue;
 		if (errno == ENOMEM || errno == EFAULT || errno == EHWPOISON)
 			return AL_INVALID_ADDRESS;
-		/* EINVAL: an old kernel, or a mapping without support for the advice, such as a device's. */
+		/* EINVAL: an old kernel, or a mapping without support for the advice, such as a
+		 * device's. */
 		return touch_pages((char *)first, (char *)end, page, mem);
 	}
 	return AL_SUCCESS;
@@ -168,7 +173,8 @@ al_status mr_reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client *cl
 	if (status)
 		return status;
 	status = check(call.obj->dev, call.ops, init, client, &mem);
-	/* A client's own process populates its memory. A client that omits that harms only itself. */
+	/* A client's own process populates its memory. A client that omits that harms only itself.
+	 */
 	if (!status)
 		status = mem.client ? client_start(mem.client) : populate(&mem);
 	if (!status)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Queue pairs: creating, modifying and querying them, and the data path: posting. The state table is in qp_table.c. */
+/* Queue pairs: creating, modifying and querying them, and the data path: posting. The state table
+ * is in qp_table.c. */
 #include <string.h>
 
 #include "al/verbs/verbs.h"
@@ -7,10 +8,10 @@
 /* ------------------------------------------------------------ destruction */
 
 /*
- * Resets a queue pair that is still referenced. Every state may change to Reset, and a queue pair in Reset accepts no
- * packets. modify_lock waits for a modification that is inside the module; a later modification is refused because the
- * queue pair is dying. The call passes no udata, also for a client's queue pair: the Access Layer makes the call, not the
- * client.
+ * Resets a queue pair that is still referenced. Every state may change to Reset, and a queue pair
+ * in Reset accepts no packets. modify_lock waits for a modification that is inside the module; a
+ * later modification is refused because the queue pair is dying. The call passes no udata, also for
+ * a client's queue pair: the Access Layer makes the call, not the client.
  */
 static void quiesce(struct al_obj *obj, const struct ci_interface *ops)
 {
@@ -77,7 +78,8 @@ static uint32_t cap_of_type(ib_qp_type type)
 	}
 }
 
-/* True: al_create_qp() takes the port of such a queue pair. Other types get their port with IB_QP_PORT. */
+/* True: al_create_qp() takes the port of such a queue pair. Other types get their port with
+ * IB_QP_PORT. */
 static bool has_port(ib_qp_type type)
 {
 	return type == IB_QPT_SMI || type == IB_QPT_GSI || type == IB_QPT_RAW_PACKET ||
@@ -127,14 +129,16 @@ static al_status use_object(struct al_obj *obj, const void *handle, al_object_ty
 	return status;
 }
 
-/* Finds the objects of the handles in init, makes obj their user, and passes the module's parts on in ci_qp and ci_init. */
-static al_status resolve_handles(struct al_obj *obj, const struct al_qp_init *init, struct ci_qp_init *ci_init)
+/* Finds the objects of the handles in init, makes obj their user, and passes the module's parts on
+ * in ci_qp and ci_init. */
+static al_status resolve_handles(struct al_obj *obj, const struct al_qp_init *init,
+				 struct ci_qp_init *ci_init)
 {
 	struct ci_qp *ci = obj->ci;
 	al_status status = AL_SUCCESS;
 
-	/* XRC: the initiator (INI) only sends; the target (TGT) receives through the shared receive queues of its XRC
-	 * domain and has no completion queue of its own. */
+	/* XRC: the initiator (INI) only sends; the target (TGT) receives through the shared receive
+	 * queues of its XRC domain and has no completion queue of its own. */
 	if (init->qp_type != IB_QPT_XRC_TGT)
 		status = use_object(obj, init->send_cq, AL_OBJ_CQ, &ci->send_cq);
 	if (!status && init->qp_type != IB_QPT_XRC_INI && init->qp_type != IB_QPT_XRC_TGT)
@@ -237,7 +241,8 @@ static al_status check_path(const struct al_dev *dev, const struct ib_ah_attr *a
 	return pkey_index < dev->ports[port].pkey_tbl_len ? AL_SUCCESS : AL_INVALID_PKEY_INDEX;
 }
 
-/* Checks the values of the attributes in mask. port: primary port of the queue pair after the call; 0: none. */
+/* Checks the values of the attributes in mask. port: primary port of the queue pair after the call;
+ * 0: none. */
 static al_status check_values(const struct al_dev *dev, const struct ib_qp_attr *attr,
 			      uint32_t mask, uint8_t port)
 {
@@ -285,8 +290,8 @@ static al_status check_values(const struct al_dev *dev, const struct ib_qp_attr 
 	return mask & IB_QP_CAP ? check_cap(&dev->attr, &cap) : AL_SUCCESS;
 }
 
-/* Checks a modification against the current state and makes it. Under modify_lock, so the state does not change between the
- * check and the operation. */
+/* Checks a modification against the current state and makes it. Under modify_lock, so the state
+ * does not change between the check and the operation. */
 static al_status modify(struct al_call *call, const struct ib_qp_attr *attr, uint32_t mask)
 {
 	const struct ci_qp *ci = call->obj->ci;
@@ -294,7 +299,8 @@ static al_status modify(struct al_call *call, const struct ib_qp_attr *attr, uin
 	ib_qp_state to;
 	al_status status;
 
-	if (obj_dying(call->obj)) /* quiesce() may have reset the queue pair already, and Reset must be final */
+	if (obj_dying(call->obj)) /* quiesce() may have reset the queue pair already, and Reset must
+				     be final */
 		return AL_INVALID_HANDLE;
 	status = query_qp_checked(call, &now);
 	if (status)
@@ -309,7 +315,8 @@ static al_status modify(struct al_call *call, const struct ib_qp_attr *attr, uin
 	if (!status && now.qp_state == IB_QPS_SQD && now.sq_draining && to != IB_QPS_RESET &&
 	    to != IB_QPS_ERR)
 		status = AL_INVALID_STATE;
-	return status ? status : CALL_MODULE(call, modify_qp, call->obj->ci, attr, mask, acting_for);
+	return status ? status
+		      : CALL_MODULE(call, modify_qp, call->obj->ci, attr, mask, acting_for);
 }
 
 al_status al_modify_qp(al_qp_h qp, const struct ib_qp_attr *attr, uint32_t mask)
@@ -365,9 +372,9 @@ al_status al_qp_num(al_qp_h qp, uint32_t *qpn)
 /* -------------------------------------------------------------- data path */
 
 /*
- * References on the objects that a blocking post_send has looked up by the handles in its work requests. The references
- * last until post_send returns. The first struct is on the caller's stack; when its array is full, the contents move to
- * an allocated block.
+ * References on the objects that a blocking post_send has looked up by the handles in its work
+ * requests. The references last until post_send returns. The first struct is on the caller's stack;
+ * when its array is full, the contents move to an allocated block.
  */
 struct wr_refs {
 	struct wr_refs *next;
@@ -375,7 +382,8 @@ struct wr_refs {
 	struct al_obj *obj[14];
 };
 #define WR_REFS_MAX (sizeof(((struct wr_refs *)0)->obj) / sizeof(struct al_obj *))
-static _Thread_local struct wr_refs *wr_refs; /* references of this thread's blocking post_send; NULL: it is in none */
+static _Thread_local struct wr_refs
+	*wr_refs; /* references of this thread's blocking post_send; NULL: it is in none */
 
 /* Drops all references, and frees the allocated blocks. */
 static void drop_wr_refs(struct wr_refs *first)
@@ -391,7 +399,8 @@ static void drop_wr_refs(struct wr_refs *first)
 	}
 }
 
-/* Finds a handle's object and keeps a reference in wr_refs. NULL: the handle is invalid, or no memory is left. */
+/* Finds a handle's object and keeps a reference in wr_refs. NULL: the handle is invalid, or no
+ * memory is left. */
 static struct al_obj *get_wr_object(const void *handle, al_object_type type)
 {
 	struct wr_refs *full;
@@ -413,9 +422,10 @@ static struct al_obj *get_wr_object(const void *handle, al_object_type type)
 	return obj;
 }
 
-/* Posts for the cases that al_post_send() does not handle: the module may block, the trace is on, or the handle is invalid. */
-static __attribute__((cold, noinline)) al_status
-send_slow(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad_wr)
+/* Posts for the cases that al_post_send() does not handle: the module may block, the trace is on,
+ * or the handle is invalid. */
+static __attribute__((cold, noinline)) al_status send_slow(al_qp_h qp, const struct ib_send_wr *wr,
+							   const struct ib_send_wr **bad_wr)
 {
 	const struct ib_send_wr *bad = NULL;
 	struct wr_refs objects = { 0 };
@@ -464,9 +474,10 @@ al_status al_post_send(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_
 	return status;
 }
 
-/* Posts for the cases that al_post_recv() does not handle: the module may block, the trace is on, or the handle is invalid. */
-static __attribute__((cold, noinline)) al_status
-recv_slow(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad_wr)
+/* Posts for the cases that al_post_recv() does not handle: the module may block, the trace is on,
+ * or the handle is invalid. */
+static __attribute__((cold, noinline)) al_status recv_slow(al_qp_h qp, const struct ib_recv_wr *wr,
+							   const struct ib_recv_wr **bad_wr)
 {
 	const struct ib_recv_wr *bad = NULL;
 	struct al_call call;
@@ -514,8 +525,9 @@ al_status al_post_recv(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_
 /* ------------------------------------------------- handles in work requests */
 
 /*
- * Finds the module's object of a handle in a work request. The object is usable until post_send returns: al_post_send() is in
- * a read section, or send_slow() keeps a reference. NULL: the handle is invalid, or belongs to another opening or HCA.
+ * Finds the module's object of a handle in a work request. The object is usable until post_send
+ * returns: al_post_send() is in a read section, or send_slow() keeps a reference. NULL: the handle
+ * is invalid, or belongs to another opening or HCA.
  */
 static void *wr_object(const struct ci_qp *qp, const void *handle, al_object_type type)
 {

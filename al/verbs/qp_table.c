@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The state table of queue pairs (IBTA 10.3.1 and table 91): the required and the optional attributes of each transition,
- * by queue pair type. qp.c checks the attributes' values. The module carries the transition out.
+ * The state table of queue pairs (IBTA 10.3.1 and table 91): the required and the optional
+ * attributes of each transition, by queue pair type. qp.c checks the attributes' values. The module
+ * carries the transition out.
  */
 #include "al/verbs/verbs.h"
 
@@ -23,12 +24,14 @@
 #define RESPOND (IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER)
 #define RETRY   (IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY)
 #define MIGRATE (IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE)
-#define LIVE    (IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS | MIGRATE) /* optional for connected types in RTS */
+#define LIVE \
+	(IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS | MIGRATE) /* optional for connected types in RTS */
 
 struct transition {
 	ib_qp_state from, to;
 	uint32_t types;    /* queue pair types that the row applies to, TYPE() */
-	uint32_t required; /* attributes that must be given, except IB_QP_STATE, which every change of state requires */
+	uint32_t required; /* attributes that must be given, except IB_QP_STATE, which every change
+			      of state requires */
 	uint32_t optional; /* attributes that may be given */
 };
 
@@ -102,8 +105,8 @@ al_status qp_table_check(ib_qp_type type, ib_qp_state from, ib_qp_state to, uint
 
 	if ((unsigned int)to >= IB_QPS_COUNT)
 		return AL_INVALID_PARAMETER;
-	/* Every state may change to Reset or Error, with IB_QP_STATE as the only attribute. Without IB_QP_STATE, "to" is the
-	 * current state, and the table decides. */
+	/* Every state may change to Reset or Error, with IB_QP_STATE as the only attribute. Without
+	 * IB_QP_STATE, "to" is the current state, and the table decides. */
 	if (mask & IB_QP_STATE && (to == IB_QPS_RESET || to == IB_QPS_ERR))
 		return given ? AL_INVALID_ATTRIBUTE : AL_SUCCESS;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {

@@ -293,7 +293,7 @@ START_TEST(a_forked_child_does_not_hold_the_parents_functions)
 	ck_assert_int_eq(pipe(pipes), 0);
 	child = fork();
 	if (!child) {
-		ci_forked();
+		ci_after_fork();
 		byte = 'x';
 		if (write(pipes[1], &byte, 1) != 1)
 			_exit(1);
@@ -333,7 +333,7 @@ START_TEST(a_forked_child_has_no_bus)
 	size_t count;
 
 	ck_assert_int_eq(ci_start(NULL), AL_SUCCESS);
-	ci_forked();
+	ci_after_fork();
 	ck_assert_int_eq(ci_snapshot_pci(&pci, &count, &error), AL_SUCCESS);
 	ck_assert_uint_eq(count, 0);
 	al_free(pci);

@@ -175,7 +175,7 @@ START_TEST(segments_that_contradict_each_other_are_damage)
 		   damaged("is written to"));
 	memcpy(&vaddr, image + header_at(PT_GNU_RELRO, 0) + offsetof(Elf64_Phdr, p_vaddr), sizeof(vaddr));
 	WITH_FIELD(uint64_t, header_at(PT_GNU_RELRO, 0) + offsetof(Elf64_Phdr, p_vaddr), vaddr + 64,
-		   damaged("not where a segment begins"));
+		   damaged("not at the start of a segment"));
 	WITH_FIELD(uint64_t, header_at(PT_GNU_RELRO, 0) + offsetof(Elf64_Phdr, p_memsz), 1u << 30,
 		   damaged("outside of those that are loaded"));
 }
@@ -308,7 +308,7 @@ START_TEST(what_this_user_may_not_read_is_told_from_damage)
 	/* What lets root read everything is given up. */
 	ck_assert_int_eq(syscall(SYS_capset, &header, none), 0);
 	ck_assert_int_eq(ci_elf_check(path, text), AL_PERMISSION);
-	ck_assert_msg(strstr(text, "let this user read it"), "%s", text);
+	ck_assert_msg(strstr(text, "give this user the right to read"), "%s", text);
 }
 END_TEST
 

@@ -109,7 +109,7 @@ START_TEST(a_chosen_module_that_is_missing_is_named)
 	ck_assert_int_eq(
 		ci_start(temp_file("ibal.conf", "[ibal]\nmodules=alpha;delta;epsilon;beta\n")),
 		AL_SUCCESS);
-	ck_assert(log_has(IB_LOG_ERROR, "delta: not loaded", "delta.so", "install it", NULL));
+	ck_assert(log_has(IB_LOG_ERROR, "delta: not loaded", "delta.so", "install the module", NULL));
 	ck_assert_int_eq(module("delta")->status, AL_NOT_FOUND);
 	ck_assert_int_eq(module("epsilon")->status, AL_NOT_FOUND);
 	ck_assert_int_eq(module("alpha")->status, AL_SUCCESS);
@@ -423,7 +423,7 @@ START_TEST(what_a_module_leaves_is_withdrawn_and_said)
 	ck_assert_int_eq(ci_unload_module("fake", 0), AL_SUCCESS);
 	ck_assert_uint_eq(atomic_load(&upper.removes), 2);
 	ck_assert_uint_eq(upper.remove_flags, CI_HCA_GONE);
-	ck_assert(log_has(IB_LOG_ERROR, "fake: " FAKE_SO, "0x00feed0000000101", "left", NULL));
+	ck_assert(log_has(IB_LOG_ERROR, "fake: " FAKE_SO, "0x00feed0000000101", "still registered", NULL));
 }
 END_TEST
 
@@ -588,7 +588,7 @@ START_TEST(a_forked_child_starts_afresh)
 	ck_assert_int_eq(ci_start(NULL), AL_SUCCESS);
 	child = fork();
 	if (!child) {
-		ci_forked();
+		ci_after_fork();
 		if (ci_host_first() || ci_start(NULL) || !ci_host_first())
 			_exit(1);
 		/* The image is the same: what the parent counted is there. */

@@ -115,7 +115,7 @@ START_TEST(what_another_wrote_is_shown_harmlessly)
 	ck_assert_int_eq(truncate(path, 0), 0);
 	ck_assert_int_eq(ci_lockfile_take(temp_dir(), NAME, &other, holder, sizeof(holder)),
 			 AL_RESOURCE_BUSY);
-	ck_assert(strstr(holder, "did not say"));
+	ck_assert(strstr(holder, "not in the lock file"));
 	close(fd);
 }
 END_TEST

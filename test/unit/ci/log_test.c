@@ -157,7 +157,7 @@ START_TEST(a_sentence_too_long_to_keep_shows_that_it_was_cut)
 {
 	char text[CI_TEXT_MAX];
 
-	ci_say(text, "%300s", "end");
+	ci_set_text(text, "%300s", "end");
 	ck_assert_uint_eq(strlen(text), CI_TEXT_MAX - 1);
 	ck_assert_str_eq(text + strlen(text) - 3, "...");
 	ci_copy(text, 4, "abcdef");

@@ -112,7 +112,7 @@ START_TEST(a_dump_that_is_missing_or_empty_is_unreadable)
 	/* Some other file: libpci takes it for an empty bus. */
 	ck_assert_int_eq(read_dump(temp_file("passwd", "root:x:0:0:\ndaemon:x:1:1:\n")),
 			 AL_PCI_UNREADABLE);
-	ck_assert_msg(strstr(text, "passwd: no PCI function"), "%s", text);
+	ck_assert_msg(strstr(text, "passwd: the file records no PCI function"), "%s", text);
 	ck_assert_int_eq(read_dump("/tmp"), AL_PCI_UNREADABLE);
 	ck_assert_ptr_null(list);
 }

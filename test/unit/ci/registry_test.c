@@ -138,20 +138,20 @@ END_TEST
 
 START_TEST(attributes_of_a_port_must_be_in_range)
 {
-	REFUSED_WITH(port_attr, state, 0, "port 1", "from 1 to 4");
+	REFUSED_WITH(port_attr, state, 0, "port 1", "valid are 1 to 4");
 	REFUSED_WITH(port_attr, state, 99, "query_port");
 	REFUSED_WITH(port_attr, phys_state, 8, "query_port");
 	REFUSED_WITH(port_attr, link_layer, 3, "query_port");
-	REFUSED_WITH(port_attr, max_mtu, 0, "from 1 to 5");
+	REFUSED_WITH(port_attr, max_mtu, 0, "valid are 1 to 5");
 	REFUSED_WITH(port_attr, max_mtu, 77, "query_port");
 	REFUSED_WITH(port_attr, active_mtu, 6, "whose max_mtu is 5");
 	REFUSED_WITH(port_attr, active_mtu, 0, "whose max_mtu is 5");
-	REFUSED_WITH(port_attr, max_msg_size, 2147483649, "from 0 to 2147483648");
-	REFUSED_WITH(port_attr, gid_tbl_len, 0, "from 1 to 65536");
+	REFUSED_WITH(port_attr, max_msg_size, 2147483649, "valid are 0 to 2147483648");
+	REFUSED_WITH(port_attr, gid_tbl_len, 0, "valid are 1 to 65536");
 	REFUSED_WITH(port_attr, gid_tbl_len, 65537, "query_port");
-	REFUSED_WITH(port_attr, pkey_tbl_len, 0, "from 1 to 65536");
+	REFUSED_WITH(port_attr, pkey_tbl_len, 0, "valid are 1 to 65536");
 	REFUSED_WITH(port_attr, pkey_tbl_len, 65537, "query_port");
-	REFUSED_WITH(port_attr, lid, 49152, "from 0 to 49151");
+	REFUSED_WITH(port_attr, lid, 49152, "valid are 0 to 49151");
 	REFUSED_WITH(port_attr, lmc, 8, "query_port");
 	REFUSED_WITH(port_attr, sm_sl, 16, "query_port");
 	/* At their ends they are taken; and a port that is not active has no MTU in use, nor a LID. */
@@ -186,7 +186,7 @@ START_TEST(inside_an_operation_no_hca_is_withdrawn)
 	ck_assert_uint_eq(calls(FAKE_close_ca), 0);
 	upper.inside = false;
 	ck_assert_int_eq(ib_deregister_ci(fake->handle[0], 1u << 5), AL_INVALID_PARAMETER);
-	ck_assert(log_has(IB_LOG_ERROR, "flags are 0x20", NULL));
+	ck_assert(log_has(IB_LOG_ERROR, "flags is 0x20", NULL));
 	ck_assert_int_eq(ib_deregister_ci(fake->handle[0], 0), AL_SUCCESS);
 	ck_assert_uint_eq(calls(FAKE_close_ca), 1);
 }

@@ -549,7 +549,7 @@ START_TEST(attributes_that_cannot_be_are_not_handed_on)
 	struct ib_ca_attr attr = { .max_qp = 1234 };
 
 	fake->port_attr.state = (ib_port_state)99;
-	listen_for("query_port says state 99 of port 1");
+	listen_for("query_port returned state 99 for port 1");
 	ck_status(al_query_port(ca, 1, &port), AL_MODULE_FAILED);
 	ck_assert_uint_eq(told.found, 1);
 	ck_assert_uint_eq(port.lid, 1234);
@@ -557,7 +557,7 @@ START_TEST(attributes_that_cannot_be_are_not_handed_on)
 	ck_ok(al_query_port(ca, 1, &port));
 
 	fake->ca_attr.num_ports = 255;
-	listen_for("query_ca says num_ports 255");
+	listen_for("query_ca returned num_ports 255");
 	ck_status(al_query_ca(ca, &attr), AL_MODULE_FAILED);
 	ck_assert_uint_eq(told.found, 1);
 	ck_assert_uint_eq(attr.max_qp, 1234);
