@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The smallest HCA module that loads: a vendor's first file. Copy it, rename it, and put your
- * hardware behind the operations one after the other; <iba/ib_hca.h> says what each must do.
+ * The smallest HCA module that loads: a vendor's first file. Copy the file, rename it, and put your
+ * hardware behind the operations one after the other; <iba/ib_hca.h> documents each operation. The
+ * user-mode provider is uvp/skeleton.
  *
- * It has one HCA with one port, into which no cable is plugged. All that needs no wire works:
- * domains, regions, completion queues, queue pairs of type RC with all their states. What needs one
- * fails as it does on a real adapter without a cable: a send is repeated in vain and completes with
- * IB_WC_RETRY_EXC_ERR, the queue pair goes to the Error state, and every other request is flushed.
- * Nothing is pretended.
+ * The module has one HCA with one port, into which no cable is plugged. Operations that need no
+ * wire work: domains, regions, completion queues, queue pairs of type RC with all their states.
+ * Requests that need a wire fail as on a real adapter without a cable: a send is repeated in vain
+ * and completes with IB_WC_RETRY_EXC_ERR, the queue pair changes to the Error state, and every
+ * other request is flushed.
  *
- * Build it with the Makefile beside it, and try it:
+ * Build the module with the Makefile in this directory, and try it:
  *
  *     make && IBAL_MODULE_PATH=$PWD al_query
  */
@@ -27,45 +28,46 @@
 
 /* ------------------------------------------------------------------ your structs
  *
- * Each begins with the one of <iba/ib_hca.h>. The Access Layer allocates them, zeroed, with the
- * sizes that the table at the end of this file says, and frees them. ctx in them is for upcalls; do
- * not look into it.
+ * Each struct begins with the matching struct of <iba/ib_hca.h>. The Access Layer allocates your
+ * structs, zeroed, with the sizes in the table at the end of this file, and frees them. The member
+ * ctx is the parameter of upcalls; do not dereference ctx.
  */
 
 struct skel_cq {
-	struct ci_cq cq;      /* first */
-	pthread_mutex_t lock; /* all below; inside a queue pair's */
-	struct ib_wc *ring;   /* cq.cqe entries */
-	uint32_t head, count;
-	al_arm armed;
-	bool fresh; /* a completion has come since the last notification */
+	struct ci_cq cq;      /* first member */
+	pthread_mutex_t lock; /* guards the members below; taken inside a queue pair's lock */
+	struct ib_wc *ring;   /* completions: cq.cqe entries */
+	uint32_t head, count; /* oldest completion, and number of completions */
+	al_arm armed;         /* arm that is not satisfied yet */
+	bool fresh;           /* a completion was added since the last notification */
 	bool overflowed;
-	bool notify, tell_overflow; /* upcalls that report() makes */
+	bool notify, report_overflow; /* upcalls that make_upcalls() makes */
 };
 
-/* Requests that wait; the data they describe goes nowhere, so what counts is their names. */
+/* A queue of requests. No packet leaves this HCA, so only the requests' wr_ids are stored. */
 struct skel_queue {
 	uint64_t *wr_id;
 	uint32_t size, head, count;
 };
 
 struct skel_qp {
-	struct ci_qp qp;      /* first */
-	pthread_mutex_t lock; /* all below; outside a completion queue's */
+	struct ci_qp qp; /* first member */
+	pthread_mutex_t
+		lock; /* guards the members below; taken outside a completion queue's lock */
 	struct ib_qp_attr attr;
 	struct skel_queue sq, rq;
 };
 
-/* The hardware's state. A real module would have one of these per HCA, found by ci_ca.hca. */
+/* The state of the hardware. A real module has such a struct for each HCA, found by ci_ca.hca. */
 static struct {
 	uint64_t guid;
 	struct ci_host *host;
 	ci_handle handle;
-	pthread_mutex_t lock; /* the numbers in use */
+	pthread_mutex_t lock; /* guards qp_used and mr_used */
 	bool qp_used[MAX_QP], mr_used[MAX_MR];
 } hca;
 
-/* The lowest number that is free, or size. */
+/* Takes the lowest free number. Returns size if no number is free. */
 static uint32_t take_number(bool *used, uint32_t size)
 {
 	uint32_t i = 0;
@@ -90,7 +92,7 @@ static void give_number(bool *used, uint32_t i)
 
 static al_status open_ca(struct ci_ca *ca)
 {
-	(void)ca; /* ca->hca is what scan() handed to ib_register_ci() */
+	(void)ca; /* ca->hca is the pointer that scan() passed to ib_register_ci() */
 	return AL_SUCCESS;
 }
 
@@ -100,8 +102,8 @@ static void close_ca(struct ci_ca *ca)
 }
 
 /*
- * What is not said here is zero: the HCA does not have it. Limits are exact, the Access Layer holds
- * callers to them.
+ * An attribute that is not set here is zero: the HCA lacks the ability. The Access Layer enforces
+ * the limits, so they must be exact.
  */
 static al_status query_ca(struct ci_ca *ca, struct ib_ca_attr *attr)
 {
@@ -133,7 +135,7 @@ static al_status query_ca(struct ci_ca *ca, struct ib_ca_attr *attr)
 	return AL_SUCCESS;
 }
 
-/* No cable: the port is down, polls for a partner, and nobody has given it a LID. */
+/* Without a cable the port is down, polls for a link partner, and has no LID. */
 static al_status query_port(struct ci_ca *ca, uint8_t port, struct ib_port_attr *attr)
 {
 	(void)ca;
@@ -181,7 +183,7 @@ static al_status query_pkey(struct ci_ca *ca, uint8_t port, uint32_t index, uint
 static al_status allocate_pd(struct ci_pd *pd, struct ci_udata *udata)
 {
 	(void)pd;
-	(void)udata; /* NULL, or the user-mode process that asks */
+	(void)udata; /* NULL, or the data of a client's request */
 	return AL_SUCCESS;
 }
 
@@ -204,8 +206,8 @@ static void destroy_ah(struct ci_ah *ah)
 }
 
 /*
- * A real module gives the HCA the pages of mem here. A key is a number above 8 bits that are the
- * consumer's.
+ * A real module passes the pages of mem to the HCA here. The low 8 bits of a key belong to the
+ * consumer; the module chooses the bits above.
  */
 static al_status register_mr(struct ci_mr *mr, const struct ci_mem *mem, struct ci_udata *udata)
 {
@@ -262,14 +264,14 @@ static al_status poll_cq(struct ci_cq *base, uint32_t num, struct ib_wc *wc, uin
 	}
 	broken = cq->overflowed;
 	pthread_mutex_unlock(&cq->lock);
-	/* What it held before it overflowed is still good. */
+	/* Completions from before the overflow are valid: return them before the error. */
 	if (!n && broken)
 		return AL_CQ_ERROR;
 	*count = n;
 	return AL_SUCCESS;
 }
 
-/* One notification per arm: clears it. The lock is held. */
+/* Clears the arm and requests its notification. Under cq->lock. */
 static void satisfy_arm(struct skel_cq *cq)
 {
 	if (cq->armed == AL_ARM_NONE)
@@ -280,22 +282,22 @@ static void satisfy_arm(struct skel_cq *cq)
 }
 
 /*
- * Makes the upcalls that are due, with no lock held that an operation takes. They only queue, so
- * that an operation may make them: the consumer is not called from here.
+ * Makes the upcalls that are due. The caller holds no lock that an operation takes. Operations may
+ * make upcalls, since upcalls only queue: the consumer's callback runs on another thread.
  */
-static void report(struct ci_cq *base)
+static void make_upcalls(struct ci_cq *base)
 {
 	struct skel_cq *cq = (struct skel_cq *)base;
 	struct ci_event overflow = { .type = IB_EVENT_CQ_ERR, .object_ctx = base->ctx };
-	bool notify, tell_overflow;
+	bool notify, report_overflow;
 
 	pthread_mutex_lock(&cq->lock);
 	notify = cq->notify;
-	tell_overflow = cq->tell_overflow;
+	report_overflow = cq->report_overflow;
 	cq->notify = false;
-	cq->tell_overflow = false;
+	cq->report_overflow = false;
 	pthread_mutex_unlock(&cq->lock);
-	if (tell_overflow)
+	if (report_overflow)
 		ib_dispatch_event(&overflow);
 	if (notify)
 		ib_cq_notify(base->ctx);
@@ -314,17 +316,18 @@ static al_status arm_cq(struct ci_cq *base, al_arm type, bool *present)
 		cq->armed = type;
 	if (present)
 		*present = cq->count > 0;
-	/* What came since the last notification satisfies at once, if the consumer wants it so. */
+	/* With AL_CQ_NOTIFY_PENDING a completion newer than the last notification satisfies the arm
+	 * at once. */
 	if (base->notify == AL_CQ_NOTIFY_PENDING && cq->count && cq->fresh)
 		satisfy_arm(cq);
 	pthread_mutex_unlock(&cq->lock);
-	report(base);
+	make_upcalls(base);
 	return AL_SUCCESS;
 }
 
 /*
- * Adds a completion; who calls it calls report() later. Real hardware would write it, and interrupt
- * us for the rest.
+ * Adds a completion. The caller calls make_upcalls() after it has released its locks. Real hardware
+ * would write the completion and raise an interrupt.
  */
 static void complete(struct skel_qp *qp, struct ci_cq *base, ib_wc_opcode opcode, uint64_t wr_id,
 		     ib_wc_status status)
@@ -332,25 +335,27 @@ static void complete(struct skel_qp *qp, struct ci_cq *base, ib_wc_opcode opcode
 	struct skel_cq *cq = (struct skel_cq *)base;
 
 	pthread_mutex_lock(&cq->lock);
-	if (cq->count == base->cqe) {
-		cq->tell_overflow |= !cq->overflowed;
-		cq->overflowed = true;
-	} else {
-		cq->ring[(cq->head + cq->count++) % base->cqe] = (struct ib_wc){
+	if (cq->count < base->cqe) {
+		cq->ring[(cq->head + cq->count) % base->cqe] = (struct ib_wc){
 			.wr_id = wr_id,
 			.qp_context = qp->qp.owner_context,
 			.qp_num = qp->qp.qp_num,
 			.opcode = opcode,
 			.status = status,
 		};
+		cq->count++;
 		cq->fresh = true;
 		/* All completions here are errors, which satisfy every kind of arm. */
 		satisfy_arm(cq);
+	} else if (!cq->overflowed) {
+		cq->overflowed = true;
+		cq->report_overflow = true;
 	}
 	pthread_mutex_unlock(&cq->lock);
 }
 
-/* Takes a queue pair's completions out of a completion queue: it is reset or destroyed. */
+/* Removes a queue pair's completions from a completion queue: the queue pair is reset or destroyed.
+ */
 static void purge(struct ci_cq *base, uint32_t qp_num)
 {
 	struct skel_cq *cq = (struct skel_cq *)base;
@@ -360,8 +365,10 @@ static void purge(struct ci_cq *base, uint32_t qp_num)
 	for (uint32_t i = 0; i < cq->count; i++) {
 		const struct ib_wc *wc = &cq->ring[(cq->head + i) % base->cqe];
 
-		if (wc->qp_num != qp_num)
-			cq->ring[(cq->head + kept++) % base->cqe] = *wc;
+		if (wc->qp_num == qp_num)
+			continue;
+		cq->ring[(cq->head + kept) % base->cqe] = *wc;
+		kept++;
 	}
 	cq->count = kept;
 	pthread_mutex_unlock(&cq->lock);
@@ -376,14 +383,17 @@ static al_status create_queue(struct skel_queue *q, uint32_t size)
 	return size && !q->wr_id ? AL_INSUFFICIENT_MEMORY : AL_SUCCESS;
 }
 
+/* Appends a request. False: the queue is full. */
 static bool put(struct skel_queue *q, uint64_t wr_id)
 {
 	if (q->count == q->size)
 		return false;
-	q->wr_id[(q->head + q->count++) % q->size] = wr_id;
+	q->wr_id[(q->head + q->count) % q->size] = wr_id;
+	q->count++;
 	return true;
 }
 
+/* Takes the oldest request. False: the queue is empty. */
 static bool get(struct skel_queue *q, uint64_t *wr_id)
 {
 	if (!q->count)
@@ -412,7 +422,7 @@ static al_status create_qp(struct ci_qp *base, struct ci_qp_init *init, struct c
 		return AL_INSUFFICIENT_MEMORY;
 	}
 	pthread_mutex_init(&qp->lock, NULL);
-	base->qp_num = number + 2; /* 0 and 1 are the special ones */
+	base->qp_num = number + 2; /* the numbers 0 and 1 belong to the special queue pairs */
 	base->cap = init->cap;
 	qp->attr.cap = init->cap;
 	qp->attr.qp_state = IB_QPS_RESET;
@@ -431,15 +441,15 @@ static void destroy_qp(struct ci_qp *base)
 	give_number(hca.qp_used, base->qp_num - 2);
 }
 
-/* Does what is to be done in the state that the queue pair is in now. The lock is held. */
+/* Processes the queues as the queue pair's current state demands. Under qp->lock. */
 static void advance(struct skel_qp *qp)
 {
 	uint64_t wr_id;
 
 	if (qp->attr.qp_state == IB_QPS_RTS && get(&qp->sq, &wr_id)) {
 		/*
-		 * No answer ever comes. With time-out 0 one would wait for ever; this HCA does not
-		 * wait.
+		 * No response ever arrives. This HCA completes the request at once, without waiting
+		 * for the time-outs; a real adapter with time-out 0 would wait for ever.
 		 */
 		qp->attr.qp_state = IB_QPS_ERR;
 		complete(qp, qp->qp.send_cq, IB_WC_SEND, wr_id, IB_WC_RETRY_EXC_ERR);
@@ -458,10 +468,10 @@ static void advance(struct skel_qp *qp)
 	}
 }
 
-/* Which member belongs to which bit of the mask. */
+/* The members of struct ib_qp_attr and their bits in the mask. */
 static const struct {
 	uint32_t bit;
-	size_t at, size;
+	size_t at, size; /* offset and size of the member */
 } members[] = {
 #define MEMBER(bit, name)                                                                      \
 	{                                                                                      \
@@ -492,8 +502,8 @@ static const struct {
 };
 
 /*
- * The Access Layer has checked the transition and the attributes; the state may have changed since,
- * by an error.
+ * The Access Layer has checked the transition and the attributes. Since then an error may have
+ * changed the state, so the module checks for Error again.
  */
 static al_status modify_qp(struct ci_qp *base, const struct ib_qp_attr *attr, uint32_t mask,
 			   struct ci_udata *udata)
@@ -516,9 +526,9 @@ static al_status modify_qp(struct ci_qp *base, const struct ib_qp_attr *attr, ui
 	if (!st)
 		advance(qp);
 	pthread_mutex_unlock(&qp->lock);
-	report(base->send_cq);
-	report(base->recv_cq);
-	/* In RTS no request is ever left waiting. */
+	make_upcalls(base->send_cq);
+	make_upcalls(base->recv_cq);
+	/* The send queue is drained at once: in RTS every request has already completed. */
 	if (!st && (mask & IB_QP_EN_SQD_ASYNC_NOTIFY) && attr->en_sqd_async_notify)
 		ib_dispatch_event(&drained);
 	return st;
@@ -535,7 +545,7 @@ static al_status query_qp(struct ci_qp *base, struct ib_qp_attr *attr)
 	return AL_SUCCESS;
 }
 
-/* Requests come unchecked. What is taken completes; the first that is not is *bad. */
+/* The Access Layer does not check requests. The first request that is not posted becomes *bad. */
 static al_status post_send(struct ci_qp *base, const struct ib_send_wr *wr,
 			   const struct ib_send_wr **bad)
 {
@@ -543,7 +553,7 @@ static al_status post_send(struct ci_qp *base, const struct ib_send_wr *wr,
 	al_status st = AL_SUCCESS;
 
 	pthread_mutex_lock(&qp->lock);
-	for (; wr && !st; wr = st ? wr : wr->next) {
+	for (; wr; wr = wr->next) {
 		if (qp->attr.qp_state < IB_QPS_RTS)
 			st = AL_INVALID_STATE;
 		else if (wr->opcode > IB_WR_RDMA_READ || wr->opcode == IB_WR_SEND_WITH_INV ||
@@ -553,12 +563,13 @@ static al_status post_send(struct ci_qp *base, const struct ib_send_wr *wr,
 			st = AL_INVALID_SGE;
 		else if (!put(&qp->sq, wr->wr_id))
 			st = AL_QUEUE_FULL;
-		else
-			advance(qp);
+		if (st)
+			break;
+		advance(qp);
 	}
 	pthread_mutex_unlock(&qp->lock);
-	report(base->send_cq);
-	report(base->recv_cq);
+	make_upcalls(base->send_cq);
+	make_upcalls(base->recv_cq);
 	if (st)
 		*bad = wr;
 	return st;
@@ -571,19 +582,20 @@ static al_status post_recv(struct ci_qp *base, const struct ib_recv_wr *wr,
 	al_status st = AL_SUCCESS;
 
 	pthread_mutex_lock(&qp->lock);
-	for (; wr && !st; wr = st ? wr : wr->next) {
+	for (; wr; wr = wr->next) {
 		if (qp->attr.qp_state == IB_QPS_RESET)
 			st = AL_INVALID_STATE;
 		else if (wr->num_sge > base->cap.max_recv_sge)
 			st = AL_INVALID_SGE;
 		else if (!put(&qp->rq, wr->wr_id))
 			st = AL_QUEUE_FULL;
-		else
-			advance(qp);
+		if (st)
+			break;
+		advance(qp);
 	}
 	pthread_mutex_unlock(&qp->lock);
-	report(base->send_cq);
-	report(base->recv_cq);
+	make_upcalls(base->send_cq);
+	make_upcalls(base->recv_cq);
 	if (st)
 		*bad = wr;
 	return st;
@@ -591,7 +603,8 @@ static al_status post_recv(struct ci_qp *base, const struct ib_recv_wr *wr,
 
 /* ------------------------------------------------------------------------ module */
 
-/* Only what is required. Operations that are NULL, the rest of the table, answer AL_UNSUPPORTED. */
+/* The required operations. The library replaces the NULL members, all other operations, by
+ * AL_UNSUPPORTED. */
 static const struct ci_interface operations = {
 	.size = sizeof(struct ci_interface),
 	.abi_major = CI_ABI_MAJOR,
@@ -625,7 +638,7 @@ static const struct ci_interface operations = {
 };
 
 /*
- * One setting, so that you see how: the HCA's GUID, "guid = 0x..." in the group [skeleton] of
+ * Reads a setting, as an example: the HCA's GUID, "guid = 0x..." in the group [skeleton] of
  * ibal.conf.
  */
 static al_status init(struct ci_host *host, const struct ci_params *params)
@@ -633,14 +646,15 @@ static al_status init(struct ci_host *host, const struct ci_params *params)
 	memset(&hca, 0, sizeof(hca));
 	pthread_mutex_init(&hca.lock, NULL);
 	hca.host = host;
-	hca.guid = 0x0200005ce1e70001ULL; /* a local one; yours come with the hardware */
+	hca.guid =
+		0x0200005ce1e70001ULL; /* a locally administered GUID; your hardware has its own */
 	for (size_t i = 0; i < params->count; i++) {
 		const struct ci_param *p = &params->param[i];
 		char *end;
 
 		if (*p->section || strcmp(p->key, "guid")) {
 			ib_log(IB_LOG_ERROR, "skeleton",
-			       "%s: [skeleton%s%s] %s: there is no such key; there is guid",
+			       "%s: [skeleton%s%s] %s: unknown key; the only key is guid",
 			       p->origin, *p->section ? " " : "", p->section, p->key);
 			return AL_BAD_CONFIG;
 		}
@@ -656,9 +670,9 @@ static al_status init(struct ci_host *host, const struct ci_params *params)
 }
 
 /*
- * For hardware on PCI you would have a table of ids in ci_module.pci_ids and, in place of scan,
- * probe(dev), which finds the registers of the function, makes the adapter ready, and ends in the
- * same call; and remove(dev), which withdraws it.
+ * Registers the HCA. A module for PCI hardware has a table of ids in ci_module.pci_ids instead of
+ * scan, and two functions: probe(dev) maps the function's registers, makes the adapter ready, and
+ * registers the HCA with ib_register_ci(); remove(dev) withdraws the HCA.
  */
 static al_status scan(void)
 {
@@ -672,7 +686,7 @@ static void cleanup(void)
 	hca.handle = NULL;
 }
 
-/* The one symbol of a module. */
+/* The symbol that a module exports. */
 const struct ci_module ci_module = {
 	.size = sizeof(struct ci_module),
 	.abi_major = CI_ABI_MAJOR,

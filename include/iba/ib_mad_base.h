@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /**
  * @file ib_mad_base.h
- * @brief Management datagrams: what all classes share (IBTA chapter 13). Include ib_mad.h.
+ * @brief Management datagrams: the formats common to all classes (IBTA chapter 13). Include ib_mad.h.
  *
  * **Bytes.** Integers of more than one byte have the types #ib_be16, #ib_be32 and #ib_be64, big-endian and without
- * alignment: no layout below has padding, any of them may be laid over a received buffer at any address, and the
- * compiler refuses a value that was not converted. Single bytes are plain.
+ * alignment: no layout below has padding, a pointer to a layout may point to a received buffer at any address, and the
+ * compiler refuses a value that was not converted. Single bytes have the type uint8_t.
  *
- * **Bit fields.** What shares bytes with another field is read and written by accessors, made from a list per layout:
+ * **Bit fields.** A field that shares bytes with another field has accessors, made from a list for each layout:
  * X(layout, field, offset, width, text), the offset counted as IBTA's tables count it, in bits from the start of the
  * layout, most significant first. `X(ib_port_info, lmc, 277, 3, ...)` gives `ib_port_info_lmc(pi)` and
  * `ib_port_info_set_lmc(pi, value)`, which keeps the low bits of a value that is too large.
@@ -22,12 +22,12 @@ extern "C" {
 #endif
 
 #ifdef __cplusplus
-#define IBA_STATIC_ASSERT static_assert /**< the language's own */
+#define IBA_STATIC_ASSERT static_assert /**< the C++ keyword */
 #else
-#define IBA_STATIC_ASSERT _Static_assert /**< the language's own */
+#define IBA_STATIC_ASSERT _Static_assert /**< the C keyword */
 #endif
 
-/** A layout's size or place, checked by whoever compiles this. */
+/** Asserts the size of a layout or the offset of a member, at compile time. */
 #define IBA_CHECK(condition) IBA_STATIC_ASSERT(condition, #condition)
 
 /* ------------------------------------------------------------ bytes and bits */
@@ -124,7 +124,7 @@ static inline ib_be64 ib_be64_of(uint64_t value)
 	return v;
 }
 
-/** Reads a bit field. @param layout its start @param offset in bits @param width 1 to 32 bits @return value */
+/** Reads a bit field. @param layout start of the layout @param offset in bits @param width 1 to 32 bits @return value */
 static inline uint32_t ib_bits_get(const void *layout, unsigned int offset, unsigned int width)
 {
 	const uint8_t *byte = (const uint8_t *)layout;
@@ -138,7 +138,7 @@ static inline uint32_t ib_bits_get(const void *layout, unsigned int offset, unsi
 	return (uint32_t)(value & ((UINT64_C(1) << width) - 1));
 }
 
-/** Writes a bit field and nothing beside it. @param layout its start @param offset in bits @param width 1 to 32 bits
+/** Writes a bit field and no other bit. @param layout start of the layout @param offset in bits @param width 1 to 32 bits
  * @param value its low bits count */
 static inline void ib_bits_set(void *layout, unsigned int offset, unsigned int width, uint32_t value)
 {
@@ -221,7 +221,7 @@ typedef enum ib_mad_method { IB_MAD_METHOD_LIST(IBA_ENUM_VALUE) } ib_mad_method;
 enum ib_mad_status {
 	IB_MAD_STATUS_OK = 0x0000, /**< done */
 	IB_MAD_STATUS_BUSY = 0x0001,          /**< ask again later */
-	IB_MAD_STATUS_REDIRECT = 0x0002,      /**< ask who ClassPortInfo says */
+	IB_MAD_STATUS_REDIRECT = 0x0002,      /**< ask the redirect target in ClassPortInfo */
 	IB_MAD_STATUS_BAD_VERSION = 0x0004,   /**< code 1: base or class version, or class */
 	IB_MAD_STATUS_BAD_METHOD = 0x0008,    /**< code 2: method */
 	IB_MAD_STATUS_BAD_METHOD_ATTR = 0x000c, /**< code 3: attribute, with this method */
@@ -246,10 +246,10 @@ struct ib_mad_hdr {
 	uint8_t method;        /**< enum ib_mad_method */
 	ib_be16 status;        /**< enum ib_mad_status; 0 in requests */
 	ib_be16 class_spec;    /**< directed route: hop pointer and count; else 0 */
-	ib_be64 tid;           /**< transaction: response and request have the same */
+	ib_be64 tid;           /**< transaction identifier, which a response copies from its request */
 	ib_be16 attr_id;       /**< attribute */
 	ib_be16 reserved;      /**< zero */
-	ib_be32 attr_mod;      /**< which of it */
+	ib_be32 attr_mod;      /**< attribute modifier */
 };
 IBA_CHECK(sizeof(struct ib_mad_hdr) == 24);
 
@@ -381,7 +381,7 @@ IBA_CHECK(sizeof(struct ib_trap_sys_image) == 14);
 /** Details of trap 256. */
 struct ib_trap_bad_mkey {
 	uint8_t reserved1[2];  /**< zero */
-	ib_be16 lid;           /**< who sent it */
+	ib_be16 lid;           /**< LID of the sender */
 	ib_be16 dr_slid;       /**< directed route: its source */
 	uint8_t method;        /**< of the datagram */
 	uint8_t reserved2;     /**< zero */
@@ -427,7 +427,7 @@ struct ib_notice {
 	uint8_t generic_type;     /**< bits: is_generic, type */
 	ib_be24 producer;         /**< generic: enum ib_node_type, 4: class manager; else vendor's OUI */
 	ib_be16 trap_num;         /**< generic: enum ib_trap; else device id */
-	ib_be16 issuer_lid;       /**< who raises it */
+	ib_be16 issuer_lid;       /**< LID of the port that raises the notice */
 	ib_be16 toggle_count;     /**< bits: toggle, count */
 	union {
 		uint8_t bytes[54];                     /**< of any notice */
@@ -440,7 +440,7 @@ struct ib_notice {
 		struct ib_trap_bad_key bad_key;        /**< 257, 258 */
 		struct ib_trap_switch_bad_pkey switch_bad_pkey; /**< 259 */
 	} details;                /**< depend on the trap */
-	ib_gid issuer_gid;        /**< who raises it */
+	ib_gid issuer_gid;        /**< GID of the port that raises the notice */
 };
 IBA_CHECK(sizeof(struct ib_notice) == 80);
 IBA_CHECK(offsetof(struct ib_notice, details) == 10);
@@ -456,7 +456,7 @@ IB_NOTICE_BITS(IBA_BITS_ACCESSORS)
 
 /** InformInfo: a subscription to notices, IBTA 13.4.8.3. */
 struct ib_inform_info {
-	ib_gid gid;             /**< whose notices; 0: by LID */
+	ib_gid gid;             /**< GID whose notices are wanted; 0: the LID range counts */
 	ib_be16 lid_begin;      /**< first LID; 0xffff: all */
 	ib_be16 lid_end;        /**< last LID; 0: only the first */
 	uint8_t reserved1[2];   /**< zero */
@@ -487,7 +487,7 @@ enum ib_rmpp_type {
 	IB_RMPP_DATA = 1, /**< a segment */
 	IB_RMPP_ACK = 2, /**< segments have arrived, more may come */
 	IB_RMPP_STOP = 3, /**< receiver or sender has no resources */
-	IB_RMPP_ABORT = 4, /**< a rule was broken, or it takes too long */
+	IB_RMPP_ABORT = 4, /**< the peer broke a rule, or the transfer takes too long */
 };
 
 /** Flags, ib_rmpp_hdr_flags(). */
@@ -513,7 +513,7 @@ enum ib_rmpp_status {
 	IB_RMPP_STATUS_UNSPEC = 127,   /**< no reason given */
 };
 
-/** RMPP header, after struct ib_mad_hdr in classes that use it. */
+/** RMPP header, after struct ib_mad_hdr in classes that use RMPP. */
 struct ib_rmpp_hdr {
 	uint8_t version;        /**< #IB_RMPP_VERSION */
 	uint8_t type;           /**< enum ib_rmpp_type */

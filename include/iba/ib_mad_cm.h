@@ -30,10 +30,10 @@ typedef enum ib_cm_attr { IB_CM_ATTR_LIST(IBA_ENUM_VALUE) } ib_cm_attr;
 
 /** A path in REQ and LAP. */
 struct ib_cm_path {
-	ib_be16 local_lid;  /**< of who sends the message */
-	ib_be16 remote_lid; /**< of who gets it */
-	ib_gid local_gid;   /**< of who sends the message */
-	ib_gid remote_gid;  /**< of who gets it */
+	ib_be16 local_lid;  /**< LID of the message's sender */
+	ib_be16 remote_lid; /**< LID of the message's receiver */
+	ib_gid local_gid;   /**< GID of the message's sender */
+	ib_gid remote_gid;  /**< GID of the message's receiver */
 	ib_be32 flow_rate;  /**< bits; REQ: flow_label, rate */
 	uint8_t tclass;     /**< REQ: traffic class */
 	uint8_t hop_limit;  /**< REQ: hop limit */
@@ -55,7 +55,7 @@ IB_CM_PATH_BITS(IBA_BITS_ACCESSORS)
 struct ib_cm_req {
 	ib_be32 local_comm_id;       /**< sender's name for the connection */
 	ib_be32 reserved1;           /**< zero */
-	ib_be64 service_id;          /**< what is wanted */
+	ib_be64 service_id;          /**< requested service */
 	ib_be64 local_ca_guid;       /**< sender's HCA */
 	ib_be32 reserved2;           /**< zero */
 	ib_be32 local_qkey;          /**< RD */
@@ -99,7 +99,7 @@ enum ib_cm_about {
 	IB_CM_ABOUT_OTHER = 2, /**< MRA: LAP; REJ: none */
 };
 
-/** MRA: got it, it will take longer, IBTA 12.6.6. */
+/** MRA: the message has arrived, and its answer takes longer, IBTA 12.6.6. */
 struct ib_cm_mra {
 	ib_be32 local_comm_id;     /**< sender's */
 	ib_be32 remote_comm_id;    /**< receiver's */
@@ -267,7 +267,7 @@ struct ib_cm_sidr_req {
 	ib_be32 request_id;        /**< sender's */
 	ib_be16 pkey;              /**< partition */
 	ib_be16 reserved;          /**< zero */
-	ib_be64 service_id;        /**< what is wanted */
+	ib_be64 service_id;        /**< requested service */
 	uint8_t private_data[216]; /**< the application's */
 };
 IBA_CHECK(sizeof(struct ib_cm_sidr_req) == 232);
@@ -282,7 +282,7 @@ enum ib_cm_sidr_status {
 	IB_CM_SIDR_VERSION = 5,     /**< unsupported class version */
 };
 
-/** SIDR_REP: this one, IBTA 12.11.2. */
+/** SIDR_REP: the queue pair that provides the service, IBTA 12.11.2. */
 struct ib_cm_sidr_rep {
 	ib_be32 request_id;        /**< of the request */
 	uint8_t status;            /**< enum ib_cm_sidr_status */

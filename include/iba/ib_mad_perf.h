@@ -29,7 +29,7 @@ typedef enum ib_perf_attr { IB_PERF_ATTR_LIST(IBA_ENUM_VALUE) } ib_perf_attr;
 enum ib_perf_cap {
 	IB_PERF_CAP_ALL_PORT_SELECT = 1 << 8, /**< port_select 255 */
 	IB_PERF_CAP_EXT_WIDTH = 1 << 9,       /**< PortCountersExtended, all of its data counters */
-	IB_PERF_CAP_EXT_WIDTH_NOIETF = 1 << 10, /**< the same without unicast and multicast */
+	IB_PERF_CAP_EXT_WIDTH_NOIETF = 1 << 10, /**< extended counters without unicast and multicast */
 	IB_PERF_CAP_XMIT_WAIT = 1 << 12,      /**< PortCounters.xmit_wait */
 };
 
@@ -41,11 +41,11 @@ struct ib_perf_mad {
 };
 IBA_CHECK(sizeof(struct ib_perf_mad) == IB_MAD_BYTES);
 
-/** PortCounters, IBTA 16.1.3.5. Counters stop at their maximum. Set writes those that counter_select names. */
+/** PortCounters, IBTA 16.1.3.5. Counters stop at their maximum. Set writes the counters that counter_select names. */
 struct ib_perf_port_counters {
 	uint8_t reserved;             /**< zero */
 	uint8_t port_select;          /**< port */
-	ib_be16 counter_select;       /**< one bit per counter, in their order from bit 0 */
+	ib_be16 counter_select;       /**< a bit for each counter, in the order of the counters, from bit 0 */
 	ib_be16 symbol_errors;        /**< minor link errors */
 	uint8_t link_error_recovery;  /**< successful recoveries */
 	uint8_t link_downed;          /**< failed recoveries */
@@ -74,12 +74,12 @@ IBA_CHECK(offsetof(struct ib_perf_port_counters, xmit_data) == 24);
 	X(ib_perf_port_counters, buffer_overrun_errors, 156, 4, "times that trap 130's threshold was passed")
 IB_PERF_PORT_COUNTERS_BITS(IBA_BITS_ACCESSORS)
 
-/** PortCountersExtended, IBTA 16.1.4.11: the same in 64 bits. */
+/** PortCountersExtended, IBTA 16.1.4.11: counters of 64 bits. */
 struct ib_perf_port_counters_ext {
 	uint8_t reserved;             /**< zero */
 	uint8_t port_select;          /**< port */
-	ib_be16 counter_select;       /**< one bit per counter up to multicast_rcv_packets */
-	ib_be32 counter_select2;      /**< one bit per counter after it */
+	ib_be16 counter_select;       /**< a bit for each counter up to multicast_rcv_packets */
+	ib_be32 counter_select2;      /**< a bit for each counter after multicast_rcv_packets */
 	ib_be64 xmit_data;            /**< 4-byte units sent */
 	ib_be64 rcv_data;             /**< 4-byte units received */
 	ib_be64 xmit_packets;         /**< packets sent */
@@ -129,14 +129,14 @@ struct ib_perf_samples_control {
 	uint8_t width;            /**< bits: counter_width */
 	ib_be32 masks;            /**< bits: counter_mask0, counter_masks1_9 */
 	ib_be16 masks2;           /**< bits: counter_masks10_14 */
-	uint8_t sample_mechanisms; /**< mechanisms beyond the first, one bit each */
+	uint8_t sample_mechanisms; /**< mechanisms beyond the first, a bit each */
 	uint8_t status;           /**< bits: sample_status */
 	ib_be64 option_mask;      /**< optional counters there are */
 	ib_be64 vendor_mask;      /**< vendor's counters there are */
-	ib_be32 sample_start;     /**< ticks until it starts */
-	ib_be32 sample_interval;  /**< ticks that it lasts */
+	ib_be32 sample_start;     /**< ticks until the sample starts */
+	ib_be32 sample_interval;  /**< ticks that the sample lasts */
 	ib_be16 tag;              /**< comes back in the result */
-	ib_be16 counter_select[15]; /**< enum ib_sample_counter or an optional one */
+	ib_be16 counter_select[15]; /**< enum ib_sample_counter, or an optional counter */
 	ib_be32 reserved;         /**< zero */
 	ib_be64 samples_only_option_mask; /**< optional counters that only samples have */
 };

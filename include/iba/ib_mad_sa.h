@@ -46,7 +46,7 @@ enum ib_sa_status {
 	IB_SA_STATUS_NO_RESOURCES = 0x0100,     /**< out of resources */
 	IB_SA_STATUS_REQ_INVALID = 0x0200,      /**< request invalid */
 	IB_SA_STATUS_NO_RECORDS = 0x0300,       /**< nothing matches */
-	IB_SA_STATUS_TOO_MANY_RECORDS = 0x0400, /**< Get, and more than one matches */
+	IB_SA_STATUS_TOO_MANY_RECORDS = 0x0400, /**< a Get matches more than one record */
 	IB_SA_STATUS_INVALID_GID = 0x0500,      /**< no such GID */
 	IB_SA_STATUS_INSUF_COMPONENTS = 0x0600, /**< a required component is missing */
 	IB_SA_STATUS_DENIED = 0x0700,           /**< not permitted */
@@ -57,9 +57,9 @@ struct ib_sa_mad {
 	struct ib_mad_hdr hdr;    /**< header */
 	struct ib_rmpp_hdr rmpp;  /**< RMPP header */
 	ib_be64 sm_key;           /**< key; 0: not trusted */
-	ib_be16 attr_offset;      /**< 8-byte units from one record to the next */
+	ib_be16 attr_offset;      /**< distance of two records, in units of 8 bytes */
 	ib_be16 reserved;         /**< zero */
-	ib_be64 comp_mask;        /**< 1 << component: those of the attribute that count */
+	ib_be64 comp_mask;        /**< 1 << component, for the attribute's components that count */
 	uint8_t data[IB_SA_DATA_BYTES]; /**< attribute */
 };
 IBA_CHECK(sizeof(struct ib_sa_mad) == IB_MAD_BYTES);
@@ -160,7 +160,7 @@ enum ib_path_record_comp {
 /** Membership, ib_mcmember_record_join_state(): bits. */
 enum ib_join_state {
 	IB_JOIN_FULL = 1 << 0,           /**< sends and receives; keeps the group alive */
-	IB_JOIN_NON = 1 << 1,            /**< the same without keeping it */
+	IB_JOIN_NON = 1 << 1,            /**< member that does not keep the group alive */
 	IB_JOIN_SEND_ONLY = 1 << 2,      /**< sends only */
 	IB_JOIN_SEND_ONLY_FULL = 1 << 3, /**< sends only; keeps the group alive */
 };
@@ -224,12 +224,12 @@ enum ib_mcmember_record_comp {
 /** ServiceRecord, IBTA 15.2.5.14. */
 struct ib_service_record {
 	ib_be64 id;         /**< service */
-	ib_gid gid;         /**< port that offers it */
+	ib_gid gid;         /**< GID of the port that offers the service */
 	ib_be16 pkey;       /**< partition */
 	ib_be16 reserved;   /**< zero */
 	ib_be32 lease;      /**< seconds; 0xffffffff: for ever */
-	uint8_t key[16];    /**< who may change it */
-	uint8_t name[64];   /**< UTF-8, zero bytes fill it up */
+	uint8_t key[16];    /**< key that permits changing the record */
+	uint8_t name[64];   /**< UTF-8, filled up with zero bytes */
 	uint8_t data8[16];  /**< the service's */
 	ib_be16 data16[8];  /**< the service's */
 	ib_be32 data32[4];  /**< the service's */
@@ -239,10 +239,10 @@ IBA_CHECK(sizeof(struct ib_service_record) == 176);
 
 /** InformInfoRecord: a subscription that is there, IBTA 15.2.5.12. */
 struct ib_inform_info_record {
-	ib_gid subscriber_gid;      /**< who */
+	ib_gid subscriber_gid;      /**< GID of the subscriber */
 	ib_be16 subscriber_enum;    /**< which of his */
 	uint8_t reserved[6];        /**< zero */
-	struct ib_inform_info info; /**< to what */
+	struct ib_inform_info info; /**< subscription */
 };
 IBA_CHECK(sizeof(struct ib_inform_info_record) == 60);
 

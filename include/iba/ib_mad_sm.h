@@ -43,19 +43,19 @@ struct ib_smp {
 	uint8_t class_version; /**< #IB_SMP_CLASS_VERSION */
 	uint8_t method;        /**< enum ib_mad_method */
 	ib_be16 status;        /**< enum ib_mad_status, with #IB_SMP_DIRECTION */
-	uint8_t hop_ptr;       /**< where on the path it is */
+	uint8_t hop_ptr;       /**< current position on the path */
 	uint8_t hop_count;     /**< length of the path, 0 to #IB_SMP_HOPS_MAX */
 	ib_be64 tid;           /**< transaction */
 	ib_be16 attr_id;       /**< enum ib_smp_attr */
 	ib_be16 reserved1;     /**< zero */
-	ib_be32 attr_mod;      /**< which of it: port, block */
+	ib_be32 attr_mod;      /**< attribute modifier: port, block */
 	ib_be64 mkey;          /**< management key */
 	ib_be16 dr_slid;       /**< source of the directed part; #IB_LID_PERMISSIVE: directed from there on */
 	ib_be16 dr_dlid;       /**< destination of the directed part */
 	uint8_t reserved2[28]; /**< zero */
 	uint8_t data[IB_SMP_DATA_BYTES]; /**< attribute */
 	uint8_t initial_path[64]; /**< ports to leave by, from [1] */
-	uint8_t return_path[64];  /**< ports it came in by, from [1] */
+	uint8_t return_path[64];  /**< ports that the packet came in by, from [1] */
 };
 IBA_CHECK(sizeof(struct ib_smp) == IB_MAD_BYTES);
 IBA_CHECK(offsetof(struct ib_smp, mkey) == 24);
@@ -64,7 +64,7 @@ IBA_CHECK(offsetof(struct ib_smp, return_path) == 192);
 
 /** NodeDescription, IBTA 14.2.5.2. */
 struct ib_node_desc {
-	uint8_t text[64]; /**< UTF-8; zero bytes fill it up, none need follow */
+	uint8_t text[64]; /**< UTF-8, filled up with zero bytes; a text of 64 bytes has none */
 };
 IBA_CHECK(sizeof(struct ib_node_desc) == IB_SMP_DATA_BYTES);
 
@@ -76,27 +76,27 @@ struct ib_node_info {
 	uint8_t num_ports;      /**< physical ports */
 	ib_be64 sys_image_guid; /**< of the system */
 	ib_be64 node_guid;      /**< of the node */
-	ib_be64 port_guid;      /**< of the port that it came in by; switch: of port 0 */
+	ib_be64 port_guid;      /**< GUID of the port that the packet came in by; switch: of port 0 */
 	ib_be16 partition_cap;  /**< entries of the P_Key table, per port */
 	ib_be16 device_id;      /**< vendor's */
 	ib_be32 revision;       /**< vendor's */
-	uint8_t local_port_num; /**< port that it came in by */
+	uint8_t local_port_num; /**< port that the packet came in by */
 	ib_be24 vendor_id;      /**< OUI */
 };
 IBA_CHECK(sizeof(struct ib_node_info) == 40);
 
 /** SwitchInfo, IBTA 14.2.5.4. */
 struct ib_switch_info {
-	ib_be16 linear_fdb_cap;  /**< unicast LIDs that it can forward, from 0 */
+	ib_be16 linear_fdb_cap;  /**< unicast LIDs that the switch can forward, from 0 */
 	ib_be16 random_fdb_cap;  /**< entries of a random table; 0: none */
-	ib_be16 mcast_fdb_cap;   /**< multicast LIDs that it can forward */
+	ib_be16 mcast_fdb_cap;   /**< multicast LIDs that the switch can forward */
 	ib_be16 linear_fdb_top;  /**< last unicast LID in use */
 	uint8_t default_port;    /**< for LIDs without an entry (random tables) */
 	uint8_t default_mcast_primary;     /**< for multicast LIDs beyond the table */
-	uint8_t default_mcast_not_primary; /**< the same, when it came in by that one */
+	uint8_t default_mcast_not_primary; /**< port for unrouted multicast packets that came in by the primary default port */
 	uint8_t life_state;      /**< bits: life_time, state_change, opt_sl_to_vl */
 	ib_be16 lids_per_port;   /**< random tables */
-	ib_be16 enforcement_cap; /**< P_Keys that it can enforce per port */
+	ib_be16 enforcement_cap; /**< P_Keys that the switch can enforce per port */
 	uint8_t flags;           /**< bits: the rest */
 	uint8_t reserved;        /**< zero */
 	ib_be16 mcast_fdb_top;   /**< last multicast LID in use */
@@ -132,26 +132,26 @@ enum ib_port_cap2 {
 	IB_PORT_CAP2_LINK_SPEED_NDR = 1 << 10, /**< speed NDR */
 };
 
-/** PortInfo, IBTA 14.2.5.6. attr_mod: port (0: the one that it came in by). */
+/** PortInfo, IBTA 14.2.5.6. attr_mod: port (0: the port that the packet came in by). */
 struct ib_port_info {
-	ib_be64 mkey;                 /**< management key; reads as 0 to who did not give it */
+	ib_be64 mkey;                 /**< management key; reads as 0 in a request without the key */
 	ib_be64 gid_prefix;           /**< subnet prefix */
 	ib_be16 lid;                  /**< base LID */
 	ib_be16 master_sm_lid;        /**< subnet manager */
 	ib_be32 cap_mask;             /**< enum ib_port_cap */
 	ib_be16 diag_code;            /**< 0: no error */
 	ib_be16 mkey_lease_period;    /**< seconds; 0: for ever */
-	uint8_t local_port_num;       /**< port that it came in by */
+	uint8_t local_port_num;       /**< port that the packet came in by */
 	uint8_t link_width_enabled;   /**< enum ib_width; 255: all supported */
 	uint8_t link_width_supported; /**< enum ib_width */
-	uint8_t link_width_active;    /**< one of enum ib_width */
+	uint8_t link_width_active;    /**< enum ib_width */
 	uint8_t speed_state;          /**< bits: link_speed_supported, port_state */
 	uint8_t phys_down;            /**< bits: phys_state, link_down_default */
 	uint8_t mkey_lmc;             /**< bits: mkey_protect, lmc */
 	uint8_t speed;                /**< bits: link_speed_active, link_speed_enabled */
 	uint8_t mtu_smsl;             /**< bits: neighbor_mtu, master_sm_sl */
 	uint8_t vl_init;              /**< bits: vl_cap, init_type */
-	uint8_t vl_high_limit;        /**< 4 KiB units of high priority before one low */
+	uint8_t vl_high_limit;        /**< units of 4 KiB of high priority that may precede a packet of low priority */
 	uint8_t vl_arb_high_cap;      /**< entries of the high-priority table */
 	uint8_t vl_arb_low_cap;       /**< entries of the low-priority table */
 	uint8_t init_mtu;             /**< bits: init_type_reply, mtu_cap */
@@ -160,7 +160,7 @@ struct ib_port_info {
 	ib_be16 mkey_violations;      /**< bad M_Keys */
 	ib_be16 pkey_violations;      /**< bad P_Keys */
 	ib_be16 qkey_violations;      /**< bad Q_Keys */
-	uint8_t guid_cap;             /**< GUIDs that it can have */
+	uint8_t guid_cap;             /**< entries of the port's GUIDInfo table */
 	uint8_t rereg_timeout;        /**< bits: client_reregister, mcast_pkey_trap_suppress, subnet_timeout */
 	uint8_t resp_time;            /**< bits: resp_time_value */
 	uint8_t thresholds;           /**< bits: local_phy_errors, overrun_errors */
@@ -260,7 +260,7 @@ IBA_CHECK(sizeof(struct ib_lft_block) == IB_SMP_DATA_BYTES);
 /** MulticastForwardingTable: 16 ports of a block of 32 LIDs, IBTA 14.2.5.12. attr_mod: block in bits 8:0, which 16 ports
  * in bits 31:28. */
 struct ib_mft_block {
-	ib_be16 ports[32]; /**< output ports, one bit each */
+	ib_be16 ports[32]; /**< output ports, a bit each */
 };
 IBA_CHECK(sizeof(struct ib_mft_block) == IB_SMP_DATA_BYTES);
 
@@ -285,7 +285,7 @@ enum ib_sm_control {
 struct ib_sm_info {
 	ib_be64 guid;      /**< port GUID of the subnet manager */
 	ib_be64 sm_key;    /**< its key */
-	ib_be32 act_count; /**< grows while it lives */
+	ib_be32 act_count; /**< activity counter, which grows while the subnet manager runs */
 	uint8_t pri_state; /**< bits: priority, state */
 };
 IBA_CHECK(sizeof(struct ib_sm_info) == 21);
@@ -310,14 +310,14 @@ IB_LED_INFO_BITS(IBA_BITS_ACCESSORS)
 struct ib_port_info_ext {
 	ib_be32 cap_mask;         /**< 1: forward error correction can be chosen */
 	ib_be16 fec_mode_active;  /**< 0 none, 1 Fire code, 2 RS, 3 low-latency RS */
-	ib_be16 fdr_fec_supported; /**< one bit per mode */
-	ib_be16 fdr_fec_enabled;  /**< one bit per mode */
-	ib_be16 edr_fec_supported; /**< one bit per mode */
-	ib_be16 edr_fec_enabled;  /**< one bit per mode */
-	ib_be16 hdr_fec_supported; /**< one bit per mode */
-	ib_be16 hdr_fec_enabled;  /**< one bit per mode */
-	ib_be16 ndr_fec_supported; /**< one bit per mode */
-	ib_be16 ndr_fec_enabled;  /**< one bit per mode */
+	ib_be16 fdr_fec_supported; /**< a bit for each mode */
+	ib_be16 fdr_fec_enabled;  /**< a bit for each mode */
+	ib_be16 edr_fec_supported; /**< a bit for each mode */
+	ib_be16 edr_fec_enabled;  /**< a bit for each mode */
+	ib_be16 hdr_fec_supported; /**< a bit for each mode */
+	ib_be16 hdr_fec_enabled;  /**< a bit for each mode */
+	ib_be16 ndr_fec_supported; /**< a bit for each mode */
+	ib_be16 ndr_fec_enabled;  /**< a bit for each mode */
 	uint8_t reserved[42];     /**< zero */
 };
 IBA_CHECK(sizeof(struct ib_port_info_ext) == IB_SMP_DATA_BYTES);

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /**
  * @file ib_types.h
- * @brief What describes an HCA and its ports: statuses, handles, addresses, attributes, events.
+ * @brief Types of HCAs and ports: statuses, handles, addresses, attributes, events.
  *
- * What is created on an HCA, posted to it and polled from it is in ib_verbs.h. A channel driver reads both by ib_al.h, an
- * HCA vendor by ib_hca.h.
+ * The types of memory, queues, queue pairs and work requests are in ib_verbs.h. A channel driver includes both headers
+ * through ib_al.h, an HCA vendor's module through ib_hca.h.
  *
- * Nothing here needs the library. Names and values follow the InfiniBand Architecture Specification, Volume 1 ("IBTA"
- * below, with its clause); integers are in host byte order and lengths in bytes unless a field says otherwise.
+ * This header needs no function of the library. Names and values follow the InfiniBand Architecture Specification, Volume 1
+ * ("IBTA", with its clause). "seed 000" is the guide to the locking of the InfiniBand midlayer; "seed 004" is the chapter on
+ * InfiniBand in Linux (verbs), with its name there. Integers are in host byte order and lengths in bytes unless a field says
+ * otherwise.
  *
- * Every struct that a caller fills in works from designated initialisers: what is not named is zero, and zero is the
- * ordinary choice. Those that end in `reserved` are refused with #AL_INVALID_PARAMETER when it is not zero, so that a
- * later version can give it a meaning.
+ * Every struct that a caller fills in works with designated initialisers: a member that is not named is zero, and zero is
+ * the usual choice. A struct that ends in `reserved` is refused with #AL_INVALID_PARAMETER if `reserved` is not zero, so that
+ * a later version can give the member a meaning.
  */
 #ifndef IBA_IB_TYPES_H
 #define IBA_IB_TYPES_H
@@ -27,8 +29,8 @@ extern "C" {
 /* ------------------------------------------------------------------ status */
 
 /**
- * Every status: X(name, value, text). Grouped by how much is broken: the call, the object, the port, the HCA or its
- * module, the connection to the agent. Values are stable.
+ * Every status: X(name, value, text). Statuses are grouped by the part that has failed: the call, the object, the port, the
+ * HCA or its module, the connection to the agent. Values are stable.
  */
 #define AL_STATUS_LIST(X) \
 	X(AL_SUCCESS, 0, "success") \
@@ -87,7 +89,7 @@ extern "C" {
 	X(AL_INVALID_DESCRIPTOR, 132, "the descriptor is no memfd that is sealed against shrinking") \
 	X(AL_AGENT_UNTRUSTED, 133, "the agent is another user's, whom this program does not trust with its memory")
 
-/** What every function returns. Results behind pointers are written only with #AL_SUCCESS, unless a function says otherwise. */
+/** The result of a function. Results behind pointers are written only with #AL_SUCCESS, unless a function says otherwise. */
 typedef enum al_status {
 #define IBA_ENUM_VALUE(name, value, text) name = value,
 	AL_STATUS_LIST(IBA_ENUM_VALUE)
@@ -96,9 +98,9 @@ typedef enum al_status {
 /* ----------------------------------------------------------------- handles */
 
 /**
- * Every kind of object: X(name, value, text, handle). Handles are typed for the compiler, but their bits are no
- * address: type, generation and index of a table. A handle of any value is safe to pass: a wrong one gets
- * #AL_INVALID_HANDLE.
+ * Every kind of object: X(name, value, text, handle). A handle has a pointer type for the compiler, but its bits are no
+ * address: they are type, generation and index of a table. Any value may be passed as a handle: for an invalid handle a
+ * function returns #AL_INVALID_HANDLE.
  */
 #define AL_OBJECT_LIST(X) \
 	X(AL_OBJ_AL, 1, "al", al_h) \
@@ -146,7 +148,7 @@ typedef struct al_eec *al_eec_h;                    /**< end-to-end context of r
 typedef struct al_mcast *al_mcast_h;                /**< a queue pair's membership in a multicast group */
 typedef struct al_pnp *al_pnp_h;                    /**< registration for arrival and removal of HCAs, and port events */
 typedef struct al_event_handler *al_event_handler_h; /**< registration for asynchronous events */
-typedef struct al_channel *al_channel_h;            /**< events by descriptor in place of callbacks */
+typedef struct al_channel *al_channel_h;            /**< event queue with a descriptor, in place of callbacks */
 typedef struct al_mad_svc *al_mad_svc_h;            /**< registration for management datagrams */
 
 /* -------------------------------------------------------------- addressing */
@@ -197,7 +199,7 @@ typedef enum ib_phys_state { IB_PHYS_STATE_LIST(IBA_ENUM_VALUE) } ib_phys_state;
 /** Path MTU as encoded in IBTA; ib_mtu_bytes() gives the bytes. */
 typedef enum ib_mtu { IB_MTU_LIST(IBA_ENUM_VALUE) } ib_mtu;
 
-/** Payload bytes of an encoded MTU; 0 for a value that is none. */
+/** Payload bytes of an encoded MTU; 0: the value is no MTU. */
 static inline uint32_t ib_mtu_bytes(unsigned int mtu)
 {
 	return mtu >= IB_MTU_256 && mtu <= IB_MTU_4096 ? 128u << mtu : 0;
@@ -253,12 +255,12 @@ typedef enum ib_speed { IB_SPEED_LIST(IBA_ENUM_VALUE) } ib_speed;
 /** Static rate of a path. */
 typedef enum ib_rate { IB_RATE_LIST(IBA_ENUM_VALUE) } ib_rate;
 
-/** What a node is, NodeInfo.NodeType: X(name, value, text). */
+/** Types of a node, NodeInfo.NodeType: X(name, value, text). */
 #define IB_NODE_TYPE_LIST(X) \
 	X(IB_NODE_CA, 1, "CA") \
 	X(IB_NODE_SWITCH, 2, "switch") \
 	X(IB_NODE_ROUTER, 3, "router")
-/** What a node is. */
+/** Type of a node. */
 typedef enum ib_node_type { IB_NODE_TYPE_LIST(IBA_ENUM_VALUE) } ib_node_type;
 
 #define IB_LID_UNICAST_FIRST 0x0001   /**< first unicast LID, IBTA 4.1.3 */
@@ -279,15 +281,15 @@ typedef enum ib_node_type { IB_NODE_TYPE_LIST(IBA_ENUM_VALUE) } ib_node_type;
 /** Global route of a path, the part of the GRH that the sender chooses, IBTA 8.3. */
 struct ib_global_route {
 	ib_gid dgid;           /**< destination */
-	uint32_t flow_label;   /**< 20 bits */
-	uint16_t sgid_index;   /**< index of the source in the port's GID table */
-	uint8_t hop_limit;     /**< 0 and 1 stay in the subnet */
+	uint32_t flow_label;   /**< flow label, 20 bits */
+	uint16_t sgid_index;   /**< index of the source GID in the port's GID table */
+	uint8_t hop_limit;     /**< hop limit; packets with 0 and 1 stay in the subnet */
 	uint8_t traffic_class; /**< global service level */
 };
 
 /** Address vector: the path to a destination (seed 004, ib_ah_attr; IBTA 11.2.2.1). */
 struct ib_ah_attr {
-	struct ib_global_route grh; /**< used when is_global */
+	struct ib_global_route grh; /**< global route; used if is_global */
 	uint16_t dlid;              /**< destination LID; unused on Ethernet */
 	uint8_t sl;                 /**< service level, 0 to 15 */
 	uint8_t src_path_bits;      /**< low bits of the source LID, less than 2^LMC */
@@ -340,23 +342,25 @@ enum ib_ca_cap {
 	IB_CA_CAP_LIST(IBA_ENUM_BIT)
 };
 
-/** How far atomics are atomic, IBTA 11.2.1.2: X(name, value, text). */
+/** Atomicity of atomic operations, IBTA 11.2.1.2: X(name, value, text). */
 #define IB_ATOMIC_CAP_LIST(X) \
 	X(IB_ATOMIC_NONE, 0, "none") \
 	X(IB_ATOMIC_HCA, 1, "among the queue pairs of this HCA") \
 	X(IB_ATOMIC_GLOBAL, 2, "also with the processor and other HCAs")
-/** How far atomics are atomic. */
+/** Atomicity of atomic operations: the other accesses with respect to which an atomic operation is atomic. */
 typedef enum ib_atomic_cap { IB_ATOMIC_CAP_LIST(IBA_ENUM_VALUE) } ib_atomic_cap;
 
 /**
- * Attributes of an HCA (al_query_ca(); IBTA 11.2.1.2). Constant while it is there. Maxima are exact: one more is refused.
+ * Attributes of an HCA (al_query_ca(); IBTA 11.2.1.2), which only al_modify_ca() changes. Maxima are exact: a request for more
+ * is refused.
  *
- * To a program that uses an agent's HCA, maxima are what that program can get: the HCA's, its user-mode provider's, or the
- * agent's limits for this program (`ibal.conf(5)`, [ald client]; or [ald user] where that is less), whichever is least, as
- * they are at the time of the query. max_pd, max_mr, max_cq and max_qp count the program's own objects, over all HCAs;
- * max_mr_size is all the memory that it may register, and max_cqe and max_qp_wr are what all the memory for its queues
- * is enough for, in one queue, without elements or inline data. A user's limit is shared with that user's other programs,
- * and what they have is missing. atomic_cap is at most #IB_ATOMIC_HCA: the agent's copies do not meet the processor's atomics.
+ * For a program that uses an agent's HCA, each maximum is the least of three limits at the time of the query: the HCA's, its
+ * user-mode provider's, and the agent's for this program (`ibal.conf(5)`, [ald client], or [ald user] if that is less).
+ * max_pd, max_mr, max_cq and max_qp count the program's own objects on all HCAs of the agent. max_mr_size is the sum of the
+ * memory that the program may register. max_cqe and max_qp_wr are the sizes of a single queue, without elements or inline
+ * data, that uses all the memory for the program's queues. The programs of a user share the user's limit, so the objects of
+ * that user's other programs reduce it. atomic_cap is at most #IB_ATOMIC_HCA: the agent copies memory, and its copies are not
+ * atomic with respect to the processor.
  */
 struct ib_ca_attr {
 	uint64_t node_guid;         /**< identifies the HCA (SAS deviation 7) */
@@ -365,19 +369,19 @@ struct ib_ca_attr {
 	uint32_t vendor_part_id;    /**< vendor's device id */
 	uint32_t hw_ver;            /**< hardware revision */
 	uint32_t num_ports;         /**< ports are numbered from 1 */
-	uint32_t num_comp_vectors;  /**< completion vectors, 1 to 2048: how many callbacks may run at once */
+	uint32_t num_comp_vectors;  /**< completion vectors, 1 to 2048: completion callbacks that may run at once */
 	uint32_t caps;              /**< enum ib_ca_cap */
 	ib_atomic_cap atomic_cap;        /**< plain 64-bit atomics */
 	ib_atomic_cap masked_atomic_cap; /**< masked atomics */
 	char node_desc[64];         /**< NodeDescription, UTF-8, ends in a zero byte */
 	char fw_ver[32];            /**< version of the firmware or module */
-	char location[32];          /**< where it sits, such as "0000:3b:00.0"; "software" for one that is no device */
+	char location[32];          /**< PCI address such as "0000:3b:00.0"; "software" for an HCA that is no device */
 	uint64_t page_size_cap;     /**< supported page sizes, one bit each */
 	uint64_t max_mr_size;       /**< bytes of one region */
 	uint32_t max_mr;            /**< regions */
 	uint32_t max_mw;            /**< windows */
 	uint32_t max_fmr;           /**< fast memory regions */
-	uint32_t max_map_per_fmr;   /**< maps of one before an unmap is due */
+	uint32_t max_map_per_fmr;   /**< maps of a fast memory region before an unmap is due */
 	uint32_t max_fast_reg_pages; /**< pages of one fast registration */
 	uint32_t max_pd;            /**< protection domains */
 	uint32_t max_rdd;           /**< reliable datagram domains */
@@ -394,27 +398,27 @@ struct ib_ca_attr {
 	uint32_t max_qp_init_rd_atom; /**< reads and atomics that one queue pair may have outstanding */
 	uint32_t max_res_rd_atom;   /**< responder resources of the whole HCA */
 	uint32_t max_cq;            /**< completion queues */
-	uint32_t max_cqe;           /**< entries of one */
+	uint32_t max_cqe;           /**< entries of a completion queue */
 	uint32_t max_srq;           /**< shared receive queues */
-	uint32_t max_srq_wr;        /**< requests outstanding on one */
-	uint32_t max_srq_sge;       /**< scatter elements of its requests */
+	uint32_t max_srq_wr;        /**< requests outstanding on a shared receive queue */
+	uint32_t max_srq_sge;       /**< scatter elements of a shared receive queue's request */
 	uint32_t max_raw_ipv6_qp;   /**< raw IPv6 queue pairs */
 	uint32_t max_raw_ethy_qp;   /**< raw Ethertype queue pairs */
 	uint32_t max_mcast_grp;     /**< multicast groups */
 	uint32_t max_mcast_qp_attach; /**< queue pairs in one group */
-	uint32_t max_total_mcast_qp_attach; /**< memberships in all */
+	uint32_t max_total_mcast_qp_attach; /**< memberships of queue pairs in all groups together */
 	uint32_t max_pkeys;         /**< entries of a port's P_Key table */
 	uint32_t local_ca_ack_delay; /**< 4.096 us * 2^n, IBTA 11.2.1.2 */
 	uint64_t reserved[4];       /**< zero */
 };
 
-/** What al_modify_ca() changes: bits. */
+/** Attributes that al_modify_ca() changes: bits. */
 enum ib_ca_attr_mask {
 	IB_CA_MODIFY_SYS_IMAGE_GUID = 1 << 0, /**< ib_ca_attr.sys_image_guid */
 	IB_CA_MODIFY_NODE_DESC = 1 << 1,      /**< ib_ca_attr.node_desc */
 };
 
-/** PortInfo.CapabilityMask bits that the Access Layer or a subnet manager looks at, IBTA 14.2.5.6. */
+/** Bits of PortInfo.CapabilityMask that the Access Layer or a subnet manager reads, IBTA 14.2.5.6. */
 enum ib_port_cap {
 	IB_PORT_CAP_SM = 1 << 1,             /**< hosts a subnet manager */
 	IB_PORT_CAP_NOTICE = 1 << 2,         /**< notices */
@@ -445,7 +449,7 @@ enum ib_port_cap {
 	IB_PORT_CAP_MCAST_FDB_TOP = 1 << 30, /**< SwitchInfo.MulticastFDBTop */
 };
 
-/** Who serves a port's management classes (SAS deviation 4): bits of ib_port_attr.ci_caps. */
+/** Management classes of a port that the Access Layer serves (SAS deviation 4): bits of ib_port_attr.ci_caps. */
 enum ci_port_cap {
 	CI_PORT_SMA_IN_AL = 1 << 0, /**< the Access Layer answers subnet management packets, with ci_local_mad's help */
 	CI_PORT_PMA_IN_AL = 1 << 1, /**< the Access Layer answers performance management packets */
@@ -463,8 +467,8 @@ struct ib_port_counters {
 	uint64_t multicast_rcv_packets;  /**< multicast packets received */
 	uint64_t xmit_discards;      /**< packets not sent: port down, faults */
 	uint64_t rcv_errors;         /**< packets received with an error */
-	uint64_t rcv_dropped;        /**< packets dropped without an answer: no such queue pair, wrong state or key;
-					  *   UC, UD: no receive, or one that is too short for the message */
+	uint64_t rcv_dropped;        /**< packets dropped without a response: no such queue pair, wrong state or key;
+					  *   UC, UD: no receive request, or a receive request that is too short for the message */
 	uint64_t xmit_wait;          /**< ticks with data to send and nothing sent */
 	uint64_t retransmits;        /**< packets sent again */
 	uint64_t rnr_naks;           /**< receiver-not-ready NAKs sent */
@@ -474,15 +478,15 @@ struct ib_port_counters {
 
 /** Attributes of a port (al_query_port(); IBTA 11.2.1.2 and PortInfo). */
 struct ib_port_attr {
-	uint64_t port_guid;          /**< constant */
+	uint64_t port_guid;          /**< port GUID; constant */
 	uint64_t subnet_prefix;      /**< upper half of GID 0; 0xfe80000000000000 by default */
 	ib_port_state state;         /**< logical state */
 	ib_phys_state phys_state;    /**< physical state */
 	ib_link_layer link_layer;    /**< InfiniBand or Ethernet */
-	ib_mtu max_mtu;              /**< largest that it can */
-	ib_mtu active_mtu;           /**< in use */
-	ib_width active_width;       /**< lanes */
-	ib_speed active_speed;       /**< per lane */
+	ib_mtu max_mtu;              /**< largest MTU that the port supports */
+	ib_mtu active_mtu;           /**< MTU in use */
+	ib_width active_width;       /**< number of lanes */
+	ib_speed active_speed;       /**< speed of a lane */
 	uint32_t cap_mask;           /**< enum ib_port_cap */
 	uint32_t ci_caps;            /**< enum ci_port_cap */
 	uint32_t max_msg_size;       /**< bytes of one message, at most 2^31 */
@@ -490,26 +494,26 @@ struct ib_port_attr {
 	uint32_t pkey_tbl_len;       /**< entries of the P_Key table, 1 to 65536 */
 	uint32_t bad_pkey_cntr;      /**< P_Key violations */
 	uint32_t qkey_viol_cntr;     /**< Q_Key violations */
-	uint16_t lid;                /**< Armed, Active: 0 to #IB_LID_UNICAST_LAST; before that what the adapter says while none is assigned: 0, or #IB_LID_PERMISSIVE */
+	uint16_t lid;                /**< Armed, Active: 0 to #IB_LID_UNICAST_LAST; before a LID is assigned: the adapter's value, 0 or #IB_LID_PERMISSIVE */
 	uint16_t sm_lid;             /**< LID of the master subnet manager */
 	uint8_t lmc;                 /**< the port answers 2^lmc LIDs from lid */
 	uint8_t sm_sl;               /**< service level to the subnet manager */
 	uint8_t subnet_timeout;      /**< 4.096 us * 2^n */
 	uint8_t max_vl_num;          /**< data virtual lanes: 1, 2, 4, 8 or 15 */
-	uint8_t init_type_reply;     /**< what the subnet manager did at initialisation */
+	uint8_t init_type_reply;     /**< initialisation that the subnet manager has made, PortInfo.InitTypeReply */
 	uint8_t pad[7];              /**< zero */
 	struct ib_port_counters counters; /**< live values */
 	uint64_t reserved[4];        /**< zero */
 };
 
-/** What al_modify_port() changes: bits (IBTA 11.2.1.4). */
+/** Changes that al_modify_port() makes: bits (IBTA 11.2.1.4). */
 enum ib_port_attr_mask {
 	IB_PORT_MODIFY_RESET_QKEY_CNTR = 1 << 0, /**< clears qkey_viol_cntr */
 	IB_PORT_MODIFY_CAP_MASK = 1 << 1,        /**< set_caps and clear_caps */
 	IB_PORT_MODIFY_RESET_PKEY_CNTR = 1 << 2, /**< clears bad_pkey_cntr */
 	IB_PORT_MODIFY_SHUTDOWN = 1 << 3,        /**< takes the port down */
 	IB_PORT_MODIFY_INIT_TYPE = 1 << 4,       /**< init_type */
-	IB_PORT_MODIFY_BRING_UP = 1 << 5,        /**< brings it up again, after a shutdown */
+	IB_PORT_MODIFY_BRING_UP = 1 << 5,        /**< brings the port up again, after a shutdown */
 };
 
 /** Values for al_modify_port(). */
@@ -524,8 +528,8 @@ struct ib_port_modify {
 /* ------------------------------------------------------------------- events */
 
 /**
- * Asynchronous events, IBTA 11.6.3: X(name, value, text, object). The object says whom an event belongs to: a kind of
- * object (affiliated) or #AL_OBJ_NONE (a port or the HCA).
+ * Asynchronous events, IBTA 11.6.3: X(name, value, text, object). object is the kind of object to which an affiliated event
+ * belongs, or #AL_OBJ_NONE for an unaffiliated event, of a port or the HCA.
  */
 #define IB_EVENT_LIST(X) \
 	X(IB_EVENT_CQ_ERR, 0, "CQ error", AL_OBJ_CQ) \
@@ -559,9 +563,9 @@ typedef enum ib_event_type {
 
 /** An asynchronous event as a channel driver sees it. */
 struct al_event {
-	ib_event_type type;     /**< what happened */
-	al_object_type object;  /**< kind of object it is about; #AL_OBJ_NONE: the port or the HCA */
-	void *object_context;   /**< context given at that object's creation */
+	ib_event_type type;     /**< type of the event */
+	al_object_type object;  /**< kind of the object to which the event belongs; #AL_OBJ_NONE: the port or the HCA */
+	void *object_context;   /**< context given at the object's creation */
 	uint64_t ca_guid;       /**< node GUID of the HCA */
 	uint8_t port_num;       /**< port, from 1; 0: the HCA */
 	uint8_t pad[7];         /**< zero */
@@ -571,10 +575,10 @@ struct al_event {
 
 /** Importance of a log message. */
 typedef enum ib_log_level {
-	IB_LOG_ERROR = 1,   /**< something asked for was not done */
-	IB_LOG_WARNING = 2, /**< done, but look at it */
-	IB_LOG_INFO = 3,    /**< worth knowing */
-	IB_LOG_DEBUG = 4    /**< for whoever hunts a bug */
+	IB_LOG_ERROR = 1,   /**< an operation failed */
+	IB_LOG_WARNING = 2, /**< an operation succeeded under conditions that need attention */
+	IB_LOG_INFO = 3,    /**< information for the administrator */
+	IB_LOG_DEBUG = 4    /**< information for debugging */
 } ib_log_level;
 
 #ifdef __cplusplus

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /**
  * @file ib_verbs.h
- * @brief What is created on an HCA, posted to it and polled from it: memory, queues, queue pairs, work requests.
+ * @brief Types of the verbs: memory, completion queues, queue pairs, work requests and completions.
  *
- * Nothing here needs the library. Names, units and reserved fields as in ib_types.h; "IBTA" is the InfiniBand Architecture
- * Specification, Volume 1, with its clause.
+ * This header needs no function of the library. Names, units and reserved fields follow ib_types.h; "IBTA" is the InfiniBand
+ * Architecture Specification, Volume 1, with its clause; "seed 001" are the NDKPI requirements for completion handling, "seed
+ * 004" is the chapter on InfiniBand in Linux (verbs), with its name there; "SAS" is the Software Architecture Specification of
+ * the HCA driver (seed 003).
  */
 #ifndef IBA_IB_VERBS_H
 #define IBA_IB_VERBS_H
@@ -31,7 +33,7 @@ enum ib_access {
 /** Scatter/gather element: a piece of registered local memory. */
 struct ib_sge {
 	uint64_t addr;   /**< virtual address, or offset in a zero-based region */
-	uint32_t length; /**< bytes; 0 means 0 */
+	uint32_t length; /**< bytes; 0: an empty element */
 	uint32_t lkey;   /**< key of the region */
 };
 
@@ -46,24 +48,24 @@ struct al_mr_init {
 	uint64_t reserved[4]; /**< zero */
 };
 
-/** A physical buffer (seed 004, ib_phys_buf): addresses are those of al_dma_*. */
+/** A physical buffer (seed 004, ib_phys_buf), with addresses from al_dma_*. */
 struct ib_phys_buf {
-	uint64_t addr; /**< start, page aligned but in the first */
-	uint64_t size; /**< bytes, whole pages but in the last */
+	uint64_t addr; /**< start; page aligned, except in the first buffer */
+	uint64_t size; /**< bytes; whole pages, except in the last buffer */
 };
 
 /** Physical memory to register (al_reg_phys_mr()). */
 struct al_phys_mr_init {
-	const struct ib_phys_buf *bufs; /**< num_bufs of them */
+	const struct ib_phys_buf *bufs; /**< num_bufs buffers */
 	uint32_t num_bufs;    /**< at least 1 */
 	uint32_t access;      /**< enum ib_access */
-	uint64_t iova;        /**< wanted I/O virtual address; the one given is written back */
-	uint64_t offset;      /**< of the first byte in the first buffer */
+	uint64_t iova;        /**< in: requested I/O virtual address; out: granted address */
+	uint64_t offset;      /**< offset of the first byte in the first buffer */
 	uint64_t length;      /**< bytes */
 	uint64_t reserved[4]; /**< zero */
 };
 
-/** What al_rereg_mr() changes: bits (IBTA 11.2.8.5). */
+/** Parts of a region that al_rereg_mr() changes: bits (IBTA 11.2.8.5). */
 enum ib_mr_rereg_mask {
 	IB_MR_REREG_TRANS = 1 << 0,  /**< the memory */
 	IB_MR_REREG_PD = 1 << 1,     /**< the protection domain */
@@ -75,10 +77,10 @@ struct ib_mr_attr {
 	uint64_t addr;        /**< address by which requests name the first byte */
 	uint64_t length;      /**< bytes */
 	uint32_t access;      /**< enum ib_access */
-	uint32_t lkey;        /**< for local requests */
-	uint32_t rkey;        /**< for peers; 0 without any remote permission */
+	uint32_t lkey;        /**< key for local requests */
+	uint32_t rkey;        /**< key for peers; 0 without any remote permission */
 	uint32_t page_shift;  /**< log2 of the page size */
-	uint32_t bound_windows; /**< windows bound to it now */
+	uint32_t bound_windows; /**< number of windows bound to the region now */
 	uint32_t pad;         /**< zero */
 	uint64_t reserved[4]; /**< zero */
 };
@@ -91,7 +93,7 @@ struct ib_mr_attr {
 /** Kind of a memory window. */
 typedef enum ib_mw_type { IB_MW_TYPE_LIST(IBA_ENUM_VALUE) } ib_mw_type;
 
-/** Where a window is bound (seed 004, ib_mw_bind_info). */
+/** The memory to which a window is bound (seed 004, ib_mw_bind_info). */
 struct ib_mw_bind_info {
 	al_mr_h mr;      /**< region with #IB_ACCESS_MW_BIND */
 	uint64_t addr;   /**< start, in the region's addresses */
@@ -105,7 +107,7 @@ struct ib_mw_bind {
 	uint64_t wr_id;               /**< comes back in the completion */
 	uint32_t send_flags;          /**< enum ib_send_flags */
 	uint32_t pad;                 /**< zero */
-	struct ib_mw_bind_info bind_info; /**< where */
+	struct ib_mw_bind_info bind_info; /**< memory */
 	uint64_t reserved[4];         /**< zero */
 };
 
@@ -130,7 +132,7 @@ typedef enum ib_dma_direction { IB_DMA_DIRECTION_LIST(IBA_ENUM_VALUE) } ib_dma_d
 /** Attributes of a DMA mapping (seed 004, dma_attrs): bits. */
 enum ib_dma_attr {
 	IB_DMA_WEAK_ORDERING = 1 << 0, /**< reads and writes may pass each other */
-	IB_DMA_SKIP_CPU_SYNC = 1 << 1, /**< the caller does the transfer of ownership himself */
+	IB_DMA_SKIP_CPU_SYNC = 1 << 1, /**< the map transfers no ownership: the caller synchronises with al_dma_sync_* */
 };
 
 /** Element of a scatter/gather list to map for DMA (seed 004, ib_dma_map_sg). */
@@ -143,27 +145,27 @@ struct ib_dma_sg {
 
 /* ---------------------------------------------------------- completion queue */
 
-/** What an arm asks to be told of; each includes the one before (seed 001's table): X(name, value, text). */
+/** Types of an arm; each type includes the types before it (seed 001, table of types): X(name, value, text). */
 #define AL_ARM_LIST(X) \
 	X(AL_ARM_NONE, 0, "none") \
 	X(AL_ARM_ERRORS, 1, "errors") \
 	X(AL_ARM_SOLICITED, 2, "solicited") \
 	X(AL_ARM_ANY, 3, "any")
 /**
- * What an arm asks to be told of. #AL_ARM_ERRORS: any completion in error. #AL_ARM_SOLICITED: those, and receives of
- * messages sent with #IB_SEND_SOLICITED. #AL_ARM_ANY: every completion. #AL_ARM_NONE is no argument, but what
- * al_query_cq() shows of a queue that is not armed.
+ * Type of an arm: the completions that satisfy the arm. #AL_ARM_ERRORS: completions in error. #AL_ARM_SOLICITED: completions
+ * in error, and receives of messages sent with #IB_SEND_SOLICITED. #AL_ARM_ANY: every completion. #AL_ARM_NONE is refused as
+ * an argument; al_query_cq() returns #AL_ARM_NONE for a queue that is not armed.
  */
 typedef enum al_arm { AL_ARM_LIST(IBA_ENUM_VALUE) } al_arm;
 
-/** What an arm makes of completions that are there already: X(name, value, text). */
+/** Notification modes of a completion queue: X(name, value, text). */
 #define AL_CQ_NOTIFY_LIST(X) \
 	X(AL_CQ_NOTIFY_PENDING, 0, "pending") \
 	X(AL_CQ_NOTIFY_NEXT, 1, "next")
 /**
- * What an arm makes of completions that are there already. #AL_CQ_NOTIFY_PENDING (seed 001): one that is newer than
- * the last notification satisfies the arm at once, of whatever type it is. #AL_CQ_NOTIFY_NEXT (seed 004, IBTA
- * 11.4.2.2): only completions added after the call count.
+ * Notification mode: whether completions already in the queue satisfy an arm. #AL_CQ_NOTIFY_PENDING (seed 001): a completion
+ * that is newer than the last notification satisfies an arm of any type at once. #AL_CQ_NOTIFY_NEXT (seed 004, IBTA
+ * 11.4.2.2): only completions that are added after the call satisfy the arm.
  */
 typedef enum al_cq_notify { AL_CQ_NOTIFY_LIST(IBA_ENUM_VALUE) } al_cq_notify;
 
@@ -195,7 +197,7 @@ typedef enum al_cq_notify { AL_CQ_NOTIFY_LIST(IBA_ENUM_VALUE) } al_cq_notify;
 /** Outcome of a work request. */
 typedef enum ib_wc_status { IB_WC_STATUS_LIST(IBA_ENUM_VALUE) } ib_wc_status;
 
-/** What was completed: X(name, value, text). */
+/** Operations of completions: X(name, value, text). */
 #define IB_WC_OPCODE_LIST(X) \
 	X(IB_WC_SEND, 0, "send") \
 	X(IB_WC_RDMA_WRITE, 1, "RDMA write") \
@@ -209,26 +211,26 @@ typedef enum ib_wc_status { IB_WC_STATUS_LIST(IBA_ENUM_VALUE) } ib_wc_status;
 	X(IB_WC_LOCAL_INV, 9, "local invalidate") \
 	X(IB_WC_RECV, 128, "receive") \
 	X(IB_WC_RECV_RDMA_WITH_IMM, 129, "receive of RDMA write with immediate")
-/** What was completed; receives have bit 7 set. Not defined in an erroneous completion but for that bit. */
+/** Operation that was completed; receives have bit 7 set. In a completion in error only bit 7 is defined. */
 typedef enum ib_wc_opcode { IB_WC_OPCODE_LIST(IBA_ENUM_VALUE) } ib_wc_opcode;
 
 /** Bits of ib_wc.wc_flags. */
 enum ib_wc_flags {
 	IB_WC_GRH = 1 << 0,             /**< the first 40 bytes of the receive buffer hold a GRH */
 	IB_WC_WITH_IMM = 1 << 1,        /**< imm_data is valid */
-	IB_WC_WITH_INVALIDATE = 1 << 2, /**< invalidated_rkey is valid; only al_poll_cq_ex() says so (seed 001) */
+	IB_WC_WITH_INVALIDATE = 1 << 2, /**< invalidated_rkey is valid; set by al_poll_cq_ex() only (seed 001) */
 	IB_WC_SOLICITED = 1 << 3,       /**< the sender asked for a solicited event */
 };
 
-/** Work completion, IBTA 11.4.2.1. Identity: wr_id and qp_context (no handle, SAS deviation 3). */
+/** Work completion, IBTA 11.4.2.1. wr_id and qp_context identify the request (no handle, SAS deviation 3). */
 struct ib_wc {
-	uint64_t wr_id;       /**< as in the request */
+	uint64_t wr_id;       /**< wr_id of the request */
 	void *qp_context;     /**< context given at the queue pair's creation */
-	ib_wc_status status;  /**< when not #IB_WC_SUCCESS only wr_id, qp_context, qp_num and vendor_err are defined */
-	ib_wc_opcode opcode;  /**< what was done */
-	uint32_t byte_len;    /**< bytes received, read or returned by an atomic; with the GRH area for datagrams */
+	ib_wc_status status;  /**< unless #IB_WC_SUCCESS, only wr_id, qp_context, qp_num and vendor_err are defined besides */
+	ib_wc_opcode opcode;  /**< operation */
+	uint32_t byte_len;    /**< bytes received, read or returned by an atomic; for datagrams including the GRH area */
 	uint32_t wc_flags;    /**< enum ib_wc_flags */
-	uint32_t imm_data;    /**< immediate data: the value that the sender gave */
+	uint32_t imm_data;    /**< immediate data: the sender's value */
 	uint32_t invalidated_rkey; /**< key that the peer's send invalidated */
 	uint32_t qp_num;      /**< local queue pair */
 	uint32_t src_qp;      /**< datagrams: sender's queue pair */
@@ -236,30 +238,30 @@ struct ib_wc {
 	uint16_t pkey_index;  /**< QP1: index of the packet's P_Key */
 	uint16_t slid;        /**< datagrams: source LID */
 	uint8_t sl;           /**< datagrams: service level */
-	uint8_t dlid_path_bits; /**< datagrams: low bits of the LID that was addressed */
-	uint8_t port_num;     /**< datagrams: port it came in by */
+	uint8_t dlid_path_bits; /**< datagrams: low bits of the destination LID */
+	uint8_t port_num;     /**< datagrams: port that received the datagram */
 	uint8_t pad[5];       /**< zero */
 };
 
 /** Attributes of a completion queue at its creation. */
 struct al_cq_init {
-	uint32_t cqe;           /**< in: entries wanted, at least 1; out: entries there, or the limit when it was exceeded */
-	uint32_t comp_vector;   /**< less than ib_ca_attr.num_comp_vectors */
-	al_cq_notify notify;    /**< what an arm makes of completions already there */
-	al_channel_h channel;   /**< deliver notifications and events here instead of by callback; NULL: callbacks */
+	uint32_t cqe;           /**< in: requested entries, at least 1; out: granted entries, or the limit if it was exceeded */
+	uint32_t comp_vector;   /**< completion vector, less than ib_ca_attr.num_comp_vectors */
+	al_cq_notify notify;    /**< notification mode */
+	al_channel_h channel;   /**< channel for notifications and events; NULL: callbacks deliver them */
 	uint64_t reserved[4];   /**< zero */
 };
 
 /** Attributes of a completion queue (al_query_cq()). */
 struct al_cq_attr {
-	uint32_t cqe;           /**< entries there */
-	uint32_t comp_vector;   /**< as created */
-	al_cq_notify notify;    /**< as created */
-	al_arm armed;           /**< what it is armed for */
-	uint32_t count;         /**< completions in it now */
-	uint16_t moderation_count;  /**< notify after so many completions; 0 and 1: each */
-	uint16_t moderation_period; /**< or so many microseconds after the first of them; 0: count alone decides */
-	bool overflowed;        /**< it has overflowed: only destroy is left */
+	uint32_t cqe;           /**< number of entries */
+	uint32_t comp_vector;   /**< completion vector */
+	al_cq_notify notify;    /**< notification mode */
+	al_arm armed;           /**< type of the arm that is not satisfied yet; #AL_ARM_NONE: the queue is not armed */
+	uint32_t count;         /**< number of completions in the queue now */
+	uint16_t moderation_count;  /**< completions after which a notification follows; 0 and 1: each completion */
+	uint16_t moderation_period; /**< microseconds after the first of these completions until the notification; 0: count alone decides */
+	bool overflowed;        /**< the queue has overflowed and can only be destroyed */
 	uint8_t pad[7];         /**< zero */
 	uint64_t reserved[4];   /**< zero */
 };
@@ -281,7 +283,7 @@ struct al_cq_attr {
 	X(IB_QPT_GSI, 11, "GSI")
 /** Transport service of a queue pair. */
 typedef enum ib_qp_type {
-	IB_QPT_NONE = 0, /**< none: what zero means, refused at creation */
+	IB_QPT_NONE = 0, /**< no type: the value of a zeroed struct, refused at creation */
 	IB_QP_TYPE_LIST(IBA_ENUM_VALUE)
 	IB_QPT_COUNT /**< one more than the last type */
 } ib_qp_type;
@@ -309,7 +311,7 @@ typedef enum ib_qp_state {
 /** Path migration state. */
 typedef enum ib_mig_state { IB_MIG_STATE_LIST(IBA_ENUM_VALUE) } ib_mig_state;
 
-/** Sizes of a queue pair. At creation: in what is wanted, out what is there (never less), or the limit when it was exceeded. */
+/** Sizes of a queue pair. At creation in: requested sizes; out: granted sizes, never less, or the limits if one was exceeded. */
 struct ib_qp_cap {
 	uint32_t max_send_wr;     /**< send requests outstanding */
 	uint32_t max_recv_wr;     /**< receive requests outstanding; unused with an SRQ */
@@ -321,13 +323,13 @@ struct ib_qp_cap {
 /** Attributes of a queue pair at its creation (seed 004, ib_qp_init_attr; IBTA 11.2.4.1). */
 struct al_qp_init {
 	ib_qp_type qp_type;     /**< transport service */
-	bool sq_sig_all;        /**< every send request completes visibly; else those with #IB_SEND_SIGNALED (and errors) */
-	bool block_mcast_loopback; /**< own multicast messages are not delivered to this queue pair */
-	uint8_t port_num;       /**< special and raw queue pairs: their port; else 0 */
+	bool sq_sig_all;        /**< every send request generates a completion; false: only requests with #IB_SEND_SIGNALED, and errors */
+	bool block_mcast_loopback; /**< the queue pair's own multicast messages are not delivered to the queue pair */
+	uint8_t port_num;       /**< port of a special or raw queue pair; else 0 */
 	struct ib_qp_cap cap;   /**< sizes, written back */
 	al_cq_h send_cq;        /**< completions of the send queue; may be of another PD (SAS deviation 2) */
-	al_cq_h recv_cq;        /**< completions of the receive queue; may be the same */
-	al_srq_h srq;           /**< shared receive queue instead of one of its own; same PD */
+	al_cq_h recv_cq;        /**< completions of the receive queue; may be send_cq */
+	al_srq_h srq;           /**< shared receive queue, of the queue pair's PD; NULL: the queue pair has its own receive queue */
 	al_rdd_h rdd;           /**< reliable datagram domain (RD) */
 	al_xrcd_h xrcd;         /**< XRC domain (XRC-TGT) */
 	uint64_t reserved[4];   /**< zero */
@@ -335,8 +337,8 @@ struct al_qp_init {
 
 /** Attributes of a queue pair (seed 004, ib_qp_attr; IBTA 11.2.4.2). */
 struct ib_qp_attr {
-	ib_qp_state qp_state;       /**< state to go to; query: state now */
-	ib_qp_state cur_qp_state;   /**< modify: the state that the caller believes it is in */
+	ib_qp_state qp_state;       /**< modify: new state; query: current state */
+	ib_qp_state cur_qp_state;   /**< modify: state that the caller takes for the current state */
 	ib_mtu path_mtu;            /**< largest payload of a packet */
 	ib_mig_state path_mig_state; /**< path migration */
 	uint32_t qkey;              /**< datagram types */
@@ -348,14 +350,14 @@ struct ib_qp_attr {
 	struct ib_ah_attr ah_attr;     /**< primary path */
 	struct ib_ah_attr alt_ah_attr; /**< alternate path */
 	uint16_t pkey_index;        /**< index in the port's P_Key table */
-	uint16_t alt_pkey_index;    /**< the same on the alternate path */
-	bool en_sqd_async_notify;   /**< to SQD: raise #IB_EVENT_SQ_DRAINED when drained */
-	bool sq_draining;           /**< query, SQD: still draining */
-	uint8_t max_rd_atomic;      /**< reads and atomics outstanding as requester */
-	uint8_t max_dest_rd_atomic; /**< the same as responder */
-	uint8_t min_rnr_timer;      /**< 0 to 31: pause asked of a peer that finds no receive, IBTA table 45 */
+	uint16_t alt_pkey_index;    /**< index in the alternate port's P_Key table */
+	bool en_sqd_async_notify;   /**< with a change to SQD: raise #IB_EVENT_SQ_DRAINED when the send queue is drained */
+	bool sq_draining;           /**< query in SQD: the send queue is still draining */
+	uint8_t max_rd_atomic;      /**< most outstanding reads and atomics as requester */
+	uint8_t max_dest_rd_atomic; /**< most outstanding reads and atomics as responder */
+	uint8_t min_rnr_timer;      /**< 0 to 31: time that a requester waits after an RNR NAK, IBTA table 45 */
 	uint8_t port_num;           /**< primary port, from 1 */
-	uint8_t timeout;            /**< 4.096 us * 2^n until a packet counts as lost; 0: for ever */
+	uint8_t timeout;            /**< 0 to 31: 4.096 us * 2^n until a packet counts as lost; 0: no time-out */
 	uint8_t retry_cnt;          /**< 0 to 7 repetitions after time-outs and sequence errors */
 	uint8_t rnr_retry;          /**< 0 to 6 repetitions after RNR NAKs; 7: without limit */
 	uint8_t alt_port_num;       /**< alternate port */
@@ -364,7 +366,7 @@ struct ib_qp_attr {
 	uint64_t reserved[4];       /**< zero */
 };
 
-/** Which members of ib_qp_attr count: bits. */
+/** Members of ib_qp_attr that count: bits. */
 enum ib_qp_attr_mask {
 	IB_QP_STATE = 1 << 0,               /**< qp_state */
 	IB_QP_CUR_STATE = 1 << 1,           /**< cur_qp_state */
@@ -402,12 +404,12 @@ typedef enum ib_srq_type { IB_SRQ_TYPE_LIST(IBA_ENUM_VALUE) } ib_srq_type;
 struct ib_srq_attr {
 	uint32_t max_wr;      /**< requests outstanding; at creation and resize as in ib_qp_cap */
 	uint32_t max_sge;     /**< scatter elements of a request */
-	uint32_t srq_limit;   /**< raise #IB_EVENT_SRQ_LIMIT_REACHED, once, when fewer are left; 0: never */
+	uint32_t srq_limit;   /**< number of requests below which #IB_EVENT_SRQ_LIMIT_REACHED is raised, once; 0: never */
 	uint32_t pad;         /**< zero */
 	uint64_t reserved[4]; /**< zero */
 };
 
-/** Which members of ib_srq_attr count: bits. */
+/** Members of ib_srq_attr that count: bits. */
 enum ib_srq_attr_mask {
 	IB_SRQ_MAX_WR = 1 << 0, /**< max_wr */
 	IB_SRQ_LIMIT = 1 << 1,  /**< srq_limit */
@@ -419,15 +421,15 @@ struct al_srq_init {
 	ib_srq_type srq_type;    /**< basic or XRC */
 	al_cq_h cq;              /**< XRC: completions */
 	al_xrcd_h xrcd;          /**< XRC: domain */
-	al_channel_h channel;    /**< deliver events here instead of by callback */
+	al_channel_h channel;    /**< channel for events; NULL: a callback delivers them */
 	uint64_t reserved[4];    /**< zero */
 };
 
 /* ------------------------------------------------------ end-to-end context (RD) */
 
-/** State of an end-to-end context is an ib_qp_state; its attributes are those of a connected queue pair (IBTA 11.2.7). */
+/** Attributes of an end-to-end context (IBTA 11.2.7): those of a connected queue pair. */
 struct ib_eec_attr {
-	ib_qp_state eec_state;      /**< state to go to; query: state now */
+	ib_qp_state eec_state;      /**< modify: new state; query: current state */
 	ib_mtu path_mtu;            /**< largest payload of a packet */
 	ib_mig_state path_mig_state; /**< path migration */
 	uint32_t rq_psn;            /**< first PSN expected */
@@ -436,13 +438,13 @@ struct ib_eec_attr {
 	struct ib_ah_attr ah_attr;     /**< primary path */
 	struct ib_ah_attr alt_ah_attr; /**< alternate path */
 	uint16_t pkey_index;        /**< index in the port's P_Key table */
-	uint16_t alt_pkey_index;    /**< the same on the alternate path */
-	uint8_t max_rd_atomic;      /**< outstanding as requester */
-	uint8_t max_dest_rd_atomic; /**< outstanding as responder */
+	uint16_t alt_pkey_index;    /**< index in the alternate port's P_Key table */
+	uint8_t max_rd_atomic;      /**< most outstanding reads and atomics as requester */
+	uint8_t max_dest_rd_atomic; /**< most outstanding reads and atomics as responder */
 	uint8_t port_num;           /**< primary port */
 	uint8_t alt_port_num;       /**< alternate port */
-	uint8_t timeout;            /**< 4.096 us * 2^n */
-	uint8_t alt_timeout;        /**< on the alternate path */
+	uint8_t timeout;            /**< 4.096 us * 2^n until a packet counts as lost; 0: no time-out */
+	uint8_t alt_timeout;        /**< timeout on the alternate path */
 	uint8_t retry_cnt;          /**< 0 to 7 */
 	uint8_t rnr_retry;          /**< 0 to 7 */
 	uint64_t reserved[4];       /**< zero */
@@ -474,23 +476,23 @@ typedef enum ib_wr_opcode {
 
 /** Bits of ib_send_wr.send_flags. */
 enum ib_send_flags {
-	IB_SEND_FENCE = 1 << 0,     /**< start only when earlier reads and atomics of this queue are done */
-	IB_SEND_SIGNALED = 1 << 1,  /**< complete visibly (always, when the queue pair was created with sq_sig_all) */
+	IB_SEND_FENCE = 1 << 0,     /**< start only when earlier reads and atomics of this queue are complete */
+	IB_SEND_SIGNALED = 1 << 1,  /**< generate a completion (with sq_sig_all every request does) */
 	IB_SEND_SOLICITED = 1 << 2, /**< ask for a solicited event at the receiver */
-	IB_SEND_INLINE = 1 << 3,    /**< copy the data now: the buffers need no key and may be reused at return */
+	IB_SEND_INLINE = 1 << 3,    /**< copy the data during the post: the buffers need no key and may be reused after the return */
 };
 
-/** Send request. A chain is linked by next; posting neither changes nor keeps it. */
+/** Send request. A chain is linked by next. Posting does not modify the chain, and does not use it after the return. */
 struct ib_send_wr {
-	const struct ib_send_wr *next; /**< NULL: the last */
-	uint64_t wr_id;                /**< comes back in the completion */
+	const struct ib_send_wr *next; /**< next request; NULL: the chain ends */
+	uint64_t wr_id;                /**< copied to the completion */
 	const struct ib_sge *sg_list;  /**< num_sge elements */
-	uint32_t num_sge;              /**< up to ib_qp_cap.max_send_sge; 0 is a message without data */
+	uint32_t num_sge;              /**< up to ib_qp_cap.max_send_sge; 0: a message without data */
 	ib_wr_opcode opcode;           /**< operation */
 	uint32_t send_flags;           /**< enum ib_send_flags */
 	union {
-		uint32_t imm_data;        /**< with immediate: 32 bits for the receiver, in the value's own order */
-		uint32_t invalidate_rkey; /**< send with invalidate: the peer's key; read with or local invalidate: one's own */
+		uint32_t imm_data;        /**< with immediate: 32 bits for the receiver, in host byte order */
+		uint32_t invalidate_rkey; /**< send with invalidate: key of the peer; read with invalidate, local invalidate: local key */
 	} ex; /**< depends on the opcode */
 	union {
 		struct {
@@ -500,15 +502,15 @@ struct ib_send_wr {
 		struct {
 			uint64_t remote_addr;      /**< peer's address, a multiple of 8 */
 			uint64_t compare_add;      /**< value to compare with, or to add */
-			uint64_t swap;             /**< value to store when equal */
-			uint64_t compare_add_mask; /**< masked: bits compared; or, added: boundaries of the fields */
-			uint64_t swap_mask;        /**< masked: bits stored */
+			uint64_t swap;             /**< value to store if the comparison is equal */
+			uint64_t compare_add_mask; /**< masked compare and swap: bits to compare; masked add: boundaries of the fields */
+			uint64_t swap_mask;        /**< masked compare and swap: bits to store */
 			uint32_t rkey;             /**< peer's key */
-		} atomic; /**< the atomics */
+		} atomic; /**< atomic operations */
 		struct {
 			al_ah_h ah;           /**< path; may be destroyed once the post has returned */
-			uint32_t remote_qpn;  /**< destination; #IB_QPN_MULTICAST for a group */
-			uint32_t remote_qkey; /**< destination's Q_Key; with the top bit set, this queue pair's own */
+			uint32_t remote_qpn;  /**< destination; #IB_QPN_MULTICAST for a multicast group */
+			uint32_t remote_qkey; /**< destination's Q_Key; with the top bit set, this queue pair's Q_Key is sent instead */
 			uint16_t pkey_index;  /**< QP1 only */
 			uint8_t port_num;     /**< QP0 and QP1 of a switch only */
 		} ud; /**< datagrams */
@@ -519,14 +521,14 @@ struct ib_send_wr {
 		} rd; /**< reliable datagrams */
 		struct {
 			al_mw_h mw;                       /**< window of type 2 */
-			uint32_t rkey;                    /**< the new key: same index, new low byte */
-			struct ib_mw_bind_info bind_info; /**< where */
+			uint32_t rkey;                    /**< new key: the window's index with a new low byte */
+			struct ib_mw_bind_info bind_info; /**< memory */
 		} bind_mw; /**< bind */
 		struct {
 			al_mr_h mr;                /**< from al_alloc_fast_reg_mr() */
 			const uint64_t *page_list; /**< num_pages addresses of al_dma_* */
 			uint32_t num_pages;        /**< pages */
-			uint32_t key;              /**< the new key: same index, new low byte */
+			uint32_t key;              /**< new key: the region's index with a new low byte */
 			uint32_t access;           /**< enum ib_access */
 			uint8_t page_shift;        /**< log2 of the page size */
 			uint64_t iova;             /**< address of the first byte */
@@ -537,10 +539,10 @@ struct ib_send_wr {
 	uint32_t pad;         /**< zero */
 };
 
-/** Receive request. A chain is linked by next; posting neither changes nor keeps it. */
+/** Receive request. A chain is linked by next. Posting does not modify the chain, and does not use it after the return. */
 struct ib_recv_wr {
-	const struct ib_recv_wr *next; /**< NULL: the last */
-	uint64_t wr_id;                /**< comes back in the completion */
+	const struct ib_recv_wr *next; /**< next request; NULL: the chain ends */
+	uint64_t wr_id;                /**< copied to the completion */
 	const struct ib_sge *sg_list;  /**< num_sge elements; datagrams write a GRH area of 40 bytes first */
 	uint32_t num_sge;              /**< up to ib_qp_cap.max_recv_sge */
 	uint32_t pad;                  /**< zero */

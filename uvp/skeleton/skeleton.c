@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The user-mode provider that a vendor begins with; its module is hca/skeleton. It does the two
- * things that every provider does somewhere: it answers by itself what it knows already, and it
- * makes memory for an object before the agent is asked, offers it to the module, and takes it back
- * when the object could not be made or ends.
+ * A user-mode provider for a vendor to begin with; its module is hca/skeleton. The provider shows
+ * two tasks that every provider has: it answers a query from its own copy of the result, without
+ * the agent; and it allocates memory for an object before the request to the agent, offers the
+ * memory to the module, and frees the memory when the object could not be created or has ended.
  *
- * Build and install it as the Makefile beside says; programs that use an agent load it by
- * themselves, and IBAL_TRACE=1 shows each hook. What it leaves out crosses to the agent as without
- * it.
+ * Build and install the provider as the Makefile in this directory says. Programs that use an agent
+ * load the provider automatically, and IBAL_TRACE=1 shows each hook. Operations without a hook are
+ * requests to the agent.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -15,25 +15,26 @@
 
 #include <iba/ib_uvp.h>
 
-/* Ours of an HCA and of a completion queue: the plain struct first. Everything else is zero at
- * first. */
+/* The provider's data of an HCA and of a completion queue. Each struct begins with the matching
+ * struct of <iba/ib_hca.h>; the other members are zero at first. */
 struct skeleton_ca {
 	struct ci_ca ca;
-	struct ib_ca_attr attr; /* as the module told it; it never changes while the HCA is open */
-	bool known;             /* attr is there; written once, with release */
+	struct ib_ca_attr attr; /* attributes from the module, constant while the HCA is open */
+	bool known;             /* attr is set; written once, with release */
 };
 
 struct skeleton_cq {
 	struct ci_cq cq;
-	struct ib_wc *ring; /* shared with a module that wants it; NULL: none */
-	size_t bytes;
+	struct ib_wc *ring; /* memory that the module may map, too; NULL: none */
+	size_t bytes;       /* size of ring */
 };
 
-/* What we say to the module with a creation. Numbers only: an address of ours means nothing to it.
- */
+/* The data for the module with a creation. Only numbers: an address of this process is meaningless
+ * in the module's process. */
 struct ring_offer {
 	uint32_t version;
-	uint32_t entries; /* of struct ib_wc, in the descriptor that comes with it */
+	uint32_t entries; /* number of struct ib_wc in the memory of the descriptor sent with the
+			     offer */
 };
 
 /* ------------------------------------------------------------------------ HCA */
@@ -49,7 +50,8 @@ static al_status pre_query_ca(struct ci_ca *base, struct ib_ca_attr *attr, struc
 	return AL_SUCCESS;
 }
 
-/* The first query is made when the HCA is registered, before anybody else can ask. */
+/* Stores the attributes of the first query, which the Access Layer makes at the registration of the
+ * HCA, before the application can query. */
 static void post_query_ca(struct ci_ca *base, struct ib_ca_attr *attr, al_status status,
 			  struct uvp_call *call)
 {
@@ -70,8 +72,8 @@ static void free_ring(struct skeleton_cq *cq)
 	cq->ring = NULL;
 }
 
-/* Memory of a file, so that the module can map it too: it is of this process, and counts as its
- * own. */
+/* Allocates the ring in a memfd, so that the module can map the memory, too. The memory belongs to
+ * this process and counts against its limits. */
 static al_status make_ring(struct skeleton_cq *cq, int *fd)
 {
 	*fd = memfd_create("skeleton-cq", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -97,10 +99,11 @@ static al_status pre_create_cq(struct ci_cq *base, struct ci_cq_init *init, stru
 	cq->bytes = (size_t)init->cqe * sizeof(*cq->ring);
 	status = make_ring(cq, &fd);
 	if (status)
-		return status; /* nothing is asked, and post_create_cq() is not called */
+		return status; /* no request is sent, and post_create_cq() is not called */
 	memcpy(call->in, &offer, sizeof(offer));
 	call->in_len = sizeof(offer);
-	call->in_fds[call->num_in_fds++] = fd;
+	call->in_fds[0] = fd;
+	call->num_in_fds = 1;
 	return AL_SUCCESS;
 }
 
@@ -108,7 +111,7 @@ static al_status post_create_cq(struct ci_cq *base, struct ci_cq_init *init, al_
 				struct uvp_call *call)
 {
 	(void)init;
-	close(call->in_fds[0]); /* it has crossed; the mapping stays */
+	close(call->in_fds[0]); /* the request has carried the descriptor; the mapping stays */
 	if (status)
 		free_ring((struct skeleton_cq *)base);
 	return AL_SUCCESS;
@@ -117,7 +120,7 @@ static al_status post_create_cq(struct ci_cq *base, struct ci_cq_init *init, al_
 static void post_destroy_cq(struct ci_cq *base, struct uvp_call *call)
 {
 	(void)call;
-	free_ring((struct skeleton_cq *)base); /* the module has let go of it */
+	free_ring((struct skeleton_cq *)base); /* the module no longer uses the memory */
 }
 
 /* ---------------------------------------------------------------------- table */
