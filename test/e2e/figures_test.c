@@ -188,7 +188,7 @@ START_TEST(a_completion_takes_the_steps_of_figure_2_4)
 	int event = find(cqe, "soft", "event queue: CQ event");   /* 2 to 4 */
 	int call = find(event, "al", "completion callback of cq"); /* 5 */
 	long dispatcher = steps[call].tid;
-	int ask = find(call, "al", "poll_cq: asks");              /* 6 */
+	int ask = find(call, "al", "poll_cq: polls");              /* 6 */
 	int copy = find(ask, "soft", "poll_cq: 1 CQ entries copied"); /* 7 */
 	int back = find(copy, "al", "poll_cq returns to the channel driver: success, 1 completions"); /* 8 */
 

@@ -395,7 +395,7 @@ START_TEST(a_check_says_each_fault_of_the_librarys_groups)
 	write_conf("[ibal]\nlog = loud\nno_such_key = 1\n");
 	ck_assert_int_eq(RUN(says, check, config, conf_file), 1);
 	ck_assert_ptr_nonnull(strstr(says, "[ibal] log = loud: must be error, warning, info or debug"));
-	ck_assert_ptr_nonnull(strstr(says, "[ibal] no_such_key: there is no such key"));
+	ck_assert_ptr_nonnull(strstr(says, "[ibal] no_such_key: unknown key"));
 	write_conf("[sofft]\nhcas = 2\n[soft]\nhcas = 2\n[other]\nx = 1\n");
 	ck_assert_int_eq(RUN(says, check, config, conf_file), 1);
 	ck_assert_ptr_nonnull(strstr(says, "[sofft] hcas: there is no module sofft"));
