@@ -398,8 +398,8 @@ START_TEST(a_check_says_each_fault_of_the_librarys_groups)
 	ck_assert_ptr_nonnull(strstr(says, "[ibal] no_such_key: unknown key"));
 	write_conf("[sofft]\nhcas = 2\n[soft]\nhcas = 2\n[other]\nx = 1\n");
 	ck_assert_int_eq(RUN(says, check, config, conf_file), 1);
-	ck_assert_ptr_nonnull(strstr(says, "[sofft] hcas: there is no module sofft"));
-	ck_assert_ptr_nonnull(strstr(says, "[other] x: there is no module other"));
+	ck_assert_ptr_nonnull(strstr(says, "[sofft] hcas: the module path has no module sofft"));
+	ck_assert_ptr_nonnull(strstr(says, "[other] x: the module path has no module other"));
 	ck_assert_ptr_null(strstr(says, "[soft]"));
 	unlink(conf_file);
 	ck_assert_int_eq(RUN(says, check, config, conf_file), 1);
