@@ -92,7 +92,7 @@ START_TEST(adapters_that_nobody_serves_are_shown_with_the_reason)
 }
 END_TEST
 
-START_TEST(a_probe_that_fails_leaves_the_function_and_says_why)
+START_TEST(a_failed_probe_leaves_the_function_unserved_with_the_reason)
 {
 	fake->fail_probe = AL_IO_ERROR;
 	ck_assert_int_eq(ci_start(NULL), AL_SUCCESS);
@@ -348,7 +348,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, start_fresh, NULL);
 	tcase_add_test(tc, functions_go_to_the_module_that_has_them_in_its_table);
 	tcase_add_test(tc, adapters_that_nobody_serves_are_shown_with_the_reason);
-	tcase_add_test(tc, a_probe_that_fails_leaves_the_function_and_says_why);
+	tcase_add_test(tc, a_failed_probe_leaves_the_function_unserved_with_the_reason);
 	tcase_add_test(tc, functions_come_and_go);
 	tcase_add_test(tc, another_adapter_in_the_same_place_is_another);
 	tcase_add_test(tc, a_class_in_a_table_is_class_and_subclass);

@@ -79,7 +79,7 @@ START_TEST(a_file_asked_for_must_be_there)
 }
 END_TEST
 
-START_TEST(who_asks_for_a_file_goes_first)
+START_TEST(the_callers_configuration_file_goes_first)
 {
 	setenv("IBAL_CONF", temp_file("env.conf", "[ibal]\nagent=env\n"), 1);
 	ck_assert_int_eq(ci_conf_load(NULL), AL_SUCCESS);
@@ -215,7 +215,7 @@ int main(void)
 	tcase_add_test(tc, nothing_is_known_before_it_is_read);
 	tcase_add_test(tc, mistakes_are_refused_by_name);
 	tcase_add_test(tc, a_file_asked_for_must_be_there);
-	tcase_add_test(tc, who_asks_for_a_file_goes_first);
+	tcase_add_test(tc, the_callers_configuration_file_goes_first);
 	tcase_add_test(tc, groups_belong_to_modules_that_are_there);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("modules");

@@ -95,7 +95,7 @@ START_TEST(another_machines_file_is_refused)
 }
 END_TEST
 
-START_TEST(what_is_no_shared_object_is_refused)
+START_TEST(a_file_that_is_no_shared_object_is_refused)
 {
 	WITH_FIELD(uint16_t, offsetof(Elf64_Ehdr, e_type), ET_REL, damaged("-shared"));
 	WITH_FIELD(uint8_t, 0, 'M', damaged("no ELF"));
@@ -312,7 +312,7 @@ START_TEST(what_this_user_may_not_read_is_told_from_damage)
 }
 END_TEST
 
-START_TEST(what_is_no_regular_file_is_refused)
+START_TEST(a_file_that_is_not_regular_is_refused)
 {
 	const char *fifo = temp_path("fifo.so");
 
@@ -344,7 +344,7 @@ int main(void)
 	tcase_add_test(tc, a_whole_module_passes);
 	tcase_add_test(tc, truncated_at_any_length_is_damaged);
 	tcase_add_test(tc, another_machines_file_is_refused);
-	tcase_add_test(tc, what_is_no_shared_object_is_refused);
+	tcase_add_test(tc, a_file_that_is_no_shared_object_is_refused);
 	tcase_add_test(tc, headers_that_point_outside_are_damage);
 	tcase_add_test(tc, segments_and_sections_that_reach_outside_are_damage);
 	tcase_add_test(tc, segments_that_contradict_each_other_are_damage);
@@ -358,7 +358,7 @@ int main(void)
 	tcase_add_test(tc, what_is_not_there_is_not_found);
 	tcase_add_test(tc, a_file_whose_end_was_never_written_is_damaged);
 	tcase_add_test(tc, what_this_user_may_not_read_is_told_from_damage);
-	tcase_add_test(tc, what_is_no_regular_file_is_refused);
+	tcase_add_test(tc, a_file_that_is_not_regular_is_refused);
 	tcase_add_test(tc, no_descriptor_is_left_open);
 	suite_add_tcase(suite, tc);
 	return support_run(suite);

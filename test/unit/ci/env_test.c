@@ -39,7 +39,7 @@ START_TEST(the_log_level_comes_from_the_environment)
 }
 END_TEST
 
-START_TEST(a_log_level_that_is_none_is_said)
+START_TEST(an_unknown_log_level_is_logged)
 {
 	support_start();
 	setenv("IBAL_LOG", "loud", 1);
@@ -111,7 +111,7 @@ int main(void)
 	tc = tcase_create("env");
 	tcase_add_test(tc, an_ordinary_program_has_an_environment);
 	tcase_add_test(tc, the_log_level_comes_from_the_environment);
-	tcase_add_test(tc, a_log_level_that_is_none_is_said);
+	tcase_add_test(tc, an_unknown_log_level_is_logged);
 	tcase_add_test(tc, a_set_uid_program_has_none);
 	suite_add_tcase(suite, tc);
 	return support_run(suite);

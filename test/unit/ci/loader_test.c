@@ -133,7 +133,7 @@ START_TEST(the_first_directory_of_the_path_counts)
 }
 END_TEST
 
-START_TEST(a_directory_that_is_missing_is_said)
+START_TEST(a_missing_directory_is_logged)
 {
 	setenv("IBAL_MODULE_PATH", "/nonexistent/hca:" ORDER, 1);
 	ck_assert_int_eq(ci_start(NULL), AL_SUCCESS);
@@ -328,7 +328,7 @@ START_TEST(why_an_hca_was_refused_is_remembered_with_its_module)
 }
 END_TEST
 
-START_TEST(the_snapshot_tells_who_a_module_is)
+START_TEST(the_snapshot_describes_a_module)
 {
 	const struct ci_snap_module *m;
 
@@ -414,7 +414,7 @@ START_TEST(while_it_is_unloaded_nobody_comes)
 }
 END_TEST
 
-START_TEST(what_a_module_leaves_is_withdrawn_and_said)
+START_TEST(hcas_that_a_module_leaves_registered_are_withdrawn_and_logged)
 {
 	ck_assert_int_eq(ci_start(NULL), AL_SUCCESS);
 	fake->hcas = 2;
@@ -670,7 +670,7 @@ int main(void)
 	tcase_add_test(tc, the_key_modules_can_choose_none);
 	tcase_add_test(tc, a_chosen_module_that_is_missing_is_named);
 	tcase_add_test(tc, the_first_directory_of_the_path_counts);
-	tcase_add_test(tc, a_directory_that_is_missing_is_said);
+	tcase_add_test(tc, a_missing_directory_is_logged);
 	tcase_add_test(tc, without_any_setting_the_systems_directory_is_used);
 	tc = new_case(suite, "refusals");
 	tcase_add_loop_test(tc, each_fault_of_a_module_has_its_status_and_sentence, 0, ODDS);
@@ -684,13 +684,13 @@ int main(void)
 	tcase_add_test(tc, an_init_that_fails_leaves_nothing);
 	tcase_add_test(tc, a_scan_that_fails_is_cleaned_up);
 	tcase_add_test(tc, why_an_hca_was_refused_is_remembered_with_its_module);
-	tcase_add_test(tc, the_snapshot_tells_who_a_module_is);
+	tcase_add_test(tc, the_snapshot_describes_a_module);
 	tc = new_case(suite, "unloading");
 	tcase_add_test(tc, a_module_that_nobody_uses_is_unloaded_and_comes_back);
 	tcase_add_test(tc, a_module_in_use_is_not_unloaded_and_its_users_are_named);
 	tcase_add_test(tc, removal_under_users_when_asked_for);
 	tcase_add_test(tc, while_it_is_unloaded_nobody_comes);
-	tcase_add_test(tc, what_a_module_leaves_is_withdrawn_and_said);
+	tcase_add_test(tc, hcas_that_a_module_leaves_registered_are_withdrawn_and_logged);
 	tcase_add_test(tc, an_unload_waits_for_a_withdrawal_by_the_modules_own_thread);
 	tcase_add_test(tc, a_module_that_is_not_loaded_is_not_found);
 	tc = new_case(suite, "start");

@@ -19,7 +19,7 @@
 
 static char holder[100];
 
-START_TEST(the_second_is_refused_and_told_who_has_it)
+START_TEST(a_second_process_is_refused_with_the_owners_name)
 {
 	char pid[32];
 	int fd, other;
@@ -101,7 +101,7 @@ START_TEST(no_link_is_followed)
 }
 END_TEST
 
-START_TEST(what_another_wrote_is_shown_harmlessly)
+START_TEST(the_text_of_a_lock_file_is_shown_without_control_characters)
 {
 	const char *path = temp_path(FILE_NAME);
 	int fd, other;
@@ -163,11 +163,11 @@ int main(void)
 	Suite *suite = suite_create("lockfile");
 	TCase *tc = tcase_create("lockfile");
 
-	tcase_add_test(tc, the_second_is_refused_and_told_who_has_it);
+	tcase_add_test(tc, a_second_process_is_refused_with_the_owners_name);
 	tcase_add_test(tc, a_lock_ends_with_its_process);
 	tcase_add_test(tc, other_users_can_lock_the_same_file);
 	tcase_add_test(tc, no_link_is_followed);
-	tcase_add_test(tc, what_another_wrote_is_shown_harmlessly);
+	tcase_add_test(tc, the_text_of_a_lock_file_is_shown_without_control_characters);
 	tcase_add_test(tc, no_directory_is_an_error_that_names_it);
 	tcase_add_test(tc, root_looks_where_other_users_do);
 	tcase_add_test(tc, the_systems_place_works);

@@ -81,7 +81,7 @@ START_TEST(standard_error_gets_warnings_unless_told_otherwise)
 }
 END_TEST
 
-START_TEST(a_level_that_is_none_is_an_error)
+START_TEST(an_unknown_log_level_counts_as_error)
 {
 	int fd = catch_stderr();
 
@@ -181,7 +181,7 @@ int main(void)
 	tcase_add_test(tc, new_lines_in_a_message_stay_in_its_line);
 	tcase_add_test(tc, a_long_message_is_cut_and_still_a_line);
 	tcase_add_test(tc, standard_error_gets_warnings_unless_told_otherwise);
-	tcase_add_test(tc, a_level_that_is_none_is_an_error);
+	tcase_add_test(tc, an_unknown_log_level_counts_as_error);
 	tcase_add_test(tc, a_programs_own_sink_gets_every_level);
 	tcase_add_test(tc, a_sink_may_log_and_change_the_sink);
 	tcase_add_test(tc, errno_is_left_alone_and_can_be_shown);

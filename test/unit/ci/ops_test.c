@@ -95,7 +95,7 @@ START_TEST(a_missing_optional_op_is_unsupported)
 }
 END_TEST
 
-START_TEST(what_ends_is_required_with_what_begins)
+START_TEST(a_destroy_operation_is_required_with_its_create_operation)
 {
 	for (int op = 0; op < FAKE_OPS; op++) {
 		if (rows[op].need < 0)
@@ -308,7 +308,7 @@ int main(void)
 
 	tcase_add_test(tc, every_required_op_is_asked_for_by_name);
 	tcase_add_test(tc, a_missing_optional_op_is_unsupported);
-	tcase_add_test(tc, what_ends_is_required_with_what_begins);
+	tcase_add_test(tc, a_destroy_operation_is_required_with_its_create_operation);
 	tcase_add_test(tc, what_the_module_has_stays);
 	tcase_add_test(tc, a_shorter_table_is_filled_up);
 	tcase_add_test(tc, a_shorter_table_without_a_required_op_is_refused);

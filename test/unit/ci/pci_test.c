@@ -219,7 +219,7 @@ START_TEST(the_live_bus_tells_more)
 }
 END_TEST
 
-START_TEST(a_system_without_a_bus_is_told)
+START_TEST(a_system_without_a_pci_bus_is_reported)
 {
 	const struct ci_pci_source source = { .sysfs = "/nonexistent" };
 
@@ -311,7 +311,7 @@ int main(void)
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("live");
 	tcase_add_test(tc, the_live_bus_tells_more);
-	tcase_add_test(tc, a_system_without_a_bus_is_told);
+	tcase_add_test(tc, a_system_without_a_pci_bus_is_reported);
 	tcase_add_test(tc, a_broken_sysfs_never_ends_the_process);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("names");

@@ -83,7 +83,7 @@ static const struct {
 	{ "init", "init failed" },
 };
 
-START_TEST(a_wrong_one_is_named_with_the_reason_and_done_without)
+START_TEST(an_unusable_provider_is_logged_and_not_used)
 {
 	look_in(PROVIDER_DIR);
 	ck_assert_ptr_null(ci_provider(odd[_i].name));
@@ -96,7 +96,7 @@ START_TEST(a_wrong_one_is_named_with_the_reason_and_done_without)
 }
 END_TEST
 
-START_TEST(what_is_no_provider_is_refused)
+START_TEST(a_file_that_is_no_provider_is_refused)
 {
 	temp_file("text.so", "this is no shared object\n");
 	look_in(temp_dir());
@@ -118,9 +118,9 @@ int main(void)
 	tcase_add_test(tc, the_key_uvp_path_names_the_directories);
 	tcase_add_test(tc, where_there_is_none_nothing_is_said);
 	tcase_add_test(tc, a_name_that_is_no_modules_finds_no_file);
-	tcase_add_loop_test(tc, a_wrong_one_is_named_with_the_reason_and_done_without, 0,
+	tcase_add_loop_test(tc, an_unusable_provider_is_logged_and_not_used, 0,
 			    sizeof(odd) / sizeof(odd[0]));
-	tcase_add_test(tc, what_is_no_provider_is_refused);
+	tcase_add_test(tc, a_file_that_is_no_provider_is_refused);
 	suite_add_tcase(suite, tc);
 	return support_run(suite);
 }

@@ -129,7 +129,7 @@ START_TEST(attributes_of_an_hca_must_be_in_range)
 }
 END_TEST
 
-START_TEST(a_guid_of_zero_is_nobodys)
+START_TEST(a_guid_of_zero_is_refused)
 {
 	fake->guid[0] = 0;
 	assert_refused(AL_MODULE_FAILED, "node_guid 0");
@@ -163,7 +163,7 @@ START_TEST(attributes_of_a_port_must_be_in_range)
 }
 END_TEST
 
-START_TEST(a_status_that_is_none_is_told_as_the_modules_failure)
+START_TEST(an_unknown_status_becomes_module_failed)
 {
 	static const enum fake_op ops[] = { FAKE_open_ca, FAKE_query_ca, FAKE_query_port };
 
@@ -274,7 +274,7 @@ START_TEST(bad_arguments_are_refused)
 }
 END_TEST
 
-START_TEST(a_handle_that_is_none_is_not_looked_into)
+START_TEST(an_invalid_handle_is_not_dereferenced)
 {
 	ib_deregister_ci(NULL, 0);
 	ib_deregister_ci((ci_handle)(uintptr_t)0xdeadbeef, 0);
@@ -457,9 +457,9 @@ int main(void)
 	tcase_add_test(tc, an_hca_that_does_not_open_is_refused);
 	tcase_add_test(tc, a_query_that_fails_refuses);
 	tcase_add_test(tc, attributes_of_an_hca_must_be_in_range);
-	tcase_add_test(tc, a_guid_of_zero_is_nobodys);
+	tcase_add_test(tc, a_guid_of_zero_is_refused);
 	tcase_add_test(tc, attributes_of_a_port_must_be_in_range);
-	tcase_add_loop_test(tc, a_status_that_is_none_is_told_as_the_modules_failure, 0, 3);
+	tcase_add_loop_test(tc, an_unknown_status_becomes_module_failed, 0, 3);
 	tcase_add_test(tc, inside_an_operation_no_hca_is_withdrawn);
 	tcase_add_test(tc, an_unload_withdraws_what_a_module_leaves_wherever_it_is_called);
 	tcase_add_test(tc, management_in_the_access_layer_needs_local_mad);
@@ -467,7 +467,7 @@ int main(void)
 	tcase_add_test(tc, a_guid_can_be_registered_once);
 	tcase_add_test(tc, what_the_access_layer_refuses_is_closed);
 	tcase_add_test(tc, bad_arguments_are_refused);
-	tcase_add_test(tc, a_handle_that_is_none_is_not_looked_into);
+	tcase_add_test(tc, an_invalid_handle_is_not_dereferenced);
 	tcase_add_test(tc, every_allocation_may_fail);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("at once");

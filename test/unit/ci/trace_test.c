@@ -117,7 +117,7 @@ START_TEST(lines_of_several_threads_stay_whole)
 }
 END_TEST
 
-START_TEST(a_file_that_can_not_be_written_is_said_and_no_trace)
+START_TEST(an_unwritable_trace_file_is_logged_and_the_trace_stays_off)
 {
 	support_start();
 	ci_trace_start("/nonexistent/trace");
@@ -155,7 +155,7 @@ int main(void)
 	tcase_add_test(tc, a_step_is_a_line_of_six_fields);
 	tcase_add_test(tc, a_long_step_is_cut_and_still_a_line);
 	tcase_add_test(tc, lines_of_several_threads_stay_whole);
-	tcase_add_test(tc, a_file_that_can_not_be_written_is_said_and_no_trace);
+	tcase_add_test(tc, an_unwritable_trace_file_is_logged_and_the_trace_stays_off);
 	tcase_add_test(tc, the_environment_decides);
 	tcase_add_loop_test(tc, standard_error_by_name_or_number, 0, 2);
 	suite_add_tcase(suite, tc);

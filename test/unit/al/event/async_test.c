@@ -134,7 +134,7 @@ static void tell_slowly(void *context, const struct al_event *event)
 		gate_pass(&gate);
 }
 
-START_TEST(port_states_are_told_step_by_step_though_the_handler_sleeps)
+START_TEST(port_states_are_delivered_step_by_step_to_a_slow_handler)
 {
 	struct bed bed = bed_make();
 	struct crossing crossing;
@@ -225,7 +225,7 @@ static void end_next(void *context, const struct al_event *event)
 }
 
 /* The list is walked while it changes. */
-START_TEST(handlers_hear_nothing_of_an_object_that_was_destroyed_meanwhile)
+START_TEST(handlers_get_no_event_of_a_destroyed_object)
 {
 	struct al_cq_init init = { .cqe = 8, .comp_vector = 1 };
 	struct bed bed = bed_make();
@@ -257,7 +257,7 @@ START_TEST(handlers_hear_nothing_of_an_object_that_was_destroyed_meanwhile)
 }
 END_TEST
 
-START_TEST(a_handler_may_end_the_one_that_would_be_told_next)
+START_TEST(a_handler_may_end_the_handler_after_it)
 {
 	struct bed bed = bed_make();
 	al_event_handler_h h;
@@ -328,7 +328,7 @@ static void keep_text(void *context, ib_log_level level, const char *text)
 	journal_add(context, text);
 }
 
-START_TEST(what_a_module_raises_wrongly_is_dropped_and_named)
+START_TEST(wrong_events_of_a_module_are_dropped_and_logged)
 {
 	struct bed bed = bed_make();
 	struct journal log;
@@ -437,15 +437,15 @@ int main(void)
 	tcase_add_test(tc, an_objects_event_goes_to_its_callback_then_to_its_handles_handlers);
 	tcase_add_test(tc, a_completion_queues_event_goes_to_its_callback_and_to_its_handles_handlers_too);
 	tcase_add_test(tc, events_of_the_hca_and_its_ports_go_to_the_handlers_of_every_handle);
-	tcase_add_test(tc, port_states_are_told_step_by_step_though_the_handler_sleeps);
+	tcase_add_test(tc, port_states_are_delivered_step_by_step_to_a_slow_handler);
 	tcase_add_test(tc, events_of_one_kind_merge_until_told_others_do_not);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("handlers");
 	tcase_add_test(tc, a_handler_hears_nothing_after_its_end_and_the_others_go_on);
-	tcase_add_test(tc, handlers_hear_nothing_of_an_object_that_was_destroyed_meanwhile);
-	tcase_add_test(tc, a_handler_may_end_the_one_that_would_be_told_next);
+	tcase_add_test(tc, handlers_get_no_event_of_a_destroyed_object);
+	tcase_add_test(tc, a_handler_may_end_the_handler_after_it);
 	tcase_add_test(tc, a_module_raises_events_inside_an_operation_and_in_its_clients_callback);
-	tcase_add_test(tc, what_a_module_raises_wrongly_is_dropped_and_named);
+	tcase_add_test(tc, wrong_events_of_a_module_are_dropped_and_logged);
 	tcase_add_test(tc, a_handler_has_either_a_callback_or_a_channel);
 	tcase_add_test(tc, handlers_come_and_go_while_events_rain);
 	suite_add_tcase(suite, tc);

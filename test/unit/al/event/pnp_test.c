@@ -99,7 +99,7 @@ static void finish(al_h al)
 
 /* ---------------------------------------------------------------- replay */
 
-START_TEST(what_is_there_is_replayed_before_the_call_returns)
+START_TEST(present_hcas_are_replayed_before_the_call_returns)
 {
 	al_h al = start(2);
 	struct client client = { 0 };
@@ -179,7 +179,7 @@ static void by_name(struct client *client, const struct al_pnp_event *event)
 		journal_add(named->all, named->remove);
 }
 
-START_TEST(the_older_client_hears_first_of_what_comes_and_last_of_what_goes)
+START_TEST(the_older_client_gets_arrivals_first_and_removals_last)
 {
 	struct journal all;
 	struct named low = { &all, "low add", "low remove" }, high = { &all, "high add", "high remove" };
@@ -220,7 +220,7 @@ static void hold(struct client *client, const struct al_pnp_event *event)
 	gate_pass(&h->gate);
 }
 
-START_TEST(every_step_is_told_though_the_client_sleeps_through_them)
+START_TEST(every_port_state_is_delivered_to_a_slow_client)
 {
 	al_h al = start(1);
 	struct hold h = { .when = AL_PNP_LID_CHANGE };
@@ -253,7 +253,7 @@ START_TEST(every_step_is_told_though_the_client_sleeps_through_them)
 }
 END_TEST
 
-START_TEST(port_events_go_only_to_who_asked_for_them)
+START_TEST(port_events_go_only_to_registrations_that_want_them)
 {
 	al_h al = start(2);
 	struct client with = { 0 }, without = { 0 };
@@ -301,7 +301,7 @@ static void stop_walker(void *context, const struct al_event *event)
 		gate_pass(&walker);
 }
 
-START_TEST(who_registers_in_the_middle_of_the_steps_hears_the_rest_of_them)
+START_TEST(a_late_registration_gets_the_remaining_port_states)
 {
 	al_h al = start(1);
 	struct client client = { 0 };
@@ -400,7 +400,7 @@ END_TEST
 
 /* ------------------------------------------------------------ refusing */
 
-START_TEST(who_refuses_an_hca_hears_no_more_of_it)
+START_TEST(a_registration_that_refuses_an_hca_gets_no_more_of_its_events)
 {
 	al_h al = start(1);
 	struct client client;
@@ -712,7 +712,7 @@ START_TEST(a_withdrawal_waits_for_add_to_return_and_then_for_remove)
 }
 END_TEST
 
-START_TEST(an_hca_that_goes_before_it_was_told_is_not_told_at_all)
+START_TEST(an_hca_removed_before_its_add_is_not_delivered)
 {
 	al_h al = start(1);
 	struct hold h = { .when = AL_PNP_LID_CHANGE };
@@ -785,21 +785,21 @@ int main(void)
 	Suite *suite = suite_create("pnp");
 	TCase *tc = tcase_create("replay");
 
-	tcase_add_test(tc, what_is_there_is_replayed_before_the_call_returns);
+	tcase_add_test(tc, present_hcas_are_replayed_before_the_call_returns);
 	tcase_add_loop_test(tc, ports_are_replayed_as_the_events_that_lead_to_their_states, IB_PORT_DOWN, IB_PORT_ACTIVE + 1);
 	tcase_add_test(tc, without_hcas_there_is_the_end_of_the_replay_alone);
 	tcase_add_test(tc, an_hca_that_comes_later_is_added_once);
-	tcase_add_test(tc, the_older_client_hears_first_of_what_comes_and_last_of_what_goes);
+	tcase_add_test(tc, the_older_client_gets_arrivals_first_and_removals_last);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("ports");
-	tcase_add_test(tc, every_step_is_told_though_the_client_sleeps_through_them);
-	tcase_add_test(tc, port_events_go_only_to_who_asked_for_them);
+	tcase_add_test(tc, every_port_state_is_delivered_to_a_slow_client);
+	tcase_add_test(tc, port_events_go_only_to_registrations_that_want_them);
 	tcase_add_test(tc, a_state_that_changes_while_its_hca_registers_is_not_lost);
-	tcase_add_test(tc, who_registers_in_the_middle_of_the_steps_hears_the_rest_of_them);
+	tcase_add_test(tc, a_late_registration_gets_the_remaining_port_states);
 	tcase_add_test(tc, whoever_registers_while_a_port_flaps_hears_a_path_without_gaps);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("clients");
-	tcase_add_test(tc, who_refuses_an_hca_hears_no_more_of_it);
+	tcase_add_test(tc, a_registration_that_refuses_an_hca_gets_no_more_of_its_events);
 	tcase_add_test(tc, each_registration_has_a_context_of_its_own_per_hca);
 	tcase_add_test(tc, add_opens_creates_and_transfers_and_remove_destroys_synchronously);
 	tcase_add_test(tc, registering_in_a_callback_only_queues_the_replay);
@@ -809,7 +809,7 @@ int main(void)
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("removal");
 	tcase_add_test(tc, a_withdrawal_waits_for_add_to_return_and_then_for_remove);
-	tcase_add_test(tc, an_hca_that_goes_before_it_was_told_is_not_told_at_all);
+	tcase_add_test(tc, an_hca_removed_before_its_add_is_not_delivered);
 	tcase_add_test(tc, adds_and_removes_pair_off_whatever_comes_and_goes);
 	suite_add_tcase(suite, tc);
 	return test_run(suite);

@@ -125,7 +125,7 @@ static void count_left(void *context, ib_log_level level, const char *text)
 
 static const uint32_t kinds_of_removal[] = { 0, CI_HCA_GONE };
 
-START_TEST(a_reader_ends_what_it_had_before_it_acknowledges)
+START_TEST(a_reader_destroys_its_objects_before_it_acknowledges)
 {
 	const struct ib_send_wr wr = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED };
 	const uint32_t flags = kinds_of_removal[_i];
@@ -364,7 +364,7 @@ START_TEST(a_forked_child_acknowledges_nothing)
 }
 END_TEST
 
-START_TEST(who_registers_while_an_hca_goes_hears_nothing_of_it_and_is_not_waited_for)
+START_TEST(a_registration_during_a_removal_gets_nothing_of_the_hca_and_delays_nothing)
 {
 	struct reader r = reader_make(1), late;
 	struct al_pnp_attr attr = { 0 };
@@ -391,7 +391,7 @@ int main(void)
 	Suite *suite = suite_create("removal");
 	TCase *tc = tcase_create("orderly");
 
-	tcase_add_loop_test(tc, a_reader_ends_what_it_had_before_it_acknowledges, 0, 2);
+	tcase_add_loop_test(tc, a_reader_destroys_its_objects_before_it_acknowledges, 0, 2);
 	tcase_add_test(tc, the_descriptor_stays_readable_until_the_removal_is_acknowledged);
 	tcase_add_test(tc, the_clients_context_is_kept_until_the_removal_is_acknowledged);
 	tcase_add_test(tc, an_event_of_something_else_acknowledges_too_and_each_removal_its_own);
@@ -403,7 +403,7 @@ int main(void)
 	tc = tcase_create("others");
 	tcase_add_test(tc, the_next_reader_acknowledges_whichever_thread_it_is);
 	tcase_add_test(tc, a_forked_child_acknowledges_nothing);
-	tcase_add_test(tc, who_registers_while_an_hca_goes_hears_nothing_of_it_and_is_not_waited_for);
+	tcase_add_test(tc, a_registration_during_a_removal_gets_nothing_of_the_hca_and_delays_nothing);
 	suite_add_tcase(suite, tc);
 	return test_run(suite);
 }

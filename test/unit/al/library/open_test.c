@@ -205,7 +205,7 @@ START_TEST(modules_are_named_by_what_can_be_named)
 }
 END_TEST
 
-START_TEST(a_bus_that_can_not_be_read_is_said_and_changes_nothing)
+START_TEST(an_unreadable_bus_is_logged_and_changes_nothing)
 {
 	size_t count = 0;
 	al_h al = test_open();
@@ -235,7 +235,7 @@ int main(void)
 	tcase_add_test(tcase, a_key_that_the_module_does_not_know_is_named);
 	tcase_add_test(tcase, modules_are_managed_only_by_the_process_that_has_them);
 	tcase_add_test(tcase, modules_are_named_by_what_can_be_named);
-	tcase_add_test(tcase, a_bus_that_can_not_be_read_is_said_and_changes_nothing);
+	tcase_add_test(tcase, an_unreadable_bus_is_logged_and_changes_nothing);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }

@@ -198,7 +198,7 @@ static void set_up_no_bus(void)
 	set_up();
 }
 
-START_TEST(a_bus_that_can_not_be_read_is_said)
+START_TEST(an_unreadable_bus_is_logged)
 {
 	struct al_snapshot *snap;
 
@@ -256,7 +256,7 @@ static void stay_a_while(void *object)
 	test_wait(&go_on);
 }
 
-START_TEST(what_is_dying_is_shown_as_such)
+START_TEST(dying_objects_are_shown_as_dying)
 {
 	struct al_snapshot *snap;
 
@@ -277,7 +277,7 @@ START_TEST(what_is_dying_is_shown_as_such)
 }
 END_TEST
 
-START_TEST(what_is_dead_is_shown_as_such_and_its_hca_not_at_all)
+START_TEST(objects_of_a_removed_hca_are_shown_as_dead_and_the_hca_is_not_shown)
 {
 	struct al_snapshot *snap;
 
@@ -357,12 +357,12 @@ int main(void)
 	tcase_add_test(tcase, the_state_of_a_queue_pair_is_the_modules);
 	tcase_add_test(tcase, counts_are_shown_with_their_highest_and_limit);
 	tcase_add_test(tcase, hcas_and_modules_are_shown);
-	tcase_add_test(tcase, what_is_dying_is_shown_as_such);
-	tcase_add_test(tcase, what_is_dead_is_shown_as_such_and_its_hca_not_at_all);
+	tcase_add_test(tcase, dying_objects_are_shown_as_dying);
+	tcase_add_test(tcase, objects_of_a_removed_hca_are_shown_as_dead_and_the_hca_is_not_shown);
 	tcase_add_test(tcase, snapshots_are_whole_while_objects_come_and_go);
 	tcase_add_test(tcase, without_a_place_to_write_it_is_refused);
 	suite_add_tcase(suite, tcase);
-	add_case(suite, "no bus", set_up_no_bus, a_bus_that_can_not_be_read_is_said);
+	add_case(suite, "no bus", set_up_no_bus, an_unreadable_bus_is_logged);
 	add_case(suite, "adapters", set_up_adapters, adapters_are_shown_with_the_module_that_serves_them);
 	return test_run(suite);
 }

@@ -259,7 +259,7 @@ static void until_it_sleeps(const struct waiter *w)
 	} while (strncmp(line, want, strlen(want)));
 }
 
-START_TEST(those_who_wait_for_the_last_job_are_woken)
+START_TEST(threads_that_wait_for_the_last_job_are_woken)
 {
 	static uint32_t under_way = 2;
 	struct waiter waiter[2] = { { .under_way = &under_way, .from = 1 }, { .under_way = &under_way, .from = 1 } };
@@ -303,7 +303,7 @@ int main(void)
 	tcase_add_test(tcase, jobs_run_in_their_order_and_all_before_the_end);
 	tcase_add_test(tcase, a_job_that_comes_later_is_run_too);
 	tcase_add_test(tcase, a_client_without_a_thread_has_nothing_to_wait_for);
-	tcase_add_test(tcase, those_who_wait_for_the_last_job_are_woken);
+	tcase_add_test(tcase, threads_that_wait_for_the_last_job_are_woken);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }

@@ -46,7 +46,7 @@ static void keep_mr(void *mr)
 	made_mr = mr;
 }
 
-START_TEST(what_only_the_module_knows_refuses_too_and_a_cascade_resolves_it)
+START_TEST(a_modules_reason_refuses_a_destroy_and_not_a_cascade)
 {
 	struct bed bed = bed_make();
 	struct ib_ca_attr attr;
@@ -109,7 +109,7 @@ END_TEST
 
 /* -------------------------------------------------------------- destroyed */
 
-START_TEST(destroyed_is_told_once_with_its_context_and_after_a_callback_in_flight)
+START_TEST(the_destroyed_callback_comes_once_with_its_context_after_other_callbacks)
 {
 	struct journal journal;
 	struct bed bed = bed_make();
@@ -209,7 +209,7 @@ START_TEST(without_a_callback_an_object_goes_all_the_same)
 }
 END_TEST
 
-START_TEST(nothing_is_told_to_be_gone_before_what_depended_on_it)
+START_TEST(no_object_reports_destroyed_before_its_dependents)
 {
 	static const char *const order[] = { "qp", "cq", "pd", "ca", "al" };
 
@@ -234,7 +234,7 @@ START_TEST(nothing_is_told_to_be_gone_before_what_depended_on_it)
 }
 END_TEST
 
-START_TEST(whose_destroy_is_told_has_its_place_in_the_limit_back)
+START_TEST(a_destroyed_object_has_left_the_limit_before_its_callback)
 {
 	struct bed bed;
 	sem_t gone;
@@ -305,7 +305,7 @@ static void count_event(void *context, const struct al_event *event)
 }
 
 /* An event that a module raises inside its create operation belongs to nobody when that fails. */
-START_TEST(events_of_an_object_whose_creation_fails_are_never_told)
+START_TEST(events_of_an_object_whose_creation_fails_are_not_delivered)
 {
 	struct bed bed = bed_make();
 	struct al_cq_init init = { .cqe = 1 };
@@ -567,21 +567,21 @@ int main(void)
 
 	tcase_add_test(tc, a_parent_with_live_children_is_busy_and_stays_valid);
 	tcase_add_test(tc, a_used_object_is_busy_though_its_user_is_in_another_pd);
-	tcase_add_test(tc, what_only_the_module_knows_refuses_too_and_a_cascade_resolves_it);
+	tcase_add_test(tc, a_modules_reason_refuses_a_destroy_and_not_a_cascade);
 	tcase_add_test(tc, a_destroyed_handle_is_invalid_when_the_call_returns);
 	tcase_add_test(tc, dying_children_and_users_do_not_count);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("destroyed");
-	tcase_add_test(tc, destroyed_is_told_once_with_its_context_and_after_a_callback_in_flight);
+	tcase_add_test(tc, the_destroyed_callback_comes_once_with_its_context_after_other_callbacks);
 	tcase_add_test(tc, no_callback_begins_after_the_destroy_call_has_returned);
 	tcase_add_test(tc, a_synchronous_destroy_waits_for_a_callback_in_flight_on_another_thread);
 	tcase_add_test(tc, without_a_callback_an_object_goes_all_the_same);
-	tcase_add_test(tc, nothing_is_told_to_be_gone_before_what_depended_on_it);
-	tcase_add_test(tc, whose_destroy_is_told_has_its_place_in_the_limit_back);
+	tcase_add_test(tc, no_object_reports_destroyed_before_its_dependents);
+	tcase_add_test(tc, a_destroyed_object_has_left_the_limit_before_its_callback);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("early callbacks");
 	tcase_add_test(tc, a_callback_may_destroy_the_object_before_its_create_call_has_returned);
-	tcase_add_test(tc, events_of_an_object_whose_creation_fails_are_never_told);
+	tcase_add_test(tc, events_of_an_object_whose_creation_fails_are_not_delivered);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("cascades");
 	tcase_add_test(tc, closing_an_hca_takes_everything_along_children_first_and_names_it);

@@ -449,7 +449,7 @@ START_TEST(unloading_a_module_in_use_is_refused_and_names_its_users)
 }
 END_TEST
 
-START_TEST(whose_close_is_told_no_longer_keeps_the_module)
+START_TEST(a_closed_hca_handle_no_longer_keeps_the_module)
 {
 	struct bed bed = bed_make();
 	al_h al = bed.al;
@@ -703,7 +703,7 @@ int main(void)
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("modules");
 	tcase_add_test(tc, unloading_a_module_in_use_is_refused_and_names_its_users);
-	tcase_add_test(tc, whose_close_is_told_no_longer_keeps_the_module);
+	tcase_add_test(tc, a_closed_hca_handle_no_longer_keeps_the_module);
 	tcase_add_test(tc, a_module_is_unloaded_from_under_its_users_when_asked_so);
 	tcase_add_test(tc, clients_are_told_before_their_module_is_unloaded_from_under_them);
 	tcase_add_test(tc, hcas_come_and_go_as_the_bus_is_looked_at_again);

@@ -25,7 +25,7 @@ static void expect_walk(struct ladder *l, const char *want)
 	ck_assert_str_eq(got, want);
 }
 
-START_TEST(where_it_stands_at_first_is_no_news)
+START_TEST(the_first_port_state_is_not_reported)
 {
 	for (int state = IB_PORT_DOWN; state <= IB_PORT_ACTIVE; state++) {
 		struct ladder l = at((ib_port_state)state);
@@ -35,7 +35,7 @@ START_TEST(where_it_stands_at_first_is_no_news)
 }
 END_TEST
 
-START_TEST(every_step_between_two_states_is_told_in_order)
+START_TEST(every_step_between_two_port_states_is_delivered_in_order)
 {
 	static const char *const want[5][5] = {
 		[1] = { [1] = "", [2] = "2", [3] = "23", [4] = "234" },
@@ -79,7 +79,7 @@ START_TEST(a_fall_in_the_middle_of_the_walk_begins_again_with_down)
 }
 END_TEST
 
-START_TEST(several_falls_before_they_are_told_are_one)
+START_TEST(several_falls_before_a_report_merge)
 {
 	struct ladder l = at(IB_PORT_ACTIVE);
 
@@ -141,7 +141,7 @@ END_TEST
 
 /* ------------------------------------------------------------ what waits */
 
-START_TEST(what_waits_is_what_is_taken)
+START_TEST(port_has_event_agrees_with_port_take_event)
 {
 	static const ib_event_type events[] = { IB_EVENT_PORT_DOWN, IB_EVENT_LID_CHANGE, IB_EVENT_PORT_ACTIVE,
 						IB_EVENT_PKEY_CHANGE, IB_EVENT_PORT_INIT, IB_EVENT_LID_CHANGE };
@@ -191,18 +191,18 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
-	tcase_add_test(tc, where_it_stands_at_first_is_no_news);
-	tcase_add_test(tc, every_step_between_two_states_is_told_in_order);
+	tcase_add_test(tc, the_first_port_state_is_not_reported);
+	tcase_add_test(tc, every_step_between_two_port_states_is_delivered_in_order);
 	tcase_add_test(tc, a_fall_through_down_is_never_merged_away);
 	tcase_add_test(tc, a_fall_in_the_middle_of_the_walk_begins_again_with_down);
-	tcase_add_test(tc, several_falls_before_they_are_told_are_one);
+	tcase_add_test(tc, several_falls_before_a_report_merge);
 	tcase_add_test(tc, the_same_state_again_is_no_news);
 	tcase_add_test(tc, a_newcomer_hears_of_the_steps_from_down);
 	tcase_add_test(tc, an_event_that_came_before_the_first_state_wins);
 	tcase_add_test(tc, a_state_that_is_none_is_not_climbed_to);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("ports");
-	tcase_add_test(tc, what_waits_is_what_is_taken);
+	tcase_add_test(tc, port_has_event_agrees_with_port_take_event);
 	tcase_add_test(tc, events_of_one_kind_and_port_merge_others_do_not);
 	suite_add_tcase(suite, tc);
 	srunner_run_all(runner, CK_ENV);

@@ -118,7 +118,7 @@ static void make_family(struct bed *bed, struct family *f)
 	snprintf(f->want[1], sizeof(f->want[1]), "deregister_mr %p", (void *)last_mr);
 }
 
-START_TEST(what_waits_for_the_destroy_thread_ends_in_the_order_of_the_calls)
+START_TEST(queued_objects_end_in_the_order_of_the_destroy_calls)
 {
 	enum { FAMILIES = 20 };
 	static struct family family[FAMILIES];
@@ -190,7 +190,7 @@ START_TEST(a_queue_pair_that_is_held_is_reset_before_the_next_object_ends)
 }
 END_TEST
 
-START_TEST(one_that_nothing_holds_is_destroyed_and_not_reset)
+START_TEST(an_unheld_queue_pair_is_destroyed_and_not_reset)
 {
 	struct bed bed = make();
 	al_cq_h cq = bed_cq(bed.pd, 0, NULL, NULL);
@@ -205,7 +205,7 @@ START_TEST(one_that_nothing_holds_is_destroyed_and_not_reset)
 }
 END_TEST
 
-START_TEST(what_its_reset_raises_is_never_told)
+START_TEST(events_raised_by_the_reset_of_a_destroyed_queue_pair_are_not_delivered)
 {
 	struct held h;
 	sem_t gone;
@@ -231,7 +231,7 @@ static void keep_errors(void *context, ib_log_level level, const char *text)
 }
 
 /* Loop: a module that fails, and an HCA or agent that is gone, which is no fault. */
-START_TEST(a_module_that_refuses_the_reset_is_told_of_and_the_queue_pair_goes_all_the_same)
+START_TEST(a_refused_reset_is_logged_and_the_queue_pair_still_ends)
 {
 	static const al_status refusal[] = { AL_IO_ERROR, AL_CA_REMOVED, AL_AGENT_LOST };
 	struct journal log;
@@ -316,7 +316,7 @@ START_TEST(an_hca_that_is_removed_while_a_destroyed_queue_pair_is_held_ends_it_o
 }
 END_TEST
 
-START_TEST(a_removal_does_not_end_again_what_has_ended_and_waits_to_be_told_of)
+START_TEST(a_removal_does_not_end_an_object_again_that_waits_for_its_callback)
 {
 	struct held h;
 	sem_t gone;
@@ -336,7 +336,7 @@ START_TEST(a_removal_does_not_end_again_what_has_ended_and_waits_to_be_told_of)
 }
 END_TEST
 
-START_TEST(one_that_is_held_on_an_hca_that_is_gone_is_not_reset)
+START_TEST(a_held_queue_pair_of_a_removed_hca_is_not_reset)
 {
 	struct held h;
 	unsigned int calls;
@@ -407,18 +407,18 @@ int main(void)
 	Suite *suite = suite_create("al/object/quiesce");
 	TCase *tcase = tcase_create("order");
 
-	tcase_add_test(tcase, what_waits_for_the_destroy_thread_ends_in_the_order_of_the_calls);
+	tcase_add_test(tcase, queued_objects_end_in_the_order_of_the_destroy_calls);
 	tcase_add_test(tcase, a_cascade_ends_queue_pairs_before_regions_and_those_before_completion_queues);
 	suite_add_tcase(suite, tcase);
 	tcase = tcase_create("held");
 	tcase_add_test(tcase, a_queue_pair_that_is_held_is_reset_before_the_next_object_ends);
-	tcase_add_test(tcase, one_that_nothing_holds_is_destroyed_and_not_reset);
-	tcase_add_test(tcase, what_its_reset_raises_is_never_told);
-	tcase_add_loop_test(tcase, a_module_that_refuses_the_reset_is_told_of_and_the_queue_pair_goes_all_the_same, 0, 3);
+	tcase_add_test(tcase, an_unheld_queue_pair_is_destroyed_and_not_reset);
+	tcase_add_test(tcase, events_raised_by_the_reset_of_a_destroyed_queue_pair_are_not_delivered);
+	tcase_add_loop_test(tcase, a_refused_reset_is_logged_and_the_queue_pair_still_ends, 0, 3);
 	tcase_add_loop_test(tcase, a_cascade_resets_what_is_held_before_regions_end, 0, 2);
 	tcase_add_test(tcase, an_hca_that_is_removed_while_a_destroyed_queue_pair_is_held_ends_it_once);
-	tcase_add_test(tcase, a_removal_does_not_end_again_what_has_ended_and_waits_to_be_told_of);
-	tcase_add_test(tcase, one_that_is_held_on_an_hca_that_is_gone_is_not_reset);
+	tcase_add_test(tcase, a_removal_does_not_end_an_object_again_that_waits_for_its_callback);
+	tcase_add_test(tcase, a_held_queue_pair_of_a_removed_hca_is_not_reset);
 	tcase_add_test(tcase, a_modification_under_way_ends_before_what_is_destroyed_meanwhile);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);

@@ -381,7 +381,7 @@ static void let_go(struct crew *crew, unsigned int index)
 	sem_post(&held.out);
 }
 
-START_TEST(a_destroy_that_waits_long_is_told_of_with_what_it_waits_for)
+START_TEST(a_destroy_that_waits_long_is_logged_with_its_obstacles)
 {
 	struct bed bed = bed_make();
 	struct journal log;
@@ -651,7 +651,7 @@ int main(void)
 	tcase_add_test(tc, a_query_under_way_ends_before_its_region_and_later_ones_are_refused);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("wait_log_seconds");
-	tcase_add_test(tc, a_destroy_that_waits_long_is_told_of_with_what_it_waits_for);
+	tcase_add_test(tc, a_destroy_that_waits_long_is_logged_with_its_obstacles);
 	tcase_add_test(tc, a_close_that_waits_long_names_what_still_uses_its_objects);
 	tcase_add_test(tc, a_removal_that_waits_long_names_its_client);
 	tcase_add_test(tc, a_removal_waits_for_an_add_that_runs);

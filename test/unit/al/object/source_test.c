@@ -42,7 +42,7 @@ static void make(bool held)
 		ev_init(&source[i], &obj, &home.queue, NULL, held);
 }
 
-START_TEST(what_is_queued_is_taken_oldest_first_and_wakes_once)
+START_TEST(queued_sources_are_taken_oldest_first_and_wake_once)
 {
 	struct ev_source *list;
 
@@ -66,7 +66,7 @@ START_TEST(what_is_queued_is_taken_oldest_first_and_wakes_once)
 }
 END_TEST
 
-START_TEST(what_comes_before_the_object_is_published_waits_and_then_holds_the_object)
+START_TEST(events_before_publish_wait_and_then_reference_the_object)
 {
 	make(true);
 	ev_raise(&source[0], 1u);
@@ -98,7 +98,7 @@ START_TEST(of_a_dying_object_nothing_is_queued)
 END_TEST
 
 /* A destroy that takes the object's events back marks it first: whoever pushes after that looks. */
-START_TEST(an_object_that_dies_while_its_event_is_queued_has_it_taken_back)
+START_TEST(the_queued_event_of_a_dying_object_is_withdrawn)
 {
 	make(_i);
 	home.dies = &obj;
@@ -131,10 +131,10 @@ int main(void)
 	SRunner *runner;
 	int failed;
 
-	tcase_add_test(tc, what_is_queued_is_taken_oldest_first_and_wakes_once);
-	tcase_add_test(tc, what_comes_before_the_object_is_published_waits_and_then_holds_the_object);
+	tcase_add_test(tc, queued_sources_are_taken_oldest_first_and_wake_once);
+	tcase_add_test(tc, events_before_publish_wait_and_then_reference_the_object);
 	tcase_add_test(tc, of_a_dying_object_nothing_is_queued);
-	tcase_add_loop_test(tc, an_object_that_dies_while_its_event_is_queued_has_it_taken_back, 0, 2);
+	tcase_add_loop_test(tc, the_queued_event_of_a_dying_object_is_withdrawn, 0, 2);
 	tcase_add_test(tc, without_a_reader_of_its_own_a_queue_takes_nothing_back);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);

@@ -151,7 +151,7 @@ START_TEST(a_datagram_without_grh_is_answered_by_lid)
 }
 END_TEST
 
-START_TEST(a_datagram_with_grh_is_answered_by_gid_from_the_one_addressed)
+START_TEST(a_reply_to_a_datagram_with_grh_comes_from_the_addressed_gid)
 {
 	struct ib_wc wc = datagram;
 	uint8_t grh[IB_GRH_BYTES];
@@ -244,7 +244,7 @@ static void raise_and_wait(struct change *change, ib_event_type type, uint8_t po
 	test_wait(&change->told);
 }
 
-START_TEST(who_hears_of_a_changed_gid_finds_it)
+START_TEST(a_changed_gid_is_found_after_its_event)
 {
 	struct change change = { .wc = datagram };
 	uint8_t none[IB_GRH_BYTES];
@@ -363,9 +363,9 @@ int main(void)
 	tcase_add_test(tcase, a_missing_pointer_is_refused);
 	tcase_add_test(tcase, as_many_as_the_limits_say_and_not_one_more);
 	tcase_add_test(tcase, a_datagram_without_grh_is_answered_by_lid);
-	tcase_add_test(tcase, a_datagram_with_grh_is_answered_by_gid_from_the_one_addressed);
+	tcase_add_test(tcase, a_reply_to_a_datagram_with_grh_comes_from_the_addressed_gid);
 	tcase_add_test(tcase, what_shows_no_way_back_is_refused_and_nothing_is_written);
-	tcase_add_test(tcase, who_hears_of_a_changed_gid_finds_it);
+	tcase_add_test(tcase, a_changed_gid_is_found_after_its_event);
 	tcase_add_test(tcase, of_an_hca_that_has_gone_nothing_is_looked_up);
 	tcase_add_test(tcase, address_handles_are_made_changed_asked_and_destroyed_in_any_context);
 	suite_add_tcase(suite, tcase);

@@ -146,7 +146,7 @@ static void set_up_blocking(void)
 
 /* ----------------------------------------------------------------- creation */
 
-START_TEST(a_completion_queue_with_less_than_was_asked_for_is_none)
+START_TEST(a_completion_queue_smaller_than_requested_is_refused)
 {
 	struct al_cq_init init = { .cqe = 10 };
 	unsigned int ended = fake->calls[FAKE_destroy_cq];
@@ -167,7 +167,7 @@ START_TEST(a_completion_queue_with_less_than_was_asked_for_is_none)
 }
 END_TEST
 
-START_TEST(a_queue_pair_with_less_than_was_asked_for_is_none)
+START_TEST(a_queue_pair_smaller_than_requested_is_refused)
 {
 	struct al_qp_init init = rc(), asked = rc();
 	unsigned int ended = fake->calls[FAKE_destroy_qp];
@@ -186,7 +186,7 @@ START_TEST(a_queue_pair_with_less_than_was_asked_for_is_none)
 }
 END_TEST
 
-START_TEST(a_number_has_24_bits_and_is_none_of_the_special_ones)
+START_TEST(a_queue_pair_number_has_24_bits_and_is_not_special)
 {
 	static const uint32_t wrong[] = { UINT32_MAX, 1, 0xffffff, 0x1000002, 0x80000002 };
 	struct al_qp_init init = rc();
@@ -205,7 +205,7 @@ START_TEST(a_number_has_24_bits_and_is_none_of_the_special_ones)
 }
 END_TEST
 
-START_TEST(a_number_is_one_queue_pairs_until_that_ends)
+START_TEST(a_queue_pair_number_is_unique_until_its_queue_pair_ends)
 {
 	struct al_qp_init init = rc();
 	al_qp_h first, second;
@@ -252,7 +252,7 @@ static void stay_in_destroy(void *object)
 }
 
 /* The module's part of a queue pair is the module's to write to. */
-START_TEST(a_number_that_the_module_changes_later_is_given_back_as_it_was)
+START_TEST(the_original_queue_pair_number_is_released_if_the_module_changes_it)
 {
 	static const uint32_t changed[] = { 0, 78, 0x654321, 0x1000002, UINT32_MAX };
 	struct al_qp_init init = rc();
@@ -336,7 +336,7 @@ START_TEST(no_more_completions_are_seen_than_were_asked_for)
 }
 END_TEST
 
-START_TEST(a_poll_that_fails_tells_no_count)
+START_TEST(a_failed_poll_writes_no_count)
 {
 	uint32_t count = 42;
 	struct ib_wc wc;
@@ -347,7 +347,7 @@ START_TEST(a_poll_that_fails_tells_no_count)
 }
 END_TEST
 
-START_TEST(an_arm_that_fails_tells_nothing)
+START_TEST(a_failed_arm_writes_nothing)
 {
 	bool present = true;
 
@@ -360,7 +360,7 @@ END_TEST
 /* NULL; an address of nowhere; one that is a request's, but none of the chain; not written at all; the second. */
 enum { BAD_NULL, BAD_WILD, BAD_OTHER, BAD_UNSET, BAD_RIGHT, BADS };
 
-START_TEST(the_request_not_taken_is_one_of_the_chain)
+START_TEST(the_bad_request_belongs_to_the_chain)
 {
 	struct ib_send_wr send[3] = { { .next = &send[1] }, { .next = &send[2] } }, other = { 0 };
 	struct ib_recv_wr recv[3] = { { .next = &recv[1] }, { .next = &recv[2] } };
@@ -514,7 +514,7 @@ static const struct {
 };
 #define NUM_ASKS ((int)(sizeof(asks) / sizeof(asks[0])))
 
-START_TEST(a_status_that_is_none_is_told_as_the_modules_failure)
+START_TEST(an_unknown_status_becomes_module_failed)
 {
 	ready_qp = make(IB_QPT_RC);
 	fake->fail[asks[_i].op] = NO_STATUS;
@@ -543,7 +543,7 @@ END_TEST
 
 /* ------------------------------------------------------------------- queries */
 
-START_TEST(attributes_that_cannot_be_are_not_handed_on)
+START_TEST(impossible_attributes_are_refused)
 {
 	struct ib_port_attr port = { .lid = 1234 };
 	struct ib_ca_attr attr = { .max_qp = 1234 };
@@ -566,7 +566,7 @@ START_TEST(attributes_that_cannot_be_are_not_handed_on)
 }
 END_TEST
 
-START_TEST(a_state_or_port_of_a_queue_pair_that_cannot_be_is_not_believed)
+START_TEST(an_impossible_state_or_port_of_a_queue_pair_is_refused)
 {
 	struct ib_qp_attr attr = test_attr(1, 1, IB_MTU_1024), found = { .timeout = 17 }, kept;
 	al_qp_h qp = make(IB_QPT_RC);
@@ -715,24 +715,24 @@ int main(void)
 	TCase *tcase = tcase_create("door");
 
 	tcase_add_checked_fixture(tcase, set_up_odd, tear_down);
-	tcase_add_test(tcase, a_completion_queue_with_less_than_was_asked_for_is_none);
-	tcase_add_loop_test(tcase, a_queue_pair_with_less_than_was_asked_for_is_none, 0, 5);
-	tcase_add_test(tcase, a_number_has_24_bits_and_is_none_of_the_special_ones);
-	tcase_add_test(tcase, a_number_is_one_queue_pairs_until_that_ends);
+	tcase_add_test(tcase, a_completion_queue_smaller_than_requested_is_refused);
+	tcase_add_loop_test(tcase, a_queue_pair_smaller_than_requested_is_refused, 0, 5);
+	tcase_add_test(tcase, a_queue_pair_number_has_24_bits_and_is_not_special);
+	tcase_add_test(tcase, a_queue_pair_number_is_unique_until_its_queue_pair_ends);
 	tcase_add_test(tcase, another_hca_has_numbers_of_its_own);
-	tcase_add_loop_test(tcase, a_number_that_the_module_changes_later_is_given_back_as_it_was,
+	tcase_add_loop_test(tcase, the_original_queue_pair_number_is_released_if_the_module_changes_it,
 			    0, 5);
 	tcase_add_test(tcase, a_number_is_free_when_its_destroy_begins);
 	tcase_add_test(tcase, without_memory_for_its_number_there_is_no_queue_pair);
 	tcase_add_test(tcase, no_more_completions_than_were_asked_for);
 	tcase_add_test(tcase, no_more_completions_are_seen_than_were_asked_for);
-	tcase_add_test(tcase, a_poll_that_fails_tells_no_count);
-	tcase_add_test(tcase, an_arm_that_fails_tells_nothing);
-	tcase_add_loop_test(tcase, the_request_not_taken_is_one_of_the_chain, 0, BADS);
-	tcase_add_loop_test(tcase, a_status_that_is_none_is_told_as_the_modules_failure, 0, NUM_ASKS);
+	tcase_add_test(tcase, a_failed_poll_writes_no_count);
+	tcase_add_test(tcase, a_failed_arm_writes_nothing);
+	tcase_add_loop_test(tcase, the_bad_request_belongs_to_the_chain, 0, BADS);
+	tcase_add_loop_test(tcase, an_unknown_status_becomes_module_failed, 0, NUM_ASKS);
 	tcase_add_test(tcase, a_module_that_goes_on_does_not_fill_the_log);
-	tcase_add_test(tcase, attributes_that_cannot_be_are_not_handed_on);
-	tcase_add_loop_test(tcase, a_state_or_port_of_a_queue_pair_that_cannot_be_is_not_believed, 0, 3);
+	tcase_add_test(tcase, impossible_attributes_are_refused);
+	tcase_add_loop_test(tcase, an_impossible_state_or_port_of_a_queue_pair_is_refused, 0, 3);
 	tcase_add_test(tcase, a_vendor_call_answers_no_more_than_there_is_room);
 	tcase_add_test(tcase, an_upcall_without_an_object_is_dropped);
 	tcase_add_test(tcase, an_upcall_with_the_context_of_something_else_is_dropped);
@@ -741,9 +741,9 @@ int main(void)
 	tcase = tcase_create("operations that may block");
 	tcase_add_checked_fixture(tcase, set_up_blocking, tear_down);
 	tcase_add_test(tcase, no_more_completions_than_were_asked_for);
-	tcase_add_test(tcase, a_poll_that_fails_tells_no_count);
-	tcase_add_loop_test(tcase, the_request_not_taken_is_one_of_the_chain, 0, BADS);
-	tcase_add_loop_test(tcase, a_status_that_is_none_is_told_as_the_modules_failure, 0, NUM_ASKS);
+	tcase_add_test(tcase, a_failed_poll_writes_no_count);
+	tcase_add_loop_test(tcase, the_bad_request_belongs_to_the_chain, 0, BADS);
+	tcase_add_loop_test(tcase, an_unknown_status_becomes_module_failed, 0, NUM_ASKS);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }

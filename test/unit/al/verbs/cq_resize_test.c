@@ -154,7 +154,7 @@ START_TEST(a_refusal_of_the_module_leaves_the_size)
 }
 END_TEST
 
-START_TEST(a_module_that_leaves_fewer_than_asked_has_failed)
+START_TEST(a_module_that_leaves_fewer_entries_than_requested_has_failed)
 {
 	uint32_t cqe = 20;
 
@@ -253,7 +253,7 @@ int main(void)
 	tcase_add_test(tcase, entries_there_are_written_back_and_hold_from_then_on);
 	tcase_add_test(tcase, what_can_not_be_does_not_come_to_the_module);
 	tcase_add_test(tcase, a_refusal_of_the_module_leaves_the_size);
-	tcase_add_test(tcase, a_module_that_leaves_fewer_than_asked_has_failed);
+	tcase_add_test(tcase, a_module_that_leaves_fewer_entries_than_requested_has_failed);
 	tcase_add_test(tcase, of_a_removed_hca_no_queue_is_resized);
 	tcase_add_test(tcase, a_queue_is_resized_once_at_a_time);
 	tcase_add_test(tcase, polls_and_arms_go_on_and_a_destroy_waits);

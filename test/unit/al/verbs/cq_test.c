@@ -72,7 +72,7 @@ START_TEST(entries_are_limited_exactly_and_the_limit_written_back)
 }
 END_TEST
 
-START_TEST(attributes_that_mean_nothing_are_refused)
+START_TEST(unknown_attributes_are_refused)
 {
 	struct al_cq_init init;
 	al_cq_h cq;
@@ -275,7 +275,7 @@ START_TEST(polling_without_room_is_refused)
 END_TEST
 
 /* Seed 001: the plain poll must return the completion, and says nothing of the key; the extended one does. */
-START_TEST(only_the_extended_poll_tells_what_was_invalidated)
+START_TEST(only_the_extended_poll_reports_the_invalidated_key)
 {
 	const struct ib_wc invalidated = { .wc_flags = IB_WC_WITH_INVALIDATE | IB_WC_SOLICITED,
 					   .invalidated_rkey = 0x1234,
@@ -341,7 +341,7 @@ START_TEST(one_callback_per_arm_with_the_context_of_the_queue)
 }
 END_TEST
 
-START_TEST(what_is_no_arm_is_refused)
+START_TEST(an_unknown_arm_type_is_refused)
 {
 	al_cq_h cq = make((struct al_cq_init){ 0 }, NULL);
 	unsigned int calls = fake->calls[FAKE_arm_cq];
@@ -490,7 +490,7 @@ static void set_up_serialised(void)
 	open_world();
 }
 
-START_TEST(a_module_that_wants_it_has_them_serialised)
+START_TEST(polls_and_arms_are_serialised_for_a_module_that_asks)
 {
 	call_at_once(make((struct al_cq_init){ 0 }, NULL), 4, 1);
 }
@@ -575,14 +575,14 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, entries_are_limited_exactly_and_the_limit_written_back);
-	tcase_add_test(tcase, attributes_that_mean_nothing_are_refused);
+	tcase_add_test(tcase, unknown_attributes_are_refused);
 	tcase_add_test(tcase, a_channel_of_another_opening_is_refused);
 	tcase_add_test(tcase, completions_are_polled_in_order_and_none_is_success);
 	tcase_add_test(tcase, polling_without_room_is_refused);
-	tcase_add_test(tcase, only_the_extended_poll_tells_what_was_invalidated);
+	tcase_add_test(tcase, only_the_extended_poll_reports_the_invalidated_key);
 	tcase_add_test(tcase, the_status_of_the_module_is_passed_on);
 	tcase_add_test(tcase, one_callback_per_arm_with_the_context_of_the_queue);
-	tcase_add_test(tcase, what_is_no_arm_is_refused);
+	tcase_add_test(tcase, an_unknown_arm_type_is_refused);
 	tcase_add_test(tcase, a_callback_may_poll_and_arm_and_is_refused_what_may_sleep);
 	tcase_add_test(tcase, with_a_channel_notifications_come_there);
 	tcase_add_test(tcase, polls_and_arms_of_one_queue_are_not_serialised);
@@ -592,7 +592,7 @@ int main(void)
 		 entries_there_are_written_back_and_so_is_the_limit_of_the_module);
 	add_case(suite, "optional operations", set_up_optional, what_the_module_offers_beyond_the_required_goes_through);
 	add_case(suite, "three at most", set_up_three, as_many_as_the_limit_says_and_not_one_more);
-	add_case(suite, "serialised", set_up_serialised, a_module_that_wants_it_has_them_serialised);
+	add_case(suite, "serialised", set_up_serialised, polls_and_arms_are_serialised_for_a_module_that_asks);
 	add_case(suite, "may block", set_up_blocking, an_operation_that_may_block_holds_up_no_destroy);
 	return test_run(suite);
 }

@@ -29,7 +29,7 @@ static void make_chain(struct ib_recv_wr *wr)
 		wr[i] = (struct ib_recv_wr){ .wr_id = 1000 + i, .next = i + 1 < CHAIN ? &wr[i + 1] : NULL };
 }
 
-START_TEST(a_long_chain_is_posted_whole_and_its_first_bad_request_told)
+START_TEST(a_long_chain_is_posted_and_its_first_bad_request_reported)
 {
 	struct al_qp_init init = { .qp_type = IB_QPT_RC, .cap = { 1, ROOM, 1, 1, 0 }, .send_cq = cq, .recv_cq = cq };
 	struct ib_recv_wr wr[CHAIN];
@@ -178,7 +178,7 @@ int main(void)
 	TCase *tcase = tcase_create("crossing");
 
 	tcase_add_checked_fixture(tcase, set_up_large, tear_down);
-	tcase_add_test(tcase, a_long_chain_is_posted_whole_and_its_first_bad_request_told);
+	tcase_add_test(tcase, a_long_chain_is_posted_and_its_first_bad_request_reported);
 	tcase_add_test(tcase, an_address_handle_of_another_hca_or_opening_is_refused);
 	tcase_add_test(tcase, a_poll_does_not_wait_behind_calls_that_sleep);
 	tcase_add_test(tcase, a_large_snapshot_has_each_object_once);

@@ -4,7 +4,7 @@
 
 /* ----------------------------------------------------------------- requests */
 
-START_TEST(the_first_request_not_taken_is_told)
+START_TEST(the_first_request_that_was_not_posted_is_reported)
 {
 	struct ib_recv_wr wr[10] = { 0 };
 	const struct ib_recv_wr *bad = NULL;
@@ -313,7 +313,7 @@ int main(void)
 	TCase *tcase = tcase_create("posts");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_test(tcase, the_first_request_not_taken_is_told);
+	tcase_add_test(tcase, the_first_request_that_was_not_posted_is_reported);
 	tcase_add_test(tcase, with_an_invalid_handle_no_request_is_taken);
 	tcase_add_test(tcase, a_missing_request_is_refused);
 	tcase_add_test(tcase, of_a_removed_hca_no_request_is_taken);

@@ -234,7 +234,7 @@ START_TEST(every_rule_is_of_a_type_and_read)
 }
 END_TEST
 
-START_TEST(a_state_that_is_none_is_refused)
+START_TEST(an_unknown_state_is_refused)
 {
 	ck_status(qp_table_check(IB_QPT_RC, IB_QPS_INIT, IB_QPS_COUNT, IB_QP_STATE), AL_INVALID_PARAMETER);
 	ck_status(qp_table_check(IB_QPT_RC, IB_QPS_INIT, (ib_qp_state)-1, IB_QP_STATE), AL_INVALID_PARAMETER);
@@ -249,7 +249,7 @@ int main(void)
 	tcase_add_loop_test(tcase, every_transition_of_a_type_is_as_the_architecture_has_it, IB_QPT_NONE + 1,
 			    IB_QPT_COUNT);
 	tcase_add_test(tcase, every_rule_is_of_a_type_and_read);
-	tcase_add_test(tcase, a_state_that_is_none_is_refused);
+	tcase_add_test(tcase, an_unknown_state_is_refused);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }

@@ -192,7 +192,7 @@ START_TEST(special_and_raw_queue_pairs_are_made_on_their_port)
 }
 END_TEST
 
-START_TEST(attributes_that_mean_nothing_are_refused)
+START_TEST(unknown_attributes_are_refused)
 {
 	struct al_qp_init init;
 
@@ -328,7 +328,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_loop_test(tcase, sizes_are_limited_exactly_and_the_limits_written_back, 0, 5);
 	tcase_add_loop_test(tcase, a_type_that_the_hca_does_not_offer_is_unsupported, 0, 5);
-	tcase_add_test(tcase, attributes_that_mean_nothing_are_refused);
+	tcase_add_test(tcase, unknown_attributes_are_refused);
 	tcase_add_test(tcase, a_missing_cq_is_an_invalid_handle_and_no_crash);
 	tcase_add_test(tcase, a_cq_of_another_hca_is_refused);
 	tcase_add_test(tcase, a_cq_of_another_opening_is_refused);
