@@ -39,7 +39,7 @@ hca/soft/base: include shared
 hca/soft/packet: include shared
 hca/soft/engine: include shared base packet
 hca/soft/memory: include shared base packet engine
-hca/soft/queue: include shared base packet engine
+hca/soft/queue: include shared base engine
 hca/soft/port: include shared base packet
 hca/soft/link: include shared base packet engine memory port
 hca/soft/transport: include shared base packet engine memory queue port link

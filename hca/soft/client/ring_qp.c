@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Queues that are shared with a client: requests on their way from its rings into the queue pair's
- * own queues, where they are what soft_post_send() and soft_post_recv() would have made of them,
- * and completions on their way into its memory.
+ * Queues that are shared with a client. A request in a client's ring becomes an element of the queue
+ * pair's own queue, the same element that soft_post_send() or soft_post_recv() makes. Completions go
+ * into the client's memory.
  *
- * Everything in a ring can change while it is looked at. So a request is copied once, and only the
- * copy is checked and used; the data of an inline one goes straight into the queue's own element,
- * once, and is not looked at. The client's indices are bounded by what the queue can hold.
+ * A client can change its rings at any moment. So the module copies a request once, into the
+ * element, and checks and uses that copy only. Nothing looks at inline data before it is sent. The
+ * client's indices are bounded by what the queue can hold.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -292,58 +292,50 @@ static void copy_once(void *to, const void *from, size_t bytes)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* A path in place of its handle (ud_post()). The reader has checked the path's form. */
-al_status ring_path(const struct soft_qp *qp, const struct ib_send_wr *wr, struct datagram *to)
+/* May the queue pair send to that path? The path's form has been checked. */
+static al_status check_path(const struct soft_qp *qp, const struct ib_flat_send *head)
 {
-	const struct ib_flat_path *path = (const void *)wr->wr.ud.ah;
 	const struct soft_hca *hca = qp_hca(qp);
 	struct ib_ah_attr attr;
 	al_status status;
 
-	if (path->port_num > hca->conf.ports)
+	if (head->path.port_num > hca->conf.ports)
 		return AL_INVALID_PARAMETER;
-	ib_flat_unpack_path(path, &attr);
+	ib_flat_unpack_path(&head->path, &attr);
 	status = wr_check_address(&attr, hca->conf.gids, hca->conf.lmc);
 	if (!status)
-		status = wr_check_datagram(&qp->ci, qp_port_num(qp), qp->ci.pd, path->port_num,
-					   wr->wr.ud.remote_qpn);
-	if (status)
-		return status;
-	to->qkey = path->qkey;
-	address_set(&to->to, &attr);
-	return AL_SUCCESS;
+		status = wr_check_datagram(&qp->ci, qp_port_num(qp), qp->ci.pd, attr.port_num, head->key);
+	return status;
 }
 
-/* The request in a slot becomes the queue's. Inline data stays in the slot until qp_add_send() copies the data. */
+/* The request in a slot becomes the queue's element. Head and tail are copied once each; the tail after the head has been checked. */
 static al_status take_send(struct soft_qp *qp, uint32_t index, uint64_t *wr_id)
 {
 	const struct shared_qp *s = qp->shared;
 	const char *slot = s->sq + (size_t)(index & s->layout.sq_mask) * s->layout.sq_stride;
-	const struct ib_sge *tail = (const struct ib_sge *)(slot + sizeof(struct ib_flat_send));
 	uint32_t room = (s->layout.sq_stride - (uint32_t)sizeof(struct ib_flat_send)) / IB_FLAT_UNIT;
-	struct ib_sge copy[1 + SOFT_MAX_SGE], data; /* masks and list */
-	struct ib_flat_send from;
-	struct ib_send_wr wr;
+	struct send_wqe *wqe = sq_at(&qp->sq, index);
+	struct ib_flat_send *head = &wqe->wr;
 	al_status status;
 
-	copy_once(&from, slot, sizeof(from));
-	*wr_id = from.wr_id;
-	status = ib_flat_check_send(&from, qp->ci.qp_type, room);
-	if (status)
+	if (UNLIKELY(!sq_has_room(&qp->sq, index, qp->ci.cap.max_send_wr)))
+		return AL_QUEUE_FULL;
+	copy_once(head, slot, sizeof(*head));
+	*wr_id = head->wr_id;
+	status = ib_flat_check_send(head, qp->ci.qp_type, room);
+	if (!status)
+		status = wr_check_flat(&qp->ci, head);
+	if (!status && is_ud(qp))
+		status = check_path(qp, head);
+	if (UNLIKELY(status))
 		return status;
-	if (from.num_sge > qp->ci.cap.max_send_sge)
-		return AL_INVALID_SGE;
-	if (!(from.flags & IB_SEND_INLINE)) {
-		copy_once(copy, tail, ib_flat_units(&from) * IB_FLAT_UNIT);
-		tail = copy;
-	}
-	ib_flat_unpack_send(&from, tail, qp->ci.qp_type, &wr, &data);
-	status = ib_flat_check_list(wr.sg_list, wr.num_sge, from.length);
-	if (status)
+	copy_once(wqe->sge, slot + sizeof(*head), ib_flat_units(head) * IB_FLAT_UNIT);
+	if (!(head->flags & IB_SEND_INLINE))
+		status = ib_flat_check_list(wqe->sge, head->num_sge, head->length);
+	if (UNLIKELY(status))
 		return status;
-	if (ib_flat_has_path(qp->ci.qp_type, from.opcode))
-		wr.wr.ud.ah = (al_ah_h)(uintptr_t)&from.path; /* ring_path() knows */
-	return qp_add_send(qp, &wr, index);
+	qp_accept_send(qp, wqe);
+	return AL_SUCCESS;
 }
 
 bool ring_take_sends(struct soft_qp *qp, uint32_t max, uint32_t *taken)
@@ -388,24 +380,27 @@ void ring_catch_up(struct soft_qp *qp)
 
 /* --------------------------------------------------------------------- receives */
 
+/* The request in a slot becomes the queue's element. */
 static al_status take_recv(struct soft_qp *qp, uint32_t index, uint64_t *wr_id)
 {
 	const struct shared_qp *s = qp->shared;
 	const char *slot = s->rq + (size_t)(index & s->layout.rq_mask) * s->layout.rq_stride;
-	struct ib_sge list[SOFT_MAX_SGE];
-	struct ib_flat_recv from;
-	struct ib_recv_wr wr;
+	struct recv_wqe *wqe = rq_at(&qp->rq, index);
+	struct ib_flat_recv *head = &wqe->wr;
 	al_status status;
 
-	copy_once(&from, slot, sizeof(from));
-	*wr_id = from.wr_id;
-	if (from.num_sge > qp->ci.cap.max_recv_sge)
+	if (UNLIKELY(!rq_has_room(&qp->rq, index, qp->ci.cap.max_recv_wr)))
+		return AL_QUEUE_FULL;
+	copy_once(head, slot, sizeof(*head));
+	*wr_id = head->wr_id;
+	if (UNLIKELY(head->num_sge > qp->ci.cap.max_recv_sge))
 		return AL_INVALID_SGE;
-	copy_once(list, slot + sizeof(from), from.num_sge * sizeof(*list));
-	status = ib_flat_read_recv(&from, list, from.num_sge, &wr);
-	if (status)
+	copy_once(wqe->sge, slot + sizeof(*head), head->num_sge * sizeof(*wqe->sge));
+	status = ib_flat_check_list(wqe->sge, head->num_sge, head->length);
+	if (UNLIKELY(status))
 		return status;
-	return qp_add_recv(qp, &wr, index);
+	qp_accept_recv(qp, wqe);
+	return AL_SUCCESS;
 }
 
 bool ring_fill(struct soft_qp *qp, uint32_t max)

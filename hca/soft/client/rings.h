@@ -11,7 +11,6 @@
 #include "hca/soft/shared/lock.h"
 #include "hca/soft/shared/ring.h"
 
-struct datagram;
 struct engine;
 struct soft_cq;
 struct soft_hca;
@@ -111,7 +110,5 @@ void ring_state(struct soft_qp *qp, ib_qp_state state);
 void ring_emptied(struct soft_qp *qp);
 void ring_retired(struct soft_qp *qp, uint32_t sq_cons);
 void ring_received(struct soft_qp *qp, uint32_t rq_cons);
-/* The path of a request from a ring, in place of its address handle. */
-al_status ring_path(const struct soft_qp *qp, const struct ib_send_wr *wr, struct datagram *to);
 
 #endif

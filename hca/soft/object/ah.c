@@ -32,12 +32,15 @@ al_status soft_modify_ah(struct ci_ah *ci, const struct ib_ah_attr *attr)
 {
 	struct soft_ah *ah = (struct soft_ah *)ci;
 	al_status status = ah_check(hca_port(pd_hca(ci->pd), attr->port_num), attr);
+	struct ib_flat_path path;
 
+	if (!status)
+		status = ib_flat_pack_path(&path, attr);
 	if (status)
 		return status;
 	fmutex_lock(&ah->lock);
 	ah->attr = *attr;
-	address_set(&ah->to, attr);
+	ah->path = path;
 	fmutex_unlock(&ah->lock);
 	return AL_SUCCESS;
 }

@@ -11,67 +11,33 @@
 #include "hca/soft/shared/wr.h"
 #include "hca/soft/transport/qp.h"
 
-static void copy_inline(struct send_wqe *wqe, const struct ib_send_wr *wr)
+void qp_accept_send(const struct soft_qp *qp, struct send_wqe *wqe)
 {
-	char *to = (char *)wqe->sge;
-	uint32_t i;
-
-	for (i = 0; i < wr->num_sge; i++) {
-		if (wr->sg_list[i].length)
-			memcpy(to, (const void *)(uintptr_t)wr->sg_list[i].addr,
-			       wr->sg_list[i].length);
-		to += wr->sg_list[i].length;
-	}
+	if (qp->ci.sq_sig_all)
+		wqe->wr.flags |= IB_SEND_SIGNALED;
+	IB_TRACE("soft", "post_send: WQE built qp=%#x wr_id=%#llx %s %u bytes", qp->ci.qp_num,
+		 (unsigned long long)wqe->wr.wr_id, wr_ops[wqe->wr.opcode].name, wqe->wr.length);
 }
 
-static al_status build_send(struct soft_qp *qp, const struct ib_send_wr *wr, struct send_wqe *wqe)
+/* The request becomes the element of that index, if there is room. Under the send queue's lock. */
+static al_status add_send(struct soft_qp *qp, const struct ib_send_wr *wr, uint32_t index)
 {
-	const struct wr_op *op;
+	struct send_wqe *wqe = sq_at(&qp->sq, index);
+	struct ib_flat_path path;
 	uint32_t length;
-	al_status status = wr_check_send(&qp->ci, wr, &length);
+	al_status status;
 
+	if (UNLIKELY(!sq_has_room(&qp->sq, index, qp->ci.cap.max_send_wr)))
+		return AL_QUEUE_FULL;
+	status = wr_check_send(&qp->ci, wr, &length);
+	if (!status && is_ud(qp))
+		status = ud_path(qp, wr, &path);
 	if (UNLIKELY(status))
 		return status;
-	op = &wr_ops[wr->opcode];
-	wqe->wr_id = wr->wr_id;
-	wqe->ex = wr->ex.imm_data;
-	wqe->length = length;
-	wqe->opcode = (uint8_t)wr->opcode;
-	wqe->flags = (uint8_t)(wr->send_flags | (qp->ci.sq_sig_all ? IB_SEND_SIGNALED : 0));
-	wqe->num_sge = (uint8_t)wr->num_sge;
-	wqe->status = IB_WC_SUCCESS;
-	wqe->refs = 0;
-	wqe->answered = false;
-	if (op->flags & WR_ATOMIC) {
-		wqe->remote_addr = wr->wr.atomic.remote_addr;
-		wqe->rkey = wr->wr.atomic.rkey;
-		wqe->compare_add = wr->wr.atomic.compare_add;
-		wqe->swap = wr->wr.atomic.swap;
-	} else if (op->flags & WR_REMOTE) {
-		wqe->remote_addr = wr->wr.rdma.remote_addr;
-		wqe->rkey = wr->wr.rdma.rkey;
-	} else if (is_ud(qp)) {
-		status = ud_post(qp, wr, wqe);
-		if (UNLIKELY(status))
-			return status;
-	}
-	if (wr->send_flags & IB_SEND_INLINE)
-		copy_inline(wqe, wr);
-	else
-		for (uint32_t i = 0; i < wr->num_sge; i++)
-			wqe->sge[i] = wr->sg_list[i];
-	IB_TRACE("soft", "post_send: WQE built qp=%#x wr_id=%#llx %s %u bytes", qp->ci.qp_num,
-		 (unsigned long long)wr->wr_id, op->name, length);
+	ib_flat_pack_send(&wqe->wr, wr, length, qp->ci.qp_type, &path);
+	ib_flat_pack_tail(&wqe->wr, wqe->sge, wr);
+	qp_accept_send(qp, wqe);
 	return AL_SUCCESS;
-}
-
-al_status qp_add_send(struct soft_qp *qp, const struct ib_send_wr *wr, uint32_t index)
-{
-	/* acquire: pairs with the release in comp.c; the slot is no longer read */
-	if (UNLIKELY(index - atomic_load_explicit(&qp->sq.cons, memory_order_acquire) >=
-		     qp->ci.cap.max_send_wr))
-		return AL_QUEUE_FULL;
-	return build_send(qp, wr, sq_at(&qp->sq, index));
 }
 
 void qp_sends_added(struct soft_qp *qp)
@@ -99,7 +65,7 @@ al_status soft_post_send(struct ci_qp *ci, const struct ib_send_wr *wr,
 		     qp->shared))
 		status = AL_INVALID_STATE;
 	for (; !status && wr; wr = wr->next) {
-		status = qp_add_send(qp, wr, prod);
+		status = add_send(qp, wr, prod);
 		if (UNLIKELY(status))
 			break;
 		prod++;
@@ -114,31 +80,27 @@ al_status soft_post_send(struct ci_qp *ci, const struct ib_send_wr *wr,
 	return status;
 }
 
-static al_status build_recv(const struct soft_qp *qp, const struct ib_recv_wr *wr,
-			    struct recv_wqe *wqe)
+void qp_accept_recv(const struct soft_qp *qp, const struct recv_wqe *wqe)
 {
-	uint32_t length;
-	al_status status = wr_check_recv(&qp->ci, wr, &length);
-
-	if (UNLIKELY(status))
-		return status;
-	wqe->wr_id = wr->wr_id;
-	wqe->length = length;
-	wqe->num_sge = wr->num_sge;
-	if (wr->num_sge)
-		memcpy(wqe->sge, wr->sg_list, wr->num_sge * sizeof(*wr->sg_list));
 	IB_TRACE("soft", "post_recv: WQE built qp=%#x wr_id=%#llx %u bytes", qp->ci.qp_num,
-		 (unsigned long long)wr->wr_id, wqe->length);
-	return AL_SUCCESS;
+		 (unsigned long long)wqe->wr.wr_id, wqe->wr.length);
 }
 
-al_status qp_add_recv(struct soft_qp *qp, const struct ib_recv_wr *wr, uint32_t index)
+/* The request becomes the element of that index, if there is room. Under the receive queue's lock. */
+static al_status add_recv(struct soft_qp *qp, const struct ib_recv_wr *wr, uint32_t index)
 {
-	/* acquire: pairs with the release in qp_complete_recv(); the slot is no longer read */
-	if (UNLIKELY(index - atomic_load_explicit(&qp->rq.cons, memory_order_acquire) >=
-		     qp->ci.cap.max_recv_wr))
+	struct recv_wqe *wqe = rq_at(&qp->rq, index);
+	uint32_t length;
+	al_status status;
+
+	if (UNLIKELY(!rq_has_room(&qp->rq, index, qp->ci.cap.max_recv_wr)))
 		return AL_QUEUE_FULL;
-	return build_recv(qp, wr, rq_at(&qp->rq, index));
+	status = wr_check_recv(&qp->ci, wr, &length);
+	if (UNLIKELY(status))
+		return status;
+	ib_flat_pack_recv(&wqe->wr, wqe->sge, wr, length);
+	qp_accept_recv(qp, wqe);
+	return AL_SUCCESS;
 }
 
 al_status soft_post_recv(struct ci_qp *ci, const struct ib_recv_wr *wr,
@@ -156,7 +118,7 @@ al_status soft_post_recv(struct ci_qp *ci, const struct ib_recv_wr *wr,
 		     qp->shared))
 		status = AL_INVALID_STATE;
 	for (; !status && wr; wr = wr->next) {
-		status = qp_add_recv(qp, wr, prod);
+		status = add_recv(qp, wr, prod);
 		if (UNLIKELY(status))
 			break;
 		prod++;

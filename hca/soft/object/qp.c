@@ -70,8 +70,6 @@ static al_status carve_rings(struct soft_qp *qp)
 	if (data < cap->max_inline_data)
 		data = (cap->max_inline_data + 15) & ~15u;
 	qp->sq.stride = (uint32_t)sizeof(struct send_wqe) + data;
-	if (is_ud(qp))
-		qp->sq.stride += (uint32_t)sizeof(struct datagram);
 	qp->rq.stride =
 		(uint32_t)(sizeof(struct recv_wqe) + cap->max_recv_sge * sizeof(struct ib_sge));
 	nodes = (nodes + 63) & ~(size_t)63;

@@ -29,12 +29,6 @@ struct address {
 	bool global;
 };
 
-/* The same and the Q_Key, of a datagram. */
-struct datagram {
-	struct address to;
-	uint32_t qkey; /* DETH */
-};
-
 /* The LRH and GRH of a packet. */
 struct route {
 	uint16_t slid, dlid;

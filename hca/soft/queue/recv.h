@@ -8,15 +8,14 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <iba/ib_flat_wr.h>
 #include <iba/ib_hca.h>
 
 #include "hca/soft/shared/lock.h"
 
-/* Element of a receive queue. */
+/* Element of a receive queue: a flat request. */
 struct recv_wqe {
-	uint64_t wr_id;
-	uint32_t length;
-	uint32_t num_sge;
+	struct ib_flat_recv wr;
 	struct ib_sge sge[];
 };
 
@@ -33,6 +32,13 @@ struct recv_queue {
 static inline struct recv_wqe *rq_at(const struct recv_queue *rq, uint32_t index)
 {
 	return (struct recv_wqe *)(rq->mem + (size_t)(index & rq->mask) * rq->stride);
+}
+
+/* Is the slot of an index free? most: elements that the queue may hold. */
+static inline bool rq_has_room(const struct recv_queue *rq, uint32_t index, uint32_t most)
+{
+	/* acquire: pairs with the release in rq_complete(); the slot is no longer read */
+	return index - atomic_load_explicit(&rq->cons, memory_order_acquire) < most;
 }
 
 /* Receives that are posted and not completed, the one that is held among them. */

@@ -5,32 +5,30 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <iba/ib_flat_wr.h>
 #include <iba/ib_hca.h>
 
-#include "hca/soft/packet/packet.h"
 #include "hca/soft/shared/lock.h"
 
-/* Element of a send queue, followed by its gather list or its inline data, and a datagram's address. */
+/* Element of a send queue: a flat request. The queue's own state of the element lies in the bytes that a flat request has for its
+ * holder, so that a post makes the state zero. */
 struct send_wqe {
-	uint64_t wr_id;
-	uint64_t remote_addr;
-	uint64_t compare_add, swap;
 	union {
-		uint32_t rkey;
-		uint32_t remote_qpn; /* datagram */
+		struct ib_flat_send wr;
+		struct {
+			uint8_t head[offsetof(struct ib_flat_send, holder)];
+			uint32_t first_psn : 24; /* once started, as last_psn */
+			uint32_t refs : 8;       /* packets not at home */
+			uint32_t last_psn : 24;
+			uint32_t status : 6;     /* ib_wc_status it will complete with */
+			uint32_t answered : 1;   /* read, atomic: all data has come */
+			uint32_t client : 1;     /* once started: some of its payload is in a client */
+		};
 	};
-	uint32_t ex;        /* immediate data */
-	uint32_t length;    /* of the message */
-	uint32_t first_psn, last_psn; /* once started */
-	uint8_t opcode;     /* ib_wr_opcode */
-	uint8_t flags;      /* enum ib_send_flags */
-	uint8_t num_sge;
-	uint8_t status;     /* ib_wc_status it will complete with */
-	uint16_t refs;      /* packets not at home */
-	bool answered;      /* read, atomic: all data has come */
-	bool client;        /* once started: its payload, or some of it, is in a client */
-	struct ib_sge sge[];
+	struct ib_sge sge[]; /* the tail; no operation of this HCA has masks */
 };
+
+_Static_assert(sizeof(struct send_wqe) == sizeof(struct ib_flat_send), "the state fits into the holder's bytes");
 
 /* Indices count up for ever; the slot of an index is index & mask. */
 struct send_queue {
@@ -47,6 +45,13 @@ static inline struct send_wqe *sq_at(const struct send_queue *sq, uint32_t index
 	return (struct send_wqe *)(sq->mem + (size_t)(index & sq->mask) * sq->stride);
 }
 
+/* Is the slot of an index free? most: elements that the queue may hold. */
+static inline bool sq_has_room(const struct send_queue *sq, uint32_t index, uint32_t most)
+{
+	/* acquire: pairs with the release in comp.c; the slot is no longer read */
+	return index - atomic_load_explicit(&sq->cons, memory_order_acquire) < most;
+}
+
 /* The index of an element that is in the queue. */
 static inline uint32_t sq_index(const struct send_queue *sq, const struct send_wqe *wqe)
 {
@@ -54,12 +59,6 @@ static inline uint32_t sq_index(const struct send_queue *sq, const struct send_w
 	uint32_t slot = (uint32_t)((size_t)((const char *)wqe - sq->mem) / sq->stride);
 
 	return cons + ((slot - cons) & sq->mask);
-}
-
-/* The last part of a datagram's element. */
-static inline struct datagram *wqe_datagram(const struct send_queue *sq, const struct send_wqe *wqe)
-{
-	return (struct datagram *)((char *)wqe + sq->stride - sizeof(struct datagram));
 }
 
 #endif

@@ -6,54 +6,62 @@
 #ifndef SOFT_WR_H
 #define SOFT_WR_H
 
+#include <iba/ib_flat_wr.h>
 #include <iba/ib_hca.h>
 
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/opcode.h"
 
-/* Is the request one of this queue pair's kind? Adds up its length. */
-static inline al_status wr_check_send(const struct ci_qp *qp, const struct ib_send_wr *wr,
-				      uint32_t *length)
+/* Does the HCA offer this operation, with these flags, to a queue pair of this type? */
+static inline al_status wr_check_op(const struct ci_qp *qp, uint32_t opcode, uint32_t flags)
 {
-	const uint32_t all_flags =
-		IB_SEND_FENCE | IB_SEND_SIGNALED | IB_SEND_SOLICITED | IB_SEND_INLINE;
 	const struct wr_op *op;
-	uint64_t sum = 0;
-	uint32_t i;
 
-	if ((uint32_t)wr->opcode >= IB_WR_OPCODES || wr->send_flags & ~all_flags)
+	if (opcode >= IB_WR_OPCODES || flags & ~(uint32_t)IB_FLAT_SEND_FLAGS)
 		return AL_INVALID_OPCODE;
-	op = &wr_ops[wr->opcode];
+	op = &wr_ops[opcode];
 	if (!op->qp_types)
 		return AL_UNSUPPORTED;
 	if (!(op->qp_types & 1u << qp->qp_type) ||
-	    (wr->send_flags & IB_SEND_INLINE && !(op->flags & WR_INLINE)))
+	    (flags & IB_SEND_INLINE && !(op->flags & WR_INLINE)))
 		return AL_INVALID_OPCODE;
-	if (wr->num_sge > qp->cap.max_send_sge || (wr->num_sge && !wr->sg_list))
+	return AL_SUCCESS;
+}
+
+/* May this queue pair send the request? Adds up the request's length. */
+static inline al_status wr_check_send(const struct ci_qp *qp, const struct ib_send_wr *wr,
+				      uint32_t *length)
+{
+	al_status status = wr_check_op(qp, (uint32_t)wr->opcode, wr->send_flags);
+
+	if (status)
+		return status;
+	if (wr->num_sge > qp->cap.max_send_sge || (wr->num_sge && !wr->sg_list) ||
+	    ib_flat_sum(wr->sg_list, wr->num_sge, length) ||
+	    (wr->send_flags & IB_SEND_INLINE && *length > qp->cap.max_inline_data))
 		return AL_INVALID_SGE;
-	for (i = 0; i < wr->num_sge; i++)
-		sum += wr->sg_list[i].length;
-	if (sum > UINT32_MAX ||
-	    (wr->send_flags & IB_SEND_INLINE && sum > qp->cap.max_inline_data))
+	return AL_SUCCESS;
+}
+
+/* wr_check_send() for the head of a flat request, whose form has been checked. */
+static inline al_status wr_check_flat(const struct ci_qp *qp, const struct ib_flat_send *head)
+{
+	al_status status = wr_check_op(qp, head->opcode, head->flags);
+
+	if (status)
+		return status;
+	if (head->num_sge > qp->cap.max_send_sge ||
+	    (head->flags & IB_SEND_INLINE && head->length > qp->cap.max_inline_data))
 		return AL_INVALID_SGE;
-	*length = (uint32_t)sum;
 	return AL_SUCCESS;
 }
 
 static inline al_status wr_check_recv(const struct ci_qp *qp, const struct ib_recv_wr *wr,
 				      uint32_t *length)
 {
-	uint64_t sum = 0;
-	uint32_t i;
-
 	if (wr->num_sge > qp->cap.max_recv_sge || (wr->num_sge && !wr->sg_list))
 		return AL_INVALID_SGE;
-	for (i = 0; i < wr->num_sge; i++)
-		sum += wr->sg_list[i].length;
-	if (sum > UINT32_MAX)
-		return AL_INVALID_SGE;
-	*length = (uint32_t)sum;
-	return AL_SUCCESS;
+	return ib_flat_sum(wr->sg_list, wr->num_sge, length);
 }
 
 /* A datagram's destination. ah_port: the address handle's; qp_port: the queue pair's, 0: it went to Error before it had

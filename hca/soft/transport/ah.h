@@ -3,17 +3,17 @@
 #ifndef SOFT_AH_H
 #define SOFT_AH_H
 
+#include <iba/ib_flat_wr.h>
 #include <iba/ib_hca.h>
 
-#include "hca/soft/packet/packet.h"
 #include "hca/soft/shared/lock.h"
 
 /* Address handle. */
 struct soft_ah {
 	struct ci_ah ci;
-	struct fmutex lock; /* guards attr and to: modify and a post may meet. Leaf. */
+	struct fmutex lock; /* guards attr and path: modify and a post may meet. Leaf. */
 	struct ib_ah_attr attr;
-	struct address to; /* what a post takes of it */
+	struct ib_flat_path path; /* attr, as a post takes it */
 };
 
 #endif

@@ -49,7 +49,7 @@ static bool advance(struct soft_qp *qp, uint32_t upto)
 
 	while (!all_answered(qp) && psn_diff(upto, qp->conn.req.una) > 0) {
 		wqe = oldest(qp);
-		if (wr_ops[wqe->opcode].flags & WR_RD_ATOMIC)
+		if (wr_ops[wqe->wr.opcode].flags & WR_RD_ATOMIC)
 			return false;
 		if (psn_diff(upto, wqe->last_psn) <= 0) {
 			progress(qp, upto);
@@ -72,9 +72,9 @@ static void answered(struct soft_qp *qp, struct send_wqe *wqe)
 
 void comp_fail(struct runner *r, struct soft_qp *qp, ib_wc_status status)
 {
-	oldest(qp)->status = (uint8_t)status;
+	oldest(qp)->status = status;
 	IB_TRACE("soft", "request failed: qp=%#x wr_id=%#llx status=%d", qp->ci.qp_num,
-		 (unsigned long long)oldest(qp)->wr_id, status);
+		 (unsigned long long)oldest(qp)->wr.wr_id, status);
 	qp_error(r, qp, -1);
 }
 
@@ -177,7 +177,7 @@ static struct send_wqe *expecting(struct runner *r, struct soft_qp *qp, const st
 		return NULL;
 	}
 	wqe = oldest(qp);
-	if (wr_ops[wqe->opcode].flags & (pkt->kind == PKT_READ_RESP ? WR_READ : WR_ATOMIC))
+	if (wr_ops[wqe->wr.opcode].flags & (pkt->kind == PKT_READ_RESP ? WR_READ : WR_ATOMIC))
 		return wqe;
 	comp_fail(r, qp, IB_WC_BAD_RESP_ERR);
 	return NULL;
@@ -202,7 +202,7 @@ static struct place element_place(const struct soft_qp *qp, const struct send_wq
 	return (struct place){
 		.view = { qp->conn.own.memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE },
 		.sge = wqe->sge,
-		.num = wqe->num_sge,
+		.num = wqe->wr.num_sge,
 		.skip = skip,
 	};
 }
@@ -237,7 +237,7 @@ static void read_response(struct runner *r, struct soft_qp *qp, const struct pac
 		return;
 	offset = (uint64_t)(uint32_t)psn_diff(pkt->psn, wqe->first_psn)
 		 << qp->conn.source.mtu_shift;
-	left = wqe->length - offset;
+	left = wqe->wr.length - offset;
 	due = (uint32_t)psn_diff(wqe->last_psn, pkt->psn) + 1;
 	/* a last packet ends the read, and no other does; the others are full */
 	if (pkt->place & PLACE_LAST
@@ -363,16 +363,16 @@ void comp_resume(struct runner *r, struct soft_qp *qp)
 static bool completion(const struct soft_qp *qp, const struct send_wqe *wqe, ib_wc_status status,
 		       struct ib_wc *wc)
 {
-	const struct wr_op *op = &wr_ops[wqe->opcode];
+	const struct wr_op *op = &wr_ops[wqe->wr.opcode];
 
-	if (status == IB_WC_SUCCESS && !(wqe->flags & IB_SEND_SIGNALED))
+	if (status == IB_WC_SUCCESS && !(wqe->wr.flags & IB_SEND_SIGNALED))
 		return false;
 	*wc = (struct ib_wc){
-		.wr_id = wqe->wr_id,
+		.wr_id = wqe->wr.wr_id,
 		.qp_context = qp->ci.owner_context,
 		.status = status,
 		.opcode = (ib_wc_opcode)op->wc_opcode,
-		.byte_len = op->flags & WR_RD_ATOMIC ? wqe->length : 0,
+		.byte_len = op->flags & WR_RD_ATOMIC ? wqe->wr.length : 0,
 		.qp_num = qp->ci.qp_num,
 	};
 	return true;

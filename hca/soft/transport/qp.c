@@ -91,7 +91,7 @@ void qp_send_error(struct soft_qp *qp)
 
 void qp_complete_recv(struct runner *r, struct soft_qp *qp, struct ib_wc *wc)
 {
-	wc->wr_id = qp->conn.resp.recv->wr_id;
+	wc->wr_id = qp->conn.resp.recv->wr.wr_id;
 	wc->qp_context = qp->ci.owner_context;
 	wc->qp_num = qp->ci.qp_num;
 	qp->conn.resp.recv = NULL;

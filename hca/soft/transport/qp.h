@@ -185,9 +185,10 @@ void qp_error(struct runner *r, struct soft_qp *qp, int event);
 /* An unreliable type's request has completed in error: the send queue stops (IBTA 10.3.1.6). */
 void qp_send_error(struct soft_qp *qp);
 void qp_event(struct soft_qp *qp, ib_event_type type);
-/* The request becomes the element of that index, if there is room. Under sq_lock, rq_lock. */
-al_status qp_add_send(struct soft_qp *qp, const struct ib_send_wr *wr, uint32_t index);
-al_status qp_add_recv(struct soft_qp *qp, const struct ib_recv_wr *wr, uint32_t index);
+/* The last step of each way into a queue: the element holds the request, and the state of a send element is zero. Under the queue's
+ * lock. */
+void qp_accept_send(const struct soft_qp *qp, struct send_wqe *wqe);
+void qp_accept_recv(const struct soft_qp *qp, const struct recv_wqe *wqe);
 /* The doorbell: sends have been added, or there is something to flush. */
 void qp_sends_added(struct soft_qp *qp);
 /* Completes the receive that is held. */
@@ -201,7 +202,7 @@ static inline uint32_t req_packets(const struct soft_qp *qp, const struct send_w
 {
 	uint32_t mtu_mask = (1u << qp->conn.source.mtu_shift) - 1;
 
-	return wqe->length ? (wqe->length + mtu_mask) >> qp->conn.source.mtu_shift : 1;
+	return wqe->wr.length ? (wqe->wr.length + mtu_mask) >> qp->conn.source.mtu_shift : 1;
 }
 
 /* requester: sends what may be sent; true: the budget is spent */
@@ -252,8 +253,8 @@ void resp_end(struct runner *r, struct soft_qp *qp, struct packet *pkt, ib_wc_st
 bool resp_pkey_matches(struct soft_qp *qp, const struct packet *pkt);
 
 /* datagrams */
-/* Checks what a request says of its destination, and keeps it in the element. */
-al_status ud_post(const struct soft_qp *qp, const struct ib_send_wr *wr, struct send_wqe *wqe);
+/* The path of a request: of its address handle, at the time of the post. */
+al_status ud_path(const struct soft_qp *qp, const struct ib_send_wr *wr, struct ib_flat_path *path);
 /* Addresses a packet. */
 void ud_build(const struct soft_qp *qp, const struct send_wqe *wqe, struct packet *pkt);
 void ud_request(struct runner *r, struct soft_qp *qp, struct packet *pkt);

@@ -17,24 +17,25 @@
 /* What is wrong with an element, before any of it is sent (IBTA 10.7.3.1: found locally). */
 static ib_wc_status check(const struct soft_qp *qp, struct send_wqe *wqe)
 {
-	const struct wr_op *op = &wr_ops[wqe->opcode];
+	const struct wr_op *op = &wr_ops[wqe->wr.opcode];
 	const struct mem_view view = {
 		.memory = qp->conn.own.memory,
 		.pd = qp->ci.pd,
 		.access = op->flags & WR_RD_ATOMIC ? IB_ACCESS_LOCAL_WRITE : 0,
 	};
+	bool client = false;
 
-	if (wqe->length > SOFT_MAX_MSG ||
-	    (is_ud(qp) && wqe->length > 1u << qp->conn.source.mtu_shift) ||
-	    (op->flags & WR_ATOMIC && wqe->length != sizeof(uint64_t)))
+	if (wqe->wr.length > SOFT_MAX_MSG ||
+	    (is_ud(qp) && wqe->wr.length > 1u << qp->conn.source.mtu_shift) ||
+	    (op->flags & WR_ATOMIC && wqe->wr.length != sizeof(uint64_t)))
 		return IB_WC_LOC_LEN_ERR;
 	if ((op->flags & WR_RD_ATOMIC && !qp->conn.attr.max_rd_atomic) ||
 	    (op->flags & WR_ATOMIC && !qp->atomics))
 		return IB_WC_LOC_QP_OP_ERR;
-	wqe->client = false;
-	if (!(wqe->flags & IB_SEND_INLINE) &&
-	    !mr_check_sges(&view, wqe->sge, wqe->num_sge, &wqe->client))
+	if (!(wqe->wr.flags & IB_SEND_INLINE) &&
+	    !mr_check_sges(&view, wqe->sge, wqe->wr.num_sge, &client))
 		return IB_WC_LOC_PROT_ERR;
+	wqe->client = client;
 	return IB_WC_SUCCESS;
 }
 
@@ -66,8 +67,8 @@ static struct send_wqe *start(struct soft_qp *qp)
 	    psn_diff(qp->conn.req.next_psn, qp->conn.req.una) >= SOFT_PSN_WINDOW)
 		return NULL;
 	wqe = sq_at(&qp->sq, index);
-	rd_atomic = wr_ops[wqe->opcode].flags & WR_RD_ATOMIC;
-	if (wqe->flags & IB_SEND_FENCE && qp->conn.req.rd_out)
+	rd_atomic = wr_ops[wqe->wr.opcode].flags & WR_RD_ATOMIC;
+	if (wqe->wr.flags & IB_SEND_FENCE && qp->conn.req.rd_out)
 		return NULL;
 	status = check(qp, wqe);
 	if (UNLIKELY(status)) {
@@ -92,7 +93,7 @@ static struct send_wqe *start(struct soft_qp *qp)
  */
 static bool lacks_credit(const struct soft_qp *qp, const struct send_wqe *wqe)
 {
-	return qp->conn.req.limited && wr_ops[wqe->opcode].flags & WR_RECV &&
+	return qp->conn.req.limited && wr_ops[wqe->wr.opcode].flags & WR_RECV &&
 	       psn_diff(qp->conn.req.limit, psn_add(qp->conn.req.next, 1)) < 0 &&
 	       psn_diff(qp->conn.req.una, wqe->first_psn) <= 0;
 }
@@ -110,14 +111,14 @@ static bool may_probe(const struct soft_qp *qp, const struct send_wqe *wqe)
 /* The payload stays where it is until it is copied. */
 static void set_payload(const struct soft_qp *qp, const struct send_wqe *wqe, struct packet *pkt)
 {
-	if (wqe->flags & IB_SEND_INLINE) {
+	if (wqe->wr.flags & IB_SEND_INLINE) {
 		pkt->view = NULL;
 		pkt->data = (char *)wqe->sge;
 		return;
 	}
 	pkt->view = &qp->conn.own;
 	pkt->sge = wqe->sge;
-	pkt->num_sge = wqe->num_sge;
+	pkt->num_sge = wqe->wr.num_sge;
 }
 
 /* Fills in what depends on the operation; returns the PSNs used. */
@@ -128,19 +129,19 @@ static uint32_t build(struct soft_qp *qp, const struct send_wqe *wqe, struct pac
 	uint32_t num;
 
 	pkt->offset = (uint64_t)done << qp->conn.source.mtu_shift;
-	pkt->va = wqe->remote_addr;
-	pkt->rkey = wqe->rkey;
-	pkt->ex = wqe->ex;
-	pkt->kind = wr_ops[wqe->opcode].kind;
+	pkt->va = wqe->wr.remote.addr;
+	pkt->rkey = wqe->wr.key;
+	pkt->ex = wqe->wr.ex;
+	pkt->kind = wr_ops[wqe->wr.opcode].kind;
 	switch (pkt->kind) {
 	case PKT_READ: /* what has been read already is not asked again */
 		pkt->va += pkt->offset;
-		pkt->dma_len = wqe->length - (uint32_t)pkt->offset;
+		pkt->dma_len = wqe->wr.length - (uint32_t)pkt->offset;
 		break;
 	case PKT_COMP_SWAP:
 	case PKT_FETCH_ADD:
-		pkt->compare_add = wqe->compare_add;
-		pkt->swap = wqe->swap;
+		pkt->compare_add = wqe->wr.remote.compare_add;
+		pkt->swap = wqe->wr.remote.swap;
 		break;
 	default:
 		num = pkt_train(qp, pkt, FLOW_REQUEST, !done, left);
@@ -148,9 +149,9 @@ static uint32_t build(struct soft_qp *qp, const struct send_wqe *wqe, struct pac
 			num = pkt->num = 1;
 			pkt->place &= PLACE_FIRST;
 		}
-		pkt->length = num == left ? wqe->length - (uint32_t)pkt->offset
+		pkt->length = num == left ? wqe->wr.length - (uint32_t)pkt->offset
 					  : num << qp->conn.source.mtu_shift;
-		pkt->dma_len = wqe->length;
+		pkt->dma_len = wqe->wr.length;
 		set_payload(qp, wqe, pkt);
 		if (is_ud(qp))
 			ud_build(qp, wqe, pkt);
@@ -170,7 +171,7 @@ static void fail_element(struct soft_qp *qp, struct send_wqe *wqe, ib_wc_status 
 
 	if (!qp->service->reliable) {
 		if (!wqe->status)
-			wqe->status = (uint8_t)status;
+			wqe->status = status;
 		return;
 	}
 	/* a copy of the packet may have been answered; an earlier element may be the first bad one
@@ -200,7 +201,7 @@ static bool fetch(struct soft_qp *qp, struct send_wqe *wqe, struct packet *pkt)
 
 	if (stage_of(qp))
 		result = errand_fetch(qp->actor, &qp->conn.stage->request, pkt, &qp->conn.own,
-				      wqe->sge, wqe->num_sge, pkt->offset);
+				      wqe->sge, wqe->wr.num_sge, pkt->offset);
 	if (result == COPY_DONE)
 		return true;
 	wqe->refs--;
@@ -226,7 +227,7 @@ static bool send_one(struct runner *r, struct soft_qp *qp, struct send_wqe *wqe)
 	/* every train of a reliable service asks: its node goes home anyway, and carries the answer
 	 */
 	pkt->flags = (qp->service->reliable ? PKT_ACK_REQ : 0) |
-		     (wqe->flags & IB_SEND_SOLICITED ? PKT_SOLICITED : 0);
+		     (wqe->wr.flags & IB_SEND_SOLICITED ? PKT_SOLICITED : 0);
 	pkt->syndrome = 0;
 	psn = psn_add(psn, build(qp, wqe, pkt));
 	if (UNLIKELY(wqe->client) && pkt->length && !fetch(qp, wqe, pkt))

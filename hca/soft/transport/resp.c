@@ -152,7 +152,7 @@ enum copy_result resp_payload(struct runner *r, struct soft_qp *qp, const struct
 	if (is_send(pkt->kind)) {
 		to.view.access = IB_ACCESS_LOCAL_WRITE;
 		to.sge = resp->recv->sge;
-		to.num = resp->recv->num_sge;
+		to.num = resp->recv->wr.num_sge;
 		to.skip = resp->done;
 	}
 	result = stage_move_request(qp, pkt, NULL, &to);
@@ -300,7 +300,7 @@ static void take_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 		qp->conn.resp.rkey = pkt->rkey;
 		qp->conn.resp.dma_len = pkt->dma_len;
 	}
-	if (is_send(pkt->kind) && pkt->length > qp->conn.resp.recv->length - qp->conn.resp.done) {
+	if (is_send(pkt->kind) && pkt->length > qp->conn.resp.recv->wr.length - qp->conn.resp.done) {
 		resp_fail_recv(r, qp, IB_WC_LOC_LEN_ERR);
 		refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, -1);
 		return;

@@ -31,9 +31,9 @@ static struct actor *reachable(const struct soft_qp *qp)
 
 static bool simple(const struct send_wqe *wqe)
 {
-	return (wqe->opcode == IB_WR_SEND || wqe->opcode == IB_WR_RDMA_WRITE) && wqe->length &&
-	       wqe->length <= SOFT_TRAIN_BYTES &&
-	       (wqe->num_sge == 1 || wqe->flags & IB_SEND_INLINE);
+	return (wqe->wr.opcode == IB_WR_SEND || wqe->wr.opcode == IB_WR_RDMA_WRITE) && wqe->wr.length &&
+	       wqe->wr.length <= SOFT_TRAIN_BYTES &&
+	       (wqe->wr.num_sge == 1 || wqe->wr.flags & IB_SEND_INLINE);
 }
 
 /* Would the peer take it as the next packet, with nothing to do before? */
@@ -61,7 +61,7 @@ static bool undisturbed(struct soft_qp *qp, struct soft_qp *peer, const struct s
 		link_hooks->passes(&qp->conn.source,
 				   &(struct stretch){ qp->conn.source.flow[FLOW_REQUEST] + 1,
 						      qp->conn.req.next_psn, num,
-						      wr_ops[wqe->opcode].kind, PLACE_ONLY,
+						      wr_ops[wqe->wr.opcode].kind, PLACE_ONLY,
 						      FLOW_REQUEST })) &&
 	       (LIKELY(!port_faulty(peer->conn.source.port)) ||
 		link_hooks->passes(&peer->conn.source,
@@ -76,13 +76,13 @@ static struct mr_slot *target(struct soft_qp *peer, const struct send_wqe *wqe, 
 	struct mem_view view = { peer->conn.own.memory, peer->ci.pd, IB_ACCESS_REMOTE_WRITE };
 	const struct recv_wqe *recv;
 
-	if (wqe->opcode == IB_WR_RDMA_WRITE) {
+	if (wqe->wr.opcode == IB_WR_RDMA_WRITE) {
 		if (!(peer->conn.attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE))
 			return NULL;
-		return mr_get(&view, wqe->rkey, wqe->remote_addr, wqe->length, mem);
+		return mr_get(&view, wqe->wr.key, wqe->wr.remote.addr, wqe->wr.length, mem);
 	}
 	recv = resp_take_recv(peer);
-	if (!recv || recv->num_sge != 1 || recv->length < wqe->length)
+	if (!recv || recv->wr.num_sge != 1 || recv->wr.length < wqe->wr.length)
 		return NULL;
 	view.access = IB_ACCESS_LOCAL_WRITE;
 	return mr_get(&view, recv->sge[0].lkey, recv->sge[0].addr, recv->sge[0].length, mem);
@@ -97,8 +97,8 @@ static bool transfer(const struct soft_qp *qp, struct soft_qp *peer, const struc
 	to_slot = target(peer, wqe, &to);
 	if (!to_slot)
 		return false;
-	if (!(wqe->flags & IB_SEND_INLINE)) {
-		from_slot = mr_get(&view, wqe->sge[0].lkey, wqe->sge[0].addr, wqe->length, &from);
+	if (!(wqe->wr.flags & IB_SEND_INLINE)) {
+		from_slot = mr_get(&view, wqe->sge[0].lkey, wqe->sge[0].addr, wqe->wr.length, &from);
 		if (!from_slot) {
 			mr_put(to_slot);
 			return false;
@@ -110,7 +110,7 @@ static bool transfer(const struct soft_qp *qp, struct soft_qp *peer, const struc
 		mr_put(to_slot);
 		return false;
 	}
-	memmove(to, from, wqe->length); /* a message to oneself may overlap */
+	memmove(to, from, wqe->wr.length); /* a message to oneself may overlap */
 	if (from_slot)
 		mr_put(from_slot);
 	mr_put(to_slot);
@@ -127,12 +127,12 @@ static void received(struct runner *r, struct soft_qp *peer, const struct send_w
 	peer->conn.resp.epsn = psn_add(peer->conn.resp.epsn, num);
 	peer->conn.resp.msn = psn_add(peer->conn.resp.msn, 1);
 	peer->conn.source.flow[FLOW_RESPONSE]++;
-	if (wqe->opcode != IB_WR_SEND)
+	if (wqe->wr.opcode != IB_WR_SEND)
 		return;
 	wc = (struct ib_wc){
 		.opcode = IB_WC_RECV,
-		.byte_len = wqe->length,
-		.wc_flags = wqe->flags & IB_SEND_SOLICITED ? IB_WC_SOLICITED : 0,
+		.byte_len = wqe->wr.length,
+		.wc_flags = wqe->wr.flags & IB_SEND_SOLICITED ? IB_WC_SOLICITED : 0,
 	};
 	qp_complete_recv(r, peer, &wc);
 }
@@ -159,7 +159,7 @@ static void answered(struct soft_qp *qp, struct send_wqe *wqe, uint32_t num)
 static void count(struct soft_qp *qp, struct soft_qp *peer, const struct send_wqe *wqe,
 		  uint32_t num)
 {
-	uint64_t there = wire_bytes(qp, wr_ops[wqe->opcode].kind, PLACE_ONLY, num, wqe->length);
+	uint64_t there = wire_bytes(qp, wr_ops[wqe->wr.opcode].kind, PLACE_ONLY, num, wqe->wr.length);
 	uint64_t back = wire_bytes(peer, PKT_ACK, PLACE_ONLY, 1, 0);
 
 	counter_add(&qp->conn.source.traffic.tx_bytes, there);
@@ -189,12 +189,12 @@ static bool take_one(struct runner *r, struct soft_qp *qp)
 	done = expected(actor_qp(a), qp) && undisturbed(qp, actor_qp(a), wqe, num) && transfer(qp, actor_qp(a), wqe);
 	if (done) {
 		IB_TRACE("soft", "data transferred: qp=%#x %s %u bytes", actor_qp(a)->ci.qp_num,
-			 wqe->opcode == IB_WR_SEND ? "send" : "write", wqe->length);
+			 wqe->wr.opcode == IB_WR_SEND ? "send" : "write", wqe->wr.length);
 		count(qp, actor_qp(a), wqe, num);
 		received(r, actor_qp(a), wqe, num);
 		answered(qp, wqe, num);
 		r->packets -= 2;
-		r->bytes -= wqe->length;
+		r->bytes -= wqe->wr.length;
 	}
 	actor_let_go(r, a, false);
 	if (done)

@@ -119,7 +119,7 @@ void uc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 		drop(r, qp, pkt);
 		return;
 	}
-	if (is_send(pkt->kind) && pkt->length > qp->conn.resp.recv->length - qp->conn.resp.done) {
+	if (is_send(pkt->kind) && pkt->length > qp->conn.resp.recv->wr.length - qp->conn.resp.done) {
 		drop(r, qp, pkt); /* class D of IBTA 9.9.3; with a shared receive queue class E */
 		return;
 	}

@@ -26,38 +26,36 @@
 
 /* ----------------------------------------------------------------- requester */
 
-al_status ud_post(const struct soft_qp *qp, const struct ib_send_wr *wr, struct send_wqe *wqe)
+al_status ud_path(const struct soft_qp *qp, const struct ib_send_wr *wr, struct ib_flat_path *path)
 {
-	struct datagram *to = wqe_datagram(&qp->sq, wqe);
-	struct soft_ah *ah;
-	al_status status;
-	uint8_t port;
+	struct soft_ah *ah = (struct soft_ah *)ci_wr_ah(&qp->ci, wr->wr.ud.ah);
 
-	wqe->remote_qpn = wr->wr.ud.remote_qpn;
-	if (UNLIKELY(qp->shared))
-		return ring_path(qp, wr, to);
-	ah = (struct soft_ah *)ci_wr_ah(&qp->ci, wr->wr.ud.ah);
 	if (UNLIKELY(!ah))
 		return AL_INVALID_HANDLE;
 	fmutex_lock(&ah->lock);
-	to->to = ah->to;
-	port = ah->attr.port_num;
+	*path = ah->path;
 	fmutex_unlock(&ah->lock);
-	status = wr_check_datagram(&qp->ci, qp_port_num(qp), ah->ci.pd, port,
-				   wr->wr.ud.remote_qpn);
-	if (UNLIKELY(status))
-		return status;
-	to->qkey = wr->wr.ud.remote_qkey;
-	return AL_SUCCESS;
+	return wr_check_datagram(&qp->ci, qp_port_num(qp), ah->ci.pd, path->port_num,
+				 wr->wr.ud.remote_qpn);
 }
 
 void ud_build(const struct soft_qp *qp, const struct send_wqe *wqe, struct packet *pkt)
 {
-	const struct datagram *dg = wqe_datagram(&qp->sq, wqe);
+	const struct ib_flat_path *path = &wqe->wr.path;
+	const struct address to = {
+		.dgid = path->dgid,
+		.class_flow = path->grh_word & 0xfffffff, /* without the IP version */
+		.dlid = path->dlid,
+		.src_path_bits = path->src_path_bits,
+		.sl = path->sl,
+		.sgid_index = path->sgid_index,
+		.hop_limit = path->hop_limit,
+		.global = path->grh_word != 0,
+	};
 
-	port_route(qp->conn.source.port, &dg->to, &pkt->route);
-	pkt->dest_qpn = wqe->remote_qpn;
-	pkt->qkey = dg->qkey & QKEY_OWN ? qp->conn.attr.qkey : dg->qkey;
+	port_route(qp->conn.source.port, &to, &pkt->route);
+	pkt->dest_qpn = wqe->wr.key;
+	pkt->qkey = path->qkey & QKEY_OWN ? qp->conn.attr.qkey : path->qkey;
 }
 
 /* ----------------------------------------------------------------- responder */
@@ -103,7 +101,7 @@ static enum copy_result deliver(struct runner *r, struct soft_qp *qp, const stru
 	struct place to = {
 		.view = { qp->conn.own.memory, qp->ci.pd, IB_ACCESS_LOCAL_WRITE },
 		.sge = wqe->sge,
-		.num = wqe->num_sge,
+		.num = wqe->wr.num_sge,
 	};
 	uint8_t grh[GRH_BYTES];
 	const struct payload_head head = { grh, sizeof(grh) };
@@ -183,7 +181,7 @@ void ud_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 		drop(r, qp, pkt);
 		return;
 	}
-	if (qp->conn.resp.recv->length < IB_GRH_BYTES + pkt->length) {
+	if (qp->conn.resp.recv->wr.length < IB_GRH_BYTES + pkt->length) {
 		drop(r, qp, pkt); /* class D of IBTA 9.9.3; with a shared receive queue class E */
 		return;
 	}

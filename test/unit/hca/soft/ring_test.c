@@ -512,6 +512,41 @@ START_TEST(an_index_that_lies_ends_the_queue_pair)
 }
 END_TEST
 
+static const struct ib_flat_recv wrong_recvs[] = {
+	{ .wr_id = 40, .num_sge = 3 },
+	{ .wr_id = 40, .num_sge = UINT32_MAX },
+	{ .wr_id = 40, .length = 1 },
+	{ .wr_id = 40, .num_sge = 1, .length = UINT32_MAX },
+};
+
+/* _i: of wrong_recvs[]. A message has the module look for receives. */
+START_TEST(what_is_no_receive_ends_the_queue_pair)
+{
+	const struct ring_layout at = ring_layout(&cap);
+	struct ring_cq *cring;
+	struct ring_qp *ring;
+	struct cq *cq = ring_cq(&cring), *pcq = new_cq(&hca[1], DEPTH, AL_CQ_NOTIFY_PENDING);
+	struct qp_options o = { 0 };
+	struct qp *peer = new_qp(&hca[1], pcq, pcq, &o), *qp;
+	struct ib_send_wr wr = send_wr(1, IB_WR_SEND, NULL, 0);
+	uint32_t bell;
+	al_status status;
+
+	qp = ring_qp(cq, IB_QPT_RC, &ring, &bell, &status);
+	ck_assert_int_eq(status, AL_SUCCESS);
+	connect_qps(qp, peer, &o);
+	*(struct ib_flat_recv *)((char *)ring + at.rq) = wrong_recvs[_i];
+	atomic_store(&ring->rq_prod, 1);
+	post(peer, &wr);
+	expect_bad(cring, ring, qp, 40);
+	ck_assert_uint_eq(atomic_load(&soft_qp(qp->ci)->rq.prod), 0);
+	free_qp(qp);
+	free_qp(peer);
+	free_cq(cq);
+	free_cq(pcq);
+}
+END_TEST
+
 /* Bells of nobody, and all at once. */
 START_TEST(bells_of_nobody_are_harmless)
 {
@@ -767,6 +802,7 @@ int main(void)
 	tcase_add_test(t, a_failure_is_told_once_by_whoever_takes_its_signal);
 	tcase_add_loop_test(t, a_signal_that_comes_after_reset_ends_nothing, 0, 2);
 	tcase_add_loop_test(t, an_index_that_lies_ends_the_queue_pair, 0, 6);
+	tcase_add_loop_test(t, what_is_no_receive_ends_the_queue_pair, 0, (int)NUM(wrong_recvs));
 	tcase_add_test(t, bells_of_nobody_are_harmless);
 	tcase_add_test(t, operations_on_what_is_shared_are_refused);
 	tcase_add_test(t, new_entries_are_taken_if_they_are_as_large_as_said_and_hold_what_is_there);
