@@ -292,15 +292,14 @@ static void copy_once(void *to, const void *from, size_t bytes)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* May the queue pair send to that path? The path's form has been checked. */
+/* May the queue pair send to that path? The path's form has been checked. The path's port is the queue pair's, or the queue pair
+ * has no port and only flushes. */
 static al_status check_path(const struct soft_qp *qp, const struct ib_flat_send *head)
 {
 	const struct soft_hca *hca = qp_hca(qp);
 	struct ib_ah_attr attr;
 	al_status status;
 
-	if (head->path.port_num > hca->conf.ports)
-		return AL_INVALID_PARAMETER;
 	ib_flat_unpack_path(&head->path, &attr);
 	status = wr_check_address(&attr, hca->conf.gids, hca->conf.lmc);
 	if (!status)

@@ -126,7 +126,7 @@ static struct cq *ring_cq(struct ring_cq **ring)
 	return cq;
 }
 
-static const struct ib_qp_cap cap = { DEPTH, DEPTH, 2, 2, 64 };
+static const struct ib_qp_cap cap = { DEPTH, DEPTH, 2, 2, 60 };
 
 static struct qp *ring_qp(struct cq *cq, ib_qp_type type, struct ring_qp **ring, uint32_t *bell, al_status *status)
 {
@@ -270,7 +270,7 @@ static void held(struct ib_flat_send *s) { s->holder[3] = 1; }
 static void long_inline(struct ib_flat_send *s)
 {
 	s->flags |= IB_SEND_INLINE;
-	s->length = 65;
+	s->length = 61; /* fits into the slot */
 }
 static void most_inline(struct ib_flat_send *s)
 {
@@ -505,6 +505,32 @@ START_TEST(an_index_that_lies_ends_the_queue_pair)
 	/* of such a ring nothing is taken */
 	ck_assert_uint_eq(atomic_load(&soft_qp(qp->ci)->sq.prod), 0);
 	ck_assert_uint_eq(atomic_load(&soft_qp(qp->ci)->rq.prod), 0);
+	free_qp(qp);
+	free_qp(peer);
+	free_cq(cq);
+	free_cq(pcq);
+}
+END_TEST
+
+START_TEST(a_queue_pair_that_signals_all_requests_signals_those_of_its_ring)
+{
+	struct ring_cq *cring;
+	struct ring_qp *ring;
+	struct cq *cq = ring_cq(&cring), *pcq = new_cq(&hca[1], DEPTH, AL_CQ_NOTIFY_PENDING);
+	struct qp_options o = { 0 };
+	struct qp *peer = new_qp(&hca[1], pcq, pcq, &o), *qp;
+	uint32_t bell;
+	al_status status;
+
+	qp = ring_qp(cq, IB_QPT_RC, &ring, &bell, &status);
+	ck_assert_int_eq(status, AL_SUCCESS);
+	qp->ci->sq_sig_all = true;
+	connect_qps(qp, peer, &o);
+	post_recv(peer, 9, NULL, 0);
+	*slot(ring, 0) = (struct ib_flat_send){ .wr_id = 40, .opcode = IB_WR_SEND };
+	atomic_store(&ring->sq_prod, 1);
+	ring_bell(bell);
+	ck_assert_uint_eq(next_wc(cring).wr_id, 40);
 	free_qp(qp);
 	free_qp(peer);
 	free_cq(cq);
@@ -802,6 +828,7 @@ int main(void)
 	tcase_add_test(t, a_failure_is_told_once_by_whoever_takes_its_signal);
 	tcase_add_loop_test(t, a_signal_that_comes_after_reset_ends_nothing, 0, 2);
 	tcase_add_loop_test(t, an_index_that_lies_ends_the_queue_pair, 0, 6);
+	tcase_add_test(t, a_queue_pair_that_signals_all_requests_signals_those_of_its_ring);
 	tcase_add_loop_test(t, what_is_no_receive_ends_the_queue_pair, 0, (int)NUM(wrong_recvs));
 	tcase_add_test(t, bells_of_nobody_are_harmless);
 	tcase_add_test(t, operations_on_what_is_shared_are_refused);
