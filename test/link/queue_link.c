@@ -69,10 +69,11 @@ static void kick_word(struct runner *r, struct queue *q, uint32_t word)
 /* Kicks the queue pairs of a port that have waited for room. */
 static void kick_waiting(struct runner *r, struct queue *q)
 {
-	uint32_t words = (q->port->ports->actors->max + 63) / 64, i;
+	uint32_t words, i;
 
-	if (!q || !atomic_exchange(&q->refused, false))
+	if (!atomic_exchange(&q->refused, false))
 		return;
+	words = (q->port->ports->actors->max + 63) / 64;
 	for (i = 0; i < words; i++)
 		if (atomic_load_explicit(&q->waiting[i], memory_order_relaxed))
 			kick_word(r, q, i);

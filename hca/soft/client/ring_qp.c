@@ -328,7 +328,7 @@ static al_status take_send(struct soft_qp *qp, uint32_t index, uint64_t *wr_id)
 		status = check_path(qp, head);
 	if (UNLIKELY(status))
 		return status;
-	copy_once(wqe->sge, slot + sizeof(*head), ib_flat_units(head) * IB_FLAT_UNIT);
+	copy_once(wqe->sge, slot + sizeof(*head), (size_t)ib_flat_units(head) * IB_FLAT_UNIT);
 	if (!(head->flags & IB_SEND_INLINE))
 		status = ib_flat_check_list(wqe->sge, head->num_sge, head->length);
 	if (UNLIKELY(status))
