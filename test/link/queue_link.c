@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The queue link: see queue_link.h. Each port has a pool of packets, a queue of those that have
- * come in, and a poller. A sender copies each packet of a train into a packet of the far port's
- * pool, puts the copy into the far port's queue and keeps its own node. A consumed packet goes home
- * to the pool, and then senders that had no room are kicked.
+ * The queue link (queue_link.h). Each port has a pool of packets, a queue of packets that have come in, and a poller.
+ * A sender copies each packet of a train into a packet of the far port's pool, puts the copy into the far port's
+ * queue, and keeps the sender's own node. A consumed packet goes home to the pool, and the link then kicks senders
+ * that had no room.
  */
 #include "test/link/queue_link.h"
 
@@ -22,27 +22,25 @@
 #include "hca/soft/port/port.h"
 #include "hca/soft/shared/base.h"
 
-#define PACKETS 192 /* of a port's pool */
-#define RESERVED                                                                              \
-	64 /* of these, which requests leave to responses: so two ports can not wait for each \
-	      other's responders */
-#define PAYLOAD 4096
+#define PACKETS 192 /* packets of a port's pool */
+/* Packets of a pool that only responses may use, so that two ports full of requests can not wait for each other. */
+#define RESERVED 64
+#define PAYLOAD 4096 /* bytes of payload that a packet of the pool has room for */
 
-static bool
-	doorbells; /* a sender rings the far port's doorbell; else it kicks the far port's poller */
+/* True: a sender rings the far port's doorbell. False: a sender kicks the far port's poller. */
+static bool doorbells;
 
 struct queue {
-	struct pool pool; /* first: came_home() finds the queue by it */
+	struct pool pool; /* first member: packet_came_home() casts the pool to its queue */
 	struct soft_port *port;
 	struct poller poller;
-	struct watch doorbell; /* its descriptor is an eventfd, which nobody reads: each write is an
-				  edge */
+	struct watch doorbell; /* watches an eventfd that is never read, so that each write is an edge */
 	struct engine *engine;
 	struct fmutex lock; /* guards first and last */
 	struct pooled *first, **last;
-	_Atomic bool refused;      /* some bit of waiting is set */
-	_Atomic uint64_t *waiting; /* a bit for each queue pair of this port, by index: it had no
-				      room, and is to be kicked */
+	_Atomic bool any_waiting; /* some bit of waiting is set */
+	/* A bit for each queue pair of this port, by index: the queue pair found no room, and is to be kicked. */
+	_Atomic uint64_t *waiting;
 };
 
 static struct queue *queue_of(const struct soft_port *port)
@@ -71,7 +69,7 @@ static void kick_waiting(struct runner *r, struct queue *q)
 {
 	uint32_t words, i;
 
-	if (!atomic_exchange(&q->refused, false))
+	if (!atomic_exchange(&q->any_waiting, false))
 		return;
 	words = (q->port->ports->actors->max + 63) / 64;
 	for (i = 0; i < words; i++)
@@ -79,50 +77,58 @@ static void kick_waiting(struct runner *r, struct queue *q)
 			kick_word(r, q, i);
 }
 
-static void came_home(struct runner *r, struct pool *pool)
+/* A packet of a port's pool is free again: kicks the waiting queue pairs of this port and of the far port. */
+static void packet_came_home(struct runner *r, struct pool *pool)
 {
-	struct queue *q = (struct queue *)pool; /* its first member */
+	struct queue *q = (struct queue *)pool; /* pool is the first member */
 
-	if (!r)
+	if (!r) /* payload_keep() has given the packet back, and queue_send() kicks */
 		return;
 	kick_waiting(r, q);
 	if (q->port->cable != q->port && queue_of(q->port->cable))
 		kick_waiting(r, queue_of(q->port->cable));
 }
 
-static uint32_t left(const struct soft_port *port)
+/* Returns how many packets the port's pool has left. A port without a queue counts as a port with a full pool. */
+static uint32_t free_packets(const struct soft_port *port)
 {
 	const struct queue *q = queue_of(port);
 	struct pool *pool = q ? (struct pool *)&q->pool : NULL;
-	uint32_t num;
+	uint32_t count;
 
 	if (!pool)
 		return PACKETS;
 	fmutex_lock(&pool->lock);
-	num = pool->left;
+	count = pool->left;
 	fmutex_unlock(&pool->lock);
-	return num;
+	return count;
+}
+
+/*
+ * Returns how many packets of a flow both ends of the cable have room for. A request's response needs room at this
+ * end.
+ */
+static uint32_t room_now(const struct soft_port *port, enum flow_index flow)
+{
+	const uint32_t reserved = flow == FLOW_REQUEST ? RESERVED : 0;
+	const uint32_t here = free_packets(port), far = free_packets(port->cable);
+	const uint32_t count = here < far ? here : far;
+
+	return count > reserved ? count - reserved : 0;
 }
 
 static uint32_t queue_room(const struct source *src, enum flow_index flow)
 {
-	const uint32_t reserved = flow == FLOW_REQUEST ? RESERVED : 0;
 	const uint32_t index = index_of(src->port, src->qpn);
 	struct queue *q = queue_of(src->port);
-	uint32_t i, num = 0;
+	uint32_t count = room_now(src->port, flow);
 
-	for (i = 0; i < 2 && !num; i++) {
-		if (i) { /* says that it waits, and looks once more: a packet may have come home
-			    meanwhile */
-			atomic_fetch_or(&q->waiting[index / 64], 1ull << index % 64);
-			atomic_store(&q->refused, true);
-		}
-		num = left(src->port);
-		if (left(src->port->cable) < num)
-			num = left(src->port->cable);
-		num = num > reserved ? num - reserved : 0;
-	}
-	return num;
+	if (count)
+		return count;
+	/* Sets the bit, and then looks at the room again: a packet may have come home before the bit was set. */
+	atomic_fetch_or(&q->waiting[index / 64], 1ull << index % 64);
+	atomic_store(&q->any_waiting, true);
+	return room_now(src->port, flow);
 }
 
 /* -------------------------------------------------------------------- packets */
@@ -133,7 +139,7 @@ static void queue_resolve(const struct soft_port *from, const struct route *rout
 	link_loop.resolve(from, route, path);
 }
 
-static void put(struct runner *r, struct queue *q, struct pooled *p)
+static void enqueue(struct runner *r, struct queue *q, struct pooled *p)
 {
 	p->next = NULL;
 	fmutex_lock(&q->lock);
@@ -158,16 +164,16 @@ static bool queue_send(struct runner *r, const struct path *path, struct packet 
 		one = packet_of_train(pkt, i);
 		p = payload_keep(&q->pool, &one, &result);
 		if (p)
-			put(r, q, p);
+			enqueue(r, q, p);
 	}
 	if (result == COPY_BAD_SOURCE) {
 		pkt->flags |= PKT_BAD_SOURCE;
-		came_home(r, &q->pool); /* the packet that would have held the payload */
+		packet_came_home(r, &q->pool); /* payload_keep() has given back the packet for the payload */
 	}
 	return false;
 }
 
-static struct pooled *take(struct queue *q)
+static struct pooled *dequeue(struct queue *q)
 {
 	struct pooled *p;
 
@@ -195,21 +201,21 @@ static bool is_empty(struct queue *q)
 static bool queue_poll(struct runner *r, struct soft_port *port)
 {
 	struct queue *q = queue_of(port);
-	struct pooled *p = take(q);
+	struct pooled *p = dequeue(q);
 
 	while (p) {
-		r->packets--;
+		r->trains--;
 		if (!link_receive(r, port, &p->pkt))
 			pool_home(r, &p->pkt);
 		if (runner_spent(r))
 			return !is_empty(q);
-		p = take(q);
+		p = dequeue(q);
 	}
 	return false;
 }
 
-/* Packets of the queue pair that still lie in the far port's queue are dropped. */
-static void queue_recall(const struct path *path, uint32_t qpn, const struct recall *what)
+/* Drops the copies that the recalling queue pair has sent and that still lie in the far port's queue. */
+static void queue_recall(const struct path *path, uint32_t qpn, const struct recall *recall)
 {
 	struct queue *q = path->to ? queue_of(path->to) : NULL;
 	struct pooled *dropped = NULL, **at, *p;
@@ -219,7 +225,7 @@ static void queue_recall(const struct path *path, uint32_t qpn, const struct rec
 		return;
 	fmutex_lock(&q->lock);
 	for (at = &q->first; (p = *at);) {
-		if (p->pkt.src_qpn != what->qpn || p->pkt.dest_qpn != qpn) {
+		if (p->pkt.src_qpn != recall->qpn || p->pkt.dest_qpn != qpn) {
 			at = &p->next;
 			continue;
 		}
@@ -237,9 +243,9 @@ static void queue_recall(const struct path *path, uint32_t qpn, const struct rec
 	runner_run(&r);
 }
 
-static bool queue_spoil(const struct path *path)
+static bool queue_count_receive_error(const struct path *path)
 {
-	return link_loop.spoil(path);
+	return link_loop.count_receive_error(path);
 }
 
 static struct actor *queue_near(const struct path *path, uint32_t qpn)
@@ -250,8 +256,8 @@ static struct actor *queue_near(const struct path *path, uint32_t qpn)
 
 /* -------------------------------------------------------------- begin and end */
 
-/* The doorbell has been rung. */
-static void rung(struct watch *watch, struct runner *r)
+/* A sender has rung the doorbell of a port: runs the port's poller. */
+static void answer_doorbell(struct watch *watch, struct runner *r)
 {
 	struct queue *q = (struct queue *)((char *)watch - offsetof(struct queue, doorbell));
 
@@ -271,7 +277,7 @@ static al_status queue_attach(struct soft_port *port, struct engine *engine)
 		al_free(q);
 		return AL_INSUFFICIENT_MEMORY;
 	}
-	q->pool.came_home = came_home;
+	q->pool.came_home = packet_came_home;
 	q->port = port;
 	q->last = &q->first;
 	poller_start(&q->poller, port, engine);
@@ -279,7 +285,7 @@ static al_status queue_attach(struct soft_port *port, struct engine *engine)
 	if (!doorbells)
 		return AL_SUCCESS;
 	q->engine = engine;
-	q->doorbell = (struct watch){ .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .ready = rung };
+	q->doorbell = (struct watch){ .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .ready = answer_doorbell };
 	return engine_watch(engine, &q->doorbell);
 }
 
@@ -307,7 +313,7 @@ static const struct link_ops link_queue = {
 	.send = queue_send,
 	.poll = queue_poll,
 	.recall = queue_recall,
-	.spoil = queue_spoil,
+	.count_receive_error = queue_count_receive_error,
 	.near = queue_near,
 };
 

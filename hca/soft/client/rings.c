@@ -278,7 +278,7 @@ static al_status start(struct soft_hca *hca)
 		close_fds(rings);
 		return AL_INSUFFICIENT_RESOURCES;
 	}
-	err = thread_start(&rings->thread, "soft-rings", rings_main, hca);
+	err = start_thread(&rings->thread, "soft-rings", rings_main, hca);
 	if (!err)
 		return AL_SUCCESS;
 	ib_log(IB_LOG_ERROR, "soft",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Actors, runners, and the engine thread: who executes what, when. What a queue pair does when it
- * is executed is the transport's. The rules are in README.md.
+ * Actors, runners and the engine thread: which thread executes which queue pair, and when. The work of a queue pair
+ * itself is in transport/. hca/soft/README.md states the rules.
  */
 
 #include "hca/soft/engine/engine.h"
@@ -14,23 +14,22 @@
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/lock.h"
 
-/* The work that one post, poll or control operation does at most; the rest stays on run queues, for
- * the engine thread and later polls. */
+/*
+ * Limits the work of one runner, and so of one post, poll or control operation. The rest of the work stays on run
+ * queues for the engine thread and later polls.
+ */
 struct budget {
-	int32_t packets;
-	int64_t bytes;
+	int32_t trains;
+	int64_t bytes; /* payload */
 };
 
-#define USUAL                \
-	{                    \
-		512, 2 << 20 \
-	}
+static const struct budget auto_budget = { 512, 2 << 20 };
+static const struct budget manual_budget = { 0, 0 };
+static struct budget budget = { 512, 2 << 20 }; /* of every runner that starts from now on */
 
-static struct budget budget = USUAL;
-
-void engine_budget(bool nothing)
+void engine_set_manual(bool manual)
 {
-	budget = nothing ? (struct budget){ 0, 0 } : (struct budget)USUAL;
+	budget = manual ? manual_budget : auto_budget;
 }
 
 static bool is_packet(uintptr_t word)
@@ -38,18 +37,20 @@ static bool is_packet(uintptr_t word)
 	return word > INBOX_KICK;
 }
 
-/* actor_claim() sleeps on this number, which counts releases of actors that have claimers. */
-static _Atomic uint32_t released;
+/* Counts the releases of actors that have claimers. actor_claim() sleeps on this counter. */
+static _Atomic uint32_t release_count;
 
 static void wake_claimers(struct actor *a)
 {
-	/* Sequentially consistent: the caller has released the actor before this load, and
-	 * actor_claim() counts itself before it looks at the actor. So this load sees the claimer,
-	 * or the claimer sees the released actor. */
+	/*
+	 * Sequentially consistent: the caller has released the actor before this load, and actor_claim() increments
+	 * `claimers` before it tries to own the actor. So this load sees the claimer, or the claimer sees the
+	 * released actor.
+	 */
 	if (LIKELY(!atomic_load(&a->claimers)))
 		return;
-	atomic_fetch_add(&released, 1);
-	futex_wake(&released, INT32_MAX);
+	atomic_fetch_add(&release_count, 1);
+	futex_wake(&release_count, INT32_MAX);
 }
 
 /* ----------------------------------------------------------------- runner */
@@ -58,7 +59,7 @@ void runner_start(struct runner *r)
 {
 	r->head = NULL;
 	r->tail = &r->head;
-	r->packets = budget.packets;
+	r->trains = budget.trains;
 	r->bytes = budget.bytes;
 }
 
@@ -69,7 +70,8 @@ void runner_add(struct runner *r, struct actor *a)
 	r->tail = &a->run_next;
 }
 
-static struct actor *runner_next(struct runner *r)
+/* Takes the oldest actor off the runner's list. The list is not empty. */
+static struct actor *runner_take(struct runner *r)
 {
 	struct actor *a = r->head;
 
@@ -79,18 +81,19 @@ static struct actor *runner_next(struct runner *r)
 	return a;
 }
 
-/* Hands the actor to a control operation that waits for it. True: the caller owns it no more. */
+/* Hands an owned actor to a control operation that waits for the actor. True: the caller no longer owns the actor. */
 static bool park_for_claimer(struct actor *a)
 {
 	if (LIKELY(!atomic_load_explicit(&a->claimers, memory_order_relaxed)))
 		return false;
-	/* release: what the owner did is the claimer's to see */
+	/* release: pairs with the exchange of `parked` in actor_claim(); the claimer sees the writes of this owner */
 	atomic_store_explicit(&a->parked, 1, memory_order_release);
 	wake_claimers(a);
 	return true;
 }
 
-static void leave_on_queue(struct actor *a)
+/* Appends an owned actor to its engine's run queue. The actor stays owned, by the run queue. */
+static void put_on_run_queue(struct actor *a)
 {
 	struct engine *e = a->engine;
 
@@ -99,7 +102,8 @@ static void leave_on_queue(struct actor *a)
 	a->queued = true;
 	*e->run_tail = a;
 	e->run_tail = &a->run_next;
-	atomic_fetch_add(&e->waiting, 1); /* in total order: before engine_wake() looks */
+	/* sequentially consistent, since engine_sleep() reads `queued_actors` after the store of `asleep` */
+	atomic_fetch_add(&e->queued_actors, 1);
 	fmutex_unlock(&e->run_lock);
 	wake_claimers(a);
 	engine_wake(e);
@@ -109,7 +113,7 @@ bool actor_try_own(struct actor *a)
 {
 	uintptr_t idle = INBOX_IDLE;
 
-	/* acquire: what the last owner did */
+	/* acquire: pairs with the last owner's release in actor_let_go() */
 	return atomic_compare_exchange_strong_explicit(&a->inbox, &idle, INBOX_BUSY,
 						       memory_order_acquire, memory_order_relaxed);
 }
@@ -120,8 +124,10 @@ void actor_let_go(struct runner *r, struct actor *a, bool more)
 
 	if (park_for_claimer(a))
 		return;
-	/* release: the next owner sees what this one did; in total order with the look at claimers
-	 * that follows */
+	/*
+	 * Release: the next owner sees the writes of this owner. Sequentially consistent: wake_claimers() then reads
+	 * `claimers`.
+	 */
 	if (!more && atomic_compare_exchange_strong(&a->inbox, &busy, INBOX_IDLE)) {
 		wake_claimers(a);
 		return;
@@ -129,7 +135,7 @@ void actor_let_go(struct runner *r, struct actor *a, bool more)
 	runner_add(r, a);
 }
 
-static void run_one(struct runner *r, struct actor *a)
+static void run_actor(struct runner *r, struct actor *a)
 {
 	bool more = a->ops->run(r, a);
 
@@ -139,9 +145,9 @@ static void run_one(struct runner *r, struct actor *a)
 void runner_run(struct runner *r)
 {
 	while (r->head && !runner_spent(r))
-		run_one(r, runner_next(r));
+		run_actor(r, runner_take(r));
 	while (UNLIKELY(r->head))
-		leave_on_queue(runner_next(r));
+		put_on_run_queue(runner_take(r));
 }
 
 /* ------------------------------------------------------------------ actor */
@@ -154,7 +160,10 @@ bool actor_push(struct runner *r, struct actor *a, struct packet *pkt)
 		if (old == INBOX_DEAD)
 			return false;
 		pkt->next = is_packet(old) ? (struct packet *)old : NULL;
-		/* release: the packet's content; acquire: what the last owner did */
+		/*
+		 * Release: pairs with the acquire in actor_take(); publishes the packet's content. Acquire: pairs
+		 * with the last owner's release in actor_let_go().
+		 */
 	} while (!atomic_compare_exchange_weak_explicit(
 		&a->inbox, &old, (uintptr_t)pkt, memory_order_acq_rel, memory_order_relaxed));
 	if (old == INBOX_IDLE)
@@ -169,7 +178,11 @@ void actor_kick(struct runner *r, struct actor *a)
 	do {
 		if (old == INBOX_DEAD)
 			return;
-		new = old == INBOX_IDLE ? INBOX_BUSY : old == INBOX_BUSY ? INBOX_KICK : old;
+		new = old; /* packets or a kick are in the inbox already */
+		if (old == INBOX_IDLE)
+			new = INBOX_BUSY;
+		else if (old == INBOX_BUSY)
+			new = INBOX_KICK;
 		/*
 		 * The exchange happens even when the word keeps its value. Release: the next owner
 		 * sees the caller's writes before the kick. Acquire: a caller that becomes the owner
@@ -183,7 +196,10 @@ void actor_kick(struct runner *r, struct actor *a)
 
 void actor_signal(struct runner *r, struct actor *a, uint32_t signals)
 {
-	/* release: the writes that the signals announce; the owner may take them before the kick */
+	/*
+	 * release: publishes the writes that the signals announce; the owner may read `signals` before the kick
+	 * arrives
+	 */
 	atomic_fetch_or_explicit(&a->signals, signals, memory_order_release);
 	actor_kick(r, a);
 }
@@ -197,6 +213,7 @@ struct packet *actor_take(struct actor *a)
 		return NULL;
 	/* acquire: pairs with actor_push() and actor_kick() */
 	word = atomic_exchange_explicit(&a->inbox, INBOX_BUSY, memory_order_acquire);
+	/* the inbox has the newest packet first: reverse the list */
 	for (pkt = is_packet(word) ? (struct packet *)word : NULL; pkt; pkt = next) {
 		next = pkt->next;
 		pkt->next = list;
@@ -215,7 +232,10 @@ bool actor_kill(struct actor *a)
 	return true;
 }
 
-/* Takes an actor off the run queue, where it is at this place. The caller holds run_lock. */
+/*
+ * Unlinks the actor that *at points to from the run queue and returns the actor. The caller holds run_lock and then
+ * owns the actor.
+ */
 static struct actor *unqueue(struct engine *e, struct actor **at)
 {
 	struct actor *a = *at;
@@ -224,12 +244,15 @@ static struct actor *unqueue(struct engine *e, struct actor **at)
 	if (!*at)
 		e->run_tail = at;
 	a->queued = false;
-	atomic_fetch_sub_explicit(&e->waiting, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&e->queued_actors, 1, memory_order_relaxed);
 	return a;
 }
 
-/* Takes it off the run queue, if it is there. */
-static bool take_from_queue(struct actor *a)
+/*
+ * Takes the actor off its engine's run queue. True: the caller owns the actor now. False: the actor is not on the
+ * queue.
+ */
+static bool take_from_run_queue(struct actor *a)
 {
 	struct engine *e = a->engine;
 	struct actor **at;
@@ -252,19 +275,19 @@ bool actor_claim(struct actor *a)
 
 	atomic_fetch_add(&a->claimers, 1);
 	for (;;) {
-		uint32_t seen = atomic_load(&released);
-		uintptr_t idle = INBOX_IDLE;
+		uint32_t seen = atomic_load(&release_count);
+		uintptr_t inbox = INBOX_IDLE; /* a failed exchange writes the inbox's word here */
 		uint32_t parked = 1;
 
-		if (atomic_compare_exchange_strong(&a->inbox, &idle, INBOX_BUSY))
+		if (atomic_compare_exchange_strong(&a->inbox, &inbox, INBOX_BUSY))
 			break;
-		if (idle == INBOX_DEAD) {
+		if (inbox == INBOX_DEAD) {
 			alive = false;
 			break;
 		}
-		if (atomic_compare_exchange_strong(&a->parked, &parked, 0) || take_from_queue(a))
+		if (atomic_compare_exchange_strong(&a->parked, &parked, 0) || take_from_run_queue(a))
 			break;
-		futex_wait(&released, seen, NULL);
+		futex_wait(&release_count, seen, NULL);
 	}
 	atomic_fetch_sub(&a->claimers, 1);
 	return alive;
@@ -272,8 +295,11 @@ bool actor_claim(struct actor *a)
 
 /* ----------------------------------------------------------------- engine */
 
-/* Takes actors off the run queue and runs them; what they leave goes to its end. */
-static void run_some(struct engine *e, struct runner *r)
+/*
+ * Runs actors of the run queue until the queue is empty or the budget is spent. Actors with work left go to the
+ * queue's end.
+ */
+static void run_queued(struct engine *e, struct runner *r)
 {
 	struct actor *a;
 
@@ -285,7 +311,7 @@ static void run_some(struct engine *e, struct runner *r)
 			break;
 		runner_add(r, a);
 		while (r->head && !runner_spent(r))
-			run_one(r, runner_next(r));
+			run_actor(r, runner_take(r));
 	}
 	runner_run(r);
 }
@@ -295,12 +321,12 @@ void engine_progress(struct engine *e)
 	struct runner r;
 
 	runner_start(&r);
-	run_some(e, &r);
+	run_queued(e, &r);
 }
 
 bool engine_step(struct engine *e, uint32_t index)
 {
-	struct runner r = { .tail = &r.head, .packets = 1, .bytes = 1 };
+	struct runner r = { .tail = &r.head, .trains = 1, .bytes = 1 };
 	struct actor **at, *a;
 
 	fmutex_lock(&e->run_lock);
@@ -310,39 +336,43 @@ bool engine_step(struct engine *e, uint32_t index)
 	fmutex_unlock(&e->run_lock);
 	if (!a)
 		return false;
-	run_one(&r, a);
-	r.packets = 0; /* every actor that this step made runnable waits for a later step */
+	run_actor(&r, a);
+	r.trains = 0; /* every actor that this step made runnable waits for a later step */
 	runner_run(&r);
 	return true;
 }
 
 void engine_wake(struct engine *e)
 {
-	/* Sequentially consistent: the caller has queued its work before this load, and
-	 * engine_sleep() sets the flag before it looks for work. One sees the other. */
+	/*
+	 * Sequentially consistent: the caller has queued work before this load, and engine_sleep() sets `asleep`
+	 * before it looks for work. So this load sees the sleeping thread, or the thread sees the work.
+	 */
 	if (!atomic_load(&e->asleep))
 		return;
 	reactor_wake(&e->reactor);
 }
 
-static void engine_sleep(struct engine *e, uint64_t until)
+static void engine_sleep(struct engine *e, uint64_t wake_at_ns)
 {
-	uint32_t seen = atomic_load(&e->reactor.seq);
+	uint32_t seen = atomic_load(&e->reactor.wake_count);
 	struct timespec ts, *timeout = NULL;
 	uint64_t now, delay;
 
-	atomic_store(&e->until, until);
+	atomic_store(&e->wake_at_ns, wake_at_ns);
 	atomic_store(&e->asleep, true);
-	/* Work that was queued before the flag was set is seen here; later work finds the flag set
-	 * and wakes this thread. */
-	if (atomic_load(&e->waiting) || atomic_load(&e->stop) ||
-	    timers_next(&e->timers) < until)
+	/*
+	 * This thread sees work that was queued before `asleep` was set. A thread that queues work later finds
+	 * `asleep` set and wakes this thread (engine_wake()).
+	 */
+	if (atomic_load(&e->queued_actors) || atomic_load(&e->stop) ||
+	    timers_next(&e->timers) < wake_at_ns)
 		goto awake;
-	if (until != UINT64_MAX) {
+	if (wake_at_ns != UINT64_MAX) {
 		now = clock_ns();
-		if (until <= now)
+		if (wake_at_ns <= now)
 			goto awake;
-		delay = until - now;
+		delay = wake_at_ns - now;
 		ts.tv_sec = (time_t)(delay / 1000000000u);
 		ts.tv_nsec = (long)(delay % 1000000000u);
 		timeout = &ts;
@@ -362,14 +392,14 @@ static void *engine_main(void *arg)
 		runner_start(&r);
 		timers_expire(&e->timers, &r);
 		reactor_poll(&e->reactor, &r);
-		run_some(e, &r);
+		run_queued(e, &r);
 		if (!engine_has_work(e))
 			engine_sleep(e, timers_next(&e->timers));
 	}
 	return NULL;
 }
 
-int thread_start(pthread_t *thread, const char *name, void *(*fn)(void *), void *arg)
+int start_thread(pthread_t *thread, const char *name, void *(*fn)(void *), void *arg)
 {
 	sigset_t all, old;
 	int err;
@@ -383,9 +413,9 @@ int thread_start(pthread_t *thread, const char *name, void *(*fn)(void *), void 
 	return err;
 }
 
-void engine_timer(struct engine *e, struct timer *t, uint64_t delay_ns)
+void engine_set_timer(struct engine *e, struct timer *t, uint64_t delay_ns)
 {
-	if (timer_set(&e->timers, t, delay_ns) < atomic_load(&e->until))
+	if (timer_set(&e->timers, t, delay_ns) < atomic_load(&e->wake_at_ns))
 		engine_wake(e);
 }
 
@@ -406,7 +436,7 @@ al_status engine_watch(struct engine *e, struct watch *watch)
 {
 	al_status status = reactor_watch(&e->reactor, watch);
 
-	if (!status) /* a thread that sleeps on the futex comes to poll */
+	if (!status) /* a thread that sleeps on the futex must go over to a sleep that polls the descriptors */
 		engine_wake(e);
 	return status;
 }
@@ -423,10 +453,10 @@ al_status engine_start(struct engine *e)
 	if (clock_is_virtual())
 		return AL_SUCCESS; /* manual progress: no thread, SOFT_STEP runs the actors */
 	atomic_store(&e->stop, false);
-	err = thread_start(&e->thread, "soft-engine", engine_main, e);
+	err = start_thread(&e->thread, "soft-engine", engine_main, e);
 	if (err) {
 		ib_log(IB_LOG_ERROR, "soft",
-		       "no thread for the engine of HCA %s (%s); raise the limit of threads",
+		       "HCA %s can not start its engine thread (%s); raise this process's limit of threads",
 		       e->name, strerror(err));
 		return AL_INSUFFICIENT_RESOURCES;
 	}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Who executes what, and when: actors, runners and the engine (engine.c), manual progress (manual.c). */
+/*
+ * Actors, runners and the engine (engine.c): which thread executes which queue pair, and when. Manual progress
+ * (manual.c). The work of a queue pair itself is in transport/.
+ */
 #ifndef SOFT_ENGINE_H
 #define SOFT_ENGINE_H
 
@@ -15,132 +18,155 @@
 struct packet;
 struct recall;
 
+/*
+ * The states of an actor's inbox word. Any other value is a struct packet: the actor is owned, and the word points to
+ * the newest packet of the inbox.
+ */
 enum inbox {
-	INBOX_DEAD = 0, /* there is no queue pair: what zeroed memory says */
-	INBOX_IDLE = 1, /* nobody owns the actor */
-	INBOX_BUSY = 2, /* owned, nothing in */
-	INBOX_KICK = 3, /* owned, something other than a packet happened */
-	/* else a struct packet: owned, the newest packet first */
+	INBOX_DEAD = 0, /* no queue pair has this actor; zeroed memory is a dead actor */
+	INBOX_IDLE = 1, /* no thread owns the actor */
+	INBOX_BUSY = 2, /* the actor is owned, and the inbox is empty */
+	INBOX_KICK = 3, /* the actor is owned, and has work other than packets */
 };
 
-/* What happened beside packets: bits of actor.signals. */
+/* Events of a queue pair other than packets: bits of actor.signals. */
 enum actor_signal {
-	SIGNAL_TIMER = 1 << 0,    /* the timer has run out */
-	SIGNAL_CQ_ERROR = 1 << 1, /* a completion queue has overflowed */
-	SIGNAL_BAD_SEND = 1 << 2, /* a client's ring holds what is no send request, */
-	SIGNAL_BAD_RECV = 1 << 3, /* or no receive */
+	SIGNAL_TIMER = 1 << 0,    /* the queue pair's timer has run out */
+	SIGNAL_CQ_ERROR = 1 << 1, /* a completion queue of the queue pair has overflowed */
+	SIGNAL_BAD_SEND = 1 << 2, /* the client's send ring holds a malformed request */
+	SIGNAL_BAD_RECV = 1 << 3, /* the client's receive ring holds a malformed request */
 };
 
 struct actor {
-	_Alignas(64) _Atomic uintptr_t inbox;
-	void *self;                 /* the queue pair; owner's */
+	_Alignas(64) _Atomic uintptr_t inbox; /* enum inbox, or the newest packet */
+	void *self;                 /* the queue pair or poller; for the actor's owner only */
 	struct engine *engine;
-	struct actor *run_next;     /* owner's, or run_lock's */
+	struct actor *run_next;     /* next on a runner's list (owner's), or on the run queue (guarded by run_lock) */
 	_Atomic uint32_t signals;   /* enum actor_signal */
-	_Atomic uint32_t claimers;  /* control operations that wait for it */
-	_Atomic uint32_t parked;    /* let go of in favour of a claimer */
-	_Atomic uint32_t held;      /* requests of its queue pair's that wait for the peer's client: resp_wait() */
-	bool queued;                /* on the run queue; guarded by run_lock */
+	_Atomic uint32_t claimers;  /* control operations that wait for the actor */
+	_Atomic uint32_t parked;    /* 1: the last owner has released the actor to a claimer */
+	/* requests of this queue pair that wait for the memory of the peer's client: resp_wait() */
+	_Atomic uint32_t held;
+	bool queued;                /* the actor is on the run queue; guarded by run_lock */
 	const struct actor_ops *ops;
 };
 
-/* What an actor's owner does with it. */
+/* The operations of an actor. The caller of each operation owns the actor. */
 struct actor_ops {
-	/* One pass over all that there is to do; true: there is more, but the budget is spent. */
+	/* Makes one pass over all work of the actor. True: the budget is spent and there is more work. */
 	bool (*run)(struct runner *r, struct actor *a);
-	/* Takes these packets, oldest first, as run() does those of the inbox. */
+	/* Processes a list of packets, oldest first, as run() processes the packets of the inbox. */
 	void (*receive)(struct runner *r, struct actor *a, struct packet *list);
-	/* Gives back what it has taken so and not yet looked at. */
-	struct packet *(*recall)(struct actor *a, const struct recall *what);
+	/* Returns the packets of the recall that the actor has taken out of its inbox and not yet executed. */
+	struct packet *(*recall)(struct actor *a, const struct recall *recall);
 };
 
-/* What executes an HCA's actors when nobody else does, and what it sleeps on. */
+/*
+ * The run queue, the timers and the engine thread of an HCA. The engine thread executes queued actors that no poll
+ * executes.
+ */
 struct engine {
-	_Atomic uint32_t waiting; /* actors on the run queue */
+	_Atomic uint32_t queued_actors; /* actors on the run queue */
 	struct fmutex run_lock;   /* guards the run queue */
 	struct actor *run_head, **run_tail;
-	_Alignas(64) struct reactor reactor; /* the thread sleeps on it */
-	_Atomic bool asleep;
-	_Atomic uint64_t until;   /* when it will wake by itself */
-	_Atomic bool stop;
+	_Alignas(64) struct reactor reactor; /* the engine thread sleeps on the reactor */
+	_Atomic bool asleep;         /* the engine thread sleeps, or is about to */
+	/* clock_ns() at which the sleeping engine thread wakes without a call of engine_wake() */
+	_Atomic uint64_t wake_at_ns;
+	_Atomic bool stop;           /* the engine thread is to end */
 	bool started;
 	pthread_t thread;
 	struct timers timers;
-	const char *name;         /* of the HCA */
-	/* Manual progress: does once what other threads of the HCA would do; false: there was nothing to do. */
+	const char *name;         /* the HCA's name */
+	/* Manual progress: does one turn of the HCA's other threads. False: those threads had no work. */
 	bool (*step)(struct engine *engine);
-	struct engine *next_step; /* manual progress: the HCA that is stepped after this one */
+	struct engine *next_step; /* manual progress: the HCA that is stepped after this HCA */
 };
 
-/* One thread's work at hand: actors that it owns, and how much it may still do. */
+/* The owned actors that one thread has to run within one call, and the rest of that call's budget. */
 struct runner {
 	struct actor *head, **tail;
-	int32_t packets; /* trains */
-	int64_t bytes;
+	int32_t trains; /* trains that the runner may still send */
+	int64_t bytes;  /* payload that the runner may still send */
 };
 
+/* Makes an empty runner with a full budget. */
 void runner_start(struct runner *r);
-/* The actor is owned: it will be run. */
+/* Appends an actor to the runner's list. The caller owns the actor, and gives the ownership to the runner. */
 void runner_add(struct runner *r, struct actor *a);
-/* Runs all, as far as the budget goes; leaves the rest on run queues. */
+/* Runs the runner's actors until the budget is spent. The remaining actors go to their engines' run queues. */
 void runner_run(struct runner *r);
 
 static inline bool runner_spent(const struct runner *r)
 {
-	return r->packets <= 0 || r->bytes <= 0;
+	return r->trains <= 0 || r->bytes <= 0;
 }
 
-/* Puts a packet into the inbox; false: it is dead. */
+/* Puts a packet into the actor's inbox. An idle actor becomes the runner's. False: the actor is dead, and the packet is
+ * still the caller's. */
 bool actor_push(struct runner *r, struct actor *a, struct packet *pkt);
-/* Makes it look at its queues and signals. */
+/* Makes the actor's owner look at the queue pair's queues and signals. An idle actor becomes the runner's. */
 void actor_kick(struct runner *r, struct actor *a);
+/* Sets bits of actor.signals, and kicks the actor. */
 void actor_signal(struct runner *r, struct actor *a, uint32_t signals);
-/* Owns the actor if it is idle. */
+/* True: the actor was idle, and the caller owns the actor now. */
 bool actor_try_own(struct actor *a);
-/* The end of an owner's turn; more: there is still something to do. What has come in meanwhile is seen to. */
+/*
+ * Ends the caller's ownership. more: the actor has work left. An actor with work, or with an inbox that has filled
+ * meanwhile, goes to the runner's list.
+ */
 void actor_let_go(struct runner *r, struct actor *a, bool more);
-/* Waits until the caller owns the actor. False: it is dead. May sleep. */
+/* Waits until the caller owns the actor. False: the actor is dead. May sleep. The caller owns no other actor. */
 bool actor_claim(struct actor *a);
 /* Takes all packets out of the inbox, oldest first. The caller owns the actor. */
 struct packet *actor_take(struct actor *a);
-/* Ends the actor's life. The caller owns it. False: something has come in, take it first. */
+/* Makes an owned actor dead. False: the inbox is not empty, and the caller must call actor_take() first. */
 bool actor_kill(struct actor *a);
 
-/* Does some of what is on the run queue. Context: any. */
+/* Runs actors of the run queue, within one budget. Context: any. */
 void engine_progress(struct engine *engine);
-/* A thread of the library's kind: named, with all signals blocked. Returns what pthread_create() does. */
-int thread_start(pthread_t *thread, const char *name, void *(*fn)(void *), void *arg);
-/* name: the HCA's, for messages; it stays there. */
+/* Starts a named thread with all signals blocked. Returns the result of pthread_create(). */
+int start_thread(pthread_t *thread, const char *name, void *(*fn)(void *), void *arg);
+/* name: the HCA's name, for messages; the string outlives the engine. */
 void engine_init(struct engine *engine, const char *name);
+/*
+ * Starts the engine thread, except with manual progress. AL_INSUFFICIENT_RESOURCES: no thread, which has been logged.
+ */
 al_status engine_start(struct engine *engine);
 void engine_stop(struct engine *engine);
-/* The engine is stopped, and nothing is watched. */
+/* Frees the engine's descriptors. The engine is stopped, and no descriptor is watched. */
 void engine_end(struct engine *engine);
-/* The engine watches a descriptor from now on (reactor.h). AL_INSUFFICIENT_RESOURCES. */
+/* Watches a descriptor until engine_unwatch() (reactor.h). AL_INSUFFICIENT_RESOURCES. */
 al_status engine_watch(struct engine *engine, struct watch *watch);
 void engine_unwatch(struct engine *engine, struct watch *watch);
-/* Makes a sleeping engine look at its run queue and timers. */
+/* Makes a sleeping engine thread look at the run queue, the timers and the descriptors. */
 void engine_wake(struct engine *engine);
-/* timer_set(), and the engine is woken if it would sleep too long. */
-void engine_timer(struct engine *engine, struct timer *t, uint64_t delay_ns);
-/* One pass, of one train at most, of the queue pair at this place of the run queue; false: there is none. */
+/* Calls timer_set(), and wakes an engine thread that would sleep past the timer. */
+void engine_set_timer(struct engine *engine, struct timer *t, uint64_t delay_ns);
+/*
+ * Makes one pass, of one train at most, of the queue pair at place `index` of the run queue. False: the queue is
+ * shorter.
+ */
 bool engine_step(struct engine *engine, uint32_t index);
 
 static inline bool engine_has_work(const struct engine *engine)
 {
-	return atomic_load_explicit(&engine->waiting, memory_order_relaxed);
+	return atomic_load_explicit(&engine->queued_actors, memory_order_relaxed);
 }
 
-/* nothing: runners leave everything on run queues from now on. */
-void engine_budget(bool nothing);
+/* manual: runners that start from now on have no budget and leave every actor on its run queue. */
+void engine_set_manual(bool manual);
 
 /* ------------------------------------------------- manual progress (manual.c) */
 
-/* On: the clock stands at 0, and nothing moves but by manual_step(). No engine is there yet. */
+/*
+ * Chooses the progress of all engines, before the first engine exists. on: the clock stands at 0, and only
+ * manual_step() runs actors and moves the clock.
+ */
 void manual_start(bool on);
-/* The engine is stepped, after those that were there before; not with progress of its own. */
+/* Adds an engine behind the engines that manual_step() steps. Without manual progress the list is not used. */
 void manual_add(struct engine *engine);
-/* SOFT_STEP. choice NULL: HCAs take turns, and each one's queue pairs. */
+/* Executes SOFT_STEP. choice NULL: the HCAs take turns, and so do the queue pairs of each HCA. */
 al_status manual_step(const uint64_t *choice, struct soft_step *step);
 
 #endif

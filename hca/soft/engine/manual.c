@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * progress = manual: nothing moves but by a step, and time is the module's own (SOFT_STEP). Runners
- * have no budget there, so that posts, polls and control operations leave on the run queues
- * whatever they have made runnable.
+ * progress = manual: only SOFT_STEP runs queue pairs and moves the virtual clock. Runners have no budget, so posts,
+ * polls and control operations leave each runnable actor on its run queue.
  */
 #include <iba/ib_soft.h>
 
@@ -13,8 +12,8 @@
 
 static struct {
 	bool on;
-	struct engine *first, **last; /* all, in the order of the HCAs */
-	struct engine *turn;          /* to serve next; NULL: the first */
+	struct engine *first, **last; /* all engines, in the order of the HCAs */
+	struct engine *turn;          /* the engine to step next; NULL: the first */
 } manual;
 
 void manual_start(bool on)
@@ -23,7 +22,7 @@ void manual_start(bool on)
 	manual.on = on;
 	manual.first = manual.turn = NULL;
 	manual.last = &manual.first;
-	engine_budget(on);
+	engine_set_manual(on);
 }
 
 void manual_add(struct engine *engine)
@@ -33,42 +32,45 @@ void manual_add(struct engine *engine)
 	manual.last = &engine->next_step;
 }
 
-static uint32_t waiting(struct engine *engine)
+static uint32_t count_runnable(struct engine *engine)
 {
-	return atomic_load_explicit(&engine->waiting, memory_order_relaxed);
+	return atomic_load_explicit(&engine->queued_actors, memory_order_relaxed);
 }
 
-/* The engines are a ring, for those who take turns. */
-static struct engine *after(const struct engine *engine)
+/* Returns the engine after this engine. The first engine follows the last. */
+static struct engine *next_engine(const struct engine *engine)
 {
 	return engine->next_step ? engine->next_step : manual.first;
 }
 
-/* Runs the runnable queue pair number `index`, counted from the first of an HCA and on to the next. */
-static bool run_one_of(struct engine *first, uint32_t index)
+/*
+ * Steps the runnable queue pair number `index`. The count starts at the run queue of `first` and goes on in the
+ * engines after.
+ */
+static bool step_runnable(struct engine *first, uint32_t index)
 {
 	struct engine *e = first;
 
 	do {
-		if (index < waiting(e)) {
-			manual.turn = after(e);
+		if (index < count_runnable(e)) {
+			manual.turn = next_engine(e);
 			return engine_step(e, index);
 		}
-		index -= waiting(e);
-		e = after(e);
+		index -= count_runnable(e);
+		e = next_engine(e);
 	} while (e != first);
 	return false;
 }
 
-/* The clock jumps to the next timer of all, which runs out. */
-static bool expire_next(void)
+/* Moves the clock to the earliest timer of all engines and expires that timer. False: no timer is running. */
+static bool expire_next_timer(void)
 {
 	struct engine *next;
 	uint64_t when, at;
 	struct runner r;
 
 	runner_start(&r);
-	do { /* the wheel may have to turn before it comes to the timer */
+	do { /* timers_next() may name a time before the timer's, at which the wheel only turns */
 		next = NULL;
 		when = UINT64_MAX;
 		for (struct engine *e = manual.first; e; e = e->next_step) {
@@ -90,23 +92,26 @@ static bool expire_next(void)
 al_status manual_step(const uint64_t *choice, struct soft_step *step)
 {
 	uint32_t runnable = 0;
-	bool taken = false;
+	bool other_work = false;
+	bool stepped = false;
 	struct runner r;
 
 	if (!manual.on)
 		return AL_INVALID_STATE;
 	for (struct engine *e = manual.first; e; e = e->next_step) {
-		taken |= e->step(e);
+		other_work |= e->step(e);
 		runner_start(&r);
-		taken |= reactor_poll(&e->reactor, &r);
+		other_work |= reactor_poll(&e->reactor, &r);
 		runner_run(&r);
-		runnable += waiting(e);
+		runnable += count_runnable(e);
 	}
-	if ((runnable && run_one_of(choice || !manual.turn ? manual.first : manual.turn,
-				    choice ? (uint32_t)(*choice % runnable) : 0)) ||
-	    taken)
+	if (runnable && choice)
+		stepped = step_runnable(manual.first, (uint32_t)(*choice % runnable));
+	else if (runnable)
+		stepped = step_runnable(manual.turn ? manual.turn : manual.first, 0);
+	if (stepped || other_work)
 		step->did = SOFT_STEP_QP;
-	else if (!runnable && expire_next())
+	else if (!runnable && expire_next_timer())
 		step->did = SOFT_STEP_TIMER;
 	else
 		step->did = SOFT_STEP_NOTHING;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The sleep of the engine thread, and the descriptors that end it. */
+/*
+ * The reactor: the sleep of an engine thread, and the watched descriptors that end the sleep. Timers are in
+ * base/timer.c.
+ */
 #include "hca/soft/engine/reactor.h"
 
 #include <errno.h>
@@ -13,7 +16,7 @@
 
 #include "hca/soft/shared/lock.h"
 
-#define AT_ONCE 16 /* descriptors that one call of the kernel tells of */
+#define MAX_EVENTS 16 /* descriptors that one call of epoll_wait() reports */
 
 void reactor_init(struct reactor *reactor)
 {
@@ -29,8 +32,8 @@ void reactor_end(struct reactor *reactor)
 	reactor->epoll = reactor->event = -1;
 }
 
-/* Makes both descriptors, with the first watch. */
-static bool is_open(struct reactor *reactor)
+/* Makes the reactor's descriptors at the first watch. */
+static bool open_descriptors(struct reactor *reactor)
 {
 	if (reactor->epoll < 0)
 		reactor->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -45,7 +48,7 @@ al_status reactor_watch(struct reactor *reactor, struct watch *watch)
 	bool watched;
 
 	fmutex_lock(&reactor->lock);
-	watched = is_open(reactor) && !epoll_ctl(reactor->epoll, EPOLL_CTL_ADD, watch->fd, &event);
+	watched = open_descriptors(reactor) && !epoll_ctl(reactor->epoll, EPOLL_CTL_ADD, watch->fd, &event);
 	if (watched)
 		atomic_store(&reactor->polls, true);
 	fmutex_unlock(&reactor->lock);
@@ -64,14 +67,15 @@ void reactor_sleep(struct reactor *reactor, uint32_t seen, const struct timespec
 	struct pollfd fds[2];
 	uint64_t count;
 
-	/* Sequentially consistent: reactor_watch() sets the flag before its caller wakes the
-	 * engine. So this load sees the flag, or the wake-up moves seq and ends the sleep on the
-	 * futex. */
+	/*
+	 * Sequentially consistent: reactor_watch() sets `polls` before its caller wakes the engine. So this load sees
+	 * `polls`, or the wake-up increments wake_count and ends the sleep on the futex.
+	 */
 	if (!atomic_load(&reactor->polls)) {
-		futex_wait(&reactor->seq, seen, timeout);
+		futex_wait(&reactor->wake_count, seen, timeout);
 		return;
 	}
-	if (atomic_load(&reactor->seq) != seen)
+	if (atomic_load(&reactor->wake_count) != seen)
 		return;
 	fds[0] = (struct pollfd){ .fd = reactor->epoll, .events = POLLIN };
 	fds[1] = (struct pollfd){ .fd = reactor->event, .events = POLLIN };
@@ -85,8 +89,8 @@ void reactor_wake(struct reactor *reactor)
 {
 	const uint64_t one = 1;
 
-	atomic_fetch_add(&reactor->seq, 1);
-	futex_wake(&reactor->seq, 1);
+	atomic_fetch_add(&reactor->wake_count, 1);
+	futex_wake(&reactor->wake_count, 1);
 	if (atomic_load(&reactor->polls) && write(reactor->event, &one, sizeof(one)) < 0 &&
 	    errno != EAGAIN)
 		ib_log(IB_LOG_ERROR, "soft", "the engine's eventfd can not be written: %s",
@@ -95,18 +99,18 @@ void reactor_wake(struct reactor *reactor)
 
 bool reactor_poll(struct reactor *reactor, struct runner *r)
 {
-	struct epoll_event events[AT_ONCE];
-	int i, num;
+	struct epoll_event events[MAX_EVENTS];
+	int i, count;
 
 	if (!atomic_load_explicit(&reactor->polls, memory_order_relaxed))
 		return false;
 	fmutex_lock(&reactor->lock);
-	num = epoll_wait(reactor->epoll, events, AT_ONCE, 0);
-	for (i = 0; i < num; i++) {
+	count = epoll_wait(reactor->epoll, events, MAX_EVENTS, 0);
+	for (i = 0; i < count; i++) {
 		struct watch *watch = events[i].data.ptr;
 
 		watch->ready(watch, r);
 	}
 	fmutex_unlock(&reactor->lock);
-	return num > 0;
+	return count > 0;
 }

@@ -115,15 +115,15 @@ static bool meets(const struct fault_rule *rule, const struct source *src, const
 	const struct soft_fault *f = &rule->fault;
 	uint8_t place;
 
-	if (!in_range(f, s->n + i))
+	if (!in_range(f, s->first + i))
 		return false;
 	if (f->match & SOFT_MATCH_PSN && f->psn != psn_add(s->psn, i))
 		return false;
 	place = (uint8_t)((i ? 0 : s->place & PLACE_FIRST) |
-			  (i + 1 == s->num ? s->place & PLACE_LAST : 0));
+			  (i + 1 == s->count ? s->place & PLACE_LAST : 0));
 	if (f->match & SOFT_MATCH_OPCODE && f->opcode != wire_opcode(src->service, s->kind, place))
 		return false;
-	return drawn(rule, key, s->n + i);
+	return drawn(rule, key, s->first + i);
 }
 
 /*
@@ -170,8 +170,8 @@ static uint32_t until_due(const struct source *src, const struct stretch *s, uin
 		return limit;
 	fmutex_lock(&f->lock);
 	for (k = f->held; k; k = k->next)
-		if (is_from(k, src) && k->flow == s->flow && k->due - s->n < limit)
-			limit = (uint32_t)(k->due - s->n) + 1;
+		if (is_from(k, src) && k->flow == s->flow && k->due - s->first < limit)
+			limit = (uint32_t)(k->due - s->first) + 1;
 	fmutex_unlock(&f->lock);
 	return limit;
 }
@@ -211,10 +211,10 @@ static __attribute__((noinline)) bool look_ahead(struct source *src, const struc
 	if (src->spared_by != generation)
 		src->spared[FLOW_REQUEST] = src->spared[FLOW_RESPONSE] = 0;
 	src->spared_by = generation;
-	src->spared[s->flow] = may_be_met(src, s->flow, s->n);
-	if (s->n + s->num <= src->spared[s->flow])
+	src->spared[s->flow] = may_be_met(src, s->flow, s->first);
+	if (s->first + s->count <= src->spared[s->flow])
 		return true;
-	first_met(src, s, s->num, &met);
+	first_met(src, s, s->count, &met);
 	return !met;
 }
 
@@ -227,7 +227,7 @@ bool fault_passes(struct source *src, const struct stretch *s)
 	/* what is held back waits for packets to be counted */
 	if (UNLIKELY(atomic_load_explicit(&f->held_num, memory_order_relaxed)))
 		return false;
-	if (LIKELY(src->spared_by == generation && s->n + s->num <= src->spared[s->flow]))
+	if (LIKELY(src->spared_by == generation && s->first + s->count <= src->spared[s->flow]))
 		return true;
 	return look_ahead(src, s, generation);
 }
@@ -333,7 +333,7 @@ static void set_timer(struct soft_hca *hca)
 	if (!f->late)
 		timer_stop(&hca->engine.timers, &f->timer);
 	else
-		engine_timer(&hca->engine, &f->timer, f->late->due > now ? f->late->due - now : 0);
+		engine_set_timer(&hca->engine, &f->timer, f->late->due > now ? f->late->due - now : 0);
 }
 
 static bool keep_for(struct source *src, const struct packet *pkt, enum flow_index flow,
@@ -476,7 +476,7 @@ static enum verdict corrupt(const struct meeting *m)
 	if (why == WIRE_OK) /* one and the same, twice */
 		return PACKET_PASSES;
 	port->link->resolve(port, &m->pkt->route, &path);
-	return port->link->spoil(&path) ? PACKET_TAKEN : PACKET_LOST;
+	return port->link->count_receive_error(&path) ? PACKET_TAKEN : PACKET_LOST;
 }
 
 /* The responder sees the syndrome and refuses the request. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Which hooks there are. */
+/*
+ * The variables behind hooks.h: the registered hooks, and whether packets are watched. Calls of the hooks are
+ * elsewhere.
+ */
 #include "hca/soft/link/hooks.h"
 
 const struct link_hooks *link_hooks;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What all links have in common: packets that come in, and the polling of queues. */
+/*
+ * Code common to all links: packets that come in at a port, and pollers. Each link's operations are in the link's own
+ * file.
+ */
 #include "hca/soft/link/link.h"
 
 #include "hca/soft/base/table.h"
@@ -18,8 +21,8 @@ bool link_receive(struct runner *r, struct soft_port *port, struct packet *pkt)
 	if (UNLIKELY(port_state(port) != IB_PORT_ACTIVE))
 		return false;
 	pkt->in_port = port->num;
-	if (link_watched() &&
-	    !(pkt->flags & PKT_WIRE)) /* an injected packet's bytes have been shown already */
+	/* SOFT_INJECT has shown an injected packet (PKT_WIRE) already, as the bytes that the caller gave */
+	if (link_watched() && !(pkt->flags & PKT_WIRE))
 		link_hooks->received(port, pkt);
 	a = table_find(port->ports->actors, pkt->dest_qpn);
 	if (LIKELY(a && actor_push(r, a, pkt)))
@@ -34,7 +37,7 @@ static bool poll_port(struct runner *r, struct actor *a)
 {
 	struct soft_port *port = ((struct poller *)a->self)->port;
 
-	actor_take(a); /* no packets, but a kick: what it announced is looked at now */
+	actor_take(a); /* clears the kick; pollers get no packets by their inbox */
 	return port->link->poll(r, port);
 }
 
@@ -46,7 +49,7 @@ void poller_start(struct poller *poller, struct soft_port *port, struct engine *
 	poller->actor.self = poller;
 	poller->actor.engine = engine;
 	poller->actor.ops = &poller_ops;
-	/* release: all the above is there for whoever owns the actor first */
+	/* release: pairs with the acquire in actor_kick() and actor_try_own(); publishes the fields above */
 	atomic_store_explicit(&poller->actor.inbox, INBOX_IDLE, memory_order_release);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Links: how packets leave a port, and how they come in at one (link.c). */
+/*
+ * Links: how packets leave a port, and how packets come in at a port (link.c). Port states and addresses are in
+ * port/.
+ */
 #ifndef SOFT_LINK_H
 #define SOFT_LINK_H
 
@@ -13,66 +16,79 @@
 struct soft_port;
 struct source;
 
-/* Where a route leads from a port, as the port's link has found. */
+/* A resolved route from a port to the far port. */
 struct path {
-	void *to;               /* the link's own; NULL: nobody answers there */
-	uint16_t lid, lid_mask; /* packets that come back have a source LID that is the first, in the bits of the second */
+	void *to;          /* the far port, in the link's own form; NULL: no port has the route's destination LID */
+	uint16_t lid;      /* base LID of the far port */
+	/* the bits in which a source LID of the far port equals `lid`; the other bits are path bits */
+	uint16_t lid_mask;
 };
 
 struct link_ops {
 	const char *name;
-	/* Makes and ends what the link keeps for a port (soft_port.link_state). NULL: nothing. */
+	/* attach sets soft_port.link_state, and detach frees that state. NULL: the link keeps no state for ports. */
 	al_status (*attach)(struct soft_port *port, struct engine *engine);
 	void (*detach)(struct soft_port *port);
+	/* Fills *path for packets that leave `from` by a route. */
 	void (*resolve)(const struct soft_port *from, const struct route *route, struct path *path);
 	/*
-	 * Packets of a flow that the source may send now. 0: none; the link kicks the source's actor when it has room again.
-	 * NULL: a sender never waits for the link.
+	 * Returns how many packets of a flow the source may send now. 0: none; the link kicks the source's actor when
+	 * the link has room again. NULL: a sender never waits for the link.
 	 */
 	uint32_t (*room)(const struct source *src, enum flow_index flow);
 	/*
-	 * Sends the packet. True: the link has taken it over, and it goes home later. False: the packet is still the caller's,
-	 * because the link has sent copies by value, or because nobody is there.
+	 * Sends a packet. True: the link owns the packet, and the packet goes home later. False: the packet is still
+	 * the caller's, because the link has sent copies by value, or because the path leads nowhere.
 	 */
 	bool (*send)(struct runner *r, const struct path *path, struct packet *pkt);
 	/*
-	 * Takes packets that have come in out of the port's queue and hands each to link_receive(), as far as the runner's
-	 * budget goes. True: there are more. NULL: send() hands packets to link_receive() itself.
+	 * Takes packets out of the port's queue and hands each packet to link_receive(), until the queue is empty or
+	 * the runner's budget is spent. True: the queue holds more packets. NULL: send() itself calls link_receive().
 	 */
 	bool (*poll)(struct runner *r, struct soft_port *port);
-	/* Takes back what has been sent that way to a queue pair and not been looked at. It goes home. May sleep. */
-	void (*recall)(const struct path *path, uint32_t qpn, const struct recall *what);
-	/* A packet was changed on its way: the far port counts it. False: nobody is there. */
-	bool (*spoil)(const struct path *path);
 	/*
-	 * The actor of the peer's queue pair, where nothing lies between it and the caller, so that what packets would do may
-	 * be done at once; NULL: packets must go.
+	 * Takes back the packets of the recall that the far queue pair `qpn` has not executed, and sends them home.
+	 * May sleep.
+	 */
+	void (*recall)(const struct path *path, uint32_t qpn, const struct recall *recall);
+	/*
+	 * Counts a packet that was damaged on the path as a receive error of the far port. False: the path leads
+	 * nowhere.
+	 */
+	bool (*count_receive_error)(const struct path *path);
+	/*
+	 * Returns the actor of the far queue pair `qpn` if that queue pair is near: in this process, reached without
+	 * any queue, at an Active port. The caller may then access the far queue pair's memory directly
+	 * (transport/shortcut.c). NULL: the caller must send packets.
 	 */
 	struct actor *(*near)(const struct path *path, uint32_t qpn);
 };
 
 extern const struct link_ops link_loop;
-/* The link of all ports that are made from now on: link_loop, unless a test puts another one here. */
+/* The link of every port that is made from now on. The default is link_loop; a test may set another link. */
 extern const struct link_ops *link_of_ports;
 
 /*
- * A packet comes in at a port, which hands the packet to the queue pair of its destination. False: the port is not Active or
- * there is no such queue pair; the packet is still the caller's.
+ * Hands a packet that has come in at a port to the destination queue pair. False: the port is not Active, or no queue
+ * pair has the number. The packet is then still the caller's.
  */
 bool link_receive(struct runner *r, struct soft_port *port, struct packet *pkt);
 
-/* What polls a port whose link has a queue: an actor of the port's engine, kicked when a packet has been queued. */
+/*
+ * The actor that polls a port whose link has a queue. A sender kicks the poller after the sender has queued a packet.
+ */
 struct poller {
 	struct actor actor;
 	struct soft_port *port;
 };
 
 void poller_start(struct poller *poller, struct soft_port *port, struct engine *engine);
-/* Packets have been queued for the port. */
+/* Makes the poller look at the port's queue. */
 void poller_kick(struct runner *r, struct poller *poller);
-/* Waits until the poller does not run. It never runs again. May sleep. */
+/* Ends the poller: waits until no thread runs the poller, which never runs again. May sleep. */
 void poller_stop(struct poller *poller);
 
+/* True: a packet with this source LID may come from the path's far port. */
 static inline bool path_is_from(const struct path *path, uint16_t slid)
 {
 	return path->to && !((slid ^ path->lid) & path->lid_mask);

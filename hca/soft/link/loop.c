@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The loop link connects ports of one process. It passes packets by reference, directly into the peer's inbox. */
+/*
+ * The loop link connects ports of one process. The loop link puts a packet itself, not a copy, directly into the far
+ * queue pair's inbox. Code common to all links is in link.c.
+ */
 #include "hca/soft/base/table.h"
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/link/link.h"
@@ -9,20 +12,23 @@
 #include "hca/soft/shared/opcode.h"
 
 /* A port has 2^LMC consecutive LIDs. */
-static bool answers(const struct soft_port *port, uint16_t dlid)
+static bool has_lid(const struct soft_port *port, uint16_t lid)
 {
-	return dlid >= port->lid && dlid - port->lid < 1 << port->lmc;
+	return lid >= port->lid && lid - port->lid < 1 << port->lmc;
 }
 
 static void loop_resolve(const struct soft_port *from, const struct route *route, struct path *path)
 {
-	const struct soft_port *to = answers(from, route->dlid)		 ? from
-				     : answers(from->cable, route->dlid) ? from->cable
-									 : NULL;
+	const struct soft_port *to;
 
-	*path = (struct path){ .to = (void *)to };
-	if (!to)
+	*path = (struct path){ 0 };
+	if (has_lid(from, route->dlid))
+		to = from;
+	else if (has_lid(from->cable, route->dlid))
+		to = from->cable;
+	else
 		return;
+	path->to = (void *)to;
 	path->lid = to->lid;
 	path->lid_mask = (uint16_t) ~((1u << to->lmc) - 1);
 }
@@ -39,7 +45,7 @@ static bool loop_send(struct runner *r, const struct path *path, struct packet *
 	return LIKELY(path->to) && link_receive(r, path->to, pkt);
 }
 
-static bool loop_spoil(const struct path *path)
+static bool loop_count_receive_error(const struct path *path)
 {
 	if (!path->to)
 		return false;
@@ -54,25 +60,29 @@ static struct actor *loop_near(const struct path *path, uint32_t qpn)
 	return to && port_state(to) == IB_PORT_ACTIVE ? path_actor(path, qpn) : NULL;
 }
 
-/* What the peer keeps goes on as if nothing had been: it is handed back to the peer, which is then run. */
-static void loop_recall(const struct path *path, uint32_t qpn, const struct recall *what)
+/*
+ * Takes the recalled packets out of the far queue pair's inbox and backlog. The far queue pair processes the other
+ * packets of its inbox as if there had been no recall.
+ */
+static void loop_recall(const struct path *path, uint32_t qpn, const struct recall *recall)
 {
 	struct actor *a = path_actor(path, qpn);
-	struct packet *list, *back, *next;
+	struct packet *inbox, *recalled, *next;
 	struct runner r;
 
 	if (!a || !actor_claim(a))
 		return;
 	runner_start(&r);
-	list = actor_take(a);
-	back = packets_recall(&list, what);
-	*packets_end(&back) = a->ops->recall(a, what);
-	a->ops->receive(&r, a, list);
+	inbox = actor_take(a);
+	recalled = packets_recall(&inbox, recall);
+	packets_append(&recalled, a->ops->recall(a, recall));
+	a->ops->receive(&r, a, inbox);
 	runner_add(&r, a);
-	for (; back; back = next) {
-		next = back->next;
-		back->kind = PKT_NONE; /* only a node; its home is alive until it has all of them */
-		actor_push(&r, what->home, back);
+	for (; recalled; recalled = next) {
+		next = recalled->next;
+		recalled->kind = PKT_NONE;
+		/* never fails: the home actor stays alive until all of its nodes are at home */
+		actor_push(&r, recall->home, recalled);
 	}
 	runner_run(&r);
 }
@@ -82,6 +92,6 @@ const struct link_ops link_loop = {
 	.resolve = loop_resolve,
 	.send = loop_send,
 	.recall = loop_recall,
-	.spoil = loop_spoil,
+	.count_receive_error = loop_count_receive_error,
 	.near = loop_near,
 };

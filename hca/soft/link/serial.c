@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Trains as the bytes of their packets, for those who look at a wire. */
+/*
+ * Makes the packets of a train, and the bytes that each packet has on an InfiniBand wire. The codec is packet/wire.c.
+ */
 #include <string.h>
 
 #include "hca/soft/link/serial.h"
@@ -22,7 +24,8 @@ struct packet packet_of_train(const struct packet *train, uint32_t i)
 			      (last ? train->place & PLACE_LAST : 0));
 	one.length = last ? train->length - skip : 1u << train->mtu_shift;
 	one.offset += skip;
-	if (!last) /* the train's last packet asks for it, the message's last is solicited */
+	/* only the train's last packet asks for an ACK, and only the message's last packet is solicited */
+	if (!last)
 		one.flags &= (uint8_t) ~(PKT_ACK_REQ | PKT_SOLICITED);
 	return one;
 }
@@ -32,7 +35,6 @@ static void put_gid(uint8_t *to, ib_gid gid)
 	memcpy(to, gid.raw, sizeof(gid.raw));
 }
 
-/* What the link and the network see. */
 static void set_route(struct wire_packet *w, const struct route *route)
 {
 	w->framing = WIRE_IB;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What a train would be on a wire (serial.c). */
+/* The packets of a train and their bytes on a wire (serial.c). The codec is packet/wire.h. */
 #ifndef SOFT_SERIAL_H
 #define SOFT_SERIAL_H
 
@@ -8,11 +8,11 @@
 
 #include "hca/soft/packet/packet.h"
 
-/* Packet number i of a train, from 0, as a train of one. */
+/* Returns packet number i of a train, from 0, as a train of one packet. The payload stays the train's. */
 struct packet packet_of_train(const struct packet *train, uint32_t i);
 /*
- * The bytes of the train's packet number i, from 0, in InfiniBand's framing: at most WIRE_MAX_BYTES.
- * Returns how many; 0: its payload is no longer to be had.
+ * Writes the bytes of the train's packet number i, from 0, in InfiniBand's framing. Returns their number, at most
+ * WIRE_MAX_BYTES; 0: the payload's memory region is gone.
  */
 size_t pkt_bytes_of(const struct packet *train, uint32_t i, uint8_t *bytes);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What sends packets from a port: the part of a queue pair that links, and the hooks of tests, know. */
+/*
+ * Sources: the part of a queue pair that sends packets from a port, which is all that links and the hooks of tests
+ * know of a queue pair. The rest of a connection is in transport/qp.h.
+ */
 #ifndef SOFT_SOURCE_H
 #define SOFT_SOURCE_H
 
@@ -10,22 +13,26 @@
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/port/port.h"
 
-/* All of a source is its owner's to write. */
+/* Only the owner of the queue pair's actor writes a source. */
 struct source {
-	struct traffic traffic;
+	struct traffic traffic;  /* counters of packets and bytes */
 	uint64_t flow[2];        /* packets sent since Reset, by enum flow_index */
-	uint64_t spared[2];      /* no fault rule meets a packet of the flow from that one to before this number */
-	struct soft_port *port;  /* NULL: none yet */
-	struct path path;        /* to the peer; a datagram has one of its own */
-	uint32_t qpn, dest_qpn;
+	/* by flow: no fault rule meets the packets after the last one sent and before this number */
+	uint64_t spared[2];
+	struct soft_port *port;  /* port that packets leave; NULL: the queue pair has no port yet */
+	struct path path;        /* path to the peer of a connection; each datagram has its own path */
+	uint32_t qpn, dest_qpn;  /* number of this queue pair, number of the peer's */
 	uint16_t pkey;
 	uint8_t mtu_shift;       /* log2 of the path MTU */
 	bool global;             /* packets have a GRH */
-	uint32_t spared_by;      /* faults.generation of the rules by which spared[] was drawn */
+	uint32_t spared_by;      /* faults.generation of the rules that spared[] was computed from */
 	uint8_t service;         /* enum wire_service */
 };
 
-/* Packets of a flow that the source may send now; 0: none, and its actor is kicked when the link has room again. */
+/*
+ * Returns how many packets of a flow the source may send now. 0: none; the link kicks the source's actor when there
+ * is room.
+ */
 static inline uint32_t source_room(const struct source *src, enum flow_index flow)
 {
 	const struct link_ops *link = src->port->link;

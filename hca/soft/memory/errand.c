@@ -176,13 +176,13 @@ enum copy_result errand_fetch(struct actor *actor, struct errand **place, struct
 	pkt->view = NULL;
 	pkt->data = e->data;
 	pkt->offset = 0;
-	pkt->flags |= PKT_STAGED;
+	pkt->flags |= PKT_FETCHED;
 	return COPY_DONE;
 }
 
 void errand_home(struct packet *pkt)
 {
-	pkt->flags &= (uint8_t)~PKT_STAGED;
+	pkt->flags &= (uint8_t)~PKT_FETCHED;
 	al_free(pkt->data - offsetof(struct errand, data));
 }
 

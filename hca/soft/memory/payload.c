@@ -41,7 +41,7 @@ struct pooled *payload_keep(struct pool *pool, const struct packet *pkt, enum co
 	p->pkt = *pkt;
 	p->pkt.home = NULL;
 	p->pkt.wqe = NULL;
-	p->pkt.flags &= (uint8_t)~PKT_STAGED;
+	p->pkt.flags &= (uint8_t)~PKT_FETCHED;
 	if (!pkt->length)
 		return p;
 	*result = payload_copy(p->data, pkt);

@@ -152,7 +152,7 @@ al_status module_remove_hca(struct soft_hca *hca, uint32_t flags)
 		status = AL_CA_REMOVED;
 	else if (flags & CI_HCA_GONE)
 		plug_all(hca, false);
-	if (!status && thread_start(&remover->thread, "soft-remove", remover_main, remover)) {
+	if (!status && start_thread(&remover->thread, "soft-remove", remover_main, remover)) {
 		if (flags & CI_HCA_GONE)
 			plug_all(hca, true);
 		status = AL_INSUFFICIENT_RESOURCES;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Pools of packets by value (pool.c): packets that are kept, that come in from a wire, or that lie in a link's queue. Such a
- * packet has its payload in the pool, refers to nothing of its sender's, and goes home to its pool.
+ * Pools of packets by value (pool.c): packets that are kept, that come in from a wire, or that lie in a link's queue.
+ * Such a packet has its payload in the pool, refers to nothing of its sender's, and goes home to its pool.
  */
 #ifndef SOFT_POOL_H
 #define SOFT_POOL_H

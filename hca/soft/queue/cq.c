@@ -101,7 +101,7 @@ bool cq_due(struct soft_cq *cq, bool held)
 	if (!held) {
 		cq->left = cq->count;
 		if (cq->period)
-			engine_timer(cq->engine, &cq->timer, cq->period * 1000ull);
+			engine_set_timer(cq->engine, &cq->timer, cq->period * 1000ull);
 	}
 	return !--cq->left;
 }

@@ -122,7 +122,7 @@ static void rnr_nak(struct runner *r, struct soft_qp *qp, uint8_t code)
 	if (qp->conn.attr.rnr_retry != 7) /* 7: without limit */
 		qp->conn.req.rnr_left--;
 	qp->conn.req.waiting = true;
-	engine_timer(qp->actor->engine, &qp->conn.timer, rnr_timer[code & 31] * 10000ull);
+	engine_set_timer(qp->actor->engine, &qp->conn.timer, rnr_timer[code & 31] * 10000ull);
 }
 
 /* What a NAK code does to the request, by code. */

@@ -196,7 +196,7 @@ static void watch(struct soft_qp *qp)
 	    atomic_load_explicit(&qp->conn.timer.running, memory_order_relaxed))
 		return;
 	qp->conn.req.progress = false;
-	engine_timer(qp->actor->engine, &qp->conn.timer, 4096ull << qp->conn.attr.timeout);
+	engine_set_timer(qp->actor->engine, &qp->conn.timer, 4096ull << qp->conn.attr.timeout);
 }
 
 static bool pass(struct runner *r, struct actor *a)

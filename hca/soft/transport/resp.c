@@ -58,7 +58,7 @@ static void answer(struct runner *r, struct soft_qp *qp, struct packet *request,
 		return;
 	pkt->kind = PKT_ACK;
 	pkt->place = PLACE_ONLY;
-	pkt->flags &= PKT_STAGED; /* what it brought is freed at home */
+	pkt->flags &= PKT_FETCHED; /* what it brought is freed at home */
 	pkt->syndrome = syndrome;
 	pkt->psn = psn;
 	pkt->num = 1;
@@ -755,7 +755,7 @@ struct packet *resp_recall(struct soft_qp *qp, const struct recall *what)
 		return taken;
 	if (qp->conn.resp.copying && qp->conn.resp.backlog != first)
 		forget_taken(qp, first);
-	*packets_end(&taken) = packets_recall(&qp->conn.stage->answers, what);
+	packets_append(&taken, packets_recall(&qp->conn.stage->answers, what));
 	qp->conn.stage->answers_tail = packets_end(&qp->conn.stage->answers);
 	return taken;
 }

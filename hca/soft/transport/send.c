@@ -21,7 +21,7 @@ void pkt_home(struct soft_qp *qp, struct packet *pkt)
 									    : &qp->conn.resp.nodes;
 	struct send_wqe *wqe = pkt->wqe;
 
-	if (UNLIKELY(pkt->flags & PKT_STAGED))
+	if (UNLIKELY(pkt->flags & PKT_FETCHED))
 		errand_home(pkt);
 	if (UNLIKELY(pkt->flags & PKT_BAD_SOURCE)) {
 		if (wqe)
@@ -119,7 +119,7 @@ void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flo
 	}
 	pkt->pkey = qp->conn.source.pkey;
 	qp->conn.source.flow[flow] = last;
-	r->packets--;
+	r->trains--;
 	if (UNLIKELY(port_faulty(port)))
 		verdict = link_hooks->leaves(r, &qp->conn.source, pkt, flow, n);
 	if (UNLIKELY(port_state(port) != IB_PORT_ACTIVE)) {

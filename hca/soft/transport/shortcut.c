@@ -193,7 +193,7 @@ static bool take_one(struct runner *r, struct soft_qp *qp)
 		count(qp, actor_qp(a), wqe, num);
 		received(r, actor_qp(a), wqe, num);
 		answered(qp, wqe, num);
-		r->packets -= 2;
+		r->trains -= 2;
 		r->bytes -= wqe->wr.length;
 	}
 	actor_let_go(r, a, false);

@@ -117,7 +117,7 @@ START_TEST(a_timer_ends_the_sleep_whatever_is_watched)
 		ck_assert_int_eq(engine_watch(&engine, &bells[0].watch), AL_SUCCESS);
 	for (uint32_t i = 1; i <= 5; i++) {
 		wait_asleep();
-		engine_timer(&engine, &timer.timer, 1000000);
+		engine_set_timer(&engine, &timer.timer, 1000000);
 		while (atomic_load(&timer.out) < i) /* Check's time-out ends a wait in vain */
 			usleep(0);
 	}
