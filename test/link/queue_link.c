@@ -105,8 +105,8 @@ static uint32_t free_packets(const struct soft_port *port)
 }
 
 /*
- * Returns how many packets of a flow both ends of the cable have room for. A request's response needs room at this
- * end.
+ * Returns how many packets of a flow both ends of the cable have room for. A request's response needs room at
+ * this end.
  */
 static uint32_t room_now(const struct soft_port *port, enum flow_index flow)
 {

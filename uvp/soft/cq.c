@@ -88,7 +88,7 @@ static uint32_t count_completions(const struct provider_cq *cq, uint32_t *prod)
 {
 	uint32_t n;
 
-	/* acquire: pairs with the store of prod in ring_cq_told(), before which the module has filled the entries. Sequentially
+	/* acquire: pairs with the store of prod in ring_cq_publish(), before which the module has filled the entries. Sequentially
 	 * consistent, as are the store of prod and the load of the arm there: after a store of the arm, either this load sees
 	 * the completion, or the module sees the arm. */
 	*prod = atomic_load(&cq->map->prod);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Queues that are shared with a client. A request in a client's ring becomes an element of the queue
- * pair's own queue, the same element that soft_post_send() or soft_post_recv() makes. Completions go
- * into the client's memory.
+ * Queues that are shared with a client. A request in a client's ring becomes an element of the queue pair's own
+ * queue, the same element that soft_post_send() or soft_post_recv() makes. Completions go into the client's memory.
+ * The thread that answers bells is in rings.c.
  *
- * A client can change its rings at any moment. So the module copies a request once, into the
- * element, and checks and uses that copy only. Nothing looks at inline data before it is sent. The
- * client's indices are bounded by what the queue can hold.
+ * A client can change its rings at any moment. So the module copies a request once, into the element, and checks and
+ * uses that copy only. The module does not interpret inline data. The client's indices are bounded by the size of the
+ * queue.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -47,8 +47,8 @@ al_status ring_cq_create(struct soft_cq *cq, struct ci_udata *udata)
 	cq->shared = mem;
 	cq->ring = (struct ib_wc *)((char *)mem + RING_CQ_HEAD);
 	cq->mask = ring_cq_slots(cq->size) - 1;
-	cq->armed =
-		AL_ARM_ANY; /* the client's word says whether it is: so that each is asked about */
+	/* The client keeps the arm in its own memory, so cq_add() must call ring_cq_publish() for each completion. */
+	cq->armed = AL_ARM_ANY;
 	return AL_SUCCESS;
 }
 
@@ -78,14 +78,14 @@ void ring_cq_moved(struct soft_cq *cq)
 	atomic_store_explicit(&cq->shared->moved, 1, memory_order_release);
 }
 
-/* Takes the arm; false: the client has told itself. */
+/* Clears the client's arm. True: the module must notify. False: the client has cleared the arm, and notifies itself. */
 static bool take_arm(struct soft_cq *cq)
 {
 	atomic_store_explicit(&cq->shared->notified, cq->prod, memory_order_relaxed);
 	return atomic_exchange(&cq->shared->arm, AL_ARM_NONE) & 7;
 }
 
-/* Marks the arm, unless the client tells itself meanwhile. */
+/* Sets RING_HELD on the client's arm, unless the client clears the arm meanwhile. */
 static void hold_arm(struct ring_cq *map, uint32_t arm)
 {
 	while (arm & 3 && !atomic_compare_exchange_weak(&map->arm, &arm, arm | RING_HELD))
@@ -97,22 +97,24 @@ bool ring_cq_release(struct soft_cq *cq)
 	return atomic_load(&cq->shared->arm) & RING_HELD && take_arm(cq);
 }
 
-bool ring_cq_told(struct soft_cq *cq, al_arm kind)
+bool ring_cq_publish(struct soft_cq *cq, al_arm kind)
 {
 	struct ring_cq *map = cq->shared;
 	uint32_t prod = cq->prod, arm, n;
-	bool tell = false;
+	bool must_notify = false;
 
-	/* Release: the completion is there. And in total order with the look at arm that follows,
-	 * as the provider's arm is with its look at prod: count_completions(). */
+	/*
+	 * Release: publishes the completion. Sequentially consistent with the load of arm below, as the provider's
+	 * store of arm is with its load of prod in count_completions(): one side sees the other's store.
+	 */
 	atomic_store(&map->prod, prod);
-	/* the same; who sees it sees the last completion */
+	/* release: a client that sees `overflowed` sees the last completion */
 	if (UNLIKELY(cq->overflowed))
 		atomic_store_explicit(&map->overflowed, 1, memory_order_release);
 	arm = atomic_load(&map->arm);
 	if ((arm & 7) >= kind) {
-		if (cq_due(cq, arm & RING_HELD))
-			tell = take_arm(cq);
+		if (cq_notification_due(cq, arm & RING_HELD))
+			must_notify = take_arm(cq);
 		else
 			hold_arm(map, arm);
 	}
@@ -120,9 +122,9 @@ bool ring_cq_told(struct soft_cq *cq, al_arm kind)
 	if (UNLIKELY(n) && prod - cq->cons >= n) {
 		atomic_store_explicit(&map->notified, prod, memory_order_relaxed);
 		if (atomic_exchange(&map->arm_n, 0))
-			tell = true;
+			must_notify = true;
 	}
-	return tell;
+	return must_notify;
 }
 
 /* ----------------------------------------------------- queue pairs: their life */
@@ -145,7 +147,7 @@ static al_status map_qp(struct soft_qp *qp, struct ci_udata *udata)
 	s->map = mem;
 	s->sq = (char *)mem + s->layout.sq;
 	s->rq = (char *)mem + s->layout.rq;
-	/* its completions go to the client, and to nobody else */
+	/* the client's own value, which is written only into completions for this client */
 	qp->ci.owner_context = (void *)(uintptr_t)make.context;
 	ring_state(qp, IB_QPS_RESET);
 	return rings_give_bell(qp, udata->client);
@@ -159,7 +161,7 @@ static void free_shared(struct soft_qp *qp)
 	qp->shared = NULL;
 }
 
-/* A queue pair is shared if its completion queues are: all or none. */
+/* A queue pair is shared exactly if both of its completion queues are. */
 al_status ring_qp_create(struct soft_qp *qp, struct ci_udata *udata)
 {
 	bool asked = rings_asked(udata);
@@ -195,25 +197,27 @@ void ring_qp_destroy(struct soft_qp *qp)
 
 void ring_state(struct soft_qp *qp, ib_qp_state state)
 {
-	/* In total order with the look at rq_prod in ring_fill(), as provider_post_recv()'s store
-	 * of that is with its look here: in the Error state either we find the receive that was
-	 * posted last, or it finds the state and rings. */
+	/*
+	 * Sequentially consistent with the load of rq_prod in ring_fill(), as the store of rq_prod in
+	 * provider_post_recv() is with the provider's load of this state. So in the Error state either the module
+	 * finds the newest receive, or the provider sees the state and rings the bell.
+	 */
 	atomic_store(&qp->shared->map->state, state);
 }
 
-/* Under both locks of the queue pair. */
 void ring_emptied(struct soft_qp *qp)
 {
 	struct shared_qp *s = qp->shared;
 
-	s->dead[0] = s->dead[1] = s->untold[0] = s->untold[1] = false;
+	s->stopped[0] = s->stopped[1] = false;
+	s->report_due[0] = s->report_due[1] = false;
 	atomic_store_explicit(&s->map->sq_cons, 0, memory_order_relaxed);
 	atomic_store_explicit(&s->map->rq_cons, 0, memory_order_relaxed);
 }
 
 void ring_retired(struct soft_qp *qp, uint32_t sq_cons)
 {
-	/* release: the queue's own index has moved before */
+	/* release: pairs with the acquire in the provider's post; the module's own index has moved before */
 	atomic_store_explicit(&qp->shared->map->sq_cons, sq_cons, memory_order_release);
 }
 
@@ -224,18 +228,20 @@ void ring_received(struct soft_qp *qp, uint32_t rq_cons)
 
 /* ---------------------------------------------------------------------- failure */
 
-/* What was in a ring was no request, as status says: nothing more is taken. Under the queue's lock.
- */
-static void mark(struct soft_qp *qp, al_status status, bool recv, uint64_t wr_id)
+/* Stops a ring that holds a malformed request: the module takes no more requests out of the ring. The caller holds the
+ * queue's lock. */
+static void stop_ring(struct soft_qp *qp, bool recv, uint64_t wr_id)
 {
-	if (LIKELY(!status))
-		return;
-	qp->shared->dead[recv] = qp->shared->untold[recv] = true;
+	qp->shared->stopped[recv] = true;
+	qp->shared->report_due[recv] = true;
 	qp->shared->bad_wr_id[recv] = wr_id;
 }
 
-/* The owner hears of it. Who posts by the provider never comes here. */
-static void fail(struct soft_qp *qp, bool recv)
+/*
+ * Tells the queue pair's owner of a stopped ring. The provider checks every request, so only a client that writes its
+ * rings itself brings this about.
+ */
+static void signal_stopped_ring(struct soft_qp *qp, bool recv)
 {
 	struct runner r;
 
@@ -244,19 +250,19 @@ static void fail(struct soft_qp *qp, bool recv)
 	runner_run(&r);
 }
 
-/* The signal may be one of before a Reset: the mark decides. */
-static bool take_mark(struct soft_qp *qp, bool recv, uint64_t *wr_id)
+/* Takes the report about a stopped ring. False: there is none, since a Reset has emptied the ring after the signal. */
+static bool take_report(struct soft_qp *qp, bool recv, uint64_t *wr_id)
 {
 	struct fmutex *lock = recv ? &qp->rq.lock : &qp->sq.lock;
 	struct shared_qp *s = qp->shared;
-	bool untold;
+	bool due;
 
 	fmutex_lock(lock);
-	untold = s->untold[recv];
-	s->untold[recv] = false;
+	due = s->report_due[recv];
+	s->report_due[recv] = false;
 	*wr_id = s->bad_wr_id[recv];
 	fmutex_unlock(lock);
-	return untold;
+	return due;
 }
 
 void ring_failed(struct runner *r, struct soft_qp *qp, bool recv)
@@ -268,7 +274,7 @@ void ring_failed(struct runner *r, struct soft_qp *qp, bool recv)
 		.qp_num = qp->ci.qp_num,
 	};
 
-	if (!take_mark(qp, recv, &wc.wr_id))
+	if (!take_report(qp, recv, &wc.wr_id))
 		return;
 	cq_add(r, soft_cq(recv ? qp->ci.recv_cq : qp->ci.send_cq), &wc);
 	qp_error(r, qp, IB_EVENT_QP_FATAL);
@@ -285,15 +291,17 @@ static void kick(struct soft_qp *qp)
 	runner_run(&r);
 }
 
-/* Once, whatever the compiler would like. */
+/* Copies memory that the client can change. The fence keeps the compiler from reading the memory a second time. */
 static void copy_once(void *to, const void *from, size_t bytes)
 {
 	memcpy(to, from, bytes);
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* May the queue pair send to that path? The path's form has been checked. The path's port is the queue pair's, or the queue pair
- * has no port and only flushes. */
+/*
+ * Checks that the queue pair may send to the path of a datagram's request. ib_flat_check_send() has checked the
+ * path's form. The path's port must be the queue pair's, unless the queue pair has no port and only flushes.
+ */
 static al_status check_path(const struct soft_qp *qp, const struct ib_flat_send *head)
 {
 	const struct soft_hca *hca = qp_hca(qp);
@@ -307,7 +315,10 @@ static al_status check_path(const struct soft_qp *qp, const struct ib_flat_send 
 	return status;
 }
 
-/* The request in a slot becomes the queue's element. Head and tail are copied once each; the tail after the head has been checked. */
+/*
+ * Copies and checks the request of a slot, which becomes the queue's element. Head and tail are copied once each, the
+ * tail after the check of the head.
+ */
 static al_status take_send(struct soft_qp *qp, uint32_t index, uint64_t *wr_id)
 {
 	const struct shared_qp *s = qp->shared;
@@ -340,34 +351,37 @@ static al_status take_send(struct soft_qp *qp, uint32_t index, uint64_t *wr_id)
 bool ring_take_sends(struct soft_qp *qp, uint32_t max, uint32_t *taken)
 {
 	struct shared_qp *s = qp->shared;
-	uint32_t first, prod, there;
+	uint32_t first, prod, posted = 0;
 	al_status status = AL_SUCCESS;
 	uint64_t wr_id = 0;
-	bool failed;
+	bool in_error;
 
-	*taken = there = 0;
 	fmutex_lock(&qp->sq.lock);
 	first = prod = atomic_load_explicit(&qp->sq.prod, memory_order_relaxed);
-	failed = atomic_load_explicit(&qp->state, memory_order_relaxed) == IB_QPS_ERR;
-	if (!s->dead[0] && atomic_load_explicit(&qp->state, memory_order_relaxed) >= IB_QPS_RTS)
+	in_error = atomic_load_explicit(&qp->state, memory_order_relaxed) == IB_QPS_ERR;
+	if (!s->stopped[0] && atomic_load_explicit(&qp->state, memory_order_relaxed) >= IB_QPS_RTS)
 		/* acquire: pairs with the provider's release; the slots are filled */
-		there = atomic_load_explicit(&s->map->sq_prod, memory_order_acquire) - prod;
-	if (UNLIKELY(there > qp->ci.cap.max_send_wr))
+		posted = atomic_load_explicit(&s->map->sq_prod, memory_order_acquire) - prod;
+	if (UNLIKELY(posted > qp->ci.cap.max_send_wr))
 		status = AL_QUEUE_FULL;
-	for (; !status && prod - first != there && prod - first != max; prod += !status)
+	while (!status && prod - first != posted && prod - first != max) {
 		status = take_send(qp, prod, &wr_id);
+		if (!status)
+			prod++;
+	}
 	/* release: pairs with the acquire in req.c */
 	atomic_store_explicit(&qp->sq.prod, prod, memory_order_release);
 	*taken = prod - first;
-	mark(qp, status, false, wr_id);
+	if (UNLIKELY(status))
+		stop_ring(qp, false, wr_id);
 	fmutex_unlock(&qp->sq.lock);
 	if (UNLIKELY(status))
-		fail(qp, false);
+		signal_stopped_ring(qp, false);
 	if (*taken)
 		qp_sends_added(qp);
-	if (failed) /* where receives are rung for, too: it looks for them itself */
+	if (in_error) /* the bell may announce receives: the flush of a queue pair in Error looks for receives */
 		kick(qp);
-	return !status && *taken != there;
+	return !status && *taken != posted;
 }
 
 void ring_catch_up(struct soft_qp *qp)
@@ -405,25 +419,29 @@ static al_status take_recv(struct soft_qp *qp, uint32_t index, uint64_t *wr_id)
 bool ring_fill(struct soft_qp *qp, uint32_t max)
 {
 	struct shared_qp *s = qp->shared;
-	uint32_t first, prod, there = 0, in;
+	uint32_t first, prod, posted = 0, queued;
 	al_status status = AL_SUCCESS;
 	uint64_t wr_id = 0;
 
 	fmutex_lock(&qp->rq.lock);
 	first = prod = atomic_load_explicit(&qp->rq.prod, memory_order_relaxed);
-	in = prod - atomic_load_explicit(&qp->rq.cons, memory_order_relaxed);
-	if (!s->dead[1] && atomic_load_explicit(&qp->state, memory_order_relaxed) != IB_QPS_RESET)
-		/* acquire: the slots are filled; in total order after ring_state()'s store */
-		there = atomic_load(&s->map->rq_prod) - prod;
-	if (UNLIKELY(there > qp->ci.cap.max_recv_wr - in))
+	queued = prod - atomic_load_explicit(&qp->rq.cons, memory_order_relaxed);
+	if (!s->stopped[1] && atomic_load_explicit(&qp->state, memory_order_relaxed) != IB_QPS_RESET)
+		/* Acquire: the slots are filled. Sequentially consistent with the store in ring_state(). */
+		posted = atomic_load(&s->map->rq_prod) - prod;
+	if (UNLIKELY(posted > qp->ci.cap.max_recv_wr - queued))
 		status = AL_QUEUE_FULL;
-	for (; !status && prod - first != there && prod - first != max; prod += !status)
+	while (!status && prod - first != posted && prod - first != max) {
 		status = take_recv(qp, prod, &wr_id);
-	/* release: pairs with the acquire in resp.c */
+		if (!status)
+			prod++;
+	}
+	/* release: pairs with the acquire in rq_take() */
 	atomic_store_explicit(&qp->rq.prod, prod, memory_order_release);
-	mark(qp, status, true, wr_id);
+	if (UNLIKELY(status))
+		stop_ring(qp, true, wr_id);
 	fmutex_unlock(&qp->rq.lock);
 	if (UNLIKELY(status))
-		fail(qp, true);
+		signal_stopped_ring(qp, true);
 	return prod != first;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Clients that share their queues with the HCA, and the thread that answers their bells: one for
- * all of them, there as long as there is any. Each client in turn has so many requests served, each
- * of its queue pairs in turn a part of those, so that none can starve the others; what a client has
- * written decides what is done for it, never for how long. The thread spins for a while after its
- * last work, and then sleeps on the clients' eventfds. With manual progress it is the steps that
- * serve.
+ * Clients that share their queues with the HCA, and the ring thread, which answers the bells of all clients of an
+ * HCA. The thread exists while the HCA has such a client. Clients have turns of CLIENT_BUDGET requests, and the queue
+ * pairs of a client have parts of that turn, so no client and no queue pair can starve the others. A client's memory
+ * never decides how long a turn is. The thread spins for a while after its last work, and then sleeps on the clients'
+ * eventfds. With manual progress rings_step() takes the place of the thread. ring_qp.c takes requests out of the
+ * rings.
  */
 
 #include "hca/soft/client/rings.h"
@@ -28,9 +28,9 @@
 #include "hca/soft/shared/ring.h"
 #include "hca/soft/transport/qp.h"
 
-#define CLIENT_BUDGET 64 /* requests of a client in its turn, */
-#define QP_BUDGET     16 /* of one of its queue pairs, */
-#define QP_COST       8  /* which costs as much as so many, whatever it has */
+#define CLIENT_BUDGET 64 /* requests of a client in one turn */
+#define QP_BUDGET     16 /* requests of one queue pair in one turn */
+#define QP_COST       8  /* requests that the look at a queue pair costs the client's budget */
 
 /* --------------------------------------------------------------- their memory */
 
@@ -42,7 +42,7 @@ al_status rings_map(const struct ci_udata *udata, size_t bytes, void **mem)
 
 	if (udata->num_fds != 1)
 		return AL_INVALID_PARAMETER;
-	/* A file that can shrink would be a SIGBUS here; other kinds than memfd have no seals. */
+	/* Access to a file that has shrunk raises SIGBUS. Only memfds have seals. */
 	seals = fcntl(udata->fds[0], F_GET_SEALS);
 	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstatfs(udata->fds[0], &fs) ||
 	    fs.f_type != TMPFS_MAGIC || fstat(udata->fds[0], &st) || st.st_size != (off_t)bytes)
@@ -53,24 +53,27 @@ al_status rings_map(const struct ci_udata *udata, size_t bytes, void **mem)
 
 /* ----------------------------------------------------------------- the thread */
 
+/* Locks the openings, ahead of the ring thread. */
 static void lock_openings(struct rings *rings)
 {
-	atomic_fetch_add(&rings->want, 1);
+	atomic_fetch_add(&rings->lock_waiters, 1);
 	fmutex_lock(&rings->lock);
-	if (atomic_fetch_sub(&rings->want, 1) == 1)
-		futex_wake(&rings->want, 1);
+	if (atomic_fetch_sub(&rings->lock_waiters, 1) == 1)
+		futex_wake(&rings->lock_waiters, 1);
 }
 
-/* The thread takes the lock again and again, and would leave it to nobody. */
-static void let_others_go_first(struct rings *rings)
+/* The ring thread calls this before each lock, since a thread that locks again at once can starve the other lockers. */
+static void yield_to_lockers(struct rings *rings)
 {
-	uint32_t want;
+	uint32_t waiters = atomic_load(&rings->lock_waiters);
 
-	while ((want = atomic_load(&rings->want)))
-		futex_wait(&rings->want, want, NULL);
+	while (waiters) {
+		futex_wait(&rings->lock_waiters, waiters, NULL);
+		waiters = atomic_load(&rings->lock_waiters);
+	}
 }
 
-/* Bells that were rung become ours. */
+/* Moves the rung bells from the door to `pending`. */
 static void take_bells(struct opening *o)
 {
 	uint64_t rung = 0;
@@ -88,66 +91,66 @@ static void take_bells(struct opening *o)
 	}
 }
 
-/* The next one in turn, which is due no longer. There is one. */
+/* Returns the first pending bell from `turn` on, round the end, and clears that bell. Some bell is pending. */
 static uint32_t next_bell(struct opening *o)
 {
-	uint32_t i = o->turn / 64 % (RING_BELLS / 64);
-	uint64_t here = o->pending[i] & ~0ull << o->turn % 64, later;
+	uint32_t word = o->turn / 64 % (RING_BELLS / 64);
+	uint64_t bits = o->pending[word] & ~0ull << o->turn % 64, later_words;
 
-	if (!here) {
-		later = o->due & ~1ull << i;
-		i = (uint32_t)__builtin_ctzll(later ? later : o->due);
-		here = o->pending[i];
+	if (!bits) {
+		later_words = o->due & ~1ull << word;
+		word = (uint32_t)__builtin_ctzll(later_words ? later_words : o->due);
+		bits = o->pending[word];
 	}
-	here &= -here;
-	o->pending[i] ^= here;
-	if (!o->pending[i])
-		o->due ^= 1ull << i;
-	return i * 64 + (uint32_t)__builtin_ctzll(here);
+	bits &= -bits; /* the lowest bit */
+	o->pending[word] ^= bits;
+	if (!o->pending[word])
+		o->due ^= 1ull << word;
+	return word * 64 + (uint32_t)__builtin_ctzll(bits);
 }
 
-static void answer_again(struct opening *o, uint32_t bell)
+static void keep_pending(struct opening *o, uint32_t bell)
 {
 	o->pending[bell / 64] |= 1ull << bell % 64;
 	o->due |= 1ull << bell / 64;
 }
 
-/* False: nothing was rung. */
+/* Gives a client its turn. False: no bell was pending. The caller holds rings.lock. */
 static bool serve(struct opening *o)
 {
-	int32_t left = CLIENT_BUDGET;
+	int32_t budget = CLIENT_BUDGET;
 	uint32_t taken, bell;
 	struct soft_qp *qp;
 	bool any;
 
 	take_bells(o);
 	any = o->due;
-	while (o->due && left > 0) {
+	while (o->due && budget > 0) {
 		bell = next_bell(o);
 		o->turn = bell + 1;
 		taken = 0;
 		qp = o->qps[bell / 64] ? o->qps[bell / 64][bell % 64] : NULL;
 		if (qp && ring_take_sends(qp, QP_BUDGET, &taken))
-			answer_again(o, bell);
-		left -= QP_COST + (int32_t)taken;
+			keep_pending(o, bell);
+		budget -= QP_COST + (int32_t)taken;
 	}
 	return any;
 }
 
-/* Each client once; false: there was nothing to do. */
+/* Gives each client one turn. False: no bell was pending. */
 static bool serve_all(struct rings *rings)
 {
-	uint32_t num = atomic_load(&rings->openings);
+	uint32_t turns = atomic_load(&rings->openings);
 	struct opening *o;
 	bool any = false;
 
-	while (num--) {
-		let_others_go_first(rings);
+	for (; turns; turns--) {
+		yield_to_lockers(rings);
 		fmutex_lock(&rings->lock);
 		o = rings->first;
 		if (o) {
 			any |= serve(o);
-			if (o->next) { /* to the end */
+			if (o->next) { /* moves the client to the end of the list */
 				rings->first = o->next;
 				o->next = NULL;
 				*rings->last = o;
@@ -159,13 +162,13 @@ static bool serve_all(struct rings *rings)
 	return any;
 }
 
-static void tell_asleep(struct rings *rings, uint32_t asleep)
+static void set_asleep(struct rings *rings, uint32_t asleep)
 {
 	for (struct opening *o = rings->first; o; o = o->next)
 		atomic_store(&o->door->asleep, asleep);
 }
 
-static bool anything(const struct rings *rings)
+static bool any_bell(const struct rings *rings)
 {
 	for (const struct opening *o = rings->first; o; o = o->next)
 		if (o->due || atomic_load(&o->door->rung))
@@ -178,19 +181,21 @@ static void rings_sleep(struct rings *rings)
 	struct epoll_event event;
 	bool work;
 
-	let_others_go_first(rings);
+	yield_to_lockers(rings);
 	fmutex_lock(&rings->lock);
-	/* In total order, as in the provider's door_ring() the bell and the look whether we sleep:
-	 * either we see the bell, or it sees that we sleep. */
-	tell_asleep(rings, 1);
-	work = anything(rings);
+	/*
+	 * Sequentially consistent, as the bell and the load of `asleep` in the provider's door_ring() are: either
+	 * this thread sees the bell, or the provider sees `asleep` and writes the eventfd.
+	 */
+	set_asleep(rings, 1);
+	work = any_bell(rings);
 	fmutex_unlock(&rings->lock);
-	/* edge-triggered: what was written is never read, so that no client can make us wait */
+	/* The eventfds are edge-triggered and never read, so no client can block this thread in a read. */
 	if (!work && !atomic_load(&rings->stop))
 		epoll_wait(rings->epoll, &event, 1, -1);
-	let_others_go_first(rings);
+	yield_to_lockers(rings);
 	fmutex_lock(&rings->lock);
-	tell_asleep(rings, 0);
+	set_asleep(rings, 0);
 	fmutex_unlock(&rings->lock);
 }
 
@@ -198,11 +203,11 @@ static uint64_t machine_ns(void)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts); /* not the HCA's clock, which a test may own */
+	clock_gettime(CLOCK_MONOTONIC, &ts); /* not clock_ns(), which a test may stop */
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* With manual progress the steps serve them: the thread has nothing to do, and nobody wakes it. */
+/* With manual progress rings_step() serves the clients, and the ring thread only waits for its end. */
 static void wait_for_end(struct rings *rings)
 {
 	struct epoll_event event;
@@ -222,34 +227,36 @@ static void *rings_main(void *arg)
 {
 	struct soft_hca *hca = arg;
 	struct rings *rings = hca->rings;
-	uint64_t idle = 0, now;
+	uint64_t idle_since = 0, now; /* 0: the thread is not idle */
 
 	if (clock_is_virtual())
 		wait_for_end(rings);
 	while (!atomic_load(&rings->stop)) {
 		if (serve_all(rings)) {
-			idle = 0;
+			idle_since = 0;
 			continue;
 		}
 		now = machine_ns();
-		if (!idle)
-			idle = now;
-		if (now - idle < hca->conf.ring_spin * 1000ull)
+		if (!idle_since)
+			idle_since = now;
+		if (now - idle_since < hca->conf.ring_spin * 1000ull)
 			continue;
 		rings_sleep(rings);
-		idle = 0;
+		idle_since = 0;
 	}
 	return NULL;
 }
 
-static void wake(struct rings *rings)
+static void wake_thread(struct rings *rings)
 {
 	uint64_t one = 1;
 
 	if (write(rings->control, &one, sizeof(one)) < 0)
-		ib_log(IB_LOG_ERROR, "soft", "an eventfd can not be written: %s", strerror(errno));
+		ib_log(IB_LOG_ERROR, "soft", "the thread for clients' rings can not be woken by its eventfd: %s",
+		       strerror(errno));
 }
 
+/* Adds an eventfd to those that wake the ring thread. */
 static bool watch(struct rings *rings, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
@@ -265,8 +272,8 @@ static void close_fds(struct rings *rings)
 		close(rings->control);
 }
 
-/* With the first client. */
-static al_status start(struct soft_hca *hca)
+/* Starts the ring thread, when the first client opens the HCA. */
+static al_status start_ring_thread(struct soft_hca *hca)
 {
 	struct rings *rings = hca->rings;
 	int err;
@@ -282,17 +289,17 @@ static al_status start(struct soft_hca *hca)
 	if (!err)
 		return AL_SUCCESS;
 	ib_log(IB_LOG_ERROR, "soft",
-	       "no thread for the clients of HCA %s (%s); raise the limit of threads",
+	       "HCA %s can not start its thread for clients' rings (%s); raise this process's limit of threads",
 	       hca->conf.name, strerror(err));
 	close_fds(rings);
 	return AL_INSUFFICIENT_RESOURCES;
 }
 
-/* With the last one. */
-static void stop(struct rings *rings)
+/* Ends the ring thread, when the last client closes the HCA. */
+static void stop_ring_thread(struct rings *rings)
 {
 	atomic_store(&rings->stop, true);
-	wake(rings);
+	wake_thread(rings);
 	pthread_join(rings->thread, NULL);
 	close_fds(rings);
 }
@@ -355,7 +362,7 @@ static al_status add_opening(struct soft_hca *hca, struct opening *o)
 
 	fmutex_lock(&rings->life);
 	if (!atomic_load(&rings->openings))
-		status = start(hca);
+		status = start_ring_thread(hca);
 	if (status)
 		goto out;
 	if (watch(rings, o->wake)) {
@@ -364,11 +371,11 @@ static al_status add_opening(struct soft_hca *hca, struct opening *o)
 		rings->last = &o->next;
 		fmutex_unlock(&rings->lock);
 		atomic_fetch_add(&rings->openings, 1);
-		wake(rings); /* it has told the new one nothing yet */
+		wake_thread(rings); /* a sleeping thread has not set `asleep` in the new client's door */
 	} else {
 		status = AL_INSUFFICIENT_RESOURCES;
 		if (!atomic_load(&rings->openings))
-			stop(rings);
+			stop_ring_thread(rings);
 	}
 out:
 	fmutex_unlock(&rings->life);
@@ -388,7 +395,7 @@ al_status rings_open(struct ci_ca *ca, void **um_ctx, struct ci_udata *udata)
 	al_status status;
 
 	if (!rings_asked(udata))
-		return AL_UNSUPPORTED; /* without a provider there is nothing to share */
+		return AL_UNSUPPORTED; /* a client without a provider has no queues to share */
 	if (udata->in_len != sizeof(asked) || udata->out_len < sizeof(answer))
 		return AL_INVALID_PARAMETER;
 	memcpy(&asked, udata->in, sizeof(asked));
@@ -422,7 +429,7 @@ void rings_close(struct ci_ca *ca, void *um_ctx)
 		rings->last = p;
 	fmutex_unlock(&rings->lock);
 	if (atomic_fetch_sub(&rings->openings, 1) == 1)
-		stop(rings);
+		stop_ring_thread(rings);
 	else
 		epoll_ctl(rings->epoll, EPOLL_CTL_DEL, o->wake, NULL);
 	fmutex_unlock(&rings->life);
@@ -440,23 +447,26 @@ static struct opening *opening_of(struct rings *rings, const struct ci_client *c
 	return o;
 }
 
-/* In turn, so that a bell that is still ringing for one queue pair is not soon another's. */
+/*
+ * Assigns the next free bell after the bell assigned last, so that a freed bell, which may still ring, is reused
+ * late.
+ */
 static al_status give_bell(struct opening *o, struct soft_qp *qp, uint32_t *bell)
 {
-	struct soft_qp ***some;
-	uint32_t i, at;
+	struct soft_qp ***block;
+	uint32_t i, candidate;
 
 	for (i = 1; i <= RING_BELLS; i++) {
-		at = (o->last_bell + i) % RING_BELLS;
-		some = &o->qps[at / 64];
-		if (!*some)
-			*some = al_alloc(64 * sizeof(**some));
-		if (!*some)
+		candidate = (o->last_bell + i) % RING_BELLS;
+		block = &o->qps[candidate / 64];
+		if (!*block)
+			*block = al_alloc(64 * sizeof(**block));
+		if (!*block)
 			return AL_INSUFFICIENT_MEMORY;
-		if ((*some)[at % 64])
+		if ((*block)[candidate % 64])
 			continue;
-		(*some)[at % 64] = qp;
-		o->last_bell = *bell = at;
+		(*block)[candidate % 64] = qp;
+		o->last_bell = *bell = candidate;
 		return AL_SUCCESS;
 	}
 	return AL_LIMIT_EXCEEDED;

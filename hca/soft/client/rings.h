@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The module's side of the memory that it shares with clients of the agent: who has opened the HCA with a provider, and
- * the thread that answers their bells (rings.c); their queues (ring_qp.c). What is shared is in ring.h.
+ * The module's side of the memory that the module shares with clients of the agent: the clients that have opened the
+ * HCA, and the ring thread, which answers their bells (rings.c); the clients' queues (ring_qp.c). shared/ring.h has
+ * the layout of that memory.
  */
 #ifndef SOFT_RINGS_H
 #define SOFT_RINGS_H
@@ -22,93 +23,112 @@ struct opening {
 	struct opening *next;
 	const struct ci_client *client;
 	struct ring_door *door;
-	int wake; /* eventfd: the client wakes our thread by it */
-	/* guarded by rings.lock */
-	uint64_t due;                        /* words of pending that are not 0 */
-	uint64_t pending[RING_BELLS / 64];   /* bells taken and not yet answered */
-	uint32_t turn;                       /* bell after the one answered last */
-	uint32_t last_bell;                  /* given out */
-	struct soft_qp **qps[RING_BELLS / 64]; /* by bell, 64 at a time */
+	int wake; /* eventfd by which the client wakes the ring thread */
+	/* guarded by rings.lock, to the end of the struct */
+	uint64_t due;                        /* a bit for each word of `pending` that is not 0 */
+	uint64_t pending[RING_BELLS / 64];   /* bells that are taken from the door and not answered */
+	uint32_t turn;                       /* bell after the bell that was answered last */
+	uint32_t last_bell;                  /* bell that was assigned last */
+	struct soft_qp **qps[RING_BELLS / 64]; /* queue pairs by bell, in blocks of 64 that are allocated on demand */
 };
 
-/* Of an HCA. Lock order: life, lock, then all others of the HCA. */
+/* The clients of an HCA. Lock order: life, lock, then all other locks of the HCA. */
 struct rings {
-	struct fmutex life;    /* guards the thread's start and end */
-	struct fmutex lock;    /* guards the openings and what they hold; the thread has it while it serves one */
-	_Atomic uint32_t want; /* others that want the lock: the thread lets them go first */
-	struct opening *first, **last; /* the next one to serve is the first */
-	_Atomic uint32_t openings;
-	_Atomic bool stop;
+	struct fmutex life;    /* guards the ring thread's start and end */
+	/* guards the list of openings and their fields; the ring thread holds it for a client's turn */
+	struct fmutex lock;
+	_Atomic uint32_t lock_waiters; /* threads that wait for `lock`; the ring thread lets them go first */
+	struct opening *first, **last; /* openings; the first has the next turn */
+	_Atomic uint32_t openings; /* openings on the list */
+	_Atomic bool stop;     /* the ring thread is to end */
 	pthread_t thread;
-	int epoll, control;    /* control: eventfd, wakes the thread */
+	int epoll, control;    /* control: eventfd by which the module wakes the ring thread */
 };
 
 /* Makes hca->rings. AL_INSUFFICIENT_MEMORY. */
 al_status rings_create(struct soft_hca *hca);
 void rings_destroy(struct soft_hca *hca);
-/* progress = manual: serves each client once, in place of the thread; false: there was nothing to do. */
+/* Manual progress: gives each client one turn, in place of the ring thread. False: no bell was pending. */
 bool rings_step(struct engine *engine);
 /* Operations of struct ci_interface. */
 al_status rings_open(struct ci_ca *ca, void **um_ctx, struct ci_udata *udata);
 void rings_close(struct ci_ca *ca, void *um_ctx);
 
-/* Maps a file that came with a request, if it is one that can not shrink and has so many bytes. */
+/* Maps the file of a request. AL_INVALID_PARAMETER: the file can shrink, or has not exactly `bytes` bytes. */
 al_status rings_map(const struct ci_udata *udata, size_t bytes, void **mem);
-/* A bell for a queue pair of the client's; its shared part is there. */
+/* Assigns a bell of the client's to a queue pair with qp->shared. AL_LIMIT_EXCEEDED: the client has no free bell. */
 al_status rings_give_bell(struct soft_qp *qp, const struct ci_client *client);
-/* Did a provider say something with the request? */
+/* True: a provider has sent data with the request, and so asks for shared memory. */
 static inline bool rings_asked(const struct ci_udata *udata)
 {
 	return udata && udata->in_len;
 }
 
-/* ring_qp.c: a queue pair's, in an allocation of its own. */
+/* The module's data of a queue pair that is shared with a client (ring_qp.c). */
 struct shared_qp {
-	struct ring_qp *map;
-	char *sq, *rq;
+	struct ring_qp *map;       /* the head of the file */
+	char *sq, *rq;             /* slots of the send ring, of the receive ring */
 	struct ring_layout layout;
 	struct opening *opening;
 	uint32_t bell;
-	bool dead[2];         /* send, receive queue: holds what is no request, guarded by its lock */
-	bool untold[2];        /* the same: and nobody has been told since */
-	uint64_t bad_wr_id[2]; /* the same: of that */
+	/* By ring: 0 send, 1 receive; each element is guarded by the lock of its queue. */
+	bool stopped[2];       /* the ring holds a malformed request; the module takes no requests until a Reset */
+	bool report_due[2];    /* the queue pair's owner has not yet reported the malformed request */
+	uint64_t bad_wr_id[2]; /* wr_id of the malformed request */
 };
 
+/* Maps the file of a shared completion queue. */
 al_status ring_cq_create(struct soft_cq *cq, struct ci_udata *udata);
-/* Maps the entries of a queue that gets another size. */
+/* Maps the file with the new entries of a completion queue that is resized. */
 al_status ring_cq_map(const struct ci_udata *udata, uint32_t cqe, struct ib_wc **ring);
-/* From the next completion on the new entries are used. Under the queue's lock. */
+/* Tells the client that completions from cq->prod on are in the new entries. The caller holds cq->lock. */
 void ring_cq_moved(struct soft_cq *cq);
-/* True: an arm had been held back, and is the caller's to notify. Under the queue's lock. */
+/* Takes an arm that moderation holds back. True: the caller must notify. The caller holds cq->lock. */
 bool ring_cq_release(struct soft_cq *cq);
-/* The entries have been unmapped. */
+/* Unmaps the head. The caller has unmapped the entries. */
 void ring_cq_destroy(struct soft_cq *cq);
-/* How far the client says it has consumed. */
+/* Returns the client's consumer index, which the client can set to any value. */
 static inline uint32_t ring_cq_cons(const struct ring_cq *map)
 {
-	/* acquire: pairs with the provider's release; what it has copied may be written over */
+	/*
+	 * acquire: pairs with the provider's release, before which the client has copied the entries that may now be
+	 * reused
+	 */
 	return atomic_load_explicit(&map->cons, memory_order_acquire);
 }
-/* A completion has been put in: it is published, and satisfies what is armed, or does not. Under the queue's lock. */
-bool ring_cq_told(struct soft_cq *cq, al_arm kind);
+/*
+ * Publishes the newest completion, and takes the arms that `kind` satisfies. True: the caller must notify. The caller
+ * holds cq->lock.
+ */
+bool ring_cq_publish(struct soft_cq *cq, al_arm kind);
 
+/* Maps the file of a shared queue pair and assigns a bell. Without a provider's data the queue pair is not shared. */
 al_status ring_qp_create(struct soft_qp *qp, struct ci_udata *udata);
-/* Its bell is no longer answered. */
+/* Takes the queue pair's bell back. The ring thread does not touch the queue pair any more. */
 void ring_qp_detach(struct soft_qp *qp);
 void ring_qp_destroy(struct soft_qp *qp);
-/* Takes up to max requests out of the ring and executes them; *taken: so many. True: there are more. */
+/*
+ * Moves up to `max` requests from the send ring to the send queue, *taken in number, and executes them. True: the
+ * ring holds more requests.
+ */
 bool ring_take_sends(struct soft_qp *qp, uint32_t max, uint32_t *taken);
-/* All that has been posted until now is the queue pair's. */
+/* Moves all requests that the client has posted until now to the send queue. */
 void ring_catch_up(struct soft_qp *qp);
-/* Moves receives into its own queue, as far as there is room and at most max; false: there was none. Context: any. */
+/* Moves up to `max` receives from the receive ring to the receive queue. False: no receive was moved. Context: any. */
 bool ring_fill(struct soft_qp *qp, uint32_t max);
-#define RING_FILL 64 /* receives that a message fetches when it needs one */
-/* Its owner hears that a ring holds what is no request: the queue pair ends, unless it has been reset since. */
+#define RING_FILL 64 /* receives that a message fetches when the receive queue is empty */
+/*
+ * Moves the queue pair to Error after SIGNAL_BAD_SEND or SIGNAL_BAD_RECV, unless a Reset has emptied the ring since.
+ * The caller owns the queue pair's actor.
+ */
 void ring_failed(struct runner *r, struct soft_qp *qp, bool recv);
-/* What the client is to see. */
+/* Publishes the queue pair's state to the client. */
 void ring_state(struct soft_qp *qp, ib_qp_state state);
+/* Publishes that a Reset has emptied both queues. The caller holds the locks of both queues. */
 void ring_emptied(struct soft_qp *qp);
+/* Publishes the consumer index of the send queue, so that the client can reuse slots. */
 void ring_retired(struct soft_qp *qp, uint32_t sq_cons);
+/* Publishes the consumer index of the receive queue. */
 void ring_received(struct soft_qp *qp, uint32_t rq_cons);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Errands of clients' own threads. What such a thread touches is the errand's: neither queue pair
- * nor region waits for it, and it frees what has been left meanwhile.
+ * Errands: copies that a client's own thread makes from or to the client's memory. The thread touches only the
+ * errand's own buffer, so no queue pair and no region waits for the thread. The thread frees an errand that has been
+ * abandoned. What the transport does with errands is in transport/stage.c.
  */
 
 #include "hca/soft/memory/errand.h"
@@ -14,20 +15,21 @@
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/shared/lock.h"
 
-static _Atomic uint32_t under_way; /* the Access Layer counts down those that are back */
+/* Errands that are started and not finished. The Access Layer counts an errand down (ci_client_job.under_way). */
+static _Atomic uint32_t under_way;
 
 /* -------------------------------------------------------- on the client's thread */
 
 static bool copy_piece(const struct errand *e, const struct errand_piece *p)
 {
-	char *at = (char *)e->data + p->at;
+	char *at = (char *)e->data + p->offset;
 
 	return !(e->kind == ERRAND_GATHER ? ci_client_read(e->client, p->addr, at, p->length)
 					  : ci_client_write(e->client, p->addr, at, p->length));
 }
 
-/* Atomic among queue pairs: whatever is done so to the client's memory is done by this thread. */
-static bool atomic(struct errand *e)
+/* Atomic among queue pairs, because only this thread executes atomics on this client's memory. */
+static bool execute_atomic(struct errand *e)
 {
 	uint64_t value, orig;
 
@@ -41,23 +43,23 @@ static bool atomic(struct errand *e)
 static bool execute(struct errand *e)
 {
 	if (e->kind == ERRAND_ATOMIC)
-		return atomic(e);
+		return execute_atomic(e);
 	for (uint32_t i = 0; i < e->num; i++)
 		if (!copy_piece(e, &e->pieces[i]))
 			return false;
 	return true;
 }
 
-static void run(struct ci_client_job *job)
+static void run_errand(struct ci_client_job *job)
 {
-	struct errand *e = (struct errand *)job; /* its first member */
-	struct actor *actor = e->actor;          /* there as long as the module is */
+	struct errand *e = (struct errand *)job; /* job is the first member */
+	struct actor *actor = e->actor;          /* outlives the errand: actors live as long as the HCA */
 	struct runner r;
 
-	if (atomic_load(&e->state) != ERRAND_LEFT)
-		e->good = execute(e);
-	/* release: what was copied; acquire: that it was left */
-	if (atomic_exchange(&e->state, ERRAND_DONE) == ERRAND_LEFT) {
+	if (atomic_load(&e->state) != ERRAND_ABANDONED)
+		e->succeeded = execute(e);
+	/* release: pairs with the acquire in errand_done(); acquire: pairs with the exchange in errand_abandon() */
+	if (atomic_exchange(&e->state, ERRAND_DONE) == ERRAND_ABANDONED) {
 		al_free(e);
 	} else {
 		runner_start(&r);
@@ -66,7 +68,7 @@ static void run(struct ci_client_job *job)
 	}
 }
 
-/* ------------------------------------------------------------------ the owner's */
+/* ------------------------------------------------- on threads that own the queue pair */
 
 struct errand *errand_new(struct actor *actor, enum errand_kind kind, uint32_t length,
 			  uint32_t pieces)
@@ -80,7 +82,7 @@ struct errand *errand_new(struct actor *actor, enum errand_kind kind, uint32_t l
 	e->kind = (uint8_t)kind;
 	e->length = length;
 	e->pieces = (struct errand_piece *)(e->data + data);
-	e->job.run = run;
+	e->job.run = run_errand;
 	e->job.under_way = (uint32_t *)&under_way;
 	return e;
 }
@@ -123,8 +125,8 @@ bool errand_add(struct errand *e, const struct mem_view *view, const struct ib_s
 void errand_start(struct errand **place, struct errand *e)
 {
 	*place = e;
-	if (!e->client) { /* the key is another region's meanwhile */
-		e->good = true;
+	if (!e->client) { /* a region of this process has taken over the key, so errand_add() has copied everything */
+		e->succeeded = true;
 		atomic_store(&e->state, ERRAND_DONE);
 		return;
 	}
@@ -132,13 +134,16 @@ void errand_start(struct errand **place, struct errand *e)
 	ci_client_run(e->client, &e->job);
 }
 
-void errand_leave(struct errand **place)
+void errand_abandon(struct errand **place)
 {
 	struct errand *e = *place;
 
 	*place = NULL;
-	/* release: it is not ours any more; acquire: it is done */
-	if (e && atomic_exchange(&e->state, ERRAND_LEFT) == ERRAND_DONE)
+	/*
+	 * release: pairs with the exchange in run_errand(), whose thread frees the errand; acquire: the thread has
+	 * finished
+	 */
+	if (e && atomic_exchange(&e->state, ERRAND_ABANDONED) == ERRAND_DONE)
 		al_free(e);
 }
 
@@ -150,9 +155,9 @@ enum copy_result errand_fetch(struct actor *actor, struct errand **place, struct
 {
 	struct errand *e = *place;
 
-	/* the queue pair has gone back, or on, since */
+	/* the errand was started for another packet: the queue pair has retransmitted or gone on since */
 	if (e && (e->psn != pkt->psn || e->length != pkt->length || e->wqe != pkt->wqe))
-		errand_leave(place);
+		errand_abandon(place);
 	if (!*place) {
 		e = errand_new(actor, ERRAND_GATHER, pkt->length, num);
 		if (!e)
@@ -169,7 +174,7 @@ enum copy_result errand_fetch(struct actor *actor, struct errand **place, struct
 	if (!errand_done(e))
 		return COPY_LATER;
 	*place = NULL;
-	if (!e->good) {
+	if (!e->succeeded) {
 		al_free(e);
 		return COPY_BAD_SOURCE;
 	}
@@ -180,7 +185,7 @@ enum copy_result errand_fetch(struct actor *actor, struct errand **place, struct
 	return COPY_DONE;
 }
 
-void errand_home(struct packet *pkt)
+void errand_free_payload(struct packet *pkt)
 {
 	pkt->flags &= (uint8_t)~PKT_FETCHED;
 	al_free(pkt->data - offsetof(struct errand, data));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Memory regions and their keys, the check of every access, and the one copy that moves payload. A
- * key is 24 bits of index and 8 bits drawn anew for each region; what protects memory is not the
- * key's secrecy but its PD and permissions.
+ * Memory regions and their keys, the check of every access, and copies between lists of pieces. A key is 24 bits of
+ * index and 8 bits drawn anew for each region. A region's PD and permissions protect its memory, not the secrecy of
+ * its key. Which payload is copied, and when, is in payload.c.
  */
 
 #include "hca/soft/memory/mr.h"
@@ -46,8 +46,10 @@ al_status mr_register(struct memory *memory, struct soft_mr *mr, const struct ci
 	slot->access = mem->access;
 	slot->client = mem->client;
 	mr->slot = slot;
-	/* release: the fields above; an operation, since a stale key may just be counting itself in
-	 * and out */
+	/*
+	 * Release: pairs with the acquire in mr_get(); publishes the fields above. An atomic OR and not a store,
+	 * because mr_get() with a stale key may increment and decrement `users` at the same time.
+	 */
 	atomic_fetch_or_explicit(&slot->users, MR_LIVE, memory_order_release);
 	mr->ci.lkey = slot->key;
 	mr->ci.rkey = slot->key;
@@ -61,8 +63,10 @@ void mr_deregister(struct memory *memory, struct soft_mr *mr)
 	struct mr_slot *slot = mr->slot;
 	uint32_t users;
 
-	/* in total order with the counting in mr_get(): a copy has counted itself, or sees that it
-	 * is late */
+	/*
+	 * Sequentially consistent, as the increment in mr_get() is: either this thread sees the copy in `users`, or
+	 * the copy finds MR_LIVE cleared and is refused.
+	 */
 	users = atomic_fetch_and(&slot->users, ~MR_LIVE) & ~MR_LIVE;
 	while (users) {
 		futex_wait(&slot->users, users, NULL);
@@ -83,8 +87,7 @@ struct mr_slot *mr_get(const struct mem_view *view, uint32_t key, uint64_t addr,
 	if (!(atomic_fetch_add(&slot->users, 1) & MR_LIVE))
 		goto refuse;
 	offset = addr - slot->iova;
-	/* addresses below iova wrap to offsets beyond any length; nothing is added that could
-	 * overflow */
+	/* An address below iova wraps to an offset beyond any length. No sum below can overflow. */
 	if (slot->key != key || slot->pd != view->pd ||
 	    (slot->access & view->access) != view->access || offset > slot->length ||
 	    length > slot->length - offset)
@@ -99,7 +102,7 @@ refuse:
 
 void mr_put(struct mr_slot *slot)
 {
-	/* release: the copy is done */
+	/* release: pairs with the load of `users` in mr_deregister(); the copy's accesses end before */
 	uint32_t users = atomic_fetch_sub_explicit(&slot->users, 1, memory_order_release);
 
 	if (UNLIKELY(users == 1))
@@ -127,8 +130,10 @@ bool mr_check_sges(const struct mem_view *view, const struct ib_sge *sge, uint32
 
 /* ------------------------------------------------------------------ cursor */
 
-/* Enters the next piece that has bytes after skip of them; false: its key is wrong, or there is
- * none. */
+/*
+ * Enters the first piece with bytes after the first `skip` bytes of the list. False: the piece's key is wrong, or the
+ * list has no such piece.
+ */
 static bool enter(struct cursor *c, uint64_t skip)
 {
 	const struct ib_sge *sge;
@@ -195,7 +200,7 @@ enum copy_result cursor_copy(struct cursor *to, struct cursor *from, uint64_t le
 		n = n < length ? n : length;
 		if (UNLIKELY(to->client || from->client))
 			return to->client ? COPY_CLIENT : COPY_BAD_SOURCE;
-		memmove(to->mem, from->mem, n); /* a message to oneself may overlap */
+		memmove(to->mem, from->mem, n); /* source and target may overlap in a message to the same process */
 		from->mem += n;
 		from->room -= n;
 		to->mem += n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Memory: regions, what a key names, and copies between lists of pieces (mr.c). */
+/* Memory regions, their keys, and copies between lists of pieces (mr.c). The payload of packets is in payload.h. */
 #ifndef SOFT_MR_H
 #define SOFT_MR_H
 
@@ -8,85 +8,95 @@
 
 #include "hca/soft/base/table.h"
 
+#define MR_LIVE 0x80000000u /* in mr_slot.users: the slot has a region */
 
-#define MR_LIVE 0x80000000u
-
-/* What a memory key names: an element of the HCA's table of keys. */
+/* An element of the HCA's table of keys. */
 struct mr_slot {
-	_Alignas(64) _Atomic uint32_t users; /* copies on their way, and MR_LIVE: there is a region */
+	_Alignas(64) _Atomic uint32_t users; /* copies that use the region's memory, and MR_LIVE */
 	uint32_t key;
 	const struct ci_pd *pd;
-	char *addr;
-	uint64_t iova;
+	char *addr;      /* address of the memory in this process or in the client */
+	uint64_t iova;   /* address of the memory in work requests and packets */
 	uint64_t length;
 	uint32_t access; /* enum ib_access */
-	struct ci_client *client; /* whose address addr is; NULL: this process's */
+	struct ci_client *client; /* client that addr belongs to; NULL: addr is in this process */
 };
 
 /* An HCA's regions, by key. */
 struct memory {
-	struct table keys; /* of struct mr_slot */
-	_Atomic uint32_t key_seed;
+	struct table keys;         /* struct mr_slot by index */
+	_Atomic uint32_t key_seed; /* the lower 8 bits of keys are drawn from this number */
 };
 
 struct soft_mr {
 	struct ci_mr ci;
 	struct mr_slot *slot;
-	uint32_t number;
+	uint32_t number; /* number of the slot in memory.keys */
 };
 
-/* random: makes keys differ from process to process; base: the first number. */
+/* random: makes keys differ from process to process. base: the number of the first slot. */
 al_status memory_create(struct memory *memory, uint32_t max, uint32_t base, uint32_t random);
 void memory_destroy(struct memory *memory);
-/* The region's domain is set. AL_LIMIT_EXCEEDED, AL_INSUFFICIENT_MEMORY. */
+/* Gives the region its keys. The caller has set mr->ci.pd. AL_LIMIT_EXCEEDED, AL_INSUFFICIENT_MEMORY. */
 al_status mr_register(struct memory *memory, struct soft_mr *mr, const struct ci_mem *mem);
-/* Waits for copies that use it. */
+/* Ends the region's keys, and waits for the copies that use the region's memory. May sleep. */
 void mr_deregister(struct memory *memory, struct soft_mr *mr);
 
-/* Whose memory, and what is to be done to it. */
+/* The rights of an access: the regions that a key is looked up in, the domain, and the kind of access. */
 struct mem_view {
 	const struct memory *memory;
 	const struct ci_pd *pd;
 	uint32_t access; /* enum ib_access needed; 0: local read */
 };
 
-/* The memory under a key, held until mr_put(); NULL: no such key, or not permitted. */
+/* Looks up the memory of a key and holds the memory until mr_put(). NULL: no region has the key, or the view may not
+ * access the range. */
 struct mr_slot *mr_get(const struct mem_view *view, uint32_t key, uint64_t addr, uint64_t length,
 		       char **mem);
 void mr_put(struct mr_slot *slot);
 
-/* A place in a list of pieces of memory, or in plain memory. */
+/*
+ * A position in a list of pieces of memory, in one range under a key, or in plain memory. A cursor holds at most one
+ * region.
+ */
 struct cursor {
 	struct mem_view view;
-	const struct ib_sge *sge; /* the pieces not yet entered; num of them */
-	uint32_t num;
-	struct mr_slot *slot;     /* of the present piece, or NULL */
-	struct ci_client *client; /* whose memory; NULL: this process's */
-	char *mem;                /* the present piece */
-	uint64_t room;            /* bytes left of it */
+	const struct ib_sge *sge; /* the pieces that the cursor has not entered */
+	uint32_t num;             /* pieces at sge */
+	struct mr_slot *slot;     /* region of the present piece, held; NULL: no region */
+	struct ci_client *client; /* client whose memory the present piece is; NULL: this process's memory */
+	char *mem;                /* position in the present piece */
+	uint64_t room;            /* bytes of the present piece from mem on */
 };
 
-/* skip: bytes of the list to pass over. False: a key is wrong. */
+/*
+ * Open a cursor. The caller ends the cursor by cursor_end(), also after false: a key is wrong, or the list is too
+ * short. skip: bytes of the list before the cursor's position.
+ */
 bool cursor_sges(struct cursor *c, const struct mem_view *view, const struct ib_sge *sge,
 		 uint32_t num, uint64_t skip);
-/* One piece. */
 bool cursor_range(struct cursor *c, const struct mem_view *view, uint64_t addr, uint64_t length,
 		  uint32_t key);
+/* Opens a cursor on memory without a key, which needs no cursor_end(). */
 void cursor_plain(struct cursor *c, void *mem, uint64_t length);
+/* Releases the region that the cursor holds. */
 void cursor_end(struct cursor *c);
 
 enum copy_result {
 	COPY_DONE,
-	COPY_BAD_SOURCE,
-	COPY_BAD_TARGET,
-	COPY_CLIENT, /* the target, or some of it, is a client's: an errand of that client's (errand.h) */
-	COPY_LATER,  /* that is under way */
-	COPY_NO_MEMORY, /* there is no memory for an errand: as if the packet had been lost */
+	COPY_BAD_SOURCE, /* a key of the source is wrong */
+	COPY_BAD_TARGET, /* a key of the target is wrong */
+	COPY_CLIENT,     /* some of the target is a client's memory, so an errand must make the copy (errand.h) */
+	COPY_LATER,      /* an errand is under way */
+	COPY_NO_MEMORY,  /* there is no memory for an errand; the transport treats the packet as lost */
 };
-/* Both lists are long enough. The source is no client's. */
+/* Copies bytes and moves both cursors on. Both lists are long enough. The source is not a client's memory. */
 enum copy_result cursor_copy(struct cursor *to, struct cursor *from, uint64_t length);
 
-/* Are all pieces usable? *client: some are a client's; else it is left alone. */
+/*
+ * True: the view may access every piece of the list. Sets *client if a piece is a client's memory, and else leaves
+ * *client.
+ */
 bool mr_check_sges(const struct mem_view *view, const struct ib_sge *sge, uint32_t num, bool *client);
 
 #endif

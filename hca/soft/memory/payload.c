@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Payload of packets: by value, or read from the sender's memory when it is copied. One primitive
- * moves it to where it belongs, now or later. */
+/*
+ * Payload of packets. A packet has its payload by value, or refers to the sender's memory, which is read when the
+ * payload is copied. payload_move() writes payload to its target now; errands write later (errand.c).
+ */
 #include "hca/soft/memory/payload.h"
 
 #include <string.h>
@@ -55,7 +57,7 @@ struct pooled *payload_keep(struct pool *pool, const struct packet *pkt, enum co
 	return p;
 }
 
-/* Writes bytes to a place, from byte `skip` of its list on. */
+/* Writes bytes to the list of a place, from byte `skip` of the list on. */
 static enum copy_result scatter(struct cursor *from, const struct place *to, uint64_t skip,
 				uint64_t length)
 {
@@ -87,7 +89,7 @@ enum copy_result payload_move(const struct packet *pkt, const struct payload_hea
 	return scatter(&from, to, to->skip, before);
 }
 
-enum copy_result payload_move_later(struct actor *actor, struct errand **errand,
+enum copy_result payload_move_by_errand(struct actor *actor, struct errand **errand,
 				    const struct packet *pkt, const struct payload_head *head,
 				    const struct place *to)
 {
@@ -122,7 +124,7 @@ uint64_t payload_execute_atomic(const struct packet *pkt, uint64_t *target)
 	return orig;
 }
 
-enum copy_result payload_atomic_later(struct actor *actor, struct errand **errand,
+enum copy_result payload_atomic_by_errand(struct actor *actor, struct errand **errand,
 				      const struct packet *pkt, struct ci_client *client,
 				      const char *mem)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Completion queues: first in, first out; what an arm is satisfied by (seed 001); moderation;
- * overflow. One that is shared with a client (ring.h) is filled here too, but consumed and armed
- * there only.
+ * Completion queues: entries in order, arms and notifications (seed 001), moderation, overflow. The module fills a
+ * queue that is shared with a client here too, but only the client polls and arms such a queue (shared/ring.h,
+ * client/ring_qp.c). Argument checks and the memory of entries are in object/cq.c.
  */
 #include "hca/soft/queue/cq.h"
 
@@ -17,10 +17,10 @@
 /* ----------------------------------------------------------- notification */
 
 /*
- * An arm is satisfied: it is gone, and all completions that are there count as told. The caller
- * notifies once he has let go of the lock.
+ * Disarms the queue because a completion satisfies the arm. The notification covers every completion in the queue.
+ * Returns true: the caller must call notify() after the caller has unlocked the queue. The caller holds cq->lock.
  */
-static bool satisfy(struct soft_cq *cq)
+static bool consume_arm(struct soft_cq *cq)
 {
 	cq->armed = AL_ARM_NONE;
 	cq->notified = cq->prod;
@@ -40,29 +40,30 @@ static uint32_t cq_count(const struct soft_cq *cq)
 
 al_status cq_arm(struct soft_cq *cq, al_arm type, bool *present)
 {
-	bool tell = false, there;
+	uint32_t count;
+	bool must_notify = false;
 
 	fmutex_lock(&cq->lock);
 	if (cq->overflowed) {
 		fmutex_unlock(&cq->lock);
 		return AL_CQ_ERROR;
 	}
-	there = cq_count(cq);
+	count = cq_count(cq);
 	if (type > cq->armed)
 		cq->armed = (uint8_t)type;
-	/* the newest completion is there, and is newer than the last notification */
-	if (cq->ci.notify == AL_CQ_NOTIFY_PENDING && there && cq->notified != cq->prod)
-		tell = satisfy(cq);
+	/* the newest completion is still in the queue, and no notification has covered that completion */
+	if (cq->ci.notify == AL_CQ_NOTIFY_PENDING && count && cq->notified != cq->prod)
+		must_notify = consume_arm(cq);
 	fmutex_unlock(&cq->lock);
 	if (present)
-		*present = there;
-	if (tell)
+		*present = count;
+	if (must_notify)
 		notify(cq);
 	return AL_SUCCESS;
 }
 
-/* Satisfies an arm_cq_n if as many completions are there. */
-static bool satisfy_n(struct soft_cq *cq)
+/* Consumes the arm of cq_arm_n() if the queue holds enough completions. Returns true: the caller must call notify(). */
+static bool consume_arm_n(struct soft_cq *cq)
 {
 	if (!cq->armed_n || cq_count(cq) < cq->armed_n)
 		return false;
@@ -74,7 +75,7 @@ static bool satisfy_n(struct soft_cq *cq)
 al_status cq_arm_n(struct soft_cq *cq, uint32_t num)
 {
 	al_status status = AL_SUCCESS;
-	bool tell = false;
+	bool must_notify = false;
 
 	fmutex_lock(&cq->lock);
 	if (!num || num > cq->size) {
@@ -82,69 +83,71 @@ al_status cq_arm_n(struct soft_cq *cq, uint32_t num)
 	} else if (cq->overflowed) {
 		status = AL_CQ_ERROR;
 	} else {
-		/* as with types: of two that wait, the one that is satisfied sooner holds */
+		/* of two arms that wait, the arm that is satisfied sooner holds, as with the types of cq_arm() */
 		if (!cq->armed_n || num < cq->armed_n)
 			cq->armed_n = num;
-		tell = satisfy_n(cq);
+		must_notify = consume_arm_n(cq);
 	}
 	fmutex_unlock(&cq->lock);
-	if (tell)
+	if (must_notify)
 		notify(cq);
 	return status;
 }
 
-/* A full queue can not wait for more, nor one that has overflowed. */
-bool cq_due(struct soft_cq *cq, bool held)
+bool cq_notification_due(struct soft_cq *cq, bool held)
 {
-	if (LIKELY(cq->count <= 1) || cq->overflowed || cq_count(cq) >= cq->size)
+	/* a full or overflowed queue takes no further completion, so moderation would wait for ever */
+	if (LIKELY(cq->moderation_count <= 1) || cq->overflowed || cq_count(cq) >= cq->size)
 		return true;
 	if (!held) {
-		cq->left = cq->count;
-		if (cq->period)
-			engine_set_timer(cq->engine, &cq->timer, cq->period * 1000ull);
+		cq->moderation_left = cq->moderation_count;
+		if (cq->moderation_period)
+			engine_set_timer(cq->engine, &cq->timer, cq->moderation_period * 1000ull);
 	}
-	return !--cq->left;
+	return !--cq->moderation_left;
 }
 
-/* An arm that is held back is held back no longer. */
-static bool release(struct soft_cq *cq)
+/* Consumes an arm that moderation holds back. Returns true: the caller must call notify(). */
+static bool release_held_arm(struct soft_cq *cq)
 {
 	if (cq->shared)
 		return ring_cq_release(cq);
-	return cq->armed & RING_HELD && satisfy(cq);
+	return cq->armed & RING_HELD && consume_arm(cq);
 }
 
-static void period_over(struct timer *t, struct runner *r)
+static void end_moderation(struct timer *t, struct runner *r)
 {
 	struct soft_cq *cq = (struct soft_cq *)((char *)t - offsetof(struct soft_cq, timer));
-	bool tell;
+	bool must_notify;
 
 	(void)r;
 	fmutex_lock(&cq->lock);
-	tell = release(cq);
+	must_notify = release_held_arm(cq);
 	fmutex_unlock(&cq->lock);
-	if (tell)
+	if (must_notify)
 		notify(cq);
 }
 
-/* Does the newest completion satisfy what is armed? One notification may satisfy both kinds of arm.
+/*
+ * Consumes the arms that the newest completion satisfies. One notification may serve both an arm by type and an arm by
+ * number. Returns true: the caller must call notify(). The caller holds cq->lock.
  */
-static bool wanted(struct soft_cq *cq, const struct ib_wc *wc)
+static bool check_arms(struct soft_cq *cq, const struct ib_wc *wc)
 {
 	al_arm kind = wc->status != IB_WC_SUCCESS      ? AL_ARM_ERRORS
 		      : wc->wc_flags & IB_WC_SOLICITED ? AL_ARM_SOLICITED
 						       : AL_ARM_ANY;
-	bool tell = false;
+	bool must_notify = false;
 
 	if (UNLIKELY(cq->shared))
-		return ring_cq_told(cq, kind);
+		return ring_cq_publish(cq, kind);
 	if (cq->armed >= kind) {
-		if (cq_due(cq, cq->armed & RING_HELD))
-			tell = satisfy(cq);
+		if (cq_notification_due(cq, cq->armed & RING_HELD))
+			must_notify = consume_arm(cq);
 		else
 			cq->armed |= RING_HELD;
 	}
-	return satisfy_n(cq) || tell;
+	return consume_arm_n(cq) || must_notify;
 }
 
 /* --------------------------------------------------------------- content */
@@ -157,8 +160,10 @@ static void put(struct soft_cq *cq, const struct ib_wc *wc)
 	cq->prod = prod + 1;
 }
 
-/* There was no room: the last completion says so, the owner is told, and the queues that complete
- * here end. */
+/*
+ * Reports an overflow: raises the completion queue's event, and signals the queue pairs of the queue, which go to
+ * Error. The caller has put the overflow's completion into the queue.
+ */
 static void overflow(struct runner *r, struct soft_cq *cq)
 {
 	struct ci_event event = { .type = IB_EVENT_CQ_ERR, .object_ctx = cq->ci.ctx };
@@ -176,7 +181,7 @@ static void overflow(struct runner *r, struct soft_cq *cq)
 
 void cq_add(struct runner *r, struct soft_cq *cq, const struct ib_wc *wc)
 {
-	bool tell = false, over = false;
+	bool must_notify = false, over = false;
 	struct ib_wc last;
 
 	fmutex_lock(&cq->lock);
@@ -186,7 +191,7 @@ void cq_add(struct runner *r, struct soft_cq *cq, const struct ib_wc *wc)
 	}
 	if (UNLIKELY(cq->shared))
 		cq->cons = ring_cq_cons(cq->shared);
-	if (UNLIKELY(cq_count(cq) >= cq->size)) { /* more: the client lies */
+	if (UNLIKELY(cq_count(cq) >= cq->size)) { /* greater only if a client has written a wrong index */
 		cq->overflowed = over = true;
 		last = *wc;
 		last.status = IB_WC_CQ_OVERFLOW_ERR;
@@ -194,13 +199,13 @@ void cq_add(struct runner *r, struct soft_cq *cq, const struct ib_wc *wc)
 	}
 	put(cq, wc);
 	if (cq->armed | cq->armed_n)
-		tell = wanted(cq, wc);
+		must_notify = check_arms(cq, wc);
 	fmutex_unlock(&cq->lock);
 	IB_TRACE("soft", "CQE written cq=%u qp=%#x wr_id=%#llx status=%d", cq->number, wc->qp_num,
 		 (unsigned long long)wc->wr_id, wc->status);
 	if (UNLIKELY(over))
 		overflow(r, cq);
-	if (tell)
+	if (must_notify)
 		notify(cq);
 }
 
@@ -211,19 +216,19 @@ void cq_overflow(struct runner *r, struct soft_cq *cq, void *qp_context, uint32_
 		.status = IB_WC_CQ_OVERFLOW_ERR,
 		.qp_num = qp_num,
 	};
-	bool over, tell = false;
+	bool over, must_notify = false;
 
 	fmutex_lock(&cq->lock);
 	over = !cq->overflowed;
 	cq->overflowed = true;
 	if (over) {
-		put(cq, &last); /* there is always room for this one */
-		tell = wanted(cq, &last);
+		put(cq, &last); /* the ring has one entry more than `size`, for this completion */
+		must_notify = check_arms(cq, &last);
 	}
 	fmutex_unlock(&cq->lock);
 	if (over)
 		overflow(r, cq);
-	if (tell)
+	if (must_notify)
 		notify(cq);
 }
 
@@ -264,14 +269,14 @@ void cq_clean(struct soft_cq *cq, uint32_t qp_num)
 {
 	uint32_t from, to, prod, notified;
 
-	if (cq->shared) /* what is in it is the client's, and its provider takes them out */
+	if (cq->shared) /* the client's provider removes the completions of a shared queue */
 		return;
 	fmutex_lock(&cq->lock);
 	prod = cq->prod;
 	notified = cq->notified;
 	for (from = to = cq->cons; from != prod; from++) {
 		if (cq->ring[from & cq->mask].qp_num == qp_num) {
-			/* those already told of are the older ones: one less */
+			/* `notified` counts this completion: keep `notified` behind the same completion as before */
 			if ((int32_t)(from - cq->notified) < 0)
 				notified--;
 			continue;
@@ -306,14 +311,16 @@ void cq_detach(struct cq_link *link, struct soft_cq *cq)
 	fmutex_unlock(&cq->qps_lock);
 }
 
-/* Moves to a ring of another size. The numbers of completions stay, and so does what counts by
- * them. Under the lock. */
-static void move(struct soft_cq *cq, struct ib_wc *ring, uint32_t size)
+/*
+ * Moves the completions to a ring of another size. The indices of completions, and so prod, cons and notified, do not
+ * change. The caller holds cq->lock.
+ */
+static void move_to_ring(struct soft_cq *cq, struct ib_wc *ring, uint32_t size)
 {
 	uint32_t mask = ring_cq_slots(size) - 1, i;
 
 	if (cq->shared)
-		ring_cq_moved(cq); /* the client moves what is there */
+		ring_cq_moved(cq); /* the client moves the completions */
 	else
 		for (i = cq->cons; i != cq->prod; i++)
 			ring[i & mask] = cq->ring[i & cq->mask];
@@ -327,7 +334,7 @@ void cq_init(struct soft_cq *cq, struct engine *engine, uint32_t size, uint32_t 
 	cq->engine = engine;
 	cq->size = size;
 	cq->number = number;
-	cq->timer.run_out = period_over;
+	cq->timer.run_out = end_moderation;
 	cq->timer.without_lock = true;
 }
 
@@ -336,7 +343,7 @@ al_status cq_resize(struct soft_cq *cq, uint32_t asked, uint32_t *size, struct i
 	struct ib_wc *old;
 	uint32_t old_size;
 	al_status status = AL_SUCCESS;
-	bool tell = false;
+	bool must_notify = false;
 
 	fmutex_lock(&cq->lock);
 	if (cq->shared)
@@ -348,17 +355,17 @@ al_status cq_resize(struct soft_cq *cq, uint32_t asked, uint32_t *size, struct i
 	} else {
 		old = cq->ring;
 		old_size = cq->size;
-		move(cq, *ring, *size);
-		if (cq->armed_n > *size) /* so many can never be there */
+		move_to_ring(cq, *ring, *size);
+		if (cq->armed_n > *size) /* the smaller queue can never hold armed_n completions */
 			cq->armed_n = *size;
-		tell = satisfy_n(cq);
-		if (cq_count(cq) >= *size && release(cq))
-			tell = true;
+		must_notify = consume_arm_n(cq);
+		if (cq_count(cq) >= *size && release_held_arm(cq))
+			must_notify = true;
 		*ring = old;
 		*size = old_size;
 	}
 	fmutex_unlock(&cq->lock);
-	if (tell)
+	if (must_notify)
 		notify(cq);
 	return status;
 }
@@ -366,18 +373,18 @@ al_status cq_resize(struct soft_cq *cq, uint32_t asked, uint32_t *size, struct i
 al_status cq_modify(struct soft_cq *cq, uint16_t count, uint16_t period)
 {
 	al_status status = AL_SUCCESS;
-	bool tell = false;
+	bool must_notify = false;
 
 	fmutex_lock(&cq->lock);
 	if (cq->overflowed) {
 		status = AL_CQ_ERROR;
 	} else {
-		cq->count = count;
-		cq->period = period;
-		tell = release(cq);
+		cq->moderation_count = count;
+		cq->moderation_period = period;
+		must_notify = release_held_arm(cq);
 	}
 	fmutex_unlock(&cq->lock);
-	if (tell)
+	if (must_notify)
 		notify(cq);
 	return status;
 }
@@ -386,8 +393,8 @@ void cq_query(struct soft_cq *cq, struct al_cq_attr *attr)
 {
 	fmutex_lock(&cq->lock);
 	attr->cqe = cq->size;
-	attr->moderation_count = cq->count;
-	attr->moderation_period = cq->period;
+	attr->moderation_count = cq->moderation_count;
+	attr->moderation_period = cq->moderation_period;
 	if (cq->shared)
 		cq->cons = ring_cq_cons(cq->shared);
 	else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Completion queues (cq.c). */
+/* Completion queues (cq.c). The operations of the Channel Interface, with their checks, are in object/cq.c. */
 #ifndef SOFT_CQ_H
 #define SOFT_CQ_H
 
@@ -15,24 +15,25 @@ struct runner;
 
 struct soft_cq {
 	struct ci_cq ci;
-	_Alignas(64) struct fmutex lock; /* guards what follows, up to qps_lock */
-	uint32_t prod, cons;   /* count up for ever */
+	_Alignas(64) struct fmutex lock; /* guards the fields up to qps_lock, and the moderation fields */
+	uint32_t prod, cons;   /* count up for ever; the entry of an index is index & mask */
 	uint32_t notified;     /* prod at the last notification */
-	uint32_t mask;         /* ring size - 1; one more than size fit in */
+	uint32_t mask;         /* entries of the ring - 1; the ring has room for one completion more than `size` */
 	uint32_t size;         /* entries, as ci.cqe, which the Access Layer sets */
 	struct ib_wc *ring;
 	uint8_t armed;         /* al_arm, and RING_HELD */
 	bool overflowed;
-	uint16_t count;        /* moderation: completions that a notification waits for; 0 and 1: none */
-	uint32_t armed_n;      /* 0: not armed */
-	struct ring_cq *shared; /* with a client; NULL: it is our caller's alone */
-	struct fmutex qps_lock; /* guards qps; outside lock */
-	struct cq_link *qps;
+	/* completions that moderation gathers for a notification; 0 and 1: no moderation */
+	uint16_t moderation_count;
+	uint32_t armed_n;      /* cq_arm_n(): completions that the queue must hold for a notification; 0: not armed */
+	struct ring_cq *shared; /* head of a queue that is shared with a client; NULL: the queue is not shared */
+	struct fmutex qps_lock; /* guards qps; taken before lock */
+	struct cq_link *qps;   /* queue pairs that complete here */
 	struct engine *engine;
-	uint32_t number;       /* in traces */
-	uint16_t period;       /* moderation: us that it waits at most; 0: for ever. Guarded by lock, and so is left */
-	uint16_t left;         /* of count, since an arm has been held back */
-	struct timer timer;    /* for period */
+	uint32_t number;       /* number of the queue in traces */
+	uint16_t moderation_period;       /* us for which moderation delays a notification at most; 0: without limit */
+	uint16_t moderation_left;         /* completions that moderation still waits for, while the arm has RING_HELD */
+	struct timer timer;    /* runs while moderation delays a notification */
 };
 
 /* A queue pair's membership in a completion queue, so that an overflow finds it. */
@@ -46,32 +47,42 @@ static inline struct soft_cq *soft_cq(struct ci_cq *cq)
 	return (struct soft_cq *)cq;
 }
 
-/* number: in traces. Its ring and mask are the caller's to set. */
+/* Initializes a zeroed queue. The caller sets ring and mask. number: the queue's number in traces. */
 void cq_init(struct soft_cq *cq, struct engine *engine, uint32_t size, uint32_t number);
+/* Registers a queue pair's actor, which gets SIGNAL_CQ_ERROR when the queue overflows, until cq_detach(). */
 void cq_attach(struct soft_cq *cq, struct cq_link *link, struct actor *actor);
 void cq_detach(struct cq_link *link, struct soft_cq *cq);
+/* Adds a completion and notifies a satisfied arm. An overflowed queue ignores the completion. */
 void cq_add(struct runner *r, struct soft_cq *cq, const struct ib_wc *wc);
-/* The queue overflows, though there may be room: its last completion is of that queue pair. */
+/* Makes the queue overflow even if the queue has room. The queue's last completion names the given queue pair. */
 void cq_overflow(struct runner *r, struct soft_cq *cq, void *qp_context, uint32_t qp_num);
-/* A completion satisfies an arm: is it told of now? Or moderation holds it back, as it may have done (held) before. Under the lock. */
-bool cq_due(struct soft_cq *cq, bool held);
-/* Takes out a queue pair's completions. */
+/*
+ * Asks moderation about an arm that a completion has satisfied. True: notify now. False: moderation delays the
+ * notification, and the caller marks the arm with RING_HELD. held: the arm has RING_HELD already. The caller holds
+ * cq->lock.
+ */
+bool cq_notification_due(struct soft_cq *cq, bool held);
+/* Removes the completions of a queue pair. A shared queue is not changed, since the client's provider removes those. */
 void cq_clean(struct soft_cq *cq, uint32_t qp_num);
 
-/* What the operations of the same names do (seed 001). A queue that is shared with a client is armed and polled there only. */
+/* Execute the operations of the same names (seed 001). The queue is not shared with a client. */
 al_status cq_arm(struct soft_cq *cq, al_arm type, bool *present);
 al_status cq_arm_n(struct soft_cq *cq, uint32_t num);
 al_status cq_poll(struct soft_cq *cq, uint32_t num, struct ib_wc *wc, uint32_t *count);
-/* Completions that are there. */
+/* Returns the number of completions in the queue. */
 uint32_t cq_peek(struct soft_cq *cq);
 /*
- * The queue moves to a ring of *size entries; *ring and *size are then those of the ring that is not used any more: after a
- * failure the new one. AL_TOO_SMALL: more are there than were asked for. AL_CQ_ERROR.
+ * Moves the queue to the ring *ring of *size entries. Afterwards *ring and *size are the ring that the caller must
+ * free: the old ring, or after a failure the new one. AL_TOO_SMALL: the queue holds more completions than `asked`.
+ * AL_CQ_ERROR: the queue has overflowed.
  */
 al_status cq_resize(struct soft_cq *cq, uint32_t asked, uint32_t *size, struct ib_wc **ring);
-/* An arm that moderation has held back until now is notified. AL_CQ_ERROR. */
+/*
+ * Sets the moderation, and notifies an arm that moderation has held back until now. AL_CQ_ERROR: the queue has
+ * overflowed.
+ */
 al_status cq_modify(struct soft_cq *cq, uint16_t count, uint16_t period);
-/* What changes of a queue: all but its vector and its mode. */
+/* Fills all attributes but the completion vector and the notify mode. */
 void cq_query(struct soft_cq *cq, struct al_cq_attr *attr);
 
 #endif

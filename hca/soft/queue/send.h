@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Send queues: a ring of elements, which a post fills and a requester sends and completes in order. */
+/*
+ * Send queues: a ring of elements, which a post fills and a requester sends and completes in order. The checks of a
+ * request are in shared/wr.h and object/post.c.
+ */
 #ifndef SOFT_SEND_H
 #define SOFT_SEND_H
 
@@ -10,8 +13,10 @@
 
 #include "hca/soft/shared/lock.h"
 
-/* Element of a send queue: a flat request. The queue's own state of the element lies in the bytes that a flat request has for its
- * holder, so that a post makes the state zero. */
+/*
+ * Element of a send queue: a flat request. The queue's own state of the element lies in the bytes that a flat request
+ * has for its holder, so that a post makes the state zero.
+ */
 struct send_wqe {
 	union {
 		struct ib_flat_send wr;
@@ -45,14 +50,14 @@ static inline struct send_wqe *sq_at(const struct send_queue *sq, uint32_t index
 	return (struct send_wqe *)(sq->mem + (size_t)(index & sq->mask) * sq->stride);
 }
 
-/* Is the slot of an index free? most: elements that the queue may hold. */
+/* True: the slot of an index is free. most: elements that the queue may hold. */
 static inline bool sq_has_room(const struct send_queue *sq, uint32_t index, uint32_t most)
 {
 	/* acquire: pairs with the release in comp.c; the slot is no longer read */
 	return index - atomic_load_explicit(&sq->cons, memory_order_acquire) < most;
 }
 
-/* The index of an element that is in the queue. */
+/* Returns the index of an element that is posted and not completed. */
 static inline uint32_t sq_index(const struct send_queue *sq, const struct send_wqe *wqe)
 {
 	uint32_t cons = atomic_load_explicit(&sq->cons, memory_order_relaxed);

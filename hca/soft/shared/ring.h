@@ -43,7 +43,7 @@
  *
  * An arm is a bit of the head that the client sets and that whoever satisfies it clears, atomically: the module when
  * it adds a completion, the client when there is one already. The one who has cleared it tells. Again each side stores
- * (arm, prod) and loads the other's, in total order: in count_completions() there, in ring_cq_told() here.
+ * (arm, prod) and loads the other's, in total order: in count_completions() there, in ring_cq_publish() here.
  */
 #ifndef SOFT_RING_H
 #define SOFT_RING_H

@@ -348,8 +348,8 @@ void comp_resume(struct runner *r, struct soft_qp *qp)
 	enum copy_result result;
 
 	while (qp->conn.req.copying && qp_state(qp) != IB_QPS_ERR && errand_done(stage->answer)) {
-		result = stage->answer->good ? COPY_DONE : COPY_BAD_TARGET;
-		errand_leave(&stage->answer);
+		result = stage->answer->succeeded ? COPY_DONE : COPY_BAD_TARGET;
+		errand_abandon(&stage->answer);
 		qp->conn.req.copying = false;
 		if (stage->answered.kind == PKT_READ_RESP)
 			took_read(r, qp, oldest(qp), &stage->answered, result);

@@ -508,7 +508,7 @@ static enum copy_result atomic_on_client(struct soft_qp *qp, const struct packet
 {
 	if (!stage_of(qp))
 		return COPY_NO_MEMORY;
-	return payload_atomic_later(qp->actor, &qp->conn.stage->taken, pkt, client, mem);
+	return payload_atomic_by_errand(qp->actor, &qp->conn.stage->taken, pkt, client, mem);
 }
 
 /* It has been executed. */
@@ -739,7 +739,7 @@ void resp_queue(struct soft_qp *qp, struct packet *pkt)
 static void forget_taken(struct soft_qp *qp, const struct packet *pkt)
 {
 	resp_unhold(pkt);
-	errand_leave(&qp->conn.stage->taken);
+	errand_abandon(&qp->conn.stage->taken);
 	qp->conn.resp.copying = false;
 	if (!qp->conn.resp.done)
 		qp->conn.resp.kind = PKT_NONE;
@@ -781,7 +781,7 @@ static bool resume(struct runner *r, struct soft_qp *qp)
 		pkt_release(r, qp, pkt);
 		return true;
 	}
-	result = e->good ? COPY_DONE : COPY_BAD_TARGET;
+	result = e->succeeded ? COPY_DONE : COPY_BAD_TARGET;
 	memcpy(&qp->conn.stage->orig, e->data, sizeof(qp->conn.stage->orig));
 	al_free(e);
 	qp->service->taken(r, qp, pkt, result);

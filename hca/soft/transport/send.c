@@ -22,7 +22,7 @@ void pkt_home(struct soft_qp *qp, struct packet *pkt)
 	struct send_wqe *wqe = pkt->wqe;
 
 	if (UNLIKELY(pkt->flags & PKT_FETCHED))
-		errand_home(pkt);
+		errand_free_payload(pkt);
 	if (UNLIKELY(pkt->flags & PKT_BAD_SOURCE)) {
 		if (wqe)
 			req_bad_source(qp, wqe);

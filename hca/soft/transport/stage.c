@@ -20,8 +20,8 @@ void stage_stop(struct runner *r, struct soft_qp *qp)
 {
 	struct packet *answers = qp->conn.stage->answers;
 
-	errand_leave(&qp->conn.stage->request);
-	errand_leave(&qp->conn.stage->reply);
+	errand_abandon(&qp->conn.stage->request);
+	errand_abandon(&qp->conn.stage->reply);
 	qp->conn.stage->answers = NULL;
 	qp->conn.stage->answers_tail = &qp->conn.stage->answers;
 	pkt_release_all(r, qp, answers);
@@ -34,8 +34,8 @@ bool stage_quiet(struct soft_qp *qp)
 	if ((stage->taken && !errand_done(stage->taken)) ||
 	    (stage->answer && !errand_done(stage->answer)))
 		return false;
-	errand_leave(&stage->taken);
-	errand_leave(&stage->answer);
+	errand_abandon(&stage->taken);
+	errand_abandon(&stage->answer);
 	qp->conn.resp.copying = qp->conn.req.copying = false;
 	return true;
 }
@@ -44,10 +44,10 @@ void stage_free(struct soft_qp *qp)
 {
 	if (!qp->conn.stage)
 		return;
-	errand_leave(&qp->conn.stage->request);
-	errand_leave(&qp->conn.stage->reply);
-	errand_leave(&qp->conn.stage->taken);
-	errand_leave(&qp->conn.stage->answer);
+	errand_abandon(&qp->conn.stage->request);
+	errand_abandon(&qp->conn.stage->reply);
+	errand_abandon(&qp->conn.stage->taken);
+	errand_abandon(&qp->conn.stage->answer);
 	qp->conn.resp.copying = qp->conn.req.copying = false;
 	al_free(qp->conn.stage);
 	qp->conn.stage = NULL;
@@ -62,7 +62,7 @@ enum copy_result stage_move_request(struct soft_qp *qp, const struct packet *pkt
 		return result;
 	if (!stage_of(qp))
 		return COPY_NO_MEMORY;
-	return payload_move_later(qp->actor, &qp->conn.stage->taken, pkt, head, to);
+	return payload_move_by_errand(qp->actor, &qp->conn.stage->taken, pkt, head, to);
 }
 
 enum copy_result stage_move_response(struct soft_qp *qp, const struct packet *pkt,
@@ -74,7 +74,7 @@ enum copy_result stage_move_response(struct soft_qp *qp, const struct packet *pk
 		return result;
 	if (!stage_of(qp))
 		return COPY_NO_MEMORY;
-	result = payload_move_later(qp->actor, &qp->conn.stage->answer, pkt, head, to);
+	result = payload_move_by_errand(qp->actor, &qp->conn.stage->answer, pkt, head, to);
 	if (result == COPY_LATER) {
 		qp->conn.req.copying = true;
 		qp->conn.stage->answered = *pkt;

@@ -63,7 +63,7 @@ struct cq {
 /* Creates a queue of CQE entries. */
 void make_cq(struct cq *cq, al_cq_notify notify);
 void free_cq(struct cq *cq);
-/* The module adds a completion, as ring_cq_told() does; true: the completion satisfies an arm, and
+/* The module adds a completion, as ring_cq_publish() does; true: the completion satisfies an arm, and
  * the module notifies. */
 bool complete(struct cq *cq, uint64_t wr_id, uint32_t qp_num, al_arm kind);
 /* Polls up to 64 completions into wc, and checks that none is left. Returns their number. */
