@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The module's clock. */
+/* The module's clock: the machine's monotonic clock, or a virtual clock. Timers are in timer.c. */
 #include "hca/soft/base/clock.h"
 
 #include <stdatomic.h>
@@ -8,7 +8,7 @@
 #include "hca/soft/shared/base.h"
 
 static bool is_virtual;
-static _Atomic uint64_t virtual_ns; /* atomic, so that a second thread reads no garbage */
+static _Atomic uint64_t virtual_ns; /* atomic, because other threads read the time that SOFT_STEP moves */
 
 uint64_t clock_ns(void)
 {

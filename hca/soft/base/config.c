@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Reading the settings, by a table of keys. What each means is in ibal-soft(5). */
+/*
+ * Reads the module's settings, by a table of keys. ibal-soft(5) describes each key. The text of faults is in
+ * fault_text.c.
+ */
 
 #include "hca/soft/base/config.h"
 
@@ -40,7 +43,7 @@ static al_status set_faults(struct hca_config *hca, const struct ci_param *p)
 	for (i = 0; !why && i < hca->num_faults; i++) {
 		at = hca->faults[i].at;
 		if (*p->section && *hca->faults[i].hca)
-			why = "the section says already which HCA";
+			why = "hca= is not allowed here, because the section names the HCA";
 	}
 	if (!why)
 		return AL_SUCCESS;
@@ -104,7 +107,7 @@ static al_status set_vectors(struct hca_config *hca, const struct ci_param *p)
 	return AL_SUCCESS;
 }
 
-/* A key: a number in a range, or what `set` makes of it. */
+/* A key of [soft] or [soft hca NAME]: a number in a range, or (set is not NULL) text that `set` reads. */
 struct key {
 	const char *name;
 	al_status (*set)(struct hca_config *hca, const struct ci_param *p);
@@ -153,7 +156,7 @@ static al_status set_key(struct hca_config *hca, const struct ci_param *p)
 	char why[96];
 
 	if (!strcmp(p->key, "progress"))
-		return refuse(p, "it is the same for all HCAs: set it in [soft]");
+		return refuse(p, "progress is the same for all HCAs: set progress in [soft]");
 	for (k = keys; k < keys + sizeof(keys) / sizeof(*keys); k++) {
 		if (strcmp(p->key, k->name))
 			continue;
@@ -183,19 +186,20 @@ static struct hca_config *find_hca(struct soft_config *config, const char *name,
 	return NULL;
 }
 
-static bool taken(const struct soft_config *config, uint32_t hca, uint32_t port,
-		  const struct link_config *but)
+/* True: another link than `except` has this port as an end. */
+static bool is_linked(const struct soft_config *config, uint32_t hca, uint32_t port,
+		      const struct link_config *except)
 {
 	const struct link_config *l;
 
 	for (l = config->links; l < config->links + config->num_links; l++)
-		if (l != but && ((l->hca[0] == hca && l->port[0] == port) ||
-				 (l->hca[1] == hca && l->port[1] == port)))
+		if (l != except && ((l->hca[0] == hca && l->port[0] == port) ||
+				    (l->hca[1] == hca && l->port[1] == port)))
 			return true;
 	return false;
 }
 
-/* "ports = A:1 B:1", also with a comma between. */
+/* Reads "ports = A:1 B:1". A comma may stand between the two ends. */
 static al_status set_ends(struct soft_config *config, struct link_config *l,
 			  const struct ci_param *p)
 {
@@ -220,7 +224,7 @@ static al_status set_ends(struct soft_config *config, struct link_config *l,
 		if (!config_number(colon + 1, 1, hca->ports, &port))
 			return refuse(p, "the HCA has no such port");
 		l->port[n] = (uint32_t)port;
-		if (taken(config, l->hca[n], l->port[n], l))
+		if (is_linked(config, l->hca[n], l->port[n], l))
 			return refuse(p, "the port is on another link already");
 		n++;
 	}
@@ -291,7 +295,7 @@ static al_status set_progress(struct soft_config *config, const struct ci_param 
 		       : refuse(p, "progress is auto or manual");
 }
 
-/* Keys of [soft] hold for every HCA; how many there are comes first. */
+/* Reads the keys of [soft], which hold for every HCA, and gives each HCA its default name. */
 static al_status read_common(struct soft_config *config, const struct ci_params *params)
 {
 	struct hca_config common = defaults;
@@ -323,7 +327,10 @@ static al_status read_common(struct soft_config *config, const struct ci_params 
 	return status;
 }
 
-/* Names other than numbers are given to HCAs in the order in which they appear. */
+/*
+ * Finds an HCA by name. A new name that is not a number becomes the name of the first HCA that still has its default
+ * name. NULL: every HCA has a name of its own.
+ */
 static struct hca_config *named_hca(struct soft_config *config, const char *name)
 {
 	uint32_t index, i;
@@ -358,7 +365,7 @@ static al_status read_hcas(struct soft_config *config, const struct ci_params *p
 	return status;
 }
 
-/* Faults of the environment come after those of the settings, for all HCAs. */
+/* Appends the faults of IBAL_FAULT to the faults of each HCA's settings. */
 static al_status read_environment(struct soft_config *config)
 {
 	static struct fault_rule_text rules[SOFT_MAX_FAULTS];
@@ -397,7 +404,7 @@ const char *fault_misplaced(const struct soft_config *config, const struct fault
 	return found ? NULL : "there is no such HCA";
 }
 
-/* Each HCA keeps the faults that are its own. */
+/* Removes the faults of other HCAs from an HCA's list, and checks the HCA names and ports of the rest. */
 static al_status settle_faults(struct soft_config *config, struct hca_config *hca)
 {
 	uint32_t from, to = 0, index;
@@ -425,7 +432,7 @@ static al_status settle_faults(struct soft_config *config, struct hca_config *hc
 	return AL_SUCCESS;
 }
 
-/* What was not said, and what does not fit together. */
+/* Fills in settings that have no value, and checks settings against each other. */
 static al_status settle(struct soft_config *config)
 {
 	uint32_t next = 1, lids;

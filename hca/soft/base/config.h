@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What ibal.conf and IBAL_SOFT say, checked: one struct per HCA. The keys are in ibal-soft(5). */
+/*
+ * The module's settings from ibal.conf and IBAL_SOFT, checked: one struct per HCA (config.c), and the text of faults
+ * (fault_text.c). ibal-soft(5) describes the keys.
+ */
 #ifndef SOFT_CONFIG_H
 #define SOFT_CONFIG_H
 
@@ -16,32 +19,33 @@
 #define SOFT_NAME 24
 #define SOFT_PATH 1020
 
-/* A fault as text gives it. */
+/* A fault rule that has been read from text. */
 struct fault_rule_text {
 	struct soft_fault fault;
-	char hca[SOFT_NAME]; /* whose; "": every HCA's */
-	uint32_t at;         /* where in the text it begins */
+	char hca[SOFT_NAME]; /* name of the HCA that the rule is for; "": the rule is for every HCA */
+	uint32_t at;         /* index of the rule's first character in the text */
 };
 
 struct hca_config {
-	char name[SOFT_NAME]; /* of [soft hca NAME]; "0", "1", ... unless given */
+	char name[SOFT_NAME]; /* NAME of [soft hca NAME]; by default the HCA's index in decimal */
 	uint32_t ports;
-	uint32_t vectors;     /* as many as processors, unless given */
+	uint32_t vectors;     /* completion vectors; by default one for each processor */
 	uint32_t mtu;         /* bytes */
-	uint32_t lid;         /* of port 1 */
+	uint32_t lid;         /* base LID of port 1 */
 	uint32_t lmc;
 	uint32_t gids;        /* entries of each port's GID table that are filled */
 	uint32_t num_pkeys;
 	uint16_t pkeys[SOFT_MAX_PKEYS];
 	uint32_t seed;
-	uint64_t guid;        /* 0: made up */
+	uint64_t guid;        /* node GUID; 0: the module makes one */
 	uint32_t max_qp, max_qp_wr, max_sge, max_inline, max_cq, max_cqe, max_mr, max_pd, max_ah,
 		max_rd_atomic;
-	uint32_t atomics;     /* 0: the HCA has none */
+	uint32_t atomics;     /* 1: the HCA executes atomics */
 	uint64_t max_mr_size;
-	char capture[SOFT_PATH]; /* file; "": none */
-	uint32_t ring_spin;      /* us that the thread of clients' rings looks on after its last work */
-	uint32_t capture_port;   /* 0: all */
+	char capture[SOFT_PATH]; /* file to capture packets in; "": no capture */
+	/* us for which the thread of clients' rings polls after its last work, before it sleeps */
+	uint32_t ring_spin;
+	uint32_t capture_port;   /* port to capture; 0: all ports */
 	uint32_t num_faults;
 	struct fault_rule_text faults[SOFT_MAX_FAULTS];
 };
@@ -49,34 +53,35 @@ struct hca_config {
 /* A cable between two ports. */
 struct link_config {
 	char name[SOFT_NAME];
-	uint32_t hca[2];
-	uint32_t port[2];
+	uint32_t hca[2];  /* index of the HCA at each end */
+	uint32_t port[2]; /* number of the port at each end */
 };
 
 struct soft_config {
-	bool manual; /* progress */
-	uint32_t hcas;
+	bool manual;   /* progress = manual */
+	uint32_t hcas; /* HCAs in use of hca[] */
 	struct hca_config hca[SOFT_MAX_HCAS];
 	uint32_t num_links;
 	struct link_config links[SOFT_MAX_LINKS];
 };
 
-/* AL_BAD_CONFIG: what is wrong, where, and what would be right has been logged. */
+/* Reads and checks the settings. AL_BAD_CONFIG: the log has the wrong setting, its place and the way out. */
 al_status config_read(struct soft_config *config, const struct ci_params *params);
-/* A number, decimal or with 0x, of that range. */
+/* Reads a whole text as a number, decimal or with 0x. False: the text is no number from min to max. */
 bool config_number(const char *text, uint64_t min, uint64_t max, uint64_t *value);
 
 /*
- * Faults as in IBAL_FAULT: "drop,n=3,flow=request;delay,time=5ms,chance=1%". Returns what is wrong, and writes where in the
- * text that begins; NULL: nothing.
+ * Reads faults as in IBAL_FAULT: "drop,n=3,flow=request;delay,time=5ms,chance=1%". Writes *count rules, at most max.
+ * Returns NULL, or the error as text; *at is then the index of the character at which the error begins.
  */
-const char *fault_read(const char *text, struct fault_rule_text *rules, uint32_t max, uint32_t *num, uint32_t *at);
-/* What keeps a rule from its place in the configuration: it names an HCA or a port that is not there. NULL: nothing. */
+const char *fault_read(const char *text, struct fault_rule_text *rules, uint32_t max, uint32_t *count, uint32_t *at);
+/* Returns the error of a rule that names an HCA or port that the configuration does not have. NULL: no error. */
 const char *fault_misplaced(const struct soft_config *config, const struct fault_rule_text *rule);
-/* What a rule means, in words. */
+/* Writes a description of a rule in words. */
 void fault_words(const struct fault_rule_text *rule, char *to, size_t size);
-/* What makes a rule that has no meaning; NULL: it has one. */
+/* Returns the error of a rule whose fields contradict each other or are out of range. NULL: no error. */
 const char *fault_wrong(const struct soft_fault *fault);
+/* Returns the name of an enum soft_fault_action value. */
 const char *fault_action_name(uint32_t action);
 #define SOFT_MAX_DELAY (24ull * 3600 * 1000000000) /* ns */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Faults as text (IBAL_FAULT, the key "fault"): its grammar, by tables, what makes a rule that has
- * no meaning, and rules in words. What each word does is in ibal-soft(5).
+ * Faults as text (IBAL_FAULT, the key "fault"): the grammar, by tables, the check of a rule, and rules in words.
+ * ibal-soft(5) describes each word. What rules do to packets is in lab/fault.c.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,9 +13,9 @@
 #include "hca/soft/base/config.h"
 #include "hca/soft/shared/opcode.h"
 
-/* Which keys go with an action: bits. */
+/* Groups of keys that an action may have: bits. */
 enum {
-	KEY_FLOW = 1 << 0, /* which packets: flow, qp, port, opcode, psn */
+	KEY_FLOW = 1 << 0, /* the choice of packets: flow, qp, port, opcode, psn */
 	KEY_BY = 1 << 1,
 	KEY_TIME = 1 << 2,
 	KEY_CODE = 1 << 3,
@@ -26,7 +26,7 @@ enum {
 static const struct action {
 	const char *name;
 	uint32_t action, keys;
-	const char *does; /* in words, before what its key says */
+	const char *does; /* the effect in words, before the words for the action's key */
 } actions[] = {
 	{ "drop", SOFT_FAULT_DROP, KEY_FLOW, "is lost" },
 	{ "duplicate", SOFT_FAULT_DUPLICATE, KEY_FLOW, "arrives twice" },
@@ -127,7 +127,7 @@ static const char *read_seed(struct soft_fault *fault, const char *value)
 	return read_number(value, 0, UINT64_MAX, &fault->seed, "seed= is a number");
 }
 
-/* "1000" in a million, or "0.1%". */
+/* Reads "1000", packets in a million, or "0.1%". */
 static const char *read_chance(struct soft_fault *fault, const char *value)
 {
 	static const char why[] =
@@ -229,7 +229,7 @@ static const struct {
 
 static const char *read_code(struct soft_fault *fault, const char *value)
 {
-	uint64_t timer = 1; /* 10 us */
+	uint64_t timer = 1; /* timer code 1: 10 us */
 	size_t i;
 
 	for (i = 0; i < ITEMS(codes); i++)
@@ -248,7 +248,7 @@ static const char *read_code(struct soft_fault *fault, const char *value)
 #define EVENT_NAME(name, value, text, object) { #name, value, object },
 
 static const struct event {
-	const char *name; /* with IB_EVENT_ before */
+	const char *name; /* with the prefix IB_EVENT_ */
 	uint32_t type;
 	int object;
 } events[] = { IB_EVENT_LIST(EVENT_NAME) };
@@ -322,7 +322,7 @@ const char *fault_wrong(const struct soft_fault *f)
 	return NULL;
 }
 
-/* at: where it goes wrong, if it does */
+/* Reads one key of a rule. Returns NULL, or the error as text; *at is then the place of the error. */
 static const char *read_key(struct fault_rule_text *rule, const struct action *a, char *word,
 			    const char **at)
 {
@@ -369,33 +369,33 @@ static const char *read_rule(struct fault_rule_text *rule, char *text, const cha
 	rule->fault.action = a->action;
 	rule->fault.by = a->keys & KEY_BY ? 1 : 0;
 	rule->fault.code = UINT32_MAX; /* none */
-	while ((word = strtok_r(NULL, ",", &save))) {
+	for (word = strtok_r(NULL, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
 		*at = word;
 		why = read_key(rule, a, word, at);
 		if (why)
 			return why;
 	}
-	*at = text; /* each key is right: what follows is about all of them */
+	*at = text; /* errors below are errors of the whole rule */
 	if (!rule->fault.n && rule->fault.count)
 		return "count= needs n=, the first packet";
-	if (rule->fault.count == UINT64_MAX) /* said so: all */
+	if (rule->fault.count == UINT64_MAX) /* count=0: all packets from n on */
 		rule->fault.count = 0;
 	if (!(a->keys & (KEY_CODE | KEY_EVENT)))
 		rule->fault.code = 0;
 	return fault_wrong(&rule->fault);
 }
 
-const char *fault_read(const char *text, struct fault_rule_text *rules, uint32_t max, uint32_t *num,
+const char *fault_read(const char *text, struct fault_rule_text *rules, uint32_t max, uint32_t *count,
 		       uint32_t *at)
 {
 	char copy[SOFT_FAULT_TEXT], *one, *save;
-	uint16_t from[SOFT_FAULT_TEXT]; /* where each character was */
+	uint16_t from[SOFT_FAULT_TEXT]; /* index in `text` of each character of `copy` */
 	const char *why, *wrong;
 	uint32_t i, len = 0;
 
-	*num = 0;
+	*count = 0;
 	for (i = 0; i < sizeof(copy) - 1 && text[i]; i++) {
-		if (text[i] == ' ' || text[i] == '\t') /* they mean nothing */
+		if (text[i] == ' ' || text[i] == '\t') /* white space has no meaning */
 			continue;
 		from[len] = (uint16_t)i;
 		copy[len++] = text[i];
@@ -407,15 +407,15 @@ const char *fault_read(const char *text, struct fault_rule_text *rules, uint32_t
 		return "that is too long: at most 4095 characters";
 	for (one = strtok_r(copy, ";", &save); one; one = strtok_r(NULL, ";", &save)) {
 		*at = from[one - copy];
-		if (*num == max)
+		if (*count == max)
 			return "at most 32 faults";
-		why = read_rule(&rules[*num], one, &wrong);
-		rules[*num].at = *at;
+		why = read_rule(&rules[*count], one, &wrong);
+		rules[*count].at = *at;
 		if (why) {
 			*at = from[wrong - copy];
 			return why;
 		}
-		++*num;
+		++*count;
 	}
 	return NULL;
 }
@@ -423,8 +423,8 @@ const char *fault_read(const char *text, struct fault_rule_text *rules, uint32_t
 /* ------------------------------------------------------------------ in words */
 
 struct words {
-	char *to;
-	size_t room; /* with the 0 */
+	char *to;    /* end of the text so far */
+	size_t room; /* bytes from `to` on, with the terminating 0 */
 };
 
 static void say(struct words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -443,7 +443,7 @@ static void say(struct words *w, const char *format, ...)
 	w->room -= (size_t)n;
 }
 
-/* Which of them: all, one, some, or from one on. */
+/* Says which packets or allocations a rule meets. what: "packet" or "allocation" */
 static void say_numbers(struct words *w, const struct soft_fault *f, const char *what)
 {
 	if (!f->n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Numbers with something behind them: giving and taking back. The look-up is in table.h. */
+/* Tables of numbered elements: taking and giving back of numbers. The look-up is in table.h. */
 
 #include "hca/soft/base/table.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Numbers with something behind them: queue pair numbers and memory keys. Elements live in chunks that are never moved
- * nor freed while the HCA is there, so that a look-up takes no lock and what it finds can always be read; whether it is
- * in use says the element itself.
+ * Tables of numbered elements: queue pairs by number, memory regions by key (table.c). Elements live in chunks, which
+ * are neither moved nor freed while the HCA exists. So a look-up takes no lock, and the caller can always read the
+ * element that the look-up returns. The element itself tells whether the element is in use.
  */
 #ifndef SOFT_TABLE_H
 #define SOFT_TABLE_H
@@ -12,28 +12,30 @@
 
 #include "hca/soft/shared/lock.h"
 
-#define TABLE_CHUNK 1024u       /* elements allocated at once */
-#define TABLE_BITS 24           /* of a number */
-#define TABLE_REUSE 64u         /* numbers that rest before one is given again */
+#define TABLE_CHUNK 1024u /* elements of a chunk, which is one allocation */
+#define TABLE_BITS 24     /* bits of a number */
+#define TABLE_REUSE 64u   /* free numbers that the table keeps back before it reuses the oldest of them */
 
 struct table {
-	struct fmutex lock; /* guards all but the look-up */
-	uint32_t elem_size; /* a multiple of 64 */
-	uint32_t max;       /* elements */
-	uint32_t base;      /* number of the first */
-	uint32_t fresh;     /* elements never used begin here */
-	uint32_t free_head, free_tail, free_count; /* numbers given back, first in first out */
-	_Atomic(char *) *chunk; /* each: TABLE_CHUNK elements, then TABLE_CHUNK links of the free list */
+	struct fmutex lock; /* guards the fields below, except against look-ups */
+	uint32_t elem_size; /* bytes of an element: a multiple of 64 */
+	uint32_t max;       /* elements that the table may have */
+	uint32_t base;      /* number of the element at index 0 */
+	uint32_t fresh;     /* index from which on no element has been used */
+	uint32_t free_head, free_tail, free_count; /* indices that were given back, first in, first out */
+	_Atomic(char *) *chunk; /* each chunk: TABLE_CHUNK elements, then TABLE_CHUNK links of the free list */
 };
 
+/* Makes an empty table. base: the number of the first element. AL_INSUFFICIENT_MEMORY. */
 al_status table_create(struct table *t, uint32_t elem_size, uint32_t max, uint32_t base);
 void table_destroy(struct table *t);
 
-/* A free number and its element, or AL_LIMIT_EXCEEDED, AL_INSUFFICIENT_MEMORY. A new element is zero. */
+/* Takes a free number and its element, which is zero at its first use. AL_LIMIT_EXCEEDED, AL_INSUFFICIENT_MEMORY. */
 al_status table_take(struct table *t, uint32_t *number, void **elem);
+/* Gives a number back. The element stays readable. */
 void table_give(struct table *t, uint32_t number);
 
-/* The element at an index that was or is in use; NULL: none ever was. Context: any. */
+/* Returns the element at an index. NULL: the element's chunk has not been allocated. Context: any. */
 static inline void *table_index(const struct table *t, uint32_t index)
 {
 	char *chunk;
@@ -45,7 +47,7 @@ static inline void *table_index(const struct table *t, uint32_t index)
 	return chunk ? chunk + (size_t)(index % TABLE_CHUNK) * t->elem_size : NULL;
 }
 
-/* The same for a number. */
+/* Returns the element with a number. NULL: the element's chunk has not been allocated. Context: any. */
 static inline void *table_find(const struct table *t, uint32_t number)
 {
 	return table_index(t, (number - t->base) & ((1u << TABLE_BITS) - 1));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A hierarchical wheel of timers. An entry lies in the level of the
- * highest bits in which its time differs from now, so that all entries of a level come before all
- * of the next.
+ * A hierarchical wheel of timers. A timer lies in the level of the highest bits in which its tick differs from the
+ * present tick. So all timers of a level run out before all timers of the next level. Threads that sleep until a
+ * timer are in engine/.
  */
 #include "hca/soft/base/timer.h"
 
@@ -45,7 +45,7 @@ static void detach(struct timer *t)
 	t->pprev = NULL;
 }
 
-/* The tick at which something is to be done, and where; UINT64_MAX: nothing is there. */
+/* Returns the earliest tick at which a slot expires, and the slot; UINT64_MAX: no timer is running. */
 static uint64_t next_tick(struct timers *w, unsigned int *level, unsigned int *slot)
 {
 	unsigned int shift;
@@ -57,7 +57,7 @@ static uint64_t next_tick(struct timers *w, unsigned int *level, unsigned int *s
 			if (w->slot[*level][*slot])
 				return ((w->now >> shift >> WHEEL_BITS << WHEEL_BITS) | *slot)
 				       << shift;
-			w->filled[*level] &= w->filled[*level] - 1; /* stopped since */
+			w->filled[*level] &= w->filled[*level] - 1; /* every timer of the slot has been stopped */
 		}
 	}
 	return UINT64_MAX;
@@ -81,7 +81,7 @@ uint64_t timers_next(struct timers *w)
 
 uint64_t timer_set(struct timers *w, struct timer *t, uint64_t delay_ns)
 {
-	/* the first tick that is not too early */
+	/* rounded up, so that no timer runs out early */
 	uint64_t tick = (clock_ns() + delay_ns + (1u << TICK_SHIFT) - 1) >> TICK_SHIFT;
 
 	fmutex_lock(&w->lock);
@@ -104,13 +104,14 @@ void timer_stop(struct timers *w, struct timer *t)
 	fmutex_unlock(&w->lock);
 }
 
-/* Takes those that are due out of a slot's list, and puts the others where they belong by now. */
+/* Expires the due timers of a slot's list and moves the other timers to lower levels. False: no timer was due. */
 static bool expire_list(struct timers *w, struct timer *list, uint64_t now, struct runner *r)
 {
 	struct timer *t;
 	bool any = false;
 
-	while ((t = list)) {
+	while (list) {
+		t = list;
 		list = t->next;
 		t->pprev = NULL;
 		if (t->tick > now) {
@@ -127,7 +128,7 @@ static bool expire_list(struct timers *w, struct timer *list, uint64_t now, stru
 	return any;
 }
 
-/* False: none is due. */
+/* Calls run_out() of one timer of the list `due`. False: the list is empty. */
 static bool run_out_one(struct timers *w, struct runner *r)
 {
 	struct timer *t;

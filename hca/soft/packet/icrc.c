@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The checks of a packet's bytes. The CRC-32 is that of ISA-L, with the processor's own
- * instructions. */
+/*
+ * The checksums of a packet's bytes. ISA-L computes the CRC-32, with the processor's own instructions. The codec,
+ * which uses these checksums, is in wire.c.
+ */
 
 #include "hca/soft/packet/icrc.h"
 
@@ -9,12 +11,13 @@
 
 #include "hca/soft/packet/wire.h"
 
-/* Of a header, the bits that change on the way: byte, and what of it. */
+/* Bits of a header that may change on the way, and so count as ones in the ICRC. */
 struct variant {
-	uint8_t at, mask;
+	uint8_t at;   /* byte of the header */
+	uint8_t mask; /* bits of that byte */
 };
 
-/* Each ends with an empty mask. */
+/* Each array ends with an empty mask. */
 static const struct variant lrh[] = { { 0, 0xf0 }, { 0 } };                  /* VL */
 static const struct variant ip6[] = { { 0, 0x0f }, { 1, 0xff }, { 2, 0xff }, /* class, flow */
 				      { 3, 0xff }, { 7, 0xff }, { 0 } };     /* hop limit */
@@ -38,7 +41,7 @@ uint32_t icrc(enum wire_framing framing, const uint8_t *from, size_t bth, size_t
 	uint8_t *header = copy;
 	uint32_t crc;
 
-	if (framing != WIRE_IB) { /* in place of the LRH that is not there */
+	if (framing != WIRE_IB) { /* RoCE: 8 bytes of ones stand for the LRH (A17.3.3) */
 		memset(copy, 0xff, LRH_BYTES);
 		header += LRH_BYTES;
 	}
@@ -56,7 +59,7 @@ uint32_t icrc(enum wire_framing framing, const uint8_t *from, size_t bth, size_t
 	return crc32_gzip_refl(crc, from + bth + BTH_BYTES, end - bth - BTH_BYTES);
 }
 
-/* By four bits: x^16 + x^12 + x^3 + x + 1, the lowest bit first. */
+/* The remainders of four bits by x^16 + x^12 + x^3 + x + 1, with the lowest bit first. */
 static const uint16_t vcrc_table[16] = {
 	0x0000, 0x1a01, 0x3402, 0x2e03, 0x6804, 0x7205, 0x5c06, 0x4607,
 	0xd008, 0xca09, 0xe40a, 0xfe0b, 0xb80c, 0xa20d, 0x8c0e, 0x960f,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Pools of packets by value. */
+/* Pools of packets by value: taking and giving back. payload_keep() fills packets of a pool (memory/payload.c). */
 #include "hca/soft/packet/pool.h"
 
 #include <iba/ib_hca.h>
@@ -49,7 +49,7 @@ struct pooled *pool_take(struct pool *pool)
 
 void pool_home(struct runner *r, struct packet *pkt)
 {
-	struct pooled *p = (struct pooled *)pkt; /* its first member */
+	struct pooled *p = (struct pooled *)pkt; /* pkt is the first member */
 	struct pool *pool = p->pool;
 
 	fmutex_lock(&pool->lock);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The packet codec, by the tables of opcode.c: each header has a function that writes it and one
- * that reads and checks it. */
+/*
+ * The packet codec, by the tables of shared/opcode.c. Each header has a function that writes the header, and a
+ * function that reads and checks the header. The checksums are in icrc.c.
+ */
 
 #include "hca/soft/packet/wire.h"
 
@@ -33,7 +35,7 @@ const char *wire_refusal_text(enum wire_refusal why)
 
 /* --------------------------------------------------------------------- bytes */
 
-/* Numbers of n bytes, highest first. */
+/* Write and read numbers of n bytes, highest byte first. */
 static uint8_t *put(uint8_t *to, uint64_t value, int n)
 {
 	int i;
@@ -96,7 +98,7 @@ static size_t below_transport(const struct wire_packet *pkt)
 	}
 }
 
-/* words: from here to the ICRC */
+/* words: units of 4 bytes from the LRH to the ICRC */
 static uint8_t *put_lrh(uint8_t *to, const struct wire_packet *pkt, size_t words)
 {
 	to = put(to, (uint64_t)pkt->lrh.vl << 4, 1);
@@ -109,7 +111,7 @@ static uint8_t *put_lrh(uint8_t *to, const struct wire_packet *pkt, size_t words
 	return put(to, pkt->lrh.slid, 2);
 }
 
-/* A GRH and an IPv6 header are alike. */
+/* Writes a GRH, or an IPv6 header, which has the same form. */
 static uint8_t *put_grh(uint8_t *to, const struct wire_packet *pkt, uint8_t next, size_t len)
 {
 	to = put(to, 6ull << 28 | (uint64_t)pkt->grh.tclass << 20 | (pkt->grh.flow_label & 0xfffff),
@@ -145,7 +147,7 @@ static uint8_t *put_ip4(uint8_t *to, const struct wire_packet *pkt, size_t len)
 	return to + 8;
 }
 
-/* len: UDP header and all that follows */
+/* len: bytes from the UDP header to the end of the packet */
 static uint8_t *put_ip_udp(uint8_t *to, const struct wire_packet *pkt, size_t len)
 {
 	bool ip4 = pkt->framing == WIRE_ROCE4;
@@ -189,7 +191,7 @@ static void get_grh(struct wire_packet *pkt, const uint8_t *from)
 	memcpy(pkt->grh.dgid, from + 24, 16);
 }
 
-/* len: header and all that follows it, up to the ICRC */
+/* len: bytes from the GRH to the end of the ICRC */
 static enum wire_refusal check_grh(const uint8_t *from, size_t len)
 {
 	if (len < GRH_BYTES + BTH_BYTES + ICRC_BYTES)
@@ -201,7 +203,10 @@ static enum wire_refusal check_grh(const uint8_t *from, size_t len)
 	return get16(from + 4) == len - GRH_BYTES ? WIRE_OK : WIRE_BAD_PAYLEN;
 }
 
-/* What an IP header says of the packet's length; room: bytes that there are. */
+/*
+ * Checks the IP packet's length of an IP header. said: that length; room: bytes of the frame after the Ethernet
+ * header.
+ */
 static enum wire_refusal check_ip_length(size_t said, size_t room)
 {
 	bool filled_up = room + ETH_BYTES <= ETH_MIN_BYTES;
@@ -244,7 +249,10 @@ static enum wire_refusal get_ip6(struct wire_packet *pkt, const uint8_t *from, s
 	return WIRE_OK;
 }
 
-/* Of the UDP header and what follows, with the addresses before it; len: of the IP packet. */
+/*
+ * Returns the checksum of the IP addresses, the UDP header and the bytes after the UDP header. len: bytes of the IP
+ * packet
+ */
 static uint16_t udp_checksum(enum wire_framing framing, const uint8_t *ip, size_t len)
 {
 	size_t header = framing == WIRE_ROCE4 ? IP4_BYTES : IP6_BYTES;
@@ -255,7 +263,7 @@ static uint16_t udp_checksum(enum wire_framing framing, const uint8_t *ip, size_
 	return inet_checksum(inet_sum(sum, ip + header, len - header));
 }
 
-/* Puts a checksum, which is never 0: that would say that there is none. */
+/* Writes the UDP checksum. A checksum of 0 is written as 0xffff, since 0 means that the packet has no checksum. */
 static void put_udp_checksum(enum wire_framing framing, uint8_t *ip, size_t len)
 {
 	uint8_t *at = ip + (framing == WIRE_ROCE4 ? IP4_BYTES : IP6_BYTES) + 6;
@@ -266,7 +274,7 @@ static void put_udp_checksum(enum wire_framing framing, uint8_t *ip, size_t len)
 	put(at, sum ? sum : 0xffff, 2);
 }
 
-/* ip: the IP header, of the right length and version; ip_len: of the IP packet */
+/* ip: the IP header, whose length and version have been checked; ip_len: bytes of the IP packet */
 static enum wire_refusal get_udp(struct wire_packet *pkt, const uint8_t *ip, size_t header,
 				 size_t ip_len)
 {
@@ -449,7 +457,7 @@ size_t wire_encode(const struct wire_packet *pkt, uint8_t *to, size_t room)
 	len = end + ICRC_BYTES + (pkt->framing == WIRE_IB ? VCRC_BYTES : 0);
 	if (len > room)
 		return 0;
-	/* first, since it may overlap what follows */
+	/* The payload moves first, because payload and headers may overlap in `to`. */
 	if (pkt->length)
 		memmove(to + head, pkt->payload, pkt->length);
 	memset(to + head + pkt->length, 0, pad);
@@ -478,7 +486,7 @@ size_t wire_encode(const struct wire_packet *pkt, uint8_t *to, size_t room)
 
 /* -------------------------------------------------------------------- decoding */
 
-/* Is the group of a packet's address that of its queue pair number? (IBTA 9.6.1.1.2, 10.5.2) */
+/* Checks that exactly packets to a multicast address are for queue pair 0xffffff (IBTA 9.6.1.1.2, 10.5.2). */
 static enum wire_refusal check_multicast(const struct wire_packet *pkt)
 {
 	bool group;
@@ -497,7 +505,7 @@ static enum wire_refusal check_multicast(const struct wire_packet *pkt)
 	return WIRE_OK;
 }
 
-/* VL 15 is for subnet management alone, which alone may do without LIDs (IBTA 7.6.4, 9.6.1.1). */
+/* Checks VL and LIDs. Only subnet management uses VL 15 and the permissive LID (IBTA 7.6.4, 9.6.1.1). */
 static enum wire_refusal check_lids(const struct wire_packet *pkt)
 {
 	bool management = pkt->lrh.vl == VL_MANAGEMENT;
@@ -511,7 +519,7 @@ static enum wire_refusal check_lids(const struct wire_packet *pkt)
 	return pkt->lrh.slid && pkt->lrh.slid < LID_MULTICAST ? WIRE_OK : WIRE_BAD_SLID;
 }
 
-/* From the BTH on; len: without ICRC */
+/* Decodes a packet from its BTH on. len: bytes from the BTH to the ICRC, without the ICRC */
 static enum wire_refusal decode_transport(struct wire_packet *pkt, const uint8_t *from, size_t len)
 {
 	const struct wire_op *op;
@@ -574,7 +582,7 @@ static enum wire_refusal decode_ib(struct wire_packet *pkt, const uint8_t *from,
 	return decode_transport(pkt, from + bth, end - bth);
 }
 
-/* Says which IP follows the Ethernet header. */
+/* Reads the IP version from the Ethernet header. False: the frame is not IP. */
 static bool ip_framing(enum wire_framing *framing, const uint8_t *from)
 {
 	uint16_t type = get16(from + 12);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The packet codec: a packet's headers as a struct, and as the bytes that are on a wire. It knows what makes a packet
- * well formed, by itself (IBTA 7, 8, 9.2 to 9.6.1, A17), and nothing of queue pairs, ports and what they expect.
+ * The packet codec (wire.c): a packet's headers as a struct, and as bytes on a wire. The codec checks that a packet
+ * is well formed (IBTA 7, 8, 9.2 to 9.6.1, A17). Whether a queue pair or port expects the packet is checked in
+ * transport/ and link/.
  */
 #ifndef SOFT_WIRE_H
 #define SOFT_WIRE_H
@@ -23,20 +24,20 @@
 #define UDP_BYTES 8
 #define ROCE_PORT 4791
 #define WIRE_MAX_PAYLOAD 4096 /* IBTA's largest MTU */
-#define WIRE_MAX_EXT 28       /* of extended headers: AtomicETH */
-/* No packet is longer, in either framing. */
+#define WIRE_MAX_EXT 28       /* the longest extended headers: AtomicETH */
+/* The length of the longest packet in any framing. */
 #define WIRE_MAX_BYTES \
 	(ETH_BYTES + IP6_BYTES + UDP_BYTES + BTH_BYTES + WIRE_MAX_EXT + WIRE_MAX_PAYLOAD + ICRC_BYTES)
 
 enum wire_framing {
 	WIRE_IB,   /* LRH [GRH] BTH ... ICRC VCRC */
 	WIRE_ROCE4, /* Ethernet, IPv4, UDP, BTH ... ICRC */
-	WIRE_ROCE6, /* the same over IPv6 */
+	WIRE_ROCE6, /* Ethernet, IPv6, UDP, BTH ... ICRC */
 };
 
 /*
- * Why bytes are no packet. Reserved fields are not among the reasons: they are sent as zero and ignored when they come
- * in (IBTA 7.7, 8.3, 9.2), but for the CRC that covers them.
+ * Reasons for which bytes are not a well-formed packet. A reserved field is no reason: a receiver ignores reserved
+ * fields (IBTA 7.7, 8.3, 9.2), except that the CRCs cover them.
  */
 #define WIRE_REFUSALS(X)                                                       \
 	X(WIRE_OK, "well formed")                                              \
@@ -75,12 +76,12 @@ enum wire_framing {
 enum wire_refusal { WIRE_REFUSALS(WIRE_ENUM) WIRE_REFUSED };
 #undef WIRE_ENUM
 
-/* In words; never NULL. */
+/* Returns the reason in words; never NULL. */
 const char *wire_refusal_text(enum wire_refusal why);
 
 /*
- * A packet, in the host's byte order. Lengths and checksums are not kept: encoding works them out. Which of the
- * extended headers count is said by the opcode (wire_ops).
+ * A packet, in the host's byte order. Encoding computes lengths and checksums, so the struct has none. The opcode's
+ * row in wire_ops tells which extended headers the packet has.
  */
 struct wire_packet {
 	enum wire_framing framing;
@@ -107,12 +108,12 @@ struct wire_packet {
 	} ip4;                   /* WIRE_ROCE4 */
 	struct {
 		uint16_t src_port;
-		bool checksum;   /* has one; else it is 0 */
-	} udp;
+		bool checksum;   /* the packet has a UDP checksum */
+	} udp;                   /* WIRE_ROCE4, WIRE_ROCE6 */
 	struct {
 		uint8_t opcode;
 		bool solicited, migrated, ack_req;
-		uint8_t pad;     /* bytes, 0 to 3; encoding takes it from the payload's length */
+		uint8_t pad;     /* bytes after the payload, 0 to 3; encoding computes pad from the payload's length */
 		bool fecn, becn;
 		uint8_t reserved6, reserved7;
 		uint16_t pkey;
@@ -136,29 +137,29 @@ struct wire_packet {
 		uint32_t qkey, src_qpn;
 		uint8_t reserved8;
 	} deth;
-	uint32_t imm;            /* in the order of the wire's bytes: 0x12345678 is 12 34 56 78 */
+	uint32_t imm;            /* immediate data: 0x12345678 is 12 34 56 78 on the wire */
 	uint32_t inv_rkey;       /* IETH */
-	const uint8_t *payload;  /* decoding: into the bytes that were given */
-	uint32_t length;         /* of it, without pad */
+	const uint8_t *payload;  /* after decoding: points into the decoded bytes */
+	uint32_t length;         /* bytes of the payload, without pad */
 };
 
-/* Bytes before the payload. The opcode exists. */
+/* Returns the number of bytes before the payload. wire_ops has the packet's opcode. */
 size_t wire_header_bytes(const struct wire_packet *pkt);
 /*
- * Bytes written; 0: there is not room enough, no such opcode, or a payload that may not be. The payload may be where it
- * goes already, at to + wire_header_bytes().
+ * Writes a packet's bytes. Returns their number; 0: `room` is too small, no such opcode exists, or the opcode has no
+ * payload or a shorter one. The payload may lie at its place already, to + wire_header_bytes().
  */
 size_t wire_encode(const struct wire_packet *pkt, uint8_t *to, size_t room);
-/* The GRH alone, before len bytes of transport, ICRC included. */
+/* Writes only the packet's GRH. len: bytes after the GRH, with the ICRC */
 void wire_grh(uint8_t to[GRH_BYTES], const struct wire_packet *pkt, size_t len);
 /*
- * framing: WIRE_IB, or any other for an Ethernet frame, which may be filled up to Ethernet's shortest, of 60 bytes. pkt is
- * defined only when it is well formed.
+ * Decodes and checks bytes. framing: WIRE_IB, or another value for an Ethernet frame, which may be padded to Ethernet's
+ * minimum of 60 bytes. *pkt is valid only after WIRE_OK.
  */
 enum wire_refusal wire_decode(struct wire_packet *pkt, enum wire_framing framing, const uint8_t *from, size_t len);
 /*
- * Makes CRCs and checksums right in what may be a packet, for tests that change its bytes. False: it is too short to
- * have any, or no IP.
+ * Corrects the CRCs and checksums of a packet that a test has changed. False: the bytes are too short for CRCs, or
+ * the frame is not IP.
  */
 bool wire_seal(enum wire_framing framing, uint8_t *bytes, size_t len);
 

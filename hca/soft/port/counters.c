@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Port counters. Each queue pair counts its own packets, without a shared cache line; a query of
- * the port sums them up.
+ * Port counters. Each queue pair counts its own packets, so queue pairs share no cache line. A query of the port adds
+ * up the counters of the port's queue pairs. Port states and addresses are in port.c.
  */
 #include "hca/soft/port/port.h"
 #include "hca/soft/shared/lock.h"
@@ -33,7 +33,7 @@ void counters_retire(struct soft_port *port, struct traffic_link *link)
 	fmutex_unlock(&port->traffic_lock);
 }
 
-static uint64_t rare(const struct soft_port *port, enum port_counter counter)
+static uint64_t read_rare(const struct soft_port *port, enum port_counter counter)
 {
 	return atomic_load_explicit(&port->count[counter], memory_order_relaxed);
 }
@@ -60,10 +60,10 @@ void counters_read(struct soft_port *port, struct ib_port_counters *to)
 	fmutex_unlock(&port->traffic_lock);
 	to->unicast_xmit_packets = to->xmit_packets;
 	to->unicast_rcv_packets = to->rcv_packets;
-	to->xmit_discards = rare(port, CNT_XMIT_DISCARDS);
-	to->rcv_errors = rare(port, CNT_RCV_ERRORS);
-	to->rcv_dropped = rare(port, CNT_RCV_DROPPED);
-	to->retransmits = rare(port, CNT_RETRANSMITS);
-	to->rnr_naks = rare(port, CNT_RNR_NAKS);
-	to->seq_naks = rare(port, CNT_SEQ_NAKS);
+	to->xmit_discards = read_rare(port, CNT_XMIT_DISCARDS);
+	to->rcv_errors = read_rare(port, CNT_RCV_ERRORS);
+	to->rcv_dropped = read_rare(port, CNT_RCV_DROPPED);
+	to->retransmits = read_rare(port, CNT_RETRANSMITS);
+	to->rnr_naks = read_rare(port, CNT_RNR_NAKS);
+	to->seq_naks = read_rare(port, CNT_SEQ_NAKS);
 }

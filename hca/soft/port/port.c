@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Ports: addresses, tables, states and what they do to the other end of the cable. */
+/* Ports: addresses, tables, and the states of both ends of a cable. Counters are in counters.c. */
 #include "hca/soft/port/port.h"
 
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "hca/soft/shared/lock.h"
 
 /*
- * Guards plugged and shutdown of all ports, and whom an HCA's events go to. Events are raised with
- * it held, so that two changes are told in their order; that is no danger, since an upcall waits
- * for nothing.
+ * Guards plugged and shutdown of all ports, and ports.ca of all HCAs. A thread that changes a port raises the port's
+ * event with this lock held, so events have the order of the changes. The lock can not deadlock there, since an
+ * upcall waits for nothing.
  */
 static struct fmutex ports_lock;
 
@@ -51,7 +51,7 @@ void port_init(struct soft_port *port)
 	atomic_store(&port->state, IB_PORT_ACTIVE);
 }
 
-/* What a port is told when it comes up, step by step. */
+/* The events of a port that comes up, in order. */
 static const ib_event_type up_events[] = { IB_EVENT_PORT_INIT, IB_EVENT_PORT_ARMED,
 					   IB_EVENT_PORT_ACTIVE };
 
@@ -70,7 +70,7 @@ static void set_state(struct soft_port *port, bool up)
 			port_event(port, up_events[i]);
 }
 
-/* Makes the states of both ends of a cable what plugs and shutdowns say. */
+/* Sets the states of both ends of a cable: Active if both ends are plugged and not shut down, else Down. */
 static void update(struct soft_port *port)
 {
 	struct soft_port *far = port->cable;

@@ -40,40 +40,42 @@ struct traffic_link {
 	struct traffic *traffic;
 };
 
-/* What the ports of one HCA have in common. */
+/* The ports of one HCA, and the settings common to them. */
 struct ports {
-	struct soft_port *port; /* num of them; port n is port[n - 1] */
-	uint32_t num;
+	struct soft_port *port; /* port number n is port[n - 1] */
+	uint32_t num;           /* ports at `port` */
 	uint32_t gids;          /* entries of each port's GID table that are filled */
 	uint32_t mtu;           /* bytes */
-	uint32_t hca;           /* the HCA's index, in the names of captured ports */
-	const char *name;       /* the HCA's, for messages */
-	struct table *actors;   /* the HCA's queue pairs by their numbers: whom packets that come in are for */
-	struct ci_ca *ca;       /* whom events of the ports are raised for; NULL: not open; guarded by the lock of all ports */
+	uint32_t hca;           /* the HCA's index, for the names of captured ports */
+	const char *name;       /* the HCA's name, for messages */
+	struct table *actors;   /* the HCA's actors by queue pair number, for packets that come in */
+	/* the opened HCA that port events are raised for; NULL: not open. Guarded by ports_lock (port.c) */
+	struct ci_ca *ca;
 };
 
 struct soft_port {
 	struct ports *ports;
-	struct soft_port *cable;     /* the other end; may be itself */
+	struct soft_port *cable;     /* the other end of the cable; a loopback plug makes that the port itself */
 	const struct link_ops *link;
-	void *link_state;            /* what the link keeps for the port */
-	uint8_t num;                 /* from 1 */
+	void *link_state;            /* the link's own state of the port */
+	uint8_t num;                 /* port number, from 1 */
 	uint8_t lmc;
 	uint16_t lid;
 	uint64_t guid;
 	uint64_t prefix;
 	uint16_t pkeys[SOFT_MAX_PKEYS];
 	_Atomic uint32_t state;      /* ib_port_state */
-	_Atomic bool faulty;         /* some fault may meet its packets */
-	bool plugged;                /* the cable is in; guarded by the lock of all ports (port.c) */
-	bool shutdown;               /* by modify_port; the same */
+	_Atomic bool faulty;         /* a fault rule may meet packets that leave by this port */
+	bool plugged;                /* the cable is in; guarded by ports_lock (port.c) */
+	bool shutdown;               /* modify_port has shut the port down; guarded by ports_lock (port.c) */
 	_Atomic uint32_t cap_mask;
 	_Atomic uint64_t count[PORT_COUNTERS];
-	struct capture *capture;     /* where its packets are shown, or NULL; these two: guarded by capture.c */
-	uint32_t capture_interface;
-	struct fmutex traffic_lock;  /* guards what follows */
-	struct traffic_link *traffic; /* of the queue pairs that are at this port */
-	uint64_t tx_bytes, tx_packets, rx_bytes, rx_packets; /* of queue pairs that have left the port */
+	/* capture of the port's packets; NULL: none. Guarded by the lock of captures (capture.c) */
+	struct capture *capture;
+	uint32_t capture_interface;  /* the port's interface number in the capture; guarded by the lock of captures */
+	struct fmutex traffic_lock;  /* guards the fields below */
+	struct traffic_link *traffic; /* traffic of the queue pairs that are at this port */
+	uint64_t tx_bytes, tx_packets, rx_bytes, rx_packets; /* traffic of queue pairs that have left the port */
 };
 
 static inline void port_count(struct soft_port *port, enum port_counter counter, uint64_t n)
@@ -91,22 +93,24 @@ static inline ib_port_state port_state(const struct soft_port *port)
 	return (ib_port_state)atomic_load_explicit(&port->state, memory_order_acquire);
 }
 
-/* Another port of the HCA. */
+/* Returns the port with a number, of the HCA that has `port`. */
 static inline struct soft_port *port_of_hca(struct soft_port *port, uint8_t num)
 {
 	return port - port->num + num;
 }
 
-/* A counter with one writer. */
+/* Adds to a counter that has one writer, which is the caller. */
 static inline void counter_add(_Atomic uint64_t *counter, uint64_t n)
 {
 	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
 			      memory_order_relaxed);
 }
 
+/* Initializes the state common to all ports, before the first HCA is made. */
 void port_start(void);
+/* Makes a port plugged and Active. */
 void port_init(struct soft_port *port);
-/* Raises an event of the port, or of its HCA. */
+/* Raises an event of the port, or of the port's HCA. */
 void port_raise(struct soft_port *port, ib_event_type type);
 /* Names the opened HCA that port events are raised for; NULL: none. */
 void port_tell(struct ports *ports, struct ci_ca *ca);
@@ -114,15 +118,15 @@ void port_tell(struct ports *ports, struct ci_ca *ca);
 void port_plug(struct soft_port *port, bool in);
 /* Shuts the port down, or brings it up again, as modify_port asks. */
 void port_shut(struct soft_port *port, bool down);
-/* The headers by which packets to an address leave the port. */
+/* Fills the LRH and GRH fields of packets that leave the port for an address. */
 void port_route(const struct soft_port *port, const struct address *to, struct route *route);
-/* Entry of the port's GID table; all zero: empty. */
+/* Returns an entry of the port's GID table. An empty entry is all zero. */
 ib_gid port_gid(const struct soft_port *port, uint32_t index);
 bool port_has_gid(const struct soft_port *port, const ib_gid *gid);
 
-/* The traffic counts at the port from now on. The caller is the only writer of the traffic. */
+/* Adds a queue pair's traffic to the port's list, so that queries of the port count the traffic. */
 void counters_join(struct soft_port *port, struct traffic_link *link, struct traffic *traffic);
-/* The traffic counts there no longer and begins again at 0; the port keeps what it was. */
+/* Takes a queue pair's traffic off the port's list. The port keeps the counts, and the traffic begins again at 0. */
 void counters_retire(struct soft_port *port, struct traffic_link *link);
 void counters_read(struct soft_port *port, struct ib_port_counters *to);
 

@@ -234,7 +234,7 @@ static const struct {
 	{ "[link x] ports=0:1,1:2", "no such port" },
 	{ "[link x] ports=0:1,1:1 [link y] ports=0:1,1:1", "another link" },
 	{ "fault=explode,n=1", "begins with" },
-	{ "[hca 0] fault=drop,hca=1", "the section says" },
+	{ "[hca 0] fault=drop,hca=1", "the section names" },
 	{ "fault=drop,hca=7", "no such HCA" },
 	{ "fault=drop,port=2", "no such port" },
 };
