@@ -45,7 +45,7 @@ struct actor {
 	_Atomic uint32_t signals;   /* enum actor_signal */
 	_Atomic uint32_t claimers;  /* control operations that wait for the actor */
 	_Atomic uint32_t parked;    /* 1: the last owner has released the actor to a claimer */
-	/* requests of this queue pair that wait for the memory of the peer's client: resp_wait() */
+	/* requests of this queue pair that wait for the memory of the peer's client: resp_suspend() */
 	_Atomic uint32_t held;
 	bool queued;                /* the actor is on the run queue; guarded by run_lock */
 	const struct actor_ops *ops;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Address handles: an address vector that datagrams are sent by. The Access Layer has checked its
- * ranges. */
+/*
+ * Operations of address handles, and conversion of address vectors. The Access Layer has checked the ranges of the
+ * attributes. A post reads an address handle in transport/ud.c.
+ */
 #include "hca/soft/object/hca.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/port/port.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Operations of completion queues: what of their arguments is checked, and the memory of entries.
- * The queue is queue/cq.c. */
+/*
+ * Operations of completion queues: checks of arguments, and the memory of entries. The queue itself is in queue/cq.c.
+ */
 #include <sys/mman.h>
 
 #include "hca/soft/client/rings.h"
@@ -45,13 +46,15 @@ al_status soft_peek_cq(struct ci_cq *ci, uint32_t max, uint32_t *count)
 	return AL_SUCCESS;
 }
 
-static al_status make_ring(struct soft_hca *hca, uint32_t size, struct ib_wc **ring)
+/* Allocates the entries of a queue whose entries no client shares. */
+static al_status alloc_entries(struct soft_hca *hca, uint32_t size, struct ib_wc **ring)
 {
 	*ring = alloc_fails(&hca->alloc) ? NULL : al_alloc_aligned(64, ring_wc_bytes(size));
 	return *ring ? AL_SUCCESS : AL_INSUFFICIENT_MEMORY;
 }
 
-static void end_ring(const struct soft_cq *cq, struct ib_wc *ring, uint32_t size)
+/* Frees entries that alloc_entries() has allocated or ring_cq_map() has mapped. */
+static void free_entries(const struct soft_cq *cq, struct ib_wc *ring, uint32_t size)
 {
 	if (cq->shared)
 		munmap(ring, ring_wc_bytes(size));
@@ -76,7 +79,7 @@ al_status soft_create_cq(struct ci_cq *ci, struct ci_cq_init *init, struct ci_ud
 	if (rings_asked(udata))
 		return ring_cq_create(cq, udata);
 	cq->mask = ring_cq_slots(cq->size) - 1;
-	return make_ring(hca, cq->size, &cq->ring);
+	return alloc_entries(hca, cq->size, &cq->ring);
 }
 
 void soft_destroy_cq(struct ci_cq *ci)
@@ -84,7 +87,7 @@ void soft_destroy_cq(struct ci_cq *ci)
 	struct soft_cq *cq = soft_cq(ci);
 
 	timer_end(&cq->engine->timers, &cq->timer);
-	end_ring(cq, cq->ring, cq->size);
+	free_entries(cq, cq->ring, cq->size);
 	if (cq->shared)
 		ring_cq_destroy(cq);
 }
@@ -103,11 +106,11 @@ al_status soft_resize_cq(struct ci_cq *ci, uint32_t *cqe, struct ci_udata *udata
 	}
 	if (!cq->shared != !rings_asked(udata))
 		return AL_INVALID_PARAMETER;
-	status = cq->shared ? ring_cq_map(udata, size, &ring) : make_ring(hca, size, &ring);
+	status = cq->shared ? ring_cq_map(udata, size, &ring) : alloc_entries(hca, size, &ring);
 	if (status)
 		return status;
 	status = cq_resize(cq, *cqe, &unused, &ring);
-	end_ring(cq, ring, unused);
+	free_entries(cq, ring, unused);
 	if (!status)
 		*cqe = size;
 	return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Operations of an HCA and of protection domains. */
+/* Operations of an HCA and of protection domains. How an HCA is built and withdrawn is in module/. */
 #include "hca/soft/object/hca.h"
 
 al_status soft_open_ca(struct ci_ca *ca)
@@ -28,7 +28,7 @@ al_status soft_query_ca(struct ci_ca *ca, struct ib_ca_attr *attr)
 
 al_status soft_allocate_pd(struct ci_pd *pd, struct ci_udata *udata)
 {
-	(void)pd; /* a domain is its own identity */
+	(void)pd; /* a key is compared with the protection domain's address, so a domain needs no data */
 	(void)udata;
 	return AL_SUCCESS;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The HCA (device.c), its address handles (ah.c), and its operations, by file. */
+/*
+ * struct soft_hca, and the operations of this folder's files, which module/ puts into the operation table. The parts
+ * of an HCA (engine, memory, ports) are in folders of their own.
+ */
 #ifndef SOFT_HCA_H
 #define SOFT_HCA_H
 
@@ -27,17 +30,17 @@ struct soft_hca {
 	struct ports ports;
 	struct alloc_gate alloc;
 
-	struct faults *faults;   /* the lab's */
-	struct rings *rings;     /* of clients */
+	struct faults *faults;   /* fault rules (lab/) */
+	struct rings *rings;     /* rings of clients, and their thread (client/) */
 
 	ci_handle handle;
-	bool registered;         /* and nobody withdraws it; guarded by the module's lock */
+	bool registered;         /* registered, and no thread withdraws the HCA; guarded by the module's lock */
 	uint32_t index;
 	uint64_t guid;
 	struct hca_config conf;
 	struct ib_ca_attr attr;
-	_Atomic uint32_t cqs_made;
-	/* A thread withdraws the HCA: enum ci_deregister_flags. */
+	_Atomic uint32_t cqs_made; /* completion queues created so far */
+	/* Withdraws the HCA; flags: enum ci_deregister_flags. */
 	al_status (*remove)(struct soft_hca *hca, uint32_t flags);
 };
 
@@ -66,12 +69,15 @@ static inline struct soft_port *hca_port(const struct soft_hca *hca, uint8_t num
 	return &hca->ports.port[num - 1];
 }
 
-/* What packets' headers take of an address vector. */
+/* Sets the address in packets' headers from an address vector. */
 void address_set(struct address *to, const struct ib_ah_attr *attr);
-/* Has the port what the address says of it? */
+/* Checks that the port has the GID and path bits that an address vector names. */
 al_status ah_check(const struct soft_port *port, const struct ib_ah_attr *attr);
 
-/* operations, by file */
+/*
+ * Operations: device.c, port.c, mr.c, ah.c, cq.c, qp.c, post.c. ci_ops says the contract of each
+ * (include/iba/ib_hca.h).
+ */
 al_status soft_open_ca(struct ci_ca *ca);
 void soft_close_ca(struct ci_ca *ca);
 al_status soft_query_ca(struct ci_ca *ca, struct ib_ca_attr *attr);

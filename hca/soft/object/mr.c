@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Operations of memory regions. What keys name and how accesses are checked is memory/mr.c. */
+/* Operations of memory regions. The table of keys and the checks of accesses are in memory/mr.c. */
 #include "hca/soft/base/alloc.h"
 #include "hca/soft/memory/mr.h"
 #include "hca/soft/object/hca.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Operations of ports. What a port does is port/port.c. */
+/* Operations of ports. States and counters of a port are in port/. */
 #include "hca/soft/object/hca.h"
 #include "hca/soft/port/port.h"
 
+/* Returns the code of the smallest MTU that holds so many bytes. */
 static ib_mtu mtu_code(uint32_t bytes)
 {
 	unsigned int code;

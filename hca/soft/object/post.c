@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Posting: work requests become elements of a queue pair's own queues. */
+/*
+ * Post operations: work requests become elements of a queue pair's own queues. A client's requests come by rings
+ * instead (client/ring_qp.c).
+ */
 #include <string.h>
 
 #include "hca/soft/engine/engine.h"
@@ -19,7 +22,7 @@ void qp_accept_send(const struct soft_qp *qp, struct send_wqe *wqe)
 		 (unsigned long long)wqe->wr.wr_id, wr_ops[wqe->wr.opcode].name, wqe->wr.length);
 }
 
-/* The request becomes the element of that index, if there is room. Under the send queue's lock. */
+/* Writes a request into the element at `index`, if the send queue has room. The caller holds the send queue's lock. */
 static al_status add_send(struct soft_qp *qp, const struct ib_send_wr *wr, uint32_t index)
 {
 	struct send_wqe *wqe = sq_at(&qp->sq, index);
@@ -31,7 +34,7 @@ static al_status add_send(struct soft_qp *qp, const struct ib_send_wr *wr, uint3
 		return AL_QUEUE_FULL;
 	status = wr_check_send(&qp->ci, wr, &length);
 	if (!status && is_ud(qp))
-		status = ud_path(qp, wr, &path);
+		status = ud_find_path(qp, wr, &path);
 	if (UNLIKELY(status))
 		return status;
 	ib_flat_pack_send(&wqe->wr, wr, length, qp->ci.qp_type, &path);
@@ -60,7 +63,7 @@ al_status soft_post_send(struct ci_qp *ci, const struct ib_send_wr *wr,
 
 	fmutex_lock(&qp->sq.lock);
 	first = prod = atomic_load_explicit(&qp->sq.prod, memory_order_relaxed);
-	/* those of a client with rings come from there only */
+	/* a queue pair with rings accepts sends from its rings only */
 	if (UNLIKELY(atomic_load_explicit(&qp->state, memory_order_relaxed) < IB_QPS_RTS ||
 		     qp->shared))
 		status = AL_INVALID_STATE;
@@ -70,7 +73,7 @@ al_status soft_post_send(struct ci_qp *ci, const struct ib_send_wr *wr,
 			break;
 		prod++;
 	}
-	/* release: pairs with the acquire in req.c */
+	/* release: pairs with the acquire in start_element() of req.c: the elements are written */
 	atomic_store_explicit(&qp->sq.prod, prod, memory_order_release);
 	fmutex_unlock(&qp->sq.lock);
 	if (UNLIKELY(status))
@@ -86,7 +89,10 @@ void qp_accept_recv(const struct soft_qp *qp, const struct recv_wqe *wqe)
 		 (unsigned long long)wqe->wr.wr_id, wqe->wr.length);
 }
 
-/* The request becomes the element of that index, if there is room. Under the receive queue's lock. */
+/*
+ * Writes a request into the element at `index`, if the receive queue has room. The caller holds the receive queue's
+ * lock.
+ */
 static al_status add_recv(struct soft_qp *qp, const struct ib_recv_wr *wr, uint32_t index)
 {
 	struct recv_wqe *wqe = rq_at(&qp->rq, index);
@@ -123,7 +129,7 @@ al_status soft_post_recv(struct ci_qp *ci, const struct ib_recv_wr *wr,
 			break;
 		prod++;
 	}
-	/* release: pairs with the acquire in resp.c */
+	/* release: pairs with the acquire in rq_take(): the elements are written */
 	atomic_store_explicit(&qp->rq.prod, prod, memory_order_release);
 	failed = atomic_load_explicit(&qp->state, memory_order_relaxed) == IB_QPS_ERR;
 	fmutex_unlock(&qp->rq.lock);
@@ -131,7 +137,7 @@ al_status soft_post_recv(struct ci_qp *ci, const struct ib_recv_wr *wr,
 		*bad = wr;
 	if (LIKELY(!failed))
 		return status;
-	/* flushed at once; otherwise a receive is looked at when a message comes */
+	/* in Error the owner flushes the receive at once; in other states a receive waits for a message */
 	runner_start(&r);
 	actor_kick(&r, qp->actor);
 	runner_run(&r);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Queue pairs: creation, states as their users change them, and their end. The Access Layer has checked transitions and attributes against the state that it saw; the
- * state may have changed by itself since.
+ * Operations of queue pairs: create, modify, query, destroy. The Access Layer has checked transition and attributes
+ * against the state that the Access Layer saw; the queue pair may have changed its state by itself since. Posts are
+ * in post.c, and the transport is in transport/.
  */
 #include <string.h>
 
@@ -20,8 +21,8 @@
 #include "hca/soft/transport/qp.h"
 #include "hca/soft/transport/stage.h"
 
-/* Ends a control operation's ownership: what has come meanwhile is done. */
-static void let_go(struct soft_qp *qp)
+/* Ends a control operation's ownership of the actor, after handling packets and kicks that came meanwhile. */
+static void release_actor(struct soft_qp *qp)
 {
 	struct runner r;
 
@@ -34,14 +35,14 @@ static void let_go(struct soft_qp *qp)
 
 #define TO(state) (1u << IB_QPS_##state)
 
-/* Where a state may lead, as the state is now: IBTA figure 124. */
+/* The states that a modify may set, by the current state: IBTA figure 124. */
 static const uint8_t transitions[IB_QPS_COUNT] = {
 	[IB_QPS_RESET] = TO(RESET) | TO(INIT) | TO(ERR),
 	[IB_QPS_INIT] = TO(RESET) | TO(INIT) | TO(RTR) | TO(ERR),
 	[IB_QPS_RTR] = TO(RESET) | TO(RTR) | TO(RTS) | TO(ERR),
 	[IB_QPS_RTS] = TO(RESET) | TO(RTS) | TO(SQD) | TO(ERR),
 	[IB_QPS_SQD] = TO(RESET) | TO(RTS) | TO(SQD) | TO(ERR),
-	[IB_QPS_SQE] = TO(RESET) | TO(RTS) | TO(ERR), /* entered by itself only, and never by RC */
+	[IB_QPS_SQE] = TO(RESET) | TO(RTS) | TO(ERR), /* no modify enters SQE; RC never enters SQE */
 	[IB_QPS_ERR] = TO(RESET) | TO(ERR),
 };
 
@@ -54,8 +55,8 @@ static uint32_t round_up_pow2(uint32_t n)
 	return size;
 }
 
-/* Nodes, send ring and receive ring, once, when the queue pair is first used. */
-static al_status carve_rings(struct soft_qp *qp)
+/* Allocates nodes, send ring and receive ring, when the queue pair first leaves Reset. */
+static al_status alloc_rings(struct soft_qp *qp)
 {
 	const struct ib_qp_cap *cap = &qp->ci.cap;
 	uint32_t sq = round_up_pow2(cap->max_send_wr), rq = round_up_pow2(cap->max_recv_wr);
@@ -83,14 +84,16 @@ static al_status carve_rings(struct soft_qp *qp)
 	qp->rq.mask = rq - 1;
 	for (i = 0; i < SOFT_REQUEST_NODES + SOFT_RESPONSE_NODES; i++) {
 		qp->conn.node_mem[i].home = qp->actor;
-		pkt_home(qp, &qp->conn.node_mem[i]);
+		pkt_take_home(qp, &qp->conn.node_mem[i]);
 	}
 	return AL_SUCCESS;
 }
 
-/* Responder resources: as many as the peer may have reads and atomics outstanding. Those that are
- * remembered stay. */
-static al_status carve_resources(struct soft_qp *qp, uint8_t num)
+/*
+ * Allocates num responder resources: the peer may have so many reads and atomics outstanding. The newest recorded
+ * resources survive.
+ */
+static al_status alloc_resources(struct soft_qp *qp, uint8_t num)
 {
 	struct resource *old = qp->conn.resp.resources, *new = NULL;
 	uint8_t i, keep = num < qp->conn.resp.num_resources ? num : qp->conn.resp.num_resources;
@@ -102,7 +105,7 @@ static al_status carve_resources(struct soft_qp *qp, uint8_t num)
 		if (!new)
 			return AL_INSUFFICIENT_MEMORY;
 	}
-	for (i = 0; i < keep; i++) /* the newest, oldest first */
+	for (i = 0; i < keep; i++) /* the newest resources, oldest of them first */
 		new[i] =
 			old[(qp->conn.resp.next_resource + qp->conn.resp.num_resources - keep + i) %
 			    qp->conn.resp.num_resources];
@@ -113,7 +116,7 @@ static al_status carve_resources(struct soft_qp *qp, uint8_t num)
 	return AL_SUCCESS;
 }
 
-/* May this be done, in the state that the owner sees? */
+/* Checks a modify against the state that the owner sees. */
 static al_status check_modify(const struct soft_qp *qp, const struct ib_qp_attr *attr,
 			      uint32_t mask, ib_qp_state to)
 {
@@ -136,6 +139,7 @@ static al_status check_modify(const struct soft_qp *qp, const struct ib_qp_attr 
 	return mask & IB_QP_AV ? ah_check(port, &attr->ah_attr) : AL_SUCCESS;
 }
 
+/* Resolves the path to the peer from port and address vector. */
 static void find_path(struct soft_qp *qp)
 {
 	struct route route;
@@ -150,7 +154,7 @@ static void join_port(struct soft_qp *qp, struct soft_port *port)
 	counters_join(port, &qp->counted, &qp->conn.source.traffic);
 }
 
-/* The port keeps the traffic that the queue pair has counted there. */
+/* Detaches the queue pair from its port. The port's counters keep the queue pair's traffic. */
 static void leave_port(struct soft_qp *qp)
 {
 	struct source *src = &qp->conn.source;
@@ -167,7 +171,7 @@ static void apply_path(struct soft_qp *qp, const struct ib_qp_attr *attr, uint32
 	if (mask & IB_QP_PORT) {
 		leave_port(qp);
 		join_port(qp, hca_port(qp_hca(qp), attr->port_num));
-		if (is_ud(qp)) /* which has no path of its own */
+		if (is_ud(qp)) /* UD has no path MTU: the port's MTU limits a datagram */
 			qp->conn.source.mtu_shift =
 				(uint8_t)__builtin_ctz(qp->conn.source.port->ports->mtu);
 	}
@@ -191,7 +195,15 @@ static void apply_path(struct soft_qp *qp, const struct ib_qp_attr *attr, uint32
 		qp->conn.source.dest_qpn = attr->dest_qp_num;
 }
 
-static void apply(struct soft_qp *qp, const struct ib_qp_attr *attr, uint32_t mask)
+static void set_send_psn(struct requester *req, uint32_t psn)
+{
+	req->next_psn = psn;
+	req->send_psn = psn;
+	req->una = psn;
+	req->high_psn = psn;
+}
+
+static void apply_attr(struct soft_qp *qp, const struct ib_qp_attr *attr, uint32_t mask)
 {
 	apply_path(qp, attr, mask);
 	if (mask & IB_QP_ACCESS_FLAGS)
@@ -202,10 +214,14 @@ static void apply(struct soft_qp *qp, const struct ib_qp_attr *attr, uint32_t ma
 		qp->conn.en_sqd_async_notify = attr->en_sqd_async_notify;
 	if (mask & IB_QP_TIMEOUT)
 		qp->conn.attr.timeout = attr->timeout;
-	if (mask & IB_QP_RETRY_CNT)
-		qp->conn.req.retry_left = qp->conn.attr.retry_cnt = attr->retry_cnt;
-	if (mask & IB_QP_RNR_RETRY)
-		qp->conn.req.rnr_left = qp->conn.attr.rnr_retry = attr->rnr_retry;
+	if (mask & IB_QP_RETRY_CNT) {
+		qp->conn.attr.retry_cnt = attr->retry_cnt;
+		qp->conn.req.retry_left = attr->retry_cnt;
+	}
+	if (mask & IB_QP_RNR_RETRY) {
+		qp->conn.attr.rnr_retry = attr->rnr_retry;
+		qp->conn.req.rnr_left = attr->rnr_retry;
+	}
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
 		qp->conn.attr.max_rd_atomic = attr->max_rd_atomic;
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
@@ -215,10 +231,13 @@ static void apply(struct soft_qp *qp, const struct ib_qp_attr *attr, uint32_t ma
 	if (mask & IB_QP_RQ_PSN)
 		qp->conn.resp.epsn = attr->rq_psn & IB_PSN_MASK;
 	if (mask & IB_QP_SQ_PSN)
-		qp->conn.req.next_psn = qp->conn.req.send_psn = qp->conn.req.una =
-			qp->conn.req.high_psn = attr->sq_psn & IB_PSN_MASK;
+		set_send_psn(&qp->conn.req, attr->sq_psn & IB_PSN_MASK);
 }
 
+/*
+ * Applies a modify that leads neither to Reset nor to Error. The caller owns the actor. On failure nothing has
+ * changed.
+ */
 static al_status modify(struct soft_qp *qp, const struct ib_qp_attr *attr, uint32_t mask,
 			ib_qp_state to)
 {
@@ -226,12 +245,12 @@ static al_status modify(struct soft_qp *qp, const struct ib_qp_attr *attr, uint3
 	al_status status = check_modify(qp, attr, mask, to);
 
 	if (!status && to == IB_QPS_INIT)
-		status = carve_rings(qp);
+		status = alloc_rings(qp);
 	if (!status && mask & IB_QP_MAX_DEST_RD_ATOMIC)
-		status = carve_resources(qp, attr->max_dest_rd_atomic);
+		status = alloc_resources(qp, attr->max_dest_rd_atomic);
 	if (status)
 		return status;
-	apply(qp, attr, mask);
+	apply_attr(qp, attr, mask);
 	if (from == to)
 		return AL_SUCCESS;
 	IB_TRACE("soft", "modify_qp: qp=%#x state %d to %d", qp->ci.qp_num, from, to);
@@ -240,7 +259,7 @@ static al_status modify(struct soft_qp *qp, const struct ib_qp_attr *attr, uint3
 	return AL_SUCCESS;
 }
 
-/* Under the locks of who posts: even one that is refused writes back the index that it has read. */
+/* Empties both queues under their locks, because even a refused post writes back the index that the post has read. */
 static void empty_queues(struct soft_qp *qp)
 {
 	fmutex_lock(&qp->sq.lock);
@@ -252,7 +271,10 @@ static void empty_queues(struct soft_qp *qp)
 	fmutex_unlock(&qp->sq.lock);
 }
 
-/* Nothing more is started, what is queued goes home, and what others hold of it is fetched. */
+/*
+ * Moves the queue pair to Reset: stops the transport, brings all its nodes home, and clears queues, attributes and
+ * the queue pair's completions. The caller holds qp->control and does not own the actor.
+ */
 static void reset(struct soft_qp *qp)
 {
 	struct packet *list;
@@ -308,7 +330,7 @@ al_status soft_modify_qp(struct ci_qp *ci, const struct ib_qp_attr *attr, uint32
 		ring_catch_up(qp);
 	actor_claim(qp->actor);
 	runner_start(&r);
-	if (UNLIKELY(qp_state(qp) == IB_QPS_SQE)) /* what was posted there is not sent afterwards */
+	if (UNLIKELY(qp_state(qp) == IB_QPS_SQE)) /* a send posted in SQE is flushed, not sent */
 		comp_flush_sends(&r, qp);
 	port = qp->conn.source.port;
 	path = qp->conn.source.path;
@@ -318,13 +340,13 @@ al_status soft_modify_qp(struct ci_qp *ci, const struct ib_qp_attr *attr, uint32
 	else
 		status = modify(qp, attr, mask, to);
 	if (!status && to == IB_QPS_ERR)
-		status = carve_rings(qp); /* requests are taken there, and flushed */
+		status = alloc_rings(qp); /* Error accepts posts, and flushes them */
 	if (!status && to == IB_QPS_ERR)
-		qp_error(&r, qp, -1);
+		qp_error(&r, qp, NO_EVENT);
 	moved = path.to != qp->conn.source.path.to || port != qp->conn.source.port;
 	runner_add(&r, qp->actor);
 	runner_run(&r);
-	if (moved) /* there are answers of ours, which the end of the queue pair would not find */
+	if (moved) /* the old peer may hold answers of ours, which no later recall would find */
 		qp_purge_at(qp, &path);
 	if (!status && to == IB_QPS_RESET)
 		reset(qp);
@@ -334,7 +356,8 @@ al_status soft_modify_qp(struct ci_qp *ci, const struct ib_qp_attr *attr, uint32
 	return status;
 }
 
-static void address_vector(const struct soft_qp *qp, struct ib_ah_attr *attr)
+/* Converts the connection's address back to an address vector. */
+static void fill_address_vector(const struct soft_qp *qp, struct ib_ah_attr *attr)
 {
 	const struct address *to = &qp->conn.to;
 
@@ -381,14 +404,15 @@ al_status soft_query_qp(struct ci_qp *ci, struct ib_qp_attr *attr)
 		.retry_cnt = qp->conn.attr.retry_cnt,
 		.rnr_retry = qp->conn.attr.rnr_retry,
 	};
-	address_vector(qp, &attr->ah_attr);
-	let_go(qp);
+	fill_address_vector(qp, &attr->ah_attr);
+	release_actor(qp);
 	return AL_SUCCESS;
 }
 
 /* --------------------------------------------------------- create, destroy */
 
-static bool over_limits(const struct ib_ca_attr *limit, struct ib_qp_cap *cap)
+/* Checks capabilities against the HCA's limits. True: some are too large, and *cap is set to the limits. */
+static bool exceeds_limits(const struct ib_ca_attr *limit, struct ib_qp_cap *cap)
 {
 	const struct ib_qp_cap most = {
 		.max_send_wr = limit->max_qp_wr,
@@ -406,7 +430,8 @@ static bool over_limits(const struct ib_ca_attr *limit, struct ib_qp_cap *cap)
 	return true;
 }
 
-static void timed_out(struct timer *timer, struct runner *r)
+/* The timer's callback: signals the queue pair, whose owner calls req_time_out(). */
+static void signal_time_out(struct timer *timer, struct runner *r)
 {
 	struct soft_qp *qp =
 		(struct soft_qp *)((char *)timer - offsetof(struct soft_qp, conn.timer));
@@ -423,7 +448,7 @@ al_status soft_create_qp(struct ci_qp *ci, struct ci_qp_init *init, struct ci_ud
 
 	if (!services[init->attr->qp_type].request || ci->srq)
 		return AL_UNSUPPORTED;
-	if (over_limits(&hca->attr, &init->cap))
+	if (exceeds_limits(&hca->attr, &init->cap))
 		return AL_LIMIT_EXCEEDED;
 	status = alloc_fails(&hca->alloc) ? AL_INSUFFICIENT_MEMORY
 				  : table_take(&hca->qps, &ci->qp_num, &elem);
@@ -447,12 +472,12 @@ al_status soft_create_qp(struct ci_qp *ci, struct ci_qp_init *init, struct ci_ud
 	qp->conn.own = (struct mem_view){ .memory = &hca->memory, .pd = ci->pd };
 	qp->conn.lent = (struct mem_view){ &hca->memory, ci->pd, IB_ACCESS_REMOTE_READ };
 	qp->atomics = hca->conf.atomics;
-	qp->conn.timer.run_out = timed_out;
+	qp->conn.timer.run_out = signal_time_out;
 	resp_reset(qp);
 	cq_attach(soft_cq(ci->send_cq), &qp->send_link, qp->actor);
 	cq_attach(soft_cq(ci->recv_cq), &qp->recv_link, qp->actor);
 	atomic_store(&qp->actor->signals, 0);
-	/* release: all the above is there for whoever owns the actor first */
+	/* release: pairs with the acquire by which the first owner takes the actor, and sees all members */
 	atomic_store_explicit(&qp->actor->inbox, INBOX_IDLE, memory_order_release);
 	return AL_SUCCESS;
 }
@@ -466,7 +491,7 @@ void soft_destroy_qp(struct ci_qp *ci)
 	if (UNLIKELY(qp->shared))
 		ring_qp_detach(qp);
 	reset(qp);
-	/* before the actor dies: an overflow looks at its links */
+	/* before the actor dies: an overflow of a completion queue signals the actors of its links */
 	cq_detach(&qp->send_link, soft_cq(ci->send_cq));
 	cq_detach(&qp->recv_link, soft_cq(ci->recv_cq));
 	actor_claim(qp->actor);

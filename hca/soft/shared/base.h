@@ -21,7 +21,12 @@ static inline uint32_t psn_add(uint32_t psn, uint32_t n)
 	return (psn + n) & IB_PSN_MASK;
 }
 
-/* How far a is after b, on the circle of 24 bits. */
+static inline uint32_t psn_sub(uint32_t psn, uint32_t n)
+{
+	return (psn - n) & IB_PSN_MASK;
+}
+
+/* Returns by how many PSNs a comes after b, on the circle of 24 bits; negative: a comes before b. */
 static inline int32_t psn_diff(uint32_t a, uint32_t b)
 {
 	return (int32_t)((a - b) << 8) >> 8;

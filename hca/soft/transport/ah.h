@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What a post takes of an address handle. Its operations: object/ah.c. */
+/* Address handles, as far as a post reads them. The operations of address handles are in object/ah.c. */
 #ifndef SOFT_AH_H
 #define SOFT_AH_H
 
@@ -8,12 +8,11 @@
 
 #include "hca/soft/shared/lock.h"
 
-/* Address handle. */
 struct soft_ah {
 	struct ci_ah ci;
-	struct fmutex lock; /* guards attr and path: modify and a post may meet. Leaf. */
+	struct fmutex lock; /* guards attr and path, which modify_ah writes and a post reads; leaf of the lock order */
 	struct ib_ah_attr attr;
-	struct ib_flat_path path; /* attr, as a post takes it */
+	struct ib_flat_path path; /* attr in the form of a flat work request */
 };
 
 #endif

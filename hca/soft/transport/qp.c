@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The pass in which a queue pair's owner does all that there is to do, what every transport does to its queue pair on
- * the way, and the states that it takes by itself.
+ * The pass in which the owner of a queue pair runs responder, completer and requester; the state changes that the
+ * queue pair makes by itself (Error, SQE), with flush and drain; and the table of transport services. State changes
+ * by verbs are in object/qp.c.
  */
 #include "hca/soft/transport/qp.h"
 
@@ -30,9 +31,9 @@ _Static_assert(sizeof(struct actor) == 64, "an actor is one cache line");
 _Static_assert(sizeof(struct mr_slot) == 64, "what a key names is one cache line");
 
 const struct service services[IB_QPT_COUNT] = {
-	[IB_QPT_RC] = { rc_request, rc_taken, WIRE_RC, true },
-	[IB_QPT_UC] = { uc_request, uc_taken, WIRE_UC, false },
-	[IB_QPT_UD] = { ud_request, ud_taken, WIRE_UD, false },
+	[IB_QPT_RC] = { rc_request, rc_end_copy, WIRE_RC, true },
+	[IB_QPT_UC] = { uc_request, uc_end_copy, WIRE_UC, false },
+	[IB_QPT_UD] = { ud_request, ud_end_copy, WIRE_UD, false },
 };
 
 void qp_event(struct soft_qp *qp, ib_event_type type)
@@ -45,7 +46,7 @@ void qp_event(struct soft_qp *qp, ib_event_type type)
 
 void qp_set_state(struct soft_qp *qp, ib_qp_state state)
 {
-	/* under both locks: who posts has either posted before, or sees the new state */
+	/* under both locks, so that each post is either complete before the change or sees the new state */
 	fmutex_lock(&qp->sq.lock);
 	fmutex_lock(&qp->rq.lock);
 	atomic_store_explicit(&qp->state, state, memory_order_relaxed);
@@ -64,7 +65,7 @@ void qp_stop(struct runner *r, struct soft_qp *qp)
 	qp->conn.resp.backlog_tail = &qp->conn.resp.backlog;
 	qp->conn.resp.reading.num = 0;
 	if (UNLIKELY(qp->conn.resp.copying && backlog))
-		resp_unhold(backlog);
+		resp_resume_timer(backlog);
 	pkt_release_all(r, qp, backlog);
 	if (UNLIKELY(qp->conn.stage))
 		stage_stop(r, qp);
@@ -101,16 +102,16 @@ void qp_complete_recv(struct runner *r, struct soft_qp *qp, struct ib_wc *wc)
 	cq_add(r, soft_cq(qp->ci.recv_cq), wc);
 }
 
-/* In the Error state: each request once, in order, as soon as its packets are at home. */
-static void flush(struct runner *r, struct soft_qp *qp)
+/* Error state: completes each send and receive once, in order; a send as soon as its packets are at home. */
+static void flush_all(struct runner *r, struct soft_qp *qp)
 {
 	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR, .opcode = IB_WC_RECV };
 
-	/* who is told that a request is done may use its memory for something else */
+	/* a completion permits the application to reuse the memory, so the copies to client memory end first */
 	if (UNLIKELY(qp->conn.stage) && !stage_quiet(qp))
 		return;
 	comp_flush(r, qp);
-	if (UNLIKELY(qp->shared)) /* once: the client can not post faster than we flush */
+	if (UNLIKELY(qp->shared)) /* called once, so that a client that keeps posting does not keep the owner here */
 		ring_fill(qp, UINT32_MAX);
 	while (resp_hold_recv(qp))
 		qp_complete_recv(r, qp, &wc);
@@ -121,43 +122,45 @@ static bool is_request(const struct packet *pkt)
 	return pkt->kind >= PKT_SEND && pkt->kind <= PKT_FETCH_ADD;
 }
 
-/* Could what came off a cable be an answer to us? */
-static bool may_answer(struct soft_qp *qp, const struct packet *pkt)
+/* Checks that a packet from a wire may be an answer to this queue pair. */
+static bool is_answer(struct soft_qp *qp, const struct packet *pkt)
 {
 	return pkt->service == qp->service->wire && qp_state(qp) >= IB_QPS_RTS &&
-	       resp_acceptable(qp, pkt);
+	       resp_check_packet(qp, pkt);
 }
 
 void qp_receive(struct runner *r, struct soft_qp *qp, struct packet *list)
 {
 	struct packet *pkt;
 
-	while ((pkt = list)) {
+	while (list) {
+		pkt = list;
 		list = pkt->next;
 		if (is_request(pkt)) {
 			if (pkt->service == qp->service->wire && qp_state(qp) >= IB_QPS_RTR &&
 			    qp_state(qp) != IB_QPS_ERR) {
-				resp_queue(qp, pkt);
+				resp_enqueue(qp, pkt);
 				continue;
 			}
 			if (qp->conn.source.port)
 				port_count(qp->conn.source.port, CNT_RCV_DROPPED, pkt->num);
-		} else if (UNLIKELY(pkt->flags & PKT_WIRE) && !may_answer(qp, pkt)) {
+		} else if (UNLIKELY(pkt->flags & PKT_WIRE) && !is_answer(qp, pkt)) {
 			if (qp->conn.source.port)
 				port_count(qp->conn.source.port, CNT_RCV_DROPPED, pkt->num);
 		} else if (pkt->kind != PKT_NONE && qp_state(qp) >= IB_QPS_RTS &&
 			   qp_state(qp) != IB_QPS_ERR) {
-			pkt_received(qp, pkt);
+			pkt_count_received(qp, pkt);
 			if (UNLIKELY(qp->conn.req.copying)) {
-				comp_wait(qp, pkt);
+				comp_suspend(qp, pkt);
 				continue;
 			}
-			comp_response(r, qp, pkt);
+			comp_take_response(r, qp, pkt);
 		}
 		pkt_release(r, qp, pkt);
 	}
 }
 
+/* Handles the signals that other threads have set in the actor. */
 static void take_signals(struct runner *r, struct soft_qp *qp)
 {
 	/* acquire: pairs with the release in actor_signal(); the announced writes are seen */
@@ -170,10 +173,13 @@ static void take_signals(struct runner *r, struct soft_qp *qp)
 	if (signals & SIGNAL_BAD_RECV && qp_state(qp) != IB_QPS_RESET)
 		ring_failed(r, qp, true);
 	if (signals & SIGNAL_TIMER && qp_state(qp) >= IB_QPS_RTS && qp_state(qp) != IB_QPS_ERR)
-		req_timer(r, qp);
+		req_time_out(r, qp);
 }
 
-/* Send queue drain: everything that was started is done. */
+/*
+ * SQD: once all started elements have completed, records that and raises Send Queue Drained, if en_sqd_async_notify
+ * asks.
+ */
 static void check_drained(struct soft_qp *qp)
 {
 	if (qp->conn.attr.drained ||
@@ -185,21 +191,22 @@ static void check_drained(struct soft_qp *qp)
 }
 
 /*
- * Something waits for an answer and no timer runs. It is not set again by later packets: when it
- * runs out, progress says whether anything was answered meanwhile. So a loss is noticed after one
- * to two time-outs (IBTA 9.7.6.1.3: up to four).
+ * Starts the ACK timer if a packet is not acknowledged and the timer does not run. Later packets do not restart the
+ * timer: at its end, req.progress says whether an answer has come meanwhile. So the requester notices a loss after
+ * one to two time-outs (IBTA 9.7.6.1.3: up to four).
  */
-static void watch(struct soft_qp *qp)
+static void start_ack_timer(struct soft_qp *qp)
 {
 	if (qp->conn.req.una == qp->conn.req.next_psn || !qp->conn.attr.timeout ||
-	    qp->conn.req.waiting ||
+	    qp->conn.req.rnr_waiting ||
 	    atomic_load_explicit(&qp->conn.timer.running, memory_order_relaxed))
 		return;
 	qp->conn.req.progress = false;
 	engine_set_timer(qp->actor->engine, &qp->conn.timer, 4096ull << qp->conn.attr.timeout);
 }
 
-static bool pass(struct runner *r, struct actor *a)
+/* Operation `run` of the actor. Returns true if the queue pair has more to do, and the budget ended the pass. */
+static bool run_pass(struct runner *r, struct actor *a)
 {
 	struct soft_qp *qp = actor_qp(a);
 	struct packet *list = actor_take(qp->actor);
@@ -219,7 +226,7 @@ static bool pass(struct runner *r, struct actor *a)
 		more |= req_run(r, qp);
 		if (UNLIKELY(qp_state(qp) == IB_QPS_SQD))
 			check_drained(qp);
-		watch(qp);
+		start_ack_timer(qp);
 	}
 	if (LIKELY(qp_state(qp) < IB_QPS_SQE))
 		return more;
@@ -227,7 +234,7 @@ static bool pass(struct runner *r, struct actor *a)
 		comp_flush_sends(r, qp);
 		return more;
 	}
-	flush(r, qp);
+	flush_all(r, qp);
 	return false;
 }
 
@@ -236,9 +243,9 @@ static void receive(struct runner *r, struct actor *a, struct packet *list)
 	qp_receive(r, actor_qp(a), list);
 }
 
-static struct packet *recall(struct actor *a, const struct recall *what)
+static struct packet *recall_packets(struct actor *a, const struct recall *what)
 {
 	return resp_recall(actor_qp(a), what);
 }
 
-const struct actor_ops qp_actor_ops = { .run = pass, .receive = receive, .recall = recall };
+const struct actor_ops qp_actor_ops = { .run = run_pass, .receive = receive, .recall = recall_packets };

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Queue pairs (qp.c), and the parts of their transport: requester (req.c), completer (comp.c), responder (resp.c, uc.c,
- * ud.c), and the short way of small messages (shortcut.c).
+ * Queue pairs and the parts of their transport: the pass of the owner (qp.c), the requester (req.c), the completer
+ * (comp.c), the responder (resp.c, uc.c, ud.c), the nodes (send.c), and the shortcut of small messages (shortcut.c).
+ * The verbs of queue pairs are in object/qp.c and object/post.c; the queues themselves are in queue/.
+ *
+ * "Owner" means the thread that owns the queue pair's actor (engine/engine.h). Only the owner calls the functions of
+ * this header, unless a comment says otherwise.
  */
 #ifndef SOFT_QP_H
 #define SOFT_QP_H
@@ -24,122 +28,131 @@ struct errand;
 struct shared_qp;
 struct stage;
 
-/* A read or atomic that was answered, for the case that it is asked again: a responder resource. */
+#define NO_EVENT (-1) /* in place of an ib_event_type: an error raises no event */
+
+/*
+ * Responder resource: a read or atomic that the responder has executed, kept so that the answer can be repeated (IBTA
+ * 9.7.5.1.2).
+ */
 struct resource {
-	uint64_t va;
-	uint64_t orig; /* atomic: the answer */
-	uint32_t rkey;
-	uint32_t dma_len;
-	uint32_t first_psn, last_psn;
-	uint8_t kind; /* enum pkt_kind; PKT_NONE: empty */
+	uint64_t va;                  /* RETH of the read: virtual address */
+	uint64_t orig;                /* atomic: the original value, which the ACK returned */
+	uint32_t rkey;                /* RETH of the read */
+	uint32_t dma_len;             /* RETH of the read */
+	uint32_t first_psn, last_psn; /* PSNs of the request and its responses */
+	uint8_t kind;                 /* enum pkt_kind of the request; PKT_NONE: the resource is free */
 };
 
-/* A read on which responses are being sent. */
+/* The RDMA read whose responses the responder is sending. */
 struct reading {
-	uint64_t va;     /* of what is next */
-	uint32_t left;   /* bytes */
-	uint32_t num;    /* packets left; 0: no read */
-	uint32_t psn;    /* next */
+	uint64_t va;   /* virtual address of the next response's payload */
+	uint32_t left; /* bytes that no response has carried yet */
+	uint32_t num;  /* response packets not sent yet; 0: no read is in progress */
+	uint32_t psn;  /* PSN of the next response */
 	uint32_t rkey;
-	uint32_t msn;
-	bool first;      /* next is the message's first packet */
-	bool client;     /* it is of a client's memory */
+	uint32_t msn;  /* MSN of all responses */
+	bool first;    /* the next response is the read's first packet */
+	bool client;   /* the payload is in a client's memory */
 };
 
-/* Sends the elements of a send queue, and takes the answers to them. */
+/*
+ * Requester: sends the elements of a send queue and takes the answers. Indices count elements as the send queue does
+ * (queue/send.h). An element is started when it has its PSNs: the elements before fresh.
+ */
 struct requester {
-	uint32_t next;      /* index of the element to send from */
-	uint32_t fresh;     /* first element that has not been started */
-	uint32_t acked;     /* first started element that has not been answered */
-	uint32_t bad;       /* halted: index of the element that can not be sent */
-	uint32_t send_psn;  /* of the next packet; goes back on a retry */
-	uint32_t next_psn;  /* first that no element has */
-	uint32_t una;       /* oldest not answered */
-	uint8_t rd_out;     /* reads and atomics started and not answered */
-	uint8_t retry_left;
-	uint8_t rnr_left;
-	bool waiting;       /* for the RNR timer */
-	bool halted;
-	bool rewound;       /* gone back for an implied NAK: once, until something is answered */
-	bool progress;      /* something was answered, or sent again, since the timer was started */
-	uint8_t bad_status; /* halted: ib_wc_status of it, in its turn */
-	uint32_t high_psn;  /* first never sent: what is before it is sent again */
-	uint32_t limit;     /* number of the last message, from 1, for which a receive is known to be there */
-	bool limited;       /* limit is known */
-	bool copying;       /* a response's payload is on its way to a client: later ones wait */
-	struct packet *nodes;
+	uint32_t next;          /* index of the element that the next packet belongs to */
+	uint32_t fresh;         /* index of the first element that is not started */
+	uint32_t acked;         /* index of the oldest started element that is not acknowledged */
+	uint32_t halt_index;    /* halted: index of the element that can not be sent */
+	uint32_t send_psn;      /* PSN of the next packet; a retry moves it back to una */
+	uint32_t next_psn;      /* first PSN that no element has */
+	uint32_t una;           /* PSN of the oldest packet that is not acknowledged */
+	uint8_t rd_atomic_out;  /* reads and atomics started and not answered */
+	uint8_t retry_left;     /* retries left until IB_WC_RETRY_EXC_ERR */
+	uint8_t rnr_left;       /* RNR retries left until IB_WC_RNR_RETRY_EXC_ERR */
+	bool rnr_waiting;       /* the pause after an RNR NAK is not over; nothing is sent */
+	bool halted;            /* halt_index is valid: no element from there on is sent */
+	bool implied_retry;     /* an implied NAK has caused a retry since the last progress */
+	bool progress;          /* since the ACK timer was started: an answer has come, or a retry has begun */
+	uint8_t halt_status;    /* halted, reliable: ib_wc_status of the element at halt_index when its turn comes */
+	uint32_t high_psn;      /* first PSN that never sent; a packet before high_psn is a retransmission */
+	uint32_t credit_limit;  /* number of the last message, from 1, that the peer has advertised a receive for */
+	bool credit_known;      /* credit_limit is valid */
+	bool copying;           /* a client's thread copies a response's payload; later responses wait */
+	struct packet *nodes;   /* free nodes for requests */
 };
 
-/* Executes the peer's requests, and answers them. */
+/* Responder: executes the peer's requests and answers them. */
 struct responder {
-	uint32_t epsn;      /* expected */
-	uint32_t msn;
-	uint8_t kind;       /* message in progress; PKT_NONE: none */
-	bool nak_sent;      /* keep quiet until the expected packet comes */
-	bool established;   /* the event has been raised */
-	uint8_t num_resources;
-	uint8_t next_resource;
-	bool copying;       /* the payload of the request at the head of the backlog is on its way to a client */
-	bool client;        /* what resp_may_access() has seen last is a client's */
-	bool gone;          /* the memory of a read response was gone when the link copied the response */
-	struct packet *backlog, **backlog_tail; /* requests not yet looked at */
+	uint32_t epsn;          /* expected PSN */
+	uint32_t msn;           /* messages completed, the MSN of the next ACK */
+	uint8_t kind;           /* enum pkt_kind of the message in progress; PKT_NONE: none */
+	bool nak_sent;          /* a sequence or RNR NAK was sent, but the expected packet has not come yet */
+	bool established;       /* a packet has come since Init (resp_note_arrival()) */
+	uint8_t num_resources;  /* elements of resources */
+	uint8_t next_resource;  /* index of the oldest resource, which the next read or atomic overwrites */
+	bool copying;           /* a client's thread copies the payload of the request at the head of the backlog */
+	bool client_memory;     /* the region that resp_may_access() checked last is a client's */
+	bool source_gone;       /* the link could not copy a read response: its memory was deregistered */
+	struct packet *backlog, **backlog_tail; /* requests not executed yet, oldest first */
 	struct reading reading;
-	uint64_t va;        /* write in progress */
-	uint32_t rkey;
-	uint32_t dma_len;
-	uint64_t done;      /* bytes of the message received */
-	struct recv_wqe *recv; /* receive that is taken and not completed (resp_take_recv()); NULL: none */
-	struct resource *resources;
-	struct packet *nodes;
+	uint64_t va;            /* write in progress: virtual address, from the RETH */
+	uint32_t rkey;          /* write in progress: from the RETH */
+	uint32_t dma_len;       /* write in progress: from the RETH */
+	uint64_t done;          /* bytes of the message in progress that have been executed */
+	struct recv_wqe *recv;  /* receive that is taken and not completed (resp_take_recv()); NULL: none */
+	struct resource *resources; /* ring of responder resources; NULL: num_resources is 0 */
+	struct packet *nodes;   /* free nodes for responses */
 };
 
-/* The attributes of struct ib_qp_attr that packets are made and judged by. */
+/* The attributes of struct ib_qp_attr by which packets are made and checked. */
 struct connection_attr {
 	uint32_t qp_access_flags, qkey;
 	uint16_t pkey_index;
 	uint8_t timeout, retry_cnt, rnr_retry, min_rnr_timer, max_rd_atomic;
-	bool drained;       /* no attribute: SQD, and everything that was started is done */
+	bool drained;           /* not an attribute: in SQD, and every started element has completed */
 };
 
 /*
- * One end of a connection, or of a datagram service: what the transport knows of the peer and of the packets between them. The
- * order of the members is that of cache lines (qp.c asserts it).
+ * One end of a connection, or of a datagram service: the transport's state of the peer and of the packets between
+ * both ends. The order of the members is that of cache lines (qp.c asserts it).
  */
 struct connection {
 	struct requester req;
-	struct packet *node_mem;   /* one allocation: all nodes, send ring, receive ring */
+	struct packet *node_mem;   /* one allocation that holds all nodes, the send ring and the receive ring */
 
 	struct responder resp;
-	struct stage *stage;       /* moves of payload from and to clients; NULL: there was none yet */
-	uint8_t static_rate, av_port; /* with `to` the address vector */
+	struct stage *stage;       /* copies from and to clients' memory; NULL until the first copy */
+	uint8_t static_rate, av_port; /* the address vector's members that struct address lacks */
 	uint8_t path_mtu, max_dest_rd_atomic; /* as in struct ib_qp_attr */
 	bool en_sqd_async_notify;
 
 	struct source source;
 	struct connection_attr attr;
 
-	/* what only control operations and slow ways look at */
-	struct address to;         /* where packets go */
-	struct timer timer;        /* one for time-outs and RNR pauses */
-	struct mem_view own, lent; /* what requests send, and what the peer may read: packets refer to these */
+	/* members that only control operations and slow paths read */
+	struct address to;         /* the peer's address, from the address vector */
+	struct timer timer;        /* ACK time-out, or RNR pause while req.rnr_waiting */
+	struct mem_view own;       /* rights to the payload of requests; packets point here */
+	struct mem_view lent;      /* rights to the payload of read responses; packets point here */
 };
 
 struct soft_qp {
 	struct ci_qp ci;
 
-	/* what a post needs */
-	_Atomic uint32_t state;   /* ib_qp_state; owner's to write, to and from Reset under both queues' locks too */
-	bool atomics;             /* the HCA has some */
+	/* members that a post reads */
+	_Atomic uint32_t state;   /* ib_qp_state; the owner writes it under the locks of both queues (qp_set_state()) */
+	bool atomics;             /* the HCA offers atomics */
 	struct send_queue sq;
 	struct recv_queue rq;
 	struct actor *actor;
-	struct shared_qp *shared; /* rings of a client's; NULL: none */
+	struct shared_qp *shared; /* rings of a client (client/rings.h); NULL: the queue pair has none */
 	const struct service *service;
-	struct fmutex control;    /* one control operation at a time */
+	struct fmutex control;    /* serializes control operations; taken before the actor is claimed */
 
-	_Alignas(64) struct connection conn; /* the owner's */
+	_Alignas(64) struct connection conn; /* only the owner reads and writes it */
 
-	struct traffic_link counted; /* at conn.source.port */
+	struct traffic_link counted; /* membership in the traffic counters of conn.source.port */
 	struct cq_link send_link, recv_link;
 };
 
@@ -148,23 +161,29 @@ static inline struct soft_qp *soft_qp(struct ci_qp *qp)
 	return (struct soft_qp *)qp;
 }
 
-/* 0: it has no port yet. */
+/* The number of the queue pair's port; 0 before Init. */
 uint8_t qp_port_num(const struct soft_qp *qp);
 
-/* Owner's view of his own state. */
+/* The state, as the owner reads it: only the owner changes the state. */
 static inline ib_qp_state qp_state(const struct soft_qp *qp)
 {
 	return (ib_qp_state)atomic_load_explicit(&qp->state, memory_order_relaxed);
 }
 
-/* What transport services do differently; by ib_qp_type, all zero: not offered. */
+/*
+ * The operations by which transport services differ. services[] has one per ib_qp_type; all zero: the type is not
+ * offered.
+ */
 struct service {
-	/* Takes a request of the peer's: all of it is done, or will be by resp_run(). */
+	/* Takes over a request of the peer and executes it. A long execution goes on in resp_run(). */
 	void (*request)(struct runner *r, struct soft_qp *qp, struct packet *pkt);
-	/* The rest of that, when its payload had to be copied to a client: an errand, which is done. */
-	void (*taken)(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result);
+	/*
+	 * Ends a request that resp_suspend() has suspended. The errand that copied the payload to a client's memory
+	 * is done.
+	 */
+	void (*end_copy)(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result);
 	uint8_t wire;  /* enum wire_service */
-	bool reliable; /* requests are answered, and repeated if not; no SQE: an error ends the queue pair */
+	bool reliable; /* requests are acknowledged and retried; an error ends the queue pair and never enters SQE */
 };
 
 extern const struct service services[IB_QPT_COUNT];
@@ -174,97 +193,135 @@ static inline struct soft_qp *actor_qp(const struct actor *a)
 {
 	return a->self;
 }
-/* Its first part: what has come in. */
+
+/* ---------------------------------------------------------------- queue pair (qp.c) */
+
+/* The first part of the owner's pass: takes over all packets of the list. */
 void qp_receive(struct runner *r, struct soft_qp *qp, struct packet *list);
-/* The owner's. */
+/* Changes the state, and tells the client's rings. Takes the locks of both queues. */
 void qp_set_state(struct soft_qp *qp, ib_qp_state state);
-/* Nothing more is answered, sent again or waited for. */
+/* Stops the transport: afterwards the queue pair answers nothing, retries nothing and has no timer. */
 void qp_stop(struct runner *r, struct soft_qp *qp);
-/* To the Error state, by an error of the queue pair's own; event: what to raise, or -1. */
+/*
+ * Moves the queue pair to Error because of an error of its own, and raises the ib_event_type `event`, or nothing if
+ * NO_EVENT.
+ */
 void qp_error(struct runner *r, struct soft_qp *qp, int event);
-/* An unreliable type's request has completed in error: the send queue stops (IBTA 10.3.1.6). */
+/* Moves a queue pair of an unreliable type to SQE: a request has completed in error (IBTA 10.3.1.6). */
 void qp_send_error(struct soft_qp *qp);
+/* Raises an affiliated event. Any thread may call. */
 void qp_event(struct soft_qp *qp, ib_event_type type);
-/* The last step of each way into a queue: the element holds the request, and the state of a send element is zero. Under the queue's
- * lock. */
+/*
+ * Last step of adding an element to a queue, whether a post or a client's ring adds it. The element holds the
+ * request, and the requester's state in a send element is zero. The caller holds the queue's lock and need not be the
+ * owner.
+ */
 void qp_accept_send(const struct soft_qp *qp, struct send_wqe *wqe);
 void qp_accept_recv(const struct soft_qp *qp, const struct recv_wqe *wqe);
-/* The doorbell: sends have been added, or there is something to flush. */
+/* The doorbell: runs the queue pair after sends were added. Any thread may call, but no owner. */
 void qp_sends_added(struct soft_qp *qp);
-/* Completes the receive that is held. */
+/* Completes the receive that resp_hold_recv() holds; the caller has set the completion's result. */
 void qp_complete_recv(struct runner *r, struct soft_qp *qp, struct ib_wc *wc);
 
-/* shortcut.c: sends what has been posted, as far as that goes without packets. False: it is not idle. */
+/*
+ * Sends posted elements without packets, as long as both queue pairs are idle (shortcut.c). Returns false if another
+ * thread owns the queue pair, or its service is unreliable: the caller kicks the queue pair instead. Any thread may
+ * call, but no owner.
+ */
 bool qp_shortcut(struct runner *r, struct soft_qp *qp);
 
-/* Packets of a message. */
-static inline uint32_t req_packets(const struct soft_qp *qp, const struct send_wqe *wqe)
+/* ---------------------------------------------------------------- requester (req.c) */
+
+/* Returns the number of packets of an element's message. */
+static inline uint32_t req_count_packets(const struct soft_qp *qp, const struct send_wqe *wqe)
 {
 	uint32_t mtu_mask = (1u << qp->conn.source.mtu_shift) - 1;
 
 	return wqe->wr.length ? (wqe->wr.length + mtu_mask) >> qp->conn.source.mtu_shift : 1;
 }
 
-/* requester: sends what may be sent; true: the budget is spent */
+/*
+ * Sends as many packets as states, nodes, credits and the link permit. Returns true if the runner's budget ended the
+ * pass.
+ */
 bool req_run(struct runner *r, struct soft_qp *qp);
-void req_timer(struct runner *r, struct soft_qp *qp);
-/* the element's memory was not there when it was to be read */
-void req_bad_source(struct soft_qp *qp, struct send_wqe *wqe);
-/* goes back to the oldest packet not answered */
+/* Handles the end of an ACK time-out or of an RNR pause. */
+void req_time_out(struct runner *r, struct soft_qp *qp);
+/* Fails an element whose payload was deregistered before the packet's receiver copied it. */
+void req_fail_source(struct soft_qp *qp, struct send_wqe *wqe);
+/* Moves the requester back to the oldest packet that is not acknowledged. */
 void req_rewind(struct soft_qp *qp);
+/* Clears all state but the nodes. */
 void req_reset(struct soft_qp *qp);
 
-/* responder */
-void resp_queue(struct soft_qp *qp, struct packet *pkt);
+/* ---------------------------------------------------------------- responder of all services (resp.c) */
+
+/* Adds a request to the end of the backlog, which owns the packet until resp_run() executes the request. */
+void resp_enqueue(struct soft_qp *qp, struct packet *pkt);
+/* Executes the backlog. Returns true if the runner's budget ended the pass. */
 bool resp_run(struct runner *r, struct soft_qp *qp);
+/* Reports whether resp_run() has work: a request in the backlog, or a read in progress. */
 static inline bool resp_pending(const struct soft_qp *qp)
 {
 	return qp->conn.resp.backlog || qp->conn.resp.reading.num;
 }
-/* Gives back what of another queue pair has not been looked at. */
+/*
+ * Removes the packets that `what` matches from the backlog and from the waiting responses, and returns them as a
+ * list.
+ */
 struct packet *resp_recall(struct soft_qp *qp, const struct recall *what);
+/* Clears all state but the nodes and the size of the responder resources. */
 void resp_reset(struct soft_qp *qp);
 
-/* responder: what reliable and unreliable connections share */
-/* Is it from the peer, and of the partition? If not, that is counted. */
-bool resp_acceptable(struct soft_qp *qp, const struct packet *pkt);
-/* The first packet since Init has come. */
-void resp_arrived(struct soft_qp *qp);
-/* Does the queue pair permit the access, and the memory that the request names? */
+/*
+ * Checks that a packet came from the peer, by the queue pair's own port, and that its P_Key matches (IBTA 9.6.1).
+ * Counts a P_Key violation. Serves requests and answers of connections.
+ */
+bool resp_check_packet(struct soft_qp *qp, const struct packet *pkt);
+/*
+ * Checks that packet and queue pair belong to one partition, one of both as a full member (IBTA 10.9.3). Counts a
+ * violation.
+ */
+bool resp_check_pkey(struct soft_qp *qp, const struct packet *pkt);
+/* Raises Communication Established for the first packet since Init, if the state is RTR. */
+void resp_note_arrival(struct soft_qp *qp);
+/*
+ * Checks that the queue pair permits the access, and that the packet's rkey permits it for `length` bytes at the
+ * packet's address. Sets resp.client_memory if length is not 0.
+ */
 bool resp_may_access(struct soft_qp *qp, const struct packet *pkt, uint32_t access, uint32_t length);
-/* Moves a train's payload to where the message in progress goes. */
-enum copy_result resp_payload(struct runner *r, struct soft_qp *qp, const struct packet *pkt);
-/* Comes again when it is back; short_receive: its last packet lacks a receive. */
-void resp_wait(struct soft_qp *qp, struct packet *pkt, bool short_receive);
-/* It need not any more. */
-void resp_unhold(const struct packet *pkt);
-/* The message is whole. */
-void resp_finish(struct runner *r, struct soft_qp *qp, const struct packet *pkt);
-/* The receive in progress fails, before the queue pair does. */
+/* Copies a train's payload to the receive or the memory that the message in progress goes to. */
+enum copy_result resp_copy_payload(struct runner *r, struct soft_qp *qp, const struct packet *pkt);
+/*
+ * Suspends a request while a client's thread copies its payload: the request returns to the head of the backlog, and
+ * the sender's ACK timer stops. resp_run() resumes the request when the copy is done. The caller may then set
+ * stage.lacks_receive.
+ */
+void resp_suspend(struct soft_qp *qp, struct packet *pkt);
+/* Ends a request's hold on its sender's ACK timer. */
+void resp_resume_timer(const struct packet *pkt);
+/* Ends a SEND or write whose last packet has been executed, and completes its receive, if the message has one. */
+void resp_finish_message(struct runner *r, struct soft_qp *qp, const struct packet *pkt);
+/* Completes the receive in progress in error. The caller then moves the queue pair to Error. */
 void resp_fail_recv(struct runner *r, struct soft_qp *qp, ib_wc_status status);
+/*
+ * Ends an unreliable queue pair for an error of its oldest receive, which fails. Releases the packet; raises no event
+ * (uc.c).
+ */
+void resp_end_qp(struct runner *r, struct soft_qp *qp, struct packet *pkt, ib_wc_status status);
+
+/* Operations of struct service. */
 void rc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt);
-void rc_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result);
+void rc_end_copy(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result);
 void uc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt);
-void uc_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result);
-/* An error of the receive queue's own: the oldest receive fails, the packet goes home, the queue pair ends. Nobody is
- * told (UC, UD). */
-void resp_end(struct runner *r, struct soft_qp *qp, struct packet *pkt, ib_wc_status status);
-/* Are the packet and the queue pair of one partition, and one of them a full member? (IBTA 10.9.3) */
-bool resp_pkey_matches(struct soft_qp *qp, const struct packet *pkt);
-
-/* datagrams */
-/* The path of a request: of its address handle, at the time of the post. */
-al_status ud_path(const struct soft_qp *qp, const struct ib_send_wr *wr, struct ib_flat_path *path);
-/* Addresses a packet. */
-void ud_build(const struct soft_qp *qp, const struct send_wqe *wqe, struct packet *pkt);
+void uc_end_copy(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result);
 void ud_request(struct runner *r, struct soft_qp *qp, struct packet *pkt);
-void ud_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result);
-static inline bool is_ud(const struct soft_qp *qp)
-{
-	return qp->service->wire == WIRE_UD;
-}
+void ud_end_copy(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result);
 
-/* The receive of the message in progress, or of the next one: taken once, and held until qp_complete_recv(). NULL: none is posted. */
+/*
+ * Returns the receive of the message in progress, or takes the oldest receive for the next message. The receive is
+ * held until qp_complete_recv(). NULL: no receive is posted.
+ */
 static inline struct recv_wqe *resp_hold_recv(struct soft_qp *qp)
 {
 	struct responder *resp = &qp->conn.resp;
@@ -274,7 +331,7 @@ static inline struct recv_wqe *resp_hold_recv(struct soft_qp *qp)
 	return resp->recv;
 }
 
-/* As resp_hold_recv(), and fetches receives from a client's ring when none is posted here. */
+/* Does what resp_hold_recv() does; if no receive is posted, fetches receives from the client's ring first. */
 static inline struct recv_wqe *resp_take_recv(struct soft_qp *qp)
 {
 	struct recv_wqe *wqe = resp_hold_recv(qp);
@@ -289,44 +346,83 @@ static inline bool is_send(uint8_t kind)
 	return kind == PKT_SEND || kind == PKT_SEND_IMM;
 }
 
+/* Reports whether the message of a packet consumes a receive. */
 static inline bool takes_recv(const struct packet *pkt)
 {
 	return is_send(pkt->kind) || pkt->kind == PKT_WRITE_IMM;
 }
 
-/* send.c: nodes, and sending over a port */
-void pkt_home(struct soft_qp *qp, struct packet *pkt);
-/* The packet is consumed: home it goes, by the inbox if it is another's. */
+/* ---------------------------------------------------------------- datagrams (ud.c) */
+
+/*
+ * Copies the path of the request's address handle, as the handle is at the time of the post. Checks the handle, its
+ * protection domain and port, and the remote queue pair number. The caller holds the send queue's lock and need not
+ * be the owner.
+ */
+al_status ud_find_path(const struct soft_qp *qp, const struct ib_send_wr *wr, struct ib_flat_path *path);
+/* Sets route, destination and Q_Key of a datagram from its element. */
+void ud_address_packet(const struct soft_qp *qp, const struct send_wqe *wqe, struct packet *pkt);
+static inline bool is_ud(const struct soft_qp *qp)
+{
+	return qp->service->wire == WIRE_UD;
+}
+
+/* ---------------------------------------------------------------- nodes and packets (send.c) */
+
+/*
+ * Returns a node of this queue pair to its free nodes. The node's element, if any, has one packet less away from
+ * home.
+ */
+void pkt_take_home(struct soft_qp *qp, struct packet *pkt);
+/*
+ * Sends home a packet that `self` no longer needs: to the free nodes, to the home queue pair's inbox, or to the pool.
+ */
 void pkt_release(struct runner *r, struct soft_qp *self, struct packet *pkt);
 void pkt_release_all(struct runner *r, struct soft_qp *self, struct packet *list);
-void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flow_index flow);
-void pkt_received(struct soft_qp *qp, const struct packet *pkt);
 /*
- * How many of the packets that are left of a message go as one train now, from pkt->psn on; sets the packet's num and place.
- * pkt->kind is set. first: the next is the message's first.
+ * Sends a packet out of the port. The packet belongs to the link afterwards, or has been released if the port lost
+ * the packet.
  */
-uint32_t pkt_train(const struct soft_qp *qp, struct packet *pkt, enum flow_index flow, bool first, uint32_t left);
+void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flow_index flow);
+/* Counts a train that the queue pair has accepted as received traffic. */
+void pkt_count_received(struct soft_qp *qp, const struct packet *pkt);
+/*
+ * Sets num and place of a packet: how many of the `left` packets of a message form one train now, from pkt->psn on.
+ * Returns num. The caller has set pkt->psn and pkt->kind. first: the train begins the message.
+ */
+uint32_t pkt_set_train(const struct soft_qp *qp, struct packet *pkt, enum flow_index flow, bool first, uint32_t left);
 
-/* completer */
-void comp_response(struct runner *r, struct soft_qp *qp, struct packet *pkt);
-/* One that has come while another's payload is being copied to a client: it waits. */
-void comp_wait(struct soft_qp *qp, struct packet *pkt);
-/* Goes on, if that is done. */
+/* ---------------------------------------------------------------- completer (comp.c) */
+
+/* Handles a response. The caller keeps the packet and releases the packet afterwards. */
+void comp_take_response(struct runner *r, struct soft_qp *qp, struct packet *pkt);
+/*
+ * Takes over a response that came while a client's thread copies an earlier response: the response waits in
+ * stage.waiting.
+ */
+void comp_suspend(struct soft_qp *qp, struct packet *pkt);
+/* Ends the copy of a response if the client's thread is done, then handles the waiting responses. */
 void comp_resume(struct runner *r, struct soft_qp *qp);
-/* completes the elements that are answered and whose packets are at home */
+/* Completes, in order, the elements that are acknowledged and whose packets are at home. */
 void comp_retire(struct runner *r, struct soft_qp *qp);
-/* SQE: completes all that is in the send queue, in error, as it comes home */
+/* SQE: fails every element of the send queue, and completes the elements whose packets are at home. */
 void comp_flush_sends(struct runner *r, struct soft_qp *qp);
-/* completes everything, in error; false: some packets are not yet at home */
+/*
+ * Error: completes the elements of the send queue, the open ones in error. Returns false if some packets are not at
+ * home yet.
+ */
 bool comp_flush(struct runner *r, struct soft_qp *qp);
-/* the oldest element that is not answered fails */
+/* Fails the oldest element that is not acknowledged, and moves the queue pair to Error. */
 void comp_fail(struct runner *r, struct soft_qp *qp, ib_wc_status status);
 
-/* Bytes on the link of num packets in a row of a connection, headers and all. */
+/*
+ * Returns the bytes on the wire, headers included, of num consecutive packets of a connection with `length` bytes of
+ * payload.
+ */
 static inline uint64_t wire_bytes(const struct soft_qp *qp, uint8_t kind, uint8_t place,
 				  uint32_t num, uint32_t length)
 {
-	const uint8_t *opcode = rc_opcode[kind]; /* those of UC have the same headers */
+	const uint8_t *opcode = rc_opcode[kind]; /* UC packets have the headers of RC packets */
 	uint64_t each = LRH_BYTES + BTH_BYTES + CRC_BYTES + (qp->conn.source.global ? GRH_BYTES : 0);
 	uint32_t ext;
 
@@ -339,9 +435,14 @@ static inline uint64_t wire_bytes(const struct soft_qp *qp, uint8_t kind, uint8_
 	return num * each + ext + ((length + 3ull) & ~3ull);
 }
 
-/* Fetches home what is on its way to the peer, and takes back what he has not looked at. May sleep. */
+/* ---------------------------------------------------------------- recall of packets (send.c) */
+
+/*
+ * Recalls the queue pair's packets from the peer's actor: afterwards every node that the peer has not looked at is
+ * home. The caller is a control operation that does not own the actor. May sleep.
+ */
 void qp_purge(struct soft_qp *qp);
-/* The same of a connection, where its path led. */
+/* Recalls a connection's packets from the peer that `path` leads to: a path that the connection had before a modify. */
 void qp_purge_at(struct soft_qp *qp, const struct path *path);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The responder: executes the peer's requests in the order of their PSNs, and answers. It works on
- * one packet (train) after the other; while responses of a read are on their way out, later
- * requests wait in the backlog. What unreliable services do with a request is in uc.c and ud.c.
+ * The responder of reliable connections: executes the peer's requests in the order of their PSNs and answers the
+ * requests. The responder executes one packet (train) after the other. While the responder sends the responses of a
+ * read, later requests wait in the backlog. The file also has the backlog of all services; the responders of
+ * unreliable services are in uc.c and ud.c.
  */
 #include <string.h>
 
@@ -20,7 +21,7 @@
 
 /* ----------------------------------------------------------------- answers */
 
-/* An ACK says how many receives are there, so that the peer need not find out (IBTA 9.7.7.2). */
+/* The syndrome of an ACK, with the number of posted receives as end-to-end credits (IBTA 9.7.7.2). */
 static uint8_t ack_syndrome(struct soft_qp *qp)
 {
 	uint32_t receives = rq_count(&qp->rq);
@@ -31,11 +32,12 @@ static uint8_t ack_syndrome(struct soft_qp *qp)
 }
 
 /*
- * A node for a response. If the request's node is another queue pair's, the response uses it and so goes
- * home with it. Otherwise the request is released and one of our response nodes is taken. NULL: none is
- * free; the requester will send its request again.
+ * Takes a node for the response to a request. The request's node serves if it belongs to another queue pair: the
+ * response then takes the node home. Otherwise the request is released, and the node is one of our response nodes.
+ * request is NULL if its node is in use already. Returns NULL if no response node is free: the response is lost, and
+ * the requester retries its request.
  */
-static struct packet *answer_node(struct runner *r, struct soft_qp *qp, struct packet *request)
+static struct packet *take_answer_node(struct runner *r, struct soft_qp *qp, struct packet *request)
 {
 	struct packet *pkt;
 
@@ -49,16 +51,17 @@ static struct packet *answer_node(struct runner *r, struct soft_qp *qp, struct p
 	return pkt;
 }
 
-static void answer(struct runner *r, struct soft_qp *qp, struct packet *request, uint8_t syndrome,
+/* Sends an Acknowledge packet, whose syndrome is an ACK or a NAK. Consumes the request. */
+static void send_ack(struct runner *r, struct soft_qp *qp, struct packet *request, uint8_t syndrome,
 		   uint32_t psn)
 {
-	struct packet *pkt = answer_node(r, qp, request);
+	struct packet *pkt = take_answer_node(r, qp, request);
 
 	if (!pkt)
 		return;
 	pkt->kind = PKT_ACK;
 	pkt->place = PLACE_ONLY;
-	pkt->flags &= PKT_FETCHED; /* what it brought is freed at home */
+	pkt->flags &= PKT_FETCHED; /* the request's payload is an errand's, which pkt_take_home() frees */
 	pkt->syndrome = syndrome;
 	pkt->psn = psn;
 	pkt->num = 1;
@@ -67,29 +70,36 @@ static void answer(struct runner *r, struct soft_qp *qp, struct packet *request,
 	pkt_send(r, qp, pkt, FLOW_RESPONSE);
 }
 
+/* Acknowledges a request if the request asks for an ACK. Consumes the request. */
 static void acknowledge(struct runner *r, struct soft_qp *qp, struct packet *request, uint32_t psn)
 {
 	if (request->flags & PKT_ACK_REQ)
-		answer(r, qp, request, ack_syndrome(qp), psn);
+		send_ack(r, qp, request, ack_syndrome(qp), psn);
 	else
 		pkt_release(r, qp, request);
 }
 
-/* An error that ends the connection: the requester is told, and so is our own side. */
+/*
+ * Ends the connection: the requester gets the NAK, and our queue pair moves to Error. Consumes the request (NULL:
+ * none).
+ */
 static void refuse(struct runner *r, struct soft_qp *qp, struct packet *request, uint32_t psn,
 		   uint8_t nak, int event)
 {
 	IB_TRACE("soft", "NAK %#x: qp=%#x psn=%#x", nak, qp->ci.qp_num, psn);
-	answer(r, qp, request, nak, psn);
+	send_ack(r, qp, request, nak, psn);
 	qp_error(r, qp, event);
 }
 
-static void rnr_nak(struct runner *r, struct soft_qp *qp, struct packet *request, uint32_t psn)
+/*
+ * Consumes the request. The requester sends the packet of that PSN again after the RNR pause, and all packets that
+ * follow.
+ */
+static void send_rnr_nak(struct runner *r, struct soft_qp *qp, struct packet *request, uint32_t psn)
 {
 	port_count(qp->conn.source.port, CNT_RNR_NAKS, 1);
-	qp->conn.resp.nak_sent =
-		true; /* the requester sends this request and all later ones again */
-	answer(r, qp, request, AETH_RNR_NAK | qp->conn.attr.min_rnr_timer, psn);
+	qp->conn.resp.nak_sent = true;
+	send_ack(r, qp, request, AETH_RNR_NAK | qp->conn.attr.min_rnr_timer, psn);
 }
 
 void resp_fail_recv(struct runner *r, struct soft_qp *qp, ib_wc_status status)
@@ -99,8 +109,11 @@ void resp_fail_recv(struct runner *r, struct soft_qp *qp, ib_wc_status status)
 	qp_complete_recv(r, qp, &wc);
 }
 
-/* The memory that a request names is not ours to give. A write whose receive is there by now fails
- * that; else it is an event (IBTA 10.10.2.2, 11.6.2). */
+/*
+ * Refuses a request whose rkey or range permits no access. If the request is the last packet of a write with
+ * immediate, and a receive is posted, the receive reports the error; otherwise an event does (IBTA 10.10.2.2,
+ * 11.6.2).
+ */
 static void refuse_access(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	int event = IB_EVENT_QP_ACCESS_ERR;
@@ -108,39 +121,38 @@ static void refuse_access(struct runner *r, struct soft_qp *qp, struct packet *p
 	if (pkt->kind == PKT_WRITE_IMM && pkt->num == 1 && pkt->place & PLACE_LAST &&
 	    resp_take_recv(qp)) {
 		resp_fail_recv(r, qp, IB_WC_LOC_ACCESS_ERR);
-		event = -1;
+		event = NO_EVENT;
 	}
 	refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_ACCESS, event);
 }
 
 /* ------------------------------------------------------------ send and write */
 
-/* Suspends the requester's ACK timer while a client copy for its request is under way
- * (client_at_work()). */
-static void hold(const struct packet *pkt)
+/* Suspends the requester's ACK timer while a copy to a client's memory is under way (awaits_client()). */
+static void suspend_timer(const struct packet *pkt)
 {
 	if (pkt->home)
 		atomic_fetch_add_explicit(&pkt->home->held, 1, memory_order_relaxed);
 }
 
-void resp_unhold(const struct packet *pkt)
+void resp_resume_timer(const struct packet *pkt)
 {
 	if (pkt->home)
 		atomic_fetch_sub_explicit(&pkt->home->held, 1, memory_order_relaxed);
 }
 
-void resp_wait(struct soft_qp *qp, struct packet *pkt, bool short_receive)
+void resp_suspend(struct soft_qp *qp, struct packet *pkt)
 {
-	hold(pkt);
+	suspend_timer(pkt);
 	qp->conn.resp.copying = true;
-	qp->conn.stage->short_receive = short_receive;
+	qp->conn.stage->lacks_receive = false;
 	pkt->next = qp->conn.resp.backlog;
 	qp->conn.resp.backlog = pkt;
 	if (!pkt->next)
 		qp->conn.resp.backlog_tail = &pkt->next;
 }
 
-enum copy_result resp_payload(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
+enum copy_result resp_copy_payload(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 {
 	const struct responder *resp = &qp->conn.resp;
 	const struct ib_sge range = { resp->va + resp->done, pkt->length, resp->rkey };
@@ -164,8 +176,6 @@ enum copy_result resp_payload(struct runner *r, struct soft_qp *qp, const struct
 	return result;
 }
 
-/* Is the memory that a request names ours to give? Without data no key is looked at
- * (IBTA 9.7.4.1.4). */
 bool resp_may_access(struct soft_qp *qp, const struct packet *pkt, uint32_t access, uint32_t length)
 {
 	const struct mem_view view = { qp->conn.own.memory, qp->ci.pd, access };
@@ -174,19 +184,21 @@ bool resp_may_access(struct soft_qp *qp, const struct packet *pkt, uint32_t acce
 
 	if (!(qp->conn.attr.qp_access_flags & access))
 		return false;
-	if (!length)
+	if (!length) /* IBTA 9.7.4.1.4: the R_Key of an empty request is not checked */
 		return true;
 	slot = mr_get(&view, pkt->rkey, pkt->va, length, &mem);
 	if (!slot)
 		return false;
-	qp->conn.resp.client = slot->client;
+	qp->conn.resp.client_memory = slot->client;
 	mr_put(slot);
 	return true;
 }
 
-/* A message's last packet has at least a byte, unless it is the only one; those before are full
- * (IBTA 9.7.4.1.6). */
-static bool right_length(const struct soft_qp *qp, const struct packet *pkt)
+/*
+ * Checks a train's length (IBTA 9.7.4.1.6): each packet but a message's last carries exactly the path MTU, and the
+ * last packet carries at least one byte, unless the message is one empty packet.
+ */
+static bool has_valid_length(const struct soft_qp *qp, const struct packet *pkt)
 {
 	uint64_t full = (uint64_t)pkt->num << qp->conn.source.mtu_shift;
 
@@ -197,16 +209,16 @@ static bool right_length(const struct soft_qp *qp, const struct packet *pkt)
 	return pkt->length <= full && pkt->length > full - (1ull << qp->conn.source.mtu_shift);
 }
 
-/* Do the packet's place and kind fit the message in progress? */
-static bool in_sequence(const struct soft_qp *qp, const struct packet *pkt)
+/* Checks that a packet begins a message while no message is in progress, or continues the message in progress. */
+static bool fits_message(const struct soft_qp *qp, const struct packet *pkt)
 {
 	if (pkt->place & PLACE_FIRST)
 		return qp->conn.resp.kind == PKT_NONE;
-	/* off a wire only the last packet says that there is immediate data */
+	/* a packet from a wire has immediate data in the message's last packet only, so the kinds may differ */
 	return qp->conn.resp.kind != PKT_NONE && is_send(qp->conn.resp.kind) == is_send(pkt->kind);
 }
 
-void resp_finish(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
+void resp_finish_message(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 {
 	struct ib_wc wc = { .opcode = IB_WC_RECV, .byte_len = (uint32_t)qp->conn.resp.done };
 
@@ -225,16 +237,20 @@ void resp_finish(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 	qp_complete_recv(r, qp, &wc);
 }
 
-/* The payload of its packets is there, or not. rnr: they are followed by one that lacks a receive.
+/*
+ * Ends the execution of a train of a SEND or write whose payload copy has ended with `result`. Answers and consumes
+ * the packet. lacks_receive: one more packet follows the train, whose write with immediate lacks a receive.
  */
-static void took_message(struct runner *r, struct soft_qp *qp, struct packet *pkt,
-			 enum copy_result result, bool rnr)
+static void end_message_copy(struct runner *r, struct soft_qp *qp, struct packet *pkt,
+			     enum copy_result result, bool lacks_receive)
 {
-	uint32_t last = psn_add(pkt->psn, pkt->num - 1 + rnr);
+	uint32_t next_psn = psn_add(pkt->psn, pkt->num);
 
 	if (UNLIKELY(result == COPY_BAD_SOURCE || result == COPY_NO_MEMORY)) {
-		/* The packet is as good as lost. If the sender deregistered the memory after it
-		 * sent the packet, the node tells the sender so. */
+		/*
+		 * The packet counts as lost. If the sender has deregistered the payload's memory, PKT_BAD_SOURCE
+		 * takes that fact home to the sender.
+		 */
 		if (pkt->place & PLACE_FIRST)
 			qp->conn.resp.kind = PKT_NONE;
 		if (result == COPY_BAD_SOURCE)
@@ -245,35 +261,36 @@ static void took_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 	if (UNLIKELY(result == COPY_BAD_TARGET)) {
 		if (is_send(pkt->kind)) {
 			resp_fail_recv(r, qp, IB_WC_LOC_PROT_ERR);
-			refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_OPERATION, -1);
+			refuse(r, qp, pkt, pkt->psn, NAK_REMOTE_OPERATION, NO_EVENT);
 		} else {
 			refuse_access(r, qp, pkt);
 		}
 		return;
 	}
 	qp->conn.resp.done += pkt->length;
-	qp->conn.resp.epsn = psn_add(pkt->psn, pkt->num);
+	qp->conn.resp.epsn = next_psn;
 	if (pkt->place & PLACE_LAST)
-		resp_finish(r, qp, pkt);
-	if (rnr)
-		rnr_nak(r, qp, pkt, last);
+		resp_finish_message(r, qp, pkt);
+	if (lacks_receive)
+		send_rnr_nak(r, qp, pkt, next_psn);
 	else
-		acknowledge(r, qp, pkt, last);
+		acknowledge(r, qp, pkt, psn_sub(next_psn, 1));
 }
 
-static void take_message(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+/* Executes a train of a SEND or write in sequence. Consumes the packet. */
+static void execute_message(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	enum copy_result result = COPY_DONE;
-	bool rnr = false;
+	bool lacks_receive = false;
 
-	if (!in_sequence(qp, pkt) || !right_length(qp, pkt) ||
+	if (!fits_message(qp, pkt) || !has_valid_length(qp, pkt) ||
 	    (!is_send(pkt->kind) && pkt->dma_len > SOFT_MAX_MSG)) {
 		refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, IB_EVENT_QP_REQ_ERR);
 		return;
 	}
 	if (pkt->place & PLACE_FIRST) {
 		if (is_send(pkt->kind) && !resp_take_recv(qp)) {
-			rnr_nak(r, qp, pkt, pkt->psn);
+			send_rnr_nak(r, qp, pkt, pkt->psn);
 			return;
 		}
 		if (!is_send(pkt->kind) &&
@@ -283,12 +300,12 @@ static void take_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 		}
 	}
 	if (pkt->kind == PKT_WRITE_IMM && pkt->place & PLACE_LAST && !resp_take_recv(qp)) {
-		/* only the last packet needs the receive: those before it are done all the same */
+		/* only the last packet needs the receive, so the packets before the last are executed */
 		if (pkt->num == 1) {
-			rnr_nak(r, qp, pkt, pkt->psn);
+			send_rnr_nak(r, qp, pkt, pkt->psn);
 			return;
 		}
-		rnr = true;
+		lacks_receive = true;
 		pkt->num--;
 		pkt->length = pkt->num << qp->conn.source.mtu_shift;
 		pkt->place &= PLACE_FIRST;
@@ -302,7 +319,7 @@ static void take_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 	}
 	if (is_send(pkt->kind) && pkt->length > qp->conn.resp.recv->wr.length - qp->conn.resp.done) {
 		resp_fail_recv(r, qp, IB_WC_LOC_LEN_ERR);
-		refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, -1);
+		refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, NO_EVENT);
 		return;
 	}
 	if (!is_send(pkt->kind) && (pkt->length > qp->conn.resp.dma_len - qp->conn.resp.done ||
@@ -312,16 +329,19 @@ static void take_message(struct runner *r, struct soft_qp *qp, struct packet *pk
 		return;
 	}
 	if (pkt->length)
-		result = resp_payload(r, qp, pkt);
-	if (UNLIKELY(result == COPY_LATER))
-		resp_wait(qp, pkt, rnr);
-	else
-		took_message(r, qp, pkt, result, rnr);
+		result = resp_copy_payload(r, qp, pkt);
+	if (UNLIKELY(result == COPY_LATER)) {
+		resp_suspend(qp, pkt);
+		qp->conn.stage->lacks_receive = lacks_receive;
+		return;
+	}
+	end_message_copy(r, qp, pkt, result, lacks_receive);
 }
 
 /* ---------------------------------------------------------- read and atomic */
 
-static struct resource *remember(struct soft_qp *qp, const struct packet *pkt, uint32_t num)
+/* Records a read or atomic of num PSNs in the oldest responder resource. */
+static struct resource *record_resource(struct soft_qp *qp, const struct packet *pkt, uint32_t num)
 {
 	struct resource *res = &qp->conn.resp.resources[qp->conn.resp.next_resource];
 
@@ -338,9 +358,11 @@ static struct resource *remember(struct soft_qp *qp, const struct packet *pkt, u
 	return res;
 }
 
-/* The resource of a request that was answered, by any of its PSNs. The newest first: the others may
- * be older than a whole round of PSNs. */
-static struct resource *recall(const struct soft_qp *qp, uint32_t psn)
+/*
+ * Finds the responder resource of an executed read or atomic by any of its PSNs. NULL: no resource has the PSN. The
+ * search begins at the newest resource, because an old resource's PSNs may be in use again.
+ */
+static struct resource *find_resource(const struct soft_qp *qp, uint32_t psn)
 {
 	const uint32_t num = qp->conn.resp.num_resources;
 	struct resource *res;
@@ -355,28 +377,33 @@ static struct resource *recall(const struct soft_qp *qp, uint32_t psn)
 	return NULL;
 }
 
-/* Has the data of a read response fetched from a client's memory. False: the fetch is under way or has
- * failed, and the node is back with the free ones. */
-static bool fetch_reply(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+/*
+ * Fetches the payload of a read response from a client's memory. False: the fetch is under way or has failed, and the
+ * node is free again.
+ */
+static bool fetch_response_payload(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	enum copy_result result = COPY_NO_MEMORY;
 
 	if (stage_of(qp))
-		result = errand_fetch(qp->actor, &qp->conn.stage->reply, pkt, &qp->conn.lent,
+		result = errand_fetch(qp->actor, &qp->conn.stage->response_fetch, pkt, &qp->conn.lent,
 				      &pkt->lent, 1, 0);
 	if (result == COPY_DONE)
 		return true;
 	pkt->next = qp->conn.resp.nodes;
 	qp->conn.resp.nodes = pkt;
 	if (result != COPY_LATER)
-		qp->conn.resp.reading.num = 0; /* no memory: as if the responses had been lost */
+		qp->conn.resp.reading.num = 0; /* no memory: the responses count as lost */
 	if (result == COPY_BAD_SOURCE)
 		refuse(r, qp, NULL, pkt->psn, NAK_REMOTE_ACCESS, IB_EVENT_QP_ACCESS_ERR);
 	return false;
 }
 
-/* Sends the next train of the read in progress; false: not now. */
-static bool read_train(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+/*
+ * Sends the next train of the read in progress on the node pkt. False: the read has to wait, or has ended in an
+ * error.
+ */
+static bool send_read_train(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	struct reading *rd = &qp->conn.resp.reading;
 	const uint32_t psn = rd->psn;
@@ -384,7 +411,7 @@ static bool read_train(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 
 	pkt->kind = PKT_READ_RESP;
 	pkt->psn = rd->psn;
-	num = pkt_train(qp, pkt, FLOW_RESPONSE, rd->first, rd->num);
+	num = pkt_set_train(qp, pkt, FLOW_RESPONSE, rd->first, rd->num);
 	pkt->flags = 0;
 	pkt->syndrome = ack_syndrome(qp);
 	pkt->ex = rd->msn;
@@ -394,7 +421,7 @@ static bool read_train(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	pkt->sge = &pkt->lent;
 	pkt->num_sge = 1;
 	pkt->offset = 0;
-	if (UNLIKELY(rd->client) && !fetch_reply(r, qp, pkt))
+	if (UNLIKELY(rd->client) && !fetch_response_payload(r, qp, pkt))
 		return false;
 	rd->first = false;
 	rd->psn = psn_add(rd->psn, num);
@@ -402,16 +429,17 @@ static bool read_train(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	rd->va += pkt->length;
 	rd->left -= pkt->length;
 	pkt_send(r, qp, pkt, FLOW_RESPONSE);
-	if (LIKELY(!qp->conn.resp.gone))
+	if (LIKELY(!qp->conn.resp.source_gone))
 		return true;
-	qp->conn.resp.gone = false; /* a link by value has found so */
+	/* a link by value has copied the payload during pkt_send(), and found the memory deregistered */
+	qp->conn.resp.source_gone = false;
 	rd->num = 0;
 	refuse(r, qp, NULL, psn, NAK_REMOTE_ACCESS, IB_EVENT_QP_ACCESS_ERR);
 	return false;
 }
 
-/* Goes on with the read in progress; false: it has to wait. */
-static bool read_on(struct runner *r, struct soft_qp *qp)
+/* Sends the remaining responses of the read in progress. False: the read has to wait, or has ended in an error. */
+static bool continue_reading(struct runner *r, struct soft_qp *qp)
 {
 	struct packet *pkt;
 
@@ -422,12 +450,13 @@ static bool read_on(struct runner *r, struct soft_qp *qp)
 		if (!pkt || UNLIKELY(!source_room(&qp->conn.source, FLOW_RESPONSE)))
 			return false;
 		qp->conn.resp.nodes = pkt->next;
-		if (!read_train(r, qp, pkt))
+		if (!send_read_train(r, qp, pkt))
 			return false;
 	}
 	return true;
 }
 
+/* Begins to send the responses of a read of num packets. Consumes the request. */
 static void start_reading(struct runner *r, struct soft_qp *qp, struct packet *pkt, uint32_t num)
 {
 	qp->conn.resp.reading = (struct reading){
@@ -438,37 +467,38 @@ static void start_reading(struct runner *r, struct soft_qp *qp, struct packet *p
 		.rkey = pkt->rkey,
 		.msn = qp->conn.resp.msn,
 		.first = true,
-		.client = pkt->dma_len && qp->conn.resp.client,
+		.client = pkt->dma_len && qp->conn.resp.client_memory,
 	};
-	/* it waits until the client's thread has brought all, which goes on nodes of ours */
+	/* the request waits until all responses, which use our own nodes, have been sent */
 	if (UNLIKELY(qp->conn.resp.reading.client)) {
 		if (stage_of(qp))
-			resp_wait(qp, pkt, false);
+			resp_suspend(qp, pkt);
 		else
 			pkt_release(r, qp, pkt);
 		return;
 	}
 	if (UNLIKELY(!source_room(&qp->conn.source, FLOW_RESPONSE))) {
-		pkt_release(r, qp, pkt); /* read_on() goes on when there is room */
+		pkt_release(r, qp, pkt); /* continue_reading() sends the responses when the link has room */
 		return;
 	}
-	/* the first train rides home on the request's node; without any, read_on() goes on when
-	 * there is one */
-	pkt = answer_node(r, qp, pkt);
+	/*
+	 * the first train takes the request's node home; if no node is free, continue_reading() sends the train later
+	 */
+	pkt = take_answer_node(r, qp, pkt);
 	if (pkt)
-		read_train(r, qp, pkt);
+		send_read_train(r, qp, pkt);
 }
 
-static uint32_t read_packets(const struct soft_qp *qp, uint32_t length)
+static uint32_t count_read_packets(const struct soft_qp *qp, uint32_t length)
 {
 	return length ? (length + (1u << qp->conn.source.mtu_shift) - 1) >>
 				qp->conn.source.mtu_shift
 		      : 1;
 }
 
-static void take_read(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+static void execute_read(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
-	uint32_t num = read_packets(qp, pkt->dma_len);
+	uint32_t num = count_read_packets(qp, pkt->dma_len);
 
 	if (!qp->conn.resp.num_resources || pkt->dma_len > SOFT_MAX_MSG) {
 		refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, IB_EVENT_QP_REQ_ERR);
@@ -478,16 +508,17 @@ static void take_read(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 		refuse_access(r, qp, pkt);
 		return;
 	}
-	remember(qp, pkt, num);
+	record_resource(qp, pkt, num);
 	qp->conn.resp.epsn = psn_add(pkt->psn, num);
 	qp->conn.resp.msn = psn_add(qp->conn.resp.msn, 1);
 	start_reading(r, qp, pkt, num);
 }
 
+/* Sends the ACK of an atomic. Consumes the request. */
 static void answer_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt, uint32_t psn,
 			  uint64_t orig)
 {
-	pkt = answer_node(r, qp, pkt);
+	pkt = take_answer_node(r, qp, pkt);
 	if (!pkt)
 		return;
 	pkt->kind = PKT_ATOMIC_ACK;
@@ -502,25 +533,25 @@ static void answer_atomic(struct runner *r, struct soft_qp *qp, struct packet *p
 	pkt_send(r, qp, pkt, FLOW_RESPONSE);
 }
 
-/* On a client's memory: atomic among queue pairs only. */
-static enum copy_result atomic_on_client(struct soft_qp *qp, const struct packet *pkt,
+/* Starts an errand that executes an atomic on a client's memory: atomic with respect to queue pairs only. */
+static enum copy_result start_client_atomic(struct soft_qp *qp, const struct packet *pkt,
 					 struct ci_client *client, const char *mem)
 {
 	if (!stage_of(qp))
 		return COPY_NO_MEMORY;
-	return payload_atomic_by_errand(qp->actor, &qp->conn.stage->taken, pkt, client, mem);
+	return payload_atomic_by_errand(qp->actor, &qp->conn.stage->request_copy, pkt, client, mem);
 }
 
-/* It has been executed. */
-static void did_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt, uint64_t orig)
+/* Records an atomic that was executed, and answers the request. */
+static void finish_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt, uint64_t orig)
 {
-	remember(qp, pkt, 1)->orig = orig;
+	record_resource(qp, pkt, 1)->orig = orig;
 	qp->conn.resp.epsn = psn_add(pkt->psn, 1);
 	qp->conn.resp.msn = psn_add(qp->conn.resp.msn, 1);
 	answer_atomic(r, qp, pkt, pkt->psn, orig);
 }
 
-static void take_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+static void execute_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	const struct mem_view view = { qp->conn.own.memory, qp->ci.pd, IB_ACCESS_REMOTE_ATOMIC };
 	enum copy_result result = COPY_DONE;
@@ -535,8 +566,8 @@ static void take_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt
 	slot = qp->conn.attr.qp_access_flags & IB_ACCESS_REMOTE_ATOMIC
 		       ? mr_get(&view, pkt->rkey, pkt->va, sizeof(uint64_t), &mem)
 		       : NULL;
-	if (slot &&
-	    (uintptr_t)mem % sizeof(uint64_t)) { /* an iova aligned otherwise than its memory */
+	/* an iova may be aligned where its memory is not */
+	if (slot && (uintptr_t)mem % sizeof(uint64_t)) {
 		mr_put(slot);
 		slot = NULL;
 	}
@@ -547,39 +578,39 @@ static void take_atomic(struct runner *r, struct soft_qp *qp, struct packet *pkt
 	if (LIKELY(!slot->client))
 		orig = payload_execute_atomic(pkt, (uint64_t *)mem);
 	else
-		result = atomic_on_client(qp, pkt, slot->client, mem);
+		result = start_client_atomic(qp, pkt, slot->client, mem);
 	mr_put(slot);
 	if (LIKELY(result == COPY_DONE))
-		did_atomic(r, qp, pkt, orig);
+		finish_atomic(r, qp, pkt, orig);
 	else if (result == COPY_LATER)
-		resp_wait(qp, pkt, false);
+		resp_suspend(qp, pkt);
 	else
-		pkt_release(r, qp, pkt); /* no memory: as if the packet had been lost */
+		pkt_release(r, qp, pkt); /* no memory: the packet counts as lost */
 }
 
-void rc_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result)
+void rc_end_copy(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result)
 {
 	if (pkt->kind != PKT_COMP_SWAP && pkt->kind != PKT_FETCH_ADD)
-		took_message(r, qp, pkt, result, qp->conn.stage->short_receive);
+		end_message_copy(r, qp, pkt, result, qp->conn.stage->lacks_receive);
 	else if (result == COPY_DONE)
-		did_atomic(r, qp, pkt, qp->conn.stage->orig);
+		finish_atomic(r, qp, pkt, qp->conn.stage->atomic_orig);
 	else
 		refuse_access(r, qp, pkt);
 }
 
 /* -------------------------------------------------------------- order of PSNs */
 
-/* A request that was executed before: never again, but its answer is repeated (IBTA 9.7.5.1.2). */
-static void take_duplicate(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+/* Repeats the answer of a request that was executed before, without executing the request (IBTA 9.7.5.1.2). */
+static void repeat_answer(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	struct resource *res;
 	uint64_t skipped;
 
 	if (pkt->kind != PKT_READ && pkt->kind != PKT_COMP_SWAP && pkt->kind != PKT_FETCH_ADD) {
-		acknowledge(r, qp, pkt, psn_add(qp->conn.resp.epsn, IB_PSN_MASK));
+		acknowledge(r, qp, pkt, psn_sub(qp->conn.resp.epsn, 1));
 		return;
 	}
-	res = recall(qp, pkt->psn);
+	res = find_resource(qp, pkt->psn);
 	if (!res || res->kind != pkt->kind)
 		goto drop;
 	if (pkt->kind != PKT_READ) {
@@ -588,19 +619,21 @@ static void take_duplicate(struct runner *r, struct soft_qp *qp, struct packet *
 		answer_atomic(r, qp, pkt, pkt->psn, res->orig);
 		return;
 	}
-	/* a part of what was read before, or all of it: nothing else is given under its PSNs */
+	/* a duplicate read asks for the original range, or for the end of that range */
 	skipped = (uint64_t)(uint32_t)psn_diff(pkt->psn, res->first_psn)
 		  << qp->conn.source.mtu_shift;
 	if (pkt->rkey != res->rkey || pkt->va - res->va != skipped ||
 	    pkt->dma_len != res->dma_len - skipped)
 		goto drop;
 	if (!resp_may_access(qp, pkt, IB_ACCESS_REMOTE_READ, pkt->dma_len)) {
-		/* A requester that still waits for this read gets the NAK. The duplicate may as
-		 * well be a late copy of a read that is complete, so the connection stays. */
-		answer(r, qp, pkt, NAK_REMOTE_ACCESS, pkt->psn);
+		/*
+		 * A requester that still waits for this read gets the NAK. The duplicate may as well be a late copy
+		 * of a read that is complete, so the connection stays.
+		 */
+		send_ack(r, qp, pkt, NAK_REMOTE_ACCESS, pkt->psn);
 		return;
 	}
-	start_reading(r, qp, pkt, read_packets(qp, pkt->dma_len));
+	start_reading(r, qp, pkt, count_read_packets(qp, pkt->dma_len));
 	return;
 
 drop:
@@ -608,8 +641,8 @@ drop:
 	pkt_release(r, qp, pkt);
 }
 
-/* Drops the part of a train that was executed before. */
-static void trim(struct soft_qp *qp, struct packet *pkt, uint32_t num)
+/* Removes from a train its first num packets, which were executed before. */
+static void trim_executed(struct soft_qp *qp, struct packet *pkt, uint32_t num)
 {
 	pkt->psn = psn_add(pkt->psn, num);
 	pkt->num -= num;
@@ -618,7 +651,7 @@ static void trim(struct soft_qp *qp, struct packet *pkt, uint32_t num)
 	pkt->place &= PLACE_LAST;
 }
 
-void resp_arrived(struct soft_qp *qp)
+void resp_note_arrival(struct soft_qp *qp)
 {
 	if (LIKELY(qp->conn.resp.established))
 		return;
@@ -627,35 +660,37 @@ void resp_arrived(struct soft_qp *qp)
 		qp_event(qp, IB_EVENT_COMM_EST);
 }
 
-/* Fault injection has put a NAK's syndrome into the request: sends that NAK, and does not execute
- * the request. */
-static void forced_nak(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+/* Sends the NAK whose syndrome fault injection has put into the request. The request is not executed. */
+static void send_forced_nak(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	uint8_t syndrome = pkt->syndrome;
+	int event = NO_EVENT;
 
 	if ((syndrome & AETH_KIND) == AETH_RNR_NAK || syndrome == NAK_PSN_SEQ) {
 		port_count(qp->conn.source.port,
 			   syndrome == NAK_PSN_SEQ ? CNT_SEQ_NAKS : CNT_RNR_NAKS, 1);
 		qp->conn.resp.nak_sent = true;
-		answer(r, qp, pkt, syndrome, pkt->psn);
+		send_ack(r, qp, pkt, syndrome, pkt->psn);
 		return;
 	}
-	refuse(r, qp, pkt, pkt->psn, syndrome,
-	       syndrome == NAK_INVALID_REQUEST ? IB_EVENT_QP_REQ_ERR
-	       : syndrome == NAK_REMOTE_ACCESS ? IB_EVENT_QP_ACCESS_ERR
-					       : -1);
+	if (syndrome == NAK_INVALID_REQUEST)
+		event = IB_EVENT_QP_REQ_ERR;
+	else if (syndrome == NAK_REMOTE_ACCESS)
+		event = IB_EVENT_QP_ACCESS_ERR;
+	refuse(r, qp, pkt, pkt->psn, syndrome, event);
 }
 
-static void take_new(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+/* Executes a request whose PSN is the expected PSN. */
+static void execute_new(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	if (UNLIKELY(pkt->syndrome)) {
-		forced_nak(r, qp, pkt);
+		send_forced_nak(r, qp, pkt);
 		return;
 	}
 	qp->conn.resp.nak_sent = false;
-	resp_arrived(qp);
+	resp_note_arrival(qp);
 	switch (pkt->kind) {
-	case PKT_SEND_INV: /* not offered */
+	case PKT_SEND_INV: /* this HCA does not offer SEND with invalidate */
 		refuse(r, qp, pkt, pkt->psn, NAK_INVALID_REQUEST, IB_EVENT_QP_REQ_ERR);
 		return;
 	case PKT_READ:
@@ -666,18 +701,18 @@ static void take_new(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 			return;
 		}
 		if (pkt->kind == PKT_READ)
-			take_read(r, qp, pkt);
+			execute_read(r, qp, pkt);
 		else
-			take_atomic(r, qp, pkt);
+			execute_atomic(r, qp, pkt);
 		return;
 	default:
-		take_message(r, qp, pkt);
+		execute_message(r, qp, pkt);
 	}
 }
 
-bool resp_pkey_matches(struct soft_qp *qp, const struct packet *pkt)
+bool resp_check_pkey(struct soft_qp *qp, const struct packet *pkt)
 {
-	/* a value of 0 is that of an empty entry, and no partition's (IBTA 10.9.1.1) */
+	/* the value 0 marks an empty entry of a P_Key table, and names no partition (IBTA 10.9.1.1) */
 	if (!((pkt->pkey ^ qp->conn.source.pkey) & IB_PKEY_VALUE_MASK) &&
 	    pkt->pkey & IB_PKEY_VALUE_MASK &&
 	    (pkt->pkey | qp->conn.source.pkey) & IB_PKEY_FULL_MEMBER)
@@ -686,60 +721,58 @@ bool resp_pkey_matches(struct soft_qp *qp, const struct packet *pkt)
 	return false;
 }
 
-/* Is it from the peer, and of the same partition? (IBTA 9.6.1) */
-bool resp_acceptable(struct soft_qp *qp, const struct packet *pkt)
+bool resp_check_packet(struct soft_qp *qp, const struct packet *pkt)
 {
-	/* a packet on the wire names its port only; here we know the queue pair, and ask that it be
-	 * the peer */
+	/* a packet from a wire does not name its source queue pair; any other packet must come from the peer's */
 	return pkt->in_port == qp->conn.source.port->num &&
 	       path_is_from(&qp->conn.source.path, pkt->route.slid) &&
 	       (pkt->flags & PKT_WIRE || pkt->src_qpn == qp->conn.source.dest_qpn) &&
-	       resp_pkey_matches(qp, pkt);
+	       resp_check_pkey(qp, pkt);
 }
 
 void rc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
-	int32_t early;
+	int32_t behind; /* PSNs from the packet to the expected PSN; negative: packets were lost before this packet */
 
-	if (UNLIKELY(!resp_acceptable(qp, pkt))) {
+	if (UNLIKELY(!resp_check_packet(qp, pkt))) {
 		port_count(qp->conn.source.port, CNT_RCV_DROPPED, pkt->num);
 		pkt_release(r, qp, pkt);
 		return;
 	}
-	pkt_received(qp, pkt);
-	early = psn_diff(qp->conn.resp.epsn, pkt->psn);
-	if (LIKELY(!early)) {
-		take_new(r, qp, pkt);
-	} else if (early < 0) {
+	pkt_count_received(qp, pkt);
+	behind = psn_diff(qp->conn.resp.epsn, pkt->psn);
+	if (LIKELY(!behind)) {
+		execute_new(r, qp, pkt);
+	} else if (behind < 0) {
 		if (qp->conn.resp.nak_sent) {
 			pkt_release(r, qp, pkt);
 			return;
 		}
 		qp->conn.resp.nak_sent = true;
 		port_count(qp->conn.source.port, CNT_SEQ_NAKS, 1);
-		answer(r, qp, pkt, NAK_PSN_SEQ, qp->conn.resp.epsn);
-	} else if ((uint32_t)early < pkt->num) {
-		trim(qp, pkt, (uint32_t)early);
-		take_new(r, qp, pkt);
+		send_ack(r, qp, pkt, NAK_PSN_SEQ, qp->conn.resp.epsn);
+	} else if ((uint32_t)behind < pkt->num) {
+		trim_executed(qp, pkt, (uint32_t)behind);
+		execute_new(r, qp, pkt);
 	} else {
-		take_duplicate(r, qp, pkt);
+		repeat_answer(r, qp, pkt);
 	}
 }
 
 /* ------------------------------------------------------------------ backlog */
 
-void resp_queue(struct soft_qp *qp, struct packet *pkt)
+void resp_enqueue(struct soft_qp *qp, struct packet *pkt)
 {
 	pkt->next = NULL;
 	*qp->conn.resp.backlog_tail = pkt;
 	qp->conn.resp.backlog_tail = &pkt->next;
 }
 
-/* The request whose payload is on its way has been taken back. */
-static void forget_taken(struct soft_qp *qp, const struct packet *pkt)
+/* Abandons the copy for a request that a recall has taken from the head of the backlog. */
+static void forget_copy(struct soft_qp *qp, const struct packet *pkt)
 {
-	resp_unhold(pkt);
-	errand_abandon(&qp->conn.stage->taken);
+	resp_resume_timer(pkt);
+	errand_abandon(&qp->conn.stage->request_copy);
 	qp->conn.resp.copying = false;
 	if (!qp->conn.resp.done)
 		qp->conn.resp.kind = PKT_NONE;
@@ -748,43 +781,44 @@ static void forget_taken(struct soft_qp *qp, const struct packet *pkt)
 struct packet *resp_recall(struct soft_qp *qp, const struct recall *what)
 {
 	const struct packet *first = qp->conn.resp.backlog;
-	struct packet *taken = packets_recall(&qp->conn.resp.backlog, what);
+	struct packet *recalled = packets_recall(&qp->conn.resp.backlog, what);
 
 	qp->conn.resp.backlog_tail = packets_end(&qp->conn.resp.backlog);
 	if (LIKELY(!qp->conn.stage))
-		return taken;
+		return recalled;
 	if (qp->conn.resp.copying && qp->conn.resp.backlog != first)
-		forget_taken(qp, first);
-	packets_append(&taken, packets_recall(&qp->conn.stage->answers, what));
-	qp->conn.stage->answers_tail = packets_end(&qp->conn.stage->answers);
-	return taken;
+		forget_copy(qp, first);
+	packets_append(&recalled, packets_recall(&qp->conn.stage->waiting, what));
+	qp->conn.stage->waiting_tail = packets_end(&qp->conn.stage->waiting);
+	return recalled;
 }
 
-/* Goes on with the request at the head of the backlog. A send, write or atomic goes on when its errand
- * is done; a read has no errand here, since all of its responses have been sent. False: the errand is
- * still under way. */
-static bool resume(struct runner *r, struct soft_qp *qp)
+/*
+ * Resumes the suspended request at the head of the backlog. A SEND, write or atomic resumes when its errand is done.
+ * A read has no errand here, since all of its responses have been sent. False: the errand is still under way.
+ */
+static bool resume_backlog(struct runner *r, struct soft_qp *qp)
 {
 	struct packet *pkt = qp->conn.resp.backlog;
-	struct errand *e = qp->conn.stage->taken;
+	struct errand *e = qp->conn.stage->request_copy;
 	enum copy_result result;
 
 	if (e && !errand_done(e))
 		return false;
-	qp->conn.stage->taken = NULL;
+	qp->conn.stage->request_copy = NULL;
 	qp->conn.resp.copying = false;
 	qp->conn.resp.backlog = pkt->next;
 	if (!pkt->next)
 		qp->conn.resp.backlog_tail = &qp->conn.resp.backlog;
-	resp_unhold(pkt);
-	if (!e) { /* all that it asks for is on its way */
+	resp_resume_timer(pkt);
+	if (!e) { /* a read, whose responses have been sent */
 		pkt_release(r, qp, pkt);
 		return true;
 	}
 	result = e->succeeded ? COPY_DONE : COPY_BAD_TARGET;
-	memcpy(&qp->conn.stage->orig, e->data, sizeof(qp->conn.stage->orig));
+	memcpy(&qp->conn.stage->atomic_orig, e->data, sizeof(qp->conn.stage->atomic_orig));
 	al_free(e);
-	qp->service->taken(r, qp, pkt, result);
+	qp->service->end_copy(r, qp, pkt, result);
 	return true;
 }
 
@@ -793,10 +827,10 @@ bool resp_run(struct runner *r, struct soft_qp *qp)
 	struct packet *pkt;
 
 	while (qp_state(qp) != IB_QPS_ERR) {
-		if (UNLIKELY(qp->conn.resp.reading.num) && !read_on(r, qp))
+		if (UNLIKELY(qp->conn.resp.reading.num) && !continue_reading(r, qp))
 			return runner_spent(r);
 		if (UNLIKELY(qp->conn.resp.copying)) {
-			if (!resume(r, qp))
+			if (!resume_backlog(r, qp))
 				return false;
 			continue;
 		}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A queue pair's packets: their way out of its port, their way home, and what a reset fetches back. */
+/*
+ * The nodes and packets of a queue pair: how a packet leaves the port, how a node returns home, and how a control
+ * operation recalls nodes from the peer. What a packet contains is decided in req.c and resp.c.
+ */
 #include "hca/soft/packet/packet.h"
 
 #include "hca/soft/base/table.h"
@@ -15,7 +18,7 @@
 #include "hca/soft/shared/opcode.h"
 #include "hca/soft/transport/qp.h"
 
-void pkt_home(struct soft_qp *qp, struct packet *pkt)
+void pkt_take_home(struct soft_qp *qp, struct packet *pkt)
 {
 	struct packet **list = pkt < qp->conn.node_mem + SOFT_REQUEST_NODES ? &qp->conn.req.nodes
 									    : &qp->conn.resp.nodes;
@@ -25,9 +28,9 @@ void pkt_home(struct soft_qp *qp, struct packet *pkt)
 		errand_free_payload(pkt);
 	if (UNLIKELY(pkt->flags & PKT_BAD_SOURCE)) {
 		if (wqe)
-			req_bad_source(qp, wqe);
+			req_fail_source(qp, wqe);
 		else
-			qp->conn.resp.gone = true; /* read_train() looks */
+			qp->conn.resp.source_gone = true; /* send_read_train() reads the flag */
 	}
 	if (wqe)
 		wqe->refs--;
@@ -39,7 +42,7 @@ void pkt_home(struct soft_qp *qp, struct packet *pkt)
 void pkt_release(struct runner *r, struct soft_qp *self, struct packet *pkt)
 {
 	if (pkt->home == self->actor) {
-		pkt_home(self, pkt);
+		pkt_take_home(self, pkt);
 		return;
 	}
 	if (UNLIKELY(!pkt->home)) {
@@ -47,7 +50,7 @@ void pkt_release(struct runner *r, struct soft_qp *self, struct packet *pkt)
 		return;
 	}
 	pkt->kind = PKT_NONE;
-	/* it can not be dead: the end of a queue pair waits for its packets */
+	/* the home actor can not be dead: destroy_qp waits until all nodes are home */
 	actor_push(r, pkt->home, pkt);
 }
 
@@ -61,7 +64,7 @@ void pkt_release_all(struct runner *r, struct soft_qp *self, struct packet *list
 	}
 }
 
-uint32_t pkt_train(const struct soft_qp *qp, struct packet *pkt, enum flow_index flow, bool first,
+uint32_t pkt_set_train(const struct soft_qp *qp, struct packet *pkt, enum flow_index flow, bool first,
 		   uint32_t left)
 {
 	uint8_t begin = first ? PLACE_FIRST : 0;
@@ -69,7 +72,7 @@ uint32_t pkt_train(const struct soft_qp *qp, struct packet *pkt, enum flow_index
 	uint32_t num = left < limit ? left : limit;
 	uint32_t room = source_room(&qp->conn.source, flow);
 
-	if (UNLIKELY(num > room)) /* there was some when the sender looked */
+	if (UNLIKELY(num > room)) /* room may have shrunk since the sender checked source_room() */
 		num = room ? room : 1;
 	if (UNLIKELY(port_faulty(qp->conn.source.port)) && num > 1)
 		num = link_hooks->clip(&qp->conn.source,
@@ -82,7 +85,8 @@ uint32_t pkt_train(const struct soft_qp *qp, struct packet *pkt, enum flow_index
 	return num;
 }
 
-static uint64_t pkt_bytes(const struct soft_qp *qp, const struct packet *pkt)
+/* Returns the train's bytes on the wire, headers included. */
+static uint64_t train_wire_bytes(const struct soft_qp *qp, const struct packet *pkt)
 {
 	uint64_t bytes = wire_bytes(qp, pkt->kind, pkt->place, pkt->num, pkt->length);
 
@@ -91,8 +95,11 @@ static uint64_t pkt_bytes(const struct soft_qp *qp, const struct packet *pkt)
 	return bytes;
 }
 
-/* A datagram's path is its own. */
-static bool leave(struct runner *r, const struct soft_qp *qp, struct packet *pkt)
+/*
+ * Passes a packet to the link. A connection has one path; the path of a datagram is resolved from the datagram's
+ * route.
+ */
+static bool pass_to_link(struct runner *r, const struct soft_qp *qp, struct packet *pkt)
 {
 	const struct link_ops *link = qp->conn.source.port->link;
 	struct path path;
@@ -106,14 +113,14 @@ static bool leave(struct runner *r, const struct soft_qp *qp, struct packet *pkt
 void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flow_index flow)
 {
 	struct soft_port *port = qp->conn.source.port;
-	const uint64_t n = qp->conn.source.flow[flow] + 1,
-		       last = qp->conn.source.flow[flow] + pkt->num;
+	const uint64_t first = qp->conn.source.flow[flow] + 1; /* numbers of the packets in the flow */
+	const uint64_t last = qp->conn.source.flow[flow] + pkt->num;
 	enum verdict verdict = PACKET_PASSES;
 
 	pkt->src_qpn = qp->ci.qp_num;
 	pkt->service = qp->service->wire;
 	pkt->mtu_shift = qp->conn.source.mtu_shift;
-	if (LIKELY(!is_ud(qp))) { /* a datagram has been addressed */
+	if (LIKELY(!is_ud(qp))) { /* ud_address_packet() has addressed a datagram */
 		pkt->dest_qpn = qp->conn.source.dest_qpn;
 		port_route(port, &qp->conn.to, &pkt->route);
 	}
@@ -121,18 +128,18 @@ void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flo
 	qp->conn.source.flow[flow] = last;
 	r->trains--;
 	if (UNLIKELY(port_faulty(port)))
-		verdict = link_hooks->leaves(r, &qp->conn.source, pkt, flow, n);
+		verdict = link_hooks->leaves(r, &qp->conn.source, pkt, flow, first);
 	if (UNLIKELY(port_state(port) != IB_PORT_ACTIVE)) {
 		port_count(port, CNT_XMIT_DISCARDS, pkt->num);
 		goto drop;
 	}
-	counter_add(&qp->conn.source.traffic.tx_bytes, pkt_bytes(qp, pkt));
+	counter_add(&qp->conn.source.traffic.tx_bytes, train_wire_bytes(qp, pkt));
 	counter_add(&qp->conn.source.traffic.tx_packets, pkt->num);
 	if (link_watched())
 		link_hooks->sent(&qp->conn.source, pkt);
 	if (UNLIKELY(verdict == PACKET_LOST))
 		port_count(port, CNT_XMIT_DISCARDS, pkt->num);
-	if (LIKELY(!verdict && leave(r, qp, pkt)))
+	if (LIKELY(!verdict && pass_to_link(r, qp, pkt)))
 		goto sent;
 drop:
 	pkt_release(r, qp, pkt);
@@ -141,9 +148,9 @@ sent:
 		link_hooks->left(r, &qp->conn.source, flow, last);
 }
 
-void pkt_received(struct soft_qp *qp, const struct packet *pkt)
+void pkt_count_received(struct soft_qp *qp, const struct packet *pkt)
 {
-	counter_add(&qp->conn.source.traffic.rx_bytes, pkt_bytes(qp, pkt));
+	counter_add(&qp->conn.source.traffic.rx_bytes, train_wire_bytes(qp, pkt));
 	counter_add(&qp->conn.source.traffic.rx_packets, pkt->num);
 }
 
@@ -154,21 +161,25 @@ uint8_t qp_port_num(const struct soft_qp *qp)
 	return port ? port->num : 0;
 }
 
-static struct recall ours(const struct soft_qp *qp)
+/* Describes the packets that a recall for this queue pair takes back. */
+static struct recall recall_of(const struct soft_qp *qp)
 {
 	return (struct recall){ .home = qp->actor, .qpn = qp->ci.qp_num, .lent = &qp->conn.lent };
 }
 
 void qp_purge_at(struct soft_qp *qp, const struct path *path)
 {
-	const struct recall what = ours(qp);
+	const struct recall what = recall_of(qp);
 
 	if (path->to)
 		qp->conn.source.port->link->recall(path, qp->conn.source.dest_qpn, &what);
 }
 
-/* Datagrams of ours that are not at home. They are still sent to nobody else, since the state does not permit it. */
-static uint32_t sent(struct soft_qp *qp, struct packet *pkts[SOFT_REQUEST_NODES])
+/*
+ * Lists the request nodes that are not at home, and returns their number. The queue pair is in Reset or Error, so no
+ * node leaves again.
+ */
+static uint32_t collect_sent(struct soft_qp *qp, struct packet *pkts[SOFT_REQUEST_NODES])
 {
 	struct packet *pkt = qp->conn.node_mem;
 	uint32_t i, num = 0;
@@ -176,7 +187,7 @@ static uint32_t sent(struct soft_qp *qp, struct packet *pkts[SOFT_REQUEST_NODES]
 
 	actor_claim(qp->actor);
 	for (i = 0; pkt && i < SOFT_REQUEST_NODES; i++, pkt++)
-		if (pkt->wqe) /* whoever has it changes neither this nor its address */
+		if (pkt->wqe) /* the holder of the packet changes neither wqe nor the addresses */
 			pkts[num++] = pkt;
 	runner_start(&r);
 	runner_add(&r, qp->actor);
@@ -186,9 +197,9 @@ static uint32_t sent(struct soft_qp *qp, struct packet *pkts[SOFT_REQUEST_NODES]
 
 static void purge_datagrams(struct soft_qp *qp)
 {
-	const struct recall what = ours(qp);
+	const struct recall what = recall_of(qp);
 	struct packet *pkts[SOFT_REQUEST_NODES];
-	uint32_t i, num = sent(qp, pkts);
+	uint32_t i, num = collect_sent(qp, pkts);
 	struct path path;
 
 	for (i = 0; i < num; i++) {

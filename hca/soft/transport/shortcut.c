@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The way that most messages take on the loop link: a message of one train, with nothing unanswered
- * before it, for a queue pair that is idle and expects just its PSN. What the packets and their ACK
- * would do to both sides is then known, and is done at once by the sender's owner, who owns both
- * meanwhile: the same checks, PSNs, counters and completions. Whatever is not so, or may not be,
- * changes nothing here and goes by packets, which have an answer for everything.
+ * The shortcut that most messages take on the loop link. A message qualifies if the message is one train, all earlier
+ * packets are acknowledged, and the peer is idle and expects the message's PSN. The effects of the packets and of
+ * their ACK on both queue pairs are then known. The thread that owns the sender takes ownership of the peer too, and
+ * applies these effects at once: the checks, PSNs, counters and completions are those of packets. A message that does
+ * not qualify changes nothing here and goes by packets.
  */
 #include <string.h>
 
@@ -19,8 +19,11 @@
 #include "hca/soft/shared/opcode.h"
 #include "hca/soft/transport/qp.h"
 
-/* Would a packet go there, and the ACK come back, without anybody in between? */
-static struct actor *reachable(const struct soft_qp *qp)
+/*
+ * Returns the peer's actor if packets and ACKs pass directly between both queue pairs, unobserved by hooks. NULL
+ * otherwise.
+ */
+static struct actor *near_peer(const struct soft_qp *qp)
 {
 	const struct soft_port *port = qp->conn.source.port;
 
@@ -29,15 +32,16 @@ static struct actor *reachable(const struct soft_qp *qp)
 	return port->link->near(&qp->conn.source.path, qp->conn.source.dest_qpn);
 }
 
-static bool simple(const struct send_wqe *wqe)
+/* Checks that a message is a SEND or write of one train, with payload in a single piece. */
+static bool is_simple(const struct send_wqe *wqe)
 {
 	return (wqe->wr.opcode == IB_WR_SEND || wqe->wr.opcode == IB_WR_RDMA_WRITE) && wqe->wr.length &&
 	       wqe->wr.length <= SOFT_TRAIN_BYTES &&
 	       (wqe->wr.num_sge == 1 || wqe->wr.flags & IB_SEND_INLINE);
 }
 
-/* Would the peer take it as the next packet, with nothing to do before? */
-static bool expected(const struct soft_qp *peer, const struct soft_qp *qp)
+/* Checks that the peer would execute the message's first packet at once: state, PSN, path, partition and MTU fit. */
+static bool peer_expects(const struct soft_qp *peer, const struct soft_qp *qp)
 {
 	return qp_state(peer) >= IB_QPS_RTR && qp_state(peer) != IB_QPS_ERR &&
 	       peer->service == qp->service && peer->conn.resp.established &&
@@ -51,8 +55,8 @@ static bool expected(const struct soft_qp *peer, const struct soft_qp *qp)
 	       qp->conn.source.pkey & IB_PKEY_FULL_MEMBER;
 }
 
-/* Do no faults meet its packets, nor the ACK? */
-static bool undisturbed(struct soft_qp *qp, struct soft_qp *peer, const struct send_wqe *wqe,
+/* Checks that no fault rule meets the message's num packets or their ACK. */
+static bool faults_spare(struct soft_qp *qp, struct soft_qp *peer, const struct send_wqe *wqe,
 			uint32_t num)
 {
 	const uint32_t last = psn_add(qp->conn.req.next_psn, num - 1);
@@ -70,8 +74,11 @@ static bool undisturbed(struct soft_qp *qp, struct soft_qp *peer, const struct s
 						      FLOW_RESPONSE }));
 }
 
-/* Where it goes to: the memory, held; NULL: nowhere, or not to a single piece of it. */
-static struct mr_slot *target(struct soft_qp *peer, const struct send_wqe *wqe, char **mem)
+/*
+ * Returns the memory region that the message goes to, and its address in *mem. The caller ends the use by mr_put().
+ * NULL: access is refused, no receive is posted, or the target is not a single piece that is large enough.
+ */
+static struct mr_slot *get_target(struct soft_qp *peer, const struct send_wqe *wqe, char **mem)
 {
 	struct mem_view view = { peer->conn.own.memory, peer->ci.pd, IB_ACCESS_REMOTE_WRITE };
 	const struct recv_wqe *recv;
@@ -88,13 +95,17 @@ static struct mr_slot *target(struct soft_qp *peer, const struct send_wqe *wqe, 
 	return mr_get(&view, recv->sge[0].lkey, recv->sge[0].addr, recv->sge[0].length, mem);
 }
 
-static bool transfer(const struct soft_qp *qp, struct soft_qp *peer, const struct send_wqe *wqe)
+/*
+ * Copies the message from the sender's to the peer's memory. False: nothing was copied, and the message goes by
+ * packets.
+ */
+static bool copy_message(const struct soft_qp *qp, struct soft_qp *peer, const struct send_wqe *wqe)
 {
 	const struct mem_view view = { .memory = qp->conn.own.memory, .pd = qp->ci.pd };
 	struct mr_slot *to_slot, *from_slot = NULL;
 	char *to, *from = (char *)wqe->sge;
 
-	to_slot = target(peer, wqe, &to);
+	to_slot = get_target(peer, wqe, &to);
 	if (!to_slot)
 		return false;
 	if (!(wqe->wr.flags & IB_SEND_INLINE)) {
@@ -104,21 +115,21 @@ static bool transfer(const struct soft_qp *qp, struct soft_qp *peer, const struc
 			return false;
 		}
 	}
-	if (to_slot->client || (from_slot && from_slot->client)) { /* their memory may have gone */
+	if (to_slot->client || (from_slot && from_slot->client)) { /* only the client's thread may touch its memory */
 		if (from_slot)
 			mr_put(from_slot);
 		mr_put(to_slot);
 		return false;
 	}
-	memmove(to, from, wqe->wr.length); /* a message to oneself may overlap */
+	memmove(to, from, wqe->wr.length); /* source and target may overlap */
 	if (from_slot)
 		mr_put(from_slot);
 	mr_put(to_slot);
 	return true;
 }
 
-/* What num packets do to the receiver. */
-static void received(struct runner *r, struct soft_qp *peer, const struct send_wqe *wqe,
+/* Applies the effects of the message's num packets to the peer's responder. */
+static void update_receiver(struct runner *r, struct soft_qp *peer, const struct send_wqe *wqe,
 		     uint32_t num)
 {
 	struct ib_wc wc;
@@ -137,26 +148,29 @@ static void received(struct runner *r, struct soft_qp *peer, const struct send_w
 	qp_complete_recv(r, peer, &wc);
 }
 
-/* What they and their ACK do to the sender. */
-static void answered(struct soft_qp *qp, struct send_wqe *wqe, uint32_t num)
+/* Applies the effects of the message's num packets and of their ACK to the sender's requester. */
+static void update_sender(struct soft_qp *qp, struct send_wqe *wqe, uint32_t num)
 {
 	uint32_t next_psn = psn_add(qp->conn.req.next_psn, num);
 
 	wqe->first_psn = qp->conn.req.next_psn;
-	wqe->last_psn = psn_add(next_psn, IB_PSN_MASK);
+	wqe->last_psn = psn_sub(next_psn, 1);
 	qp->conn.source.flow[FLOW_REQUEST] += num;
 	qp->conn.req.next++;
 	qp->conn.req.fresh++;
 	qp->conn.req.acked++;
-	qp->conn.req.next_psn = qp->conn.req.send_psn = qp->conn.req.high_psn = qp->conn.req.una =
-		next_psn;
+	qp->conn.req.next_psn = next_psn;
+	qp->conn.req.send_psn = next_psn;
+	qp->conn.req.high_psn = next_psn;
+	qp->conn.req.una = next_psn;
 	qp->conn.req.progress = true;
-	qp->conn.req.rewound = false;
+	qp->conn.req.implied_retry = false;
 	qp->conn.req.retry_left = qp->conn.attr.retry_cnt;
 	qp->conn.req.rnr_left = qp->conn.attr.rnr_retry;
 }
 
-static void count(struct soft_qp *qp, struct soft_qp *peer, const struct send_wqe *wqe,
+/* Counts the message's num packets and their ACK in the traffic counters of both queue pairs. */
+static void count_traffic(struct soft_qp *qp, struct soft_qp *peer, const struct send_wqe *wqe,
 		  uint32_t num)
 {
 	uint64_t there = wire_bytes(qp, wr_ops[wqe->wr.opcode].kind, PLACE_ONLY, num, wqe->wr.length);
@@ -172,27 +186,29 @@ static void count(struct soft_qp *qp, struct soft_qp *peer, const struct send_wq
 	counter_add(&peer->conn.source.traffic.tx_packets, 1);
 }
 
-/* The next element, if it can go this way. */
-static bool take_one(struct runner *r, struct soft_qp *qp)
+/* Sends the next element by the shortcut. False: the element does not qualify, and nothing has changed. */
+static bool send_next(struct runner *r, struct soft_qp *qp)
 {
 	struct send_wqe *wqe = sq_at(&qp->sq, qp->conn.req.fresh);
+	struct soft_qp *peer;
 	struct actor *a;
 	uint32_t num;
 	bool done;
 
-	if (qp->conn.req.acked != qp->conn.req.fresh || qp_state(qp) != IB_QPS_RTS || !simple(wqe))
+	if (qp->conn.req.acked != qp->conn.req.fresh || qp_state(qp) != IB_QPS_RTS || !is_simple(wqe))
 		return false;
-	a = reachable(qp);
+	a = near_peer(qp);
 	if (!a || !actor_try_own(a))
 		return false;
-	num = req_packets(qp, wqe);
-	done = expected(actor_qp(a), qp) && undisturbed(qp, actor_qp(a), wqe, num) && transfer(qp, actor_qp(a), wqe);
+	peer = actor_qp(a);
+	num = req_count_packets(qp, wqe);
+	done = peer_expects(peer, qp) && faults_spare(qp, peer, wqe, num) && copy_message(qp, peer, wqe);
 	if (done) {
-		IB_TRACE("soft", "data transferred: qp=%#x %s %u bytes", actor_qp(a)->ci.qp_num,
+		IB_TRACE("soft", "data transferred: qp=%#x %s %u bytes", peer->ci.qp_num,
 			 wqe->wr.opcode == IB_WR_SEND ? "send" : "write", wqe->wr.length);
-		count(qp, actor_qp(a), wqe, num);
-		received(r, actor_qp(a), wqe, num);
-		answered(qp, wqe, num);
+		count_traffic(qp, peer, wqe, num);
+		update_receiver(r, peer, wqe, num);
+		update_sender(qp, wqe, num);
 		r->trains -= 2;
 		r->bytes -= wqe->wr.length;
 	}
@@ -211,7 +227,7 @@ bool qp_shortcut(struct runner *r, struct soft_qp *qp)
 	do /* acquire: pairs with the release in soft_post_send() */
 		more = qp->conn.req.fresh !=
 		       atomic_load_explicit(&qp->sq.prod, memory_order_acquire);
-	while (more && !runner_spent(r) && take_one(r, qp));
+	while (more && !runner_spent(r) && send_next(r, qp));
 	actor_let_go(r, qp->actor, more);
 	return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Moves of payload that take their time, as a queue pair's transport knows them. */
+/* The errands of a queue pair's transport. What uses them is in req.c, resp.c and comp.c. */
 #include "hca/soft/transport/stage.h"
 
 #include "hca/soft/memory/errand.h"
@@ -11,32 +11,33 @@ struct stage *stage_of(struct soft_qp *qp)
 	if (!qp->conn.stage) {
 		qp->conn.stage = al_alloc(sizeof(*qp->conn.stage));
 		if (qp->conn.stage)
-			qp->conn.stage->answers_tail = &qp->conn.stage->answers;
+			qp->conn.stage->waiting_tail = &qp->conn.stage->waiting;
 	}
 	return qp->conn.stage;
 }
 
 void stage_stop(struct runner *r, struct soft_qp *qp)
 {
-	struct packet *answers = qp->conn.stage->answers;
+	struct packet *waiting = qp->conn.stage->waiting;
 
-	errand_abandon(&qp->conn.stage->request);
-	errand_abandon(&qp->conn.stage->reply);
-	qp->conn.stage->answers = NULL;
-	qp->conn.stage->answers_tail = &qp->conn.stage->answers;
-	pkt_release_all(r, qp, answers);
+	errand_abandon(&qp->conn.stage->request_fetch);
+	errand_abandon(&qp->conn.stage->response_fetch);
+	qp->conn.stage->waiting = NULL;
+	qp->conn.stage->waiting_tail = &qp->conn.stage->waiting;
+	pkt_release_all(r, qp, waiting);
 }
 
 bool stage_quiet(struct soft_qp *qp)
 {
 	struct stage *stage = qp->conn.stage;
 
-	if ((stage->taken && !errand_done(stage->taken)) ||
-	    (stage->answer && !errand_done(stage->answer)))
+	if ((stage->request_copy && !errand_done(stage->request_copy)) ||
+	    (stage->response_copy && !errand_done(stage->response_copy)))
 		return false;
-	errand_abandon(&stage->taken);
-	errand_abandon(&stage->answer);
-	qp->conn.resp.copying = qp->conn.req.copying = false;
+	errand_abandon(&stage->request_copy);
+	errand_abandon(&stage->response_copy);
+	qp->conn.resp.copying = false;
+	qp->conn.req.copying = false;
 	return true;
 }
 
@@ -44,11 +45,12 @@ void stage_free(struct soft_qp *qp)
 {
 	if (!qp->conn.stage)
 		return;
-	errand_abandon(&qp->conn.stage->request);
-	errand_abandon(&qp->conn.stage->reply);
-	errand_abandon(&qp->conn.stage->taken);
-	errand_abandon(&qp->conn.stage->answer);
-	qp->conn.resp.copying = qp->conn.req.copying = false;
+	errand_abandon(&qp->conn.stage->request_fetch);
+	errand_abandon(&qp->conn.stage->response_fetch);
+	errand_abandon(&qp->conn.stage->request_copy);
+	errand_abandon(&qp->conn.stage->response_copy);
+	qp->conn.resp.copying = false;
+	qp->conn.req.copying = false;
 	al_free(qp->conn.stage);
 	qp->conn.stage = NULL;
 }
@@ -62,7 +64,7 @@ enum copy_result stage_move_request(struct soft_qp *qp, const struct packet *pkt
 		return result;
 	if (!stage_of(qp))
 		return COPY_NO_MEMORY;
-	return payload_move_by_errand(qp->actor, &qp->conn.stage->taken, pkt, head, to);
+	return payload_move_by_errand(qp->actor, &qp->conn.stage->request_copy, pkt, head, to);
 }
 
 enum copy_result stage_move_response(struct soft_qp *qp, const struct packet *pkt,
@@ -74,10 +76,10 @@ enum copy_result stage_move_response(struct soft_qp *qp, const struct packet *pk
 		return result;
 	if (!stage_of(qp))
 		return COPY_NO_MEMORY;
-	result = payload_move_by_errand(qp->actor, &qp->conn.stage->answer, pkt, head, to);
+	result = payload_move_by_errand(qp->actor, &qp->conn.stage->response_copy, pkt, head, to);
 	if (result == COPY_LATER) {
 		qp->conn.req.copying = true;
-		qp->conn.stage->answered = *pkt;
+		qp->conn.stage->copied_response = *pkt;
 	}
 	return result;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What a queue pair's transport has under way with memory of clients: moves of payload, and the packets that wait for them. */
+/*
+ * Stage: the errands (memory/errand.h) by which a queue pair's transport reads and writes memory of clients, and the
+ * responses that wait for an errand. How an errand copies is in memory/errand.c.
+ */
 #ifndef SOFT_STAGE_H
 #define SOFT_STAGE_H
 
@@ -14,29 +17,37 @@ struct errand;
 struct runner;
 struct soft_qp;
 
-/* Allocated with the first move. The owner's. */
+/* Allocated with the queue pair's first errand, and freed by Reset. Only the owner of the actor uses a stage. */
 struct stage {
-	struct errand *request;  /* payload of the request that is sent next */
-	struct errand *reply;    /* payload of the read response that is sent next */
-	struct errand *taken;    /* of the request at the head of the backlog (responder.copying); NULL: it is being read for */
-	bool short_receive;      /* taken: its last packet lacks a receive */
-	uint64_t orig;           /* taken, an atomic: what was there */
-	struct errand *answer;   /* of a response (requester.copying), which was: */
-	struct packet answered;
-	struct packet *answers, **answers_tail; /* responses that have come since */
+	struct errand *request_fetch;  /* reads the payload of the next request */
+	struct errand *response_fetch; /* reads the payload of the next read response */
+	/*
+	 * Writes the payload of the request at the head of the backlog (responder.copying). NULL: the request is a
+	 * read, which waits until its responses have been sent.
+	 */
+	struct errand *request_copy;
+	bool lacks_receive;            /* request_copy: one more packet follows, which lacks a receive */
+	uint64_t atomic_orig;          /* request_copy of an atomic, done: the original value */
+	struct errand *response_copy;  /* writes the payload of copied_response (requester.copying) */
+	struct packet copied_response;
+	struct packet *waiting, **waiting_tail; /* responses that came after copied_response, oldest first */
 };
 
-/* The queue pair's; NULL: no memory. */
+/* Returns the queue pair's stage, and allocates the stage at the first call. NULL: no memory. */
 struct stage *stage_of(struct soft_qp *qp);
-/* The transport stops: only what is being written to a client's memory goes on. */
+/* Stops fetches and releases waiting responses. Copies to a client's memory go on until stage_quiet() is true. */
 void stage_stop(struct runner *r, struct soft_qp *qp);
-/* Is nothing being written to a client's memory any more? If not, the end of the last move kicks the queue pair. */
+/*
+ * Returns whether no copy to a client's memory is under way. If false, the end of the last copy kicks the queue pair.
+ */
 bool stage_quiet(struct soft_qp *qp);
+/* Abandons all errands and frees the stage, if there is one. */
 void stage_free(struct soft_qp *qp);
 
 /*
- * Moves head and payload of a packet to its place (payload_move()). COPY_LATER: the place is in a client's memory; the move is
- * under way as stage->taken (of a request) or stage->answer (of a response), and kicks the queue pair when it is done.
+ * Moves head and payload of a request (as stage.request_copy) or of a response (as stage.response_copy) to their
+ * place, as payload_move() does. COPY_LATER: the place is in a client's memory; the errand is under way and kicks the
+ * queue pair at its end.
  */
 enum copy_result stage_move_request(struct soft_qp *qp, const struct packet *pkt, const struct payload_head *head,
 				    const struct place *to);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The responder of unreliable connections (IBTA 9.8.2). Nothing is answered: what can not be
- * executed is dropped, and with it the rest of its message, until another message begins. A
- * message's first packet counts whatever its PSN; the later ones only in sequence. The receive of a
- * message that is lost half way, or that is longer than its receive, serves the next.
+ * The responder of unreliable connections (IBTA 9.8.2). The responder answers no packet. A packet that can not be
+ * executed is dropped, and so is the rest of its message. A message's first packet is executed whatever its PSN, and
+ * later packets only in sequence. If a message loses a packet, or is longer than its receive, the next message uses
+ * the receive. The functions that UC shares with RC are in resp.c.
  */
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/memory/errand.h"
@@ -15,7 +15,7 @@
 #include "hca/soft/transport/qp.h"
 #include "hca/soft/transport/stage.h"
 
-/* The packet is not executed, and the message in progress is lost. */
+/* Drops a packet and the message in progress. Consumes the packet. */
 static void drop(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	IB_TRACE("soft", "dropped: qp=%#x psn=%#x", qp->ci.qp_num, pkt->psn);
@@ -24,16 +24,16 @@ static void drop(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	pkt_release(r, qp, pkt);
 }
 
-/* IBTA 10.10.2 */
-void resp_end(struct runner *r, struct soft_qp *qp, struct packet *pkt, ib_wc_status status)
+void resp_end_qp(struct runner *r, struct soft_qp *qp, struct packet *pkt, ib_wc_status status)
 {
+	/* IBTA 10.10.2 */
 	pkt_release(r, qp, pkt);
 	resp_fail_recv(r, qp, status);
-	qp_error(r, qp, -1);
+	qp_error(r, qp, NO_EVENT);
 }
 
-/* Is it the next one of the message in progress, or the first of another? */
-static bool in_sequence(const struct soft_qp *qp, const struct packet *pkt)
+/* Checks that a packet is the next packet of the message in progress, or the first packet of a message. */
+static bool fits_message(const struct soft_qp *qp, const struct packet *pkt)
 {
 	if (!is_send(pkt->kind) && pkt->kind != PKT_WRITE && pkt->kind != PKT_WRITE_IMM)
 		return false;
@@ -43,8 +43,11 @@ static bool in_sequence(const struct soft_qp *qp, const struct packet *pkt)
 	       is_send(qp->conn.resp.kind) == is_send(pkt->kind) && pkt->psn == qp->conn.resp.epsn;
 }
 
-/* Are all packets as long as the path MTU, but for the message's last, which is no longer? */
-static bool well_cut(const struct soft_qp *qp, const struct packet *pkt)
+/*
+ * Checks that all packets of a train are as long as the path MTU, except a message's last packet, which is not
+ * longer.
+ */
+static bool has_valid_length(const struct soft_qp *qp, const struct packet *pkt)
 {
 	uint64_t full = (uint64_t)pkt->num << qp->conn.source.mtu_shift;
 
@@ -54,8 +57,11 @@ static bool well_cut(const struct soft_qp *qp, const struct packet *pkt)
 				       (pkt->num == 1 && pkt->place == PLACE_ONLY));
 }
 
-/* May a message begin so? */
-static bool begin(struct soft_qp *qp, const struct packet *pkt)
+/*
+ * Begins a message with its first packet. False: no receive is posted for a SEND, or a write has no access; no
+ * message begins.
+ */
+static bool begin_message(struct soft_qp *qp, const struct packet *pkt)
 {
 	if (is_send(pkt->kind)
 		    ? !resp_take_recv(qp)
@@ -70,26 +76,29 @@ static bool begin(struct soft_qp *qp, const struct packet *pkt)
 	return true;
 }
 
-/* A write brings what its first packet has announced, neither more nor less. */
-static bool as_announced(const struct soft_qp *qp, const struct packet *pkt)
+/* Checks that a write has as many bytes as the DMA length in its RETH says. */
+static bool fits_dma_length(const struct soft_qp *qp, const struct packet *pkt)
 {
 	uint64_t left = qp->conn.resp.dma_len - qp->conn.resp.done;
 
 	return pkt->place & PLACE_LAST ? pkt->length == left : pkt->length <= left;
 }
 
-/* The payload of its packets is there, or not. */
-static void took(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result,
-		 bool no_receive)
+/*
+ * Ends the execution of a train whose payload copy has ended with `result`. Consumes the packet. lacks_receive: one
+ * more packet follows the train, whose write with immediate lacks a receive.
+ */
+static void end_copy(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result,
+		 bool lacks_receive)
 {
 	if (result == COPY_BAD_TARGET && is_send(pkt->kind)) {
-		resp_end(r, qp, pkt, IB_WC_LOC_PROT_ERR);
+		resp_end_qp(r, qp, pkt, IB_WC_LOC_PROT_ERR);
 		return;
 	}
 	if (result == COPY_BAD_SOURCE)
-		pkt->flags |= PKT_BAD_SOURCE; /* he is told that his memory was gone */
-	if (result != COPY_DONE || no_receive) {
-		if (no_receive)
+		pkt->flags |= PKT_BAD_SOURCE; /* tells the sender that the payload's memory was deregistered */
+	if (result != COPY_DONE || lacks_receive) {
+		if (lacks_receive) /* the packet that the drop counts */
 			pkt->num = 1;
 		drop(r, qp, pkt);
 		return;
@@ -97,25 +106,25 @@ static void took(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum 
 	qp->conn.resp.done += pkt->length;
 	qp->conn.resp.epsn = psn_add(pkt->psn, pkt->num);
 	if (pkt->place & PLACE_LAST)
-		resp_finish(r, qp, pkt);
+		resp_finish_message(r, qp, pkt);
 	pkt_release(r, qp, pkt);
 }
 
 void uc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	enum copy_result result = COPY_DONE;
-	bool no_receive;
+	bool lacks_receive;
 
-	if (UNLIKELY(!resp_acceptable(qp, pkt))) {
+	if (UNLIKELY(!resp_check_packet(qp, pkt))) {
 		port_count(qp->conn.source.port, CNT_RCV_DROPPED, pkt->num);
 		pkt_release(r, qp, pkt);
 		return;
 	}
-	pkt_received(qp, pkt);
-	resp_arrived(qp);
-	if (!in_sequence(qp, pkt) || !well_cut(qp, pkt) ||
-	    (pkt->place & PLACE_FIRST && !begin(qp, pkt)) ||
-	    (!is_send(pkt->kind) && !as_announced(qp, pkt))) {
+	pkt_count_received(qp, pkt);
+	resp_note_arrival(qp);
+	if (!fits_message(qp, pkt) || !has_valid_length(qp, pkt) ||
+	    (pkt->place & PLACE_FIRST && !begin_message(qp, pkt)) ||
+	    (!is_send(pkt->kind) && !fits_dma_length(qp, pkt))) {
 		drop(r, qp, pkt);
 		return;
 	}
@@ -123,19 +132,23 @@ void uc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 		drop(r, qp, pkt); /* class D of IBTA 9.9.3; with a shared receive queue class E */
 		return;
 	}
-	/* only the last packet needs the receive: those before it are done all the same */
-	no_receive = pkt->kind == PKT_WRITE_IMM && pkt->place & PLACE_LAST && !resp_take_recv(qp);
-	if (no_receive)
-		pkt->length = --pkt->num << qp->conn.source.mtu_shift;
+	/* only the last packet needs the receive, so the packets before the last are executed */
+	lacks_receive = pkt->kind == PKT_WRITE_IMM && pkt->place & PLACE_LAST && !resp_take_recv(qp);
+	if (lacks_receive) {
+		pkt->num--;
+		pkt->length = pkt->num << qp->conn.source.mtu_shift;
+	}
 	if (pkt->length)
-		result = resp_payload(r, qp, pkt);
-	if (UNLIKELY(result == COPY_LATER))
-		resp_wait(qp, pkt, no_receive);
-	else
-		took(r, qp, pkt, result, no_receive);
+		result = resp_copy_payload(r, qp, pkt);
+	if (UNLIKELY(result == COPY_LATER)) {
+		resp_suspend(qp, pkt);
+		qp->conn.stage->lacks_receive = lacks_receive;
+		return;
+	}
+	end_copy(r, qp, pkt, result, lacks_receive);
 }
 
-void uc_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result)
+void uc_end_copy(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result)
 {
-	took(r, qp, pkt, result, qp->conn.stage->short_receive);
+	end_copy(r, qp, pkt, result, qp->conn.stage->lacks_receive);
 }

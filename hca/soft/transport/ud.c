@@ -22,11 +22,11 @@
 #include "hca/soft/transport/qp.h"
 #include "hca/soft/transport/stage.h"
 
-#define QKEY_OWN 0x80000000u /* of a request's Q_Key: send the queue pair's own (IBTA 10.2.5) */
+#define QKEY_OWN 0x80000000u /* bit of a work request's Q_Key: send the queue pair's Q_Key instead (IBTA 10.2.5) */
 
 /* ----------------------------------------------------------------- requester */
 
-al_status ud_path(const struct soft_qp *qp, const struct ib_send_wr *wr, struct ib_flat_path *path)
+al_status ud_find_path(const struct soft_qp *qp, const struct ib_send_wr *wr, struct ib_flat_path *path)
 {
 	struct soft_ah *ah = (struct soft_ah *)ci_wr_ah(&qp->ci, wr->wr.ud.ah);
 
@@ -39,7 +39,7 @@ al_status ud_path(const struct soft_qp *qp, const struct ib_send_wr *wr, struct 
 				 wr->wr.ud.remote_qpn);
 }
 
-void ud_build(const struct soft_qp *qp, const struct send_wqe *wqe, struct packet *pkt)
+void ud_address_packet(const struct soft_qp *qp, const struct send_wqe *wqe, struct packet *pkt)
 {
 	const struct ib_flat_path *path = &wqe->wr.path;
 	const struct address to = {
@@ -60,7 +60,8 @@ void ud_build(const struct soft_qp *qp, const struct send_wqe *wqe, struct packe
 
 /* ----------------------------------------------------------------- responder */
 
-static bool acceptable(struct soft_qp *qp, const struct packet *pkt)
+/* Checks a datagram's length, GID, P_Key and Q_Key. Counts the port error of a bad length, P_Key or Q_Key. */
+static bool check_datagram(struct soft_qp *qp, const struct packet *pkt)
 {
 	struct soft_port *port = qp->conn.source.port;
 
@@ -70,7 +71,7 @@ static bool acceptable(struct soft_qp *qp, const struct packet *pkt)
 	}
 	if (pkt->route.global && !port_has_gid(port, &pkt->route.dgid))
 		return false;
-	if (!resp_pkey_matches(qp, pkt))
+	if (!resp_check_pkey(qp, pkt))
 		return false;
 	if (pkt->qkey == qp->conn.attr.qkey)
 		return true;
@@ -78,6 +79,7 @@ static bool acceptable(struct soft_qp *qp, const struct packet *pkt)
 	return false;
 }
 
+/* Encodes the GRH of a received datagram. */
 static void make_grh(const struct packet *pkt, uint8_t grh[GRH_BYTES])
 {
 	const struct wire_op *op = &wire_ops[wire_opcode(WIRE_UD, pkt->kind, PLACE_ONLY)];
@@ -93,8 +95,10 @@ static void make_grh(const struct packet *pkt, uint8_t grh[GRH_BYTES])
 		 BTH_BYTES + op->ext_bytes + ((pkt->length + 3u) & ~3u) + ICRC_BYTES);
 }
 
-/* Moves GRH and payload to the receive that is held. Without a GRH its place in the receive is left
- * alone. */
+/*
+ * Moves GRH and payload to the held receive. If a datagram has no GRH, the first 40 bytes of the receive stay
+ * unchanged.
+ */
 static enum copy_result deliver(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 {
 	const struct recv_wqe *wqe = qp->conn.resp.recv;
@@ -115,6 +119,7 @@ static enum copy_result deliver(struct runner *r, struct soft_qp *qp, const stru
 	return pkt->length ? stage_move_request(qp, pkt, NULL, &to) : COPY_DONE;
 }
 
+/* Completes the held receive of a datagram. */
 static void complete(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 {
 	const struct soft_port *port = qp->conn.source.port;
@@ -139,6 +144,7 @@ static void complete(struct runner *r, struct soft_qp *qp, const struct packet *
 	qp_complete_recv(r, qp, &wc);
 }
 
+/* Drops a datagram, and counts the drop at the port that the datagram came in by. Consumes the packet. */
 static void drop(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	IB_TRACE("soft", "datagram dropped: qp=%#x", qp->ci.qp_num);
@@ -146,8 +152,8 @@ static void drop(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	pkt_release(r, qp, pkt);
 }
 
-/* Ends a datagram whose copy into its receive has ended so. */
-void ud_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result)
+/* Ends a datagram whose copy into its receive has ended with `result`. Consumes the packet. */
+void ud_end_copy(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result)
 {
 	switch (result) {
 	case COPY_DONE:
@@ -158,11 +164,11 @@ void ud_taken(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum cop
 		drop(r, qp, pkt);
 		return;
 	case COPY_BAD_SOURCE:
-		pkt->flags |= PKT_BAD_SOURCE; /* the node tells its own requester that the memory was gone */
+		pkt->flags |= PKT_BAD_SOURCE; /* tells the sender that the payload's memory was deregistered */
 		drop(r, qp, pkt);
 		return;
 	default:
-		resp_end(r, qp, pkt, IB_WC_LOC_PROT_ERR);
+		resp_end_qp(r, qp, pkt, IB_WC_LOC_PROT_ERR);
 	}
 }
 
@@ -170,13 +176,13 @@ void ud_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	enum copy_result result;
 
-	/* queue pair numbers are unique in an HCA, and each is reached by its own port only */
+	/* queue pair numbers are unique in an HCA, but a queue pair takes datagrams from its own port only */
 	if (!is_send(pkt->kind) || pkt->in_port != qp->conn.source.port->num ||
-	    !acceptable(qp, pkt)) {
+	    !check_datagram(qp, pkt)) {
 		drop(r, qp, pkt);
 		return;
 	}
-	pkt_received(qp, pkt);
+	pkt_count_received(qp, pkt);
 	if (!resp_take_recv(qp)) {
 		drop(r, qp, pkt);
 		return;
@@ -187,7 +193,7 @@ void ud_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	}
 	result = deliver(r, qp, pkt);
 	if (UNLIKELY(result == COPY_LATER))
-		resp_wait(qp, pkt, false);
+		resp_suspend(qp, pkt);
 	else
-		ud_taken(r, qp, pkt, result);
+		ud_end_copy(r, qp, pkt, result);
 }
