@@ -450,8 +450,8 @@ static al_status settle(struct soft_config *config)
 		if (hca->lid & ((1u << hca->lmc) - 1) ||
 		    hca->lid + lids - 1 > IB_LID_UNICAST_LAST) {
 			ib_log(IB_LOG_ERROR, "soft",
-			       "HCA %s: its LIDs would be %#x to %#x: the first must be a multiple of 2^lmc, and the last "
-			       "at most 0xbfff; set lid in [soft hca %s]",
+			       "HCA %s: its LIDs would be %#x to %#x: the first must be a multiple of 2^lmc, and "
+			       "the last at most 0xbfff; set lid in [soft hca %s]",
 			       hca->name, hca->lid, hca->lid + lids - 1, hca->name);
 			return AL_BAD_CONFIG;
 		}

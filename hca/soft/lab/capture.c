@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Captures. One lock guards them all: who looks at packets does not count nanoseconds. Records are
- * gathered in a buffer, which is written when it is full, when it is old, and at the end, be it the
- * process's. A file that takes no more ends the capture, and nothing else.
+ * Captures of packets in pcapng files. One lock guards all captures, since a capture is slow anyway. A capture
+ * gathers records in a buffer and writes the buffer when the buffer is full, when its oldest record is old, and when
+ * the capture or the process ends. A write error ends the capture, and has no other effect. link/serial.c makes the
+ * bytes of packets.
  */
 
 #include "hca/soft/lab/capture.h"
@@ -27,7 +28,7 @@
 #include "hca/soft/transport/qp.h"
 
 #define BUFFER_BYTES   (256u << 10)
-#define FLUSH_NS       100000000ull /* a crash loses no more than the last of it */
+#define FLUSH_NS       100000000ull /* age at which a buffer is written; a crash loses at most these last records */
 #define ERF_BYTES      16
 #define ERF_INFINIBAND 21
 #define ERF_VARYING    4 /* flag: records differ in length */
@@ -48,23 +49,26 @@
 
 struct capture {
 	struct capture *next;
-	pid_t process; /* whose it is, and not its forked children's */
-	int fd;        /* -1: ended, for want of room */
-	uint32_t ports, interfaces;
-	uint64_t flushed, packets;
-	size_t fill;
+	pid_t process; /* the process that has made the capture; a forked child must not write the file */
+	int fd;        /* -1: a write error has ended the capture */
+	uint32_t ports;      /* ports that are captured now */
+	uint32_t interfaces; /* interfaces in the file, those of stopped ports too */
+	uint64_t flushed;    /* time of the last flush, in ns */
+	uint64_t packets;    /* packets in the capture */
+	size_t fill;         /* bytes in the buffer */
 	uint8_t buffer[BUFFER_BYTES];
 	char path[];
 };
 
-static struct fmutex lock; /* guards all that follows, and each port's capture */
+/* guards the list of captures, each capture, and capture and capture_interface of each port */
+static struct fmutex lock;
 static struct capture *captures;
 
 /* ------------------------------------------------------------------- writing */
 
 static void flush(struct capture *c)
 {
-	size_t done = c->process == getpid() ? 0 : c->fill; /* a child has a copy */
+	size_t done = c->process == getpid() ? 0 : c->fill; /* a forked child drops its copy of the buffer */
 	ssize_t n;
 
 	while (c->fd >= 0 && done < c->fill) {
@@ -83,8 +87,8 @@ static void flush(struct capture *c)
 	c->fill = 0;
 }
 
-/* Room for a block of that many bytes, which is less than the buffer. */
-static uint8_t *room(struct capture *c, size_t bytes)
+/* Returns room in the buffer for `bytes` bytes, which are fewer than the buffer has. */
+static uint8_t *reserve(struct capture *c, size_t bytes)
 {
 	if (c->fill + bytes > sizeof(c->buffer))
 		flush(c);
@@ -97,7 +101,7 @@ static size_t padded(size_t len)
 	return (len + 3) & ~(size_t)3;
 }
 
-/* Numbers of a block are in the order of the machine that wrote it. */
+/* pcapng stores numbers in the byte order of the machine that writes the file. */
 static uint8_t *put16(uint8_t *to, uint16_t value)
 {
 	memcpy(to, &value, sizeof(value));
@@ -119,10 +123,10 @@ static uint8_t *put_option(uint8_t *to, uint16_t code, const void *value, size_t
 	return to + padded(len);
 }
 
-/* A block from parts: the block's own fields, then options. */
+/* Writes the type and both lengths of a block. Returns the place of the block's fields, which options follow. */
 static uint8_t *begin_block(struct capture *c, uint32_t type, size_t bytes)
 {
-	uint8_t *to = room(c, bytes);
+	uint8_t *to = reserve(c, bytes);
 
 	put32(to + bytes - 4, (uint32_t)bytes);
 	return put32(put32(to, type), (uint32_t)bytes);
@@ -141,7 +145,7 @@ static void put_section(struct capture *c)
 	to = begin_block(c, BLOCK_SECTION, 12 + 16 + option_bytes(sizeof(by) - 1) + 4);
 	to = put32(to, 0x1a2b3c4d);
 	to = put16(put16(to, 1), 0);
-	to = put32(put32(to, UINT32_MAX), UINT32_MAX); /* its length is not known */
+	to = put32(put32(to, UINT32_MAX), UINT32_MAX); /* section length: unknown */
 	to = put_option(to, OPT_SHB_USERAPPL, by, sizeof(by) - 1);
 	put_option(to, OPT_END, NULL, 0);
 }
@@ -164,7 +168,7 @@ static void put_interface(struct capture *c, const struct soft_port *port)
 	put_option(to, OPT_END, NULL, 0);
 }
 
-/* With manual progress time is the test's. */
+/* Returns the time for records: the virtual clock with manual progress, else the wall clock. */
 static uint64_t wall_clock(void)
 {
 	struct timespec now;
@@ -175,7 +179,7 @@ static uint64_t wall_clock(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* An ERF header: its time is seconds and a fraction of 2^-32, lowest byte first. */
+/* Writes an ERF header, whose time is seconds and units of 2^-32 seconds, lowest byte first. */
 static uint8_t *put_erf(uint8_t *to, const struct soft_port *port, uint64_t ns, size_t len)
 {
 	uint64_t fraction = ((ns % 1000000000u << 32) + 999999999u) / 1000000000u;
@@ -221,13 +225,16 @@ static void flush_if_old(struct capture *c, uint64_t ns)
 	flush(c);
 }
 
-/* Where a port is shown; NULL: nowhere. The caller holds the lock. */
+/*
+ * Returns the capture of a port's packets. NULL: the port is not captured, or the capture has ended. The caller holds
+ * the lock.
+ */
 static struct capture *capture_of(const struct soft_port *port)
 {
 	return port->capture && port->capture->fd >= 0 ? port->capture : NULL;
 }
 
-/* Each packet of a train. The caller holds the lock. */
+/* Captures each packet of a train. The caller holds the lock. */
 static void show(const struct soft_port *port, const struct packet *pkt, uint32_t direction)
 {
 	struct capture *c = capture_of(port);
@@ -357,8 +364,10 @@ void capture_stop(struct soft_port *port)
 	fmutex_unlock(&lock);
 }
 
-/* A process that ends without closing the library. Who holds the lock then may have been stopped
- * half way. */
+/*
+ * Flushes the captures of a process that ends without closing the library. A thread that holds the lock may have been
+ * stopped in the middle of a record, so the function does nothing if the lock is held.
+ */
 __attribute__((destructor)) static void at_exit(void)
 {
 	struct capture *c;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Captures: what ports send and receive, in files of the form pcapng. Each packet is a record of type ERF 21
- * (InfiniBand, from the LRH to the VCRC), its port an interface. Several ports may share a file.
+ * Captures of the packets that ports send and receive, in pcapng files (capture.c). Each packet is a record of type
+ * ERF 21 (InfiniBand, from the LRH to the VCRC), and each port is an interface. Several ports may share a file.
  */
 #ifndef SOFT_CAPTURE_H
 #define SOFT_CAPTURE_H
@@ -17,19 +17,19 @@ struct packet;
 struct soft_port;
 struct source;
 
-/* A queue pair sends a train. The caller owns the packet. */
+/* Captures a train that a source sends. The caller owns the packet. */
 void capture_sent(const struct source *src, const struct packet *pkt);
-/* A port receives one. */
+/* Captures a train that comes in at a port. */
 void capture_received(const struct soft_port *port, const struct packet *pkt);
-/* And one that came as bytes: SOFT_INJECT's. */
+/* Captures a packet of SOFT_INJECT, which comes in at a port as bytes. */
 void capture_bytes(const struct soft_port *port, const uint8_t *bytes, size_t len);
 
 /*
- * Begins to show a port's packets in a file, which is made anew unless another port is captured there. AL_DUPLICATE: the
- * port is captured already. AL_IO_ERROR: errno says why there is no file.
+ * Starts to capture a port's packets in a file, which is created or emptied unless another port is being captured in
+ * that file. AL_DUPLICATE: the port is captured already. AL_IO_ERROR: the file can not be opened, as errno tells.
  */
 al_status capture_start(struct soft_port *port, const char *path);
-/* Ends that, if there is anything to end; the last port's end closes the file. */
+/* Stops the capture of a port, if the port is captured. The file is closed with the capture of its last port. */
 void capture_stop(struct soft_port *port);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Faults on purpose: what rules do to the packets that a port sends, and to whom sends them. What
- * rule meets a packet is a function of the seed, its flow and its number in the flow alone, and is
- * found without any lock: the rules in force are a table that is never changed, but replaced. A
- * packet that is kept has a copy of its payload and refers to nothing.
+ * Faults on purpose: the effects of rules on the packets that a port sends, and on their sender. The seed, the flow
+ * and the packet's number in the flow alone decide which rule meets a packet. The look-up takes no lock, since the
+ * table of rules in force is never changed, only replaced. A packet that a rule keeps is a copy with its payload by
+ * value. The text of rules is in base/fault_text.c.
  */
 
 #include "hca/soft/lab/fault.h"
@@ -30,19 +30,19 @@
 
 struct fault_rule {
 	struct soft_fault fault;
-	uint64_t salt;      /* of its chances: seeds, HCA and place in the table */
-	uint64_t threshold; /* below which a draw meets; ALWAYS: without drawing */
+	uint64_t salt;      /* start of the rule's draws: a mix of both seeds, the HCA and the place in the table */
+	uint64_t threshold; /* the rule meets a packet whose draw is below; ALWAYS: the rule meets without a draw */
 };
 
 struct fault_table {
-	struct fault_table *older; /* on the list of all */
-	uint32_t num;
-	bool allocs; /* some are about allocations */
+	struct fault_table *older; /* next on the list faults.all */
+	uint32_t num;              /* rules */
+	bool allocs;               /* some rule is about allocations */
 	struct fault_rule rule[];
 };
 
 #define ALWAYS       UINT64_MAX
-#define SPARED_AHEAD 64 /* packets that are looked at before they come */
+#define SPARED_AHEAD 64 /* packets for which look_ahead() draws in advance */
 
 /* ----------------------------------------------------------------- deciding */
 
@@ -70,8 +70,10 @@ static struct fault_table *in_force(const struct soft_hca *hca)
 	return atomic_load_explicit(&hca->faults->table, memory_order_acquire);
 }
 
-/* Queue pairs are counted in the order in which they are made, since their numbers differ from
- * process to process. */
+/*
+ * Identifies a flow for draws, by the queue pair's index in order of creation, since queue pair numbers differ
+ * between runs.
+ */
 static uint64_t flow_id(const struct source *src, enum flow_index flow)
 {
 	uint32_t index = (src->qpn - source_hca(src)->qps.base) & ((1u << TABLE_BITS) - 1);
@@ -91,7 +93,7 @@ static bool concerns(const struct fault_rule *rule, const struct source *src, en
 	       (!f->port || f->port == src->port->num) && (!f->qpn || f->qpn == src->qpn);
 }
 
-/* What its chances are drawn by, of a flow. */
+/* Returns the key of a rule's draws for a flow. */
 static uint64_t key_of(const struct fault_rule *rule, const struct source *src,
 		       enum flow_index flow)
 {
@@ -108,7 +110,7 @@ static bool in_range(const struct soft_fault *f, uint64_t n)
 	return n >= f->n && (!f->n || !f->count || n - f->n < f->count);
 }
 
-/* Does a rule that concerns the flow meet packet number i of a stretch? */
+/* True: a rule that concerns the flow meets packet number i of a stretch. */
 static bool meets(const struct fault_rule *rule, const struct source *src, const struct stretch *s,
 		  uint64_t key, uint32_t i)
 {
@@ -127,8 +129,8 @@ static bool meets(const struct fault_rule *rule, const struct source *src, const
 }
 
 /*
- * The first packet of a stretch, before `limit`, that a rule meets, and the first rule that meets
- * it; limit: none.
+ * Returns the index of the first packet of a stretch, before `limit`, that a rule meets, and sets *met to the first
+ * rule that meets the packet. Returns `limit` and sets *met to NULL if no rule meets a packet.
  */
 static uint32_t first_met(const struct source *src, const struct stretch *s, uint32_t limit,
 			  const struct fault_rule **met)
@@ -158,14 +160,16 @@ static bool is_from(const struct pooled *k, const struct source *src)
 	return k->pkt.src_qpn == src->qpn;
 }
 
-/* Those of the first `limit` packets of a stretch up to the one after which one that is held back
- * is to come. */
+/*
+ * Shortens a stretch so that it ends with the first packet after which a held packet is due. Returns the number of
+ * packets.
+ */
 static uint32_t until_due(const struct source *src, const struct stretch *s, uint32_t limit)
 {
 	struct faults *f = source_hca(src)->faults;
 	const struct pooled *k;
 
-	/* those of this flow were added by whoever calls now, and are not due yet */
+	/* relaxed: only the caller, the source's owner, adds held packets of this flow */
 	if (LIKELY(!atomic_load_explicit(&f->held_num, memory_order_relaxed)))
 		return limit;
 	fmutex_lock(&f->lock);
@@ -184,7 +188,10 @@ uint32_t fault_clip(const struct source *src, const struct stretch *s, uint32_t 
 	return num ? num : 1;
 }
 
-/* The first number from n on that a rule may meet, whatever the packet is; looks at some. */
+/*
+ * Returns the first packet number from n on that a rule may meet, with any opcode and PSN, or the end of the numbers
+ * tried.
+ */
 static uint64_t may_be_met(const struct source *src, enum flow_index flow, uint64_t n)
 {
 	const struct fault_table *t = in_force(source_hca(src));
@@ -202,7 +209,10 @@ static uint64_t may_be_met(const struct source *src, enum flow_index flow, uint6
 	return end;
 }
 
-/* Draws for packets to come, so that most messages find it done. */
+/*
+ * Draws for the next SPARED_AHEAD packets of a flow, so that most messages need no draw. True: no rule meets the
+ * stretch.
+ */
 static __attribute__((noinline)) bool look_ahead(struct source *src, const struct stretch *s,
 						 uint32_t generation)
 {
@@ -221,10 +231,10 @@ static __attribute__((noinline)) bool look_ahead(struct source *src, const struc
 bool fault_passes(struct source *src, const struct stretch *s)
 {
 	struct faults *f = source_hca(src)->faults;
-	/* acquire: the rules are at least as new; newer ones are drawn by again when it is */
+	/* Acquire: pairs with the increment in put_in_force(); the table is at least as new as the generation. */
 	uint32_t generation = atomic_load_explicit(&f->generation, memory_order_acquire);
 
-	/* what is held back waits for packets to be counted */
+	/* held packets become due by the numbers of later packets, so each packet must be counted */
 	if (UNLIKELY(atomic_load_explicit(&f->held_num, memory_order_relaxed)))
 		return false;
 	if (LIKELY(src->spared_by == generation && s->first + s->count <= src->spared[s->flow]))
@@ -255,7 +265,10 @@ static bool fail_alloc(struct alloc_gate *gate)
 
 /* -------------------------------------------------------- packets that are kept */
 
-/* A copy of a packet that refers to nothing; NULL: there is no room, or no payload any more. */
+/*
+ * Returns a copy of a packet with its payload by value. NULL: the pool is empty, or the payload's memory region is
+ * gone.
+ */
 static struct pooled *copy_of(struct source *src, const struct packet *pkt, enum flow_index flow)
 {
 	enum copy_result result;
@@ -302,7 +315,7 @@ void fault_release(struct runner *r, struct source *src, enum flow_index flow, u
 	struct faults *f = source_hca(src)->faults;
 	struct pooled **at = &f->held, *due = NULL, **tail = &due, *k;
 
-	/* those of this flow were added by whoever calls now */
+	/* relaxed: only the caller, the source's owner, adds held packets of this flow */
 	if (LIKELY(!atomic_load_explicit(&f->held_num, memory_order_relaxed)))
 		return;
 	fmutex_lock(&f->lock);
@@ -324,7 +337,7 @@ void fault_release(struct runner *r, struct source *src, enum flow_index flow, u
 	}
 }
 
-/* The timer runs for the first of those that are late. The caller holds the lock. */
+/* Sets the timer to the first delayed packet, or stops the timer. The caller holds the lock. */
 static void set_timer(struct soft_hca *hca)
 {
 	struct faults *f = hca->faults;
@@ -395,7 +408,7 @@ static uint32_t drop_from(struct pooled **at, const struct source *src)
 	return dropped;
 }
 
-/* Drops what is kept, of one queue pair or of all. */
+/* Drops the kept packets of one queue pair, or (src NULL) of all queue pairs. The caller holds the lock. */
 static void drop_kept(struct soft_hca *hca, const struct source *src)
 {
 	struct faults *f = hca->faults;
@@ -450,8 +463,8 @@ static enum verdict delay(const struct meeting *m)
 }
 
 /*
- * One to three bits change, too few to escape the CRCs (their Hamming distance is 4), and so the
- * far port drops it. Which they are is drawn as chances are.
+ * Changes one to three bits of the packet, drawn as chances are. The CRCs detect so few bits (their Hamming distance
+ * is 4), so the far port counts an error and drops the packet.
  */
 static enum verdict corrupt(const struct meeting *m)
 {
@@ -464,7 +477,7 @@ static enum verdict corrupt(const struct meeting *m)
 	size_t bits;
 
 	bits = 8 * pkt_bytes_of(m->pkt, 0, bytes);
-	if (!bits) /* its memory is gone */
+	if (!bits) /* the payload's memory region is gone */
 		return PACKET_LOST;
 	draw = mix(mix(m->rule->salt + 1) + flow_id(m->src, m->flow) + (m->n << 32));
 	for (uint64_t flips = 1 + draw % 3; flips; flips--) {
@@ -473,7 +486,7 @@ static enum verdict corrupt(const struct meeting *m)
 	}
 	why = wire_decode(&wire, WIRE_IB, bytes, bits / 8);
 	IB_TRACE("soft", "fault: bits changed: %s", wire_refusal_text(why));
-	if (why == WIRE_OK) /* one and the same, twice */
+	if (why == WIRE_OK) /* the same bit was drawn twice */
 		return PACKET_PASSES;
 	port->link->resolve(port, &m->pkt->route, &path);
 	return port->link->count_receive_error(&path) ? PACKET_TAKEN : PACKET_LOST;
@@ -545,7 +558,7 @@ enum verdict fault_packet(struct runner *r, struct source *src, struct packet *p
 	const struct stretch one = { n, pkt->psn, 1, pkt->kind, pkt->place, flow };
 	struct meeting m = { r, src, pkt, flow, n, NULL };
 
-	if (pkt->num != 1) /* no rule meets any, or only one that has come since it was built */
+	if (pkt->num != 1) /* fault_clip() makes a train only of packets that no rule met when the train was made */
 		return PACKET_PASSES;
 	first_met(src, &one, 1, &m.rule);
 	if (!m.rule)
@@ -580,7 +593,7 @@ static void set_faulty(struct soft_hca *hca, const struct fault_table *t)
 	}
 }
 
-/* Packets for what is kept: once there is a rule, until the HCA goes. */
+/* Makes the pool for kept packets, at the first rule or injected packet. The caller holds the lock. */
 static al_status make_room(struct soft_hca *hca)
 {
 	struct pool *pool = &hca->faults->pool;
@@ -609,16 +622,18 @@ static void free_tables(struct faults *f)
 }
 
 /*
- * The table that was in force may still be read, and so stays until the HCA goes; but with manual
- * progress there is only one thread.
+ * Replaces the table in force. Other threads may still read the old table, which is therefore kept until the HCA is
+ * destroyed. With manual progress there is only one thread, and old tables are freed at once. The caller holds the
+ * lock.
  */
 static void put_in_force(struct soft_hca *hca, struct fault_table *t)
 {
 	struct faults *f = hca->faults;
 
-	/* release: its content */
+	/* release: pairs with the acquire in in_force(); publishes the table's content */
 	atomic_store_explicit(&f->table, t, memory_order_release);
-	atomic_fetch_add_explicit(&f->generation, 1, memory_order_release); /* after the table */
+	/* release: pairs with the acquire in fault_passes(); the table is published first */
+	atomic_fetch_add_explicit(&f->generation, 1, memory_order_release);
 	set_faulty(hca, t);
 	if (clock_is_virtual())
 		free_tables(f);
@@ -635,7 +650,7 @@ static uint64_t threshold_of(uint32_t chance)
 	return chance == SOFT_NEVER ? 0 : UINT64_MAX / 1000000 * chance;
 }
 
-/* The rules in force and one more; NULL: no memory. */
+/* Returns a new table: the rules in force and one more rule. NULL: no memory. */
 static struct fault_table *table_with(struct soft_hca *hca, const struct soft_fault *fault)
 {
 	struct fault_table *old = in_force(hca), *t;

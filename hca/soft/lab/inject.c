@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Packets from nowhere: bytes as if they had come off a port's cable. They are held to what every
- * packet is, find their queue pair, and from there on are packets like all others, but that a wire
- * names no sender: PKT_WIRE.
+ * Injected packets: bytes that come in at a port as if they had come off the port's cable. The packet's form,
+ * addresses and queue pair are checked here. The transport then executes an injected packet as any other packet,
+ * except that the packet names no sending queue pair (PKT_WIRE).
  */
 #include "hca/soft/lab/inject.h"
 
@@ -50,7 +50,7 @@ static void set_connected(struct packet *pkt, const struct wire_packet *w)
 		pkt->compare_add = w->orig;
 }
 
-/* What a decoded packet is to the transport. k: room for it */
+/* Fills a packet of the pool from a decoded packet. */
 static void make(struct pooled *k, const struct wire_packet *w)
 {
 	const struct wire_op *op = &wire_ops[w->bth.opcode];
@@ -82,7 +82,7 @@ static void make(struct pooled *k, const struct wire_packet *w)
 		memcpy(k->data, w->payload, w->length);
 }
 
-/* Does the port know the sender, and does it answer to the destination? */
+/* True: the destination LID is not the port's, or no port has the source LID. */
 static bool is_stray(const struct soft_port *port, const struct wire_packet *w)
 {
 	const struct route there = { .dlid = w->lrh.dlid }, back = { .dlid = w->lrh.slid };
@@ -95,7 +95,7 @@ static bool is_stray(const struct soft_port *port, const struct wire_packet *w)
 	return !path.to;
 }
 
-/* Hands it to its queue pair. */
+/* Hands a decoded packet to its queue pair and runs that queue pair. */
 static enum soft_inject_outcome hand_over(struct soft_port *port, const struct wire_packet *w)
 {
 	struct runner r;

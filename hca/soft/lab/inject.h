@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Packets from nowhere (inject.c). */
+/* Injected packets (inject.c). The codec that decodes them is in packet/wire.h. */
 #ifndef SOFT_INJECT_H
 #define SOFT_INJECT_H
 
@@ -8,7 +8,7 @@
 
 struct soft_port;
 
-/* Bytes that come in at a port. */
+/* Injects bytes as a packet that comes in at a port. Returns the packet's fate. */
 struct soft_injected inject(struct soft_port *port, const uint8_t *bytes, size_t len);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What faults and captures are to the links. */
+/*
+ * Registers faults and captures at the hooks of the links. The faults and captures themselves are in fault.c and
+ * capture.c.
+ */
 #include "hca/soft/lab/lab.h"
 
 #include "hca/soft/lab/capture.h"

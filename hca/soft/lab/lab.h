@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The lab: faults, captures and injected packets, registered at the hooks of the links. */
+/* Registration of the lab, that is faults, captures and injected packets, at the hooks of the links (lab.c). */
 #ifndef SOFT_LAB_H
 #define SOFT_LAB_H
 
-/* Before the first HCA is made. */
+/* Registers the lab's hooks. The module calls this function before the first HCA is made. */
 void lab_start(void);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The parts of an HCA, put together, and its table of operations. */
+/*
+ * Puts the parts of an HCA together, and holds the HCA's table of operations. The operations themselves are in
+ * object/.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -64,7 +67,7 @@ static al_status fill_port(struct soft_hca *hca, uint32_t i)
 	const struct hca_config *conf = &hca->conf;
 
 	port->ports = &hca->ports;
-	port->cable = port; /* until it is cabled: a loopback plug */
+	port->cable = port; /* a port without a cable has a loopback plug */
 	port->link = link_of_ports;
 	port->num = (uint8_t)(i + 1);
 	port->lmc = (uint8_t)conf->lmc;
@@ -90,7 +93,7 @@ al_status hca_create(struct soft_hca *hca, uint32_t random)
 		status = rings_create(hca);
 	if (status)
 		return status;
-	/* no number is 0; those of queue pairs leave out the special ones */
+	/* no key has number 0, and no queue pair has one of the special numbers 0 and 1 */
 	status = table_create(&hca->qps, sizeof(struct actor), conf->max_qp,
 			      2 + random % (numbers - 2 - conf->max_qp));
 	if (!status)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The module: makes HCAs of its configuration, cables them, announces and withdraws them. */
+/*
+ * The module: makes the HCAs of the configuration, cables, announces and withdraws the HCAs. The parts of an HCA:
+ * hca.c.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +36,8 @@ static struct {
 /* ----------------------------------------------------------------- identity */
 
 /*
- * A number that no other process of this user has now: the first free name of an abstract socket,
- * which goes with the process however that ends. Without any the process id must do.
+ * Returns a number that no other process of this user has at present: the number of the first free name of an abstract
+ * socket. The kernel frees the name when the process ends. If no name is free, the process id serves as the number.
  */
 static uint32_t take_slot(void)
 {
@@ -65,8 +68,10 @@ static uint32_t hash(uint32_t h, const void *data, size_t length)
 	return h;
 }
 
-/* 24 bits that differ from those of every other process of this user, and most likely from all
- * others'. */
+/*
+ * Returns 24 bits that differ from the bits of every other process of this user, and very likely from the bits of
+ * other users and machines.
+ */
 static uint32_t identity(void)
 {
 	uid_t uid = getuid();
@@ -91,8 +96,10 @@ static void join(struct soft_port *a, struct soft_port *b)
 	b->cable = a;
 }
 
-/* As configured; else port n of each even HCA to port n of the next. What is left has a loopback
- * plug. */
+/*
+ * Lays the cables of the configuration. Without any, a cable goes from port n of each even HCA to port n of the next
+ * HCA. The other ports keep their loopback plugs.
+ */
 static void lay_cables(void)
 {
 	const struct link_config *l;
@@ -127,7 +134,7 @@ static void plug_all(struct soft_hca *hca, bool in)
 		port_plug(&hca->ports.port[i], in);
 }
 
-/* A hot removal: announced, and then the HCA goes, unless it has gone already. */
+/* Executes a hot removal: announces the removal, and then unplugs the HCA's ports, unless the HCA is gone already. */
 static void *remover_main(void *arg)
 {
 	struct remover *remover = arg;
@@ -216,7 +223,7 @@ static al_status init(struct ci_host *host, const struct ci_params *params)
 
 		hca->conf = module.conf.hca[i];
 		hca->index = i;
-		/* with manual progress every run must be the same, unless its seed differs */
+		/* with manual progress, runs with the same seed must be equal */
 		own = module.conf.manual ? hash(FNV_START, &hca->conf.seed, 4) & 0xffffff : id;
 		hca->guid =
 			hca->conf.guid ? hca->conf.guid : OUI << 40 | (uint64_t)own << 16 | i << 8;
@@ -239,7 +246,7 @@ static al_status scan(void)
 		status = ib_register_ci(module.host, &soft_interface, &module.hcas[i],
 					&module.hcas[i].handle);
 		if (status)
-			return status; /* cleanup withdraws the others */
+			return status; /* cleanup() withdraws the HCAs that are registered */
 		fmutex_lock(&module.lock);
 		module.hcas[i].registered = true;
 		fmutex_unlock(&module.lock);
@@ -247,7 +254,7 @@ static al_status scan(void)
 	return AL_SUCCESS;
 }
 
-/* Withdraws an HCA that nobody is withdrawing. */
+/* Withdraws an HCA, unless a hot removal has withdrawn the HCA. */
 static void withdraw(struct soft_hca *hca)
 {
 	bool registered;
@@ -267,8 +274,9 @@ static void cleanup(void)
 
 	for (i = 0; i < module.conf.hcas; i++)
 		withdraw(&module.hcas[i]);
-	/* none can be added any more: no HCA has operations */
-	while ((remover = module.removers)) {
+	/* no thread adds removers any more, since every HCA has been withdrawn */
+	while (module.removers) {
+		remover = module.removers;
 		module.removers = remover->next;
 		pthread_join(remover->thread, NULL);
 		al_free(remover);

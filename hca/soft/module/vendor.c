@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The vendor's own calls (iba/ib_soft.h). */
+/*
+ * The vendor's own calls (iba/ib_soft.h): checks their arguments. The folders lab/, port/ and engine/ execute the
+ * calls.
+ */
 #include <errno.h>
 #include <iba/ib_soft.h>
 #include <stdio.h>
@@ -112,7 +115,10 @@ static al_status call_clock(struct soft_hca *hca, struct ci_vendor_call *call)
 	return AL_SUCCESS;
 }
 
-/* "%p" in a file's name is the process: programs may start others. */
+/*
+ * Replaces "%p" in a file's name by the process id, so that each process of a group of programs has a file of its
+ * own.
+ */
 static bool expand(const char *path, char *to, size_t size)
 {
 	const char *mark = strstr(path, "%p");
@@ -141,7 +147,9 @@ al_status vendor_start_capture(struct soft_hca *hca, uint32_t port, const char *
 			status = AL_SUCCESS;
 	}
 	if (status == AL_IO_ERROR)
-		ib_log(IB_LOG_ERROR, "soft", "%s can not be written: %s", name, strerror(errno));
+		ib_log(IB_LOG_ERROR, "soft",
+		       "the capture file %s can not be written: %s; choose a file in a writable directory", name,
+		       strerror(errno));
 	return status;
 }
 
