@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What every file of the software HCA uses: its limits, PSN arithmetic, hints for the compiler. */
+/*
+ * The software HCA's limits, PSN arithmetic and hints for the compiler, for every file. Limits of settings:
+ * base/config.h.
+ */
 #ifndef SOFT_BASE_H
 #define SOFT_BASE_H
 
 #include <iba/ib_verbs.h>
 
 #define SOFT_VERSION "0.1.0"
-#define SOFT_TRAIN_BYTES (256u << 10) /* payload of one train, at most, unless one packet is more */
-#define SOFT_REQUEST_NODES 4          /* trains of requests that a queue pair may have on their way */
-#define SOFT_RESPONSE_NODES 2         /* and of responses, beside those that ride home */
-/* A message of so many bytes, at the smallest MTU, beyond the window: still less than half of the PSNs (IBTA 9.7.2). */
+#define SOFT_TRAIN_BYTES (256u << 10) /* largest payload of a train; a train of one packet may have more */
+#define SOFT_REQUEST_NODES 4  /* nodes of a queue pair for trains of requests */
+#define SOFT_RESPONSE_NODES 2 /* nodes of a queue pair for trains of responses that do not use the request's node */
+#define SOFT_PSN_WINDOW (1 << 21) /* unanswered packets from which on a requester starts no element */
+/*
+ * Bytes of the longest message. At the smallest MTU, window and message have less than half of the PSNs (IBTA 9.7.2).
+ */
 #define SOFT_MAX_MSG (1u << 30)
-#define SOFT_PSN_WINDOW (1 << 21) /* packets not answered beyond which no element is started */
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)

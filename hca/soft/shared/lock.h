@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Sleeping and waking by futex, and a mutex of four bytes (Drepper's "Futexes are tricky", the second one). Queue pairs
- * are many, so each lock must be small; and a holder can be preempted, so who finds one taken sleeps.
+ * Sleeping and waking by futex, and a mutex of four bytes: the second mutex of Drepper's "Futexes are tricky". A lock
+ * must be small, because an HCA has many queue pairs. A thread that finds the mutex taken sleeps, because the holder
+ * may have been preempted. hca/soft/README.md has the order of locks.
  */
 #ifndef SOFT_LOCK_H
 #define SOFT_LOCK_H
@@ -14,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Sleeps while *word is seen, until futex_wake() or the time-out (NULL: none). May return early. */
+/* Sleeps while *word equals `seen`, until futex_wake() or the time-out (NULL: no time-out). May return early. */
 static inline void futex_wait(_Atomic uint32_t *word, uint32_t seen, const struct timespec *timeout)
 {
 	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, timeout, NULL, 0);
@@ -25,9 +26,9 @@ static inline void futex_wake(_Atomic uint32_t *word, int waiters)
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, waiters, NULL, NULL, 0);
 }
 
-/* All zero: free. */
+/* A mutex. A zeroed mutex is free. */
 struct fmutex {
-	_Atomic uint32_t word; /* 0 free, 1 taken, 2 taken and somebody sleeps */
+	_Atomic uint32_t word; /* 0: free; 1: taken; 2: taken, and a thread may sleep on the word */
 };
 
 static inline bool fmutex_trylock(struct fmutex *m)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The tables of operations: IBTA 9.2 (wire opcodes), 9.7.5.2.8 (RNR timer), 11.4.1.1 (work
- * requests). */
+/*
+ * The tables of operations: IBTA 9.2 (wire opcodes), 9.7.5.2.8 (RNR timer), 11.4.1.1 (work requests). The codec that
+ * uses the tables is packet/wire.c.
+ */
 #include "hca/soft/shared/opcode.h"
 
 #define RC (1u << IB_QPT_RC)
@@ -71,8 +73,10 @@ const struct wire_op wire_ops[256] = {
 	[0x65] = { "UD_SEND_ONLY_IMM", REQ(WIRE_DETH | WIRE_IMM), 12, PKT_SEND_IMM, PLACE_ONLY },
 };
 
-/* Immediate data travels in a message's last packet: first and middle ones are those of the plain
- * kind. */
+/*
+ * Only a message's last packet carries immediate data or a key to invalidate. So first and middle packets have the
+ * opcodes of the plain kind.
+ */
 const uint8_t rc_opcode[PKT_KINDS][4] = {
 	/*                  middle first last  only */
 	[PKT_SEND] = { 0x01, 0x00, 0x02, 0x04 },       [PKT_SEND_IMM] = { 0x01, 0x00, 0x03, 0x05 },

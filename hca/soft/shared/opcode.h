@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What operations exist, as tables: work requests by transport service, packets by wire opcode. */
+/*
+ * The operations, as tables (opcode.c): work requests by ib_wr_opcode, packets by wire opcode, codes of the AETH.
+ * Headers of packets are in packet/wire.h.
+ */
 #ifndef SOFT_OPCODE_H
 #define SOFT_OPCODE_H
 
 #include <iba/ib_verbs.h>
 
-/* What a packet is for, whatever its place in the message. */
+/* The operation that a packet belongs to, without the packet's place in the message. */
 enum pkt_kind {
-	PKT_NONE, /* nothing: a node on its way home */
+	PKT_NONE, /* no operation: a node on its way home */
 	/* requests */
 	PKT_SEND,
 	PKT_SEND_IMM,
-	PKT_SEND_INV, /* send with invalidate: on the wire only, the HCA does not offer it */
+	PKT_SEND_INV, /* send with invalidate: only the codec knows this kind; the HCA does not offer the operation */
 	PKT_WRITE,
 	PKT_WRITE_IMM,
 	PKT_READ,
@@ -24,7 +27,7 @@ enum pkt_kind {
 	PKT_KINDS
 };
 
-/* Place of a packet in its message: bits. */
+/* The place of a packet or train in its message: bits. */
 enum pkt_place {
 	PLACE_MIDDLE = 0,
 	PLACE_FIRST = 1 << 0,
@@ -34,20 +37,20 @@ enum pkt_place {
 
 /* Properties of a work request: bits. */
 enum wr_op_flags {
-	WR_REMOTE = 1 << 0,    /* names the peer's memory */
-	WR_READ = 1 << 1,      /* RDMA read */
-	WR_ATOMIC = 1 << 2,    /* 64-bit atomic */
-	WR_INLINE = 1 << 3,    /* may carry its data inline */
-	WR_RECV = 1 << 4,      /* takes one of the peer's receives */
-	WR_RD_ATOMIC = WR_READ | WR_ATOMIC, /* is answered with data */
+	WR_REMOTE = 1 << 0,    /* the request names the peer's memory */
+	WR_READ = 1 << 1,      /* the request is an RDMA read */
+	WR_ATOMIC = 1 << 2,    /* the request is a 64-bit atomic */
+	WR_INLINE = 1 << 3,    /* the request may carry its data inline */
+	WR_RECV = 1 << 4,      /* the request consumes a receive of the peer's */
+	WR_RD_ATOMIC = WR_READ | WR_ATOMIC, /* the response carries data */
 };
 
 struct wr_op {
 	const char *name;
-	uint32_t qp_types; /* 1 << ib_qp_type: where it may be posted; 0: not offered */
+	uint32_t qp_types; /* bits 1 << ib_qp_type: types of queue pair that offer the operation; 0: none does */
 	uint8_t flags;     /* enum wr_op_flags */
-	uint8_t kind;      /* enum pkt_kind */
-	uint8_t wc_opcode; /* ib_wc_opcode */
+	uint8_t kind;      /* enum pkt_kind of the request's packets */
+	uint8_t wc_opcode; /* ib_wc_opcode of the requester's completion */
 };
 
 extern const struct wr_op wr_ops[IB_WR_OPCODES];
@@ -56,7 +59,7 @@ extern const struct wr_op wr_ops[IB_WR_OPCODES];
 enum wire_op_flags {
 	WIRE_REQUEST = 1 << 0,
 	WIRE_RESPONSE = 1 << 1,
-	WIRE_PAYLOAD = 1 << 2, /* may have one */
+	WIRE_PAYLOAD = 1 << 2, /* the packet may have a payload */
 	WIRE_RETH = 1 << 3,
 	WIRE_ATOMIC_ETH = 1 << 4,
 	WIRE_IMM = 1 << 5,
@@ -72,18 +75,18 @@ enum wire_service { WIRE_RC = 0, WIRE_UC = 1, WIRE_RD = 2, WIRE_UD = 3 };
 struct wire_op {
 	const char *name;
 	uint16_t flags;    /* enum wire_op_flags */
-	uint8_t ext_bytes; /* of the extended headers, after the BTH */
+	uint8_t ext_bytes; /* bytes of the extended headers, which follow the BTH */
 	uint8_t kind;      /* enum pkt_kind */
 	uint8_t place;     /* enum pkt_place */
 };
 
-/* By BTH opcode; no name: no such opcode. */
+/* Indexed by BTH opcode. A row without a name is no opcode of RC, UC or UD. */
 extern const struct wire_op wire_ops[256];
 
-/* BTH opcode of a reliable connection by kind and place. */
+/* BTH opcodes of a reliable connection, by enum pkt_kind and enum pkt_place. */
 extern const uint8_t rc_opcode[PKT_KINDS][4];
 
-/* BTH opcode of any service: the lower five bits mean the same in all, as far as each offers them. */
+/* Returns the BTH opcode of any service. The lower five bits have the same meaning in all services that offer them. */
 static inline uint8_t wire_opcode(enum wire_service service, uint8_t kind, uint8_t place)
 {
 	return (uint8_t)(service << 5 | rc_opcode[kind][place]);
@@ -99,19 +102,21 @@ static inline enum wire_service wire_service(uint8_t opcode)
 #define AETH_ACK 0x00
 #define AETH_RNR_NAK 0x20
 #define AETH_NAK 0x60
-#define AETH_CREDITS 0x1f    /* in an ACK: code of the receives that are there, */
-#define AETH_NO_CREDITS 0x1f /* or: no end-to-end flow control */
+#define AETH_CREDITS 0x1f    /* mask, in an ACK: the code of the receives that are posted (credit_code()) */
+#define AETH_NO_CREDITS 0x1f /* value of these bits: the responder does no end-to-end flow control */
 #define NAK_PSN_SEQ (AETH_NAK | 0)
 #define NAK_INVALID_REQUEST (AETH_NAK | 1)
 #define NAK_REMOTE_ACCESS (AETH_NAK | 2)
 #define NAK_REMOTE_OPERATION (AETH_NAK | 3)
 
-/* The code for so many receives, rounded down, and back: 0, 1, 2, 3, 4, 6, 8, 12, ... 32768 (IBTA 9.7.5.1.2, table
- * 43). */
+/*
+ * Convert a number of receives to the code of an ACK, and back. The codes mean 0, 1, 2, 3, 4, 6, 8, 12, ... 32768
+ * receives; credit_code() rounds down (IBTA 9.7.5.1.2, table 43).
+ */
 uint8_t credit_code(uint32_t receives);
 uint32_t credits_of_code(uint8_t code);
 
-/* Pause that an RNR NAK asks for, in units of 10 us, by its timer code: IBTA table 45. */
+/* Time for which an RNR NAK delays the requester, in units of 10 us, by timer code (IBTA table 45). */
 extern const uint32_t rnr_timer[32];
 
 #endif

@@ -1,49 +1,58 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What a client of the agent shares with the software HCA: the layout of its memory, and what its provider (uvp/soft)
- * and the module (rings.c, ring_qp.c) say to each other. Both are built from this header.
+ * The memory that a client of the agent shares with the software HCA: its layout, and the protocol between the
+ * client's provider (uvp/soft) and the module (client/rings.c, client/ring_qp.c). Both are built from this header,
+ * which has no code of either.
  *
- * Each opened HCA has a door, each completion queue and queue pair a file of its own, all made by the provider (so that
- * they are the client's memory), sealed against shrinking and mapped by both. A poll and a post are then loads and
- * stores here; the only system call of theirs is the one that wakes the module's thread when that sleeps.
+ * Each opened HCA has a door, and each completion queue and queue pair has a file. The provider makes these files, so
+ * that they are the client's memory, and seals them against shrinking. Module and provider both map them. A poll or a
+ * post is loads and stores in the files. The only system call of a post is the call that wakes a sleeping ring
+ * thread.
  *
  * WHO WRITES WHAT
  *
- * Every word has one writer, but where it is said otherwise. The module believes nothing of what the client writes: it
- * has producer and consumer indices of its own, takes the client's as hints that are masked and bounded, and copies each
- * entry once before it looks at it. A client that lies spoils its own queues. The provider trusts the module.
+ * Every word has one writer, unless the word's comment names two. The module does not trust the client: the module
+ * has its own producer and consumer indices, masks and bounds the client's indices, and copies each entry once before
+ * the module checks the entry. A client that writes wrong values damages only its own queues. The provider trusts the
+ * module.
  *
- * Indices count up for ever; the slot is index & mask. A slot of a send or receive queue has the number of the request's
- * place in the module's own queue. A request is in the queue until it completes, and so is its slot.
+ * Indices count up for ever; the slot of an index is index & mask. A request has the same index in the ring and in
+ * the module's own queue. A slot is in use until its request completes.
  *
  * SENDS AND THE DOOR
  *
- * The client fills slots, moves sq_prod (release), rings its queue pair's bell, and looks whether the module's thread
- * sleeps. That thread, before it sleeps, says so and looks at all bells once more. Each side stores, then loads what the
- * other stores, both sequentially consistent (door_ring() there, rings_sleep() here): one of the two sees the other's.
+ * The client fills slots, moves sq_prod (release), rings its queue pair's bell, and then reads `asleep`. The ring
+ * thread sets `asleep` before it sleeps, and then reads all bells once more. Each side stores and then loads the
+ * other side's word, both sequentially consistent (door_ring() in the provider, rings_sleep() in the module). So one
+ * side sees the other's store.
  *
  * RECEIVES
  *
- * The client fills slots and moves rq_prod; no bell. The module fetches them when a message finds no receive in its own
- * queue. In the Error state they are to be flushed without any message: the client looks at the state after its store,
- * and rings; the module moves to that state and then looks for receives, in the same total order (provider_post_recv()
- * there, ring_state() and ring_fill() here).
+ * The client fills slots and moves rq_prod, without a bell. The module fetches receives when a message finds no
+ * receive in the module's own queue. In the Error state the module must flush receives although no message comes. So
+ * the client reads the state after its store of rq_prod, and rings the bell in Error. The module stores the state and
+ * then reads rq_prod. All four accesses are sequentially consistent (provider_post_recv(); ring_state() and
+ * ring_fill()).
  *
  * COMPLETIONS
  *
- * The module fills an entry and moves prod (release); the client moves cons (release) when it has copied it. What is
- * removed when a queue pair ends or is reset, the client removes, as the owner of what is between cons and prod.
+ * The module fills an entry and moves prod (release). The client copies the entry and moves cons (release). The
+ * client owns the entries between cons and prod. So the client removes the completions of a queue pair that ends or
+ * is reset.
  *
- * The module may hold back a notification (moderation): it marks the arm, and later takes it as any. A client whose next arm
- * is satisfied by what is there tells at once, and the mark is gone with the arm.
+ * Moderation may delay a notification. The module then sets RING_HELD with the arm, and later takes the arm. If
+ * completions in the queue satisfy the client's next arm, the client notifies at once, and clears the arm with
+ * RING_HELD.
  *
- * A queue that is resized keeps its head, with all indices and arms, and gets a file with new entries. The module puts the
- * completions from moved_at on into those, and tells so (moved) before it moves prod. The client reads older completions
- * from the old entries, in which they stay, until it has moved them itself; then nobody uses the old entries any more.
+ * A queue that is resized keeps its head, with all indices and arms, and gets a file with new entries. The module
+ * writes the completions from moved_at on into the new entries, and sets `moved` before the module moves prod. The
+ * client reads older completions from the old entries until the client has copied them to the new entries. Then
+ * neither side uses the old entries.
  *
- * An arm is a bit of the head that the client sets and that whoever satisfies it clears, atomically: the module when
- * it adds a completion, the client when there is one already. The one who has cleared it tells. Again each side stores
- * (arm, prod) and loads the other's, in total order: in count_completions() there, in ring_cq_publish() here.
+ * The client sets an arm in the head. The side that satisfies the arm clears the arm atomically: the module when it
+ * adds a completion, the client when the queue holds a completion already. The side that has cleared the arm
+ * notifies. Each side stores its word (arm, prod) and then loads the other side's word, both sequentially consistent
+ * (count_completions() in the provider, ring_cq_publish() in the module).
  */
 #ifndef SOFT_RING_H
 #define SOFT_RING_H
@@ -54,21 +63,28 @@
 #include <stddef.h>
 
 #define RING_VERSION 3
-#define RING_BELLS   4096 /* queue pairs of a client that have rings, at most */
-#define RING_NAME    "ibal-soft" /* of the files */
-#define RING_LEAST_CQE 16 /* a completion queue has more than one entry, as adapters' do: programs have come to rely on it */
+#define RING_BELLS   4096 /* the most queue pairs with rings that a client can have */
+#define RING_NAME    "ibal-soft" /* name of the files */
+/* entries of the smallest completion queue: programs rely on more than one entry, as adapters have */
+#define RING_LEAST_CQE 16
 
 /* ------------------------------------------------------------------- the door */
 
-/* A bell is a bit, and each word with a bit has one in `rung`: both set by the client, first the former, and taken by the
- * module, first the latter. */
+/*
+ * A door has a bit for each bell, and in `rung` a bit for each word of `bells` that is not 0. The client sets the
+ * bell's bit and then the bit of `rung`. The module takes the bits of `rung` and then the bells' bits.
+ */
 struct ring_door {
 	_Alignas(64) _Atomic uint64_t rung;
 	_Alignas(64) _Atomic uint64_t bells[RING_BELLS / 64];
-	_Alignas(64) _Atomic uint32_t asleep; /* set by the module; cleared by it, or by the client that is going to wake it */
+	/* set by the module; cleared by the module, or by a client before it wakes the thread */
+	_Alignas(64) _Atomic uint32_t asleep;
 };
 
-/* Opening: to the module, with the door's file; and its answer, with an eventfd. */
+/*
+ * The request that opens an HCA, with the door's file, and the module's answer, with an eventfd that wakes the ring
+ * thread.
+ */
 struct ring_open {
 	uint32_t version;
 	uint32_t zero;
@@ -76,17 +92,18 @@ struct ring_open {
 
 struct ring_opened {
 	uint32_t version;
-	uint32_t gids; /* entries of each port's table that are filled, */
-	uint32_t lmc;  /* and each port's: what paths are checked against */
+	uint32_t gids; /* filled entries of each port's GID table; the provider checks paths by this number */
+	uint32_t lmc;  /* LMC of each port; the provider checks paths by this number */
 	uint32_t zero;
 };
 
-/* Creating a queue or queue pair, resizing a completion queue: to the module, with the file; and the answer for a queue pair. */
+/* The request that creates a completion queue or queue pair, or resizes a completion queue, with the file. */
 struct ring_make {
-	uint64_t bytes;   /* of the file */
-	uint64_t context; /* queue pair: what its completions say in qp_context */
+	uint64_t bytes;   /* bytes of the file */
+	uint64_t context; /* queue pair: qp_context of its completions */
 };
 
+/* The answer to a request that creates a queue pair. */
 struct ring_made {
 	uint32_t bell;
 	uint32_t zero;
@@ -94,20 +111,23 @@ struct ring_made {
 
 /* ---------------------------------------------------------- completion queues */
 
-/* At the beginning of the first file. */
+/* The head of a completion queue, at the beginning of the queue's first file. */
 struct ring_cq {
-	_Alignas(64) _Atomic uint32_t prod; /* module's */
-	_Atomic uint32_t notified;          /* the same: prod at its last notification */
-	_Atomic uint32_t overflowed;        /* the same; set after the last completion */
-	_Atomic uint32_t moved_at;          /* the same: prod when it last began with new entries */
-	_Alignas(64) _Atomic uint32_t cons; /* client's */
-	_Alignas(64) _Atomic uint32_t arm;  /* al_arm, and RING_HELD; both */
-	_Atomic uint32_t arm_n;             /* the same: for so many; 0: not */
-	_Atomic uint32_t moved;             /* new entries are in use: set by the module, cleared by the client before it asks */
+	_Alignas(64) _Atomic uint32_t prod; /* written by the module */
+	_Atomic uint32_t notified;          /* written by the module: prod at the module's last notification */
+	_Atomic uint32_t overflowed;        /* written by the module, after the last completion */
+	/* written by the module: index of the first completion in the new entries */
+	_Atomic uint32_t moved_at;
+	_Alignas(64) _Atomic uint32_t cons; /* written by the client */
+	_Alignas(64) _Atomic uint32_t arm;  /* written by both: al_arm, and RING_HELD */
+	/* written by both: completions that satisfy the arm of arm_cq_n; 0: not armed */
+	_Atomic uint32_t arm_n;
+	/* set by the module: new entries are in use; the client clears it before a resize */
+	_Atomic uint32_t moved;
 };
 
-#define RING_HELD 4u /* with an arm: it has been satisfied, and moderation holds back the notification */
-#define RING_CQ_HEAD 65536 /* bytes before the entries in the first file: whole pages, of whatever size; one of them is used */
+#define RING_HELD 4u /* with an arm: a completion has satisfied the arm, and moderation delays the notification */
+#define RING_CQ_HEAD 65536 /* bytes before the entries in the first file: whole pages of any page size, mostly unused */
 _Static_assert(sizeof(struct ring_cq) <= 4096, "the head of a completion queue is one page");
 
 _Static_assert(sizeof(struct ib_wc) == 64, "a completion is one cache line");
@@ -121,19 +141,22 @@ static inline uint32_t ring_slots(uint32_t n)
 	return size;
 }
 
-/* Entries of a queue for which so many were asked. */
+/* Returns the entries of a completion queue for which `asked` entries were asked. */
 static inline uint32_t ring_cqe(uint32_t asked)
 {
 	return asked < RING_LEAST_CQE ? RING_LEAST_CQE : asked;
 }
 
-/* One more than cqe fit in, for an overflow's completion. */
+/*
+ * Returns the slots of a completion queue of `cqe` entries: a power of two, with one slot more for the overflow's
+ * completion.
+ */
 static inline uint32_t ring_cq_slots(uint32_t cqe)
 {
 	return ring_slots(cqe + 1);
 }
 
-/* Of the entries; of a first file. */
+/* Return the bytes of the entries, and the bytes of a first file, which has the head and the entries. */
 static inline size_t ring_wc_bytes(uint32_t cqe)
 {
 	return (size_t)ring_cq_slots(cqe) * sizeof(struct ib_wc);
@@ -148,12 +171,14 @@ static inline size_t ring_cq_bytes(uint32_t cqe)
 
 /* A slot of a send or receive queue holds a flat work request (iba/ib_flat_wr.h), the tail behind the head. */
 struct ring_qp {
-	_Alignas(64) _Atomic uint32_t state; /* module's: ib_qp_state */
-	_Alignas(64) _Atomic uint32_t sq_cons; /* the same: completed */
+	_Alignas(64) _Atomic uint32_t state; /* written by the module: ib_qp_state */
+	/* written by the module: index of the oldest send that is not completed */
+	_Alignas(64) _Atomic uint32_t sq_cons;
+	/* written by the module: index of the oldest receive that is not completed */
 	_Atomic uint32_t rq_cons;
-	_Alignas(64) _Atomic uint32_t sq_prod; /* client's */
-	_Alignas(64) _Atomic uint32_t rq_prod; /* client's */
-	/* send queue, receive queue */
+	_Alignas(64) _Atomic uint32_t sq_prod; /* written by the client */
+	_Alignas(64) _Atomic uint32_t rq_prod; /* written by the client */
+	/* the slots of the send ring and of the receive ring follow: struct ring_layout */
 };
 
 struct ring_layout {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What a work request or an address must be to be taken. The module checks each by these, wherever it comes from, and
- * the provider (uvp/soft) before it puts one into a ring, so that the caller hears the same from both.
+ * Checks of work requests and addresses. The module checks every request by these functions. The provider (uvp/soft)
+ * checks a request before the provider puts the request into a ring, so module and provider return the same status.
+ * The layout of rings is in ring.h.
  */
 #ifndef SOFT_WR_H
 #define SOFT_WR_H
@@ -12,7 +13,7 @@
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/opcode.h"
 
-/* Does the HCA offer this operation, with these flags, to a queue pair of this type? */
+/* Checks that the HCA offers an operation, with these flags, to queue pairs of this type. */
 static inline al_status wr_check_op(const struct ci_qp *qp, uint32_t opcode, uint32_t flags)
 {
 	const struct wr_op *op;
@@ -28,7 +29,7 @@ static inline al_status wr_check_op(const struct ci_qp *qp, uint32_t opcode, uin
 	return AL_SUCCESS;
 }
 
-/* May this queue pair send the request? Adds up the request's length. */
+/* Checks that the queue pair may send the request. *length becomes the sum of the list's lengths. */
 static inline al_status wr_check_send(const struct ci_qp *qp, const struct ib_send_wr *wr,
 				      uint32_t *length)
 {
@@ -43,7 +44,10 @@ static inline al_status wr_check_send(const struct ci_qp *qp, const struct ib_se
 	return AL_SUCCESS;
 }
 
-/* wr_check_send() for the head of a flat request, whose form has been checked. */
+/*
+ * Checks the head of a flat request as wr_check_send() checks a request. ib_flat_check_send() has checked the head's
+ * form.
+ */
 static inline al_status wr_check_flat(const struct ci_qp *qp, const struct ib_flat_send *head)
 {
 	al_status status = wr_check_op(qp, head->opcode, head->flags);
@@ -64,8 +68,10 @@ static inline al_status wr_check_recv(const struct ci_qp *qp, const struct ib_re
 	return ib_flat_sum(wr->sg_list, wr->num_sge, length);
 }
 
-/* A datagram's destination. ah_port: the address handle's; qp_port: the queue pair's, 0: it went to Error before it had
- * one, and only flushes. */
+/*
+ * Checks a datagram's destination. ah_pd, ah_port: domain and port of the address handle. qp_port: the queue pair's
+ * port; 0: the queue pair went to Error before it had a port, and only flushes.
+ */
 static inline al_status wr_check_datagram(const struct ci_qp *qp, uint8_t qp_port,
 					  const struct ci_pd *ah_pd, uint8_t ah_port,
 					  uint32_t remote_qpn)
@@ -79,7 +85,10 @@ static inline al_status wr_check_datagram(const struct ci_qp *qp, uint8_t qp_por
 	return AL_SUCCESS;
 }
 
-/* Has a port with so many GIDs, and that LMC, what the address says of it? */
+/*
+ * Checks the source GID index and path bits of an address. gids: filled entries of the port's GID table; lmc: the
+ * port's LMC
+ */
 static inline al_status wr_check_address(const struct ib_ah_attr *attr, uint32_t gids, uint32_t lmc)
 {
 	if (attr->is_global && attr->grh.sgid_index >= gids)
