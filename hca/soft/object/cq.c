@@ -104,7 +104,7 @@ al_status soft_resize_cq(struct ci_cq *ci, uint32_t *cqe, struct ci_udata *udata
 		*cqe = hca->attr.max_cqe;
 		return AL_LIMIT_EXCEEDED;
 	}
-	if (!cq->shared != !rings_asked(udata))
+	if ((cq->shared != NULL) != rings_asked(udata))
 		return AL_INVALID_PARAMETER;
 	status = cq->shared ? ring_cq_map(udata, size, &ring) : alloc_entries(hca, size, &ring);
 	if (status)

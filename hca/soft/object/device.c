@@ -28,7 +28,7 @@ al_status soft_query_ca(struct ci_ca *ca, struct ib_ca_attr *attr)
 
 al_status soft_allocate_pd(struct ci_pd *pd, struct ci_udata *udata)
 {
-	(void)pd; /* a key is compared with the protection domain's address, so a domain needs no data */
+	(void)pd; /* the checks of accesses compare addresses of protection domains, so a domain needs no data */
 	(void)udata;
 	return AL_SUCCESS;
 }

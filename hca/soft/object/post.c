@@ -62,7 +62,8 @@ al_status soft_post_send(struct ci_qp *ci, const struct ib_send_wr *wr,
 	uint32_t first, prod;
 
 	fmutex_lock(&qp->sq.lock);
-	first = prod = atomic_load_explicit(&qp->sq.prod, memory_order_relaxed);
+	first = atomic_load_explicit(&qp->sq.prod, memory_order_relaxed);
+	prod = first;
 	/* a queue pair with rings accepts sends from its rings only */
 	if (UNLIKELY(atomic_load_explicit(&qp->state, memory_order_relaxed) < IB_QPS_RTS ||
 		     qp->shared))

@@ -264,7 +264,10 @@ static void empty_queues(struct soft_qp *qp)
 {
 	fmutex_lock(&qp->sq.lock);
 	fmutex_lock(&qp->rq.lock);
-	qp->sq.prod = qp->sq.cons = qp->rq.prod = qp->rq.cons = 0;
+	qp->sq.prod = 0;
+	qp->sq.cons = 0;
+	qp->rq.prod = 0;
+	qp->rq.cons = 0;
 	if (UNLIKELY(qp->shared))
 		ring_emptied(qp);
 	fmutex_unlock(&qp->rq.lock);

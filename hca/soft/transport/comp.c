@@ -77,7 +77,10 @@ void comp_fail(struct runner *r, struct soft_qp *qp, ib_wc_status status)
 	qp_error(r, qp, NO_EVENT);
 }
 
-/* Reports whether no packet has been sent since the last rewind. An answer is then about an earlier transmission. */
+/*
+ * Reports whether no packet from una on has been sent since the last rewind. A NAK is then about an earlier
+ * transmission.
+ */
 static bool nothing_in_flight(const struct soft_qp *qp)
 {
 	return qp->conn.req.send_psn == qp->conn.req.una;
@@ -199,7 +202,7 @@ static void request_again(struct soft_qp *qp)
 	req_rewind(qp);
 }
 
-/* Returns the gather list of an element from byte `skip` on, as a place to copy to. */
+/* Returns the scatter list of an element from byte `skip` on, as a place to copy to. */
 static struct place element_place(const struct soft_qp *qp, const struct send_wqe *wqe,
 				  uint64_t skip)
 {
@@ -213,7 +216,7 @@ static struct place element_place(const struct soft_qp *qp, const struct send_wq
 
 /* Ends a read response to the oldest element, whose payload copy has ended with `result`. */
 static void end_read_copy(struct runner *r, struct soft_qp *qp, struct send_wqe *wqe,
-		      const struct packet *pkt, enum copy_result result)
+			  const struct packet *pkt, enum copy_result result)
 {
 	if (result == COPY_BAD_SOURCE || result == COPY_NO_MEMORY) {
 		request_again(qp);
@@ -235,7 +238,8 @@ static void handle_read_response(struct runner *r, struct soft_qp *qp, const str
 	enum copy_result result = COPY_DONE;
 	struct place to;
 	uint64_t offset, left;
-	uint32_t due;
+	uint32_t due, full;
+	bool fits;
 
 	if (!wqe)
 		return;
@@ -243,11 +247,13 @@ static void handle_read_response(struct runner *r, struct soft_qp *qp, const str
 		 << qp->conn.source.mtu_shift;
 	left = wqe->wr.length - offset;
 	due = (uint32_t)psn_diff(wqe->last_psn, pkt->psn) + 1;
+	full = (uint32_t)pkt->num << qp->conn.source.mtu_shift;
 	/* exactly the last packet ends the read, and all packets before the last are full */
-	if (pkt->place & PLACE_LAST
-		    ? pkt->length != left || pkt->num != due
-		    : pkt->num >= due || pkt->length != (uint32_t)pkt->num
-								<< qp->conn.source.mtu_shift) {
+	if (pkt->place & PLACE_LAST)
+		fits = pkt->num == due && pkt->length == left;
+	else
+		fits = pkt->num < due && pkt->length == full;
+	if (!fits) {
 		comp_fail(r, qp, IB_WC_LOC_LEN_ERR);
 		return;
 	}
@@ -262,7 +268,7 @@ static void handle_read_response(struct runner *r, struct soft_qp *qp, const str
 
 /* Ends an atomic's response to the oldest element, whose copy of the original value has ended with `result`. */
 static void end_atomic_copy(struct runner *r, struct soft_qp *qp, struct send_wqe *wqe,
-		       enum copy_result result)
+			    enum copy_result result)
 {
 	if (result == COPY_DONE)
 		record_answer(qp, wqe);
@@ -368,7 +374,7 @@ void comp_resume(struct runner *r, struct soft_qp *qp)
 
 /* Builds the completion of an element. False: the element succeeded unsignaled, and has no completion. */
 static bool make_completion(const struct soft_qp *qp, const struct send_wqe *wqe, ib_wc_status status,
-		       struct ib_wc *wc)
+			    struct ib_wc *wc)
 {
 	const struct wr_op *op = &wr_ops[wqe->wr.opcode];
 
@@ -456,7 +462,7 @@ bool comp_flush(struct runner *r, struct soft_qp *qp)
 		if (wqe->refs)
 			return false;
 		retire_element(r, qp, cons,
-			   wqe->status ? (ib_wc_status)wqe->status : IB_WC_WR_FLUSH_ERR);
+			       wqe->status ? (ib_wc_status)wqe->status : IB_WC_WR_FLUSH_ERR);
 		qp->conn.req.acked = cons + 1;
 	}
 	return true;

@@ -64,7 +64,7 @@ struct requester {
 	uint32_t fresh;         /* index of the first element that is not started */
 	uint32_t acked;         /* index of the oldest started element that is not acknowledged */
 	uint32_t halt_index;    /* halted: index of the element that can not be sent */
-	uint32_t send_psn;      /* PSN of the next packet; a retry moves it back to una */
+	uint32_t send_psn;      /* PSN of the next packet; a retry moves send_psn back to una */
 	uint32_t next_psn;      /* first PSN that no element has */
 	uint32_t una;           /* PSN of the oldest packet that is not acknowledged */
 	uint8_t rd_atomic_out;  /* reads and atomics started and not answered */
@@ -141,7 +141,7 @@ struct soft_qp {
 	struct ci_qp ci;
 
 	/* members that a post reads */
-	_Atomic uint32_t state;   /* ib_qp_state; the owner writes it under the locks of both queues (qp_set_state()) */
+	_Atomic uint32_t state;   /* ib_qp_state, which only qp_set_state() writes, under both locks */
 	bool atomics;             /* the HCA offers atomics */
 	struct send_queue sq;
 	struct recv_queue rq;
@@ -150,7 +150,7 @@ struct soft_qp {
 	const struct service *service;
 	struct fmutex control;    /* serializes control operations; taken before the actor is claimed */
 
-	_Alignas(64) struct connection conn; /* only the owner reads and writes it */
+	_Alignas(64) struct connection conn; /* for the owner of the actor only */
 
 	struct traffic_link counted; /* membership in the traffic counters of conn.source.port */
 	struct cq_link send_link, recv_link;
@@ -175,7 +175,7 @@ static inline ib_qp_state qp_state(const struct soft_qp *qp)
  * offered.
  */
 struct service {
-	/* Takes over a request of the peer and executes it. A long execution goes on in resp_run(). */
+	/* Takes over a request of the peer and executes the request. A long execution continues in resp_run(). */
 	void (*request)(struct runner *r, struct soft_qp *qp, struct packet *pkt);
 	/*
 	 * Ends a request that resp_suspend() has suspended. The errand that copied the payload to a client's memory
@@ -203,7 +203,7 @@ void qp_set_state(struct soft_qp *qp, ib_qp_state state);
 /* Stops the transport: afterwards the queue pair answers nothing, retries nothing and has no timer. */
 void qp_stop(struct runner *r, struct soft_qp *qp);
 /*
- * Moves the queue pair to Error because of an error of its own, and raises the ib_event_type `event`, or nothing if
+ * Moves the queue pair to Error because of an error of its own, and raises the ib_event_type `event`, or no event if
  * NO_EVENT.
  */
 void qp_error(struct runner *r, struct soft_qp *qp, int event);
@@ -266,8 +266,8 @@ static inline bool resp_pending(const struct soft_qp *qp)
 	return qp->conn.resp.backlog || qp->conn.resp.reading.num;
 }
 /*
- * Removes the packets that `what` matches from the backlog and from the waiting responses, and returns them as a
- * list.
+ * Removes the packets that `what` matches from the backlog and from the waiting responses, and returns the
+ * removed packets as a list.
  */
 struct packet *resp_recall(struct soft_qp *qp, const struct recall *what);
 /* Clears all state but the nodes and the size of the responder resources. */
@@ -286,8 +286,8 @@ bool resp_check_pkey(struct soft_qp *qp, const struct packet *pkt);
 /* Raises Communication Established for the first packet since Init, if the state is RTR. */
 void resp_note_arrival(struct soft_qp *qp);
 /*
- * Checks that the queue pair permits the access, and that the packet's rkey permits it for `length` bytes at the
- * packet's address. Sets resp.client_memory if length is not 0.
+ * Checks that the queue pair permits the access, and that the packet's rkey permits the access for `length` bytes at
+ * the packet's address. Sets resp.client_memory if length is not 0.
  */
 bool resp_may_access(struct soft_qp *qp, const struct packet *pkt, uint32_t access, uint32_t length);
 /* Copies a train's payload to the receive or the memory that the message in progress goes to. */
@@ -438,8 +438,8 @@ static inline uint64_t wire_bytes(const struct soft_qp *qp, uint8_t kind, uint8_
 /* ---------------------------------------------------------------- recall of packets (send.c) */
 
 /*
- * Recalls the queue pair's packets from the peer's actor: afterwards every node that the peer has not looked at is
- * home. The caller is a control operation that does not own the actor. May sleep.
+ * Recalls the queue pair's packets from the peer's actor: afterwards every node that the peer has not looked at has
+ * been sent home. The caller is a control operation that does not own the actor. May sleep.
  */
 void qp_purge(struct soft_qp *qp);
 /* Recalls a connection's packets from the peer that `path` leads to: a path that the connection had before a modify. */

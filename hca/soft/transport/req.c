@@ -233,7 +233,7 @@ static bool fetch_payload(struct soft_qp *qp, struct send_wqe *wqe, struct packe
 	qp->conn.req.nodes = pkt;
 	if (result != COPY_LATER)
 		abandon_element(qp, wqe,
-			result == COPY_NO_MEMORY ? IB_WC_LOC_QP_OP_ERR : IB_WC_LOC_PROT_ERR);
+				result == COPY_NO_MEMORY ? IB_WC_LOC_QP_OP_ERR : IB_WC_LOC_PROT_ERR);
 	return false;
 }
 

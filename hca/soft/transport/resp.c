@@ -32,10 +32,10 @@ static uint8_t ack_syndrome(struct soft_qp *qp)
 }
 
 /*
- * Takes a node for the response to a request. The request's node serves if it belongs to another queue pair: the
- * response then takes the node home. Otherwise the request is released, and the node is one of our response nodes.
- * request is NULL if its node is in use already. Returns NULL if no response node is free: the response is lost, and
- * the requester retries its request.
+ * Takes a node for the response to a request. Consumes the request. The request's node serves if it belongs to
+ * another queue pair: the response then takes the node home. Otherwise the request is released, and the node is one
+ * of our response nodes. request is NULL if its node is in use already. Returns NULL if no response node is free: the
+ * response is lost, and the requester retries its request.
  */
 static struct packet *take_answer_node(struct runner *r, struct soft_qp *qp, struct packet *request)
 {
@@ -53,7 +53,7 @@ static struct packet *take_answer_node(struct runner *r, struct soft_qp *qp, str
 
 /* Sends an Acknowledge packet, whose syndrome is an ACK or a NAK. Consumes the request. */
 static void send_ack(struct runner *r, struct soft_qp *qp, struct packet *request, uint8_t syndrome,
-		   uint32_t psn)
+		     uint32_t psn)
 {
 	struct packet *pkt = take_answer_node(r, qp, request);
 
@@ -61,7 +61,8 @@ static void send_ack(struct runner *r, struct soft_qp *qp, struct packet *reques
 		return;
 	pkt->kind = PKT_ACK;
 	pkt->place = PLACE_ONLY;
-	pkt->flags &= PKT_FETCHED; /* the request's payload is an errand's, which pkt_take_home() frees */
+	/* PKT_FETCHED stays: pkt_take_home() frees the request's payload, which an errand has fetched */
+	pkt->flags &= PKT_FETCHED;
 	pkt->syndrome = syndrome;
 	pkt->psn = psn;
 	pkt->num = 1;
@@ -535,7 +536,7 @@ static void answer_atomic(struct runner *r, struct soft_qp *qp, struct packet *p
 
 /* Starts an errand that executes an atomic on a client's memory: atomic with respect to queue pairs only. */
 static enum copy_result start_client_atomic(struct soft_qp *qp, const struct packet *pkt,
-					 struct ci_client *client, const char *mem)
+					    struct ci_client *client, const char *mem)
 {
 	if (!stage_of(qp))
 		return COPY_NO_MEMORY;
@@ -723,7 +724,7 @@ bool resp_check_pkey(struct soft_qp *qp, const struct packet *pkt)
 
 bool resp_check_packet(struct soft_qp *qp, const struct packet *pkt)
 {
-	/* a packet from a wire does not name its source queue pair; any other packet must come from the peer's */
+	/* a packet from a wire does not name its source queue pair; any other packet must name the peer */
 	return pkt->in_port == qp->conn.source.port->num &&
 	       path_is_from(&qp->conn.source.path, pkt->route.slid) &&
 	       (pkt->flags & PKT_WIRE || pkt->src_qpn == qp->conn.source.dest_qpn) &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The nodes and packets of a queue pair: how a packet leaves the port, how a node returns home, and how a control
- * operation recalls nodes from the peer. What a packet contains is decided in req.c and resp.c.
+ * operation recalls nodes from the peer. The contents of packets are made in req.c and resp.c.
  */
 #include "hca/soft/packet/packet.h"
 
@@ -65,7 +65,7 @@ void pkt_release_all(struct runner *r, struct soft_qp *self, struct packet *list
 }
 
 uint32_t pkt_set_train(const struct soft_qp *qp, struct packet *pkt, enum flow_index flow, bool first,
-		   uint32_t left)
+		       uint32_t left)
 {
 	uint8_t begin = first ? PLACE_FIRST : 0;
 	uint32_t limit = SOFT_TRAIN_BYTES >> qp->conn.source.mtu_shift;

@@ -57,7 +57,7 @@ static bool peer_expects(const struct soft_qp *peer, const struct soft_qp *qp)
 
 /* Checks that no fault rule meets the message's num packets or their ACK. */
 static bool faults_spare(struct soft_qp *qp, struct soft_qp *peer, const struct send_wqe *wqe,
-			uint32_t num)
+			 uint32_t num)
 {
 	const uint32_t last = psn_add(qp->conn.req.next_psn, num - 1);
 
@@ -115,7 +115,7 @@ static bool copy_message(const struct soft_qp *qp, struct soft_qp *peer, const s
 			return false;
 		}
 	}
-	if (to_slot->client || (from_slot && from_slot->client)) { /* only the client's thread may touch its memory */
+	if (to_slot->client || (from_slot && from_slot->client)) { /* only an errand may touch a client's memory */
 		if (from_slot)
 			mr_put(from_slot);
 		mr_put(to_slot);
@@ -130,7 +130,7 @@ static bool copy_message(const struct soft_qp *qp, struct soft_qp *peer, const s
 
 /* Applies the effects of the message's num packets to the peer's responder. */
 static void update_receiver(struct runner *r, struct soft_qp *peer, const struct send_wqe *wqe,
-		     uint32_t num)
+			    uint32_t num)
 {
 	struct ib_wc wc;
 
@@ -171,7 +171,7 @@ static void update_sender(struct soft_qp *qp, struct send_wqe *wqe, uint32_t num
 
 /* Counts the message's num packets and their ACK in the traffic counters of both queue pairs. */
 static void count_traffic(struct soft_qp *qp, struct soft_qp *peer, const struct send_wqe *wqe,
-		  uint32_t num)
+			  uint32_t num)
 {
 	uint64_t there = wire_bytes(qp, wr_ops[wqe->wr.opcode].kind, PLACE_ONLY, num, wqe->wr.length);
 	uint64_t back = wire_bytes(peer, PKT_ACK, PLACE_ONLY, 1, 0);

@@ -63,10 +63,14 @@ static bool has_valid_length(const struct soft_qp *qp, const struct packet *pkt)
  */
 static bool begin_message(struct soft_qp *qp, const struct packet *pkt)
 {
-	if (is_send(pkt->kind)
-		    ? !resp_take_recv(qp)
-		    : pkt->dma_len > SOFT_MAX_MSG ||
-			      !resp_may_access(qp, pkt, IB_ACCESS_REMOTE_WRITE, pkt->dma_len))
+	bool permitted;
+
+	if (is_send(pkt->kind))
+		permitted = resp_take_recv(qp) != NULL;
+	else
+		permitted = pkt->dma_len <= SOFT_MAX_MSG &&
+			    resp_may_access(qp, pkt, IB_ACCESS_REMOTE_WRITE, pkt->dma_len);
+	if (!permitted)
 		return false;
 	qp->conn.resp.kind = pkt->kind;
 	qp->conn.resp.done = 0;
@@ -89,7 +93,7 @@ static bool fits_dma_length(const struct soft_qp *qp, const struct packet *pkt)
  * more packet follows the train, whose write with immediate lacks a receive.
  */
 static void end_copy(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result,
-		 bool lacks_receive)
+		     bool lacks_receive)
 {
 	if (result == COPY_BAD_TARGET && is_send(pkt->kind)) {
 		resp_end_qp(r, qp, pkt, IB_WC_LOC_PROT_ERR);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Unreliable datagrams (IBTA 9.8.3, 10.2.5). Each message is one packet, and the work request names its
- * destination. A queue pair of type UD takes the datagram if its Q_Key is the datagram's. The responder
+ * destination. A queue pair of type UD takes the datagram if both have the same Q_Key. The responder
  * acknowledges nothing, and datagrams arrive in the order in which the path delivers them.
  */
 #include <string.h>
