@@ -256,7 +256,7 @@ static void wake_thread(struct rings *rings)
 		       strerror(errno));
 }
 
-/* Adds an eventfd to those that wake the ring thread. */
+/* Adds an eventfd to the descriptors that wake the ring thread. */
 static bool watch(struct rings *rings, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };

@@ -128,7 +128,7 @@ void hca_destroy(struct soft_hca *hca)
 
 	if (hca->ports.port)
 		vendor_stop_capture(hca, 0);
-	if (!hca->engine.name) /* it was never made */
+	if (!hca->engine.name) /* hca_create() was not called for this HCA */
 		return;
 	for (i = 0; hca->ports.port && i < hca->ports.num; i++)
 		if (hca->ports.port[i].link_state)

@@ -14,14 +14,14 @@ struct runner;
 struct soft_port;
 
 struct pooled {
-	struct packet pkt;    /* first; its home is NULL */
+	struct packet pkt;    /* first member; pkt.home is NULL */
 	struct pool *pool;
 	char *data;           /* room for the payload of one packet */
-	struct pooled *next;  /* on a list of the pool, or of whoever has taken the packet */
-	/* for whoever has taken the packet: */
-	struct soft_port *from; /* port that the packet leaves */
+	struct pooled *next;  /* next on the pool's list, or on a list of the packet's taker */
+	/* the fields below are for the packet's taker only */
+	struct soft_port *from; /* port that the packet leaves by */
 	enum flow_index flow;
-	uint64_t due;         /* number in the flow, or time, at which the packet goes on */
+	uint64_t due;         /* number in the flow, or time, at which the packet is sent */
 };
 
 struct pool {
@@ -29,18 +29,21 @@ struct pool {
 	struct pooled *free;
 	uint32_t left;        /* packets in free */
 	uint32_t size;        /* packets of the pool */
-	void *mem;            /* one allocation */
-	/* A packet has come home; NULL: nobody is told. */
+	void *mem;            /* the allocation of all packets and their payload */
+	/*
+	 * Called after a packet has come home. r: runner of pool_home(), may be NULL. NULL: the pool's owner needs no
+	 * call.
+	 */
 	void (*came_home)(struct runner *r, struct pool *pool);
 };
 
-/* payload: bytes that each packet has room for. AL_INSUFFICIENT_MEMORY. A zeroed pool is an empty one. */
+/* Makes a pool. payload: bytes that each packet has room for. A zeroed pool has no packets. AL_INSUFFICIENT_MEMORY. */
 al_status pool_create(struct pool *pool, uint32_t packets, uint32_t payload);
-/* All packets are at home. */
+/* Frees a pool whose packets are all at home. */
 void pool_destroy(struct pool *pool);
-/* A packet with room for its payload; NULL: none is left. */
+/* Takes a packet out of the pool. NULL: the pool is empty. */
 struct pooled *pool_take(struct pool *pool);
-/* The packet, one of a pool, is consumed. */
+/* Gives a packet back to its pool. r may be NULL. */
 void pool_home(struct runner *r, struct packet *pkt);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Ports (port.c) and their counters (counters.c). How packets leave a port and come in at one is link/link.h. */
+/* Ports (port.c) and their counters (counters.c). How packets leave a port and come in at a port is in link/link.h. */
 #ifndef SOFT_PORT_H
 #define SOFT_PORT_H
 
@@ -16,7 +16,7 @@ struct link_ops;
 struct route;
 struct table;
 
-/* Counters of rare things; those of each packet are in struct traffic. */
+/* Counters of rare events. Bytes and packets are counted in struct traffic. */
 enum port_counter {
 	CNT_XMIT_DISCARDS,
 	CNT_RCV_ERRORS,

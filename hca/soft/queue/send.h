@@ -25,7 +25,7 @@ struct send_wqe {
 			uint32_t first_psn : 24; /* once started, as last_psn */
 			uint32_t refs : 8;       /* packets not at home */
 			uint32_t last_psn : 24;
-			uint32_t status : 6;     /* ib_wc_status it will complete with */
+			uint32_t status : 6;     /* ib_wc_status of the element's completion */
 			uint32_t answered : 1;   /* read, atomic: all data has come */
 			uint32_t client : 1;     /* once started: some of its payload is in a client */
 		};
@@ -41,7 +41,7 @@ struct send_queue {
 	_Atomic uint32_t prod; /* guarded by lock */
 	_Atomic uint32_t cons; /* oldest not completed; the requester's to write */
 	uint32_t mask;
-	uint32_t stride;       /* bytes of an element with all that follows it */
+	uint32_t stride;       /* bytes of a slot: an element with its list or inline data */
 	char *mem;
 };
 
