@@ -27,13 +27,13 @@ enum {
 	ANY = 0x40,
 	OPTIONAL = 0x80 /* a bit beside a kind: the handle may be 0 */
 };
-#define BRINGS_FD 0x8000 /* a bit of row.bytes: if the truth value is 1, the record brings a descriptor for the agent */
+#define BRINGS_FD 0x8000 /* a bit of row.bytes: if the boolean field is 1, the record brings a descriptor for the agent */
 
 static const struct row {
 	al_object_type makes;             /* kind of the object that the command makes */
 	enum agent_right right;           /* the right that the client needs */
 	uint8_t handles[MAX_HANDLES + 1]; /* kinds of the handles with which the request begins; NONE ends the list */
-	uint16_t bytes[MAX_BYTES + 1];    /* truth values: offset in the request + 1, with BRINGS_FD; 0 ends the list */
+	uint16_t bytes[MAX_BYTES + 1];    /* boolean fields: offset in the request + 1, with BRINGS_FD; 0 ends the list */
 } rows[AGENT_NUM_COMMANDS] = {
 #define HANDLES(...)        \
 	{                   \
@@ -86,8 +86,8 @@ static al_status check_right(struct connection *connection, const struct row *ro
 	if (row->right <= connection->session->right)
 		return AL_SUCCESS;
 	session_complain(connection->session, COMPLAINT_RIGHT,
-			 "asks for the command %s, for which its user has not the right \"%s\" (ibal.conf(5), [ald]); the agent "
-			 "refuses the command",
+			 "asks for the command %s, which needs the right \"%s\"; the agent refuses the command. [ald] of "
+			 "ibal.conf(5) says how the administrator gives a user that right",
 			 agent_names[connection->command], names[row->right]);
 	return AL_PERMISSION;
 }
@@ -102,13 +102,13 @@ static al_status check_vendor_data(struct connection *connection, const struct a
 	if (head->fds > AGENT_MAX_FDS)
 		return breach(connection, "the record brings more descriptors than the protocol allows");
 	if (head->data > UVP_MAX_DATA || head->room > UVP_MAX_DATA)
-		return breach(connection, "the provider's data or the room for its module's are larger than the protocol allows");
+		return breach(connection, "the provider's data, or the room for the module's answer to it, is larger than the protocol allows");
 	if (!sizes->vendor && (head->fds || head->data || head->room))
 		return breach(connection, "the record brings descriptors or a provider's data, which the command has not");
 	return AL_SUCCESS;
 }
 
-/* Checks that the record is exactly as long as its counts say, and that the counts are within the table's. Sets what the rest
+/* Checks that the record is exactly as long as its counts say, and that the counts are within the limits of the command table. Sets what the rest
  * of the check reads: command, sizes, count, udata. */
 static al_status check_size(struct connection *connection)
 {
@@ -191,8 +191,8 @@ static al_status check_handles(struct connection *connection, const struct row *
 			if (object_removed(&connection->session->objects, *handle))
 				return AL_CA_REMOVED;
 			session_complain(connection->session, COMPLAINT_HANDLE,
-					 "asks for the command %s with a handle of an object that it does not have; the agent "
-					 "refuses the command",
+					 "asks for the command %s with a handle that names no object of its own of the wanted "
+					 "kind; the agent refuses the command",
 					 agent_names[connection->command]);
 			return AL_INVALID_HANDLE;
 		}
@@ -208,7 +208,7 @@ static al_status check_handles(struct connection *connection, const struct row *
 	return AL_SUCCESS;
 }
 
-/* The memory of queues that a completion queue of the requested size is charged. */
+/* Bytes of ring memory that the client is charged for a completion queue of the requested size. */
 static uint64_t resized_rings(struct connection *connection)
 {
 	const struct RESIZE_CQ_request *request = connection_request(connection);
@@ -244,7 +244,7 @@ static al_status check(struct connection *connection)
 
 /* ---------------------------------------------------------------- execution */
 
-/* On the loop. Puts a new object into the client's table and its handle into the answer; after a failure frees the place that
+/* Runs on the agent's loop. Puts a new object into the client's table and its handle into the answer; after a failure frees the place that
  * the check has reserved for the object. */
 static void finish_object(struct connection *connection)
 {
@@ -278,8 +278,8 @@ static void (*const functions[AGENT_NUM_COMMANDS])(struct connection *connection
 #include "al/protocol/commands.def"
 };
 
-/* On return a LATER command may have been answered already and its connection freed: the caller of a LATER command no longer
- * uses the connection. */
+/* A command that the table marks LATER begins here and is answered from a callback. On return such a command may have been
+ * answered already and its connection freed, so the caller no longer uses the connection. */
 static void execute(struct connection *connection)
 {
 	al_act_for(&connection->udata.ci);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Channels: creating and destroying them, reading their events, and withdrawing the events of
- * objects that die. */
+/*
+ * Channels: a channel delivers the events of many objects through one descriptor that its reader polls. A source is what has
+ * events of one object. Producers push sources to the channel's queue without a lock; readers own the list "first". The
+ * functions here make, read and destroy channels, and withdraw the events of objects that die.
+ */
 #include "al/event/channel.h"
 
 #include <errno.h>
@@ -34,8 +37,10 @@ static void take_queued(struct al_channel *c)
 	*last = ev_take_all(&c->queue);
 }
 
-/* Makes the descriptor readable exactly if the reader has an event to take or a removal to
- * acknowledge. Under the channel's lock, after each change of the list. */
+/*
+ * Clears the eventfd if the reader has neither an event to take nor the removal of an HCA to acknowledge. (As long as there is
+ * one, the eventfd is readable.) Under the channel's lock, after each change of the list.
+ */
 static void update_readable(struct al_channel *c)
 {
 	eventfd_t count;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The destroy thread, and the waiting of synchronous destroys. Which objects are destroyed is
- * object.c's.
+ * Reapers: threads that destroy objects and run jobs. Each HCA has a reaper. reaper_common destroys objects without an
+ * HCA and runs the jobs that end an HCA. A synchronous destroy waits here for its reaper. object.c decides which objects
+ * are destroyed.
  *
  * The destroys of one calling thread take effect in the order of the calls: the destroy thread
  * destroys or quiesces each object before it takes the next object, and a quiesced object accepts
@@ -27,13 +28,14 @@ __thread const struct destroy_wait_ops *thread_wait_ops;
 static _Atomic uint64_t grace_clock;
 
 /* Guards the completion of all synchronous destroys. One lock serves all waiters: they are few, and
- * a lock on a waiter's stack could vanish while it is being released. Leaf. */
+ * a lock on a waiter's stack could vanish while it is being released. No thread takes another lock
+ * while it holds this one. */
 static pthread_mutex_t waiters_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t waiters_changed = PTHREAD_COND_INITIALIZER;
 
 static void waiter_complete(struct destroy_waiter *waiter)
 {
-	const struct destroy_wait_ops *ops = waiter->ops;
+	const struct destroy_wait_ops *ops = waiter->ops; /* the waiter may be gone after the unlock */
 
 	pthread_mutex_lock(&waiters_lock);
 	atomic_store(&waiter->done, true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Completion queues: creating, resizing, moderating and querying them, and the data path: polling
- * and arming. The delivery of notifications is al/event's. */
+ * and arming. al/event delivers the notifications. */
 #include "al/event/channel.h"
 #include "al/verbs/verbs.h"
 
@@ -26,8 +26,8 @@ static const struct obj_type cq_type = {
 	.release = release_cq,
 };
 
-/* Finds the event queue of the completion queue's notifications: a channel's, or that of its
- * completion vector's dispatcher. */
+/* Finds the event queue of the completion queue's notifications: the channel's if init names one, else the event queue of the
+ * thread that serves the completion vector. The object holds either. */
 static al_status find_event_queue(struct al_obj *obj, const struct al_cq_init *init,
 				  struct ev_queue **queue)
 {

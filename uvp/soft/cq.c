@@ -32,7 +32,8 @@ al_status post_create_cq(struct ci_cq *base, struct ci_cq_init *init, al_status 
 	al_status verdict = AL_SUCCESS;
 
 	(void)call;
-	/* The file has cqe + 1 slots: the last slot is for the completion of an overflow. */
+	/* The file has at least cqe + 1 slots: one slot is for the completion of an overflow. A module that answers more
+	 * entries than fit in breaks the contract. */
 	if (!status && init->cqe > cq->wc.mask)
 		verdict = AL_MODULE_ABI;
 	share_crossed(&cq->wc.file, status ? status : verdict);
@@ -180,25 +181,26 @@ static uint32_t last_notified(const struct provider_cq *cq)
 void cq_clean(struct ci_cq *base, uint32_t qp_num)
 {
 	struct provider_cq *cq = (struct provider_cq *)base;
-	uint32_t index, prod, removed = 0, removed_news = 0, notified;
+	uint32_t index, prod, removed = 0, removed_unnotified = 0, notified;
 
 	fmutex_lock(&cq->lock);
 	notified = last_notified(cq);
 	index = count_completions(cq, &prod) ? prod : cq->cons;
-	/* From the newest entry to the oldest: the entries that stay move towards prod, since only the module
+	/* From the newest entry to the oldest: the entries that are kept are shifted towards prod, since only the module
 	 * may write prod. */
 	while (index != cq->cons) {
 		index--;
 		if (find_slot(cq, index)->qp_num == qp_num) {
 			removed++;
 			if ((int32_t)(index - notified) >= 0)
-				removed_news++;
+				removed_unnotified++;
 		} else if (removed) {
 			*find_slot(cq, index + removed) = *find_slot(cq, index);
 		}
 	}
-	/* The completions without a notification are the newest: as many indices before prod as there are such completions. */
-	cq->notified = notified + removed_news;
+	/* The completions without a notification are the newest: removing some of them moves the index of the last
+	 * notification towards prod by as many. */
+	cq->notified = notified + removed_unnotified;
 	cq->cons += removed;
 	atomic_store_explicit(&cq->map->cons, cq->cons, memory_order_release);
 	fmutex_unlock(&cq->lock);
@@ -338,7 +340,8 @@ void post_resize_cq(struct ci_cq *base, uint32_t *cqe, al_status status, struct 
 	}
 	cq->resizing = false;
 	fmutex_unlock(&cq->lock);
-	/* The first file stays mapped for its head: this call frees the memory of its entries. */
+	/* If this is the first file, its head stays mapped (cq->map) and would keep the memory of its entries: madvise()
+	 * frees that memory. */
 	madvise(unused.mem, unused.bytes, MADV_REMOVE);
 	share_end(&unused);
 	if (notify)
