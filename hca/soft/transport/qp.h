@@ -75,7 +75,7 @@ struct requester {
 	bool implied_retry;     /* an implied NAK has caused a retry since the last progress */
 	bool progress;          /* since the ACK timer was started: an answer has come, or a retry has begun */
 	uint8_t halt_status;    /* halted, reliable: ib_wc_status of the element at halt_index when its turn comes */
-	uint32_t high_psn;      /* first PSN that never sent; a packet before high_psn is a retransmission */
+	uint32_t high_psn;      /* first PSN never sent; a packet before high_psn is a retransmission */
 	uint32_t credit_limit;  /* number of the last message, from 1, that the peer has advertised a receive for */
 	bool credit_known;      /* credit_limit is valid */
 	bool copying;           /* a client's thread copies a response's payload; later responses wait */
@@ -93,7 +93,7 @@ struct responder {
 	uint8_t next_resource;  /* index of the oldest resource, which the next read or atomic overwrites */
 	bool copying;           /* a client's thread copies the payload of the request at the head of the backlog */
 	bool client_memory;     /* the region that resp_may_access() checked last is a client's */
-	bool source_gone;       /* the link could not copy a read response: its memory was deregistered */
+	bool source_gone;       /* the link could not copy a read response: the payload's memory was deregistered */
 	struct packet *backlog, **backlog_tail; /* requests not executed yet, oldest first */
 	struct reading reading;
 	uint64_t va;            /* write in progress: virtual address, from the RETH */
@@ -247,7 +247,7 @@ static inline uint32_t req_count_packets(const struct soft_qp *qp, const struct 
 bool req_run(struct runner *r, struct soft_qp *qp);
 /* Handles the end of an ACK time-out or of an RNR pause. */
 void req_time_out(struct runner *r, struct soft_qp *qp);
-/* Fails an element whose payload was deregistered before the packet's receiver copied it. */
+/* Fails an element whose payload's memory was deregistered before the packet's receiver copied the payload. */
 void req_fail_source(struct soft_qp *qp, struct send_wqe *wqe);
 /* Moves the requester back to the oldest packet that is not acknowledged. */
 void req_rewind(struct soft_qp *qp);
