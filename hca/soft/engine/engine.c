@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Actors, runners and the engine thread: which thread executes which queue pair, and when. The work of a queue pair
- * itself is in transport/. hca/soft/README.md states the rules.
+ * Which thread executes which queue pair, and when. An actor is the right to execute one queue pair, with an inbox of
+ * packets; one thread at a time owns the actor. A runner is the list of actors that one call of one thread has to run,
+ * with a limit of the work. A claimer is a control operation that waits in actor_claim() until it owns an actor. The
+ * engine thread of an HCA runs the actors that runners leave. transport/ has the work of a queue pair itself, and
+ * hca/soft/README.md states the rules.
  */
 
 #include "hca/soft/engine/engine.h"
@@ -19,12 +22,12 @@
  * queues for the engine thread and later polls.
  */
 struct budget {
-	int32_t trains;
-	int64_t bytes; /* payload */
+	int32_t trains; /* runs of consecutive packets of a message, each one struct packet */
+	int64_t bytes;  /* payload */
 };
 
 static const struct budget auto_budget = { 512, 2 << 20 };
-static const struct budget manual_budget = { 0, 0 };
+static const struct budget manual_budget = { 0, 0 }; /* a runner runs nothing: each actor waits for engine_step() */
 static struct budget budget = { 512, 2 << 20 }; /* of every runner that starts from now on */
 
 void engine_set_manual(bool manual)
@@ -32,6 +35,7 @@ void engine_set_manual(bool manual)
 	budget = manual ? manual_budget : auto_budget;
 }
 
+/* An inbox word is a state up to INBOX_KICK, or the address of the newest packet. */
 static bool is_packet(uintptr_t word)
 {
 	return word > INBOX_KICK;
@@ -436,7 +440,7 @@ al_status engine_watch(struct engine *e, struct watch *watch)
 {
 	al_status status = reactor_watch(&e->reactor, watch);
 
-	if (!status) /* a thread that sleeps on the futex must go over to a sleep that polls the descriptors */
+	if (!status) /* the engine thread may sleep on the futex, where the descriptor would not wake that thread */
 		engine_wake(e);
 	return status;
 }
@@ -451,12 +455,12 @@ al_status engine_start(struct engine *e)
 	int err;
 
 	if (clock_is_virtual())
-		return AL_SUCCESS; /* manual progress: no thread, SOFT_STEP runs the actors */
+		return AL_SUCCESS; /* manual progress: the vendor call SOFT_STEP runs the actors (manual.c) */
 	atomic_store(&e->stop, false);
 	err = start_thread(&e->thread, "soft-engine", engine_main, e);
 	if (err) {
 		ib_log(IB_LOG_ERROR, "soft",
-		       "HCA %s can not start its engine thread (%s); raise this process's limit of threads",
+		       "HCA %s can not start its engine thread (%s); raise the user's limit of processes (ulimit -u) or the cgroup's pids.max",
 		       e->name, strerror(err));
 		return AL_INSUFFICIENT_RESOURCES;
 	}

@@ -53,6 +53,7 @@ static bool loop_count_receive_error(const struct path *path)
 	return true;
 }
 
+/* On the loop link nothing lies between the two queue pairs while the far port is Active. */
 static struct actor *loop_near(const struct path *path, uint32_t qpn)
 {
 	const struct soft_port *to = path->to;
@@ -61,7 +62,8 @@ static struct actor *loop_near(const struct path *path, uint32_t qpn)
 }
 
 /*
- * Takes the recalled packets out of the far queue pair's inbox and backlog. The far queue pair processes the other
+ * A queue pair that is reset recalls its packets, which then go back to recall->home. This function takes them out of the
+ * far queue pair's inbox and backlog. The far queue pair processes the other
  * packets of its inbox as if there had been no recall.
  */
 static void loop_recall(const struct path *path, uint32_t qpn, const struct recall *recall)
@@ -77,11 +79,11 @@ static void loop_recall(const struct path *path, uint32_t qpn, const struct reca
 	recalled = packets_recall(&inbox, recall);
 	packets_append(&recalled, a->ops->recall(a, recall));
 	a->ops->receive(&r, a, inbox);
-	runner_add(&r, a);
+	runner_add(&r, a); /* runner_run() releases the claimed actor */
 	for (; recalled; recalled = next) {
 		next = recalled->next;
-		recalled->kind = PKT_NONE;
-		/* never fails: the home actor stays alive until all of its nodes are at home */
+		recalled->kind = PKT_NONE; /* a node that comes back unused */
+		/* never fails: a queue pair ends only when it has all of its nodes (its own packets) back */
 		actor_push(&r, recall->home, recalled);
 	}
 	runner_run(&r);
