@@ -240,7 +240,8 @@ void resp_finish_message(struct runner *r, struct soft_qp *qp, const struct pack
 
 /*
  * Ends the execution of a train of a SEND or write whose payload copy has ended with `result`. Answers and consumes
- * the packet. lacks_receive: one more packet follows the train, whose write with immediate lacks a receive.
+ * the packet. lacks_receive: the last packet of a write with immediate has been cut off the train, because no receive is
+ * posted for that packet; it gets an RNR NAK.
  */
 static void end_message_copy(struct runner *r, struct soft_qp *qp, struct packet *pkt,
 			     enum copy_result result, bool lacks_receive)
@@ -379,8 +380,8 @@ static struct resource *find_resource(const struct soft_qp *qp, uint32_t psn)
 }
 
 /*
- * Fetches the payload of a read response from a client's memory. False: the fetch is under way or has failed, and the
- * node is free again.
+ * Fetches the payload of a read response from a client's memory, into the buffer of an errand. False: the errand is under
+ * way or has failed; the node is free again, and the next call takes a node and the errand's buffer.
  */
 static bool fetch_response_payload(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
@@ -394,7 +395,7 @@ static bool fetch_response_payload(struct runner *r, struct soft_qp *qp, struct 
 	pkt->next = qp->conn.resp.nodes;
 	qp->conn.resp.nodes = pkt;
 	if (result != COPY_LATER)
-		qp->conn.resp.reading.num = 0; /* no memory: the responses count as lost */
+		qp->conn.resp.reading.num = 0; /* no more responses; without memory for an errand they count as lost */
 	if (result == COPY_BAD_SOURCE)
 		refuse(r, qp, NULL, pkt->psn, NAK_REMOTE_ACCESS, IB_EVENT_QP_ACCESS_ERR);
 	return false;
@@ -470,7 +471,8 @@ static void start_reading(struct runner *r, struct soft_qp *qp, struct packet *p
 		.first = true,
 		.client = pkt->dma_len && qp->conn.resp.client_memory,
 	};
-	/* the request waits until all responses, which use our own nodes, have been sent */
+	/* Memory of a client: the request waits until all responses have been sent, on nodes of this queue pair. Without a stage the
+	 * first fetch fails and ends the read. */
 	if (UNLIKELY(qp->conn.resp.reading.client)) {
 		if (stage_of(qp))
 			resp_suspend(qp, pkt);
@@ -769,7 +771,7 @@ void resp_enqueue(struct soft_qp *qp, struct packet *pkt)
 	qp->conn.resp.backlog_tail = &pkt->next;
 }
 
-/* Abandons the copy for a request that a recall has taken from the head of the backlog. */
+/* Abandons the copy for a request that its sender, which is being reset, has taken back from the head of the backlog. */
 static void forget_copy(struct soft_qp *qp, const struct packet *pkt)
 {
 	resp_resume_timer(pkt);

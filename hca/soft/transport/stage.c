@@ -55,29 +55,33 @@ void stage_free(struct soft_qp *qp)
 	qp->conn.stage = NULL;
 }
 
-enum copy_result stage_move_request(struct soft_qp *qp, const struct packet *pkt,
-				    const struct payload_head *head, const struct place *to)
+/* Moves a packet's payload now, or by an errand that the stage keeps: for a request or for a response. */
+static enum copy_result move_payload(struct soft_qp *qp, bool request, const struct packet *pkt,
+				     const struct payload_head *head, const struct place *to)
 {
 	enum copy_result result = payload_move(pkt, head, to);
+	struct stage *stage;
 
 	if (LIKELY(result != COPY_CLIENT))
 		return result;
-	if (!stage_of(qp))
+	stage = stage_of(qp);
+	if (!stage)
 		return COPY_NO_MEMORY;
-	return payload_move_by_errand(qp->actor, &qp->conn.stage->request_copy, pkt, head, to);
+	return payload_move_by_errand(qp->actor, request ? &stage->request_copy : &stage->response_copy, pkt, head, to);
+}
+
+enum copy_result stage_move_request(struct soft_qp *qp, const struct packet *pkt, const struct payload_head *head,
+				    const struct place *to)
+{
+	return move_payload(qp, true, pkt, head, to);
 }
 
 enum copy_result stage_move_response(struct soft_qp *qp, const struct packet *pkt,
 				     const struct payload_head *head, const struct place *to)
 {
-	enum copy_result result = payload_move(pkt, head, to);
+	enum copy_result result = move_payload(qp, false, pkt, head, to);
 
-	if (LIKELY(result != COPY_CLIENT))
-		return result;
-	if (!stage_of(qp))
-		return COPY_NO_MEMORY;
-	result = payload_move_by_errand(qp->actor, &qp->conn.stage->response_copy, pkt, head, to);
-	if (result == COPY_LATER) {
+	if (UNLIKELY(result == COPY_LATER)) {
 		qp->conn.req.copying = true;
 		qp->conn.stage->copied_response = *pkt;
 	}
