@@ -2,7 +2,7 @@
 /*
  * The channel driver of al_perf: its queue pairs and messages. The near end posts requests; the far end posts receives, if the
  * operation needs them. If both ends are in this process, one thread serves them. A row has queue pairs and buffers of its own.
- * What is measured is in perf_rdma.c and perf_far.c.
+ * perf_rdma.c and perf_far.c have the measured transfers.
  *
  * Each end has two areas per queue pair, out and in, of slots for messages. A send or write goes
  * from the poster's out area to the peer's in area; a read or atomic brings the peer's out area into the poster's in area.

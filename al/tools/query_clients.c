@@ -109,7 +109,7 @@ static void show_rows(struct query *q, const char *name, const struct query_colu
 	query_table(q, "", texts, columns);
 }
 
-/* The limits of clients and of users, which are the same for each client and for each user: those of the first account. */
+/* The limits of clients and of users, taken from the first account: each client, and each user, has the same limits. */
 static void show_limits(struct query *q)
 {
 	static const struct query_column columns[] = {

@@ -9,7 +9,8 @@
 #include "al/tools/query.h"
 #include <iba/ib_soft.h>
 
-/* The rules of the command line, else of IBAL_FAULT. NULL: query_error() has reported what is missing. */
+/* The rules of the command line, else of IBAL_FAULT. NULL: query_error() has reported a wrong
+ * command line, or that there are no rules. */
 static const char *find_rules(struct query *q)
 {
 	const char *rules;

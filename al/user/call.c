@@ -142,7 +142,7 @@ static al_status destroy_made(struct user_call *call)
 	return status == AL_AGENT_LOST ? status : AL_INSUFFICIENT_RESOURCES;
 }
 
-/* Receives the answer, and returns its status. AL_AGENT_LOST: the agent has gone, or what it has sent is no answer. */
+/* Receives the answer, and returns its status. AL_AGENT_LOST: the agent has gone, or its record is no answer. */
 static al_status receive_answer(struct user_call *call)
 {
 	const struct agent_sizes *sizes = &agent_sizes[call->command];

@@ -97,7 +97,8 @@ static struct estate estate(al_h al)
 	return (struct estate){ test_count(al, AL_OBJ_NONE), agent_entries("fd"), agent_entries("task") };
 }
 
-/* Waits until the agent has the objects and descriptors that it had before, and no more threads. Returns what it has. */
+/* Waits until the agent has the objects and descriptors that it had before, and no more threads. Returns the
+ * agent's objects, descriptors and threads. */
 static struct estate wait_until(al_h al, const struct estate *before)
 {
 	struct timespec deadline = test_deadline();

@@ -674,7 +674,7 @@ void model_deregistered(struct m_qp *qp, uint32_t area)
 	struct m_qp *who = area == AREA_TARGET || area == AREA_RECEIVE ? qp->peer : qp;
 	uint32_t i;
 
-	if (qp->model->by_value) /* what has completed there may still be on its way */
+	if (qp->model->by_value) /* a request of `who` that has completed may still be on the link */
 		who->lossy = true;
 	for (i = qp->received; i < qp->recvs && area == AREA_RECEIVE; i++) {
 		qp->recv[i].gone = true;

@@ -130,7 +130,7 @@ START_TEST(xrc_takes_the_number_of_its_srq_along)
 	pack(&slot, &wr, IB_QPT_XRC_INI, NULL);
 	ck_assert_int_eq(read_slot(&slot, ROOM, IB_QPT_XRC_INI, &got, &data), AL_SUCCESS);
 	expect_same(&got, &wr);
-	/* what is no number of a SRQ is no part of another queue pair's request */
+	/* only the request of an XRC queue pair holds a number of a SRQ */
 	ck_assert_int_eq(read_slot(&slot, ROOM, IB_QPT_RC, &got, &data), AL_INVALID_PARAMETER);
 }
 END_TEST
