@@ -69,6 +69,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/transport/comp.c \
 	hca/soft/transport/qp.c hca/soft/transport/qp.h \
 	hca/soft/transport/req.c \
+	hca/soft/transport/rc_resp.c \
 	hca/soft/transport/resp.c \
 	hca/soft/transport/send.c \
 	hca/soft/transport/shortcut.c \

@@ -59,7 +59,7 @@ hca/soft/queue/cq.c: client
 hca/soft/transport/comp.c: client
 hca/soft/transport/qp.c: client
 hca/soft/transport/qp.h: client
-hca/soft/transport/resp.c: client
+hca/soft/transport/rc_resp.c: client
 hca/soft/transport/shortcut.c: client
 hca/soft/transport/uc.c: client
 hca/soft/transport/ud.c: client

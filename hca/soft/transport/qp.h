@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Queue pairs and the parts of their transport: the pass of the owner (qp.c), the requester (req.c), the completer
- * (comp.c), the responder (resp.c, uc.c, ud.c), the nodes (send.c), and the shortcut of small messages (shortcut.c).
- * The verbs of queue pairs are in object/qp.c and object/post.c; the queues themselves are in queue/.
+ * Queue pairs and the parts of their transport: the pass of the owner (qp.c), the requester
+ * (req.c), the completer (comp.c), the responder (resp.c, rc_resp.c, uc.c, ud.c), the nodes
+ * (send.c), and the shortcut of small messages (shortcut.c). The verbs of queue pairs are in
+ * object/qp.c and object/post.c; the queues themselves are in queue/.
  *
- * "Owner" means the thread that owns the queue pair's actor (engine/engine.h). Only the owner calls the functions of
- * this header, unless a comment says otherwise.
+ * "Owner" means the thread that owns the queue pair's actor (engine/engine.h). Only the owner calls
+ * the functions of this header, unless a comment says otherwise.
  */
 #ifndef SOFT_QP_H
 #define SOFT_QP_H
@@ -313,6 +314,9 @@ void resp_end_qp(struct runner *r, struct soft_qp *qp, struct packet *pkt, ib_wc
 /* Operations of struct service. */
 void rc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt);
 void rc_end_copy(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result);
+/* Sends the remaining responses of the read in progress. False: the read has to wait, or has ended
+ * in an error. */
+bool rc_continue_reading(struct runner *r, struct soft_qp *qp);
 void uc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt);
 void uc_end_copy(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum copy_result result);
 void ud_request(struct runner *r, struct soft_qp *qp, struct packet *pkt);
