@@ -396,7 +396,7 @@ bool rc_continue_reading(struct runner *r, struct soft_qp *qp)
 			return false;
 		qp->conn.resp.nodes = pkt->next;
 		if (!send_read_train(r, qp, pkt))
-			return false;
+			return !qp->conn.resp.reading.num;
 	}
 	return true;
 }
@@ -416,13 +416,15 @@ static void start_reading(struct runner *r, struct soft_qp *qp, struct packet *p
 	};
 	/*
 	 * Memory of a client: the request waits until all responses have been sent, on nodes of
-	 * this queue pair. Without a stage the first fetch fails and ends the read.
+	 * this queue pair. Without memory for a stage the responses count as lost.
 	 */
 	if (UNLIKELY(qp->conn.resp.reading.client)) {
-		if (stage_of(qp))
+		if (stage_of(qp)) {
 			resp_suspend(qp, pkt);
-		else
+		} else {
+			qp->conn.resp.reading.num = 0;
 			pkt_release(r, qp, pkt);
+		}
 		return;
 	}
 	if (UNLIKELY(!source_room(&qp->conn.source, FLOW_RESPONSE))) {

@@ -211,8 +211,11 @@ bool resp_run(struct runner *r, struct soft_qp *qp)
 	struct packet *pkt;
 
 	while (qp_state(qp) != IB_QPS_ERR) {
-		if (UNLIKELY(qp->conn.resp.reading.num) && !rc_continue_reading(r, qp))
-			return runner_spent(r);
+		if (UNLIKELY(qp->conn.resp.reading.num)) {
+			if (!rc_continue_reading(r, qp))
+				return runner_spent(r);
+			continue; /* the read may have ended in an error */
+		}
 		if (UNLIKELY(qp->conn.resp.copying)) {
 			if (!resume_backlog(r, qp))
 				return false;

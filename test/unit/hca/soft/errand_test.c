@@ -270,6 +270,74 @@ START_TEST(a_copy_that_fails_is_told_as_what_it_was_for)
 }
 END_TEST
 
+/*
+ * An allocation for a copy fails once. At the sender a payload that cannot be fetched ends the
+ * request in error; everywhere else the packet counts as lost, so that the request is sent again
+ * and succeeds, executed once. _i / 2: source of a send, its target, target of a write, source of a
+ * read, target of that, an atomic's memory, its answer. _i % 2: the first allocation, which is the
+ * stage, or the second, which is the errand.
+ */
+START_TEST(a_copy_without_memory_counts_as_a_lost_packet)
+{
+	static const struct {
+		ib_wr_opcode opcode;
+		bool near, far; /* client's */
+		ib_wc_status status;
+	} cases[] = {
+		{ IB_WR_SEND, true, false, IB_WC_LOC_QP_OP_ERR },
+		{ IB_WR_SEND, false, true, IB_WC_SUCCESS },
+		{ IB_WR_RDMA_WRITE, false, true, IB_WC_SUCCESS },
+		{ IB_WR_RDMA_READ, false, true, IB_WC_SUCCESS },
+		{ IB_WR_RDMA_READ, true, false, IB_WC_SUCCESS },
+		{ IB_WR_ATOMIC_FETCH_AND_ADD, false, true, IB_WC_SUCCESS },
+		{ IB_WR_ATOMIC_FETCH_AND_ADD, true, false, IB_WC_SUCCESS },
+	};
+	const int n = _i / 2;
+	const bool atomic = cases[n].opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
+	struct ib_sge from, to;
+	struct mr *here, *there;
+	struct ib_send_wr wr;
+	uint64_t before;
+
+	retries = 7;
+	start(IB_QPT_RC);
+	here = cases[n].near ? near : p.am;
+	there = cases[n].far ? p.bm : far;
+	fill(there->buf, SIZE, 3);
+	memcpy(&before, there->buf, sizeof(before));
+	from = sge_of(here, 0, 8);
+	to = sge_of(there, 0, 8);
+	if (cases[n].opcode == IB_WR_SEND)
+		post_recv(p.b, 2, &to, 1);
+	wr = send_wr(1, cases[n].opcode, &from, IB_SEND_SIGNALED);
+	wr.wr.rdma.remote_addr = (uintptr_t)there->buf;
+	wr.wr.rdma.rkey = there->ci->rkey;
+	if (atomic) {
+		wr.wr.atomic.remote_addr = (uintptr_t)there->buf;
+		wr.wr.atomic.rkey = there->ci->rkey;
+		wr.wr.atomic.compare_add = 1;
+	}
+	al_fail_alloc(1 + (uint64_t)_i % 2);
+	post(p.a, &wr);
+	wait_for_all();
+	ck_assert_uint_eq(al_fail_alloc(0), 0); /* it has failed */
+	expect_wc(p.acq, 1, cases[n].status);
+	if (cases[n].status) {
+		ck_assert_mem_eq(there->buf, &before, 8);
+		return;
+	}
+	if (cases[n].opcode == IB_WR_SEND)
+		expect_wc(p.bcq, 2, IB_WC_SUCCESS);
+	if (!atomic) {
+		ck_assert_mem_eq(there->buf, here->buf, 8);
+		return;
+	}
+	ck_assert_mem_eq(here->buf, &before, 8);
+	before++;
+	ck_assert_mem_eq(there->buf, &before, 8);
+}
+END_TEST
+
 /* Of several pieces one fails: the rest is not written either. */
 START_TEST(after_a_piece_that_fails_no_more_is_copied)
 {
@@ -407,6 +475,7 @@ int main(void)
 	tcase_add_loop_test(t, lists_of_both_kinds_of_memory_are_gathered_and_scattered, 0, 4);
 	tcase_add_loop_test(t, what_goes_to_a_clients_memory_does_so_on_its_thread, 0, 4);
 	tcase_add_loop_test(t, a_copy_that_fails_is_told_as_what_it_was_for, 0, 8);
+	tcase_add_loop_test(t, a_copy_without_memory_counts_as_a_lost_packet, 0, 14);
 	tcase_add_test(t, after_a_piece_that_fails_no_more_is_copied);
 	tcase_add_loop_test(t, a_copy_that_nobody_wants_any_more_is_freed, 0, 4);
 	tcase_add_test(t, a_queue_pair_goes_on_after_copies_that_were_left);
