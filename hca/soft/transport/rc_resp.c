@@ -428,14 +428,13 @@ static void start_reading(struct runner *r, struct soft_qp *qp, struct packet *p
 		return;
 	}
 	if (UNLIKELY(!source_room(&qp->conn.source, FLOW_RESPONSE))) {
-		pkt_release(
-			r, qp,
-			pkt); /* rc_continue_reading() sends the responses when the link has room */
+		/* rc_continue_reading() sends the responses when the link has room */
+		pkt_release(r, qp, pkt);
 		return;
 	}
 	/*
-	 * the first train takes the request's node home; if no node is free, rc_continue_reading()
-	 * sends the train later
+	 * The first train takes the request's node home. If no node is free, rc_continue_reading() sends
+	 * the train later.
 	 */
 	pkt = take_answer_node(r, qp, pkt);
 	if (pkt)

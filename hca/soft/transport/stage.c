@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The errands of a queue pair's transport. The functions that start and end errands are in req.c, resp.c and comp.c. */
+/*
+ * The errands of a queue pair's transport. The functions that start and end errands are in req.c, resp.c, rc_resp.c and
+ * comp.c.
+ */
 #include "hca/soft/transport/stage.h"
 
 #include "hca/soft/memory/errand.h"
