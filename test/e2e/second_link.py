@@ -39,6 +39,7 @@ OTHERWISE = {
     "errand_test": {
         "what_goes_to_a_clients_memory_does_so_on_its_thread": CLIENT,
         "a_copy_that_fails_is_told_as_what_it_was_for": CLIENT,
+        "a_copy_without_memory_counts_as_a_lost_packet": CLIENT,
         "after_a_piece_that_fails_no_more_is_copied": CLIENT,
         "a_queue_pair_goes_on_after_copies_that_were_left": CLIENT,
     },

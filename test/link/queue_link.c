@@ -52,7 +52,24 @@ static struct queue *queue_of(const struct soft_port *port)
 
 static uint32_t index_of(const struct soft_port *port, uint32_t qpn)
 {
+	if (qpn < SPECIAL_QPS) /* behind the queue pairs of the table */
+		return port->ports->actors->max + qpn;
 	return (qpn - port->ports->actors->base) & ((1u << TABLE_BITS) - 1);
+}
+
+/* Returns the actor of the queue pair that index_of() gave the index. */
+static struct actor *actor_at(const struct soft_port *port, uint32_t index)
+{
+	const struct table *actors = port->ports->actors;
+
+	return index < actors->max ? table_index(actors, index)
+				   : &port->special[index - actors->max];
+}
+
+/* Returns how many words have a bit for each queue pair. */
+static uint32_t waiting_words(const struct soft_port *port)
+{
+	return (port->ports->actors->max + SPECIAL_QPS + 63) / 64;
 }
 
 static void kick_word(struct runner *r, struct queue *q, uint32_t word)
@@ -60,8 +77,7 @@ static void kick_word(struct runner *r, struct queue *q, uint32_t word)
 	uint64_t bits = atomic_exchange(&q->waiting[word], 0);
 
 	for (; bits; bits &= bits - 1)
-		actor_kick(r, table_index(q->port->ports->actors,
-					  word * 64 + (uint32_t)__builtin_ctzll(bits)));
+		actor_kick(r, actor_at(q->port, word * 64 + (uint32_t)__builtin_ctzll(bits)));
 }
 
 /* Kicks the queue pairs of a port that have waited for room. */
@@ -71,7 +87,7 @@ static void kick_waiting(struct runner *r, struct queue *q)
 
 	if (!atomic_exchange(&q->any_waiting, false))
 		return;
-	words = (q->port->ports->actors->max + 63) / 64;
+	words = waiting_words(q->port);
 	for (i = 0; i < words; i++)
 		if (atomic_load_explicit(&q->waiting[i], memory_order_relaxed))
 			kick_word(r, q, i);
@@ -266,7 +282,7 @@ static void answer_doorbell(struct watch *watch, struct runner *r)
 
 static al_status queue_attach(struct soft_port *port, struct engine *engine)
 {
-	uint32_t words = (port->ports->actors->max + 63) / 64;
+	uint32_t words = waiting_words(port);
 	struct queue *q = al_alloc_aligned(64, sizeof(*q));
 
 	if (!q)

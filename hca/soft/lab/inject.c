@@ -63,7 +63,8 @@ static void make(struct pooled *k, const struct wire_packet *w)
 		.kind = op->kind,
 		.place = op->place,
 		.flags = PKT_WIRE | (w->bth.ack_req ? PKT_ACK_REQ : 0) |
-			 (w->bth.solicited ? PKT_SOLICITED : 0),
+			 (w->bth.solicited ? PKT_SOLICITED : 0) |
+			 (w->lrh.vl == VL_MANAGEMENT ? PKT_VL15 : 0),
 		.syndrome = w->aeth.syndrome,
 		.pkey = w->bth.pkey,
 		.service = (uint8_t)wire_service(w->bth.opcode),
@@ -89,7 +90,7 @@ static bool is_stray(const struct soft_port *port, const struct wire_packet *w)
 	struct path path;
 
 	port->link->resolve(port, &there, &path);
-	if (path.to != port)
+	if (path.to != port && w->lrh.dlid != IB_LID_PERMISSIVE)
 		return true;
 	port->link->resolve(port, &back, &path);
 	return !path.to;
@@ -121,7 +122,7 @@ struct soft_injected inject(struct soft_port *port, const uint8_t *bytes, size_t
 	struct soft_injected result = { SOFT_INJECT_MALFORMED, 0 };
 	struct wire_packet w;
 
-	if (port_state(port) != IB_PORT_ACTIVE) {
+	if (port_state(port) < IB_PORT_INIT) {
 		result.outcome = SOFT_INJECT_DOWN;
 		return result;
 	}

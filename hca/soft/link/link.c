@@ -5,7 +5,6 @@
  */
 #include "hca/soft/link/link.h"
 
-#include "hca/soft/base/table.h"
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/link/hooks.h"
 #include "hca/soft/packet/packet.h"
@@ -18,13 +17,13 @@ bool link_receive(struct runner *r, struct soft_port *port, struct packet *pkt)
 {
 	struct actor *a;
 
-	if (UNLIKELY(port_state(port) != IB_PORT_ACTIVE))
+	if (UNLIKELY(!port_takes(port, pkt->flags & PKT_VL15)))
 		return false;
 	pkt->in_port = port->num;
 	/* SOFT_INJECT has shown an injected packet (PKT_WIRE) already, as the bytes that the caller gave */
 	if (link_watched() && !(pkt->flags & PKT_WIRE))
 		link_hooks->received(port, pkt);
-	a = table_find(port->ports->actors, pkt->dest_qpn);
+	a = port_actor(port, pkt->dest_qpn);
 	if (LIKELY(a && actor_push(r, a, pkt)))
 		return true;
 	port_count(port, CNT_RCV_DROPPED, pkt->num);

@@ -10,10 +10,12 @@
 #include <stdint.h>
 #include <iba/ib_types.h>
 
+#include "hca/soft/base/table.h"
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/packet/packet.h"
+#include "hca/soft/port/port.h"
+#include "hca/soft/shared/base.h"
 
-struct soft_port;
 struct source;
 
 /* A resolved route from a port to the far port. */
@@ -87,6 +89,14 @@ void poller_start(struct poller *poller, struct soft_port *port, struct engine *
 void poller_kick(struct runner *r, struct poller *poller);
 /* Ends the poller: waits until no thread runs the poller, which never runs again. May sleep. */
 void poller_stop(struct poller *poller);
+
+/* Returns the actor of a port's queue pair by the queue pair's number. NULL: the HCA never had such
+ * a queue pair. */
+static inline struct actor *port_actor(const struct soft_port *port, uint32_t qpn)
+{
+	return UNLIKELY(qpn < SPECIAL_QPS) ? &port->special[qpn]
+					   : table_find(port->ports->actors, qpn);
+}
 
 /* True: a packet with this source LID may come from the path's far port. */
 static inline bool path_is_from(const struct path *path, uint16_t slid)

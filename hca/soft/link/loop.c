@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The loop link connects ports of one process. The loop link puts a packet itself, not a copy, directly into the far
- * queue pair's inbox. Code common to all links is in link.c.
+ * The loop link connects ports of one process. The loop link puts a packet itself, not a copy,
+ * directly into the far queue pair's inbox. Code common to all links is in link.c.
  */
-#include "hca/soft/base/table.h"
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/link/link.h"
 #include "hca/soft/packet/packet.h"
@@ -24,7 +23,7 @@ static void loop_resolve(const struct soft_port *from, const struct route *route
 	*path = (struct path){ 0 };
 	if (has_lid(from, route->dlid))
 		to = from;
-	else if (has_lid(from->cable, route->dlid))
+	else if (has_lid(from->cable, route->dlid) || route->dlid == IB_LID_PERMISSIVE)
 		to = from->cable;
 	else
 		return;
@@ -37,7 +36,7 @@ static struct actor *path_actor(const struct path *path, uint32_t qpn)
 {
 	const struct soft_port *to = path->to;
 
-	return to ? table_find(to->ports->actors, qpn) : NULL;
+	return to ? port_actor(to, qpn) : NULL;
 }
 
 static bool loop_send(struct runner *r, const struct path *path, struct packet *pkt)

@@ -70,6 +70,7 @@ static al_status fill_port(struct soft_hca *hca, uint32_t i)
 	port->cable = port; /* a port without a cable has a loopback plug */
 	port->link = link_of_ports;
 	port->num = (uint8_t)(i + 1);
+	port->special = &hca->special[i * SPECIAL_QPS];
 	port->lmc = (uint8_t)conf->lmc;
 	port->lid = (uint16_t)(conf->lid + (i << conf->lmc));
 	port->guid = hca->guid + i + 1;
@@ -110,7 +111,8 @@ al_status hca_create(struct soft_hca *hca, uint32_t random)
 		.name = conf->name,
 		.actors = &hca->qps,
 	};
-	if (!hca->ports.port)
+	hca->special = al_alloc_aligned(64, conf->ports * SPECIAL_QPS * sizeof(*hca->special));
+	if (!hca->ports.port || !hca->special)
 		return AL_INSUFFICIENT_MEMORY;
 	fill_attr(hca);
 	for (i = 0; i < conf->ports && !status; i++)
@@ -138,6 +140,8 @@ void hca_destroy(struct soft_hca *hca)
 	memory_destroy(&hca->memory);
 	al_free(hca->ports.port);
 	hca->ports.port = NULL;
+	al_free(hca->special);
+	hca->special = NULL;
 	rings_destroy(hca);
 	engine_end(&hca->engine);
 }
@@ -182,6 +186,7 @@ const struct ci_interface soft_interface = {
 	.modify_cq = soft_modify_cq,
 	.query_cq = soft_query_cq,
 	.create_qp = soft_create_qp,
+	.create_spl_qp = soft_create_spl_qp,
 	.modify_qp = soft_modify_qp,
 	.query_qp = soft_query_qp,
 	.destroy_qp = soft_destroy_qp,

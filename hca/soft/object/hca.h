@@ -26,6 +26,7 @@ struct rings;
 struct soft_hca {
 	struct engine engine;
 	struct table qps;
+	struct actor *special; /* actors of the special queue pairs, SPECIAL_QPS for each port */
 	struct memory memory;
 	struct ports ports;
 	struct alloc_gate alloc;
@@ -107,6 +108,8 @@ al_status soft_create_qp(struct ci_qp *qp, struct ci_qp_init *init, struct ci_ud
 al_status soft_modify_qp(struct ci_qp *qp, const struct ib_qp_attr *attr, uint32_t mask,
 			 struct ci_udata *udata);
 al_status soft_query_qp(struct ci_qp *qp, struct ib_qp_attr *attr);
+al_status soft_create_spl_qp(struct ci_qp *qp, uint8_t port, struct ci_qp_init *init,
+			     struct ci_udata *udata);
 void soft_destroy_qp(struct ci_qp *qp);
 al_status soft_post_send(struct ci_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
 al_status soft_post_recv(struct ci_qp *qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);

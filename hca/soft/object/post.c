@@ -37,7 +37,9 @@ static al_status add_send(struct soft_qp *qp, const struct ib_send_wr *wr, uint3
 		status = ud_find_path(qp, wr, &path);
 	if (UNLIKELY(status))
 		return status;
-	ib_flat_pack_send(&wqe->wr, wr, length, qp->ci.qp_type, &path);
+	ib_flat_pack_send(&wqe->wr, wr, length, is_ud(qp) ? IB_QPT_UD : qp->ci.qp_type, &path);
+	if (UNLIKELY(qp->ci.qp_type == IB_QPT_GSI))
+		wqe->wr.ex = wr->wr.ud.pkey_index; /* requests of QP1 have no immediate data */
 	ib_flat_pack_tail(&wqe->wr, wqe->sge, wr);
 	qp_accept_send(qp, wqe);
 	return AL_SUCCESS;

@@ -310,8 +310,8 @@ static void reset(struct soft_qp *qp)
 	qp->conn.source.dest_qpn = 0;
 	qp->conn.source.flow[FLOW_REQUEST] = qp->conn.source.flow[FLOW_RESPONSE] = 0;
 	qp->conn.source.spared[FLOW_REQUEST] = qp->conn.source.spared[FLOW_RESPONSE] = 0;
-	cq_clean(soft_cq(qp->ci.send_cq), qp->ci.qp_num);
-	cq_clean(soft_cq(qp->ci.recv_cq), qp->ci.qp_num);
+	cq_clean(soft_cq(qp->ci.send_cq), qp->ci.qp_num, qp->special_port);
+	cq_clean(soft_cq(qp->ci.recv_cq), qp->ci.qp_num, qp->special_port);
 	runner_add(&r, qp->actor);
 	runner_run(&r);
 }
@@ -320,6 +320,7 @@ al_status soft_modify_qp(struct ci_qp *ci, const struct ib_qp_attr *attr, uint32
 			 struct ci_udata *udata)
 {
 	struct soft_qp *qp = soft_qp(ci);
+	struct ib_qp_attr values = *attr;
 	struct soft_port *port;
 	struct path path;
 	ib_qp_state to;
@@ -338,10 +339,15 @@ al_status soft_modify_qp(struct ci_qp *ci, const struct ib_qp_attr *attr, uint32
 	port = qp->conn.source.port;
 	path = qp->conn.source.path;
 	to = mask & IB_QP_STATE ? attr->qp_state : qp_state(qp);
+	if (qp->special_port && qp_state(qp) == IB_QPS_RESET && to == IB_QPS_INIT) {
+		values.port_num =
+			qp->special_port; /* the port that a special queue pair was made for */
+		mask |= IB_QP_PORT;
+	}
 	if (to == IB_QPS_RESET || to == IB_QPS_ERR)
 		status = check_modify(qp, attr, mask, to);
 	else
-		status = modify(qp, attr, mask, to);
+		status = modify(qp, &values, mask, to);
 	if (!status && to == IB_QPS_ERR)
 		status = alloc_rings(qp); /* Error accepts posts, and flushes them */
 	if (!status && to == IB_QPS_ERR)
@@ -402,7 +408,7 @@ al_status soft_query_qp(struct ci_qp *ci, struct ib_qp_attr *attr)
 		.max_rd_atomic = qp->conn.attr.max_rd_atomic,
 		.max_dest_rd_atomic = qp->conn.max_dest_rd_atomic,
 		.min_rnr_timer = qp->conn.attr.min_rnr_timer,
-		.port_num = qp_port_num(qp),
+		.port_num = qp->special_port ? qp->special_port : qp_port_num(qp),
 		.timeout = qp->conn.attr.timeout,
 		.retry_cnt = qp->conn.attr.retry_cnt,
 		.rnr_retry = qp->conn.attr.rnr_retry,
@@ -442,33 +448,24 @@ static void signal_time_out(struct timer *timer, struct runner *r)
 	actor_signal(r, qp->actor, SIGNAL_TIMER);
 }
 
-al_status soft_create_qp(struct ci_qp *ci, struct ci_qp_init *init, struct ci_udata *udata)
+/* Makes a queue pair whose number the caller has reserved. actor: the number's actor. */
+static al_status create(struct ci_qp *ci, struct ci_qp_init *init, struct actor *actor,
+			struct ci_udata *udata)
 {
 	struct soft_hca *hca = pd_hca(ci->pd);
 	struct soft_qp *qp = soft_qp(ci);
 	al_status status;
-	void *elem;
 
-	if (!services[init->attr->qp_type].request || ci->srq)
-		return AL_UNSUPPORTED;
-	if (exceeds_limits(&hca->attr, &init->cap))
-		return AL_LIMIT_EXCEEDED;
-	status = alloc_fails(&hca->alloc) ? AL_INSUFFICIENT_MEMORY
-				  : table_take(&hca->qps, &ci->qp_num, &elem);
-	if (status)
-		return status;
 	ci->cap = init->cap;
 	ci->qp_type = init->attr->qp_type;
 	ci->sq_sig_all = init->attr->sq_sig_all;
 	status = ring_qp_create(qp, udata);
-	if (status) {
-		table_give(&hca->qps, ci->qp_num);
+	if (status)
 		return status;
-	}
 	qp->service = &services[ci->qp_type];
 	qp->conn.source.qpn = ci->qp_num;
 	qp->conn.source.service = qp->service->wire;
-	qp->actor = elem;
+	qp->actor = actor;
 	qp->actor->self = qp;
 	qp->actor->engine = &hca->engine;
 	qp->actor->ops = &qp_actor_ops;
@@ -483,6 +480,54 @@ al_status soft_create_qp(struct ci_qp *ci, struct ci_qp_init *init, struct ci_ud
 	/* release: pairs with the acquire by which the first owner takes the actor, and sees all members */
 	atomic_store_explicit(&qp->actor->inbox, INBOX_IDLE, memory_order_release);
 	return AL_SUCCESS;
+}
+
+/* Checks what soft_create_qp() and soft_create_spl_qp() have in common, and asks whether an
+ * allocation is to fail. */
+static al_status check_create(const struct ci_qp *ci, struct ci_qp_init *init)
+{
+	struct soft_hca *hca = pd_hca(ci->pd);
+
+	if (!services[init->attr->qp_type].request || ci->srq)
+		return AL_UNSUPPORTED;
+	if (exceeds_limits(&hca->attr, &init->cap))
+		return AL_LIMIT_EXCEEDED;
+	return alloc_fails(&hca->alloc) ? AL_INSUFFICIENT_MEMORY : AL_SUCCESS;
+}
+
+al_status soft_create_qp(struct ci_qp *ci, struct ci_qp_init *init, struct ci_udata *udata)
+{
+	struct soft_hca *hca = pd_hca(ci->pd);
+	al_status status = check_create(ci, init);
+	void *elem;
+
+	if (!status)
+		status = table_take(&hca->qps, &ci->qp_num, &elem);
+	if (status)
+		return status;
+	status = create(ci, init, elem, udata);
+	if (status)
+		table_give(&hca->qps, ci->qp_num);
+	return status;
+}
+
+al_status soft_create_spl_qp(struct ci_qp *ci, uint8_t port_num, struct ci_qp_init *init,
+			     struct ci_udata *udata)
+{
+	struct soft_port *port = hca_port(pd_hca(ci->pd), port_num);
+	al_status status = check_create(ci, init);
+
+	if (status)
+		return status;
+	ci->qp_num = init->attr->qp_type == IB_QPT_GSI;
+	if (atomic_exchange(&port->special_used[ci->qp_num], true))
+		return AL_RESOURCE_BUSY;
+	status = create(ci, init, &port->special[ci->qp_num], udata);
+	if (status)
+		atomic_store(&port->special_used[ci->qp_num], false);
+	else
+		soft_qp(ci)->special_port = port_num;
+	return status;
 }
 
 void soft_destroy_qp(struct ci_qp *ci)
@@ -506,5 +551,8 @@ void soft_destroy_qp(struct ci_qp *ci)
 	al_free(qp->conn.resp.resources);
 	al_free(qp->conn.node_mem);
 	ring_qp_destroy(qp);
-	table_give(&hca->qps, ci->qp_num);
+	if (qp->special_port)
+		atomic_store(&hca_port(hca, qp->special_port)->special_used[ci->qp_num], false);
+	else
+		table_give(&hca->qps, ci->qp_num);
 }

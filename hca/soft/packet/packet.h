@@ -94,11 +94,15 @@ struct packet {
 enum pkt_flags {
 	PKT_ACK_REQ = 1 << 0,
 	PKT_SOLICITED = 1 << 1,
-	/* on a node that comes home: the sender's memory region was gone when its payload was copied */
+	PKT_VL15 = 1 << 2, /* a subnet management packet: from QP0 to QP0, on virtual lane 15 */
+	/* on a node that comes home: the sender's memory region was gone when its payload was
+	   copied */
 	PKT_BAD_SOURCE = 1 << 3,
-	/* an injected packet: only a datagram has a src_qpn, since other packets do not carry one */
+	/* an injected packet: only a datagram has a src_qpn, since other packets do not carry one
+	 */
 	PKT_WIRE = 1 << 5,
-	PKT_FETCHED = 1 << 6, /* data is in an errand's buffer, which is freed when the packet is home */
+	PKT_FETCHED =
+		1 << 6, /* data is in an errand's buffer, which is freed when the packet is home */
 };
 
 /* Names the packets that a queue pair takes back when it stops. */

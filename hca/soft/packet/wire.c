@@ -20,7 +20,6 @@
 #define ETH_MIN_BYTES    60 /* of a frame, without its FCS */
 #define LID_MULTICAST    0xc000
 #define LID_PERMISSIVE   0xffff
-#define VL_MANAGEMENT    15
 #define QPN_MULTICAST    0xffffff
 #define IP_DONT_FRAGMENT 0x4000
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #define LRH_BYTES 8
+#define VL_MANAGEMENT    15 /* virtual lane of subnet management packets */
 #define GRH_BYTES 40
 #define BTH_BYTES 12
 #define DETH_BYTES 8

@@ -100,6 +100,9 @@ void port_route(const struct soft_port *port, const struct address *to, struct r
 {
 	route->slid = (uint16_t)(port->lid | (to->src_path_bits & ((1u << port->lmc) - 1)));
 	route->dlid = to->dlid;
+	if (UNLIKELY(to->dlid == IB_LID_PERMISSIVE)) /* directed route: the far port may not know
+							our LID (IBTA 14.2.2.1) */
+		route->slid = IB_LID_PERMISSIVE;
 	route->sl = to->sl;
 	route->global = to->global;
 	if (LIKELY(!to->global))

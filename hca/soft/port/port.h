@@ -10,6 +10,7 @@
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/lock.h"
 
+struct actor;
 struct address;
 struct ci_ca;
 struct link_ops;
@@ -53,11 +54,16 @@ struct ports {
 	struct ci_ca *ca;
 };
 
+#define SPECIAL_QPS 2 /* queue pair numbers 0 and 1, which each port has of its own (IBTA 3.9.3) \
+		       */
+
 struct soft_port {
 	struct ports *ports;
 	struct soft_port *cable;     /* the other end of the cable; a loopback plug makes that the port itself */
 	const struct link_ops *link;
 	void *link_state;            /* the link's own state of the port */
+	struct actor *special;       /* actors of the special queue pairs, by number: QP0 and QP1 */
+	_Atomic bool special_used[SPECIAL_QPS]; /* the special queue pair exists */
 	uint8_t num;                 /* port number, from 1 */
 	uint8_t lmc;
 	uint16_t lid;
@@ -83,6 +89,16 @@ static inline void port_count(struct soft_port *port, enum port_counter counter,
 	atomic_fetch_add_explicit(&port->count[counter], n, memory_order_relaxed);
 }
 
+/* Reports whether two P_Keys belong to one partition, one of both as a full member (IBTA 10.9.3).
+ */
+static inline bool pkey_matches(uint16_t a, uint16_t b)
+{
+	/* the value 0 marks an empty entry of a P_Key table, and names no partition (IBTA 10.9.1.1)
+	 */
+	return !((a ^ b) & IB_PKEY_VALUE_MASK) && a & IB_PKEY_VALUE_MASK &&
+	       (a | b) & IB_PKEY_FULL_MEMBER;
+}
+
 static inline bool port_faulty(const struct soft_port *port)
 {
 	return atomic_load_explicit(&port->faulty, memory_order_relaxed);
@@ -91,6 +107,23 @@ static inline bool port_faulty(const struct soft_port *port)
 static inline ib_port_state port_state(const struct soft_port *port)
 {
 	return (ib_port_state)atomic_load_explicit(&port->state, memory_order_acquire);
+}
+
+/*
+ * True: the port sends packets, by the port's state (IBTA 7.2.7). vl15: packets on virtual lane 15,
+ * which only QP0 uses and which pass before a subnet manager has made the port Active.
+ */
+static inline bool port_sends(const struct soft_port *port, bool vl15)
+{
+	return LIKELY(port_state(port) == IB_PORT_ACTIVE) ||
+	       (vl15 && port_state(port) >= IB_PORT_INIT);
+}
+
+/* True: the port takes packets that come in. An Armed port takes data, and sends none. */
+static inline bool port_takes(const struct soft_port *port, bool vl15)
+{
+	return LIKELY(port_state(port) == IB_PORT_ACTIVE) ||
+	       port_state(port) >= (vl15 ? IB_PORT_INIT : IB_PORT_ARMED);
 }
 
 /* Returns the port with a number, of the HCA that has `port`. */

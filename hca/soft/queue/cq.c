@@ -265,9 +265,10 @@ uint32_t cq_peek(struct soft_cq *cq)
 	return n;
 }
 
-void cq_clean(struct soft_cq *cq, uint32_t qp_num)
+void cq_clean(struct soft_cq *cq, uint32_t qp_num, uint8_t port)
 {
 	uint32_t from, to, prod, notified;
+	const struct ib_wc *wc;
 
 	if (cq->shared) /* the client's provider removes the completions of a shared queue */
 		return;
@@ -275,7 +276,8 @@ void cq_clean(struct soft_cq *cq, uint32_t qp_num)
 	prod = cq->prod;
 	notified = cq->notified;
 	for (from = to = cq->cons; from != prod; from++) {
-		if (cq->ring[from & cq->mask].qp_num == qp_num) {
+		wc = &cq->ring[from & cq->mask];
+		if (wc->qp_num == qp_num && (!port || wc->port_num == port)) {
 			/* `notified` counts this completion: keep `notified` behind the same completion as before */
 			if ((int32_t)(from - cq->notified) < 0)
 				notified--;

@@ -62,8 +62,11 @@ void cq_overflow(struct runner *r, struct soft_cq *cq, void *qp_context, uint32_
  * cq->lock.
  */
 bool cq_notification_due(struct soft_cq *cq, bool held);
-/* Removes the completions of a queue pair. A shared queue is not changed, since the client's provider removes those. */
-void cq_clean(struct soft_cq *cq, uint32_t qp_num);
+/*
+ * Removes the completions of a queue pair. port: port of a special queue pair, whose number is not
+ * its own; else 0. A shared queue is not changed, since the client's provider removes those.
+ */
+void cq_clean(struct soft_cq *cq, uint32_t qp_num, uint8_t port);
 
 /* Execute the operations of the same names (seed 001). The queue is not shared with a client. */
 al_status cq_arm(struct soft_cq *cq, al_arm type, bool *present);

@@ -8,9 +8,10 @@
 #define RC (1u << IB_QPT_RC)
 #define UC (1u << IB_QPT_UC)
 #define UD (1u << IB_QPT_UD)
+#define MAD (1u << IB_QPT_SMI | 1u << IB_QPT_GSI)
 
 const struct wr_op wr_ops[IB_WR_OPCODES] = {
-	[IB_WR_SEND] = { "send", RC | UC | UD, WR_INLINE | WR_RECV, PKT_SEND, IB_WC_SEND },
+	[IB_WR_SEND] = { "send", RC | UC | UD | MAD, WR_INLINE | WR_RECV, PKT_SEND, IB_WC_SEND },
 	[IB_WR_SEND_WITH_IMM] = { "send with immediate", RC | UC | UD, WR_INLINE | WR_RECV,
 				  PKT_SEND_IMM, IB_WC_SEND },
 	[IB_WR_RDMA_WRITE] = { "RDMA write", RC | UC, WR_REMOTE | WR_INLINE, PKT_WRITE,

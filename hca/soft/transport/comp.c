@@ -387,6 +387,7 @@ static bool make_completion(const struct soft_qp *qp, const struct send_wqe *wqe
 		.opcode = (ib_wc_opcode)op->wc_opcode,
 		.byte_len = op->flags & WR_RD_ATOMIC ? wqe->wr.length : 0,
 		.qp_num = qp->ci.qp_num,
+		.port_num = qp->special_port,
 	};
 	return true;
 }

@@ -34,6 +34,8 @@ const struct service services[IB_QPT_COUNT] = {
 	[IB_QPT_RC] = { rc_request, rc_end_copy, WIRE_RC, true },
 	[IB_QPT_UC] = { uc_request, uc_end_copy, WIRE_UC, false },
 	[IB_QPT_UD] = { ud_request, ud_end_copy, WIRE_UD, false },
+	[IB_QPT_SMI] = { ud_request, ud_end_copy, WIRE_UD, false },
+	[IB_QPT_GSI] = { ud_request, ud_end_copy, WIRE_UD, false },
 };
 
 void qp_event(struct soft_qp *qp, ib_event_type type)
@@ -95,6 +97,8 @@ void qp_complete_recv(struct runner *r, struct soft_qp *qp, struct ib_wc *wc)
 	wc->wr_id = qp->conn.resp.recv->wr.wr_id;
 	wc->qp_context = qp->ci.owner_context;
 	wc->qp_num = qp->ci.qp_num;
+	if (UNLIKELY(qp->special_port))
+		wc->port_num = qp->special_port;
 	qp->conn.resp.recv = NULL;
 	rq_complete(&qp->rq);
 	if (UNLIKELY(qp->shared))

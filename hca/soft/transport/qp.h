@@ -144,6 +144,7 @@ struct soft_qp {
 	/* members that a post reads */
 	_Atomic uint32_t state;   /* ib_qp_state, which only qp_set_state() writes, under both locks */
 	bool atomics;             /* the HCA offers atomics */
+	uint8_t special_port;     /* QP0, QP1: number of their port; else 0 */
 	struct send_queue sq;
 	struct recv_queue rq;
 	struct actor *actor;

@@ -19,11 +19,7 @@
 
 bool resp_check_pkey(struct soft_qp *qp, const struct packet *pkt)
 {
-	/* the value 0 marks an empty entry of a P_Key table, and names no partition (IBTA 10.9.1.1)
-	 */
-	if (!((pkt->pkey ^ qp->conn.source.pkey) & IB_PKEY_VALUE_MASK) &&
-	    pkt->pkey & IB_PKEY_VALUE_MASK &&
-	    (pkt->pkey | qp->conn.source.pkey) & IB_PKEY_FULL_MEMBER)
+	if (pkey_matches(qp->conn.source.pkey, pkt->pkey))
 		return true;
 	port_count(qp->conn.source.port, CNT_BAD_PKEY, pkt->num);
 	return false;

@@ -122,14 +122,14 @@ void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flo
 	pkt->mtu_shift = qp->conn.source.mtu_shift;
 	if (LIKELY(!is_ud(qp))) { /* ud_address_packet() has addressed a datagram */
 		pkt->dest_qpn = qp->conn.source.dest_qpn;
+		pkt->pkey = qp->conn.source.pkey;
 		port_route(port, &qp->conn.to, &pkt->route);
 	}
-	pkt->pkey = qp->conn.source.pkey;
 	qp->conn.source.flow[flow] = last;
 	r->trains--;
 	if (UNLIKELY(port_faulty(port)))
 		verdict = link_hooks->leaves(r, &qp->conn.source, pkt, flow, first);
-	if (UNLIKELY(port_state(port) != IB_PORT_ACTIVE)) {
+	if (UNLIKELY(!port_sends(port, pkt->flags & PKT_VL15))) {
 		port_count(port, CNT_XMIT_DISCARDS, pkt->num);
 		goto drop;
 	}

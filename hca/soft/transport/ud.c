@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Unreliable datagrams (IBTA 9.8.3, 10.2.5). Each message is one packet, and the work request names its
- * destination. A queue pair of type UD takes the datagram if both have the same Q_Key. The responder
- * acknowledges nothing, and datagrams arrive in the order in which the path delivers them.
+ * Unreliable datagrams (IBTA 9.8.3, 10.2.5). Each message is one packet, and the work request names
+ * its destination. A queue pair of type UD takes the datagram if both have the same Q_Key. The
+ * responder acknowledges nothing, and datagrams arrive in the order in which the path delivers
+ * them.
+ *
+ * The special queue pairs are datagram services, too (IBTA 3.9.3, 13.5.3). QP0 (type SMI) sends and
+ * takes subnet management packets on virtual lane 15, without keys. QP1 (type GSI) takes the P_Key
+ * of each request and any P_Key of the port's table, and has the well-known Q_Key.
  */
 #include <string.h>
 
@@ -35,6 +40,8 @@ al_status ud_find_path(const struct soft_qp *qp, const struct ib_send_wr *wr, st
 	fmutex_lock(&ah->lock);
 	*path = ah->path;
 	fmutex_unlock(&ah->lock);
+	if (UNLIKELY(qp->ci.qp_type == IB_QPT_GSI && wr->wr.ud.pkey_index >= SOFT_MAX_PKEYS))
+		return AL_INVALID_PKEY_INDEX;
 	return wr_check_datagram(&qp->ci, qp_port_num(qp), ah->ci.pd, path->port_num,
 				 wr->wr.ud.remote_qpn);
 }
@@ -56,11 +63,42 @@ void ud_address_packet(const struct soft_qp *qp, const struct send_wqe *wqe, str
 	port_route(qp->conn.source.port, &to, &pkt->route);
 	pkt->dest_qpn = wqe->wr.key;
 	pkt->qkey = path->qkey & QKEY_OWN ? qp->conn.attr.qkey : path->qkey;
+	pkt->pkey = qp->conn.source.pkey;
+	if (LIKELY(qp->ci.qp_type == IB_QPT_UD))
+		return;
+	if (qp->ci.qp_type == IB_QPT_GSI) {
+		pkt->pkey = qp->conn.source.port->pkeys[wqe->wr.ex];
+		return;
+	}
+	pkt->flags |= PKT_VL15;
+	pkt->pkey = IB_PKEY_DEFAULT;
+	pkt->qkey = 0;
 }
 
 /* ----------------------------------------------------------------- responder */
 
-/* Checks a datagram's length, GID, P_Key and Q_Key. Counts the port error of a bad length, P_Key or Q_Key. */
+/* Returns the index of the first P_Key in the port's table that matches the packet's. -1: none
+ * matches. */
+static int find_pkey(const struct soft_port *port, const struct packet *pkt)
+{
+	int i;
+
+	for (i = 0; i < SOFT_MAX_PKEYS; i++)
+		if (pkey_matches(port->pkeys[i], pkt->pkey))
+			return i;
+	return -1;
+}
+
+static bool check_any_pkey(struct soft_port *port, const struct packet *pkt)
+{
+	if (find_pkey(port, pkt) >= 0)
+		return true;
+	port_count(port, CNT_BAD_PKEY, 1);
+	return false;
+}
+
+/* Checks a datagram's length, GID, lane, P_Key and Q_Key. Counts the port error of a bad length,
+ * P_Key or Q_Key. */
 static bool check_datagram(struct soft_qp *qp, const struct packet *pkt)
 {
 	struct soft_port *port = qp->conn.source.port;
@@ -71,7 +109,11 @@ static bool check_datagram(struct soft_qp *qp, const struct packet *pkt)
 	}
 	if (pkt->route.global && !port_has_gid(port, &pkt->route.dgid))
 		return false;
-	if (!resp_check_pkey(qp, pkt))
+	if ((qp->ci.qp_type == IB_QPT_SMI) != !!(pkt->flags & PKT_VL15))
+		return false;
+	if (qp->ci.qp_type == IB_QPT_SMI)
+		return true;
+	if (qp->ci.qp_type == IB_QPT_GSI ? !check_any_pkey(port, pkt) : !resp_check_pkey(qp, pkt))
 		return false;
 	if (pkt->qkey == qp->conn.attr.qkey)
 		return true;
@@ -135,6 +177,12 @@ static void complete(struct runner *r, struct soft_qp *qp, const struct packet *
 		.pkey_index = qp->conn.attr.pkey_index,
 		.port_num = port->num,
 	};
+	int index;
+
+	if (UNLIKELY(qp->ci.qp_type == IB_QPT_GSI)) {
+		index = find_pkey(port, pkt); /* -1: the table has changed since the check */
+		wc.pkey_index = index < 0 ? 0 : (uint16_t)index;
+	}
 
 	if (pkt->kind == PKT_SEND_IMM) {
 		wc.wc_flags |= IB_WC_WITH_IMM;

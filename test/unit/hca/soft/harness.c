@@ -414,7 +414,18 @@ static uint8_t small(uint8_t value, uint8_t def)
 	return value == 0xff ? 0 : value ? value : def;
 }
 
-struct qp *new_qp(struct hca *h, struct cq *send_cq, struct cq *recv_cq, const struct qp_options *o)
+static bool is_special(const struct qp_options *o)
+{
+	return o->type == IB_QPT_SMI || o->type == IB_QPT_GSI;
+}
+
+static bool is_datagram(const struct qp_options *o)
+{
+	return o->type == IB_QPT_UD || is_special(o);
+}
+
+al_status try_qp(struct hca *h, struct cq *send_cq, struct cq *recv_cq, const struct qp_options *o,
+		 struct qp **made)
 {
 	struct al_qp_init attr = { .qp_type = o->type ? o->type : IB_QPT_RC, .sq_sig_all = o->sig_all };
 	struct ci_qp_init init = {
@@ -428,6 +439,7 @@ struct qp *new_qp(struct hca *h, struct cq *send_cq, struct cq *recv_cq, const s
 		},
 	};
 	struct qp *qp = calloc(1, sizeof(*qp));
+	al_status status;
 
 	qp->hca = h;
 	qp->send_cq = send_cq;
@@ -439,7 +451,24 @@ struct qp *new_qp(struct hca *h, struct cq *send_cq, struct cq *recv_cq, const s
 	qp->ci->send_cq = send_cq->ci;
 	qp->ci->recv_cq = recv_cq->ci;
 	qp->ci->qp_type = attr.qp_type;
-	ck_assert_int_eq(ops->create_qp(qp->ci, &init, NULL), AL_SUCCESS);
+	if (is_special(o))
+		status = ops->create_spl_qp(qp->ci, o->port ? o->port : 1, &init, NULL);
+	else
+		status = ops->create_qp(qp->ci, &init, NULL);
+	if (!status) {
+		*made = qp;
+		return status;
+	}
+	al_free(qp->ci);
+	free(qp);
+	return status;
+}
+
+struct qp *new_qp(struct hca *h, struct cq *send_cq, struct cq *recv_cq, const struct qp_options *o)
+{
+	struct qp *qp = NULL;
+
+	ck_assert_int_eq(try_qp(h, send_cq, recv_cq, o, &qp), AL_SUCCESS);
 	return qp;
 }
 
@@ -469,8 +498,8 @@ void to_init(struct qp *qp, const struct qp_options *o)
 	};
 
 	ck_assert_int_eq(modify(qp, IB_QPS_INIT,
-				IB_QP_PORT | IB_QP_PKEY_INDEX |
-					(o->type == IB_QPT_UD ? IB_QP_QKEY : IB_QP_ACCESS_FLAGS),
+				(is_special(o) ? 0 : IB_QP_PORT) | IB_QP_PKEY_INDEX |
+					(is_datagram(o) ? IB_QP_QKEY : IB_QP_ACCESS_FLAGS),
 				&attr),
 			 AL_SUCCESS);
 }
@@ -492,7 +521,7 @@ void to_rtr(struct qp *qp, const struct qp *peer, const struct qp_options *o)
 		.min_rnr_timer = small(o->rnr_timer, 1),
 	};
 
-	if (o->type == IB_QPT_UD) {
+	if (is_datagram(o)) {
 		ck_assert_int_eq(modify(qp, IB_QPS_RTR, 0, NULL), AL_SUCCESS);
 		return;
 	}

@@ -100,6 +100,8 @@ struct qp_options {
 	struct ci_pd *pd;      /* the HCA's */
 };
 
+al_status try_qp(struct hca *h, struct cq *send_cq, struct cq *recv_cq, const struct qp_options *o,
+		 struct qp **made);
 struct qp *new_qp(struct hca *h, struct cq *send_cq, struct cq *recv_cq, const struct qp_options *o);
 void free_qp(struct qp *qp);
 al_status modify(struct qp *qp, ib_qp_state state, uint32_t mask, struct ib_qp_attr *attr);
