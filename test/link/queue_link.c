@@ -230,10 +230,9 @@ static bool queue_poll(struct runner *r, struct soft_port *port)
 	return false;
 }
 
-/* Drops the copies that the recalling queue pair has sent and that still lie in the far port's queue. */
-static void queue_recall(const struct path *path, uint32_t qpn, const struct recall *recall)
+/* Drops the copies that the recalling queue pair has sent and that still lie in a port's queue. */
+static void drop_queued(struct queue *q, uint32_t qpn, const struct recall *recall)
 {
-	struct queue *q = path->to ? queue_of(path->to) : NULL;
 	struct pooled *dropped = NULL, **at, *p;
 	struct runner r;
 
@@ -257,6 +256,13 @@ static void queue_recall(const struct path *path, uint32_t qpn, const struct rec
 		pool_home(&r, &p->pkt);
 	}
 	runner_run(&r);
+}
+
+static void queue_recall(const struct soft_port *from, uint32_t qpn, const struct recall *recall)
+{
+	drop_queued(queue_of(from->cable), qpn, recall);
+	if (from->cable != from)
+		drop_queued(queue_of(from), qpn, recall);
 }
 
 static bool queue_count_receive_error(const struct path *path)

@@ -157,7 +157,7 @@ static void put_interface(struct capture *c, const struct soft_port *port)
 
 	snprintf(name, sizeof(name), "soft%u:%u", port->ports->hca, port->num);
 	snprintf(text, sizeof(text), "soft HCA %s port %u, LID %u", port->ports->name, port->num,
-		 port->lid);
+		 port_lid(port));
 	to = begin_block(c, BLOCK_INTERFACE,
 			 12 + 8 + option_bytes(strlen(name)) + option_bytes(strlen(text)) +
 				 option_bytes(1) + 4);

@@ -49,10 +49,11 @@ struct link_ops {
 	 */
 	bool (*poll)(struct runner *r, struct soft_port *port);
 	/*
-	 * Takes back the packets of the recall that the far queue pair `qpn` has not executed, and sends them home.
-	 * May sleep.
+	 * Takes back the packets of the recall that were sent from a port to far queue pairs with
+	 * the number `qpn`, wherever the LIDs have led, and that those have not executed. Sends the
+	 * packets home. May sleep.
 	 */
-	void (*recall)(const struct path *path, uint32_t qpn, const struct recall *recall);
+	void (*recall)(const struct soft_port *from, uint32_t qpn, const struct recall *recall);
 	/*
 	 * Counts a packet that was damaged on the path as a receive error of the far port. False: the path leads
 	 * nowhere.

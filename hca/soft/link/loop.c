@@ -13,12 +13,15 @@
 /* A port has 2^LMC consecutive LIDs. */
 static bool has_lid(const struct soft_port *port, uint16_t lid)
 {
-	return lid >= port->lid && lid - port->lid < 1 << port->lmc;
+	const struct port_lids own = port_lids(port);
+
+	return lid >= own.base && lid - own.base < 1 << own.lmc;
 }
 
 static void loop_resolve(const struct soft_port *from, const struct route *route, struct path *path)
 {
 	const struct soft_port *to;
+	struct port_lids lids;
 
 	*path = (struct path){ 0 };
 	if (has_lid(from, route->dlid))
@@ -27,16 +30,10 @@ static void loop_resolve(const struct soft_port *from, const struct route *route
 		to = from->cable;
 	else
 		return;
+	lids = port_lids(to);
 	path->to = (void *)to;
-	path->lid = to->lid;
-	path->lid_mask = (uint16_t) ~((1u << to->lmc) - 1);
-}
-
-static struct actor *path_actor(const struct path *path, uint32_t qpn)
-{
-	const struct soft_port *to = path->to;
-
-	return to ? port_actor(to, qpn) : NULL;
+	path->lid = lids.base;
+	path->lid_mask = (uint16_t) ~((1u << lids.lmc) - 1);
 }
 
 static bool loop_send(struct runner *r, const struct path *path, struct packet *pkt)
@@ -57,17 +54,14 @@ static struct actor *loop_near(const struct path *path, uint32_t qpn)
 {
 	const struct soft_port *to = path->to;
 
-	return to && port_state(to) == IB_PORT_ACTIVE ? path_actor(path, qpn) : NULL;
+	return to && port_state(to) == IB_PORT_ACTIVE ? port_actor(to, qpn) : NULL;
 }
 
-/*
- * A queue pair that is reset recalls its packets, which then go back to recall->home. This function takes them out of the
- * far queue pair's inbox and backlog. The far queue pair processes the other
- * packets of its inbox as if there had been no recall.
- */
-static void loop_recall(const struct path *path, uint32_t qpn, const struct recall *recall)
+/* Takes recalled packets out of the inbox and the backlog of a port's queue pair, which keeps the
+ * others. */
+static void recall_at(const struct soft_port *port, uint32_t qpn, const struct recall *recall)
 {
-	struct actor *a = path_actor(path, qpn);
+	struct actor *a = port_actor(port, qpn);
 	struct packet *inbox, *recalled, *next;
 	struct runner r;
 
@@ -86,6 +80,14 @@ static void loop_recall(const struct path *path, uint32_t qpn, const struct reca
 		actor_push(&r, recall->home, recalled);
 	}
 	runner_run(&r);
+}
+
+/* Both ends of the cable are asked: the LIDs may have changed since the packets were sent. */
+static void loop_recall(const struct soft_port *from, uint32_t qpn, const struct recall *recall)
+{
+	recall_at(from->cable, qpn, recall);
+	if (from->cable != from)
+		recall_at(from, qpn, recall);
 }
 
 const struct link_ops link_loop = {

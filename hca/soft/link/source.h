@@ -21,13 +21,19 @@ struct source {
 	uint64_t spared[2];
 	struct soft_port *port;  /* port that packets leave; NULL: the queue pair has no port yet */
 	struct path path;        /* path to the peer of a connection; each datagram has its own path */
+	uint32_t path_moves;     /* port_moves when the path was resolved */
 	uint32_t qpn, dest_qpn;  /* number of this queue pair, number of the peer's */
-	uint16_t pkey;
+	uint16_t pkey_index; /* the P_Key is the port's at this index, at the time of each packet */
 	uint8_t mtu_shift;       /* log2 of the path MTU */
 	bool global;             /* packets have a GRH */
 	uint32_t spared_by;      /* faults.generation of the rules that spared[] was computed from */
 	uint8_t service;         /* enum wire_service */
 };
+
+static inline uint16_t source_pkey(const struct source *src)
+{
+	return port_pkey(src->port, src->pkey_index);
+}
 
 /*
  * Returns how many packets of a flow the source may send now. 0: none; the link kicks the source's actor when there

@@ -65,18 +65,19 @@ static al_status fill_port(struct soft_hca *hca, uint32_t i)
 {
 	struct soft_port *port = &hca->ports.port[i];
 	const struct hca_config *conf = &hca->conf;
+	uint32_t n;
 
 	port->ports = &hca->ports;
 	port->cable = port; /* a port without a cable has a loopback plug */
 	port->link = link_of_ports;
 	port->num = (uint8_t)(i + 1);
 	port->special = &hca->special[i * SPECIAL_QPS];
-	port->lmc = (uint8_t)conf->lmc;
-	port->lid = (uint16_t)(conf->lid + (i << conf->lmc));
+	port->lids = (uint16_t)(conf->lid + (i << conf->lmc)) | conf->lmc << 16;
 	port->guid = hca->guid + i + 1;
 	port->prefix = 0xfe80000000000000ull;
-	memcpy(port->pkeys, conf->pkeys, sizeof(port->pkeys));
-	port_init(port);
+	for (n = 0; n < SOFT_MAX_PKEYS; n++)
+		port->pkeys[n] = conf->pkeys[n];
+	port_init(port, conf->gids);
 	return port->link->attach ? port->link->attach(port, &hca->engine) : AL_SUCCESS;
 }
 

@@ -11,7 +11,7 @@
 
 al_status ah_check(const struct soft_port *port, const struct ib_ah_attr *attr)
 {
-	return wr_check_address(attr, port->ports->gids, port->lmc);
+	return wr_check_address(attr, port_gid_count(port), port_lids(port).lmc);
 }
 
 void address_set(struct address *to, const struct ib_ah_attr *attr)

@@ -16,11 +16,12 @@ static ib_mtu mtu_code(uint32_t bytes)
 al_status soft_query_port(struct ci_ca *ca, uint8_t num, struct ib_port_attr *attr)
 {
 	struct soft_port *port = hca_port(ca_hca(ca), num);
+	const struct port_lids lids = port_lids(port);
 	bool up = port_state(port) == IB_PORT_ACTIVE;
 
 	*attr = (struct ib_port_attr){
 		.port_guid = port->guid,
-		.subnet_prefix = port->prefix,
+		.subnet_prefix = atomic_load_explicit(&port->prefix, memory_order_relaxed),
 		.state = port_state(port),
 		.phys_state = up ? IB_PHYS_LINK_UP : IB_PHYS_POLLING,
 		.link_layer = IB_LINK_LAYER_INFINIBAND,
@@ -36,8 +37,8 @@ al_status soft_query_port(struct ci_ca *ca, uint8_t num, struct ib_port_attr *at
 								memory_order_relaxed),
 		.qkey_viol_cntr = (uint32_t)atomic_load_explicit(&port->count[CNT_BAD_QKEY],
 								 memory_order_relaxed),
-		.lid = port->lid,
-		.lmc = port->lmc,
+		.lid = lids.base,
+		.lmc = lids.lmc,
 		.subnet_timeout = 18,
 		.max_vl_num = 1,
 	};
@@ -53,7 +54,7 @@ al_status soft_query_gid(struct ci_ca *ca, uint8_t num, uint32_t index, ib_gid *
 
 al_status soft_query_pkey(struct ci_ca *ca, uint8_t num, uint32_t index, uint16_t *pkey)
 {
-	*pkey = hca_port(ca_hca(ca), num)->pkeys[index];
+	*pkey = port_pkey(hca_port(ca_hca(ca), num), index);
 	return AL_SUCCESS;
 }
 

@@ -139,15 +139,6 @@ static al_status check_modify(const struct soft_qp *qp, const struct ib_qp_attr 
 	return mask & IB_QP_AV ? ah_check(port, &attr->ah_attr) : AL_SUCCESS;
 }
 
-/* Resolves the path to the peer from port and address vector. */
-static void find_path(struct soft_qp *qp)
-{
-	struct route route;
-
-	port_route(qp->conn.source.port, &qp->conn.to, &route);
-	qp->conn.source.port->link->resolve(qp->conn.source.port, &route, &qp->conn.source.path);
-}
-
 static void join_port(struct soft_qp *qp, struct soft_port *port)
 {
 	qp->conn.source.port = port;
@@ -176,9 +167,7 @@ static void apply_path(struct soft_qp *qp, const struct ib_qp_attr *attr, uint32
 				(uint8_t)__builtin_ctz(qp->conn.source.port->ports->mtu);
 	}
 	if (mask & IB_QP_PKEY_INDEX)
-		qp->conn.attr.pkey_index = attr->pkey_index;
-	if (mask & (IB_QP_PORT | IB_QP_PKEY_INDEX))
-		qp->conn.source.pkey = qp->conn.source.port->pkeys[qp->conn.attr.pkey_index];
+		qp->conn.source.pkey_index = attr->pkey_index;
 	if (mask & IB_QP_AV) {
 		qp->conn.static_rate = attr->ah_attr.static_rate;
 		qp->conn.av_port = attr->ah_attr.port_num;
@@ -186,7 +175,7 @@ static void apply_path(struct soft_qp *qp, const struct ib_qp_attr *attr, uint32
 		qp->conn.source.global = attr->ah_attr.is_global;
 	}
 	if (mask & (IB_QP_PORT | IB_QP_AV))
-		find_path(qp);
+		qp_find_path(qp);
 	if (mask & IB_QP_PATH_MTU) {
 		qp->conn.path_mtu = (uint8_t)attr->path_mtu;
 		qp->conn.source.mtu_shift = (uint8_t)__builtin_ctz(ib_mtu_bytes(attr->path_mtu));
@@ -308,6 +297,7 @@ static void reset(struct soft_qp *qp)
 	memset(&qp->conn.to, 0, sizeof(qp->conn.to));
 	qp->conn.source.path = (struct path){ 0 };
 	qp->conn.source.dest_qpn = 0;
+	qp->conn.source.pkey_index = 0;
 	qp->conn.source.flow[FLOW_REQUEST] = qp->conn.source.flow[FLOW_RESPONSE] = 0;
 	qp->conn.source.spared[FLOW_REQUEST] = qp->conn.source.spared[FLOW_RESPONSE] = 0;
 	cq_clean(soft_cq(qp->ci.send_cq), qp->ci.qp_num, qp->special_port);
@@ -352,11 +342,11 @@ al_status soft_modify_qp(struct ci_qp *ci, const struct ib_qp_attr *attr, uint32
 		status = alloc_rings(qp); /* Error accepts posts, and flushes them */
 	if (!status && to == IB_QPS_ERR)
 		qp_error(&r, qp, NO_EVENT);
-	moved = path.to != qp->conn.source.path.to || port != qp->conn.source.port;
+	moved = port && (path.to != qp->conn.source.path.to || port != qp->conn.source.port);
 	runner_add(&r, qp->actor);
 	runner_run(&r);
 	if (moved) /* the old peer may hold answers of ours, which no later recall would find */
-		qp_purge_at(qp, &path);
+		qp_purge_at(qp, port);
 	if (!status && to == IB_QPS_RESET)
 		reset(qp);
 	if (!status && to == IB_QPS_ERR)
@@ -402,7 +392,7 @@ al_status soft_query_qp(struct ci_qp *ci, struct ib_qp_attr *attr)
 		.dest_qp_num = qp->conn.source.dest_qpn,
 		.qp_access_flags = qp->conn.attr.qp_access_flags,
 		.cap = ci->cap,
-		.pkey_index = qp->conn.attr.pkey_index,
+		.pkey_index = qp->conn.source.pkey_index,
 		.en_sqd_async_notify = qp->conn.en_sqd_async_notify,
 		.sq_draining = qp_state(qp) == IB_QPS_SQD && !qp->conn.attr.drained,
 		.max_rd_atomic = qp->conn.attr.max_rd_atomic,

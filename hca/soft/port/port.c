@@ -45,10 +45,148 @@ void port_raise(struct soft_port *port, ib_event_type type)
 	fmutex_unlock(&ports_lock);
 }
 
-void port_init(struct soft_port *port)
+/* ---------------------------------------------------------------- addresses */
+
+_Atomic uint32_t port_moves;
+
+void port_set_lids(struct soft_port *port, uint16_t lid, uint8_t lmc)
 {
+	const uint32_t lids = lid | (uint32_t)lmc << 16;
+
+	fmutex_lock(&ports_lock);
+	if (atomic_load_explicit(&port->lids, memory_order_relaxed) != lids) {
+		/* release: pairs with the acquire in port_lids() */
+		atomic_store_explicit(&port->lids, lids, memory_order_release);
+		/* release: pairs with the acquire in qp_follow_path(), which then sees the new LIDs
+		 */
+		atomic_fetch_add_explicit(&port_moves, 1, memory_order_release);
+		port_event(port, IB_EVENT_LID_CHANGE);
+	}
+	fmutex_unlock(&ports_lock);
+}
+
+void port_set_pkeys(struct soft_port *port, uint32_t first, uint32_t num, const uint16_t *pkeys)
+{
+	bool changed = false;
+	uint32_t i;
+
+	fmutex_lock(&ports_lock);
+	for (i = 0; i < num; i++)
+		if (atomic_exchange(&port->pkeys[first + i], pkeys[i]) != pkeys[i])
+			changed = true;
+	if (changed)
+		port_event(port, IB_EVENT_PKEY_CHANGE);
+	fmutex_unlock(&ports_lock);
+}
+
+static uint64_t load_be64(const uint8_t *from)
+{
+	uint64_t value = 0;
+	int i;
+
+	for (i = 0; i < 8; i++)
+		value = value << 8 | from[i];
+	return value;
+}
+
+static uint64_t bytes_of(uint64_t value)
+{
+	uint8_t bytes[8];
+	uint64_t word;
+	int i;
+
+	for (i = 7; i >= 0; i--, value >>= 8)
+		bytes[i] = (uint8_t)value;
+	memcpy(&word, bytes, sizeof(word));
+	return word;
+}
+
+static void store_gid(struct soft_port *port, uint32_t index, uint64_t prefix, uint64_t guid)
+{
+	atomic_store_explicit(&port->gids[index][0], guid ? bytes_of(prefix) : 0,
+			      memory_order_relaxed);
+	atomic_store_explicit(&port->gids[index][1], bytes_of(guid), memory_order_relaxed);
+}
+
+/* Begins and ends a change of the GID table: port_gid() reads again meanwhile. Under ports_lock. */
+static void change_gids(struct soft_port *port)
+{
+	atomic_fetch_add_explicit(&port->gid_changes, 1, memory_order_relaxed);
+	/* release: an odd count is seen before any word of the change; pairs with the fence in
+	 * port_gid() */
+	atomic_thread_fence(memory_order_release);
+}
+
+static void gids_changed(struct soft_port *port)
+{
+	/* release: pairs with the acquire in port_gid() */
+	atomic_fetch_add_explicit(&port->gid_changes, 1, memory_order_release);
+	port_event(port, IB_EVENT_GID_CHANGE);
+}
+
+/* Returns the lower half of an entry. */
+static uint64_t gid_guid(const struct soft_port *port, uint32_t index)
+{
+	ib_gid gid = port_gid(port, index);
+
+	return load_be64(gid.raw + 8);
+}
+
+void port_set_prefix(struct soft_port *port, uint64_t prefix)
+{
+	uint32_t i;
+
+	fmutex_lock(&ports_lock);
+	if (atomic_exchange(&port->prefix, prefix) != prefix) {
+		change_gids(port);
+		for (i = 0; i < SOFT_MAX_GIDS; i++)
+			store_gid(port, i, prefix, bytes_of(atomic_load(&port->gids[i][1])));
+		gids_changed(port);
+	}
+	fmutex_unlock(&ports_lock);
+}
+
+void port_set_guid(struct soft_port *port, uint32_t index, uint64_t guid)
+{
+	fmutex_lock(&ports_lock);
+	if (gid_guid(port, index) != guid) {
+		change_gids(port);
+		store_gid(port, index, atomic_load(&port->prefix), guid);
+		gids_changed(port);
+	}
+	fmutex_unlock(&ports_lock);
+}
+
+ib_gid port_gid(const struct soft_port *port, uint32_t index)
+{
+	uint32_t before, after;
+	uint64_t words[2];
+	ib_gid gid = { { 0 } };
+
+	if (index >= SOFT_MAX_GIDS)
+		return gid;
+	do {
+		/* acquire: pairs with the release in gids_changed() */
+		before = atomic_load_explicit(&port->gid_changes, memory_order_acquire);
+		words[0] = atomic_load_explicit(&port->gids[index][0], memory_order_relaxed);
+		words[1] = atomic_load_explicit(&port->gids[index][1], memory_order_relaxed);
+		/* acquire: the words are read before the count is read again; pairs with the fence
+		 * in change_gids() */
+		atomic_thread_fence(memory_order_acquire);
+		after = atomic_load_explicit(&port->gid_changes, memory_order_relaxed);
+	} while (UNLIKELY(before != after || before & 1));
+	memcpy(gid.raw, words, sizeof(words));
+	return gid;
+}
+
+void port_init(struct soft_port *port, uint32_t gids)
+{
+	uint32_t i;
+
 	port->plugged = true;
 	atomic_store(&port->state, IB_PORT_ACTIVE);
+	for (i = 0; i < gids; i++)
+		store_gid(port, i, atomic_load(&port->prefix), port->guid + ((uint64_t)i << 4));
 }
 
 /* The events of a port that comes up, in order. */
@@ -98,7 +236,9 @@ void port_shut(struct soft_port *port, bool down)
 
 void port_route(const struct soft_port *port, const struct address *to, struct route *route)
 {
-	route->slid = (uint16_t)(port->lid | (to->src_path_bits & ((1u << port->lmc) - 1)));
+	const struct port_lids own = port_lids(port);
+
+	route->slid = (uint16_t)(own.base | (to->src_path_bits & ((1u << own.lmc) - 1)));
 	route->dlid = to->dlid;
 	if (UNLIKELY(to->dlid == IB_LID_PERMISSIVE)) /* directed route: the far port may not know
 							our LID (IBTA 14.2.2.1) */
@@ -113,23 +253,13 @@ void port_route(const struct soft_port *port, const struct address *to, struct r
 	route->dgid = to->dgid;
 }
 
-static void put_be64(uint8_t *to, uint64_t value)
+uint32_t port_gid_count(const struct soft_port *port)
 {
-	int i;
+	uint32_t count = SOFT_MAX_GIDS;
 
-	for (i = 7; i >= 0; i--, value >>= 8)
-		to[i] = (uint8_t)value;
-}
-
-ib_gid port_gid(const struct soft_port *port, uint32_t index)
-{
-	ib_gid gid = { { 0 } };
-
-	if (index >= port->ports->gids)
-		return gid;
-	put_be64(gid.raw, port->prefix);
-	put_be64(gid.raw + 8, port->guid + ((uint64_t)index << 4));
-	return gid;
+	while (count && !gid_guid(port, count - 1))
+		count--;
+	return count;
 }
 
 bool port_has_gid(const struct soft_port *port, const ib_gid *gid)
@@ -137,7 +267,7 @@ bool port_has_gid(const struct soft_port *port, const ib_gid *gid)
 	uint32_t i;
 	ib_gid own;
 
-	for (i = 0; i < port->ports->gids; i++) {
+	for (i = 0; i < SOFT_MAX_GIDS; i++) {
 		own = port_gid(port, i);
 		if (!memcmp(&own, gid, sizeof(own)))
 			return true;

@@ -17,6 +17,12 @@ struct link_ops;
 struct route;
 struct table;
 
+/*
+ * Counts the changes of LIDs of all ports. A queue pair resolves its path again when the count has
+ * changed (qp_follow_path()).
+ */
+extern _Atomic uint32_t port_moves __attribute__((visibility("hidden")));
+
 /* Counters of rare events. Bytes and packets are counted in struct traffic. */
 enum port_counter {
 	CNT_XMIT_DISCARDS,
@@ -45,7 +51,7 @@ struct traffic_link {
 struct ports {
 	struct soft_port *port; /* port number n is port[n - 1] */
 	uint32_t num;           /* ports at `port` */
-	uint32_t gids;          /* entries of each port's GID table that are filled */
+	uint32_t gids;          /* entries of each port's GID table that are filled at the start */
 	uint32_t mtu;           /* bytes */
 	uint32_t hca;           /* the HCA's index, for the names of captured ports */
 	const char *name;       /* the HCA's name, for messages */
@@ -64,12 +70,20 @@ struct soft_port {
 	void *link_state;            /* the link's own state of the port */
 	struct actor *special;       /* actors of the special queue pairs, by number: QP0 and QP1 */
 	_Atomic bool special_used[SPECIAL_QPS]; /* the special queue pair exists */
-	uint8_t num;                 /* port number, from 1 */
-	uint8_t lmc;
-	uint16_t lid;
+	uint8_t num;                            /* port number, from 1 */
 	uint64_t guid;
-	uint64_t prefix;
-	uint16_t pkeys[SOFT_MAX_PKEYS];
+	/*
+	 * Addresses, which a subnet manager changes while packets pass: port_set_lids() and its
+	 * neighbours write them under ports_lock (port.c). A reader sees the old or the new value
+	 * of LID and LMC together, of a GID, and of a P_Key.
+	 */
+	_Atomic uint32_t lids;   /* base LID, and the LMC from bit 16 on */
+	_Atomic uint64_t prefix; /* subnet prefix */
+	_Atomic uint16_t pkeys[SOFT_MAX_PKEYS];
+	_Atomic uint32_t
+		gid_changes; /* sequence lock of gids: odd while a writer changes the table */
+	_Atomic uint64_t
+		gids[SOFT_MAX_GIDS][2]; /* the bytes of each entry; an empty entry is zero */
 	_Atomic uint32_t state;      /* ib_port_state */
 	_Atomic bool faulty;         /* a fault rule may meet packets that leave by this port */
 	bool plugged;                /* the cable is in; guarded by ports_lock (port.c) */
@@ -132,6 +146,31 @@ static inline struct soft_port *port_of_hca(struct soft_port *port, uint8_t num)
 	return port - port->num + num;
 }
 
+/* The base LID and the LMC of a port, as they are at one time. */
+struct port_lids {
+	uint16_t base;
+	uint8_t lmc;
+};
+
+static inline struct port_lids port_lids(const struct soft_port *port)
+{
+	/* acquire: pairs with the release in port_set_lids() */
+	uint32_t lids = atomic_load_explicit(&port->lids, memory_order_acquire);
+
+	return (struct port_lids){ (uint16_t)lids, (uint8_t)(lids >> 16) };
+}
+
+static inline uint16_t port_lid(const struct soft_port *port)
+{
+	return port_lids(port).base;
+}
+
+/* Returns an entry of the port's P_Key table. */
+static inline uint16_t port_pkey(const struct soft_port *port, uint32_t index)
+{
+	return atomic_load_explicit(&port->pkeys[index], memory_order_relaxed);
+}
+
 /* Adds to a counter that has one writer, which is the caller. */
 static inline void counter_add(_Atomic uint64_t *counter, uint64_t n)
 {
@@ -141,8 +180,18 @@ static inline void counter_add(_Atomic uint64_t *counter, uint64_t n)
 
 /* Initializes the state common to all ports, before the first HCA is made. */
 void port_start(void);
-/* Makes a port plugged and Active. */
-void port_init(struct soft_port *port);
+/* Makes a port plugged and Active, with `gids` GIDs of the port's GUID. Nobody else uses the port
+ * yet. */
+void port_init(struct soft_port *port, uint32_t gids);
+/*
+ * Changes what a subnet manager assigns. Each function raises the event of the change, if the value
+ * has changed. Any thread may call. guid of port_set_guid(): lower half of the GID at an index from
+ * 1 on, big-endian value; 0: empty.
+ */
+void port_set_lids(struct soft_port *port, uint16_t lid, uint8_t lmc);
+void port_set_prefix(struct soft_port *port, uint64_t prefix);
+void port_set_guid(struct soft_port *port, uint32_t index, uint64_t guid);
+void port_set_pkeys(struct soft_port *port, uint32_t first, uint32_t num, const uint16_t *pkeys);
 /* Raises an event of the port, or of the port's HCA. */
 void port_raise(struct soft_port *port, ib_event_type type);
 /* Names the opened HCA that port events are raised for; NULL: none. */
@@ -155,6 +204,8 @@ void port_shut(struct soft_port *port, bool down);
 void port_route(const struct soft_port *port, const struct address *to, struct route *route);
 /* Returns an entry of the port's GID table. An empty entry is all zero. */
 ib_gid port_gid(const struct soft_port *port, uint32_t index);
+/* Returns the number of entries of the port's GID table up to the last one that is not empty. */
+uint32_t port_gid_count(const struct soft_port *port);
 bool port_has_gid(const struct soft_port *port, const ib_gid *gid);
 
 /* Adds a queue pair's traffic to the port's list, so that queries of the port count the traffic. */

@@ -38,6 +38,20 @@ const struct service services[IB_QPT_COUNT] = {
 	[IB_QPT_GSI] = { ud_request, ud_end_copy, WIRE_UD, false },
 };
 
+void qp_find_path(struct soft_qp *qp)
+{
+	struct source *src = &qp->conn.source;
+	struct route route;
+
+	if (!src->port)
+		return;
+	/* acquire: pairs with the release in port_set_lids(); a change after this line is found by
+	 * the next pass */
+	src->path_moves = atomic_load_explicit(&port_moves, memory_order_acquire);
+	port_route(src->port, &qp->conn.to, &route);
+	src->port->link->resolve(src->port, &route, &src->path);
+}
+
 void qp_event(struct soft_qp *qp, ib_event_type type)
 {
 	struct ci_event event = { .type = type, .object_ctx = qp->ci.ctx };
@@ -216,6 +230,7 @@ static bool run_pass(struct runner *r, struct actor *a)
 	struct packet *list = actor_take(qp->actor);
 	bool more;
 
+	qp_follow_path(qp);
 	if (list)
 		qp_receive(r, qp, list);
 	if (UNLIKELY(atomic_load_explicit(&qp->actor->signals, memory_order_relaxed)))

@@ -109,7 +109,6 @@ struct responder {
 /* The attributes of struct ib_qp_attr by which packets are made and checked. */
 struct connection_attr {
 	uint32_t qp_access_flags, qkey;
-	uint16_t pkey_index;
 	uint8_t timeout, retry_cnt, rnr_retry, min_rnr_timer, max_rd_atomic;
 	bool drained;           /* not an attribute: in SQD, and every started element has completed */
 };
@@ -197,6 +196,18 @@ static inline struct soft_qp *actor_qp(const struct actor *a)
 }
 
 /* ---------------------------------------------------------------- queue pair (qp.c) */
+
+/* Resolves the path to the peer from port and address. Does nothing before the queue pair has a
+ * port. */
+void qp_find_path(struct soft_qp *qp);
+/* Resolves the path again if LIDs have changed since. Only an owner may call. */
+static inline void qp_follow_path(struct soft_qp *qp)
+{
+	/* acquire: pairs with the release in port_set_lids() */
+	if (UNLIKELY(qp->conn.source.path_moves !=
+		     atomic_load_explicit(&port_moves, memory_order_acquire)))
+		qp_find_path(qp);
+}
 
 /* The first part of the owner's pass: takes over all packets of the list. */
 void qp_receive(struct runner *r, struct soft_qp *qp, struct packet *list);
@@ -447,7 +458,8 @@ static inline uint64_t wire_bytes(const struct soft_qp *qp, uint8_t kind, uint8_
  * been sent home. The caller is a control operation that does not own the actor. May sleep.
  */
 void qp_purge(struct soft_qp *qp);
-/* Recalls a connection's packets from the peer that `path` leads to: a path that the connection had before a modify. */
-void qp_purge_at(struct soft_qp *qp, const struct path *path);
+/* Recalls a connection's packets that were sent from a port: the port that the connection has, or
+ * had before a modify. NULL: none. */
+void qp_purge_at(struct soft_qp *qp, const struct soft_port *port);
 
 #endif

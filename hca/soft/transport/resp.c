@@ -19,7 +19,7 @@
 
 bool resp_check_pkey(struct soft_qp *qp, const struct packet *pkt)
 {
-	if (pkey_matches(qp->conn.source.pkey, pkt->pkey))
+	if (pkey_matches(source_pkey(&qp->conn.source), pkt->pkey))
 		return true;
 	port_count(qp->conn.source.port, CNT_BAD_PKEY, pkt->num);
 	return false;

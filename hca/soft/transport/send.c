@@ -122,7 +122,7 @@ void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flo
 	pkt->mtu_shift = qp->conn.source.mtu_shift;
 	if (LIKELY(!is_ud(qp))) { /* ud_address_packet() has addressed a datagram */
 		pkt->dest_qpn = qp->conn.source.dest_qpn;
-		pkt->pkey = qp->conn.source.pkey;
+		pkt->pkey = source_pkey(&qp->conn.source);
 		port_route(port, &qp->conn.to, &pkt->route);
 	}
 	qp->conn.source.flow[flow] = last;
@@ -167,12 +167,12 @@ static struct recall recall_of(const struct soft_qp *qp)
 	return (struct recall){ .home = qp->actor, .qpn = qp->ci.qp_num, .lent = &qp->conn.lent };
 }
 
-void qp_purge_at(struct soft_qp *qp, const struct path *path)
+void qp_purge_at(struct soft_qp *qp, const struct soft_port *port)
 {
 	const struct recall what = recall_of(qp);
 
-	if (path->to)
-		qp->conn.source.port->link->recall(path, qp->conn.source.dest_qpn, &what);
+	if (port)
+		port->link->recall(port, qp->conn.source.dest_qpn, &what);
 }
 
 /*
@@ -198,14 +198,12 @@ static uint32_t collect_sent(struct soft_qp *qp, struct packet *pkts[SOFT_REQUES
 static void purge_datagrams(struct soft_qp *qp)
 {
 	const struct recall what = recall_of(qp);
+	struct soft_port *port = qp->conn.source.port;
 	struct packet *pkts[SOFT_REQUEST_NODES];
 	uint32_t i, num = collect_sent(qp, pkts);
-	struct path path;
 
-	for (i = 0; i < num; i++) {
-		qp->conn.source.port->link->resolve(qp->conn.source.port, &pkts[i]->route, &path);
-		qp->conn.source.port->link->recall(&path, pkts[i]->dest_qpn, &what);
-	}
+	for (i = 0; i < num; i++)
+		port->link->recall(port, pkts[i]->dest_qpn, &what);
 }
 
 void qp_purge(struct soft_qp *qp)
@@ -213,5 +211,5 @@ void qp_purge(struct soft_qp *qp)
 	if (is_ud(qp))
 		purge_datagrams(qp);
 	else
-		qp_purge_at(qp, &qp->conn.source.path);
+		qp_purge_at(qp, qp->conn.source.port);
 }

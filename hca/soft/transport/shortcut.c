@@ -23,10 +23,11 @@
  * Returns the peer's actor if packets and ACKs pass directly between both queue pairs, unobserved by hooks. NULL
  * otherwise.
  */
-static struct actor *near_peer(const struct soft_qp *qp)
+static struct actor *near_peer(struct soft_qp *qp)
 {
 	const struct soft_port *port = qp->conn.source.port;
 
+	qp_follow_path(qp);
 	if (port_state(port) != IB_PORT_ACTIVE || link_watched())
 		return NULL;
 	return port->link->near(&qp->conn.source.path, qp->conn.source.dest_qpn);
@@ -41,18 +42,19 @@ static bool is_simple(const struct send_wqe *wqe)
 }
 
 /* Checks that the peer would execute the message's first packet at once: state, PSN, path, partition and MTU fit. */
-static bool peer_expects(const struct soft_qp *peer, const struct soft_qp *qp)
+static bool peer_expects(struct soft_qp *peer, const struct soft_qp *qp)
 {
+	qp_follow_path(peer);
 	return qp_state(peer) >= IB_QPS_RTR && qp_state(peer) != IB_QPS_ERR &&
 	       peer->service == qp->service && peer->conn.resp.established &&
 	       peer->conn.resp.epsn == qp->conn.req.next_psn && peer->conn.resp.kind == PKT_NONE &&
 	       !resp_pending(peer) &&
-	       path_is_from(&qp->conn.source.path, peer->conn.source.port->lid) &&
-	       path_is_from(&peer->conn.source.path, qp->conn.source.port->lid) &&
+	       path_is_from(&qp->conn.source.path, port_lid(peer->conn.source.port)) &&
+	       path_is_from(&peer->conn.source.path, port_lid(qp->conn.source.port)) &&
 	       peer->conn.source.dest_qpn == qp->ci.qp_num &&
-	       peer->conn.source.pkey == qp->conn.source.pkey &&
+	       source_pkey(&peer->conn.source) == source_pkey(&qp->conn.source) &&
 	       peer->conn.source.mtu_shift == qp->conn.source.mtu_shift &&
-	       qp->conn.source.pkey & IB_PKEY_FULL_MEMBER;
+	       source_pkey(&qp->conn.source) & IB_PKEY_FULL_MEMBER;
 }
 
 /* Checks that no fault rule meets the message's num packets or their ACK. */

@@ -63,11 +63,11 @@ void ud_address_packet(const struct soft_qp *qp, const struct send_wqe *wqe, str
 	port_route(qp->conn.source.port, &to, &pkt->route);
 	pkt->dest_qpn = wqe->wr.key;
 	pkt->qkey = path->qkey & QKEY_OWN ? qp->conn.attr.qkey : path->qkey;
-	pkt->pkey = qp->conn.source.pkey;
+	pkt->pkey = source_pkey(&qp->conn.source);
 	if (LIKELY(qp->ci.qp_type == IB_QPT_UD))
 		return;
 	if (qp->ci.qp_type == IB_QPT_GSI) {
-		pkt->pkey = qp->conn.source.port->pkeys[wqe->wr.ex];
+		pkt->pkey = port_pkey(qp->conn.source.port, wqe->wr.ex);
 		return;
 	}
 	pkt->flags |= PKT_VL15;
@@ -84,7 +84,7 @@ static int find_pkey(const struct soft_port *port, const struct packet *pkt)
 	int i;
 
 	for (i = 0; i < SOFT_MAX_PKEYS; i++)
-		if (pkey_matches(port->pkeys[i], pkt->pkey))
+		if (pkey_matches(port_pkey(port, (uint32_t)i), pkt->pkey))
 			return i;
 	return -1;
 }
@@ -173,8 +173,8 @@ static void complete(struct runner *r, struct soft_qp *qp, const struct packet *
 		.src_qp = pkt->src_qpn,
 		.slid = pkt->route.slid,
 		.sl = pkt->route.sl,
-		.dlid_path_bits = (uint8_t)(pkt->route.dlid & ((1u << port->lmc) - 1)),
-		.pkey_index = qp->conn.attr.pkey_index,
+		.dlid_path_bits = (uint8_t)(pkt->route.dlid & ((1u << port_lids(port).lmc) - 1)),
+		.pkey_index = qp->conn.source.pkey_index,
 		.port_num = port->num,
 	};
 	int index;
