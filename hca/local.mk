@@ -56,6 +56,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/packet/pool.c hca/soft/packet/pool.h \
 	hca/soft/packet/wire.c hca/soft/packet/wire.h \
 	hca/soft/port/counters.c \
+	hca/soft/port/info.c hca/soft/port/info.h \
 	hca/soft/port/port.c hca/soft/port/port.h \
 	hca/soft/queue/cq.c hca/soft/queue/cq.h \
 	hca/soft/queue/recv.h \

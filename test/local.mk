@@ -367,6 +367,7 @@ check_PROGRAMS += \
 	test/unit/hca/soft/shortcut_test \
 	test/unit/hca/soft/transfer_test \
 	test/unit/hca/soft/special_test \
+	test/unit/hca/soft/subnet_test \
 	test/unit/hca/soft/ud_test \
 	test/unit/hca/soft/ud_error_test \
 	test/unit/hca/soft/uc_test \
@@ -400,6 +401,8 @@ test_unit_hca_soft_resize_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_shortcut_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_special_test_SOURCES = test/unit/hca/soft/special_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_special_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_subnet_test_SOURCES = test/unit/hca/soft/subnet_test.c test/unit/hca/soft/ud_test.h $(SOFT_HARNESS)
+test_unit_hca_soft_subnet_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_ud_test_SOURCES = test/unit/hca/soft/ud_test.c test/unit/hca/soft/ud_test.h $(SOFT_HARNESS)
 test_unit_hca_soft_ud_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_ud_error_test_SOURCES = test/unit/hca/soft/ud_error_test.c test/unit/hca/soft/ud_test.h $(SOFT_HARNESS)

@@ -157,6 +157,8 @@ static al_status set_key(struct hca_config *hca, const struct ci_param *p)
 
 	if (!strcmp(p->key, "progress"))
 		return refuse(p, "progress is the same for all HCAs: set progress in [soft]");
+	if (!strcmp(p->key, "subnet"))
+		return refuse(p, "the subnet is the same for all HCAs: set subnet in [soft]");
 	for (k = keys; k < keys + sizeof(keys) / sizeof(*keys); k++) {
 		if (strcmp(p->key, k->name))
 			continue;
@@ -287,6 +289,14 @@ static al_status set_hcas(struct soft_config *config, const struct ci_param *p)
 	return AL_SUCCESS;
 }
 
+static al_status set_subnet(struct soft_config *config, const struct ci_param *p)
+{
+	config->managed = !strcmp(p->value, "managed");
+	return config->managed || !strcmp(p->value, "static")
+		       ? AL_SUCCESS
+		       : refuse(p, "subnet is static or managed");
+}
+
 static al_status set_progress(struct soft_config *config, const struct ci_param *p)
 {
 	config->manual = !strcmp(p->value, "manual");
@@ -314,6 +324,8 @@ static al_status read_common(struct soft_config *config, const struct ci_params 
 			status = set_hcas(config, p);
 		else if (!strcmp(p->key, "progress"))
 			status = set_progress(config, p);
+		else if (!strcmp(p->key, "subnet"))
+			status = set_subnet(config, p);
 		else if (!strcmp(p->key, "guid") || !strcmp(p->key, "lid"))
 			status = refuse(
 				p, "it can not be the same for all: set it in [soft hca NAME]");
@@ -443,6 +455,7 @@ static al_status settle(struct soft_config *config)
 		if (settle_faults(config, hca))
 			return AL_BAD_CONFIG;
 		lids = hca->ports << hca->lmc;
+		hca->managed = config->managed;
 		if (!hca->vectors)
 			hca->vectors = processors > 0 && !config->manual ? (uint32_t)processors : 1;
 		if (!hca->lid) /* aligned: the low bits are path bits */

@@ -41,6 +41,7 @@ struct hca_config {
 	uint32_t max_qp, max_qp_wr, max_sge, max_inline, max_cq, max_cqe, max_mr, max_pd, max_ah,
 		max_rd_atomic;
 	uint32_t atomics;     /* 1: the HCA executes atomics */
+	bool managed;         /* soft_config.managed */
 	uint64_t max_mr_size;
 	char capture[SOFT_PATH]; /* file to capture packets in; "": no capture */
 	/* us for which the thread of clients' rings polls after its last work, before it sleeps */
@@ -59,6 +60,7 @@ struct link_config {
 
 struct soft_config {
 	bool manual;   /* progress = manual */
+	bool managed;  /* subnet = managed */
 	uint32_t hcas; /* HCAs in use of hca[] */
 	struct hca_config hca[SOFT_MAX_HCAS];
 	uint32_t num_links;

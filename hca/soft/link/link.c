@@ -19,6 +19,8 @@ bool link_receive(struct runner *r, struct soft_port *port, struct packet *pkt)
 
 	if (UNLIKELY(!port_takes(port, pkt->flags & PKT_VL15)))
 		return false;
+	if (UNLIKELY(port_state(port) == IB_PORT_ARMED) && !(pkt->flags & PKT_VL15))
+		port_activate(port);
 	pkt->in_port = port->num;
 	/* SOFT_INJECT has shown an injected packet (PKT_WIRE) already, as the bytes that the caller gave */
 	if (link_watched() && !(pkt->flags & PKT_WIRE))

@@ -72,7 +72,8 @@ static al_status fill_port(struct soft_hca *hca, uint32_t i)
 	port->link = link_of_ports;
 	port->num = (uint8_t)(i + 1);
 	port->special = &hca->special[i * SPECIAL_QPS];
-	port->lids = (uint16_t)(conf->lid + (i << conf->lmc)) | conf->lmc << 16;
+	if (!hca->ports.managed) /* else the subnet manager assigns LIDs */
+		port->lids = (uint16_t)(conf->lid + (i << conf->lmc)) | conf->lmc << 16;
 	port->guid = hca->guid + i + 1;
 	port->prefix = 0xfe80000000000000ull;
 	for (n = 0; n < SOFT_MAX_PKEYS; n++)
@@ -109,6 +110,7 @@ al_status hca_create(struct soft_hca *hca, uint32_t random)
 		.gids = conf->gids,
 		.mtu = conf->mtu,
 		.hca = hca->index,
+		.managed = conf->managed,
 		.name = conf->name,
 		.actors = &hca->qps,
 	};
@@ -165,6 +167,7 @@ const struct ci_interface soft_interface = {
 	.query_gid = soft_query_gid,
 	.query_pkey = soft_query_pkey,
 	.modify_port = soft_modify_port,
+	.local_mad = soft_local_mad,
 	.um_open_ca = rings_open,
 	.um_close_ca = rings_close,
 	.vendor_call = soft_vendor_call,

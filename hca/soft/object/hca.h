@@ -85,6 +85,8 @@ al_status soft_query_ca(struct ci_ca *ca, struct ib_ca_attr *attr);
 al_status soft_query_port(struct ci_ca *ca, uint8_t num, struct ib_port_attr *attr);
 al_status soft_query_gid(struct ci_ca *ca, uint8_t num, uint32_t index, ib_gid *gid);
 al_status soft_query_pkey(struct ci_ca *ca, uint8_t num, uint32_t index, uint16_t *pkey);
+al_status soft_local_mad(struct ci_ca *ca, uint8_t num, const struct ib_ah_attr *src,
+			 const struct ci_local_mad_in *in, struct ci_local_mad_out *out);
 al_status soft_modify_port(struct ci_ca *ca, uint8_t num, uint32_t mask, const struct ib_port_modify *attr);
 al_status soft_allocate_pd(struct ci_pd *pd, struct ci_udata *udata);
 void soft_deallocate_pd(struct ci_pd *pd);

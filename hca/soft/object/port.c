@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Operations of ports. States and counters of a port are in port/. */
+/* Operations of ports. States, registers and counters of a port are in port/. */
+#include <string.h>
+
 #include "hca/soft/object/hca.h"
 #include "hca/soft/port/port.h"
 
-/* Returns the code of the smallest MTU that holds so many bytes. */
-static ib_mtu mtu_code(uint32_t bytes)
+/* Returns the speed in use. A speed from FDR on has a code of its own. */
+static ib_speed speed_of(const struct ib_port_info *info)
 {
-	unsigned int code;
+	uint32_t ext = ib_port_info_link_speed_ext_active(info);
 
-	for (code = IB_MTU_256; ib_mtu_bytes(code) < bytes; code++)
-		;
-	return (ib_mtu)code;
+	return (ib_speed)(ext ? ext << 4 : ib_port_info_link_speed_active(info));
 }
 
 al_status soft_query_port(struct ci_ca *ca, uint8_t num, struct ib_port_attr *attr)
 {
 	struct soft_port *port = hca_port(ca_hca(ca), num);
-	const struct port_lids lids = port_lids(port);
-	bool up = port_state(port) == IB_PORT_ACTIVE;
+	struct ib_port_info info;
 
+	port_info_read(port, &info);
 	*attr = (struct ib_port_attr){
 		.port_guid = port->guid,
-		.subnet_prefix = atomic_load_explicit(&port->prefix, memory_order_relaxed),
-		.state = port_state(port),
-		.phys_state = up ? IB_PHYS_LINK_UP : IB_PHYS_POLLING,
+		.subnet_prefix = ib_be64_get(info.gid_prefix),
+		.state = (ib_port_state)ib_port_info_port_state(&info),
+		.phys_state = (ib_phys_state)ib_port_info_phys_state(&info),
 		.link_layer = IB_LINK_LAYER_INFINIBAND,
 		.max_mtu = IB_MTU_4096,
-		.active_mtu = mtu_code(port->ports->mtu),
-		.active_width = IB_WIDTH_4X,
-		.active_speed = IB_SPEED_EDR,
-		.cap_mask = atomic_load_explicit(&port->cap_mask, memory_order_relaxed),
+		.active_mtu = (ib_mtu)ib_port_info_neighbor_mtu(&info),
+		.active_width = (ib_width)info.link_width_active,
+		.active_speed = speed_of(&info),
+		.cap_mask = ib_be32_get(info.cap_mask),
 		.max_msg_size = SOFT_MAX_MSG,
 		.gid_tbl_len = SOFT_MAX_GIDS,
 		.pkey_tbl_len = SOFT_MAX_PKEYS,
@@ -37,12 +37,30 @@ al_status soft_query_port(struct ci_ca *ca, uint8_t num, struct ib_port_attr *at
 								memory_order_relaxed),
 		.qkey_viol_cntr = (uint32_t)atomic_load_explicit(&port->count[CNT_BAD_QKEY],
 								 memory_order_relaxed),
-		.lid = lids.base,
-		.lmc = lids.lmc,
-		.subnet_timeout = 18,
+		.lid = ib_be16_get(info.lid),
+		.sm_lid = ib_be16_get(info.master_sm_lid),
+		.lmc = (uint8_t)ib_port_info_lmc(&info),
+		.sm_sl = (uint8_t)ib_port_info_master_sm_sl(&info),
+		.subnet_timeout = (uint8_t)ib_port_info_subnet_timeout(&info),
 		.max_vl_num = 1,
+		.init_type_reply = (uint8_t)ib_port_info_init_type_reply(&info),
 	};
 	counters_read(port, &attr->counters);
+	return AL_SUCCESS;
+}
+
+al_status soft_local_mad(struct ci_ca *ca, uint8_t num, const struct ib_ah_attr *src,
+			 const struct ci_local_mad_in *in, struct ci_local_mad_out *out)
+{
+	(void)src;
+	if (in->mgmt_class != IB_CLASS_SUBN_LID) {
+		out->status = IB_MAD_STATUS_BAD_VERSION;
+		return AL_SUCCESS;
+	}
+	memcpy(out->data, in->data, IB_SMP_DATA_BYTES);
+	out->length = IB_SMP_DATA_BYTES;
+	out->status = port_attr(hca_port(ca_hca(ca), num), in->attr_id, in->attr_mod,
+				in->method == IB_METHOD_SET, out->data);
 	return AL_SUCCESS;
 }
 

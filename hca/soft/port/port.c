@@ -184,38 +184,127 @@ void port_init(struct soft_port *port, uint32_t gids)
 	uint32_t i;
 
 	port->plugged = true;
-	atomic_store(&port->state, IB_PORT_ACTIVE);
+	port->phys_asked = IB_PHYS_POLLING;
+	atomic_store(&port->state, port->ports->managed ? IB_PORT_INIT : IB_PORT_ACTIVE);
+	port_info_init(port, port->ports->mtu);
 	for (i = 0; i < gids; i++)
 		store_gid(port, i, atomic_load(&port->prefix), port->guid + ((uint64_t)i << 4));
 }
 
-/* The events of a port that comes up, in order. */
-static const ib_event_type up_events[] = { IB_EVENT_PORT_INIT, IB_EVENT_PORT_ARMED,
-					   IB_EVENT_PORT_ACTIVE };
+/* ------------------------------------------------------------------- states */
 
-static void set_state(struct soft_port *port, bool up)
+void port_lock(void)
 {
-	ib_port_state state = up ? IB_PORT_ACTIVE : IB_PORT_DOWN;
-	size_t i;
-
-	if (port_state(port) == state)
-		return;
-	atomic_store(&port->state, state);
-	if (!up)
-		port_event(port, IB_EVENT_PORT_DOWN);
-	else
-		for (i = 0; i < sizeof(up_events) / sizeof(*up_events); i++)
-			port_event(port, up_events[i]);
+	fmutex_lock(&ports_lock);
 }
 
-/* Sets the states of both ends of a cable: Active if both ends are plugged and not shut down, else Down. */
+void port_unlock(void)
+{
+	fmutex_unlock(&ports_lock);
+}
+
+/* The event of each state. */
+static const ib_event_type state_event[] = {
+	[IB_PORT_DOWN] = IB_EVENT_PORT_DOWN,
+	[IB_PORT_INIT] = IB_EVENT_PORT_INIT,
+	[IB_PORT_ARMED] = IB_EVENT_PORT_ARMED,
+	[IB_PORT_ACTIVE] = IB_EVENT_PORT_ACTIVE,
+};
+
+/* Changes the state, and raises the events of the states on the way up. A fall leads to Down only.
+ */
+static void set_state(struct soft_port *port, ib_port_state state)
+{
+	ib_port_state from = port_state(port);
+	unsigned int step;
+
+	if (from == state)
+		return;
+	atomic_store(&port->state, state);
+	if (state == IB_PORT_DOWN)
+		port_event(port, IB_EVENT_PORT_DOWN);
+	else
+		for (step = from + 1u; step <= (unsigned int)state; step++)
+			port_event(port, state_event[step]);
+}
+
+/* True: nothing at this end keeps the link down. */
+static bool is_ready(const struct soft_port *port)
+{
+	return port->plugged && !port->shutdown && port->phys_asked == IB_PHYS_POLLING;
+}
+
+/* A link has come up: the port waits in Init for its subnet manager, or is Active if the subnet has
+ * none. */
+static void come_up(struct soft_port *port)
+{
+	if (port_state(port) == IB_PORT_DOWN)
+		set_state(port, port->ports->managed ? IB_PORT_INIT : IB_PORT_ACTIVE);
+}
+
+/* Sets the states of both ends of a cable: up if both ends are ready, else Down. */
 static void update(struct soft_port *port)
 {
 	struct soft_port *far = port->cable;
-	bool up = port->plugged && far->plugged && !port->shutdown && !far->shutdown;
 
-	set_state(port, up);
-	set_state(far, up);
+	if (is_ready(port) && is_ready(far)) {
+		come_up(port);
+		come_up(far);
+		return;
+	}
+	set_state(port, IB_PORT_DOWN);
+	set_state(far, IB_PORT_DOWN);
+}
+
+ib_phys_state port_phys_state(const struct soft_port *port)
+{
+	if (port_state(port) != IB_PORT_DOWN)
+		return IB_PHYS_LINK_UP;
+	return port->shutdown ? IB_PHYS_DISABLED : (ib_phys_state)port->phys_asked;
+}
+
+/* True: a Set may ask for the logical state (IBTA 14.2.5.6, 7.2.7). */
+static bool leads_to(ib_port_state from, ib_port_state to)
+{
+	switch (to) {
+	case IB_PORT_NOP:
+	case IB_PORT_DOWN:
+		return true;
+	case IB_PORT_ARMED:
+		return from == IB_PORT_INIT || from == IB_PORT_ARMED;
+	case IB_PORT_ACTIVE:
+		return from == IB_PORT_ARMED || from == IB_PORT_ACTIVE;
+	default:
+		return false;
+	}
+}
+
+bool port_set_state(struct soft_port *port, ib_phys_state phys, ib_port_state state)
+{
+	bool legal;
+
+	fmutex_lock(&ports_lock);
+	legal = phys <= IB_PHYS_DISABLED && leads_to(port_state(port), state);
+	if (legal && phys != IB_PHYS_NOP)
+		port->phys_asked = (uint8_t)phys;
+	if (legal && (phys != IB_PHYS_NOP || state == IB_PORT_DOWN)) {
+		/* the link goes down, and trains again */
+		set_state(port, IB_PORT_DOWN);
+		set_state(port->cable, IB_PORT_DOWN);
+		update(port);
+	} else if (legal && state != IB_PORT_NOP) {
+		set_state(port, state);
+	}
+	fmutex_unlock(&ports_lock);
+	return legal;
+}
+
+void port_activate(struct soft_port *port)
+{
+	fmutex_lock(&ports_lock);
+	if (port_state(port) == IB_PORT_ARMED)
+		set_state(port, IB_PORT_ACTIVE);
+	fmutex_unlock(&ports_lock);
 }
 
 void port_plug(struct soft_port *port, bool in)

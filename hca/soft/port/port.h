@@ -7,6 +7,7 @@
 #include <iba/ib_hca.h>
 
 #include "hca/soft/base/config.h"
+#include "hca/soft/port/info.h"
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/lock.h"
 
@@ -54,6 +55,8 @@ struct ports {
 	uint32_t gids;          /* entries of each port's GID table that are filled at the start */
 	uint32_t mtu;           /* bytes */
 	uint32_t hca;           /* the HCA's index, for the names of captured ports */
+	bool managed; /* a subnet manager makes ports Active; else each port is Active when its link
+			 is up */
 	const char *name;       /* the HCA's name, for messages */
 	struct table *actors;   /* the HCA's actors by queue pair number, for packets that come in */
 	/* the opened HCA that port events are raised for; NULL: not open. Guarded by ports_lock (port.c) */
@@ -88,6 +91,9 @@ struct soft_port {
 	_Atomic bool faulty;         /* a fault rule may meet packets that leave by this port */
 	bool plugged;                /* the cable is in; guarded by ports_lock (port.c) */
 	bool shutdown;               /* modify_port has shut the port down; guarded by ports_lock (port.c) */
+	uint8_t phys_asked; /* Polling, Sleep or Disabled, as a subnet manager has set; guarded by
+			       ports_lock */
+	struct port_info regs; /* registers of subnet management; guarded by ports_lock */
 	_Atomic uint32_t cap_mask;
 	_Atomic uint64_t count[PORT_COUNTERS];
 	/* capture of the port's packets; NULL: none. Guarded by the lock of captures (capture.c) */
@@ -180,8 +186,10 @@ static inline void counter_add(_Atomic uint64_t *counter, uint64_t n)
 
 /* Initializes the state common to all ports, before the first HCA is made. */
 void port_start(void);
-/* Makes a port plugged and Active, with `gids` GIDs of the port's GUID. Nobody else uses the port
- * yet. */
+/*
+ * Makes a port plugged, and Active or (managed) Init, with `gids` GIDs of the port's GUID. Nobody
+ * else uses the port yet.
+ */
 void port_init(struct soft_port *port, uint32_t gids);
 /*
  * Changes what a subnet manager assigns. Each function raises the event of the change, if the value
@@ -198,6 +206,19 @@ void port_raise(struct soft_port *port, ib_event_type type);
 void port_tell(struct ports *ports, struct ci_ca *ca);
 /* Puts the cable in or pulls it out, at this end. */
 void port_plug(struct soft_port *port, bool in);
+/* Take and release ports_lock, which guards the members that say so. */
+void port_lock(void);
+void port_unlock(void);
+/* Returns the physical state of the port. Under ports_lock. */
+ib_phys_state port_phys_state(const struct soft_port *port);
+/*
+ * Takes the steps that a Set(PortInfo) asks for: physical state (Sleep, Polling, Disabled) and
+ * logical state (Down, Armed, Active); 0: no step. False: the state does not lead there, or is none
+ * of these; nothing has changed.
+ */
+bool port_set_state(struct soft_port *port, ib_phys_state phys, ib_port_state state);
+/* Makes an Armed port Active, since a data packet has come in (IBTA 7.2.7). */
+void port_activate(struct soft_port *port);
 /* Shuts the port down, or brings it up again, as modify_port asks. */
 void port_shut(struct soft_port *port, bool down);
 /* Fills the LRH and GRH fields of packets that leave the port for an address. */

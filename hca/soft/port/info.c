@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The attributes of a port that subnet management reads and sets (IBTA 14.2.5), and what a Set
+ * changes. Addresses and states are in port.c.
+ */
+#include "hca/soft/port/info.h"
+
+#include <string.h>
+
+#include "hca/soft/packet/packet.h"
+#include "hca/soft/port/port.h"
+#include "hca/soft/shared/base.h"
+
+#define DATA_LANES 1  /* PortInfo.VLCap: one data lane */
+#define ALL_SPEEDS 7  /* SDR, DDR and QDR */
+#define TIMEOUT    18 /* 4.096 us * 2^18: about one second */
+
+static ib_mtu mtu_code(uint32_t bytes)
+{
+	unsigned int code;
+
+	for (code = IB_MTU_256; ib_mtu_bytes(code) < bytes; code++)
+		;
+	return (ib_mtu)code;
+}
+
+void port_info_init(struct soft_port *port, uint32_t mtu)
+{
+	struct ib_port_info *info = &port->regs.info;
+	unsigned int sl;
+
+	info->local_port_num = port->num;
+	info->link_width_supported = IB_WIDTH_1X | IB_WIDTH_4X;
+	info->link_width_enabled = IB_WIDTH_1X | IB_WIDTH_4X;
+	info->link_width_active = IB_WIDTH_4X;
+	ib_port_info_set_link_speed_supported(info, ALL_SPEEDS);
+	ib_port_info_set_link_speed_enabled(info, ALL_SPEEDS);
+	ib_port_info_set_link_speed_active(info, IB_SPEED_QDR);
+	ib_port_info_set_link_speed_ext_supported(info, 1 | 2); /* FDR, EDR */
+	ib_port_info_set_link_speed_ext_enabled(info, 1 | 2);
+	ib_port_info_set_link_speed_ext_active(info, 2);
+	ib_port_info_set_link_down_default(info, IB_PHYS_POLLING);
+	ib_port_info_set_mtu_cap(info, mtu_code(mtu));
+	ib_port_info_set_neighbor_mtu(info, mtu_code(mtu));
+	ib_port_info_set_vl_cap(info, DATA_LANES);
+	ib_port_info_set_operational_vls(info, DATA_LANES);
+	ib_port_info_set_subnet_timeout(info, TIMEOUT);
+	ib_port_info_set_resp_time_value(info, TIMEOUT);
+	info->vl_arb_high_cap = 8;
+	info->vl_arb_low_cap = 8;
+	info->guid_cap = SOFT_MAX_GIDS;
+	for (sl = 0; sl < 16; sl++)
+		ib_sl_to_vl_set(&port->regs.sl_to_vl, sl, 0);
+}
+
+static ib_be16 clamp16(uint64_t value)
+{
+	return ib_be16_of(value > UINT16_MAX ? UINT16_MAX : (uint16_t)value);
+}
+
+static uint64_t count_of(const struct soft_port *port, enum port_counter counter)
+{
+	return atomic_load_explicit(&port->count[counter], memory_order_relaxed);
+}
+
+void port_info_read(struct soft_port *port, struct ib_port_info *info)
+{
+	const struct port_lids lids = port_lids(port);
+
+	port_lock();
+	*info = port->regs.info;
+	ib_port_info_set_port_state(info, port_state(port));
+	ib_port_info_set_phys_state(info, port_phys_state(port));
+	port_unlock();
+	info->gid_prefix = ib_be64_of(atomic_load_explicit(&port->prefix, memory_order_relaxed));
+	info->lid = ib_be16_of(lids.base);
+	ib_port_info_set_lmc(info, lids.lmc);
+	info->cap_mask = ib_be32_of(atomic_load_explicit(&port->cap_mask, memory_order_relaxed));
+	info->pkey_violations = clamp16(count_of(port, CNT_BAD_PKEY));
+	info->qkey_violations = clamp16(count_of(port, CNT_BAD_QKEY));
+}
+
+/* Copies a byte, or a bit field, from a Set to the registers. A Set of 0 leaves a "no change if 0"
+ * field as it is. */
+#define COPY(field)               (to->field = from->field)
+#define COPY_BITS(field)          ib_port_info_set_##field(to, ib_port_info_##field(from))
+#define COPY_UNLESS_0(field)      (from->field ? (void)(to->field = from->field) : (void)0)
+#define COPY_BITS_UNLESS_0(field) (ib_port_info_##field(from) ? COPY_BITS(field) : (void)0)
+
+/* Writes the registers that have no effect of their own. True: the subnet manager's address has
+ * changed. */
+static bool write_registers(struct ib_port_info *to, const struct ib_port_info *from)
+{
+	bool moved = ib_be16_get(to->master_sm_lid) != ib_be16_get(from->master_sm_lid) ||
+		     ib_port_info_master_sm_sl(to) != ib_port_info_master_sm_sl(from);
+
+	COPY(master_sm_lid);
+	COPY_BITS(master_sm_sl);
+	COPY_BITS(neighbor_mtu);
+	COPY_BITS(init_type_reply);
+	COPY_BITS(vl_stall_count);
+	COPY_BITS(hoq_life);
+	COPY_BITS(mcast_pkey_trap_suppress);
+	COPY_BITS(subnet_timeout);
+	COPY_BITS(enforce_inbound);
+	COPY_BITS(enforce_outbound);
+	COPY_BITS(filter_raw_inbound);
+	COPY_BITS(filter_raw_outbound);
+	COPY(vl_high_limit);
+	COPY(thresholds);
+	COPY_UNLESS_0(link_width_enabled);
+	COPY_BITS_UNLESS_0(link_speed_enabled);
+	COPY_BITS_UNLESS_0(link_speed_ext_enabled);
+	COPY_BITS_UNLESS_0(link_down_default);
+	COPY_BITS_UNLESS_0(operational_vls);
+	return moved;
+}
+
+/* What a Set changes is told before the step of the port's state that the same Set asks for. */
+static uint16_t write_port_info(struct soft_port *port, const struct ib_port_info *from)
+{
+	bool moved;
+
+	port_set_prefix(port, ib_be64_get(from->gid_prefix));
+	port_set_lids(port, ib_be16_get(from->lid), (uint8_t)ib_port_info_lmc(from));
+	port_lock();
+	moved = write_registers(&port->regs.info, from);
+	port_unlock();
+	atomic_store(&port->count[CNT_BAD_PKEY], ib_be16_get(from->pkey_violations));
+	atomic_store(&port->count[CNT_BAD_QKEY], ib_be16_get(from->qkey_violations));
+	if (moved)
+		port_raise(port, IB_EVENT_SM_CHANGE);
+	if (ib_port_info_client_reregister(from))
+		port_raise(port, IB_EVENT_CLIENT_REREGISTER);
+	return port_set_state(port, (ib_phys_state)ib_port_info_phys_state(from),
+			      (ib_port_state)ib_port_info_port_state(from))
+		       ? IB_MAD_STATUS_OK
+		       : IB_MAD_STATUS_BAD_FIELD;
+}
+
+static uint16_t port_info_attr(struct soft_port *port, uint32_t attr_mod, bool set, uint8_t *data)
+{
+	struct ib_port_info info;
+	uint16_t status = IB_MAD_STATUS_OK;
+
+	(void)attr_mod; /* the Access Layer has found the port by the modifier */
+	if (set) {
+		memcpy(&info, data, sizeof(info));
+		status = write_port_info(port, &info);
+	}
+	port_info_read(port, &info);
+	memcpy(data, &info, sizeof(info));
+	return status;
+}
+
+static uint16_t pkey_attr(struct soft_port *port, uint32_t attr_mod, bool set, uint8_t *data)
+{
+	struct ib_pkey_table table;
+	uint16_t pkeys[SOFT_MAX_PKEYS];
+	uint32_t i;
+
+	_Static_assert(sizeof(table.pkey) / sizeof(*table.pkey) == SOFT_MAX_PKEYS,
+		       "the table is one block");
+	if (attr_mod & 0xffff)
+		return IB_MAD_STATUS_BAD_FIELD;
+	memcpy(&table, data, sizeof(table));
+	for (i = 0; i < SOFT_MAX_PKEYS; i++)
+		pkeys[i] = ib_be16_get(table.pkey[i]);
+	if (set)
+		port_set_pkeys(port, 0, SOFT_MAX_PKEYS, pkeys);
+	for (i = 0; i < SOFT_MAX_PKEYS; i++)
+		table.pkey[i] = ib_be16_of(port_pkey(port, i));
+	memcpy(data, &table, sizeof(table));
+	return IB_MAD_STATUS_OK;
+}
+
+static uint16_t guid_attr(struct soft_port *port, uint32_t attr_mod, bool set, uint8_t *data)
+{
+	struct ib_guid_info table;
+	ib_gid gid;
+	uint32_t i;
+
+	_Static_assert(sizeof(table.guid) / sizeof(*table.guid) == SOFT_MAX_GIDS,
+		       "the table is one block");
+	if (attr_mod)
+		return IB_MAD_STATUS_BAD_FIELD;
+	memcpy(&table, data, sizeof(table));
+	for (i = 1; set && i < SOFT_MAX_GIDS; i++) /* entry 0, the port GUID, is read only */
+		port_set_guid(port, i, ib_be64_get(table.guid[i]));
+	for (i = 0; i < SOFT_MAX_GIDS; i++) {
+		gid = port_gid(port, i);
+		memcpy(&table.guid[i], gid.raw + 8, sizeof(table.guid[i]));
+	}
+	memcpy(data, &table, sizeof(table));
+	return IB_MAD_STATUS_OK;
+}
+
+/* Reads or writes a register that has no effect of its own. */
+static uint16_t plain_attr(void *reg, size_t size, bool set, uint8_t *data)
+{
+	port_lock();
+	if (set)
+		memcpy(reg, data, size);
+	else
+		memcpy(data, reg, size);
+	port_unlock();
+	return IB_MAD_STATUS_OK;
+}
+
+static uint16_t sl_to_vl_attr(struct soft_port *port, uint32_t attr_mod, bool set, uint8_t *data)
+{
+	(void)attr_mod;
+	return plain_attr(&port->regs.sl_to_vl, sizeof(port->regs.sl_to_vl), set, data);
+}
+
+static uint16_t vl_arb_attr(struct soft_port *port, uint32_t attr_mod, bool set, uint8_t *data)
+{
+	const uint32_t part = attr_mod >> 16;
+
+	if (part < IB_VL_ARB_LOW_1 || part > IB_VL_ARB_HIGH_2)
+		return IB_MAD_STATUS_BAD_FIELD;
+	return plain_attr(&port->regs.vl_arb[part - 1], sizeof(port->regs.vl_arb[0]), set, data);
+}
+
+static uint16_t led_attr(struct soft_port *port, uint32_t attr_mod, bool set, uint8_t *data)
+{
+	(void)attr_mod;
+	return plain_attr(&port->regs.led, sizeof(port->regs.led), set, data);
+}
+
+uint16_t port_attr(struct soft_port *port, uint16_t attr_id, uint32_t attr_mod, bool set,
+		   uint8_t *data)
+{
+	static const struct {
+		uint16_t id;
+		uint16_t (*attr)(struct soft_port *port, uint32_t attr_mod, bool set,
+				 uint8_t *data);
+	} attrs[] = {
+		{ IB_SMP_PORT_INFO, port_info_attr }, { IB_SMP_PKEY_TABLE, pkey_attr },
+		{ IB_SMP_GUID_INFO, guid_attr },      { IB_SMP_SL_TO_VL, sl_to_vl_attr },
+		{ IB_SMP_VL_ARB, vl_arb_attr },       { IB_SMP_LED_INFO, led_attr },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(attrs) / sizeof(*attrs); i++)
+		if (attrs[i].id == attr_id)
+			return attrs[i].attr(port, attr_mod, set, data);
+	return IB_MAD_STATUS_BAD_METHOD_ATTR;
+}
