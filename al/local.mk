@@ -19,6 +19,8 @@ libibal_core_la_SOURCES = \
 	al/library/private.c \
 	al/library/private.h \
 	al/library/snapshot.c \
+	al/mgmt/rmpp.c \
+	al/mgmt/rmpp.h \
 	al/object/client.c \
 	al/object/client.h \
 	al/object/device.c \

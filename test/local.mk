@@ -118,6 +118,11 @@ check_PROGRAMS += test/e2e/modify_test
 test_e2e_modify_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_modify_test_DEPENDENCIES = hca/soft/soft.la
 
+# RMPP without a queue pair; the allocations are the test's own.
+check_PROGRAMS += test/unit/al/mgmt/rmpp_test
+test_unit_al_mgmt_rmpp_test_SOURCES = test/unit/al/mgmt/rmpp_test.c al/mgmt/rmpp.c
+test_unit_al_mgmt_rmpp_test_LDADD = $(CHECK_LIBS)
+
 # Every function of the API in every kind of callback.
 check_PROGRAMS += test/e2e/callback_test
 test_e2e_callback_test_CPPFLAGS = $(FAKE_FLAGS)
@@ -428,6 +433,10 @@ test_fuzz_rings_fuzz_SOURCES = test/fuzz/rings_fuzz.c test/fuzz/main.c test/fuzz
 	$(SOFT_HARNESS)
 test_fuzz_rings_fuzz_CPPFLAGS = -I$(srcdir)/test/fuzz $(AM_CPPFLAGS) -DFUZZ_CORPUS='"rings"'
 test_fuzz_rings_fuzz_LDADD = hca/soft/libsoft-core.la
+check_PROGRAMS += test/fuzz/rmpp_fuzz
+test_fuzz_rmpp_fuzz_SOURCES = test/fuzz/rmpp_fuzz.c test/fuzz/main.c test/fuzz/fuzz.h al/mgmt/rmpp.c
+test_fuzz_rmpp_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"rmpp"'
+test_fuzz_rmpp_fuzz_LDADD =
 check_PROGRAMS += test/fuzz/agent_fuzz
 test_fuzz_agent_fuzz_SOURCES = test/fuzz/agent_fuzz.c test/fuzz/main.c test/fuzz/fuzz.h al/protocol/protocol.c
 test_fuzz_agent_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"agent"'

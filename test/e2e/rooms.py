@@ -29,6 +29,7 @@ al/object: include ci
 al/event: ci object
 al/protocol: include
 al/verbs: ci object event
+al/mgmt: include ci
 al/user: include ci object event protocol
 al/library: include ci object event verbs user
 al/tools: include
