@@ -37,6 +37,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/link/loop.c \
 	hca/soft/link/serial.c hca/soft/link/serial.h \
 	hca/soft/link/source.h \
+	hca/soft/link/waiting.c hca/soft/link/waiting.h \
 	hca/soft/memory/errand.c hca/soft/memory/errand.h \
 	hca/soft/memory/mr.c hca/soft/memory/mr.h \
 	hca/soft/memory/payload.c hca/soft/memory/payload.h \

@@ -13,10 +13,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "hca/soft/base/table.h"
 #include "hca/soft/link/link.h"
 #include "hca/soft/link/serial.h"
 #include "hca/soft/link/source.h"
+#include "hca/soft/link/waiting.h"
 #include "hca/soft/memory/payload.h"
 #include "hca/soft/packet/pool.h"
 #include "hca/soft/port/port.h"
@@ -38,9 +38,7 @@ struct queue {
 	struct engine *engine;
 	struct fmutex lock; /* guards first and last */
 	struct pooled *first, **last;
-	_Atomic bool any_waiting; /* some bit of waiting is set */
-	/* A bit for each queue pair of this port, by index: the queue pair found no room, and is to be kicked. */
-	_Atomic uint64_t *waiting;
+	struct waiting waiting; /* queue pairs of this port that found no room */
 };
 
 static struct queue *queue_of(const struct soft_port *port)
@@ -48,50 +46,7 @@ static struct queue *queue_of(const struct soft_port *port)
 	return port->link_state;
 }
 
-/* ----------------------------------------------------------------- waiting for room */
-
-static uint32_t index_of(const struct soft_port *port, uint32_t qpn)
-{
-	if (qpn < SPECIAL_QPS) /* behind the queue pairs of the table */
-		return port->ports->actors->max + qpn;
-	return (qpn - port->ports->actors->base) & ((1u << TABLE_BITS) - 1);
-}
-
-/* Returns the actor of the queue pair that index_of() gave the index. */
-static struct actor *actor_at(const struct soft_port *port, uint32_t index)
-{
-	const struct table *actors = port->ports->actors;
-
-	return index < actors->max ? table_index(actors, index)
-				   : &port->special[index - actors->max];
-}
-
-/* Returns how many words have a bit for each queue pair. */
-static uint32_t waiting_words(const struct soft_port *port)
-{
-	return (port->ports->actors->max + SPECIAL_QPS + 63) / 64;
-}
-
-static void kick_word(struct runner *r, struct queue *q, uint32_t word)
-{
-	uint64_t bits = atomic_exchange(&q->waiting[word], 0);
-
-	for (; bits; bits &= bits - 1)
-		actor_kick(r, actor_at(q->port, word * 64 + (uint32_t)__builtin_ctzll(bits)));
-}
-
-/* Kicks the queue pairs of a port that have waited for room. */
-static void kick_waiting(struct runner *r, struct queue *q)
-{
-	uint32_t words, i;
-
-	if (!atomic_exchange(&q->any_waiting, false))
-		return;
-	words = waiting_words(q->port);
-	for (i = 0; i < words; i++)
-		if (atomic_load_explicit(&q->waiting[i], memory_order_relaxed))
-			kick_word(r, q, i);
-}
+/* ----------------------------------------------------------------- room */
 
 /* A packet of a port's pool is free again: kicks the waiting queue pairs of this port and of the far port. */
 static void packet_came_home(struct runner *r, struct pool *pool)
@@ -100,9 +55,9 @@ static void packet_came_home(struct runner *r, struct pool *pool)
 
 	if (!r) /* payload_keep() has given the packet back, and queue_send() kicks */
 		return;
-	kick_waiting(r, q);
+	waiting_kick(r, &q->waiting);
 	if (q->port->cable != q->port && queue_of(q->port->cable))
-		kick_waiting(r, queue_of(q->port->cable));
+		waiting_kick(r, &queue_of(q->port->cable)->waiting);
 }
 
 /* Returns how many packets the port's pool has left. A port without a queue counts as a port with a full pool. */
@@ -135,15 +90,11 @@ static uint32_t room_now(const struct soft_port *port, enum flow_index flow)
 
 static uint32_t queue_room(const struct source *src, enum flow_index flow)
 {
-	const uint32_t index = index_of(src->port, src->qpn);
-	struct queue *q = queue_of(src->port);
 	uint32_t count = room_now(src->port, flow);
 
 	if (count)
 		return count;
-	/* Sets the bit, and then looks at the room again: a packet may have come home before the bit was set. */
-	atomic_fetch_or(&q->waiting[index / 64], 1ull << index % 64);
-	atomic_store(&q->any_waiting, true);
+	waiting_add(&queue_of(src->port)->waiting, src->qpn);
 	return room_now(src->port, flow);
 }
 
@@ -288,14 +239,12 @@ static void answer_doorbell(struct watch *watch, struct runner *r)
 
 static al_status queue_attach(struct soft_port *port, struct engine *engine)
 {
-	uint32_t words = waiting_words(port);
 	struct queue *q = al_alloc_aligned(64, sizeof(*q));
 
 	if (!q)
 		return AL_INSUFFICIENT_MEMORY;
-	q->waiting = al_alloc(words * sizeof(*q->waiting));
-	if (!q->waiting || pool_create(&q->pool, PACKETS, PAYLOAD)) {
-		al_free((void *)q->waiting);
+	if (waiting_create(&q->waiting, port) || pool_create(&q->pool, PACKETS, PAYLOAD)) {
+		waiting_destroy(&q->waiting);
 		al_free(q);
 		return AL_INSUFFICIENT_MEMORY;
 	}
@@ -322,7 +271,7 @@ static void queue_detach(struct soft_port *port)
 	poller_stop(&q->poller);
 	port->link_state = NULL;
 	pool_destroy(&q->pool);
-	al_free((void *)q->waiting);
+	waiting_destroy(&q->waiting);
 	al_free(q);
 }
 
