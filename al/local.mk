@@ -175,6 +175,8 @@ al_agent_libagent_la_SOURCES = \
 	al/agent/socket.h \
 	al/agent/verbs.c \
 	al/agent/verbs.h \
+	al/object/port.c \
+	al/object/port.h \
 	al/protocol/protocol.c
 
 sbin_PROGRAMS += ald

@@ -140,6 +140,7 @@ EXTRA_test_e2e_virtual_test_DEPENDENCIES = hca/soft/soft.la
 API_TESTS = \
 	test/unit/al/event/async_test \
 	test/unit/al/event/channel_test \
+	test/unit/al/event/ladder_test \
 	test/unit/al/event/pnp_test \
 	test/unit/al/event/removal_test \
 	test/unit/al/event/wake_test \
@@ -340,6 +341,7 @@ test_bench_bench_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_SO='"$(abs_top_builddir)/test/
 test_bench_bench_LDADD = libibal.la
 dist_check_SCRIPTS += test/e2e/bench.sh test/e2e/dist.sh
 noinst_HEADERS += test/unit/al/bed.h
+noinst_HEADERS += test/unit/al/port_history.h
 
 # For analysers, which parse without building (.ci/run).
 print-flags:

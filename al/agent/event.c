@@ -12,24 +12,17 @@
 
 #include "al/protocol/protocol.h"
 
-#define STATES                                                                             \
-	(1u << IB_EVENT_PORT_DOWN | 1u << IB_EVENT_PORT_INIT | 1u << IB_EVENT_PORT_ARMED | \
-	 1u << IB_EVENT_PORT_ACTIVE)
-
-/* Makes the next event of a source. Returns the event's bit in pending; 0: the source has no event. */
-static uint32_t next_event(const struct source *s, struct agent_event *event)
+/* Takes the next event of a source. False: the source has no event. */
+static bool take_event(struct source *s, struct agent_event *event)
 {
-	/* The lowest bit: a port's IB_EVENT_PORT_DOWN comes before the state that followed. */
-	uint32_t bit = s->pending & -s->pending;
+	uint32_t bit = s->pending & SOURCE_REMOVE ? SOURCE_REMOVE : s->pending & -s->pending;
+	ib_event_type type;
 
 	*event = (struct agent_event){ .cookie = s->cookie, .guid = s->guid, .port = s->port };
-	if (s->pending & SOURCE_REMOVE) {
+	s->pending &= ~bit;
+	if (bit == SOURCE_REMOVE) {
 		event->kind = AGENT_EVENT_CA_REMOVE;
-		return SOURCE_REMOVE;
-	}
-	if (!bit)
-		return 0;
-	if (bit == SOURCE_COMPLETION) {
+	} else if (bit == SOURCE_COMPLETION) {
 		event->kind = AGENT_EVENT_COMPLETION;
 	} else if (bit == SOURCE_ADD) {
 		event->kind = AGENT_EVENT_CA_ADD;
@@ -37,23 +30,28 @@ static uint32_t next_event(const struct source *s, struct agent_event *event)
 		event->kind = AGENT_EVENT_READY;
 	} else if (bit == SOURCE_ENDING) {
 		event->kind = AGENT_EVENT_ENDING;
-	} else {
+	} else if (bit) {
 		event->kind = s->kind;
 		event->type = (uint32_t)__builtin_ctz(bit);
+	} else {
+		if (!ladder_take(&s->ladder, &type))
+			return false;
+		event->kind = s->kind;
+		event->type = type;
 	}
-	return bit;
+	return true;
 }
 
 /* Sends pending events until none is left or the socket is full. Under the lock. */
 static void send_pending(struct outbox *outbox)
 {
 	struct agent_event event;
-	struct source *s;
-	uint32_t bit;
+	struct source *s, left;
 
 	while (!outbox->full && outbox->queue) {
 		s = outbox->queue;
-		while ((bit = next_event(s, &event))) {
+		/* left: the source without the event that is being sent */
+		for (left = *s; take_event(&left, &event); *s = left) {
 			if (TEMP_FAILURE_RETRY(send(outbox->fd, &event, sizeof(event),
 						    MSG_NOSIGNAL | MSG_DONTWAIT)) < 0) {
 				/* The socket is full, or the kernel has no memory for the record. If the
@@ -62,7 +60,6 @@ static void send_pending(struct outbox *outbox)
 				loop_change(outbox->fd, &outbox->watched, EPOLLIN | EPOLLOUT);
 				return;
 			}
-			s->pending &= ~bit;
 		}
 		outbox->queue = s->next;
 		if (!outbox->queue)
@@ -91,7 +88,7 @@ static void raise_locked(struct source *s, uint32_t bits)
 	struct outbox *outbox = s->outbox;
 
 	s->pending |= bits;
-	if (!s->pending)
+	if (!s->pending && !ladder_has_event(&s->ladder))
 		return;
 	if (!s->queued) {
 		s->queued = true;
@@ -115,14 +112,9 @@ void source_raise(struct source *s, uint32_t bits)
 
 void source_port(struct source *s, ib_event_type type)
 {
-	uint32_t bit = 1u << type;
-
 	pthread_mutex_lock(&s->outbox->lock);
-	/* A pending state of a port is replaced by a later state, but a pending Down stays. */
-	if (bit & STATES)
-		s->pending &=
-			type == IB_EVENT_PORT_DOWN ? ~STATES : ~STATES | 1u << IB_EVENT_PORT_DOWN;
-	raise_locked(s, bit);
+	ladder_follow(&s->ladder, type);
+	raise_locked(s, 0);
 	pthread_mutex_unlock(&s->outbox->lock);
 }
 
@@ -135,6 +127,7 @@ void source_forget(struct source *s)
 		return;
 	pthread_mutex_lock(&outbox->lock);
 	s->pending = 0;
+	s->ladder = (struct ladder){ 0 };
 	if (s->queued) {
 		for (p = &outbox->queue; *p != s; p = &(*p)->next)
 			;

@@ -12,6 +12,7 @@
 #include <iba/ib_types.h>
 
 #include "al/agent/loop.h"
+#include "al/object/port.h"
 
 struct source {
 	struct outbox *outbox; /* of the client */
@@ -20,6 +21,7 @@ struct source {
 	uint32_t kind;         /* enum agent_event_kind of the source's asynchronous events */
 	uint32_t port;         /* number of the port; 0: no port */
 	uint32_t pending;      /* events that are not sent yet: 1 << enum ib_event_type, and SOURCE_* */
+	struct ladder ladder;  /* events of a port: what was sent, and what is not sent yet */
 	uint64_t cookie;       /* the client's name for the object */
 	uint64_t guid;         /* of the HCA, in events of its arrival and removal */
 };
@@ -46,7 +48,11 @@ void outbox_flush(struct outbox *outbox);
 
 /* Raises events: bits of source.pending. Any thread. */
 void source_raise(struct source *source, uint32_t bits);
-/* Raises an event of a port, and merges it with pending states of the port. Any thread. */
+/*
+ * Raises an event of a port, as an event handler gets the event. The port's ladder orders and
+ * merges what is not sent yet, so that the client's ladder, which adds what is sent, tells the same
+ * as a ladder in the agent's process. Any thread.
+ */
 void source_port(struct source *source, ib_event_type type);
 /* Drops the source's pending events and takes it out of the queue. The caller raises nothing more. Any thread. */
 void source_forget(struct source *source);

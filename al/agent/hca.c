@@ -93,8 +93,11 @@ al_status hca_make_ports(struct hca *hca, uint32_t num_ports, uint64_t cookie)
 		hca->num_ports = num_ports;
 	}
 	pthread_mutex_lock(&outbox->lock);
-	for (uint32_t i = 0; i <= hca->num_ports; i++)
+	for (uint32_t i = 0; i <= hca->num_ports; i++) {
 		ports[i].cookie = cookie;
+		ports[i].ladder =
+			(struct ladder){ 0 }; /* the client asks for the ports' states again */
+	}
 	hca->ports = ports;
 	pthread_mutex_unlock(&outbox->lock);
 	return AL_SUCCESS;

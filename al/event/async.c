@@ -71,7 +71,7 @@ static void dispatch_unaffiliated(struct al_dev *dev, ib_event_type type, uint8_
 		       dev->module, al_event_type_str(type), port, dev->attr.num_ports);
 		return;
 	}
-	port_add_event(&dev->ports[port], type);
+	ladder_add(&dev->ports[port].ladder, type);
 	ev_raise(&dev->ev, 1u << type);
 }
 
@@ -172,7 +172,7 @@ static void notify_handlers(struct al_dev *dev, ib_event_type type, uint32_t por
 			h->cb(h->obj.context, &event);
 			continue;
 		}
-		port_add_event(&h->ports[port], type);
+		ladder_follow(&h->ports[port].ladder, type);
 		ev_raise(&h->obj.ev, 1u << type);
 	}
 	pnp_port_event(dev, port, type);
@@ -392,10 +392,6 @@ static al_status use_channel(struct al_event_handler *h, al_channel_h channel)
 	h->ports = al_alloc((dev->attr.num_ports + 1) * sizeof(*h->ports));
 	if (!h->ports)
 		return AL_INSUFFICIENT_MEMORY;
-	/* the state reported last counts as known to the handler */
-	for (uint32_t i = 1; i <= dev->attr.num_ports; i++)
-		ladder_init(&h->ports[i].ladder,
-			    (ib_port_state)atomic_load(&dev->ports[i].ladder.reported));
 	atomic_store(&h->obj.ev.queue, channel_queue(obj));
 	h->obj.ev.take = take_port_event;
 	return AL_SUCCESS;

@@ -288,8 +288,7 @@ static struct pnp_ca *new_ca(struct al_dev *dev)
 	dev_ref(dev);
 	ca->dev = dev;
 	for (uint32_t i = 1; i <= dev->attr.num_ports; i++)
-		atomic_init(&ca->ports[i].ladder.state,
-			    atomic_load(&dev->ports[i].ladder.reported));
+		ladder_replay(&ca->ports[i].ladder, ladder_told(&dev->ports[i].ladder));
 	return ca;
 }
 
@@ -464,7 +463,7 @@ void pnp_port_event(struct al_dev *dev, uint32_t port, ib_event_type type)
 			;
 		if (!ca || !reg->ports)
 			continue;
-		port_add_event(&ca->ports[port], type);
+		ladder_add(&ca->ports[port].ladder, type);
 		wake_channel_reader(reg);
 	}
 	pthread_cond_broadcast(&pnp_changed);

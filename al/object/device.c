@@ -428,7 +428,7 @@ static void install_dead_ops(struct al_dev *dev)
 
 static void raise_fatal_event(struct al_dev *dev)
 {
-	atomic_fetch_or(&dev->ports[0].pending, 1u << IB_EVENT_DEVICE_FATAL);
+	ladder_add(&dev->ports[0].ladder, IB_EVENT_DEVICE_FATAL);
 	ev_raise(&dev->ev, 1u << IB_EVENT_DEVICE_FATAL);
 }
 

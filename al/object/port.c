@@ -1,91 +1,204 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Port events: the ladder of a port's states, and the merging of all other events. */
+/* Port events: the ladder of a port's states with the changes between its rungs, and the ladders of
+ * an HCA's ports. */
 #include "al/object/port.h"
 
-/* Limits a state that a module reports to the highest state of the ladder. */
-static ib_port_state clamp_state(ib_port_state state)
+/*
+ * ladder.word, from bit 0 on: the state of the port and the state told last (enum ib_port_state),
+ * and FELL. Then a byte for each rung: the changes that came while the port was in that state and
+ * are not told, 1 << (type - IB_EVENT_LID_CHANGE). The byte of rung 0 (IB_PORT_NOP) has the changes
+ * that came before the last fall, or before the first state.
+ */
+#define STATE_MASK    7u
+#define TOLD_SHIFT    3
+#define FELL          (1u << 6) /* Down is the next state to tell; the state told last is above Down */
+#define CHANGES_SHIFT 8
+#define CHANGES_BITS  8
+#define CHANGES_MASK  0xffu
+#define ALL_CHANGES   (~0ull << CHANGES_SHIFT)
+
+_Static_assert(IB_EVENT_DEVICE_FATAL - IB_EVENT_LID_CHANGE < CHANGES_BITS, "a change has no bit");
+_Static_assert(CHANGES_SHIFT + CHANGES_BITS * (IB_PORT_ACTIVE + 1) <= 64, "a rung has no byte");
+
+static uint32_t state_of(uint64_t word)
 {
-	return state > IB_PORT_ACTIVE ? IB_PORT_ACTIVE : state;
+	return word & STATE_MASK;
 }
+
+static uint32_t told_of(uint64_t word)
+{
+	return word >> TOLD_SHIFT & STATE_MASK;
+}
+
+static uint64_t set_state(uint64_t word, uint32_t state)
+{
+	return (word & ~(uint64_t)STATE_MASK) | state;
+}
+
+/* Counts a state as told. With Down the fall is told. */
+static uint64_t set_told(uint64_t word, uint32_t state)
+{
+	return (word & ~(uint64_t)(STATE_MASK << TOLD_SHIFT | FELL)) | state << TOLD_SHIFT;
+}
+
+static int shift_of(uint32_t rung)
+{
+	return CHANGES_SHIFT + CHANGES_BITS * (int)rung;
+}
+
+/* The state that an event sets; IB_PORT_NOP: the event is a change. */
+static uint32_t event_state(ib_event_type type)
+{
+	return PORT_STATES & 1u << type ? type - IB_EVENT_PORT_DOWN + IB_PORT_DOWN : IB_PORT_NOP;
+}
+
+/* ------------------------------------------------------------------ adding */
+
+/* Moves the changes of all rungs to the byte of the changes before the last fall. */
+static uint64_t move_changes(uint64_t word)
+{
+	uint64_t changes = 0;
+
+	for (uint32_t rung = 0; rung <= IB_PORT_ACTIVE; rung++)
+		changes |= word >> shift_of(rung) & CHANGES_MASK;
+	return (word & ~ALL_CHANGES) | changes << shift_of(0);
+}
+
+static uint64_t add_state(uint64_t word, uint32_t state)
+{
+	if (state < state_of(word)) {
+		word = move_changes(word);
+		if (told_of(word) > IB_PORT_DOWN)
+			word |= FELL;
+	}
+	return set_state(word, state);
+}
+
+static uint64_t add(uint64_t word, ib_event_type type)
+{
+	uint32_t state = event_state(type);
+
+	if (state)
+		return add_state(word, state);
+	return word | 1ull << (type - IB_EVENT_LID_CHANGE) << shift_of(state_of(word));
+}
+
+/* ------------------------------------------------------------------ taking */
+
+static bool take_change(uint64_t *word, uint32_t rung, ib_event_type *type)
+{
+	uint64_t changes = *word >> shift_of(rung) & CHANGES_MASK;
+
+	if (!changes)
+		return false;
+	*type = (ib_event_type)(IB_EVENT_LID_CHANGE + __builtin_ctzll(changes));
+	*word &= ~((changes & -changes) << shift_of(rung));
+	return true;
+}
+
+static void take_step(uint64_t *word, uint32_t state, ib_event_type *type)
+{
+	*word = set_told(*word, state);
+	*type = (ib_event_type)(state - IB_PORT_DOWN + IB_EVENT_PORT_DOWN);
+}
+
+/* Takes the next event. This function is the rule of order. */
+static bool take(uint64_t *word, ib_event_type *type)
+{
+	uint32_t state = state_of(*word), told = told_of(*word);
+
+	if (take_change(word, 0, type))
+		return true;
+	if (*word & FELL) {
+		take_step(word, IB_PORT_DOWN, type);
+		return true;
+	}
+	if (told == IB_PORT_NOP && state > IB_PORT_DOWN)
+		told = IB_PORT_DOWN; /* a new client of a port that is up is not told Down */
+	for (uint32_t rung = IB_PORT_DOWN; rung <= told; rung++)
+		if (take_change(word, rung, type))
+			return true;
+	if (told >= state)
+		return false;
+	take_step(word, told + 1, type);
+	return true;
+}
+
+/* ------------------------------------------------------------------ ladder */
 
 void ladder_init(struct ladder *l, ib_port_state state)
 {
-	uint32_t none = 0;
-
-	atomic_compare_exchange_strong(&l->state, &none, clamp_state(state));
-	atomic_store(&l->reported, atomic_fetch_and(&l->state, ~LADDER_FELL) & ~LADDER_FELL);
-}
-
-void ladder_set(struct ladder *l, ib_port_state state)
-{
-	uint32_t now = atomic_load_explicit(&l->state, memory_order_relaxed), next;
+	uint32_t known = state > IB_PORT_ACTIVE ? IB_PORT_ACTIVE : state;
+	uint64_t now = atomic_load(&l->word), next;
 
 	do {
-		next = state | (now & LADDER_FELL);
-		/* a change to a lower state counts as a fall through Down */
-		if (state == IB_PORT_DOWN || state < (now & ~LADDER_FELL))
-			next |= LADDER_FELL;
-	} while (!atomic_compare_exchange_weak(&l->state, &now, next));
+		next = state_of(now) ? now : set_state(now, known);
+		next = set_told(next, state_of(next));
+	} while (!atomic_compare_exchange_weak(&l->word, &now, next));
 }
 
-ib_port_state ladder_step(struct ladder *l)
+void ladder_replay(struct ladder *l, ib_port_state state)
 {
-	uint32_t now = atomic_fetch_and(&l->state, ~LADDER_FELL);
-	uint32_t state = now & ~LADDER_FELL;
-	uint32_t reported = atomic_load(&l->reported);
-
-	if (reported == IB_PORT_NOP) /* nothing was reported yet: begin with Down, or above Down if
-					the port is up */
-		reported = state > IB_PORT_DOWN ? IB_PORT_DOWN : IB_PORT_NOP;
-	else if (now & LADDER_FELL && reported != IB_PORT_DOWN)
-		reported = IB_PORT_NOP;
-	if (reported >= state)
-		return IB_PORT_NOP;
-	atomic_store(&l->reported, reported + 1);
-	return (ib_port_state)(reported + 1);
+	atomic_store(&l->word, set_state(0, state));
 }
 
-static bool ladder_has_step(const struct ladder *l)
+void ladder_add(struct ladder *l, ib_event_type type)
 {
-	uint32_t now = atomic_load(&l->state), reported = atomic_load(&l->reported);
+	uint64_t now = atomic_load_explicit(&l->word, memory_order_relaxed);
 
-	return reported < (now & ~LADDER_FELL) || (now & LADDER_FELL && reported != IB_PORT_DOWN);
+	while (!atomic_compare_exchange_weak(&l->word, &now, add(now, type)))
+		;
 }
 
-void port_add_event(struct dev_port *port, ib_event_type type)
+void ladder_follow(struct ladder *l, ib_event_type type)
 {
-	if (PORT_STATES & 1u << type)
-		ladder_set(&port->ladder,
-			   (ib_port_state)(type - IB_EVENT_PORT_DOWN + IB_PORT_DOWN));
-	else
-		atomic_fetch_or(&port->pending, 1u << type);
+	uint32_t state = event_state(type);
+
+	if (state && ladder_told(l) == IB_PORT_NOP)
+		ladder_init(l, state == IB_PORT_DOWN ? IB_PORT_ACTIVE : (ib_port_state)(state - 1));
+	ladder_add(l, type);
 }
+
+bool ladder_take(struct ladder *l, ib_event_type *type)
+{
+	uint64_t now = atomic_load(&l->word), next;
+
+	do {
+		next = now;
+		if (!take(&next, type))
+			return false;
+	} while (!atomic_compare_exchange_weak(&l->word, &now, next));
+	return true;
+}
+
+bool ladder_has_event(const struct ladder *l)
+{
+	uint64_t word = atomic_load(&l->word);
+	ib_event_type type;
+
+	return take(&word, &type);
+}
+
+ib_port_state ladder_told(const struct ladder *l)
+{
+	return (ib_port_state)told_of(atomic_load(&l->word));
+}
+
+/* ------------------------------------------------------------------- ports */
 
 bool port_take_event(struct dev_port *ports, uint32_t num_ports, ib_event_type *type,
 		     uint32_t *port)
 {
-	for (uint32_t i = 0; i <= num_ports; i++) {
-		ib_port_state step = ladder_step(&ports[i].ladder);
-		uint32_t pending = atomic_load(&ports[i].pending);
-
-		*port = i;
-		if (step != IB_PORT_NOP) {
-			*type = (ib_event_type)(step - IB_PORT_DOWN + IB_EVENT_PORT_DOWN);
+	for (*port = 0; *port <= num_ports; ++*port)
+		if (ladder_take(&ports[*port].ladder, type))
 			return true;
-		}
-		if (pending) {
-			*type = (ib_event_type)__builtin_ctz(pending);
-			atomic_fetch_and(&ports[i].pending, ~(pending & -pending));
-			return true;
-		}
-	}
 	return false;
 }
 
 bool port_has_event(const struct dev_port *ports, uint32_t num_ports)
 {
 	for (uint32_t i = 0; i <= num_ports; i++)
-		if (atomic_load(&ports[i].pending) || ladder_has_step(&ports[i].ladder))
+		if (ladder_has_event(&ports[i].ladder))
 			return true;
 	return false;
 }

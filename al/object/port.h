@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* An HCA's ports: the sizes of their tables, and the pending events of each port. al/event delivers the events. */
+/* An HCA's ports: the sizes of their tables, and the events of each port that are still to be told. al/event delivers the events. */
 #ifndef AL_OBJECT_PORT_H
 #define AL_OBJECT_PORT_H
 
@@ -9,48 +9,69 @@
 #include <iba/ib_verbs.h>
 
 /*
- * The state of a port and the last state that was reported, as rungs of a ladder: Down, Initialize, Armed, Active. Reports
- * climb one rung at a time, so many changes merge into few reports; but a change to or through Down is always reported. One
- * thread at a time reports with ladder_step(); ladder_set() may be called in any context meanwhile.
+ * What the client of a port was told, and what the client is still to be told: the state of the port, and the changes of the
+ * port's tables and subnet manager (the events IB_EVENT_LID_CHANGE to IB_EVENT_DEVICE_FATAL). A client is whoever takes the
+ * events: the async dispatcher, a handler's channel, a PnP registration, or the agent for one of its clients. Events are added
+ * in any context, lock-free and without an allocation: the ladder is one word.
+ *
+ * The states are the rungs of a ladder: Down, Initialize, Armed, Active. A change to a lower state is a fall through Down. A
+ * slow client is told the shortest legal sequence from the state that it was told last to the state of the port:
+ *
+ * - Each state told is Down, or one rung above the state told before.
+ * - A fall is told unless Down is the last state told. Falls that are not told yet merge into one Down, which stands for the
+ *   last of them. The climb before a fall is left out as far as the client was not told of it.
+ * - A change is told after every step that came before the change, and before every step that came after it. So a change
+ *   between Initialize and Armed is told between those two steps, also if the client has been told neither. A change before a
+ *   fall that is not told yet is told before Down, and so is a change in a climb that is left out; if Down is the last state
+ *   told, the change in a climb that is left out is told before Initialize.
+ * - Changes of one type merge if no step is told between them. A change before a fall and a change of the same type after the
+ *   fall are told both: the first one alone would be told before the second one happened, and the second one alone after
+ *   the fall that the first one preceded.
+ * - Changes between the same two steps are told in the order of enum ib_event_type.
+ *
+ * A ladder that is fed with what another ladder tells keeps these rules for what the other one was fed with.
  */
 struct ladder {
-	_Atomic uint32_t state;    /* current state, enum ib_port_state, and the bit LADDER_FELL */
-	_Atomic uint32_t reported; /* state reported last; written by ladder_step() */
+	_Atomic uint64_t word;
 };
-#define LADDER_FELL 0x100u /* the port went Down, or to a lower state, since the last ladder_step() */
 
 /*
- * Sets the state of a new ladder. The state counts as reported already. A ladder_set() that came before takes precedence. Called
- * before the first ladder_step(). A ladder that is fed from another ladder's reports starts with the state which that ladder
- * reported last: with a higher state, the reports still to come would look like a fall.
+ * Sets the state of a new ladder, and counts the state as told. A state that was added before takes precedence. Called before
+ * the first ladder_take().
  */
 void ladder_init(struct ladder *l, ib_port_state state);
-/* Sets the port's current state. Any context. */
-void ladder_set(struct ladder *l, ib_port_state state);
-/* Returns the next state to report, and counts it as reported. IB_PORT_NOP: nothing is left to report. */
-ib_port_state ladder_step(struct ladder *l);
+/* Sets the state of a new ladder that nobody else uses yet: the steps from Down to the state are to be told, or Down itself. */
+void ladder_replay(struct ladder *l, ib_port_state state);
+/* Adds an event of a port. Any context. */
+void ladder_add(struct ladder *l, ib_event_type type);
+/*
+ * Adds an event that another ladder has told. The first state shows which state the other ladder told before: the rung below,
+ * or any rung above Down. So the client of a ladder that begins with ladder_follow() counts as told what the other ladder has
+ * told already. One thread at a time.
+ */
+void ladder_follow(struct ladder *l, ib_event_type type);
+/* Takes the next event, and counts the event as told. False: nothing is left to tell. */
+bool ladder_take(struct ladder *l, ib_event_type *type);
+/* True: ladder_take() would take an event. */
+bool ladder_has_event(const struct ladder *l);
+/* The state that was told last; IB_PORT_NOP: none. */
+ib_port_state ladder_told(const struct ladder *l);
 
-/* The port events that set the ladder's state, 1 << enum ib_event_type. */
+/* The port events that set a ladder's state, 1 << enum ib_event_type. */
 #define PORT_STATES                                                                        \
 	(1u << IB_EVENT_PORT_DOWN | 1u << IB_EVENT_PORT_INIT | 1u << IB_EVENT_PORT_ARMED | \
 	 1u << IB_EVENT_PORT_ACTIVE)
 
 struct dev_port {
-	_Atomic uint32_t pending; /* pending events except PORT_STATES, 1 << enum ib_event_type */
-	struct ladder ladder;
+	struct ladder ladder;               /* of port 0, the HCA itself: changes only */
 	uint32_t gid_tbl_len, pkey_tbl_len; /* number of entries; constant */
 	ib_mtu max_mtu;                     /* constant */
 	ib_gid *gids;                       /* copy of the GID table, in al_dev.ports only: dev_find_gid() */
 };
 
-/* Adds an event to the port's pending events. Any context. */
-void port_add_event(struct dev_port *port, ib_event_type type);
-/*
- * Takes the first pending event of ports 0 to num_ports, in the order of the ports. False: no event is pending. One thread at
- * a time.
- */
+/* Takes the next event of the first of the ports 0 to num_ports that has one: ports are in no order. False: no port has an event. */
 bool port_take_event(struct dev_port *ports, uint32_t num_ports, ib_event_type *type, uint32_t *port);
-/* True: port_take_event() would find an event. */
+/* True: port_take_event() would take an event. */
 bool port_has_event(const struct dev_port *ports, uint32_t num_ports);
 
 #endif

@@ -20,3 +20,7 @@ test_unit_al_event_removal_test_LDADD = $(API_LIBS)
 check_PROGRAMS += test/unit/al/event/wake_test
 test_unit_al_event_wake_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_event_wake_test_LDADD = $(API_LIBS)
+
+check_PROGRAMS += test/unit/al/event/ladder_test
+test_unit_al_event_ladder_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_event_ladder_test_LDADD = $(API_LIBS)

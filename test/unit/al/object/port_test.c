@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The ladder of a port's states, and what waits for a port: by themselves, without a thread that delivers. */
+/* The ladder of a port's states and the changes between its rungs: by themselves, without a thread
+ * that delivers. */
 #include <check.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "al/object/port.h"
+#include "test/unit/al/port_history.h"
 
 static struct ladder at(ib_port_state state)
 {
@@ -13,24 +16,56 @@ static struct ladder at(ib_port_state state)
 	return l;
 }
 
-/* Walks to the end, and compares with what is expected: digits of enum ib_port_state. */
-static void expect_walk(struct ladder *l, const char *want)
+static struct ladder newcomer(ib_port_state state)
 {
-	char got[32] = "";
-	ib_port_state step;
+	struct ladder l;
+
+	ladder_replay(&l, state);
+	return l;
+}
+
+/* Events are letters: D I R A the states Down, Initialize, Armed, Active; l p g s r f the changes.
+ */
+static const char letters[] = "DIRAlpgsrf";
+
+static ib_event_type event_of(char letter)
+{
+	return (ib_event_type)(IB_EVENT_PORT_DOWN + (strchr(letters, letter) - letters));
+}
+
+static void add(struct ladder *l, const char *events)
+{
+	for (; *events; events++)
+		ladder_add(l, event_of(*events));
+}
+
+/* Takes num events, and compares them with what is expected. */
+static void expect_some(struct ladder *l, int num, const char *want)
+{
+	char got[64] = "";
+	ib_event_type type;
 	int n = 0;
 
-	while ((step = ladder_step(l)) != IB_PORT_NOP && n < 31)
-		got[n++] = (char)('0' + step);
+	while (n < num && ladder_take(l, &type))
+		got[n++] = letters[type - IB_EVENT_PORT_DOWN];
 	ck_assert_str_eq(got, want);
 }
+
+static void expect(struct ladder *l, const char *want)
+{
+	expect_some(l, 63, want);
+	ck_assert(!ladder_has_event(l));
+}
+
+/* ------------------------------------------------------------------ states */
 
 START_TEST(the_first_port_state_is_not_reported)
 {
 	for (int state = IB_PORT_DOWN; state <= IB_PORT_ACTIVE; state++) {
 		struct ladder l = at((ib_port_state)state);
 
-		expect_walk(&l, "");
+		expect(&l, "");
+		ck_assert_int_eq(ladder_told(&l), state);
 	}
 }
 END_TEST
@@ -38,19 +73,19 @@ END_TEST
 START_TEST(every_step_between_two_port_states_is_delivered_in_order)
 {
 	static const char *const want[5][5] = {
-		[1] = { [1] = "", [2] = "2", [3] = "23", [4] = "234" },
-		[2] = { [1] = "1", [2] = "", [3] = "3", [4] = "34" },
-		[3] = { [1] = "1", [2] = "12", [3] = "", [4] = "4" },
-		[4] = { [1] = "1", [2] = "12", [3] = "123", [4] = "" },
+		[1] = { [1] = "", [2] = "I", [3] = "IR", [4] = "IRA" },
+		[2] = { [1] = "D", [2] = "", [3] = "R", [4] = "RA" },
+		[3] = { [1] = "D", [2] = "DI", [3] = "", [4] = "A" },
+		[4] = { [1] = "D", [2] = "DI", [3] = "DIR", [4] = "" },
 	};
 
 	for (int from = 1; from <= 4; from++)
 		for (int to = 1; to <= 4; to++) {
 			struct ladder l = at((ib_port_state)from);
 
-			ladder_set(&l, (ib_port_state)to);
-			expect_walk(&l, want[from][to]);
-			expect_walk(&l, "");
+			ladder_add(&l, (ib_event_type)(IB_EVENT_PORT_DOWN + to - 1));
+			expect(&l, want[from][to]);
+			ck_assert_int_eq(ladder_told(&l), to);
 		}
 }
 END_TEST
@@ -59,11 +94,8 @@ START_TEST(a_fall_through_down_is_never_merged_away)
 {
 	struct ladder l = at(IB_PORT_ACTIVE);
 
-	ladder_set(&l, IB_PORT_DOWN);
-	ladder_set(&l, IB_PORT_INIT);
-	ladder_set(&l, IB_PORT_ARMED);
-	ladder_set(&l, IB_PORT_ACTIVE);
-	expect_walk(&l, "1234");
+	add(&l, "DIRA");
+	expect(&l, "DIRA");
 }
 END_TEST
 
@@ -71,11 +103,10 @@ START_TEST(a_fall_in_the_middle_of_the_walk_begins_again_with_down)
 {
 	struct ladder l = at(IB_PORT_DOWN);
 
-	ladder_set(&l, IB_PORT_ACTIVE);
-	ck_assert_int_eq(ladder_step(&l), IB_PORT_INIT);
-	ladder_set(&l, IB_PORT_DOWN);
-	ladder_set(&l, IB_PORT_ARMED);
-	expect_walk(&l, "123");
+	add(&l, "A");
+	expect_some(&l, 1, "I");
+	add(&l, "DR");
+	expect(&l, "DIR");
 }
 END_TEST
 
@@ -83,11 +114,17 @@ START_TEST(several_falls_before_a_report_merge)
 {
 	struct ladder l = at(IB_PORT_ACTIVE);
 
-	for (int i = 0; i < 3; i++) {
-		ladder_set(&l, IB_PORT_DOWN);
-		ladder_set(&l, IB_PORT_ACTIVE);
-	}
-	expect_walk(&l, "1234");
+	add(&l, "DADADA");
+	expect(&l, "DIRA");
+}
+END_TEST
+
+START_TEST(a_fall_of_a_port_that_is_known_to_be_down_is_no_news)
+{
+	struct ladder l = at(IB_PORT_DOWN);
+
+	add(&l, "ADI");
+	expect(&l, "I");
 }
 END_TEST
 
@@ -95,23 +132,23 @@ START_TEST(the_same_state_again_is_no_news)
 {
 	struct ladder l = at(IB_PORT_ARMED);
 
-	ladder_set(&l, IB_PORT_ARMED);
-	expect_walk(&l, "");
+	add(&l, "R");
+	expect(&l, "");
 	l = at(IB_PORT_DOWN);
-	ladder_set(&l, IB_PORT_DOWN);
-	expect_walk(&l, "");
+	add(&l, "D");
+	expect(&l, "");
 }
 END_TEST
 
 /* Who registers late hears the states as the events that led to them. */
 START_TEST(a_newcomer_hears_of_the_steps_from_down)
 {
-	static const char *const want[] = { [1] = "1", [2] = "2", [3] = "23", [4] = "234" };
+	static const char *const want[] = { "", "D", "I", "IR", "IRA" };
 
-	for (int state = IB_PORT_DOWN; state <= IB_PORT_ACTIVE; state++) {
-		struct ladder l = { .state = (uint32_t)state };
+	for (int state = IB_PORT_NOP; state <= IB_PORT_ACTIVE; state++) {
+		struct ladder l = newcomer((ib_port_state)state);
 
-		expect_walk(&l, want[state]);
+		expect(&l, want[state]);
 	}
 }
 END_TEST
@@ -120,11 +157,15 @@ START_TEST(an_event_that_came_before_the_first_state_wins)
 {
 	struct ladder l = { 0 };
 
-	ladder_set(&l, IB_PORT_ACTIVE);
+	add(&l, "A");
 	ladder_init(&l, IB_PORT_INIT);
-	expect_walk(&l, "");
-	ladder_set(&l, IB_PORT_DOWN);
-	expect_walk(&l, "1");
+	expect(&l, "");
+	add(&l, "D");
+	expect(&l, "D");
+	l = (struct ladder){ 0 };
+	add(&l, "lAIg"); /* the fall was before the first state, too */
+	ladder_init(&l, IB_PORT_ACTIVE);
+	expect(&l, "lg");
 }
 END_TEST
 
@@ -132,14 +173,386 @@ START_TEST(a_state_that_is_none_is_not_climbed_to)
 {
 	struct ladder l = at((ib_port_state)200);
 
-	expect_walk(&l, "");
-	ladder_set(&l, IB_PORT_DOWN);
-	ladder_set(&l, IB_PORT_ACTIVE);
-	expect_walk(&l, "1234");
+	expect(&l, "");
+	add(&l, "DA");
+	expect(&l, "DIRA");
 }
 END_TEST
 
-/* ------------------------------------------------------------ what waits */
+START_TEST(a_follower_knows_from_the_first_state_what_was_told_before)
+{
+	static const char *const first[] = { "D", "I", "R", "A" };
+	struct ladder l;
+
+	for (int i = 0; i < 4; i++) {
+		l = (struct ladder){ 0 };
+		ladder_follow(&l, IB_EVENT_SM_CHANGE);
+		ladder_follow(&l, event_of(*first[i]));
+		expect_some(&l, 1, "s");
+		expect(&l, first[i]);
+	}
+	/* The fall that begins is told also if the port is up again. */
+	l = (struct ladder){ 0 };
+	for (const char *c = "DIRA"; *c; c++)
+		ladder_follow(&l, event_of(*c));
+	expect(&l, "DIRA");
+}
+END_TEST
+
+/* ----------------------------------------------------------------- changes */
+
+static const struct {
+	const char *before, *added, *want; /* before: added and taken, from Active */
+} orders
+	[] = {
+		{ "", "lDIRA", "lDIRA" }, /* before the fall */
+		{ "", "DlIRA", "DlIRA" }, /* in each place of the climb */
+		{ "", "DIlRA", "DIlRA" },
+		{ "", "DIRlA", "DIRlA" },
+		{ "", "DIRAl", "DIRAl" },
+		{ "", "lDlIlRlAl", "lDlIlRlAl" },
+		{ "", "DIpllRp", "DIlpRp" }, /* merged between two steps, in the order of their
+						types */
+		{ "", "frsgpl", "lpgsrf" },
+		{ "", "lDIgRApDIR", "lpgDIR" }, /* a climb that is left out: before the Down that
+						   stands for the last fall */
+		{ "", "lIgRpDsI", "lpgDsI" },
+		{ "D", "lIgRApDsI", "lpgsI" }, /* Down is known: before Initialize */
+		{ "D", "lIgRApDsIr", "lpgsIr" },
+		{ "DIR", "lAg", "lAg" },
+		{ "DIR", "lDg", "lDg" },
+		{ "DIR", "lIg", "lDIg" }, /* a fall without Down */
+		{ "D", "lAg", "lIRAg" },  /* a jump: at no rung between */
+	};
+
+START_TEST(a_change_is_told_between_the_steps_between_which_it_came)
+{
+	struct ladder l = at(IB_PORT_ACTIVE);
+
+	add(&l, orders[_i].before);
+	expect(&l, orders[_i].before);
+	add(&l, orders[_i].added);
+	expect(&l, orders[_i].want);
+}
+END_TEST
+
+START_TEST(a_change_that_was_told_and_comes_again_is_told_again)
+{
+	struct ladder l = at(IB_PORT_INIT);
+
+	add(&l, "l");
+	expect(&l, "l");
+	add(&l, "lRg");
+	expect_some(&l, 1, "l");
+	add(&l, "lD");
+	expect(&l, "lgD");
+}
+END_TEST
+
+START_TEST(a_newcomer_hears_of_changes_where_they_came)
+{
+	struct ladder l = newcomer(IB_PORT_DOWN);
+
+	add(&l, "l");
+	expect(&l, "Dl");
+	l = newcomer(IB_PORT_INIT);
+	add(&l, "lRg");
+	expect(&l, "IlRg");
+	l = newcomer(IB_PORT_DOWN);
+	add(&l, "lI");
+	expect(&l, "lI");
+}
+END_TEST
+
+/* ------------------------------------------------------------------- model */
+
+/*
+ * The same by a list of what happened and is not settled: no bits and no merging in advance. What
+ * is told next is found anew each time.
+ */
+struct model {
+	uint32_t start, known; /* the port's state before the list; the state told last */
+	struct history list;
+};
+
+/* Removes the events before number end that are of this type (0: all states). */
+static void model_remove(struct model *m, uint32_t end, ib_event_type type)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < m->list.num; i++) {
+		ib_event_type e = m->list.event[i];
+
+		if (i >= end || (type ? e != type : !history_state(e)))
+			m->list.event[kept++] = e;
+	}
+	m->list.num = kept;
+}
+
+/* The lowest change before number end; 0: none. */
+static ib_event_type model_change(const struct model *m, uint32_t end)
+{
+	ib_event_type found = (ib_event_type)0;
+
+	for (uint32_t i = 0; i < end; i++)
+		if (!history_state(m->list.event[i]) && (!found || m->list.event[i] < found))
+			found = m->list.event[i];
+	return found;
+}
+
+/* The number after the last fall (0: none), and the port's state. */
+static uint32_t model_fall(const struct model *m, uint32_t *state)
+{
+	uint32_t fall = 0;
+
+	*state = m->start;
+	for (uint32_t i = 0; i < m->list.num; i++) {
+		uint32_t s = history_state(m->list.event[i]);
+
+		if (s && s < *state)
+			fall = i + 1;
+		*state = s ? s : *state;
+	}
+	return fall;
+}
+
+/* Forgets all up to the last fall. The state to which the port fell stays, as the first one of a
+ * climb from Down. */
+static void model_fell(struct model *m, uint32_t fall)
+{
+	ib_event_type last = m->list.event[fall - 1];
+
+	model_remove(m, fall, (ib_event_type)0);
+	memmove(&m->list.event[1], m->list.event, m->list.num * sizeof(*m->list.event));
+	m->list.event[0] = last;
+	m->list.num++;
+	m->start = IB_PORT_DOWN;
+}
+
+/* What is told next; 0: nothing. */
+static ib_event_type model_take(struct model *m)
+{
+	uint32_t state, fall = model_fall(m, &state), end = fall;
+	ib_event_type type;
+
+	if (!fall) /* the changes that came before the port was above the rung that is known */
+		while (end < m->list.num && history_state(m->list.event[end]) <= m->known)
+			end++;
+	type = model_change(m, end);
+	if (type) {
+		model_remove(m, end, type);
+		return type;
+	}
+	if (fall) {
+		model_fell(m, fall);
+		if (m->known == IB_PORT_DOWN)
+			return model_take(m);
+		m->known = IB_PORT_DOWN;
+		return IB_EVENT_PORT_DOWN;
+	}
+	if (m->known == state) {
+		m->list.num = 0;
+		m->start = state;
+		return (ib_event_type)0;
+	}
+	m->known++;
+	return (ib_event_type)(IB_EVENT_PORT_DOWN + m->known - IB_PORT_DOWN);
+}
+
+/* 100,000 random events for each seed. */
+START_TEST(a_slow_client_is_told_what_the_model_says)
+{
+	uint32_t state = IB_PORT_DOWN + (uint32_t)_i % 4, x = (uint32_t)_i * 7919 + 1, slow = 0;
+	struct model m = { .start = state, .known = state };
+	struct ladder l = at((ib_port_state)state);
+	ib_event_type type, want, added;
+
+	for (int i = 0; i < 100000;) {
+		if (i % 64 == 0)
+			slow = (x >> 16) % 8;
+		if (m.list.num < HISTORY_MAX / 2 && (x >> 20) % 8 < slow) {
+			added = history_random(&x, &state);
+			ladder_add(&l, added);
+			history_add(&m.list, added);
+			i++;
+			continue;
+		}
+		i += !slow;
+		x = x * 1664525 + 1013904223;
+		want = model_take(&m);
+		ck_assert_int_eq(ladder_has_event(&l), want != 0);
+		ck_assert_int_eq(ladder_take(&l, &type), want != 0);
+		if (want)
+			ck_assert_int_eq(type, want);
+		ck_assert_int_eq(ladder_told(&l), m.known);
+	}
+}
+END_TEST
+
+/* ----------------------------------------------------- ladders behind ladders */
+
+#define CHAIN 4
+
+/* Moves one event from a ladder of the chain to the next one; the last one's client writes down
+ * what it is told. */
+static bool move(struct ladder *chain, int i, struct history *told)
+{
+	ib_event_type type;
+
+	if (!ladder_take(&chain[i], &type))
+		return false;
+	if (i == CHAIN - 1)
+		history_add(told, type);
+	else if (i == 0)
+		ladder_follow(&chain[1], type); /* an agent for its client, or a channel */
+	else
+		ladder_add(&chain[i + 1], type);
+	return true;
+}
+
+static void drain(struct ladder *chain, struct history *told)
+{
+	for (int i = 0; i < CHAIN; i++)
+		while (move(chain, i, told))
+			;
+}
+
+START_TEST(the_rule_holds_for_ladders_that_are_fed_by_ladders)
+{
+	uint32_t state = IB_PORT_DOWN + (uint32_t)_i % 4, start = state, x = (uint32_t)_i + 99;
+	struct history happened = { .num = 0 }, told = { .num = 0 };
+	struct ladder chain[CHAIN] = {
+		at((ib_port_state)state), { 0 }, at((ib_port_state)state), at((ib_port_state)state)
+	};
+	ib_event_type type;
+
+	for (int i = 0; i < 20000; i++) {
+		type = history_random(&x, &state);
+		ladder_add(&chain[0], type);
+		history_add(&happened, type);
+		for (uint32_t moves = (x >> 12) % 8; moves; moves--) {
+			x = x * 1664525 + 1013904223;
+			move(chain, (int)(x >> 24) % CHAIN, &told);
+		}
+		if (happened.num < 20 + (uint32_t)i % 64)
+			continue;
+		drain(chain, &told);
+		history_expect(start, &happened, &told);
+		start = state;
+	}
+}
+END_TEST
+
+/* One thread adds, and another one takes at the same time. */
+struct race {
+	struct ladder ladder;
+	pthread_barrier_t begin, end;
+	struct history happened;
+	atomic_bool all;
+};
+
+#define ROUNDS 2000
+
+static void *add_all(void *arg)
+{
+	struct race *r = arg;
+	uint32_t x = 4711, state = IB_PORT_ACTIVE;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		pthread_barrier_wait(&r->begin);
+		while (r->happened.num < 50) {
+			ib_event_type type = history_random(&x, &state);
+
+			history_add(&r->happened, type);
+			ladder_add(&r->ladder, type);
+		}
+		atomic_store(&r->all, true);
+		pthread_barrier_wait(&r->end);
+	}
+	return NULL;
+}
+
+START_TEST(nothing_is_lost_while_one_thread_adds_and_another_one_takes)
+{
+	static struct race r;
+	struct history told = { .num = 0 };
+	ib_event_type type;
+	pthread_t thread;
+	uint32_t start;
+	bool all;
+
+	ladder_init(&r.ladder, IB_PORT_ACTIVE);
+	pthread_barrier_init(&r.begin, NULL, 2);
+	pthread_barrier_init(&r.end, NULL, 2);
+	ck_assert_int_eq(pthread_create(&thread, NULL, add_all, &r), 0);
+	for (int round = 0; round < ROUNDS; round++) {
+		start = ladder_told(&r.ladder);
+		atomic_store(&r.all, false);
+		pthread_barrier_wait(&r.begin);
+		do {
+			all = atomic_load(&r.all);
+			while (ladder_take(&r.ladder, &type))
+				history_add(&told, type);
+		} while (!all);
+		pthread_barrier_wait(&r.end);
+		history_expect(start, &r.happened, &told);
+	}
+	pthread_join(thread, NULL);
+}
+END_TEST
+
+/* -------------------------------------------------------------- the question */
+
+static struct history history(const char *letter)
+{
+	struct history h = { .num = 0 };
+
+	for (; *letter; letter++)
+		history_add(&h, event_of(*letter));
+	return h;
+}
+
+/* From Active: what may be told, and what not. */
+static const struct {
+	const char *happened, *told;
+	bool right;
+} questions[] = {
+	{ "", "", true },
+	{ "lDIRA", "lDIRA", true },
+	{ "lDIRA", "DlIRA", false },
+	{ "lDIRA", "DIRA", false },
+	{ "lDIRA", "lDIR", false },
+	{ "lDIRA", "l", false },
+	{ "DIRA", "DRA", false },
+	{ "DIRA", "DDIRA", false },
+	{ "DlIRA", "lDIRA", false },
+	{ "DIlRA", "DIRlA", false },
+	{ "DIlRA", "DlIRA", false },
+	{ "A", "DIRA", false },
+	{ "ll", "l", true },
+	{ "ll", "ll", true },
+	{ "l", "ll", false },
+	{ "lDlI", "lDI", false },
+	{ "lDlI", "DlI", false },
+	{ "DlADI", "lDI", true },
+	{ "DlADI", "DlI", true }, /* the first Down was told before the second fall */
+	{ "DlADI", "DIl", false },
+	{ "DlADI", "DIRAlDI", false },
+	{ "lI", "lDI", true },
+	{ "DlA", "DIRlA", false },
+};
+
+START_TEST(the_question_of_the_random_tests_has_the_right_answers)
+{
+	struct history happened = history(questions[_i].happened),
+		       told = history(questions[_i].told);
+	const char *why = history_wrong(IB_PORT_ACTIVE, &happened, &told);
+
+	ck_assert_msg(!why == questions[_i].right, "%s", why);
+}
+END_TEST
+
+/* ------------------------------------------------------------------- ports */
 
 START_TEST(port_has_event_agrees_with_port_take_event)
 {
@@ -155,7 +568,7 @@ START_TEST(port_has_event_agrees_with_port_take_event)
 	for (int i = 0; i < 10000; i++) {
 		x = x * 1103515245 + 12345;
 		if (x >> 30)
-			port_add_event(&ports[1 + (x >> 16) % 2], events[(x >> 20) % 6]);
+			ladder_add(&ports[1 + (x >> 16) % 2].ladder, events[(x >> 20) % 6]);
 		else
 			ck_assert_int_eq(port_has_event(ports, 2), port_take_event(ports, 2, &type, &port));
 	}
@@ -171,11 +584,11 @@ START_TEST(events_of_one_kind_and_port_merge_others_do_not)
 	ib_event_type type;
 	uint32_t port;
 
-	port_add_event(&ports[2], IB_EVENT_LID_CHANGE);
-	port_add_event(&ports[2], IB_EVENT_LID_CHANGE);
-	port_add_event(&ports[1], IB_EVENT_LID_CHANGE);
-	port_add_event(&ports[2], IB_EVENT_SM_CHANGE);
-	port_add_event(&ports[0], IB_EVENT_DEVICE_FATAL);
+	ladder_add(&ports[2].ladder, IB_EVENT_LID_CHANGE);
+	ladder_add(&ports[2].ladder, IB_EVENT_LID_CHANGE);
+	ladder_add(&ports[1].ladder, IB_EVENT_LID_CHANGE);
+	ladder_add(&ports[2].ladder, IB_EVENT_SM_CHANGE);
+	ladder_add(&ports[0].ladder, IB_EVENT_DEVICE_FATAL);
 	ck_assert(port_take_event(ports, 2, &type, &port) && type == IB_EVENT_DEVICE_FATAL && port == 0);
 	ck_assert(port_take_event(ports, 2, &type, &port) && type == IB_EVENT_LID_CHANGE && port == 1);
 	ck_assert(port_take_event(ports, 2, &type, &port) && type == IB_EVENT_LID_CHANGE && port == 2);
@@ -183,6 +596,19 @@ START_TEST(events_of_one_kind_and_port_merge_others_do_not)
 	ck_assert(!port_take_event(ports, 2, &type, &port));
 }
 END_TEST
+
+static void add_random_tests(Suite *suite)
+{
+	TCase *tc = tcase_create("random");
+
+	tcase_set_timeout(tc, 60);
+	tcase_add_loop_test(tc, the_question_of_the_random_tests_has_the_right_answers, 0,
+			    sizeof(questions) / sizeof(questions[0]));
+	tcase_add_loop_test(tc, a_slow_client_is_told_what_the_model_says, 0, 20);
+	tcase_add_loop_test(tc, the_rule_holds_for_ladders_that_are_fed_by_ladders, 0, 10);
+	tcase_add_test(tc, nothing_is_lost_while_one_thread_adds_and_another_one_takes);
+	suite_add_tcase(suite, tc);
+}
 
 int main(void)
 {
@@ -196,15 +622,24 @@ int main(void)
 	tcase_add_test(tc, a_fall_through_down_is_never_merged_away);
 	tcase_add_test(tc, a_fall_in_the_middle_of_the_walk_begins_again_with_down);
 	tcase_add_test(tc, several_falls_before_a_report_merge);
+	tcase_add_test(tc, a_fall_of_a_port_that_is_known_to_be_down_is_no_news);
 	tcase_add_test(tc, the_same_state_again_is_no_news);
 	tcase_add_test(tc, a_newcomer_hears_of_the_steps_from_down);
 	tcase_add_test(tc, an_event_that_came_before_the_first_state_wins);
 	tcase_add_test(tc, a_state_that_is_none_is_not_climbed_to);
+	tcase_add_test(tc, a_follower_knows_from_the_first_state_what_was_told_before);
+	suite_add_tcase(suite, tc);
+	tc = tcase_create("changes");
+	tcase_add_loop_test(tc, a_change_is_told_between_the_steps_between_which_it_came, 0,
+			    sizeof(orders) / sizeof(orders[0]));
+	tcase_add_test(tc, a_change_that_was_told_and_comes_again_is_told_again);
+	tcase_add_test(tc, a_newcomer_hears_of_changes_where_they_came);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("ports");
 	tcase_add_test(tc, port_has_event_agrees_with_port_take_event);
 	tcase_add_test(tc, events_of_one_kind_and_port_merge_others_do_not);
 	suite_add_tcase(suite, tc);
+	add_random_tests(suite);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
