@@ -28,6 +28,15 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/engine/engine.c hca/soft/engine/engine.h \
 	hca/soft/engine/manual.c \
 	hca/soft/engine/reactor.c hca/soft/engine/reactor.h \
+	hca/soft/fabric/read.c \
+	hca/soft/fabric/record.c \
+	hca/soft/fabric/routes.c hca/soft/fabric/routes.h \
+	hca/soft/fabric/settle.c \
+	hca/soft/fabric/shapes.c hca/soft/fabric/shapes.h \
+	hca/soft/fabric/text.c hca/soft/fabric/text.h \
+	hca/soft/fabric/topology.c hca/soft/fabric/topology.h \
+	hca/soft/fabric/words.c hca/soft/fabric/words.h \
+	hca/soft/fabric/write.c \
 	hca/soft/lab/capture.c hca/soft/lab/capture.h \
 	hca/soft/lab/fault.c hca/soft/lab/fault.h \
 	hca/soft/lab/inject.c hca/soft/lab/inject.h \

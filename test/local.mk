@@ -439,6 +439,10 @@ check_PROGRAMS += test/fuzz/rmpp_fuzz
 test_fuzz_rmpp_fuzz_SOURCES = test/fuzz/rmpp_fuzz.c test/fuzz/main.c test/fuzz/fuzz.h al/mgmt/rmpp.c
 test_fuzz_rmpp_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"rmpp"'
 test_fuzz_rmpp_fuzz_LDADD =
+check_PROGRAMS += test/fuzz/topology_fuzz
+test_fuzz_topology_fuzz_SOURCES = test/fuzz/topology_fuzz.c test/fuzz/main.c test/fuzz/fuzz.h
+test_fuzz_topology_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"topology"'
+test_fuzz_topology_fuzz_LDADD = hca/soft/libsoft-core.la
 check_PROGRAMS += test/fuzz/agent_fuzz
 test_fuzz_agent_fuzz_SOURCES = test/fuzz/agent_fuzz.c test/fuzz/main.c test/fuzz/fuzz.h al/protocol/protocol.c
 test_fuzz_agent_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"agent"'
@@ -498,6 +502,16 @@ test_unit_hca_soft_corner_test_LDADD = $(SOFT_TEST_LIBS)
 check_PROGRAMS += test/unit/hca/soft/rc_test
 test_unit_hca_soft_rc_test_SOURCES = test/unit/hca/soft/rc_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_rc_test_LDADD = $(SOFT_TEST_LIBS)
+
+# The shape of a simulated subnet.
+check_PROGRAMS += test/unit/hca/soft/fabric/topology_test test/unit/hca/soft/fabric/routes_test
+test_unit_hca_soft_fabric_topology_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_fabric_routes_test_LDADD = $(SOFT_TEST_LIBS)
+noinst_HEADERS += test/unit/hca/soft/fabric/same.h
+EXTRA_DIST += test/data/topology/chassis.txt \
+	test/data/topology/new.txt \
+	test/data/topology/old.txt \
+	test/data/topology/short.txt
 
 # Captures, read by hand.
 check_PROGRAMS += test/unit/hca/soft/capture_test

@@ -43,6 +43,7 @@ hca/soft/memory: include shared base packet engine
 hca/soft/queue: include shared base engine
 hca/soft/port: include shared base packet
 hca/soft/link: include shared base packet engine memory port
+hca/soft/fabric: include
 hca/soft/transport: include shared base packet engine memory queue port link
 hca/soft/object: include shared base packet engine memory queue port link transport
 hca/soft/client: include shared base packet engine queue transport object

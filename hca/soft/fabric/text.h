@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* A text under way to a topology: what its lines say, before names become indices (text.c, then
+ * settle.c). */
+#ifndef SOFT_TOPOLOGY_TEXT_H
+#define SOFT_TOPOLOGY_TEXT_H
+
+#include "hca/soft/fabric/topology.h"
+#include "hca/soft/fabric/words.h"
+
+/* A node's name. Names of ibsim's modules are "MODULE#NAME"; elsewhere the module is empty. */
+struct node_name {
+	struct span module, name;
+};
+
+/* What the text says of a node, besides its struct topology_node. */
+struct node_text {
+	struct node_name name;
+	uint32_t line;
+};
+
+/* What the text says of a port, besides its struct topology_port. */
+struct port_text {
+	struct node_name peer; /* name of the peer's node */
+	uint64_t peer_guid;    /* 0: not told */
+	uint32_t line;         /* 0: the text has no line of this port */
+	uint16_t peer_lid;     /* LID of the peer's end port; 0: not told */
+	uint8_t peer_number;
+};
+
+struct topology_text {
+	struct topology *t;
+	const char *file;
+	struct topology_error *error;
+	uint32_t node_room, port_room;
+	struct node_text *nodes; /* parallel to t->nodes */
+	struct port_text *ports; /* parallel to t->ports */
+};
+
+/* A text that is being read. */
+struct reader {
+	struct topology_text text;
+	uint32_t line;      /* number of the line that is read */
+	uint32_t node;      /* index of the node whose ports may follow, or TOPOLOGY_NONE */
+	struct span module; /* prefix of names, as ibsim has it */
+	/* What lines have said of the next node. */
+	uint64_t system_guid, port_guid;
+	uint32_t vendor, device;
+	/* By ib_node_type: the GUID of the next node without one in its name, and that GUID's line
+	 * or 0. */
+	uint64_t next_guid[IB_NODE_SWITCH + 1];
+	uint32_t guid_line[IB_NODE_SWITCH + 1];
+	uint8_t width, speed; /* of ports that say none; 0: not known */
+};
+
+/* Read a line: what follows its first word, or the port's [. */
+al_status record_read_switch(struct reader *r, struct cursor c);
+al_status record_read_hca(struct reader *r, struct cursor c);
+al_status record_read_port(struct reader *r, struct cursor c);
+
+/* Writes "FILE:LINE: ..." (without LINE if it is 0) to the text's error. Returns AL_BAD_CONFIG. */
+al_status text_refuse(const struct topology_text *text, uint32_t line, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The cables and GUIDs of all nodes, from what all lines say; refuses contradictions. */
+al_status text_settle(struct topology_text *text);
+
+#define REFUSE(r, ...) text_refuse(&(r)->text, (r)->line, __VA_ARGS__)
+
+/* For printf's "%.*s": the length of a piece of text, cut where a message would become too long. */
+#define SPAN(s) (int)((s).length < 64 ? (s).length : 64), (s).at
+/* For printf's "%s%.*s%.*s": a node's name with the module's. */
+#define NAME(n)     SPAN((n).module), (n).module.length ? "#" : "", SPAN((n).name)
+#define NAME_FORMAT "\"%.*s%s%.*s\""
+
+#endif

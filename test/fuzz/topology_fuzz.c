@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The text of a topology. A text that is refused leaves nothing. A text that is read is a topology
+ * whose indices are right, which is written as a text of the same topology, and which has routes.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz.h"
+#include "hca/soft/fabric/routes.h"
+#include "test/unit/hca/soft/fabric/same.h"
+
+static void must(bool good)
+{
+	if (!good)
+		abort();
+}
+
+static void check_indices(const struct topology *t)
+{
+	const struct topology_port *p;
+	uint32_t i, index = 0;
+
+	for (i = 0; i < t->num_nodes; i++) {
+		must(t->nodes[i].first_port == index && t->nodes[i].num_ports && t->nodes[i].guid);
+		index += topology_port_count(&t->nodes[i]);
+	}
+	must(index == t->num_ports);
+	for (i = 0; i < t->num_ports; i++) {
+		p = &t->ports[i];
+		must(p->node < t->num_nodes &&
+		     topology_port_index(&t->nodes[p->node], p->number) == i);
+		must(!topology_is_end_port(t, i) || p->guid);
+		must(p->peer == TOPOLOGY_NONE ||
+		     (p->peer < t->num_ports && p->peer != i && t->ports[p->peer].peer == i &&
+		      t->ports[p->peer].width == p->width && t->ports[p->peer].speed == p->speed));
+	}
+}
+
+static void check_text(const struct topology *t)
+{
+	struct topology_error error;
+	struct topology again;
+	size_t length;
+	char *text = text_of(t, &length);
+
+	if (!text)
+		return;
+	must(!topology_parse(&again, "again", text, length, &error) && same_topology(t, &again));
+	topology_free(&again);
+	free(text);
+}
+
+/* Each switch forwards to a port that has a cable, or to itself, or drops. */
+static void check_routes(const struct topology *t)
+{
+	uint32_t lid, i, out;
+	struct routes r;
+
+	if (routes_make(&r, t))
+		return;
+	for (i = 0; i < t->num_nodes; i++)
+		for (lid = 0; t->nodes[i].type == IB_NODE_SWITCH && lid <= r.top_lid; lid++) {
+			out = routes_lookup(&r, i, lid);
+			must(out == ROUTES_UNREACHABLE || out <= t->nodes[i].num_ports);
+			must(out == ROUTES_UNREACHABLE || !out ||
+			     t->ports[t->nodes[i].first_port + out].peer != TOPOLOGY_NONE);
+		}
+	routes_free(&r);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct topology_error error;
+	struct topology t;
+	char *text = malloc(size + 1); /* behind the text there is nothing to read */
+	al_status status;
+
+	if (!text)
+		return 0;
+	memcpy(text + 1, data, size);
+	status = topology_parse(&t, "fuzz", text + 1, size, &error);
+	if (status) {
+		must(!t.nodes && !t.ports && !t.num_nodes && !t.num_ports && *error.text);
+	} else {
+		check_indices(&t);
+		check_text(&t);
+		if (t.num_ports < 4096)
+			check_routes(&t);
+	}
+	topology_free(&t);
+	free(text);
+	return 0;
+}
