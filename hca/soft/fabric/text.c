@@ -46,6 +46,7 @@ al_status text_refuse(const struct topology_text *text, uint32_t line, const cha
  * follows. */
 static al_status read_value(struct reader *r, struct cursor *c, uint64_t max, uint64_t *value)
 {
+	*value = 0;
 	cursor_skip_blanks(c);
 	if (!cursor_take(c, '='))
 		return REFUSE(r, "= is missing, as in: vendid=0x2c9");
