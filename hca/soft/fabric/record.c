@@ -97,8 +97,7 @@ static bool split_comment(struct cursor c, struct cursor *before, struct span *d
 static const char *const after_description[] = { " enhanced port ", " base port ", " port 0 ",
 						 " lid ", " lmc " };
 
-/* Finds the description in a comment without quotes, as early versions of ibnetdiscover print it.
- */
+/* Finds the description in a comment without quotes, as early ibnetdiscovers print it. */
 static void split_unquoted(struct cursor c, struct span *description, struct cursor *after)
 {
 	const char *end = c.end, *found;

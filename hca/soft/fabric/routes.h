@@ -9,16 +9,14 @@
 
 #include "hca/soft/fabric/topology.h"
 
-#define ROUTES_UNREACHABLE                                                    \
-	255u /* the entry of a LID that the switch drops, as in IBTA's tables \
-	      */
-#define ROUTES_MAX_TABLES (256u << 20) /* bytes of all forwarding tables together */
+/* The entry of a LID that the switch drops, as in IBTA's tables. */
+#define ROUTES_UNREACHABLE 255u
+#define ROUTES_MAX_TABLES  (256u << 20) /* bytes of all forwarding tables together */
 
-/* The arrays end with their topology's use: indices are the topology's. */
+/* Indices of nodes and ports are the topology's. */
 struct routes {
-	uint16_t *lid; /* by port: the base LID of an end port; 0: none, since an HCA's port has no
-			  cable */
-	uint8_t *lmc;  /* by port */
+	uint16_t *lid;     /* by port: the base LID of an end port; 0: none, as without a cable */
+	uint8_t *lmc;      /* by port */
 	uint32_t *port_of; /* by LID up to top_lid: the end port, or TOPOLOGY_NONE */
 	uint32_t *row;     /* by node: index of a switch's table, or TOPOLOGY_NONE for an HCA */
 	uint8_t *tables;   /* of all switches; each has top_lid + 1 entries: the port to leave by */
@@ -44,8 +42,10 @@ struct routes {
 al_status routes_make(struct routes *r, const struct topology *t);
 void routes_free(struct routes *r);
 
-/* Returns the port by which a switch forwards a LID: 0 for its own LIDs, ROUTES_UNREACHABLE for
- * those that it drops. */
+/*
+ * Returns the port by which a switch forwards a LID: 0 for the switch's own LIDs,
+ * ROUTES_UNREACHABLE for LIDs that the switch drops.
+ */
 static inline uint32_t routes_lookup(const struct routes *r, uint32_t node, uint32_t lid)
 {
 	return lid > r->top_lid ? ROUTES_UNREACHABLE

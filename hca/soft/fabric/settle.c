@@ -151,8 +151,7 @@ static al_status tell_peer(const struct topology_text *text, uint32_t port)
 	return AL_SUCCESS;
 }
 
-/* The other end of a port's cable has a line that names another cable, or a cable without a line.
- */
+/* Refuses a port's cable, since the other end has another one. */
 static al_status refuse_cable(const struct topology_text *text, uint32_t port, uint32_t peer)
 {
 	uint32_t other = text->t->ports[peer].peer;

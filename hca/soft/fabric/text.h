@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A text under way to a topology: what its lines say, before names become indices (text.c, then
- * settle.c). */
+/* A text that is read: what its lines say, before names become indices (settle.c). */
 #ifndef SOFT_TOPOLOGY_TEXT_H
 #define SOFT_TOPOLOGY_TEXT_H
 

@@ -25,21 +25,21 @@ struct topology_node {
 	uint64_t system_guid; /* SystemImageGUID; 0: the text has none */
 	uint32_t vendor;      /* VendorID, 24 bits; 0: the text has none */
 	uint32_t device;      /* DeviceID, 16 bits; 0: the text has none */
-	uint32_t first_port; /* index in ports[] of the node's lowest port: port 0 of a switch, port
-				1 of an HCA */
-	uint8_t type;        /* IB_NODE_CA or IB_NODE_SWITCH */
-	uint8_t num_ports;   /* 1 to 255; port 0 of a switch is not counted */
-	bool enhanced;       /* a switch's port 0 is an enhanced one */
+	uint32_t first_port;  /* index in ports[] of port 0 of a switch, port 1 of an HCA */
+	uint8_t type;         /* IB_NODE_CA or IB_NODE_SWITCH */
+	uint8_t num_ports;    /* 1 to 255; port 0 of a switch is not counted */
+	bool enhanced;        /* a switch's port 0 is an enhanced one */
 	char description[TOPOLOGY_MAX_DESCRIPTION + 1];
 };
 
-/* A port of an HCA, port 0 of a switch, or an external port of a switch. The first two are end
- * ports: they have LIDs. */
+/*
+ * A port of an HCA, port 0 of a switch, or an external port of a switch. The first two are end
+ * ports: they have LIDs.
+ */
 struct topology_port {
 	uint64_t guid; /* of an end port; 0 for others */
 	uint32_t node; /* index in nodes[] */
-	uint32_t peer; /* index in ports[] of the port at the cable's other end; TOPOLOGY_NONE: no
-			  cable */
+	uint32_t peer; /* index in ports[] of the port at the cable's other end, or TOPOLOGY_NONE */
 	uint16_t lid;  /* of an end port, as the text has it, right or wrong; 0: none */
 	uint8_t lmc;   /* of an end port, 0 to 7 */
 	uint8_t number;
@@ -63,8 +63,8 @@ struct topology_error {
 
 /*
  * Reads `length` bytes of text into *t. `file` is the name for messages. AL_BAD_CONFIG: *error says
- * why, and *t is empty. AL_INSUFFICIENT_MEMORY: likewise. The memory in use is a multiple of
- * `length`, within the limits above; the time is n log n.
+ * why, and *t is empty. AL_INSUFFICIENT_MEMORY: likewise. The limits above bound the
+ * memory in use to 256 MiB; the time is n log n.
  *
  * The nodes keep the order of the text. A cable that the text has at one end only is a cable. If
  * the text tells the width or speed of a cable at both ends and differently, the lesser counts,

@@ -53,8 +53,7 @@ const char *speed_name(uint32_t speed);
 /* Return an ib_speed, or 0. Of a mask of SDR, DDR and QDR the fastest counts. */
 uint8_t speed_of_name(struct span name);
 uint8_t speed_of_mask(uint64_t mask);
-/* True: the word is one such as "4xEDR", or "4x???" or "?????" where ibnetdiscover does not know.
- */
+/* True: the word is one such as "4xEDR", or has question marks for what is not known. */
 bool span_is_rate(struct span word, struct cursor *width, struct span *speed);
 
 #endif
