@@ -28,11 +28,13 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/engine/engine.c hca/soft/engine/engine.h \
 	hca/soft/engine/manual.c \
 	hca/soft/engine/reactor.c hca/soft/engine/reactor.h \
+	hca/soft/fabric/fabric.c hca/soft/fabric/fabric.h \
 	hca/soft/fabric/read.c \
 	hca/soft/fabric/record.c \
 	hca/soft/fabric/routes.c hca/soft/fabric/routes.h \
 	hca/soft/fabric/settle.c \
 	hca/soft/fabric/shapes.c hca/soft/fabric/shapes.h \
+	hca/soft/fabric/switch.c \
 	hca/soft/fabric/text.c hca/soft/fabric/text.h \
 	hca/soft/fabric/topology.c hca/soft/fabric/topology.h \
 	hca/soft/fabric/words.c hca/soft/fabric/words.h \

@@ -373,6 +373,7 @@ check_PROGRAMS += \
 	test/unit/hca/soft/resize_test \
 	test/unit/hca/soft/shortcut_test \
 	test/unit/hca/soft/transfer_test \
+	test/unit/hca/soft/fabric/fabric_test \
 	test/unit/hca/soft/special_test \
 	test/unit/hca/soft/subnet_test \
 	test/unit/hca/soft/ud_test \
@@ -406,6 +407,8 @@ test_unit_hca_soft_port_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_qp_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_resize_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_shortcut_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_fabric_fabric_test_SOURCES = test/unit/hca/soft/fabric/fabric_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_fabric_fabric_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_special_test_SOURCES = test/unit/hca/soft/special_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_special_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_subnet_test_SOURCES = test/unit/hca/soft/subnet_test.c test/unit/hca/soft/ud_test.h $(SOFT_HARNESS)

@@ -43,12 +43,12 @@ hca/soft/memory: include shared base packet engine
 hca/soft/queue: include shared base engine
 hca/soft/port: include shared base packet
 hca/soft/link: include shared base packet engine memory port
-hca/soft/fabric: include
+hca/soft/fabric: include shared packet engine memory port link
 hca/soft/transport: include shared base packet engine memory queue port link
 hca/soft/object: include shared base packet engine memory queue port link transport
 hca/soft/client: include shared base packet engine queue transport object
 hca/soft/lab: include shared base packet engine memory queue port link transport object
-hca/soft/module: include shared base engine memory queue port link transport object client lab
+hca/soft/module: include shared base engine memory queue port link fabric transport object client lab
 uvp/skeleton: include
 uvp/soft: include hca/soft/shared
 """

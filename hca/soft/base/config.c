@@ -159,6 +159,8 @@ static al_status set_key(struct hca_config *hca, const struct ci_param *p)
 		return refuse(p, "progress is the same for all HCAs: set progress in [soft]");
 	if (!strcmp(p->key, "subnet"))
 		return refuse(p, "the subnet is the same for all HCAs: set subnet in [soft]");
+	if (!strcmp(p->key, "topology"))
+		return refuse(p, "the topology is of all HCAs: set topology in [soft]");
 	for (k = keys; k < keys + sizeof(keys) / sizeof(*keys); k++) {
 		if (strcmp(p->key, k->name))
 			continue;
@@ -306,37 +308,85 @@ static al_status set_progress(struct soft_config *config, const struct ci_param 
 }
 
 /* Reads the keys of [soft], which hold for every HCA, and gives each HCA its default name. */
-static al_status read_common(struct soft_config *config, const struct ci_params *params)
+static al_status set_topology(struct soft_config *config, const struct ci_param *p)
 {
-	struct hca_config common = defaults;
+	if (strlen(p->value) >= sizeof(config->topology))
+		return refuse(p, "that is too long for the name of a file");
+	strcpy(config->topology, p->value);
+	return AL_SUCCESS;
+}
+
+/* Reads the keys of [soft]. Those of an HCA go to *common. */
+static al_status read_common(struct soft_config *config, struct hca_config *common,
+			     const struct ci_params *params)
+{
+	static const struct {
+		const char *name;
+		al_status (*set)(struct soft_config *config, const struct ci_param *p);
+	} own[] = { { "hcas", set_hcas },
+		    { "progress", set_progress },
+		    { "subnet", set_subnet },
+		    { "topology", set_topology } };
 	const struct ci_param *p;
 	al_status status = AL_SUCCESS;
-	uint32_t i;
+	size_t i;
 
-	config->hcas = 2;
 	for (p = params->param; p < params->param + params->count && !status; p++) {
 		if (in_section(p, "hca ") || in_section(p, "link "))
 			continue;
 		if (*p->section)
 			return refuse(
 				p, "the sections are [soft], [soft hca NAME] and [soft link NAME]");
-		if (!strcmp(p->key, "hcas"))
-			status = set_hcas(config, p);
-		else if (!strcmp(p->key, "progress"))
-			status = set_progress(config, p);
-		else if (!strcmp(p->key, "subnet"))
-			status = set_subnet(config, p);
+		for (i = 0; i < sizeof(own) / sizeof(*own) && strcmp(p->key, own[i].name); i++)
+			;
+		if (i < sizeof(own) / sizeof(*own))
+			status = own[i].set(config, p);
 		else if (!strcmp(p->key, "guid") || !strcmp(p->key, "lid"))
 			status = refuse(
 				p, "it can not be the same for all: set it in [soft hca NAME]");
 		else
-			status = set_key(&common, p);
-	}
-	for (i = 0; i < config->hcas; i++) {
-		config->hca[i] = common;
-		snprintf(config->hca[i].name, sizeof(config->hca[i].name), "%u", i);
+			status = set_key(common, p);
 	}
 	return status;
+}
+
+/* A topology has HCAs, LIDs and cables of its own. */
+static al_status refuse_beside_topology(const struct ci_params *params)
+{
+	const struct ci_param *p;
+
+	for (p = params->param; p < params->param + params->count; p++)
+		if (in_section(p, "link ") || !strcmp(p->key, "hcas") || !strcmp(p->key, "ports") ||
+		    !strcmp(p->key, "lid") || !strcmp(p->key, "lmc") || !strcmp(p->key, "guid"))
+			return refuse(p,
+				      "with a topology it comes from the file that topology names");
+	return AL_SUCCESS;
+}
+
+/* Makes the HCAs of the configuration, with the settings common to all. */
+static al_status make_hcas(struct soft_config *config, const struct hca_config *common,
+			   const struct ci_params *params, const struct config_shape *shape)
+{
+	const bool shaped = shape && *config->topology;
+	al_status status = AL_SUCCESS;
+	uint32_t i;
+
+	if (shaped)
+		status = refuse_beside_topology(params);
+	if (!status && shaped)
+		status = shape->read(config->topology, &config->hcas);
+	if (status)
+		return status;
+	config->hca = al_alloc(config->hcas * sizeof(*config->hca));
+	if (!config->hca)
+		return AL_INSUFFICIENT_MEMORY;
+	for (i = 0; i < config->hcas; i++) {
+		config->hca[i] = *common;
+		snprintf(config->hca[i].name, sizeof(config->hca[i].name), "%u", i);
+		if (shaped)
+			shape->place(i, &config->hca[i]);
+	}
+	return AL_SUCCESS;
 }
 
 /*
@@ -458,6 +508,8 @@ static al_status settle(struct soft_config *config)
 		hca->managed = config->managed;
 		if (!hca->vectors)
 			hca->vectors = processors > 0 && !config->manual ? (uint32_t)processors : 1;
+		if (hca->placed)
+			continue;
 		if (!hca->lid) /* aligned: the low bits are path bits */
 			hca->lid = (next + (1u << hca->lmc) - 1) >> hca->lmc << hca->lmc;
 		if (hca->lid & ((1u << hca->lmc) - 1) ||
@@ -473,15 +525,20 @@ static al_status settle(struct soft_config *config)
 	return AL_SUCCESS;
 }
 
-al_status config_read(struct soft_config *config, const struct ci_params *params)
+al_status config_read(struct soft_config *config, const struct ci_params *params,
+		      const struct config_shape *shape)
 {
 	static const struct ci_params none;
+	struct hca_config common = defaults;
 	const struct ci_param *p;
 	al_status status;
 
 	params = params ? params : &none;
 	memset(config, 0, sizeof(*config));
-	status = read_common(config, params);
+	config->hcas = 2;
+	status = read_common(config, &common, params);
+	if (!status)
+		status = make_hcas(config, &common, params, shape);
 	if (!status)
 		status = read_hcas(config, params);
 	if (!status)
@@ -490,4 +547,11 @@ al_status config_read(struct soft_config *config, const struct ci_params *params
 		if (in_section(p, "link "))
 			status = set_link(config, p);
 	return status ? status : settle(config);
+}
+
+void config_free(struct soft_config *config)
+{
+	al_free(config->hca);
+	config->hca = NULL;
+	config->hcas = 0;
 }

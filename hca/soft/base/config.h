@@ -38,6 +38,16 @@ struct hca_config {
 	uint16_t pkeys[SOFT_MAX_PKEYS];
 	uint32_t seed;
 	uint64_t guid;        /* node GUID; 0: the module makes one */
+	/* the HCA's place in a topology: what the topology says of the node and of each port */
+	bool placed;          /* the members below count */
+	char description[65]; /* NodeDescription */
+	struct {
+		uint64_t guid;
+		uint32_t index; /* of the port in the topology */
+		uint16_t lid;
+		uint8_t lmc;
+		bool cabled;
+	} place[SOFT_MAX_PORTS];
 	uint32_t max_qp, max_qp_wr, max_sge, max_inline, max_cq, max_cqe, max_mr, max_pd, max_ah,
 		max_rd_atomic;
 	uint32_t atomics;     /* 1: the HCA executes atomics */
@@ -62,13 +72,29 @@ struct soft_config {
 	bool manual;   /* progress = manual */
 	bool managed;  /* subnet = managed */
 	uint32_t hcas; /* HCAs in use of hca[] */
-	struct hca_config hca[SOFT_MAX_HCAS];
+	struct hca_config *hca;   /* freed by config_free() */
+	char topology[SOFT_PATH]; /* file with the shape of the subnet; "": HCAs and cables are of
+				     this configuration */
 	uint32_t num_links;
 	struct link_config links[SOFT_MAX_LINKS];
 };
 
-/* Reads and checks the settings. AL_BAD_CONFIG: the log has the wrong setting, its place and the way out. */
-al_status config_read(struct soft_config *config, const struct ci_params *params);
+/* How config_read() learns of the HCAs of a topology, whose text is not config.c's to read. */
+struct config_shape {
+	/* Reads the file, and counts the HCAs. AL_BAD_CONFIG: the error has been logged. */
+	al_status (*read)(const char *path, uint32_t *hcas);
+	/* Fills in the settings of the HCA at an index that come from the topology. */
+	void (*place)(uint32_t index, struct hca_config *hca);
+};
+
+/*
+ * Reads and checks the settings. shape NULL: there can be no topology. AL_BAD_CONFIG: the log has
+ * the wrong setting, its place and the way out. AL_INSUFFICIENT_MEMORY. After any outcome
+ * config_free() frees what the configuration holds.
+ */
+al_status config_read(struct soft_config *config, const struct ci_params *params,
+		      const struct config_shape *shape);
+void config_free(struct soft_config *config);
 /* Reads a whole text as a number, decimal or with 0x. False: the text is no number from min to max. */
 bool config_number(const char *text, uint64_t min, uint64_t max, uint64_t *value);
 

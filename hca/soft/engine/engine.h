@@ -78,7 +78,8 @@ struct engine {
 	pthread_t thread;
 	struct timers timers;
 	const char *name;         /* the HCA's name */
-	/* Manual progress: does one turn of the HCA's other threads. False: those threads had no work. */
+	/* Manual progress: does one turn of the HCA's other threads. False: those threads had no
+	 * work. NULL: no such threads. */
 	bool (*step)(struct engine *engine);
 	struct engine *next_step; /* manual progress: the HCA that is stepped after this HCA */
 };

@@ -86,11 +86,10 @@ static void make(struct pooled *k, const struct wire_packet *w)
 /* True: the destination LID is not the port's, or no port has the source LID. */
 static bool is_stray(const struct soft_port *port, const struct wire_packet *w)
 {
-	const struct route there = { .dlid = w->lrh.dlid }, back = { .dlid = w->lrh.slid };
+	const struct route back = { .dlid = w->lrh.slid };
 	struct path path;
 
-	port->link->resolve(port, &there, &path);
-	if (path.to != port && w->lrh.dlid != IB_LID_PERMISSIVE)
+	if (!port_has_lid(port, w->lrh.dlid) && w->lrh.dlid != IB_LID_PERMISSIVE)
 		return true;
 	port->link->resolve(port, &back, &path);
 	return !path.to;

@@ -10,23 +10,15 @@
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/opcode.h"
 
-/* A port has 2^LMC consecutive LIDs. */
-static bool has_lid(const struct soft_port *port, uint16_t lid)
-{
-	const struct port_lids own = port_lids(port);
-
-	return lid >= own.base && lid - own.base < 1 << own.lmc;
-}
-
 static void loop_resolve(const struct soft_port *from, const struct route *route, struct path *path)
 {
 	const struct soft_port *to;
 	struct port_lids lids;
 
 	*path = (struct path){ 0 };
-	if (has_lid(from, route->dlid))
+	if (port_has_lid(from, route->dlid))
 		to = from;
-	else if (has_lid(from->cable, route->dlid) || route->dlid == IB_LID_PERMISSIVE)
+	else if (port_has_lid(from->cable, route->dlid) || route->dlid == IB_LID_PERMISSIVE)
 		to = from->cable;
 	else
 		return;

@@ -58,7 +58,18 @@ static void fill_attr(struct soft_hca *hca)
 		.max_pkeys = SOFT_MAX_PKEYS,
 		.local_ca_ack_delay = 15,
 	};
-	snprintf(attr->node_desc, sizeof(attr->node_desc), "soft HCA %s", conf->name);
+	if (conf->placed)
+		memcpy(attr->node_desc, conf->description, sizeof(attr->node_desc));
+	else
+		snprintf(attr->node_desc, sizeof(attr->node_desc), "soft HCA %s", conf->name);
+}
+
+/* Returns what soft_port.lids is at the start. */
+static uint32_t first_lids(const struct hca_config *conf, uint32_t i)
+{
+	if (conf->placed)
+		return conf->place[i].lid | (uint32_t)conf->place[i].lmc << 16;
+	return (uint16_t)(conf->lid + (i << conf->lmc)) | conf->lmc << 16;
 }
 
 static al_status fill_port(struct soft_hca *hca, uint32_t i)
@@ -72,13 +83,13 @@ static al_status fill_port(struct soft_hca *hca, uint32_t i)
 	port->link = link_of_ports;
 	port->num = (uint8_t)(i + 1);
 	port->special = &hca->special[i * SPECIAL_QPS];
+	port->guid = conf->placed ? conf->place[i].guid : hca->guid + i + 1;
 	if (!hca->ports.managed) /* else the subnet manager assigns LIDs */
-		port->lids = (uint16_t)(conf->lid + (i << conf->lmc)) | conf->lmc << 16;
-	port->guid = hca->guid + i + 1;
+		port->lids = first_lids(conf, i);
 	port->prefix = 0xfe80000000000000ull;
 	for (n = 0; n < SOFT_MAX_PKEYS; n++)
 		port->pkeys[n] = conf->pkeys[n];
-	port_init(port, conf->gids);
+	port_init(port, conf->gids, !conf->placed || conf->place[i].cabled);
 	return port->link->attach ? port->link->attach(port, &hca->engine) : AL_SUCCESS;
 }
 

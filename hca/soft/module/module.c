@@ -12,6 +12,7 @@
 
 #include "hca/soft/base/config.h"
 #include "hca/soft/engine/engine.h"
+#include "hca/soft/fabric/fabric.h"
 #include "hca/soft/memory/errand.h"
 #include "hca/soft/lab/lab.h"
 #include "hca/soft/module/module.h"
@@ -28,6 +29,11 @@ static struct {
 	struct ci_host *host;
 	struct soft_config conf;
 	struct soft_hca *hcas; /* conf.hcas of them */
+	struct topology
+		topology; /* of the file that conf.topology names, until the fabric takes it over */
+	struct routes routes;              /* likewise */
+	struct fabric *fabric;             /* NULL: ports have the loop link */
+	const struct link_ops *other_link; /* with a fabric: what link_of_ports was before */
 	int slot_fd;           /* holds this process's slot */
 	struct fmutex lock;    /* guards registered and leaving of the HCAs, and removers */
 	struct remover *removers;
@@ -117,6 +123,89 @@ static void lay_cables(void)
 			     hca_port(&module.hcas[i + 1], (uint8_t)n));
 }
 
+/* ------------------------------------------------------------------- topology */
+
+static al_status read_topology(const char *path, uint32_t *hcas)
+{
+	struct topology_error error;
+	const struct topology_node *n;
+	al_status status = topology_read(&module.topology, path, &error);
+
+	if (status) {
+		ib_log(IB_LOG_ERROR, "soft", "topology: %s", error.text);
+		return status;
+	}
+	*hcas = 0;
+	for (n = module.topology.nodes; n < module.topology.nodes + module.topology.num_nodes;
+	     n++) {
+		if (n->type != IB_NODE_CA)
+			continue;
+		++*hcas;
+		if (n->num_ports <= SOFT_MAX_PORTS)
+			continue;
+		ib_log(IB_LOG_ERROR, "soft",
+		       "topology: %s: HCA 0x%016llx has %u ports; a software HCA has at most %u",
+		       path, (unsigned long long)n->guid, n->num_ports, SOFT_MAX_PORTS);
+		return AL_BAD_CONFIG;
+	}
+	if (!*hcas) {
+		ib_log(IB_LOG_ERROR, "soft", "topology: %s has no HCA", path);
+		return AL_BAD_CONFIG;
+	}
+	return routes_make(&module.routes, &module.topology);
+}
+
+/* Returns the node of the HCA at an index. */
+static const struct topology_node *node_of(uint32_t hca)
+{
+	const struct topology_node *n = module.topology.nodes;
+
+	while (n->type != IB_NODE_CA || hca--)
+		n++;
+	return n;
+}
+
+static void place_hca(uint32_t index, struct hca_config *hca)
+{
+	const struct topology_node *n = node_of(index);
+	const struct topology_port *port;
+	uint32_t i, at;
+
+	hca->placed = true;
+	hca->guid = n->guid;
+	hca->ports = n->num_ports;
+	snprintf(hca->description, sizeof(hca->description), "%s", n->description);
+	for (i = 0; i < hca->ports; i++) {
+		at = topology_port_index(n, i + 1);
+		port = &module.topology.ports[at];
+		hca->place[i].guid = port->guid;
+		hca->place[i].index = at;
+		hca->place[i].lid = module.routes.lid[at];
+		hca->place[i].lmc = module.routes.lmc[at];
+		hca->place[i].cabled = port->peer != TOPOLOGY_NONE;
+	}
+}
+
+static al_status make_fabric(void)
+{
+	if (!*module.conf.topology)
+		return AL_SUCCESS;
+	module.other_link = link_of_ports;
+	link_of_ports = &link_fabric;
+	return fabric_create(&module.fabric, &module.topology, &module.routes);
+}
+
+/* Plugs the cables of the topology into the HCAs' ports. */
+static void join_fabric(void)
+{
+	const struct soft_hca *hca;
+	uint32_t i;
+
+	for (hca = module.hcas; hca < module.hcas + module.conf.hcas; hca++)
+		for (i = 0; i < hca->conf.ports; i++)
+			fabric_join(module.fabric, hca->conf.place[i].index, &hca->ports.port[i]);
+}
+
 /* ------------------------------------------------------------------- removal */
 
 struct remover {
@@ -191,10 +280,20 @@ static void destroy_hcas(void)
 {
 	uint32_t i;
 
+	if (module.fabric)
+		fabric_stop(module.fabric);
 	for (i = 0; module.hcas && i < module.conf.hcas; i++)
 		hca_destroy(&module.hcas[i]);
 	al_free(module.hcas);
 	module.hcas = NULL;
+	fabric_destroy(module.fabric);
+	module.fabric = NULL;
+	if (module.other_link)
+		link_of_ports = module.other_link;
+	module.other_link = NULL;
+	routes_free(&module.routes);
+	topology_free(&module.topology);
+	config_free(&module.conf);
 	if (module.slot_fd >= 0)
 		close(module.slot_fd);
 	module.slot_fd = -1;
@@ -202,6 +301,7 @@ static void destroy_hcas(void)
 
 static al_status init(struct ci_host *host, const struct ci_params *params)
 {
+	static const struct config_shape shape = { .read = read_topology, .place = place_hca };
 	al_status status;
 	uint32_t own, id, i;
 
@@ -210,13 +310,19 @@ static al_status init(struct ci_host *host, const struct ci_params *params)
 	module.host = host;
 	port_start();
 	lab_start();
-	status = config_read(&module.conf, params);
-	if (status)
+	status = config_read(&module.conf, params, &shape);
+	if (!status) {
+		manual_start(module.conf.manual);
+		status = make_fabric();
+	}
+	if (!status) {
+		module.hcas = al_alloc_aligned(64, module.conf.hcas * sizeof(*module.hcas));
+		status = module.hcas ? AL_SUCCESS : AL_INSUFFICIENT_MEMORY;
+	}
+	if (status) {
+		destroy_hcas();
 		return status;
-	module.hcas = al_alloc_aligned(64, module.conf.hcas * sizeof(*module.hcas));
-	if (!module.hcas)
-		return AL_INSUFFICIENT_MEMORY;
-	manual_start(module.conf.manual);
+	}
 	id = module.conf.manual ? 0 : identity();
 	for (i = 0; i < module.conf.hcas && !status; i++) {
 		struct soft_hca *hca = &module.hcas[i];
@@ -230,10 +336,14 @@ static al_status init(struct ci_host *host, const struct ci_params *params)
 		status = hca_create(hca, hash(own, &i, sizeof(i)));
 		manual_add(&hca->engine);
 	}
-	if (!status)
-		lay_cables();
-	else
+	if (status)
 		destroy_hcas();
+	else if (module.fabric)
+		join_fabric();
+	else
+		lay_cables();
+	if (!status && module.fabric)
+		manual_add(&module.fabric->engine);
 	return status;
 }
 

@@ -179,13 +179,16 @@ ib_gid port_gid(const struct soft_port *port, uint32_t index)
 	return gid;
 }
 
-void port_init(struct soft_port *port, uint32_t gids)
+void port_init(struct soft_port *port, uint32_t gids, bool plugged)
 {
 	uint32_t i;
 
-	port->plugged = true;
+	port->plugged = plugged;
 	port->phys_asked = IB_PHYS_POLLING;
-	atomic_store(&port->state, port->ports->managed ? IB_PORT_INIT : IB_PORT_ACTIVE);
+	if (!plugged)
+		atomic_store(&port->state, IB_PORT_DOWN);
+	else
+		atomic_store(&port->state, port->ports->managed ? IB_PORT_INIT : IB_PORT_ACTIVE);
 	port_info_init(port, port->ports->mtu);
 	for (i = 0; i < gids; i++)
 		store_gid(port, i, atomic_load(&port->prefix), port->guid + ((uint64_t)i << 4));

@@ -171,6 +171,14 @@ static inline uint16_t port_lid(const struct soft_port *port)
 	return port_lids(port).base;
 }
 
+/* True: the LID is one of the port's 2^LMC consecutive LIDs. */
+static inline bool port_has_lid(const struct soft_port *port, uint16_t lid)
+{
+	const struct port_lids own = port_lids(port);
+
+	return lid >= own.base && lid - own.base < 1 << own.lmc;
+}
+
 /* Returns an entry of the port's P_Key table. */
 static inline uint16_t port_pkey(const struct soft_port *port, uint32_t index)
 {
@@ -187,10 +195,10 @@ static inline void counter_add(_Atomic uint64_t *counter, uint64_t n)
 /* Initializes the state common to all ports, before the first HCA is made. */
 void port_start(void);
 /*
- * Makes a port plugged, and Active or (managed) Init, with `gids` GIDs of the port's GUID. Nobody
- * else uses the port yet.
+ * Sets the port's first state, with `gids` GIDs of the port's GUID. plugged: the port has a cable,
+ * and is Active or (managed) Init; else the port is Down. Nobody else uses the port yet.
  */
-void port_init(struct soft_port *port, uint32_t gids);
+void port_init(struct soft_port *port, uint32_t gids, bool plugged);
 /*
  * Changes what a subnet manager assigns. Each function raises the event of the change, if the value
  * has changed. Any thread may call. guid of port_set_guid(): lower half of the GID at an index from

@@ -15,7 +15,7 @@
 
 #include <iba/ib_soft.h>
 
-#define MAX_HCAS 8
+#define MAX_HCAS 256
 #define ops (&test_ops)
 
 /* One HCA as the harness sees it registered. */

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The fabric and its link: how packets leave a port of an HCA, and how they come in there. Switches
+ * are in switch.c. */
+#include "hca/soft/fabric/fabric.h"
+
+#include <string.h>
+
+#include "hca/soft/link/serial.h"
+#include "hca/soft/link/source.h"
+#include "hca/soft/memory/payload.h"
+#include "hca/soft/packet/packet.h"
+#include "hca/soft/port/port.h"
+#include "hca/soft/shared/base.h"
+
+#define PACKETS 32 /* packets that a port may have under way */
+/* Packets of these that only responses may use, so that two ports full of requests can not wait for
+ * each other. */
+#define RESERVED 8
+
+/* A way out of a port: by the cable, or back to the port itself. The `to` of a path. */
+struct way {
+	struct fabric_port *from;
+	struct fabric_end *to; /* the end at which a packet arrives; NULL: no cable */
+};
+
+/* The fabric's part of an HCA's port: soft_port.link_state. */
+struct fabric_port {
+	struct pool pool; /* first member: packet_came_home() casts the pool to its port */
+	struct arrivals arrivals;
+	struct poller poller;
+	struct waiting waiting; /* queue pairs of this port that found no room */
+	struct way out, self;
+};
+
+/* ------------------------------------------------------------------- arrivals */
+
+void arrivals_init(struct arrivals *a)
+{
+	a->lane[0].last = &a->lane[0].first;
+	a->lane[1].last = &a->lane[1].first;
+}
+
+void arrivals_put(struct arrivals *a, struct pooled *p)
+{
+	const int lane = p->pkt.flags & PKT_VL15 ? 1 : 0;
+
+	p->next = NULL;
+	fmutex_lock(&a->lock);
+	*a->lane[lane].last = p;
+	a->lane[lane].last = &p->next;
+	fmutex_unlock(&a->lock);
+}
+
+struct pooled *arrivals_take(struct arrivals *a)
+{
+	struct pooled *p;
+	int lane;
+
+	fmutex_lock(&a->lock);
+	lane = a->lane[1].first ? 1 : 0;
+	p = a->lane[lane].first;
+	if (p) {
+		a->lane[lane].first = p->next;
+		if (!p->next)
+			a->lane[lane].last = &a->lane[lane].first;
+	}
+	fmutex_unlock(&a->lock);
+	return p;
+}
+
+bool arrivals_empty(struct arrivals *a)
+{
+	bool empty;
+
+	fmutex_lock(&a->lock);
+	empty = !a->lane[0].first && !a->lane[1].first;
+	fmutex_unlock(&a->lock);
+	return empty;
+}
+
+void fabric_arrive(struct runner *r, struct fabric_end *at, struct pooled *p)
+{
+	struct fabric_port *fp;
+
+	p->pkt.in_port = at->number;
+	if (at->sw) {
+		arrivals_put(&at->sw->arrivals, p);
+		actor_kick(r, &at->sw->actor);
+		return;
+	}
+	if (!at->port) { /* the topology's HCA is not this process's */
+		pool_home(r, &p->pkt);
+		return;
+	}
+	fp = at->port->link_state;
+	arrivals_put(&fp->arrivals, p);
+	poller_kick(r, &fp->poller);
+}
+
+/* ----------------------------------------------------------------- operations */
+
+static void packet_came_home(struct runner *r, struct pool *pool)
+{
+	struct fabric_port *fp = (struct fabric_port *)pool; /* pool is the first member */
+
+	if (r) /* else payload_keep() has given the packet back, and fabric_send() kicks */
+		waiting_kick(r, &fp->waiting);
+}
+
+static uint32_t room_now(struct fabric_port *fp, enum flow_index flow)
+{
+	const uint32_t reserved = flow == FLOW_REQUEST ? RESERVED : 0;
+	uint32_t left;
+
+	fmutex_lock(&fp->pool.lock);
+	left = fp->pool.left;
+	fmutex_unlock(&fp->pool.lock);
+	return left > reserved ? left - reserved : 0;
+}
+
+static uint32_t fabric_room(const struct source *src, enum flow_index flow)
+{
+	struct fabric_port *fp = src->port->link_state;
+	uint32_t count = room_now(fp, flow);
+
+	if (count)
+		return count;
+	waiting_add(&fp->waiting, src->qpn);
+	return room_now(fp, flow);
+}
+
+static void fabric_resolve(const struct soft_port *from, const struct route *route,
+			   struct path *path)
+{
+	struct fabric_port *fp = from->link_state;
+
+	*path = (struct path){ 0 };
+	if (port_has_lid(from, route->dlid))
+		path->to = &fp->self;
+	else if (fp->out.to)
+		path->to = &fp->out;
+	path->lid = route->dlid;
+	path->lid_mask =
+		0xffff; /* the sender of a connection uses the source LID that our packets go to */
+}
+
+static bool fabric_send(struct runner *r, const struct path *path, struct packet *pkt)
+{
+	const struct way *way = path->to;
+	enum copy_result result = COPY_DONE;
+	struct packet one;
+	struct pooled *p;
+	uint32_t i;
+
+	for (i = 0; way && way->to && i < pkt->num && result == COPY_DONE; i++) {
+		one = packet_of_train(pkt, i);
+		p = payload_keep(&way->from->pool, &one, &result);
+		if (p)
+			fabric_arrive(r, way->to, p);
+	}
+	if (result == COPY_BAD_SOURCE) {
+		pkt->flags |= PKT_BAD_SOURCE;
+		packet_came_home(r, &way->from->pool);
+	}
+	return false;
+}
+
+/* True: the packet's destination is the port. A wrong table leads packets astray, which then count
+ * as dropped. */
+static bool is_for(struct soft_port *port, const struct packet *pkt)
+{
+	if (port_has_lid(port, pkt->route.dlid) ||
+	    (pkt->route.dlid == IB_LID_PERMISSIVE && pkt->flags & PKT_VL15))
+		return true;
+	port_count(port, CNT_RCV_DROPPED, 1);
+	return false;
+}
+
+static bool fabric_poll(struct runner *r, struct soft_port *port)
+{
+	struct fabric_port *fp = port->link_state;
+	struct pooled *p;
+
+	while ((p = arrivals_take(&fp->arrivals))) {
+		r->trains--;
+		if (!is_for(port, &p->pkt) || !link_receive(r, port, &p->pkt))
+			pool_home(r, &p->pkt);
+		if (runner_spent(r))
+			return !arrivals_empty(&fp->arrivals);
+	}
+	return false;
+}
+
+/* Packets by value refer to nothing of their sender's, so none has to come back. */
+static void fabric_recall(const struct soft_port *from, uint32_t qpn, const struct recall *recall)
+{
+	(void)from, (void)qpn, (void)recall;
+}
+
+static bool fabric_count_receive_error(const struct path *path)
+{
+	const struct way *way = path->to;
+
+	if (!way || !way->to)
+		return false;
+	if (way->to->port)
+		port_count(way->to->port, CNT_RCV_ERRORS, 1);
+	else
+		atomic_fetch_add_explicit(&way->to->rcv_errors, 1, memory_order_relaxed);
+	return true;
+}
+
+static struct actor *fabric_near(const struct path *path, uint32_t qpn)
+{
+	(void)path, (void)qpn;
+	return NULL;
+}
+
+static al_status fabric_attach(struct soft_port *port, struct engine *engine)
+{
+	struct fabric_port *fp = al_alloc_aligned(64, sizeof(*fp));
+
+	if (!fp)
+		return AL_INSUFFICIENT_MEMORY;
+	if (waiting_create(&fp->waiting, port) ||
+	    pool_create(&fp->pool, PACKETS, port->ports->mtu)) {
+		waiting_destroy(&fp->waiting);
+		al_free(fp);
+		return AL_INSUFFICIENT_MEMORY;
+	}
+	fp->pool.came_home = packet_came_home;
+	fp->out.from = fp->self.from = fp;
+	arrivals_init(&fp->arrivals);
+	poller_start(&fp->poller, port, engine);
+	port->link_state = fp;
+	return AL_SUCCESS;
+}
+
+static void fabric_detach(struct soft_port *port)
+{
+	struct fabric_port *fp = port->link_state;
+
+	port->link_state = NULL;
+	pool_destroy(&fp->pool);
+	waiting_destroy(&fp->waiting);
+	al_free(fp);
+}
+
+const struct link_ops link_fabric = {
+	.name = "fabric",
+	.attach = fabric_attach,
+	.detach = fabric_detach,
+	.resolve = fabric_resolve,
+	.room = fabric_room,
+	.send = fabric_send,
+	.poll = fabric_poll,
+	.recall = fabric_recall,
+	.count_receive_error = fabric_count_receive_error,
+	.near = fabric_near,
+};
+
+/* ----------------------------------------------------------------- the fabric */
+
+void fabric_join(struct fabric *fabric, uint32_t index, struct soft_port *port)
+{
+	struct fabric_end *end = &fabric->ends[index];
+	struct fabric_port *fp = port->link_state;
+
+	fp->out.to = end->peer;
+	fp->self.to = end;
+	end->port = port;
+}
+
+static void connect_ends(struct fabric *f)
+{
+	const struct topology *t = &f->topology;
+	uint32_t i;
+
+	for (i = 0; i < t->num_ports; i++) {
+		f->ends[i].fabric = f;
+		f->ends[i].number = t->ports[i].number;
+		if (t->ports[i].peer != TOPOLOGY_NONE)
+			f->ends[i].peer = &f->ends[t->ports[i].peer];
+	}
+}
+
+static void make_switch(struct fabric *f, struct fabric_switch *sw, uint32_t node)
+{
+	const struct topology_node *n = &f->topology.nodes[node];
+	uint32_t i;
+
+	sw->fabric = f;
+	sw->node = node;
+	sw->num_ports = n->num_ports;
+	sw->end = &f->ends[n->first_port];
+	for (i = 0; i <= n->num_ports; i++)
+		sw->end[i].sw = sw;
+	switch_start(sw);
+}
+
+al_status fabric_create(struct fabric **fabric, struct topology *topology, struct routes *routes)
+{
+	struct fabric *f = al_alloc_aligned(64, sizeof(*f));
+	uint32_t i, made = 0;
+
+	*fabric = f;
+	if (!f) {
+		topology_free(topology);
+		routes_free(routes);
+		return AL_INSUFFICIENT_MEMORY;
+	}
+	f->topology = *topology;
+	f->routes = *routes;
+	memset(topology, 0, sizeof(*topology));
+	memset(routes, 0, sizeof(*routes));
+	engine_init(&f->engine, "fabric");
+	f->ends = al_alloc(f->topology.num_ports * sizeof(*f->ends));
+	f->switches = al_alloc_aligned(64, (f->routes.num_switches + 1) * sizeof(*f->switches));
+	if (!f->ends || !f->switches)
+		return AL_INSUFFICIENT_MEMORY;
+	connect_ends(f);
+	for (i = 0; i < f->topology.num_nodes; i++)
+		if (f->topology.nodes[i].type == IB_NODE_SWITCH)
+			make_switch(f, &f->switches[made++], i);
+	f->num_switches = made;
+	return engine_start(&f->engine);
+}
+
+/* Ends a port's poller, and drops what lies in the port's arrivals. */
+static void stop_port(struct soft_port *port)
+{
+	struct fabric_port *fp = port->link_state;
+	struct pooled *p;
+
+	poller_stop(&fp->poller);
+	while ((p = arrivals_take(&fp->arrivals)))
+		pool_home(NULL, &p->pkt);
+}
+
+void fabric_stop(struct fabric *f)
+{
+	uint32_t i;
+
+	for (i = 0; i < f->num_switches; i++)
+		switch_stop(&f->switches[i]);
+	for (i = 0; f->ends && i < f->topology.num_ports; i++)
+		if (f->ends[i].port)
+			stop_port(f->ends[i].port);
+	engine_stop(&f->engine);
+}
+
+void fabric_destroy(struct fabric *f)
+{
+	if (!f)
+		return;
+	engine_end(&f->engine);
+	al_free(f->switches);
+	al_free(f->ends);
+	routes_free(&f->routes);
+	topology_free(&f->topology);
+	al_free(f);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * The fabric: ports of HCAs and virtual switches, joined by the cables of a topology. Packets
+ * travel by value: a sender copies each packet into a packet of its port's pool, and that packet
+ * passes from node to node by its LRH until an HCA has executed it or a node has dropped it. Nobody
+ * waits for a next hop: the pools of the senders bound what is under way.
+ *
+ * fabric.c has the fabric and the operations of the link, switch.c the forwarding.
+ */
+#ifndef SOFT_FABRIC_H
+#define SOFT_FABRIC_H
+
+#include "hca/soft/engine/engine.h"
+#include "hca/soft/fabric/routes.h"
+#include "hca/soft/fabric/topology.h"
+#include "hca/soft/link/link.h"
+#include "hca/soft/link/waiting.h"
+#include "hca/soft/packet/pool.h"
+#include "hca/soft/shared/lock.h"
+
+struct fabric;
+struct fabric_switch;
+
+/* Packets that have come in at a node. Those on virtual lane 15 go first. */
+struct arrivals {
+	struct fmutex lock; /* guards the lists */
+	struct {
+		struct pooled *first, **last;
+	} lane[2]; /* data, virtual lane 15 */
+};
+
+/* One end of a cable, or a port without a cable. */
+struct fabric_end {
+	struct fabric *fabric;
+	struct fabric_end *peer;  /* the other end; NULL: no cable */
+	struct fabric_switch *sw; /* the switch that has the port; NULL: an HCA has */
+	struct soft_port *port;   /* the port of an HCA; NULL: the HCA does not exist (yet) */
+	uint8_t number;           /* port number */
+	/* counters of a switch's port, written by the owner of the switch's actor and read by
+	 * anybody */
+	_Atomic uint64_t rcv_packets, xmit_packets, rcv_bytes, xmit_bytes, relay_errors, rcv_errors;
+};
+
+struct fabric_switch {
+	struct actor actor;
+	struct fabric *fabric;
+	struct arrivals arrivals;
+	uint32_t node;          /* index in the topology */
+	struct fabric_end *end; /* the ends of ports 0 to num_ports */
+	uint8_t num_ports;
+};
+
+struct fabric {
+	struct topology topology;
+	struct routes routes;
+	struct engine engine;    /* runs the switches when no sender does */
+	struct fabric_end *ends; /* by index of the port in the topology */
+	struct fabric_switch *switches;
+	uint32_t num_switches;
+};
+
+/*
+ * Makes the switches and ends of a topology, and takes over topology and routes, whatever the
+ * outcome. AL_INSUFFICIENT_MEMORY, AL_INSUFFICIENT_RESOURCES.
+ */
+al_status fabric_create(struct fabric **fabric, struct topology *topology, struct routes *routes);
+/* Drops all packets under way, and ends the switches. No port sends any more. */
+void fabric_stop(struct fabric *fabric);
+/* Frees a stopped fabric. Its ports are detached. NULL: nothing. */
+void fabric_destroy(struct fabric *fabric);
+/* Gives a port of an HCA its place in the topology. The port is attached to link_fabric. */
+void fabric_join(struct fabric *fabric, uint32_t index, struct soft_port *port);
+
+extern const struct link_ops link_fabric;
+
+/* Puts a packet into the arrivals of the node at an end, and makes that node look. */
+void fabric_arrive(struct runner *r, struct fabric_end *at, struct pooled *p);
+void arrivals_init(struct arrivals *a);
+void arrivals_put(struct arrivals *a, struct pooled *p);
+/* Takes the oldest packet of lane 15, else the oldest of data. NULL: there is none. */
+struct pooled *arrivals_take(struct arrivals *a);
+bool arrivals_empty(struct arrivals *a);
+
+/* Starts a switch, whose end, fabric and node are set. */
+void switch_start(struct fabric_switch *sw);
+/* Waits until no thread runs the switch, which never runs again, and sends the packets in its
+ * arrivals home. May sleep. */
+void switch_stop(struct fabric_switch *sw);
+
+#endif
