@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <iba/ib_hca.h>
+
 #include "al/mgmt/rmpp.h"
 #include "fuzz.h"
 

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <iba/ib_hca.h>
+
 #include "al/mgmt/rmpp.h"
 
 #define MS         UINT64_C(1000000)
