@@ -30,8 +30,8 @@ struct filling {
 
 static bool is_shown(const struct al_obj *obj)
 {
-	return obj->published &&
-	       !obj_agent(obj); /* the agent's own snapshot shows objects behind an agent */
+	/* the agent's own snapshot shows objects behind an agent */
+	return obj->published && !obj_agent(obj) && !obj_internal(obj);
 }
 
 /* ---------------------------------------------------------------- objects */

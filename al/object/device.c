@@ -259,6 +259,7 @@ static al_status init_ports(struct al_dev *dev)
 		dev->ports[i].gid_tbl_len = port.gid_tbl_len;
 		dev->ports[i].pkey_tbl_len = port.pkey_tbl_len;
 		dev->ports[i].max_mtu = port.max_mtu;
+		dev->ports[i].ci_caps = port.ci_caps;
 		ladder_init(&dev->ports[i].ladder, port.state);
 		dev->ports[i].gids = al_alloc(num_gids(&dev->ports[i]) * sizeof(ib_gid));
 		if (!dev->ports[i].gids)
@@ -369,7 +370,7 @@ static struct al_obj *take_rank(struct al_dev *dev, enum obj_rank rank)
 
 static void end_object(struct al_obj *obj, struct al_dev *dev)
 {
-	if (!obj_dying(obj))
+	if (!obj_dying(obj) && !obj_internal(obj))
 		ib_log(IB_LOG_WARNING, "al",
 		       "HCA 0x%016llx is removed: %s %#llx of %s[%d] was left on it",
 		       (unsigned long long)dev->guid, obj_name(obj),
@@ -480,7 +481,8 @@ static void add_user(struct al_obj *obj, void *arg)
 	struct user_list *list = arg;
 	int n;
 
-	if (obj->type->id != AL_OBJ_CA || obj->dev != list->dev || list->used >= list->len)
+	if (obj->type->id != AL_OBJ_CA || obj->dev != list->dev || obj_internal(obj) ||
+	    list->used >= list->len)
 		return;
 	n = snprintf(list->buf + list->used, list->len - list->used, "%s%s (pid %d%s)",
 		     list->used ? ", " : "", obj->comm, (int)obj->pid,

@@ -31,6 +31,7 @@ struct al_dev {
 	const void *agent;     /* connection to the agent that has the HCA; NULL: the HCA is this process's */
 	bool agent_lost;       /* calls return AL_AGENT_LOST after the removal; written before ops becomes a dead table */
 	bool removing;         /* dev_remove_begin() was called: new opens are refused; guarded by tree_lock */
+	bool mgmt_ended;       /* al/mgmt serves the HCA's ports no longer; guarded by the lock of al/mgmt/port.c */
 	struct reaper_job end_job; /* frees this struct, on the common destroy thread */
 
 	pthread_mutex_t threads_lock; /* guards starting the threads below */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <iba/ib_hca.h>
 
@@ -135,12 +136,26 @@ static void deliver(struct ev_source *source)
 	obj_put(obj);
 }
 
+/* Sleeps until the dispatcher is woken, or until CLOCK_MONOTONIC reaches "until". */
+static void wait_for_events(struct dispatcher *d, uint64_t until)
+{
+	const struct timespec end = { .tv_sec = (time_t)(until / 1000000000u),
+				      .tv_nsec = (long)(until % 1000000000u) };
+
+	if (until == UINT64_MAX)
+		while (sem_wait(&d->sem))
+			;
+	else
+		while (sem_clockwait(&d->sem, CLOCK_MONOTONIC, &end) && errno != ETIMEDOUT)
+			;
+}
+
 static void *dispatcher_main(void *arg)
 {
 	struct dispatcher *d = arg;
 	struct ev_source *source, *next;
 
-	library_thread_begin(d->name, CONTEXT_ATOMIC);
+	library_thread_begin(d->name, d->may_sleep ? CONTEXT_NONE : CONTEXT_ATOMIC);
 	for (;;) {
 		for (source = ev_take_all(&d->queue); source; source = next) {
 			next = source->next;
@@ -149,8 +164,7 @@ static void *dispatcher_main(void *arg)
 		if (atomic_load_explicit(&d->stop, memory_order_acquire) &&
 		    !atomic_load_explicit(&d->queue.head, memory_order_acquire))
 			return NULL;
-		while (sem_wait(&d->sem))
-			;
+		wait_for_events(d, d->run_due ? d->run_due() : UINT64_MAX);
 	}
 }
 

@@ -53,6 +53,12 @@ struct dispatcher {
 	sem_t sem;
 	pthread_t thread;
 	bool started; /* the thread runs; guarded by the lock of the dispatcher's owner */
+	bool may_sleep; /* the dispatcher makes no callbacks of channel drivers, so its thread may make every call */
+	/*
+	 * Does what has become due, and returns the time until which the thread may wait for events: CLOCK_MONOTONIC in
+	 * nanoseconds; UINT64_MAX: without limit. Called before each wait. NULL: the thread waits for events only.
+	 */
+	uint64_t (*run_due)(void);
 	_Atomic bool stop;
 	char name[16];
 };
@@ -74,6 +80,7 @@ void ev_raise_destroyed(struct ev_source *source);
 /* Takes all queued sources, oldest first. */
 struct ev_source *ev_take_all(struct ev_queue *queue);
 
+/* Prepares a dispatcher. The owner sets may_sleep and run_due before the start. */
 void dispatcher_init(struct dispatcher *d, const char *name);
 /* Starts the dispatcher's thread unless it runs. The caller serialises. AL_INSUFFICIENT_RESOURCES. */
 al_status dispatcher_start(struct dispatcher *d);

@@ -39,7 +39,7 @@ static struct al_obj **list_of(const struct al_obj *obj)
 }
 
 /* Counts an object against its HCA's limit for the type. AL_LIMIT_EXCEEDED: the object is not
- * counted. */
+ * counted. dev NULL: the object is not counted either. */
 static al_status charge(struct al_dev *dev, const struct obj_type *type)
 {
 	const uint32_t *limit;
@@ -63,6 +63,11 @@ static void discharge(struct al_dev *dev, const struct obj_type *type)
 {
 	if (dev)
 		atomic_fetch_sub(&dev->count[type->id], 1);
+}
+
+static void discharge_object(struct al_obj *obj)
+{
+	discharge(obj_internal(obj) ? NULL : obj->dev, obj->type);
 }
 
 /* Counts one more live dependent of target and takes a reference on target. False: target is dying.
@@ -98,8 +103,9 @@ al_status obj_new(const struct obj_type *type, struct al_obj *parent, struct al_
 	size_t size = round_up(type->size);
 	size_t ci_size = dev && type->ci != OBJ_NO_CI ? dev->ci_bytes[type->ci] : 0;
 	const struct ci_client *client = acting_client();
+	struct al_dev *charged = parent && obj_internal(parent) ? NULL : dev;
 	struct al_obj *obj;
-	al_status status = charge(dev, type);
+	al_status status = charge(charged, type);
 
 	if (status)
 		return status;
@@ -153,7 +159,7 @@ err_handle:
 err_alloc:
 	al_free(obj);
 err_charge:
-	discharge(dev, type);
+	discharge(charged, type);
 	return status;
 }
 
@@ -229,7 +235,7 @@ void obj_abort(struct al_obj *obj)
 {
 	stop_counting_as_live(obj);
 	handle_release(obj->handle);
-	discharge(obj->dev, obj->type);
+	discharge_object(obj);
 	obj_free(obj);
 }
 
@@ -238,7 +244,7 @@ void obj_release_resources(struct al_obj *obj)
 	if (obj->type->release)
 		obj->type->release(obj);
 	handle_release(obj->handle);
-	discharge(obj->dev, obj->type);
+	discharge_object(obj);
 }
 
 bool obj_try_ref(struct al_obj *obj)
@@ -386,10 +392,11 @@ static void end_left(struct al_obj *left, const struct al_obj *root)
 
 	for (; left; left = next) {
 		next = left->reap_next;
-		ib_log(left->foreign ? IB_LOG_DEBUG : IB_LOG_WARNING, "al",
-		       "%s %#llx of %s[%d] was left behind and is destroyed with its %s",
-		       obj_name(left), (unsigned long long)left->handle, left->comm,
-		       (int)left->pid, obj_name(root));
+		if (!obj_internal(left))
+			ib_log(left->foreign ? IB_LOG_DEBUG : IB_LOG_WARNING, "al",
+			       "%s %#llx of %s[%d] was left behind and is destroyed with its %s",
+			       obj_name(left), (unsigned long long)left->handle, left->comm,
+			       (int)left->pid, obj_name(root));
 		end_object(left);
 	}
 }

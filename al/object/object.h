@@ -88,7 +88,18 @@ struct al_obj {
 struct al_instance {
 	struct al_obj obj;
 	void *agent; /* connection to the agent whose HCAs the opening sees (al/user); NULL: it sees this process's HCAs */
+	/*
+	 * Not NULL: the opening is the library's own (al/mgmt), and this queue delivers the completions of its CQs. Objects of
+	 * such an opening count against no limit, are in no snapshot and in no list of users, and nobody leaves them behind.
+	 */
+	struct ev_queue *internal_queue;
 };
+
+/* True: the object belongs to the library's own opening. */
+static inline bool obj_internal(const struct al_obj *obj)
+{
+	return ((const struct al_instance *)obj->al)->internal_queue;
+}
 
 /* Order in which an HCA's objects end when several end at once: users before the objects they use. */
 enum obj_rank { RANK_FIRST, RANK_QP, RANK_MR, RANK_CQ, RANK_PD, RANK_CA, OBJ_RANKS };

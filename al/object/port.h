@@ -66,6 +66,8 @@ struct dev_port {
 	struct ladder ladder;               /* of port 0, the HCA itself: changes only */
 	uint32_t gid_tbl_len, pkey_tbl_len; /* number of entries; constant */
 	ib_mtu max_mtu;                     /* constant */
+	uint32_t ci_caps;                   /* enum ci_port_cap; constant */
+	_Atomic bool spl_qps_held;          /* the library owns QP0 and QP1 of the port; in al_dev.ports only, written by al/mgmt */
 	ib_gid *gids;                       /* copy of the GID table, in al_dev.ports only: dev_find_gid() */
 };
 

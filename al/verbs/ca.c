@@ -63,7 +63,8 @@ static void destroy(struct al_obj *obj, const struct ci_interface *ops)
 
 	if (ca->um_open)
 		ops->um_close_ca(obj->ci, ca->um_context);
-	ci_module_put(obj->dev->reg->module);
+	if (!obj_internal(obj))
+		ci_module_put(obj->dev->reg->module);
 }
 
 static const struct obj_type ca_type = {
@@ -75,7 +76,8 @@ static const struct obj_type ca_type = {
 	.destroy = destroy,
 };
 
-/* Opens dev. The caller is inside a call on dev (dev_enter()), which keeps dev->reg. */
+/* Opens dev. The caller is inside a call on dev (dev_enter()), which keeps dev->reg. The library's
+ * own handle keeps no module loaded: al/mgmt closes the handle when the HCA is removed. */
 static al_status open_dev(struct al_obj *al, struct al_dev *dev, const struct ci_interface *ops,
 			  void *context, al_ca_h *ca)
 {
@@ -84,7 +86,7 @@ static al_status open_dev(struct al_obj *al, struct al_dev *dev, const struct ci
 
 	if (status)
 		return status;
-	if (!ci_module_get(dev->reg->module)) {
+	if (!obj_internal(obj) && !ci_module_get(dev->reg->module)) {
 		status = AL_NOT_FOUND;
 		goto err;
 	}
@@ -100,9 +102,17 @@ err:
 	return status;
 }
 
+al_status ca_open(struct al_obj *al, struct al_dev *dev, void *context, al_ca_h *ca)
+{
+	const struct ci_interface *ops = dev_enter(dev);
+	al_status status = ops_dead(ops) ? AL_NOT_FOUND : open_dev(al, dev, ops, context, ca);
+
+	dev_leave(dev, ops);
+	return status;
+}
+
 al_status al_open_ca(al_h al, uint64_t guid, void *context, al_ca_h *ca)
 {
-	const struct ci_interface *ops;
 	struct al_call call;
 	struct al_dev *dev;
 	al_status status;
@@ -117,9 +127,7 @@ al_status al_open_ca(al_h al, uint64_t guid, void *context, al_ca_h *ca)
 		status = AL_NOT_FOUND;
 		goto out;
 	}
-	ops = dev_enter(dev);
-	status = ops_dead(ops) ? AL_NOT_FOUND : open_dev(call.obj, dev, ops, context, ca);
-	dev_leave(dev, ops);
+	status = ca_open(call.obj, dev, context, ca);
 	dev_put(dev);
 out:
 	call_end(&call);

@@ -26,14 +26,18 @@ static const struct obj_type cq_type = {
 	.release = release_cq,
 };
 
-/* Finds the event queue of the completion queue's notifications: the channel's if init names one, else the event queue of the
- * thread that serves the completion vector. The object holds either. */
+/* Finds the event queue of the completion queue's notifications: the channel's if init names one,
+ * else the event queue of the thread that serves the completion vector. The object holds either.
+ * The library's own opening has one queue for all. */
 static al_status find_event_queue(struct al_obj *obj, const struct al_cq_init *init,
 				  struct ev_queue **queue)
 {
 	struct al_obj *channel;
 	al_status status;
 
+	*queue = ((const struct al_instance *)obj->al)->internal_queue;
+	if (*queue)
+		return AL_SUCCESS;
 	if (!init->channel)
 		return dev_start_vector(obj->dev, init->comp_vector, queue);
 	channel = obj_get(init->channel, AL_OBJ_CHANNEL);

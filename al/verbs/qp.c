@@ -98,6 +98,13 @@ static al_status check_type(const struct ib_ca_attr *ca, const struct al_qp_init
 	return init->port_num && init->port_num <= ca->num_ports ? AL_SUCCESS : AL_INVALID_PORT;
 }
 
+/* True: al/mgmt owns the special queue pair that a channel driver asks for. */
+static bool held_by_library(const struct al_obj *pd, const struct al_qp_init *init)
+{
+	return (init->qp_type == IB_QPT_SMI || init->qp_type == IB_QPT_GSI) && !obj_internal(pd) &&
+	       atomic_load(&pd->dev->ports[init->port_num].spl_qps_held);
+}
+
 /* Checks sizes against the HCA's limits. AL_LIMIT_EXCEEDED: *cap holds the limits. */
 static al_status check_cap(const struct ib_ca_attr *ca, struct ib_qp_cap *cap)
 {
@@ -204,6 +211,8 @@ al_status al_create_qp(al_pd_h pd, struct al_qp_init *init, void *context, al_ev
 		return status;
 	ca = &call.obj->dev->attr;
 	status = check_type(ca, init);
+	if (!status && held_by_library(call.obj, init))
+		status = AL_RESOURCE_BUSY;
 	if (!status)
 		status = check_cap(ca, &init->cap);
 	if (!status)

@@ -35,6 +35,8 @@ struct al_qp {
 	uint32_t reserved_qpn;   /* queue pair number that is reserved in al_dev.qpns; 0: none */
 };
 
+/* Opens dev for the opening al, like al_open_ca(). The caller holds a reference on dev. AL_NOT_FOUND: dev has been removed. */
+al_status ca_open(struct al_obj *al, struct al_dev *dev, void *context, al_ca_h *ca);
 /* Implements al_reg_mr() for a client's memory. client NULL: memory of this process. */
 al_status mr_reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client *client, void *context, uint32_t *lkey,
 		 uint32_t *rkey, al_mr_h *mr);
