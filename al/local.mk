@@ -19,8 +19,13 @@ libibal_core_la_SOURCES = \
 	al/library/private.c \
 	al/library/private.h \
 	al/library/snapshot.c \
+	al/mgmt/link.h \
+	al/mgmt/mad.c \
+	al/mgmt/mgmt.h \
+	al/mgmt/port.c \
 	al/mgmt/rmpp.c \
 	al/mgmt/rmpp.h \
+	al/mgmt/send.c \
 	al/object/client.c \
 	al/object/client.h \
 	al/object/device.c \

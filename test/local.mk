@@ -37,6 +37,7 @@ include test/unit/ci/local.mk
 include test/unit/al/verbs/local.mk
 include test/unit/al/object/local.mk
 include test/unit/al/event/local.mk
+include test/unit/al/mgmt/local.mk
 include test/unit/al/library/local.mk
 include test/soak/local.mk
 
@@ -341,7 +342,7 @@ test_bench_bench_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_SO='"$(abs_top_builddir)/test/
 test_bench_bench_LDADD = libibal.la
 dist_check_SCRIPTS += test/e2e/bench.sh test/e2e/dist.sh
 noinst_HEADERS += test/unit/al/bed.h
-noinst_HEADERS += test/unit/al/port_history.h
+noinst_HEADERS += test/unit/al/port_history.h test/unit/al/mgmt/mad_bed.h
 
 # For analysers, which parse without building (.ci/run).
 print-flags:

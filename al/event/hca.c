@@ -6,6 +6,8 @@
 #include "al/event/async.h"
 #include "al/event/pnp.h"
 
+static const struct hca_management *management;
+
 static al_status add(struct ci_registration *reg)
 {
 	struct al_dev *dev;
@@ -15,8 +17,11 @@ static al_status add(struct ci_registration *reg)
 		return status;
 	status = dev_listen(dev);
 	if (!status)
+		status = management->arrived(dev);
+	if (!status)
 		status = pnp_dev_add(dev);
 	if (status) {
+		management->leaving(dev);
 		dev_abort(dev);
 		return status;
 	}
@@ -32,12 +37,18 @@ static void remove_hca(struct ci_registration *reg, uint32_t flags)
 
 	dev_remove_begin(dev, flags);
 	pnp_dev_remove(dev);
+	management->leaving(dev);
 	dev_remove_end(dev);
 }
 
 static void users(struct ci_registration *reg, char *buf, size_t len)
 {
 	dev_users(atomic_load(&reg->al), buf, len);
+}
+
+void hca_set_management(const struct hca_management *m)
+{
+	management = m;
 }
 
 void hca_init(void)

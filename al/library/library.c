@@ -7,6 +7,7 @@
 #include "al/event/async.h"
 #include "al/event/hca.h"
 #include "al/event/pnp.h"
+#include "al/mgmt/mgmt.h"
 #include "al/object/client.h"
 #include "al/object/device.h"
 #include "al/object/shared.h"
@@ -43,6 +44,7 @@ static void after_fork_in_child(void)
 	dev_after_fork();
 	async_after_fork();
 	pnp_after_fork();
+	mgmt_after_fork();
 	user_after_fork();
 	shared_after_fork();
 	ci_after_fork();
@@ -76,6 +78,7 @@ static al_status start(const struct al_open_attr *attr, struct user_conn **conn)
 		if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child))
 			return AL_INSUFFICIENT_MEMORY;
 		fork_hooks_registered = true;
+		mgmt_init();
 		hca_init();
 	}
 	ci_diag_start();

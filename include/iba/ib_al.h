@@ -10,7 +10,7 @@
  *
  * **Callbacks** get the context given at creation, never a handle (SAS deviation 3). Threads of the library make the
  * callbacks; no function calls back before it returns. The callbacks of one object are made one at a time. Callbacks of
- * completion queues, asynchronous events and destroys are *atomic*: they may make every call with *Context: any*.
+ * completion queues, asynchronous events, MAD services and destroys are *atomic*: they may make every call with *Context: any*.
  * Callbacks of al_reg_pnp() may make every call.
  *
  * **Statuses** that every function can return are not repeated below:
@@ -93,11 +93,23 @@ typedef enum al_pnp_type {
 #define AL_CHANNEL_EVENT_LIST(X) \
 	X(AL_CHANNEL_COMPLETION, 1, "completion") \
 	X(AL_CHANNEL_ASYNC, 2, "asynchronous event") \
-	X(AL_CHANNEL_PNP, 3, "PnP event")
+	X(AL_CHANNEL_PNP, 3, "PnP event") \
+	X(AL_CHANNEL_MAD, 4, "management datagrams")
 /** Type of an event that al_channel_next() delivers. */
 typedef enum al_channel_event_type {
 	AL_CHANNEL_EVENT_LIST(IBA_ENUM_VALUE)
 } al_channel_event_type;
+
+/** Types of MAD events: X(name, value, text). */
+#define AL_MAD_EVENT_LIST(X) \
+	X(AL_MAD_RECEIVED, 1, "unsolicited datagram") \
+	X(AL_MAD_SENT, 2, "sent, no answer expected") \
+	X(AL_MAD_ANSWERED, 3, "answered") \
+	X(AL_MAD_FAILED, 4, "not answered, not sent or cancelled")
+/** Type of a MAD event. */
+typedef enum al_mad_event_type {
+	AL_MAD_EVENT_LIST(IBA_ENUM_VALUE)
+} al_mad_event_type;
 
 /** A PnP event: arrival or removal of an HCA, or a change of a port. */
 struct al_pnp_event {
@@ -196,6 +208,7 @@ const char *al_arm_str(al_arm v);                      /**< arm type */
 const char *al_cq_notify_str(al_cq_notify v);          /**< notification mode */
 const char *al_pnp_type_str(al_pnp_type v);            /**< PnP event */
 const char *al_channel_event_type_str(al_channel_event_type v); /**< channel event */
+const char *al_mad_event_type_str(al_mad_event_type v); /**< MAD event */
 const char *al_event_type_str(ib_event_type v);        /**< asynchronous event */
 const char *al_link_layer_str(ib_link_layer v);        /**< link layer */
 const char *al_port_state_str(ib_port_state v);        /**< logical port state */
@@ -404,7 +417,7 @@ al_status al_dereg_event_handler(al_event_handler_h handler, al_destroyed_cb cb,
 struct al_channel_event {
 	al_channel_event_type type; /**< type, which names the valid member below */
 	uint32_t pad;               /**< zero */
-	void *context;              /**< context of the completion queue, object, handler or registration */
+	void *context;              /**< context of the completion queue, object, handler, registration or MAD service */
 	struct al_event async;      /**< #AL_CHANNEL_ASYNC */
 	struct al_pnp_event pnp;    /**< #AL_CHANNEL_PNP */
 };
@@ -731,25 +744,33 @@ al_status al_destroy_qp(al_qp_h qp, al_destroyed_cb cb, void *context);
 
 /* ---------------------------------------------------- management datagrams */
 
-/** Attributes of a MAD service: the datagrams that it sends and receives. */
+#define AL_MAD_SENDS_MAX 1024u      /**< sends of a service whose event has not been delivered */
+#define AL_MAD_RECEIVES_MAX 128u    /**< unsolicited datagrams of a service that have not been delivered */
+#define AL_MAD_BACKOFF_MAX_MS 10000u /**< repetitions double the wait for a response up to this time, in milliseconds */
+
+/**
+ * Attributes of a MAD service: the datagrams that it sends and receives. Vendor classes of range 2 are
+ * #IB_CLASS_VENDOR_2_FIRST to #IB_CLASS_VENDOR_2_LAST.
+ */
 struct al_mad_svc_init {
 	uint8_t port_num;      /**< port, from 1 */
 	uint8_t mgmt_class;    /**< ib_mad_class; the subnet management classes use QP0, all others QP1 */
-	uint8_t class_version; /**< version of the class */
+	uint8_t class_version; /**< version of the class, from 1 */
 	bool rmpp;             /**< the library splits and joins long datagrams (RMPP) */
 	uint8_t oui[3];        /**< vendor classes of range 2: the vendor's OUI; else zero */
 	uint8_t pad;           /**< zero */
 	uint64_t methods[2];   /**< unsolicited datagrams wanted: bit (method % 64) of methods[method / 64]; 0: none */
+	al_channel_h channel;  /**< channel for the events in place of a callback */
 	uint64_t reserved[4];  /**< zero */
 };
 
 /** A datagram to send. */
 struct al_mad_send {
 	const void *mad;        /**< the datagram with its header; with RMPP of any length */
-	uint32_t length;        /**< bytes, at least 24 */
-	uint32_t remote_qpn;    /**< destination: 0, 1, or the queue pair of a request's sender */
-	uint32_t remote_qkey;   /**< #IB_QKEY_WELL_KNOWN for QP1 */
-	uint16_t pkey_index;    /**< index in the port's P_Key table */
+	uint32_t length;        /**< bytes, at least 24; the library sends 256 bytes and fills the rest with zeros */
+	uint32_t remote_qpn;    /**< destination: 0 on QP0; on QP1 1, or the queue pair of a request's sender */
+	uint32_t remote_qkey;   /**< #IB_QKEY_WELL_KNOWN for QP1; 0 for QP0 */
+	uint16_t pkey_index;    /**< index in the port's P_Key table; 0 for QP0 */
 	uint16_t retries;       /**< repetitions if no response arrives */
 	uint32_t timeout_ms;    /**< milliseconds to wait for a response, at the first attempt; 0: no response is expected */
 	uint32_t pad;           /**< zero */
@@ -757,17 +778,6 @@ struct al_mad_send {
 	uint64_t id;            /**< identifier of the send: in its al_mad_event, and for cancelling */
 	uint64_t reserved[4];   /**< zero */
 };
-
-/** Types of MAD events: X(name, value, text). */
-#define AL_MAD_EVENT_LIST(X) \
-	X(AL_MAD_RECEIVED, 1, "unsolicited datagram") \
-	X(AL_MAD_SENT, 2, "sent, no answer expected") \
-	X(AL_MAD_ANSWERED, 3, "answered") \
-	X(AL_MAD_FAILED, 4, "not answered, not sent or cancelled")
-/** Type of a MAD event. */
-typedef enum al_mad_event_type {
-	AL_MAD_EVENT_LIST(IBA_ENUM_VALUE)
-} al_mad_event_type;
 
 /** A MAD event: a received datagram, or the outcome of a send. */
 struct al_mad_event {
@@ -784,6 +794,91 @@ struct al_mad_event {
 
 /** Callback of a MAD service. @param context of the service @param event valid during the call */
 typedef void (*al_mad_cb)(void *context, const struct al_mad_event *event);
+
+/**
+ * Registers a MAD service (IBTA 13.4): it sends the datagrams of one class on one port, gets the responses to its requests, and
+ * the unsolicited datagrams of its class, class version and methods (vendor classes of range 2: and OUI). The first service
+ * on a port makes the library the owner of the port's QP0 and QP1: from then on al_create_qp() refuses #IB_QPT_SMI and
+ * #IB_QPT_GSI there. Responses, #IB_METHOD_TRAP_REPRESS included, are never unsolicited: those that answer no request of a
+ * service are dropped.
+ *
+ * The library keeps up to #AL_MAD_RECEIVES_MAX unsolicited datagrams for a service, and of these one sender has at most half:
+ * newer datagrams are dropped. So a flood takes no room from other services or senders. **Context: may sleep.**
+ *
+ * @param ca      HCA, of this process
+ * @param init    attributes
+ * @param context for cb, and in the channel's events
+ * @param cb      atomic callback, one event at a time; NULL with a channel
+ * @param svc     written: the service
+ * @retval AL_INVALID_PARAMETER no such class; a class version of 0; an OUI for a class without; RMPP for a class without; both or
+ *         none of callback and channel
+ * @retval AL_INVALID_PORT no such port
+ * @retval AL_INVALID_CA the channel belongs to another opening
+ * @retval AL_DUPLICATE another service has one of the methods, for this port, class, class version and OUI
+ * @retval AL_RESOURCE_BUSY another owner has QP0 or QP1 of the port
+ * @retval AL_UNSUPPORTED the HCA's module has no special queue pairs; or the HCA is an agent's; or rmpp is set, which this version
+ *         of the library lacks
+ * @retval AL_LIMIT_EXCEEDED the HCA has no room for the library's own queues and buffers
+ * @retval AL_INSUFFICIENT_RESOURCES no thread could be started
+ */
+al_status al_reg_mad_svc(al_ca_h ca, const struct al_mad_svc_init *init, void *context, al_mad_cb cb, al_mad_svc_h *svc);
+
+/**
+ * Sends a datagram. The library copies the datagram. One event ends each send: #AL_MAD_SENT if no response is expected, else
+ * #AL_MAD_ANSWERED or #AL_MAD_FAILED. Sends wait for the port's queue in the order of the calls; several services take turns.
+ *
+ * **Transactions.** If a response is expected, the library replaces the upper 32 bits of the transaction identifier by its own,
+ * and restores them in the answer. The answer has this identifier and the class, and comes from the destination's LID or GID, and
+ * on QP1 from the destination's queue pair (directed routes and the permissive LID: from any LID). Without a response the
+ * identifier is sent as it is.
+ *
+ * **Time.** After timeout_ms without an answer the library sends the datagram again, up to retries times, and doubles the time
+ * with each repetition up to #AL_MAD_BACKOFF_MAX_MS, or timeout_ms if that is more. After the last wait the send fails with
+ * #AL_TIMEOUT. The time begins when the datagram is handed to the HCA. **Context: any**, the service's own callback included.
+ *
+ * @param svc  service
+ * @param send datagram; its class is the service's
+ * @retval AL_INVALID_PARAMETER length is less than 24, or without RMPP more than 256; another class than the service's;
+ *         retries without timeout_ms; a response that expects a response; remote_qpn is not 0 on QP0, or 0 or more than 24 bits on
+ *         QP1; or the path is not valid
+ * @retval AL_INVALID_PORT the path begins at another port than the service's
+ * @retval AL_INVALID_GID_INDEX no such source GID
+ * @retval AL_INVALID_PKEY_INDEX no such P_Key index
+ * @retval AL_QUEUE_FULL #AL_MAD_SENDS_MAX sends of the service wait for their event or its delivery
+ * @retval AL_CA_ERROR the port's special queue pair has failed
+ */
+al_status al_send_mad(al_mad_svc_h svc, const struct al_mad_send *send);
+
+/**
+ * Cancels a send: its event is #AL_MAD_FAILED with #AL_CANCELLED. The datagram may have been sent, and a later answer is
+ * dropped. **Context: any**, the service's own callback included.
+ *
+ * @param svc service
+ * @param id  al_mad_send.id; of several sends with this identifier the oldest is cancelled
+ * @retval AL_NOT_FOUND no send with this identifier waits: its event has been or will be delivered, and tells another outcome
+ */
+al_status al_cancel_mad(al_mad_svc_h svc, uint64_t id);
+
+/**
+ * Takes the oldest event of a service with a channel. The channel delivers #AL_CHANNEL_MAD when the service has got an event, and
+ * again after each call of this function that leaves events in the service. **Context: any.**
+ *
+ * @param svc   service
+ * @param mad   room for the event's datagram; may be NULL when size is 0
+ * @param size  bytes of mad
+ * @param event written: the event, its member mad is the parameter mad, or NULL if the event has no datagram; with
+ *              #AL_BUFFER_TOO_SMALL only its members type, id and length
+ * @retval AL_NOT_FOUND the service has no event
+ * @retval AL_BUFFER_TOO_SMALL the datagram has event->length bytes; the event remains the oldest
+ * @retval AL_INVALID_PARAMETER the service has a callback
+ */
+al_status al_mad_next(al_mad_svc_h svc, void *mad, uint32_t size, struct al_mad_event *event);
+
+/**
+ * Ends a MAD service. Its sends are cancelled without an event, and its events that are not delivered are dropped.
+ * **Context: any**, the service's own callback included. @param svc service @param cb, context: see above
+ */
+al_status al_dereg_mad_svc(al_mad_svc_h svc, al_destroyed_cb cb, void *context);
 
 /* -------------------------------------------------------------- monitoring */
 

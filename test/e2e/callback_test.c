@@ -7,6 +7,7 @@
  * VERBS has each function that ib_al.h declares, with the context that its comment states, and
  * KINDS each type of callback: test/e2e/contexts.py sees that nothing is missing.
  */
+#include <iba/ib_mad.h>
 #include <iba/ib_soft.h>
 #include "test/unit/al/bed.h"
 
@@ -22,6 +23,8 @@ struct things {
 	al_event_handler_h handler;
 	al_channel_h channel;
 	al_pnp_h pnp;
+	al_mad_svc_h svc; /* NULL: MAD services do not cross to the scene's agent */
+	al_pd_h spare;    /* stands in for svc where something is destroyed */
 };
 
 struct scene {
@@ -264,6 +267,42 @@ static al_status dma_coherent(struct scene *s, bool say_free)
 	return say_free ? freed : got;
 }
 
+static struct al_mad_svc_init svc_init(al_channel_h channel)
+{
+	return (struct al_mad_svc_init){ .port_num = 1,
+					 .mgmt_class = IB_CLASS_VENDOR_1_FIRST,
+					 .class_version = 1,
+					 .channel = channel };
+}
+
+static al_status reg_mad_svc(struct scene *s)
+{
+	struct al_mad_svc_init init = svc_init(s->use.channel);
+
+	return if_offered(al_reg_mad_svc(s->use.ca, &init, NULL, NULL, &s->made.svc), AL_SUCCESS);
+}
+
+static al_status send_mad(struct scene *s, al_mad_svc_h svc, uint8_t method)
+{
+	const struct ib_mad mad = { .hdr = { .base_version = IB_MAD_BASE_VERSION,
+					     .mgmt_class = IB_CLASS_VENDOR_1_FIRST,
+					     .class_version = 1,
+					     .method = method } };
+	const struct al_mad_send send = { .mad = &mad,
+					  .length = sizeof(mad),
+					  .remote_qpn = 1,
+					  .remote_qkey = IB_QKEY_WELL_KNOWN,
+					  .path = *path(s) };
+
+	return al_send_mad(svc, &send);
+}
+
+/* Without MAD services the handle is invalid. */
+static al_status if_served(const struct scene *s, al_status got, al_status want)
+{
+	return expect(got, s->use.svc ? want : AL_INVALID_HANDLE);
+}
+
 static al_status snapshot(struct scene *s)
 {
 	struct al_snapshot *snap;
@@ -299,6 +338,7 @@ static void no_log(void *context, ib_log_level level, const char *text)
 	X(al_cq_notify_str, ANY, is_text(al_cq_notify_str(AL_CQ_NOTIFY_NEXT))) \
 	X(al_pnp_type_str, ANY, is_text(al_pnp_type_str(AL_PNP_CA_ADD))) \
 	X(al_channel_event_type_str, ANY, is_text(al_channel_event_type_str(AL_CHANNEL_PNP))) \
+	X(al_mad_event_type_str, ANY, is_text(al_mad_event_type_str(AL_MAD_SENT))) \
 	X(al_event_type_str, ANY, is_text(al_event_type_str(IB_EVENT_CQ_ERR))) \
 	X(al_link_layer_str, ANY, is_text(al_link_layer_str(0))) \
 	X(al_port_state_str, ANY, is_text(al_port_state_str(IB_PORT_ACTIVE))) \
@@ -356,6 +396,7 @@ static void no_log(void *context, ib_log_level level, const char *text)
 	X(al_modify_qp, SLEEPS, modify_qp(s)) \
 	X(al_query_qp, SLEEPS, query_qp(s)) \
 	X(al_snapshot, SLEEPS, snapshot(s)) \
+	X(al_reg_mad_svc, SLEEPS, reg_mad_svc(s)) \
 	\
 	X(al_set_client_context, ANY, al_set_client_context(s->use.pnp, s->guid[0], s)) \
 	X(al_get_client_context, ANY, al_get_client_context(s->use.pnp, s->guid[0], &(void *){ NULL })) \
@@ -372,6 +413,9 @@ static void no_log(void *context, ib_log_level level, const char *text)
 	X(al_poll_cq_ex, ANY, poll_one(s, al_poll_cq_ex)) \
 	X(al_arm_cq, ANY, al_arm_cq(s->use.cq, AL_ARM_ANY, NULL)) \
 	X(al_arm_cq_n, ANY, al_arm_cq_n(s->use.cq, 2)) \
+	X(al_mad_next, ANY, if_served(s, al_mad_next(s->use.svc, NULL, 0, &(struct al_mad_event){ 0 }), AL_NOT_FOUND)) \
+	X(al_send_mad, ANY, if_served(s, send_mad(s, s->use.svc, IB_METHOD_SEND), AL_SUCCESS)) \
+	X(al_cancel_mad, ANY, if_served(s, al_cancel_mad(s->use.svc, 1), AL_NOT_FOUND)) \
 	\
 	X(al_destroy_qp, ENDS, al_destroy_qp(s->end.qp, cb, context)) \
 	X(al_destroy_cq, ENDS, al_destroy_cq(s->end.cq, cb, context)) \
@@ -379,6 +423,7 @@ static void no_log(void *context, ib_log_level level, const char *text)
 	X(al_destroy_ah, ENDS, al_destroy_ah(s->end.ah, cb, context)) \
 	X(al_dealloc_pd, ENDS, al_dealloc_pd(s->end.pd, cb, context)) \
 	X(al_dereg_event_handler, ENDS, al_dereg_event_handler(s->end.handler, cb, context)) \
+	X(al_dereg_mad_svc, ENDS, s->end.svc ? al_dereg_mad_svc(s->end.svc, cb, context) : al_dealloc_pd(s->end.spare, cb, context)) \
 	X(al_destroy_channel, ENDS, al_destroy_channel(s->end.channel, cb, context)) \
 	X(al_dereg_pnp, ENDS, al_dereg_pnp(s->end.pnp, cb, context)) \
 	X(al_close_ca, ENDS, al_close_ca(s->end.ca, cb, context)) \
@@ -475,6 +520,12 @@ static al_status in_pnp(void *context, const struct al_pnp_event *event)
 	return AL_SUCCESS;
 }
 
+static void in_mad(void *context, const struct al_mad_event *event)
+{
+	if (event->type == AL_MAD_RECEIVED)
+		call_all(context, ATOMIC);
+}
+
 /* Here nothing else is allowed. */
 static void in_log(void *context, ib_log_level level, const char *text)
 {
@@ -542,6 +593,7 @@ static al_pnp_h new_pnp(struct scene *s, al_channel_h channel, al_pnp_cb cb)
 static struct things new_things(struct scene *s)
 {
 	struct things t = { .al = test_open() };
+	struct al_mad_svc_init svc;
 
 	t.ca = test_open_ca(t.al, s->guid[0]);
 	t.pd = new_pd(t.ca);
@@ -552,6 +604,9 @@ static struct things new_things(struct scene *s)
 	ck_ok(al_reg_event_handler(t.ca, NULL, NULL, nothing, &t.handler));
 	t.channel = new_channel(t.al);
 	ck_ok(al_reg_pnp(t.al, NULL, NULL, accept, &t.pnp));
+	svc = svc_init(t.channel);
+	ck_ok(if_offered(al_reg_mad_svc(t.ca, &svc, NULL, NULL, &t.svc), AL_SUCCESS));
+	t.spare = t.svc ? NULL : new_pd(t.ca);
 	return t;
 }
 
@@ -703,6 +758,24 @@ static void read_pnp(struct scene *s)
 	read_channel(channel, AL_CHANNEL_PNP);
 }
 
+/* A datagram comes to a service with a callback or a channel. Where MAD services do not cross, none
+ * comes, and what may be called outside callbacks is called. */
+static void receive_mad(struct scene *s, al_channel_h channel, al_mad_cb cb)
+{
+	struct al_mad_svc_init init = svc_init(channel);
+	al_mad_svc_h svc;
+
+	init.methods[0] = 1 << IB_METHOD_SET;
+	if (!s->use.svc) {
+		call_all(s, READER);
+		return;
+	}
+	ck_ok(al_reg_mad_svc(s->from.ca, &init, s, cb, &svc));
+	ck_ok(send_mad(s, svc, IB_METHOD_SET));
+	if (channel)
+		read_channel(channel, AL_CHANNEL_MAD);
+}
+
 /* What is left of an opening is told. */
 static void leave_open(struct scene *s)
 {
@@ -733,6 +806,7 @@ static void leave_open(struct scene *s)
 	X(al_pnp_cb, sm, plug_and_play(s, AL_PNP_SM_CHANGE, 0, IB_EVENT_SM_CHANGE)) \
 	X(al_pnp_cb, reregister, plug_and_play(s, AL_PNP_CLIENT_REREGISTER, 0, IB_EVENT_CLIENT_REREGISTER)) \
 	X(al_pnp_cb, replay_complete, plug_and_play(s, AL_PNP_REPLAY_COMPLETE, 0, 0)) \
+	X(al_mad_cb, received, receive_mad(s, NULL, in_mad)) \
 	X(al_destroyed_cb, queue_pair, al_destroy_qp(bed_qp(s->from.pd, s->from.cq, NULL, NULL), in_comp, s)) \
 	X(al_destroyed_cb, completion_queue, al_destroy_cq(bed_cq(s->from.pd, 0, NULL, NULL), in_comp, s)) \
 	X(al_destroyed_cb, region, al_dereg_mr(new_mr(s, s->from.pd, &(uint32_t){ 0 }), in_comp, s)) \
@@ -746,6 +820,7 @@ static void leave_open(struct scene *s)
 	X(channel, completion, read_completion(s)) \
 	X(channel, event, read_event(s)) \
 	X(channel, pnp, read_pnp(s)) \
+	X(channel, mad, receive_mad(s, new_channel(s->from.al), NULL)) \
 	X(al_log_cb, message, leave_open(s))
 /* clang-format on */
 

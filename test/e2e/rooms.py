@@ -29,9 +29,9 @@ al/object: include ci
 al/event: ci object
 al/protocol: include
 al/verbs: ci object event
-al/mgmt: include ci
+al/mgmt: include ci object event verbs
 al/user: include ci object event protocol
-al/library: include ci object event verbs user
+al/library: include ci object event verbs mgmt user
 al/tools: include
 al/agent: include object protocol library tools
 hca/skeleton: include

@@ -17,6 +17,7 @@ static struct {
 	al_pnp_h pnp;
 	al_event_handler_h handler;
 	al_channel_h channel;
+	al_mad_svc_h svc; /* NULL: MAD services do not cross to an agent */
 	const void *live[AL_OBJ_TYPES];
 	const void *stale[AL_OBJ_TYPES];
 	uint64_t guid;
@@ -36,6 +37,7 @@ static struct out {
 		struct ib_ah_attr ah;
 		struct ib_wc wc;
 		struct al_channel_event event;
+		struct al_mad_event mad;
 		ib_gid gid;
 	};
 } out;
@@ -44,6 +46,12 @@ static const struct ib_ah_attr path = { .dlid = 2, .port_num = 1 };
 static const ib_gid no_gid;
 
 static void ignore_event(void *context, const struct al_event *event)
+{
+	(void)context;
+	(void)event;
+}
+
+static void ignore_mad(void *context, const struct al_mad_event *event)
 {
 	(void)context;
 	(void)event;
@@ -157,6 +165,21 @@ PROBE(post_recv, al_post_recv, h, &(const struct ib_recv_wr){ .wr_id = 1 }, (con
 PROBE(destroy_qp, al_destroy_qp, h, NULL, NULL)
 PROBE(snapshot, al_snapshot, h, (struct al_snapshot **)&out.pointer)
 
+static const uint8_t mad[256] = { 1, 9, 1, 3 }; /* a Send of the first vendor class */
+static al_status reg_mad_svc(al_ca_h ca, al_channel_h channel)
+{
+	const struct al_mad_svc_init init = { .port_num = 1, .mgmt_class = 9, .class_version = 1, .channel = channel };
+
+	return al_reg_mad_svc(ca, &init, NULL, channel ? NULL : ignore_mad, (al_mad_svc_h *)&out.pointer);
+}
+PROBE(reg_mad_svc, reg_mad_svc, h, NULL)
+PROBE(reg_mad_svc_channel, reg_mad_svc, world.ca, h)
+PROBE(send_mad, al_send_mad, h,
+      &(const struct al_mad_send){ .mad = mad, .length = 256, .remote_qpn = 1, .path = { .dlid = 1, .port_num = 1 } })
+PROBE(cancel_mad, al_cancel_mad, h, 1)
+PROBE(mad_next, al_mad_next, h, NULL, 0, &out.mad)
+PROBE(dereg_mad_svc, al_dereg_mad_svc, h, NULL, NULL)
+
 /* An SRQ is named by no live handle yet: only wrong ones can be tried. */
 static al_status probe_create_qp_srq(const void *handle)
 {
@@ -235,6 +258,12 @@ static const struct probe {
 	{ "al_post_send", AL_OBJ_QP, probe_post_send, false },
 	{ "al_post_recv", AL_OBJ_QP, probe_post_recv, false },
 	{ "al_destroy_qp", AL_OBJ_QP, probe_destroy_qp, false },
+	{ "al_reg_mad_svc", AL_OBJ_CA, probe_reg_mad_svc, false },
+	{ "al_reg_mad_svc", AL_OBJ_CHANNEL, probe_reg_mad_svc_channel, true },
+	{ "al_send_mad", AL_OBJ_MAD_SVC, probe_send_mad, false },
+	{ "al_cancel_mad", AL_OBJ_MAD_SVC, probe_cancel_mad, false },
+	{ "al_mad_next", AL_OBJ_MAD_SVC, probe_mad_next, false },
+	{ "al_dereg_mad_svc", AL_OBJ_MAD_SVC, probe_dereg_mad_svc, false },
 	{ "al_snapshot", AL_OBJ_AL, probe_snapshot, false },
 };
 #define PROBES (sizeof(probes) / sizeof(probes[0]))
@@ -262,6 +291,10 @@ static void make_objects(void)
 	ck_ok(al_reg_pnp(world.al, NULL, NULL, ignore_pnp, &world.pnp));
 	ck_ok(al_reg_event_handler(world.ca, NULL, NULL, ignore_event, &world.handler));
 	ck_ok(al_create_channel(world.al, NULL, &world.channel));
+	if (test_in_user_role())
+		return;
+	ck_ok(reg_mad_svc(world.ca, NULL));
+	world.svc = out.pointer;
 }
 
 static void note(const void *handles[AL_OBJ_TYPES])
@@ -276,11 +309,18 @@ static void note(const void *handles[AL_OBJ_TYPES])
 	handles[AL_OBJ_PNP] = world.pnp;
 	handles[AL_OBJ_EVENT_HANDLER] = world.handler;
 	handles[AL_OBJ_CHANNEL] = world.channel;
+	handles[AL_OBJ_MAD_SVC] = world.svc;
+}
+
+static al_status create_special(struct ci_qp *qp, uint8_t port, struct ci_qp_init *init, struct ci_udata *udata)
+{
+	(void)port;
+	return test_fake()->ops.create_qp(qp, init, udata);
 }
 
 static void make_world(void)
 {
-	test_fake();
+	test_fake()->ops.create_spl_qp = create_special;
 	al_set_log(test_ignore_log, NULL); /* much is left behind */
 	world.al = test_open();
 	test_guids(world.al, &world.guid, 1);
@@ -334,12 +374,12 @@ START_TEST(a_handle_of_a_destroyed_object_is_refused)
 {
 	const struct probe *probe = &probes[_i];
 
-	if (probe->type != AL_OBJ_SRQ)
+	if (world.stale[probe->type])
 		check_wrong(probe, world.stale[probe->type], "a stale one");
 	/* and that touched nothing of the living */
 	for (int type = 0; type < AL_OBJ_TYPES; type++)
 		ck_assert(!world.live[type] || world.live[type] != world.stale[type]);
-	test_expect_count(world.al, 10, 4);
+	test_expect_count(world.al, 11, 4);
 }
 END_TEST
 
@@ -350,7 +390,7 @@ START_TEST(a_handle_of_another_kind_is_refused)
 	for (int type = 0; type < AL_OBJ_TYPES; type++)
 		if (world.live[type] && type != (int)probe->type)
 			check_wrong(probe, world.live[type], al_object_type_str((al_object_type)type));
-	test_expect_count(world.al, 10, 4);
+	test_expect_count(world.al, 11, 4);
 }
 END_TEST
 
@@ -359,7 +399,7 @@ START_TEST(the_right_handle_is_taken)
 	const struct probe *probe = &probes[_i];
 	al_status status;
 
-	if (probe->type == AL_OBJ_SRQ)
+	if (!world.live[probe->type])
 		return;
 	status = probe->call(world.live[probe->type]);
 	ck_assert_msg(status != AL_INVALID_HANDLE, "%s takes no handle at all", probe->function);

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* MAD services: registration, the match of received datagrams to requests and services, and the
+ * delivery of events by callback and by channel. */
+#include <string.h>
+
+#include "al/event/channel.h"
+#include "al/mgmt/mgmt.h"
+#include "al/verbs/verbs.h"
+
+#define CALLBACKS_AT_ONCE 32 /* callbacks of a service before the dispatcher serves other objects \
+			      */
+
+/* ----------------------------------------------------------------- classes */
+
+static bool has_oui(uint8_t mgmt_class)
+{
+	return mgmt_class >= IB_CLASS_VENDOR_2_FIRST && mgmt_class <= IB_CLASS_VENDOR_2_LAST;
+}
+
+/* True: IBTA 13.4.4 assigns the class, or leaves it to vendors or applications. */
+static bool is_class(uint8_t mgmt_class)
+{
+	return (mgmt_class >= IB_CLASS_SUBN_LID && mgmt_class <= IB_CLASS_VENDOR_2_LAST) ||
+	       mgmt_class == IB_CLASS_SUBN_DIR;
+}
+
+/* True: datagrams of the class have an RMPP header. */
+static bool has_rmpp(uint8_t mgmt_class)
+{
+	return mgmt_class == IB_CLASS_SUBN_ADM || mgmt_class == IB_CLASS_DEV_ADM ||
+	       mgmt_class == IB_CLASS_BIS || has_oui(mgmt_class);
+}
+
+#define BM_RESPONSE                                                                       \
+	1u /* bit of the attribute modifier that marks responses of baseboard management, \
+	      IBTA 16.2.2 */
+
+bool mad_is_response(const struct ib_mad_hdr *hdr)
+{
+	return hdr->method & IB_METHOD_RESP || hdr->method == IB_METHOD_TRAP_REPRESS ||
+	       (hdr->mgmt_class == IB_CLASS_BM && ib_be32_get(hdr->attr_mod) & BM_RESPONSE);
+}
+
+/* ------------------------------------------------------------------ receives */
+
+/* True: the service wants unsolicited datagrams like this one. */
+static bool wants(const struct al_mad_svc *svc, const struct ib_mad *mad)
+{
+	const struct ib_vendor_mad *vendor = (const void *)mad;
+	const struct ib_mad_hdr *hdr = &mad->hdr;
+
+	return svc->init.mgmt_class == hdr->mgmt_class &&
+	       svc->init.class_version == hdr->class_version &&
+	       svc->init.methods[hdr->method / 64] >> hdr->method % 64 & 1 &&
+	       (!has_oui(hdr->mgmt_class) || !memcmp(svc->init.oui, vendor->oui.b, 3));
+}
+
+/* Finds the service that wants an unsolicited datagram. Registration admits one. Under port->lock.
+ */
+static struct al_mad_svc *find_service(struct mgmt_port *port, const struct ib_mad *mad)
+{
+	struct al_mad_svc *svc;
+
+	for (struct mgmt_link *l = port->services.next; l != &port->services; l = l->next) {
+		svc = LINK_OWNER(l, struct al_mad_svc, link);
+		if (wants(svc, mad))
+			return svc;
+	}
+	return NULL;
+}
+
+static bool is_same_sender(const struct ib_ah_attr *a, const struct ib_ah_attr *b)
+{
+	return a->dlid == b->dlid && a->is_global == b->is_global &&
+	       (!a->is_global || !memcmp(&a->grh.dgid, &b->grh.dgid, sizeof(a->grh.dgid)));
+}
+
+/* True: the sender already has half of the service's items. Under port->lock. */
+static bool has_its_share(const struct al_mad_svc *svc, const struct ib_ah_attr *sender)
+{
+	const struct mgmt_item *item;
+	uint32_t num = 0;
+
+	for (struct mgmt_link *l = svc->events.next; l != &svc->events; l = l->next) {
+		item = LINK_OWNER(l, struct mgmt_item, link);
+		num += !item->send && is_same_sender(&item->event.path, sender);
+	}
+	return num >= AL_MAD_RECEIVES_MAX / 2;
+}
+
+/* Stores a received datagram in an event. */
+static void fill(struct mgmt_item *item, const struct mgmt_received *r)
+{
+	item->mad = *r->mad;
+	item->event.length = IB_MAD_BYTES;
+	item->event.path = r->path;
+	item->event.src_qp = r->src_qp;
+	item->event.pkey_index = r->pkey_index;
+}
+
+/* Under port->lock. */
+static void deliver(struct mgmt_port *port, struct al_mad_svc *svc, const struct mgmt_received *r)
+{
+	struct mgmt_item *item;
+
+	if (link_alone(&svc->free) || has_its_share(svc, &r->path)) {
+		port->counters.overflow++;
+		return;
+	}
+	item = LINK_OWNER(svc->free.next, struct mgmt_item, link);
+	link_remove(&item->link);
+	fill(item, r);
+	item->event.type = AL_MAD_RECEIVED;
+	svc_add_event(svc, item);
+}
+
+/* Ends the request that a response answers. Under port->lock. */
+static void answer(struct mgmt_port *port, const struct mgmt_received *r)
+{
+	struct mgmt_send *send = send_find_request(port, r);
+	struct ib_mad_hdr *hdr;
+
+	if (!send) {
+		port->counters.unexpected++;
+		return;
+	}
+	fill(&send->item, r);
+	hdr = &send->item.mad.hdr;
+	hdr->tid = ib_be64_of((uint64_t)send->caller_tid << 32 | (uint32_t)send->tid);
+	port->counters.answered++;
+	send_end(send, AL_MAD_ANSWERED, AL_SUCCESS);
+}
+
+/*
+ * THE AGENTS' PLACE. Gets the requests, and sends without response, that no service has asked for,
+ * on the management thread and without a lock. Until the library's agents (SMI, SMA, PMA, and the
+ * status answers of other classes) are joined here, the datagrams are dropped and counted.
+ */
+static void ask_agents(struct mgmt_port *port, const struct mgmt_received *r)
+{
+	(void)r;
+	pthread_mutex_lock(&port->lock);
+	port->counters.unclaimed++;
+	pthread_mutex_unlock(&port->lock);
+}
+
+void mad_received(struct mgmt_port *port, const struct mgmt_received *r)
+{
+	struct al_mad_svc *svc = NULL;
+	bool response = mad_is_response(&r->mad->hdr);
+
+	pthread_mutex_lock(&port->lock);
+	if (response)
+		answer(port, r);
+	else
+		svc = find_service(port, r->mad);
+	if (svc)
+		deliver(port, svc, r);
+	pthread_mutex_unlock(&port->lock);
+	if (!response && !svc)
+		ask_agents(port, r);
+}
+
+/* -------------------------------------------------------------------- events */
+
+void svc_add_event(struct al_mad_svc *svc, struct mgmt_item *item)
+{
+	link_insert(&svc->events, &item->link);
+	ev_raise(&svc->obj.ev, 1);
+}
+
+/* Takes the oldest event. NULL: there is none. Under port->lock. */
+static struct mgmt_item *take_event(struct al_mad_svc *svc)
+{
+	struct mgmt_item *item;
+
+	if (link_alone(&svc->events))
+		return NULL;
+	item = LINK_OWNER(svc->events.next, struct mgmt_item, link);
+	link_remove(&item->link);
+	return item;
+}
+
+/* Ends a delivered event. Under port->lock. */
+static void end_event(struct al_mad_svc *svc, struct mgmt_item *item)
+{
+	if (item->send) {
+		send_free(item->send);
+		return;
+	}
+	link_insert(&svc->free, &item->link);
+}
+
+/* Delivers events by callback, on the HCA's async dispatcher. */
+static void run_events(struct ev_source *source, uint32_t pending)
+{
+	struct al_mad_svc *svc = (struct al_mad_svc *)source->obj;
+	struct mgmt_item *item;
+
+	(void)pending;
+	for (int i = 0; i < CALLBACKS_AT_ONCE; i++) {
+		pthread_mutex_lock(&svc->port->lock);
+		item = take_event(svc);
+		pthread_mutex_unlock(&svc->port->lock);
+		if (!item)
+			return;
+		item->event.mad = item->event.length ? &item->mad : NULL;
+		svc->cb(svc->obj.context, &item->event);
+		pthread_mutex_lock(&svc->port->lock);
+		end_event(svc, item);
+		pthread_mutex_unlock(&svc->port->lock);
+	}
+	ev_raise(source, 1);
+}
+
+/* Tells a channel's reader that the service has events. Without a lock: the channel's lock is
+ * inside port->lock. */
+static uint32_t take_mad_event(struct ev_source *source, uint32_t pending,
+			       struct al_channel_event *out)
+{
+	(void)pending;
+	out->type = AL_CHANNEL_MAD;
+	out->context = source->obj->context;
+	return 0;
+}
+
+/* Copies the oldest event, and takes it if its datagram has room. *left: events remain. Under
+ * port->lock. */
+static al_status copy_event(struct al_mad_svc *svc, void *mad, uint32_t size,
+			    struct al_mad_event *event, bool *left)
+{
+	struct mgmt_item *item = take_event(svc);
+
+	*left = false;
+	if (!item)
+		return AL_NOT_FOUND;
+	if (item->event.length > size) {
+		link_insert(svc->events.next, &item->link);
+		*left = true;
+		memset(event, 0, sizeof(*event));
+		event->type = item->event.type;
+		event->id = item->event.id;
+		event->length = item->event.length;
+		return AL_BUFFER_TOO_SMALL;
+	}
+	*event = item->event;
+	if (item->event.length) {
+		memcpy(mad, &item->mad, item->event.length);
+		event->mad = mad;
+	}
+	end_event(svc, item);
+	*left = !link_alone(&svc->events);
+	return AL_SUCCESS;
+}
+
+/*
+ * Makes the channel readable if the service has events, and not readable for its sake if it has
+ * none. An event that is added between the withdrawal and the second look is announced by the
+ * second look.
+ */
+static void announce_rest(struct al_mad_svc *svc, bool left)
+{
+	if (!left) {
+		channel_withdraw_user(svc->obj.uses[0], &svc->obj);
+		pthread_mutex_lock(&svc->port->lock);
+		left = !link_alone(&svc->events);
+		pthread_mutex_unlock(&svc->port->lock);
+	}
+	if (left)
+		ev_raise(&svc->obj.ev, 1);
+}
+
+al_status al_mad_next(al_mad_svc_h handle, void *mad, uint32_t size, struct al_mad_event *event)
+{
+	struct al_mad_svc *svc;
+	struct al_obj *obj;
+	al_status status;
+	bool left;
+
+	if (!event || (size && !mad))
+		return AL_INVALID_PARAMETER;
+	obj = obj_get(handle, AL_OBJ_MAD_SVC);
+	if (!obj)
+		return AL_INVALID_HANDLE;
+	svc = (struct al_mad_svc *)obj;
+	status = AL_INVALID_PARAMETER;
+	if (!svc->cb) {
+		pthread_mutex_lock(&svc->port->lock);
+		status = copy_event(svc, mad, size, event, &left);
+		pthread_mutex_unlock(&svc->port->lock);
+		announce_rest(svc, left);
+	}
+	obj_put(obj);
+	return status;
+}
+
+/* --------------------------------------------------------------- registration */
+
+/* The service's handle has become invalid: drops its sends and events. Any context. */
+static void svc_invalidated(struct al_obj *obj)
+{
+	struct al_mad_svc *svc = (struct al_mad_svc *)obj;
+	struct mgmt_item *item;
+
+	pthread_mutex_lock(&svc->port->lock);
+	link_remove(&svc->link);
+	send_drop_all(svc);
+	while ((item = take_event(svc)))
+		end_event(svc, item);
+	pthread_mutex_unlock(&svc->port->lock);
+}
+
+static void release_svc(struct al_obj *obj)
+{
+	struct al_mad_svc *svc = (struct al_mad_svc *)obj;
+
+	al_free(svc->items);
+	mgmt_port_put(svc->port);
+}
+
+static const struct obj_type mad_svc_type = {
+	.id = AL_OBJ_MAD_SVC,
+	.size = sizeof(struct al_mad_svc),
+	.ci = OBJ_NO_CI,
+	.invalidated = svc_invalidated,
+	.release = release_svc,
+};
+
+static al_status check(const struct al_mad_svc_init *init, al_mad_cb cb)
+{
+	static const uint8_t no_oui[3];
+
+	if (!cb == !init->channel || init->pad || !RESERVED_IS_ZERO(init) ||
+	    !is_class(init->mgmt_class) || !init->class_version ||
+	    (!has_oui(init->mgmt_class) && memcmp(init->oui, no_oui, sizeof(no_oui))) ||
+	    (init->rmpp && !has_rmpp(init->mgmt_class)))
+		return AL_INVALID_PARAMETER;
+	return init->rmpp ? AL_UNSUPPORTED : AL_SUCCESS;
+}
+
+/* Delivers the service's events by the channel (NULL: by callback). */
+static al_status use_channel(struct al_obj *obj, struct al_obj *channel)
+{
+	al_status status = channel ? obj_use(obj, channel) : AL_SUCCESS;
+
+	obj->ev.run = run_events;
+	if (status || !channel)
+		return status;
+	atomic_store(&obj->ev.queue, channel_queue(channel));
+	obj->ev.take = take_mad_event;
+	return AL_SUCCESS;
+}
+
+static al_status make_items(struct al_mad_svc *svc)
+{
+	if (!svc->init.methods[0] && !svc->init.methods[1])
+		return AL_SUCCESS;
+	svc->items = al_alloc(AL_MAD_RECEIVES_MAX * sizeof(*svc->items));
+	if (!svc->items)
+		return AL_INSUFFICIENT_MEMORY;
+	for (uint32_t i = 0; i < AL_MAD_RECEIVES_MAX; i++)
+		link_insert(&svc->free, &svc->items[i].link);
+	return AL_SUCCESS;
+}
+
+static bool overlap(const struct al_mad_svc_init *a, const struct al_mad_svc_init *b)
+{
+	return a->mgmt_class == b->mgmt_class && a->class_version == b->class_version &&
+	       !memcmp(a->oui, b->oui, sizeof(a->oui)) &&
+	       (a->methods[0] & b->methods[0] || a->methods[1] & b->methods[1]);
+}
+
+/* Adds a service to its port. AL_DUPLICATE: another service wants the same unsolicited datagrams.
+ */
+static al_status link_service(struct al_mad_svc *svc)
+{
+	struct mgmt_port *port = svc->port;
+	al_status status = AL_SUCCESS;
+
+	pthread_mutex_lock(&port->lock);
+	for (struct mgmt_link *l = port->services.next; l != &port->services; l = l->next)
+		if (overlap(&svc->init, &LINK_OWNER(l, struct al_mad_svc, link)->init))
+			status = AL_DUPLICATE;
+	if (!status)
+		link_insert(&port->services, &svc->link);
+	pthread_mutex_unlock(&port->lock);
+	return status;
+}
+
+/* Makes a service of a port, and publishes it. */
+static al_status make_service(struct al_obj *obj, struct mgmt_port *port, struct al_obj *channel,
+			      const struct al_mad_svc_init *init, al_mad_cb cb,
+			      al_mad_svc_h *handle)
+{
+	struct al_mad_svc *svc = (struct al_mad_svc *)obj;
+	al_status status;
+
+	svc->cb = cb;
+	svc->port = port;
+	svc->qp = &port->qp[mgmt_qpn_of(init->mgmt_class)];
+	svc->init = *init;
+	link_init(&svc->link);
+	link_init(&svc->free);
+	link_init(&svc->events);
+	link_init(&svc->sends);
+	link_init(&svc->unsent);
+	link_init(&svc->turn);
+	status = use_channel(obj, channel);
+	if (!status)
+		status = make_items(svc);
+	if (!status)
+		status = link_service(svc);
+	if (!status)
+		status = obj_publish(obj, handle);
+	return status;
+}
+
+static al_status register_service(struct al_call *call, struct al_obj *channel,
+				  const struct al_mad_svc_init *init, void *context, al_mad_cb cb,
+				  al_mad_svc_h *handle)
+{
+	struct al_dev *dev = call->obj->dev;
+	struct mgmt_port *port;
+	struct al_obj *obj;
+	al_status status;
+
+	if (ops_dead(call->ops))
+		return ops_dead_status(call->ops);
+	if (!init->port_num || init->port_num > dev->attr.num_ports)
+		return AL_INVALID_PORT;
+	status = mgmt_serve(dev, init->port_num, &port);
+	if (status)
+		return status;
+	status = obj_new(&mad_svc_type, call->obj, dev, context, &obj);
+	if (status) {
+		mgmt_port_put(port);
+		return status;
+	}
+	status = make_service(obj, port, channel, init, cb, handle);
+	if (status) {
+		svc_invalidated(obj);
+		release_svc(obj);
+		obj_abort(obj);
+	}
+	return status;
+}
+
+al_status al_reg_mad_svc(al_ca_h ca, const struct al_mad_svc_init *init, void *context,
+			 al_mad_cb cb, al_mad_svc_h *svc)
+{
+	struct al_obj *channel = NULL;
+	struct al_call call;
+	al_status status;
+
+	if (!init || !svc)
+		return AL_INVALID_PARAMETER;
+	status = call_begin(&call, ca, AL_OBJ_CA);
+	if (status)
+		return status;
+	if (init->channel) {
+		channel = obj_get(init->channel, AL_OBJ_CHANNEL);
+		status = channel ? AL_SUCCESS : AL_INVALID_HANDLE;
+	}
+	if (!status)
+		status = check(init, cb);
+	if (!status && obj_agent(call.obj)) /* MAD services do not cross to an agent yet */
+		status = AL_UNSUPPORTED;
+	if (!status)
+		status = register_service(&call, channel, init, context, cb, svc);
+	if (channel)
+		obj_put(channel);
+	call_end(&call);
+	return status;
+}
+
+al_status al_dereg_mad_svc(al_mad_svc_h svc, al_destroyed_cb cb, void *context)
+{
+	return obj_destroy(svc, AL_OBJ_MAD_SVC, cb, context);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Management datagrams (MADs): the library's own queue pairs 0 and 1 of each port that it serves, the MAD services of channel
+ * drivers on them, and their sends.
+ *
+ *   port.c  serving ports: the queue pairs, their buffers, completions, the management thread, arrival and removal of HCAs
+ *   mad.c   services: registration, the match of received datagrams to services and requests, delivery of events
+ *   send.c  sends: turns, posting, time-outs, repetitions, cancelling
+ *
+ * One management thread serves all ports. It handles completions and time-outs, and makes no callback of a channel driver: a
+ * service's callback runs on its HCA's async dispatcher. So a callback that does not return stops no other service's sends,
+ * time-outs and receives.
+ *
+ * Nothing is allocated to deliver. A send's memory, allocated by al_send_mad(), has room for the answer and is the event. An
+ * unsolicited datagram is copied to one of the items that its service has allocated at registration. So a received datagram
+ * never holds a buffer of the port, and a slow service takes no room from others.
+ *
+ * Locks, outermost first: serve_lock (port.c: begin and end of service), ports_lock (port.c: the list of ports),
+ * mgmt_port.lock, then tree_lock and the module's own.
+ */
+#ifndef AL_MGMT_MGMT_H
+#define AL_MGMT_MGMT_H
+
+#include <iba/ib_mad.h>
+
+#include "al/mgmt/link.h"
+#include "al/object/device.h"
+
+struct mgmt_port;
+struct mgmt_send;
+
+/* The special queue pairs of a port; the index is the number of the queue pair. */
+enum mgmt_qpn { MGMT_QP0, MGMT_QP1, MGMT_QPS };
+
+/* Why received datagrams are dropped, and other numbers of a port: X(name). */
+#define MGMT_COUNTER_LIST(X) \
+	X(received)     /* datagrams that the HCA delivered */ \
+	X(malformed)    /* dropped: length, base version, or class that does not suit the queue pair */ \
+	X(no_path)      /* dropped: no path back to the sender */ \
+	X(unclaimed)    /* dropped: no service has asked for the datagram */ \
+	X(unexpected)   /* dropped: response to no request of a service */ \
+	X(overflow)     /* dropped: the service had no room */ \
+	X(sent)         /* datagrams handed to the HCA, repetitions included */ \
+	X(answered)     /* sends that were answered */ \
+	X(timed_out)    /* sends that failed for lack of an answer */
+
+struct mgmt_counters {
+#define MGMT_COUNTER(name) uint64_t name;
+	MGMT_COUNTER_LIST(MGMT_COUNTER)
+#undef MGMT_COUNTER
+};
+
+/* ------------------------------------------------------------------- ports */
+
+/* A buffer for one datagram that is being sent. */
+struct mgmt_slot {
+	struct mgmt_slot *next; /* list of free slots */
+	struct mgmt_send *send; /* send whose datagram the HCA sends; NULL: its outcome is decided already */
+	uint8_t *buffer;        /* IB_MAD_BYTES bytes */
+};
+
+/* A special queue pair. Guarded by mgmt_port.lock, but for the members that are constant. */
+struct mgmt_qp {
+	al_qp_h handle;           /* constant */
+	uint8_t *recv;            /* receive buffers, MGMT_RECV_BYTES each; constant */
+	uint32_t num_recvs;       /* constant */
+	uint32_t num_sends;       /* elements of slots; constant */
+	struct mgmt_slot *slots;  /* constant */
+	struct mgmt_slot *free;   /* slots that are not posted */
+	uint32_t posted;          /* slots that are posted */
+	struct mgmt_link turns;   /* services with unsent datagrams, the next to send first: al_mad_svc.turn */
+	bool stopped;             /* a send has failed, and the queue pair is in SQE; nothing is posted until it is in RTS again */
+	bool failed;              /* the queue pair is in Error, for good */
+};
+
+#define MGMT_BUCKETS 256u /* lists of requests, by the library's half of the transaction identifier */
+
+/* A port that the library serves. */
+struct mgmt_port {
+	struct mgmt_port *next;   /* list of ports; guarded by ports_lock */
+	_Atomic uint32_t refs;    /* one for the list, and one for each service */
+	struct al_dev *dev;       /* HCA, referenced; constant */
+	uint8_t port_num;         /* constant */
+
+	/* the library's own objects; constant while the port is in the list */
+	al_ca_h ca;
+	al_pd_h pd;
+	al_cq_h cq;               /* completions of both queue pairs */
+	al_mr_h mr;
+	uint8_t *memory;          /* of all buffers */
+	uint32_t lkey;
+	struct mgmt_slot *slots;  /* of both queue pairs */
+
+	pthread_mutex_t lock;     /* guards all below, and the members of services and sends that say so */
+	struct mgmt_qp qp[MGMT_QPS];
+	bool ended;               /* the HCA is removed: no further sends */
+	uint32_t next_tid;        /* the library's half of the next transaction identifier */
+	struct mgmt_link services; /* al_mad_svc.link */
+	struct mgmt_link waiting; /* sends that wait for an answer, earliest deadline first: mgmt_send.queue */
+	struct mgmt_link requests[MGMT_BUCKETS]; /* requests without an answer so far: mgmt_send.bucket */
+	struct mgmt_counters counters;
+	_Atomic uint64_t deadline; /* of the first in waiting; UINT64_MAX: none. Written under lock; the management thread reads it. */
+};
+
+/* --------------------------------------------------------------- services */
+
+/* An event of a service with its datagram. */
+struct mgmt_item {
+	struct mgmt_link link;     /* al_mad_svc.events or al_mad_svc.free */
+	struct al_mad_event event; /* event.mad is set while the event is delivered */
+	struct mgmt_send *send;    /* send that ends with this event, which is its first member; NULL: unsolicited */
+	struct ib_mad mad;         /* the received datagram; event.length says whether there is one */
+};
+
+struct al_mad_svc {
+	struct al_obj obj;         /* the channel, if any, is in uses[0] */
+	al_mad_cb cb;              /* callback; NULL: the service has a channel */
+	struct mgmt_port *port;    /* referenced */
+	struct mgmt_qp *qp;        /* queue pair of the class */
+	struct al_mad_svc_init init;
+	struct mgmt_item *items;   /* AL_MAD_RECEIVES_MAX items; NULL: the service wants no unsolicited datagrams */
+
+	/* guarded by port->lock */
+	struct mgmt_link link;     /* mgmt_port.services */
+	struct mgmt_link free;     /* items without an event */
+	struct mgmt_link events;   /* events, oldest first: mgmt_item.link */
+	struct mgmt_link sends;    /* sends whose outcome is not decided, oldest first: mgmt_send.all */
+	struct mgmt_link unsent;   /* sends that wait for their turn: mgmt_send.queue */
+	struct mgmt_link turn;     /* mgmt_qp.turns; linked while unsent is not empty */
+	uint32_t num_sends;        /* sends that exist, AL_MAD_SENDS_MAX at most */
+};
+
+/* A send. Guarded by mgmt_port.lock, but for the members that are constant. */
+struct mgmt_send {
+	struct mgmt_item item;     /* first member: the event that ends the send */
+	struct al_mad_svc *svc;    /* constant; a service ends its sends before it ends */
+	struct mgmt_link all;      /* al_mad_svc.sends */
+	struct mgmt_link queue;    /* al_mad_svc.unsent or mgmt_port.waiting */
+	struct mgmt_link bucket;   /* mgmt_port.requests; linked from the first attempt on, if an answer is expected */
+	struct mgmt_slot *slot;    /* slot that is posted with this send's datagram; NULL: none */
+	al_ah_h ah;                /* path; constant */
+	struct ib_ah_attr path;    /* constant */
+	uint32_t remote_qpn, remote_qkey; /* constant */
+	uint16_t pkey_index;       /* constant */
+	uint16_t retries;          /* repetitions left */
+	bool expects_answer;       /* constant */
+	uint64_t tid;              /* transaction identifier as sent; constant */
+	uint32_t caller_tid;       /* upper half of the identifier as the caller has it; constant */
+	uint64_t wait_ns;          /* time to wait for an answer after the next attempt */
+	uint64_t deadline;         /* end of the wait for an answer */
+	struct ib_mad mad;         /* datagram; constant */
+};
+
+/* A received datagram, checked at the door (port.c). Valid during a call. */
+struct mgmt_received {
+	const struct ib_mad *mad;
+	struct ib_ah_attr path; /* path back to the sender */
+	uint32_t src_qp;
+	uint16_t pkey_index;
+	enum mgmt_qpn qpn;      /* queue pair that has received the datagram */
+};
+
+/* ------------------------------------------------------------------ port.c */
+
+/* Registers al/mgmt with the arrival and removal of HCAs. Called once per process, before ci_start(). */
+void mgmt_init(void);
+/* Forgets all ports, and the management thread, in a forked child. */
+void mgmt_after_fork(void);
+/*
+ * Finds the port, serves it unless it is served, and takes a reference. The caller is inside a call on dev. AL_CA_REMOVED;
+ * AL_UNSUPPORTED; AL_RESOURCE_BUSY; AL_LIMIT_EXCEEDED; AL_INSUFFICIENT_RESOURCES; AL_INSUFFICIENT_MEMORY.
+ */
+al_status mgmt_serve(struct al_dev *dev, uint8_t port_num, struct mgmt_port **port);
+void mgmt_port_put(struct mgmt_port *port);
+/* Lets the management thread call send_expire() when CLOCK_MONOTONIC reaches deadline. Any context. */
+void mgmt_wake_at(uint64_t deadline);
+/* CLOCK_MONOTONIC in nanoseconds. */
+uint64_t mgmt_now(void);
+/* The wr_id of a datagram in a slot. */
+uint64_t mgmt_send_wr_id(const struct mgmt_port *port, const struct mgmt_qp *qp, const struct mgmt_slot *slot);
+/* The queue pair of a class. */
+enum mgmt_qpn mgmt_qpn_of(uint8_t mgmt_class);
+
+/* ------------------------------------------------------------------- mad.c */
+
+/* Takes a received datagram to the request that it answers, or to the service that wants it. On the management thread. */
+void mad_received(struct mgmt_port *port, const struct mgmt_received *r);
+/* Appends an event to the service's events and announces it. Under port->lock. */
+void svc_add_event(struct al_mad_svc *svc, struct mgmt_item *item);
+/* True: the datagram answers another one, so that it belongs to that one's sender (IBTA 13.4.5). */
+bool mad_is_response(const struct ib_mad_hdr *hdr);
+
+/* ------------------------------------------------------------------ send.c */
+
+/* Posts unsent datagrams while the queue pair has free slots. Under port->lock. */
+void send_next(struct mgmt_port *port, struct mgmt_qp *qp);
+/* Finds the request that a response answers. NULL: there is none. Under port->lock. */
+struct mgmt_send *send_find_request(struct mgmt_port *port, const struct mgmt_received *r);
+/* Decides the outcome of a send: takes the send out of all lists, and delivers its event. Under port->lock. */
+void send_end(struct mgmt_send *send, al_mad_event_type type, al_status status);
+/* Ends all sends of a service without an event. Under port->lock. */
+void send_drop_all(struct al_mad_svc *svc);
+/* Frees a send that has ended, after its event. Under port->lock. */
+void send_free(struct mgmt_send *send);
+/* A posted datagram is sent, or has failed. Under port->lock. */
+void send_completed(struct mgmt_port *port, struct mgmt_qp *qp, struct mgmt_slot *slot, ib_wc_status status);
+/* Repeats or ends the sends whose wait is over. On the management thread. */
+void send_expire(struct mgmt_port *port, uint64_t now);
+/* Fails all sends of a queue pair. Under port->lock. */
+void send_fail_all(struct mgmt_port *port, const struct mgmt_qp *qp, al_status status);
+
+#endif

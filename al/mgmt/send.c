@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Sends of MAD services: the turns of services at a port's queue pairs, posting, time-outs,
+ * repetitions and cancelling. Every send ends in send_end() or, with its service, in
+ * send_drop_all(), under the port's lock: so an answer, a time-out, a cancel, a removal and the end
+ * of the service decide the outcome once.
+ */
+#include <string.h>
+
+#include "al/mgmt/mgmt.h"
+#include "al/verbs/verbs.h"
+
+#define NS_PER_MS 1000000u
+
+/* ----------------------------------------------------------------- queues */
+
+/* Puts a send into its service's queue. first: before the sends that wait already. Under
+ * port->lock. */
+static void enqueue(struct mgmt_send *send, bool first)
+{
+	struct al_mad_svc *svc = send->svc;
+
+	link_insert(first ? svc->unsent.next : &svc->unsent, &send->queue);
+	if (link_alone(&svc->turn))
+		link_insert(&svc->qp->turns, &svc->turn);
+}
+
+/* Takes a send out of the queue or list in which it waits. Under port->lock. */
+static void dequeue(struct mgmt_send *send)
+{
+	link_remove(&send->queue);
+	if (link_alone(&send->svc->unsent))
+		link_remove(&send->svc->turn);
+}
+
+/* Takes a send out of all lists, and leaves a posted slot to its completion. Under port->lock. */
+static void withdraw(struct mgmt_send *send)
+{
+	dequeue(send);
+	link_remove(&send->all);
+	link_remove(&send->bucket);
+	if (send->slot)
+		send->slot->send = NULL;
+	send->slot = NULL;
+	al_destroy_ah(send->ah, NULL, NULL); /* a posted request keeps its path */
+}
+
+void send_end(struct mgmt_send *send, al_mad_event_type type, al_status status)
+{
+	withdraw(send);
+	send->item.event.type = type;
+	send->item.event.status = status;
+	svc_add_event(send->svc, &send->item);
+}
+
+void send_free(struct mgmt_send *send)
+{
+	send->svc->num_sends--;
+	al_free(send);
+}
+
+void send_drop_all(struct al_mad_svc *svc)
+{
+	struct mgmt_send *send;
+
+	while (!link_alone(&svc->sends)) {
+		send = LINK_OWNER(svc->sends.next, struct mgmt_send, all);
+		withdraw(send);
+		send_free(send);
+	}
+}
+
+void send_fail_all(struct mgmt_port *port, const struct mgmt_qp *qp, al_status status)
+{
+	struct al_mad_svc *svc;
+
+	for (struct mgmt_link *l = port->services.next; l != &port->services; l = l->next) {
+		svc = LINK_OWNER(l, struct al_mad_svc, link);
+		while (svc->qp == qp && !link_alone(&svc->sends))
+			send_end(LINK_OWNER(svc->sends.next, struct mgmt_send, all), AL_MAD_FAILED,
+				 status);
+	}
+}
+
+/* ---------------------------------------------------------------- posting */
+
+/* Begins the wait for an answer. Sends mostly have one time-out, so the search from the end is
+ * short. Under port->lock. */
+static void wait_for_answer(struct mgmt_port *port, struct mgmt_send *send)
+{
+	const uint64_t most = (uint64_t)AL_MAD_BACKOFF_MAX_MS * NS_PER_MS;
+	struct mgmt_link *at = &port->waiting;
+
+	send->deadline = mgmt_now() + send->wait_ns;
+	if (send->wait_ns < most)
+		send->wait_ns = send->wait_ns * 2 < most ? send->wait_ns * 2 : most;
+	while (at->prev != &port->waiting &&
+	       LINK_OWNER(at->prev, struct mgmt_send, queue)->deadline > send->deadline)
+		at = at->prev;
+	link_insert(at, &send->queue);
+	if (send->deadline < atomic_load(&port->deadline)) {
+		atomic_store(&port->deadline, send->deadline);
+		mgmt_wake_at(send->deadline);
+	}
+}
+
+/* Posts a send's datagram in a free slot. Under port->lock. */
+static void post(struct mgmt_port *port, struct mgmt_qp *qp, struct mgmt_send *send)
+{
+	struct mgmt_slot *slot = qp->free;
+	struct ib_sge sge = { .addr = (uintptr_t)slot->buffer,
+			      .length = IB_MAD_BYTES,
+			      .lkey = port->lkey };
+	struct ib_send_wr wr = { .wr_id = mgmt_send_wr_id(port, qp, slot),
+				 .sg_list = &sge,
+				 .num_sge = 1,
+				 .opcode = IB_WR_SEND,
+				 .send_flags = IB_SEND_SIGNALED };
+	const struct ib_send_wr *bad;
+	al_status status;
+
+	wr.wr.ud.ah = send->ah;
+	wr.wr.ud.remote_qpn = send->remote_qpn;
+	wr.wr.ud.remote_qkey = send->remote_qkey;
+	wr.wr.ud.pkey_index = send->pkey_index;
+	wr.wr.ud.port_num = port->port_num;
+	memcpy(slot->buffer, &send->mad, IB_MAD_BYTES);
+	status = al_post_send(qp->handle, &wr, &bad);
+	if (status) {
+		send_end(send, AL_MAD_FAILED, status);
+		return;
+	}
+	qp->free = slot->next;
+	qp->posted++;
+	port->counters.sent++;
+	/* a repetition may overtake the completion of the attempt before, which then says nothing
+	 * of the send */
+	if (send->slot)
+		send->slot->send = NULL;
+	send->slot = slot;
+	slot->send = send;
+	if (send->expects_answer)
+		wait_for_answer(port, send);
+}
+
+void send_next(struct mgmt_port *port, struct mgmt_qp *qp)
+{
+	struct al_mad_svc *svc;
+	struct mgmt_send *send;
+
+	while (qp->free && !qp->stopped && !link_alone(&qp->turns)) {
+		svc = LINK_OWNER(qp->turns.next, struct al_mad_svc, turn);
+		send = LINK_OWNER(svc->unsent.next, struct mgmt_send, queue);
+		dequeue(send);
+		if (!link_alone(&svc->turn)) { /* the service's next turn is after those of the
+						  others */
+			link_remove(&svc->turn);
+			link_insert(&qp->turns, &svc->turn);
+		}
+		post(port, qp, send);
+	}
+}
+
+void send_completed(struct mgmt_port *port, struct mgmt_qp *qp, struct mgmt_slot *slot,
+		    ib_wc_status status)
+{
+	struct mgmt_send *send = slot->send;
+
+	slot->send = NULL;
+	slot->next = qp->free;
+	qp->free = slot;
+	qp->posted--;
+	if (status != IB_WC_SUCCESS)
+		qp->stopped =
+			true; /* the management thread calls recover() when no slot is posted */
+	if (send) {
+		send->slot = NULL;
+		if (status == IB_WC_WR_FLUSH_ERR) { /* an earlier send has failed, and this one was
+						       not sent */
+			dequeue(send);
+			enqueue(send, true);
+		} else if (status != IB_WC_SUCCESS) {
+			send_end(send, AL_MAD_FAILED, AL_IO_ERROR);
+		} else if (!send->expects_answer) {
+			send_end(send, AL_MAD_SENT, AL_SUCCESS);
+		}
+	}
+	send_next(port, qp);
+}
+
+/* --------------------------------------------------------------- requests */
+
+void send_expire(struct mgmt_port *port, uint64_t now)
+{
+	struct mgmt_send *send;
+
+	pthread_mutex_lock(&port->lock);
+	while (!link_alone(&port->waiting)) {
+		send = LINK_OWNER(port->waiting.next, struct mgmt_send, queue);
+		if (send->deadline > now)
+			break;
+		dequeue(send);
+		if (send->retries) {
+			send->retries--;
+			enqueue(send, false);
+			continue;
+		}
+		port->counters.timed_out++;
+		send_end(send, AL_MAD_FAILED, AL_TIMEOUT);
+	}
+	for (int i = 0; i < MGMT_QPS; i++)
+		send_next(port, &port->qp[i]);
+	atomic_store(&port->deadline,
+		     link_alone(&port->waiting)
+			     ? UINT64_MAX
+			     : LINK_OWNER(port->waiting.next, struct mgmt_send, queue)->deadline);
+	pthread_mutex_unlock(&port->lock);
+}
+
+/* True: a response comes from the place to which the request went (IBTA 13.5.4). */
+static bool is_from_destination(const struct mgmt_send *send, const struct mgmt_received *r)
+{
+	const struct ib_ah_attr *to = &send->path, *from = &r->path;
+
+	if (r->qpn == MGMT_QP1 && r->src_qp != send->remote_qpn)
+		return false;
+	if (to->is_global)
+		return from->is_global &&
+		       !memcmp(&to->grh.dgid, &from->grh.dgid, sizeof(to->grh.dgid));
+	/* a directed route names no LID of the node at its end */
+	if (send->mad.hdr.mgmt_class == IB_CLASS_SUBN_DIR || to->dlid == IB_LID_PERMISSIVE)
+		return true;
+	return to->dlid == from->dlid;
+}
+
+/* True: by its method the response answers the request. Only TrapRepress answers a trap. */
+static bool answers(const struct ib_mad_hdr *response, const struct ib_mad_hdr *request)
+{
+	return (response->method == IB_METHOD_TRAP_REPRESS) == (request->method == IB_METHOD_TRAP);
+}
+
+struct mgmt_send *send_find_request(struct mgmt_port *port, const struct mgmt_received *r)
+{
+	const struct ib_mad_hdr *hdr = &r->mad->hdr;
+	uint64_t tid = ib_be64_get(hdr->tid);
+	struct mgmt_link *bucket = &port->requests[(tid >> 32) % MGMT_BUCKETS];
+
+	for (struct mgmt_link *l = bucket->next; l != bucket; l = l->next) {
+		struct mgmt_send *send = LINK_OWNER(l, struct mgmt_send, bucket);
+
+		if (send->tid == tid && send->mad.hdr.mgmt_class == hdr->mgmt_class &&
+		    answers(hdr, &send->mad.hdr) && is_from_destination(send, r))
+			return send;
+	}
+	return NULL;
+}
+
+/* ------------------------------------------------------------- the service's calls */
+
+/* Checks what al_send_mad() sends, but for the path, which al_create_ah() checks. */
+static al_status check(const struct al_mad_svc *svc, const struct al_mad_send *s)
+{
+	const struct ib_mad_hdr *hdr = s->mad;
+	bool qp1 = svc->qp == &svc->port->qp[MGMT_QP1];
+
+	if (s->length < sizeof(*hdr) || s->length > IB_MAD_BYTES ||
+	    hdr->mgmt_class != svc->init.mgmt_class || (s->retries && !s->timeout_ms) ||
+	    (s->timeout_ms && mad_is_response(hdr)))
+		return AL_INVALID_PARAMETER;
+	if (qp1 ? !s->remote_qpn || s->remote_qpn > IB_QPN_MASK : s->remote_qpn)
+		return AL_INVALID_PARAMETER;
+	if (s->path.port_num != svc->port->port_num)
+		return AL_INVALID_PORT;
+	if (s->pkey_index >= svc->port->dev->ports[svc->port->port_num].pkey_tbl_len)
+		return AL_INVALID_PKEY_INDEX;
+	return AL_SUCCESS;
+}
+
+static al_status new_send(struct al_mad_svc *svc, const struct al_mad_send *s,
+			  struct mgmt_send **out)
+{
+	struct mgmt_send *send = al_alloc(sizeof(*send));
+	al_status status;
+
+	if (!send)
+		return AL_INSUFFICIENT_MEMORY;
+	status = al_create_ah(svc->port->pd, &s->path, &send->ah);
+	if (status) {
+		al_free(send);
+		/* the library's own domain ends with the HCA */
+		return status == AL_INVALID_HANDLE ? AL_CA_REMOVED : status;
+	}
+	link_init(&send->all);
+	link_init(&send->queue);
+	link_init(&send->bucket);
+	send->item.send = send;
+	send->item.event.id = s->id;
+	send->svc = svc;
+	send->path = s->path;
+	send->remote_qpn = s->remote_qpn;
+	send->remote_qkey = s->remote_qkey;
+	send->pkey_index = s->pkey_index;
+	send->retries = s->retries;
+	send->expects_answer = s->timeout_ms;
+	send->wait_ns = (uint64_t)s->timeout_ms * NS_PER_MS;
+	memcpy(&send->mad, s->mad, s->length);
+	*out = send;
+	return AL_SUCCESS;
+}
+
+/* Gives a request the library's half of the transaction identifier. Under port->lock. */
+static void begin_transaction(struct mgmt_port *port, struct mgmt_send *send)
+{
+	uint64_t tid = ib_be64_get(send->mad.hdr.tid);
+	uint32_t own = ++port->next_tid;
+
+	send->caller_tid = (uint32_t)(tid >> 32);
+	send->tid = (uint64_t)own << 32 | (uint32_t)tid;
+	send->mad.hdr.tid = ib_be64_of(send->tid);
+	link_insert(&port->requests[own % MGMT_BUCKETS], &send->bucket);
+}
+
+/* Under port->lock. */
+static al_status queue_send(struct al_mad_svc *svc, struct mgmt_send *send)
+{
+	struct mgmt_port *port = svc->port;
+
+	if (obj_dying(&svc->obj))
+		return AL_INVALID_HANDLE;
+	if (port->ended)
+		return AL_CA_REMOVED;
+	if (svc->qp->failed)
+		return AL_CA_ERROR;
+	if (svc->num_sends == AL_MAD_SENDS_MAX)
+		return AL_QUEUE_FULL;
+	svc->num_sends++;
+	link_insert(&svc->sends, &send->all);
+	if (send->expects_answer)
+		begin_transaction(port, send);
+	enqueue(send, false);
+	send_next(port, svc->qp);
+	return AL_SUCCESS;
+}
+
+al_status al_send_mad(al_mad_svc_h handle, const struct al_mad_send *s)
+{
+	struct mgmt_send *send;
+	struct al_mad_svc *svc;
+	struct al_call call;
+	al_status status;
+
+	if (!s || !s->mad || s->pad || !RESERVED_IS_ZERO(s))
+		return AL_INVALID_PARAMETER;
+	status = call_begin_any(&call, handle, AL_OBJ_MAD_SVC);
+	if (status)
+		return status;
+	svc = (struct al_mad_svc *)call.obj;
+	status = ops_dead(call.ops) ? ops_dead_status(call.ops) : check(svc, s);
+	if (!status)
+		status = new_send(svc, s, &send);
+	if (status)
+		goto out;
+	pthread_mutex_lock(&svc->port->lock);
+	status = queue_send(svc, send);
+	pthread_mutex_unlock(&svc->port->lock);
+	if (status) {
+		al_destroy_ah(send->ah, NULL, NULL);
+		al_free(send);
+	}
+out:
+	call_end(&call);
+	return status;
+}
+
+al_status al_cancel_mad(al_mad_svc_h handle, uint64_t id)
+{
+	al_status status = AL_NOT_FOUND;
+	struct al_mad_svc *svc;
+	struct mgmt_send *send;
+	struct al_obj *obj = obj_get(handle, AL_OBJ_MAD_SVC);
+
+	if (!obj)
+		return AL_INVALID_HANDLE;
+	svc = (struct al_mad_svc *)obj;
+	pthread_mutex_lock(&svc->port->lock);
+	for (struct mgmt_link *l = svc->sends.next; l != &svc->sends; l = l->next) {
+		send = LINK_OWNER(l, struct mgmt_send, all);
+		if (send->item.event.id != id)
+			continue;
+		send_end(send, AL_MAD_FAILED, AL_CANCELLED);
+		status = AL_SUCCESS;
+		break;
+	}
+	pthread_mutex_unlock(&svc->port->lock);
+	obj_put(obj);
+	return status;
+}
