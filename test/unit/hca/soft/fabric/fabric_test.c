@@ -249,7 +249,8 @@ static void step_until(struct cq *one, struct cq *other, uint32_t wanted)
 	while (got < wanted && idle < 1000) {
 		idle = step().did ? 0 : idle + 1;
 		for (int side = 0; side < 2; side++) {
-			ck_assert_int_eq(ops->poll_cq((side ? other : one)->ci, 16, wc, &count), AL_SUCCESS);
+			ck_assert_int_eq(ops->poll_cq((side ? other : one)->ci, 16, wc, &count),
+					 AL_SUCCESS);
 			for (i = 0; i < count; i++)
 				ck_assert_int_eq(wc[i].status, IB_WC_SUCCESS);
 			got += count;
@@ -258,7 +259,8 @@ static void step_until(struct cq *one, struct cq *other, uint32_t wanted)
 	ck_assert_uint_eq(got, wanted);
 }
 
-/* Both ends send more at once than their ports have packets for: reads, whose responses need packets, and writes. */
+/* Both ends send more at once than their ports have packets for: reads, whose responses need
+ * packets, and writes. */
 START_TEST(two_ports_full_of_requests_do_not_wait_for_each_other)
 {
 	static struct pair p;
