@@ -26,6 +26,14 @@ libibal_core_la_SOURCES = \
 	al/mgmt/rmpp.c \
 	al/mgmt/rmpp.h \
 	al/mgmt/send.c \
+	al/mgmt/sma.c \
+	al/mgmt/sma.h \
+	al/mgmt/sma_port_info.c \
+	al/mgmt/sma_private.h \
+	al/mgmt/sma_table.c \
+	al/mgmt/sma_trap.c \
+	al/mgmt/smi.c \
+	al/mgmt/smi.h \
 	al/object/client.c \
 	al/object/client.h \
 	al/object/device.c \
