@@ -23,6 +23,10 @@ libibal_core_la_SOURCES = \
 	al/mgmt/mad.c \
 	al/mgmt/mgmt.h \
 	al/mgmt/port.c \
+	al/mgmt/gsi.c \
+	al/mgmt/gsi.h \
+	al/mgmt/pma.c \
+	al/mgmt/pma.h \
 	al/mgmt/rmpp.c \
 	al/mgmt/rmpp.h \
 	al/mgmt/send.c \

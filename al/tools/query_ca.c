@@ -137,6 +137,16 @@ static void add_counters(JsonObject *row, const struct ib_port_counters *c)
 	COUNTER(retransmits);
 	COUNTER(rnr_naks);
 	COUNTER(seq_naks);
+	COUNTER(symbol_errors);
+	COUNTER(link_error_recovery);
+	COUNTER(link_downed);
+	COUNTER(rcv_remote_phys_errors);
+	COUNTER(rcv_switch_relay_errors);
+	COUNTER(xmit_constraint_errors);
+	COUNTER(rcv_constraint_errors);
+	COUNTER(link_integrity_errors);
+	COUNTER(buffer_overrun_errors);
+	COUNTER(vl15_dropped);
 #undef COUNTER
 	json_object_set_object_member(row, "counters", to);
 }

@@ -33,6 +33,12 @@ enum ib_perf_cap {
 	IB_PERF_CAP_XMIT_WAIT = 1 << 12,      /**< PortCounters.xmit_wait */
 };
 
+/** ib_class_port_info_cap_mask2() of performance management. */
+enum ib_perf_cap2 {
+	IB_PERF_CAP2_ADDITIONAL_EXT =
+		1 << 1, /**< PortCountersExtended's counters from symbol_errors on */
+};
+
 /** A performance management datagram. */
 struct ib_perf_mad {
 	struct ib_mad_hdr hdr;            /**< header */

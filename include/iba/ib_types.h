@@ -473,6 +473,21 @@ struct ib_port_counters {
 	uint64_t retransmits;        /**< packets sent again */
 	uint64_t rnr_naks;           /**< receiver-not-ready NAKs sent */
 	uint64_t seq_naks;           /**< PSN sequence error NAKs sent */
+	uint64_t symbol_errors;      /**< minor errors of the link, IBTA 16.1.3.5 */
+	uint64_t link_error_recovery;     /**< successful recoveries of the link */
+	uint64_t link_downed;             /**< failed recoveries: the link went down */
+	uint64_t rcv_remote_phys_errors;  /**< packets received that the other end had marked bad */
+	uint64_t rcv_switch_relay_errors; /**< packets that a switch received and could not forward
+					   */
+	uint64_t xmit_constraint_errors;  /**< packets not sent for their P_Key, or since they were
+					     raw */
+	uint64_t rcv_constraint_errors;   /**< packets received and discarded for their P_Key, or
+					     since they were raw */
+	uint64_t link_integrity_errors; /**< times that local physical errors passed their threshold
+					   (trap 129) */
+	uint64_t buffer_overrun_errors; /**< times that buffer overruns passed their threshold (trap
+					   130) */
+	uint64_t vl15_dropped; /**< packets received on VL 15 and dropped for want of a buffer */
 	uint64_t reserved[4];        /**< zero */
 };
 

@@ -10,3 +10,5 @@ check_PROGRAMS += test/unit/al/mgmt/smi_test
 check_PROGRAMS += test/unit/al/mgmt/sma_test
 check_PROGRAMS += test/unit/al/mgmt/sma_port_info_test
 check_PROGRAMS += test/unit/al/mgmt/sma_trap_test
+check_PROGRAMS += test/unit/al/mgmt/gsi_test
+check_PROGRAMS += test/unit/al/mgmt/pma_test

@@ -7,12 +7,19 @@
 
 #define COUNTERS(X)                                                                               \
 	X(xmit_bytes, 1001)                                                                       \
-	X(rcv_bytes, 1002) X(xmit_packets, 1003) X(rcv_packets, 1004)                             \
-		X(unicast_xmit_packets, 1005) X(unicast_rcv_packets, 1006)                        \
-			X(multicast_xmit_packets, 1007) X(multicast_rcv_packets, 1008)            \
-				X(xmit_discards, 1009) X(rcv_errors, 1010) X(rcv_dropped, 1011)   \
-					X(xmit_wait, 1012) X(retransmits, 1013) X(rnr_naks, 1014) \
-						X(seq_naks, 1015)
+	X(rcv_bytes, 1002)                                                                        \
+	X(xmit_packets, 1003) X(rcv_packets, 1004) X(unicast_xmit_packets, 1005) X(               \
+		unicast_rcv_packets, 1006) X(multicast_xmit_packets,                              \
+					     1007) X(multicast_rcv_packets, 1008)                 \
+		X(xmit_discards, 1009) X(rcv_errors, 1010) X(rcv_dropped, 1011) X(                \
+			xmit_wait, 1012) X(retransmits, 1013) X(rnr_naks, 1014) X(seq_naks, 1015) \
+			X(symbol_errors, 1016) X(link_error_recovery, 1017) X(link_downed, 1018)  \
+				X(rcv_remote_phys_errors, 1019) X(rcv_switch_relay_errors, 1020)  \
+					X(xmit_constraint_errors, 1021)                           \
+						X(rcv_constraint_errors, 1022)                    \
+							X(link_integrity_errors, 1023)            \
+								X(buffer_overrun_errors, 1024)    \
+									X(vl15_dropped, 1025)
 
 #define LIMITS(X)                                                                                  \
 	X(max_mr_size, 2001)                                                                       \
