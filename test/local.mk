@@ -447,6 +447,9 @@ check_PROGRAMS += test/fuzz/topology_fuzz
 test_fuzz_topology_fuzz_SOURCES = test/fuzz/topology_fuzz.c test/fuzz/main.c test/fuzz/fuzz.h
 test_fuzz_topology_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"topology"'
 test_fuzz_topology_fuzz_LDADD = hca/soft/libsoft-core.la
+check_PROGRAMS += test/fuzz/mgmt_fuzz
+test_fuzz_mgmt_fuzz_SOURCES = test/fuzz/mgmt_fuzz.c test/fuzz/main.c test/fuzz/fuzz.h
+test_fuzz_mgmt_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"mgmt"'
 check_PROGRAMS += test/fuzz/agent_fuzz
 test_fuzz_agent_fuzz_SOURCES = test/fuzz/agent_fuzz.c test/fuzz/main.c test/fuzz/fuzz.h al/protocol/protocol.c
 test_fuzz_agent_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"agent"'
