@@ -19,14 +19,14 @@ libibal_core_la_SOURCES = \
 	al/library/private.c \
 	al/library/private.h \
 	al/library/snapshot.c \
+	al/mgmt/gsi.c \
+	al/mgmt/gsi.h \
 	al/mgmt/link.h \
 	al/mgmt/mad.c \
 	al/mgmt/mgmt.h \
-	al/mgmt/port.c \
-	al/mgmt/gsi.c \
-	al/mgmt/gsi.h \
 	al/mgmt/pma.c \
 	al/mgmt/pma.h \
+	al/mgmt/port.c \
 	al/mgmt/rmpp.c \
 	al/mgmt/rmpp.h \
 	al/mgmt/send.c \

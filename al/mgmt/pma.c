@@ -357,7 +357,8 @@ static void begin_sample(struct pma_sampler *s, const struct ib_perf_samples_con
 		s->select[i] = ib_be16_get(want->counter_select[i]);
 }
 
-/* Each of the 15 counters counts each of the basic counters, with 32 bits. */
+/* Each of the 15 counters of a sample can count each basic counter, with 32 bits. The masks have three bits, an octal
+ * digit, for each counter: 1 means the basic counters. */
 static void show_control(const struct pma_sampler *s, uint8_t port_select,
 			 struct ib_perf_samples_control *to)
 {

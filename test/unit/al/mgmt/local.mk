@@ -4,6 +4,7 @@
 check_PROGRAMS += test/unit/al/mgmt/mad_test
 test_unit_al_mgmt_mad_test_LDADD = $(API_LIBS)
 EXTRA_test_unit_al_mgmt_mad_test_DEPENDENCIES = hca/soft/soft.la
+
 # Tests of the management agents, which are pure code.
 noinst_HEADERS += test/unit/al/mgmt/hardware.h test/unit/al/mgmt/datagram.h
 check_PROGRAMS += test/unit/al/mgmt/smi_test
