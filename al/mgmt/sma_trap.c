@@ -120,8 +120,9 @@ void sma_notice_switch_bad_pkey(struct ib_notice *notice, uint16_t lid, uint8_t 
 
 static void show_notice(const struct sma_port *keeper, uint8_t *data)
 {
-	struct ib_notice notice = { 0 };
+	struct ib_notice notice;
 
+	memset(&notice, 0, sizeof(notice));
 	if (keeper->num_notices)
 		notice = keeper->notice[0];
 	else
@@ -175,7 +176,7 @@ static void queue_notice(struct sma_port *keeper, const struct ib_notice *notice
 static bool same_event(const struct ib_notice *a, const struct ib_notice *b)
 {
 	return ib_be16_get(a->trap_num) == ib_be16_get(b->trap_num) &&
-	       !memcmp(&a->details, &b->details, sizeof(a->details));
+	       !memcmp(a->details.bytes, b->details.bytes, sizeof(a->details.bytes));
 }
 
 static void queue_trap(struct sma_node *node, struct sma_port *keeper,

@@ -225,7 +225,7 @@ START_TEST(lid_routed_packets_are_local_when_they_come_in_and_go_where_the_sende
 	struct ib_smp smp = packet(77, 200, 1, 2);
 	struct smi_way way;
 
-	bytes_of(&smp)[1] = 0x01;
+	smp.mgmt_class = 0x01;
 	expect_verdict(smi_receive(&hca, 1, &smp, &way), SMI_LOCAL, &way, 0, 0xffff);
 	expect_verdict(smi_receive(&sw, 0, &smp, &way), SMI_LOCAL, &way, 0, 0xffff);
 	expect_verdict(smi_send(&hca, 1, 0x1234, &smp, &way), SMI_ROUTE, &way, 0, 0x1234);
@@ -329,7 +329,7 @@ START_TEST(ports_and_classes_that_are_none_are_dropped)
 	ck_assert_int_eq(smi_receive(&hca, 0, &smp, &way), SMI_DROP);
 	ck_assert_int_eq(smi_receive(&hca, PORTS + 1, &smp, &way), SMI_DROP);
 	ck_assert_int_eq(smi_receive(&sw, PORTS + 1, &smp, &way), SMI_DROP);
-	bytes_of(&smp)[1] = 0x04;
+	smp.mgmt_class = 0x04;
 	ck_assert_int_eq(smi_receive(&hca, 1, &smp, &way), SMI_DROP);
 	ck_assert_int_eq(smi_send(&hca, 1, 1, &smp, &way), SMI_DROP);
 }
