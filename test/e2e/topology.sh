@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# A subnet of a topology file as a user meets it: the HCAs of the file are there, a file copied from one to another passes
+# the switches, and a file that is wrong is refused with its line.
+set -euo pipefail
+
+# shellcheck source=test/e2e/tools.sh
+. "${top_srcdir:?is set by make check}/test/e2e/tools.sh"
+file=$top_srcdir/test/data/topology/new.txt
+
+export IBAL_SOFT="topology=$file"
+"$build/al_query" ca --json >cas
+sed -n 's/^caguid=0x\([0-9a-f]*\).*/\1/p' "$file" >guids
+[ -s guids ] || wrong "the file has no HCA"
+while read -r guid; do
+	grep -q "$(printf '0x%016x' "0x$guid")" cas || wrong "HCA $guid of the file is not there: $(cat cas)"
+done <guids
+
+mkdir out
+head -c 3000001 /dev/urandom >more
+"$build/al_cp" more out/copy >said 2>&1 || wrong "al_cp: $(cat said)"
+cmp -s more out/copy || wrong "the copy differs"
+
+cp "$file" broken
+printf 'Rt\t1 "R-0000000000000001"\t# "a router"\n' >>broken
+export IBAL_SOFT="topology=$PWD/broken"
+if "$build/al_query" ca >said 2>&1; then wrong "a topology with a router is taken"; fi
+grep -q "broken:$(wc -l <broken): " said || wrong "no line is named: $(cat said)"
+
+passed
