@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * PnP. There is no queue of PnP events: each registration stores, per HCA, the state that was
- * delivered last and the current state, and the PnP thread delivers the difference, one event at a
- * time. So delivering an event allocates nothing, and events of one port merge. The order is a
+ * delivered last and the current state, and per port a ladder (al/object/port.h), and the PnP
+ * thread delivers the difference, one event at a time. So delivering an event allocates nothing,
+ * and events of one port merge, by the ladder's rule. The order of all others is a
  * single rule, next_event(): first removals, then HCAs in the order of arrival, each with its port
  * events. Of several registrations, the older one gets an arrival first, and the younger one a
  * removal first, because a younger client may build on an older client.

@@ -360,6 +360,17 @@ struct al_pnp_attr {
  * and then the events that lead to its ports' states; then #AL_PNP_REPLAY_COMPLETE. The call returns after the replay; in a
  * PnP callback or with a channel the replay is only queued. **Context: may sleep.**
  *
+ * **Port events.** Event handlers and PnP registrations, by callback and by channel, in the process that has the HCA and in an
+ * agent's clients, are told of a port by one rule. The states are steps: Down, Initialize, Armed, Active. A slow client is told
+ * the shortest sequence of steps from the state that it was told last to the state of the port: each state told is Down, or the
+ * one above the state told before. A fall to Down, or to any lower state, is always told, as Down, unless Down is the state told
+ * last; falls that are not told yet are told as one. A change (LID, P_Key table, GID table, subnet manager, client reregister)
+ * is told after the steps that came before the change, and before the step that came after it; changes of one kind merge if
+ * no step is told between them, and changes between the same two steps come in the order of ib_event_type. So a client that
+ * reads the port's attributes at each change knows what was set before a step when it is told of the step. Events of several
+ * ports are in no order. The rule speaks of what was told: al_query_port() may answer a state whose steps are not told yet, and
+ * if the port falls from there before they are told, neither they nor the fall are told to a client that was told Down last.
+ *
  * **Removal.** Every operation of an HCA works until each registration that knows the HCA has completed the removal. A
  * callback completes the removal when it returns from #AL_PNP_CA_REMOVE. A channel's reader completes the removal when it
  * has read #AL_PNP_CA_REMOVE *and acknowledged it*: by the next al_channel_next() on that channel, by any thread and with any
@@ -398,7 +409,8 @@ al_status al_get_client_context(al_pnp_h pnp, uint64_t ca_guid, void **ca_contex
 
 /**
  * Registers for every asynchronous event of an HCA: events of the ports, of the HCA itself, and of objects made with this
- * HCA handle (after the object's own callback). **Context: may sleep.**
+ * HCA handle (after the object's own callback). Events of the ports come by the rule that al_reg_pnp() describes; the
+ * steps and changes that were told before the registration are not told again. **Context: may sleep.**
  *
  * @param ca      HCA
  * @param channel channel for the events in place of a callback, or NULL

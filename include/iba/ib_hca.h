@@ -653,7 +653,10 @@ void ib_cq_notify(void *cq_ctx);
 
 /**
  * Reports an asynchronous event. **Context: any**, as ib_cq_notify(). Events of one type for one object merge until
- * they are delivered; port states are delivered step by step.
+ * they are delivered. Events of one port are delivered in the order of these calls: port states step by step, also if the
+ * module leaves states out, and a change (LID, P_Keys, GIDs, subnet manager, client reregister) before the step that was reported
+ * after it. So report a change before the state that follows it, from one thread at a time or under a lock, and with the
+ * new value in place already: the client's query may come at once.
  *
  * @param event copied; NULL, or an event of an unknown type, is logged and dropped
  */

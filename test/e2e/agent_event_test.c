@@ -246,6 +246,8 @@ START_TEST(a_slow_client_hears_of_a_port_by_the_ladder_rule_whatever_happens)
 		history_expect(start, &happened, &told);
 		start = state;
 	}
+	atomic_store(&sends_that_fail, 0);
+	source_forget(&port);
 }
 END_TEST
 
