@@ -3,6 +3,7 @@
  * that delivers. */
 #include <check.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "al/object/port.h"
@@ -160,6 +161,7 @@ START_TEST(an_event_that_came_before_the_first_state_wins)
 	add(&l, "A");
 	ladder_init(&l, IB_PORT_INIT);
 	expect(&l, "");
+	ck_assert_int_eq(ladder_told(&l), IB_PORT_ACTIVE);
 	add(&l, "D");
 	expect(&l, "D");
 	l = (struct ladder){ 0 };
@@ -501,6 +503,71 @@ START_TEST(nothing_is_lost_while_one_thread_adds_and_another_one_takes)
 }
 END_TEST
 
+/* Two threads add an event each, and again when it has been told: so adding and taking meet all the time. */
+#define MEETINGS 50000u
+
+struct adder {
+	struct ladder *ladder;
+	ib_event_type type;
+	atomic_uint told;
+	atomic_bool *stop;
+	pthread_t thread;
+};
+
+static void *add_when_told(void *arg)
+{
+	struct adder *a = arg;
+
+	for (unsigned int i = 0; i < MEETINGS; i++) {
+		ladder_add(a->ladder, a->type);
+		while (atomic_load(&a->told) == i)
+			if (atomic_load(a->stop))
+				return NULL;
+			else
+				sched_yield();
+	}
+	return NULL;
+}
+
+/* Takes until all is told, or nothing is told for long. */
+static unsigned int take_while_told(struct ladder *l, struct adder *adders)
+{
+	unsigned int total = 0;
+	ib_event_type type;
+
+	for (unsigned int idle = 0; total < 2 * MEETINGS && idle < 1000000; idle++) {
+		if (!ladder_take(l, &type)) {
+			sched_yield();
+			continue;
+		}
+		atomic_fetch_add(&adders[type == IB_EVENT_GID_CHANGE].told, 1);
+		total++;
+		idle = 0;
+	}
+	return total;
+}
+
+START_TEST(events_that_are_added_while_others_are_taken_are_told)
+{
+	static struct ladder l;
+	static atomic_bool stop;
+	static struct adder adders[] = {
+		{ .ladder = &l, .type = IB_EVENT_LID_CHANGE, .stop = &stop },
+		{ .ladder = &l, .type = IB_EVENT_GID_CHANGE, .stop = &stop },
+	};
+	unsigned int total;
+
+	ladder_init(&l, IB_PORT_ACTIVE);
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(pthread_create(&adders[i].thread, NULL, add_when_told, &adders[i]), 0);
+	total = take_while_told(&l, adders);
+	atomic_store(&stop, true);
+	for (int i = 0; i < 2; i++)
+		pthread_join(adders[i].thread, NULL);
+	ck_assert_uint_eq(total, 2 * MEETINGS);
+}
+END_TEST
+
 /* -------------------------------------------------------------- the question */
 
 static struct history history(const char *letter)
@@ -607,6 +674,7 @@ static void add_random_tests(Suite *suite)
 	tcase_add_loop_test(tc, a_slow_client_is_told_what_the_model_says, 0, 20);
 	tcase_add_loop_test(tc, the_rule_holds_for_ladders_that_are_fed_by_ladders, 0, 10);
 	tcase_add_test(tc, nothing_is_lost_while_one_thread_adds_and_another_one_takes);
+	tcase_add_test(tc, events_that_are_added_while_others_are_taken_are_told);
 	suite_add_tcase(suite, tc);
 }
 
