@@ -50,8 +50,8 @@ static void send_pending(struct outbox *outbox)
 
 	while (!outbox->full && outbox->queue) {
 		s = outbox->queue;
-		/* left: the source without the event that is being sent */
-		for (left = *s; take_event(&left, &event); *s = left) {
+		left = *s; /* the source without the event that is being sent */
+		while (take_event(&left, &event)) {
 			if (TEMP_FAILURE_RETRY(send(outbox->fd, &event, sizeof(event),
 						    MSG_NOSIGNAL | MSG_DONTWAIT)) < 0) {
 				/* The socket is full, or the kernel has no memory for the record. If the
@@ -60,6 +60,8 @@ static void send_pending(struct outbox *outbox)
 				loop_change(outbox->fd, &outbox->watched, EPOLLIN | EPOLLOUT);
 				return;
 			}
+			s->pending = left.pending;
+			s->ladder = left.ladder;
 		}
 		outbox->queue = s->next;
 		if (!outbox->queue)
