@@ -46,6 +46,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/link/hooks.c hca/soft/link/hooks.h \
 	hca/soft/link/link.c hca/soft/link/link.h \
 	hca/soft/link/loop.c \
+	hca/soft/link/multicast.c hca/soft/link/multicast.h \
 	hca/soft/link/serial.c hca/soft/link/serial.h \
 	hca/soft/link/source.h \
 	hca/soft/link/waiting.c hca/soft/link/waiting.h \
@@ -59,6 +60,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/object/cq.c \
 	hca/soft/object/device.c \
 	hca/soft/object/hca.h \
+	hca/soft/object/mcast.c \
 	hca/soft/object/mr.c \
 	hca/soft/object/port.c \
 	hca/soft/object/post.c \
@@ -69,6 +71,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/packet/wire.c hca/soft/packet/wire.h \
 	hca/soft/port/counters.c \
 	hca/soft/port/info.c hca/soft/port/info.h \
+	hca/soft/port/mcast.c hca/soft/port/mcast.h \
 	hca/soft/port/port.c hca/soft/port/port.h \
 	hca/soft/queue/cq.c hca/soft/queue/cq.h \
 	hca/soft/queue/recv.h \

@@ -367,6 +367,7 @@ check_PROGRAMS += \
 	test/unit/hca/soft/load_test \
 	test/unit/hca/soft/loss_test \
 	test/unit/hca/soft/manual_test \
+	test/unit/hca/soft/mcast_test \
 	test/unit/hca/soft/moderation_test \
 	test/unit/hca/soft/port_test \
 	test/unit/hca/soft/qp_test \
@@ -388,6 +389,8 @@ test_unit_hca_soft_fault_test_SOURCES = test/unit/hca/soft/fault_test.c $(SOFT_H
 test_unit_hca_soft_load_test_SOURCES = test/unit/hca/soft/load_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_loss_test_SOURCES = test/unit/hca/soft/loss_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_manual_test_SOURCES = test/unit/hca/soft/manual_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_mcast_test_SOURCES = test/unit/hca/soft/mcast_test.c test/unit/hca/soft/ud_test.h $(SOFT_HARNESS)
+test_unit_hca_soft_mcast_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_moderation_test_SOURCES = test/unit/hca/soft/moderation_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_port_test_SOURCES = test/unit/hca/soft/port_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_qp_test_SOURCES = test/unit/hca/soft/qp_test.c $(SOFT_HARNESS)

@@ -576,9 +576,19 @@ struct ci_interface {
 
 	/* multicast (IBTA 11.3) */
 
-	/** Optional, may sleep. A second attach of a queue pair to one group changes nothing. */
+	/**
+	 * Optional, may sleep. Makes a datagram queue pair a member of a group: a multicast GID
+	 * with a multicast LID, which the Access Layer has checked. Permitted in every state; the
+	 * membership lasts until detach_mcast or destroy_qp. A second attach of a queue pair to one
+	 * group changes nothing. ib_ca_attr.max_mcast_grp, max_mcast_qp_attach or
+	 * max_total_mcast_qp_attach is reached: #AL_LIMIT_EXCEEDED. The member gets one copy of
+	 * each datagram that reaches the queue pair's port, and of each that leaves by that port.
+	 * The sender itself gets a copy if it is a member, unless al_qp_init.block_mcast_loopback
+	 * was set.
+	 */
 	al_status (*attach_mcast)(struct ci_qp *qp, const ib_gid *gid, uint16_t mlid);
-	/** Optional, may sleep. */
+	/** Optional, may sleep. Afterwards the queue pair receives nothing more by the group. No
+	 * member: #AL_NOT_FOUND. */
 	al_status (*detach_mcast)(struct ci_qp *qp, const ib_gid *gid, uint16_t mlid);
 
 	/* management (SAS deviation 4) */

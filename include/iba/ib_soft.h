@@ -75,7 +75,7 @@ enum soft_inject_outcome {
 	SOFT_INJECT_DELIVERED = 0, /**< the packet reached its queue pair, which accepts or drops it */
 	SOFT_INJECT_MALFORMED = 1, /**< the bytes are no valid packet: counted in rcv_errors */
 	SOFT_INJECT_STRAY = 2,     /**< the packet has another port's destination, or an unknown source LID: counted in rcv_dropped */
-	SOFT_INJECT_NO_QP = 3,     /**< the destination queue pair does not exist: counted in rcv_dropped */
+	SOFT_INJECT_NO_QP = 3,     /**< no such queue pair, or the multicast group has no member at the port: counted in rcv_dropped */
 	SOFT_INJECT_NO_ROOM = 4,   /**< the link holds as many packets as it can */
 	SOFT_INJECT_DOWN = 5,      /**< the port is not Active */
 };

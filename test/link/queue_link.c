@@ -106,6 +106,12 @@ static void queue_resolve(const struct soft_port *from, const struct route *rout
 	link_loop.resolve(from, route, path);
 }
 
+static void queue_resolve_group(const struct soft_port *from, const struct route *route,
+				struct path *path)
+{
+	link_loop.resolve_group(from, route, path);
+}
+
 static void enqueue(struct runner *r, struct queue *q, struct pooled *p)
 {
 	p->next = NULL;
@@ -280,6 +286,7 @@ static const struct link_ops link_queue = {
 	.attach = queue_attach,
 	.detach = queue_detach,
 	.resolve = queue_resolve,
+	.resolve_group = queue_resolve_group,
 	.room = queue_room,
 	.send = queue_send,
 	.poll = queue_poll,

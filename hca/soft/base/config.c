@@ -139,6 +139,9 @@ static const struct key keys[] = {
 	NUMBER("max_pd", max_pd, 1, 1 << 20),
 	NUMBER("max_ah", max_ah, 1, 1 << 22),
 	NUMBER("max_rd_atomic", max_rd_atomic, 0, 128),
+	NUMBER("max_mcast_grp", max_mcast_grp, 1, 1 << 20),
+	NUMBER("max_mcast_qp_attach", max_mcast_qp_attach, 1, 1 << 20),
+	NUMBER("max_total_mcast_qp_attach", max_total_mcast_qp_attach, 1, 1 << 24),
 	NUMBER("atomics", atomics, 0, 1),
 	NUMBER("ring_spin", ring_spin, 0, 10000000),
 	NUMBER("capture_port", capture_port, 0, SOFT_MAX_PORTS),
@@ -273,6 +276,9 @@ static const struct hca_config defaults = {
 	.max_pd = 1 << 18,
 	.max_ah = 1 << 20,
 	.max_rd_atomic = 64,
+	.max_mcast_grp = 1 << 14,
+	.max_mcast_qp_attach = 1 << 14,
+	.max_total_mcast_qp_attach = 1 << 18,
 	.atomics = 1,
 };
 

@@ -49,7 +49,7 @@ struct hca_config {
 		bool cabled;
 	} place[SOFT_MAX_PORTS];
 	uint32_t max_qp, max_qp_wr, max_sge, max_inline, max_cq, max_cqe, max_mr, max_pd, max_ah,
-		max_rd_atomic;
+		max_rd_atomic, max_mcast_grp, max_mcast_qp_attach, max_total_mcast_qp_attach;
 	uint32_t atomics;     /* 1: the HCA executes atomics */
 	bool managed;         /* soft_config.managed */
 	uint64_t max_mr_size;

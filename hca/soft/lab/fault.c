@@ -302,11 +302,7 @@ static bool keep(struct source *src, const struct packet *pkt, enum flow_index f
 
 static void send_kept(struct runner *r, struct pooled *k)
 {
-	const struct link_ops *link = k->from->link;
-	struct path path;
-
-	link->resolve(k->from, &k->pkt.route, &path);
-	if (!link->send(r, &path, &k->pkt))
+	if (!link_pass(r, k->from, &k->pkt))
 		pool_home(r, &k->pkt);
 }
 
@@ -488,7 +484,7 @@ static enum verdict corrupt(const struct meeting *m)
 	IB_TRACE("soft", "fault: bits changed: %s", wire_refusal_text(why));
 	if (why == WIRE_OK) /* the same bit was drawn twice */
 		return PACKET_PASSES;
-	port->link->resolve(port, &m->pkt->route, &path);
+	link_resolve(port, m->pkt, &path);
 	return port->link->count_receive_error(&path) ? PACKET_TAKEN : PACKET_LOST;
 }
 

@@ -13,6 +13,7 @@
 #include "hca/soft/lab/fault.h"
 #include "hca/soft/link/hooks.h"
 #include "hca/soft/link/link.h"
+#include "hca/soft/link/multicast.h"
 #include "hca/soft/object/hca.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/packet/wire.h"
@@ -89,17 +90,26 @@ static bool is_stray(const struct soft_port *port, const struct wire_packet *w)
 	const struct route back = { .dlid = w->lrh.slid };
 	struct path path;
 
-	if (!port_has_lid(port, w->lrh.dlid) && w->lrh.dlid != IB_LID_PERMISSIVE)
+	if (!port_has_lid(port, w->lrh.dlid) && w->lrh.dlid != IB_LID_PERMISSIVE &&
+	    !mcast_is_lid(w->lrh.dlid))
 		return true;
 	port->link->resolve(port, &back, &path);
 	return !path.to;
 }
 
-/* Hands a decoded packet to its queue pair and runs that queue pair. */
+/* True: a multicast datagram, of which queue pairs at the port get copies. */
+static bool has_members(const struct soft_port *port, const struct packet *pkt)
+{
+	return packet_is_multicast(pkt) && !port_has_lid(port, pkt->route.slid) &&
+	       mcast_is_wanted(&port->ports->mcast, port->num, &pkt->route.dgid, pkt->route.dlid);
+}
+
+/* Hands a decoded packet to its queue pair, or to its group's members, and runs them. */
 static enum soft_inject_outcome hand_over(struct soft_port *port, const struct wire_packet *w)
 {
 	struct runner r;
 	struct pooled *k;
+	bool delivered;
 
 	if (is_stray(port, w))
 		return SOFT_INJECT_STRAY;
@@ -108,12 +118,13 @@ static enum soft_inject_outcome hand_over(struct soft_port *port, const struct w
 		return SOFT_INJECT_NO_ROOM;
 	make(k, w);
 	runner_start(&r);
-	if (link_receive(&r, port, &k->pkt)) {
-		runner_run(&r);
-		return SOFT_INJECT_DELIVERED;
-	}
-	pool_home(&r, &k->pkt);
-	return SOFT_INJECT_NO_QP;
+	delivered = has_members(port, &k->pkt);
+	if (link_receive(&r, port, &k->pkt))
+		delivered = true;
+	else
+		pool_home(&r, &k->pkt);
+	runner_run(&r);
+	return delivered ? SOFT_INJECT_DELIVERED : SOFT_INJECT_NO_QP;
 }
 
 struct soft_injected inject(struct soft_port *port, const uint8_t *bytes, size_t len)

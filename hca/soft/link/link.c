@@ -7,11 +7,31 @@
 
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/link/hooks.h"
+#include "hca/soft/link/multicast.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/port/port.h"
 #include "hca/soft/shared/base.h"
 
 const struct link_ops *link_of_ports = &link_loop;
+
+void link_resolve(const struct soft_port *from, const struct packet *pkt, struct path *path)
+{
+	*path = (struct path){ 0 };
+	if (!packet_is_multicast(pkt))
+		from->link->resolve(from, &pkt->route, path);
+	else if (from->link->resolve_group)
+		from->link->resolve_group(from, &pkt->route, path);
+}
+
+bool link_pass(struct runner *r, struct soft_port *from, struct packet *pkt)
+{
+	struct path path;
+
+	if (packet_is_multicast(pkt))
+		multicast_leaves(r, from, pkt);
+	link_resolve(from, pkt, &path);
+	return from->link->send(r, &path, pkt);
+}
 
 bool link_receive(struct runner *r, struct soft_port *port, struct packet *pkt)
 {
@@ -25,6 +45,10 @@ bool link_receive(struct runner *r, struct soft_port *port, struct packet *pkt)
 	/* SOFT_INJECT has shown an injected packet (PKT_WIRE) already, as the bytes that the caller gave */
 	if (link_watched() && !(pkt->flags & PKT_WIRE))
 		link_hooks->received(port, pkt);
+	if (UNLIKELY(packet_is_multicast(pkt))) {
+		multicast_received(r, port, pkt);
+		return false;
+	}
 	a = port_actor(port, pkt->dest_qpn);
 	if (LIKELY(a && actor_push(r, a, pkt)))
 		return true;

@@ -34,6 +34,12 @@ struct link_ops {
 	/* Fills *path for packets that leave `from` by a route. */
 	void (*resolve)(const struct soft_port *from, const struct route *route, struct path *path);
 	/*
+	 * Fills *path for multicast datagrams that leave `from` by a route: the path to the other ports that want the
+	 * group's datagrams. NULL: the link leads no multicast, and only members at `from` get copies.
+	 */
+	void (*resolve_group)(const struct soft_port *from, const struct route *route,
+			      struct path *path);
+	/*
 	 * Returns how many packets of a flow the source may send now. 0: none; the link kicks the source's actor when
 	 * the link has room again. NULL: a sender never waits for the link.
 	 */
@@ -71,9 +77,17 @@ extern const struct link_ops link_loop;
 /* The link of every port that is made from now on. The default is link_loop; a test may set another link. */
 extern const struct link_ops *link_of_ports;
 
+/* Fills *path for a packet that leaves `from` by the packet's own route. */
+void link_resolve(const struct soft_port *from, const struct packet *pkt, struct path *path);
 /*
- * Hands a packet that has come in at a port to the destination queue pair. False: the port is not Active, or no queue
- * pair has the number. The packet is then still the caller's.
+ * Sends a packet from a port, by the packet's own route. Returns what link_ops.send() returns. The
+ * members of a multicast datagram's group at `from` get their copies.
+ */
+bool link_pass(struct runner *r, struct soft_port *from, struct packet *pkt);
+/*
+ * Hands a packet that has come in at a port to the destination queue pair. False: the port is not
+ * Active, no queue pair has the number, or the packet is a multicast datagram, of which each member
+ * has got a copy. The packet is then still the caller's.
  */
 bool link_receive(struct runner *r, struct soft_port *port, struct packet *pkt);
 

@@ -10,22 +10,35 @@
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/opcode.h"
 
-static void loop_resolve(const struct soft_port *from, const struct route *route, struct path *path)
+/* Makes a path to a port. */
+static void lead_to(const struct soft_port *to, struct path *path)
 {
-	const struct soft_port *to;
-	struct port_lids lids;
+	const struct port_lids lids = port_lids(to);
 
-	*path = (struct path){ 0 };
-	if (port_has_lid(from, route->dlid))
-		to = from;
-	else if (port_has_lid(from->cable, route->dlid) || route->dlid == IB_LID_PERMISSIVE)
-		to = from->cable;
-	else
-		return;
-	lids = port_lids(to);
 	path->to = (void *)to;
 	path->lid = lids.base;
 	path->lid_mask = (uint16_t) ~((1u << lids.lmc) - 1);
+}
+
+static void loop_resolve(const struct soft_port *from, const struct route *route, struct path *path)
+{
+	*path = (struct path){ 0 };
+	if (port_has_lid(from, route->dlid))
+		lead_to(from, path);
+	else if (port_has_lid(from->cable, route->dlid) || route->dlid == IB_LID_PERMISSIVE)
+		lead_to(from->cable, path);
+}
+
+/* To attach a queue pair is to join: the cable leads multicast to a port that has a member. */
+static void loop_resolve_group(const struct soft_port *from, const struct route *route,
+			       struct path *path)
+{
+	const struct soft_port *to = from->cable;
+
+	*path = (struct path){ 0 };
+	/* a loopback plug leads no multicast back: members at this port get theirs in the HCA */
+	if (to != from && mcast_is_wanted(&to->ports->mcast, to->num, &route->dgid, route->dlid))
+		lead_to(to, path);
 }
 
 static bool loop_send(struct runner *r, const struct path *path, struct packet *pkt)
@@ -85,6 +98,7 @@ static void loop_recall(const struct soft_port *from, uint32_t qpn, const struct
 const struct link_ops link_loop = {
 	.name = "loop",
 	.resolve = loop_resolve,
+	.resolve_group = loop_resolve_group,
 	.send = loop_send,
 	.recall = loop_recall,
 	.count_receive_error = loop_count_receive_error,

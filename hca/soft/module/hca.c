@@ -34,7 +34,8 @@ static void fill_attr(struct soft_hca *hca)
 		.num_comp_vectors = conf->vectors,
 		.caps = IB_CA_CAP_UC | IB_CA_CAP_UD | IB_CA_CAP_BAD_QKEY_CNTR | IB_CA_CAP_CQ_ARM_N |
 			IB_CA_CAP_CQ_RESIZE | IB_CA_CAP_CQ_MODERATION | IB_CA_CAP_BAD_PKEY_CNTR |
-			IB_CA_CAP_PORT_ACTIVE_EVENT | IB_CA_CAP_SYS_IMAGE_GUID | IB_CA_CAP_RNR_NAK,
+			IB_CA_CAP_PORT_ACTIVE_EVENT | IB_CA_CAP_SYS_IMAGE_GUID | IB_CA_CAP_RNR_NAK |
+			IB_CA_CAP_MCAST,
 		.atomic_cap = conf->atomics ? IB_ATOMIC_GLOBAL : IB_ATOMIC_NONE,
 		.masked_atomic_cap = IB_ATOMIC_NONE,
 		.fw_ver = SOFT_VERSION,
@@ -55,6 +56,9 @@ static void fill_attr(struct soft_hca *hca)
 		.max_res_rd_atom = conf->max_rd_atomic * conf->max_qp,
 		.max_cq = conf->max_cq,
 		.max_cqe = conf->max_cqe,
+		.max_mcast_grp = conf->max_mcast_grp,
+		.max_mcast_qp_attach = conf->max_mcast_qp_attach,
+		.max_total_mcast_qp_attach = conf->max_total_mcast_qp_attach,
 		.max_pkeys = SOFT_MAX_PKEYS,
 		.local_ca_ack_delay = 15,
 	};
@@ -124,6 +128,8 @@ al_status hca_create(struct soft_hca *hca, uint32_t random)
 		.managed = conf->managed,
 		.name = conf->name,
 		.actors = &hca->qps,
+		.mcast.limits = { conf->max_mcast_grp, conf->max_mcast_qp_attach,
+				  conf->max_total_mcast_qp_attach },
 	};
 	hca->special = al_alloc_aligned(64, conf->ports * SPECIAL_QPS * sizeof(*hca->special));
 	if (!hca->ports.port || !hca->special)
@@ -150,6 +156,7 @@ void hca_destroy(struct soft_hca *hca)
 		if (hca->ports.port[i].link_state)
 			hca->ports.port[i].link->detach(&hca->ports.port[i]);
 	fault_destroy(hca);
+	mcast_destroy(&hca->ports.mcast);
 	table_destroy(&hca->qps);
 	memory_destroy(&hca->memory);
 	al_free(hca->ports.port);
@@ -205,6 +212,8 @@ const struct ci_interface soft_interface = {
 	.modify_qp = soft_modify_qp,
 	.query_qp = soft_query_qp,
 	.destroy_qp = soft_destroy_qp,
+	.attach_mcast = soft_attach_mcast,
+	.detach_mcast = soft_detach_mcast,
 	.post_send = soft_post_send,
 	.post_recv = soft_post_recv,
 };

@@ -76,8 +76,8 @@ void address_set(struct address *to, const struct ib_ah_attr *attr);
 al_status ah_check(const struct soft_port *port, const struct ib_ah_attr *attr);
 
 /*
- * Operations: device.c, port.c, mr.c, ah.c, cq.c, qp.c, post.c. ci_ops says the contract of each
- * (include/iba/ib_hca.h).
+ * Operations: device.c, port.c, mr.c, ah.c, cq.c, qp.c, post.c, mcast.c. ci_ops says the contract
+ * of each (include/iba/ib_hca.h).
  */
 al_status soft_open_ca(struct ci_ca *ca);
 void soft_close_ca(struct ci_ca *ca);
@@ -113,6 +113,8 @@ al_status soft_query_qp(struct ci_qp *qp, struct ib_qp_attr *attr);
 al_status soft_create_spl_qp(struct ci_qp *qp, uint8_t port, struct ci_qp_init *init,
 			     struct ci_udata *udata);
 void soft_destroy_qp(struct ci_qp *qp);
+al_status soft_attach_mcast(struct ci_qp *qp, const ib_gid *mgid, uint16_t mlid);
+al_status soft_detach_mcast(struct ci_qp *qp, const ib_gid *mgid, uint16_t mlid);
 al_status soft_post_send(struct ci_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
 al_status soft_post_recv(struct ci_qp *qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
 

@@ -142,6 +142,7 @@ static al_status check_modify(const struct soft_qp *qp, const struct ib_qp_attr 
 static void join_port(struct soft_qp *qp, struct soft_port *port)
 {
 	qp->conn.source.port = port;
+	atomic_store_explicit(&qp->mcast.port, port->num, memory_order_relaxed);
 	counters_join(port, &qp->counted, &qp->conn.source.traffic);
 }
 
@@ -152,6 +153,7 @@ static void leave_port(struct soft_qp *qp)
 
 	if (!src->port)
 		return;
+	atomic_store_explicit(&qp->mcast.port, 0, memory_order_relaxed);
 	link_hooks->forget(src);
 	counters_retire(src->port, &qp->counted);
 	src->port = NULL;
@@ -461,6 +463,11 @@ static al_status create(struct ci_qp *ci, struct ci_qp_init *init, struct actor 
 	qp->actor->ops = &qp_actor_ops;
 	qp->conn.own = (struct mem_view){ .memory = &hca->memory, .pd = ci->pd };
 	qp->conn.lent = (struct mem_view){ &hca->memory, ci->pd, IB_ACCESS_REMOTE_READ };
+	qp->mcast = (struct mcast_qp){
+		.actor = actor,
+		.qpn = ci->qp_num,
+		.blocks_own = init->attr->block_mcast_loopback,
+	};
 	qp->atomics = hca->conf.atomics;
 	qp->conn.timer.run_out = signal_time_out;
 	resp_reset(qp);
@@ -526,6 +533,7 @@ void soft_destroy_qp(struct ci_qp *ci)
 	struct soft_hca *hca = qp_hca(qp);
 	struct runner r;
 
+	mcast_detach_all(&hca->ports.mcast, &qp->mcast);
 	if (UNLIKELY(qp->shared))
 		ring_qp_detach(qp);
 	reset(qp);

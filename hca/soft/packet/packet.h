@@ -110,6 +110,9 @@ struct recall {
 	struct actor *home;          /* packets by reference: the nodes of this actor come back */
 	uint32_t qpn;                /* packets by value: copies with this source queue pair number are dropped */
 	const struct mem_view *lent; /* read responses that refer to memory by this view become empty (PKT_NONE) */
+	/* in place of all that: copies of multicast datagrams with the destination of this route;
+	 * NULL: none */
+	const struct route *group;
 };
 /* Takes the recalled packets out of *list and returns them as a list, newest first. */
 struct packet *packets_recall(struct packet **list, const struct recall *recall);

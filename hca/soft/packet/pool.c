@@ -56,7 +56,28 @@ void pool_home(struct runner *r, struct packet *pkt)
 	p->next = pool->free;
 	pool->free = p;
 	pool->left++;
+	if (p->held)
+		--*p->held;
+	p->held = NULL;
 	fmutex_unlock(&pool->lock);
 	if (pool->came_home)
 		pool->came_home(r, pool);
+}
+
+bool pool_may_hold(struct pool *pool, const uint32_t *held)
+{
+	bool may;
+
+	fmutex_lock(&pool->lock);
+	may = *held < pool->left / 2;
+	fmutex_unlock(&pool->lock);
+	return may;
+}
+
+void pool_hold(struct pooled *p, uint32_t *held)
+{
+	fmutex_lock(&p->pool->lock);
+	p->held = held;
+	++*held;
+	fmutex_unlock(&p->pool->lock);
 }

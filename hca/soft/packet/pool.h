@@ -18,6 +18,7 @@ struct pooled {
 	struct pool *pool;
 	char *data;           /* room for the payload of one packet */
 	struct pooled *next;  /* next on the pool's list, or on a list of the packet's taker */
+	uint32_t *held;       /* count that pool_hold() has raised; NULL: none */
 	/* the fields below are for the packet's taker only */
 	struct soft_port *from; /* port that the packet leaves by */
 	enum flow_index flow;
@@ -45,5 +46,15 @@ void pool_destroy(struct pool *pool);
 struct pooled *pool_take(struct pool *pool);
 /* Gives a packet back to its pool. r may be NULL. */
 void pool_home(struct runner *r, struct packet *pkt);
+
+/*
+ * Holders share a pool fairly: a holder has *held packets of the pool, and may have one more while
+ * *held is less than half of the packets that are left. So a holder that never gives packets back
+ * leaves a third of the pool to the others.
+ */
+bool pool_may_hold(struct pool *pool, const uint32_t *held);
+/* Counts a packet in *held until the packet is at home. *held lives until then, and is guarded by
+ * the pool's lock. */
+void pool_hold(struct pooled *p, uint32_t *held);
 
 #endif

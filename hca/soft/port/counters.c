@@ -40,6 +40,8 @@ static uint64_t read_rare(const struct soft_port *port, enum port_counter counte
 
 void counters_read(struct soft_port *port, struct ib_port_counters *to)
 {
+	/* before the traffic, which counts a packet first */
+	const uint64_t multicast = read_rare(port, CNT_MULTICAST_XMIT);
 	const struct traffic_link *link;
 
 	fmutex_lock(&port->traffic_lock);
@@ -58,8 +60,12 @@ void counters_read(struct soft_port *port, struct ib_port_counters *to)
 		to->rcv_packets += atomic_load_explicit(&t->rx_packets, memory_order_relaxed);
 	}
 	fmutex_unlock(&port->traffic_lock);
-	to->unicast_xmit_packets = to->xmit_packets;
+	to->multicast_xmit_packets = multicast < to->xmit_packets ? multicast : to->xmit_packets;
+	to->multicast_rcv_packets = read_rare(port, CNT_MULTICAST_RCV);
+	to->unicast_xmit_packets = to->xmit_packets - to->multicast_xmit_packets;
 	to->unicast_rcv_packets = to->rcv_packets;
+	to->rcv_packets += to->multicast_rcv_packets;
+	to->rcv_bytes += read_rare(port, CNT_MULTICAST_RCV_BYTES);
 	to->xmit_discards = read_rare(port, CNT_XMIT_DISCARDS);
 	to->rcv_errors = read_rare(port, CNT_RCV_ERRORS);
 	to->rcv_dropped = read_rare(port, CNT_RCV_DROPPED);

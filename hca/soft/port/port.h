@@ -8,6 +8,7 @@
 
 #include "hca/soft/base/config.h"
 #include "hca/soft/port/info.h"
+#include "hca/soft/port/mcast.h"
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/lock.h"
 
@@ -34,6 +35,11 @@ enum port_counter {
 	CNT_SEQ_NAKS,
 	CNT_BAD_PKEY,
 	CNT_BAD_QKEY,
+	CNT_MULTICAST_XMIT, /* of the packets sent in struct traffic: multicast */
+	/* multicast packets that have come in, and their bytes: no queue pair counts them, since
+	   several get copies */
+	CNT_MULTICAST_RCV,
+	CNT_MULTICAST_RCV_BYTES,
 	PORT_COUNTERS
 };
 
@@ -61,6 +67,7 @@ struct ports {
 	struct table *actors;   /* the HCA's actors by queue pair number, for packets that come in */
 	/* the opened HCA that port events are raised for; NULL: not open. Guarded by ports_lock (port.c) */
 	struct ci_ca *ca;
+	struct mcast mcast; /* multicast groups of the HCA */
 };
 
 #define SPECIAL_QPS 2 /* queue pair numbers 0 and 1, which each port has of its own (IBTA 3.9.3) \

@@ -155,6 +155,7 @@ struct soft_qp {
 
 	struct traffic_link counted; /* membership in the traffic counters of conn.source.port */
 	struct cq_link send_link, recv_link;
+	struct mcast_qp mcast; /* membership in multicast groups */
 };
 
 static inline struct soft_qp *soft_qp(struct ci_qp *qp)
@@ -254,8 +255,9 @@ static inline uint32_t req_count_packets(const struct soft_qp *qp, const struct 
 }
 
 /*
- * Sends as many packets as states, nodes, credits and the link permit. Returns true if the runner's budget ended the
- * pass.
+ * Sends as many packets as states, nodes, credits and the link permit. Returns true if the runner's
+ * budget ended the pass, or if a multicast datagram did, whose members are to run before the next
+ * packet.
  */
 bool req_run(struct runner *r, struct soft_qp *qp);
 /* Handles the end of an ACK time-out or of an RNR pause. */

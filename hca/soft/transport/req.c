@@ -275,6 +275,7 @@ static bool send_train(struct runner *r, struct soft_qp *qp, struct send_wqe *wq
 bool req_run(struct runner *r, struct soft_qp *qp)
 {
 	struct send_wqe *wqe;
+	bool more = false;
 
 	/* the element that could not be sent again has been acknowledged: an earlier copy of its packets arrived */
 	if (UNLIKELY(qp->conn.req.halted && qp->service->reliable &&
@@ -296,13 +297,19 @@ bool req_run(struct runner *r, struct soft_qp *qp)
 			return true;
 		if (UNLIKELY(!source_room(&qp->conn.source, FLOW_REQUEST)) || !send_train(r, qp, wqe))
 			break;
+		if (UNLIKELY(is_ud(qp) && wqe->wr.key == IB_QPN_MULTICAST)) {
+			/* the members run before the next datagram, so that few copies exist at
+			 * once */
+			more = true;
+			break;
+		}
 	}
 	if (!qp->service->reliable) /* a packet that the link did not deliver is at home already */
 		comp_retire(r, qp);
 	/* the element that can not be sent fails in its turn: after all elements before */
 	if (UNLIKELY(qp->conn.req.halted && qp->conn.req.acked == qp->conn.req.halt_index))
 		comp_fail(r, qp, (ib_wc_status)qp->conn.req.halt_status);
-	return false;
+	return more;
 }
 
 void req_fail_source(struct soft_qp *qp, struct send_wqe *wqe)

@@ -9,6 +9,7 @@
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/link/hooks.h"
 #include "hca/soft/link/link.h"
+#include "hca/soft/link/multicast.h"
 #include "hca/soft/memory/errand.h"
 #include "hca/soft/memory/mr.h"
 #include "hca/soft/packet/pool.h"
@@ -101,13 +102,11 @@ static uint64_t train_wire_bytes(const struct soft_qp *qp, const struct packet *
  */
 static bool pass_to_link(struct runner *r, const struct soft_qp *qp, struct packet *pkt)
 {
-	const struct link_ops *link = qp->conn.source.port->link;
-	struct path path;
+	struct soft_port *port = qp->conn.source.port;
 
 	if (LIKELY(!is_ud(qp)))
-		return link->send(r, &qp->conn.source.path, pkt);
-	link->resolve(qp->conn.source.port, &pkt->route, &path);
-	return link->send(r, &path, pkt);
+		return port->link->send(r, &qp->conn.source.path, pkt);
+	return link_pass(r, port, pkt);
 }
 
 void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flow_index flow)
@@ -135,6 +134,8 @@ void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flo
 	}
 	counter_add(&qp->conn.source.traffic.tx_bytes, train_wire_bytes(qp, pkt));
 	counter_add(&qp->conn.source.traffic.tx_packets, pkt->num);
+	if (packet_is_multicast(pkt))
+		port_count(port, CNT_MULTICAST_XMIT, 1);
 	if (link_watched())
 		link_hooks->sent(&qp->conn.source, pkt);
 	if (UNLIKELY(verdict == PACKET_LOST))

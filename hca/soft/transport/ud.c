@@ -13,6 +13,7 @@
 
 #include "hca/soft/client/rings.h"
 #include "hca/soft/engine/engine.h"
+#include "hca/soft/link/multicast.h"
 #include "hca/soft/memory/errand.h"
 #include "hca/soft/memory/mr.h"
 #include "hca/soft/memory/payload.h"
@@ -97,6 +98,13 @@ static bool check_any_pkey(struct soft_port *port, const struct packet *pkt)
 	return false;
 }
 
+/* Multicast: the group of the GID has been matched, by the queue pair's membership. */
+static bool is_for_port(const struct soft_port *port, const struct packet *pkt)
+{
+	return !pkt->route.global || packet_is_multicast(pkt) ||
+	       port_has_gid(port, &pkt->route.dgid);
+}
+
 /* Checks a datagram's length, GID, lane, P_Key and Q_Key. Counts the port error of a bad length,
  * P_Key or Q_Key. */
 static bool check_datagram(struct soft_qp *qp, const struct packet *pkt)
@@ -107,7 +115,7 @@ static bool check_datagram(struct soft_qp *qp, const struct packet *pkt)
 		port_count(port, CNT_RCV_ERRORS, 1);
 		return false;
 	}
-	if (pkt->route.global && !port_has_gid(port, &pkt->route.dgid))
+	if (!is_for_port(port, pkt))
 		return false;
 	if ((qp->ci.qp_type == IB_QPT_SMI) != !!(pkt->flags & PKT_VL15))
 		return false;
@@ -161,6 +169,14 @@ static enum copy_result deliver(struct runner *r, struct soft_qp *qp, const stru
 	return pkt->length ? stage_move_request(qp, pkt, NULL, &to) : COPY_DONE;
 }
 
+/* A multicast LID has no path bits. */
+static uint8_t path_bits(const struct soft_port *port, const struct packet *pkt)
+{
+	if (packet_is_multicast(pkt))
+		return 0;
+	return (uint8_t)(pkt->route.dlid & ((1u << port_lids(port).lmc) - 1));
+}
+
 /* Completes the held receive of a datagram. */
 static void complete(struct runner *r, struct soft_qp *qp, const struct packet *pkt)
 {
@@ -173,7 +189,7 @@ static void complete(struct runner *r, struct soft_qp *qp, const struct packet *
 		.src_qp = pkt->src_qpn,
 		.slid = pkt->route.slid,
 		.sl = pkt->route.sl,
-		.dlid_path_bits = (uint8_t)(pkt->route.dlid & ((1u << port_lids(port).lmc) - 1)),
+		.dlid_path_bits = path_bits(port, pkt),
 		.pkey_index = qp->conn.source.pkey_index,
 		.port_num = port->num,
 	};
@@ -230,7 +246,9 @@ void ud_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 		drop(r, qp, pkt);
 		return;
 	}
-	pkt_count_received(qp, pkt);
+	if (!packet_is_multicast(
+		    pkt)) /* the port has counted a multicast datagram, once for all members */
+		pkt_count_received(qp, pkt);
 	if (!resp_take_recv(qp)) {
 		drop(r, qp, pkt);
 		return;

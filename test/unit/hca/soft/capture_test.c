@@ -427,6 +427,61 @@ START_TEST(a_datagram_is_shown_with_its_addresses)
 }
 END_TEST
 
+/* Copies for members inside the HCAs are no packets of a wire. */
+START_TEST(a_multicast_datagram_is_shown_once_at_each_end)
+{
+	struct qp_options o = { .type = IB_QPT_UD, .qkey = 0x11223344 };
+	struct ib_ah_attr to = { .port_num = 1, .is_global = true, .dlid = 0xc00a };
+	const struct wire_packet *pkt;
+	struct ib_send_wr wr;
+	struct ib_sge sge;
+	struct ci_ah *ah;
+	struct qp *more;
+	uint32_t i;
+
+	up("");
+	pair_up(&p, &o, 1 << 20);
+	more = new_qp(&hca[1], p.bcq, p.bcq, &o);
+	to_init(more, &o);
+	to_rtr(more, NULL, &o);
+	memcpy(to.grh.dgid.raw, "\xff\x12\x40\x1b", 4);
+	ck_assert_int_eq(ops->attach_mcast(p.a->ci, &to.grh.dgid, to.dlid), AL_SUCCESS);
+	ck_assert_int_eq(ops->attach_mcast(p.b->ci, &to.grh.dgid, to.dlid), AL_SUCCESS);
+	ck_assert_int_eq(ops->attach_mcast(more->ci, &to.grh.dgid, to.dlid), AL_SUCCESS);
+	ah = new_ah(&hca[0], NULL, &to);
+	ck_assert_int_eq(capture(&hca[0], 0, path), AL_SUCCESS);
+	ck_assert_int_eq(capture(&hca[1], 0, path), AL_SUCCESS);
+	fill(p.am->buf, 99, 1);
+	sge = sge_of(p.bm, 0, 200);
+	post_recv(p.b, 1, &sge, 1);
+	sge = sge_of(p.bm, 200, 200);
+	post_recv(more, 2, &sge, 1);
+	sge = sge_of(p.am, 0, 99);
+	wr = send_wr(3, IB_WR_SEND, &sge, 0);
+	wr.wr.ud.ah = (al_ah_h)ah;
+	wr.wr.ud.remote_qpn = IB_QPN_MULTICAST;
+	wr.wr.ud.remote_qkey = 0x80000000;
+	post(p.a, &wr);
+	wait_wc(p.bcq);
+	wait_wc(p.bcq);
+	stop(&hca[0], 0);
+	stop(&hca[1], 0);
+	read_file();
+	ck_assert_uint_eq(num, 2);
+	for (i = 0; i < 2; i++) {
+		pkt = nth(i, i ? IN : OUT, 0);
+		ck_assert_uint_eq(pkt->lrh.dlid, 0xc00a);
+		ck_assert_uint_eq(pkt->bth.dest_qpn, IB_QPN_MULTICAST);
+		ck_assert_uint_eq(pkt->deth.src_qpn, p.a->ci->qp_num);
+		ck_assert_mem_eq(pkt->grh.dgid, to.grh.dgid.raw, 16);
+		ck_assert_mem_eq(pkt->payload, p.am->buf, 99);
+	}
+	free_ah(ah);
+	free_qp(more);
+	end();
+}
+END_TEST
+
 /* A connection's GRH is that of its path, not of the first GIDs. */
 START_TEST(a_connection_is_shown_with_the_gids_of_its_path)
 {
@@ -752,6 +807,7 @@ int main(void)
 	tcase_add_test(t, headers_and_payload_are_those_that_were_sent);
 	tcase_add_test(t, each_of_many_small_messages_is_shown);
 	tcase_add_test(t, a_datagram_is_shown_with_its_addresses);
+	tcase_add_test(t, a_multicast_datagram_is_shown_once_at_each_end);
 	tcase_add_test(t, a_connection_is_shown_with_the_gids_of_its_path);
 	tcase_add_test(t, an_injected_packet_is_shown_as_it_came);
 	tcase_add_test(t, a_child_that_ends_writes_nothing);

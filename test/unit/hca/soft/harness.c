@@ -427,7 +427,11 @@ static bool is_datagram(const struct qp_options *o)
 al_status try_qp(struct hca *h, struct cq *send_cq, struct cq *recv_cq, const struct qp_options *o,
 		 struct qp **made)
 {
-	struct al_qp_init attr = { .qp_type = o->type ? o->type : IB_QPT_RC, .sq_sig_all = o->sig_all };
+	struct al_qp_init attr = {
+		.qp_type = o->type ? o->type : IB_QPT_RC,
+		.sq_sig_all = o->sig_all,
+		.block_mcast_loopback = o->blocks_own,
+	};
 	struct ci_qp_init init = {
 		.attr = &attr,
 		.cap = {

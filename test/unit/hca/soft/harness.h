@@ -97,6 +97,7 @@ struct qp_options {
 	uint16_t dlid;         /* the peer's */
 	uint8_t port;          /* 1 */
 	uint32_t qkey;         /* datagrams */
+	bool blocks_own;       /* block_mcast_loopback */
 	struct ci_pd *pd;      /* the HCA's */
 };
 
