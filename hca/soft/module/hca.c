@@ -120,7 +120,7 @@ al_status hca_create(struct soft_hca *hca, uint32_t random)
 	if (status)
 		return status;
 	hca->ports = (struct ports){
-		.port = al_alloc_aligned(64, conf->ports * sizeof(*hca->ports.port)),
+		.port = al_alloc_aligned(64, (size_t)conf->ports * sizeof(*hca->ports.port)),
 		.num = conf->ports,
 		.gids = conf->gids,
 		.mtu = conf->mtu,
@@ -131,7 +131,7 @@ al_status hca_create(struct soft_hca *hca, uint32_t random)
 		.mcast.limits = { conf->max_mcast_grp, conf->max_mcast_qp_attach,
 				  conf->max_total_mcast_qp_attach },
 	};
-	hca->special = al_alloc_aligned(64, conf->ports * SPECIAL_QPS * sizeof(*hca->special));
+	hca->special = al_alloc_aligned(64, (size_t)conf->ports * SPECIAL_QPS * sizeof(*hca->special));
 	if (!hca->ports.port || !hca->special)
 		return AL_INSUFFICIENT_MEMORY;
 	fill_attr(hca);
