@@ -6,8 +6,6 @@
 
 #include "al/tools/tool.h"
 
-#define HCAS        64 /* most HCAs that are considered */
-#define PORTS       256 /* most active ports that are considered */
 #define GUID_FORMAT "0x%016" G_GINT64_MODIFIER "x"
 
 gboolean pair_worked(al_status st, const struct pair_end *end, const char *what, GError **err)
@@ -42,7 +40,7 @@ struct place {
 };
 
 /* Adds the active ports of an HCA. An HCA that cannot be opened or queried counts as one without active ports. */
-static void add_active(al_h al, guint64 guid, struct place *places, guint *count)
+static void add_active(al_h al, guint64 guid, GArray *places)
 {
 	struct ib_ca_attr attr;
 	struct ib_port_attr port;
@@ -52,9 +50,12 @@ static void add_active(al_h al, guint64 guid, struct place *places, guint *count
 		return;
 	if (al_query_ca(ca, &attr))
 		attr.num_ports = 0;
-	for (guint i = 1; i <= attr.num_ports && *count < PORTS; i++)
-		if (!al_query_port(ca, (guint8)i, &port) && port.state == IB_PORT_ACTIVE)
-			places[(*count)++] = (struct place){ guid, (guint8)i };
+	for (guint i = 1; i <= attr.num_ports; i++) {
+		const struct place place = { guid, (guint8)i };
+
+		if (!al_query_port(ca, place.port_num, &port) && port.state == IB_PORT_ACTIVE)
+			g_array_append_val(places, place);
+	}
 	al_close_ca(ca, AL_DESTROY_SYNC, NULL);
 }
 
@@ -68,17 +69,17 @@ static guint rank(const struct place *place, const struct pair_end *other)
 }
 
 /* Gives an end the port that suits the other end best, among the ports that the user's choice allows. */
-static void find_place(struct pair_end *end, const struct pair_end *other,
-		       const struct place *places, guint count)
+static void find_place(struct pair_end *end, const struct pair_end *other, const GArray *places)
 {
-	const struct place *best = NULL;
+	const struct place *best = NULL, *place;
 
-	for (guint i = 0; i < count; i++) {
-		if ((end->guid && places[i].guid != end->guid) ||
-		    (end->port_num && places[i].port_num != end->port_num))
+	for (guint i = 0; i < places->len; i++) {
+		place = &g_array_index(places, struct place, i);
+		if ((end->guid && place->guid != end->guid) ||
+		    (end->port_num && place->port_num != end->port_num))
 			continue;
-		if (!best || rank(&places[i], other) > rank(best, other))
-			best = &places[i];
+		if (!best || rank(place, other) > rank(best, other))
+			best = place;
 	}
 	if (!best)
 		return;
@@ -86,50 +87,74 @@ static void find_place(struct pair_end *end, const struct pair_end *other,
 	end->port_num = best->port_num;
 }
 
-static gboolean list_hcas(al_h al, guint64 guids[HCAS], size_t *count, GError **err)
+/* Lists the GUIDs of the HCAs. The caller frees the array. NULL: *err is set. */
+static GArray *list_hcas(al_h al, GError **err)
 {
-	al_status st;
+	GArray *guids = g_array_new(FALSE, FALSE, sizeof(guint64));
+	al_status st = AL_BUFFER_TOO_SMALL;
+	size_t count = 64;
 
-	*count = HCAS;
-	st = al_get_ca_guids(al, guids, count);
-	return !st || tool_fail(err, "the HCAs cannot be listed: %s", al_status_str(st));
+	while (st == AL_BUFFER_TOO_SMALL) { /* the list may grow between two calls */
+		g_array_set_size(guids, (guint)count);
+		st = al_get_ca_guids(al, (guint64 *)(void *)guids->data, &count);
+	}
+	if (st) {
+		tool_fail(err, "the HCAs cannot be listed: %s", al_status_str(st));
+		g_array_unref(guids);
+		return NULL;
+	}
+	g_array_set_size(guids, (guint)count);
+	return guids;
 }
 
 gboolean pair_has_hca(al_h al, guint64 guid, gboolean *seen, GError **err)
 {
-	guint64 guids[HCAS];
-	size_t count;
+	GArray *guids = list_hcas(al, err);
 
-	if (!list_hcas(al, guids, &count, err))
+	if (!guids)
 		return FALSE;
 	*seen = FALSE;
-	while (count && !*seen)
-		*seen = guids[--count] == guid;
+	for (guint i = 0; i < guids->len && !*seen; i++)
+		*seen = g_array_index(guids, guint64, i) == guid;
+	g_array_unref(guids);
+	return TRUE;
+}
+
+/* Chooses both ends among HCAs, of which there is at least one. */
+static gboolean choose(al_h al, const GArray *guids, struct pair_end *near, struct pair_end *far,
+		       GError **err)
+{
+	const guint64 *guid = (const guint64 *)(const void *)guids->data;
+	GArray *places;
+
+	if (!find_named(near, guid, guids->len, err) || !find_named(far, guid, guids->len, err))
+		return FALSE;
+	places = g_array_new(FALSE, FALSE, sizeof(struct place));
+	for (guint i = 0; i < guids->len; i++)
+		add_active(al, guid[i], places);
+	find_place(near, far, places);
+	find_place(far, near, places);
+	g_array_unref(places);
+	if (!near->guid)
+		near->guid = guid[0];
+	if (!far->guid)
+		far->guid = guid[0];
 	return TRUE;
 }
 
 gboolean pair_choose(al_h al, struct pair_end *near, struct pair_end *far, GError **err)
 {
-	struct place places[PORTS];
-	guint64 guids[HCAS];
-	guint active = 0;
-	size_t count;
+	GArray *guids = list_hcas(al, err);
+	gboolean chosen = FALSE;
 
-	if (!list_hcas(al, guids, &count, err))
+	if (!guids)
 		return FALSE;
-	if (!count)
-		return tool_fail(err, "there is no HCA; \"al_query doctor\" says what is missing");
-	if (!find_named(near, guids, count, err) || !find_named(far, guids, count, err))
-		return FALSE;
-	for (size_t i = 0; i < count; i++)
-		add_active(al, guids[i], places, &active);
-	find_place(near, far, places, active);
-	find_place(far, near, places, active);
-	if (!near->guid)
-		near->guid = guids[0];
-	if (!far->guid)
-		far->guid = guids[0];
-	return TRUE;
+	if (guids->len)
+		chosen = choose(al, guids, near, far, err);
+	else
+		tool_fail(err, "there is no HCA; \"al_query doctor\" says what is missing");
+	g_array_unref(guids);
+	return chosen;
 }
 
 /* ------------------------------------------------------------------- opening */

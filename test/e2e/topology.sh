@@ -21,6 +21,21 @@ head -c 3000001 /dev/urandom >more
 "$build/al_cp" more out/copy >said 2>&1 || wrong "al_cp: $(cat said)"
 cmp -s more out/copy || wrong "the copy differs"
 
+# More HCAs than any list of the tools may end at.
+{
+	printf 'switchguid=0x1000\nSwitch\t100 "S-0000000000001000"\n'
+	for i in $(seq 100); do printf '[%d]\t"H-%016x"[1]\n' "$i" $((0x2000 + i * 16)); done
+	for i in $(seq 100); do
+		printf '\ncaguid=0x%x\nCa\t1 "H-%016x"\n[1]\t"S-0000000000001000"[%d]\n' $((0x2000 + i * 16)) $((0x2000 + i * 16)) "$i"
+	done
+} >star
+export IBAL_SOFT="topology=$PWD/star"
+[ "$("$build/al_query" ca --json | grep -c '"guid" : "0x0000')" -ge 100 ] || wrong "al_query does not list 100 HCAs"
+rm out/copy
+"$build/al_cp" --from 0x0000000000002000 --to 0x0000000000002640 more out/copy >said 2>&1 && wrong "al_cp finds an HCA that is not there"
+"$build/al_cp" --from 0x0000000000002010 --to 0x0000000000002640 more out/copy >said 2>&1 || wrong "al_cp to the last of 100: $(cat said)"
+cmp -s more out/copy || wrong "the copy through the star differs"
+
 cp "$file" broken
 printf 'Rt\t1 "R-0000000000000001"\t# "a router"\n' >>broken
 export IBAL_SOFT="topology=$PWD/broken"
