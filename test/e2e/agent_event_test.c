@@ -146,6 +146,23 @@ START_TEST(what_does_not_fit_is_sent_in_its_order_when_there_is_room)
 }
 END_TEST
 
+START_TEST(what_was_sent_is_not_sent_again_with_the_next_event_of_its_source)
+{
+	struct source s;
+
+	raise_new(&s, 5);
+	ck_assert_uint_eq(next().kind, AGENT_EVENT_COMPLETION);
+	source_raise(&s, SOURCE_ADD);
+	ck_assert_uint_eq(next().kind, AGENT_EVENT_CA_ADD);
+	source_port(&s, IB_EVENT_LID_CHANGE);
+	ck_assert_uint_eq(next().type, IB_EVENT_LID_CHANGE);
+	source_port(&s, IB_EVENT_GID_CHANGE);
+	ck_assert_uint_eq(next().type, IB_EVENT_GID_CHANGE);
+	hear_no_more();
+	source_forget(&s);
+}
+END_TEST
+
 START_TEST(what_the_kernel_had_no_memory_for_is_sent_later)
 {
 	struct source s;
@@ -392,6 +409,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, what_does_not_fit_is_sent_in_its_order_when_there_is_room);
+	tcase_add_test(tcase, what_was_sent_is_not_sent_again_with_the_next_event_of_its_source);
 	tcase_add_test(tcase, what_the_kernel_had_no_memory_for_is_sent_later);
 	tcase_add_loop_test(tcase, a_port_is_heard_of_by_the_ladder_rule, 0,
 			    sizeof(states) / sizeof(states[0]));

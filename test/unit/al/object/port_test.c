@@ -504,28 +504,33 @@ START_TEST(nothing_is_lost_while_one_thread_adds_and_another_one_takes)
 }
 END_TEST
 
-/* Two threads add an event each, and again when it has been told: so adding and taking meet all the time. */
-#define MEETINGS 10000u
+/* One thread adds each change, and all of them again when they have been told: so adding and taking
+ * meet often. */
+#define MEETINGS 20000u
 
-struct adder {
-	struct ladder *ladder;
-	ib_event_type type;
+struct meeting {
+	struct ladder ladder;
 	atomic_uint told;
-	atomic_bool *stop;
-	pthread_t thread;
+	atomic_bool stop;
 };
+
+/* Waits on the processor at first, as only threads that run at the same time meet. */
+static void wait_a_little(unsigned int *times)
+{
+	if (++*times % 256 == 0)
+		sched_yield();
+}
 
 static void *add_when_told(void *arg)
 {
-	struct adder *a = arg;
+	struct meeting *m = arg;
+	unsigned int times = 0;
 
-	for (unsigned int i = 0; i < MEETINGS; i++) {
-		ladder_add(a->ladder, a->type);
-		while (atomic_load(&a->told) == i)
-			if (atomic_load(a->stop))
-				return NULL;
-			else
-				sched_yield();
+	for (unsigned int i = 1; i <= MEETINGS; i++) {
+		for (int type = 0; type < HISTORY_CHANGES; type++)
+			ladder_add(&m->ladder, (ib_event_type)(IB_EVENT_LID_CHANGE + type));
+		while (atomic_load(&m->told) < i * HISTORY_CHANGES && !atomic_load(&m->stop))
+			wait_a_little(&times);
 	}
 	return NULL;
 }
@@ -538,46 +543,27 @@ static bool passed(const struct timespec *deadline)
 	return now.tv_sec > deadline->tv_sec;
 }
 
-/* Takes until all is told, or the time is over. */
-static unsigned int take_while_told(struct ladder *l, struct adder *adders)
+START_TEST(events_that_are_added_while_others_are_taken_are_told)
 {
+	static struct meeting m;
 	struct timespec deadline;
-	unsigned int total = 0;
+	unsigned int times = 0;
 	ib_event_type type;
+	pthread_t thread;
 
 	clock_gettime(CLOCK_MONOTONIC, &deadline);
 	test_add_ms(&deadline, test_scaled_ms(20000));
-	while (total < 2 * MEETINGS) {
-		if (ladder_take(l, &type)) {
-			atomic_fetch_add(&adders[type == IB_EVENT_GID_CHANGE].told, 1);
-			total++;
-		} else if (passed(&deadline)) {
-			break;
-		} else {
-			sched_yield();
-		}
-	}
-	return total;
-}
-
-START_TEST(events_that_are_added_while_others_are_taken_are_told)
-{
-	static struct ladder l;
-	static atomic_bool stop;
-	static struct adder adders[] = {
-		{ .ladder = &l, .type = IB_EVENT_LID_CHANGE, .stop = &stop },
-		{ .ladder = &l, .type = IB_EVENT_GID_CHANGE, .stop = &stop },
-	};
-	unsigned int total;
-
-	ladder_init(&l, IB_PORT_ACTIVE);
-	for (int i = 0; i < 2; i++)
-		ck_assert_int_eq(pthread_create(&adders[i].thread, NULL, add_when_told, &adders[i]), 0);
-	total = take_while_told(&l, adders);
-	atomic_store(&stop, true);
-	for (int i = 0; i < 2; i++)
-		pthread_join(adders[i].thread, NULL);
-	ck_assert_uint_eq(total, 2 * MEETINGS);
+	ladder_init(&m.ladder, IB_PORT_ACTIVE);
+	ck_assert_int_eq(pthread_create(&thread, NULL, add_when_told, &m), 0);
+	while (atomic_load(&m.told) < MEETINGS * HISTORY_CHANGES &&
+	       !(times % 256 == 0 && passed(&deadline)))
+		if (ladder_take(&m.ladder, &type))
+			atomic_fetch_add(&m.told, 1);
+		else
+			wait_a_little(&times);
+	atomic_store(&m.stop, true);
+	pthread_join(thread, NULL);
+	ck_assert_uint_eq(atomic_load(&m.told), MEETINGS * HISTORY_CHANGES);
 }
 END_TEST
 
