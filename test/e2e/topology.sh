@@ -17,9 +17,9 @@ while read -r guid; do
 done <guids
 
 mkdir out
-head -c 3000001 /dev/urandom >more
-"$build/al_cp" more out/copy >said 2>&1 || wrong "al_cp: $(cat said)"
-cmp -s more out/copy || wrong "the copy differs"
+head -c 3000001 /dev/urandom >data
+"$build/al_cp" data out/copy >said 2>&1 || wrong "al_cp: $(cat said)"
+cmp -s data out/copy || wrong "the copy differs"
 
 # More HCAs than any list of the tools may end at.
 {
@@ -32,9 +32,9 @@ cmp -s more out/copy || wrong "the copy differs"
 export IBAL_SOFT="topology=$PWD/star"
 [ "$("$build/al_query" ca --json | grep -c '"guid" : "0x0000')" -ge 100 ] || wrong "al_query does not list 100 HCAs"
 rm out/copy
-"$build/al_cp" --from 0x0000000000002000 --to 0x0000000000002640 more out/copy >said 2>&1 && wrong "al_cp finds an HCA that is not there"
-"$build/al_cp" --from 0x0000000000002010 --to 0x0000000000002640 more out/copy >said 2>&1 || wrong "al_cp to the last of 100: $(cat said)"
-cmp -s more out/copy || wrong "the copy through the star differs"
+"$build/al_cp" --from 0x0000000000002000 --to 0x0000000000002640 data out/copy >said 2>&1 && wrong "al_cp finds an HCA that is not there"
+"$build/al_cp" --from 0x0000000000002010 --to 0x0000000000002640 data out/copy >said 2>&1 || wrong "al_cp to the last of 100: $(cat said)"
+cmp -s data out/copy || wrong "the copy through the star differs"
 
 cp "$file" broken
 printf 'Rt\t1 "R-0000000000000001"\t# "a router"\n' >>broken
