@@ -13,3 +13,6 @@ check_PROGRAMS += test/unit/al/mgmt/sma_port_info_test
 check_PROGRAMS += test/unit/al/mgmt/sma_trap_test
 check_PROGRAMS += test/unit/al/mgmt/gsi_test
 check_PROGRAMS += test/unit/al/mgmt/pma_test
+check_PROGRAMS += test/unit/al/mgmt/match_test
+test_unit_al_mgmt_match_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_mgmt_match_test_LDADD = $(API_LIBS)
