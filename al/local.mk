@@ -38,6 +38,7 @@ libibal_core_la_SOURCES = \
 	al/mgmt/sma_trap.c \
 	al/mgmt/smi.c \
 	al/mgmt/smi.h \
+	al/mgmt/transfer.c \
 	al/object/client.c \
 	al/object/client.h \
 	al/object/device.c \

@@ -24,13 +24,6 @@ static bool is_class(uint8_t mgmt_class)
 	       mgmt_class == IB_CLASS_SUBN_DIR;
 }
 
-/* True: datagrams of the class have an RMPP header. */
-static bool has_rmpp(uint8_t mgmt_class)
-{
-	return mgmt_class == IB_CLASS_SUBN_ADM || mgmt_class == IB_CLASS_DEV_ADM ||
-	       mgmt_class == IB_CLASS_BIS || has_oui(mgmt_class);
-}
-
 #define BM_RESPONSE                                                                       \
 	1u /* bit of the attribute modifier that marks responses of baseboard management, \
 	      IBTA 16.2.2 */
@@ -55,9 +48,7 @@ static bool wants(const struct al_mad_svc *svc, const struct ib_mad *mad)
 	       (!has_oui(hdr->mgmt_class) || !memcmp(svc->init.oui, vendor->oui.b, 3));
 }
 
-/* Finds the service that wants an unsolicited datagram. Registration admits one. Under port->lock.
- */
-static struct al_mad_svc *find_service(struct mgmt_port *port, const struct ib_mad *mad)
+struct al_mad_svc *mad_find_service(struct mgmt_port *port, const struct ib_mad *mad)
 {
 	struct al_mad_svc *svc;
 
@@ -69,7 +60,7 @@ static struct al_mad_svc *find_service(struct mgmt_port *port, const struct ib_m
 	return NULL;
 }
 
-static bool is_same_sender(const struct ib_ah_attr *a, const struct ib_ah_attr *b)
+bool mad_is_same_sender(const struct ib_ah_attr *a, const struct ib_ah_attr *b)
 {
 	return a->dlid == b->dlid && a->is_global == b->is_global &&
 	       (!a->is_global || !memcmp(&a->grh.dgid, &b->grh.dgid, sizeof(a->grh.dgid)));
@@ -83,7 +74,7 @@ static bool has_its_share(const struct al_mad_svc *svc, const struct ib_ah_attr 
 
 	for (struct mgmt_link *l = svc->events.next; l != &svc->events; l = l->next) {
 		item = LINK_OWNER(l, struct mgmt_item, link);
-		num += !item->send && is_same_sender(&item->event.path, sender);
+		num += !item->send && mad_is_same_sender(&item->event.path, sender);
 	}
 	return num >= AL_MAD_RECEIVES_MAX / 2;
 }
@@ -98,37 +89,68 @@ static void fill(struct mgmt_item *item, const struct mgmt_received *r)
 	item->event.pkey_index = r->pkey_index;
 }
 
-/* Under port->lock. */
-static void deliver(struct mgmt_port *port, struct al_mad_svc *svc, const struct mgmt_received *r)
+/* Delivers an unsolicited datagram. Returns its event; NULL: the service has no room for it. Under port->lock. */
+static struct mgmt_item *deliver(struct mgmt_port *port, struct al_mad_svc *svc,
+				 const struct mgmt_received *r)
 {
 	struct mgmt_item *item;
 
 	if (link_alone(&svc->free) || has_its_share(svc, &r->path)) {
 		port->counters.overflow++;
-		return;
+		return NULL;
 	}
 	item = LINK_OWNER(svc->free.next, struct mgmt_item, link);
 	link_remove(&item->link);
 	fill(item, r);
 	item->event.type = AL_MAD_RECEIVED;
 	svc_add_event(svc, item);
+	return item;
 }
 
-/* Ends the request that a response answers. Under port->lock. */
-static void answer(struct mgmt_port *port, const struct mgmt_received *r)
+/* Ends a request with its answer. Under port->lock. */
+static void answer(struct mgmt_port *port, struct mgmt_send *send, const struct mgmt_received *r)
 {
-	struct mgmt_send *send = send_find_request(port, r);
-	struct ib_mad_hdr *hdr;
-
-	if (!send) {
-		port->counters.unexpected++;
-		return;
-	}
 	fill(&send->item, r);
-	hdr = &send->item.mad.hdr;
-	hdr->tid = ib_be64_of((uint64_t)send->caller_tid << 32 | (uint32_t)send->tid);
+	send->item.mad.hdr.tid =
+		ib_be64_of((uint64_t)send->caller_tid << 32 | (uint32_t)send->tid);
 	port->counters.answered++;
 	send_end(send, AL_MAD_ANSWERED, AL_SUCCESS);
+}
+
+/* Under port->lock. */
+static void deliver_response(struct mgmt_port *port, const struct mgmt_received *r)
+{
+	struct mgmt_send *send = send_find_request(port, r);
+
+	if (send && !send->recv) /* else the answer arrives in segments, and this is none of them */
+		answer(port, send, r);
+	else
+		port->counters.unexpected++;
+}
+
+/* Replaces an event's first segment by the whole datagram. */
+static void set_message(struct mgmt_item *item, void *message, uint32_t length)
+{
+	memcpy(message, &item->mad.hdr, sizeof(item->mad.hdr)); /* the transaction identifier is the caller's */
+	item->message = message;
+	item->event.length = length;
+}
+
+void mad_deliver_long(struct mgmt_port *port, struct al_mad_svc *svc, struct mgmt_send *send,
+		      const struct mgmt_received *r, void *message, uint32_t length)
+{
+	struct mgmt_item *item;
+
+	if (send) {
+		answer(port, send, r);
+		set_message(&send->item, message, length);
+		return;
+	}
+	item = deliver(port, svc, r);
+	if (item)
+		set_message(item, message, length);
+	else
+		al_free(message);
 }
 
 /*
@@ -144,20 +166,31 @@ static void ask_agents(struct mgmt_port *port, const struct mgmt_received *r)
 	pthread_mutex_unlock(&port->lock);
 }
 
-void mad_received(struct mgmt_port *port, const struct mgmt_received *r)
+/* True: the datagram belonged to a service or a request, or was a response to none. Under port->lock. */
+static bool deliver_any(struct mgmt_port *port, const struct mgmt_received *r)
 {
-	struct al_mad_svc *svc = NULL;
-	bool response = mad_is_response(&r->mad->hdr);
+	struct al_mad_svc *svc;
 
-	pthread_mutex_lock(&port->lock);
-	if (response)
-		answer(port, r);
-	else
-		svc = find_service(port, r->mad);
+	if (transfer_is_packet(r) && transfer_received(port, r))
+		return true;
+	if (mad_is_response(&r->mad->hdr)) {
+		deliver_response(port, r);
+		return true;
+	}
+	svc = mad_find_service(port, r->mad);
 	if (svc)
 		deliver(port, svc, r);
+	return svc;
+}
+
+void mad_received(struct mgmt_port *port, const struct mgmt_received *r)
+{
+	bool delivered;
+
+	pthread_mutex_lock(&port->lock);
+	delivered = deliver_any(port, r);
 	pthread_mutex_unlock(&port->lock);
-	if (!response && !svc)
+	if (!delivered)
 		ask_agents(port, r);
 }
 
@@ -188,7 +221,17 @@ static void end_event(struct al_mad_svc *svc, struct mgmt_item *item)
 		send_free(item->send);
 		return;
 	}
+	al_free(item->message);
+	item->message = NULL;
 	link_insert(&svc->free, &item->link);
+}
+
+/* The datagram of an event. NULL: it has none. */
+static const void *datagram(const struct mgmt_item *item)
+{
+	if (!item->event.length)
+		return NULL;
+	return item->message ? item->message : &item->mad;
 }
 
 /* Delivers events by callback, on the HCA's async dispatcher. */
@@ -204,7 +247,7 @@ static void run_events(struct ev_source *source, uint32_t pending)
 		pthread_mutex_unlock(&svc->port->lock);
 		if (!item)
 			return;
-		item->event.mad = item->event.length ? &item->mad : NULL;
+		item->event.mad = datagram(item);
 		svc->cb(svc->obj.context, &item->event);
 		pthread_mutex_lock(&svc->port->lock);
 		end_event(svc, item);
@@ -245,7 +288,7 @@ static al_status copy_event(struct al_mad_svc *svc, void *mad, uint32_t size,
 	}
 	*event = item->event;
 	if (item->event.length) {
-		memcpy(mad, &item->mad, item->event.length);
+		memcpy(mad, datagram(item), item->event.length);
 		event->mad = mad;
 	}
 	end_event(svc, item);
@@ -304,6 +347,7 @@ static void svc_invalidated(struct al_obj *obj)
 
 	pthread_mutex_lock(&svc->port->lock);
 	link_remove(&svc->link);
+	transfer_drop_all(svc);
 	send_drop_all(svc);
 	while ((item = take_event(svc)))
 		end_event(svc, item);
@@ -333,9 +377,9 @@ static al_status check(const struct al_mad_svc_init *init, al_mad_cb cb)
 	if (!cb == !init->channel || init->pad || !RESERVED_IS_ZERO(init) ||
 	    !is_class(init->mgmt_class) || !init->class_version ||
 	    (!has_oui(init->mgmt_class) && memcmp(init->oui, no_oui, sizeof(no_oui))) ||
-	    (init->rmpp && !has_rmpp(init->mgmt_class)))
+	    (init->rmpp && rmpp_class_bytes(init->mgmt_class) < 0))
 		return AL_INVALID_PARAMETER;
-	return init->rmpp ? AL_UNSUPPORTED : AL_SUCCESS;
+	return AL_SUCCESS;
 }
 
 /* Delivers the service's events by the channel (NULL: by callback). */

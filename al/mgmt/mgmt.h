@@ -6,6 +6,7 @@
  *   port.c  serving ports: the queue pairs, their buffers, completions, the management thread, arrival and removal of HCAs
  *   mad.c   services: registration, the match of received datagrams to services and requests, delivery of events
  *   send.c  sends: turns, posting, time-outs, repetitions, cancelling
+ *   transfer.c  the RMPP machines (rmpp.h) of sends, and of datagrams that arrive in segments
  *
  * One management thread serves all ports. It handles completions and time-outs, and makes no callback of a channel driver: a
  * service's callback runs on its HCA's async dispatcher. So a callback that does not return stops no other service's sends,
@@ -24,10 +25,12 @@
 #include <iba/ib_mad.h>
 
 #include "al/mgmt/link.h"
+#include "al/mgmt/rmpp.h"
 #include "al/object/device.h"
 
 struct mgmt_port;
 struct mgmt_send;
+struct mgmt_recv;
 
 /* The special queue pairs of a port; the index is the number of the queue pair. */
 enum mgmt_qpn { MGMT_QP0, MGMT_QP1, MGMT_QPS };
@@ -97,9 +100,10 @@ struct mgmt_port {
 	uint32_t next_tid;        /* the library's half of the next transaction identifier */
 	struct mgmt_link services; /* al_mad_svc.link */
 	struct mgmt_link waiting; /* sends that wait for an answer, earliest deadline first: mgmt_send.queue */
-	struct mgmt_link requests[MGMT_BUCKETS]; /* requests without an answer so far: mgmt_send.bucket */
+	struct mgmt_link requests[MGMT_BUCKETS]; /* requests without an answer, and RMPP transfers: mgmt_send.bucket */
+	struct mgmt_link receivers; /* datagrams that arrive in segments: transfer.c */
 	struct mgmt_counters counters;
-	_Atomic uint64_t deadline; /* of the first in waiting; UINT64_MAX: none. Written under lock; the management thread reads it. */
+	_Atomic uint64_t deadline; /* the earliest of waiting and receivers, or earlier; UINT64_MAX: none. Written under lock. */
 };
 
 /* --------------------------------------------------------------- services */
@@ -109,6 +113,7 @@ struct mgmt_item {
 	struct mgmt_link link;     /* al_mad_svc.events or al_mad_svc.free */
 	struct al_mad_event event; /* event.mad is set while the event is delivered */
 	struct mgmt_send *send;    /* send that ends with this event, which is its first member; NULL: unsolicited */
+	void *message;             /* received datagram of several segments; NULL: mad has it. Freed with the event. */
 	struct ib_mad mad;         /* the received datagram; event.length says whether there is one */
 };
 
@@ -128,6 +133,8 @@ struct al_mad_svc {
 	struct mgmt_link unsent;   /* sends that wait for their turn: mgmt_send.queue */
 	struct mgmt_link turn;     /* mgmt_qp.turns; linked while unsent is not empty */
 	uint32_t num_sends;        /* sends that exist, AL_MAD_SENDS_MAX at most */
+	uint32_t num_silent;       /* silent sends that exist */
+	uint32_t num_recvs;        /* receivers */
 };
 
 /* A send. Guarded by mgmt_port.lock, but for the members that are constant. */
@@ -136,7 +143,7 @@ struct mgmt_send {
 	struct al_mad_svc *svc;    /* constant; a service ends its sends before it ends */
 	struct mgmt_link all;      /* al_mad_svc.sends */
 	struct mgmt_link queue;    /* al_mad_svc.unsent or mgmt_port.waiting */
-	struct mgmt_link bucket;   /* mgmt_port.requests; linked from the first attempt on, if an answer is expected */
+	struct mgmt_link bucket;   /* mgmt_port.requests, if an answer or acknowledgements are expected */
 	struct mgmt_slot *slot;    /* slot that is posted with this send's datagram; NULL: none */
 	al_ah_h ah;                /* path; constant */
 	struct ib_ah_attr path;    /* constant */
@@ -144,11 +151,17 @@ struct mgmt_send {
 	uint16_t pkey_index;       /* constant */
 	uint16_t retries;          /* repetitions left */
 	bool expects_answer;       /* constant */
+	bool silent;               /* a transfer's own packet, whose end is no event; constant */
+	bool transferred;          /* the transfer is done, and the wait for the answer has begun */
 	uint64_t tid;              /* transaction identifier as sent; constant */
 	uint32_t caller_tid;       /* upper half of the identifier as the caller has it; constant */
 	uint64_t wait_ns;          /* time to wait for an answer after the next attempt */
 	uint64_t deadline;         /* end of the wait for an answer */
-	struct ib_mad mad;         /* datagram; constant */
+	struct rmpp_send *transfer; /* NULL: the datagram is sent in one piece */
+	uint8_t *long_mad;         /* with transfer: the datagram, long_bytes; in the send's own block; constant */
+	size_t long_bytes;
+	struct mgmt_recv *recv;    /* receiver of the answer; NULL: none */
+	struct ib_mad mad;         /* datagram, or its first bytes; constant */
 };
 
 /* A received datagram, checked at the door (port.c). Valid during a call. */
@@ -174,6 +187,8 @@ al_status mgmt_serve(struct al_dev *dev, uint8_t port_num, struct mgmt_port **po
 void mgmt_port_put(struct mgmt_port *port);
 /* Lets the management thread call send_expire() when CLOCK_MONOTONIC reaches deadline. Any context. */
 void mgmt_wake_at(uint64_t deadline);
+/* Lets the management thread serve the port at a time. Under port->lock. */
+void mgmt_port_wake_at(struct mgmt_port *port, uint64_t deadline);
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t mgmt_now(void);
 /* The wr_id of a datagram in a slot. */
@@ -187,6 +202,15 @@ enum mgmt_qpn mgmt_qpn_of(uint8_t mgmt_class);
 void mad_received(struct mgmt_port *port, const struct mgmt_received *r);
 /* Appends an event to the service's events and announces it. Under port->lock. */
 void svc_add_event(struct al_mad_svc *svc, struct mgmt_item *item);
+/* Finds the service that wants an unsolicited datagram. NULL: there is none. Under port->lock. */
+struct al_mad_svc *mad_find_service(struct mgmt_port *port, const struct ib_mad *mad);
+bool mad_is_same_sender(const struct ib_ah_attr *a, const struct ib_ah_attr *b);
+/*
+ * Delivers a datagram of several segments, as the answer to send or, with NULL, as an unsolicited one. The message passes to
+ * the service, or is freed. Under port->lock.
+ */
+void mad_deliver_long(struct mgmt_port *port, struct al_mad_svc *svc, struct mgmt_send *send, const struct mgmt_received *r,
+		      void *message, uint32_t length);
 /* True: the datagram answers another one, so that it belongs to that one's sender (IBTA 13.4.5). */
 bool mad_is_response(const struct ib_mad_hdr *hdr);
 
@@ -196,6 +220,17 @@ bool mad_is_response(const struct ib_mad_hdr *hdr);
 void send_next(struct mgmt_port *port, struct mgmt_qp *qp);
 /* Finds the request that a response answers. NULL: there is none. Under port->lock. */
 struct mgmt_send *send_find_request(struct mgmt_port *port, const struct mgmt_received *r);
+/* Finds the RMPP transfer whose receiver has sent a packet. NULL: there is none. Under port->lock. */
+struct mgmt_send *send_find_transfer(struct mgmt_port *port, const struct mgmt_received *r);
+/* Lets a send wait until a time, and until its answer is expected no longer. Under port->lock. */
+void send_wait_until(struct mgmt_port *port, struct mgmt_send *send, uint64_t deadline);
+void send_wait_for_answer(struct mgmt_port *port, struct mgmt_send *send);
+/* The transfer of a send may have packets to post. Under port->lock. */
+void send_continue(struct mgmt_send *send);
+/* The answer to a send has begun to arrive in segments: the receiver's time-outs count from now on. Under port->lock. */
+void send_receives(struct mgmt_send *send, struct mgmt_recv *recv);
+/* Sends a packet of a transfer, without an event. What can not be sent is lost. Under port->lock. */
+void send_silent(struct al_mad_svc *svc, const struct al_mad_send *s);
 /* Decides the outcome of a send: takes the send out of all lists, and delivers its event. Under port->lock. */
 void send_end(struct mgmt_send *send, al_mad_event_type type, al_status status);
 /* Ends all sends of a service without an event. Under port->lock. */
@@ -208,5 +243,28 @@ void send_completed(struct mgmt_port *port, struct mgmt_qp *qp, struct mgmt_slot
 void send_expire(struct mgmt_port *port, uint64_t now);
 /* Fails all sends of a queue pair. Under port->lock. */
 void send_fail_all(struct mgmt_port *port, const struct mgmt_qp *qp, al_status status);
+
+/* -------------------------------------------------------------- transfer.c; all under port->lock */
+
+/* True: the datagram is a packet of RMPP. */
+bool transfer_is_packet(const struct mgmt_received *r);
+/* Takes a packet to its transfer, and begins one. False: no service with RMPP has to do with the packet. */
+bool transfer_received(struct mgmt_port *port, const struct mgmt_received *r);
+/* Begins the transfer of send->long_mad, or begins again. AL_INVALID_PARAMETER: the datagram is too short or too long. */
+al_status transfer_begin(struct mgmt_send *send);
+/* Writes the next packet of a send's transfer. False: there is none now; transfer_pause() is due. */
+bool transfer_next(struct mgmt_send *send, void *packet);
+/* Lets a send wait for acknowledgements, or for its answer, or ends the send. */
+void transfer_pause(struct mgmt_port *port, struct mgmt_send *send);
+/* A send has waited for an acknowledgement in vain: send_continue() is due. */
+void transfer_expire(struct mgmt_send *send, uint64_t now);
+/* Tells the peer that a send is cancelled. */
+void transfer_abort(struct mgmt_send *send);
+/* The request is gone whose answer a receiver gets. */
+void transfer_forget(struct mgmt_recv *recv);
+/* Serves the receivers whose time has come. Returns the next time. */
+uint64_t transfer_expire_recvs(struct mgmt_port *port, uint64_t now);
+/* Ends the receivers of a service. */
+void transfer_drop_all(struct al_mad_svc *svc);
 
 #endif

@@ -68,6 +68,14 @@ void mgmt_wake_at(uint64_t deadline)
 		management.queue.wake(&management.queue);
 }
 
+void mgmt_port_wake_at(struct mgmt_port *port, uint64_t deadline)
+{
+	if (deadline >= atomic_load(&port->deadline))
+		return;
+	atomic_store(&port->deadline, deadline);
+	mgmt_wake_at(deadline);
+}
+
 /*
  * Serves the ports with an expired deadline. A port's deadline is stored before next_deadline is
  * lowered, and next_deadline is raised here before the ports' deadlines are read: so either this
@@ -395,6 +403,7 @@ static struct mgmt_port *new_port(struct al_dev *dev, uint8_t port_num)
 	pthread_mutex_init(&port->lock, NULL);
 	link_init(&port->services);
 	link_init(&port->waiting);
+	link_init(&port->receivers);
 	for (unsigned int i = 0; i < MGMT_BUCKETS; i++)
 		link_init(&port->requests[i]);
 	for (int i = 0; i < MGMT_QPS; i++)

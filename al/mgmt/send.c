@@ -42,12 +42,19 @@ static void withdraw(struct mgmt_send *send)
 	if (send->slot)
 		send->slot->send = NULL;
 	send->slot = NULL;
+	if (send->recv)
+		transfer_forget(send->recv);
+	send->recv = NULL;
 	al_destroy_ah(send->ah, NULL, NULL); /* a posted request keeps its path */
 }
 
 void send_end(struct mgmt_send *send, al_mad_event_type type, al_status status)
 {
 	withdraw(send);
+	if (send->silent) {
+		send_free(send);
+		return;
+	}
 	send->item.event.type = type;
 	send->item.event.status = status;
 	svc_add_event(send->svc, &send->item);
@@ -55,7 +62,11 @@ void send_end(struct mgmt_send *send, al_mad_event_type type, al_status status)
 
 void send_free(struct mgmt_send *send)
 {
-	send->svc->num_sends--;
+	if (send->silent)
+		send->svc->num_silent--;
+	else
+		send->svc->num_sends--;
+	al_free(send->item.message);
 	al_free(send);
 }
 
@@ -84,27 +95,46 @@ void send_fail_all(struct mgmt_port *port, const struct mgmt_qp *qp, al_status s
 
 /* ---------------------------------------------------------------- posting */
 
-/* Begins the wait for an answer. Sends mostly have one time-out, so the search from the end is
- * short. Under port->lock. */
-static void wait_for_answer(struct mgmt_port *port, struct mgmt_send *send)
+void send_wait_until(struct mgmt_port *port, struct mgmt_send *send, uint64_t deadline)
 {
-	const uint64_t most = (uint64_t)AL_MAD_BACKOFF_MAX_MS * NS_PER_MS;
 	struct mgmt_link *at = &port->waiting;
 
-	send->deadline = mgmt_now() + send->wait_ns;
-	if (send->wait_ns < most)
-		send->wait_ns = send->wait_ns * 2 < most ? send->wait_ns * 2 : most;
+	send->deadline = deadline;
+	/* sends mostly have one time-out, so the search from the end is short */
 	while (at->prev != &port->waiting &&
-	       LINK_OWNER(at->prev, struct mgmt_send, queue)->deadline > send->deadline)
+	       LINK_OWNER(at->prev, struct mgmt_send, queue)->deadline > deadline)
 		at = at->prev;
 	link_insert(at, &send->queue);
-	if (send->deadline < atomic_load(&port->deadline)) {
-		atomic_store(&port->deadline, send->deadline);
-		mgmt_wake_at(send->deadline);
-	}
+	mgmt_port_wake_at(port, deadline);
 }
 
-/* Posts a send's datagram in a free slot. Under port->lock. */
+void send_wait_for_answer(struct mgmt_port *port, struct mgmt_send *send)
+{
+	const uint64_t most = (uint64_t)AL_MAD_BACKOFF_MAX_MS * NS_PER_MS;
+	uint64_t wait = send->wait_ns;
+
+	if (wait < most)
+		send->wait_ns = wait * 2 < most ? wait * 2 : most;
+	send->transferred = true;
+	send_wait_until(port, send, mgmt_now() + wait);
+}
+
+void send_continue(struct mgmt_send *send)
+{
+	if (send->recv) /* the answer has begun to arrive */
+		return;
+	dequeue(send);
+	enqueue(send, false);
+	send_next(send->svc->port, send->svc->qp);
+}
+
+void send_receives(struct mgmt_send *send, struct mgmt_recv *recv)
+{
+	dequeue(send);
+	send->recv = recv;
+}
+
+/* Posts a send's datagram, or the next packet of its transfer, in a free slot. Under port->lock. */
 static void post(struct mgmt_port *port, struct mgmt_qp *qp, struct mgmt_send *send)
 {
 	struct mgmt_slot *slot = qp->free;
@@ -124,7 +154,12 @@ static void post(struct mgmt_port *port, struct mgmt_qp *qp, struct mgmt_send *s
 	wr.wr.ud.remote_qkey = send->remote_qkey;
 	wr.wr.ud.pkey_index = send->pkey_index;
 	wr.wr.ud.port_num = port->port_num;
-	memcpy(slot->buffer, &send->mad, IB_MAD_BYTES);
+	if (!send->transfer) {
+		memcpy(slot->buffer, &send->mad, IB_MAD_BYTES);
+	} else if (!transfer_next(send, slot->buffer)) {
+		transfer_pause(port, send);
+		return;
+	}
 	status = al_post_send(qp->handle, &wr, &bad);
 	if (status) {
 		send_end(send, AL_MAD_FAILED, status);
@@ -133,6 +168,11 @@ static void post(struct mgmt_port *port, struct mgmt_qp *qp, struct mgmt_send *s
 	qp->free = slot->next;
 	qp->posted++;
 	port->counters.sent++;
+	if (send->transfer) { /* the transfer repeats what is lost, so the slot's completion says nothing of the send */
+		slot->send = NULL;
+		enqueue(send, false);
+		return;
+	}
 	/* a repetition may overtake the completion of the attempt before, which then says nothing
 	 * of the send */
 	if (send->slot)
@@ -140,7 +180,7 @@ static void post(struct mgmt_port *port, struct mgmt_qp *qp, struct mgmt_send *s
 	send->slot = slot;
 	slot->send = send;
 	if (send->expects_answer)
-		wait_for_answer(port, send);
+		send_wait_for_answer(port, send);
 }
 
 void send_next(struct mgmt_port *port, struct mgmt_qp *qp)
@@ -190,9 +230,21 @@ void send_completed(struct mgmt_port *port, struct mgmt_qp *qp, struct mgmt_slot
 
 /* --------------------------------------------------------------- requests */
 
+/* Sends a request again. False: it can not be sent again. Under port->lock. */
+static bool repeat(struct mgmt_send *send)
+{
+	send->retries--;
+	send->transferred = false;
+	if (send->transfer && transfer_begin(send))
+		return false;
+	enqueue(send, false);
+	return true;
+}
+
 void send_expire(struct mgmt_port *port, uint64_t now)
 {
 	struct mgmt_send *send;
+	uint64_t deadline;
 
 	pthread_mutex_lock(&port->lock);
 	while (!link_alone(&port->waiting)) {
@@ -200,20 +252,24 @@ void send_expire(struct mgmt_port *port, uint64_t now)
 		if (send->deadline > now)
 			break;
 		dequeue(send);
-		if (send->retries) {
-			send->retries--;
+		if (send->transfer && !send->transferred) {
+			transfer_expire(send, now);
 			enqueue(send, false);
 			continue;
 		}
+		if (send->retries && repeat(send))
+			continue;
 		port->counters.timed_out++;
 		send_end(send, AL_MAD_FAILED, AL_TIMEOUT);
 	}
+	deadline = transfer_expire_recvs(port, now);
 	for (int i = 0; i < MGMT_QPS; i++)
 		send_next(port, &port->qp[i]);
-	atomic_store(&port->deadline,
-		     link_alone(&port->waiting)
-			     ? UINT64_MAX
-			     : LINK_OWNER(port->waiting.next, struct mgmt_send, queue)->deadline);
+	if (!link_alone(&port->waiting)) {
+		send = LINK_OWNER(port->waiting.next, struct mgmt_send, queue);
+		deadline = send->deadline < deadline ? send->deadline : deadline;
+	}
+	atomic_store(&port->deadline, deadline);
 	pthread_mutex_unlock(&port->lock);
 }
 
@@ -248,8 +304,26 @@ struct mgmt_send *send_find_request(struct mgmt_port *port, const struct mgmt_re
 	for (struct mgmt_link *l = bucket->next; l != bucket; l = l->next) {
 		struct mgmt_send *send = LINK_OWNER(l, struct mgmt_send, bucket);
 
-		if (send->tid == tid && send->mad.hdr.mgmt_class == hdr->mgmt_class &&
-		    answers(hdr, &send->mad.hdr) && is_from_destination(send, r))
+		if (send->expects_answer && send->tid == tid &&
+		    send->mad.hdr.mgmt_class == hdr->mgmt_class && answers(hdr, &send->mad.hdr) && is_from_destination(send, r))
+			return send;
+	}
+	return NULL;
+}
+
+struct mgmt_send *send_find_transfer(struct mgmt_port *port, const struct mgmt_received *r)
+{
+	const struct ib_mad_hdr *hdr = &r->mad->hdr;
+	uint64_t tid = ib_be64_get(hdr->tid);
+	struct mgmt_link *bucket = &port->requests[(tid >> 32) % MGMT_BUCKETS];
+
+	for (struct mgmt_link *l = bucket->next; l != bucket; l = l->next) {
+		struct mgmt_send *send = LINK_OWNER(l, struct mgmt_send, bucket);
+
+		if (send->transfer && send->tid == tid &&
+		    send->mad.hdr.mgmt_class == hdr->mgmt_class &&
+		    (send->mad.hdr.method ^ hdr->method) == IB_METHOD_RESP &&
+		    is_from_destination(send, r))
 			return send;
 	}
 	return NULL;
@@ -263,7 +337,7 @@ static al_status check(const struct al_mad_svc *svc, const struct al_mad_send *s
 	const struct ib_mad_hdr *hdr = s->mad;
 	bool qp1 = svc->qp == &svc->port->qp[MGMT_QP1];
 
-	if (s->length < sizeof(*hdr) || s->length > IB_MAD_BYTES ||
+	if (s->length < sizeof(*hdr) || (s->length > IB_MAD_BYTES && !svc->init.rmpp) ||
 	    hdr->mgmt_class != svc->init.mgmt_class || (s->retries && !s->timeout_ms) ||
 	    (s->timeout_ms && mad_is_response(hdr)))
 		return AL_INVALID_PARAMETER;
@@ -276,10 +350,21 @@ static al_status check(const struct al_mad_svc *svc, const struct al_mad_send *s
 	return AL_SUCCESS;
 }
 
+/* True: the datagram is sent by RMPP: it is longer than one packet, or the caller has set the flag Active. */
+static bool needs_transfer(const struct al_mad_svc *svc, const struct al_mad_send *s)
+{
+	return svc->init.rmpp &&
+	       (s->length > IB_MAD_BYTES ||
+		(s->length >= sizeof(struct ib_mad_hdr) + sizeof(struct ib_rmpp_hdr) &&
+		 rmpp_is_packet(s->mad)));
+}
+
 static al_status new_send(struct al_mad_svc *svc, const struct al_mad_send *s,
 			  struct mgmt_send **out)
 {
-	struct mgmt_send *send = al_alloc(sizeof(*send));
+	bool transfer = needs_transfer(svc, s);
+	struct mgmt_send *send = al_alloc(
+		sizeof(*send) + (transfer ? sizeof(*send->transfer) + (size_t)s->length : 0));
 	al_status status;
 
 	if (!send)
@@ -303,21 +388,34 @@ static al_status new_send(struct al_mad_svc *svc, const struct al_mad_send *s,
 	send->retries = s->retries;
 	send->expects_answer = s->timeout_ms;
 	send->wait_ns = (uint64_t)s->timeout_ms * NS_PER_MS;
-	memcpy(&send->mad, s->mad, s->length);
+	memcpy(&send->mad, s->mad, s->length < IB_MAD_BYTES ? s->length : IB_MAD_BYTES);
+	send->tid = ib_be64_get(send->mad.hdr.tid);
+	if (transfer) {
+		send->transfer = (struct rmpp_send *)(send + 1);
+		send->long_mad = (uint8_t *)(send->transfer + 1);
+		send->long_bytes = s->length;
+		memcpy(send->long_mad, s->mad, s->length);
+	}
 	*out = send;
 	return AL_SUCCESS;
 }
 
-/* Gives a request the library's half of the transaction identifier. Under port->lock. */
+/*
+ * Lets received datagrams find the send. A request, and a transfer that is no response, get the library's half of the
+ * transaction identifier. Under port->lock.
+ */
 static void begin_transaction(struct mgmt_port *port, struct mgmt_send *send)
 {
-	uint64_t tid = ib_be64_get(send->mad.hdr.tid);
-	uint32_t own = ++port->next_tid;
-
-	send->caller_tid = (uint32_t)(tid >> 32);
-	send->tid = (uint64_t)own << 32 | (uint32_t)tid;
-	send->mad.hdr.tid = ib_be64_of(send->tid);
-	link_insert(&port->requests[own % MGMT_BUCKETS], &send->bucket);
+	if (!send->expects_answer && !send->transfer)
+		return;
+	send->caller_tid = (uint32_t)(send->tid >> 32);
+	if (!mad_is_response(&send->mad.hdr)) {
+		send->tid = (uint64_t)++port->next_tid << 32 | (uint32_t)send->tid;
+		send->mad.hdr.tid = ib_be64_of(send->tid);
+	}
+	if (send->transfer)
+		memcpy(send->long_mad, &send->mad.hdr, sizeof(send->mad.hdr));
+	link_insert(&port->requests[(send->tid >> 32) % MGMT_BUCKETS], &send->bucket);
 }
 
 /* Under port->lock. */
@@ -333,13 +431,31 @@ static al_status queue_send(struct al_mad_svc *svc, struct mgmt_send *send)
 		return AL_CA_ERROR;
 	if (svc->num_sends == AL_MAD_SENDS_MAX)
 		return AL_QUEUE_FULL;
+	begin_transaction(port, send);
+	if (send->transfer && transfer_begin(send)) {
+		link_remove(&send->bucket);
+		return AL_INVALID_PARAMETER;
+	}
 	svc->num_sends++;
 	link_insert(&svc->sends, &send->all);
-	if (send->expects_answer)
-		begin_transaction(port, send);
 	enqueue(send, false);
 	send_next(port, svc->qp);
 	return AL_SUCCESS;
+}
+
+void send_silent(struct al_mad_svc *svc, const struct al_mad_send *s)
+{
+	struct mgmt_send *send;
+
+	if (svc->num_silent >= AL_MAD_SENDS_MAX || svc->port->ended || svc->qp->failed ||
+	    new_send(svc, s, &send))
+		return;
+	send->silent = true;
+	send->transfer = NULL;
+	svc->num_silent++;
+	link_insert(&svc->sends, &send->all);
+	enqueue(send, false);
+	send_next(svc->port, svc->qp);
 }
 
 al_status al_send_mad(al_mad_svc_h handle, const struct al_mad_send *s)
@@ -385,8 +501,9 @@ al_status al_cancel_mad(al_mad_svc_h handle, uint64_t id)
 	pthread_mutex_lock(&svc->port->lock);
 	for (struct mgmt_link *l = svc->sends.next; l != &svc->sends; l = l->next) {
 		send = LINK_OWNER(l, struct mgmt_send, all);
-		if (send->item.event.id != id)
+		if (send->silent || send->item.event.id != id)
 			continue;
+		transfer_abort(send);
 		send_end(send, AL_MAD_FAILED, AL_CANCELLED);
 		status = AL_SUCCESS;
 		break;

@@ -758,6 +758,8 @@ al_status al_destroy_qp(al_qp_h qp, al_destroyed_cb cb, void *context);
 
 #define AL_MAD_SENDS_MAX 1024u      /**< sends of a service whose event has not been delivered */
 #define AL_MAD_RECEIVES_MAX 128u    /**< unsolicited datagrams of a service that have not been delivered */
+#define AL_MAD_ANSWER_BYTES_MAX (64u << 20) /**< longest answer that RMPP joins, in bytes */
+#define AL_MAD_RECEIVE_BYTES_MAX (1u << 20) /**< longest unsolicited datagram that RMPP joins, in bytes */
 #define AL_MAD_BACKOFF_MAX_MS 10000u /**< repetitions double the wait for a response up to this time, in milliseconds */
 
 /**
@@ -828,8 +830,7 @@ typedef void (*al_mad_cb)(void *context, const struct al_mad_event *event);
  * @retval AL_INVALID_CA the channel belongs to another opening
  * @retval AL_DUPLICATE another service has one of the methods, for this port, class, class version and OUI
  * @retval AL_RESOURCE_BUSY another owner has QP0 or QP1 of the port
- * @retval AL_UNSUPPORTED the HCA's module has no special queue pairs; or the HCA is an agent's; or rmpp is set, which this version
- *         of the library lacks
+ * @retval AL_UNSUPPORTED the HCA's module has no special queue pairs; or the HCA is an agent's
  * @retval AL_LIMIT_EXCEEDED the HCA has no room for the library's own queues and buffers
  * @retval AL_INSUFFICIENT_RESOURCES no thread could be started
  */
@@ -843,6 +844,11 @@ al_status al_reg_mad_svc(al_ca_h ca, const struct al_mad_svc_init *init, void *c
  * and restores them in the answer. The answer has this identifier and the class, and comes from the destination's LID or GID, and
  * on QP1 from the destination's queue pair (directed routes and the permissive LID: from any LID). Without a response the
  * identifier is sent as it is.
+ *
+ * **RMPP** (IBTA 13.6). With al_mad_svc_init.rmpp a datagram is sent in segments if it is longer than 256 bytes, or has the flag
+ * #IB_RMPP_ACTIVE; the rest of its RMPP header is the library's. The time for a response begins after the last segment is
+ * acknowledged. Datagrams that arrive in segments are delivered whole, an answer up to #AL_MAD_ANSWER_BYTES_MAX, an unsolicited
+ * datagram up to #AL_MAD_RECEIVE_BYTES_MAX. Without rmpp each packet is a datagram.
  *
  * **Time.** After timeout_ms without an answer the library sends the datagram again, up to retries times, and doubles the time
  * with each repetition up to #AL_MAD_BACKOFF_MAX_MS, or timeout_ms if that is more. After the last wait the send fails with
@@ -858,6 +864,8 @@ al_status al_reg_mad_svc(al_ca_h ca, const struct al_mad_svc_init *init, void *c
  * @retval AL_INVALID_PKEY_INDEX no such P_Key index
  * @retval AL_QUEUE_FULL #AL_MAD_SENDS_MAX sends of the service wait for their event or its delivery
  * @retval AL_CA_ERROR the port's special queue pair has failed
+ * @return the event of a send that failed has #AL_TIMEOUT, #AL_CANCELLED, #AL_CA_REMOVED, #AL_CA_ERROR, #AL_IO_ERROR (the HCA
+ *         reported an error for the datagram, or the peer ended the transfer), or the status with which the module refused it
  */
 al_status al_send_mad(al_mad_svc_h svc, const struct al_mad_send *send);
 

@@ -455,6 +455,159 @@ START_TEST(a_channel_is_readable_as_long_as_the_service_has_events)
 }
 END_TEST
 
+/* ------------------------------------------------------------ long datagrams */
+
+#define LONG_HEAD offsetof(struct ib_vendor_mad, data)
+
+/* A datagram in class VENDOR_2 of any length; the data are made of the seed. */
+static uint8_t *long_mad(uint8_t method, size_t length, uint8_t seed)
+{
+	struct ib_mad head = mad_of(VENDOR_2, method, 0x5555555500000001, 0);
+	uint8_t *mad = calloc(1, length);
+
+	ck_assert_ptr_nonnull(mad);
+	memset(head.data, 0, sizeof(head.data));
+	memcpy(mad, &head, LONG_HEAD);
+	for (size_t i = LONG_HEAD; i < length; i++)
+		mad[i] = (uint8_t)(seed + i * 13 + i / 251);
+	return mad;
+}
+
+/* The length of a long datagram whose data are as long_mad() makes them; 0: they are not. */
+static size_t intact(const struct al_mad_event *event, uint8_t seed)
+{
+	const uint8_t *mad = event->mad;
+
+	for (size_t i = LONG_HEAD; i < event->length; i++)
+		if (mad[i] != (uint8_t)(seed + i * 13 + i / 251))
+			return 0;
+	return event->length;
+}
+
+static atomic_size_t intact_bytes[2];
+static size_t answer_bytes;
+
+static void reply_long(struct side *s, const struct al_mad_event *event)
+{
+	struct al_mad_send send = { .remote_qpn = event->src_qp,
+				    .remote_qkey = IB_QKEY_WELL_KNOWN,
+				    .length = (uint32_t)answer_bytes,
+				    .path = event->path };
+	uint8_t *mad;
+
+	if (event->type != AL_MAD_RECEIVED)
+		return;
+	intact_bytes[1] = intact(event, 3);
+	mad = long_mad(IB_METHOD_GET_RESP, answer_bytes, 4);
+	memcpy(mad + offsetof(struct ib_mad_hdr, tid),
+	       (const uint8_t *)event->mad + offsetof(struct ib_mad_hdr, tid), sizeof(ib_be64));
+	send.mad = mad;
+	al_send_mad(s->svc, &send);
+	free(mad);
+}
+
+static void take_long(struct side *s, const struct al_mad_event *event)
+{
+	(void)s;
+	if (event->type == AL_MAD_ANSWERED)
+		intact_bytes[0] = intact(event, 4);
+}
+
+/* _i: a short request and a long answer, a long request and a short answer, both long */
+START_TEST(long_datagrams_go_both_ways)
+{
+	static const size_t bytes[3][2] = { { 256, 100000 }, { 5000, 256 }, { 66000, 66001 } };
+	struct al_mad_svc_init init = svc_init(VENDOR_2);
+	struct al_mad_send send = send_of(&(struct ib_mad){ 0 }, side[1].lid, LONG_MS, 42);
+	unsigned int got;
+	uint8_t *mad;
+
+	init.rmpp = true;
+	answer_bytes = bytes[_i][1];
+	intact_bytes[0] = intact_bytes[1] = 0;
+	side[0].then = take_long;
+	side[1].then = reply_long;
+	for (int i = 0; i < 2; i++)
+		side_register(&side[i], &init);
+	mad = long_mad(IB_METHOD_GET, bytes[_i][0], 3);
+	send.mad = mad;
+	send.remote_qpn = 1;
+	send.remote_qkey = IB_QKEY_WELL_KNOWN;
+	send.length = (uint32_t)bytes[_i][0];
+	ck_ok(al_send_mad(side[0].svc, &send));
+	free(mad); /* the library has its own */
+	got = side_next(&side[0], AL_MAD_ANSWERED, AL_SUCCESS);
+	ck_assert_uint_eq(side[0].got[got].event.id, 42);
+	ck_assert_uint_eq(ib_be64_get(side[0].got[got].mad.hdr.tid), 0x5555555500000001);
+	ck_assert_uint_eq(intact_bytes[1], bytes[_i][0]);
+	ck_assert_uint_eq(intact_bytes[0], bytes[_i][1]);
+	side_next(&side[1], AL_MAD_RECEIVED, AL_SUCCESS);
+	side_next(&side[1], AL_MAD_SENT, AL_SUCCESS);
+	ck_assert_uint_eq(side[0].num, 1);
+	ck_assert_uint_eq(side[1].num, 2);
+}
+END_TEST
+
+START_TEST(a_long_datagram_waits_in_its_service_for_a_buffer_that_is_long_enough)
+{
+	struct al_mad_svc_init init = svc_init(VENDOR_2);
+	struct al_mad_send send = send_of(&(struct ib_mad){ 0 }, side[1].lid, 0, 1);
+	struct al_mad_event event;
+	al_channel_h channel;
+	static uint8_t got[3000];
+	uint8_t *mad;
+
+	init.rmpp = true;
+	side_register(&side[0], &init);
+	ck_ok(al_create_channel(al, NULL, &channel));
+	init.channel = channel;
+	ck_ok(al_reg_mad_svc(side[1].ca, &init, &side[1], NULL, &side[1].svc));
+	mad = long_mad(IB_METHOD_SEND, sizeof(got), 9);
+	send.mad = mad;
+	send.remote_qpn = 1;
+	send.remote_qkey = IB_QKEY_WELL_KNOWN;
+	send.length = sizeof(got);
+	ck_ok(al_send_mad(side[0].svc, &send));
+	side_next(&side[0], AL_MAD_SENT, AL_SUCCESS);
+	next_event(channel, &side[1]);
+	ck_status(al_mad_next(side[1].svc, got, 256, &event), AL_BUFFER_TOO_SMALL);
+	ck_assert_uint_eq(event.length, sizeof(got));
+	ck_ok(al_mad_next(side[1].svc, got, sizeof(got), &event));
+	ck_assert_uint_eq(intact(&event, 9), sizeof(got));
+	ck_assert_mem_eq(got + LONG_HEAD, mad + LONG_HEAD, sizeof(got) - LONG_HEAD);
+	/* one that nobody fetches is freed with its service */
+	ck_ok(al_send_mad(side[0].svc, &send));
+	side_next(&side[0], AL_MAD_SENT, AL_SUCCESS);
+	next_event(channel, &side[1]);
+	free(mad);
+}
+END_TEST
+
+/* _i: cancelled; the service ends; the peer's service ends */
+START_TEST(a_transfer_that_is_broken_off_leaves_nothing)
+{
+	struct al_mad_svc_init init = svc_init(VENDOR_2);
+	struct al_mad_send send = send_of(&(struct ib_mad){ 0 }, side[1].lid, LONG_MS, 1);
+	uint8_t *mad = long_mad(IB_METHOD_GET, 1000000, 3);
+
+	init.rmpp = true;
+	for (int i = 0; i < 2; i++)
+		side_register(&side[i], &init);
+	send.mad = mad;
+	send.remote_qpn = 1;
+	send.remote_qkey = IB_QKEY_WELL_KNOWN;
+	send.length = 1000000;
+	ck_ok(al_send_mad(side[0].svc, &send));
+	free(mad);
+	if (_i == 0) {
+		ck_ok(al_cancel_mad(side[0].svc, 1));
+		side_next(&side[0], AL_MAD_FAILED, AL_CANCELLED);
+	} else {
+		ck_ok(al_dereg_mad_svc(side[_i - 1].svc, AL_DESTROY_SYNC, NULL));
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("mad");
@@ -472,6 +625,9 @@ int main(void)
 	tcase_add_test(tc, the_librarys_own_objects_are_nobodys);
 	tcase_add_test(tc, a_port_whose_queue_pair_another_has_is_not_served);
 	tcase_add_test(tc, a_channel_is_readable_as_long_as_the_service_has_events);
+	tcase_add_loop_test(tc, long_datagrams_go_both_ways, 0, 3);
+	tcase_add_test(tc, a_long_datagram_waits_in_its_service_for_a_buffer_that_is_long_enough);
+	tcase_add_loop_test(tc, a_transfer_that_is_broken_off_leaves_nothing, 0, 3);
 	tcase_add_test(tc, a_forked_child_has_no_service_and_may_register_afresh);
 	suite_add_tcase(suite, tc);
 	return test_run(suite);
