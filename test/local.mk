@@ -342,7 +342,7 @@ test_bench_bench_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_SO='"$(abs_top_builddir)/test/
 test_bench_bench_LDADD = libibal.la
 dist_check_SCRIPTS += test/e2e/bench.sh test/e2e/dist.sh
 noinst_HEADERS += test/unit/al/bed.h
-noinst_HEADERS += test/unit/al/port_history.h test/unit/al/mgmt/mad_bed.h
+noinst_HEADERS += test/unit/al/port_history.h test/unit/al/mgmt/mad_bed.h test/unit/al/fork.h
 
 # For analysers, which parse without building (.ci/run).
 print-flags:

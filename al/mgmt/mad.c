@@ -7,8 +7,9 @@
 #include "al/mgmt/mgmt.h"
 #include "al/verbs/verbs.h"
 
-#define CALLBACKS_AT_ONCE 32 /* callbacks of a service before the dispatcher serves other objects \
-			      */
+#define CALLBACKS_AT_ONCE                                                       \
+	32 /* callbacks of a service before the dispatcher serves other objects \
+	    */
 
 /* ----------------------------------------------------------------- classes */
 
@@ -89,7 +90,8 @@ static void fill(struct mgmt_item *item, const struct mgmt_received *r)
 	item->event.pkey_index = r->pkey_index;
 }
 
-/* Delivers an unsolicited datagram. Returns its event; NULL: the service has no room for it. Under port->lock. */
+/* Delivers an unsolicited datagram. Returns its event; NULL: the service has no room for it. Under
+ * port->lock. */
 static struct mgmt_item *deliver(struct mgmt_port *port, struct al_mad_svc *svc,
 				 const struct mgmt_received *r)
 {
@@ -111,8 +113,7 @@ static struct mgmt_item *deliver(struct mgmt_port *port, struct al_mad_svc *svc,
 static void answer(struct mgmt_port *port, struct mgmt_send *send, const struct mgmt_received *r)
 {
 	fill(&send->item, r);
-	send->item.mad.hdr.tid =
-		ib_be64_of((uint64_t)send->caller_tid << 32 | (uint32_t)send->tid);
+	send->item.mad.hdr.tid = ib_be64_of((uint64_t)send->caller_tid << 32 | (uint32_t)send->tid);
 	port->counters.answered++;
 	send_end(send, AL_MAD_ANSWERED, AL_SUCCESS);
 }
@@ -131,7 +132,8 @@ static void deliver_response(struct mgmt_port *port, const struct mgmt_received 
 /* Replaces an event's first segment by the whole datagram. */
 static void set_message(struct mgmt_item *item, void *message, uint32_t length)
 {
-	memcpy(message, &item->mad.hdr, sizeof(item->mad.hdr)); /* the transaction identifier is the caller's */
+	memcpy(message, &item->mad.hdr,
+	       sizeof(item->mad.hdr)); /* the transaction identifier is the caller's */
 	item->message = message;
 	item->event.length = length;
 }
@@ -166,7 +168,8 @@ static void ask_agents(struct mgmt_port *port, const struct mgmt_received *r)
 	pthread_mutex_unlock(&port->lock);
 }
 
-/* True: the datagram belonged to a service or a request, or was a response to none. Under port->lock. */
+/* True: the datagram belonged to a service or a request, or was a response to none. Under
+ * port->lock. */
 static bool deliver_any(struct mgmt_port *port, const struct mgmt_received *r)
 {
 	struct al_mad_svc *svc;

@@ -168,7 +168,8 @@ static void post(struct mgmt_port *port, struct mgmt_qp *qp, struct mgmt_send *s
 	qp->free = slot->next;
 	qp->posted++;
 	port->counters.sent++;
-	if (send->transfer) { /* the transfer repeats what is lost, so the slot's completion says nothing of the send */
+	if (send->transfer) { /* the transfer repeats what is lost, so the slot's completion says
+				 nothing of the send */
 		slot->send = NULL;
 		enqueue(send, false);
 		return;
@@ -305,7 +306,8 @@ struct mgmt_send *send_find_request(struct mgmt_port *port, const struct mgmt_re
 		struct mgmt_send *send = LINK_OWNER(l, struct mgmt_send, bucket);
 
 		if (send->expects_answer && send->tid == tid &&
-		    send->mad.hdr.mgmt_class == hdr->mgmt_class && answers(hdr, &send->mad.hdr) && is_from_destination(send, r))
+		    send->mad.hdr.mgmt_class == hdr->mgmt_class && answers(hdr, &send->mad.hdr) &&
+		    is_from_destination(send, r))
 			return send;
 	}
 	return NULL;
@@ -350,7 +352,8 @@ static al_status check(const struct al_mad_svc *svc, const struct al_mad_send *s
 	return AL_SUCCESS;
 }
 
-/* True: the datagram is sent by RMPP: it is longer than one packet, or the caller has set the flag Active. */
+/* True: the datagram is sent by RMPP: it is longer than one packet, or the caller has set the flag
+ * Active. */
 static bool needs_transfer(const struct al_mad_svc *svc, const struct al_mad_send *s)
 {
 	return svc->init.rmpp &&
@@ -401,8 +404,8 @@ static al_status new_send(struct al_mad_svc *svc, const struct al_mad_send *s,
 }
 
 /*
- * Lets received datagrams find the send. A request, and a transfer that is no response, get the library's half of the
- * transaction identifier. Under port->lock.
+ * Lets received datagrams find the send. A request, and a transfer that is no response, get the
+ * library's half of the transaction identifier. Under port->lock.
  */
 static void begin_transaction(struct mgmt_port *port, struct mgmt_send *send)
 {

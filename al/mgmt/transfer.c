@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * RMPP transfers of MAD services: which packet belongs to which of rmpp.h's machines, their time, their packets, and
- * their bounds. A send with a machine is posted segment by segment, in turns with other sends (send.c). A receiver is
- * made for the first segment of a datagram that answers a request, or that a service wants; it stays for some time
- * after the datagram is delivered, to answer segments that the peer repeats.
+ * RMPP transfers of MAD services: which packet belongs to which of rmpp.h's machines, their time,
+ * their packets, and their bounds. A send with a machine is posted segment by segment, in turns
+ * with other sends (send.c). A receiver is made for the first segment of a datagram that answers a
+ * request, or that a service wants; it stays for some time after the datagram is delivered, to
+ * answer segments that the peer repeats.
  */
 #include <string.h>
 
@@ -28,11 +29,12 @@ static const struct rmpp_recv_attr recv_attr = {
 #define RECVS_MAX 16u /* receivers of a service, those that stay after their datagram included */
 
 struct mgmt_recv {
-	struct mgmt_link link;    /* mgmt_port.receivers, oldest first */
+	struct mgmt_link link; /* mgmt_port.receivers, oldest first */
 	struct rmpp_recv machine;
-	struct al_mad_svc *svc;   /* a service ends its receivers before it ends */
-	struct mgmt_send *send;   /* request that the datagram answers; NULL: unsolicited, or delivered */
-	struct ib_mad mad;        /* first segment */
+	struct al_mad_svc *svc; /* a service ends its receivers before it ends */
+	struct mgmt_send
+		*send;     /* request that the datagram answers; NULL: unsolicited, or delivered */
+	struct ib_mad mad; /* first segment */
 	struct mgmt_received from; /* sender; from.mad is the member mad */
 };
 
@@ -52,7 +54,8 @@ al_status transfer_begin(struct mgmt_send *send)
 {
 	struct rmpp_send_attr attr = send_attr;
 
-	attr.reply_window = send->expects_answer; /* a request with a response ends with a direction switch */
+	attr.reply_window =
+		send->expects_answer; /* a request with a response ends with a direction switch */
 	return rmpp_send_init(send->transfer, &attr, send->long_mad, send->long_bytes, mgmt_now());
 }
 
@@ -66,7 +69,8 @@ static al_status outcome(enum rmpp_state state, uint8_t status)
 {
 	if (state == RMPP_DONE)
 		return AL_SUCCESS;
-	return status == IB_RMPP_STATUS_TMR || status == IB_RMPP_STATUS_T2L ? AL_TIMEOUT : AL_IO_ERROR;
+	return status == IB_RMPP_STATUS_TMR || status == IB_RMPP_STATUS_T2L ? AL_TIMEOUT
+									    : AL_IO_ERROR;
 }
 
 void transfer_pause(struct mgmt_port *port, struct mgmt_send *send)
@@ -91,8 +95,10 @@ void transfer_expire(struct mgmt_send *send, uint64_t now)
 		rmpp_send_time(send->transfer, now);
 }
 
-/* Posts a packet of a transfer to its peer. A packet that can not be sent is lost, and the peer repeats its own. */
-static void answer_peer(struct al_mad_svc *svc, const struct mgmt_received *to, const struct ib_rmpp_mad *packet)
+/* Posts a packet of a transfer to its peer. A packet that can not be sent is lost, and the peer
+ * repeats its own. */
+static void answer_peer(struct al_mad_svc *svc, const struct mgmt_received *to,
+			const struct ib_rmpp_mad *packet)
 {
 	const struct al_mad_send s = { .mad = packet,
 				       .length = IB_MAD_BYTES,
@@ -160,7 +166,8 @@ static void make_room(struct al_mad_svc *svc)
 {
 	struct mgmt_recv *recv;
 
-	for (struct mgmt_link *l = svc->port->receivers.next; l != &svc->port->receivers; l = l->next) {
+	for (struct mgmt_link *l = svc->port->receivers.next; l != &svc->port->receivers;
+	     l = l->next) {
 		recv = LINK_OWNER(l, struct mgmt_recv, link);
 		if (recv->svc != svc || recv->machine.state == RMPP_ACTIVE)
 			continue;
@@ -170,7 +177,8 @@ static void make_room(struct al_mad_svc *svc)
 }
 
 /* Makes a receiver for a first segment. NULL: the service has no room; the peer is told. */
-static struct mgmt_recv *new_recv(struct al_mad_svc *svc, struct mgmt_send *send, const struct mgmt_received *r)
+static struct mgmt_recv *new_recv(struct al_mad_svc *svc, struct mgmt_send *send,
+				  const struct mgmt_received *r)
 {
 	struct rmpp_recv_attr attr = recv_attr;
 	struct mgmt_recv *recv = NULL;
@@ -218,7 +226,8 @@ static void settle(struct mgmt_port *port, struct mgmt_recv *recv)
 		send_end(send, AL_MAD_FAILED, outcome(recv->machine.state, recv->machine.status));
 }
 
-static void take_packet(struct mgmt_port *port, struct mgmt_recv *recv, const struct ib_rmpp_mad *packet)
+static void take_packet(struct mgmt_port *port, struct mgmt_recv *recv,
+			const struct ib_rmpp_mad *packet)
 {
 	struct ib_rmpp_mad answer;
 
@@ -257,8 +266,8 @@ uint64_t transfer_expire_recvs(struct mgmt_port *port, uint64_t now)
 
 static bool is_same_transfer(const struct ib_mad_hdr *a, const struct ib_mad_hdr *b)
 {
-	return a->mgmt_class == b->mgmt_class && a->class_version == b->class_version && a->method == b->method &&
-	       ib_be64_get(a->tid) == ib_be64_get(b->tid);
+	return a->mgmt_class == b->mgmt_class && a->class_version == b->class_version &&
+	       a->method == b->method && ib_be64_get(a->tid) == ib_be64_get(b->tid);
 }
 
 static struct mgmt_recv *find_recv(struct mgmt_port *port, const struct mgmt_received *r)
@@ -267,14 +276,16 @@ static struct mgmt_recv *find_recv(struct mgmt_port *port, const struct mgmt_rec
 
 	for (struct mgmt_link *l = port->receivers.next; l != &port->receivers; l = l->next) {
 		recv = LINK_OWNER(l, struct mgmt_recv, link);
-		if (is_same_transfer(&recv->mad.hdr, &r->mad->hdr) && recv->from.src_qp == r->src_qp &&
+		if (is_same_transfer(&recv->mad.hdr, &r->mad->hdr) &&
+		    recv->from.src_qp == r->src_qp &&
 		    mad_is_same_sender(&recv->from.path, &r->path))
 			return recv;
 	}
 	return NULL;
 }
 
-/* Takes a first segment to a new receiver of the service that gets the datagram. False: no service with RMPP gets it. */
+/* Takes a first segment to a new receiver of the service that gets the datagram. False: no service
+ * with RMPP gets it. */
 static bool begin_recv(struct mgmt_port *port, const struct mgmt_received *r)
 {
 	struct mgmt_send *send = NULL;

@@ -29,14 +29,16 @@ struct side {
 	} got[512];
 	unsigned int num, looked; /* events; events that side_next() has returned */
 	sem_t sem;                /* posted for each */
-	void (*then)(struct side *side,
-		     const struct al_mad_event *event); /* called in the callback; may be NULL */
+	void (*_Atomic then)(
+		struct side *side,
+		const struct al_mad_event *event); /* called in the callback; may be NULL */
 	al_ca_h ca;
 	uint16_t lid;
 };
 
 static inline void side_event(void *context, const struct al_mad_event *event)
 {
+	void (*then)(struct side *, const struct al_mad_event *);
 	struct side *side = context;
 	struct ib_ca_attr attr;
 
@@ -50,8 +52,9 @@ static inline void side_event(void *context, const struct al_mad_event *event)
 	}
 	side->num++;
 	pthread_mutex_unlock(&side->lock);
-	if (side->then)
-		side->then(side, event);
+	then = side->then;
+	if (then)
+		then(side, event);
 	sem_post(&side->sem);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * MAD services over the module fake.so, whose special queue pairs are this test: the test is the subnet. It sees each
- * datagram that is sent, completes it when it likes, and delivers what datagrams it likes. So this is the place of the
- * rules by which datagrams find their service and their request, of turns at the send queue, and of what fails.
+ * MAD services over the module fake.so, whose special queue pairs are this test: the test is the
+ * subnet. It sees each datagram that is sent, completes it when it likes, and delivers what
+ * datagrams it likes. So this is the place of the rules by which datagrams find their service and
+ * their request, of turns at the send queue, and of what fails.
  */
 #include "test/unit/al/mgmt/mad_bed.h"
 
@@ -152,7 +153,8 @@ struct packet {
 
 static struct packet packet_of(const struct ib_mad *mad)
 {
-	bool qp0 = mad->hdr.mgmt_class == IB_CLASS_SUBN_LID || mad->hdr.mgmt_class == IB_CLASS_SUBN_DIR;
+	bool qp0 = mad->hdr.mgmt_class == IB_CLASS_SUBN_LID ||
+		   mad->hdr.mgmt_class == IB_CLASS_SUBN_DIR;
 
 	return (struct packet){ .port = 1,
 				.qpn = !qp0,
@@ -228,7 +230,8 @@ static void tear_down(void)
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 }
 
-/* A datagram that the service has to get, after everything that came before: what it did not get by then it does not get. */
+/* A datagram that the service has to get, after everything that came before: what it did not get by
+ * then it does not get. */
 static void expect_marker(struct side *s, const struct al_mad_svc_init *init, uint8_t method)
 {
 	struct ib_mad mad = mad_of(init->mgmt_class, method, 0x6d61726b, 1);
@@ -264,10 +267,10 @@ START_TEST(a_registration_that_makes_no_sense_is_refused)
 	ck_status(al_reg_mad_svc(ca, NULL, NULL, side_event, &svc), AL_INVALID_PARAMETER);
 	ck_status(al_reg_mad_svc(ca, &init, NULL, side_event, NULL), AL_INVALID_PARAMETER);
 	ck_status(try_register(init, NULL), AL_INVALID_PARAMETER);
-#define BAD(member, value, status) \
-	do { \
-		bad = init; \
-		bad.member = value; \
+#define BAD(member, value, status)                                \
+	do {                                                      \
+		bad = init;                                       \
+		bad.member = value;                               \
 		ck_status(try_register(bad, side_event), status); \
 	} while (0)
 	BAD(port_num, 0, AL_INVALID_PORT);
@@ -320,10 +323,11 @@ START_TEST(two_services_do_not_want_the_same_datagrams)
 }
 END_TEST
 
-/* Whatever fails while a port's service begins, nothing is left of it, and the next attempt succeeds. */
+/* Whatever fails while a port's service begins, nothing is left of it, and the next attempt
+ * succeeds. */
 START_TEST(a_service_that_can_not_begin_leaves_nothing)
 {
-	static const enum fake_op ops[] = { FAKE_allocate_pd, FAKE_create_cq,	 FAKE_register_mr,
+	static const enum fake_op ops[] = { FAKE_allocate_pd, FAKE_create_cq,     FAKE_register_mr,
 					    FAKE_arm_cq,      FAKE_create_spl_qp, FAKE_create_qp,
 					    FAKE_modify_qp };
 	struct al_mad_svc_init init = svc_init(VENDOR);
@@ -339,7 +343,8 @@ START_TEST(a_service_that_can_not_begin_leaves_nothing)
 	expect_marker(&side, &init, IB_METHOD_GET);
 	/* the destroys of failed attempts are asynchronous */
 	for (struct timespec limit = test_deadline();;) {
-		alive = fake->calls[FAKE_create_qp] - fake->calls[FAKE_destroy_qp] - 1; /* one has failed */
+		alive = fake->calls[FAKE_create_qp] - fake->calls[FAKE_destroy_qp] -
+			1; /* one has failed */
 		if (alive == 2)
 			break;
 		ck_assert(!test_expired(&limit));
@@ -434,12 +439,12 @@ START_TEST(a_datagram_that_nobody_wants_is_dropped)
 	side_register(&side, &init);
 	side_register(&other, &marker);
 	set_oui(&good, 0, 1);
-#define NOT_WANTED(change) \
-	do { \
-		mad = good; \
-		change; \
+#define NOT_WANTED(change)           \
+	do {                         \
+		mad = good;          \
+		change;              \
 		p = packet_of(&mad); \
-		put_in(&p); \
+		put_in(&p);          \
 	} while (0)
 	NOT_WANTED(mad.hdr.mgmt_class = VENDOR_2 + 1);
 	NOT_WANTED(mad.hdr.class_version = 2);
@@ -461,11 +466,11 @@ START_TEST(a_malformed_datagram_is_dropped_at_the_door)
 
 	side_register(&side, &init);
 	side_register(&other, &smp);
-#define MALFORMED(of, change) \
-	do { \
+#define MALFORMED(of, change)       \
+	do {                        \
 		p = packet_of(&of); \
-		change; \
-		put_in(&p); \
+		change;             \
+		put_in(&p);         \
 	} while (0)
 	MALFORMED(mad, p.byte_len = IB_GRH_BYTES + IB_MAD_BYTES - 1);
 	MALFORMED(mad, p.byte_len = IB_GRH_BYTES);
@@ -511,7 +516,9 @@ static struct ib_mad ask(struct side *s, const struct ib_mad *mad, uint64_t id)
 	struct al_mad_send send = send_of(mad, PEER_LID, LONG_MS, id);
 
 	ck_ok(al_send_mad(s->svc, &send));
-	return next_sent(mad->hdr.mgmt_class != IB_CLASS_SUBN_LID && mad->hdr.mgmt_class != IB_CLASS_SUBN_DIR).mad;
+	return next_sent(mad->hdr.mgmt_class != IB_CLASS_SUBN_LID &&
+			 mad->hdr.mgmt_class != IB_CLASS_SUBN_DIR)
+		.mad;
 }
 
 START_TEST(the_library_owns_half_of_the_transaction_identifier)
@@ -548,7 +555,8 @@ END_TEST
 START_TEST(a_response_sent_and_a_request_without_answer_keep_their_identifier)
 {
 	struct al_mad_svc_init init = svc_init(VENDOR);
-	struct ib_mad mad = mad_of(VENDOR, _i ? IB_METHOD_GET_RESP : IB_METHOD_SEND, 0x1234567890abcdef, 0);
+	struct ib_mad mad =
+		mad_of(VENDOR, _i ? IB_METHOD_GET_RESP : IB_METHOD_SEND, 0x1234567890abcdef, 0);
 	struct al_mad_send send = send_of(&mad, PEER_LID, 0, 1);
 	struct posted p;
 
@@ -579,11 +587,11 @@ START_TEST(what_only_looks_like_the_answer_is_dropped)
 	good = ask(&side, &mad, 1);
 	tid = ib_be64_get(good.hdr.tid);
 	good.hdr.method = IB_METHOD_GET_RESP;
-#define NO_ANSWER(change) \
-	do { \
+#define NO_ANSWER(change)             \
+	do {                          \
 		p = packet_of(&good); \
-		change; \
-		put_in(&p); \
+		change;               \
+		put_in(&p);           \
 	} while (0)
 	NO_ANSWER(p.mad.hdr.tid = ib_be64_of((uint32_t)tid));
 	NO_ANSWER(p.mad.hdr.tid = ib_be64_of(tid ^ 1));
@@ -677,10 +685,10 @@ START_TEST(a_send_that_makes_no_sense_is_refused)
 	side_register(&side, &init);
 	side_register(&other, &smp);
 	ck_status(al_send_mad(side.svc, NULL), AL_INVALID_PARAMETER);
-#define REFUSED(member, value, status) \
-	do { \
-		bad = good; \
-		bad.member = value; \
+#define REFUSED(member, value, status)                          \
+	do {                                                    \
+		bad = good;                                     \
+		bad.member = value;                             \
 		ck_status(al_send_mad(side.svc, &bad), status); \
 	} while (0)
 	REFUSED(mad, NULL, AL_INVALID_PARAMETER);
@@ -715,7 +723,8 @@ START_TEST(a_send_that_makes_no_sense_is_refused)
 }
 END_TEST
 
-/* With as many sends posted as QP1 has slots, further ones wait: in order, and the services take turns. */
+/* With as many sends posted as QP1 has slots, further ones wait: in order, and the services take
+ * turns. */
 START_TEST(services_take_turns_at_a_full_send_queue)
 {
 	struct al_mad_svc_init init = svc_init(VENDOR), second = svc_init(VENDOR + 1);
@@ -827,7 +836,8 @@ START_TEST(a_callback_may_cancel_and_send)
 		ask(&side, &mad, id);
 	ck_ok(al_cancel_mad(side.svc, 1));
 	for (uint64_t id = 1; id <= 3; id++)
-		ck_assert_uint_eq(side.got[side_next(&side, AL_MAD_FAILED, AL_CANCELLED)].event.id, id);
+		ck_assert_uint_eq(side.got[side_next(&side, AL_MAD_FAILED, AL_CANCELLED)].event.id,
+				  id);
 }
 END_TEST
 
@@ -987,7 +997,8 @@ int main(void)
 	tcase_add_test(tc, a_malformed_datagram_is_dropped_at_the_door);
 	tcase_add_test(tc, the_path_back_is_by_gid_where_the_datagram_has_one);
 	tcase_add_test(tc, the_library_owns_half_of_the_transaction_identifier);
-	tcase_add_loop_test(tc, a_response_sent_and_a_request_without_answer_keep_their_identifier, 0, 2);
+	tcase_add_loop_test(tc, a_response_sent_and_a_request_without_answer_keep_their_identifier,
+			    0, 2);
 	tcase_add_test(tc, what_only_looks_like_the_answer_is_dropped);
 	tcase_add_test(tc, a_request_by_gid_is_answered_from_that_gid);
 	tcase_add_test(tc, a_directed_route_is_answered_from_any_lid);
