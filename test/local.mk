@@ -165,6 +165,7 @@ API_TESTS = \
 	test/unit/al/verbs/check_test \
 	test/unit/al/verbs/crossing_test \
 	test/unit/al/verbs/handles_test \
+	test/unit/al/verbs/mcast_test \
 	test/unit/al/verbs/mr_test \
 	test/unit/al/verbs/qp_modify_test \
 	test/unit/al/verbs/qp_post_test \

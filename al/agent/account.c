@@ -20,15 +20,16 @@ const struct agent_limits ald_default_limits = {
 		[AL_RESOURCE_CONNECTIONS] = 16,
 		[AL_RESOURCE_BYTES] = 1ull << 30,
 		[AL_RESOURCE_RINGS] = 64ull << 20,
+		[AL_RESOURCE_MCASTS] = OBJECTS,
 #include "al/agent/kinds.def"
 	},
 	.user = { AL_RESOURCE_LIST(NO_LIMIT) },
 };
 
 #define KIND(NAME, ...) +1
-_Static_assert(AL_RESOURCES == 4
+_Static_assert(AL_RESOURCES == 5
 #include "al/agent/kinds.def"
-	, "every resource has a limit per client: a kind's, or one of the four above");
+	, "every resource has a limit per client: a kind's, or one of the five above");
 
 #define MAX_USERS 1024 /* accounts of users without clients beyond this number are freed */
 

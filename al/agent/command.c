@@ -216,7 +216,8 @@ static uint64_t resized_rings(struct connection *connection)
 	return kinds[AL_OBJ_CQ].rings(&(const struct CREATE_CQ_request){ .cqe = request->cqe });
 }
 
-/* AL_SUCCESS: the request can be executed, and the client is charged for the object that the request makes or resizes. */
+/* AL_SUCCESS: the request can be executed, and the client is charged for the object that the
+ * request makes or resizes, or for the multicast membership. */
 static al_status check(struct connection *connection)
 {
 	const struct row *row;
@@ -239,6 +240,8 @@ static al_status check(struct connection *connection)
 				    connection->hca, &connection->making);
 	if (!status && connection->command == AGENT_RESIZE_CQ)
 		status = object_resize(connection->object[0], resized_rings(connection));
+	if (!status && connection->command == AGENT_ATTACH_MCAST)
+		status = object_join(connection->object[0]);
 	return status;
 }
 
@@ -273,6 +276,17 @@ static void finish_resize(struct connection *connection)
 		object_resized(cq, resized_rings(connection), connection->status);
 }
 
+/* On the loop. A queue pair that the client has destroyed meanwhile has returned its charges
+ * already. */
+static void finish_leave(struct connection *connection)
+{
+	const uint64_t *handle = connection_request(connection);
+	struct object *qp = object_find(&connection->session->objects, *handle);
+
+	if (qp)
+		object_leave(qp);
+}
+
 static void (*const functions[AGENT_NUM_COMMANDS])(struct connection *connection) = {
 #define COMMAND(name, ...) [AGENT_##name] = command_##name,
 #include "al/protocol/commands.def"
@@ -305,6 +319,8 @@ static void finish(struct job *job)
 	finish_object(connection);
 	if (connection->command == AGENT_RESIZE_CQ)
 		finish_resize(connection);
+	if (connection->leaves)
+		finish_leave(connection);
 	if (connection->resets)
 		connection_answered_after_copies(connection);
 	else
@@ -319,6 +335,7 @@ static void serve(struct connection *connection)
 
 	memset(connection->answer, 0, sizeof(struct agent_answer) + MAX_ANSWER);
 	connection->out_count = 0;
+	connection->leaves = false;
 	connection->resets = false;
 	connection->udata.num_given = 0;
 	connection->status = check(connection);

@@ -34,6 +34,7 @@ struct connection {
 	uint32_t removals;           /* hca_removals() of hca when the handles were checked */
 	al_status status;            /* of the answer */
 	uint32_t out_count;          /* elements of the answer's array */
+	bool leaves;                 /* a charge for a multicast membership is to be returned */
 	bool resets;                 /* MODIFY_QP to RESET: no copy for the queue pair may follow the answer */
 	const void *made;            /* the Access Layer's handle of a new object */
 	struct object *making;       /* the place of a new object in the client's table */

@@ -100,10 +100,14 @@ void kinds_show_limits(const struct account *client, struct ib_ca_attr *attr)
 {
 	uint64_t bytes = account_limit(client, AL_RESOURCE_BYTES);
 	uint64_t rings = account_limit(client, AL_RESOURCE_RINGS);
+	uint64_t mcasts = account_limit(client, AL_RESOURCE_MCASTS);
 
 	for (const struct kind *kind = kinds; kind < kinds + AL_OBJ_TYPES; kind++)
 		if (kind->most)
 			lower((uint32_t *)((char *)attr + kind->most), account_limit(client, kind->resource));
+	lower(&attr->max_mcast_grp, mcasts);
+	lower(&attr->max_mcast_qp_attach, mcasts);
+	lower(&attr->max_total_mcast_qp_attach, mcasts);
 	lower(&attr->max_cqe, rings / CQ_ELEMENT);
 	lower(&attr->max_qp_wr, rings / SEND_ELEMENT);
 	if (attr->max_mr_size > bytes)

@@ -102,7 +102,8 @@ al_status object_new(struct objects *objects, al_object_type type, const void *r
 	const struct kind *kind = &kinds[type];
 	const struct cost costs[OBJECT_COSTS] = { { kind->resource, 1 },
 						  { AL_RESOURCE_BYTES, kind->bytes(request) },
-						  { AL_RESOURCE_RINGS, kind->rings(request) } };
+						  { AL_RESOURCE_RINGS, kind->rings(request) },
+						  { AL_RESOURCE_MCASTS, 0 } };
 	al_status status = charge(objects->account, costs);
 	struct object *object;
 
@@ -151,6 +152,21 @@ void object_resized(struct object *cq, uint64_t rings, bool refused)
 	account_return(cq->objects->account, AL_RESOURCE_RINGS, cost->amount - left);
 	cost->amount = left;
 	cq->resizing = false;
+}
+
+al_status object_join(struct object *qp)
+{
+	al_status status = account_charge(qp->objects->account, AL_RESOURCE_MCASTS, 1);
+
+	if (!status)
+		qp->costs[COST_MCASTS].amount++;
+	return status;
+}
+
+void object_leave(struct object *qp)
+{
+	qp->costs[COST_MCASTS].amount--;
+	account_return(qp->objects->account, AL_RESOURCE_MCASTS, 1);
 }
 
 bool object_busy(const struct object *object)

@@ -14,8 +14,9 @@
 
 struct connection;
 
-/* The costs of an object: one of its kind's resource, bytes of registered memory, bytes of queues. */
-enum { COST_OBJECT, COST_BYTES, COST_RINGS, OBJECT_COSTS };
+/* The costs of an object: one of its kind's resource, bytes of registered memory, bytes of queues,
+ * memberships in multicast groups. */
+enum { COST_OBJECT, COST_BYTES, COST_RINGS, COST_MCASTS, OBJECT_COSTS };
 struct cost {
 	al_resource resource;
 	uint64_t amount;
@@ -73,6 +74,10 @@ al_status object_new(struct objects *objects, al_object_type type, const void *r
 al_status object_resize(struct object *cq, uint64_t rings);
 /* Ends a resize: charges the client for the new size, or if the resize was refused for the old size. */
 void object_resized(struct object *cq, uint64_t rings, bool refused);
+/* Charges the client for one membership of the queue pair in a multicast group. object_leave()
+ * returns the charge. */
+al_status object_join(struct object *qp);
+void object_leave(struct object *qp);
 /* True: the object is an HCA with objects on it, which the client destroys first. */
 bool object_busy(const struct object *object);
 /* The object of a client's handle. NULL: the client has no such object. */

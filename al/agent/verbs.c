@@ -293,6 +293,40 @@ void command_QUERY_QP(struct connection *connection)
 	connection->status = al_query_qp(HANDLE(al_qp_h, 0), &answer->attr, NULL);
 }
 
+/* ---------------------------------------------------------- multicast groups */
+
+static bool is_zero(const uint8_t *bytes, size_t num)
+{
+	while (num && !*bytes) {
+		bytes++;
+		num--;
+	}
+	return !num;
+}
+
+void command_ATTACH_MCAST(struct connection *connection)
+{
+	const struct ATTACH_MCAST_request *request = connection_request(connection);
+	bool is_new = false;
+
+	connection->status = AL_INVALID_PARAMETER;
+	if (is_zero(request->zero, sizeof(request->zero)))
+		connection->status = al_attach_mcast_once(HANDLE(al_qp_h, 0), &request->gid,
+							  request->mlid, &is_new);
+	connection->leaves = !is_new;
+}
+
+void command_DETACH_MCAST(struct connection *connection)
+{
+	const struct DETACH_MCAST_request *request = connection_request(connection);
+
+	connection->status =
+		is_zero(request->zero, sizeof(request->zero))
+			? al_detach_mcast(HANDLE(al_qp_h, 0), &request->gid, request->mlid)
+			: AL_INVALID_PARAMETER;
+	connection->leaves = !connection->status;
+}
+
 /* -------------------------------------------------------------- destroying */
 
 /* On the loop: the Access Layer has destroyed the object. Answers the DESTROY command. */

@@ -27,3 +27,8 @@ al_status al_check_config(const char *config)
 {
 	return ci_check(config);
 }
+
+al_status al_attach_mcast_once(al_qp_h qp, const ib_gid *gid, uint16_t mlid, bool *is_new)
+{
+	return mcast_attach(qp, gid, mlid, is_new);
+}

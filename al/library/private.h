@@ -15,6 +15,9 @@
 al_status al_reg_mapped_mr(al_pd_h pd, const struct al_mr_init *init, void *context, uint32_t *lkey, uint32_t *rkey,
 			   al_mr_h *mr);
 
+/* As al_attach_mcast(), and writes whether the queue pair was no member of the group before. */
+al_status al_attach_mcast_once(al_qp_h qp, const ib_gid *gid, uint16_t mlid, bool *is_new);
+
 /* Writes the name of the module that registered the HCA in this process. AL_NOT_FOUND: the process has no such HCA. */
 al_status al_module_of(uint64_t guid, char *name, size_t size);
 

@@ -18,7 +18,7 @@
 #include <iba/ib_uvp.h>
 
 #define AGENT_SOCKET    "/run/ibal/ald.socket"
-#define AGENT_PROTOCOL  7u         /* another number is another protocol */
+#define AGENT_PROTOCOL  8u         /* another number is another protocol */
 #define AGENT_MAGIC     0x6c616269u /* "ibal" */
 #define AGENT_RECORD    65536u     /* bytes of a record, at most */
 #define AGENT_TOKEN     16
@@ -294,6 +294,16 @@ struct POST_SEND_answer {
 };
 #define POST_RECV_request POST_SEND_request
 #define POST_RECV_answer  POST_SEND_answer
+
+struct ATTACH_MCAST_request {
+	uint64_t qp;
+	ib_gid gid;
+	uint16_t mlid;
+	uint8_t zero[6];
+};
+#define ATTACH_MCAST_answer  none
+#define DETACH_MCAST_request ATTACH_MCAST_request
+#define DETACH_MCAST_answer  none
 
 /* What al_snapshot() shows, made anew when offset is 0 and then handed out piece by piece. */
 struct SNAPSHOT_request {

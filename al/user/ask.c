@@ -482,3 +482,29 @@ void ask_destroy_qp(struct ci_qp *qp, struct uvp_call *call)
 	(void)call;
 	destroy(qp->pd->ca, qp_own(qp));
 }
+
+/* ---------------------------------------------------------- multicast groups */
+
+static al_status ask_group(const struct ci_qp *qp, enum agent_command command, const ib_gid *gid,
+			   uint16_t mlid)
+{
+	const struct ATTACH_MCAST_request request = { .qp = qp_own(qp)->remote,
+						      .gid = *gid,
+						      .mlid = mlid };
+
+	return user_simple(pd_conn(qp->pd), command, &request, NULL, NULL);
+}
+
+al_status ask_attach_mcast(struct ci_qp *qp, const ib_gid *gid, uint16_t mlid,
+			   struct uvp_call *call)
+{
+	(void)call;
+	return ask_group(qp, AGENT_ATTACH_MCAST, gid, mlid);
+}
+
+al_status ask_detach_mcast(struct ci_qp *qp, const ib_gid *gid, uint16_t mlid,
+			   struct uvp_call *call)
+{
+	(void)call;
+	return ask_group(qp, AGENT_DETACH_MCAST, gid, mlid);
+}

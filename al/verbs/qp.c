@@ -38,6 +38,7 @@ static void destroy(struct al_obj *obj, const struct ci_interface *ops)
 
 static void release_qp(struct al_obj *obj)
 {
+	mcast_forget((struct al_qp *)obj);
 	pthread_mutex_destroy(&((struct al_qp *)obj)->modify_lock);
 }
 

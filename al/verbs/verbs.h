@@ -32,6 +32,8 @@ struct al_qp {
 	/* Held by a modification from the check of the state to the operation, and while quiescing. Outside the module's locks. */
 	pthread_mutex_t modify_lock;
 	struct al_qp_init init;  /* attributes of al_create_qp(); cap holds the granted sizes */
+	struct al_mcast_group *groups; /* multicast groups of which the queue pair is a member;
+					  guarded by modify_lock */
 	uint32_t reserved_qpn;   /* queue pair number that is reserved in al_dev.qpns; 0: none */
 };
 
@@ -40,6 +42,13 @@ al_status ca_open(struct al_obj *al, struct al_dev *dev, void *context, al_ca_h 
 /* Implements al_reg_mr() for a client's memory. client NULL: memory of this process. */
 al_status mr_reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client *client, void *context, uint32_t *lkey,
 		 uint32_t *rkey, al_mr_h *mr);
+
+/* Implements al_attach_mcast(), and writes whether the queue pair was no member of the group
+ * before. */
+al_status mcast_attach(al_qp_h qp, const ib_gid *gid, uint16_t mlid, bool *is_new);
+/* Forgets the queue pair's memberships in multicast groups, which end with the module's queue pair.
+ */
+void mcast_forget(struct al_qp *qp);
 
 /* ------------------------------------- checks of a module's results (check.c) */
 

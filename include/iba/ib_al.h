@@ -747,6 +747,41 @@ al_status al_post_send(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_
 al_status al_post_recv(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad_wr);
 
 /**
+ * Makes a datagram queue pair a member of a multicast group (SAS, seed 004, ib_attach_mcast; IBTA 10.5.2, 11.3.1). A group is
+ * a multicast GID with a multicast LID. The queue pair receives one copy of each datagram to the group that reaches the queue
+ * pair's port, and of each that leaves by that port, also of its own datagrams, unless it was created with
+ * al_qp_init.block_mcast_loopback. A copy is received as any datagram: it needs a receive request, and Q_Key and P_Key of the
+ * queue pair; its completion has #IB_WC_GRH. To send to the group, post to queue pair number #IB_QPN_MULTICAST with an address
+ * handle of the GID and the LID; a sender need not be a member.
+ *
+ * The queue pair may be in every state, and stays a member until al_detach_mcast() or until it ends. A second call for a
+ * group changes nothing, and the queue pair still receives one copy. The call does not join the group at the subnet's
+ * administrator: where a subnet manager runs, datagrams reach the port only after a join. **Context: may sleep.**
+ *
+ * @param qp   queue pair
+ * @param gid  multicast GID: its first byte is 0xff
+ * @param mlid multicast LID, from #IB_LID_MULTICAST_FIRST to #IB_LID_MULTICAST_LAST
+ * @retval AL_INVALID_PARAMETER gid or mlid names no group
+ * @retval AL_INVALID_QP_TYPE the queue pair is not of type #IB_QPT_UD
+ * @retval AL_LIMIT_EXCEEDED ib_ca_attr.max_mcast_grp, max_mcast_qp_attach or max_total_mcast_qp_attach is reached
+ * @retval AL_UNSUPPORTED the HCA lacks #IB_CA_CAP_MCAST
+ */
+al_status al_attach_mcast(al_qp_h qp, const ib_gid *gid, uint16_t mlid);
+
+/**
+ * Ends a queue pair's membership in a multicast group. When the call has returned, the queue pair receives nothing more by the
+ * group: datagrams that it has not received yet are dropped. Completions of earlier datagrams stay. **Context: may sleep.**
+ *
+ * @param qp   queue pair
+ * @param gid, mlid  as in al_attach_mcast()
+ * @retval AL_NOT_FOUND the queue pair is no member of the group
+ * @retval AL_INVALID_PARAMETER gid or mlid names no group
+ * @retval AL_INVALID_QP_TYPE the queue pair is not of type #IB_QPT_UD
+ * @retval AL_UNSUPPORTED the HCA lacks #IB_CA_CAP_MCAST
+ */
+al_status al_detach_mcast(al_qp_h qp, const ib_gid *gid, uint16_t mlid);
+
+/**
  * Destroys a queue pair and removes its completions from its CQs. The queue pair may accept messages until it ends, or until an
  * object ends that this thread destroyed later. To stop a queue pair at once, destroy it with #AL_DESTROY_SYNC, or change its
  * state to Error first: after al_modify_qp() has returned, the queue pair accepts no message, and its requests are flushed.
@@ -972,10 +1007,12 @@ struct al_snap_module {
 	X(AL_RESOURCE_CQS, 5, "cqs") \
 	X(AL_RESOURCE_QPS, 6, "qps") \
 	X(AL_RESOURCE_BYTES, 7, "bytes") \
-	X(AL_RESOURCE_RINGS, 8, "rings")
+	X(AL_RESOURCE_RINGS, 8, "rings") \
+	X(AL_RESOURCE_MCASTS, 9, "mcasts")
 /**
  * Resource that an agent counts and limits. Connections carry commands, one request at a time each. Bytes counts registered
- * memory, rings the bytes of queues; the other resources are numbers of objects.
+ * memory, rings the bytes of queues, mcasts the memberships of queue pairs in multicast groups; the other resources are numbers
+ * of objects.
  */
 typedef enum al_resource {
 	AL_RESOURCE_LIST(IBA_ENUM_VALUE)

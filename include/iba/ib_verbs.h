@@ -324,7 +324,7 @@ struct ib_qp_cap {
 struct al_qp_init {
 	ib_qp_type qp_type;     /**< transport service */
 	bool sq_sig_all;        /**< every send request generates a completion; false: only requests with #IB_SEND_SIGNALED, and errors */
-	bool block_mcast_loopback; /**< the queue pair's own multicast messages are not delivered to the queue pair */
+	bool block_mcast_loopback; /**< as a member of a multicast group the queue pair receives no copy of its own datagrams */
 	uint8_t port_num;       /**< port of a special or raw queue pair; else 0 */
 	struct ib_qp_cap cap;   /**< sizes, written back */
 	al_cq_h send_cq;        /**< completions of the send queue; may be of another PD (SAS deviation 2) */

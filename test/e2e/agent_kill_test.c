@@ -255,6 +255,9 @@ static void all_commands(void)
 	struct al_cq_attr cq;
 	struct ib_ca_attr ca;
 	struct al_mr_init init = { .length = 8192, .access = TEST_ALL_ACCESS };
+	struct al_qp_init datagrams = { .qp_type = IB_QPT_UD, .cap = { 1, 1, 1, 1, 0 } };
+	static const ib_gid group = { { 0xff, 0x12 } };
+	al_qp_h member;
 	uint8_t *own[2];
 	struct ib_wc wc;
 	al_mr_h more[2];
@@ -278,6 +281,12 @@ static void all_commands(void)
 	al_modify_port(end[0].ca, 1, IB_PORT_MODIFY_RESET_QKEY_CNTR, &port);
 	ck_ok(al_vendor_call(end[0].ca, SOFT_FAULT_CLEAR, NULL, 0, NULL, NULL));
 	ck_ok(al_query_mr(end[0].mr, &mr));
+	datagrams.send_cq = datagrams.recv_cq = end[0].cq;
+	ck_ok(al_create_qp(end[0].pd, &datagrams, NULL, NULL, &member));
+	ck_ok(al_attach_mcast(member, &group, 0xc001));
+	ck_ok(al_attach_mcast(member, &group, 0xc002));
+	ck_ok(al_detach_mcast(member, &group, 0xc001));
+	ck_ok(al_destroy_qp(member, AL_DESTROY_SYNC, NULL));
 	ck_ok(al_resize_cq(end[0].cq, &(uint32_t){ 300 }));
 	ck_ok(al_modify_cq(end[0].cq, 1, 0));
 	ck_ok(al_query_cq(end[0].cq, &cq));

@@ -89,6 +89,9 @@ static al_status if_offered(al_status got, al_status want)
 	return got == AL_UNSUPPORTED ? AL_SUCCESS : expect(got, want);
 }
 
+/* A multicast group, which the queue pairs of this test can not join: they are connected. */
+static const ib_gid group = { { 0xff, 0x12 } };
+
 static al_status is_text(const char *text)
 {
 	return text && *text ? AL_SUCCESS : AL_IO_ERROR;
@@ -395,6 +398,8 @@ static void no_log(void *context, ib_log_level level, const char *text)
 	X(al_create_qp, SLEEPS, try_qp(s->use.pd, s->use.cq, NULL, NULL, &s->made.qp)) \
 	X(al_modify_qp, SLEEPS, modify_qp(s)) \
 	X(al_query_qp, SLEEPS, query_qp(s)) \
+	X(al_attach_mcast, SLEEPS, if_offered(al_attach_mcast(s->use.qp, &group, 0xc001), AL_INVALID_QP_TYPE)) \
+	X(al_detach_mcast, SLEEPS, if_offered(al_detach_mcast(s->use.qp, &group, 0xc001), AL_INVALID_QP_TYPE)) \
 	X(al_snapshot, SLEEPS, snapshot(s)) \
 	X(al_reg_mad_svc, SLEEPS, reg_mad_svc(s)) \
 	\

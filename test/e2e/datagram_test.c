@@ -259,6 +259,55 @@ START_TEST(the_send_queue_recovers_from_an_error)
 }
 END_TEST
 
+/* Both are members, and the client sends: each gets one copy, the client by its HCA. */
+START_TEST(a_multicast_datagram_comes_once_to_each_member)
+{
+	struct ib_ah_attr path = { .dlid = 0xc00a, .port_num = 1, .is_global = true };
+	struct ib_wc wc;
+	bool sent = false;
+	uint32_t count;
+	al_ah_h ah;
+
+	memcpy(path.grh.dgid.raw, "\xff\x12\x40\x1b", 4);
+	path.grh.dgid.raw[15] = 9;
+	ck_ok(al_create_ah(end[0].pd, &path, &ah));
+	memcpy(end[0].mem + SEND_AT, "to all", 7);
+	for (int i = 0; i < 2; i++) {
+		ck_ok(test_post_recv(&end[i], 10, RECV_AT, 100));
+		ck_ok(test_post_recv(&end[i], 11, RECV_AT + 200, 100));
+		ck_ok(al_attach_mcast(end[i].qp, &path.grh.dgid, path.dlid));
+		ck_ok(al_attach_mcast(end[i].qp, &path.grh.dgid, path.dlid));
+	}
+	ck_ok(send_one(&end[0], ah, IB_QPN_MULTICAST, 7));
+	for (int n = 0; n < 2; n++) { /* the send's completion, and that of the client's copy */
+		wc = take(&end[0]);
+		ck_assert_int_eq(wc.status, IB_WC_SUCCESS);
+		sent |= wc.wr_id == 1;
+		ck_assert(wc.wr_id == 1 || wc.wr_id == 10);
+	}
+	ck_assert(sent);
+	wc = take(&end[1]);
+	ck_assert_uint_eq(wc.wr_id, 10);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_mem_eq(end[i].mem + RECV_AT + IB_GRH_BYTES, "to all", 7);
+		ck_assert_mem_eq(end[i].mem + RECV_AT + 24, path.grh.dgid.raw, 16);
+	}
+	ck_assert_uint_eq(wc.byte_len, IB_GRH_BYTES + 7);
+	ck_assert_uint_eq(wc.wc_flags, IB_WC_GRH);
+	ck_assert_uint_eq(wc.src_qp, end[0].qpn);
+
+	ck_ok(al_detach_mcast(end[0].qp, &path.grh.dgid, path.dlid));
+	ck_ok(send_one(&end[0], ah, IB_QPN_MULTICAST, 7));
+	ck_assert_uint_eq(take(&end[0]).wr_id, 1);
+	ck_assert_uint_eq(take(&end[1]).wr_id, 11);
+	for (int i = 0; i < 2; i++) {
+		ck_ok(al_poll_cq(end[i].cq, 1, &wc, &count));
+		ck_assert_uint_eq(count, 0);
+	}
+	ck_ok(al_destroy_ah(ah, AL_DESTROY_SYNC, NULL));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("datagrams");
@@ -268,6 +317,7 @@ int main(void)
 	tcase_add_loop_test(tcase, a_question_is_answered_to_whoever_asked, 0, 2);
 	tcase_add_loop_test(tcase, a_completion_callback_answers_too, 0, 2);
 	tcase_add_test(tcase, a_datagram_longer_than_its_receive_is_dropped_and_the_receive_serves_the_next);
+	tcase_add_test(tcase, a_multicast_datagram_comes_once_to_each_member);
 	tcase_add_test(tcase, a_wrong_address_handle_is_refused);
 	tcase_add_test(tcase, the_send_queue_recovers_from_an_error);
 	suite_add_tcase(suite, tcase);

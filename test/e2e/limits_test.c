@@ -107,6 +107,29 @@ static al_status make_qp(struct maker *m)
 	return status;
 }
 
+static const ib_gid group = { { 0xff, 0x12 } };
+
+static al_status make_ud(struct maker *m, al_qp_h *qp)
+{
+	struct al_qp_init init = {
+		.qp_type = IB_QPT_UD, .cap = { 4, 4, 1, 1, 0 }, .send_cq = m->cq, .recv_cq = m->cq
+	};
+
+	return al_create_qp(m->pd, &init, NULL, NULL, qp);
+}
+
+static al_status make_mcast(struct maker *m)
+{
+	al_qp_h qp;
+	al_status status = make_ud(m, &qp);
+
+	if (status)
+		return status;
+	status = al_attach_mcast(qp, &group, 0xc001);
+	ck_ok(al_destroy_qp(qp, AL_DESTROY_SYNC, NULL));
+	return status;
+}
+
 static const struct {
 	al_status (*make)(struct maker *m);
 	uint32_t takes; /* 1 << enum al_resource */
@@ -115,6 +138,7 @@ static const struct {
 	{ make_mr, 1u << AL_RESOURCE_MRS | 1u << AL_RESOURCE_BYTES },
 	{ make_cq, 1u << AL_RESOURCE_CQS | 1u << AL_RESOURCE_RINGS },
 	{ make_qp, 1u << AL_RESOURCE_QPS | 1u << AL_RESOURCE_RINGS },
+	{ make_mcast, 1u << AL_RESOURCE_QPS | 1u << AL_RESOURCE_RINGS | 1u << AL_RESOURCE_MCASTS },
 };
 #define MAKERS (sizeof(makers) / sizeof(makers[0]))
 
@@ -250,6 +274,54 @@ START_TEST(a_queue_that_is_resized_is_charged_for_what_it_has)
 	expect_rings(&m, 100);
 	ck_ok(al_destroy_cq(m.cq, AL_DESTROY_SYNC, NULL));
 	expect_rings(&m, 0);
+	ck_ok(al_close(m.al, AL_DESTROY_SYNC, NULL));
+	stop();
+}
+END_TEST
+
+static void expect_mcasts(struct maker *m, uint64_t num)
+{
+	struct al_snap_client client, user;
+
+	look(m->al, &client, &user);
+	ck_assert_uint_eq(client.use[AL_RESOURCE_MCASTS].now, num);
+	ck_assert_uint_eq(user.use[AL_RESOURCE_MCASTS].now, num);
+}
+
+START_TEST(a_membership_is_charged_once_and_until_it_ends)
+{
+	struct ib_ca_attr ca;
+	struct maker m;
+	al_qp_h qp[2];
+
+	start();
+	begin(&m);
+	attr.limits.client[AL_RESOURCE_MCASTS] = 3;
+	ald_configure(&attr);
+	ck_ok(al_query_ca(m.ca, &ca));
+	ck_assert_uint_eq(ca.max_total_mcast_qp_attach, 3);
+	ck_assert_uint_eq(ca.max_mcast_grp, 3);
+	ck_assert_uint_eq(ca.max_mcast_qp_attach, 3);
+	for (int i = 0; i < 2; i++)
+		ck_ok(make_ud(&m, &qp[i]));
+	expect_mcasts(&m, 0);
+	ck_ok(al_attach_mcast(qp[0], &group, 0xc001));
+	ck_ok(al_attach_mcast(qp[0], &group, 0xc001));
+	expect_mcasts(&m, 1);
+	ck_ok(al_attach_mcast(qp[1], &group, 0xc001));
+	ck_ok(al_attach_mcast(qp[1], &group, 0xc002));
+	expect_mcasts(&m, 3);
+	ck_status(al_attach_mcast(qp[0], &group, 0xc002), AL_LIMIT_EXCEEDED);
+	expect_mcasts(&m, 3);
+	ck_status(al_detach_mcast(qp[0], &group, 0xc002), AL_NOT_FOUND);
+	ck_ok(al_detach_mcast(qp[1], &group, 0xc001));
+	expect_mcasts(&m, 2);
+	ck_ok(al_attach_mcast(qp[0], &group, 0xc002));
+	ck_ok(al_destroy_qp(qp[0], AL_DESTROY_SYNC, NULL));
+	expect_mcasts(&m, 1);
+	ck_ok(al_close(m.al, AL_DESTROY_SYNC, NULL));
+	m.al = agent_open();
+	expect_mcasts(&m, 0);
 	ck_ok(al_close(m.al, AL_DESTROY_SYNC, NULL));
 	stop();
 }
@@ -658,6 +730,7 @@ int main(int argc, char **argv)
 	tcase_add_loop_test(tcase, each_limit_refuses_what_takes_of_it_and_nothing_else_and_charges_nothing, 0, 2);
 	tcase_add_test(tcase, what_somebody_has_beyond_a_new_limit_stays_his);
 	tcase_add_test(tcase, a_queue_that_is_resized_is_charged_for_what_it_has);
+	tcase_add_test(tcase, a_membership_is_charged_once_and_until_it_ends);
 	tcase_add_test(tcase, a_users_limits_hold_for_all_his_clients_together);
 	tcase_add_test(tcase, each_right_opens_its_rows_to_whom_it_is_given);
 	tcase_add_test(tcase, a_client_is_complained_of_once);

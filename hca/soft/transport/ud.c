@@ -246,8 +246,8 @@ void ud_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 		drop(r, qp, pkt);
 		return;
 	}
-	if (!packet_is_multicast(
-		    pkt)) /* the port has counted a multicast datagram, once for all members */
+	/* the port has counted a multicast datagram, once for all members */
+	if (!packet_is_multicast(pkt))
 		pkt_count_received(qp, pkt);
 	if (!resp_take_recv(qp)) {
 		drop(r, qp, pkt);

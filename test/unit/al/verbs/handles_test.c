@@ -162,6 +162,9 @@ PROBE(qp_num, al_qp_num, h, (uint32_t *)&out.number)
 PROBE(post_send, al_post_send, h, &(const struct ib_send_wr){ .opcode = IB_WR_SEND },
       (const struct ib_send_wr **)&out.pointer)
 PROBE(post_recv, al_post_recv, h, &(const struct ib_recv_wr){ .wr_id = 1 }, (const struct ib_recv_wr **)&out.pointer)
+static const ib_gid group = { { 0xff, 0x12 } };
+PROBE(attach_mcast, al_attach_mcast, h, &group, 0xc001)
+PROBE(detach_mcast, al_detach_mcast, h, &group, 0xc001)
 PROBE(destroy_qp, al_destroy_qp, h, NULL, NULL)
 PROBE(snapshot, al_snapshot, h, (struct al_snapshot **)&out.pointer)
 
@@ -257,6 +260,8 @@ static const struct probe {
 	{ "al_qp_num", AL_OBJ_QP, probe_qp_num, false },
 	{ "al_post_send", AL_OBJ_QP, probe_post_send, false },
 	{ "al_post_recv", AL_OBJ_QP, probe_post_recv, false },
+	{ "al_attach_mcast", AL_OBJ_QP, probe_attach_mcast, false },
+	{ "al_detach_mcast", AL_OBJ_QP, probe_detach_mcast, false },
 	{ "al_destroy_qp", AL_OBJ_QP, probe_destroy_qp, false },
 	{ "al_reg_mad_svc", AL_OBJ_CA, probe_reg_mad_svc, false },
 	{ "al_reg_mad_svc", AL_OBJ_CHANNEL, probe_reg_mad_svc_channel, true },

@@ -44,6 +44,10 @@ check_PROGRAMS += test/unit/al/verbs/cq_resize_test
 test_unit_al_verbs_cq_resize_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_verbs_cq_resize_test_LDADD = $(API_LIBS)
 
+check_PROGRAMS += test/unit/al/verbs/mcast_test
+test_unit_al_verbs_mcast_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_verbs_mcast_test_LDADD = $(API_LIBS)
+
 check_PROGRAMS += test/unit/al/verbs/mr_test
 test_unit_al_verbs_mr_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_verbs_mr_test_LDADD = $(API_LIBS)
