@@ -160,7 +160,8 @@ START_TEST(of_a_removed_hca_no_queue_pair_attaches)
 	al_set_log(test_ignore_log, NULL);
 	ck_ok(al_attach_mcast(qp, &gid, MLID));
 	fake->withdraw(0, 0);
-	ck_status(al_attach_mcast(qp, &gid, MLID), AL_CA_REMOVED);
+	ck_soon(al_attach_mcast(qp, &gid, MLID) ==
+		AL_CA_REMOVED); /* a member, which the module is not asked about */
 	ck_status(al_attach_mcast(qp, &other, MLID), AL_CA_REMOVED);
 	ck_status(al_detach_mcast(qp, &gid, MLID), AL_CA_REMOVED);
 	expect_calls(1, 0);

@@ -13,9 +13,12 @@
 #define SLOT    (GRH + MTU)
 #define MEMBERS 24
 
-static const ib_gid mgid = { { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7 } };
-static const ib_gid other_gid = { { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-				    8 } };
+/* Groups of one GID and OTHER_LID, or of one LID and other_gid, have the same hash in port/mcast.c
+ * as the group. */
+#define OTHER_LID (MLID + 256)
+static const ib_gid mgid = { { 0xff, 0x12, 0x40, 0x1b, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7 } };
+static const ib_gid other_gid = { { 0xff, 0x12, 0x40, 0x1b, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
+				    232 } };
 
 struct member {
 	struct qp *qp;
@@ -177,7 +180,7 @@ START_TEST(each_member_gets_each_datagram_once_and_nobody_else_does)
 	gid = add(&hca[1], NULL);
 	add(&hca[0], NULL);
 	add(&hca[1], NULL);
-	ck_assert_int_eq(ops->attach_mcast(lid->qp->ci, &mgid, MLID + 1), AL_SUCCESS);
+	ck_assert_int_eq(ops->attach_mcast(lid->qp->ci, &mgid, OTHER_LID), AL_SUCCESS);
 	ck_assert_int_eq(ops->attach_mcast(gid->qp->ci, &other_gid, MLID), AL_SUCCESS);
 	post_groups(0, RECVS);
 	run_all();
