@@ -342,6 +342,8 @@ START_TEST(half_of_a_multicast_address_reaches_nobody)
 	expect_wc(p.acq, 1, IB_WC_SUCCESS);
 	expect_empty(member[0].cq);
 	expect_empty(member[1].cq);
+	ck_assert_uint_eq(counters(&hca[0]).xmit_packets, 1);
+	ck_assert_uint_eq(counters(&hca[0]).multicast_xmit_packets, 0);
 	finish_group();
 }
 END_TEST
