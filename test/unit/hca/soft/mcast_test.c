@@ -211,6 +211,36 @@ START_TEST(threads_deliver_as_well)
 }
 END_TEST
 
+/* One post, of more copies than the pool has: members at the sender's port receive while the sender
+ * sends. */
+START_TEST(a_long_chain_reaches_each_member)
+{
+	struct ib_send_wr wr[RECVS];
+	struct ib_sge sge;
+	uint32_t i, n;
+
+	start_group("", NULL);
+	for (i = 0; i < 10; i++)
+		add_member(&hca[0], NULL);
+	ck_assert_uint_gt(RECVS * 10, MCAST_COPIES);
+	sge = sge_of(p.am, 0, 64);
+	for (n = 0; n < RECVS; n++) {
+		wr[n] = datagram(n, &sge, 0);
+		wr[n].wr.ud.remote_qpn = IB_QPN_MULTICAST;
+		if (n)
+			wr[n - 1].next = &wr[n];
+	}
+	post(p.a, wr);
+	for (i = 0; i < 10; i++) {
+		for (n = 0; n < RECVS; n++)
+			expect_wc(member[i].cq, n, IB_WC_SUCCESS);
+		ck_assert_mem_eq(member[i].mr->buf + (RECVS - 1) * SLOT + GRH, p.am->buf, 64);
+	}
+	ck_assert_uint_eq(counters(&hca[0]).rcv_dropped, 0);
+	finish_group();
+}
+END_TEST
+
 START_TEST(immediate_and_solicited_arrive_at_each_member)
 {
 	struct ib_send_wr wr;
@@ -858,6 +888,7 @@ int main(void)
 
 	tcase_add_loop_test(t, each_member_gets_each_datagram_once_and_nobody_else_does, 0, 3);
 	tcase_add_test(t, threads_deliver_as_well);
+	tcase_add_test(t, a_long_chain_reaches_each_member);
 	tcase_add_test(t, immediate_and_solicited_arrive_at_each_member);
 	tcase_add_loop_test(t, a_sender_gets_its_own_datagram_unless_it_blocks_that, 0, 2);
 	tcase_add_loop_test(t, a_datagram_stays_at_the_cable_of_the_senders_port, 0, 2);
