@@ -292,8 +292,9 @@ START_TEST(a_membership_is_charged_once_and_until_it_ends)
 {
 	struct ib_ca_attr ca;
 	struct maker m;
-	al_qp_h qp[2];
+	al_qp_h qp[3];
 
+	ck_assert(!setenv("IBAL_SOFT", "max_mcast_qp_attach=2", 1));
 	start();
 	begin(&m);
 	attr.limits.client[AL_RESOURCE_MCASTS] = 3;
@@ -301,14 +302,17 @@ START_TEST(a_membership_is_charged_once_and_until_it_ends)
 	ck_ok(al_query_ca(m.ca, &ca));
 	ck_assert_uint_eq(ca.max_total_mcast_qp_attach, 3);
 	ck_assert_uint_eq(ca.max_mcast_grp, 3);
-	ck_assert_uint_eq(ca.max_mcast_qp_attach, 3);
-	for (int i = 0; i < 2; i++)
+	ck_assert_uint_eq(ca.max_mcast_qp_attach, 2); /* the HCA's */
+	for (int i = 0; i < 3; i++)
 		ck_ok(make_ud(&m, &qp[i]));
 	expect_mcasts(&m, 0);
 	ck_ok(al_attach_mcast(qp[0], &group, 0xc001));
 	ck_ok(al_attach_mcast(qp[0], &group, 0xc001));
 	expect_mcasts(&m, 1);
 	ck_ok(al_attach_mcast(qp[1], &group, 0xc001));
+	expect_mcasts(&m, 2);
+	ck_status(al_attach_mcast(qp[2], &group, 0xc001), AL_LIMIT_EXCEEDED); /* the HCA refuses */
+	expect_mcasts(&m, 2);
 	ck_ok(al_attach_mcast(qp[1], &group, 0xc002));
 	expect_mcasts(&m, 3);
 	ck_status(al_attach_mcast(qp[0], &group, 0xc002), AL_LIMIT_EXCEEDED);
