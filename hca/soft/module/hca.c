@@ -86,7 +86,7 @@ static al_status fill_port(struct soft_hca *hca, uint32_t i)
 	port->cable = port; /* a port without a cable has a loopback plug */
 	port->link = link_of_ports;
 	port->num = (uint8_t)(i + 1);
-	port->special = &hca->special[i * SPECIAL_QPS];
+	port->special = &hca->special[(size_t)i * SPECIAL_QPS];
 	port->guid = conf->placed ? conf->place[i].guid : hca->guid + i + 1;
 	if (!hca->ports.managed) /* else the subnet manager assigns LIDs */
 		port->lids = first_lids(conf, i);
