@@ -101,20 +101,20 @@ static uint64_t bytes_of(uint64_t value)
 	return word;
 }
 
+/* release: an odd gid_changes is seen with any word of the change; pairs with the acquires in
+ * port_gid() */
 static void store_gid(struct soft_port *port, uint32_t index, uint64_t prefix, uint64_t guid)
 {
 	atomic_store_explicit(&port->gids[index][0], guid ? bytes_of(prefix) : 0,
-			      memory_order_relaxed);
-	atomic_store_explicit(&port->gids[index][1], bytes_of(guid), memory_order_relaxed);
+			      memory_order_release);
+	atomic_store_explicit(&port->gids[index][1], bytes_of(guid), memory_order_release);
 }
 
-/* Begins and ends a change of the GID table: port_gid() reads again meanwhile. Under ports_lock. */
+/* Begins a change of the GID table, which gids_changed() ends: port_gid() reads again meanwhile.
+ * Under ports_lock. */
 static void change_gids(struct soft_port *port)
 {
 	atomic_fetch_add_explicit(&port->gid_changes, 1, memory_order_relaxed);
-	/* release: an odd count is seen before any word of the change; pairs with the fence in
-	 * port_gid() */
-	atomic_thread_fence(memory_order_release);
 }
 
 static void gids_changed(struct soft_port *port)
@@ -168,11 +168,10 @@ ib_gid port_gid(const struct soft_port *port, uint32_t index)
 	do {
 		/* acquire: pairs with the release in gids_changed() */
 		before = atomic_load_explicit(&port->gid_changes, memory_order_acquire);
-		words[0] = atomic_load_explicit(&port->gids[index][0], memory_order_relaxed);
-		words[1] = atomic_load_explicit(&port->gids[index][1], memory_order_relaxed);
-		/* acquire: the words are read before the count is read again; pairs with the fence
-		 * in change_gids() */
-		atomic_thread_fence(memory_order_acquire);
+		/* acquire: pairs with the releases in store_gid(); the count is read again after
+		 * the words */
+		words[0] = atomic_load_explicit(&port->gids[index][0], memory_order_acquire);
+		words[1] = atomic_load_explicit(&port->gids[index][1], memory_order_acquire);
 		after = atomic_load_explicit(&port->gid_changes, memory_order_relaxed);
 	} while (UNLIKELY(before != after || before & 1));
 	memcpy(gid.raw, words, sizeof(words));
