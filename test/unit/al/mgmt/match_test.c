@@ -323,6 +323,31 @@ START_TEST(two_services_do_not_want_the_same_datagrams)
 }
 END_TEST
 
+/* The library refuses, whatever the module says. */
+START_TEST(a_channel_driver_does_not_get_the_librarys_queue_pairs)
+{
+	static const ib_qp_type types[] = { IB_QPT_SMI, IB_QPT_GSI };
+	struct al_mad_svc_init init = svc_init(VENDOR);
+	struct al_qp_init qp = { .cap = { 1, 1, 1, 1, 0 } };
+	struct al_cq_init cq = { .cqe = 4 };
+	al_qp_h made;
+	al_pd_h pd;
+
+	ck_ok(al_alloc_pd(ca, NULL, &pd));
+	ck_ok(al_create_cq(pd, &cq, NULL, NULL, NULL, &qp.send_cq));
+	qp.recv_cq = qp.send_cq;
+	side_register(&side, &init);
+	for (int i = 0; i < 2; i++) {
+		qp.qp_type = types[i];
+		qp.port_num = 1;
+		ck_status(al_create_qp(pd, &qp, NULL, NULL, &made), AL_RESOURCE_BUSY);
+		qp.port_num = 2; /* a port that the library does not serve */
+		ck_ok(al_create_qp(pd, &qp, NULL, NULL, &made));
+		ck_ok(al_destroy_qp(made, AL_DESTROY_SYNC, NULL));
+	}
+}
+END_TEST
+
 /* Whatever fails while a port's service begins, nothing is left of it, and the next attempt
  * succeeds. */
 START_TEST(a_service_that_can_not_begin_leaves_nothing)
@@ -990,6 +1015,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, set_up, tear_down);
 	tcase_add_test(tc, a_registration_that_makes_no_sense_is_refused);
 	tcase_add_test(tc, two_services_do_not_want_the_same_datagrams);
+	tcase_add_test(tc, a_channel_driver_does_not_get_the_librarys_queue_pairs);
 	tcase_add_test(tc, a_service_that_can_not_begin_leaves_nothing);
 	tcase_add_test(tc, without_any_of_its_allocations_a_call_fails_and_leaves_nothing);
 	tcase_add_test(tc, an_unsolicited_datagram_goes_to_the_service_that_wants_it);
