@@ -2,8 +2,8 @@
 /*
  * The fabric: ports of HCAs and virtual switches, joined by the cables of a topology. Packets
  * travel by value: a sender copies each packet into a packet of its port's pool, and that packet
- * passes from node to node by its LRH until an HCA has executed it or a node has dropped it. Nobody
- * waits for a next hop: the pools of the senders bound what is under way.
+ * passes from node to node by its LRH until an HCA has executed it or a node has dropped it. No node waits
+ * for room at the next node: the pools of the senders bound the packets that are under way.
  *
  * fabric.c has the fabric and the operations of the link, switch.c the forwarding.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Virtual switches: an actor each, which forwards the packets in its arrivals by the linear
- * forwarding table (IBTA 18.2.4). Whoever puts a packet into the arrivals kicks the actor, so on an
- * idle machine the sender's thread takes a packet through all switches.
+ * forwarding table (IBTA 18.2.4). The node that puts a packet into the arrivals kicks the
+ * actor, so on an idle machine the sender's thread takes a packet through all switches.
  */
 #include "hca/soft/fabric/fabric.h"
 #include "hca/soft/packet/packet.h"
