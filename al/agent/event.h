@@ -21,7 +21,7 @@ struct source {
 	uint32_t kind;         /* enum agent_event_kind of the source's asynchronous events */
 	uint32_t port;         /* number of the port; 0: no port */
 	uint32_t pending;      /* events that are not sent yet: 1 << enum ib_event_type, and SOURCE_* */
-	struct ladder ladder;  /* events of a port: what was sent, and what is not sent yet */
+	struct ladder ladder;  /* a port's events: those sent to the client, and those still to send */
 	uint64_t cookie;       /* the client's name for the object */
 	uint64_t guid;         /* of the HCA, in events of its arrival and removal */
 };

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Refuses what is no regular file, since reading it could block or never end. */
+/* Refuses a path that names no regular file, since a read of a device or pipe could block or never end. */
 static al_status check_file(const struct topology_text *text, int fd, size_t *length)
 {
 	struct stat st;

@@ -37,7 +37,7 @@ bool cursor_take_guid(struct cursor *c, uint64_t *guid);
 /* Takes "[ext 5]", which ibnetdiscover -g adds to ports of a chassis, or nothing. */
 bool cursor_take_external(struct cursor *c);
 bool cursor_take_quoted(struct cursor *c, struct span *s);
-/* Takes what is up to the next blank. The length is 0 at the end of the line. */
+/* Takes the characters up to the next blank. The length is 0 at the end of the line. */
 struct span cursor_take_word(struct cursor *c);
 /* True: nothing is left of the line but a comment, at which the cursor is then. */
 bool cursor_at_end(struct cursor *c);
@@ -53,7 +53,7 @@ const char *speed_name(uint32_t speed);
 /* Return an ib_speed, or 0. Of a mask of SDR, DDR and QDR the fastest counts. */
 uint8_t speed_of_name(struct span name);
 uint8_t speed_of_mask(uint64_t mask);
-/* True: the word is one such as "4xEDR", or has question marks for what is not known. */
+/* True: the word is one such as "4xEDR", or has question marks for an unknown width and speed. */
 bool span_is_rate(struct span word, struct cursor *width, struct span *speed);
 
 #endif

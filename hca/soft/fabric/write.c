@@ -54,7 +54,7 @@ static void write_port(const struct topology *t, const struct topology_port *por
 		fprintf(to, "%ux", width_lanes(port->width));
 	else
 		fputs("??", to);
-	/* ibnetdiscover prints question marks for what is not known. */
+	/* ibnetdiscover prints question marks for an unknown width or speed. */
 	fprintf(to, "%s\n", speed_name(port->speed) ? speed_name(port->speed) : "???");
 }
 

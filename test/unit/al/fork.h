@@ -29,7 +29,7 @@
 #define THREADS_STAY false
 #endif
 
-/* ThreadSanitizer ends a child that starts threads, unless it is told not to. */
+/* ThreadSanitizer ends a forked child that starts threads, unless an option of ThreadSanitizer forbids that. */
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void)
 {

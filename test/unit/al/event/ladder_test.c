@@ -165,7 +165,7 @@ static void take_some(uint32_t x)
 		read_one(&clients[channels[x >> 2 & 1]]);
 }
 
-/* What a PnP registration is told of. */
+/* The events that a PnP registration gets. */
 static void without_fatal(const struct history *all, struct history *h)
 {
 	h->num = 0;
