@@ -5,7 +5,7 @@
 noinst_LTLIBRARIES += libibal-core.la
 # The library calls itself directly: nobody may put a function of his own between its parts.
 libibal_core_la_CFLAGS = $(AM_CFLAGS) -ftls-model=initial-exec -fno-semantic-interposition
-libibal_core_la_LIBADD = $(GMODULE_LIBS) $(GLIB_LIBS) $(URCU_LIBS) $(PCI_LIBS)
+libibal_core_la_LIBADD = mad/libmad.la $(GMODULE_LIBS) $(GLIB_LIBS) $(URCU_LIBS) $(PCI_LIBS)
 libibal_core_la_SOURCES = \
 	al/event/async.c \
 	al/event/async.h \
@@ -15,29 +15,25 @@ libibal_core_la_SOURCES = \
 	al/event/hca.h \
 	al/event/pnp.c \
 	al/event/pnp.h \
+	al/event/seen.c \
 	al/library/library.c \
 	al/library/private.c \
 	al/library/private.h \
 	al/library/snapshot.c \
-	al/mgmt/gsi.c \
-	al/mgmt/gsi.h \
+	al/mgmt/agents.c \
+	al/mgmt/agents.h \
 	al/mgmt/link.h \
 	al/mgmt/mad.c \
 	al/mgmt/mgmt.h \
-	al/mgmt/pma.c \
-	al/mgmt/pma.h \
+	al/mgmt/owner.h \
+	al/mgmt/path.c \
+	al/mgmt/path.h \
 	al/mgmt/port.c \
+	al/mgmt/remote.c \
+	al/mgmt/remote.h \
 	al/mgmt/rmpp.c \
 	al/mgmt/rmpp.h \
 	al/mgmt/send.c \
-	al/mgmt/sma.c \
-	al/mgmt/sma.h \
-	al/mgmt/sma_port_info.c \
-	al/mgmt/sma_private.h \
-	al/mgmt/sma_table.c \
-	al/mgmt/sma_trap.c \
-	al/mgmt/smi.c \
-	al/mgmt/smi.h \
 	al/mgmt/transfer.c \
 	al/object/client.c \
 	al/object/client.h \
@@ -59,6 +55,8 @@ libibal_core_la_SOURCES = \
 	al/object/shared.c \
 	al/object/shared.h \
 	al/object/strings.c \
+	al/object/strand.c \
+	al/object/strand.h \
 	al/object/thread.c \
 	al/object/thread.h \
 	al/protocol/commands.def \
@@ -70,6 +68,7 @@ libibal_core_la_SOURCES = \
 	al/user/event.c \
 	al/user/hooks.c \
 	al/user/hooks.h \
+	al/user/mad.c \
 	al/user/memory.c \
 	al/user/post.c \
 	al/user/snapshot.c \
@@ -109,26 +108,44 @@ pkgconfig_DATA += al/ibal.pc
 # The tools see ib_al.h and nothing else of the library.
 noinst_LTLIBRARIES += al/tools/libtools.la
 al_tools_libtools_la_CFLAGS = $(TOOL_CFLAGS)
-al_tools_libtools_la_SOURCES = al/tools/tool.c al/tools/tool.h
+al_tools_libtools_la_SOURCES = al/tools/svg.c al/tools/svg.h al/tools/tool.c al/tools/tool.h
 TOOL_CFLAGS = $(AM_CFLAGS) $(GIO_CFLAGS) $(JSON_CFLAGS)
-TOOL_LIBS = al/tools/libtools.la libibal.la $(JSON_LIBS) $(GIO_LIBS) $(GLIB_LIBS)
+TOOL_LIBS = al/tools/libtools.la libibal.la $(JSON_LIBS) $(GIO_LIBS) $(GLIB_LIBS) -lm
 
 # All of al_query but its main(), so that a test can run it in a process that has objects.
 noinst_LTLIBRARIES += al/tools/libquery.la
 al_tools_libquery_la_CFLAGS = $(TOOL_CFLAGS)
 al_tools_libquery_la_SOURCES = \
+	al/tools/errors.c \
+	al/tools/errors.h \
+	al/tools/net.c \
+	al/tools/net.h \
+	al/tools/net_diff.c \
+	al/tools/net_dot.c \
+	al/tools/net_layout.c \
+	al/tools/net_layout.h \
+	al/tools/net_svg.c \
+	al/tools/net_text.c \
+	al/tools/port_info.c \
+	al/tools/port_info.h \
 	al/tools/query.c \
 	al/tools/query.h \
 	al/tools/query_ca.c \
 	al/tools/query_caps.c \
 	al/tools/query_capture.c \
+	al/tools/query_check.c \
 	al/tools/query_clients.c \
 	al/tools/query_doctor.c \
 	al/tools/query_events.c \
 	al/tools/query_fault.c \
+	al/tools/query_mad.c \
 	al/tools/query_res.c \
 	al/tools/query_sys.c \
-	al/tools/query_table.c
+	al/tools/query_table.c \
+	al/tools/query_topology.c \
+	al/tools/sweep.c \
+	al/tools/sweep.h \
+	al/tools/sweep_port.c
 
 bin_PROGRAMS += al_query
 al_query_CFLAGS = $(TOOL_CFLAGS)
@@ -147,7 +164,7 @@ al_tools_libperf_la_SOURCES = al/tools/perf_stat.c al/tools/perf_stat.h
 
 bin_PROGRAMS += al_perf
 al_perf_CFLAGS = $(TOOL_CFLAGS)
-al_perf_LDADD = al/tools/libperf.la $(TOOL_LIBS) -lm
+al_perf_LDADD = al/tools/libperf.la $(TOOL_LIBS)
 al_perf_SOURCES = al/tools/al_perf.c al/tools/meet.c al/tools/meet.h al/tools/pair.c al/tools/pair.h \
 	al/tools/perf.h al/tools/perf_far.c al/tools/perf_flow.c al/tools/perf_flow.h al/tools/perf_meet.c \
 	al/tools/perf_meet.h al/tools/perf_rdma.c al/tools/perf_report.c al/tools/perf_svg.c
@@ -171,6 +188,8 @@ al_agent_libagent_la_SOURCES = \
 	al/agent/door.h \
 	al/agent/event.c \
 	al/agent/event.h \
+	al/agent/guard.c \
+	al/agent/guard.h \
 	al/agent/hca.c \
 	al/agent/hca.h \
 	al/agent/kind.c \
@@ -178,6 +197,7 @@ al_agent_libagent_la_SOURCES = \
 	al/agent/kinds.def \
 	al/agent/loop.c \
 	al/agent/loop.h \
+	al/agent/mad.c \
 	al/agent/memory.c \
 	al/agent/memory.h \
 	al/agent/object.c \
@@ -192,6 +212,8 @@ al_agent_libagent_la_SOURCES = \
 	al/agent/snapshot.c \
 	al/agent/socket.c \
 	al/agent/socket.h \
+	al/agent/stage.c \
+	al/agent/stage.h \
 	al/agent/verbs.c \
 	al/agent/verbs.h \
 	al/object/port.c \
@@ -211,3 +233,29 @@ al/agent/ald.service: al/agent/ald.service.in
 	$(AM_V_GEN)$(MKDIR_P) al/agent && sed 's|[@]sbindir[@]|$(sbindir)|' $(srcdir)/al/agent/ald.service.in >$@.tmp && mv $@.tmp $@
 EXTRA_DIST += al/agent/ald.service.in
 CLEANFILES += al/agent/ald.service
+
+# The replacement of libibumad. Its directory is on no search path, so it never stands in for the system's unless al_run says so.
+compatdir = $(pkglibdir)/compat
+compat_LTLIBRARIES = al/compat/umad/libibumad.la
+al_compat_umad_libibumad_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+al_compat_umad_libibumad_la_LIBADD = libibal.la
+al_compat_umad_libibumad_la_LDFLAGS = $(AM_LDFLAGS) -version-info 3:0:0 $(no_undefined) \
+	-Wl,--version-script=$(srcdir)/al/compat/umad/libibumad.map
+EXTRA_al_compat_umad_libibumad_la_DEPENDENCIES = al/compat/umad/libibumad.map
+al_compat_umad_libibumad_la_SOURCES = \
+	al/compat/umad/buffer.c \
+	al/compat/umad/device.c \
+	al/compat/umad/device.h \
+	al/compat/umad/port.c \
+	al/compat/umad/text.c \
+	al/compat/umad/umad.h
+EXTRA_DIST += al/compat/umad/libibumad.map
+
+# al_run runs programs with that library.
+bin_SCRIPTS = al/compat/al_run
+al/compat/al_run: al/compat/al_run.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) al/compat && sed -e 's|[@]libdir[@]|$(libdir)|' -e 's|[@]compatdir[@]|$(compatdir)|' \
+		-e 's|[@]sbindir[@]|$(sbindir)|' -e 's|[@]bindir[@]|$(bindir)|' $(srcdir)/al/compat/al_run.in >$@.tmp && \
+		chmod +x $@.tmp && mv $@.tmp $@
+EXTRA_DIST += al/compat/al_run.in
+CLEANFILES += al/compat/al_run

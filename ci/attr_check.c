@@ -29,6 +29,13 @@ static const struct range ca_ranges[] = {
 	CA(vendor_id, 0, 0xffffff),
 	CA(atomic_cap, IB_ATOMIC_NONE, IB_ATOMIC_GLOBAL),
 	CA(masked_atomic_cap, IB_ATOMIC_NONE, IB_ATOMIC_GLOBAL),
+	CA(node_type, IB_NODE_CA, IB_NODE_SWITCH),
+};
+
+/* An external port of a switch needs no such tables. */
+static const struct range table_ranges[] = {
+	PORT(gid_tbl_len, 1, 1u << 16), /* an index of the table has 16 bits */
+	PORT(pkey_tbl_len, 1, 1u << 16),
 };
 
 static const struct range port_ranges[] = {
@@ -37,8 +44,8 @@ static const struct range port_ranges[] = {
 	PORT(link_layer, IB_LINK_LAYER_UNSPECIFIED, IB_LINK_LAYER_ETHERNET),
 	PORT(max_mtu, IB_MTU_256, IB_MTU_4096),
 	PORT(max_msg_size, 0, 1u << 31),
-	PORT(gid_tbl_len, 1, 1u << 16), /* an index of the table has 16 bits */
-	PORT(pkey_tbl_len, 1, 1u << 16),
+	PORT(gid_tbl_len, 0, 1u << 16),
+	PORT(pkey_tbl_len, 0, 1u << 16),
 	PORT(lmc, 0, 7),
 	PORT(sm_sl, 0, 15),
 };
@@ -82,6 +89,8 @@ al_status ci_query_ca(const struct ci_interface *ops, struct ci_ca *ca, struct i
 
 	if (st)
 		return query_failed("query_ca", st, text);
+	if (!found.node_type) /* a module that does not know of node types */
+		found.node_type = IB_NODE_CA;
 	r = find_wrong(&found, ca_ranges, sizeof(ca_ranges) / sizeof(ca_ranges[0]));
 	if (r) {
 		ci_set_text(text, "query_ca returned %s %llu; valid are %llu to %llu", r->name,
@@ -96,6 +105,12 @@ al_status ci_query_ca(const struct ci_interface *ops, struct ci_ca *ca, struct i
 	return AL_SUCCESS;
 }
 
+/* True: the port is an external port of a switch. */
+static bool is_external(const struct ci_ca *ca, uint8_t port)
+{
+	return port && ((const struct ci_registration *)ca->ctx)->attr.node_type == IB_NODE_SWITCH;
+}
+
 al_status ci_query_port(const struct ci_interface *ops, struct ci_ca *ca, uint8_t port,
 			struct ib_port_attr *attr, char text[CI_TEXT_MAX])
 {
@@ -108,7 +123,11 @@ al_status ci_query_port(const struct ci_interface *ops, struct ci_ca *ca, uint8_
 		snprintf(op, sizeof(op), "query_port of port %u", port);
 		return query_failed(op, st, text);
 	}
-	r = find_wrong(&found, port_ranges, sizeof(port_ranges) / sizeof(port_ranges[0]));
+	r = is_external(ca, port) ? NULL
+				  : find_wrong(&found, table_ranges,
+					       sizeof(table_ranges) / sizeof(table_ranges[0]));
+	if (!r)
+		r = find_wrong(&found, port_ranges, sizeof(port_ranges) / sizeof(port_ranges[0]));
 	if (r) {
 		ci_set_text(text, "query_port returned %s %llu for port %u; valid are %llu to %llu",
 			    r->name, (unsigned long long)member(&found, r), port,

@@ -98,8 +98,15 @@ bool ci_status_known(al_status st);
 
 #define CI_TEXT_MAX 256 /**< size of a buffer for a reason, a sentence, with the zero byte */
 
+/** Number of a node's first port: 0 of a switch, which is the switch itself, else 1. @param attr
+ * attributes */
+static inline uint32_t ci_first_port(const struct ib_ca_attr *attr)
+{
+	return attr->node_type == IB_NODE_SWITCH ? 0 : 1;
+}
+
 /**
- * Queries an HCA and checks its attributes' ranges.
+ * Queries an HCA and checks its attributes' ranges. A node type of 0 becomes #IB_NODE_CA.
  *
  * @param ops table @param ca HCA @param attr written with #AL_SUCCESS
  * @param text the reason of a failure, a sentence

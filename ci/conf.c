@@ -73,8 +73,8 @@ _Static_assert(IBAL_KEYS <= sizeof(conf.current.ibal) / sizeof(conf.current.ibal
 /* Names NAME for which the variable IBAL_<NAME> is the library's own, now or in a later version. No
  * module has such a name. */
 static const char *const reserved[] = {
-	"agent", "agent_user",  "ald",      "conf",  "config",   "faults",
-	"log",   "module_path", "pci_dump", "trace", "uvp_path", "verify",
+	"agent",       "agent_user", "ald",   "conf",     "config",   "faults", "log",
+	"module_path", "pci_dump",   "trace", "umad_cas", "uvp_path", "verify",
 };
 
 bool ci_conf_reserved(const char *module)

@@ -108,6 +108,9 @@ al_status ci_elf_check(const char *path, char text[CI_TEXT_MAX]);
  * sentence.
  */
 al_status ci_ops_complete(const struct ci_interface *ci, struct ci_interface *ops, char text[CI_TEXT_MAX]);
+/* Checks that a module's table has the operations that are required of one node type only. text: as
+ * above. */
+al_status ci_ops_suit(const struct ci_interface *ci, ib_node_type type, char text[CI_TEXT_MAX]);
 /* Checks that each size is 0 or at least that of the struct with which a vendor's struct begins. table: name of the table for
  * the refusal. */
 al_status ci_obj_sizes_check(const char *table, const uint32_t obj_size[CI_OBJ_KINDS], char text[CI_TEXT_MAX]);

@@ -14,6 +14,8 @@ enum op {
 #include "ci/ops.def"
 	OPS,
 	REQUIRED,
+	OF_HCAS,
+	OF_SWITCHES,
 	OPTIONAL,
 };
 #define WITH(op) OP_##op
@@ -227,7 +229,7 @@ const struct ci_interface ci_dead_agent = {
 
 static const struct {
 	const char *name;
-	int need; /* REQUIRED, OPTIONAL, or the operation with which it is required */
+	int need; /* REQUIRED to OPTIONAL, or the operation with which it is required */
 } op_table[OPS] = {
 #define OP(name, kind, need, ...) { #name, need },
 #include "ci/ops.def"
@@ -337,20 +339,23 @@ static al_status check_head(const struct ci_interface *ci, char text[CI_TEXT_MAX
 	return ci_obj_sizes_check("ci_interface", ci->obj_size, text);
 }
 
+static al_status missing_op(int op, char text[CI_TEXT_MAX])
+{
+	ci_set_text(text, "the required operation %s is NULL: implement the operation",
+		    op_table[op].name);
+	return AL_MODULE_MISSING_OP;
+}
+
 static al_status check_needs(struct ci_interface *ops, char text[CI_TEXT_MAX])
 {
 	for (int op = 0; op < OPS; op++) {
 		int need = op_table[op].need;
 
-		if (!op_missing(ops, op) || need == OPTIONAL)
+		if (!op_missing(ops, op))
 			continue;
-		if (need == REQUIRED) {
-			ci_set_text(text,
-				    "the required operation %s is NULL: implement the operation",
-				    op_table[op].name);
-			return AL_MODULE_MISSING_OP;
-		}
-		if (op_missing(ops, need))
+		if (need == REQUIRED)
+			return missing_op(op, text);
+		if (need >= OPS || op_missing(ops, need))
 			continue;
 		ci_set_text(text,
 			    "the table has %s without %s: implement both operations, or neither",
@@ -388,5 +393,17 @@ al_status ci_ops_complete(const struct ci_interface *ci, struct ci_interface *op
 			memcpy(op_at(ops, op),
 			       (const char *)&ci_default_ops + OPS_AT + (size_t)op * OP_SIZE,
 			       OP_SIZE);
+	return AL_SUCCESS;
+}
+
+al_status ci_ops_suit(const struct ci_interface *ci, ib_node_type type, char text[CI_TEXT_MAX])
+{
+	const int need = type == IB_NODE_SWITCH ? OF_SWITCHES : OF_HCAS;
+	struct ci_interface ops = { 0 };
+
+	memcpy(&ops, ci, ci->size < sizeof(ops) ? ci->size : sizeof(ops));
+	for (int op = 0; op < OPS; op++)
+		if (op_table[op].need == need && op_missing(&ops, op))
+			return missing_op(op, text);
 	return AL_SUCCESS;
 }

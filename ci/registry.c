@@ -268,7 +268,10 @@ static al_status query_hca(struct ci_registration *reg, const struct ci_interfac
 
 	IB_TRACE("ci", "query_ca of %s", reg->module->name);
 	st = ci_query_ca(&reg->ops, reg->ca, &reg->attr, text);
-	for (uint32_t port = 1; !st && port <= reg->attr.num_ports; port++)
+	/* The agent has checked the table of the node's own module. */
+	if (!st && !reg->module->agent)
+		st = ci_ops_suit(given, reg->attr.node_type, text);
+	for (uint32_t port = ci_first_port(&reg->attr); !st && port <= reg->attr.num_ports; port++)
 		st = check_port(reg, given, (uint8_t)port, text);
 	return st;
 }

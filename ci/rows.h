@@ -4,7 +4,9 @@
 #ifndef CI_ROWS_H
 #define CI_ROWS_H
 
-/* BY_KIND(prefix, kind), BY_WAY(prefix, way): the macro named by the prefix and the kind or way, such as REFUSE_POSTS. */
+/*
+ * BY_KIND(prefix, kind), BY_WAY(prefix, way): the macro named by the prefix and the kind or way, such as REFUSE_POSTS.
+ */
 #define BY_KIND(prefix, kind) JOIN(prefix, KIND_##kind)
 #define KIND_CREATES(undo)    CREATES
 #define KIND_CHANGES          CHANGES
@@ -20,8 +22,8 @@
 #define JOIN(a, b)            JOIN_THEM(a, b)
 #define JOIN_THEM(a, b)       a##b
 
-/* Expand to the further arguments if the way is: IF_ASKS: ON. IF_HOOKED: ON or LATER. IF_DIRECT: DIRECT. IF_FUNCTION: DIRECT
- * or BY. */
+/* Expand to the further arguments if the way is: IF_ASKS: ON. IF_HOOKED: ON or LATER. IF_DIRECT: DIRECT. IF_FUNCTION:
+ * DIRECT or BY. */
 #define IF_ASKS(way, ...)       BY_WAY(IF_ASKS_, way)(__VA_ARGS__)
 #define IF_ASKS_ON(...)         __VA_ARGS__
 #define IF_ASKS_LATER(...)
@@ -70,8 +72,8 @@
 #define FUNCTION_DIRECT(fn) fn
 #define FUNCTION_BY(fn) fn
 
-/* Of the column "said": UDATA_PARAM(said): the operation's last parameter, if it is a struct ci_udata. SAYS(said): true if
- * data of the provider pass between the provider and its module. */
+/* Of the column "said": UDATA_PARAM(said): the operation's last parameter, if it is a struct ci_udata. SAYS(said): true
+ * if data of the provider pass between the provider and its module. */
 #define UDATA_PARAM(said)      UDATA_PARAM_##said
 #define UDATA_PARAM_UDATA      , struct ci_udata *udata
 #define UDATA_PARAM_MUTE_UDATA , struct ci_udata *udata

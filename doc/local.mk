@@ -14,7 +14,9 @@ clean-local:
 
 EXTRA_DIST += doc/xmacro.awk
 
-dist_man_MANS += doc/man/al_cp.1 doc/man/al_perf.1 doc/man/al_query.1 doc/man/ald.8 doc/man/ibal.7 doc/man/ibal.conf.5 doc/man/ibal-soft.5
+dist_man_MANS += doc/man/al_cp.1 doc/man/al_perf.1 doc/man/al_query.1 doc/man/al_run.1 doc/man/ald.8 doc/man/ibal.7 doc/man/ibal.conf.5 doc/man/ibal-soft.5
+topologydir = $(docdir)/examples
+dist_topology_DATA = doc/examples/small-tree.topology
 dist_doc_DATA = \
 	doc/adding-an-operation.md \
 	doc/dependencies.md \

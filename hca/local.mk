@@ -31,6 +31,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/fabric/fabric.c hca/soft/fabric/fabric.h \
 	hca/soft/fabric/read.c \
 	hca/soft/fabric/record.c \
+	hca/soft/fabric/registers.c hca/soft/fabric/registers.h \
 	hca/soft/fabric/routes.c hca/soft/fabric/routes.h \
 	hca/soft/fabric/settle.c \
 	hca/soft/fabric/shapes.c hca/soft/fabric/shapes.h \
@@ -39,6 +40,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/fabric/topology.c hca/soft/fabric/topology.h \
 	hca/soft/fabric/words.c hca/soft/fabric/words.h \
 	hca/soft/fabric/write.c \
+	hca/soft/firmware/firmware.c hca/soft/firmware/firmware.h \
 	hca/soft/lab/capture.c hca/soft/lab/capture.h \
 	hca/soft/lab/fault.c hca/soft/lab/fault.h \
 	hca/soft/lab/inject.c hca/soft/lab/inject.h \
@@ -55,6 +57,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/memory/payload.c hca/soft/memory/payload.h \
 	hca/soft/module/hca.c \
 	hca/soft/module/module.c hca/soft/module/module.h \
+	hca/soft/module/switch.c \
 	hca/soft/module/vendor.c \
 	hca/soft/object/ah.c \
 	hca/soft/object/cq.c \
@@ -92,7 +95,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/transport/stage.c hca/soft/transport/stage.h \
 	hca/soft/transport/uc.c \
 	hca/soft/transport/ud.c
-hca_soft_libsoft_core_la_LIBADD = $(ISAL_LIBS)
+hca_soft_libsoft_core_la_LIBADD = mad/libmad.la $(ISAL_LIBS)
 
 module_LTLIBRARIES += hca/soft/soft.la
 hca_soft_soft_la_SOURCES =

@@ -13,6 +13,7 @@ IBA_CONTRACTS = \
 	include/iba/ib_mad_perf.h \
 	include/iba/ib_mad_sa.h \
 	include/iba/ib_mad_sm.h \
+	include/iba/ib_notice.h \
 	include/iba/ib_uvp.h \
 	include/iba/ib_al.h \
 	include/iba/ib_soft.h

@@ -38,6 +38,7 @@ include test/unit/al/verbs/local.mk
 include test/unit/al/object/local.mk
 include test/unit/al/event/local.mk
 include test/unit/al/mgmt/local.mk
+include test/unit/mad/local.mk
 include test/unit/al/library/local.mk
 include test/soak/local.mk
 
@@ -63,13 +64,19 @@ check_PROGRAMS += test/unit/include/iba/ib_flat_wr_test
 check_PROGRAMS += test/unit/al/tools/tool_test
 test_unit_al_tools_tool_test_LDADD = al/tools/libtools.la $(CHECK_LIBS) $(GLIB_LIBS)
 
+check_PROGRAMS += test/unit/al/tools/sweep_test test/unit/al/tools/net_test
+test_unit_al_tools_sweep_test_CFLAGS = $(TOOL_CFLAGS)
+test_unit_al_tools_sweep_test_LDADD = al/tools/libquery.la $(TOOL_LIBS) $(CHECK_LIBS)
+test_unit_al_tools_net_test_CFLAGS = $(TOOL_CFLAGS)
+test_unit_al_tools_net_test_LDADD = al/tools/libquery.la $(TOOL_LIBS) $(CHECK_LIBS)
+
 check_PROGRAMS += test/unit/al/tools/perf_stat_test
 test_unit_al_tools_perf_stat_test_LDADD = al/tools/libperf.la al/tools/libtools.la $(CHECK_LIBS) $(GLIB_LIBS) -lm
 
 dist_check_SCRIPTS += test/e2e/al_cp.sh test/e2e/al_cp_agent.sh test/e2e/al_perf.sh \
 	test/e2e/al_perf_agent.sh test/e2e/al_query.sh test/e2e/al_query_agent.sh \
-	test/e2e/topology.sh test/e2e/al_cp_files.sh test/e2e/al_cp_holes.sh test/e2e/tools_output.sh test/e2e/tools_ports.sh
-EXTRA_DIST += test/e2e/tools.sh test/e2e/al_perf_report.py test/e2e/al_perf_hostile.py
+	test/e2e/topology.sh test/e2e/al_query_topology.sh test/e2e/laptop.sh test/e2e/al_cp_files.sh test/e2e/al_cp_holes.sh test/e2e/tools_output.sh test/e2e/tools_ports.sh
+EXTRA_DIST += test/e2e/tools.sh test/e2e/subnet.sh test/e2e/al_perf_report.py test/e2e/al_perf_hostile.py
 check_PROGRAMS += test/unit/al/tools/query_test
 test_unit_al_tools_query_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_tools_query_test_CFLAGS = $(TOOL_CFLAGS)
@@ -91,6 +98,11 @@ check_PROGRAMS += test/unit/al/tools/query_fields_test
 test_unit_al_tools_query_fields_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_tools_query_fields_test_CFLAGS = $(TOOL_CFLAGS)
 test_unit_al_tools_query_fields_test_LDADD = al/tools/libquery.la $(TOOL_LIBS) $(CHECK_LIBS)
+
+check_PROGRAMS += test/unit/al/tools/query_check_test
+test_unit_al_tools_query_check_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_tools_query_check_test_CFLAGS = $(TOOL_CFLAGS)
+test_unit_al_tools_query_check_test_LDADD = al/tools/libquery.la $(TOOL_LIBS) $(CHECK_LIBS)
 
 # Destroying and removing under traffic.
 check_PROGRAMS += test/e2e/life_test
@@ -139,6 +151,8 @@ EXTRA_test_e2e_virtual_test_DEPENDENCIES = hca/soft/soft.la
 # The API's tests once more in the user role, without providers and with them: the same programs, started by test/role.
 # test/roles.txt names them all, with what is exempt; test/e2e/roles.py holds both lists together.
 API_TESTS = \
+	test/unit/al/compat/umad_switch_test \
+	test/unit/al/compat/umad_test \
 	test/unit/al/event/async_test \
 	test/unit/al/event/channel_test \
 	test/unit/al/event/ladder_test \
@@ -148,6 +162,11 @@ API_TESTS = \
 	test/unit/al/library/library_test \
 	test/unit/al/library/open_test \
 	test/unit/al/library/snapshot_test \
+	test/unit/al/mgmt/agents_test \
+	test/unit/al/mgmt/fabric_test \
+	test/unit/al/mgmt/mad_test \
+	test/unit/al/mgmt/match_test \
+	test/unit/al/mgmt/sweep_test \
 	test/unit/al/object/alloc_test \
 	test/unit/al/object/context_test \
 	test/unit/al/object/destroy_test \
@@ -170,6 +189,7 @@ API_TESTS = \
 	test/unit/al/verbs/qp_modify_test \
 	test/unit/al/verbs/qp_post_test \
 	test/unit/al/verbs/qp_test \
+	test/unit/al/verbs/switch_test \
 	test/unit/al/verbs/wr_test \
 	test/e2e/callback_test \
 	test/e2e/datagram_test \
@@ -195,6 +215,29 @@ check_PROGRAMS += test/e2e/agent_test
 test_e2e_agent_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
 test_e2e_agent_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_agent_test_DEPENDENCIES = hca/soft/soft.la uvp/soft/soft.la ald$(EXEEXT)
+# The replacement of libibumad.
+check_PROGRAMS += test/unit/al/compat/umad_test
+test_unit_al_compat_umad_test_LDADD = al/compat/umad/libibumad.la $(API_LIBS)
+EXTRA_test_unit_al_compat_umad_test_DEPENDENCIES = hca/soft/soft.la
+check_PROGRAMS += test/unit/al/compat/umad_switch_test
+test_unit_al_compat_umad_switch_test_LDADD = al/compat/umad/libibumad.la $(API_LIBS)
+EXTRA_test_unit_al_compat_umad_switch_test_DEPENDENCIES = hca/soft/soft.la
+dist_check_SCRIPTS += test/e2e/umad_symbols.sh test/e2e/al_run.sh test/e2e/opensm.sh test/e2e/diags.sh test/e2e/ibsim.sh test/e2e/sa.sh
+test/e2e/al_run.log: al/compat/umad/libibumad.la al/compat/al_run ald$(EXEEXT) al_query$(EXEEXT) hca/soft/soft.la
+test/e2e/ibsim.log: test/e2e/smp_round_trip$(EXEEXT)
+test/e2e/opensm.log test/e2e/diags.log test/e2e/ibsim.log test/e2e/sa.log: al/compat/umad/libibumad.la ald$(EXEEXT) test/e2e/subnet_client$(EXEEXT) hca/soft/soft.la
+test/e2e/sa.log: test/e2e/subnet_group$(EXEEXT)
+EXTRA_DIST += test/data/umad-symbols.txt
+check_PROGRAMS += test/e2e/agent_mad_test
+test_e2e_agent_mad_test_SOURCES = test/e2e/agent_mad_test.c al/protocol/protocol.c
+test_e2e_agent_mad_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
+test_e2e_agent_mad_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_agent_mad_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
+check_PROGRAMS += test/e2e/agent_switch_test
+test_e2e_agent_switch_test_SOURCES = test/e2e/agent_switch_test.c al/protocol/protocol.c
+test_e2e_agent_switch_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
+test_e2e_agent_switch_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_agent_switch_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
 check_PROGRAMS += test/e2e/agent_kill_test
 test_e2e_agent_kill_test_SOURCES = test/e2e/agent_kill_test.c al/protocol/protocol.c
 test_e2e_agent_kill_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
@@ -218,7 +261,9 @@ test_e2e_uvp_hostile_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
 test_e2e_uvp_hostile_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_uvp_hostile_test_DEPENDENCIES = hca/soft/soft.la uvp/soft/soft.la ald$(EXEEXT)
 # What its clients ask of the system, told by strace.
-noinst_PROGRAMS += test/e2e/strace_client
+noinst_PROGRAMS += test/e2e/strace_client test/e2e/subnet_client test/e2e/subnet_group test/e2e/smp_round_trip
+test_e2e_subnet_client_LDADD = $(API_LIBS)
+test_e2e_subnet_group_LDADD = $(API_LIBS)
 test_e2e_strace_client_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
 test_e2e_strace_client_LDADD = $(API_LIBS)
 dist_check_SCRIPTS += test/e2e/strace.sh
@@ -365,6 +410,7 @@ check_PROGRAMS += \
 	test/unit/hca/soft/config_test \
 	test/unit/hca/soft/cq_test \
 	test/unit/hca/soft/fault_test \
+	test/unit/hca/soft/firmware_test \
 	test/unit/hca/soft/load_test \
 	test/unit/hca/soft/loss_test \
 	test/unit/hca/soft/manual_test \
@@ -387,6 +433,8 @@ test_unit_hca_soft_access_test_SOURCES = test/unit/hca/soft/access_test.c $(SOFT
 test_unit_hca_soft_config_test_SOURCES = test/unit/hca/soft/config_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_cq_test_SOURCES = test/unit/hca/soft/cq_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_fault_test_SOURCES = test/unit/hca/soft/fault_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_firmware_test_SOURCES = test/unit/hca/soft/firmware_test.c test/unit/hca/soft/special.h $(SOFT_HARNESS)
+test_unit_hca_soft_firmware_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_load_test_SOURCES = test/unit/hca/soft/load_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_loss_test_SOURCES = test/unit/hca/soft/loss_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_manual_test_SOURCES = test/unit/hca/soft/manual_test.c $(SOFT_HARNESS)
@@ -414,7 +462,7 @@ test_unit_hca_soft_resize_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_shortcut_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_fabric_fabric_test_SOURCES = test/unit/hca/soft/fabric/fabric_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_fabric_fabric_test_LDADD = $(SOFT_TEST_LIBS)
-test_unit_hca_soft_special_test_SOURCES = test/unit/hca/soft/special_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_special_test_SOURCES = test/unit/hca/soft/special_test.c test/unit/hca/soft/special.h $(SOFT_HARNESS)
 test_unit_hca_soft_special_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_subnet_test_SOURCES = test/unit/hca/soft/subnet_test.c test/unit/hca/soft/ud_test.h $(SOFT_HARNESS)
 test_unit_hca_soft_subnet_test_LDADD = $(SOFT_TEST_LIBS)
@@ -454,6 +502,11 @@ test_fuzz_topology_fuzz_LDADD = hca/soft/libsoft-core.la
 check_PROGRAMS += test/fuzz/mgmt_fuzz
 test_fuzz_mgmt_fuzz_SOURCES = test/fuzz/mgmt_fuzz.c test/fuzz/main.c test/fuzz/fuzz.h
 test_fuzz_mgmt_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"mgmt"'
+check_PROGRAMS += test/fuzz/subnet_fuzz
+test_fuzz_subnet_fuzz_SOURCES = test/fuzz/subnet_fuzz.c test/fuzz/main.c test/fuzz/fuzz.h
+test_fuzz_subnet_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"subnet"'
+test_fuzz_subnet_fuzz_CFLAGS = $(TOOL_CFLAGS)
+test_fuzz_subnet_fuzz_LDADD = al/tools/libquery.la $(TOOL_LIBS)
 check_PROGRAMS += test/fuzz/agent_fuzz
 test_fuzz_agent_fuzz_SOURCES = test/fuzz/agent_fuzz.c test/fuzz/main.c test/fuzz/fuzz.h al/protocol/protocol.c
 test_fuzz_agent_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"agent"'
@@ -515,9 +568,21 @@ test_unit_hca_soft_rc_test_SOURCES = test/unit/hca/soft/rc_test.c $(SOFT_HARNESS
 test_unit_hca_soft_rc_test_LDADD = $(SOFT_TEST_LIBS)
 
 # The shape of a simulated subnet.
-check_PROGRAMS += test/unit/hca/soft/fabric/topology_test test/unit/hca/soft/fabric/routes_test
+check_PROGRAMS += test/unit/hca/soft/fabric/topology_test test/unit/hca/soft/fabric/routes_test \
+	test/unit/hca/soft/fabric/registers_test
 test_unit_hca_soft_fabric_topology_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_fabric_routes_test_LDADD = $(SOFT_TEST_LIBS)
+check_PROGRAMS += test/unit/hca/soft/fabric/switch_test
+test_unit_hca_soft_fabric_switch_test_SOURCES = test/unit/hca/soft/fabric/switch_test.c test/unit/hca/soft/fabric/switch_bed.h $(SOFT_HARNESS)
+test_unit_hca_soft_fabric_switch_test_LDADD = $(SOFT_TEST_LIBS)
+check_PROGRAMS += test/unit/hca/soft/fabric/switch_link_test
+test_unit_hca_soft_fabric_switch_link_test_SOURCES = test/unit/hca/soft/fabric/switch_link_test.c test/unit/hca/soft/fabric/switch_bed.h $(SOFT_HARNESS)
+test_unit_hca_soft_fabric_switch_link_test_LDADD = $(SOFT_TEST_LIBS)
+check_PROGRAMS += test/unit/hca/soft/fabric/partition_test
+test_unit_hca_soft_fabric_partition_test_SOURCES = test/unit/hca/soft/fabric/partition_test.c test/unit/hca/soft/fabric/switch_bed.h $(SOFT_HARNESS)
+test_unit_hca_soft_fabric_partition_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_fabric_registers_test_SOURCES = test/unit/hca/soft/fabric/registers_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_fabric_registers_test_LDADD = $(SOFT_TEST_LIBS)
 noinst_HEADERS += test/unit/hca/soft/fabric/same.h
 EXTRA_DIST += test/data/topology/chassis.txt \
 	test/data/topology/new.txt \

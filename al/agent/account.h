@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What clients and users have of each resource, and their limits. Every client has an account, which is part of its session.
- * Every user has an account. The agent charges both accounts for each object of a client.
+ * What clients and users have of each resource, and their limits. Every client has an account, which is part of its
+ * session. Every user has an account. The agent charges both accounts for each object of a client.
  */
 #ifndef AL_AGENT_ACCOUNT_H
 #define AL_AGENT_ACCOUNT_H
@@ -29,8 +29,8 @@ void account_close(struct account *client);
 
 #define AGENT_TOO_MUCH UINT64_MAX /* an amount that is beyond every limit */
 /*
- * Charges a client and its user. AL_LIMIT_EXCEEDED: nothing was charged; the refusal is counted, and logged once per client.
- * Any thread.
+ * Charges a client and its user. AL_LIMIT_EXCEEDED: nothing was charged; the refusal is counted, and logged once per
+ * client. Any thread.
  */
 al_status account_charge(struct account *client, al_resource resource, uint64_t amount);
 /* The most that a client may have of a resource: its own limit or its user's, whichever is less. Any thread. */
@@ -39,8 +39,8 @@ uint64_t account_limit(const struct account *client, al_resource resource);
 void account_return(struct account *client, al_resource resource, uint64_t amount);
 
 /*
- * Copies the accounts of clients, and behind them those of users: all accounts, or those of one user. *to is from al_alloc(),
- * or NULL after a failure. Any thread.
+ * Copies the accounts of clients, and behind them those of users: all accounts, or those of one user. *to is from
+ * al_alloc(), or NULL after a failure. Any thread.
  */
 al_status account_show(bool all, uint32_t uid, struct al_snap_client **to, uint64_t *num_clients,
 		       uint64_t *num_users);

@@ -1,36 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The agent as a whole: its start, changes of its configuration, its end. Options and signals of the program ald are in
- * main.c.
+ * The agent as a whole: its start, changes of its configuration, its end. Options and signals of
+ * the program ald are in main.c.
  *
  * HOW IT WORKS
  *
- * One loop thread sleeps in epoll and owns all bookkeeping: sessions, connections, tables of objects. The loop reads a request
- * once, into memory of its connection. There the command table (command.c) checks size, counts, flags, rights, handles (kind,
- * owner, generation) and limits. The loop itself executes the commands that never sleep. A bounded pool of workers executes
- * the commands that may sleep; workers see values only, never the tables. After a worker has executed a command, the loop
- * finishes the command: it enters the new object in the client's table or frees its place, sends the answer, and reads the
- * connection's next request. Destroys are asynchronous in the Access Layer, so they need no worker. The loop sleeps nowhere
- * but in epoll, and never waits for a client.
+ * One loop thread sleeps in epoll and owns all bookkeeping: sessions, connections, tables of
+ * objects. The loop reads a request once, into memory of its connection. There the command table
+ * (command.c) checks size, counts, flags, rights, handles (kind, owner, generation) and limits. The
+ * loop itself executes the commands that never sleep. A bounded pool of workers executes the
+ * commands that may sleep; workers see values only, never the tables. After a worker has executed a
+ * command, the loop finishes the command: it enters the new object in the client's table or frees
+ * its place, sends the answer, and reads the connection's next request. Destroys are asynchronous
+ * in the Access Layer, so they need no worker. The loop sleeps nowhere but in epoll, and never
+ * waits for a client.
  *
- * The memory of a client may be such that a thread which copies from or to it blocks. Only a thread of that client copies
- * (al/object/client.c). So only that client's own requests, and the end of its session, wait for such a copy.
+ * The memory of a client may be such that a thread which copies from or to it blocks. Only a thread
+ * of that client copies (al/object/client.c). So only that client's own requests, and the end of
+ * its session, wait for such a copy.
  *
  * Each file has a header of its own and includes only the headers before it in this list:
  *
  *     ald.h protocol    what programs and clients see
  *     account right descriptor socket
  *     loop              watched descriptors; each brings the function that the loop calls
- *     pool              jobs for workers, and jobs from any thread for the loop; each brings its functions
- *     event hca memory  events on their way to a client, the client's HCAs, its shared memory
+ *     pool              jobs for workers, and jobs from any thread for the loop; each brings its
+ * functions event hca memory  events on their way to a client, the client's HCAs, its shared memory
+ *     stage             datagrams that come from a client in several records
  *     object session    a client's objects; a client
  *     connection        a request and its answer
- *     verbs post snapshot, then command, door, ald
+ *     guard             requests whose right depends on what they say
+ *     verbs post mad snapshot, then command, door, ald
  *
- * A session ends its connections, which are above it in the list: session_begin() takes the function that does so.
+ * A session ends its connections, which are above it in the list: session_begin() takes the
+ * function that does so.
  *
- * LOCKS: pool.c has one (both queues of jobs), each outbox one (event.h), account.c one, descriptor.c one (descriptors that
- * are to be closed). All are leaves.
+ * LOCKS: pool.c has one (both queues of jobs), each outbox one (event.h), account.c one,
+ * descriptor.c one (descriptors that are to be closed). All are leaves.
  */
 #include "al/agent/ald.h"
 
@@ -93,6 +99,7 @@ al_status ald_start(const struct ald_attr *attr)
 		return AL_DUPLICATE;
 	account_limits(&attr->limits);
 	rights_set(attr->grants);
+	sessions_tell_idle(attr->idle);
 	stopping = false;
 	status = open_loop(attr);
 	if (status)

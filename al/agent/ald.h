@@ -31,7 +31,8 @@ struct agent_grant {
 enum agent_right {
 	RIGHT_OWN,    /* to use the client's own objects: every client has it */
 	RIGHT_TEST,   /* to use the vendor's calls: faults and captures */
-	RIGHT_MANAGE, /* to modify HCAs and ports, and to see other users' objects in snapshots; includes RIGHT_TEST */
+	RIGHT_MANAGE, /* to modify HCAs and ports, to manage the subnet (guard.c), and to see other
+			 users' objects in snapshots; includes RIGHT_TEST */
 	NUM_RIGHTS
 };
 
@@ -42,6 +43,8 @@ struct ald_attr {
 	const char *config; /* as al_open_attr.config */
 	struct agent_limits limits;
 	struct agent_grant grants[NUM_RIGHTS];
+	void (*idle)(void); /* called on a thread of the agent's whenever the last client has gone;
+			       may be NULL */
 };
 
 /*
@@ -50,10 +53,13 @@ struct ald_attr {
  */
 al_status ald_start(const struct ald_attr *attr);
 /*
- * Replaces limits and rights, for every request that a client sends after the return. A client that has more than a new limit
- * keeps what it has. Ignores socket, mode, listener, config and limits.workers.
+ * Replaces limits and rights, for every request that a client sends after the return. A client that
+ * has more than a new limit keeps what it has. Ignores socket, mode, listener, config, idle and
+ * limits.workers.
  */
 void ald_configure(const struct ald_attr *attr);
+/* The number of clients now. Any thread. */
+uint32_t ald_clients(void);
 /*
  * Accepts no new client, and tells the clients that have objects that the agent is about to end; they may go on until their
  * objects are destroyed. Calls drained(), on a thread of the agent's, when no client is left. The caller still calls

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "al/agent/guard.h"
 #include "al/agent/verbs.h"
 
 #define MAX_HANDLES 3
@@ -83,12 +84,16 @@ static al_status check_right(struct connection *connection, const struct row *ro
 		[RIGHT_OWN] = "own", [RIGHT_TEST] = "test", [RIGHT_MANAGE] = "manage"
 	};
 
-	if (row->right <= connection->session->right)
+	const enum agent_right guarded = guard_right(connection);
+	const enum agent_right right = guarded > row->right ? guarded : row->right;
+
+	if (right <= connection->session->right)
 		return AL_SUCCESS;
-	session_complain(connection->session, COMPLAINT_RIGHT,
-			 "asks for the command %s, which needs the right \"%s\"; the agent refuses the command. [ald] of "
-			 "ibal.conf(5) says how the administrator gives a user that right",
-			 agent_names[connection->command], names[row->right]);
+	session_complain(
+		connection->session, COMPLAINT_RIGHT,
+		"asks for the command %s, which needs the right \"%s\"; the agent refuses the command. [ald] of "
+		"ibal.conf(5) says how the administrator gives a user that right",
+		agent_names[connection->command], names[right]);
 	return AL_PERMISSION;
 }
 

@@ -24,6 +24,8 @@ static bool take_event(struct source *s, struct agent_event *event)
 		event->kind = AGENT_EVENT_CA_REMOVE;
 	} else if (bit == SOURCE_COMPLETION) {
 		event->kind = AGENT_EVENT_COMPLETION;
+	} else if (bit == SOURCE_MAD) {
+		event->kind = AGENT_EVENT_MAD;
 	} else if (bit == SOURCE_ADD) {
 		event->kind = AGENT_EVENT_CA_ADD;
 	} else if (bit == SOURCE_READY) {

@@ -25,6 +25,7 @@ struct source {
 	uint64_t cookie;       /* the client's name for the object */
 	uint64_t guid;         /* of the HCA, in events of its arrival and removal */
 };
+#define SOURCE_MAD        (1u << 26)
 #define SOURCE_ENDING     (1u << 27)
 #define SOURCE_COMPLETION (1u << 28)
 #define SOURCE_ADD        (1u << 29)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The HCAs that a client knows of. A struct hca stays from the HCA's arrival until the end of the session, since events of an
- * HCA may be under way after its removal.
+ * The HCAs that a client knows of, and the switches, which are served like HCAs. A struct hca stays
+ * from the HCA's arrival until the end of the session, since events of an HCA may be under way
+ * after its removal.
  */
 #ifndef AL_AGENT_HCA_H
 #define AL_AGENT_HCA_H
@@ -35,8 +36,8 @@ struct hca *hca_make(struct hcas *hcas, uint64_t guid);
 void hcas_free(struct hcas *hcas);
 
 /*
- * Begins an opening, which hca_opened() ends. AL_NOT_FOUND: there is no such HCA. AL_DUPLICATE: it is open, being opened or
- * being removed.
+ * Begins an opening, which hca_opened() ends. AL_NOT_FOUND: there is no such HCA. AL_DUPLICATE: it is open, being
+ * opened or being removed.
  */
 al_status hca_open(struct hcas *hcas, uint64_t guid, struct hca **hca);
 /* Ends an opening. ca: the session's handle of the HCA; NULL: the opening has failed. */
@@ -46,7 +47,10 @@ void hca_closed(struct hca *hca);
 /* Makes the sources of the HCA's ports, whose events carry the cookie that the client gave at this opening. */
 al_status hca_make_ports(struct hca *hca, uint32_t num_ports, uint64_t cookie);
 
-/* Begins the removal of an HCA, which hca_removed() ends. Returns the session's handle; NULL: the client has not opened the HCA. */
+/*
+ * Begins the removal of an HCA, which hca_removed() ends. Returns the session's handle; NULL: the client has not opened
+ * the HCA.
+ */
 al_ca_h hca_remove(struct hca *hca);
 void hca_removed(struct hca *hca);
 /* True while the HCA is being removed. Any thread. */

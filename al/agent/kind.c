@@ -47,6 +47,20 @@ static uint64_t qp_rings(const struct CREATE_QP_request *request)
 	return add(multiply(cap->max_send_wr, SEND_ELEMENT + send), multiply(cap->max_recv_wr, RECV_ELEMENT + recv));
 }
 
+/* Bytes charged for the sends that a MAD service may have, and for its unsolicited datagrams. Long
+ * datagrams are charged besides while the service has them (mad.c). */
+#define MAD_SEND 768u
+#define MAD_ITEM 512u
+
+static uint64_t mad_svc_rings(const struct REG_MAD_SVC_request *request)
+{
+	const bool receives = request->methods[0] || request->methods[1];
+
+	/* with RMPP as many packets again acknowledge what arrives */
+	return (uint64_t)AL_MAD_SENDS_MAX * MAD_SEND * (request->rmpp ? 2 : 1) +
+	       (receives ? AL_MAD_RECEIVES_MAX * MAD_ITEM : 0);
+}
+
 /* -------------------------------------------------------------------- table */
 
 #define NOTHING(request) ((void)(request), 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The agent's loop: it waits until a watched descriptor is ready, and calls the descriptor's function. What the descriptors are
- * for is in the files that watch them. */
+/* The agent's loop: it waits until a watched descriptor is ready, and calls the descriptor's function. What the
+ * descriptors are for is in the files that watch them. */
 #ifndef AL_AGENT_LOOP_H
 #define AL_AGENT_LOOP_H
 
@@ -20,8 +20,8 @@ struct watched {
 bool loop_open(void);
 void loop_close(void);
 /*
- * Waits until a descriptor is ready, and calls its function. One descriptor at a time: the function may free the owner of
- * the next one.
+ * Waits until a descriptor is ready, and calls its function. One descriptor at a time: the function may free the owner
+ * of the next one.
  */
 void loop_once(void);
 

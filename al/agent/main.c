@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The program ald: its options and its signals. The agent itself is in ald.c, the keys of the configuration in settings.c. */
+#include <errno.h>
 #include <glib.h>
 #include <locale.h>
 #include <malloc.h>
@@ -21,9 +22,11 @@
 /* ------------------------------------------------------------------ options */
 
 static struct settings settings;
-static sigset_t signals; /* SIGTERM, SIGINT, SIGHUP: blocked in all threads, received by sigwait() */
+static sigset_t signals; /* SIGTERM, SIGINT, SIGHUP, SIGUSR1: blocked in all threads, received by
+			    sigwait() */
 static char *socket_path, *config_file;
 static gboolean show_version, only_check;
+static int idle_seconds; /* 0: ald serves until a signal comes */
 
 /* Options that stand for a key of ibal.conf(5), with the same values. */
 static struct option {
@@ -50,6 +53,8 @@ static const GOptionEntry entries[] = {
 	  "configuration instead of the system's", "FILE" },
 	{ "check", 0, 0, G_OPTION_ARG_NONE, &only_check,
 	  "say what is wrong with the configuration, and end", NULL },
+	{ "exit-when-idle", 0, 0, G_OPTION_ARG_INT, &idle_seconds,
+	  "end when no program has been served for so long", "SECONDS" },
 	{ "version", 'V', 0, G_OPTION_ARG_NONE, &show_version, "print the version", NULL },
 	{ 0 }
 };
@@ -104,6 +109,11 @@ static bool parse(int argc, char **argv)
 		g_error_free(error);
 	} else if (argc > 1) {
 		fprintf(stderr, "ald: %s: is not an option; see ald --help\n", argv[1]);
+		good = false;
+	}
+	if (good && idle_seconds < 0) {
+		fprintf(stderr, "ald: --exit-when-idle %d: must be a number of seconds\n",
+			idle_seconds);
 		good = false;
 	}
 	g_option_context_free(context);
@@ -180,12 +190,31 @@ static void reload(void)
 	ib_log(IB_LOG_INFO, "ald", "the configuration has been read again");
 }
 
-/* Returns when SIGTERM or SIGINT comes. */
+/* The last client has gone: the idle time begins. Wakes next_signal(). */
+static void on_idle(void)
+{
+	kill(getpid(), SIGUSR1);
+}
+
+/* Waits for a signal. SIGTERM also when ald has been idle for idle_seconds. */
+static int next_signal(void)
+{
+	const struct timespec limit = { .tv_sec = idle_seconds };
+	int sig;
+
+	do {
+		sig = idle_seconds && !ald_clients() ? sigtimedwait(&signals, NULL, &limit)
+						     : sigwaitinfo(&signals, NULL);
+		if (sig < 0 && errno == EAGAIN && !ald_clients())
+			return SIGTERM;
+	} while (sig < 0 || sig == SIGUSR1);
+	return sig;
+}
+
+/* Returns when SIGTERM or SIGINT comes, or ald has been idle for long enough. */
 static void serve(void)
 {
-	int sig = 0;
-
-	while (sigwait(&signals, &sig) || sig == SIGHUP) {
+	while (next_signal() == SIGHUP) {
 		systemd_notify_reloading();
 		reload();
 		systemd_notify("READY=1");
@@ -207,6 +236,7 @@ static void end(void)
 	if (settings.drain) {
 		ald_drain(on_drained);
 		sigdelset(&signals, SIGHUP);
+		sigdelset(&signals, SIGUSR1);
 		sigtimedwait(&signals, NULL, &limit);
 	}
 	ald_stop();
@@ -242,9 +272,12 @@ int main(int argc, char **argv)
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGUSR1);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	if (!read_settings(&settings) || !find_socket())
 		return EXIT_FAILURE;
+	if (idle_seconds)
+		settings.attr.idle = on_idle;
 	set_mmap_threshold();
 	raise_descriptor_limit();
 	if (ald_start(&settings.attr))

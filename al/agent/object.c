@@ -118,6 +118,7 @@ al_status object_new(struct objects *objects, al_object_type type, const void *r
 	object->type = type;
 	memcpy(object->costs, costs, sizeof(costs));
 	object->hca = hca;
+	object->stage.account = objects->account;
 	if (hca)
 		hca->num_objects++;
 	if (hca && kind->cookie) { /* kind->cookie: the kind has events; all such kinds are ON_HCA */
@@ -189,6 +190,7 @@ void object_free(struct object *object)
 	struct objects *objects = object->objects;
 
 	source_forget(&object->source);
+	stage_drop(&object->stage);
 	if (object->hca && kinds[object->type].is_hca)
 		hca_closed(object->hca);
 	else if (object->hca)

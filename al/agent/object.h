@@ -11,6 +11,7 @@
 #include "al/agent/kind.h"
 #include "al/agent/memory.h"
 #include "al/agent/pool.h"
+#include "al/agent/stage.h"
 
 struct connection;
 
@@ -41,6 +42,7 @@ struct object {
 	struct source source;   /* of the object's events, with the client's cookie; used by kinds with events only */
 	ib_qp_type qp_type;     /* QP */
 	al_pd_h domain;         /* QP: its protection domain, which outlives the QP */
+	struct stage stage;     /* MAD_SVC: a long datagram that is still to come */
 	struct hca *hca;        /* on which the object is, or which it is; NULL: a CA that is being opened */
 	struct connection *destroyer; /* its DESTROY command waits for the object's end */
 	struct job end;         /* runs when the Access Layer has destroyed the object; then frees a mapping */

@@ -17,10 +17,13 @@
 #include <unistd.h>
 
 #include "al/agent/right.h"
+#include "al/library/private.h"
 
 struct session *sessions;
 static uint32_t num_sessions;    /* sessions that are not freed, also those that are closed already */
 static bool draining;            /* a session ends when its client has no objects left */
+static _Atomic uint32_t num_clients; /* sessions that are not closed */
+static void (*on_idle)(void);        /* called when no session is left; NULL: nobody asks */
 static void (*on_drained)(void); /* to be called when no session is left; NULL: called already, or not draining */
 
 /* ---------------------------------------------------------------------- PnP */
@@ -65,6 +68,22 @@ static void remove_hca(struct session *session, struct hca *hca)
 	source_raise(&hca->source, SOURCE_REMOVE);
 }
 
+/* A switch. The client is not told of the arrival: al_open_ca() asks for the switch by its GUID. */
+static al_status on_switch(void *context, const struct al_pnp_event *event)
+{
+	struct session *session = context;
+	struct hca *hca;
+
+	if (event->type != AL_PNP_CA_ADD && event->type != AL_PNP_CA_REMOVE)
+		return AL_SUCCESS;
+	hca = hca_make(&session->hcas, event->ca_guid);
+	if (!hca)
+		return AL_INSUFFICIENT_MEMORY;
+	if (event->type == AL_PNP_CA_REMOVE)
+		remove_hca(session, hca);
+	return AL_SUCCESS;
+}
+
 static al_status on_pnp(void *context, const struct al_pnp_event *event)
 {
 	struct session *session = context;
@@ -105,7 +124,11 @@ static struct session *session_of(struct job *job)
 	return container_of(job, struct session, job);
 }
 
-/* On a worker. Opens the Access Layer for the session, answers the client's hello, and registers for PnP events. */
+/*
+ * On a worker. Opens the Access Layer for the session, answers the client's hello, and registers
+ * for PnP events. The registration for switches is the older one, so the session has heard of every
+ * present switch when the client gets AGENT_EVENT_READY.
+ */
 static void open_work(struct job *job)
 {
 	static const struct al_open_attr own = { .agent = "off" };
@@ -116,6 +139,8 @@ static void open_work(struct job *job)
 	al_act_for(&udata.ci);
 	status = al_open(&own, &session->al);
 	session_welcome(session->outbox.fd, session, status);
+	if (!status)
+		status = al_reg_switch_pnp(session->al, session, on_switch, &session->switch_pnp);
 	if (!status)
 		status = al_reg_pnp(session->al, NULL, session, on_pnp, &session->pnp);
 	al_act_for(NULL);
@@ -250,6 +275,7 @@ al_status session_begin(int fd, const struct agent_hello *hello, const struct uc
 	session->end_connections = end_connections;
 	session->next = sessions;
 	sessions = session;
+	atomic_fetch_add(&num_clients, 1);
 	num_sessions++;
 	IB_TRACE("ald", "session of %s[%d], user %u", session->client.comm, (int)peer->pid,
 		 (unsigned int)peer->uid);
@@ -347,6 +373,8 @@ static void closed(struct job *job)
 	for (p = &sessions; *p != session; p = &(*p)->next)
 		;
 	*p = session->next;
+	if (atomic_fetch_sub(&num_clients, 1) == 1 && on_idle)
+		on_idle();
 	session->closed = true;
 	session->job.done = copied;
 	session->copying = al_client_end(&session->client, on_copied, session);
@@ -406,6 +434,16 @@ void sessions_drain(void (*drained)(void))
 			source_raise(&s->ready, SOURCE_ENDING);
 	}
 	tell_if_drained();
+}
+
+void sessions_tell_idle(void (*idle)(void))
+{
+	on_idle = idle;
+}
+
+uint32_t ald_clients(void)
+{
+	return atomic_load(&num_clients);
 }
 
 void sessions_end(const char *why)

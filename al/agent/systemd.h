@@ -9,8 +9,8 @@ void systemd_notify(const char *state);
 void systemd_notify_reloading(void);
 
 /*
- * Takes the socket that the service manager has handed to the process, and copies its path. Returns the descriptor. 0: the
- * service manager has handed over no socket. -1: an agent can not listen on the socket, and the log says why.
+ * Takes the socket that the service manager has handed to the process, and copies its path. Returns the descriptor. 0:
+ * the service manager has handed over no socket. -1: an agent can not listen on the socket, and the log says why.
  */
 int systemd_socket(char *path, unsigned long size);
 

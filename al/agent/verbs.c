@@ -38,9 +38,12 @@ static void on_port_event(void *context, const struct al_event *event)
 
 void command_MODULE_OF(struct connection *connection)
 {
+	bool is_switch = false;
 	BEGIN(MODULE_OF);
 
-	connection->status = al_module_of(request->guid, answer->name, sizeof(answer->name));
+	connection->status =
+		al_module_of(request->guid, answer->name, sizeof(answer->name), &is_switch);
+	answer->is_switch = is_switch;
 }
 
 /* Opens the HCA and its ports' sources. After a failure the HCA is closed. */
@@ -248,6 +251,11 @@ void command_QUERY_CQ(struct connection *connection)
 
 /* --------------------------------------------------------------- queue pairs */
 
+static bool is_special(ib_qp_type type)
+{
+	return type == IB_QPT_SMI || type == IB_QPT_GSI;
+}
+
 void command_CREATE_QP(struct connection *connection)
 {
 	al_qp_h qp = NULL;
@@ -264,10 +272,12 @@ void command_CREATE_QP(struct connection *connection)
 
 	connection->making->qp_type = init.qp_type;
 	connection->making->domain = HANDLE(al_pd_h, 0);
-	/* Only special and raw queue pairs have a port_num; the user role does not offer them. */
-	connection->status = request->port_num ? AL_UNSUPPORTED
-					 : al_create_qp(HANDLE(al_pd_h, 0), &init, connection->making,
-							on_event, &qp);
+	/* Only special and raw queue pairs have a port_num, which of a switch is 0; the user role
+	 * does not offer them. */
+	connection->status = request->port_num || is_special(init.qp_type)
+				     ? AL_UNSUPPORTED
+				     : al_create_qp(HANDLE(al_pd_h, 0), &init, connection->making,
+						    on_event, &qp);
 	answer->cap = init.cap;
 	/* al_qp_num() fails if the HCA is being removed. The queue pair is made all the same, and goes with the HCA. */
 	if (!connection->status)

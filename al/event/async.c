@@ -63,16 +63,28 @@ static void dispatch_affiliated(struct al_obj *obj, ib_event_type type)
 	obj_put(obj);
 }
 
+void dev_raise(struct al_dev *dev, ib_event_type type, uint8_t port)
+{
+	ladder_add(&dev->ports[port].ladder, type);
+	ev_raise(&dev->ev, 1u << type);
+}
+
+/* The events that ib_mad_seen() raises if a value differs from the value before. */
+#define SEEN_CHANGES \
+	(1u << IB_EVENT_LID_CHANGE | 1u << IB_EVENT_GID_CHANGE | 1u << IB_EVENT_SM_CHANGE)
+
 static void dispatch_unaffiliated(struct al_dev *dev, ib_event_type type, uint8_t port)
 {
-	if (port > dev->attr.num_ports || (PORT_STATES & 1u << type && !port)) {
+	if (port > dev->attr.num_ports || (PORT_STATES & 1u << type && !dev_has_port(dev, port))) {
 		ib_log(IB_LOG_ERROR, "al",
 		       "ib_dispatch_event: module %s raised \"%s\" for port %u of an HCA with %u ports; the event is dropped",
 		       dev->module, al_event_type_str(type), port, dev->attr.num_ports);
 		return;
 	}
-	ladder_add(&dev->ports[port].ladder, type);
-	ev_raise(&dev->ev, 1u << type);
+	if (SEEN_CHANGES &
+	    1u << type) /* the values of the last Set(PortInfo) do not hold any more */
+		atomic_store(&dev->ports[port].seen, 0);
+	dev_raise(dev, type, port);
 }
 
 void ib_dispatch_event(const struct ci_event *event)

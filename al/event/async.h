@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Asynchronous events: the way from a module's upcall to the object's callback, to the event handlers registered with the HCA
- * handle of the object, and to PnP. The queues and threads are al/object/dispatcher.h's.
+ * Asynchronous events: the way from a module's upcall to the object's callback, to the event handlers registered with
+ * the HCA handle of the object, and to PnP. The queues and threads are al/object/dispatcher.h's.
  */
 #ifndef AL_EVENT_ASYNC_H
 #define AL_EVENT_ASYNC_H
@@ -13,7 +13,8 @@ struct al_evobj {
 	struct al_obj obj;
 	al_comp_cb comp_cb;           /* completion callback of a CQ; may be NULL */
 	al_event_cb event_cb;         /* callback of asynchronous events; may be NULL */
-	struct ev_source to_handlers; /* runs handlers on the async dispatcher, for an object whose events another queue delivers */
+	struct ev_source to_handlers; /* runs handlers on the async dispatcher, for an object whose events another queue
+				       * delivers */
 	struct ev_source to_channel;  /* carries the object's events to the channel of an event handler */
 };
 
@@ -24,6 +25,8 @@ struct al_evobj {
  */
 void evobj_init(struct al_evobj *e, al_comp_cb comp_cb, al_event_cb event_cb, struct ev_queue *home);
 
+/* Raises an unaffiliated event of a port that exists. Any context. */
+void dev_raise(struct al_dev *dev, ib_event_type type, uint8_t port);
 /* Delivers an HCA's unaffiliated events: the run function of al_dev.ev. */
 void dev_run_events(struct ev_source *source, uint32_t pending);
 
@@ -36,9 +39,11 @@ void evobj_invalidated(struct al_obj *obj);
 
 /* An event handler: a registration for the events of an HCA. Its callback runs on the HCA's async dispatcher only. */
 struct al_event_handler {
-	struct al_obj obj;             /* a handler with a channel has the channel in uses[0] and its queue in ev.queue */
+	struct al_obj obj;             /* a handler with a channel has the channel in uses[0] and its queue in
+					* ev.queue */
 	al_event_cb cb;                /* callback; NULL: the handler has a channel */
-	struct dev_port *ports;        /* pending unaffiliated events of a handler with a channel; indexed like al_dev.ports */
+	struct dev_port *ports;        /* pending unaffiliated events of a handler with a channel; indexed like
+					* al_dev.ports */
 	struct al_event_handler *next; /* list of handlers; guarded by handlers_lock */
 	struct al_event_handler **prev;
 };

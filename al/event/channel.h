@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Channels: event queues that the application's event loop reads. Which events are in a queue is async.c's and pnp.c's. */
+/*
+ * Channels: event queues that the application's event loop reads. Which events are in a queue is async.c's and pnp.c's.
+ */
 #ifndef AL_EVENT_CHANNEL_H
 #define AL_EVENT_CHANNEL_H
 
@@ -9,11 +11,13 @@ struct al_channel {
 	struct al_obj obj;
 	struct ev_queue queue;     /* sources that producers have pushed */
 	int event_fd;              /* eventfd: readable while events are queued or a removal is not acknowledged */
-	int fd;                    /* epoll instance with event_fd for the application, which can neither read nor write it */
+	int fd;                    /* epoll instance with event_fd for the application, which can neither read nor write
+				    * it */
 	pthread_mutex_t lock;      /* guards first and removal, between readers and destroys. Outside pnp_lock. */
 	struct ev_source *first;   /* sources taken from the queue, oldest first; guarded by lock */
 	struct al_obj *removal;    /* PnP registration whose removal was read last and is not acknowledged yet, or NULL;
-				      channel_withdraw_user() clears it before the registration's end; guarded by lock */
+				      channel_withdraw_user() clears it before the registration's end; guarded by
+				      lock */
 };
 
 /* The queue of a channel object, for ev_source.queue. */
@@ -23,8 +27,8 @@ static inline struct ev_queue *channel_queue(struct al_obj *channel)
 }
 
 /*
- * Withdraws the undelivered events of obj, which uses the channel, and drops their references: the channel keeps no object
- * alive. obj_type.user_invalidated of channels.
+ * Withdraws the undelivered events of obj, which uses the channel, and drops their references: the channel keeps no
+ * object alive. obj_type.user_invalidated of channels.
  */
 void channel_withdraw_user(struct al_obj *channel, const struct al_obj *obj);
 /* Withdraws the undelivered events of every source for which match(source, arg) is true. */

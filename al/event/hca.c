@@ -41,6 +41,27 @@ static void remove_hca(struct ci_registration *reg, uint32_t flags)
 	dev_remove_end(dev);
 }
 
+void ib_port_trap(void *ca_ctx, uint8_t port, const struct ib_notice *notice)
+{
+	struct ci_registration *reg = ca_ctx;
+	struct al_dev *dev;
+
+	if (!reg || !notice) {
+		ib_log(IB_LOG_ERROR, "al",
+		       "ib_port_trap: a module passed NULL instead of %s; the call is dropped",
+		       reg ? "a notice" : "the ctx of an HCA");
+		return;
+	}
+	rcu_enter(); /* as in ib_dispatch_event() */
+	dev = atomic_load(&reg->al);
+	if (dev && !management->trap(dev, port, notice))
+		ib_log(IB_LOG_ERROR, "al",
+		       "ib_port_trap: module %s raised a trap at port %u, whose subnet management agent is not the Access Layer's; "
+		       "the trap is dropped",
+		       dev->module, port);
+	rcu_leave();
+}
+
 static void users(struct ci_registration *reg, char *buf, size_t len)
 {
 	dev_users(atomic_load(&reg->al), buf, len);

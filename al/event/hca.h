@@ -11,6 +11,9 @@ struct hca_management {
 	al_status (*arrived)(struct al_dev *dev);
 	/* Ends the service of the HCA's ports, before dev_remove_end(). Also undoes arrived(). */
 	void (*leaving)(struct al_dev *dev);
+	/* Raises a trap. False: the port has no subnet management agent in the Access Layer. Any
+	 * context. */
+	bool (*trap)(struct al_dev *dev, uint8_t port, const struct ib_notice *notice);
 };
 /* Registers al/mgmt. Called once, before ci_start(). */
 void hca_set_management(const struct hca_management *m);

@@ -279,6 +279,12 @@ static void *pnp_main(void *arg)
 
 /* ----------------------------------------------------------- HCAs and ports */
 
+/* True: the registration is told of the HCA or switch. */
+static bool is_told(const struct al_pnp *reg, const struct al_dev *dev)
+{
+	return obj_agent(&reg->obj) == dev->agent && dev_is_switch(dev) == reg->switches;
+}
+
 static struct pnp_ca *new_ca(struct al_dev *dev)
 {
 	struct pnp_ca *ca =
@@ -318,7 +324,7 @@ al_status pnp_dev_add(struct al_dev *dev)
 
 	pthread_mutex_lock(&pnp_lock);
 	for (reg = registrations; reg; reg = reg->next) {
-		if (obj_agent(&reg->obj) != dev->agent)
+		if (!is_told(reg, dev))
 			continue;
 		ca = new_ca(dev);
 		if (!ca)
@@ -327,7 +333,7 @@ al_status pnp_dev_add(struct al_dev *dev)
 		list = ca;
 	}
 	for (reg = registrations; reg && list; reg = reg->next) {
-		if (obj_agent(&reg->obj) != dev->agent)
+		if (!is_told(reg, dev))
 			continue;
 		ca = list;
 		list = ca->next;
@@ -527,7 +533,7 @@ static al_status add_present_cas(struct al_pnp *reg)
 
 	pthread_mutex_lock(&tree_lock);
 	for (struct al_dev *dev = dev_first(); dev; dev = dev->next) {
-		if (dev->removing || dev->agent != obj_agent(&reg->obj))
+		if (dev->removing || !is_told(reg, dev))
 			continue;
 		ca = new_ca(dev);
 		if (!ca) {
@@ -585,8 +591,8 @@ static const struct obj_type pnp_type = {
 	.release = release_registration,
 };
 
-al_status al_reg_pnp(al_h al, const struct al_pnp_attr *attr, void *context, al_pnp_cb cb,
-		     al_pnp_h *pnp)
+al_status pnp_register(al_h al, const struct al_pnp_attr *attr, bool switches, void *context,
+		       al_pnp_cb cb, al_pnp_h *pnp)
 {
 	static const struct al_pnp_attr none;
 	struct al_pnp *reg, **last;
@@ -607,6 +613,7 @@ al_status al_reg_pnp(al_h al, const struct al_pnp_attr *attr, void *context, al_
 	reg = (struct al_pnp *)obj;
 	reg->cb = cb;
 	reg->ports = attr->ports;
+	reg->switches = switches;
 	if (attr->channel)
 		status = use_channel(reg, attr->channel);
 	if (status)
@@ -646,6 +653,12 @@ err:
 out:
 	call_end(&call);
 	return status;
+}
+
+al_status al_reg_pnp(al_h al, const struct al_pnp_attr *attr, void *context, al_pnp_cb cb,
+		     al_pnp_h *pnp)
+{
+	return pnp_register(al, attr, false, context, cb, pnp);
 }
 
 al_status al_dereg_pnp(al_pnp_h pnp, al_destroyed_cb cb, void *context)

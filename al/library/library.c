@@ -8,11 +8,13 @@
 #include "al/event/hca.h"
 #include "al/event/pnp.h"
 #include "al/mgmt/mgmt.h"
+#include "al/mgmt/remote.h"
 #include "al/object/client.h"
 #include "al/object/device.h"
 #include "al/object/shared.h"
 #include "al/object/thread.h"
 #include "al/user/user.h"
+#include "al/verbs/verbs.h"
 
 /* Guards the start of the library's threads and modules, once per process. Outside every other
  * lock. */
@@ -79,19 +81,19 @@ static al_status start(const struct al_open_attr *attr, struct user_conn **conn)
 			return AL_INSUFFICIENT_MEMORY;
 		fork_hooks_registered = true;
 		mgmt_init();
+		mad_remote_set(&user_mad_ops);
+		ca_set_finder(user_find_switch);
 		hca_init();
 	}
 	ci_diag_start();
 	status = ci_conf_load(attr->config);
 	if (status)
 		return status;
-	if (!dispatcher_common.started) {
-		dispatcher_init(&dispatcher_common, "al-event");
-		status = dispatcher_start(&dispatcher_common);
-		if (status)
-			return status;
-	}
-	status = reaper_start(&reaper_common, "al-destroy");
+	if (!dispatcher_common.pool)
+		dispatcher_init(&dispatcher_common, &event_threads);
+	status = dispatcher_start(&dispatcher_common);
+	if (!status)
+		status = reaper_start(&reaper_common);
 	if (status)
 		return status;
 	*conn = NULL;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "al/mgmt/mgmt.h"
 #include "al/object/device.h"
 #include "al/user/user.h"
 #include "al/verbs/verbs.h"
@@ -44,6 +45,8 @@ static uint32_t number_of(const struct al_obj *obj)
 		return ((const struct ci_qp *)obj->ci)->qp_num;
 	case AL_OBJ_MR:
 		return ((const struct ci_mr *)obj->ci)->lkey;
+	case AL_OBJ_MAD_SVC:
+		return mad_svc_number(obj);
 	case AL_OBJ_CQ:
 		return __atomic_load_n(&((const struct ci_cq *)obj->ci)->cqe, __ATOMIC_RELAXED);
 	default:
@@ -94,11 +97,17 @@ static void add_state(struct al_snap_object *to)
 /* ------------------------------------------------------------------- HCAs */
 
 /* Under tree_lock. */
+static bool is_shown_ca(const struct al_dev *dev)
+{
+	return dev->reg && !dev->agent && !dev_is_switch(dev);
+}
+
+/* Under tree_lock. */
 static void add_ca(struct filling *f, struct al_dev *dev)
 {
 	struct al_snap_ca *to;
 
-	if (!dev->reg || dev->agent)
+	if (!is_shown_ca(dev))
 		return;
 	f->num_cas++;
 	if (f->num_cas > f->room_cas)
@@ -180,7 +189,7 @@ static void count_parts(struct parts *parts)
 	obj_for_each(count_object, &parts->objects);
 	pthread_mutex_lock(&tree_lock);
 	for (struct al_dev *dev = dev_first(); dev; dev = dev->next)
-		if (dev->reg && !dev->agent)
+		if (is_shown_ca(dev))
 			parts->cas++;
 	pthread_mutex_unlock(&tree_lock);
 }

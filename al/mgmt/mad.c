@@ -5,6 +5,7 @@
 
 #include "al/event/channel.h"
 #include "al/mgmt/mgmt.h"
+#include "al/mgmt/remote.h"
 #include "al/verbs/verbs.h"
 
 #define CALLBACKS_AT_ONCE                                                       \
@@ -130,42 +131,40 @@ static void deliver_response(struct mgmt_port *port, const struct mgmt_received 
 }
 
 /* Replaces an event's first segment by the whole datagram. */
-static void set_message(struct mgmt_item *item, void *message, uint32_t length)
+static void set_message(struct mgmt_item *item, const struct mgmt_message *message)
 {
-	memcpy(message, &item->mad.hdr,
+	memcpy(message->bytes, &item->mad.hdr,
 	       sizeof(item->mad.hdr)); /* the transaction identifier is the caller's */
-	item->message = message;
-	item->event.length = length;
+	item->message = message->bytes;
+	item->charged = message->charged;
+	item->event.length = message->length;
 }
 
 void mad_deliver_long(struct mgmt_port *port, struct al_mad_svc *svc, struct mgmt_send *send,
-		      const struct mgmt_received *r, void *message, uint32_t length)
+		      const struct mgmt_received *r, const struct mgmt_message *message)
 {
 	struct mgmt_item *item;
 
 	if (send) {
 		answer(port, send, r);
-		set_message(&send->item, message, length);
+		set_message(&send->item, message);
 		return;
 	}
 	item = deliver(port, svc, r);
-	if (item)
-		set_message(item, message, length);
-	else
-		al_free(message);
+	if (item) {
+		set_message(item, message);
+		return;
+	}
+	svc_discharge(svc, message->charged);
+	al_free(message->bytes);
 }
 
-/*
- * THE AGENTS' PLACE. Gets the requests, and sends without response, that no service has asked for,
- * on the management thread and without a lock. Until the library's agents (SMI, SMA, PMA, and the
- * status answers of other classes) are joined here, the datagrams are dropped and counted.
- */
-static void ask_agents(struct mgmt_port *port, const struct mgmt_received *r)
+void mad_free_message(const struct al_mad_svc *svc, struct mgmt_item *item)
 {
-	(void)r;
-	pthread_mutex_lock(&port->lock);
-	port->counters.unclaimed++;
-	pthread_mutex_unlock(&port->lock);
+	svc_discharge(svc, item->charged);
+	al_free(item->message);
+	item->message = NULL;
+	item->charged = 0;
 }
 
 /* True: the datagram belonged to a service or a request, or was a response to none. Under
@@ -186,15 +185,14 @@ static bool deliver_any(struct mgmt_port *port, const struct mgmt_received *r)
 	return svc;
 }
 
-void mad_received(struct mgmt_port *port, const struct mgmt_received *r)
+bool mad_received(struct mgmt_port *port, const struct mgmt_received *r)
 {
 	bool delivered;
 
 	pthread_mutex_lock(&port->lock);
 	delivered = deliver_any(port, r);
 	pthread_mutex_unlock(&port->lock);
-	if (!delivered)
-		ask_agents(port, r);
+	return delivered;
 }
 
 /* -------------------------------------------------------------------- events */
@@ -224,8 +222,7 @@ static void end_event(struct al_mad_svc *svc, struct mgmt_item *item)
 		send_free(item->send);
 		return;
 	}
-	al_free(item->message);
-	item->message = NULL;
+	mad_free_message(svc, item);
 	link_insert(&svc->free, &item->link);
 }
 
@@ -257,6 +254,15 @@ static void run_events(struct ev_source *source, uint32_t pending)
 		pthread_mutex_unlock(&svc->port->lock);
 	}
 	ev_raise(source, 1);
+}
+
+/* Tells the owner of a service that the service has events. */
+static void run_announcement(struct ev_source *source, uint32_t pending)
+{
+	const struct al_mad_svc *svc = (const struct al_mad_svc *)source->obj;
+
+	(void)pending;
+	svc->owner->announce(svc->obj.context);
 }
 
 /* Tells a channel's reader that the service has events. Without a lock: the channel's lock is
@@ -299,6 +305,54 @@ static al_status copy_event(struct al_mad_svc *svc, void *mad, uint32_t size,
 	return AL_SUCCESS;
 }
 
+/* Copies a part of the oldest event, which ends with its last byte. Under port->lock. */
+static al_status copy_part(struct al_mad_svc *svc, uint32_t size, uint32_t offset, void *to,
+			   uint32_t room, struct al_mad_part *part)
+{
+	struct mgmt_item *item;
+	uint32_t length;
+
+	if (link_alone(&svc->events))
+		return AL_NOT_FOUND;
+	item = LINK_OWNER(svc->events.next, struct mgmt_item, link);
+	length = item->event.length;
+	part->event = item->event;
+	part->event.mad = NULL;
+	part->left = true;
+	if (length > size)
+		return AL_BUFFER_TOO_SMALL;
+	if (offset > length || (offset == length && offset))
+		return AL_INVALID_PARAMETER;
+	part->bytes = length - offset < room ? length - offset : room;
+	if (part->bytes)
+		memcpy(to, (const uint8_t *)datagram(item) + offset, part->bytes);
+	if (offset + part->bytes < length)
+		return AL_SUCCESS;
+	end_event(svc, take_event(svc));
+	part->left = !link_alone(&svc->events);
+	return AL_SUCCESS;
+}
+
+al_status mad_next_part(al_mad_svc_h handle, uint32_t size, uint32_t offset, void *to,
+			uint32_t room, struct al_mad_part *part)
+{
+	struct al_obj *obj = obj_get(handle, AL_OBJ_MAD_SVC);
+	struct al_mad_svc *svc = (struct al_mad_svc *)obj;
+	al_status status;
+
+	memset(part, 0, sizeof(*part));
+	if (!obj)
+		return AL_INVALID_HANDLE;
+	status = AL_INVALID_PARAMETER;
+	if (!obj_agent(obj) && svc->owner) {
+		pthread_mutex_lock(&svc->port->lock);
+		status = copy_part(svc, size, offset, to, room, part);
+		pthread_mutex_unlock(&svc->port->lock);
+	}
+	obj_put(obj);
+	return status;
+}
+
 /*
  * Makes the channel readable if the service has events, and not readable for its sake if it has
  * none. An event that is added between the withdrawal and the second look is announced by the
@@ -316,26 +370,33 @@ static void announce_rest(struct al_mad_svc *svc, bool left)
 		ev_raise(&svc->obj.ev, 1);
 }
 
-al_status al_mad_next(al_mad_svc_h handle, void *mad, uint32_t size, struct al_mad_event *event)
+static al_status next_event(struct al_mad_svc *svc, void *mad, uint32_t size,
+			    struct al_mad_event *event)
 {
-	struct al_mad_svc *svc;
-	struct al_obj *obj;
 	al_status status;
 	bool left;
+
+	if (svc->cb || svc->owner)
+		return AL_INVALID_PARAMETER;
+	pthread_mutex_lock(&svc->port->lock);
+	status = copy_event(svc, mad, size, event, &left);
+	pthread_mutex_unlock(&svc->port->lock);
+	announce_rest(svc, left);
+	return status;
+}
+
+al_status al_mad_next(al_mad_svc_h handle, void *mad, uint32_t size, struct al_mad_event *event)
+{
+	struct al_obj *obj;
+	al_status status;
 
 	if (!event || (size && !mad))
 		return AL_INVALID_PARAMETER;
 	obj = obj_get(handle, AL_OBJ_MAD_SVC);
 	if (!obj)
 		return AL_INVALID_HANDLE;
-	svc = (struct al_mad_svc *)obj;
-	status = AL_INVALID_PARAMETER;
-	if (!svc->cb) {
-		pthread_mutex_lock(&svc->port->lock);
-		status = copy_event(svc, mad, size, event, &left);
-		pthread_mutex_unlock(&svc->port->lock);
-		announce_rest(svc, left);
-	}
+	status = obj_agent(obj) ? remote_next(obj, mad, size, event)
+				: next_event((struct al_mad_svc *)obj, mad, size, event);
 	obj_put(obj);
 	return status;
 }
@@ -373,24 +434,36 @@ static const struct obj_type mad_svc_type = {
 	.release = release_svc,
 };
 
-static al_status check(const struct al_mad_svc_init *init, al_mad_cb cb)
+uint32_t mad_svc_number(const struct al_obj *obj)
+{
+	const struct al_mad_svc_init *init = &((const struct al_mad_svc *)obj)->init;
+
+	return AL_SNAP_MAD_NUMBER(init->port_num, init->mgmt_class, init->class_version);
+}
+
+static al_status check_attributes(const struct al_mad_svc_init *init)
 {
 	static const uint8_t no_oui[3];
 
-	if (!cb == !init->channel || init->pad || !RESERVED_IS_ZERO(init) ||
-	    !is_class(init->mgmt_class) || !init->class_version ||
+	if (init->pad || !RESERVED_IS_ZERO(init) || !is_class(init->mgmt_class) ||
+	    !init->class_version ||
 	    (!has_oui(init->mgmt_class) && memcmp(init->oui, no_oui, sizeof(no_oui))) ||
 	    (init->rmpp && rmpp_class_bytes(init->mgmt_class) < 0))
 		return AL_INVALID_PARAMETER;
 	return AL_SUCCESS;
 }
 
-/* Delivers the service's events by the channel (NULL: by callback). */
-static al_status use_channel(struct al_obj *obj, struct al_obj *channel)
+static al_status check(const struct al_mad_svc_init *init, al_mad_cb cb)
+{
+	return !cb == !init->channel ? AL_INVALID_PARAMETER : check_attributes(init);
+}
+
+al_status mad_use_channel(struct al_obj *obj, struct al_obj *channel,
+			  void (*run)(struct ev_source *, uint32_t))
 {
 	al_status status = channel ? obj_use(obj, channel) : AL_SUCCESS;
 
-	obj->ev.run = run_events;
+	obj->ev.run = run;
 	if (status || !channel)
 		return status;
 	atomic_store(&obj->ev.queue, channel_queue(channel));
@@ -434,25 +507,28 @@ static al_status link_service(struct al_mad_svc *svc)
 	return status;
 }
 
+/* Where the events of a service go: to its channel if cb and owner are NULL. */
+struct delivery {
+	al_mad_cb cb;
+	const struct al_mad_owner *owner;
+};
+
 /* Makes a service of a port, and publishes it. */
 static al_status make_service(struct al_obj *obj, struct mgmt_port *port, struct al_obj *channel,
-			      const struct al_mad_svc_init *init, al_mad_cb cb,
+			      const struct al_mad_svc_init *init, const struct delivery *to,
 			      al_mad_svc_h *handle)
 {
 	struct al_mad_svc *svc = (struct al_mad_svc *)obj;
 	al_status status;
 
-	svc->cb = cb;
-	svc->port = port;
-	svc->qp = &port->qp[mgmt_qpn_of(init->mgmt_class)];
+	svc->cb = to->cb;
+	svc->owner = to->owner;
 	svc->init = *init;
 	link_init(&svc->link);
 	link_init(&svc->free);
 	link_init(&svc->events);
-	link_init(&svc->sends);
-	link_init(&svc->unsent);
-	link_init(&svc->turn);
-	status = use_channel(obj, channel);
+	send_init_service(svc, port, mgmt_qpn_of(init->mgmt_class));
+	status = mad_use_channel(obj, channel, svc->owner ? run_announcement : run_events);
 	if (!status)
 		status = make_items(svc);
 	if (!status)
@@ -463,8 +539,8 @@ static al_status make_service(struct al_obj *obj, struct mgmt_port *port, struct
 }
 
 static al_status register_service(struct al_call *call, struct al_obj *channel,
-				  const struct al_mad_svc_init *init, void *context, al_mad_cb cb,
-				  al_mad_svc_h *handle)
+				  const struct al_mad_svc_init *init, void *context,
+				  const struct delivery *to, al_mad_svc_h *handle)
 {
 	struct al_dev *dev = call->obj->dev;
 	struct mgmt_port *port;
@@ -473,7 +549,7 @@ static al_status register_service(struct al_call *call, struct al_obj *channel,
 
 	if (ops_dead(call->ops))
 		return ops_dead_status(call->ops);
-	if (!init->port_num || init->port_num > dev->attr.num_ports)
+	if (!dev_has_end_port(dev, init->port_num))
 		return AL_INVALID_PORT;
 	status = mgmt_serve(dev, init->port_num, &port);
 	if (status)
@@ -483,7 +559,7 @@ static al_status register_service(struct al_call *call, struct al_obj *channel,
 		mgmt_port_put(port);
 		return status;
 	}
-	status = make_service(obj, port, channel, init, cb, handle);
+	status = make_service(obj, port, channel, init, to, handle);
 	if (status) {
 		svc_invalidated(obj);
 		release_svc(obj);
@@ -510,12 +586,29 @@ al_status al_reg_mad_svc(al_ca_h ca, const struct al_mad_svc_init *init, void *c
 	}
 	if (!status)
 		status = check(init, cb);
-	if (!status && obj_agent(call.obj)) /* MAD services do not cross to an agent yet */
-		status = AL_UNSUPPORTED;
-	if (!status)
-		status = register_service(&call, channel, init, context, cb, svc);
+	if (!status && obj_agent(call.obj))
+		status = remote_register(&call, channel, init, context, cb, svc);
+	else if (!status)
+		status = register_service(&call, channel, init, context,
+					  &(struct delivery){ .cb = cb }, svc);
 	if (channel)
 		obj_put(channel);
+	call_end(&call);
+	return status;
+}
+
+al_status mad_reg_owned(al_ca_h ca, const struct al_mad_svc_init *init, void *context,
+			const struct al_mad_owner *owner, al_mad_svc_h *svc)
+{
+	struct al_call call;
+	al_status status = call_begin(&call, ca, AL_OBJ_CA);
+
+	if (status)
+		return status;
+	status = init->channel ? AL_INVALID_PARAMETER : check_attributes(init);
+	if (!status)
+		status = register_service(&call, NULL, init, context,
+					  &(struct delivery){ .owner = owner }, svc);
 	call_end(&call);
 	return status;
 }
@@ -523,4 +616,32 @@ al_status al_reg_mad_svc(al_ca_h ca, const struct al_mad_svc_init *init, void *c
 al_status al_dereg_mad_svc(al_mad_svc_h svc, al_destroyed_cb cb, void *context)
 {
 	return obj_destroy(svc, AL_OBJ_MAD_SVC, cb, context);
+}
+
+al_status al_local_mad(al_ca_h ca, uint8_t port_num, const struct ib_mad *request,
+		       struct ib_mad *response)
+{
+	struct mgmt_port *port;
+	struct al_call call;
+	al_status status;
+
+	if (!request || !response)
+		return AL_INVALID_PARAMETER;
+	status = call_begin(&call, ca, AL_OBJ_CA);
+	if (status)
+		return status;
+	if (!dev_has_end_port(call.obj->dev, port_num))
+		status = AL_INVALID_PORT;
+	else if (obj_agent(call.obj))
+		status = AL_UNSUPPORTED;
+	else if (ops_dead(call.ops))
+		status = ops_dead_status(call.ops);
+	else
+		status = mgmt_serve(call.obj->dev, port_num, &port);
+	if (!status) {
+		status = agents_ask(port, request, response);
+		mgmt_port_put(port);
+	}
+	call_end(&call);
+	return status;
 }

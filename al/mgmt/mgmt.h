@@ -1,30 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Management datagrams (MADs): the library's own queue pairs 0 and 1 of each port that it serves, the MAD services of channel
- * drivers on them, and their sends.
+ * Management datagrams (MADs): the library's own queue pairs 0 and 1 of each port that it serves,
+ * the MAD services of channel drivers on them, and their sends.
  *
- *   port.c  serving ports: the queue pairs, their buffers, completions, the management thread, arrival and removal of HCAs
- *   mad.c   services: registration, the match of received datagrams to services and requests, delivery of events
- *   send.c  sends: turns, posting, time-outs, repetitions, cancelling
- *   transfer.c  the RMPP machines (rmpp.h) of sends, and of datagrams that arrive in segments
+ *   port.c  serving ports: the queue pairs, their buffers, completions, the management thread,
+ * arrival and removal of HCAs mad.c   services: registration, the match of received datagrams to
+ * services and requests, delivery of events send.c  sends: turns, posting, time-outs, repetitions,
+ * cancelling remote.c  services of HCAs that another process, the agent, has; nothing else here
+ * knows of them agents.c  the agents of an HCA, for what no service gets transfer.c  the RMPP
+ * machines (rmpp.h) of sends, and of datagrams that arrive in segments
  *
- * One management thread serves all ports. It handles completions and time-outs, and makes no callback of a channel driver: a
- * service's callback runs on its HCA's async dispatcher. So a callback that does not return stops no other service's sends,
- * time-outs and receives.
+ * One management thread serves all ports. It handles completions and time-outs, and makes no
+ * callback of a channel driver: a service's callback runs on its HCA's async dispatcher. So a
+ * callback that does not return stops no other service's sends, time-outs and receives.
  *
- * Nothing is allocated to deliver. A send's memory, allocated by al_send_mad(), has room for the answer and is the event. An
- * unsolicited datagram is copied to one of the items that its service has allocated at registration. So a received datagram
- * never holds a buffer of the port, and a slow service takes no room from others.
+ * Nothing is allocated to deliver. A send's memory, allocated by al_send_mad(), has room for the
+ * answer and is the event. An unsolicited datagram is copied to one of the items that its service
+ * has allocated at registration. So a received datagram never holds a buffer of the port, and a
+ * slow service takes no room from others.
  *
- * Locks, outermost first: serve_lock (port.c: begin and end of service), ports_lock (port.c: the list of ports),
- * mgmt_port.lock, then tree_lock and the module's own.
+ * Locks, outermost first: serve_lock (port.c: begin and end of service), ports_lock (port.c: the
+ * list of ports), agents.lock, mgmt_port.lock, then tree_lock and the module's own.
  */
 #ifndef AL_MGMT_MGMT_H
 #define AL_MGMT_MGMT_H
 
 #include <iba/ib_mad.h>
 
+#include "al/mgmt/agents.h"
 #include "al/mgmt/link.h"
+#include "al/mgmt/owner.h"
+#include "al/mgmt/path.h"
 #include "al/mgmt/rmpp.h"
 #include "al/object/device.h"
 
@@ -36,16 +42,18 @@ struct mgmt_recv;
 enum mgmt_qpn { MGMT_QP0, MGMT_QP1, MGMT_QPS };
 
 /* Why received datagrams are dropped, and other numbers of a port: X(name). */
-#define MGMT_COUNTER_LIST(X) \
-	X(received)     /* datagrams that the HCA delivered */ \
-	X(malformed)    /* dropped: length, base version, or class that does not suit the queue pair */ \
-	X(no_path)      /* dropped: no path back to the sender */ \
-	X(unclaimed)    /* dropped: no service has asked for the datagram */ \
-	X(unexpected)   /* dropped: response to no request of a service */ \
-	X(overflow)     /* dropped: the service had no room */ \
-	X(sent)         /* datagrams handed to the HCA, repetitions included */ \
-	X(answered)     /* sends that were answered */ \
-	X(timed_out)    /* sends that failed for lack of an answer */
+#define MGMT_COUNTER_LIST(X)                                                                       \
+	X(received)  /* datagrams that the HCA delivered */                                        \
+	X(malformed) /* dropped: length, base version, or class that does not suit the queue pair  \
+		      */                                                                           \
+	X(no_path)   /* dropped: no path back to the sender */                                     \
+	X(unclaimed) /* dropped: no service has asked for the datagram, and no agent answers it */ \
+	X(refused)   /* dropped: the subnet management agent refused the M_Key or the method */    \
+	X(unexpected) /* dropped: response to no request of a service */                           \
+	X(overflow)   /* dropped: the service had no room */                                       \
+	X(sent)       /* datagrams handed to the HCA, repetitions included */                      \
+	X(answered)   /* sends that were answered */                                               \
+	X(timed_out)  /* sends that failed for lack of an answer */
 
 struct mgmt_counters {
 #define MGMT_COUNTER(name) uint64_t name;
@@ -81,9 +89,16 @@ struct mgmt_qp {
 /* A port that the library serves. */
 struct mgmt_port {
 	struct mgmt_port *next;   /* list of ports; guarded by ports_lock */
+	struct mgmt_port
+		*next_due; /* list of the ports whose time has come; of the management thread */
 	_Atomic uint32_t refs;    /* one for the list, and one for each service */
 	struct al_dev *dev;       /* HCA, referenced; constant */
 	uint8_t port_num;         /* constant */
+	uint32_t caps; /* enum ci_port_cap: agents of the port that the library has; constant */
+	struct agents *agents;  /* the HCA's agents, referenced; NULL: caps is 0 */
+	struct al_mad_svc *own; /* by mgmt_qpn: what the agents send by, with silent sends only.
+				   Constant; its members as a service's */
+	_Atomic uint64_t agents_due; /* time of the next agents_run(); UINT64_MAX: never */
 
 	/* the library's own objects; constant while the port is in the list */
 	al_ca_h ca;
@@ -93,12 +108,14 @@ struct mgmt_port {
 	uint8_t *memory;          /* of all buffers */
 	uint32_t lkey;
 	struct mgmt_slot *slots;  /* of both queue pairs */
+	struct mgmt_paths paths;  /* address handles of sends */
 
 	pthread_mutex_t lock;     /* guards all below, and the members of services and sends that say so */
 	struct mgmt_qp qp[MGMT_QPS];
 	bool ended;               /* the HCA is removed: no further sends */
 	uint32_t next_tid;        /* the library's half of the next transaction identifier */
 	struct mgmt_link services; /* al_mad_svc.link */
+	struct mgmt_link to_self;  /* sends to the node itself, oldest first: mgmt_send.queue */
 	struct mgmt_link waiting; /* sends that wait for an answer, earliest deadline first: mgmt_send.queue */
 	struct mgmt_link requests[MGMT_BUCKETS]; /* requests without an answer, and RMPP transfers: mgmt_send.bucket */
 	struct mgmt_link receivers; /* datagrams that arrive in segments: transfer.c */
@@ -114,12 +131,14 @@ struct mgmt_item {
 	struct al_mad_event event; /* event.mad is set while the event is delivered */
 	struct mgmt_send *send;    /* send that ends with this event, which is its first member; NULL: unsolicited */
 	void *message;             /* received datagram of several segments; NULL: mad has it. Freed with the event. */
+	uint64_t charged;          /* bytes of message that the service's owner pays for */
 	struct ib_mad mad;         /* the received datagram; event.length says whether there is one */
 };
 
 struct al_mad_svc {
 	struct al_obj obj;         /* the channel, if any, is in uses[0] */
-	al_mad_cb cb;              /* callback; NULL: the service has a channel */
+	al_mad_cb cb;              /* callback; NULL: the service has a channel or an owner */
+	const struct al_mad_owner *owner; /* NULL: the service is no agent's client's */
 	struct mgmt_port *port;    /* referenced */
 	struct mgmt_qp *qp;        /* queue pair of the class */
 	struct al_mad_svc_init init;
@@ -145,13 +164,15 @@ struct mgmt_send {
 	struct mgmt_link queue;    /* al_mad_svc.unsent or mgmt_port.waiting */
 	struct mgmt_link bucket;   /* mgmt_port.requests, if an answer or acknowledgements are expected */
 	struct mgmt_slot *slot;    /* slot that is posted with this send's datagram; NULL: none */
-	al_ah_h ah;                /* path; constant */
-	struct ib_ah_attr path;    /* constant */
+	struct mgmt_hold hold;     /* address handle of the way; constant */
+	struct ib_ah_attr path;    /* as the sender has given it; constant */
+	struct agents_way way;     /* constant */
 	uint32_t remote_qpn, remote_qkey; /* constant */
 	uint16_t pkey_index;       /* constant */
 	uint16_t retries;          /* repetitions left */
 	bool expects_answer;       /* constant */
 	bool silent;               /* a transfer's own packet, whose end is no event; constant */
+	uint64_t charged; /* bytes of long_mad that the service's owner pays for; constant */
 	bool transferred;          /* the transfer is done, and the wait for the answer has begun */
 	uint64_t tid;              /* transaction identifier as sent; constant */
 	uint32_t caller_tid;       /* upper half of the identifier as the caller has it; constant */
@@ -171,7 +192,20 @@ struct mgmt_received {
 	uint32_t src_qp;
 	uint16_t pkey_index;
 	enum mgmt_qpn qpn;      /* queue pair that has received the datagram */
+	uint8_t in_port; /* the port; switch: external port that the datagram came in by, or 0 */
 };
+
+/* True: the library answers the port's subnet management packets, or its performance management
+ * datagrams. */
+static inline bool mgmt_has_sma(const struct mgmt_port *port)
+{
+	return port->caps & CI_PORT_SMA_IN_AL;
+}
+
+static inline bool mgmt_has_pma(const struct mgmt_port *port)
+{
+	return port->caps & CI_PORT_PMA_IN_AL;
+}
 
 /* ------------------------------------------------------------------ port.c */
 
@@ -185,10 +219,13 @@ void mgmt_after_fork(void);
  */
 al_status mgmt_serve(struct al_dev *dev, uint8_t port_num, struct mgmt_port **port);
 void mgmt_port_put(struct mgmt_port *port);
-/* Lets the management thread call send_expire() when CLOCK_MONOTONIC reaches deadline. Any context. */
+/* Lets the management thread look at the ports' times when CLOCK_MONOTONIC reaches deadline. Any
+ * context. */
 void mgmt_wake_at(uint64_t deadline);
 /* Lets the management thread serve the port at a time. Under port->lock. */
 void mgmt_port_wake_at(struct mgmt_port *port, uint64_t deadline);
+/* Lets the management thread call agents_run() for the port at a time. Any context. */
+void mgmt_agents_wake_at(struct mgmt_port *port, uint64_t due);
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t mgmt_now(void);
 /* The wr_id of a datagram in a slot. */
@@ -198,24 +235,53 @@ enum mgmt_qpn mgmt_qpn_of(uint8_t mgmt_class);
 
 /* ------------------------------------------------------------------- mad.c */
 
-/* Takes a received datagram to the request that it answers, or to the service that wants it. On the management thread. */
-void mad_received(struct mgmt_port *port, const struct mgmt_received *r);
+/* al_snap_object.number of a service. */
+uint32_t mad_svc_number(const struct al_obj *obj);
+
+/*
+ * Takes a received datagram to the request that it answers, or to the service that wants it. False:
+ * no service wants the datagram. On the management thread.
+ */
+bool mad_received(struct mgmt_port *port, const struct mgmt_received *r);
 /* Appends an event to the service's events and announces it. Under port->lock. */
 void svc_add_event(struct al_mad_svc *svc, struct mgmt_item *item);
 /* Finds the service that wants an unsolicited datagram. NULL: there is none. Under port->lock. */
 struct al_mad_svc *mad_find_service(struct mgmt_port *port, const struct ib_mad *mad);
+/* Lets the owner of a service, if any, pay for bytes of long datagrams. False: the owner does not.
+ */
+static inline bool svc_charge(const struct al_mad_svc *svc, uint64_t bytes)
+{
+	return !svc->owner || svc->owner->charge(svc->obj.context, bytes);
+}
+static inline void svc_discharge(const struct al_mad_svc *svc, uint64_t bytes)
+{
+	if (svc->owner && bytes)
+		svc->owner->discharge(svc->obj.context, bytes);
+}
 bool mad_is_same_sender(const struct ib_ah_attr *a, const struct ib_ah_attr *b);
+/* A received datagram of several segments. */
+struct mgmt_message {
+	void *bytes;
+	uint32_t length;
+	uint64_t charged; /* bytes that the service's owner pays for */
+};
 /*
  * Delivers a datagram of several segments, as the answer to send or, with NULL, as an unsolicited one. The message passes to
  * the service, or is freed. Under port->lock.
  */
-void mad_deliver_long(struct mgmt_port *port, struct al_mad_svc *svc, struct mgmt_send *send, const struct mgmt_received *r,
-		      void *message, uint32_t length);
+void mad_deliver_long(struct mgmt_port *port, struct al_mad_svc *svc, struct mgmt_send *send,
+		      const struct mgmt_received *r, const struct mgmt_message *message);
+/* Frees the message of an event, if any. Under port->lock. */
+void mad_free_message(const struct al_mad_svc *svc, struct mgmt_item *item);
 /* True: the datagram answers another one, so that it belongs to that one's sender (IBTA 13.4.5). */
 bool mad_is_response(const struct ib_mad_hdr *hdr);
 
 /* ------------------------------------------------------------------ send.c */
 
+/* Checks what a service with these attributes is to send, but for the path, which al_create_ah()
+ * checks. */
+al_status mad_check_send(const struct al_dev *dev, const struct al_mad_svc_init *init,
+			 const struct al_mad_send *s);
 /* Posts unsent datagrams while the queue pair has free slots. Under port->lock. */
 void send_next(struct mgmt_port *port, struct mgmt_qp *qp);
 /* Finds the request that a response answers. NULL: there is none. Under port->lock. */
@@ -229,8 +295,15 @@ void send_wait_for_answer(struct mgmt_port *port, struct mgmt_send *send);
 void send_continue(struct mgmt_send *send);
 /* The answer to a send has begun to arrive in segments: the receiver's time-outs count from now on. Under port->lock. */
 void send_receives(struct mgmt_send *send, struct mgmt_recv *recv);
-/* Sends a packet of a transfer, without an event. What can not be sent is lost. Under port->lock. */
-void send_silent(struct al_mad_svc *svc, const struct al_mad_send *s);
+/* Begins the members of a service by which sends are made. */
+void send_init_service(struct al_mad_svc *svc, struct mgmt_port *port, enum mgmt_qpn qpn);
+/*
+ * Sends without an event: a packet of a transfer, or a datagram of the agents. way NULL: by
+ * s->path. What can not be sent is lost. Under port->lock.
+ */
+void send_silent(struct al_mad_svc *svc, const struct al_mad_send *s, const struct agents_way *way);
+/* Takes the oldest datagram that the node has sent to itself. False: there is none. */
+bool send_take_to_self(struct mgmt_port *port, struct ib_mad *mad);
 /* Decides the outcome of a send: takes the send out of all lists, and delivers its event. Under port->lock. */
 void send_end(struct mgmt_send *send, al_mad_event_type type, al_status status);
 /* Ends all sends of a service without an event. Under port->lock. */

@@ -9,6 +9,7 @@
 
 #include "al/event/hca.h"
 #include "al/mgmt/mgmt.h"
+#include "al/mgmt/remote.h"
 #include "al/verbs/verbs.h"
 
 /* Sizes of the queues. Subnet management is a dialogue with one manager; QP1 serves many peers. */
@@ -34,6 +35,8 @@ static const uint32_t qkeys[MGMT_QPS] = { [MGMT_QP0] = 0, [MGMT_QP1] = IB_QKEY_W
 static pthread_mutex_t serve_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct al_instance *internal; /* the library's own opening; NULL: no port has been served */
 
+/* Guards the list. Nothing of a module is called under this lock, since ib_port_trap() takes the
+ * lock in any context. */
 static pthread_mutex_t ports_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mgmt_port *ports;
 
@@ -76,27 +79,80 @@ void mgmt_port_wake_at(struct mgmt_port *port, uint64_t deadline)
 	mgmt_wake_at(deadline);
 }
 
+void mgmt_agents_wake_at(struct mgmt_port *port, uint64_t due)
+{
+	uint64_t now = atomic_load(&port->agents_due);
+
+	while (due < now)
+		if (atomic_compare_exchange_weak(&port->agents_due, &now, due)) {
+			mgmt_wake_at(due);
+			return;
+		}
+}
+
+/* The time at which a port wants to be served. */
+static uint64_t port_due(const struct mgmt_port *port)
+{
+	uint64_t deadline = atomic_load(&port->deadline), agents = atomic_load(&port->agents_due);
+
+	return deadline < agents ? deadline : agents;
+}
+
+/* Collects the ports whose time has come, each with a reference, by their member next_due. */
+static struct mgmt_port *collect_due(uint64_t now)
+{
+	struct mgmt_port *due = NULL;
+
+	pthread_mutex_lock(&ports_lock);
+	for (struct mgmt_port *port = ports; port; port = port->next) {
+		if (port_due(port) > now) {
+			lower_next_deadline(port_due(port));
+			continue;
+		}
+		atomic_fetch_add(&port->refs, 1);
+		port->next_due = due;
+		due = port;
+	}
+	pthread_mutex_unlock(&ports_lock);
+	return due;
+}
+
+static void serve_due(struct mgmt_port *port, uint64_t now)
+{
+	if (atomic_load(&port->deadline) <= now)
+		send_expire(port, now);
+	if (atomic_load(&port->agents_due) <= now) {
+		/* before agents_run() looks: a notice that comes later lowers the time again */
+		atomic_store(&port->agents_due, UINT64_MAX);
+		agents_run(port, now);
+	}
+	lower_next_deadline(port_due(port));
+}
+
 /*
- * Serves the ports with an expired deadline. A port's deadline is stored before next_deadline is
- * lowered, and next_deadline is raised here before the ports' deadlines are read: so either this
- * search finds the port, or next_deadline has the port's time.
+ * Serves the ports whose time has come. A port's time is stored before next_deadline is lowered,
+ * and next_deadline is raised here before the ports' times are read: so either this search finds
+ * the port, or next_deadline has the port's time.
  */
 static uint64_t run_due(void)
 {
 	uint64_t now = mgmt_now();
+	struct mgmt_port *port, *next;
 
 	if (now < atomic_load(&next_deadline))
 		return atomic_load(&next_deadline);
 	atomic_store(&next_deadline, UINT64_MAX);
-	pthread_mutex_lock(&ports_lock);
-	for (struct mgmt_port *port = ports; port; port = port->next) {
-		if (atomic_load(&port->deadline) <= now)
-			send_expire(port, now);
-		lower_next_deadline(atomic_load(&port->deadline));
+	for (port = collect_due(now); port; port = next) {
+		next = port->next_due;
+		serve_due(port, now);
+		mgmt_port_put(port);
 	}
-	pthread_mutex_unlock(&ports_lock);
 	return atomic_load(&next_deadline);
 }
+
+/* The management thread, which makes no callbacks of channel drivers. */
+static struct thread_pool management_thread =
+	THREAD_POOL("al-management", CONTEXT_NONE, 1, run_due);
 
 /* -------------------------------------------------------------- completions */
 
@@ -126,6 +182,7 @@ static void received(struct mgmt_port *port, enum mgmt_qpn qpn, const struct ib_
 	struct mgmt_received r = { .mad = (const void *)(buffer + IB_GRH_BYTES),
 				   .src_qp = wc->src_qp,
 				   .pkey_index = wc->pkey_index,
+				   .in_port = port->port_num ? port->port_num : wc->port_num,
 				   .qpn = qpn };
 
 	count(port, &port->counters.received);
@@ -135,7 +192,7 @@ static void received(struct mgmt_port *port, enum mgmt_qpn qpn, const struct ib_
 	else if (al_init_ah_from_wc(port->ca, port->port_num, wc, buffer, &r.path))
 		count(port, &port->counters.no_path);
 	else
-		mad_received(port, &r);
+		agents_received(port, &r);
 }
 
 static al_status post_recv(struct mgmt_port *port, enum mgmt_qpn qpn, uint32_t index)
@@ -275,11 +332,8 @@ static al_status start(void)
 
 	if (internal)
 		return AL_SUCCESS;
-	if (!management.queue.wake) {
-		dispatcher_init(&management, "al-management");
-		management.may_sleep = true;
-		management.run_due = run_due;
-	}
+	if (!management.pool)
+		dispatcher_init(&management, &management_thread);
 	status = dispatcher_start(&management);
 	if (!status)
 		status = obj_new(&internal_type, NULL, NULL, NULL, &obj);
@@ -400,8 +454,11 @@ static struct mgmt_port *new_port(struct al_dev *dev, uint8_t port_num)
 	port->port_num = port_num;
 	atomic_init(&port->refs, 1);
 	atomic_init(&port->deadline, UINT64_MAX);
+	atomic_init(&port->agents_due, UINT64_MAX);
 	pthread_mutex_init(&port->lock, NULL);
+	paths_init(&port->paths);
 	link_init(&port->services);
+	link_init(&port->to_self);
 	link_init(&port->waiting);
 	link_init(&port->receivers);
 	for (unsigned int i = 0; i < MGMT_BUCKETS; i++)
@@ -415,11 +472,34 @@ void mgmt_port_put(struct mgmt_port *port)
 {
 	if (atomic_fetch_sub(&port->refs, 1) != 1)
 		return;
+	agents_put(port->agents);
+	al_free(port->own);
 	al_free(port->memory);
 	al_free(port->slots);
 	pthread_mutex_destroy(&port->lock);
+	paths_end(&port->paths);
 	dev_put(port->dev);
 	al_free(port);
+}
+
+/* Gives the port its agents, which the HCA's ports share. Under serve_lock. */
+static al_status join_agents(struct mgmt_port *port)
+{
+	const uint32_t in_al = CI_PORT_SMA_IN_AL | CI_PORT_PMA_IN_AL;
+	const struct mgmt_port *other = ports;
+
+	port->caps = port->dev->ports[port->port_num].ci_caps & in_al;
+	if (!port->caps)
+		return AL_SUCCESS;
+	while (other && (other->dev != port->dev || !other->agents))
+		other = other->next;
+	port->agents = other ? agents_get(other->agents) : agents_new(port->dev);
+	port->own = al_alloc(MGMT_QPS * sizeof(*port->own));
+	if (!port->agents || !port->own)
+		return AL_INSUFFICIENT_MEMORY;
+	for (int i = 0; i < MGMT_QPS; i++)
+		send_init_service(&port->own[i], port, (enum mgmt_qpn)i);
+	return AL_SUCCESS;
 }
 
 /* al_destroyed_cb of the HCA handle of a port that could not be served. */
@@ -437,7 +517,9 @@ static al_status begin_service(struct al_dev *dev, uint8_t port_num, struct mgmt
 	if (!port)
 		return AL_INSUFFICIENT_MEMORY;
 	atomic_store(&dev->ports[port_num].spl_qps_held, true);
-	status = make_objects(port);
+	status = join_agents(port);
+	if (!status)
+		status = make_objects(port);
 	if (!status) {
 		pthread_mutex_lock(&ports_lock);
 		port->next = ports;
@@ -500,8 +582,8 @@ static al_status arrived(struct al_dev *dev)
 
 	if (dev->agent) /* the agent's library has the agents of the agent's HCAs */
 		return AL_SUCCESS;
-	for (uint32_t i = 1; !status && i <= dev->attr.num_ports; i++) {
-		if (!(dev->ports[i].ci_caps & agents))
+	for (uint32_t i = 0; !status && i <= dev->attr.num_ports; i++) {
+		if (!dev_has_end_port(dev, i) || !(dev->ports[i].ci_caps & agents))
 			continue;
 		status = mgmt_serve(dev, (uint8_t)i, &port);
 		if (!status)
@@ -530,6 +612,10 @@ static void leaving(struct al_dev *dev)
 {
 	struct mgmt_port *port;
 
+	if (dev->agent) {
+		remote_leaving(dev);
+		return;
+	}
 	pthread_mutex_lock(&serve_lock);
 	dev->mgmt_ended = true;
 	while ((port = take_port(dev))) {
@@ -544,9 +630,26 @@ static void leaving(struct al_dev *dev)
 	pthread_mutex_unlock(&serve_lock);
 }
 
+/* Hands a notice of the HCA's module to the agents of its port. */
+static bool trap(struct al_dev *dev, uint8_t port_num, const struct ib_notice *notice)
+{
+	struct mgmt_port *port;
+	bool taken;
+
+	pthread_mutex_lock(&ports_lock);
+	port = find_port(dev, port_num);
+	taken = port && mgmt_has_sma(port);
+	if (taken)
+		agents_raise(port, notice);
+	pthread_mutex_unlock(&ports_lock);
+	return taken;
+}
+
 void mgmt_init(void)
 {
-	static const struct hca_management hooks = { .arrived = arrived, .leaving = leaving };
+	static const struct hca_management hooks = { .arrived = arrived,
+						     .leaving = leaving,
+						     .trap = trap };
 
 	hca_set_management(&hooks);
 }
@@ -557,6 +660,8 @@ void mgmt_after_fork(void)
 	pthread_mutex_init(&ports_lock, NULL);
 	internal = NULL;
 	ports = NULL;
+	thread_pool_after_fork(&management_thread);
 	memset(&management, 0, sizeof(management));
 	atomic_store(&next_deadline, UINT64_MAX);
+	remote_after_fork();
 }

@@ -593,6 +593,11 @@ bool rmpp_recv_time(struct rmpp_recv *recv, uint64_t now, struct ib_rmpp_mad *an
 	       rmpp_recv_abort(recv, now, IB_RMPP_STATUS_T2L, answer);
 }
 
+size_t rmpp_recv_room(const struct rmpp_recv *recv)
+{
+	return recv->mad ? recv->room : 0;
+}
+
 void *rmpp_recv_take(struct rmpp_recv *recv, size_t *length)
 {
 	void *mad = recv->mad;

@@ -220,6 +220,9 @@ bool rmpp_recv_abort(struct rmpp_recv *recv, uint64_t now, uint8_t status,
  */
 void *rmpp_recv_take(struct rmpp_recv *recv, size_t *length);
 
+/* Bytes of the receiver's buffer, which grows with the datagram; 0: the receiver has none. */
+size_t rmpp_recv_room(const struct rmpp_recv *recv);
+
 /* Frees the receiver's memory. Any state. */
 void rmpp_recv_destroy(struct rmpp_recv *recv);
 

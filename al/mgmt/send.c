@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "al/mgmt/mgmt.h"
+#include "al/mgmt/remote.h"
 #include "al/verbs/verbs.h"
 
 #define NS_PER_MS 1000000u
@@ -45,7 +46,7 @@ static void withdraw(struct mgmt_send *send)
 	if (send->recv)
 		transfer_forget(send->recv);
 	send->recv = NULL;
-	al_destroy_ah(send->ah, NULL, NULL); /* a posted request keeps its path */
+	paths_drop(&send->svc->port->paths, &send->hold);
 }
 
 void send_end(struct mgmt_send *send, al_mad_event_type type, al_status status)
@@ -60,13 +61,22 @@ void send_end(struct mgmt_send *send, al_mad_event_type type, al_status status)
 	svc_add_event(send->svc, &send->item);
 }
 
+/* Frees a send that has never been in a list. */
+static void discard(struct mgmt_send *send)
+{
+	paths_drop(&send->svc->port->paths, &send->hold);
+	svc_discharge(send->svc, send->charged);
+	al_free(send);
+}
+
 void send_free(struct mgmt_send *send)
 {
 	if (send->silent)
 		send->svc->num_silent--;
 	else
 		send->svc->num_sends--;
-	al_free(send->item.message);
+	mad_free_message(send->svc, &send->item);
+	svc_discharge(send->svc, send->charged);
 	al_free(send);
 }
 
@@ -91,6 +101,8 @@ void send_fail_all(struct mgmt_port *port, const struct mgmt_qp *qp, al_status s
 			send_end(LINK_OWNER(svc->sends.next, struct mgmt_send, all), AL_MAD_FAILED,
 				 status);
 	}
+	if (port->own)
+		send_drop_all(&port->own[qp - port->qp]);
 }
 
 /* ---------------------------------------------------------------- posting */
@@ -134,6 +146,40 @@ void send_receives(struct mgmt_send *send, struct mgmt_recv *recv)
 	send->recv = recv;
 }
 
+/* Leaves a send to agents_run(). Under port->lock. */
+static void post_to_self(struct mgmt_port *port, struct mgmt_send *send)
+{
+	link_insert(&port->to_self, &send->queue);
+	mgmt_agents_wake_at(port, 0);
+}
+
+/* A datagram of a single packet is on its way. Under port->lock. */
+static void wait_or_end(struct mgmt_port *port, struct mgmt_send *send)
+{
+	if (send->expects_answer)
+		send_wait_for_answer(port, send);
+	else
+		send_end(send, AL_MAD_SENT, AL_SUCCESS);
+}
+
+bool send_take_to_self(struct mgmt_port *port, struct ib_mad *mad)
+{
+	struct mgmt_send *send;
+	bool taken = false;
+
+	pthread_mutex_lock(&port->lock);
+	if (!link_alone(&port->to_self)) {
+		send = LINK_OWNER(port->to_self.next, struct mgmt_send, queue);
+		link_remove(&send->queue);
+		*mad = send->mad;
+		port->counters.sent++;
+		wait_or_end(port, send);
+		taken = true;
+	}
+	pthread_mutex_unlock(&port->lock);
+	return taken;
+}
+
 /* Posts a send's datagram, or the next packet of its transfer, in a free slot. Under port->lock. */
 static void post(struct mgmt_port *port, struct mgmt_qp *qp, struct mgmt_send *send)
 {
@@ -149,11 +195,15 @@ static void post(struct mgmt_port *port, struct mgmt_qp *qp, struct mgmt_send *s
 	const struct ib_send_wr *bad;
 	al_status status;
 
-	wr.wr.ud.ah = send->ah;
+	wr.wr.ud.ah = send->hold.ah;
 	wr.wr.ud.remote_qpn = send->remote_qpn;
 	wr.wr.ud.remote_qkey = send->remote_qkey;
 	wr.wr.ud.pkey_index = send->pkey_index;
-	wr.wr.ud.port_num = port->port_num;
+	wr.wr.ud.port_num = send->way.out_port;
+	if (send->way.to_self) {
+		post_to_self(port, send);
+		return;
+	}
 	if (!send->transfer) {
 		memcpy(slot->buffer, &send->mad, IB_MAD_BYTES);
 	} else if (!transfer_next(send, slot->buffer)) {
@@ -333,21 +383,21 @@ struct mgmt_send *send_find_transfer(struct mgmt_port *port, const struct mgmt_r
 
 /* ------------------------------------------------------------- the service's calls */
 
-/* Checks what al_send_mad() sends, but for the path, which al_create_ah() checks. */
-static al_status check(const struct al_mad_svc *svc, const struct al_mad_send *s)
+al_status mad_check_send(const struct al_dev *dev, const struct al_mad_svc_init *init,
+			 const struct al_mad_send *s)
 {
 	const struct ib_mad_hdr *hdr = s->mad;
-	bool qp1 = svc->qp == &svc->port->qp[MGMT_QP1];
+	bool qp1 = mgmt_qpn_of(init->mgmt_class) == MGMT_QP1;
 
-	if (s->length < sizeof(*hdr) || (s->length > IB_MAD_BYTES && !svc->init.rmpp) ||
-	    hdr->mgmt_class != svc->init.mgmt_class || (s->retries && !s->timeout_ms) ||
+	if (s->length < sizeof(*hdr) || (s->length > IB_MAD_BYTES && !init->rmpp) ||
+	    hdr->mgmt_class != init->mgmt_class || (s->retries && !s->timeout_ms) ||
 	    (s->timeout_ms && mad_is_response(hdr)))
 		return AL_INVALID_PARAMETER;
 	if (qp1 ? !s->remote_qpn || s->remote_qpn > IB_QPN_MASK : s->remote_qpn)
 		return AL_INVALID_PARAMETER;
-	if (s->path.port_num != svc->port->port_num)
+	if (s->path.port_num != init->port_num)
 		return AL_INVALID_PORT;
-	if (s->pkey_index >= svc->port->dev->ports[svc->port->port_num].pkey_tbl_len)
+	if (s->pkey_index >= dev->ports[init->port_num].pkey_tbl_len)
 		return AL_INVALID_PKEY_INDEX;
 	return AL_SUCCESS;
 }
@@ -362,21 +412,41 @@ static bool needs_transfer(const struct al_mad_svc *svc, const struct al_mad_sen
 		 rmpp_is_packet(s->mad)));
 }
 
+/* Finds the way of a send, and an address handle for it. way NULL: by the send's path. */
+static al_status set_way(struct mgmt_send *send, const struct agents_way *way)
+{
+	struct mgmt_port *port = send->svc->port;
+	struct ib_ah_attr path = send->path;
+	al_status status = AL_SUCCESS;
+
+	if (way)
+		send->way = *way;
+	else
+		status = agents_route(port, &send->mad, path.dlid, &send->way);
+	if (status)
+		return status;
+	path.is_global = path.is_global && path.dlid == send->way.dlid;
+	path.dlid = send->way.dlid;
+	status = paths_take(&port->paths, port->pd, &path, &send->hold);
+	/* the library's own domain ends with the HCA */
+	return status == AL_INVALID_HANDLE ? AL_CA_REMOVED : status;
+}
+
 static al_status new_send(struct al_mad_svc *svc, const struct al_mad_send *s,
-			  struct mgmt_send **out)
+			  const struct agents_way *way, struct mgmt_send **out)
 {
 	bool transfer = needs_transfer(svc, s);
-	struct mgmt_send *send = al_alloc(
-		sizeof(*send) + (transfer ? sizeof(*send->transfer) + (size_t)s->length : 0));
+	uint64_t charged = transfer ? s->length : 0;
+	struct mgmt_send *send;
 	al_status status;
 
-	if (!send)
+	if (charged && !svc_charge(svc, charged))
+		return AL_LIMIT_EXCEEDED;
+	send = al_alloc(sizeof(*send) +
+			(transfer ? sizeof(*send->transfer) + (size_t)s->length : 0));
+	if (!send) {
+		svc_discharge(svc, charged);
 		return AL_INSUFFICIENT_MEMORY;
-	status = al_create_ah(svc->port->pd, &s->path, &send->ah);
-	if (status) {
-		al_free(send);
-		/* the library's own domain ends with the HCA */
-		return status == AL_INVALID_HANDLE ? AL_CA_REMOVED : status;
 	}
 	link_init(&send->all);
 	link_init(&send->queue);
@@ -384,6 +454,7 @@ static al_status new_send(struct al_mad_svc *svc, const struct al_mad_send *s,
 	send->item.send = send;
 	send->item.event.id = s->id;
 	send->svc = svc;
+	send->charged = charged;
 	send->path = s->path;
 	send->remote_qpn = s->remote_qpn;
 	send->remote_qkey = s->remote_qkey;
@@ -392,6 +463,12 @@ static al_status new_send(struct al_mad_svc *svc, const struct al_mad_send *s,
 	send->expects_answer = s->timeout_ms;
 	send->wait_ns = (uint64_t)s->timeout_ms * NS_PER_MS;
 	memcpy(&send->mad, s->mad, s->length < IB_MAD_BYTES ? s->length : IB_MAD_BYTES);
+	status = set_way(send, way);
+	if (status) {
+		svc_discharge(svc, charged);
+		al_free(send);
+		return status;
+	}
 	send->tid = ib_be64_get(send->mad.hdr.tid);
 	if (transfer) {
 		send->transfer = (struct rmpp_send *)(send + 1);
@@ -413,7 +490,9 @@ static void begin_transaction(struct mgmt_port *port, struct mgmt_send *send)
 		return;
 	send->caller_tid = (uint32_t)(send->tid >> 32);
 	if (!mad_is_response(&send->mad.hdr)) {
-		send->tid = (uint64_t)++port->next_tid << 32 | (uint32_t)send->tid;
+		if (++port->next_tid == MAD_TID_TRAPS)
+			port->next_tid = 1;
+		send->tid = (uint64_t)port->next_tid << 32 | (uint32_t)send->tid;
 		send->mad.hdr.tid = ib_be64_of(send->tid);
 	}
 	if (send->transfer)
@@ -446,12 +525,21 @@ static al_status queue_send(struct al_mad_svc *svc, struct mgmt_send *send)
 	return AL_SUCCESS;
 }
 
-void send_silent(struct al_mad_svc *svc, const struct al_mad_send *s)
+void send_init_service(struct al_mad_svc *svc, struct mgmt_port *port, enum mgmt_qpn qpn)
+{
+	svc->port = port;
+	svc->qp = &port->qp[qpn];
+	link_init(&svc->sends);
+	link_init(&svc->unsent);
+	link_init(&svc->turn);
+}
+
+void send_silent(struct al_mad_svc *svc, const struct al_mad_send *s, const struct agents_way *way)
 {
 	struct mgmt_send *send;
 
 	if (svc->num_silent >= AL_MAD_SENDS_MAX || svc->port->ended || svc->qp->failed ||
-	    new_send(svc, s, &send))
+	    new_send(svc, s, way, &send))
 		return;
 	send->silent = true;
 	send->transfer = NULL;
@@ -461,10 +549,25 @@ void send_silent(struct al_mad_svc *svc, const struct al_mad_send *s)
 	send_next(svc->port, svc->qp);
 }
 
-al_status al_send_mad(al_mad_svc_h handle, const struct al_mad_send *s)
+static al_status send_mad(struct al_mad_svc *svc, const struct al_mad_send *s)
 {
 	struct mgmt_send *send;
-	struct al_mad_svc *svc;
+	al_status status = mad_check_send(svc->port->dev, &svc->init, s);
+
+	if (!status)
+		status = new_send(svc, s, NULL, &send);
+	if (status)
+		return status;
+	pthread_mutex_lock(&svc->port->lock);
+	status = queue_send(svc, send);
+	if (status)
+		discard(send);
+	pthread_mutex_unlock(&svc->port->lock);
+	return status;
+}
+
+al_status al_send_mad(al_mad_svc_h handle, const struct al_mad_send *s)
+{
 	struct al_call call;
 	al_status status;
 
@@ -473,34 +576,20 @@ al_status al_send_mad(al_mad_svc_h handle, const struct al_mad_send *s)
 	status = call_begin_any(&call, handle, AL_OBJ_MAD_SVC);
 	if (status)
 		return status;
-	svc = (struct al_mad_svc *)call.obj;
-	status = ops_dead(call.ops) ? ops_dead_status(call.ops) : check(svc, s);
-	if (!status)
-		status = new_send(svc, s, &send);
-	if (status)
-		goto out;
-	pthread_mutex_lock(&svc->port->lock);
-	status = queue_send(svc, send);
-	pthread_mutex_unlock(&svc->port->lock);
-	if (status) {
-		al_destroy_ah(send->ah, NULL, NULL);
-		al_free(send);
-	}
-out:
+	if (ops_dead(call.ops))
+		status = ops_dead_status(call.ops);
+	else
+		status = obj_agent(call.obj) ? remote_send(call.obj, s)
+					     : send_mad((struct al_mad_svc *)call.obj, s);
 	call_end(&call);
 	return status;
 }
 
-al_status al_cancel_mad(al_mad_svc_h handle, uint64_t id)
+static al_status cancel_mad(struct al_mad_svc *svc, uint64_t id)
 {
 	al_status status = AL_NOT_FOUND;
-	struct al_mad_svc *svc;
 	struct mgmt_send *send;
-	struct al_obj *obj = obj_get(handle, AL_OBJ_MAD_SVC);
 
-	if (!obj)
-		return AL_INVALID_HANDLE;
-	svc = (struct al_mad_svc *)obj;
 	pthread_mutex_lock(&svc->port->lock);
 	for (struct mgmt_link *l = svc->sends.next; l != &svc->sends; l = l->next) {
 		send = LINK_OWNER(l, struct mgmt_send, all);
@@ -512,6 +601,17 @@ al_status al_cancel_mad(al_mad_svc_h handle, uint64_t id)
 		break;
 	}
 	pthread_mutex_unlock(&svc->port->lock);
+	return status;
+}
+
+al_status al_cancel_mad(al_mad_svc_h handle, uint64_t id)
+{
+	struct al_obj *obj = obj_get(handle, AL_OBJ_MAD_SVC);
+	al_status status;
+
+	if (!obj)
+		return AL_INVALID_HANDLE;
+	status = obj_agent(obj) ? remote_cancel(obj, id) : cancel_mad((struct al_mad_svc *)obj, id);
 	obj_put(obj);
 	return status;
 }

@@ -36,6 +36,8 @@ struct mgmt_recv {
 		*send;     /* request that the datagram answers; NULL: unsolicited, or delivered */
 	struct ib_mad mad; /* first segment */
 	struct mgmt_received from; /* sender; from.mad is the member mad */
+	uint64_t charged; /* bytes of the machine's buffer that the service's owner pays for */
+	bool unpaid;      /* the owner does not pay for the datagram, which is dropped */
 };
 
 static const struct ib_rmpp_mad *packet_of(const struct mgmt_received *r)
@@ -107,7 +109,7 @@ static void answer_peer(struct al_mad_svc *svc, const struct mgmt_received *to,
 				       .pkey_index = to->pkey_index,
 				       .path = to->path };
 
-	send_silent(svc, &s);
+	send_silent(svc, &s, NULL);
 }
 
 void transfer_abort(struct mgmt_send *send)
@@ -125,10 +127,17 @@ void transfer_abort(struct mgmt_send *send)
 	rmpp_send_abort(send->transfer, IB_RMPP_STATUS_UNSPEC);
 	abort.mad = &packet;
 	while (rmpp_send_next(send->transfer, mgmt_now(), &packet))
-		send_silent(send->svc, &abort);
+		send_silent(send->svc, &abort, NULL);
 }
 
 /* ----------------------------------------------------------------- receivers */
+
+/* The machine has freed its buffer, or is about to. */
+static void stop_paying(struct mgmt_recv *recv)
+{
+	svc_discharge(recv->svc, recv->charged);
+	recv->charged = 0;
+}
 
 static void end_recv(struct mgmt_recv *recv)
 {
@@ -136,6 +145,7 @@ static void end_recv(struct mgmt_recv *recv)
 	recv->svc->num_recvs--;
 	if (recv->send)
 		recv->send->recv = NULL;
+	stop_paying(recv);
 	rmpp_recv_destroy(&recv->machine);
 	al_free(recv);
 }
@@ -211,27 +221,54 @@ static struct mgmt_recv *new_recv(struct al_mad_svc *svc, struct mgmt_send *send
 static void settle(struct mgmt_port *port, struct mgmt_recv *recv)
 {
 	struct mgmt_send *send = recv->send;
+	struct mgmt_message message = { .charged = recv->charged };
 	size_t length = 0;
-	void *message;
 
 	if (recv->machine.state == RMPP_ACTIVE)
 		return;
-	message = rmpp_recv_take(&recv->machine, &length);
+	message.bytes = rmpp_recv_take(&recv->machine, &length);
+	message.length = (uint32_t)length;
 	recv->send = NULL;
 	if (send)
 		send->recv = NULL;
-	if (message)
-		mad_deliver_long(port, recv->svc, send, &recv->from, message, (uint32_t)length);
-	else if (send)
-		send_end(send, AL_MAD_FAILED, outcome(recv->machine.state, recv->machine.status));
+	if (message.bytes && !recv->unpaid) {
+		recv->charged = 0;
+		mad_deliver_long(port, recv->svc, send, &recv->from, &message);
+		return;
+	}
+	al_free(message.bytes);
+	stop_paying(recv);
+	if (send)
+		send_end(send, AL_MAD_FAILED,
+			 recv->unpaid ? AL_LIMIT_EXCEEDED
+				      : outcome(recv->machine.state, recv->machine.status));
+}
+
+/*
+ * Lets the service's owner pay for the buffer of an arriving datagram. If the owner does not pay,
+ * the transfer ends, and the answer is to be posted to the peer. Returns what "answers" is to be.
+ */
+static bool pay(struct mgmt_recv *recv, struct ib_rmpp_mad *answer, bool answers)
+{
+	uint64_t room = rmpp_recv_room(&recv->machine);
+
+	if (room <= recv->charged)
+		return answers;
+	if (svc_charge(recv->svc, room - recv->charged)) {
+		recv->charged = room;
+		return answers;
+	}
+	recv->unpaid = true;
+	return rmpp_recv_abort(&recv->machine, mgmt_now(), IB_RMPP_STATUS_RESX, answer) || answers;
 }
 
 static void take_packet(struct mgmt_port *port, struct mgmt_recv *recv,
 			const struct ib_rmpp_mad *packet)
 {
 	struct ib_rmpp_mad answer;
+	bool answers = rmpp_recv_packet(&recv->machine, mgmt_now(), packet, &answer);
 
-	if (rmpp_recv_packet(&recv->machine, mgmt_now(), packet, &answer))
+	if (pay(recv, &answer, answers))
 		answer_peer(recv->svc, &recv->from, &answer);
 	settle(port, recv);
 	mgmt_port_wake_at(port, rmpp_recv_deadline(&recv->machine));

@@ -133,7 +133,7 @@ static void dev_free(struct al_dev *dev)
 	sem_destroy(&dev->drained);
 	pthread_mutex_destroy(&dev->threads_lock);
 	pthread_mutex_destroy(&dev->gids_lock);
-	for (uint32_t i = 1; dev->ports && i <= dev->attr.num_ports; i++)
+	for (uint32_t i = 0; dev->ports && i <= dev->attr.num_ports; i++)
 		al_free(dev->ports[i].gids);
 	qpns_free(&dev->qpns);
 	al_free(dev->vectors);
@@ -191,9 +191,11 @@ static void read_gids(struct al_dev *dev, const struct ci_interface *ops, uint32
 void dev_gids_changed(struct al_dev *dev, uint32_t port)
 {
 	const struct ci_interface *ops = dev_enter(dev);
+	const bool all = !dev_has_port(dev, port); /* a module may name the HCA itself */
 
-	for (uint32_t i = 1; !ops_dead(ops) && i <= dev->attr.num_ports; i++)
-		if (!port || i == port)
+	for (uint32_t i = ci_first_port(&dev->attr); !ops_dead(ops) && i <= dev->attr.num_ports;
+	     i++)
+		if (all || i == port)
 			read_gids(dev, ops, i);
 	dev_leave(dev, ops);
 }
@@ -231,16 +233,9 @@ void dev_insert(struct al_dev *dev)
 
 static al_status start_threads(struct al_dev *dev)
 {
-	char name[16];
-	al_status status;
+	al_status status = reaper_start(&dev->reaper);
 
-	/* Four digits of the GUID distinguish the threads of several HCAs in a debugger; a thread
-	 * name has at most 15 characters. */
-	snprintf(name, sizeof(name), "al-destroy-%04x", (unsigned int)(dev->guid & 0xffff));
-	status = reaper_start(&dev->reaper, name);
-	if (status)
-		return status;
-	return dispatcher_start(&dev->async);
+	return status ? status : dispatcher_start(&dev->async);
 }
 
 /* Reads the ports' attributes, states and GIDs. The module's upcalls are accepted already, so no
@@ -252,15 +247,18 @@ static al_status init_ports(struct al_dev *dev)
 	struct ib_port_attr port;
 	al_status status;
 
-	for (uint32_t i = 1; i <= dev->attr.num_ports; i++) {
+	for (uint32_t i = ci_first_port(&dev->attr); i <= dev->attr.num_ports; i++) {
 		status = ci_query_port(&reg->ops, reg->ca, (uint8_t)i, &port, why);
 		if (status)
 			return status;
 		dev->ports[i].gid_tbl_len = port.gid_tbl_len;
 		dev->ports[i].pkey_tbl_len = port.pkey_tbl_len;
 		dev->ports[i].max_mtu = port.max_mtu;
+		dev->ports[i].port_guid = port.port_guid;
 		dev->ports[i].ci_caps = port.ci_caps;
 		ladder_init(&dev->ports[i].ladder, port.state);
+		if (!num_gids(&dev->ports[i]))
+			continue;
 		dev->ports[i].gids = al_alloc(num_gids(&dev->ports[i]) * sizeof(ib_gid));
 		if (!dev->ports[i].gids)
 			return AL_INSUFFICIENT_MEMORY;
@@ -277,7 +275,6 @@ al_status dev_new(struct ci_registration *reg, void (*run)(struct ev_source *, u
 {
 	struct al_dev *dev = al_alloc_aligned(64, sizeof(*dev));
 	al_status status = AL_INSUFFICIENT_MEMORY;
-	char name[16];
 
 	if (!dev)
 		return status;
@@ -299,8 +296,7 @@ al_status dev_new(struct ci_registration *reg, void (*run)(struct ev_source *, u
 	pthread_mutex_init(&dev->threads_lock, NULL);
 	pthread_mutex_init(&dev->gids_lock, NULL);
 	qpns_init(&dev->qpns);
-	snprintf(name, sizeof(name), "al-event-%04x", (unsigned int)(dev->guid & 0xffff));
-	dispatcher_init(&dev->async, name);
+	dispatcher_init(&dev->async, &event_threads);
 	ev_init(&dev->ev, NULL, &dev->async.queue, run, true);
 	for (int i = 0; i < CI_OBJ_KINDS; i++)
 		dev->ci_bytes[i] = ci_obj_bytes(&reg->ops, (enum ci_obj)i);
@@ -309,11 +305,8 @@ al_status dev_new(struct ci_registration *reg, void (*run)(struct ev_source *, u
 	dev->vectors = al_alloc(dev->attr.num_comp_vectors * sizeof(*dev->vectors));
 	if (!dev->ports || !dev->vectors)
 		goto err_alloc;
-	for (uint32_t i = 0; i < dev->attr.num_comp_vectors; i++) {
-		snprintf(name, sizeof(name), "al-cq%u-%04x", i & 0xfff,
-			 (unsigned int)(dev->guid & 0xffff));
-		dispatcher_init(&dev->vectors[i], name);
-	}
+	for (uint32_t i = 0; i < dev->attr.num_comp_vectors; i++)
+		dispatcher_init(&dev->vectors[i], &event_threads);
 	status = start_threads(dev);
 	if (status)
 		goto err;
@@ -503,6 +496,6 @@ void dev_after_fork(void)
 {
 	devices = NULL;
 	reaper_after_fork();
-	memset(&reaper_common, 0, sizeof(reaper_common));
+	thread_pool_after_fork(&event_threads);
 	memset(&dispatcher_common, 0, sizeof(dispatcher_common));
 }

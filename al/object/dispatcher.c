@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Event sources, their queues, and the dispatcher threads. The queue of a channel is emptied in
+/* Event sources, their queues, and the dispatchers. The queue of a channel is emptied in
  * al/event/channel.c. */
 #include "al/object/dispatcher.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
-
-#include <iba/ib_hca.h>
+#include <stddef.h>
 
 #include "al/object/object.h"
-#include "al/object/thread.h"
 
 static void push(struct ev_source *source)
 {
@@ -136,72 +130,37 @@ static void deliver(struct ev_source *source)
 	obj_put(obj);
 }
 
-/* Sleeps until the dispatcher is woken, or until CLOCK_MONOTONIC reaches "until". */
-static void wait_for_events(struct dispatcher *d, uint64_t until)
-{
-	const struct timespec end = { .tv_sec = (time_t)(until / 1000000000u),
-				      .tv_nsec = (long)(until % 1000000000u) };
+struct thread_pool event_threads = THREAD_POOL("al-event", CONTEXT_ATOMIC, POOL_MAX_THREADS, NULL);
 
-	if (until == UINT64_MAX)
-		while (sem_wait(&d->sem))
-			;
-	else
-		while (sem_clockwait(&d->sem, CLOCK_MONOTONIC, &end) && errno != ETIMEDOUT)
-			;
-}
-
-static void *dispatcher_main(void *arg)
+static void deliver_all(struct strand *strand)
 {
-	struct dispatcher *d = arg;
+	struct dispatcher *d =
+		(struct dispatcher *)((char *)strand - offsetof(struct dispatcher, strand));
 	struct ev_source *source, *next;
 
-	library_thread_begin(d->name, d->may_sleep ? CONTEXT_NONE : CONTEXT_ATOMIC);
-	for (;;) {
-		for (source = ev_take_all(&d->queue); source; source = next) {
-			next = source->next;
-			deliver(source);
-		}
-		if (atomic_load_explicit(&d->stop, memory_order_acquire) &&
-		    !atomic_load_explicit(&d->queue.head, memory_order_acquire))
-			return NULL;
-		wait_for_events(d, d->run_due ? d->run_due() : UINT64_MAX);
+	for (source = ev_take_all(&d->queue); source; source = next) {
+		next = source->next;
+		deliver(source);
 	}
 }
 
 static void dispatcher_wake(struct ev_queue *queue)
 {
-	struct dispatcher *d =
-		(struct dispatcher *)queue; /* the queue is the first member of struct dispatcher */
-
-	sem_post(&d->sem);
+	/* the queue is the first member of struct dispatcher */
+	strand_wake(&((struct dispatcher *)queue)->strand);
 }
 
-void dispatcher_init(struct dispatcher *d, const char *name)
+void dispatcher_init(struct dispatcher *d, struct thread_pool *pool)
 {
-	memset(d, 0, sizeof(*d));
-	d->queue.wake = dispatcher_wake;
-	sem_init(&d->sem, 0, 0);
-	snprintf(d->name, sizeof(d->name), "%s", name);
+	*d = (struct dispatcher){ .queue.wake = dispatcher_wake, .pool = pool };
 }
 
 al_status dispatcher_start(struct dispatcher *d)
 {
-	al_status status;
-
-	if (d->started)
-		return AL_SUCCESS;
-	status = library_thread_start(&d->thread, d->name, dispatcher_main, d);
-	d->started = status == AL_SUCCESS;
-	return status;
+	return d->strand.pool ? AL_SUCCESS : strand_start(&d->strand, d->pool, deliver_all);
 }
 
 void dispatcher_stop(struct dispatcher *d)
 {
-	if (d->started) {
-		/* release: pairs with the acquire in dispatcher_main() */
-		atomic_store_explicit(&d->stop, true, memory_order_release);
-		sem_post(&d->sem);
-		pthread_join(d->thread, NULL);
-	}
-	sem_destroy(&d->sem);
+	strand_stop(&d->strand);
 }

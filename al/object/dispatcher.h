@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Event delivery: event sources, their queues, and the dispatcher threads. An event source is part of the object whose events
- * it carries. Raising an event sets a bit in the source and, if the source is not queued yet, pushes the source to its queue:
- * lock-free, from any context, without an allocation. A dispatcher thread or the reader of a channel empties a queue.
- * The object's own file decides which callback a bit stands for.
+ * Event delivery: event sources, their queues, and the dispatchers. An event source is part of the
+ * object whose events it carries. Raising an event sets a bit in the source and, if the source is
+ * not queued yet, pushes the source to its queue: from any context, without an allocation. A
+ * dispatcher or the reader of a channel empties a queue. The object's own file decides which
+ * callback a bit stands for.
  */
 #ifndef AL_OBJECT_DISPATCHER_H
 #define AL_OBJECT_DISPATCHER_H
 
-#include <pthread.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <iba/ib_al.h>
+
+#include "al/object/strand.h"
 
 struct al_obj;
 struct ev_source;
@@ -29,7 +30,8 @@ struct ev_source;
 /* A queue of event sources. */
 struct ev_queue {
 	_Atomic(struct ev_source *) head;     /* the source pushed last; the consumer reverses the list */
-	void (*wake)(struct ev_queue *queue); /* wakes the consumer: called after a push to an empty queue. Any context. */
+	void (*wake)(struct ev_queue *queue); /* wakes the consumer: called after a push to an empty queue. Any
+					       * context. */
 	/* Removes a source from the queue. NULL: the consumer is a dispatcher, which takes every source in time. */
 	void (*withdraw)(struct ev_queue *queue, struct ev_source *source);
 };
@@ -37,31 +39,30 @@ struct ev_queue {
 struct ev_source {
 	_Atomic uint32_t pending;  /* pending events and state, EV_* */
 	struct ev_source *next;    /* next source in the queue */
-	_Atomic(struct ev_queue *) queue; /* queue to which the source is pushed; changes only while the source is not queued */
-	struct al_obj *obj;        /* object of the source, referenced while the source is queued; NULL: an HCA's own source */
+	_Atomic(struct ev_queue *) queue; /* queue to which the source is pushed; changes only while the source is not
+					   * queued */
+	struct al_obj *obj;        /* object of the source, referenced while the source is queued; NULL: an HCA's own
+				    * source */
 	union {
 		/* In a dispatcher's queue: calls the callbacks of the pending events. */
 		void (*run)(struct ev_source *source, uint32_t pending);
-		/* In a channel's queue: writes one event to *out and returns the bits still pending. No event: out->type stays 0. */
+		/*
+		 * In a channel's queue: writes one event to *out and returns the bits still pending. No event:
+		 * out->type stays 0.
+		 */
 		uint32_t (*take)(struct ev_source *source, uint32_t pending, struct al_channel_event *out);
 	};
 };
 
-/* A thread that delivers the events of its queue, oldest source first. */
+/* Delivers the events of its queue, one after the other, oldest source first. */
 struct dispatcher {
 	struct ev_queue queue; /* first member: dispatcher_wake() casts */
-	sem_t sem;
-	pthread_t thread;
-	bool started; /* the thread runs; guarded by the lock of the dispatcher's owner */
-	bool may_sleep; /* the dispatcher makes no callbacks of channel drivers, so its thread may make every call */
-	/*
-	 * Does what has become due, and returns the time until which the thread may wait for events: CLOCK_MONOTONIC in
-	 * nanoseconds; UINT64_MAX: without limit. Called before each wait. NULL: the thread waits for events only.
-	 */
-	uint64_t (*run_due)(void);
-	_Atomic bool stop;
-	char name[16];
+	struct strand strand;
+	struct thread_pool *pool;
 };
+
+/* The threads of all dispatchers that make callbacks of channel drivers. */
+extern struct thread_pool event_threads;
 
 /* Prepares a source of obj (NULL: an HCA's own source). held: raised events wait for ev_release(). */
 void ev_init(struct ev_source *source, struct al_obj *obj, struct ev_queue *queue,
@@ -69,8 +70,8 @@ void ev_init(struct ev_source *source, struct al_obj *obj, struct ev_queue *queu
 /* Raises the events in bits. An object that is dying or has no reference raises nothing. Any context. */
 void ev_raise(struct ev_source *source, uint32_t bits);
 /*
- * Raises events like ev_raise(), without withdrawing them from a channel. The caller holds a lock that the object's destroy
- * also takes between setting OBJ_DYING and withdrawing events from channels.
+ * Raises events like ev_raise(), without withdrawing them from a channel. The caller holds a lock that the object's
+ * destroy also takes between setting OBJ_DYING and withdrawing events from channels.
  */
 void ev_raise_locked(struct ev_source *source, uint32_t bits);
 /* Ends the hold of ev_init(): the object is published, and events that were raised meanwhile are delivered. */
@@ -80,11 +81,13 @@ void ev_raise_destroyed(struct ev_source *source);
 /* Takes all queued sources, oldest first. */
 struct ev_source *ev_take_all(struct ev_queue *queue);
 
-/* Prepares a dispatcher. The owner sets may_sleep and run_due before the start. */
-void dispatcher_init(struct dispatcher *d, const char *name);
-/* Starts the dispatcher's thread unless it runs. The caller serialises. AL_INSUFFICIENT_RESOURCES. */
+/* Prepares a dispatcher. pool: &event_threads, unless the dispatcher makes no callbacks of channel
+ * drivers. */
+void dispatcher_init(struct dispatcher *d, struct thread_pool *pool);
+/* Starts the dispatcher unless it is started. The caller serialises. AL_INSUFFICIENT_RESOURCES. */
 al_status dispatcher_start(struct dispatcher *d);
-/* Waits until the thread has delivered all queued events and has ended. Not called on the dispatcher's own thread. */
+/* Waits until all queued events are delivered, and ends the dispatcher. Not called by an event of
+ * the dispatcher. */
 void dispatcher_stop(struct dispatcher *d);
 
 #endif

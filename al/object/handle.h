@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The handle table finds the object of a handle without a lock. A handle has 8 bits of type, 32 of generation and 24 of
- * index. Slots are reused first-in first-out, each time with the next generation. A slot whose generations are used up is
- * retired. The life of the objects is described in object.h.
+ * index. Slots are reused first-in first-out, each time with the next generation. A slot whose generations are used up
+ * is retired. The life of the objects is described in object.h.
  */
 #ifndef AL_OBJECT_HANDLE_H
 #define AL_OBJECT_HANDLE_H
@@ -23,7 +23,8 @@ struct al_obj;
 
 struct handle_slot {
 	_Atomic uint64_t handle;       /* the valid handle of this slot; 0: none */
-	_Atomic(struct al_obj *) obj;  /* object of the handle; usable while handle is not 0, and a grace period longer */
+	_Atomic(struct al_obj *) obj;  /* object of the handle; usable while handle is not 0, and a grace period
+					* longer */
 	uint32_t generation;           /* generation of the slot's latest handle; guarded by the table's lock */
 	uint32_t next_free;            /* index of the next free slot, 0: none; guarded by the table's lock */
 };
@@ -41,8 +42,8 @@ static inline al_object_type handle_type(uint64_t handle)
 }
 
 /*
- * Finds the object of a handle. NULL: the handle is invalid; any 64 bits may be passed. The caller is in a read section, and
- * the object is usable until the read section ends.
+ * Finds the object of a handle. NULL: the handle is invalid; any 64 bits may be passed. The caller is in a read
+ * section, and the object is usable until the read section ends.
  */
 static inline struct al_obj *handle_find(uint64_t handle)
 {
@@ -55,7 +56,9 @@ static inline struct al_obj *handle_find(uint64_t handle)
 	if (!chunk)
 		return NULL;
 	chunk += index & (HANDLE_CHUNK_SLOTS - 1);
-	/* acquire: pairs with the release in handle_publish(): a reader that sees the handle sees the complete object */
+	/*
+	 * acquire: pairs with the release in handle_publish(): a reader that sees the handle sees the complete object
+	 */
 	if (atomic_load_explicit(&chunk->handle, memory_order_acquire) != handle || !handle)
 		return NULL;
 	return atomic_load_explicit(&chunk->obj, memory_order_relaxed);

@@ -45,13 +45,15 @@
 struct al_dev;
 struct destroy_waiter;
 
-#define OBJ_USES 5             /* most objects that an object uses beside its parent: two CQs, SRQ, RDD, XRCD; or a channel */
+#define OBJ_USES 5             /* most objects that an object uses beside its parent: two CQs, SRQ, RDD, XRCD; or a
+				* channel */
 #define OBJ_DYING 0x80000000u  /* bit of al_obj.live: the handle is invalid, the object is being destroyed */
 #define OBJ_NO_CI (-1)         /* obj_type.ci of objects that have no part in the module */
 
 struct al_obj {
 	/* read on the data path; constant once published */
-	const struct obj_type *type; /* first member: a module's upcall may pass a ctx of an HCA, whose first word is 0 */
+	const struct obj_type *type; /* first member: a module's upcall may pass a ctx of an HCA, whose first word is
+				      * 0 */
 	uint64_t handle;             /* handle that the caller has */
 	struct al_dev *dev;          /* HCA of the object, referenced; NULL: the object belongs to no HCA */
 	void *ci;                    /* the module's part of the block; NULL: the object has none */
@@ -62,7 +64,8 @@ struct al_obj {
 
 	_Atomic uint32_t refs;       /* references; the destroy thread ends the object at 0 */
 	_Atomic uint32_t live;       /* number of live children and users, and the bit OBJ_DYING */
-	struct ev_source ev;         /* events of the object; ev.queue is the dispatcher or channel that delivers them */
+	struct ev_source ev;         /* events of the object; ev.queue is the dispatcher or channel that delivers
+				      * them */
 
 	/* destroying */
 	al_destroyed_cb destroyed_cb;
@@ -71,26 +74,31 @@ struct al_obj {
 	struct al_obj *reap_next;    /* next object in the destroy thread's queue */
 	struct al_obj *end_next;     /* next object in the list of end_objects() in device.c */
 	uint64_t grace_stamp;        /* grace clock at the time the handle became invalid: reaper.c */
-	bool ci_created;             /* the module's part exists; written by the creator until publish, then by the destroy thread */
+	bool ci_created;             /* the module's part exists; written by the creator until publish, then by the
+				      * destroy thread */
 
 	bool published;              /* the handle has been valid; guarded by tree_lock */
 
 	/* monitoring; guarded by tree_lock */
 	struct al_obj *list_next, *list_prev;
 	uint64_t created_ns;         /* time of obj_new(), CLOCK_MONOTONIC */
-	pid_t pid;                   /* process, name and user that own the object: this process, or a client of the agent */
+	pid_t pid;                   /* process, name and user that own the object: this process, or a client of the
+				      * agent */
 	char comm[16];
 	uid_t uid;
-	bool foreign;                /* a client of the agent owns the object: objects it leaves behind are logged as debug only */
+	bool foreign;                /* a client of the agent owns the object: objects it leaves behind are logged as
+				      * debug only */
 };
 
 /* An opening of the library: the object behind al_h. */
 struct al_instance {
 	struct al_obj obj;
-	void *agent; /* connection to the agent whose HCAs the opening sees (al/user); NULL: it sees this process's HCAs */
+	void *agent; /* connection to the agent whose HCAs the opening sees (al/user); NULL: it sees this process's
+		      * HCAs */
 	/*
-	 * Not NULL: the opening is the library's own (al/mgmt), and this queue delivers the completions of its CQs. Objects of
-	 * such an opening count against no limit, are in no snapshot and in no list of users, and nobody leaves them behind.
+	 * Not NULL: the opening is the library's own (al/mgmt), and this queue delivers the completions of its CQs.
+	 * Objects of such an opening count against no limit, are in no snapshot and in no list of users, and nobody
+	 * leaves them behind.
 	 */
 	struct ev_queue *internal_queue;
 };
@@ -113,7 +121,8 @@ struct obj_type {
 	size_t size;         /* bytes of the Access Layer's part, which begins with struct al_obj */
 	int ci;              /* kind of the module's part, enum ci_obj; OBJ_NO_CI: the module has no part */
 	enum obj_rank rank;
-	bool cascades;       /* destroying the object destroys its dependents; otherwise dependents refuse the destroy */
+	bool cascades;       /* destroying the object destroys its dependents; otherwise dependents refuse the
+			      * destroy */
 	/* True: the module has a reason to refuse the destroy. Under tree_lock. May be NULL. */
 	bool (*busy)(struct al_obj *obj);
 	/* The handle has become valid: lets further events through. May be NULL. */
@@ -123,8 +132,9 @@ struct obj_type {
 	/* The handle of a user of the object has become invalid. Any context. May be NULL. */
 	void (*user_invalidated)(struct al_obj *obj, const struct al_obj *user);
 	/*
-	 * Stops the object in the module while references are left: afterwards the object accepts nothing from the wire. May
-	 * destroy the module's part, and then clears ci_created. NULL: such objects receive nothing from the wire.
+	 * Stops the object in the module while references are left: afterwards the object accepts nothing from the
+	 * wire. May destroy the module's part, and then clears ci_created. NULL: such objects receive nothing from the
+	 * wire.
 	 */
 	void (*quiesce)(struct al_obj *obj, const struct ci_interface *ops);
 	/* Destroys the module's part. NULL: the module has no part. */
@@ -140,14 +150,14 @@ static inline const char *obj_name(const struct al_obj *obj)
 extern pthread_mutex_t tree_lock;
 
 /*
- * Makes an object that only the caller can reach. dev: HCA of the object, or NULL. The caller holds a reference on parent
- * (a call in progress). Statuses: AL_INVALID_HANDLE (parent is dying), AL_LIMIT_EXCEEDED,
+ * Makes an object that only the caller can reach. dev: HCA of the object, or NULL. The caller holds a reference on
+ * parent (a call in progress). Statuses: AL_INVALID_HANDLE (parent is dying), AL_LIMIT_EXCEEDED,
  * AL_INSUFFICIENT_MEMORY.
  */
 al_status obj_new(const struct obj_type *type, struct al_obj *parent, struct al_dev *dev, void *context, struct al_obj **obj);
 /*
- * Makes obj a user of the object "used". The caller holds a reference on both. AL_INVALID_HANDLE: the used object is dying.
- * AL_INVALID_CA: the two objects belong to different openings or HCAs.
+ * Makes obj a user of the object "used". The caller holds a reference on both. AL_INVALID_HANDLE: the used object is
+ * dying. AL_INVALID_CA: the two objects belong to different openings or HCAs.
  */
 al_status obj_use(struct al_obj *obj, struct al_obj *used);
 /*
@@ -167,7 +177,9 @@ static inline void obj_ref(struct al_obj *obj)
 }
 /* Drops a reference. The last obj_put() queues the object for the destroy thread. Any context. */
 void obj_put(struct al_obj *obj);
-/* Drops a reference. True: that was the last reference, and the caller owns the object. For obj_put() and the reaper. */
+/*
+ * Drops a reference. True: that was the last reference, and the caller owns the object. For obj_put() and the reaper.
+ */
 static inline bool obj_drop(struct al_obj *obj)
 {
 	/* release and acquire: the caller that drops the last reference sees the writes of every earlier holder */
@@ -180,7 +192,10 @@ static inline bool obj_dying(const struct al_obj *obj)
 
 /* Finds a handle's object and takes a reference. NULL: the handle is invalid. Any context. */
 struct al_obj *obj_get(const void *handle, al_object_type type);
-/* Finds a handle's object for the data path: the object is good until the read section ends. NULL: the handle is invalid. */
+/*
+ * Finds a handle's object for the data path: the object is good until the read section ends. NULL: the handle is
+ * invalid.
+ */
 static inline struct al_obj *obj_peek(const void *handle, al_object_type type)
 {
 	uint64_t bits = (uint64_t)(uintptr_t)handle;
@@ -189,8 +204,8 @@ static inline struct al_obj *obj_peek(const void *handle, al_object_type type)
 }
 
 /*
- * The implementation of every al_destroy_*, al_dealloc_*, al_dereg_* and al_close*. Refusals are returned at once. After
- * that the destroy is asynchronous; with AL_DESTROY_SYNC the call waits for the object's end.
+ * The implementation of every al_destroy_*, al_dealloc_*, al_dereg_* and al_close*. Refusals are returned at once.
+ * After that the destroy is asynchronous; with AL_DESTROY_SYNC the call waits for the object's end.
  */
 al_status obj_destroy(const void *handle, al_object_type type, al_destroyed_cb cb, void *context);
 /*
@@ -198,14 +213,17 @@ al_status obj_destroy(const void *handle, al_object_type type, al_destroyed_cb c
  * destroy thread after the module's part is destroyed.
  */
 void obj_release_resources(struct al_obj *obj);
-/* Frees the object's memory and drops its references on other objects. Called once, by the destroy thread or a dispatcher. */
+/*
+ * Frees the object's memory and drops its references on other objects. Called once, by the destroy thread or a
+ * dispatcher.
+ */
 void obj_free(struct al_obj *obj);
 /* Calls fn for every object of the process, under tree_lock. */
 void obj_for_each(void (*fn)(struct al_obj *obj, void *arg), void *arg);
 
 /*
- * A call on an object outside the data path. The call holds a reference on the object and keeps the HCA's module loaded.
- * ops is the table of operations to call: after a removal, the dead table.
+ * A call on an object outside the data path. The call holds a reference on the object and keeps the HCA's module
+ * loaded. ops is the table of operations to call: after a removal, the dead table.
  */
 struct al_call {
 	struct al_obj *obj;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Reapers: threads that destroy objects and run jobs. Each HCA has a reaper. reaper_common destroys objects without an
- * HCA and runs the jobs that end an HCA. A synchronous destroy waits here for its reaper. object.c decides which objects
- * are destroyed.
+ * Reapers: strands that destroy objects and run jobs. Each HCA has a reaper. reaper_common destroys
+ * objects without an HCA and runs the jobs that end an HCA. A synchronous destroy waits here for
+ * its reaper. object.c decides which objects are destroyed.
  *
  * The destroys of one calling thread take effect in the order of the calls: the destroy thread
  * destroys or quiesces each object before it takes the next object, and a quiesced object accepts
@@ -16,14 +16,15 @@
 #include "al/object/reaper.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 #include <time.h>
 
 #include "al/object/device.h"
-#include "al/object/thread.h"
 
 struct reaper reaper_common;
+static struct thread_pool destroy_threads =
+	THREAD_POOL("al-destroy", CONTEXT_NONE, POOL_MAX_THREADS, NULL);
 __thread const struct destroy_wait_ops *thread_wait_ops;
 static _Atomic uint64_t grace_clock;
 
@@ -59,6 +60,8 @@ bool waiter_wait_until(struct destroy_waiter *waiter, const struct timespec *unt
 
 void reaper_after_fork(void)
 {
+	thread_pool_after_fork(&destroy_threads);
+	memset(&reaper_common, 0, sizeof(reaper_common));
 	pthread_mutex_init(&waiters_lock, NULL);
 	pthread_cond_init(&waiters_changed, NULL);
 }
@@ -129,58 +132,32 @@ static struct al_obj *take_objects(struct reaper *r)
 	return list;
 }
 
-static void *reaper_main(void *arg)
+static void reap_all(struct strand *strand)
 {
-	struct reaper *r = arg;
+	struct reaper *r = (struct reaper *)((char *)strand - offsetof(struct reaper, strand));
+	struct al_obj *obj = take_objects(r), *next;
+	struct reaper_job *job = atomic_exchange(&r->jobs, NULL), *next_job;
 
-	library_thread_begin(r->name, CONTEXT_NONE);
-	for (;;) {
-		struct al_obj *obj = take_objects(r), *next;
-		struct reaper_job *job = atomic_exchange(&r->jobs, NULL), *next_job;
-
-		for (; obj; obj = next) {
-			next = obj->reap_next;
-			if (obj->grace_stamp >= r->last_grace_period)
-				wait_grace_period(r);
-			process_object(obj);
-		}
-		for (; job; job = next_job) {
-			next_job = job->next;
-			job->fn(job);
-		}
-		if (atomic_load(&r->head) || atomic_load(&r->jobs))
-			continue;
-		if (atomic_load_explicit(&r->stop, memory_order_acquire))
-			return NULL;
-		while (sem_wait(&r->sem))
-			;
+	for (; obj; obj = next) {
+		next = obj->reap_next;
+		if (obj->grace_stamp >= r->last_grace_period)
+			wait_grace_period(r);
+		process_object(obj);
+	}
+	for (; job; job = next_job) {
+		next_job = job->next;
+		job->fn(job);
 	}
 }
 
-al_status reaper_start(struct reaper *r, const char *name)
+al_status reaper_start(struct reaper *r)
 {
-	al_status status;
-
-	if (r->started)
-		return AL_SUCCESS;
-	memset(r, 0, sizeof(*r));
-	sem_init(&r->sem, 0, 0);
-	snprintf(r->name, sizeof(r->name), "%s", name);
-	status = library_thread_start(&r->thread, name, reaper_main, r);
-	r->started = status == AL_SUCCESS;
-	return status;
+	return r->strand.pool ? AL_SUCCESS : strand_start(&r->strand, &destroy_threads, reap_all);
 }
 
 void reaper_stop(struct reaper *r)
 {
-	if (!r->started)
-		return;
-	/* release: pairs with the acquire in reaper_main() */
-	atomic_store_explicit(&r->stop, true, memory_order_release);
-	sem_post(&r->sem);
-	pthread_join(r->thread, NULL);
-	sem_destroy(&r->sem);
-	r->started = false;
+	strand_stop(&r->strand);
 }
 
 void reaper_queue_object(struct reaper *r, struct al_obj *obj)
@@ -191,7 +168,7 @@ void reaper_queue_object(struct reaper *r, struct al_obj *obj)
 		obj->reap_next = head;
 	while (!atomic_compare_exchange_weak(&r->head, &head, obj));
 	if (!head)
-		sem_post(&r->sem);
+		strand_wake(&r->strand);
 }
 
 void reaper_queue_job(struct reaper *r, struct reaper_job *job)
@@ -201,5 +178,5 @@ void reaper_queue_job(struct reaper *r, struct reaper_job *job)
 	do
 		job->next = head;
 	while (!atomic_compare_exchange_weak(&r->jobs, &head, job));
-	sem_post(&r->sem);
+	strand_wake(&r->strand);
 }

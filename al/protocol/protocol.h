@@ -18,13 +18,14 @@
 #include <iba/ib_uvp.h>
 
 #define AGENT_SOCKET    "/run/ibal/ald.socket"
-#define AGENT_PROTOCOL  8u         /* another number is another protocol */
+#define AGENT_PROTOCOL  10u         /* another number is another protocol */
 #define AGENT_MAGIC     0x6c616269u /* "ibal" */
 #define AGENT_RECORD    65536u     /* bytes of a record, at most */
 #define AGENT_TOKEN     16
 
 #define AGENT_VENDOR_BYTES 32768u
 #define AGENT_SNAP_BYTES   32768u
+#define AGENT_MAD_BYTES    32768u /* bytes of a datagram in one record */
 #define AGENT_POLL_MAX     256u
 #define AGENT_POST_MAX     128u
 #define AGENT_TAILS_MAX    2048u /* units of the tails of a record's work requests */
@@ -86,12 +87,13 @@ struct made_answer {
 	uint64_t handle;
 };
 
-/* Before it is opened: whose provider will serve it. */
+/* Before an HCA or switch is opened: the module, whose provider serves an HCA. */
 struct MODULE_OF_request {
 	uint64_t guid;
 };
 struct MODULE_OF_answer {
 	char name[32]; /* ends with a zero byte */
+	uint64_t is_switch; /* 1: a switch's GUID, of which AGENT_EVENT_CA_ADD does not tell */
 };
 
 struct OPEN_CA_request {
@@ -305,6 +307,57 @@ struct ATTACH_MCAST_request {
 #define DETACH_MCAST_request ATTACH_MCAST_request
 #define DETACH_MCAST_answer  none
 
+struct REG_MAD_SVC_request {
+	uint64_t ca;
+	uint64_t cookie;
+	uint64_t methods[2];
+	uint8_t port_num;
+	uint8_t mgmt_class;
+	uint8_t class_version;
+	uint8_t rmpp;
+	uint8_t oui[3];
+	uint8_t zero;
+};
+#define REG_MAD_SVC_answer made_answer
+
+/*
+ * A datagram that is longer than the array comes in several records, in order, and is sent with the
+ * last one. Path and times are read in the last record. A record with offset 0 discards what has
+ * come of an earlier datagram.
+ */
+struct SEND_MAD_request {
+	uint64_t svc;
+	uint64_t id;
+	uint32_t length; /* bytes of the datagram */
+	uint32_t offset; /* of the array in the datagram */
+	uint32_t remote_qpn;
+	uint32_t remote_qkey;
+	uint32_t timeout_ms;
+	uint16_t pkey_index;
+	uint16_t retries;
+	struct ib_ah_attr path;
+};
+#define SEND_MAD_answer none
+
+struct CANCEL_MAD_request {
+	uint64_t svc;
+	uint64_t id;
+};
+#define CANCEL_MAD_answer none
+
+/* The oldest event, whose datagram the array has from offset on. The event ends with the datagram's
+ * last byte. */
+struct MAD_NEXT_request {
+	uint64_t svc;
+	uint32_t size; /* bytes of the longest datagram that the client takes */
+	uint32_t offset;
+	uint64_t room; /* bytes that the array may have */
+};
+struct MAD_NEXT_answer {
+	struct al_mad_event event; /* mad is NULL */
+	uint64_t left;             /* 1: the service has further events */
+};
+
 /* What al_snapshot() shows, made anew when offset is 0 and then handed out piece by piece. */
 struct SNAPSHOT_request {
 	uint64_t offset;
@@ -357,8 +410,10 @@ enum agent_event_kind {
 	AGENT_EVENT_ASYNC,          /* cookie: the object; type: ib_event_type */
 	AGENT_EVENT_PORT,           /* cookie: the HCA; type, port */
 	AGENT_EVENT_CA_ADD,         /* guid */
-	AGENT_EVENT_CA_REMOVE,      /* guid: its objects are gone already */
+	AGENT_EVENT_CA_REMOVE,      /* guid: its objects are gone already; of switches, too, also
+				     * of those that the client has not opened */
 	AGENT_EVENT_READY,          /* every HCA that was there has been told */
+	AGENT_EVENT_MAD,            /* cookie: the MAD service, which has events: MAD_NEXT */
 	AGENT_EVENT_ENDING          /* the agent is about to end; nothing new can be opened */
 };
 

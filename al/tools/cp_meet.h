@@ -23,7 +23,9 @@ struct cp_place {
 
 /* Near end: sends the offer. qpn: number of this end's queue pair. */
 gboolean cp_send_offer(const struct cp_job *job, guint32 qpn, GError **err);
-/* Far end: receives the offer into job's source, chunk, window and near end; *qpn: number of the near end's queue pair. */
+/*
+ * Far end: receives the offer into job's source, chunk, window and near end; *qpn: number of the near end's queue pair.
+ */
 gboolean cp_receive_offer(al_h al, struct cp_job *job, guint32 *qpn, GError **err);
 gboolean cp_send_place(const struct cp_job *job, guint32 qpn, guint64 addr, guint32 rkey, GError **err);
 /* Near end: receives the place, and fills in job's far end. */

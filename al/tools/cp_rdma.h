@@ -9,7 +9,8 @@
 /* One side of the copy: an HCA and its port. */
 struct cp_side {
 	struct pair_end end; /* end.name is the caller's */
-	gboolean here;       /* the side is in this process; else only the counters are known that the other end reports */
+	gboolean here;       /* the side is in this process; else only the counters are known that the other end
+			      * reports */
 	guint64 xmit_bytes, rcv_bytes; /* growth of the port's counters during the transfer */
 };
 
@@ -24,7 +25,8 @@ struct cp_job {
 	int listener;             /* at a far end: the socket to which the near end connects (meet.h) */
 	const char *meet_name;    /* the name of that socket; NULL: both sides are in this process */
 	gboolean any_user, quiet;
-	int peer;                 /* connection to the other end's process; -1: none yet, or both sides are in this process */
+	int peer;                 /* connection to the other end's process; -1: none yet, or both sides are in this
+				   * process */
 	gsize chunk, window;      /* bytes of a slot, slots of a window; at a far end: from the offer */
 	gint64 flip;              /* for tests: offset of a byte to spoil in the far HCA's memory; -1: none */
 	void (*progress)(const struct cp_job *job); /* called after each round of completions */

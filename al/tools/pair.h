@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What the channel drivers of al_cp and al_perf have in common: two ends, each an HCA with a port and a protection domain, and
- * connected queue pairs. The transfers themselves are in cp_rdma.c, perf_rdma.c and perf_flow.c.
+ * What the channel drivers of al_cp and al_perf have in common: two ends, each an HCA with a port and a protection
+ * domain, and connected queue pairs. The transfers themselves are in cp_rdma.c, perf_rdma.c and perf_flow.c.
  */
 #ifndef AL_TOOLS_PAIR_H
 #define AL_TOOLS_PAIR_H
@@ -36,22 +36,24 @@ struct pair_path {
 gboolean pair_worked(al_status st, const struct pair_end *end, const char *what, GError **err);
 
 /*
- * Chooses HCAs and ports: those that the user named; else the first active port for the near end, and for the far end the
- * first active port of another HCA, else the near end's port. If no active port fits, pair_open() names the first port
- * that is not active. An HCA or port that the user named and that does not exist is an error of code TOOL_USAGE.
+ * Chooses HCAs and ports: those that the user named; else the first active port for the near end, and for the far end
+ * the first active port of another HCA, else the near end's port. If no active port fits, pair_open() names the first
+ * port that is not active. An HCA or port that the user named and that does not exist is an error of code TOOL_USAGE.
  */
 gboolean pair_choose(al_h al, struct pair_end *near, struct pair_end *far, GError **err);
 
 /* *seen: the process has an HCA of that GUID. */
 gboolean pair_has_hca(al_h al, guint64 guid, gboolean *seen, GError **err);
 
-/* Opens the HCA, finds the port and allocates a protection domain. The caller calls pair_close() also after a failure. */
+/*
+ * Opens the HCA, finds the port and allocates a protection domain. The caller calls pair_close() also after a failure.
+ */
 gboolean pair_open(al_h al, struct pair_end *end, GError **err);
 void pair_close(struct pair_end *end);
 
 /*
- * Allocates memory to register: whole pages of zeros, which an agent's HCA reaches without copies. The caller frees the memory
- * before pair_close(). less: the options that make the memory smaller, for the error message.
+ * Allocates memory to register: whole pages of zeros, which an agent's HCA reaches without copies. The caller frees the
+ * memory before pair_close(). less: the options that make the memory smaller, for the error message.
  */
 void *pair_memory(const struct pair_end *end, guint64 bytes, guint64 *dma, const char *less, GError **err);
 void pair_free_memory(const struct pair_end *end, void *memory, guint64 bytes, guint64 dma);
@@ -64,9 +66,9 @@ gboolean pair_connect(al_qp_h qp, const struct pair_end *end, const struct pair_
 		      GError **err);
 
 /*
- * Arms one or two completion queues of the channel (NULL: none), and sleeps until one has a completion or the descriptor fd (-1:
- * none) has input, at most 250 ms. A completion since the caller's last poll satisfies the arm, so none is missed; the limit is
- * for a signal that comes just before poll().
+ * Arms one or two completion queues of the channel (NULL: none), and sleeps until one has a completion or the
+ * descriptor fd (-1: none) has input, at most 250 ms. A completion since the caller's last poll satisfies the arm, so
+ * none is missed; the limit is for a signal that comes just before poll().
  */
 gboolean pair_wait(al_channel_h channel, al_cq_h near, al_cq_h far, int fd, const struct pair_end *end, GError **err);
 

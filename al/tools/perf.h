@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The parts of al_perf: al_perf.c reads the command line into a job, perf_rdma.c measures the job row by row, perf_report.c and
- * perf_svg.c show the rows. The near end posts and measures; the far end posts receives and answers, if the operation needs them.
- * Both ends are in this process, or each is in a process of its own: then perf_far.c serves the far end, and perf_meet.c exchanges
- * records between both.
+ * The parts of al_perf: al_perf.c reads the command line into a job, perf_rdma.c measures the job row by row,
+ * perf_report.c and perf_svg.c show the rows. The near end posts and measures; the far end posts receives and answers,
+ * if the operation needs them. Both ends are in this process, or each is in a process of its own: then perf_far.c
+ * serves the far end, and perf_meet.c exchanges records between both.
  */
 #ifndef AL_TOOLS_PERF_H
 #define AL_TOOLS_PERF_H
@@ -58,7 +58,8 @@ struct perf_row {
 	double seconds;
 	struct perf_latency latency; /* nanoseconds */
 	gboolean interrupted;  /* ended by a signal: fewer messages than asked for */
-	gboolean told;         /* at a far end in its own process: the figures are the near end's, since the far end can measure none */
+	gboolean told;         /* at a far end in its own process: the figures are the near end's, since the far end can
+				* measure none */
 };
 
 /* The settings of a run, and its results. */
@@ -66,14 +67,17 @@ struct perf_job {
 	al_h al;
 	struct pair_end near, far;
 	gboolean near_here, far_here; /* whether each end is in this process */
-	const char *meet_name;        /* the name under which a far end listens (meet.h); NULL: both ends are in this process */
-	int listener, peer;           /* a far end's listening socket, and the connection to the other process; -1: none */
+	const char *meet_name;        /* the name under which a far end listens (meet.h); NULL: both ends are in this
+				       * process */
+	int listener, peer;           /* a far end's listening socket, and the connection to the other process; -1:
+				       * none */
 	gboolean any_user, keep;      /* keep: a far end that serves near ends until a signal */
 	ib_qp_type type;
 	guint tests; /* enum perf_test */
 	const struct perf_op *ops[PERF_OPS];
 	guint num_ops;
-	guint32 optional;    /* bits of perf_ops that only "all" asks for: an operation that an HCA lacks is left out, not refused */
+	guint32 optional;    /* bits of perf_ops that only "all" asks for: an operation that an HCA lacks is left out,
+			      * not refused */
 	guint32 left_out;    /* bits of optional that are left out */
 	GArray *sizes;       /* guint64 */
 	gboolean all_sizes;  /* sizes that the HCAs cannot do are left out, not refused */
@@ -98,13 +102,14 @@ struct perf_job {
 };
 
 /*
- * Measures all rows of the job; after a failure job->rows has the rows until then. FALSE without an error: interrupted. At a far
- * end, waits for a near end and serves it. If peer is still -1 after an error, the error would be the same for every near end.
+ * Measures all rows of the job; after a failure job->rows has the rows until then. FALSE without an error: interrupted.
+ * At a far end, waits for a near end and serves it. If peer is still -1 after an error, the error would be the same for
+ * every near end.
  */
 gboolean perf_run(struct perf_job *job, GError **err);
 
-/* Checks the job against the HCA of an end. Leaves out optional operations that the HCA lacks. FALSE, with an error: the HCA cannot
- * do the job. */
+/* Checks the job against the HCA of an end. Leaves out optional operations that the HCA lacks. FALSE, with an error:
+ * the HCA cannot do the job. */
 gboolean perf_check_end(struct perf_job *job, const struct pair_end *end, GError **err);
 
 /* The bit of an operation, and the bits of all operations of a job. */

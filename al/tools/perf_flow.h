@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The messages of one row of al_perf: queue pairs, buffers, posting, polling and checking. The measurement is in perf_rdma.c, and
- * that of a far end in a process of its own in perf_far.c.
+ * The messages of one row of al_perf: queue pairs, buffers, posting, polling and checking. The measurement is in
+ * perf_rdma.c, and that of a far end in a process of its own in perf_far.c.
  */
 #ifndef AL_TOOLS_PERF_FLOW_H
 #define AL_TOOLS_PERF_FLOW_H
@@ -12,8 +12,8 @@ enum { NEAR, FAR };
 
 #define SPINS_PER_LOOK 1024 /* empty polls between two looks for signals, lost messages and the other process */
 
-/* One end of a queue pair. Messages are numbered from 0. A half of an end in another process has no objects; its counts are set as
- * far as this process knows them. */
+/* One end of a queue pair. Messages are numbered from 0. A half of an end in another process has no objects; its counts
+ * are set as far as this process knows them. */
 struct half {
 	al_qp_h qp;
 	guint32 qpn;
@@ -24,7 +24,8 @@ struct half {
 	guint64 received;        /* number of completed receives */
 	guint64 arrived;         /* number of the peer's messages that have come or are taken for lost */
 	guint64 lost;            /* number of the peer's messages that are taken for lost */
-	guint64 credited;            /* far end in its own process: number of received messages with a credit or an answer */
+	guint64 credited;            /* far end in its own process: number of received messages with a credit or an
+				      * answer */
 	guint32 slot, recv_slot; /* of the next message to post, and of the next receive to post */
 	guint32 unsignalled;     /* messages since the last signalled message */
 	struct ib_send_wr *wr;   /* job->chain requests, with the fields that never change */
@@ -79,22 +80,22 @@ guint8 run_tag(guint64 number);
 gboolean run_post_credit(struct run *r, struct flow *f, GError **err);
 /* Reads the tag of the last message in the end's first slot, which an HCA may be writing at this moment. */
 guint8 run_last_tag(const struct run *r, const struct half *h);
-/* Compares a message with the bytes that it must have. Waits for a message that may still be under way; counts a lost message (UC).
- * FALSE, with an error: the message differs. */
+/* Compares a message with the bytes that it must have. Waits for a message that may still be under way; counts a lost
+ * message (UC). FALSE, with an error: the message differs. */
 gboolean run_check_placed(struct run *r, guint at, struct flow *f, guint64 number, GError **err);
 /* Writes the bytes of the message that is `ahead` messages after the next message to post. */
 void run_fill_message(struct run *r, guint from, struct flow *f, guint ahead);
 /*
- * Compares memory that an HCA may be writing at this moment, as a program does that polls memory. volatile: the compiler reads each
- * byte at each call. The function is exempt from ThreadSanitizer.
+ * Compares memory that an HCA may be writing at this moment, as a program does that polls memory. volatile: the
+ * compiler reads each byte at each call. The function is exempt from ThreadSanitizer.
  */
 gboolean run_same_bytes(const volatile guint8 *a, const volatile guint8 *b, gsize size);
 /* Posts the next count messages of an end, at most job->chain, as one chain. */
 gboolean run_post(struct run *r, guint from, struct flow *f, guint count, GError **err);
 /* Polls an end's queue once, and handles the completions. Posts a new receive for each completed receive. */
 gboolean run_poll(struct run *r, guint i, guint *handled, GError **err);
-/* After an empty poll: sleeps with --events, and now and then looks for the peer and for lost messages. FALSE without an error:
- * interrupted, and no message has come for long. */
+/* After an empty poll: sleeps with --events, and now and then looks for the peer and for lost messages. FALSE without
+ * an error: interrupted, and no message has come for long. */
 gboolean run_idle(struct run *r, GError **err);
 void run_not_idle(struct run *r);
 /* Counts the messages under way as lost. */

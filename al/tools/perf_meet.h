@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The records that the two ends of al_perf exchange if they are two processes. The near end's command line says what is measured;
- * each row has queue pairs and memory of its own at both ends:
+ * The records that the two ends of al_perf exchange if they are two processes. The near end's command line says what is
+ * measured; each row has queue pairs and memory of its own at both ends:
  *
  *     near end                                       far end
  *     hello: the settings, its end               ->  opens its end, checks the settings
@@ -14,7 +14,8 @@
  *     ... the next row ...
  *     bye                                        ->
  *
- * Each request but bye has an answer. The measured messages go over the queue pairs, and so do the far end's credits (perf_far.c).
+ * Each request but bye has an answer. The measured messages go over the queue pairs, and so do the far end's credits
+ * (perf_far.c).
  */
 #ifndef AL_TOOLS_PERF_MEET_H
 #define AL_TOOLS_PERF_MEET_H
@@ -47,7 +48,8 @@ struct perf_request {
 struct perf_answer {
 	guint64 addr; /* of the far end's memory; PERF_ROW */
 	guint32 rkey, pad;
-	guint64 checked, lost; /* PERF_CHECK: lost messages of the queue pair; PERF_OVER: checked messages of all queue pairs */
+	guint64 checked, lost; /* PERF_CHECK: lost messages of the queue pair; PERF_OVER: checked messages of all queue
+				* pairs */
 };
 
 /* Near end. Each sends a request and receives the answer. FALSE, with an error: the far end refuses, or has gone. */

@@ -8,6 +8,8 @@
 
 #include <math.h>
 
+#include "al/tools/svg.h"
+
 #define WIDTH  860
 #define PANEL  400 /* height of a panel with its titles */
 #define LEFT   90
@@ -112,30 +114,6 @@ static char *size_text(guint exponent)
 			       units[MIN(exponent / 10, G_N_ELEMENTS(units) - 1)]);
 }
 
-/* Prints a number with a decimal point in every locale, as SVG requires. */
-static const char *number(char *text, double value)
-{
-	return g_ascii_formatd(text, G_ASCII_DTOSTR_BUF_SIZE, "%.1f", value);
-}
-
-static void add_line(GString *svg, const char *class, double x1, double y1, double x2, double y2)
-{
-	char a[4][G_ASCII_DTOSTR_BUF_SIZE];
-
-	g_string_append_printf(
-		svg, "<line class=\"%s\" x1=\"%s\" y1=\"%s\" x2=\"%s\" y2=\"%s\"/>\n", class,
-		number(a[0], x1), number(a[1], y1), number(a[2], x2), number(a[3], y2));
-}
-
-/* text must have no characters of markup. */
-static void add_text(GString *svg, const char *anchor, double x, double y, const char *text)
-{
-	char a[2][G_ASCII_DTOSTR_BUF_SIZE];
-
-	g_string_append_printf(svg, "<text text-anchor=\"%s\" x=\"%s\" y=\"%s\">%s</text>\n",
-			       anchor, number(a[0], x), number(a[1], y), text);
-}
-
 static void draw_axes(GString *svg, const struct panel *p)
 {
 	double bottom = p->top + PANEL - BOTTOM, right = WIDTH - RIGHT;
@@ -145,24 +123,24 @@ static void draw_axes(GString *svg, const struct panel *p)
 		g_autofree char *text = size_text(e);
 		double x = x_of(p, exp2(e));
 
-		add_line(svg, "grid", x, p->top + TOP, x, bottom);
-		add_text(svg, "middle", x, bottom + 18, text);
+		svg_line(svg, "grid", x, p->top + TOP, x, bottom);
+		svg_text(svg, NULL, "middle", x, bottom + 18, text);
 	}
 	for (int e = (int)p->min_y; e <= p->max_y; e++) {
-		char text[G_ASCII_DTOSTR_BUF_SIZE];
+		char text[SVG_NUMBER];
 		double y = y_of(p, pow(10, e));
 
-		add_line(svg, "grid", LEFT, y, right, y);
-		add_text(svg, "end", LEFT - 8, y + 4,
+		svg_line(svg, "grid", LEFT, y, right, y);
+		svg_text(svg, NULL, "end", LEFT - 8, y + 4,
 			 g_ascii_formatd(text, sizeof(text), "%g", pow(10, e)));
 		for (guint i = 2; i < 10 && e < p->max_y; i++) {
 			y = y_of(p, i * pow(10, e));
-			add_line(svg, "fine", LEFT, y, right, y);
+			svg_line(svg, "fine", LEFT, y, right, y);
 		}
 	}
-	add_line(svg, "axis", LEFT, bottom, right, bottom);
-	add_line(svg, "axis", LEFT, p->top + TOP, LEFT, bottom);
-	add_text(svg, "middle", (LEFT + right) / 2, bottom + 42, "bytes of a message");
+	svg_line(svg, "axis", LEFT, bottom, right, bottom);
+	svg_line(svg, "axis", LEFT, p->top + TOP, LEFT, bottom);
+	svg_text(svg, NULL, "middle", (LEFT + right) / 2, bottom + 42, "bytes of a message");
 }
 
 /* --------------------------------------------------------------------- curves */
@@ -177,14 +155,14 @@ static void draw_legend(GString *svg, const struct panel *p, const struct perf_o
 {
 	g_autofree char *text = g_strdup_printf("%s %s", op->name, f->suffix);
 	double y = p->top + TOP + 10 + 18 * line, x = WIDTH - RIGHT + 15;
-	char a[3][G_ASCII_DTOSTR_BUF_SIZE];
+	char a[3][SVG_NUMBER];
 
 	g_string_append_printf(
 		svg,
 		"<path d=\"M%s %sh30\" fill=\"none\" stroke=\"%s\" stroke-width=\"2\" "
 		"stroke-dasharray=\"%s\"/>\n",
-		number(a[0], x), number(a[1], y), colours[op_index(op)], f->dashes);
-	add_text(svg, "start", x + 38, y + 4, g_strchomp(text));
+		svg_number(a[0], x), svg_number(a[1], y), colours[op_index(op)], f->dashes);
+	svg_text(svg, NULL, "start", x + 38, y + 4, g_strchomp(text));
 }
 
 /* Draws the line of an operation through its sizes, in the order of the measurement. FALSE: the operation has no row here. */
@@ -193,7 +171,7 @@ static gboolean draw_curve(GString *svg, const struct panel *p, const struct per
 {
 	g_autoptr(GString) dots = g_string_new(NULL);
 	g_autoptr(GString) path = g_string_new(NULL);
-	char a[2][G_ASCII_DTOSTR_BUF_SIZE];
+	char a[2][SVG_NUMBER];
 
 	for (guint i = 0; i < p->job->rows->len; i++) {
 		const struct perf_row *row = g_ptr_array_index(p->job->rows, i);
@@ -201,8 +179,8 @@ static gboolean draw_curve(GString *svg, const struct panel *p, const struct per
 
 		if (row->op != op || !is_drawn(p, row, f))
 			continue;
-		x = number(a[0], x_of(p, (double)row->size));
-		y = number(a[1], y_of(p, f->value(row)));
+		x = svg_number(a[0], x_of(p, (double)row->size));
+		y = svg_number(a[1], y_of(p, f->value(row)));
 		g_string_append_printf(path, "%s%s %s", path->len ? "L" : "M", x, y);
 		g_string_append_printf(dots,
 				       "<circle cx=\"%s\" cy=\"%s\" r=\"2.5\" fill=\"%s\"/>\n", x,
@@ -232,7 +210,7 @@ static gboolean draw_panel(GString *svg, struct panel *p)
 	if (!find_limits(p))
 		return FALSE;
 	g_string_append(svg, "<g class=\"title\">\n");
-	add_text(svg, "start", LEFT, p->top + TOP - 20, title);
+	svg_text(svg, NULL, "start", LEFT, p->top + TOP - 20, title);
 	g_string_append(svg, "</g>\n");
 	draw_axes(svg, p);
 	for (guint i = 0; i < PERF_OPS; i++)
@@ -252,12 +230,9 @@ char *perf_svg(const struct perf_job *job)
 		if (draw_panel(body, &panel))
 			panel.top += PANEL;
 	}
-	return g_strdup_printf(
-		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\">\n"
-		"<title>al_perf: figures over the size of a message</title>\n"
-		"<style>text{font:13px sans-serif;fill:#222}.title text{font:bold 15px sans-serif}"
-		".grid{stroke:#ccc}.fine{stroke:#eee}.axis{stroke:#222}</style>\n"
-		"<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n%s</svg>\n",
-		WIDTH, MAX((int)panel.top, PANEL), WIDTH, MAX((int)panel.top, PANEL), body->str);
+	return svg_document(
+		WIDTH, MAX(panel.top, PANEL), "al_perf: figures over the size of a message",
+		"text{font:13px sans-serif;fill:#222}.title text{font:bold 15px sans-serif}"
+		".grid{stroke:#ccc}.fine{stroke:#eee}.axis{stroke:#222}",
+		body->str);
 }

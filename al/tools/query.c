@@ -16,31 +16,43 @@
 #define FILTERS_OF_OBJECTS (QUERY_CA | QUERY_PID | QUERY_STATE | QUERY_QPN | QUERY_WATCH | QUERY_COUNT)
 
 static const struct query_command commands[] = {
-	{ "ca", "", "HCAs and their ports (without a subcommand too)", 0, FILTERS_OF_PORTS | QUERY_STATE,
-	  collect_ca, show_ca, NULL },
-	{ "port", "", "ports: state, addresses, rate, traffic", 0, FILTERS_OF_PORTS | QUERY_STATE,
-	  collect_port, show_port, NULL },
+	{ "ca", "", "HCAs and their ports (without a subcommand too)", 0,
+	  FILTERS_OF_PORTS | QUERY_STATE, collect_ca, show_ca, NULL },
+	{ "port", "", "ports: state, addresses, rate, traffic; --long: all of PortInfo", 0,
+	  FILTERS_OF_PORTS | QUERY_STATE | QUERY_LONG, collect_port, show_port, NULL },
 	{ "gid", "", "GID tables", 0, FILTERS_OF_PORTS, collect_gid, show_gid, NULL },
 	{ "pkey", "", "P_Key tables", 0, FILTERS_OF_PORTS, collect_pkey, show_pkey, NULL },
-	{ "caps", "[--diff A B]", "what HCAs can do, and their limits; or how two differ", 2, QUERY_CA | QUERY_DIFF,
-	  collect_caps, show_caps, NULL },
-	{ "res", "[TYPE]", "objects of this process, or of the agent: how many, and whose", 1, FILTERS_OF_OBJECTS | QUERY_TYPE,
-	  collect_res, show_res, NULL },
-	{ "qp", "[NUMBER]", "queue pairs, or the one of that number", 1, FILTERS_OF_OBJECTS, collect_qp, show_found, NULL },
-	{ "cq", "[ID]", "completion queues, or the one of that id", 1, FILTERS_OF_OBJECTS & ~(unsigned int)QUERY_QPN,
-	  collect_cq, show_found, NULL },
-	{ "pci", "", "adapters found, and the module chosen or why none", 0, QUERY_WATCH | QUERY_COUNT,
-	  collect_pci, show_pci, NULL },
+	{ "caps", "[--diff A B]", "what HCAs can do, and their limits; or how two differ", 2,
+	  QUERY_CA | QUERY_DIFF, collect_caps, show_caps, NULL },
+	{ "res", "[TYPE]", "objects of this process, or of the agent: how many, and whose", 1,
+	  FILTERS_OF_OBJECTS | QUERY_TYPE, collect_res, show_res, NULL },
+	{ "qp", "[NUMBER]", "queue pairs, or the one of that number", 1, FILTERS_OF_OBJECTS,
+	  collect_qp, show_found, NULL },
+	{ "cq", "[ID]", "completion queues, or the one of that id", 1,
+	  FILTERS_OF_OBJECTS & ~(unsigned int)QUERY_QPN, collect_cq, show_found, NULL },
+	{ "pci", "", "adapters found, and the module chosen or why none", 0,
+	  QUERY_WATCH | QUERY_COUNT, collect_pci, show_pci, NULL },
 	{ "modules", "", "HCA modules, also those that failed", 0, QUERY_WATCH | QUERY_COUNT,
 	  collect_modules, show_modules, NULL },
 	{ "clients", "", "the agent's programs and users: what they have, and may have", 0,
 	  QUERY_PID | QUERY_WATCH | QUERY_COUNT, collect_clients, show_clients, NULL },
-	{ "counters", "", "every counter of the ports", 0, FILTERS_OF_PORTS, collect_counters, show_counters, NULL },
-	{ "capture", "-- COMMAND...", "run a command, and its packets into a file", G_MAXUINT, QUERY_PORT | QUERY_OUTPUT,
-	  NULL, NULL, run_capture },
-	{ "fault", "check [RULES]", "what rules of faults mean, or where they are wrong", 2, 0, NULL, NULL, run_fault },
-	{ "events", "", "a line for each event as it happens", 0, QUERY_CA | QUERY_PORT | QUERY_TIMEOUT | QUERY_COUNT,
-	  NULL, NULL, run_events },
+	{ "counters", "", "every counter of the ports", 0, FILTERS_OF_PORTS, collect_counters,
+	  show_counters, NULL },
+	{ "topology", "[FILE]", "the subnet: text, dot, svg or JSON; or how it differs from a file",
+	  2, QUERY_CA | QUERY_PORT | QUERY_TIMEOUT | QUERY_DIFF | QUERY_FORMAT, NULL, NULL,
+	  run_topology },
+	{ "mad", "", "services of management datagrams: class, port, and whose", 0,
+	  QUERY_CA | QUERY_PORT | QUERY_PID | QUERY_WATCH | QUERY_COUNT, collect_mad, show_mad,
+	  NULL },
+	{ "check", "", "ports and their error counters against thresholds, for monitoring", 0,
+	  QUERY_CA | QUERY_PORT | QUERY_TIMEOUT | QUERY_LIMITS | QUERY_SUBNET, NULL, NULL,
+	  run_check },
+	{ "capture", "-- COMMAND...", "run a command, and its packets into a file", G_MAXUINT,
+	  QUERY_PORT | QUERY_OUTPUT, NULL, NULL, run_capture },
+	{ "fault", "check [RULES]", "what rules of faults mean, or where they are wrong", 2, 0,
+	  NULL, NULL, run_fault },
+	{ "events", "", "a line for each event as it happens", 0,
+	  QUERY_CA | QUERY_PORT | QUERY_TIMEOUT | QUERY_COUNT, NULL, NULL, run_events },
 	{ "doctor", "", "what is missing here, and how to mend it", 0, 0, NULL, NULL, run_doctor },
 };
 
@@ -127,6 +139,11 @@ static void print_json(JsonObject *obj, gboolean pretty)
 
 	printf("%s\n", text);
 	fflush(stdout);
+}
+
+void query_print_answer(struct query *q)
+{
+	print_json(q->out, TRUE);
 }
 
 void query_print_line(JsonObject *obj)
@@ -311,8 +328,10 @@ static char *describe_commands(void)
 
 		g_string_append_printf(text, "  %-20s %s\n", form, commands[i].help);
 	}
-	g_string_append(text, "\nExit codes: 0 all is shown; 1 wrong command line, or not there; 2 the answer, or a part of it, "
-			"is\nmissing; doctor: 3 something to look at, 4 something does not work. al_query(1) says more.");
+	g_string_append(
+		text,
+		"\nExit codes: 0 all is shown; 1 wrong command line, or not there; 2 the answer, or a part of it, "
+		"is\nmissing; 3 topology --diff: there is a difference; doctor: 3 something to look at, 4 something does not\nwork; check: 0 ok, 1 warning, 2 critical, 3 unknown. al_query(1) says more.");
 	return g_string_free(text, FALSE);
 }
 
@@ -373,7 +392,8 @@ static char **complete_watch(char **argv)
 
 static int check_options(const struct query *q, const struct query_command *command)
 {
-	const struct { unsigned int bit; gboolean given; const char *name; } filters[] = {
+	const struct { unsigned int bit; gboolean given; const char *name;
+	} filters[] = {
 		{ QUERY_CA, q->ca != NULL, "ca" },
 		{ QUERY_PORT, q->port != 0, "port" },
 		{ QUERY_PID, q->pid != 0, "pid" },
@@ -385,6 +405,10 @@ static int check_options(const struct query *q, const struct query_command *comm
 		{ QUERY_WATCH, q->watch != NOT_GIVEN, "watch" },
 		{ QUERY_COUNT, q->count != 0, "count" },
 		{ QUERY_OUTPUT, q->output != NULL, "output" },
+		{ QUERY_FORMAT, q->format != NULL, "format" },
+		{ QUERY_LONG, q->all, "long" },
+		{ QUERY_LIMITS, q->warning || q->critical, q->warning ? "warn" : "crit" },
+		{ QUERY_SUBNET, q->subnet, "subnet" },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(filters); i++)
@@ -480,6 +504,16 @@ static gboolean parse(GOptionContext *context, char ***args, GError **err)
 	return TRUE;
 }
 
+/* TRUE: the subcommand is check, whose exit status for a wrong command line is another
+ * (query_check.c). */
+static gboolean is_check(char **argv)
+{
+	while (*++argv)
+		if (find_command(*argv))
+			return !strcmp(*argv, "check");
+	return FALSE;
+}
+
 int query_main(int argc, char **argv)
 {
 	static char *no_args[] = { NULL };
@@ -488,17 +522,35 @@ int query_main(int argc, char **argv)
 	gboolean version = FALSE;
 	const GOptionEntry entries[] = {
 		{ "json", 'j', 0, G_OPTION_ARG_NONE, &q.json, "Answer in JSON", NULL },
-		{ "watch", 'w', 0, G_OPTION_ARG_DOUBLE, &q.watch, "Again and again (every 2 seconds)", "[SECONDS]" },
-		{ "count", 'n', 0, G_OPTION_ARG_INT, &q.count, "End after N events, or N times of --watch", "N" },
-		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &q.output, "capture: the file (capture.pcapng)", "FILE" },
-		{ "timeout", 't', 0, G_OPTION_ARG_DOUBLE, &q.timeout, "events: end after so many seconds", "SECONDS" },
-		{ "ca", 'C', 0, G_OPTION_ARG_STRING, &q.ca, "Only this HCA", "GUID|INDEX|DESCRIPTION" },
+		{ "watch", 'w', 0, G_OPTION_ARG_DOUBLE, &q.watch,
+		  "Again and again (every 2 seconds)", "[SECONDS]" },
+		{ "count", 'n', 0, G_OPTION_ARG_INT, &q.count,
+		  "End after N events, or N times of --watch", "N" },
+		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &q.output,
+		  "capture: the file (capture.pcapng)", "FILE" },
+		{ "timeout", 't', 0, G_OPTION_ARG_DOUBLE, &q.timeout,
+		  "events, topology, check: end after so many seconds", "SECONDS" },
+		{ "long", 'l', 0, G_OPTION_ARG_NONE, &q.all, "port: all of PortInfo", NULL },
+		{ "warn", 0, 0, G_OPTION_ARG_STRING, &q.warning, "check: thresholds of warnings",
+		  "COUNTER=N,..." },
+		{ "crit", 0, 0, G_OPTION_ARG_STRING, &q.critical,
+		  "check: thresholds of critical problems", "COUNTER=N,..." },
+		{ "subnet", 0, 0, G_OPTION_ARG_NONE, &q.subnet, "check: all ports of the subnet",
+		  NULL },
+		{ "format", 'F', 0, G_OPTION_ARG_STRING, &q.format,
+		  "topology: the form of the answer", "text|dot|svg|json" },
+		{ "ca", 'C', 0, G_OPTION_ARG_STRING, &q.ca, "Only this HCA",
+		  "GUID|INDEX|DESCRIPTION" },
 		{ "port", 'P', 0, G_OPTION_ARG_INT, &q.port, "Only ports of this number", "N" },
-		{ "state", 0, 0, G_OPTION_ARG_STRING, &q.state, "Only ports or objects in this state", "STATE" },
-		{ "type", 0, 0, G_OPTION_ARG_STRING, &q.type, "res: only objects of this kind", "TYPE" },
+		{ "state", 0, 0, G_OPTION_ARG_STRING, &q.state,
+		  "Only ports or objects in this state", "STATE" },
+		{ "type", 0, 0, G_OPTION_ARG_STRING, &q.type, "res: only objects of this kind",
+		  "TYPE" },
 		{ "pid", 0, 0, G_OPTION_ARG_INT, &q.pid, "Only objects of this process", "PID" },
-		{ "qpn", 0, 0, G_OPTION_ARG_STRING, &qpn, "Only queue pairs with these numbers", "A-B" },
-		{ "diff", 0, 0, G_OPTION_ARG_NONE, &q.diff, "caps: only in what two HCAs differ", NULL },
+		{ "qpn", 0, 0, G_OPTION_ARG_STRING, &qpn, "Only queue pairs with these numbers",
+		  "A-B" },
+		{ "diff", 0, 0, G_OPTION_ARG_NONE, &q.diff, "caps, topology: only what differs",
+		  NULL },
 		{ "version", 'V', 0, G_OPTION_ARG_NONE, &version, "Print the version", NULL },
 		G_OPTION_ENTRY_NULL
 	};
@@ -516,10 +568,15 @@ int query_main(int argc, char **argv)
 		printf("al_query %s\n", al_version());
 	else
 		status = answer_command_line(&q, args + 1, qpn);
+	if (!q.out && status == TOOL_USAGE && is_check(argv))
+		status = QUERY_CHECK_UNKNOWN;
 	g_clear_pointer(&q.out, json_object_unref);
 	g_free(q.ca);
 	g_free(q.state);
 	g_free(q.type);
 	g_free(q.output);
+	g_free(q.format);
+	g_free(q.warning);
+	g_free(q.critical);
 	return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What the files of al_query share. A subcommand collects its answer as JSON, once. --json prints that JSON, and the text form
- * prints its members, so both forms have the same content.
+ * What the files of al_query share. A subcommand collects its answer as JSON, once. --json prints that JSON, and the
+ * text form prints its members, so both forms have the same content.
  */
 #ifndef AL_TOOLS_QUERY_H
 #define AL_TOOLS_QUERY_H
@@ -24,6 +24,10 @@ enum query_filter {
 	QUERY_WATCH = 1 << 8,
 	QUERY_COUNT = 1 << 9,
 	QUERY_OUTPUT = 1 << 10,
+	QUERY_FORMAT = 1 << 11,
+	QUERY_LONG = 1 << 12,
+	QUERY_LIMITS = 1 << 13,
+	QUERY_SUBNET = 1 << 14,
 };
 
 struct query {
@@ -33,7 +37,10 @@ struct query {
 	char *type;            /* of object; NULL: all */
 	char *state;           /* of port, queue pair or object; NULL: all */
 	guint64 qpn_first, qpn_last;
-	gboolean json, diff;
+	gboolean json, diff, all; /* all: --long */
+	gboolean subnet;
+	char *format;             /* of topology; NULL: text */
+	char *warning, *critical; /* thresholds of check; NULL: the defaults */
 	gint count;            /* events, or repetitions of --watch; 0: no end */
 	gdouble timeout;       /* seconds; 0: none */
 	gdouble watch;         /* seconds; 0: once */
@@ -60,8 +67,14 @@ int query_main(int argc, char **argv);
 
 /* ---- for the subcommands (query.c) ---- */
 
-/* Reports what the answer lacks, or why there is no answer: in "errors" of the answer and on standard error. Raises the exit code. */
+/*
+ * Reports what the answer lacks, or why there is no answer: in "errors" of the answer and on standard error. Raises the
+ * exit code.
+ */
 void query_error(struct query *q, int status, const char *format, ...) G_GNUC_PRINTF(3, 4);
+
+/* Prints the answer as JSON, for subcommands with run(). */
+void query_print_answer(struct query *q);
 
 /* Opens the library. FALSE: query_error() has reported why not. */
 gboolean query_open(struct query *q);
@@ -75,6 +88,17 @@ const struct al_snap_ca *query_find_ca(struct query *q, const char *name);
 /* Calls fn for each HCA, or for the HCA of --ca. */
 void query_each_ca(struct query *q, void (*fn)(struct query *q, const struct al_snap_ca *snap, gint64 index, void *arg),
 		   void *arg);
+
+/*
+ * Opens the HCA and the port from which to ask the subnet: those of --ca and --port, or the first
+ * port that is not Down. *port: its number. FALSE: query_error() has reported why not.
+ */
+gboolean query_open_port(struct query *q, al_ca_h *ca, guint8 *port);
+
+/* Sweeps the subnet from that port. Problems become errors of the answer. NULL: query_error() has
+ * reported why not. */
+struct net;
+struct net *query_sweep(struct query *q, gboolean counters);
 
 /* TRUE: --state is not given, or names this state. */
 gboolean query_state_passes(const struct query *q, const char *state);
@@ -140,5 +164,11 @@ void run_capture(struct query *q);
 void run_events(struct query *q);
 void run_fault(struct query *q);
 void run_doctor(struct query *q);
+void run_topology(struct query *q);
+#define QUERY_CHECK_UNKNOWN \
+	3 /* exit status of check: the ports could not be checked, or the command line is wrong */
+void run_check(struct query *q);
+void collect_mad(struct query *q);
+void show_mad(struct query *q);
 
 #endif

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* al_query ca, port, gid, pkey, counters: HCAs, their ports, the ports' tables and counters. Capabilities are in query_caps.c. */
 #include <stdio.h>
+#include <string.h>
 
+#include "al/tools/port_info.h"
 #include "al/tools/query.h"
+#include "al/tools/sweep.h"
 
 /* ------------------------------------------------------------------- ports */
 
@@ -151,6 +154,65 @@ static void add_counters(JsonObject *row, const struct ib_port_counters *c)
 	json_object_set_object_member(row, "counters", to);
 }
 
+/* Asks the port's agent, which may be the Access Layer in this process, or else by a subnet
+ * management packet to the port itself. */
+static gboolean read_port_info(const struct visit *visit, guint8 num, struct ib_port_info *info,
+			       GError **err)
+{
+	struct ib_smp smp = {
+		.base_version = IB_MAD_BASE_VERSION,
+		.mgmt_class = IB_CLASS_SUBN_LID,
+		.class_version = IB_SMP_CLASS_VERSION,
+		.method = IB_METHOD_GET,
+		.attr_id = ib_be16_of(IB_SMP_PORT_INFO),
+	};
+	struct sweep_port *port;
+	struct ib_mad mad;
+	gboolean good;
+
+	memcpy(&mad, &smp, sizeof(mad));
+	if (!al_local_mad(visit->ca, num, &mad, &mad)) {
+		memcpy(&smp, &mad, sizeof(smp));
+		if (!ib_be16_get(smp.status)) {
+			memcpy(info, smp.data, sizeof(*info));
+			return TRUE;
+		}
+	}
+	port = sweep_port_open(visit->ca, num, err);
+	if (!port)
+		return FALSE;
+	good = sweep_own_port_info(sweep_port_line(port), info, err);
+	sweep_port_close(port);
+	return good;
+}
+
+/*
+ * Adds all of PortInfo. Without --long only where the Access Layer itself answers for the port:
+ * another port may have no agent, and the wait for it would make each answer slow.
+ */
+static void add_port_info(struct query *q, const struct visit *visit, guint8 num,
+			  const struct ib_port_attr *port, JsonObject *row)
+{
+	g_autoptr(GError) err = NULL;
+	struct ib_port_info info;
+	JsonObject *to;
+
+	if (!q->all && !(q->json && port->ci_caps & CI_PORT_SMA_IN_AL))
+		return;
+	if (read_port_info(visit, num, &info, &err)) {
+		to = json_object_new();
+		port_info_fill(to, &info);
+		json_object_set_object_member(row, "port_info", to);
+		return;
+	}
+	json_object_set_string_member(row, "no_port_info", err->message);
+	if (q->all)
+		query_error(q, TOOL_FAILED,
+			    "HCA 0x%016" G_GINT64_MODIFIER
+			    "x, port %u: its PortInfo cannot be read: %s; the rest is shown",
+			    visit->snap->guid, num, err->message);
+}
+
 static void add_port(struct query *q, const struct visit *visit, guint8 num, const struct ib_port_attr *port, JsonArray *to)
 {
 	JsonObject *row = new_row(visit, num, to);
@@ -174,6 +236,7 @@ static void add_port(struct query *q, const struct visit *visit, guint8 num, con
 	json_object_set_int_member(row, "gid_table_length", port->gid_tbl_len);
 	json_object_set_int_member(row, "pkey_table_length", port->pkey_tbl_len);
 	member_hex(row, "cap_mask", port->cap_mask);
+	add_port_info(q, visit, num, port, row);
 	json_object_set_int_member(row, "bad_pkeys", port->bad_pkey_cntr);
 	json_object_set_int_member(row, "qkey_violations", port->qkey_viol_cntr);
 	add_counters(row, &port->counters);
@@ -182,6 +245,37 @@ static void add_port(struct query *q, const struct visit *visit, guint8 num, con
 void collect_port(struct query *q)
 {
 	collect_of_ports(q, "ports", add_port);
+}
+
+/* Prints a sheet for each port: the attributes that PortInfo has not, then PortInfo. */
+static void show_long(const struct query *q, JsonArray *ports)
+{
+	static const struct query_column columns[] = {
+		{ "ca_guid", "HCA", NULL, NULL },
+		{ "port", "Port", NULL, NULL },
+		{ "port_guid", "GUID", NULL, NULL },
+		{ "gid", "GID 0", NULL, NULL },
+		{ "rate_mbps", "Rate", format_mbps, NULL },
+		{ "link_layer", "Link layer", NULL, NULL },
+		{ "max_msg_size", "Largest message", NULL, NULL },
+		{ "gid_table_length", "GID table", NULL, NULL },
+		{ "pkey_table_length", "P_Key table", NULL, NULL },
+		{ NULL, NULL, NULL, NULL },
+	};
+
+	for (guint i = 0; i < json_array_get_length(ports); i++) {
+		JsonObject *row = json_array_get_object_element(ports, i);
+
+		if (i)
+			putchar('\n');
+		query_sheet(q, row, columns);
+		if (json_object_has_member(row, "port_info"))
+			query_sheet(q, json_object_get_object_member(row, "port_info"),
+				    port_info_columns);
+		else
+			printf("No PortInfo: %s\n",
+			       json_object_get_string_member(row, "no_port_info"));
+	}
 }
 
 void show_port(struct query *q)
@@ -214,6 +308,10 @@ void show_port(struct query *q)
 
 	if (!json_array_get_length(ports)) {
 		puts("No such port.");
+		return;
+	}
+	if (q->all) {
+		show_long(q, ports);
 		return;
 	}
 	query_table(q, "", ports, columns);

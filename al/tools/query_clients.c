@@ -97,11 +97,15 @@ static JsonArray *texts_of(JsonArray *rows)
 	return texts;
 }
 
-#define RESOURCE_COLUMNS                                                                                              \
-	{ "connections", "Conns", NULL, NULL }, { "pds", "PDs", NULL, NULL }, { "mrs", "MRs", NULL, NULL },           \
-		{ "cqs", "CQs", NULL, NULL }, { "qps", "QPs", NULL, NULL }, { "bytes", "Bytes", NULL, NULL },         \
-		{ "rings", "Rings", NULL, NULL }, { "mcasts", "Mcasts", NULL, NULL },                                 \
-		{ "refused", "Refused", NULL, NULL }, { NULL, NULL, NULL, NULL }
+#define RESOURCE_COLUMNS                                                                  \
+	{ "connections", "Conns", NULL, NULL }, { "pds", "PDs", NULL, NULL },             \
+		{ "mrs", "MRs", NULL, NULL }, { "cqs", "CQs", NULL, NULL },               \
+		{ "qps", "QPs", NULL, NULL }, { "bytes", "Bytes", NULL, NULL },           \
+		{ "rings", "Rings", NULL, NULL }, { "mcasts", "Mcasts", NULL, NULL },     \
+		{ "mad_svcs", "MADs", NULL, NULL }, { "refused", "Refused", NULL, NULL }, \
+	{                                                                                 \
+		NULL, NULL, NULL, NULL                                                    \
+	}
 
 static void show_rows(struct query *q, const char *name, const struct query_column *columns)
 {

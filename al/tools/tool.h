@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What the tools share: exit codes, signals, errors, reading the values of options, and writing numbers for people. Nothing here
- * calls the library.
+ * What the tools share: exit codes, signals, errors, reading the values of options, and writing numbers for people.
+ * Nothing here calls the library.
  */
 #ifndef AL_TOOLS_TOOL_H
 #define AL_TOOLS_TOOL_H
@@ -29,24 +29,25 @@ gboolean tool_fail(GError **err, const char *format, ...) G_GNUC_PRINTF(2, 3);
 gboolean tool_misuse(GError **err, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /*
- * The first call of main(). Opens a closed standard descriptor on /dev/null, so that no file or socket of the program takes its
- * number. At exit, also at an exit() within GLib after --help, standard output is closed. If any output could not be written, a
- * message says so, and the exit status is TOOL_FAILED unless it is another failure already. name: the program; the caller keeps
- * the string.
+ * The first call of main(). Opens a closed standard descriptor on /dev/null, so that no file or socket of the program
+ * takes its number. At exit, also at an exit() within GLib after --help, standard output is closed. If any output could
+ * not be written, a message says so, and the exit status is TOOL_FAILED unless it is another failure already. name: the
+ * program; the caller keeps the string.
  */
 void tool_begin(const char *name);
 
 /* Set by a signal after tool_catch_signals(). Every loop that may wait reads it, and ends. */
 extern volatile sig_atomic_t tool_interrupted;
 
-/* Catches SIGINT, SIGTERM and SIGHUP, but for a signal that the caller of the program ignores, as nohup does. Ignores SIGPIPE and
- * SIGXFSZ, which write() reports as errors. */
+/* Catches SIGINT, SIGTERM and SIGHUP, but for a signal that the caller of the program ignores, as nohup does. Ignores
+ * SIGPIPE and SIGXFSZ, which write() reports as errors. */
 void tool_catch_signals(void);
 
 /* Each reads the whole text. FALSE: the text is wrong, and the result is unchanged. */
 gboolean tool_parse_number(const char *text, guint64 min, guint64 max, guint64 *result);
 gboolean tool_parse_size(const char *text, guint64 min, guint64 max, guint64 *bytes); /* 4096, 64K, 1M, 2G */
-gboolean tool_parse_guid(const char *text, guint64 *guid);             /* 16 hexadecimal digits; 0x and colons may be there */
+gboolean tool_parse_guid(const char *text, guint64 *guid);             /* 16 hexadecimal digits; 0x and colons may be
+									* there */
 gboolean tool_parse_range(const char *text, guint64 max, guint64 *first, guint64 *last); /* "A-B", "A", "A-" */
 
 /* The caller frees the text. */

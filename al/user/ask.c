@@ -96,9 +96,13 @@ al_status ask_query_port(struct ci_ca *ca, uint8_t port, struct ib_port_attr *at
 			 struct uvp_call *call)
 {
 	const struct QUERY_PORT_request request = { hca_of(ca)->own.remote, port };
+	al_status status = query(ca, AGENT_QUERY_PORT, &request, attr, sizeof(*attr));
 
 	(void)call;
-	return query(ca, AGENT_QUERY_PORT, &request, attr, sizeof(*attr));
+	/* The agent's library has the port's agents, and this one has no part in them. */
+	if (!status)
+		attr->ci_caps &= ~(uint32_t)(CI_PORT_SMA_IN_AL | CI_PORT_PMA_IN_AL);
+	return status;
 }
 
 al_status ask_query_gid(struct ci_ca *ca, uint8_t port, uint32_t index, ib_gid *gid,

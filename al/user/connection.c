@@ -380,6 +380,7 @@ static struct user_conn *new_conn(const char *path)
 	pthread_cond_init(&conn->freed, NULL);
 	pthread_mutex_init(&conn->cookie_lock, NULL);
 	pthread_mutex_init(&conn->plug_lock, NULL);
+	pthread_mutex_init(&conn->hcas_lock, NULL);
 	sem_init(&conn->plugged, 0, 0);
 	sem_init(&conn->ready, 0, 0);
 	return conn;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Events from an agent: of objects, and of the arrival and removal of HCAs. Each connection has two threads. The event thread
- * receives events; it dispatches events of objects (upcalls never block), and queues arrivals and removals. The plug thread
- * registers and deregisters HCAs, which may wait for channel drivers.
+ * Events from an agent: of objects, and of the arrival and removal of HCAs. Each connection has two
+ * threads. The event thread receives events; it dispatches events of objects (upcalls never block),
+ * and queues arrivals and removals. The plug thread registers and deregisters HCAs, which may wait
+ * for channel drivers. A switch is registered by the thread that opens it.
  */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "al/mgmt/remote.h"
 #include "al/object/thread.h"
 #include "al/user/user.h"
 
@@ -105,6 +107,18 @@ static void notify(struct user_conn *conn, const struct agent_event *event)
 	pthread_mutex_unlock(&conn->cookie_lock);
 }
 
+/* A MAD service has events. */
+static void announce(struct user_conn *conn, const struct agent_event *event)
+{
+	void *svc;
+
+	pthread_mutex_lock(&conn->cookie_lock);
+	svc = user_cookie_find(conn, event->cookie, AL_OBJ_MAD_SVC);
+	if (svc)
+		mad_remote_announced(svc);
+	pthread_mutex_unlock(&conn->cookie_lock);
+}
+
 /* The kind of object of each event. For an event that IB_EVENT_LIST has not the kind is 0, and ib_dispatch_event() logs it. */
 static const al_object_type event_object[IB_EVENT_DEVICE_FATAL + 1] = {
 #define EVENT_OBJECT(name, value, text, object) [value] = object,
@@ -137,10 +151,10 @@ static void log_ending(struct user_conn *conn, const struct agent_event *event)
 }
 
 static void (*const event_actions[])(struct user_conn *, const struct agent_event *) = {
-	[AGENT_EVENT_COMPLETION] = notify,  [AGENT_EVENT_ASYNC] = dispatch,
-	[AGENT_EVENT_PORT] = dispatch,      [AGENT_EVENT_CA_ADD] = queue_plug,
+	[AGENT_EVENT_COMPLETION] = notify,    [AGENT_EVENT_ASYNC] = dispatch,
+	[AGENT_EVENT_PORT] = dispatch,        [AGENT_EVENT_CA_ADD] = queue_plug,
 	[AGENT_EVENT_CA_REMOVE] = queue_plug, [AGENT_EVENT_READY] = queue_plug,
-	[AGENT_EVENT_ENDING] = log_ending,
+	[AGENT_EVENT_MAD] = announce,         [AGENT_EVENT_ENDING] = log_ending,
 };
 
 void *user_event_main(void *arg)
@@ -169,21 +183,21 @@ void *user_event_main(void *arg)
 
 /* -------------------------------------------------------------------- plugs */
 
-/* The provider for the HCA's module, whose name the agent tells. If the agent no longer has the HCA, a provider without hooks. */
-static const struct user_provider *find_provider(struct user_conn *conn, uint64_t guid)
+/* Asks for the module of an HCA or switch. */
+static al_status ask_module(struct user_conn *conn, uint64_t guid, struct MODULE_OF_answer *answer)
 {
 	const struct MODULE_OF_request request = { .guid = guid };
-	struct MODULE_OF_answer answer = { 0 };
+	al_status status = user_simple(conn, AGENT_MODULE_OF, &request, answer, NULL);
 
-	if (user_simple(conn, AGENT_MODULE_OF, &request, &answer, NULL) ||
-	    answer.name[sizeof(answer.name) - 1])
-		answer.name[0] = 0;
-	return user_provider(answer.name);
+	if (!status && answer->name[sizeof(answer->name) - 1])
+		status = AL_AGENT_PROTOCOL;
+	return status;
 }
 
-static void add_hca(struct user_conn *conn, uint64_t guid)
+/* Registers an HCA or a switch. Returns it in *made. */
+static al_status register_hca(struct user_conn *conn, uint64_t guid,
+			      const struct user_provider *provider, struct user_hca **made)
 {
-	const struct user_provider *provider = find_provider(conn, guid);
 	struct user_hca *hca = provider ? al_alloc(sizeof(*hca)) : NULL;
 	al_status status = AL_INSUFFICIENT_MEMORY;
 
@@ -198,24 +212,119 @@ static void add_hca(struct user_conn *conn, uint64_t guid)
 		       "HCA 0x%016llx of agent %s can not be used: %s", (unsigned long long)guid,
 		       conn->path, al_status_str(status));
 		al_free(hca);
-		return;
+		return status;
 	}
+	*made = hca;
+	return AL_SUCCESS;
+}
+
+/* Under conn->hcas_lock. */
+static void list_hca(struct user_conn *conn, struct user_hca *hca)
+{
 	hca->next = conn->hcas;
 	conn->hcas = hca;
 }
 
-static void remove_hca(struct user_conn *conn, uint64_t guid, uint32_t flags)
+/* If the agent no longer has the HCA, the HCA gets no provider, and the registration fails. */
+static void add_hca(struct user_conn *conn, uint64_t guid)
 {
-	struct user_hca **p, *hca;
+	struct MODULE_OF_answer module = { 0 };
+	struct user_hca *hca;
 
-	for (p = &conn->hcas; *p && (*p)->guid != guid; p = &(*p)->next)
-		;
-	if (!*p)
+	if (ask_module(conn, guid, &module))
+		module.name[0] = 0;
+	if (register_hca(conn, guid, user_provider(module.name), &hca))
 		return;
-	hca = *p;
-	*p = hca->next;
+	pthread_mutex_lock(&conn->hcas_lock);
+	list_hca(conn, hca);
+	pthread_mutex_unlock(&conn->hcas_lock);
+}
+
+/* NULL: the HCA is not registered. Under conn->hcas_lock. */
+static struct user_hca *find_hca(struct user_conn *conn, uint64_t guid)
+{
+	struct user_hca *hca = conn->hcas;
+
+	while (hca && hca->guid != guid)
+		hca = hca->next;
+	return hca;
+}
+
+/* Registers a switch unless it is registered. A switch has no provider: programs have no queue
+ * pairs on a switch, whose work a provider would do. Once the agent is lost, ask_module() fails.
+ * Under conn->hcas_lock. */
+static al_status find_switch(struct user_conn *conn, uint64_t guid)
+{
+	struct user_hca *hca = find_hca(conn, guid);
+	struct MODULE_OF_answer module = { 0 };
+	al_status status;
+
+	if (hca)
+		return hca->leaving ? AL_NOT_FOUND : AL_SUCCESS;
+	status = ask_module(conn, guid, &module);
+	if (!status &&
+	    !module.is_switch) /* an HCA, whose arrival the plug thread is about to hear of */
+		status = AL_NOT_FOUND;
+	if (!status)
+		status = register_hca(conn, guid, user_provider(""), &hca);
+	if (!status)
+		list_hca(conn, hca);
+	return status;
+}
+
+al_status user_find_switch(void *agent, uint64_t guid)
+{
+	struct user_conn *conn = agent;
+	al_status status;
+	int cancels;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels);
+	pthread_mutex_lock(&conn->hcas_lock);
+	status = find_switch(conn, guid);
+	pthread_mutex_unlock(&conn->hcas_lock);
+	pthread_setcancelstate(cancels, NULL);
+	return status;
+}
+
+/* Deregisters an HCA that is in the list. On the plug thread, under conn->hcas_lock, which is
+ * dropped meanwhile: the deregistration waits for callbacks, which may open HCAs. */
+static void remove_hca(struct user_conn *conn, struct user_hca *hca, uint32_t flags)
+{
+	struct user_hca **p;
+
+	hca->leaving = true;
+	pthread_mutex_unlock(&conn->hcas_lock);
 	ib_deregister_ci(hca->handle, flags);
+	pthread_mutex_lock(&conn->hcas_lock);
+	for (p = &conn->hcas; *p != hca; p = &(*p)->next)
+		;
+	*p = hca->next;
 	al_free(hca);
+}
+
+/* The agent has removed an HCA, or a switch, which may be none of this process's. */
+static void hca_removed(struct user_conn *conn, uint64_t guid)
+{
+	struct user_hca *hca;
+
+	pthread_mutex_lock(&conn->hcas_lock);
+	hca = find_hca(conn, guid);
+	if (hca)
+		remove_hca(conn, hca, CI_HCA_GONE);
+	pthread_mutex_unlock(&conn->hcas_lock);
+}
+
+/* The agent is lost, and its HCAs with it. */
+static void remove_all(struct user_conn *conn)
+{
+	pthread_mutex_lock(&conn->hcas_lock);
+	if (conn->hcas)
+		ib_log(IB_LOG_ERROR, "user",
+		       "agent %s is lost, and its HCAs with it: close and open the library again",
+		       conn->path);
+	while (conn->hcas)
+		remove_hca(conn, conn->hcas, CI_HCA_GONE | CI_AGENT_LOST);
+	pthread_mutex_unlock(&conn->hcas_lock);
 }
 
 /* Waits for a plug. NULL: the agent is lost, and no plug is left. */
@@ -246,16 +355,13 @@ void *user_plug_main(void *arg)
 		if (p->event.kind == AGENT_EVENT_CA_ADD)
 			add_hca(conn, p->event.guid);
 		else if (p->event.kind == AGENT_EVENT_CA_REMOVE)
-			remove_hca(conn, p->event.guid, CI_HCA_GONE);
+			hca_removed(conn, p->event.guid);
 		else
 			sem_post(&conn->ready);
 		if (p != &conn->ready_plug)
 			al_free(p);
 	}
-	if (conn->hcas)
-		ib_log(IB_LOG_ERROR, "user", "agent %s is lost, and its HCAs with it: close and open the library again", conn->path);
-	while (conn->hcas)
-		remove_hca(conn, conn->hcas->guid, CI_HCA_GONE | CI_AGENT_LOST);
+	remove_all(conn);
 	sem_post(&conn->ready);
 	return NULL;
 }

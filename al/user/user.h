@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * HCAs behind an agent: an implementation of the Channel Interface whose operations send requests to the agent. So everything
- * above it in al/ is one code for all roles. connection.c connects to the agent, call.c sends a request and receives its answer,
- * event.c receives events. ask.c has the requests of the operations, post.c those of work requests. hooks.c calls the hooks of
- * user-mode providers (ib_uvp.h) around each request, and puts a provider's data path in place of the forwarded one.
+ * HCAs behind an agent: an implementation of the Channel Interface whose operations send requests
+ * to the agent. So everything above it in al/ is one code for all roles. connection.c connects to
+ * the agent, call.c sends a request and receives its answer, event.c receives events. ask.c has the
+ * requests of the operations, post.c those of work requests, mad.c those of MAD services. hooks.c
+ * calls the hooks of user-mode providers (ib_uvp.h) around each request, and puts a provider's data
+ * path in place of the forwarded one.
  */
 #ifndef AL_USER_USER_H
 #define AL_USER_USER_H
@@ -32,7 +34,8 @@ struct user_socket {
 
 /* An object for which the agent sends events. A cookie is the index of such an entry and its generation. */
 struct user_cookie {
-	void *object;        /* ci_cq, ci_qp or ci_ca; NULL: the entry is free */
+	void *object; /* ci_cq, ci_qp, ci_ca or, as al/mgmt/remote.h has it, a MAD service; NULL:
+			 the entry is free */
 	al_object_type kind; /* as IB_EVENT_LIST has it: AL_OBJ_NONE is an HCA */
 	uint32_t generation; /* a cookie of an earlier object in the entry has another */
 	uint32_t next_free;  /* index of the next free entry + 1; 0: none */
@@ -82,7 +85,11 @@ struct user_conn {
 	struct user_plug ready_plug; /* of AGENT_EVENT_READY, which must not fail for want of memory */
 	sem_t plugged;           /* counts the plugs, and one more when the agent is lost */
 	sem_t ready;             /* posted when the HCAs that the agent had at the beginning are registered */
-	struct user_hca *hcas;   /* the plug thread's */
+
+	pthread_mutex_t hcas_lock; /* guards hcas, and is held while a switch is registered, so that
+				    * the plug thread finds the switch if its removal is told
+				    * meanwhile. Outside all other locks. */
+	struct user_hca *hcas;     /* the registered HCAs and switches */
 };
 
 /* Our per-object data, after the provider's struct. */
@@ -102,6 +109,7 @@ struct user_hca {
 	struct user_conn *conn;
 	const struct user_provider *provider;
 	uint64_t guid;
+	bool leaving;           /* is being deregistered; guarded by user_conn.hcas_lock */
 	struct user_object own; /* the HCA as opened at the agent */
 	ci_handle handle;       /* in the registry */
 	struct ib_ca_attr attr; /* the HCA's own maxima, not lowered to this client's limits */
@@ -120,6 +128,15 @@ void user_after_fork(void);
 /* The threads of a connection; arg: struct user_conn. */
 void *user_event_main(void *arg);
 void *user_plug_main(void *arg);
+
+/*
+ * Registers a switch of the agent in this process, unless it is registered; agent: struct
+ * user_conn. Clients are not told of switches, so al_open_ca() asks for a switch when a program
+ * wants it. Then the switch stays registered until its removal. AL_NOT_FOUND: the agent has no
+ * switch of the GUID, or its removal has begun. May sleep, also on the PnP thread: no step waits
+ * for the plug thread, which may wait for a PnP callback.
+ */
+al_status user_find_switch(void *agent, uint64_t guid);
 
 /* Closes a descriptor of a connection that no thread uses. Under user_conn.lock once the connection has threads. */
 static inline void user_close(int *fd)
@@ -208,6 +225,9 @@ static inline struct user_conn *pd_conn(const struct ci_pd *pd)
 {
 	return hca_of(pd->ca)->conn;
 }
+
+/* The requests of MAD services (mad.c), for al/mgmt. */
+extern const struct mad_remote_ops user_mad_ops;
 
 /* Coherent memory (memory.c). */
 void *user_dma_alloc_coherent(struct ci_ca *ca, uint64_t length, uint64_t *dma);

@@ -23,7 +23,7 @@ al_status ah_attr_check(const struct al_dev *dev, const struct ib_ah_attr *attr)
 	if (!RESERVED_IS_ZERO(attr) || attr->pad || attr->sl > 15 ||
 	    attr->static_rate > IB_RATE_600_GBPS || attr->static_rate == 1)
 		return AL_INVALID_PARAMETER;
-	if (!attr->port_num || attr->port_num > dev->attr.num_ports)
+	if (!dev_has_end_port(dev, attr->port_num))
 		return AL_INVALID_PORT;
 	if (attr->is_global && attr->grh.flow_label >> 20)
 		return AL_INVALID_PARAMETER;
@@ -149,7 +149,7 @@ static al_status reverse_path(const struct al_call *call, uint8_t port, const st
 	};
 	al_status status = AL_SUCCESS;
 
-	if (!port || port > call->obj->dev->attr.num_ports)
+	if (!dev_has_end_port(call->obj->dev, port))
 		return AL_INVALID_PORT;
 	if (wc->status != IB_WC_SUCCESS || !(wc->opcode & IB_WC_RECV))
 		return AL_INVALID_PARAMETER;

@@ -7,10 +7,10 @@
 
 /* ------------------------------------------------------------ open, close */
 
-/* True: the opening al sees the HCA. Under tree_lock. */
+/* True: the opening al sees the HCA in lists. Under tree_lock. */
 static bool is_visible(const struct al_obj *al, const struct al_dev *dev)
 {
-	return !dev->removing && dev->agent == obj_agent(al);
+	return !dev->removing && dev->agent == obj_agent(al) && !dev_is_switch(dev);
 }
 
 al_status al_get_ca_guids(al_h al, uint64_t *guids, size_t *count)
@@ -55,12 +55,80 @@ static al_status um_open(struct al_ca *ca, const struct ci_interface *ops)
 	return status == AL_UNSUPPORTED ? AL_SUCCESS : status;
 }
 
+/* ------------------------------------------------- the capability IsSM (IBTA 14.2.5.6) */
+
+/*
+ * A port has IB_PORT_CAP_SM as long as an HCA handle has set the capability and not cleared it. So
+ * the capability ends with the process that manages the subnet, whatever ends the process.
+ */
+static pthread_mutex_t managers_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Counts the handle as a manager of the port, or no longer. True: the port's capability changes.
+ * Under managers_lock. */
+static bool count_manager(struct al_ca *ca, uint8_t port, bool manages)
+{
+	const uint64_t bit = UINT64_C(1) << port % 64;
+	uint32_t *managers = &ca->obj.dev->ports[port].managers;
+
+	if (!(ca->manages[port / 64] & bit) != manages)
+		return false;
+	ca->manages[port / 64] ^= bit;
+	*managers += manages ? 1 : UINT32_MAX;
+	return *managers == manages;
+}
+
+/* Modifies a port, with IB_PORT_CAP_SM as the handle's. */
+static al_status modify_port(struct al_call *call, uint8_t port, uint32_t mask,
+			     const struct ib_port_modify *attr)
+{
+	struct al_ca *ca = (struct al_ca *)call->obj;
+	const bool sets = mask & IB_PORT_MODIFY_CAP_MASK && attr->set_caps & IB_PORT_CAP_SM;
+	const bool clears = mask & IB_PORT_MODIFY_CAP_MASK && attr->clear_caps & IB_PORT_CAP_SM;
+	struct ib_port_modify change = *attr;
+	uint64_t before;
+	al_status status;
+
+	if ((!sets && !clears) || call->obj->dev->agent) /* the agent's handle counts */
+		return CALL_MODULE(call, modify_port, call->obj->ci, port, mask, attr);
+	pthread_mutex_lock(&managers_lock);
+	before = ca->manages[port / 64];
+	if (!count_manager(ca, port, !clears)) {
+		change.set_caps &= ~(uint32_t)IB_PORT_CAP_SM;
+		change.clear_caps &= ~(uint32_t)IB_PORT_CAP_SM;
+	}
+	status = CALL_MODULE(call, modify_port, call->obj->ci, port, mask, &change);
+	if (status && ca->manages[port / 64] != before)
+		count_manager(ca, port, clears);
+	pthread_mutex_unlock(&managers_lock);
+	return status;
+}
+
+/* The handle ends, and with the handle the capability of the ports that it manages. */
+static void end_managing(struct al_ca *ca, const struct ci_interface *ops)
+{
+	const struct ib_port_modify clear = { .clear_caps = IB_PORT_CAP_SM };
+
+	pthread_mutex_lock(&managers_lock);
+	for (uint32_t port = 0; port <= ca->obj.dev->attr.num_ports; port++)
+		if (count_manager(ca, (uint8_t)port, false))
+			ops->modify_port(ca->obj.ci, (uint8_t)port, IB_PORT_MODIFY_CAP_MASK,
+					 &clear);
+	pthread_mutex_unlock(&managers_lock);
+}
+
+static bool is_manager(const struct al_ca *ca)
+{
+	return ca->manages[0] | ca->manages[1] | ca->manages[2] | ca->manages[3];
+}
+
 /* Closes the HCA handle: um_close_ca if um_open_ca was called, and the handle's reference on the
  * module. */
 static void destroy(struct al_obj *obj, const struct ci_interface *ops)
 {
-	const struct al_ca *ca = (const struct al_ca *)obj;
+	struct al_ca *ca = (struct al_ca *)obj;
 
+	if (is_manager(ca))
+		end_managing(ca, ops);
 	if (ca->um_open)
 		ops->um_close_ca(obj->ci, ca->um_context);
 	if (!obj_internal(obj))
@@ -111,6 +179,29 @@ al_status ca_open(struct al_obj *al, struct al_dev *dev, void *context, al_ca_h 
 	return status;
 }
 
+static ca_finder find_remote;
+
+void ca_set_finder(ca_finder find)
+{
+	find_remote = find;
+}
+
+/* Finds the HCA or switch of an opening, and takes a reference. A client of an agent registers a
+ * switch when a program asks for the switch by its GUID. */
+static al_status find_dev(const struct al_obj *al, uint64_t guid, struct al_dev **dev)
+{
+	void *agent = ((const struct al_instance *)al)->agent;
+	al_status status;
+
+	*dev = dev_find(agent, guid);
+	if (*dev)
+		return AL_SUCCESS;
+	status = agent ? find_remote(agent, guid) : AL_NOT_FOUND;
+	if (!status)
+		*dev = dev_find(agent, guid);
+	return *dev || status ? status : AL_NOT_FOUND;
+}
+
 al_status al_open_ca(al_h al, uint64_t guid, void *context, al_ca_h *ca)
 {
 	struct al_call call;
@@ -122,14 +213,11 @@ al_status al_open_ca(al_h al, uint64_t guid, void *context, al_ca_h *ca)
 	status = call_begin(&call, al, AL_OBJ_AL);
 	if (status)
 		return status;
-	dev = dev_find(obj_agent(call.obj), guid);
-	if (!dev) {
-		status = AL_NOT_FOUND;
-		goto out;
+	status = find_dev(call.obj, guid, &dev);
+	if (!status) {
+		status = ca_open(call.obj, dev, context, ca);
+		dev_put(dev);
 	}
-	status = ca_open(call.obj, dev, context, ca);
-	dev_put(dev);
-out:
 	call_end(&call);
 	return status;
 }
@@ -147,7 +235,7 @@ static al_status begin_port(struct al_call *call, al_ca_h ca, uint8_t port)
 
 	if (status)
 		return status;
-	if (port && port <= call->obj->dev->attr.num_ports)
+	if (dev_has_port(call->obj->dev, port))
 		return AL_SUCCESS;
 	call_end(call);
 	return AL_INVALID_PORT;
@@ -236,7 +324,7 @@ al_status al_find_gid(al_ca_h ca, const ib_gid *gid, uint8_t *port, uint32_t *in
 	if (status)
 		return status;
 	dev = call.obj->dev;
-	for (uint32_t p = 1; p <= dev->attr.num_ports; p++)
+	for (uint32_t p = ci_first_port(&dev->attr); p <= dev->attr.num_ports; p++)
 		for (uint32_t i = 0; i < dev->ports[p].gid_tbl_len; i++) {
 			status = CALL_MODULE(&call, query_gid, call.obj->ci, (uint8_t)p, i, &found);
 			if (status)
@@ -328,7 +416,7 @@ al_status al_modify_port(al_ca_h ca, uint8_t port, uint32_t mask, const struct i
 	status = begin_port(&call, ca, port);
 	if (status)
 		return status;
-	status = CALL_MODULE(&call, modify_port, call.obj->ci, port, mask, attr);
+	status = modify_port(&call, port, mask, attr);
 	call_end(&call);
 	return status;
 }

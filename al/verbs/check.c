@@ -132,7 +132,7 @@ al_status check_created_qp(struct al_dev *dev, struct al_qp *qp, const struct ib
 			asked->max_send_sge, asked->max_recv_sge, asked->max_inline_data);
 	/* The number of a special or raw queue pair is fixed for each port: several ports share the
 	 * number. */
-	if (qp->init.port_num)
+	if (qp_type_has_port(qp->init.qp_type))
 		return AL_SUCCESS;
 	if (qpn < 2 || qpn >= IB_QPN_MASK)
 		return report_module_error(

@@ -79,24 +79,20 @@ static uint32_t cap_of_type(ib_qp_type type)
 	}
 }
 
-/* True: al_create_qp() takes the port of such a queue pair. Other types get their port with
- * IB_QP_PORT. */
-static bool has_port(ib_qp_type type)
+static al_status check_type(const struct al_dev *dev, const struct al_qp_init *init)
 {
-	return type == IB_QPT_SMI || type == IB_QPT_GSI || type == IB_QPT_RAW_PACKET ||
-	       type == IB_QPT_RAW_IPV6 || type == IB_QPT_RAW_ETHERTYPE;
-}
+	const bool special = init->qp_type == IB_QPT_SMI || init->qp_type == IB_QPT_GSI;
 
-static al_status check_type(const struct ib_ca_attr *ca, const struct al_qp_init *init)
-{
-	if (cap_of_type(init->qp_type) & ~ca->caps)
+	if (dev_is_switch(dev) && !special)
+		return AL_UNSUPPORTED;
+	if (cap_of_type(init->qp_type) & ~dev->attr.caps)
 		return AL_UNSUPPORTED;
 	if ((init->rdd && init->qp_type != IB_QPT_RD) ||
 	    (init->xrcd && init->qp_type != IB_QPT_XRC_TGT))
 		return AL_INVALID_PARAMETER;
-	if (!has_port(init->qp_type))
+	if (!qp_type_has_port(init->qp_type))
 		return init->port_num ? AL_INVALID_PARAMETER : AL_SUCCESS;
-	return init->port_num && init->port_num <= ca->num_ports ? AL_SUCCESS : AL_INVALID_PORT;
+	return dev_has_end_port(dev, init->port_num) ? AL_SUCCESS : AL_INVALID_PORT;
 }
 
 /* True: al/mgmt owns the special queue pair that a channel driver asks for. */
@@ -174,7 +170,7 @@ static al_status create(struct al_call *call, struct al_obj *obj, struct al_qp_i
 	ci->pd = obj->parent->ci;
 	ci->qp_type = init->qp_type;
 	ci->sq_sig_all = init->sq_sig_all;
-	if (init->port_num)
+	if (qp_type_has_port(init->qp_type))
 		status = CALL_MODULE(call, create_spl_qp, ci, init->port_num, &ci_init, acting_for);
 	else
 		status = CALL_MODULE(call, create_qp, ci, &ci_init, acting_for);
@@ -211,7 +207,7 @@ al_status al_create_qp(al_pd_h pd, struct al_qp_init *init, void *context, al_ev
 	if (status)
 		return status;
 	ca = &call.obj->dev->attr;
-	status = check_type(ca, init);
+	status = check_type(call.obj->dev, init);
 	if (!status && held_by_library(call.obj, init))
 		status = AL_RESOURCE_BUSY;
 	if (!status)
@@ -252,18 +248,20 @@ static al_status check_path(const struct al_dev *dev, const struct ib_ah_attr *a
 }
 
 /* Checks the values of the attributes in mask. port: primary port of the queue pair after the call;
- * 0: none. */
+ * 0: none, or port 0 of a switch. */
 static al_status check_values(const struct al_dev *dev, const struct ib_qp_attr *attr,
 			      uint32_t mask, uint8_t port)
 {
 	const uint32_t access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
 				IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND;
+	const bool has_a_port = dev_has_end_port(dev, port);
 	struct ib_qp_cap cap = attr->cap;
 	al_status status;
 
 	if (mask & IB_QP_PORT && (!attr->port_num || attr->port_num > dev->attr.num_ports))
 		return AL_INVALID_PORT;
-	if (mask & IB_QP_PKEY_INDEX && port && attr->pkey_index >= dev->ports[port].pkey_tbl_len)
+	if (mask & IB_QP_PKEY_INDEX && has_a_port &&
+	    attr->pkey_index >= dev->ports[port].pkey_tbl_len)
 		return AL_INVALID_PKEY_INDEX;
 	if (mask & IB_QP_AV) {
 		status = check_path(dev, &attr->ah_attr, port, 0);
@@ -281,8 +279,9 @@ static al_status check_values(const struct al_dev *dev, const struct ib_qp_attr 
 			return AL_INVALID_PARAMETER;
 	}
 	if ((mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~access) ||
-	    (mask & IB_QP_PATH_MTU && (!ib_mtu_bytes(attr->path_mtu) ||
-				       (port && attr->path_mtu > dev->ports[port].max_mtu))) ||
+	    (mask & IB_QP_PATH_MTU &&
+	     (!ib_mtu_bytes(attr->path_mtu) ||
+	      (has_a_port && attr->path_mtu > dev->ports[port].max_mtu))) ||
 	    (mask & IB_QP_TIMEOUT && attr->timeout > 31) ||
 	    (mask & IB_QP_RETRY_CNT && attr->retry_cnt > 7) ||
 	    (mask & IB_QP_RNR_RETRY && attr->rnr_retry > 7) ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The verbs objects: the Access Layer's part of each object beside struct al_obj, and the functions that files of al/verbs
- * share. The Access Layer fills in the module's part of an object (al_obj.ci) before the module gets it.
+ * The verbs objects: the Access Layer's part of each object beside struct al_obj, and the functions that files of
+ * al/verbs share. The Access Layer fills in the module's part of an object (al_obj.ci) before the module gets it.
  */
 #ifndef AL_VERBS_VERBS_H
 #define AL_VERBS_VERBS_H
@@ -14,6 +14,9 @@ struct al_ca {
 	struct al_obj obj;
 	void *um_context; /* the module's context of um_open_ca, for um_close_ca */
 	bool um_open;     /* um_open_ca has succeeded: a client of the agent opened the HCA, and um_close_ca is due */
+	/* ports that have IB_PORT_CAP_SM for this handle, a bit each; guarded by the lock of
+	 * al/verbs/ca.c */
+	uint64_t manages[4];
 };
 
 struct al_cq {
@@ -29,7 +32,10 @@ struct al_mr {
 
 struct al_qp {
 	struct al_evobj ev;
-	/* Held by a modification from the check of the state to the operation, and while quiescing. Outside the module's locks. */
+	/*
+	 * Held by a modification from the check of the state to the operation, and while quiescing. Outside the
+	 * module's locks.
+	 */
 	pthread_mutex_t modify_lock;
 	struct al_qp_init init;  /* attributes of al_create_qp(); cap holds the granted sizes */
 	struct al_mcast_group *groups; /* multicast groups of which the queue pair is a member;
@@ -37,7 +43,25 @@ struct al_qp {
 	uint32_t reserved_qpn;   /* queue pair number that is reserved in al_dev.qpns; 0: none */
 };
 
-/* Opens dev for the opening al, like al_open_ca(). The caller holds a reference on dev. AL_NOT_FOUND: dev has been removed. */
+/* True: al_create_qp() takes the port of such a queue pair. Other types get their port with
+ * IB_QP_PORT. */
+static inline bool qp_type_has_port(ib_qp_type type)
+{
+	return type == IB_QPT_SMI || type == IB_QPT_GSI || type == IB_QPT_RAW_PACKET ||
+	       type == IB_QPT_RAW_IPV6 || type == IB_QPT_RAW_ETHERTYPE;
+}
+
+/*
+ * Opens dev for the opening al, like al_open_ca(). The caller holds a reference on dev. AL_NOT_FOUND: dev has been
+ * removed.
+ */
+/*
+ * How a client of an agent finds a switch: find() asks the agent for the GUID, and registers the
+ * switch in this process. Called once, before any al_open_ca(). agent: as al_instance.agent.
+ * AL_NOT_FOUND: the agent has no switch of the GUID, or its removal has begun.
+ */
+typedef al_status (*ca_finder)(void *agent, uint64_t guid);
+void ca_set_finder(ca_finder find);
 al_status ca_open(struct al_obj *al, struct al_dev *dev, void *context, al_ca_h *ca);
 /* Implements al_reg_mr() for a client's memory. client NULL: memory of this process. */
 al_status mr_reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client *client, void *context, uint32_t *lkey,
@@ -59,23 +83,25 @@ al_status report_module_error(struct al_dev *dev, const char *fmt, ...) IB_PRINT
 al_status check_status(struct al_dev *dev, const char *op, al_status status);
 /* Calls an operation of the module and checks its status with check_status(). */
 #define CALL_MODULE(call, op, ...) check_status((call)->obj->dev, #op, (call)->ops->op(__VA_ARGS__))
-/* Query the module and check the attributes. *attr is written with AL_SUCCESS only. AL_MODULE_FAILED: an attribute is out
- * of its range. */
+/* Query the module and check the attributes. *attr is written with AL_SUCCESS only. AL_MODULE_FAILED: an attribute is
+ * out of its range. */
 al_status query_ca_checked(const struct al_call *call, struct ib_ca_attr *attr);
 al_status query_port_checked(const struct al_call *call, uint8_t port, struct ib_port_attr *attr);
 al_status query_qp_checked(const struct al_call *call, struct ib_qp_attr *attr);
 /* Returns the number of completions that the operation op reported, limited to most. */
 uint32_t check_count(struct al_dev *dev, const char *op, uint32_t most, uint32_t count)
 	__attribute__((cold));
-/* Returns the request at which a post failed: bad, or first if bad is no request of the chain that begins with first. */
+/*
+ * Returns the request at which a post failed: bad, or first if bad is no request of the chain that begins with first.
+ */
 const void *check_bad_wr(struct al_dev *dev, const char *op, const void *first, const void *bad)
 	__attribute__((cold));
 /* Checks the sizes and the number of a queue pair that the module has created, and reserves the number until
  * release_qp_num(). AL_MODULE_FAILED, AL_INSUFFICIENT_MEMORY. */
 al_status check_created_qp(struct al_dev *dev, struct al_qp *qp, const struct ib_qp_cap *cap,
 		       const struct ib_qp_cap *asked);
-/* Ends the reservation of the queue pair's number. Called before destroy_qp, during which the module may already use the
- * number for a new queue pair. */
+/* Ends the reservation of the queue pair's number. Called before destroy_qp, during which the module may already use
+ * the number for a new queue pair. */
 void release_qp_num(struct al_dev *dev, struct al_qp *qp);
 
 /* True: all words of the member "reserved" of an attribute struct are zero. */
@@ -86,8 +112,8 @@ void release_qp_num(struct al_dev *dev, struct al_qp *qp);
 al_status ah_attr_check(const struct al_dev *dev, const struct ib_ah_attr *attr);
 
 /*
- * Checks a transition of a queue pair against the state table in qp_table.c. mask: attributes that the caller gives, enum
- * ib_qp_attr_mask. AL_INVALID_PARAMETER, AL_INVALID_TRANSITION, AL_MISSING_ATTRIBUTE, AL_INVALID_ATTRIBUTE.
+ * Checks a transition of a queue pair against the state table in qp_table.c. mask: attributes that the caller gives,
+ * enum ib_qp_attr_mask. AL_INVALID_PARAMETER, AL_INVALID_TRANSITION, AL_MISSING_ATTRIBUTE, AL_INVALID_ATTRIBUTE.
  */
 al_status qp_table_check(ib_qp_type type, ib_qp_state from, ib_qp_state to, uint32_t mask);
 

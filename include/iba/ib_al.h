@@ -10,40 +10,41 @@
  *
  * **Callbacks** get the context given at creation, never a handle (SAS deviation 3). Threads of the library make the
  * callbacks; no function calls back before it returns. The callbacks of one object are made one at a time. Callbacks of
- * completion queues, asynchronous events, MAD services and destroys are *atomic*: they may make every call with *Context: any*.
- * Callbacks of al_reg_pnp() may make every call.
+ * completion queues, asynchronous events, MAD services and destroys are *atomic*: they may make every call with
+ * *Context: any*. Callbacks of al_reg_pnp() may make every call.
  *
  * **Statuses** that every function can return are not repeated below:
- * - #AL_INVALID_HANDLE: the handle of the first argument, or a handle in the attributes, is not valid or of another kind;
+ * - #AL_INVALID_HANDLE: the handle of the first argument, or a handle in the attributes, is not valid or of another
+ *   kind;
  * - #AL_INVALID_PARAMETER: a required pointer is NULL, a reserved field is not zero, or a value is not in its enum;
  * - #AL_INVALID_CONTEXT: a *may sleep* call in an atomic callback;
  * - #AL_INSUFFICIENT_MEMORY: functions that create;
- * - #AL_INSUFFICIENT_RESOURCES: functions that create, if this process may have no further descriptor, which objects of an
- *   agent's HCA may need;
+ * - #AL_INSUFFICIENT_RESOURCES: functions that create, if this process may have no further descriptor, which objects of
+ *   an agent's HCA may need;
  * - #AL_CA_REMOVED: the HCA has been removed; the handle remains valid for its destroy call;
  * - #AL_AGENT_LOST: the agent that has the HCA has ended; the handle remains valid for its destroy call;
  * - #AL_PERMISSION: the agent reserves the operation for other users;
  * - #AL_UNSUPPORTED: the HCA's module lacks the operation;
  * - #AL_MODULE_FAILED: the module returned an impossible result, which the log names.
  *
- * **Destroying** is asynchronous: the handle is invalid when the call returns. `cb(context)` follows exactly once, after the
- * object's last other callback. Until then the library may still use the object's context and a region's memory. With a
- * NULL callback the library reports no end. #AL_DESTROY_SYNC makes the call wait instead (*may sleep*). Every function that
- * ends an object follows this rule. While live objects depend on the object, the call is refused with #AL_RESOURCE_BUSY and
- * changes nothing.
+ * **Destroying** is asynchronous: the handle is invalid when the call returns. `cb(context)` follows exactly once,
+ * after the object's last other callback. Until then the library may still use the object's context and a region's
+ * memory. With a NULL callback the library reports no end. #AL_DESTROY_SYNC makes the call wait instead (*may sleep*).
+ * Every function that ends an object follows this rule. While live objects depend on the object, the call is refused
+ * with #AL_RESOURCE_BUSY and changes nothing.
  *
- * **Order of destroys.** The destroys of one thread take effect, on each HCA, in the order of the calls: when an object has
- * ended, every queue pair and every region that the thread destroyed earlier on that HCA accepts nothing from the wire and
- * accesses no memory, even if a callback in progress still delays the earlier object's own `cb`. So a thread can destroy a
- * queue pair and then its regions without waiting in between: the queue pair accepts no message for a region that has
- * ended. A cascade (al_close_ca(), al_close()) ends queue pairs before regions. There is no order between the destroys of
- * several threads, between several HCAs, and between the `cb` of independent objects.
+ * **Order of destroys.** The destroys of one thread take effect, on each HCA, in the order of the calls: when an object
+ * has ended, every queue pair and every region that the thread destroyed earlier on that HCA accepts nothing from the
+ * wire and accesses no memory, even if a callback in progress still delays the earlier object's own `cb`. So a thread
+ * can destroy a queue pair and then its regions without waiting in between: the queue pair accepts no message for a
+ * region that has ended. A cascade (al_close_ca(), al_close()) ends queue pairs before regions. There is no order
+ * between the destroys of several threads, between several HCAs, and between the `cb` of independent objects.
  *
- * **Reentrancy.** Several threads may call every function at once, also on one object (seed 000). The library keeps no order
- * between such calls.
+ * **Reentrancy.** Several threads may call every function at once, also on one object (seed 000). The library keeps no
+ * order between such calls.
  *
- * **Sources.** "seed 000" is the guide to the locking of the InfiniBand midlayer; "seed 001" are the NDKPI requirements for
- * completion handling; "seed 004" is the chapter on InfiniBand in Linux (verbs); "SAS" is the Software Architecture
+ * **Sources.** "seed 000" is the guide to the locking of the InfiniBand midlayer; "seed 001" are the NDKPI requirements
+ * for completion handling; "seed 004" is the chapter on InfiniBand in Linux (verbs); "SAS" is the Software Architecture
  * Specification of the HCA driver (seed 003); "IBTA" is the InfiniBand Architecture Specification, Volume 1, with its
  * clause. doc/requirements.md lists the requirements of each.
  */
@@ -58,7 +59,10 @@ extern "C" {
 
 /* --------------------------------------------------------------- callbacks */
 
-/** A destroyed object has ended: the library no longer uses its context or memory. @param context given with the destroy call */
+/**
+ * A destroyed object has ended: the library no longer uses its context or memory. @param context given with the destroy
+ * call
+ */
 typedef void (*al_destroyed_cb)(void *context);
 
 /** In place of an al_destroyed_cb: the destroy call returns when the object has ended. */
@@ -121,15 +125,15 @@ struct al_pnp_event {
 };
 
 /**
- * A PnP callback (seed 000: may sleep). For #AL_PNP_CA_ADD a status other than #AL_SUCCESS refuses the HCA: the registration
- * gets no further events of the HCA. Before it returns from #AL_PNP_CA_REMOVE, the client must destroy all its objects on
- * the HCA. For other events the status is ignored.
+ * A PnP callback (seed 000: may sleep). For #AL_PNP_CA_ADD a status other than #AL_SUCCESS refuses the HCA: the
+ * registration gets no further events of the HCA. Before it returns from #AL_PNP_CA_REMOVE, the client must destroy all
+ * its objects on the HCA. For other events the status is ignored.
  */
 typedef al_status (*al_pnp_cb)(void *context, const struct al_pnp_event *event);
 
 /**
- * A log function: gets the messages of the library and of modules, of every level. The function may call al_set_log(), and no
- * other function of the library, since the library may hold locks while it logs.
+ * A log function: gets the messages of the library and of modules, of every level. The function may call al_set_log(),
+ * and no other function of the library, since the library may hold locks while it logs.
  *
  * @param context given to al_set_log()
  * @param level   importance
@@ -141,29 +145,32 @@ typedef void (*al_log_cb)(void *context, ib_log_level level, const char *text);
 
 /** How to open the library. NULL or all zero: as the environment and the configuration file say. */
 struct al_open_attr {
-	/** Replaces `IBAL_AGENT`: "off" (this process owns its HCAs), a socket's path, or "auto". NULL: the environment counts. */
+	/**
+	 * Replaces `IBAL_AGENT`: "off" (this process owns its HCAs), a socket's path, or "auto". NULL: the environment
+	 * counts.
+	 */
 	const char *agent;
 	/**
-	 * Configuration file in place of `IBAL_CONF` or the system's; "": no file. A process has one configuration, which its
-	 * first opening reads. A later opening gives the path of the first opening, or NULL.
+	 * Configuration file in place of `IBAL_CONF` or the system's; "": no file. A process has one configuration,
+	 * which its first opening reads. A later opening gives the path of the first opening, or NULL.
 	 */
 	const char *config;
 	uint64_t reserved[4]; /**< zero */
 };
 
 /**
- * Opens the library. The first opening of a process reads the configuration, loads the modules and finds the HCAs. A module
- * that fails is named in the log; the other modules work without it. If an agent is to be used and can not be reached, the
- * status is the reason, and the log names the way out. The call waits for an agent that does not answer, and logs the wait
- * every 10 seconds. **Context: may sleep.**
+ * Opens the library. The first opening of a process reads the configuration, loads the modules and finds the HCAs. A
+ * module that fails is named in the log; the other modules work without it. If an agent is to be used and can not be
+ * reached, the status is the reason, and the log names the way out. The call waits for an agent that does not answer,
+ * and logs the wait every 10 seconds. **Context: may sleep.**
  *
  * @param attr attributes, or NULL
  * @param al   written: the opening, parent of all objects made with it
- * @retval AL_BAD_CONFIG the configuration has an unknown group or key, or a wrong value, or `agent_user` names a user that
- *         the system does not have; the log names the place
+ * @retval AL_BAD_CONFIG the configuration has an unknown group or key, or a wrong value, or `agent_user` names a user
+ *         that the system does not have; the log names the place
  * @retval AL_INVALID_STATE config names another file than an earlier opening of the process has read
- * @retval AL_INVALID_PARAMETER al is NULL, a flag is unknown; or the path of the agent's socket is empty or too long, or the
- *         file of that path is no stream socket of this kind
+ * @retval AL_INVALID_PARAMETER al is NULL, a flag is unknown; or the path of the agent's socket is empty or too long,
+ *         or the file of that path is no stream socket of this kind
  * @retval AL_NOT_FOUND no socket has that path: no ald runs there
  * @retval AL_AGENT_REFUSED the socket exists and no process listens: its ald was killed
  * @retval AL_PERMISSION this user may not connect to the socket, or not search a directory of the path
@@ -191,8 +198,8 @@ al_status al_close(al_h al, al_destroyed_cb cb, void *context);
 const char *al_version(void);
 
 /**
- * Sets the log function of the process. Without a log function, errors and warnings go to standard error (`IBAL_LOG` changes
- * the level). **Context: any.**
+ * Sets the log function of the process. Without a log function, errors and warnings go to standard error (`IBAL_LOG`
+ * changes the level). **Context: any.**
  *
  * @param cb      log function, called from any thread, also concurrently; NULL: standard error again
  * @param context for cb
@@ -269,8 +276,8 @@ enum al_unload_flags {
 al_status al_unload_module(al_h al, const char *name, uint32_t flags);
 
 /**
- * Scans the PCI bus again: new functions are probed, functions that have disappeared are removed. **Context: may sleep**,
- * but not in a PnP callback. A removal waits as in al_unload_module().
+ * Scans the PCI bus again: new functions are probed, functions that have disappeared are removed.
+ * **Context: may sleep**, but not in a PnP callback. A removal waits as in al_unload_module().
  *
  * @param al opening
  * @retval AL_PCI_UNREADABLE the bus or its recorded dump can not be read; nothing was changed
@@ -281,7 +288,8 @@ al_status al_rescan(al_h al);
 /* --------------------------------------------------------------------- HCA */
 
 /**
- * Lists the node GUIDs of the HCAs that the opening sees. **Context: may sleep.**
+ * Lists the node GUIDs of the HCAs that the opening sees; a switch is not listed. **Context: may
+ * sleep.**
  *
  * @param al    opening
  * @param guids room for *count GUIDs; may be NULL when *count is 0
@@ -291,57 +299,79 @@ al_status al_rescan(al_h al);
 al_status al_get_ca_guids(al_h al, uint64_t *guids, size_t *count);
 
 /**
- * Opens an HCA by its GUID (SAS deviation 7) and keeps its module loaded. **Context: may sleep.**
+ * Opens an HCA, or a switch (ib_ca_attr.node_type), by its GUID (SAS deviation 7) and keeps its
+ * module loaded. **Context: may sleep.**
  *
  * @param al      opening
  * @param guid    node GUID
  * @param context of the handle
  * @param ca      written: handle of the HCA
- * @retval AL_NOT_FOUND no HCA has that GUID, or the HCA's removal has begun
+ * @retval AL_NOT_FOUND no HCA or switch has that GUID, or its removal has begun
+ * @retval AL_LIMIT_EXCEEDED the opening uses an agent, which lets this program open no further
+ * switch
  */
 al_status al_open_ca(al_h al, uint64_t guid, void *context, al_ca_h *ca);
 
 /** Closes an HCA handle. Remaining objects of the handle are destroyed and named in the log. **Context: any** (with
- * #AL_DESTROY_SYNC: may sleep). @param ca HCA @param cb, context: see above @retval AL_RESOURCE_BUSY an object of another handle
- * of this HCA uses an object of this handle (a queue pair uses a completion queue): nothing is closed; destroy the using object,
- * or close its handle, first */
+ * #AL_DESTROY_SYNC: may sleep). @param ca HCA @param cb, context: see above @retval AL_RESOURCE_BUSY an object of
+ * another handle of this HCA uses an object of this handle (a queue pair uses a completion queue): nothing is closed;
+ * destroy the using object, or close its handle, first */
 al_status al_close_ca(al_ca_h ca, al_destroyed_cb cb, void *context);
 
-/** Queries the attributes of an HCA, which only al_modify_ca() changes. **Context: may sleep.** @param ca HCA @param attr written */
+/**
+ * Queries the attributes of an HCA, which only al_modify_ca() changes. **Context: may sleep.** @param ca HCA
+ * @param attr written
+ */
 al_status al_query_ca(al_ca_h ca, struct ib_ca_attr *attr);
 
-/** Queries the current attributes and counters of a port. **Context: may sleep.** @param ca HCA @param port from 1 @param attr written
+/** Queries the current attributes and counters of a port. **Context: may sleep.** @param ca HCA @param port from 1
+ * @param attr written
  * @retval AL_INVALID_PORT no such port */
 al_status al_query_port(al_ca_h ca, uint8_t port, struct ib_port_attr *attr);
 
-/** Queries an entry of the GID table. Entry 0 is always subnet prefix and port GUID. **Context: may sleep.** @param ca HCA @param port from 1
- * @param index entry @param gid written @retval AL_INVALID_PORT no such port @retval AL_INVALID_GID_INDEX no such entry */
+/** Queries an entry of the GID table. Entry 0 is always subnet prefix and port GUID. **Context: may sleep.**
+ * @param ca HCA @param port from 1
+ * @param index entry @param gid written @retval AL_INVALID_PORT no such port @retval AL_INVALID_GID_INDEX no such
+ * entry */
 al_status al_query_gid(al_ca_h ca, uint8_t port, uint32_t index, ib_gid *gid);
 
 /** Queries an entry of the P_Key table. **Context: may sleep.** @param ca HCA @param port from 1 @param index entry
  * @param pkey written; 0: empty @retval AL_INVALID_PORT no such port @retval AL_INVALID_PKEY_INDEX no such entry */
 al_status al_query_pkey(al_ca_h ca, uint8_t port, uint32_t index, uint16_t *pkey);
 
-/** Finds a GID in the ports' tables. **Context: may sleep.** @param ca HCA @param gid wanted @param port written @param index written
+/** Finds a GID in the ports' tables. **Context: may sleep.** @param ca HCA @param gid wanted @param port written
+ * @param index written
  * @retval AL_NOT_FOUND no port has the GID */
 al_status al_find_gid(al_ca_h ca, const ib_gid *gid, uint8_t *port, uint32_t *index);
 
-/** Finds a P_Key in a port's table; a full member is preferred to a limited one of the same key value. **Context: may sleep.**
+/** Finds a P_Key in a port's table; a full member is preferred to a limited one of the same key value.
+ * **Context: may sleep.**
  * @param ca HCA @param port from 1 @param pkey wanted @param index written @retval AL_INVALID_PORT no such port
  * @retval AL_NOT_FOUND the table lacks the P_Key */
 al_status al_find_pkey(al_ca_h ca, uint8_t port, uint16_t pkey, uint32_t *index);
 
-/** Queries the link layer of a port. **Context: may sleep.** @param ca HCA @param port from 1 @param layer written @retval AL_INVALID_PORT no such port */
+/**
+ * Queries the link layer of a port. **Context: may sleep.** @param ca HCA @param port from 1 @param layer written
+ * @retval AL_INVALID_PORT no such port
+ */
 al_status al_port_link_layer(al_ca_h ca, uint8_t port, ib_link_layer *layer);
 
-/** Changes attributes of the HCA. **Context: may sleep.** @param ca HCA @param mask enum ib_ca_attr_mask @param attr values */
+/**
+ * Changes attributes of the HCA. **Context: may sleep.** @param ca HCA @param mask enum ib_ca_attr_mask
+ * @param attr values
+ */
 al_status al_modify_ca(al_ca_h ca, uint32_t mask, const struct ib_ca_attr *attr);
 
-/** Changes attributes of a port. **Context: may sleep.** @param ca HCA @param port from 1 @param mask enum ib_port_attr_mask @param attr values
+/** Changes attributes of a port. **Context: may sleep.** The capability #IB_PORT_CAP_SM belongs to
+ * the handle that sets it: the port has the capability until each handle that has set it has
+ * cleared it or is closed.
+ * @param ca HCA @param port from 1; of a switch 0, too @param mask enum ib_port_attr_mask @param
+ * attr values
  * @retval AL_INVALID_PORT no such port */
 al_status al_modify_port(al_ca_h ca, uint8_t port, uint32_t mask, const struct ib_port_modify *attr);
 
-/** Makes a vendor's own call, whose meaning the vendor defines. **Context: may sleep.** @param ca HCA @param code code of the call
+/** Makes a vendor's own call, whose meaning the vendor defines. **Context: may sleep.** @param ca HCA @param code code
+ * of the call
  * @param in input @param in_len bytes of in @param out output @param out_len in: room; out: bytes written */
 al_status al_vendor_call(al_ca_h ca, uint32_t code, const void *in, uint32_t in_len, void *out, uint32_t *out_len);
 
@@ -349,38 +379,40 @@ al_status al_vendor_call(al_ca_h ca, uint32_t code, const void *in, uint32_t in_
 
 /** Attributes of a PnP registration. */
 struct al_pnp_attr {
-	al_channel_h channel; /**< channel for the events in place of a callback; a channel's reader can not refuse an HCA */
+	al_channel_h channel; /**< channel for the events in place of a callback; a channel's reader can not refuse an
+			       * HCA */
 	bool ports;           /**< true: deliver port events, too */
 	uint8_t pad[7];       /**< zero */
 	uint64_t reserved[4]; /**< zero */
 };
 
 /**
- * Registers for arrival and removal of HCAs, and for port events. The present HCAs are replayed first: for each HCA its add,
- * and then the events that lead to its ports' states; then #AL_PNP_REPLAY_COMPLETE. The call returns after the replay; in a
- * PnP callback or with a channel the replay is only queued. **Context: may sleep.**
+ * Registers for arrival and removal of HCAs, and for port events. The present HCAs are replayed first: for each HCA its
+ * add, and then the events that lead to its ports' states; then #AL_PNP_REPLAY_COMPLETE. The call returns after the
+ * replay; in a PnP callback or with a channel the replay is only queued. **Context: may sleep.**
  *
- * **Port events.** Event handlers and PnP registrations, by callback and by channel, in the process that has the HCA and in an
- * agent's clients, are told of a port by one rule. The states are steps: Down, Initialize, Armed, Active. A slow client is told
- * the shortest sequence of steps from the state that it was told last to the state of the port: each state told is Down, or the
- * one above the state told before. A fall to Down, or to any lower state, is always told, as Down, unless Down is the state told
- * last; falls that are not told yet are told as one. A change (LID, P_Key table, GID table, subnet manager, client reregister)
- * is told after the steps that came before the change, and before the step that came after it; changes of one kind merge if
- * no step is told between them, and changes between the same two steps come in the order of ib_event_type. So a client that
- * reads the port's attributes at each change knows what was set before a step when it is told of the step. Events of several
- * ports are in no order. The rule speaks of what was told: al_query_port() may answer a state whose steps are not told yet, and
- * if the port falls from there before they are told, neither they nor the fall are told to a client that was told Down last.
+ * **Port events.** Event handlers and PnP registrations, by callback and by channel, in the process that has the HCA
+ * and in an agent's clients, are told of a port by one rule. The states are steps: Down, Initialize, Armed, Active. A
+ * slow client is told the shortest sequence of steps from the state that it was told last to the state of the port:
+ * each state told is Down, or the one above the state told before. A fall to Down, or to any lower state, is always
+ * told, as Down, unless Down is the state told last; falls that are not told yet are told as one. A change (LID, P_Key
+ * table, GID table, subnet manager, client reregister) is told after the steps that came before the change, and before
+ * the step that came after it; changes of one kind merge if no step is told between them, and changes between the same
+ * two steps come in the order of ib_event_type. So a client that reads the port's attributes at each change knows what
+ * was set before a step when it is told of the step. Events of several ports are in no order. The rule speaks of what
+ * was told: al_query_port() may answer a state whose steps are not told yet, and if the port falls from there before
+ * they are told, neither they nor the fall are told to a client that was told Down last.
  *
  * **Removal.** Every operation of an HCA works until each registration that knows the HCA has completed the removal. A
- * callback completes the removal when it returns from #AL_PNP_CA_REMOVE. A channel's reader completes the removal when it
- * has read #AL_PNP_CA_REMOVE *and acknowledged it*: by the next al_channel_next() on that channel, by any thread and with any
- * result, or by the end of the registration (al_dereg_pnp(), al_close()). The removal waits without limit, also if
- * #AL_PNP_CA_REMOVE is never read; the log names the client of a long wait. The removal does not wait for a registration
- * whose reader has not read #AL_PNP_CA_ADD of the HCA. An HCA that is being removed can not be opened. Objects that are left
- * on the HCA when the last registration has completed the removal are destroyed, and calls with their handles return
- * #AL_CA_REMOVED. If the hardware is absent already, or the HCA is an agent's, the HCA's operations fail from the start of
- * the removal (#AL_CA_REMOVED, #AL_AGENT_LOST), and destroys still work. An agent waits for no client: only the removal in
- * this process waits, and delays later PnP events of that agent.
+ * callback completes the removal when it returns from #AL_PNP_CA_REMOVE. A channel's reader completes the removal when
+ * it has read #AL_PNP_CA_REMOVE *and acknowledged it*: by the next al_channel_next() on that channel, by any thread and
+ * with any result, or by the end of the registration (al_dereg_pnp(), al_close()). The removal waits without limit,
+ * also if #AL_PNP_CA_REMOVE is never read; the log names the client of a long wait. The removal does not wait for a
+ * registration whose reader has not read #AL_PNP_CA_ADD of the HCA. An HCA that is being removed can not be opened.
+ * Objects that are left on the HCA when the last registration has completed the removal are destroyed, and calls with
+ * their handles return #AL_CA_REMOVED. If the hardware is absent already, or the HCA is an agent's, the HCA's
+ * operations fail from the start of the removal (#AL_CA_REMOVED, #AL_AGENT_LOST), and destroys still work. An agent
+ * waits for no client: only the removal in this process waits, and delays later PnP events of that agent.
  *
  * @param al      opening
  * @param attr    attributes; NULL: arrival and removal of HCAs only, by callback
@@ -391,26 +423,29 @@ struct al_pnp_attr {
 al_status al_reg_pnp(al_h al, const struct al_pnp_attr *attr, void *context, al_pnp_cb cb, al_pnp_h *pnp);
 
 /**
- * Ends a registration. The callback gets #AL_PNP_CA_REMOVE for each HCA that was added and not refused, and then `cb` is
- * called. A registration with a channel gets no further events, and acknowledges a removal that its reader has read.
- * **Context: any**; #AL_INVALID_CONTEXT with #AL_DESTROY_SYNC in a callback of this registration. @param pnp registration
+ * Ends a registration. The callback gets #AL_PNP_CA_REMOVE for each HCA that was added and not refused, and then `cb`
+ * is called. A registration with a channel gets no further events, and acknowledges a removal that its reader has read.
+ * **Context: any**; #AL_INVALID_CONTEXT with #AL_DESTROY_SYNC in a callback of this registration.
+ * @param pnp registration
  * @param cb, context: see above
  */
 al_status al_dereg_pnp(al_pnp_h pnp, al_destroyed_cb cb, void *context);
 
-/** Stores a pointer per registration and HCA (seed 004, ib_set_client_data), from #AL_PNP_CA_ADD of the HCA until its removal is
- * complete for the registration. **Context: any.** @param pnp registration @param ca_guid HCA @param ca_context pointer
+/** Stores a pointer per registration and HCA (seed 004, ib_set_client_data), from #AL_PNP_CA_ADD of the HCA until its
+ * removal is complete for the registration. **Context: any.** @param pnp registration @param ca_guid HCA
+ * @param ca_context pointer
  * @retval AL_NOT_FOUND the registration has no HCA of that GUID */
 al_status al_set_client_context(al_pnp_h pnp, uint64_t ca_guid, void *ca_context);
 
-/** Reads the pointer that al_set_client_context() has stored; NULL: none was stored. **Context: any.** @param pnp registration
+/** Reads the pointer that al_set_client_context() has stored; NULL: none was stored. **Context: any.**
+ * @param pnp registration
  * @param ca_guid HCA @param ca_context written @retval AL_NOT_FOUND the registration has no HCA of that GUID */
 al_status al_get_client_context(al_pnp_h pnp, uint64_t ca_guid, void **ca_context);
 
 /**
- * Registers for every asynchronous event of an HCA: events of the ports, of the HCA itself, and of objects made with this
- * HCA handle (after the object's own callback). Events of the ports come by the rule that al_reg_pnp() describes; the
- * steps and changes that were told before the registration are not told again. **Context: may sleep.**
+ * Registers for every asynchronous event of an HCA: events of the ports, of the HCA itself, and of objects made with
+ * this HCA handle (after the object's own callback). Events of the ports come by the rule that al_reg_pnp() describes;
+ * the steps and changes that were told before the registration are not told again. **Context: may sleep.**
  *
  * @param ca      HCA
  * @param channel channel for the events in place of a callback, or NULL
@@ -429,24 +464,28 @@ al_status al_dereg_event_handler(al_event_handler_h handler, al_destroyed_cb cb,
 struct al_channel_event {
 	al_channel_event_type type; /**< type, which names the valid member below */
 	uint32_t pad;               /**< zero */
-	void *context;              /**< context of the completion queue, object, handler, registration or MAD service */
+	void *context;              /**< context of the completion queue, object, handler, registration or MAD
+				     * service */
 	struct al_event async;      /**< #AL_CHANNEL_ASYNC */
 	struct al_pnp_event pnp;    /**< #AL_CHANNEL_PNP */
 };
 
-/** Creates a channel, for event loops. **Context: may sleep.** @param al opening @param context of the handle @param channel written
+/** Creates a channel, for event loops. **Context: may sleep.** @param al opening @param context of the handle
+ * @param channel written
  * @retval AL_INSUFFICIENT_RESOURCES no descriptor is left */
 al_status al_create_channel(al_h al, void *context, al_channel_h *channel);
 
-/** Returns the channel's descriptor, for poll(), epoll and the like. The descriptor is readable while events are queued, or while
- * a removal that was read is not acknowledged. The descriptor can not be read or written, and the library closes it when the
- * channel ends. The close wakes no thread that sleeps on the descriptor: wake such a thread first, with a descriptor of your own.
+/** Returns the channel's descriptor, for poll(), epoll and the like. The descriptor is readable while events are
+ * queued, or while a removal that was read is not acknowledged. The descriptor can not be read or written, and the
+ * library closes it when the channel ends. The close wakes no thread that sleeps on the descriptor: wake such a thread
+ * first, with a descriptor of your own.
  * **Context: any.** @param channel channel @param fd written */
 al_status al_channel_fd(al_channel_h channel, int *fd);
 
-/** Takes the next event. Each call acknowledges the event that was read before: if that was #AL_PNP_CA_REMOVE, the removal of the
- * HCA may continue (al_reg_pnp()). If several threads read one channel, a call of any thread acknowledges; so give a PnP
- * registration a channel of its own that one thread reads. **Context: any.** @param channel channel @param event written
+/** Takes the next event. Each call acknowledges the event that was read before: if that was #AL_PNP_CA_REMOVE, the
+ * removal of the HCA may continue (al_reg_pnp()). If several threads read one channel, a call of any thread
+ * acknowledges; so give a PnP registration a channel of its own that one thread reads. **Context: any.**
+ * @param channel channel @param event written
  * @retval AL_NOT_FOUND no event is queued */
 al_status al_channel_next(al_channel_h channel, struct al_channel_event *event);
 
@@ -456,11 +495,15 @@ al_status al_destroy_channel(al_channel_h channel, al_destroyed_cb cb, void *con
 
 /* ----------------------------------------------------------------- domains */
 
-/** Allocates a protection domain (IBTA 11.2.1.5). **Context: may sleep.** @param ca HCA @param context of the handle @param pd written
+/** Allocates a protection domain (IBTA 11.2.1.5). **Context: may sleep.** @param ca HCA @param context of the handle
+ * @param pd written
  * @retval AL_LIMIT_EXCEEDED the HCA has ib_ca_attr.max_pd domains */
 al_status al_alloc_pd(al_ca_h ca, void *context, al_pd_h *pd);
 
-/** Deallocates a protection domain. **Context: any.** @param pd domain @param cb, context: see above @retval AL_RESOURCE_BUSY the domain has live objects */
+/**
+ * Deallocates a protection domain. **Context: any.** @param pd domain @param cb, context: see above
+ * @retval AL_RESOURCE_BUSY the domain has live objects
+ */
 al_status al_dealloc_pd(al_pd_h pd, al_destroyed_cb cb, void *context);
 
 /** Flags of al_xrcd_init. */
@@ -471,7 +514,8 @@ enum al_xrcd_flags {
 
 /** An XRC domain to open (IBTA annex A14). */
 struct al_xrcd_init {
-	int fd;               /**< descriptor of the inode by which processes share the domain; -1: a domain of this opening alone */
+	int fd;               /**< descriptor of the inode by which processes share the domain; -1: a domain of this
+			       * opening alone */
 	uint32_t flags;       /**< enum al_xrcd_flags */
 	uint64_t reserved[4]; /**< zero */
 };
@@ -484,45 +528,53 @@ struct al_xrcd_init {
 al_status al_create_ah(al_pd_h pd, const struct ib_ah_attr *attr, al_ah_h *ah);
 
 /**
- * Computes the path back to the sender of a received datagram, for al_create_ah() or al_modify_ah() (seed 004). GIDs are
- * looked up in a copy of the GID table, read when the HCA arrived and at each #IB_EVENT_GID_CHANGE. **Context: any.**
+ * Computes the path back to the sender of a received datagram, for al_create_ah() or al_modify_ah()
+ * (seed 004). GIDs are looked up in a copy of the GID table, read when the HCA arrived and at each
+ * #IB_EVENT_GID_CHANGE. **Context: any.**
  *
  * @param ca   HCA
- * @param port port that received the datagram, from 1 (ib_wc.port_num)
+ * @param port port that received the datagram, from 1 (ib_wc.port_num); of a switch 0
  * @param wc   successful completion of the datagram's receive request
  * @param grh  the first #IB_GRH_BYTES of the receive buffer; read only if wc has #IB_WC_GRH
- * @param attr written: a path by LID; with a GRH also by GID. The source GID is the GID to which the datagram was addressed, or
- *             entry 0 if that is a multicast GID
+ * @param attr written: a path by LID; with a GRH also by GID. The source GID is the GID to which
+ * the datagram was addressed, or entry 0 if that is a multicast GID
  * @retval AL_INVALID_PORT no such port
  * @retval AL_INVALID_PARAMETER wc is no completion of a successful receive, or grh is no GRH
  * @retval AL_NOT_FOUND the GRH's destination is no GID of the port
  */
 al_status al_init_ah_from_wc(al_ca_h ca, uint8_t port, const struct ib_wc *wc, const void *grh, struct ib_ah_attr *attr);
 
-/** Creates an address handle with the path of al_init_ah_from_wc(), so that a completion callback can answer a datagram.
+/** Creates an address handle with the path of al_init_ah_from_wc(), so that a completion callback can answer a
+ * datagram.
  * **Context: any.** @param pd domain @param wc, grh, port as in al_init_ah_from_wc() @param ah written
  * @retval AL_INVALID_PORT, AL_INVALID_PARAMETER, AL_NOT_FOUND as in al_init_ah_from_wc()
  * @retval AL_LIMIT_EXCEEDED the HCA has ib_ca_attr.max_ah address handles */
 al_status al_create_ah_from_wc(al_pd_h pd, const struct ib_wc *wc, const void *grh, uint8_t port, al_ah_h *ah);
 
-/** Changes the path of an address handle; requests posted before keep the old path. **Context: any.** @param ah handle @param attr path
+/** Changes the path of an address handle; requests posted before keep the old path. **Context: any.** @param ah handle
+ * @param attr path
  * @retval AL_INVALID_PORT no such port @retval AL_INVALID_GID_INDEX no such source GID */
 al_status al_modify_ah(al_ah_h ah, const struct ib_ah_attr *attr);
 
 /** Queries the path of an address handle. **Context: any.** @param ah handle @param attr written */
 al_status al_query_ah(al_ah_h ah, struct ib_ah_attr *attr);
 
-/** Destroys an address handle; requests posted before still complete. **Context: any.** @param ah handle @param cb, context: see above */
+/**
+ * Destroys an address handle; requests posted before still complete. **Context: any.** @param ah handle
+ * @param cb, context: see above
+ */
 al_status al_destroy_ah(al_ah_h ah, al_destroyed_cb cb, void *context);
 
 /* ------------------------------------------------------------------ memory */
 
 /**
- * Registers memory (IBTA 11.2.8.1). The call makes the pages present and checks their permissions. **Context: may sleep.**
+ * Registers memory (IBTA 11.2.8.1). The call makes the pages present and checks their permissions.
+ * **Context: may sleep.**
  *
- * The application keeps the memory mapped until the region has ended. An adapter pins the pages; the software HCA does not.
- * If the application unmaps the memory, or truncates the mapped file, before that, then a request that accesses the memory
- * ends an application with its own HCA by SIGSEGV or SIGBUS; through an agent the request completes in error.
+ * The application keeps the memory mapped until the region has ended. An adapter pins the pages; the software HCA does
+ * not. If the application unmaps the memory, or truncates the mapped file, before that, then a request that accesses
+ * the memory ends an application with its own HCA by SIGSEGV or SIGBUS; through an agent the request completes in
+ * error.
  *
  * @param pd      domain
  * @param init    memory and permissions
@@ -533,22 +585,23 @@ al_status al_destroy_ah(al_ah_h ah, al_destroyed_cb cb, void *context);
  * @retval AL_INVALID_PARAMETER length 0, address range overflows, or remote write or atomic without local write
  * @retval AL_INVALID_ADDRESS the memory is not mapped, or the mapping does not permit the access
  * @retval AL_LIMIT_EXCEEDED length is more than ib_ca_attr.max_mr_size, or the HCA has ib_ca_attr.max_mr regions
- * @retval AL_MEMORY_OUT_OF_REACH the HCA is an agent's, and the agent can not access this process's memory (the process is not
- *         dumpable, or has a namespace of its own): use memory from al_dma_alloc_coherent()
+ * @retval AL_MEMORY_OUT_OF_REACH the HCA is an agent's, and the agent can not access this process's memory (the process
+ *         is not dumpable, or has a namespace of its own): use memory from al_dma_alloc_coherent()
  */
 al_status al_reg_mr(al_pd_h pd, const struct al_mr_init *init, void *context, uint32_t *lkey, uint32_t *rkey, al_mr_h *mr);
 
 /** Queries the attributes of a region. **Context: may sleep.** @param mr region @param attr written */
 al_status al_query_mr(al_mr_h mr, struct ib_mr_attr *attr);
 
-/** Deregisters a region. The memory may be reused when `cb` is called, or the `cb` of an object that this thread destroyed later on
- * this HCA. **Context: any.** @param mr region @param cb, context: see above
+/** Deregisters a region. The memory may be reused when `cb` is called, or the `cb` of an object that this thread
+ * destroyed later on this HCA. **Context: any.** @param mr region @param cb, context: see above
  * @retval AL_RESOURCE_BUSY windows are bound to the region */
 al_status al_dereg_mr(al_mr_h mr, al_destroyed_cb cb, void *context);
 
 /**
- * Allocates coherent memory, which application and HCA share (seed 004, ib_dma_alloc_coherent): zeroed whole pages. The memory
- * may be registered like any other memory. An agent's HCA accesses coherent memory directly, while it copies other memory.
+ * Allocates coherent memory, which application and HCA share (seed 004, ib_dma_alloc_coherent): zeroed whole pages. The
+ * memory may be registered like any other memory. An agent's HCA accesses coherent memory directly, while it copies
+ * other memory.
  * **Context: may sleep.**
  *
  * @param ca     HCA
@@ -561,7 +614,8 @@ al_status al_dereg_mr(al_mr_h mr, al_destroyed_cb cb, void *context);
 al_status al_dma_alloc_coherent(al_ca_h ca, uint64_t length, void **addr, uint64_t *dma);
 
 /**
- * Frees coherent memory, when all regions of the memory have ended. **Context: may sleep.** @param ca HCA @param length as allocated
+ * Frees coherent memory, when all regions of the memory have ended. **Context: may sleep.** @param ca HCA
+ * @param length as allocated
  * @param addr as allocated; NULL: nothing is freed @param dma as allocated
  */
 al_status al_dma_free_coherent(al_ca_h ca, uint64_t length, void *addr, uint64_t dma);
@@ -583,8 +637,8 @@ struct al_fmr_pool_init {
 /* -------------------------------------------------------- completion queues */
 
 /**
- * Creates a completion queue. The PD is only the owner of the queue: queue pairs of any PD of the opening and HCA may use
- * the queue (SAS deviation 2). **Context: may sleep.**
+ * Creates a completion queue. The PD is only the owner of the queue: queue pairs of any PD of the opening and HCA may
+ * use the queue (SAS deviation 2). **Context: may sleep.**
  *
  * @param pd      owner
  * @param init    attributes; cqe is written back, also with #AL_LIMIT_EXCEEDED (the limit)
@@ -603,14 +657,14 @@ al_status al_create_cq(al_pd_h pd, struct al_cq_init *init, void *context, al_co
 al_status al_query_cq(al_cq_h cq, struct al_cq_attr *attr);
 
 /**
- * Changes the number of entries of a completion queue (IBTA 11.2.8.3, seed 004). The queue's completions keep their order,
- * and its arms stay. Meanwhile queue pairs may complete requests, and other threads may poll and arm. If al_arm_cq_n() waits
- * for more completions than the queue has entries afterwards, the notification comes when the queue is full. A refused call
- * changes nothing. **Context: may sleep.**
+ * Changes the number of entries of a completion queue (IBTA 11.2.8.3, seed 004). The queue's completions keep their
+ * order, and its arms stay. Meanwhile queue pairs may complete requests, and other threads may poll and arm. If
+ * al_arm_cq_n() waits for more completions than the queue has entries afterwards, the notification comes when the queue
+ * is full. A refused call changes nothing. **Context: may sleep.**
  *
  * @param cq  queue
- * @param cqe in: requested entries, at least 1; out: granted entries, never fewer; with #AL_LIMIT_EXCEEDED the HCA's limit, or
- *            unchanged if an agent's limit for its client is reached
+ * @param cqe in: requested entries, at least 1; out: granted entries, never fewer; with #AL_LIMIT_EXCEEDED the HCA's
+ *            limit, or unchanged if an agent's limit for its client is reached
  * @retval AL_INVALID_PARAMETER *cqe is 0
  * @retval AL_LIMIT_EXCEEDED *cqe is more than ib_ca_attr.max_cqe
  * @retval AL_TOO_SMALL the queue holds more completions than *cqe
@@ -620,12 +674,12 @@ al_status al_query_cq(al_cq_h cq, struct al_cq_attr *attr);
 al_status al_resize_cq(al_cq_h cq, uint32_t *cqe);
 
 /**
- * Moderates the notifications of a completion queue (seed 004). When a completion satisfies an al_arm_cq(), the notification
- * follows after count completions, that completion included, or after period microseconds, whichever is first. The
- * notification follows at once when the queue becomes full or overflows, and this call sends a notification that the
- * previous values have delayed. Until the notification the arm stays, and a further al_arm_cq() is served by that
- * notification. Two notifications are not delayed: that of al_arm_cq_n(), and that of an al_arm_cq() which completions
- * already in the queue satisfy (#AL_CQ_NOTIFY_PENDING). **Context: may sleep.**
+ * Moderates the notifications of a completion queue (seed 004). When a completion satisfies an al_arm_cq(), the
+ * notification follows after count completions, that completion included, or after period microseconds, whichever is
+ * first. The notification follows at once when the queue becomes full or overflows, and this call sends a notification
+ * that the previous values have delayed. Until the notification the arm stays, and a further al_arm_cq() is served by
+ * that notification. Two notifications are not delayed: that of al_arm_cq_n(), and that of an al_arm_cq() which
+ * completions already in the queue satisfy (#AL_CQ_NOTIFY_PENDING). **Context: may sleep.**
  *
  * @param cq     queue
  * @param count  completions; 0 and 1: no moderation
@@ -636,40 +690,45 @@ al_status al_resize_cq(al_cq_h cq, uint32_t *cqe);
 al_status al_modify_cq(al_cq_h cq, uint16_t count, uint16_t period);
 
 /**
- * Removes completions, oldest first (seed 004). **Context: any.** Several threads may poll at once. The order in which they get
- * completions is not defined, but no completion is lost or returned twice. The completions do not report the key that a
- * peer's send invalidated (seed 001).
+ * Removes completions, oldest first (seed 004). **Context: any.** Several threads may poll at once. The order in which
+ * they get completions is not defined, but no completion is lost or returned twice. The completions do not report the
+ * key that a peer's send invalidated (seed 001).
  *
  * @param cq    queue
  * @param num   room in wc, at least 1
  * @param wc    written: *count completions
  * @param count written: number of completions; 0 is success
- * @retval AL_CQ_ERROR the queue has overflowed, and its completions have been removed: the last completion of a queue that
- *         overflows is an error, #IB_WC_CQ_OVERFLOW_ERR, for which the queue has an extra entry
+ * @retval AL_CQ_ERROR the queue has overflowed, and its completions have been removed: the last completion of a queue
+ *         that overflows is an error, #IB_WC_CQ_OVERFLOW_ERR, for which the queue has an extra entry
  */
 al_status al_poll_cq(al_cq_h cq, uint32_t num, struct ib_wc *wc, uint32_t *count);
 
-/** As al_poll_cq(); the completions also report the key that a peer's send invalidated (seed 001). **Context: any.** @param cq queue
+/** As al_poll_cq(); the completions also report the key that a peer's send invalidated (seed 001). **Context: any.**
+ * @param cq queue
  * @param num room @param wc written @param count written @retval AL_CQ_ERROR as al_poll_cq() */
 al_status al_poll_cq_ex(al_cq_h cq, uint32_t num, struct ib_wc *wc, uint32_t *count);
 
-/** Counts the completions in the queue, up to max. **Context: any.** @param cq queue @param max highest count @param count written */
+/**
+ * Counts the completions in the queue, up to max. **Context: any.** @param cq queue @param max highest count
+ * @param count written
+ */
 al_status al_peek_cq(al_cq_h cq, uint32_t max, uint32_t *count);
 
 /**
- * Arms a completion queue: asks for one notification (seeds 001 and 004; IBTA 11.4.2.2). If an earlier arm is not satisfied
- * yet, the wider of the two types holds. **Context: any**, the queue's own callback included.
+ * Arms a completion queue: asks for one notification (seeds 001 and 004; IBTA 11.4.2.2). If an earlier arm is not
+ * satisfied yet, the wider of the two types holds. **Context: any**, the queue's own callback included.
  *
  * @param cq      queue
  * @param type    #AL_ARM_ERRORS, #AL_ARM_SOLICITED or #AL_ARM_ANY
- * @param present written, may be NULL: the queue held completions at the call. With #AL_CQ_NOTIFY_NEXT poll them, since no
- *                notification follows for them
+ * @param present written, may be NULL: the queue held completions at the call. With #AL_CQ_NOTIFY_NEXT poll them, since
+ *                no notification follows for them
  * @retval AL_CQ_ERROR the queue has overflowed
  */
 al_status al_arm_cq(al_cq_h cq, al_arm type, bool *present);
 
-/** Asks for one notification when the queue holds num completions, at once if it already does (seed 004, ib_req_ncomp_notif).
- * Independent of al_arm_cq(); one notification may satisfy both. **Context: any.** @param cq queue @param num from 1 to the queue's entries
+/** Asks for one notification when the queue holds num completions, at once if it already does (seed 004,
+ * ib_req_ncomp_notif). Independent of al_arm_cq(); one notification may satisfy both. **Context: any.** @param cq queue
+ * @param num from 1 to the queue's entries
  * @retval AL_CQ_ERROR the queue has overflowed */
 al_status al_arm_cq_n(al_cq_h cq, uint32_t num);
 
@@ -698,13 +757,14 @@ al_status al_destroy_cq(al_cq_h cq, al_destroyed_cb cb, void *context);
 al_status al_create_qp(al_pd_h pd, struct al_qp_init *init, void *context, al_event_cb event_cb, al_qp_h *qp);
 
 /**
- * Changes attributes and state of a queue pair (IBTA 11.2.4.2). The library first checks the transition and its required and
- * optional attributes against the state table. A refused call changes nothing. **Context: may sleep.**
+ * Changes attributes and state of a queue pair (IBTA 11.2.4.2). The library first checks the transition and its
+ * required and optional attributes against the state table. A refused call changes nothing. **Context: may sleep.**
  *
  * @param qp   queue pair
  * @param attr values
  * @param mask enum ib_qp_attr_mask: the attributes that count
- * @retval AL_INVALID_TRANSITION the current state does not permit the transition, or cur_qp_state is not the current state
+ * @retval AL_INVALID_TRANSITION the current state does not permit the transition, or cur_qp_state is not the current
+ *         state
  * @retval AL_MISSING_ATTRIBUTE the transition requires a further attribute
  * @retval AL_INVALID_ATTRIBUTE the transition does not permit an attribute in mask
  * @retval AL_INVALID_PARAMETER a value is out of range
@@ -720,12 +780,15 @@ al_status al_modify_qp(al_qp_h qp, const struct ib_qp_attr *attr, uint32_t mask)
  * @param init written: attributes of al_create_qp() with the granted sizes; may be NULL */
 al_status al_query_qp(al_qp_h qp, struct ib_qp_attr *attr, struct al_qp_init *init);
 
-/** Returns the queue pair's number: 24 bits, unique on the HCA until the queue pair ends. **Context: any.** @param qp queue pair @param qpn written */
+/**
+ * Returns the queue pair's number: 24 bits, unique on the HCA until the queue pair ends. **Context: any.**
+ * @param qp queue pair @param qpn written
+ */
 al_status al_qp_num(al_qp_h qp, uint32_t *qpn);
 
 /**
- * Posts send requests (SAS deviation 6; IBTA 11.4.1.1). **Context: any.** The requests before the first bad request are posted;
- * the bad request and the requests after it are not.
+ * Posts send requests (SAS deviation 6; IBTA 11.4.1.1). **Context: any.** The requests before the first bad request are
+ * posted; the bad request and the requests after it are not.
  *
  * @param qp     queue pair
  * @param wr     chain of requests
@@ -747,30 +810,37 @@ al_status al_post_send(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_
 al_status al_post_recv(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad_wr);
 
 /**
- * Makes a datagram queue pair a member of a multicast group (SAS, seed 004, ib_attach_mcast; IBTA 10.5.2, 11.3.1). A group is
- * a multicast GID with a multicast LID. The queue pair receives one copy of each datagram to the group that reaches the queue
- * pair's port, and of each that leaves by that port, also of its own datagrams, unless it was created with
- * al_qp_init.block_mcast_loopback. A copy is received as any datagram: it needs a receive request, and Q_Key and P_Key of the
- * queue pair; its completion has #IB_WC_GRH. To send to the group, post to queue pair number #IB_QPN_MULTICAST with an address
- * handle of the GID and the LID; a sender need not be a member.
+ * Makes a datagram queue pair a member of a multicast group (SAS, seed 004, ib_attach_mcast;
+ * IBTA 10.5.2, 11.3.1). A group is a multicast GID with a multicast LID. The queue pair receives
+ * one copy of each datagram to the group that reaches the queue pair's port, and of each that
+ * leaves by that port, also of its own datagrams, unless it was created with
+ * al_qp_init.block_mcast_loopback. A copy is received as any datagram: it needs a receive request,
+ * and Q_Key and P_Key of the queue pair; its completion has #IB_WC_GRH. To send to the group, post
+ * to queue pair number #IB_QPN_MULTICAST with an address handle of the GID and the LID; a sender
+ * need not be a member.
  *
- * The queue pair may be in every state, and stays a member until al_detach_mcast() or until it ends. A second call for a
- * group changes nothing, and the queue pair still receives one copy. The call does not join the group at the subnet's
- * administrator: where a subnet manager runs, datagrams reach the port only after a join. **Context: may sleep.**
+ * The queue pair may be in every state, and stays a member until al_detach_mcast() or until it
+ * ends. A second call for a group changes nothing, and the queue pair still receives one copy. The
+ * call does not join the group at the subnet's administrator: where a subnet manager runs,
+ * datagrams reach the port only after a join (a Set of MCMemberRecord by al_send_mad()). A join is
+ * the port's: it outlives the program, also one that is killed, until a program of that port leaves
+ * (a Delete) or the port goes down. **Context: may sleep.**
  *
  * @param qp   queue pair
  * @param gid  multicast GID: its first byte is 0xff
  * @param mlid multicast LID, from #IB_LID_MULTICAST_FIRST to #IB_LID_MULTICAST_LAST
  * @retval AL_INVALID_PARAMETER gid or mlid names no group
  * @retval AL_INVALID_QP_TYPE the queue pair is not of type #IB_QPT_UD
- * @retval AL_LIMIT_EXCEEDED ib_ca_attr.max_mcast_grp, max_mcast_qp_attach or max_total_mcast_qp_attach is reached
+ * @retval AL_LIMIT_EXCEEDED ib_ca_attr.max_mcast_grp, max_mcast_qp_attach or
+ * max_total_mcast_qp_attach is reached
  * @retval AL_UNSUPPORTED the HCA lacks #IB_CA_CAP_MCAST
  */
 al_status al_attach_mcast(al_qp_h qp, const ib_gid *gid, uint16_t mlid);
 
 /**
- * Ends a queue pair's membership in a multicast group. When the call has returned, the queue pair receives nothing more by the
- * group: datagrams that it has not received yet are dropped. Completions of earlier datagrams stay. **Context: may sleep.**
+ * Ends a queue pair's membership in a multicast group. When the call has returned, the queue pair receives nothing more
+ * by the group: datagrams that it has not received yet are dropped. Completions of earlier datagrams stay.
+ * **Context: may sleep.**
  *
  * @param qp   queue pair
  * @param gid, mlid  as in al_attach_mcast()
@@ -782,9 +852,10 @@ al_status al_attach_mcast(al_qp_h qp, const ib_gid *gid, uint16_t mlid);
 al_status al_detach_mcast(al_qp_h qp, const ib_gid *gid, uint16_t mlid);
 
 /**
- * Destroys a queue pair and removes its completions from its CQs. The queue pair may accept messages until it ends, or until an
- * object ends that this thread destroyed later. To stop a queue pair at once, destroy it with #AL_DESTROY_SYNC, or change its
- * state to Error first: after al_modify_qp() has returned, the queue pair accepts no message, and its requests are flushed.
+ * Destroys a queue pair and removes its completions from its CQs. The queue pair may accept messages until it ends, or
+ * until an object ends that this thread destroyed later. To stop a queue pair at once, destroy it with
+ * #AL_DESTROY_SYNC, or change its state to Error first: after al_modify_qp() has returned, the queue pair accepts no
+ * message, and its requests are flushed.
  * **Context: any.** @param qp queue pair @param cb, context: see above
  */
 al_status al_destroy_qp(al_qp_h qp, al_destroyed_cb cb, void *context);
@@ -821,7 +892,8 @@ struct al_mad_send {
 	uint32_t remote_qkey;   /**< #IB_QKEY_WELL_KNOWN for QP1; 0 for QP0 */
 	uint16_t pkey_index;    /**< index in the port's P_Key table; 0 for QP0 */
 	uint16_t retries;       /**< repetitions if no response arrives */
-	uint32_t timeout_ms;    /**< milliseconds to wait for a response, at the first attempt; 0: no response is expected */
+	uint32_t timeout_ms;    /**< milliseconds to wait for a response, at the first attempt; 0: no response is
+				 * expected */
 	uint32_t pad;           /**< zero */
 	struct ib_ah_attr path; /**< path */
 	uint64_t id;            /**< identifier of the send: in its al_mad_event, and for cancelling */
@@ -845,78 +917,95 @@ struct al_mad_event {
 typedef void (*al_mad_cb)(void *context, const struct al_mad_event *event);
 
 /**
- * Registers a MAD service (IBTA 13.4): it sends the datagrams of one class on one port, gets the responses to its requests, and
- * the unsolicited datagrams of its class, class version and methods (vendor classes of range 2: and OUI). The first service
- * on a port makes the library the owner of the port's QP0 and QP1: from then on al_create_qp() refuses #IB_QPT_SMI and
- * #IB_QPT_GSI there. Responses, #IB_METHOD_TRAP_REPRESS included, are never unsolicited: those that answer no request of a
- * service are dropped.
+ * Registers a MAD service (IBTA 13.4): it sends the datagrams of one class on one port, gets the
+ * responses to its requests, and the unsolicited datagrams of its class, class version and methods
+ * (vendor classes of range 2: and OUI). The first service on a port makes the library the owner of
+ * the port's QP0 and QP1: from then on al_create_qp() refuses #IB_QPT_SMI and #IB_QPT_GSI there.
+ * Responses, #IB_METHOD_TRAP_REPRESS included, are never unsolicited: those that answer no request
+ * of a service are dropped.
  *
- * The library keeps up to #AL_MAD_RECEIVES_MAX unsolicited datagrams for a service, and of these one sender has at most half:
- * newer datagrams are dropped. So a flood takes no room from other services or senders. **Context: may sleep.**
+ * The library keeps up to #AL_MAD_RECEIVES_MAX unsolicited datagrams for a service, and of these
+ * one sender has at most half: newer datagrams are dropped. So a flood takes no room from other
+ * services or senders. **Context: may sleep.**
  *
  * @param ca      HCA, of this process
  * @param init    attributes
  * @param context for cb, and in the channel's events
  * @param cb      atomic callback, one event at a time; NULL with a channel
  * @param svc     written: the service
- * @retval AL_INVALID_PARAMETER no such class; a class version of 0; an OUI for a class without; RMPP for a class without; both or
- *         none of callback and channel
+ * @retval AL_INVALID_PARAMETER no such class; a class version of 0; an OUI for a class without;
+ * RMPP for a class without; both or none of callback and channel
  * @retval AL_INVALID_PORT no such port
  * @retval AL_INVALID_CA the channel belongs to another opening
- * @retval AL_DUPLICATE another service has one of the methods, for this port, class, class version and OUI
+ * @retval AL_DUPLICATE another service has one of the methods, for this port, class, class version
+ * and OUI
  * @retval AL_RESOURCE_BUSY another owner has QP0 or QP1 of the port
- * @retval AL_UNSUPPORTED the HCA's module has no special queue pairs; or the HCA is an agent's
- * @retval AL_LIMIT_EXCEEDED the HCA has no room for the library's own queues and buffers
+ * @retval AL_UNSUPPORTED the HCA's module has no special queue pairs
+ * @retval AL_LIMIT_EXCEEDED the HCA has no room for the library's own queues and buffers; or a
+ * limit of the agent
+ * @retval AL_PERMISSION the HCA is an agent's: the class is one of subnet management, or the
+ * methods are those of a class that IBTA assigns, and the user has not the right *manage* (ald(8))
  * @retval AL_INSUFFICIENT_RESOURCES no thread could be started
  */
 al_status al_reg_mad_svc(al_ca_h ca, const struct al_mad_svc_init *init, void *context, al_mad_cb cb, al_mad_svc_h *svc);
 
 /**
- * Sends a datagram. The library copies the datagram. One event ends each send: #AL_MAD_SENT if no response is expected, else
- * #AL_MAD_ANSWERED or #AL_MAD_FAILED. Sends wait for the port's queue in the order of the calls; several services take turns.
+ * Sends a datagram. The library copies the datagram. One event ends each send: #AL_MAD_SENT if no
+ * response is expected, else #AL_MAD_ANSWERED or #AL_MAD_FAILED. Sends wait for the port's queue in
+ * the order of the calls; several services take turns.
  *
- * **Transactions.** If a response is expected, the library replaces the upper 32 bits of the transaction identifier by its own,
- * and restores them in the answer. The answer has this identifier and the class, and comes from the destination's LID or GID, and
- * on QP1 from the destination's queue pair (directed routes and the permissive LID: from any LID). Without a response the
- * identifier is sent as it is.
+ * **Transactions.** If a response is expected, the library replaces the upper 32 bits of the
+ * transaction identifier by its own, and restores them in the answer. The answer has this
+ * identifier and the class, and comes from the destination's LID or GID, and on QP1 from the
+ * destination's queue pair (directed routes and the permissive LID: from any LID). Without a
+ * response the identifier is sent as it is.
  *
- * **RMPP** (IBTA 13.6). With al_mad_svc_init.rmpp a datagram is sent in segments if it is longer than 256 bytes, or has the flag
- * #IB_RMPP_ACTIVE; the rest of its RMPP header is the library's. The time for a response begins after the last segment is
- * acknowledged. Datagrams that arrive in segments are delivered whole, an answer up to #AL_MAD_ANSWER_BYTES_MAX, an unsolicited
- * datagram up to #AL_MAD_RECEIVE_BYTES_MAX. Without rmpp each packet is a datagram.
+ * **RMPP** (IBTA 13.6). With al_mad_svc_init.rmpp a datagram is sent in segments if it is longer
+ * than 256 bytes, or has the flag #IB_RMPP_ACTIVE; the rest of its RMPP header is the library's.
+ * The time for a response begins after the last segment is acknowledged. Datagrams that arrive in
+ * segments are delivered whole, an answer up to #AL_MAD_ANSWER_BYTES_MAX, an unsolicited datagram
+ * up to #AL_MAD_RECEIVE_BYTES_MAX. Without rmpp each packet is a datagram.
  *
- * **Time.** After timeout_ms without an answer the library sends the datagram again, up to retries times, and doubles the time
- * with each repetition up to #AL_MAD_BACKOFF_MAX_MS, or timeout_ms if that is more. After the last wait the send fails with
- * #AL_TIMEOUT. The time begins when the datagram is handed to the HCA. **Context: any**, the service's own callback included.
+ * **Time.** After timeout_ms without an answer the library sends the datagram again, up to retries
+ * times, and doubles the time with each repetition up to #AL_MAD_BACKOFF_MAX_MS, or timeout_ms if
+ * that is more. After the last wait the send fails with #AL_TIMEOUT. The time begins when the
+ * datagram is handed to the HCA. **Context: any**, the service's own callback included.
  *
  * @param svc  service
  * @param send datagram; its class is the service's
- * @retval AL_INVALID_PARAMETER length is less than 24, or without RMPP more than 256; another class than the service's;
- *         retries without timeout_ms; a response that expects a response; remote_qpn is not 0 on QP0, or 0 or more than 24 bits on
- *         QP1; or the path is not valid
+ * @retval AL_INVALID_PARAMETER length is less than 24, or without RMPP more than 256; another class
+ * than the service's; retries without timeout_ms; a response that expects a response; remote_qpn is
+ * not 0 on QP0, or 0 or more than 24 bits on QP1; or the path is not valid
  * @retval AL_INVALID_PORT the path begins at another port than the service's
  * @retval AL_INVALID_GID_INDEX no such source GID
  * @retval AL_INVALID_PKEY_INDEX no such P_Key index
  * @retval AL_QUEUE_FULL #AL_MAD_SENDS_MAX sends of the service wait for their event or its delivery
  * @retval AL_CA_ERROR the port's special queue pair has failed
- * @return the event of a send that failed has #AL_TIMEOUT, #AL_CANCELLED, #AL_CA_REMOVED, #AL_CA_ERROR, #AL_IO_ERROR (the HCA
- *         reported an error for the datagram, or the peer ended the transfer), or the status with which the module refused it
+ * @retval AL_PERMISSION the HCA is an agent's, and the user has not the right *manage* that the
+ * datagram needs (ald(8))
+ * @retval AL_LIMIT_EXCEEDED a limit of the agent: datagrams that are longer than 256 bytes count as
+ * bytes of queues
+ * @return the event of a send that failed has #AL_TIMEOUT, #AL_CANCELLED, #AL_CA_REMOVED,
+ * #AL_AGENT_LOST, #AL_CA_ERROR, #AL_IO_ERROR (the HCA reported an error for the datagram, or the
+ * peer ended the transfer), #AL_LIMIT_EXCEEDED or #AL_INSUFFICIENT_MEMORY (an answer of several
+ * segments had no room), or the status with which the module refused it
  */
 al_status al_send_mad(al_mad_svc_h svc, const struct al_mad_send *send);
 
 /**
- * Cancels a send: its event is #AL_MAD_FAILED with #AL_CANCELLED. The datagram may have been sent, and a later answer is
- * dropped. **Context: any**, the service's own callback included.
+ * Cancels a send: its event is #AL_MAD_FAILED with #AL_CANCELLED. The datagram may have been sent, and a later answer
+ * is dropped. **Context: any**, the service's own callback included.
  *
  * @param svc service
  * @param id  al_mad_send.id; of several sends with this identifier the oldest is cancelled
- * @retval AL_NOT_FOUND no send with this identifier waits: its event has been or will be delivered, and tells another outcome
+ * @retval AL_NOT_FOUND no send with this identifier waits: its event has been or will be delivered, and tells another
+ *         outcome
  */
 al_status al_cancel_mad(al_mad_svc_h svc, uint64_t id);
 
 /**
- * Takes the oldest event of a service with a channel. The channel delivers #AL_CHANNEL_MAD when the service has got an event, and
- * again after each call of this function that leaves events in the service. **Context: any.**
+ * Takes the oldest event of a service with a channel. The channel delivers #AL_CHANNEL_MAD when the service has got an
+ * event, and again after each call of this function that leaves events in the service. **Context: any.**
  *
  * @param svc   service
  * @param mad   room for the event's datagram; may be NULL when size is 0
@@ -935,7 +1024,36 @@ al_status al_mad_next(al_mad_svc_h svc, void *mad, uint32_t size, struct al_mad_
  */
 al_status al_dereg_mad_svc(al_mad_svc_h svc, al_destroyed_cb cb, void *context);
 
+struct ib_mad; /**< see ib_mad.h */
+
+/**
+ * Asks the agents of a port as if the datagram had come in at the port from a permissive LID, at
+ * the end of its route. Nothing is sent, and no MAD service gets the datagram. **Context: may
+ * sleep.**
+ *
+ * @param ca       HCA
+ * @param port_num port, from 1; of a switch 0
+ * @param request  subnet management packet, or datagram of any other class
+ * @param response written: the response. May be the request.
+ * @retval AL_NOT_FOUND the agents have no response: the request is a response, Send, Trap or
+ * TrapRepress, is malformed, is for a subnet manager, or has a wrong M_Key
+ * @retval AL_UNSUPPORTED the agent of the request's class is not in the Access Layer (enum
+ * ci_port_cap), or the HCA is an agent's (ald)
+ */
+al_status al_local_mad(al_ca_h ca, uint8_t port_num, const struct ib_mad *request,
+		       struct ib_mad *response);
+
 /* -------------------------------------------------------------- monitoring */
+
+/** al_snap_object.number of a MAD service, from its port, management class and class version. */
+#define AL_SNAP_MAD_NUMBER(port_num, mgmt_class, class_version) \
+	((uint32_t)(port_num) << 16 | (uint32_t)(mgmt_class) << 8 | (uint32_t)(class_version))
+#define AL_SNAP_MAD_PORT(number) \
+	((uint8_t)((number) >> 16)) /**< port of a MAD service, from al_snap_object.number */
+#define AL_SNAP_MAD_CLASS(number) \
+	((uint8_t)((number) >> 8)) /**< management class of a MAD service, likewise */
+#define AL_SNAP_MAD_VERSION(number) \
+	((uint8_t)(number)) /**< class version of a MAD service, likewise */
 
 /** An object, in a snapshot. */
 struct al_snap_object {
@@ -946,7 +1064,8 @@ struct al_snap_object {
 	bool dead;              /**< the object's HCA has been removed */
 	uint8_t pad[2];         /**< zero */
 	int32_t pid;            /**< process of the owner */
-	uint32_t number;        /**< QP: queue pair number; MR: lkey; CQ: entries; else 0 */
+	uint32_t number;        /**< QP: queue pair number; MR: lkey; CQ: entries; MAD service:
+				   #AL_SNAP_MAD_NUMBER; else 0 */
 	uint32_t users;         /**< number of live children and users */
 	uint32_t state;         /**< QP: ib_qp_state */
 	uint32_t uid;           /**< user of the owner */
@@ -998,21 +1117,23 @@ struct al_snap_module {
 };
 
 /** Resources that an agent (ald) counts and limits, for each client and for each user: X(name, value, text). */
-#define AL_RESOURCE_LIST(X) \
-	X(AL_RESOURCE_CLIENTS, 0, "clients") \
+#define AL_RESOURCE_LIST(X)                          \
+	X(AL_RESOURCE_CLIENTS, 0, "clients")         \
 	X(AL_RESOURCE_CONNECTIONS, 1, "connections") \
-	X(AL_RESOURCE_CAS, 2, "cas") \
-	X(AL_RESOURCE_PDS, 3, "pds") \
-	X(AL_RESOURCE_MRS, 4, "mrs") \
-	X(AL_RESOURCE_CQS, 5, "cqs") \
-	X(AL_RESOURCE_QPS, 6, "qps") \
-	X(AL_RESOURCE_BYTES, 7, "bytes") \
-	X(AL_RESOURCE_RINGS, 8, "rings") \
-	X(AL_RESOURCE_MCASTS, 9, "mcasts")
+	X(AL_RESOURCE_CAS, 2, "cas")                 \
+	X(AL_RESOURCE_PDS, 3, "pds")                 \
+	X(AL_RESOURCE_MRS, 4, "mrs")                 \
+	X(AL_RESOURCE_CQS, 5, "cqs")                 \
+	X(AL_RESOURCE_QPS, 6, "qps")                 \
+	X(AL_RESOURCE_BYTES, 7, "bytes")             \
+	X(AL_RESOURCE_RINGS, 8, "rings")             \
+	X(AL_RESOURCE_MCASTS, 9, "mcasts")           \
+	X(AL_RESOURCE_MAD_SVCS, 10, "mad_svcs")
 /**
- * Resource that an agent counts and limits. Connections carry commands, one request at a time each. Bytes counts registered
- * memory, rings the bytes of queues, mcasts the memberships of queue pairs in multicast groups; the other resources are numbers
- * of objects.
+ * Resource that an agent counts and limits. Connections carry commands, one request at a time each.
+ * Bytes counts registered memory, rings the bytes of queues and of long management datagrams,
+ * mcasts the memberships of queue pairs in multicast groups; the other resources are numbers of
+ * objects.
  */
 typedef enum al_resource {
 	AL_RESOURCE_LIST(IBA_ENUM_VALUE)
@@ -1049,12 +1170,17 @@ struct al_snapshot {
 	const struct al_snap_module *modules; /**< modules, also those that failed */
 	const char *pci_error;             /**< why the bus could not be read, or NULL */
 	size_t num_clients;                /**< elements of clients; 0: the HCAs are this process's */
-	const struct al_snap_client *clients; /**< the agent's clients; clients of other users only with the right *manage* */
+	const struct al_snap_client *clients; /**< the agent's clients; clients of other users only with the right
+					       * *manage* */
 	size_t num_users;                  /**< elements of users */
-	const struct al_snap_client *users; /**< the agent's users since its start; other users only with the right *manage* */
+	const struct al_snap_client *users; /**< the agent's users since its start; other users only with the right
+					     * *manage* */
 };
 
-/** Takes a snapshot, the data of al_query. **Context: may sleep.** @param al opening @param snap written; free with al_free_snapshot() */
+/**
+ * Takes a snapshot, the data of al_query. **Context: may sleep.** @param al opening @param snap written; free with
+ * al_free_snapshot()
+ */
 al_status al_snapshot(al_h al, struct al_snapshot **snap);
 
 /** Frees a snapshot. **Context: any.** @param snap snapshot, or NULL */

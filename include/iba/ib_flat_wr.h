@@ -3,29 +3,30 @@
  * @file ib_flat_wr.h
  * @brief The flat work request: one layout without pointers, one packer, one checked reader.
  *
- * A work request that leaves the memory of its caller has this layout: in a record to the agent, in a ring that a provider
- * shares with its module, in a send or receive queue. Addresses, keys and paths take the place of pointers and handles.
- * A vendor may use the layout for the rings between a provider (ib_uvp.h) and a module (ib_hca.h). No function here
- * blocks, allocates or keeps a pointer.
+ * A work request that leaves the memory of its caller has this layout: in a record to the agent, in a ring that a
+ * provider shares with its module, in a send or receive queue. Addresses, keys and paths take the place of pointers and
+ * handles. A vendor may use the layout for the rings between a provider (ib_uvp.h) and a module (ib_hca.h). No function
+ * here blocks, allocates or keeps a pointer.
  *
- * **Layout.** A send request is a head, struct ib_flat_send of 64 bytes, and a tail. A receive request is a head, struct
- * ib_flat_recv of 16 bytes, and a tail. The tail follows the head in a queue or ring; a record may have an array of heads and
- * an array of tails. A tail consists of units of 16 bytes, the size of a struct ib_sge. The tail of a send request holds,
- * in this order:
+ * **Layout.** A send request is a head, struct ib_flat_send of 64 bytes, and a tail. A receive request is a head,
+ * struct ib_flat_recv of 16 bytes, and a tail. The tail follows the head in a queue or ring; a record may have an array
+ * of heads and an array of tails. A tail consists of units of 16 bytes, the size of a struct ib_sge. The tail of a send
+ * request holds, in this order:
  * -# one unit with the masks, if the operation is a masked atomic;
- * -# the gather list, one unit for each element; or, with #IB_SEND_INLINE, the data itself, padded with zeroes to whole units.
+ * -# the gather list, one unit for each element; or, with #IB_SEND_INLINE, the data itself, padded with zeroes to whole
+ *    units.
  *
- * The tail of a receive request is the scatter list. Integers have the byte order of the machine: reader and writer run on one
- * machine.
+ * The tail of a receive request is the scatter list. Integers have the byte order of the machine: reader and writer run
+ * on one machine.
  *
  * **Writing.** ib_flat_measure_send() refuses a request that has no flat form, and adds up its length.
- * ib_flat_tail_units() tells how long the tail will be. ib_flat_pack_send() then writes the head, and ib_flat_pack_tail()
- * the tail.
+ * ib_flat_tail_units() tells how long the tail will be. ib_flat_pack_send() then writes the head, and
+ * ib_flat_pack_tail() the tail.
  *
  * **Reading.** ib_flat_read_send() checks a request in memory that the writer can no longer change, and makes a struct
- * ib_send_wr of it. A reader of shared memory copies the head, checks the copy by ib_flat_check_send(), copies as many units
- * as the head says, and checks the gather list by ib_flat_check_list(). The checks cover the form only. The limits of
- * a queue pair, the keys, and whether an operation suits the transport service are for the module to check.
+ * ib_send_wr of it. A reader of shared memory copies the head, checks the copy by ib_flat_check_send(), copies as many
+ * units as the head says, and checks the gather list by ib_flat_check_list(). The checks cover the form only. The
+ * limits of a queue pair, the keys, and whether an operation suits the transport service are for the module to check.
  */
 #ifndef IBA_IB_FLAT_WR_H
 #define IBA_IB_FLAT_WR_H
@@ -45,14 +46,17 @@ extern "C" {
 
 /**
  * Where a datagram goes: the attributes of its address handle at the time of the post, and the destination's Q_Key. The
- * P_Key index and port of QP0 and QP1 (ib_send_wr.wr.ud) are not here, since no request of QP0 or QP1 leaves the process.
+ * P_Key index and port of QP0 and QP1 (ib_send_wr.wr.ud) are not here, since no request of QP0 or QP1 leaves the
+ * process.
  */
 struct ib_flat_path {
 	ib_gid dgid;           /**< destination; zero without a GRH */
-	uint32_t grh_word;     /**< first word of the GRH: IP version 6, traffic class, flow label; 0: the datagram has no GRH */
+	uint32_t grh_word;     /**< first word of the GRH: IP version 6, traffic class, flow label; 0: the datagram has
+				* no GRH */
 	uint32_t qkey;         /**< destination's Q_Key, as in ib_send_wr */
 	uint16_t dlid;         /**< destination LID */
-	uint8_t sgid_index;    /**< index of the source in the port's GID table, of 8 bits (IBTA 14.2.5.6, GUIDCap); 0 without a GRH */
+	uint8_t sgid_index;    /**< index of the source in the port's GID table, of 8 bits (IBTA 14.2.5.6, GUIDCap); 0
+				* without a GRH */
 	uint8_t hop_limit;     /**< of the GRH; 0 without */
 	uint8_t sl;            /**< service level, 0 to 15 */
 	uint8_t static_rate;   /**< enum ib_rate */
@@ -77,7 +81,8 @@ struct ib_flat_send {
 		struct ib_flat_path path;     /**< datagrams: ib_flat_has_path() */
 		uint64_t word[4];             /**< either */
 	};
-	uint32_t key;      /**< rkey; datagram: the destination's queue pair number; 0 where the operation needs neither */
+	uint32_t key;      /**< rkey; datagram: the destination's queue pair number; 0 where the operation needs
+			    * neither */
 	uint32_t ex;       /**< immediate data, or the key to invalidate */
 	uint32_t length;   /**< bytes of the message: the sum of the gather list, or inline data */
 	uint8_t opcode;    /**< ib_wr_opcode */
@@ -101,7 +106,8 @@ struct ib_flat_masks {
 
 /** What a send request says beside its gather list, by operation. */
 enum ib_flat_form {
-	IB_FLAT_NONE,   /**< there is no such operation, or its request names an object by a handle (bind, fast registration) */
+	IB_FLAT_NONE,   /**< there is no such operation, or its request names an object by a handle (bind, fast
+			 * registration) */
 	IB_FLAT_PLAIN,  /**< nothing, or the path of a datagram: sends, local invalidate */
 	IB_FLAT_RDMA,   /**< address and key: writes, reads */
 	IB_FLAT_ATOMIC, /**< address, key and operands: atomics */
@@ -247,7 +253,8 @@ static inline al_status ib_flat_sum(const struct ib_sge *list, uint32_t num_sge,
  * @param most   elements that its list may have, up to #IB_FLAT_MAX_SGE
  * @param length written: bytes of the message
  * @retval AL_INVALID_OPCODE there is no such operation or flag
- * @retval AL_UNSUPPORTED    the request names an object by a handle (bind, fast registration), or the queue pair's type is RD
+ * @retval AL_UNSUPPORTED    the request names an object by a handle (bind, fast registration), or the queue pair's type
+ *         is RD
  * @retval AL_INVALID_SGE    the list is too long, there is none, or the lengths overflow
  */
 static inline al_status ib_flat_measure_send(const struct ib_send_wr *wr, ib_qp_type type, uint32_t most, uint32_t *length)
@@ -376,7 +383,10 @@ static inline al_status ib_flat_check_path(const struct ib_flat_path *path)
 	return path->grh_word || dgid[0] || dgid[1] || path->sgid_index || path->hop_limit ? AL_INVALID_PARAMETER : AL_SUCCESS;
 }
 
-/** Is all zero that a request without a path has no use for? @param from head @param type of the queue pair @return 1: yes */
+/**
+ * Is all zero that a request without a path has no use for? @param from head @param type of the queue pair @return 1:
+ * yes
+ */
 static inline int ib_flat_unused_is_zero(const struct ib_flat_send *from, ib_qp_type type)
 {
 	static const uint8_t used[] = { 0, 0, 1, 3, 3 }; /* words, by form */
@@ -435,8 +445,8 @@ static inline al_status ib_flat_check_list(const struct ib_sge *list, uint32_t n
 }
 
 /**
- * Makes a send request of a flat one that has been checked. The address handle of a datagram is NULL: the reader makes one of
- * the path.
+ * Makes a send request of a flat one that has been checked. The address handle of a datagram is NULL: the reader makes
+ * one of the path.
  *
  * @param from head
  * @param tail of the request; the list of the request points into it

@@ -5,20 +5,21 @@
  *
  * A vendor's module is a shared object in the module directory that exports one symbol, #ci_module. The loader calls
  * the functions of #ci_module. They find HCAs and register each HCA with ib_register_ci(), together with a table of
- * operations, struct ci_interface. From then on the Access Layer calls the operations ("ci_create_qp" in prose is the member
- * create_qp), and the module reports with the upcalls ib_cq_notify() and ib_dispatch_event().
+ * operations, struct ci_interface. From then on the Access Layer calls the operations ("ci_create_qp" in prose is the
+ * member create_qp), and the module reports with the upcalls ib_cq_notify() and ib_dispatch_event().
  *
- * Every operation is marked *may sleep* or *atomic*. An atomic operation may be called in any context, and must not block on
- * anything but short critical sections of the module itself (unless ci_interface.may_block names the operation). All
- * operations are reentrant: the module synchronises its data (seed 000). No operation may call a channel driver's callback:
- * an operation makes an upcall, which queues the callback.
+ * Every operation is marked *may sleep* or *atomic*. An atomic operation may be called in any context, and must not
+ * block on anything but short critical sections of the module itself (unless ci_interface.may_block names the
+ * operation). All operations are reentrant: the module synchronises its data (seed 000). No operation may call a
+ * channel driver's callback: an operation makes an upcall, which queues the callback.
  *
- * Before a call the Access Layer has checked: handles; that the objects belong to one opening and HCA; reserved fields; port
- * numbers and table indices against ci_query_ca and ci_query_port; creation limits against ci_query_ca; state transitions
- * with their attribute masks and the attributes' ranges. Work requests reach the module unchecked and unchanged.
+ * Before a call the Access Layer has checked: handles; that the objects belong to one opening and HCA; reserved fields;
+ * port numbers and table indices against ci_query_ca and ci_query_port; creation limits against ci_query_ca; state
+ * transitions with their attribute masks and the attributes' ranges. Work requests reach the module unchecked and
+ * unchanged.
  *
- * **Sources.** "seed 000" is the guide to the locking of the InfiniBand midlayer; "seed 001" are the NDKPI requirements for
- * completion handling; "SAS" is the Software Architecture Specification of the HCA driver (seed 003); "IBTA" is the
+ * **Sources.** "seed 000" is the guide to the locking of the InfiniBand midlayer; "seed 001" are the NDKPI requirements
+ * for completion handling; "SAS" is the Software Architecture Specification of the HCA driver (seed 003); "IBTA" is the
  * InfiniBand Architecture Specification, Volume 1, with its clause. doc/requirements.md lists the requirements of each.
  */
 #ifndef IBA_IB_HCA_H
@@ -37,6 +38,7 @@ struct ci_host;   /**< a loaded module, as the library sees it; opaque */
 struct ci_client; /**< a client of the agent: the process that made a user-mode request; opaque */
 struct ci_local_mad_in;  /**< see ib_mad.h */
 struct ci_local_mad_out; /**< see ib_mad.h */
+struct ib_notice;        /**< see ib_mad.h and ib_notice.h */
 
 /** A registered HCA: the handle that ib_register_ci() returns. */
 typedef struct ci_registration *ci_handle;
@@ -84,13 +86,16 @@ struct ci_pci_dev {
 
 /** A setting from `ibal.conf` or the environment for this module. */
 struct ci_param {
-	const char *section; /**< rest of the group's name after the module's name: "" for [soft], "hca A" for [soft hca A] */
+	const char *section; /**< rest of the group's name after the module's name: "" for [soft], "hca A" for [soft hca
+			      * A] */
 	const char *key;     /**< key */
 	const char *value;   /**< value, never NULL */
 	const char *origin;  /**< file or environment variable of the setting, for messages */
 };
 
-/** All settings for a module: those of the file in its order, then those of the environment. Valid during init() only. */
+/**
+ * All settings for a module: those of the file in its order, then those of the environment. Valid during init() only.
+ */
 struct ci_params {
 	size_t count;                 /**< elements of param */
 	const struct ci_param *param; /**< the settings */
@@ -104,25 +109,29 @@ struct ci_module {
 	uint32_t size;       /**< sizeof(struct ci_module) */
 	uint16_t abi_major;  /**< #CI_ABI_MAJOR */
 	uint16_t abi_minor;  /**< #CI_ABI_MINOR */
-	const char *name;    /**< unique name of at most 31 characters a-z, 0-9, _ and -: the file is NAME.so, the group in `ibal.conf` [NAME] */
+	const char *name;    /**< unique name of at most 31 characters a-z, 0-9, _ and -: the file is NAME.so, the group
+			      * in `ibal.conf` [NAME] */
 	const char *version; /**< the vendor's version, a text for messages */
 	const char *license; /**< SPDX expression */
 	const struct ci_pci_id *pci_ids; /**< table of num_pci_ids entries; NULL: the module has no PCI functions */
 	uint32_t num_pci_ids; /**< entries of pci_ids */
 	uint32_t flags;       /**< zero */
 	/**
-	 * Called after loading. An unknown or wrong parameter: name the parameter with ib_log() and return #AL_BAD_CONFIG. init
-	 * must set the module's variables anew, since they may hold old values: after a cleanup the image may have stayed
-	 * loaded, and in a forked child, where the library starts again, they are copies of the parent's. After a failure no
-	 * further function of the module is called. Optional.
+	 * Called after loading. An unknown or wrong parameter: name the parameter with ib_log() and return
+	 * #AL_BAD_CONFIG. init must set the module's variables anew, since they may hold old values: after a cleanup
+	 * the image may have stayed loaded, and in a forked child, where the library starts again, they are copies of
+	 * the parent's. After a failure no further function of the module is called. Optional.
 	 */
 	al_status (*init)(struct ci_host *host, const struct ci_params *params);
-	/** Called for each PCI function that matches pci_ids. A failure is logged, and the function stays unused. Optional. */
+	/**
+	 * Called for each PCI function that matches pci_ids. A failure is logged, and the function stays unused.
+	 * Optional.
+	 */
 	al_status (*probe)(struct ci_pci_dev *dev);
 	/** Registers HCAs that are not on PCI. Called once, after init; after a failure cleanup is called. Optional. */
 	al_status (*scan)(void);
-	/** Called when the PCI function disappears or the module is unloaded: withdraw its HCA with ib_deregister_ci(). Required with
-	 * probe. */
+	/** Called when the PCI function disappears or the module is unloaded: withdraw its HCA with ib_deregister_ci().
+	 * Required with probe. */
 	void (*remove)(struct ci_pci_dev *dev);
 	/** Called before unloading: withdraw every HCA that scan registered, and release all resources. Required. */
 	void (*cleanup)(void);
@@ -138,10 +147,10 @@ extern const struct ci_module ci_module;
 
 /**
  * An HCA, the first of the objects' structs. A vendor's struct begins with the matching struct of this header, and
- * ci_interface.obj_size names its size. The Access Layer allocates the vendor's struct, zeroed and aligned to 64 bytes, fills
- * in the members below, calls the create operation, and frees the struct some time after the destroy operation. So a module
- * never allocates or frees an object's struct. `ctx` is the Access Layer's: a module passes ctx in upcalls and never
- * dereferences it.
+ * ci_interface.obj_size names its size. The Access Layer allocates the vendor's struct, zeroed and aligned to 64 bytes,
+ * fills in the members below, calls the create operation, and frees the struct some time after the destroy operation.
+ * So a module never allocates or frees an object's struct. `ctx` is the Access Layer's: a module passes ctx in upcalls
+ * and never dereferences it.
  */
 struct ci_ca {
 	void *ctx;     /**< Access Layer's */
@@ -178,7 +187,8 @@ struct ci_mr {
 	struct ci_pd *pd;  /**< domain */
 	uint32_t lkey;     /**< set by the register operation */
 	uint32_t rkey;     /**< set by the register operation */
-	uint32_t bound_windows; /**< number of bound windows, written by the module; the Access Layer reads it atomically and refuses al_dereg_mr() unless it is 0 */
+	uint32_t bound_windows; /**< number of bound windows, written by the module; the Access Layer reads it
+				 * atomically and refuses al_dereg_mr() unless it is 0 */
 	uint32_t pad;      /**< zero */
 };
 
@@ -241,14 +251,17 @@ struct ci_eec {
 
 /* ----------------------------------------------- parameters of operations */
 
-/** Data of a user-mode request: buffers from and to the vendor's user-mode provider. The buffers contain no pointers. */
+/**
+ * Data of a user-mode request: buffers from and to the vendor's user-mode provider. The buffers contain no pointers.
+ */
 struct ci_udata {
 	struct ci_client *client; /**< client that made the request */
 	const void *in;           /**< data from the provider */
 	void *out;                /**< room for data to the provider, zeroed */
 	uint32_t in_len;          /**< bytes of in */
 	uint32_t out_len;         /**< in: bytes of out; the module sets it to the bytes written */
-	const int *fds;           /**< descriptors from the provider; the module duplicates the descriptors that it keeps */
+	const int *fds;           /**< descriptors from the provider; the module duplicates the descriptors that it
+				   * keeps */
 	uint32_t num_fds;         /**< number of descriptors in fds */
 	uint32_t pad;             /**< zero */
 };
@@ -262,8 +275,8 @@ struct ci_mem {
 	int fd;          /**< descriptor of the memory, or -1 */
 	uint32_t access; /**< enum ib_access */
 	/**
-	 * NULL: addr is an address in this process. Else addr is an address in this client, and the module accesses the memory
-	 * with ci_client_read() and ci_client_write() only. Always NULL for a module without #CI_CLIENT_MEMORY.
+	 * NULL: addr is an address in this process. Else addr is an address in this client, and the module accesses the
+	 * memory with ci_client_read() and ci_client_write() only. Always NULL for a module without #CI_CLIENT_MEMORY.
 	 */
 	struct ci_client *client;
 };
@@ -349,28 +362,34 @@ enum ci_atomic_op {
 #define CI_MAY_BLOCK(op) ((uint64_t)1 << CI_ATOMIC_##op)
 
 /**
- * The table of an HCA's operations. The library replaces a member that is NULL by an operation that returns #AL_UNSUPPORTED.
- * If a required member is NULL, the registration is refused, and the log names the member. A destroy operation is required
- * together with its create operation, as are detach_mcast and the DMA operations that undo another operation. Destroy,
- * deallocate, deregister and close operations return nothing and can not fail: their object has no children and no users,
- * and after their return the module makes no upcall for the object and adds no completion of it.
+ * The table of an HCA's operations. The library replaces a member that is NULL by an operation that
+ * returns #AL_UNSUPPORTED. If a required member is NULL, the registration is refused, and the log
+ * names the member. Some members are required of HCAs only, or of switches only
+ * (ib_ca_attr.node_type). A destroy operation is required together with its create operation, as
+ * are detach_mcast and the DMA operations that undo another operation. Destroy, deallocate,
+ * deregister and close operations return nothing and can not fail: their object has no children and
+ * no users, and after their return the module makes no upcall for the object and adds no completion
+ * of it.
  *
- * An operation that fails changes nothing and writes nothing back, except the limits where its comment says so.
+ * An operation that fails changes nothing and writes nothing back, except the limits where its
+ * comment says so.
  */
 struct ci_interface {
-	uint32_t size;      /**< sizeof(struct ci_interface) as the module was built; members beyond the size count as NULL */
+	uint32_t size;      /**< sizeof(struct ci_interface) as the module was built; members beyond the size count as
+			     * NULL */
 	uint16_t abi_major; /**< #CI_ABI_MAJOR */
 	uint16_t abi_minor; /**< #CI_ABI_MINOR */
 	uint32_t flags;     /**< enum ci_interface_flags */
 	uint32_t pad;       /**< zero */
 	/**
-	 * CI_MAY_BLOCK() of each atomic operation that may wait for another process in spite of its mark. For such an operation
-	 * the Access Layer holds a reference on the object instead of a read section, which costs more, so that the wait does
-	 * not delay the destroy of other objects. In an agent one thread makes every client's posts, polls and arms, so there
-	 * the wait delays all clients.
+	 * CI_MAY_BLOCK() of each atomic operation that may wait for another process in spite of its mark. For such an
+	 * operation the Access Layer holds a reference on the object instead of a read section, which costs more, so
+	 * that the wait does not delay the destroy of other objects. In an agent one thread makes every client's posts,
+	 * polls and arms, so there the wait delays all clients.
 	 */
 	uint64_t may_block;
-	uint32_t obj_size[CI_OBJ_KINDS]; /**< bytes of the module's struct per kind; 0: the size of the struct in this header */
+	uint32_t obj_size[CI_OBJ_KINDS]; /**< bytes of the module's struct per kind; 0: the size of the struct in this
+					  * header */
 
 	/* HCA */
 
@@ -380,10 +399,12 @@ struct ci_interface {
 	void (*close_ca)(struct ci_ca *ca);
 	/** Required, may sleep. Attributes, constant while open. */
 	al_status (*query_ca)(struct ci_ca *ca, struct ib_ca_attr *attr);
-	/** Required, may sleep. Current attributes of a port. */
+	/** Required, may sleep. Current attributes of a port. A switch answers for its ports 0 to
+	 * num_ports, and gid_tbl_len and pkey_tbl_len of an external port may be 0. */
 	al_status (*query_port)(struct ci_ca *ca, uint8_t port, struct ib_port_attr *attr);
-	/** Required, may sleep. Entry of the GID table. The Access Layer reads the tables of all ports when the HCA is registered,
-	 * and a port's table again on each IB_EVENT_GID_CHANGE: dispatch that event after a change. */
+	/** Required, may sleep. Entry of the GID table, of a switch port 0's. The Access Layer
+	 * reads the tables of all ports when the HCA is registered, and a port's table again on
+	 * each IB_EVENT_GID_CHANGE: dispatch that event after a change. */
 	al_status (*query_gid)(struct ci_ca *ca, uint8_t port, uint32_t index, ib_gid *gid);
 	/** Required, may sleep. Entry of the P_Key table; 0: empty. */
 	al_status (*query_pkey)(struct ci_ca *ca, uint8_t port, uint32_t index, uint16_t *pkey);
@@ -391,7 +412,9 @@ struct ci_interface {
 	al_status (*modify_ca)(struct ci_ca *ca, uint32_t mask, const struct ib_ca_attr *attr);
 	/** Optional, may sleep. mask: enum ib_port_attr_mask. */
 	al_status (*modify_port)(struct ci_ca *ca, uint8_t port, uint32_t mask, const struct ib_port_modify *attr);
-	/** Optional, may sleep. A client of the agent opens the HCA; the module may set *um_ctx, which um_close_ca gets. */
+	/**
+	 * Optional, may sleep. A client of the agent opens the HCA; the module may set *um_ctx, which um_close_ca gets.
+	 */
 	al_status (*um_open_ca)(struct ci_ca *ca, void **um_ctx, struct ci_udata *udata);
 	/** Optional (required with um_open_ca), may sleep. The client closes the HCA, or has died. */
 	void (*um_close_ca)(struct ci_ca *ca, void *um_ctx);
@@ -428,7 +451,9 @@ struct ci_interface {
 
 	/** Required, may sleep. Sets lkey and rkey. */
 	al_status (*register_mr)(struct ci_mr *mr, const struct ci_mem *mem, struct ci_udata *udata);
-	/** Required, may sleep. Deregisters a region of any kind. After the return the HCA does not access the memory. */
+	/**
+	 * Required, may sleep. Deregisters a region of any kind. After the return the HCA does not access the memory.
+	 */
 	void (*deregister_mr)(struct ci_mr *mr);
 	/** Optional, may sleep. Registers physical pages; *iova in: requested address, out: granted address. */
 	al_status (*register_pmr)(struct ci_mr *mr, const struct al_phys_mr_init *init, uint64_t *iova,
@@ -465,7 +490,10 @@ struct ci_interface {
 
 	/* DMA; without these operations DMA addresses are the process's own addresses */
 
-	/** Optional, may sleep. Returns the address for the HCA, or after a failure a value that dma_mapping_error recognises. */
+	/**
+	 * Optional, may sleep. Returns the address for the HCA, or after a failure a value that dma_mapping_error
+	 * recognises.
+	 */
 	uint64_t (*dma_map_single)(struct ci_ca *ca, void *addr, uint64_t length, ib_dma_direction dir);
 	/** Optional, may sleep. */
 	void (*dma_unmap_single)(struct ci_ca *ca, uint64_t dma, uint64_t length, ib_dma_direction dir);
@@ -486,42 +514,45 @@ struct ci_interface {
 
 	/* completion queues (IBTA 11.2.6, 11.4.2) */
 
-	/** Required, may sleep. Sets init->cqe to the granted entries, never less than requested; the Access Layer copies the value
-	 * to cq->cqe. Over the limit: #AL_LIMIT_EXCEEDED, and init->cqe is the limit. */
+	/** Required, may sleep. Sets init->cqe to the granted entries, never less than requested; the Access Layer
+	 * copies the value to cq->cqe. Over the limit: #AL_LIMIT_EXCEEDED, and init->cqe is the limit. */
 	al_status (*create_cq)(struct ci_cq *cq, struct ci_cq_init *init, struct ci_udata *udata);
 	/** Required, may sleep. */
 	void (*destroy_cq)(struct ci_cq *cq);
 	/**
-	 * Required, atomic. Moves up to num completions to wc and sets *count to their number. An empty queue is success with
+	 * Required, atomic. Moves up to num completions to wc and sets *count to their number. An empty queue is
+	 * success with
 	 * *count 0. A count above num is logged and treated as num.
 	 */
 	al_status (*poll_cq)(struct ci_cq *cq, uint32_t num, struct ib_wc *wc, uint32_t *count);
 	/**
-	 * Required, atomic. Arms the queue for one notification. type: errors, solicited or any. If an earlier arm is not yet
-	 * satisfied, the wider of the two types holds. *present (may be NULL): the queue held completions at the call; whether
-	 * these satisfy the arm depends on cq->notify (al_cq_notify).
+	 * Required, atomic. Arms the queue for one notification. type: errors, solicited or any. If an earlier arm is
+	 * not yet satisfied, the wider of the two types holds. *present (may be NULL): the queue held completions at
+	 * the call; whether these satisfy the arm depends on cq->notify (al_cq_notify).
 	 */
 	al_status (*arm_cq)(struct ci_cq *cq, al_arm type, bool *present);
-	/** Optional, atomic. Asks for one notification when the queue holds num completions, at once if it already does. */
+	/**
+	 * Optional, atomic. Asks for one notification when the queue holds num completions, at once if it already does.
+	 */
 	al_status (*arm_cq_n)(struct ci_cq *cq, uint32_t num);
 	/** Optional, atomic. Sets *count to the number of completions in the queue, at most max. */
 	al_status (*peek_cq)(struct ci_cq *cq, uint32_t max, uint32_t *count);
 	/**
-	 * Optional, may sleep. *cqe in: requested entries, within max_cqe; out: granted entries, never fewer. A failure leaves
-	 * queue, completions and *cqe unchanged: #AL_TOO_SMALL if the queue holds more completions than requested entries,
-	 * #AL_CQ_ERROR if the queue has overflowed; only #AL_LIMIT_EXCEEDED sets *cqe, to the limit. Completions keep their
-	 * order, and arms stay. An arm_cq_n for more completions than the queue has entries afterwards is satisfied by a full
-	 * queue. The Access Layer serialises the resizes of a queue; meanwhile completions arrive, and other threads poll and
-	 * arm. The Access Layer sets cq->cqe after the return, so a module whose other operations need the size stores it
-	 * itself.
+	 * Optional, may sleep. *cqe in: requested entries, within max_cqe; out: granted entries, never fewer. A failure
+	 * leaves queue, completions and *cqe unchanged: #AL_TOO_SMALL if the queue holds more completions than
+	 * requested entries, #AL_CQ_ERROR if the queue has overflowed; only #AL_LIMIT_EXCEEDED sets *cqe, to the limit.
+	 * Completions keep their order, and arms stay. An arm_cq_n for more completions than the queue has entries
+	 * afterwards is satisfied by a full queue. The Access Layer serialises the resizes of a queue; meanwhile
+	 * completions arrive, and other threads poll and arm. The Access Layer sets cq->cqe after the return, so a
+	 * module whose other operations need the size stores it itself.
 	 */
 	al_status (*resize_cq)(struct ci_cq *cq, uint32_t *cqe, struct ci_udata *udata);
 	/**
-	 * Optional, may sleep. Moderates the notifications that arm_cq asks for (al_modify_cq()): a notification follows after
-	 * count completions, the completion that satisfies the arm included, or period microseconds after that completion.
-	 * count 0 and 1: no moderation; period 0: no time limit. Moderation delays a notification and never drops it: a queue
-	 * that becomes full or overflows, and a further modify_cq, send a delayed notification at once. #AL_CQ_ERROR: the
-	 * queue has overflowed.
+	 * Optional, may sleep. Moderates the notifications that arm_cq asks for (al_modify_cq()): a notification
+	 * follows after count completions, the completion that satisfies the arm included, or period microseconds after
+	 * that completion. count 0 and 1: no moderation; period 0: no time limit. Moderation delays a notification and
+	 * never drops it: a queue that becomes full or overflows, and a further modify_cq, send a delayed notification
+	 * at once. #AL_CQ_ERROR: the queue has overflowed.
 	 */
 	al_status (*modify_cq)(struct ci_cq *cq, uint16_t count, uint16_t period);
 	/** Optional, may sleep. */
@@ -530,15 +561,16 @@ struct ci_interface {
 	/* queue pairs (IBTA 11.2.4, 11.4.1) */
 
 	/**
-	 * Required, may sleep. Sets init->cap to the granted sizes, never less than requested (the Access Layer copies them to
-	 * qp->cap), and qp->qp_num to a number that no other queue pair of the HCA has until destroy_qp is called. Over a limit:
+	 * Required of HCAs, may sleep. Sets init->cap to the granted sizes, never less than
+	 * requested (the Access Layer copies them to qp->cap), and qp->qp_num to a number that no
+	 * other queue pair of the HCA has until destroy_qp is called. Over a limit:
 	 * #AL_LIMIT_EXCEEDED, and init->cap holds the limits.
 	 */
 	al_status (*create_qp)(struct ci_qp *qp, struct ci_qp_init *init, struct ci_udata *udata);
 	/**
-	 * Required, may sleep. The Access Layer has checked transition and attributes against the state that query_qp returned
-	 * just before. A destroyed queue pair that a callback or a call still references is taken to Reset with udata NULL, also
-	 * when a client owned the queue pair; destroy_qp follows.
+	 * Required, may sleep. The Access Layer has checked transition and attributes against the state that query_qp
+	 * returned just before. A destroyed queue pair that a callback or a call still references is taken to Reset
+	 * with udata NULL, also when a client owned the queue pair; destroy_qp follows.
 	 */
 	al_status (*modify_qp)(struct ci_qp *qp, const struct ib_qp_attr *attr, uint32_t mask, struct ci_udata *udata);
 	/** Required, may sleep. All attributes and the current state. */
@@ -546,14 +578,22 @@ struct ci_interface {
 	/** Required, may sleep. Removes the queue pair's completions from its CQs. */
 	void (*destroy_qp)(struct ci_qp *qp);
 	/**
-	 * Required, atomic. Posts a chain of requests. On failure *bad is the first request that was not posted; the requests
-	 * after it are not posted either. A *bad that is no request of the chain is logged, and the caller gets the first
-	 * request instead.
+	 * Required, atomic. Posts a chain of requests. On failure *bad is the first request that was not posted; the
+	 * requests after it are not posted either. A *bad that is no request of the chain is logged, and the caller
+	 * gets the first request instead.
 	 */
 	al_status (*post_send)(struct ci_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
 	/** Required, atomic. Posts a chain of receive requests; *bad as in post_send. */
 	al_status (*post_recv)(struct ci_qp *qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad);
-	/** Optional, may sleep. Creates QP0, QP1 or a raw queue pair on a port. */
+	/**
+	 * Required of switches, may sleep. Creates QP0, QP1 or a raw queue pair on a port. A switch
+	 * has QP0 and QP1 on port 0 only. A datagram of a switch's QP0 leaves by the external port
+	 * wr.ud.port_num, with permissive LIDs if the address has the permissive LID; if
+	 * wr.ud.port_num is 0, the forwarding table leads the datagram, and one for the switch's
+	 * own LID comes back to port 0. The completion of a datagram that port 0 has received says
+	 * in ib_wc.port_num which external port the datagram came in by; 0: the switch itself sent
+	 * the datagram.
+	 */
 	al_status (*create_spl_qp)(struct ci_qp *qp, uint8_t port, struct ci_qp_init *init, struct ci_udata *udata);
 	/** Optional, may sleep. Over a limit: #AL_LIMIT_EXCEEDED, and init->attr holds the limits. */
 	al_status (*create_srq)(struct ci_srq *srq, struct ci_srq_init *init, struct ci_udata *udata);
@@ -593,7 +633,9 @@ struct ci_interface {
 
 	/* management (SAS deviation 4) */
 
-	/** Required if a port has a bit of enum ci_port_cap; may sleep. The part of a MAD's processing that needs the hardware. */
+	/** Required if a port has a bit of enum ci_port_cap; may sleep. The part of a MAD's
+	 * processing that needs the hardware. Of a switch port 0 alone has such bits, and port is
+	 * the port that the attribute belongs to: 0 to num_ports. */
 	al_status (*local_mad)(struct ci_ca *ca, uint8_t port, const struct ib_ah_attr *src,
 			       const struct ci_local_mad_in *in, struct ci_local_mad_out *out);
 };
@@ -601,17 +643,20 @@ struct ci_interface {
 /* ------------------------------------------------------------- registration */
 
 /**
- * Registers an HCA, which must be ready for use (seed 000). Checks the table, opens the HCA, reads its attributes, and
- * queues its announcement to clients. **Context: may sleep**, from probe or scan, or later from a thread of the
- * module; the caller holds no lock that an operation needs.
+ * Registers an HCA, which must be ready for use (seed 000), or a switch. Checks the table, opens
+ * the HCA, reads its attributes, and queues its announcement to clients; a switch is not announced.
+ * **Context: may sleep**, from probe or scan, or later from a thread of the module; the caller
+ * holds no lock that an operation needs.
  *
  * @param host  the pointer that init() got
  * @param ci    table of operations; must stay valid until ib_deregister_ci() has returned
  * @param hca   pointer of the module, which every operation finds in ci_ca.hca
  * @param handle written: the registration
  * @retval AL_SUCCESS the HCA is known by its node GUID
- * @retval AL_INVALID_PARAMETER a NULL, an obj_size smaller than the struct of this header, an unknown bit in flags or may_block
- * @retval AL_MODULE_FAILED query_ca or query_port returned a value out of its range; the log names the value
+ * @retval AL_INVALID_PARAMETER a NULL, an obj_size smaller than the struct of this header, an
+ * unknown bit in flags or may_block
+ * @retval AL_MODULE_FAILED query_ca or query_port returned a value out of its range; the log names
+ * the value
  * @retval AL_MODULE_ABI size or ABI number do not match; the log names both
  * @retval AL_MODULE_MISSING_OP a required operation is missing; the log names the operation
  * @retval AL_DUPLICATE the node GUID is known on this host already
@@ -628,16 +673,19 @@ enum ci_deregister_flags {
 };
 
 /**
- * Withdraws an HCA. Clients' `remove` callbacks run while every operation still works (unless #CI_HCA_GONE); objects that
- * clients leave behind are destroyed in the module and named in the log. Returns when no object, operation or upcall is left.
+ * Withdraws an HCA. Clients' `remove` callbacks run while every operation still works (unless #CI_HCA_GONE); objects
+ * that clients leave behind are destroyed in the module and named in the log. Returns when no object, operation or
+ * upcall is left.
  * **Context: may sleep**. A call from inside an operation is refused. A call from a thread that an operation waits for
  * never returns.
  *
  * @param handle from ib_register_ci(); invalid afterwards
  * @param flags  enum ci_deregister_flags
- * @retval AL_SUCCESS         the HCA is withdrawn; a call from remove, cleanup or a thread of the module's own never fails
+ * @retval AL_SUCCESS         the HCA is withdrawn; a call from remove, cleanup or a thread of the module's own never
+ *         fails
  * @retval AL_INVALID_PARAMETER an unknown bit in flags; nothing has happened
- * @retval AL_INVALID_CONTEXT the call is made from inside an operation, for whose end it would wait; nothing has happened
+ * @retval AL_INVALID_CONTEXT the call is made from inside an operation, for whose end it would wait; nothing has
+ *         happened
  * @retval AL_INVALID_HANDLE  no such HCA is registered, or another thread is withdrawing it
  */
 al_status ib_deregister_ci(ci_handle handle, uint32_t flags);
@@ -647,15 +695,15 @@ al_status ib_deregister_ci(ci_handle handle, uint32_t flags);
 /** An event that an HCA reports. */
 struct ci_event {
 	ib_event_type type; /**< type of the event */
-	uint8_t port_num;   /**< port events: port, from 1 */
+	uint8_t port_num;   /**< port events: port, from 1; of a switch also 0 */
 	uint8_t pad[3];     /**< zero */
 	void *object_ctx;   /**< affiliated events: ctx of the ci_cq, ci_qp, ci_srq or ci_eec; else ctx of the ci_ca */
 };
 
 /**
- * Notifies the Access Layer that the arm of a completion queue is satisfied. The module clears the arm and then makes this
- * upcall, once per arm. **Context: any**, operations included; the caller holds no lock that an operation takes. The function
- * only queues a callback: it does not block, allocate or call the callback itself.
+ * Notifies the Access Layer that the arm of a completion queue is satisfied. The module clears the arm and then makes
+ * this upcall, once per arm. **Context: any**, operations included; the caller holds no lock that an operation takes.
+ * The function only queues a callback: it does not block, allocate or call the callback itself.
  *
  * @param cq_ctx ci_cq.ctx; NULL, or the ctx of another kind of object, is logged and dropped
  */
@@ -663,30 +711,70 @@ void ib_cq_notify(void *cq_ctx);
 
 /**
  * Reports an asynchronous event. **Context: any**, as ib_cq_notify(). Events of one type for one object merge until
- * they are delivered. Events of one port are delivered in the order of these calls: port states step by step, also if the
- * module leaves states out, and a change (LID, P_Keys, GIDs, subnet manager, client reregister) before the step that was reported
- * after it. So report a change before the state that follows it, from one thread at a time or under a lock, and with the
- * new value in place already: the client's query may come at once.
+ * they are delivered. Events of one port are delivered in the order of these calls: port states step by step, also if
+ * the module leaves states out, and a change (LID, P_Keys, GIDs, subnet manager, client reregister) before the step
+ * that was reported after it. So report a change before the state that follows it, from one thread at a time or under a
+ * lock, and with the new value in place already: the client's query may come at once.
  *
  * @param event copied; NULL, or an event of an unknown type, is logged and dropped
  */
 void ib_dispatch_event(const struct ci_event *event);
 
+/**
+ * Raises a trap of a port whose subnet management agent is in the Access Layer
+ * (#CI_PORT_SMA_IN_AL): the agent keeps the notice for Get(Notice), and sends the trap to the
+ * subnet manager until the manager represses the trap (IBTA 14.2.5.1).
+ * **Context: any**, as ib_cq_notify(). Repeated notices of one cause are one trap, and notices that
+ * come faster than they can be taken are lost. The functions of ib_notice.h fill in a notice.
+ *
+ * @param ca_ctx ci_ca.ctx; NULL is logged and dropped
+ * @param port   port, from 1; of a switch 0
+ * @param notice copied; NULL, or a notice for a port that has no such agent, is logged and dropped
+ */
+void ib_port_trap(void *ca_ctx, uint8_t port, const struct ib_notice *notice);
+
+/**
+ * Tells the Access Layer of a subnet management packet that a port's own management agents, those
+ * of an adapter, have carried out (SAS, deviation 5): a port without #CI_PORT_SMA_IN_AL. The Access
+ * Layer raises the events of what the packet has changed: of a Set(PortInfo)
+ * #IB_EVENT_LID_CHANGE, #IB_EVENT_GID_CHANGE and #IB_EVENT_SM_CHANGE, as far as LID and LMC, GID
+ * prefix, LID and service level of the subnet manager differ from those of the last Set(PortInfo)
+ * seen, and #IB_EVENT_CLIENT_REREGISTER if the packet asks for that; #IB_EVENT_GID_CHANGE of a
+ * Set(GUIDInfo); #IB_EVENT_PKEY_CHANGE of a Set(P_KeyTable). Other datagrams change nothing.
+ *
+ * Call the function when the new values are in place, only for requests that the agents have not
+ * refused, and before ib_dispatch_event() reports the port state that the packet leads to: port
+ * states remain the module's to report. What the function tells needs no ib_dispatch_event(); a
+ * change that no packet has made does. Events have the order of the calls, so they come from one
+ * thread at a time or under a lock. What the agents have not consumed is delivered to the port's
+ * special queue pair and is not told.
+ * **Context: any**, as ib_cq_notify().
+ *
+ * @param ca_ctx ci_ca.ctx; NULL, or the ctx of an object, is logged and dropped
+ * @param port   port that the packet has come in at, from 1; of a switch 0. Another port, or one
+ * whose subnet management agent is the Access Layer's, is logged and dropped.
+ * @param mad    the request as it came, without GRH; NULL is logged and dropped
+ * @param length bytes at mad: #IB_MAD_BYTES; another number is logged and dropped
+ */
+void ib_mad_seen(void *ca_ctx, uint8_t port, const void *mad, uint32_t length);
+
 /* --------------------------------------------------------- clients of the agent */
 
 /** A job for a client's own thread, in memory of the module. */
 struct ci_client_job {
-	void (*run)(struct ci_client_job *job); /**< called once, on the client's thread; from then on the module owns the job again */
-	uint32_t *under_way; /**< counter of the module's jobs, or NULL: decremented atomically when run has returned and the
-			      * thread has left the module's code; the module waits for 0 (futex) before it is unloaded */
+	void (*run)(struct ci_client_job *job); /**< called once, on the client's thread; from then on the module owns
+						 * the job again */
+	uint32_t *under_way; /**< counter of the module's jobs, or NULL: decremented atomically when run has returned
+			      * and the thread has left the module's code; the module waits for 0 (futex) before it is
+			      * unloaded */
 	struct ci_client_job *next;             /**< used by the Access Layer until run is called */
 };
 
 /**
- * Runs a job on the client's own thread, after the jobs that were given before. Only this thread copies the client's memory: a
- * copy may block as long as the client's mapping makes it wait, and must not block other clients. A client with a region has
- * such a thread. A client is notified of the end of a region or queue pair, or of a reset, when the jobs given before have
- * run. **Context: any.**
+ * Runs a job on the client's own thread, after the jobs that were given before. Only this thread copies the client's
+ * memory: a copy may block as long as the client's mapping makes it wait, and must not block other clients. A client
+ * with a region has such a thread. A client is notified of the end of a region or queue pair, or of a reset, when the
+ * jobs given before have run. **Context: any.**
  *
  * @param client ci_mem.client
  * @param job    job with run set
@@ -694,8 +782,8 @@ struct ci_client_job {
 void ci_client_run(struct ci_client *client, struct ci_client_job *job);
 
 /**
- * Copies from a client's memory. **Context: inside a job of ci_client_run() of that client**; the copy may wait for the client's
- * mapping (for example for a page of a file).
+ * Copies from a client's memory. **Context: inside a job of ci_client_run() of that client**; the copy may wait for the
+ * client's mapping (for example for a page of a file).
  *
  * @param client ci_mem.client; valid until the client's last object is destroyed
  * @param addr   address in the client
@@ -705,14 +793,15 @@ void ci_client_run(struct ci_client *client, struct ci_client_job *job);
  */
 al_status ci_client_read(struct ci_client *client, uint64_t addr, void *to, uint64_t length);
 
-/** Copies to a client's memory; context as ci_client_read(). @param client ci_mem.client @param addr address in the client
+/** Copies to a client's memory; context as ci_client_read(). @param client ci_mem.client @param addr address in the
+ * client
  * @param from length bytes @param length bytes @retval AL_INVALID_ADDRESS as ci_client_read() */
 al_status ci_client_write(struct ci_client *client, uint64_t addr, const void *from, uint64_t length);
 
 /**
  * Passes a descriptor to the user-mode provider whose request is being served. The post-hook finds the descriptor in
- * uvp_call.out_fds. If the request fails, the descriptor is closed. **Context: inside the operation that got udata**, may
- * sleep.
+ * uvp_call.out_fds. If the request fails, the descriptor is closed. **Context: inside the operation that got udata**,
+ * may sleep.
  *
  * @param udata the operation's parameter; not NULL
  * @param fd    descriptor, which is duplicated; the module keeps its own
@@ -725,35 +814,44 @@ al_status ci_client_give_fd(struct ci_udata *udata, int fd);
 /* ------------------------------------------------- handles in work requests */
 
 /**
- * Finds the address handle of a work request. **Context: any**, inside post_send only: the pointer is valid until post_send
- * returns. NULL: the handle is invalid, or belongs to another HCA or opening of the library than the queue pair; then the
- * module refuses the request with #AL_INVALID_HANDLE. The module compares the protection domains. If ci_interface.may_block
- * names post_send, the Access Layer keeps a reference on each object until post_send returns; NULL then also means that no
- * memory was left to store the reference.
+ * Finds the address handle of a work request. **Context: any**, inside post_send only: the pointer is valid until
+ * post_send returns. NULL: the handle is invalid, or belongs to another HCA or opening of the library than the queue
+ * pair; then the module refuses the request with #AL_INVALID_HANDLE. The module compares the protection domains. If
+ * ci_interface.may_block names post_send, the Access Layer keeps a reference on each object until post_send returns;
+ * NULL then also means that no memory was left to store the reference.
  *
  * @param qp the queue pair posted to
  * @param ah handle in the request
  */
 struct ci_ah *ci_wr_ah(const struct ci_qp *qp, al_ah_h ah);
 
-/** Finds the memory window of a work request, as ci_wr_ah(). @param qp the queue pair posted to @param mw handle in the request */
+/**
+ * Finds the memory window of a work request, as ci_wr_ah(). @param qp the queue pair posted to @param mw handle in the
+ * request
+ */
 struct ci_mw *ci_wr_mw(const struct ci_qp *qp, al_mw_h mw);
 
-/** Finds the memory region of a work request, as ci_wr_ah(). @param qp the queue pair posted to @param mr handle in the request */
+/**
+ * Finds the memory region of a work request, as ci_wr_ah(). @param qp the queue pair posted to @param mr handle in the
+ * request
+ */
 struct ci_mr *ci_wr_mr(const struct ci_qp *qp, al_mr_h mr);
 
 /* ------------------------------------------------------------------ memory */
 
 /**
- * Allocates zeroed memory. The library and its modules make all allocations after their start with this function, so that a
- * test can make any allocation fail (al_fail_alloc()) and check the clean-up. **Context: any.**
+ * Allocates zeroed memory. The library and its modules make all allocations after their start with this function, so
+ * that a test can make any allocation fail (al_fail_alloc()) and check the clean-up. **Context: any.**
  *
  * @param size bytes, at least 1
  * @return the memory, aligned to 16 bytes, to be freed with al_free(); NULL: no memory is left
  */
 void *al_alloc(size_t size);
 
-/** Allocates zeroed memory with an alignment. **Context: any.** @param align a power of two @param size bytes @return memory, or NULL */
+/**
+ * Allocates zeroed memory with an alignment. **Context: any.** @param align a power of two @param size bytes @return
+ * memory, or NULL
+ */
 void *al_alloc_aligned(size_t align, size_t size);
 
 /** Frees memory from al_alloc() or al_alloc_aligned(). **Context: any.** @param mem memory, or NULL */
@@ -763,7 +861,8 @@ void al_free(void *mem);
  * Makes one allocation fail, for tests. **Context: any.**
  *
  * @param nth 1: this thread's next allocation fails, 2: the allocation after that, and so on; 0: no allocation fails
- * @return number of allocations that were left up to the failure ordered last; 0: the failure has happened, or none was ordered
+ * @return number of allocations that were left up to the failure ordered last; 0: the failure has happened, or none was
+ *         ordered
  */
 uint64_t al_fail_alloc(uint64_t nth);
 
@@ -776,7 +875,8 @@ uint64_t al_fail_alloc(uint64_t nth);
 #endif
 
 /**
- * Writes a sentence to the log: what failed, where, and the way out. **Context: any**; the call may wait for the log's reader.
+ * Writes a sentence to the log: what failed, where, and the way out. **Context: any**; the call may wait for the log's
+ * reader.
  *
  * @param level importance
  * @param who   component, such as the module's name
@@ -788,7 +888,8 @@ void ib_log(ib_log_level level, const char *who, const char *fmt, ...) IB_PRINTF
 extern bool ib_trace_on;
 
 /**
- * Writes a line to the trace (`IBAL_TRACE`): time, process, thread, actor, step. Called by the component that takes the step.
+ * Writes a line to the trace (`IBAL_TRACE`): time, process, thread, actor, step. Called by the component that takes the
+ * step.
  *
  * @param actor component: "driver" (channel driver), "al", "ci", or the module's name
  * @param fmt   as printf, without a new-line

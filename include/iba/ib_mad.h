@@ -4,8 +4,8 @@
  * @brief Formats of management datagrams, as agents and managers read and write them on the wire.
  *
  * The headers have layouts and constants only, and need no function of the library. Names follow IBTA volume 1 (the
- * InfiniBand Architecture Specification). The formats are in a header for each management class. Include this header, which
- * includes the others and adds the parameters of the operation local_mad of the Channel Interface.
+ * InfiniBand Architecture Specification). The formats are in a header for each management class. Include this header,
+ * which includes the others and adds the parameters of the operation local_mad of the Channel Interface.
  */
 #ifndef IBA_IB_MAD_H
 #define IBA_IB_MAD_H
@@ -23,8 +23,8 @@ extern "C" {
 /* ------------------------------------ the hardware's half of an agent (SAS 4) */
 
 /**
- * Input of ci_local_mad(). The Access Layer has checked base version, class, method, attribute, M_Key and length. It calls
- * the operation only for a Set that changes the hardware and for a Get of values that the hardware changes.
+ * Input of ci_local_mad(). The Access Layer has checked base version, class, method, attribute, M_Key and length. It
+ * calls the operation only for a Set that changes the hardware and for a Get of values that the hardware changes.
  */
 struct ci_local_mad_in {
 	uint8_t mgmt_class; /**< #IB_CLASS_SUBN_LID (directed routes too) or #IB_CLASS_PERF */

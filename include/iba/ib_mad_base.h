@@ -124,7 +124,9 @@ static inline ib_be64 ib_be64_of(uint64_t value)
 	return v;
 }
 
-/** Reads a bit field. @param layout start of the layout @param offset in bits @param width 1 to 32 bits @return value */
+/**
+ * Reads a bit field. @param layout start of the layout @param offset in bits @param width 1 to 32 bits @return value
+ */
 static inline uint32_t ib_bits_get(const void *layout, unsigned int offset, unsigned int width)
 {
 	const uint8_t *byte = (const uint8_t *)layout;
@@ -138,7 +140,8 @@ static inline uint32_t ib_bits_get(const void *layout, unsigned int offset, unsi
 	return (uint32_t)(value & ((UINT64_C(1) << width) - 1));
 }
 
-/** Writes a bit field and no other bit. @param layout start of the layout @param offset in bits @param width 1 to 32 bits
+/** Writes a bit field and no other bit. @param layout start of the layout @param offset in bits @param width 1 to 32
+ * bits
  * @param value its low bits count */
 static inline void ib_bits_set(void *layout, unsigned int offset, unsigned int width, uint32_t value)
 {

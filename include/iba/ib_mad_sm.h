@@ -93,7 +93,8 @@ struct ib_switch_info {
 	ib_be16 linear_fdb_top;  /**< last unicast LID in use */
 	uint8_t default_port;    /**< for LIDs without an entry (random tables) */
 	uint8_t default_mcast_primary;     /**< for multicast LIDs beyond the table */
-	uint8_t default_mcast_not_primary; /**< port for unrouted multicast packets that came in by the primary default port */
+	uint8_t default_mcast_not_primary; /**< port for unrouted multicast packets that came in by the primary default
+					    * port */
 	uint8_t life_state;      /**< bits: life_time, state_change, opt_sl_to_vl */
 	ib_be16 lids_per_port;   /**< random tables */
 	ib_be16 enforcement_cap; /**< P_Keys that the switch can enforce per port */
@@ -132,7 +133,11 @@ enum ib_port_cap2 {
 	IB_PORT_CAP2_LINK_SPEED_NDR = 1 << 10, /**< speed NDR */
 };
 
-/** PortInfo, IBTA 14.2.5.6. attr_mod: port (0: the port that the packet came in by). */
+/** Bit of PortInfo's attr_mod: the subnet manager knows extended speeds. */
+#define IB_PORT_INFO_MOD_EXT_SPEEDS (1u << 31)
+
+/** PortInfo, IBTA 14.2.5.6. attr_mod: port (0: the port that the packet came in by), and
+ * #IB_PORT_INFO_MOD_EXT_SPEEDS. */
 struct ib_port_info {
 	ib_be64 mkey;                 /**< management key; reads as 0 in a request without the key */
 	ib_be64 gid_prefix;           /**< subnet prefix */
@@ -242,7 +247,9 @@ enum ib_vl_arb_part {
 	IB_VL_ARB_HIGH_2 = 4, /**< high priority, 32 to 63 */
 };
 
-/** VLArbitrationTable: 32 entries, IBTA 14.2.5.9. attr_mod: part in the upper half, a switch's output port in the lower. */
+/**
+ * VLArbitrationTable: 32 entries, IBTA 14.2.5.9. attr_mod: part in the upper half, a switch's output port in the lower.
+ */
 struct ib_vl_arb_table {
 	struct {
 		uint8_t vl;     /**< low 4 bits */
@@ -257,8 +264,8 @@ struct ib_lft_block {
 };
 IBA_CHECK(sizeof(struct ib_lft_block) == IB_SMP_DATA_BYTES);
 
-/** MulticastForwardingTable: 16 ports of a block of 32 LIDs, IBTA 14.2.5.12. attr_mod: block in bits 8:0, which 16 ports
- * in bits 31:28. */
+/** MulticastForwardingTable: 16 ports of a block of 32 LIDs, IBTA 14.2.5.12. attr_mod: block in bits 8:0, which 16
+ * ports in bits 31:28. */
 struct ib_mft_block {
 	ib_be16 ports[32]; /**< output ports, a bit each */
 };

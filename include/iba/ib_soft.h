@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /**
  * @file ib_soft.h
- * The vendor calls of the software HCA, for tests and tools: injected faults, captures, injected packets, ports, hot removal,
- * manual progress. Each call is an al_vendor_call() on an HCA whose module is `soft`. `in` or `out` is the struct that the
- * code's comment names, of exactly its size. AL_UNSUPPORTED: the HCA is another module's, or the module does not know the
- * code. AL_INVALID_PARAMETER: the size of `in` is wrong. AL_BUFFER_TOO_SMALL: `out` is too small. Through an agent a call
- * needs the right *test* (AL_PERMISSION). The faults are described in ibal-soft(5).
+ * The vendor calls of the software HCA, for tests and tools: injected faults, captures, injected packets, ports, hot
+ * removal, manual progress. Each call is an al_vendor_call() on an HCA whose module is `soft`. `in` or `out` is the
+ * struct that the code's comment names, of exactly its size. AL_UNSUPPORTED: the HCA is another module's, or the module
+ * does not know the code. AL_INVALID_PARAMETER: the size of `in` is wrong. AL_BUFFER_TOO_SMALL: `out` is too small.
+ * Through an agent a call needs the right *test* (AL_PERMISSION). The faults are described in ibal-soft(5).
  */
 #ifndef IB_SOFT_H
 #define IB_SOFT_H
@@ -18,34 +18,42 @@ enum soft_vendor_code {
 	SOFT_FAULT_CLEAR = 2, /**< removes all faults; packets held back are dropped */
 	SOFT_PORT_DOWN = 3,   /**< in: uint32_t port: pulls the port's cable */
 	SOFT_PORT_UP = 4,     /**< in: uint32_t port: plugs the port's cable in */
-	SOFT_REMOVE = 5,      /**< in: uint32_t enum ci_deregister_flags: the HCA is withdrawn soon after the return; with
-			       * CI_HCA_GONE its cables are pulled at once */
-	SOFT_FAULT_COUNT = 6, /**< out: uint64_t number of packets that faults have affected so far */
-	SOFT_STEP = 7,        /**< in: nothing, or uint64_t choice; out: struct soft_step. progress = manual only */
-	SOFT_CLOCK = 8,       /**< out: uint64_t ns: the module's clock; with progress = manual the virtual one */
+	SOFT_REMOVE = 5, /**< in: uint32_t enum ci_deregister_flags: the HCA is withdrawn soon after
+			  * the return; with CI_HCA_GONE its cables are pulled at once */
+	SOFT_FAULT_COUNT =
+		6,       /**< out: uint64_t number of packets that faults have affected so far */
+	SOFT_STEP = 7,   /**< in: nothing, or uint64_t choice; out: struct soft_step. progress =
+			    manual only */
+	SOFT_CLOCK = 8,  /**< out: uint64_t ns: the module's clock; with progress = manual the
+			    virtual one */
+	SOFT_REBOOT = 9, /**< of a switch only: its ports go down, what a subnet manager has set is
+			  * lost, and the ports come up. A switch also takes SOFT_PORT_DOWN and
+			  * SOFT_PORT_UP (external ports), SOFT_REMOVE, SOFT_STEP and SOFT_CLOCK */
 	SOFT_CAPTURE_START = 16, /**< in: struct soft_capture */
 	SOFT_CAPTURE_STOP = 17,  /**< in: uint32_t port; 0: all ports of the HCA */
 	SOFT_INJECT = 18,        /**< in: struct soft_inject; out: struct soft_injected */
-	SOFT_FAULT_EXPLAIN = 19, /**< in: struct soft_fault_text; out: struct soft_fault_words. Explains rules and changes nothing */
+	SOFT_FAULT_EXPLAIN = 19, /**< in: struct soft_fault_text; out: struct soft_fault_words.
+				    Explains rules and changes nothing */
 };
 
 /** The work that a step did. */
 enum soft_step_did {
 	SOFT_STEP_NOTHING = 0, /**< no queue pair is runnable, and no timer runs */
 	SOFT_STEP_QP = 1,      /**< one pass of one queue pair: at most one train of packets was sent or executed */
-	SOFT_STEP_TIMER = 2,   /**< no queue pair was runnable: the clock has advanced to the next timer, which expired */
+	SOFT_STEP_TIMER = 2,   /**< no queue pair was runnable: the clock has advanced to the next timer, which
+				* expired */
 };
 
 /**
- * The result of a step with manual progress. Without manual progress, the module's threads and the threads that post and
- * poll do the work. With `progress=manual` (section [soft]) only SOFT_STEP makes progress, called on any HCA of the module for
- * all its HCAs. Posts, polls and modifications only queue work; Reset, destroy, deregistration and removal take effect at
- * once. One thread makes all calls. A step takes the requests out of rings that clients of an agent share with the module.
- * So the sequence of events, the numbers and keys of objects, and the trace (IBAL_TRACE, except times, processes and threads)
- * depend only on the calls and the setting `seed`.
+ * The result of a step with manual progress. Without manual progress, the module's threads and the threads that post
+ * and poll do the work. With `progress=manual` (section [soft]) only SOFT_STEP makes progress, called on any HCA of the
+ * module for all its HCAs. Posts, polls and modifications only queue work; Reset, destroy, deregistration and removal
+ * take effect at once. One thread makes all calls. A step takes the requests out of rings that clients of an agent
+ * share with the module. So the sequence of events, the numbers and keys of objects, and the trace (IBAL_TRACE, except
+ * times, processes and threads) depend only on the calls and the setting `seed`.
  *
- * Without a choice, HCAs take turns, and the runnable queue pairs of an HCA take turns. With a choice, the runnable queue pair
- * number choice % (number of runnable queue pairs) runs.
+ * Without a choice, HCAs take turns, and the runnable queue pairs of an HCA take turns. With a choice, the runnable
+ * queue pair number choice % (number of runnable queue pairs) runs.
  */
 struct soft_step {
 	uint64_t now_ns; /**< time of the virtual clock, which starts at 0 */
@@ -53,8 +61,8 @@ struct soft_step {
 };
 
 /**
- * A capture: the packets that a port sends and receives, in a file of the format pcapng. The file is complete when the capture
- * of its last port has stopped, or the process has ended.
+ * A capture: the packets that a port sends and receives, in a file of the format pcapng. The file is complete when the
+ * capture of its last port has stopped, or the process has ended.
  */
 struct soft_capture {
 	uint32_t port;   /**< port; 0: all ports of the HCA that are not captured yet */
@@ -74,8 +82,10 @@ struct soft_inject {
 enum soft_inject_outcome {
 	SOFT_INJECT_DELIVERED = 0, /**< the packet reached its queue pair, which accepts or drops it */
 	SOFT_INJECT_MALFORMED = 1, /**< the bytes are no valid packet: counted in rcv_errors */
-	SOFT_INJECT_STRAY = 2,     /**< the packet has another port's destination, or an unknown source LID: counted in rcv_dropped */
-	SOFT_INJECT_NO_QP = 3,     /**< no such queue pair, or the multicast group has no member at the port: counted in rcv_dropped */
+	SOFT_INJECT_STRAY = 2,     /**< the packet has another port's destination, or an unknown source LID: counted in
+				    * rcv_dropped */
+	SOFT_INJECT_NO_QP = 3,     /**< no such queue pair, or the multicast group has no member at the port: counted in
+				    * rcv_dropped */
 	SOFT_INJECT_NO_ROOM = 4,   /**< the link holds as many packets as it can */
 	SOFT_INJECT_DOWN = 5,      /**< the port is not Active */
 };
@@ -92,15 +102,17 @@ enum soft_fault_action {
 	SOFT_FAULT_DUPLICATE = 2, /**< the packet arrives twice */
 	SOFT_FAULT_HOLD = 3,      /**< the packet arrives after `by` later packets of its flow */
 	SOFT_FAULT_DELAY = 4,     /**< the packet arrives `delay_ns` later */
-	SOFT_FAULT_CORRUPT = 5,   /**< some bits of the packet change: the far port finds a wrong CRC, drops the packet and counts it */
-	SOFT_FAULT_NAK = 6,       /**< a request of an RC queue pair: the responder does not execute the request and answers with `code`.
-				   * Unless `code` is RNR or a sequence error, the responder also changes to Error, as after a NAK
-				   * of its own */
+	SOFT_FAULT_CORRUPT = 5,   /**< some bits of the packet change: the far port finds a wrong CRC, drops the packet
+				   * and counts it */
+	SOFT_FAULT_NAK = 6,       /**< a request of an RC queue pair: the responder does not execute the request and
+				   * answers with `code`. Unless `code` is RNR or a sequence error, the responder also
+				   * changes to Error, as after a NAK of its own */
 	/* With the following actions the packet itself arrives. */
 	SOFT_FAULT_PORT_DOWN = 7,    /**< the port's cable is pulled at this end */
 	SOFT_FAULT_PORT_UP = 8,      /**< the port's cable is plugged in again */
 	SOFT_FAULT_REMOVE = 9,       /**< the HCA disappears without notice */
-	SOFT_FAULT_RAISE = 10,       /**< the event `code` of the queue pair, its send completion queue, the port or HCA is raised */
+	SOFT_FAULT_RAISE = 10,       /**< the event `code` of the queue pair, its send completion queue, the port or HCA
+				      * is raised */
 	SOFT_FAULT_CQ_OVERFLOW = 11, /**< the queue pair's send completion queue overflows */
 	/* The following action concerns no packet. */
 	SOFT_FAULT_ALLOC = 12, /**< an allocation fails: of a completion queue, queue pair, its rings or responder
@@ -123,10 +135,10 @@ enum soft_fault_match {
 #define SOFT_NEVER UINT32_MAX /**< value of soft_fault.chance: the rule never applies */
 
 /**
- * A fault rule. The rule applies to the packets number n to n + count - 1 of a flow that fulfil all conditions; packets are
- * counted from 1 since the queue pair left Reset. The first rule that applies to a packet takes effect. Whether a rule with a
- * chance applies depends only on the seeds of rule and HCA, the HCA's number, the rule's position, the flow (the queue pair's
- * number in the order of creation, and which of its two flows) and the packet's number.
+ * A fault rule. The rule applies to the packets number n to n + count - 1 of a flow that fulfil all conditions; packets
+ * are counted from 1 since the queue pair left Reset. The first rule that applies to a packet takes effect. Whether a
+ * rule with a chance applies depends only on the seeds of rule and HCA, the HCA's number, the rule's position, the flow
+ * (the queue pair's number in the order of creation, and which of its two flows) and the packet's number.
  */
 struct soft_fault {
 	uint32_t action;  /**< enum soft_fault_action */

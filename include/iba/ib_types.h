@@ -6,14 +6,14 @@
  * The types of memory, queues, queue pairs and work requests are in ib_verbs.h. A channel driver includes both headers
  * through ib_al.h, an HCA vendor's module through ib_hca.h.
  *
- * This header needs no function of the library. Names and values follow the InfiniBand Architecture Specification, Volume 1
- * ("IBTA", with its clause). "seed 000" is the guide to the locking of the InfiniBand midlayer; "seed 004" is the chapter on
- * InfiniBand in Linux (verbs), with its name there. Integers are in host byte order and lengths in bytes unless a field says
- * otherwise.
+ * This header needs no function of the library. Names and values follow the InfiniBand Architecture Specification,
+ * Volume 1 ("IBTA", with its clause). "seed 000" is the guide to the locking of the InfiniBand midlayer; "seed 004" is
+ * the chapter on InfiniBand in Linux (verbs), with its name there. Integers are in host byte order and lengths in bytes
+ * unless a field says otherwise.
  *
- * Every struct that a caller fills in works with designated initialisers: a member that is not named is zero, and zero is
- * the usual choice. A struct that ends in `reserved` is refused with #AL_INVALID_PARAMETER if `reserved` is not zero, so that
- * a later version can give the member a meaning.
+ * Every struct that a caller fills in works with designated initialisers: a member that is not named is zero, and zero
+ * is the usual choice. A struct that ends in `reserved` is refused with #AL_INVALID_PARAMETER if `reserved` is not
+ * zero, so that a later version can give the member a meaning.
  */
 #ifndef IBA_IB_TYPES_H
 #define IBA_IB_TYPES_H
@@ -29,8 +29,8 @@ extern "C" {
 /* ------------------------------------------------------------------ status */
 
 /**
- * Every status: X(name, value, text). Statuses are grouped by the part that has failed: the call, the object, the port, the
- * HCA or its module, the connection to the agent. Values are stable.
+ * Every status: X(name, value, text). Statuses are grouped by the part that has failed: the call, the object, the port,
+ * the HCA or its module, the connection to the agent. Values are stable.
  */
 #define AL_STATUS_LIST(X) \
 	X(AL_SUCCESS, 0, "success") \
@@ -89,7 +89,10 @@ extern "C" {
 	X(AL_INVALID_DESCRIPTOR, 132, "the descriptor is no memfd that is sealed against shrinking") \
 	X(AL_AGENT_UNTRUSTED, 133, "the agent is another user's, whom this program does not trust with its memory")
 
-/** The result of a function. Results behind pointers are written only with #AL_SUCCESS, unless a function says otherwise. */
+/**
+ * The result of a function. Results behind pointers are written only with #AL_SUCCESS, unless a function says
+ * otherwise.
+ */
 typedef enum al_status {
 #define IBA_ENUM_VALUE(name, value, text) name = value,
 	AL_STATUS_LIST(IBA_ENUM_VALUE)
@@ -146,7 +149,8 @@ typedef struct al_srq *al_srq_h;                    /**< shared receive queue, I
 typedef struct al_qp *al_qp_h;                      /**< queue pair, IBTA 10.2.4 */
 typedef struct al_eec *al_eec_h;                    /**< end-to-end context of reliable datagram, IBTA 10.2.7 */
 typedef struct al_mcast *al_mcast_h;                /**< a queue pair's membership in a multicast group */
-typedef struct al_pnp *al_pnp_h;                    /**< registration for arrival and removal of HCAs, and port events */
+typedef struct al_pnp *al_pnp_h;                    /**< registration for arrival and removal of HCAs, and port
+						     * events */
 typedef struct al_event_handler *al_event_handler_h; /**< registration for asynchronous events */
 typedef struct al_channel *al_channel_h;            /**< event queue with a descriptor, in place of callbacks */
 typedef struct al_mad_svc *al_mad_svc_h;            /**< registration for management datagrams */
@@ -294,7 +298,7 @@ struct ib_ah_attr {
 	uint8_t sl;                 /**< service level, 0 to 15 */
 	uint8_t src_path_bits;      /**< low bits of the source LID, less than 2^LMC */
 	uint8_t static_rate;        /**< enum ib_rate */
-	uint8_t port_num;           /**< port of the HCA to send from, from 1 */
+	uint8_t port_num;           /**< port of the HCA to send from, from 1; of a switch 0 */
 	bool is_global;             /**< send a GRH; necessary for multicast, other subnets, and on Ethernet */
 	uint8_t pad;                /**< zero */
 	uint64_t reserved[4];       /**< zero */
@@ -351,16 +355,24 @@ enum ib_ca_cap {
 typedef enum ib_atomic_cap { IB_ATOMIC_CAP_LIST(IBA_ENUM_VALUE) } ib_atomic_cap;
 
 /**
- * Attributes of an HCA (al_query_ca(); IBTA 11.2.1.2), which only al_modify_ca() changes. Maxima are exact: a request for more
- * is refused.
+ * Attributes of an HCA (al_query_ca(); IBTA 11.2.1.2), which only al_modify_ca() changes. Maxima
+ * are exact: a request for more is refused.
  *
- * For a program that uses an agent's HCA, each maximum is the least of three limits at the time of the query: the HCA's, its
- * user-mode provider's, and the agent's for this program (`ibal.conf(5)`, [ald client], or [ald user] if that is less).
- * max_pd, max_mr, max_cq and max_qp count the program's own objects on all HCAs of the agent. max_mr_size is the sum of the
- * memory that the program may register. max_cqe and max_qp_wr are the sizes of a single queue, without elements or inline
- * data, that uses all the memory for the program's queues. The programs of a user share the user's limit, so the objects of
- * that user's other programs reduce it. atomic_cap is at most #IB_ATOMIC_HCA: the agent copies memory, and its copies are not
- * atomic with respect to the processor.
+ * For a program that uses an agent's HCA, each maximum is the least of three limits at the time of
+ * the query: the HCA's, its user-mode provider's, and the agent's for this program (`ibal.conf(5)`,
+ * [ald client], or [ald user] if that is less). max_pd, max_mr, max_cq and max_qp count the
+ * program's own objects on all HCAs of the agent. max_mr_size is the sum of the memory that the
+ * program may register. max_cqe and max_qp_wr are the sizes of a single queue, without elements or
+ * inline data, that uses all the memory for the program's queues. The programs of a user share the
+ * user's limit, so the objects of that user's other programs reduce it. atomic_cap is at most
+ * #IB_ATOMIC_HCA: the agent copies memory, and its copies are not atomic with respect to the
+ * processor.
+ *
+ * A switch (node_type) is opened and queried as an HCA is, and has special queue pairs only. Its
+ * port 0 is the switch itself: the one port with LIDs, GIDs, P_Keys of its own, QP0 and QP1. Its
+ * ports 1 to num_ports are external ports, which have a state and counters. al_get_ca_guids(), PnP
+ * and snapshots name HCAs only; al_open_ca() opens a switch by its GUID. Programs with an agent get
+ * no special queue pairs, of HCAs neither.
  */
 struct ib_ca_attr {
 	uint64_t node_guid;         /**< identifies the HCA (SAS deviation 7) */
@@ -368,7 +380,8 @@ struct ib_ca_attr {
 	uint32_t vendor_id;         /**< IEEE OUI, 24 bits */
 	uint32_t vendor_part_id;    /**< vendor's device id */
 	uint32_t hw_ver;            /**< hardware revision */
-	uint32_t num_ports;         /**< ports are numbered from 1 */
+	uint32_t num_ports; /**< ports are numbered from 1; a switch has a port 0 besides, which
+			       num_ports does not count */
 	uint32_t num_comp_vectors;  /**< completion vectors, 1 to 2048: completion callbacks that may run at once */
 	uint32_t caps;              /**< enum ib_ca_cap */
 	ib_atomic_cap atomic_cap;        /**< plain 64-bit atomics */
@@ -409,7 +422,10 @@ struct ib_ca_attr {
 	uint32_t max_total_mcast_qp_attach; /**< memberships of queue pairs in all groups together */
 	uint32_t max_pkeys;         /**< entries of a port's P_Key table */
 	uint32_t local_ca_ack_delay; /**< 4.096 us * 2^n, IBTA 11.2.1.2 */
-	uint64_t reserved[4];       /**< zero */
+	ib_node_type node_type; /**< #IB_NODE_CA or #IB_NODE_SWITCH; a module that returns 0 has an
+				   HCA */
+	uint32_t pad;           /**< zero */
+	uint64_t reserved[3];   /**< zero */
 };
 
 /** Attributes that al_modify_ca() changes: bits. */
@@ -449,7 +465,8 @@ enum ib_port_cap {
 	IB_PORT_CAP_MCAST_FDB_TOP = 1 << 30, /**< SwitchInfo.MulticastFDBTop */
 };
 
-/** Management classes of a port that the Access Layer serves (SAS deviation 4): bits of ib_port_attr.ci_caps. */
+/** Management classes of a port that the Access Layer serves (SAS deviation 4): bits of
+ * ib_port_attr.ci_caps. A port without a bit has an agent of its own for the class, or none. */
 enum ci_port_cap {
 	CI_PORT_SMA_IN_AL = 1 << 0, /**< the Access Layer answers subnet management packets, with ci_local_mad's help */
 	CI_PORT_PMA_IN_AL = 1 << 1, /**< the Access Layer answers performance management packets */
@@ -468,7 +485,8 @@ struct ib_port_counters {
 	uint64_t xmit_discards;      /**< packets not sent: port down, faults */
 	uint64_t rcv_errors;         /**< packets received with an error */
 	uint64_t rcv_dropped;        /**< packets dropped without a response: no such queue pair, wrong state or key;
-					  *   UC, UD: no receive request, or a receive request that is too short for the message */
+					  *   UC, UD: no receive request, or a receive request that is too short for the
+					  *   message */
 	uint64_t xmit_wait;          /**< ticks with data to send and nothing sent */
 	uint64_t retransmits;        /**< packets sent again */
 	uint64_t rnr_naks;           /**< receiver-not-ready NAKs sent */
@@ -509,7 +527,8 @@ struct ib_port_attr {
 	uint32_t pkey_tbl_len;       /**< entries of the P_Key table, 1 to 65536 */
 	uint32_t bad_pkey_cntr;      /**< P_Key violations */
 	uint32_t qkey_viol_cntr;     /**< Q_Key violations */
-	uint16_t lid;                /**< Armed, Active: 0 to #IB_LID_UNICAST_LAST; before a LID is assigned: the adapter's value, 0 or #IB_LID_PERMISSIVE */
+	uint16_t lid;                /**< Armed, Active: 0 to #IB_LID_UNICAST_LAST; before a LID is assigned: the
+				      * adapter's value, 0 or #IB_LID_PERMISSIVE */
 	uint16_t sm_lid;             /**< LID of the master subnet manager */
 	uint8_t lmc;                 /**< the port answers 2^lmc LIDs from lid */
 	uint8_t sm_sl;               /**< service level to the subnet manager */
@@ -543,8 +562,8 @@ struct ib_port_modify {
 /* ------------------------------------------------------------------- events */
 
 /**
- * Asynchronous events, IBTA 11.6.3: X(name, value, text, object). object is the kind of object to which an affiliated event
- * belongs, or #AL_OBJ_NONE for an unaffiliated event, of a port or the HCA.
+ * Asynchronous events, IBTA 11.6.3: X(name, value, text, object). object is the kind of object to which an affiliated
+ * event belongs, or #AL_OBJ_NONE for an unaffiliated event, of a port or the HCA.
  */
 #define IB_EVENT_LIST(X) \
 	X(IB_EVENT_CQ_ERR, 0, "CQ error", AL_OBJ_CQ) \
@@ -582,7 +601,7 @@ struct al_event {
 	al_object_type object;  /**< kind of the object to which the event belongs; #AL_OBJ_NONE: the port or the HCA */
 	void *object_context;   /**< context given at the object's creation */
 	uint64_t ca_guid;       /**< node GUID of the HCA */
-	uint8_t port_num;       /**< port, from 1; 0: the HCA */
+	uint8_t port_num;       /**< port, from 1; 0: the HCA, or port 0 of a switch */
 	uint8_t pad[7];         /**< zero */
 };
 

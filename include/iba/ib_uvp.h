@@ -5,44 +5,45 @@
  *
  * When applications use an HCA through the agent, the vendor's module runs in the agent, and the vendor's user-mode
  * provider (UVP), a shared object in the `uvp` directory, runs in the application. A provider is optional: without a
- * provider, and for every member that a provider leaves NULL, the Access Layer sends the request to the agent (SAS 2.4, the
- * Software Architecture Specification of the HCA driver). A provider does not contact its module directly: the Access Layer
- * carries data between the two (struct uvp_call).
+ * provider, and for every member that a provider leaves NULL, the Access Layer sends the request to the agent (SAS 2.4,
+ * the Software Architecture Specification of the HCA driver). A provider does not contact its module directly: the
+ * Access Layer carries data between the two (struct uvp_call).
  *
  * **Pairs.** Every operation of struct ci_interface that creates, modifies, queries or destroys has a pre-hook, called
- * before the request to the agent, and a post-hook, called after the request. Both run in the calling thread, and both are
- * optional. Order:
- * -# `pre_x(object, ..., call)` allocates the provider's resources. If the operation carries data, the pre-hook may put data
- *    and descriptors for the module into `call`. A failure ends the operation with the pre-hook's status: no request is sent,
- *    and the post-hook is not called, so a pre-hook that fails has released its own resources. A pre-hook that sets
- *    `call->done` completes the operation without the agent; the operation continues as if the agent had succeeded.
- * -# The agent checks the request, counts it against its limits, and calls the module. The module gets the content of `call`
- *    in its struct ci_udata, and returns data through struct ci_udata. Attributes that are in and out hold the module's values
- *    from here on.
- * -# `post_x(object, ..., status, call)` is called exactly when the pre-hook succeeded or is absent. status is the outcome:
- *    the post-hook keeps or releases the pre-hook's resources, and takes the module's data and descriptors from `call`. Two
- *    failures arise in the application only, without the agent or the module: the content of `call` can not be sent
- *    (#AL_INVALID_PARAMETER), and the module's descriptors exceed this process's limit (#AL_INSUFFICIENT_RESOURCES; the
- *    created object is destroyed at the agent again).
+ * before the request to the agent, and a post-hook, called after the request. Both run in the calling thread, and both
+ * are optional. Order:
+ * -# `pre_x(object, ..., call)` allocates the provider's resources. If the operation carries data, the pre-hook may put
+ *    data and descriptors for the module into `call`. A failure ends the operation with the pre-hook's status: no
+ *    request is sent, and the post-hook is not called, so a pre-hook that fails has released its own resources. A
+ *    pre-hook that sets `call->done` completes the operation without the agent; the operation continues as if the agent
+ *    had succeeded.
+ * -# The agent checks the request, counts it against its limits, and calls the module. The module gets the content of
+ *    `call` in its struct ci_udata, and returns data through struct ci_udata. Attributes that are in and out hold the
+ *    module's values from here on.
+ * -# `post_x(object, ..., status, call)` is called exactly when the pre-hook succeeded or is absent. status is the
+ *    outcome: the post-hook keeps or releases the pre-hook's resources, and takes the module's data and descriptors
+ *    from `call`. Two failures arise in the application only, without the agent or the module: the content of `call`
+ *    can not be sent (#AL_INVALID_PARAMETER), and the module's descriptors exceed this process's limit
+ *    (#AL_INSUFFICIENT_RESOURCES; the created object is destroyed at the agent again).
  *
- * **Operations that carry data.** Data and descriptors cross with the operations whose member of struct ci_interface has a
- * struct ci_udata, and with open_ca (the module gets the data in um_open_ca). The operations of address handles are an
- * exception: address handles stay in the process. In the pre-hook of any other operation, data for the module or room for
- * the module's data in `call` is an error, which is logged: the operation fails with #AL_INVALID_PARAMETER; an operation that
- * destroys an object continues without the data.
+ * **Operations that carry data.** Data and descriptors cross with the operations whose member of struct ci_interface
+ * has a struct ci_udata, and with open_ca (the module gets the data in um_open_ca). The operations of address handles
+ * are an exception: address handles stay in the process. In the pre-hook of any other operation, data for the module or
+ * room for the module's data in `call` is an error, which is logged: the operation fails with #AL_INVALID_PARAMETER; an
+ * operation that destroys an object continues without the data.
  *
  * Post-hooks of operations that create return a status, which counts only if the agent succeeded: with a failure (for
- * example of a mapping) the Access Layer destroys the object at the agent, without hooks, and the operation fails with the
- * post-hook's status. All other post-hooks return nothing: steps that can fail belong in the pre-hook. Hooks of operations
- * that destroy an object can not fail.
+ * example of a mapping) the Access Layer destroys the object at the agent, without hooks, and the operation fails with
+ * the post-hook's status. All other post-hooks return nothing: steps that can fail belong in the pre-hook. Hooks of
+ * operations that destroy an object can not fail.
  *
- * **Direct hooks** have the types of struct ci_interface and replace the operation: no request is sent. A direct hook must
- * not block. An operation of the data path without a direct hook waits for the agent. The Access Layer treats exactly these
- * operations as operations that may block (ci_interface.may_block).
+ * **Direct hooks** have the types of struct ci_interface and replace the operation: no request is sent. A direct hook
+ * must not block. An operation of the data path without a direct hook waits for the agent. The Access Layer treats
+ * exactly these operations as operations that may block (ci_interface.may_block).
  *
  * **Objects.** The hooks get the structs of ib_hca.h: struct ci_cq and so on. A provider's own struct begins with the
- * matching struct, and has the size that uvp_interface.obj_size names. Numbers and keys in the structs (qp_num, lkey, rkey,
- * srqn, cqe, cap) are the module's, and are filled in when the post-hook of a creation is called.
+ * matching struct, and has the size that uvp_interface.obj_size names. Numbers and keys in the structs (qp_num, lkey,
+ * rkey, srqn, cqe, cap) are the module's, and are filled in when the post-hook of a creation is called.
  *
  * **Context and reentrancy** are those of the operation in ib_hca.h: hooks of atomic operations must not block.
  */
@@ -71,11 +72,13 @@ struct uvp_call {
 	uint8_t pad[7];          /**< zero */
 	void *in;                /**< pre-hook: room of #UVP_MAX_DATA bytes for data to the module, zeroed */
 	uint32_t in_len;         /**< pre-hook: bytes that the hook has written to in; 0 at first */
-	uint32_t out_room;       /**< pre-hook: most bytes that the module may return, up to #UVP_MAX_DATA; 0 at first */
+	uint32_t out_room;       /**< pre-hook: most bytes that the module may return, up to #UVP_MAX_DATA; 0 at
+				  * first */
 	const void *out;         /**< post-hook: data from the module, valid during the hook; NULL: none */
 	uint32_t out_len;        /**< post-hook: bytes of out */
 	uint32_t num_in_fds;     /**< pre-hook: number of descriptors in in_fds */
-	int in_fds[UVP_MAX_FDS]; /**< pre-hook: descriptors for the module; the provider keeps them open until the post-hook and closes them */
+	int in_fds[UVP_MAX_FDS]; /**< pre-hook: descriptors for the module; the provider keeps them open until the
+				  * post-hook and closes them */
 	uint32_t num_out_fds;    /**< post-hook: number of descriptors in out_fds */
 	uint32_t pad2;           /**< zero */
 	int out_fds[UVP_MAX_FDS]; /**< post-hook: descriptors from the module; the provider closes them */
@@ -84,12 +87,14 @@ struct uvp_call {
 
 /** The table of hooks. A NULL member means that the provider lacks the hook. */
 struct uvp_interface {
-	uint32_t size;      /**< sizeof(struct uvp_interface) as the provider was built; members beyond the size count as NULL */
+	uint32_t size;      /**< sizeof(struct uvp_interface) as the provider was built; members beyond the size count
+			     * as NULL */
 	uint16_t abi_major; /**< #UVP_ABI_MAJOR */
 	uint16_t abi_minor; /**< #UVP_ABI_MINOR */
 	uint32_t flags;     /**< enum ci_interface_flags, for the direct hooks: #CI_SERIALISE_CQ or 0 */
 	uint32_t pad;       /**< zero */
-	uint32_t obj_size[CI_OBJ_KINDS]; /**< bytes of the provider's struct per kind; 0: the size of the struct in ib_hca.h */
+	uint32_t obj_size[CI_OBJ_KINDS]; /**< bytes of the provider's struct per kind; 0: the size of the struct in
+					  * ib_hca.h */
 
 	/* HCA */
 
@@ -378,7 +383,9 @@ struct uvp_interface {
 	void (*post_detach_mcast)(struct ci_qp *qp, const ib_gid *gid, uint16_t mlid, al_status status,
 				  struct uvp_call *call);
 
-	/* the data path: direct hooks, with the contracts of the members of struct ci_interface that have their names */
+	/*
+	 * the data path: direct hooks, with the contracts of the members of struct ci_interface that have their names
+	 */
 
 	/** Atomic. Posts the bind of a window of type 1; sets mw->rkey. */
 	al_status (*bind_mw)(struct ci_qp *qp, struct ci_mw *mw, struct ci_mr *mr, const struct ib_mw_bind *bind);
@@ -409,7 +416,10 @@ struct uvp_module {
 	uint32_t flags;      /**< zero */
 	uint32_t pad;        /**< zero */
 	const struct uvp_interface *ops; /**< the hooks */
-	/** Called after loading, before the first hook. A failure is logged, and the HCA is used without the provider. Optional. */
+	/**
+	 * Called after loading, before the first hook. A failure is logged, and the HCA is used without the provider.
+	 * Optional.
+	 */
 	al_status (*init)(void);
 	/** Called before unloading, when no object exists. Optional. */
 	void (*cleanup)(void);

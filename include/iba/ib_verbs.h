@@ -3,10 +3,10 @@
  * @file ib_verbs.h
  * @brief Types of the verbs: memory, completion queues, queue pairs, work requests and completions.
  *
- * This header needs no function of the library. Names, units and reserved fields follow ib_types.h; "IBTA" is the InfiniBand
- * Architecture Specification, Volume 1, with its clause; "seed 001" are the NDKPI requirements for completion handling, "seed
- * 004" is the chapter on InfiniBand in Linux (verbs), with its name there; "SAS" is the Software Architecture Specification of
- * the HCA driver (seed 003).
+ * This header needs no function of the library. Names, units and reserved fields follow ib_types.h; "IBTA" is the
+ * InfiniBand Architecture Specification, Volume 1, with its clause; "seed 001" are the NDKPI requirements for
+ * completion handling, "seed 004" is the chapter on InfiniBand in Linux (verbs), with its name there; "SAS" is the
+ * Software Architecture Specification of the HCA driver (seed 003).
  */
 #ifndef IBA_IB_VERBS_H
 #define IBA_IB_VERBS_H
@@ -21,7 +21,8 @@ extern "C" {
 
 /** Permissions of a region, window or queue pair: bits (IBTA 10.6.3). Local read is always granted. */
 enum ib_access {
-	IB_ACCESS_LOCAL_WRITE = 1 << 0,   /**< the HCA may write for local requests; necessary for remote write and atomics */
+	IB_ACCESS_LOCAL_WRITE = 1 << 0,   /**< the HCA may write for local requests; necessary for remote write and
+					   * atomics */
 	IB_ACCESS_REMOTE_WRITE = 1 << 1,  /**< peers may write */
 	IB_ACCESS_REMOTE_READ = 1 << 2,   /**< peers may read */
 	IB_ACCESS_REMOTE_ATOMIC = 1 << 3, /**< peers may do atomics */
@@ -132,7 +133,8 @@ typedef enum ib_dma_direction { IB_DMA_DIRECTION_LIST(IBA_ENUM_VALUE) } ib_dma_d
 /** Attributes of a DMA mapping (seed 004, dma_attrs): bits. */
 enum ib_dma_attr {
 	IB_DMA_WEAK_ORDERING = 1 << 0, /**< reads and writes may pass each other */
-	IB_DMA_SKIP_CPU_SYNC = 1 << 1, /**< the map transfers no ownership: the caller synchronises with al_dma_sync_* */
+	IB_DMA_SKIP_CPU_SYNC = 1 << 1, /**< the map transfers no ownership: the caller synchronises with
+					* al_dma_sync_* */
 };
 
 /** Element of a scatter/gather list to map for DMA (seed 004, ib_dma_map_sg). */
@@ -152,9 +154,9 @@ struct ib_dma_sg {
 	X(AL_ARM_SOLICITED, 2, "solicited") \
 	X(AL_ARM_ANY, 3, "any")
 /**
- * Type of an arm: the completions that satisfy the arm. #AL_ARM_ERRORS: completions in error. #AL_ARM_SOLICITED: completions
- * in error, and receives of messages sent with #IB_SEND_SOLICITED. #AL_ARM_ANY: every completion. #AL_ARM_NONE is refused as
- * an argument; al_query_cq() returns #AL_ARM_NONE for a queue that is not armed.
+ * Type of an arm: the completions that satisfy the arm. #AL_ARM_ERRORS: completions in error. #AL_ARM_SOLICITED:
+ * completions in error, and receives of messages sent with #IB_SEND_SOLICITED. #AL_ARM_ANY: every completion.
+ * #AL_ARM_NONE is refused as an argument; al_query_cq() returns #AL_ARM_NONE for a queue that is not armed.
  */
 typedef enum al_arm { AL_ARM_LIST(IBA_ENUM_VALUE) } al_arm;
 
@@ -163,9 +165,9 @@ typedef enum al_arm { AL_ARM_LIST(IBA_ENUM_VALUE) } al_arm;
 	X(AL_CQ_NOTIFY_PENDING, 0, "pending") \
 	X(AL_CQ_NOTIFY_NEXT, 1, "next")
 /**
- * Notification mode: whether completions already in the queue satisfy an arm. #AL_CQ_NOTIFY_PENDING (seed 001): a completion
- * that is newer than the last notification satisfies an arm of any type at once. #AL_CQ_NOTIFY_NEXT (seed 004, IBTA
- * 11.4.2.2): only completions that are added after the call satisfy the arm.
+ * Notification mode: whether completions already in the queue satisfy an arm. #AL_CQ_NOTIFY_PENDING (seed 001): a
+ * completion that is newer than the last notification satisfies an arm of any type at once. #AL_CQ_NOTIFY_NEXT (seed
+ * 004, IBTA 11.4.2.2): only completions that are added after the call satisfy the arm.
  */
 typedef enum al_cq_notify { AL_CQ_NOTIFY_LIST(IBA_ENUM_VALUE) } al_cq_notify;
 
@@ -226,9 +228,11 @@ enum ib_wc_flags {
 struct ib_wc {
 	uint64_t wr_id;       /**< wr_id of the request */
 	void *qp_context;     /**< context given at the queue pair's creation */
-	ib_wc_status status;  /**< unless #IB_WC_SUCCESS, only wr_id, qp_context, qp_num and vendor_err are defined besides */
+	ib_wc_status status;  /**< unless #IB_WC_SUCCESS, only wr_id, qp_context, qp_num and vendor_err are defined
+			       * besides */
 	ib_wc_opcode opcode;  /**< operation */
-	uint32_t byte_len;    /**< bytes received, read or returned by an atomic; for datagrams including the GRH area */
+	uint32_t byte_len;    /**< bytes received, read or returned by an atomic; for datagrams including the GRH
+			       * area */
 	uint32_t wc_flags;    /**< enum ib_wc_flags */
 	uint32_t imm_data;    /**< immediate data: the sender's value */
 	uint32_t invalidated_rkey; /**< key that the peer's send invalidated */
@@ -239,13 +243,15 @@ struct ib_wc {
 	uint16_t slid;        /**< datagrams: source LID */
 	uint8_t sl;           /**< datagrams: service level */
 	uint8_t dlid_path_bits; /**< datagrams: low bits of the destination LID */
-	uint8_t port_num;     /**< datagrams: port that received the datagram */
+	uint8_t port_num; /**< datagrams: port that received the datagram; of a switch the external
+			     port that the datagram came in by, or 0 */
 	uint8_t pad[5];       /**< zero */
 };
 
 /** Attributes of a completion queue at its creation. */
 struct al_cq_init {
-	uint32_t cqe;           /**< in: requested entries, at least 1; out: granted entries, or the limit if it was exceeded */
+	uint32_t cqe;           /**< in: requested entries, at least 1; out: granted entries, or the limit if it was
+				 * exceeded */
 	uint32_t comp_vector;   /**< completion vector, less than ib_ca_attr.num_comp_vectors */
 	al_cq_notify notify;    /**< notification mode */
 	al_channel_h channel;   /**< channel for notifications and events; NULL: callbacks deliver them */
@@ -260,7 +266,8 @@ struct al_cq_attr {
 	al_arm armed;           /**< type of the arm that is not satisfied yet; #AL_ARM_NONE: the queue is not armed */
 	uint32_t count;         /**< number of completions in the queue now */
 	uint16_t moderation_count;  /**< completions after which a notification follows; 0 and 1: each completion */
-	uint16_t moderation_period; /**< microseconds after the first of these completions until the notification; 0: count alone decides */
+	uint16_t moderation_period; /**< microseconds after the first of these completions until the notification; 0:
+				     * count alone decides */
 	bool overflowed;        /**< the queue has overflowed and can only be destroyed */
 	uint8_t pad[7];         /**< zero */
 	uint64_t reserved[4];   /**< zero */
@@ -311,7 +318,10 @@ typedef enum ib_qp_state {
 /** Path migration state. */
 typedef enum ib_mig_state { IB_MIG_STATE_LIST(IBA_ENUM_VALUE) } ib_mig_state;
 
-/** Sizes of a queue pair. At creation in: requested sizes; out: granted sizes, never less, or the limits if one was exceeded. */
+/**
+ * Sizes of a queue pair. At creation in: requested sizes; out: granted sizes, never less, or the limits if one was
+ * exceeded.
+ */
 struct ib_qp_cap {
 	uint32_t max_send_wr;     /**< send requests outstanding */
 	uint32_t max_recv_wr;     /**< receive requests outstanding; unused with an SRQ */
@@ -323,13 +333,16 @@ struct ib_qp_cap {
 /** Attributes of a queue pair at its creation (seed 004, ib_qp_init_attr; IBTA 11.2.4.1). */
 struct al_qp_init {
 	ib_qp_type qp_type;     /**< transport service */
-	bool sq_sig_all;        /**< every send request generates a completion; false: only requests with #IB_SEND_SIGNALED, and errors */
-	bool block_mcast_loopback; /**< as a member of a multicast group the queue pair receives no copy of its own datagrams */
+	bool sq_sig_all;        /**< every send request generates a completion; false: only requests with
+				 * #IB_SEND_SIGNALED, and errors */
+	bool block_mcast_loopback; /**< as a member of a multicast group the queue pair receives no copy of its own
+				    * datagrams */
 	uint8_t port_num;       /**< port of a special or raw queue pair; else 0 */
 	struct ib_qp_cap cap;   /**< sizes, written back */
 	al_cq_h send_cq;        /**< completions of the send queue; may be of another PD (SAS deviation 2) */
 	al_cq_h recv_cq;        /**< completions of the receive queue; may be send_cq */
-	al_srq_h srq;           /**< shared receive queue, of the queue pair's PD; NULL: the queue pair has its own receive queue */
+	al_srq_h srq;           /**< shared receive queue, of the queue pair's PD; NULL: the queue pair has its own
+				 * receive queue */
 	al_rdd_h rdd;           /**< reliable datagram domain (RD) */
 	al_xrcd_h xrcd;         /**< XRC domain (XRC-TGT) */
 	uint64_t reserved[4];   /**< zero */
@@ -351,7 +364,8 @@ struct ib_qp_attr {
 	struct ib_ah_attr alt_ah_attr; /**< alternate path */
 	uint16_t pkey_index;        /**< index in the port's P_Key table */
 	uint16_t alt_pkey_index;    /**< index in the alternate port's P_Key table */
-	bool en_sqd_async_notify;   /**< with a change to SQD: raise #IB_EVENT_SQ_DRAINED when the send queue is drained */
+	bool en_sqd_async_notify;   /**< with a change to SQD: raise #IB_EVENT_SQ_DRAINED when the send queue is
+				     * drained */
 	bool sq_draining;           /**< query in SQD: the send queue is still draining */
 	uint8_t max_rd_atomic;      /**< most outstanding reads and atomics as requester */
 	uint8_t max_dest_rd_atomic; /**< most outstanding reads and atomics as responder */
@@ -404,7 +418,8 @@ typedef enum ib_srq_type { IB_SRQ_TYPE_LIST(IBA_ENUM_VALUE) } ib_srq_type;
 struct ib_srq_attr {
 	uint32_t max_wr;      /**< requests outstanding; at creation and resize as in ib_qp_cap */
 	uint32_t max_sge;     /**< scatter elements of a request */
-	uint32_t srq_limit;   /**< number of requests below which #IB_EVENT_SRQ_LIMIT_REACHED is raised, once; 0: never */
+	uint32_t srq_limit;   /**< number of requests below which #IB_EVENT_SRQ_LIMIT_REACHED is raised, once; 0:
+			       * never */
 	uint32_t pad;         /**< zero */
 	uint64_t reserved[4]; /**< zero */
 };
@@ -479,7 +494,8 @@ enum ib_send_flags {
 	IB_SEND_FENCE = 1 << 0,     /**< start only when earlier reads and atomics of this queue are complete */
 	IB_SEND_SIGNALED = 1 << 1,  /**< generate a completion (with sq_sig_all every request does) */
 	IB_SEND_SOLICITED = 1 << 2, /**< ask for a solicited event at the receiver */
-	IB_SEND_INLINE = 1 << 3,    /**< copy the data during the post: the buffers need no key and may be reused after the return */
+	IB_SEND_INLINE = 1 << 3,    /**< copy the data during the post: the buffers need no key and may be reused after
+				     * the return */
 };
 
 /** Send request. A chain is linked by next. Posting does not modify the chain, and does not use it after the return. */
@@ -492,7 +508,8 @@ struct ib_send_wr {
 	uint32_t send_flags;           /**< enum ib_send_flags */
 	union {
 		uint32_t imm_data;        /**< with immediate: 32 bits for the receiver, in host byte order */
-		uint32_t invalidate_rkey; /**< send with invalidate: key of the peer; read with invalidate, local invalidate: local key */
+		uint32_t invalidate_rkey; /**< send with invalidate: key of the peer; read with invalidate, local
+					   * invalidate: local key */
 	} ex; /**< depends on the opcode */
 	union {
 		struct {
@@ -503,16 +520,20 @@ struct ib_send_wr {
 			uint64_t remote_addr;      /**< peer's address, a multiple of 8 */
 			uint64_t compare_add;      /**< value to compare with, or to add */
 			uint64_t swap;             /**< value to store if the comparison is equal */
-			uint64_t compare_add_mask; /**< masked compare and swap: bits to compare; masked add: boundaries of the fields */
+			uint64_t compare_add_mask; /**< masked compare and swap: bits to compare; masked add: boundaries
+						    * of the fields */
 			uint64_t swap_mask;        /**< masked compare and swap: bits to store */
 			uint32_t rkey;             /**< peer's key */
 		} atomic; /**< atomic operations */
 		struct {
 			al_ah_h ah;           /**< path; may be destroyed once the post has returned */
 			uint32_t remote_qpn;  /**< destination; #IB_QPN_MULTICAST for a multicast group */
-			uint32_t remote_qkey; /**< destination's Q_Key; with the top bit set, this queue pair's Q_Key is sent instead */
+			uint32_t remote_qkey; /**< destination's Q_Key; with the top bit set, this queue pair's Q_Key is
+					       * sent instead */
 			uint16_t pkey_index;  /**< QP1 only */
-			uint8_t port_num;     /**< QP0 and QP1 of a switch only */
+			uint8_t port_num; /**< QP0 of a switch: external port to leave by; 0: by the
+					     forwarding table, or to the switch itself. Else unused
+					   */
 		} ud; /**< datagrams */
 		struct {
 			uint32_t eecn;        /**< end-to-end context */
@@ -539,7 +560,9 @@ struct ib_send_wr {
 	uint32_t pad;         /**< zero */
 };
 
-/** Receive request. A chain is linked by next. Posting does not modify the chain, and does not use it after the return. */
+/**
+ * Receive request. A chain is linked by next. Posting does not modify the chain, and does not use it after the return.
+ */
 struct ib_recv_wr {
 	const struct ib_recv_wr *next; /**< next request; NULL: the chain ends */
 	uint64_t wr_id;                /**< copied to the completion */

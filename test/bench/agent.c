@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What an agent in between costs: an ald of the benchmark's own. The far end of the bandwidth is another process, this
- * program anew. What its clients' data path costs is in user.c.
+ * The cost of an agent in between: an ald of the benchmark's own. The far end of the bandwidth test is another
+ * process, which runs this program too. The cost of the clients' data path is in user.c.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 #include "test/bench/bench.h"
 
 #define CALLS   200
-#define RECORD  64 /* bytes, there and back */
+#define RECORD  64 /* bytes in each direction */
 #define GIB     (1ull << 30)
 #define SIZE    (1u << 20)
 #define BUFFERS 4
@@ -69,7 +69,7 @@ struct round_trip {
 	int echo;
 };
 
-/* Sends back what comes, until the other end is closed. */
+/* Starts a process that returns each message, until the other end is closed. */
 static int start_echo(pid_t *pid)
 {
 	char record[RECORD];
@@ -132,7 +132,10 @@ static void report_control(const struct bench_link *link)
 
 /* ---------------------------------------------------------- opening, registration */
 
-/* An opening in a process that has no connection to the agent yet: this program anew, which tells what it took. */
+/*
+ * Times an opening in a process that has no connection to the agent yet: a new process of this program, which reports
+ * the time.
+ */
 static double open_anew(void *arg, unsigned int n)
 {
 	double sum = 0, took;
@@ -213,7 +216,7 @@ static double register_here(void *arg, unsigned int n)
 	return register_one(arg, 1);
 }
 
-/* The pages of 1 GiB are all there. */
+/* All pages of the 1 GiB are in memory. */
 static void report_registration(const struct bench_link *link, const struct bench_link *plain)
 {
 	struct registration r = { { link->side[0].pd, plain->side[0].pd }, NULL };
@@ -236,7 +239,7 @@ static void report_registration(const struct bench_link *link, const struct benc
 
 /* ------------------------------------------------------------------- bandwidth */
 
-/* What the ends tell each other. */
+/* The numbers that the two ends exchange. */
 struct place {
 	uint64_t addr;
 	uint32_t rkey, qpn;
@@ -245,7 +248,7 @@ struct place {
 
 struct end {
 	struct bench_link link;
-	struct bench_side side; /* the one that is used */
+	struct bench_side side; /* the HCA in use */
 	uint64_t dma;
 	al_qp_h qp;
 	al_mr_h mr;
@@ -254,8 +257,10 @@ struct end {
 	struct place there;
 };
 
-/* One side of it, on that HCA, and connected with who is at the other end of the socket. Memory is what both the
- * process and the agent have mapped. */
+/*
+ * One end, on HCA `which`, connected with the end at the other side of the socket. Both the process and the agent map
+ * the memory.
+ */
 static void make_end(struct end *end, const char *agent, unsigned int which, int fd)
 {
 	struct al_mr_init mr = { .length = BUFFERS * SIZE, .access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE };
@@ -281,7 +286,7 @@ void bench_agent_far(const char *agent, int fd)
 	char byte;
 
 	make_end(&end, agent, 1, fd);
-	/* asked to look, and at last not asked any more */
+	/* each byte received asks for a check; the closed socket ends the loop */
 	while (send(fd, "", 1, MSG_NOSIGNAL) == 1 && recv(fd, &byte, 1, 0) == 1)
 		for (unsigned int i = 0; i < BUFFERS; i++)
 			if (end.mem[(i + 1) * SIZE - 1] != (uint8_t)byte)
@@ -291,7 +296,7 @@ void bench_agent_far(const char *agent, int fd)
 
 struct two {
 	struct end end;
-	uint8_t *target; /* of the copy */
+	uint8_t *target; /* target of the copy */
 	uint8_t round;
 	int fd;
 };
@@ -312,7 +317,7 @@ static double copy(void *arg, unsigned int n)
 	start = bench_now();
 	for (unsigned int i = 0; i < n; i++) {
 		memcpy(t->target + i % BUFFERS * SIZE, t->end.mem + i % BUFFERS * SIZE, SIZE);
-		__asm__ volatile("" ::: "memory"); /* each copy counts */
+		__asm__ volatile("" ::: "memory"); /* the compiler must not omit a copy */
 	}
 	return (bench_now() - start) / n;
 }

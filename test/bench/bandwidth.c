@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Large writes on the loop link against memcpy: of the same buffers in the same order, so that both find the caches
- * alike. Sources are written to between repetitions: nobody may guess that nothing changed.
+ * Large writes on the loop link, compared with memcpy of the same buffers in the same order, so that both find the
+ * caches alike. The sources are written between repetitions, so that no copy is of unchanged data.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "test/bench/bench.h"
 
 #define BUFFERS 4
-#define WINDOW 4 /* messages under way */
+#define WINDOW 4 /* outstanding messages */
 
 struct bandwidth {
 	struct bench_link link;
@@ -44,7 +44,7 @@ static double copy(void *arg, unsigned int n)
 		size_t at = i % BUFFERS * b->size;
 
 		memcpy(b->buf[1].addr + at, b->buf[0].addr + at, b->size);
-		__asm__ volatile("" ::: "memory"); /* each copy counts */
+		__asm__ volatile("" ::: "memory"); /* the compiler must not omit a copy */
 	}
 	start = bench_now() - start;
 	must_have_arrived(b);

@@ -121,7 +121,7 @@ double bench_locked_rmw(void *arg, unsigned int n)
 	return (bench_now() - start) / n;
 }
 
-/* ----------------------------------------------------------------- reporting */
+/* ----------------------------------------------------------------- reporting results */
 
 bool bench_wanted(const char *name)
 {
@@ -203,9 +203,9 @@ static void options(int argc, char **argv)
 		{ "quick", no_argument, NULL, 'q' },
 		{ "only", required_argument, NULL, 'o' },
 		{ "json", required_argument, NULL, 'j' },
-		{ "far", required_argument, NULL, 'f' },   /* for itself only */
-		{ "plain", required_argument, NULL, 'p' }, /* the same */
-		{ "agent", required_argument, NULL, 'a' }, /* the same */
+		{ "far", required_argument, NULL, 'f' },   /* for the benchmark's own processes only */
+		{ "plain", required_argument, NULL, 'p' }, /* likewise */
+		{ "agent", required_argument, NULL, 'a' }, /* likewise */
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -262,12 +262,12 @@ int main(int argc, char **argv)
 		puts("# --quick: that it runs; the figures mean nothing");
 	printf("%-28s %10s %-6s %10s %8s %-12s %s\n", "name", "value", "unit", "reference", "ratio", "target",
 	       "ok|short");
-	bench_many(); /* first: it looks at the memory of a process that has done nothing yet */
+	bench_many(); /* first: it measures the memory of a process that has done nothing yet */
 	bench_cost();
 	bench_message();
 	bench_bandwidth();
 	bench_object();
-	bench_user(); /* before the other: it says where the provider is, and that is read once */
+	bench_user(); /* before bench_agent(): it sets the path of providers, which the library reads once */
 	bench_agent();
 	if (json && (fputs("\n  ]\n}\n", json) < 0 || fclose(json)))
 		bench_fatal("the JSON file could not be written: %m");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the Access Layer adds to a post and to a poll: against an HCA whose operations do nothing. */
+/* The Access Layer's own cost of a post and of a poll, compared with an HCA whose operations do nothing. */
 #include <dlfcn.h>
 
 #include "test/bench/bench.h"
@@ -8,10 +8,10 @@
 #define CALLS 10000
 
 struct cost {
-	/* as the Access Layer has them */
+	/* called as the Access Layer calls it */
 	al_qp_h qp;
 	al_cq_h cq;
-	/* the operation itself: read anew for each call, as a table of operations is */
+	/* the operation itself: read anew for each call, as in a table of operations */
 	al_status (*volatile post_send)(struct ci_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad);
 	al_status (*volatile poll_cq)(struct ci_cq *cq, uint32_t num, struct ib_wc *wc, uint32_t *count);
 	struct ci_qp *ci_qp;
@@ -89,7 +89,7 @@ static void report(const char *name, struct cost *cost, bench_fn with, bench_fn 
 					  TARGET_VALUE_MOST, 10 });
 }
 
-/* The module is opened before the library does, to have its operations replaced by those above. */
+/* Opens the module before the library does, and replaces its operations by those above. */
 static struct fake *fake_prepare(void)
 {
 	void *module = dlopen(FAKE_SO, RTLD_NOW | RTLD_LOCAL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Queue pairs to measure on: two HCAs on the loop link, connected pairs, registered buffers. Nothing is timed here. */
+/*
+ * Queue pairs to measure on: two HCAs on the loop link, connected pairs, registered buffers. This file measures
+ * nothing.
+ */
 #include <stdlib.h>
 #include <string.h>
 

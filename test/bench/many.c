@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Many queue pairs: what an idle one costs in memory, and whether a post is slower among many. Two processes of their
- * own, one with ten queue pairs and one with a hundred thousand, are asked in turn, on the same processor, so that the
- * comparison is not one of two moments.
+ * Many queue pairs: the memory of an idle queue pair, and the time of a post among many. Two processes, one with ten
+ * queue pairs and one with a hundred thousand, are measured in turn on the same processor, so that both see the same
+ * disturbances.
  */
 #include <errno.h>
 #include <sched.h>
@@ -37,7 +37,7 @@ enum command {
 
 struct request {
 	enum command command;
-	int cpu; /* where to do it */
+	int cpu; /* processor to run on */
 };
 
 /* --------------------------------------------------------- within the process */
@@ -50,14 +50,14 @@ struct line {
 struct many {
 	struct bench_link link;
 	unsigned int num;  /* queue pairs */
-	unsigned int turn; /* of POST_ALL */
+	unsigned int turn; /* next queue pair of POST_ALL */
 	struct bench_buf buf[2];
 	double memory;
 	struct line *lines, *at;
 	struct end {
 		al_qp_h qp;
 		unsigned int side;
-	} *end;            /* in random order; of the first FEW each connection is whole */
+	} *end;            /* in random order; both ends of the first FEW connections are among the first */
 };
 
 static double resident(void)
@@ -71,7 +71,7 @@ static double resident(void)
 	return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
-/* Idle ones are those that were never used: in RTS, not one request posted. */
+/* Idle queue pairs were never used: they are in RTS, without one request posted. */
 static void connect_all(struct many *m)
 {
 	double before;
@@ -107,7 +107,7 @@ static void shuffle(struct many *m)
 	}
 }
 
-/* One cycle through all lines; a multiplicative order is one that no prefetcher follows. */
+/* Links all lines into one cycle, in a multiplicative order, which no prefetcher follows. */
 static void lines_make(struct many *m)
 {
 	uint32_t at = 0;
@@ -149,7 +149,7 @@ static void post_one(struct many *m, const struct end *end)
 	bench_must(al_post_send(end->qp, &wr, &bad));
 }
 
-/* Only posting is timed; between two batches everything is brought to its end. */
+/* Times only the posts; between two batches all requests complete. */
 static double post(struct many *m, unsigned int num, unsigned int *turn)
 {
 	double taken = 0;
@@ -180,7 +180,7 @@ static double answer(struct many *m, enum command command)
 	case MEMORY:
 		return m->memory;
 	case POST_FEW:
-		post(m, FEW, &turn); /* the other process has had the caches */
+		post(m, FEW, &turn); /* warms the caches, which the other process has used */
 		return post(m, FEW, &turn);
 	case POST_ALL:
 		post(m, FEW, &turn);
@@ -198,7 +198,7 @@ static void serve(unsigned int num, int from, int to)
 	struct request request;
 	double result;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* whatever ends the parent ends this, too */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* the process ends with its parent */
 	bench_link_open(&m.link, 4 * BATCH);
 	for (unsigned int i = 0; i < 2; i++)
 		bench_buf_make(m.link.side[i].pd, BYTES, &m.buf[i]);
@@ -234,7 +234,7 @@ static void worker_start(struct worker *w, unsigned int num)
 		close(in[1]);
 		close(out[0]);
 		serve(num, in[0], out[1]);
-		_exit(EXIT_SUCCESS); /* its queue pairs go with it */
+		_exit(EXIT_SUCCESS); /* its queue pairs end with it */
 	}
 	close(in[0]);
 	close(out[1]);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Small messages on the loop link, posted and polled by one thread: how many, and how soon. */
+/* Small messages on the loop link, posted and polled by one thread: rate and latency. */
 #include <string.h>
 
 #include <iba/ib_soft.h>
 #include "test/bench/bench.h"
 
-#define WINDOW 64       /* messages under way */
+#define WINDOW 64       /* outstanding messages */
 #define SIGNAL_EVERY 16
 #define BYTES 8
 #define MESSAGES 1024   /* per repetition, a multiple of SIGNAL_EVERY */
@@ -17,8 +17,8 @@ struct message {
 	al_qp_h qp[2];
 	struct bench_buf buf[2]; /* sent from buf[i] + 0, received in buf[i] + BYTES */
 	struct ib_sge sge[2];
-	struct ib_send_wr wr[2]; /* of qp[i], written once, as who sends many alike does */
-	uint64_t counter;        /* what the next message says */
+	struct ib_send_wr wr[2]; /* of qp[i], written once, as a sender of equal messages does */
+	uint64_t counter;        /* content of the next message */
 };
 
 static void prepare(struct message *m)
@@ -41,7 +41,7 @@ static void post(struct message *m, unsigned int from, ib_wr_opcode opcode, uint
 	bench_must(al_post_send(m->qp[from], &m->wr[from], &bad));
 }
 
-/* Posts num receives, all for the same place. */
+/* Posts num receives, all with the same target. */
 static void post_receives(struct message *m, unsigned int at, unsigned int num)
 {
 	struct ib_sge sge = { (uintptr_t)m->buf[at].addr + BYTES, BYTES, m->buf[at].lkey };
@@ -72,7 +72,7 @@ static void must_have_arrived(const struct message *m, unsigned int at)
 		bench_fatal("the last message has not arrived");
 }
 
-/* Chains of one. The peer does nothing at all: that is what an RDMA write is for. */
+/* Chains of one write. The peer does nothing, as is usual for RDMA writes. */
 static double write_rate(void *arg, unsigned int n)
 {
 	struct message *m = arg;
@@ -92,7 +92,7 @@ static double write_rate(void *arg, unsigned int n)
 	return start / n;
 }
 
-/* The receiver posts again what has completed; it has WINDOW receives posted before and after. */
+/* The receiver reposts each completed receive; WINDOW receives are posted before and after. */
 static double send_rate(void *arg, unsigned int n)
 {
 	struct message *m = arg;
@@ -117,7 +117,7 @@ static double send_rate(void *arg, unsigned int n)
 	return start / n;
 }
 
-/* One way of a ping-pong: the writer sees its completion, the other side its memory change. */
+/* One direction of a ping-pong: the writer polls its completion, and the other side polls its memory. */
 static double write_latency(void *arg, unsigned int n)
 {
 	struct message *m = arg;
@@ -136,7 +136,7 @@ static double write_latency(void *arg, unsigned int n)
 	return (bench_now() - start) / (2 * n);
 }
 
-/* The same with sends: the other side sees its receive complete, and posts the next before it answers. */
+/* The same with sends: the other side polls its receive, and posts the next receive before it answers. */
 static double send_latency(void *arg, unsigned int n)
 {
 	struct message *m = arg;
@@ -158,7 +158,7 @@ static double send_latency(void *arg, unsigned int n)
 	return (bench_now() - start) / (2 * n);
 }
 
-/* The same while each port has rules for all its packets, none of which ever meets one. */
+/* The rate while each port has a rule of faults for all its packets, which never meets a packet. */
 static double write_rate_with_faults(void *arg, unsigned int n)
 {
 	const struct soft_fault never = { .action = SOFT_FAULT_DROP, .chance = SOFT_NEVER };
@@ -174,7 +174,7 @@ static double write_rate_with_faults(void *arg, unsigned int n)
 	return each;
 }
 
-/* What faults at probability 0 cost: the reference is the same without any. */
+/* The cost of rules with probability 0, compared with no rules. */
 static void report_faults(struct message *m)
 {
 	const char *name = "loop.write.8B.faults";
@@ -214,7 +214,7 @@ void bench_message(void)
 	for (unsigned int i = 0; i < 2; i++)
 		post_receives(&m, i, WINDOW);
 
-	/* the design names a target for the write only */
+	/* the design has a target for the write only */
 	report("loop.write.8B.rate", &m, write_rate, MESSAGES, TARGET_RATIO_MOST);
 	report_faults(&m);
 	report("loop.send.8B.rate", &m, send_rate, MESSAGES, TARGET_NONE);

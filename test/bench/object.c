@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * How fast objects come and go: created one after the other, destroyed as a batch whose callbacks are waited for. Beside
- * it, what taking and giving back a block of memory costs.
+ * The rate of creating and destroying objects: created one after the other, destroyed as a batch whose callbacks are
+ * awaited. The reference is allocating and freeing a block of memory.
  */
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -23,7 +23,7 @@ struct object {
 	sem_t gone;
 };
 
-/* A kind of object: how one is made, and how it is destroyed. */
+/* A kind of object: its create and destroy functions. */
 struct kind {
 	const char *name;
 	void *(*create)(struct object *o);
@@ -119,7 +119,7 @@ static void one_gone(void *context)
 		sem_post(&o->gone);
 }
 
-/* ns for one block, taken and given back in batches, too. */
+/* Time of one block in ns, allocated and freed in batches, too. */
 static double alloc_free(struct object *o)
 {
 	double start = bench_now();
@@ -142,7 +142,7 @@ static double create_batch(struct object *o, const struct kind *kind)
 	return (bench_now() - start) / BATCH;
 }
 
-/* Until the last is gone: its callback has been called. */
+/* Waits for the callback of the last destroyed object. */
 static double destroy_batch(struct object *o, const struct kind *kind)
 {
 	double start = bench_now();

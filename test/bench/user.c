@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A client of an agent with the software HCA's provider: against a program that has the HCAs
- * itself, and (.socket) against a client without a provider, each of whose posts and polls goes to
- * the agent by its socket. A process finds its providers once, so that other client is this program
- * anew, which does what it is asked to and tells what it took.
+ * A client of an agent with the software HCA's provider, compared with a program that has the HCAs itself, and
+ * (.socket) with a client without a provider, whose posts and polls are requests to the agent. A process looks for
+ * its providers once, so the latter client is another process of this program, which runs tests when asked, and
+ * reports their times.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -17,9 +17,9 @@
 
 #define POLLS     10000
 #define POSTS     64
-#define CROSSINGS 100 /* polls that cross, of which each takes some 10 us */
+#define CROSSINGS 100 /* polls that are requests, each of which takes some 10 us */
 
-/* The same in both roles. */
+/* The objects of each role. */
 struct bench_role {
 	struct bench_link link;
 	al_qp_h qp[2];
@@ -28,7 +28,7 @@ struct bench_role {
 
 struct bench_roles {
 	struct bench_role user, own;
-	int plain; /* leads to the client without a provider */
+	int plain; /* socket to the client without a provider */
 };
 
 static void role_make(struct bench_role *role, const char *agent_path)
@@ -71,8 +71,10 @@ static double own_poll(void *arg, unsigned int n)
 	return poll_empty(&((struct bench_roles *)arg)->own, n);
 }
 
-/* Writes of 8 bytes, one after the other is done; or as many as fit in, of which only the posts
- * count. */
+/*
+ * Writes of 8 bytes: one after the other (whole), or as many as the queue has room for, of which only the posts are
+ * timed.
+ */
 static double write_some(const struct bench_role *role, unsigned int n, bool whole)
 {
 	struct ib_sge sge = { (uintptr_t)role->buf[0].addr, 8, role->buf[0].lkey };
@@ -144,7 +146,7 @@ void bench_user_plain(const char *agent, int fd)
 	exit(EXIT_SUCCESS);
 }
 
-/* The environment is the caller's: it says that there is none. */
+/* The caller's environment says that there is no provider. */
 static int start_plain(const char *agent, pid_t *pid)
 {
 	char number[16];
@@ -155,7 +157,7 @@ static int start_plain(const char *agent, pid_t *pid)
 	*pid = fork();
 	if (!*pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		snprintf(number, sizeof(number), "%d", dup(fd[1])); /* that one stays open */
+		snprintf(number, sizeof(number), "%d", dup(fd[1])); /* this descriptor stays open */
 		execl("/proc/self/exe", "bench", "--agent", agent, "--plain", number, NULL);
 		_exit(127);
 	}

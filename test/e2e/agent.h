@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the tests of the agent share: an ald for each test on a socket of its own, and processes that use that ald. */
+/* Helpers for tests of the agent: an ald for each test on a socket of its own, and processes that use that ald. */
 #ifndef IBAL_TEST_AGENT_H
 #define IBAL_TEST_AGENT_H
 
@@ -19,8 +19,8 @@ static char agent_dir[] = "/tmp/agent_test-XXXXXX", agent_socket[64];
 static pid_t agent_pid;
 
 /*
- * Starts ald and waits until it serves. ald ends with the test, also if the test fails. The shell starts TEST_ALD in place of ald
- * if that is set ("make check-valgrind").
+ * Starts ald and waits until ald serves. ald ends with the test, also if the test fails. The shell starts TEST_ALD in
+ * place of ald if that variable is set ("make check-valgrind").
  */
 static inline void agent_start(const char *option, const char *value)
 {
@@ -67,7 +67,7 @@ static inline void agent_kill(int sig)
 
 	ck_assert_int_eq(kill(agent_pid, sig), 0);
 	status = wait_for(agent_pid);
-#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer reports threads of modules, which stay loaded to the end */
+#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer reports the threads of modules, which stay loaded to the end */
 	if (sig == SIGTERM)
 		ck_assert_msg(status == 0, "ald ended with status %#x", (unsigned int)status);
 #endif

@@ -75,7 +75,7 @@ static void trap_release(void)
 	pthread_mutex_unlock(&trap.lock);
 }
 
-/* These replace libc's functions, by which the agent in this process copies from and to the memory of its clients. */
+/* These replace libc's functions, with which the agent in this process copies from and to the memory of its clients. */
 ssize_t pread(int fd, void *to, size_t length, off_t at)
 {
 	trap_pass(fd, (uint64_t)at);
@@ -106,7 +106,7 @@ static void make_patient_pair(al_h al, struct test_end end[2])
 	}
 }
 
-/* ------------------------------------------------------------- the blocked one */
+/* ---------------------------------------------------------- the blocked client */
 
 /* A request, and the end whose memory blocks. */
 static const struct block_case {
@@ -182,7 +182,7 @@ static void blocked(int fd)
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 }
 
-/* --------------------------------------------------------------- everybody else */
+/* ---------------------------------------------------------------- other clients */
 
 /* A client process that connects, uses each kind of object, and ends. */
 static void passer_by(int fd)
@@ -312,7 +312,7 @@ START_TEST(requests_to_memory_that_blocks_outlast_their_time_outs)
 }
 END_TEST
 
-/* ------------------------------------------------------------ ends around it */
+/* all retries together last about a second */
 
 static void wait_for_hcas(al_h al, size_t want)
 {
@@ -366,7 +366,7 @@ static void serve(void)
 	ck_ok(ald_start(&attr));
 }
 
-/* The next agent of the process frees what the last agent has left. */
+/* The next agent of the process frees the memory that the last agent has left. */
 START_TEST(an_agent_stops_under_a_blocked_client)
 {
 	int fd[2], threads;
@@ -387,7 +387,7 @@ START_TEST(an_agent_stops_under_a_blocked_client)
 }
 END_TEST
 
-/* --------------------------------------------------------- ends of its objects */
+/* ---------------------------------------- ends of the blocked client's objects */
 
 static const bool ends_region[] = { true, false };
 

@@ -595,7 +595,7 @@ START_TEST(a_descriptor_that_blocks_when_it_is_closed_holds_up_nobody)
 }
 END_TEST
 
-/* ----------------------------------------------------------------------- chance */
+/* --------------------------------------------------------------- random records */
 
 static uint64_t chance = 88172645463325252ull;
 

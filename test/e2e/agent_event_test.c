@@ -183,7 +183,7 @@ END_TEST
 
 #define GID IB_EVENT_GID_CHANGE
 
-/* What the agent's library tells the agent, step by step, and what the client hears of it. */
+/* The agent's library reports events to the agent step by step; the client gets some of them. */
 static const struct {
 	ib_event_type happen[8], heard[8]; /* ended by 0 */
 } states[] = {
@@ -192,7 +192,7 @@ static const struct {
 	{ { DOWN }, { DOWN } },
 	{ { ACTIVE, DOWN }, { DOWN } },
 	{ { INIT, DOWN },
-	  { 0 } }, /* the first is a step from Down: the client has not heard of it */
+	  { 0 } }, /* the first event is a step from Down, which the client has not heard of */
 	{ { DOWN, INIT, ARMED, ACTIVE }, { DOWN, INIT, ARMED, ACTIVE } },
 	{ { DOWN, INIT, DOWN }, { DOWN } },
 	{ { DOWN, INIT, ARMED, DOWN, INIT }, { DOWN, INIT } },
@@ -222,8 +222,7 @@ START_TEST(a_port_is_heard_of_by_the_ladder_rule)
 }
 END_TEST
 
-/* Lets the port's ladder of the agent's library tell the port's source all that the library has of
- * it. */
+/* Lets the ladder of the agent's library report all its events to the port's source. */
 static void tell_source(struct ladder *library, struct source *port)
 {
 	ib_event_type type;
@@ -249,7 +248,7 @@ START_TEST(a_slow_client_hears_of_a_port_by_the_ladder_rule_whatever_happens)
 		history_add(&happened, history_random(&x, &state));
 		ladder_add(&library, happened.event[happened.num - 1]);
 		if ((x >> 20) % 4 == 0)
-			atomic_store(&sends_that_fail, x >> 31 ? INT_MAX : 0); /* for a while */
+			atomic_store(&sends_that_fail, x >> 31 ? INT_MAX : 0); /* for some time */
 		if ((x >> 16) % 4)
 			tell_source(&library, &port);
 		if (happened.num < 20 + (uint32_t)i % 64)
@@ -317,7 +316,7 @@ START_TEST(an_object_that_is_gone_is_not_heard_of_and_takes_no_other_along)
 }
 END_TEST
 
-/* ------------------------------------------------------------- as it happens */
+/* ------------------------------------------------------------ events of real objects */
 
 /* Makes a queue pair in the Error state, whose receives complete in an armed queue of their own. */
 static void complete_one(uint64_t cookie)
@@ -344,7 +343,7 @@ static void pull_cable(enum soft_vendor_code code)
 	ck_ok(ask(slow.line, AGENT_VENDOR_CALL, &request, sizeof(port), &port, 0, NULL, NULL));
 }
 
-/* What the agent has not sent of port 1, if it took it now: a text of history_text(). */
+/* Returns the events of port 1 that the agent would take now and has not sent: a text of history_text(). */
 static const char *port_pending(char *text)
 {
 	struct history pending = { .num = 0 };
@@ -354,7 +353,7 @@ static const char *port_pending(char *text)
 
 	pthread_mutex_lock(&session->outbox.lock);
 	for (hca = session->hcas.first; !hca->ports; hca = hca->next)
-		; /* the one that is open */
+		; /* the one open session */
 	ladder = hca->ports[1].ladder;
 	pthread_mutex_unlock(&session->outbox.lock);
 	while (ladder_take(&ladder, &type))

@@ -12,6 +12,7 @@
 
 #include "al/agent/ald.h"
 #include "al/protocol/protocol.h"
+#include <iba/ib_mad.h>
 #include <iba/ib_soft.h>
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -26,7 +27,7 @@ static int kills(void)
 	return getenv("IBAL_TEST_LONG") ? 10000 / SLOW : 500 / SLOW;
 }
 
-/* ---------------------------------------------------------- at any moment */
+/* ----------------------------------------------- death at a random moment */
 
 /* Lets the kernel kill this process in so many nanoseconds, by a timer. */
 static void kill_in(long ns)
@@ -123,7 +124,7 @@ static struct estate settled(al_h al, struct estate before)
 	return wait_until(al, &before);
 }
 
-/* Number of the agent's pages. */
+/* Number of pages that the agent has. */
 static long agent_pages(void)
 {
 	long total, resident;
@@ -180,11 +181,11 @@ START_TEST(clients_killed_at_any_moment_leave_nothing_and_disturb_nobody)
 	two_ends(fd);
 	by = agent_client("bystander", fd[1]);
 	hear(fd[0], &byte, 1);
-	/* No other client has been there: the agent may have this much at the end. */
+	/* No other client has used this agent: the agent may have this much at the end. */
 	before = estate(al);
 	kill_some(kills() / 5);
 	wait_until(al, &before);
-	pages = agent_pages(); /* with full caches of the allocators; LeakSanitizer reports leaks */
+	pages = agent_pages(); /* pages with full caches of the allocators; LeakSanitizer reports leaks */
 	kill_some(kills() - kills() / 5);
 	wait_until(al, &before);
 	/* a sanitizer keeps freed memory */
@@ -196,7 +197,7 @@ START_TEST(clients_killed_at_any_moment_leave_nothing_and_disturb_nobody)
 }
 END_TEST
 
-/* -------------------------------------------------------- at each step */
+/* -------------------------------------------------- death at each step */
 
 /*
  * Steps are the lines of the trace on standard error, all of which go through the write() below. The client dies at one of the
@@ -243,6 +244,63 @@ ssize_t write(int fd, const void *data, size_t size)
 	if (atomic_load(&counting))
 		step(data, size);
 	return (ssize_t)size;
+}
+
+/* The commands of MAD services, each once: one send, whose event is fetched when the channel tells
+ * of it. */
+static void mad_commands(al_h al, const struct test_end *end)
+{
+	const struct ib_mad mad = { .hdr = { .base_version = IB_MAD_BASE_VERSION,
+					     .mgmt_class = IB_CLASS_VENDOR_1_FIRST,
+					     .class_version = 1,
+					     .method = IB_METHOD_SEND } };
+	struct al_mad_svc_init init = { .port_num = 1,
+					.mgmt_class = IB_CLASS_VENDOR_1_FIRST,
+					.class_version = 1 };
+	const struct al_mad_send send = { .mad = &mad,
+					  .length = sizeof(mad),
+					  .remote_qpn = 1,
+					  .remote_qkey = IB_QKEY_WELL_KNOWN,
+					  .path = { .dlid = end->lid, .port_num = 1 } };
+	struct al_channel_event told;
+	struct al_mad_event event;
+	struct pollfd readable = { .events = POLLIN };
+	al_mad_svc_h svc;
+
+	ck_ok(al_create_channel(al, NULL, &init.channel));
+	ck_ok(al_channel_fd(init.channel, &readable.fd));
+	ck_ok(al_reg_mad_svc(end->ca, &init, NULL, NULL, &svc));
+	ck_ok(al_send_mad(svc, &send));
+	ck_assert_int_eq(poll(&readable, 1, -1), 1);
+	ck_ok(al_channel_next(init.channel, &told));
+	ck_ok(al_mad_next(svc, NULL, 0, &event));
+	ck_assert_int_eq(event.type, AL_MAD_SENT);
+	ck_status(al_cancel_mad(svc, 1), AL_NOT_FOUND);
+	ck_ok(al_dereg_mad_svc(svc, AL_DESTROY_SYNC, NULL));
+	ck_ok(al_destroy_channel(init.channel, AL_DESTROY_SYNC, NULL));
+}
+
+static void ignore_mad(void *context, const struct al_mad_event *event)
+{
+	(void)context;
+	(void)event;
+}
+
+/* Lets the agent serve the first port: the library's own objects there stay, and their steps do not
+ * come again. */
+static void serve_port(al_h al)
+{
+	const struct al_mad_svc_init init = { .port_num = 1,
+					      .mgmt_class = IB_CLASS_VENDOR_1_FIRST,
+					      .class_version = 1 };
+	al_mad_svc_h svc;
+	uint64_t guid;
+	al_ca_h ca;
+
+	test_guids(al, &guid, 1);
+	ca = test_open_ca(al, guid);
+	ck_ok(al_reg_mad_svc(ca, &init, NULL, ignore_mad, &svc));
+	ck_ok(al_close_ca(ca, AL_DESTROY_SYNC, NULL));
 }
 
 /* Sends every command of the table at least once. */
@@ -299,6 +357,7 @@ static void all_commands(void)
 	test_poll_ok(end[0].cq, 2);
 	test_poll_ok(end[1].cq, 1);
 	ck_ok(al_poll_cq(end[1].cq, 1, &wc, &n));
+	mad_commands(al, &end[0]);
 	test_count(al, AL_OBJ_NONE);
 	ck_ok(al_destroy_qp(end[0].qp, AL_DESTROY_SYNC, NULL));
 	for (int i = 0; i < 2; i++) {
@@ -369,6 +428,7 @@ START_TEST(a_client_may_die_at_every_step_of_every_command)
 	setenv("IBAL_TRACE", "stderr", 1);
 	ck_ok(ald_start(&attr));
 	al = test_open(); /* an opening of this process, which has the agent's HCAs */
+	serve_port(al);
 	before = estate(al);
 
 	ck_assert(!dies_at(0, 0, &own, &named));
@@ -401,7 +461,7 @@ START_TEST(a_client_may_die_at_every_step_of_every_command)
 }
 END_TEST
 
-/* --------------------------------------------------------- it stands still */
+/* -------------------------------------------------------- a stopped client */
 
 /* A client process that is stopped while its peer writes to its memory, with notifications that it does not read. */
 static void sleeper(int fd)
@@ -479,7 +539,7 @@ START_TEST(a_client_that_stands_still_delays_nobody)
 }
 END_TEST
 
-/* -------------------------------------------------------------- a thousand */
+/* ------------------------------------------------------ a thousand clients */
 
 static sem_t told; /* of either queue */
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the agent keeps after requests and after clients: nothing that grows with their number. */
+/*
+ * The memory and objects that the agent keeps after requests and after clients: nothing that grows with their number.
+ */
 #include "test/e2e/agent_door.h"
 
 #include <sched.h>
@@ -30,7 +32,7 @@ static void tear_down(void)
 	rmdir(agent_dir);
 }
 
-/* A datagram's path is an address handle at the agent only while the agent posts the request. */
+/* The agent keeps an address handle for a datagram's path only while it posts the request. */
 static void expect_no_paths(void)
 {
 	struct timespec deadline = test_deadline();
@@ -64,7 +66,7 @@ START_TEST(datagrams_leave_no_address_handle)
 	ck_assert_uint_eq(posted.posted, 4);
 	expect_no_paths();
 	/* the chain is posted up to the wrong request */
-	send[3].path.sl = 16; /* not possible */
+	send[3].path.sl = 16; /* no valid service level */
 	ck_status(ask(c.line, AGENT_POST_SEND, &qp.handle, 5, send, 0, NULL, &posted), AL_AGENT_PROTOCOL);
 	ck_assert_uint_eq(posted.posted, 3);
 	expect_no_paths();
@@ -85,7 +87,7 @@ static uint64_t connections_now(void)
 	ck_ok(account_show(true, 0, &shown, &clients, &users));
 	ck_assert_uint_eq(clients, 1);
 	now = shown[0].use[AL_RESOURCE_CONNECTIONS].now;
-	ck_assert_uint_eq(shown[1].use[AL_RESOURCE_CONNECTIONS].now, now); /* the user's */
+	ck_assert_uint_eq(shown[1].use[AL_RESOURCE_CONNECTIONS].now, now); /* the limit of the user */
 	al_free(shown);
 	return now;
 }

@@ -73,7 +73,7 @@ static uint32_t right_bytes(const void *mem, uint32_t size, uint8_t (*want)(uint
 	return i;
 }
 
-/* Opens an end with shared memory of TEST_MEM bytes, which does not begin at the beginning of a page. */
+/* Opens an end with TEST_MEM bytes of shared memory, which do not begin at a page boundary. */
 static void *share(struct test_end *end)
 {
 	struct al_mr_init mr = { .length = TEST_MEM, .access = TEST_ALL_ACCESS };
@@ -231,7 +231,7 @@ START_TEST(an_hca_that_goes_takes_its_mappings_and_leaves_the_memory)
 }
 END_TEST
 
-/* -------------------------------------------------------------- not dumpable */
+/* ------------------------------------------- processes that are not dumpable */
 
 static void hidden(int fd)
 {
@@ -345,7 +345,7 @@ static void offering(int fd)
 	hear(fd, &never, 1);
 }
 
-/* A client's memory stays mapped until the region is gone, also if the session and the HCA end before. */
+/* A client's memory stays mapped until the region has ended, also if the session and the HCA end before. */
 START_TEST(a_client_is_killed_while_its_shared_memory_is_read)
 {
 	al_h al = agent_open();
@@ -484,7 +484,7 @@ START_TEST(what_the_memfd_does_not_cover_or_permit_is_refused)
 	}
 	ck_assert_int_eq(made, 2);
 	ck_assert_int_eq(agent_maps(), 0);
-	/* a file that can not be written */
+	/* a file that this process can not write */
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", whole);
 	readable = open(name, O_RDONLY | O_CLOEXEC);
 	ck_assert_int_ge(readable, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Processes that share an agent's HCAs: transfers between them, the agent's death, limits, rights. */
+/* Processes that share an agent's HCAs: transfers between the processes, the agent's death, limits, rights. */
 #include "test/e2e/agent.h"
 
 #include <pthread.h>
@@ -229,7 +229,7 @@ START_TEST(an_agent_that_dies_is_told_of_and_the_next_one_serves)
 		test_free_end(&end[i]);
 	ck_assert_int_eq(fatal.count, 1);
 	agent_start(NULL, NULL);
-	/* al_open() may use the old connection until the library has noticed its end */
+	/* al_open() may use the old connection until the library has noticed the agent's end */
 	deadline = test_deadline();
 	do {
 		const struct al_open_attr attr = { .agent = agent_socket, .config = "" };
@@ -291,7 +291,7 @@ START_TEST(ports_and_hcas_come_and_go_as_in_the_agent)
 	test_make_pair(al, end);
 	ck_ok(al_vendor_call(end[0].ca, SOFT_PORT_DOWN, &one, sizeof(one), NULL, NULL));
 	test_wait(&seen.down);
-	test_wait(&seen.down); /* the port of the peer goes down too */
+	test_wait(&seen.down); /* the peer's port goes down too */
 	ck_ok(al_vendor_call(end[0].ca, SOFT_PORT_UP, &one, sizeof(one), NULL, NULL));
 	test_wait(&seen.active);
 	test_wait(&seen.active);
@@ -335,7 +335,7 @@ START_TEST(a_lost_agent_leaves_no_descriptor)
 		ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 		free(end[0].mem);
 		free(end[1].mem);
-		while (own_fds() != fds) /* a thread closes them after it has noticed the end */
+		while (own_fds() != fds) /* a thread closes the descriptors after it has noticed the agent's end */
 			ck_assert_msg(!test_expired(&deadline), "%d descriptors are left", own_fds() - fds);
 		agent_start(NULL, NULL);
 	}
@@ -504,7 +504,7 @@ static al_h open_as_another_user(void)
 	return agent_open();
 }
 
-/* A program of another user sees its own user's objects only, and may not manage. */
+/* A program of another user sees only the objects of its own user, and may not manage the agent. */
 static void foreigner(int fd)
 {
 	struct al_snapshot *snap;
@@ -641,7 +641,7 @@ START_TEST(another_users_numbers_and_keys_open_nothing)
 		ck_assert_int_eq(wait_for(pid), 0);
 		for (uint32_t k = 0; k < TEST_MEM; k++)
 			ck_assert_int_eq(end[1].mem[k], 0x5a);
-		/* the connection goes on */
+		/* the connection still works */
 		ck_ok(test_post_send(&end[0], 5, 128, 8));
 		test_poll_ok(end[0].cq, 5);
 		test_poll_ok(end[1].cq, 4);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the tests of the software HCA's provider share. Each test runs embedded, with the provider, and without a provider. */
+/*
+ * Helpers for tests of the software HCA's provider. Each test runs embedded, with the provider, and without a
+ * provider.
+ */
 #ifndef IBAL_TEST_AGENT_UVP_H
 #define IBAL_TEST_AGENT_UVP_H
 
@@ -145,7 +148,7 @@ static inline void message(uint32_t flags)
 	const struct ib_send_wr *bad;
 
 	ck_ok(al_post_send(end[1].qp, &wr, &bad));
-	test_poll_ok(end[1].cq, 7); /* it has been received, then */
+	test_poll_ok(end[1].cq, 7); /* received, then */
 }
 
 #endif

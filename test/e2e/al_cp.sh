@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# al_cp as a user meets it: files of awkward sizes arrive byte for byte and through the ports; and whatever
-# goes wrong is one sentence, exit status 1, and nothing left behind.
+# al_cp as a user runs it: files of unusual sizes are copied byte for byte over the ports; every failure has a
+# one-sentence message and exit status 1, and leaves no file behind.
 set -euo pipefail
 
 # shellcheck source=test/e2e/tools.sh
@@ -9,7 +9,7 @@ set -euo pipefail
 al_cp=$build/al_cp
 mkdir out
 
-# copies SIZE OPTION...: a file of that size comes out the same.
+# copies SIZE OPTION...: copies a file of that size, and compares the copy with the file.
 copies() {
 	local size=$1
 	shift
@@ -21,7 +21,7 @@ copies() {
 	[ "$(ls -A out)" = copy ] || wrong "$size bytes, $*: left behind: $(ls -A out)"
 }
 
-# refuses PATTERN COMMAND...: exit status 1, one line that matches, nothing left behind.
+# refuses PATTERN COMMAND...: expects exit status 1, one line that matches, and no file left behind.
 refuses() {
 	local pattern=$1 status=0
 	shift
@@ -56,7 +56,7 @@ export IBAL_SOFT="fault=drop,chance=2000"
 copies 5000000
 unset IBAL_SOFT
 
-# Everything that can happen to a packet happens to some; the cable is out for a while.
+# Faults of every kind meet some of the packets; the cable is unplugged for a while.
 export IBAL_FAULT="drop,chance=1%;duplicate,chance=1%;hold,chance=1%,by=2;delay,chance=1%,time=200us;corrupt,chance=1%"
 copies 1500000
 export IBAL_FAULT="port-down,hca=0,n=20;port-up,hca=0,n=25"
@@ -79,7 +79,7 @@ END
 [ -z "$("$al_cp" --quiet in out/copy 2>&1)" ] || wrong "--quiet says something"
 copies 5000 --from 1 --to 0
 
-# By GUID, which two processes share only when it is set.
+# HCAs are named by GUID, so IBAL_SOFT sets GUIDs that both processes have.
 first=0x0200000000000100
 second=0x0200000000000200
 export IBAL_SOFT="[hca 0] guid=$first [hca 1] guid=$second"
@@ -146,7 +146,7 @@ if [ "$(id -u)" -ne 0 ]; then
 	chmod 751 hard
 fi
 
-# A byte that is not what it was, wherever it is.
+# One byte arrives changed, at any place.
 for offset in 0 262143 262144 1000002; do
 	refuses "does not hold what in does" "$al_cp" --flip-byte $offset in out/copy
 done
@@ -158,7 +158,7 @@ echo before >kept
 python3 -c 'import json; r = json.load(open("json")); assert r["copied"] is False and "does not hold" in r["error"]' ||
 	wrong "--json of a failure says: $(cat json)"
 
-# The file shrinks: a pipe holds al_cp up when it has read the first chunks, until the file is short.
+# The file shrinks: a pipe stops al_cp after the first chunks, until the file is shorter.
 head -c 4000000 sample >shrinks
 mkfifo pipe
 "$al_cp" --chunk 64K --window 2 shrinks pipe >said 2>err &
@@ -172,7 +172,7 @@ status=0
 wait $pid || status=$?
 { [ $status -eq 1 ] && grep -q '^al_cp: shrinks shrank while it was copied' err; } || wrong "shrinking: status $status, $(cat err)"
 
-# A signal: all of a large file's copy goes. Without holes it would not fit here.
+# A signal: the copy of a large file is removed. The file has holes, since there is no room for so many blocks here.
 truncate -s 1T endless
 for signal in INT TERM HUP; do
 	rm -rf out && mkdir out
@@ -186,7 +186,7 @@ for signal in INT TERM HUP; do
 	[ -z "$(ls -A out)" ] || wrong "SIG$signal: left behind: $(ls -A out)"
 done
 
-# A signal while nobody reads what al_cp writes.
+# A signal while no process reads the pipe to which al_cp writes.
 "$al_cp" in pipe >said 2>err &
 pid=$!
 exec 3<pipe

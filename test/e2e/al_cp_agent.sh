@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# al_cp between two processes, clients of one agent: what arrives is the file, and when one end fails or is killed the other
-# says so in one sentence and leaves nothing behind.
+# al_cp between two processes, clients of one agent: the copy equals the file; when one end fails or is killed, the
+# other end prints one sentence and leaves no file behind.
 set -euo pipefail
 
 # shellcheck source=test/e2e/tools.sh
@@ -37,7 +37,7 @@ for size in 0 1 262144 262145 5000000; do
 	rm -f out/*
 done
 
-# The same HCA on both sides; and under a name of its own.
+# Both ends on the same HCA; and a copy under another name.
 listen out/renamed --to 0 --json
 "$al_cp" --json --from 0 large agent:$name >near.out 2>near.err || wrong "within an HCA: $(cat near.err)"
 ends 0 $far '' far.err
@@ -72,7 +72,7 @@ refuses '--to or --to-port belongs on the other' "$al_cp" --to-port 1 sample age
 refuses 'chunk and --window belong' "$al_cp" --listen $name --chunk 4K out
 refuses 'none cannot be opened' "$al_cp" none agent:$name
 
-# Two names of one file; a byte that is not what it was; no room: the far end's reason is the near end's too.
+# Two names of one file; a changed byte; no room: both ends print the far end's reason.
 both_fail() {
 	local pattern=$1 source=$2 dest=$3 status=0
 	shift 3
@@ -89,18 +89,18 @@ both_fail 'No space left on device' sample /dev/full
 both_fail 'no file can be made in none' sample none/copy
 listen out
 refuses 'another process listens' "$al_cp" --listen $name out
-# The near end cannot: the far end says why.
+# The near end fails: the far end prints the reason.
 "$al_cp" --from 17 sample agent:$name >near.out 2>near.err && wrong "an HCA that is not there was used"
 ends 1 $far 'the other end says: there is no HCA "17"' far.err
 leaves_nothing "no HCA"
 
-# Without an agent the other's HCA is none of ours.
+# Without an agent the two ends have different HCAs.
 listen out
 IBAL_AGENT=off refuses 'other end says: .*not among the HCAs of this end: both ends must be clients of the same agent' "$al_cp" sample agent:$name
 ends 1 $far 'not among the HCAs of this end' far.err
 leaves_nothing "without an agent"
 
-# One is killed or interrupted, the other says so. A file without end keeps them at it.
+# One end is killed or interrupted, and the other end reports that. An endless file keeps both busy.
 cp large endless
 truncate -s 1T endless
 for who in near far; do
@@ -124,7 +124,7 @@ for who in near far; do
 	done
 done
 
-# A stranger who says anything else: both go on living, and it is an error, not a crash.
+# A process that speaks another protocol: the end reports an error and does not crash.
 listen out
 python3 - $name <<'END'
 import socket, sys
@@ -136,7 +136,7 @@ END
 ends 1 $far 'the other end is of another version' far.err
 leaves_nothing "a stranger"
 
-# Another user comes only if both want it.
+# A process of another user is accepted only if both ends allow it.
 if [ "$(id -u)" = 0 ]; then
 	chmod 644 large
 	listen out
@@ -153,7 +153,7 @@ else
 	echo "SKIP: copies between users (only root can be two users)"
 fi
 
-# An agent that is killed is waited for by nobody.
+# No end waits for an agent that was killed.
 rm -f out/*
 agent_is_killed_under_a_listener 1 out
 leaves_nothing "a killed agent"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# al_cp and files that are not plain: those that do not say how long they are, pipes and links. In each case the copy is what
-# cp would have made, or the refusal one sentence. Files with holes are in al_cp_holes.sh.
+# al_cp and special files: files that do not report their length, pipes and links. In each case the copy is the one that
+# cp would make, or a refusal prints one sentence. Files with holes are in al_cp_holes.sh.
 set -euo pipefail
 
 # shellcheck source=test/e2e/tools.sh
@@ -10,7 +10,7 @@ al_cp=$build/al_cp
 mkdir out
 head -c 1000000 "$build/.libs/libibal.so" >in
 
-# refuses PATTERN COMMAND...: exit status 1, one sentence, nothing made.
+# refuses PATTERN COMMAND...: expects exit status 1, one sentence, and no new file.
 refuses() {
 	local pattern=$1 status=0
 	shift
@@ -30,7 +30,7 @@ for file in /proc/version /proc/self/mounts /proc/filesystems /sys/kernel/mm/tra
 	grep -q "$(sha256sum <whole | cut -d' ' -f1)" said || wrong "$file: the digest is not the file's: $(cat said)"
 	rm -f out/copy
 done
-# Long, and different each time: what was read once arrives.
+# A long file whose content differs at each read: the copy has the bytes of the first read.
 "$al_cp" --chunk 4K /proc/self/smaps out/smaps >said 2>err || wrong "/proc/self/smaps: $(cat err)"
 grep -q al_cp out/smaps || wrong "/proc/self/smaps is not al_cp's: $(head out/smaps)"
 [ "$(stat -c %s out/smaps)" -gt 4096 ] || wrong "/proc/self/smaps ends early"
@@ -45,7 +45,7 @@ rm -f out/empty
 # ---- pipes ---------------------------------------------------------------------------------------
 
 mkfifo pipe
-# Until somebody reads it al_cp waits, and says so.
+# al_cp waits until a process reads the pipe, and prints that it waits.
 "$al_cp" in pipe >said 2>err &
 pid=$!
 until_true grep -q '^al_cp: waiting until somebody reads .*pipe$' err || wrong "it does not wait: $(cat err)"
@@ -75,14 +75,14 @@ for signal in INT TERM; do
 	wait $pid || status=$?
 	{ [ $status -eq 1 ] && grep -q '^al_cp: interrupted' err; } || wrong "SIG$signal: status $status: $(cat err)"
 done
-# A reader that goes.
+# The pipe's reader ends.
 "$al_cp" in pipe >said 2>err &
 pid=$!
 head -c 1000 <pipe >/dev/null
 status=0
 wait $pid || status=$?
 { [ $status -eq 1 ] && grep -q '^al_cp: .*Broken pipe' err; } || wrong "a reader that goes: status $status: $(cat err)"
-# A socket says the same as a pipe that nobody reads, and is none.
+# An open of a socket fails with the same error as a pipe without a reader; a socket is refused.
 python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'
 refuses 'socket cannot be written to: No such device or address' "$al_cp" in socket
 refuses 'pipe is no regular file' "$al_cp" pipe out/copy
@@ -105,7 +105,7 @@ refuses 'round is a link that leads nowhere' "$al_cp" in round
 mkdir place
 ln -s ../nothing place/in
 refuses 'place/in is a link that leads nowhere' "$al_cp" in place
-# A link in a directory is followed, as one that is named.
+# A link in a directory is followed like a link on the command line.
 echo before >there
 ln -sf ../there place/in
 "$al_cp" -q in place || wrong "through a link in a directory"

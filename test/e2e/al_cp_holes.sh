@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# al_cp and files with holes: the copy has the same bytes and the same holes, which were not sent.
+# al_cp and files with holes: the copy has the same bytes and the same holes, and the holes are not sent.
 set -euo pipefail
 
 # shellcheck source=test/e2e/tools.sh
@@ -10,17 +10,17 @@ mkdir out
 mkfifo pipe
 head -c 1000000 "$build/.libs/libibal.so" >in
 
-# has_holes FILE: it does not have all of its blocks.
+# has_holes FILE: true if blocks of the file are missing.
 has_holes() {
 	[ $(($(stat -c '%b * %B' "$1"))) -lt "$(stat -c %s "$1")" ]
 }
 
-# piece FILE OFFSET BYTES: data there, without the file's end changed.
+# piece FILE OFFSET BYTES: writes data there, and keeps the end of the file.
 piece() {
 	head -c "$3" in | dd of="$1" bs=64K seek="$2" oflag=seek_bytes conv=notrunc status=none
 }
 
-# keeps_holes FILE OPTION...: the copy has the same bytes, and no more blocks; the holes did not go over the ports.
+# keeps_holes FILE OPTION...: expects a copy with the same bytes and no more blocks, whose holes were not sent.
 keeps_holes() {
 	local file=$1
 	shift
@@ -77,7 +77,7 @@ else
 	echo "SKIP: files with holes (the file system of $tmp makes none)"
 fi
 
-# The same from process to process.
+# The same between two processes.
 tool=al_cp name=t$$
 start_agent
 for file in many ends begins; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# al_perf as a user meets it: every operation is measured and its data arrives, the reports hold what they promise, and
-# what is wrong is one sentence with the right exit status. No figure is judged: that would be a test of the machine.
+# al_perf as a user runs it: every operation is measured and its data arrive, the reports have the documented content,
+# and an error prints one sentence and has the right exit status. No figure is checked: figures depend on the machine.
 set -euo pipefail
 
 # shellcheck source=test/e2e/tools.sh
@@ -9,12 +9,12 @@ set -euo pipefail
 al_perf=$build/al_perf
 al_query=$build/al_query
 
-# What a report in JSON must be, whatever was measured; further conditions are arguments.
+# Rules of every JSON report; further conditions are arguments.
 judge() {
 	python3 "$top_srcdir/test/e2e/al_perf_report.py" "$@"
 }
 
-# measures CONDITION OPTION...: a run in JSON that is right, and of which the condition holds.
+# measures CONDITION OPTION...: expects a correct JSON report for which the condition holds.
 measures() {
 	local condition=$1
 	shift
@@ -23,7 +23,7 @@ measures() {
 	judge json "$condition" 2>why || wrong "$*: $(tail -n 1 why): $(cat json)"
 }
 
-# refuses STATUS PATTERN OPTION...: one sentence that matches.
+# refuses STATUS PATTERN OPTION...: expects one sentence that matches.
 refuses() {
 	local wanted=$1 pattern=$2 status=0
 	shift 2
@@ -89,7 +89,7 @@ for type in uc ud; do
 		refuses 1 "does not offer ${type^^}.*al_query caps" --type $type
 	fi
 done
-# Each that is lost on its way is one, whatever has come before; it takes two seconds to be sure.
+# Each lost message counts as one lost message, whatever came before; each takes two seconds.
 IBAL_SOFT="fault=drop,n=30" "$al_perf" --json -l -t uc -n 50 -w 0 write >json
 python3 -c 'import json; r = json.load(open("json"))["rows"][0]; assert r["lost"] == 2 and r["samples"] == 48, r' ||
 	wrong "a lost write: $(cat json)"
@@ -124,7 +124,7 @@ IBAL_SOFT=mtu=1024 refuses 1 '--mtu 4096: HCA .* at most 1024' --mtu 4096
 IBAL_SOFT=fault=drop,n=1,count=0 refuses 2 'retry counter exceeded' -n 10
 refuses 2 'the plot cannot be written: .*No such file' -n 10 --svg none/plot.svg
 
-# A spoilt byte, wherever it is, in whatever operation.
+# One byte arrives changed, at any place, in any operation.
 for op in send send-imm write write-imm read; do
 	refuses 2 "$op of 5000 bytes: message 0 is not what was sent" -n 20 -w 0 -s 5000 --check --flip-byte 4096 -b $op
 	refuses 2 "$op of 5000 bytes: message 0 is not what was sent" -n 20 -w 0 -s 5000 --check --flip-byte 4999 -l $op
@@ -156,7 +156,7 @@ for row in rows:
         assert float(row["bytes_per_second"]) > 0 and row["p50_ns"] == ""
 END
 
-# plots PANELS CURVES OPTION...: valid XML with so many titles and curves, all inside the picture.
+# plots PANELS CURVES OPTION...: expects valid XML with so many titles and curves, all inside the picture.
 plots() {
 	local panels=$1 curves=$2
 	shift 2

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# al_perf between two processes, clients of one agent, with the software HCA's provider and without: both report, every byte
-# arrives, and when one end fails, is killed or tells nonsense, the other says so in one sentence.
+# al_perf between two processes, clients of one agent, with the software HCA's provider and without: both ends report,
+# every byte arrives, and when one end fails, is killed or sends nonsense, the other end prints one sentence.
 set -euo pipefail
 
 # shellcheck source=test/e2e/tools.sh
@@ -11,7 +11,8 @@ al_perf=$build/al_perf
 name=t$$
 start_agent
 
-# measures CONDITION OPTION...: both ends' reports are right and agree, and of both the condition holds.
+# measures CONDITION OPTION...: expects that both ends' reports are correct and agree, and that the condition holds for
+# both.
 measures() {
 	local condition=$1
 	shift
@@ -43,7 +44,7 @@ measures "all(row['messages'] > 0 for row in rows)" --duration 0.02 --check all
 measures "len(rows) == 1 and report['qps'] == 300" -n 600 -q 300 -d 2 -b --check send # their numbers take three records
 measures "rows[-1]['size'] >= 256" -n 10 --warmup 0 -b -t ud -a send
 
-# Where: the listener says to which HCA; and the table.
+# The listener chooses its HCA; and the report as a table.
 listen --to 0
 "$al_perf" -n 50 --from 0 write,read agent:$name >near.out 2>near.err || wrong "within an HCA: $(cat near.err)"
 ends 0 $far '' far.err
@@ -53,7 +54,7 @@ ends 0 $far '' far.err
 { [ "$(grep -cE '^(write|read) ' near.out)" = 4 ] && [ "$(grep -cE '^(write|read) .* told$' far.out)" = 3 ]; } ||
 	wrong "the tables: $(cat near.out far.out)"
 
-# One after another, also after one who fails, until a signal.
+# The listener serves one client after another, also after a client that fails, until a signal.
 listen --keep --json
 for i in 1 2; do
 	"$al_perf" -n 50 --check all agent:$name >near.out 2>near.err || wrong "number $i: $(cat near.err)"
@@ -100,8 +101,8 @@ refuses 1 'another process listens' --listen $name
 refuses 1 '--depth 1000000: HCA .* at most' -d 1000000 agent:$name
 ends 2 $far 'the other end says: --depth' far.err
 
-# A byte that is not what it was, at the end which looks: both say so. (Not of a write in a ping-pong: it is looked at before it
-# is done, and may be written once more.)
+# One byte arrives changed at the end that checks: both ends report that. (Not in a ping-pong of writes: the byte is
+# checked before the write is complete, and may be written once more.)
 for spoilt in "send -b" "send-imm -l" "write -b" "write-imm -b" "send -l --completion"; do
 	listen --flip-byte 4096
 	# shellcheck disable=SC2086 # an operation and options
@@ -115,7 +116,7 @@ for spoilt in "read -b" "read -l" "send -l" "cas -b"; do
 	ends 2 $far 'the other end says: .*bytes: message 0 is not what was sent' far.err
 done
 
-# Without an agent the other's HCA is none of ours.
+# Without an agent the two ends have different HCAs.
 listen
 IBAL_AGENT=off refuses 2 'other end says: .*not among the HCAs of this end: both ends must be clients of the same agent' agent:$name
 ends 2 $far 'not among the HCAs of this end' far.err
@@ -126,7 +127,7 @@ listen --keep --json
 python3 "$top_srcdir/test/e2e/al_perf_hostile.py" "$al_perf" $name || wrong "nonsense was taken for something else"
 kill -0 $far || wrong "nonsense has ended one who keeps on"
 "$al_perf" -n 20 --check all agent:$name >near.out 2>near.err || wrong "after nonsense: $(cat near.err)"
-# Its report comes when the session is over.
+# The listener prints its report at the end of the session.
 has_served() {
 	[ "$(tail -n 1 far.out | python3 -c 'import json; print(len(json.loads(input())["rows"]))')" = 14 ]
 }
@@ -161,6 +162,6 @@ for how in "KILL write -b" "KILL send -b" "KILL read -b" "KILL write -l" "KILL s
 	done
 done 2>killed # where the shell tells of those that were
 
-# An agent that is killed is waited for by nobody.
+# No end waits for an agent that was killed.
 agent_is_killed_under_a_listener 2
 passed

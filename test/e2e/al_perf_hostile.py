@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""al_perf_hostile.py AL_PERF NAME: nonsense for an al_perf that listens as NAME and keeps on, and for one that comes.
+"""al_perf_hostile.py AL_PERF NAME: nonsense for an al_perf that listens as NAME with --keep, and for one that connects.
 
-The agent is IBAL_AGENT's. Each al_perf must say what is wrong in a sentence, and end or go on.
+The agent is IBAL_AGENT's. Each al_perf must report the error in a sentence, and end or continue.
 """
 import socket
 import struct
@@ -35,11 +35,11 @@ def hear(s):
     return HEAD.unpack(data[:8])[1], data[8:]
 
 
-# ---- for one who comes ---------------------------------------------------------------------------
+# ---- an al_perf that connects ---------------------------------------------------------------------------
 
 
 def comes(answer, *options):
-    """al_perf's status, what it says, and its hello, when answer(socket) is what it meets."""
+    """Returns al_perf's exit status, its output and its hello, with answer(socket) as the far end."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(b"\0ibal/al_perf/" + name.encode() + b"x")
         listener.listen()
@@ -67,7 +67,7 @@ assert len(good) == 88
 
 
 def welcomed(at=0, data=b"", *more, ops=lambda asked: asked):
-    """A welcome with data in its card, and what of the operations asked for is left; and then more."""
+    """A welcome with data in its card and the remaining operations, and then further bytes."""
     card = good[CARD : CARD + at] + data + good[CARD + at + len(data) :]
 
     def answer(s, hello):
@@ -100,7 +100,7 @@ for answer, pattern in [
     if status not in (1, 2) or pattern not in said or said.count("\n") != 1 or "\x1b" in said:
         wrong("not", pattern, "but", status, said)
 
-# ---- for one who listens -------------------------------------------------------------------------
+# ---- an al_perf that listens -------------------------------------------------------------------------
 
 
 def hello(**fields):
@@ -111,7 +111,7 @@ def hello(**fields):
 
 
 def refuses(what, pattern, *records, raw=b""):
-    """All that is said, and something of it refused."""
+    """Reads the whole answer, which must have a refusal."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
         s.settimeout(100)
         s.connect(b"\0ibal/al_perf/" + name.encode())

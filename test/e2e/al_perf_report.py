@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""What al_perf --json must report, whatever was measured: al_perf_report.py REPORT [FAR-REPORT] CONDITION...
+"""Rules of every report of al_perf --json: al_perf_report.py REPORT [FAR-REPORT] CONDITION...
 
-With two reports, of two processes, they must agree. The conditions are Python's, of each "report" and its "rows". Figures
-are held against each other only.
+Two reports, of two processes, must agree. The conditions are Python expressions about each "report" and its "rows".
+Figures are compared with each other only.
 """
 import json
 import os

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# al_query as a user and a script meet it: every subcommand in both forms, exit statuses, filters, and what it
-# says where something is missing. What needs objects or HCAs that fail is in test/unit/al/tools/query_test.c.
+# al_query as a user and a script run it: every subcommand in both forms, exit statuses, filters, and messages about
+# missing objects. Tests that need objects or failing HCAs are in test/unit/al/tools/query_test.c.
 set -euo pipefail
 
 data=${top_srcdir:?is set by make check}/test/data
 # shellcheck source=test/e2e/tools.sh
 . "$top_srcdir/test/e2e/tools.sh"
 
-# Two processes have the same GUIDs only when they are set.
+# Two processes have the same GUIDs only if the GUIDs are set.
 guid=0x0200000000000200
 export IBAL_SOFT="[hca 0] guid=0x0200000000000100 [hca 1] guid=$guid"
 
@@ -117,7 +117,7 @@ says '^al_query [0-9]'
 
 # ---- colour --------------------------------------------------------------------------------------
 
-# Into a file first: a grep that has found what it wants would end the terminal before the program.
+# The output goes to a file first: a grep that has found its text would end the terminal before the program.
 on_terminal() {
 	script -qec "$build/al_query ca" /dev/null </dev/null >out
 	grep -q $'\033\[32mActive' out
@@ -138,7 +138,7 @@ says '-> .*soft\.so'
 IBAL_MODULE_PATH=$tmp/none query 4 doctor
 says "^error +module path: $tmp/none .*No such file"
 
-# Modules that are wrong in every way are named with the reason, beside one that works.
+# Wrong modules of every kind are listed with the reason, beside a module that works.
 odd=$build/test/modules/odd/.libs
 IBAL_MODULE_PATH=$odd:$IBAL_MODULE_PATH query 4 doctor
 says '^error +module abi: .*/abi\.so'
@@ -148,7 +148,7 @@ says '^ok +HCA 0x'
 IBAL_MODULE_PATH=$odd:$IBAL_MODULE_PATH query 0 --json modules
 json "{m['name']: m['status'] for m in a['modules']}.items() >= {'abi': 'AL_MODULE_ABI', 'soft': 'AL_SUCCESS'}.items()"
 
-# A configuration that is wrong: the library does not open, and doctor says where.
+# A wrong configuration: the library does not open, and doctor names the place.
 printf '[ibal]\ncolour = blue\n' >conf
 export IBAL_CONF=$tmp/conf
 query 2 ca

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# What al_query shows of an agent: its clients and users, to whom; and what it and its doctor say when the agent is missing,
-# stale, another user's or of another version.
+# al_query's view of an agent: its clients and users, by the rights of the caller; and the messages of al_query and its
+# doctor if the agent is missing, stale, another user's or of another version.
 set -euo pipefail
 
 # shellcheck source=test/e2e/tools.sh
 . "${top_srcdir:?is set by make check}/test/e2e/tools.sh"
 export IBAL_AGENT=$tmp/socket
 
-# settled EXPRESSION WORDS...: the same of an answer to be had soon: the client before may still be on its way out.
+# settled EXPRESSION WORDS...: waits until the expression holds, since the client before may not have ended yet.
 settled() {
 	local good=$1
 	shift
@@ -19,7 +19,7 @@ settled() {
 	wrong "not so: $good in $(cat out)"
 }
 
-# start MODE COMMAND...: an agent, until it serves.
+# start MODE COMMAND...: starts an agent, and waits until the agent serves.
 start() {
 	local mode=$1
 	shift
@@ -162,7 +162,7 @@ query 4 doctor
 says '^error +agent: .*/socket is no socket'
 rm socket
 
-# One of another version: it answers as ald would, with its own number.
+# An agent of another version: it answers as ald does, with its own version number.
 mkfifo ready
 python3 -c '
 import socket, struct, sys

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# The benchmark runs to its end, measures every row that issue and design ask for, and writes the same rows
-# as JSON. Nothing here looks at how fast anything is: that is no test's business.
+# The benchmark runs to its end, measures every row that the issue and the design ask for, and writes the same rows as
+# JSON. No speed is checked here.
 set -eu
 
 build=${top_builddir:?is set by make check}
@@ -42,7 +42,7 @@ for name, row in rows.items():
 		assert row["reference"] > 0 and row["ratio"] > 0, row
 END
 
-# Only what was asked for; and what can not be measured is said in one sentence.
+# Only the requested rows are measured; a row that can not be measured prints one sentence.
 [ "$("$build/test/bench/bench" --quick --only create.pd | awk '!/^#/ { print $1 }' | xargs)" = "name create.pd" ]
 if IBAL_MODULE_PATH=$tmp "$build/test/bench/bench" --quick --only create.pd >"$tmp/out" 2>"$tmp/err"; then
 	echo "without an HCA the benchmark claims to have measured something"

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Every function of the API from every kind of callback, on the software HCA: those for any context
- * do their work in all of them, those that may sleep are refused where sleeping is not allowed, and
- * do theirs where it is.
+ * Every function of the API in every kind of callback, on the software HCA: functions of any context succeed in all
+ * of them; functions that may sleep are refused where sleeping is not allowed, and succeed elsewhere.
  *
- * VERBS has each function that ib_al.h declares, with the context that its comment states, and
- * KINDS each type of callback: test/e2e/contexts.py sees that nothing is missing.
+ * VERBS has each function that ib_al.h declares, with the context that the function's comment states, and KINDS has
+ * each type of callback: test/e2e/contexts.py checks that none is missing.
  */
 #include <iba/ib_mad.h>
 #include <iba/ib_soft.h>
 #include "test/unit/al/bed.h"
 
-/* What the functions are called with. */
+/* The objects on which the functions are called. */
 struct things {
 	al_h al;
 	al_ca_h ca;
@@ -23,29 +22,28 @@ struct things {
 	al_event_handler_h handler;
 	al_channel_h channel;
 	al_pnp_h pnp;
-	al_mad_svc_h svc; /* NULL: MAD services do not cross to the scene's agent */
-	al_pd_h spare;    /* stands in for svc where something is destroyed */
+	al_mad_svc_h svc;
 };
 
 struct scene {
-	struct things use, end, made; /* to be used, to be destroyed, and what calls make */
-	struct things from;           /* where callbacks come from; some of them */
-	uint64_t guid[2];             /* of the HCA of all these, and of another */
+	struct things use, end, made; /* objects to use, objects to destroy, and objects that calls create */
+	struct things from;           /* sources of callbacks; not all are set */
+	uint64_t guid[2];             /* GUIDs of the HCA of all these objects, and of another HCA */
 	uint16_t lid;
 	ib_gid gid;
-	uint32_t lkey; /* of use.mr */
+	uint32_t lkey; /* lkey of use.mr */
 	uint64_t memory[512];
 
-	al_pnp_type pnp;  /* the PnP event in which all is called */
-	bool handled;     /* it is not in an object's own callback, but in a handler's */
-	atomic_bool been; /* it has been */
+	al_pnp_type pnp;  /* the PnP event in which all functions are called */
+	bool handled;     /* the callback is a handler's, not an object's own */
+	atomic_bool been; /* the callback has run */
 
 	/* Written in the callback. */
-	unsigned int calls, wrong; /* how many, and how many answered otherwise than they should */
+	unsigned int calls, wrong; /* number of calls, and number of calls with an unexpected status */
 	char first_wrong[160];
-	unsigned int ended; /* so many objects were destroyed */
-	sem_t gone;         /* posted for each that is gone */
-	sem_t done;         /* the callback has done its work */
+	unsigned int ended; /* number of objects destroyed */
+	sem_t gone;         /* posted for each destroyed object */
+	sem_t done;         /* the callback has called every function */
 };
 
 static void nothing(void *context, const struct al_event *event)
@@ -64,8 +62,8 @@ static al_status accept(void *context, const struct al_pnp_event *event)
 /* ------------------------------------------------------------------ the verbs */
 
 /*
- * ANY: any context. SLEEPS: may sleep. MANAGES: may sleep, but not in a PnP callback. ENDS: any, if
- * it does not wait.
+ * ANY: any context. SLEEPS: may sleep. MANAGES: may sleep, but not in a PnP callback. ENDS: any context without
+ * waiting.
  */
 enum context { ANY, SLEEPS, MANAGES, ENDS };
 
@@ -77,19 +75,19 @@ static const struct ib_ah_attr *path(const struct scene *s)
 	return &attr;
 }
 
-/* Success, if it is what is wanted. */
+/* Returns success if the status is the expected one. */
 static al_status expect(al_status got, al_status want)
 {
 	return got == want ? AL_SUCCESS : got ? got : AL_IO_ERROR;
 }
 
-/* A module need not offer it, and an agent need not let its clients do it. */
+/* A module need not offer the operation, and an agent need not permit it to its clients. */
 static al_status if_offered(al_status got, al_status want)
 {
 	return got == AL_UNSUPPORTED ? AL_SUCCESS : expect(got, want);
 }
 
-/* A multicast group, which the queue pairs of this test can not join: they are connected. */
+/* A multicast group. The queue pairs of this test are connected, so they can not join the group. */
 static const ib_gid group = { { 0xff, 0x12 } };
 
 static al_status is_text(const char *text)
@@ -117,8 +115,10 @@ static al_status post_recv(struct scene *s)
 	return al_post_recv(s->use.qp, &wr, &bad);
 }
 
-/* Send and receive have been posted: both complete while the callback waits; in error, if a port
- * has gone down. */
+/*
+ * Polls one completion. A send and a receive are posted; both complete while the callback waits, in error if a port
+ * has gone down.
+ */
 static al_status poll_one(struct scene *s,
 			  al_status (*poll_cq)(al_cq_h, uint32_t, struct ib_wc *, uint32_t *))
 {
@@ -259,7 +259,7 @@ static al_status vendor_call(struct scene *s)
 	return al_vendor_call(s->use.ca, SOFT_CLOCK, NULL, 0, &now, &length);
 }
 
-/* Where nothing can be allocated, freeing nothing says whether that may be called. */
+/* Where the allocation is refused, the status of freeing nothing shows whether the free function may be called. */
 static al_status dma_coherent(struct scene *s, bool say_free)
 {
 	void *addr = NULL;
@@ -282,7 +282,7 @@ static al_status reg_mad_svc(struct scene *s)
 {
 	struct al_mad_svc_init init = svc_init(s->use.channel);
 
-	return if_offered(al_reg_mad_svc(s->use.ca, &init, NULL, NULL, &s->made.svc), AL_SUCCESS);
+	return al_reg_mad_svc(s->use.ca, &init, NULL, NULL, &s->made.svc);
 }
 
 static al_status send_mad(struct scene *s, al_mad_svc_h svc, uint8_t method)
@@ -298,12 +298,6 @@ static al_status send_mad(struct scene *s, al_mad_svc_h svc, uint8_t method)
 					  .path = *path(s) };
 
 	return al_send_mad(svc, &send);
-}
-
-/* Without MAD services the handle is invalid. */
-static al_status if_served(const struct scene *s, al_status got, al_status want)
-{
-	return expect(got, s->use.svc ? want : AL_INVALID_HANDLE);
 }
 
 static al_status snapshot(struct scene *s)
@@ -323,12 +317,12 @@ static void no_log(void *context, ib_log_level level, const char *text)
 	(void)text;
 }
 
-/* A function without a status; it does not fail. */
+/* A function without a status, which does not fail. */
 #define DOES(call) ((call), AL_SUCCESS)
 
 /*
- * X(function, context, the call), in this order. A call has s, the scene; and those that destroy
- * have cb and context. What the functions work on is there until they destroy, at the end.
+ * X(function, context, the call), in this order. A call uses s, the scene; a call that destroys also uses cb and
+ * context. The objects exist until the calls that destroy them, at the end.
  */
 /* clang-format off */
 #define VERBS(X) \
@@ -402,6 +396,7 @@ static void no_log(void *context, ib_log_level level, const char *text)
 	X(al_detach_mcast, SLEEPS, if_offered(al_detach_mcast(s->use.qp, &group, 0xc001), AL_INVALID_QP_TYPE)) \
 	X(al_snapshot, SLEEPS, snapshot(s)) \
 	X(al_reg_mad_svc, SLEEPS, reg_mad_svc(s)) \
+	X(al_local_mad, SLEEPS, expect(al_local_mad(s->use.ca, 1, &(struct ib_mad){ 0 }, &(struct ib_mad){ 0 }), AL_UNSUPPORTED)) \
 	\
 	X(al_set_client_context, ANY, al_set_client_context(s->use.pnp, s->guid[0], s)) \
 	X(al_get_client_context, ANY, al_get_client_context(s->use.pnp, s->guid[0], &(void *){ NULL })) \
@@ -418,9 +413,9 @@ static void no_log(void *context, ib_log_level level, const char *text)
 	X(al_poll_cq_ex, ANY, poll_one(s, al_poll_cq_ex)) \
 	X(al_arm_cq, ANY, al_arm_cq(s->use.cq, AL_ARM_ANY, NULL)) \
 	X(al_arm_cq_n, ANY, al_arm_cq_n(s->use.cq, 2)) \
-	X(al_mad_next, ANY, if_served(s, al_mad_next(s->use.svc, NULL, 0, &(struct al_mad_event){ 0 }), AL_NOT_FOUND)) \
-	X(al_send_mad, ANY, if_served(s, send_mad(s, s->use.svc, IB_METHOD_SEND), AL_SUCCESS)) \
-	X(al_cancel_mad, ANY, if_served(s, al_cancel_mad(s->use.svc, 1), AL_NOT_FOUND)) \
+	X(al_mad_next, ANY, expect(al_mad_next(s->use.svc, NULL, 0, &(struct al_mad_event){ 0 }), AL_NOT_FOUND)) \
+	X(al_send_mad, ANY, send_mad(s, s->use.svc, IB_METHOD_SEND)) \
+	X(al_cancel_mad, ANY, expect(al_cancel_mad(s->use.svc, 1), AL_NOT_FOUND)) \
 	\
 	X(al_destroy_qp, ENDS, al_destroy_qp(s->end.qp, cb, context)) \
 	X(al_destroy_cq, ENDS, al_destroy_cq(s->end.cq, cb, context)) \
@@ -428,7 +423,7 @@ static void no_log(void *context, ib_log_level level, const char *text)
 	X(al_destroy_ah, ENDS, al_destroy_ah(s->end.ah, cb, context)) \
 	X(al_dealloc_pd, ENDS, al_dealloc_pd(s->end.pd, cb, context)) \
 	X(al_dereg_event_handler, ENDS, al_dereg_event_handler(s->end.handler, cb, context)) \
-	X(al_dereg_mad_svc, ENDS, s->end.svc ? al_dereg_mad_svc(s->end.svc, cb, context) : al_dealloc_pd(s->end.spare, cb, context)) \
+	X(al_dereg_mad_svc, ENDS, al_dereg_mad_svc(s->end.svc, cb, context)) \
 	X(al_destroy_channel, ENDS, al_destroy_channel(s->end.channel, cb, context)) \
 	X(al_dereg_pnp, ENDS, al_dereg_pnp(s->end.pnp, cb, context)) \
 	X(al_close_ca, ENDS, al_close_ca(s->end.ca, cb, context)) \
@@ -453,9 +448,9 @@ static const struct verb {
 };
 #define NUM_VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
-/* -------------------------------------------------------- in the callback */
+/* -------------------------------------------------- calls in the callback */
 
-/* Which calls a place permits. */
+/* The kinds of place, by the calls that are allowed there. */
 enum place { ATOMIC, PNP, READER };
 
 static void look(struct scene *s, const char *name, const char *how, al_status got, al_status want)
@@ -466,7 +461,7 @@ static void look(struct scene *s, const char *name, const char *how, al_status g
 			 al_status_name(got), al_status_name(want));
 }
 
-/* Where one may wait, it is waited. */
+/* Destroys synchronously where waiting is allowed. */
 static void destroy(struct scene *s, const struct verb *v, enum place place)
 {
 	look(s, v->name, " that waits", v->call(s, AL_DESTROY_SYNC, NULL),
@@ -495,7 +490,7 @@ static void call_all(struct scene *s, enum place place)
 	sem_post(&s->done);
 }
 
-/* Also as an al_destroyed_cb. */
+/* Also an al_destroyed_cb. */
 static void in_comp(void *context)
 {
 	call_all(context, ATOMIC);
@@ -531,7 +526,7 @@ static void in_mad(void *context, const struct al_mad_event *event)
 		call_all(context, ATOMIC);
 }
 
-/* Here nothing else is allowed. */
+/* A log callback may call no other function. */
 static void in_log(void *context, ib_log_level level, const char *text)
 {
 	struct scene *s = context;
@@ -544,7 +539,7 @@ static void in_log(void *context, ib_log_level level, const char *text)
 	sem_post(&s->done);
 }
 
-/* ------------------------------------------------------------------ the scene */
+/* -------------------------------------------------------- objects of the test */
 
 static al_pd_h new_pd(al_ca_h ca)
 {
@@ -610,8 +605,7 @@ static struct things new_things(struct scene *s)
 	t.channel = new_channel(t.al);
 	ck_ok(al_reg_pnp(t.al, NULL, NULL, accept, &t.pnp));
 	svc = svc_init(t.channel);
-	ck_ok(if_offered(al_reg_mad_svc(t.ca, &svc, NULL, NULL, &t.svc), AL_SUCCESS));
-	t.spare = t.svc ? NULL : new_pd(t.ca);
+	ck_ok(al_reg_mad_svc(t.ca, &svc, NULL, NULL, &t.svc));
 	return t;
 }
 
@@ -648,7 +642,7 @@ static void set_up(struct scene *s)
 	connect_to_itself(s->use.qp, s->lid);
 }
 
-/* A removal ends on a thread of the module's, which is there until the module goes. */
+/* A removal ends on a thread of the module, which exists until the module is unloaded. */
 static void unload(void)
 {
 	struct timespec deadline = test_deadline();
@@ -671,7 +665,7 @@ static void clear(struct scene *s)
 		unload();
 }
 
-/* ------------------------------------------------------ what makes them come */
+/* ------------------------------------------------------- causes of callbacks */
 
 static void transfer(struct scene *s)
 {
@@ -690,7 +684,7 @@ static void complete(struct scene *s)
 	transfer(s);
 }
 
-/* The event of the queue pair, its completion queue or the port, by a packet. */
+/* Causes the event of the queue pair, its completion queue or the port; some by a packet. */
 static void happen(struct scene *s, ib_event_type type)
 {
 	struct soft_fault fault = { .action = SOFT_FAULT_RAISE, .n = 1, .count = 1, .code = type };
@@ -707,7 +701,7 @@ static void handle(struct scene *s, ib_event_type type)
 	happen(s, type);
 }
 
-/* Registering replays what is there; what is not, the other HCA does, or a packet. */
+/* A registration replays the existing HCAs and ports; other events come from the other HCA, or by a packet. */
 static void plug_and_play(struct scene *s, al_pnp_type type, uint32_t vendor_code,
 			  ib_event_type event)
 {
@@ -722,7 +716,7 @@ static void plug_and_play(struct scene *s, al_pnp_type type, uint32_t vendor_cod
 		happen(s, event);
 }
 
-/* Of the channel the first event of this kind. */
+/* Reads a channel until the first event of this type. */
 static void read_channel(al_channel_h channel, al_channel_event_type type)
 {
 	struct pollfd pfd = { .events = POLLIN };
@@ -763,25 +757,20 @@ static void read_pnp(struct scene *s)
 	read_channel(channel, AL_CHANNEL_PNP);
 }
 
-/* A datagram comes to a service with a callback or a channel. Where MAD services do not cross, none
- * comes, and what may be called outside callbacks is called. */
+/* Delivers a datagram to a service with a callback or a channel. */
 static void receive_mad(struct scene *s, al_channel_h channel, al_mad_cb cb)
 {
 	struct al_mad_svc_init init = svc_init(channel);
 	al_mad_svc_h svc;
 
 	init.methods[0] = 1 << IB_METHOD_SET;
-	if (!s->use.svc) {
-		call_all(s, READER);
-		return;
-	}
 	ck_ok(al_reg_mad_svc(s->from.ca, &init, s, cb, &svc));
 	ck_ok(send_mad(s, svc, IB_METHOD_SET));
 	if (channel)
 		read_channel(channel, AL_CHANNEL_MAD);
 }
 
-/* What is left of an opening is told. */
+/* The log reports an object that an opening leaves behind. */
 static void leave_open(struct scene *s)
 {
 	al_h al = test_open();
@@ -791,7 +780,7 @@ static void leave_open(struct scene *s)
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 }
 
-/* X(type of the callback, its occasion, what makes it come). */
+/* X(type of the callback, its occasion, the call that causes it). */
 /* clang-format off */
 #define KINDS(X) \
 	X(al_comp_cb, completion, complete(s)) \

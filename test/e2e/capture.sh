@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# Captures as tshark reads them: nothing malformed, and the headers, packet by packet, that the traffic is known to have.
-# What the codec and the file have in common with tshark is nothing.
+# Captures as tshark reads them: no malformed packet, and the headers of each packet are those of the known traffic.
+# tshark shares no code with the codec and the capture.
 set -euo pipefail
 
 build=${top_builddir:?is set by make check}
@@ -15,7 +15,7 @@ die() {
 	exit 1
 }
 
-# shark FILE ARGUMENT...: short RC sends would be taken for RPC.
+# shark FILE ARGUMENT...: runs tshark without its RPC dissector, which would match short RC sends.
 shark() {
 	local file=$1
 	shift
@@ -27,7 +27,7 @@ none_malformed() {
 		die "$1: malformed: $(shark "$1" -Y '_ws.malformed || _ws.expert.severity == error' | head -n 5)"
 }
 
-# A copy, by the command that is for it.
+# A capture of al_cp, made by "al_query capture".
 head -c 100001 /dev/zero | tr '\0' 'x' >file
 IBAL_SOFT="mtu=1024" "$build/al_query" capture -o copy.pcapng -- "$build/al_cp" file copy >out 2>err ||
 	die "al_query capture: $(cat out err)"
@@ -37,7 +37,7 @@ none_malformed copy.pcapng
 shark copy.pcapng -T json -x >copy.json
 python3 "$src/test/e2e/capture_report.py" copy copy.json || die "copy.json"
 
-# One port, the exit status of the command, and what is wrong with a command line.
+# A capture of one port, the exit status of the captured command, and errors of the command line.
 IBAL_SOFT="ports=2" "$build/al_query" capture --port 2 -o two.pcapng -- "$build/al_cp" file copy >/dev/null 2>&1
 [ -z "$(shark two.pcapng)" ] || die "port 2 has sent something"
 status=0
@@ -47,7 +47,8 @@ grep -q "opened no software HCA" err || die "$(cat err)"
 status=0
 "$build/al_query" capture -o no.pcapng -- sh -c 'exit 1' >/dev/null 2>err || status=$?
 [ $status -eq 1 ] || die "exit status $status for 1"
-# The command's options are its own, also where no "--" stands before it; al_query's may stand before and after its name.
+# The captured command keeps its own options, also without "--" before it; al_query's options may stand before and after
+# the subcommand.
 "$build/al_query" --port 1 capture -o own.pcapng "$build/al_cp" -q -j file copy >out 2>err || die "$(cat err)"
 python3 -m json.tool <out >/dev/null || die "al_cp did not get its -j: $(cat out)"
 "$build/al_query" capture echo -w 3 --watch >out 2>err || true
@@ -60,13 +61,13 @@ grep -q "too much" out && die "--: $(cat out)"
 "$build/al_query" capture -o 'a b' -- true >/dev/null 2>err && die "a blank in a name, and no complaint"
 "$build/al_query" capture -- ./nothing-of-that-name >/dev/null 2>err && die "no such command, and no complaint"
 
-# Every operation: the program knows what it posted, the script what that must be on a wire.
+# Every operation: the test program reports its posts, and the script computes the packets that must be on the wire.
 CAPTURE_MIXED=mixed.pcapng "$build/test/unit/hca/soft/capture_test" >out || die "$(cat out)"
 none_malformed mixed.pcapng
 shark mixed.pcapng -T json -x >mixed-shark.json
 python3 "$src/test/e2e/capture_report.py" mixed mixed-shark.json mixed.pcapng.json || die "mixed"
 
-# The benchmark's own run, with a capture armed: no packet of it is missing, on either side.
+# A run of the benchmark with a capture: no packet is missing, on either side.
 "$build/al_query" capture -o bench.pcapng -- "$build/test/bench/bench" --quick --only loop.write.8B.rate >out 2>err ||
 	die "bench: $(cat out err)"
 shark bench.pcapng -T fields -e frame.interface_name -e frame.packet_flags_direction -e infiniband.bth.opcode \

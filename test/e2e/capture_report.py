@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""What tshark exports of a capture (-T json -x), against what is known of the traffic. For capture.sh.
+"""Compares tshark's export of a capture (-T json -x) with the known traffic. For capture.sh.
 
     capture_report.py copy SHARK        a copy by al_cp: whole, in sequence, CRCs right
     capture_report.py mixed SHARK SAID  capture_test's operations: each header field of each packet
@@ -73,7 +73,7 @@ def of(packets, port, way):
 
 
 def both_ends(packets):
-    """What the one sends the other receives; returns both directions' packets."""
+    """Checks that each side receives the packets that the other sends; returns the packets of both directions."""
     there, back = of(packets, "soft0:1", OUT), of(packets, "soft1:1", OUT)
     assert [p.raw for p in there] == [p.raw for p in of(packets, "soft1:1", IN)]
     assert [p.raw for p in back] == [p.raw for p in of(packets, "soft0:1", IN)]
@@ -124,7 +124,7 @@ def message(base, qpn, psn, opcodes, first=None, last=None, reliable=True):
 
 
 def answer(opcode, qpn, psn, syndrome=0, msn=None, length=0, **more):
-    """An ACK's syndrome is the number of receives that are left."""
+    """Checks that an ACK's syndrome is the number of receives that are left."""
     aeth = {} if msn is None else {"aeth.syndrome": syndrome, "aeth.msn": msn}
     return headers(opcode, qpn, psn, length, **aeth, **more, **{"lrh.slid": 2, "lrh.dlid": 1})
 
@@ -185,7 +185,7 @@ def check(found, want):
 
 
 def bench(lines):
-    """Each queue pair's packets, as each side shows them: numbered one after the other, none missing."""
+    """Checks each queue pair's packets in each side's capture: consecutive PSNs, none missing."""
     psns = {}
     for line in lines:
         port, direction, opcode, qpn, psn = line.split()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What an agent's client has itself: its descriptors, mappings and memory are back when its objects have gone, it is told
- * when it has too few of them, and it is told how much it may have at the agent.
+ * The own resources of an agent's client: descriptors, mappings and memory are returned when the client's objects
+ * have gone; the client gets a status if it has too few; and the client's maxima are those that the agent allows it.
  */
 #include <malloc.h>
 #include <sys/resource.h>
@@ -34,7 +34,7 @@ static int own_sockets(void)
 	return count;
 }
 
-/* Mappings of memory that is shared. */
+/* Number of mappings of shared memory. */
 static int own_mappings(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -48,7 +48,7 @@ static int own_mappings(void)
 	return count;
 }
 
-/* ---------------------------------------------------------------- nothing stays */
+/* ------------------------------------------------------- resources are returned */
 
 static void one_of_each(void)
 {
@@ -84,8 +84,9 @@ static void one_of_each(void)
 	ck_ok(al_dealloc_pd(pd, AL_DESTROY_SYNC, NULL));
 }
 
-/* Of a loss in each round there would be many times that. Sanitizers' allocators count nothing here. */
-#define ROUNDS 600
+/* A loss in each round would be many times this much. The allocators of sanitizers report no count.
+ */
+#define ROUNDS     600
 #define HEAP_NOISE 4096
 
 static void nothing_stays(void)
@@ -154,7 +155,7 @@ START_TEST(a_forked_child_has_no_connection)
 	al = agent_open();
 	mine = own_sockets();
 	ck_assert_int_eq(mine, sockets + 7);
-	for (int i = 0; i < 2; i++) { /* the next one's parent has forked before */
+	for (int i = 0; i < 2; i++) { /* in the second round the parent has forked before */
 		pid = fork();
 		if (!pid)
 			_exit(own_sockets());
@@ -169,7 +170,7 @@ START_TEST(a_forked_child_has_no_connection)
 }
 END_TEST
 
-/* An opening that fails when the connection is there leaves that for the next one. */
+/* An opening that fails after the connection was made leaves the connection for the next opening. */
 START_TEST(an_opening_without_memory_leaves_no_half_of_a_connection)
 {
 	const struct al_open_attr attr = { .agent = agent_socket, .config = "" };
@@ -202,7 +203,7 @@ END_TEST
 
 /* -------------------------------------------------------------------- shortages */
 
-/* This process may have that many descriptors more, in what number they are. */
+/* Limits this process to `more` further descriptors, whatever descriptors are open. */
 static struct rlimit few(rlim_t more)
 {
 	struct rlimit limit, low;
@@ -243,7 +244,7 @@ START_TEST(what_the_module_gives_and_does_not_fit_undoes_what_was_made)
 		ck_assert_uint_eq(provider->heard_fds, 0);
 		ck_assert_int_eq(own_fds(), fds);
 	}
-	/* The agent lives, and has none: it gives one only. */
+	/* The agent has kept no object of the failed creations: it permits one completion queue. */
 	limit = few(UVP_MAX_FDS);
 	ck_ok(try_cq(8, &cq));
 	ck_assert_uint_eq(provider->heard_fds, UVP_MAX_FDS);
@@ -299,11 +300,10 @@ START_TEST(shared_memory_is_not_registered_otherwise_for_want_of_a_descriptor)
 }
 END_TEST
 
-/* Of the mappings of so many some lie side by side. */
+/* Some of so many mappings are adjacent. */
 #define MANY 16
 
-/* Memory of both kinds, in the order of the addresses; a region may begin in one and end in the
- * other. */
+/* Memory of both kinds, in the order of addresses; a region may begin in one kind and end in the other. */
 START_TEST(a_region_that_leaves_shared_memory_is_registered_by_copies)
 {
 	struct al_mr_init init = { .access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE };
@@ -324,7 +324,7 @@ START_TEST(a_region_that_leaves_shared_memory_is_registered_by_copies)
 	agent_start(NULL, NULL);
 	al = agent_open();
 	test_make_pair(al, pair);
-	/* A page of the process's own in the place of a shared one right behind another. */
+	/* A page of the process's own directly behind a shared page. */
 	for (int i = 0; i < MANY; i++)
 		ck_ok(al_dma_alloc_coherent(pair[1].ca, page, &addr[i], &dma));
 	for (int i = 0; i < MANY * MANY && !shared; i++)
@@ -347,7 +347,7 @@ START_TEST(a_region_that_leaves_shared_memory_is_registered_by_copies)
 	ck_ok(al_post_send(pair[0].qp, &wr, &bad));
 	ck_assert_int_eq(test_poll(pair[0].cq).status, IB_WC_SUCCESS);
 	ck_assert_mem_eq(init.addr, pair[0].mem, 64);
-	/* And one that begins right behind is the process's own. */
+	/* A region that begins directly behind the shared memory is the process's own. */
 	init.addr = behind;
 	ck_ok(al_reg_mr(pair[1].pd, &init, NULL, &lkey, &rkey, &mr));
 	wr.wr.rdma.remote_addr = (uintptr_t)behind;
@@ -376,7 +376,7 @@ static void write_limits(const char *text)
 	fclose(file);
 }
 
-/* As many as there may be, and one more. */
+/* Creates as many objects as the maximum, and one more, which is refused. */
 #define EXACTLY(max, make)                                                \
 	do {                                                              \
 		for (uint32_t n = 0; n < (max); n++)                      \
@@ -409,7 +409,7 @@ START_TEST(maxima_are_exactly_what_the_client_gets)
 	ca = test_open_ca(al, guid);
 	ck_ok(al_query_ca(ca, &attr));
 	ck_assert_uint_eq(attr.max_pd, 3);
-	ck_assert_uint_eq(attr.max_cq, 2); /* the user's is less */
+	ck_assert_uint_eq(attr.max_cq, 2); /* the user's limit is smaller */
 	ck_assert_uint_eq(attr.max_qp, 2);
 	ck_assert_uint_eq(attr.max_mr, 4);
 	ck_assert_uint_eq(attr.max_mr_size, 8191);
@@ -417,7 +417,7 @@ START_TEST(maxima_are_exactly_what_the_client_gets)
 	ck_assert_uint_gt(attr.max_qp_wr, 0);
 	ck_assert_uint_le(attr.max_qp_wr, 100000 / 64); /* a send is charged 64 bytes and its gather list */
 	ck_assert_int_eq(attr.atomic_cap, IB_ATOMIC_HCA);
-	/* A snapshot shows the same, and with it the tools. */
+	/* A snapshot, and so the tools, show the same limits. */
 	ck_ok(al_snapshot(al, &snap));
 	for (size_t i = 0; i < snap->num_cas; i++)
 		if (snap->cas[i].guid == guid)
@@ -441,7 +441,7 @@ START_TEST(maxima_are_exactly_what_the_client_gets)
 	mr_init.length = 1;
 	EXACTLY(attr.max_mr, al_reg_mr(pd, &mr_init, NULL, &lkey, &rkey, &mr));
 
-	/* Another limit is told, and holds, at once. */
+	/* A new limit is reported, and holds, at once. */
 	write_limits("[ald client]\npds=5\n");
 	ck_assert_int_eq(kill(agent_pid, SIGHUP), 0);
 	do {
@@ -455,11 +455,29 @@ START_TEST(maxima_are_exactly_what_the_client_gets)
 }
 END_TEST
 
-int main(void)
+/*
+ * Starts the program again without the allocator's caches of threads. What lies in such a cache
+ * counts as used, and it depends on the scheduler which of the library's threads frees an object.
+ */
+static void without_caches(char **argv)
 {
-	Suite *suite = suite_create("e2e/client");
-	TCase *tcase = tcase_create("client");
+	if (getenv("GLIBC_TUNABLES"))
+		return;
+	setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0", 1);
+	execv("/proc/self/exe", argv);
+	perror("client_test can not start again");
+	abort();
+}
 
+int main(int argc, char **argv)
+{
+	Suite *suite;
+	TCase *tcase;
+
+	(void)argc;
+	without_caches(argv);
+	suite = suite_create("e2e/client");
+	tcase = tcase_create("client");
 	tcase_add_loop_test(tcase, nothing_stays_in_a_client_of_what_it_destroys, 0, 2);
 	tcase_add_test(tcase, descriptors_that_no_post_hook_takes_are_closed);
 	tcase_add_test(tcase, a_forked_child_has_no_connection);

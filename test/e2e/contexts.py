@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Is every function of the API tried in every kind of callback, as its comment says that it may be called?
+"""Checks that every function of the API is tested in every kind of callback, with the context that its comment states.
 
-Holds the comments of ib_al.h ("Context: any" or "Context: may sleep") against VERBS of test/e2e/callback_test.c, both
-ways, and the types of callbacks that its functions take against KINDS.
+Compares the comments of ib_al.h ("Context: any" or "Context: may sleep") with VERBS of test/e2e/callback_test.c, both
+ways, and the types of callbacks that the functions take with KINDS.
 """
 import os
 import re
@@ -22,7 +22,7 @@ def check(good, sentence):
 
 
 def context(name, comment):
-    """As in VERBS, by the comment's words."""
+    """Returns the context as VERBS names it, from the comment's words."""
     said = re.findall(r"Context: (any|may sleep)(?:\*\*)?([^.]*)", re.sub(r"\s*\n \*\s*", " ", comment))
     if len(said) != 1:
         return None
@@ -32,7 +32,7 @@ def context(name, comment):
     return "ENDS" if re.match(r"al_(destroy|dereg|dealloc|close)", name) else "ANY"
 
 
-# A function has the comment that is right before it; or, in a group ("@{"), that of the group.
+# The comment of a function is directly before the function; in a group ("@{") it may be the group's comment.
 wanted = {}
 group, comment = None, ""
 for part in re.finditer(r"/\*\*(?!<).*?\*/|^(?!static|typedef|#)[a-z][a-z0-9_ ]*[ *](al_[a-z0-9_]+)\(", header, re.M | re.S):

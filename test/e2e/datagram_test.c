@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Datagrams through the whole stack over the software HCA, by the public API: a server that answers whoever asks, by what
- * the question's completion and GRH say of the way back (doc/guide-driver.md); and what the Access Layer checks of them.
+ * Datagrams through the whole stack over the software HCA, by the public API: a server answers each client at the
+ * address that the request's completion and GRH contain (doc/guide-driver.md); and the Access Layer's checks of
+ * datagrams.
  */
 #include <stdatomic.h>
 
@@ -85,7 +86,7 @@ START_TEST(a_question_is_answered_to_whoever_asked)
 
 	ck_ok(al_create_ah(end[0].pd, &path, &there));
 	ck_ok(send_one(&end[0], there, end[1].qpn, 9));
-	ck_ok(al_destroy_ah(there, NULL, NULL)); /* the request has it all */
+	ck_ok(al_destroy_ah(there, NULL, NULL)); /* the posted request has copied the path */
 	wc = take(&end[0]);
 	ck_assert_uint_eq(wc.wr_id, 1);
 
@@ -109,9 +110,9 @@ START_TEST(a_question_is_answered_to_whoever_asked)
 }
 END_TEST
 
-static atomic_int went_wrong; /* in the callback; al_status */
+static atomic_int went_wrong; /* an al_status, from the callback */
 
-/* Answers each question that has come, and arms again. */
+/* Answers each request that has come, and arms the queue again. */
 static void answer(void *context)
 {
 	struct test_end *server = context;
@@ -164,7 +165,7 @@ START_TEST(a_completion_callback_answers_too)
 		end[0].mem[SEND_AT] = (uint8_t)('a' + round);
 		ck_ok(test_post_recv(&end[0], 10, RECV_AT, 100));
 		ck_ok(send_one(&end[0], there, server.qpn, 9));
-		for (int i = 0; i < 2; i++) { /* the question has gone, the answer has come */
+		for (int i = 0; i < 2; i++) { /* the request's completion, then the response */
 			wc = take(&end[0]);
 			ck_assert_int_eq(wc.status, IB_WC_SUCCESS);
 			if (!(wc.opcode & IB_WC_RECV))
@@ -189,7 +190,7 @@ static uint64_t dropped_at(const struct test_end *e)
 	return attr.counters.rcv_dropped;
 }
 
-/* Nobody who knows a queue pair's number and Q_Key ends it with a packet. */
+/* A process that knows a queue pair's number and Q_Key can not put it into Error by a packet. */
 START_TEST(a_datagram_longer_than_its_receive_is_dropped_and_the_receive_serves_the_next)
 {
 	struct ib_ah_attr path = { .dlid = end[1].lid, .port_num = 1 };
@@ -238,7 +239,7 @@ START_TEST(a_wrong_address_handle_is_refused)
 }
 END_TEST
 
-/* The state table knows SQE as a state to leave, with what a datagram queue pair may change then. */
+/* The state table allows RTS from SQE, with the attributes that a datagram queue pair may change then. */
 START_TEST(the_send_queue_recovers_from_an_error)
 {
 	struct ib_ah_attr path = { .dlid = end[1].lid, .port_num = 1 };
@@ -259,7 +260,7 @@ START_TEST(the_send_queue_recovers_from_an_error)
 }
 END_TEST
 
-/* Both are members, and the client sends: each gets one copy, the client by its HCA. */
+/* Both ends are members, and the client sends: each end gets one copy, the client through its own HCA. */
 START_TEST(a_multicast_datagram_comes_once_to_each_member)
 {
 	struct ib_ah_attr path = { .dlid = 0xc00a, .port_num = 1, .is_global = true };
@@ -279,7 +280,7 @@ START_TEST(a_multicast_datagram_comes_once_to_each_member)
 		ck_ok(al_attach_mcast(end[i].qp, &path.grh.dgid, path.dlid));
 	}
 	ck_ok(send_one(&end[0], ah, IB_QPN_MULTICAST, 7));
-	for (int n = 0; n < 2; n++) { /* the send's completion, and that of the client's copy */
+	for (int n = 0; n < 2; n++) { /* the completion of the send, and of the client's copy */
 		wc = take(&end[0]);
 		ck_assert_int_eq(wc.status, IB_WC_SUCCESS);
 		sent |= wc.wr_id == 1;

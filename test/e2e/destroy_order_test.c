@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What a peer sees when a queue pair and then its region are destroyed without waiting: a queue pair that is gone, never
- * one whose memory is gone. On the software HCA, with a peer that sends all the time.
+ * The peer's view when a queue pair and then its region are destroyed without waiting: the queue pair does not exist
+ * any more; it is never a queue pair without its memory. On the software HCA, with a peer that sends all the time.
  */
 #include "test/unit/al/bed.h"
 
 #define LENGTH 2048u
 
-/* The side that is destroyed, and the peer that goes on. */
+/* The side that is destroyed, and the peer that continues. */
 struct scene {
 	al_h al;
 	struct test_end near, peer;
-	struct gate gate; /* passed by an event of the near queue pair */
-	bool held;        /* ... which stays in its callback */
+	struct gate gate; /* entered by the near queue pair's event */
+	bool held;        /* the event stays in its callback */
 };
 
 static void near_event(void *context, const struct al_event *event)
@@ -23,7 +23,7 @@ static void near_event(void *context, const struct al_event *event)
 		gate_event(&s->gate, event);
 }
 
-/* The near side stays in Ready to Receive: its first message raises "communication established". */
+/* The near side stays in RTR: its first message raises "communication established". */
 static void scene_make(struct scene *s, bool held)
 {
 	struct al_qp_init init = { .qp_type = IB_QPT_RC, .cap = { 64, 64, 1, 1, 0 } };
@@ -45,7 +45,7 @@ static void scene_make(struct scene *s, bool held)
 	ck_ok(test_modify(s->near.qp, IB_QPS_INIT, attr, TEST_RC_INIT));
 	ck_ok(test_modify(s->near.qp, IB_QPS_RTR, attr, TEST_RC_RTR));
 	attr = test_attr(s->near.lid, s->near.qpn, s->peer.mtu);
-	attr.timeout = 10; /* 4 ms: a queue pair that is gone is noticed soon */
+	attr.timeout = 10; /* 4 ms: the peer soon notices the destroyed queue pair */
 	attr.retry_cnt = 3;
 	ck_ok(test_modify(s->peer.qp, IB_QPS_INIT, attr, TEST_RC_INIT));
 	ck_ok(test_modify(s->peer.qp, IB_QPS_RTR, attr, TEST_RC_RTR));
@@ -89,7 +89,7 @@ START_TEST(a_queue_pair_held_by_a_callback_takes_nothing_when_its_region_goes)
 	scene_make(&s, true);
 	post(&s, opcode);
 	test_poll_ok(s.peer.cq, 0);
-	test_wait(&s.gate.in); /* the callback holds the queue pair from now on */
+	test_wait(&s.gate.in); /* from now on the callback holds the queue pair */
 	ck_ok(al_destroy_qp(s.near.qp, NULL, NULL));
 	ck_ok(al_dereg_mr(s.near.mr, AL_DESTROY_SYNC, NULL));
 	memset(s.near.mem, 0x5a, TEST_MEM);
@@ -104,7 +104,10 @@ START_TEST(a_queue_pair_held_by_a_callback_takes_nothing_when_its_region_goes)
 }
 END_TEST
 
-/* The peer always has requests on their way; who sends fills the near side's receives, too. Loop: sends and writes, waiting and not. */
+/*
+ * The peer always has requests under way. A peer that sends finds receives on the near side. Loop: sends and writes,
+ * with a synchronous and an asynchronous destroy.
+ */
 START_TEST(a_peer_that_never_stops_sees_a_queue_pair_that_is_gone)
 {
 	ib_wr_opcode opcode = _i % 2 ? IB_WR_RDMA_WRITE : IB_WR_SEND;
@@ -120,7 +123,7 @@ START_TEST(a_peer_that_never_stops_sees_a_queue_pair_that_is_gone)
 			test_poll_ok(s.peer.cq, 0);
 		ck_ok(al_destroy_qp(s.near.qp, NULL, NULL));
 		ck_ok(al_dereg_mr(s.near.mr, _i < 2 ? NULL : AL_DESTROY_SYNC, NULL));
-		while (!wc.status) { /* which is success */
+		while (!wc.status) { /* until a completion with an error */
 			wc = test_poll(s.peer.cq);
 			if (!wc.status)
 				post(&s, opcode);

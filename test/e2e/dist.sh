@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# Every file of the tree is in the release archive. (make check-long builds it; this looks at the list alone.)
+# Every file of the tree is in the release archive. (make check-long builds the archive; this script checks the list.)
 set -eu
 
 cd "${top_srcdir:?is set by make check}"
@@ -25,8 +25,8 @@ done)
 	exit 1
 }
 
-# A test's log has its name without the extension, by which make finds the test: a file that differs in that alone would run
-# in its place.
+# A test's log has the test's name without its extension, and make finds the test by the log: a file whose name differs
+# only in the extension would run in place of the test.
 twins=$(git ls-files | sed -nE 's/\.(sh|py|role)$//p' | sort | uniq -d)
 [ -z "$twins" ] || {
 	echo "scripts with two extensions, of which make check would run the wrong one:"

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# The release archive is whole: it builds, tests, installs and uninstalls by itself, from a read-only tree.
-# (make check-long; it builds all.)
+# The release archive is complete: it builds, tests, installs and uninstalls by itself, from a read-only tree. (make
+# check-long; it builds the whole tree.)
 set -eu
 
-# A make of its own: the outer one's command line (its TESTS) is not for it.
+# A separate make, which does not get the outer make's command line (its TESTS).
 unset MAKEFLAGS MFLAGS MAKELEVEL TESTS TEST_LOGS
 tmp=$(mktemp -d)
 trap 'chmod -R u+w "$tmp"; rm -rf "$tmp"' EXIT

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The SAS's figures read in the trace of the whole stack over the software HCA: who acts, in what order, on which
- * thread. 2-1 (loading) and 2-2 (unloading) with a client that has the HCA in use; 2-3 (posting work requests) and 2-4
- * (completion processing) in a real transfer. What of 2-1 and 2-2 is below the Access Layer is in unit/ci/loader_test.c.
+ * The SAS's figures, read in the trace of the whole stack over the software HCA: the actor, the order, and the thread
+ * of each step. 2-1 (loading) and 2-2 (unloading) with a client that has the HCA in use; 2-3 (posting work requests)
+ * and 2-4 (completion processing) in a real transfer. The parts of 2-1 and 2-2 below the Access Layer are in
+ * unit/ci/loader_test.c.
  */
 #include <unistd.h>
 
 #include "test/unit/al/al_test.h"
 
-/* A line of the trace; ib_trace() says what its fields are. */
+/* A line of the trace; ib_trace() documents its fields. */
 struct step {
 	long tid;
 	char actor[16];
@@ -47,7 +48,7 @@ static void read_trace(void)
 	fclose(file);
 }
 
-/* The first step after `after` in which this actor does this. */
+/* Returns the first step after `after` with this actor and text. */
 static int find(int after, const char *actor, const char *text)
 {
 	for (int i = after + 1; i < num_steps; i++)
@@ -68,7 +69,7 @@ struct client {
 	al_pnp_h pnp;
 	struct hca hca[2];
 	int added, removed;
-	al_status status; /* of the first call that failed */
+	al_status status; /* status of the first call that failed */
 };
 
 static al_status add(struct client *c, uint64_t guid)
@@ -119,7 +120,10 @@ static void receive(void *context)
 	sem_post(&r->done);
 }
 
-/* One send from a connected queue pair to another, where its completion is told by callback. Returns the poster's thread. */
+/*
+ * Makes one send from a connected queue pair to another, whose completion comes by callback. Returns the thread that
+ * posts.
+ */
 static long transfer(uint32_t bytes)
 {
 	struct receiver r = { .count = 0 };
@@ -148,7 +152,7 @@ static long transfer(uint32_t bytes)
 	ck_assert_uint_eq(r.wc.wr_id, 2);
 	ck_assert_uint_eq(r.wc.status, IB_WC_SUCCESS);
 
-	al_set_log(test_ignore_log, NULL); /* that the close takes the rest along is meant */
+	al_set_log(test_ignore_log, NULL); /* the close destroys the remaining objects on purpose */
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 	free(end[0].mem);
 	free(end[1].mem);
@@ -157,7 +161,7 @@ static long transfer(uint32_t bytes)
 	return gettid();
 }
 
-/* A message of one packet, which may take a shorter way, and one of many. */
+/* A message of one packet, which may take the short way, and a message of many packets. */
 static const uint32_t sizes[] = { 8, 40000 };
 #define NUM_SIZES ((int)(sizeof(sizes) / sizeof(sizes[0])))
 
@@ -169,7 +173,7 @@ START_TEST(posting_takes_the_steps_of_figure_2_3)
 	int build = find(hand, "soft", "post_send: WQE built");   /* 3 */
 	int ring = find(build, "soft", "post_send: doorbell");
 	int back = find(ring, "al", "post_send returns to the channel driver: success"); /* 4, 5 */
-	int move = find(ring, "soft", "data transferred");        /* 6: when it likes */
+	int move = find(ring, "soft", "data transferred");        /* 6: at the software HCA's own time */
 
 	ck_assert_int_eq(steps[post].tid, poster);
 	ck_assert_int_eq(steps[hand].tid, poster);
@@ -230,7 +234,10 @@ START_TEST(loading_and_unloading_take_the_steps_of_figures_2_1_and_2_2)
 	close = find(left, "ci", "close_ca of soft");
 	find(close, "ci", "unload soft");
 
-	/* Modules and their HCAs on the thread that loads and unloads; clients on one of their own; destroys on another. */
+	/*
+	 * Modules and their HCAs on the thread that loads and unloads; clients on a thread of their own; destroys on
+	 * another.
+	 */
 	ck_assert_int_eq(steps[load].tid, gettid());
 	ck_assert_int_eq(steps[reg].tid, gettid());
 	ck_assert_int_eq(steps[ready].tid, gettid());

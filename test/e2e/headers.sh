@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# Each public header compiles alone, without a warning and without extensions of the language, as C17 and
-# as C++, with gcc and clang. What the headers say is the business of other tests.
+# Each public header compiles alone, without a warning and without extensions of the language, as C17 and as C++, with
+# gcc and clang. The content of the headers is tested elsewhere.
 set -eu
 
 cd "${top_srcdir:?is set by make check}/include"

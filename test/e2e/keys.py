@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Every key of ibal.conf and every variable IBAL_* that code reads is accepted and described, and the other way round.
+"""Checks that every key of ibal.conf and every IBAL_* variable in code is accepted and documented, and vice versa.
 
 The tables of keys are in ci/conf.c ([ibal]), al/agent/settings.c ([ald]) and hca/soft/base/config.c ([soft]); the pages are
 ibal.conf(5) and ibal-soft(5). A variable IBAL_NAME of the library must be reserved in ci/conf.c, since IBAL_<NAME> is
@@ -33,7 +33,7 @@ def body(path, begin):
 
 
 def found(pattern):
-    """What code asks for: each name, and the files that do."""
+    """Returns the names that code reads, each with the files that read it."""
     names = {}
     for path, text in sources.items():
         for name in re.findall(pattern, text):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A client's thread that hears the agent's events comes late: what it has not heard yet spoils
- * nothing. It is held in the log, to which it says that the agent is about to end.
+ * A client's thread that reads the agent's events is late: events that it has not read yet do no harm. The test holds
+ * this thread in the log, to which the thread writes that the agent is about to end.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -35,7 +35,7 @@ static al_ca_h open_first(al_h opening)
 	return test_open_ca(opening, guid);
 }
 
-/* The agent ends when this process has nothing left. */
+/* The agent ends when this process has no object left. */
 static void hold_event_thread(void)
 {
 	sem_init(&held, 0, 0);
@@ -105,7 +105,7 @@ static void make(struct queue *q)
 	make_on(q, q->cq);
 }
 
-/* A receive that is flushed completes. */
+/* A receive is flushed, and so completes. */
 static void complete(struct queue *q)
 {
 	struct ib_recv_wr wr = { .wr_id = 1 };
@@ -118,8 +118,10 @@ static void complete(struct queue *q)
 	ck_ok(al_modify_qp(q->qp, &attr, IB_QP_STATE));
 }
 
-/* Of all sockets of this process those of the connection alone are there, and of those only the
- * events' waits to be read. */
+/*
+ * Waits until an event waits to be read: this process has no other sockets than those of the connection, and no other
+ * of these has data.
+ */
 static void until_event_waits(void)
 {
 	struct timespec deadline = test_deadline();
@@ -147,7 +149,7 @@ START_TEST(an_event_that_comes_late_is_not_for_what_came_in_its_objects_place)
 	make(&new);
 	complete(&last);
 	sem_post(&go_on);
-	test_wait(&last.sem); /* told after what came before, by the same thread */
+	test_wait(&last.sem); /* delivered after the earlier events, by the same thread */
 	ck_assert_int_eq(old.told, 0);
 	ck_assert_int_eq(new.told, 0);
 	complete(&new);
@@ -161,7 +163,7 @@ START_TEST(an_event_that_comes_late_is_not_for_what_came_in_its_objects_place)
 }
 END_TEST
 
-/* More than the client notes at first, twice. */
+/* More events than the client's first buffer has room for, twice. */
 START_TEST(an_object_is_told_of_its_events_however_many_came_after_it)
 {
 	struct al_cq_init init = { .cqe = 16 };
@@ -190,8 +192,7 @@ END_TEST
 static _Thread_local bool hold_answer, no_handle;
 static _Thread_local uint64_t other_object;
 
-/* An agent that lies, once: in the place of a handle there is none; a completion is for another
- * object. */
+/* Makes one answer of the agent wrong: no handle in place of a handle; a completion for another object. */
 static void lie(const struct msghdr *msg)
 {
 	struct made_answer *made =
@@ -206,8 +207,7 @@ static void lie(const struct msghdr *msg)
 	other_object = 0;
 }
 
-/* In place of the C library's: an answer that this thread has received is held once, or made a lie,
- * if it wants that. */
+/* Replaces the C library's function: holds or falsifies one answer to this thread, if the test wants that. */
 ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 {
 	ssize_t n = syscall(SYS_recvmsg, fd, msg, flags);
@@ -262,9 +262,9 @@ START_TEST(a_poll_that_meets_completions_of_the_gone_alone_goes_on_to_the_next)
 END_TEST
 
 static atomic_int send_error;
-static _Thread_local uint64_t cookie; /* that the thread's last completion queue was made with */
+static _Thread_local uint64_t cookie; /* cookie of the thread's last completion queue */
 
-/* The same: one message is not sent, for a reason. */
+/* Replaces the C library's function: one message of this thread is not sent, for a reason. */
 ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 {
 	const struct agent_head *head = msg->msg_iov[0].iov_base;
@@ -278,7 +278,7 @@ ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 	return -1;
 }
 
-/* _i: why. The agent would keep the region, and let others write into it. */
+/* _i: the reason. The agent would keep the region, and would let other clients write into it. */
 START_TEST(a_destroy_that_can_not_be_sent_ends_the_session)
 {
 	static const int errors[] = { ENOBUFS, ENOMEM };
@@ -295,7 +295,7 @@ START_TEST(a_destroy_that_can_not_be_sent_ends_the_session)
 	ca = open_first(al);
 	ck_ok(al_alloc_pd(ca, NULL, &pd));
 	ck_ok(al_reg_mr(pd, &init, NULL, &lkey, &rkey, &mr));
-	/* of any other request it is told, and nothing has come of it */
+	/* any other request reports the error, and has had no effect */
 	atomic_store(&send_error, errors[_i]);
 	ck_status(al_query_port(ca, 1, &port), AL_INSUFFICIENT_MEMORY);
 	ck_ok(al_query_port(ca, 1, &port));
@@ -308,7 +308,7 @@ START_TEST(a_destroy_that_can_not_be_sent_ends_the_session)
 }
 END_TEST
 
-/* What the agent says of an object is for one of that kind, and for none that has gone. */
+/* An event of the agent concerns only an object of the event's type, and no destroyed object. */
 START_TEST(an_agent_that_lies_brings_nothing_of_another_object)
 {
 	struct al_cq_init init = { .cqe = 16 };
@@ -328,7 +328,7 @@ START_TEST(an_agent_that_lies_brings_nothing_of_another_object)
 	first = cookie;
 	ck_ok(al_destroy_cq(cq, AL_DESTROY_SYNC, NULL));
 	make(&q);
-	/* in the same place, which has been given back */
+	/* a new object in the same place, which was freed */
 	ck_assert_uint_eq((uint32_t)cookie, (uint32_t)first);
 	ck_assert_uint_ne(cookie, first);
 	complete(&q);
@@ -366,7 +366,7 @@ START_TEST(a_call_that_crosses_is_not_cut_short_by_the_cancelling_of_its_thread)
 	ck_assert(!pthread_cancel(thread));
 	sem_post(&go_on);
 	ck_assert(!pthread_join(thread, NULL));
-	ck_assert(answered); /* else its connection, and its hold on the HCA, would be lost */
+	ck_assert(answered); /* else the connection, and its hold on the HCA, would be lost */
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 	agent_stop();
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# "make doc" and "make coverage" look for their tools when they run, not when the build was configured: one that comes
-# later is used, and one that is not there is named before anything else is done.
+# "make doc" and "make coverage" look for their tools when they run, not when the build was configured: a tool that was
+# installed later is used, and a missing tool is named before any work begins.
 set -euo pipefail
 
 tmp=$(mktemp -d)
@@ -15,7 +15,7 @@ wrong() {
 	failures=$((failures + 1))
 }
 
-# A tool that says only that it ran.
+# A tool that only reports that it ran.
 tool() {
 	printf '#!/bin/sh\necho "%s ran"\n' "$1" >"$tmp/$1"
 	chmod +x "$tmp/$1"

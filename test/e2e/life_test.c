@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Destroying and removing under real traffic, on the software HCA: what the unit tests hold against a module that
- * completes at once, here with data on its way from other threads.
+ * Destroys and removals under real traffic, on the software HCA: rules that the unit tests check with a module that
+ * completes at once, here with data under way and on other threads.
  */
 #include <iba/ib_soft.h>
 #include "test/unit/al/bed.h"
 
-/* Answers that a call may give while something goes; everything else is counted as wrong. */
+/* Statuses that a call may return while objects are being destroyed; all others are counted as wrong. */
 struct judge {
 	atomic_uint wrong, right;
 	_Atomic al_status first_wrong;
@@ -20,7 +20,7 @@ static bool judge(struct judge *j, al_status st)
 		return true;
 	case AL_INVALID_HANDLE: /* destroyed */
 	case AL_CA_REMOVED:
-	case AL_QUEUE_FULL:     /* in error, or the peer is slow: nobody polled yet */
+	case AL_QUEUE_FULL:     /* in Error, or the peer is slow: the queue is not polled yet */
 	case AL_INVALID_STATE:
 		return true;
 	default:
@@ -35,7 +35,7 @@ static void acquit(const struct judge *j)
 	ck_assert_msg(!j->wrong, "%u wrong answers, the first %s", j->wrong, al_status_name(j->first_wrong));
 }
 
-/* A pair whose both ends a thread drives: writes, sends and reads to each other. */
+/* A pair whose two ends one thread drives: writes, sends and reads to each other. */
 struct pair {
 	struct test_end end[2];
 	struct judge *judge;
@@ -43,8 +43,8 @@ struct pair {
 };
 
 /*
- * Each end's memory: what leaves it and never changes, what the peer writes, what it reads, what it receives. So what goes
- * on at once meets nowhere: who writes and reads the same place without waiting would race with himself.
+ * Each end's memory: bytes that it sends and that never change, bytes that the peer writes, bytes that it reads,
+ * bytes that it receives. So no two transfers at the same time use the same place.
  */
 enum quarter { LEAVES, WRITTEN, READ, RECEIVED };
 #define QUARTER (TEST_MEM / 4)
@@ -173,7 +173,7 @@ START_TEST(an_hca_is_pulled_out_under_traffic)
 	for (int i = 0; i < 3; i++) {
 		struct test_end *dead = &scene.pair[i].end[_i / 2], *alive = &scene.pair[i].end[1 - _i / 2];
 
-		/* The removal may still be at its end; then the handles are dead. */
+		/* The removal may not have ended yet; then the handles are dead. */
 		while (al_poll_cq(dead->cq, 1, &wc, &count) == AL_SUCCESS)
 			ck_assert(!test_expired(&deadline));
 		ck_status(al_poll_cq(dead->cq, 1, &wc, &count), AL_CA_REMOVED);
@@ -182,12 +182,12 @@ START_TEST(an_hca_is_pulled_out_under_traffic)
 		ck_ok(al_dereg_mr(dead->mr, AL_DESTROY_SYNC, NULL));
 		ck_ok(al_destroy_qp(alive->qp, AL_DESTROY_SYNC, NULL));
 	}
-	/* The other one's users are left; nobody of the first holds the module. */
+	/* Only users of the other HCA are left; no user of the first HCA holds the module. */
 	owner = test_open_owner();
 	ck_status(al_unload_module(owner, "soft", 0), AL_MODULE_IN_USE);
 	for (int i = 0; i < 3; i++)
 		ck_ok(al_close_ca(scene.pair[i].end[1 - _i / 2].ca, AL_DESTROY_SYNC, NULL));
-	/* Until its end the removal holds the module for the handles that it makes dead. */
+	/* Until its end the removal holds the module for the handles that it invalidates. */
 	while ((unloaded = al_unload_module(owner, "soft", keep)) == AL_MODULE_IN_USE)
 		ck_assert(!test_expired(&deadline));
 	ck_ok(unloaded);
@@ -237,7 +237,7 @@ END_TEST
 
 /* -------------------------------------------------------------- destroying */
 
-/* Each object of a pair goes in turn while its thread goes on using it, and the others with theirs. */
+/* Each object of a pair is destroyed in turn while the pair's thread, and other threads, continue. */
 START_TEST(objects_are_destroyed_under_their_users)
 {
 	struct scene scene;
@@ -275,7 +275,7 @@ START_TEST(objects_are_destroyed_under_their_users)
 }
 END_TEST
 
-/* A peer writes into a region without end; when the deregistration is told, the memory is the owner's alone. */
+/* A peer writes into a region without end; when the deregistration has ended, only the owner uses the memory. */
 static void write_on(struct crew *crew, unsigned int index)
 {
 	struct pair *pair = crew->arg;
@@ -327,9 +327,9 @@ START_TEST(memory_is_the_owners_when_its_deregistration_is_told)
 }
 END_TEST
 
-/* ------------------------------------------------------------- by callback */
+/* --------------------------------------------------- transfers by callback */
 
-/* Ping-pong by completion callbacks alone, each end on a vector of its own, and an end in the middle of it. */
+/* Ping-pong by completion callbacks alone, each end on its own vector, and a destroy in the middle. */
 struct player {
 	struct test_end end;
 	struct player *peer;
@@ -368,7 +368,7 @@ static void make_player(struct player *p, al_h al, uint64_t guid, uint32_t vecto
 	test_make_end(&p->end, al, guid, IB_QPT_RC);
 	sem_init(&p->done, 0, 0);
 	p->limit = 1000;
-	/* Another queue, with a callback, in the place of that which is only polled. */
+	/* Another queue, with a callback, replaces the queue that is only polled. */
 	ck_ok(al_query_ca(p->end.ca, &attr));
 	cq.comp_vector = vector % attr.num_comp_vectors;
 	ck_ok(al_destroy_qp(p->end.qp, AL_DESTROY_SYNC, NULL));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The agent's limits of clients and users, its rights, its configuration, and what is shown and logged of all that. */
+/* The agent's limits of clients and users, its rights, its configuration, and their display in snapshots and logs. */
 #include "test/e2e/agent.h"
 
 #include <grp.h>
@@ -29,7 +29,7 @@ static void stop(void)
 	rmdir(agent_dir);
 }
 
-/* The snapshot's entry of this process, and of its user. */
+/* Finds the entries of this process and of its user in a snapshot. */
 static void look(al_h al, struct al_snap_client *client, struct al_snap_client *user)
 {
 	struct al_snapshot *snap;
@@ -54,7 +54,7 @@ static void look(al_h al, struct al_snap_client *client, struct al_snap_client *
 
 /* ------------------------------------------------------------- each limit */
 
-/* What one makes, and what it takes. */
+/* Creates an object of one kind, and names the resources that the object uses. */
 struct maker {
 	al_ca_h ca;
 	al_pd_h pd;
@@ -132,7 +132,7 @@ static al_status make_mcast(struct maker *m)
 
 static const struct {
 	al_status (*make)(struct maker *m);
-	uint32_t takes; /* 1 << enum al_resource */
+	uint32_t takes; /* bits: 1 << enum al_resource */
 } makers[] = {
 	{ make_pd, 1u << AL_RESOURCE_PDS },
 	{ make_mr, 1u << AL_RESOURCE_MRS | 1u << AL_RESOURCE_BYTES },
@@ -248,7 +248,7 @@ static al_status resize(struct maker *m, uint32_t cqe)
 	return al_resize_cq(m->cq, &cqe);
 }
 
-/* The HCA's fourth allocation fails: that of the third resize which the agent lets through. */
+/* The HCA's fourth allocation fails: that of the third resize that the agent permits. */
 START_TEST(a_queue_that_is_resized_is_charged_for_what_it_has)
 {
 	uint32_t cqe = 101;
@@ -264,7 +264,7 @@ START_TEST(a_queue_that_is_resized_is_charged_for_what_it_has)
 	attr.limits.client[AL_RESOURCE_RINGS] = 100 * sizeof(struct ib_wc);
 	ald_configure(&attr);
 	ck_status(al_resize_cq(m.cq, &cqe), AL_LIMIT_EXCEEDED);
-	ck_assert_uint_eq(cqe, 101); /* it is not the HCA's */
+	ck_assert_uint_eq(cqe, 101); /* the agent refuses, not the HCA, so cqe keeps its value */
 	expect_rings(&m, 100);
 	ck_ok(resize(&m, 30));
 	expect_rings(&m, 30);
@@ -302,7 +302,7 @@ START_TEST(a_membership_is_charged_once_and_until_it_ends)
 	ck_ok(al_query_ca(m.ca, &ca));
 	ck_assert_uint_eq(ca.max_total_mcast_qp_attach, 3);
 	ck_assert_uint_eq(ca.max_mcast_grp, 3);
-	ck_assert_uint_eq(ca.max_mcast_qp_attach, 2); /* the HCA's */
+	ck_assert_uint_eq(ca.max_mcast_qp_attach, 2); /* the HCA's own limit */
 	for (int i = 0; i < 3; i++)
 		ck_ok(make_ud(&m, &qp[i]));
 	expect_mcasts(&m, 0);
@@ -331,9 +331,12 @@ START_TEST(a_membership_is_charged_once_and_until_it_ends)
 }
 END_TEST
 
-/* ---------------------------------------------------------------- of users */
+/* --------------------------------------------------------- limits of users */
 
-/* Says what it got for opening, then for a domain and a region of 4096 bytes; then waits until it may go. */
+/*
+ * A client of another process: reports the status of an opening, of a domain and of a region of 4096 bytes, and waits
+ * until the test ends it.
+ */
 static void neighbour(int fd)
 {
 	const struct al_open_attr open = { .agent = agent_socket, .config = "" };
@@ -387,14 +390,14 @@ START_TEST(a_users_limits_hold_for_all_his_clients_together)
 	start();
 	begin(&m);
 	ask_neighbour(AL_SUCCESS, AL_SUCCESS, AL_SUCCESS);
-	attr.limits.user[AL_RESOURCE_PDS] = 1; /* is ours */
+	attr.limits.user[AL_RESOURCE_PDS] = 1; /* used up by this process */
 	ald_configure(&attr);
 	ask_neighbour(AL_SUCCESS, AL_LIMIT_EXCEEDED, AL_LIMIT_EXCEEDED);
 	attr.limits.user[AL_RESOURCE_PDS] = 2;
 	attr.limits.user[AL_RESOURCE_BYTES] = 4095;
 	ald_configure(&attr);
 	ask_neighbour(AL_SUCCESS, AL_SUCCESS, AL_LIMIT_EXCEEDED);
-	attr.limits.user[AL_RESOURCE_CAS] = 2; /* are ours: there are no HCAs for others */
+	attr.limits.user[AL_RESOURCE_CAS] = 2; /* used up by this process: no HCA is left for others */
 	ald_configure(&attr);
 	ask_neighbour(AL_SUCCESS, AL_NOT_FOUND, AL_NOT_FOUND);
 	attr.limits.user[AL_RESOURCE_CAS] = AGENT_NO_LIMIT;
@@ -428,7 +431,7 @@ static const enum agent_right rows[] = {
 
 #define FOREIGN 4321
 
-/* Does all that needs a right as another user, and says what came of it; then again when it is told. */
+/* Makes each call that needs a right, as another user, and reports the statuses; and again when the test asks. */
 static void foreigner(int fd)
 {
 	struct al_snapshot *snap;
@@ -488,7 +491,7 @@ START_TEST(each_right_opens_its_rows_to_whom_it_is_given)
 	pid_t pid;
 	int fd[2];
 
-	/* Those that the foreigner tries; a new one is to be tried too. */
+	/* The rights that the foreigner tries; a new right must be added to its calls. */
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		tested += rows[i] != RIGHT_OWN;
 	ck_assert_uint_eq(tested, 3);
@@ -498,7 +501,7 @@ START_TEST(each_right_opens_its_rows_to_whom_it_is_given)
 	}
 	start();
 	begin(&m);
-	make_all(&m, 0); /* our own have each right */
+	make_all(&m, 0); /* our own user has each right */
 	two_ends(fd);
 	pid = agent_client("foreigner", fd[1]);
 	close(fd[1]);
@@ -507,9 +510,11 @@ START_TEST(each_right_opens_its_rows_to_whom_it_is_given)
 	ask_foreigner(fd[0], true, false);
 	*test = (struct agent_grant){ .num_users = 1, .users = { FOREIGN + 1 } };
 	ask_foreigner(fd[0], false, false);
-	*test = (struct agent_grant){ .num_groups = 1, .groups = { FOREIGN } }; /* the first of his groups */
+	/* the first of the foreigner's groups */
+	*test = (struct agent_grant){ .num_groups = 1, .groups = { FOREIGN } };
 	ask_foreigner(fd[0], true, false);
-	*test = (struct agent_grant){ .num_groups = 2, .groups = { 1, FOREIGN + 2 } }; /* another */
+	/* another of the foreigner's groups */
+	*test = (struct agent_grant){ .num_groups = 2, .groups = { 1, FOREIGN + 2 } };
 	ask_foreigner(fd[0], true, false);
 	*test = (struct agent_grant){ 0 };
 	*manage = (struct agent_grant){ .num_users = 1, .users = { FOREIGN } };
@@ -578,7 +583,7 @@ START_TEST(many_clients_that_are_refused_do_not_fill_the_log)
 	}
 	clock_gettime(CLOCK_MONOTONIC, &after);
 	al_set_log(NULL, NULL);
-	/* Ten in ten seconds, and a word about those left out. */
+	/* The log has ten messages in ten seconds, and one message about those that were left out. */
 	ck_assert_uint_ge(num_logged, 10);
 	ck_assert_uint_le(num_logged, 10 + 11 * (uint32_t)((after.tv_sec - before.tv_sec + 10) / 10 - 1));
 	for (int i = 0; i < 40; i++)
@@ -587,7 +592,7 @@ START_TEST(many_clients_that_are_refused_do_not_fill_the_log)
 }
 END_TEST
 
-/* Users without clients make room when there are many; one with clients stays. */
+/* When there are many users, those without clients are forgotten; a user with clients stays. */
 START_TEST(users_are_remembered_until_there_are_many)
 {
 	struct account staying = { 0 }, passing;
@@ -664,7 +669,7 @@ START_TEST(the_configuration_is_as_it_says)
 END_TEST
 
 static const struct {
-	const char *text; /* behind a good line */
+	const char *text; /* behind a correct line */
 	const char *says;
 } wrong_lines[] = {
 	{ "workers = 0", ":3: [ald] workers = 0: must be a number from 1 to 256" },
@@ -707,7 +712,7 @@ START_TEST(a_wrong_line_is_named_and_nothing_is_applied)
 }
 END_TEST
 
-/* The library of any process reads the same file. */
+/* The library of every process reads the same file. */
 START_TEST(the_agents_groups_are_not_the_librarys)
 {
 	struct al_open_attr open = { .agent = "off", .config = conf_file };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Every attribute out of its range, in every modification that takes it, through the whole stack on
- * the software HCA: the error that is right for it, and nothing changed; and with a value at the
- * end of the range it is taken. Which modification takes which is qp_table_test.c's.
+ * Every attribute out of its range, in every modification that takes the attribute, through the whole stack on the
+ * software HCA: the right error, and no change; with a value at the end of its range the modification succeeds. Which
+ * modification takes which attribute is in qp_table_test.c.
  */
 #include "test/unit/al/al_test.h"
 
@@ -86,7 +86,7 @@ static const struct {
 	{ "GID index of none", IB_QP_AV, gid_empty, AL_INVALID_GID_INDEX },
 	{ "flow label", IB_QP_AV, flow_label, AL_INVALID_PARAMETER },
 	{ "reserved", 0, reserved, AL_INVALID_PARAMETER },
-	/* the software HCA does not migrate: then the good value is unsupported */
+	/* the software HCA does not migrate, so a valid value is unsupported */
 	{ "migration state", IB_QP_PATH_MIG_STATE, migration, AL_INVALID_PARAMETER },
 	{ "alternate port", IB_QP_ALT_PATH, alternate_port, AL_INVALID_PORT },
 	{ "alternate time-out", IB_QP_ALT_PATH, alternate_timeout, AL_INVALID_PARAMETER },
@@ -98,7 +98,7 @@ static const struct {
 
 static const ib_qp_type types[] = { IB_QPT_RC, IB_QPT_UC, IB_QPT_UD };
 
-/* What a modification takes at least, by type; where there is none: nothing. */
+/* Returns the attributes that a modification requires, by type; a modification that is not allowed requires none. */
 static uint32_t required(int type, ib_qp_state from, ib_qp_state to)
 {
 	static const uint32_t masks[3][3] = {
@@ -129,7 +129,7 @@ static struct ib_qp_attr usual(void)
 	return attr;
 }
 
-/* A send with a key of nothing stops the queue of an unreliable type. */
+/* A send with an unknown key stops the send queue of an unreliable type. */
 static void make_sqe(int type)
 {
 	struct ib_sge sge = { .addr = (uintptr_t)end.mem,
@@ -224,7 +224,7 @@ static void tear_down(void)
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 }
 
-/* Is the value taken there at all? Then it is refused when it is wrong. */
+/* True: the modification takes the attribute; then a wrong value is refused. */
 static bool check_value(int type, size_t step, size_t value)
 {
 	ib_qp_state from = steps[step].from, to = steps[step].to;
@@ -251,7 +251,7 @@ static bool check_value(int type, size_t step, size_t value)
 	return true;
 }
 
-/* _i: type. So many attributes are taken there, in all. */
+/* _i: type. taken: number of attributes that the type's modifications take in all. */
 START_TEST(a_value_out_of_its_range_is_refused_in_every_modification_and_changes_nothing)
 {
 	static const uint32_t taken[] = { 77, 62, 18 };

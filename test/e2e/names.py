@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Which names of the contracts are there, and which issue brings the rest.
+"""Checks which names of the contracts exist, and which issue adds the others.
 
-Holds test/data/names.txt against the headers, the built library, ci/ops.def and the tables in doc/, both ways: what the
-list promises must be there, what it promises for later must not, and nothing may be there that it does not name. Where
-the design pages are at hand (../shared) the list itself is held against them, too; they lie outside the tree and change
-at times of their own, so that a difference from them is printed, for doc/status.md to list, and fails nothing.
+Compares test/data/names.txt with the headers, the built library, ci/ops.def and the tables in doc/, both ways: a name
+that the list marks as present must exist, a name that the list marks for later must not, and every existing name must be
+in the list. If the design pages are at hand (../shared), the list is compared with them, too. The pages lie outside the
+tree and change independently, so a difference from them is printed, for doc/status.md to list, and is no failure.
 """
 import os
 import re
@@ -18,7 +18,7 @@ top = Path(os.environ.get("top_srcdir", Path(__file__).resolve().parents[2]))
 build = Path(os.environ.get("top_builddir", top / "build"))
 shared = top / ".." / "shared"
 
-# Operations that cross to no agent, so that a provider has no pair of hooks for them (ib_uvp.h).
+# Operations that are no requests to an agent, so a provider has no pair of hooks for them (ib_uvp.h).
 DIRECT = ["post_send", "post_recv", "post_srq_recv", "bind_mw", "poll_cq", "arm_cq", "arm_cq_n", "peek_cq"]
 
 errors = []
@@ -47,7 +47,7 @@ def read(path):
 
 
 def code(path):
-    """A header without its comments: a name in a comment is not there."""
+    """Returns a header without its comments: a name in a comment does not count."""
     return re.sub(r"/\*.*?\*/", " ", read(path), flags=re.S)
 
 
@@ -146,14 +146,15 @@ guide = {row[0].strip("`"): row for row in table(read("doc/guide-vendor.md"), "O
 same("doc/guide-vendor.md", ops, list(guide))
 for name, need, mark in rows:
     row = guide.get(name, ["", "", ""])
-    check(row[1] == {"REQUIRED": "required", "OPTIONAL": "optional", "WITH": "with its create"}[need]
+    check(row[1] == {"REQUIRED": "required", "OF_HCAS": "required of HCAs", "OF_SWITCHES": "required of switches",
+                     "OPTIONAL": "optional", "WITH": "with its create"}[need]
           and row[2] == {"SLEEPS": "may sleep", "ATOMIC": "atomic"}[mark],
           f"doc/guide-vendor.md: {name} is not as ci/ops.def has it")
 
 # ---- the list against the pages that it is drawn from
 
 def page(pattern):
-    """The text of a page of ../shared; nothing where it is no more."""
+    """Returns the text of a page of ../shared; an empty text if the page does not exist."""
     found = sorted(shared.glob(pattern))
     compare(found, f"../shared has no {pattern}")
     return found[0].read_text(encoding="utf-8") if found else ""
@@ -178,7 +179,7 @@ if shared.is_dir():
     compare(not other, f"only one of channel-interface.md and test/data/names.txt has: {', '.join(sorted(other))}")
     for name, (need, mark) in ops.items():
         wanted_need, wanted_mark = design_ops.get(name, (need, mark))
-        compare(mark == wanted_mark and (need == "REQUIRED") == (wanted_need == "REQUIRED"),
+        compare(mark == wanted_mark and (need in ("REQUIRED", "OF_HCAS")) == (wanted_need == "REQUIRED"),
                 f"test/data/names.txt: {name} is not as channel-interface.md marks it")
     text = re.sub(r"\s+", " ", page("design/soft-hca.md"))
     for phrase in words:

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# What "make install" leaves is enough for strangers: a vendor builds hca/skeleton and uvp/skeleton, and the author of a
-# channel driver builds a program, outside the tree with the installed headers and pkg-config files alone;
-# the program finds the HCAs of that module, and those of the installed modules.
+# The files of "make install" suffice outside the tree: a vendor builds hca/skeleton and uvp/skeleton, and an
+# application builds a channel driver, with the installed headers and pkg-config files alone; the program finds the HCAs
+# of that module and those of the installed modules.
 set -eu
 
 build=${top_builddir:?is set by make check}
@@ -16,19 +16,19 @@ make -s -C "$build" install DESTDIR="$tmp/image" >"$tmp/install.log" 2>&1 || {
 	exit 1
 }
 
-# The only way in from here on. The sysroot stands for "/", where a package would be.
+# From here on only these variables lead to the library. The sysroot stands for "/", where a package would install.
 PKG_CONFIG_LIBDIR=$(dirname "$(find "$tmp/image" -name ibal.pc)")
 PKG_CONFIG_SYSROOT_DIR=$tmp/image
 export PKG_CONFIG_LIBDIR PKG_CONFIG_SYSROOT_DIR
 libdir=$tmp/image$(env -u PKG_CONFIG_SYSROOT_DIR pkg-config --variable=libdir ibal)
 moduledir=$tmp/image$(env -u PKG_CONFIG_SYSROOT_DIR pkg-config --variable=moduledir ibal-ci)
 
-# A vendor starts with the installed example, by its own Makefile.
+# A vendor starts with the installed example and its Makefile.
 cp -R "$(dirname "$(find "$tmp/image" -path '*/skeleton/Makefile')")" "$tmp/vendor"
 make -s -C "$tmp/vendor" CC="$CC" CFLAGS="-Wall -Wextra -Werror $SANITIZE"
 make -s -C "$tmp/vendor" install DESTDIR="$tmp/modules/"
 modules=$(dirname "$(find "$tmp/modules" -path '*/hca/skeleton.so')")
-# His user-mode provider likewise.
+# The vendor's user-mode provider likewise.
 cp -R "$(dirname "$(find "$tmp/image" -path '*/skeleton-uvp/Makefile')")" "$tmp/provider"
 make -s -C "$tmp/provider" CC="$CC" CFLAGS="-Wall -Wextra -Werror $SANITIZE"
 make -s -C "$tmp/provider" install DESTDIR="$tmp/modules/"
@@ -41,7 +41,7 @@ cd "$tmp/driver"
 $CC -std=c17 -Wall -Wextra -Werror $SANITIZE $(pkg-config --cflags ibal) \
 	-o driver outside_driver.c $(pkg-config --libs ibal)
 
-# run WHOSE MODULES: fails unless the driver shows a port.
+# run WHOSE MODULES: runs the driver, and fails unless the driver prints a port.
 run() {
 	echo "HCAs of $1:"
 	IBAL_MODULE_PATH=$2 LD_LIBRARY_PATH=$libdir ./driver >out

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The smallest channel driver, as a stranger writes it: opens every HCA that is there, reads HCA and ports,
- * closes, and prints a line for each. outside.sh builds it with what "make install" left and nothing else.
+ * The smallest channel driver, as a new user writes it: opens every HCA, queries the HCA and its ports, closes, and
+ * prints a line for each. outside.sh builds the program with the files of "make install" alone.
  */
 #include <iba/ib_al.h>
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# Pages outside the tree (../shared) that say something else, or are gone: names.py and requirements.py print it, and
-# fail for nothing but the tree.
+# Pages outside the tree (../shared) that contradict the tree, or are missing: names.py and requirements.py print that,
+# and fail only for faults of the tree.
 set -euo pipefail
 
 tmp=$(mktemp -d)
@@ -10,7 +10,7 @@ failures=0
 mkdir -p "$tmp/tree" "$tmp/shared/design" "$tmp/shared/reference"
 for part in "${top_srcdir:?is set by make check}"/*; do ln -s "$part" "$tmp/tree/"; done
 
-# prints SCRIPT LINE...: it succeeds with the pages that are there now, and prints these lines.
+# prints SCRIPT LINE...: expects that the script succeeds with the present pages, and prints these lines.
 prints() {
 	local script=$1 line
 	shift

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What tests of user-mode providers share: an agent with fake.so, and a client with the provider test/modules/provider.c. */
+/*
+ * Helpers for tests of user-mode providers: an agent with fake.so, and a client with the provider
+ * test/modules/provider.c.
+ */
 #ifndef IBAL_TEST_PROVIDER_H
 #define IBAL_TEST_PROVIDER_H
 
@@ -12,7 +15,7 @@ static al_h al;
 static al_ca_h ca;
 static al_pd_h pd;
 
-/* The provider as the library is going to load it. */
+/* Returns the variables of the provider that the library is going to load. */
 static inline struct provider *find_provider(void)
 {
 	void *file = dlopen(PROVIDER_DIR "/fake.so", RTLD_NOW | RTLD_LOCAL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The data path of a client whose provider brings some of its operations (direct hooks) and leaves others to the agent. */
+/*
+ * The data path of a client whose provider implements some operations (direct hooks) and leaves the others to the
+ * agent.
+ */
 #include <pthread.h>
 
 #include "al/object/rcu.h"
@@ -17,7 +20,7 @@ START_TEST(a_direct_hook_takes_the_operations_place)
 	ck_ok(try_cq(8, &cq));
 	ck_ok(al_peek_cq(cq, 100, &count));
 	ck_assert_uint_eq(count, PROVIDER_PEEK);
-	/* What it leaves out crosses. */
+	/* An operation that the provider lacks goes to the agent. */
 	ck_ok(al_poll_cq_ex(cq, 1, &wc, &count));
 	ck_assert_uint_eq(count, 0);
 	end();
@@ -56,7 +59,7 @@ START_TEST(a_direct_hook_is_called_in_a_read_section_whatever_crosses_beside_it)
 }
 END_TEST
 
-/* Until a thread of this process sleeps: in a call of ours that waits for the agent. */
+/* Waits until a thread of this process sleeps, in a call that waits for the agent. */
 static void until_asleep(pid_t thread)
 {
 	struct timespec deadline = test_deadline();
@@ -82,7 +85,7 @@ struct waiter {
 	al_status status;
 };
 
-/* Each call that crosses although it is atomic. */
+/* The calls that go to the agent although they are atomic. */
 enum { CALLS = 5 };
 
 static void *wait_for_agent(void *arg)
@@ -114,7 +117,7 @@ static void *wait_for_agent(void *arg)
 	return NULL;
 }
 
-/* An address handle's destroy asks nobody, but waits for read sections. */
+/* The destroy of an address handle sends no request, but waits for read sections. */
 START_TEST(a_call_that_waits_for_a_stalled_agent_holds_up_no_destroy)
 {
 	struct al_qp_init init = { .qp_type = IB_QPT_RC, .cap = { 4, 4, 1, 1, 0 } };
@@ -146,7 +149,7 @@ START_TEST(a_call_that_waits_for_a_stalled_agent_holds_up_no_destroy)
 }
 END_TEST
 
-/* Poll, arm and receives are left to the agent, which makes them operations that may block; posting is not. */
+/* Poll, arm and receives go to the agent, so these operations may block; posting sends does not. */
 START_TEST(a_provider_that_only_posts_sends_datagrams)
 {
 	struct al_qp_init init = { .qp_type = IB_QPT_UD, .cap = { 4, 4, 1, 1, 0 } };

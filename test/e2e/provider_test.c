@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * User-mode providers (iba/ib_uvp.h): their hooks around each question to the agent, what provider and module say to
- * each other, and the order of a completion queue's creation as the SAS tells it.
+ * User-mode providers (iba/ib_uvp.h): their hooks around each request to the agent, the data between provider and
+ * module, and the order of a completion queue's creation as the SAS has it.
  */
 #include "test/e2e/agent.h"
 #include "test/e2e/provider.h"
 
-/* Objects of the agent's Access Layer that are this client's; creations that failed leave none. */
+/* Number of objects of the agent's Access Layer that belong to this client; failed creations leave none. */
 static size_t agents_objects(al_object_type type)
 {
 	return test_count(al, type);
 }
 
-/* An object may be seen for a moment after it is told to be gone. */
+/* Waits until no such object is left: an object may still be in a snapshot after its destroyed callback. */
 static void none_is_left(al_object_type type)
 {
 	struct timespec deadline = test_deadline();
@@ -21,7 +21,7 @@ static void none_is_left(al_object_type type)
 		ck_assert_msg(!test_expired(&deadline), "%zu objects are left", agents_objects(type));
 }
 
-/* A request of `about` with in_len bytes, and room for as many to come back. */
+/* Makes the provider send in_len bytes with the request `about`, with room for as many in the answer. */
 static void speak(uint32_t len)
 {
 	provider->about = "create_cq";
@@ -88,13 +88,13 @@ START_TEST(every_operation_that_crosses_has_its_two_hooks)
 			 PAIR(modify_port) PAIR(vendor_call) PAIR(allocate_pd) PAIR(create_ah) PAIR(modify_ah)
 			 PAIR(query_ah) PAIR(destroy_ah) PAIR(register_mr) PAIR(query_mr) PAIR(deregister_mr)
 			 PAIR(create_cq) PAIR(query_cq) PAIR(create_qp)
-			 /* of a transition the state is asked first */ PAIR(query_qp) PAIR(modify_qp) PAIR(query_qp)
+			 /* a transition queries the state first */ PAIR(query_qp) PAIR(modify_qp) PAIR(query_qp)
 			 PAIR(destroy_qp) PAIR(destroy_cq) PAIR(deallocate_pd));
 	end();
 }
 END_TEST
 
-/* -------------------------------------------------------- what is said and heard */
+/* ---------------------------------------------- data between provider and module */
 
 START_TEST(what_is_said_comes_to_the_module_and_its_answer_back)
 {
@@ -112,7 +112,7 @@ START_TEST(what_is_said_comes_to_the_module_and_its_answer_back)
 			ck_assert_uint_eq(provider->heard[k], (uint8_t)~provider->say[k]);
 		ck_ok(al_destroy_cq(cq, AL_DESTROY_SYNC, NULL));
 	}
-	/* Less room than the module would fill. */
+	/* Less room than the module's data need. */
 	speak(64);
 	provider->out_room = 5;
 	ck_ok(try_cq(8, &cq));
@@ -121,7 +121,10 @@ START_TEST(what_is_said_comes_to_the_module_and_its_answer_back)
 }
 END_TEST
 
-/* When it has answered another question it has done with the one before. */
+/*
+ * Number of the agent's descriptors, after another request: when the agent has answered that one, the request before
+ * has been completed.
+ */
 static int agents_descriptors(void)
 {
 	struct ib_port_attr attr;
@@ -130,7 +133,7 @@ static int agents_descriptors(void)
 	return agent_entries("fd");
 }
 
-/* It closes what came when it has done with it, on a thread of its own. */
+/* Waits: the agent closes the received descriptors after the request, on another thread. */
 static void descriptors_come_down_to(int fds)
 {
 	struct timespec deadline = test_deadline();
@@ -163,7 +166,7 @@ START_TEST(descriptors_travel_both_ways)
 	}
 	ck_assert_int_eq(pread(provider->fd, mark, sizeof(mark), 0), sizeof(mark));
 	ck_assert_str_eq(mark, FAKE_MARK);
-	/* None stays in the agent, neither after a success nor after a failure. */
+	/* No descriptor stays in the agent, after a success or after a failure. */
 	descriptors_come_down_to(fds);
 	provider->in_len = 1;
 	provider->say[0] = FAKE_REFUSE;
@@ -258,7 +261,7 @@ START_TEST(what_can_not_cross_is_refused_and_not_lost)
 		ck_status(al_create_ah(pd, &path, &ah), AL_INVALID_PARAMETER);
 	}
 	ck_assert_int_eq(complaints, 6);
-	provider->about = "destroy_cq"; /* which can not be refused */
+	provider->about = "destroy_cq"; /* a destroy, which can not be refused */
 	ck_ok(al_destroy_cq(cq, AL_DESTROY_SYNC, NULL));
 	ck_assert_int_eq(complaints, 7);
 	al_set_log(NULL, NULL);
@@ -283,10 +286,10 @@ START_TEST(a_pre_hook_that_fails_ends_the_operation)
 	provider->fail_pre = AL_INSUFFICIENT_MEMORY;
 	ck_status(try_cq(8, &cq), AL_INSUFFICIENT_MEMORY);
 	ck_assert_str_eq(provider->log, "pre_create_cq ");
-	/* Nothing is left of it: there is room for the one that the client may have. */
+	/* The failed creation has left nothing: the client may have one object, and can create it. */
 	provider->fail_pre = AL_SUCCESS;
 	ck_ok(try_cq(8, &cq));
-	/* So it is with what creates nothing, and with what does not cross anyway. */
+	/* The same for a request that creates no object, and for one that does not go to the agent. */
 	provider->log[0] = '\0';
 	provider->about = "query_cq";
 	provider->in_len = provider->out_room = 0;
@@ -299,7 +302,7 @@ START_TEST(a_pre_hook_that_fails_ends_the_operation)
 }
 END_TEST
 
-/* Since the pre-hook succeeded; for when it does not see above. */
+/* The post-hook runs because the pre-hook has succeeded. (Above, the pre-hook failed, and no post-hook ran.) */
 START_TEST(the_post_hook_runs_when_the_module_fails_and_when_the_agent_refuses)
 {
 	al_cq_h cq, second;
@@ -347,7 +350,7 @@ START_TEST(what_the_pre_hook_has_done_is_not_asked)
 	open_all();
 	speak(8);
 	provider->done = true;
-	for (int i = 0; i < 3; i++) { /* more than the agent would allow */
+	for (int i = 0; i < 3; i++) { /* more than the agent allows */
 		ck_ok(try_cq(8, &cq[i]));
 		ck_assert_int_eq(provider->outcome, AL_SUCCESS);
 		ck_assert_uint_eq(provider->heard_len, 0);
@@ -373,7 +376,7 @@ START_TEST(a_lost_agent_is_told_to_the_post_hook)
 	speak(8);
 	provider->before = kill_agent;
 	ck_status(try_cq(8, &cq), AL_AGENT_LOST);
-	/* Then its objects end, in another thread. */
+	/* Then a post-hook comes for the destroy of the refused object, on another thread. */
 	ck_assert_int_eq(strncmp(provider->log, "pre_create_cq post_create_cq ", 29), 0);
 	ck_assert_int_eq(provider->outcome, AL_AGENT_LOST);
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
@@ -387,7 +390,7 @@ struct step {
 	const char *who, *what;
 };
 
-/* Lines of both traces in the order of their times; each of the steps has to be there, after the one before. */
+/* Merges both traces by time; each step must follow the step before. */
 static void expect_steps(const struct step *steps, int num)
 {
 	char command[256], line[512], who[64], what[256], *rest;
@@ -398,7 +401,7 @@ static void expect_steps(const struct step *steps, int num)
 	lines = popen(command, "r");
 	ck_assert_ptr_nonnull(lines);
 	while (i < num && fgets(line, sizeof(line), lines)) {
-		/* time, process, thread, its name, who, what */
+		/* time, process, thread, thread's name, actor, text */
 		if (sscanf(line, "%*s %*s %*s %*s %63s %n", who, &at) != 1)
 			continue;
 		rest = line + at;
@@ -413,7 +416,7 @@ static void expect_steps(const struct step *steps, int num)
 
 static char client_trace[sizeof(agent_dir) + 16];
 
-/* A client of its own: the trace's file is chosen when a process begins. */
+/* A client process of its own: a process opens its trace file when it begins. */
 static void creator(int fd)
 {
 	uint32_t mode;
@@ -465,16 +468,16 @@ START_TEST(a_completion_queue_is_created_in_the_ten_steps_of_the_sas)
 	static const struct step steps[] = {
 		{ "al", "al_create_cq" },                          /* 1 the application calls */
 		{ "user", "the provider's pre_create_cq" },        /* 2 */
-		{ "user", "CREATE_CQ: asks the agent" },           /* 3 what it said crosses */
+		{ "user", "CREATE_CQ: asks the agent" },           /* 3 the provider's data go to the agent */
 		{ "ald", "CREATE_CQ of" },
 		{ "al", "al_create_cq" },                          /* 4 the agent calls its Access Layer */
-		{ "al", "create_cq of module fake" },              /* 5 that calls the module */
+		{ "al", "create_cq of module fake" },              /* 5 the agent's Access Layer calls the module */
 		{ "fake", "create_cq" },                           /* 6 */
-		{ "al", "cq 0x" },                                 /* 7 accounted for there */
-		{ "ald", "CREATE_CQ: the object belongs to" },     /* 8 accounted for in the agent */
+		{ "al", "cq 0x" },                                 /* 7 the agent's Access Layer records the object */
+		{ "ald", "CREATE_CQ: the object belongs to" },     /* 8 the agent assigns the object to the client */
 		{ "user", "CREATE_CQ: the agent answers AL_SUCCESS" },
 		{ "user", "the provider's post_create_cq" },       /* 9 */
-		{ "al", "cq 0x" },                                 /* 10 the application's handle */
+		{ "al", "cq 0x" },                                 /* 10 the application gets a handle */
 	};
 
 	create_traced(0);
@@ -599,9 +602,9 @@ START_TEST(the_skeletons_provider_makes_its_rings_and_takes_them_back)
 	for (int i = 0; i < 20; i++)
 		ck_ok(al_destroy_cq(cq[i], AL_DESTROY_SYNC, NULL));
 	ck_assert_int_eq(own_rings(), 0);
-	/* What it knows it answers, also when there is nobody to ask any more. */
+	/* The provider answers queries that it knows itself, also after the agent's end. */
 	agent_kill(SIGKILL);
-	if (al_query_ca(ca, &second) == AL_SUCCESS) /* else it has been noticed already */
+	if (al_query_ca(ca, &second) == AL_SUCCESS) /* else the library has noticed the agent's end already */
 		ck_assert_mem_eq(&first, &second, sizeof(first));
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 	agent_stop();

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# A newcomer's first minutes: a clone of what is committed, an empty environment, "./quickstart" and
-# "./quickstart check"; then a file of the user's own, and the refusals. (make check-long; it builds all.)
+# The first steps of a new user: a clone of the committed tree, an empty environment, "./quickstart" and "./quickstart
+# check"; then a file of the user's own, and the refusals. (make check-long; it builds the whole tree.)
 set -eu
 
 source=${top_srcdir:?is set by make check}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Openings that an agent, its socket or this process's limits refuse, or let wait: one status and one way out for each
- * case.
+ * Openings that an agent, its socket or this process's limits refuse or delay: each case has one status, and one
+ * message with a remedy.
  */
 #include <pthread.h>
 #include <sys/resource.h>
@@ -11,7 +11,7 @@
 
 #include "al/protocol/protocol.h"
 
-static char said[4096]; /* everything that was logged */
+static char said[4096]; /* all messages of the log */
 
 static void hear_log(void *context, ib_log_level level, const char *text)
 {
@@ -33,7 +33,7 @@ static int own_fds(void)
 	return count;
 }
 
-/* The way out is among words; to start ald is one only where none runs. */
+/* The message has the expected words; only a message about a missing agent advises to start ald. */
 static void open_is_refused(const char *agent, al_status want, const char *words)
 {
 	const struct al_open_attr attr = { .agent = agent, .config = "" };
@@ -49,7 +49,7 @@ static void open_is_refused(const char *agent, al_status want, const char *words
 	ck_assert_msg(strchr(said, '\n') == said + strlen(said) - 1, "%s", said);
 }
 
-/* A refusal leaves no descriptor. */
+/* A refused opening leaves no descriptor. */
 static void refused(const char *agent, al_status want, const char *words)
 {
 	int fds = own_fds();
@@ -58,7 +58,7 @@ static void refused(const char *agent, al_status want, const char *words)
 	ck_assert_int_eq(own_fds(), fds);
 }
 
-/* A place for a socket, without an agent. */
+/* Makes a directory for a socket, without an agent. */
 static void make_place(void)
 {
 	ck_assert_ptr_nonnull(mkdtemp(agent_dir));
@@ -77,7 +77,7 @@ START_TEST(where_there_is_no_socket_ald_is_to_be_started)
 	refused(path, AL_NOT_FOUND, "there is no such socket; start ald there, or set IBAL_AGENT=off");
 	fd = open(agent_socket, O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
 	close(fd);
-	refused(path, AL_NOT_FOUND, "there is no such socket"); /* below a file */
+	refused(path, AL_NOT_FOUND, "there is no such socket"); /* a path below a file */
 	agent_stop();
 }
 END_TEST
@@ -134,7 +134,7 @@ static void become_another(void)
 	ck_assert_int_eq(setresuid(65534, 65534, 65534), 0);
 }
 
-/* As root tests become another user; without root what is meant is withdrawn from one's own. */
+/* With root rights a test becomes another user; without them, the permission is withdrawn from this user. */
 static void not_admitted(int fd)
 {
 	(void)fd;
@@ -169,7 +169,7 @@ START_TEST(a_directory_that_may_not_be_searched_is_told_of)
 }
 END_TEST
 
-/* A listener of another user's, which hangs up on everybody. */
+/* A listener of another user, which closes each connection. */
 static void listener(int fd)
 {
 	int sock, line;
@@ -181,7 +181,7 @@ static void listener(int fd)
 		close(line);
 }
 
-/* A process that listens in the agent's place, and becomes another user's when it likes. */
+/* Starts a process that listens in the agent's place, and becomes another user when the test wants. */
 static pid_t agent_of_another(const char *client)
 {
 	char ready;
@@ -213,14 +213,14 @@ START_TEST(another_users_agent_is_to_be_trusted_first)
 	ck_assert(!setenv("IBAL_AGENT_USER", "no such user", 1));
 	refused(agent_socket, AL_BAD_CONFIG, "agent_user is no such user, a user that this system does not know; correct it");
 	ck_assert(!setenv("IBAL_AGENT_USER", "65534", 1));
-	refused(agent_socket, AL_AGENT_LOST, "the agent has closed the connection"); /* trusted it was */
+	refused(agent_socket, AL_AGENT_LOST, "the agent has closed the connection"); /* the user was trusted */
 	kill(pid, SIGKILL);
 	wait_for(pid);
 	agent_stop();
 }
 END_TEST
 
-/* Has a session begun as this user, and is another one by the time of its other connections. */
+/* An agent that answers the session's connection as this user, and is another user when the other connections come. */
 static void changeling(int fd)
 {
 	const struct agent_welcome w = { .magic = AGENT_MAGIC,
@@ -257,12 +257,12 @@ START_TEST(every_connection_is_to_a_trusted_agent)
 }
 END_TEST
 
-/* ------------------------------------------------------- what is answered */
+/* ------------------------------------------------------- answers to a hello */
 
 static struct answer {
 	int listener;
 	const void *record;
-	size_t length; /* 0: it hangs up */
+	size_t length; /* 0: the peer closes the connection */
 } answer;
 
 static void *answer_one(void *arg)
@@ -286,7 +286,7 @@ static void answered(const void *record, size_t length, al_status want, const ch
 	answer.length = length;
 	ck_assert(!pthread_create(&thread, NULL, answer_one, NULL));
 	open_is_refused(agent_socket, want, words);
-	ck_assert(!pthread_join(thread, NULL)); /* it has closed its end of the connection */
+	ck_assert(!pthread_join(thread, NULL)); /* the peer has closed its end of the connection */
 	ck_assert_int_eq(own_fds(), fds);
 }
 
@@ -350,7 +350,7 @@ START_TEST(a_client_that_gets_too_few_connections_is_told_of_the_limit)
 }
 END_TEST
 
-/* Whatever number of descriptors is left: all is well, or that is said. */
+/* With any number of descriptors left, the opening succeeds or reports the shortage. */
 START_TEST(with_too_few_descriptors_that_is_said_and_with_more_it_serves)
 {
 	const struct al_open_attr attr = { .agent = agent_socket, .config = "" };
@@ -372,14 +372,14 @@ START_TEST(with_too_few_descriptors_that_is_said_and_with_more_it_serves)
 		ck_status(status, AL_INSUFFICIENT_RESOURCES);
 		ck_assert_msg(strstr(said, "raise the limit (ulimit -n)") != NULL, "%s", said);
 	}
-	ck_assert_int_ge(refusals, 7); /* the events' descriptor, and six for commands */
+	ck_assert_int_ge(refusals, 7); /* one descriptor of events, and six for commands */
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 	al_set_log(NULL, NULL);
 	agent_stop();
 }
 END_TEST
 
-/* An agent's client reads its configuration once, too. */
+/* A client of an agent reads its configuration only once, too. */
 START_TEST(another_configuration_than_the_first_openings_is_refused)
 {
 	struct al_open_attr attr = { .agent = agent_socket, .config = "/nowhere/ibal.conf" };
@@ -401,7 +401,7 @@ END_TEST
 
 /* ------------------------------------------------------------------- waits */
 
-static sem_t waiting; /* posted when the log tells of a wait */
+static sem_t waiting; /* posted when the log reports a wait */
 static al_status opened_with;
 
 static void hear_of_a_wait(void *context, ib_log_level level, const char *text)
@@ -419,7 +419,7 @@ static void *open_it(void *arg)
 	return NULL;
 }
 
-/* Opens, and returns as soon as the log has told that this waits. */
+/* Opens on a thread, and returns when the log has reported that the opening waits. */
 static pthread_t open_until_it_waits(al_h *al)
 {
 	pthread_t thread;
@@ -458,7 +458,7 @@ START_TEST(that_a_socket_with_a_full_queue_is_waited_for_is_told)
 
 	make_place();
 	listener = listen_at(SOCK_SEQPACKET);
-	ck_assert_int_eq(listen(listener, 0), 0); /* room for one */
+	ck_assert_int_eq(listen(listener, 0), 0); /* room for one connection */
 	strcpy(addr.sun_path, agent_socket);
 	ck_assert_int_eq(connect(before_us, (struct sockaddr *)&addr, sizeof(addr)), 0);
 	thread = open_until_it_waits(&al);

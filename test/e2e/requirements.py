@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""doc/requirements.md is true: it has a row for every requirement, and what the rows point to is there.
+"""Checks doc/requirements.md: the file has a row for every requirement, and the files and tests in the rows exist.
 
 A row's place names files of the tree in backticks. Its test is "open: TITLE", with the title of an issue of
 test/data/names.txt (or "not planned yet"), or files in backticks, each followed by the names of tests in it, and
-"; rest open: TITLE" when they hold a part of it. Where the numbered list is at hand (../shared) the keys are held
-against it; that lies outside the tree and changes at times of its own, so that a difference from it is printed, for
-doc/status.md to list, and fails nothing.
+"; rest open: TITLE" when the tests cover a part of it. If the numbered list is at hand (../shared), the keys are compared
+with the list. The list lies outside the tree and changes independently, so a difference is printed, for doc/status.md to
+list, and is no failure.
 """
 import os
 import re

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""The API's tests in three roles: is test/roles.txt whole, does test/local.mk run what it says, and does the table in
-doc/status.md say the same? With --write the table is made anew.
+"""The API's tests in three roles: checks that test/roles.txt is complete, that test/local.mk runs the programs of the
+file, and that the table in doc/status.md agrees. With --write the table is written anew.
 
-That what runs also passes is for "make check", which runs each program once per role.
+"make check" runs each program once per role.
 """
 import os
 import re

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Which folder uses which: the includes and calls of al, ci, hca, include and uvp, held against ROOMS.
+"""Checks which folder uses which: compares the includes and calls of al, ci, hca, include, mad and uvp with ROOMS.
 
 An include is an #include line. A call is a symbol that one object file of the build leaves undefined and another one
 defines, as nm tells; so calls and data are seen, and calls through a pointer are not: those are registrations. Modules,
 providers, tools and the agent use what the library exports through the folder of the header that declares it.
 
-It is an error that a folder uses one that its row does not name, that a row names one that is not used, and that a row
-names one that is not above it: since each row names only rows above it, no circle spans two folders. NOT_YET has the
-files that break this today; one that does so no longer is an error, too, so that the list only becomes shorter.
+It is an error if a folder uses a folder that its row does not name, if a row names a folder that is not used, and if a
+row names a folder that is not above it: since each row names only rows above it, no cycle spans two folders. NOT_YET has
+the files that break this rule today; a file of NOT_YET that keeps the rule is an error, too, so the list only shrinks.
 """
 import os
 import re
@@ -21,19 +21,21 @@ from pathlib import Path
 top = Path(os.environ.get("top_srcdir", Path(__file__).resolve().parents[2]))
 build = Path(os.environ.get("top_builddir", top / "build"))
 
-# A folder, and the folders that it uses, the lowest first. Neighbours are named without what is before them.
+# A folder, and the folders that it uses, the lowest first. A folder beside it is named without the path before.
 ROOMS = """
 include:
+mad: include
 ci: include
 al/object: include ci
-al/event: ci object
+al/event: include ci object
 al/protocol: include
 al/verbs: ci object event
-al/mgmt: include ci object event verbs
-al/user: include ci object event protocol
+al/mgmt: include mad ci object event verbs
+al/user: include ci object event mgmt protocol
 al/library: include ci object event verbs mgmt user
 al/tools: include
 al/agent: include object protocol library tools
+al/compat/umad: include
 hca/skeleton: include
 hca/soft/shared: include
 hca/soft/base: include shared
@@ -43,12 +45,13 @@ hca/soft/memory: include shared base packet engine
 hca/soft/queue: include shared base engine
 hca/soft/port: include shared base packet
 hca/soft/link: include shared base packet engine memory port
+hca/soft/firmware: include mad shared base packet engine memory port link
 hca/soft/fabric: include shared packet engine memory port link
 hca/soft/transport: include shared base packet engine memory queue port link
 hca/soft/object: include shared base packet engine memory queue port link transport
 hca/soft/client: include shared base packet engine queue transport object
 hca/soft/lab: include shared base packet engine memory queue port link transport object
-hca/soft/module: include shared base engine memory queue port link fabric transport object client lab
+hca/soft/module: include shared base engine memory queue port link firmware fabric transport object client lab
 uvp/skeleton: include
 uvp/soft: include hca/soft/shared
 """
@@ -67,7 +70,7 @@ hca/soft/transport/uc.c: client
 hca/soft/transport/ud.c: client
 """
 
-TREES = ["al", "ci", "hca", "include", "uvp"]
+TREES = ["al", "ci", "hca", "include", "mad", "uvp"]
 CONTRACTS = "include"
 LIBRARY = "libibal_core_la"  # the prefix of the library's object files
 errors = []

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* ald as a service: its beginning and end, within a process and under systemd; configuration, drain, and what is told of it. */
+/* ald as a service: start and end, within a process and under systemd; configuration, drain, and its messages. */
 #include "test/e2e/agent.h"
 
 #include <sched.h>
@@ -58,8 +58,8 @@ START_TEST(an_agent_within_a_process_lives_again_and_again)
 	for (int i = 0; i < 5; i++)
 		one_life(agent_socket);
 	/*
-	 * The client's threads find out by themselves that their agent is gone. What the agent's thread for a client has when
-	 * it ends after its agent, the next agent of the process closes.
+	 * The client's threads notice by themselves that their agent has ended. The next agent of the process closes
+	 * descriptors that a thread of the former agent held at its end.
 	 */
 	while (entries("/proc/self/fd") > fds || entries("/proc/self/task") > threads) {
 		ck_assert_msg(!test_expired(&deadline), "%d descriptors instead of %d, %d threads instead of %d",
@@ -103,9 +103,9 @@ static void tear_down(void)
 	rmdir(dir);
 }
 
-static char *const *spawn_options; /* more of them, ended by NULL */
+static char *const *spawn_options; /* further options, ended by NULL */
 
-/* With the configuration; before(), if there is one, is the child's. */
+/* Starts ald with the configuration. The child calls before(), if it is not NULL. */
 static void spawn(void (*before)(void))
 {
 	char *arguments[16] = { "ald", "--config", conf_file, "--socket", agent_socket };
@@ -135,7 +135,7 @@ static void spawn(void (*before)(void))
 	ald.says = fdopen(out[0], "r");
 }
 
-/* Reads on until it says this. */
+/* Reads ald's output until it has this text. */
 static void expect(const char *text)
 {
 	char line[512];
@@ -153,7 +153,7 @@ static int ended(void)
 	return status;
 }
 
-#ifdef __SANITIZE_THREAD__ /* it tells of threads of modules, which are loaded to the end */
+#ifdef __SANITIZE_THREAD__ /* ThreadSanitizer reports the threads of modules, which stay loaded to the end */
 #define ck_ended() (void)ended()
 #else
 #define ck_ended() ck_assert_int_eq(ended(), 0)
@@ -188,7 +188,7 @@ START_TEST(a_signal_reads_the_configuration_again_and_a_wrong_one_changes_nothin
 	expect("ibal.conf:3: [ald client] qps = wrong: must be");
 	expect("stays as it was");
 	ck_status(al_alloc_pd(ca, NULL, &pd[2]), AL_LIMIT_EXCEEDED);
-	/* A file is not taken in part either, when only groups that a start reads are wrong. */
+	/* A wrong file is not applied in part, even if only groups are wrong that only a start reads. */
 	for (unsigned int i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++) {
 		write_conf(elsewhere[i]);
 		kill(ald.pid, SIGHUP);
@@ -225,7 +225,7 @@ static void open_and_close(void)
 
 /* ------------------------------------------------------------------ options */
 
-/* Runs ald with these arguments to its end: its exit status, and what it says on standard output and error. */
+/* Runs ald with these arguments to its end. Returns its exit status, and its output and errors. */
 static int run(char *const *arguments, char *says, size_t size)
 {
 	char path[512];
@@ -261,7 +261,7 @@ static int run(char *const *arguments, char *says, size_t size)
 
 static const struct {
 	char *option, *value;
-	const char *says; /* NULL: it is right */
+	const char *says; /* words of the message; NULL: the file is correct */
 } option_values[] = {
 	{ "--max-bytes", "1G", NULL },
 	{ "--max-bytes", "none", NULL },
@@ -379,7 +379,7 @@ START_TEST(a_check_says_each_fault_of_the_file)
 	write_conf("[ald]\nworkers = 0\nno_such_key = 1\nclients = 5\nwhat is this\n[ald user]\nqps = -1\n[ald users]\n"
 		   "rubbish\nx = 1\n[ald]\ndrain = 1\n");
 	ck_assert_int_eq(RUN(says, check, config, conf_file, socket, agent_socket), 1);
-	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) { /* in their order */
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) { /* in the order of the file */
 		found = strstr(found, faults[i]);
 		ck_assert_msg(found != NULL, "\"%s\" is not in \"%s\"", faults[i], says);
 	}
@@ -437,7 +437,10 @@ START_TEST(an_agent_has_as_many_descriptors_as_it_is_allowed)
 {
 	struct rlimit ours, its;
 
-	/* Of the runner's process, which has the same: of its own valgrind tells a process less. */
+	/*
+	 * The limits of the test runner's process are the same. (valgrind reports a smaller limit to a process
+	 * itself.)
+	 */
 	ck_assert_int_eq(prlimit(getppid(), RLIMIT_NOFILE, NULL, &ours), 0);
 	ck_assert_uint_gt(ours.rlim_max, 256);
 	spawn(few_descriptors);
@@ -462,7 +465,7 @@ static void on_log(void *context, ib_log_level level, const char *text)
 		sem_post(&told);
 }
 
-/* A client with a domain, of an agent that has begun to drain. */
+/* Creates a client with a protection domain, at an agent that has begun to drain. */
 static al_pd_h drain(const char *conf)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -483,7 +486,7 @@ static al_pd_h drain(const char *conf)
 	al_set_log(on_log, NULL);
 	kill(ald.pid, SIGTERM);
 	test_wait(&told);
-	/* Nobody new is served. */
+	/* The agent serves no new client. */
 	strcpy(addr.sun_path, agent_socket);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	ck_assert_int_ne(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
@@ -498,7 +501,7 @@ START_TEST(who_has_something_may_finish_and_then_the_agent_ends)
 	uint32_t lkey, rkey;
 	al_mr_h mr;
 
-	ck_ok(al_reg_mr(pd, &init, NULL, &lkey, &rkey, &mr)); /* still served */
+	ck_ok(al_reg_mr(pd, &init, NULL, &lkey, &rkey, &mr)); /* the agent still serves its client */
 	ck_ok(al_dereg_mr(mr, AL_DESTROY_SYNC, NULL));
 	ck_ok(al_dealloc_pd(pd, AL_DESTROY_SYNC, NULL));
 	ck_ended();
@@ -512,7 +515,7 @@ START_TEST(who_makes_a_socket_while_an_agent_drains_keeps_it)
 	al_pd_h pd = drain("[ald]\ndrain = 3600\n");
 	int next = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-	ck_assert_int_ne(access(agent_socket, F_OK), 0); /* there is none to come to */
+	ck_assert_int_ne(access(agent_socket, F_OK), 0); /* no socket to connect to */
 	strcpy(addr.sun_path, agent_socket);
 	ck_assert_int_eq(bind(next, (struct sockaddr *)&addr, sizeof(addr)), 0);
 	ck_ok(al_dealloc_pd(pd, AL_DESTROY_SYNC, NULL));
@@ -556,7 +559,7 @@ START_TEST(a_second_signal_ends_at_once)
 }
 END_TEST
 
-/* The library keeps its connection, with HCAs that it has opened: that is nothing to wait for. */
+/* The library keeps its connection and the HCAs that it has opened: the agent does not wait for these. */
 START_TEST(who_has_nothing_is_not_waited_for)
 {
 	al_h al;
@@ -605,7 +608,7 @@ START_TEST(the_service_manager_hears_how_it_goes)
 	ck_assert_int_eq(bind(notify_fd, (struct sockaddr *)&notify_addr, notify_length), 0);
 	spawn(set_notify);
 	expect_notify("READY=1");
-	ck_assert_int_eq(access(agent_socket, F_OK), 0); /* it serves already */
+	ck_assert_int_eq(access(agent_socket, F_OK), 0); /* ald already serves */
 	kill(ald.pid, SIGHUP);
 	expect_notify("RELOADING=1\nMONOTONIC_USEC=");
 	expect_notify("READY=1");
@@ -625,7 +628,7 @@ static void hand_over(void)
 {
 	char pid[16];
 
-	snprintf(pid, sizeof(pid), "%d", (int)getpid()); /* the wrapper of an uninstalled program is replaced by it */
+	snprintf(pid, sizeof(pid), "%d", (int)getpid()); /* ald replaces the wrapper of an uninstalled program */
 	dup2(handed_fd, 3);
 	setenv("LISTEN_FDS", handed_count, 1);
 	setenv("LISTEN_PID", handed_pid ? handed_pid : pid, 1);
@@ -648,7 +651,7 @@ START_TEST(the_service_managers_socket_is_served_and_outlives_the_agent)
 	handed_fd = socket_of(SOCK_SEQPACKET, true);
 	for (int i = 0; i < 2; i++) {
 		spawn(hand_over);
-		open_and_close(); /* waits in the socket until it is served */
+		open_and_close(); /* the connection waits in the socket until ald serves */
 		kill(ald.pid, SIGTERM);
 		ck_ended();
 		ck_assert_int_eq(access(agent_socket, F_OK), 0);

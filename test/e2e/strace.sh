@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# "strace -c" of a client with the software HCA's provider, both sides awake: fewer than 100 system calls for a million posts and
-# a million polls that bring something (a fifth of that unless IBAL_TEST_LONG). What setting up and ending take is what a
-# hundred of them take.
+# "strace -c" of a client with the software HCA's provider, both sides awake: fewer than 100 system calls for a million
+# posts and a million polls that find a completion (a fifth of that unless IBAL_TEST_LONG). The calls of start and end
+# are measured with a hundred posts, and subtracted.
 #
-# On a machine of two processors with nothing else to do it was 0 to 6. On a busy one the module's thread waits for a processor
-# meanwhile, and the client polls in vain: after 16384 such polls in a row it lets go of its own (uvp/soft/cq.c). So a hundred
-# calls are allowed of each million of polls, however many that are.
+# On an idle machine with two processors the number was 0 to 6. On a busy machine the module's thread waits for a
+# processor meanwhile, and the client's polls find nothing: after 16384 such polls in a row the client yields its
+# processor (uvp/soft/cq.c). So a hundred calls are allowed for each million of polls, however many polls there are.
 set -euo pipefail
 
 # shellcheck source=test/e2e/tools.sh
@@ -19,12 +19,14 @@ command -v strace >found || { echo "SKIP: there is no strace"; exit 77; }
 strace -o trace true 2>err || { echo "SKIP: strace cannot look at a process here: $(head -n 1 err)"; exit 77; }
 
 export IBAL_UVP_PATH=$build/uvp/soft/.libs
-# The thread of the HCA that sends never sleeps; the other's has nothing to do, and leaves its processor to the client.
+# The thread of the sending HCA never sleeps; the other HCA's thread has no work, and leaves its processor to the
+# client.
 IBAL_SOFT=ring_spin=2000 "$build/ald" --socket "$tmp/agent" >ald.log 2>&1 &
 jobs=($!)
 until_true grep -q serving ald.log || wrong "ald does not serve: $(cat ald.log)"
 
-# calls PAIRS: of all threads, all kinds together; the table is left in the file strace, the number of polls in polls.
+# calls PAIRS: prints the number of system calls of all threads; the table is left in the file strace, the number of
+# polls in polls.
 calls() {
 	strace -f -c -U calls,name -o strace "$build/test/e2e/strace_client" --client posts "$1" "$tmp/agent" >polls 2>err ||
 		wrong "the client fails: $(cat polls err)"

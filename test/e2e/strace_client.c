@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * strace_client --client posts PAIRS SOCKET: a client of the agent there that posts so many pairs
- * of requests, a receive and a send, and polls their completions, for strace.sh to look at. It
- * writes how often it has polled.
+ * strace_client --client posts PAIRS SOCKET: a client of the agent at that socket. It posts so many pairs of
+ * requests, a receive and a send, and polls their completions, for strace.sh. It prints the number of polls.
  */
 #include "test/e2e/agent.h"
 
@@ -10,7 +9,7 @@
 
 #define BATCH 50
 
-/* Memory that client and agent share: nothing need be copied from process to process. */
+/* Memory that client and agent share, so that nothing is copied from process to process. */
 static void share_memory(struct test_end *end, struct test_end *shared)
 {
 	struct al_mr_init mr = { .length = TEST_MEM, .access = TEST_ALL_ACCESS };
@@ -34,7 +33,7 @@ static void posts(int pairs)
 	test_make_pair(al, made);
 	for (int i = 0; i < 2; i++)
 		share_memory(&made[i], &end[i]);
-	/* Check's assertions make system calls: none in here */
+	/* no assertions of Check in here, because they make system calls */
 	for (int left = pairs; left > 0 && good; left -= BATCH) {
 		for (int i = 0; i < BATCH && good; i++)
 			good = !test_post_recv(&end[1], 1, 0, 8) &&

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# libibal exports what the public headers declare, no less and no more, and a module exports ci_module
-# alone. The compiler is asked what is declared, since al/mkmap.sh, which made the export list, reads
-# text. (ci_module and uvp_module are the modules' own.)
+# libibal exports exactly the functions that the public headers declare, and a module exports ci_module alone. The
+# compiler lists the declarations, since al/mkmap.sh, which makes the export list, reads text. (ci_module and uvp_module
+# are the modules' own.)
 set -eu
 
 build=${top_builddir:?is set by make check}

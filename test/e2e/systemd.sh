@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# ald as the installed units have it, under a running systemd: one of the test's own, which knows no other units, in
-# namespaces and a control group of its own. Activation, the unprivileged user, other users' clients, reload, restart
-# after a crash, and stop.
+# ald with the installed units under a running systemd: an instance of the test's own without other units, in namespaces
+# and a control group of its own. Activation, the unprivileged user, other users' clients, reload, restart after a
+# crash, and stop.
 set -euo pipefail
 
 build=${top_builddir:?is set by make check}
@@ -54,7 +54,7 @@ cp "$(find "$tmp/image" -name ald.service)" "$(find "$tmp/image" -name ald.socke
 for target in default sysinit basic sockets shutdown umount final multi-user; do
 	printf '[Unit]\nDescription=%s\nDefaultDependencies=no\n' $target >"$units/$target.target"
 done
-# What was not installed for good: the unit hides /tmp and homes, where the image is.
+# Files that are not installed permanently: the unit hides /tmp and home directories, where the image is.
 mkdir "$units/ald.service.d"
 cat >"$units/ald.service.d/image.conf" <<END
 [Service]
@@ -162,7 +162,7 @@ cmp "$tmp/file" "$tmp/theirs/copy" || wrong "the copy is another"
 echo "Reload:"
 mkdir -p "$prefix/etc"
 printf '[ald client]\nqps = 77\n' >"$prefix/etc/ibal.conf"
-# settled PATTERN: al_query clients says it soon, since a signal is not answered.
+# settled PATTERN: waits until the output of "al_query clients" matches, since a signal has no answer.
 settled() {
 	for _ in $(seq 600); do
 		query 0 "$bin/al_query" clients

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# What the tests of the tools have in common; they source it. Each has a directory of its own, is there, and ends with
-# "passed". Whatever of jobs is left at its end is ended.
+# Helpers for the tests of the tools, which source this file. Each test runs in a directory of its own, and prints
+# "passed" at its end. Background jobs that are left are killed then.
 
 build=${top_builddir:?is set by make check}
 tmp=$(mktemp -d)
@@ -27,7 +27,7 @@ passed() {
 	[ $failures -eq 0 ]
 }
 
-# scaled SECONDS: a limit, scaled by TEST_TIMEOUT_SCALE, which need not be whole; never less than a second.
+# scaled SECONDS: a limit, scaled by TEST_TIMEOUT_SCALE, which may be a fraction; at least a second.
 scaled() {
 	awk -v limit="$1" -v scale="${TEST_TIMEOUT_SCALE:-1}" 'BEGIN { print int(limit * (scale > 0 ? scale : 1) + 1) }'
 }
@@ -42,7 +42,7 @@ until_true() {
 	done
 }
 
-# start_agent: an agent, of which every program that follows is a client.
+# start_agent: starts an agent; every program that follows is its client.
 start_agent() {
 	"$build/ald" --socket "$tmp/agent" --mode 666 >ald.log 2>&1 &
 	agent=$!
@@ -58,7 +58,8 @@ stop_agent() {
 }
 
 # shellcheck disable=SC2154 # tool and name are the test's
-# listen WORD...: a far end of $tool under $name, in the background, and ready; what it says is in far.out and far.err.
+# listen WORD...: starts a far end of $tool under $name in the background, and waits until it is ready; its output goes
+# to far.out and far.err.
 listen() {
 	: >far.err
 	env --default-signal "$build/$tool" --listen "$name" "$@" >far.out 2>far.err &
@@ -68,7 +69,8 @@ listen() {
 }
 
 # shellcheck disable=SC2154
-# ends STATUS PID PATTERN FILE: a process of $tool ends so, and its one sentence of an error is in the file.
+# ends STATUS PID PATTERN FILE: expects that a process of $tool ends with the status, and that the file has one matching
+# sentence.
 ends() {
 	local status=0
 	wait "$2" || status=$?
@@ -98,7 +100,7 @@ far_has_ended() { ! kill -0 "$far" 2>/dev/null; }
 
 is_a_client() { "$build/al_query" clients --json | grep -q "\"command\" : \"$tool\""; }
 
-# query STATUS WORDS...: runs al_query; what it says is in the files out and err.
+# query STATUS WORDS...: runs al_query; its output goes to the files out and err.
 query() {
 	local want=$1 status=0
 	shift
@@ -114,7 +116,7 @@ complains() {
 	grep -qE -- "^(al_query|ibal: error): .*$1" err || wrong "\"$1\" is not in: $(cat err)"
 }
 
-# is_so EXPRESSION: it holds of the answer a in JSON, as Python has it.
+# is_so EXPRESSION: expects that the Python expression holds for the JSON output, which is a.
 is_so() {
 	python3 -c 'import json, sys; a = json.load(open("out")); sys.exit(not eval("(" + sys.argv[1] + ")"))' "$1"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# When what a program prints does not get to its reader, the exit status says so: for every tool and the agent, with standard
-# output on a full disk, closed, or a pipe that nobody reads.
+# A program whose output can not be written has a failing exit status: every tool and the agent, with standard output on
+# a full disk, closed, or a pipe without a reader.
 set -euo pipefail
 
 # shellcheck source=test/e2e/tools.sh
@@ -11,7 +11,7 @@ mkfifo broken
 exec 3<>broken
 exec 4>broken 3<&- # 4 is a pipe without a reader
 
-# unheard STATUS PROGRAM WORD...: what it prints cannot be written, of which one sentence tells.
+# unheard STATUS PROGRAM WORD...: expects that the output can not be written, and that one sentence reports that.
 unheard() {
 	local wanted=$1 program=$2 status where
 	shift 2
@@ -47,20 +47,20 @@ cmp in copy || wrong "the file is not copied"
 unheard 2 al_cp --json in copy
 unheard 1 al_cp --json none copy # nothing is copied
 
-# What is measured for nobody ends with the first row that could not be shown.
+# A measurement ends with the first row that can not be printed.
 "$build/al_perf" -n 10 -w 0 -b --svg plot.svg send,write >/dev/full 2>err && wrong "a full disk is no error"
 grep -q send plot.svg || wrong "no row of send"
 grep -q write plot.svg && wrong "al_perf goes on for nobody"
 
-# Without anything to be printed nothing is missing.
+# A run that prints nothing succeeds.
 "$build/al_cp" -q in copy >&- || wrong "al_cp --quiet with standard output closed: status $?"
-# With all of them closed nothing that is opened takes their place.
+# With all three descriptors closed, no file that the program opens takes their numbers.
 status=0
 "$build/al_cp" in copied <&- >&- 2>&- || status=$?
 [ $status -eq 2 ] || wrong "al_cp with everything closed: exit status $status"
 cmp in copied || wrong "al_cp with everything closed: the copy differs"
 
-# An agent serves also when nobody can read that it does.
+# An agent serves although its messages can not be written.
 "$build/ald" --socket "$tmp/agent" >/dev/full 2>ald.log &
 agent=$!
 jobs=("$agent")

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# Which HCAs and ports al_cp and al_perf take by themselves, and what al_perf leaves out for an HCA that lacks it.
+# The HCAs and ports that al_cp and al_perf choose by themselves, and the operations that al_perf leaves out for an HCA
+# that lacks them.
 set -euo pipefail
 
 # shellcheck source=test/e2e/tools.sh
@@ -10,7 +11,7 @@ first=0x0200000000000100 second=0x0200000000000200 third=0x0200000000000300
 guids="[hca 0] guid=$first [hca 1] guid=$second"
 head -c 300000 "$build/.libs/libibal.so" >in
 
-# takes FROM PORT TO PORT OPTION...: both tools go from there to there, and what al_cp copies arrives.
+# takes FROM PORT TO PORT OPTION...: expects that both tools use these ports, and that al_cp's copy is right.
 takes() {
 	local ends="[a[e][k] for e in ('from', 'to') for k in ('guid', 'port')] == ['$1', $2, '$3', $4]"
 	shift 4
@@ -36,7 +37,7 @@ export IBAL_SOFT=$guids
 takes $first 1 $second 1
 takes $second 1 $first 1 --from 1
 takes $second 1 $first 1 --to 0
-# A module whose only port is down comes before the others, and after them.
+# The HCA whose only port is down is the first one, or the last one.
 export IBAL_MODULE_PATH=$build/hca/skeleton/.libs:$soft
 query 0 --json ca
 json "[c['module'] for c in a['cas']] == ['skeleton', 'soft', 'soft']"
@@ -49,13 +50,13 @@ refuses 2 "$inactive" al_perf --to 0
 IBAL_MODULE_PATH=$build/hca/skeleton/.libs refuses 1 "$inactive" al_cp in copy2
 IBAL_MODULE_PATH=$build/hca/skeleton/.libs refuses 2 "$inactive" al_perf
 export IBAL_MODULE_PATH=$soft
-# Two HCAs of three without a cable between them are the user's to name.
+# Of three HCAs, the user must name two that are not connected by a cable.
 cables="hcas=3 $guids [hca 2] guid=$third [link a] ports=0:1,2:1"
 IBAL_SOFT=$cables takes $first 1 $third 1 --to 2
 
 # ---- one HCA -------------------------------------------------------------------------------------
 
-# A port with itself, which needs no cable; two ports of it when that is asked for.
+# A port to itself, which needs no cable; two ports of one HCA if the user names them.
 export IBAL_SOFT="hcas=1 [hca 0] guid=$first"
 takes $first 1 $first 1
 takes $first 1 $first 1 --from 0
@@ -77,7 +78,7 @@ refuses 1 'to-port 256: a number from 1' al_cp --to-port 256 in copy2
 
 # ---- operations that an HCA lacks ------------------------------------------------------------------
 
-# leaves_out NAMES GUID: al_perf all measures everything else, and says so.
+# leaves_out NAMES GUID: expects that "al_perf all" measures every other operation, and prints the names.
 leaves_out() {
 	"$build/al_perf" --json -n 10 -w 0 --check all >out 2>err || wrong "al_perf all: status $?: $(cat err)"
 	json "a['left_out'] == $1 and len(a['rows']) == 2 * (7 - len($1)) and not {r['op'] for r in a['rows']} & set($1)"
@@ -97,7 +98,7 @@ export IBAL_SOFT="max_rd_atomic=0 $guids"
 leaves_out "['read', 'cas', 'fadd']" $first
 refuses 1 'has no reads and atomics: not read' al_perf read
 
-# Between two processes the far end says what its HCA lacks.
+# Between two processes the far end reports the operations that its HCA lacks.
 export IBAL_SOFT="$guids atomics=0"
 tool=al_perf name=t$$
 start_agent

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# A subnet of a topology file as a user meets it: the HCAs of the file are there, a file copied from one to another passes
-# the switches, and a file that is wrong is refused with its line.
+# A subnet of a topology file as a user runs it: the HCAs of the file exist, a file copied from one to another passes
+# the switches, and an error in the file is reported with its line.
 set -euo pipefail
 
 # shellcheck source=test/e2e/tools.sh
@@ -21,7 +21,7 @@ head -c 3000001 /dev/urandom >data
 "$build/al_cp" data out/copy >said 2>&1 || wrong "al_cp: $(cat said)"
 cmp -s data out/copy || wrong "the copy differs"
 
-# More HCAs than any list of the tools may end at.
+# More HCAs than a fixed array in the tools might hold.
 {
 	printf 'switchguid=0x1000\nSwitch\t100 "S-0000000000001000"\n'
 	for i in $(seq 100); do printf '[%d]\t"H-%016x"[1]\n' "$i" $((0x2000 + i * 16)); done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# ald's units are what systemd takes them for.
+# systemd accepts ald's units.
 set -euo pipefail
 
 build=${top_builddir:?is set by make check}
@@ -17,14 +17,14 @@ if ! systemd-analyze verify --man=no "$tmp/plain.service" >"$tmp/out" 2>&1; then
 	exit 77
 fi
 cp "${top_srcdir:?is set by make check}/al/agent/ald.socket" "$tmp"
-# The program is where it will be installed only later.
+# The program is installed at that path only later.
 sed "s|^ExecStart=.*/ald$|ExecStart=$build/ald|" "$build/al/agent/ald.service" >"$tmp/ald.service"
 grep -q "^ExecStart=$build/ald$" "$tmp/ald.service"
 systemd-analyze verify --man=no "$tmp/ald.service" "$tmp/ald.socket" >"$tmp/out" 2>&1 || {
 	cat "$tmp/out"
 	exit 1
 }
-# Warnings about these; the machine's own units may have theirs.
+# Only warnings about ald's units count; the machine's own units may have warnings.
 if grep "$tmp\|^ald\." "$tmp/out"; then
 	exit 1
 fi

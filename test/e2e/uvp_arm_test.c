@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Notifications, and what crosses to the agent, with the software HCA's provider and without: both are to be as embedded
- * (seed 001).
+ * Notifications, and requests to the agent, with the software HCA's provider and without: both must behave as
+ * embedded (seed 001).
  */
 #include "test/e2e/agent_uvp.h"
 
@@ -23,13 +23,13 @@ START_TEST(an_arm_is_satisfied_as_embedded)
 	message(0);
 	expect_told(1);
 	ck_assert_int_eq(armed(cq), AL_ARM_NONE);
-	message(0); /* not armed: nobody is told */
+	message(0); /* not armed: no notification */
 	expect_told(0);
-	/* the second one is newer than the last notification: at once */
+	/* the second completion is newer than the last notification: notifies at once */
 	ck_ok(al_arm_cq(cq, AL_ARM_SOLICITED, &present));
 	ck_assert(present);
 	expect_told(1);
-	/* both are told of */
+	/* the queue has notified of both */
 	ck_ok(al_arm_cq(cq, AL_ARM_SOLICITED, &present));
 	ck_assert(present);
 	message(0);
@@ -39,7 +39,7 @@ START_TEST(an_arm_is_satisfied_as_embedded)
 	expect_told(1);
 	ck_ok(al_poll_cq(cq, 4, wc, &count));
 	ck_assert_uint_eq(count, 4);
-	/* the wider one of two holds; errors only */
+	/* an arm for errors: a solicited completion does not satisfy the arm */
 	ck_ok(al_arm_cq(cq, AL_ARM_ERRORS, &present));
 	ck_assert(!present);
 	message(IB_SEND_SOLICITED);
@@ -86,10 +86,10 @@ START_TEST(an_arm_for_the_next_or_for_so_many)
 	expect_told(0);
 	message(0);
 	expect_told(1);
-	ck_ok(al_arm_cq_n(cq, 2)); /* they are there */
+	ck_ok(al_arm_cq_n(cq, 2)); /* enough completions are in the queue */
 	expect_told(1);
 	ck_ok(al_arm_cq_n(cq, 5));
-	ck_ok(al_arm_cq_n(cq, 4)); /* the sooner one holds */
+	ck_ok(al_arm_cq_n(cq, 4)); /* the smaller number holds */
 	ck_ok(al_arm_cq_n(cq, 6));
 	message(0);
 	expect_told(0);
@@ -112,7 +112,7 @@ static const al_arm merged[3][3] = {
 	{ AL_ARM_ANY, AL_ARM_SOLICITED, AL_ARM_SOLICITED },
 };
 
-/* A cell of the table; kind: of the completion that comes then. */
+/* Tests a cell of the table; kind: of the completion that comes after both arms. */
 static al_cq_h try_arms(al_cq_notify mode, int first, int second, al_arm kind)
 {
 	al_arm both = merged[first][second];
@@ -138,7 +138,7 @@ static al_cq_h try_arms(al_cq_notify mode, int first, int second, al_arm kind)
 	return cq;
 }
 
-/* _i: role, and within it the notify mode. */
+/* _i: role, and within each role the notify mode. */
 START_TEST(arms_merge_as_seed_001_says)
 {
 	al_cq_h last = NULL, cq;
@@ -146,25 +146,25 @@ START_TEST(arms_merge_as_seed_001_says)
 	begin_pair(_i / 2);
 	for (int cell = 0; cell < 27; cell++, last = cq) {
 		cq = try_arms(_i % 2 ? AL_CQ_NOTIFY_NEXT : AL_CQ_NOTIFY_PENDING, cell / 9, cell / 3 % 3, arms[cell % 3]);
-		if (last) /* its queue pair has gone */
+		if (last) /* the queue pair of the completion is destroyed */
 			ck_ok(al_destroy_cq(last, AL_DESTROY_SYNC, NULL));
 	}
 	finish_pair();
 }
 END_TEST
 
-/* --------------------------------------------------------------------- crossings */
+/* --------------------------------------------------------------------- requests to the agent */
 
 static _Atomic uint32_t crossings;
 
-/* In the place of the C library's: a request to the agent is one message. */
+/* Replaces the C library's function: a request to the agent is one message. */
 ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
 	atomic_fetch_add(&crossings, 1);
 	return syscall(SYS_sendmsg, fd, message, flags);
 }
 
-/* _i: role. Without a provider a chain crosses in one message, and with it not at all. */
+/* _i: role. Without a provider a chain is one message to the agent; with a provider it is none. */
 START_TEST(a_chain_crosses_once)
 {
 	enum { NUM = 40 };

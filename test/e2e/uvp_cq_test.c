@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Changing completion queues of the software HCA: embedded, with its provider, whose queues are rings in shared memory, and
- * without a provider. */
+/*
+ * Changes of completion queues of the software HCA: embedded; with its provider, whose queues are rings in shared
+ * memory; and without a provider.
+ */
 #include "test/e2e/agent_uvp.h"
 
 #include <pthread.h>
@@ -60,7 +62,10 @@ START_TEST(completions_and_arms_stay_when_it_is_resized)
 }
 END_TEST
 
-/* The arm is for more than fit in since the resize. _i: role, and whether the queue is full already. */
+/*
+ * After the resize the arm is for more completions than the queue has room for. _i: role, and whether the queue is
+ * full already.
+ */
 START_TEST(an_arm_for_more_than_fit_in_waits_for_a_full_queue)
 {
 	bool full = _i >= ROLES;
@@ -136,7 +141,7 @@ static void moderate(al_cq_h cq, uint16_t count, uint16_t period)
 	ck_assert_uint_eq(attr.moderation_period, period);
 }
 
-/* Without a period nothing but their number lets them through. */
+/* Without a period only the number of completions ends the moderation. */
 START_TEST(notifications_are_held_back_and_never_lost)
 {
 	al_cq_h cq;
@@ -148,7 +153,7 @@ START_TEST(notifications_are_held_back_and_never_lost)
 	message(0);
 	message(IB_SEND_SOLICITED);
 	ck_assert_int_eq(armed(cq), AL_ARM_SOLICITED);
-	ck_ok(al_arm_cq(cq, AL_ARM_ERRORS, NULL)); /* served with the other */
+	ck_ok(al_arm_cq(cq, AL_ARM_ERRORS, NULL)); /* notified together with the first arm */
 	message(0);
 	expect_told(0);
 	message(0);
@@ -156,14 +161,14 @@ START_TEST(notifications_are_held_back_and_never_lost)
 	ck_assert_int_eq(armed(cq), AL_ARM_NONE);
 	message(0);
 	expect_told(0);
-	/* by the period */
+	/* the period notifies */
 	ck_ok(al_modify_cq(cq, 100, 500));
 	for (int i = 0; i < 5; i++) {
 		ck_ok(al_arm_cq(cq, AL_ARM_ANY, NULL));
 		message(0);
 		expect_told(1);
 	}
-	/* by a change, and by a queue that a resize makes full */
+	/* a change of the moderation, and a resize that fills the queue, notify */
 	ck_ok(al_modify_cq(cq, 100, 0));
 	ck_ok(al_arm_cq(cq, AL_ARM_ANY, NULL));
 	message(0);
@@ -178,7 +183,7 @@ START_TEST(notifications_are_held_back_and_never_lost)
 	ck_ok(resize(cq, 17));
 	expect_told(1);
 	receive(cq, 11, 28);
-	/* one after the other, for so many */
+	/* one notification after the other, each for so many completions */
 	moderate(cq, 1, 0);
 	ck_ok(al_arm_cq(cq, AL_ARM_ANY, NULL));
 	message(0);
@@ -187,7 +192,7 @@ START_TEST(notifications_are_held_back_and_never_lost)
 }
 END_TEST
 
-/* An arm that what is there satisfies is told of at once, and takes along what was held back. */
+/* An arm that completions in the queue satisfy notifies at once, and ends the moderation of the former arm. */
 START_TEST(an_arm_that_is_satisfied_at_once_ends_what_was_held_back)
 {
 	al_cq_h cq;
@@ -200,7 +205,7 @@ START_TEST(an_arm_that_is_satisfied_at_once_ends_what_was_held_back)
 	expect_told(0);
 	ck_ok(al_arm_cq(cq, AL_ARM_ANY, NULL));
 	expect_told(1);
-	/* what was held back is no error's */
+	/* the completions held back are no errors */
 	ck_ok(al_arm_cq(cq, AL_ARM_ERRORS, NULL));
 	for (int i = 0; i < 4; i++)
 		message(0);
@@ -235,7 +240,7 @@ static void *resize_for_ever(void *arg)
 	return arg;
 }
 
-/* Polls when it is told, and else sleeps: one notification that is lost ends it. */
+/* Polls after each notification, and sleeps otherwise: the loss of one notification would stop the test. */
 static void *poll_when_told(void *arg)
 {
 	struct ib_wc wc[4];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Clients that write into the memory which they share with the agent what they should not, or die there; others, whose
- * traffic goes on meanwhile; and how many system calls a client makes that behaves.
+ * Clients that write wrong values into the memory that they share with the agent, or die while they use it; other
+ * clients, whose traffic continues meanwhile; and the number of system calls that a correct client makes.
  */
 #include "test/e2e/agent.h"
 
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
-#define FILES 32 /* of this process that are shared, at most */
+#define FILES 32 /* largest number of this process's shared files */
 
 static void set_up(void)
 {
@@ -16,9 +16,9 @@ static void set_up(void)
 	agent_start("--mode", "666");
 }
 
-/* ---------------------------------------------------------------- a bystander */
+/* ------------------------------------------------------------- another client */
 
-/* Sends to itself and back, each message another, until it is told to stop. */
+/* A client that sends to itself, a new message each time, until the test stops it. */
 static void bystander(int fd)
 {
 	al_h al = agent_open();
@@ -45,7 +45,7 @@ static void bystander(int fd)
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 }
 
-/* -------------------------------------------------------------------- vandals */
+/* --------------------------------------- clients that overwrite shared memory */
 
 struct file {
 	uint8_t *mem;
@@ -67,23 +67,23 @@ static size_t find_files(struct file *files)
 	return num;
 }
 
-/* Numbers that something may break at, at places where something lies. */
+/* Writes values that are likely to do harm, at places that are in use. */
 static void scribble(const struct file *file)
 {
 	static const uint32_t odd[] = { 0, 1, 2, 3, 5, 63, 64, 65, 255, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff };
-	/* headers, and the first slots, more often than the rest */
+	/* the headers and the first slots more often than the rest */
 	size_t room = rand() % 3 ? (file->bytes < 1024 ? file->bytes : 1024) : file->bytes;
 	size_t at = (size_t)rand() % (room / 4) * 4;
 	uint32_t value = rand() % 2 ? (uint32_t)rand() * 2u : odd[(size_t)rand() % (sizeof(odd) / sizeof(*odd))];
 
-	/* near what is there: the indices of the other side */
+	/* near the value that is there: the indices of the other side */
 	if (rand() % 3 == 0)
 		value = __atomic_load_n((uint32_t *)(file->mem + at), __ATOMIC_RELAXED) + (uint32_t)(rand() % 5) - 2;
 	if (at < file->bytes / 64 * 64)
 		__atomic_store_n((uint32_t *)(file->mem + at), value, __ATOMIC_RELAXED);
 }
 
-/* Uses what it has, in between; whatever that says. */
+/* Uses the objects in between; any status is allowed. */
 static void use(struct test_end *end)
 {
 	struct ib_wc wc[4];
@@ -127,7 +127,7 @@ static void vandal(int fd)
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 }
 
-/* Until ald has no more than before. */
+/* Waits until ald has no more objects, descriptors and threads than before. */
 static void wait_until(al_h al, size_t objects, int fds, int threads)
 {
 	struct timespec deadline = test_deadline();
@@ -139,7 +139,7 @@ static void wait_until(al_h al, size_t objects, int fds, int threads)
 			      objects, agent_entries("fd"), fds);
 }
 
-/* Of each pair one is killed somewhere on its way, and the other comes to its end. */
+/* Of each pair of clients the test kills one at a random moment, and the other runs to its end. */
 START_TEST(what_a_client_writes_there_hurts_nobody_else)
 {
 	int by_fd[2], fd[4][2], fds, threads;
@@ -176,7 +176,7 @@ START_TEST(what_a_client_writes_there_hurts_nobody_else)
 	say(by_fd[0], "", 1);
 	ck_assert_int_eq(wait_for(by), 0);
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
-	agent_kill(SIGTERM); /* it has not been hurt either */
+	agent_kill(SIGTERM); /* the agent has not been harmed either */
 	agent_stop();
 }
 END_TEST
@@ -184,9 +184,10 @@ END_TEST
 /* --------------------------------------------------------------- system calls */
 
 #define ROUNDS 500u
-#define BATCH  50u /* messages of a round, so that a busy machine need not switch for each: two posts and two polls or more */
+/* messages of a round, so many that a busy machine need not switch threads for each: at least two posts and two polls */
+#define BATCH  50u
 
-/* Between the two marks it posts and polls. */
+/* The client posts and polls between two stops. */
 static void counted(int fd)
 {
 	al_h al = agent_open();
@@ -201,7 +202,7 @@ static void counted(int fd)
 	ck_ok(test_post_send(&end[0], 2, 0, 8));
 	test_poll_ok(end[0].cq, 2);
 	test_poll_ok(end[1].cq, 1);
-	raise(SIGSTOP); /* it is looked at from here on */
+	raise(SIGSTOP); /* strace counts from here on */
 	syscall(SYS_getppid);
 	for (uint32_t i = 0; i < ROUNDS && good; i++) {
 		for (uint32_t k = 0; k < BATCH && good; k++)
@@ -260,7 +261,7 @@ START_TEST(posts_and_polls_make_no_system_calls)
 	hear(fd[0], &polls, sizeof(polls));
 	close(fd[0]);
 	ck_assert_int_eq(wait_for(pid), 0);
-	/* of a million polls less than 100, on a machine so busy that most are in vain */
+	/* fewer than 100 calls for a million polls, on a machine so busy that most polls find nothing */
 	ck_assert_msg(calls < 30 + polls / 10000, "%llu system calls for %llu polls", (unsigned long long)calls,
 		      (unsigned long long)polls);
 	agent_stop();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The software HCA's user-mode provider: what a caller sees of queues that are rings in shared memory. Each test runs
- * embedded, and without a provider, as well: statuses, completions and notifications are to be the same.
+ * The software HCA's user-mode provider: the caller's view of queues that are rings in shared memory. Each test also
+ * runs embedded, and without a provider: statuses, completions and notifications must be the same.
  */
 #include "test/e2e/agent_uvp.h"
 
@@ -24,7 +24,7 @@ static void fill(uint8_t *mem, uint32_t length, uint32_t seed)
 		mem[i] = (uint8_t)(seed * 31 + i * 7 + i / 251);
 }
 
-/* More messages than the rings have places, by two and two elements, some inline, few signaled. */
+/* More messages than the rings have places, two at a time and with two elements, some inline, few signaled. */
 START_TEST(many_messages_of_every_length_arrive_in_order)
 {
 	enum { ROUNDS = 300, LENGTH = 96 };
@@ -145,7 +145,7 @@ START_TEST(datagrams_go_by_the_path_as_it_is_when_posted)
 	test_poll_ok(end[0].cq, 1);
 	ck_assert_uint_eq(test_poll_ok(end[1].cq, 2).byte_len, 240);
 	ck_assert_mem_eq(end[1].mem + 40, end[0].mem, 200);
-	/* with a GRH, and to itself */
+	/* with a GRH, and to the sender's own port */
 	ck_ok(al_query_gid(end[0].ca, 1, 0, &gid));
 	path.dlid = end[0].lid;
 	path.is_global = true;
@@ -162,15 +162,15 @@ START_TEST(datagrams_go_by_the_path_as_it_is_when_posted)
 	}
 	ck_assert_mem_eq(end[0].mem + 1000 + 24, gid.raw, 16);
 	ck_assert_mem_eq(end[0].mem + 1040, end[0].mem, 200);
-	/* what is wrong with a datagram's destination */
+	/* wrong destinations of a datagram */
 	ck_ok(al_alloc_pd(end[0].ca, NULL, &pd));
 	ck_ok(al_create_ah(pd, &path, &foreign));
 	ck_status(send_datagram(&end[0], foreign, end[1].qpn, 5), AL_INVALID_PD);
 	ck_status(send_datagram(&end[0], ah, 1u << 24, 5), AL_INVALID_PARAMETER);
 	ck_ok(al_destroy_ah(ah, AL_DESTROY_SYNC, NULL));
 	ck_status(send_datagram(&end[0], ah, end[1].qpn, 5), AL_INVALID_HANDLE);
-	if (_i != WITHOUT) { /* there the agent sees it when it is used */
-		path.grh.sgid_index = 7; /* within the table, and empty */
+	if (_i != WITHOUT) { /* without a provider the agent finds the error when the request is posted */
+		path.grh.sgid_index = 7; /* within the GID table, and empty */
 		ck_status(al_create_ah(pd, &path, &ah), AL_INVALID_GID_INDEX);
 		path = (struct ib_ah_attr){ .port_num = 1, .dlid = 1, .src_path_bits = 1 };
 		ck_status(al_create_ah(pd, &path, &ah), AL_INVALID_PARAMETER);
@@ -249,7 +249,7 @@ START_TEST(a_post_is_refused_and_flushed_as_the_state_says)
 	ck_ok(test_post_recv(&e, 4, 0, 8));
 	ck_ok(test_modify(e.qp, IB_QPS_ERR, (struct ib_qp_attr){ 0 }, IB_QP_STATE));
 	expect_flushed(e.cq, 4);
-	for (uint64_t id = 5; id < 150; id += 2) { /* more than fit in at once */
+	for (uint64_t id = 5; id < 150; id += 2) { /* more than the queue has room for */
 		ck_ok(test_post_recv(&e, id, 0, 8));
 		expect_flushed(e.cq, id);
 		ck_ok(test_post_send(&e, id + 1, 0, 8));
@@ -269,7 +269,7 @@ START_TEST(full_queues_say_so_and_have_room_again)
 	enum { SIZE = 64 };
 
 	begin_pair(_i);
-	/* the peer has no receive: they wait */
+	/* the peer has no receive, so the requests wait */
 	for (uint64_t id = 0; id < SIZE; id++)
 		ck_ok(test_post_send(&end[0], id, 0, 8));
 	ck_status(test_post_send(&end[0], 999, 0, 8), AL_QUEUE_FULL);
@@ -294,7 +294,7 @@ END_TEST
 
 /* ---------------------------------------------------------- completion queues */
 
-/* Four of each of two queue pairs in turn; one is reset, or destroyed. */
+/* Two queue pairs complete four requests each, in turn; then one queue pair is reset, or destroyed. */
 START_TEST(completions_of_a_queue_pair_go_with_it)
 {
 	struct al_qp_init init = { .qp_type = IB_QPT_RC, .cap = { 64, 64, 4, 4, 0 } };
@@ -356,7 +356,7 @@ START_TEST(a_completion_queue_that_overflows_says_so_last)
 	sge = sge_of(&end[0], 0, 8);
 	wr.wr.rdma.remote_addr = (uintptr_t)end[1].mem;
 	wr.wr.rdma.rkey = end[1].rkey;
-	for (wr.wr_id = 0; wr.wr_id < 3; wr.wr_id++) /* so that the ring has been around */
+	for (wr.wr_id = 0; wr.wr_id < 3; wr.wr_id++) /* so that the ring has wrapped */
 		ck_ok(al_post_send(end[0].qp, &wr, &bad));
 	for (uint64_t id = 0; id < 3; id++)
 		test_poll_ok(init.send_cq, id);
@@ -458,7 +458,7 @@ static void pass_one(uint64_t id)
 	test_poll_ok(end[1].cq, id);
 }
 
-/* What is shared is not his; he may have his own. */
+/* The child has no access to the parent's shared memory, and may create its own. */
 START_TEST(a_forked_child_has_rings_of_its_own)
 {
 	pid_t pid;
@@ -489,7 +489,7 @@ START_TEST(a_forked_child_has_rings_of_its_own)
 }
 END_TEST
 
-/* Each opening takes all along, and the next one has all anew. */
+/* Each close frees everything, and the next opening creates everything anew. */
 START_TEST(openings_come_and_go)
 {
 	struct timespec deadline;
@@ -507,7 +507,7 @@ START_TEST(openings_come_and_go)
 			test_free_end(&end[i]);
 		ck_assert_int_eq(shared_files(), 2);
 	}
-	for (deadline = test_deadline(); agent_entries("fd") > fds;) /* it closes on threads of its own */
+	for (deadline = test_deadline(); agent_entries("fd") > fds;) /* the agent closes on threads of its own */
 		ck_assert_msg(!test_expired(&deadline), "%d descriptors, not %d", agent_entries("fd"), fds);
 	finish();
 }

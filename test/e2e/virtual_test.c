@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Virtual time under the whole stack: with progress=manual the same program is the same trace of the software HCA, byte for
- * byte but for the real times, processes and threads, whatever the number of processors.
+ * Virtual time under the whole stack: with progress=manual the same program has the same trace of the software HCA,
+ * byte for byte except real times, processes and threads, whatever the number of processors.
  */
 #include <sched.h>
 #include <sys/wait.h>
@@ -34,7 +34,7 @@ static void program(void)
 		ck_ok(test_post_send(&end[0], (uint64_t)i, 0, 20000));
 	}
 	ck_ok(al_poll_cq(end[0].cq, 32, wc, &count));
-	ck_assert_uint_eq(count, 0); /* nothing moves by itself */
+	ck_assert_uint_eq(count, 0); /* no progress without a step */
 	while (step(end[0].ca).did != SOFT_STEP_NOTHING)
 		;
 	for (i = 0; i < 2; i++) {
@@ -42,13 +42,13 @@ static void program(void)
 		ck_assert_uint_eq(count, 8);
 		ck_assert_int_eq(wc[7].status, IB_WC_SUCCESS);
 	}
-	al_set_log(test_ignore_log, NULL); /* that closing takes the rest along is meant */
+	al_set_log(test_ignore_log, NULL); /* the close destroys the remaining objects on purpose */
 	for (i = 0; i < 2; i++)
 		test_free_end(&end[i]);
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 }
 
-/* The HCA's lines of the trace, without time, process, thread and the thread's name. */
+/* Returns the HCA's lines of the trace, without time, process, thread and the thread's name. */
 static char *read_trace(const char *path, size_t *lines)
 {
 	FILE *file = fopen(path, "r");
@@ -79,7 +79,7 @@ static char *trace_of_run(const char *seed, bool one_processor)
 
 	ck_assert_int_ge(fd, 0);
 	close(fd);
-	pid = fork(); /* before the library is used: it reads the environment once */
+	pid = fork(); /* before the library's first use, since it reads the environment once */
 	if (!pid) {
 		CPU_ZERO(&one);
 		CPU_SET((size_t)sched_getcpu(), &one);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What comes in by the agent's socket: a session of records of the command table's form, with
- * handles of the kinds that it says, which the input spoils where it likes. The agent is within the
- * process; the client has no memory but memfds, so that nothing of the process can be overwritten.
+ * Input at the agent's socket: a session of records of the command table's form, with handles of the right kinds,
+ * which the input changes where it likes. The agent runs within the process; the client has no memory but memfds, so
+ * that nothing of the process can be overwritten.
  *
- * Whatever comes: each record has one answer, of the size that the table says and with a status of
- * the Access Layer's; what is made has a handle; and when the client goes, nothing of it is left.
+ * For every input, each record has one answer, of the size that the table says and with a status of the Access Layer;
+ * each created object has a handle; and when the client has ended, none of its objects is left.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,12 +24,12 @@
 #include "al/protocol/protocol.h"
 #include "fuzz.h"
 
-#define RECORDS         48 /* of a session */
-#define MOST_MADE       16 /* of each kind */
+#define RECORDS         48 /* records of a session */
+#define MOST_MADE       16 /* objects of each kind */
 #define SHARED          65536
 #define MUST(condition) ((condition) ? (void)0 : (fputs(#condition "\n", stderr), abort()))
 
-/* From the table: what each request's leading handles are of, and what it makes. */
+/* From the table: the kinds of each request's leading handles, and the kind of object that the request creates. */
 enum kind {
 	NONE = AL_OBJ_NONE,
 #define KIND(NAME, ...) NAME = AL_OBJ_##NAME,
@@ -57,8 +57,8 @@ struct input {
 };
 
 static char path[64];
-static al_h al;         /* the agent's own HCAs */
-static size_t at_first; /* objects that were there before any client */
+static al_h al;         /* the opening that has the agent's HCAs */
+static size_t at_first; /* number of objects before any client */
 static int shared;
 
 struct session {
@@ -101,7 +101,7 @@ static void remove_socket(void)
 	rmdir(path);
 }
 
-/* libFuzzer looks at the time by a signal, which would end a call that waits for the agent with EINTR. */
+/* libFuzzer measures time by a signal, which would end a call that waits for the agent with EINTR. */
 static void let_calls_go_on(void)
 {
 	struct sigaction action;
@@ -178,7 +178,7 @@ static void come(struct session *s)
 	MUST(recv(s->line, &welcome, sizeof(welcome), 0) == sizeof(welcome) && !welcome.status);
 }
 
-/* Nothing of the client is left soon. */
+/* Ends the client, and waits until no object of the client is left. */
 static void go(const struct session *s)
 {
 	struct timespec start_time, now;
@@ -195,7 +195,7 @@ static void go(const struct session *s)
 
 /* ----------------------------------------------------------------- a record */
 
-/* What makes sense, as long as the input leaves it so. */
+/* Fills in a correct request; the input changes it afterwards. */
 static void fill_in(const struct session *s, enum agent_command command, void *request)
 {
 	struct REG_MR_request *mr = request;
@@ -228,14 +228,14 @@ static void fill_in(const struct session *s, enum agent_command command, void *r
 
 static uint64_t handle_of(const struct session *s, uint8_t kind, uint8_t which)
 {
-	if (kind == ANY) /* any kind's */
+	if (kind == ANY) /* an object of any kind */
 		for (kind = AL_OBJ_TYPES - 1; kind && !s->num[kind]; kind--)
 			;
 	kind &= (uint8_t)~OPTIONAL;
 	return s->num[kind] ? s->made[kind][which % s->num[kind]] : 0;
 }
 
-/* Its length. It has as many descriptors as the return in *num says. */
+/* Makes a record. Returns its length; *num becomes the number of its descriptors. */
 static size_t build(const struct session *s, struct input *in, char *record, int *fds,
 		    uint32_t *num)
 {
@@ -269,7 +269,7 @@ static size_t build(const struct session *s, struct input *in, char *record, int
 	for (int n = shape >> 1 & 3; n; n--)
 		fds[(*num)++] = next(in) & 1 ? STDERR_FILENO : shared;
 	head->fds = (uint16_t)*num;
-	for (int n = shape >> 3 & 15; n; n--) { /* anything else */
+	for (int n = shape >> 3 & 15; n; n--) { /* any other value */
 		size_t at = next(in) | (size_t)next(in) << 8;
 
 		record[at % length] ^= (char)next(in);
@@ -279,7 +279,7 @@ static size_t build(const struct session *s, struct input *in, char *record, int
 	return length;
 }
 
-/* Does the far side see its own side of the table? */
+/* Checks the answer against the table. */
 static void check_answer(struct session *s, enum agent_command command, const char *answer,
 			 ssize_t n)
 {
@@ -287,7 +287,7 @@ static void check_answer(struct session *s, enum agent_command command, const ch
 	const uint8_t makes = rows[command].makes;
 	uint64_t handle;
 
-	if (a->status == AL_AGENT_PROTOCOL) /* which may be no answer to this command */
+	if (a->status == AL_AGENT_PROTOCOL) /* the answer of a wrong record, which may not have this command's form */
 		return;
 	MUST(n == (ssize_t)(sizeof(*a) + agent_sizes[command].answer +
 			    a->count * agent_sizes[command].out.size + a->data));
@@ -300,7 +300,7 @@ static void check_answer(struct session *s, enum agent_command command, const ch
 		s->made[makes][s->num[makes]++] = handle;
 }
 
-/* The vendor's calls write files and remove HCAs, and ports that are down do nothing: not here. */
+/* Not tested here: vendor calls, which write files and remove HCAs, and ports that are set down, which move no data. */
 static int is_out_of_bounds(const struct agent_head *head)
 {
 	return head->command == AGENT_VENDOR_CALL || head->command == AGENT_MODIFY_PORT;
@@ -330,7 +330,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			fprintf(stderr, "record %d, command %u, %zu bytes, %u descriptors: %zd (%m)\n", i,
 				head->command, length, num, n);
 		MUST(n >= (ssize_t)sizeof(struct agent_answer));
-		/* what is no command has an answer without a body */
+		/* an unknown command has an answer without a body */
 		if (n > (ssize_t)sizeof(struct agent_answer) && head->command < AGENT_NUM_COMMANDS)
 			check_answer(&s, (enum agent_command)head->command, answer, n);
 	}

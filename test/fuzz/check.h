@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * For the harness of the software HCA's tests, where a fuzz target is linked with it, in the place
- * of the check framework's own header: that one's assertions work only while it runs a test. These
- * abort.
+ * For the harness of the software HCA's tests, where a fuzz target is linked with it: replaces the Check framework's
+ * header, whose assertions work only while Check runs a test. These assertions abort.
  */
 #ifndef TEST_FUZZ_CHECK_H
 #define TEST_FUZZ_CHECK_H
@@ -19,7 +18,7 @@
 #define ck_assert_uint_le(a, b)  ck_assert((a) <= (b))
 #define ck_assert_ptr_nonnull(a) ck_assert(a)
 
-/* There are no suites. */
+/* No suites here. */
 typedef struct suite Suite;
 typedef struct runner_of_suites SRunner;
 #define CK_ENV                        0

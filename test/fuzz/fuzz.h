@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What every fuzz target is: a function that takes any bytes. libFuzzer calls it, or main.c with each file of the corpus. */
+/*
+ * A fuzz target is a function that takes any bytes. libFuzzer calls the function, or main.c with each file of the
+ * corpus.
+ */
 #ifndef TEST_FUZZ_H
 #define TEST_FUZZ_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Replays a target's corpus (FUZZ_CORPUS), or the files that are named, without libFuzzer. */
+/* Replays a target's corpus (FUZZ_CORPUS), or the named files, without libFuzzer. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The management agents of a node, with any datagrams one after the other. The first byte says what
- * the node is. Each step is four bytes and a piece of a datagram: what is done, port, offset and
- * length of the piece. The piece is written over the datagram of the step before, so that an input
- * changes a few bytes at a time and the agents' state lasts.
+ * The management agents of a node, with any sequence of datagrams. The first byte describes the node. Each step has
+ * four bytes and a piece of a datagram: the action, port, offset and length of the piece. The piece is written over
+ * the datagram of the step before, so that an input changes a few bytes at a time, and the agents' state lasts.
  */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "al/mgmt/gsi.h"
-#include "al/mgmt/pma.h"
-#include "al/mgmt/sma.h"
-#include "al/mgmt/smi.h"
+#include "mad/gsi.h"
+#include "mad/pma.h"
+#include "mad/sma.h"
+#include "mad/smi.h"
 #include "fuzz.h"
 
 #define PORTS 4
@@ -20,7 +19,7 @@
 /* Bits of the first byte. */
 enum { IS_SWITCH = 1, HAS_KEY = 2, PROTECT_AT = 2, CAPABLE = 16, ENHANCED = 32 };
 
-/* What a step does: the low bits of its first byte; the others say how far time goes on. */
+/* The action of a step: the low bits of its first byte; the other bits advance the time. */
 enum { SM_RECEIVE, SM_SEND, SM_ANSWER, PERF, UNSERVED, TIME, RAISE, REPRESS, STEPS };
 
 struct world {
@@ -49,7 +48,7 @@ static bool lid_is_unicast(ib_be16 lid)
 	return ib_be16_get(lid) >= IB_LID_UNICAST_FIRST && ib_be16_get(lid) <= IB_LID_UNICAST_LAST;
 }
 
-/* What the agent promises of a PortInfo that the hardware is to take. */
+/* The agent's guarantees about a PortInfo that the hardware gets. */
 static void take_port_info(struct ib_port_info *now, const struct ib_port_info *set)
 {
 	uint32_t state = ib_port_info_port_state(set), old = ib_port_info_port_state(now);
@@ -70,7 +69,7 @@ static void take_port_info(struct ib_port_info *now, const struct ib_port_info *
 	check(!ib_be64_get(set->mkey) && !ib_port_info_mkey_protect(set));
 	check(!memcmp(&set->cap_mask, &now->cap_mask, 4) && set->guid_cap == now->guid_cap);
 	*now = *set;
-	/* so that every state is come by: Down becomes Init */
+	/* so that every state is reached: Down becomes Initialize */
 	ib_port_info_set_port_state(now, state == 0 ? old : state == 1 ? 2 : state);
 	ib_port_info_set_phys_state(now, phys ? phys : IB_PHYS_LINK_UP);
 	ib_port_info_set_client_reregister(now, 0);

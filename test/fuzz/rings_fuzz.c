@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The memory that a client shares with the software HCA (hca/soft/shared/ring.h): the input writes there what it likes, at any moment,
- * beside requests that are right, bells, steps, and changes of state. Whatever it writes, the module stays whole, touches no
- * memory but that which the keys permit, and leaves nothing behind.
+ * The memory that a client shares with the software HCA (hca/soft/shared/ring.h): the input writes any bytes there,
+ * at any moment, besides correct requests, bells, steps, and changes of state. For every input the module stays
+ * consistent, accesses no memory but that which the keys permit, and leaves nothing behind.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static struct ci_pd *guard_pd;
 static struct qp_options options;
 static uint64_t next_id;
 
-/* Little endian; behind the end there are zeroes. */
+/* Little endian; bytes beyond the input's end are zero. */
 static uint32_t draw(struct input *in, uint32_t bytes)
 {
 	uint32_t value = 0;
@@ -47,7 +47,7 @@ static uint32_t draw(struct input *in, uint32_t bytes)
 	return value;
 }
 
-/* ------------------------------------------------------------- what a provider makes */
+/* ------------------------------------------------------------- objects of a provider */
 
 static int shared_file(size_t bytes, void **mem)
 {
@@ -151,7 +151,7 @@ static struct ib_sge piece(struct input *in)
 	return sge;
 }
 
-/* A request that is right, but for its pieces; its index goes on. */
+/* Posts a request that is correct except for its pieces, and advances the index. */
 static void post_send(struct input *in)
 {
 	const struct ring_layout at = ring_layout(&cap);
@@ -188,7 +188,7 @@ static void post_receive(struct input *in)
 	atomic_store(&qring->rq_prod, prod + 1);
 }
 
-/* Any bytes anywhere. */
+/* Writes any bytes anywhere. */
 static void scribble(struct input *in)
 {
 	uint32_t what = draw(in, 1), offset = draw(in, 2), length = draw(in, 1) % 64;
@@ -197,7 +197,7 @@ static void scribble(struct input *in)
 		       : what % 4 == 1 ? ring_cq_bytes(4 * DEPTH)
 				       : ring_layout(&cap).bytes;
 
-	if (what % 4 == 1) /* its head, and then its entries, without what is between */
+	if (what % 4 == 1) /* the head of the ring, and then its entries, without the bytes between */
 		bytes -= RING_CQ_HEAD - sizeof(struct ring_cq);
 	for (offset %= (uint32_t)bytes; length-- && in->left && offset < bytes; offset++)
 		mem[what % 4 == 1 && offset >= sizeof(struct ring_cq) ? offset + RING_CQ_HEAD - sizeof(struct ring_cq)
@@ -303,7 +303,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		do_one(&in);
 	for (uint32_t i = 0; i < SIZE; i++)
 		if (guard->buf[i] != 0x5a)
-			abort(); /* another domain's memory was written to */
+			abort(); /* memory of another domain was written */
 	free_qp(qp);
 	free_qp(peer);
 	free_cq(cq);

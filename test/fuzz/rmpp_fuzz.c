@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * RMPP's sender and receiver, with an enemy between them. The first four bytes say what is sent,
- * the rest is what the enemy does: delivers packets in any order, loses, doubles and changes them,
- * makes its own, and lets time pass. Whatever comes, the receiver's memory keeps to its bound and
- * is all freed, every answer is a correct packet, a final state stays; and as long as the enemy has
- * changed nothing, a datagram that arrives is the one that was sent.
+ * RMPP's sender and receiver, with an attacker between them. The first four bytes describe the datagram, the rest the
+ * attacker's actions: it delivers packets in any order, loses, duplicates and changes them, makes its own, and lets
+ * time pass. For every input the receiver's memory keeps to its bound and is freed, every answer is a correct packet,
+ * and a final state is kept; as long as the attacker has changed no packet, an arriving datagram equals the datagram
+ * sent.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static uint8_t next_byte(void)
 	return input < input_end ? *input++ : 0;
 }
 
-/* A number of a packet: small ones are frequent, and all are possible. */
+/* A packet's number: small numbers are frequent, and all are possible. */
 static uint32_t next_number(void)
 {
 	uint32_t value = next_byte();
@@ -106,7 +106,7 @@ static void post_all(void)
 	}
 }
 
-/* Both sides get a packet that lies in memory of just its size, so that a read beyond is seen. */
+/* Both sides get a packet in memory of exactly its size, so that a sanitizer sees a read beyond. */
 static void give_receiver(const struct ib_rmpp_mad *packet)
 {
 	struct ib_rmpp_mad *copy = malloc(sizeof(*copy)), *answer = malloc(sizeof(*answer));
@@ -185,7 +185,7 @@ static void change(struct queue *queue)
 	tampered = 1;
 }
 
-/* A packet that has the transfer's MAD header, and RMPP fields of the enemy's choice. */
+/* A packet with the transfer's MAD header, and RMPP fields of the attacker's choice. */
 static void forge(struct queue *queue)
 {
 	struct ib_rmpp_mad packet;
@@ -207,7 +207,7 @@ static void forge(struct queue *queue)
 		give_sender(&packet);
 }
 
-/* 0: up to the next time-out. */
+/* 0: lets time pass up to the next time-out. */
 static void let_time_pass(uint64_t ns)
 {
 	struct ib_rmpp_mad answer;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The text of a topology. A text that is refused leaves nothing. A text that is read is a topology
- * whose indices are right, which is written as a text of the same topology, and which has routes.
+ * The text of a topology. A refused text leaves nothing. An accepted text gives a topology whose indices are valid,
+ * whose text is read as the same topology, and which has routes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct topology_error error;
 	struct topology t;
-	char *text = malloc(size + 1); /* behind the text there is nothing to read */
+	char *text = malloc(size + 1); /* exactly the text's size, so that a sanitizer sees a read beyond */
 	al_status status;
 
 	if (!text)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The packet parser. The first byte says the framing, and whether the CRCs are made right first,
- * since hardly any change would get past them. What is decoded must come out of another round the
- * same.
+ * The packet parser. The first byte chooses the framing, and whether the CRCs are corrected first, because hardly any
+ * change would pass them. A decoded packet that is encoded and decoded again must be the same.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 #define ROCE 1
 #define SEAL 2
 
-/* Where the payload lies does not count, what it is does. */
+/* Compares the bytes of payloads, not their addresses. */
 static int same(const struct wire_packet *a, const struct wire_packet *b)
 {
 	struct wire_packet x = *a, y = *b;
@@ -33,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	framing = *data & ROCE ? WIRE_ROCE4 : WIRE_IB;
-	bytes = malloc(size); /* of just this size, so that whatever reads beyond is seen */
+	bytes = malloc(size); /* exactly the packet's size, so that a sanitizer sees a read beyond */
 	if (!bytes)
 		return 0;
 	size--;

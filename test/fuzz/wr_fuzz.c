@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The checks of work requests and of attributes, and what becomes of what is taken: two connected
- * queue pairs in virtual time, chains of hostile requests, and every change of state that the
- * Access Layer's table lets through. The door is the module's table of operations: it is what
- * trusts the Access Layer for handles, and nobody for anything else.
+ * The checks of work requests and attributes, and the effects of accepted ones: two connected queue pairs in virtual
+ * time, chains of hostile requests, and every change of state that the Access Layer's table permits. The input enters
+ * by the module's table of operations, where the module relies on the Access Layer for handles, and for nothing else.
  *
- * Whatever comes: a refusal names its request, for a reason that a second statement of the rules
- * gives, those before it are done and it and those behind it are not; what was taken completes at
- * most once, in order, and at last; a modification that is refused changes nothing; no memory
- * changes but the regions', and none that its rights or its domain protect; nothing is left.
+ * For every input: a refusal names its request, and a second statement of the rules gives a reason for it; the
+ * requests before it are posted, and the request and those behind it are not; an accepted request completes at most
+ * once, in order, and some time; a refused modification changes nothing; no memory changes outside the regions, or in
+ * a region that the permissions or its domain protect; nothing is left at the end.
  */
 #include "al/verbs/verbs.h"
 
@@ -30,11 +29,11 @@ struct input {
 	size_t left;
 };
 
-/* A request that was taken, of which nothing was heard yet. */
+/* An accepted request that has not completed yet. */
 struct taken {
 	uint64_t wr_id;
-	bool speaks; /* it can not have completed in silence */
-	bool doomed; /* nor with success */
+	bool speaks; /* it must have a completion */
+	bool doomed; /* which must not be a success */
 };
 
 struct queue {
@@ -42,7 +41,7 @@ struct queue {
 	uint32_t first, end;
 };
 
-/* Memory: one region for everything, one that may only be read, one of another domain. */
+/* Regions: one for all operations, one that may only be read, one of another domain. */
 enum { ANY, FIXED, FOREIGN, REGIONS };
 
 struct side {
@@ -50,7 +49,7 @@ struct side {
 	struct cq *cq;
 	struct ci_pd *foreign;
 	struct ci_mr *mr[REGIONS];
-	struct ci_ah *ah[4];   /* to the peer, globally to oneself, by port 2, of another domain */
+	struct ci_ah *ah[4];   /* to the peer; with a GRH to its own port; by port 2; of another domain */
 	struct queue queue[2]; /* send, receive */
 	uint8_t room[REGIONS][3 * SIZE]; /* the region is the middle one */
 };
@@ -64,7 +63,7 @@ static uint8_t *memory(struct side *s, int region)
 	return s->room[region] + SIZE;
 }
 
-/* ----------------------------------------------------------------- from bytes */
+/* ---------------------------------------------------------------------- input */
 
 static uint32_t draw(struct input *in, uint32_t bytes)
 {
@@ -80,7 +79,7 @@ static uint32_t draw(struct input *in, uint32_t bytes)
 	return value;
 }
 
-/* Mostly what makes sense, else anything. */
+/* Mostly valid values, else any value. */
 static uint32_t below(struct input *in, uint32_t limit)
 {
 	uint32_t value = draw(in, 1);
@@ -140,7 +139,7 @@ static uint32_t elements(struct input *in, struct side *s, struct ib_sge *sge)
 	return num;
 }
 
-/* ------------------------------------------------------ what should become of it */
+/* ------------------------------------------------------ expected results */
 
 static bool reads_or_swaps(ib_wr_opcode opcode)
 {
@@ -148,7 +147,7 @@ static bool reads_or_swaps(ib_wr_opcode opcode)
 	       opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-/* seed 004: which type does what */
+/* seed 004: the operations of each type */
 static al_status check_opcode(ib_qp_type type, const struct ib_send_wr *wr)
 {
 	if ((uint32_t)wr->opcode >= IB_WR_OPCODES || wr->send_flags > 15)
@@ -209,7 +208,7 @@ static al_status check_send(struct side *s, const struct ib_send_wr *wr)
 	return status || qp->qp_type != IB_QPT_UD ? status : check_datagram(s, wr);
 }
 
-/* An element in memory that it names no key of, or no right to. */
+/* True if an element's key does not permit its range. */
 static bool is_doomed(struct side *s, const struct ib_send_wr *wr)
 {
 	uint32_t i;
@@ -261,9 +260,9 @@ static void drain(struct side *s)
 	}
 }
 
-/* ------------------------------------------------------------------ what is done */
+/* ------------------------------------------------------------------ operations */
 
-/* Is what was not taken refused for a reason? Those before it are fine. */
+/* Checks that a refused request has a reason; the requests before it are correct. */
 static void check_refusal(struct side *s, const struct queue *q, al_status status, bool is_bad,
 			  uint32_t depth, ib_qp_state lowest)
 {
@@ -308,7 +307,7 @@ static void post_sends(struct input *in, struct side *s, struct side *peer)
 			wr[i].wr.rdma.remote_addr = an_address(in, peer, region);
 			wr[i].wr.rdma.rkey = a_key(in, peer->mr[region]->rkey);
 		}
-		if (wr[i].send_flags & IB_SEND_INLINE) /* read at once, without any key */
+		if (wr[i].send_flags & IB_SEND_INLINE) /* copied at once, without a check of keys */
 			for (k = 0; k < SGES; k++)
 				sge[i][k].addr = (uintptr_t)memory(s, ANY);
 		if (draw(in, 1) == 0xff)
@@ -354,7 +353,7 @@ static void post_receives(struct input *in, struct side *s)
 	check_refusal(s, q, status, want == status, s->qp->ci->cap.max_recv_wr, IB_QPS_INIT);
 }
 
-/* What comes usually, state by state; others draw their mask. */
+/* The usual mask of a state; other inputs draw the mask. */
 static uint32_t a_mask(struct input *in, ib_qp_type type)
 {
 	static const uint32_t usual[3][3] = {
@@ -389,7 +388,7 @@ static void check_unchanged(const struct ib_qp_attr *a, const struct ib_qp_attr 
 	MUST(a->en_sqd_async_notify == b->en_sqd_async_notify);
 }
 
-/* As the Access Layer would: the table first, then values within their ranges. */
+/* As the Access Layer does: the table first, then values within their ranges. */
 static void modify_one(struct input *in, struct side *s, const struct side *peer)
 {
 	ib_qp_type type = s->qp->ci->qp_type;
@@ -408,7 +407,7 @@ static void modify_one(struct input *in, struct side *s, const struct side *peer
 			.sq_psn = psn,
 			.timeout = draw(in, 1) % 32,
 			.retry_cnt = draw(in, 1) % 8,
-			.rnr_retry = draw(in, 1) % 7, /* not for ever */
+			.rnr_retry = draw(in, 1) % 7, /* 7 would be without limit */
 			.min_rnr_timer = draw(in, 1) % 32,
 			.max_rd_atomic = draw(in, 1) % 17,
 			.max_dest_rd_atomic = draw(in, 1) % 17,
@@ -428,13 +427,13 @@ static void modify_one(struct input *in, struct side *s, const struct side *peer
 	if (ops->modify_qp(s->qp->ci, &attr, mask, NULL)) {
 		MUST(!ops->query_qp(s->qp->ci, &now));
 		check_unchanged(&before, &now);
-	} else if (to == IB_QPS_RESET) { /* empty, and its completions gone */
+	} else if (to == IB_QPS_RESET) { /* the queue is empty, and its completions are removed */
 		s->queue[0].first = s->queue[0].end;
 		s->queue[1].first = s->queue[1].end;
 	}
 }
 
-/* -------------------------------------------------------------- from start to end */
+/* ------------------------------------------------------------------------ the run */
 
 static struct ci_mr *region(struct side *s, int which, struct ci_pd *pd, uint32_t access)
 {
@@ -484,7 +483,7 @@ static bool all_are(const uint8_t *at, size_t size, uint8_t value)
 	return !size || (*at == value && !memcmp(at, at + 1, size - 1));
 }
 
-/* Guards on both sides of the regions, and what nobody had the right to change or to read. */
+/* Checks the bytes on both sides of the regions, and memory that no request may write or read. */
 static void check_memory(struct side *s)
 {
 	static const uint8_t secret[16] = { SECRET, SECRET, SECRET, SECRET, SECRET, SECRET,
@@ -513,7 +512,7 @@ static void unmake(struct side *s)
 	free_pd(s->foreign);
 }
 
-/* Everything that was taken ends. */
+/* Every accepted request completes. */
 static void end(void)
 {
 	struct queue *q;
@@ -574,7 +573,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	up("progress=manual seed=1 ports=2 pkeys=0xffff,0x8001");
 	make(&side[0], &hca[0], &hca[1], &o);
 	make(&side[1], &hca[1], &hca[0], &o);
-	if (first < 0xc0) /* else they begin in Reset */
+	if (first < 0xc0) /* otherwise the queue pairs begin in Reset */
 		connect_qps(side[0].qp, side[1].qp, &o);
 	for (rounds = 0; in.left && rounds < ROUNDS; rounds++)
 		do_one(&in);

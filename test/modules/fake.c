@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The module fake.so: an HCA for tests of what is above it, with every required operation, all of
- * them under the test's control (fake.h). Requests complete at once and move no data. It is linked
- * to no library: the program that loads it has the Access Layer, whole or in parts.
+ * The module fake.so: an HCA for tests of the layers above it, with every required operation, all of them under the
+ * test's control (fake.h). Requests complete at once and move no data. The module is linked to no library: the
+ * program that loads it has the Access Layer, whole or in parts.
  */
 #include <pthread.h>
 #include <string.h>
@@ -12,12 +12,13 @@
 
 extern struct fake fake;
 
-/* Protects queues and the list of HCAs; a leaf but for the upcalls, which only queue. */
+/* Protects queues and the list of HCAs. No other lock is taken under it except by upcalls, which only queue. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t qp_lock = PTHREAD_MUTEX_INITIALIZER; /* attributes and receives of queue pairs; outside lock */
-static atomic_uint next_number = 2; /* keys and queue pair numbers */
+/* protects attributes and receives of queue pairs; taken before lock */
+static pthread_mutex_t qp_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_uint next_number = 2; /* next key or queue pair number */
 
-/* Every operation begins so. True: it is to fail. */
+/* Every operation begins with this function. True: the operation must fail. */
 static bool enter(enum fake_op op, void *object)
 {
 	atomic_fetch_add(&fake.calls[op], 1);
@@ -104,8 +105,8 @@ static al_status query_pkey(struct ci_ca *ca, uint8_t port, uint32_t index, uint
 /* -------------------------------------------------------------------- providers */
 
 /*
- * What a user-mode provider says: each byte comes back complemented, and each descriptor too, when
- * the mark has been written to its file; unless it asks to be refused.
+ * Answers a user-mode provider's data: each byte comes back complemented; each descriptor comes back after the mark
+ * was written to its file; a first byte FAKE_REFUSE makes the request fail.
  */
 static al_status answer(struct ci_udata *udata)
 {
@@ -225,7 +226,7 @@ static al_status poll_cq(struct ci_cq *base, uint32_t num, struct ib_wc *wc, uin
 	return AL_SUCCESS;
 }
 
-/* True: the notification is due; the arm is cleared. The lock is held. */
+/* True if a notification is due; clears the arm then. The caller holds the lock. */
 static bool satisfy(struct fake_cq *cq, al_arm due)
 {
 	if (cq->armed == AL_ARM_NONE || due > cq->armed)
@@ -254,7 +255,7 @@ static al_status arm_cq(struct ci_cq *base, al_arm type, bool *present)
 	return AL_SUCCESS;
 }
 
-/* The narrowest arm that a completion satisfies. */
+/* Returns the narrowest arm that a completion satisfies. */
 static al_arm weight(const struct ib_wc *wc)
 {
 	if (wc->status != IB_WC_SUCCESS)
@@ -299,7 +300,7 @@ static al_status create_qp(struct ci_qp *base, struct ci_qp_init *init, struct c
 	return AL_SUCCESS;
 }
 
-/* Its completions disappear. */
+/* Removes a queue pair's completions. */
 static void purge(struct fake_cq *cq, uint32_t qp_num)
 {
 	uint32_t kept = 0, size;
@@ -442,8 +443,7 @@ static void withdraw(uint32_t hca, uint32_t flags)
 }
 
 /*
- * After a cleanup the image may have stayed: what the module itself keeps starts afresh, what the
- * test said stays.
+ * The image may have stayed loaded after a cleanup: the module's own state begins anew, and the test's settings stay.
  */
 static al_status init(struct ci_host *host, const struct ci_params *params)
 {
@@ -578,7 +578,7 @@ struct fake fake = {
 		.size = sizeof(struct ci_interface),
 		.abi_major = CI_ABI_MAJOR,
 		.abi_minor = CI_ABI_MINOR,
-		.flags = CI_CLIENT_MEMORY, /* it looks into none */
+		.flags = CI_CLIENT_MEMORY, /* the module never accesses a client's memory */
 		.obj_size = {
 			[CI_OBJ_CA] = sizeof(struct fake_ca),
 			[CI_OBJ_CQ] = sizeof(struct fake_cq),

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A user-mode provider of fake.so that changes nothing, for the API's tests in the role "uvp" (test/unit/al/role.h): each
- * operation that crosses passes its hooks, what creates says something to the module and hears it, and objects are larger
- * than the library's. It ends the process when something of that is not as ib_uvp.h promises.
+ * A user-mode provider of fake.so that changes nothing, for the API's tests in the role "uvp" (test/unit/al/role.h):
+ * each request calls its hooks, creations exchange data with the module, and objects are larger than the library's.
+ * The provider ends the process if ib_uvp.h's rules are broken.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include <iba/ib_uvp.h>
 
-/* Each kind with bytes of its own behind the plain struct. */
+/* Each object has bytes of the provider's own behind the plain struct. */
 struct own_ca {
 	struct ci_ca ca;
 	uint8_t mine[5];
@@ -43,7 +43,7 @@ static void must(bool good)
 		abort();
 }
 
-/* Something of this call's own, from its pre- to its post-hook. */
+/* Data of this call's own, from its pre-hook to its post-hook. */
 static al_status before(void *object, struct uvp_call *call)
 {
 	must(object && !call->priv);
@@ -65,7 +65,7 @@ static al_status before_create(void *object, struct uvp_call *call, bool talks)
 	return before(object, call);
 }
 
-/* fake.so says the complement of what it has heard, where it listens at all. */
+/* fake.so answers with the complement of the data, in operations that take data. */
 static al_status after_create(const void *object, const struct uvp_call *call)
 {
 	const uint8_t *heard = call->out;

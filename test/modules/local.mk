@@ -12,7 +12,7 @@ test_modules_fake_fake_la_LDFLAGS = $(TEST_MODULE_LINK) -export-symbols-regex '^
 test_modules_fake_fake_la_LIBADD =
 FAKE_FLAGS = $(AM_CPPFLAGS) -DFAKE_DIR='"$(abs_top_builddir)/test/modules/fake/.libs"'
 
-# Three that do nothing, for the order of loading.
+# Three modules that do nothing, for the order of loading.
 check_LTLIBRARIES += \
 	test/modules/order/alpha.la \
 	test/modules/order/beta.la \
@@ -27,7 +27,7 @@ test_modules_order_gamma_la_SOURCES = test/modules/odd.c
 test_modules_order_gamma_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=gamma
 test_modules_order_gamma_la_LDFLAGS = $(TEST_MODULE_LINK)
 
-# One for each thing that can be wrong with a module.
+# One module for each fault that a module can have.
 check_LTLIBRARIES += \
 	test/modules/odd/abi.la \
 	test/modules/odd/badname.la \
@@ -70,7 +70,7 @@ test_modules_odd_undefined_la_SOURCES = test/modules/odd.c
 test_modules_odd_undefined_la_CPPFLAGS = $(AM_CPPFLAGS) -DODD=undefined -DODD_UNDEFINED
 test_modules_odd_undefined_la_LDFLAGS = $(TEST_MODULE_LINK)
 
-# Providers for user mode: that of fake.so, and one for each thing that can be wrong with one.
+# User-mode providers: that of fake.so, and one for each fault that a provider can have.
 noinst_HEADERS += test/modules/provider.h
 PROVIDER_FLAGS = -DPROVIDER_DIR='"$(abs_top_builddir)/test/modules/provider/.libs"'
 check_LTLIBRARIES += test/modules/provider/fake.la

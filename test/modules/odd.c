@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Small modules for tests of the loader, one per definition of ODD on the compiler's command line:
- * the three in order, which do nothing but say that they are initialised, and those that are wrong
- * in one thing each.
+ * Small modules for tests of the loader, one per definition of ODD on the compiler's command line: three modules with
+ * an order, which only report their initialisation, and modules that are each wrong in one way.
  */
 #include <iba/ib_hca.h>
 
@@ -11,7 +10,7 @@
 
 #if defined(ODD_NO_SYMBOL)
 
-/* A whole shared object, but of another trade. */
+/* A correct shared object that is no module. */
 extern const int ci_modul;
 const int ci_modul = 1;
 

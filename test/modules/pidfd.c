@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * For programs under valgrind, which up to 3.19 has no pidfd_open(): preloaded, this makes it of what valgrind has.
- * A socket pair knows by SO_PEERPIDFD the process that made it. So a process gets at itself, and at its parent if that
- * has forked it.
+ * For programs under valgrind, which up to 3.19 has no pidfd_open(): when preloaded, this library makes pidfd_open()
+ * from SO_PEERPIDFD of a socket pair, which returns the process that created the pair. So a process can open itself,
+ * and a forked child its parent.
  */
 #include <dlfcn.h>
 #include <errno.h>

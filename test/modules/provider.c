@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The user-mode provider of fake.so: see provider.h. PROVIDER_ODD makes one that is wrong in one thing. */
+/* The user-mode provider of fake.so: see provider.h. PROVIDER_ODD makes a provider that is wrong in one way. */
 #include <string.h>
 
 #include "test/modules/provider.h"
 
-/* With bytes of its own behind the plain struct, to see that they stay as they are. */
+/* Has bytes of the provider's own behind the plain struct, to check that they do not change. */
 struct own_cq {
 	struct ci_cq cq;
 	uint8_t mine[37];
@@ -68,7 +68,7 @@ static al_status after(const char *name, al_status status, struct uvp_call *call
 	return provider.fail_post;
 }
 
-/* All of them, as the library pairs them. */
+/* All hooks, as the library pairs them. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #define HOOKS_CREATES(name, first, ...)                                                             \
@@ -113,7 +113,7 @@ static al_status peek_cq(struct ci_cq *cq, uint32_t max, uint32_t *count)
 	return AL_SUCCESS;
 }
 
-/* Sends nothing, but notes to which address handles. */
+/* Sends nothing, but records the address handles. */
 static al_status post_send(struct ci_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
 {
 	if (provider.direct)

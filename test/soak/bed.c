@@ -19,7 +19,7 @@ bool ib_trace_on;
 
 static uint64_t allocations;
 
-/* ------------------------------------------------------ what libibal offers */
+/* ------------------------------------------ functions that libibal provides */
 
 uint64_t al_fail_alloc(uint64_t nth)
 {
@@ -125,7 +125,19 @@ void ib_dispatch_event(const struct ci_event *event)
 		bed_qp_event(event->object_ctx, event->type);
 }
 
-/* Nobody here has clients. */
+/* The module raises no trap here: the ports' agents are not the Access Layer's. */
+void ib_port_trap(void *ca_ctx, uint8_t port, const struct ib_notice *notice)
+{
+	(void)ca_ctx, (void)port, (void)notice;
+}
+
+/* The ports have no agents of their own. */
+void ib_mad_seen(void *ca_ctx, uint8_t port, const void *mad, uint32_t length)
+{
+	(void)ca_ctx, (void)port, (void)mad, (void)length;
+}
+
+/* No queue pair here is a client's. */
 void ci_client_run(struct ci_client *client, struct ci_client_job *job)
 {
 	(void)client, (void)job;

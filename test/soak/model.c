@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The model, see model.h: what work requests come to as they are posted and completed. */
+/* The model, see model.h: the effects of work requests, computed when they are posted and completed. */
 #include "model_internal.h"
 
 #include <stdarg.h>
@@ -18,9 +18,9 @@ void model_error(struct model *m, const char *fmt, ...)
 	va_end(args);
 }
 
-/* ------------------------------------------------------------ what requests are */
+/* ------------------------------------------------------------ effects of requests */
 
-/* Unreliable: may messages have been lost, doubled or reordered? */
+/* Unreliable: true if messages may have been lost, duplicated or reordered. */
 bool faulty(const struct m_qp *qp)
 {
 	const struct model *m = qp->model;
@@ -29,7 +29,7 @@ bool faulty(const struct m_qp *qp)
 	       model_broken(qp);
 }
 
-/* The receive that a request takes; NULL: not posted, or none. */
+/* Returns the receive that a request consumes; NULL: none is posted, or the request needs none. */
 const struct m_recv *recv_of(const struct m_qp *qp, const struct m_send *s)
 {
 	const struct m_qp *peer = qp->peer;
@@ -37,7 +37,7 @@ const struct m_recv *recv_of(const struct m_qp *qp, const struct m_send *s)
 	return takes_recv(qp, s) && s->turn < peer->recvs ? &peer->recv[s->turn] : NULL;
 }
 
-/* Statuses that the request itself is the cause of; 0: it is good. */
+/* Returns the statuses that the request's own faults permit, as bits; 0: the request is correct. */
 uint32_t causes(const struct m_qp *qp, const struct m_send *s)
 {
 	static const uint32_t of[] = {
@@ -51,7 +51,7 @@ uint32_t causes(const struct m_qp *qp, const struct m_send *s)
 	const struct m_recv *r = recv_of(qp, s);
 	uint32_t bits = of[s->wrong];
 
-	if (!reliable(qp)) /* nobody tells of the rest */
+	if (!reliable(qp)) /* an unreliable requester gets no remote errors */
 		return bits & ~REMOTE_CAUSES;
 	if ((is_read(s) || is_atomic(s)) && !qp->attr.max_rd_atomic)
 		bits |= BIT(IB_WC_LOC_QP_OP_ERR);
@@ -64,7 +64,7 @@ uint32_t causes(const struct m_qp *qp, const struct m_send *s)
 	return bits;
 }
 
-/* Was it in vain for another reason that so many retries were made? */
+/* True if a retry error has a known cause: a port, the end of the peer, or packets that met faults. */
 static bool excuse(const struct m_qp *qp, uint32_t index)
 {
 	const struct model *m = qp->model;
@@ -74,7 +74,7 @@ static bool excuse(const struct m_qp *qp, uint32_t index)
 	if (m->ports != s->ports || m->ports_down || qp->peer->killed || !alive(qp->peer->state) ||
 	    met >= (qp->attr.retry_cnt + 1) / 2 + !qp->attr.retry_cnt)
 		return true;
-	/* of one that ends its responder, sent already, one answer is all that there is */
+	/* a request that ends its responder, once sent, gets only one response */
 	for (; met && index < qp->sends; index++)
 		if ((causes(qp, &qp->send[index]) | qp->send[index].extra) & REMOTE_CAUSES)
 			return true;
@@ -83,7 +83,7 @@ static bool excuse(const struct m_qp *qp, uint32_t index)
 
 /* ------------------------------------------------------- reads and atomics */
 
-/* Executes an atomic on a copy of the target; returns what was there. */
+/* Executes an atomic on a copy of the target. Returns the value before. */
 uint64_t atomic(const struct m_send *s, uint8_t *target)
 {
 	uint64_t old, new;
@@ -97,8 +97,7 @@ uint64_t atomic(const struct m_send *s, uint8_t *target)
 	return old;
 }
 
-/* May a byte of the target have been changed by a request after a read, while that was not
- * completed? */
+/* True if a request behind a read may have changed a byte of the target before the read completed. */
 static bool changed_later(const struct m_qp *qp, uint32_t index, uint32_t offset, uint8_t value)
 {
 	const struct m_send *s;
@@ -107,7 +106,7 @@ static bool changed_later(const struct m_qp *qp, uint32_t index, uint32_t offset
 	for (index++; index < qp->sends; index++) {
 		s = &qp->send[index];
 		if (s->flags & IB_SEND_FENCE)
-			return false; /* it waited for the read, and so did what is after it */
+			return false; /* this request waited for the read, and so did all behind it */
 		if (offset < s->target || offset - s->target >= s->length)
 			continue;
 		if (is_atomic(s))
@@ -121,7 +120,7 @@ static bool changed_later(const struct m_qp *qp, uint32_t index, uint32_t offset
 	return false;
 }
 
-/* What a read has brought: what was in the target in its turn, or what has come there since. */
+/* Checks the bytes of a read: the target's bytes in the read's turn, or bytes written since. */
 static void check_read(struct m_qp *qp, uint32_t index)
 {
 	const struct m_send *s = &qp->send[index];
@@ -160,9 +159,9 @@ static void check_atomic(struct m_qp *qp, const struct m_send *s)
 	each_part(qp, s->piece, s->num, 0, (uint8_t *)&old, sizeof(old), to_copy);
 }
 
-/* --------------------------------------------------------------- resolving */
+/* ------------------------------------------------------------- completions */
 
-/* It is said to be done: is that possible, and what does it do? */
+/* A request has completed with success: checks that the success is possible, and applies the request's effect. */
 void succeed(struct m_qp *qp, uint32_t index)
 {
 	struct m_send *s = &qp->send[index];
@@ -209,10 +208,10 @@ static void check_failure(struct m_qp *qp, uint32_t index, const struct ib_wc *w
 			    qp->name, (unsigned long long)s->wr_id, wc->status, possible);
 		return;
 	}
-	/* not sooner than the retries take */
+	/* not before the time that the RNR retries take */
 	if (wc->status == IB_WC_RNR_RETRY_EXC_ERR && !m->rnr_forced)
 		least = qp->attr.rnr_retry * qp->peer->attr.rnr_ns;
-	/* what is on its way when the peer ends may say at once that something was lost */
+	/* a packet under way when the peer ends may report a loss at once */
 	if (wc->status == IB_WC_RETRY_EXC_ERR && m->faults == s->faults && m->ports == s->ports &&
 	    !s->extra)
 		least = (qp->attr.retry_cnt + !(qp->peer->killed && index + 1 < qp->sends)) *
@@ -243,7 +242,7 @@ static void send_completion(struct m_qp *qp, const struct ib_wc *wc)
 	struct m_send *s;
 	bool stopped;
 
-	/* requests that complete invisibly have succeeded when a later one completes */
+	/* unsignalled requests in front of one that completes have succeeded */
 	for (; i < qp->sends && qp->send[i].wr_id != wc->wr_id; i++)
 		if (stopped_before(qp, qp->send[i].epoch) || signalled(qp, &qp->send[i]))
 			break;
@@ -292,10 +291,10 @@ static void send_completion(struct m_qp *qp, const struct ib_wc *wc)
 
 static uint8_t message[1 << 17];
 
-/* The header that a datagram comes with. */
+/* Writes the GRH that a datagram arrives with. */
 static void datagram_grh(const struct m_qp *from, const struct m_send *s, uint8_t *header)
 {
-	/* from BTH to ICRC, the bytes in words */
+	/* from BTH to ICRC, with the payload padded to words */
 	uint32_t length = 12 + 8 + (has_imm(s) ? 4 : 0) + (s->length + 3) / 4 * 4 + 4;
 
 	memcpy(header, from->attr.grh, IB_GRH_BYTES);
@@ -303,31 +302,31 @@ static void datagram_grh(const struct m_qp *from, const struct m_send *s, uint8_
 	header[5] = (uint8_t)length;
 }
 
-/* Is anything of the receive's memory written? */
+/* True if the message writes into the receive's memory. */
 static bool touches(const struct m_qp *from, const struct m_send *s)
 {
 	return is_send(s) && (s->length || has_grh(from));
 }
 
-/* Unreliable: is the message dropped, and the receive kept, since it is too short? */
+/* Unreliable: true if the message is dropped and the receive kept, because the receive is too short. */
 static bool too_long(const struct m_qp *from, const struct m_recv *r, const struct m_send *s)
 {
 	return !reliable(from) && is_send(s) && r->length < grh(from) + s->length;
 }
 
-/* Unreliable: does the receive fail with this message? */
+/* Unreliable: returns the status with which the receive fails for this message; 0: the receive does not fail. */
 static ib_wc_status misfit(const struct m_qp *from, const struct m_recv *r, const struct m_send *s)
 {
 	return !reliable(from) && r->wrong && touches(from, s) ? IB_WC_LOC_PROT_ERR : IB_WC_SUCCESS;
 }
 
-/* The receive that the next message finds; NULL: none. */
+/* Returns the receive for the next message; NULL: none. */
 static const struct m_recv *first_recv(const struct m_qp *qp)
 {
 	return qp->received < qp->recvs ? &qp->recv[qp->received] : NULL;
 }
 
-/* The message that the next receive gets. */
+/* Returns the message for the next receive. */
 uint32_t next_message(const struct m_qp *from)
 {
 	const struct m_recv *r = first_recv(from->peer);
@@ -342,7 +341,7 @@ uint32_t next_message(const struct m_qp *from)
 	return NEVER;
 }
 
-/* A message that is too long may have left its first packets in the receive that stays. */
+/* A message that is too long may have written its first packets into the receive that stays. */
 static void dropped_into(const struct m_qp *from, const struct m_recv *r, uint32_t before)
 {
 	uint32_t i;
@@ -360,7 +359,7 @@ void dropped_at_rest(const struct m_qp *from)
 		dropped_into(from, r, from->sends);
 }
 
-/* Are the completion and the bytes those of this message? */
+/* True if the completion and the bytes are those of this message. */
 static bool fits(const struct m_qp *qp, const struct m_recv *r, const struct ib_wc *wc,
 		 const struct m_send *s)
 {
@@ -385,7 +384,7 @@ static bool fits(const struct m_qp *qp, const struct m_recv *r, const struct ib_
 	return each_part(qp, r->piece, r->num, grh(qp), message, s->length, is_there);
 }
 
-/* What a receive is completed with by this message? */
+/* True if this message may have caused the receive's completion. */
 static bool belongs(const struct m_qp *qp, const struct m_recv *r, const struct ib_wc *wc,
 		    const struct m_send *s)
 {
@@ -398,7 +397,7 @@ static bool belongs(const struct m_qp *qp, const struct m_recv *r, const struct 
 	return fits(qp, r, wc, s);
 }
 
-/* The message of a receive, where messages may be lost: the next that fits, or any. */
+/* Returns the message of a receive where messages may be lost: the next one that fits, or any. */
 static uint32_t find_message(const struct m_qp *qp, const struct m_recv *r, const struct ib_wc *wc)
 {
 	const struct m_qp *from = qp->peer;
@@ -469,7 +468,7 @@ static bool recv_failure_fits(const struct m_qp *from, const struct m_send *s,
 		return is_send(s) && r->length < s->length;
 	case IB_WC_LOC_PROT_ERR:
 		return (r->wrong || r->gone) && touches(from, s);
-	case IB_WC_LOC_ACCESS_ERR: /* a write with immediate that may not write */
+	case IB_WC_LOC_ACCESS_ERR: /* a write with immediate without the permission to write */
 		return has_imm(s) && !is_send(s) &&
 		       (causes(from, s) | s->extra) & BIT(IB_WC_REM_ACCESS_ERR);
 	default:
@@ -477,7 +476,7 @@ static bool recv_failure_fits(const struct m_qp *from, const struct m_send *s,
 	}
 }
 
-/* A message that did not fit, or a receive whose key is bad. */
+/* Checks a receive's failure: its message does not fit, or one of its keys is wrong. */
 static void recv_failure(struct m_qp *qp, const struct m_recv *r, const struct ib_wc *wc)
 {
 	struct m_qp *from = qp->peer;
@@ -485,7 +484,7 @@ static void recv_failure(struct m_qp *qp, const struct m_recv *r, const struct i
 	static uint8_t data[1 << 17];
 	const struct m_send *s = i == NEVER ? NULL : &from->send[i];
 
-	/* the first packets of a message that is too long may meet a key that is bad */
+	/* the first packets of a message that is too long may meet a wrong key */
 	if (!s && !reliable(qp) && qp->model->by_value && wc->status == IB_WC_LOC_PROT_ERR &&
 	    (r->wrong || r->gone))
 		s = from->sends ? &from->send[from->sends - 1] : NULL;
@@ -533,7 +532,7 @@ static void recv_completion(struct m_qp *qp, const struct ib_wc *wc)
 	qp->recv_failed = true;
 }
 
-/* The last that an overflowed queue has: all that it tells is whose it would have been. */
+/* The last completion of an overflowed queue: of its content only the queue pair is known. */
 static void overflow_completion(struct m_qp *qp, const struct ib_wc *wc)
 {
 	bool recv = wc->wr_id >> 63;
@@ -611,7 +610,7 @@ void model_posted_send(struct m_qp *qp)
 	const struct model *m = qp->model;
 
 	s->posted_ns = m->now;
-	/* a packet that is held back when this one is posted may come after it */
+	/* an earlier packet that is delayed may arrive after this request */
 	s->faults = qp->sends - 1 > qp->done ? s[-1].faults : m->faults;
 	s->ports = m->ports;
 	s->epoch = qp->epoch;
@@ -658,7 +657,10 @@ bool model_busy(const struct m_qp *qp, uint32_t area, uint32_t offset, uint32_t 
 {
 	uint32_t i;
 
-	/* what was sent of a read's result stays until its receive has been compared */
+	/*
+	 * bytes of a read's result that were sent again keep the result's place in use until their receive has been
+	 * checked
+	 */
 	i = qp->next_taker < qp->applied ? qp->next_taker : qp->applied;
 	for (; i < qp->sends; i++)
 		if (overlaps(qp->send[i].piece, qp->send[i].num, area, offset, length))
@@ -674,11 +676,11 @@ void model_deregistered(struct m_qp *qp, uint32_t area)
 	struct m_qp *who = area == AREA_TARGET || area == AREA_RECEIVE ? qp->peer : qp;
 	uint32_t i;
 
-	if (qp->model->by_value) /* a request of `who` that has completed may still be on the link */
+	if (qp->model->by_value) /* a completed request of `who` may still be on the link */
 		who->lossy = true;
 	for (i = qp->received; i < qp->recvs && area == AREA_RECEIVE; i++) {
 		qp->recv[i].gone = true;
-		if (reliable(qp) && i >= who->takers) /* its message can not have begun */
+		if (reliable(qp) && i >= who->takers) /* this request's message can not have begun */
 			qp->recv[i].wrong = true;
 	}
 	for (i = who->done; i < who->sends; i++) {
@@ -690,7 +692,7 @@ void model_deregistered(struct m_qp *qp, uint32_t area)
 			s->extra |= BIT(IB_WC_REM_OP_ERR);
 		else if (area != AREA_TARGET && overlaps(s->piece, s->num, area, 0, UINT32_MAX))
 			s->extra |= BIT(IB_WC_LOC_PROT_ERR);
-		who->lossy = true; /* looked at for unreliable ones only */
+		who->lossy = true; /* only unreliable queue pairs look at the flag */
 	}
 }
 

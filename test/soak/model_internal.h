@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What model.c and model_rest.c share. */
+/* Functions that model.c and model_rest.c share. */
 #ifndef SOAK_MODEL_INTERNAL_H
 #define SOAK_MODEL_INTERNAL_H
 
@@ -52,7 +52,7 @@ static inline bool reliable(const struct m_qp *qp)
 	return qp->attr.type == IB_QPT_RC;
 }
 
-/* Nothing of it arrives: it is wrong, or its queue stops before. */
+/* True if no part of the request arrives: the request is wrong, or its queue has stopped before. */
 static inline bool in_vain(const struct m_qp *qp, const struct m_send *s)
 {
 	return !reliable(qp) && (s->wrong || s->doomed);
@@ -63,7 +63,7 @@ static inline bool takes_recv(const struct m_qp *qp, const struct m_send *s)
 	return (is_send(s) || s->opcode == IB_WR_RDMA_WRITE_WITH_IMM) && !in_vain(qp, s);
 }
 
-/* Has one failed that stops this one? */
+/* True if a request of this epoch has failed, which stops the request. */
 static inline bool stopped_before(const struct m_qp *qp, uint32_t epoch)
 {
 	return qp->failed != NEVER && qp->send[qp->failed].epoch == epoch;
@@ -80,32 +80,38 @@ static inline bool has_grh(const struct m_qp *from)
 	return from->attr.type == IB_QPT_UD && from->attr.global;
 }
 
-/* model.c */
+/* Functions of model.c. */
 
-/* Unreliable: may messages have been lost, doubled or reordered? */
+/* Unreliable: true if messages may have been lost, duplicated or reordered. */
 bool faulty(const struct m_qp *qp);
-/* The receive that a request takes; NULL: not posted, or none. */
+/* Returns the receive that a request consumes; NULL: none is posted, or the request needs none. */
 const struct m_recv *recv_of(const struct m_qp *qp, const struct m_send *s);
-/* Statuses that the request itself is the cause of; 0: it is good. */
+/* Returns the statuses that the request's own faults permit, as bits; 0: the request is correct. */
 uint32_t causes(const struct m_qp *qp, const struct m_send *s);
-/* Executes an atomic on a copy of the target; returns what was there. */
+/* Executes an atomic on a copy of the target. Returns the value before. */
 uint64_t atomic(const struct m_send *s, uint8_t *target);
-/* It is said to be done: is that possible, and what does it do? */
+/* A request has completed with success: checks that the success is possible, and applies the request's effect. */
 void succeed(struct m_qp *qp, uint32_t index);
-/* The message that the next receive gets. */
+/* Returns the message for the next receive. */
 uint32_t next_message(const struct m_qp *from);
-/* Messages too long for the first receive that is left have perhaps written into it. */
+/* Messages that are too long for the first receive that is left may have written into it. */
 void dropped_at_rest(const struct m_qp *from);
 
-/* model_rest.c */
+/* Functions of model_rest.c. */
 
-/* Copies a part of a request's data. What a request sends of a read's result is there when it is sent. */
+/* Copies a part of a request's data. A part of a read's result is there when the request sends it. */
 void gather(const struct m_qp *qp, const struct m_send *s, uint32_t from, uint32_t length, uint8_t *to);
-/* Calls for each contiguous part of pieces: the bytes that belong there. False: one said so. */
+/*
+ * Calls a function for each contiguous part of the pieces, with the bytes that belong there. False: one call returned
+ * false.
+ */
 bool each_part(const struct m_qp *qp, const struct piece *piece, uint32_t num, uint32_t from,
 	       const uint8_t *data, uint32_t length,
 	       bool (*part)(const struct area *a, uint32_t offset, const uint8_t *data, uint32_t n));
-/* Parts: are the bytes there? Either they are, or what was there before. They are put into the copy. */
+/*
+ * Functions for each_part(). is_there() checks that the bytes are in memory. there_or_before() also allows the bytes
+ * before, and copies the bytes found. to_copy() puts the bytes into the copy.
+ */
 bool is_there(const struct area *a, uint32_t offset, const uint8_t *data, uint32_t n);
 bool there_or_before(const struct area *a, uint32_t offset, const uint8_t *data, uint32_t n);
 bool to_copy(const struct area *a, uint32_t offset, const uint8_t *data, uint32_t n);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The model, see model.h: memory, and what must be so at rest and after an end. */
+/* The model, see model.h: memory, and the checks at rest and after an end. */
 #include "model_internal.h"
 
 #include <string.h>
 
 /* ---------------------------------------------------------------- memory */
 
-/* Copies a part of a request's data. What a request sends of a read's result is there when it is
- * sent. */
+/* Copies a part of a request's data. A part of a read's result is there when the request sends it. */
 void gather(const struct m_qp *qp, const struct m_send *s, uint32_t from, uint32_t length,
 	    uint8_t *to)
 {
@@ -33,7 +32,10 @@ void gather(const struct m_qp *qp, const struct m_send *s, uint32_t from, uint32
 	}
 }
 
-/* Calls for each contiguous part of pieces: the bytes that belong there. False: one said so. */
+/*
+ * Calls a function for each contiguous part of the pieces, with the bytes that belong there. False: one call returned
+ * false.
+ */
 bool each_part(const struct m_qp *qp, const struct piece *piece, uint32_t num, uint32_t from,
 	       const uint8_t *data, uint32_t length,
 	       bool (*part)(const struct area *a, uint32_t offset, const uint8_t *data, uint32_t n))
@@ -66,7 +68,7 @@ bool to_copy(const struct area *a, uint32_t offset, const uint8_t *data, uint32_
 	return true;
 }
 
-/* Either the bytes are there, or what was there before. */
+/* Checks that each byte is the new byte or the byte before, and copies the bytes found. */
 bool there_or_before(const struct area *a, uint32_t offset, const uint8_t *data, uint32_t n)
 {
 	uint32_t i;
@@ -103,7 +105,7 @@ void anything(const struct m_qp *qp, const struct piece *p, uint32_t num)
 
 /* ------------------------------------------------------------------ at rest */
 
-/* The peer's request that certainly ended this queue pair, as its responder; NULL: none. */
+/* Returns the peer's request that has certainly ended this queue pair, as its responder; NULL: none. */
 static const struct m_send *killer(const struct m_qp *qp)
 {
 	const struct m_qp *peer = qp->peer;
@@ -115,8 +117,10 @@ static const struct m_send *killer(const struct m_qp *qp)
 	return REMOTE_CAUSES & BIT(s->status) ? s : NULL;
 }
 
-/* Is there one that may have, without its sender being told: the NAK was lost, or he has ended
- * himself? */
+/*
+ * True if a request of the peer may have ended this queue pair without a status for the peer: the NAK was lost, or
+ * the peer has ended itself.
+ */
 static bool maybe_killed(const struct m_qp *qp)
 {
 	const struct m_qp *peer = qp->peer;
@@ -144,12 +148,12 @@ static uint32_t failure(const struct m_qp *qp)
 	return qp->failed == NEVER ? IB_WC_SUCCESS : qp->send[qp->failed].status;
 }
 
-/* Is there a cause for its end, of its own or the peer's requests'? */
+/* True if the queue pair's end has a cause, among its own requests or the peer's. */
 static bool explained(const struct m_qp *qp)
 {
 	uint32_t status = failure(qp);
 
-	if (!reliable(qp)) /* a send that fails stops only the sends */
+	if (!reliable(qp)) /* a failed send stops only the send queue */
 		return qp->killed || qp->recv_status;
 	return qp->killed || killer(qp) || maybe_killed(qp) || qp->recv_status ||
 	       (status == IB_WC_RETRY_EXC_ERR && qp->excused) ||
@@ -165,7 +169,7 @@ static void check_dead(struct m_qp *qp)
 	    !(failure(qp) == IB_WC_RETRY_EXC_ERR && !alive(qp->peer->state) && explained(qp->peer)))
 		model_error(m, "%s is in the Error state, first status %u, without a cause",
 			    qp->name, failure(qp));
-	/* those that are not seen have succeeded before */
+	/* requests without a completion have succeeded before */
 	while (!qp->sends_lost && qp->done < qp->sends &&
 	       !stopped_before(qp, qp->send[qp->done].epoch) &&
 	       !signalled(qp, &qp->send[qp->done]) && !*m->error)
@@ -192,7 +196,7 @@ static void check_alive(struct m_qp *qp)
 	if (sqe && (!stopped || failure(qp) == IB_WC_WR_FLUSH_ERR))
 		model_error(m, "%s is in the SQE state, first status %u, without a cause", qp->name,
 			    stopped ? failure(qp) : 0);
-	/* memory that was gone when a read was asked for again ends only who asks */
+	/* memory that was deregistered before a read was repeated ends only the requester */
 	if (killer(qp) && !(killer(qp)->extra & BIT(IB_WC_REM_ACCESS_ERR)))
 		model_error(m, "%s is not in the Error state after request %#llx", qp->name,
 			    (unsigned long long)killer(qp)->wr_id);
@@ -208,7 +212,7 @@ static void check_alive(struct m_qp *qp)
 			    (unsigned long long)qp->send[next_message(qp)].wr_id);
 }
 
-/* Is an overflow certainly what ended it? */
+/* True if an overflow has certainly ended the queue pair. */
 static bool overflow_ended(const struct m_qp *qp)
 {
 	return qp->was_alive && reliable(qp) && !qp->sends_lost && !killer(qp) &&
@@ -219,12 +223,12 @@ static bool overflow_ended(const struct m_qp *qp)
 static void check_events(struct m_qp *qp)
 {
 	const struct m_send *s = killer(qp);
-	/* a receive that fails says it as well */
+	/* a failed receive reports that, too */
 	uint32_t access =
 		s && s->status == IB_WC_REM_ACCESS_ERR && qp->recv_status != IB_WC_LOC_ACCESS_ERR;
 	uint32_t request = s && s->status == IB_WC_REM_INV_REQ_ERR && s->wrong == WRONG_ALIGNMENT;
 	uint32_t maybe = maybe_killed(qp);
-	/* memory that was gone when a read was asked for again: only who asks is told */
+	/* memory that was deregistered before a read was repeated: only the requester gets a status */
 	uint32_t unsaid = access && (s->extra & BIT(IB_WC_REM_ACCESS_ERR) || qp->recvs_lost);
 	uint32_t *e = qp->events;
 
@@ -253,13 +257,13 @@ static void check_events(struct m_qp *qp)
 			    qp->name, e[IB_EVENT_SQ_DRAINED], qp->drains);
 }
 
-/* Everything is done: the lists begin anew, with the receives that are still there. */
+/* Everything is resolved: empties the lists, but for the receives that are still posted. */
 static void compact(struct m_qp *qp)
 {
 	struct m_qp *peer = qp->peer;
 
 	qp->sends = qp->done = qp->applied = qp->executed = qp->takers = qp->next_taker = 0;
-	qp->failed = NEVER; /* it has recovered */
+	qp->failed = NEVER; /* the queue pair has recovered from SQE */
 	qp->epoch = 0;
 	if (peer->recvs != peer->received)
 		memmove(peer->recv, peer->recv + peer->received,
@@ -269,7 +273,7 @@ static void compact(struct m_qp *qp)
 	qp->lossy = false;
 }
 
-/* May a write have brought this byte? */
+/* True if a write may have written this byte. */
 static bool written(const struct m_qp *qp, uint32_t offset, uint8_t value)
 {
 	const struct m_send *s;
@@ -286,7 +290,7 @@ static bool written(const struct m_qp *qp, uint32_t offset, uint8_t value)
 	return false;
 }
 
-/* What the writes of an unreliable connection have done, and lost messages to receives. */
+/* Checks the targets of an unreliable connection's writes, and the targets of lost messages. */
 static void check_unreliable(struct m_qp *qp, const char *when)
 {
 	struct m_qp *peer = qp->peer;
@@ -332,7 +336,7 @@ void model_rest(struct model *m, const ib_qp_state *state)
 			continue;
 		if (!reliable(qp)) {
 			check_unreliable(qp, "at rest");
-			/* a packet may still be held back */
+			/* a packet may still be delayed */
 			if (qp->state == IB_QPS_RTS && !faulty(qp))
 				compact(qp);
 			continue;
@@ -353,7 +357,7 @@ static bool same(const struct area *a)
 	return !memcmp(a->real, a->copy, a->size);
 }
 
-/* Does the next packet of a request; false: that was its last. */
+/* Applies the next packet of a request. False: that was the last packet. */
 static bool packet(struct m_qp *qp, const struct m_send *s, uint32_t *at)
 {
 	struct m_qp *peer = qp->peer;
@@ -376,7 +380,7 @@ static bool packet(struct m_qp *qp, const struct m_send *s, uint32_t *at)
 	return *at < s->length;
 }
 
-/* Is there a first part of the requests whose effect is the memory as it is? */
+/* Looks for a first part of the requests that explains the memory. */
 void model_disconnected(struct m_qp *qp)
 {
 	struct m_qp *peer = qp->peer;
@@ -387,7 +391,7 @@ void model_disconnected(struct m_qp *qp)
 		check_unreliable(qp, "after the end");
 		return;
 	}
-	/* what failed reads and atomics have brought is anything */
+	/* the results of failed reads and atomics may be anything */
 	for (i = qp->applied; i < qp->sends; i++)
 		for (k = 0, s = &qp->send[i]; k < s->num && (is_read(s) || is_atomic(s)); k++)
 			memcpy(qp->area[s->piece[k].area].copy + s->piece[k].offset,
@@ -395,7 +399,7 @@ void model_disconnected(struct m_qp *qp)
 			       s->piece[k].length);
 	compare(qp, AREA_SOURCE, "after the end");
 	compare(qp, AREA_RESULT, "after the end");
-	/* messages that are acknowledged are received, seen or not */
+	/* acknowledged messages are received, with or without a known completion */
 	for (i = qp->next_taker; i < qp->applied; i++)
 		for (at = 0; is_send(&qp->send[i]) && packet(qp, &qp->send[i], &at);)
 			;
@@ -404,7 +408,7 @@ void model_disconnected(struct m_qp *qp)
 		    same(&peer->area[AREA_RECEIVE]))
 			return;
 		s = &qp->send[i];
-		/* wrong ones do nothing, but for a message that is too long: its first packets */
+		/* a wrong request has no effect, except for the first packets of a message that is too long */
 		if (i == qp->sends ||
 		    (causes(qp, s) && (s->wrong || s->length <= at + qp->attr.mtu)))
 			break;

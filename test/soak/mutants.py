@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Does the soak find bugs? Each change of mutants.txt is made to a copy of hca/soft, built and soaked.
+"""Checks that the soak finds bugs: makes each change of mutants.txt in a copy of hca/soft, builds and soaks the copy.
 
     mutants.py [WORD]...    all changes, or those whose name has one of the words
 
-A line each: found, after how many packets and by what; or not found within a million packets. The exit status is 1
-when one was not found, or does not fit the source any more. Part of "make check-long".
+Prints a line for each change: the number of packets after which the bug was found and the error; or not found within a
+million packets. The exit status is 1 if a bug was not found, or if a change does not fit the source any more. Part of
+"make check-long".
 """
 import os
 import re
@@ -40,12 +41,14 @@ def compile_one(root, source, target):
 
 
 def link(objects, target):
+    """Returns the linker's error; "" if there is none."""
     command = compiler + ["-o", str(target)] + [str(o) for o in objects] + ["-pthread", "-lisal"]
-    subprocess.run(command, check=True)
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    return result.stderr if result.returncode else ""
 
 
 def soak(program, wide):
-    """What it says of a failure; None: nothing was wrong."""
+    """Returns the packets and the error of a failure; None: no failure."""
     run = subprocess.run([str(program), "--quick", "--seed", str(SEED), "--packets", str(PACKETS), "--patience", "10"]
                          + ["--wide"] * wide,
                          capture_output=True, text=True, check=False)
@@ -62,12 +65,15 @@ def main():
         root = Path(tmp)
         shutil.copytree(top / "hca/soft", root / "hca/soft")
         objects = {}
-        for source in sorted((root / "hca/soft").rglob("*.c")) + sorted((top / "test/soak").glob("*.c")):
+        sources = [source for part in (root / "hca/soft", top / "mad", top / "test/soak", top / "test/link") for source in sorted(part.rglob("*.c"))]
+        for source in sources:
             objects[source] = root / (source.parent.name + "_" + source.name + ".o")
             result = compile_one(root, source, objects[source])
             if result.returncode:
                 sys.exit(result.stderr)
-        link(objects.values(), root / "soak")
+        wrong = link(objects.values(), root / "soak")
+        if wrong:
+            sys.exit(wrong)
         if soak(root / "soak", False) or soak(root / "soak", True):
             sys.exit("the soak fails without any change")
         for name, file, wide, old, new in mutations():
@@ -86,7 +92,11 @@ def main():
                 print(f"STALE      {name}: does not compile: {result.stderr.splitlines()[1]}", flush=True)
                 stale += 1
                 continue
-            link([root / "changed.o" if o == objects[source] else o for o in objects.values()], root / "soak")
+            wrong = link([root / "changed.o" if o == objects[source] else o for o in objects.values()], root / "soak")
+            if wrong:
+                print(f"STALE      {name}: does not link: {wrong.splitlines()[1]}", flush=True)
+                stale += 1
+                continue
             failure = soak(root / "soak", wide)
             if failure:
                 found += 1

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What is played with: memory, queues and queue pairs, how two of these are connected and come
- * apart.
+ * The objects of an episode: memory, queues and queue pairs, and how two queue pairs are connected and disconnected.
  */
 #include "play_internal.h"
 
@@ -43,7 +42,7 @@ static void fill(uint8_t *mem, uint32_t size, uint64_t seed)
 	}
 }
 
-/* May it have failed for want of memory? Then it does not for ever. */
+/* True if the call has failed for want of memory as planned. Each such failure uses up one of no_memory. */
 static bool no_memory(struct play *p, const struct ci_pd *pd, al_status status)
 {
 	uint32_t h = 0;
@@ -113,7 +112,7 @@ void new_cq(struct play *p, uint32_t hca, struct queue *q, uint64_t *x)
 		status = bed_ops.create_cq(q->bed.ci, &init, NULL);
 	} while (no_memory(p, q->bed.ci->pd, status));
 	must(p, status, "create_cq");
-	q->cqe = init.cqe; /* written back */
+	q->cqe = init.cqe; /* number of entries granted */
 }
 
 void free_cq(struct queue *q)
@@ -176,7 +175,9 @@ al_status modify(struct end *e, ib_qp_state state, struct ib_qp_attr *attr, uint
 	return bed_ops.modify_qp(e->ci, attr, mask | IB_QP_STATE, NULL);
 }
 
-/* Of a connection's set-up: what fails for want of memory has changed nothing, and is done again.
+/*
+ * Repeats a modification of a connection's set-up that fails for want of memory: a failed modification has changed
+ * nothing.
  */
 static void must_modify(struct play *p, struct end *e, ib_qp_state state, struct ib_qp_attr *attr,
 			uint32_t mask, const char *what)
@@ -202,7 +203,7 @@ static void must_modify(struct play *p, struct end *e, ib_qp_state state, struct
 /* IBTA table 45, by code, in units of 10 us. */
 static const uint32_t rnr_units[] = { 65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64 };
 
-/* What both sides of a connection have in common, and what each has of its own. */
+/* Draws the attributes of both sides of a connection, and of each side. */
 static void draw_attributes(struct end *a, struct end *b, uint64_t *x)
 {
 	struct end *end[2] = { a, b };
@@ -223,7 +224,7 @@ static void draw_attributes(struct end *a, struct end *b, uint64_t *x)
 		e->dest_rd_atomic = (uint8_t)(e->attr.max_rd_atomic + below(x, 3));
 		e->psn = one_in(x, 2) ? (0xffffff - below(x, 64)) & 0xffffff
 				      : (uint32_t)draw(x) & 0xffffff;
-		if (e->attr.type == IB_QPT_UD) { /* one packet, of the port's MTU */
+		if (e->attr.type == IB_QPT_UD) { /* a datagram is one packet, of the port's MTU */
 			e->mtu = IB_MTU_4096;
 			e->attr.mtu = 4096;
 		}
@@ -233,7 +234,7 @@ static void draw_attributes(struct end *a, struct end *b, uint64_t *x)
 	}
 	for (i = 0; i < 2 && a->attr.type == IB_QPT_UD; i++)
 		end[i]->max_message = 1 + below(x, 2048);
-	/* the responder's resources are for what the peer may have on its way */
+	/* the responder's resources are for the requests that the peer may have outstanding */
 	i = a->dest_rd_atomic;
 	a->dest_rd_atomic = b->dest_rd_atomic;
 	b->dest_rd_atomic = (uint8_t)i;
@@ -253,7 +254,7 @@ static void to_init(struct play *p, struct end *e)
 		    "to Init");
 }
 
-/* What a GRH of this path looks like: as an IPv6 header (IBTA 8.3). */
+/* Makes the GRH of this path, as an IPv6 header (IBTA 8.3). */
 static void expect_grh(struct play *p, struct end *e, const struct ib_global_route *to)
 {
 	uint32_t word = 6u << 28 | (uint32_t)to->traffic_class << 20 | to->flow_label, i;
@@ -388,14 +389,14 @@ void end_pair(struct play *p, struct end *a, uint64_t *x)
 		model_disconnected(b->m);
 }
 
-/* ------------------------------------------------------------------- all of it */
+/* ----------------------------------------------------------------- all objects */
 
 static void qp_event(void *ctx, ib_event_type type)
 {
 	model_event(ctx, type);
 }
 
-/* Ports, paths, and who is connected to himself. */
+/* Draws ports, paths, and queue pairs that are connected to themselves. */
 static void draw_wide(struct play *p, uint32_t i, uint64_t x)
 {
 	struct end *e = &p->end[i], *other = &p->end[i ^ 1];
@@ -433,7 +434,7 @@ void set_up(struct play *p, uint64_t *x)
 
 		e->m = &p->m.qp[i];
 		*e->m = (struct m_qp){ .name = names[i], .model = &p->m, .peer = &p->m.qp[i ^ 1] };
-		/* cabled: 0 and 1, 2 and 3; and some pairs within one HCA */
+		/* with cables, on two HCAs: 0 and 1, 2 and 3; others within one HCA */
 		e->attr.type = i & 1          ? p->end[i - 1].attr.type
 			       : one_in(x, 4) ? IB_QPT_UC
 			       : one_in(x, 4) ? IB_QPT_UD

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What episodes are made of: a mood for each, which says how often each operation comes. */
+/* The operations of an episode: each episode has a mood, which weights the operations. */
 #include "play.h"
 
 #include <stdlib.h>
@@ -55,11 +55,11 @@ static const uint8_t moods[][OP_KINDS] = {
 	  [OP_RESET] = 1,
 	  [OP_DESTROY] = 1,
 	  [OP_ARM] = 2 },
-	/* one at a time: what is seen is seen at once */
+	/* one operation at a time, each of whose effects is seen at once */
 	{ [OP_SEND] = 10, [OP_RECV] = 9, [OP_REST] = 10, [OP_FAULT] = 1, [OP_CLEAR] = 1 },
 };
 
-/* What is added in wide episodes. */
+/* Weights that wide episodes add. */
 static const uint8_t added[OP_KINDS] = { [OP_RECOVER] = 5, [OP_DEREGISTER] = 5 };
 
 void plan(struct episode *e, uint64_t seed, uint32_t hcas, bool wide)

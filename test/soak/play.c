@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Plays an episode: does each operation to the HCA, tells the model, and lets it judge. Objects and
- * connections are in pair.c, work requests in post.c.
+ * Plays an episode: makes each operation with the HCA, tells the model, and has the model check the results. Objects
+ * and connections are in pair.c, work requests in post.c.
  */
 #include "play_internal.h"
 #include "test/link/queue_link.h"
@@ -36,7 +36,7 @@ void must(struct play *p, al_status status, const char *what)
 
 /* -------------------------------------------------------------- time, polling */
 
-/* Tells the model of queues that have overflowed. They were full then. */
+/* Tells the model which queues have overflowed. Those were full at that moment. */
 static void notice_overflows(struct play *p)
 {
 	uint32_t h, i;
@@ -78,7 +78,7 @@ static struct end *find_qp(struct play *p, uint32_t hca, uint32_t qpn)
 	return NULL;
 }
 
-/* Would it satisfy what the queue is armed for? */
+/* True if the completion would satisfy the arm of the queue. */
 static bool wanted(const struct queue *q, const struct ib_wc *wc)
 {
 	return q->armed == AL_ARM_ANY || (q->armed && wc->status != IB_WC_SUCCESS) ||
@@ -121,7 +121,7 @@ static void one_completion(struct play *p, uint32_t hca, struct queue *q, const 
 	model_completion(e->m, wc);
 }
 
-/* What a queue that has overflowed still has: all that it held, and the one that found no room. */
+/* Polls an overflowed queue: it still has as many completions as entries, and the one that found no room. */
 static void polled_overflowed(struct play *p, struct queue *q, al_status status,
 			      const struct ib_wc *wc, uint32_t count)
 {
@@ -165,7 +165,7 @@ static void poll_all(struct play *p)
 				;
 }
 
-/* Every queue is empty: what was armed and not satisfied has not been notified. */
+/* Every queue is empty: an arm that no completion has satisfied must not have been notified. */
 static void check_arms(struct play *p)
 {
 	uint32_t h, i;
@@ -174,7 +174,7 @@ static void check_arms(struct play *p)
 		for (i = 0; i < CQS; i++) {
 			struct queue *q = &p->cq[h][i];
 
-			/* a reset may have taken away what it was notified of */
+			/* a reset may have removed the completion that satisfied the arm */
 			if (q->bed.notified > (q->satisfied || p->cleaned))
 				model_error(&p->m,
 					    "completion queue %u of HCA %u was notified %u times",
@@ -187,8 +187,7 @@ static void check_arms(struct play *p)
 
 /* ----------------------------------------------------------------------- rest */
 
-/* How long nothing may be heard while the HCA is still at work: all retries of everything, and
- * some. */
+/* Returns the longest time without a completion while the HCA is at work: all retries of all queue pairs, and more. */
 static uint64_t patience(struct play *p)
 {
 	uint64_t most = 0, t;
@@ -203,7 +202,7 @@ static uint64_t patience(struct play *p)
 
 #define MOST_STEPS 1000000
 
-/* Posts what messages that are retried for ever wait for. False: nothing. */
+/* Posts receives for messages that are retried without limit. False: none was missing. */
 static bool lacking_recvs(struct play *p, uint64_t *x)
 {
 	uint32_t before;
@@ -222,7 +221,7 @@ static bool lacking_recvs(struct play *p, uint64_t *x)
 
 static void plug(struct play *p, bool in)
 {
-	uint32_t port = p->m.ports / 2 % p->ports + 1; /* of each in turn */
+	uint32_t port = p->m.ports / 2 % p->ports + 1; /* each port in turn */
 
 	must(p, bed_vendor(0, in ? SOFT_PORT_UP : SOFT_PORT_DOWN, &port, sizeof(port), NULL, 0),
 	     "port");
@@ -236,20 +235,20 @@ static void leave_sqd(struct play *p, struct end *e)
 	al_status status = modify(e, IB_QPS_RTS, &attr, IB_QP_CUR_STATE);
 
 	say(p, "  %s leaves SQD\n", e->m->name);
-	/* it may have failed by itself since */
+	/* the queue pair may have failed by itself since */
 	if (status == AL_INVALID_STATE)
 		return;
 	must(p, status, "from SQD to RTS");
 	model_modified(e->m, IB_QPS_RTS, false);
 }
 
-/* Out of SQE, whether its owner has seen already why it is there or not. */
+/* Puts a queue pair from SQE into RTS, whether or not its owner has polled the failure. */
 static void recover(struct play *p, struct end *e)
 {
 	struct ib_qp_attr attr = { .cur_qp_state = IB_QPS_SQE };
 	al_status status = modify(e, IB_QPS_RTS, &attr, IB_QP_CUR_STATE);
 
-	/* it is not there, or a receive has failed */
+	/* the queue pair is not in SQE, or a receive has failed */
 	if (status == AL_INVALID_STATE && e->attr.type != IB_QPT_RC) {
 		must(p, bed_ops.query_qp(e->ci, &attr), "query_qp");
 		if (e->m->state != IB_QPS_SQE || attr.qp_state == IB_QPS_ERR)
@@ -262,7 +261,7 @@ static void recover(struct play *p, struct end *e)
 	model_recovered(e->m);
 }
 
-/* Such a queue is of no use any more: it goes, and before it who completes there. */
+/* Replaces a queue that has overflowed, after destroying the queue pairs that complete there. */
 static void replace_overflowed(struct play *p, uint64_t *x)
 {
 	uint32_t h, i;
@@ -410,7 +409,7 @@ static void do_deregister(struct play *p, struct end *e, uint64_t *x)
 	model_deregistered(e->m, area);
 }
 
-/* The syndrome of a NAK that is forced: mostly of those that a requester survives. */
+/* Draws the syndrome of a forced NAK: mostly of those that do not end the requester. */
 static uint32_t draw_nak(struct play *p, uint64_t *x)
 {
 	switch (below(x, 6)) {
@@ -426,7 +425,7 @@ static uint32_t draw_nak(struct play *p, uint64_t *x)
 	}
 }
 
-/* Some allocations fail from now on. */
+/* Makes some allocations fail from now on. */
 static void starve(struct play *p, uint64_t *x)
 {
 	const struct soft_fault f = {
@@ -487,7 +486,7 @@ static void do_clear(struct play *p)
 	}
 }
 
-/* Of an empty queue, so that it is certain what satisfies it. */
+/* Arms a queue that is empty, so that the completion that satisfies the arm is certain. */
 static void do_arm(struct play *p, uint64_t *x)
 {
 	static const al_arm kinds[] = { AL_ARM_ANY, AL_ARM_SOLICITED, AL_ARM_ERRORS };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Episodes: a module's whole life, played from a list of operations. What an operation does follows from its own number
- * and from the state that it finds, so that any part of the list can be played too: that is how a failure is minimised.
+ * Episodes: a module's life, played from a list of operations. The effect of an operation follows from its own number
+ * and from the state that it finds, so any part of the list can be played too, which is how a failure is minimised.
  */
 #ifndef SOAK_PLAY_H
 #define SOAK_PLAY_H
@@ -32,11 +32,11 @@ enum op_kind {
 struct op {
 	uint64_t seed;
 	uint32_t kind;
-	uint32_t number;   /* in the whole list */
+	uint32_t number;   /* number in the complete list */
 };
 
 struct episode {
-	uint64_t seed;     /* of all that is not an operation's own */
+	uint64_t seed;     /* for all draws outside operations */
 	uint32_t hcas;
 	bool wide;         /* also several ports, GRHs, queue pairs with themselves, forced NAKs, overflows, failing
 			    * allocations; wrong requests, deregistrations and recovery from SQE with UC and UD */
@@ -49,10 +49,10 @@ struct outcome {
 	uint32_t at;       /* operation */
 	uint64_t packets;
 	uint64_t completions;
-	uint64_t trace;    /* hash of all that was seen */
+	uint64_t trace;    /* hash of everything observed */
 };
 
-/* A generator of random numbers; its state is its seed. */
+/* Returns a random number; the generator's state is its seed. */
 static inline uint64_t draw(uint64_t *x)
 {
 	uint64_t z = *x += 0x9e3779b97f4a7c15ull;
@@ -62,13 +62,13 @@ static inline uint64_t draw(uint64_t *x)
 	return z ^ z >> 31;
 }
 
-/* 0 to n - 1 */
+/* Returns a number from 0 to n - 1. */
 static inline uint32_t below(uint64_t *x, uint32_t n)
 {
 	return (uint32_t)((draw(x) >> 32) * n >> 32);
 }
 
-/* For a draw that other episodes than wide ones do not make: what comes after it stays what it was. */
+/* For a draw that only wide episodes make: the draws after it stay the same. */
 static inline uint64_t aside(uint64_t x)
 {
 	return draw(&x) ^ 0x5bd1e995a5a5a5a5ull;
@@ -81,7 +81,7 @@ static inline bool one_in(uint64_t *x, uint32_t n)
 
 /* Draws the operations of an episode. The caller frees op. */
 void plan(struct episode *e, uint64_t seed, uint32_t hcas, bool wide);
-/* verbose: says what is done. */
+/* Plays an episode. verbose: prints each operation. */
 void play(const struct episode *e, bool verbose, struct outcome *o);
 
 #endif

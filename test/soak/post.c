@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Random work requests: made, told to the model, posted; and those that must be refused at once. */
+/* Random work requests: made, reported to the model, posted; and requests that the post must refuse. */
 #include "play_internal.h"
 
 #include <string.h>
 
 enum { CHAIN = 68 };
 
-/* A chain before it is posted. */
+/* A chain before its post. */
 struct chain {
 	uint32_t num;
 	struct ib_send_wr wr[CHAIN];
@@ -54,7 +54,7 @@ static uint32_t draw_length(const struct end *e, uint64_t *x, uint32_t most)
 	return length < most ? length : most;
 }
 
-/* A piece of memory that no request on its way uses; false: there is none now. */
+/* Finds a piece of memory that no outstanding request uses. False: there is none now. */
 static bool take_piece(struct end *e, uint32_t area, uint32_t length, uint32_t *offset)
 {
 	uint32_t at = e->at[area];
@@ -68,7 +68,7 @@ static bool take_piece(struct end *e, uint32_t area, uint32_t length, uint32_t *
 	return true;
 }
 
-/* Splits a range into up to as many pieces as may be, some of them empty. */
+/* Splits a range at random into some pieces, of which some may be empty. */
 static uint32_t split(const struct end *e, uint64_t *x, uint32_t area, uint32_t offset,
 		      uint32_t length, struct piece *piece)
 {
@@ -105,11 +105,11 @@ static ib_wr_opcode draw_opcode(const struct end *e, uint64_t *x)
 
 	if (e->attr.type != IB_QPT_RC)
 		return opcodes[below(x, e->attr.type == IB_QPT_UD ? 3 : 6)];
-	/* without resources for reads they are wrong, which is rare */
+	/* without responder resources, reads and atomics are wrong, so they are rare then */
 	return opcodes[below(x, e->attr.max_rd_atomic || one_in(x, 60) ? 10 : 6)];
 }
 
-/* Where the bytes come from or go to. False: there is no room now. */
+/* Draws the source or target of the bytes. False: there is no room now. */
 static bool draw_local(struct play *p, struct end *e, uint64_t *x, struct m_send *s)
 {
 	uint32_t offset, i, at;
@@ -127,7 +127,7 @@ static bool draw_local(struct play *p, struct end *e, uint64_t *x, struct m_send
 		return true;
 	}
 	if (e->read_length && e->read_length <= s->length && one_in(x, 2)) {
-		/* what the newest read brings, which is there once that is done */
+		/* the newest read's result, which exists when the read has completed */
 		s->length = e->read_length;
 		s->flags |= IB_SEND_FENCE;
 		s->num = (uint8_t)split(e, x, AREA_RESULT, e->read_at, s->length, s->piece);
@@ -155,7 +155,7 @@ static void draw_remote(const struct end *e, uint64_t *x, struct m_send *s)
 		s->compare_add = one_in(x, 3) ? draw(x) : below(x, 3);
 		s->swap = below(x, 3);
 	} else if (one_in(x, 2)) {
-		s->target = below(x, 1024); /* so that they meet */
+		s->target = below(x, 1024); /* so that atomics meet at the same place */
 	} else {
 		s->target = below(x, size - s->length + 1);
 	}
@@ -178,7 +178,7 @@ static void spoil_remote(struct end *e, struct end *peer, uint64_t *x, struct m_
 	s->wrong = WRONG_RKEY;
 	switch (below(x, is_atomic(s->opcode) ? 6 : 5)) {
 	case 0:
-		key ^= 1 + below(x, 255); /* the same region, once */
+		key ^= 1 + below(x, 255); /* the same region under an old key part */
 		if (peer->stale_key[AREA_TARGET])
 			key = peer->stale_key[AREA_TARGET];
 		break;
@@ -211,7 +211,7 @@ static void spoil_local(struct end *e, uint64_t *x, struct m_send *s, struct ib_
 {
 	uint32_t i = 0;
 
-	while (!sge[i].length) /* an empty one's key is not looked at */
+	while (!sge[i].length) /* the key of an empty piece is not checked */
 		i++;
 	s->wrong = WRONG_LKEY;
 	switch (below(x, 4)) {
@@ -228,7 +228,7 @@ static void spoil_local(struct end *e, uint64_t *x, struct m_send *s, struct ib_
 		sge[i].addr += e->m->area[s->piece[i].area].size;
 		break;
 	default:
-		if (s->opcode == IB_WR_RDMA_READ || is_atomic(s->opcode)) /* may not be written */
+		if (s->opcode == IB_WR_RDMA_READ || is_atomic(s->opcode)) /* the region lacks local write */
 			sge[i] = (struct ib_sge){ (uintptr_t)address(e, AREA_SOURCE, 0),
 						  sge[i].length, e->mr[AREA_SOURCE]->lkey };
 		else
@@ -236,7 +236,7 @@ static void spoil_local(struct end *e, uint64_t *x, struct m_send *s, struct ib_
 	}
 }
 
-/* Somebody on the peer's HCA who takes no datagrams, or nobody. */
+/* Returns the number of a queue pair on the peer's HCA that takes no datagrams, or a number of no queue pair. */
 static uint32_t wrong_qpn(struct play *p, const struct end *peer)
 {
 	const struct end *e;
@@ -247,7 +247,7 @@ static uint32_t wrong_qpn(struct play *p, const struct end *peer)
 	return peer->ci->qp_num ^ 0x800000;
 }
 
-/* Only a datagram can be wrong so. */
+/* Draws a fault that only a datagram can have. */
 static bool spoil_datagram(struct play *p, struct end *e, uint64_t *x, struct m_send *s,
 			   struct ib_send_wr *wr, struct ib_sge *sge)
 {
@@ -293,7 +293,7 @@ static void spoil(struct play *p, struct end *e, uint64_t *x, struct m_send *s,
 		spoil_local(e, x, s, sge);
 }
 
-/* Makes it one that is refused at once; returns how. */
+/* Changes a correct request into one that the post refuses. Returns the expected status. */
 static al_status refuse(const struct end *e, uint64_t *x, struct ib_send_wr *wr)
 {
 	switch (below(x, 4)) {
@@ -366,7 +366,7 @@ static bool draw_send(struct play *p, struct end *e, uint64_t *x, struct chain *
 	} else {
 		wr->wr.rdma.remote_addr = (uintptr_t)address(peer, AREA_TARGET, s->target);
 		wr->wr.rdma.rkey = peer->mr[AREA_TARGET]->rkey;
-		/* no more rights than it takes */
+		/* sets no more permissions than the operation needs */
 		if (one_in(x, 4))
 			wr->wr.rdma.rkey = s->opcode == IB_WR_RDMA_READ ? peer->read_only->rkey
 									: peer->write_only->rkey;
@@ -379,7 +379,7 @@ static bool draw_send(struct play *p, struct end *e, uint64_t *x, struct chain *
 	return true;
 }
 
-/* Inline data belongs to the caller again at once. */
+/* Inline data belongs to the caller again after the post, so the bytes are overwritten. */
 static void scribble(struct end *e, struct chain *c, uint8_t (*scratch)[MAX_INLINE])
 {
 	uint32_t i, k, at;
@@ -404,7 +404,7 @@ void post_sends(struct play *p, struct end *e, uint64_t *x)
 	al_status status, expected = AL_SUCCESS;
 
 	if (over)
-		want = e->depth + 1; /* one more than there is room for */
+		want = e->depth + 1; /* one more than the queue has room for */
 	else if (want > room)
 		want = room;
 	c.num = 0;
@@ -442,7 +442,7 @@ void post_sends(struct play *p, struct end *e, uint64_t *x)
 		model_posted_send(e->m);
 	}
 	if (taken < c.num)
-		e->read_length = 0; /* the newest read may not have been taken */
+		e->read_length = 0; /* the newest read may have been refused */
 }
 
 /* ------------------------------------------------------------------- receives */

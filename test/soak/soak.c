@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The soak: episodes of random traffic with the model beside, seed by seed. Each seed is played by
- * a process of its own, so that a crash or an endless loop is a failure like others. What fails is
- * played again with fewer operations, until no smaller list fails, and shown.
+ * The soak: episodes of random traffic, checked by the model, seed by seed. Each seed is played by a process of its own,
+ * so that a crash or an endless loop is a failure like others. An episode that fails is played again with fewer
+ * operations, until no smaller list fails, and that list is printed.
  *
- * soak, without an option, is what "make check" runs: some seeds, those that once failed, and twice
- * the same seed, which must give the same. For hours:
+ * "make check" runs soak without an option: some seeds, seeds that have failed once, and one seed twice, which must be
+ * the same run. For hours of random traffic:
  *
  *     soak [--seed S] [--seeds N] [--packets N] [--minutes M] [--hcas N] [--wide] [--quick]
  *
- * and for what it has found:
+ * To play one episode again:
  *
  *     soak --seed S --episode E [--only OPERATION,...] [--verbose] [--trace]
  *
- * usage() says what each option does.
+ * usage() describes the options.
  */
 #include "play.h"
 
@@ -36,21 +36,20 @@ extern bool ib_trace_on;
 static struct {
 	uint64_t packets;
 	uint64_t seed;
-	uint64_t episode; /* only this one; UINT64_MAX: from 0 on */
+	uint64_t episode; /* only this episode; UINT64_MAX: from 0 on */
 	uint32_t seeds;
 	uint32_t hcas;
-	uint32_t patience; /* seconds of a processor: longer than any episode takes, sanitizers and
-			      all */
+	uint32_t patience; /* seconds of processor time: longer than any episode takes, with sanitizers too */
 	double minutes;
 	bool verbose;
 	bool wide;        /* see struct episode */
-	bool quick;       /* a failure is only named */
+	bool quick;       /* names a failure without minimising it */
 	const char *only; /* operations of the episode, by number */
 } options = {
 	.packets = 1000000, .seed = 1, .episode = UINT64_MAX, .seeds = 1, .hcas = 2, .patience = 120
 };
 
-/* What the process that plays tells the one that waits. */
+/* Memory that the playing process shares with the waiting process. */
 static struct shared {
 	uint64_t episode;
 	uint64_t packets, completions, trace;
@@ -78,7 +77,7 @@ static void mix(uint64_t value)
 	shared->trace ^= shared->trace >> 31;
 }
 
-/* Plays in a process of its own; returns what was wrong, or NULL. */
+/* Plays in a process of its own. Returns the error, or NULL. */
 static const char *apart(void (*fn)(void *), void *arg)
 {
 	static char text[64];
@@ -105,8 +104,10 @@ static const char *apart(void (*fn)(void *), void *arg)
 	return text;
 }
 
-/* An endless loop is what takes too long of a processor, however busy the machine is; what waits
- * for ever, by the clock. */
+/*
+ * Limits the processor time, which ends an endless loop however busy the machine is, and the real time, which ends an
+ * endless wait.
+ */
 static void limit(uint32_t seconds)
 {
 	const struct itimerval busy = { .it_value.tv_sec = seconds };
@@ -156,7 +157,7 @@ static void play_seed(void *arg)
 	}
 }
 
-/* ---------------------------------------------------------------- minimising */
+/* ------------------------------------------------------ minimising a failure */
 
 struct attempt {
 	struct episode e;
@@ -181,7 +182,7 @@ static bool fails(const struct episode *e, bool verbose)
 	return apart(play_attempt, &a);
 }
 
-/* Leaves out ever smaller parts, as long as it still fails. */
+/* Leaves out smaller and smaller parts of the list, while the episode still fails. */
 static void minimise(struct episode *e)
 {
 	struct op *all = calloc(e->num, sizeof(*all));
@@ -259,14 +260,14 @@ static bool soak(uint64_t seed)
 	return true;
 }
 
-/* Episodes in which something was wrong once. */
+/* Episodes that have found an error. */
 static const struct {
 	uint64_t seed, episode;
 	bool wide;
 } once[] = {
-	{ 1, 2, false },     /* a request flushed with the status that it would have failed with */
-	{ 1, 41, false },    /* a peer's packets kept in the Error state; no retry before a request
-			 that can not be sent */
+	{ 1, 2, false },     /* a flushed request had the status of its own failure */
+	/* a peer's packets were kept in the Error state; no retry before a request that can not be sent */
+	{ 1, 41, false },
 	{ 4, 4, false },     /* a source deregistered before a retry */
 	{ 706, 518, false }, /* a time-out that had run out ended the pause of an RNR NAK */
 	{ 1008, 220, true }, /* a queue stopped for ever by a request whose copy was answered */
@@ -287,7 +288,7 @@ static bool play_once_failed(void)
 	return good;
 }
 
-/* The same seed is the same run, on one processor too. */
+/* Checks that the same seed is the same run, on one processor too. */
 static bool same_again(void)
 {
 	uint64_t seed = options.seed, trace[2];
@@ -313,7 +314,7 @@ static bool same_again(void)
 	return trace[0] == trace[1];
 }
 
-/* About a minute on a slow machine, whatever the build. */
+/* Takes about a minute on a slow machine, in every build. */
 static bool play_ci(void)
 {
 	bool good = same_again(), more = getenv("IBAL_TEST_LONG");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* TEST_TIMEOUT_SCALE, by which the tests' limits for one event are multiplied: a number, not only a whole one. */
+/* TEST_TIMEOUT_SCALE: the factor for the tests' limits of one event, an integer or a fraction. */
 #ifndef IBAL_TEST_SCALE_H
 #define IBAL_TEST_SCALE_H
 
 #include <stdlib.h>
 #include <time.h>
 
-/* A limit of so many milliseconds, scaled. Without a scale above 0 it is as it is. */
+/* Scales a limit in milliseconds. The limit is unchanged if no scale above 0 is set. */
 static inline long test_scaled_ms(long ms)
 {
 	const char *text = getenv("TEST_TIMEOUT_SCALE");

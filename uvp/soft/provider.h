@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The software HCA's user-mode provider, in the process of a client of the agent: polls and posts are loads and stores in
- * memory that the client shares with the module. The layout of the shared memory and its rules are in
- * hca/soft/shared/ring.h. The HCA, its bells and address handles are in provider.c, completion queues in cq.c, queue pairs in
- * qp.c.
+ * The software HCA's user-mode provider, in the process of a client of the agent: polls and posts are loads and stores
+ * in memory that the client shares with the module. The layout of the shared memory and its rules are in
+ * hca/soft/shared/ring.h. The HCA, its bells and address handles are in provider.c, completion queues in cq.c, queue
+ * pairs in qp.c.
  */
 #ifndef UVP_SOFT_PROVIDER_H
 #define UVP_SOFT_PROVIDER_H
@@ -76,8 +76,8 @@ static inline struct ring_qp *qp_map(const struct provider_qp *qp)
 }
 
 /*
- * In a pre-hook: makes and maps a file of so many bytes, and puts its descriptor and the request for the module into the call.
- * The post-hook calls share_crossed() in every case. After a failure nothing is left.
+ * In a pre-hook: makes and maps a file of so many bytes, and puts its descriptor and the request for the module into
+ * the call. The post-hook calls share_crossed() in every case. After a failure nothing is left.
  */
 al_status share(struct shared *file, size_t bytes, struct uvp_call *call, const void *request, uint32_t length);
 /* In the post-hook: closes the descriptor; unmaps the file too if the status is not AL_SUCCESS. */

@@ -107,6 +107,22 @@ static al_status set_vectors(struct hca_config *hca, const struct ci_param *p)
 	return AL_SUCCESS;
 }
 
+static al_status set_agents(struct hca_config *hca, const struct ci_param *p)
+{
+	static const char *const names[] = { [SOFT_AGENTS_NONE] = "none",
+					     [SOFT_AGENTS_AL] = "al",
+					     [SOFT_AGENTS_HARDWARE] = "hardware" };
+	size_t i;
+
+	for (i = SOFT_AGENTS_NONE; i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(p->value, names[i]))
+			continue;
+		hca->agents = (enum soft_agents)i;
+		return AL_SUCCESS;
+	}
+	return refuse(p, "agents is al, hardware or none");
+}
+
 /* A key of [soft] or [soft hca NAME]: a number in a range, or (set is not NULL) text that `set` reads. */
 struct key {
 	const char *name;
@@ -145,6 +161,7 @@ static const struct key keys[] = {
 	NUMBER("atomics", atomics, 0, 1),
 	NUMBER("ring_spin", ring_spin, 0, 10000000),
 	NUMBER("capture_port", capture_port, 0, SOFT_MAX_PORTS),
+	{ "agents", set_agents, 0, 0, 0, 0 },
 	{ "capture", set_capture, 0, 0, 0, 0 },
 	{ "fault", set_faults, 0, 0, 0, 0 },
 	{ "mtu", set_mtu, 0, 0, 0, 0 },
@@ -313,7 +330,6 @@ static al_status set_progress(struct soft_config *config, const struct ci_param 
 		       : refuse(p, "progress is auto or manual");
 }
 
-/* Reads the keys of [soft], which hold for every HCA, and gives each HCA its default name. */
 static al_status set_topology(struct soft_config *config, const struct ci_param *p)
 {
 	if (strlen(p->value) >= sizeof(config->topology))
@@ -500,6 +516,11 @@ static al_status settle_faults(struct soft_config *config, struct hca_config *hc
 	return AL_SUCCESS;
 }
 
+static enum soft_agents agents_by_subnet(const struct soft_config *config)
+{
+	return config->managed ? SOFT_AGENTS_AL : SOFT_AGENTS_NONE;
+}
+
 /* Fills in settings that have no value, and checks settings against each other. */
 static al_status settle(struct soft_config *config)
 {
@@ -507,11 +528,15 @@ static al_status settle(struct soft_config *config)
 	struct hca_config *hca;
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
+	if (!config->agents)
+		config->agents = agents_by_subnet(config);
 	for (hca = config->hca; hca < config->hca + config->hcas; hca++) {
 		if (settle_faults(config, hca))
 			return AL_BAD_CONFIG;
 		lids = hca->ports << hca->lmc;
 		hca->managed = config->managed;
+		if (!hca->agents)
+			hca->agents = agents_by_subnet(config);
 		if (!hca->vectors)
 			hca->vectors = processors > 0 && !config->manual ? (uint32_t)processors : 1;
 		if (hca->placed)
@@ -543,6 +568,7 @@ al_status config_read(struct soft_config *config, const struct ci_params *params
 	memset(config, 0, sizeof(*config));
 	config->hcas = 2;
 	status = read_common(config, &common, params);
+	config->agents = common.agents;
 	if (!status)
 		status = make_hcas(config, &common, params, shape);
 	if (!status)

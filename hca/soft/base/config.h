@@ -26,6 +26,14 @@ struct fault_rule_text {
 	uint32_t at;         /* index of the rule's first character in the text */
 };
 
+/* Which agents answer the management datagrams that come to the ports of an HCA. */
+enum soft_agents {
+	SOFT_AGENTS_BY_SUBNET, /* the setting is missing: AL in a managed subnet, else NONE */
+	SOFT_AGENTS_NONE,      /* the services of channel drivers only */
+	SOFT_AGENTS_AL,        /* the agents of the Access Layer */
+	SOFT_AGENTS_HARDWARE,  /* agents of the ports' own (firmware/) */
+};
+
 struct hca_config {
 	char name[SOFT_NAME]; /* NAME of [soft hca NAME]; by default the HCA's index in decimal */
 	uint32_t ports;
@@ -41,17 +49,22 @@ struct hca_config {
 	/* the HCA's place in a topology: what the topology says of the node and of each port */
 	bool placed;          /* the members below count */
 	char description[65]; /* NodeDescription */
+	/* SystemImageGUID, VendorID and DeviceID; 0: the topology has none */
+	uint64_t system_guid;
+	uint32_t vendor, device;
 	struct {
 		uint64_t guid;
 		uint32_t index; /* of the port in the topology */
 		uint16_t lid;
 		uint8_t lmc;
+		uint8_t width, speed; /* as in struct soft_port */
 		bool cabled;
 	} place[SOFT_MAX_PORTS];
 	uint32_t max_qp, max_qp_wr, max_sge, max_inline, max_cq, max_cqe, max_mr, max_pd, max_ah,
 		max_rd_atomic, max_mcast_grp, max_mcast_qp_attach, max_total_mcast_qp_attach;
 	uint32_t atomics;     /* 1: the HCA executes atomics */
 	bool managed;         /* soft_config.managed */
+	enum soft_agents agents; /* once read, not SOFT_AGENTS_BY_SUBNET */
 	uint64_t max_mr_size;
 	char capture[SOFT_PATH]; /* file to capture packets in; "": no capture */
 	/* us for which the thread of clients' rings polls after its last work, before it sleeps */
@@ -71,6 +84,7 @@ struct link_config {
 struct soft_config {
 	bool manual;   /* progress = manual */
 	bool managed;  /* subnet = managed */
+	enum soft_agents agents; /* of switches, as in struct hca_config */
 	uint32_t hcas; /* HCAs in use of hca[] */
 	struct hca_config *hca;   /* freed by config_free() */
 	char topology[SOFT_PATH]; /* file with the shape of the subnet; "": HCAs and cables are of

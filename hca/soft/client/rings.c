@@ -216,11 +216,14 @@ static void wait_for_end(struct rings *rings)
 		epoll_wait(rings->epoll, &event, 1, -1);
 }
 
-bool rings_step(struct engine *engine)
+bool rings_step(struct soft_hca *hca)
 {
-	struct soft_hca *hca = (struct soft_hca *)((char *)engine - offsetof(struct soft_hca, engine));
-
 	return serve_all(hca->rings);
+}
+
+static bool step(void *arg)
+{
+	return rings_step(arg);
 }
 
 static void *rings_main(void *arg)
@@ -312,7 +315,10 @@ al_status rings_create(struct soft_hca *hca)
 	if (!hca->rings)
 		return AL_INSUFFICIENT_MEMORY;
 	hca->rings->last = &hca->rings->first;
-	hca->engine.step = rings_step;
+	if (clock_is_virtual() && !hca->sw) { /* a switch has no clients with rings */
+		hca->engine->step = step;
+		hca->engine->step_arg = hca;
+	}
 	return AL_SUCCESS;
 }
 

@@ -49,7 +49,7 @@ struct rings {
 al_status rings_create(struct soft_hca *hca);
 void rings_destroy(struct soft_hca *hca);
 /* Manual progress: gives each client one turn, in place of the ring thread. False: no bell was pending. */
-bool rings_step(struct engine *engine);
+bool rings_step(struct soft_hca *hca);
 /* Operations of struct ci_interface. */
 al_status rings_open(struct ci_ca *ca, void **um_ctx, struct ci_udata *udata);
 void rings_close(struct ci_ca *ca, void *um_ctx);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Which thread executes which queue pair, and when. An actor is the right to execute one queue pair, with an inbox of
- * packets; one thread at a time owns the actor. A runner is the list of actors that one call of one thread has to run,
- * with a limit of the work. A claimer is a control operation that waits in actor_claim() until it owns an actor. The
- * engine thread of an HCA runs the actors that runners leave. transport/ has the work of a queue pair itself, and
- * hca/soft/README.md states the rules.
+ * Which thread executes which queue pair, and when. An actor is the right to execute one queue
+ * pair, with an inbox of packets; one thread at a time owns the actor. A runner is the list of
+ * actors that one call of one thread has to run, with a limit of the work. A claimer is a control
+ * operation that waits in actor_claim() until it owns an actor. The engine thread runs the actors
+ * that runners leave. transport/ has the work of a queue pair itself, and hca/soft/README.md states
+ * the rules.
  */
 
 #include "hca/soft/engine/engine.h"
@@ -450,12 +451,11 @@ void engine_unwatch(struct engine *e, struct watch *watch)
 	reactor_unwatch(&e->reactor, watch);
 }
 
-al_status engine_start(struct engine *e)
+/* Starts the thread. The caller holds users_lock. */
+static al_status start_engine_thread(struct engine *e)
 {
 	int err;
 
-	if (clock_is_virtual())
-		return AL_SUCCESS; /* manual progress: the vendor call SOFT_STEP runs the actors (manual.c) */
 	atomic_store(&e->stop, false);
 	err = start_thread(&e->thread, "soft-engine", engine_main, e);
 	if (err) {
@@ -468,12 +468,28 @@ al_status engine_start(struct engine *e)
 	return AL_SUCCESS;
 }
 
+al_status engine_start(struct engine *e)
+{
+	al_status status = AL_SUCCESS;
+
+	fmutex_lock(&e->users_lock);
+	/* with manual progress the vendor call SOFT_STEP runs the actors (manual.c) */
+	if (!e->started && !clock_is_virtual())
+		status = start_engine_thread(e);
+	if (!status)
+		e->users++;
+	fmutex_unlock(&e->users_lock);
+	return status;
+}
+
 void engine_stop(struct engine *e)
 {
-	if (!e->started)
-		return;
-	atomic_store(&e->stop, true);
-	reactor_wake(&e->reactor);
-	pthread_join(e->thread, NULL);
-	e->started = false;
+	fmutex_lock(&e->users_lock);
+	if (!--e->users && e->started) {
+		atomic_store(&e->stop, true);
+		reactor_wake(&e->reactor);
+		pthread_join(e->thread, NULL);
+		e->started = false;
+	}
+	fmutex_unlock(&e->users_lock);
 }

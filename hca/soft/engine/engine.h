@@ -61,9 +61,13 @@ struct actor_ops {
 	struct packet *(*recall)(struct actor *a, const struct recall *recall);
 };
 
+/* Engines of a process, at the most; one more where there is a fabric. HCAs beyond that share
+ * engines. */
+#define MAX_ENGINES 16
+
 /*
- * The run queue, the timers and the engine thread of an HCA. The engine thread executes queued actors that no poll
- * executes.
+ * The run queue, the timers and the engine thread of an HCA, or of several HCAs. The engine thread
+ * executes queued actors that no poll executes.
  */
 struct engine {
 	_Atomic uint32_t queued_actors; /* actors on the run queue */
@@ -74,14 +78,17 @@ struct engine {
 	/* clock_ns() at which the sleeping engine thread wakes without a call of engine_wake() */
 	_Atomic uint64_t wake_at_ns;
 	_Atomic bool stop;           /* the engine thread is to end */
+	struct fmutex users_lock;    /* guards users, and held while the thread starts or ends */
+	uint32_t users;              /* calls of engine_start() without their engine_stop() */
 	bool started;
 	pthread_t thread;
 	struct timers timers;
-	const char *name;         /* the HCA's name */
-	/* Manual progress: does one turn of the HCA's other threads. False: those threads had no
-	 * work. NULL: no such threads. */
-	bool (*step)(struct engine *engine);
-	struct engine *next_step; /* manual progress: the HCA that is stepped after this HCA */
+	const char *name; /* the name of the (first) HCA */
+	/* Manual progress, where each HCA has an engine of its own: does one turn of the HCA's
+	 * other threads. False: those threads had no work. NULL: no such threads. */
+	bool (*step)(void *step_arg);
+	void *step_arg;
+	struct engine *next_step; /* manual progress: the engine that is stepped after this one */
 };
 
 /* The owned actors that one thread has to run within one call, and the rest of that call's budget. */
@@ -131,9 +138,15 @@ int start_thread(pthread_t *thread, const char *name, void *(*fn)(void *), void 
 /* name: the HCA's name, for messages; the string outlives the engine. */
 void engine_init(struct engine *engine, const char *name);
 /*
- * Starts the engine thread, except with manual progress. AL_INSUFFICIENT_RESOURCES: no thread, which has been logged.
+ * Adds a user, and starts the engine thread for the first, except with manual progress.
+ * AL_INSUFFICIENT_RESOURCES: no thread, which has been logged. May sleep.
  */
 al_status engine_start(struct engine *engine);
+/*
+ * Ends what engine_start() began: the last user ends the thread. The user's actors are dead, its
+ * timers have ended and its descriptors are not watched, so nothing of the user's runs any more,
+ * whether the thread goes on or not. May sleep.
+ */
 void engine_stop(struct engine *engine);
 /* Frees the engine's descriptors. The engine is stopped, and no descriptor is watched. */
 void engine_end(struct engine *engine);

@@ -99,7 +99,7 @@ al_status manual_step(const uint64_t *choice, struct soft_step *step)
 	if (!manual.on)
 		return AL_INVALID_STATE;
 	for (struct engine *e = manual.first; e; e = e->next_step) {
-		other_work |= e->step && e->step(e);
+		other_work |= e->step && e->step(e->step_arg);
 		runner_start(&r);
 		other_work |= reactor_poll(&e->reactor, &r);
 		runner_run(&r);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "hca/soft/link/multicast.h"
 #include "hca/soft/link/serial.h"
 #include "hca/soft/link/source.h"
 #include "hca/soft/memory/payload.h"
@@ -12,7 +13,8 @@
 #include "hca/soft/port/port.h"
 #include "hca/soft/shared/base.h"
 
-#define PACKETS 32 /* packets that a port may have under way */
+#define COPIES  256 /* copies of multicast packets that all switches may have under way */
+#define PACKETS 32  /* packets that a port may have under way */
 /* Packets of these that only responses may use, so that two ports full of requests can not wait for
  * each other. */
 #define RESERVED 8
@@ -129,6 +131,18 @@ static uint32_t fabric_room(const struct source *src, enum flow_index flow)
 	return room_now(fp, flow);
 }
 
+/* Multicast goes to the next node, which knows where members are. The sender's own port is not
+ * among the ways. */
+static void fabric_resolve_group(const struct soft_port *from, const struct route *route,
+				 struct path *path)
+{
+	struct fabric_port *fp = from->link_state;
+
+	*path = (struct path){ .lid = route->dlid };
+	if (fp->out.to)
+		path->to = &fp->out;
+}
+
 static void fabric_resolve(const struct soft_port *from, const struct route *route,
 			   struct path *path)
 {
@@ -169,7 +183,7 @@ static bool fabric_send(struct runner *r, const struct path *path, struct packet
  * as dropped. */
 static bool is_for(struct soft_port *port, const struct packet *pkt)
 {
-	if (port_has_lid(port, pkt->route.dlid) ||
+	if (port_has_lid(port, pkt->route.dlid) || packet_is_multicast(pkt) ||
 	    (pkt->route.dlid == IB_LID_PERMISSIVE && pkt->flags & PKT_VL15))
 		return true;
 	port_count(port, CNT_RCV_DROPPED, 1);
@@ -251,6 +265,7 @@ const struct link_ops link_fabric = {
 	.attach = fabric_attach,
 	.detach = fabric_detach,
 	.resolve = fabric_resolve,
+	.resolve_group = fabric_resolve_group,
 	.room = fabric_room,
 	.send = fabric_send,
 	.poll = fabric_poll,
@@ -266,9 +281,18 @@ void fabric_join(struct fabric *fabric, uint32_t index, struct soft_port *port)
 	struct fabric_end *end = &fabric->ends[index];
 	struct fabric_port *fp = port->link_state;
 
-	fp->out.to = end->peer;
-	fp->self.to = end;
 	end->port = port;
+	if (end->peer && end->peer->port) {
+		port->cable = end->peer->port;
+		port->cable->cable = port;
+	}
+	if (end->sw)
+		counters_join(port, &end->counted, &end->traffic);
+	if (!fp)
+		return;
+	/* what port 0 of a switch sends arrives at the switch itself */
+	fp->out.to = end->sw ? end : end->peer;
+	fp->self.to = end;
 }
 
 static void connect_ends(struct fabric *f)
@@ -284,7 +308,7 @@ static void connect_ends(struct fabric *f)
 	}
 }
 
-static void make_switch(struct fabric *f, struct fabric_switch *sw, uint32_t node)
+static al_status make_switch(struct fabric *f, struct fabric_switch *sw, uint32_t node)
 {
 	const struct topology_node *n = &f->topology.nodes[node];
 	uint32_t i;
@@ -296,34 +320,98 @@ static void make_switch(struct fabric *f, struct fabric_switch *sw, uint32_t nod
 	for (i = 0; i <= n->num_ports; i++)
 		sw->end[i].sw = sw;
 	switch_start(sw);
+	return f->managed ? switch_registers_create(&sw->registers, n->num_ports, n->enhanced)
+			  : AL_SUCCESS;
+}
+
+static uint32_t count_switches(const struct topology *t)
+{
+	uint32_t i, num = 0;
+
+	for (i = 0; i < t->num_nodes; i++)
+		num += t->nodes[i].type == IB_NODE_SWITCH;
+	return num;
+}
+
+/* Adds the neighbours of a switch that no tree has reached to the tree, and to the list at *last.
+ */
+static struct fabric_switch **reach_neighbours(struct fabric_switch *sw,
+					       struct fabric_switch **last)
+{
+	struct fabric_end *end, *peer;
+
+	for (end = sw->end + 1; end <= sw->end + sw->num_ports; end++) {
+		peer = end->peer;
+		if (!peer || !peer->sw || peer->sw->reached)
+			continue;
+		peer->sw->reached = true;
+		end->in_tree = peer->in_tree = true;
+		*last = peer->sw;
+		last = &peer->sw->next;
+	}
+	return last;
+}
+
+/* Makes a tree of the switches that cables join, by breadth: multicast takes each cable of the tree
+ * once, and no other. */
+static void grow_trees(struct fabric *f)
+{
+	struct fabric_switch *root, *sw, **last;
+
+	for (root = f->switches; root < f->switches + f->num_switches; root++) {
+		if (root->reached)
+			continue;
+		root->reached = true;
+		last = &root->next;
+		for (sw = root; sw; sw = sw->next)
+			last = reach_neighbours(sw, last);
+	}
+}
+
+static al_status make_switches(struct fabric *f)
+{
+	al_status status = AL_SUCCESS;
+	uint32_t i;
+
+	for (i = 0; i < f->topology.num_nodes && !status; i++)
+		if (f->topology.nodes[i].type == IB_NODE_SWITCH)
+			status = make_switch(f, &f->switches[f->num_switches++], i);
+	if (!status && !f->managed)
+		grow_trees(f);
+	if (!status && f->num_switches &&
+	    pool_create(&f->copies, COPIES, ib_mtu_bytes(IB_MTU_4096)))
+		status = AL_INSUFFICIENT_MEMORY;
+	return status;
 }
 
 al_status fabric_create(struct fabric **fabric, struct topology *topology, struct routes *routes)
 {
 	struct fabric *f = al_alloc_aligned(64, sizeof(*f));
-	uint32_t i, made = 0;
+	al_status status;
 
 	*fabric = f;
 	if (!f) {
 		topology_free(topology);
-		routes_free(routes);
+		if (routes)
+			routes_free(routes);
 		return AL_INSUFFICIENT_MEMORY;
 	}
 	f->topology = *topology;
-	f->routes = *routes;
 	memset(topology, 0, sizeof(*topology));
-	memset(routes, 0, sizeof(*routes));
+	f->managed = !routes;
+	if (routes) {
+		f->routes = *routes;
+		memset(routes, 0, sizeof(*routes));
+	}
 	engine_init(&f->engine, "fabric");
 	f->ends = al_alloc(f->topology.num_ports * sizeof(*f->ends));
-	f->switches = al_alloc_aligned(64, (f->routes.num_switches + 1) * sizeof(*f->switches));
+	f->switches =
+		al_alloc_aligned(64, (count_switches(&f->topology) + 1) * sizeof(*f->switches));
 	if (!f->ends || !f->switches)
 		return AL_INSUFFICIENT_MEMORY;
 	connect_ends(f);
-	for (i = 0; i < f->topology.num_nodes; i++)
-		if (f->topology.nodes[i].type == IB_NODE_SWITCH)
-			make_switch(f, &f->switches[made++], i);
-	f->num_switches = made;
-	return engine_start(&f->engine);
+	status = make_switches(f);
+	return status ? status : engine_start(&f->engine);
 }
 
 /* Ends a port's poller, and drops what lies in the port's arrivals. */
@@ -344,16 +432,21 @@ void fabric_stop(struct fabric *f)
 	for (i = 0; i < f->num_switches; i++)
 		switch_stop(&f->switches[i]);
 	for (i = 0; f->ends && i < f->topology.num_ports; i++)
-		if (f->ends[i].port)
+		if (f->ends[i].port && f->ends[i].port->link_state)
 			stop_port(f->ends[i].port);
 	engine_stop(&f->engine);
 }
 
 void fabric_destroy(struct fabric *f)
 {
+	uint32_t i;
+
 	if (!f)
 		return;
 	engine_end(&f->engine);
+	for (i = 0; i < f->num_switches; i++)
+		switch_registers_destroy(&f->switches[i].registers);
+	pool_destroy(&f->copies);
 	al_free(f->switches);
 	al_free(f->ends);
 	routes_free(&f->routes);

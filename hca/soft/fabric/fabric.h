@@ -2,8 +2,13 @@
 /*
  * The fabric: ports of HCAs and virtual switches, joined by the cables of a topology. Packets
  * travel by value: a sender copies each packet into a packet of its port's pool, and that packet
- * passes from node to node by its LRH until an HCA has executed it or a node has dropped it. No node waits
- * for room at the next node: the pools of the senders bound the packets that are under way.
+ * passes from node to node by its LRH until an HCA has executed it or a node has dropped it. No
+ * node waits for room at the next node: the pools of the senders bound the packets that are under
+ * way.
+ *
+ * In a static fabric a switch forwards by the routes of the topology. In a managed fabric each
+ * switch is a node with ports (struct soft_port) and registers, which a subnet manager reads and
+ * sets: the switch forwards by its own tables, and port 0 has queue pairs.
  *
  * fabric.c has the fabric and the operations of the link, switch.c the forwarding.
  */
@@ -11,6 +16,7 @@
 #define SOFT_FABRIC_H
 
 #include "hca/soft/engine/engine.h"
+#include "hca/soft/fabric/registers.h"
 #include "hca/soft/fabric/routes.h"
 #include "hca/soft/fabric/topology.h"
 #include "hca/soft/link/link.h"
@@ -34,11 +40,15 @@ struct fabric_end {
 	struct fabric *fabric;
 	struct fabric_end *peer;  /* the other end; NULL: no cable */
 	struct fabric_switch *sw; /* the switch that has the port; NULL: an HCA has */
-	struct soft_port *port;   /* the port of an HCA; NULL: the HCA does not exist (yet) */
+	struct soft_port
+		*port; /* NULL: the HCA does not exist (yet), or a switch of a static fabric */
 	uint8_t number;           /* port number */
-	/* counters of a switch's port, written by the owner of the switch's actor and read by
-	 * anybody */
-	_Atomic uint64_t rcv_packets, xmit_packets, rcv_bytes, xmit_bytes, relay_errors, rcv_errors;
+	bool in_tree; /* of a static fabric: the cable joins two switches and is of the tree that
+			 multicast takes */
+	/* of a switch's port: written by the owner of the switch's actor and read by anybody */
+	struct traffic traffic;
+	struct traffic_link counted; /* membership of `traffic` in the counters of `port` */
+	_Atomic uint64_t rcv_errors; /* of a switch's port in a static fabric */
 };
 
 struct fabric_switch {
@@ -48,6 +58,10 @@ struct fabric_switch {
 	uint32_t node;          /* index in the topology */
 	struct fabric_end *end; /* the ends of ports 0 to num_ports */
 	uint8_t num_ports;
+	struct switch_registers registers; /* of a managed fabric */
+	/* while fabric_create() grows the tree */
+	bool reached;
+	struct fabric_switch *next;
 };
 
 struct fabric {
@@ -57,18 +71,25 @@ struct fabric {
 	struct fabric_end *ends; /* by index of the port in the topology */
 	struct fabric_switch *switches;
 	uint32_t num_switches;
+	bool managed;
+	struct pool copies; /* of multicast packets that a switch sends out of several ports */
 };
 
 /*
  * Makes the switches and ends of a topology, and takes over topology and routes, whatever the
- * outcome. AL_INSUFFICIENT_MEMORY, AL_INSUFFICIENT_RESOURCES.
+ * outcome. routes: of a static fabric; NULL: the fabric is managed, and its switches forward
+ * nothing yet. AL_INSUFFICIENT_MEMORY, AL_INSUFFICIENT_RESOURCES.
  */
 al_status fabric_create(struct fabric **fabric, struct topology *topology, struct routes *routes);
 /* Drops all packets under way, and ends the switches. No port sends any more. */
 void fabric_stop(struct fabric *fabric);
 /* Frees a stopped fabric. Its ports are detached. NULL: nothing. */
 void fabric_destroy(struct fabric *fabric);
-/* Gives a port of an HCA its place in the topology. The port is attached to link_fabric. */
+/*
+ * Gives a port of an HCA, or of a switch of a managed fabric, its place in the topology, and its
+ * end of the cable. The port is attached to link_fabric, unless the port is an external port of a
+ * switch.
+ */
 void fabric_join(struct fabric *fabric, uint32_t index, struct soft_port *port);
 
 extern const struct link_ops link_fabric;

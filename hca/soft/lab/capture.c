@@ -155,8 +155,8 @@ static void put_interface(struct capture *c, const struct soft_port *port)
 	char name[32], text[64];
 	uint8_t *to;
 
-	snprintf(name, sizeof(name), "soft%u:%u", port->ports->hca, port->num);
-	snprintf(text, sizeof(text), "soft HCA %s port %u, LID %u", port->ports->name, port->num,
+	snprintf(name, sizeof(name), "soft%u:%u", port->ports->hca, port->number);
+	snprintf(text, sizeof(text), "soft HCA %s port %u, LID %u", port->ports->name, port->number,
 		 port_lid(port));
 	to = begin_block(c, BLOCK_INTERFACE,
 			 12 + 8 + option_bytes(strlen(name)) + option_bytes(strlen(text)) +
@@ -190,7 +190,7 @@ static uint8_t *put_erf(uint8_t *to, const struct soft_port *port, uint64_t ns, 
 		to[i + 4] = (uint8_t)(ns / 1000000000u >> 8 * i);
 	}
 	to[8] = ERF_INFINIBAND;
-	to[9] = (uint8_t)(ERF_VARYING | ((port->num - 1) & 3));
+	to[9] = (uint8_t)(ERF_VARYING | ((port->number - 1) & 3));
 	to[10] = (uint8_t)((ERF_BYTES + len) >> 8);
 	to[11] = (uint8_t)(ERF_BYTES + len);
 	to[12] = to[13] = 0;

@@ -90,7 +90,7 @@ static bool concerns(const struct fault_rule *rule, const struct source *src, en
 	if (f->action == SOFT_FAULT_NAK && (flow != FLOW_REQUEST || src->service != WIRE_RC))
 		return false;
 	return (!f->flow || f->flow == SOFT_FLOW_REQUEST + (uint32_t)flow) &&
-	       (!f->port || f->port == src->port->num) && (!f->qpn || f->qpn == src->qpn);
+	       (!f->port || f->port == src->port->number) && (!f->qpn || f->qpn == src->qpn);
 }
 
 /* Returns the key of a rule's draws for a flow. */
@@ -340,9 +340,10 @@ static void set_timer(struct soft_hca *hca)
 	uint64_t now = clock_ns();
 
 	if (!f->late)
-		timer_stop(&hca->engine.timers, &f->timer);
+		timer_stop(&hca->engine->timers, &f->timer);
 	else
-		engine_set_timer(&hca->engine, &f->timer, f->late->due > now ? f->late->due - now : 0);
+		engine_set_timer(hca->engine, &f->timer,
+				 f->late->due > now ? f->late->due - now : 0);
 }
 
 static bool keep_for(struct source *src, const struct packet *pkt, enum flow_index flow,
@@ -721,6 +722,7 @@ void fault_destroy(struct soft_hca *hca)
 	if (!hca->faults)
 		return;
 	fault_clear(hca);
+	timer_end(&hca->engine->timers, &hca->faults->timer);
 	free_tables(hca->faults);
 	pool_destroy(&hca->faults->pool);
 	al_free(hca->faults);

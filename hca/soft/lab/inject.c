@@ -101,7 +101,8 @@ static bool is_stray(const struct soft_port *port, const struct wire_packet *w)
 static bool has_members(const struct soft_port *port, const struct packet *pkt)
 {
 	return packet_is_multicast(pkt) && !port_has_lid(port, pkt->route.slid) &&
-	       mcast_is_wanted(&port->ports->mcast, port->num, &pkt->route.dgid, pkt->route.dlid);
+	       mcast_is_wanted(&port->ports->mcast, port->number, &pkt->route.dgid,
+			       pkt->route.dlid);
 }
 
 /* Hands a decoded packet to its queue pair, or to its group's members, and runs them. */
@@ -140,7 +141,7 @@ struct soft_injected inject(struct soft_port *port, const uint8_t *bytes, size_t
 	if (!result.refusal && w.length > port->ports->mtu)
 		result.refusal = WIRE_TOO_LONG;
 	if (result.refusal) {
-		IB_TRACE("soft", "port %u: no packet: %s", port->num,
+		IB_TRACE("soft", "port %u: no packet: %s", port->number,
 			 wire_refusal_text(result.refusal));
 		port_count(port, CNT_RCV_ERRORS, 1);
 		return result;

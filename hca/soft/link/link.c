@@ -35,13 +35,18 @@ bool link_pass(struct runner *r, struct soft_port *from, struct packet *pkt)
 
 bool link_receive(struct runner *r, struct soft_port *port, struct packet *pkt)
 {
-	struct actor *a;
-
 	if (UNLIKELY(!port_takes(port, pkt->flags & PKT_VL15)))
 		return false;
 	if (UNLIKELY(port_state(port) == IB_PORT_ARMED) && !(pkt->flags & PKT_VL15))
 		port_activate(port);
-	pkt->in_port = port->num;
+	pkt->in_port = port->number;
+	return link_hand_over(r, port, pkt);
+}
+
+bool link_hand_over(struct runner *r, struct soft_port *port, struct packet *pkt)
+{
+	struct actor *a;
+
 	/* SOFT_INJECT has shown an injected packet (PKT_WIRE) already, as the bytes that the caller gave */
 	if (link_watched() && !(pkt->flags & PKT_WIRE))
 		link_hooks->received(port, pkt);
@@ -49,6 +54,9 @@ bool link_receive(struct runner *r, struct soft_port *port, struct packet *pkt)
 		multicast_received(r, port, pkt);
 		return false;
 	}
+	if (UNLIKELY(pkt->dest_qpn < SPECIAL_QPS && port->ports->own) &&
+	    port->ports->own->take(r, port, pkt))
+		return false;
 	a = port_actor(port, pkt->dest_qpn);
 	if (LIKELY(a && actor_push(r, a, pkt)))
 		return true;

@@ -24,6 +24,7 @@ struct path {
 	uint16_t lid;      /* base LID of the far port */
 	/* the bits in which a source LID of the far port equals `lid`; the other bits are path bits */
 	uint16_t lid_mask;
+	uint32_t moves; /* of a connection's path: port_moves when the path was resolved */
 };
 
 struct link_ops {
@@ -86,10 +87,14 @@ void link_resolve(const struct soft_port *from, const struct packet *pkt, struct
 bool link_pass(struct runner *r, struct soft_port *from, struct packet *pkt);
 /*
  * Hands a packet that has come in at a port to the destination queue pair. False: the port is not
- * Active, no queue pair has the number, or the packet is a multicast datagram, of which each member
- * has got a copy. The packet is then still the caller's.
+ * Active, no queue pair has the number, or the packet is a multicast datagram or one for the port's
+ * own agents, of which each member or the agents have got a copy. The packet is then still the
+ * caller's.
  */
 bool link_receive(struct runner *r, struct soft_port *port, struct packet *pkt);
+/* Hands a packet over likewise, to a port in any state, whatever port the packet has come in by:
+ * port 0 of a switch. */
+bool link_hand_over(struct runner *r, struct soft_port *port, struct packet *pkt);
 
 /*
  * The actor that polls a port whose link has a queue. A sender kicks the poller after the sender has queued a packet.

@@ -37,7 +37,7 @@ static void loop_resolve_group(const struct soft_port *from, const struct route 
 
 	*path = (struct path){ 0 };
 	/* a loopback plug leads no multicast back: members at this port get theirs in the HCA */
-	if (to != from && mcast_is_wanted(&to->ports->mcast, to->num, &route->dgid, route->dlid))
+	if (to != from && mcast_is_wanted(&to->ports->mcast, to->number, &route->dgid, route->dlid))
 		lead_to(to, path);
 }
 

@@ -28,7 +28,7 @@ static void give_copy(struct runner *r, struct soft_port *port, struct mcast_qp 
 			port_count(port, CNT_RCV_DROPPED, 1);
 		return;
 	}
-	copy->pkt.in_port = port->num;
+	copy->pkt.in_port = port->number;
 	pool_hold(copy, &to->copies);
 	if (!actor_push(r, to->actor, &copy->pkt))
 		pool_home(r, &copy->pkt);
@@ -49,7 +49,7 @@ static bool give_copies(struct runner *r, struct soft_port *port, struct packet 
 	fmutex_lock(&m->lock);
 	group = mcast_find(m, &pkt->route.dgid, pkt->route.dlid);
 	for (member = group ? group->members : NULL; member; member = member->next) {
-		if (atomic_load_explicit(&member->qp->port, memory_order_relaxed) != port->num)
+		if (atomic_load_explicit(&member->qp->port, memory_order_relaxed) != port->number)
 			continue;
 		any = true;
 		if (!member->qp->blocks_own || member->qp->qpn != source)

@@ -30,6 +30,14 @@ struct packet packet_of_train(const struct packet *train, uint32_t i)
 	return one;
 }
 
+uint32_t packet_wire_bytes(const struct packet *pkt)
+{
+	const struct wire_op *op = &wire_ops[wire_opcode(pkt->service, pkt->kind, pkt->place)];
+
+	return LRH_BYTES + (pkt->route.global ? GRH_BYTES : 0) + BTH_BYTES + op->ext_bytes +
+	       ((pkt->length + 3u) & ~3u) + CRC_BYTES;
+}
+
 static void put_gid(uint8_t *to, ib_gid gid)
 {
 	memcpy(to, gid.raw, sizeof(gid.raw));

@@ -10,6 +10,8 @@
 
 /* Returns packet number i of a train, from 0, as a train of one packet. The payload stays the train's. */
 struct packet packet_of_train(const struct packet *train, uint32_t i);
+/* Returns the bytes of a train of one packet in InfiniBand's framing. */
+uint32_t packet_wire_bytes(const struct packet *pkt);
 /*
  * Writes the bytes of the train's packet number i, from 0, in InfiniBand's framing. Returns their number, at most
  * WIRE_MAX_BYTES; 0: the payload's memory region is gone.

@@ -20,14 +20,12 @@ struct source {
 	/* by flow: no fault rule meets the packets after the last one sent and before this number */
 	uint64_t spared[2];
 	struct soft_port *port;  /* port that packets leave; NULL: the queue pair has no port yet */
-	struct path path;        /* path to the peer of a connection; each datagram has its own path */
-	uint32_t path_moves;     /* port_moves when the path was resolved */
+	struct path path; /* path to the peer of a connection; each datagram has its own path */
 	uint32_t qpn, dest_qpn;  /* number of this queue pair, number of the peer's */
 	uint16_t pkey_index; /* the P_Key is the port's at this index, at the time of each packet */
-	uint8_t mtu_shift;       /* log2 of the path MTU */
-	bool global;             /* packets have a GRH */
-	uint32_t spared_by;      /* faults.generation of the rules that spared[] was computed from */
+	uint8_t mtu_shift;   /* log2 of the path MTU */
 	uint8_t service;         /* enum wire_service */
+	uint32_t spared_by; /* faults.generation of the rules that spared[] was computed from */
 };
 
 static inline uint16_t source_pkey(const struct source *src)

@@ -10,6 +10,8 @@
 #include "hca/soft/base/table.h"
 #include "hca/soft/client/rings.h"
 #include "hca/soft/engine/engine.h"
+#include "hca/soft/fabric/fabric.h"
+#include "hca/soft/firmware/firmware.h"
 #include "hca/soft/lab/fault.h"
 #include "hca/soft/link/link.h"
 #include "hca/soft/memory/mr.h"
@@ -19,6 +21,18 @@
 #include "hca/soft/queue/cq.h"
 #include "hca/soft/shared/base.h"
 #include "hca/soft/transport/qp.h"
+
+/* Sets what the topology says of the node. */
+static void fill_placed_attr(struct ib_ca_attr *attr, const struct hca_config *conf)
+{
+	memcpy(attr->node_desc, conf->description, sizeof(attr->node_desc));
+	if (conf->system_guid)
+		attr->sys_image_guid = conf->system_guid;
+	if (conf->vendor)
+		attr->vendor_id = conf->vendor;
+	if (conf->device)
+		attr->vendor_part_id = conf->device;
+}
 
 static void fill_attr(struct soft_hca *hca)
 {
@@ -31,6 +45,7 @@ static void fill_attr(struct soft_hca *hca)
 		.vendor_id = (uint32_t)(hca->guid >> 40),
 		.vendor_part_id = 1,
 		.num_ports = conf->ports,
+		.node_type = IB_NODE_CA,
 		.num_comp_vectors = conf->vectors,
 		.caps = IB_CA_CAP_UC | IB_CA_CAP_UD | IB_CA_CAP_BAD_QKEY_CNTR | IB_CA_CAP_CQ_ARM_N |
 			IB_CA_CAP_CQ_RESIZE | IB_CA_CAP_CQ_MODERATION | IB_CA_CAP_BAD_PKEY_CNTR |
@@ -63,9 +78,14 @@ static void fill_attr(struct soft_hca *hca)
 		.local_ca_ack_delay = 15,
 	};
 	if (conf->placed)
-		memcpy(attr->node_desc, conf->description, sizeof(attr->node_desc));
+		fill_placed_attr(attr, conf);
 	else
 		snprintf(attr->node_desc, sizeof(attr->node_desc), "soft HCA %s", conf->name);
+	if (!hca->sw)
+		return;
+	attr->node_type = IB_NODE_SWITCH;
+	attr->caps &=
+		~(uint32_t)(IB_CA_CAP_UC | IB_CA_CAP_UD | IB_CA_CAP_RNR_NAK | IB_CA_CAP_MCAST);
 }
 
 /* Returns what soft_port.lids is at the start. */
@@ -74,6 +94,25 @@ static uint32_t first_lids(const struct hca_config *conf, uint32_t i)
 	if (conf->placed)
 		return conf->place[i].lid | (uint32_t)conf->place[i].lmc << 16;
 	return (uint16_t)(conf->lid + (i << conf->lmc)) | conf->lmc << 16;
+}
+
+/* What a subnet manager finds in PortInfo of a port with agents. */
+#define AGENTS_CAPS                                                                          \
+	(IB_PORT_CAP_NOTICE | IB_PORT_CAP_TRAP | IB_PORT_CAP_SL_MAP | IB_PORT_CAP_LED_INFO | \
+	 IB_PORT_CAP_SYS_IMAGE_GUID | IB_PORT_CAP_EXT_SPEEDS | IB_PORT_CAP_CLIENT_REREG)
+
+static void fill_hca_port(const struct soft_hca *hca, struct soft_port *port, uint32_t i)
+{
+	const struct hca_config *conf = &hca->conf;
+
+	port->guid = conf->placed ? conf->place[i].guid : hca->guid + i + 1;
+	if (conf->placed) {
+		port->width = conf->place[i].width;
+		port->speed = conf->place[i].speed;
+	}
+	if (!hca->ports.managed) /* else the subnet manager assigns LIDs */
+		port->lids = first_lids(conf, i);
+	port_init(port, conf->gids, !conf->placed || conf->place[i].cabled);
 }
 
 static al_status fill_port(struct soft_hca *hca, uint32_t i)
@@ -85,26 +124,41 @@ static al_status fill_port(struct soft_hca *hca, uint32_t i)
 	port->ports = &hca->ports;
 	port->cable = port; /* a port without a cable has a loopback plug */
 	port->link = link_of_ports;
-	port->num = (uint8_t)(i + 1);
-	port->special = &hca->special[(size_t)i * SPECIAL_QPS];
-	port->guid = conf->placed ? conf->place[i].guid : hca->guid + i + 1;
-	if (!hca->ports.managed) /* else the subnet manager assigns LIDs */
-		port->lids = first_lids(conf, i);
-	port->prefix = 0xfe80000000000000ull;
+	port->number = (uint8_t)(hca->ports.first + i);
 	for (n = 0; n < SOFT_MAX_PKEYS; n++)
 		port->pkeys[n] = conf->pkeys[n];
-	port_init(port, conf->gids, !conf->placed || conf->place[i].cabled);
-	return port->link->attach ? port->link->attach(port, &hca->engine) : AL_SUCCESS;
+	if (port_is_external(port)) {
+		switch_fill_port(hca, port);
+		return AL_SUCCESS;
+	}
+	port->special = &hca->special[(size_t)i * SPECIAL_QPS];
+	port->prefix = SOFT_PREFIX;
+	if (hca->ports.agents != SOFT_AGENTS_NONE)
+		port->cap_mask = AGENTS_CAPS;
+	if (hca->sw)
+		switch_fill_port(hca, port);
+	else
+		fill_hca_port(hca, port, i);
+	return port->link->attach ? port->link->attach(port, hca->engine) : AL_SUCCESS;
+}
+
+/* Reads or writes an attribute of an HCA: firmware_attr. */
+static uint16_t node_attr(struct ports *ports, uint8_t num, uint16_t attr_id, uint32_t attr_mod,
+			  bool set, uint8_t *data)
+{
+	return port_attr(&ports->port[num - ports->first], attr_id, attr_mod, set, data);
 }
 
 al_status hca_create(struct soft_hca *hca, uint32_t random)
 {
 	const struct hca_config *conf = &hca->conf;
 	const uint32_t numbers = 1u << TABLE_BITS;
+	/* a switch has a port 0, and special queue pairs there only */
+	const uint32_t num_ports = conf->ports + (hca->sw ? 1 : 0);
+	const uint32_t special_ports = hca->sw ? 1 : conf->ports;
 	al_status status;
 	uint32_t i;
 
-	engine_init(&hca->engine, conf->name);
 	hca->remove = module_remove_hca;
 	status = fault_create(hca);
 	if (!status)
@@ -120,23 +174,30 @@ al_status hca_create(struct soft_hca *hca, uint32_t random)
 	if (status)
 		return status;
 	hca->ports = (struct ports){
-		.port = al_alloc_aligned(64, (size_t)conf->ports * sizeof(*hca->ports.port)),
-		.num = conf->ports,
+		.port = al_alloc_aligned(64, (size_t)num_ports * sizeof(*hca->ports.port)),
+		.num = num_ports,
+		.first = hca->sw ? 0 : 1,
+		.state_change = hca->sw ? &hca->sw->registers.state_change : NULL,
 		.gids = conf->gids,
 		.mtu = conf->mtu,
 		.hca = hca->index,
 		.managed = conf->managed,
+		.agents = conf->agents,
 		.name = conf->name,
 		.actors = &hca->qps,
 		.mcast.limits = { conf->max_mcast_grp, conf->max_mcast_qp_attach,
 				  conf->max_total_mcast_qp_attach },
 	};
-	hca->special = al_alloc_aligned(64, (size_t)conf->ports * SPECIAL_QPS * sizeof(*hca->special));
+	hca->special =
+		al_alloc_aligned(64, (size_t)special_ports * SPECIAL_QPS * sizeof(*hca->special));
 	if (!hca->ports.port || !hca->special)
 		return AL_INSUFFICIENT_MEMORY;
 	fill_attr(hca);
-	for (i = 0; i < conf->ports && !status; i++)
+	for (i = 0; i < num_ports && !status; i++)
 		status = fill_port(hca, i);
+	if (conf->agents == SOFT_AGENTS_HARDWARE && !status)
+		status = firmware_create(&hca->ports, &hca->attr, hca->engine,
+					 hca->sw ? switch_node_attr : node_attr);
 	for (i = 0; i < conf->num_faults && !status; i++)
 		status = fault_add(hca, &conf->faults[i].fault);
 	if (*conf->capture && !status)
@@ -150,8 +211,9 @@ void hca_destroy(struct soft_hca *hca)
 
 	if (hca->ports.port)
 		vendor_stop_capture(hca, 0);
-	if (!hca->engine.name) /* hca_create() was not called for this HCA */
+	if (!hca->engine) /* hca_create() was not called for this HCA */
 		return;
+	firmware_destroy(&hca->ports);
 	for (i = 0; hca->ports.port && i < hca->ports.num; i++)
 		if (hca->ports.port[i].link_state)
 			hca->ports.port[i].link->detach(&hca->ports.port[i]);
@@ -164,7 +226,6 @@ void hca_destroy(struct soft_hca *hca)
 	al_free(hca->special);
 	hca->special = NULL;
 	rings_destroy(hca);
-	engine_end(&hca->engine);
 }
 
 const struct ci_interface soft_interface = {

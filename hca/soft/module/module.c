@@ -28,7 +28,11 @@
 static struct {
 	struct ci_host *host;
 	struct soft_config conf;
-	struct soft_hca *hcas; /* conf.hcas of them */
+	struct soft_hca
+		*hcas; /* num of them: conf.hcas HCAs, then the switches of a managed fabric */
+	uint32_t num;
+	struct engine *engines; /* of the HCAs; the fabric has an engine of its own, for switches */
+	uint32_t num_engines;
 	struct topology
 		topology; /* of the file that conf.topology names, until the fabric takes it over */
 	struct routes routes;              /* likewise */
@@ -138,6 +142,12 @@ static al_status read_topology(const char *path, uint32_t *hcas)
 	*hcas = 0;
 	for (n = module.topology.nodes; n < module.topology.nodes + module.topology.num_nodes;
 	     n++) {
+		if (n->type == IB_NODE_SWITCH && n->num_ports == 255 && module.conf.managed) {
+			ib_log(IB_LOG_ERROR, "soft",
+			       "topology: %s: switch 0x%016llx has 255 ports; a switch of a managed subnet has at most 254",
+			       path, (unsigned long long)n->guid);
+			return AL_BAD_CONFIG;
+		}
 		if (n->type != IB_NODE_CA)
 			continue;
 		++*hcas;
@@ -152,7 +162,7 @@ static al_status read_topology(const char *path, uint32_t *hcas)
 		ib_log(IB_LOG_ERROR, "soft", "topology: %s has no HCA", path);
 		return AL_BAD_CONFIG;
 	}
-	return routes_make(&module.routes, &module.topology);
+	return module.conf.managed ? AL_SUCCESS : routes_make(&module.routes, &module.topology);
 }
 
 /* Returns the node of the HCA at an index. */
@@ -165,23 +175,35 @@ static const struct topology_node *node_of(uint32_t hca)
 	return n;
 }
 
+void module_place(struct hca_config *conf, const struct topology_node *n)
+{
+	conf->placed = true;
+	conf->guid = n->guid;
+	conf->system_guid = n->system_guid ? n->system_guid : n->guid; /* a system of its own */
+	conf->vendor = n->vendor;
+	conf->device = n->device;
+	conf->ports = n->num_ports;
+	snprintf(conf->description, sizeof(conf->description), "%s", n->description);
+}
+
 static void place_hca(uint32_t index, struct hca_config *hca)
 {
 	const struct topology_node *n = node_of(index);
 	const struct topology_port *port;
 	uint32_t i, at;
 
-	hca->placed = true;
-	hca->guid = n->guid;
-	hca->ports = n->num_ports;
-	snprintf(hca->description, sizeof(hca->description), "%s", n->description);
+	module_place(hca, n);
 	for (i = 0; i < hca->ports; i++) {
 		at = topology_port_index(n, i + 1);
 		port = &module.topology.ports[at];
 		hca->place[i].guid = port->guid;
 		hca->place[i].index = at;
-		hca->place[i].lid = module.routes.lid[at];
-		hca->place[i].lmc = module.routes.lmc[at];
+		if (!module.conf.managed) {
+			hca->place[i].lid = module.routes.lid[at];
+			hca->place[i].lmc = module.routes.lmc[at];
+		}
+		hca->place[i].width = port->width;
+		hca->place[i].speed = port->speed;
 		hca->place[i].cabled = port->peer != TOPOLOGY_NONE;
 	}
 }
@@ -192,18 +214,22 @@ static al_status make_fabric(void)
 		return AL_SUCCESS;
 	module.other_link = link_of_ports;
 	link_of_ports = &link_fabric;
-	return fabric_create(&module.fabric, &module.topology, &module.routes);
+	return fabric_create(&module.fabric, &module.topology,
+			     module.conf.managed ? NULL : &module.routes);
 }
 
-/* Plugs the cables of the topology into the HCAs' ports. */
+/* Plugs the cables of the topology into the ports of HCAs and switches. */
 static void join_fabric(void)
 {
-	const struct soft_hca *hca;
+	struct soft_hca *hca;
 	uint32_t i;
 
-	for (hca = module.hcas; hca < module.hcas + module.conf.hcas; hca++)
-		for (i = 0; i < hca->conf.ports; i++)
-			fabric_join(module.fabric, hca->conf.place[i].index, &hca->ports.port[i]);
+	for (hca = module.hcas; hca < module.hcas + module.num; hca++)
+		for (i = 0; i < hca->ports.num; i++)
+			fabric_join(module.fabric,
+				    hca->sw ? switch_port_index(hca->sw, (uint8_t)i)
+					    : hca->conf.place[i].index,
+				    &hca->ports.port[i]);
 }
 
 /* ------------------------------------------------------------------- removal */
@@ -219,7 +245,7 @@ static void plug_all(struct soft_hca *hca, bool in)
 {
 	uint32_t i;
 
-	for (i = 0; i < hca->conf.ports; i++)
+	for (i = 0; i < hca->ports.num; i++)
 		port_plug(&hca->ports.port[i], in);
 }
 
@@ -276,16 +302,46 @@ const char *module_misplaced(const struct fault_rule_text *rule)
 	return fault_misplaced(&module.conf, rule);
 }
 
+/* Makes the engines that the HCAs share. With manual progress each HCA has an engine of its own, so
+ * that the HCAs take turns. */
+static al_status make_engines(void)
+{
+	uint32_t i;
+
+	module.num_engines = module.conf.hcas;
+	if (!module.conf.manual && module.num_engines > MAX_ENGINES)
+		module.num_engines = MAX_ENGINES;
+	module.engines = al_alloc_aligned(64, module.num_engines * sizeof(*module.engines));
+	if (!module.engines)
+		return AL_INSUFFICIENT_MEMORY;
+	for (i = 0; i < module.num_engines; i++) {
+		engine_init(&module.engines[i], module.conf.hca[i].name);
+		manual_add(&module.engines[i]);
+	}
+	return AL_SUCCESS;
+}
+
+static void destroy_engines(void)
+{
+	uint32_t i;
+
+	for (i = 0; module.engines && i < module.num_engines; i++)
+		engine_end(&module.engines[i]);
+	al_free(module.engines);
+	module.engines = NULL;
+}
+
 static void destroy_hcas(void)
 {
 	uint32_t i;
 
 	if (module.fabric)
 		fabric_stop(module.fabric);
-	for (i = 0; module.hcas && i < module.conf.hcas; i++)
+	for (i = 0; module.hcas && i < module.num; i++)
 		hca_destroy(&module.hcas[i]);
 	al_free(module.hcas);
 	module.hcas = NULL;
+	destroy_engines();
 	fabric_destroy(module.fabric);
 	module.fabric = NULL;
 	if (module.other_link)
@@ -305,6 +361,7 @@ static al_status init(struct ci_host *host, const struct ci_params *params)
 	al_status status;
 	uint32_t own, id, i;
 
+	config_free(&module.conf); /* in a forked child: what the parent has read */
 	memset(&module, 0, sizeof(module));
 	module.slot_fd = -1;
 	module.host = host;
@@ -316,25 +373,33 @@ static al_status init(struct ci_host *host, const struct ci_params *params)
 		status = make_fabric();
 	}
 	if (!status) {
-		module.hcas = al_alloc_aligned(64, module.conf.hcas * sizeof(*module.hcas));
-		status = module.hcas ? AL_SUCCESS : AL_INSUFFICIENT_MEMORY;
+		module.num = module.conf.hcas;
+		if (module.fabric && module.conf.managed)
+			module.num += module.fabric->num_switches;
+		module.hcas = al_alloc_aligned(64, module.num * sizeof(*module.hcas));
+		status = module.hcas ? make_engines() : AL_INSUFFICIENT_MEMORY;
 	}
 	if (status) {
 		destroy_hcas();
 		return status;
 	}
 	id = module.conf.manual ? 0 : identity();
-	for (i = 0; i < module.conf.hcas && !status; i++) {
+	for (i = 0; i < module.num && !status; i++) {
 		struct soft_hca *hca = &module.hcas[i];
 
-		hca->conf = module.conf.hca[i];
+		if (i < module.conf.hcas) {
+			hca->conf = module.conf.hca[i];
+			hca->engine = &module.engines[i % module.num_engines];
+		} else {
+			switch_configure(hca, &module.fabric->switches[i - module.conf.hcas],
+					 &module.conf.hca[0], module.conf.agents);
+		}
 		hca->index = i;
 		/* with manual progress, runs with the same seed must be equal */
 		own = module.conf.manual ? hash(FNV_START, &hca->conf.seed, 4) & 0xffffff : id;
 		hca->guid =
 			hca->conf.guid ? hca->conf.guid : OUI << 40 | (uint64_t)own << 16 | i << 8;
 		status = hca_create(hca, hash(own, &i, sizeof(i)));
-		manual_add(&hca->engine);
 	}
 	if (status)
 		destroy_hcas();
@@ -352,9 +417,10 @@ static al_status scan(void)
 	al_status status;
 	uint32_t i;
 
-	for (i = 0; i < module.conf.hcas; i++) {
-		status = ib_register_ci(module.host, &soft_interface, &module.hcas[i],
-					&module.hcas[i].handle);
+	for (i = 0; i < module.num; i++) {
+		status = ib_register_ci(
+			module.host, module.hcas[i].sw ? &soft_switch_interface : &soft_interface,
+			&module.hcas[i], &module.hcas[i].handle);
 		if (status)
 			return status; /* cleanup() withdraws the HCAs that are registered */
 		fmutex_lock(&module.lock);
@@ -382,7 +448,7 @@ static void cleanup(void)
 	struct remover *remover;
 	uint32_t i;
 
-	for (i = 0; i < module.conf.hcas; i++)
+	for (i = 0; i < module.num; i++)
 		withdraw(&module.hcas[i]);
 	/* no thread adds removers any more, since every HCA has been withdrawn */
 	while (module.removers) {

@@ -9,10 +9,19 @@
 #include <iba/ib_hca.h>
 #include <iba/ib_soft.h>
 
+#include "hca/soft/base/config.h"
+
+struct fabric_switch;
 struct fault_rule_text;
+struct hca_config;
+struct ports;
 struct soft_hca;
+struct soft_port;
+struct topology_node;
 
 /* module.c */
+/* Sets what a topology says of a node as a whole. */
+void module_place(struct hca_config *conf, const struct topology_node *n);
 /* Executes SOFT_STEP over all HCAs. */
 al_status module_step(const uint64_t *choice, struct soft_step *step);
 /* Calls fault_misplaced() with the module's configuration. */
@@ -28,6 +37,25 @@ al_status module_remove_hca(struct soft_hca *hca, uint32_t flags);
 al_status hca_create(struct soft_hca *hca, uint32_t random);
 void hca_destroy(struct soft_hca *hca);
 extern const struct ci_interface soft_interface;
+
+/* switch.c */
+/*
+ * Sets the settings of a switch, which hca_create() then makes. common: settings of an HCA, of
+ * which the switch has those that hold for all. agents: of the switch.
+ */
+void switch_configure(struct soft_hca *hca, struct fabric_switch *sw,
+		      const struct hca_config *common, enum soft_agents agents);
+/* Returns the index of a switch's port in the topology. */
+uint32_t switch_port_index(const struct fabric_switch *sw, uint8_t number);
+/* Sets number, GUID and first state of a port of a switch. */
+void switch_fill_port(struct soft_hca *hca, struct soft_port *port);
+/* Reads or writes an attribute of a switch: firmware_attr. */
+uint16_t switch_node_attr(struct ports *ports, uint8_t num, uint16_t attr_id, uint32_t attr_mod,
+			  bool set, uint8_t *data);
+/* Executes SOFT_REBOOT: all ports go down, all registers become those of a new switch, and the
+ * ports come up. */
+void switch_reboot(struct soft_hca *hca);
+extern const struct ci_interface soft_switch_interface;
 
 /* vendor.c */
 al_status soft_vendor_call(struct ci_ca *ca, struct ci_vendor_call *call, struct ci_udata *udata);

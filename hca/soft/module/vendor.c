@@ -60,6 +60,15 @@ static al_status call_remove(struct soft_hca *hca, struct ci_vendor_call *call)
 					      : module_remove_hca(hca, flags);
 }
 
+static al_status call_reboot(struct soft_hca *hca, struct ci_vendor_call *call)
+{
+	(void)call;
+	if (!hca->sw)
+		return AL_UNSUPPORTED;
+	switch_reboot(hca);
+	return AL_SUCCESS;
+}
+
 static al_status call_fault_count(struct soft_hca *hca, struct ci_vendor_call *call)
 {
 	uint64_t met = fault_count(hca);
@@ -199,15 +208,17 @@ static const struct {
 	al_status (*call)(struct soft_hca *hca, struct ci_vendor_call *call);
 	uint32_t in_len, out_len;
 	bool in_optional;
+	bool of_switch; /* a switch takes the call, too */
 } calls[] = {
 	[SOFT_FAULT_ADD] = { call_fault_add, sizeof(struct soft_fault), 0, false },
 	[SOFT_FAULT_CLEAR] = { call_fault_clear, 0, 0, false },
-	[SOFT_PORT_DOWN] = { call_port_down, sizeof(uint32_t), 0, false },
-	[SOFT_PORT_UP] = { call_port_up, sizeof(uint32_t), 0, false },
-	[SOFT_REMOVE] = { call_remove, sizeof(uint32_t), 0, false },
+	[SOFT_PORT_DOWN] = { call_port_down, sizeof(uint32_t), 0, false, true },
+	[SOFT_PORT_UP] = { call_port_up, sizeof(uint32_t), 0, false, true },
+	[SOFT_REMOVE] = { call_remove, sizeof(uint32_t), 0, false, true },
+	[SOFT_REBOOT] = { call_reboot, 0, 0, false, true },
 	[SOFT_FAULT_COUNT] = { call_fault_count, 0, sizeof(uint64_t), false },
-	[SOFT_STEP] = { call_step, sizeof(uint64_t), sizeof(struct soft_step), true },
-	[SOFT_CLOCK] = { call_clock, 0, sizeof(uint64_t), false },
+	[SOFT_STEP] = { call_step, sizeof(uint64_t), sizeof(struct soft_step), true, true },
+	[SOFT_CLOCK] = { call_clock, 0, sizeof(uint64_t), false, true },
 	[SOFT_CAPTURE_START] = { call_capture_start, sizeof(struct soft_capture), 0, false },
 	[SOFT_CAPTURE_STOP] = { call_capture_stop, sizeof(uint32_t), 0, false },
 	[SOFT_INJECT] = { call_inject, sizeof(struct soft_inject), sizeof(struct soft_injected),
@@ -221,7 +232,8 @@ al_status soft_vendor_call(struct ci_ca *ca, struct ci_vendor_call *call, struct
 	al_status status;
 
 	(void)udata;
-	if (call->code >= sizeof(calls) / sizeof(*calls) || !calls[call->code].call)
+	if (call->code >= sizeof(calls) / sizeof(*calls) || !calls[call->code].call ||
+	    (ca_hca(ca)->sw && !calls[call->code].of_switch))
 		return AL_UNSUPPORTED;
 	if (call->in_len != calls[call->code].in_len &&
 	    !(calls[call->code].in_optional && !call->in_len))

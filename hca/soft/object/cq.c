@@ -74,7 +74,7 @@ al_status soft_create_cq(struct ci_cq *ci, struct ci_cq_init *init, struct ci_ud
 	init->cqe = ring_cqe(init->cqe);
 	ci->comp_vector = init->comp_vector;
 	ci->notify = init->notify;
-	cq_init(cq, &hca->engine, init->cqe,
+	cq_init(cq, hca->engine, init->cqe,
 		atomic_fetch_add_explicit(&hca->cqs_made, 1, memory_order_relaxed));
 	if (rings_asked(udata))
 		return ring_cq_create(cq, udata);

@@ -5,7 +5,7 @@
 al_status soft_open_ca(struct ci_ca *ca)
 {
 	struct soft_hca *hca = ca_hca(ca);
-	al_status status = engine_start(&hca->engine);
+	al_status status = engine_start(hca->engine);
 
 	if (!status)
 		port_tell(&hca->ports, ca);
@@ -17,7 +17,7 @@ void soft_close_ca(struct ci_ca *ca)
 	struct soft_hca *hca = ca_hca(ca);
 
 	port_tell(&hca->ports, NULL);
-	engine_stop(&hca->engine);
+	engine_stop(hca->engine);
 }
 
 al_status soft_query_ca(struct ci_ca *ca, struct ib_ca_attr *attr)

@@ -20,11 +20,15 @@
 #include "hca/soft/transport/ah.h"
 #include "hca/soft/transport/qp.h"
 
+struct fabric_switch;
 struct faults;
 struct rings;
 
+/* An HCA, or a switch of a managed topology. */
 struct soft_hca {
-	struct engine engine;
+	struct engine
+		*engine; /* runs the queue pairs; NULL: hca_create() was not called for this HCA */
+	struct fabric_switch *sw; /* the switch; NULL: an HCA */
 	struct table qps;
 	struct actor *special; /* actors of the special queue pairs, SPECIAL_QPS for each port */
 	struct memory memory;
@@ -67,7 +71,7 @@ static inline struct soft_hca *port_hca(const struct soft_port *port)
 
 static inline struct soft_port *hca_port(const struct soft_hca *hca, uint8_t num)
 {
-	return &hca->ports.port[num - 1];
+	return &hca->ports.port[num - hca->ports.first];
 }
 
 /* Sets the address in packets' headers from an address vector. */

@@ -11,6 +11,24 @@
 #include "hca/soft/shared/lock.h"
 #include "hca/soft/transport/qp.h"
 
+/* Prepares the queue pair for its first group. Under qp->control. */
+static al_status prepare(struct soft_qp *qp)
+{
+	struct mcast_qp *mcast;
+
+	if (qp->conn.mcast)
+		return AL_SUCCESS;
+	mcast = al_alloc(sizeof(*mcast));
+	if (!mcast)
+		return AL_INSUFFICIENT_MEMORY;
+	mcast->actor = qp->actor;
+	mcast->qpn = qp->ci.qp_num;
+	mcast->blocks_own = qp->blocks_own;
+	atomic_init(&mcast->port, qp_port_num(qp));
+	qp->conn.mcast = mcast;
+	return AL_SUCCESS;
+}
+
 al_status soft_attach_mcast(struct ci_qp *ci, const ib_gid *mgid, uint16_t mlid)
 {
 	struct soft_qp *qp = soft_qp(ci);
@@ -19,7 +37,11 @@ al_status soft_attach_mcast(struct ci_qp *ci, const ib_gid *mgid, uint16_t mlid)
 
 	if (alloc_fails(&hca->alloc))
 		return AL_INSUFFICIENT_MEMORY;
-	status = mcast_attach(&hca->ports.mcast, &qp->mcast, mgid, mlid);
+	fmutex_lock(&qp->control);
+	status = prepare(qp);
+	if (!status)
+		status = mcast_attach(&hca->ports.mcast, qp->conn.mcast, mgid, mlid);
+	fmutex_unlock(&qp->control);
 	IB_TRACE("soft", "attach_mcast: qp=%#x mlid=%#x: status %d", ci->qp_num, mlid, status);
 	return status;
 }
@@ -46,8 +68,12 @@ static void drop_copies(struct soft_qp *qp, const ib_gid *mgid, uint16_t mlid)
 al_status soft_detach_mcast(struct ci_qp *ci, const ib_gid *mgid, uint16_t mlid)
 {
 	struct soft_qp *qp = soft_qp(ci);
-	al_status status = mcast_detach(&qp_hca(qp)->ports.mcast, &qp->mcast, mgid, mlid);
+	al_status status = AL_NOT_FOUND;
 
+	fmutex_lock(&qp->control);
+	if (qp->conn.mcast)
+		status = mcast_detach(&qp_hca(qp)->ports.mcast, qp->conn.mcast, mgid, mlid);
+	fmutex_unlock(&qp->control);
 	IB_TRACE("soft", "detach_mcast: qp=%#x mlid=%#x: status %d", ci->qp_num, mlid, status);
 	if (!status)
 		drop_copies(qp, mgid, mlid);

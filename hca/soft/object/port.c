@@ -31,7 +31,7 @@ al_status soft_query_port(struct ci_ca *ca, uint8_t num, struct ib_port_attr *at
 		.active_speed = speed_of(&info),
 		.cap_mask = ib_be32_get(info.cap_mask),
 		.max_msg_size = SOFT_MAX_MSG,
-		.gid_tbl_len = SOFT_MAX_GIDS,
+		.gid_tbl_len = port_is_external(port) ? 0 : SOFT_MAX_GIDS,
 		.pkey_tbl_len = SOFT_MAX_PKEYS,
 		.bad_pkey_cntr = (uint32_t)atomic_load_explicit(&port->count[CNT_BAD_PKEY],
 								memory_order_relaxed),
@@ -44,6 +44,9 @@ al_status soft_query_port(struct ci_ca *ca, uint8_t num, struct ib_port_attr *at
 		.subnet_timeout = (uint8_t)ib_port_info_subnet_timeout(&info),
 		.max_vl_num = 1,
 		.init_type_reply = (uint8_t)ib_port_info_init_type_reply(&info),
+		.ci_caps = port->ports->agents == SOFT_AGENTS_AL && !port_is_external(port)
+				   ? CI_PORT_SMA_IN_AL | CI_PORT_PMA_IN_AL
+				   : 0,
 	};
 	counters_read(port, &attr->counters);
 	return AL_SUCCESS;

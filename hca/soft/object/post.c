@@ -40,6 +40,8 @@ static al_status add_send(struct soft_qp *qp, const struct ib_send_wr *wr, uint3
 	ib_flat_pack_send(&wqe->wr, wr, length, is_ud(qp) ? IB_QPT_UD : qp->ci.qp_type, &path);
 	if (UNLIKELY(qp->ci.qp_type == IB_QPT_GSI))
 		wqe->wr.ex = wr->wr.ud.pkey_index; /* requests of QP1 have no immediate data */
+	if (UNLIKELY(qp->ci.qp_type == IB_QPT_SMI))
+		wqe->wr.ex = wr->wr.ud.port_num; /* nor have requests of QP0 */
 	ib_flat_pack_tail(&wqe->wr, wqe->sge, wr);
 	qp_accept_send(qp, wqe);
 	return AL_SUCCESS;

@@ -142,7 +142,8 @@ static al_status check_modify(const struct soft_qp *qp, const struct ib_qp_attr 
 static void join_port(struct soft_qp *qp, struct soft_port *port)
 {
 	qp->conn.source.port = port;
-	atomic_store_explicit(&qp->mcast.port, port->num, memory_order_relaxed);
+	if (qp->conn.mcast)
+		atomic_store_explicit(&qp->conn.mcast->port, port->number, memory_order_relaxed);
 	counters_join(port, &qp->counted, &qp->conn.source.traffic);
 }
 
@@ -153,7 +154,8 @@ static void leave_port(struct soft_qp *qp)
 
 	if (!src->port)
 		return;
-	atomic_store_explicit(&qp->mcast.port, 0, memory_order_relaxed);
+	if (qp->conn.mcast)
+		atomic_store_explicit(&qp->conn.mcast->port, 0, memory_order_relaxed);
 	link_hooks->forget(src);
 	counters_retire(src->port, &qp->counted);
 	src->port = NULL;
@@ -174,7 +176,7 @@ static void apply_path(struct soft_qp *qp, const struct ib_qp_attr *attr, uint32
 		qp->conn.static_rate = attr->ah_attr.static_rate;
 		qp->conn.av_port = attr->ah_attr.port_num;
 		address_set(&qp->conn.to, &attr->ah_attr);
-		qp->conn.source.global = attr->ah_attr.is_global;
+		qp->conn.attr.global = attr->ah_attr.is_global;
 	}
 	if (mask & (IB_QP_PORT | IB_QP_AV))
 		qp_find_path(qp);
@@ -331,7 +333,7 @@ al_status soft_modify_qp(struct ci_qp *ci, const struct ib_qp_attr *attr, uint32
 	port = qp->conn.source.port;
 	path = qp->conn.source.path;
 	to = mask & IB_QP_STATE ? attr->qp_state : qp_state(qp);
-	if (qp->special_port && qp_state(qp) == IB_QPS_RESET && to == IB_QPS_INIT) {
+	if (is_special(qp) && qp_state(qp) == IB_QPS_RESET && to == IB_QPS_INIT) {
 		values.port_num =
 			qp->special_port; /* the port that a special queue pair was made for */
 		mask |= IB_QP_PORT;
@@ -400,7 +402,7 @@ al_status soft_query_qp(struct ci_qp *ci, struct ib_qp_attr *attr)
 		.max_rd_atomic = qp->conn.attr.max_rd_atomic,
 		.max_dest_rd_atomic = qp->conn.max_dest_rd_atomic,
 		.min_rnr_timer = qp->conn.attr.min_rnr_timer,
-		.port_num = qp->special_port ? qp->special_port : qp_port_num(qp),
+		.port_num = is_special(qp) ? qp->special_port : qp_port_num(qp),
 		.timeout = qp->conn.attr.timeout,
 		.retry_cnt = qp->conn.attr.retry_cnt,
 		.rnr_retry = qp->conn.attr.rnr_retry,
@@ -459,15 +461,11 @@ static al_status create(struct ci_qp *ci, struct ci_qp_init *init, struct actor 
 	qp->conn.source.service = qp->service->wire;
 	qp->actor = actor;
 	qp->actor->self = qp;
-	qp->actor->engine = &hca->engine;
+	qp->actor->engine = hca->engine;
 	qp->actor->ops = &qp_actor_ops;
 	qp->conn.own = (struct mem_view){ .memory = &hca->memory, .pd = ci->pd };
 	qp->conn.lent = (struct mem_view){ &hca->memory, ci->pd, IB_ACCESS_REMOTE_READ };
-	qp->mcast = (struct mcast_qp){
-		.actor = actor,
-		.qpn = ci->qp_num,
-		.blocks_own = init->attr->block_mcast_loopback,
-	};
+	qp->blocks_own = init->attr->block_mcast_loopback;
 	qp->atomics = hca->conf.atomics;
 	qp->conn.timer.run_out = signal_time_out;
 	resp_reset(qp);
@@ -533,7 +531,8 @@ void soft_destroy_qp(struct ci_qp *ci)
 	struct soft_hca *hca = qp_hca(qp);
 	struct runner r;
 
-	mcast_detach_all(&hca->ports.mcast, &qp->mcast);
+	if (qp->conn.mcast)
+		mcast_detach_all(&hca->ports.mcast, qp->conn.mcast);
 	if (UNLIKELY(qp->shared))
 		ring_qp_detach(qp);
 	reset(qp);
@@ -548,8 +547,9 @@ void soft_destroy_qp(struct ci_qp *ci)
 	runner_run(&r);
 	al_free(qp->conn.resp.resources);
 	al_free(qp->conn.node_mem);
+	al_free(qp->conn.mcast);
 	ring_qp_destroy(qp);
-	if (qp->special_port)
+	if (is_special(qp))
 		atomic_store(&hca_port(hca, qp->special_port)->special_used[ci->qp_num], false);
 	else
 		table_give(&hca->qps, ci->qp_num);

@@ -34,6 +34,7 @@ struct address {
 struct route {
 	uint16_t slid, dlid;
 	uint8_t sl;
+	uint8_t out_port; /* port 0 of a switch sends: external port to leave by; 0: by the table */
 	bool global;         /* the packet has a GRH, with the fields below */
 	uint8_t hop_limit;
 	uint32_t class_flow;

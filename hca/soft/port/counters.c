@@ -72,4 +72,9 @@ void counters_read(struct soft_port *port, struct ib_port_counters *to)
 	to->retransmits = read_rare(port, CNT_RETRANSMITS);
 	to->rnr_naks = read_rare(port, CNT_RNR_NAKS);
 	to->seq_naks = read_rare(port, CNT_SEQ_NAKS);
+	to->link_downed = read_rare(port, CNT_LINK_DOWNED);
+	to->vl15_dropped = read_rare(port, CNT_VL15_DROPPED);
+	to->rcv_switch_relay_errors = read_rare(port, CNT_RELAY_ERRORS);
+	to->rcv_constraint_errors = read_rare(port, CNT_RCV_CONSTRAINT);
+	to->xmit_constraint_errors = read_rare(port, CNT_XMIT_CONSTRAINT);
 }

@@ -12,7 +12,9 @@
 #include "hca/soft/shared/base.h"
 
 #define DATA_LANES 1  /* PortInfo.VLCap: one data lane */
+#define ALL_WIDTHS (IB_WIDTH_1X | IB_WIDTH_4X)
 #define ALL_SPEEDS 7  /* SDR, DDR and QDR */
+#define EXT_SHIFT  4  /* an ib_speed from FDR on, shifted: the code in LinkSpeedExtActive */
 #define TIMEOUT    18 /* 4.096 us * 2^18: about one second */
 
 static ib_mtu mtu_code(uint32_t bytes)
@@ -24,31 +26,43 @@ static ib_mtu mtu_code(uint32_t bytes)
 	return (ib_mtu)code;
 }
 
+/* Sets width and speed of the link, and as supported all that are not above those. */
+static void set_rate(struct ib_port_info *info, uint8_t width, uint8_t speed)
+{
+	const uint32_t ext = speed >= IB_SPEED_FDR ? speed >> EXT_SHIFT : 0;
+	const uint32_t ext_supported = ext ? (ext << 1) - 1 : 0;
+
+	info->link_width_supported = width | ALL_WIDTHS;
+	info->link_width_enabled = info->link_width_supported;
+	info->link_width_active = width;
+	ib_port_info_set_link_speed_supported(info, ALL_SPEEDS);
+	ib_port_info_set_link_speed_enabled(info, ALL_SPEEDS);
+	ib_port_info_set_link_speed_active(info, speed >= IB_SPEED_QDR ? IB_SPEED_QDR : speed);
+	ib_port_info_set_link_speed_ext_supported(info, ext_supported);
+	ib_port_info_set_link_speed_ext_enabled(info, ext_supported);
+	ib_port_info_set_link_speed_ext_active(info, ext);
+}
+
 void port_info_init(struct soft_port *port, uint32_t mtu)
 {
 	struct ib_port_info *info = &port->regs.info;
 	unsigned int sl;
 
-	info->local_port_num = port->num;
-	info->link_width_supported = IB_WIDTH_1X | IB_WIDTH_4X;
-	info->link_width_enabled = IB_WIDTH_1X | IB_WIDTH_4X;
-	info->link_width_active = IB_WIDTH_4X;
-	ib_port_info_set_link_speed_supported(info, ALL_SPEEDS);
-	ib_port_info_set_link_speed_enabled(info, ALL_SPEEDS);
-	ib_port_info_set_link_speed_active(info, IB_SPEED_QDR);
-	ib_port_info_set_link_speed_ext_supported(info, 1 | 2); /* FDR, EDR */
-	ib_port_info_set_link_speed_ext_enabled(info, 1 | 2);
-	ib_port_info_set_link_speed_ext_active(info, 2);
+	info->local_port_num = port->number;
+	set_rate(info, port->width ? port->width : IB_WIDTH_4X,
+		 port->speed ? port->speed : IB_SPEED_EDR);
 	ib_port_info_set_link_down_default(info, IB_PHYS_POLLING);
 	ib_port_info_set_mtu_cap(info, mtu_code(mtu));
 	ib_port_info_set_neighbor_mtu(info, mtu_code(mtu));
 	ib_port_info_set_vl_cap(info, DATA_LANES);
 	ib_port_info_set_operational_vls(info, DATA_LANES);
-	ib_port_info_set_subnet_timeout(info, TIMEOUT);
-	ib_port_info_set_resp_time_value(info, TIMEOUT);
 	info->vl_arb_high_cap = 8;
 	info->vl_arb_low_cap = 8;
-	info->guid_cap = SOFT_MAX_GIDS;
+	if (!port_is_external(port)) { /* what a port with a LID has */
+		ib_port_info_set_subnet_timeout(info, TIMEOUT);
+		ib_port_info_set_resp_time_value(info, TIMEOUT);
+		info->guid_cap = SOFT_MAX_GIDS;
+	}
 	for (sl = 0; sl < 16; sl++)
 		ib_sl_to_vl_set(&port->regs.sl_to_vl, sl, 0);
 }
@@ -116,22 +130,58 @@ static bool write_registers(struct ib_port_info *to, const struct ib_port_info *
 	return moved;
 }
 
-/* What a Set changes is told before the step of the port's state that the same Set asks for. */
-static uint16_t write_port_info(struct soft_port *port, const struct ib_port_info *from)
+/* Agents of the port's own tell the Access Layer of changes themselves. */
+static enum port_tell teller(const struct soft_port *port)
 {
-	bool moved;
+	return port->ports->own ? PORT_QUIET : PORT_TELLS;
+}
 
-	port_set_prefix(port, ib_be64_get(from->gid_prefix));
-	port_set_lids(port, ib_be16_get(from->lid), (uint8_t)ib_port_info_lmc(from));
-	port_lock();
-	moved = write_registers(&port->regs.info, from);
-	port_unlock();
-	atomic_store(&port->count[CNT_BAD_PKEY], ib_be16_get(from->pkey_violations));
-	atomic_store(&port->count[CNT_BAD_QKEY], ib_be16_get(from->qkey_violations));
+/* Lets the port's own agents, if any, tell the Access Layer of the Set that they execute. */
+static void carried_out(struct soft_port *port)
+{
+	if (port->ports->own)
+		port->ports->own->carried_out(port);
+}
+
+/* Tells of a Set(PortInfo). moved: the subnet manager's address has changed. */
+static void tell_of_set(struct soft_port *port, const struct ib_port_info *from, bool moved)
+{
+	carried_out(port);
+	if (teller(port) == PORT_QUIET)
+		return;
 	if (moved)
 		port_raise(port, IB_EVENT_SM_CHANGE);
 	if (ib_port_info_client_reregister(from))
 		port_raise(port, IB_EVENT_CLIENT_REREGISTER);
+}
+
+/* Makes what the registers say of P_Key enforcement hold for the packets from now on. Under
+ * ports_lock. (After a reboot the first Set, without which no data pass, clears it.) */
+static void set_enforcement(struct soft_port *port)
+{
+	const struct ib_port_info *info = &port->regs.info;
+
+	atomic_store_explicit(&port->enforce,
+			      (ib_port_info_enforce_inbound(info) ? ENFORCE_IN : 0) |
+				      (ib_port_info_enforce_outbound(info) ? ENFORCE_OUT : 0),
+			      memory_order_relaxed);
+}
+
+/* What a Set changes is told before the step of the port's state that the same Set asks for. */
+static uint16_t write_port_info(struct soft_port *port, const struct ib_port_info *from)
+{
+	const enum port_tell tell = teller(port);
+	bool moved;
+
+	port_set_prefix(port, ib_be64_get(from->gid_prefix), tell);
+	port_set_lids(port, ib_be16_get(from->lid), (uint8_t)ib_port_info_lmc(from), tell);
+	port_lock();
+	moved = write_registers(&port->regs.info, from);
+	set_enforcement(port);
+	port_unlock();
+	atomic_store(&port->count[CNT_BAD_PKEY], ib_be16_get(from->pkey_violations));
+	atomic_store(&port->count[CNT_BAD_QKEY], ib_be16_get(from->qkey_violations));
+	tell_of_set(port, from, moved);
 	return port_set_state(port, (ib_phys_state)ib_port_info_phys_state(from),
 			      (ib_port_state)ib_port_info_port_state(from))
 		       ? IB_MAD_STATUS_OK
@@ -167,7 +217,9 @@ static uint16_t pkey_attr(struct soft_port *port, uint32_t attr_mod, bool set, u
 	for (i = 0; i < SOFT_MAX_PKEYS; i++)
 		pkeys[i] = ib_be16_get(table.pkey[i]);
 	if (set)
-		port_set_pkeys(port, 0, SOFT_MAX_PKEYS, pkeys);
+		port_set_pkeys(port, 0, SOFT_MAX_PKEYS, pkeys, teller(port));
+	if (set)
+		carried_out(port);
 	for (i = 0; i < SOFT_MAX_PKEYS; i++)
 		table.pkey[i] = ib_be16_of(port_pkey(port, i));
 	memcpy(data, &table, sizeof(table));
@@ -186,7 +238,9 @@ static uint16_t guid_attr(struct soft_port *port, uint32_t attr_mod, bool set, u
 		return IB_MAD_STATUS_BAD_FIELD;
 	memcpy(&table, data, sizeof(table));
 	for (i = 1; set && i < SOFT_MAX_GIDS; i++) /* entry 0, the port GUID, is read only */
-		port_set_guid(port, i, ib_be64_get(table.guid[i]));
+		port_set_guid(port, i, ib_be64_get(table.guid[i]), teller(port));
+	if (set)
+		carried_out(port);
 	for (i = 0; i < SOFT_MAX_GIDS; i++) {
 		gid = port_gid(port, i);
 		memcpy(&table.guid[i], gid.raw + 8, sizeof(table.guid[i]));

@@ -2,6 +2,7 @@
 /* Ports: addresses, tables, and the states of both ends of a cable. Counters are in counters.c. */
 #include "hca/soft/port/port.h"
 
+#include <iba/ib_notice.h>
 #include <string.h>
 
 #include "hca/soft/packet/packet.h"
@@ -18,7 +19,7 @@ static struct fmutex ports_lock;
 static void port_event(struct soft_port *port, ib_event_type type)
 {
 	struct ci_ca *ca = port->ports->ca;
-	struct ci_event event = { .type = type, .port_num = port->num };
+	struct ci_event event = { .type = type, .port_num = port->number };
 
 	if (!ca)
 		return;
@@ -45,11 +46,105 @@ void port_raise(struct soft_port *port, ib_event_type type)
 	fmutex_unlock(&ports_lock);
 }
 
+void port_seen(struct soft_port *port, const void *mad, uint32_t length)
+{
+	fmutex_lock(&ports_lock);
+	if (port->ports->ca)
+		ib_mad_seen(port->ports->ca->ctx, port->number, mad, length);
+	fmutex_unlock(&ports_lock);
+}
+
+/* ---------------------------------------------------------------- violations */
+
+/* Raises a trap of a port with the port's subnet management agent, if any. Under ports_lock. */
+static void raise_notice(struct soft_port *port, const struct ib_notice *notice)
+{
+	const struct ports *ports = port->ports;
+
+	if (ports->own)
+		ports->own->raise(port, notice);
+	else if (ports->agents == SOFT_AGENTS_AL && ports->ca)
+		ib_port_trap(ports->ca->ctx, port->number, notice);
+}
+
+/* True: the subnet manager wants no traps about multicast datagrams (IBTA 14.2.5.6). */
+static bool is_suppressed(const struct soft_port *port, const struct packet *pkt)
+{
+	return pkt->route.dlid >= IB_LID_MULTICAST_FIRST &&
+	       pkt->route.dlid <= IB_LID_MULTICAST_LAST &&
+	       ib_port_info_mcast_pkey_trap_suppress(&port->regs.info);
+}
+
+/* What a trap says of a packet with a bad key. */
+static struct ib_bad_key bad_key(const struct packet *pkt, uint32_t key, uint32_t dest_qpn)
+{
+	return (struct ib_bad_key){
+		.slid = pkt->route.slid,
+		.dlid = pkt->route.dlid,
+		.key = key,
+		.src_qp = pkt->src_qpn,
+		.dst_qp = dest_qpn,
+		.sl = pkt->route.sl,
+		.sgid = pkt->route.global ? &pkt->route.sgid : NULL,
+		.dgid = pkt->route.global ? &pkt->route.dgid : NULL,
+	};
+}
+
+void port_bad_key(struct soft_port *port, enum port_counter counter, const struct packet *pkt,
+		  uint32_t dest_qpn)
+{
+	const struct ib_bad_key bad =
+		bad_key(pkt, counter == CNT_BAD_PKEY ? pkt->pkey : pkt->qkey, dest_qpn);
+	struct ib_notice notice;
+
+	port_count(port, counter, counter == CNT_BAD_PKEY ? pkt->num : 1);
+	if (port->ports->agents == SOFT_AGENTS_NONE)
+		return;
+	ib_notice_bad_key(&notice, counter == CNT_BAD_PKEY ? IB_TRAP_BAD_PKEY : IB_TRAP_BAD_QKEY,
+			  &bad);
+	fmutex_lock(&ports_lock);
+	if (!is_suppressed(port, pkt))
+		raise_notice(port, &notice);
+	fmutex_unlock(&ports_lock);
+}
+
+static bool has_matching_pkey(const struct soft_port *port, uint16_t pkey)
+{
+	uint32_t i = 0;
+
+	while (i < SOFT_MAX_PKEYS && !pkey_matches(port_pkey(port, i), pkey))
+		i++;
+	return i < SOFT_MAX_PKEYS;
+}
+
+bool port_pkey_passes(struct soft_port *port, enum port_enforce direction, const struct packet *pkt)
+{
+	const struct ib_bad_key bad = bad_key(pkt, pkt->pkey, pkt->dest_qpn);
+	struct ib_notice notice;
+
+	if (has_matching_pkey(port, pkt->pkey))
+		return true;
+	port_count(port, direction == ENFORCE_IN ? CNT_RCV_CONSTRAINT : CNT_XMIT_CONSTRAINT, 1);
+	ib_notice_switch_bad_pkey(&notice, port_lid(port_of_hca(port, 0)), port->number, &bad);
+	fmutex_lock(&ports_lock);
+	if (!is_suppressed(port, pkt))
+		raise_notice(port_of_hca(port, 0), &notice);
+	fmutex_unlock(&ports_lock);
+	return false;
+}
+
 /* ---------------------------------------------------------------- addresses */
 
 _Atomic uint32_t port_moves;
 
-void port_set_lids(struct soft_port *port, uint16_t lid, uint8_t lmc)
+/* Raises the event of a change of the port's tables. Under ports_lock. */
+static void changed(struct soft_port *port, ib_event_type type, enum port_tell tell)
+{
+	if (tell == PORT_TELLS)
+		port_event(port, type);
+}
+
+void port_set_lids(struct soft_port *port, uint16_t lid, uint8_t lmc, enum port_tell tell)
 {
 	const uint32_t lids = lid | (uint32_t)lmc << 16;
 
@@ -60,22 +155,23 @@ void port_set_lids(struct soft_port *port, uint16_t lid, uint8_t lmc)
 		/* release: pairs with the acquire in qp_follow_path(), which then sees the new LIDs
 		 */
 		atomic_fetch_add_explicit(&port_moves, 1, memory_order_release);
-		port_event(port, IB_EVENT_LID_CHANGE);
+		changed(port, IB_EVENT_LID_CHANGE, tell);
 	}
 	fmutex_unlock(&ports_lock);
 }
 
-void port_set_pkeys(struct soft_port *port, uint32_t first, uint32_t num, const uint16_t *pkeys)
+void port_set_pkeys(struct soft_port *port, uint32_t first, uint32_t num, const uint16_t *pkeys,
+		    enum port_tell tell)
 {
-	bool changed = false;
+	bool any = false;
 	uint32_t i;
 
 	fmutex_lock(&ports_lock);
 	for (i = 0; i < num; i++)
 		if (atomic_exchange(&port->pkeys[first + i], pkeys[i]) != pkeys[i])
-			changed = true;
-	if (changed)
-		port_event(port, IB_EVENT_PKEY_CHANGE);
+			any = true;
+	if (any)
+		changed(port, IB_EVENT_PKEY_CHANGE, tell);
 	fmutex_unlock(&ports_lock);
 }
 
@@ -117,11 +213,11 @@ static void change_gids(struct soft_port *port)
 	atomic_fetch_add_explicit(&port->gid_changes, 1, memory_order_relaxed);
 }
 
-static void gids_changed(struct soft_port *port)
+static void gids_changed(struct soft_port *port, enum port_tell tell)
 {
 	/* release: pairs with the acquire in port_gid() */
 	atomic_fetch_add_explicit(&port->gid_changes, 1, memory_order_release);
-	port_event(port, IB_EVENT_GID_CHANGE);
+	changed(port, IB_EVENT_GID_CHANGE, tell);
 }
 
 /* Returns the lower half of an entry. */
@@ -132,7 +228,7 @@ static uint64_t gid_guid(const struct soft_port *port, uint32_t index)
 	return load_be64(gid.raw + 8);
 }
 
-void port_set_prefix(struct soft_port *port, uint64_t prefix)
+void port_set_prefix(struct soft_port *port, uint64_t prefix, enum port_tell tell)
 {
 	uint32_t i;
 
@@ -141,18 +237,18 @@ void port_set_prefix(struct soft_port *port, uint64_t prefix)
 		change_gids(port);
 		for (i = 0; i < SOFT_MAX_GIDS; i++)
 			store_gid(port, i, prefix, bytes_of(atomic_load(&port->gids[i][1])));
-		gids_changed(port);
+		gids_changed(port, tell);
 	}
 	fmutex_unlock(&ports_lock);
 }
 
-void port_set_guid(struct soft_port *port, uint32_t index, uint64_t guid)
+void port_set_guid(struct soft_port *port, uint32_t index, uint64_t guid, enum port_tell tell)
 {
 	fmutex_lock(&ports_lock);
 	if (gid_guid(port, index) != guid) {
 		change_gids(port);
 		store_gid(port, index, atomic_load(&port->prefix), guid);
-		gids_changed(port);
+		gids_changed(port, tell);
 	}
 	fmutex_unlock(&ports_lock);
 }
@@ -187,7 +283,8 @@ void port_init(struct soft_port *port, uint32_t gids, bool plugged)
 	if (!plugged)
 		atomic_store(&port->state, IB_PORT_DOWN);
 	else
-		atomic_store(&port->state, port->ports->managed ? IB_PORT_INIT : IB_PORT_ACTIVE);
+		atomic_store(&port->state,
+			     port->ports->managed && port->number ? IB_PORT_INIT : IB_PORT_ACTIVE);
 	port_info_init(port, port->ports->mtu);
 	for (i = 0; i < gids; i++)
 		store_gid(port, i, atomic_load(&port->prefix), port->guid + ((uint64_t)i << 4));
@@ -223,11 +320,34 @@ static void set_state(struct soft_port *port, ib_port_state state)
 	if (from == state)
 		return;
 	atomic_store(&port->state, state);
-	if (state == IB_PORT_DOWN)
+	if (state == IB_PORT_DOWN) {
+		port_count(port, CNT_LINK_DOWNED, 1);
 		port_event(port, IB_EVENT_PORT_DOWN);
-	else
+	} else
 		for (step = from + 1u; step <= (unsigned int)state; step++)
 			port_event(port, state_event[step]);
+}
+
+/* Sets PortStateChange of a switch, and raises trap 128 of port 0 (IBTA 14.2.5.4, 14.2.5.1). */
+static void tell_of_link(const struct soft_port *port)
+{
+	const struct ports *ports = port->ports;
+	struct ib_notice notice;
+
+	if (!ports->state_change)
+		return;
+	atomic_store(ports->state_change, true);
+	ib_notice_link_state(&notice, port_lid(&ports->port[0]));
+	raise_notice(&ports->port[0], &notice);
+}
+
+/* Changes the state as the link asks, and not a Set. */
+static void link_sets_state(struct soft_port *port, ib_port_state state)
+{
+	if (port_state(port) == state)
+		return;
+	set_state(port, state);
+	tell_of_link(port);
 }
 
 /* True: nothing at this end keeps the link down. */
@@ -241,7 +361,7 @@ static bool is_ready(const struct soft_port *port)
 static void come_up(struct soft_port *port)
 {
 	if (port_state(port) == IB_PORT_DOWN)
-		set_state(port, port->ports->managed ? IB_PORT_INIT : IB_PORT_ACTIVE);
+		link_sets_state(port, port->ports->managed ? IB_PORT_INIT : IB_PORT_ACTIVE);
 }
 
 /* Sets the states of both ends of a cable: up if both ends are ready, else Down. */
@@ -249,13 +369,15 @@ static void update(struct soft_port *port)
 {
 	struct soft_port *far = port->cable;
 
+	if (!port->number)
+		return;
 	if (is_ready(port) && is_ready(far)) {
 		come_up(port);
 		come_up(far);
 		return;
 	}
-	set_state(port, IB_PORT_DOWN);
-	set_state(far, IB_PORT_DOWN);
+	link_sets_state(port, IB_PORT_DOWN);
+	link_sets_state(far, IB_PORT_DOWN);
 }
 
 ib_phys_state port_phys_state(const struct soft_port *port)
@@ -285,6 +407,8 @@ bool port_set_state(struct soft_port *port, ib_phys_state phys, ib_port_state st
 {
 	bool legal;
 
+	if (!port->number)
+		return true;
 	fmutex_lock(&ports_lock);
 	legal = phys <= IB_PHYS_DISABLED && leads_to(port_state(port), state);
 	if (legal && phys != IB_PHYS_NOP)
@@ -292,7 +416,7 @@ bool port_set_state(struct soft_port *port, ib_phys_state phys, ib_port_state st
 	if (legal && (phys != IB_PHYS_NOP || state == IB_PORT_DOWN)) {
 		/* the link goes down, and trains again */
 		set_state(port, IB_PORT_DOWN);
-		set_state(port->cable, IB_PORT_DOWN);
+		link_sets_state(port->cable, IB_PORT_DOWN);
 		update(port);
 	} else if (legal && state != IB_PORT_NOP) {
 		set_state(port, state);
@@ -329,6 +453,7 @@ void port_route(const struct soft_port *port, const struct address *to, struct r
 {
 	const struct port_lids own = port_lids(port);
 
+	route->out_port = 0;
 	route->slid = (uint16_t)(own.base | (to->src_path_bits & ((1u << own.lmc) - 1)));
 	route->dlid = to->dlid;
 	if (UNLIKELY(to->dlid == IB_LID_PERMISSIVE)) /* directed route: the far port may not know

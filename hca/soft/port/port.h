@@ -15,8 +15,12 @@
 struct actor;
 struct address;
 struct ci_ca;
+struct firmware;
+struct ib_notice;
 struct link_ops;
+struct packet;
 struct route;
+struct runner;
 struct table;
 
 /*
@@ -40,7 +44,21 @@ enum port_counter {
 	   several get copies */
 	CNT_MULTICAST_RCV,
 	CNT_MULTICAST_RCV_BYTES,
+	CNT_LINK_DOWNED,
+	CNT_VL15_DROPPED, /* of the packets dropped: on virtual lane 15, for want of a buffer */
+	CNT_RELAY_ERRORS, /* at a switch: packets that came in and could not be forwarded */
+	/* at a switch: packets that were dropped for their P_Key as they came in, or before they
+	   were sent */
+	CNT_RCV_CONSTRAINT,
+	CNT_XMIT_CONSTRAINT,
 	PORT_COUNTERS
+};
+
+/* Directions in which a port of a switch checks P_Keys (PortInfo.PartitionEnforcementInbound,
+ * -Outbound). */
+enum port_enforce {
+	ENFORCE_IN = 1 << 0,
+	ENFORCE_OUT = 1 << 1,
 };
 
 /* The traffic of one queue pair. Each counter has one writer, the queue pair's owner; a port sums the counters up. */
@@ -54,15 +72,40 @@ struct traffic_link {
 	struct traffic *traffic;
 };
 
-/* The ports of one HCA, and the settings common to them. */
+/*
+ * Management agents of the ports' own (firmware/), as the layers below them call them. The agents
+ * stand between the ports and the special queue pairs.
+ */
+struct port_agents {
+	/* Takes a packet that has come in at a port for a special queue pair, by a copy. False: the
+	 * packet is not for the agents. */
+	bool (*take)(struct runner *r, struct soft_port *port, struct packet *pkt);
+	/* Takes a packet that QP0 of a port sends, by a copy. False: the packet leaves as it is. */
+	bool (*send)(struct runner *r, struct soft_port *port, struct packet *pkt);
+	/* Raises a trap of a port. Any context, ports_lock included. */
+	void (*raise)(struct soft_port *port, const struct ib_notice *notice);
+	/* A request that the agents execute has set registers of a port, which the agents tell the
+	 * Access Layer by ib_mad_seen() before the request's step of the port state. */
+	void (*carried_out)(struct soft_port *port);
+};
+
+/* The ports of one HCA or switch, and the settings common to them. */
 struct ports {
-	struct soft_port *port; /* port number n is port[n - 1] */
+	struct soft_port *port; /* port number n is port[n - first] */
 	uint32_t num;           /* ports at `port` */
+	uint8_t first;          /* number of the first port: 1, of a switch 0 */
+	/* set when the state machine of a link changes a port's state (SwitchInfo.PortStateChange);
+	 * NULL: an HCA */
+	_Atomic bool *state_change;
 	uint32_t gids;          /* entries of each port's GID table that are filled at the start */
 	uint32_t mtu;           /* bytes */
 	uint32_t hca;           /* the HCA's index, for the names of captured ports */
 	bool managed; /* a subnet manager makes ports Active; else each port is Active when its link
 			 is up */
+	/* AL: CI_PORT_SMA_IN_AL and CI_PORT_PMA_IN_AL; HARDWARE: own is set */
+	enum soft_agents agents;
+	const struct port_agents *own; /* the ports' own agents; NULL: none */
+	struct firmware *firmware;     /* state of the ports' own agents */
 	const char *name;       /* the HCA's name, for messages */
 	struct table *actors;   /* the HCA's actors by queue pair number, for packets that come in */
 	/* the opened HCA that port events are raised for; NULL: not open. Guarded by ports_lock (port.c) */
@@ -70,6 +113,7 @@ struct ports {
 	struct mcast mcast; /* multicast groups of the HCA */
 };
 
+#define SOFT_PREFIX 0xfe80000000000000ull /* the subnet prefix at the start */
 #define SPECIAL_QPS 2 /* queue pair numbers 0 and 1, which each port has of its own (IBTA 3.9.3) \
 		       */
 
@@ -80,8 +124,11 @@ struct soft_port {
 	void *link_state;            /* the link's own state of the port */
 	struct actor *special;       /* actors of the special queue pairs, by number: QP0 and QP1 */
 	_Atomic bool special_used[SPECIAL_QPS]; /* the special queue pair exists */
-	uint8_t num;                            /* port number, from 1 */
+	/* port number, from 1; 0: the switch itself, which has no link and is Active always */
+	uint8_t number;
 	uint64_t guid;
+	/* ib_width and ib_speed of the link; 0: the default, 4X and EDR. Constant */
+	uint8_t width, speed;
 	/*
 	 * Addresses, which a subnet manager changes while packets pass: port_set_lids() and its
 	 * neighbours write them under ports_lock (port.c). A reader sees the old or the new value
@@ -101,6 +148,7 @@ struct soft_port {
 	uint8_t phys_asked; /* Polling, Sleep or Disabled, as a subnet manager has set; guarded by
 			       ports_lock */
 	struct port_info regs; /* registers of subnet management; guarded by ports_lock */
+	_Atomic uint8_t enforce; /* of an external port: enum port_enforce, as regs.info has them */
 	_Atomic uint32_t cap_mask;
 	_Atomic uint64_t count[PORT_COUNTERS];
 	/* capture of the port's packets; NULL: none. Guarded by the lock of captures (capture.c) */
@@ -110,6 +158,12 @@ struct soft_port {
 	struct traffic_link *traffic; /* traffic of the queue pairs that are at this port */
 	uint64_t tx_bytes, tx_packets, rx_bytes, rx_packets; /* traffic of queue pairs that have left the port */
 };
+
+/* True: an external port of a switch, which has no addresses and no queue pairs. */
+static inline bool port_is_external(const struct soft_port *port)
+{
+	return port->number && !port->ports->first;
+}
 
 static inline void port_count(struct soft_port *port, enum port_counter counter, uint64_t n)
 {
@@ -156,7 +210,7 @@ static inline bool port_takes(const struct soft_port *port, bool vl15)
 /* Returns the port with a number, of the HCA that has `port`. */
 static inline struct soft_port *port_of_hca(struct soft_port *port, uint8_t num)
 {
-	return port - port->num + num;
+	return port - port->number + num;
 }
 
 /* The base LID and the LMC of a port, as they are at one time. */
@@ -192,6 +246,18 @@ static inline uint16_t port_pkey(const struct soft_port *port, uint32_t index)
 	return atomic_load_explicit(&port->pkeys[index], memory_order_relaxed);
 }
 
+/* Returns the index of the first P_Key in the port's table that matches a packet's. -1: none
+ * matches. */
+static inline int port_find_pkey(const struct soft_port *port, uint16_t pkey)
+{
+	int i;
+
+	for (i = 0; i < SOFT_MAX_PKEYS; i++)
+		if (pkey_matches(port_pkey(port, (uint32_t)i), pkey))
+			return i;
+	return -1;
+}
+
 /* Adds to a counter that has one writer, which is the caller. */
 static inline void counter_add(_Atomic uint64_t *counter, uint64_t n)
 {
@@ -206,17 +272,37 @@ void port_start(void);
  * and is Active or (managed) Init; else the port is Down. Nobody else uses the port yet.
  */
 void port_init(struct soft_port *port, uint32_t gids, bool plugged);
+/* Does the module raise the event of a change? */
+enum port_tell {
+	PORT_TELLS, /* yes, if the value has changed */
+	PORT_QUIET, /* no: the port's own agents tell the Access Layer by ib_mad_seen() */
+};
 /*
- * Changes what a subnet manager assigns. Each function raises the event of the change, if the value
- * has changed. Any thread may call. guid of port_set_guid(): lower half of the GID at an index from
- * 1 on, big-endian value; 0: empty.
+ * Changes what a subnet manager assigns. Any thread may call. guid of port_set_guid(): lower half
+ * of the GID at an index from 1 on, big-endian value; 0: empty.
  */
-void port_set_lids(struct soft_port *port, uint16_t lid, uint8_t lmc);
-void port_set_prefix(struct soft_port *port, uint64_t prefix);
-void port_set_guid(struct soft_port *port, uint32_t index, uint64_t guid);
-void port_set_pkeys(struct soft_port *port, uint32_t first, uint32_t num, const uint16_t *pkeys);
+void port_set_lids(struct soft_port *port, uint16_t lid, uint8_t lmc, enum port_tell tell);
+void port_set_prefix(struct soft_port *port, uint64_t prefix, enum port_tell tell);
+void port_set_guid(struct soft_port *port, uint32_t index, uint64_t guid, enum port_tell tell);
+void port_set_pkeys(struct soft_port *port, uint32_t first, uint32_t num, const uint16_t *pkeys,
+		    enum port_tell tell);
 /* Raises an event of the port, or of the port's HCA. */
 void port_raise(struct soft_port *port, ib_event_type type);
+/*
+ * Counts a packet with a bad P_Key or Q_Key (CNT_BAD_PKEY, CNT_BAD_QKEY), and raises trap 257 or
+ * 258 if the port has a subnet management agent. dest_qpn: queue pair that refused the packet.
+ */
+void port_bad_key(struct soft_port *port, enum port_counter counter, const struct packet *pkt,
+		  uint32_t dest_qpn);
+/* Tells the Access Layer of a request that a port's own agents have carried out (ib_mad_seen()). */
+void port_seen(struct soft_port *port, const void *mad, uint32_t length);
+/*
+ * Compares the P_Key of a data packet with the table of an external port of a switch, for a
+ * direction in which the port enforces partitions (IBTA 10.9.6). False: the packet is not to pass.
+ * Then the packet is counted, and trap 259 is raised at port 0.
+ */
+bool port_pkey_passes(struct soft_port *port, enum port_enforce direction,
+		      const struct packet *pkt);
 /* Names the opened HCA that port events are raised for; NULL: none. */
 void port_tell(struct ports *ports, struct ci_ca *ca);
 /* Puts the cable in or pulls it out, at this end. */

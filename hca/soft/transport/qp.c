@@ -27,6 +27,8 @@ _Static_assert(offsetof(struct connection, source) % 64 == 0 &&
 		       offsetof(struct source, port) == 64 &&
 		       offsetof(struct connection, to) - offsetof(struct connection, source) == 128,
 	       "a source with the attributes of its packets is two cache lines: traffic, and path");
+_Static_assert(sizeof(struct soft_qp) <= 704,
+	       "an idle queue pair, with the Access Layer's part, takes less than 4 KiB");
 _Static_assert(sizeof(struct actor) == 64, "an actor is one cache line");
 _Static_assert(sizeof(struct mr_slot) == 64, "what a key names is one cache line");
 
@@ -42,14 +44,16 @@ void qp_find_path(struct soft_qp *qp)
 {
 	struct source *src = &qp->conn.source;
 	struct route route;
+	uint32_t moves;
 
 	if (!src->port)
 		return;
 	/* acquire: pairs with the release in port_set_lids(); a change after this line is found by
 	 * the next pass */
-	src->path_moves = atomic_load_explicit(&port_moves, memory_order_acquire);
+	moves = atomic_load_explicit(&port_moves, memory_order_acquire);
 	port_route(src->port, &qp->conn.to, &route);
 	src->port->link->resolve(src->port, &route, &src->path);
+	src->path.moves = moves;
 }
 
 void qp_event(struct soft_qp *qp, ib_event_type type)

@@ -111,6 +111,7 @@ struct connection_attr {
 	uint32_t qp_access_flags, qkey;
 	uint8_t timeout, retry_cnt, rnr_retry, min_rnr_timer, max_rd_atomic;
 	bool drained;           /* not an attribute: in SQD, and every started element has completed */
+	bool global;            /* packets have a GRH */
 };
 
 /*
@@ -129,6 +130,8 @@ struct connection {
 
 	struct source source;
 	struct connection_attr attr;
+	struct mcast_qp *mcast; /* the queue pair in multicast groups; NULL until the first attach.
+				   Guarded by soft_qp.control */
 
 	/* members that only control operations and slow paths read */
 	struct address to;         /* the peer's address, from the address vector */
@@ -143,7 +146,8 @@ struct soft_qp {
 	/* members that a post reads */
 	_Atomic uint32_t state;   /* ib_qp_state, which only qp_set_state() writes, under both locks */
 	bool atomics;             /* the HCA offers atomics */
-	uint8_t special_port;     /* QP0, QP1: number of their port; else 0 */
+	uint8_t special_port;     /* QP0, QP1: number of their port, of a switch 0; else 0 */
+	bool blocks_own;          /* the queue pair gets no copy of its own multicast datagrams */
 	struct send_queue sq;
 	struct recv_queue rq;
 	struct actor *actor;
@@ -155,7 +159,6 @@ struct soft_qp {
 
 	struct traffic_link counted; /* membership in the traffic counters of conn.source.port */
 	struct cq_link send_link, recv_link;
-	struct mcast_qp mcast; /* membership in multicast groups */
 };
 
 static inline struct soft_qp *soft_qp(struct ci_qp *qp)
@@ -205,7 +208,7 @@ void qp_find_path(struct soft_qp *qp);
 static inline void qp_follow_path(struct soft_qp *qp)
 {
 	/* acquire: pairs with the release in port_set_lids() */
-	if (UNLIKELY(qp->conn.source.path_moves !=
+	if (UNLIKELY(qp->conn.source.path.moves !=
 		     atomic_load_explicit(&port_moves, memory_order_acquire)))
 		qp_find_path(qp);
 }
@@ -385,6 +388,12 @@ static inline bool is_ud(const struct soft_qp *qp)
 	return qp->service->wire == WIRE_UD;
 }
 
+/* QP0 and QP1 */
+static inline bool is_special(const struct soft_qp *qp)
+{
+	return qp->ci.qp_type == IB_QPT_SMI || qp->ci.qp_type == IB_QPT_GSI;
+}
+
 /* ---------------------------------------------------------------- nodes and packets (send.c) */
 
 /*
@@ -441,7 +450,7 @@ static inline uint64_t wire_bytes(const struct soft_qp *qp, uint8_t kind, uint8_
 				  uint32_t num, uint32_t length)
 {
 	const uint8_t *opcode = rc_opcode[kind]; /* UC packets have the headers of RC packets */
-	uint64_t each = LRH_BYTES + BTH_BYTES + CRC_BYTES + (qp->conn.source.global ? GRH_BYTES : 0);
+	uint64_t each = LRH_BYTES + BTH_BYTES + CRC_BYTES + (qp->conn.attr.global ? GRH_BYTES : 0);
 	uint32_t ext;
 
 	/* only a message's first and last packet have extended headers, only its last a pad */

@@ -21,7 +21,7 @@ bool resp_check_pkey(struct soft_qp *qp, const struct packet *pkt)
 {
 	if (pkey_matches(source_pkey(&qp->conn.source), pkt->pkey))
 		return true;
-	port_count(qp->conn.source.port, CNT_BAD_PKEY, pkt->num);
+	port_bad_key(qp->conn.source.port, CNT_BAD_PKEY, pkt, qp->ci.qp_num);
 	return false;
 }
 
@@ -29,7 +29,7 @@ bool resp_check_packet(struct soft_qp *qp, const struct packet *pkt)
 {
 	/* a packet from a wire does not name its source queue pair; any other packet must name the
 	 * peer */
-	return pkt->in_port == qp->conn.source.port->num &&
+	return pkt->in_port == qp->conn.source.port->number &&
 	       path_is_from(&qp->conn.source.path, pkt->route.slid) &&
 	       (pkt->flags & PKT_WIRE || pkt->src_qpn == qp->conn.source.dest_qpn) &&
 	       resp_check_pkey(qp, pkt);

@@ -124,8 +124,13 @@ void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flo
 		pkt->pkey = source_pkey(&qp->conn.source);
 		port_route(port, &qp->conn.to, &pkt->route);
 	}
-	qp->conn.source.flow[flow] = last;
 	r->trains--;
+	if (UNLIKELY(pkt->flags & PKT_VL15) && port->ports->own &&
+	    port->ports->own->send(r, port, pkt)) {
+		pkt_release(r, qp, pkt);
+		return;
+	}
+	qp->conn.source.flow[flow] = last;
 	if (UNLIKELY(port_faulty(port)))
 		verdict = link_hooks->leaves(r, &qp->conn.source, pkt, flow, first);
 	if (UNLIKELY(!port_sends(port, pkt->flags & PKT_VL15))) {
@@ -159,7 +164,7 @@ uint8_t qp_port_num(const struct soft_qp *qp)
 {
 	const struct soft_port *port = qp->conn.source.port;
 
-	return port ? port->num : 0;
+	return port ? port->number : 0;
 }
 
 /* Describes the packets that a recall for this queue pair takes back. */

@@ -32,6 +32,14 @@
 
 /* ----------------------------------------------------------------- requester */
 
+/* True: the queue pair is a special one of a switch. */
+static bool is_switch(const struct soft_qp *qp)
+{
+	const struct soft_port *port = qp->conn.source.port;
+
+	return port && !port->number;
+}
+
 al_status ud_find_path(const struct soft_qp *qp, const struct ib_send_wr *wr, struct ib_flat_path *path)
 {
 	struct soft_ah *ah = (struct soft_ah *)ci_wr_ah(&qp->ci, wr->wr.ud.ah);
@@ -43,6 +51,9 @@ al_status ud_find_path(const struct soft_qp *qp, const struct ib_send_wr *wr, st
 	fmutex_unlock(&ah->lock);
 	if (UNLIKELY(qp->ci.qp_type == IB_QPT_GSI && wr->wr.ud.pkey_index >= SOFT_MAX_PKEYS))
 		return AL_INVALID_PKEY_INDEX;
+	if (UNLIKELY(is_switch(qp) && qp->ci.qp_type == IB_QPT_SMI &&
+		     wr->wr.ud.port_num >= qp->conn.source.port->ports->num))
+		return AL_INVALID_PORT;
 	return wr_check_datagram(&qp->ci, qp_port_num(qp), ah->ci.pd, path->port_num,
 				 wr->wr.ud.remote_qpn);
 }
@@ -71,6 +82,8 @@ void ud_address_packet(const struct soft_qp *qp, const struct send_wqe *wqe, str
 		pkt->pkey = port_pkey(qp->conn.source.port, wqe->wr.ex);
 		return;
 	}
+	if (is_switch(qp))
+		pkt->route.out_port = (uint8_t)wqe->wr.ex;
 	pkt->flags |= PKT_VL15;
 	pkt->pkey = IB_PKEY_DEFAULT;
 	pkt->qkey = 0;
@@ -78,23 +91,11 @@ void ud_address_packet(const struct soft_qp *qp, const struct send_wqe *wqe, str
 
 /* ----------------------------------------------------------------- responder */
 
-/* Returns the index of the first P_Key in the port's table that matches the packet's. -1: none
- * matches. */
-static int find_pkey(const struct soft_port *port, const struct packet *pkt)
-{
-	int i;
-
-	for (i = 0; i < SOFT_MAX_PKEYS; i++)
-		if (pkey_matches(port_pkey(port, (uint32_t)i), pkt->pkey))
-			return i;
-	return -1;
-}
-
 static bool check_any_pkey(struct soft_port *port, const struct packet *pkt)
 {
-	if (find_pkey(port, pkt) >= 0)
+	if (port_find_pkey(port, pkt->pkey) >= 0)
 		return true;
-	port_count(port, CNT_BAD_PKEY, 1);
+	port_bad_key(port, CNT_BAD_PKEY, pkt, pkt->dest_qpn);
 	return false;
 }
 
@@ -125,7 +126,7 @@ static bool check_datagram(struct soft_qp *qp, const struct packet *pkt)
 		return false;
 	if (pkt->qkey == qp->conn.attr.qkey)
 		return true;
-	port_count(port, CNT_BAD_QKEY, 1);
+	port_bad_key(port, CNT_BAD_QKEY, pkt, qp->ci.qp_num);
 	return false;
 }
 
@@ -191,12 +192,13 @@ static void complete(struct runner *r, struct soft_qp *qp, const struct packet *
 		.sl = pkt->route.sl,
 		.dlid_path_bits = path_bits(port, pkt),
 		.pkey_index = qp->conn.source.pkey_index,
-		.port_num = port->num,
+		.port_num = pkt->in_port,
 	};
 	int index;
 
 	if (UNLIKELY(qp->ci.qp_type == IB_QPT_GSI)) {
-		index = find_pkey(port, pkt); /* -1: the table has changed since the check */
+		index = port_find_pkey(port,
+				       pkt->pkey); /* -1: the table has changed since the check */
 		wc.pkey_index = index < 0 ? 0 : (uint16_t)index;
 	}
 
@@ -214,6 +216,14 @@ static void drop(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	IB_TRACE("soft", "datagram dropped: qp=%#x", qp->ci.qp_num);
 	port_count(port_of_hca(qp->conn.source.port, pkt->in_port), CNT_RCV_DROPPED, 1);
 	pkt_release(r, qp, pkt);
+}
+
+/* Drops a datagram that there is no receive for. Consumes the packet. */
+static void drop_unwanted(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+{
+	if (pkt->flags & PKT_VL15)
+		port_count(qp->conn.source.port, CNT_VL15_DROPPED, 1);
+	drop(r, qp, pkt);
 }
 
 /* Ends a datagram whose copy into its receive has ended with `result`. Consumes the packet. */
@@ -236,13 +246,18 @@ void ud_end_copy(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum 
 	}
 }
 
+/* Queue pair numbers are unique in an HCA, but a queue pair takes datagrams from its own port only.
+ * To port 0 of a switch all ports lead. */
+static bool came_by_own_port(const struct soft_qp *qp, const struct packet *pkt)
+{
+	return pkt->in_port == qp->conn.source.port->number || is_switch(qp);
+}
+
 void ud_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	enum copy_result result;
 
-	/* queue pair numbers are unique in an HCA, but a queue pair takes datagrams from its own port only */
-	if (!is_send(pkt->kind) || pkt->in_port != qp->conn.source.port->num ||
-	    !check_datagram(qp, pkt)) {
+	if (!is_send(pkt->kind) || !came_by_own_port(qp, pkt) || !check_datagram(qp, pkt)) {
 		drop(r, qp, pkt);
 		return;
 	}
@@ -250,7 +265,7 @@ void ud_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	if (!packet_is_multicast(pkt))
 		pkt_count_received(qp, pkt);
 	if (!resp_take_recv(qp)) {
-		drop(r, qp, pkt);
+		drop_unwanted(r, qp, pkt);
 		return;
 	}
 	if (qp->conn.resp.recv->wr.length < IB_GRH_BYTES + pkt->length) {

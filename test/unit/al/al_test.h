@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What tests of the public API share: opening the library on the software HCA's defaults or on the module fake.so, a
- * connected pair of queue pairs, polling and waiting with a limit. Everything here asserts that it succeeds.
+ * Helpers for tests of the public API: openings on the software HCA's defaults or on the module fake.so, a connected
+ * pair of queue pairs, polls and waits with a limit. Each helper asserts that its calls succeed.
  */
 #ifndef IBAL_TEST_AL_TEST_H
 #define IBAL_TEST_AL_TEST_H
@@ -21,7 +21,7 @@
 #include "test/unit/al/role.h"
 #include "test/unit/scale.h"
 
-/* Compares statuses and says them by name. */
+/* Compares two statuses; the message of a failure names both. */
 #define ck_status(expr, want)                                                                          \
 	do {                                                                                           \
 		al_status ck_got = (expr), ck_want = (want);                                           \
@@ -50,7 +50,10 @@ static inline bool test_expired(const struct timespec *deadline)
 	return now.tv_sec > deadline->tv_sec || (now.tv_sec == deadline->tv_sec && now.tv_nsec > deadline->tv_nsec);
 }
 
-/* Not sem_clockwait(), which ThreadSanitizer does not know. First for the seconds that the library itself waits. */
+/*
+ * Waits for the semaphore: the usual limit, after `seconds` that the library itself may wait. sem_clockwait() is not
+ * used, because ThreadSanitizer does not know the function.
+ */
 static inline void test_wait_after(unsigned int seconds, sem_t *sem)
 {
 	struct timespec deadline;
@@ -67,7 +70,10 @@ static inline void test_wait(sem_t *sem)
 	test_wait_after(0, sem);
 }
 
-/* An agent's client hears a little later of what its HCAs do: an assertion that holds at once, or soon in that role. */
+/*
+ * Asserts that a condition holds at once; in a user role, that the condition holds soon: an agent's client learns of
+ * the HCAs' events later than the agent.
+ */
 #define ck_soon(condition)                                                                             \
 	do {                                                                                           \
 		struct timespec ck_deadline = test_deadline();                                         \
@@ -77,7 +83,7 @@ static inline void test_wait(sem_t *sem)
 		ck_assert_msg(ck_holds, "Assertion '%s' failed", #condition);                          \
 	} while (0)
 
-/* An al_destroyed_cb, and much else: context is a semaphore. */
+/* An al_destroyed_cb, also used as other callbacks: posts the semaphore in context. */
 static inline void test_post(void *context)
 {
 	sem_post(context);
@@ -114,7 +120,10 @@ static inline al_ca_h test_open_ca(al_h al, uint64_t guid)
 	return ca;
 }
 
-/* For what only the owner of the HCAs may do: an opening in the kernel role, whatever the role of the others is. */
+/*
+ * Opens the library in the kernel role, whatever the role of the test, for operations that only the owner of the HCAs
+ * may do.
+ */
 static inline al_h test_open_owner(void)
 {
 	const struct al_open_attr attr = { .agent = "off", .config = "" };
@@ -125,8 +134,8 @@ static inline al_h test_open_owner(void)
 }
 
 /*
- * Objects of the process of this kind, AL_OBJ_NONE for all; dying ones count, but not an agent's: those may outlive the
- * answer to the client, who has then nothing left of them.
+ * Counts the process's objects of a type; AL_OBJ_NONE: of all types. Dying objects count, but not an agent's: an
+ * agent may free an object after its answer to the client, which has no handle of the object left then.
  */
 static inline size_t test_count(al_h al, al_object_type type)
 {
@@ -142,8 +151,9 @@ static inline size_t test_count(al_h al, al_object_type type)
 }
 
 /*
- * There are that many objects in all. An agent's snapshot has objects of its own, and lacks those that do not cross
- * (openings, address handles, registrations, channels): there what counts is domains, regions, queues and queue pairs.
+ * Expects `all` objects. An agent's snapshot has the agent's own objects too, and lacks objects that do not cross
+ * (openings, address handles, registrations, channels): in a user role, expects `crossing` protection domains,
+ * regions, completion queues and queue pairs.
  */
 static inline void test_expect_count(al_h al, size_t all, size_t crossing)
 {
@@ -155,7 +165,10 @@ static inline void test_expect_count(al_h al, size_t all, size_t crossing)
 		ck_assert_uint_eq(test_count(al, AL_OBJ_NONE), all);
 }
 
-/* How often a module hears of something that happens num times to address handles, which do not cross to an agent. */
+/*
+ * Number of calls that the module gets for num operations on address handles. Address handles do not cross to an
+ * agent.
+ */
 static inline unsigned int test_ah_calls(unsigned int num)
 {
 	return test_in_user_role() ? 0 : num;
@@ -166,7 +179,7 @@ static inline unsigned int test_ah_calls(unsigned int num)
 #ifdef FAKE_DIR
 #include "test/modules/fake.h"
 
-/* fake.so in place of every other module; before test_open(). */
+/* Makes fake.so the only module; to be called before test_open(). */
 static inline struct fake *test_fake(void)
 {
 	struct fake *fake;

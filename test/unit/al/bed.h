@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What tests of the Access Layer's core share beyond al_test.h: an opening on fake.so with one of each object, the
- * hardware's side of events, threads that begin together, and a callback that stays inside until it is let go.
+ * Helpers for tests of the Access Layer's core, beside al_test.h: an opening on fake.so with one object of each kind,
+ * events of the hardware, threads that begin together, and a callback that blocks until the test releases the
+ * callback.
  *
- * Nothing here asserts in a callback or in another thread than the test's: those record, and the test looks afterwards.
+ * Nothing here asserts in a callback or in another thread than the test's thread: callbacks record, and the test
+ * checks the records.
  */
 #ifndef IBAL_TEST_BED_H
 #define IBAL_TEST_BED_H
@@ -36,7 +38,7 @@ static inline struct bed bed_make(void)
 	return bed;
 }
 
-/* Everything goes, and nothing is left. */
+/* Ends the bed, and expects that no object is left. */
 static inline void bed_end(struct bed *bed)
 {
 	ck_ok(al_close(bed->al, AL_DESTROY_SYNC, NULL));
@@ -100,7 +102,7 @@ static inline bool bed_dead(const struct bed *bed)
 	return status == AL_CA_REMOVED;
 }
 
-/* Removes the first HCA; when this returns its handles are dead. */
+/* Removes the first HCA. On return the HCA's handles are dead. */
 static inline void bed_withdraw(const struct bed *bed, uint32_t flags)
 {
 	bed->fake->withdraw(0, flags);
@@ -123,9 +125,10 @@ static inline void bed_object_event(void *ctx, ib_event_type type)
 }
 
 /*
- * In a user role an event comes first to the agent's threads, then by a socket to this process. A crossing is how a test
- * knows that what it has raised before is here and waits for its callback: events of an owner's own objects, who shares
- * the agent's threads with it, and then one of the client's, on a vector where no callback stays.
+ * Waits until every event that the test has raised so far has reached this process and waits for its callback. In a
+ * user role an event passes the agent's threads, and then a socket. A crossing raises events of an owner's own
+ * objects, which share the agent's threads, and after these an event of the client, on a vector where no callback
+ * blocks.
  */
 struct crossing {
 	al_h owner;
@@ -181,7 +184,7 @@ static inline void crossing_end(struct crossing *x)
 
 /* ------------------------------------------------------- callbacks and order */
 
-/* A callback that says when it has begun and stays until it is let go. */
+/* A callback that tells the test of its begin, and blocks until the test releases the callback. */
 struct gate {
 	sem_t in, out;
 	atomic_uint runs, returned;
@@ -212,11 +215,11 @@ static inline void gate_event(void *context, const struct al_event *event)
 	gate_pass(context);
 }
 
-/* Things that happen, in their order. */
+/* A journal of events, in order. */
 struct journal {
 	atomic_uint count, written;
 	char entry[256][160];
-	sem_t sem; /* posted for each */
+	sem_t sem; /* posted for each entry */
 };
 
 static inline void journal_init(struct journal *journal)
@@ -235,14 +238,14 @@ static inline void journal_add(struct journal *journal, const char *what)
 	sem_post(&journal->sem);
 }
 
-/* Waits until num more things have happened. */
+/* Waits until the journal has num more entries. */
 static inline void journal_wait(struct journal *journal, int num)
 {
 	while (num--)
 		test_wait(&journal->sem);
 }
 
-/* One thing that is to be written down when it happens: the context of note_cb(). */
+/* The context of note_cb(): a journal, and the entry that the callback adds. */
 struct note {
 	struct journal *journal;
 	const char *what;
@@ -264,8 +267,9 @@ static inline void journal_expect(struct journal *journal, unsigned int num, con
 }
 
 /*
- * What the HCA's destroy thread had been given before is done, and its async dispatcher has come round: whatever was
- * not waiting for something has happened by now. So "not yet" can be seen without a sleep.
+ * Waits until the HCA's destroy thread has done the work that was queued before, and the HCA's async dispatcher has
+ * run once: everything that need not wait has happened by now. So a test sees without a sleep that something has not
+ * happened yet.
  */
 static inline void bed_settle(al_ca_h ca)
 {
@@ -307,7 +311,7 @@ static inline void *crew_main(void *arg)
 	return NULL;
 }
 
-/* num threads, which begin when crew_go() is called. */
+/* Makes num threads, which begin to work when crew_go() is called. */
 static inline void crew_make(struct crew *crew, unsigned int num, void (*work)(struct crew *, unsigned int), void *arg)
 {
 	crew->num = num;
@@ -336,7 +340,7 @@ static inline void crew_end(struct crew *crew)
 	pthread_barrier_destroy(&crew->start);
 }
 
-/* How often a race is run. */
+/* Number of rounds of a race. */
 static inline int test_rounds(int normal)
 {
 	return getenv("IBAL_TEST_LONG") ? normal * 20 : normal;

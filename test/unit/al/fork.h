@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What tests that fork have to know of the sanitizers. Included by the one file of a test's program. */
+/* Rules of the sanitizers for tests that fork. Included by one file of a test program. */
 #ifndef IBAL_TEST_FORK_H
 #define IBAL_TEST_FORK_H
 
 /*
- * AddressSanitizer (of gcc 12 and clang 14) leaves its allocator's locks as they were at the fork: where other threads
- * allocate, the child may hang in its first allocation, which is nobody's fault here. Those tests run in every other
- * build, also under ThreadSanitizer and valgrind.
+ * AddressSanitizer (of gcc 12 and clang 14) leaves its allocator's locks as they were at the fork. If other threads
+ * allocate at that moment, the child may hang in its first allocation, which is no fault of the library. Such tests
+ * run in every other build, also under ThreadSanitizer and valgrind.
  */
 #if defined(__SANITIZE_ADDRESS__)
 #define FORK_IS_SAFE false
@@ -20,8 +20,8 @@
 #endif
 
 /*
- * For ThreadSanitizer the parent's threads that can be joined are the child's, too, and it ends the child that has one
- * of the same number: those of the agent, where it is in the test's process.
+ * ThreadSanitizer takes the parent's joinable threads for threads of the child, and ends a child that gets a thread
+ * with the number of such a thread: the agent's threads, if the agent runs in the test's process.
  */
 #ifdef __SANITIZE_THREAD__
 #define THREADS_STAY true

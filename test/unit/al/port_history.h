@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The rule of a port's events (al/object/port.h), as a question about two lists: what happened to a
- * port, and what a client was told of it. The client may have been as slow as it likes, and several
- * ladders may lie between: neither list has times.
+ * The rule of a port's events (al/object/port.h), as a question about two lists: the events of a port, and the events
+ * that a client got. The client may have been slow, and several ladders may lie between: neither list has times.
  *
- * Each state that the client was told stands for one event of the port: Down for a fall, and a rung
- * for the event by which the port came to the rung or passed it. These events are in their order.
- * Between two of them the client was told exactly of those changes which happened between them. The
- * question is whether the states can be placed so.
+ * Each state that the client got stands for one event of the port: Down for a fall, and a rung for the event by which
+ * the port came to the rung or passed the rung. These events are in their order. Between two of them the client got
+ * exactly the changes which happened between them. The question is whether the states can be placed so.
  */
 #ifndef IBAL_TEST_PORT_HISTORY_H
 #define IBAL_TEST_PORT_HISTORY_H
@@ -33,7 +31,7 @@ static inline void history_add(struct history *h, ib_event_type type)
 	h->num++;
 }
 
-/* The state that an event says; 0: the event is a change. */
+/* Returns the state that an event reports; 0: the event is a change. */
 static inline uint32_t history_state(ib_event_type type)
 {
 	return type <= IB_EVENT_PORT_ACTIVE ? type - IB_EVENT_PORT_DOWN + IB_PORT_DOWN : 0;
@@ -54,7 +52,7 @@ static inline ib_event_type history_random(uint32_t *x, uint32_t *state)
 	return (ib_event_type)(IB_EVENT_PORT_DOWN + *state - IB_PORT_DOWN);
 }
 
-/* What happened, counted: [p] is after the first p events. */
+/* The port's events, counted: [p] is after the first p events. */
 struct history_sums {
 	uint32_t state[HISTORY_MAX + 1], falls[HISTORY_MAX + 1],
 		changes[HISTORY_MAX + 1][HISTORY_CHANGES];
@@ -77,8 +75,7 @@ static inline void history_sum(struct history_sums *sums, uint32_t start,
 	}
 }
 
-/* True: a state that the client was told after `known` can stand for event number q, if `known`
- * stands for number p. */
+/* True: a state that the client got after `known` can stand for event number q, if `known` stands for number p. */
 static inline bool history_stands(const struct history_sums *sums, uint32_t known, uint32_t p,
 				  uint32_t told, uint32_t q)
 {
@@ -91,8 +88,10 @@ static inline bool history_stands(const struct history_sums *sums, uint32_t know
 	       (known == IB_PORT_DOWN || sums->falls[q] == sums->falls[p]);
 }
 
-/* True: `told` of each type may stand for the changes between events number p and q: one for each,
- * or fewer, but not none. */
+/*
+ * True: `told` of each type may stand for the changes between event numbers p and q: one for each, or fewer, but not
+ * none.
+ */
 static inline bool history_covers(const struct history_sums *sums, uint32_t p, uint32_t q,
 				  const uint32_t *told)
 {
@@ -105,8 +104,10 @@ static inline bool history_covers(const struct history_sums *sums, uint32_t p, u
 	return true;
 }
 
-/* Why the client was told wrongly; NULL: rightly. start: the state that the client knew, and the
- * port was in. */
+/*
+ * Returns why the client's events are wrong; NULL: they are right. start: the state that the client knew and the port
+ * was in.
+ */
 static inline const char *history_wrong(uint32_t start, const struct history *happened,
 					const struct history *told)
 {
@@ -155,7 +156,7 @@ static inline const char *history_text(const struct history *h, char *text)
 	return text;
 }
 
-/* Fails unless the client was told rightly; and begins anew. */
+/* Fails unless the client's events are right; then empties both lists. */
 #define history_expect(start, happened, told)                                                    \
 	do {                                                                                     \
 		char history_a[HISTORY_MAX + 1], history_b[HISTORY_MAX + 1];                     \

@@ -2,14 +2,14 @@
 /*
  * The role in which a test of the API uses the library, IBAL_TEST_ROLE:
  *
- *     embedded   the process has the HCAs itself; also if it is not set
- *     user       an agent has them; no user-mode provider
- *     uvp        the same with providers: test/modules/hooks.c for fake.so
+ *     embedded   the process has the HCAs itself; also if the variable is not set
+ *     user       an agent has the HCAs; no user-mode provider
+ *     uvp        an agent has the HCAs; user-mode providers: test/modules/hooks.c for fake.so
  *
- * The agent is one of this process, on threads of its own and behind a real socket, so that a test can look into the
- * module whose HCAs the agent serves, in whatever role it uses them. It is started by the first opening.
+ * The agent runs in this process, on threads of its own and behind a real socket, so that in every role a test can reach
+ * into the module whose HCAs the agent serves. The first opening starts the agent.
  *
- * test/roles.txt says which tests do not run in which role, and why; test/role runs a program so.
+ * test/roles.txt lists the tests that do not run in a role, with the reason; test/role runs a program in a role.
  */
 #ifndef IBAL_TEST_ROLE_H
 #define IBAL_TEST_ROLE_H
@@ -40,7 +40,7 @@ static inline bool test_in_user_role(void)
 /* ------------------------------------------------------------------ the agent */
 
 static char test_agent_dir[] = "/tmp/role_test-XXXXXX", test_agent_socket[64];
-static pid_t test_agent_pid; /* the process that it is in; a forked child has none */
+static pid_t test_agent_pid; /* the process in which the agent runs; a forked child has no agent */
 static void (*test_agent_stop)(void);
 
 static inline void test_ignore_log(void *context, ib_log_level level, const char *text)
@@ -50,7 +50,7 @@ static inline void test_ignore_log(void *context, ib_log_level level, const char
 	(void)text;
 }
 
-/* At exit. What a test has left open is nothing to tell of. */
+/* Runs at exit. Objects that a test has left open are not reported. */
 static inline void test_end_agent(void)
 {
 	if (test_agent_pid != getpid())
@@ -78,17 +78,17 @@ static inline void test_start_agent(void)
 	ck_assert_ptr_nonnull(mkdtemp(test_agent_dir));
 	snprintf(test_agent_socket, sizeof(test_agent_socket), "%s/ald", test_agent_dir);
 	attr.limits = *(const struct agent_limits *)dlsym(file, "ald_default_limits");
-	/* As everything of the library's: signals are the program's own. */
+	/* Like all threads of the library: signals are for the program's own threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &mine);
 	ck_assert_int_eq(start(&attr), AL_SUCCESS);
 	pthread_sigmask(SIG_SETMASK, &mine, NULL);
-	ck_assert(!setenv("IBAL_AGENT", test_agent_socket, 1)); /* for openings that say nothing */
+	ck_assert(!setenv("IBAL_AGENT", test_agent_socket, 1)); /* for openings without attributes */
 	test_agent_pid = getpid();
 	atexit(test_end_agent);
 }
 
-/* What al_open_attr.agent has to be. */
+/* The value of al_open_attr.agent. */
 static inline const char *test_agent(void)
 {
 	if (!test_in_user_role())
@@ -98,9 +98,9 @@ static inline const char *test_agent(void)
 	return test_agent_socket;
 }
 
-/* -------------------------------------------------------------- the exemptions */
+/* ------------------------------------------------------------------ exemptions */
 
-/* Does the table say that this test function runs in this role? Says the reason if not. */
+/* True: the table permits this test function in this role. Otherwise prints the table's reason. */
 static inline bool test_runs(const TTest *test)
 {
 	const char *top = getenv("top_srcdir"), *base = strrchr(test->file, '/');
@@ -137,7 +137,7 @@ static inline bool test_runs(const TTest *test)
 	return runs;
 }
 
-/* Whatever adds a test to a case comes here. */
+/* Every function that adds a test to a case calls this one. */
 static inline void test_add(TCase *tcase, const TTest *test, int signal, int exit_code, int from, int to)
 {
 	if (!test_in_user_role() || test_runs(test))

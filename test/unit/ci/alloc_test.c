@@ -13,7 +13,7 @@ static bool all_zero(const void *mem, size_t size)
 
 START_TEST(memory_is_zeroed_and_aligned)
 {
-	/* Twice, so that the second time finds what was freed. */
+	/* Twice, so that the second round gets memory that the first round has freed. */
 	for (int i = 0; i < 2; i++) {
 		for (size_t size = 1; size < 10000; size = size * 3 + 1) {
 			char *mem = al_alloc(size);

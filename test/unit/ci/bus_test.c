@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* ci/bus.c: which function goes to which module, coming and going, and what is shown of it. */
+/* ci/bus.c: which module gets which function of the bus, arrivals and departures, and the bus's part of a snapshot. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "test/unit/ci/support.h"
 
 #define ADAPTERS TEST_DATA "/pci/adapters.dump"
-#define CONNECTX "0000:3b:00.0" /* two of them are in fake's table, by vendor and device */
-#define OMNIPATH "0000:86:00.0" /* and this one by vendor and class */
+#define CONNECTX "0000:3b:00.0" /* two functions are in fake's table, by vendor and device */
+#define OMNIPATH "0000:86:00.0" /* a function that matches by vendor and class */
 
 static struct fake *fake;
 static const char *dump;
@@ -25,7 +25,7 @@ static void start_fresh(void)
 	setenv("IBAL_PCI_DUMP", ADAPTERS, 1);
 }
 
-/* What is shown of a function; module NULL: nothing is. */
+/* Returns a function's part of a snapshot; module NULL: the snapshot does not have the function. */
 static struct ci_snap_pci shown(const char *name)
 {
 	struct ci_snap_pci *pci, found = { .name = "" };
@@ -41,7 +41,9 @@ static struct ci_snap_pci shown(const char *name)
 	return found;
 }
 
-/* Makes the bus hold those functions of the recording whose lines begin so; NULL ends. */
+/*
+ * Makes the bus consist of the recording's functions whose lines begin with one of the arguments; NULL ends the list.
+ */
 static void plug(const char *first, ...)
 {
 	char command[1024] = "awk -v RS= -v ORS='\\n\\n' '/^0000:00:0/";
@@ -72,7 +74,7 @@ START_TEST(functions_go_to_the_module_that_has_them_in_its_table)
 	ck_assert_uint_eq(shown(OMNIPATH).vendor_id, 0x8086);
 	ck_assert_uint_eq(shown(OMNIPATH).device_id, 0x24f0);
 	ck_assert_uint_eq(shown(OMNIPATH).class_code, 0x0208);
-	/* The last one matched by class. */
+	/* The last function was matched by its class. */
 	ck_assert_uint_eq(fake->last_dev->driver_data, 100);
 	ck_assert_str_eq(fake->last_dev->name, OMNIPATH);
 }
@@ -84,9 +86,9 @@ START_TEST(adapters_that_nobody_serves_are_shown_with_the_reason)
 	ck_assert_str_eq(shown("0000:5e:00.0").module, "");
 	ck_assert_ptr_nonnull(strstr(shown("0000:5e:00.0").text, "no module serves it"));
 	ck_assert_str_eq(shown("0001:01:00.0").module, "");
-	/* One that lists of names lack: a new vendor's. */
+	/* A function that lists of names lack: of a new vendor. */
 	ck_assert_ptr_nonnull(strstr(shown("0000:e1:00.0").text, ": no module serves it"));
-	/* A bridge, and a network card of no module's table, are nothing to us. */
+	/* A bridge, and a network card that no module's table has, are not in the snapshot. */
 	ck_assert_str_eq(shown("0000:00:00.0").name, "");
 	ck_assert_str_eq(shown("0000:af:00.0").name, "");
 }
@@ -99,7 +101,7 @@ START_TEST(a_failed_probe_leaves_the_function_unserved_with_the_reason)
 	ck_assert(log_has(IB_LOG_ERROR, "fake: PCI function " CONNECTX, "AL_IO_ERROR", NULL));
 	ck_assert_str_eq(shown(CONNECTX).module, "");
 	ck_assert_ptr_nonnull(strstr(shown(CONNECTX).text, "AL_IO_ERROR"));
-	/* Looking again tries again. */
+	/* A rescan tries again. */
 	fake->fail_probe = AL_SUCCESS;
 	ck_assert_int_eq(ci_rescan(), AL_SUCCESS);
 	ck_assert_str_eq(shown(CONNECTX).module, "fake");
@@ -145,7 +147,7 @@ START_TEST(another_adapter_in_the_same_place_is_another)
 }
 END_TEST
 
-/* The recorded bus has an adapter of the vendor in the table, of another subclass. */
+/* The recorded bus has an adapter of the table's vendor, with another subclass. */
 START_TEST(a_class_in_a_table_is_class_and_subclass)
 {
 	setenv("IBAL_PCI_DUMP", TEST_DATA "/pci/no-adapter.dump", 1);
@@ -154,7 +156,7 @@ START_TEST(a_class_in_a_table_is_class_and_subclass)
 }
 END_TEST
 
-/* The ids of who has built a chip into a card, in the configuration space: bytes 2c to 2f. */
+/* Two cards with the same chip differ in their subsystem ids, bytes 2c to 2f of the configuration space. */
 START_TEST(another_card_with_the_same_chip_in_the_same_place_is_another)
 {
 	static const char *const other[] = { "b3 15 08 00", "b4 15 07 00" };
@@ -194,7 +196,7 @@ START_TEST(an_unreadable_bus_changes_nothing_and_is_shown)
 		al_fail_alloc(n);
 		ck_assert_int_eq(ci_snapshot_pci(&pci, &count, &error), AL_INSUFFICIENT_MEMORY);
 	}
-	/* And it is over when the bus is back. */
+	/* The function is served again when the bus is readable again. */
 	setenv("IBAL_PCI_DUMP", dump, 1);
 	ck_assert_int_eq(ci_rescan(), AL_SUCCESS);
 	ck_assert_str_eq(shown(CONNECTX).module, "fake");
@@ -236,7 +238,7 @@ START_TEST(a_module_that_comes_later_is_offered_what_is_there)
 }
 END_TEST
 
-/* A place where no machine has an adapter. */
+/* An address at which no machine has an adapter. */
 #define LIVE "fffe:ff:1f.7"
 
 static void remove_lock_files(void)
@@ -260,7 +262,7 @@ START_TEST(a_function_of_the_machine_is_owned_by_one_process)
 	ck_assert_uint_eq(atomic_load(&fake->probes), 0);
 	ck_assert_ptr_nonnull(strstr(shown(LIVE).text, "in use by"));
 
-	/* It is let go, taken, and given back: when probe fails, and at the end. */
+	/* The lock is released when probe fails and at the unload, and held while a module serves the function. */
 	close(fd);
 	fake->fail_probe = AL_IO_ERROR;
 	ck_assert_int_eq(ci_rescan(), AL_SUCCESS);
@@ -300,7 +302,7 @@ START_TEST(a_forked_child_does_not_hold_the_parents_functions)
 		pause();
 	}
 	ck_assert_int_eq(read(pipes[0], &byte, 1), 1);
-	/* The child is there, and the parent's let-go is enough. */
+	/* The child process still has the descriptor, but the parent's release is enough. */
 	ck_assert_int_eq(ci_unload_module("fake", 0), AL_SUCCESS);
 	ck_assert_int_eq(ci_lock_pci(LIVE, &fd, holder, sizeof(holder)), AL_SUCCESS);
 	close(fd);
@@ -316,7 +318,7 @@ START_TEST(the_live_bus_may_be_looked_at)
 	char *error;
 	size_t count;
 
-	/* Whatever this machine has: fake is not there to take any of it. */
+	/* The machine's own bus, whatever it has: fake is not loaded, and takes no function. */
 	unsetenv("IBAL_PCI_DUMP");
 	setenv("IBAL_MODULE_PATH", "", 1);
 	ck_assert_int_eq(ci_start(NULL), AL_SUCCESS);

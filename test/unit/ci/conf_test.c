@@ -61,7 +61,7 @@ START_TEST(mistakes_are_refused_by_name)
 		ck_assert_uint_eq(log_count(IB_LOG_ERROR), 1);
 		ck_assert_ptr_null(ci_conf_get("log"));
 	}
-	/* And the next one that is right is read. */
+	/* The next correct configuration is read. */
 	ck_assert_int_eq(load("[ibal]\nlog=info\n"), AL_SUCCESS);
 	ck_assert_str_eq(ci_conf_get("log"), "info");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * ci/elf.c: of a module with one wrong bit in its headers none ends the process. Every bit of the
- * ELF header, the program headers and the dynamic section in turn: the file is refused, or a child
- * process opens it with dlopen(), which may fail but not die.
+ * ci/elf.c: a module with one wrong bit in its headers does not end the process. For every bit of the ELF header, the
+ * program headers and the dynamic section in turn: ci/elf.c refuses the file, or a child process opens the file with
+ * dlopen(), which may fail but not crash.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -18,7 +18,7 @@
 #include "test/unit/ci/support.h"
 
 enum { OPENED, REFUSED_BY_THE_C_LIBRARY = 42 };
-#define SECONDS 60 /* for one child: it does not wait for anything */
+#define SECONDS 60 /* for one child, which waits for nothing */
 
 static char *image, text[CI_TEXT_MAX];
 static size_t image_size;
@@ -68,8 +68,10 @@ static const Elf64_Phdr *dynamic_segment(void)
 	return segment(i);
 }
 
-/* What a child's dlopen() comes to: OPENED, REFUSED_BY_THE_C_LIBRARY, or anything else, which is a
- * crash. */
+/*
+ * Opens the file in a child process by dlopen(). Returns OPENED, REFUSED_BY_THE_C_LIBRARY, or another value, which
+ * means a crash.
+ */
 static int open_in_child(void)
 {
 	static const struct rlimit no_core;
@@ -81,7 +83,7 @@ static int open_in_child(void)
 	if (!child) {
 		setrlimit(RLIMIT_CORE, &no_core);
 		alarm(SECONDS);
-		close(STDERR_FILENO); /* many of them */
+		close(STDERR_FILENO); /* the messages are many */
 		lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 		if (!lib)
 			_exit(REFUSED_BY_THE_C_LIBRARY);
@@ -92,7 +94,7 @@ static int open_in_child(void)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* One bit wrong; true: nobody dies of it. */
+/* Makes one bit wrong. True: no process crashes. */
 static bool survives(size_t at, unsigned int bit)
 {
 	char wrong = (char)(image[at] ^ 1 << bit);
@@ -111,8 +113,7 @@ static bool survives(size_t at, unsigned int bit)
 	return result == OPENED || result == REFUSED_BY_THE_C_LIBRARY;
 }
 
-/* What doc/guide-vendor.md says that no look at the headers can find: wrong places inside the right
- * ones. */
+/* Faults that doc/guide-vendor.md says no check of the headers can find: wrong places inside the right areas. */
 static bool cannot_be_checked(size_t at)
 {
 	const Elf64_Phdr *dynamic = dynamic_segment();

@@ -57,7 +57,7 @@ END_TEST
 
 START_TEST(truncated_at_any_length_is_damaged)
 {
-	/* Every length around the headers and the end, and a spread of those between. */
+	/* Every length around the headers and the end, and some lengths between. */
 	for (size_t len = 0; len < image_size;
 	     len += len < 1200 || len + 400 > image_size ? 1 : 97) {
 		al_status st = ci_elf_check(write_image(len), text);
@@ -69,7 +69,7 @@ START_TEST(truncated_at_any_length_is_damaged)
 }
 END_TEST
 
-/* Changes a number of the header and puts it back. */
+/* Runs statements with a member of the header changed, and restores the member. */
 #define WITH_FIELD(type, at, value, ...)                   \
 	do {                                               \
 		type old_, new_ = (value);                 \
@@ -124,7 +124,7 @@ START_TEST(segments_and_sections_that_reach_outside_are_damage)
 	size_t ph, sh;
 
 	memcpy(&eh, image, sizeof(eh));
-	ph = eh.e_phoff; /* the first segment, loaded */
+	ph = eh.e_phoff; /* the program header of the first segment, which is loaded */
 	sh = eh.e_shoff + 2 * sizeof(Elf64_Shdr);
 	WITH_FIELD(uint64_t, ph + offsetof(Elf64_Phdr, p_filesz), image_size + 1,
 		   damaged("segment"));
@@ -143,7 +143,7 @@ START_TEST(segments_and_sections_that_reach_outside_are_damage)
 }
 END_TEST
 
-/* The place of the nth program header of a type. */
+/* Returns the place of the nth program header of a type. */
 static size_t header_at(uint32_t type, unsigned int nth)
 {
 	Elf64_Ehdr eh;
@@ -168,7 +168,7 @@ START_TEST(segments_that_contradict_each_other_are_damage)
 	WITH_FIELD(uint64_t, first + offsetof(Elf64_Phdr, p_align), 1, damaged("not aligned"));
 	for (unsigned int i = 0; !(image[writable + offsetof(Elf64_Phdr, p_flags)] & PF_W); i++)
 		writable = header_at(PT_LOAD, i);
-	/* Also in a file that is stripped of its sections, which would tell. */
+	/* A file whose section headers are stripped, which would name the dynamic section too. */
 	memset(image + offsetof(Elf64_Ehdr, e_shoff), 0, sizeof(uint64_t));
 	WITH_FIELD(uint64_t, first + offsetof(Elf64_Phdr, p_memsz), 1u << 30, damaged("overlap"));
 	WITH_FIELD(uint32_t, writable + offsetof(Elf64_Phdr, p_flags), PF_R,
@@ -221,7 +221,7 @@ START_TEST(an_entry_of_the_dynamic_section_is_there_once)
 }
 END_TEST
 
-/* Turns room behind the dynamic section's end into entries. */
+/* Writes entries into the room behind the dynamic section's end. */
 static void add_entries(const Elf64_Dyn *entry, size_t num)
 {
 	const Elf64_Dyn end = { .d_tag = DT_NULL };
@@ -235,7 +235,7 @@ static void add_entries(const Elf64_Dyn *entry, size_t num)
 	memcpy(image + at, entry, num * sizeof(end));
 }
 
-/* Linkers write them when asked for packed relocations; the loader writes to where they say. */
+/* Linkers write these entries when asked for packed relocations; the loader writes to the addresses that they name. */
 START_TEST(packed_relocations_lie_where_their_section_is)
 {
 	const Elf64_Dyn relr[] = { { DT_RELR, { 0 } },
@@ -305,7 +305,7 @@ START_TEST(what_this_user_may_not_read_is_told_from_damage)
 	struct __user_cap_data_struct none[2] = { 0 };
 
 	ck_assert_int_eq(chmod(path, 0), 0);
-	/* What lets root read everything is given up. */
+	/* Drops the capabilities by which root reads every file. */
 	ck_assert_int_eq(syscall(SYS_capset, &header, none), 0);
 	ck_assert_int_eq(ci_elf_check(path, text), AL_PERMISSION);
 	ck_assert_msg(strstr(text, "give this user the right to read"), "%s", text);

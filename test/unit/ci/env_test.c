@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * ci/env.c: the environment is read by secure_getenv() alone, so that it means nothing in a set-uid
- * program. This program makes a set-uid copy of itself; to do that it must be root, or it says why
- * it was skipped.
+ * ci/env.c: all reads of the environment use secure_getenv(), so a set-uid program ignores the environment. This
+ * program makes a set-uid copy of itself, which needs root; without root the test says why it is skipped.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -48,7 +47,7 @@ START_TEST(an_unknown_log_level_is_logged)
 }
 END_TEST
 
-/* What the set-uid copy does. */
+/* The set-uid copy's part. */
 static int secure_child(void)
 {
 	if (!ci_secure()) {
@@ -76,8 +75,8 @@ START_TEST(a_set_uid_program_has_none)
 	}
 	copy = temp_path("secure");
 	/*
-	 * libtool's programs are found by their own link, whatever wrapper started this one. By the link's text: what
-	 * opens is valgrind's own program below valgrind.
+	 * The text of the link, not the file that the link opens: below valgrind that file is valgrind's own program.
+	 * libtool's wrapper has started this program, so argv[0] may name the wrapper.
 	 */
 	length = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	ck_assert_int_gt(length, 0);
@@ -102,7 +101,7 @@ int main(void)
 	TCase *tc;
 
 	/*
-	 * Not by the library's reader: that is what is tested. _exit(): a leak checker can not look
+	 * getenv() and not the library's function, which is under test. _exit(), because a leak checker can not look
 	 * into a set-uid program.
 	 */
 	if (getenv("IBAL_TEST_SECURE"))

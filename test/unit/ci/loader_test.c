@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * ci/loader.c and ci/module.c: which modules are loaded and in what order, what is refused and how
- * it is said, references, unloading and loading again, start-up that fails.
+ * ci/loader.c and ci/module.c: which modules are loaded and in what order, refusals and their messages, references,
+ * unloading and loading again, failing start-ups.
  */
 #include <fcntl.h>
 #include <semaphore.h>
@@ -25,7 +25,7 @@ static void start_fresh(void)
 	fake = fake_open();
 }
 
-/* Positions in the list of modules, or NULL. */
+/* Returns the list of modules, or NULL. */
 static const struct ci_snap_module *snapshot(size_t *count)
 {
 	static struct ci_snap_module *modules;
@@ -147,7 +147,7 @@ START_TEST(without_any_setting_the_systems_directory_is_used)
 	unsetenv("IBAL_MODULE_PATH");
 	unsetenv("IBAL_CONF");
 	setenv("IBAL_CONF", "", 1);
-	/* It may be there or not; nothing is said of it. */
+	/* The directory may be missing; no message says so. */
 	ck_assert_int_eq(ci_start(NULL), AL_SUCCESS);
 	ck_assert(!log_has(IB_LOG_WARNING, "module path", NULL));
 }
@@ -225,7 +225,7 @@ START_TEST(a_truncated_module_is_refused_by_the_loader)
 		ck_assert_int_eq(ci_load_module(path), AL_MODULE_DAMAGED);
 		ck_assert(log_has(IB_LOG_ERROR, "fake", path, NULL));
 	}
-	/* Mended, it is loaded, and the failure is forgotten. */
+	/* After a repair the module is loaded, and the failure is forgotten. */
 	copy(FAKE_SO, path);
 	ck_assert_int_eq(ci_load_module(path), AL_SUCCESS);
 	ck_assert_int_eq(module("fake")->status, AL_SUCCESS);
@@ -245,7 +245,7 @@ START_TEST(a_module_that_loads_at_last_has_not_failed)
 	ck_assert_int_eq(module("fake")->status, AL_MODULE_DAMAGED);
 	copy(FAKE_SO, path);
 	ck_assert_int_eq(ci_load_module(path), AL_SUCCESS);
-	/* It is shown once, and the other one as before. */
+	/* The snapshot shows the module once, and the other module as before. */
 	m = snapshot(&count);
 	ck_assert_uint_eq(count, 2);
 	ck_assert_str_eq(m[0].name, "fake");
@@ -391,7 +391,7 @@ START_TEST(removal_under_users_when_asked_for)
 	ck_assert_int_eq(ci_unload_module("fake", CI_UNLOAD_REMOVE), AL_SUCCESS);
 	ck_assert_uint_eq(atomic_load(&upper.removes), 1);
 	ck_assert_ptr_null(ci_host_first());
-	/* The record lives as long as its last user. */
+	/* The module's record lives as long as its last user. */
 	ck_assert(!ci_module_get(host));
 	ck_assert_str_eq(ci_module_name(host), "fake");
 	ci_module_put(host);
@@ -435,8 +435,8 @@ static void tell(struct ci_registration *reg)
 	(void)reg;
 	sem_post(&withdrawing);
 	/*
-	 * Until the unload waits for this withdrawal; it may get there before or after, both must
-	 * end well.
+	 * The unload waits for this withdrawal. The withdrawal may come before or after the wait begins; both orders
+	 * must end well.
 	 */
 	for (int i = 0; i < 100; i++)
 		sched_yield();
@@ -511,7 +511,7 @@ START_TEST(a_group_of_no_module_stops_the_start)
 	ck_assert_int_eq(ci_start(temp_file("ibal.conf", "[faek]\nnote=1\n")), AL_BAD_CONFIG);
 	ck_assert(log_has(IB_LOG_ERROR, "ibal.conf", "[faek] note", NULL));
 	ck_assert_uint_eq(atomic_load(&fake->inits), 0);
-	/* And can be mended. */
+	/* A repair makes the start-up succeed. */
 	ck_assert_int_eq(ci_start(temp_file("ibal.conf", "[fake]\nnote=1\n")), AL_SUCCESS);
 	ck_assert_uint_eq(atomic_load(&fake->inits), 1);
 }
@@ -573,7 +573,10 @@ START_TEST(without_memory_the_start_fails_whole_and_can_be_repeated)
 		ck_assert_uint_eq(atomic_load(&upper.adds),
 				  atomic_load(&upper.removes) + (st ? 0 : 2));
 	} while (st);
-	/* At least a module each, two HCAs of two parts each, and the functions on the bus. */
+	/*
+	 * The trace has at least a line for each module, two lines for each of two HCAs, and the functions on the
+	 * bus.
+	 */
 	ck_assert_uint_ge(n, 4 + 4 + 3);
 	al_fail_alloc(0);
 }
@@ -591,7 +594,7 @@ START_TEST(a_forked_child_starts_afresh)
 		ci_after_fork();
 		if (ci_host_first() || ci_start(NULL) || !ci_host_first())
 			_exit(1);
-		/* The image is the same: what the parent counted is there. */
+		/* The child has the same image, with the parent's counts. */
 		_exit(atomic_load(&fake->inits) == 2 && atomic_load(&upper.adds) == 2 ? 0 : 2);
 	}
 	ck_assert_int_eq(waitpid(child, &status, 0), child);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * ci/lockfile.c: one owner at a time, named in the refusal; nothing that lies in the way is
- * trusted.
+ * ci/lockfile.c: a lock has one owner, which a refusal names; the lock file's content and type are not trusted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -145,7 +144,7 @@ START_TEST(the_systems_place_works)
 	char name[32];
 	int fd;
 
-	/* A name that no other test, and no device, has. */
+	/* A name that no other test and no device uses. */
 	snprintf(name, sizeof(name), "test-%d", (int)getpid());
 	ck_assert_msg(ci_lock_pci(name, &fd, holder, sizeof(holder)) == AL_SUCCESS, "%s", holder);
 	close(fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* ci/log.c: one message, one line, one write; where messages go and which. */
+/* ci/log.c: one message is one line and one write; destinations and levels of messages. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,9 +8,7 @@
 
 #include "test/unit/ci/support.h"
 
-/*
- * What is written to standard error from now on goes to a packet pipe: one read returns one write.
- */
+/* Redirects standard error to a packet pipe, of which one read returns one write. */
 static int catch_stderr(void)
 {
 	int fd[2];

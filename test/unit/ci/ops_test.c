@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * ci/ops.c: what a table of operations must be like, what its gaps are filled with, and the tables
- * of a dead HCA.
+ * ci/ops.c: requirements of a table of operations, the operations that fill its gaps, and the tables of a dead HCA.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,10 +9,12 @@
 
 #define OPS_AT offsetof(struct ci_interface, open_ca)
 
-/* How ops.def marks each operation, read independently of ci/ops.c. */
-enum { NEED_REQUIRED = -1, NEED_OPTIONAL = -2 };
-#define REQUIRED NEED_REQUIRED
-#define OPTIONAL NEED_OPTIONAL
+/* The column `need` of ops.def for each operation, read independently of ci/ops.c. */
+enum { NEED_REQUIRED = -1, NEED_OPTIONAL = -2, NEED_OF_HCAS = -3, NEED_OF_SWITCHES = -4 };
+#define REQUIRED    NEED_REQUIRED
+#define OPTIONAL    NEED_OPTIONAL
+#define OF_HCAS     NEED_OF_HCAS
+#define OF_SWITCHES NEED_OF_SWITCHES
 #define WITH(op) FAKE_##op
 static const struct {
 	const char *name;
@@ -42,7 +43,7 @@ static const void *get_op(const struct ci_interface *ops, int op)
 	return value;
 }
 
-/* A table with every operation; none of them is called. */
+/* Fills the table with every operation; the test calls none of them. */
 static void full_table(void)
 {
 	memset(&table, 0, sizeof(table));
@@ -75,8 +76,30 @@ START_TEST(every_required_op_is_asked_for_by_name)
 		assert_refused(AL_MODULE_MISSING_OP, rows[op].name, "required");
 		required++;
 	}
-	/* Design "channel-interface", the names in bold. */
-	ck_assert_uint_eq(required, 22);
+	/* Operations that design "channel-interface" prints in bold, except create_qp. */
+	ck_assert_uint_eq(required, 21);
+}
+END_TEST
+
+/* Only HCAs must have create_qp, and only switches create_spl_qp. */
+START_TEST(a_node_type_has_required_operations_of_its_own)
+{
+	for (int op = 0; op < FAKE_OPS; op++) {
+		const bool of_hcas = op == FAKE_create_qp, of_switches = op == FAKE_create_spl_qp;
+
+		full_table();
+		set_op(&table, op, false);
+		ck_assert_int_eq(rows[op].need == NEED_OF_HCAS, of_hcas);
+		ck_assert_int_eq(rows[op].need == NEED_OF_SWITCHES, of_switches);
+		ck_assert_int_eq(ci_ops_suit(&table, IB_NODE_CA, text),
+				 of_hcas ? AL_MODULE_MISSING_OP : AL_SUCCESS);
+		ck_assert(!of_hcas || strstr(text, "create_qp"));
+		ck_assert_int_eq(ci_ops_suit(&table, IB_NODE_SWITCH, text),
+				 of_switches ? AL_MODULE_MISSING_OP : AL_SUCCESS);
+		ck_assert(!of_switches || strstr(text, "create_spl_qp"));
+		if (of_hcas || of_switches)
+			ck_assert_int_eq(ci_ops_complete(&table, &out, text), AL_SUCCESS);
+	}
 }
 END_TEST
 
@@ -119,9 +142,7 @@ END_TEST
 
 START_TEST(a_shorter_table_is_filled_up)
 {
-	/*
-	 * As of a minor version that ended before attach_mcast; beyond it there is something else.
-	 */
+	/* A table of a minor version that ended before attach_mcast; the bytes beyond are not operations. */
 	full_table();
 	table.size = offsetof(struct ci_interface, attach_mcast);
 	ck_assert_int_eq(ci_ops_complete(&table, &out, text), AL_SUCCESS);
@@ -307,6 +328,7 @@ int main(void)
 	TCase *tc = tcase_create("table");
 
 	tcase_add_test(tc, every_required_op_is_asked_for_by_name);
+	tcase_add_test(tc, a_node_type_has_required_operations_of_its_own);
 	tcase_add_test(tc, a_missing_optional_op_is_unsupported);
 	tcase_add_test(tc, a_destroy_operation_is_required_with_its_create_operation);
 	tcase_add_test(tc, what_the_module_has_stays);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * ci/pci.c: what is read of the bus, from recorded configuration space and from sysfs, and that no
- * damage of it ends the process, as libpci would.
+ * ci/pci.c: the bus as read from a recorded configuration space and from sysfs. No damage of a recording ends the
+ * process, as libpci would.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ START_TEST(a_recorded_bus_is_read)
 	ck_assert_uint_eq(dev->class_code, 0x0200);
 	ck_assert_uint_eq(dev->subsys_vendor_id, 0x15b3);
 	ck_assert_uint_eq(dev->subsys_device_id, 0x0007);
-	/* A 64-bit register; its size, and where it sits, a recording does not tell. */
+	/* A 64-bit base address register. A recording does not have its size, nor the kernel's address. */
 	ck_assert_uint_eq(dev->bars[0].addr, 0x203ae000000ULL);
 	ck_assert_uint_eq(dev->bars[0].size, 0);
 	ck_assert_uint_eq(dev->bars[1].addr, 0);
@@ -75,7 +75,7 @@ START_TEST(ports_are_told_from_memory)
 }
 END_TEST
 
-/* The list is in order, whatever the order in which the functions were recorded. */
+/* The list is in the order of names, whatever the order of the recording. */
 START_TEST(functions_are_in_the_order_of_their_names)
 {
 	static const char *const recorded[] = { "3b:00.0", "d8:00.0", "02:00.0", "5e:00.1", "5e:00.0", "86:00.0" };
@@ -109,7 +109,7 @@ START_TEST(a_dump_that_is_missing_or_empty_is_unreadable)
 	ck_assert_msg(strstr(text, "/nonexistent/bus.dump: No such file"), "%s", text);
 	ck_assert_int_eq(read_dump(temp_file("empty", "")), AL_PCI_UNREADABLE);
 	ck_assert_msg(strstr(text, "lspci -D -xxxx"), "%s", text);
-	/* Some other file: libpci takes it for an empty bus. */
+	/* A file of another kind: libpci takes it for an empty bus. */
 	ck_assert_int_eq(read_dump(temp_file("passwd", "root:x:0:0:\ndaemon:x:1:1:\n")),
 			 AL_PCI_UNREADABLE);
 	ck_assert_msg(strstr(text, "passwd: the file records no PCI function"), "%s", text);
@@ -142,7 +142,7 @@ START_TEST(a_damaged_dump_is_unreadable_and_nothing_leaks)
 }
 END_TEST
 
-/* The same file with another content: temp_file() would make a new path each time. */
+/* Writes the same file with other content; temp_file() would use a new path each time. */
 static const char *rewrite(const char *content)
 {
 	static const char *path;
@@ -280,7 +280,7 @@ START_TEST(an_adapter_that_the_list_lacks_has_its_numbers)
 		ci_pci_ids = lists[i];
 		ck_assert_ptr_nonnull(strstr(name_of(UNKNOWN_VENDOR, 1), "fabc:0001"));
 	}
-	ci_pci_ids = NULL; /* the list of this machine */
+	ci_pci_ids = NULL; /* this machine's list */
 	ck_assert_str_ne(name_of(UNKNOWN_VENDOR, 1), "");
 }
 END_TEST

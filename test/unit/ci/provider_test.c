@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* ci/provider.c: which user-mode provider is found for a module, and what is refused and how it is said. */
+/* ci/provider.c: which user-mode provider is found for a module, and refusals and their messages. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ START_TEST(the_key_uvp_path_names_the_directories)
 	unsetenv("IBAL_UVP_PATH");
 	ck_assert_int_eq(ci_conf_load(conf), AL_SUCCESS);
 	ck_assert_ptr_nonnull(ci_provider("fake"));
-	/* The variable goes first. */
+	/* The variable has precedence. */
 	ck_assert_int_eq(setenv("IBAL_UVP_PATH", "/nowhere", 1), 0);
 	ck_assert_ptr_null(ci_provider("name"));
 	ck_assert(!log_has(0, "name", NULL));
@@ -64,7 +64,7 @@ START_TEST(a_name_that_is_no_modules_finds_no_file)
 	look_in(PROVIDER_DIR);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		ck_assert_ptr_null(ci_provider(names[i]));
-	/* Of a file that is there, by a way out of the directory. */
+	/* A name that leads out of the directory to a file that exists. */
 	snprintf(outside, sizeof(outside), "..%s/fake", strrchr(PROVIDER_DIR, '/'));
 	ck_assert_ptr_null(ci_provider(outside));
 	ck_assert_uint_eq(log_count(0), 0);
@@ -89,7 +89,7 @@ START_TEST(an_unusable_provider_is_logged_and_not_used)
 	ck_assert_ptr_null(ci_provider(odd[_i].name));
 	ck_assert_msg(log_has(IB_LOG_ERROR, odd[_i].name, odd[_i].words, "used without", NULL), "%s: not said so",
 		      odd[_i].name);
-	/* Once. */
+	/* The message comes only once. */
 	log_clear();
 	ck_assert_ptr_null(ci_provider(odd[_i].name));
 	ck_assert_uint_eq(log_count(0), 0);
@@ -102,7 +102,7 @@ START_TEST(a_file_that_is_no_provider_is_refused)
 	look_in(temp_dir());
 	ck_assert_ptr_null(ci_provider("text"));
 	ck_assert(log_has(IB_LOG_ERROR, "text", "used without", NULL));
-	/* A module is none. */
+	/* A module is no provider. */
 	ck_assert_int_eq(setenv("IBAL_UVP_PATH", FAKE_DIR, 1), 0);
 	ck_assert_ptr_null(ci_provider("fake"));
 	ck_assert(log_has(IB_LOG_ERROR, "fake", "no symbol uvp_module", "no user-mode provider", NULL));

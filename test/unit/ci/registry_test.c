@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * ci/registry.c: what an HCA must be like to be registered, and how it leaves; references on
- * modules.
+ * ci/registry.c: requirements of an HCA's registration, and the end of a registration; references on modules.
  */
 #include <semaphore.h>
 #include <string.h>
@@ -10,7 +9,7 @@
 
 static struct fake *fake;
 
-/* The module is loaded and has announced nothing. */
+/* Loads the module, which announces no HCA. */
 static void load_quiet(void)
 {
 	support_start();
@@ -26,7 +25,7 @@ static unsigned int calls(enum fake_op op)
 	return atomic_load(&fake->calls[op]);
 }
 
-/* Refused, with a message that names module, file and what is said; everything undone. */
+/* Expects a refusal with a message that names the module, the file and the given words, and that all is undone. */
 #define assert_refused(status, ...)                                                    \
 	do {                                                                           \
 		log_clear();                                                           \
@@ -104,7 +103,7 @@ START_TEST(a_query_that_fails_refuses)
 }
 END_TEST
 
-/* A member set to a value that is out of its range, and put back. */
+/* Expects that a member with a value out of its range is refused, and restores the member. */
 #define REFUSED_WITH(attr, member, value, ...)                                     \
 	do {                                                                       \
 		__typeof__(fake->attr.member) kept_ = fake->attr.member;           \
@@ -122,6 +121,7 @@ START_TEST(attributes_of_an_hca_must_be_in_range)
 	REFUSED_WITH(ca_attr, vendor_id, 16777216, "0 to 16777215");
 	REFUSED_WITH(ca_attr, atomic_cap, 3, "0 to 2");
 	REFUSED_WITH(ca_attr, masked_atomic_cap, 3, "0 to 2");
+	REFUSED_WITH(ca_attr, node_type, 3, "1 to 2"); /* a router */
 	fake->ca_attr.num_ports = 254;
 	fake->ca_attr.num_comp_vectors = 2048;
 	ck_assert_int_eq(fake->announce(0), AL_SUCCESS);
@@ -154,7 +154,7 @@ START_TEST(attributes_of_a_port_must_be_in_range)
 	REFUSED_WITH(port_attr, lid, 49152, "valid are 0 to 49151");
 	REFUSED_WITH(port_attr, lmc, 8, "query_port");
 	REFUSED_WITH(port_attr, sm_sl, 16, "query_port");
-	/* At their ends they are taken; and a port that is not active has no MTU in use, nor a LID. */
+	/* The ends of the ranges are accepted. A port that is not active has no MTU in use and no LID. */
 	fake->port_attr.gid_tbl_len = fake->port_attr.pkey_tbl_len = 65536;
 	fake->port_attr.lid = 0xffff;
 	fake->port_attr.state = IB_PORT_DOWN;
@@ -192,7 +192,7 @@ START_TEST(inside_an_operation_no_hca_is_withdrawn)
 }
 END_TEST
 
-/* What the loader ends is no operation's business: it is asked by nobody inside one. */
+/* An unload within an operation does not ask whether an operation is under way on HCAs that the loader itself ends. */
 START_TEST(an_unload_withdraws_what_a_module_leaves_wherever_it_is_called)
 {
 	fake->keep_hcas = true;
@@ -225,6 +225,56 @@ START_TEST(management_in_the_access_layer_needs_local_mad)
 }
 END_TEST
 
+static al_status create_spl_qp(struct ci_qp *qp, uint8_t port, struct ci_qp_init *init,
+			       struct ci_udata *udata)
+{
+	(void)qp;
+	(void)port;
+	(void)init;
+	(void)udata;
+	return AL_UNSUPPORTED;
+}
+
+START_TEST(a_switch_needs_special_queue_pairs_and_an_hca_others)
+{
+	fake->ops.create_qp = NULL;
+	assert_refused(AL_MODULE_MISSING_OP, "create_qp");
+	fake->ca_attr.node_type = IB_NODE_SWITCH;
+	assert_refused(AL_MODULE_MISSING_OP, "create_spl_qp");
+	fake->ops.create_spl_qp = create_spl_qp;
+	ck_assert_int_eq(fake->announce(0), AL_SUCCESS);
+}
+END_TEST
+
+static uint32_t queried; /* ports that query_port was called for: bits */
+
+static al_status query_external(struct ci_ca *ca, uint8_t port, struct ib_port_attr *attr)
+{
+	(void)ca;
+	queried |= 1u << port;
+	*attr = fake->port_attr;
+	if (port)
+		attr->gid_tbl_len = attr->pkey_tbl_len = 0;
+	return AL_SUCCESS;
+}
+
+/* Port 0 must have GIDs and P_Keys, external ports need none; an HCA's ports must have them. */
+START_TEST(port_0_of_a_switch_is_checked_too)
+{
+	fake->ops.create_spl_qp = create_spl_qp;
+	fake->ops.query_port = query_external;
+	fake->ca_attr.num_ports = 2;
+	assert_refused(AL_MODULE_FAILED, "gid_tbl_len 0", "port 1");
+	fake->ca_attr.node_type = IB_NODE_SWITCH;
+	fake->port_attr.gid_tbl_len = 0;
+	assert_refused(AL_MODULE_FAILED, "gid_tbl_len 0", "port 0");
+	fake->port_attr.gid_tbl_len = 1;
+	queried = 0;
+	ck_assert_int_eq(fake->announce(0), AL_SUCCESS);
+	ck_assert_uint_eq(queried, 7);
+}
+END_TEST
+
 START_TEST(texts_of_an_hca_end)
 {
 	memset(fake->ca_attr.node_desc, 'x', sizeof(fake->ca_attr.node_desc));
@@ -245,7 +295,7 @@ START_TEST(a_guid_can_be_registered_once)
 	ck_assert(log_has(IB_LOG_ERROR, FAKE_SO, "0x00feed0000000001", "by module fake", NULL));
 	ck_assert_uint_eq(atomic_load(&upper.adds), 1);
 	ck_assert_uint_eq(calls(FAKE_close_ca), 1);
-	/* And again when it has gone. */
+	/* The same after the HCA's removal. */
 	fake->withdraw(0, 0);
 	ck_assert_int_eq(fake->announce(1), AL_SUCCESS);
 }
@@ -357,10 +407,7 @@ START_TEST(of_many_with_one_guid_one_is_registered)
 }
 END_TEST
 
-/*
- * What a client does while its HCA is withdrawn from under it takes no lock that the withdrawal
- * holds.
- */
+/* A client's calls during the withdrawal of the client's HCA take no lock that the withdrawal holds. */
 static void act_as_client(struct ci_registration *reg)
 {
 	struct ci_snap_module *modules;
@@ -375,7 +422,7 @@ static void act_as_client(struct ci_registration *reg)
 	ck_assert_int_eq(ci_snapshot_pci(&pci, &count, &error), AL_SUCCESS);
 	al_free(pci);
 	al_free(error);
-	/* Not to be withdrawn twice. */
+	/* The HCA is not withdrawn twice. */
 	ib_deregister_ci(reg, 0);
 }
 
@@ -426,10 +473,7 @@ START_TEST(an_hca_does_not_go_while_its_users_are_named)
 	ck_assert_int_eq(pthread_create(&unloading, NULL, refused_unload, NULL), 0);
 	sem_wait(&inside);
 	ck_assert_int_eq(pthread_create(&withdrawing, NULL, withdraw, NULL), 0);
-	/*
-	 * It waits: nothing is removed before the names are written. That can only be seen by not
-	 * seeing it.
-	 */
+	/* The withdrawal waits until the names are written. Only the absence of a removal shows that. */
 	for (int i = 0; i < 100; i++) {
 		sched_yield();
 		ck_assert_uint_eq(atomic_load(&upper.removes), 0);
@@ -463,6 +507,8 @@ int main(void)
 	tcase_add_test(tc, inside_an_operation_no_hca_is_withdrawn);
 	tcase_add_test(tc, an_unload_withdraws_what_a_module_leaves_wherever_it_is_called);
 	tcase_add_test(tc, management_in_the_access_layer_needs_local_mad);
+	tcase_add_test(tc, a_switch_needs_special_queue_pairs_and_an_hca_others);
+	tcase_add_test(tc, port_0_of_a_switch_is_checked_too);
 	tcase_add_test(tc, texts_of_an_hca_end);
 	tcase_add_test(tc, a_guid_can_be_registered_once);
 	tcase_add_test(tc, what_the_access_layer_refuses_is_closed);

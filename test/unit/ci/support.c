@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* For the tests of ci/ (support.h). */
+/* For the tests of ci/: see support.h. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 struct test_upper upper;
 
-/* ------------------------------------------------- in the place of the Access Layer */
+/* -------------------------------------------------- replacement of the Access Layer */
 
 static al_status add(struct ci_registration *reg)
 {
@@ -48,7 +48,7 @@ static bool inside(void)
 	return upper.inside;
 }
 
-/* Upcalls of fake.so, which these tests do not cause. */
+/* Upcalls of fake.so, which no test of ci/ causes. */
 void ib_cq_notify(void *cq_ctx)
 {
 	ck_abort_msg("ib_cq_notify(%p) without an Access Layer", cq_ctx);
@@ -139,7 +139,7 @@ void support_start(void)
 		.add = add, .remove = take_away, .users = users, .inside = inside
 	};
 
-	/* Nothing of the machine, but for what a test says. */
+	/* Ignores the machine's configuration; only the test's configuration counts. */
 	setenv("IBAL_CONF", "", 1);
 	setenv("IBAL_MODULE_PATH", "", 1);
 	setenv("IBAL_PCI_DUMP", TEST_DATA "/pci/no-adapter.dump", 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* ci/trace.c: a line for each step, whole and in six fields, where IBAL_TRACE says. */
+/* ci/trace.c: each step is one complete line of six fields, in the file that IBAL_TRACE names. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ START_TEST(off_by_default)
 		ci_trace_start(off[i]);
 		ck_assert(!ib_trace_on);
 	}
-	/* Also for one who does not ask first. */
+	/* A caller need not ask ib_tracing() first. */
 	ib_trace("test", "nothing");
 }
 END_TEST

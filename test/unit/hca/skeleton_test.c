@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * hca/skeleton through the public API: a vendor's first file must be right in what it does, however
- * little that is.
+ * hca/skeleton through the public API: the example from which vendors begin must be correct in the little that it
+ * does.
  */
 #include "test/unit/al/al_test.h"
 
@@ -249,7 +249,7 @@ START_TEST(an_arm_is_satisfied_by_what_came_since_the_last_notification)
 	ck_ok(al_arm_cq(cq, AL_ARM_ANY, &present));
 	ck_assert(present);
 	test_wait(&notified);
-	/* All were there at the last notification: only what comes now counts. */
+	/* All completions were there at the last notification, so only a new completion satisfies this arm. */
 	ck_ok(al_arm_cq(cq, AL_ARM_ANY, NULL));
 	expect(1, IB_WC_RETRY_EXC_ERR);
 	ck_ok(post_send(2));

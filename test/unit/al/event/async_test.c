@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Asynchronous events by callback: objects' own, and handlers of an HCA. By channel: channel_test.c. */
+#include <iba/ib_mad.h>
+
 #include "test/unit/al/bed.h"
 
-/* What was told, in order. */
+/* The events that the callbacks have got, in order. */
 struct told {
 	atomic_uint count;
 	struct al_event event[64];
@@ -18,7 +20,7 @@ static void told_init(void)
 	sem_init(&told.sem, 0, 0);
 }
 
-/* Callbacks of an HCA's events are all on its one async dispatcher: no lock is needed. */
+/* Needs no lock: all callbacks of an HCA's events run on the HCA's one async dispatcher. */
 static void tell(void *context, const struct al_event *event)
 {
 	unsigned int i = told.count;
@@ -79,7 +81,7 @@ START_TEST(an_objects_event_goes_to_its_callback_then_to_its_handles_handlers)
 }
 END_TEST
 
-/* One whose callbacks are on a completion vector. */
+/* The completion queue has a completion callback, which runs on the thread of a completion vector. */
 START_TEST(a_completion_queues_event_goes_to_its_callback_and_to_its_handles_handlers_too)
 {
 	struct al_cq_init init = { .cqe = 8, .comp_vector = 1 };
@@ -224,7 +226,7 @@ static void end_next(void *context, const struct al_event *event)
 	al_dereg_event_handler(ender->next, NULL, NULL);
 }
 
-/* The list is walked while it changes. */
+/* The library still walks the list of handlers when the object is destroyed. */
 START_TEST(handlers_get_no_event_of_a_destroyed_object)
 {
 	struct al_cq_init init = { .cqe = 8, .comp_vector = 1 };
@@ -242,7 +244,10 @@ START_TEST(handlers_get_no_event_of_a_destroyed_object)
 	bed_cq(bed.pd, 1, &behind, test_post);
 	bed_port_event(&bed, IB_EVENT_LID_CHANGE, 1);
 	test_wait(&gate.in);
-	/* Its callback's thread passes it on to the handlers', which is busy; then comes the next one's turn. */
+	/*
+	 * The thread of the queue's callback hands the event to the handlers' thread, which is busy; the next
+	 * callback of the queue's thread comes after that.
+	 */
 	bed_object_event(ctx, IB_EVENT_CQ_ERR);
 	told_wait(2);
 	ib_cq_notify(bed.fake->last_cq->cq.ctx);
@@ -275,7 +280,7 @@ START_TEST(a_handler_may_end_the_handler_after_it)
 }
 END_TEST
 
-/* -------------------------------------------------------------- any context */
+/* -------------------------------------------------- events from any context */
 
 static struct bed *raising;
 static uint8_t raised;
@@ -293,7 +298,7 @@ static void raise_in_callback(void *context)
 	sem_post(context);
 }
 
-/* From an atomic operation, as from a polled device, and from where a notification is told. */
+/* A module may raise an event in an atomic operation, as a polled device does, and within a notification. */
 START_TEST(a_module_raises_events_inside_an_operation_and_in_its_clients_callback)
 {
 	struct bed bed = bed_make();
@@ -358,6 +363,27 @@ START_TEST(wrong_events_of_a_module_are_dropped_and_logged)
 }
 END_TEST
 
+START_TEST(wrong_traps_of_a_module_are_dropped_and_logged)
+{
+	struct bed bed = bed_make();
+	const struct ib_notice notice = { .trap_num = ib_be16_of(IB_TRAP_BAD_PKEY) };
+	struct journal log;
+
+	journal_init(&log);
+	al_set_log(keep_text, &log);
+	ib_port_trap(NULL, 1, &notice);
+	ib_port_trap(bed.fake->ca[0]->ctx, 1, NULL);
+	ib_port_trap(bed.fake->ca[0]->ctx, 1, &notice); /* no agent of the Access Layer there */
+	ib_port_trap(bed.fake->ca[0]->ctx, 200, &notice);
+	al_set_log(NULL, NULL);
+	ck_assert_uint_eq(log.count, 4);
+	for (int i = 0; i < 4; i++)
+		ck_assert_ptr_nonnull(strstr(log.entry[i], "dropped"));
+	ck_assert_ptr_nonnull(strstr(log.entry[3], "fake"));
+	bed_end(&bed);
+}
+END_TEST
+
 START_TEST(a_handler_has_either_a_callback_or_a_channel)
 {
 	struct bed bed = bed_make();
@@ -373,7 +399,10 @@ START_TEST(a_handler_has_either_a_callback_or_a_channel)
 }
 END_TEST
 
-/* Handlers come and go while events rain: none is told after its end, and the list stays whole. */
+/*
+ * Handlers are registered and ended while events are raised without pause: no handler is called after its end, and
+ * the list of handlers stays whole.
+ */
 struct rain {
 	struct bed *bed;
 	atomic_uint late;
@@ -446,6 +475,7 @@ int main(void)
 	tcase_add_test(tc, a_handler_may_end_the_handler_after_it);
 	tcase_add_test(tc, a_module_raises_events_inside_an_operation_and_in_its_clients_callback);
 	tcase_add_test(tc, wrong_events_of_a_module_are_dropped_and_logged);
+	tcase_add_test(tc, wrong_traps_of_a_module_are_dropped_and_logged);
 	tcase_add_test(tc, a_handler_has_either_a_callback_or_a_channel);
 	tcase_add_test(tc, handlers_come_and_go_while_events_rain);
 	suite_add_tcase(suite, tc);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Channels: events for the caller's own loop, and what a destroy does to those that nobody has taken. */
+/* Channels: events for the application's own loop, and the effect of a destroy on events that no reader has taken. */
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ static bool readable(const struct chan *c)
 	return poll(&pfd, 1, 0) == 1 && pfd.revents & POLLIN;
 }
 
-/* Waits until something is there. */
+/* Waits until the channel's descriptor is readable. */
 static void wait_readable(const struct chan *c)
 {
 	struct pollfd pfd = { .fd = c->fd, .events = POLLIN };
@@ -51,7 +51,7 @@ static void expect_none(const struct chan *c)
 
 	ck_assert(!readable(c));
 	ck_status(al_channel_next(c->channel, &event), AL_NOT_FOUND);
-	ck_assert_ptr_eq(event.context, &event); /* written only on success */
+	ck_assert_ptr_eq(event.context, &event); /* the library writes the event only on success */
 }
 
 static al_cq_h cq_in(const struct chan *c, void *context, void **ctx)
@@ -112,7 +112,7 @@ START_TEST(objects_come_in_the_order_in_which_they_had_events_and_each_with_all_
 	ib_cq_notify(b);
 	cross(&crossing);
 	ck_assert_str_eq(next(&c).context, "a");
-	ib_cq_notify(a); /* behind what waits already */
+	ib_cq_notify(a); /* queued behind the events that wait */
 	cross(&crossing);
 	ck_assert_str_eq(next(&c).context, "b");
 	ck_assert_str_eq(next(&c).context, "a");
@@ -165,12 +165,12 @@ START_TEST(without_a_descriptor_left_no_channel_is_made_and_none_is_kept)
 
 	ck_ok(al_destroy_channel(c.channel, AL_DESTROY_SYNC, NULL));
 	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	limit.rlim_cur = (rlim_t)c.fd + 8; /* no more than this: valgrind keeps the hard limit */
+	limit.rlim_cur = (rlim_t)c.fd + 8; /* no smaller limit: valgrind keeps the hard limit */
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	while (free_fds < 64 && (fd[free_fds] = dup(0)) >= 0)
 		free_fds++;
 	ck_assert_int_lt(free_fds, 64);
-	for (int left = 0; left < 2; left++) { /* a channel takes two */
+	for (int left = 0; left < 2; left++) { /* a channel takes two descriptors */
 		for (int i = 0; i < 3; i++)
 			ck_status(al_create_channel(c.bed.al, NULL, &channel), AL_INSUFFICIENT_RESOURCES);
 		close(fd[--free_fds]);
@@ -310,14 +310,14 @@ START_TEST(a_registration_by_channel_is_replayed_there_step_by_step)
 	ck_assert_int_eq(event.pnp.type, AL_PNP_CA_ADD);
 	crew_make(&crew, 1, withdraw_second, c.bed.fake);
 	crew_go(&crew);
-	do /* its ports may be heard of before */
+	do /* events of the HCA's ports may come before */
 		event = next(&c);
 	while (event.pnp.type != AL_PNP_CA_REMOVE);
 	ck_assert_uint_eq(event.pnp.ca_guid, FAKE_GUID + 0x100);
 	ck_status(al_channel_next(c.channel, &event), AL_NOT_FOUND);
 	crew_end(&crew);
 	expect_none(&c);
-	/* One that comes and goes unseen is not told. (From an agent it may be seen.) */
+	/* An HCA that comes and goes before the reader reads is not reported. (A client of an agent may get both events.) */
 	if (!test_in_user_role()) {
 		ck_ok(c.bed.fake->announce(2));
 		c.bed.fake->withdraw(2, 0);
@@ -342,7 +342,7 @@ START_TEST(a_destroy_takes_undelivered_events_back_and_does_not_wait_for_the_rea
 	al_qp_h qp;
 	void *ctx;
 
-	/* This thread is the reader. */
+	/* The thread that destroys is the reader. */
 	cq = cq_in(&c, "cq", &ctx);
 	ib_cq_notify(ctx);
 	bed_object_event(ctx, IB_EVENT_CQ_ERR);
@@ -350,7 +350,7 @@ START_TEST(a_destroy_takes_undelivered_events_back_and_does_not_wait_for_the_rea
 	ck_ok(al_destroy_cq(cq, AL_DESTROY_SYNC, NULL));
 	expect_none(&c);
 
-	/* Not its own channel, but its handler's. */
+	/* The event comes through the handler's channel; the queue pair has no channel. */
 	ck_ok(al_reg_event_handler(c.bed.ca, c.channel, NULL, NULL, &h));
 	other = bed_cq(c.bed.pd, 0, NULL, NULL);
 	qp = bed_qp(c.bed.pd, other, NULL, NULL);
@@ -360,7 +360,7 @@ START_TEST(a_destroy_takes_undelivered_events_back_and_does_not_wait_for_the_rea
 	ck_ok(al_destroy_qp(qp, AL_DESTROY_SYNC, NULL));
 	expect_none(&c);
 
-	/* The handler goes, the object stays. */
+	/* The handler ends, and the object stays. */
 	qp = bed_qp(c.bed.pd, other, NULL, NULL);
 	bed_object_event(c.bed.fake->last_qp->qp.ctx, IB_EVENT_COMM_EST);
 	bed_port_event(&c.bed, IB_EVENT_LID_CHANGE, 1);
@@ -401,7 +401,7 @@ START_TEST(the_next_handler_hears_of_an_object_whose_event_the_last_one_did_not_
 	event = next(&c);
 	ck_assert_str_eq(event.context, "last");
 	ck_assert_int_eq(event.async.type, IB_EVENT_SQ_DRAINED);
-	expect_none(&c); /* nothing of before */
+	expect_none(&c); /* no event from before the end */
 	bed_end(&c.bed);
 }
 END_TEST
@@ -460,7 +460,7 @@ START_TEST(an_hca_handle_has_one_handler_with_a_channel_at_a_time)
 	ck_status(al_reg_event_handler(c.bed.ca, c.channel, NULL, NULL, &second), AL_DUPLICATE);
 	ck_ok(al_reg_event_handler(other, c.channel, NULL, NULL, &second));
 	for (int i = 0; i < 20; i++) {
-		/* When the end is told there is room for another. */
+		/* When the handler's destroyed callback has run, an HCA takes another handler. */
 		ck_ok(al_dereg_event_handler(h, test_post, &gone));
 		test_wait(&gone);
 		ck_ok(al_reg_event_handler(c.bed.ca, c.channel, NULL, NULL, &h));
@@ -492,14 +492,14 @@ END_TEST
 
 /* ----------------------------------------------------------------- threads */
 
-/* Notifications from one thread, readers on two, objects that come and go: nothing is lost. */
+/* One thread notifies, two threads read, and objects are created and destroyed meanwhile: no event is lost. */
 struct storm {
 	struct chan c;
 	void *ctx[4];
 	atomic_uint raised[4], seen[4], bad;
 };
 
-/* The highest count that a reader has found; the reader of an older event may be the later one to say so. */
+/* Keeps the highest count that a reader has read. Two readers may report their counts in the reverse order. */
 static void saw(atomic_uint *seen, unsigned int count)
 {
 	unsigned int old = *seen;
@@ -539,7 +539,10 @@ static void storm_work(struct crew *crew, unsigned int index)
 		} else if (index < 3) {
 			read_storm(storm);
 		} else {
-			/* its create operation raises an event; a reader may have taken that just before the end */
+			/*
+			 * the module's create operation raises an event, which a reader may have taken just before
+			 * the end
+			 */
 			if (al_create_cq(storm->c.bed.pd, &init, (void *)4, NULL, NULL, &cq) ||
 			    al_destroy_cq(cq, AL_DESTROY_SYNC, NULL))
 				storm->bad++;
@@ -568,7 +571,7 @@ START_TEST(nothing_is_lost_with_several_readers)
 		bed_settle(storm.c.bed.ca);
 	crew_end(&crew);
 	cross(&crossing);
-	/* Alone now: what is still there is read, and then each has been seen after it was raised last. */
+	/* The other threads have ended: the rest is read, and then each object's last event has been seen. */
 	read_storm(&storm);
 	for (int i = 0; i < 4; i++)
 		ck_assert_uint_eq(storm.seen[i], storm.raised[i]);

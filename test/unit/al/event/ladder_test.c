@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A port's events by every way to a client, through the whole library: by event handlers and PnP
- * registrations, by callback and by channel. Random events happen to port 1, and the clients take
- * them now and then; what each was told is held against what happened
- * (test/unit/al/port_history.h). Events of port 2 show that all events of port 1 have been told.
+ * A port's events by every way to a client, through the whole library: by event handlers and PnP registrations, by
+ * callback and by channel. Random events happen to port 1, and the clients take events from time to time; the events
+ * that each client got are compared with the events of the port (test/unit/al/port_history.h). Events of port 2 show
+ * that all events of port 1 have been delivered.
  */
 #include "test/unit/al/bed.h"
 #include "test/unit/al/port_history.h"
@@ -15,9 +15,9 @@ struct client {
 	enum way way;
 	struct history told;
 	sem_t all;            /* posted for the event of port 2 */
-	al_channel_h channel; /* of the ways by channel */
+	al_channel_h channel; /* of the clients that use a channel */
 	bool had_all;         /* the channel's reader has seen the event of port 2 */
-	/* The brake of a callback. */
+	/* Makes a callback slow. */
 	atomic_bool slow;
 	sem_t go;
 };
@@ -90,7 +90,7 @@ static void read_all(struct client *client)
 	client->had_all = false;
 }
 
-/* Lets a callback go on until the event of port 2. */
+/* Lets a callback continue until the event of port 2. */
 static void release(struct client *client)
 {
 	atomic_store(&client->slow, false);
@@ -101,10 +101,10 @@ static void release(struct client *client)
 }
 
 /*
- * A ladder's taker looks at port 2 after port 1, and may have looked at port 1 before its last
- * events came. So one event of port 2 may overtake events of port 1, and a second one, raised when
- * the first one has been told, overtakes none there. There are at most three such takers in a row:
- * the agent's dispatcher, the client's dispatcher, and the channel.
+ * A ladder's reader takes port 2 after port 1, so the reader may have taken port 1 just before the last events of
+ * port 1. One event of port 2 may therefore overtake events of port 1. A second event of port 2, raised after the
+ * delivery of the first, overtakes none at that ladder. At most three such ladders lie in a row: the agent's
+ * dispatcher, the client's dispatcher, and the channel.
  */
 static void take_all(void)
 {
@@ -141,7 +141,7 @@ static void set_up(void)
 	ck_ok(al_reg_pnp(bed.al, &attr, NULL, NULL, &pnp));
 	while (read_one(&c[PNP_CHANNEL]))
 		;
-	/* The replay of port 2 posted for each of its states, which is Active. */
+	/* The replay of port 2 has posted `all` once for each state of port 2, which is Active. */
 	while (!sem_trywait(&c[PNP].all))
 		;
 	c[PNP].told.num = c[PNP_CHANNEL].told.num = 0;
@@ -153,7 +153,7 @@ static void tear_down(void)
 	bed_end(&bed);
 }
 
-/* A client takes an event, or does not: x is random. */
+/* A client takes an event or not, as the random number x says. */
 static void take_some(uint32_t x)
 {
 	static const enum way callbacks[] = { HANDLER, PNP },

@@ -24,3 +24,7 @@ test_unit_al_event_wake_test_LDADD = $(API_LIBS)
 check_PROGRAMS += test/unit/al/event/ladder_test
 test_unit_al_event_ladder_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_event_ladder_test_LDADD = $(API_LIBS)
+
+check_PROGRAMS += test/unit/al/event/seen_test
+test_unit_al_event_seen_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_event_seen_test_LDADD = $(API_LIBS)

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* PnP registrations: replay, order, refusal, removal, and what their callbacks may do. Channels are in channel_test.c. */
+/*
+ * PnP registrations: replay, order, refusal, removal, and the calls that their callbacks may make. Channels are in
+ * channel_test.c.
+ */
 #include "test/unit/al/bed.h"
 
-/* A client that writes down what it hears, as "add 1", "active 1", "replayed". */
+/* A client that records its events as text: "add 1", "active 1", "replayed". */
 struct client {
 	struct journal heard;
 	al_pnp_h pnp;
 	_Atomic(pthread_t) thread;
 	atomic_uint overlaps, running;
 	bool refuse;
-	/* Called in the callback, after it has been written down. */
+	/* Called in the callback, after the event is recorded. */
 	void (*then)(struct client *client, const struct al_pnp_event *event);
 	void *arg;
 };
@@ -22,7 +25,7 @@ static const char *const words[] = {
 	[AL_PNP_REPLAY_COMPLETE] = "replayed",
 };
 
-/* HCAs have GUIDs a hundred apart: their number is what is written. */
+/* GUIDs of HCAs are a hundred apart, so that a GUID gives the HCA's number, which the text shows. */
 static void describe(const struct al_pnp_event *event, char *text, size_t size)
 {
 	if (event->type == AL_PNP_REPLAY_COMPLETE)
@@ -163,7 +166,7 @@ START_TEST(an_hca_that_comes_later_is_added_once)
 }
 END_TEST
 
-/* Each hears into one journal, by a name of its own. */
+/* All registrations record in one journal, each with texts of its own. */
 struct named {
 	struct journal *all;
 	const char *add, *remove;
@@ -235,7 +238,7 @@ START_TEST(every_port_state_is_delivered_to_a_slow_client)
 	journal_wait(&client.heard, 5);
 	port_event(0, IB_EVENT_LID_CHANGE);
 	test_wait(&h.gate.in);
-	/* A whole fall and climb, and what merges, while it sleeps. */
+	/* While the callback blocks: a fall, the climb up to Active, and two events that merge. */
 	port_event(0, IB_EVENT_PORT_DOWN);
 	port_event(0, IB_EVENT_PORT_INIT);
 	port_event(0, IB_EVENT_PORT_ARMED);
@@ -274,7 +277,10 @@ static void states_change(void *ca)
 	const struct ci_event event = { .type = IB_EVENT_PORT_ACTIVE, .port_num = 1,
 					.object_ctx = ((struct ci_ca *)ca)->ctx };
 
-	/* After the state was read, as far as the caller can tell: the fake's answer is in place already. */
+	/*
+	 * For the caller this event comes after the query of the state: the fake has put its answer in place before
+	 * this hook runs.
+	 */
 	ib_dispatch_event(&event);
 }
 
@@ -322,7 +328,7 @@ START_TEST(a_late_registration_gets_the_remaining_port_states)
 }
 END_TEST
 
-/* A port that comes up, or flaps, while clients register: each hears a path, never a step that is none. */
+/* A port comes up, or goes up and down, while clients register: each client gets steps without a gap. */
 static void flap(struct crew *crew, unsigned int index)
 {
 	static const ib_event_type round[] = { IB_EVENT_PORT_DOWN, IB_EVENT_PORT_INIT, IB_EVENT_PORT_ARMED,
@@ -359,7 +365,7 @@ static void follow(struct client *client, const struct al_pnp_event *event)
 		path->replayed = true;
 	if (!to)
 		return;
-	/* One up, or down: "down" again is never news. Who is new begins with Down or Init. */
+	/* A step is one state up, or Down. Down after Down is no step. A new client begins with Down or Initialize. */
 	if (path->state ? to != 1 && to != path->state + 1 : to > 2)
 		path->bad++;
 	if (path->state == 1 && to == 1)
@@ -398,7 +404,7 @@ START_TEST(whoever_registers_while_a_port_flaps_hears_a_path_without_gaps)
 }
 END_TEST
 
-/* ------------------------------------------------------------ refusing */
+/* -------------------------------------------------------- refused HCAs */
 
 START_TEST(a_registration_that_refuses_an_hca_gets_no_more_of_its_events)
 {
@@ -413,7 +419,7 @@ START_TEST(a_registration_that_refuses_an_hca_gets_no_more_of_its_events)
 	ck_status(al_get_client_context(client.pnp, FAKE_GUID, &context), AL_NOT_FOUND);
 	fake->withdraw(0, 0);
 	EXPECT(&client, "add 0", "replayed");
-	/* When it comes again it is a new one. */
+	/* The HCA that comes again is a new HCA. */
 	client.refuse = false;
 	ck_ok(fake->announce(0));
 	journal_wait(&client.heard, 6);
@@ -459,7 +465,7 @@ START_TEST(each_registration_has_a_context_of_its_own_per_hca)
 }
 END_TEST
 
-/* --------------------------------------------- what a client does with an HCA */
+/* ---------------------------------------------------- clients that use an HCA */
 
 struct user {
 	al_h al;
@@ -470,7 +476,7 @@ struct user {
 	sem_t added; /* posted at the end of an add */
 };
 
-/* A whole consumer in its add: opens, creates, sends, polls. */
+/* A complete client within its callback of the HCA's addition: opens, creates, sends and polls. */
 static void use_hca(struct client *client, const struct al_pnp_event *event)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED };
@@ -504,7 +510,7 @@ static void use_hca(struct client *client, const struct al_pnp_event *event)
 		sem_post(&user->added);
 	}
 	if (event->type == AL_PNP_CA_REMOVE) {
-		/* Every operation works still. */
+		/* During the removal callback every operation still works. */
 		st = al_post_send(user->end.qp, &wr, &bad);
 		if (!st)
 			st = al_poll_cq(user->end.cq, 1, &wc, &count);
@@ -556,7 +562,7 @@ struct nested {
 	al_h al;
 	struct client inner;
 	al_status status;
-	unsigned int heard_then; /* what the inner one had heard when the call returned */
+	unsigned int heard_then; /* events that the inner registration had got when the call returned */
 };
 
 static void reg_inside(struct client *client, const struct al_pnp_event *event)
@@ -592,7 +598,7 @@ static void end_other(struct client *client, const struct al_pnp_event *event)
 		return;
 	if (al_dereg_pnp(other->pnp, AL_DESTROY_SYNC, NULL))
 		journal_add(&client->heard, "failed");
-	/* It has returned: the other's remove has, too. */
+	/* The synchronous deregistration has returned, so the other registration has got its remove event too. */
 	journal_add(&client->heard, other->heard.count == 3 ? "ended" : "not ended");
 }
 
@@ -613,7 +619,10 @@ START_TEST(a_callback_may_end_another_registration_and_wait_for_its_remove)
 }
 END_TEST
 
-/* Each ends the other and would wait for it: the second is refused, as it waits for the first. */
+/*
+ * Each callback ends the other registration synchronously, which would be a deadlock: the second call is refused,
+ * because the first already waits for that callback.
+ */
 static void end_each_other(struct client *client, const struct al_pnp_event *event)
 {
 	struct client *other = client->arg;
@@ -701,7 +710,7 @@ START_TEST(a_withdrawal_waits_for_add_to_return_and_then_for_remove)
 	test_wait(&h.gate.in);
 	crew_make(&crew, 1, withdraw_now, &w);
 	crew_go(&crew);
-	/* From when the removal has begun there is nothing to be opened any more. */
+	/* Once the removal has begun, nothing of the HCA can be opened. */
 	for (al_ca_h ca; al_open_ca(al, FAKE_GUID, NULL, &ca) == AL_SUCCESS;)
 		ck_ok(al_close_ca(ca, AL_DESTROY_SYNC, NULL));
 	ck_assert(!w.returned);
@@ -723,7 +732,7 @@ START_TEST(an_hca_removed_before_its_add_is_not_delivered)
 	port_event(0, IB_EVENT_LID_CHANGE);
 	test_wait(&h.gate.in);
 	ck_ok(fake->announce(1));
-	fake->withdraw(1, 0); /* returns though the client sleeps: it knows nothing of this one */
+	fake->withdraw(1, 0); /* returns although the client's callback blocks: that client does not know of this HCA */
 	sem_post(&h.gate.out);
 	fake->withdraw(0, 0);
 	for (unsigned int i = 0; i < client.heard.count; i++)
@@ -733,7 +742,7 @@ START_TEST(an_hca_removed_before_its_add_is_not_delivered)
 }
 END_TEST
 
-/* HCAs come and go, and clients too, all at once: adds and removes pair off for each client. */
+/* HCAs and clients come and go at the same time: each client gets adds and removes in pairs. */
 static void come_and_go(struct crew *crew, unsigned int index)
 {
 	while (!crew->stop) {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Removals that are read from a channel: they wait until the reader has acknowledged them, by reading on or by closing.
- * In a user role only the client's side of the removal waits: the agent's HCA has gone by then.
+ * Removals that a client reads from a channel: a removal waits until the reader has acknowledged the event, by the
+ * next read or by closing. In a user role only the client's side of the removal waits, since the agent's HCA has gone
+ * by then.
  */
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "test/unit/al/bed.h"
 
-/* A registration by channel, and the HCAs that it has heard of. */
+/* A registration with a channel, and the HCAs of which the registration has got an event. */
 struct reader {
 	struct bed bed;
 	al_channel_h channel;
@@ -23,7 +24,7 @@ static bool readable(const struct reader *r)
 	return poll(&pfd, 1, 0) == 1 && pfd.revents & POLLIN;
 }
 
-/* Waits for the next event, and expects it to be this one. */
+/* Waits for the next event, and expects the given event. */
 static void expect(const struct reader *r, al_pnp_type type, uint32_t hca)
 {
 	struct pollfd pfd = { .fd = r->fd, .events = POLLIN };
@@ -33,7 +34,7 @@ static void expect(const struct reader *r, al_pnp_type type, uint32_t hca)
 	do {
 		ck_assert_int_eq(poll(&pfd, 1, 60000), 1);
 		status = al_channel_next(r->channel, &event);
-	} while (status == AL_NOT_FOUND); /* readable, because the last one had to be acknowledged */
+	} while (status == AL_NOT_FOUND); /* readable, because the last event was still to be acknowledged */
 	ck_ok(status);
 	ck_assert_int_eq(event.type, AL_CHANNEL_PNP);
 	ck_assert_int_eq(event.pnp.type, type);
@@ -68,7 +69,7 @@ static struct reader reader_make(uint32_t hcas)
 	return r;
 }
 
-/* HCAs are withdrawn by a thread each. */
+/* Each HCA is withdrawn by a thread of its own. */
 struct removal {
 	struct crew crew;
 	struct fake *fake;
@@ -94,8 +95,8 @@ static void remove_first(struct removal *removal, const struct reader *r, uint32
 }
 
 /*
- * That many removals wait for the reader: nothing is said of them that a removal does next, which would have been done by
- * now. In a user role nobody withdraws that waits.
+ * Expects that num removals still wait for the reader: such a removal has not taken its next step, which otherwise
+ * would be done by now. In a user role no withdrawing thread waits.
  */
 static void expect_waiting(const struct removal *removal, unsigned int num)
 {
@@ -103,7 +104,10 @@ static void expect_waiting(const struct removal *removal, unsigned int num)
 		ck_assert_uint_eq(removal->returned, removal->crew.num - num);
 }
 
-/* The removals are over, in a user role here too: HCAs come and go there in their order. */
+/*
+ * Expects that the removals are over. In a user role, where HCAs come and go in order, the next HCA's event shows
+ * that.
+ */
 static void expect_over(struct removal *removal, const struct reader *r)
 {
 	crew_end(&removal->crew);
@@ -161,7 +165,7 @@ START_TEST(a_reader_destroys_its_objects_before_it_acknowledges)
 	ck_ok(al_destroy_cq(cq, AL_DESTROY_SYNC, NULL));
 	ck_ok(al_dealloc_pd(r.bed.pd, AL_DESTROY_SYNC, NULL));
 	expect_waiting(&removal, 1);
-	ck_ok(al_close_ca(r.bed.ca, AL_DESTROY_SYNC, NULL)); /* acknowledges nothing */
+	ck_ok(al_close_ca(r.bed.ca, AL_DESTROY_SYNC, NULL)); /* a close acknowledges nothing */
 	expect_waiting(&removal, 1);
 	expect_none(&r);
 	expect_over(&removal, &r);
@@ -176,7 +180,7 @@ START_TEST(the_descriptor_stays_readable_until_the_removal_is_acknowledged)
 	struct reader r = reader_make(1);
 	struct removal removal;
 
-	/* A reader that takes one event each time that the descriptor is readable comes back, too. */
+	/* A reader that takes one event each time the descriptor is readable acknowledges too. */
 	remove_first(&removal, &r, 1, 0);
 	expect(&r, AL_PNP_CA_REMOVE, 0);
 	ck_assert(readable(&r));
@@ -221,7 +225,7 @@ START_TEST(an_event_of_something_else_acknowledges_too_and_each_removal_its_own)
 	while (!readable(&r))
 		sched_yield();
 	remove_first(&removal, &r, 1, 0);
-	do { /* whichever is first */
+	do { /* the two events come in either order */
 		while (!readable(&r))
 			sched_yield();
 		ck_ok(al_channel_next(r.channel, &event));
@@ -231,7 +235,7 @@ START_TEST(an_event_of_something_else_acknowledges_too_and_each_removal_its_own)
 	expect_none(&r);
 	expect_over(&removal, &r);
 
-	/* Two at once: reading the second acknowledges the first, and no more. */
+	/* Two removals at the same time: reading the second event acknowledges the first removal only. */
 	remove_first(&removal, &r, 2, 0);
 	for (unsigned int i = 0; i < 2; i++) {
 		while (!readable(&r))
@@ -303,7 +307,7 @@ START_TEST(another_registration_of_the_channel_that_is_ended_acknowledges_nothin
 		sched_yield();
 	ck_ok(al_channel_next(r.channel, &event));
 	ck_assert_int_eq(event.pnp.type, AL_PNP_CA_REMOVE);
-	/* The one that has not been read. */
+	/* The registration whose event has not been read. */
 	ck_ok(al_dereg_pnp(event.context ? r.pnp : other, AL_DESTROY_SYNC, NULL));
 	expect_waiting(&removal, 1);
 	ck_assert(readable(&r));

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The two moments at which a channel's descriptor and its queue disagree. The library's calls on the descriptor inside come
- * through this file, which holds them, or lets an event in, exactly there.
+ * The two moments at which a channel's descriptor and its queue disagree. This file replaces the library's calls on
+ * the descriptor, and holds such a call, or raises an event, at that moment.
  */
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "test/unit/al/bed.h"
 
-static struct gate late;       /* a wake-up that comes after its event was read */
-static atomic_bool hold;       /* the next one */
-static void *_Atomic let_in;   /* a completion queue that notifies when the descriptor is about to be cleared */
-static sem_t woken;            /* for each wake-up, when it is done */
+static struct gate late;       /* holds a wake-up until after its event has been read */
+static atomic_bool hold;       /* the next wake-up is held */
+static void *_Atomic let_in;   /* a completion queue, notified just before the descriptor is cleared */
+static sem_t woken;            /* posted when a wake-up is done */
 
 int eventfd_write(int fd, eventfd_t value)
 {

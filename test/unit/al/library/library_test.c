@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The library as a guest in a process: what a fork leaves of it, its threads and descriptors, what it does to the
- * process (nothing), and how it fails when the process may start no more threads. On the software HCA.
+ * The library as a guest in a process: forks, threads and descriptors, the library's effect on the process (none),
+ * and failures when the process can start no more threads. On the software HCA.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -17,10 +17,10 @@
 
 /* -------------------------------------------- threads that can not be started */
 
-static atomic_int creations_left; /* 0: no limit; when it comes down to 1, that creation fails */
+static atomic_int creations_left; /* 0: no limit; else counted down, and the creation that makes it 1 fails */
 static atomic_uint failures;
 
-/* In the place of libc's: this program's symbols come before those of its libraries. */
+/* Replaces libc's function: this program's symbols come before those of its libraries. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*main_function)(void *), void *arg)
 {
 	static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
@@ -37,7 +37,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*main_f
 
 /* ---------------------------------------------------------------- transfers */
 
-/* One message from each end to the other, looked at; false: it did not arrive as it was sent. */
+/* Sends one message from each end to the other. False: a message was not received with the bytes that were sent. */
 static bool transfer(struct test_end end[2])
 {
 	struct timespec deadline = test_deadline();
@@ -80,7 +80,7 @@ static int whole_life(void)
 	return 0;
 }
 
-/* The child's exit code; -1: a signal. */
+/* Returns the child's exit code; -1: a signal has ended the child. */
 static int reap(pid_t pid)
 {
 	int status;
@@ -114,7 +114,7 @@ struct inherited {
 	al_pnp_h pnp;
 };
 
-/* In the child: the number of the first call that did not find its handle invalid. */
+/* In the child: returns the number of the first call that did not refuse its handle; 0: all calls refused. */
 static int try_inherited(struct inherited *in)
 {
 	const struct ib_send_wr send = { .opcode = IB_WR_SEND }, *bad_send;
@@ -170,12 +170,12 @@ START_TEST(a_forked_child_has_no_handle_and_may_open_afresh)
 
 			if (!failed)
 				failed = whole_life();
-			/* What it opened is no way back to what it inherited. */
+			/* The child opens the library anew, and the inherited handles stay invalid. */
 			if (!failed && try_inherited(&in))
 				failed = 30;
 			_exit(failed);
 		}
-		/* The parent goes on meanwhile and after. */
+		/* The parent continues during and after the child's life. */
 		ck_assert(transfer(in.end));
 		ck_assert_int_eq(reap(pid), 0);
 		ck_assert(transfer(in.end));
@@ -211,7 +211,7 @@ START_TEST(a_grandchild_opens_afresh_too)
 }
 END_TEST
 
-/* The fork comes in the middle of everything: creation, destroys, transfers, callbacks. */
+/* Threads create, destroy, transfer and get callbacks while the process forks. */
 static void bustle(struct crew *crew, unsigned int index)
 {
 	al_h al = crew->arg;
@@ -271,7 +271,8 @@ static void fork_here(void *done)
 	int status;
 
 	if (!pid)
-		_exit(whole_life()); /* opens, which no callback may: this is no callback any more */
+		/* opens the library, which a callback may not: the child's thread is in no callback */
+		_exit(whole_life());
 	if (waitpid(pid, &status, 0) == pid)
 		child_said = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	sem_post(done);
@@ -315,7 +316,7 @@ static al_h open_all(struct test_end end[2], al_channel_h *channel)
 	return al;
 }
 
-/* Numbers that are the names in a directory of /proc/self. */
+/* Lists the names in a directory of /proc/self that are numbers. */
 static size_t list(const char *path, long *found, size_t max)
 {
 	DIR *dir = opendir(path);
@@ -344,7 +345,7 @@ static void *no_work(void *arg)
 	return arg;
 }
 
-/* A thread's name, and the signals that it blocks. */
+/* Reads a thread's name and the signals that the thread blocks. */
 static void read_thread(long tid, char name[32], uint64_t *blocked)
 {
 	char path[64], line[128];
@@ -366,7 +367,7 @@ static void read_thread(long tid, char name[32], uint64_t *blocked)
 
 START_TEST(its_threads_have_names_and_block_every_signal)
 {
-	/* All but SIGKILL and SIGSTOP, which nobody can, the two that libc keeps for itself, and valgrind's. */
+	/* All signals but SIGKILL and SIGSTOP, which no thread can block, two signals of libc's own, and valgrind's. */
 	const uint64_t all = ~(1ULL << (SIGKILL - 1) | 1ULL << (SIGSTOP - 1) | 1ULL << 31 | 1ULL << 32 | 1ULL << 63);
 	struct timespec deadline = test_deadline();
 	long before[64], after[64];
@@ -379,7 +380,7 @@ START_TEST(its_threads_have_names_and_block_every_signal)
 	sigset_t mask, own;
 	al_h al;
 
-	/* A sanitizer's own threads are there from the first thread on. */
+	/* The sanitizer's own threads exist from the first pthread_create() on. */
 	ck_assert_int_eq(pthread_create(&thread, NULL, no_work, NULL), 0);
 	ck_assert_int_eq(pthread_join(thread, NULL), 0);
 	num_before = list("/proc/self/task", before, 64);
@@ -393,10 +394,10 @@ START_TEST(its_threads_have_names_and_block_every_signal)
 	for (size_t i = 0; i < num; i++) {
 		if (is_in(after[i], before, num_before))
 			continue;
-		do /* it names itself, first of all */
+		do /* a thread sets its name first of all */
 			read_thread(after[i], name, &blocked);
 		while (!strcmp(name, mine) && !test_expired(&deadline));
-		if (!*name) /* it has ended since */
+		if (!*name) /* the thread has ended since */
 			continue;
 		ours++;
 		ck_assert_msg(strcmp(name, mine), "thread %ld has no name", after[i]);
@@ -429,7 +430,7 @@ START_TEST(its_descriptors_are_closed_on_exec)
 	ck_assert_uint_ge(ours, 1);
 	ck_assert_int_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
-	ck_assert_int_eq(fcntl(fd, F_GETFD), -1); /* and gone with its channel */
+	ck_assert_int_eq(fcntl(fd, F_GETFD), -1); /* the descriptor is closed with its channel */
 }
 END_TEST
 
@@ -469,7 +470,7 @@ static void stay(void *context)
 		pause();
 }
 
-/* With a callback that never returns, and a thread in the middle of calls. */
+/* The process exits with a callback that never returns, and a thread within calls. */
 START_TEST(exit_with_everything_open_does_not_wait)
 {
 	pid_t pid = fork();
@@ -504,7 +505,7 @@ struct attempt {
 	al_event_handler_h handler;
 };
 
-/* Until the call works; a refusal is the one that says so, and leaves no result. */
+/* Repeats a call until the call succeeds. A failed call has the status of a shortage, and sets no result. */
 #define UNTIL_IT_WORKS(call, result) \
 	do { \
 		al_status st; \
@@ -522,7 +523,7 @@ static void no_log(void *context, ib_log_level level, const char *text)
 	(void)text;
 }
 
-/* Loop: the n-th thread can not be started. */
+/* Loop: the creation of the n-th thread fails. */
 START_TEST(a_thread_that_can_not_be_started_fails_the_call_that_needs_it)
 {
 	const struct al_open_attr attr = { .agent = "off", .config = "" };
@@ -535,7 +536,10 @@ START_TEST(a_thread_that_can_not_be_started_fails_the_call_that_needs_it)
 	failures = 0;
 	creations_left = _i;
 	UNTIL_IT_WORKS(al_open(&attr, &at.al), at.al);
-	/* Without its threads an HCA is not taken, and its module not loaded: the log said so; and it may come again. */
+	/*
+	 * Without its threads an HCA is refused, and its module is not loaded; the log has a message, and the HCA may
+	 * be announced again.
+	 */
 	if (al_get_ca_guids(at.al, NULL, &hcas) == AL_SUCCESS && !hcas) {
 		ck_assert_uint_eq(failures, 1);
 		ck_assert_uint_eq(fake->calls[FAKE_open_ca], fake->calls[FAKE_close_ca]);
@@ -548,7 +552,7 @@ START_TEST(a_thread_that_can_not_be_started_fails_the_call_that_needs_it)
 			       at.cq[cq.comp_vector]);
 	UNTIL_IT_WORKS(al_reg_pnp(at.al, NULL, NULL, accept, &at.pnp), at.pnp);
 	ck_ok(al_reg_event_handler(at.ca, NULL, NULL, quiet, &at.handler));
-	/* There are as many as this has steps; what comes later needs none. */
+	/* The start creates seven threads; later calls need no thread. */
 	ck_assert_uint_eq(failures, _i <= 7);
 	creations_left = 0;
 	ck_assert_uint_eq(test_count(at.al, AL_OBJ_NONE), 7);

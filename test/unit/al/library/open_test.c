@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Opening the library: which role, which configuration, and what is said when it can not be. */
+/* Opening the library: role, configuration, and the messages of failures. */
 #include "test/unit/al/al_test.h"
 
 #include <unistd.h>
 
-static char said[4096]; /* everything that was logged */
+static char said[4096]; /* all messages of the log */
 
 static void hear(void *context, ib_log_level level, const char *text)
 {
@@ -36,7 +36,7 @@ START_TEST(the_ordinary_way_needs_no_attributes)
 	close_again(first);
 	test_expect_count(second, 1, 0);
 	close_again(second);
-	ck_ok(al_open(NULL, &first)); /* and once more after the last */
+	ck_ok(al_open(NULL, &first)); /* and once more when the last opening is closed */
 	close_again(first);
 }
 END_TEST
@@ -64,7 +64,7 @@ START_TEST(an_agent_that_is_asked_for_is_refused_in_a_sentence)
 	setenv("IBAL_AGENT", "/nowhere/by/environment", 1);
 	ck_status(al_open(NULL, &al), AL_NOT_FOUND);
 	ck_assert_ptr_nonnull(strstr(said, "/nowhere/by/environment"));
-	/* the attribute goes before the environment */
+	/* the attribute has precedence over the environment */
 	al = test_open();
 	close_again(al);
 }
@@ -88,7 +88,7 @@ START_TEST(without_a_word_of_an_agent_the_process_serves_itself)
 }
 END_TEST
 
-/* A configuration file of these lines. */
+/* Writes a configuration file of these lines. */
 static const char *write_conf(const char *lines)
 {
 	static char name[32];
@@ -132,14 +132,14 @@ START_TEST(a_wrong_configuration_is_named_and_the_next_open_works)
 }
 END_TEST
 
-/* In every role: of an agent's client too there is one configuration. */
+/* In every role: a client of an agent has one configuration, too. */
 START_TEST(another_configuration_than_the_first_openings_is_refused)
 {
 	struct al_open_attr attr = { .agent = test_agent(), .config = "" };
 	const char *first = "", *other = strdup(write_conf("[ibal]\nlog=debug\n"));
 	al_h al[3];
 
-	if (!test_in_user_role()) /* whose agent has opened the library in this process, with none */
+	if (!test_in_user_role()) /* whose agent has opened the library in this process without a configuration */
 		first = attr.config = write_conf("[ibal]\nlog=error\n");
 	ck_ok(al_open(&attr, &al[0]));
 	attr.config = other;
@@ -148,7 +148,10 @@ START_TEST(another_configuration_than_the_first_openings_is_refused)
 	ck_assert_ptr_nonnull(strstr(said, first));
 	attr.config = *first ? "" : "/nowhere/ibal.conf";
 	ck_status(al_open(&attr, &al[1]), AL_INVALID_STATE);
-	/* what is said again, or not at all, is the same one; also when the first opening has gone */
+	/*
+	 * an opening with the same configuration, or with none, succeeds, also after the first opening has been
+	 * closed
+	 */
 	attr.config = first;
 	ck_ok(al_open(&attr, &al[1]));
 	attr.config = NULL;

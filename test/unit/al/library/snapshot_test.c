@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* al_snapshot(): everything there is, as it is. */
+/* al_snapshot(): every object and every attribute. */
 #include "test/unit/al/al_test.h"
 
 #include <pthread.h>
@@ -38,7 +38,10 @@ static void tear_down(void)
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 }
 
-/* Through an agent: its object, which has another handle, and is the only one of its kind. */
+/*
+ * Finds an object by its handle. Through an agent, finds the agent's object, which has another handle, by its type,
+ * of which there is one object.
+ */
 static const struct al_snap_object *find(const struct al_snapshot *snap, const void *handle)
 {
 	al_object_type type = handle == qp   ? AL_OBJ_QP
@@ -95,7 +98,7 @@ START_TEST(objects_are_shown_with_parent_users_owner_and_number)
 
 	ck_ok(al_qp_num(qp, &qpn));
 	ck_ok(al_snapshot(al, &snap));
-	/* Opening and HCA are the agent's own there, which uses them for more. */
+	/* In a user role the opening and the HCA are the agent's own, and have other users too. */
 	if (!test_in_user_role()) {
 		ck_assert_uint_eq(snap->num_objects, 6);
 		check_object(snap, al, AL_OBJ_AL, NULL, 1, 0);
@@ -104,7 +107,7 @@ START_TEST(objects_are_shown_with_parent_users_owner_and_number)
 	check_object(snap, pd, AL_OBJ_PD, ca, 3, 0);
 	check_object(snap, mr, AL_OBJ_MR, pd, 0, lkey);
 	check_object(snap, qp, AL_OBJ_QP, pd, 0, qpn);
-	check_object(snap, cq, AL_OBJ_CQ, pd, 2, 7); /* both queues */
+	check_object(snap, cq, AL_OBJ_CQ, pd, 2, 7); /* both queues of the queue pair */
 	al_free_snapshot(snap);
 }
 END_TEST
@@ -241,7 +244,7 @@ START_TEST(adapters_are_shown_with_the_module_that_serves_them)
 	}
 	ck_assert_uint_gt(served, 0);
 	ck_assert_uint_gt(alone, 0);
-	/* each that is served is an HCA */
+	/* each function that a module serves is an HCA */
 	ck_assert_uint_eq(snap->num_cas, 2 + served);
 	al_free_snapshot(snap);
 }
@@ -321,8 +324,9 @@ START_TEST(snapshots_are_whole_while_objects_come_and_go)
 		ck_ok(al_snapshot(al, &snap));
 		ck_assert_ptr_nonnull(find(snap, qp));
 		ck_assert_uint_ge(snap->num_objects, 6);
-		/* an agent has an opening, a registration, and of each HCA a handle and a handler */
-		ck_assert_uint_le(snap->num_objects, 6 + 8 + (test_in_user_role() ? 5 : 0));
+		/* an agent has an opening and two registrations, for HCAs and for switches, and a
+		 * handle and an event handler of each of the two HCAs */
+		ck_assert_uint_le(snap->num_objects, 6 + 8 + (test_in_user_role() ? 1 + 2 + 4 : 0));
 		al_free_snapshot(snap);
 	}
 	atomic_store(&stop, true);

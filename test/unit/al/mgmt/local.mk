@@ -4,15 +4,21 @@
 check_PROGRAMS += test/unit/al/mgmt/mad_test
 test_unit_al_mgmt_mad_test_LDADD = $(API_LIBS)
 EXTRA_test_unit_al_mgmt_mad_test_DEPENDENCIES = hca/soft/soft.la
+check_PROGRAMS += test/unit/al/mgmt/fabric_test
+test_unit_al_mgmt_fabric_test_LDADD = $(API_LIBS)
+EXTRA_test_unit_al_mgmt_fabric_test_DEPENDENCIES = hca/soft/soft.la
+check_PROGRAMS += test/unit/al/mgmt/agents_test
+test_unit_al_mgmt_agents_test_LDADD = $(API_LIBS)
+EXTRA_test_unit_al_mgmt_agents_test_DEPENDENCIES = hca/soft/soft.la
+check_PROGRAMS += test/unit/al/mgmt/sweep_test
+test_unit_al_mgmt_sweep_test_LDADD = $(API_LIBS)
+EXTRA_test_unit_al_mgmt_sweep_test_DEPENDENCIES = hca/soft/soft.la
 
-# Tests of the management agents, which are pure code.
-noinst_HEADERS += test/unit/al/mgmt/hardware.h test/unit/al/mgmt/datagram.h
-check_PROGRAMS += test/unit/al/mgmt/smi_test
-check_PROGRAMS += test/unit/al/mgmt/sma_test
-check_PROGRAMS += test/unit/al/mgmt/sma_port_info_test
-check_PROGRAMS += test/unit/al/mgmt/sma_trap_test
-check_PROGRAMS += test/unit/al/mgmt/gsi_test
-check_PROGRAMS += test/unit/al/mgmt/pma_test
 check_PROGRAMS += test/unit/al/mgmt/match_test
 test_unit_al_mgmt_match_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_mgmt_match_test_LDADD = $(API_LIBS)
+
+# With handles of the test's own.
+check_PROGRAMS += test/unit/al/mgmt/path_test
+test_unit_al_mgmt_path_test_SOURCES = test/unit/al/mgmt/path_test.c al/mgmt/path.c
+test_unit_al_mgmt_path_test_LDADD = $(CHECK_LIBS)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What tests of MAD services share: datagrams, services that write down their events, and waiting
- * for them. Callbacks record and post; the test looks afterwards.
+ * Helpers for tests of MAD services: datagrams, services that record their events, and waits for events. Callbacks
+ * record and post; the test checks the records.
  */
 #ifndef IBAL_TEST_MAD_BED_H
 #define IBAL_TEST_MAD_BED_H
@@ -15,9 +15,9 @@
 #define VENDOR   0x0a   /* a vendor class of range 1 */
 #define VENDOR_2 0x31   /* a vendor class of range 2 */
 #define SHORT_MS 5u     /* a time-out that is meant to expire */
-#define LONG_MS  60000u /* a time-out that is not */
+#define LONG_MS  60000u /* a time-out that is meant not to expire */
 
-/* A service with the events that it has got. */
+/* A service and the events that the service has got. */
 struct side {
 	al_mad_svc_h svc;
 	pthread_mutex_t lock;
@@ -25,10 +25,10 @@ struct side {
 		struct al_mad_event event;
 		struct ib_mad mad;
 		char thread[16];
-		al_status slept; /* of a call that may sleep */
+		al_status slept; /* status of a call that may sleep, made in the callback */
 	} got[512];
 	unsigned int num, looked; /* events; events that side_next() has returned */
-	sem_t sem;                /* posted for each */
+	sem_t sem;                /* posted for each event */
 	void (*_Atomic then)(
 		struct side *side,
 		const struct al_mad_event *event); /* called in the callback; may be NULL */
@@ -83,7 +83,7 @@ static inline void side_register(struct side *side, const struct al_mad_svc_init
 	ck_ok(al_reg_mad_svc(side->ca, init, side, side_event, &side->svc));
 }
 
-/* The next event, which has to come: its number in side->got. */
+/* Waits for the next event and checks its type and status. Returns the event's index in side->got. */
 static inline unsigned int side_next(struct side *side, al_mad_event_type type, al_status status)
 {
 	unsigned int i = side->looked++;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * MAD services over the module fake.so, whose special queue pairs are this test: the test is the
- * subnet. It sees each datagram that is sent, completes it when it likes, and delivers what
- * datagrams it likes. So this is the place of the rules by which datagrams find their service and
- * their request, of turns at the send queue, and of what fails.
+ * MAD services over the module fake.so, whose special queue pairs this test serves: the test is the subnet. The test
+ * sees each datagram that is sent, completes the send when it likes, and delivers any datagram. So the rules by which
+ * datagrams find their service and their request, the turns at the send queue, and all failures are tested here.
  */
 #include "test/unit/al/mgmt/mad_bed.h"
 
@@ -22,11 +21,11 @@ struct posted {
 /* A special queue pair of the fake. */
 struct special {
 	struct fake_qp *qp;
-	uint64_t wr_id[256], addr[256]; /* receives, a ring */
+	uint64_t wr_id[256], addr[256]; /* receives, in a ring */
 	unsigned int head, num;
 	struct posted sent[2048];
 	unsigned int num_sent, num_completed;
-	unsigned int seen; /* by next_sent() */
+	unsigned int seen; /* number of sends that next_sent() has returned */
 };
 
 static struct fake *fake;
@@ -176,7 +175,7 @@ static void put_in(const struct packet *p)
 			    .wc_flags = p->grh ? IB_WC_GRH : 0 };
 	uint8_t *to;
 
-	/* the library posts a receive again some time after the completion */
+	/* the library reposts a receive some time after its completion */
 	for (struct timespec limit = test_deadline();;) {
 		pthread_mutex_lock(&wire);
 		if (s->num > 0)
@@ -230,8 +229,10 @@ static void tear_down(void)
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 }
 
-/* A datagram that the service has to get, after everything that came before: what it did not get by
- * then it does not get. */
+/*
+ * Delivers a datagram for the service, and waits for it. Datagrams come in order, so an earlier datagram that the
+ * service has not got by then was not delivered.
+ */
 static void expect_marker(struct side *s, const struct al_mad_svc_init *init, uint8_t method)
 {
 	struct ib_mad mad = mad_of(init->mgmt_class, method, 0x6d61726b, 1);
@@ -316,14 +317,14 @@ START_TEST(two_services_do_not_want_the_same_datagrams)
 	init.port_num = 1;
 	init.methods[0] = 0;
 	ck_status(try_register(init, side_event), AL_SUCCESS);
-	/* it is free again when the service has ended */
+	/* the place is free again after the service's end */
 	ck_ok(al_dereg_mad_svc(side.svc, AL_DESTROY_SYNC, NULL));
 	init.methods[0] = 1;
 	ck_status(try_register(init, side_event), AL_SUCCESS);
 }
 END_TEST
 
-/* The library refuses, whatever the module says. */
+/* The library refuses, whatever the module would answer. */
 START_TEST(a_channel_driver_does_not_get_the_librarys_queue_pairs)
 {
 	static const ib_qp_type types[] = { IB_QPT_SMI, IB_QPT_GSI };
@@ -348,8 +349,7 @@ START_TEST(a_channel_driver_does_not_get_the_librarys_queue_pairs)
 }
 END_TEST
 
-/* Whatever fails while a port's service begins, nothing is left of it, and the next attempt
- * succeeds. */
+/* When a step of a port's first service fails, nothing is left of the service, and the next attempt succeeds. */
 START_TEST(a_service_that_can_not_begin_leaves_nothing)
 {
 	static const enum fake_op ops[] = { FAKE_allocate_pd, FAKE_create_cq,     FAKE_register_mr,
@@ -369,7 +369,7 @@ START_TEST(a_service_that_can_not_begin_leaves_nothing)
 	/* the destroys of failed attempts are asynchronous */
 	for (struct timespec limit = test_deadline();;) {
 		alive = fake->calls[FAKE_create_qp] - fake->calls[FAKE_destroy_qp] -
-			1; /* one has failed */
+			1; /* one create_qp has failed */
 		if (alive == 2)
 			break;
 		ck_assert(!test_expired(&limit));
@@ -395,7 +395,8 @@ START_TEST(without_any_of_its_allocations_a_call_fails_and_leaves_nothing)
 		ck_assert(left || status == AL_INSUFFICIENT_MEMORY);
 	} while (!left);
 	ck_ok(status);
-	ck_assert_uint_gt(nth, 8);
+	ck_assert_uint_gt(nth,
+			  test_in_user_role() ? 1 : 8); /* the agent's allocations do not fail */
 	nth = 0;
 	do {
 		al_fail_alloc(++nth);
@@ -427,7 +428,7 @@ START_TEST(an_unsolicited_datagram_goes_to_the_service_that_wants_it)
 	struct packet p;
 	unsigned int got;
 
-	/* every method that is no response, but for 5: that one is the other service's */
+	/* every method that is no response, except 5: method 5 is the other service's */
 	init.methods[0] = ~(UINT64_C(1) << 5);
 	init.methods[1] = UINT64_MAX;
 	init.oui[1] = 7;
@@ -441,7 +442,7 @@ START_TEST(an_unsolicited_datagram_goes_to_the_service_that_wants_it)
 		p = packet_of(&mad);
 		put_in(&p);
 		if (method >= 0x80 || method == IB_METHOD_TRAP_REPRESS)
-			continue; /* they answer no request */
+			continue; /* responses answer no request */
 		if (method == 5) {
 			side_next(&other, AL_MAD_RECEIVED, AL_SUCCESS);
 			continue;
@@ -535,7 +536,7 @@ END_TEST
 
 /* ------------------------------------------------------------------ answers */
 
-/* Sends a request that is to be answered, and returns it as it was on the wire. */
+/* Sends a request that expects a response, and returns the request as it was on the wire. */
 static struct ib_mad ask(struct side *s, const struct ib_mad *mad, uint64_t id)
 {
 	struct al_mad_send send = send_of(mad, PEER_LID, LONG_MS, id);
@@ -560,7 +561,7 @@ START_TEST(the_library_owns_half_of_the_transaction_identifier)
 	ck_assert_uint_eq((uint32_t)ib_be64_get(first.hdr.tid), 5);
 	ck_assert_uint_eq((uint32_t)ib_be64_get(second.hdr.tid), 5);
 	ck_assert_uint_ne(ib_be64_get(first.hdr.tid) >> 32, ib_be64_get(second.hdr.tid) >> 32);
-	/* in the other order */
+	/* the responses come in the reverse order */
 	second.hdr.method = first.hdr.method = IB_METHOD_GET_RESP;
 	p = packet_of(&second);
 	put_in(&p);
@@ -570,7 +571,7 @@ START_TEST(the_library_owns_half_of_the_transaction_identifier)
 	p = packet_of(&first);
 	put_in(&p);
 	ck_assert_uint_eq(side.got[side_next(&side, AL_MAD_ANSWERED, AL_SUCCESS)].event.id, 1);
-	/* twice is once too often */
+	/* a second response to the same request is unsolicited */
 	put_in(&p);
 	expect_marker(&side, &init, IB_METHOD_GET);
 	ck_assert_uint_eq(side.num, 3);
@@ -621,12 +622,12 @@ START_TEST(what_only_looks_like_the_answer_is_dropped)
 	NO_ANSWER(p.mad.hdr.tid = ib_be64_of((uint32_t)tid));
 	NO_ANSWER(p.mad.hdr.tid = ib_be64_of(tid ^ 1));
 	NO_ANSWER(p.mad.hdr.tid = ib_be64_of(tid ^ UINT64_C(1) << 63));
-	NO_ANSWER(p.mad.hdr.tid = ib_be64_of(tid + (UINT64_C(256) << 32))); /* the same bucket */
+	NO_ANSWER(p.mad.hdr.tid = ib_be64_of(tid + (UINT64_C(256) << 32))); /* an identifier of the same hash bucket */
 	NO_ANSWER(p.mad.hdr.mgmt_class = VENDOR + 1);
 	NO_ANSWER(p.slid = PEER_LID + 1);
 	NO_ANSWER(p.src_qp = 2);
 	NO_ANSWER(p.mad.hdr.method = IB_METHOD_TRAP_REPRESS);
-	NO_ANSWER(p.port = 1; p.qpn = 0); /* and on the wrong queue pair */
+	NO_ANSWER(p.port = 1; p.qpn = 0); /* on the wrong queue pair, too */
 	expect_marker(&other, &near, IB_METHOD_GET);
 	ck_assert_uint_eq(side.num, 0);
 	NO_ANSWER((void)0);
@@ -651,7 +652,7 @@ START_TEST(a_request_by_gid_is_answered_from_that_gid)
 	put_in(&p); /* no GID */
 	p.grh = true;
 	memset(p.sgid, 0xac, 16);
-	put_in(&p); /* another one */
+	put_in(&p); /* another GID */
 	expect_marker(&side, &init, IB_METHOD_GET);
 	memset(p.sgid, 0xab, 16);
 	put_in(&p);
@@ -748,8 +749,7 @@ START_TEST(a_send_that_makes_no_sense_is_refused)
 }
 END_TEST
 
-/* With as many sends posted as QP1 has slots, further ones wait: in order, and the services take
- * turns. */
+/* With as many sends posted as QP1 has slots, further sends wait: in order, and services take turns. */
 START_TEST(services_take_turns_at_a_full_send_queue)
 {
 	struct al_mad_svc_init init = svc_init(VENDOR), second = svc_init(VENDOR + 1);
@@ -776,7 +776,7 @@ START_TEST(services_take_turns_at_a_full_send_queue)
 	ck_assert_uint_lt(slots, 250);
 	for (unsigned int i = 0; i < slots; i++)
 		ck_assert_uint_eq(ib_be64_get(next_sent(1).mad.hdr.tid), i);
-	/* one for one from here, though the second service came 200 datagrams later */
+	/* from here on the services alternate, although the second service has come 200 datagrams later */
 	for (unsigned int i = 0; i < 40; i++) {
 		complete_one(1, IB_WC_SUCCESS);
 		p = next_sent(1);
@@ -814,7 +814,7 @@ START_TEST(a_cancelled_send_ends_once)
 
 	side_register(&side, &init);
 	ck_status(al_cancel_mad(side.svc, 1), AL_NOT_FOUND);
-	/* one that waits for its answer */
+	/* cancel a request that waits for its response */
 	first = ask(&side, &mad, 1);
 	ck_ok(al_cancel_mad(side.svc, 1));
 	ck_status(al_cancel_mad(side.svc, 1), AL_NOT_FOUND);
@@ -822,22 +822,22 @@ START_TEST(a_cancelled_send_ends_once)
 	first.hdr.method = IB_METHOD_GET_RESP;
 	p = packet_of(&first);
 	put_in(&p);
-	/* one that the HCA has not sent yet, and its completion afterwards */
+	/* cancel a request whose send has not completed; the completion comes afterwards */
 	hold = true;
 	ck_ok(al_send_mad(side.svc, &send));
 	ck_ok(al_cancel_mad(side.svc, 2));
 	side_next(&side, AL_MAD_FAILED, AL_CANCELLED);
 	complete_one(1, IB_WC_SUCCESS);
-	/* one that is not posted yet */
+	/* cancel a send that is not posted yet */
 	send.timeout_ms = 0;
 	for (send.id = 10; send.id < 210; send.id++)
 		ck_ok(al_send_mad(side.svc, &send));
 	ck_ok(al_cancel_mad(side.svc, 209));
 	ck_assert_uint_eq(side.got[side_next(&side, AL_MAD_FAILED, AL_CANCELLED)].event.id, 209);
-	/* of two with one identifier, the older one */
+	/* cancel one of two sends with the same identifier: the older one */
 	ck_ok(al_cancel_mad(side.svc, 10));
 	side_next(&side, AL_MAD_FAILED, AL_CANCELLED);
-	/* the HCA still holds all that is posted, so that no other send ends */
+	/* the HCA has not completed the posted sends, so no other send ends */
 	expect_marker(&side, &init, IB_METHOD_GET);
 	ck_assert_uint_eq(side.num, 5);
 }
@@ -866,7 +866,7 @@ START_TEST(a_callback_may_cancel_and_send)
 }
 END_TEST
 
-/* A send in error leaves the queue pair in SQE: the send fails, the ones behind are sent again. */
+/* A send in error puts the queue pair into SQE: that send fails, and the sends behind it are posted again. */
 START_TEST(a_failed_send_stops_no_other)
 {
 	struct al_mad_svc_init init = svc_init(VENDOR);
@@ -886,7 +886,7 @@ START_TEST(a_failed_send_stops_no_other)
 	complete_one(1, IB_WC_WR_FLUSH_ERR);
 	ck_assert_uint_eq(side.got[side_next(&side, AL_MAD_FAILED, AL_IO_ERROR)].event.id, 0);
 	complete_one(1, IB_WC_WR_FLUSH_ERR);
-	/* both come again */
+	/* both sends are posted again */
 	next_sent(1);
 	next_sent(1);
 	complete_one(1, IB_WC_SUCCESS);
@@ -917,9 +917,9 @@ START_TEST(a_queue_pair_in_error_fails_its_sends)
 }
 END_TEST
 
-/* --------------------------------------------------------------------- floods */
+/* -------------------------------------------------- services that do not read */
 
-/* A service whose reader does not read. */
+/* A service whose client does not read its channel. */
 static al_mad_svc_h register_unread(const struct al_mad_svc_init *like)
 {
 	struct al_mad_svc_init init = *like;
@@ -930,7 +930,7 @@ static al_mad_svc_h register_unread(const struct al_mad_svc_init *like)
 	return svc;
 }
 
-/* Reads a service to its end: the number of datagrams of the LID. */
+/* Reads all events of a service. Returns the number of datagrams from the LID. */
 static unsigned int read_all(al_mad_svc_h svc, uint16_t lid)
 {
 	struct al_mad_event event;
@@ -956,7 +956,7 @@ START_TEST(a_flood_takes_room_from_no_other_sender_or_service)
 	p.slid = PEER_LID + 1;
 	for (int i = 0; i < 1000; i++)
 		put_in(&p);
-	p.slid = PEER_LID + 2; /* nothing is left */
+	p.slid = PEER_LID + 2; /* no event is left */
 	put_in(&p);
 	expect_marker(&side, &second, IB_METHOD_GET);
 	ck_assert_uint_eq(read_all(svc, PEER_LID), AL_MAD_RECEIVES_MAX / 2);
@@ -993,13 +993,13 @@ START_TEST(a_port_whose_agents_are_in_the_library_is_served_from_the_arrival_on)
 	ck_assert_uint_eq(fake->calls[FAKE_create_spl_qp], 0);
 	ck_ok(fake->announce(0));
 	ck_assert_uint_eq(fake->calls[FAKE_create_spl_qp], 4);
-	/* and leaves nothing */
+	/* and the service leaves nothing behind */
 	fake->withdraw(0, 0);
 	ck_assert_uint_eq(fake->calls[FAKE_destroy_qp], 4);
 	ck_assert_uint_eq(fake->calls[FAKE_destroy_cq], 2);
 	ck_assert_uint_eq(fake->calls[FAKE_deregister_mr], 2);
 	ck_assert_uint_eq(fake->calls[FAKE_deallocate_pd], 2);
-	/* a port that can not be served refuses the HCA */
+	/* the library refuses an HCA with a port that the library can not serve */
 	fake->fail[FAKE_create_spl_qp] = AL_IO_ERROR;
 	ck_status(fake->announce(0), AL_IO_ERROR);
 	fake->fail[FAKE_create_spl_qp] = AL_SUCCESS;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * RMPP's sender and receiver: their packets byte by byte, against each other over a link that
- * loses, doubles and delays, and each against a peer that breaks a rule. The test's own al_alloc()
- * counts what the receiver holds.
+ * RMPP's sender and receiver: their packets byte by byte, transfers over a link that loses, duplicates and delays
+ * packets, and each side against a peer that breaks a rule. The test's own al_alloc() counts the receiver's memory.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -60,14 +59,13 @@ static uint32_t random_below(uint32_t n)
 	return (uint32_t)((uint64_t)random_state * n >> 32);
 }
 
-/* MAD header of an SA table response, SA header; written from IBTA's tables. The RMPP header is
- * left to the sender. */
+/* The MAD header of an SA table response and the SA header, from IBTA's tables. The sender fills in the RMPP header. */
 static const uint8_t sa_headers[SA_HEADERS] = {
 	0x01, 0x03, 0x02, 0x92, 0x00, 0x00, 0x00, 0x00, /* base version, SA, version 2,
 							   GetTableResp, status */
 	0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, /* transaction */
-	0x00, 0x35, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* PathRecord, modifier */
-	0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee, /* nobody reads this */
+	0x00, 0x35, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* PathRecord, attribute modifier */
+	0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee, /* ignored by the receiver */
 	0xee, 0xee, 0xee, 0xee, 0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, /* SM_Key */
 	0x00, 0x08, 0x00, 0x00,                         /* attribute offset */
 	0xb0, 0xb1, 0xb2, 0xb3, 0xb4, 0xb5, 0xb6, 0xb7, /* component mask */
@@ -78,7 +76,7 @@ static uint8_t data_byte(size_t i)
 	return (uint8_t)(i * 7 + i / 200 + 1);
 }
 
-/* A datagram of a class with so many bytes of data behind the class header. Returns its length. */
+/* Makes a datagram of a class, with so many bytes of data behind the class header. Returns its length. */
 static size_t make_datagram(uint8_t mgmt_class, size_t data)
 {
 	size_t headers = 36 + (size_t)rmpp_class_bytes(mgmt_class), i;
@@ -182,7 +180,7 @@ static void give_ack(uint32_t segment, uint32_t window)
 	rmpp_send_packet(&sender, 0, &ack);
 }
 
-/* Takes all that the sender hands out, and returns the segment numbers as digits. */
+/* Takes every packet that the sender has to send, and returns the segment numbers as digits. */
 static const char *handed_out(void)
 {
 	static char text[256];
@@ -277,7 +275,7 @@ START_TEST(a_datagram_of_one_segment_is_first_and_last_and_its_length_counts_the
 		give_ack(1, 2);
 		ck_assert_int_eq(sender.state, RMPP_DONE);
 	}
-	start_send(400); /* the last of two is full */
+	start_send(400); /* the second of two segments is full */
 	expect_segment(1, FIRST, 440, 200);
 	give_ack(1, 2);
 	expect_segment(2, LAST, 220, 200);
@@ -294,7 +292,7 @@ START_TEST(a_vendor_segment_repeats_the_oui_and_has_216_bytes_of_data)
 	ck_assert_mem_eq((uint8_t *)&packet + 36, datagram + 36, 4 + 216);
 	packet.hdr.method ^= 0x80;
 	packet.rmpp.type = IB_RMPP_ACK;
-	rmpp_send_packet(&sender, 0, &packet); /* with segment 1, and a large window */
+	rmpp_send_packet(&sender, 0, &packet); /* an ACK of segment 1 with a large window */
 	ck_assert(rmpp_send_next(&sender, 0, &packet));
 	ck_assert_uint_eq(be32_at(&packet, 28), 2);
 	ck_assert_uint_eq(be32_at(&packet, 32), 5);
@@ -341,7 +339,7 @@ START_TEST(an_answer_to_an_error_response_has_no_status)
 	ck_assert(give(failed));
 	expect_control(&answer, 0x12, 2, 0, 1, 1);
 	start_send(0);
-	datagram[4] = 3; /* the segment has the status */
+	datagram[4] = 3; /* each segment has the datagram's status */
 	ck_assert(rmpp_send_next(&sender, 0, &packet));
 	ck_assert_uint_eq(ib_be16_get(packet.hdr.status), 0x0300);
 }
@@ -396,8 +394,10 @@ START_TEST(a_sender_refuses_a_datagram_that_it_cannot_send)
 	ck_assert_int_eq(rmpp_send_init(&sender, &attr, datagram, 0, 0), AL_INVALID_PARAMETER);
 	ck_assert_int_eq(rmpp_send_init(&sender, &attr, datagram, length - 1, 0),
 			 AL_INVALID_PARAMETER);
-	/* The sum of all payloads is PayloadLength's last value, and one more. Data of this length
-	 * is never read here. */
+	/*
+	 * The payloads' sum is the largest value of PayloadLength, and one byte more. The test never reads data of
+	 * this length.
+	 */
 	ck_assert_int_eq(rmpp_send_init(&sender, &attr, datagram, 56 + UINT64_C(3904515715), 0),
 			 AL_SUCCESS);
 	ck_assert_uint_eq(sender.segments, 19522579);
@@ -585,16 +585,18 @@ END_TEST
 
 /* ----------------------------------------------- a peer that breaks a rule */
 
-/* What the sender gets, with the status of the abort that it answers. 0: no answer, the transfer
- * goes on. */
+/*
+ * A packet that the sender gets, and the status of the abort that the sender answers. 0: no answer, and the transfer
+ * continues.
+ */
 static const struct {
 	uint8_t type, flags, status;
 	uint32_t segment, window;
 	uint8_t version, answer;
 } bad_acks[] = {
-	{ 2, ACTIVE, 0, 3, 5, 1, 123 }, /* acknowledges what was not sent */
+	{ 2, ACTIVE, 0, 3, 5, 1, 123 }, /* acknowledges a segment that was not sent */
 	{ 2, ACTIVE, 0, UINT32_MAX, UINT32_MAX, 1, 123 },
-	{ 2, ACTIVE, 0, 2, 1, 1, 122 }, /* window before the segment */
+	{ 2, ACTIVE, 0, 2, 1, 1, 122 }, /* the window ends before the acknowledged segment */
 	{ 2, ACTIVE, 1, 2, 4, 1, 124 }, /* acknowledgement with a status */
 	{ 2, ACTIVE, 127, 2, 4, 1, 124 },
 	{ 0, ACTIVE, 0, 2, 4, 1, 121 }, /* types that do not exist */
@@ -603,8 +605,8 @@ static const struct {
 	{ 2, ACTIVE, 0, 2, 4, 0, 125 }, /* versions that do not exist */
 	{ 2, ACTIVE, 0, 2, 4, 2, 125 },
 	{ 3, ACTIVE, 1, 0, 0, 2, 125 }, /* a stop of such a version */
-	{ 2, 0, 0, 9, 4, 1, 0 },        /* not an RMPP packet */
-	{ 1, ONLY, 0, 1, 20, 1, 0 },    /* a segment, for which the sender is the wrong address */
+	{ 2, 0, 0, 9, 4, 1, 0 },        /* the RMPPActive bit is 0 */
+	{ 1, ONLY, 0, 1, 20, 1, 0 },    /* a data packet, which a sender must not get */
 };
 
 START_TEST(a_bad_packet_to_the_sender_is_answered_with_ibtas_status)
@@ -630,18 +632,20 @@ START_TEST(a_bad_packet_to_the_sender_is_answered_with_ibtas_status)
 }
 END_TEST
 
-/* What the receiver gets after segment 1, window 5, with the status of the abort that it answers.
- * 0: no answer. */
+/*
+ * A packet that the receiver gets after segment 1 with window 5, and the status of the abort that the receiver
+ * answers. 0: no answer.
+ */
 static const struct {
 	uint8_t type, flags, status;
 	uint32_t segment, length;
 	uint8_t version, answer;
 } bad_segments[] = {
-	{ 1, ACTIVE, 0, 0, 0, 1, 120 }, /* segment 0, as first or not */
+	{ 1, ACTIVE, 0, 0, 0, 1, 120 }, /* segment 0, with and without First */
 	{ 1, FIRST, 0, 0, 0, 1, 120 },
-	{ 1, FIRST, 0, 2, 0, 1, 120 }, /* first, but not segment 1 */
+	{ 1, FIRST, 0, 2, 0, 1, 120 }, /* First, but not segment 1 */
 	{ 1, ONLY, 0, 2, 30, 1, 120 },
-	{ 1, ACTIVE, 0, 1, 0, 1, 120 }, /* segment 1, but not first */
+	{ 1, ACTIVE, 0, 1, 0, 1, 120 }, /* segment 1 without First */
 	{ 1, LAST, 0, 2, 221, 1, 119 }, /* more bytes than a segment has */
 	{ 1, LAST, 0, 2, 440, 1, 119 },
 	{ 1, LAST, 0, 2, UINT32_MAX, 1, 119 },
@@ -657,7 +661,7 @@ static const struct {
 	{ 1, ACTIVE, 0, 2, 0, 2, 125 },
 	{ 2, ACTIVE, 0, 5, 4, 1, 122 }, /* an acknowledgement that contradicts itself */
 	{ 2, ACTIVE, 0, 0, 4, 1, 0 },   /* a direction switch too early */
-	{ 1, 0, 0, 9, 0, 1, 0 },        /* not an RMPP packet */
+	{ 1, 0, 0, 9, 0, 1, 0 },        /* the RMPPActive bit is 0 */
 };
 
 START_TEST(a_bad_packet_to_the_receiver_is_answered_with_ibtas_status_and_frees_the_memory)
@@ -681,8 +685,7 @@ START_TEST(a_bad_packet_to_the_receiver_is_answered_with_ibtas_status_and_frees_
 		ck_assert_int_eq(receiver.state, RMPP_FAILED);
 		ck_assert_uint_eq(receiver.status, bad_segments[i].answer);
 		ck_assert_uint_eq(live_bytes, 0);
-		/* What the sender has still on its way is refused in the same way, and brings
-		 * nothing back. */
+		/* The packets that the sender sent before its abort are refused too, and do not revive the transfer. */
 		ck_assert(give(peer_data(ACTIVE, 2, 0)));
 		expect_control(&answer, 0x12, 4, bad_segments[i].answer, 0, 0);
 		ck_assert(give(peer_data(FIRST, 1, 0)));
@@ -884,7 +887,7 @@ START_TEST(a_datagram_of_the_cap_arrives_and_one_byte_more_is_stopped)
 	ck_assert_int_eq(receiver.state, RMPP_FAILED);
 	ck_assert_uint_eq(receiver.status, IB_RMPP_STATUS_RESX);
 	ck_assert_uint_eq(live_bytes, 0);
-	ck_assert(give(peer_data(LAST, 3, 28))); /* the sender did not get the answer */
+	ck_assert(give(peer_data(LAST, 3, 28))); /* the receiver's last ACK was lost */
 	expect_control(&answer, 0x12, 3, 1, 0, 0);
 }
 END_TEST
@@ -933,7 +936,7 @@ START_TEST(a_receiver_that_goes_away_in_the_middle_leaves_nothing)
 	ck_assert_uint_eq(live_bytes, 0);
 	start_recv();
 	give(peer_data(ONLY, 1, 30));
-	rmpp_recv_destroy(&receiver); /* the datagram was not taken */
+	rmpp_recv_destroy(&receiver); /* rmpp_recv_take() was not called */
 	ck_assert_uint_eq(live_bytes, 0);
 }
 END_TEST
@@ -968,7 +971,7 @@ START_TEST(the_direction_switch_gives_the_response_its_first_window)
 
 	give(peer_data(ONLY, 1, 20));
 	ck_assert_uint_eq(receiver.reply_window, 0);
-	ck_assert(!give(peer_packet(0x92, 2, ACTIVE, 0, 1, 5))); /* not of segment 0 */
+	ck_assert(!give(peer_packet(0x92, 2, ACTIVE, 0, 1, 5))); /* an ACK that is not of segment 0 */
 	ck_assert_uint_eq(receiver.reply_window, 0);
 	ck_assert(!give(peer_packet(0x92, 2, ACTIVE, 0, 0, 3)));
 	ck_assert_uint_eq(receiver.reply_window, 3);
@@ -986,7 +989,7 @@ START_TEST(the_receiver_of_a_response_begins_with_the_window_that_the_switch_tol
 
 	attr.first_window = 3;
 	rmpp_recv_init(&receiver, &attr, 0);
-	ck_assert(!give(peer_data(ACTIVE, 2, 0))); /* overtook the first */
+	ck_assert(!give(peer_data(ACTIVE, 2, 0))); /* a segment that overtook the first one */
 	ck_assert(!give(peer_data(FIRST, 1, 0)));
 	ck_assert(!give(peer_data(ACTIVE, 2, 0)));
 	ck_assert(give(peer_data(ACTIVE, 3, 0)));
@@ -1004,7 +1007,7 @@ static struct flying {
 	struct ib_rmpp_mad packet;
 } flying[FLYING];
 static size_t num_flying;
-static uint32_t lose, repeat, delay; /* per cent, per cent, ns at most */
+static uint32_t lose, repeat, delay; /* loss and repetition in per cent, largest delay in ns */
 
 static void fly(uint64_t now, bool to_receiver, const struct ib_rmpp_mad *made)
 {
@@ -1042,7 +1045,7 @@ static void arrive(uint64_t now, size_t which)
 		fly(now, false, &answer);
 }
 
-/* Runs both sides until the sender has ended and nothing is on its way. */
+/* Runs both sides until the sender has ended and no packet is on its way. */
 static void run_link(void)
 {
 	uint64_t now = 0, arrival, timer;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Everything that makes something, with each of its allocations failing in turn: a status, and nothing is left behind. */
+/*
+ * Every function that makes an object, with each of its allocations failing in turn: the function returns a status,
+ * and leaves nothing behind.
+ */
 #include "test/unit/al/al_test.h"
 
 #include <malloc.h>
@@ -45,7 +48,7 @@ static al_status ignore_pnp(void *context, const struct al_pnp_event *event)
 	return AL_SUCCESS;
 }
 
-/* ----------------------------------------------------------------- makers */
+/* ------------------------------------------ functions that create objects */
 
 static al_status make_al(void)
 {
@@ -199,11 +202,11 @@ static const struct maker {
 	{ "ib_register_ci", make_hca, end_hca },
 };
 #define MAKERS (sizeof(makers) / sizeof(makers[0]))
-#define REGISTRATION (MAKERS - 1) /* of an HCA: by a module, all others by a client */
+#define REGISTRATION (MAKERS - 1) /* of an HCA: a module registers; clients make all others */
 
-/* -------------------------------------------------------------- by counting */
+/* ------------------------------------------------------------------- counts */
 
-/* What there is, by every count that can be read. */
+/* Counts everything that can be counted. */
 static size_t everything(void)
 {
 	size_t guids = 0, objects = test_count(al, AL_OBJ_NONE);
@@ -214,7 +217,7 @@ static size_t everything(void)
 	return objects + 1000 * guids;
 }
 
-/* What the module was asked to make, less what it was asked to end. */
+/* Number of objects that the module was asked to create, less those that the module was asked to destroy. */
 static int in_module(void)
 {
 	return (int)(fake->calls[FAKE_open_ca] - fake->calls[FAKE_close_ca] + fake->calls[FAKE_allocate_pd] -
@@ -222,7 +225,7 @@ static int in_module(void)
 		     fake->calls[FAKE_register_mr] - fake->calls[FAKE_deregister_mr]);
 }
 
-/* Fails the n-th allocation. False: there are not so many, and it was made. */
+/* Fails the n-th allocation of a maker. False: the maker has fewer allocations, and has succeeded. */
 static bool fail_at(const struct maker *maker, uint64_t n)
 {
 	al_status status;
@@ -269,7 +272,10 @@ END_TEST
 
 #define TIMES 2000
 
-/* Sanitizers see leaks better; this sees them in every build. What the allocator itself keeps grows for a while only. */
+/*
+ * Sanitizers find leaks better; this test finds leaks in every build. The memory that the allocator itself keeps
+ * grows only at first.
+ */
 START_TEST(failing_over_and_over_uses_no_memory_up)
 {
 	const struct maker *maker = &makers[_i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A client's thread and memory, as modules and the agent use them: what only the inside shows. */
+/* A client's thread and memory, as modules and the agent use them: tests of internal functions. */
 #include "al/object/client.h"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 /* -------------------------------------------------------------------- memory */
 
-/* Of a process that has the test's addresses, too, and is gone. */
+/* The memory of a process that had the test's addresses too, and has ended. */
 static int memory_of_the_dead(void)
 {
 	char path[64];
@@ -108,7 +108,7 @@ START_TEST(a_process_without_room_for_a_descriptor_says_so)
 	none.rlim_cur = 0;
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
 	ck_status(ci_client_give_fd(&udata.ci, 0), AL_INSUFFICIENT_RESOURCES);
-	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0); /* for what looks for leaks at the end */
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0); /* for the leak checker at the end */
 	ck_assert_uint_eq(udata.num_given, 0);
 }
 END_TEST
@@ -121,7 +121,7 @@ static void start(void)
 {
 	al_client_begin(&client);
 	ck_ok(client_start(&client));
-	ck_ok(client_start(&client)); /* has one */
+	ck_ok(client_start(&client)); /* a client that already has a thread */
 }
 
 static void end(void)
@@ -134,7 +134,7 @@ static void end(void)
 	al_client_free(&client);
 }
 
-/* A job, the order of its run, and the gate that holds it. */
+/* A job, the order of its run, and the semaphores that hold the job. */
 struct step {
 	struct ci_client_job job;
 	sem_t *in, *out;
@@ -152,7 +152,7 @@ static void run_step(struct ci_client_job *job)
 		test_wait(step->out);
 	}
 	order[ran++] = step;
-	memset(&job->next, 0xff, sizeof(job->next)); /* the job is the module's again */
+	memset(&job->next, 0xff, sizeof(job->next)); /* the module may reuse the job now */
 	job->under_way = (uint32_t *)UINTPTR_MAX;
 }
 
@@ -191,7 +191,7 @@ static void run_short(struct ci_client_job *job)
 	sem_post(&done);
 }
 
-/* The thread sleeps when it has nothing to do, and is woken by what comes. */
+/* The thread sleeps when it has no job, and a new job wakes the thread. */
 START_TEST(a_job_that_comes_later_is_run_too)
 {
 	struct ci_client_job job[100];
@@ -222,7 +222,7 @@ START_TEST(a_client_without_a_thread_has_nothing_to_wait_for)
 }
 END_TEST
 
-/* Sleeps until there are none under way, as a module does that is about to be unloaded. */
+/* Sleeps until no job is under way, as a module does before its unload. */
 struct waiter {
 	pthread_t thread;
 	_Atomic pid_t tid;
@@ -239,7 +239,7 @@ static void *wait_for_none(void *arg)
 	return NULL;
 }
 
-/* Until the thread sleeps in the futex of that address. */
+/* Waits until the thread sleeps in the futex at that address. */
 static void until_it_sleeps(const struct waiter *w)
 {
 	struct timespec deadline = test_deadline();
@@ -276,7 +276,7 @@ START_TEST(threads_that_wait_for_the_last_job_are_woken)
 	test_wait(&in);
 	ck_assert_uint_eq(__atomic_load_n(&under_way, __ATOMIC_SEQ_CST), 2);
 	sem_post(&out);
-	test_wait(&in); /* in the second: the first is counted */
+	test_wait(&in); /* in the second job: the first job is counted */
 	ck_assert_uint_eq(__atomic_load_n(&under_way, __ATOMIC_SEQ_CST), 1);
 	for (int i = 0; i < 2; i++)
 		ck_assert_int_eq(pthread_create(&waiter[i].thread, NULL, wait_for_none, &waiter[i]), 0);
@@ -295,7 +295,7 @@ int main(void)
 	Suite *suite = suite_create("al/object/client");
 	TCase *tcase = tcase_create("client");
 
-	tcase_set_timeout(tcase, 5); /* of an endless copy, or a wake-up that is missing */
+	tcase_set_timeout(tcase, 5); /* ends an endless copy, or a wait for a lost wake-up */
 	tcase_add_test(tcase, the_memory_of_a_client_that_is_gone_is_an_invalid_address);
 	tcase_add_test(tcase, a_copy_ends_where_the_clients_memory_does);
 	tcase_add_test(tcase, a_module_gives_as_many_descriptors_as_a_request_may_have);

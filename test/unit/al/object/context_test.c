@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What may be called from which kind of callback: destroying asynchronously from everywhere, synchronously and anything
- * else that sleeps only where sleeping is allowed; and that a refusal changes nothing.
+ * The functions that a callback of each kind may call: asynchronous destroys from every callback; synchronous
+ * destroys, and other functions that may sleep, only where sleeping is allowed. A refusal changes nothing.
  */
 #include "test/unit/al/bed.h"
 
-/* One of each object, to be destroyed inside a callback. */
+/* One object of each kind, to be destroyed inside a callback. */
 struct victims {
 	struct bed *bed;
 	al_qp_h qp;
@@ -20,10 +20,10 @@ struct victims {
 	al_h al;
 
 	/* Written in the callback. */
-	al_status want_sync;      /* what a destroy that waits must say there */
-	unsigned int wrong;       /* answers that were not as they should be */
+	al_status want_sync;      /* status of a destroy that waits */
+	unsigned int wrong;       /* number of unexpected statuses */
 	const char *first_wrong;
-	sem_t gone;               /* posted for each object that is gone */
+	sem_t gone;               /* posted for each destroyed object */
 	sem_t done;               /* the callback has done its work */
 };
 #define VICTIMS 10
@@ -68,7 +68,9 @@ static void look(struct victims *v, const char *what, al_status got, al_status w
 		v->first_wrong = what;
 }
 
-/* A destroy that waits: refused where it must be, and then the handle is valid still; the other one works anywhere. */
+/*
+ * A destroy that waits. If the destroy is refused, the handle stays valid, and a destroy that does not wait succeeds.
+ */
 #define END(destroy, handle) \
 	do { \
 		if (v->want_sync != AL_SUCCESS) \
@@ -112,7 +114,7 @@ static void end_each_sync(struct victims *v)
 	END_SYNC(al_close, v->al);
 }
 
-/* Everything that may sleep; what is given is right but for the place. */
+/* Calls every function that may sleep, with valid arguments. */
 static void try_to_sleep(struct victims *v)
 {
 	struct al_cq_init cq_init = { .cqe = 1 };
@@ -160,7 +162,7 @@ static void try_to_sleep(struct victims *v)
 	REFUSED(al_snapshot(v->al, &snap));
 }
 
-/* Everything that any context may call. */
+/* Calls every function that is allowed in any context. */
 static void try_any(struct victims *v)
 {
 	const struct ib_send_wr send = { .opcode = IB_WR_SEND }, *bad_send;
@@ -207,7 +209,7 @@ static void check(struct victims *v)
 	for (int i = 0; i < VICTIMS; i++)
 		test_wait(&v->gone);
 	ck_assert_msg(!v->wrong, "%u wrong answers, the first from %s", v->wrong, v->first_wrong);
-	/* What is left is the bed's. */
+	/* The objects that are left belong to the bed. */
 	bed_end(v->bed);
 }
 
@@ -272,7 +274,7 @@ START_TEST(in_a_destroyed_callback_of_an_object_of_no_hca)
 }
 END_TEST
 
-/* ---------------------------------------------------------- where one may sleep */
+/* ------------------------------------------------------ contexts that may sleep */
 
 struct pnp_client {
 	struct victims v;
@@ -282,7 +284,7 @@ struct pnp_client {
 	atomic_bool done;
 };
 
-/* Destroys in one kind of PnP event what was made before. */
+/* Destroys objects in the callback of one type of PnP event. */
 static al_status in_pnp(void *context, const struct al_pnp_event *event)
 {
 	struct pnp_client *client = context;
@@ -297,7 +299,10 @@ static al_status in_pnp(void *context, const struct al_pnp_event *event)
 		     AL_INVALID_CONTEXT);
 		end_each_sync(&client->v);
 	} else {
-		/* An agent waits for no client: when that hears of a removal, the HCA has gone. */
+		/*
+		 * An agent does not wait for its clients: when a client gets the removal's event, the agent's HCA has
+		 * gone.
+		 */
 		if (client->when != AL_PNP_CA_REMOVE || !test_in_user_role())
 			try_any(&client->v);
 		end_each(&client->v);
@@ -337,7 +342,7 @@ START_TEST(in_a_pnp_callback_and_waiting)
 }
 END_TEST
 
-/* What would wait for the PnP thread itself. */
+/* Calls that would wait for the PnP thread itself. */
 static al_status in_add(void *context, const struct al_pnp_event *event)
 {
 	struct victims *v = context;
@@ -389,7 +394,7 @@ START_TEST(in_the_reader_of_a_channel)
 }
 END_TEST
 
-/* The object whose callback it is goes as any other, and its "destroyed" comes after. */
+/* The callback's own object is destroyed like any other, and its destroyed callback comes after the callback. */
 struct self {
 	al_cq_h cq;
 	al_qp_h qp;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* How objects end: refusals, order, callbacks in flight, cascades. Races are in race_test.c. */
+/* The end of objects: refusals, order, callbacks under way, cascades. Races are in race_test.c. */
 #include "test/unit/al/bed.h"
 
 /* --------------------------------------------------------------- refusals */
@@ -92,7 +92,7 @@ START_TEST(dying_children_and_users_do_not_count)
 	journal_init(&journal);
 	cq = bed_cq(bed.pd, 0, NULL, NULL);
 	qp = bed_qp(bed.pd, cq, &gate, gate_event);
-	/* Its callback keeps the queue pair from going. */
+	/* The callback under way keeps the queue pair from ending. */
 	bed_object_event(bed.fake->last_qp->qp.ctx, IB_EVENT_COMM_EST);
 	test_wait(&gate.in);
 	ck_ok(al_destroy_qp(qp, note_cb, &qp_gone));
@@ -145,7 +145,7 @@ START_TEST(no_callback_begins_after_the_destroy_call_has_returned)
 	cq = bed_cq(bed.pd, 0, &gate, gate_pass);
 	ib_cq_notify(bed.fake->last_cq->cq.ctx);
 	test_wait(&gate.in);
-	/* Deferred behind the one that runs; then dropped. */
+	/* The second callback waits for the first to return, and is dropped then. */
 	ib_cq_notify(bed.fake->last_cq->cq.ctx);
 	ck_ok(al_destroy_cq(cq, NULL, NULL));
 	sem_post(&gate.out);
@@ -304,7 +304,7 @@ static void count_event(void *context, const struct al_event *event)
 	sem_post(context);
 }
 
-/* An event that a module raises inside its create operation belongs to nobody when that fails. */
+/* If a creation fails, an event that the module has raised inside its create operation is dropped. */
 START_TEST(events_of_an_object_whose_creation_fails_are_not_delivered)
 {
 	struct bed bed = bed_make();
@@ -327,7 +327,7 @@ START_TEST(events_of_an_object_whose_creation_fails_are_not_delivered)
 	bed_settle(bed.ca);
 	ck_assert_int_eq(sem_getvalue(&seen, &told), 0);
 	ck_assert_int_eq(told, 0);
-	/* The same with an end in life: the handler hears of it then. */
+	/* The object ends after a successful creation: the handler gets the event. */
 	bed.fake->fail[FAKE_create_cq] = AL_SUCCESS;
 	for (int i = 0; i < 2; i++) {
 		init.channel = i % 2 ? channel : NULL;
@@ -411,7 +411,7 @@ START_TEST(closing_an_hca_takes_everything_along_children_first_and_names_it)
 	ck_assert_uint_eq(log.count, 6);
 	ck_assert_uint_eq(count_entries(&log, "pd 0x"), 1);
 	ck_assert_uint_eq(count_entries(&log, "event_handler 0x"), 1);
-	/* The opening has the channel still, and is good for more. */
+	/* The opening keeps the channel, and can still be used. */
 	test_expect_count(bed.al, 2, 0);
 	ca = test_open_ca(bed.al, FAKE_GUID);
 	ck_ok(al_close_ca(ca, AL_DESTROY_SYNC, NULL));
@@ -435,7 +435,7 @@ START_TEST(closing_the_library_takes_everything_along)
 	ck_assert_uint_eq(bed.fake->calls[FAKE_deallocate_pd], 1);
 	ck_assert_uint_eq(bed.fake->calls[FAKE_destroy_ah], test_ah_calls(1));
 	ck_assert_uint_eq(bed.fake->calls[FAKE_deregister_mr], 1);
-	/* A closed opening's handles are not another's. */
+	/* Handles of a closed opening do not name objects of a new opening. */
 	bed.al = test_open();
 	test_expect_count(bed.al, 1, 0);
 	bed_end(&bed);
@@ -465,7 +465,7 @@ static void forget(void *context)
 
 static struct gate at_destroy;
 
-/* The first one destroyed stays in the module's destroy_qp. */
+/* The first queue pair destroyed blocks in the module's destroy_qp. */
 static void stay(void *object)
 {
 	(void)object;
@@ -487,14 +487,14 @@ START_TEST(a_close_is_refused_while_an_object_of_another_handle_uses_one_of_this
 
 	ck_ok(al_alloc_pd(other, NULL, &pd));
 	cq = bed_cq(pd, 0, NULL, NULL);
-	bed_qp(pd, cq, NULL, NULL); /* the handle's own do not count */
+	bed_qp(pd, cq, NULL, NULL); /* the HCA handle's own references do not count */
 	qp = bed_qp(bed.pd, cq, NULL, NULL);
 	ck_status(al_close_ca(other, kinds_of_end[_i], NULL), AL_RESOURCE_BUSY);
-	/* Nothing has changed. */
+	/* The refused call has changed nothing. */
 	ck_ok(al_query_ca(other, &attr));
 	ck_ok(al_poll_cq(cq, 1, &(struct ib_wc){ 0 }, &count));
 	bed_qp(pd, cq, NULL, NULL);
-	/* One on its way out does not count; the synchronous end waits for it. */
+	/* A dying user does not count; the synchronous destroy waits for the dying user. */
 	gate_init(&at_destroy);
 	if (kinds_of_end[_i] != AL_DESTROY_SYNC)
 		bed.fake->hook[FAKE_destroy_qp] = stay;

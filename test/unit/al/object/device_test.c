@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* HCAs that go under their users, and modules that are unloaded or not. PnP clients' side is in pnp_test.c. */
+/* Removal of HCAs in use, and the unload of modules. The PnP clients' side is in pnp_test.c. */
 #include <unistd.h>
 
 #include "test/unit/al/bed.h"
@@ -12,7 +12,7 @@ static void quiet(void *context, const struct al_event *event)
 	(void)event;
 }
 
-/* Everything that a program may have when its HCA goes. */
+/* One object of each kind that a program may have on its HCA. */
 struct all {
 	al_qp_h qp;
 	al_cq_h cq;
@@ -34,7 +34,7 @@ static struct all make_all(struct bed *bed)
 
 #define GONE(call) ck_status(call, AL_CA_REMOVED)
 
-/* Valid, but every call says that the HCA is gone. */
+/* The handles are valid, but every call returns AL_CA_REMOVED. */
 static void expect_dead(struct bed *bed, struct all *all)
 {
 	const struct ib_send_wr send = { .opcode = IB_WR_SEND }, *bad_send;
@@ -93,7 +93,7 @@ static void withdraw(struct bed *bed, uint32_t flags)
 	ck_assert_uint_eq(bed->fake->calls[FAKE_close_ca], 1);
 }
 
-/* Loop: 0 announced, 1 gone already. */
+/* Loop: 0 the removal is announced, 1 the hardware has gone already. */
 START_TEST(handles_of_a_removed_hca_are_valid_dead_and_can_be_destroyed)
 {
 	struct bed bed = bed_make();
@@ -102,7 +102,7 @@ START_TEST(handles_of_a_removed_hca_are_valid_dead_and_can_be_destroyed)
 	size_t num = 0;
 
 	withdraw(&bed, _i ? CI_HCA_GONE : 0);
-	/* The module has been rid of all, in order, once. */
+	/* The module's destroy operations were called, in order, once each. */
 	ck_assert_uint_eq(bed.fake->calls[FAKE_destroy_qp], 1);
 	ck_assert_uint_eq(bed.fake->calls[FAKE_destroy_cq], 1);
 	ck_assert_uint_eq(bed.fake->calls[FAKE_deregister_mr], 1);
@@ -112,7 +112,7 @@ START_TEST(handles_of_a_removed_hca_are_valid_dead_and_can_be_destroyed)
 	ck_status(al_open_ca(bed.al, FAKE_GUID, NULL, &ca), AL_NOT_FOUND);
 	ck_ok(al_get_ca_guids(bed.al, NULL, &num));
 	ck_assert_uint_eq(num, 0);
-	/* Dependence is what it was. */
+	/* Destroys still follow the rule of dependence. */
 	ck_status(al_dealloc_pd(bed.pd, NULL, NULL), AL_RESOURCE_BUSY);
 	ck_status(al_destroy_cq(all.cq, NULL, NULL), AL_RESOURCE_BUSY);
 	ck_ok(al_destroy_qp(all.qp, AL_DESTROY_SYNC, NULL));
@@ -145,7 +145,7 @@ START_TEST(an_hca_that_comes_again_is_another_one)
 }
 END_TEST
 
-static atomic_uint ops_after; /* calls of operations since the hardware went */
+static atomic_uint ops_after; /* calls of the module's operations since the hardware has gone */
 static atomic_bool hardware_gone;
 
 static void count_op(void *object)
@@ -160,7 +160,7 @@ static al_status refuse_nothing(void *context, const struct al_pnp_event *event)
 	struct ib_ca_attr attr;
 	al_cq_h cq;
 
-	/* In its remove it finds the HCA dead already: nothing reaches the module. */
+	/* In its removal callback the client finds the HCA dead: no call reaches the module. */
 	if (event->type == AL_PNP_CA_REMOVE && (al_query_ca(bed->ca, &attr) != AL_CA_REMOVED ||
 						al_create_cq(bed->pd, &(struct al_cq_init){ .cqe = 1 }, NULL, NULL,
 							     NULL, &cq) != AL_CA_REMOVED))
@@ -272,7 +272,7 @@ static void nothing(void *context)
 	(void)context;
 }
 
-/* Loop: even announced, odd gone already. */
+/* Loop: even numbers announced removals, odd numbers hardware that has gone. */
 START_TEST(an_hca_is_removed_under_traffic)
 {
 	struct bed bed;
@@ -302,7 +302,7 @@ START_TEST(an_hca_is_removed_under_traffic)
 }
 END_TEST
 
-/* An operation that is inside the module, and a reader of the data path, hold a removal up; nothing else does. */
+/* Only an operation inside the module and a reader of the data path hold up a removal. */
 static struct gate in_op;
 
 static void hold_op(void *object)
@@ -356,9 +356,9 @@ static void remove_during_a_call(bool data_path)
 	crew_make(&remover, 1, withdraw_it, &bed);
 	crew_go(&remover);
 	while (al_query_port(bed.ca, 1, &port) == AL_SUCCESS)
-		sched_yield(); /* until new calls find it dead */
+		sched_yield(); /* until new calls find the HCA dead */
 	ck_assert(!withdrawn);
-	if (!test_in_user_role()) /* an agent ends its client's objects, as any client of the HCA would */
+	if (!test_in_user_role()) /* an agent destroys its client's objects, as any client of the HCA would */
 		ck_assert_uint_eq(bed.fake->calls[FAKE_destroy_qp], 0);
 	sem_post(&in_op.out);
 	crew_end(&crew);
@@ -407,12 +407,12 @@ START_TEST(a_removal_does_not_wait_for_a_client_that_sleeps_in_its_callback)
 	}
 	withdraw(&bed, 0);
 	ck_status(al_poll_cq(cq, 1, &wc, &count), AL_CA_REMOVED);
-	if (!test_in_user_role()) /* there it is the agent's, which has said already that nothing is */
-		ck_ok(al_unload_module(bed.al, "fake", 0)); /* nothing of it is in use any more */
+	if (!test_in_user_role()) /* in a user role the module is the agent's, which still uses the module */
+		ck_ok(al_unload_module(bed.al, "fake", 0)); /* nothing of the module is in use any more */
 	sem_post(&of_cq.out);
 	sem_post(&of_qp.out);
 	for (int i = 0; i < 2; i++)
-		sem_post(&of_handler.out); /* it may hear of more */
+		sem_post(&of_handler.out); /* the handler may get further events */
 	ck_ok(al_destroy_qp(qp, AL_DESTROY_SYNC, NULL));
 	ck_ok(al_destroy_cq(cq, AL_DESTROY_SYNC, NULL));
 	bed_end(&bed);
@@ -484,7 +484,7 @@ START_TEST(a_module_is_unloaded_from_under_its_users_when_asked_so)
 	ca = test_open_ca(bed.al, FAKE_GUID);
 	ck_ok(al_query_ca(ca, &attr));
 	expect_dead(&bed, &all);
-	/* The old handles keep nothing. (An agent keeps every HCA for its clients.) */
+	/* The dead handles do not keep the module loaded. (An agent keeps every HCA for its clients.) */
 	ck_ok(al_close_ca(ca, AL_DESTROY_SYNC, NULL));
 	ck_ok(al_unload_module(owner, "fake", test_in_user_role() ? AL_UNLOAD_REMOVE : 0));
 	ck_ok(al_close(owner, AL_DESTROY_SYNC, NULL));
@@ -536,7 +536,7 @@ static void no_log(void *context, ib_log_level level, const char *text)
 
 /* ------------------------------------------------------------------- PCI */
 
-/* A function's first 64 bytes, as lspci -x writes them. */
+/* Writes the first 64 bytes of a function's configuration space, as lspci -x prints them. */
 static void write_function(FILE *file, const char *name, const char *ids, const char *class)
 {
 	static const char zeros[] = "00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00";
@@ -547,7 +547,7 @@ static void write_function(FILE *file, const char *name, const char *ids, const 
 	fprintf(file, "\n");
 }
 
-/* What the bus has: a bridge, and an adapter of the fake's in each of the slots named. */
+/* Writes the functions of the bus: a bridge, and an adapter of the fake's in each of the named slots. */
 static void write_bus(const char *path, const char *slots)
 {
 	FILE *file = fopen(path, "w");
@@ -607,7 +607,7 @@ START_TEST(hcas_come_and_go_as_the_bus_is_looked_at_again)
 	ck_soon(al_query_ca(ca, &attr) == AL_CA_REMOVED);
 	ck_ok(al_close_ca(ca, AL_DESTROY_SYNC, NULL));
 
-	/* A bus that can not be read is no bus without adapters. */
+	/* A bus that can not be read does not count as a bus without adapters. */
 	ck_assert_int_eq(unlink(path), 0);
 	ck_status(al_rescan(owner), AL_PCI_UNREADABLE);
 	ck_assert_uint_eq(client.heard.count, 4);
@@ -628,7 +628,7 @@ END_TEST
 
 /* ----------------------------------------------------------------- races */
 
-/* Opens race with unloads: an open either holds the module or finds nothing. */
+/* Opens race with unloads: an open either keeps the module loaded or fails. */
 struct opener {
 	al_h al;
 	atomic_uint wrong, opened;
@@ -650,7 +650,7 @@ static void open_and_close(struct crew *crew, unsigned int index)
 		if (!st)
 			st = al_query_ca(ca, &attr);
 		o->opened++;
-		/* An unload that was forced may have come meanwhile. */
+		/* A forced unload may have come meanwhile. */
 		if (st != AL_SUCCESS && st != AL_CA_REMOVED && !o->wrong++)
 			o->first_wrong = st;
 		al_close_ca(ca, AL_DESTROY_SYNC, NULL);

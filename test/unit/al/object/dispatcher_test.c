@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* How callbacks come: from which thread, one at a time, deferred and never lost, and what one that stays delays. */
+/*
+ * Delivery of callbacks: the thread, one callback at a time, deferred and never lost, and the delays that a blocking
+ * callback causes.
+ */
 #include <unistd.h>
 
 #include "test/unit/al/bed.h"
 
-/* ------------------------------------------------------------ from where */
+/* -------------------------------------------------- threads of callbacks */
 
 static __thread bool in_call; /* this thread is inside a call of the library */
 
@@ -29,7 +32,7 @@ static void watched(void *context)
 	watch->in_calls += in_call;
 	watch->thread = pthread_self();
 	for (int i = 0; i < 20; i++)
-		sched_yield(); /* room for an overlap */
+		sched_yield(); /* gives two callbacks the chance to overlap */
 	watch->running--;
 	watch->runs++;
 	sem_post(&watch->ran);
@@ -63,7 +66,7 @@ START_TEST(callbacks_never_come_from_the_call_chain)
 	for (int i = 0; i < 50; i++) {
 		in_call = true;
 		ck_ok(al_arm_cq(cq, AL_ARM_ANY, NULL));
-		/* the fake completes, and notifies, inside its post_send */
+		/* the fake completes and notifies inside its post_send */
 		ck_ok(al_post_send(end[0].qp, &wr, &bad));
 		in_call = false;
 		test_wait(&watch.ran);
@@ -77,7 +80,7 @@ START_TEST(callbacks_never_come_from_the_call_chain)
 }
 END_TEST
 
-/* -------------------------------------------------------- one at a time */
+/* ----------------------------------------------- one callback at a time */
 
 static void raise_much(struct crew *crew, unsigned int index)
 {
@@ -135,7 +138,7 @@ START_TEST(a_notification_during_a_callback_comes_after_it)
 	ib_cq_notify(cq);
 	for (unsigned int i = 1; i <= 20; i++) {
 		test_wait(&gate.in);
-		/* Several that come during one are one. */
+		/* Several notifications during one callback become one callback. */
 		ib_cq_notify(cq);
 		ib_cq_notify(cq);
 		cross(&crossing);
@@ -151,7 +154,7 @@ START_TEST(a_notification_during_a_callback_comes_after_it)
 }
 END_TEST
 
-/* The consumer's loop of seed 000: poll, arm, and nothing is ever left lying. */
+/* The consumer's loop of seed 000: poll and arm; no completion stays unread. */
 struct loop {
 	al_cq_h cq;
 	atomic_uint seen;
@@ -195,7 +198,7 @@ START_TEST(no_completion_is_left_lying_by_poll_and_arm_in_the_callback)
 }
 END_TEST
 
-/* ------------------------------------------------- what a callback delays */
+/* --------------------------------------------------- delays by a callback */
 
 START_TEST(a_callback_that_stays_on_one_vector_delays_nothing_on_another)
 {
@@ -215,7 +218,7 @@ START_TEST(a_callback_that_stays_on_one_vector_delays_nothing_on_another)
 	ib_cq_notify(bed.fake->last_cq->cq.ctx);
 	test_wait(&stuck.in);
 
-	/* Completions of another vector, events of any object, destroys of either kind: all go on. */
+	/* Completions of another vector, events of any object, and both kinds of destroys are not delayed. */
 	cq = bed_cq(bed.pd, 1, &watch, watched);
 	other = bed.fake->last_cq;
 	qp = bed_qp(bed.pd, cq, &events, watched_event);
@@ -235,7 +238,10 @@ START_TEST(a_callback_that_stays_on_one_vector_delays_nothing_on_another)
 }
 END_TEST
 
-/* Said in architecture.md: a vector is one thread, so its other queues wait; but not for ever, and nothing is lost. */
+/*
+ * architecture.md: a completion vector has one thread, so the vector's other queues wait; not for ever, and no event
+ * is lost.
+ */
 START_TEST(a_callback_that_stays_delays_only_its_own_vectors_queues)
 {
 	struct bed bed = bed_make();
@@ -351,9 +357,9 @@ START_TEST(an_idle_library_uses_no_processor_time)
 	test_wait(&watch.ran);
 	bed_settle(bed.ca);
 	before = cpu_ns();
-	clock_nanosleep(CLOCK_MONOTONIC, 0, &second, NULL); /* not to wait for anything: it is what is measured */
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &second, NULL); /* no wait for an event: the idle time itself is measured */
 	used = cpu_ns() - before;
-	/* A thread that spins, or polls by a timer of a millisecond, uses far more. */
+	/* A thread that spins, or that polls by a timer of a millisecond, uses far more time. */
 	ck_assert_uint_lt(used, 20000000);
 	bed_end(&bed);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Who waits for whom with a grace period: a thread that is about to end something, for threads that may have found it.
- * The program has its own urcu_bp_synchronize_rcu(), which tells the test that a thread has begun to wait.
+ * Which thread waits for which by a grace period: a thread that is about to end an object, for threads that may have
+ * found the object. The program has its own urcu_bp_synchronize_rcu(), which tells the test that a thread has begun
+ * to wait.
  */
 #include <dlfcn.h>
 
@@ -26,9 +27,9 @@ static void watch(void)
 	watching = true;
 }
 
-/* A thread that stays in the module, or in an upcall, until it is let go. */
+/* A thread that stays in the module, or in an upcall, until the test releases the thread. */
 static struct gate inside;
-static atomic_bool ended_under_it; /* what it is about has been ended meanwhile */
+static atomic_bool ended_under_it; /* the object in use was ended meanwhile */
 
 static void hold(void *object)
 {
@@ -68,7 +69,7 @@ static void post(struct crew *crew, unsigned int index)
 	w->status = al_post_send(w->qp, &wr, &bad);
 }
 
-/* An event of a port that there is none of: the upcall logs that, and stays there. */
+/* An event of a port that does not exist: the upcall writes to the log, and blocks there. */
 static void raise_event(struct crew *crew, unsigned int index)
 {
 	struct work *w = crew->arg;
@@ -85,7 +86,7 @@ static void withdraw(struct crew *crew, unsigned int index)
 	(void)index;
 	w->bed.fake->withdraw(0, 0);
 	w->returned = true;
-	sem_post(&begun); /* the test need not wait for what has not come */
+	sem_post(&begun); /* no further wait: the event has not come */
 }
 
 static void start(struct crew *crew, void (*work)(struct crew *, unsigned int), struct work *w)
@@ -127,7 +128,7 @@ START_TEST(a_destroy_waits_for_a_post_in_the_module)
 }
 END_TEST
 
-/* Destroyed while a grace period runs that had begun before: that one is not enough. */
+/* An object is destroyed while a grace period of an earlier destroy runs: that grace period is not enough. */
 START_TEST(a_grace_period_that_runs_already_covers_nothing_that_is_destroyed_later)
 {
 	struct crew poster, late;
@@ -143,13 +144,13 @@ START_TEST(a_grace_period_that_runs_already_covers_nothing_that_is_destroyed_lat
 	test_wait(&inside.in);
 	watch();
 	ck_ok(al_destroy_qp(first.qp, test_post, &gone));
-	test_wait(&begun); /* the first's */
+	test_wait(&begun); /* the first object's grace period */
 	start(&late, post, &w);
 	test_wait(&inside.in);
 	ck_ok(al_destroy_qp(w.qp, test_post, &gone));
-	sem_post(&inside.out); /* one of the two */
+	sem_post(&inside.out); /* one of the two threads */
 	sem_post(&inside.out);
-	test_wait(&begun); /* the later one's own */
+	test_wait(&begun); /* the second object's own grace period */
 	crew_end(&poster);
 	crew_end(&late);
 	test_wait(&gone);
@@ -184,7 +185,7 @@ END_TEST
 static struct crew upcaller;
 static struct work *upcall;
 
-/* On the destroy thread, when the removal has waited for calls: an upcall begins. */
+/* Runs on the destroy thread, after the removal has waited for calls: an upcall begins. */
 static void upcall_begins(void *object)
 {
 	(void)object;
@@ -216,7 +217,7 @@ START_TEST(a_removal_waits_for_an_upcall_in_progress)
 }
 END_TEST
 
-/* On the thread that registers, when upcalls come in already; the registration fails then. */
+/* Runs on the thread that registers, when upcalls are possible already; the registration fails then. */
 static void upcall_begins_early(void *object)
 {
 	struct ci_registration *reg = ((struct ci_ca *)object)->ctx;
@@ -264,64 +265,65 @@ END_TEST
 /* --------------------------------------------------------- the end of an HCA */
 
 /*
- * A thread that has handed an object to one of an HCA's threads wakes that thread afterwards; by then the HCA may have
- * come to its end. So the program has its own sem_post(), too: the first one of the watched semaphore stays before it
- * wakes anybody until the test lets it go, the end waits for it, or the end has destroyed the semaphore under it.
+ * A thread that hands an object to one of an HCA's strands wakes the strand afterwards, when the
+ * HCA may have come to its end. So the linker puts the functions below in place of strand_wake()
+ * and strand_stop() (--wrap): the first wake of the watched strand waits until the test continues
+ * it, the HCA's end waits for the strand that wakes, or the HCA's end has stopped the watched
+ * strand.
  */
 static struct {
-	_Atomic(sem_t *) first; /* the watched semaphore, until its first post */
-	_Atomic(sem_t *) sem;   /* the watched semaphore */
-	_Atomic(sem_t *) waits; /* a thread that posts this is the end, which waits; or NULL */
+	_Atomic(struct strand *) first;  /* the watched strand, until its first wake */
+	_Atomic(struct strand *) strand; /* the watched strand */
+	_Atomic(struct strand *) waits; /* the strand that wakes the watched one: who stops it waits
+					   for it; or NULL */
 	atomic_bool inside, under_it;
-	sem_t in, let_go, destroyed;
-} post_of;
+	sem_t in, let_go, stopped;
+} wake_of;
 
-static int real(const char *name, sem_t *sem)
+void __real_strand_wake(struct strand *strand);
+void __real_strand_stop(struct strand *strand);
+void __wrap_strand_wake(struct strand *strand);
+void __wrap_strand_stop(struct strand *strand);
+
+void __wrap_strand_wake(struct strand *strand)
 {
-	int (*function)(sem_t *) = (int (*)(sem_t *))dlsym(RTLD_NEXT, name);
+	struct strand *want = strand;
 
-	return function(sem);
-}
-
-int sem_post(sem_t *sem)
-{
-	sem_t *want = sem;
-
-	if (post_of.inside && sem == post_of.waits)
-		real("sem_post", &post_of.let_go);
-	if (sem != &post_of.in && atomic_compare_exchange_strong(&post_of.first, &want, NULL)) {
-		post_of.inside = true;
-		real("sem_post", &post_of.in);
-		while (sem_wait(&post_of.let_go))
+	if (atomic_compare_exchange_strong(&wake_of.first, &want, NULL)) {
+		wake_of.inside = true;
+		sem_post(&wake_of.in);
+		while (sem_wait(&wake_of.let_go))
 			;
-		post_of.inside = false;
-		if (post_of.under_it)
-			return 0;
+		wake_of.inside = false;
+		if (wake_of.under_it)
+			return;
 	}
-	return real("sem_post", sem);
+	__real_strand_wake(strand);
 }
 
-int sem_destroy(sem_t *sem)
+void __wrap_strand_stop(struct strand *strand)
 {
-	if (sem == post_of.sem) {
-		post_of.under_it = post_of.inside;
-		real("sem_post", &post_of.let_go);
-		real("sem_post", &post_of.destroyed);
+	if (wake_of.inside && strand == wake_of.waits)
+		sem_post(&wake_of.let_go);
+	__real_strand_stop(strand);
+	if (strand == wake_of.strand) {
+		wake_of.under_it = wake_of.inside;
+		sem_post(&wake_of.let_go);
+		sem_post(&wake_of.stopped);
 	}
-	return real("sem_destroy", sem);
 }
 
-static void hold_post(sem_t *sem, sem_t *waits)
+static void hold_wake(struct strand *strand, struct strand *waits)
 {
-	sem_init(&post_of.in, 0, 0);
-	sem_init(&post_of.let_go, 0, 0);
-	sem_init(&post_of.destroyed, 0, 0);
-	post_of.waits = waits;
-	post_of.sem = sem;
-	post_of.first = sem;
+	sem_init(&wake_of.in, 0, 0);
+	sem_init(&wake_of.let_go, 0, 0);
+	sem_init(&wake_of.stopped, 0, 0);
+	wake_of.waits = waits;
+	wake_of.strand = strand;
+	wake_of.first = strand;
 }
 
-/* An HCA that has been removed, with one handle left. */
+/* Makes a removed HCA of which one handle is left. */
 static struct al_dev *make_removed(struct work *w)
 {
 	struct al_dev *dev;
@@ -353,15 +355,15 @@ START_TEST(an_hca_ends_after_the_thread_that_has_given_it_its_last_object)
 	ck_ok(al_close_ca(w.bed.ca, NULL, NULL));
 	while (atomic_load(&obj->refs) != 1)
 		sched_yield();
-	hold_post(&dev->reaper.sem, NULL);
+	hold_wake(&dev->reaper.strand, NULL);
 	crew_make(&crew, 1, put, obj);
 	crew_go(&crew);
-	test_wait(&post_of.in);
-	ck_assert_uint_eq(atomic_load(&dev->refs), 2); /* the object's, and that of the thread which wakes */
-	real("sem_post", &post_of.let_go);
+	test_wait(&wake_of.in);
+	ck_assert_uint_eq(atomic_load(&dev->refs), 2); /* the object's reference, and that of the waking thread */
+	sem_post(&wake_of.let_go);
 	crew_end(&crew);
-	test_wait(&post_of.destroyed);
-	ck_assert(!post_of.under_it);
+	test_wait(&wake_of.stopped);
+	ck_assert(!wake_of.under_it);
 	bed_end(&w.bed);
 }
 END_TEST
@@ -374,12 +376,13 @@ START_TEST(an_hca_ends_after_its_destroy_thread_has_given_the_last_callback_away
 
 	sem_init(&gone, 0, 0);
 	dev = make_removed(&w);
-	hold_post(&dev->async.sem, &dev->reaper.sem);
+	hold_wake(&dev->async.strand, &dev->reaper.strand);
 	ck_ok(al_close_ca(w.bed.ca, test_post, &gone));
-	test_wait(&post_of.in);
-	real("sem_post", &dev->async.sem); /* wakes the dispatcher in the other's place; then the HCA ends */
-	test_wait(&post_of.destroyed);
-	ck_assert(!post_of.under_it);
+	test_wait(&wake_of.in);
+	strand_wake(&dev->async.strand); /* wakes the dispatcher in place of the held thread; then
+					    the HCA ends */
+	test_wait(&wake_of.stopped);
+	ck_assert(!wake_of.under_it);
 	test_wait(&gone);
 	bed_end(&w.bed);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The handle table by itself: what bits it gives out, what it finds, and what it never finds. */
+/* The handle table alone: the bits of handles, and which handles find an object. */
 #include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #define INDEX(handle) ((uint32_t)((handle) & ((1u << HANDLE_INDEX_BITS) - 1)))
 #define GENERATION(handle) ((uint32_t)((handle) >> HANDLE_INDEX_BITS))
 
-/* The table never looks into what it keeps. */
+/* The table never reads the objects that it holds. */
 static struct al_obj *thing(uintptr_t n)
 {
 	return (struct al_obj *)(n * 64);
@@ -96,7 +96,7 @@ START_TEST(garbage_of_any_value_is_not_found)
 	for (size_t i = 0; i < sizeof(special) / sizeof(special[0]); i++)
 		ck_assert_ptr_null(handle_find(special[i]));
 	ck_assert_ptr_null(handle_find((uintptr_t)&handle));
-	/* Half of them with an index that is in use, so that the generation alone tells. */
+	/* Half of the handles have an index in use, so that only the generation differs. */
 	for (int i = 0; i < 1000000; i++) {
 		x = x * 6364136223846793005ULL + 1442695040888963407ULL;
 		found += x != handle && handle_find(x);
@@ -160,7 +160,7 @@ START_TEST(neighbouring_slots_begin_with_different_generations)
 	uint64_t a = publish(AL_OBJ_PD, 1), b = publish(AL_OBJ_PD, 2);
 
 	ck_assert_uint_ne(GENERATION(a), GENERATION(b));
-	/* half of all generations is left for those to come */
+	/* half of all generations is left for the slot's later objects */
 	ck_assert_uint_le(GENERATION(a) & UINT32_MAX, INT32_MAX + 1u);
 }
 END_TEST
@@ -190,7 +190,7 @@ START_TEST(more_objects_than_a_chunk_holds_are_all_found)
 }
 END_TEST
 
-/* In the child: 0 when every rule holds. */
+/* In the child: returns 0 if every rule holds. */
 static int child(const uint64_t *inherited, int num)
 {
 	uint64_t own;
@@ -227,7 +227,7 @@ START_TEST(in_a_forked_child_every_inherited_handle_is_invalid)
 }
 END_TEST
 
-/* What the one process takes from the other's handles would be a handle of its own. */
+/* A handle that one process takes from the other must not name an object of the receiving process. */
 START_TEST(a_forked_child_and_its_parent_begin_slots_with_different_generations)
 {
 	uint64_t first = publish(AL_OBJ_PD, 1), parents, childs;
@@ -258,14 +258,14 @@ END_TEST
 /* ---------------------------------------------------------------- threads */
 
 #define ROUNDS 40
-#define PER_ROUND 500 /* revoked, and released after a common grace period */
+#define PER_ROUND 500 /* objects that are revoked, and released after a common grace period */
 
 struct churn {
 	_Atomic uint64_t handle;
 	_Atomic int stop;
 };
 
-/* What is found by a handle is what that handle was published with: never the slot's next object. */
+/* A lookup finds the object that was published with this handle, never a later object of the slot. */
 static void *look(void *arg)
 {
 	struct churn *c = arg;

@@ -7,6 +7,8 @@ check_PROGRAMS += test/unit/al/object/port_test
 
 check_PROGRAMS += test/unit/al/object/source_test
 
+check_PROGRAMS += test/unit/al/object/strand_test
+
 check_PROGRAMS += test/unit/al/object/dispatcher_test
 test_unit_al_object_dispatcher_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_object_dispatcher_test_LDADD = $(API_LIBS)
@@ -30,7 +32,7 @@ test_unit_al_object_race_test_LDADD = $(API_LIBS)
 # Internals below the public API: the module finds the library in the program.
 check_PROGRAMS += test/unit/al/object/grace_test
 test_unit_al_object_grace_test_CPPFLAGS = $(FAKE_FLAGS)
-test_unit_al_object_grace_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+test_unit_al_object_grace_test_LDFLAGS = $(AM_LDFLAGS) -export-dynamic -Wl,--wrap=strand_wake,--wrap=strand_stop
 
 check_PROGRAMS += test/unit/al/object/reaper_test
 test_unit_al_object_reaper_test_CPPFLAGS = $(FAKE_FLAGS)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Objects made and destroyed in every order: who is busy, who is not, and in which order it is told. */
+/*
+ * Objects created and destroyed in every order: which destroys return AL_RESOURCE_BUSY, and the order of destroyed
+ * callbacks.
+ */
 #include "test/unit/al/al_test.h"
 
 #include <pthread.h>
@@ -17,7 +20,7 @@ static al_ah_h ah;
 static al_qp_h qp;
 static sem_t gone;
 
-/* What has been told to be gone, in order. */
+/* The objects whose destroyed callback has come, in order. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static enum kind told[KINDS];
 static unsigned int num_told;
@@ -82,7 +85,7 @@ static al_status destroy(enum kind kind, al_destroyed_cb cb)
 	return AL_SUCCESS;
 }
 
-/* A live object still does what it is for. */
+/* Checks that a live object still works. */
 static void check_works(enum kind kind, const bool live[KINDS])
 {
 	struct ib_ah_attr path = { .dlid = 1, .port_num = 1 };
@@ -125,7 +128,7 @@ static bool is_busy(enum kind kind, const bool live[KINDS])
 	return kind == CQ && live[QP];
 }
 
-/* Destroys what can be destroyed, as often as it takes. */
+/* Destroys the objects that can be destroyed, in as many passes as that takes. */
 static void destroy_in_order(const enum kind order[KINDS], al_destroyed_cb cb)
 {
 	bool live[KINDS] = { true, true, true, true, true };
@@ -210,7 +213,7 @@ START_TEST(without_a_callback_nothing_is_told_and_all_goes)
 		permute(n, order);
 		destroy_in_order(order, NULL);
 	}
-	/* Waits for what was destroyed before it: closing takes everything along. */
+	/* Waits for the destroys before: closing destroys all objects of the opening. */
 	ck_ok(al_close_ca(ca, AL_DESTROY_SYNC, NULL));
 	ck_assert_uint_eq(fake->calls[FAKE_destroy_qp], ORDERS);
 	ck_assert_uint_eq(fake->calls[FAKE_deallocate_pd], ORDERS);
@@ -218,7 +221,7 @@ START_TEST(without_a_callback_nothing_is_told_and_all_goes)
 }
 END_TEST
 
-/* A cascade ends users before what they use, and children before parents. */
+/* A cascade ends users before the objects that they use, and children before parents. */
 static enum fake_op ended[4 * KINDS];
 static unsigned int num_ended;
 #define ALL_ENDED (KINDS - 1 + test_ah_calls(1))
@@ -277,7 +280,7 @@ START_TEST(removing_the_hca_ends_what_is_left_in_order)
 	al_set_log(test_ignore_log, NULL);
 	fake->withdraw(0, 0);
 	check_cascade();
-	/* the handles stay, to be destroyed by their owner; the module is not called again */
+	/* the handles stay until their owner destroys them, without a call of the module */
 	ck_status(destroy(PD, AL_DESTROY_SYNC), AL_RESOURCE_BUSY);
 	ck_ok(destroy(QP, AL_DESTROY_SYNC));
 	ck_ok(destroy(MR, AL_DESTROY_SYNC));
@@ -289,7 +292,7 @@ START_TEST(removing_the_hca_ends_what_is_left_in_order)
 }
 END_TEST
 
-/* ------------------------------------------------------- closed meanwhile */
+/* -------------------------------------------------- HCAs closed meanwhile */
 
 static void close_ca_meanwhile(void *object)
 {

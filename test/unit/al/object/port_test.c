@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The ladder of a port's states and the changes between its rungs: by themselves, without a thread
- * that delivers. */
+/* The ladder of a port's states and the changes between its rungs: the ladder alone, without a thread that delivers. */
 #include <check.h>
 #include <pthread.h>
 #include <sched.h>
@@ -41,7 +40,7 @@ static void add(struct ladder *l, const char *events)
 		ladder_add(l, event_of(*events));
 }
 
-/* Takes num events, and compares them with what is expected. */
+/* Takes num events, and compares them with the expected ones. */
 static void expect_some(struct ladder *l, int num, const char *want)
 {
 	char got[64] = "";
@@ -142,7 +141,7 @@ START_TEST(the_same_state_again_is_no_news)
 }
 END_TEST
 
-/* Who registers late hears the states as the events that led to them. */
+/* A client that registers late gets the states as the events that led to them. */
 START_TEST(a_newcomer_hears_of_the_steps_from_down)
 {
 	static const char *const want[] = { "", "D", "I", "IR", "IRA" };
@@ -166,7 +165,7 @@ START_TEST(an_event_that_came_before_the_first_state_wins)
 	add(&l, "D");
 	expect(&l, "D");
 	l = (struct ladder){ 0 };
-	add(&l, "lAIg"); /* the fall was before the first state, too */
+	add(&l, "lAIg"); /* the fall was before the first state known */
 	ladder_init(&l, IB_PORT_ACTIVE);
 	expect(&l, "lg");
 }
@@ -194,7 +193,7 @@ START_TEST(a_follower_knows_from_the_first_state_what_was_told_before)
 		expect_some(&l, 1, "s");
 		expect(&l, first[i]);
 	}
-	/* The fall that begins is told also if the port is up again. */
+	/* A fall that begins is delivered even if the port is up again. */
 	l = (struct ladder){ 0 };
 	for (const char *c = "DIRA"; *c; c++)
 		ladder_follow(&l, event_of(*c));
@@ -214,18 +213,17 @@ static const struct {
 		{ "", "DIRlA", "DIRlA" },
 		{ "", "DIRAl", "DIRAl" },
 		{ "", "lDlIlRlAl", "lDlIlRlAl" },
-		{ "", "DIpllRp", "DIlpRp" }, /* merged between two steps, in the order of their
-						types */
+		{ "", "DIpllRp", "DIlpRp" }, /* changes merged between two steps, in the order of their types */
 		{ "", "frsgpl", "lpgsrf" },
-		{ "", "lDIgRApDIR", "lpgDIR" }, /* a climb that is left out: before the Down that
-						   stands for the last fall */
+		/* a climb that is left out: before the Down that stands for the last fall */
+		{ "", "lDIgRApDIR", "lpgDIR" },
 		{ "", "lIgRpDsI", "lpgDsI" },
-		{ "D", "lIgRApDsI", "lpgsI" }, /* Down is known: before Initialize */
+		{ "D", "lIgRApDsI", "lpgsI" }, /* Down is the last state delivered: before Initialize */
 		{ "D", "lIgRApDsIr", "lpgsIr" },
 		{ "DIR", "lAg", "lAg" },
 		{ "DIR", "lDg", "lDg" },
 		{ "DIR", "lIg", "lDIg" }, /* a fall without Down */
-		{ "D", "lAg", "lIRAg" },  /* a jump: at no rung between */
+		{ "D", "lAg", "lIRAg" },  /* a jump over rungs: changes between those rungs come before the jump */
 	};
 
 START_TEST(a_change_is_told_between_the_steps_between_which_it_came)
@@ -270,15 +268,15 @@ END_TEST
 /* ------------------------------------------------------------------- model */
 
 /*
- * The same by a list of what happened and is not settled: no bits and no merging in advance. What
- * is told next is found anew each time.
+ * A model with a list of the events that are not delivered yet, without bits and without merging in advance. Each
+ * call finds the next event anew.
  */
 struct model {
-	uint32_t start, known; /* the port's state before the list; the state told last */
+	uint32_t start, known; /* the port's state before the list; the last state delivered */
 	struct history list;
 };
 
-/* Removes the events before number end that are of this type (0: all states). */
+/* Removes the events of this type (0: all states) before index end. */
 static void model_remove(struct model *m, uint32_t end, ib_event_type type)
 {
 	uint32_t kept = 0;
@@ -292,7 +290,7 @@ static void model_remove(struct model *m, uint32_t end, ib_event_type type)
 	m->list.num = kept;
 }
 
-/* The lowest change before number end; 0: none. */
+/* Returns the lowest change before index end; 0: none. */
 static ib_event_type model_change(const struct model *m, uint32_t end)
 {
 	ib_event_type found = (ib_event_type)0;
@@ -303,7 +301,7 @@ static ib_event_type model_change(const struct model *m, uint32_t end)
 	return found;
 }
 
-/* The number after the last fall (0: none), and the port's state. */
+/* Returns the index after the last fall (0: none), and the port's state. */
 static uint32_t model_fall(const struct model *m, uint32_t *state)
 {
 	uint32_t fall = 0;
@@ -319,8 +317,10 @@ static uint32_t model_fall(const struct model *m, uint32_t *state)
 	return fall;
 }
 
-/* Forgets all up to the last fall. The state to which the port fell stays, as the first one of a
- * climb from Down. */
+/*
+ * Removes all events up to the last fall. The state to which the port fell stays, as the first state of a climb from
+ * Down.
+ */
 static void model_fell(struct model *m, uint32_t fall)
 {
 	ib_event_type last = m->list.event[fall - 1];
@@ -332,13 +332,13 @@ static void model_fell(struct model *m, uint32_t fall)
 	m->start = IB_PORT_DOWN;
 }
 
-/* What is told next; 0: nothing. */
+/* Returns the next event; 0: none. */
 static ib_event_type model_take(struct model *m)
 {
 	uint32_t state, fall = model_fall(m, &state), end = fall;
 	ib_event_type type;
 
-	if (!fall) /* the changes that came before the port was above the rung that is known */
+	if (!fall) /* the changes from before the port was above the known rung */
 		while (end < m->list.num && history_state(m->list.event[end]) <= m->known)
 			end++;
 	type = model_change(m, end);
@@ -396,8 +396,9 @@ END_TEST
 
 #define CHAIN 4
 
-/* Moves one event from a ladder of the chain to the next one; the last one's client writes down
- * what it is told. */
+/*
+ * Moves one event from a ladder of the chain to the next ladder; the client behind the last ladder records its event.
+ */
 static bool move(struct ladder *chain, int i, struct history *told)
 {
 	ib_event_type type;
@@ -446,7 +447,7 @@ START_TEST(the_rule_holds_for_ladders_that_are_fed_by_ladders)
 }
 END_TEST
 
-/* One thread adds, and another one takes at the same time. */
+/* One thread adds events while another thread takes events. */
 struct race {
 	struct ladder ladder;
 	pthread_barrier_t begin, end;
@@ -504,8 +505,7 @@ START_TEST(nothing_is_lost_while_one_thread_adds_and_another_one_takes)
 }
 END_TEST
 
-/* One thread adds each change, and all of them again when they have been told: so adding and taking
- * meet often. */
+/* The thread adds each change, and all changes again once they have been taken, so that adds and takes often meet. */
 #define MEETINGS 20000u
 
 struct meeting {
@@ -514,7 +514,7 @@ struct meeting {
 	atomic_bool stop;
 };
 
-/* Waits on the processor at first, as only threads that run at the same time meet. */
+/* Spins at first, because only threads that run at the same moment meet. */
 static void wait_a_little(unsigned int *times)
 {
 	if (++*times % 256 == 0)
@@ -567,7 +567,7 @@ START_TEST(events_that_are_added_while_others_are_taken_are_told)
 }
 END_TEST
 
-/* -------------------------------------------------------------- the question */
+/* ------------------------------------------------------------------ the rule */
 
 static struct history history(const char *letter)
 {
@@ -578,7 +578,7 @@ static struct history history(const char *letter)
 	return h;
 }
 
-/* From Active: what may be told, and what not. */
+/* From Active: sequences of events that a client may get, and sequences that a client must not get. */
 static const struct {
 	const char *happened, *told;
 	bool right;
@@ -601,7 +601,7 @@ static const struct {
 	{ "lDlI", "lDI", false },
 	{ "lDlI", "DlI", false },
 	{ "DlADI", "lDI", true },
-	{ "DlADI", "DlI", true }, /* the first Down was told before the second fall */
+	{ "DlADI", "DlI", true }, /* the first Down was delivered before the second fall */
 	{ "DlADI", "DIl", false },
 	{ "DlADI", "DIRAlDI", false },
 	{ "lI", "lDI", true },

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Destroys take effect in the order in which a thread called them: the order in which objects end in the module, and
- * queue pairs that something still holds when their turn comes. What a peer sees of that is in destroy_order_test.c.
+ * Destroys take effect in the order of one thread's calls: the order in which objects end in the module, and queue
+ * pairs that are still in use when their turn comes. The peer's view is in destroy_order_test.c.
  */
 #include "test/unit/al/bed.h"
 
-/* What has happened in the module, in order. */
+/* The journal of the module's operations. */
 static struct journal done;
 
 #define NOTE(op)                                       \
@@ -41,14 +41,14 @@ static void note_modify(struct ci_qp *qp, ib_qp_state state)
 	journal_add(&done, text);
 }
 
-/* In place of fake.so's. */
+/* Replaces operations of fake.so. */
 static struct {
 	al_status (*modify)(struct ci_qp *, const struct ib_qp_attr *, uint32_t, struct ci_udata *);
-	struct gate *hold;       /* a modification to Init stays in there */
-	bool event;              /* one to Reset raises an event */
+	struct gate *hold;       /* a modification to Init blocks there */
+	bool event;              /* a modification to Reset raises an event */
 	al_status refuse_reset;
 	atomic_uint under_way;
-	atomic_bool met;         /* two were there at once */
+	atomic_bool met;         /* two modifications were there at the same time */
 } module;
 
 static al_status modify_qp(struct ci_qp *qp, const struct ib_qp_attr *attr, uint32_t mask, struct ci_udata *udata)
@@ -100,7 +100,7 @@ static void hold_pd(void *pd)
 	gate_pass(&stop);
 }
 
-/* A queue pair, its region and its completion queue: as in every program that ends. */
+/* A queue pair, its region and its completion queue, destroyed in this order as most programs do. */
 struct family {
 	al_qp_h qp;
 	al_mr_h mr;
@@ -147,7 +147,7 @@ START_TEST(queued_objects_end_in_the_order_of_the_destroy_calls)
 }
 END_TEST
 
-/* ------------------------------------------------------------ still held */
+/* -------------------------------------------------------- objects in use */
 
 struct held {
 	struct bed bed;
@@ -179,7 +179,8 @@ START_TEST(a_queue_pair_that_is_held_is_reset_before_the_next_object_ends)
 
 	hold(&h);
 	ck_ok(al_destroy_qp(h.qp, NULL, NULL));
-	ck_ok(al_dereg_mr(h.mr, AL_DESTROY_SYNC, NULL)); /* returns: nothing waits for the queue pair */
+	/* returns: the deregistration does not wait for the queue pair */
+	ck_ok(al_dereg_mr(h.mr, AL_DESTROY_SYNC, NULL));
 	ck_assert_uint_eq(done.count, 2);
 	expect_entry(0, "modify_qp %p to Reset", h.ci);
 	expect_begins(1, "deregister_mr");
@@ -196,7 +197,7 @@ START_TEST(an_unheld_queue_pair_is_destroyed_and_not_reset)
 	al_cq_h cq = bed_cq(bed.pd, 0, NULL, NULL);
 	int rounds = test_rounds(2000);
 
-	/* The call that destroys lets go before the destroy thread looks, however the two are scheduled. */
+	/* The thread that destroys drops its reference before the destroy thread looks, whatever the schedule. */
 	for (int i = 0; i < rounds; i++)
 		ck_ok(al_destroy_qp(bed_qp(bed.pd, cq, NULL, NULL), i % 2 ? NULL : AL_DESTROY_SYNC, NULL));
 	bed_end(&bed);
@@ -230,7 +231,7 @@ static void keep_errors(void *context, ib_log_level level, const char *text)
 		journal_add(context, text);
 }
 
-/* Loop: a module that fails, and an HCA or agent that is gone, which is no fault. */
+/* Loop: a module that fails; an HCA or agent that is gone, which is no fault. */
 START_TEST(a_refused_reset_is_logged_and_the_queue_pair_still_ends)
 {
 	static const al_status refusal[] = { AL_IO_ERROR, AL_CA_REMOVED, AL_AGENT_LOST };
@@ -251,7 +252,7 @@ START_TEST(a_refused_reset_is_logged_and_the_queue_pair_still_ends)
 	}
 	sem_post(&h.gate.out);
 	bed_end(&h.bed);
-	/* a client whose agent says that it is lost leaves the end to that agent */
+	/* a client whose agent is lost leaves the end to that agent */
 	ck_soon(h.bed.fake->calls[FAKE_destroy_qp] == 1);
 }
 END_TEST
@@ -281,7 +282,7 @@ START_TEST(a_cascade_resets_what_is_held_before_regions_end)
 }
 END_TEST
 
-/* The oldest region is older than its queue pair, the other one younger. */
+/* The older region is older than its queue pair, the other region is younger. */
 START_TEST(a_cascade_ends_queue_pairs_before_regions_and_those_before_completion_queues)
 {
 	struct bed bed = make();
@@ -321,7 +322,7 @@ START_TEST(a_removal_does_not_end_an_object_again_that_waits_for_its_callback)
 	struct held h;
 	sem_t gone;
 
-	hold(&h); /* and with it the thread that tells */
+	hold(&h); /* and ends the thread of its callback */
 	sem_init(&gone, 0, 0);
 	al_set_log(test_ignore_log, NULL);
 	ck_ok(al_dereg_mr(h.mr, test_post, &gone));
@@ -368,7 +369,7 @@ static void modify(struct crew *crew, unsigned int index)
 	m->status = test_modify(m->qp, IB_QPS_INIT, test_attr(1, 1, IB_MTU_1024), TEST_RC_INIT);
 }
 
-/* That the one waits for the other is seen in reaper_test.c. */
+/* The wait of a destroy for a modification under way is tested in reaper_test.c. */
 START_TEST(a_modification_under_way_ends_before_what_is_destroyed_meanwhile)
 {
 	struct bed bed = make();
@@ -393,7 +394,7 @@ START_TEST(a_modification_under_way_ends_before_what_is_destroyed_meanwhile)
 	ck_status(m.status, AL_SUCCESS);
 	bed_end(&bed);
 	ck_assert(!module.met);
-	/* the Reset may come too late to be needed */
+	/* the Reset may come too late, when it is not needed any more */
 	expect_entry(0, "modify_qp %p to Init", ci);
 	if (strstr(done.entry[1], "modify"))
 		expect_entry(1, "modify_qp %p to Reset", ci);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Destroying while others use: what must hold whatever comes first. Best under ThreadSanitizer. An HCA's own removal is
- * in device_test.c.
+ * Destroys while other threads use the objects: rules that hold whichever thread comes first. Best under
+ * ThreadSanitizer. The removal of an HCA is in device_test.c.
  */
 #include "test/unit/al/bed.h"
 
@@ -87,7 +87,7 @@ START_TEST(either_the_child_is_refused_or_the_parent_is_busy)
 		struct race race = { 0 };
 		struct crew crew;
 
-		/* Those destroyed count against the limit until they are gone: let the destroy thread catch up. */
+		/* Destroyed objects count against the limit until they are freed: gives the destroy thread time. */
 		while ((race.made = al_alloc_pd(bed.ca, NULL, &race.pd)) == AL_LIMIT_EXCEEDED)
 			ck_ok(al_destroy_cq(bed_cq(bed.pd, 0, NULL, NULL), AL_DESTROY_SYNC, NULL));
 		ck_ok(race.made);
@@ -156,7 +156,7 @@ static void expect_any(struct traffic *t, al_status st, al_status a, al_status b
 	t->wrong++;
 }
 
-/* Posts and polls on whatever the handles are just now: they may be stale at any time. */
+/* Posts and polls on the current handles, which may become stale at any moment. */
 static void pump(struct crew *crew, unsigned int index)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED };
@@ -233,7 +233,7 @@ struct family {
 
 static void unexpected(struct family *f, al_status st)
 {
-	/* What a stale or dying handle says; the room of the fake's CQ is no concern here. */
+	/* Statuses of a stale or dying handle, or of the fake's full CQ. */
 	if (st == AL_SUCCESS || st == AL_INVALID_HANDLE || st == AL_RESOURCE_BUSY)
 		return;
 	f->first_wrong = st;
@@ -253,7 +253,7 @@ static void quiet(void *context, const struct al_event *event)
 	(void)event;
 }
 
-/* Makes families of objects below whatever opening there is, destroys some of them, forgets the others. */
+/* Makes groups of objects below the current opening, destroys some of the objects, and leaves the others. */
 static void breed(struct crew *crew, unsigned int index)
 {
 	struct family *f = crew->arg;
@@ -268,7 +268,7 @@ static void breed(struct crew *crew, unsigned int index)
 		al_cq_h cq;
 		al_qp_h qp;
 		al_mr_h mr;
-		al_h al = f->al; /* one of the two: what is of the other would be refused */
+		al_h al = f->al; /* one opening: the other opening's handles would be refused */
 		al_status st = al_open_ca(al, FAKE_GUID, NULL, &ca);
 
 		unexpected(f, st);
@@ -303,7 +303,7 @@ static void no_log(void *context, ib_log_level level, const char *text)
 	(void)text;
 }
 
-/* Every second round by another thread than the one that opened, and with two openings alive at a time. */
+/* In every second round another thread closes than the one that opened, and two openings are alive at a time. */
 START_TEST(an_opening_closes_over_everything_while_more_is_being_made)
 {
 	struct ib_ca_attr *attr = &test_fake()->ca_attr;
@@ -335,7 +335,7 @@ START_TEST(an_opening_closes_over_everything_while_more_is_being_made)
 	crew_end(&crew);
 	ck_ok(al_close(f.al, AL_DESTROY_SYNC, NULL));
 	ck_assert_msg(!f.wrong, "%u wrong answers, such as %s", f.wrong, al_status_name(f.first_wrong));
-	/* All that is left is the bed's. */
+	/* The objects that are left belong to the bed. */
 	test_expect_count(bed.al, 3, 1);
 	ck_ok(al_close_ca(bed.ca, AL_DESTROY_SYNC, NULL));
 	ck_assert_uint_eq(bed.fake->calls[FAKE_allocate_pd], bed.fake->calls[FAKE_deallocate_pd]);

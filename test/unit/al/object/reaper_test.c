@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What only the inside shows: how many grace periods destroys take, and how large objects are made. */
+/* Tests of internal state: the number of grace periods that destroys take, and the sizes of objects. */
 #include <dirent.h>
 #include <malloc.h>
 
@@ -33,7 +33,7 @@ START_TEST(destroys_that_wait_together_share_one_grace_period)
 	for (int i = 0; i < MANY; i++)
 		ck_ok(try_ah(bed.pd, &ah[i]));
 	ck_ok(al_destroy_ah(ah[0], test_post, &gone));
-	test_wait(&held.in); /* the destroy thread is busy with the first */
+	test_wait(&held.in); /* the destroy thread is busy with the first object */
 	before = reaper_grace_clock();
 	for (int i = 1; i < MANY; i++)
 		ck_ok(al_destroy_ah(ah[i], test_post, &gone));
@@ -64,7 +64,7 @@ END_TEST
 
 /* -------------------------------------------------------- control under way */
 
-/* A call in the module that stays there until it is let go, and another that waits for it. */
+/* A call that blocks in the module until the test releases it, and another call that waits for the first. */
 struct control {
 	struct bed bed;
 	al_qp_h qp;
@@ -73,7 +73,7 @@ struct control {
 };
 
 static atomic_uint under_way;
-static atomic_bool met;     /* two were in the module at once */
+static atomic_bool met;     /* two calls were in the module at the same time */
 static al_status (*fake_modify)(struct ci_qp *, const struct ib_qp_attr *, uint32_t, struct ci_udata *);
 static void (*fake_deregister)(struct ci_mr *);
 
@@ -143,34 +143,35 @@ static void make_control(struct control *c)
 	c->qp = bed_qp(c->bed.pd, bed_cq(c->bed.pd, 0, NULL, NULL), NULL, NULL);
 }
 
-/* Does the HCA's destroy thread wait for something? */
-static bool destroy_thread_sleeps(void)
+/* True: every thread of the destroy threads' pool waits. */
+static bool destroy_threads_sleep(void)
 {
-	char path[64], line[256], state = 0;
-	bool found = false;
+	char path[64], line[256];
+	unsigned int found = 0, asleep = 0;
 	DIR *tasks = opendir("/proc/self/task");
 	struct dirent *task;
 	FILE *file;
 
 	ck_assert_ptr_nonnull(tasks);
-	while (!found && (task = readdir(tasks))) {
+	while ((task = readdir(tasks))) {
 		snprintf(path, sizeof(path), "/proc/self/task/%.20s/stat", task->d_name);
 		file = fopen(path, "re");
 		if (!file)
 			continue;
-		found = fgets(line, sizeof(line), file) && strstr(line, "(al-destroy-0001)");
-		if (found)
-			state = strchr(line, ')')[2];
+		if (fgets(line, sizeof(line), file) && strstr(line, "(al-destroy-")) {
+			found++;
+			asleep += strchr(line, ')')[2] == 'S';
+		}
 		fclose(file);
 	}
 	closedir(tasks);
-	ck_assert(found);
-	return state == 'S';
+	ck_assert_uint_gt(found, 0);
+	return found == asleep;
 }
 
 /*
- * obj: what the two calls are on, with a reference of ours, which is given back. before: calls of the operation that
- * quiesces obj; so many have been made when what is destroyed next ends.
+ * obj: the object of both calls, with a reference of the test's, which this function drops. before: counter of the
+ * operation that quiesces obj; the operation has been called `count` times when the next destroyed object ends.
  */
 static void destroy_meanwhile(struct control *c, struct al_obj *obj, void (*work)(struct crew *, unsigned int),
 			      al_status (*destroy)(struct control *c, sem_t *gone), const atomic_uint *before,
@@ -186,18 +187,18 @@ static void destroy_meanwhile(struct control *c, struct al_obj *obj, void (*work
 	crew_make(&crew, 2, work, c);
 	crew_go(&crew);
 	test_wait(&held.in);
-	while (atomic_load(&obj->refs) != 4) /* its existence, ours, and both calls */
+	while (atomic_load(&obj->refs) != 4) /* references: the object's own, the test's, and one of each call */
 		sched_yield();
 	ck_ok(destroy(c, &gone));
 	ck_ok(al_destroy_ah(next, NULL, NULL));
-	while (atomic_load(&obj->refs) != 3 || !destroy_thread_sleeps())
+	while (atomic_load(&obj->refs) != 3 || !destroy_threads_sleep())
 		sched_yield();
 	ck_assert(!met);
 	sem_post(&held.out);
 	crew_end(&crew);
 	while (!*next_ends)
 		sched_yield();
-	ck_assert_uint_eq(*before, count); /* and that though we hold the object still */
+	ck_assert_uint_eq(*before, count); /* although the test still holds the object */
 	obj_put(obj);
 	test_wait(&gone);
 	ck_assert(!met);
@@ -261,10 +262,10 @@ START_TEST(of_two_destroys_that_have_both_found_the_object_one_wins)
 	struct al_obj *obj = obj_get(duel.cq, AL_OBJ_CQ);
 	struct crew crew;
 
-	pthread_mutex_lock(&tree_lock); /* neither gets further */
+	pthread_mutex_lock(&tree_lock); /* neither call continues */
 	crew_make(&crew, 2, fight, &duel);
 	crew_go(&crew);
-	while (atomic_load(&obj->refs) != 4) /* its existence, ours, and both */
+	while (atomic_load(&obj->refs) != 4) /* references: the object's own, the test's, and one of each call */
 		sched_yield();
 	pthread_mutex_unlock(&tree_lock);
 	crew_end(&crew);
@@ -282,7 +283,7 @@ static void keep_left(void *context, ib_log_level level, const char *text)
 		journal_add(context, text);
 }
 
-/* Loop: in the agent for a client, and for the process itself. */
+/* Loop: a client's object in the agent, and an object of the process itself. */
 START_TEST(what_a_client_leaves_behind_in_the_agent_is_no_news)
 {
 	const struct al_open_attr attr = { .agent = "off", .config = "" };
@@ -307,7 +308,7 @@ END_TEST
 
 /* ----------------------------------------------------------------- sizes */
 
-/* A create that began before a removal goes on with the module's operations, and its object has the module's size. */
+/* A create that began before a removal continues with the module's operations, and its object has the module's size. */
 START_TEST(an_object_has_the_modules_size_though_its_hca_goes_meanwhile)
 {
 	static const struct obj_type type = { .id = AL_OBJ_QP, .size = sizeof(struct al_obj), .ci = CI_OBJ_QP };
@@ -354,7 +355,7 @@ END_TEST
 
 /* --------------------------------------------------------------- wait_log_seconds */
 
-/* The first warning, longer than a journal keeps. */
+/* The first warning; longer than an entry of a journal. */
 static char warning[1024];
 
 static void keep_warnings(void *context, ib_log_level level, const char *text)
@@ -515,7 +516,7 @@ static void withdraw_first(struct crew *crew, unsigned int index)
 	bed->fake->withdraw(0, 0);
 }
 
-/* Waits until the log says this. */
+/* Waits until the log has this message. */
 static void expect_warning(struct journal *log, const char *part)
 {
 	static unsigned int seen;
@@ -561,7 +562,7 @@ START_TEST(a_removal_that_waits_long_names_the_channel_and_what_its_reader_has_t
 }
 END_TEST
 
-/* Without the warnings' clock: who does not wake the removal leaves it waiting. */
+/* The interval of warnings is off: an end that does not wake the removal leaves the removal waiting. */
 START_TEST(the_end_of_what_a_removal_waits_for_wakes_it)
 {
 	struct bed bed = bed_make();

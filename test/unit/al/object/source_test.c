@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Event sources and their queue by themselves: what is merged, in which order it is taken, and which references it holds.
- * A queue of the test's own is called at the very moment at which another thread could come between.
+ * Event sources and their queue alone: merging, the order of events, and references. A queue of the test's own is
+ * called at the moment at which another thread could intervene.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "al/object/object.h"
 
 static struct {
-	struct ev_queue queue; /* first */
+	struct ev_queue queue; /* first, so that a queue's address is the test's struct */
 	unsigned int wakes, forgotten;
 	struct ev_source *forgot;
 	struct al_obj *dies; /* when the queue is woken */
@@ -59,7 +59,7 @@ START_TEST(queued_sources_are_taken_oldest_first_and_wake_once)
 	ck_assert_uint_eq(source[0].pending, EV_QUEUED | EV_COMPLETION | 1u);
 	ck_assert_uint_eq(source[1].pending, EV_QUEUED | 2u);
 	ck_assert_ptr_null(ev_take_all(&home.queue));
-	/* Taken is not delivered: it is not queued a second time. */
+	/* An event that is taken but not yet delivered is not queued a second time. */
 	ev_raise(&source[0], 2u);
 	ck_assert_ptr_null(ev_take_all(&home.queue));
 	ck_assert_uint_eq(home.forgotten, 0);
@@ -74,7 +74,7 @@ START_TEST(events_before_publish_wait_and_then_reference_the_object)
 	ck_assert_ptr_null(ev_take_all(&home.queue));
 	ck_assert_uint_eq(obj.refs, 1);
 	ev_release(&source[0]);
-	ev_release(&source[1]); /* nothing came */
+	ev_release(&source[1]); /* no event has come */
 	ck_assert_uint_eq(home.wakes, 1);
 	ck_assert_uint_eq(obj.refs, 2);
 	ck_assert_ptr_eq(ev_take_all(&home.queue), &source[0]);
@@ -97,7 +97,10 @@ START_TEST(of_a_dying_object_nothing_is_queued)
 }
 END_TEST
 
-/* A destroy that takes the object's events back marks it first: whoever pushes after that looks. */
+/*
+ * A destroy that takes back the object's events marks the object first, and a thread that pushes after that checks
+ * the mark.
+ */
 START_TEST(the_queued_event_of_a_dying_object_is_withdrawn)
 {
 	make(_i);
@@ -108,11 +111,11 @@ START_TEST(the_queued_event_of_a_dying_object_is_withdrawn)
 	ck_assert_uint_eq(home.wakes, 1);
 	ck_assert_uint_eq(home.forgotten, 1);
 	ck_assert_ptr_eq(home.forgot, &source[0]);
-	ck_assert_uint_eq(obj.refs, 2); /* the queue's: this forget() has taken nothing */
+	ck_assert_uint_eq(obj.refs, 2); /* the queue's reference: this forget() has taken no event */
 }
 END_TEST
 
-/* A queue that the library empties comes to it in any case. */
+/* The library itself empties this queue, so the queued event is delivered in any case. */
 START_TEST(without_a_reader_of_its_own_a_queue_takes_nothing_back)
 {
 	make(false);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Texts of every value of every list, and of none. */
+/* The text of every value of every list, and of values without a text. */
 #include "config.h"
 
 #include "test/unit/al/al_test.h"
@@ -7,7 +7,7 @@
 #define CHECK_TEXT(name, value, text) ck_assert_str_eq(STR(name), text);
 #define CHECK_TEXT_4(name, value, text, more) ck_assert_str_eq(STR(name), text);
 
-/* Values between and beyond those of the list have no text; the lists' values are below 1024. */
+/* Values between and beyond the list's values have no text; all lists' values are below 1024. */
 #define CHECK_LIST(function, type, list, check)                                       \
 	do {                                                                          \
 		const char *(*str)(type) = function;                                  \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * al_cp's channel driver in a test's process, between software HCAs, where the calls of the library do what the test wants:
- * fail, count too little, or tell of what nobody has sent. al_cp as a user meets it is in test/e2e/al_cp.sh.
+ * al_cp's channel driver in a test's process, between software HCAs. Calls of the library do what the test wants:
+ * fail, count too little, or report an event that no peer has caused. al_cp from the user's side is in
+ * test/e2e/al_cp.sh.
  */
 #include <check.h>
 #include <glib/gstdio.h>
@@ -19,10 +20,10 @@
 
 /* ------------------------------------------------------------- the library */
 
-/* Which call of which function fails. */
+/* The call that fails: the function, and the number of its calls. */
 static struct {
 	const char *name;
-	guint after; /* calls that do not */
+	guint after; /* calls that succeed before */
 	gboolean met;
 } fault;
 
@@ -64,7 +65,7 @@ static gboolean fails(const char *name)
 	X(al_get_ca_guids, (al_h al, uint64_t *guids, size_t *count), (al, guids, count))
 WRAPPED(WRAP)
 
-/* By how much the ports say that their counters grew: the sending end's, the receiving end's. */
+/* The growth that the ports' counters report: the sending end's and the receiving end's. */
 static struct {
 	gboolean on;
 	guint64 xmit, rcv;
@@ -89,7 +90,7 @@ al_status __wrap_al_query_port(al_ca_h ca, uint8_t port_num, struct ib_port_attr
 		return st;
 	if (hca.node_guid == down.guid && port_num == down.port_num)
 		attr->state = IB_PORT_DOWN;
-	if (counted.on) { /* choosing asks for each port, opening for each end's; then come the results */
+	if (counted.on) { /* choosing queries each port, and opening queries each end's port; then come the results */
 		attr->counters.xmit_bytes = counted.calls < 4 ? 5 : 5 + counted.xmit;
 		attr->counters.rcv_bytes = counted.calls < 4 ? 7 : 7 + counted.rcv;
 		counted.calls++;
@@ -97,7 +98,7 @@ al_status __wrap_al_query_port(al_ca_h ca, uint8_t port_num, struct ib_port_attr
 	return st;
 }
 
-/* What is changed of the first completion of a write at the far end. */
+/* Changes the first completion of a write at the far end. */
 static void (*change)(struct ib_wc *wc);
 
 al_status __real_al_poll_cq(al_cq_h cq, uint32_t count, struct ib_wc *wc, uint32_t *polled);
@@ -120,7 +121,7 @@ al_status __wrap_al_poll_cq(al_cq_h cq, uint32_t count, struct ib_wc *wc, uint32
 #define SIZE 10000
 
 static char *dir, *source, *dest;
-static atomic_int complaints; /* of the library */
+static atomic_int complaints; /* messages of the library */
 
 static void count_complaints(void *context, ib_log_level level, const char *text)
 {
@@ -189,7 +190,7 @@ static struct cp_job new_job(void)
 	};
 }
 
-/* Either the copy is there and right, or it is not there and the error says why. */
+/* True: the copy exists and is right. False: the copy does not exist, and the error says why. */
 static gboolean copies(struct cp_job *job, GError **err)
 {
 	g_autofree char *from = NULL, *to = NULL;
@@ -359,7 +360,7 @@ START_TEST(a_signal_ends_it_before_anything_is_made)
 }
 END_TEST
 
-/* Somebody makes a directory where the copy is to be. */
+/* Another program makes a directory at the copy's path. */
 static void make_obstacle(const struct cp_job *job)
 {
 	(void)job;
@@ -397,8 +398,7 @@ START_TEST(a_file_that_shrinks_has_no_hole_at_its_end)
 }
 END_TEST
 
-/* A file without blocks may be longer than it says; one that is not needs no place for what it
- * holds. */
+/* A file without blocks may have more bytes than its length says; a sparse file needs no space for its holes. */
 START_TEST(a_file_that_says_how_long_it_is_needs_no_temporary_copy)
 {
 	struct rlimit limit;
@@ -426,7 +426,7 @@ START_TEST(an_extent_ends_with_the_file)
 	gboolean hole;
 
 	ck_assert(cp_source_open(&src, source, NULL));
-	ck_assert(!truncate(source, 1 << 20)); /* what it grows by is not copied */
+	ck_assert(!truncate(source, 1 << 20)); /* the growth is not copied */
 	ck_assert_uint_eq(cp_source_extent(&src, 0, &hole), SIZE);
 	ck_assert(!hole);
 	ck_assert_uint_eq(cp_source_extent(&src, SIZE - 1, &hole), 1);
@@ -436,7 +436,7 @@ END_TEST
 
 /* ----------------------------------------------------------- another process */
 
-/* What the far end makes of the near end's offer. */
+/* The far end's check of the near end's offer. */
 static gboolean hears(struct cp_job *near, GError **err)
 {
 	struct cp_job far = new_job();
@@ -549,7 +549,7 @@ static void ck_chosen(const char *settings, const struct pair_end *near, const s
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 }
 
-#define CHOICES 6 /* each needs a library of its own */
+#define CHOICES 6 /* each case needs an opening of its own */
 
 START_TEST(a_port_that_is_down_is_not_chosen)
 {
@@ -564,7 +564,7 @@ START_TEST(a_port_that_is_down_is_not_chosen)
 		{ two_ports, 0x200, { .guid = 0x100, .port_num = 1 }, { .guid = 0x200, .port_num = 2 } },
 		{ one_port, 0x200, { .guid = 0x100, .port_num = 1 }, { .guid = 0x100, .port_num = 1 } },
 		{ one_port, 0x100, { .guid = 0x200, .port_num = 1 }, { .guid = 0x200, .port_num = 1 } },
-		/* What is named is taken whatever it is: opening it says that it is down. */
+		/* A named port is taken in any state; the opening reports that the port is down. */
 		{ one_port, 0x200, { .guid = 0x100, .port_num = 1 }, { .name = "1", .guid = 0x200 } },
 		{ one_port, 0x200, { .name = "1", .guid = 0x200 }, { .guid = 0x100, .port_num = 1 } },
 	};

@@ -58,7 +58,7 @@ START_TEST(small_values_have_exact_percentiles)
 }
 END_TEST
 
-/* Against what sorting says, for values of all magnitudes. */
+/* Compared with sorted values of all magnitudes. */
 START_TEST(percentiles_are_those_of_the_sorted_samples_to_the_precision)
 {
 	enum { SAMPLES = 5000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * al_query shows each attribute of an HCA and of a port under its own name, in JSON and in its
- * column of the table: every attribute of the module has a value that no other has.
+ * al_query shows each attribute of an HCA and of a port under its own name, in JSON and in its column of the table:
+ * every attribute of the module has a value of its own.
  */
 #include "test/unit/al/tools/query_run.h"
 
@@ -95,7 +95,7 @@ static void ck_string(JsonObject *obj, const char *name, const char *value)
 		      json_object_get_string_member(obj, name), value);
 }
 
-/* A line of the text, its words with one blank between them. Owned by the caller. */
+/* Returns a line of the text, with one blank between words. Owned by the caller. */
 static char *line_of(const char *text, guint number)
 {
 	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Running al_query in a test's own process, and reading its answer. */
+/* Runs al_query in a test's own process, and reads the answer. */
 #ifndef IBAL_TEST_UNIT_AL_TOOLS_QUERY_RUN_H
 #define IBAL_TEST_UNIT_AL_TOOLS_QUERY_RUN_H
 
@@ -10,7 +10,7 @@
 #include "al/tools/query.h"
 #include "test/unit/al/bed.h"
 
-/* Standard output goes to a file meanwhile, standard error nowhere. */
+/* Standard output goes to a file meanwhile, and standard error is discarded. */
 struct capture {
 	FILE *file;
 	int out, err;
@@ -47,7 +47,7 @@ static inline char *capture_end(struct capture *c)
 	return text;
 }
 
-/* Runs "al_query LINE", expects its exit code, returns what it printed. */
+/* Runs "al_query LINE", expects the exit code, and returns the output. */
 static inline char *run(const char *line, int status)
 {
 	g_autofree char *command = g_strconcat("al_query ", line, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * al_query in a process that has objects, HCAs that fail and HCAs that come and go: what a run of
- * the program by itself never meets. The program by itself is in test/e2e/al_query.sh.
+ * al_query in a process that has objects, HCAs that fail, and HCAs that come and go: cases that a run of the program
+ * alone never has. The program alone is tested in test/e2e/al_query.sh.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 
 static struct fake *failing;
 
-/* The port of the first HCA fails, that of the other does not. */
+/* Queries of the first HCA's port fail; queries of the other HCA's port succeed. */
 static void fail_first(void *object)
 {
 	const struct ci_ca *ca = object;
@@ -27,7 +27,7 @@ START_TEST(one_hca_that_fails_does_not_hide_the_other)
 	al_h al;
 
 	failing = two_hcas();
-	al = test_open(); /* an HCA that fails from the start is refused when it comes */
+	al = test_open(); /* the library refuses an HCA that fails from the start */
 	failing->hook[FAKE_query_port] = fail_first;
 	answer = run_json("ca", TOOL_FAILED);
 	ck_assert_uint_eq(count(answer, "cas"), 2);
@@ -154,14 +154,14 @@ END_TEST
 
 /* ---------------------------------------------------------------- objects */
 
-/* What a test leaves to al_close() is not worth a warning. */
+/* Objects that a test leaves to al_close() cause no warning. */
 static struct bed quiet_bed(void)
 {
 	al_set_log(test_ignore_log, NULL);
 	return bed_make();
 }
 
-/* A number that is no member is 0: what is asked for has to be there. */
+/* Expects a member of that name; a missing member would read as 0. */
 static gint64 number(JsonObject *obj, const char *name)
 {
 	ck_assert_msg(json_object_has_member(obj, name), "there is no \"%s\"", name);
@@ -285,11 +285,11 @@ END_TEST
 
 /* ------------------------------------------------------------------ events */
 
-/* What comes out of al_query goes in at fd; the HCA is withdrawn and announced as the lines ask for it. */
+/* al_query's output comes in at fd; the reader withdraws and announces the HCA as the lines ask. */
 struct reader {
 	int fd;
 	struct fake *fake;
-	char *said; /* all lines */
+	char *said; /* all lines of the output */
 	int step;
 };
 
@@ -307,7 +307,10 @@ static void *follow(void *arg)
 		if (r->step == 3 || !strstr(line, steps[r->step]))
 			continue;
 		if (r->step == 0) {
-			/* libc's pipe orders this after al_query's own opening, but only the library's lock tells TSan */
+			/*
+			 * libc's pipe orders this announcement after al_query's own opening, but ThreadSanitizer
+			 * knows only the library's lock
+			 */
 			al = test_open();
 			r->fake->withdraw(1, 0);
 		} else if (r->step == 1)
@@ -336,7 +339,7 @@ START_TEST(events_come_as_they_happen_until_a_signal)
 	close(pipes[1]);
 	ck_assert_int_eq(pthread_create(&thread, NULL, follow, &reader), 0);
 	status = query_main(2, argv);
-	dup2(out, STDOUT_FILENO); /* the last writer of the pipe goes with it */
+	dup2(out, STDOUT_FILENO); /* closes the last writing end of the pipe */
 	pthread_join(thread, NULL);
 	ck_assert_int_eq(status, TOOL_OK);
 	ck_assert_int_eq(reader.step, 3);
@@ -354,7 +357,7 @@ START_TEST(count_ends_events_and_json_has_a_line_for_each)
 	two_hcas();
 	text = run("events --json --count 3 --timeout 60", TOOL_OK);
 	lines = g_strsplit(text, "\n", -1);
-	ck_assert_uint_eq(g_strv_length(lines), 4); /* and the end of the last line */
+	ck_assert_uint_eq(g_strv_length(lines), 4); /* four parts: the last line ends with a newline */
 	for (int i = 0; i < 3; i++) {
 		JsonNode *node = json_from_string(lines[i], NULL);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the tools read from a command line and write for people: al/tools/tool.c. */
+/* The tools' reading of command lines, and their output for users: al/tools/tool.c. */
 #include <check.h>
 #include <stdlib.h>
 

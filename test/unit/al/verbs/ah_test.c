@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Address handles and protection domains: checks, limits, and that every call on an address handle works anywhere. */
+/* Address handles and protection domains: checks and limits; every call on an address handle works in any context. */
 #include "test/unit/al/al_test.h"
 
 static struct fake *fake;
 static al_h al;
 static al_ca_h ca;
 static al_pd_h pd;
-static struct ib_ah_attr kept; /* by the module */
+static struct ib_ah_attr kept; /* the attributes that the module has got */
 
 static al_status keep(struct ci_ah *ah, const struct ib_ah_attr *attr)
 {
@@ -22,7 +22,7 @@ static al_status show(struct ci_ah *ah, struct ib_ah_attr *attr)
 	return AL_SUCCESS;
 }
 
-static _Atomic uint8_t prefix; /* of all GIDs, changed by a subnet manager as it were */
+static _Atomic uint8_t prefix; /* prefix of all GIDs, as a subnet manager would change it */
 
 static al_status gid_of(struct ci_ca *c, uint8_t port, uint32_t index, ib_gid *gid)
 {
@@ -123,9 +123,9 @@ START_TEST(as_many_as_the_limits_say_and_not_one_more)
 }
 END_TEST
 
-/* -------------------------------------------------------------- the way back */
+/* --------------------------------------------------------------- reply paths */
 
-/* As it lies before a datagram that came to GID `index` of port 2. */
+/* Writes the GRH of a datagram that came to GID `index` of port 2. */
 static void make_grh(uint8_t grh[IB_GRH_BYTES], uint32_t index)
 {
 	static const uint8_t head[8] = { 0x65, 0xaa, 0xbc, 0xde, 0, 32, 0x1b, 3 };
@@ -170,7 +170,7 @@ START_TEST(a_reply_to_a_datagram_with_grh_comes_from_the_addressed_gid)
 	ck_assert_uint_eq(path.grh.hop_limit, 0xff);
 	ck_assert_mem_eq(path.grh.dgid.raw, grh + 8, 16);
 	ck_ok(al_create_ah_from_wc(pd, &wc, grh, 2, &ah));
-	grh[24] = 0xff; /* a group */
+	grh[24] = 0xff; /* a multicast GID */
 	ck_ok(al_init_ah_from_wc(ca, 2, &wc, grh, &path));
 	ck_assert_uint_eq(path.grh.sgid_index, 0);
 }
@@ -216,7 +216,7 @@ START_TEST(what_shows_no_way_back_is_refused_and_nothing_is_written)
 }
 END_TEST
 
-/* What the GID table was found to be when a change of it was told. */
+/* A GID lookup before and after the event of a GID change. */
 struct change {
 	struct ib_wc wc;
 	uint8_t before[IB_GRH_BYTES], after[IB_GRH_BYTES];
@@ -257,23 +257,26 @@ START_TEST(a_changed_gid_is_found_after_its_event)
 	prefix = 7;
 	make_grh(change.after, 1);
 	ck_ok(al_reg_event_handler(ca, NULL, &change, look_up, &handler));
-	/* Until then the table is as it was. */
+	/* Until the event of a GID change the library keeps the table. */
 	raise_and_wait(&change, IB_EVENT_LID_CHANGE, 2);
 	ck_ok(al_init_ah_from_wc(ca, 2, &change.wc, change.before, &path));
 	ck_status(al_init_ah_from_wc(ca, 2, &change.wc, change.after, &path), AL_NOT_FOUND);
-	raise_and_wait(&change, IB_EVENT_GID_CHANGE, 1); /* of another port */
+	raise_and_wait(&change, IB_EVENT_GID_CHANGE, 1); /* an event of another port */
 	ck_ok(change.old);
 	ck_status(change.new, AL_NOT_FOUND);
 	raise_and_wait(&change, IB_EVENT_GID_CHANGE, 2);
 	ck_status(change.old, AL_NOT_FOUND);
 	ck_ok(change.new);
 
-	/* What the module can not tell is not found, and comes back; without a port it is of all of them. */
+	/*
+	 * While the module's query fails, the GID is not found; later the GID is found again. An event without a port
+	 * concerns all ports.
+	 */
 	fake->fail[FAKE_query_gid] = AL_CA_ERROR;
 	raise_and_wait(&change, IB_EVENT_GID_CHANGE, 2);
 	ck_status(change.new, AL_NOT_FOUND);
 	memcpy(none, change.after, sizeof(none));
-	memset(none + 24, 0, 16); /* no GID, though nothing is known of any entry */
+	memset(none + 24, 0, 16); /* the zero GID is not found, though no entry is known */
 	ck_status(al_init_ah_from_wc(ca, 2, &change.wc, none, &path), AL_NOT_FOUND);
 	fake->fail[FAKE_query_gid] = AL_SUCCESS;
 	raise_and_wait(&change, IB_EVENT_GID_CHANGE, 0);
@@ -304,7 +307,7 @@ static struct {
 	sem_t called, destroyed;
 } anywhere;
 
-/* In an atomic callback. */
+/* Runs in an atomic callback. */
 static void call_everything(void *context)
 {
 	struct ib_ah_attr path = { .dlid = 9, .port_num = 1 }, back = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Operations that a module says may block (ci_interface.may_block): those, and no others, are called outside a read
- * section, in which a call holds up every destroy.
+ * Operations that may block according to the module (ci_interface.may_block): these operations, and no others, are
+ * called outside a read section, in which a call holds up every destroy.
  */
 #include "test/unit/al/verbs/qp_test.h"
 
@@ -16,7 +16,7 @@ static void look(void *object)
 	in_section = urcu_bp_read_ongoing();
 }
 
-/* What fake.so lacks. */
+/* Operations that fake.so lacks. */
 static al_status fake_peek_cq(struct ci_cq *ci, uint32_t max, uint32_t *count)
 {
 	(void)max;
@@ -84,7 +84,7 @@ static const struct {
 };
 #define CALLS ((int)(sizeof(calls) / sizeof(calls[0])))
 
-/* Each of them outside a read section if blocks has its bit, else inside. */
+/* Expects each operation outside a read section if `blocks` has its bit, else inside. */
 static void look_at_all(uint64_t blocks)
 {
 	test_fake()->ops.peek_cq = fake_peek_cq;
@@ -108,7 +108,10 @@ START_TEST(only_the_operation_that_may_block_is_called_outside_a_read_section)
 }
 END_TEST
 
-/* One that waits does so with the queue's lock: the others would wait for that in their read sections. */
+/*
+ * An operation that blocks holds the queue's lock: the other operations would wait for the lock within their read
+ * sections.
+ */
 START_TEST(of_operations_called_one_at_a_time_all_may_block_when_one_does)
 {
 	const uint64_t serialised = CI_MAY_BLOCK(poll_cq) | CI_MAY_BLOCK(arm_cq) | CI_MAY_BLOCK(arm_cq_n);

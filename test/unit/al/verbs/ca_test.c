@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* HCAs: finding and opening by GUID, asking and changing them and their ports. */
+/* HCAs: finding and opening by GUID, queries and changes of HCAs and their ports. */
 #include "test/unit/al/al_test.h"
 
 static struct fake *fake;
 static al_h al;
 
-/* Ports of tables with several entries; asked of one query at a time. */
+/* Ports whose tables have several entries; each query returns one entry. */
 static al_status query_pkey(struct ci_ca *ca, uint8_t port, uint32_t index, uint16_t *pkey)
 {
 	/* limited before full of 0x1234; 0x2345 limited only; full 0x3456 on port 2 only; an empty entry */
@@ -47,7 +47,7 @@ static al_status modify_port(struct ci_ca *ca, uint8_t port, uint32_t mask, cons
 	return AL_SUCCESS;
 }
 
-/* Gives back the code and the input, reversed. */
+/* Returns the code and the input, reversed. */
 static al_status vendor_call(struct ci_ca *ca, struct ci_vendor_call *call, struct ci_udata *udata)
 {
 	(void)ca;
@@ -148,7 +148,7 @@ START_TEST(attributes_are_those_of_the_module)
 	ck_assert_uint_eq(port.gid_tbl_len, 3);
 	ck_ok(al_port_link_layer(ca, 2, &layer));
 	ck_assert_int_eq(layer, IB_LINK_LAYER_INFINIBAND);
-	/* ports are asked anew each time */
+	/* the library queries ports anew each time */
 	fake->port_attr.link_layer = IB_LINK_LAYER_ETHERNET;
 	fake->port_attr.state = IB_PORT_INIT;
 	ck_ok(al_port_link_layer(ca, 1, &layer));
@@ -240,7 +240,7 @@ START_TEST(changes_go_to_the_module_and_wrong_ones_do_not)
 	ck_assert_str_eq(modified_ca.node_desc, "renamed");
 	modified_mask = 0;
 	ck_status(al_modify_ca(ca, 4, &attr), AL_INVALID_PARAMETER);
-	memset(attr.node_desc, 'x', sizeof(attr.node_desc)); /* without an end */
+	memset(attr.node_desc, 'x', sizeof(attr.node_desc)); /* without a terminating zero */
 	ck_status(al_modify_ca(ca, IB_CA_MODIFY_NODE_DESC, &attr), AL_INVALID_PARAMETER);
 	ck_assert_uint_eq(modified_mask, 0);
 
@@ -293,7 +293,7 @@ END_TEST
 
 static al_status opened_meanwhile = AL_SUCCESS;
 
-/* The first of two HCAs goes: the second is still there, but its module is on its way out. */
+/* One of two HCAs is removed: the second HCA still exists, but its module is about to be unloaded. */
 static al_status open_the_other(void *context, const struct al_pnp_event *event)
 {
 	al_ca_h ca;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * al/verbs/check.c: what a module answers and cannot be so reaches no channel driver, in this process or through an
- * agent. The module is fake.so with some operations in front of its own.
+ * al/verbs/check.c: an answer of a module that can not be right reaches no channel driver, in this process or through
+ * an agent. The module is fake.so with some operations in front of its own.
  */
 #include "test/unit/al/verbs/qp_test.h"
 
@@ -9,18 +9,18 @@
 
 #define NO_STATUS ((al_status)9999)
 
-/* What the operations below make of their answers. */
+/* Changes of the answers of the operations below. */
 static struct {
 	struct ci_interface real;
 	int cqe;                /* added to the entries of create_cq */
-	int cap[5];             /* added to what create_qp grants, in the order of struct ib_qp_cap */
-	uint32_t qpn;           /* 0: as it is */
-	unsigned int made;      /* queue pairs */
-	struct ci_qp *last;     /* of them */
-	uint32_t more;          /* completions that poll_cq and peek_cq tell of beyond the most */
-	bool set_bad;           /* posts fail, and *bad is: */
+	int cap[5];             /* added to the sizes that create_qp grants, in the order of struct ib_qp_cap */
+	uint32_t qpn;           /* the queue pair's number; 0: unchanged */
+	unsigned int made;      /* queue pairs created */
+	struct ci_qp *last;     /* the last of them */
+	uint32_t more;          /* completions that poll_cq and peek_cq return beyond the maximum */
+	bool set_bad;           /* posts fail, and set *bad to: */
 	const void *bad;
-	uint32_t out_len;       /* of vendor_call */
+	uint32_t out_len;       /* length of vendor_call's output */
 } odd;
 
 static al_status create_cq(struct ci_cq *ci, struct ci_cq_init *init, struct ci_udata *udata)
@@ -31,7 +31,7 @@ static al_status create_cq(struct ci_cq *ci, struct ci_cq_init *init, struct ci_
 	return status;
 }
 
-/* The sizes of a queue pair by number. */
+/* Returns a member of a queue pair's sizes, by its number. */
 static uint32_t *size_of(struct ib_qp_cap *cap, int i)
 {
 	uint32_t *const sizes[] = { &cap->max_send_wr, &cap->max_recv_wr, &cap->max_send_sge,
@@ -95,7 +95,7 @@ static al_status vendor_call(struct ci_ca *ci, struct ci_vendor_call *call, stru
 	return fake->fail[FAKE_vendor_call];
 }
 
-/* Log messages of errors: those with a word that is looked for, and all. */
+/* Counts the log's error messages: those with `word`, and all. */
 static struct {
 	pthread_mutex_t lock;
 	const char *word;
@@ -120,7 +120,7 @@ static void listen_for(const char *word)
 	al_set_log(count_errors, NULL);
 }
 
-/* What is in place before the HCA is registered. */
+/* The changes that must be made before the HCA is registered. */
 static void set_up_odd(void)
 {
 	struct ci_interface *ops = &test_fake()->ops;
@@ -137,7 +137,7 @@ static void set_up_odd(void)
 	al_set_log(count_errors, NULL);
 }
 
-/* The same data path, outside of read sections. */
+/* The same operations of the data path, called outside read sections. */
 static void set_up_blocking(void)
 {
 	test_fake()->ops.may_block = CI_MAY_BLOCK(poll_cq) | CI_MAY_BLOCK(post_send) | CI_MAY_BLOCK(post_recv);
@@ -161,7 +161,7 @@ START_TEST(a_completion_queue_smaller_than_requested_is_refused)
 	ck_assert_uint_eq(fake->calls[FAKE_destroy_cq], ended + 1);
 	odd.cqe = 0;
 	ck_ok(al_create_cq(pd, &init, NULL, NULL, NULL, &small));
-	odd.cqe = 3; /* more is well */
+	odd.cqe = 3; /* a larger queue is allowed */
 	ck_ok(al_create_cq(pd, &init, NULL, NULL, NULL, &small));
 	ck_assert_uint_eq(init.cqe, 13);
 }
@@ -215,9 +215,9 @@ START_TEST(a_queue_pair_number_is_unique_until_its_queue_pair_ends)
 	listen_for("0x123456, which is another queue pair");
 	ck_status(al_create_qp(pd, &init, NULL, NULL, &second), AL_MODULE_FAILED);
 	ck_assert_uint_eq(told.found, 1);
-	/* The refused one has not given back what is the first's. */
+	/* The refused creation has not freed the number of the first queue pair. */
 	ck_status(al_create_qp(pd, &init, NULL, NULL, &second), AL_MODULE_FAILED);
-	/* Numbers beside it, and 64 and 4096 further, are others. */
+	/* Numbers that differ from the first one in one bit are other numbers. */
 	for (uint32_t step = 1; step <= 1u << 18; step *= 2) {
 		odd.qpn = 0x123456 ^ step;
 		ck_ok(al_create_qp(pd, &init, NULL, NULL, &second));
@@ -251,7 +251,7 @@ static void stay_in_destroy(void *object)
 	test_wait(&go_on);
 }
 
-/* The module's part of a queue pair is the module's to write to. */
+/* The module may write to its own part of a queue pair. */
 START_TEST(the_original_queue_pair_number_is_released_if_the_module_changes_it)
 {
 	static const uint32_t changed[] = { 0, 78, 0x654321, 0x1000002, UINT32_MAX };
@@ -270,7 +270,7 @@ START_TEST(the_original_queue_pair_number_is_released_if_the_module_changes_it)
 }
 END_TEST
 
-/* A module may give a number anew while its own destroy has not returned. */
+/* A module may use a number again before its destroy of the old queue pair has returned. */
 START_TEST(a_number_is_free_when_its_destroy_begins)
 {
 	struct al_qp_init init = rc();
@@ -357,7 +357,7 @@ START_TEST(a_failed_arm_writes_nothing)
 }
 END_TEST
 
-/* NULL; an address of nowhere; one that is a request's, but none of the chain; not written at all; the second. */
+/* *bad: NULL; an address of no request; a request outside the chain; not set; the second request. */
 enum { BAD_NULL, BAD_WILD, BAD_OTHER, BAD_UNSET, BAD_RIGHT, BADS };
 
 START_TEST(the_bad_request_belongs_to_the_chain)
@@ -373,7 +373,7 @@ START_TEST(the_bad_request_belongs_to_the_chain)
 	odd.bad = _i == BAD_RIGHT ? &send[1] : bad[_i];
 	listen_for("which is no request of the chain");
 	ck_status(al_post_send(qp, send, &bad_send), AL_INVALID_OPCODE);
-	/* The agent's module knows the agent's copies only. */
+	/* The agent's module knows only the agent's copies. */
 	if (_i != BAD_RIGHT || !test_in_user_role())
 		ck_assert_ptr_eq(bad_send, _i == BAD_RIGHT ? &send[1] : &send[0]);
 	odd.bad = _i == BAD_RIGHT ? (const void *)&recv[1] : bad[_i];
@@ -523,7 +523,7 @@ START_TEST(an_unknown_status_becomes_module_failed)
 	ck_assert_uint_ge(told.found, 1);
 	fake->fail[asks[_i].op] = (al_status)-1;
 	ck_status(asks[_i].ask(), AL_MODULE_FAILED);
-	/* One that there is goes through. */
+	/* A status of the list is passed on. */
 	fake->fail[asks[_i].op] = AL_IO_ERROR;
 	ck_status(asks[_i].ask(), AL_IO_ERROR);
 	fake->fail[asks[_i].op] = AL_SUCCESS;
@@ -586,7 +586,7 @@ START_TEST(an_impossible_state_or_port_of_a_queue_pair_is_refused)
 	}
 	ck_status(al_query_qp(qp, &found, NULL), AL_MODULE_FAILED);
 	ck_assert_uint_eq(found.timeout, 17);
-	/* Nor is a table looked into with it. */
+	/* An index out of range is not looked up in the table either. */
 	ck_status(test_modify(qp, IB_QPS_RTR, attr, TEST_RC_RTR | IB_QP_PKEY_INDEX), AL_MODULE_FAILED);
 	ck_assert_uint_eq(told.found, 2);
 	fake->last_qp->attr = kept;
@@ -612,7 +612,7 @@ START_TEST(a_vendor_call_answers_no_more_than_there_is_room)
 }
 END_TEST
 
-/* ------------------------------------------------------------ from the HCA up */
+/* -------------------------------------------------------- upcalls of a module */
 
 START_TEST(an_upcall_without_an_object_is_dropped)
 {
@@ -628,7 +628,7 @@ START_TEST(an_upcall_without_an_object_is_dropped)
 }
 END_TEST
 
-/* The HCA's ctx for an object's, an object's for the HCA's, and one object's for another's. */
+/* The HCA's ctx in place of an object's, an object's in place of the HCA's, and one object's in place of another's. */
 START_TEST(an_upcall_with_the_context_of_something_else_is_dropped)
 {
 	static const ib_event_type affiliated[] = { IB_EVENT_QP_FATAL, IB_EVENT_CQ_ERR };
@@ -674,7 +674,7 @@ static void withdraw_inside(void *object)
 	atomic_fetch_add(&asked, 1);
 }
 
-/* In an operation that may sleep, in one of the data path, and in a destroy, on its thread. */
+/* In an operation that may sleep, in one of the data path, and in a destroy on the destroy thread. */
 START_TEST(an_hca_is_not_withdrawn_from_inside_an_operation)
 {
 	static const enum fake_op ops[] = { FAKE_query_gid, FAKE_poll_cq, FAKE_destroy_cq };
@@ -701,7 +701,7 @@ START_TEST(an_hca_is_not_withdrawn_from_inside_an_operation)
 	ck_assert_uint_eq(atomic_load(&asked), 1);
 	ck_status(answer, AL_INVALID_CONTEXT);
 	ck_assert_uint_eq(told.found, 1);
-	/* It is there still, and goes when it is withdrawn from outside. */
+	/* The HCA is still registered, and a withdrawal from outside removes it. */
 	ck_ok(al_query_gid(ca, 1, 0, &gid));
 	ck_ok(ib_deregister_ci(fake->handle[0], 0));
 	ck_status(ib_deregister_ci(fake->handle[0], 0), AL_INVALID_HANDLE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Resizing completion queues: what of it is checked, what comes to the module and back, and what goes on meanwhile. */
+/* Resizing completion queues: checks, the module's argument and answer, and operations meanwhile. */
 #include "test/unit/al/al_test.h"
 
 #include <pthread.h>
@@ -13,12 +13,12 @@ static al_cq_h cq;
 static atomic_uint calls, inside_now, most;
 static struct {
 	al_status status;
-	uint32_t made; /* 0: as many as asked */
+	uint32_t made; /* 0: as many as requested */
 } answer;
 static bool stays;
 static sem_t inside, go_on;
 
-/* What the module does. */
+/* The module's operation. */
 static al_status resize(struct ci_cq *ci, uint32_t *cqe, struct ci_udata *udata)
 {
 	unsigned int now = atomic_fetch_add(&inside_now, 1) + 1;
@@ -77,7 +77,7 @@ static void tear_down(void)
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 }
 
-/* As al_snapshot() and al_arm_cq_n() have it. */
+/* The number of entries, as al_snapshot() and al_arm_cq_n() report it. */
 static void expect_entries(uint32_t cqe)
 {
 	struct al_snapshot *snap;
@@ -103,7 +103,7 @@ START_TEST(entries_there_are_written_back_and_hold_from_then_on)
 	ck_ok(al_resize_cq(cq, &cqe));
 	ck_assert_uint_eq(cqe, 20);
 	expect_entries(20);
-	answer.made = 31; /* more is well */
+	answer.made = 31; /* more entries are allowed */
 	cqe = 28;
 	ck_ok(al_resize_cq(cq, &cqe));
 	ck_assert_uint_eq(cqe, 31);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Completion queues: limits, polling, arming, where notifications go, and how the module is called. */
+/* Completion queues: limits, polling, arming, the targets of notifications, and calls of the module. */
 #include "test/unit/al/al_test.h"
 
 #include <poll.h>
@@ -88,7 +88,7 @@ START_TEST(unknown_attributes_are_refused)
 	ck_status(al_create_cq(pd, NULL, NULL, NULL, NULL, &cq), AL_INVALID_PARAMETER);
 	init = (struct al_cq_init){ .cqe = 4 };
 	ck_status(al_create_cq(pd, &init, NULL, NULL, NULL, NULL), AL_INVALID_PARAMETER);
-	/* one or the other */
+	/* a channel or a callback, not both */
 	ck_ok(al_create_channel(al, NULL, &init.channel));
 	check_refused(&init, test_post, AL_INVALID_PARAMETER);
 }
@@ -274,7 +274,9 @@ START_TEST(polling_without_room_is_refused)
 }
 END_TEST
 
-/* Seed 001: the plain poll must return the completion, and says nothing of the key; the extended one does. */
+/*
+ * Seed 001: the plain poll returns the completion without the invalidated key; the extended poll returns the key too.
+ */
 START_TEST(only_the_extended_poll_reports_the_invalidated_key)
 {
 	const struct ib_wc invalidated = { .wc_flags = IB_WC_WITH_INVALIDATE | IB_WC_SOLICITED,
@@ -310,7 +312,7 @@ START_TEST(the_status_of_the_module_is_passed_on)
 	ck_status(al_poll_cq(cq, 1, &wc, &count), AL_CQ_ERROR);
 	ck_status(al_poll_cq_ex(cq, 1, &wc, &count), AL_CQ_ERROR);
 	ck_status(al_arm_cq(cq, AL_ARM_ANY, NULL), AL_CQ_ERROR);
-	/* optional operations that this module has not */
+	/* optional operations that this module lacks */
 	ck_status(al_peek_cq(cq, 1, &count), AL_UNSUPPORTED);
 	ck_status(al_arm_cq_n(cq, 1), AL_UNSUPPORTED);
 	ck_status(al_modify_cq(cq, 2, 2), AL_UNSUPPORTED);
@@ -335,7 +337,7 @@ START_TEST(one_callback_per_arm_with_the_context_of_the_queue)
 	ck_assert(present);
 	complete(3);
 	test_wait(&told);
-	/* sync: no callback of it is to come any more */
+	/* a synchronous destroy: no callback of the queue comes afterwards */
 	ck_ok(al_destroy_cq(cq, AL_DESTROY_SYNC, NULL));
 	ck_assert_int_eq(sem_trywait(&told), -1);
 }
@@ -381,7 +383,7 @@ START_TEST(a_callback_may_poll_and_arm_and_is_refused_what_may_sleep)
 	ck_ok(in_callback[1]);
 	ck_status(in_callback[2], AL_INVALID_CONTEXT);
 	ck_status(in_callback[3], AL_INVALID_CONTEXT);
-	complete(2); /* it was armed again, from inside */
+	complete(2); /* the callback has armed the queue again */
 	test_wait(&told);
 }
 END_TEST
@@ -411,7 +413,7 @@ START_TEST(with_a_channel_notifications_come_there)
 }
 END_TEST
 
-/* ------------------------------------------------------ how the module is called */
+/* ----------------------------------------------------------- calls of the module */
 
 static sem_t inside, go_on;
 static atomic_int in_module, most;
@@ -446,7 +448,7 @@ static void *arm_for_one(void *cq)
 	return (void *)(uintptr_t)al_arm_cq_n(cq, 1);
 }
 
-/* Polls and arms one queue from so many threads, whose calls stay in the module until all have come there. */
+/* Polls and arms one queue from several threads. The calls stay in the module until all have arrived there. */
 static void call_at_once(al_cq_h cq, int calls, int expected)
 {
 	void *(*const mains[])(void *) = { poll_once, poll_once, arm_once, arm_for_one };
@@ -515,10 +517,10 @@ START_TEST(an_operation_that_may_block_holds_up_no_destroy)
 	fake->hook[FAKE_poll_cq] = stay_a_while;
 	ck_assert(!pthread_create(&poller, NULL, poll_once, cq));
 	test_wait(&inside);
-	/* This waits for every read section to be left. */
+	/* Waits until every read section has been left. */
 	ck_ok(al_alloc_pd(ca, NULL, &other));
 	ck_ok(al_dealloc_pd(other, AL_DESTROY_SYNC, NULL));
-	/* The call keeps the queue itself. */
+	/* The call itself keeps the queue alive. */
 	ck_ok(al_destroy_cq(cq, test_post, &told));
 	ck_assert_uint_eq(fake->calls[FAKE_destroy_cq], 0);
 	sem_post(&go_on);
@@ -545,14 +547,14 @@ START_TEST(a_queue_in_use_refuses_and_works_on)
 	ck_status(al_destroy_cq(cq, NULL, NULL), AL_RESOURCE_BUSY);
 	ck_status(al_destroy_cq(cq, AL_DESTROY_SYNC, NULL), AL_RESOURCE_BUSY);
 	ck_assert_int_eq(sem_trywait(&told), -1);
-	/* decided before the handle became invalid */
+	/* decided before the handle becomes invalid */
 	ck_ok(al_arm_cq(cq, AL_ARM_ANY, NULL));
 	complete(9);
 	test_wait(&told);
 	ck_ok(al_poll_cq(cq, 1, &wc, &count));
 	ck_assert_uint_eq(count, 1);
 	ck_assert_uint_eq(wc.wr_id, 9);
-	/* a dying user is no user */
+	/* a dying queue pair is no user */
 	ck_ok(al_destroy_qp(qp, NULL, NULL));
 	ck_ok(al_destroy_cq(cq, AL_DESTROY_SYNC, NULL));
 	ck_status(al_poll_cq(cq, 1, &wc, &count), AL_INVALID_HANDLE);

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What a call must not show of the way that it takes to the module: records of some length, connections of some number. */
+/*
+ * The way of a call to the module must not show in its result: records have a maximum length, and connections are
+ * limited.
+ */
 #include "test/unit/al/verbs/qp_test.h"
 
-/* As a module does: where the handle crosses to an agent it is looked up before that. */
+/*
+ * Looks up an address handle as a module does. In a user role the library has looked up the handle before the request
+ * crosses.
+ */
 static al_status look_up(struct ci_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
 {
 	*bad = wr;
@@ -21,7 +27,7 @@ static void set_up_large(void)
 /* ------------------------------------------------------------------ long chains */
 
 #define ROOM 400
-#define CHAIN 300 /* more than two records hold */
+#define CHAIN 300 /* more requests than two records hold */
 
 static void make_chain(struct ib_recv_wr *wr)
 {
@@ -74,7 +80,7 @@ END_TEST
 
 /* ------------------------------------------------------------- calls that sleep */
 
-#define SLEEPERS 8 /* more than there are connections */
+#define SLEEPERS 8 /* more threads than connections */
 
 static sem_t begun;
 
@@ -87,7 +93,7 @@ static void *query_port(void *arg)
 	return (void *)(uintptr_t)al_query_port(ca, 1, &attr);
 }
 
-/* Until they all wait: for the module, for the agent, or for a connection. */
+/* Waits until all threads sleep: in the module, in a wait for the agent, or in a wait for a connection. */
 static void until_asleep(pthread_t *threads)
 {
 	struct timespec deadline = test_deadline();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Garbage, stale and foreign handles into every function of ib_al.h: each gets AL_INVALID_HANDLE, and nothing else
- * happens. The table below has every function; a test holds it against the header.
+ * Wrong, stale and foreign handles for every function of ib_al.h: each call returns AL_INVALID_HANDLE and has no
+ * other effect. The table below has every function; a test compares the table with the header.
  */
 #include "test/unit/al/al_test.h"
 
-/* One live object of each kind, and one of each that has been destroyed. */
+/* One live object of each kind, and one destroyed object of each kind. */
 static struct {
 	al_h al;
 	al_ca_h ca;
@@ -24,7 +24,7 @@ static struct {
 	_Alignas(8) char memory[64];
 } world;
 
-/* Every other argument of a probe is one that would do. */
+/* Every other argument of a probe is valid. */
 static struct out {
 	uint64_t number;
 	void *pointer;
@@ -169,6 +169,7 @@ PROBE(destroy_qp, al_destroy_qp, h, NULL, NULL)
 PROBE(snapshot, al_snapshot, h, (struct al_snapshot **)&out.pointer)
 
 static const uint8_t mad[256] = { 1, 9, 1, 3 }; /* a Send of the first vendor class */
+static _Alignas(8) uint8_t answer[256];
 static al_status reg_mad_svc(al_ca_h ca, al_channel_h channel)
 {
 	const struct al_mad_svc_init init = { .port_num = 1, .mgmt_class = 9, .class_version = 1, .channel = channel };
@@ -180,10 +181,11 @@ PROBE(reg_mad_svc_channel, reg_mad_svc, world.ca, h)
 PROBE(send_mad, al_send_mad, h,
       &(const struct al_mad_send){ .mad = mad, .length = 256, .remote_qpn = 1, .path = { .dlid = 1, .port_num = 1 } })
 PROBE(cancel_mad, al_cancel_mad, h, 1)
+PROBE(local_mad, al_local_mad, h, 1, (const struct ib_mad *)mad, (struct ib_mad *)answer)
 PROBE(mad_next, al_mad_next, h, NULL, 0, &out.mad)
 PROBE(dereg_mad_svc, al_dereg_mad_svc, h, NULL, NULL)
 
-/* An SRQ is named by no live handle yet: only wrong ones can be tried. */
+/* The library creates no SRQ yet: only wrong handles of an SRQ exist. */
 static al_status probe_create_qp_srq(const void *handle)
 {
 	struct al_qp_init init = qp_init();
@@ -196,7 +198,7 @@ static const struct probe {
 	const char *function;
 	al_object_type type;    /* of the handle */
 	al_status (*call)(const void *handle);
-	bool null_is_none;      /* an attribute that may be left out */
+	bool null_is_none;      /* the argument may be NULL */
 } probes[] = {
 	{ "al_close", AL_OBJ_AL, probe_close, false },
 	{ "al_load_module", AL_OBJ_AL, probe_load_module, false },
@@ -267,6 +269,7 @@ static const struct probe {
 	{ "al_reg_mad_svc", AL_OBJ_CHANNEL, probe_reg_mad_svc_channel, true },
 	{ "al_send_mad", AL_OBJ_MAD_SVC, probe_send_mad, false },
 	{ "al_cancel_mad", AL_OBJ_MAD_SVC, probe_cancel_mad, false },
+	{ "al_local_mad", AL_OBJ_CA, probe_local_mad, false },
 	{ "al_mad_next", AL_OBJ_MAD_SVC, probe_mad_next, false },
 	{ "al_dereg_mad_svc", AL_OBJ_MAD_SVC, probe_dereg_mad_svc, false },
 	{ "al_snapshot", AL_OBJ_AL, probe_snapshot, false },
@@ -277,9 +280,9 @@ static const struct probe {
 static const char *const without_handle[] = { "al_open", "al_version", "al_set_log", "al_status_name",
 					      "al_free_snapshot" };
 
-/* ------------------------------------------------------------------ world */
+/* ---------------------------------------------------- objects of the test */
 
-/* One object of each kind below the opening, in the order of making. */
+/* One object of each kind below the opening, in the order of creation. */
 static void make_objects(void)
 {
 	struct al_cq_init cq = { .cqe = 16 };
@@ -326,14 +329,14 @@ static al_status create_special(struct ci_qp *qp, uint8_t port, struct ci_qp_ini
 static void make_world(void)
 {
 	test_fake()->ops.create_spl_qp = create_special;
-	al_set_log(test_ignore_log, NULL); /* much is left behind */
+	al_set_log(test_ignore_log, NULL); /* closing with objects left would fill the log */
 	world.al = test_open();
 	test_guids(world.al, &world.guid, 1);
 	make_objects();
 	note(world.stale);
 	ck_ok(al_close(world.al, AL_DESTROY_SYNC, NULL));
 	world.al = test_open();
-	/* What a stale handle named is somebody else's now: slots are reused first-in first-out. */
+	/* A stale handle's slot has a new object: slots are reused first-in first-out. */
 	make_objects();
 	note(world.live);
 	memset(&out, 0, sizeof(out));
@@ -363,7 +366,7 @@ START_TEST(a_handle_that_never_was_is_refused)
 	check_wrong(probe, (const void *)UINTPTR_MAX, "all ones");
 	check_wrong(probe, &world, "an address");
 	check_wrong(probe, (const void *)(uintptr_t)((uint64_t)probe->type << 56), "a type and nothing else");
-	/* every bit of a good one counts */
+	/* each bit of a valid handle matters */
 	for (int bit = 0; bit < 64; bit++)
 		check_wrong(probe, (const void *)(uintptr_t)(live ^ 1ull << bit), "one bit changed");
 	for (int i = 0; i < 1000; i++) {
@@ -381,7 +384,7 @@ START_TEST(a_handle_of_a_destroyed_object_is_refused)
 
 	if (world.stale[probe->type])
 		check_wrong(probe, world.stale[probe->type], "a stale one");
-	/* and that touched nothing of the living */
+	/* the probes have changed no live object */
 	for (int type = 0; type < AL_OBJ_TYPES; type++)
 		ck_assert(!world.live[type] || world.live[type] != world.stale[type]);
 	test_expect_count(world.al, 11, 4);
@@ -413,7 +416,7 @@ START_TEST(the_right_handle_is_taken)
 }
 END_TEST
 
-/* ------------------------------------------------------------ nothing forgotten */
+/* ----------------------------------------------------------------- completeness */
 
 static bool is_probed(const char *name)
 {

@@ -52,6 +52,10 @@ check_PROGRAMS += test/unit/al/verbs/mr_test
 test_unit_al_verbs_mr_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_verbs_mr_test_LDADD = $(API_LIBS)
 
+check_PROGRAMS += test/unit/al/verbs/switch_test
+test_unit_al_verbs_switch_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_verbs_switch_test_LDADD = $(API_LIBS)
+
 check_PROGRAMS += test/unit/al/verbs/ca_test
 test_unit_al_verbs_ca_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_verbs_ca_test_LDADD = $(API_LIBS)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Multicast groups: what of an attach and detach is checked, what comes to the module, and how
- * memberships end. */
+/* Multicast groups: checks of attach and detach, the module's calls, and the end of memberships. */
 #include "test/unit/al/verbs/qp_test.h"
 
 #define MLID 0xc001
@@ -14,7 +13,7 @@ static struct {
 	uint32_t qpn;
 	ib_gid gid;
 	uint16_t mlid;
-} said; /* what the module answers, and what the module was asked last */
+} said; /* the status that the module returns, and the module's last call */
 
 static al_status note(const struct ci_qp *qp, const ib_gid *to, uint16_t mlid)
 {
@@ -161,7 +160,7 @@ START_TEST(of_a_removed_hca_no_queue_pair_attaches)
 	ck_ok(al_attach_mcast(qp, &gid, MLID));
 	fake->withdraw(0, 0);
 	ck_soon(al_attach_mcast(qp, &gid, MLID) ==
-		AL_CA_REMOVED); /* a member, which the module is not asked about */
+		AL_CA_REMOVED); /* the library does not ask the module about this member */
 	ck_status(al_attach_mcast(qp, &other, MLID), AL_CA_REMOVED);
 	ck_status(al_detach_mcast(qp, &gid, MLID), AL_CA_REMOVED);
 	expect_calls(1, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Memory regions: a bad address is a status at the call, whatever kind of bad it is; ranges; permissions; refusals. */
+/* Memory regions: a wrong address of any kind is a status of the call; ranges; permissions; refusals. */
 #include "test/unit/al/al_test.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@ static al_h al;
 static al_pd_h pd;
 static size_t page;
 
-static struct ci_mem seen; /* by the module */
+static struct ci_mem seen; /* the module's last argument */
 static struct ci_mr *last_mr;
 
 static al_status keep_mem(struct ci_mr *mr, const struct ci_mem *mem, struct ci_udata *udata)
@@ -26,7 +26,7 @@ static al_status keep_mem(struct ci_mr *mr, const struct ci_mem *mem, struct ci_
 	return fake->fail[FAKE_register_mr];
 }
 
-/* In place of libc's: an old kernel, which does not know the advice that brings pages in. */
+/* Makes this file's madvise() behave as an old kernel, which does not know the advice to populate pages. */
 static bool old_kernel;
 static unsigned int refusals;
 
@@ -133,8 +133,10 @@ END_TEST
 
 /* -------------------------------------------------------------- addresses */
 
-/* Three pages without the middle one, far below where mappings go by themselves: nothing moves
- * into the hole. */
+/*
+ * Maps three pages without the middle one, far below the kernel's choice of addresses, so that nothing is mapped into
+ * the hole.
+ */
 static char *map_with_a_hole(void)
 {
 	char *near = map(3, PROT_READ | PROT_WRITE);
@@ -211,14 +213,14 @@ START_TEST(a_range_that_overflows_is_refused)
 	check_refused((void *)(UINTPTR_MAX - 10), 12, 0, AL_INVALID_PARAMETER);
 	check_refused(memory, (1ull << 40) + 1, 0, AL_LIMIT_EXCEEDED);
 	check_refused(memory, UINT64_MAX, 0, AL_LIMIT_EXCEEDED);
-	/* the last page of the address space: what ends there is no overflow, but nothing is there either */
+	/* the last page of the address space: a region that ends there does not overflow, but the page is not mapped */
 	check_refused((void *)(UINTPTR_MAX - 10), 11, 0, AL_INVALID_ADDRESS);
 
 	init.iova = (UINT64_MAX & ~(uint64_t)(page - 1)) | ((uintptr_t)memory & (page - 1));
 	init.length = UINT64_MAX - init.iova + 2;
 	ck_assert_uint_le(init.length, (uint64_t)page + 1);
 	ck_status(al_reg_mr(pd, &init, NULL, &lkey, &rkey, &mr), AL_INVALID_PARAMETER);
-	/* Nor does the one excuse the other: here the addresses overflow, and what names them does not. */
+	/* The two checks are independent: here the addresses overflow, and the I/O virtual addresses do not. */
 	init.addr = (void *)(UINTPTR_MAX - 10);
 	init.iova = (UINTPTR_MAX - 10) & (uint64_t)(page - 1);
 	init.length = 12;
@@ -236,7 +238,7 @@ START_TEST(an_iova_names_the_first_byte)
 	ck_ok(al_reg_mr(pd, &init, NULL, &lkey, &rkey, &mr));
 	ck_assert_uint_eq(seen.iova, init.iova);
 	ck_assert_ptr_eq(seen.addr, memory);
-	init.iova ^= 1; /* another place in its page */
+	init.iova ^= 1; /* another offset within its page */
 	ck_status(al_reg_mr(pd, &init, NULL, &lkey, &rkey, &mr), AL_INVALID_PARAMETER);
 	init.iova ^= 1;
 	init.access = IB_ACCESS_ZERO_BASED;
@@ -316,7 +318,7 @@ START_TEST(attributes_are_those_of_the_module)
 }
 END_TEST
 
-/* Looking at the pages takes descriptors there. */
+/* Checking the pages takes descriptors there. */
 START_TEST(without_descriptors_it_says_so)
 {
 	static char memory[100];
@@ -372,7 +374,7 @@ START_TEST(memory_shared_with_the_hca_is_zeroed_and_registered_like_any_other)
 	for (int i = 0; i < 5000; i++)
 		ck_assert_uint_eq(((uint8_t *)init.addr)[i], 0);
 	ck_ok(al_reg_mr(pd, &init, NULL, &keys[0], &keys[1], &mr));
-	if (!test_in_user_role()) /* the agent has it at an address of its own */
+	if (!test_in_user_role()) /* the agent has mapped the memory at another address */
 		ck_assert_ptr_eq(seen.addr, init.addr);
 	ck_ok(al_dereg_mr(mr, AL_DESTROY_SYNC, NULL));
 	ck_ok(al_dma_free_coherent(ca, 5000, NULL, dma));

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Queue pairs: transitions and attributes, checked before the module sees them. */
+/* Queue pairs: transitions and attributes that the library checks before the module sees them. */
 #include "test/unit/al/verbs/qp_test.h"
 
 /* ------------------------------------------------------------------- states */
 
-/* The attribute table is tested beside it; here: that al_modify_qp() goes by it, and changes nothing when it refuses. */
+/*
+ * The attribute table has a test of its own (qp_table_test.c). This test holds al_modify_qp() to the table; a refusal
+ * changes nothing.
+ */
 START_TEST(every_transition_is_permitted_or_refused_before_the_module_sees_it)
 {
 	static const struct {
@@ -28,7 +31,7 @@ START_TEST(every_transition_is_permitted_or_refused_before_the_module_sees_it)
 			permitted = true;
 			mask = rc_permitted[i].mask;
 		}
-	/* The state is the module's truth: it may have changed by itself. */
+	/* The module knows the state, which may have changed without a call. */
 	fake->last_qp->attr.qp_state = from;
 	fake->last_qp->attr.port_num = from == IB_QPS_RESET ? 0 : 1;
 	fake->last_qp->attr.dest_qp_num = 77;
@@ -154,7 +157,7 @@ static void set_mig(struct ib_qp_attr *a)
 	a->path_mig_state = (ib_mig_state)(IB_MIG_ARMED + 1);
 }
 
-/* One value out of its range in the transition that it belongs to. */
+/* An attribute value out of its range, in a transition that takes the attribute. */
 static const struct range {
 	ib_qp_state from, to;
 	uint32_t mask;
@@ -191,7 +194,7 @@ static const struct range {
 };
 #define RANGES (sizeof(ranges) / sizeof(ranges[0]))
 
-/* Every value at the end of its range. */
+/* The largest value of each attribute. */
 static struct ib_qp_attr largest(void)
 {
 	struct ib_qp_attr attr = test_attr(IB_LID_UNICAST_LAST, IB_QPN_MASK, IB_MTU_2048);
@@ -228,7 +231,7 @@ START_TEST(a_value_out_of_its_range_is_refused_and_changes_nothing)
 	ck_assert_uint_eq(fake->calls[FAKE_modify_qp], calls);
 	ck_ok(al_query_qp(qp, &after, NULL));
 	ck_assert_mem_eq(&after, &before, sizeof(after));
-	/* with the last value of the range it is taken */
+	/* the largest value is accepted */
 	ck_ok(test_modify(qp, r->to, largest(), r->mask));
 }
 END_TEST
@@ -257,7 +260,7 @@ START_TEST(what_the_module_refuses_is_passed_on)
 }
 END_TEST
 
-/* ------------------------------------------------------- two at the same time */
+/* ------------------------------------------------- two calls at the same time */
 
 static void *to_init(void *qp)
 {
@@ -285,7 +288,7 @@ START_TEST(two_modifies_of_one_qp_do_not_interleave)
 	sem_post(&go_on);
 	ck_assert(!pthread_join(first, &result));
 	ck_assert_ptr_eq(result, (void *)AL_SUCCESS);
-	/* By the order of their beginning, not of their ends: from Reset it would be refused. */
+	/* In the order of their begin, not of their end: from Reset the second modification would be refused. */
 	ck_assert(!pthread_join(second, &result));
 	ck_assert_ptr_eq(result, (void *)AL_SUCCESS);
 	ck_assert_int_eq(most, 1);

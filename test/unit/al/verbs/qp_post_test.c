@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Queue pairs: posting, as far as the Access Layer has a part in it; requests themselves: wr_test.c. */
+/* Queue pairs: the Access Layer's part in posting. The requests themselves are in wr_test.c. */
 #include "test/unit/al/verbs/qp_test.h"
 
 /* ----------------------------------------------------------------- requests */
@@ -17,7 +17,7 @@ START_TEST(the_first_request_that_was_not_posted_is_reported)
 	ck_ok(test_modify(qp, IB_QPS_INIT, test_attr(1, 1, IB_MTU_1024), TEST_RC_INIT));
 	bad = NULL;
 	ck_status(al_post_recv(qp, wr, &bad), AL_QUEUE_FULL);
-	ck_assert_ptr_eq(bad, &wr[8]); /* room for eight */
+	ck_assert_ptr_eq(bad, &wr[8]); /* the queue has room for eight */
 }
 END_TEST
 
@@ -107,7 +107,7 @@ START_TEST(a_post_that_may_block_holds_up_no_destroy)
 	ck_assert(!pthread_create(&receiver, NULL, recv_one, qp));
 	test_wait(&inside);
 	test_wait(&inside);
-	/* This waits for every read section to be left. */
+	/* Waits until every read section has been left. */
 	ck_ok(al_alloc_pd(ca, NULL, &other));
 	ck_ok(al_dealloc_pd(other, AL_DESTROY_SYNC, NULL));
 	sem_post(&go_on);
@@ -120,7 +120,7 @@ START_TEST(a_post_that_may_block_holds_up_no_destroy)
 }
 END_TEST
 
-/* What ci_wr_ah() and its like make of a handle in a request. */
+/* ci_wr_ah() and its like: the object that a handle in a request names. */
 static struct ci_ah *found_ah;
 static struct ci_mr *found_mr;
 
@@ -175,7 +175,7 @@ START_TEST(handles_in_requests_are_looked_up_for_the_queue_pair)
 	ck_ok(al_create_ah(pd, &path, &ah));
 	ck_assert_ptr_nonnull(post_ah(qp, ah));
 	ck_assert_ptr_eq(found_ah->pd, fake->last_qp->qp.pd);
-	/* of another PD: it is for the module to compare */
+	/* an address handle of another PD: the module compares PDs */
 	ck_ok(al_alloc_pd(ca, NULL, &second));
 	ck_ok(al_create_ah(second, &path, &ah_second));
 	ck_assert_ptr_nonnull(post_ah(qp, ah_second));
@@ -207,7 +207,7 @@ static void set_up_look_up_blocking(void)
 	set_up_look_up();
 }
 
-/* More than fit into what post_send has at hand, twice. */
+/* More requests than post_send copies at a time, twice. */
 #define MANY 40
 
 static struct ci_ah *lent[MANY];
@@ -278,7 +278,7 @@ START_TEST(an_object_lent_to_a_post_that_may_block_stays_until_it_returns)
 	test_wait(&inside);
 	for (int i = 0; i < MANY; i++)
 		ck_ok(al_destroy_ah(chain.ah[i], test_post, &gone));
-	ck_ok(al_destroy_ah(last, AL_DESTROY_SYNC, NULL)); /* by the same thread, after what came before */
+	ck_ok(al_destroy_ah(last, AL_DESTROY_SYNC, NULL)); /* on the same thread, after the earlier destroys */
 	ck_assert_uint_eq(fake->calls[FAKE_destroy_ah], 1);
 	for (int i = 0; i < MANY; i++)
 		ck_assert_ptr_eq(lent[i]->pd, fake->last_qp->qp.pd);

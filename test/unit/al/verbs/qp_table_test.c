@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The state table of queue pairs against a second statement of IBTA's (10.3.1 and the table of 11.2.4.2): written the
- * other way round, per type as the books print it, so that a slip in one is not in the other.
+ * The state table of queue pairs against a second statement of IBTA's rules (10.3.1 and the table of 11.2.4.2): in
+ * the other order, per type as IBTA prints the table, so that a slip in one table is not in the other.
  */
 #include "test/unit/al/al_test.h"
 
@@ -38,7 +38,7 @@ static const char *const rules[] = {
 	"UD  SQD>SQD: ; PKEY QKEY",
 	"UD  SQE>RTS: ; CUR QKEY",
 
-	/* the end-to-end context has the rest */
+	/* the other attributes belong to the end-to-end context */
 	"RD  RESET>INIT: QKEY;",
 	"RD  INIT>INIT: ; QKEY",
 	"RD  INIT>RTR: ; QKEY",
@@ -49,7 +49,7 @@ static const char *const rules[] = {
 	"RD  SQD>SQD: ; QKEY",
 	"RD  SQE>RTS: ; CUR QKEY",
 
-	/* the initiator is a requester only: it answers nothing */
+	/* the initiator is a requester only: it sends no responses */
 	"XRC-INI RESET>INIT: PKEY PORT ACCESS;",
 	"XRC-INI INIT>INIT: ; PKEY PORT ACCESS",
 	"XRC-INI INIT>RTR: AV MTU DQPN RPSN; ALT ACCESS PKEY",
@@ -59,7 +59,7 @@ static const char *const rules[] = {
 	"XRC-INI SQD>RTS: ; CUR ACCESS ALT MIG",
 	"XRC-INI SQD>SQD: ; AV TMO RETRY RNRR QRD ALT ACCESS PKEY MIG PORT",
 
-	/* the target is a responder only: it repeats nothing */
+	/* the target is a responder only: it sends no requests, so it retries none */
 	"XRC-TGT RESET>INIT: PKEY PORT ACCESS;",
 	"XRC-TGT INIT>INIT: ; PKEY PORT ACCESS",
 	"XRC-TGT INIT>RTR: AV MTU DQPN RPSN DRD RNRT; ALT ACCESS PKEY",
@@ -69,7 +69,7 @@ static const char *const rules[] = {
 	"XRC-TGT SQD>RTS: ; CUR ACCESS RNRT ALT MIG",
 	"XRC-TGT SQD>SQD: ; AV TMO DRD ALT ACCESS PKEY RNRT MIG PORT",
 
-	/* their ports are given at creation */
+	/* creation sets the port of SMI and GSI queue pairs */
 	"SMI RESET>INIT: PKEY QKEY;",
 	"SMI INIT>INIT: ; PKEY QKEY",
 	"SMI INIT>RTR: ; PKEY QKEY",
@@ -90,7 +90,7 @@ static const char *const rules[] = {
 	"GSI SQD>SQD: ; PKEY QKEY",
 	"GSI SQE>RTS: ; CUR QKEY",
 
-	/* no transport, so nothing of one */
+	/* raw queue pairs have no transport, so no attribute of a transport */
 	"RawPacket RESET>INIT: PORT;",
 	"RawPacket INIT>INIT: ; PORT",
 	"RawPacket INIT>RTR: ;",
@@ -134,7 +134,7 @@ static const struct {
 
 static const char *const state_words[] = { "RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR" };
 
-/* What the rules say of one transition. */
+/* The rule of one transition. */
 struct rule {
 	bool permitted;
 	uint32_t required, optional;
@@ -162,7 +162,7 @@ static struct rule find_rule(ib_qp_type type, ib_qp_state from, ib_qp_state to)
 	char head[64], line[160], *required, *optional;
 	size_t len = 0;
 
-	/* seed 004: from any state to Reset and to Error */
+	/* seed 004: every state may go to Reset and to Error */
 	if (to == IB_QPS_RESET || to == IB_QPS_ERR) {
 		rule.permitted = true;
 		return rule;

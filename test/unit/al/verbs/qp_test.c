@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Queue pairs: their creation, as the Access Layer checks it and keeps it. */
+/* Creation of queue pairs: the Access Layer's checks and records. */
 #include "test/unit/al/verbs/qp_test.h"
 
-/* Refused, and nothing was changed: no operation of the module, no object, no handle. */
+/* Expects a refusal without effect: no operation of the module, no object, no handle. */
 static void check_refused(struct al_qp_init *init, al_status want)
 {
 	unsigned int calls = fake->calls[FAKE_create_qp] + fake->calls[FAKE_create_spl_qp];
@@ -94,7 +94,7 @@ START_TEST(limits_that_the_module_finds_are_written_back)
 	ck_status(al_create_qp(pd, &init, NULL, NULL, &qp), AL_LIMIT_EXCEEDED);
 	ck_assert_uint_eq(init.cap.max_send_wr, 4);
 	ck_assert_uint_eq(test_count(al, AL_OBJ_NONE), objects);
-	ck_ok(al_destroy_cq(cq, AL_DESTROY_SYNC, NULL)); /* nothing uses it */
+	ck_ok(al_destroy_cq(cq, AL_DESTROY_SYNC, NULL)); /* no queue pair uses the completion queue */
 }
 END_TEST
 
@@ -188,7 +188,7 @@ START_TEST(special_and_raw_queue_pairs_are_made_on_their_port)
 		init.port_num = 0;
 		check_refused(&init, AL_INVALID_PORT);
 	}
-	ck_assert_uint_eq(fake->calls[FAKE_create_qp], 3); /* of check_refused() */
+	ck_assert_uint_eq(fake->calls[FAKE_create_qp], 3); /* with those of check_refused() */
 }
 END_TEST
 
@@ -207,7 +207,7 @@ START_TEST(unknown_attributes_are_refused)
 		init.reserved[i] = 1;
 		check_refused(&init, AL_INVALID_PARAMETER);
 	}
-	/* a port is for special and raw ones, which must have one */
+	/* special and raw queue pairs must have a port, all others must not */
 	init = rc();
 	init.port_num = 1;
 	check_refused(&init, AL_INVALID_PARAMETER);
@@ -216,7 +216,7 @@ START_TEST(unknown_attributes_are_refused)
 	check_refused(&init, AL_INVALID_PORT);
 	init.port_num = 3;
 	check_refused(&init, AL_INVALID_PORT);
-	/* a handle of what the type has not */
+	/* handles of objects that queue pairs of this type do not use */
 	init = rc();
 	init.rdd = (al_rdd_h)cq;
 	check_refused(&init, AL_INVALID_PARAMETER);
@@ -284,7 +284,7 @@ START_TEST(a_qp_uses_cqs_of_other_pds_of_its_opening)
 	ck_ok(al_create_cq(second, &cq_init, NULL, NULL, NULL, &init.send_cq));
 	ck_ok(al_create_cq(third, &cq_init, NULL, NULL, NULL, &init.recv_cq));
 	ck_ok(al_create_qp(pd, &init, NULL, NULL, &qp));
-	/* and they count it as their user */
+	/* the objects count the queue pair as a user */
 	ck_status(al_destroy_cq(init.send_cq, AL_DESTROY_SYNC, NULL), AL_RESOURCE_BUSY);
 	ck_status(al_destroy_cq(init.recv_cq, AL_DESTROY_SYNC, NULL), AL_RESOURCE_BUSY);
 	ck_ok(al_destroy_qp(qp, AL_DESTROY_SYNC, NULL));
@@ -309,7 +309,7 @@ START_TEST(what_the_module_is_given_is_translated)
 	ck_ok(al_create_qp(pd, &init, &context, NULL, &qp));
 	ck_ok(al_qp_num(qp, &qpn));
 	ck_assert_uint_eq(fake->last_qp->qp.qp_num, qpn);
-	if (!test_in_user_role()) /* there it is the agent's own */
+	if (!test_in_user_role()) /* the agent has a handle of its own */
 		ck_assert_ptr_eq(fake->last_qp->qp.owner_context, &context);
 	ck_assert_ptr_eq(fake->last_qp->qp.recv_cq, &fake->last_cq->cq);
 	ck_assert_ptr_ne(fake->last_qp->qp.send_cq, &fake->last_cq->cq);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What the tests of queue pairs share: a domain and a completion queue of a module that does what it is told, and
- * queue pairs there.
+ * Helpers for tests of queue pairs: a protection domain and a completion queue of a module that answers as the test
+ * wants, and queue pairs there.
  */
 #ifndef IBAL_TEST_QP_H
 #define IBAL_TEST_QP_H
@@ -56,12 +56,15 @@ static inline al_qp_h make(ib_qp_type type)
 	return qp;
 }
 
-/* --------------------------------------------------- an operation that stays */
+/* -------------------------------------------------- an operation that blocks */
 
 static sem_t inside, go_on;
 static atomic_int in_modify, most;
 
-/* The second modify would find the old state, if it looked before the first has changed it. */
+/*
+ * Blocks a modification. If the second modification queried the state before the first has ended, it would get the
+ * old state.
+ */
 static inline void stay_a_while(void *object)
 {
 	int now = atomic_fetch_add(&in_modify, 1) + 1;

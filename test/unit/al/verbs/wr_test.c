@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Work requests with every field wrong in turn, through the Access Layer to the software HCA: what
- * is refused is named exactly, what was before it is done, what comes after is untouched; what is
- * taken and then fails ends the connection with the error that IBTA 11.6.2 has for it, in its turn.
+ * Work requests with each field wrong in turn, through the Access Layer to the software HCA: the post names the
+ * refused request exactly, posts the requests before it, and does not touch those after it. A request that is
+ * accepted and then fails ends the connection, in its turn, with the error of IBTA 11.6.2.
  */
 #include "test/unit/al/al_test.h"
 
 #define CHAIN 5
-#define ROOM  4096u /* of each request's own, in both regions */
+#define ROOM  4096u /* bytes of each request, in both regions */
 
 static al_h al;
 static struct test_end end[2];
@@ -16,7 +16,7 @@ static struct {
 	al_mr_h mr;
 	uint8_t mem[64];
 	uint32_t lkey, rkey;
-} other[2]; /* of another domain */
+} other[2]; /* an end in another protection domain */
 
 static void set_up(void)
 {
@@ -44,7 +44,7 @@ struct chain {
 	struct ib_sge sge[CHAIN][5];
 };
 
-/* Signalled writes of 8 bytes, each to a place of its own. */
+/* Signalled writes of 8 bytes, each to its own place. */
 static void make_chain(struct chain *c)
 {
 	for (unsigned int i = 0; i < CHAIN; i++) {
@@ -79,7 +79,7 @@ static void check_silence(al_cq_h cq)
 	ck_assert_uint_eq(count, 0);
 }
 
-/* ------------------------------------------------------- refused by the post */
+/* ------------------------------------------------------------- refused posts */
 
 static const struct bad_send {
 	ib_wr_opcode opcode;
@@ -109,7 +109,7 @@ static const struct bad_send {
 };
 #define BAD_SENDS (int)(sizeof(bad_sends) / sizeof(bad_sends[0]))
 
-/* _i: what is wrong, with the first of a chain, one in the middle, the last */
+/* _i: the fault, in the first, a middle or the last request of a chain */
 START_TEST(a_bad_request_is_named_and_those_behind_it_are_untouched)
 {
 	const struct bad_send *bad = &bad_sends[_i / 3];
@@ -134,7 +134,7 @@ START_TEST(a_bad_request_is_named_and_those_behind_it_are_untouched)
 		check_written(i, i < at);
 	ck_assert_int_eq(test_state(end[0].qp), IB_QPS_RTS);
 	ck_assert_int_eq(test_state(end[1].qp), IB_QPS_RTS);
-	/* and so those may be posted again */
+	/* the requests that were not posted may be posted now */
 	if (at == CHAIN - 1)
 		return;
 	ck_ok(al_post_send(end[0].qp, &c.wr[at + 1], &bad_wr));
@@ -171,7 +171,7 @@ START_TEST(a_bad_receive_is_named_and_those_behind_it_are_untouched)
 	wr[at].num_sge = bad->num_sge;
 	ck_status(al_post_recv(end[1].qp, wr, &bad_wr), AL_INVALID_SGE);
 	ck_assert_ptr_eq(bad_wr, &wr[at]);
-	ck_ok(test_post_recv(&end[1], 100, 0, 8)); /* the next after those that were taken */
+	ck_ok(test_post_recv(&end[1], 100, 0, 8)); /* one more than the posted requests */
 	for (unsigned int i = 0; i <= at; i++) {
 		ck_ok(test_post_send(&end[0], 200 + i, 0, 8));
 		test_poll_ok(end[0].cq, 200 + i);
@@ -181,11 +181,11 @@ START_TEST(a_bad_receive_is_named_and_those_behind_it_are_untouched)
 }
 END_TEST
 
-/* ------------------------------------------------------------ taken, and failed */
+/* ----------------------------------------------------------- posted, and failed */
 
 static void long_message(struct chain *c)
 {
-	/* 1 GiB and a byte: no such message; no memory is looked at */
+	/* 1 GiB and one byte: longer than any message, so the module does not look at the memory */
 	c->wr[2].num_sge = 2;
 	c->sge[2][0].length = 1u << 30;
 	c->sge[2][1].length = 1;
@@ -292,7 +292,7 @@ static const struct failing {
 };
 #define FAILING (int)(sizeof(failing) / sizeof(failing[0]))
 
-/* _i: what is wrong with the third of five, unsignalled or not: an error is told all the same */
+/* _i: the fault in the third of five requests, signalled or unsignalled: an error always completes */
 START_TEST(a_request_that_fails_has_its_status_and_the_rest_is_flushed)
 {
 	const struct failing *f = &failing[_i / 2];

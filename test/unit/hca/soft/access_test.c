@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Protection: every key, domain, permission and range, locally and at the peer, and the completion error it gives. */
+/*
+ * Protection: every key, protection domain, permission and range, locally and at the peer, and the status of the
+ * completion error.
+ */
 #include "harness.h"
 
 static struct pair p;
@@ -39,7 +42,7 @@ static void try(enum how how, uint64_t wr_id, struct ib_sge sge, uint64_t remote
 	post(p.a, &wr);
 }
 
-/* a's error ends a, which flushes; b goes on or not. */
+/* Expects that a request of a fails, and that a flushes requests in Error. b may be in any state. */
 static void a_fails(uint64_t wr_id, ib_wc_status status)
 {
 	struct ib_send_wr wr = send_wr(99, IB_WR_SEND, NULL, 0);
@@ -57,7 +60,7 @@ static uint64_t remote_at(int64_t offset)
 	return (uintptr_t)p.bm->buf + (uint64_t)offset;
 }
 
-/* ------------------------------------------------------------- at the peer */
+/* ------------------------------------------------------- remote protection */
 
 /* _i: operation and case */
 START_TEST(what_the_peer_does_not_permit_is_a_remote_access_error)
@@ -72,7 +75,7 @@ START_TEST(what_the_peer_does_not_permit_is_a_remote_access_error)
 	start(NULL);
 	rkey = p.bm->ci->rkey;
 	switch (_i % 5) {
-	case 0: /* a wrong key part */
+	case 0: /* a key with a wrong key part */
 		rkey ^= 1;
 		remote = remote_at(0);
 		break;
@@ -83,7 +86,7 @@ START_TEST(what_the_peer_does_not_permit_is_a_remote_access_error)
 	case 2: /* the end of the address space: a sum would wrap */
 		remote = UINT64_MAX - 7;
 		break;
-	case 3: /* another domain's */
+	case 3: /* a key of another protection domain */
 		pd = new_pd(&hca[1]);
 		ck_assert_int_eq(try_mr(&other, &hca[1], pd, 64, 0x1f), AL_SUCCESS);
 		own = true;
@@ -178,7 +181,7 @@ START_TEST(a_receive_with_a_bad_key_is_a_local_protection_error_and_a_remote_ope
 }
 END_TEST
 
-/* ------------------------------------------------------------------- locally */
+/* ---------------------------------------------------------- local protection */
 
 START_TEST(what_is_not_ours_is_a_local_protection_error)
 {
@@ -193,15 +196,15 @@ START_TEST(what_is_not_ours_is_a_local_protection_error)
 	sge = sge_of(p.am, 0, 8);
 	switch (_i % 4) {
 	case 0:
-		sge.lkey ^= 0x100; /* another index */
+		sge.lkey ^= 0x100; /* a key with another index */
 		break;
 	case 1:
 		sge.addr += (1 << 16) - 4;
 		break;
 	case 2:
-		sge.lkey = p.bm->ci->lkey; /* another HCA's */
+		sge.lkey = p.bm->ci->lkey; /* a key of the other HCA */
 		break;
-	case 3: /* what only reads needs no permission; a target does */
+	case 3: /* a source needs no permission; a target needs local write */
 		sge = sge_of(&ro, 0, 8);
 		break;
 	}
@@ -210,7 +213,7 @@ START_TEST(what_is_not_ours_is_a_local_protection_error)
 		expect_wc(p.acq, 1, IB_WC_SUCCESS);
 	else
 		a_fails(1, IB_WC_LOC_PROT_ERR);
-	ck_assert_int_eq(state_of(p.b), IB_QPS_RTS); /* the peer never heard of it */
+	ck_assert_int_eq(state_of(p.b), IB_QPS_RTS); /* no packet has reached the peer */
 	end_mr(&ro);
 }
 END_TEST
@@ -304,7 +307,7 @@ START_TEST(a_region_tells_what_it_is)
 	ck_assert_uint_eq(attr.rkey, p.am->ci->rkey);
 	ck_assert_int_eq(try_mr(&ro, &hca[0], NULL, 64, IB_ACCESS_LOCAL_WRITE), AL_SUCCESS);
 	ck_assert_int_eq(ops->query_mr(ro.ci, &attr), AL_SUCCESS);
-	ck_assert_uint_eq(attr.rkey, 0); /* nobody else may use it */
+	ck_assert_uint_eq(attr.rkey, 0); /* a region without remote permissions has no rkey */
 	end_mr(&ro);
 }
 END_TEST
@@ -327,7 +330,7 @@ START_TEST(partitions_that_do_not_match_drop_and_count)
 }
 END_TEST
 
-/* _i: full and full, full and limited, limited and full; two limited members do not hear each other */
+/* _i: P_Keys full and full, full and limited, limited and full; two limited members can not communicate */
 START_TEST(one_of_two_members_must_be_full)
 {
 	static const char *const settings[] = {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Classes of bugs that users reported of other software HCAs, each by its name: teardown,
- * arithmetic, protocol, protection. Here is what touches RC, most of it in virtual time; what is
- * the same for every type is in bugclass_unreliable_test.c.
+ * Classes of bugs that users of other software HCAs have reported, each under its name: teardown, arithmetic,
+ * protocol, protection. The tests of RC, most of them in virtual time; tests of all types are in
+ * bugclass_unreliable_test.c.
  */
 #include "hca/soft/shared/opcode.h"
 
 #include "harness.h"
 
 #define MTU           256
-#define TIMEOUT(code) (4096ull << (code)) /* ns: IBTA 9.7.6.1.3 */
-#define TICK          4096ull             /* ns that a timer may be late in virtual time */
+#define TIMEOUT(code) (4096ull << (code)) /* a code's time-out in ns: IBTA 9.7.6.1.3 */
+#define TICK          4096ull             /* largest delay of a timer in virtual time, in ns */
 
 static struct pair p;
 
@@ -58,7 +58,7 @@ static bool is_atomic(ib_wr_opcode opcode)
 	return opcode == IB_WR_ATOMIC_FETCH_AND_ADD || opcode == IB_WR_ATOMIC_CMP_AND_SWP;
 }
 
-/* A signalled request about the first bytes of b's region; sge NULL: no data. */
+/* A signalled request whose target is the beginning of b's region; sge NULL: no data. */
 static struct ib_send_wr request(uint64_t wr_id, ib_wr_opcode opcode, struct ib_sge *sge)
 {
 	struct ib_send_wr wr = send_wr(wr_id, opcode, sge, IB_SEND_SIGNALED);
@@ -77,7 +77,7 @@ static struct ib_send_wr request(uint64_t wr_id, ib_wr_opcode opcode, struct ib_
 
 /* ------------------------------------------------------------------- teardown */
 
-/* _i: waiting for an answer, or for a receive. Nothing of it is left in the wheel. */
+/* _i: the queue pair waits for a response, or for a receive. No timer of it is left in the wheel. */
 START_TEST(teardown_a_timer_fires_after_destroy)
 {
 	struct ib_send_wr wr;
@@ -95,7 +95,7 @@ START_TEST(teardown_a_timer_fires_after_destroy)
 	do
 		s = step();
 	while (s.did == SOFT_STEP_QP && counters(&hca[1]).rnr_naks == 0 && fault_met(&hca[0]) == 0);
-	step(); /* the answer */
+	step(); /* the response */
 	free_qp(a);
 	free_qp(b);
 	run_all();
@@ -104,7 +104,7 @@ START_TEST(teardown_a_timer_fires_after_destroy)
 }
 END_TEST
 
-/* _i: after so many steps one side goes, and then the other. The address sanitizer looks on. */
+/* _i: number of steps before one side is destroyed, then the other. AddressSanitizer would report a use after free. */
 START_TEST(teardown_use_after_free_of_packets_in_flight)
 {
 	struct ib_sge sge[OPCODES];
@@ -139,7 +139,7 @@ START_TEST(teardown_use_after_free_of_packets_in_flight)
 }
 END_TEST
 
-/* The newest answers stay known when there is room for fewer; none is read after it was freed. */
+/* The newest recorded responses survive a change to fewer resources; no freed resource is read. */
 START_TEST(teardown_responder_resources_freed_under_modify)
 {
 	static const uint8_t sizes[] = { 1, 0, 8, 2, 4 };
@@ -172,12 +172,14 @@ START_TEST(teardown_responder_resources_freed_under_modify)
 	run_all();
 	expect_wc(p.acq, 0, IB_WC_RETRY_EXC_ERR);
 	memcpy(&value, p.bm->buf, 8);
-	ck_assert_uint_eq(value, 4); /* what is forgotten is not done again */
+	ck_assert_uint_eq(value, 4); /* a duplicate that has no resource any more is not executed */
 }
 END_TEST
 
-/* Everything under way: requests, answers, packets held back, timers, reads in progress, queue
- * pairs in error. */
+/*
+ * Everything is under way at the unload: requests, responses, delayed packets, timers, reads in progress, queue pairs
+ * in the Error state.
+ */
 START_TEST(teardown_a_module_that_will_not_unload)
 {
 	struct ib_sge sge;
@@ -198,7 +200,7 @@ START_TEST(teardown_a_module_that_will_not_unload)
 		if (i % 3 == 1)
 			ck_assert_int_eq(modify(p.a, IB_QPS_ERR, 0, NULL), AL_SUCCESS);
 		pair_down(&p);
-		down(); /* looks for what is left */
+		down(); /* checks that nothing is left */
 		setup();
 	}
 	start(NULL, 64);
@@ -207,7 +209,7 @@ END_TEST
 
 /* ------------------------------------------------------------------ arithmetic */
 
-/* _i: operation; addresses whose sum with the length wraps, here and there. */
+/* _i: operation, and local or remote addresses whose sum with the length wraps. */
 START_TEST(arithmetic_iova_plus_length_overflows)
 {
 	ib_wr_opcode opcode = opcodes[2 + _i / 2];
@@ -230,7 +232,9 @@ START_TEST(arithmetic_iova_plus_length_overflows)
 }
 END_TEST
 
-/* A read up to the last byte of its region, asked again from every packet on: never a byte further.
+/*
+ * A read up to the last byte of its region is repeated from every packet on; no response has a byte beyond the
+ * region.
  */
 START_TEST(arithmetic_range_of_a_duplicate_request)
 {
@@ -305,11 +309,11 @@ START_TEST(protocol_endless_retry)
 		else
 			ck_assert_uint_eq(fault_met(&hca[0]), 8);
 	}
-	run_all(); /* and nothing goes on behind its back */
+	run_all(); /* and no further retry comes */
 }
 END_TEST
 
-/* _i: code. No packet is sent again before a time-out is over, nor after four (IBTA 9.7.6.1.3). */
+/* _i: code. A retry comes after one to four time-outs (IBTA 9.7.6.1.3). */
 START_TEST(protocol_time_out_out_of_bounds)
 {
 	uint64_t sent = 0, met = 0;
@@ -334,7 +338,7 @@ START_TEST(protocol_time_out_out_of_bounds)
 }
 END_TEST
 
-/* Moves the clock, by a queue pair that calls in vain. */
+/* Moves the clock, by a queue pair whose requests get no response. */
 static void pass_time(uint64_t ns)
 {
 	const struct qp_options o = { .dlid = 77, .timeout = 6, .retry_cnt = 7 };
@@ -356,7 +360,9 @@ static void pass_time(uint64_t ns)
 	free_cq(cq);
 }
 
-/* A NAK has it sent again late in the time-out, and in vain: from then on the next one counts. */
+/*
+ * A NAK causes a retry late in the time-out. The retry's packet is lost, and the next time-out counts from the retry.
+ */
 START_TEST(protocol_time_out_counts_from_the_first_transmission)
 {
 	struct soft_fault rule = {
@@ -389,8 +395,10 @@ START_TEST(protocol_time_out_counts_from_the_first_transmission)
 }
 END_TEST
 
-/* _i: kind, and how often the answer is lost. Executed once, answered with what it was answered
- * with. */
+/*
+ * _i: kind of atomic, and how often the response is lost. The atomic is executed once, and every response has the
+ * same value.
+ */
 START_TEST(protocol_lost_atomic_response_not_replayed)
 {
 	ib_wr_opcode opcode = _i % 2 ? IB_WR_ATOMIC_FETCH_AND_ADD : IB_WR_ATOMIC_CMP_AND_SWP;
@@ -408,11 +416,11 @@ START_TEST(protocol_lost_atomic_response_not_replayed)
 	memcpy(&value, p.am->buf, 8);
 	ck_assert_uint_eq(value, 1);
 	memcpy(&value, p.bm->buf, 8);
-	ck_assert_uint_eq(value, 2); /* 1 + 1, or swapped */
+	ck_assert_uint_eq(value, 2); /* 1 + 1, or swapped to 2 */
 }
 END_TEST
 
-/* _i: with the fence or without, and after a read or an atomic, whose answer is lost at first. */
+/* _i: with or without the fence, and after a read or an atomic, whose first response is lost. */
 START_TEST(protocol_wrong_fencing)
 {
 	bool fence = _i % 2, atomic = _i / 2;
@@ -440,7 +448,7 @@ START_TEST(protocol_wrong_fencing)
 }
 END_TEST
 
-/* _i: operation. Whatever its length, its answer comes without any time-out. */
+/* _i: operation. For every length the response comes without a time-out. */
 START_TEST(protocol_missing_ack)
 {
 	static const uint32_t lengths[] = { 0,
@@ -472,7 +480,7 @@ START_TEST(protocol_missing_ack)
 			if (takes_receive(opcode))
 				expect_wc(p.bcq, 9, IB_WC_SUCCESS);
 		}
-		/* and once more packet by packet, as faults have it: one that is never met */
+		/* and the same packet by packet, as rules of faults have it: a rule that never meets a packet */
 		drop(&hca[0], SOFT_FLOW_REQUEST, 1ull << 60, 1);
 		drop(&hca[1], SOFT_FLOW_REQUEST, 1ull << 60, 1);
 	}
@@ -480,7 +488,7 @@ START_TEST(protocol_missing_ack)
 }
 END_TEST
 
-/* _i: operation, and without elements or with empty ones whose keys mean nothing. */
+/* _i: operation, and no elements or empty elements with invalid keys. */
 START_TEST(protocol_zero_length)
 {
 	ib_wr_opcode opcode = opcodes[_i / 2];
@@ -507,8 +515,10 @@ START_TEST(protocol_zero_length)
 }
 END_TEST
 
-/* _i: steps before the memory goes away. What was answered before has come; then the error, at
- * once. */
+/*
+ * _i: number of steps before the memory is deregistered. The responses sent before arrive; then the error, without a
+ * time-out.
+ */
 START_TEST(protocol_error_inside_a_read_response)
 {
 	struct mr *gone;
@@ -532,20 +542,22 @@ START_TEST(protocol_error_inside_a_read_response)
 	if (wc.status != IB_WC_SUCCESS) {
 		ck_assert_int_eq(wc.status, IB_WC_REM_ACCESS_ERR);
 		ck_assert_int_eq(state_of(p.a), IB_QPS_ERR);
-		/* refused as a new request it ends both; asked for again, as a duplicate, only who
-		 * asks */
+		/*
+		 * if refused as a new request, the read ends both sides; if refused as a duplicate, only the
+		 * requester
+		 */
 		if (state_of(p.b) == IB_QPS_ERR)
 			ck_assert_uint_eq(p.b->events, 1u << IB_EVENT_QP_ACCESS_ERR);
 		else
 			ck_assert_int_gt(_i, 1);
 		ck_assert_uint_eq(soft_clock(), 0);
 	} else {
-		ck_assert_int_ge(_i, 5); /* it had all gone out and come in */
+		ck_assert_int_ge(_i, 5); /* all responses had been sent and received */
 	}
 }
 END_TEST
 
-/* The same for what is written, whose memory is the requester's own. */
+/* The same for a write, whose source memory is the requester's own. */
 START_TEST(protocol_error_inside_a_write)
 {
 	struct mr *gone;
@@ -574,8 +586,7 @@ START_TEST(protocol_error_inside_a_write)
 }
 END_TEST
 
-/* _i: bytes sent into 1000: by one too many in the only packet, in the last, in one before the
- * last. */
+/* _i: bytes sent into 1000: one byte too many in the only packet, in the last packet, in a packet before the last. */
 START_TEST(protocol_responder_length_checks)
 {
 	static const struct {
@@ -604,8 +615,7 @@ END_TEST
 
 /* ------------------------------------------------------------------ protection */
 
-/* _i: operation, and whose memory is of another domain: the requester's, the responder's, the
- * receive's. */
+/* _i: operation, and the memory of another protection domain: the requester's, the responder's, the receive's. */
 START_TEST(protection_domain_never_checked)
 {
 	ib_wr_opcode opcode = opcodes[_i / 3];
@@ -637,7 +647,7 @@ START_TEST(protection_domain_never_checked)
 		expect_wc(p.acq, 1, IB_WC_REM_ACCESS_ERR);
 	else if (_i % 3 == 2 && (opcode == IB_WR_SEND || opcode == IB_WR_SEND_WITH_IMM))
 		expect_wc(p.acq, 1, IB_WC_REM_OP_ERR);
-	else /* that memory is not looked at */
+	else /* the operation does not access that memory */
 		expect_wc(p.acq, 1, IB_WC_SUCCESS);
 	for (i = 0; i < 64; i++)
 		ck_assert_int_eq(other[0].buf[i] | other[1].buf[i], 0);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The classes of bugs of bugclass_test.c that touch UC and UD, by the same names, in virtual time;
- * and those that are the same for every type, RC too: completion queues, and sums of lengths. _i,
- * or its lowest bit: UC or UD; with 2, where there is such: RC.
+ * The classes of bugs of bugclass_test.c in UC and UD, under the same names, in virtual time; and those of every
+ * type, RC too: completion queues, and sums of lengths. _i, or its lowest bit: UC or UD; 2, where used: RC.
  */
 #include "hca/soft/queue/cq.h"
 #include "hca/soft/transport/qp.h"
@@ -15,7 +14,7 @@
 #define QKEY 77u
 
 static struct pair p;
-static struct ci_ah *ah; /* from a to b */
+static struct ci_ah *ah; /* of a, to b */
 
 static void setup(void)
 {
@@ -57,7 +56,7 @@ static void teardown(void)
 	down();
 }
 
-/* Signalled, from a to qp; of a message only. */
+/* A signalled request from a to qp, of one message. */
 static struct ib_send_wr request(const struct qp *qp, uint64_t wr_id, struct ib_sge *sge)
 {
 	struct ib_send_wr wr = send_wr(wr_id, IB_WR_SEND, sge, IB_SEND_SIGNALED);
@@ -86,7 +85,7 @@ static uint32_t area(void)
 
 /* ------------------------------------------------------------------- teardown */
 
-/* After so many steps one side goes, and then the other; some packets are held back. */
+/* _i: number of steps before one side is destroyed, then the other; some packets are delayed. */
 START_TEST(teardown_use_after_free_of_packets_in_flight)
 {
 	struct ib_sge sge, to;
@@ -142,7 +141,7 @@ START_TEST(teardown_a_module_that_will_not_unload)
 		if (i % 3 == 1)
 			ck_assert_int_eq(modify(p.a, IB_QPS_ERR, 0, NULL), AL_SUCCESS);
 		finish();
-		down(); /* looks for what is left */
+		down(); /* checks that nothing is left */
 		setup();
 	}
 	start(_i);
@@ -151,7 +150,7 @@ END_TEST
 
 /* ----------------------------------------------------------- completion queues */
 
-/* Indices that count up for ever pass 2^32, in the completion queue and in both work queues. */
+/* Indices that count up without limit pass 2^32, in the completion queue and in both work queues. */
 START_TEST(cq_index_overrun)
 {
 	struct soft_cq *cq;
@@ -181,7 +180,7 @@ START_TEST(cq_index_overrun)
 }
 END_TEST
 
-/* The completion that comes between the last empty poll and the arm. */
+/* A completion that comes between the last empty poll and the arm. */
 START_TEST(cq_lost_completion_event)
 {
 	struct ib_send_wr wr;
@@ -208,8 +207,7 @@ END_TEST
 
 /* ------------------------------------------------------------------ arithmetic */
 
-/* Addresses whose sum with the length wraps; _i: there, here, here of a datagram, where it is
- * received. */
+/* Addresses whose sum with the length wraps. _i: remote, local, local of a datagram, in the receive. */
 START_TEST(arithmetic_iova_plus_length_overflows)
 {
 	struct ib_sge sge, to;
@@ -238,7 +236,7 @@ START_TEST(arithmetic_iova_plus_length_overflows)
 }
 END_TEST
 
-/* Lengths whose sum is 2^32 + 8: in 32 bits that would fit. _i: type, and of a send or a write. */
+/* Lengths whose sum is 2^32 + 8, which 32 bits would cut to 8. _i: type, and a send or a write. */
 START_TEST(arithmetic_inline_length_overflows)
 {
 	const struct ib_send_wr *bad = NULL;
@@ -262,7 +260,7 @@ END_TEST
 
 /* -------------------------------------------------------------------- protocol */
 
-/* Nobody answers: a request is sent once, and waits for nothing. */
+/* The peer does not answer: a request is sent once, and completes at once. */
 START_TEST(protocol_endless_retry)
 {
 	struct ib_send_wr wr;
@@ -279,8 +277,7 @@ START_TEST(protocol_endless_retry)
 }
 END_TEST
 
-/* Without elements or with empty ones whose keys mean nothing; whatever arrives, nothing is
- * answered. */
+/* No elements, or empty elements with invalid keys; the receiver sends no response to any of these messages. */
 START_TEST(protocol_zero_length)
 {
 	struct ib_sge empty[2] = { { 1, 0, 2 }, { 3, 0, 4 } }, to;
@@ -307,12 +304,11 @@ START_TEST(protocol_zero_length)
 }
 END_TEST
 
-/* One byte too few, one too many, and not room enough for the GRH; behind what fits nothing is
- * written. */
+/* One byte too few, one too many, and no room for the GRH; no byte is written behind the receive. */
 START_TEST(protocol_responder_length_checks)
 {
 	static const struct {
-		uint32_t sent, room[2]; /* of UC, of UD behind the area */
+		uint32_t sent, room[2]; /* room of UC, and of UD, behind the GRH area */
 		bool fits;
 	} cases[] = { { 200, { 200, 200 }, true },
 		      { 200, { 199, 199 }, false },
@@ -335,7 +331,7 @@ START_TEST(protocol_responder_length_checks)
 	memset(want, 0x55, sizeof(want));
 	post(p.a, &wr);
 	expect_wc(p.acq, 1, IB_WC_SUCCESS);
-	if (!fits) { /* dropped: both receives stay */
+	if (!fits) { /* dropped: both receives stay posted */
 		expect_empty(p.bcq);
 		ck_assert_mem_eq(p.bm->buf, want, sizeof(want));
 		ck_assert_uint_eq(counters(&hca[1]).rcv_dropped, 1);
@@ -350,8 +346,10 @@ START_TEST(protocol_responder_length_checks)
 }
 END_TEST
 
-/* _i: steps before the sender's memory goes away. What follows is flushed, and the receiver hears
- * no more of it. */
+/*
+ * _i: number of steps before the sender's memory is deregistered. The requests behind are flushed, and the receiver
+ * gets no more of the message.
+ */
 START_TEST(protocol_error_inside_a_write)
 {
 	struct mr *gone;
@@ -385,8 +383,10 @@ END_TEST
 
 /* ------------------------------------------------------------------ protection */
 
-/* _i / 2: whose memory is of another domain: the sender's, the receive's, what is written, or the
- * address handle is. */
+/*
+ * _i / 2: the object of another protection domain: the source, the receive's memory, the target of a write, or the
+ * address handle.
+ */
 START_TEST(protection_domain_never_checked)
 {
 	struct ci_pd *pd[2] = { new_pd(&hca[0]), new_pd(&hca[1]) };
@@ -432,9 +432,9 @@ START_TEST(protection_domain_never_checked)
 }
 END_TEST
 
-/* ------------------------------------------------------- namespaces and addresses */
+/* ---------------------------------------------------------------------- addresses */
 
-/* The port's own GID, by its default index: to oneself. */
+/* A datagram to the port's own GID, at the default index. */
 START_TEST(addresses_loopback_by_the_default_gid)
 {
 	struct ci_ah *self;

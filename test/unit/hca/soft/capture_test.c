@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Captures: every packet that a port sends or receives is in the file, with the headers and the
- * payload that it had. The files are read here by hand, and their packets by the codec.
+ * Captures: the file has every packet that a port sends or receives, with the headers and the payload of the packet.
+ * The tests read the files by hand, and the packets with the codec.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 enum direction { IN = 1, OUT = 2 };
 
-/* A packet as the file has it. */
+/* A packet as the file shows it. */
 struct shown {
 	uint32_t interface, direction;
 	uint64_t ns;
@@ -26,9 +26,9 @@ struct shown {
 
 static struct pair p;
 static char path[64];
-static uint8_t *file; /* all of it; packets' payloads point into it */
+static uint8_t *file; /* the file's bytes; packets' payloads point into these */
 static size_t file_len;
-static char names[4][32]; /* of interfaces */
+static char names[4][32]; /* names of interfaces */
 static uint32_t interfaces;
 static struct shown shown[MAX_SHOWN];
 static uint32_t num;
@@ -61,7 +61,7 @@ static uint16_t get16(const uint8_t *from)
 	return value;
 }
 
-/* Value of a block's option; NULL: it has none such. */
+/* Value of a block's option; NULL: the block has no such option. */
 static const uint8_t *option(const uint8_t *from, const uint8_t *end, uint16_t code, uint16_t *len)
 {
 	while (from + 4 <= end && get16(from)) {
@@ -81,7 +81,7 @@ static void read_interface(const uint8_t *block, const uint8_t *end)
 	ck_assert_uint_lt(interfaces, 4);
 	ck_assert_uint_eq(get16(block + 8), 197);
 	value = option(block + 16, end, 9, &len);
-	ck_assert(value && len == 1 && *value == 9); /* nanoseconds */
+	ck_assert(value && len == 1 && *value == 9); /* time stamps are in nanoseconds */
 	value = option(block + 16, end, 2, &len);
 	ck_assert_ptr_nonnull(value);
 	snprintf(names[interfaces++], sizeof(names[0]), "%.*s", len, (const char *)value);
@@ -163,7 +163,7 @@ static al_status stop(struct hca *h, uint32_t port)
 	return vendor(h, SOFT_CAPTURE_STOP, &port, sizeof(port));
 }
 
-/* One of each operation, all of several packets that can be. */
+/* One message of each operation, each of several packets where the operation permits that. */
 static void traffic(void)
 {
 	struct ib_sge from = sge_of(p.am, 0, 5 * MTU - 1), to = sge_of(p.bm, 8192, 8192);
@@ -218,7 +218,7 @@ static void end(void)
 	down();
 }
 
-/* The i-th of the packets that an interface saw in a direction. */
+/* Returns the i-th packet of an interface in a direction. */
 static const struct wire_packet *nth(uint32_t interface, uint32_t direction, uint32_t i)
 {
 	uint32_t at;
@@ -230,7 +230,7 @@ static const struct wire_packet *nth(uint32_t interface, uint32_t direction, uin
 	return NULL;
 }
 
-/* Opcodes of the traffic's requests, and of the answers. */
+/* Opcodes of the traffic's requests, and of the responses. */
 static const uint8_t requests[] = {
 	0x00, 0x01, 0x01, 0x01, 0x02, 0x00, 0x01, 0x01, 0x01, 0x03, 0x06, 0x07,
 	0x07, 0x07, 0x09, 0x06, 0x07, 0x07, 0x07, 0x08, 0x0c, 0x14, 0x13,
@@ -271,7 +271,7 @@ START_TEST(every_packet_is_shown_at_both_ends)
 		ck_assert_uint_eq(nth(0, OUT, i)->lrh.slid, 1);
 		ck_assert_uint_eq(nth(0, OUT, i)->lrh.dlid, 2);
 		ck_assert_uint_eq(nth(0, OUT, i)->bth.dest_qpn, qpn);
-		/* the read has the PSNs of its five responses */
+		/* the read's PSN counts its five responses */
 		ck_assert_uint_eq(nth(0, OUT, i)->bth.psn,
 				  (first + i + (i > 20 ? 4 : 0)) & 0xffffff);
 	}
@@ -311,7 +311,7 @@ START_TEST(headers_and_payload_are_those_that_were_sent)
 	ck_assert_uint_eq(nth(0, OUT, 15)->reth.va, va);
 	ck_assert_uint_eq(nth(0, OUT, 15)->reth.rkey, rkey);
 	ck_assert_uint_eq(nth(0, OUT, 15)->reth.dma_len, 5 * MTU - 1);
-	for (i = 4, done = 0; i < 9; i++) { /* what was read */
+	for (i = 4, done = 0; i < 9; i++) { /* responses of the read */
 		pkt = nth(0, IN, i);
 		ck_assert_mem_eq(pkt->payload, data + done, pkt->length);
 		done += pkt->length;
@@ -328,11 +328,11 @@ START_TEST(headers_and_payload_are_those_that_were_sent)
 	ck_assert_uint_eq(nth(0, IN, 9)->orig, 0);
 	ck_assert_uint_eq(nth(0, IN, 10)->orig, 0x1122334455667788);
 	ck_assert_uint_eq(nth(0, IN, 10)->aeth.msn, 7);
-	ck_assert_uint_eq(nth(0, IN, 0)->aeth.syndrome, 2); /* receives */
+	ck_assert_uint_eq(nth(0, IN, 0)->aeth.syndrome, 2); /* syndrome: number of receives */
 }
 END_TEST
 
-/* Messages that would have gone without packets do not, while anybody looks. */
+/* During a capture, messages that could take the short way go as packets. */
 START_TEST(each_of_many_small_messages_is_shown)
 {
 	const uint32_t messages = 500;
@@ -358,7 +358,7 @@ START_TEST(each_of_many_small_messages_is_shown)
 }
 END_TEST
 
-/* A datagram's own headers, and its GRH as the receiver finds it. */
+/* A datagram's headers, and its GRH as the receive has it. */
 START_TEST(a_datagram_is_shown_with_its_addresses)
 {
 	struct qp_options o = { .type = IB_QPT_UD, .qkey = 0x11223344 };
@@ -372,7 +372,7 @@ START_TEST(a_datagram_is_shown_with_its_addresses)
 
 	up("lmc=2 gids=2");
 	pair_up(&p, &o, 1 << 20);
-	to.dlid = 8 + 1; /* b's second LID: they begin at 4 and 8 */
+	to.dlid = 8 + 1; /* b's second LID: the LIDs begin at 4 and 8 */
 	to.src_path_bits = 2;
 	to.grh.flow_label = 0xabcde;
 	to.grh.traffic_class = 0x5a;
@@ -427,7 +427,7 @@ START_TEST(a_datagram_is_shown_with_its_addresses)
 }
 END_TEST
 
-/* Copies for members inside the HCAs are no packets of a wire. */
+/* Copies for members within an HCA are not packets on the cable, and are not captured. */
 START_TEST(a_multicast_datagram_is_shown_once_at_each_end)
 {
 	struct qp_options o = { .type = IB_QPT_UD, .qkey = 0x11223344 };
@@ -482,7 +482,7 @@ START_TEST(a_multicast_datagram_is_shown_once_at_each_end)
 }
 END_TEST
 
-/* A connection's GRH is that of its path, not of the first GIDs. */
+/* A connection's packets have the GIDs of its path, not the ports' first GIDs. */
 START_TEST(a_connection_is_shown_with_the_gids_of_its_path)
 {
 	struct qp_options o = { 0 };
@@ -536,7 +536,7 @@ static uint32_t inject(const uint8_t *bytes, size_t len)
 	return out.outcome;
 }
 
-/* Off the cable comes what is a packet, whoever takes it. */
+/* The capture has every packet that comes off the cable, also one that no queue pair takes. */
 START_TEST(an_injected_packet_is_shown_as_it_came)
 {
 	struct wire_packet w;
@@ -548,7 +548,7 @@ START_TEST(an_injected_packet_is_shown_as_it_came)
 	w.framing = WIRE_IB;
 	w.lrh.slid = 1;
 	w.lrh.dlid = 2;
-	w.lrh.reserved5 = 3; /* nobody's */
+	w.lrh.reserved5 = 3; /* a reserved field, which the capture keeps */
 	w.bth.opcode = 0x0a;
 	w.bth.pkey = 0xffff;
 	w.bth.dest_qpn = p.b->ci->qp_num;
@@ -575,12 +575,12 @@ START_TEST(an_injected_packet_is_shown_as_it_came)
 }
 END_TEST
 
-/* What is gathered at the fork is the parent's to write. */
+/* Buffered packets at a fork are written by the parent only. */
 START_TEST(a_child_that_ends_writes_nothing)
 {
 	int status;
 
-	start("progress=manual"); /* has no threads, which would not be in a child */
+	start("progress=manual"); /* manual progress has no threads, which a child would lack */
 	ck_assert_int_eq(capture(&hca[0], 0, path), AL_SUCCESS);
 	rdma(&p, IB_WR_RDMA_WRITE, 1, 0, 0, 64);
 	expect_wc(p.acq, 1, IB_WC_SUCCESS);
@@ -596,7 +596,7 @@ START_TEST(a_child_that_ends_writes_nothing)
 }
 END_TEST
 
-/* What is lost on the cable was sent, and not received. */
+/* A packet that is lost on the cable is captured at its sender, and not at its receiver. */
 START_TEST(a_lost_packet_is_seen_by_its_sender_alone)
 {
 	start("capture=/dev/null");
@@ -733,7 +733,7 @@ static void datagrams(void)
 	free_ah(ah[1]);
 }
 
-/* One send that finds no receive, twice. */
+/* A send that finds no receive, twice. */
 static void not_ready(void)
 {
 	struct ib_sge from = sge_of(p.am, 0, 16);
@@ -743,7 +743,7 @@ static void not_ready(void)
 	expect_wc(p.acq, 1, IB_WC_RNR_RETRY_EXC_ERR);
 }
 
-/* A request that is refused. */
+/* A request that the responder refuses. */
 static void refused(void)
 {
 	struct ib_sge from = sge_of(p.am, 0, 16);
@@ -755,7 +755,7 @@ static void refused(void)
 	expect_wc(p.acq, 1, IB_WC_REM_ACCESS_ERR);
 }
 
-/* Every operation, captured; what they were done with is said in a file beside. */
+/* Captures every operation; a second file has the keys and numbers for the script. */
 START_TEST(every_operation_for_the_script)
 {
 	static const struct {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Settings: each key does what ibal-soft(5) says, and whatever is wrong is refused in a sentence
- * that names it. */
+/*
+ * Settings: each key has the effect that ibal-soft(5) documents, and a wrong setting is refused with a message that
+ * names the setting.
+ */
 #include "harness.h"
 
 static struct ib_port_attr port_of(int i, uint8_t port)
@@ -67,7 +69,7 @@ START_TEST(an_hca_has_settings_of_its_own_and_a_name)
 	ck_assert_uint_eq(port_of(0, 2).port_guid, 0x0212340000000002ull);
 	ck_assert_uint_eq(port_of(0, 1).lid, 0x10);
 	ck_assert_uint_eq(port_of(0, 2).lid, 0x11);
-	ck_assert_uint_eq(port_of(1, 1).lid, 0x12); /* goes on counting */
+	ck_assert_uint_eq(port_of(1, 1).lid, 0x12); /* LIDs continue from HCA to HCA */
 	ck_assert_int_eq(port_of(0, 1).active_mtu, IB_MTU_2048);
 	ck_assert_int_eq(port_of(1, 1).active_mtu, IB_MTU_1024);
 	ck_assert_int_eq(port_of(2, 1).active_mtu, IB_MTU_256);
@@ -97,7 +99,7 @@ static ib_wc_status status_of_atomic(const char *settings)
 	return status;
 }
 
-/* It is refused where it is posted, and where it arrives. */
+/* An atomic is refused at the post, and at its arrival. */
 START_TEST(an_hca_without_atomics_has_none)
 {
 	ck_assert_int_eq(status_of_atomic("[hca 0] atomics=1"), IB_WC_SUCCESS);
@@ -139,7 +141,7 @@ START_TEST(lmc_gives_a_port_several_lids)
 	ck_assert_uint_eq(port_of(1, 1).lid, 8);
 	ck_assert_uint_eq(port_of(1, 1).lmc, 2);
 	pair_up(&p, &(struct qp_options){ .dlid = 11 },
-		4096); /* of HCA 1; and of nobody seen from there */
+		4096); /* a LID of HCA 1, and a LID that no port has */
 	ck_assert_int_eq(modify(p.b, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
 	to_init(p.b, &(struct qp_options){ 0 });
 	to_rtr(p.b, p.a, &(struct qp_options){ .dlid = 6 });
@@ -157,7 +159,7 @@ START_TEST(links_are_laid_as_asked)
 	up("hcas=3 [link x] ports=0:1,2:1");
 	ck_assert_int_eq(vendor(&hca[2], SOFT_PORT_DOWN, &port, sizeof(port)), AL_SUCCESS);
 	ck_assert_int_eq(port_of(0, 1).state, IB_PORT_DOWN);
-	ck_assert_int_eq(port_of(1, 1).state, IB_PORT_ACTIVE); /* on its own */
+	ck_assert_int_eq(port_of(1, 1).state, IB_PORT_ACTIVE); /* HCA 1 has no cable in this link, and is on its own */
 	down();
 }
 END_TEST
@@ -179,7 +181,7 @@ START_TEST(faults_can_be_configured)
 }
 END_TEST
 
-/* What concerns one HCA is not held against the other. */
+/* A setting of one HCA is not checked against other HCAs. */
 START_TEST(a_fault_of_one_hca_may_name_a_port_that_others_lack)
 {
 	up("ports=1 [hca 0] ports=2 [] fault=drop,hca=0,port=2");
@@ -200,7 +202,7 @@ START_TEST(a_number_that_begins_with_0_is_decimal)
 END_TEST
 
 static const struct {
-	const char *settings, *names; /* what the message must name */
+	const char *settings, *names; /* words that the message must have */
 } wrong[] = {
 	{ "colour=red", "colour" },
 	{ "hcas=0", "hcas" },
@@ -214,6 +216,8 @@ static const struct {
 	{ "vectors=0", "vectors" },
 	{ "max_qp=99999999999999999999999", "max_qp" },
 	{ "progress=later", "auto or manual" },
+	{ "agents=hca", "al, hardware or none" },
+	{ "[hca 1] agents=", "al, hardware or none" },
 	{ "[hca 0] progress=manual", "in [soft]" },
 	{ "lid=5", "soft hca NAME" },
 	{ "guid=5", "soft hca NAME" },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Corners: two things that meet in the one moment in which that matters, and states that hardly
- * anything leads to. In virtual time, but for what needs two threads.
+ * Corners: two events at the same moment, and states that are hard to reach. In virtual time, except for tests that
+ * need two threads.
  */
 #include "hca/soft/shared/lock.h"
 #include "hca/soft/transport/qp.h"
@@ -29,7 +29,7 @@ static void finish(void)
 
 #define MANUAL "progress=manual seed=1"
 
-/* a, if he is runnable: his HCA comes first. */
+/* Steps a's queue pair if it can run: a's HCA comes first. */
 static void step_a(void)
 {
 	ck_assert_uint_eq(step_choice(0).did, SOFT_STEP_QP);
@@ -37,8 +37,7 @@ static void step_a(void)
 
 /* ------------------------------------------------------------------- timers */
 
-/* In the middle of a pass of a's: another request, and the timer that runs since the first runs
- * out. */
+/* In the middle of a pass of a: posts another request, and lets the time-out of the first request expire. */
 static void post_and_time_out(struct cq *cq)
 {
 	on_notify = NULL;
@@ -55,7 +54,7 @@ START_TEST(a_timer_that_ran_out_before_a_request_was_sent_is_not_its_time_out)
 	rdma(&p, IB_WR_RDMA_WRITE, 1, 0, 0, 8);
 	while (on_notify)
 		step();
-	step_a(); /* before b: nothing is answered yet */
+	step_a(); /* before b runs: no request is answered yet */
 	expect_wc(p.acq, 1, IB_WC_SUCCESS);
 	expect_wc(p.acq, 2, IB_WC_SUCCESS);
 	ck_assert_uint_eq(counters(&hca[0]).retransmits, 0);
@@ -70,8 +69,7 @@ static void end_the_pause(struct cq *cq)
 	ck_assert_uint_eq(step().did, SOFT_STEP_TIMER);
 }
 
-/* The write's ACK and the send's RNR NAK come in one pass, in the middle of which the pause ends.
- */
+/* The write's ACK and the send's RNR NAK come in one pass, and the RNR pause ends in the middle of that pass. */
 START_TEST(a_pause_that_ends_before_it_is_looked_at_is_no_longer_than_it_was)
 {
 	struct ib_sge to;
@@ -86,8 +84,8 @@ START_TEST(a_pause_that_ends_before_it_is_looked_at_is_no_longer_than_it_was)
 	post(p.a, &wr);
 	for (i = 0; i < 2; i++) /* both are sent */
 		step_a();
-	step_choice(0); /* b alone is runnable */
-	step_choice(1); /* a is, too, and comes first */
+	step_choice(0); /* only b can run */
+	step_choice(1); /* a can run too, and comes first */
 	on_notify = end_the_pause;
 	step_a();
 	ck_assert_ptr_null(on_notify);
@@ -105,7 +103,7 @@ END_TEST
 
 static _Atomic bool enough;
 
-/* Posts what is refused most of the time. */
+/* Posts requests, most of which are refused. */
 static void *post_all_the_time(void *arg)
 {
 	struct ib_send_wr send = { .opcode = IB_WR_RDMA_WRITE };
@@ -164,7 +162,7 @@ static void fetch_add(uint64_t wr_id)
 	expect_wc(p.acq, wr_id, IB_WC_SUCCESS);
 }
 
-/* As if 2^24 packets had passed between two atomics, which then have the same PSN. */
+/* The effect of 2^24 packets between two atomics, which then have the same PSN. */
 START_TEST(an_atomic_is_answered_again_with_its_own_value_after_a_round_of_psns)
 {
 	uint64_t value;
@@ -193,7 +191,7 @@ static void drain(struct qp *qp)
 			 AL_SUCCESS);
 }
 
-/* b's second train of responses, a packet of his own, is at a when his path turns to himself. */
+/* When a's path changes to a's own LID, b's second train of responses waits at a as a packet of b. */
 START_TEST(answers_on_the_former_path_are_fetched_when_the_queue_pair_goes)
 {
 	struct ib_qp_attr attr = { .ah_attr = { .dlid = 2, .port_num = 1 } };
@@ -216,7 +214,7 @@ START_TEST(answers_on_the_former_path_are_fetched_when_the_queue_pair_goes)
 }
 END_TEST
 
-/* The LID is the same, but on the other port's cable nobody has it. */
+/* The LID is the same, but no port at the other port's cable has it. */
 START_TEST(another_port_is_another_path)
 {
 	struct ib_qp_attr attr = { .port_num = 2 };
@@ -235,7 +233,7 @@ END_TEST
 
 /* -------------------------------------------------------------------- faults */
 
-/* Held until two later packets have left: they are the first of a long message. */
+/* A packet is delayed until two later packets have left: the first two packets of a long message. */
 START_TEST(a_packet_held_back_comes_after_so_many_packets_of_a_long_message)
 {
 	start(MANUAL, &(struct qp_options){ .type = IB_QPT_UC }, 64 * MTU);
@@ -246,7 +244,7 @@ START_TEST(a_packet_held_back_comes_after_so_many_packets_of_a_long_message)
 	expect_wc(p.acq, 1, IB_WC_SUCCESS);
 	expect_wc(p.acq, 2, IB_WC_SUCCESS);
 	ck_assert_mem_eq(p.bm->buf + 32 * MTU, p.am->buf, MTU);
-	/* it has come between the second and the third, whose message it ended */
+	/* the delayed packet has come between the second and third packet, and has ended their message */
 	ck_assert_mem_eq(p.bm->buf, p.am->buf, 2 * MTU);
 	ck_assert_int_eq(memcmp(p.bm->buf + 2 * MTU, p.am->buf + 2 * MTU, MTU) != 0, 1);
 	finish();
@@ -267,8 +265,10 @@ END_TEST
 
 /* ------------------------------------------------------------------- copies */
 
-/* A packet is doubled, and its memory goes: the packet itself has to be sent again and can not be,
- * but its copy is executed. Both are told at once. */
+/*
+ * A packet is duplicated, and its source memory is deregistered: a retry of the packet is due and can not be sent,
+ * but the copy is executed. Both results are known in the same pass.
+ */
 START_TEST(a_request_whose_copy_is_answered_does_not_stop_the_queue)
 {
 	struct ib_send_wr wr;
@@ -286,8 +286,8 @@ START_TEST(a_request_whose_copy_is_answered_does_not_stop_the_queue)
 	post(p.a, &wr);
 	step_a();
 	free_mr(gone);
-	step_choice(0); /* b: the packet */
-	step_choice(1); /* b again, before a: the copy */
+	step_choice(0); /* b runs: the packet */
+	step_choice(1); /* b runs again, before a: the copy */
 	expect_wc(p.acq, 1, IB_WC_SUCCESS);
 	ck_assert_int_eq(p.bm->buf[63], 0x77);
 	rdma(&p, IB_WR_RDMA_WRITE, 2, 0, 0, 8);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Completion queues: seed 001's table cell by cell, what is already there, arm_n, order, overflow. */
+/* Completion queues: seed 001's table cell by cell, completions before the arm, arm_n, order, overflow. */
 #include "harness.h"
 
 static struct pair p;
@@ -16,7 +16,10 @@ static void teardown(void)
 	down();
 }
 
-/* Completions for a's send queue and b's receive queue, of a queue of one's own each. */
+/*
+ * Makes a connected pair that completes a's sends and b's receives in cq; the other two queues complete in queues of
+ * their own.
+ */
 static void connect_new(struct qp **a, struct qp **b, struct cq *cq)
 {
 	*a = new_qp(&hca[0], p.acq, p.acq, &p.o);
@@ -24,7 +27,7 @@ static void connect_new(struct qp **a, struct qp **b, struct cq *cq)
 	connect_qps(*a, *b, &p.o);
 }
 
-/* Puts one completion of a kind into the queue of b. */
+/* Puts one completion of a kind into b's completion queue. */
 static void put(struct qp *a, struct qp *b, al_arm kind)
 {
 	struct ib_send_wr wr = send_wr(1, IB_WR_SEND, NULL, kind == AL_ARM_SOLICITED ? IB_SEND_SOLICITED : 0);
@@ -44,7 +47,7 @@ static const al_arm merged[3][3] = {
 	{ AL_ARM_ANY, AL_ARM_SOLICITED, AL_ARM_SOLICITED },
 };
 
-/* Does an arm hear a completion of a kind? */
+/* True if a completion of this kind satisfies the arm. */
 static bool hears(al_arm arm, al_arm kind)
 {
 	return kind <= arm;
@@ -130,12 +133,12 @@ START_TEST(pending_a_newer_completion_satisfies_an_arm_of_any_type_at_once)
 	ck_assert(present);
 	ck_assert_uint_eq(cq->notified, 1);
 	ck_assert_int_eq(armed(cq), AL_ARM_NONE);
-	/* the same completion has been told of: not again, though it is still there */
+	/* the queue has notified of this completion: not again, though the completion is still there */
 	ck_assert_int_eq(ops->arm_cq(cq->ci, AL_ARM_ANY, &present), AL_SUCCESS);
 	ck_assert(present);
 	ck_assert_uint_eq(cq->notified, 1);
 	ck_assert_int_eq(armed(cq), AL_ARM_ANY);
-	/* one more is newer */
+	/* one more completion, newer than the notification */
 	fill_one(cq, a, b);
 	ck_assert_uint_eq(cq->notified, 2);
 	wait_wc(cq);
@@ -200,7 +203,7 @@ START_TEST(arm_n_notifies_at_n_and_at_once_when_they_are_there)
 	ck_assert_int_eq(ops->arm_cq_n(cq->ci, 3), AL_SUCCESS);
 	ck_assert_uint_eq(cq->notified, 2);
 	ck_assert_int_eq(ops->arm_cq_n(cq->ci, 5), AL_SUCCESS);
-	ck_assert_int_eq(ops->arm_cq_n(cq->ci, 4), AL_SUCCESS); /* the sooner holds */
+	ck_assert_int_eq(ops->arm_cq_n(cq->ci, 4), AL_SUCCESS); /* the smaller number holds */
 	ck_assert_int_eq(ops->arm_cq_n(cq->ci, 6), AL_SUCCESS);
 	fill_one(cq, a, b);
 	ck_assert_uint_eq(cq->notified, 3);
@@ -223,7 +226,7 @@ START_TEST(arm_and_arm_n_are_independent_and_one_notification_may_satisfy_both)
 	ops->arm_cq(cq->ci, AL_ARM_ANY, NULL);
 	ops->arm_cq_n(cq->ci, 2);
 	fill_one(cq, a, b);
-	ck_assert_uint_eq(cq->notified, 1); /* the arm; arm_n waits on */
+	ck_assert_uint_eq(cq->notified, 1); /* the arm is satisfied; the arm_n still waits */
 	ops->arm_cq(cq->ci, AL_ARM_ANY, NULL);
 	fill_one(cq, a, b);
 	ck_assert_uint_eq(cq->notified, 2); /* both */
@@ -297,7 +300,7 @@ START_TEST(an_overflow_adds_one_error_raises_the_event_and_ends_the_queues)
 }
 END_TEST
 
-/* As with adapters, which programs have come to rely on. _i: asked for, less one. */
+/* As many adapters do, which programs have come to rely on. _i: entries asked for, less one. */
 START_TEST(a_queue_for_few_has_room_for_16_and_says_so)
 {
 	struct cq *cq = new_cq(&hca[1], (uint32_t)_i + 1, AL_CQ_NOTIFY_PENDING);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Errands (hca/soft/memory/errand.c): payload from and to a client's memory, step by step in virtual time. The test is the client's
- * thread: it runs a job when it likes, and its copies fail when it likes.
+ * Errands (hca/soft/memory/errand.c): copies of payload from and to a client's memory, step by step in virtual time.
+ * The test is the client's thread: it decides when a job runs, and which copies fail.
  */
 #include "hca/soft/memory/errand.h"
 
@@ -11,14 +11,14 @@
 #define SIZE 8192u
 
 static struct ci_client *const client = (struct ci_client *)"a client";
-static struct pair p; /* b's region is a client's, and so is `far` of a's HCA */
-static struct mr *far, *near; /* on b's HCA a region of this process, on a's one of the client */
+static struct pair p; /* b's region and a's region `far` are a client's memory */
+static struct mr *far, *near; /* far: on b's HCA a region of this process, on a's HCA one of the client */
 static struct ci_client_job *jobs, **last_job = &jobs;
-static uint32_t copies, fail_from; /* copies made; the first that fails, from 1; 0: none */
-static bool at_once; /* jobs run when they come */
-static uint8_t retries; /* 0xff: none */
+static uint32_t copies, fail_from; /* copies made; number of the first copy that fails, from 1; 0: none */
+static bool at_once; /* jobs run as soon as they come */
+static uint8_t retries; /* retry_cnt; 0xff: 0 */
 
-/* ---------------------------------------------------------- what the Access Layer does */
+/* ------------------------------------------------------- functions of the Access Layer */
 
 static void run_job(struct ci_client_job *job)
 {
@@ -59,7 +59,7 @@ al_status ci_client_write(struct ci_client *whose, uint64_t addr, const void *fr
 	return copy(whose, (void *)(uintptr_t)addr, from, length);
 }
 
-/* Those that have come until now; returns how many. */
+/* Runs the jobs that have come until now. Returns how many. */
 static uint32_t run_jobs(void)
 {
 	struct ci_client_job *job = jobs, *next;
@@ -92,7 +92,7 @@ static struct mr *client_mr(struct hca *h)
 	return mr;
 }
 
-/* A timer goes on for as long as a copy is awaited, so that there is no end of them. */
+/* Makes at most 100 steps: while a copy is under way a timer repeats, so that steps never end. */
 static void some_steps(void)
 {
 	for (uint32_t i = 0; i < 100 && step().did; i++)
@@ -123,14 +123,16 @@ static void teardown(void)
 	free_mr(near);
 	pair_down(&p);
 	run_jobs();
-	errands_wait(); /* none is under way */
+	errands_wait(); /* no errand is under way */
 	down();
 }
 
 /* ------------------------------------------------------------------- copies */
 
-/* From and to lists of which every other piece is the client's, in pieces that no packet ends with. _i: type; as one train, or
- * packet by packet. */
+/*
+ * Copies from and to lists of which every other piece is the client's memory; no piece ends where a packet ends. _i:
+ * type; as one train, or packet by packet.
+ */
 START_TEST(lists_of_both_kinds_of_memory_are_gathered_and_scattered)
 {
 	const uint32_t length = 3 * MTU + 57;
@@ -140,7 +142,7 @@ START_TEST(lists_of_both_kinds_of_memory_are_gathered_and_scattered)
 
 	at_once = true;
 	start(_i % 2 ? IB_QPT_UC : IB_QPT_RC);
-	if (_i / 2) /* the cable is in: it meets each packet, and does nothing */
+	if (_i / 2) /* the cable is in, so the rule has no effect but to meet each packet */
 		fault(&hca[0], (struct soft_fault){ .action = SOFT_FAULT_PORT_UP });
 	from[0] = sge_of(near, 8, 100);
 	from[1] = sge_of(p.am, 16, 301);
@@ -169,7 +171,7 @@ START_TEST(lists_of_both_kinds_of_memory_are_gathered_and_scattered)
 }
 END_TEST
 
-/* _i: write, read, fetch and add, compare and swap; a's list in the client, too */
+/* _i: write, read, fetch and add, compare and swap; a's list has memory of the client, too */
 START_TEST(what_goes_to_a_clients_memory_does_so_on_its_thread)
 {
 	static const ib_wr_opcode opcodes[] = { IB_WR_RDMA_WRITE, IB_WR_RDMA_READ, IB_WR_ATOMIC_FETCH_AND_ADD,
@@ -196,7 +198,7 @@ START_TEST(what_goes_to_a_clients_memory_does_so_on_its_thread)
 	}
 	post(p.a, &wr);
 	some_steps();
-	expect_empty(p.acq); /* it waits for the thread, and for that only */
+	expect_empty(p.acq); /* the request waits for the client's thread only */
 	ck_assert_uint_eq(copies, 0);
 	for (uint32_t n = 1; n; ran += n) {
 		n = run_jobs();
@@ -222,14 +224,16 @@ static void wait_for_all(void)
 	while (run_jobs());
 }
 
-/* A copy that fails. _i: source of a send, its target, target of a write, source of a read, target of that, an atomic's first
- * and second, its answer. */
+/*
+ * A copy fails. _i: source of a send, its target, target of a write, source of a read, the read's target, first and
+ * second copy of an atomic, the atomic's response.
+ */
 START_TEST(a_copy_that_fails_is_told_as_what_it_was_for)
 {
 	static const struct {
 		ib_wr_opcode opcode;
 		uint32_t fail;
-		bool near, far; /* client's */
+		bool near, far; /* client memory */
 		ib_wc_status status, recv;
 	} cases[] = {
 		{ IB_WR_SEND, 1, true, false, IB_WC_LOC_PROT_ERR, IB_WC_SUCCESS },
@@ -281,7 +285,7 @@ START_TEST(a_copy_without_memory_counts_as_a_lost_packet)
 {
 	static const struct {
 		ib_wr_opcode opcode;
-		bool near, far; /* client's */
+		bool near, far; /* client memory */
 		ib_wc_status status;
 	} cases[] = {
 		{ IB_WR_SEND, true, false, IB_WC_LOC_QP_OP_ERR },
@@ -320,7 +324,7 @@ START_TEST(a_copy_without_memory_counts_as_a_lost_packet)
 	al_fail_alloc(1 + (uint64_t)_i % 2);
 	post(p.a, &wr);
 	wait_for_all();
-	ck_assert_uint_eq(al_fail_alloc(0), 0); /* it has failed */
+	ck_assert_uint_eq(al_fail_alloc(0), 0); /* the allocation has failed */
 	expect_wc(p.acq, 1, cases[n].status);
 	if (cases[n].status) {
 		ck_assert_mem_eq(there->buf, &before, 8);
@@ -338,7 +342,7 @@ START_TEST(a_copy_without_memory_counts_as_a_lost_packet)
 }
 END_TEST
 
-/* Of several pieces one fails: the rest is not written either. */
+/* If the copy of one piece fails, the remaining pieces are not written either. */
 START_TEST(after_a_piece_that_fails_no_more_is_copied)
 {
 	struct ib_sge from, to[3];
@@ -359,10 +363,12 @@ START_TEST(after_a_piece_that_fails_no_more_is_copied)
 }
 END_TEST
 
-/* ------------------------------------------------------------ left on the way */
+/* ---------------------------------------------------------- abandoned errands */
 
-/* down() sees that nothing is left. _i: the queue pair is reset before the client's thread comes, or when the copy is done
- * and the queue pair has not looked yet; of a send's payload, a read's answer. */
+/*
+ * down() checks that nothing is left. _i: the queue pair is reset before the client's thread has copied, or after the
+ * copy, when the queue pair has not run yet; a send's payload, or a read's response.
+ */
 START_TEST(a_copy_that_nobody_wants_any_more_is_freed)
 {
 	bool done = _i % 2, read = _i / 2;
@@ -382,11 +388,11 @@ START_TEST(a_copy_that_nobody_wants_any_more_is_freed)
 	ck_assert_int_eq(modify(read ? p.b : p.a, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
 	ck_assert_uint_eq(copies, done);
 	run_jobs();
-	ck_assert_uint_eq(copies, done); /* what is left is not copied any more */
+	ck_assert_uint_eq(copies, done); /* an abandoned errand is not copied any more */
 }
 END_TEST
 
-/* What came first goes first, and what comes behind it waits; after Reset all begins anew. */
+/* Packets keep their order behind a copy under way; after Reset the queue pair begins anew. */
 START_TEST(a_queue_pair_goes_on_after_copies_that_were_left)
 {
 	struct ib_sge from, to;
@@ -413,7 +419,7 @@ START_TEST(a_queue_pair_goes_on_after_copies_that_were_left)
 }
 END_TEST
 
-/* The first of two finds no receive, and is sent again while the payload of the second is being copied. */
+/* The first of two sends finds no receive, and is sent again while the payload of the second is being copied. */
 START_TEST(a_request_that_is_sent_again_has_its_own_payload)
 {
 	struct ib_sge from[2], to[2];
@@ -431,7 +437,7 @@ START_TEST(a_request_that_is_sent_again_has_its_own_payload)
 	wr = send_wr(2, IB_WR_SEND, &from[1], IB_SEND_SIGNALED);
 	post(p.a, &wr);
 	ck_assert_uint_eq(run_jobs(), 1);
-	some_steps(); /* the RNR NAK, and its timer */
+	some_steps(); /* the RNR NAK and its timer */
 	ck_assert_uint_ge(counters(&hca[1]).rnr_naks, 1);
 	for (uint64_t i = 0; i < 2; i++)
 		post_recv(p.b, i, &to[i], 1);
@@ -443,7 +449,7 @@ START_TEST(a_request_that_is_sent_again_has_its_own_payload)
 }
 END_TEST
 
-/* Two of the train's four packets were executed, and no answer told of it: the train comes again, whole. */
+/* Two of the train's four packets were executed and no ACK has arrived: the whole train is sent again. */
 START_TEST(of_a_train_that_was_executed_in_part_the_rest_has_its_own_payload)
 {
 	const struct soft_fault lost = { .action = SOFT_FAULT_DROP, .flow = SOFT_FLOW_REQUEST, .n = 3, .count = 1 };

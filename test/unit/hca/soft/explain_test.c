@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Rules of faults, explained: what each means in words, and where exactly a text goes wrong. */
+/* Rules of faults, explained: the meaning of each rule in words, and the position at which a wrong text goes wrong. */
 #include <stdio.h>
 
 #include "harness.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Faults on purpose: what each does, which packets it meets, and that this depends on the seed, the flow and the packet's
- * number alone. How RC lives with lost and doubled packets is in loss_test.c.
+ * Faults on purpose: the effect of each action, the packets that a rule meets, and that these depend only on the
+ * seed, the flow and the packet's number. RC with lost and duplicated packets is in loss_test.c.
  */
 #include "harness.h"
 
@@ -42,7 +42,7 @@ static void post_send_one(uint64_t wr_id)
 	post(p.a, &wr);
 }
 
-/* Steps until nothing is left to do but wait. */
+/* Steps until only timers are left. */
 static void run_until_idle(void)
 {
 	struct soft_step s;
@@ -77,7 +77,7 @@ START_TEST(a_corrupted_packet_counts_as_an_error_of_the_far_port)
 }
 END_TEST
 
-/* Three writes, the first of which is told to arrive 10 ms later: it does, to the tick, and is nothing new by then. */
+/* The first of three writes is delayed by 10 ms: it arrives at exactly that time, and is a duplicate by then. */
 START_TEST(a_delayed_packet_arrives_when_its_time_has_come)
 {
 	const uint64_t delay = 10000000;
@@ -104,14 +104,14 @@ START_TEST(a_delayed_packet_arrives_when_its_time_has_come)
 }
 END_TEST
 
-/* A delayed duplicate of what was sent again meanwhile is executed once. */
+/* A delayed packet that has been sent again meanwhile is executed once. */
 START_TEST(delayed_packets_come_in_the_order_of_their_times)
 {
 	const char *settings = "progress=manual [hca 0] fault=delay,n=1,time=3ms;delay,n=2,time=1ms;delay,n=3,time=2ms";
 	struct ib_sge to;
 	int i;
 
-	start(settings, &(struct qp_options){ .timeout = 9 }); /* 2 ms: sends again */
+	start(settings, &(struct qp_options){ .timeout = 9 }); /* time-out of 2 ms, then a retry */
 	for (i = 0; i < 3; i++) {
 		to = sge_of(p.bm, 0, 64);
 		post_recv(p.b, (uint64_t)i, &to, 1);
@@ -128,7 +128,7 @@ START_TEST(delayed_packets_come_in_the_order_of_their_times)
 }
 END_TEST
 
-/* With real time, too: the engine sees to it. */
+/* In real time the engine delivers a delayed packet. */
 START_TEST(a_delay_needs_nobody_who_polls)
 {
 	start("[hca 0] fault=delay,time=1ms,n=1,flow=request", &(struct qp_options){ .timeout = 20 });
@@ -141,7 +141,7 @@ START_TEST(a_delay_needs_nobody_who_polls)
 }
 END_TEST
 
-/* What is delayed dies with its queue pair, and no timer stays behind. */
+/* A queue pair's delayed packets are dropped when it is reset, and no timer is left. */
 START_TEST(a_reset_drops_what_is_delayed)
 {
 	start("progress=manual [hca 0] fault=delay,time=1s,n=1", &(struct qp_options){ .timeout = 31 });
@@ -168,7 +168,7 @@ END_TEST
 static const struct {
 	const char *code;
 	ib_wc_status status;
-	int event; /* of the responder */
+	int event; /* the event of the responder */
 } naks[] = {
 	{ "invalid-request", IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR },
 	{ "access", IB_WC_REM_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR },
@@ -227,7 +227,7 @@ START_TEST(a_forced_sequence_nak_has_it_sent_again)
 }
 END_TEST
 
-/* The cable is out from packet 5 to packet 20, in the midst of a message. */
+/* The cable is unplugged from packet 5 to packet 20, in the middle of a message. */
 START_TEST(a_port_goes_down_and_comes_up_under_traffic)
 {
 	start("progress=manual [hca 0] fault=port-down,n=5;port-up,n=20", NULL);
@@ -300,7 +300,7 @@ START_TEST(a_completion_queue_overflows_on_purpose)
 }
 END_TEST
 
-/* _i: which allocation fails */
+/* _i: the allocation that fails */
 START_TEST(the_nth_allocation_fails)
 {
 	struct soft_fault rule = { .action = SOFT_FAULT_ALLOC, .n = (uint64_t)_i, .count = 1 };
@@ -356,8 +356,8 @@ END_TEST
 
 static const struct {
 	const char *which;
-	uint32_t met; /* of a write of 5 packets and a read of 3 */
-	uint32_t met_far; /* of their answers: each train of the write has one */
+	uint32_t met; /* packets met of a write of 5 packets and a read of 3 */
+	uint32_t met_far; /* packets met of their responses: each train of the write has one ACK */
 } matches[] = {
 	{ "n=1,count=0", 6, 8 },
 	{ "", 6, 8 },
@@ -379,7 +379,7 @@ static const struct {
 	{ "chance=0.0000%", 0, 0 },
 };
 
-/* SQ_DRAINED is raised for the packets that are met, which go on unharmed. */
+/* The action raises SQ_DRAINED for each packet met; the packets pass unchanged. */
 START_TEST(a_rule_meets_the_packets_that_match)
 {
 	char settings[256];
@@ -425,7 +425,7 @@ START_TEST(the_first_rule_that_meets_a_packet_decides)
 }
 END_TEST
 
-/* A train is split where a rule meets a packet, and only there. */
+/* A train is split at a packet that a rule meets, and nowhere else. */
 START_TEST(trains_are_split_only_where_a_packet_is_met)
 {
 	uint32_t steps = 0;
@@ -436,7 +436,8 @@ START_TEST(trains_are_split_only_where_a_packet_is_met)
 		steps++;
 	expect_wc(p.acq, 1, IB_WC_SUCCESS);
 	ck_assert_uint_eq(p.a->event_count, 1);
-	ck_assert_uint_le(steps, 3 * 4); /* 19, 1 and 44 packets; an answer each; and who they come to looks at them */
+	/* trains of 19, 1 and 44 packets, an ACK for each, and the runs of both queue pairs */
+	ck_assert_uint_le(steps, 3 * 4);
 	stop();
 }
 END_TEST
@@ -445,10 +446,10 @@ END_TEST
 
 struct decisions {
 	uint64_t met;
-	uint32_t pattern[2]; /* of the first 32 messages: what was met */
+	uint32_t pattern[2]; /* of the first 32 messages: the packets met */
 };
 
-/* Writes of one packet each by two pairs; what is met is seen in the events. */
+/* Two pairs write one packet at a time; the events show which packets the rule met. */
 static void decide(const char *settings, struct decisions *d, bool threads)
 {
 	struct pair q[2];
@@ -479,7 +480,7 @@ START_TEST(decisions_depend_on_seed_flow_and_number_alone)
 	struct decisions d[6] = { 0 };
 
 	decide(HALF, &d[0], false);
-	decide(HALF, &d[1], true); /* the other way round */
+	decide(HALF, &d[1], true); /* in the reverse order */
 	decide("progress=manual " HALF, &d[2], false);
 	decide("seed=1 " HALF, &d[3], false);
 	decide(HALF ",seed=1", &d[4], false);
@@ -495,7 +496,7 @@ START_TEST(decisions_depend_on_seed_flow_and_number_alone)
 }
 END_TEST
 
-/* Which of so many writes met the rule, one bit each. Without manual progress they go the short way. */
+/* Returns which of num writes met the rule, one bit each. Without manual progress the writes take the short way. */
 static void met_writes(const char *settings, uint8_t *met, uint32_t num)
 {
 	uint32_t n, before;
@@ -510,7 +511,7 @@ static void met_writes(const char *settings, uint8_t *met, uint32_t num)
 	stop();
 }
 
-/* Chances are drawn some packets before their turn; rare ones among them, and numbers, too. */
+/* The HCA draws chances some packets in advance; chances that are rare, and packet numbers, are among them. */
 START_TEST(what_is_drawn_ahead_is_as_drawn_in_its_turn)
 {
 	static const char *const rules[] = { "chance=1%", "chance=5%,n=100,count=300", "n=130", "n=64,count=2",
@@ -526,7 +527,7 @@ START_TEST(what_is_drawn_ahead_is_as_drawn_in_its_turn)
 }
 END_TEST
 
-/* A rule that comes, one that goes and one in its place are those of the very next packet, and a reset counts anew. */
+/* A rule that is added, removed or replaced takes effect with the very next packet, and a reset counts packets anew. */
 START_TEST(no_rule_waits_for_what_was_drawn_ahead)
 {
 	struct soft_fault rule = { .action = SOFT_FAULT_RAISE, .code = IB_EVENT_SQ_DRAINED, .chance = SOFT_NEVER,
@@ -550,7 +551,7 @@ START_TEST(no_rule_waits_for_what_was_drawn_ahead)
 	rule.n = 5;
 	fault(&hca[0], rule);
 	write_and_check(1);
-	write_and_check(1); /* nothing more is met for long */
+	write_and_check(1); /* no further packet is met for long */
 	ck_assert_uint_eq(p.a->event_count, 2);
 	ck_assert_int_eq(modify(p.a, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
 	ck_assert_int_eq(modify(p.b, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
@@ -580,7 +581,9 @@ static void *write_many(void *arg)
 	return NULL;
 }
 
-/* What each flow meets is the same whether the flows run one after the other or at the same time. */
+/*
+ * The packets that each flow's rules meet are the same whether the flows run one after the other or at the same time.
+ */
 START_TEST(threads_change_no_decision)
 {
 	struct writer w[4];
@@ -610,7 +613,7 @@ START_TEST(threads_change_no_decision)
 }
 END_TEST
 
-/* Rules come and go while packets are sent. */
+/* Rules are added and removed while packets are sent. */
 START_TEST(rules_may_change_under_traffic)
 {
 	struct soft_fault rule = { .action = SOFT_FAULT_DUPLICATE, .chance = 100000 };
@@ -691,7 +694,7 @@ START_TEST(text_says_what_is_meant)
 END_TEST
 
 static const struct {
-	const char *text, *why; /* what the sentence must say */
+	const char *text, *why; /* words that the message must have */
 } bad[] = {
 	{ "explode", "begins with drop" },
 	{ "n=1", "begins with drop" },
@@ -748,7 +751,7 @@ START_TEST(wrong_text_is_refused_with_a_reason)
 }
 END_TEST
 
-/* Any text is taken or refused, and does no harm. */
+/* Any text is accepted or refused without harm. */
 START_TEST(no_text_does_harm)
 {
 	static const char letters[] = "abdehlnoprtuy=,;:%.0123456789- x";
@@ -790,7 +793,7 @@ START_TEST(the_environment_gives_faults_to_all_hcas)
 }
 END_TEST
 
-/* A rule that means nothing is refused by the vendor call as by the text. */
+/* The vendor call refuses a rule without meaning, as the text does. */
 START_TEST(rules_without_a_meaning_are_refused)
 {
 	static const struct soft_fault wrong[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The fake upper half: see harness.h. */
+/* The test's upper half: see harness.h. */
 #include "harness.h"
 
 #include <malloc.h>
@@ -17,13 +17,13 @@ struct hca hca[MAX_HCAS];
 uint32_t hcas;
 char last_log[1024];
 _Atomic uint64_t live_allocs;
-_Atomic uint32_t port_events[MAX_HCAS][4];
+_Atomic uint32_t port_events[MAX_HCAS][MAX_PORTS];
 char port_ladder[MAX_HCAS][256];
 
-/* ------------------------------------------------------- what libibal offers */
+/* ------------------------------------------- functions that libibal provides */
 
 static _Thread_local uint64_t fail_at;
-static bool manual; /* progress */
+static bool manual; /* manual progress */
 bool ib_trace_on;
 
 uint64_t al_fail_alloc(uint64_t nth)
@@ -56,7 +56,7 @@ void al_free(void *mem)
 	if (!mem)
 		return;
 	atomic_fetch_sub(&live_allocs, 1);
-	memset(mem, 0x5a, malloc_usable_size(mem)); /* who still uses it is found out */
+	memset(mem, 0x5a, malloc_usable_size(mem)); /* a later use of the freed memory reads nonsense */
 	free(mem);
 }
 
@@ -98,7 +98,7 @@ al_status ib_register_ci(struct ci_host *host, const struct ci_interface *ci, vo
 	al_status status;
 
 	(void)host;
-	test_ops = *ci;
+	h->ci = ci;
 	h->ca = al_alloc_aligned(64, ci->obj_size[CI_OBJ_CA] ? ci->obj_size[CI_OBJ_CA] : sizeof(*h->ca));
 	if (!h->ca)
 		return AL_INSUFFICIENT_MEMORY;
@@ -111,6 +111,8 @@ al_status ib_register_ci(struct ci_host *host, const struct ci_interface *ci, vo
 		al_free(h->ca);
 		return status;
 	}
+	if (h->attr.node_type != IB_NODE_SWITCH)
+		test_ops = *ci;
 	h->present = true;
 	registrations[hcas].h = h;
 	*handle = &registrations[hcas++];
@@ -139,15 +141,27 @@ void ib_cq_notify(void *cq_ctx)
 	atomic_fetch_add(&((struct cq *)cq_ctx)->notified, 1);
 }
 
+enum { LETTER_SEEN = 4 };
+
+/* Adds a letter to the ladder of an HCA's port 1. */
+static void note(const struct hca *h, uint32_t letter)
+{
+	char *ladder = port_ladder[h - hca];
+	const size_t at = strlen(ladder);
+
+	if (at + 1 < sizeof(port_ladder[0]))
+		ladder[at] = "DIRAs"[letter];
+}
+
 static void port_event(const struct ci_event *event)
 {
-	static const char letters[] = "DIRA";
 	struct hca *h = event->object_ctx;
 	size_t index = (size_t)(h - hca);
 
 	if (event->port_num == 1 && event->type <= IB_EVENT_PORT_ACTIVE)
-		strncat(port_ladder[index], &letters[event->type - IB_EVENT_PORT_DOWN], 1);
-	atomic_fetch_or(&port_events[index][event->port_num], 1u << event->type);
+		note(h, event->type - IB_EVENT_PORT_DOWN);
+	if (event->port_num < MAX_PORTS)
+		atomic_fetch_or(&port_events[index][event->port_num], 1u << event->type);
 }
 
 void ib_dispatch_event(const struct ci_event *event)
@@ -158,12 +172,38 @@ void ib_dispatch_event(const struct ci_event *event)
 		port_event(event);
 		return;
 	}
-	if (event->type == IB_EVENT_CQ_ERR) { /* counts in the upper half */
+	if (event->type == IB_EVENT_CQ_ERR) { /* events are counted in the upper half */
 		atomic_fetch_add(&((struct cq *)event->object_ctx)->notified, 1u << 16);
 		return;
 	}
 	atomic_fetch_add(&qp->event_count, 1);
 	atomic_fetch_or(&qp->events, 1u << event->type);
+}
+
+/* The module raises no trap here: the ports' agents are not the Access Layer's. */
+struct last_trap last_trap;
+
+void ib_port_trap(void *ca_ctx, uint8_t port, const struct ib_notice *notice)
+{
+	(void)ca_ctx;
+	last_trap.number++;
+	last_trap.port = port;
+	last_trap.notice = *notice;
+}
+
+struct last_seen last_seen;
+
+void ib_mad_seen(void *ca_ctx, uint8_t port, const void *mad, uint32_t length)
+{
+	struct hca *h = ca_ctx;
+
+	ck_assert_uint_eq(length, sizeof(last_seen.mad));
+	last_seen.h = h;
+	last_seen.port = port;
+	memcpy(&last_seen.mad, mad, length);
+	if (port == 1)
+		note(h, LETTER_SEEN);
+	atomic_fetch_add(&last_seen.num, 1);
 }
 
 /* ------------------------------------------------------------------ waiting */
@@ -253,7 +293,7 @@ void expect_empty(struct cq *cq)
 
 /* ------------------------------------------------------------------- objects */
 
-/* The grammar of IBAL_SOFT. */
+/* Takes settings in the grammar of IBAL_SOFT. */
 al_status try_up(const char *settings)
 {
 	static char text[2048], section[64];
@@ -424,6 +464,14 @@ static bool is_datagram(const struct qp_options *o)
 	return o->type == IB_QPT_UD || is_special(o);
 }
 
+/* A switch has special queue pairs at port 0 only. */
+static uint8_t special_port(const struct hca *h, const struct qp_options *o)
+{
+	if (h->attr.node_type == IB_NODE_SWITCH)
+		return 0;
+	return o->port ? o->port : 1;
+}
+
 al_status try_qp(struct hca *h, struct cq *send_cq, struct cq *recv_cq, const struct qp_options *o,
 		 struct qp **made)
 {
@@ -456,7 +504,7 @@ al_status try_qp(struct hca *h, struct cq *send_cq, struct cq *recv_cq, const st
 	qp->ci->recv_cq = recv_cq->ci;
 	qp->ci->qp_type = attr.qp_type;
 	if (is_special(o))
-		status = ops->create_spl_qp(qp->ci, o->port ? o->port : 1, &init, NULL);
+		status = ops->create_spl_qp(qp->ci, special_port(h, o), &init, NULL);
 	else
 		status = ops->create_qp(qp->ci, &init, NULL);
 	if (!status) {
@@ -584,7 +632,7 @@ void free_ah(struct ci_ah *ah)
 	al_free(ah);
 }
 
-/* Nobody here has clients, unless a test brings its own. */
+/* No test here has clients, except those that define the function themselves. */
 __attribute__((weak)) void ci_client_run(struct ci_client *client, struct ci_client_job *job)
 {
 	(void)client, (void)job;
@@ -613,7 +661,7 @@ al_status ci_client_give_fd(struct ci_udata *udata, int fd)
 	return AL_SUCCESS;
 }
 
-/* Handles are pointers here. */
+/* A handle is the object's address here. */
 struct ci_ah *ci_wr_ah(const struct ci_qp *qp, al_ah_h ah)
 {
 	(void)qp;

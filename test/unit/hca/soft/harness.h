@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The upper half that the software HCA's tests put above it: objects made and events kept by hand, operations called
- * directly. It stands for libibal, which is not linked; here a test sees what the module does, and nothing else.
+ * The upper half that the software HCA's tests put above the HCA: objects and events kept by hand, and direct calls
+ * of operations. The harness replaces libibal, which is not linked, so that a test sees the module alone.
  */
 #ifndef TEST_SOFT_HARNESS_H
 #define TEST_SOFT_HARNESS_H
 
 #include <check.h>
 #include <iba/ib_hca.h>
+#include <iba/ib_mad.h>
+#include <iba/ib_notice.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -16,18 +18,21 @@
 #include <iba/ib_soft.h>
 
 #define MAX_HCAS 256
+#define MAX_PORTS 40 /* ports of an HCA or switch whose events are kept */
 #define ops (&test_ops)
 
-/* One HCA as the harness sees it registered. */
+/* One HCA, or a switch of a managed topology, as the harness sees it registered. Switches come
+ * behind the HCAs. */
 struct hca {
+	const struct ci_interface *ci; /* its own table; test_ops has an HCA's */
 	struct ci_ca *ca;
 	struct ib_ca_attr attr;
-	struct ci_pd *pd;       /* one of each HCA's own */
+	struct ci_pd *pd;       /* a protection domain on each HCA */
 	bool present;
-	_Atomic bool in_use;    /* objects are left: its withdrawal waits for them */
+	_Atomic bool in_use;    /* objects are left: the HCA's withdrawal waits for them */
 };
 
-/* A completion queue: what was notified. */
+/* A completion queue and its notifications. */
 struct cq {
 	struct ci_cq *ci;
 	_Atomic uint32_t notified;
@@ -48,27 +53,46 @@ struct mr {
 	size_t size;
 };
 
-extern struct ci_interface test_ops; /* of the module, once up() */
+extern struct ci_interface test_ops; /* the module's table, set by up() */
 extern struct hca hca[MAX_HCAS];
 extern uint32_t hcas;
-extern int given_fd;                  /* to a client, the last one; the test closes it */
+extern int given_fd;                  /* the descriptor passed to a client last; the test closes it */
 extern char last_log[1024];           /* the last message */
 extern _Atomic uint64_t live_allocs;  /* not yet freed */
-extern _Atomic uint32_t port_events[MAX_HCAS][4]; /* by HCA and port: bits */
-extern char port_ladder[MAX_HCAS][256]; /* port 1's events, a letter each: D I R(armed) A */
+extern _Atomic uint32_t port_events[MAX_HCAS][MAX_PORTS]; /* by HCA and port: bits of events */
+/* port 1's events, a letter each: D I R (Armed) A, and s for a call of ib_mad_seen() */
+extern char port_ladder[MAX_HCAS][256];
+/* The last call of ib_mad_seen(), which the module makes under a lock. */
+extern struct last_seen {
+	_Atomic uint32_t num; /* calls */
+	struct hca *h;
+	uint8_t port;
+	struct ib_smp mad;
+} last_seen;
 
-/* Starts the module with settings as in IBAL_SOFT, and the HCAs' domains. */
+/* The trap that a port has raised last. Tests that look at it step by hand, so no other thread
+ * writes. */
+extern struct last_trap {
+	uint32_t number; /* of traps so far */
+	uint8_t port;
+	struct ib_notice notice;
+} last_trap;
+
+/* Starts the module with settings as in IBAL_SOFT, and allocates a protection domain on each HCA. */
 al_status try_up(const char *settings);
 void up(const char *settings);
-/* Ends it; nothing may be left. */
+/* Ends the module; nothing may be left. */
 void down(void);
 
-/* Called at each notification, where it is made; NULL: nothing is. */
+/* Called within each notification; NULL: no function. */
 extern void (*on_notify)(struct cq *cq);
 
 struct cq *new_cq(struct hca *h, uint32_t cqe, al_cq_notify notify);
 void free_cq(struct cq *cq);
-/* A region of memory of its own, in the caller's mr, whom end_mr() frees of it; or a new one, which goes by free_mr(). */
+/*
+ * try_mr() registers a new area in the caller's mr, and end_mr() ends the region; new_mr() allocates the mr too, and
+ * free_mr() frees it.
+ */
 al_status try_mr(struct mr *mr, struct hca *h, struct ci_pd *pd, size_t size, uint32_t access);
 void end_mr(const struct mr *mr);
 struct mr *new_mr(struct hca *h, size_t size, uint32_t access);
@@ -76,29 +100,29 @@ void free_mr(struct mr *mr);
 struct ci_pd *new_pd(struct hca *h);
 void free_pd(struct ci_pd *pd);
 
-/* What queue pairs are made and connected with; zero: the default. */
+/* Options of a queue pair and its connection; zero: the default. */
 struct qp_options {
-	ib_qp_type type;       /* RC */
-	uint32_t depth;        /* 16 */
-	uint32_t sge;          /* 4 */
+	ib_qp_type type;       /* default RC */
+	uint32_t depth;        /* default 16 */
+	uint32_t sge;          /* default 4 */
 	uint32_t inline_data;
 	bool sig_all;
-	uint32_t mtu;          /* ib_mtu: 256 */
-	uint32_t access;       /* all remote ones */
-	uint32_t no_access;    /* taken from them */
-	uint32_t psn;          /* first, of both sides */
-	uint8_t timeout;       /* 14 */
-	uint8_t retry_cnt;     /* 7; 0xff: 0 */
-	uint8_t rnr_retry;     /* 7; 0xff: 0 */
-	uint8_t rnr_timer;     /* 1: 10 us */
-	uint8_t rd_atomic;     /* 4; 0xff: 0 */
-	uint8_t dest_rd_atomic; /* as rd_atomic */
+	uint32_t mtu;          /* ib_mtu; default 256 */
+	uint32_t access;       /* default all remote permissions */
+	uint32_t no_access;    /* permissions removed from access */
+	uint32_t psn;          /* first PSN of both sides */
+	uint8_t timeout;       /* default 14 */
+	uint8_t retry_cnt;     /* default 7; 0xff: 0 */
+	uint8_t rnr_retry;     /* default 7; 0xff: 0 */
+	uint8_t rnr_timer;     /* default 1: 10 us */
+	uint8_t rd_atomic;     /* default 4; 0xff: 0 */
+	uint8_t dest_rd_atomic; /* default: rd_atomic */
 	uint16_t pkey_index;
-	uint16_t dlid;         /* the peer's */
-	uint8_t port;          /* 1 */
-	uint32_t qkey;         /* datagrams */
+	uint16_t dlid;         /* default: the peer's LID */
+	uint8_t port;          /* default 1 */
+	uint32_t qkey;         /* for datagrams */
 	bool blocks_own;       /* block_mcast_loopback */
-	struct ci_pd *pd;      /* the HCA's */
+	struct ci_pd *pd;      /* default: the HCA's */
 };
 
 al_status try_qp(struct hca *h, struct cq *send_cq, struct cq *recv_cq, const struct qp_options *o,
@@ -112,7 +136,7 @@ void to_rts(struct qp *qp, const struct qp_options *o);
 void connect_qps(struct qp *a, struct qp *b, const struct qp_options *o);
 ib_qp_state state_of(struct qp *qp);
 
-/* An address handle; its handle in requests is (al_ah_h)ah. */
+/* Creates an address handle; requests name it as (al_ah_h)ah. */
 struct ci_ah *new_ah(struct hca *h, struct ci_pd *pd, const struct ib_ah_attr *attr);
 void free_ah(struct ci_ah *ah);
 
@@ -127,42 +151,42 @@ struct pair {
 void pair_up(struct pair *p, const struct qp_options *o, size_t size);
 void pair_down(struct pair *p);
 
-/* Requests. They are posted at once and must be taken. */
+/* Work requests. A post takes effect at once and must succeed. */
 struct ib_send_wr send_wr(uint64_t wr_id, ib_wr_opcode opcode, struct ib_sge *sge, uint32_t flags);
 struct ib_sge sge_of(const struct mr *mr, uint64_t offset, uint32_t length);
 void post(struct qp *qp, const struct ib_send_wr *wr);
 void post_recv(struct qp *qp, uint64_t wr_id, struct ib_sge *sge, uint32_t num);
-/* Signalled, between two offsets of the pair's regions. */
+/* Posts a signalled request between two offsets of the pair's regions. */
 void rdma(struct pair *p, ib_wr_opcode opcode, uint64_t wr_id, uint64_t from, uint64_t to, uint32_t length);
 
 /* Waits for one completion, and checks its request and status. */
 struct ib_wc wait_wc(struct cq *cq);
 struct ib_wc expect_wc(struct cq *cq, uint64_t wr_id, ib_wc_status status);
 void expect_empty(struct cq *cq);
-/* Waits until all bits are there. */
+/* Waits until the word has all bits. */
 void wait_bits(_Atomic uint32_t *word, uint32_t bits);
 void wait_state(struct qp *qp, ib_qp_state state);
 
-/* A fault on an HCA's packets. */
+/* Adds a rule of faults to an HCA's packets. */
 void fault(struct hca *h, struct soft_fault rule);
 uint64_t fault_met(struct hca *h);
 al_status vendor(struct hca *h, uint32_t code, const void *in, uint32_t in_len);
 struct ib_port_counters counters(struct hca *h);
 
-/* With progress=manual: one step; with a choice of what is run. Every wait above makes steps, too. */
+/* With progress=manual: makes one step; step_choice() says what runs. Every wait above makes steps, too. */
 struct soft_step step(void);
 struct soft_step step_choice(uint64_t choice);
-/* Steps until there is nothing to do. */
+/* Steps until nothing is left to do. */
 void run_all(void);
 /* The module's clock, in ns. */
 uint64_t soft_clock(void);
 
-/* Waits until a port has received so many bytes; polls nothing. */
+/* Waits until a port has received so many bytes, without polling a completion queue. */
 void wait_received(struct hca *h, uint64_t bytes);
 
 void fill(char *mem, size_t size, uint32_t seed);
 uint64_t now_ms(void);
-/* Long runs (IBAL_TEST_LONG) do so many times more. */
+/* Factor of repetitions: 1, or more for long runs (IBAL_TEST_LONG). */
 uint32_t effort(void);
 int run_suite(Suite *s);
 

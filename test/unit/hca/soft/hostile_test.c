@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Hostile packets: bytes off the cable that no peer would send. They do what the specification says
- * (IBTA 9.6, 9.7), or nothing but count. b on the last HCA is what they are sent to, as if they
- * came from a.
+ * Hostile packets: bytes off the cable that no correct peer sends. Each has the effect that IBTA 9.6 and 9.7 specify,
+ * or only counts. The packets go to b on the last HCA, as if they came from a.
  */
 #include "hca/soft/packet/wire.h"
 #include "harness.h"
@@ -27,7 +26,7 @@ static void finish(void)
 	down();
 }
 
-/* A packet for b that is well formed. */
+/* Makes a correct packet for b. */
 static struct wire_packet to_b(uint8_t opcode, uint32_t psn, uint32_t length)
 {
 	struct wire_packet w;
@@ -94,7 +93,7 @@ static void delivered(struct hca *h, const struct wire_packet *w)
 	ck_assert_uint_eq(inject(h, w), SOFT_INJECT_DELIVERED);
 }
 
-/* Neither side has been told anything, no memory was touched, and both still work. */
+/* Expects that no side has an event or completion, that no memory has changed, and that both sides still work. */
 static void nothing_changed(void)
 {
 	size_t i;
@@ -108,7 +107,7 @@ static void nothing_changed(void)
 		ck_assert_int_eq(p.bm->buf[i], 0);
 }
 
-/* ------------------------------------------------------------- what arrives */
+/* ------------------------------------------------------ packets that arrive */
 
 START_TEST(bytes_that_are_a_packet_are_taken_for_one)
 {
@@ -175,9 +174,9 @@ START_TEST(a_stray_packet_is_dropped)
 	w.lrh.dlid = 3;
 	ck_assert_uint_eq(inject(&hca[1], &w), SOFT_INJECT_STRAY);
 	w.lrh.dlid = 2;
-	w.lrh.slid = 7; /* nobody */
+	w.lrh.slid = 7; /* the LID of no port */
 	ck_assert_uint_eq(inject(&hca[1], &w), SOFT_INJECT_STRAY);
-	w.lrh.slid = 2; /* not its peer */
+	w.lrh.slid = 2; /* not the peer's LID */
 	delivered(&hca[1], &w);
 	w.lrh.slid = 1;
 	w.bth.dest_qpn = p.b->ci->qp_num + 1;
@@ -186,9 +185,9 @@ START_TEST(a_stray_packet_is_dropped)
 	w.bth.pkey = 0x1234;
 	delivered(&hca[1], &w);
 	w.bth.pkey = 0xffff;
-	w.bth.opcode = 0x2a; /* UC */
+	w.bth.opcode = 0x2a; /* an opcode of UC */
 	delivered(&hca[1], &w);
-	w.bth.opcode = 0x64; /* UD */
+	w.bth.opcode = 0x64; /* an opcode of UD */
 	delivered(&hca[1], &w);
 	ck_assert_uint_eq(counters(&hca[1]).rcv_dropped, 7);
 	nothing_changed();
@@ -242,7 +241,7 @@ START_TEST(a_psn_from_the_past_is_not_executed)
 	start(&(struct qp_options){ 0 });
 	w = to_b(0x0a, 0xfffff0, 16);
 	delivered(&hca[1], &w);
-	w = to_b(0x14, 0xfffff1, 0); /* of an atomic that never was */
+	w = to_b(0x14, 0xfffff1, 0); /* a duplicate of an atomic that was never sent */
 	delivered(&hca[1], &w);
 	w = to_b(0x0c, 0xfffff2, 0);
 	w.reth.dma_len = 16;
@@ -257,25 +256,25 @@ END_TEST
 struct bad_request {
 	uint8_t opcode;
 	uint32_t length, dma_len;
-	uint64_t va;   /* added */
-	uint32_t rkey; /* changed */
+	uint64_t va;   /* added to the address */
+	uint32_t rkey; /* bits changed in the key */
 	ib_event_type event;
 };
 
 /* IBTA 9.7.4.1, 9.9.3: NAK, and the responder's queue pair in error. */
 static const struct bad_request bad_requests[] = {
-	{ 0x01, MTU, 0, 0, 0, IB_EVENT_QP_REQ_ERR }, /* the middle of nothing */
-	{ 0x02, 16, 0, 0, 0, IB_EVENT_QP_REQ_ERR },  /* the end of nothing */
+	{ 0x01, MTU, 0, 0, 0, IB_EVENT_QP_REQ_ERR }, /* a middle packet without a first */
+	{ 0x02, 16, 0, 0, 0, IB_EVENT_QP_REQ_ERR },  /* a last packet without a first */
 	{ 0x07, MTU, 0, 0, 0, IB_EVENT_QP_REQ_ERR },
 	{ 0x08, 16, 0, 0, 0, IB_EVENT_QP_REQ_ERR },
-	{ 0x16, 16, 0, 0, 0, IB_EVENT_QP_REQ_ERR }, /* with invalidate: not offered */
+	{ 0x16, 16, 0, 0, 0, IB_EVENT_QP_REQ_ERR }, /* send with invalidate, which the HCA does not offer */
 	{ 0x17, 16, 0, 0, 0, IB_EVENT_QP_REQ_ERR },
-	{ 0x06, MTU - 4, 1000, 0, 0, IB_EVENT_QP_REQ_ERR },    /* a first packet that is not full */
+	{ 0x06, MTU - 4, 1000, 0, 0, IB_EVENT_QP_REQ_ERR },    /* a first packet shorter than the MTU */
 	{ 0x0a, MTU + 4, MTU + 4, 0, 0, IB_EVENT_QP_REQ_ERR }, /* more than the path MTU */
-	{ 0x0a, 16, 17, 0, 0, IB_EVENT_QP_REQ_ERR },           /* RETH says another length */
+	{ 0x0a, 16, 17, 0, 0, IB_EVENT_QP_REQ_ERR },           /* the RETH has another length */
 	{ 0x0a, 16, 15, 0, 0, IB_EVENT_QP_REQ_ERR },
-	{ 0x0c, 0, 0x80000001, 0, 0, IB_EVENT_QP_REQ_ERR }, /* a read beyond what any is */
-	{ 0x13, 0, 0, 4, 0, IB_EVENT_QP_REQ_ERR },          /* an atomic that is not aligned */
+	{ 0x0c, 0, 0x80000001, 0, 0, IB_EVENT_QP_REQ_ERR }, /* a read longer than any message */
+	{ 0x13, 0, 0, 4, 0, IB_EVENT_QP_REQ_ERR },          /* an unaligned atomic */
 	{ 0x14, 0, 0, 1, 0, IB_EVENT_QP_REQ_ERR },
 	{ 0x0a, 16, 16, 0, 0x100, IB_EVENT_QP_ACCESS_ERR }, /* keys and ranges */
 	{ 0x0a, 16, 16, (1 << 16) - 8, 0, IB_EVENT_QP_ACCESS_ERR },
@@ -302,13 +301,13 @@ START_TEST(a_request_that_can_not_be_ends_the_connection)
 	delivered(&hca[1], &w);
 	wait_state(p.b, IB_QPS_ERR);
 	wait_bits(&p.b->events, 1u << bad->event);
-	ck_assert_int_eq(state_of(p.a), IB_QPS_RTS); /* it has asked for nothing */
+	ck_assert_int_eq(state_of(p.a), IB_QPS_RTS); /* a has no request outstanding */
 	expect_empty(p.acq);
 	finish();
 }
 END_TEST
 
-/* ------------------------------------------------- answers that nobody asked for */
+/* ---------------------------------------------------------- unexpected responses */
 
 START_TEST(an_answer_that_nobody_waits_for_is_ignored)
 {
@@ -330,8 +329,7 @@ START_TEST(an_answer_that_nobody_waits_for_is_ignored)
 }
 END_TEST
 
-/* A write waits for its ACK, since its packets are lost. What comes in its place is no answer to
- * it. */
+/* A write's packets are lost, so it waits for its ACK. The packet that comes instead does not answer the write. */
 struct bad_answer {
 	uint8_t opcode, syndrome;
 	uint32_t length;
@@ -339,11 +337,11 @@ struct bad_answer {
 };
 
 static const struct bad_answer bad_answers[] = {
-	{ 0x10, 0x1f, 16, IB_WC_BAD_RESP_ERR }, /* a read's */
-	{ 0x12, 0x1f, 0, IB_WC_BAD_RESP_ERR },  /* an atomic's */
-	{ 0x11, 0x64, 0, IB_WC_BAD_RESP_ERR },  /* NAK codes that are reserved */
+	{ 0x10, 0x1f, 16, IB_WC_BAD_RESP_ERR }, /* a read response */
+	{ 0x12, 0x1f, 0, IB_WC_BAD_RESP_ERR },  /* an atomic response */
+	{ 0x11, 0x64, 0, IB_WC_BAD_RESP_ERR },  /* reserved NAK codes */
 	{ 0x11, 0x40, 0, IB_WC_BAD_RESP_ERR },
-	{ 0x11, 0x61, 0, IB_WC_REM_INV_REQ_ERR }, /* and those that are not */
+	{ 0x11, 0x61, 0, IB_WC_REM_INV_REQ_ERR }, /* valid NAK codes */
 	{ 0x11, 0x62, 0, IB_WC_REM_ACCESS_ERR },
 	{ 0x11, 0x63, 0, IB_WC_REM_OP_ERR },
 };
@@ -359,7 +357,7 @@ START_TEST(an_answer_of_the_wrong_kind_is_a_bad_response)
 	rdma(&p, IB_WR_RDMA_WRITE, 3, 0, 0, 16);
 	w = to_a(bad->opcode, 0, bad->length);
 	w.aeth.syndrome = bad->syndrome;
-	w.lrh.slid = 1; /* not from its peer */
+	w.lrh.slid = 1; /* not from the peer's LID */
 	delivered(&hca[0], &w);
 	expect_empty(p.acq);
 	w.lrh.slid = 2;
@@ -370,7 +368,7 @@ START_TEST(an_answer_of_the_wrong_kind_is_a_bad_response)
 }
 END_TEST
 
-/* ------------------------------------------------------------- UC, UD, the call */
+/* ------------------------------------------------------ UC, UD, the vendor call */
 
 START_TEST(unreliable_services_drop_in_silence)
 {
@@ -386,7 +384,7 @@ START_TEST(unreliable_services_drop_in_silence)
 	nothing_changed();
 	finish();
 	start(&(struct qp_options){ .type = IB_QPT_UD, .qkey = QKEY });
-	w = to_b(0x64, 0, 16); /* no receive */
+	w = to_b(0x64, 0, 16); /* b has no receive */
 	delivered(&hca[1], &w);
 	w.deth.qkey++;
 	delivered(&hca[1], &w);
@@ -424,7 +422,7 @@ START_TEST(a_datagram_off_the_cable_arrives)
 }
 END_TEST
 
-/* 0x8000 is not the P_Key of an empty entry of the table. */
+/* P_Key 0x8000 does not match an empty entry of the table. */
 START_TEST(a_pkey_without_a_value_is_of_no_partition)
 {
 	struct wire_packet w;
@@ -438,8 +436,7 @@ START_TEST(a_pkey_without_a_value_is_of_no_partition)
 }
 END_TEST
 
-/* Something of his own type has come to b, and so nothing but that keeps a small message from the
- * short way. */
+/* b, of type UC, has taken a UC packet. So only the type of a keeps a's small message from the short way. */
 START_TEST(a_peer_of_another_type_takes_nothing_on_any_way)
 {
 	struct qp_options rc = { .type = IB_QPT_RC, .timeout = 5, .retry_cnt = 0xff };
@@ -451,7 +448,7 @@ START_TEST(a_peer_of_another_type_takes_nothing_on_any_way)
 	modify(p.b, IB_QPS_RESET, 0, NULL);
 	to_init(p.b, &p.o);
 	to_rtr(p.b, p.a, &p.o);
-	rc.psn = 1; /* b will expect it */
+	rc.psn = 1; /* the PSN that b expects */
 	to_init(p.a, &rc);
 	to_rtr(p.a, p.b, &rc);
 	to_rts(p.a, &rc);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Many threads at once: random traffic whose bytes and completions are checked, and destroys, resets and
- * deregistrations in the middle of it. Run it under ThreadSanitizer.
+ * Many threads at the same time: random traffic whose bytes and completions are checked, while other threads destroy,
+ * reset and deregister. Best under ThreadSanitizer.
  */
 #include "harness.h"
 
@@ -31,8 +31,8 @@ static uint32_t next(uint32_t *x)
 #define SLOT 4096
 
 /*
- * Writes a slot, reads it back into another, and adds to a counter; each request's completion is expected exactly once,
- * and in the order of posting.
+ * Writes a slot, reads it back into another slot, and adds to a counter. Each request completes exactly once, in the
+ * order of posting.
  */
 static void *traffic(void *arg)
 {
@@ -86,7 +86,7 @@ START_TEST(random_traffic_on_many_threads_is_exact)
 }
 END_TEST
 
-/* ------------------------------------------------- one queue pair, many posters */
+/* ----------------------------------------------- many threads on one queue pair */
 
 #define POSTERS 3
 #define EACH 400
@@ -118,7 +118,7 @@ static void *post_sends(void *arg)
 	return NULL;
 }
 
-/* Each poster's own requests keep their order; none is lost or doubled. */
+/* Each thread's requests keep their order; none is lost or duplicated. */
 START_TEST(many_threads_post_to_one_queue_pair)
 {
 	struct pair p;
@@ -154,7 +154,7 @@ START_TEST(many_threads_post_to_one_queue_pair)
 }
 END_TEST
 
-/* Polls of one queue from several threads: together they see each completion once. */
+/* Several threads poll one queue: together they get each completion once. */
 static _Atomic uint32_t seen[4 * EACH];
 static _Atomic uint32_t total;
 
@@ -204,11 +204,11 @@ START_TEST(parallel_polls_lose_and_repeat_nothing)
 }
 END_TEST
 
-/* --------------------------------------------------------- ends amid the traffic */
+/* -------------------------------------------------------- destroys under traffic */
 
 static _Atomic bool stopped;
 
-/* Keeps a queue pair busy with whatever state it has. */
+/* Keeps a queue pair busy in every state. */
 static void *keep_busy(void *arg)
 {
 	struct pair *p = arg;
@@ -237,7 +237,7 @@ static void *keep_busy(void *arg)
 	return NULL;
 }
 
-/* The peer of busy queue pairs is reset, put in error, connected and destroyed, over and over. */
+/* The peer of busy queue pairs is reset, put into Error, connected and destroyed, repeatedly. */
 START_TEST(the_peer_of_a_busy_queue_pair_goes_and_comes)
 {
 	struct qp_options o = { .timeout = 3, .retry_cnt = 7 };
@@ -275,7 +275,7 @@ START_TEST(the_peer_of_a_busy_queue_pair_goes_and_comes)
 }
 END_TEST
 
-/* Two connected queue pairs are destroyed at once, by two threads, in the middle of their traffic. */
+/* Two threads destroy two connected queue pairs at the same time, in the middle of their traffic. */
 static void *destroy_one(void *arg)
 {
 	free_qp(arg);
@@ -298,13 +298,13 @@ START_TEST(both_ends_are_destroyed_at_once)
 		pthread_join(thread, NULL);
 		free_cq(p.acq);
 		free_cq(p.bcq);
-		free_mr(p.am); /* nothing touches it any more: the sanitizers would see */
+		free_mr(p.am); /* no thread uses the memory any more: sanitizers would report a use */
 		free_mr(p.bm);
 	}
 }
 END_TEST
 
-/* A region goes while peers write to it: they fail, and after the call nobody touches the memory. */
+/* A region is deregistered while peers write to it: the writes fail, and after the call no thread uses the memory. */
 START_TEST(deregistration_waits_for_the_copies_that_use_the_memory)
 {
 	struct pair p;
@@ -319,7 +319,7 @@ START_TEST(deregistration_waits_for_the_copies_that_use_the_memory)
 		sched_yield();
 		spare = p.bm;
 		ops->deregister_mr(spare->ci);
-		memset(spare->buf, 0x5a, spare->size); /* a race with a copy, if there were one */
+		memset(spare->buf, 0x5a, spare->size); /* would race with a copy that still runs */
 		ck_assert_int_eq(spare->buf[100], 0x5a);
 		atomic_store(&stopped, true);
 		pthread_join(thread, NULL);

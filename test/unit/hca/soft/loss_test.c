@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * RC under loss: the retry, NAK and RNR flows, each driven by a fault on a chosen packet. Requests of HCA 0 and answers
- * of HCA 1 are flows of their own; packets are counted from 1 since the queue pair left Reset.
+ * RC under loss: the retry, NAK and RNR flows, each caused by a fault on a chosen packet. The requests of HCA 0 and
+ * the responses of HCA 1 are flows of their own; a flow's packets are counted from 1 since the queue pair left Reset.
  */
 #include "harness.h"
 
@@ -26,7 +26,7 @@ static void teardown(void)
 	down();
 }
 
-/* 17 ms: soon, but no time-out of a machine that is merely busy */
+/* 17 ms: short, but longer than a busy machine's delays */
 static const struct qp_options quick = { .timeout = 12 };
 
 static void drop(struct hca *h, uint32_t flow, uint64_t n, uint64_t count)
@@ -42,7 +42,7 @@ static void write_and_check(uint32_t packets)
 	expect_empty(p.acq);
 }
 
-/* _i: which of five packets */
+/* _i: which of five packets is lost */
 START_TEST(a_lost_request_is_sent_again)
 {
 	start(&quick);
@@ -50,7 +50,7 @@ START_TEST(a_lost_request_is_sent_again)
 	write_and_check(5);
 	ck_assert_uint_eq(fault_met(&hca[0]), 1);
 	ck_assert_uint_ge(counters(&hca[0]).retransmits, 1);
-	/* the last one's loss is noticed by time-out, an earlier one's by what comes after */
+	/* only a time-out reveals the loss of the last packet; the next packet reveals the loss of an earlier one */
 	ck_assert_uint_eq(counters(&hca[1]).seq_naks, _i < 5 ? 1 : 0);
 }
 END_TEST
@@ -79,7 +79,7 @@ START_TEST(a_lost_acknowledge_is_repeated_and_nothing_done_twice)
 }
 END_TEST
 
-/* A receive is consumed once, though the send came twice. */
+/* The send is repeated, and consumes one receive. */
 START_TEST(a_send_whose_acknowledge_was_lost_is_received_once)
 {
 	struct ib_sge from, to;
@@ -100,7 +100,7 @@ START_TEST(a_send_whose_acknowledge_was_lost_is_received_once)
 }
 END_TEST
 
-/* _i: which of the responses; the requester asks for what it lacks only. */
+/* _i: the response that is lost; the requester repeats only the missing part of the read. */
 START_TEST(a_lost_read_response_is_asked_for_again)
 {
 	start(&quick);
@@ -113,7 +113,7 @@ START_TEST(a_lost_read_response_is_asked_for_again)
 }
 END_TEST
 
-/* An answer to something later says that the read's own was lost. */
+/* A response to a later request implies that the read's own response was lost. */
 START_TEST(an_implied_nak_repeats_a_read)
 {
 	struct ib_send_wr wr[2];
@@ -137,7 +137,7 @@ START_TEST(an_implied_nak_repeats_a_read)
 }
 END_TEST
 
-/* _i: which packet comes twice, of requests and of answers */
+/* _i: the packet that is duplicated, of requests and of responses */
 START_TEST(duplicates_change_nothing)
 {
 	struct soft_fault rule = { .action = SOFT_FAULT_DUPLICATE, .n = (uint64_t)_i, .count = 3 };
@@ -166,7 +166,7 @@ START_TEST(duplicates_change_nothing)
 }
 END_TEST
 
-/* _i: which packet is overtaken by the two after it */
+/* _i: the packet that is overtaken by the next two */
 START_TEST(a_packet_held_back_is_replaced_or_comes_as_a_duplicate)
 {
 	start(&quick);
@@ -178,7 +178,7 @@ START_TEST(a_packet_held_back_is_replaced_or_comes_as_a_duplicate)
 }
 END_TEST
 
-/* An atomic that comes late, when it was repeated already, is not executed again. */
+/* A delayed atomic arrives after its retry, and is not executed again. */
 START_TEST(a_late_atomic_is_a_duplicate)
 {
 	uint64_t *target;
@@ -224,7 +224,7 @@ START_TEST(retries_end_with_the_retry_error_and_the_rest_is_flushed)
 	ck_assert_int_eq(state_of(p.a), IB_QPS_ERR);
 	ck_assert_int_eq(state_of(p.b), IB_QPS_RTS);
 	ck_assert_uint_eq(p.a->events, 0);
-	/* each of three packets was sent three times: once and two retries */
+	/* each of three packets was sent three times: once, and in two retries */
 	ck_assert_uint_eq(fault_met(&hca[0]), 9);
 }
 END_TEST
@@ -234,7 +234,7 @@ START_TEST(retry_counters_start_afresh_after_a_success)
 	uint32_t i;
 
 	start(&(struct qp_options){ .timeout = 15, .retry_cnt = 2 });
-	/* each write loses its packet twice, and passes at the third time */
+	/* each write's packet is lost twice, and passes the third time */
 	for (i = 0; i < 4; i++)
 		drop(&hca[0], SOFT_FLOW_REQUEST, 3 * i + 1, 2);
 	for (i = 0; i < 4; i++)
@@ -298,7 +298,7 @@ START_TEST(a_send_waits_for_its_receive)
 }
 END_TEST
 
-/* Its data arrive, but for the last packet, which needs the receive. */
+/* The message's data arrive, except for the last packet, which needs the receive. */
 START_TEST(a_write_with_immediate_waits_for_its_receive)
 {
 	struct ib_sge from;
@@ -332,7 +332,7 @@ START_TEST(rnr_retries_end_with_their_own_error)
 }
 END_TEST
 
-/* Three sends are told to wait, with two retries: time enough, 655 ms, to post the receive. */
+/* Three sends get RNR NAKs, with two retries each: 655 ms suffice to post the receive. */
 START_TEST(rnr_counters_start_afresh_after_a_success)
 {
 	struct ib_send_wr wr;
@@ -363,7 +363,7 @@ START_TEST(seven_rnr_retries_are_without_limit)
 }
 END_TEST
 
-/* The pause that the peer asked for is kept: at 163.84 ms no second NAK comes sooner. */
+/* The requester keeps the pause that the RNR NAK asks for: no second NAK comes within 163.84 ms. */
 START_TEST(the_rnr_timer_is_honoured)
 {
 	struct ib_send_wr wr;
@@ -381,7 +381,7 @@ START_TEST(the_rnr_timer_is_honoured)
 }
 END_TEST
 
-/* Random loss, doubling and reordering: slow, but right. */
+/* Random loss, duplication and reordering. */
 START_TEST(everything_arrives_under_random_faults)
 {
 	static const uint32_t lengths[] = { 0, 1, MTU, 3 * MTU + 1, 9 * MTU };
@@ -406,7 +406,7 @@ START_TEST(everything_arrives_under_random_faults)
 }
 END_TEST
 
-/* A late packet of a flow that has ended is not delivered, nor is its memory kept. */
+/* A delayed packet of a flow that has ended is not delivered, and its memory is freed. */
 START_TEST(a_reset_drops_what_is_held_back)
 {
 	start(&quick);

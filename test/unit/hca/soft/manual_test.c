@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * progress = manual: nothing moves but by a step, time is virtual, and the same calls with the same
- * seed are the same run, whatever the machine does.
+ * progress = manual: only steps make progress, time is virtual, and the same calls with the same seed are the same
+ * run on every machine.
  */
 #include "harness.h"
 
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define MTU           256
-#define TIMEOUT(code) (4096ull << (code)) /* ns: IBTA 9.7.6.1.3 */
+#define TIMEOUT(code) (4096ull << (code)) /* a code's time-out in ns: IBTA 9.7.6.1.3 */
 
 static void manual_up(void)
 {
@@ -31,7 +31,7 @@ static uint32_t steps_until_nothing(void)
 static int threads(void)
 {
 	DIR *dir = opendir("/proc/self/task");
-	int n = -2; /* . and .. */
+	int n = -2; /* not the entries . and .. */
 
 	while (readdir(dir))
 		n++;
@@ -61,7 +61,7 @@ START_TEST(posts_and_polls_only_queue)
 }
 END_TEST
 
-/* A message of several trains: none of the steps sends two. */
+/* A message of several trains: no step sends two trains. */
 START_TEST(a_step_sends_at_most_one_train)
 {
 	const uint32_t length = 1 << 20, train = (256 << 10) / MTU;
@@ -83,7 +83,7 @@ START_TEST(a_step_sends_at_most_one_train)
 		ck_assert_int_le(moved, 1);
 		trains += moved;
 	}
-	ck_assert_int_eq(trains, 8); /* four and an answer each */
+	ck_assert_int_eq(trains, 8); /* four trains and an ACK for each */
 	expect_wc(p.acq, 1, IB_WC_SUCCESS);
 	pair_down(&p);
 	down();
@@ -106,7 +106,7 @@ START_TEST(the_clock_is_moved_by_timers_alone)
 		s = step();
 	while (s.did == SOFT_STEP_QP && !s.now_ns);
 	ck_assert_uint_eq(s.did, SOFT_STEP_TIMER);
-	ck_assert_uint_eq(s.now_ns, TIMEOUT(14)); /* to the tick */
+	ck_assert_uint_eq(s.now_ns, TIMEOUT(14)); /* exactly */
 	ck_assert_uint_eq(soft_clock(), s.now_ns);
 	expect_wc(p.acq, 1, IB_WC_RETRY_EXC_ERR);
 	pair_down(&p);
@@ -114,7 +114,7 @@ START_TEST(the_clock_is_moved_by_timers_alone)
 }
 END_TEST
 
-/* Each try may take one to four time-outs. */
+/* Each retry may take one to four time-outs. */
 START_TEST(days_of_retries_take_a_moment)
 {
 	struct pair p;
@@ -130,7 +130,7 @@ START_TEST(days_of_retries_take_a_moment)
 }
 END_TEST
 
-/* Told to wait 655 ms, again and again. */
+/* Every RNR NAK asks for a pause of 655 ms. */
 START_TEST(rnr_pauses_are_kept_in_virtual_time)
 {
 	const uint64_t hours = 3 * 3600 * 1000000000ull, pause = 655360000;
@@ -154,8 +154,8 @@ START_TEST(rnr_pauses_are_kept_in_virtual_time)
 END_TEST
 
 /*
- * The request is late, so that the time-out runs out in the moment in which the RNR NAK comes.
- * Whatever is run first, what is left of the time-out does not end the pause that was asked for.
+ * The request is delayed, so that the time-out expires at the moment at which the RNR NAK arrives. In either order
+ * the expired time-out does not end the RNR pause.
  */
 START_TEST(a_timeout_that_ran_out_does_not_end_an_rnr_pause)
 {
@@ -186,7 +186,7 @@ START_TEST(a_timeout_that_ran_out_does_not_end_an_rnr_pause)
 }
 END_TEST
 
-/* What is there is done with in the call, though nobody steps. */
+/* A destroy completes in its call, without steps. */
 START_TEST(control_operations_need_no_step)
 {
 	struct pair p;
@@ -222,9 +222,9 @@ START_TEST(a_choice_picks_who_is_run)
 		rdma(&p, IB_WR_RDMA_WRITE, 1, 0, 0, 8);
 		rdma(&q, IB_WR_RDMA_WRITE, 2, 0, 0, 8);
 		*p.am->buf = *q.am->buf = 1;
-		step_choice(choice); /* sends */
+		step_choice(choice); /* one queue pair sends */
 		step_choice(
-			1); /* of what is left on HCA 0, and the receiver on HCA 1, the latter */
+			1); /* of the other queue pair on HCA 0 and the receiver on HCA 1, the receiver */
 		ck_assert_int_eq(*p.bm->buf, choice % 2 == 0);
 		ck_assert_int_eq(*q.bm->buf, choice % 2 == 1);
 		expect_wc(p.acq, 1, IB_WC_SUCCESS);
@@ -296,13 +296,13 @@ START_TEST(numbers_and_keys_are_the_seeds)
 }
 END_TEST
 
-/* ------------------------------------------------------- the same run again */
+/* ------------------------------------------------------------ repeated runs */
 
 extern bool ib_trace_on;
 
 struct run {
-	uint32_t seed;    /* setting */
-	uint64_t choices; /* seed of the interleaving; 0: none */
+	uint32_t seed;    /* a setting */
+	uint64_t choices; /* seed of the steps' choices; 0: no choices */
 	bool one_processor;
 };
 
@@ -314,7 +314,7 @@ static uint64_t next_random(uint64_t *x)
 	return *x;
 }
 
-/* All operations of two pairs at once, under faults; what happens goes to the trace. */
+/* All operations of two pairs at the same time, under faults; the trace has every step. */
 static void scenario(const struct run *run)
 {
 	uint64_t random = run->choices;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Multicast: who gets a datagram, and that each gets the datagram once; limits of groups; copies
- * that are under way when queue pairs come and go. Queue pair a of the pair sends; queue pair b is
- * no member unless a test attaches b.
+ * Multicast: the receivers of a datagram, each of which gets the datagram once; limits of groups; copies that are
+ * under way when queue pairs come and go. Queue pair a of the pair sends; queue pair b is no member unless a test
+ * attaches b.
  */
 #include "hca/soft/packet/wire.h"
 #include "hca/soft/port/mcast.h"
@@ -163,7 +163,7 @@ static void expect_datagrams(struct member *m, uint32_t from, uint32_t num)
 	expect_empty(m->cq);
 }
 
-/* ------------------------------------------------------------- who gets what */
+/* --------------------------------------------------- receivers of a datagram */
 
 static const uint32_t counts[] = { 1, 2, 20 };
 
@@ -192,7 +192,7 @@ START_TEST(each_member_gets_each_datagram_once_and_nobody_else_does)
 }
 END_TEST
 
-/* Threads run the queue pairs: the same holds. */
+/* The rules with threads in place of manual steps. */
 START_TEST(threads_deliver_as_well)
 {
 	uint32_t i, n;
@@ -338,7 +338,7 @@ START_TEST(keys_count_for_each_member)
 }
 END_TEST
 
-/* A multicast LID, GID and queue pair number come together, or nobody gets the datagram. */
+/* A datagram is received only if its multicast LID, multicast GID and queue pair number match together. */
 START_TEST(half_of_a_multicast_address_reaches_nobody)
 {
 	struct ib_ah_attr path = group_path();
@@ -432,7 +432,7 @@ START_TEST(a_member_without_a_receive_loses_the_datagram_alone)
 }
 END_TEST
 
-/* ------------------------------------------------------------ attach, detach */
+/* limit of members of a group */
 
 START_TEST(a_second_attach_gives_one_copy_and_one_detach_ends_it)
 {
@@ -472,11 +472,11 @@ START_TEST(limits_are_exact)
 	add_member(&hca[0], NULL);
 	add_member(&hca[0], NULL);
 	add(&hca[0], NULL);
-	ck_assert_int_eq(attach(&member[2]), AL_LIMIT_EXCEEDED); /* of the group */
-	ck_assert_int_eq(attach(&member[1]), AL_SUCCESS);        /* a member already */
+	ck_assert_int_eq(attach(&member[2]), AL_LIMIT_EXCEEDED); /* already a member */
+	ck_assert_int_eq(attach(&member[1]), AL_SUCCESS);        /* limit of members of all groups */
 	ck_assert_int_eq(ops->attach_mcast(member[2].qp->ci, &mgid, MLID + 1), AL_SUCCESS);
 	ck_assert_int_eq(ops->attach_mcast(member[1].qp->ci, &mgid, MLID + 1),
-			 AL_LIMIT_EXCEEDED); /* of all members */
+			 AL_LIMIT_EXCEEDED); /* limit of groups */
 	ck_assert_int_eq(detach(&member[1]), AL_SUCCESS);
 	ck_assert_int_eq(ops->attach_mcast(member[2].qp->ci, &third, MLID),
 			 AL_LIMIT_EXCEEDED);              /* of the groups */
@@ -524,7 +524,8 @@ END_TEST
 
 START_TEST(an_attach_without_memory_changes_nothing)
 {
-	static const uint32_t nth[] = { 1, 2, 2 }; /* pool; pool and member; member and group */
+	/* allocation that fails: of the pool; of pool and member; of member and group */
+	static const uint32_t nth[] = { 1, 2, 2 };
 	int n;
 
 	start_group("progress=manual", NULL);
@@ -579,12 +580,12 @@ START_TEST(a_detached_queue_pair_gets_nothing_that_was_under_way)
 	run_sender(2);
 	ck_assert_int_eq(ops->detach_mcast(leaves->qp->ci, &other_gid, MLID), AL_SUCCESS);
 	run_all();
-	expect_datagrams(leaves, 5, 2); /* the other group's end drops none */
+	expect_datagrams(leaves, 5, 2); /* the end of the other group drops no copy */
 	finish_group();
 }
 END_TEST
 
-/* More copies than the pool has come and go with queue pairs that are destroyed. */
+/* More copies than the pool has are made and dropped again, by queue pairs that are destroyed. */
 START_TEST(a_destroy_gives_copies_back)
 {
 	struct member *last;
@@ -611,7 +612,7 @@ START_TEST(a_destroy_gives_copies_back)
 }
 END_TEST
 
-/* Copies are the members' own: sender, region and bytes may go before the members look. */
+/* Copies belong to the members: sender, region and bytes may go before the members run. */
 START_TEST(a_reset_of_the_sender_takes_nothing_back)
 {
 	struct member *m;
@@ -637,7 +638,7 @@ START_TEST(a_reset_of_the_sender_takes_nothing_back)
 }
 END_TEST
 
-/* A member that never looks holds a third of the pool; another member still gets its copies. */
+/* A member that never runs holds a third of the pool; another member still gets its copies. */
 START_TEST(a_full_pool_drops_copies_and_counts_them)
 {
 	struct member *slow, *other;
@@ -660,7 +661,7 @@ START_TEST(a_full_pool_drops_copies_and_counts_them)
 	ck_assert_uint_eq(counters(&hca[0]).rcv_dropped, sent - held + 20); /* the first one's */
 	run_all();
 	expect_datagrams(other, 1, 20);
-	for (i = 0; i < RECVS; i++) /* receives, of which there are fewer than copies */
+	for (i = 0; i < RECVS; i++) /* a member has fewer receives than copies */
 		expect_datagram(slow, i);
 	expect_empty(slow->cq);
 	post_receives(slow, 1);
@@ -668,7 +669,7 @@ START_TEST(a_full_pool_drops_copies_and_counts_them)
 	post_group(9);
 	run_all();
 	expect_datagrams(slow, 9, 1);
-	for (i = 0; i < 4; i++) { /* the copies are back, each time */
+	for (i = 0; i < 4; i++) { /* the copies are returned each time */
 		slow->got = 0;
 		post_receives(slow, RECVS);
 		post_groups(0, RECVS);
@@ -715,7 +716,7 @@ static void drain(struct member *m)
 	} while (count);
 }
 
-/* Under traffic of another thread, at the sender's port and at the far port. */
+/* Detaches while another thread sends, from the sender's port and from the far port. */
 START_TEST(after_a_detach_nothing_more_comes)
 {
 	uint64_t end = now_ms() + 300 * effort();
@@ -739,7 +740,7 @@ START_TEST(after_a_detach_nothing_more_comes)
 		for (i = 0; i < 2; i++)
 			expect_empty(member[i].cq);
 	}
-	/* and ends under traffic */
+	/* queue pairs are destroyed under traffic */
 	for (i = 0; i < 2; i++)
 		ck_assert_int_eq(attach(&member[i]), AL_SUCCESS);
 	while (members)
@@ -869,7 +870,10 @@ static uint32_t inject_group(uint16_t slid, const ib_gid *gid)
 	return out.outcome;
 }
 
-/* Its own packet, which a subnet has sent back, is no member's: each has its copy from the HCA. */
+/*
+ * The port drops a datagram of its own that the subnet has returned: the members have got their copies within the
+ * HCA.
+ */
 START_TEST(a_port_takes_no_datagram_from_itself)
 {
 	struct member *m;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Moderation of a completion queue's notifications: delayed by number and by time, and never lost. In virtual time. */
+/*
+ * Moderation of a completion queue's notifications: they are delayed by number and by time, and never lost. In
+ * virtual time.
+ */
 #include "harness.h"
 
 #define US 1000ull
-#define TICK 4096ull /* of the timers */
+#define TICK 4096ull /* resolution of the timers */
 
 static struct pair p;
-static struct cq *cq; /* of b's receives */
+static struct cq *cq; /* completes b's receives */
 static struct qp *a, *b;
 static uint64_t next;
 
@@ -107,7 +110,7 @@ START_TEST(so_many_completions_are_told_of_together)
 		run_all();
 		ck_assert_uint_eq(cq->notified, told);
 		ck_assert_int_eq(armed(), AL_ARM_ANY);
-		take(2); /* what was polled counts all the same */
+		take(2); /* polled completions count too */
 		add(1, 0);
 		ck_assert_uint_eq(cq->notified, told + 1);
 		ck_assert_int_eq(armed(), AL_ARM_NONE);
@@ -154,7 +157,7 @@ START_TEST(after_the_period_fewer_are_told_of)
 }
 END_TEST
 
-/* What reaches its number leaves a timer behind, which is nobody's, nor the next arm's. */
+/* A queue that reaches its count leaves its timer running; the timer must not notify, nor count for the next arm. */
 START_TEST(the_period_begins_with_the_first_completion_that_is_held_back)
 {
 	uint64_t begun;
@@ -191,7 +194,7 @@ START_TEST(what_satisfies_the_arm_begins_it_and_anything_ends_it)
 	add(1, 0);
 	ck_assert_uint_eq(cq->notified, 1);
 	take(7);
-	/* errors, of receives that are flushed */
+	/* errors: flushed receives */
 	arm(AL_ARM_ERRORS);
 	add(5, IB_SEND_SOLICITED);
 	ck_assert_uint_eq(cq->notified, 1);
@@ -230,7 +233,7 @@ START_TEST(what_is_there_already_and_arms_for_so_many_are_not_delayed)
 	arm(AL_ARM_ANY);
 	add(1, 0);
 	ck_assert_uint_eq(cq->notified, 1);
-	arm(AL_ARM_ANY); /* which is told at once of what the first one was to be told of */
+	arm(AL_ARM_ANY); /* notifies at once, for the completions of the first arm too */
 	ck_assert_uint_eq(cq->notified, 2);
 	ck_assert_int_eq(armed(), AL_ARM_NONE);
 	ck_assert_int_eq(ops->arm_cq_n(cq->ci, 4), AL_SUCCESS);
@@ -248,7 +251,7 @@ START_TEST(a_full_queue_tells_at_once)
 	ck_assert_uint_eq(cq->notified, 0);
 	add(1, 0);
 	ck_assert_uint_eq(cq->notified, 1);
-	/* by a resize as well */
+	/* a resize ends the moderation as well */
 	take(5);
 	arm(AL_ARM_ANY);
 	add(1, 0);
@@ -271,7 +274,7 @@ START_TEST(an_overflow_is_told_of_at_once_and_ends_moderation)
 	post_recv(b, next++, NULL, 0);
 	post(a, &wr);
 	run_all();
-	ck_assert_uint_eq(cq->notified, (1u << 16) + 1); /* and the event */
+	ck_assert_uint_eq(cq->notified, (1u << 16) + 1); /* and the CQ error event */
 	ck_assert_int_eq(ops->modify_cq(cq->ci, 0, 0), AL_CQ_ERROR);
 	end();
 }
@@ -313,7 +316,7 @@ static void setup_real(void)
 	pair_up(&p, NULL, 4096);
 }
 
-/* The period of each is over about when it goes. */
+/* Each queue is destroyed at about the moment at which its period ends. */
 START_TEST(a_queue_goes_while_its_period_ends)
 {
 	for (uint32_t i = 0; i < 200; i++) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* HCAs and their ports: identity, tables, counters, cables pulled and put back, hot removal, failing allocations. */
+/*
+ * HCAs and their ports: identity, tables, counters, cables unplugged and plugged in, hot removal, failing
+ * allocations.
+ */
 #include "harness.h"
 
 #include <inttypes.h>
@@ -77,14 +80,14 @@ START_TEST(only_what_is_offered_is_claimed)
 }
 END_TEST
 
-/* Another process, this program again, that prints its identity while this one is there. */
+/* Starts this program in another process, which prints its HCA's GUID while this process has its HCA. */
 static uint64_t neighbour_guid(void)
 {
 	char program[4096] = "", command[sizeof(program) + 16];
 	uint64_t guid = 0;
 	FILE *out;
 
-	/* asked here, where valgrind answers for the program that it runs */
+	/* the test reads the link itself: below valgrind, valgrind answers with the program that it runs */
 	ck_assert_int_gt(readlink("/proc/self/exe", program, sizeof(program) - 1), 0);
 	snprintf(command, sizeof(command), "exec '%s' guid", program);
 	out = popen(command, "r");
@@ -99,7 +102,7 @@ START_TEST(guids_are_stable_in_a_process_and_differ_from_its_neighbour)
 	struct ib_ca_attr again = { 0 };
 	uint64_t guid;
 
-	/* while the module is loaded: its slot is free for others when it is not */
+	/* compare while the module is loaded: after the unload another process may get the slot */
 	up("");
 	guid = hca[0].attr.node_guid;
 	ck_assert_uint_ne(neighbour_guid(), guid);
@@ -125,7 +128,7 @@ START_TEST(counters_count_every_byte_and_packet_of_the_link)
 
 	up("");
 	pair_up(&p, NULL, 1 << 16);
-	rdma(&p, IB_WR_RDMA_WRITE, 1, 0, 0, 600); /* 256, 256, 88, and one acknowledge */
+	rdma(&p, IB_WR_RDMA_WRITE, 1, 0, 0, 600); /* packets of 256, 256 and 88 bytes, and one ACK */
 	expect_wc(p.acq, 1, IB_WC_SUCCESS);
 	a = counters(&hca[0]);
 	b = counters(&hca[1]);
@@ -143,7 +146,7 @@ START_TEST(counters_count_every_byte_and_packet_of_the_link)
 	expect_wc(p.acq, 2, IB_WC_SUCCESS);
 	ck_assert_uint_eq(counters(&hca[1]).xmit_bytes - b.xmit_bytes, 2 * 26 + 2 * 4 + 512);
 	pair_down(&p);
-	ck_assert_uint_eq(counters(&hca[0]).xmit_packets, 4); /* they outlive the queue pair */
+	ck_assert_uint_eq(counters(&hca[0]).xmit_packets, 4); /* counters outlive the queue pair */
 	down();
 }
 END_TEST
@@ -168,7 +171,7 @@ START_TEST(a_pulled_cable_takes_both_ends_down_and_traffic_goes_on_when_it_is_ba
 	ck_assert_str_eq(port_ladder[1], "DIRA");
 	expect_wc(p.acq, 1, IB_WC_SUCCESS);
 	ck_assert_int_eq(vendor(&hca[0], SOFT_PORT_UP, &port, sizeof(port)), AL_SUCCESS);
-	ck_assert_str_eq(port_ladder[0], "DIRA"); /* no news */
+	ck_assert_str_eq(port_ladder[0], "DIRA"); /* no further event */
 	pair_down(&p);
 	down();
 }
@@ -227,7 +230,7 @@ START_TEST(a_removed_hca_is_withdrawn_by_a_thread_of_the_module)
 	ck_assert_int_eq(vendor(&hca[0], SOFT_REMOVE, &flags, sizeof(flags)), AL_SUCCESS);
 	while (port_of(1, 1).state != IB_PORT_DOWN)
 		ck_assert(now_ms() < end);
-	down(); /* joins it: the event comes after the state that it tells of */
+	down(); /* joins the thread: the event comes after the state that it reports */
 	ck_assert_str_eq(port_ladder[1], "D");
 	ck_assert(!hca[0].present);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Queue pairs: states and what each does with requests, draining, flushing, reset, and what a post refuses. */
+/* Queue pairs: the effect of each state on requests, draining, flushing, reset, and refusals of posts. */
 #include "harness.h"
 
 static struct pair p;
@@ -48,7 +48,9 @@ static struct qp *qp_in(ib_qp_state state)
 	return qp;
 }
 
-/* The verbs above check the caller's view; the state may have changed by itself meanwhile: _i is from * 7 + to. */
+/*
+ * The Access Layer checks the state that the caller knows; the state may have changed meanwhile. _i is from * 7 + to.
+ */
 START_TEST(transitions_from_the_state_as_it_is)
 {
 	ib_qp_state from = (ib_qp_state)(_i / IB_QPS_COUNT), to = (ib_qp_state)(_i % IB_QPS_COUNT);
@@ -59,7 +61,7 @@ START_TEST(transitions_from_the_state_as_it_is)
 	struct qp *qp;
 	al_status status;
 
-	if (from == IB_QPS_SQE) /* no reliable queue pair is ever there */
+	if (from == IB_QPS_SQE) /* a reliable queue pair never has this state */
 		return;
 	qp = qp_in(from);
 	status = modify(qp, to, mask, &attr);
@@ -113,7 +115,7 @@ START_TEST(query_tells_what_modify_set)
 }
 END_TEST
 
-/* _i: RC, UD; what is there in Reset is what was there before all. */
+/* _i: RC, UD. After Reset a queue pair has the attributes of a new one. */
 START_TEST(reset_forgets_every_attribute)
 {
 	struct qp_options o = { .type = _i ? IB_QPT_UD : IB_QPT_RC, .mtu = IB_MTU_1024, .psn = 0x123456, .timeout = 9,
@@ -195,7 +197,7 @@ START_TEST(posts_are_refused_where_the_state_forbids)
 }
 END_TEST
 
-/* From Reset straight to Error: requests are taken and flushed there, too. */
+/* From Reset directly to Error: requests are accepted and flushed in Error. */
 START_TEST(an_unused_queue_pair_in_error_flushes)
 {
 	struct qp *qp = new_qp(&hca[0], p.acq, p.acq, &plain);
@@ -215,13 +217,13 @@ START_TEST(sqd_finishes_what_was_started_and_starts_nothing)
 	struct ib_send_wr wr = send_wr(1, IB_WR_SEND, NULL, IB_SEND_SIGNALED);
 	struct ib_qp_attr attr = { .en_sqd_async_notify = true };
 
-	post(p.a, &wr); /* there is no receive: it is started, and waits */
+	post(p.a, &wr); /* no receive is posted: the send has started, and waits */
 	ck_assert_int_eq(modify(p.a, IB_QPS_SQD, IB_QP_EN_SQD_ASYNC_NOTIFY, &attr), AL_SUCCESS);
 	ck_assert_int_eq(ops->query_qp(p.a->ci, &attr), AL_SUCCESS);
 	ck_assert_int_eq(attr.qp_state, IB_QPS_SQD);
 	ck_assert(attr.sq_draining);
 	ck_assert_uint_eq(p.a->events, 0);
-	/* while it drains nothing else may be changed */
+	/* while the queue pair drains, no other attribute may be changed */
 	attr.min_rnr_timer = 5;
 	ck_assert_int_eq(modify(p.a, IB_QPS_SQD, IB_QP_MIN_RNR_TIMER, &attr), AL_INVALID_STATE);
 	ck_assert_int_eq(modify(p.a, IB_QPS_RTS, IB_QP_MIN_RNR_TIMER, &attr), AL_INVALID_STATE);
@@ -235,7 +237,7 @@ START_TEST(sqd_finishes_what_was_started_and_starts_nothing)
 	ck_assert_uint_eq(p.a->event_count, 1);
 	ck_assert_int_eq(ops->query_qp(p.a->ci, &attr), AL_SUCCESS);
 	ck_assert(!attr.sq_draining);
-	expect_empty(p.acq); /* the second has not been started */
+	expect_empty(p.acq); /* the second request has not started */
 	attr.min_rnr_timer = 5;
 	ck_assert_int_eq(modify(p.a, IB_QPS_SQD, IB_QP_MIN_RNR_TIMER, &attr), AL_SUCCESS);
 	ck_assert_int_eq(modify(p.a, IB_QPS_RTS, 0, NULL), AL_SUCCESS);
@@ -246,7 +248,7 @@ END_TEST
 START_TEST(sqd_answers_the_peer_all_the_same)
 {
 	ck_assert_int_eq(modify(p.b, IB_QPS_SQD, 0, NULL), AL_SUCCESS);
-	ck_assert_uint_eq(p.b->events, 0); /* not asked for */
+	ck_assert_uint_eq(p.b->events, 0); /* the event was not asked for */
 	fill(p.am->buf, 100, 1);
 	rdma(&p, IB_WR_RDMA_WRITE, 1, 0, 0, 100);
 	expect_wc(p.acq, 1, IB_WC_SUCCESS);
@@ -256,7 +258,7 @@ END_TEST
 
 /* --------------------------------------------------------------- flush, reset */
 
-/* Of each queue, that is; a send may have to wait for its packets while the receives are flushed. */
+/* In the order of each queue; sends may wait for their packets while receives are flushed. */
 START_TEST(error_flushes_each_request_once_in_order)
 {
 	uint64_t next[2] = { 0, 100 };
@@ -269,7 +271,7 @@ START_TEST(error_flushes_each_request_once_in_order)
 		wr[i].next = i < 3 ? &wr[i + 1] : NULL;
 		post_recv(p.a, 100 + (uint64_t)i, NULL, 0);
 	}
-	post(p.a, wr); /* no receives there: they wait */
+	post(p.a, wr); /* b has no receives, so they wait */
 	ck_assert_int_eq(modify(p.a, IB_QPS_ERR, 0, NULL), AL_SUCCESS);
 	for (i = 0; i < 8; i++) {
 		wc = wait_wc(p.acq);
@@ -289,7 +291,7 @@ START_TEST(reset_removes_requests_and_completions)
 
 	ck_assert_int_eq(modify(other, IB_QPS_ERR, 0, NULL), AL_SUCCESS);
 	rdma(&p, IB_WR_RDMA_WRITE, 1, 0, 0, 8);
-	post(other, &wr); /* a completion of another queue pair, between those of a */
+	post(other, &wr); /* a completion of another queue pair, between two of a */
 	rdma(&p, IB_WR_RDMA_WRITE, 2, 0, 0, 8);
 	do
 		ops->peek_cq(p.acq->ci, 10, &count);
@@ -300,7 +302,7 @@ START_TEST(reset_removes_requests_and_completions)
 	expect_wc(p.acq, 5, IB_WC_WR_FLUSH_ERR);
 	expect_empty(p.acq);
 
-	/* as good as new */
+	/* the queue pair works like a new one */
 	ck_assert_int_eq(modify(p.b, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
 	connect_qps(p.a, p.b, &plain);
 	fill(p.am->buf, 100, 2);
@@ -331,7 +333,7 @@ START_TEST(destroy_removes_completions)
 }
 END_TEST
 
-/* Arms after a removal: what was told of stays told of, what was not is still news. */
+/* Arms after completions were removed: completions that were notified of stay so, and others still satisfy an arm. */
 START_TEST(removed_completions_leave_the_news_as_it_was)
 {
 	struct cq *cq = new_cq(&hca[0], 16, AL_CQ_NOTIFY_PENDING);
@@ -346,7 +348,7 @@ START_TEST(removed_completions_leave_the_news_as_it_was)
 	ck_assert_uint_eq(cq->notified, 1);
 	free_qp(a);
 	ops->arm_cq(cq->ci, AL_ARM_ANY, NULL);
-	ck_assert_uint_eq(cq->notified, 1); /* b's completion is old */
+	ck_assert_uint_eq(cq->notified, 1); /* b's completion was notified of */
 	post(b, &wr);
 	ck_assert_uint_eq(cq->notified, 2);
 	free_qp(b);
@@ -388,7 +390,7 @@ START_TEST(bad_requests_are_refused_and_named)
 	wr[1].num_sge = cases[_i].num;
 	ck_assert_int_eq(ops->post_send(p.a->ci, wr, &bad), cases[_i].status);
 	ck_assert_ptr_eq(bad, &wr[1]);
-	expect_wc(p.acq, 0, IB_WC_SUCCESS); /* the one before is done, the one after untouched */
+	expect_wc(p.acq, 0, IB_WC_SUCCESS); /* the request before completes, and the request after is not posted */
 	expect_empty(p.acq);
 	ck_assert_int_eq(state_of(p.a), IB_QPS_RTS);
 }
@@ -406,7 +408,8 @@ START_TEST(queues_hold_exactly_what_they_were_made_for)
 		wr[i] = send_wr((uint64_t)i, IB_WR_SEND, NULL, 0);
 		wr[i].next = i < 16 ? &wr[i + 1] : NULL;
 	}
-	ck_assert_int_eq(ops->post_send(p.a->ci, wr, &bad), AL_QUEUE_FULL); /* none can complete: no receives */
+	/* no request can complete: b has no receives */
+	ck_assert_int_eq(ops->post_send(p.a->ci, wr, &bad), AL_QUEUE_FULL);
 	ck_assert_ptr_eq(bad, &wr[16]);
 	for (i = 0; i < 16; i++)
 		ck_assert_int_eq(ops->post_recv(p.a->ci, &rwr, &rbad), AL_SUCCESS);
@@ -424,7 +427,7 @@ static void post_another(struct cq *cq)
 	post(p.a, &wr);
 }
 
-/* The notification comes with the completion, and nothing is polled yet. */
+/* The notification comes with the completion; the completion is not polled yet. */
 START_TEST(who_is_told_of_a_completion_finds_room_for_another_request)
 {
 	struct ib_send_wr wr[16];
@@ -434,7 +437,7 @@ START_TEST(who_is_told_of_a_completion_finds_room_for_another_request)
 		wr[i] = send_wr((uint64_t)i, IB_WR_SEND, NULL, IB_SEND_SIGNALED);
 		wr[i].next = i < 15 ? &wr[i + 1] : NULL;
 	}
-	post(p.a, wr); /* the queue is full: they wait for receives */
+	post(p.a, wr); /* the queue is full, since its requests wait for receives */
 	on_notify = post_another;
 	ck_assert_int_eq(ops->arm_cq(p.acq->ci, AL_ARM_ANY, NULL), AL_SUCCESS);
 	post_recv(p.b, 100, NULL, 0);
@@ -499,7 +502,7 @@ START_TEST(numbers_are_unique_while_alive)
 }
 END_TEST
 
-/* The queue pair is as it was when memory runs out in a modify. */
+/* A modify that fails for want of memory leaves the queue pair unchanged. */
 START_TEST(a_modify_without_memory_changes_nothing)
 {
 	struct ib_qp_attr attr = { .port_num = 1, .path_mtu = IB_MTU_256, .max_dest_rd_atomic = 4,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * RC: rules of the requester and the responder beyond those of losses alone (loss_test.c) and keys
- * (access_test.c): which request completes with which error in which order, retries to the letter,
- * PSNs that wrap in every flow, responder resources, lengths of packets.
+ * RC: rules of the requester and the responder beyond losses (loss_test.c) and keys (access_test.c): which request
+ * completes with which error in which order, exact numbers of retries, PSNs that wrap in every flow, responder
+ * resources, lengths of packets.
  */
 #include "harness.h"
 #include "hca/soft/shared/opcode.h"
@@ -11,7 +11,7 @@
 
 static struct pair p;
 
-/* Virtual time: no machine is too slow for what comes between a loss and its time-out. */
+/* Virtual time, so that a slow machine has no effect between a loss and its time-out. */
 static void setup(void)
 {
 	up("progress=manual seed=1");
@@ -54,7 +54,7 @@ static struct ib_send_wr to_peer(uint64_t wr_id, ib_wr_opcode opcode, struct ib_
 	return wr;
 }
 
-/* Connects again, with options of each side's own. */
+/* Connects the pair anew, with options for each side. */
 static void reconnect(const struct qp_options *a, const struct qp_options *b)
 {
 	ck_assert_int_eq(modify(p.a, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
@@ -67,9 +67,9 @@ static void reconnect(const struct qp_options *a, const struct qp_options *b)
 	to_rts(p.b, b);
 }
 
-/* ------------------------------------------------- which fails, in which order */
+/* ----------------------------------------------------------- order of failures */
 
-/* The second can not be sent; the first, lost at first, is sent again all the same. */
+/* The second request can not be sent; the first, whose packet was lost, is retried all the same. */
 START_TEST(what_can_not_be_sent_does_not_keep_what_is_before_it_from_its_retry)
 {
 	struct ib_sge good, bad;
@@ -93,7 +93,7 @@ START_TEST(what_can_not_be_sent_does_not_keep_what_is_before_it_from_its_retry)
 }
 END_TEST
 
-/* _i: the connection ends by a retry error, or by the user. */
+/* _i: a retry error ends the connection, or a modify to Error. */
 START_TEST(only_the_request_that_ends_the_connection_has_a_status_of_its_own)
 {
 	struct ib_sge good, bad;
@@ -118,7 +118,7 @@ START_TEST(only_the_request_that_ends_the_connection_has_a_status_of_its_own)
 }
 END_TEST
 
-/* The memory goes away between the post and the retry: the user's error, and told as such. */
+/* The memory is deregistered between the post and the retry: a local protection error. */
 START_TEST(a_source_deregistered_before_the_retry_is_a_local_protection_error)
 {
 	struct ib_sge gone, good;
@@ -145,7 +145,9 @@ START_TEST(a_source_deregistered_before_the_retry_is_a_local_protection_error)
 }
 END_TEST
 
-/* _i: one packet, several, or one with no receive there. Only the one packet is about its receive.
+/*
+ * _i: one packet, several packets, or one packet without a receive. Only in the first case the error concerns the
+ * receive.
  */
 START_TEST(a_write_with_immediate_that_may_not_write_fails_its_receive)
 {
@@ -168,7 +170,7 @@ START_TEST(a_write_with_immediate_that_may_not_write_fails_its_receive)
 }
 END_TEST
 
-/* The responder answers nothing any more: a requester that missed the NAK runs out of retries. */
+/* The responder is in Error and silent: a requester whose NAK was lost uses up its retries. */
 START_TEST(an_error_whose_nak_is_lost_is_a_retry_error)
 {
 	struct ib_sge sge;
@@ -187,7 +189,7 @@ START_TEST(an_error_whose_nak_is_lost_is_a_retry_error)
 }
 END_TEST
 
-/* ------------------------------------------------------------- to the letter */
+/* -------------------------------------------------- exact numbers of retries */
 
 START_TEST(a_packet_is_sent_once_and_then_retry_cnt_times)
 {
@@ -216,8 +218,7 @@ START_TEST(a_send_is_refused_once_and_then_rnr_retry_times)
 }
 END_TEST
 
-/* A NAK says what was lost, a second time by accident: nothing was sent since, so it is no second
- * loss. */
+/* A NAK is duplicated. The requester has sent nothing in between, so the second NAK is no second loss. */
 START_TEST(a_nak_that_comes_twice_is_one_retry)
 {
 	start(&(struct qp_options){ .timeout = 14, .retry_cnt = 1 });
@@ -232,8 +233,10 @@ START_TEST(a_nak_that_comes_twice_is_one_retry)
 }
 END_TEST
 
-/* A message as long as can be, of as many packets as can be, several times: the window stays open
- * by less than half. */
+/*
+ * Several messages of the maximum length, each of the maximum number of packets: the window stays below half of all
+ * PSNs.
+ */
 START_TEST(never_more_than_half_of_all_psns_are_outstanding)
 {
 	const struct qp_options o = { .psn = 0xf00000, .sge = 16, .dlid = 77, .timeout = 31 };
@@ -267,8 +270,7 @@ static const ib_wr_opcode flows[] = { IB_WR_RDMA_WRITE, IB_WR_SEND, IB_WR_RDMA_W
 				      IB_WR_RDMA_READ, IB_WR_ATOMIC_FETCH_AND_ADD };
 #define LOST 5 /* which packet of a flow is lost: 1 to 5 */
 
-/* _i: operation, side and packet lost. Five packets (an atomic: one) from PSN 0xfffffe on, and
- * another message. */
+/* _i: operation, side and packet lost. Five packets (an atomic: one) from PSN 0xfffffe on, and another message. */
 START_TEST(every_flow_recovers_across_the_wrap_of_psns)
 {
 	const struct qp_options o = { .timeout = 12, .psn = 0xfffffe };
@@ -339,7 +341,9 @@ START_TEST(as_many_lost_atomics_as_there_are_resources_are_answered_again)
 }
 END_TEST
 
-/* A requester that has more outstanding than it was told: what is forgotten is not executed again.
+/*
+ * The requester has more atomics outstanding than the responder has resources: an atomic that has lost its resource
+ * is not executed again.
  */
 START_TEST(the_oldest_resource_is_replaced_and_its_atomic_not_done_twice)
 {
@@ -361,7 +365,7 @@ START_TEST(the_oldest_resource_is_replaced_and_its_atomic_not_done_twice)
 }
 END_TEST
 
-/* What it has read comes again from memory as it is now, but only what is still missing. */
+/* A repeated read returns the memory's current content, but only for the missing packets. */
 START_TEST(a_read_goes_on_where_its_answer_was_lost)
 {
 	struct ib_sge sge;
@@ -374,7 +378,7 @@ START_TEST(a_read_goes_on_where_its_answer_was_lost)
 	post(p.a, &wr);
 	while (fault_met(&hca[1]) < 4 || counters(&hca[0]).rcv_packets < 4)
 		ck_assert_int_eq(step().did, SOFT_STEP_QP);
-	memset(p.bm->buf, 0x11, 4 * MTU); /* these have gone */
+	memset(p.bm->buf, 0x11, 4 * MTU); /* the bytes that were received before */
 	memset(p.bm->buf + 4 * MTU, 0x22, 4 * MTU);
 	expect_wc(p.acq, 1, IB_WC_SUCCESS);
 	fill(p.bm->buf, 1 << 16, 2);
@@ -406,7 +410,7 @@ START_TEST(credits_are_coded_rounded_down)
 }
 END_TEST
 
-/* Immediate data, so that it goes by packets. */
+/* Sends immediate data, which does not take the short way. */
 static void send_packets(uint64_t wr_id, uint32_t packets)
 {
 	struct ib_sge sge = sge_of(p.am, 0, packets * MTU);
@@ -428,7 +432,7 @@ static uint64_t sent(void)
 	return counters(&hca[0]).xmit_packets;
 }
 
-/* A message has gone, and its ACK has told that no receive is left. */
+/* A message has been sent, and its ACK reports that no receive is left. */
 static void start_without_credit(const struct qp_options *o)
 {
 	start(o);
@@ -465,7 +469,7 @@ START_TEST(a_send_without_credit_goes_as_one_packet_until_that_is_answered)
 }
 END_TEST
 
-/* Only its last packet needs the receive. */
+/* Only the last packet of the message needs the receive. */
 START_TEST(a_write_with_immediate_without_credit_begins_with_one_packet)
 {
 	struct ib_sge sge;
@@ -485,7 +489,7 @@ START_TEST(a_write_with_immediate_without_credit_begins_with_one_packet)
 	expect_wc(p.acq, 2, IB_WC_SUCCESS);
 	expect_wc(p.bcq, 11, IB_WC_SUCCESS);
 	ck_assert_mem_eq(p.bm->buf, p.am->buf, 5 * MTU);
-	ck_assert_uint_eq(sent() - before, 6); /* the last one twice */
+	ck_assert_uint_eq(sent() - before, 6); /* five packets, the last one sent twice */
 }
 END_TEST
 
@@ -504,7 +508,7 @@ START_TEST(without_credit_a_send_is_refused_once_and_then_rnr_retry_times)
 }
 END_TEST
 
-/* _i: the first packet, or its answer. */
+/* _i: the first packet is lost, or its response. */
 START_TEST(what_finds_new_receives_may_be_lost)
 {
 	start_without_credit(&quick);
@@ -520,8 +524,10 @@ START_TEST(what_finds_new_receives_may_be_lost)
 }
 END_TEST
 
-/* The first copy of a request comes after its repetition is answered: that ACK is about nothing but
- * receives. */
+/*
+ * The first copy of a request comes after its retry was answered: the ACK of that copy reports only the number of
+ * receives.
+ */
 START_TEST(an_ack_once_more_tells_of_new_receives)
 {
 	uint64_t before;
@@ -549,7 +555,7 @@ START_TEST(an_ack_once_more_tells_of_new_receives)
 }
 END_TEST
 
-/* What needs no receive waits for none; a count that is old is found out by the first packet. */
+/* Requests that need no receive are sent without credit; the first packet of a send discovers new receives. */
 START_TEST(without_credit_writes_go_on_and_new_receives_are_found)
 {
 	int i;
@@ -590,7 +596,7 @@ START_TEST(one_ack_answers_all_messages_before_it)
 }
 END_TEST
 
-/* 1025 packets: one each for so many as make a train, and for the rest. */
+/* 1025 packets: one ACK for each full train, and one for the rest. */
 START_TEST(a_train_of_packets_is_answered_by_one_ack)
 {
 	const uint32_t train = 256 << 10;
@@ -610,7 +616,7 @@ END_TEST
 
 /* ---------------------------------------------------------- lengths of packets */
 
-/* _i: whose MTU is the larger. Short messages fit both; others have packets of a wrong length. */
+/* _i: the side with the larger MTU. Short messages fit both MTUs; packets of longer messages have a wrong length. */
 START_TEST(packets_of_another_mtu_are_an_invalid_request)
 {
 	const struct qp_options o[2] = { { .mtu = IB_MTU_256 }, { .mtu = IB_MTU_1024 } };
@@ -642,7 +648,7 @@ END_TEST
 
 /* ----------------------------------------------------------------------- SQD */
 
-/* A retry is part of draining. */
+/* Draining waits for retries. */
 START_TEST(draining_waits_for_what_is_sent_again)
 {
 	struct ib_qp_attr attr = { .en_sqd_async_notify = true };
@@ -653,21 +659,23 @@ START_TEST(draining_waits_for_what_is_sent_again)
 	while (fault_met(&hca[0]) < 2)
 		step();
 	ck_assert_int_eq(modify(p.a, IB_QPS_SQD, IB_QP_EN_SQD_ASYNC_NOTIFY, &attr), AL_SUCCESS);
-	rdma(&p, IB_WR_RDMA_WRITE, 2, 0, 0, 8); /* not started */
+	rdma(&p, IB_WR_RDMA_WRITE, 2, 0, 0, 8); /* not started: b's queue drains */
 	expect_wc(p.acq, 1, IB_WC_SUCCESS);
 	wait_bits(&p.a->events, 1u << IB_EVENT_SQ_DRAINED);
 	expect_empty(p.acq);
 	ck_assert_int_eq(modify(p.a, IB_QPS_RTS, 0, NULL), AL_SUCCESS);
 	expect_wc(p.acq, 2, IB_WC_SUCCESS);
-	/* drained again: the event is raised again */
+	/* the queue has drained again: the event is raised again */
 	ck_assert_int_eq(modify(p.a, IB_QPS_SQD, 0, NULL), AL_SUCCESS);
 	step();
 	ck_assert_uint_eq(p.a->event_count, 2);
 }
 END_TEST
 
-/* It waits for a receive; its memory goes away meanwhile; what comes behind it shows that it is
- * missing. */
+/*
+ * A send waits for a receive, and its memory is deregistered meanwhile; the request behind it shows that the send is
+ * missing.
+ */
 START_TEST(a_source_deregistered_while_it_waits_for_a_receive_is_a_local_protection_error)
 {
 	struct ib_send_wr wr[2];
@@ -689,7 +697,7 @@ START_TEST(a_source_deregistered_while_it_waits_for_a_receive_is_a_local_protect
 	to = sge_of(p.bm, 0, 8);
 	post_recv(p.b, 3, &to, 1);
 	while (step().did != SOFT_STEP_TIMER)
-		; /* the pause is over */
+		; /* until the RNR pause is over */
 	for (i = 0; i < 6; i++)
 		step_choice(_i >> i & 1);
 	expect_wc(p.acq, 1, IB_WC_LOC_PROT_ERR);
@@ -698,8 +706,7 @@ START_TEST(a_source_deregistered_while_it_waits_for_a_receive_is_a_local_protect
 }
 END_TEST
 
-/* The requester has what it asked for and has said so; the memory is gone; then a copy of the
- * request comes that was held up on its way. */
+/* The requester has completed its read, and the memory is deregistered; then a delayed copy of the request arrives. */
 START_TEST(a_late_copy_of_a_read_ends_nothing)
 {
 	const struct soft_fault delay = {
@@ -721,7 +728,7 @@ START_TEST(a_late_copy_of_a_read_ends_nothing)
 	wr.wr.rdma.rkey = mr->ci->rkey;
 	fault(&hca[0], delay);
 	post(p.a, &wr);
-	expect_wc(p.acq, 1, IB_WC_SUCCESS); /* by the retry */
+	expect_wc(p.acq, 1, IB_WC_SUCCESS); /* completed by the retry */
 	ck_assert_mem_eq(p.am->buf, mr->buf, 3 * MTU);
 	free_mr(mr);
 	run_all();
@@ -731,7 +738,7 @@ START_TEST(a_late_copy_of_a_read_ends_nothing)
 }
 END_TEST
 
-/* An error while it drains: the state is Error, the rest is flushed, nothing is called drained. */
+/* An error while the queue drains: the state is Error, the rest is flushed, and no SQ drained event is raised. */
 START_TEST(an_error_while_draining_flushes)
 {
 	struct ib_qp_attr attr = { .en_sqd_async_notify = true };
@@ -739,7 +746,7 @@ START_TEST(an_error_while_draining_flushes)
 	start(&(struct qp_options){ .timeout = 12, .retry_cnt = 0xff });
 	drop(&hca[0], SOFT_FLOW_REQUEST, 1, 0);
 	rdma(&p, IB_WR_RDMA_WRITE, 1, 0, 0, 8);
-	ck_assert_int_eq(step().did, SOFT_STEP_QP); /* sent, and lost */
+	ck_assert_int_eq(step().did, SOFT_STEP_QP); /* sent, and the packet is lost */
 	ck_assert_int_eq(modify(p.a, IB_QPS_SQD, IB_QP_EN_SQD_ASYNC_NOTIFY, &attr), AL_SUCCESS);
 	rdma(&p, IB_WR_RDMA_WRITE, 2, 0, 0, 8);
 	expect_wc(p.acq, 1, IB_WC_RETRY_EXC_ERR);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The engine's reactor: descriptors, timers and wake-ups end the engine thread's sleep, and none of
- * them is lost. */
+/* The engine's reactor: descriptors, timers and wake-ups end the engine thread's sleep, and none of them is lost. */
 #include <stddef.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -66,7 +65,7 @@ static void ring(struct bell *bell)
 START_TEST(each_write_to_a_watched_descriptor_is_heard)
 {
 	start();
-	wait_asleep(); /* on the futex: there is no watch yet */
+	wait_asleep(); /* sleeps in the futex: no descriptor is watched yet */
 	for (int i = 0; i < 2; i++)
 		ck_assert_int_eq(engine_watch(&engine, &bells[i].watch), AL_SUCCESS);
 	for (uint32_t i = 1; i <= ROUNDS; i++) {
@@ -107,7 +106,7 @@ static void run_out(struct timer *t, struct runner *r)
 	atomic_fetch_add(&timer.out, 1);
 }
 
-/* _i: descriptors that are watched. */
+/* _i: number of descriptors that are watched. */
 START_TEST(a_timer_ends_the_sleep_whatever_is_watched)
 {
 	start();
@@ -118,7 +117,7 @@ START_TEST(a_timer_ends_the_sleep_whatever_is_watched)
 	for (uint32_t i = 1; i <= 5; i++) {
 		wait_asleep();
 		engine_set_timer(&engine, &timer.timer, 1000000);
-		while (atomic_load(&timer.out) < i) /* Check's time-out ends a wait in vain */
+		while (atomic_load(&timer.out) < i) /* if the timer fails, Check's time-out ends the wait */
 			usleep(0);
 	}
 	if (_i)
@@ -136,8 +135,10 @@ static bool count_poll(struct runner *r, struct soft_port *port)
 	return false;
 }
 
-/* Work comes while the engine sleeps, or is about to: a poller whose runner has no budget, so that
- * the engine runs it. */
+/*
+ * Work comes while the engine sleeps or is about to sleep: a thread polls with a runner of no budget, so that the
+ * engine must run the queue pair.
+ */
 START_TEST(work_ends_the_sleep_whatever_is_watched)
 {
 	const struct link_ops link = { .poll = count_poll };

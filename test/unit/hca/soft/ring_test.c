@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Queues in memory that a client shares (hca/soft/shared/ring.h), from the module's side: what it maps, what it takes out of a
- * ring, and what becomes of a client that writes nonsense. The client here writes each word itself.
+ * Queues in memory that a client shares (hca/soft/shared/ring.h), from the module's side: mapping, reading entries,
+ * and clients that write nonsense. The test writes each word of the client itself.
  */
 #include "hca/soft/client/rings.h"
 #include "hca/soft/engine/engine.h"
@@ -24,7 +24,7 @@ static struct ci_client *me = (struct ci_client *)"a client";
 static struct ring_door *door;
 static void *um_ctx;
 
-/* ------------------------------------------------------------- as a provider would */
+/* ----------------------------------------------------------- objects of a provider */
 
 static int make_file(size_t bytes, int seals)
 {
@@ -175,7 +175,7 @@ static struct ib_wc next_wc(struct ring_cq *ring)
 	return wc;
 }
 
-/* -------------------------------------------------------------------- offers */
+/* ---------------------------------------------------------- mapping of rings */
 
 START_TEST(only_a_sealed_file_of_the_right_size_is_mapped)
 {
@@ -237,9 +237,9 @@ START_TEST(another_version_and_another_client_are_refused)
 	ck_assert_int_eq(open_with(&said, fd), AL_MODULE_ABI);
 	close(fd);
 	um_ctx = ctx;
-	/* without a provider there is nothing to keep */
+	/* without a provider the module keeps nothing */
 	ck_assert_int_eq(ops->um_open_ca(hca[0].ca, &other, &udata), AL_UNSUPPORTED);
-	/* rings on a queue without, and the other way round */
+	/* rings on a queue without rings, and the reverse */
 	qp = ring_qp(plain, IB_QPT_RC, &qring, &bell, &status);
 	ck_assert_int_eq(status, AL_INVALID_PARAMETER);
 	init.attr = &attr;
@@ -254,7 +254,10 @@ END_TEST
 
 /* ------------------------------------------------------------------- requests */
 
-/* Each wrong in one way: what soft_post_send() would refuse, and what does not come about there. */
+/*
+ * Requests that are each wrong in one field: faults that soft_post_send() would refuse, and faults that only a ring
+ * can have.
+ */
 static void no_opcode(struct ib_flat_send *s) { s->opcode = 255; }
 static void not_ours(struct ib_flat_send *s) { s->opcode = IB_WR_LOCAL_INV; }
 static void bad_flags(struct ib_flat_send *s) { s->flags |= 0x80; }
@@ -270,7 +273,7 @@ static void held(struct ib_flat_send *s) { s->holder[3] = 1; }
 static void long_inline(struct ib_flat_send *s)
 {
 	s->flags |= IB_SEND_INLINE;
-	s->length = 61; /* fits into the slot */
+	s->length = 61; /* fits into the slot, but is more than max_inline */
 }
 static void most_inline(struct ib_flat_send *s)
 {
@@ -348,7 +351,7 @@ START_TEST(what_is_no_request_ends_the_queue_pair_and_reset_begins_anew)
 		}
 		*slot(ring, 1) = *slot(ring, 0);
 		slot(ring, 1)->wr_id = 41;
-		if (!ud) { /* a good one before it, that is done */
+		if (!ud) { /* a correct request before the wrong one, which completes */
 			atomic_store(&ring->sq_prod, 1);
 			ring_bell(bell);
 			ck_assert_int_eq(next_wc(cring).status, IB_WC_SUCCESS);
@@ -376,7 +379,7 @@ struct signaller {
 	_Atomic bool stop;
 };
 
-/* Somebody who finds other things to tell the queue pair, so that its owner looks at signals at any moment. */
+/* Signals the queue pair's actor again and again, so that its owner may see a signal at any moment. */
 static void *signal_often(void *arg)
 {
 	struct signaller *s = arg;
@@ -390,7 +393,7 @@ static void *signal_often(void *arg)
 	return NULL;
 }
 
-/* The word of what failed is there for whoever takes the signal; with threads that ThreadSanitizer looks at. */
+/* Either thread may take the signal, and reads the failure word then; ThreadSanitizer checks the order. */
 START_TEST(a_failure_is_told_once_by_whoever_takes_its_signal)
 {
 	struct ring_cq *cring;
@@ -437,7 +440,7 @@ static void late_signal(struct qp *qp, bool recv)
 	runner_run(&r);
 }
 
-/* A thread has marked a failure, Reset has begun anew since, and only then comes its signal. _i: send, receive queue. */
+/* A thread has recorded a failure, and its signal comes only after a reset. _i: send queue, receive queue. */
 START_TEST(a_signal_that_comes_after_reset_ends_nothing)
 {
 	struct ring_cq *cring;
@@ -465,7 +468,8 @@ START_TEST(a_signal_that_comes_after_reset_ends_nothing)
 		ring_bell(bell);
 		expect_bad(cring, ring, qp, 41);
 		late_signal(qp, _i);
-		ck_assert_uint_eq(atomic_load(&cring->prod), atomic_load(&cring->cons)); /* told of once */
+		/* the error is reported once */
+		ck_assert_uint_eq(atomic_load(&cring->prod), atomic_load(&cring->cons));
 		ck_assert_int_eq(modify(qp, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
 		ck_assert_int_eq(modify(peer, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
 		atomic_store(&ring->sq_prod, 0);
@@ -478,7 +482,7 @@ START_TEST(a_signal_that_comes_after_reset_ends_nothing)
 }
 END_TEST
 
-/* The index goes where no queue can be; for receives a message looks. */
+/* The producer's index is beyond the queue. The module reads the index of receives when a message comes. */
 START_TEST(an_index_that_lies_ends_the_queue_pair)
 {
 	static const uint32_t lies[] = { DEPTH + 1, 0x80000000u, UINT32_MAX };
@@ -502,7 +506,7 @@ START_TEST(an_index_that_lies_ends_the_queue_pair)
 		ring_bell(bell);
 	}
 	expect_bad(cring, ring, qp, 0);
-	/* of such a ring nothing is taken */
+	/* the module takes nothing from such a ring */
 	ck_assert_uint_eq(atomic_load(&soft_qp(qp->ci)->sq.prod), 0);
 	ck_assert_uint_eq(atomic_load(&soft_qp(qp->ci)->rq.prod), 0);
 	free_qp(qp);
@@ -545,7 +549,7 @@ static const struct ib_flat_recv wrong_recvs[] = {
 	{ .wr_id = 40, .num_sge = 1, .length = UINT32_MAX },
 };
 
-/* _i: of wrong_recvs[]. A message has the module look for receives. */
+/* _i: index in wrong_recvs[]. A message makes the module read the receives. */
 START_TEST(what_is_no_receive_ends_the_queue_pair)
 {
 	const struct ring_layout at = ring_layout(&cap);
@@ -573,7 +577,7 @@ START_TEST(what_is_no_receive_ends_the_queue_pair)
 }
 END_TEST
 
-/* Bells of nobody, and all at once. */
+/* Bells that no queue pair has, and all bells at the same time. */
 START_TEST(bells_of_nobody_are_harmless)
 {
 	struct ring_cq *cring;
@@ -605,7 +609,7 @@ START_TEST(bells_of_nobody_are_harmless)
 }
 END_TEST
 
-/* Who has rings does not ask. */
+/* The module refuses posts, polls and arms of queues whose rings a client uses. */
 START_TEST(operations_on_what_is_shared_are_refused)
 {
 	const struct ib_send_wr swr = send_wr(1, IB_WR_SEND, NULL, 0), *sbad;
@@ -644,7 +648,7 @@ static al_status resize(struct cq *cq, uint32_t cqe, size_t file, const struct r
 	return status;
 }
 
-/* What the client says it has consumed decides what fits: who lies spoils its own queue. */
+/* The client's consumer index decides whether new entries fit: a wrong index spoils only the client's own queue. */
 START_TEST(new_entries_are_taken_if_they_are_as_large_as_said_and_hold_what_is_there)
 {
 	const struct ring_make good = { .bytes = ring_wc_bytes(40) }, small = { .bytes = ring_wc_bytes(40) - 1 };
@@ -657,7 +661,7 @@ START_TEST(new_entries_are_taken_if_they_are_as_large_as_said_and_hold_what_is_t
 	ck_assert_int_eq(resize(cq, 40, small.bytes, &good), AL_INVALID_PARAMETER);
 	ck_assert_int_eq(resize(cq, 1000, good.bytes, &good), AL_INVALID_PARAMETER);
 	ck_assert_uint_eq(atomic_load(&ring->moved), 0);
-	atomic_store(&ring->cons, 1); /* more than there was */
+	atomic_store(&ring->cons, 1); /* more than the queue has had */
 	ck_assert_int_eq(resize(cq, 40, good.bytes, &good), AL_TOO_SMALL);
 	atomic_store(&ring->cons, (uint32_t)-41);
 	ck_assert_int_eq(resize(cq, 40, good.bytes, &good), AL_TOO_SMALL);
@@ -679,7 +683,7 @@ struct flooder {
 	uint32_t bell;
 };
 
-/* A datagram queue pair whose requests go to nobody, and complete without a completion. */
+/* A datagram queue pair whose requests go to an unused LID, and complete without a completion. */
 static struct flooder flooder(struct cq *cq)
 {
 	const struct qp_options o = { .type = IB_QPT_UD, .qkey = 7 };
@@ -694,7 +698,7 @@ static struct flooder flooder(struct cq *cq)
 	return f;
 }
 
-/* As many requests as there is room for; and the bell. */
+/* Fills the send ring with requests, and sets the bell. */
 static void flood(const struct flooder *f)
 {
 	uint32_t prod = atomic_load(&f->ring->sq_prod), cons = atomic_load(&f->ring->sq_cons);
@@ -712,7 +716,7 @@ static uint32_t taken(const struct flooder *f)
 }
 
 #define FLOODERS 5
-#define TURN     48u /* requests of a client's in its turn: 16 each of three queue pairs */
+#define TURN     48u /* requests of one client in its turn: 16 of each of three queue pairs */
 
 /* In the next turn the client's other queue pairs come first. */
 START_TEST(a_client_that_always_posts_starves_nobody)
@@ -741,12 +745,12 @@ START_TEST(a_client_that_always_posts_starves_nobody)
 		door = first_door;
 		for (i = 0; i < FLOODERS; i++)
 			flood(&f[i]);
-		ck_assert(rings_step(&soft->engine));
+		ck_assert(rings_step(soft));
 		for (i = all = 0; i < FLOODERS; i++)
 			all += taken(&f[i]);
 		ck_assert_uint_eq(all, TURN * round);
 		ck_assert_uint_eq(taken(&quiet), DEPTH * round);
-		while (engine_step(&soft->engine, 0))
+		while (engine_step(soft->engine, 0))
 			;
 	}
 	for (i = 0; i < FLOODERS; i++)
@@ -756,13 +760,13 @@ START_TEST(a_client_that_always_posts_starves_nobody)
 	ops->um_close_ca(hca[0].ca, um_ctx);
 	close(given_fd);
 	munmap(second_door, sizeof(*door));
-	/* who comes after one that has gone is served */
+	/* a client behind one that has closed is served */
 	me = (struct ci_client *)"a third";
 	open_door();
 	qcq = ring_cq(&qring);
 	quiet = flooder(qcq);
 	flood(&quiet);
-	rings_step(&soft->engine);
+	rings_step(soft);
 	ck_assert_uint_eq(taken(&quiet), DEPTH);
 	free_qp(quiet.qp);
 	free_cq(qcq);
@@ -770,8 +774,8 @@ START_TEST(a_client_that_always_posts_starves_nobody)
 	close(given_fd);
 	munmap(door, sizeof(*door));
 	me = first, um_ctx = first_ctx, given_fd = first_fd;
-	/* and so is the first: what was left of the last round is taken without another bell */
-	while (rings_step(&soft->engine))
+	/* the first client is served too: its last round's rest is taken without another bell */
+	while (rings_step(soft))
 		;
 	for (i = 0; i < FLOODERS; i++)
 		ck_assert_uint_eq(taken(&f[i]), atomic_load(&f[i].ring->sq_prod));
@@ -806,7 +810,7 @@ START_TEST(a_client_has_so_many_bells_and_no_bell_twice)
 	munmap(ring, ring_layout(&cap).bytes);
 	while (i--)
 		free_qp(qps[i]);
-	/* they are free again */
+	/* the bells are free again */
 	qps[0] = ring_qp(cq, IB_QPT_UD, &ring, &bell, &status);
 	ck_assert_int_eq(status, AL_SUCCESS);
 	munmap(ring, ring_layout(&cap).bytes);

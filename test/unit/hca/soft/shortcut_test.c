@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The short way of messages between idle queue pairs against the way of packets: what each leaves behind must be the
- * same. A message of one piece takes the short way, one that is gathered from two pieces can not.
+ * The short way of messages between idle queue pairs, compared with the way of packets: both must leave the same
+ * state behind. A message of one piece takes the short way; a message that is gathered from two pieces can not.
  */
 #include "harness.h"
 
@@ -11,7 +11,7 @@ static struct pair p;
 
 static void setup(void)
 {
-	struct qp_options o = { .mtu = IB_MTU_1024, .inline_data = 64, .psn = 0xfffff0 /* soon wraps */ };
+	struct qp_options o = { .mtu = IB_MTU_1024, .inline_data = 64, .psn = 0xfffff0 /* PSNs wrap soon */ };
 
 	up("");
 	pair_up(&p, &o, ROOM);
@@ -23,7 +23,7 @@ static void teardown(void)
 	down();
 }
 
-/* All that a message changes beside the memory. */
+/* The effects of a message beside the memory. */
 struct outcome {
 	struct ib_port_counters here, there;
 	uint32_t sq_psn[2], rq_psn[2];
@@ -55,8 +55,10 @@ static void psns(uint32_t sq_psn[2], uint32_t rq_psn[2])
 	}
 }
 
-/* By packets: its ACK tells how many receives there are. Without that, a longer send would begin with one packet and
- * wait for its answer. */
+/*
+ * A send by packets, whose ACK reports the number of receives. Without that, a longer send would begin with one
+ * packet and wait for its ACK.
+ */
 static void tell_credits(void)
 {
 	struct ib_sge sge[2] = { sge_of(p.am, 0, 4), sge_of(p.am, 4, 4) };
@@ -69,7 +71,7 @@ static void tell_credits(void)
 	expect_wc(p.acq, 5, IB_WC_SUCCESS);
 }
 
-/* One message, of pieces that lie side by side. */
+/* One message, of adjacent pieces. */
 static struct outcome message(ib_wr_opcode opcode, uint32_t length, uint32_t pieces, uint32_t flags)
 {
 	uint32_t first = pieces > 1 ? length / 2 : length;
@@ -99,7 +101,7 @@ static struct outcome message(ib_wr_opcode opcode, uint32_t length, uint32_t pie
 	expect_empty(p.acq);
 	expect_empty(p.bcq);
 	ck_assert_mem_eq(p.bm->buf, p.am->buf, length);
-	/* all zero: the first is, and each is as the one before */
+	/* all bytes zero if the first is zero and each equals the one before */
 	if (length < ROOM)
 		ck_assert(!p.bm->buf[length] && !memcmp(p.bm->buf + length, p.bm->buf + length + 1, ROOM - length - 1));
 	psns(out.sq_psn, out.rq_psn);
@@ -142,7 +144,7 @@ START_TEST(the_short_way_leaves_behind_what_packets_leave)
 }
 END_TEST
 
-/* Mixed with each other they stay in order, whatever goes by packets in between. */
+/* Short messages stay in order with messages that go by packets between them. */
 START_TEST(both_ways_keep_the_order)
 {
 	uint32_t pieces[] = { 1, 2, 1, 1, 2, 2, 1 };
@@ -168,12 +170,12 @@ END_TEST
 #define EACH 2000
 #define WINDOW 8
 
-/* One side of a conversation: sends numbers, and receives the other's. */
+/* One side of a conversation: sends numbers, and receives the peer's numbers. */
 struct side {
 	struct qp *qp;
 	struct cq *cq;
 	struct mr *mr;      /* WINDOW numbers to send, then WINDOW to receive */
-	const char *failed; /* what went wrong; the test says it, since a thread can not */
+	const char *failed; /* the fault; the test reports it, because a thread can not */
 };
 
 static void post_number(struct side *s, uint64_t n)
@@ -226,7 +228,7 @@ static void *converse(void *arg)
 	return NULL;
 }
 
-/* Two threads at once: now one way is taken, now the other, and each number comes once and in its turn. */
+/* Two threads at the same time, so that the ways alternate at random: each number comes once, and in order. */
 START_TEST(both_sides_may_send_at_once)
 {
 	struct side side[2] = { { p.a, p.acq, p.am, NULL }, { p.b, p.bcq, p.bm, NULL } };
@@ -243,7 +245,7 @@ START_TEST(both_sides_may_send_at_once)
 }
 END_TEST
 
-/* What can not go the short way is answered as ever. */
+/* A message that can not take the short way gets the usual response. */
 START_TEST(a_wrong_key_is_refused)
 {
 	rdma(&p, IB_WR_RDMA_WRITE, 1, 0, 0, 8);

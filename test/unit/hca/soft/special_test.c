@@ -1,88 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The special queue pairs QP0 and QP1: which datagrams they send and take, and that each port has
- * one of each. */
+/* The special queue pairs QP0 and QP1: the datagrams that they send and take; each port has one of each. */
 #include <sched.h>
 
-#include "harness.h"
-
-#define GRH        40u
-#define MAD        256u
-#define WELL_KNOWN 0x80010000u
-
-/* One end: a queue pair with its completion queue and memory, and an address handle to the far end.
- */
-struct end {
-	struct hca *h;
-	struct cq *cq;
-	struct qp *qp;
-	struct mr *mr;
-	struct ci_ah *ah;
-};
-
-static void end_up(struct end *e, struct hca *h, struct cq *cq, const struct qp_options *o,
-		   const struct ib_ah_attr *path)
-{
-	e->h = h;
-	e->cq = cq ? cq : new_cq(h, 64, AL_CQ_NOTIFY_NEXT);
-	e->qp = new_qp(h, e->cq, e->cq, o);
-	e->mr = new_mr(h, 4096, IB_ACCESS_LOCAL_WRITE);
-	e->ah = new_ah(h, NULL, path);
-	fill(e->mr->buf, 2048, o->type + h->attr.num_ports);
-	to_init(e->qp, o);
-	to_rtr(e->qp, NULL, o);
-	to_rts(e->qp, o);
-}
-
-static void end_down(struct end *e, bool cq)
-{
-	free_ah(e->ah);
-	free_qp(e->qp);
-	free_mr(e->mr);
-	if (cq)
-		free_cq(e->cq);
-}
-
-static struct ib_ah_attr path_by(uint8_t port, uint16_t dlid)
-{
-	return (struct ib_ah_attr){ .dlid = dlid, .port_num = port };
-}
-
-static uint16_t lid_of(const struct hca *h, uint8_t port)
-{
-	struct ib_port_attr attr;
-
-	ck_assert_int_eq(ops->query_port(h->ca, port, &attr), AL_SUCCESS);
-	return attr.lid;
-}
-
-static void receive(struct end *e, uint64_t wr_id)
-{
-	struct ib_sge sge = sge_of(e->mr, 2048, GRH + MAD);
-
-	post_recv(e->qp, wr_id, &sge, 1);
-}
-
-static struct ib_send_wr mad_to(struct end *e, uint64_t wr_id, struct ib_sge *sge, uint32_t qpn,
-				uint32_t qkey)
-{
-	struct ib_send_wr wr = send_wr(wr_id, IB_WR_SEND, sge, IB_SEND_SIGNALED);
-
-	wr.wr.ud.ah = (al_ah_h)e->ah;
-	wr.wr.ud.remote_qpn = qpn;
-	wr.wr.ud.remote_qkey = qkey;
-	return wr;
-}
-
-static void send_mad(struct end *e, uint64_t wr_id, uint32_t qpn, uint32_t qkey,
-		     uint16_t pkey_index)
-{
-	struct ib_sge sge = sge_of(e->mr, 0, MAD);
-	struct ib_send_wr wr = mad_to(e, wr_id, &sge, qpn, qkey);
-
-	wr.wr.ud.pkey_index = pkey_index;
-	post(e->qp, &wr);
-	expect_wc(e->cq, wr_id, IB_WC_SUCCESS);
-}
+#include "special.h"
 
 static struct end a, b;
 
@@ -112,7 +32,7 @@ static void expect_arrival(uint64_t wr_id)
 	ck_assert_mem_eq(b.mr->buf + 2048 + GRH, a.mr->buf, MAD);
 }
 
-/* Waits for the drop: over a link with a queue another thread may make it. */
+/* Waits for the drop, which another thread may do if the link has a queue. */
 static void expect_drop(uint64_t before)
 {
 	while (counters(&hca[1]).rcv_dropped == before)
@@ -140,6 +60,22 @@ START_TEST(qp0_reaches_qp0_without_keys)
 }
 END_TEST
 
+/* _i: QP0, or QP1, which does not use lane 15 */
+START_TEST(a_packet_on_lane_15_that_finds_no_receive_is_counted)
+{
+	const struct qp_options o = { .type = _i ? IB_QPT_GSI : IB_QPT_SMI, .qkey = WELL_KNOWN };
+	uint64_t before;
+
+	up("");
+	both_up(&o, 0);
+	before = counters(&hca[1]).rcv_dropped;
+	send_mad(&a, 2, (uint32_t)_i, WELL_KNOWN, 0);
+	expect_drop(before);
+	ck_assert_uint_eq(counters(&hca[1]).vl15_dropped, _i ? 0 : 1);
+	both_down();
+}
+END_TEST
+
 START_TEST(qp1_sends_with_the_p_key_of_the_request_and_tells_which_one_came)
 {
 	const struct qp_options gsi = { .type = IB_QPT_GSI, .qkey = WELL_KNOWN };
@@ -158,7 +94,7 @@ START_TEST(qp1_sends_with_the_p_key_of_the_request_and_tells_which_one_came)
 }
 END_TEST
 
-/* The fourth entry of the sender's table is empty: no partition. */
+/* The fourth entry of the sender's table is empty, and so in no partition. */
 START_TEST(qp1_drops_what_has_no_p_key_of_its_port_or_another_q_key)
 {
 	struct ib_port_attr attr;
@@ -202,7 +138,7 @@ START_TEST(qp0_and_other_queue_pairs_do_not_hear_each_other)
 }
 END_TEST
 
-/* IBTA 10.2.5: whoever may use the well-known Q_Key may talk to QP1. */
+/* IBTA 10.2.5: a queue pair with the well-known Q_Key may send to QP1. */
 START_TEST(a_datagram_queue_pair_reaches_qp1_with_the_well_known_q_key)
 {
 	const struct qp_options gsi = { .type = IB_QPT_GSI, .qkey = WELL_KNOWN },
@@ -239,7 +175,7 @@ START_TEST(each_port_has_one_of_each)
 	}
 	free_qp(qp[1][0]);
 	o.type = IB_QPT_SMI;
-	qp[1][0] = new_qp(&hca[0], cq, cq, &o); /* the place is free again */
+	qp[1][0] = new_qp(&hca[0], cq, cq, &o); /* the port's QP1 may be created again */
 	for (i = 0; i < 4; i++)
 		free_qp(qp[i / 2][i & 1]);
 	free_cq(cq);
@@ -259,7 +195,7 @@ START_TEST(a_reset_removes_the_completions_of_its_own_port_only)
 	cq = new_cq(&hca[0], 64, AL_CQ_NOTIFY_NEXT);
 	for (uint8_t i = 0; i < 2; i++) {
 		o.port = (uint8_t)(1 + i);
-		path = path_by(o.port, 0x700); /* nobody */
+		path = path_by(o.port, 0x700); /* the LID of no port */
 		end_up(&e[i], &hca[0], cq, &o, &path);
 	}
 	for (uint8_t i = 0; i < 2; i++) {
@@ -325,6 +261,7 @@ int main(void)
 	TCase *t = tcase_create("special");
 
 	tcase_add_loop_test(t, qp0_reaches_qp0_without_keys, 0, 2);
+	tcase_add_loop_test(t, a_packet_on_lane_15_that_finds_no_receive_is_counted, 0, 2);
 	tcase_add_test(t, qp1_sends_with_the_p_key_of_the_request_and_tells_which_one_came);
 	tcase_add_test(t, qp1_drops_what_has_no_p_key_of_its_port_or_another_q_key);
 	tcase_add_loop_test(t, qp0_and_other_queue_pairs_do_not_hear_each_other, 0, 2);

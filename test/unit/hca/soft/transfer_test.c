@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Data that arrives: every operation, at every size where segmentation changes, byte by byte. */
+/* Data that arrives: every operation, at every size around a limit of segmentation, byte by byte. */
 #include "harness.h"
 
 #define MTU 256
@@ -31,7 +31,7 @@ static const uint32_t sizes[] = {
 };
 #define SIZES ((int)(sizeof(sizes) / sizeof(*sizes)))
 
-/* Nothing beyond the target is touched. */
+/* Checks the target, and that no byte beyond it has changed. */
 static void check_target(uint32_t at, uint32_t size, const char *from)
 {
 	static char zero[64];
@@ -199,7 +199,7 @@ START_TEST(scatter_and_gather_lists_split_anywhere)
 		from[i] = sge_of(p.am, i * 2000, out[i]);
 		to[i] = sge_of(p.bm, i * 3000 + 1, in[i]);
 	}
-	to[0].lkey = 0xdead; /* without bytes its key is not looked at */
+	to[0].lkey = 0xdead; /* an element without bytes: the key is not checked */
 	wr.num_sge = 4;
 	post_recv(p.b, 2, to, 4);
 	post(p.a, &wr);
@@ -208,7 +208,7 @@ START_TEST(scatter_and_gather_lists_split_anywhere)
 		memcpy(got + at, p.bm->buf + i * 3000 + 1, in[i]);
 	ck_assert_mem_eq(got, whole, 1024);
 
-	/* the same lists, read into and written from */
+	/* the same lists as targets of reads and sources of writes */
 	memset(p.bm->buf, 0, 16384);
 	wr.opcode = IB_WR_RDMA_WRITE;
 	wr.wr.rdma.remote_addr = (uintptr_t)p.bm->buf + 7;
@@ -237,7 +237,7 @@ START_TEST(inline_data_is_taken_at_the_post_and_needs_no_key)
 	fill(text, sizeof(text), 6);
 	memcpy(was, text, sizeof(was));
 	wr.num_sge = 2;
-	post(p.a, &wr); /* no receive is there yet */
+	post(p.a, &wr); /* b has no receive yet */
 	memset(text, 0, sizeof(text));
 	post_recv(p.b, 2, &to, 1);
 	ck_assert_uint_eq(expect_wc(p.bcq, 2, IB_WC_SUCCESS).byte_len, 300);
@@ -344,7 +344,7 @@ START_TEST(more_reads_than_may_be_outstanding_wait_their_turn)
 }
 END_TEST
 
-/* What a read brings is there before a fenced request reads it from memory. */
+/* A fenced request that reads the memory finds the result of the read before it. */
 START_TEST(a_fenced_request_waits_for_earlier_reads)
 {
 	struct ib_sge sge = sge_of(p.am, 0, 1 << 20);
@@ -401,7 +401,7 @@ START_TEST(every_mtu_carries_the_same_bytes)
 }
 END_TEST
 
-/* What budgets leave, the engine does: nobody polls here, and the data come all the same. */
+/* The engine continues when a budget is used up: no thread polls here, and the data arrive all the same. */
 START_TEST(an_application_that_does_not_poll_still_gets_its_data)
 {
 	uint64_t total = 9ull * (SIZE - 64);

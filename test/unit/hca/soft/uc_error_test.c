@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Unreliable connection: what the receiver can not do is dropped silently, or ends him; an error of
- * the sender's own stops his send queue and nothing else; and bad requests are refused.
+ * Unreliable connection: a fault of the receiver drops the message silently or ends the receiver; an error of the
+ * sender stops the sender's send queue and nothing else; bad requests are refused.
  */
 #include "uc_test.h"
 
 /* -------------------------------------------------------- errors at the receiver */
 
-/* _i: by the key, by the queue pair, beyond the region */
+/* _i: refused by the key, by the queue pair's permissions, by the region's bounds */
 START_TEST(a_write_that_is_not_permitted_is_dropped_silently)
 {
 	static const char zero[3 * MTU];
@@ -30,7 +30,7 @@ START_TEST(a_write_that_is_not_permitted_is_dropped_silently)
 }
 END_TEST
 
-/* Class D of IBTA 9.9.3. _i: packets of the message; each of two, as one train or one by one. */
+/* Class D of IBTA 9.9.3. _i: packets of the message; each of two, as one train or packet by packet. */
 START_TEST(a_message_longer_than_its_receive_is_dropped_and_the_receive_serves_the_next)
 {
 	static const char zero[SIZE / 2];
@@ -39,7 +39,7 @@ START_TEST(a_message_longer_than_its_receive_is_dropped_and_the_receive_serves_t
 
 	start(NULL);
 	if (one_by_one)
-		/* the cable is in: it meets each packet, and does nothing */
+		/* the cable is in, so the rule has no effect but to meet each packet */
 		fault(&hca[0], (struct soft_fault){ .action = SOFT_FAULT_PORT_UP });
 	receive(1, room);
 	receive(2, SIZE);
@@ -47,8 +47,7 @@ START_TEST(a_message_longer_than_its_receive_is_dropped_and_the_receive_serves_t
 	send(4, (packets + 1) * MTU);
 	check_silence();
 	ck_assert_mem_eq(p.bm->buf + room, zero, SIZE / 2);
-	/* of the second message the last two: what follows a packet that does not fit is lost, too
-	 */
+	/* the last two packets of the second message: the packet behind one that does not fit is lost, too */
 	ck_assert_uint_eq(counters(&hca[1]).rcv_dropped,
 			  one_by_one ? 1 + 2 : packets + packets + 1);
 	fill(p.am->buf, room, 2);
@@ -77,7 +76,7 @@ START_TEST(a_receive_with_a_wrong_key_ends_the_receiver)
 }
 END_TEST
 
-/* _i: either way round */
+/* _i: 0 the sender is UC and the receiver RC, 1 the reverse */
 START_TEST(a_queue_pair_of_another_type_drops_and_counts)
 {
 	struct qp_options o = { .type = _i ? IB_QPT_UC : IB_QPT_RC },
@@ -109,7 +108,7 @@ START_TEST(a_queue_pair_of_another_type_drops_and_counts)
 }
 END_TEST
 
-/* Packets are then not cut as this side expects them. */
+/* The sender cuts packets otherwise than the receiver expects. */
 START_TEST(a_peer_with_another_mtu_is_not_heard)
 {
 	struct qp_options o = { .type = IB_QPT_UC, .mtu = IB_MTU_512 };
@@ -122,14 +121,14 @@ START_TEST(a_peer_with_another_mtu_is_not_heard)
 	send(2, 3 * MTU);
 	expect_empty(p.bcq);
 	ck_assert_uint_eq(counters(&hca[1]).rcv_dropped, 3);
-	send(3, MTU); /* of one packet, which is none too long */
+	send(3, MTU); /* a message of one packet, within both MTUs */
 	expect_wc(p.bcq, 1, IB_WC_SUCCESS);
 }
 END_TEST
 
 /* --------------------------------------------------------- errors at the sender */
 
-/* A chain of five whose third fails; _i: with what. */
+/* A chain of five requests, of which the third fails; _i: the error. */
 static const ib_wc_status local_errors[] = { IB_WC_LOC_PROT_ERR, IB_WC_LOC_LEN_ERR };
 
 static void break_sends(ib_wc_status status)
@@ -170,7 +169,7 @@ START_TEST(a_local_error_stops_the_send_queue_and_nothing_else)
 	expect_wc(p.bcq, 11, IB_WC_SUCCESS);
 	expect_empty(p.bcq);
 
-	/* in SQE: posted receives stay and messages come, sends are flushed */
+	/* in SQE: posted receives stay, messages are received, sends are flushed */
 	sge = sge_of(p.am, SIZE / 2, 700);
 	post_recv(p.a, 20, &sge, 1);
 	fill(p.bm->buf, 700, 9);
@@ -182,7 +181,7 @@ START_TEST(a_local_error_stops_the_send_queue_and_nothing_else)
 	expect_wc(p.acq, 21, IB_WC_WR_FLUSH_ERR);
 	expect_empty(p.bcq);
 
-	/* and back */
+	/* and back to RTS */
 	ck_assert_int_eq(modify(p.a, IB_QPS_RTS, IB_QP_CUR_STATE,
 				&(struct ib_qp_attr){ .cur_qp_state = IB_QPS_SQE }),
 			 AL_SUCCESS);
@@ -244,9 +243,8 @@ START_TEST(sqd_drains)
 END_TEST
 
 /*
- * A request that was begun is drained; its memory goes meanwhile. _i: steps before the queue is
- * told to drain. In virtual time, and with one that is never met a fault has it done packet by
- * packet.
+ * A started request is drained, and its memory is deregistered meanwhile. _i: steps before the queue is told to
+ * drain. In virtual time; a rule of faults that meets no packet makes the HCA send packet by packet.
  */
 START_TEST(an_error_while_draining_leads_from_sqd_to_sqe)
 {
@@ -278,9 +276,9 @@ START_TEST(an_error_while_draining_leads_from_sqd_to_sqe)
 	expect_wc(p.acq, 2, IB_WC_WR_FLUSH_ERR);
 	ck_assert_int_eq(state_of(p.a), IB_QPS_SQE);
 	ck_assert_int_eq(state_of(p.b), IB_QPS_RTS);
-	ck_assert_uint_eq(p.a->events, 0); /* not drained */
+	ck_assert_uint_eq(p.a->events, 0); /* the queue has not drained */
 
-	attr.cur_qp_state = IB_QPS_SQD; /* which it was */
+	attr.cur_qp_state = IB_QPS_SQD; /* the state before */
 	ck_assert_int_eq(modify(p.a, IB_QPS_RTS, IB_QP_CUR_STATE, &attr), AL_INVALID_STATE);
 	attr.cur_qp_state = IB_QPS_SQE;
 	ck_assert_int_eq(modify(p.a, IB_QPS_RTS, IB_QP_CUR_STATE, &attr), AL_SUCCESS);
@@ -292,7 +290,7 @@ START_TEST(an_error_while_draining_leads_from_sqd_to_sqe)
 }
 END_TEST
 
-/* Three sends; the second of memory that stays. */
+/* Posts three sends; the second send's memory stays registered. */
 static void post_three(const struct mr *gone)
 {
 	struct ib_sge sge[3] = { sge_of(gone, 0, 100), sge_of(p.am, 0, 100), sge_of(gone, 0, 100) };
@@ -306,8 +304,10 @@ static void post_three(const struct mr *gone)
 	post(p.a, wr);
 }
 
-/* All three are on their way when the memory of the first and the third goes: they come home
- * together. */
+/*
+ * All three sends are under way when the memory of the first and the third is deregistered: they complete in one
+ * pass.
+ */
 START_TEST(after_a_failed_send_none_succeeds_and_none_fails_by_itself)
 {
 	struct mr *gone;
@@ -320,7 +320,7 @@ START_TEST(after_a_failed_send_none_succeeds_and_none_fails_by_itself)
 		receive((uint64_t)i, 100);
 	post_three(gone);
 	for (i = 0; i < 3; i++)
-		step_choice(0); /* the sender */
+		step_choice(0); /* runs the sender */
 	free_mr(gone);
 	expect_wc(p.acq, 0, IB_WC_LOC_PROT_ERR);
 	expect_wc(p.acq, 1, IB_WC_WR_FLUSH_ERR);

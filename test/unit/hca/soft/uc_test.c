@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Unreliable connection: what arrives arrives whole, what is lost is lost whole and silently. */
+/* Unreliable connection: a message arrives complete, or is lost completely and silently. */
 #include "uc_test.h"
 
 #include <sched.h>
@@ -194,7 +194,7 @@ END_TEST
 
 /* ---------------------------------------------------------------------- loss */
 
-/* _i: which of five packets */
+/* _i: which of five packets is lost */
 START_TEST(one_lost_packet_loses_the_whole_message_and_its_receive_serves_the_next)
 {
 	start(NULL);
@@ -213,7 +213,7 @@ START_TEST(one_lost_packet_loses_the_whole_message_and_its_receive_serves_the_ne
 }
 END_TEST
 
-/* _i: which of five packets; those before it have written their part */
+/* _i: which of five packets is lost; the packets before it have been written */
 START_TEST(a_lost_packet_of_a_write_ends_it_and_consumes_no_receive)
 {
 	static const char zero[5 * MTU];
@@ -232,7 +232,7 @@ START_TEST(a_lost_packet_of_a_write_ends_it_and_consumes_no_receive)
 }
 END_TEST
 
-/* _i: which of the packets is overtaken by the next */
+/* _i: which packet is overtaken by the next */
 START_TEST(a_packet_out_of_order_loses_the_message)
 {
 	start(NULL);
@@ -247,8 +247,10 @@ START_TEST(a_packet_out_of_order_loses_the_message)
 }
 END_TEST
 
-/* _i: which of three packets comes twice; a first packet begins again, and so the rest is out of
- * sequence */
+/*
+ * _i: which of three packets is duplicated; a second first packet begins the message again, so the rest is out of
+ * sequence
+ */
 START_TEST(a_packet_that_comes_twice_loses_the_message_unless_it_is_the_last)
 {
 	start(NULL);
@@ -256,7 +258,8 @@ START_TEST(a_packet_that_comes_twice_loses_the_message_unless_it_is_the_last)
 	      (struct soft_fault){ .action = SOFT_FAULT_DUPLICATE, .n = (uint64_t)_i, .count = 1 });
 	receive(5, SIZE);
 	send(1, 3 * MTU);
-	/* the copy leaves right after the packet: only a doubled first one is followed by what fits
+	/*
+	 * the copy leaves directly after the packet: only a duplicated first packet is followed by a packet that fits
 	 */
 	if (_i == 2)
 		check_silence();
@@ -265,7 +268,7 @@ START_TEST(a_packet_that_comes_twice_loses_the_message_unless_it_is_the_last)
 }
 END_TEST
 
-/* Unreliable: nobody remembers what came before. */
+/* Unreliable: the receiver does not recognise duplicates. */
 START_TEST(a_message_of_one_packet_that_comes_twice_is_received_twice)
 {
 	start(NULL);
@@ -308,7 +311,7 @@ START_TEST(a_send_that_finds_no_receive_is_dropped_silently)
 }
 END_TEST
 
-/* Only its last packet needs one. */
+/* Only the last packet needs a receive. */
 START_TEST(a_write_with_immediate_that_finds_no_receive_loses_its_last_packet)
 {
 	static const char zero[MTU];
@@ -348,18 +351,17 @@ END_TEST
 #define SLOT   4096
 #define ROUNDS (400 * effort())
 
-static _Atomic uint32_t seen; /* newest that has arrived */
+static _Atomic uint32_t seen; /* number of the newest message received */
 static _Atomic bool stop;
 
-/* Every message says in its immediate data what it is: those that arrive are whole. */
+/* Every message has its number as immediate data, which determines its bytes: a message that arrives is complete. */
 static void *sender(void *arg)
 {
 	uint32_t i, patience, done = 0;
 
 	(void)arg;
 	for (i = 0; i < ROUNDS; i++) {
-		/* so that not everything is lost for want of receives; but nothing promises that
-		 * any arrives */
+		/* limits the messages that find no receive; no message is certain to arrive */
 		for (patience = 500; patience && i > atomic_load(&seen) + 12; patience--)
 			sched_yield();
 		uint32_t slot = i % 8 * SLOT;
@@ -414,7 +416,7 @@ START_TEST(what_arrives_under_random_faults_is_whole_and_in_order)
 		ck_assert_uint_eq(wc.byte_len, 1 + i * 37 % (SLOT - 1));
 		fill(want, wc.byte_len, i);
 		ck_assert_mem_eq(p.bm->buf + wc.wr_id % 16 * SLOT, want, wc.byte_len);
-		if (!_i) /* a message of one packet that is held back may be overtaken by others */
+		if (!_i) /* a delayed message of one packet may be overtaken by others */
 			ck_assert(!got || i > last);
 		got++;
 		last = i > last ? i : last;
@@ -427,7 +429,7 @@ START_TEST(what_arrives_under_random_faults_is_whole_and_in_order)
 }
 END_TEST
 
-/* Sends and writes whatever its queue pair permits, and does not mind. */
+/* Posts sends and writes in whatever state the queue pair is; refusals do not matter. */
 static void *spray(void *arg)
 {
 	struct qp *qp = arg;
@@ -461,16 +463,16 @@ START_TEST(either_side_may_go_while_packets_are_on_their_way)
 	for (i = 0; i < 60 * effort(); i++) {
 		receive(i, SIZE / 2);
 		switch (i % 4) {
-		case 0: /* the receiver */
+		case 0: /* the receiver is reset */
 			free_qp(p.b);
 			p.b = new_qp(&hca[1], p.bcq, p.bcq, &o);
 			to_init(p.b, &o);
 			to_rtr(p.b, p.a, &o);
 			break;
-		case 1: /* the sender is reset: what he has queued does not complete */
+		case 1: /* the sender is reset: queued requests do not complete */
 			ck_assert_int_eq(modify(p.a, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
 			break;
-		case 2: /* and ended: everything completes */
+		case 2: /* the sender is put into Error: everything completes */
 			ck_assert_int_eq(modify(p.a, IB_QPS_ERR, 0, NULL), AL_SUCCESS);
 			break;
 		default:
@@ -486,8 +488,10 @@ START_TEST(either_side_may_go_while_packets_are_on_their_way)
 }
 END_TEST
 
-/* The memory that is sent from goes: the request says so, and those after it are flushed; then it
- * goes on. */
+/*
+ * The source memory is deregistered: its request fails, and the requests behind are flushed; then the queue pair
+ * continues.
+ */
 START_TEST(memory_that_goes_is_a_local_protection_error_or_was_sent)
 {
 	struct qp_options o = { .depth = 64 };

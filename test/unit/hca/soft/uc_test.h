@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the tests of unreliable connections share: a pair, and what is sent over it. */
+/* Helpers for tests of unreliable connections: a pair, and sends over it. */
 #ifndef TEST_SOFT_UC_H
 #define TEST_SOFT_UC_H
 
@@ -35,7 +35,7 @@ static inline void drop(uint64_t n, uint64_t count)
 	fault(&hca[0], (struct soft_fault){ .action = SOFT_FAULT_DROP, .n = n, .count = count });
 }
 
-/* Signalled, from the start of a's region. */
+/* Posts a signalled send from the start of a's region. */
 static inline void send(uint64_t wr_id, uint32_t length)
 {
 	struct ib_sge sge = sge_of(p.am, 0, length);
@@ -52,7 +52,7 @@ static inline void receive(uint64_t wr_id, uint32_t length)
 	post_recv(p.b, wr_id, &sge, 1);
 }
 
-/* Nothing was said to either side, and both go on. */
+/* Expects that no side has an event or completion, and that both still work. */
 static inline void check_silence(void)
 {
 	expect_empty(p.acq);

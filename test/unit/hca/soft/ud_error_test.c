@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Unreliable datagram: what stops which queue, bad requests, and many threads. */
+/* Unreliable datagram: errors and the queues that they stop, bad requests, and many threads. */
 #include "ud_test.h"
 
 #include <sched.h>
@@ -82,7 +82,7 @@ START_TEST(a_local_error_stops_the_send_queue_and_nothing_else)
 	expect_empty(p.bcq);
 	ck_assert_int_eq(state_of(p.a), IB_QPS_SQE);
 
-	/* messages come all the same */
+	/* messages are still received */
 	sge[0] = sge_of(p.am, SIZE / 2, 100);
 	post_recv(p.a, 20, &sge[0], 1);
 	{
@@ -107,7 +107,7 @@ START_TEST(a_local_error_stops_the_send_queue_and_nothing_else)
 }
 END_TEST
 
-/* A port of a smaller MTU does not take it. */
+/* A port with a smaller MTU does not take the packet. */
 START_TEST(a_packet_larger_than_the_receivers_mtu_is_an_error_there)
 {
 	start("[hca 1] mtu=512", NULL);
@@ -121,7 +121,7 @@ START_TEST(a_packet_larger_than_the_receivers_mtu_is_an_error_there)
 }
 END_TEST
 
-/* Where a request is refused at once. */
+/* The faults of a request that its post refuses. */
 enum wrong { OPCODE, FLAGS, SGES, OVERFLOW, INLINE, NO_AH, FOREIGN_AH, OTHER_PORT, QPN };
 
 static const struct {
@@ -231,10 +231,10 @@ static struct sender {
 	pthread_t thread;
 } senders[SENDERS];
 
-static _Atomic uint32_t received, sent; /* together: so that seldom a receive is missing */
+static _Atomic uint32_t received, sent; /* the sum of all threads; limits messages that find no receive */
 static _Atomic uint32_t ended;
 
-/* Immediate data: sender's number and message's; its length and bytes follow from that. */
+/* Immediate data: the numbers of the sender and the message, which determine length and bytes. */
 static uint32_t length_of(uint32_t imm)
 {
 	return imm * 37 % SLOT;
@@ -268,8 +268,10 @@ static void *send_many(void *arg)
 	return NULL;
 }
 
-/* What arrives is whole, from whom it says, and in the order in which he sent it; all that did not
- * is counted. */
+/*
+ * A message that arrives is complete, has the source that it names, and is in that sender's order; lost messages are
+ * counted.
+ */
 START_TEST(many_send_to_one_and_order_is_kept)
 {
 	struct qp_options o = { .type = IB_QPT_UD, .qkey = QKEY, .depth = SLOTS };
@@ -340,7 +342,7 @@ static _Atomic bool stop;
 
 static _Atomic uint32_t target_qpn[TARGETS];
 
-/* Sends to whatever is there, and does not mind. */
+/* Posts sends in whatever state the queue pair is; refusals do not matter. */
 static void *spray(void *arg)
 {
 	struct qp *qp = arg;
@@ -386,8 +388,10 @@ START_TEST(either_side_may_go_while_packets_are_on_their_way)
 		to_init(target[k], &o);
 		to_rtr(target[k], NULL, &o);
 		atomic_store(&target_qpn[k], target[k]->ci->qp_num);
+		/* each target has memory of its own: two may receive at the same time */
 		post_recv(target[k], i,
-			  &(struct ib_sge){ (uintptr_t)p.bm->buf, 4096, p.bm->ci->lkey }, 1);
+			  &(struct ib_sge){ (uintptr_t)p.bm->buf + k * 4096, 4096, p.bm->ci->lkey },
+			  1);
 		ck_assert_int_eq(ops->poll_cq(drain->ci, 64, wc, &count), AL_SUCCESS);
 		if (i % 3 == 1)
 			ck_assert_int_eq(modify(p.a, IB_QPS_ERR, 0, NULL), AL_SUCCESS);

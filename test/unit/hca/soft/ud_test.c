@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Unreliable datagram: addresses, the GRH area, who hears what (Q_Key, P_Key, GID), and what is
- * lost silently. */
+/*
+ * Unreliable datagram: addresses, the GRH area, the receivers of a datagram (Q_Key, P_Key, GID), and datagrams that
+ * are lost silently.
+ */
 #include "ud_test.h"
 
 /* ------------------------------------------------------------------ transfer */
@@ -28,7 +30,7 @@ START_TEST(a_message_arrives_behind_the_grh_area_and_names_its_sender)
 	ck_assert_uint_eq(wc.port_num, 1);
 	ck_assert_uint_eq(wc.qp_num, p.b->ci->qp_num);
 	ck_assert_ptr_eq(wc.qp_context, p.b);
-	ck_assert_mem_eq(p.bm->buf, zero, GRH); /* no GRH: not touched */
+	ck_assert_mem_eq(p.bm->buf, zero, GRH); /* no GRH: the area is not written */
 	ck_assert_mem_eq(p.bm->buf + GRH, p.am->buf, sizes[_i]);
 	ck_assert_mem_eq(p.bm->buf + GRH + sizes[_i], zero, 64);
 	check_silence(0);
@@ -101,7 +103,7 @@ START_TEST(inline_data_is_taken_at_the_post)
 }
 END_TEST
 
-/* The GRH area and the message may lie in any pieces; _i: length of the first. */
+/* The GRH area and the message may be split over any pieces; _i: length of the first piece. */
 START_TEST(data_is_gathered_and_scattered)
 {
 	struct ib_sge from[2], to[3];
@@ -145,7 +147,7 @@ static uint32_t be(const char *at, int bytes)
 	return value;
 }
 
-/* Every field, and each of the ports' GIDs. */
+/* Every field of the GRH, and each of the ports' GIDs. */
 START_TEST(a_grh_fills_the_area)
 {
 	struct ib_sge sge;
@@ -250,7 +252,7 @@ START_TEST(a_posted_request_keeps_its_path)
 }
 END_TEST
 
-/* ------------------------------------------------------------ who reaches whom */
+/* ----------------------------------------------- destinations that are reached */
 
 START_TEST(a_queue_pair_sends_to_itself)
 {
@@ -278,7 +280,7 @@ START_TEST(a_queue_pair_sends_to_itself)
 }
 END_TEST
 
-/* Two ports to an HCA: each queue pair is reached by its own port, and by no other. */
+/* Two ports on an HCA: a packet reaches a queue pair only by the queue pair's own port. */
 START_TEST(ports_are_told_apart)
 {
 	struct qp_options o = { .type = IB_QPT_UD, .qkey = QKEY, .port = 2 };
@@ -298,7 +300,7 @@ START_TEST(ports_are_told_apart)
 	receive(1, 100);
 	wr = datagram(2, NULL, IB_SEND_SIGNALED);
 	wr.wr.ud.ah = (al_ah_h)by2;
-	post(a2, &wr); /* b is on port 1: this port has no such queue pair */
+	post(a2, &wr); /* b is on port 1; this port has no queue pair of that number */
 	expect_wc(p.acq, 2, IB_WC_SUCCESS);
 	expect_empty(p.bcq);
 	ck_assert_uint_eq(port_of(&hca[1], 2).counters.rcv_dropped, 1);
@@ -315,7 +317,7 @@ START_TEST(ports_are_told_apart)
 }
 END_TEST
 
-/* Over the loopback plug of a port that is left over. */
+/* By the loopback plug of a port without a cable. */
 START_TEST(an_hca_alone_reaches_its_other_queue_pairs)
 {
 	start("hcas=1", NULL);
@@ -344,12 +346,12 @@ START_TEST(the_q_key_must_be_the_queue_pairs)
 	ck_assert_int_eq(ops->modify_port(hca[1].ca, 1, IB_PORT_MODIFY_RESET_QKEY_CNTR, &none),
 			 AL_SUCCESS);
 	ck_assert_uint_eq(port_of(&hca[1], 1).qkey_viol_cntr, 0);
-	/* with the top bit the sender's own is taken, which is the same here */
+	/* with the top bit set the sender's own Q_Key is used, which equals the receiver's here */
 	wr.wr.ud.remote_qkey = 0x80000000u | 77;
 	post(p.a, &wr);
 	expect_wc(p.acq, 2, IB_WC_SUCCESS);
 	expect_wc(p.bcq, 1, IB_WC_SUCCESS);
-	/* and here another */
+	/* and differs here */
 	ck_assert_int_eq(modify(p.a, IB_QPS_RTS, IB_QP_QKEY, &(struct ib_qp_attr){ .qkey = 5 }),
 			 AL_SUCCESS);
 	receive(3, 100);
@@ -393,8 +395,10 @@ START_TEST(partitions_must_match_and_violations_are_counted)
 }
 END_TEST
 
-/* A destination that is not there: nobody at the LID, no such number, another type, not yet ready,
- * ended. */
+/*
+ * A destination that can not take the datagram: no port with the LID, no queue pair of the number, another type, not
+ * yet in RTR, in Error.
+ */
 START_TEST(what_nobody_can_take_is_dropped_silently)
 {
 	struct qp_options o = { .type = IB_QPT_UD, .qkey = QKEY }, rc = { 0 };
@@ -444,7 +448,7 @@ START_TEST(what_nobody_can_take_is_dropped_silently)
 }
 END_TEST
 
-/* It has the number in its receiver's table, but is of another type. */
+/* The receiver's HCA has a queue pair of that number, but of another type. */
 START_TEST(a_datagram_queue_pair_hears_no_connection)
 {
 	struct qp_options rc = { .timeout = 5, .retry_cnt = 0xff };
@@ -509,8 +513,10 @@ START_TEST(without_a_receive_a_message_is_lost_and_no_later_one)
 }
 END_TEST
 
-/* Flows are those of requests: the third datagram is lost, the fifth comes twice, the seventh after
- * the eighth. */
+/*
+ * Flows are those of requests: the third datagram is lost, the fifth is duplicated, the seventh comes after the
+ * eighth.
+ */
 START_TEST(faults_meet_datagrams_by_number)
 {
 	static const uint32_t want[] = { 1, 2, 4, 5, 5, 6, 8, 7 };

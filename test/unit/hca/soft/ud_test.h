@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the tests of unreliable datagrams share: a pair with an address handle, and what is sent
- * over it. */
+/* Helpers for tests of unreliable datagrams: a pair with an address handle, and sends over it. */
 #ifndef TEST_SOFT_UD_H
 #define TEST_SOFT_UD_H
 
@@ -53,7 +52,7 @@ static inline struct ib_send_wr datagram(uint64_t wr_id, struct ib_sge *sge, uin
 	return wr;
 }
 
-/* Signalled, from the start of a's region. */
+/* Posts a signalled send from the start of a's region. */
 static inline void send(uint64_t wr_id, uint32_t length)
 {
 	struct ib_sge sge = sge_of(p.am, 0, length);
@@ -70,7 +69,10 @@ static inline void receive(uint64_t wr_id, uint32_t length)
 	post_recv(p.b, wr_id, &sge, 1);
 }
 
-/* Nothing was said to either side, and both go on; so many packets were dropped at b's port. */
+/*
+ * Expects that no side has an event or completion, that both still work, and that b's port has dropped so many
+ * packets.
+ */
 static inline void check_silence(uint64_t dropped)
 {
 	expect_empty(p.acq);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The packet codec: golden packets of other implementations, every opcode in every framing, and
- * every rule that makes bytes no packet.
+ * The packet codec: golden packets of other implementations, every opcode in every framing, and every rule by which
+ * bytes are refused.
  */
 #include <check.h>
 #include <dirent.h>
@@ -18,7 +18,7 @@ enum shape { IB_LOCAL, IB_GLOBAL, ROCE_IP4, ROCE_IP6, SHAPES };
 
 static uint8_t payload[WIRE_MAX_PAYLOAD];
 
-/* Any number that is not the last one's. */
+/* Returns a random number, never equal to the last. */
 static uint32_t some(void)
 {
 	static uint32_t x = 0x12345678;
@@ -27,7 +27,7 @@ static uint32_t some(void)
 	return x;
 }
 
-/* Every field that the opcode has, and its framing, has some value. */
+/* Sets every field that the opcode and the framing have to a random value. */
 static struct wire_packet packet_of(enum shape shape, uint8_t opcode, uint32_t length)
 {
 	const struct wire_op *op = &wire_ops[opcode];
@@ -105,8 +105,7 @@ static struct wire_packet packet_of(enum shape shape, uint8_t opcode, uint32_t l
 	return p;
 }
 
-/* Decodes from memory that ends where the packet does, for whoever looks for what is read beyond.
- */
+/* Decodes from memory that ends where the packet ends, so that a sanitizer sees a read beyond. */
 static enum wire_refusal decode(struct wire_packet *p, enum wire_framing framing,
 				const uint8_t *bytes, size_t len)
 {
@@ -336,11 +335,12 @@ START_TEST(a_payload_may_lie_where_it_goes)
 }
 END_TEST
 
-/* ------------------------------------------------------------------- flipping */
+/* --------------------------------------------------------------- changed bits */
 
-/* May a bit change and the packet stay one? Where nothing covers it: Ethernet's own check is not
- * ours, and what changes on the way is left out of the ICRC, so that over IPv6 nothing at all
- * covers it. */
+/*
+ * True if a bit may change without a refusal. No checksum of the codec covers the bit: Ethernet's frame check is not
+ * the codec's, and the ICRC leaves out the fields that change on the way, so over IPv6 nothing covers those.
+ */
 static bool uncovered(const struct wire_packet *p, size_t at, uint8_t bit)
 {
 	size_t bth = wire_header_bytes(p) - BTH_BYTES - wire_ops[p->bth.opcode].ext_bytes;
@@ -403,7 +403,7 @@ START_TEST(a_packet_cut_short_is_refused)
 		len = wire_encode(&p, bytes, sizeof(bytes));
 		for (cut = 0; cut < len; cut++) {
 			ck_assert(!well_formed(p.framing, bytes, cut));
-			if (wire_seal(p.framing, bytes, cut)) /* not even with right CRCs */
+			if (wire_seal(p.framing, bytes, cut)) /* not even with correct CRCs */
 				ck_assert(!well_formed(p.framing, bytes, cut));
 			len = wire_encode(&p, bytes, sizeof(bytes));
 		}
@@ -411,7 +411,7 @@ START_TEST(a_packet_cut_short_is_refused)
 }
 END_TEST
 
-/* A switch gives it another VL and VCRC, a router another hop limit and so on. */
+/* A switch changes a packet's VL and VCRC, a router also its hop limit and other fields. */
 START_TEST(what_changes_on_the_way_is_not_covered_by_the_icrc)
 {
 	uint8_t bytes[WIRE_MAX_BYTES], before[ICRC_BYTES];
@@ -436,7 +436,7 @@ END_TEST
 
 /* ---------------------------------------------------------------- every rule */
 
-/* A change to a good packet whose CRCs are made right again. from_bth: counted from the BTH. */
+/* A change to a correct packet whose CRCs are then recomputed. from_bth: counted from the BTH. */
 struct wrong {
 	enum shape shape;
 	uint8_t opcode;
@@ -572,14 +572,14 @@ START_TEST(multicast_is_ud_with_a_grh_to_its_own_number)
 }
 END_TEST
 
-/* Bytes that no encoding makes: lengths that are right for the link, but not for the transport. */
+/* Bytes that the encoder never makes: lengths that are valid for the link, but not for the transport. */
 START_TEST(lengths_and_pads_are_the_opcode_s)
 {
 	uint8_t bytes[WIRE_MAX_BYTES + 64] = { 0 };
 	struct wire_packet p, q;
 	size_t len;
 
-	/* more pad than payload: one cannot have 3 bytes of pad in none */
+	/* more pad than payload: 3 bytes of pad in an empty payload */
 	p = packet_of(IB_LOCAL, 0x04, 0);
 	len = wire_encode(&p, bytes, sizeof(bytes));
 	bytes[LRH_BYTES + 1] |= 0x30;
@@ -609,7 +609,7 @@ START_TEST(a_checksum_that_is_wrong_is_found)
 	struct wire_packet p = packet_of(ROCE_IP4, 0x04, 64), q;
 	size_t len = wire_encode(&p, bytes, sizeof(bytes));
 
-	bytes[ETH_BYTES + 8]--; /* a hop without the checksum's part of it */
+	bytes[ETH_BYTES + 8]--; /* a smaller hop limit without the change of the checksum */
 	ck_assert_int_eq(decode(&q, WIRE_ROCE4, bytes, len), WIRE_BAD_IP_CHECKSUM);
 	bytes[ETH_BYTES + 8]++;
 	bytes[40] = 1;
@@ -630,7 +630,9 @@ START_TEST(a_checksum_that_is_wrong_is_found)
 }
 END_TEST
 
-/* Transmitted as 0, ignored when received; kept here, so that what is forwarded stays what it was.
+/*
+ * IBTA: transmitted as 0, ignored when received. The codec keeps these fields, so that a forwarded packet does not
+ * change.
  */
 START_TEST(reserved_fields_are_ignored_and_kept)
 {
@@ -645,7 +647,7 @@ START_TEST(reserved_fields_are_ignored_and_kept)
 }
 END_TEST
 
-/* Ethernet fills short frames up. */
+/* Ethernet pads short frames. */
 START_TEST(a_short_frame_may_be_filled_up)
 {
 	uint8_t bytes[ETH_BYTES + 64] = { 0 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The flat work request: what the packer writes the reader reads back, and the reader refuses each field out of its range. */
+/*
+ * The flat work request: the reader returns the values that the packer has written, and refuses each field out of its
+ * range.
+ */
 #include <check.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -64,7 +67,7 @@ static struct ib_send_wr request(ib_wr_opcode opcode)
 	return wr;
 }
 
-/* Into memory that is not zero before. Returns the units of the tail. */
+/* Packs into memory that is not zero. Returns the units of the tail. */
 static uint32_t pack(struct slot *slot, const struct ib_send_wr *wr, ib_qp_type type, const struct ib_flat_path *path)
 {
 	uint32_t length;
@@ -105,7 +108,7 @@ START_TEST(each_operation_reads_back_as_it_was_packed)
 	struct slot slot;
 	uint32_t length, units;
 
-	if (_i == IB_WR_BIND_MW || _i == IB_WR_REG_MR) { /* they name objects by handles */
+	if (_i == IB_WR_BIND_MW || _i == IB_WR_REG_MR) { /* these requests name objects by handles */
 		ck_assert_int_eq(ib_flat_measure_send(&wr, IB_QPT_RC, ROOM, &length), AL_UNSUPPORTED);
 		return;
 	}
@@ -190,7 +193,7 @@ START_TEST(a_datagram_takes_its_path_along)
 	struct ib_sge data;
 	struct slot slot;
 
-	if (!_i) { /* its GRH does not count, and does not cross */
+	if (!_i) { /* its GRH does not count, and is not packed */
 		attr.is_global = false;
 		attr.grh.sgid_index = 256;
 	}
@@ -246,7 +249,7 @@ START_TEST(what_has_no_flat_form_is_refused)
 
 	wr.opcode = IB_WR_OPCODES;
 	ck_assert_int_eq(ib_flat_measure_send(&wr, IB_QPT_RC, 2, &length), AL_INVALID_OPCODE);
-	wr.opcode = (ib_wr_opcode)(256 + IB_WR_SEND); /* the layout has 8 bits */
+	wr.opcode = (ib_wr_opcode)(256 + IB_WR_SEND); /* the layout has 8 bits for the opcode */
 	ck_assert_int_eq(ib_flat_measure_send(&wr, IB_QPT_RC, 2, &length), AL_INVALID_OPCODE);
 	wr = request(IB_WR_SEND);
 	wr.send_flags = 1u << 4;
@@ -269,7 +272,7 @@ END_TEST
 
 /* --------------------------------------------------------------------- reader */
 
-/* Each is a request that is right but for one field. */
+/* Each function spoils one field of a correct request. */
 static void no_operation(struct slot *s) { s->head.opcode = IB_WR_OPCODES; }
 static void last_opcode(struct slot *s) { s->head.opcode = 255; }
 static void bind(struct slot *s) { s->head.opcode = IB_WR_BIND_MW; }
@@ -302,7 +305,7 @@ static void unused_compare(struct slot *s) { s->head.remote.compare_add = 1; }
 static void unused_swap(struct slot *s) { s->head.remote.swap = 1ull << 63; }
 static void unused_srqn(struct slot *s) { s->head.remote.srqn = 1; }
 static void not_zero(struct slot *s) { s->head.remote.zero = 1; }
-/* and the form from which on the field is used; 0: it never is */
+/* the first form that uses the field; 0: no form does */
 static const struct {
 	void (*spoil)(struct slot *);
 	enum ib_flat_form used;
@@ -323,7 +326,7 @@ static void (*const wrong_paths[])(struct slot *) = { big_sl,	  path_bits, no_po
 
 #define NUM(array) ((int)(sizeof(array) / sizeof(*(array))))
 
-/* _i: of wrong[]; for each operation. */
+/* _i: index in wrong[]; for each operation. */
 START_TEST(a_field_out_of_its_range_is_refused)
 {
 	struct ib_send_wr wr, got;
@@ -342,7 +345,7 @@ START_TEST(a_field_out_of_its_range_is_refused)
 }
 END_TEST
 
-/* _i: of unused[] */
+/* _i: index in unused[] */
 START_TEST(a_field_that_an_operation_does_not_use_is_zero)
 {
 	struct ib_send_wr wr, got;
@@ -375,7 +378,7 @@ START_TEST(xrc_uses_the_number_of_the_srq_and_not_what_follows)
 }
 END_TEST
 
-/* _i: of wrong_paths[]; a path without a GRH */
+/* _i: index in wrong_paths[]; a path without a GRH */
 START_TEST(what_is_no_path_is_refused)
 {
 	struct ib_send_wr wr = request(IB_WR_SEND), got;

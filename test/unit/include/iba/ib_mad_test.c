@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The layouts of ib_mad.h against bytes whose meaning is known: datagrams that two stock kernels exchanged, and
- * attributes written down from IBTA's tables. Sizes and offsets are asserted in the headers themselves.
+ * The layouts of ib_mad.h, compared with known bytes: datagrams that two stock kernels exchanged, and attributes
+ * written from IBTA's tables. The headers themselves assert sizes and offsets.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -69,7 +69,7 @@ START_TEST(big_endian_fields_convert_both_ways)
 }
 END_TEST
 
-/* A row of every list of bit fields, for tests of them all. */
+/* A row of every list of bit fields, for tests of all rows. */
 struct bits_row {
 	const char *layout;
 	const char *field;
@@ -111,7 +111,7 @@ ALL_BITS(UNTYPED)
 static const struct bits_row rows[] = { ALL_BITS(ROW) };
 #define NUM_ROWS ((int)(sizeof(rows) / sizeof(rows[0])))
 
-/* Bits as IBTA counts them, most significant first. */
+/* Returns a bit, counted from the most significant bit as in IBTA. */
 static bool bit(const uint8_t *bytes, unsigned int n)
 {
 	return bytes[n / 8] >> (7 - n % 8) & 1;
@@ -192,7 +192,7 @@ START_TEST(a_captured_req_reads_as_what_the_kernel_meant)
 	ck_assert_uint_eq(ib_cm_path_subnet_local(&req->primary), 0);
 	ck_assert_uint_eq(ib_cm_path_ack_timeout(&req->primary), 19);
 	ck_assert_uint_eq(ib_be16_get(req->alternate.local_lid), 0);
-	/* librdmacm's own header is where private data begins: version 0, IPv4, source port, addresses. */
+	/* Private data begins with librdmacm's own header: version 0, IPv4, source port, addresses. */
 	ck_assert_mem_eq(req->private_data, "\x00\x40\x91\xf8", 4);
 	ck_assert_mem_eq(req->private_data + 16, &source[12], 4);
 }

@@ -245,7 +245,10 @@ START_TEST(a_queue_pair_that_goes_takes_its_completions_and_leaves_the_news)
 }
 END_TEST
 
-/* The newest completion goes with its queue pair. The completion that is left came before the notification, and satisfies no arm. */
+/*
+ * The newest completion is removed with its queue pair. The completion that is left came before the notification, and
+ * satisfies no arm.
+ */
 START_TEST(old_completions_are_no_news_when_newer_ones_have_gone)
 {
 	struct ib_wc wc[4];

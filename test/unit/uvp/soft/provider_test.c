@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The HCA and the queue pairs of the software HCA's provider: what the provider puts into the shared memory
- * (hca/soft/shared/ring.h). The test is the library and the agent's module (support.h). Completion queues are in cq_test.c.
+ * The HCA and the queue pairs of the software HCA's provider: the content of the shared memory
+ * (hca/soft/shared/ring.h). The test replaces the library and the agent's module (support.h). Completion queues are
+ * in cq_test.c.
  */
 #include "test/unit/uvp/soft/support.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What the tests of the software HCA's provider share: the library's and the module's side of an
- * opened HCA, of a completion queue and of a queue pair. The tests themselves are in
- * provider_test.c and cq_test.c.
+ * Helpers for tests of the software HCA's provider: the library's and the module's side of an opened HCA, of a
+ * completion queue and of a queue pair. The tests are in provider_test.c and cq_test.c.
  */
 #ifndef IBAL_TEST_UNIT_UVP_SOFT_SUPPORT_H
 #define IBAL_TEST_UNIT_UVP_SOFT_SUPPORT_H

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The fabric link: HCAs of a topology talk through virtual switches, by LID, and nobody else hears.
+/*
+ * The fabric link: HCAs of a topology communicate through virtual switches, by LID, and no other HCA gets their
+ * packets.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -15,7 +17,7 @@
 
 static char path[] = "/tmp/ibal-fabric-XXXXXX";
 
-/* Brings up the HCAs of a topology, which this function frees. */
+/* Brings up the HCAs of a topology, and frees the topology. */
 static void up_with(struct topology *t, const char *settings)
 {
 	char text[256];
@@ -130,7 +132,7 @@ static void expect_from(uint32_t to, uint32_t from, uint32_t length)
 	ck_assert_mem_eq(member[to].mr->buf + SIZE / 2 + GRH, member[from].mr->buf, length);
 }
 
-/* _i: back to back, a switch with 5, a fat tree with 18; and HCAs that talk to themselves. */
+/* _i: back to back, a switch with 5 HCAs, a fat tree with 18; and HCAs that send to themselves. */
 START_TEST(datagrams_go_from_every_port_to_every_port)
 {
 	const struct qp_options ud = { .type = IB_QPT_UD, .qkey = QKEY };
@@ -188,6 +190,65 @@ START_TEST(subnet_management_packets_pass_switches_by_lid)
 }
 END_TEST
 
+/* -------------------------------------------------------------------- multicast */
+
+static const ib_gid mgid = { { 0xff, 0x12, 0x40, 0x1b, [15] = 1 } };
+#define MLID 0xc003
+
+static void send_to_group(uint32_t from)
+{
+	const struct ib_ah_attr attr = { .dlid = MLID,
+					 .port_num = 1,
+					 .is_global = true,
+					 .grh = { .dgid = mgid, .hop_limit = 1 } };
+	struct ci_ah *ah = new_ah(&hca[from], NULL, &attr);
+	struct ib_sge sge = sge_of(member[from].mr, 0, 100);
+	struct ib_send_wr wr = send_wr(1, IB_WR_SEND, &sge, IB_SEND_SIGNALED);
+
+	fill(member[from].mr->buf, 100, from);
+	wr.wr.ud.ah = (al_ah_h)ah;
+	wr.wr.ud.remote_qpn = IB_QPN_MULTICAST;
+	wr.wr.ud.remote_qkey = QKEY;
+	post(member[from].qp, &wr);
+	expect_wc(member[from].cq, 1, IB_WC_SUCCESS);
+	free_ah(ah);
+}
+
+/* Every second HCA is a member. _i: a switch, a ring of switches, a tree with several spines. */
+START_TEST(multicast_reaches_each_member_once_and_nobody_else)
+{
+	const struct qp_options ud = { .type = IB_QPT_UD, .qkey = QKEY };
+	struct topology t;
+	uint32_t from, i;
+
+	if (_i == 0) {
+		star(5, "");
+	} else if (_i == 1) {
+		ck_assert_int_eq(shape_ring(&t, 4, 2, 0x100), AL_SUCCESS);
+		up_with(&t, "");
+	} else {
+		tree(6, 18, "");
+	}
+	members_up(&ud);
+	for (i = 0; i < hcas; i += 2)
+		ck_assert_int_eq(ops->attach_mcast(member[i].qp->ci, &mgid, MLID), AL_SUCCESS);
+	for (i = 1; i < hcas; i += 2)
+		receive(i); /* what nobody sends to */
+	for (from = 0; from < hcas; from++) {
+		for (i = 0; i < hcas; i += 2)
+			receive(i);
+		send_to_group(from);
+		for (i = 0; i < hcas; i += 2)
+			expect_from(i, from, 100);
+		for (i = 0; i < hcas; i++)
+			expect_empty(member[i].cq);
+	}
+	for (i = 0; i < hcas; i++)
+		ck_assert_uint_eq(counters(&hca[i]).rcv_dropped, 0);
+	members_down();
+}
+END_TEST
+
 START_TEST(the_hcas_are_the_topologys)
 {
 	struct topology t;
@@ -208,6 +269,23 @@ START_TEST(the_hcas_are_the_topologys)
 	ck_assert_uint_eq(port_of(0).lid, 0);
 	ck_assert_int_eq(port_of(1).state, IB_PORT_ACTIVE);
 	ck_assert_uint_ne(port_of(1).lid, port_of(2).lid);
+	down();
+}
+END_TEST
+
+/* Static subnets have one state machine for both ends, too. */
+START_TEST(a_cable_between_two_hcas_goes_down_and_up_at_both_ends)
+{
+	const uint32_t port = 1;
+	struct topology t;
+
+	ck_assert_int_eq(shape_back_to_back(&t, 0x100), AL_SUCCESS);
+	up_with(&t, "");
+	ck_assert_int_eq(vendor(&hca[0], SOFT_PORT_DOWN, &port, sizeof(port)), AL_SUCCESS);
+	ck_assert_int_eq(port_of(0).state, IB_PORT_DOWN);
+	ck_assert_int_eq(port_of(1).state, IB_PORT_DOWN);
+	ck_assert_int_eq(vendor(&hca[0], SOFT_PORT_UP, &port, sizeof(port)), AL_SUCCESS);
+	ck_assert_int_eq(port_of(1).state, IB_PORT_ACTIVE);
 	down();
 }
 END_TEST
@@ -240,7 +318,7 @@ START_TEST(connections_work_through_switches)
 }
 END_TEST
 
-/* Takes steps until both queues have so many completions, all of them good. */
+/* Steps until both queues have the wanted number of completions, each with status success. */
 static void step_until(struct cq *one, struct cq *other, uint32_t wanted)
 {
 	struct ib_wc wc[16];
@@ -259,8 +337,10 @@ static void step_until(struct cq *one, struct cq *other, uint32_t wanted)
 	ck_assert_uint_eq(got, wanted);
 }
 
-/* Both ends send more at once than their ports have packets for: reads, whose responses need
- * packets, and writes. */
+/*
+ * Both ends send more at the same time than their ports have packets for: reads, whose responses need packets, and
+ * writes.
+ */
 START_TEST(two_ports_full_of_requests_do_not_wait_for_each_other)
 {
 	static struct pair p;
@@ -347,7 +427,7 @@ END_TEST
 
 /* ------------------------------------------------------------------------ errors */
 
-/* What is wrong, and a word of the message. */
+/* A wrong topology, and a word of the message. */
 START_TEST(a_topology_that_does_not_fit_is_refused_with_its_reason)
 {
 	static const struct {
@@ -373,7 +453,9 @@ int main(void)
 	tcase_add_loop_test(t, datagrams_go_from_every_port_to_every_port, 0, 3);
 	tcase_add_test(t, a_packet_for_a_lid_that_nobody_has_is_dropped_by_the_switch);
 	tcase_add_test(t, subnet_management_packets_pass_switches_by_lid);
+	tcase_add_loop_test(t, multicast_reaches_each_member_once_and_nobody_else, 0, 3);
 	tcase_add_test(t, the_hcas_are_the_topologys);
+	tcase_add_test(t, a_cable_between_two_hcas_goes_down_and_up_at_both_ends);
 	tcase_add_loop_test(t, connections_work_through_switches, 0, 3);
 	tcase_add_test(t, two_ports_full_of_requests_do_not_wait_for_each_other);
 	tcase_add_test(t, a_sender_of_datagrams_that_found_no_room_goes_on_when_there_is_room);

@@ -13,8 +13,7 @@
 static struct topology t;
 static struct routes r;
 
-/* By node: hops to a destination, by a search of the test's own: rounds over all cables until
- * nothing changes. */
+/* Hops from each node to the destination, found without the tables: rounds over all cables until nothing changes. */
 static uint32_t *hops;
 
 static void parse(const char *text)
@@ -48,7 +47,7 @@ static uint32_t behind(uint32_t node, uint32_t number)
 	return peer == TOPOLOGY_NONE ? TOPOLOGY_NONE : t.ports[peer].node;
 }
 
-/* Measures how many switches a packet goes through from each switch to a switch. */
+/* Measures the number of switches on the way from each switch to one switch. */
 static void measure(uint32_t to)
 {
 	bool again = true;
@@ -68,8 +67,10 @@ static void measure(uint32_t to)
 			}
 }
 
-/* The switch with whose help an end port is reached: its own, or the one behind its cable.
- * TOPOLOGY_NONE: a node's peer is an HCA. */
+/*
+ * Returns the switch that connects an end port: the port's own switch, or the switch at the other end of its cable.
+ * TOPOLOGY_NONE: the other end is an HCA.
+ */
 static uint32_t home_of(uint32_t port)
 {
 	uint32_t peer;
@@ -82,8 +83,7 @@ static uint32_t home_of(uint32_t port)
 	return t.ports[peer].node;
 }
 
-/* Follows the tables from a switch; each step must come one hop nearer. True: the end is the port
- * with the LID. */
+/* Follows the tables from a switch; each step must be one hop nearer. True: the last port has the LID. */
 static bool leads_there(uint32_t from, uint32_t lid)
 {
 	uint32_t node = from, out, port, left;
@@ -104,7 +104,7 @@ static bool leads_there(uint32_t from, uint32_t lid)
 	return port == r.port_of[lid];
 }
 
-/* All tables: from each switch, so from each port that is joined to one, to each LID. */
+/* Checks the tables of every switch for every LID. */
 static void expect_shortest_paths(void)
 {
 	uint32_t lid, node, home, last = TOPOLOGY_NONE, wrong = 0;
@@ -125,7 +125,7 @@ static void expect_shortest_paths(void)
 	ck_assert_uint_eq(wrong, 0);
 }
 
-/* Every end port with a cable has LIDs of its own, and only such ports. */
+/* Expects that every end port with a cable has LIDs of its own, and that no other port has LIDs. */
 static void expect_lids(void)
 {
 	uint32_t i, j;
@@ -142,7 +142,7 @@ static void expect_lids(void)
 	}
 }
 
-/* LIDs of HCAs by the port that a switch forwards them to. */
+/* Counts the LIDs of HCAs by the port to which a switch forwards them. */
 static void count_loads(uint32_t node, uint32_t load[256])
 {
 	uint32_t lid;
@@ -153,8 +153,10 @@ static void count_loads(uint32_t node, uint32_t load[256])
 			load[routes_lookup(&r, node, lid)]++;
 }
 
-/* Of the ports of a switch from first to last that have a cable: the largest load may be `most`
- * above the smallest. */
+/*
+ * Of a switch's ports from first to last with a cable, expects that the largest load is at most `most` above the
+ * smallest.
+ */
 static void expect_even(uint32_t node, uint32_t first, uint32_t last, uint32_t most)
 {
 	uint32_t load[256], p, low = UINT32_MAX, high = 0;
@@ -170,8 +172,10 @@ static void expect_even(uint32_t node, uint32_t first, uint32_t last, uint32_t m
 		      t.nodes[node].description, low, high);
 }
 
-/* Of the four ports of a switch in a torus none has more than 5/4 of their average, rounded up, the
- * bound that routes.h states. */
+/*
+ * Expects that no port of a switch in a torus has more than 5/4 of the average of its four ports, rounded up: the
+ * bound that routes.h states.
+ */
 static void expect_no_crowd(uint32_t node)
 {
 	uint32_t load[256], p;
@@ -295,7 +299,7 @@ START_TEST(two_hcas_without_a_switch_have_lids_and_no_tables)
 }
 END_TEST
 
-/* -------------------------------------------------------------- odd ones */
+/* -------------------------------------------------------- odd topologies */
 
 START_TEST(what_no_cable_leads_to_is_unreachable)
 {
@@ -310,7 +314,7 @@ START_TEST(what_no_cable_leads_to_is_unreachable)
 }
 END_TEST
 
-/* An HCA forwards nothing. */
+/* An HCA forwards no packet. */
 START_TEST(no_path_leads_through_an_hca)
 {
 	parse("Switch 4 \"A\"\n[1] \"C\"[1]\nSwitch 4 \"B\"\n[1] \"C\"[2]\nCa 2 \"C\"\n");
@@ -337,15 +341,15 @@ END_TEST
 START_TEST(right_lids_of_the_text_stay_and_others_are_given_in_order)
 {
 	parse("Switch 8 \"A\" # \"a\" base port 0 lid 2 lmc 1\n"
-	      "[1] \"B\"[1] # \"b\" lid 0\n"     /* none: 1 */
+	      "[1] \"B\"[1] # \"b\" lid 0\n"     /* LID 0 is none: 1 */
 	      "[2] \"C\"[1] # \"c\" lid 2\n"     /* taken: 3 */
-	      "[3] \"D\"[1] # \"d\" lid 49152\n" /* multicast: 4 */
+	      "[3] \"D\"[1] # \"d\" lid 49152\n" /* a multicast LID: 4 */
 	      "[4] \"E\"[1] # \"e\" lid 49151\n"
-	      "[5] \"F\"[1] # \"f\" lid 65535\n" /* permissive: 5 */
+	      "[5] \"F\"[1] # \"f\" lid 65535\n" /* the permissive LID: 5 */
 	      "Ca 1 \"B\"\nCa 1 \"C\"\nCa 1 \"D\"\nCa 1 \"E\"\nCa 1 \"F\"\n");
 	expect_all();
 	ck_assert_uint_eq(r.lid[t.nodes[0].first_port], 2);
-	ck_assert_uint_eq(r.lmc[t.nodes[0].first_port], 0); /* a base port 0 */
+	ck_assert_uint_eq(r.lmc[t.nodes[0].first_port], 0); /* a base port 0 has one LID */
 	ck_assert_uint_eq(r.lid[t.nodes[1].first_port], 1);
 	ck_assert_uint_eq(r.lid[t.nodes[2].first_port], 3);
 	ck_assert_uint_eq(r.lid[t.nodes[3].first_port], 4);
@@ -361,7 +365,7 @@ START_TEST(a_port_with_lmc_has_a_range_that_begins_at_a_multiple)
 	parse("Switch 8 \"A\" # \"a\" enhanced port 0 lid 0 lmc 1\n"
 	      "Ca 1 \"B\"\n[1] \"A\"[1] # lid 12 lmc 2 \"a\" lid 0\n"
 	      "Ca 1 \"C\"\n[1] \"A\"[2] # lid 18 lmc 2 \"a\" lid 0\n"    /* no multiple of 4: 4 */
-	      "Ca 1 \"D\"\n[1] \"A\"[3] # lid 49148 lmc 3 \"a\" lid 0\n" /* 49144 is the last: 16 */
+	      "Ca 1 \"D\"\n[1] \"A\"[3] # lid 49148 lmc 3 \"a\" lid 0\n" /* LIDs up to 49151: 16 */
 	      "Ca 1 \"E\"\n[1] \"A\"[4] # lid 14 lmc 1 \"a\" lid 0\n"    /* within B's: 8 */
 	      "Ca 1 \"F\"\n[1] \"A\"[5]\n");
 	expect_all();

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The text of a topology: what programs of all ages print is read, what contradicts itself is
- * refused with line and reason. */
+/*
+ * The text of a topology: the output of old and new programs is read; a contradiction is refused with line and
+ * reason.
+ */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -256,7 +258,7 @@ END_TEST
 
 /* ---------------------------------------------------------------- refusals */
 
-/* A text, the line that is named (0: none), and words of the reason. */
+/* A text, the line that the message names (0: none), and words of the reason. */
 static const struct {
 	const char *text;
 	uint32_t line;
@@ -391,7 +393,7 @@ START_TEST(a_line_has_1024_bytes_at_most)
 }
 END_TEST
 
-/* Returns the text of `nodes` nodes, to be freed. */
+/* Returns the text of a topology of `nodes` nodes, which the caller frees. */
 static char *many(uint32_t nodes, const char *type, uint32_t ports)
 {
 	char *text = malloc((size_t)nodes * 32 + 1), *at = text;
@@ -493,7 +495,7 @@ START_TEST(what_is_written_is_read_as_the_same_topology)
 }
 END_TEST
 
-/* Others' readers take the text apart by columns, so each byte counts. */
+/* Other programs split the text by columns, so each byte counts. */
 START_TEST(the_text_is_written_in_the_columns_of_ibnetdiscover)
 {
 	static const char want[] =

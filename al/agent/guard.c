@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Requests whose right depends on what the request says: management datagrams, the services that
+ * answer them, and controlled Q_Keys. With the right "manage" a client may do all that the Access
+ * Layer does; without it what the tables here say.
+ */
+#include "al/agent/guard.h"
+
+#include <string.h>
+
+#include <iba/ib_mad.h>
+
+/* True: the class is for vendors, and any client may send in it and answer in it. All other classes
+ * are IBTA's to assign. */
+static bool is_vendors(uint8_t mgmt_class)
+{
+	return (mgmt_class >= IB_CLASS_VENDOR_1_FIRST && mgmt_class <= IB_CLASS_VENDOR_1_LAST) ||
+	       (mgmt_class >= IB_CLASS_VENDOR_2_FIRST && mgmt_class <= IB_CLASS_VENDOR_2_LAST);
+}
+
+static bool is_subnet_management(uint8_t mgmt_class)
+{
+	return mgmt_class == IB_CLASS_SUBN_LID || mgmt_class == IB_CLASS_SUBN_DIR;
+}
+
+#define ANY_ATTRIBUTE 0x10000u /* an attribute has 16 bits */
+
+/*
+ * What any client may send in the classes that IBTA assigns: questions to the subnet administrator,
+ * to performance and to device management, and the records by which a node takes part in the
+ * subnet. doc/guide-admin.md has this table in words.
+ */
+static const struct {
+	uint8_t mgmt_class, method;
+	uint32_t attribute;
+} permitted[] = {
+	{ IB_CLASS_SUBN_ADM, IB_METHOD_GET, ANY_ATTRIBUTE },
+	{ IB_CLASS_SUBN_ADM, IB_METHOD_GET_TABLE, ANY_ATTRIBUTE },
+	{ IB_CLASS_SUBN_ADM, IB_METHOD_GET_TRACE_TABLE, ANY_ATTRIBUTE },
+	{ IB_CLASS_SUBN_ADM, IB_METHOD_GET_MULTI, ANY_ATTRIBUTE },
+	{ IB_CLASS_SUBN_ADM, IB_METHOD_SET, IB_SA_MCMEMBER_RECORD },
+	{ IB_CLASS_SUBN_ADM, IB_METHOD_DELETE, IB_SA_MCMEMBER_RECORD },
+	{ IB_CLASS_SUBN_ADM, IB_METHOD_SET, IB_SA_SERVICE_RECORD },
+	{ IB_CLASS_SUBN_ADM, IB_METHOD_DELETE, IB_SA_SERVICE_RECORD },
+	{ IB_CLASS_SUBN_ADM, IB_METHOD_SET, IB_SA_INFORM_INFO },
+	{ IB_CLASS_PERF, IB_METHOD_GET, ANY_ATTRIBUTE },
+	{ IB_CLASS_DEV_MGMT, IB_METHOD_GET, ANY_ATTRIBUTE },
+};
+
+static bool is_permitted(const struct ib_mad_hdr *hdr)
+{
+	for (size_t i = 0; i < sizeof(permitted) / sizeof(permitted[0]); i++)
+		if (permitted[i].mgmt_class == hdr->mgmt_class &&
+		    permitted[i].method == hdr->method &&
+		    (permitted[i].attribute == ANY_ATTRIBUTE ||
+		     permitted[i].attribute == ib_be16_get(hdr->attr_id)))
+			return true;
+	return false;
+}
+
+/* A service of subnet management, or one that answers requests of a class that IBTA assigns. */
+static bool is_manager(const struct REG_MAD_SVC_request *request)
+{
+	return is_subnet_management(request->mgmt_class) ||
+	       (!is_vendors(request->mgmt_class) && (request->methods[0] || request->methods[1]));
+}
+
+/* The first record of a datagram has the whole header (mad.c), and later ones none. */
+static bool is_managers(struct connection *connection)
+{
+	const struct SEND_MAD_request *request = connection_request(connection);
+	struct ib_mad_hdr hdr;
+
+	if (request->offset || connection->count[0] < sizeof(hdr))
+		return false;
+	memcpy(&hdr, connection_in(connection, 0), sizeof(hdr));
+	return !is_vendors(hdr.mgmt_class) && !is_permitted(&hdr);
+}
+
+#define CONTROLLED_QKEY 0x80000000u /* bit of the Q_Keys of managers, IBTA 10.2.5 */
+
+enum agent_right guard_right(struct connection *connection)
+{
+	const struct MODIFY_QP_request *qp = connection_request(connection);
+	bool managers = false;
+
+	if (connection->command == AGENT_REG_MAD_SVC)
+		managers = is_manager(connection_request(connection));
+	else if (connection->command == AGENT_SEND_MAD)
+		managers = is_managers(connection);
+	else if (connection->command == AGENT_MODIFY_QP)
+		managers = qp->mask & IB_QP_QKEY && qp->attr.qkey & CONTROLLED_QKEY;
+	return managers ? RIGHT_MANAGE : RIGHT_OWN;
+}

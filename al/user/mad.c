@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* The requests of MAD services to the agent: struct mad_remote_ops of al/mgmt/remote.h. */
+#include <string.h>
+
+#include "al/mgmt/remote.h"
+#include "al/user/user.h"
+
+static al_status reg(struct ci_ca *ca, const struct al_mad_svc_init *init, void *announce,
+		     struct mad_remote *svc)
+{
+	struct user_conn *conn = hca_of(ca)->conn;
+	struct REG_MAD_SVC_request request = {
+		.ca = hca_of(ca)->own.remote,
+		.methods = { init->methods[0], init->methods[1] },
+		.port_num = init->port_num,
+		.mgmt_class = init->mgmt_class,
+		.class_version = init->class_version,
+		.rmpp = init->rmpp,
+		.oui = { init->oui[0], init->oui[1], init->oui[2] },
+	};
+	struct made_answer answer;
+	al_status status;
+
+	svc->conn = conn;
+	status = user_cookie_take(conn, announce, AL_OBJ_MAD_SVC, &svc->cookie);
+	if (status)
+		return status;
+	request.cookie = svc->cookie;
+	status = user_simple(conn, AGENT_REG_MAD_SVC, &request, &answer, NULL);
+	if (status)
+		user_cookie_drop(conn, svc->cookie);
+	svc->handle = answer.handle;
+	return status;
+}
+
+static void dereg(struct mad_remote *svc)
+{
+	const struct DESTROY_request request = { .handle = svc->handle };
+
+	user_simple(svc->conn, AGENT_DESTROY, &request, NULL, NULL);
+	user_cookie_drop(svc->conn, svc->cookie);
+}
+
+/* Sends bytes of the datagram from offset on, as many as a record has room for. Returns their
+ * number in *bytes. */
+static al_status send_part(const struct mad_remote *svc, const struct al_mad_send *send,
+			   uint32_t offset, uint32_t *bytes)
+{
+	struct SEND_MAD_request *request;
+	struct user_call call;
+	al_status status = user_begin(&call, svc->conn, AGENT_SEND_MAD);
+
+	if (status)
+		return status;
+	*bytes = send->length - offset < AGENT_MAD_BYTES ? send->length - offset : AGENT_MAD_BYTES;
+	request = call.request;
+	*request = (struct SEND_MAD_request){ .svc = svc->handle,
+					      .id = send->id,
+					      .length = send->length,
+					      .offset = offset,
+					      .remote_qpn = send->remote_qpn,
+					      .remote_qkey = send->remote_qkey,
+					      .timeout_ms = send->timeout_ms,
+					      .pkey_index = send->pkey_index,
+					      .retries = send->retries,
+					      .path = send->path };
+	memcpy(call.in[0], (const uint8_t *)send->mad + offset, *bytes);
+	call.count[0] = *bytes;
+	status = user_ask(&call);
+	user_end(&call);
+	return status;
+}
+
+static al_status send_whole(const struct mad_remote *svc, const struct al_mad_send *s)
+{
+	uint32_t offset = 0, bytes = 0;
+	al_status status;
+
+	do {
+		status = send_part(svc, s, offset, &bytes);
+		offset += bytes;
+	} while (!status && offset < s->length);
+	return status;
+}
+
+static al_status cancel(const struct mad_remote *svc, uint64_t id)
+{
+	const struct CANCEL_MAD_request request = { .svc = svc->handle, .id = id };
+
+	return user_simple(svc->conn, AGENT_CANCEL_MAD, &request, NULL, NULL);
+}
+
+static al_status next(const struct mad_remote *svc, uint32_t size, uint32_t offset, void *to,
+		      uint32_t room, struct al_mad_part *part)
+{
+	const struct MAD_NEXT_answer *answer;
+	struct MAD_NEXT_request *request;
+	struct user_call call;
+	al_status status = user_begin(&call, svc->conn, AGENT_MAD_NEXT);
+
+	memset(part, 0, sizeof(*part));
+	if (status)
+		return status;
+	request = call.request;
+	request->svc = svc->handle;
+	request->size = size;
+	request->offset = offset;
+	request->room = room < AGENT_MAD_BYTES ? room : AGENT_MAD_BYTES;
+	status = user_ask(&call);
+	answer = call.answer;
+	part->event = answer->event;
+	part->event.mad = NULL;
+	part->left = answer->left;
+	part->bytes = call.out_count;
+	if (!status && (call.out_count > room || offset > answer->event.length ||
+			call.out_count > answer->event.length - offset))
+		status = AL_AGENT_PROTOCOL;
+	if (!status && call.out_count)
+		memcpy(to, call.out, call.out_count);
+	user_end(&call);
+	return status;
+}
+
+const struct mad_remote_ops user_mad_ops = {
+	.reg = reg, .dereg = dereg, .send = send_whole, .cancel = cancel, .next = next
+};

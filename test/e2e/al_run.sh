@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# al_run: the distribution's OpenSM and diagnostics, unmodified, on the HCAs and the switch of the user's own agent, as a user
+# without rights. The agent is started once, is shared, and ends after its last program.
+set -euo pipefail
+
+export PATH=$PATH:/usr/sbin:/sbin
+for tool in opensm ibstat ibnetdiscover smpquery saquery sminfo setpriv; do
+	command -v "$tool" >/dev/null || {
+		echo "$tool is not installed (./quickstart check installs it)"
+		exit 77
+	}
+done
+
+# shellcheck source=test/e2e/tools.sh
+. "${top_srcdir:?is set by make check}/test/e2e/tools.sh"
+# shellcheck source=test/e2e/subnet.sh
+. "$top_srcdir/test/e2e/subnet.sh"
+build=$(realpath "$build")
+run=$build/al/compat/al_run
+mkdir own
+tree 1 0 2 >star
+
+# A test of root's becomes nobody.
+as_user=()
+if [ "$(id -u)" -eq 0 ]; then
+	as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	chown 65534:65534 own
+fi
+export XDG_RUNTIME_DIR=$tmp/own AL_RUN_BUILD=$build IBAL_MODULE_PATH=$build/hca/soft/.libs IBAL_SOFT="subnet=managed topology=$tmp/star" HOME=$tmp/own
+unset IBAL_AGENT
+al_run() { "${as_user[@]}" "$run" "$@"; }
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+status_of() { al_run "$@" >said 2>&1 && echo 0 || echo $?; }
+[ "$(status_of)" = 2 ] || wrong "no command"
+[ "$(status_of --unknown ibstat)" = 2 ] || wrong "an unknown option"
+[ "$(status_of --ca ibstat)" = 2 ] || wrong "--ca without a command"
+[ "$(status_of --ca xyz ibstat)" = 2 ] || wrong "--ca xyz"
+[ "$(status_of --ca 0x12345678123456789 ibstat)" = 2 ] || wrong "a GUID of 17 digits"
+[ "$(status_of no-such-command)" = 127 ] || wrong "a command that is not there"
+[ "$(status_of --help)" = 0 ] || wrong "--help"
+[ ! -e "$XDG_RUNTIME_DIR/ibal/ald.socket" ] || wrong "an agent was started in vain"
+
+# ---- devices, and one agent for all ---------------------------------------------------------------
+
+# Two at once: one of them starts the agent.
+al_run ibstat -l >one 2>one.err &
+al_run ibstat -l >other 2>other.err
+wait $! || wrong "ibstat -l: $(cat one.err)"
+cmp one other || wrong "two agents"
+[ "$(grep -cE '^ib[0-9a-f]{16}$' one)" = 2 ] || wrong "two devices are not: $(cat one)"
+[ "$(wc -l <one)" = 2 ] || wrong "more than two devices: $(cat one)"
+agent=$(pgrep -f -- "ald --socket $XDG_RUNTIME_DIR/ibal/ald.socket") || wrong "there is no agent"
+jobs+=("$agent")
+[ "$(wc -w <<<"$agent")" = 1 ] || wrong "more agents than one: $agent"
+[ "$(stat -c %a "$XDG_RUNTIME_DIR/ibal")" = 700 ] || wrong "the directory is open to others"
+
+first=$(sed -n 1p one)
+second=$(sed -n 2p one)
+al_run --ca "0x${second#ib}" ibstat -l >said
+[ "$(cat said)" = "$second" ] || wrong "--ca: $(cat said)"
+al_run --ca "${second#ib}" --ca="${first#ib}" ibstat -l >said
+cmp one said || wrong "--ca twice: $(cat said)"
+
+al_run ibstat >said
+[ "$(grep -c 'State: Initializing' said)" = 2 ] || wrong "ports wait for a subnet manager: $(cat said)"
+grep -q "Node GUID: 0x${first#ib}" said || wrong "the node GUID: $(cat said)"
+al_run smpquery -D nodeinfo 0 >said
+grep -qE "^Guid:\.*0x${first#ib}$" said || wrong "smpquery: $(cat said)"
+
+# ---- OpenSM ----------------------------------------------------------------------------------------
+
+"${as_user[@]}" "$run" opensm >opensm.out 2>&1 &
+opensm=$!
+jobs+=("$opensm")
+active() {
+	al_run ibstat >said
+	[ "$(grep -c 'State: Active' said)" = 2 ]
+}
+until_true active || wrong "OpenSM does not bring the ports up: $(cat said opensm.out)"
+places=$XDG_RUNTIME_DIR/ibal/opensm-default.1
+al_run ibnetdiscover >said
+for device in "$first" "$second"; do
+	grep -q "^Ca.*\"H-${device#ib}\"" said || wrong "ibnetdiscover: $(cat said)"
+done
+al_run saquery >said
+[ "$(grep -c 'NodeRecord dump' said)" = 3 ] || wrong "saquery: $(cat said)"
+kill "$opensm"
+wait "$opensm" || :
+[ -s "$places/opensm.log" ] || wrong "opensm has no log of its own"
+! grep ' ERR ' "$places/opensm.log" || wrong "opensm's log has errors"
+
+# Another one, on port 0 of the switch.
+jobs=("$agent")
+"${as_user[@]}" "$run" --ca 0x1000 opensm >opensm.out 2>&1 &
+opensm=$!
+jobs+=("$opensm")
+is_manager() {
+	al_run --ca 0x1000 sminfo >said
+	grep -q 'sm guid 0x1000, .* SMINFO_MASTER' said
+}
+until_true is_manager || wrong "OpenSM does not run on the switch: $(cat said opensm.out)"
+al_run --ca 0x1000 ibstat >said
+[ "$(grep -cE "^Switch 'ib0000000000001000'|State: Active" said)" = 2 ] || wrong "ibstat of the switch: $(cat said)"
+kill "$opensm"
+wait "$opensm" || :
+! grep ' ERR ' "$XDG_RUNTIME_DIR/ibal/opensm-1000.1/opensm.log" || wrong "the log of opensm on the switch has errors"
+
+# ---- the end ---------------------------------------------------------------------------------------
+
+gone() { ! kill -0 "$agent"; }
+until_true gone || wrong "the agent does not end: $(cat "$XDG_RUNTIME_DIR/ibal/ald.log")"
+jobs=()
+[ ! -e "$XDG_RUNTIME_DIR/ibal/ald.socket" ] || wrong "the agent has left its socket"
+passed
