@@ -175,10 +175,10 @@ START_TEST(strands_that_wait_delay_no_other_while_a_thread_is_left)
 		ask(&strands[i]);
 		wait_for(&strands[i].ran);
 	}
-	for (unsigned int i = 0; i < held; i++) {
+	for (unsigned int i = 0; i < held; i++)
 		ck_assert_uint_eq(strands[i].done, 0);
-		sem_post(&out);
-	}
+	for (unsigned int i = 0; i < held; i++)
+		sem_post(&out); /* for any of those that are held */
 	stop(MANY);
 	ck_assert_uint_eq(strands[0].done, 1);
 }
