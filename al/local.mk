@@ -235,17 +235,19 @@ EXTRA_DIST += al/agent/ald.service.in
 CLEANFILES += al/agent/ald.service
 
 # The replacement of libibumad. Its directory is on no search path, so it never stands in for the system's unless al_run says so.
+# nodelete: as the library's, its threads run its code.
 compatdir = $(pkglibdir)/compat
 compat_LTLIBRARIES = al/compat/umad/libibumad.la
 al_compat_umad_libibumad_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 al_compat_umad_libibumad_la_LIBADD = libibal.la
-al_compat_umad_libibumad_la_LDFLAGS = $(AM_LDFLAGS) -version-info 3:0:0 $(no_undefined) \
+al_compat_umad_libibumad_la_LDFLAGS = $(AM_LDFLAGS) -version-info 3:0:0 $(no_undefined) -Wl,-z,nodelete \
 	-Wl,--version-script=$(srcdir)/al/compat/umad/libibumad.map
 EXTRA_al_compat_umad_libibumad_la_DEPENDENCIES = al/compat/umad/libibumad.map
 al_compat_umad_libibumad_la_SOURCES = \
 	al/compat/umad/buffer.c \
 	al/compat/umad/device.c \
 	al/compat/umad/device.h \
+	al/compat/umad/issm.c \
 	al/compat/umad/port.c \
 	al/compat/umad/text.c \
 	al/compat/umad/umad.h

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -476,46 +475,4 @@ EXPORT int umad_sort_ca_device_list(struct umad_device_node **head, size_t size)
 	*head = nodes[0];
 	free(nodes);
 	return 0;
-}
-
-/* --------------------------------------------------------------------- IsSM */
-
-/*
- * A program that manages the subnet opens the file of this path, and keeps the file open for as
- * long as the port shall have the capability IsSM. The file is a FIFO in the user's runtime
- * directory. Nothing watches the FIFO: the port gets the capability when a program asks for the
- * path, and keeps the capability until the program ends.
- */
-static int make_issm_file(const struct device *device, int number, char *path, size_t size)
-{
-	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
-	struct stat file;
-	int length;
-
-	if (runtime && *runtime)
-		length = snprintf(path, size, "%s/ibal-issm-%s-%d", runtime, device->name, number);
-	else
-		length = snprintf(path, size, "/tmp/ibal-issm-%u-%s-%d", (unsigned int)getuid(),
-				  device->name, number);
-	if (length < 0 || (size_t)length >= size)
-		return -ENAMETOOLONG;
-	if (mkfifo(path, 0600) && errno != EEXIST)
-		return -errno;
-	/* /tmp is everybody's: another user's file, or a link, is not taken */
-	if (lstat(path, &file) || !S_ISFIFO(file.st_mode) || file.st_uid != geteuid())
-		return -EPERM;
-	return 0;
-}
-
-EXPORT int umad_get_issm_path(const char *ca_name, int number, char *path, int max)
-{
-	const struct ib_port_modify manager = { .set_caps = IB_PORT_CAP_SM };
-	struct device device;
-	int error = device_find(ca_name, &number, &device);
-
-	if (!error)
-		error = make_issm_file(&device, number, path, max > 0 ? (size_t)max : 0);
-	return error ? error
-		     : umad_errno(al_modify_port(device.ca, (uint8_t)number,
-						 IB_PORT_MODIFY_CAP_MASK, &manager));
 }

@@ -5,7 +5,7 @@
  *
  *     HCA 0x3000 -- [1] switch 0x1000 [2] -- HCA 0x5000
  */
-#include <sys/stat.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "al/compat/umad/umad.h"
@@ -162,20 +162,34 @@ START_TEST(datagrams_leave_by_the_ports_of_a_switch)
 }
 END_TEST
 
-START_TEST(port_0_has_the_capability_issm_after_its_file_was_asked_for)
+static bool has_issm(void)
 {
 	struct umad_port port;
+	uint32_t caps;
+
+	ck_assert_int_eq(umad_get_port(SWITCH, 0, &port), 0);
+	caps = ib_be32_get(port.cap_mask);
+	ck_assert_int_eq(umad_release_port(&port), 0);
+	return caps & IB_PORT_CAP_SM;
+}
+
+START_TEST(port_0_has_the_capability_issm_while_its_file_is_open)
+{
+	struct timespec limit = test_deadline();
 	char path[256];
+	int fd;
 
 	setenv("IBAL_UMAD_CAS", "0x1000", 1);
-	ck_assert_int_eq(umad_get_port(SWITCH, 0, &port), 0);
-	ck_assert_uint_eq(ib_be32_get(port.cap_mask) & IB_PORT_CAP_SM, 0);
-	ck_assert_int_eq(umad_release_port(&port), 0);
 	ck_assert_int_eq(umad_get_issm_path(SWITCH, 0, path, sizeof(path)), 0);
+	ck_assert(!has_issm());
+	fd = open(path, O_NONBLOCK);
+	ck_assert_int_ge(fd, 0);
+	while (!has_issm())
+		ck_assert_msg(!test_expired(&limit), "the port has not the capability");
+	close(fd);
+	while (has_issm())
+		ck_assert_msg(!test_expired(&limit), "the port keeps the capability");
 	ck_assert_int_eq(unlink(path), 0);
-	ck_assert_int_eq(umad_get_port(SWITCH, 0, &port), 0);
-	ck_assert_uint_ne(ib_be32_get(port.cap_mask) & IB_PORT_CAP_SM, 0);
-	ck_assert_int_eq(umad_release_port(&port), 0);
 }
 END_TEST
 
@@ -189,7 +203,7 @@ int main(void)
 	tcase_add_test(tcase, a_switch_has_port_0_alone);
 	tcase_add_test(tcase, a_switch_counts_as_an_active_device);
 	tcase_add_test(tcase, datagrams_leave_by_the_ports_of_a_switch);
-	tcase_add_test(tcase, port_0_has_the_capability_issm_after_its_file_was_asked_for);
+	tcase_add_test(tcase, port_0_has_the_capability_issm_while_its_file_is_open);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }

@@ -3,9 +3,13 @@
  * datagrams, and what comes back. */
 #include "al/compat/umad/umad.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "test/unit/al/al_test.h"
 
@@ -182,21 +186,142 @@ START_TEST(a_list_of_devices_is_sorted)
 }
 END_TEST
 
+/* ----------------------------------------------------------------------- IsSM */
+
+static bool has_issm(int i)
+{
+	struct umad_port port;
+	uint32_t caps;
+
+	ck_assert_int_eq(umad_get_port(names[i], 1, &port), 0);
+	caps = ib_be32_get(port.cap_mask);
+	ck_assert_int_eq(umad_release_port(&port), 0);
+	return caps & IB_PORT_CAP_SM;
+}
+
+static void await_issm(int i, bool want)
+{
+	struct timespec limit = test_deadline();
+
+	while (has_issm(i) != want)
+		ck_assert_msg(!test_expired(&limit), "the port keeps IsSM %d", !want);
+}
+
+/* Opens the file as OpenSM does. */
+static int open_issm(const char *path)
+{
+	int fd = open(path, O_NONBLOCK);
+
+	ck_assert_int_ge(fd, 0);
+	return fd;
+}
+
 START_TEST(the_file_of_issm_is_a_fifo_that_opens_at_once)
 {
 	char path[256];
 	struct stat file;
-	int fd;
 
 	ck_assert_int_eq(umad_get_issm_path(names[0], 1, path, sizeof(path)), 0);
 	ck_assert_int_eq(lstat(path, &file), 0);
 	ck_assert(S_ISFIFO(file.st_mode));
 	ck_assert_int_eq(file.st_mode & 0777, 0600);
-	fd = open(path, O_NONBLOCK | O_RDONLY | O_CLOEXEC);
-	ck_assert_int_ge(fd, 0);
-	close(fd);
+	close(open_issm(path));
 	ck_assert_int_eq(unlink(path), 0);
 	ck_assert_int_lt(umad_get_issm_path(names[0], 1, path, 5), 0);
+}
+END_TEST
+
+START_TEST(a_port_has_issm_while_a_program_has_the_file_open)
+{
+	int first, second;
+	char path[256];
+
+	for (int again = 0; again < 2; again++) {
+		ck_assert_int_eq(umad_get_issm_path(names[1], 1, path, sizeof(path)), 0);
+		ck_assert(!has_issm(1));
+		first = open_issm(path);
+		await_issm(1, true);
+		second = open_issm(path);
+		close(first);
+		ck_assert(has_issm(1));
+		ck_assert(!has_issm(0));
+		/* the path is asked for again while the file is open */
+		ck_assert_int_eq(umad_get_issm_path(names[1], 1, path, sizeof(path)), 0);
+		ck_assert(has_issm(1));
+		close(second);
+		await_issm(1, false);
+	}
+	ck_assert_int_eq(unlink(path), 0);
+}
+END_TEST
+
+/* Two ports, and a program that dies. */
+START_TEST(issm_ends_with_the_program_that_has_the_file_open)
+{
+	char paths[2][256];
+	int mine;
+	pid_t pid;
+
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(umad_get_issm_path(names[i], 1, paths[i], sizeof(paths[i])), 0);
+	mine = open_issm(paths[0]);
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (!pid) {
+		close(mine);
+		if (open(paths[1], O_NONBLOCK) < 0)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	await_issm(0, true);
+	await_issm(1, true);
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	await_issm(1, false);
+	ck_assert(has_issm(0));
+	close(mine);
+	await_issm(0, false);
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(unlink(paths[i]), 0);
+}
+END_TEST
+
+START_TEST(a_new_file_of_issm_is_watched_too)
+{
+	char path[256];
+	int old, new;
+
+	ck_assert_int_eq(umad_get_issm_path(names[0], 1, path, sizeof(path)), 0);
+	old = open_issm(path);
+	await_issm(0, true);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(umad_get_issm_path(names[0], 1, path, sizeof(path)), 0);
+	ck_assert(has_issm(0));
+	close(old);
+	await_issm(0, false);
+	new = open_issm(path);
+	await_issm(0, true);
+	close(new);
+	await_issm(0, false);
+	ck_assert_int_eq(unlink(path), 0);
+}
+END_TEST
+
+START_TEST(a_file_at_the_path_of_issm_that_is_no_fifo_is_refused)
+{
+	char path[256], target[sizeof(path) + 8];
+
+	ck_assert_int_eq(umad_get_issm_path(names[0], 1, path, sizeof(path)), 0);
+	snprintf(target, sizeof(target), "%s.target", path);
+	ck_assert_int_eq(rename(path, target), 0);
+	ck_assert_int_eq(symlink(target, path), 0);
+	ck_assert_int_eq(umad_get_issm_path(names[0], 1, path, sizeof(path)), -EPERM);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(unlink(target), 0);
+	ck_assert_int_eq(mkdir(path, 0700), 0);
+	ck_assert_int_eq(umad_get_issm_path(names[0], 1, path, sizeof(path)), -EPERM);
+	ck_assert_int_eq(rmdir(path), 0);
 }
 END_TEST
 
@@ -456,6 +581,10 @@ int main(void)
 	tcase_add_test(tcase, the_view_is_chosen_by_guids);
 	tcase_add_test(tcase, a_list_of_devices_is_sorted);
 	tcase_add_test(tcase, the_file_of_issm_is_a_fifo_that_opens_at_once);
+	tcase_add_test(tcase, a_port_has_issm_while_a_program_has_the_file_open);
+	tcase_add_test(tcase, issm_ends_with_the_program_that_has_the_file_open);
+	tcase_add_test(tcase, a_new_file_of_issm_is_watched_too);
+	tcase_add_test(tcase, a_file_at_the_path_of_issm_that_is_no_fifo_is_refused);
 	tcase_add_test(tcase, an_address_lies_in_the_buffer_as_programs_expect);
 	tcase_add_loop_test(tcase, a_request_is_answered, 0, 2);
 	tcase_add_test(tcase, a_long_datagram_waits_for_a_buffer_that_is_long_enough);
