@@ -145,7 +145,8 @@ al_tools_libquery_la_SOURCES = \
 	al/tools/query_topology.c \
 	al/tools/sweep.c \
 	al/tools/sweep.h \
-	al/tools/sweep_port.c
+	al/tools/sweep_port.c \
+	al/tools/sweep_reset.c
 
 bin_PROGRAMS += al_query
 al_query_CFLAGS = $(TOOL_CFLAGS)

@@ -45,8 +45,8 @@ static const struct query_command commands[] = {
 	  QUERY_CA | QUERY_PORT | QUERY_PID | QUERY_WATCH | QUERY_COUNT, collect_mad, show_mad,
 	  NULL },
 	{ "check", "", "ports and their error counters against thresholds, for monitoring", 0,
-	  QUERY_CA | QUERY_PORT | QUERY_TIMEOUT | QUERY_LIMITS | QUERY_SUBNET, NULL, NULL,
-	  run_check },
+	  QUERY_CA | QUERY_PORT | QUERY_TIMEOUT | QUERY_LIMITS | QUERY_SUBNET | QUERY_RESET, NULL,
+	  NULL, run_check },
 	{ "capture", "-- COMMAND...", "run a command, and its packets into a file", G_MAXUINT,
 	  QUERY_PORT | QUERY_OUTPUT, NULL, NULL, run_capture },
 	{ "fault", "check [RULES]", "what rules of faults mean, or where they are wrong", 2, 0,
@@ -409,6 +409,7 @@ static int check_options(const struct query *q, const struct query_command *comm
 		{ QUERY_LONG, q->all, "long" },
 		{ QUERY_LIMITS, q->warning || q->critical, q->warning ? "warn" : "crit" },
 		{ QUERY_SUBNET, q->subnet, "subnet" },
+		{ QUERY_RESET, q->reset, "reset" },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(filters); i++)
@@ -424,6 +425,9 @@ static int check_options(const struct query *q, const struct query_command *comm
 		return usage("--watch: seconds, from 0.01 on");
 	if (q->count && q->watch == NOT_GIVEN && (command->filters & QUERY_WATCH))
 		return usage("--count says how often --watch repeats, which was not asked for");
+	if (q->reset && !q->subnet)
+		return usage(
+			"--reset is for the counters that --subnet reads; nothing resets the HCAs' own");
 	if (q->type && !is_type(q->type))
 		return usage("--type %s: there is no such kind of object", q->type);
 	if (q->state && !is_state(q->state))
@@ -537,6 +541,8 @@ int query_main(int argc, char **argv)
 		  "check: thresholds of critical problems", "COUNTER=N,..." },
 		{ "subnet", 0, 0, G_OPTION_ARG_NONE, &q.subnet, "check: all ports of the subnet",
 		  NULL },
+		{ "reset", 0, 0, G_OPTION_ARG_NONE, &q.reset,
+		  "check --subnet: then set the error counters to zero", NULL },
 		{ "format", 'F', 0, G_OPTION_ARG_STRING, &q.format,
 		  "topology: the form of the answer", "text|dot|svg|json" },
 		{ "ca", 'C', 0, G_OPTION_ARG_STRING, &q.ca, "Only this HCA",

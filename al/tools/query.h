@@ -28,6 +28,7 @@ enum query_filter {
 	QUERY_LONG = 1 << 12,
 	QUERY_LIMITS = 1 << 13,
 	QUERY_SUBNET = 1 << 14,
+	QUERY_RESET = 1 << 15,
 };
 
 struct query {
@@ -38,7 +39,7 @@ struct query {
 	char *state;           /* of port, queue pair or object; NULL: all */
 	guint64 qpn_first, qpn_last;
 	gboolean json, diff, all; /* all: --long */
-	gboolean subnet;
+	gboolean subnet, reset;
 	char *format;             /* of topology; NULL: text */
 	char *warning, *critical; /* thresholds of check; NULL: the defaults */
 	gint count;            /* events, or repetitions of --watch; 0: no end */
@@ -99,6 +100,9 @@ gboolean query_open_port(struct query *q, al_ca_h *ca, guint8 *port);
  * reported why not. */
 struct net;
 struct net *query_sweep(struct query *q, gboolean counters);
+/* Resets the error counters that the sweep has read, from that port. FALSE: query_error() has
+ * reported what is not reset. */
+gboolean query_reset(struct query *q, struct net *net);
 
 /* TRUE: --state is not given, or names this state. */
 gboolean query_state_passes(const struct query *q, const char *state);

@@ -22,6 +22,7 @@ struct check {
 	guint64 sum[PORT_ERRORS];
 	guint ports, active, warnings, criticals;
 	JsonArray *problems;
+	struct net *net; /* with --subnet */
 };
 
 /* ------------------------------------------------------------------------ thresholds */
@@ -201,14 +202,12 @@ static void check_net(struct check *c, const struct net *net)
 
 static void check_subnet(struct check *c)
 {
-	struct net *net = query_sweep(c->q, TRUE);
-
-	if (!net)
+	c->net = query_sweep(c->q, TRUE);
+	if (!c->net)
 		return;
-	check_net(c, net);
-	if (net->no_counters)
-		json_object_set_string_member(c->q->out, "no_error_counters", net->no_counters);
-	net_free(net);
+	check_net(c, c->net);
+	if (c->net->no_counters)
+		json_object_set_string_member(c->q->out, "no_error_counters", c->net->no_counters);
 }
 
 static void check_all(struct check *c)
@@ -224,8 +223,6 @@ static void check_all(struct check *c)
 		check_subnet(c);
 	else
 		query_each_ca(c->q, check_ca, c);
-	al_free_snapshot(c->q->snap);
-	c->q->snap = NULL;
 }
 
 /* ------------------------------------------------------------------------- the answer */
@@ -285,9 +282,34 @@ static void answer(struct check *c)
 	c->q->status = (int)level;
 }
 
+/* Resets the counters that are printed. A critical problem stays the exit status. */
+static void reset_counters(struct check *c)
+{
+	const int status = c->q->status;
+
+	if (fflush(stdout) || ferror(stdout))
+		query_error(c->q, LEVEL_UNKNOWN,
+			    "no counter is reset, since the answer could not be written");
+	else if (!query_reset(c->q, c->net))
+		c->q->status = LEVEL_UNKNOWN;
+	if (status == LEVEL_CRITICAL)
+		c->q->status = status;
+}
+
+static void end_check(struct check *c)
+{
+	if (c->net)
+		net_free(c->net);
+	if (c->q->snap)
+		al_free_snapshot(c->q->snap);
+	c->q->snap = NULL;
+	al_close(c->q->al, AL_DESTROY_SYNC, NULL);
+}
+
 void run_check(struct query *q)
 {
 	struct check c = { .q = q, .problems = query_array(q, "problems") };
+	gboolean opened = FALSE;
 
 	for (guint i = 0; i < PORT_ERRORS; i++) {
 		c.warning[i] = port_error_kinds[i].warning;
@@ -295,8 +317,12 @@ void run_check(struct query *q)
 	}
 	if (read_thresholds(q, "warn", q->warning, c.warning) &&
 	    read_thresholds(q, "crit", q->critical, c.critical) && query_open(q)) {
+		opened = TRUE;
 		check_all(&c);
-		al_close(q->al, AL_DESTROY_SYNC, NULL);
 	}
 	answer(&c);
+	if (q->reset && c.net)
+		reset_counters(&c);
+	if (opened)
+		end_check(&c);
 }

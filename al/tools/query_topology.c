@@ -87,13 +87,24 @@ gboolean query_open_port(struct query *q, al_ca_h *ca, guint8 *port)
 	return FALSE;
 }
 
+static gdouble seconds_of(const struct query *q)
+{
+	return q->timeout > 0 ? q->timeout : SWEEP_SECONDS;
+}
+
+/* Makes errors of the answer of a subnet's problems, from one on. */
+static void report_problems(struct query *q, const struct net *net, guint first)
+{
+	for (guint i = first; i < net->problems->len; i++)
+		query_error(q, TOOL_FAILED, "%s",
+			    (const char *)g_ptr_array_index(net->problems, i));
+}
+
 static struct net *sweep_from(struct query *q, al_ca_h ca, guint8 number, gboolean counters)
 {
-	const struct sweep_options options = {
-		.port = number,
-		.counters = counters,
-		.seconds = q->timeout > 0 ? q->timeout : SWEEP_SECONDS,
-	};
+	const struct sweep_options options = { .port = number,
+					       .counters = counters,
+					       .seconds = seconds_of(q) };
 	g_autoptr(GError) err = NULL;
 	struct sweep_port *port = sweep_port_open(ca, number, &err);
 	struct net *net = NULL;
@@ -102,11 +113,10 @@ static struct net *sweep_from(struct query *q, al_ca_h ca, guint8 number, gboole
 		net = sweep_subnet(sweep_port_line(port), &options, &err);
 		sweep_port_close(port);
 	}
-	if (!net)
+	if (net)
+		report_problems(q, net, 0);
+	else
 		query_error(q, TOOL_FAILED, "%s", err->message);
-	for (guint i = 0; net && i < net->problems->len; i++)
-		query_error(q, TOOL_FAILED, "%s",
-			    (const char *)g_ptr_array_index(net->problems, i));
 	return net;
 }
 
@@ -121,6 +131,28 @@ struct net *query_sweep(struct query *q, gboolean counters)
 	net = sweep_from(q, ca, number, counters);
 	al_close_ca(ca, AL_DESTROY_SYNC, NULL);
 	return net;
+}
+
+gboolean query_reset(struct query *q, struct net *net)
+{
+	const guint before = net->problems->len;
+	g_autoptr(GError) err = NULL;
+	struct sweep_port *port;
+	guint8 number;
+	al_ca_h ca;
+
+	if (!query_open_port(q, &ca, &number))
+		return FALSE;
+	port = sweep_port_open(ca, number, &err);
+	if (port) {
+		sweep_reset_counters(sweep_port_line(port), net, seconds_of(q));
+		sweep_port_close(port);
+		report_problems(q, net, before);
+	} else {
+		query_error(q, TOOL_FAILED, "no counter is reset: %s", err->message);
+	}
+	al_close_ca(ca, AL_DESTROY_SYNC, NULL);
+	return port && net->problems->len == before;
 }
 
 static struct net *sweep(struct query *q, gboolean counters)

@@ -2,7 +2,7 @@
 /*
  * A sweep: reads a subnet's nodes, ports and cables by subnet management packets on directed
  * routes, and the ports' error counters by performance management. It only asks (Get), and changes
- * nothing. Many requests are under way at a time.
+ * nothing, but for sweep_reset_counters(). Many requests are under way at a time.
  */
 #ifndef AL_TOOLS_SWEEP_H
 #define AL_TOOLS_SWEEP_H
@@ -44,6 +44,13 @@ struct sweep_options {
  */
 struct net *sweep_subnet(const struct sweep_line *line, const struct sweep_options *options,
 			 GError **err);
+
+/*
+ * Sets the error counters of the ports to zero whose counters the sweep has read; counters of data
+ * keep their values. A port that is not reset becomes a sentence in net->problems. seconds: as in
+ * the options.
+ */
+void sweep_reset_counters(const struct sweep_line *line, struct net *net, gdouble seconds);
 
 /* A port through which a program asks. */
 struct sweep_port;

@@ -129,6 +129,20 @@ has '^missing +cable from .*, port 3 to .*, port 1$'
 [ "$(wc -l <out)" = 2 ] || wrong "more differs than the cable: $(cat out)"
 TEST_GUID=0x10020 client plug 1
 query 0 topology --diff before
+# The pulled cable's counters are reset once they are printed, and not before.
+client active 12
+status=0
+"$build/al_query" check --subnet --reset >/dev/full 2>err || status=$?
+[ $status = 3 ] || wrong "a check that cannot be printed ends with $status"
+complains 'no counter is reset'
+query 1 --json check --subnet
+json '[p["what"] for p in a["problems"]] == ["link_downed"] * 2'
+query 1 check --subnet --reset
+has ' link_downed=2c '
+query 0 check --subnet
+has ' link_downed=0c '
+query 3 check --reset
+complains 'reset is for the counters that --subnet reads'
 
 # A user without the right manage is told so, and gets the rest.
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then

@@ -44,6 +44,7 @@ struct world {
 	gboolean stands_still; /* no answer comes, nor a time-out */
 	void (*twist)(struct world *w, struct sweep_answer *answer, guint node);
 	guint32 random;
+	guint resets[G_N_ELEMENTS(tree)][6]; /* by node and port */
 };
 
 /* Where a directed route ends. *in: the port by which it comes in. 0: at no node */
@@ -135,15 +136,30 @@ static guint answer_smp(const struct world *w, struct ib_smp *smp)
 	return node;
 }
 
+/* Takes a reset of the error counters, and of no other counter. */
+static void take_reset(struct world *w, guint node, const struct ib_perf_port_counters *counters)
+{
+	static const struct ib_perf_port_counters none;
+
+	ck_assert_uint_eq(ib_be16_get(counters->counter_select), 0x0fff);
+	ck_assert_mem_eq(&counters->symbol_errors, &none.symbol_errors,
+			 sizeof(none) - offsetof(struct ib_perf_port_counters, symbol_errors));
+	ck_assert_uint_le(counters->port_select, tree[node].ports);
+	w->resets[node][counters->port_select]++;
+}
+
 /* Answers a request for counters: port 2 of a switch has symbol errors. */
-static guint answer_perf(struct ib_perf_mad *mad, guint dlid)
+static guint answer_perf(struct world *w, struct ib_perf_mad *mad, guint dlid)
 {
 	struct ib_perf_port_counters *counters = (void *)mad->data;
+	gboolean is_reset = mad->hdr.method == IB_METHOD_SET;
 
 	mad->hdr.method = IB_METHOD_GET_RESP;
 	if (dlid <= 100 || dlid >= 100 + G_N_ELEMENTS(tree))
 		return 0;
-	if (tree[dlid - 100].type == IB_NODE_SWITCH && counters->port_select == 2)
+	if (is_reset)
+		take_reset(w, dlid - 100, counters);
+	else if (tree[dlid - 100].type == IB_NODE_SWITCH && counters->port_select == 2)
 		counters->symbol_errors = ib_be16_of(500);
 	return dlid - 100;
 }
@@ -157,7 +173,7 @@ static al_status world_send(void *context, const struct ib_mad *mad, guint16 dli
 	answer->id = id;
 	answer->mad = *mad;
 	if (mad->hdr.mgmt_class == IB_CLASS_PERF)
-		node = answer_perf((void *)&answer->mad, dlid);
+		node = answer_perf(w, (void *)&answer->mad, dlid);
 	else
 		node = answer_smp(w, (void *)&answer->mad);
 	if (!node)
@@ -321,6 +337,72 @@ START_TEST(error_counters_are_read_and_marked)
 	ck_assert_ptr_nonnull(strstr(svg, "class=\"mark\""));
 	ck_assert_ptr_nonnull(strstr(svg, "leaf 1, port 2: symbol_errors 500"));
 	ck_assert_ptr_nonnull(strstr(dot, "label=\"errors\""));
+	net_free(net);
+}
+END_TEST
+
+/* Sweeps, and then resets the counters with `twist`. */
+static struct net *reset(struct world *w,
+			 void (*twist)(struct world *w, struct sweep_answer *answer, guint node))
+{
+	const struct sweep_line line = { world_send, world_next, w };
+	struct net *net;
+
+	w->is_set_up = TRUE;
+	net = sweep_well(w);
+	ck_assert_uint_eq(net->problems->len, 0);
+	w->most = 0;
+	w->twist = twist;
+	sweep_reset_counters(&line, net, 60);
+	g_queue_clear_full(&w->answers, g_free);
+	return net;
+}
+
+START_TEST(each_port_that_was_counted_is_reset_once)
+{
+	struct world w = { 0 };
+	struct net *net = reset(&w, NULL);
+
+	for (guint n = 1; n < G_N_ELEMENTS(tree); n++)
+		for (guint p = 1; p <= tree[n].ports; p++)
+			ck_assert_uint_eq(w.resets[n][p], tree[n].peer[p].node != 0);
+	ck_assert_uint_eq(net->problems->len, 0);
+	ck_assert_uint_gt(w.most, 8);
+	ck_assert_uint_le(w.most, SWEEP_WINDOW);
+	net_free(net);
+}
+END_TEST
+
+static void refuse(struct world *w, struct sweep_answer *answer, guint node)
+{
+	(void)w;
+	if (node == 1)
+		answer->mad.hdr.status = ib_be16_of(IB_MAD_STATUS_BAD_METHOD);
+	else if (node == 2)
+		answer->status = AL_TIMEOUT;
+	else if (node == 3)
+		answer->mad.hdr.method = IB_METHOD_SEND;
+}
+
+static void stand_still(struct world *w, struct sweep_answer *answer, guint node)
+{
+	(void)answer;
+	w->stands_still = node == 5;
+}
+
+START_TEST(a_port_that_is_not_reset_is_named)
+{
+	struct world w = { 0 };
+	struct net *net = reset(&w, refuse);
+
+	ck_problem(net, "host 1, port 1: its counters are not reset: refused with status 0x0008");
+	ck_problem(net, "host 2, port 1: its counters are not reset: no answer");
+	ck_problem(net, "host 3, port 2: its counters are not reset: the answer is to another");
+	ck_assert_uint_eq(net->problems->len, 4);
+	net_free(net);
+	w = (struct world){ 0 };
+	net = reset(&w, stand_still);
+	ck_problem(net, "after 60 seconds the counters of 12 ports are not reset");
 	net_free(net);
 }
 END_TEST
@@ -679,6 +761,8 @@ int main(void)
 	tcase_add_test(tc, a_subnet_is_read_whole_in_the_words_of_ibnetdiscover);
 	tcase_add_test(tc, requests_are_under_way_together_up_to_the_window);
 	tcase_add_test(tc, error_counters_are_read_and_marked);
+	tcase_add_test(tc, each_port_that_was_counted_is_reset_once);
+	tcase_add_test(tc, a_port_that_is_not_reset_is_named);
 	tcase_add_test(tc, without_lids_there_are_no_counters_and_that_is_said);
 	tcase_add_loop_test(tc, a_node_that_lies_is_named_and_the_others_are_shown, 0,
 			    (int)G_N_ELEMENTS(lies));
