@@ -381,7 +381,7 @@ CLEANFILES += bench.json
 noinst_PROGRAMS += test/bench/bench
 noinst_HEADERS += test/bench/bench.h
 test_bench_bench_SOURCES = test/bench/bench.c test/bench/link.c test/bench/cost.c test/bench/message.c \
-	test/bench/bandwidth.c test/bench/object.c test/bench/many.c test/bench/agent.c \
+	test/bench/bandwidth.c test/bench/fabric.c test/bench/object.c test/bench/many.c test/bench/agent.c \
 	test/bench/user.c
 test_bench_bench_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_SO='"$(abs_top_builddir)/test/modules/fake/.libs/fake.so"' \
 	-DALD='"$(abs_top_builddir)/ald"' $(SOFT_UVP_FLAGS)

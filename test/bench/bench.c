@@ -266,6 +266,7 @@ int main(int argc, char **argv)
 	bench_cost();
 	bench_message();
 	bench_bandwidth();
+	bench_fabric();
 	bench_object();
 	bench_user(); /* before bench_agent(): it sets the path of providers, which the library reads once */
 	bench_agent();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Functions that the parts of the benchmark share: comparing, reporting a row, and queue pairs to measure on. The
- * measurements are in cost, message, bandwidth, object, many, agent and user.
+ * Functions that the parts of the benchmark share: comparing, reporting a row, and queue pairs to
+ * measure on. The measurements are in cost, message, bandwidth, fabric, object, many, agent and
+ * user.
  */
 #ifndef IBAL_TEST_BENCH_H
 #define IBAL_TEST_BENCH_H
@@ -101,6 +102,8 @@ struct bench_link {
 void bench_link_open(struct bench_link *link, uint32_t cqe);
 void bench_link_open_as(struct bench_link *link, const struct al_open_attr *attr, uint32_t cqe);
 void bench_link_close(struct bench_link *link);
+/* Opens the first two or three HCAs. */
+void bench_sides_open(al_h al, struct bench_side *sides, unsigned int num, uint32_t cqe);
 
 /* Makes a connected pair in RTS, with room for depth requests on each queue. qp[i] is on side[i]. */
 void bench_connect(struct bench_link *link, uint32_t depth, al_qp_h qp[2]);
@@ -137,6 +140,7 @@ void bench_many(void);
 void bench_cost(void);
 void bench_message(void);
 void bench_bandwidth(void);
+void bench_fabric(void);
 void bench_object(void);
 void bench_agent(void);
 /* The far end of bench_agent()'s bandwidth: a process of its own; fd leads to the near end. */

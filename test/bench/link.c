@@ -15,21 +15,22 @@ void bench_link_open(struct bench_link *link, uint32_t cqe)
 	bench_link_open_as(link, NULL, cqe);
 }
 
-void bench_link_open_as(struct bench_link *link, const struct al_open_attr *attr, uint32_t cqe)
+void bench_sides_open(al_h al, struct bench_side *sides, unsigned int num, uint32_t cqe)
 {
 	uint64_t guids[16];
 	size_t count = ARRAY_SIZE(guids);
 
-	bench_must(al_open(attr, &link->al));
-	bench_must(al_get_ca_guids(link->al, guids, &count));
-	if (count < 2)
-		bench_fatal("two HCAs are needed, %zu are there: is IBAL_MODULE_PATH the build's hca/soft/.libs?", count);
-	for (unsigned int i = 0; i < 2; i++) {
-		struct bench_side *side = &link->side[i];
+	bench_must(al_get_ca_guids(al, guids, &count));
+	if (count < num)
+		bench_fatal(
+			"%s HCAs are needed, %zu are there: is IBAL_MODULE_PATH the build's hca/soft/.libs?",
+			num == 2 ? "two" : "three", count);
+	for (unsigned int i = 0; i < num; i++) {
+		struct bench_side *side = &sides[i];
 		struct al_cq_init cq = { .cqe = cqe };
 		struct ib_port_attr port;
 
-		bench_must(al_open_ca(link->al, guids[i], NULL, &side->ca));
+		bench_must(al_open_ca(al, guids[i], NULL, &side->ca));
 		bench_must(al_query_port(side->ca, 1, &port));
 		if (port.state != IB_PORT_ACTIVE)
 			bench_fatal("port 1 of HCA %u is %s", i, al_port_state_str(port.state));
@@ -37,6 +38,12 @@ void bench_link_open_as(struct bench_link *link, const struct al_open_attr *attr
 		bench_must(al_alloc_pd(side->ca, NULL, &side->pd));
 		bench_must(al_create_cq(side->pd, &cq, NULL, NULL, NULL, &side->cq));
 	}
+}
+
+void bench_link_open_as(struct bench_link *link, const struct al_open_attr *attr, uint32_t cqe)
+{
+	bench_must(al_open(attr, &link->al));
+	bench_sides_open(link->al, link->side, ARRAY_SIZE(link->side), cqe);
 }
 
 void bench_link_close(struct bench_link *link)

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Packets through virtual switches, compared with the same traffic on the loop link. A link belongs
+ * to a whole process, so two processes are measured in turn on the same processor: one with two
+ * HCAs on the loop link, and one with a row of five switches, two HCAs at the first switch and one
+ * at the last.
+ *
+ * fabric.*.1hop and fabric.*.5hops are what a program sees: the time of a packet from the post to
+ * the completions at both ends, which has the switches in it, but also the copy of each packet (on
+ * the loop link a write is copied once for all of its packets) and the queues of the ports.
+ * fabric.forward is the forwarding rate of one switch alone: the four switches more of the long
+ * way, by the time that they add. Sender, switches and receiver share one processor; the switches
+ * are of a static subnet.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test/bench/bench.h"
+
+#define SWITCHES  5u
+#define WINDOW    16 /* outstanding messages */
+#define PACKET    4096
+#define PACKETS   16 /* packets of a write */
+#define SMALL     8
+#define GRH       40
+#define QKEY      0x1234
+#define DATAGRAMS 1024 /* per repetition, a multiple of WINDOW */
+#define WRITES    32   /* per repetition, a multiple of WINDOW */
+
+enum traffic {
+	UD_SMALL, /* datagrams of SMALL bytes */
+	RC_LARGE, /* writes of PACKETS packets of 4 KiB */
+	QUIT,     /* no answer: the process ends */
+};
+
+struct request {
+	enum traffic traffic;
+	unsigned int far; /* side that receives */
+	int cpu;          /* processor to run on */
+};
+
+/* --------------------------------------------------------- within the process */
+
+/* A way from side 0 to a far side. */
+struct way {
+	al_qp_h ud, rc;
+	al_ah_h ah;
+	uint32_t qpn; /* of the far datagram queue pair */
+};
+
+struct net {
+	al_h al;
+	struct bench_side side[3];
+	struct bench_buf buf[3];
+	struct way way[3];    /* by the far side */
+	al_qp_h ud[3], rc[3]; /* the far queue pairs */
+};
+
+static al_qp_h make_ud(const struct bench_side *side, uint32_t *qpn)
+{
+	struct al_qp_init init = {
+		.qp_type = IB_QPT_UD,
+		.send_cq = side->cq,
+		.recv_cq = side->cq,
+		.cap = { .max_send_wr = WINDOW,
+			 .max_recv_wr = WINDOW,
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_INIT, .port_num = 1, .qkey = QKEY };
+	al_qp_h qp;
+
+	bench_must(al_create_qp(side->pd, &init, NULL, NULL, &qp));
+	bench_must(al_qp_num(qp, qpn));
+	bench_must(
+		al_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY));
+	attr.qp_state = IB_QPS_RTR;
+	bench_must(al_modify_qp(qp, &attr, IB_QP_STATE));
+	attr.qp_state = IB_QPS_RTS;
+	bench_must(al_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_SQ_PSN));
+	return qp;
+}
+
+static void post_receives(struct net *net, unsigned int at)
+{
+	struct ib_sge sge = { (uintptr_t)net->buf[at].addr, GRH + SMALL, net->buf[at].lkey };
+	struct ib_recv_wr wr[WINDOW];
+	const struct ib_recv_wr *bad;
+
+	for (unsigned int i = 0; i < WINDOW; i++)
+		wr[i] = (struct ib_recv_wr){ i + 1 < WINDOW ? &wr[i + 1] : NULL, 0, &sge, 1, 0 };
+	bench_must(al_post_recv(net->ud[at], wr, &bad));
+}
+
+static void make_way(struct net *net, unsigned int far)
+{
+	const struct ib_ah_attr to = { .dlid = net->side[far].lid, .port_num = 1 };
+	struct way *way = &net->way[far];
+	uint32_t near_qpn, far_qpn;
+
+	way->ud = make_ud(&net->side[0], &near_qpn);
+	net->ud[far] = make_ud(&net->side[far], &way->qpn);
+	bench_must(al_create_ah(net->side[0].pd, &to, &way->ah));
+	way->rc = bench_make_qp(&net->side[0], WINDOW, &near_qpn);
+	net->rc[far] = bench_make_qp(&net->side[far], WINDOW, &far_qpn);
+	bench_to_rts(way->rc, far_qpn, net->side[far].lid);
+	bench_to_rts(net->rc[far], near_qpn, net->side[0].lid);
+}
+
+static void post_window(struct net *net, const struct request *what)
+{
+	const struct way *way = &net->way[what->far];
+	const bool ud = what->traffic == UD_SMALL;
+	struct ib_sge sge = { (uintptr_t)net->buf[0].addr, ud ? SMALL : PACKETS * PACKET,
+			      net->buf[0].lkey };
+	struct ib_send_wr wr = { .sg_list = &sge, .num_sge = 1, .send_flags = IB_SEND_SIGNALED };
+	const struct ib_send_wr *bad;
+
+	if (ud) {
+		wr.opcode = IB_WR_SEND;
+		wr.wr.ud.ah = way->ah;
+		wr.wr.ud.remote_qpn = way->qpn;
+		wr.wr.ud.remote_qkey = QKEY;
+	} else {
+		wr.opcode = IB_WR_RDMA_WRITE;
+		wr.wr.rdma.remote_addr = (uintptr_t)net->buf[what->far].addr;
+		wr.wr.rdma.rkey = net->buf[what->far].rkey;
+	}
+	for (unsigned int i = 0; i < WINDOW; i++)
+		bench_must(al_post_send(ud ? way->ud : way->rc, &wr, &bad));
+}
+
+/* Returns the time of a packet: windows of messages, each of which has completed before the next
+ * begins. */
+static double measure(struct net *net, const struct request *what)
+{
+	const bool ud = what->traffic == UD_SMALL;
+	const unsigned int num = ud ? DATAGRAMS : WRITES;
+	double start = bench_now();
+
+	for (unsigned int done = 0; done < num; done += WINDOW) {
+		if (ud)
+			post_receives(net, what->far);
+		post_window(net, what);
+		bench_drain(net->side[0].cq, WINDOW);
+		if (ud)
+			bench_drain(net->side[what->far].cq, WINDOW);
+	}
+	return (bench_now() - start) / (ud ? num : num * PACKETS);
+}
+
+static void serve(const char *settings, unsigned int sides, int from, int to)
+{
+	static struct net net;
+	struct request request;
+	double result;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* the process ends with its parent */
+	if (setenv("IBAL_SOFT", settings, 1))
+		bench_fatal("setenv: %m");
+	bench_must(al_open(NULL, &net.al));
+	bench_sides_open(net.al, net.side, sides, 4 * WINDOW);
+	for (unsigned int i = 0; i < sides; i++)
+		bench_buf_make(net.side[i].pd, PACKETS * PACKET, &net.buf[i]);
+	for (unsigned int i = 1; i < sides; i++)
+		make_way(&net, i);
+	while (read(from, &request, sizeof(request)) == sizeof(request) &&
+	       request.traffic != QUIT) {
+		bench_pin(request.cpu);
+		result = measure(&net, &request);
+		bench_unpin();
+		if (write(to, &result, sizeof(result)) != sizeof(result))
+			break;
+	}
+}
+
+/* -------------------------------------------------------------- the processes */
+
+struct worker {
+	int to, from;
+	pid_t pid;
+};
+
+static void worker_start(struct worker *w, const char *settings, unsigned int sides)
+{
+	int in[2], out[2];
+
+	if (pipe(in) || pipe(out))
+		bench_fatal("pipe: %m");
+	fflush(NULL);
+	w->pid = fork();
+	if (w->pid < 0)
+		bench_fatal("fork: %m");
+	if (!w->pid) {
+		close(in[1]);
+		close(out[0]);
+		serve(settings, sides, in[0], out[1]);
+		_exit(EXIT_SUCCESS); /* its queue pairs end with it */
+	}
+	close(in[0]);
+	close(out[1]);
+	w->to = in[1];
+	w->from = out[0];
+}
+
+static void tell(struct worker *w, enum traffic traffic, unsigned int far)
+{
+	struct request request = { traffic, far, sched_getcpu() };
+
+	if (write(w->to, &request, sizeof(request)) != sizeof(request))
+		bench_fatal("a process with a link has failed");
+}
+
+static double ask(struct worker *w, enum traffic traffic, unsigned int far)
+{
+	double result;
+
+	tell(w, traffic, far);
+	if (read(w->from, &result, sizeof(result)) != sizeof(result))
+		bench_fatal("a process with a link has failed");
+	return result;
+}
+
+static void worker_stop(struct worker *w)
+{
+	tell(w, QUIT, 0);
+	close(w->to);
+	close(w->from);
+	while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* ---------------------------------------------------------------- the topology */
+
+/* Ports of a switch: 1 and 2 lead to its neighbours, 3 and 4 to HCAs. */
+static void write_switch(FILE *f, unsigned int i)
+{
+	fprintf(f, "switchguid=0x%x00\nSwitch 4 \"S-%016x\"\n", i, i << 8);
+	if (i > 1)
+		fprintf(f, "[1] \"S-%016x\"[2]\n", (i - 1) << 8);
+	if (i < SWITCHES)
+		fprintf(f, "[2] \"S-%016x\"[1]\n", (i + 1) << 8);
+	if (i == 1)
+		fprintf(f, "[3] \"H-%016x\"[1]\n[4] \"H-%016x\"[1]\n", 0x10000, 0x20000);
+	if (i == SWITCHES)
+		fprintf(f, "[3] \"H-%016x\"[1]\n", 0x30000);
+	fputc('\n', f);
+}
+
+/* Writes the row of switches to a file, whose path is `path`. */
+static void write_row(char *path)
+{
+	int fd = mkstemp(path);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (!f)
+		bench_fatal("%s: %m", path);
+	for (unsigned int i = 1; i <= SWITCHES; i++)
+		write_switch(f, i);
+	for (unsigned int i = 1; i <= 3; i++)
+		fprintf(f, "caguid=0x%x0000\nCa 1 \"H-%016x\"\n[1](%x0001) \"S-%016x\"[%u]\n\n", i,
+			i << 16, i, i < 3 ? 0x100 : SWITCHES << 8, i == 2 ? 4 : 3);
+	if (fclose(f))
+		bench_fatal("%s: %m", path);
+}
+
+/* ---------------------------------------------------------------------- rows */
+
+struct processes {
+	struct worker loop, fabric;
+	enum traffic traffic;
+	unsigned int far; /* in the process with the fabric: 1 behind one switch, 2 behind five */
+};
+
+static double on_fabric(void *arg, unsigned int n)
+{
+	struct processes *p = arg;
+
+	(void)n;
+	return ask(&p->fabric, p->traffic, p->far);
+}
+
+static double on_loop(void *arg, unsigned int n)
+{
+	struct processes *p = arg;
+
+	(void)n;
+	return ask(&p->loop, p->traffic, 1);
+}
+
+static double one_switch(void *arg, unsigned int n)
+{
+	struct processes *p = arg;
+
+	(void)n;
+	return (ask(&p->fabric, p->traffic, 2) - ask(&p->fabric, p->traffic, 1)) / (SWITCHES - 1);
+}
+
+static void report(const char *name, struct processes *p, enum traffic traffic, unsigned int far)
+{
+	struct bench_pair pair = { on_fabric, on_loop, p, 1, 1 };
+	struct bench_result result;
+
+	if (!bench_wanted(name))
+		return;
+	p->traffic = traffic;
+	p->far = far;
+	bench_compare(&pair, &result);
+	bench_report(&(struct bench_row){ name, result.value, "ns", result.reference, result.ratio,
+					  TARGET_NONE, 0 });
+}
+
+/* The rate of one switch, beside the rate of whole messages on the loop link. */
+static void report_rate(const char *name, struct processes *p)
+{
+	struct bench_pair pair = { one_switch, on_loop, p, 1, 1 };
+	struct bench_result result;
+
+	if (!bench_wanted(name))
+		return;
+	p->traffic = UD_SMALL;
+	bench_compare(&pair, &result);
+	bench_report(&(struct bench_row){ name, 1e3 / result.value, "Mpkt/s",
+					  1e3 / result.reference, 1 / result.ratio, TARGET_NONE,
+					  0 });
+}
+
+void bench_fabric(void)
+{
+	char path[] = "/tmp/ibal-bench-XXXXXX", settings[64];
+	struct processes p;
+
+	if (!bench_wanted("fabric.ud.8B.1hop") && !bench_wanted("fabric.ud.8B.5hops") &&
+	    !bench_wanted("fabric.rc.4KiB.1hop") && !bench_wanted("fabric.rc.4KiB.5hops") &&
+	    !bench_wanted("fabric.forward"))
+		return;
+	write_row(path);
+	snprintf(settings, sizeof(settings), "topology=%s", path);
+	worker_start(&p.loop, "", 2);
+	worker_start(&p.fabric, settings, 3);
+	report("fabric.ud.8B.1hop", &p, UD_SMALL, 1);
+	report("fabric.ud.8B.5hops", &p, UD_SMALL, 2);
+	report("fabric.rc.4KiB.1hop", &p, RC_LARGE, 1);
+	report("fabric.rc.4KiB.5hops", &p, RC_LARGE, 2);
+	report_rate("fabric.forward", &p);
+	worker_stop(&p.loop);
+	worker_stop(&p.fabric);
+	unlink(path);
+}
