@@ -82,6 +82,10 @@ test_unit_al_tools_query_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_tools_query_test_CFLAGS = $(TOOL_CFLAGS)
 test_unit_al_tools_query_test_LDADD = al/tools/libquery.la $(TOOL_LIBS) $(CHECK_LIBS)
 noinst_HEADERS += test/unit/al/tools/query_run.h
+check_PROGRAMS += test/unit/al/tools/query_mad_test
+test_unit_al_tools_query_mad_test_CFLAGS = $(TOOL_CFLAGS)
+test_unit_al_tools_query_mad_test_LDADD = al/tools/libquery.la $(TOOL_LIBS) $(CHECK_LIBS)
+EXTRA_test_unit_al_tools_query_mad_test_DEPENDENCIES = hca/soft/soft.la
 # al_cp without its command line; the calls of the library that the test wants to fail or to lie go through it.
 check_PROGRAMS += test/unit/al/tools/cp_test
 test_unit_al_tools_cp_test_SOURCES = test/unit/al/tools/cp_test.c al/tools/cp_file.c al/tools/cp_meet.c \
@@ -176,6 +180,7 @@ API_TESTS = \
 	test/unit/al/object/quiesce_test \
 	test/unit/al/object/race_test \
 	test/unit/al/object/strings_test \
+	test/unit/al/tools/query_mad_test \
 	test/unit/al/tools/query_test \
 	test/unit/al/verbs/ah_test \
 	test/unit/al/verbs/ca_test \

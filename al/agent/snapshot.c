@@ -5,6 +5,32 @@
 
 #include <string.h>
 
+/* Copies the objects, and behind them the MAD services, that the client may see: all, or those of
+ * its own user. Returns the end. */
+static char *copy_objects(const struct al_snapshot *snap, bool all, uint32_t uid,
+			  struct SNAPSHOT_answer *head, char *at)
+{
+	const struct al_snap_object *obj;
+	size_t svc = 0;
+
+	for (obj = snap->objects; obj < snap->objects + snap->num_objects; obj++) {
+		if (!all && obj->uid != uid)
+			continue;
+		at = mempcpy(at, obj, sizeof(*obj));
+		head->num_objects++;
+	}
+	for (obj = snap->objects; obj < snap->objects + snap->num_objects; obj++) {
+		if (obj->type != AL_OBJ_MAD_SVC)
+			continue;
+		svc++;
+		if (!all && obj->uid != uid)
+			continue;
+		at = mempcpy(at, &snap->mad_svcs[svc - 1], sizeof(*snap->mad_svcs));
+		head->num_mad_svcs++;
+	}
+	return at;
+}
+
 /* Makes the snapshot in the form in which it crosses: its arrays one after the other. A client without RIGHT_MANAGE gets the
  * objects and accounts of its own user only. */
 static void make_snapshot(struct connection *connection)
@@ -36,6 +62,7 @@ static void make_snapshot(struct connection *connection)
 	at = connection->snapshot = al_alloc(
 		num_accounts * sizeof(*accounts) + snap->num_cas * sizeof(*snap->cas) +
 		snap->num_objects * sizeof(*snap->objects) +
+		snap->num_mad_svcs * sizeof(*snap->mad_svcs) +
 		snap->num_modules * sizeof(*snap->modules) + snap->num_pci * sizeof(*snap->pci) +
 		(snap->pci_error ? strlen(snap->pci_error) : 0) + 1);
 	if (!at) {
@@ -46,13 +73,7 @@ static void make_snapshot(struct connection *connection)
 	}
 	at = (char *)memcpy(at, snap->cas, snap->num_cas * sizeof(*snap->cas)) +
 	     snap->num_cas * sizeof(*snap->cas);
-	for (size_t i = 0; i < snap->num_objects; i++) {
-		if (!all && snap->objects[i].uid != client->uid)
-			continue;
-		memcpy(at, &snap->objects[i], sizeof(*snap->objects));
-		at += sizeof(*snap->objects);
-		head->num_objects++;
-	}
+	at = copy_objects(snap, all, client->uid, head, at);
 	at = (char *)memcpy(at, snap->modules, snap->num_modules * sizeof(*snap->modules)) +
 	     snap->num_modules * sizeof(*snap->modules);
 	if (snap->num_pci)

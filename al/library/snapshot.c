@@ -11,7 +11,7 @@
 
 /* Sizes of a snapshot's arrays, and the copies from ci/ that go into the snapshot. */
 struct parts {
-	size_t cas, objects, pci, modules; /* number of elements */
+	size_t cas, objects, mad_svcs, pci, modules; /* number of elements */
 	struct ci_snap_module *ci_modules;
 	struct ci_snap_pci *ci_pci;
 	char *pci_error;
@@ -21,12 +21,13 @@ struct parts {
 struct filling {
 	struct al_snap_ca *cas;
 	struct al_snap_object *objects;
+	struct al_snap_mad_svc *mad_svcs;
 	struct al_snap_pci *pci;
 	struct al_snap_module *modules;
-	size_t num_cas, num_objects; /* HCAs and objects found; more than the room: they are counted
-					but not copied */
-	size_t room_cas, room_objects; /* allocated elements */
-	uint64_t now_ns;               /* time of the snapshot, CLOCK_MONOTONIC */
+	/* HCAs, objects and services found; more than the room: they are counted but not copied */
+	size_t num_cas, num_objects, num_mad_svcs;
+	size_t room_cas, room_objects, room_mad_svcs; /* allocated elements */
+	uint64_t now_ns;                              /* time of the snapshot, CLOCK_MONOTONIC */
 };
 
 static bool is_shown(const struct al_obj *obj)
@@ -55,6 +56,19 @@ static uint32_t number_of(const struct al_obj *obj)
 }
 
 /* Under tree_lock. */
+static void add_mad_svc(struct filling *f, const struct al_obj *obj)
+{
+	struct al_snap_mad_svc *to;
+
+	f->num_mad_svcs++;
+	if (f->num_mad_svcs > f->room_mad_svcs)
+		return;
+	to = &f->mad_svcs[f->num_mad_svcs - 1];
+	to->id = obj->handle;
+	mad_svc_counts(obj, to);
+}
+
+/* Under tree_lock. */
 static void add_object(struct al_obj *obj, void *arg)
 {
 	struct filling *f = arg;
@@ -78,6 +92,8 @@ static void add_object(struct al_obj *obj, void *arg)
 	to->ca_guid = obj->dev ? obj->dev->guid : 0;
 	to->age_ns = f->now_ns - obj->created_ns;
 	memcpy(to->comm, obj->comm, sizeof(to->comm));
+	if (to->type == AL_OBJ_MAD_SVC)
+		add_mad_svc(f, obj);
 }
 
 /* Adds the state of a queue pair. The query of the module may sleep, so the call follows after
@@ -177,16 +193,19 @@ static void add_pci(struct al_snap_pci *to, const struct ci_snap_pci *from)
 
 static void count_object(struct al_obj *obj, void *arg)
 {
-	size_t *num_objects = arg;
+	struct parts *parts = arg;
 
-	if (is_shown(obj))
-		++*num_objects;
+	if (!is_shown(obj))
+		return;
+	parts->objects++;
+	if (obj->type->id == AL_OBJ_MAD_SVC)
+		parts->mad_svcs++;
 }
 
 static void count_parts(struct parts *parts)
 {
-	parts->objects = parts->cas = 0;
-	obj_for_each(count_object, &parts->objects);
+	parts->objects = parts->mad_svcs = parts->cas = 0;
+	obj_for_each(count_object, parts);
 	pthread_mutex_lock(&tree_lock);
 	for (struct al_dev *dev = dev_first(); dev; dev = dev->next)
 		if (is_shown_ca(dev))
@@ -202,34 +221,39 @@ static struct al_snapshot *make_room(const struct parts *parts, struct filling *
 
 	snap = al_alloc(sizeof(*snap) + parts->cas * sizeof(*f->cas) +
 			parts->objects * sizeof(*f->objects) +
+			parts->mad_svcs * sizeof(*f->mad_svcs) +
 			parts->modules * sizeof(*f->modules) + parts->pci * sizeof(*f->pci) + text);
 	if (!snap)
 		return NULL;
 	f->cas = (struct al_snap_ca *)(snap + 1);
 	f->objects = (struct al_snap_object *)(f->cas + parts->cas);
-	f->modules = (struct al_snap_module *)(f->objects + parts->objects);
+	f->mad_svcs = (struct al_snap_mad_svc *)(f->objects + parts->objects);
+	f->modules = (struct al_snap_module *)(f->mad_svcs + parts->mad_svcs);
 	f->pci = (struct al_snap_pci *)(f->modules + parts->modules);
 	f->room_cas = parts->cas;
 	f->room_objects = parts->objects;
+	f->room_mad_svcs = parts->mad_svcs;
 	if (text)
 		snap->pci_error = memcpy(f->pci + parts->pci, parts->pci_error, text);
 	return snap;
 }
 
-/* Copies the HCAs and objects. False: more of them exist now than count_parts() found. */
+/* Copies the HCAs, objects and MAD services. False: more of them exist now than count_parts()
+ * found. */
 static bool fill(struct filling *f)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	f->now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	f->num_cas = f->num_objects = 0;
+	f->num_cas = f->num_objects = f->num_mad_svcs = 0;
 	obj_for_each(add_object, f);
 	pthread_mutex_lock(&tree_lock);
 	for (struct al_dev *dev = dev_first(); dev; dev = dev->next)
 		add_ca(f, dev);
 	pthread_mutex_unlock(&tree_lock);
-	return f->num_cas <= f->room_cas && f->num_objects <= f->room_objects;
+	return f->num_cas <= f->room_cas && f->num_objects <= f->room_objects &&
+	       f->num_mad_svcs <= f->room_mad_svcs;
 }
 
 static void finish(struct al_snapshot *snap, const struct filling *f, const struct parts *parts)
@@ -247,6 +271,8 @@ static void finish(struct al_snapshot *snap, const struct filling *f, const stru
 	snap->num_cas = f->num_cas;
 	snap->objects = f->objects;
 	snap->num_objects = f->num_objects;
+	snap->mad_svcs = f->mad_svcs;
+	snap->num_mad_svcs = f->num_mad_svcs;
 	snap->modules = f->modules;
 	snap->num_modules = parts->modules;
 	snap->pci = f->pci;

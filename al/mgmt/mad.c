@@ -100,8 +100,10 @@ static struct mgmt_item *deliver(struct mgmt_port *port, struct al_mad_svc *svc,
 
 	if (link_alone(&svc->free) || has_its_share(svc, &r->path)) {
 		port->counters.overflow++;
+		mad_count(&svc->counts.dropped);
 		return NULL;
 	}
+	mad_count(&svc->counts.received);
 	item = LINK_OWNER(svc->free.next, struct mgmt_item, link);
 	link_remove(&item->link);
 	fill(item, r);
@@ -439,6 +441,15 @@ uint32_t mad_svc_number(const struct al_obj *obj)
 	const struct al_mad_svc_init *init = &((const struct al_mad_svc *)obj)->init;
 
 	return AL_SNAP_MAD_NUMBER(init->port_num, init->mgmt_class, init->class_version);
+}
+
+void mad_svc_counts(const struct al_obj *obj, struct al_snap_mad_svc *to)
+{
+	const struct mad_counts *counts = &((const struct al_mad_svc *)obj)->counts;
+
+#define COPY_COUNT(name) to->name = atomic_load_explicit(&counts->name, memory_order_relaxed);
+	MAD_COUNT_LIST(COPY_COUNT)
+#undef COPY_COUNT
 }
 
 static al_status check_attributes(const struct al_mad_svc_init *init)

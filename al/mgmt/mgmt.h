@@ -135,6 +135,28 @@ struct mgmt_item {
 	struct ib_mad mad;         /* the received datagram; event.length says whether there is one */
 };
 
+/* What a snapshot tells of a service, as struct al_snap_mad_svc has it: X(name). */
+#define MAD_COUNT_LIST(X) \
+	X(sent)           \
+	X(repeated)       \
+	X(answered)       \
+	X(timed_out)      \
+	X(failed)         \
+	X(received)       \
+	X(dropped)
+
+/* Written under port->lock, and read without, since a snapshot is taken under tree_lock. */
+struct mad_counts {
+#define MAD_COUNT(name) _Atomic uint64_t name;
+	MAD_COUNT_LIST(MAD_COUNT)
+#undef MAD_COUNT
+};
+
+static inline void mad_count(_Atomic uint64_t *counter)
+{
+	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
 struct al_mad_svc {
 	struct al_obj obj;         /* the channel, if any, is in uses[0] */
 	al_mad_cb cb;              /* callback; NULL: the service has a channel or an owner */
@@ -143,6 +165,7 @@ struct al_mad_svc {
 	struct mgmt_qp *qp;        /* queue pair of the class */
 	struct al_mad_svc_init init;
 	struct mgmt_item *items;   /* AL_MAD_RECEIVES_MAX items; NULL: the service wants no unsolicited datagrams */
+	struct mad_counts counts;
 
 	/* guarded by port->lock */
 	struct mgmt_link link;     /* mgmt_port.services */
@@ -237,6 +260,8 @@ enum mgmt_qpn mgmt_qpn_of(uint8_t mgmt_class);
 
 /* al_snap_object.number of a service. */
 uint32_t mad_svc_number(const struct al_obj *obj);
+/* Writes what a snapshot tells of a service, but for the id. */
+void mad_svc_counts(const struct al_obj *obj, struct al_snap_mad_svc *to);
 
 /*
  * Takes a received datagram to the request that it answers, or to the service that wants it. False:

@@ -49,6 +49,15 @@ static void withdraw(struct mgmt_send *send)
 	paths_drop(&send->svc->port->paths, &send->hold);
 }
 
+/* Counts the outcome of a send, which is no silent one. Under port->lock. */
+static void count_outcome(struct mad_counts *counts, al_mad_event_type type, al_status status)
+{
+	if (type == AL_MAD_ANSWERED)
+		mad_count(&counts->answered);
+	else if (type == AL_MAD_FAILED)
+		mad_count(status == AL_TIMEOUT ? &counts->timed_out : &counts->failed);
+}
+
 void send_end(struct mgmt_send *send, al_mad_event_type type, al_status status)
 {
 	withdraw(send);
@@ -56,6 +65,7 @@ void send_end(struct mgmt_send *send, al_mad_event_type type, al_status status)
 		send_free(send);
 		return;
 	}
+	count_outcome(&send->svc->counts, type, status);
 	send->item.event.type = type;
 	send->item.event.status = status;
 	svc_add_event(send->svc, &send->item);
@@ -288,6 +298,7 @@ static bool repeat(struct mgmt_send *send)
 	send->transferred = false;
 	if (send->transfer && transfer_begin(send))
 		return false;
+	mad_count(&send->svc->counts.repeated);
 	enqueue(send, false);
 	return true;
 }
@@ -518,6 +529,7 @@ static al_status queue_send(struct al_mad_svc *svc, struct mgmt_send *send)
 		link_remove(&send->bucket);
 		return AL_INVALID_PARAMETER;
 	}
+	mad_count(&svc->counts.sent);
 	svc->num_sends++;
 	link_insert(&svc->sends, &send->all);
 	enqueue(send, false);

@@ -199,6 +199,8 @@ static struct mgmt_recv *new_recv(struct al_mad_svc *svc, struct mgmt_send *send
 	if (svc->num_recvs < RECVS_MAX)
 		recv = al_alloc(sizeof(*recv));
 	if (!recv) {
+		if (!send)
+			mad_count(&svc->counts.dropped);
 		if (rmpp_refuse(packet_of(r), IB_RMPP_STATUS_RESX, &answer))
 			answer_peer(svc, r, &answer);
 		return NULL;
@@ -238,6 +240,8 @@ static void settle(struct mgmt_port *port, struct mgmt_recv *recv)
 	}
 	al_free(message.bytes);
 	stop_paying(recv);
+	if (!send && recv->unpaid)
+		mad_count(&recv->svc->counts.dropped);
 	if (send)
 		send_end(send, AL_MAD_FAILED,
 			 recv->unpaid ? AL_LIMIT_EXCEEDED

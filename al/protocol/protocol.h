@@ -18,7 +18,7 @@
 #include <iba/ib_uvp.h>
 
 #define AGENT_SOCKET    "/run/ibal/ald.socket"
-#define AGENT_PROTOCOL  10u         /* another number is another protocol */
+#define AGENT_PROTOCOL  11u         /* another number is another protocol */
 #define AGENT_MAGIC     0x6c616269u /* "ibal" */
 #define AGENT_RECORD    65536u     /* bytes of a record, at most */
 #define AGENT_TOKEN     16
@@ -365,7 +365,7 @@ struct SNAPSHOT_request {
 struct SNAPSHOT_answer {
 	uint64_t total;
 	/* In this order, then a sentence about PCI. */
-	uint64_t num_cas, num_objects, num_modules, num_pci, num_clients, num_users;
+	uint64_t num_cas, num_objects, num_mad_svcs, num_modules, num_pci, num_clients, num_users;
 	uint64_t has_error;
 };
 

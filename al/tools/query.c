@@ -41,7 +41,7 @@ static const struct query_command commands[] = {
 	{ "topology", "[FILE]", "the subnet: text, dot, svg or JSON; or how it differs from a file",
 	  2, QUERY_CA | QUERY_PORT | QUERY_TIMEOUT | QUERY_DIFF | QUERY_FORMAT, NULL, NULL,
 	  run_topology },
-	{ "mad", "", "services of management datagrams: class, port, and whose", 0,
+	{ "mad", "", "services of management datagrams: class, port, whose, and their figures", 0,
 	  QUERY_CA | QUERY_PORT | QUERY_PID | QUERY_WATCH | QUERY_COUNT, collect_mad, show_mad,
 	  NULL },
 	{ "check", "", "ports and their error counters against thresholds, for monitoring", 0,

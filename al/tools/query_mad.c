@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* al_query mad: who serves and sends management datagrams, by class and port. */
+/* al_query mad: who serves and sends management datagrams, by class and port, and how many. */
 #include <stdio.h>
 #include <string.h>
 
@@ -25,12 +25,32 @@ static const char *class_text(guint class)
 	return "unknown";
 }
 
+static const struct al_snap_mad_svc *find_counts(const struct query *q, guint64 id)
+{
+	for (size_t i = 0; i < q->snap->num_mad_svcs; i++)
+		if (q->snap->mad_svcs[i].id == id)
+			return &q->snap->mad_svcs[i];
+	return NULL;
+}
+
+static void add_counts(const struct al_snap_mad_svc *counts, JsonObject *row)
+{
+	if (!counts)
+		return;
+	member_u64(row, "sent", counts->sent);
+	member_u64(row, "repeated", counts->repeated);
+	member_u64(row, "answered", counts->answered);
+	member_u64(row, "timed_out", counts->timed_out);
+	member_u64(row, "failed", counts->failed);
+	member_u64(row, "received", counts->received);
+	member_u64(row, "dropped", counts->dropped);
+}
+
 static void add_service(struct query *q, const struct al_snap_object *obj, JsonArray *to)
 {
 	JsonObject *row = json_object_new();
 	guint port = AL_SNAP_MAD_PORT(obj->number), class = AL_SNAP_MAD_CLASS(obj->number);
 
-	(void)q;
 	json_array_add_object_element(to, row);
 	member_guid(row, "id", obj->id);
 	member_guid(row, "ca_guid", obj->ca_guid);
@@ -44,6 +64,7 @@ static void add_service(struct query *q, const struct al_snap_object *obj, JsonA
 	json_object_set_int_member(row, "pid", obj->pid);
 	member_text(row, "command", obj->comm);
 	member_u64(row, "age_ns", obj->age_ns);
+	add_counts(find_counts(q, obj->id), row);
 }
 
 static gboolean passes(const struct query *q, const struct al_snap_object *obj,
@@ -80,12 +101,24 @@ void show_mad(struct query *q)
 		{ "age_ns", "Age", format_age, NULL },
 		{ NULL, NULL, NULL, NULL },
 	};
+	/* the services again, in the same order */
+	static const struct query_column counts[] = {
+		{ "ca_guid", "HCA", NULL, NULL },       { "port", "Port", NULL, NULL },
+		{ "class", "Class", NULL, NULL },       { "pid", "PID", NULL, NULL },
+		{ "sent", "Sent", NULL, NULL },         { "repeated", "Repeated", NULL, NULL },
+		{ "answered", "Answered", NULL, NULL }, { "timed_out", "Timed out", NULL, NULL },
+		{ "failed", "Failed", NULL, NULL },     { "received", "Received", NULL, NULL },
+		{ "dropped", "Dropped", NULL, NULL },   { NULL, NULL, NULL, NULL },
+	};
 	JsonArray *services = json_object_get_array_member(q->out, "services");
 
-	if (json_array_get_length(services))
-		query_table(q, "", services, columns);
-	else
+	if (!json_array_get_length(services)) {
 		puts(q->snap->num_clients
 			     ? "No such service of the agent's, or it is another user's."
 			     : "No such service in this process. (A process sees its own only.)");
+		return;
+	}
+	query_table(q, "", services, columns);
+	putchar('\n');
+	query_table(q, "", services, counts);
 }

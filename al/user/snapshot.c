@@ -10,11 +10,12 @@ static bool plausible(const struct SNAPSHOT_answer *a)
 	uint64_t sum = 0;
 
 	if (a->total > 1u << 30 || a->num_cas > a->total || a->num_objects > a->total ||
-	    a->num_modules > a->total || a->num_pci > a->total || a->num_clients > a->total ||
-	    a->num_users > a->total)
+	    a->num_mad_svcs > a->total || a->num_modules > a->total || a->num_pci > a->total ||
+	    a->num_clients > a->total || a->num_users > a->total)
 		return false;
 	sum = a->num_cas * sizeof(struct al_snap_ca) +
 	      a->num_objects * sizeof(struct al_snap_object) +
+	      a->num_mad_svcs * sizeof(struct al_snap_mad_svc) +
 	      a->num_modules * sizeof(struct al_snap_module) +
 	      a->num_pci * sizeof(struct al_snap_pci) +
 	      (a->num_clients + a->num_users) * sizeof(struct al_snap_client);
@@ -29,7 +30,9 @@ static void lay_out(struct al_snapshot *snap, const struct SNAPSHOT_answer *a)
 	snap->num_objects = a->num_objects;
 	snap->objects = (const struct al_snap_object *)(snap->cas + a->num_cas);
 	snap->num_modules = a->num_modules;
-	snap->modules = (const struct al_snap_module *)(snap->objects + a->num_objects);
+	snap->num_mad_svcs = a->num_mad_svcs;
+	snap->mad_svcs = (const struct al_snap_mad_svc *)(snap->objects + a->num_objects);
+	snap->modules = (const struct al_snap_module *)(snap->mad_svcs + a->num_mad_svcs);
 	snap->num_pci = a->num_pci;
 	snap->pci = (const struct al_snap_pci *)(snap->modules + a->num_modules);
 	snap->num_clients = a->num_clients;

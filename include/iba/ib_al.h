@@ -1075,6 +1075,22 @@ struct al_snap_object {
 	char comm[16];          /**< command of the owner */
 };
 
+/**
+ * What a MAD service has done since its registration, in a snapshot. Each send is counted once,
+ * when al_send_mad() takes it, and again when its event is decided: as answered, timed_out or
+ * failed, or in none of them if it was sent and no answer was expected.
+ */
+struct al_snap_mad_svc {
+	uint64_t id;        /**< bits of the service's handle, as in al_snap_object.id */
+	uint64_t sent;      /**< sends that al_send_mad() has taken */
+	uint64_t repeated;  /**< repetitions of sends without an answer in time */
+	uint64_t answered;  /**< sends that were answered */
+	uint64_t timed_out; /**< sends that failed with #AL_TIMEOUT */
+	uint64_t failed;    /**< sends that failed with another status, #AL_CANCELLED included */
+	uint64_t received;  /**< unsolicited datagrams that the service has got */
+	uint64_t dropped;   /**< unsolicited datagrams for which the service had no room */
+};
+
 /** Number of objects of a kind on an HCA. */
 struct al_snap_count {
 	al_object_type type; /**< kind of object */
@@ -1175,6 +1191,9 @@ struct al_snapshot {
 	size_t num_users;                  /**< elements of users */
 	const struct al_snap_client *users; /**< the agent's users since its start; other users only with the right
 					     * *manage* */
+	size_t num_mad_svcs;                /**< elements of mad_svcs */
+	const struct al_snap_mad_svc *mad_svcs; /**< MAD services: one for each of objects of this
+						 * kind, in the same order */
 };
 
 /**

@@ -107,7 +107,10 @@ query 1 topology --ca 0x0000000000009999
 query 0 --json mad
 json '("0x3", 2, 1) in {(s["class"], s["class_version"], s["port"]) for s in a["services"] if s["command"] == "opensm"}'
 json '[s["class_name"] for s in a["services"] if s["class"] == "0x81"] == ["subnet management, directed route"]'
+json 'all(s["sent"] >= s["answered"] + s["timed_out"] + s["failed"] for s in a["services"])'
+json 'sum(s["answered"] for s in a["services"] if s["class"] == "0x81" and s["command"] == "opensm") > 50'
 query 0 mad
+has '^HCA +Port +Class +PID +Sent +Repeated +Answered +Timed out +Failed +Received +Dropped$'
 has ' QP1 +0x3 +2 +subnet administration +[0-9]+ +opensm '
 query 0 --json port --long --ca 0x0000000000010000
 json 'a["ports"][0]["port_info"]["port_state"] == "Active" and a["ports"][0]["port_info"]["lid"] == a["ports"][0]["lid"] > 0'

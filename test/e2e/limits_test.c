@@ -431,6 +431,29 @@ static const enum agent_right rows[] = {
 
 #define FOREIGN 4321
 
+/* A MAD service of a vendor's class, which gets no unsolicited datagram. */
+static void make_mad_svc(al_ca_h ca)
+{
+	const struct al_mad_svc_init init = { .port_num = 1,
+					      .mgmt_class = 0x0a,
+					      .class_version = 1 };
+	al_mad_svc_h svc;
+
+	ck_ok(al_reg_mad_svc(ca, &init, NULL, (al_mad_cb)abort, &svc));
+}
+
+/* The snapshot has the figures of its MAD services, and of no other. */
+static void ck_mad_svcs(const struct al_snapshot *snap, size_t num)
+{
+	size_t svc = 0;
+
+	ck_assert_uint_eq(snap->num_mad_svcs, num);
+	for (size_t i = 0; i < snap->num_objects; i++)
+		if (snap->objects[i].type == AL_OBJ_MAD_SVC)
+			ck_assert_uint_eq(snap->mad_svcs[svc++].id, snap->objects[i].id);
+	ck_assert_uint_eq(svc, num);
+}
+
 /* Makes each call that needs a right, as another user, and reports the statuses; and again when the test asks. */
 static void foreigner(int fd)
 {
@@ -451,6 +474,7 @@ static void foreigner(int fd)
 	al = agent_open();
 	test_guids(al, &guid, 1);
 	ca = test_open_ca(al, guid);
+	make_mad_svc(ca);
 	while (recv(fd, &go, 1, 0) == 1) {
 		length = sizeof(now);
 		said[0] = al_vendor_call(ca, SOFT_CLOCK, NULL, 0, &now, &length);
@@ -465,6 +489,7 @@ static void foreigner(int fd)
 			ck_assert_int_eq(snap->clients[i].uid == FOREIGN || !said[3], true);
 		ck_assert_uint_eq(snap->num_users, said[3] ? 1 : 2);
 		ck_assert_uint_eq(snap->num_clients, said[3] ? 1 : 2);
+		ck_mad_svcs(snap, said[3] ? 1 : 3);
 		al_free_snapshot(snap);
 		say(fd, said, sizeof(said));
 	}
@@ -506,6 +531,8 @@ START_TEST(each_right_opens_its_rows_to_whom_it_is_given)
 	pid = agent_client("foreigner", fd[1]);
 	close(fd[1]);
 	ask_foreigner(fd[0], false, false);
+	for (int i = 0; i < 2; i++)
+		make_mad_svc(m.ca);
 	*test = (struct agent_grant){ .num_users = 2, .users = { FOREIGN + 1, FOREIGN } };
 	ask_foreigner(fd[0], true, false);
 	*test = (struct agent_grant){ .num_users = 1, .users = { FOREIGN + 1 } };

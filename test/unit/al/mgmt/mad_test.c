@@ -170,6 +170,122 @@ START_TEST(a_request_that_nobody_answers_is_repeated_and_times_out)
 }
 END_TEST
 
+/*
+ * What a snapshot tells of the service that a side has on class VENDOR. An agent's object has a
+ * handle of its own, so the service is found by its HCA and class.
+ */
+static struct al_snap_mad_svc counts_of(int which)
+{
+	struct al_snap_mad_svc counts = { 0 };
+	const struct al_snap_object *obj;
+	struct al_snapshot *snap;
+	size_t svc = 0;
+
+	ck_ok(al_snapshot(al, &snap));
+	for (obj = snap->objects; obj < snap->objects + snap->num_objects; obj++) {
+		if (obj->type != AL_OBJ_MAD_SVC)
+			continue;
+		ck_assert_uint_lt(svc, snap->num_mad_svcs);
+		ck_assert_uint_eq(snap->mad_svcs[svc].id, obj->id);
+		if (obj->ca_guid == guids[which] && AL_SNAP_MAD_CLASS(obj->number) == VENDOR)
+			counts = snap->mad_svcs[svc];
+		svc++;
+	}
+	ck_assert_uint_eq(svc, snap->num_mad_svcs);
+	al_free_snapshot(snap);
+	ck_assert_uint_ne(counts.id, 0);
+	counts.id = 0;
+	return counts;
+}
+
+static void ck_counts(int which, const struct al_snap_mad_svc *want)
+{
+	const struct al_snap_mad_svc got = counts_of(which);
+
+	ck_assert_uint_eq(got.sent, want->sent);
+	ck_assert_uint_eq(got.repeated, want->repeated);
+	ck_assert_uint_eq(got.answered, want->answered);
+	ck_assert_uint_eq(got.timed_out, want->timed_out);
+	ck_assert_uint_eq(got.failed, want->failed);
+	ck_assert_uint_eq(got.received, want->received);
+	ck_assert_uint_eq(got.dropped, want->dropped);
+}
+
+START_TEST(a_snapshot_tells_what_each_service_has_sent_and_got)
+{
+	struct al_mad_svc_init quiet = svc_init(VENDOR + 1);
+	struct ib_mad request = mad_of(VENDOR, IB_METHOD_GET, 9, 1);
+	struct al_mad_send send;
+	al_mad_svc_h third;
+
+	register_both(VENDOR);
+	ck_ok(al_reg_mad_svc(side[0].ca, &quiet, &side[0], side_event, &third));
+	ck_counts(0, &(struct al_snap_mad_svc){ 0 });
+	/* a request that is answered, and one that is repeated twice in vain */
+	side[1].then = reply;
+	send = send_of(&request, side[1].lid, LONG_MS, 1);
+	ck_ok(al_send_mad(side[0].svc, &send));
+	side_next(&side[0], AL_MAD_ANSWERED, AL_SUCCESS);
+	side_next(&side[1], AL_MAD_RECEIVED, AL_SUCCESS);
+	side_next(&side[1], AL_MAD_SENT, AL_SUCCESS);
+	side[1].then = NULL;
+	send.timeout_ms = SHORT_MS;
+	send.retries = 2;
+	ck_ok(al_send_mad(side[0].svc, &send));
+	side_next(&side[0], AL_MAD_FAILED, AL_TIMEOUT);
+	for (int i = 0; i < 3; i++)
+		side_next(&side[1], AL_MAD_RECEIVED, AL_SUCCESS);
+	ck_counts(0, &(struct al_snap_mad_svc){
+			     .sent = 2, .repeated = 2, .answered = 1, .timed_out = 1 });
+	ck_counts(1, &(struct al_snap_mad_svc){ .sent = 1, .received = 4 });
+	/* one that is cancelled, and one that is refused, which nobody has sent */
+	send.timeout_ms = LONG_MS;
+	ck_ok(al_send_mad(side[0].svc, &send));
+	ck_ok(al_cancel_mad(side[0].svc, send.id));
+	side_next(&side[0], AL_MAD_FAILED, AL_CANCELLED);
+	side_next(&side[1], AL_MAD_RECEIVED, AL_SUCCESS);
+	send.path.port_num = 2;
+	ck_status(al_send_mad(side[0].svc, &send), AL_INVALID_PORT);
+	ck_counts(0,
+		  &(struct al_snap_mad_svc){
+			  .sent = 3, .repeated = 2, .answered = 1, .timed_out = 1, .failed = 1 });
+	/* what a service has done is forgotten with it */
+	ck_ok(al_dereg_mad_svc(side[0].svc, AL_DESTROY_SYNC, NULL));
+	side_register(&side[0], &(struct al_mad_svc_init){
+					.port_num = 1, .mgmt_class = VENDOR, .class_version = 1 });
+	ck_counts(0, &(struct al_snap_mad_svc){ 0 });
+}
+END_TEST
+
+/* One sender has half of a service's room. */
+START_TEST(a_snapshot_tells_what_was_dropped_for_want_of_room)
+{
+	const uint32_t room = AL_MAD_RECEIVES_MAX / 2, more = 5;
+	struct al_mad_svc_init init = svc_init(VENDOR);
+	struct ib_mad request = mad_of(VENDOR, IB_METHOD_SEND, 9, 1);
+	struct timespec limit = test_deadline();
+	struct al_snap_mad_svc counts;
+	struct al_mad_send send;
+	al_channel_h channel;
+
+	side_register(&side[0], &init);
+	ck_ok(al_create_channel(al, NULL, &channel));
+	init.channel = channel; /* which nobody reads */
+	ck_ok(al_reg_mad_svc(side[1].ca, &init, &side[1], NULL, &side[1].svc));
+	send = send_of(&request, side[1].lid, 0, 1);
+	for (uint32_t i = 0; i < room + more; i++) {
+		ck_ok(al_send_mad(side[0].svc, &send));
+		side_next(&side[0], AL_MAD_SENT, AL_SUCCESS);
+	}
+	do {
+		counts = counts_of(1);
+		ck_assert_msg(!test_expired(&limit), "%u datagrams did not arrive", room + more);
+	} while (counts.received + counts.dropped < room + more);
+	ck_counts(0, &(struct al_snap_mad_svc){ .sent = room + more });
+	ck_counts(1, &(struct al_snap_mad_svc){ .received = room, .dropped = more });
+}
+END_TEST
+
 START_TEST(deregistration_ends_outstanding_sends_without_an_event)
 {
 	struct ib_mad request = mad_of(VENDOR, IB_METHOD_GET, 9, 1);
@@ -630,6 +746,8 @@ int main(void)
 	tcase_add_test(tc, callbacks_are_atomic_and_on_the_async_dispatcher);
 	tcase_add_test(tc, many_requests_at_once_are_answered_each_with_its_own);
 	tcase_add_test(tc, a_request_that_nobody_answers_is_repeated_and_times_out);
+	tcase_add_test(tc, a_snapshot_tells_what_each_service_has_sent_and_got);
+	tcase_add_test(tc, a_snapshot_tells_what_was_dropped_for_want_of_room);
 	tcase_add_test(tc, deregistration_ends_outstanding_sends_without_an_event);
 	tcase_add_test(tc, a_service_may_end_itself_in_its_callback);
 	tcase_add_loop_test(tc, a_removal_fails_outstanding_sends_and_leaves_the_handle_dead, 0, 2);

@@ -8,7 +8,10 @@
 #include <unistd.h>
 
 #include "al/tools/query.h"
+#include "test/unit/al/al_test.h"
+#ifdef FAKE_DIR
 #include "test/unit/al/bed.h"
+#endif
 
 /* Standard output goes to a file meanwhile, and standard error is discarded. */
 struct capture {
@@ -91,6 +94,7 @@ static inline guint count(JsonObject *answer, const char *array)
 	return json_object_has_member(answer, array) ? json_array_get_length(json_object_get_array_member(answer, array)) : 0;
 }
 
+#ifdef FAKE_DIR
 static inline struct fake *two_hcas(void)
 {
 	struct fake *fake = test_fake();
@@ -98,5 +102,6 @@ static inline struct fake *two_hcas(void)
 	fake->hcas = 2;
 	return fake;
 }
+#endif
 
 #endif
