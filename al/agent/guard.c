@@ -26,9 +26,9 @@ static bool is_subnet_management(uint8_t mgmt_class)
 #define ANY_ATTRIBUTE 0x10000u /* an attribute has 16 bits */
 
 /*
- * What any client may send in the classes that IBTA assigns: questions to the subnet administrator,
- * to performance and to device management, and the records by which a node takes part in the
- * subnet. doc/guide-admin.md has this table in words.
+ * What any client may send, or ask of a port's agents, in the classes that IBTA assigns: questions
+ * to the subnet administrator, to performance and to device management, and the records by which a
+ * node takes part in the subnet. doc/guide-admin.md has this table in words.
  */
 static const struct {
 	uint8_t mgmt_class, method;
@@ -65,8 +65,13 @@ static bool is_manager(const struct REG_MAD_SVC_request *request)
 	       (!is_vendors(request->mgmt_class) && (request->methods[0] || request->methods[1]));
 }
 
+static bool is_managers(const struct ib_mad_hdr *hdr)
+{
+	return !is_vendors(hdr->mgmt_class) && !is_permitted(hdr);
+}
+
 /* The first record of a datagram has the whole header (mad.c), and later ones none. */
-static bool is_managers(struct connection *connection)
+static bool sends_managers(struct connection *connection)
 {
 	const struct SEND_MAD_request *request = connection_request(connection);
 	struct ib_mad_hdr hdr;
@@ -74,7 +79,15 @@ static bool is_managers(struct connection *connection)
 	if (request->offset || connection->count[0] < sizeof(hdr))
 		return false;
 	memcpy(&hdr, connection_in(connection, 0), sizeof(hdr));
-	return !is_vendors(hdr.mgmt_class) && !is_permitted(&hdr);
+	return is_managers(&hdr);
+}
+
+/* The agents of a port carry out what they are asked, whether the question comes in or not. */
+static bool asks_managers(struct connection *connection)
+{
+	const struct LOCAL_MAD_request *request = connection_request(connection);
+
+	return is_managers(&request->mad.hdr);
 }
 
 #define CONTROLLED_QKEY 0x80000000u /* bit of the Q_Keys of managers, IBTA 10.2.5 */
@@ -87,7 +100,9 @@ enum agent_right guard_right(struct connection *connection)
 	if (connection->command == AGENT_REG_MAD_SVC)
 		managers = is_manager(connection_request(connection));
 	else if (connection->command == AGENT_SEND_MAD)
-		managers = is_managers(connection);
+		managers = sends_managers(connection);
+	else if (connection->command == AGENT_LOCAL_MAD)
+		managers = asks_managers(connection);
 	else if (connection->command == AGENT_MODIFY_QP)
 		managers = qp->mask & IB_QP_QKEY && qp->attr.qkey & CONTROLLED_QKEY;
 	return managers ? RIGHT_MANAGE : RIGHT_OWN;

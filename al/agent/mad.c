@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The commands of MAD services. A client's datagrams stay in the service of the agent's Access
- * Layer, which is bounded, until the client fetches them: an event only announces that there are
- * some. Which datagrams a client may send is in guard.c.
+ * The commands of MAD services, and the question to a port's agents. A client's datagrams stay in
+ * the service of the agent's Access Layer, which is bounded, until the client fetches them: an
+ * event only announces that there are some. Which datagrams a client may send is in guard.c.
  */
 #include <string.h>
 
@@ -125,4 +125,14 @@ void command_MAD_NEXT(struct connection *connection)
 	answer->event = part.event;
 	answer->left = part.left;
 	connection->out_count = part.bytes;
+}
+
+void command_LOCAL_MAD(struct connection *connection)
+{
+	BEGIN(LOCAL_MAD);
+
+	connection->status = request->port > UINT8_MAX
+				     ? AL_INVALID_PORT
+				     : al_local_mad(HANDLE(al_ca_h, 0), (uint8_t)request->port,
+						    &request->mad, &answer->mad);
 }

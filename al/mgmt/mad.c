@@ -629,10 +629,22 @@ al_status al_dereg_mad_svc(al_mad_svc_h svc, al_destroyed_cb cb, void *context)
 	return obj_destroy(svc, AL_OBJ_MAD_SVC, cb, context);
 }
 
+static al_status ask_agents(const struct al_obj *ca, uint8_t port_num, const struct ib_mad *request,
+			    struct ib_mad *response)
+{
+	struct mgmt_port *port;
+	al_status status = mgmt_serve(ca->dev, port_num, &port);
+
+	if (status)
+		return status;
+	status = agents_ask(port, request, response);
+	mgmt_port_put(port);
+	return status;
+}
+
 al_status al_local_mad(al_ca_h ca, uint8_t port_num, const struct ib_mad *request,
 		       struct ib_mad *response)
 {
-	struct mgmt_port *port;
 	struct al_call call;
 	al_status status;
 
@@ -643,16 +655,12 @@ al_status al_local_mad(al_ca_h ca, uint8_t port_num, const struct ib_mad *reques
 		return status;
 	if (!dev_has_end_port(call.obj->dev, port_num))
 		status = AL_INVALID_PORT;
-	else if (obj_agent(call.obj))
-		status = AL_UNSUPPORTED;
 	else if (ops_dead(call.ops))
 		status = ops_dead_status(call.ops);
+	else if (obj_agent(call.obj))
+		status = remote_local_mad(call.obj, port_num, request, response);
 	else
-		status = mgmt_serve(call.obj->dev, port_num, &port);
-	if (!status) {
-		status = agents_ask(port, request, response);
-		mgmt_port_put(port);
-	}
+		status = ask_agents(call.obj, port_num, request, response);
 	call_end(&call);
 	return status;
 }

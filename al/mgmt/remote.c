@@ -402,3 +402,9 @@ al_status remote_register(struct al_call *call, struct al_obj *channel,
 	}
 	return status;
 }
+
+al_status remote_local_mad(const struct al_obj *ca, uint8_t port_num, const struct ib_mad *request,
+			   struct ib_mad *response)
+{
+	return ops->local_mad(ca->ci, port_num, request, response);
+}

@@ -20,7 +20,7 @@ struct mad_remote {
 	uint64_t cookie; /* by which the agent announces events */
 };
 
-/* The requests to an agent. All but reg() and dereg() may be called in any context. */
+/* The requests to an agent. All but reg(), dereg() and local_mad() may be called in any context. */
 struct mad_remote_ops {
 	/* announce is for mad_remote_announced(). */
 	al_status (*reg)(struct ci_ca *ca, const struct al_mad_svc_init *init, void *announce,
@@ -35,6 +35,9 @@ struct mad_remote_ops {
 	 */
 	al_status (*next)(const struct mad_remote *svc, uint32_t size, uint32_t offset, void *to,
 			  uint32_t room, struct al_mad_part *part);
+	/* As al_local_mad(). */
+	al_status (*local_mad)(const struct ci_ca *ca, uint8_t port_num, const struct ib_mad *mad,
+			       struct ib_mad *response);
 };
 
 /* Sets the requests. Called once per process, before the first registration. */
@@ -53,6 +56,8 @@ al_status remote_register(struct al_call *call, struct al_obj *channel,
 al_status remote_send(struct al_obj *obj, const struct al_mad_send *send);
 al_status remote_cancel(struct al_obj *obj, uint64_t id);
 al_status remote_next(struct al_obj *obj, void *mad, uint32_t size, struct al_mad_event *event);
+al_status remote_local_mad(const struct al_obj *ca, uint8_t port_num, const struct ib_mad *request,
+			   struct ib_mad *response);
 /* The HCA is being removed: the sends of its services fail. */
 void remote_leaving(const struct al_dev *dev);
 void remote_after_fork(void);

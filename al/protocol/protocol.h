@@ -15,10 +15,11 @@
 
 #include <iba/ib_al.h>
 #include <iba/ib_flat_wr.h>
+#include <iba/ib_mad.h>
 #include <iba/ib_uvp.h>
 
 #define AGENT_SOCKET    "/run/ibal/ald.socket"
-#define AGENT_PROTOCOL  11u         /* another number is another protocol */
+#define AGENT_PROTOCOL  12u         /* another number is another protocol */
 #define AGENT_MAGIC     0x6c616269u /* "ibal" */
 #define AGENT_RECORD    65536u     /* bytes of a record, at most */
 #define AGENT_TOKEN     16
@@ -356,6 +357,15 @@ struct MAD_NEXT_request {
 struct MAD_NEXT_answer {
 	struct al_mad_event event; /* mad is NULL */
 	uint64_t left;             /* 1: the service has further events */
+};
+
+struct LOCAL_MAD_request {
+	uint64_t ca;
+	uint64_t port;
+	struct ib_mad mad;
+};
+struct LOCAL_MAD_answer {
+	struct ib_mad mad;
 };
 
 /* What al_snapshot() shows, made anew when offset is 0 and then handed out piece by piece. */

@@ -121,6 +121,25 @@ static al_status next(const struct mad_remote *svc, uint32_t size, uint32_t offs
 	return status;
 }
 
+static al_status local_mad(const struct ci_ca *ca, uint8_t port_num, const struct ib_mad *mad,
+			   struct ib_mad *response)
+{
+	const struct LOCAL_MAD_request request = { .ca = hca_of(ca)->own.remote,
+						   .port = port_num,
+						   .mad = *mad };
+	struct LOCAL_MAD_answer answer;
+	al_status status = user_simple(hca_of(ca)->conn, AGENT_LOCAL_MAD, &request, &answer, NULL);
+
+	if (!status)
+		*response = answer.mad;
+	return status;
+}
+
 const struct mad_remote_ops user_mad_ops = {
-	.reg = reg, .dereg = dereg, .send = send_whole, .cancel = cancel, .next = next
+	.reg = reg,
+	.dereg = dereg,
+	.send = send_whole,
+	.cancel = cancel,
+	.next = next,
+	.local_mad = local_mad,
 };

@@ -1038,7 +1038,10 @@ struct ib_mad; /**< see ib_mad.h */
  * @retval AL_NOT_FOUND the agents have no response: the request is a response, Send, Trap or
  * TrapRepress, is malformed, is for a subnet manager, or has a wrong M_Key
  * @retval AL_UNSUPPORTED the agent of the request's class is not in the Access Layer (enum
- * ci_port_cap), or the HCA is an agent's (ald)
+ * ci_port_cap)
+ * @retval AL_INVALID_PORT no such port
+ * @retval AL_PERMISSION the HCA is an agent's (ald), and the user has not the right *manage* that
+ * al_send_mad() of the request would need (ald(8))
  */
 al_status al_local_mad(al_ca_h ca, uint8_t port_num, const struct ib_mad *request,
 		       struct ib_mad *response);

@@ -191,6 +191,33 @@ static const struct {
 	{ VENDOR_2, IB_METHOD_SET, 1, ALLOWED },
 };
 
+static const struct {
+	uint8_t mgmt_class, method;
+} of_subnet_managers[] = {
+	{ IB_CLASS_SUBN_LID, IB_METHOD_GET },
+	{ IB_CLASS_SUBN_LID, IB_METHOD_SET },
+	{ IB_CLASS_SUBN_DIR, IB_METHOD_GET },
+	{ IB_CLASS_SUBN_DIR, IB_METHOD_SET },
+};
+
+/* A port's agents are asked with the right with which a datagram to them is sent. In this subnet
+ * they are not in the Access Layer. */
+static void try_local(const struct end *end, bool manages)
+{
+	struct ib_mad mad, answer;
+
+	for (size_t i = 0; i < sizeof(datagrams) / sizeof(datagrams[0]); i++) {
+		mad = mad_of(datagrams[i].mgmt_class, datagrams[i].method, datagrams[i].attribute);
+		ck_status(al_local_mad(end->ca, 1, &mad, &answer),
+			  manages || datagrams[i].allowed ? AL_UNSUPPORTED : AL_PERMISSION);
+	}
+	for (size_t i = 0; i < sizeof(of_subnet_managers) / sizeof(of_subnet_managers[0]); i++) {
+		mad = mad_of(of_subnet_managers[i].mgmt_class, of_subnet_managers[i].method, 0x11);
+		ck_status(al_local_mad(end->ca, 1, &mad, &answer),
+			  manages ? AL_UNSUPPORTED : AL_PERMISSION);
+	}
+}
+
 /* Tries what the tables above have, with the right "manage" or without. */
 static void try_rights(al_h al, bool manages)
 {
@@ -217,6 +244,7 @@ static void try_rights(al_h al, bool manages)
 			"datagram %zu: %s", i, al_status_name(status));
 		ck_ok(al_dereg_mad_svc(end.svc, AL_DESTROY_SYNC, NULL));
 	}
+	try_local(&end, manages);
 }
 
 /* Q_Keys with the highest bit are managers' (IBTA 10.2.5). */

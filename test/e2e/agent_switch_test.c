@@ -81,11 +81,17 @@ static void try_rights(al_h al, bool has)
 						 .class_version = 1 };
 	const struct al_mad_svc_init program = { .mgmt_class = 0x0a, .class_version = 1 };
 	const struct ib_port_modify issm = { .set_caps = IB_PORT_CAP_SM };
+	const struct ib_mad question = { .hdr = { .base_version = IB_MAD_BASE_VERSION,
+						  .mgmt_class = IB_CLASS_SUBN_LID,
+						  .class_version = 1,
+						  .method = IB_METHOD_GET,
+						  .attr_id = ib_be16_of(IB_SMP_NODE_INFO) } };
 	const al_status want = has ? AL_SUCCESS : AL_PERMISSION;
 	al_ca_h ca = open_switch(al);
 	uint32_t port = 2, none = 0;
 	struct ib_port_attr attr;
 	struct ib_ca_attr node;
+	struct ib_mad answer;
 	al_mad_svc_h svc;
 
 	ck_ok(al_query_ca(ca, &node));
@@ -94,6 +100,8 @@ static void try_rights(al_h al, bool has)
 	ck_ok(al_query_port(ca, 2, &attr));
 	ck_status(al_reg_mad_svc(ca, &manager, NULL, no_event, &svc), want);
 	ck_ok(al_reg_mad_svc(ca, &program, NULL, no_event, &svc));
+	ck_status(al_local_mad(ca, 0, &question, &answer), want);
+	ck_assert(!has || answer.hdr.method == IB_METHOD_GET_RESP);
 	ck_status(al_modify_port(ca, 0, IB_PORT_MODIFY_CAP_MASK, &issm), want);
 	ck_status(al_vendor_call(ca, SOFT_PORT_DOWN, &port, sizeof(port), NULL, &none), want);
 	ck_status(al_vendor_call(ca, SOFT_PORT_UP, &port, sizeof(port), NULL, &none), want);
