@@ -15,6 +15,13 @@ clean-local:
 EXTRA_DIST += doc/xmacro.awk
 
 dist_man_MANS += doc/man/al_cp.1 doc/man/al_perf.1 doc/man/al_query.1 doc/man/al_run.1 doc/man/ald.8 doc/man/ibal.7 doc/man/ibal.conf.5 doc/man/ibal-soft.5
+# Installed as an author of a channel driver finds it: a source file and a Makefile that needs nothing but what is installed.
+# Built here for the tests.
+vendormaddir = $(docdir)/examples/vendor_mad
+dist_vendormad_DATA = doc/examples/vendor_mad/Makefile doc/examples/vendor_mad/vendor_mad.c
+noinst_PROGRAMS += doc/examples/vendor_mad/vendor_mad
+doc_examples_vendor_mad_vendor_mad_LDADD = libibal.la
+
 topologydir = $(docdir)/examples
 dist_topology_DATA = doc/examples/small-tree.topology
 dist_doc_DATA = \

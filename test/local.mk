@@ -233,6 +233,8 @@ test/e2e/ibsim.log: test/e2e/smp_round_trip$(EXEEXT)
 test/e2e/opensm.log test/e2e/diags.log test/e2e/ibsim.log test/e2e/sa.log: al/compat/umad/libibumad.la ald$(EXEEXT) test/e2e/subnet_client$(EXEEXT) hca/soft/soft.la
 test/e2e/sa.log: test/e2e/subnet_group$(EXEEXT)
 EXTRA_DIST += test/data/umad-symbols.txt
+dist_check_SCRIPTS += test/e2e/vendor_mad.sh
+test/e2e/vendor_mad.log: doc/examples/vendor_mad/vendor_mad$(EXEEXT) ald$(EXEEXT) hca/soft/soft.la
 check_PROGRAMS += test/e2e/agent_mad_test
 test_e2e_agent_mad_test_SOURCES = test/e2e/agent_mad_test.c al/protocol/protocol.c
 test_e2e_agent_mad_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)

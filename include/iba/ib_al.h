@@ -888,14 +888,15 @@ struct al_mad_svc_init {
 struct al_mad_send {
 	const void *mad;        /**< the datagram with its header; with RMPP of any length */
 	uint32_t length;        /**< bytes, at least 24; the library sends 256 bytes and fills the rest with zeros */
-	uint32_t remote_qpn;    /**< destination: 0 on QP0; on QP1 1, or the queue pair of a request's sender */
+	uint32_t remote_qpn;    /**< destination: 0 on QP0; on QP1 1, or for a response
+				   al_mad_event.src_qp */
 	uint32_t remote_qkey;   /**< #IB_QKEY_WELL_KNOWN for QP1; 0 for QP0 */
 	uint16_t pkey_index;    /**< index in the port's P_Key table; 0 for QP0 */
 	uint16_t retries;       /**< repetitions if no response arrives */
 	uint32_t timeout_ms;    /**< milliseconds to wait for a response, at the first attempt; 0: no response is
 				 * expected */
 	uint32_t pad;           /**< zero */
-	struct ib_ah_attr path; /**< path */
+	struct ib_ah_attr path; /**< path; of a response al_mad_event.path */
 	uint64_t id;            /**< identifier of the send: in its al_mad_event, and for cancelling */
 	uint64_t reserved[4];   /**< zero */
 };
@@ -964,7 +965,11 @@ al_status al_reg_mad_svc(al_ca_h ca, const struct al_mad_svc_init *init, void *c
  * than 256 bytes, or has the flag #IB_RMPP_ACTIVE; the rest of its RMPP header is the library's.
  * The time for a response begins after the last segment is acknowledged. Datagrams that arrive in
  * segments are delivered whole, an answer up to #AL_MAD_ANSWER_BYTES_MAX, an unsolicited datagram
- * up to #AL_MAD_RECEIVE_BYTES_MAX. Without rmpp each packet is a datagram.
+ * up to #AL_MAD_RECEIVE_BYTES_MAX. A whole datagram has its headers once, with the header that the
+ * class has behind the RMPP header (struct ib_sa_mad, struct ib_vendor_mad), and then all data; in
+ * each segment the headers are repeated. The length of such a datagram is exact. A datagram without
+ * the flag arrives with 256 bytes, so a response whose length counts has the flag, be it short or
+ * long. Without rmpp each packet is a datagram.
  *
  * **Time.** After timeout_ms without an answer the library sends the datagram again, up to retries
  * times, and doubles the time with each repetition up to #AL_MAD_BACKOFF_MAX_MS, or timeout_ms if

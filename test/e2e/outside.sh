@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 # The files of "make install" suffice outside the tree: a vendor builds hca/skeleton and uvp/skeleton, and an
-# application builds a channel driver, with the installed headers and pkg-config files alone; the program finds the HCAs
-# of that module and those of the installed modules.
+# application builds a channel driver and the example vendor_mad, with the installed headers and pkg-config files alone; the
+# program finds the HCAs of that module and those of the installed modules, and the example's text comes back.
 set -eu
 
 build=${top_builddir:?is set by make check}
@@ -48,5 +48,12 @@ run() {
 	cat out
 	grep -q ' port 1 ' out || { echo "no HCA of $1 was found"; exit 1; }
 }
+
+# An author of a channel driver starts with the installed example and its Makefile.
+cp -R "$(dirname "$(find "$tmp/image" -path '*/vendor_mad/Makefile')")" "$tmp/example"
+make -s -C "$tmp/example" CC="$CC" CFLAGS="-Wall -Wextra -Werror $SANITIZE"
+IBAL_MODULE_PATH=$moduledir LD_LIBRARY_PATH=$libdir "$tmp/example/vendor_mad" both outside_driver.c >text
+cmp outside_driver.c text
+
 run "the vendor's module" "$modules"
 run "the installed modules" "$moduledir"
