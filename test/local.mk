@@ -425,7 +425,7 @@ check_PROGRAMS += \
 	test/unit/hca/soft/moderation_test \
 	test/unit/hca/soft/port_test \
 	test/unit/hca/soft/qp_test \
-	test/unit/hca/soft/reactor_test \
+	test/unit/hca/soft/reactor_test test/unit/hca/soft/waiting_test \
 	test/unit/hca/soft/resize_test \
 	test/unit/hca/soft/shortcut_test \
 	test/unit/hca/soft/transfer_test \
@@ -452,6 +452,8 @@ test_unit_hca_soft_port_test_SOURCES = test/unit/hca/soft/port_test.c $(SOFT_HAR
 test_unit_hca_soft_qp_test_SOURCES = test/unit/hca/soft/qp_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_reactor_test_SOURCES = test/unit/hca/soft/reactor_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_reactor_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_waiting_test_SOURCES = test/unit/hca/soft/waiting_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_waiting_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_resize_test_SOURCES = test/unit/hca/soft/resize_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_shortcut_test_SOURCES = test/unit/hca/soft/shortcut_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_transfer_test_SOURCES = test/unit/hca/soft/transfer_test.c $(SOFT_HARNESS)
@@ -585,6 +587,9 @@ test_unit_hca_soft_fabric_switch_test_LDADD = $(SOFT_TEST_LIBS)
 check_PROGRAMS += test/unit/hca/soft/fabric/switch_link_test
 test_unit_hca_soft_fabric_switch_link_test_SOURCES = test/unit/hca/soft/fabric/switch_link_test.c test/unit/hca/soft/fabric/switch_bed.h $(SOFT_HARNESS)
 test_unit_hca_soft_fabric_switch_link_test_LDADD = $(SOFT_TEST_LIBS)
+check_PROGRAMS += test/unit/hca/soft/fabric/arrivals_test
+test_unit_hca_soft_fabric_arrivals_test_SOURCES = test/unit/hca/soft/fabric/arrivals_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_fabric_arrivals_test_LDADD = $(SOFT_TEST_LIBS)
 check_PROGRAMS += test/unit/hca/soft/fabric/partition_test
 test_unit_hca_soft_fabric_partition_test_SOURCES = test/unit/hca/soft/fabric/partition_test.c test/unit/hca/soft/fabric/switch_bed.h $(SOFT_HARNESS)
 test_unit_hca_soft_fabric_partition_test_LDADD = $(SOFT_TEST_LIBS)

@@ -28,8 +28,8 @@ struct way {
 /* The fabric's part of an HCA's port: soft_port.link_state. */
 struct fabric_port {
 	struct pool pool; /* first member: packet_came_home() casts the pool to its port */
+	struct actor actor; /* takes packets that have come in to their queue pairs */
 	struct arrivals arrivals;
-	struct poller poller;
 	struct waiting waiting; /* queue pairs of this port that found no room */
 	struct way out, self;
 };
@@ -42,61 +42,73 @@ void arrivals_init(struct arrivals *a)
 	a->lane[1].last = &a->lane[1].first;
 }
 
-void arrivals_put(struct arrivals *a, struct pooled *p)
+static void put_in_lanes(struct arrivals *a, struct packet *list)
 {
-	const int lane = p->pkt.flags & PKT_VL15 ? 1 : 0;
-
-	p->next = NULL;
-	fmutex_lock(&a->lock);
-	*a->lane[lane].last = p;
-	a->lane[lane].last = &p->next;
-	fmutex_unlock(&a->lock);
-}
-
-struct pooled *arrivals_take(struct arrivals *a)
-{
-	struct pooled *p;
+	struct packet *pkt;
 	int lane;
 
-	fmutex_lock(&a->lock);
-	lane = a->lane[1].first ? 1 : 0;
-	p = a->lane[lane].first;
-	if (p) {
-		a->lane[lane].first = p->next;
-		if (!p->next)
-			a->lane[lane].last = &a->lane[lane].first;
+	while ((pkt = list)) {
+		list = pkt->next;
+		lane = pkt->flags & PKT_VL15 ? 1 : 0;
+		pkt->next = NULL;
+		*a->lane[lane].last = pkt;
+		a->lane[lane].last = &pkt->next;
 	}
-	fmutex_unlock(&a->lock);
-	return p;
 }
 
-bool arrivals_empty(struct arrivals *a)
+struct pooled *arrivals_take(struct arrivals *a, struct actor *owned)
 {
-	bool empty;
+	struct packet *pkt;
+	int lane;
 
-	fmutex_lock(&a->lock);
-	empty = !a->lane[0].first && !a->lane[1].first;
-	fmutex_unlock(&a->lock);
-	return empty;
+	put_in_lanes(a, actor_take(owned));
+	lane = a->lane[1].first ? 1 : 0;
+	pkt = a->lane[lane].first;
+	if (pkt) {
+		a->lane[lane].first = pkt->next;
+		if (!pkt->next)
+			a->lane[lane].last = &a->lane[lane].first;
+	}
+	return (struct pooled *)pkt; /* pkt is the first member */
+}
+
+bool arrivals_empty(const struct arrivals *a)
+{
+	return !a->lane[0].first && !a->lane[1].first;
+}
+
+void arrivals_end(struct arrivals *a, struct actor *actor)
+{
+	struct pooled *p;
+
+	if (!actor_claim(actor))
+		return;
+	do
+		while ((p = arrivals_take(a, actor)))
+			pool_home(NULL, &p->pkt);
+	while (!actor_kill(actor));
+}
+
+/* Returns the actor of the node at an end. NULL: the topology's HCA is not this process's. */
+static struct actor *actor_at(const struct fabric_end *at)
+{
+	struct fabric_port *fp;
+
+	if (at->sw)
+		return &at->sw->actor;
+	if (!at->port)
+		return NULL;
+	fp = at->port->link_state;
+	return &fp->actor;
 }
 
 void fabric_arrive(struct runner *r, struct fabric_end *at, struct pooled *p)
 {
-	struct fabric_port *fp;
+	struct actor *a = actor_at(at);
 
 	p->pkt.in_port = at->number;
-	if (at->sw) {
-		arrivals_put(&at->sw->arrivals, p);
-		actor_kick(r, &at->sw->actor);
-		return;
-	}
-	if (!at->port) { /* the topology's HCA is not this process's */
+	if (!a || !actor_push(r, a, &p->pkt))
 		pool_home(r, &p->pkt);
-		return;
-	}
-	fp = at->port->link_state;
-	arrivals_put(&fp->arrivals, p);
-	poller_kick(r, &fp->poller);
 }
 
 /* ----------------------------------------------------------------- operations */
@@ -169,8 +181,10 @@ static bool fabric_send(struct runner *r, const struct path *path, struct packet
 	for (i = 0; way && way->to && i < pkt->num && result == COPY_DONE; i++) {
 		one = packet_of_train(pkt, i);
 		p = payload_keep(&way->from->pool, &one, &result);
-		if (p)
+		if (p) {
+			p->wire_bytes = packet_wire_bytes(&p->pkt);
 			fabric_arrive(r, way->to, p);
+		}
 	}
 	if (result == COPY_BAD_SOURCE) {
 		pkt->flags |= PKT_BAD_SOURCE;
@@ -190,12 +204,13 @@ static bool is_for(struct soft_port *port, const struct packet *pkt)
 	return false;
 }
 
-static bool fabric_poll(struct runner *r, struct soft_port *port)
+static bool run_port(struct runner *r, struct actor *a)
 {
+	struct soft_port *port = a->self;
 	struct fabric_port *fp = port->link_state;
 	struct pooled *p;
 
-	while ((p = arrivals_take(&fp->arrivals))) {
+	while ((p = arrivals_take(&fp->arrivals, a))) {
 		r->trains--;
 		if (!is_for(port, &p->pkt) || !link_receive(r, port, &p->pkt))
 			pool_home(r, &p->pkt);
@@ -204,6 +219,8 @@ static bool fabric_poll(struct runner *r, struct soft_port *port)
 	}
 	return false;
 }
+
+static const struct actor_ops port_ops = { .run = run_port };
 
 /* Packets by value refer to nothing of their sender's, so none has to come back. */
 static void fabric_recall(const struct soft_port *from, uint32_t qpn, const struct recall *recall)
@@ -244,9 +261,14 @@ static al_status fabric_attach(struct soft_port *port, struct engine *engine)
 	}
 	fp->pool.came_home = packet_came_home;
 	fp->out.from = fp->self.from = fp;
-	arrivals_init(&fp->arrivals);
-	poller_start(&fp->poller, port, engine);
 	port->link_state = fp;
+	arrivals_init(&fp->arrivals);
+	fp->actor.self = port;
+	fp->actor.engine = engine;
+	fp->actor.ops = &port_ops;
+	/* release: pairs with the acquire in actor_push() and actor_try_own(); publishes the fields
+	 * above */
+	atomic_store_explicit(&fp->actor.inbox, INBOX_IDLE, memory_order_release);
 	return AL_SUCCESS;
 }
 
@@ -268,7 +290,6 @@ const struct link_ops link_fabric = {
 	.resolve_group = fabric_resolve_group,
 	.room = fabric_room,
 	.send = fabric_send,
-	.poll = fabric_poll,
 	.recall = fabric_recall,
 	.count_receive_error = fabric_count_receive_error,
 	.near = fabric_near,
@@ -414,15 +435,12 @@ al_status fabric_create(struct fabric **fabric, struct topology *topology, struc
 	return status ? status : engine_start(&f->engine);
 }
 
-/* Ends a port's poller, and drops what lies in the port's arrivals. */
+/* Ends a port's actor, and drops what has come in at the port. */
 static void stop_port(struct soft_port *port)
 {
 	struct fabric_port *fp = port->link_state;
-	struct pooled *p;
 
-	poller_stop(&fp->poller);
-	while ((p = arrivals_take(&fp->arrivals)))
-		pool_home(NULL, &p->pkt);
+	arrivals_end(&fp->arrivals, &fp->actor);
 }
 
 void fabric_stop(struct fabric *f)

@@ -22,16 +22,17 @@
 #include "hca/soft/link/link.h"
 #include "hca/soft/link/waiting.h"
 #include "hca/soft/packet/pool.h"
-#include "hca/soft/shared/lock.h"
 
 struct fabric;
 struct fabric_switch;
 
-/* Packets that have come in at a node. Those on virtual lane 15 go first. */
+/*
+ * Packets that the owner of a node's actor has taken out of the actor's inbox. Those on virtual
+ * lane 15 go first. Only the owner uses the lists.
+ */
 struct arrivals {
-	struct fmutex lock; /* guards the lists */
 	struct {
-		struct pooled *first, **last;
+		struct packet *first, **last;
 	} lane[2]; /* data, virtual lane 15 */
 };
 
@@ -94,18 +95,24 @@ void fabric_join(struct fabric *fabric, uint32_t index, struct soft_port *port);
 
 extern const struct link_ops link_fabric;
 
-/* Puts a packet into the arrivals of the node at an end, and makes that node look. */
+/* Puts a packet into the inbox of the node at an end. A packet for which there is no node goes
+ * home. */
 void fabric_arrive(struct runner *r, struct fabric_end *at, struct pooled *p);
 void arrivals_init(struct arrivals *a);
-void arrivals_put(struct arrivals *a, struct pooled *p);
-/* Takes the oldest packet of lane 15, else the oldest of data. NULL: there is none. */
-struct pooled *arrivals_take(struct arrivals *a);
-bool arrivals_empty(struct arrivals *a);
+/*
+ * Takes the inbox of the actor that has the arrivals, and returns the oldest packet of lane 15,
+ * else the oldest of data. NULL: there is none. The caller owns the actor.
+ */
+struct pooled *arrivals_take(struct arrivals *a, struct actor *owned);
+bool arrivals_empty(const struct arrivals *a);
+/* Waits until no thread runs the actor that has the arrivals, which never runs again, and sends the
+ * packets that have come in home. May sleep. */
+void arrivals_end(struct arrivals *a, struct actor *actor);
 
 /* Starts a switch, whose end, fabric and node are set. */
 void switch_start(struct fabric_switch *sw);
-/* Waits until no thread runs the switch, which never runs again, and sends the packets in its
- * arrivals home. May sleep. */
+/* Waits until no thread runs the switch, which never runs again, and sends the packets that have
+ * come in home. May sleep. */
 void switch_stop(struct fabric_switch *sw);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Virtual switches: an actor each, which forwards the packets in its arrivals by the linear
- * forwarding table (IBTA 18.2.4). The node that puts a packet into the arrivals kicks the
- * actor, so on an idle machine the sender's thread takes a packet through all switches.
+ * Virtual switches: an actor each, which forwards the packets in its inbox by the linear
+ * forwarding table (IBTA 18.2.4). The node that puts a packet into the inbox of an idle actor
+ * owns the actor then, so on an idle machine the sender's thread takes a packet through all
+ * switches.
  *
  * A switch of a static fabric copies multicast packets along a tree of all switches.
  *
@@ -10,7 +11,6 @@
  * to the queue pairs there, and copies multicast packets by the multicast forwarding table.
  */
 #include "hca/soft/fabric/fabric.h"
-#include "hca/soft/link/serial.h"
 #include "hca/soft/memory/payload.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/port/mcast.h"
@@ -70,7 +70,7 @@ static void leave(struct runner *r, struct fabric_end *out, struct pooled *p)
 		return;
 	}
 	counter_add(&out->traffic.tx_packets, 1);
-	counter_add(&out->traffic.tx_bytes, packet_wire_bytes(&p->pkt));
+	counter_add(&out->traffic.tx_bytes, p->wire_bytes);
 	fabric_arrive(r, out->peer, p);
 }
 
@@ -88,15 +88,17 @@ static void enter(struct runner *r, struct fabric_switch *sw, struct pooled *p)
 /* Sends a copy of a packet out of one port. A copy that there is no room for is lost, as a datagram
  * may be anywhere. */
 static void leave_copy(struct runner *r, struct fabric_switch *sw, uint32_t number,
-		       const struct packet *pkt)
+		       const struct pooled *p)
 {
 	enum copy_result result;
-	struct pooled *copy = payload_keep(&sw->fabric->copies, pkt, &result);
+	struct pooled *copy = payload_keep(&sw->fabric->copies, &p->pkt, &result);
 
-	if (copy)
-		leave(r, &sw->end[number], copy);
-	else
+	if (!copy) {
 		count(&sw->end[number], CNT_XMIT_DISCARDS);
+		return;
+	}
+	copy->wire_bytes = p->wire_bytes;
+	leave(r, &sw->end[number], copy);
 }
 
 /*
@@ -115,7 +117,7 @@ static void flood(struct runner *r, struct fabric_switch *sw, struct pooled *p)
 		port = end->peer->port;
 		if (end->in_tree || (port && mcast_is_wanted(&port->ports->mcast, port->number,
 							     &route->dgid, route->dlid)))
-			leave_copy(r, sw, end->number, &p->pkt);
+			leave_copy(r, sw, end->number, p);
 	}
 	pool_home(r, &p->pkt);
 }
@@ -133,7 +135,7 @@ static void replicate(struct runner *r, struct fabric_switch *sw, struct pooled 
 			number = position * 16 + (uint32_t)__builtin_ctz(ports);
 			any = true;
 			if (number && number <= sw->num_ports && number != p->pkt.in_port)
-				leave_copy(r, sw, number, &p->pkt);
+				leave_copy(r, sw, number, p);
 		}
 	}
 	if (!any)
@@ -174,7 +176,7 @@ static void forward(struct runner *r, struct fabric_switch *sw, struct pooled *p
 	}
 	if (p->pkt.in_port) {
 		counter_add(&in->traffic.rx_packets, 1);
-		counter_add(&in->traffic.rx_bytes, packet_wire_bytes(&p->pkt));
+		counter_add(&in->traffic.rx_bytes, p->wire_bytes);
 	}
 	if (UNLIKELY(!may_pass(in, ENFORCE_IN, &p->pkt))) {
 		pool_home(r, &p->pkt);
@@ -206,8 +208,7 @@ static bool run_switch(struct runner *r, struct actor *a)
 	struct fabric_switch *sw = a->self;
 	struct pooled *p;
 
-	actor_take(a); /* clears the kick; packets come by the arrivals */
-	while ((p = arrivals_take(&sw->arrivals))) {
+	while ((p = arrivals_take(&sw->arrivals, a))) {
 		r->trains--;
 		forward(r, sw, p);
 		if (runner_spent(r))
@@ -224,19 +225,12 @@ void switch_start(struct fabric_switch *sw)
 	sw->actor.self = sw;
 	sw->actor.engine = &sw->fabric->engine;
 	sw->actor.ops = &switch_ops;
-	/* release: pairs with the acquire in actor_kick() and actor_try_own(); publishes the fields
+	/* release: pairs with the acquire in actor_push() and actor_try_own(); publishes the fields
 	 * above */
 	atomic_store_explicit(&sw->actor.inbox, INBOX_IDLE, memory_order_release);
 }
 
 void switch_stop(struct fabric_switch *sw)
 {
-	struct pooled *p;
-
-	if (actor_claim(&sw->actor))
-		do
-			actor_take(&sw->actor);
-		while (!actor_kill(&sw->actor));
-	while ((p = arrivals_take(&sw->arrivals)))
-		pool_home(NULL, &p->pkt);
+	arrivals_end(&sw->arrivals, &sw->actor);
 }

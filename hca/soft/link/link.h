@@ -51,8 +51,9 @@ struct link_ops {
 	 */
 	bool (*send)(struct runner *r, const struct path *path, struct packet *pkt);
 	/*
-	 * Takes packets out of the port's queue and hands each packet to link_receive(), until the queue is empty or
-	 * the runner's budget is spent. True: the queue holds more packets. NULL: send() itself calls link_receive().
+	 * Takes packets out of the port's queue and hands each packet to link_receive(), until the
+	 * queue is empty or the runner's budget is spent. True: the queue holds more packets. NULL:
+	 * the link needs no poller.
 	 */
 	bool (*poll)(struct runner *r, struct soft_port *port);
 	/*

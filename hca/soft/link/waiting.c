@@ -25,30 +25,48 @@ static struct actor *actor_at(const struct soft_port *port, uint32_t index)
 				   : &port->special[index - actors->max];
 }
 
+/* Returns how many words have a bit for each of `count` things. */
+static uint32_t words_for(uint32_t count)
+{
+	return (count + 63) / 64;
+}
+
+/* Returns the number of words at `bits`. Those at `words` follow. */
 static uint32_t count_words(const struct soft_port *port)
 {
-	return (port->ports->actors->max + SPECIAL_QPS + 63) / 64;
+	return words_for(port->ports->actors->max + SPECIAL_QPS);
 }
 
 al_status waiting_create(struct waiting *w, const struct soft_port *port)
 {
+	const uint32_t words = count_words(port);
+
 	w->port = port;
-	w->bits = al_alloc(count_words(port) * sizeof(*w->bits));
-	return w->bits ? AL_SUCCESS : AL_INSUFFICIENT_MEMORY;
+	w->bits = al_alloc((words + words_for(words)) * sizeof(*w->bits));
+	if (!w->bits)
+		return AL_INSUFFICIENT_MEMORY;
+	w->words = w->bits + words;
+	return AL_SUCCESS;
 }
 
 void waiting_destroy(struct waiting *w)
 {
 	al_free((void *)w->bits);
-	w->bits = NULL;
+	w->bits = w->words = NULL;
+}
+
+static void set(_Atomic uint64_t *words, uint32_t index)
+{
+	atomic_fetch_or(&words[index / 64], 1ull << index % 64);
 }
 
 void waiting_add(struct waiting *w, uint32_t qpn)
 {
 	uint32_t index = index_of(w->port, qpn);
 
-	atomic_fetch_or(&w->bits[index / 64], 1ull << index % 64);
-	atomic_store(&w->any, true);
+	set(w->bits, index);
+	set(w->words, index / 64);
+	set(&w->any, index / 64 / 64 % 64);
 }
 
 static void kick_word(struct runner *r, struct waiting *w, uint32_t word)
@@ -59,14 +77,28 @@ static void kick_word(struct runner *r, struct waiting *w, uint32_t word)
 		actor_kick(r, actor_at(w->port, word * 64 + (uint32_t)__builtin_ctzll(bits)));
 }
 
+/* Kicks the queue pairs of the words of `bits` that a word of `words` names. */
+static void kick_words(struct runner *r, struct waiting *w, uint32_t at)
+{
+	uint64_t words = atomic_exchange(&w->words[at], 0);
+
+	for (; words; words &= words - 1)
+		kick_word(r, w, at * 64 + (uint32_t)__builtin_ctzll(words));
+}
+
 void waiting_kick(struct runner *r, struct waiting *w)
 {
-	uint32_t words, i;
+	uint32_t num, at;
+	uint64_t any;
 
-	if (!atomic_exchange(&w->any, false))
+	/* sequentially consistent: a queue pair that this load misses looks at the room afterwards
+	 */
+	if (LIKELY(!atomic_load(&w->any)))
 		return;
-	words = count_words(w->port);
-	for (i = 0; i < words; i++)
-		if (atomic_load_explicit(&w->bits[i], memory_order_relaxed))
-			kick_word(r, w, i);
+	any = atomic_exchange(&w->any, 0);
+	num = words_for(count_words(w->port));
+	for (; any; any &= any - 1)
+		for (at = (uint32_t)__builtin_ctzll(any); at < num; at += 64)
+			if (atomic_load_explicit(&w->words[at], memory_order_relaxed))
+				kick_words(r, w, at);
 }

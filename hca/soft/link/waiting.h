@@ -14,9 +14,13 @@ struct soft_port;
 
 struct waiting {
 	const struct soft_port *port;
-	_Atomic bool any; /* some bit of `bits` is set */
-	_Atomic uint64_t
-		*bits; /* a bit for each queue pair of the port's HCA, by the index of its number */
+	/* a bit for each queue pair of the port's HCA, by the index of its number */
+	_Atomic uint64_t *bits;
+	/* Where to look, so that a kick reads the words that count, and not those of all queue
+	 * pairs: a bit for each word of `bits`, and bit n % 64 for each word n of `words`. Each is
+	 * set after the bits below it, and cleared before. */
+	_Atomic uint64_t *words;
+	_Atomic uint64_t any;
 };
 
 /* Makes the set of a port empty. AL_INSUFFICIENT_MEMORY. */

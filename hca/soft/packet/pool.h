@@ -20,6 +20,7 @@ struct pooled {
 	struct pooled *next;  /* next on the pool's list, or on a list of the packet's taker */
 	uint32_t *held;       /* count that pool_hold() has raised; NULL: none */
 	/* the fields below are for the packet's taker only */
+	uint32_t wire_bytes; /* bytes of the packet on an InfiniBand wire, LRH and CRCs included */
 	struct soft_port *from; /* port that the packet leaves by */
 	enum flow_index flow;
 	uint64_t due;         /* number in the flow, or time, at which the packet is sent */
