@@ -177,6 +177,8 @@ al_agent_libagent_la_CFLAGS = $(AM_CFLAGS)
 al_agent_libagent_la_SOURCES = \
 	al/agent/account.c \
 	al/agent/account.h \
+	al/agent/ahead.c \
+	al/agent/ahead.h \
 	al/agent/ald.c \
 	al/agent/ald.h \
 	al/agent/command.c \

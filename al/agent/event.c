@@ -12,20 +12,17 @@
 
 #include "al/protocol/protocol.h"
 
-/* Takes the next event of a source. False: the source has no event. */
+/* Takes the next event of a source but those of a MAD service. False: the source has no event. */
 static bool take_event(struct source *s, struct agent_event *event)
 {
 	uint32_t bit = s->pending & SOURCE_REMOVE ? SOURCE_REMOVE : s->pending & -s->pending;
 	ib_event_type type;
 
-	*event = (struct agent_event){ .cookie = s->cookie, .guid = s->guid, .port = s->port };
 	s->pending &= ~bit;
 	if (bit == SOURCE_REMOVE) {
 		event->kind = AGENT_EVENT_CA_REMOVE;
 	} else if (bit == SOURCE_COMPLETION) {
 		event->kind = AGENT_EVENT_COMPLETION;
-	} else if (bit == SOURCE_MAD) {
-		event->kind = AGENT_EVENT_MAD;
 	} else if (bit == SOURCE_ADD) {
 		event->kind = AGENT_EVENT_CA_ADD;
 	} else if (bit == SOURCE_READY) {
@@ -44,17 +41,47 @@ static bool take_event(struct source *s, struct agent_event *event)
 	return true;
 }
 
+/* Makes the record of the next event of a MAD service. Returns its bytes; 0: the source has no
+ * event. */
+static size_t take_mad(struct source *s, union agent_event_record *record)
+{
+	size_t bytes;
+	bool more;
+
+	if (!(s->pending & SOURCE_MAD))
+		return 0;
+	bytes = ahead_next(s->ahead, &record->mad, &more);
+	if (bytes) {
+		record->event.kind = AGENT_EVENT_MAD_AHEAD;
+		return bytes;
+	}
+	s->pending &= ~SOURCE_MAD;
+	record->event.kind = AGENT_EVENT_MAD;
+	return more ? sizeof(record->event) : 0;
+}
+
+/* Makes the record of the next event of a source. Returns its bytes; 0: the source has no event. */
+static size_t take_record(struct source *s, union agent_event_record *record)
+{
+	record->event =
+		(struct agent_event){ .cookie = s->cookie, .guid = s->guid, .port = s->port };
+	if (s->ahead)
+		return take_mad(s, record);
+	return take_event(s, &record->event) ? sizeof(record->event) : 0;
+}
+
 /* Sends pending events until none is left or the socket is full. Under the lock. */
 static void send_pending(struct outbox *outbox)
 {
-	struct agent_event event;
+	union agent_event_record record;
 	struct source *s, left;
+	size_t bytes;
 
 	while (!outbox->full && outbox->queue) {
 		s = outbox->queue;
 		left = *s; /* the source without the event that is being sent */
-		while (take_event(&left, &event)) {
-			if (TEMP_FAILURE_RETRY(send(outbox->fd, &event, sizeof(event),
+		while ((bytes = take_record(&left, &record))) {
+			if (TEMP_FAILURE_RETRY(send(outbox->fd, &record, bytes,
 						    MSG_NOSIGNAL | MSG_DONTWAIT)) < 0) {
 				/* The socket is full, or the kernel has no memory for the record. If the
 				 * client has closed the socket, see_events() ends the session. */
@@ -62,9 +89,12 @@ static void send_pending(struct outbox *outbox)
 				loop_change(outbox->fd, &outbox->watched, EPOLLIN | EPOLLOUT);
 				return;
 			}
+			if (record.event.kind == AGENT_EVENT_MAD_AHEAD)
+				ahead_sent(s->ahead);
 			s->pending = left.pending;
 			s->ladder = left.ladder;
 		}
+		s->pending = left.pending;
 		outbox->queue = s->next;
 		if (!outbox->queue)
 			outbox->queue_end = &outbox->queue;
@@ -119,6 +149,32 @@ void source_port(struct source *s, ib_event_type type)
 	pthread_mutex_lock(&s->outbox->lock);
 	ladder_follow(&s->ladder, type);
 	raise_locked(s, 0);
+	pthread_mutex_unlock(&s->outbox->lock);
+}
+
+void source_mad(struct source *s, al_mad_svc_h svc)
+{
+	pthread_mutex_lock(&s->outbox->lock);
+	s->ahead->svc = svc;
+	raise_locked(s, SOURCE_MAD);
+	pthread_mutex_unlock(&s->outbox->lock);
+}
+
+al_status source_mad_next(struct source *s, uint64_t taken, const struct ahead_want *want,
+			  struct al_mad_part *part)
+{
+	al_status status;
+
+	pthread_mutex_lock(&s->outbox->lock);
+	status = ahead_fetch(s->ahead, taken, want, part);
+	pthread_mutex_unlock(&s->outbox->lock);
+	return status;
+}
+
+void source_mad_taken(struct source *s, uint64_t taken)
+{
+	pthread_mutex_lock(&s->outbox->lock);
+	ahead_taken(s->ahead, taken);
 	pthread_mutex_unlock(&s->outbox->lock);
 }
 

@@ -11,6 +11,7 @@
 
 #include <iba/ib_types.h>
 
+#include "al/agent/ahead.h"
 #include "al/agent/loop.h"
 #include "al/object/port.h"
 
@@ -24,6 +25,7 @@ struct source {
 	struct ladder ladder;  /* a port's events: those sent to the client, and those still to send */
 	uint64_t cookie;       /* the client's name for the object */
 	uint64_t guid;         /* of the HCA, in events of its arrival and removal */
+	struct ahead *ahead;   /* of a MAD service; NULL: the source is no MAD service */
 };
 #define SOURCE_MAD        (1u << 26)
 #define SOURCE_ENDING     (1u << 27)
@@ -36,7 +38,9 @@ struct source {
 struct outbox {
 	int fd;                 /* the event connection */
 	struct watched watched; /* of fd; its function calls outbox_flush() at EPOLLOUT */
-	pthread_mutex_t lock;   /* guards the fields below, the client's sources, and its HCAs (hca.h). Leaf. */
+	/* guards the fields below, the client's sources, and its HCAs (hca.h). Inside it only the
+	 * locks of al_mad_next_part(). */
+	pthread_mutex_t lock;
 	struct source *queue, **queue_end;
 	bool full;              /* the socket had no room: the loop waits for EPOLLOUT */
 };
@@ -55,6 +59,13 @@ void source_raise(struct source *source, uint32_t bits);
  * as a ladder in the agent's process. Any thread.
  */
 void source_port(struct source *source, ib_event_type type);
+/* Raises SOURCE_MAD: the MAD service has events. Any thread. */
+void source_mad(struct source *source, al_mad_svc_h svc);
+/* Takes a part of a MAD service's oldest event for MAD_NEXT: ahead_fetch(). Any thread. */
+al_status source_mad_next(struct source *source, uint64_t taken, const struct ahead_want *want,
+			  struct al_mad_part *part);
+/* The client's program has taken so many events of a MAD service: ahead_taken(). Any thread. */
+void source_mad_taken(struct source *source, uint64_t taken);
 /* Drops the source's pending events and takes it out of the queue. The caller raises nothing more. Any thread. */
 void source_forget(struct source *source);
 

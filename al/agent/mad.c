@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The commands of MAD services, and the question to a port's agents. A client's datagrams stay in
- * the service of the agent's Access Layer, which is bounded, until the client fetches them: an
- * event only announces that there are some. Which datagrams a client may send is in guard.c.
+ * The commands of MAD services, and the question to a port's agents. A few of a client's datagrams
+ * go to the client with their announcement (ahead.c); all others stay in the service of the agent's
+ * Access Layer, which is bounded, until the client fetches them. Which datagrams a client may send
+ * is in guard.c.
  */
 #include <string.h>
 
@@ -12,11 +13,11 @@
 #include "al/library/private.h"
 
 /* Callbacks of a service, whose context is its struct object. */
-static void announce(void *context)
+static void announce(void *context, al_mad_svc_h svc)
 {
 	struct object *object = context;
 
-	source_raise(&object->source, SOURCE_MAD);
+	source_mad(&object->source, svc);
 }
 
 static bool charge(void *context, uint64_t bytes)
@@ -51,6 +52,10 @@ void command_REG_MAD_SVC(struct connection *connection)
 	};
 	al_mad_svc_h svc = NULL;
 
+	connection->making->source.ahead = al_alloc(sizeof(struct ahead));
+	connection->status = AL_INSUFFICIENT_MEMORY;
+	if (!connection->making->source.ahead)
+		return;
 	connection->status = al_reg_owned_mad_svc(HANDLE(al_ca_h, 0), &init, connection->making,
 						  &client_owner, &svc);
 	connection->made = svc;
@@ -95,6 +100,7 @@ void command_SEND_MAD(struct connection *connection)
 	};
 	const uint8_t *mad;
 
+	source_mad_taken(&connection->object[0]->source, request->taken);
 	connection->status = take_part(connection, &mad);
 	if (!mad)
 		return;
@@ -113,15 +119,20 @@ void command_CANCEL_MAD(struct connection *connection)
 
 void command_MAD_NEXT(struct connection *connection)
 {
+	struct ahead_want want;
 	struct al_mad_part part;
 	BEGIN(MAD_NEXT);
 
 	connection->status = AL_INVALID_PARAMETER;
 	if (request->room > AGENT_MAD_BYTES)
 		return;
+	want = (struct ahead_want){ .svc = HANDLE(al_mad_svc_h, 0),
+				    .size = request->size,
+				    .offset = request->offset,
+				    .room = (uint32_t)request->room,
+				    .to = connection_out(connection) };
 	connection->status =
-		al_mad_next_part(HANDLE(al_mad_svc_h, 0), request->size, request->offset,
-				 connection_out(connection), (uint32_t)request->room, &part);
+		source_mad_next(&connection->object[0]->source, request->taken, &want, &part);
 	answer->event = part.event;
 	answer->left = part.left;
 	connection->out_count = part.bytes;

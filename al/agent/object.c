@@ -190,6 +190,7 @@ void object_free(struct object *object)
 	struct objects *objects = object->objects;
 
 	source_forget(&object->source);
+	al_free(object->source.ahead);
 	stage_drop(&object->stage);
 	if (object->hca && kinds[object->type].is_hca)
 		hca_closed(object->hca);

@@ -46,6 +46,11 @@ al_status al_reg_owned_mad_svc(al_ca_h ca, const struct al_mad_svc_init *init, v
 	return mad_reg_owned(ca, init, context, owner, svc);
 }
 
+al_status al_mad_next_outcome(al_mad_svc_h svc, struct ib_mad *mad, struct al_mad_part *part)
+{
+	return mad_next_outcome(svc, mad, part);
+}
+
 al_status al_mad_next_part(al_mad_svc_h svc, uint32_t size, uint32_t offset, void *to,
 			   uint32_t room, struct al_mad_part *part)
 {

@@ -23,6 +23,7 @@ al_status al_attach_mcast_once(al_qp_h qp, const ib_gid *gid, uint16_t mlid, boo
 /* mad_reg_owned() and mad_next_part() of al/mgmt/owner.h. */
 al_status al_reg_owned_mad_svc(al_ca_h ca, const struct al_mad_svc_init *init, void *context,
 			       const struct al_mad_owner *owner, al_mad_svc_h *svc);
+al_status al_mad_next_outcome(al_mad_svc_h svc, struct ib_mad *mad, struct al_mad_part *part);
 al_status al_mad_next_part(al_mad_svc_h svc, uint32_t size, uint32_t offset, void *to,
 			   uint32_t room, struct al_mad_part *part);
 

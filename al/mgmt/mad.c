@@ -187,13 +187,29 @@ static bool deliver_any(struct mgmt_port *port, const struct mgmt_received *r)
 	return svc;
 }
 
+/* Tells the owner of a service that the service has events, and drops the reference. */
+static void tell_owner(struct al_mad_svc *svc)
+{
+	if (!obj_dying(&svc->obj))
+		svc->owner->announce(svc->obj.context, (al_mad_svc_h)(uintptr_t)svc->obj.handle);
+	obj_put(&svc->obj);
+}
+
+/* An agent is told by this thread: the HCA's dispatcher would be one more change of thread. */
 bool mad_received(struct mgmt_port *port, const struct mgmt_received *r)
 {
+	struct al_mad_svc *owned;
 	bool delivered;
 
 	pthread_mutex_lock(&port->lock);
+	port->receiving = true;
 	delivered = deliver_any(port, r);
+	port->receiving = false;
+	owned = port->owned;
+	port->owned = NULL;
 	pthread_mutex_unlock(&port->lock);
+	if (owned)
+		tell_owner(owned);
 	return delivered;
 }
 
@@ -201,8 +217,15 @@ bool mad_received(struct mgmt_port *port, const struct mgmt_received *r)
 
 void svc_add_event(struct al_mad_svc *svc, struct mgmt_item *item)
 {
+	struct mgmt_port *port = svc->port;
+
 	link_insert(&svc->events, &item->link);
-	ev_raise(&svc->obj.ev, 1);
+	if (port->receiving && svc->owner && !port->owned) {
+		obj_ref(&svc->obj);
+		port->owned = svc;
+	} else if (port->owned != svc) {
+		ev_raise(&svc->obj.ev, 1);
+	}
 }
 
 /* Takes the oldest event. NULL: there is none. Under port->lock. */
@@ -264,7 +287,7 @@ static void run_announcement(struct ev_source *source, uint32_t pending)
 	const struct al_mad_svc *svc = (const struct al_mad_svc *)source->obj;
 
 	(void)pending;
-	svc->owner->announce(svc->obj.context);
+	svc->owner->announce(svc->obj.context, (al_mad_svc_h)(uintptr_t)svc->obj.handle);
 }
 
 /* Tells a channel's reader that the service has events. Without a lock: the channel's lock is
@@ -335,22 +358,64 @@ static al_status copy_part(struct al_mad_svc *svc, uint32_t size, uint32_t offse
 	return AL_SUCCESS;
 }
 
+/* The service of a handle, if an agent has it for a client. *obj: referenced; NULL: none. */
+static al_status get_owned(al_mad_svc_h handle, struct al_obj **obj)
+{
+	*obj = obj_get(handle, AL_OBJ_MAD_SVC);
+	if (!*obj)
+		return AL_INVALID_HANDLE;
+	if (!obj_agent(*obj) && ((struct al_mad_svc *)*obj)->owner)
+		return AL_SUCCESS;
+	obj_put(*obj);
+	*obj = NULL;
+	return AL_INVALID_PARAMETER;
+}
+
 al_status mad_next_part(al_mad_svc_h handle, uint32_t size, uint32_t offset, void *to,
 			uint32_t room, struct al_mad_part *part)
 {
-	struct al_obj *obj = obj_get(handle, AL_OBJ_MAD_SVC);
-	struct al_mad_svc *svc = (struct al_mad_svc *)obj;
-	al_status status;
+	struct al_mad_svc *svc;
+	struct al_obj *obj;
+	al_status status = get_owned(handle, &obj);
 
 	memset(part, 0, sizeof(*part));
-	if (!obj)
-		return AL_INVALID_HANDLE;
-	status = AL_INVALID_PARAMETER;
-	if (!obj_agent(obj) && svc->owner) {
-		pthread_mutex_lock(&svc->port->lock);
-		status = copy_part(svc, size, offset, to, room, part);
-		pthread_mutex_unlock(&svc->port->lock);
-	}
+	if (status)
+		return status;
+	svc = (struct al_mad_svc *)obj;
+	pthread_mutex_lock(&svc->port->lock);
+	status = copy_part(svc, size, offset, to, room, part);
+	pthread_mutex_unlock(&svc->port->lock);
+	obj_put(obj);
+	return status;
+}
+
+/* True: the oldest event is not the outcome of a send with a single packet at the most. Under
+ * port->lock. */
+static bool is_long_or_unsolicited(const struct al_mad_svc *svc)
+{
+	const struct mgmt_item *item;
+
+	if (link_alone(&svc->events))
+		return false;
+	item = LINK_OWNER(svc->events.next, struct mgmt_item, link);
+	return !item->send || item->event.length > IB_MAD_BYTES;
+}
+
+al_status mad_next_outcome(al_mad_svc_h handle, struct ib_mad *mad, struct al_mad_part *part)
+{
+	struct al_mad_svc *svc;
+	struct al_obj *obj;
+	al_status status = get_owned(handle, &obj);
+
+	memset(part, 0, sizeof(*part));
+	if (status)
+		return status;
+	svc = (struct al_mad_svc *)obj;
+	pthread_mutex_lock(&svc->port->lock);
+	status = is_long_or_unsolicited(svc)
+			 ? AL_BUFFER_TOO_SMALL
+			 : copy_part(svc, sizeof(*mad), 0, mad, sizeof(*mad), part);
+	pthread_mutex_unlock(&svc->port->lock);
 	obj_put(obj);
 	return status;
 }

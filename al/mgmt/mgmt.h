@@ -119,6 +119,9 @@ struct mgmt_port {
 	struct mgmt_link waiting; /* sends that wait for an answer, earliest deadline first: mgmt_send.queue */
 	struct mgmt_link requests[MGMT_BUCKETS]; /* requests without an answer, and RMPP transfers: mgmt_send.bucket */
 	struct mgmt_link receivers; /* datagrams that arrive in segments: transfer.c */
+	bool receiving;             /* mad_received() is at work, in the thread that has the lock */
+	struct al_mad_svc
+		*owned; /* referenced: mad_received() tells the service's owner of events */
 	struct mgmt_counters counters;
 	_Atomic uint64_t deadline; /* the earliest of waiting and receivers, or earlier; UINT64_MAX: none. Written under lock. */
 };

@@ -10,8 +10,9 @@
 
 /* The owner's functions; context is the service's. */
 struct al_mad_owner {
-	/* The service has got events. An atomic callback on the HCA's async dispatcher. */
-	void (*announce)(void *context);
+	/* The service has got events. In an atomic context, on the HCA's async dispatcher or the
+	 * management thread, also on both at the same time. */
+	void (*announce)(void *context, al_mad_svc_h svc);
 	/*
 	 * The service is to hold so many bytes more, of a datagram that is longer than one packet.
 	 * False: it may not. In any context, under the port's lock. Everything that is charged has
@@ -38,5 +39,11 @@ al_status mad_reg_owned(al_ca_h ca, const struct al_mad_svc_init *init, void *co
  */
 al_status mad_next_part(al_mad_svc_h svc, uint32_t size, uint32_t offset, void *to, uint32_t room,
 			struct al_mad_part *part);
+/*
+ * Takes the oldest event if it is the outcome of a send, without a datagram or with one of a single
+ * packet, which is written to mad. AL_BUFFER_TOO_SMALL: the oldest event is another one, and
+ * remains. **Context: any.**
+ */
+al_status mad_next_outcome(al_mad_svc_h svc, struct ib_mad *mad, struct al_mad_part *part);
 
 #endif

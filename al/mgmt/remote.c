@@ -24,6 +24,13 @@ struct sent {
 	bool ended;  /* the event has come, and the note is in no list */
 };
 
+/* An event that the agent has sent ahead. */
+struct ahead {
+	struct al_mad_event event;
+	bool left; /* the agent has further events */
+	struct ib_mad mad;
+};
+
 struct remote_svc {
 	struct al_obj obj; /* the channel, if any, is in uses[0] */
 	al_mad_cb cb;      /* callback; NULL: the service has a channel */
@@ -35,10 +42,16 @@ struct remote_svc {
 	pthread_mutex_t lock;   /* guards all below, and admits one fetch of an event at a time.
 				   Inside remote_lock. */
 	struct mgmt_link sends; /* oldest first */
+	uint32_t num_sends;     /* elements of sends */
 	al_status gone;         /* why the HCA has gone; AL_SUCCESS: the agent has the service */
 
 	struct ib_mad mad; /* first bytes of the datagram that is delivered by callback; the
 			      dispatcher's */
+
+	pthread_mutex_t ahead_lock;               /* guards all below. Leaf. */
+	struct ahead ahead[MAD_REMOTE_AHEAD_MAX]; /* a ring */
+	uint32_t first_ahead, num_ahead;
+	bool more; /* the agent has announced events that it has not sent */
 };
 
 static const struct mad_remote_ops *ops;
@@ -64,9 +77,10 @@ static struct remote_svc *svc_of(struct al_obj *obj)
 /* ----------------------------------------------------------------- sends */
 
 /* Takes a note out of the list. Under svc->lock. */
-static void end_note(struct sent *sent)
+static void end_note(struct remote_svc *svc, struct sent *sent)
 {
 	link_remove(&sent->link);
+	svc->num_sends--;
 	sent->ended = true;
 	if (!sent->asking)
 		al_free(sent);
@@ -81,7 +95,7 @@ static void end_noted(struct remote_svc *svc, uint64_t id)
 		sent = LINK_OWNER(l, struct sent, link);
 		if (sent->id != id)
 			continue;
-		end_note(sent);
+		end_note(svc, sent);
 		return;
 	}
 }
@@ -111,7 +125,7 @@ static void settle(struct remote_svc *svc, struct sent *sent, al_status status)
 	if (sent->ended)
 		al_free(sent);
 	else if (status)
-		end_note(sent);
+		end_note(svc, sent);
 	raise = !status && svc->gone;
 	pthread_mutex_unlock(&svc->lock);
 	if (raise)
@@ -133,9 +147,11 @@ al_status remote_send(struct al_obj *obj, const struct al_mad_send *send)
 	sent->asking = true;
 	link_init(&sent->link);
 	pthread_mutex_lock(&svc->lock);
-	status = svc->gone;
-	if (!status)
+	status = svc->num_sends < AL_MAD_SENDS_MAX ? svc->gone : AL_QUEUE_FULL;
+	if (!status) {
 		link_insert(&svc->sends, &sent->link);
+		svc->num_sends++;
+	}
 	pthread_mutex_unlock(&svc->lock);
 	if (status) {
 		al_free(sent);
@@ -210,6 +226,35 @@ static al_status fetch_remote(struct remote_svc *svc, struct fetch *fetch)
 	return status == AL_CA_REMOVED || status == AL_AGENT_LOST ? AL_NOT_FOUND : status;
 }
 
+/* Takes the oldest event that the agent has sent ahead. False: there is none. Under svc->lock. */
+static bool fetch_ahead(struct remote_svc *svc, struct fetch *fetch, al_status *status)
+{
+	const struct ahead *ahead = &svc->ahead[svc->first_ahead];
+	bool found;
+
+	pthread_mutex_lock(&svc->ahead_lock);
+	found = svc->num_ahead;
+	if (!found) {
+		svc->more = false; /* whether there are more is for fetch_remote() to find out */
+	} else if (ahead->event.length > fetch->size) {
+		fetch->part.event = ahead->event;
+		*status = AL_BUFFER_TOO_SMALL;
+	} else {
+		fetch->part.event = ahead->event;
+		memcpy(fetch->mad, &ahead->mad, ahead->event.length);
+		svc->first_ahead = (svc->first_ahead + 1) % MAD_REMOTE_AHEAD_MAX;
+		svc->num_ahead--;
+		fetch->part.left = ahead->left || svc->more || svc->num_ahead;
+		*status = AL_SUCCESS;
+	}
+	pthread_mutex_unlock(&svc->ahead_lock);
+	if (found && !*status) {
+		atomic_fetch_add(&svc->remote.taken, 1);
+		end_noted(svc, fetch->part.event.id);
+	}
+	return found;
+}
+
 /* Makes the next event of a service whose HCA has gone. Under svc->lock. */
 static al_status fetch_failed(struct remote_svc *svc, struct fetch *fetch)
 {
@@ -219,7 +264,7 @@ static al_status fetch_failed(struct remote_svc *svc, struct fetch *fetch)
 		return AL_NOT_FOUND;
 	fetch->part.event =
 		(struct al_mad_event){ .type = AL_MAD_FAILED, .status = svc->gone, .id = sent->id };
-	end_note(sent);
+	end_note(svc, sent);
 	fetch->part.left = failed_send(svc);
 	return AL_SUCCESS;
 }
@@ -229,7 +274,8 @@ static al_status fetch_event(struct remote_svc *svc, struct fetch *fetch)
 	al_status status;
 
 	pthread_mutex_lock(&svc->lock);
-	status = svc->gone ? fetch_failed(svc, fetch) : fetch_remote(svc, fetch);
+	if (!fetch_ahead(svc, fetch, &status))
+		status = svc->gone ? fetch_failed(svc, fetch) : fetch_remote(svc, fetch);
 	pthread_mutex_unlock(&svc->lock);
 	if (!status && fetch->part.event.length)
 		fetch->part.event.mad = fetch->mad;
@@ -312,6 +358,27 @@ void mad_remote_announced(void *announce)
 {
 	struct remote_svc *svc = announce;
 
+	pthread_mutex_lock(&svc->ahead_lock);
+	svc->more = true;
+	pthread_mutex_unlock(&svc->ahead_lock);
+	atomic_fetch_add(&svc->announced, 1);
+	ev_raise(&svc->obj.ev, 1);
+}
+
+void mad_remote_ahead(void *announce, const struct al_mad_event *event, const void *mad, bool left)
+{
+	struct remote_svc *svc = announce;
+	struct ahead *ahead;
+
+	pthread_mutex_lock(&svc->ahead_lock);
+	if (svc->num_ahead < MAD_REMOTE_AHEAD_MAX) {
+		ahead = &svc->ahead[(svc->first_ahead + svc->num_ahead++) % MAD_REMOTE_AHEAD_MAX];
+		ahead->event = *event;
+		ahead->event.mad = NULL;
+		ahead->left = left;
+		memcpy(&ahead->mad, mad, event->length);
+	}
+	pthread_mutex_unlock(&svc->ahead_lock);
 	atomic_fetch_add(&svc->announced, 1);
 	ev_raise(&svc->obj.ev, 1);
 }
@@ -350,8 +417,9 @@ static void release_svc(struct al_obj *obj)
 	link_remove(&svc->link);
 	pthread_mutex_unlock(&remote_lock);
 	while (!link_alone(&svc->sends))
-		end_note(LINK_OWNER(svc->sends.next, struct sent, link));
+		end_note(svc, LINK_OWNER(svc->sends.next, struct sent, link));
 	pthread_mutex_destroy(&svc->lock);
+	pthread_mutex_destroy(&svc->ahead_lock);
 }
 
 static const struct obj_type remote_svc_type = {
@@ -387,6 +455,7 @@ al_status remote_register(struct al_call *call, struct al_obj *channel,
 	svc_of(obj)->init = *init;
 	link_init(&svc_of(obj)->sends);
 	pthread_mutex_init(&svc_of(obj)->lock, NULL);
+	pthread_mutex_init(&svc_of(obj)->ahead_lock, NULL);
 	list_svc(svc_of(obj));
 	status = mad_use_channel(obj, channel, run_events);
 	if (!status)

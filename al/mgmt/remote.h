@@ -18,7 +18,11 @@ struct mad_remote {
 	void *conn;      /* connection to the agent */
 	uint64_t handle; /* the agent's */
 	uint64_t cookie; /* by which the agent announces events */
+	_Atomic uint64_t taken; /* events of mad_remote_ahead() that have been delivered */
 };
+
+/* Events of a service that the agent has sent ahead and that are not delivered, at the most. */
+#define MAD_REMOTE_AHEAD_MAX 16u
 
 /* The requests to an agent. All but reg(), dereg() and local_mad() may be called in any context. */
 struct mad_remote_ops {
@@ -45,6 +49,10 @@ void mad_remote_set(const struct mad_remote_ops *ops);
 /* The agent's service has events. The caller holds the lock under which al/user drops cookies. Any
  * context. */
 void mad_remote_announced(void *announce);
+/* As mad_remote_announced(), with the oldest event: event->length bytes of mad, a packet at the
+ * most; left: the agent has further events. An event for which there is no room is ignored: no
+ * agent sends one. */
+void mad_remote_ahead(void *announce, const struct al_mad_event *event, const void *mad, bool left);
 
 /* ------------------------------------------------------- for mad.c, send.c and port.c */
 

@@ -164,16 +164,17 @@ al_status strand_start(struct strand *strand, struct thread_pool *pool,
 void strand_wake(struct strand *strand)
 {
 	struct thread_pool *pool = strand->pool;
+	bool wake;
 
 	pthread_mutex_lock(&pool->lock);
-	if (!strand->ready) {
-		strand->ready = true;
-		if (!strand->running) {
-			append(pool, strand);
-			pthread_cond_signal(&pool->work);
-		}
-	}
+	wake = !strand->ready && !strand->running;
+	strand->ready = true;
+	if (wake)
+		append(pool, strand);
 	pthread_mutex_unlock(&pool->lock);
+	/* without the lock, for which a thread that is woken at once would only wait */
+	if (wake)
+		pthread_cond_signal(&pool->work);
 }
 
 void strand_stop(struct strand *strand)

@@ -19,7 +19,7 @@
 #include <iba/ib_uvp.h>
 
 #define AGENT_SOCKET    "/run/ibal/ald.socket"
-#define AGENT_PROTOCOL  12u         /* another number is another protocol */
+#define AGENT_PROTOCOL  13u         /* another number is another protocol */
 #define AGENT_MAGIC     0x6c616269u /* "ibal" */
 #define AGENT_RECORD    65536u     /* bytes of a record, at most */
 #define AGENT_TOKEN     16
@@ -337,6 +337,7 @@ struct SEND_MAD_request {
 	uint16_t pkey_index;
 	uint16_t retries;
 	struct ib_ah_attr path;
+	uint64_t taken; /* AGENT_EVENT_MAD_AHEAD that the program has taken of the service */
 };
 #define SEND_MAD_answer none
 
@@ -346,13 +347,17 @@ struct CANCEL_MAD_request {
 };
 #define CANCEL_MAD_answer none
 
-/* The oldest event, whose datagram the array has from offset on. The event ends with the datagram's
- * last byte. */
+/*
+ * The oldest event, whose datagram the array has from offset on. The event ends with the datagram's
+ * last byte. AL_NOT_FOUND: the service has no event, or older events are on their way as
+ * AGENT_EVENT_MAD_AHEAD.
+ */
 struct MAD_NEXT_request {
 	uint64_t svc;
 	uint32_t size; /* bytes of the longest datagram that the client takes */
 	uint32_t offset;
 	uint64_t room; /* bytes that the array may have */
+	uint64_t taken; /* as in SEND_MAD_request */
 };
 struct MAD_NEXT_answer {
 	struct al_mad_event event; /* mad is NULL */
@@ -424,7 +429,9 @@ enum agent_event_kind {
 				     * of those that the client has not opened */
 	AGENT_EVENT_READY,          /* every HCA that was there has been told */
 	AGENT_EVENT_MAD,            /* cookie: the MAD service, which has events: MAD_NEXT */
-	AGENT_EVENT_ENDING          /* the agent is about to end; nothing new can be opened */
+	AGENT_EVENT_ENDING,         /* the agent is about to end; nothing new can be opened */
+	AGENT_EVENT_MAD_AHEAD /* cookie: the MAD service; struct agent_mad_event has its oldest
+				 event */
 };
 
 struct agent_event {
@@ -434,6 +441,25 @@ struct agent_event {
 	uint64_t guid;
 	uint32_t port;
 	uint32_t zero;
+};
+
+/*
+ * The agent sends the outcomes of a MAD service's sends with their announcement, which saves the
+ * client a MAD_NEXT for each. AGENT_AHEAD_MAX of them may wait in the client for its program, which
+ * takes them in order. The events behind them, unsolicited datagrams, and answers of more than one
+ * packet stay with the agent and are announced only.
+ */
+#define AGENT_AHEAD_MAX 16u
+struct agent_mad_event {
+	struct agent_event event; /* AGENT_EVENT_MAD_AHEAD */
+	struct al_mad_event mad;  /* its member mad is NULL */
+	uint64_t left;            /* 1: the agent has further events */
+	struct ib_mad datagram;   /* its first mad.length bytes cross */
+};
+
+union agent_event_record {
+	struct agent_event event;
+	struct agent_mad_event mad;
 };
 
 #endif

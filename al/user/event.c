@@ -119,6 +119,19 @@ static void announce(struct user_conn *conn, const struct agent_event *event)
 	pthread_mutex_unlock(&conn->cookie_lock);
 }
 
+/* A MAD service has an event, which comes along. */
+static void take_ahead(struct user_conn *conn, const struct agent_event *event)
+{
+	const struct agent_mad_event *ahead = (const void *)event;
+	void *svc;
+
+	pthread_mutex_lock(&conn->cookie_lock);
+	svc = user_cookie_find(conn, event->cookie, AL_OBJ_MAD_SVC);
+	if (svc)
+		mad_remote_ahead(svc, &ahead->mad, &ahead->datagram, ahead->left);
+	pthread_mutex_unlock(&conn->cookie_lock);
+}
+
 /* The kind of object of each event. For an event that IB_EVENT_LIST has not the kind is 0, and ib_dispatch_event() logs it. */
 static const al_object_type event_object[IB_EVENT_DEVICE_FATAL + 1] = {
 #define EVENT_OBJECT(name, value, text, object) [value] = object,
@@ -155,18 +168,30 @@ static void (*const event_actions[])(struct user_conn *, const struct agent_even
 	[AGENT_EVENT_PORT] = dispatch,        [AGENT_EVENT_CA_ADD] = queue_plug,
 	[AGENT_EVENT_CA_REMOVE] = queue_plug, [AGENT_EVENT_READY] = queue_plug,
 	[AGENT_EVENT_MAD] = announce,         [AGENT_EVENT_ENDING] = log_ending,
+	[AGENT_EVENT_MAD_AHEAD] = take_ahead,
 };
+
+/* True: the record has the size of its kind of event. */
+static bool is_record(const union agent_event_record *record, ssize_t bytes)
+{
+	if (bytes < (ssize_t)offsetof(struct agent_mad_event, datagram))
+		return bytes == sizeof(record->event) &&
+		       record->event.kind != AGENT_EVENT_MAD_AHEAD;
+	return record->event.kind == AGENT_EVENT_MAD_AHEAD &&
+	       record->mad.mad.length == (size_t)bytes - offsetof(struct agent_mad_event, datagram);
+}
 
 void *user_event_main(void *arg)
 {
 	const uint32_t kinds = sizeof(event_actions) / sizeof(event_actions[0]);
 	struct user_conn *conn = arg;
-	struct agent_event event;
+	union agent_event_record record;
 
 	library_thread_begin("al-user-event", CONTEXT_NONE);
-	while (TEMP_FAILURE_RETRY(recv(conn->events, &event, sizeof(event), 0)) == sizeof(event))
-		if (event.kind < kinds && event_actions[event.kind])
-			event_actions[event.kind](conn, &event);
+	while (is_record(&record,
+			 TEMP_FAILURE_RETRY(recv(conn->events, &record, sizeof(record), 0))))
+		if (record.event.kind < kinds && event_actions[record.event.kind])
+			event_actions[record.event.kind](conn, &record.event);
 	atomic_store(&conn->lost, true);
 	/* The shutdown wakes the calls that wait for an answer; they close their sockets themselves, in user_end(). */
 	pthread_mutex_lock(&conn->lock);

@@ -63,7 +63,8 @@ static al_status send_part(const struct mad_remote *svc, const struct al_mad_sen
 					      .timeout_ms = send->timeout_ms,
 					      .pkey_index = send->pkey_index,
 					      .retries = send->retries,
-					      .path = send->path };
+					      .path = send->path,
+					      .taken = atomic_load(&svc->taken) };
 	memcpy(call.in[0], (const uint8_t *)send->mad + offset, *bytes);
 	call.count[0] = *bytes;
 	status = user_ask(&call);
@@ -106,6 +107,7 @@ static al_status next(const struct mad_remote *svc, uint32_t size, uint32_t offs
 	request->size = size;
 	request->offset = offset;
 	request->room = room < AGENT_MAD_BYTES ? room : AGENT_MAD_BYTES;
+	request->taken = atomic_load(&svc->taken);
 	status = user_ask(&call);
 	answer = call.answer;
 	part->event = answer->event;
@@ -134,6 +136,9 @@ static al_status local_mad(const struct ci_ca *ca, uint8_t port_num, const struc
 		*response = answer.mad;
 	return status;
 }
+
+_Static_assert(MAD_REMOTE_AHEAD_MAX == AGENT_AHEAD_MAX,
+	       "the client has room for all that the agent sends");
 
 const struct mad_remote_ops user_mad_ops = {
 	.reg = reg,
