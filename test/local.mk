@@ -136,9 +136,14 @@ test_e2e_modify_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_modify_test_DEPENDENCIES = hca/soft/soft.la
 
 # RMPP without a queue pair; the allocations are the test's own.
-check_PROGRAMS += test/unit/al/mgmt/rmpp_test
-test_unit_al_mgmt_rmpp_test_SOURCES = test/unit/al/mgmt/rmpp_test.c al/mgmt/rmpp.c
+RMPP_BED = test/unit/al/mgmt/rmpp_bed.h al/mgmt/rmpp.c
+check_PROGRAMS += test/unit/al/mgmt/rmpp_test test/unit/al/mgmt/rmpp_send_test test/unit/al/mgmt/rmpp_recv_test
+test_unit_al_mgmt_rmpp_test_SOURCES = test/unit/al/mgmt/rmpp_test.c $(RMPP_BED)
 test_unit_al_mgmt_rmpp_test_LDADD = $(CHECK_LIBS)
+test_unit_al_mgmt_rmpp_send_test_SOURCES = test/unit/al/mgmt/rmpp_send_test.c $(RMPP_BED)
+test_unit_al_mgmt_rmpp_send_test_LDADD = $(CHECK_LIBS)
+test_unit_al_mgmt_rmpp_recv_test_SOURCES = test/unit/al/mgmt/rmpp_recv_test.c $(RMPP_BED)
+test_unit_al_mgmt_rmpp_recv_test_LDADD = $(CHECK_LIBS)
 
 # Every function of the API in every kind of callback.
 check_PROGRAMS += test/e2e/callback_test
@@ -170,6 +175,7 @@ API_TESTS = \
 	test/unit/al/mgmt/fabric_test \
 	test/unit/al/mgmt/mad_test \
 	test/unit/al/mgmt/match_test \
+	test/unit/al/mgmt/send_test \
 	test/unit/al/mgmt/sweep_test \
 	test/unit/al/object/alloc_test \
 	test/unit/al/object/context_test \
@@ -395,7 +401,7 @@ test_bench_bench_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_SO='"$(abs_top_builddir)/test/
 test_bench_bench_LDADD = libibal.la
 dist_check_SCRIPTS += test/e2e/bench.sh test/e2e/dist.sh
 noinst_HEADERS += test/unit/al/bed.h
-noinst_HEADERS += test/unit/al/port_history.h test/unit/al/mgmt/mad_bed.h test/unit/al/fork.h
+noinst_HEADERS += test/unit/al/port_history.h test/unit/al/mgmt/mad_bed.h test/unit/al/mgmt/match_bed.h test/unit/al/fork.h
 
 # For analysers, which parse without building (.ci/run).
 print-flags:
@@ -421,6 +427,7 @@ check_PROGRAMS += \
 	test/unit/hca/soft/load_test \
 	test/unit/hca/soft/loss_test \
 	test/unit/hca/soft/manual_test \
+	test/unit/hca/soft/mcast_copy_test \
 	test/unit/hca/soft/mcast_test \
 	test/unit/hca/soft/moderation_test \
 	test/unit/hca/soft/port_test \
@@ -445,7 +452,10 @@ test_unit_hca_soft_firmware_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_load_test_SOURCES = test/unit/hca/soft/load_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_loss_test_SOURCES = test/unit/hca/soft/loss_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_manual_test_SOURCES = test/unit/hca/soft/manual_test.c $(SOFT_HARNESS)
-test_unit_hca_soft_mcast_test_SOURCES = test/unit/hca/soft/mcast_test.c test/unit/hca/soft/ud_test.h $(SOFT_HARNESS)
+MCAST_BED = test/unit/hca/soft/mcast_bed.h test/unit/hca/soft/ud_test.h $(SOFT_HARNESS)
+test_unit_hca_soft_mcast_copy_test_SOURCES = test/unit/hca/soft/mcast_copy_test.c $(MCAST_BED)
+test_unit_hca_soft_mcast_copy_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_mcast_test_SOURCES = test/unit/hca/soft/mcast_test.c $(MCAST_BED)
 test_unit_hca_soft_mcast_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_moderation_test_SOURCES = test/unit/hca/soft/moderation_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_port_test_SOURCES = test/unit/hca/soft/port_test.c $(SOFT_HARNESS)
