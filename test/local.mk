@@ -233,7 +233,7 @@ EXTRA_test_unit_al_compat_umad_test_DEPENDENCIES = hca/soft/soft.la
 check_PROGRAMS += test/unit/al/compat/umad_switch_test
 test_unit_al_compat_umad_switch_test_LDADD = al/compat/umad/libibumad.la $(API_LIBS)
 EXTRA_test_unit_al_compat_umad_switch_test_DEPENDENCIES = hca/soft/soft.la
-dist_check_SCRIPTS += test/e2e/umad_symbols.sh test/e2e/al_run.sh test/e2e/opensm.sh test/e2e/diags.sh test/e2e/ibsim.sh test/e2e/sa.sh
+dist_check_SCRIPTS += test/e2e/umad_symbols.sh test/e2e/al_run.sh test/e2e/opensm.sh test/e2e/opensm_large.sh test/e2e/diags.sh test/e2e/ibsim.sh test/e2e/sa.sh
 test/e2e/al_run.log: al/compat/umad/libibumad.la al/compat/al_run ald$(EXEEXT) al_query$(EXEEXT) hca/soft/soft.la
 test/e2e/ibsim.log: test/e2e/smp_round_trip$(EXEEXT)
 test/e2e/opensm.log test/e2e/diags.log test/e2e/ibsim.log test/e2e/sa.log: al/compat/umad/libibumad.la ald$(EXEEXT) test/e2e/subnet_client$(EXEEXT) hca/soft/soft.la
