@@ -250,7 +250,7 @@ static pid_t start_blocked(int fd[2], char which)
 	return pid;
 }
 
-START_TEST(a_client_whose_memory_blocks_delays_nobody_and_is_served_afterwards)
+START_TEST(a_client_whose_memory_blocks_delays_no_other_client_and_is_served_afterwards)
 {
 	int fd[2];
 	pid_t pid = start_blocked(fd, (char)_i);
@@ -264,7 +264,7 @@ START_TEST(a_client_whose_memory_blocks_delays_nobody_and_is_served_afterwards)
 END_TEST
 
 /* The access to a client's memory may still block after the client has ended. */
-START_TEST(a_blocked_client_that_is_killed_holds_up_nobody_and_leaves_nothing)
+START_TEST(a_blocked_client_that_is_killed_holds_up_no_other_client_and_leaves_nothing)
 {
 	al_h al = agent_open();
 	size_t before = test_count(al, AL_OBJ_NONE);
@@ -506,8 +506,14 @@ int main(int argc, char **argv)
 	for (int with = 0; with < 2; with++) {
 		tcase = tcase_create(with ? "block, with a provider" : "block");
 		tcase_add_checked_fixture(tcase, with ? set_up_provider : set_up, tear_down);
-		tcase_add_loop_test(tcase, a_client_whose_memory_blocks_delays_nobody_and_is_served_afterwards, 0, num);
-		tcase_add_loop_test(tcase, a_blocked_client_that_is_killed_holds_up_nobody_and_leaves_nothing, 0, num);
+		tcase_add_loop_test(
+			tcase,
+			a_client_whose_memory_blocks_delays_no_other_client_and_is_served_afterwards,
+			0, num);
+		tcase_add_loop_test(
+			tcase,
+			a_blocked_client_that_is_killed_holds_up_no_other_client_and_leaves_nothing,
+			0, num);
 		if (!with)
 			tcase_add_loop_test(tcase, requests_to_memory_that_blocks_outlast_their_time_outs, 0, 2);
 		tcase_add_test(tcase, an_hca_goes_under_a_blocked_client);

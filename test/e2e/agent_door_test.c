@@ -248,7 +248,7 @@ START_TEST(without_a_descriptor_left_a_connection_is_hung_up)
 }
 END_TEST
 
-START_TEST(nobody_begins_while_the_agent_stops)
+START_TEST(no_client_begins_while_the_agent_stops)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0), fd[8], state;
 	al_h al = agent_open();
@@ -565,7 +565,7 @@ static void give_away_at_the_end(int fd, int descriptor)
 	ck_assert_int_eq(kill(agent_pid, SIGCONT), 0);
 }
 
-START_TEST(a_descriptor_that_blocks_when_it_is_closed_holds_up_nobody)
+START_TEST(a_descriptor_that_blocks_when_it_is_closed_holds_up_no_client)
 {
 	const struct agent_hello wrong = { 0 };
 	struct agent_answer answer[2];
@@ -679,7 +679,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, a_name_that_is_shown_has_no_control_characters);
 	tcase_add_test(tcase, of_those_who_say_nothing_the_oldest_makes_room);
 	tcase_add_test(tcase, without_a_descriptor_left_a_connection_is_hung_up);
-	tcase_add_test(tcase, a_descriptor_that_blocks_when_it_is_closed_holds_up_nobody);
+	tcase_add_test(tcase, a_descriptor_that_blocks_when_it_is_closed_holds_up_no_client);
 	tcase_add_test(tcase, a_record_of_a_wrong_form_is_refused_and_the_connection_stays);
 	tcase_add_test(tcase, handles_are_the_clients_own_of_the_right_kind_and_fresh);
 	tcase_add_test(tcase, what_is_inside_a_request_is_checked_too);
@@ -693,7 +693,7 @@ int main(int argc, char **argv)
 	suite_add_tcase(suite, tcase);
 	tcase = tcase_create("stop");
 	tcase_add_checked_fixture(tcase, set_up, NULL);
-	tcase_add_test(tcase, nobody_begins_while_the_agent_stops);
+	tcase_add_test(tcase, no_client_begins_while_the_agent_stops);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }

@@ -165,7 +165,7 @@ static void kill_some(int count)
 	}
 }
 
-START_TEST(clients_killed_at_any_moment_leave_nothing_and_disturb_nobody)
+START_TEST(clients_killed_at_any_moment_leave_nothing_and_disturb_no_other_client)
 {
 	const unsigned int seed = 20261122;
 	struct estate before;
@@ -490,7 +490,7 @@ static void sleeper(int fd)
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 }
 
-START_TEST(a_client_that_stands_still_delays_nobody)
+START_TEST(a_client_that_stands_still_delays_no_other_client)
 {
 	struct test_end end, other[2];
 	struct ib_port_attr port;
@@ -672,9 +672,10 @@ int main(int argc, char **argv)
 	suite = suite_create("e2e/agent: death of clients");
 	tcase = tcase_create("death");
 	tcase_set_timeout(tcase, 600); /* Check scales it */
-	tcase_add_test(tcase, clients_killed_at_any_moment_leave_nothing_and_disturb_nobody);
+	tcase_add_test(tcase,
+		       clients_killed_at_any_moment_leave_nothing_and_disturb_no_other_client);
 	tcase_add_test(tcase, a_client_may_die_at_every_step_of_every_command);
-	tcase_add_test(tcase, a_client_that_stands_still_delays_nobody);
+	tcase_add_test(tcase, a_client_that_stands_still_delays_no_other_client);
 	tcase_add_test(tcase, a_thousand_clients_at_once);
 	tcase_add_test(tcase, a_thousand_clients_at_once_with_a_provider);
 	suite_add_tcase(suite, tcase);

@@ -279,7 +279,7 @@ static void foreigner(int fd)
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 }
 
-START_TEST(what_manages_a_subnet_needs_the_right_and_the_rest_is_everybodys)
+START_TEST(what_manages_a_subnet_needs_the_right_and_nothing_else_does)
 {
 	al_h al;
 
@@ -634,7 +634,7 @@ static void idler(int fd)
 	ck_assert_msg(false, "the test lets the idler go");
 }
 
-START_TEST(a_client_that_fetches_nothing_costs_its_bounds_and_delays_nobody)
+START_TEST(a_client_that_fetches_nothing_costs_its_bounds_and_delays_no_other_client)
 {
 	const unsigned int many = 3 * AL_MAD_RECEIVES_MAX;
 	struct ib_mad mad = mad_of(VENDOR, IB_METHOD_SET, 1),
@@ -890,13 +890,14 @@ int main(int argc, char **argv)
 	agent_be_client(argc, argv, clients);
 	suite = suite_create("e2e/agent_mad");
 	tcase = tcase_create("clients");
-	tcase_add_test(tcase, what_manages_a_subnet_needs_the_right_and_the_rest_is_everybodys);
+	tcase_add_test(tcase, what_manages_a_subnet_needs_the_right_and_nothing_else_does);
 	tcase_add_test(tcase, records_whose_lengths_contradict_are_refused_and_charge_nothing);
 	tcase_add_test(tcase, a_datagram_is_fetched_in_parts_and_ends_with_its_last_byte);
 	tcase_add_test(tcase, outcomes_come_with_their_announcement_as_far_as_the_client_has_room);
 	tcase_add_test(tcase, an_answer_comes_with_its_announcement);
 	tcase_add_test(tcase, each_outcome_is_announced_and_comes_once_and_in_order);
-	tcase_add_test(tcase, a_client_that_fetches_nothing_costs_its_bounds_and_delays_nobody);
+	tcase_add_test(tcase,
+		       a_client_that_fetches_nothing_costs_its_bounds_and_delays_no_other_client);
 	tcase_add_test(tcase, a_dead_clients_services_vanish_and_others_go_on);
 	tcase_add_test(tcase, long_datagrams_are_charged_until_their_events_are_fetched);
 	tcase_add_test(tcase, long_datagrams_beyond_the_limit_are_refused_and_leave_nothing);

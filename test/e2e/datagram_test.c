@@ -69,7 +69,7 @@ static al_status send_one(struct test_end *from, al_ah_h ah, uint32_t qpn, uint3
 }
 
 /* _i: with a GRH, or without */
-START_TEST(a_question_is_answered_to_whoever_asked)
+START_TEST(a_question_is_answered_to_the_queue_pair_that_asked)
 {
 	struct ib_ah_attr path = { .dlid = end[1].lid, .port_num = 1 };
 	al_ah_h there, back;
@@ -315,7 +315,7 @@ int main(void)
 	TCase *tcase = tcase_create("public API");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_loop_test(tcase, a_question_is_answered_to_whoever_asked, 0, 2);
+	tcase_add_loop_test(tcase, a_question_is_answered_to_the_queue_pair_that_asked, 0, 2);
 	tcase_add_loop_test(tcase, a_completion_callback_answers_too, 0, 2);
 	tcase_add_test(tcase, a_datagram_longer_than_its_receive_is_dropped_and_the_receive_serves_the_next);
 	tcase_add_test(tcase, a_multicast_datagram_comes_once_to_each_member);

@@ -213,7 +213,7 @@ START_TEST(each_limit_refuses_what_takes_of_it_and_nothing_else_and_charges_noth
 }
 END_TEST
 
-START_TEST(what_somebody_has_beyond_a_new_limit_stays_his)
+START_TEST(objects_beyond_a_new_limit_stay)
 {
 	struct maker m;
 	al_pd_h pd[2];
@@ -764,7 +764,7 @@ int main(int argc, char **argv)
 	suite = suite_create("e2e/limits");
 	tcase = tcase_create("limits");
 	tcase_add_loop_test(tcase, each_limit_refuses_what_takes_of_it_and_nothing_else_and_charges_nothing, 0, 2);
-	tcase_add_test(tcase, what_somebody_has_beyond_a_new_limit_stays_his);
+	tcase_add_test(tcase, objects_beyond_a_new_limit_stay);
 	tcase_add_test(tcase, a_queue_that_is_resized_is_charged_for_what_it_has);
 	tcase_add_test(tcase, a_membership_is_charged_once_and_until_it_ends);
 	tcase_add_test(tcase, a_users_limits_hold_for_all_his_clients_together);

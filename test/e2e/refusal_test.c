@@ -82,7 +82,7 @@ START_TEST(where_there_is_no_socket_ald_is_to_be_started)
 }
 END_TEST
 
-START_TEST(where_nobody_listens_any_more_ald_is_to_be_started)
+START_TEST(where_no_agent_listens_any_more_ald_is_to_be_started)
 {
 	agent_start(NULL, NULL);
 	agent_kill(SIGKILL);
@@ -488,7 +488,7 @@ int main(int argc, char **argv)
 	suite = suite_create("e2e/refusal");
 	tcase = tcase_create("refusals");
 	tcase_add_test(tcase, where_there_is_no_socket_ald_is_to_be_started);
-	tcase_add_test(tcase, where_nobody_listens_any_more_ald_is_to_be_started);
+	tcase_add_test(tcase, where_no_agent_listens_any_more_ald_is_to_be_started);
 	tcase_add_test(tcase, what_is_no_socket_of_an_agents_is_to_be_named_otherwise);
 	tcase_add_test(tcase, who_may_not_connect_is_told_what_says_so);
 	tcase_add_test(tcase, a_directory_that_may_not_be_searched_is_told_of);

@@ -140,7 +140,7 @@ static void wait_until(al_h al, size_t objects, int fds, int threads)
 }
 
 /* Of each pair of clients the test kills one at a random moment, and the other runs to its end. */
-START_TEST(what_a_client_writes_there_hurts_nobody_else)
+START_TEST(what_a_client_writes_there_hurts_no_other_client)
 {
 	int by_fd[2], fd[4][2], fds, threads;
 	size_t objects;
@@ -279,7 +279,7 @@ int main(int argc, char **argv)
 	agent_be_client(argc, argv, clients);
 	suite = suite_create("e2e/uvp_hostile");
 	tcase = tcase_create("clients");
-	tcase_add_test(tcase, what_a_client_writes_there_hurts_nobody_else);
+	tcase_add_test(tcase, what_a_client_writes_there_hurts_no_other_client);
 	tcase_add_test(tcase, posts_and_polls_make_no_system_calls);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);

@@ -80,7 +80,7 @@ START_TEST(functions_go_to_the_module_that_has_them_in_its_table)
 }
 END_TEST
 
-START_TEST(adapters_that_nobody_serves_are_shown_with_the_reason)
+START_TEST(adapters_that_no_module_serves_are_shown_with_the_reason)
 {
 	ck_assert_int_eq(ci_start(NULL), AL_SUCCESS);
 	ck_assert_str_eq(shown("0000:5e:00.0").module, "");
@@ -349,7 +349,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, start_fresh, NULL);
 	tcase_add_test(tc, functions_go_to_the_module_that_has_them_in_its_table);
-	tcase_add_test(tc, adapters_that_nobody_serves_are_shown_with_the_reason);
+	tcase_add_test(tc, adapters_that_no_module_serves_are_shown_with_the_reason);
 	tcase_add_test(tc, a_failed_probe_leaves_the_function_unserved_with_the_reason);
 	tcase_add_test(tc, functions_come_and_go);
 	tcase_add_test(tc, another_adapter_in_the_same_place_is_another);

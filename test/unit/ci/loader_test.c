@@ -347,7 +347,7 @@ END_TEST
 
 /* --------------------------------------------------------------------------- unloading */
 
-START_TEST(a_module_that_nobody_uses_is_unloaded_and_comes_back)
+START_TEST(a_module_without_users_is_unloaded_and_comes_back)
 {
 	ck_assert_int_eq(ci_start(NULL), AL_SUCCESS);
 	fake->hcas = 2;
@@ -404,7 +404,7 @@ static void opens_too_late(struct ci_registration *reg)
 	ck_assert_int_eq(fake->announce(3), AL_INVALID_STATE);
 }
 
-START_TEST(while_it_is_unloaded_nobody_comes)
+START_TEST(while_a_module_is_unloaded_no_user_and_no_hca_comes)
 {
 	ck_assert_int_eq(ci_start(NULL), AL_SUCCESS);
 	ck_assert_int_eq(ci_load_module(FAKE_SO), AL_SUCCESS);
@@ -689,10 +689,10 @@ int main(void)
 	tcase_add_test(tc, why_an_hca_was_refused_is_remembered_with_its_module);
 	tcase_add_test(tc, the_snapshot_describes_a_module);
 	tc = new_case(suite, "unloading");
-	tcase_add_test(tc, a_module_that_nobody_uses_is_unloaded_and_comes_back);
+	tcase_add_test(tc, a_module_without_users_is_unloaded_and_comes_back);
 	tcase_add_test(tc, a_module_in_use_is_not_unloaded_and_its_users_are_named);
 	tcase_add_test(tc, removal_under_users_when_asked_for);
-	tcase_add_test(tc, while_it_is_unloaded_nobody_comes);
+	tcase_add_test(tc, while_a_module_is_unloaded_no_user_and_no_hca_comes);
 	tcase_add_test(tc, hcas_that_a_module_leaves_registered_are_withdrawn_and_logged);
 	tcase_add_test(tc, an_unload_waits_for_a_withdrawal_by_the_modules_own_thread);
 	tcase_add_test(tc, a_module_that_is_not_loaded_is_not_found);

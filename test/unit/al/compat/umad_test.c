@@ -430,7 +430,7 @@ START_TEST(a_long_datagram_waits_for_a_buffer_that_is_long_enough)
 }
 END_TEST
 
-START_TEST(a_request_that_nobody_answers_comes_back_with_its_status)
+START_TEST(a_request_without_an_answer_comes_back_with_its_status)
 {
 	struct umad_buffer *request = buffer_of(IB_METHOD_SET, 256, 1, false),
 			   *got = buffer_of(0, 256, 0, false);
@@ -588,7 +588,7 @@ int main(void)
 	tcase_add_test(tcase, an_address_lies_in_the_buffer_as_programs_expect);
 	tcase_add_loop_test(tcase, a_request_is_answered, 0, 2);
 	tcase_add_test(tcase, a_long_datagram_waits_for_a_buffer_that_is_long_enough);
-	tcase_add_test(tcase, a_request_that_nobody_answers_comes_back_with_its_status);
+	tcase_add_test(tcase, a_request_without_an_answer_comes_back_with_its_status);
 	tcase_add_test(tcase, an_agent_sends_in_other_classes_too);
 	tcase_add_loop_test(tcase, a_receiver_that_is_cancelled_holds_no_lock, 0, 2);
 	tcase_add_test(tcase, a_port_has_32_agents_which_end_with_it);

@@ -374,7 +374,7 @@ static void follow(struct client *client, const struct al_pnp_event *event)
 	path->steps++;
 }
 
-START_TEST(whoever_registers_while_a_port_flaps_hears_a_path_without_gaps)
+START_TEST(a_registration_while_a_port_flaps_hears_a_path_without_gaps)
 {
 	enum { CLIENTS = 30 };
 	static struct client client[CLIENTS];
@@ -805,7 +805,7 @@ int main(void)
 	tcase_add_test(tc, port_events_go_only_to_registrations_that_want_them);
 	tcase_add_test(tc, a_state_that_changes_while_its_hca_registers_is_not_lost);
 	tcase_add_test(tc, a_late_registration_gets_the_remaining_port_states);
-	tcase_add_test(tc, whoever_registers_while_a_port_flaps_hears_a_path_without_gaps);
+	tcase_add_test(tc, a_registration_while_a_port_flaps_hears_a_path_without_gaps);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("clients");
 	tcase_add_test(tc, a_registration_that_refuses_an_hca_gets_no_more_of_its_events);

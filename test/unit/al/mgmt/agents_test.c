@@ -364,7 +364,7 @@ START_TEST(a_wrong_key_of_a_datagram_is_reported_to_the_manager)
 }
 END_TEST
 
-START_TEST(what_nobody_serves_is_answered_as_not_supported)
+START_TEST(a_request_that_no_service_wants_is_answered_as_not_supported)
 {
 	struct ib_mad request = mad_of(VENDOR, IB_METHOD_GET, 7, 0), answer;
 	struct side vendor;
@@ -561,7 +561,7 @@ static void add_common_tests(TCase *tc)
 	tcase_add_test(tc, a_wrong_mkey_is_silence_and_a_trap_until_it_is_repressed);
 	tcase_add_test(tc, counters_of_a_port_are_read_on_queue_pair_1);
 	tcase_add_loop_test(tc, a_wrong_key_of_a_datagram_is_reported_to_the_manager, 0, 2);
-	tcase_add_test(tc, what_nobody_serves_is_answered_as_not_supported);
+	tcase_add_test(tc, a_request_that_no_service_wants_is_answered_as_not_supported);
 	tcase_add_test(tc, sm_info_goes_to_the_manager_at_the_port);
 	tcase_add_test(tc, what_a_manager_sets_is_told_to_pnp_clients);
 }

@@ -147,7 +147,7 @@ START_TEST(many_requests_at_once_are_answered_each_with_its_own)
 }
 END_TEST
 
-START_TEST(a_request_that_nobody_answers_is_repeated_and_times_out)
+START_TEST(a_request_without_an_answer_is_repeated_and_times_out)
 {
 	struct ib_mad request = mad_of(VENDOR, IB_METHOD_GET, 9, 1);
 	struct al_mad_send send;
@@ -417,7 +417,7 @@ START_TEST(a_callback_that_hangs_stops_no_other_hca)
 }
 END_TEST
 
-START_TEST(the_librarys_own_objects_are_nobodys)
+START_TEST(the_librarys_own_objects_belong_to_no_opening)
 {
 	struct al_qp_init qp = { .qp_type = IB_QPT_GSI, .port_num = 1, .cap = { 1, 1, 1, 1, 0 } };
 	struct al_cq_init cq = { .cqe = 4 };
@@ -745,14 +745,14 @@ int main(void)
 	tcase_add_loop_test(tc, a_request_is_answered_between_two_services, 0, 2);
 	tcase_add_test(tc, callbacks_are_atomic_and_on_the_async_dispatcher);
 	tcase_add_test(tc, many_requests_at_once_are_answered_each_with_its_own);
-	tcase_add_test(tc, a_request_that_nobody_answers_is_repeated_and_times_out);
+	tcase_add_test(tc, a_request_without_an_answer_is_repeated_and_times_out);
 	tcase_add_test(tc, a_snapshot_tells_what_each_service_has_sent_and_got);
 	tcase_add_test(tc, a_snapshot_tells_what_was_dropped_for_want_of_room);
 	tcase_add_test(tc, deregistration_ends_outstanding_sends_without_an_event);
 	tcase_add_test(tc, a_service_may_end_itself_in_its_callback);
 	tcase_add_loop_test(tc, a_removal_fails_outstanding_sends_and_leaves_the_handle_dead, 0, 2);
 	tcase_add_test(tc, a_callback_that_hangs_stops_no_other_hca);
-	tcase_add_test(tc, the_librarys_own_objects_are_nobodys);
+	tcase_add_test(tc, the_librarys_own_objects_belong_to_no_opening);
 	tcase_add_test(tc, a_port_whose_queue_pair_another_has_is_not_served);
 	tcase_add_test(tc, a_channel_is_readable_as_long_as_the_service_has_events);
 	tcase_add_loop_test(tc, long_datagrams_go_both_ways, 0, 3);

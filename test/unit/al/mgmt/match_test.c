@@ -214,7 +214,7 @@ START_TEST(an_unsolicited_datagram_goes_to_the_service_that_wants_it)
 }
 END_TEST
 
-START_TEST(a_datagram_that_nobody_wants_is_dropped)
+START_TEST(a_datagram_that_no_service_wants_is_dropped)
 {
 	struct al_mad_svc_init init = svc_init(VENDOR_2), marker = svc_init(VENDOR);
 	struct ib_mad good = mad_of(VENDOR_2, IB_METHOD_GET, 1, 0), mad;
@@ -494,7 +494,7 @@ int main(void)
 	tcase_add_test(tc, a_service_that_can_not_begin_leaves_nothing);
 	tcase_add_test(tc, without_any_of_its_allocations_a_call_fails_and_leaves_nothing);
 	tcase_add_test(tc, an_unsolicited_datagram_goes_to_the_service_that_wants_it);
-	tcase_add_test(tc, a_datagram_that_nobody_wants_is_dropped);
+	tcase_add_test(tc, a_datagram_that_no_service_wants_is_dropped);
 	tcase_add_test(tc, a_malformed_datagram_is_dropped_at_the_door);
 	tcase_add_test(tc, the_path_back_is_by_gid_where_the_datagram_has_one);
 	tcase_add_test(tc, the_library_owns_half_of_the_transaction_identifier);

@@ -323,7 +323,7 @@ static void an_error(struct ib_wc *wc)
 	wc->status = IB_WC_RETRY_EXC_ERR;
 }
 
-START_TEST(what_nobody_can_have_sent_is_refused)
+START_TEST(what_no_sender_can_have_sent_is_refused)
 {
 	static const struct {
 		void (*change)(struct ib_wc *wc);
@@ -600,7 +600,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, set_up, tear_down);
 	tcase_add_test(tc, a_copy_that_a_port_did_not_count_is_none);
 	tcase_add_test(tc, a_call_that_fails_is_said_and_leaves_nothing);
-	tcase_add_test(tc, what_nobody_can_have_sent_is_refused);
+	tcase_add_test(tc, what_no_sender_can_have_sent_is_refused);
 	tcase_add_test(tc, a_signal_ends_it_before_anything_is_made);
 	tcase_add_test(tc, a_place_that_is_taken_meanwhile_is_said);
 	tcase_add_test(tc, a_file_that_shrinks_has_no_hole_at_its_end);

@@ -119,7 +119,7 @@ static void *post_all_the_time(void *arg)
 	return NULL;
 }
 
-START_TEST(a_reset_forgets_all_requests_whoever_posts_meanwhile)
+START_TEST(a_reset_forgets_all_requests_while_another_thread_posts)
 {
 	const struct qp_options o = { .dlid = 77, .timeout = 31 };
 	struct soft_qp *qp;
@@ -304,7 +304,7 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, a_timer_that_ran_out_before_a_request_was_sent_is_not_its_time_out);
 	tcase_add_test(t, a_pause_that_ends_before_it_is_looked_at_is_no_longer_than_it_was);
-	tcase_add_test(t, a_reset_forgets_all_requests_whoever_posts_meanwhile);
+	tcase_add_test(t, a_reset_forgets_all_requests_while_another_thread_posts);
 	tcase_add_test(t, an_atomic_is_answered_again_with_its_own_value_after_a_round_of_psns);
 	tcase_add_test(t, answers_on_the_former_path_are_fetched_when_the_queue_pair_goes);
 	tcase_add_test(t, another_port_is_another_path);

@@ -369,7 +369,7 @@ END_TEST
  * down() checks that nothing is left. _i: the queue pair is reset before the client's thread has copied, or after the
  * copy, when the queue pair has not run yet; a send's payload, or a read's response.
  */
-START_TEST(a_copy_that_nobody_wants_any_more_is_freed)
+START_TEST(a_copy_for_a_queue_pair_that_was_reset_is_freed)
 {
 	bool done = _i % 2, read = _i / 2;
 	struct ib_sge from;
@@ -483,7 +483,7 @@ int main(void)
 	tcase_add_loop_test(t, a_copy_that_fails_is_told_as_what_it_was_for, 0, 8);
 	tcase_add_loop_test(t, a_copy_without_memory_counts_as_a_lost_packet, 0, 14);
 	tcase_add_test(t, after_a_piece_that_fails_no_more_is_copied);
-	tcase_add_loop_test(t, a_copy_that_nobody_wants_any_more_is_freed, 0, 4);
+	tcase_add_loop_test(t, a_copy_for_a_queue_pair_that_was_reset_is_freed, 0, 4);
 	tcase_add_test(t, a_queue_pair_goes_on_after_copies_that_were_left);
 	tcase_add_test(t, a_request_that_is_sent_again_has_its_own_payload);
 	tcase_add_test(t, of_a_train_that_was_executed_in_part_the_rest_has_its_own_payload);

@@ -129,7 +129,7 @@ START_TEST(delayed_packets_come_in_the_order_of_their_times)
 END_TEST
 
 /* In real time the engine delivers a delayed packet. */
-START_TEST(a_delay_needs_nobody_who_polls)
+START_TEST(a_delay_needs_no_polls)
 {
 	start("[hca 0] fault=delay,time=1ms,n=1,flow=request", &(struct qp_options){ .timeout = 20 });
 	post_recv(p.b, 1, NULL, 0);
@@ -838,7 +838,7 @@ int main(void)
 	tcase_add_test(t, a_corrupted_packet_counts_as_an_error_of_the_far_port);
 	tcase_add_test(t, a_delayed_packet_arrives_when_its_time_has_come);
 	tcase_add_test(t, delayed_packets_come_in_the_order_of_their_times);
-	tcase_add_test(t, a_delay_needs_nobody_who_polls);
+	tcase_add_test(t, a_delay_needs_no_polls);
 	tcase_add_test(t, a_reset_drops_what_is_delayed);
 	tcase_add_test(t, a_held_packet_is_overtaken);
 	LOOP(t, a_forced_nak_refuses_the_request, naks);

@@ -309,7 +309,7 @@ END_TEST
 
 /* ---------------------------------------------------------- unexpected responses */
 
-START_TEST(an_answer_that_nobody_waits_for_is_ignored)
+START_TEST(a_response_to_no_request_is_ignored)
 {
 	static const uint8_t opcodes[] = { 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x12 };
 	static const uint8_t syndromes[] = { 0x1f, 0x00, 0x20, 0x3f, 0x60, 0x61,
@@ -493,7 +493,7 @@ int main(void)
 	tcase_add_test(t, a_psn_from_the_past_is_not_executed);
 	tcase_add_loop_test(t, a_request_that_can_not_be_ends_the_connection, 0,
 			    sizeof(bad_requests) / sizeof(*bad_requests));
-	tcase_add_test(t, an_answer_that_nobody_waits_for_is_ignored);
+	tcase_add_test(t, a_response_to_no_request_is_ignored);
 	tcase_add_loop_test(t, an_answer_of_the_wrong_kind_is_a_bad_response, 0,
 			    sizeof(bad_answers) / sizeof(*bad_answers));
 	tcase_add_test(t, unreliable_services_drop_in_silence);

@@ -236,7 +236,7 @@ START_TEST(a_choice_picks_who_is_run)
 }
 END_TEST
 
-START_TEST(without_a_choice_everybody_has_his_turn)
+START_TEST(without_a_choice_each_queue_pair_has_its_turn)
 {
 	struct pair p[4];
 	int i;
@@ -424,7 +424,7 @@ int main(void)
 	tcase_add_loop_test(t, a_timeout_that_ran_out_does_not_end_an_rnr_pause, 0, 64);
 	tcase_add_test(t, control_operations_need_no_step);
 	tcase_add_test(t, a_choice_picks_who_is_run);
-	tcase_add_test(t, without_a_choice_everybody_has_his_turn);
+	tcase_add_test(t, without_a_choice_each_queue_pair_has_its_turn);
 	tcase_add_test(t, without_manual_progress_there_are_no_steps);
 	tcase_add_test(t, numbers_and_keys_are_the_seeds);
 	tcase_add_test(t, the_same_seed_is_the_same_trace);

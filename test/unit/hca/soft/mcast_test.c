@@ -8,7 +8,7 @@
 
 static const uint32_t counts[] = { 1, 2, 20 };
 
-START_TEST(each_member_gets_each_datagram_once_and_nobody_else_does)
+START_TEST(each_member_and_no_other_queue_pair_gets_each_datagram_once)
 {
 	struct member *lid, *gid;
 	uint32_t i;
@@ -180,7 +180,7 @@ START_TEST(keys_count_for_each_member)
 END_TEST
 
 /* A datagram is received only if its multicast LID, multicast GID and queue pair number match together. */
-START_TEST(half_of_a_multicast_address_reaches_nobody)
+START_TEST(half_of_a_multicast_address_reaches_no_member)
 {
 	struct ib_ah_attr path = group_path();
 	struct ib_send_wr wr;
@@ -392,14 +392,14 @@ int main(void)
 	Suite *s = suite_create("multicast");
 	TCase *t = tcase_create("multicast");
 
-	tcase_add_loop_test(t, each_member_gets_each_datagram_once_and_nobody_else_does, 0, 3);
+	tcase_add_loop_test(t, each_member_and_no_other_queue_pair_gets_each_datagram_once, 0, 3);
 	tcase_add_test(t, threads_deliver_as_well);
 	tcase_add_test(t, a_long_chain_reaches_each_member);
 	tcase_add_test(t, immediate_and_solicited_arrive_at_each_member);
 	tcase_add_loop_test(t, a_sender_gets_its_own_datagram_unless_it_blocks_that, 0, 2);
 	tcase_add_loop_test(t, a_datagram_stays_at_the_cable_of_the_senders_port, 0, 2);
 	tcase_add_test(t, keys_count_for_each_member);
-	tcase_add_loop_test(t, half_of_a_multicast_address_reaches_nobody, 0, 5);
+	tcase_add_loop_test(t, half_of_a_multicast_address_reaches_no_member, 0, 5);
 	tcase_add_test(t, a_member_has_to_be_ready);
 	tcase_add_test(t, a_member_without_a_receive_loses_the_datagram_alone);
 	tcase_add_test(t, a_second_attach_gives_one_copy_and_one_detach_ends_it);

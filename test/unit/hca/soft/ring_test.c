@@ -394,7 +394,7 @@ static void *signal_often(void *arg)
 }
 
 /* Either thread may take the signal, and reads the failure word then; ThreadSanitizer checks the order. */
-START_TEST(a_failure_is_told_once_by_whoever_takes_its_signal)
+START_TEST(a_failure_is_told_once_by_the_thread_that_takes_its_signal)
 {
 	struct ring_cq *cring;
 	struct ring_qp *ring;
@@ -578,7 +578,7 @@ START_TEST(what_is_no_receive_ends_the_queue_pair)
 END_TEST
 
 /* Bells that no queue pair has, and all bells at the same time. */
-START_TEST(bells_of_nobody_are_harmless)
+START_TEST(bells_of_no_queue_pair_are_harmless)
 {
 	struct ring_cq *cring;
 	struct ring_qp *ring;
@@ -719,7 +719,7 @@ static uint32_t taken(const struct flooder *f)
 #define TURN     48u /* requests of one client in its turn: 16 of each of three queue pairs */
 
 /* In the next turn the client's other queue pairs come first. */
-START_TEST(a_client_that_always_posts_starves_nobody)
+START_TEST(a_client_that_always_posts_starves_no_other_client)
 {
 	enum { ROUNDS = 20 };
 	struct soft_hca *soft = ca_hca(hca[0].ca);
@@ -829,19 +829,19 @@ int main(void)
 	tcase_add_test(t, another_version_and_another_client_are_refused);
 	tcase_add_loop_test(t, what_is_no_request_ends_the_queue_pair_and_reset_begins_anew, 0,
 			    (int)(NUM(wrong_sends) + NUM(wrong_paths)));
-	tcase_add_test(t, a_failure_is_told_once_by_whoever_takes_its_signal);
+	tcase_add_test(t, a_failure_is_told_once_by_the_thread_that_takes_its_signal);
 	tcase_add_loop_test(t, a_signal_that_comes_after_reset_ends_nothing, 0, 2);
 	tcase_add_loop_test(t, an_index_that_lies_ends_the_queue_pair, 0, 6);
 	tcase_add_test(t, a_queue_pair_that_signals_all_requests_signals_those_of_its_ring);
 	tcase_add_loop_test(t, what_is_no_receive_ends_the_queue_pair, 0, (int)NUM(wrong_recvs));
-	tcase_add_test(t, bells_of_nobody_are_harmless);
+	tcase_add_test(t, bells_of_no_queue_pair_are_harmless);
 	tcase_add_test(t, operations_on_what_is_shared_are_refused);
 	tcase_add_test(t, new_entries_are_taken_if_they_are_as_large_as_said_and_hold_what_is_there);
 	tcase_add_test(t, a_client_has_so_many_bells_and_no_bell_twice);
 	suite_add_tcase(s, t);
 	t = tcase_create("turns");
 	tcase_add_checked_fixture(t, setup_manual, teardown);
-	tcase_add_test(t, a_client_that_always_posts_starves_nobody);
+	tcase_add_test(t, a_client_that_always_posts_starves_no_other_client);
 	suite_add_tcase(s, t);
 	return run_suite(s);
 }

@@ -321,7 +321,7 @@ END_TEST
 /* ------------------------------------------------------ changes beside traffic */
 
 /* _i: the end whose LID changes while the connection is idle. */
-START_TEST(a_connection_reaches_nobody_when_the_lid_of_an_end_has_changed)
+START_TEST(a_connection_is_broken_when_the_lid_of_an_end_has_changed)
 {
 	up("progress=manual seed=1"); /* in virtual time no time-out runs out on a machine that is
 					 busy */
@@ -454,7 +454,7 @@ int main(void)
 	tcase_add_loop_test(t, a_link_stays_down_while_one_end_is_not_polling, 0, 2);
 	tcase_add_test(t, an_armed_port_takes_data_and_becomes_active);
 	tcase_add_test(t, qp0_passes_in_init);
-	tcase_add_loop_test(t, a_connection_reaches_nobody_when_the_lid_of_an_end_has_changed, 0, 2);
+	tcase_add_loop_test(t, a_connection_is_broken_when_the_lid_of_an_end_has_changed, 0, 2);
 	tcase_add_test(t, a_queue_pair_has_the_p_key_that_its_index_names_now);
 	tcase_add_loop_test(t, a_reset_finds_its_packets_after_lids_have_changed, 0, 2);
 	tcase_add_test(t, packets_carry_the_old_or_the_new_address_and_no_mixture);

@@ -399,7 +399,7 @@ END_TEST
  * A destination that can not take the datagram: no port with the LID, no queue pair of the number, another type, not
  * yet in RTR, in Error.
  */
-START_TEST(what_nobody_can_take_is_dropped_silently)
+START_TEST(a_datagram_that_no_queue_pair_can_take_is_dropped_silently)
 {
 	struct qp_options o = { .type = IB_QPT_UD, .qkey = QKEY }, rc = { 0 };
 	struct ib_ah_attr path;
@@ -600,7 +600,7 @@ int main(void)
 	tcase_add_test(t, the_q_key_must_be_the_queue_pairs);
 	tcase_add_loop_test(t, partitions_must_match_and_violations_are_counted, 0,
 			    sizeof(partitions) / sizeof(*partitions));
-	tcase_add_loop_test(t, what_nobody_can_take_is_dropped_silently, 0, 6);
+	tcase_add_loop_test(t, a_datagram_that_no_queue_pair_can_take_is_dropped_silently, 0, 6);
 	tcase_add_loop_test(t, a_datagram_queue_pair_hears_no_connection, 0, 2);
 	tcase_add_test(t, one_receives_from_many);
 	tcase_add_test(t, without_a_receive_a_message_is_lost_and_no_later_one);

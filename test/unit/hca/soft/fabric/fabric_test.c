@@ -160,7 +160,7 @@ START_TEST(datagrams_go_from_every_port_to_every_port)
 }
 END_TEST
 
-START_TEST(a_packet_for_a_lid_that_nobody_has_is_dropped_by_the_switch)
+START_TEST(a_packet_for_a_lid_that_no_port_has_is_dropped_by_the_switch)
 {
 	const struct qp_options ud = { .type = IB_QPT_UD, .qkey = QKEY };
 
@@ -215,7 +215,7 @@ static void send_to_group(uint32_t from)
 }
 
 /* Every second HCA is a member. _i: a switch, a ring of switches, a tree with several spines. */
-START_TEST(multicast_reaches_each_member_once_and_nobody_else)
+START_TEST(multicast_reaches_each_member_once_and_no_other_queue_pair)
 {
 	const struct qp_options ud = { .type = IB_QPT_UD, .qkey = QKEY };
 	struct topology t;
@@ -451,9 +451,9 @@ int main(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, datagrams_go_from_every_port_to_every_port, 0, 3);
-	tcase_add_test(t, a_packet_for_a_lid_that_nobody_has_is_dropped_by_the_switch);
+	tcase_add_test(t, a_packet_for_a_lid_that_no_port_has_is_dropped_by_the_switch);
 	tcase_add_test(t, subnet_management_packets_pass_switches_by_lid);
-	tcase_add_loop_test(t, multicast_reaches_each_member_once_and_nobody_else, 0, 3);
+	tcase_add_loop_test(t, multicast_reaches_each_member_once_and_no_other_queue_pair, 0, 3);
 	tcase_add_test(t, the_hcas_are_the_topologys);
 	tcase_add_test(t, a_cable_between_two_hcas_goes_down_and_up_at_both_ends);
 	tcase_add_loop_test(t, connections_work_through_switches, 0, 3);
