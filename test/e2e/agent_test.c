@@ -255,6 +255,14 @@ struct seen {
 	sem_t added, removed, down, active;
 };
 
+static void seen_init(struct seen *seen)
+{
+	sem_init(&seen->added, 0, 0);
+	sem_init(&seen->removed, 0, 0);
+	sem_init(&seen->down, 0, 0);
+	sem_init(&seen->active, 0, 0);
+}
+
 static al_status on_pnp(void *context, const struct al_pnp_event *event)
 {
 	struct seen *seen = context;
@@ -279,10 +287,7 @@ START_TEST(ports_and_hcas_come_and_go_as_in_the_agent)
 	struct seen seen;
 	al_pnp_h pnp;
 
-	sem_init(&seen.added, 0, 0);
-	sem_init(&seen.removed, 0, 0);
-	sem_init(&seen.down, 0, 0);
-	sem_init(&seen.active, 0, 0);
+	seen_init(&seen);
 	ck_ok(al_reg_pnp(al, &attr, &seen, on_pnp, &pnp));
 	for (int i = 0; i < 2; i++) {
 		test_wait(&seen.added);
@@ -302,6 +307,82 @@ START_TEST(ports_and_hcas_come_and_go_as_in_the_agent)
 	ck_ok(al_query_port(end[1].ca, 1, &port));
 	for (int i = 0; i < 2; i++)
 		test_free_end(&end[i]);
+	ck_ok(al_dereg_pnp(pnp, AL_DESTROY_SYNC, NULL));
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
+static int hangs_fd;
+
+static al_status hang(void *context, const struct al_pnp_event *event)
+{
+	(void)context;
+	if (event->type != AL_PNP_PORT_DOWN)
+		return AL_SUCCESS;
+	say(hangs_fd, "", 1);
+	for (;;)
+		pause();
+}
+
+/* A client whose PnP callback does not return from the first port event. */
+static void hanger(int fd)
+{
+	const struct al_pnp_attr attr = { .ports = true };
+	al_h al = agent_open();
+	al_pnp_h pnp;
+
+	hangs_fd = fd;
+	ck_ok(al_reg_pnp(al, &attr, NULL, hang, &pnp));
+	say(fd, "", 1);
+	for (;;)
+		pause();
+}
+
+/* One client hangs in its callback, another is stopped: a third one hears of everything, and the
+ * HCA goes. */
+START_TEST(clients_that_hang_delay_no_other_clients_pnp)
+{
+	const struct al_pnp_attr attr = { .ports = true };
+	uint32_t one = 1, none = 0;
+	al_h al = agent_open();
+	struct seen seen;
+	uint64_t guids[2];
+	pid_t pid[2];
+	al_pnp_h pnp;
+	int fd[2][2];
+	al_ca_h ca;
+	char byte;
+
+	seen_init(&seen);
+	for (int i = 0; i < 2; i++) {
+		two_ends(fd[i]);
+		pid[i] = agent_client("hanger", fd[i][1]);
+		hear(fd[i][0], &byte, 1);
+	}
+	ck_assert_int_eq(kill(pid[1], SIGSTOP), 0);
+	ck_ok(al_reg_pnp(al, &attr, &seen, on_pnp, &pnp));
+	test_guids(al, guids, 2);
+	ca = test_open_ca(al, guids[0]);
+	for (int i = 0; i < 2; i++)
+		test_wait(&seen.active);
+	for (int i = 0; i < 20; i++) {
+		ck_ok(al_vendor_call(ca, SOFT_PORT_DOWN, &one, sizeof(one), NULL, NULL));
+		test_wait(&seen.down);
+		test_wait(&seen.down);
+		if (!i)
+			hear(fd[0][0], &byte, 1);
+		ck_ok(al_vendor_call(ca, SOFT_PORT_UP, &one, sizeof(one), NULL, NULL));
+		test_wait(&seen.active);
+		test_wait(&seen.active);
+	}
+	ck_ok(al_vendor_call(ca, SOFT_REMOVE, &none, sizeof(none), NULL, NULL));
+	test_wait(&seen.removed);
+	for (int i = 0; i < 2; i++) {
+		kill(pid[i], SIGKILL);
+		ck_assert_int_ne(wait_for(pid[i]), 0);
+	}
+	ck_ok(al_close_ca(ca, AL_DESTROY_SYNC, NULL));
 	ck_ok(al_dereg_pnp(pnp, AL_DESTROY_SYNC, NULL));
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 	agent_stop();
@@ -662,8 +743,8 @@ END_TEST
 int main(int argc, char **argv)
 {
 	static const struct agent_client clients[] = {
-		{ "writer", writer }, { "reader", reader }, { "foreigner", foreigner },
-		{ "intruder", intruder }, { NULL, NULL },
+		{ "writer", writer },     { "reader", reader }, { "foreigner", foreigner },
+		{ "intruder", intruder }, { "hanger", hanger }, { NULL, NULL },
 	};
 	Suite *suite;
 	TCase *tcase, *limited;
@@ -677,6 +758,7 @@ int main(int argc, char **argv)
 		tcase_add_test(tcase, a_callback_polls_posts_and_arms);
 		tcase_add_test(tcase, an_agent_that_dies_is_told_of_and_the_next_one_serves);
 		tcase_add_test(tcase, ports_and_hcas_come_and_go_as_in_the_agent);
+		tcase_add_test(tcase, clients_that_hang_delay_no_other_clients_pnp);
 		tcase_add_test(tcase, memory_that_goes_away_is_an_error_completion);
 		tcase_add_test(tcase, a_lost_agent_leaves_no_descriptor);
 		tcase_add_loop_test(tcase, without_a_thread_the_opening_fails_and_the_next_one_serves, 0, 4);

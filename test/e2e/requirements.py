@@ -45,7 +45,9 @@ if [row[0] for row in table] != keys:
 if numbered.exists():
     wanted = [row[0] for row in rows(numbered.read_text(encoding="utf-8"))]
     differences += [f"{key}: numbered in the reference, missing here" for key in wanted if key not in keys]
-    differences += [f"{key}: not numbered in the reference" for key in keys if key not in wanted]
+    # The faults of IBAL are numbered in a list of their own.
+    differences += [f"{key}: not numbered in the reference" for key in keys
+                    if key not in wanted and not key.startswith("IBAL.")]
 
 tested = partly = 0
 for key, _, place, test in table:

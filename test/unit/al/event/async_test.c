@@ -127,6 +127,27 @@ START_TEST(events_of_the_hca_and_its_ports_go_to_the_handlers_of_every_handle)
 }
 END_TEST
 
+/* No event is lost for want of memory, since the thread that raises an event allocates nothing. */
+START_TEST(an_event_is_raised_without_an_allocation)
+{
+	struct bed bed = bed_make();
+
+	told_init();
+	handler(bed.ca, "handler");
+	bed_qp(bed.pd, bed_cq(bed.pd, 0, NULL, NULL), "qp", tell);
+	al_fail_alloc(1);
+	for (int i = 0; i < 4; i++) {
+		bed_object_event(bed.fake->last_qp->qp.ctx, IB_EVENT_COMM_EST);
+		bed_port_event(&bed, IB_EVENT_LID_CHANGE, 1);
+		told_wait(3);
+	}
+	ck_assert_uint_eq(al_fail_alloc(0), 1);
+	bed_settle(bed.ca);
+	ck_assert_uint_eq(told.count, 12);
+	bed_end(&bed);
+}
+END_TEST
+
 static struct gate gate;
 
 static void tell_slowly(void *context, const struct al_event *event)
@@ -466,6 +487,7 @@ int main(void)
 	tcase_add_test(tc, an_objects_event_goes_to_its_callback_then_to_its_handles_handlers);
 	tcase_add_test(tc, a_completion_queues_event_goes_to_its_callback_and_to_its_handles_handlers_too);
 	tcase_add_test(tc, events_of_the_hca_and_its_ports_go_to_the_handlers_of_every_handle);
+	tcase_add_test(tc, an_event_is_raised_without_an_allocation);
 	tcase_add_test(tc, port_states_are_delivered_step_by_step_to_a_slow_handler);
 	tcase_add_test(tc, events_of_one_kind_merge_until_told_others_do_not);
 	suite_add_tcase(suite, tc);

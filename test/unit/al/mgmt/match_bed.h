@@ -36,6 +36,8 @@ static pthread_mutex_t wire = PTHREAD_MUTEX_INITIALIZER;
 static bool hold; /* sends complete only by complete_one() */
 static sem_t posted;
 static al_status fail_post;
+/* the module refuses datagrams with this lower half of the transaction identifier; 0: none */
+static uint32_t refused;
 static al_h al;
 static al_ca_h ca;
 static struct side side, other;
@@ -99,11 +101,15 @@ static inline al_status post_send(struct ci_qp *qp, const struct ib_send_wr *wr,
 				  const struct ib_send_wr **bad)
 {
 	struct special *s = special_of(qp);
+	const struct ib_mad_hdr *mad;
 	struct posted *p;
 
 	*bad = wr;
 	if (!s || fail_post)
 		return fail_post ? fail_post : AL_INVALID_STATE;
+	mad = (const void *)(uintptr_t)wr->sg_list->addr;
+	if (refused && (uint32_t)ib_be64_get(mad->tid) == refused)
+		return AL_INVALID_SGE;
 	pthread_mutex_lock(&wire);
 	p = &s->sent[s->num_sent++];
 	p->wr_id = wr->wr_id;
@@ -217,6 +223,7 @@ static inline void set_up(void)
 	fake->ops.post_send = post_send;
 	hold = false;
 	fail_post = AL_SUCCESS;
+	refused = 0;
 	memset(specials, 0, sizeof(specials));
 	sem_init(&posted, 0, 0);
 	al = test_open();

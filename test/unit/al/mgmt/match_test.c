@@ -349,6 +349,30 @@ START_TEST(a_response_sent_and_a_request_without_answer_keep_their_identifier)
 }
 END_TEST
 
+/* A request with a time-out of 0 expects no response, and a response to it is dropped. Repetitions
+ * need a time-out. */
+START_TEST(a_time_out_of_0_is_no_wait_for_a_response)
+{
+	struct al_mad_svc_init init = svc_init(VENDOR);
+	struct ib_mad mad = mad_of(VENDOR, IB_METHOD_GET, 0x1234567890abcdef, 0);
+	struct al_mad_send send = send_of(&mad, PEER_LID, 0, 1);
+	struct packet p;
+
+	side_register(&side, &init);
+	ck_ok(al_send_mad(side.svc, &send));
+	mad = next_sent(1).mad;
+	side_next(&side, AL_MAD_SENT, AL_SUCCESS);
+	mad.hdr.method = IB_METHOD_GET_RESP;
+	p = packet_of(&mad);
+	put_in(&p);
+	expect_marker(&side, &init, IB_METHOD_GET);
+	ck_assert_uint_eq(side.num, 2);
+	ck_status(al_cancel_mad(side.svc, 1), AL_NOT_FOUND);
+	send.retries = 1;
+	ck_status(al_send_mad(side.svc, &send), AL_INVALID_PARAMETER);
+}
+END_TEST
+
 START_TEST(what_only_looks_like_the_answer_is_dropped)
 {
 	struct al_mad_svc_init init = svc_init(VENDOR), near = svc_init(VENDOR + 1);
@@ -501,6 +525,7 @@ int main(void)
 	tcase_add_loop_test(tc, a_response_sent_and_a_request_without_answer_keep_their_identifier,
 			    0, 2);
 	tcase_add_test(tc, what_only_looks_like_the_answer_is_dropped);
+	tcase_add_test(tc, a_time_out_of_0_is_no_wait_for_a_response);
 	tcase_add_test(tc, a_request_by_gid_is_answered_from_that_gid);
 	tcase_add_test(tc, a_directed_route_is_answered_from_any_lid);
 	tcase_add_test(tc, trap_repress_ends_a_trap_and_nothing_else);

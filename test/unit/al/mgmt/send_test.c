@@ -206,6 +206,51 @@ START_TEST(a_failed_send_stops_no_other)
 }
 END_TEST
 
+/* A send that the module refuses each time ends, and those behind it in the queue are sent, also of
+ * another service. */
+START_TEST(a_send_that_is_always_refused_stops_no_other)
+{
+	struct al_mad_svc_init init = svc_init(VENDOR), second = svc_init(VENDOR + 1);
+	struct ib_mad mine = mad_of(VENDOR, IB_METHOD_GET, 0, 0);
+	struct ib_mad theirs = mad_of(VENDOR + 1, IB_METHOD_SEND, 0, 0);
+	unsigned int ends[] = { 0, 0 };
+	struct al_mad_send send;
+	unsigned int got;
+
+	side_register(&side, &init);
+	side_register(&other, &second);
+	refused = 7;
+	hold = true;
+	/* every third one is refused: some at once, others when their turn at the full queue has
+	 * come */
+	for (uint64_t i = 1; i <= 300; i++) {
+		mine.hdr.tid = ib_be64_of(i % 3 ? 1000 + i : refused);
+		send = send_of(&mine, PEER_LID, i % 3 ? 0 : LONG_MS, i);
+		send.retries = i % 3 ? 0 : 5;
+		ck_ok(al_send_mad(side.svc, &send));
+	}
+	theirs.hdr.tid = ib_be64_of(2000);
+	send = send_of(&theirs, PEER_LID, 0, 2000);
+	ck_ok(al_send_mad(other.svc, &send));
+	for (int i = 0; i < 201; i++) {
+		next_sent(1);
+		complete_one(1, IB_WC_SUCCESS);
+	}
+	side_next(&other, AL_MAD_SENT, AL_SUCCESS);
+	for (int i = 0; i < 300; i++) {
+		test_wait(&side.sem);
+		got = side.looked++;
+		ends[side.got[got].event.type == AL_MAD_FAILED]++;
+		ck_assert_int_eq(side.got[got].event.type,
+				 side.got[got].event.id % 3 ? AL_MAD_SENT : AL_MAD_FAILED);
+		ck_status(side.got[got].event.status,
+			  side.got[got].event.id % 3 ? AL_SUCCESS : AL_INVALID_SGE);
+	}
+	ck_assert_uint_eq(ends[0], 200);
+	ck_assert_uint_eq(ends[1], 100);
+}
+END_TEST
+
 START_TEST(a_queue_pair_in_error_fails_its_sends)
 {
 	struct al_mad_svc_init init = svc_init(VENDOR);
@@ -291,6 +336,7 @@ int main(void)
 	tcase_add_test(tc, a_cancelled_send_ends_once);
 	tcase_add_test(tc, a_callback_may_cancel_and_send);
 	tcase_add_test(tc, a_failed_send_stops_no_other);
+	tcase_add_test(tc, a_send_that_is_always_refused_stops_no_other);
 	tcase_add_test(tc, a_queue_pair_in_error_fails_its_sends);
 	tcase_add_test(tc, a_flood_takes_room_from_no_other_sender_or_service);
 	suite_add_tcase(suite, tc);

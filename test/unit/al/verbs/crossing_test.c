@@ -15,8 +15,38 @@ static al_status look_up(struct ci_qp *qp, const struct ib_send_wr *wr, const st
 	return ci_wr_ah(qp, wr->wr.ud.ah) ? AL_SUCCESS : AL_INVALID_HANDLE;
 }
 
+/* The requests of a chain, as the module gets them. */
+static struct taken {
+	uint64_t wr_id, addr[3];
+	uint32_t num_sge, length[3];
+} taken[512];
+static unsigned int num_taken;
+static bool takes;
+static al_status (*ordinary_post_recv)(struct ci_qp *, const struct ib_recv_wr *,
+				       const struct ib_recv_wr **);
+
+static al_status take(struct ci_qp *qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad)
+{
+	if (!takes)
+		return ordinary_post_recv(qp, wr, bad);
+	for (; wr; wr = wr->next) {
+		taken[num_taken].wr_id = wr->wr_id;
+		taken[num_taken].num_sge = wr->num_sge;
+		for (uint32_t i = 0; i < wr->num_sge; i++) {
+			taken[num_taken].addr[i] = wr->sg_list[i].addr;
+			taken[num_taken].length[i] = wr->sg_list[i].length;
+		}
+		num_taken++;
+	}
+	return AL_SUCCESS;
+}
+
 static void set_up_large(void)
 {
+	ordinary_post_recv = test_fake()->ops.post_recv;
+	test_fake()->ops.post_recv = take;
+	takes = false;
+	num_taken = 0;
 	test_fake()->ops.post_send = look_up;
 	test_fake()->ca_attr.max_qp_wr = 1024;
 	test_fake()->ca_attr.max_pd = 4000;
@@ -52,6 +82,42 @@ START_TEST(a_long_chain_is_posted_and_its_first_bad_request_reported)
 	ck_status(al_post_recv(qp, wr, &bad), AL_QUEUE_FULL);
 	ck_assert_ptr_eq(bad, &wr[ROOM - CHAIN]);
 	ck_assert_uint_eq(fake->last_qp->recv_count, ROOM);
+}
+END_TEST
+
+/* Each request of a chain has its own number of elements, and comes to the module with its own
+ * elements. */
+START_TEST(each_request_of_a_chain_keeps_its_own_elements)
+{
+	struct al_qp_init init = {
+		.qp_type = IB_QPT_RC, .cap = { 1, ROOM, 1, 3, 0 }, .send_cq = cq, .recv_cq = cq
+	};
+	static struct ib_sge sge[CHAIN][3];
+	struct ib_recv_wr wr[CHAIN];
+	const struct ib_recv_wr *bad = NULL;
+	al_qp_h qp;
+
+	ck_ok(al_create_qp(pd, &init, NULL, NULL, &qp));
+	ck_ok(test_modify(qp, IB_QPS_INIT, test_attr(1, 1, IB_MTU_1024), TEST_RC_INIT));
+	make_chain(wr);
+	for (uint32_t i = 0; i < CHAIN; i++) {
+		wr[i].sg_list = sge[i];
+		wr[i].num_sge = (i * 7 + 1) % 4;
+		for (uint32_t j = 0; j < 3; j++)
+			sge[i][j] = (struct ib_sge){ .addr = 0x10000 + i * 16 + j,
+						     .length = 1 + i * 3 + j };
+	}
+	takes = true;
+	ck_ok(al_post_recv(qp, wr, &bad));
+	ck_assert_uint_eq(num_taken, CHAIN);
+	for (uint32_t i = 0; i < CHAIN; i++) {
+		ck_assert_uint_eq(taken[i].wr_id, 1000 + i);
+		ck_assert_uint_eq(taken[i].num_sge, wr[i].num_sge);
+		for (uint32_t j = 0; j < wr[i].num_sge; j++) {
+			ck_assert_uint_eq(taken[i].addr[j], sge[i][j].addr);
+			ck_assert_uint_eq(taken[i].length[j], sge[i][j].length);
+		}
+	}
 }
 END_TEST
 
@@ -185,6 +251,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, set_up_large, tear_down);
 	tcase_add_test(tcase, a_long_chain_is_posted_and_its_first_bad_request_reported);
+	tcase_add_test(tcase, each_request_of_a_chain_keeps_its_own_elements);
 	tcase_add_test(tcase, an_address_handle_of_another_hca_or_opening_is_refused);
 	tcase_add_test(tcase, a_poll_does_not_wait_behind_calls_that_sleep);
 	tcase_add_test(tcase, a_large_snapshot_has_each_object_once);

@@ -211,6 +211,45 @@ START_TEST(tables_keep_what_is_set_and_blocks_that_are_not_there_are_refused)
 }
 END_TEST
 
+/* Each table of a port has values of its own, whichever table was set last. */
+START_TEST(no_table_of_a_port_shows_the_values_of_another)
+{
+	static const struct {
+		uint16_t attr;
+		uint32_t mod;
+		uint8_t value; /* of each byte that is set */
+		size_t from, bytes;
+	} tables[] = {
+		{ IB_SMP_PKEY_TABLE, 0, 0x91, 2, 30 }, /* the first P_Key and GUID stay */
+		{ IB_SMP_GUID_INFO, 0, 0x12, 8, 56 },
+		{ IB_SMP_SL_TO_VL, 0, 0x03, 0, 8 },
+		{ IB_SMP_VL_ARB, IB_VL_ARB_LOW_1 << 16, 0x04, 0, 64 },
+		{ IB_SMP_VL_ARB, IB_VL_ARB_LOW_2 << 16, 0x05, 0, 64 },
+		{ IB_SMP_VL_ARB, IB_VL_ARB_HIGH_1 << 16, 0x06, 0, 64 },
+		{ IB_SMP_VL_ARB, IB_VL_ARB_HIGH_2 << 16, 0x07, 0, 64 },
+	};
+	const size_t num = sizeof(tables) / sizeof(tables[0]);
+	uint8_t data[64];
+
+	up("");
+	for (size_t i = 0; i < num; i++) {
+		ck_assert_uint_eq(
+			attribute(0, IB_METHOD_GET, tables[i].attr, tables[i].mod, data, 64), 0);
+		memset(data + tables[i].from, tables[i].value, tables[i].bytes);
+		ck_assert_uint_eq(
+			attribute(0, IB_METHOD_SET, tables[i].attr, tables[i].mod, data, 64), 0);
+	}
+	for (size_t i = 0; i < num; i++) {
+		ck_assert_uint_eq(
+			attribute(0, IB_METHOD_GET, tables[i].attr, tables[i].mod, data, 64), 0);
+		for (size_t b = tables[i].from; b < tables[i].from + tables[i].bytes; b++)
+			ck_assert_msg(data[b] == tables[i].value, "byte %zu of table %zu is 0x%02x",
+				      b, i, data[b]);
+	}
+	down();
+}
+END_TEST
+
 /* ---------------------------------------------------------------------- states */
 
 START_TEST(a_managed_port_waits_in_init_without_a_lid_and_climbs_step_by_step)
@@ -449,6 +488,7 @@ int main(void)
 	tcase_add_test(t, a_set_is_told_by_the_events_of_what_it_changes);
 	tcase_add_test(t, violation_counters_are_what_a_set_says);
 	tcase_add_test(t, tables_keep_what_is_set_and_blocks_that_are_not_there_are_refused);
+	tcase_add_test(t, no_table_of_a_port_shows_the_values_of_another);
 	tcase_add_test(t, a_managed_port_waits_in_init_without_a_lid_and_climbs_step_by_step);
 	tcase_add_test(t, a_port_that_is_set_down_comes_back_in_init);
 	tcase_add_loop_test(t, a_link_stays_down_while_one_end_is_not_polling, 0, 2);
