@@ -21,9 +21,9 @@ struct mad_node {
 };
 
 /*
- * Sets what the attributes of an HCA or switch say of its node. partition_cap: entries of a port's
- * P_Key table, of a switch of port 0's. The caller sets ops, hw and ports of both agents, and the
- * GUID of each port.
+ * Sets the members of a node that come from the attributes of an HCA or switch. partition_cap:
+ * entries of a port's P_Key table, of a switch of port 0's. The caller sets ops, hw and ports of
+ * both agents, and the GUID of each port.
  */
 void mad_node_init(struct mad_node *node, const struct ib_ca_attr *attr, uint16_t partition_cap);
 

@@ -45,7 +45,7 @@ struct pma_view {
 	uint64_t start[PMA_COUNTERS];
 };
 
-/* The sampling mechanism. All zero is a mechanism that nobody has used. */
+/* The sampling mechanism. All zero is a mechanism that no request has used. */
 struct pma_sampler {
 	uint8_t port;   /* port that is sampled */
 	uint8_t status; /* enum ib_sample_status */
@@ -59,7 +59,7 @@ struct pma_sampler {
 	uint32_t result[PMA_SAMPLES];
 };
 
-/* A port's part of the agent's state. All zero is a port that nobody has asked about. */
+/* A port's part of the agent's state. All zero is a port that no request has named. */
 struct pma_port {
 	struct pma_view view[PMA_VIEWS]; /* by enum pma_view_of */
 	struct ib_class_port_info traps; /* the members trap_*; switch: of port 0 */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What clients and users have of each resource, and their limits. Every client has an account, which is part of its
- * session. Every user has an account. The agent charges both accounts for each object of a client.
+ * The use of each resource by clients and users, and its limits. Every client has an account, which
+ * is part of its session. Every user has an account. The agent charges both accounts for each
+ * object of a client.
  */
 #ifndef AL_AGENT_ACCOUNT_H
 #define AL_AGENT_ACCOUNT_H
@@ -39,8 +40,8 @@ uint64_t account_limit(const struct account *client, al_resource resource);
 void account_return(struct account *client, al_resource resource, uint64_t amount);
 
 /*
- * Copies the accounts of clients, and behind them those of users: all accounts, or those of one user. *to is from
- * al_alloc(), or NULL after a failure. Any thread.
+ * Copies the accounts of clients, and behind them the accounts of users: all accounts, or the
+ * accounts of one user. *to is from al_alloc(), or NULL after a failure. Any thread.
  */
 al_status account_show(bool all, uint32_t uid, struct al_snap_client **to, uint64_t *num_clients,
 		       uint64_t *num_users);

@@ -21,7 +21,7 @@
  *
  * Each file has a header of its own and includes only the headers before it in this list:
  *
- *     ald.h protocol    what programs and clients see
+ *     ald.h protocol    the interfaces to programs and to clients
  *     account right descriptor socket
  *     loop              watched descriptors; each brings the function that the loop calls
  *     pool              jobs for workers, and jobs from any thread for the loop; each brings its
@@ -29,7 +29,7 @@
  *     stage             datagrams that come from a client in several records
  *     object session    a client's objects; a client
  *     connection        a request and its answer
- *     guard             requests whose right depends on what they say
+ *     guard             requests whose right depends on their content
  *     verbs post mad snapshot, then command, door, ald
  *
  * A session ends its connections, which are above it in the list: session_begin() takes the

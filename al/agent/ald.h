@@ -43,7 +43,7 @@ struct ald_attr {
 	const char *config; /* as al_open_attr.config */
 	struct agent_limits limits;
 	struct agent_grant grants[NUM_RIGHTS];
-	void (*idle)(void); /* called on a thread of the agent's whenever the last client has gone;
+	void (*idle)(void); /* called on a thread of the agent whenever the last client has gone;
 			       may be NULL */
 };
 
@@ -54,11 +54,11 @@ struct ald_attr {
 al_status ald_start(const struct ald_attr *attr);
 /*
  * Replaces limits and rights, for every request that a client sends after the return. A client that
- * has more than a new limit keeps what it has. Ignores socket, mode, listener, config, idle and
- * limits.workers.
+ * has more objects than a new limit allows keeps its objects. The function ignores the members
+ * socket, mode, listener, config, idle and limits.workers of attr.
  */
 void ald_configure(const struct ald_attr *attr);
-/* The number of clients now. Any thread. */
+/* Returns the present number of clients. Any thread. */
 uint32_t ald_clients(void);
 /*
  * Accepts no new client, and tells the clients that have objects that the agent is about to end; they may go on until their

@@ -22,8 +22,8 @@ struct connection {
 	struct job job;              /* executes the request on a worker */
 	struct ci_client_job copied; /* the client's thread comes to it after the copies that are under way */
 	enum agent_command command;
-	const struct agent_sizes *sizes; /* of the answer: the command's, or of the answer to a breach of the
-					  * protocol */
+	const struct agent_sizes *sizes; /* sizes of the answer: of the command's answer, or of the
+					    answer to a breach of the protocol */
 	size_t length;               /* bytes of the record in request */
 	uint32_t count[2];           /* elements of the request's arrays */
 	struct al_udata udata;       /* what the provider sends to the module, and the module's answer */

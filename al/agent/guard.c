@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Requests whose right depends on what the request says: management datagrams, the services that
- * answer them, and controlled Q_Keys. With the right "manage" a client may do all that the Access
- * Layer does; without it what the tables here say.
+ * Requests whose right depends on their content: management datagrams, the services that answer
+ * them, and controlled Q_Keys. With the right "manage" a client may send every datagram and have
+ * every service that the Access Layer offers; without that right only those in the tables of this
+ * file.
  */
 #include "al/agent/guard.h"
 
@@ -10,8 +11,8 @@
 
 #include <iba/ib_mad.h>
 
-/* True: the class is for vendors, and any client may send in it and answer in it. All other classes
- * are IBTA's to assign. */
+/* True: the class is for vendors, and any client may send and answer datagrams of the class. All
+ * other classes are IBTA's to assign. */
 static bool is_vendors(uint8_t mgmt_class)
 {
 	return (mgmt_class >= IB_CLASS_VENDOR_1_FIRST && mgmt_class <= IB_CLASS_VENDOR_1_LAST) ||
@@ -26,9 +27,9 @@ static bool is_subnet_management(uint8_t mgmt_class)
 #define ANY_ATTRIBUTE 0x10000u /* an attribute has 16 bits */
 
 /*
- * What any client may send, or ask of a port's agents, in the classes that IBTA assigns: questions
- * to the subnet administrator, to performance and to device management, and the records by which a
- * node takes part in the subnet. doc/guide-admin.md has this table in words.
+ * The datagrams that any client may send, or give to a port's agents, in the classes that IBTA
+ * assigns: requests to the subnet administrator, to performance and to device management, and the
+ * records by which a node takes part in the subnet. doc/guide-admin.md has this table in words.
  */
 static const struct {
 	uint8_t mgmt_class, method;
@@ -70,7 +71,7 @@ static bool is_managers(const struct ib_mad_hdr *hdr)
 	return !is_vendors(hdr->mgmt_class) && !is_permitted(hdr);
 }
 
-/* The first record of a datagram has the whole header (mad.c), and later ones none. */
+/* The first record of a datagram has the whole header (mad.c); later records have none of it. */
 static bool sends_managers(struct connection *connection)
 {
 	const struct SEND_MAD_request *request = connection_request(connection);
@@ -82,7 +83,7 @@ static bool sends_managers(struct connection *connection)
 	return is_managers(&hdr);
 }
 
-/* The agents of a port carry out what they are asked, whether the question comes in or not. */
+/* The agents of a port carry out a request of LOCAL_MAD just as one that comes from the wire. */
 static bool asks_managers(struct connection *connection)
 {
 	const struct LOCAL_MAD_request *request = connection_request(connection);

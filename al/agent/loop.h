@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The agent's loop: it waits until a watched descriptor is ready, and calls the descriptor's function. What the
- * descriptors are for is in the files that watch them. */
+/* The agent's loop: it waits until a watched descriptor is ready, and calls the descriptor's
+ * function. The files that watch the descriptors say what each descriptor is for. */
 #ifndef AL_AGENT_LOOP_H
 #define AL_AGENT_LOOP_H
 

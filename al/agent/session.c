@@ -23,7 +23,7 @@ struct session *sessions;
 static uint32_t num_sessions;    /* sessions that are not freed, also those that are closed already */
 static bool draining;            /* a session ends when its client has no objects left */
 static _Atomic uint32_t num_clients; /* sessions that are not closed */
-static void (*on_idle)(void);        /* called when no session is left; NULL: nobody asks */
+static void (*on_idle)(void);    /* called when no session is left; NULL: no function is called */
 static void (*on_drained)(void); /* to be called when no session is left; NULL: called already, or not draining */
 
 /* ---------------------------------------------------------------------- PnP */
@@ -68,7 +68,8 @@ static void remove_hca(struct session *session, struct hca *hca)
 	source_raise(&hca->source, SOURCE_REMOVE);
 }
 
-/* A switch. The client is not told of the arrival: al_open_ca() asks for the switch by its GUID. */
+/* The HCA is a switch. The agent sends the client no arrival of a switch: al_open_ca() asks for the
+ * switch by its GUID. */
 static al_status on_switch(void *context, const struct al_pnp_event *event)
 {
 	struct session *session = context;

@@ -31,7 +31,7 @@ struct session {
 	uint32_t jobs;               /* requests and the opening that are under way */
 	al_h al;                     /* the session's opening of the Access Layer */
 	al_pnp_h pnp;                /* tells of HCAs that arrive and go */
-	al_pnp_h switch_pnp;         /* tells of switches that arrive and go */
+	al_pnp_h switch_pnp;         /* the registration for the arrival and removal of switches */
 
 	struct outbox outbox;        /* of the event connection; any thread, under the outbox's lock */
 	struct hcas hcas;            /* any thread, under the outbox's lock */
@@ -81,7 +81,8 @@ bool session_try_finish(struct session *session);
 
 /* Tells all clients that the agent is about to end. Calls drained(), once, when no session is left. */
 void sessions_drain(void (*drained)(void));
-/* Calls idle() on the loop whenever the last session is closed; NULL: nobody. Before the loop runs.
+/* Lets the loop call idle() whenever the last session is closed; NULL: no function. Called before
+ * the loop runs.
  */
 void sessions_tell_idle(void (*idle)(void));
 /* Ends all sessions. */

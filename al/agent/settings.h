@@ -18,8 +18,9 @@ struct settings {
 /* Fills in the defaults. */
 void settings_default(struct settings *to);
 /*
- * Sets what the file says; other settings stay. file: as al_open_attr.config. False: the file has a fault. The log then
- * has for each fault the line and the right values, and *to is unchanged.
+ * Applies the settings that the file has; other settings stay. file: as al_open_attr.config. False:
+ * the file has a fault. The log then has for each fault the line and the right values, and *to is
+ * unchanged.
  */
 bool settings_read(const char *file, struct settings *to);
 /*

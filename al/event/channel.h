@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Channels: event queues that the application's event loop reads. Which events are in a queue is async.c's and pnp.c's.
+ * Channels: event queues that the application's event loop reads. async.c and pnp.c decide which
+ * events are in a queue.
  */
 #ifndef AL_EVENT_CHANNEL_H
 #define AL_EVENT_CHANNEL_H

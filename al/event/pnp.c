@@ -279,7 +279,7 @@ static void *pnp_main(void *arg)
 
 /* ----------------------------------------------------------- HCAs and ports */
 
-/* True: the registration is told of the HCA or switch. */
+/* True: the registration gets the events of the HCA or switch. */
 static bool is_told(const struct al_pnp *reg, const struct al_dev *dev)
 {
 	return obj_agent(&reg->obj) == dev->agent && dev_is_switch(dev) == reg->switches;

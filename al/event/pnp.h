@@ -15,7 +15,7 @@ struct al_pnp {
 	struct al_obj obj;
 	al_pnp_cb cb;        /* callback; NULL: the registration has a channel, obj.uses[0] */
 	bool ports;          /* port events are wanted: al_pnp_attr.ports */
-	bool switches;       /* the registration is told of switches only; else of HCAs only */
+	bool switches; /* the registration gets the events of switches only; else of HCAs only */
 	bool replayed;       /* AL_PNP_REPLAY_COMPLETE has been delivered */
 	bool ending;         /* the registration is being deregistered */
 	bool in_callback;    /* the callback runs */
@@ -41,7 +41,7 @@ void pnp_acknowledge(struct al_obj *registration);
 /* Adds a port event to every registration that wants port events. On the async dispatcher. */
 void pnp_port_event(struct al_dev *dev, uint32_t port, ib_event_type type);
 
-/* al_reg_pnp(). switches: the registration is told of switches only, and not of HCAs. */
+/* al_reg_pnp(). switches: the registration gets the events of switches only, and of no HCA. */
 al_status pnp_register(al_h al, const struct al_pnp_attr *attr, bool switches, void *context,
 		       al_pnp_cb cb, al_pnp_h *pnp);
 

@@ -10,8 +10,8 @@
 #include "al/event/async.h"
 
 /*
- * dev_port.seen: the addresses of the last Set(PortInfo). Bit 63: known; from bit 0 on: LID and
- * LMC, LID and service level of the subnet manager.
+ * dev_port.seen: the addresses of the last Set(PortInfo). Bit 63: the addresses are known; from bit
+ * 0 on: LID and LMC, LID and service level of the subnet manager.
  */
 #define SEEN      (1ull << 63)
 #define LMC_SHIFT 16
@@ -27,7 +27,7 @@ static uint64_t word_of(const struct ib_port_info *info)
 	       (uint64_t)ib_port_info_master_sm_sl(info) << SL_SHIFT;
 }
 
-/* Raises the events of a Set(PortInfo). While nothing is known of the values before, each counts as
+/* Raises the events of a Set(PortInfo). If the values before are unknown, every value counts as
  * changed. */
 static void port_info_seen(struct al_dev *dev, uint8_t num, const struct ib_smp *smp)
 {

@@ -182,9 +182,10 @@ al_status dev_new(struct ci_registration *reg, void (*run)(struct ev_source *, u
 al_status dev_listen(struct al_dev *dev);
 void dev_abort(struct al_dev *dev);
 /*
- * Removal of an HCA. After dev_remove_begin() nobody can open the HCA; its users may close their handles until
- * dev_remove_end(). dev_remove_end() waits for the calls in progress, destroys the remaining objects in the module, and
- * drops the registration's reference. flags: enum ci_deregister_flags.
+ * Removal of an HCA. After dev_remove_begin() no client can open the HCA; its users may close their
+ * handles until dev_remove_end(). dev_remove_end() waits for the calls in progress, destroys the
+ * remaining objects in the module, and drops the registration's reference. flags: enum
+ * ci_deregister_flags.
  */
 void dev_remove_begin(struct al_dev *dev, uint32_t flags);
 void dev_remove_end(struct al_dev *dev);

@@ -96,9 +96,9 @@ struct al_instance {
 	void *agent; /* connection to the agent whose HCAs the opening sees (al/user); NULL: it sees this process's
 		      * HCAs */
 	/*
-	 * Not NULL: the opening is the library's own (al/mgmt), and this queue delivers the completions of its CQs.
-	 * Objects of such an opening count against no limit, are in no snapshot and in no list of users, and nobody
-	 * leaves them behind.
+	 * Not NULL: the opening is the library's own (al/mgmt), and this queue delivers the
+	 * completions of its CQs. Objects of such an opening count against no limit, are in no
+	 * snapshot and in no list of users, and are not logged as left behind.
 	 */
 	struct ev_queue *internal_queue;
 };

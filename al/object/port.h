@@ -12,28 +12,33 @@
 #include <iba/ib_verbs.h>
 
 /*
- * What the client of a port was told, and what the client is still to be told: the state of the port, and the changes
- * of the port's tables and subnet manager (the events IB_EVENT_LID_CHANGE to IB_EVENT_DEVICE_FATAL). A client is
- * whoever takes the events: the async dispatcher, a handler's channel, a PnP registration, or the agent for one of its
- * clients. Events are added in any context, lock-free and without an allocation: the ladder is one word.
+ * The events of a port that its client was told, and the events that the client is still to be
+ * told: the state of the port, and the changes of the port's tables and subnet manager (the events
+ * IB_EVENT_LID_CHANGE to IB_EVENT_DEVICE_FATAL). The client of a ladder takes the ladder's events.
+ * A client is the async dispatcher, a handler's channel, a PnP registration, or the agent for one
+ * of its clients. Events are added in any context, lock-free and without an allocation: the ladder
+ * is one word.
  *
- * The states are the rungs of a ladder: Down, Initialize, Armed, Active. A change to a lower state is a fall through
- * Down. A slow client is told the shortest legal sequence from the state that it was told last to the state of the
- * port:
+ * The states are the rungs of a ladder: Down, Initialize, Armed, Active. A change to a lower state
+ * is a fall through Down. A slow client is told the shortest legal sequence from the state that it
+ * was told last to the state of the port:
  *
  * - Each state told is Down, or one rung above the state told before.
- * - A fall is told unless Down is the last state told. Falls that are not told yet merge into one Down, which stands
- *   for the last of them. The climb before a fall is left out as far as the client was not told of it.
- * - A change is told after every step that came before the change, and before every step that came after it. So a
- *   change between Initialize and Armed is told between those two steps, also if the client has been told neither. A
- *   change before a fall that is not told yet is told before Down, and so is a change in a climb that is left out; if
- *   Down is the last state told, the change in a climb that is left out is told before Initialize.
- * - Changes of one type merge if no step is told between them. A change before a fall and a change of the same type
- *   after the fall are told both: the first one alone would be told before the second one happened, and the second one
- *   alone after the fall that the first one preceded.
+ * - A fall is told unless Down is the last state told. Falls that are not told yet merge into one
+ *   Down, which stands for the last of them. The climb before a fall is left out as far as the
+ *   client was not told of it.
+ * - A change is told after every step that came before the change, and before every step that came
+ *   after it. So a change between Initialize and Armed is told between those two steps, also if the
+ *   client has been told neither. A change before a fall that is not told yet is told before Down,
+ *   and so is a change in a climb that is left out; if Down is the last state told, the change in a
+ *   climb that is left out is told before Initialize.
+ * - Changes of one type merge if no step is told between them. A change before a fall and a change
+ *   of the same type after the fall are told both: the first one alone would be told before the
+ *   second one happened, and the second one alone after the fall that the first one preceded.
  * - Changes between the same two steps are told in the order of enum ib_event_type.
  *
- * A ladder that is fed with what another ladder tells keeps these rules for what the other one was fed with.
+ * A ladder whose input is the output of another ladder keeps these rules for the input of the other
+ * ladder.
  */
 struct ladder {
 	_Atomic uint64_t word;
@@ -45,8 +50,8 @@ struct ladder {
  */
 void ladder_init(struct ladder *l, ib_port_state state);
 /*
- * Sets the state of a new ladder that nobody else uses yet: the steps from Down to the state are to be told, or Down
- * itself.
+ * Sets the state of a new ladder that no other thread uses yet: the client is to be told the steps
+ * from Down to the state, or Down if that is the state.
  */
 void ladder_replay(struct ladder *l, ib_port_state state);
 /* Adds an event of a port. Any context. */

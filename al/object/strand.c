@@ -6,7 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-/* Prepares what THREAD_POOL() can not. Under the pool's lock, before the first strand. */
+/* Prepares the members that THREAD_POOL() can not. Called under the pool's lock, before the first
+ * strand. */
 static void prepare(struct thread_pool *pool)
 {
 	pthread_condattr_t monotonic;

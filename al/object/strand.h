@@ -27,13 +27,14 @@ struct thread_pool {
 	enum thread_context context; /* of the work that the threads do */
 	unsigned int max_threads;
 	/*
-	 * Does what has become due, and returns the time until which the thread may wait for work:
-	 * CLOCK_MONOTONIC in nanoseconds; UINT64_MAX: without limit. Called before each wait. In a
-	 * pool of one thread only; NULL: the threads wait for work only.
+	 * Runs the timers that have expired, and returns the time until which the thread may wait
+	 * for work: CLOCK_MONOTONIC in nanoseconds; UINT64_MAX: without limit. The pool's thread
+	 * calls the function before each wait. Only a pool of one thread may have the function;
+	 * NULL: the threads wait for work only.
 	 */
 	uint64_t (*run_due)(void);
 
-	pthread_mutex_t lock;         /* guards the rest. Leaf. */
+	pthread_mutex_t lock;         /* guards the members below. Leaf. */
 	pthread_cond_t work;          /* a strand is ready, or a thread is to end */
 	pthread_cond_t settled;       /* a strand has become idle, or a thread has ended */
 	struct strand *first, **last; /* strands that are ready, oldest first */
@@ -49,7 +50,7 @@ struct thread_pool {
 		.run_due = (due), .lock = PTHREAD_MUTEX_INITIALIZER                 \
 	}
 
-/* What is guarded is guarded by the pool's lock. */
+/* The pool's lock guards the members that say "guarded". */
 struct strand {
 	struct thread_pool *pool; /* NULL: the strand is not started */
 	/* Does all the work that there is. Called again after each strand_wake() that comes

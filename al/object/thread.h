@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Threads of the library: starting a thread, which kind of callback a thread is in, and after how long a wait is
- * logged. What the threads do is in dispatcher.c, reaper.c and al/event/pnp.c.
+ * Threads of the library: starting a thread, which kind of callback a thread is in, and after how
+ * long a wait is logged. dispatcher.c, reaper.c and al/event/pnp.c have the work of the threads.
  */
 #ifndef AL_OBJECT_THREAD_H
 #define AL_OBJECT_THREAD_H

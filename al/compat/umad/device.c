@@ -195,8 +195,9 @@ static int list_devices(struct device *devices, int max)
 
 #define NO_PORT (-1)
 
-/* The first port of a device with at least this state; number not 0: that port only. Of a switch
- * port 0, whatever the number and state, as libibumad has it. */
+/* Finds the first port of a device with at least this state; if number is not 0, only the port of
+ * that number counts. For a switch the result is port 0 for any number and state, as in libibumad.
+ */
 static int find_port(const struct device *device, int number, ib_port_state state)
 {
 	struct ib_port_attr attr;

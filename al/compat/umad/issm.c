@@ -57,8 +57,8 @@ static int make_fifo(const struct device *device, int number, char *path, size_t
 	return mkfifo(path, 0600) && errno != EEXIST ? -errno : 0;
 }
 
-/* True: a file is a FIFO of this user. /tmp is everybody's, so a path can lead to another user's
- * file or link. */
+/* True: a file is a FIFO of this user. Every user may write in /tmp, so a path can lead to another
+ * user's file or link. */
 static bool is_own_fifo(const struct stat *file)
 {
 	return S_ISFIFO(file->st_mode) && file->st_uid == geteuid();
@@ -174,8 +174,8 @@ static bool is_watched(al_ca_h ca, int number, const struct stat *file)
 	return false;
 }
 
-/* Adds a watch. The first change of the capability clears what is not set: the program hears now
- * that its user may not manage the port. Under the lock. */
+/* Adds a watch. The first change of the capability clears bits that are not set: so the program
+ * learns now whether its user may manage the port. Called under the lock. */
 static int add_watch(al_ca_h ca, int number, const char *path, const struct stat *file)
 {
 	struct watch *watch = calloc(1, sizeof(*watch) + strlen(path) + 1);

@@ -2,7 +2,7 @@
 /*
  * Open ports, their agents, and datagrams. An agent is a MAD service; the services of an open port
  * share one channel, whose descriptor is the open port's number, so that programs can poll it. A
- * request stays with its agent until its event comes, since a request that nobody answers goes back
+ * request stays with its agent until its event comes, since a request without an answer goes back
  * to the program.
  */
 #include <errno.h>
