@@ -93,7 +93,7 @@ static gboolean read_options(struct cp_job *job, GError **err)
 	return TRUE;
 }
 
-/* -------------------------------------------------------------- what is shown */
+/* ---------------------------------------------------------- progress and result */
 
 static void no_progress(const struct cp_job *job)
 {

@@ -21,14 +21,15 @@ struct cp_place {
 	guint32 pad;
 };
 
-/* Near end: sends the offer. qpn: number of this end's queue pair. */
+/* Called by the near end. Sends the offer. qpn: number of this end's queue pair. */
 gboolean cp_send_offer(const struct cp_job *job, guint32 qpn, GError **err);
 /*
- * Far end: receives the offer into job's source, chunk, window and near end; *qpn: number of the near end's queue pair.
+ * Called by the far end. Receives the offer into job's source, chunk, window and near end; *qpn:
+ * number of the near end's queue pair.
  */
 gboolean cp_receive_offer(al_h al, struct cp_job *job, guint32 *qpn, GError **err);
 gboolean cp_send_place(const struct cp_job *job, guint32 qpn, guint64 addr, guint32 rkey, GError **err);
-/* Near end: receives the place, and fills in job's far end. */
+/* Called by the near end. Receives the place, and fills in job's far end. */
 gboolean cp_receive_place(al_h al, struct cp_job *job, struct cp_place *place, GError **err);
 gboolean cp_send_outcome(const struct cp_job *job, GError **err);
 gboolean cp_receive_outcome(struct cp_job *job, GError **err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The error counters of a port: their names, the values from which they are worth a warning or are
- * critical, and what to do about them. Nothing here calls the library.
+ * The error counters of a port: their names, the values from which a counter is worth a warning or
+ * is critical, and the remedy for each. No function of this file calls the library.
  */
 #ifndef AL_TOOLS_ERRORS_H
 #define AL_TOOLS_ERRORS_H
@@ -10,9 +10,10 @@
 #include <iba/ib_mad.h>
 
 /*
- * X(name, warning, critical, what has happened, the way out). The name is the member of struct
- * ib_port_counters and of struct ib_perf_port_counters. A threshold of 0 is none: a link that was
- * down once is reported, and is critical only by its state.
+ * X(name, warning, critical, text, way_out): thresholds of the counter, the events that it counts,
+ * and the remedy. The name is the member of struct ib_port_counters and of struct
+ * ib_perf_port_counters. A counter with a threshold of 0 does not have that threshold: a link that
+ * was down once is a warning, and only the port's state is critical.
  */
 #define PORT_ERROR_LIST(X)                                                                            \
 	X(symbol_errors, 10, 1000, "minor errors of the link",                                        \
@@ -52,7 +53,7 @@ struct port_error_kind {
 
 extern const struct port_error_kind port_error_kinds[PORT_ERRORS];
 
-/* Takes the error counters out of a port's attributes, or out of PortCounters. */
+/* Copies the error counters of a port's attributes, or of PortCounters, to errors[PORT_ERRORS]. */
 void port_errors_of_attr(guint64 *errors, const struct ib_port_counters *counters);
 void port_errors_of_mad(guint64 *errors, const struct ib_perf_port_counters *counters);
 

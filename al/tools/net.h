@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * A subnet as al_query knows it: nodes, their ports, and the cables between ports. A sweep
- * (sweep.h) or a file (net_text.c) fills it; net_text.c, net_dot.c and net_svg.c write it. Nothing
- * here calls the library, and nothing trusts what nodes and files say of themselves: names are
- * clean, ports exist, and a cable has two ends.
+ * (sweep.h) or a file (net_text.c) fills it; net_text.c, net_dot.c and net_svg.c write it. No
+ * function of this file calls the library. The functions check all values that nodes and files
+ * supply: names are clean, ports exist, and a cable has two ends.
  */
 #ifndef AL_TOOLS_NET_H
 #define AL_TOOLS_NET_H
@@ -50,7 +50,7 @@ struct net {
 	GPtrArray *nodes; /* struct net_node, in the order in which they were found */
 	GHashTable *by_guid;
 	guint num_ports;         /* of all nodes */
-	GPtrArray *problems;     /* sentences: what is missing, and why */
+	GPtrArray *problems;     /* sentences: a missing part of the subnet, and the reason */
 	const char
 		*no_counters; /* why some ports were not asked for error counters; NULL: all were */
 	guint64 from_node, from_port; /* where the sweep began; 0: not known */
@@ -75,15 +75,15 @@ gboolean net_connect(struct net_port *a, struct net_port *b);
  * was found first. */
 gboolean net_is_tail(const struct net_port *port);
 
-/* Remembers what the answer lacks, or what contradicts itself. */
+/* Adds a problem: a part that the subnet lacks, or a contradiction. */
 void net_problem(struct net *net, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* The port that has the LID by which a node's port is reached: the port itself, or port 0 of its
  * switch. */
 struct net_port *net_lid_port(struct net_port *port);
 
-/* "4xEDR", with question marks for what is not known, as ibnetdiscover prints it. The caller frees
- * the text. */
+/* "4xEDR", with question marks for unknown values, as ibnetdiscover prints the speed. The caller
+ * frees the text. */
 char *net_rate_text(const struct net_port *port);
 /* "H-0000000000000001", "S-...", "R-...". The caller frees the text. */
 char *net_id_text(const struct net_node *node);
@@ -93,8 +93,7 @@ char *net_port_text(const struct net_port *port);
 guint net_count(const struct net *net, guint type);
 guint net_count_cables(const struct net *net);
 
-/* ---- net_text.c: the text that ibnetdiscover prints, and that ibsim and the software HCA load
- * ---- */
+/* ---- net_text.c: the text of ibnetdiscover, which ibsim and the software HCA load ---- */
 
 /* The caller frees the text. date: of the first comment; NULL: now */
 char *net_write_text(const struct net *net, const char *date);
@@ -113,8 +112,8 @@ struct net_change {
 	char *text;   /* a sentence */
 };
 
-/* What has become of `before` in `after`: an array of struct net_change, nodes first. The caller
- * frees the array. */
+/* Compares two states of a subnet. Returns an array of struct net_change, nodes first, which the
+ * caller frees. */
 GPtrArray *net_diff(const struct net *before, const struct net *after);
 const char *net_change_word(enum net_change_kind kind);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What two looks at a subnet have that is different: nodes by their GUIDs, cables by the two ports
- * that they join. A port that has a cable before and after, to another port, has moved. Each cable
- * is told once.
+ * The differences between two states of a subnet. Nodes are compared by their GUIDs, cables by the
+ * two ports that they join. A port whose cable leads to another port than before has moved. Each
+ * cable appears in one difference only.
  */
 #include <string.h>
 

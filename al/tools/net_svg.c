@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * A subnet as an SVG picture: nodes at their places (net_layout.c), a square for each port of a
- * switch, cables coloured by state and as wide as they are fast. What is wrong is drawn last, above
- * the rest. A text over each node and cable says more.
+ * switch, cables coloured by state and as wide as they are fast. Cables with errors, and cables
+ * whose link is not Active, are drawn last, above the other cables. The tooltip of each node and
+ * cable has its details.
  */
 #include "al/tools/net.h"
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A subnet as text, in the words and columns of ibnetdiscover, since other programs (ibsim, the
- * software HCA) load that text, and the reading of such a text. Of the text only what is written
- * here is read; other lines of ibnetdiscover are skipped.
+ * Writes a subnet as text in the words and columns of ibnetdiscover, since other programs (ibsim,
+ * the software HCA) load that text; and reads such a text. The reader knows the lines that the
+ * writer makes, and skips other lines of ibnetdiscover.
+ *
+ * hca/soft/fabric/{read,write,text}.c read and write the same text for the software HCA. A tool may
+ * include no file of an HCA module, and the software HCA keeps other members of a node, so each has
+ * a reader and a writer of its own.
  */
 #include <string.h>
 

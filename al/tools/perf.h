@@ -102,9 +102,9 @@ struct perf_job {
 };
 
 /*
- * Measures all rows of the job; after a failure job->rows has the rows until then. FALSE without an error: interrupted.
- * At a far end, waits for a near end and serves it. If peer is still -1 after an error, the error would be the same for
- * every near end.
+ * Measures all rows of the job; after a failure job->rows has the rows until then. FALSE without an
+ * error: interrupted. A job whose end is the far end waits for a near end, and serves that near
+ * end. If peer is still -1 after an error, the error would be the same for every near end.
  */
 gboolean perf_run(struct perf_job *job, GError **err);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The records that the two ends of al_perf exchange if they are two processes. The near end's command line says what is
- * measured; each row has queue pairs and memory of its own at both ends:
+ * The records that the two ends of al_perf exchange if they are two processes. The near end's
+ * command line chooses the measurements; each row has queue pairs and memory of its own at both
+ * ends:
  *
  *     near end                                       far end
  *     hello: the settings, its end               ->  opens its end, checks the settings
@@ -9,13 +10,13 @@
  *     row: what, and where (and queue pairs)     ->  makes and connects its part
  *     connects, warms up                         <-  place: where (and queue pairs)
  *     count                                      ->  begins to count
- *     check: number of messages written          ->  compares them (--check, operations without receives)
- *     over: what the near end has measured       ->  what it has compared; ends its part
+ *     check: number of messages written          ->  compares them (--check, without receives)
+ *     over: the near end's figures               ->  its own figures; ends its part
  *     ... the next row ...
  *     bye                                        ->
  *
- * Each request but bye has an answer. The measured messages go over the queue pairs, and so do the far end's credits
- * (perf_far.c).
+ * Each request but bye has an answer. The measured messages go over the queue pairs, and so do the
+ * far end's credits (perf_far.c).
  */
 #ifndef AL_TOOLS_PERF_MEET_H
 #define AL_TOOLS_PERF_MEET_H

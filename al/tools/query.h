@@ -69,8 +69,8 @@ int query_main(int argc, char **argv);
 /* ---- for the subcommands (query.c) ---- */
 
 /*
- * Reports what the answer lacks, or why there is no answer: in "errors" of the answer and on standard error. Raises the
- * exit code.
+ * Reports a part that the answer lacks, or the reason for no answer: in "errors" of the answer and
+ * on standard error. Raises the exit code.
  */
 void query_error(struct query *q, int status, const char *format, ...) G_GNUC_PRINTF(3, 4);
 
@@ -101,7 +101,7 @@ gboolean query_open_port(struct query *q, al_ca_h *ca, guint8 *port);
 struct net;
 struct net *query_sweep(struct query *q, gboolean counters);
 /* Resets the error counters that the sweep has read, from that port. FALSE: query_error() has
- * reported what is not reset. */
+ * reported the counters that are not reset. */
 gboolean query_reset(struct query *q, struct net *net);
 
 /* TRUE: --state is not given, or names this state. */

@@ -142,7 +142,7 @@ static void check_errors(struct check *c, const char *where, const guint64 *erro
 	}
 }
 
-/* --------------------------------------------------------------------- what is checked */
+/* ---------------------------------------------------------------------- ports to check */
 
 static void check_port(struct check *c, const struct al_snap_ca *snap, al_ca_h ca, guint num)
 {

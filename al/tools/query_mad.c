@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* al_query mad: who serves and sends management datagrams, by class and port, and how many. */
+/* al_query mad: the MAD services of all clients, with their classes, ports and numbers. */
 #include <stdio.h>
 #include <string.h>
 

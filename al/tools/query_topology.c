@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * al_query topology: the subnet behind a port, or of a file, as text, picture or JSON, and what
- * differs between two of them. The sweep is in sweep.c, the forms are in net_*.c.
+ * al_query topology: the subnet behind a port, or of a file, as text, picture or JSON, and the
+ * differences between two subnets. The sweep is in sweep.c, the forms are in net_*.c.
  */
 #include <stdio.h>
 #include <string.h>

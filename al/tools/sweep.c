@@ -27,7 +27,7 @@ struct request {
 				  the port that is meant */
 };
 
-/* What the sweep knows of a node besides struct net_node. */
+/* The sweep's own data of a node, besides struct net_node. */
 struct visit {
 	struct route route;
 	gboolean silent; /* a request was not answered: no more are sent */
@@ -130,7 +130,7 @@ static al_status send_request(struct sweep *s, const struct request *request)
 	return s->line->send(s->line->context, &mad, dlid, request->id);
 }
 
-/* -------------------------------------------------------- what is not answered */
+/* ------------------------------------------------------------- failed requests */
 
 /* "0,1,5": the own port's node, then the ports by which the route leaves each node, as
  * infiniband-diags write it */
@@ -143,8 +143,8 @@ static char *route_text(const struct route *route)
 	return g_string_free(text, FALSE);
 }
 
-/* Reports a request that has no answer, or a wrong one. A node is reported once: what else it is
- * asked goes the same way. */
+/* Reports a request that has no answer, or a wrong one. A node is reported once, since the other
+ * requests to the node take the same way. */
 static void fail(struct sweep *s, const struct request *request, const char *why)
 {
 	g_autofree char *route = route_text(&request->route), *behind = NULL;

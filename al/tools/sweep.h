@@ -38,9 +38,9 @@ struct sweep_options {
 };
 
 /*
- * Sweeps the subnet. What does not answer, and what contradicts other answers, becomes a sentence
- * in net->problems; the rest is complete. NULL: *err says why not even the own port answers. The
- * caller frees the subnet.
+ * Sweeps the subnet. A request without an answer, and an answer that contradicts others, becomes a
+ * sentence in net->problems; all other parts are complete. NULL: *err says why not even the own
+ * port answers. The caller frees the subnet.
  */
 struct net *sweep_subnet(const struct sweep_line *line, const struct sweep_options *options,
 			 GError **err);
@@ -61,7 +61,7 @@ struct sweep_port *sweep_port_open(al_ca_h ca, guint8 port, GError **err);
 void sweep_port_close(struct sweep_port *port);
 const struct sweep_line *sweep_port_line(struct sweep_port *port);
 
-/* Asks the port itself for its PortInfo. FALSE: *err says why there is none. */
+/* Asks the port itself for its PortInfo. FALSE: *err has the reason. */
 gboolean sweep_own_port_info(const struct sweep_line *line, struct ib_port_info *info,
 			     GError **err);
 

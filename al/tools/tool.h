@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What the tools share: exit codes, signals, errors, reading the values of options, and writing numbers for people.
- * Nothing here calls the library.
+ * Functions that the tools share: exit codes, signals, errors, reading the values of options, and
+ * writing numbers for people. No function of this file calls the library.
  */
 #ifndef AL_TOOLS_TOOL_H
 #define AL_TOOLS_TOOL_H

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A text that is read: what its lines say, before names become indices (settle.c). */
+/*
+ * The text of a topology while it is read: the content of its lines, before names become indices
+ * (settle.c). al/tools/net_text.c reads and writes the same text for the tools, which may include
+ * no file of an HCA module.
+ */
 #ifndef SOFT_TOPOLOGY_TEXT_H
 #define SOFT_TOPOLOGY_TEXT_H
 
