@@ -34,6 +34,7 @@ libibal_core_la_SOURCES = \
 	al/mgmt/rmpp.c \
 	al/mgmt/rmpp.h \
 	al/mgmt/send.c \
+	al/mgmt/spl_qp.c \
 	al/mgmt/transfer.c \
 	al/object/client.c \
 	al/object/client.h \

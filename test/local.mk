@@ -176,6 +176,7 @@ API_TESTS = \
 	test/unit/al/mgmt/mad_test \
 	test/unit/al/mgmt/match_test \
 	test/unit/al/mgmt/send_test \
+	test/unit/al/mgmt/spl_qp_test \
 	test/unit/al/mgmt/sweep_test \
 	test/unit/al/object/alloc_test \
 	test/unit/al/object/context_test \

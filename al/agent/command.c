@@ -51,15 +51,16 @@ static const struct row {
 #include "al/protocol/commands.def"
 };
 
-/* The functions of a kind's row in kinds.def read the request of the command that makes such an object. */
-enum {
-	MAKER_OF_NONE = -1,
-#define KIND(NAME, name, maker, ...) MAKER_OF_##NAME = AGENT_##maker,
+/* The functions of a kind's row in kinds.def read the request of the command that makes such an
+ * object. Where several commands make one, they have the request in common. */
+typedef void maker_request_of_NONE;
+#define KIND(NAME, name, maker, ...) typedef struct maker##_request maker_request_of_##NAME;
 #include "al/agent/kinds.def"
-};
-#define COMMAND(name, where, right, makes, ...)                                                         \
-	_Static_assert(MAKER_OF_##makes == MAKER_OF_NONE || (int)MAKER_OF_##makes == (int)AGENT_##name, \
-		       "kinds.def has another maker for what " #name " makes");
+#define COMMAND(name, where, right, makes, ...)                                        \
+	_Static_assert(__builtin_types_compatible_p(maker_request_of_##makes, void) || \
+			       __builtin_types_compatible_p(maker_request_of_##makes,  \
+							    struct name##_request),    \
+		       "kinds.def has a maker with another request for what " #name " makes");
 #include "al/protocol/commands.def"
 
 /* The answer to a record that breaks the protocol: the record may name no command, so the answer has the shortest struct. */

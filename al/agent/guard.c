@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Requests whose right depends on their content: management datagrams, the services that answer
- * them, and controlled Q_Keys. With the right "manage" a client may send every datagram and have
- * every service that the Access Layer offers; without that right only those in the tables of this
- * file.
+ * them, aliases of special queue pairs, and controlled Q_Keys. With the right "manage" a client may
+ * send every datagram and have every service that the Access Layer offers; without that right only
+ * those in the tables of this file.
  */
 #include "al/agent/guard.h"
 
@@ -91,6 +91,12 @@ static bool asks_managers(struct connection *connection)
 	return is_managers(&request->mad.hdr);
 }
 
+/* QP0 is the subnet manager's. */
+static bool is_of_managers(const struct GET_SPL_QP_request *request)
+{
+	return request->qp_type == IB_QPT_SMI;
+}
+
 #define CONTROLLED_QKEY 0x80000000u /* bit of the Q_Keys of managers, IBTA 10.2.5 */
 
 enum agent_right guard_right(struct connection *connection)
@@ -104,6 +110,8 @@ enum agent_right guard_right(struct connection *connection)
 		managers = sends_managers(connection);
 	else if (connection->command == AGENT_LOCAL_MAD)
 		managers = asks_managers(connection);
+	else if (connection->command == AGENT_GET_SPL_QP)
+		managers = is_of_managers(connection_request(connection));
 	else if (connection->command == AGENT_MODIFY_QP)
 		managers = qp->mask & IB_QP_QKEY && qp->attr.qkey & CONTROLLED_QKEY;
 	return managers ? RIGHT_MANAGE : RIGHT_OWN;

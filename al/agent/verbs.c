@@ -251,6 +251,15 @@ void command_QUERY_CQ(struct connection *connection)
 
 /* --------------------------------------------------------------- queue pairs */
 
+static bool is_zero(const uint8_t *bytes, size_t num)
+{
+	while (num && !*bytes) {
+		bytes++;
+		num--;
+	}
+	return !num;
+}
+
 static bool is_special(ib_qp_type type)
 {
 	return type == IB_QPT_SMI || type == IB_QPT_GSI;
@@ -285,6 +294,24 @@ void command_CREATE_QP(struct connection *connection)
 	connection->made = qp;
 }
 
+/* The HCA is the object of the first handle, as the row of the command says. */
+void command_GET_SPL_QP(struct connection *connection)
+{
+	static const struct ib_qp_cap none;
+	const struct GET_SPL_QP_request *request = connection_request(connection);
+	al_qp_h qp = NULL;
+
+	connection->making->qp_type = (ib_qp_type)request->qp_type;
+	connection->status = AL_INVALID_PARAMETER;
+	if (!request->send_cq && !request->recv_cq && !request->sq_sig_all &&
+	    !request->block_mcast_loopback && is_zero(request->zero, sizeof(request->zero)) &&
+	    !memcmp(&request->cap, &none, sizeof(none)))
+		connection->status = al_get_spl_qp(HANDLE(al_ca_h, 0), request->port_num,
+						   (ib_qp_type)request->qp_type, connection->making,
+						   on_event, &qp);
+	connection->made = qp;
+}
+
 void command_MODIFY_QP(struct connection *connection)
 {
 	const struct MODIFY_QP_request *request = connection_request(connection);
@@ -304,15 +331,6 @@ void command_QUERY_QP(struct connection *connection)
 }
 
 /* ---------------------------------------------------------- multicast groups */
-
-static bool is_zero(const uint8_t *bytes, size_t num)
-{
-	while (num && !*bytes) {
-		bytes++;
-		num--;
-	}
-	return !num;
-}
 
 void command_ATTACH_MCAST(struct connection *connection)
 {

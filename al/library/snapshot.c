@@ -101,13 +101,9 @@ static void add_object(struct al_obj *obj, void *arg)
 static void add_state(struct al_snap_object *to)
 {
 	struct ib_qp_attr attr;
-	struct al_call call;
 
-	if (call_begin_any(&call, (const void *)(uintptr_t)to->id, AL_OBJ_QP))
-		return;
-	if (!query_qp_checked(&call, &attr))
+	if (!al_query_qp((al_qp_h)(uintptr_t)to->id, &attr, NULL))
 		to->state = attr.qp_state;
-	call_end(&call);
 }
 
 /* ------------------------------------------------------------------- HCAs */

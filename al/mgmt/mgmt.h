@@ -6,9 +6,10 @@
  *   port.c  serving ports: the queue pairs, their buffers, completions, the management thread,
  * arrival and removal of HCAs mad.c   services: registration, the match of received datagrams to
  * services and requests, delivery of events send.c  sends: turns, posting, time-outs, repetitions,
- * cancelling remote.c  services of HCAs that another process, the agent, has; nothing else here
- * knows of them agents.c  the agents of an HCA, for what no service gets transfer.c  the RMPP
- * machines (rmpp.h) of sends, and of datagrams that arrive in segments
+ * cancelling spl_qp.c  aliases of the queue pairs remote.c  services of HCAs that another process,
+ * the agent, has; nothing else here knows of them agents.c  the agents of an HCA, for what no
+ * service gets transfer.c  the RMPP machines (rmpp.h) of sends, and of datagrams that arrive in
+ * segments
  *
  * One management thread serves all ports. It handles completions and time-outs, and makes no
  * callback of a channel driver: a service's callback runs on its HCA's async dispatcher. So a
@@ -72,6 +73,7 @@ struct mgmt_slot {
 
 /* A special queue pair. Guarded by mgmt_port.lock, but for the members that are constant. */
 struct mgmt_qp {
+	struct mgmt_port *port;   /* constant */
 	al_qp_h handle;           /* constant */
 	uint8_t *recv;            /* receive buffers, MGMT_RECV_BYTES each; constant */
 	uint32_t num_recvs;       /* constant */
@@ -82,6 +84,7 @@ struct mgmt_qp {
 	struct mgmt_link turns;   /* services with unsent datagrams, the next to send first: al_mad_svc.turn */
 	bool stopped;             /* a send has failed, and the queue pair is in SQE; nothing is posted until it is in RTS again */
 	bool failed;              /* the queue pair is in Error, for good */
+	struct mgmt_link aliases; /* al_get_spl_qp(): spl_qp.link */
 };
 
 #define MGMT_BUCKETS 256u /* lists of requests, by the library's half of the transaction identifier */
@@ -344,6 +347,11 @@ void send_completed(struct mgmt_port *port, struct mgmt_qp *qp, struct mgmt_slot
 void send_expire(struct mgmt_port *port, uint64_t now);
 /* Fails all sends of a queue pair. Under port->lock. */
 void send_fail_all(struct mgmt_port *port, const struct mgmt_qp *qp, al_status status);
+
+/* ---------------------------------------------------------------- spl_qp.c */
+
+/* al_event_cb of the special queue pairs, whose context is struct mgmt_qp. */
+void spl_qp_event(void *context, const struct al_event *event);
 
 /* -------------------------------------------------------------- transfer.c; all under port->lock */
 

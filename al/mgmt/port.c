@@ -410,7 +410,7 @@ static al_status make_qp(struct mgmt_port *port, enum mgmt_qpn qpn)
 					    .max_send_sge = 1,
 					    .max_recv_sge = 1 } };
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_INIT, .qkey = qkeys[qpn] };
-	al_status status = al_create_qp(port->pd, &init, port, NULL, &qp->handle);
+	al_status status = al_create_qp(port->pd, &init, qp, spl_qp_event, &qp->handle);
 
 	if (!status)
 		status = al_modify_qp(qp->handle, &attr,
@@ -463,8 +463,11 @@ static struct mgmt_port *new_port(struct al_dev *dev, uint8_t port_num)
 	link_init(&port->receivers);
 	for (unsigned int i = 0; i < MGMT_BUCKETS; i++)
 		link_init(&port->requests[i]);
-	for (int i = 0; i < MGMT_QPS; i++)
+	for (int i = 0; i < MGMT_QPS; i++) {
+		port->qp[i].port = port;
 		link_init(&port->qp[i].turns);
+		link_init(&port->qp[i].aliases);
+	}
 	return port;
 }
 

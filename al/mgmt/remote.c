@@ -477,3 +477,19 @@ al_status remote_local_mad(const struct al_obj *ca, uint8_t port_num, const stru
 {
 	return ops->local_mad(ca->ci, port_num, request, response);
 }
+
+al_status remote_get_spl_qp(const struct al_obj *ca, uint8_t port_num, struct ci_qp *qp)
+{
+	return ops->get_spl_qp(ca->ci, port_num, qp);
+}
+
+void remote_put_spl_qp(const struct al_obj *ca, struct ci_qp *qp)
+{
+	ops->put_spl_qp(ca->ci, qp);
+}
+
+al_status remote_query_spl_qp(const struct al_obj *ca, const struct ci_qp *qp,
+			      struct ib_qp_attr *attr)
+{
+	return ops->query_spl_qp(ca->ci, qp, attr);
+}

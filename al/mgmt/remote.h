@@ -12,6 +12,7 @@
 #include "al/object/object.h"
 
 struct ci_ca;
+struct ci_qp;
 
 /* The agent's service, as al/user knows it. */
 struct mad_remote {
@@ -24,7 +25,8 @@ struct mad_remote {
 /* Events of a service that the agent has sent ahead and that are not delivered, at the most. */
 #define MAD_REMOTE_AHEAD_MAX 16u
 
-/* The requests to an agent. All but reg(), dereg() and local_mad() may be called in any context. */
+/* The requests to an agent. All but reg(), dereg() and those from local_mad() on may be called in
+ * any context. */
 struct mad_remote_ops {
 	/* announce is for mad_remote_announced(). */
 	al_status (*reg)(struct ci_ca *ca, const struct al_mad_svc_init *init, void *announce,
@@ -42,6 +44,12 @@ struct mad_remote_ops {
 	/* As al_local_mad(). */
 	al_status (*local_mad)(const struct ci_ca *ca, uint8_t port_num, const struct ib_mad *mad,
 			       struct ib_mad *response);
+	/* An alias of a special queue pair. qp is the module's part of the alias here, which tells
+	 * the type. */
+	al_status (*get_spl_qp)(const struct ci_ca *ca, uint8_t port_num, struct ci_qp *qp);
+	void (*put_spl_qp)(const struct ci_ca *ca, struct ci_qp *qp);
+	al_status (*query_spl_qp)(const struct ci_ca *ca, const struct ci_qp *qp,
+				  struct ib_qp_attr *attr);
 };
 
 /* Sets the requests. Called once per process, before the first registration. */
@@ -66,6 +74,11 @@ al_status remote_cancel(struct al_obj *obj, uint64_t id);
 al_status remote_next(struct al_obj *obj, void *mad, uint32_t size, struct al_mad_event *event);
 al_status remote_local_mad(const struct al_obj *ca, uint8_t port_num, const struct ib_mad *request,
 			   struct ib_mad *response);
+/* The requests of an alias, see above. */
+al_status remote_get_spl_qp(const struct al_obj *ca, uint8_t port_num, struct ci_qp *qp);
+void remote_put_spl_qp(const struct al_obj *ca, struct ci_qp *qp);
+al_status remote_query_spl_qp(const struct al_obj *ca, const struct ci_qp *qp,
+			      struct ib_qp_attr *attr);
 /* The HCA is being removed: the sends of its services fail. */
 void remote_leaving(const struct al_dev *dev);
 void remote_after_fork(void);

@@ -36,6 +36,8 @@ struct handle_table {
 /* The table of this process. A forked child replaces the inherited table by an empty table. */
 extern _Atomic(struct handle_table *) handle_root;
 
+#define HANDLE_ALIAS 0x80u /* bit of the type in the handle of an alias: obj_type.alias */
+
 static inline al_object_type handle_type(uint64_t handle)
 {
 	return (al_object_type)(handle >> 56);

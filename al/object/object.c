@@ -65,9 +65,16 @@ static void discharge(struct al_dev *dev, const struct obj_type *type)
 		atomic_fetch_sub(&dev->count[type->id], 1);
 }
 
+/* The HCA against whose limits an object of the opening al counts; NULL: none. */
+static struct al_dev *charged_dev(const struct obj_type *type, const struct al_obj *al,
+				  struct al_dev *dev)
+{
+	return type->alias || (al && obj_internal(al)) ? NULL : dev;
+}
+
 static void discharge_object(struct al_obj *obj)
 {
-	discharge(obj_internal(obj) ? NULL : obj->dev, obj->type);
+	discharge(charged_dev(obj->type, obj->al, obj->dev), obj->type);
 }
 
 /* Counts one more live dependent of target and takes a reference on target. False: target is dying.
@@ -103,7 +110,7 @@ al_status obj_new(const struct obj_type *type, struct al_obj *parent, struct al_
 	size_t size = round_up(type->size);
 	size_t ci_size = dev && type->ci != OBJ_NO_CI ? dev->ci_bytes[type->ci] : 0;
 	const struct ci_client *client = acting_client();
-	struct al_dev *charged = parent && obj_internal(parent) ? NULL : dev;
+	struct al_dev *charged = charged_dev(type, parent ? parent->al : NULL, dev);
 	struct al_obj *obj;
 	al_status status = charge(charged, type);
 
@@ -113,7 +120,7 @@ al_status obj_new(const struct obj_type *type, struct al_obj *parent, struct al_
 	obj = al_alloc_aligned(BLOCK_ALIGN, size + ci_size);
 	if (!obj)
 		goto err_charge;
-	status = handle_reserve(type->id, &obj->handle);
+	status = handle_reserve(type->alias ? OBJ_ALIAS(type->id) : type->id, &obj->handle);
 	if (status)
 		goto err_alloc;
 
@@ -462,6 +469,7 @@ al_status obj_destroy(const void *handle, al_object_type id, al_destroyed_cb cb,
 	bool sync = cb == AL_DESTROY_SYNC;
 	al_status status = AL_SUCCESS;
 	struct doomed doomed = { 0 };
+	const char *name;
 	struct al_obj *obj;
 
 	if (sync && thread_context == CONTEXT_ATOMIC)
@@ -469,6 +477,7 @@ al_status obj_destroy(const void *handle, al_object_type id, al_destroyed_cb cb,
 	obj = obj_get(handle, id);
 	if (!obj)
 		return AL_INVALID_HANDLE;
+	name = obj_name(obj);
 	if (sync && waiter.ops && waiter.ops->deadlocks(obj)) {
 		status = AL_INVALID_CONTEXT;
 		goto out;
@@ -499,7 +508,7 @@ al_status obj_destroy(const void *handle, al_object_type id, al_destroyed_cb cb,
 	if (waiter.ops)
 		waiter.ops->wait(&waiter);
 	else
-		wait_and_log(&waiter, obj, al_object_type_str(id), (uint64_t)(uintptr_t)handle);
+		wait_and_log(&waiter, obj, name, (uint64_t)(uintptr_t)handle);
 	return AL_SUCCESS;
 out:
 	obj_put(obj);

@@ -121,6 +121,12 @@ struct obj_type {
 	size_t size;         /* bytes of the Access Layer's part, which begins with struct al_obj */
 	int ci;              /* kind of the module's part, enum ci_obj; OBJ_NO_CI: the module has no part */
 	enum obj_rank rank;
+	/*
+	 * The object stands for one of another owner. Functions that look for an object of the kind
+	 * do not find the alias, since its handles are of the type OBJ_ALIAS(id). It counts against
+	 * no limit of the HCA, and the module does not know its part.
+	 */
+	bool alias;
 	bool cascades;       /* destroying the object destroys its dependents; otherwise dependents refuse the
 			      * destroy */
 	/* True: the module has a reason to refuse the destroy. Under tree_lock. May be NULL. */
@@ -142,6 +148,7 @@ struct obj_type {
 	/* Releases the resources that the Access Layer's part owns, before the destroyed callback. May be NULL. */
 	void (*release)(struct al_obj *obj);
 };
+#define OBJ_ALIAS(id) ((al_object_type)((id) | HANDLE_ALIAS))
 static inline const char *obj_name(const struct al_obj *obj)
 {
 	return al_object_type_str(obj->type->id);

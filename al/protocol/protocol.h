@@ -19,7 +19,7 @@
 #include <iba/ib_uvp.h>
 
 #define AGENT_SOCKET    "/run/ibal/ald.socket"
-#define AGENT_PROTOCOL  13u         /* another number is another protocol */
+#define AGENT_PROTOCOL  14u         /* another number is another protocol */
 #define AGENT_MAGIC     0x6c616269u /* "ibal" */
 #define AGENT_RECORD    65536u     /* bytes of a record, at most */
 #define AGENT_TOKEN     16
@@ -256,7 +256,7 @@ struct ARM_CQ_N_request {
 #define ARM_CQ_N_answer none
 
 struct CREATE_QP_request {
-	uint64_t pd, send_cq, recv_cq;
+	uint64_t pd, send_cq, recv_cq; /* GET_SPL_QP: the HCA, none, none */
 	uint64_t cookie;
 	struct ib_qp_cap cap;
 	uint32_t qp_type;
@@ -270,6 +270,11 @@ struct CREATE_QP_answer {
 	struct ib_qp_cap cap;
 	uint32_t qp_num;
 };
+
+/* An alias of a special queue pair. Members other than the HCA, cookie, qp_type and port_num are
+ * zero. */
+#define GET_SPL_QP_request CREATE_QP_request
+#define GET_SPL_QP_answer  made_answer
 
 struct MODIFY_QP_request {
 	uint64_t qp;

@@ -140,6 +140,54 @@ static al_status local_mad(const struct ci_ca *ca, uint8_t port_num, const struc
 _Static_assert(MAD_REMOTE_AHEAD_MAX == AGENT_AHEAD_MAX,
 	       "the client has room for all that the agent sends");
 
+/* ------------------------------------------------- aliases of special queue pairs */
+
+/* An alias belongs to no domain, by which qp_own() finds our data. */
+static struct user_object *alias_own(const struct ci_ca *ca, const struct ci_qp *qp)
+{
+	return user_own(ca, CI_OBJ_QP, qp);
+}
+
+static al_status get_spl_qp(const struct ci_ca *ca, uint8_t port_num, struct ci_qp *qp)
+{
+	struct user_conn *conn = hca_of(ca)->conn;
+	struct user_object *own = alias_own(ca, qp);
+	struct GET_SPL_QP_request request = { .pd = hca_of(ca)->own.remote,
+					      .qp_type = qp->qp_type,
+					      .port_num = port_num };
+	struct made_answer answer;
+	al_status status = user_cookie_take(conn, qp, AL_OBJ_QP, &own->cookie);
+
+	if (status)
+		return status;
+	request.cookie = own->cookie;
+	status = user_simple(conn, AGENT_GET_SPL_QP, &request, &answer, NULL);
+	if (status)
+		user_cookie_drop(conn, own->cookie);
+	own->remote = answer.handle;
+	return status;
+}
+
+static void put_spl_qp(const struct ci_ca *ca, struct ci_qp *qp)
+{
+	const struct DESTROY_request request = { .handle = alias_own(ca, qp)->remote };
+
+	user_simple(hca_of(ca)->conn, AGENT_DESTROY, &request, NULL, NULL);
+	user_cookie_drop(hca_of(ca)->conn, alias_own(ca, qp)->cookie);
+}
+
+static al_status query_spl_qp(const struct ci_ca *ca, const struct ci_qp *qp,
+			      struct ib_qp_attr *attr)
+{
+	const struct QUERY_QP_request request = { alias_own(ca, qp)->remote };
+	struct QUERY_QP_answer answer;
+	al_status status = user_simple(hca_of(ca)->conn, AGENT_QUERY_QP, &request, &answer, NULL);
+
+	if (!status)
+		*attr = answer.attr;
+	return status;
+}
+
 const struct mad_remote_ops user_mad_ops = {
 	.reg = reg,
 	.dereg = dereg,
@@ -147,4 +195,7 @@ const struct mad_remote_ops user_mad_ops = {
 	.cancel = cancel,
 	.next = next,
 	.local_mad = local_mad,
+	.get_spl_qp = get_spl_qp,
+	.put_spl_qp = put_spl_qp,
+	.query_spl_qp = query_spl_qp,
 };

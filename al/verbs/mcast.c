@@ -103,7 +103,7 @@ static al_status change_group(al_qp_h qp, const ib_gid *gid, uint16_t mlid, bool
 	if (!gid || gid->raw[0] != 0xff || mlid < IB_LID_MULTICAST_FIRST ||
 	    mlid > IB_LID_MULTICAST_LAST)
 		return AL_INVALID_PARAMETER;
-	status = call_begin(&call, qp, AL_OBJ_QP);
+	status = qp_begin(&call, qp);
 	if (status)
 		return status;
 	al_qp = (struct al_qp *)call.obj;

@@ -54,6 +54,52 @@ static const struct obj_type qp_type = {
 	.release = release_qp,
 };
 
+/* ---------------------------------------------------------------- aliases */
+
+static bool is_alias(al_qp_h qp)
+{
+	return handle_type((uintptr_t)qp) == OBJ_ALIAS(AL_OBJ_QP);
+}
+
+al_status qp_refuse(al_qp_h qp)
+{
+	struct al_obj *obj = obj_get(qp, OBJ_ALIAS(AL_OBJ_QP));
+	const struct ci_interface *ops;
+
+	if (!obj)
+		return AL_INVALID_HANDLE;
+	ops = dev_ops(obj->dev);
+	obj_put(obj);
+	return ops_dead(ops) ? ops_dead_status(ops) : AL_INVALID_QP_TYPE;
+}
+
+al_status qp_begin(struct al_call *call, al_qp_h qp)
+{
+	al_status status = call_begin(call, qp, AL_OBJ_QP);
+
+	return status == AL_INVALID_HANDLE ? qp_refuse(qp) : status;
+}
+
+static al_status query_alias(al_qp_h qp, struct ib_qp_attr *attr, struct al_qp_init *init)
+{
+	const struct al_qp_alias *alias;
+	struct al_call call;
+	al_status status = call_begin(&call, qp, OBJ_ALIAS(AL_OBJ_QP));
+
+	if (status)
+		return status;
+	alias = (const struct al_qp_alias *)call.obj;
+	status = ops_dead(call.ops) ? ops_dead_status(call.ops) : alias->query(&call, attr);
+	if (!status && init)
+		*init = (struct al_qp_init){ .qp_type =
+						     ((const struct ci_qp *)call.obj->ci)->qp_type,
+					     .sq_sig_all = true,
+					     .port_num = alias->port_num,
+					     .cap = attr->cap };
+	call_end(&call);
+	return status;
+}
+
 /* --------------------------------------------------------------- creation */
 
 static uint32_t cap_of_type(ib_qp_type type)
@@ -230,7 +276,7 @@ out:
 
 al_status al_destroy_qp(al_qp_h qp, al_destroyed_cb cb, void *context)
 {
-	return obj_destroy(qp, AL_OBJ_QP, cb, context);
+	return obj_destroy(qp, is_alias(qp) ? OBJ_ALIAS(AL_OBJ_QP) : AL_OBJ_QP, cb, context);
 }
 
 /* ------------------------------------------------------------------ state */
@@ -336,7 +382,7 @@ al_status al_modify_qp(al_qp_h qp, const struct ib_qp_attr *attr, uint32_t mask)
 
 	if (!attr || !mask || mask >= IB_QP_DEST_QPN * 2u || !RESERVED_IS_ZERO(attr))
 		return AL_INVALID_PARAMETER;
-	status = call_begin(&call, qp, AL_OBJ_QP);
+	status = qp_begin(&call, qp);
 	if (status)
 		return status;
 	al_qp = (struct al_qp *)call.obj;
@@ -354,6 +400,8 @@ al_status al_query_qp(al_qp_h qp, struct ib_qp_attr *attr, struct al_qp_init *in
 
 	if (!attr)
 		return AL_INVALID_PARAMETER;
+	if (is_alias(qp))
+		return query_alias(qp, attr, init);
 	status = call_begin(&call, qp, AL_OBJ_QP);
 	if (status)
 		return status;
@@ -370,7 +418,7 @@ al_status al_qp_num(al_qp_h qp, uint32_t *qpn)
 
 	if (!qpn)
 		return AL_INVALID_PARAMETER;
-	obj = obj_get(qp, AL_OBJ_QP);
+	obj = obj_get(qp, is_alias(qp) ? OBJ_ALIAS(AL_OBJ_QP) : AL_OBJ_QP);
 	if (!obj)
 		return AL_INVALID_HANDLE;
 	*qpn = ((struct ci_qp *)obj->ci)->qp_num;
@@ -443,10 +491,9 @@ static __attribute__((cold, noinline)) al_status send_slow(al_qp_h qp, const str
 
 	IB_TRACE("driver", "post_send to qp %#llx, wr_id %#llx", (unsigned long long)(uintptr_t)qp,
 		 (unsigned long long)wr->wr_id);
-	status = data_begin(&call, qp, AL_OBJ_QP, CI_MAY_BLOCK(post_send));
-	if (status) {
+	if (data_begin(&call, qp, AL_OBJ_QP, CI_MAY_BLOCK(post_send))) {
 		*bad_wr = wr;
-		return status;
+		return qp_refuse(qp);
 	}
 	IB_TRACE("al", "post_send: hands the requests to the HCA's module %s",
 		 call.obj->dev->module);
@@ -494,10 +541,9 @@ static __attribute__((cold, noinline)) al_status recv_slow(al_qp_h qp, const str
 
 	IB_TRACE("driver", "post_recv to qp %#llx, wr_id %#llx", (unsigned long long)(uintptr_t)qp,
 		 (unsigned long long)wr->wr_id);
-	status = data_begin(&call, qp, AL_OBJ_QP, CI_MAY_BLOCK(post_recv));
-	if (status) {
+	if (data_begin(&call, qp, AL_OBJ_QP, CI_MAY_BLOCK(post_recv))) {
 		*bad_wr = wr;
-		return status;
+		return qp_refuse(qp);
 	}
 	IB_TRACE("al", "post_recv: hands the requests to the HCA's module %s",
 		 call.obj->dev->module);

@@ -43,6 +43,25 @@ struct al_qp {
 	uint32_t reserved_qpn;   /* queue pair number that is reserved in al_dev.qpns; 0: none */
 };
 
+/*
+ * An alias of a queue pair of another owner: al_get_spl_qp(). Of its module's part only
+ * owner_context, qp_type and qp_num are set. Functions that post to a queue pair or change one do
+ * not find an alias, and refuse it by qp_refuse().
+ */
+struct al_qp_alias {
+	struct al_evobj ev;
+	/* Writes the attributes of the queue pair for which the alias stands. The HCA has not been
+	 * removed. */
+	al_status (*query)(const struct al_call *call, struct ib_qp_attr *attr);
+	uint8_t port_num;
+};
+
+/* The status of a handle of which a function has found no queue pair: AL_INVALID_QP_TYPE or
+ * AL_CA_REMOVED for an alias, else AL_INVALID_HANDLE. Any context. */
+al_status qp_refuse(al_qp_h qp);
+/* As call_begin(), with the status of qp_refuse(). */
+al_status qp_begin(struct al_call *call, al_qp_h qp);
+
 /* True: al_create_qp() takes the port of such a queue pair. Other types get their port with
  * IB_QP_PORT. */
 static inline bool qp_type_has_port(ib_qp_type type)

@@ -757,14 +757,50 @@ al_status al_destroy_cq(al_cq_h cq, al_destroyed_cb cb, void *context);
 al_status al_create_qp(al_pd_h pd, struct al_qp_init *init, void *context, al_event_cb event_cb, al_qp_h *qp);
 
 /**
- * Changes attributes and state of a queue pair (IBTA 11.2.4.2). The library first checks the transition and its
- * required and optional attributes against the state table. A refused call changes nothing. **Context: may sleep.**
+ * Gets an alias of QP0 or QP1 of a port. The library owns the special queue pairs of a port from
+ * the first alias, MAD service or al_local_mad() on, and all programs share them, so no program
+ * posts to them: al_send_mad() sends a datagram by them, and al_reg_mad_svc() receives what is
+ * unsolicited. The alias is for what those do not tell:
+ * - al_query_qp() tells the state, the port and the sizes of the special queue pair, and
+ * al_qp_num() its number, 0 or 1;
+ * - the asynchronous events of the special queue pair reach event_cb and the event handlers of ca,
+ * as the alias's own;
+ * - the port stays served until the HCA is removed.
+ *
+ * al_modify_qp(), al_post_send(), al_post_recv(), al_attach_mcast() and al_detach_mcast() refuse an
+ * alias with #AL_INVALID_QP_TYPE. al_destroy_qp() ends the alias only. A port has any number of
+ * aliases, which count against no limit of the HCA; an agent counts an alias as a queue pair.
+ * **Context: may sleep.**
+ *
+ * @param ca       HCA
+ * @param port_num port, from 1; of a switch 0
+ * @param type     #IB_QPT_SMI: QP0; #IB_QPT_GSI: QP1
+ * @param context  for callbacks
+ * @param event_cb callback of asynchronous events; may be NULL
+ * @param qp       written: the alias
+ * @retval AL_INVALID_PARAMETER another type
+ * @retval AL_INVALID_PORT no such port
+ * @retval AL_RESOURCE_BUSY another owner has QP0 or QP1 of the port
+ * @retval AL_UNSUPPORTED the HCA's module has no special queue pairs
+ * @retval AL_LIMIT_EXCEEDED the HCA has no room for the library's own queues and buffers; or a
+ * limit of the agent
+ * @retval AL_PERMISSION the HCA is an agent's, type is #IB_QPT_SMI, and the user has not the right
+ * *manage* (ald(8))
+ * @retval AL_INSUFFICIENT_RESOURCES no thread could be started
+ */
+al_status al_get_spl_qp(al_ca_h ca, uint8_t port_num, ib_qp_type type, void *context,
+			al_event_cb event_cb, al_qp_h *qp);
+
+/**
+ * Changes attributes and state of a queue pair (IBTA 11.2.4.2). The library first checks the
+ * transition and its required and optional attributes against the state table. A refused call
+ * changes nothing. **Context: may sleep.**
  *
  * @param qp   queue pair
  * @param attr values
  * @param mask enum ib_qp_attr_mask: the attributes that count
- * @retval AL_INVALID_TRANSITION the current state does not permit the transition, or cur_qp_state is not the current
- *         state
+ * @retval AL_INVALID_TRANSITION the current state does not permit the transition, or cur_qp_state
+ * is not the current state
  * @retval AL_MISSING_ATTRIBUTE the transition requires a further attribute
  * @retval AL_INVALID_ATTRIBUTE the transition does not permit an attribute in mask
  * @retval AL_INVALID_PARAMETER a value is out of range
@@ -773,6 +809,8 @@ al_status al_create_qp(al_pd_h pd, struct al_qp_init *init, void *context, al_ev
  * @retval AL_INVALID_GID_INDEX no such source GID index
  * @retval AL_LIMIT_EXCEEDED more outstanding reads and atomics than the HCA supports
  * @retval AL_INVALID_STATE the queue pair is in SQD and still draining
+ * @retval AL_INVALID_QP_TYPE the queue pair is an alias of al_get_spl_qp(): the library changes QP0
+ * and QP1
  */
 al_status al_modify_qp(al_qp_h qp, const struct ib_qp_attr *attr, uint32_t mask);
 
@@ -787,8 +825,8 @@ al_status al_query_qp(al_qp_h qp, struct ib_qp_attr *attr, struct al_qp_init *in
 al_status al_qp_num(al_qp_h qp, uint32_t *qpn);
 
 /**
- * Posts send requests (SAS deviation 6; IBTA 11.4.1.1). **Context: any.** The requests before the first bad request are
- * posted; the bad request and the requests after it are not.
+ * Posts send requests (SAS deviation 6; IBTA 11.4.1.1). **Context: any.** The requests before the
+ * first bad request are posted; the bad request and the requests after it are not.
  *
  * @param qp     queue pair
  * @param wr     chain of requests
@@ -796,17 +834,23 @@ al_status al_qp_num(al_qp_h qp, uint32_t *qpn);
  * @retval AL_INVALID_STATE the queue pair is in Reset, Init or RTR
  * @retval AL_QUEUE_FULL the send queue is full
  * @retval AL_INVALID_OPCODE the opcode does not suit the type, or the flags do not suit the opcode
- * @retval AL_INVALID_SGE too many elements, more than 2^31 bytes, or more inline data than max_inline_data
+ * @retval AL_INVALID_SGE too many elements, more than 2^31 bytes, or more inline data than
+ * max_inline_data
  * @retval AL_INVALID_PD datagrams: the address handle belongs to another domain
- * @retval AL_INVALID_PORT datagrams: the address handle's path begins at another port than the queue pair's
+ * @retval AL_INVALID_PORT datagrams: the address handle's path begins at another port than the
+ * queue pair's
+ * @retval AL_INVALID_QP_TYPE the queue pair is an alias of al_get_spl_qp(): al_send_mad() sends by
+ * QP0 and QP1
  */
 al_status al_post_send(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad_wr);
 
 /** Posts receive requests. **Context: any.** @param qp queue pair @param wr chain of requests
  * @param bad_wr written on failure: the first request that was not posted
- * @retval AL_INVALID_STATE the queue pair is in Reset @retval AL_QUEUE_FULL the receive queue is full
+ * @retval AL_INVALID_STATE the queue pair is in Reset @retval AL_QUEUE_FULL the receive queue is
+ * full
  * @retval AL_INVALID_SGE too many elements, or more than 2^31 bytes
- * @retval AL_INVALID_QP_TYPE the queue pair receives from a shared receive queue */
+ * @retval AL_INVALID_QP_TYPE the queue pair receives from a shared receive queue, or is an alias of
+ * al_get_spl_qp(): a service of al_reg_mad_svc() receives by QP0 and QP1 */
 al_status al_post_recv(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad_wr);
 
 /**

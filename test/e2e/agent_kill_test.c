@@ -246,8 +246,8 @@ ssize_t write(int fd, const void *data, size_t size)
 	return (ssize_t)size;
 }
 
-/* The commands of MAD services, each once: one send, whose event is fetched when the channel tells
- * of it. */
+/* The commands of management, each once: an alias, and a service with one send, whose event is
+ * fetched when the channel tells of it. */
 static void mad_commands(al_h al, const struct test_end *end)
 {
 	const struct ib_mad mad = { .hdr = { .base_version = IB_MAD_BASE_VERSION,
@@ -267,7 +267,10 @@ static void mad_commands(al_h al, const struct test_end *end)
 	struct ib_mad answer;
 	struct pollfd readable = { .events = POLLIN };
 	al_mad_svc_h svc;
+	al_qp_h alias;
 
+	ck_ok(al_get_spl_qp(end->ca, 1, IB_QPT_SMI, NULL, NULL, &alias));
+	ck_ok(al_destroy_qp(alias, AL_DESTROY_SYNC, NULL));
 	ck_ok(al_create_channel(al, NULL, &init.channel));
 	ck_ok(al_channel_fd(init.channel, &readable.fd));
 	ck_ok(al_reg_mad_svc(end->ca, &init, NULL, NULL, &svc));
@@ -276,6 +279,8 @@ static void mad_commands(al_h al, const struct test_end *end)
 	ck_ok(al_channel_next(init.channel, &told));
 	ck_ok(al_mad_next(svc, NULL, 0, &event));
 	ck_assert_int_eq(event.type, AL_MAD_SENT);
+	/* which came ahead; what has not is asked for */
+	ck_status(al_mad_next(svc, NULL, 0, &event), AL_NOT_FOUND);
 	ck_status(al_cancel_mad(svc, 1), AL_NOT_FOUND);
 	/* in this subnet the agents are not in the Access Layer */
 	ck_status(al_local_mad(end->ca, 1, &mad, &answer), AL_UNSUPPORTED);

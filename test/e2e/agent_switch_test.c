@@ -91,8 +91,10 @@ static void try_rights(al_h al, bool has)
 	uint32_t port = 2, none = 0;
 	struct ib_port_attr attr;
 	struct ib_ca_attr node;
+	struct ib_qp_attr special;
 	struct ib_mad answer;
 	al_mad_svc_h svc;
+	al_qp_h alias;
 
 	ck_ok(al_query_ca(ca, &node));
 	ck_assert_int_eq(node.node_type, IB_NODE_SWITCH);
@@ -100,6 +102,12 @@ static void try_rights(al_h al, bool has)
 	ck_ok(al_query_port(ca, 2, &attr));
 	ck_status(al_reg_mad_svc(ca, &manager, NULL, no_event, &svc), want);
 	ck_ok(al_reg_mad_svc(ca, &program, NULL, no_event, &svc));
+	ck_status(al_get_spl_qp(ca, 0, IB_QPT_SMI, NULL, NULL, &alias), want);
+	ck_ok(al_get_spl_qp(ca, 0, IB_QPT_GSI, NULL, NULL, &alias));
+	ck_ok(al_query_qp(alias, &special, NULL));
+	ck_assert_int_eq(special.qp_state, IB_QPS_RTS);
+	ck_assert_uint_eq(special.port_num, 0);
+	ck_status(al_get_spl_qp(ca, 1, IB_QPT_GSI, NULL, NULL, &alias), AL_INVALID_PORT);
 	ck_status(al_local_mad(ca, 0, &question, &answer), want);
 	ck_assert(!has || answer.hdr.method == IB_METHOD_GET_RESP);
 	ck_status(al_modify_port(ca, 0, IB_PORT_MODIFY_CAP_MASK, &issm), want);
@@ -166,6 +174,81 @@ START_TEST(no_client_gets_the_special_queue_pairs_of_port_0)
 			      .recv_cq = cq.handle, .qp_type = types[i], .cap = { 4, 4, 1, 1, 0 }),
 			  AL_UNSUPPORTED);
 	client_close(&c);
+	agent_stop();
+}
+END_TEST
+
+/* The queue pairs that the clients of the agent are charged. */
+static uint64_t charged_qps(al_h al)
+{
+	struct al_snapshot *snap;
+	uint64_t now = 0;
+
+	ck_ok(al_snapshot(al, &snap));
+	for (size_t i = 0; i < snap->num_clients; i++)
+		now += snap->clients[i].use[AL_RESOURCE_QPS].now;
+	al_free_snapshot(snap);
+	return now;
+}
+
+/* A client that writes its records itself does with an alias what the library would not. */
+START_TEST(an_alias_is_no_way_to_the_special_queue_pair)
+{
+	const struct ib_flat_recv recv = { .wr_id = 1 };
+	const struct ib_flat_send send = { .opcode = IB_WR_SEND };
+	struct POST_RECV_request to;
+	struct POST_RECV_answer posted;
+	struct QUERY_QP_answer queried;
+	struct OPEN_CA_answer ca;
+	struct made_answer made, pd;
+	struct client c;
+	al_h al;
+
+	start("--mode", "666");
+	al = agent_open();
+	client_open(&c); /* which makes a queue pair */
+	ck_ok(ASK(&c, OPEN_CA, &ca, .guid = SWITCH));
+	ck_ok(ASK(&c, ALLOC_PD, &pd, .ca = ca.handle));
+	ck_status(ASK(&c, GET_SPL_QP, NULL, .pd = pd.handle, .qp_type = IB_QPT_SMI),
+		  AL_INVALID_HANDLE);
+	ck_status(ASK(&c, GET_SPL_QP, NULL, .pd = ca.handle, .qp_type = IB_QPT_UD),
+		  AL_INVALID_PARAMETER);
+	ck_status(ASK(&c, GET_SPL_QP, NULL, .pd = ca.handle, .qp_type = IB_QPT_SMI, .port_num = 1),
+		  AL_INVALID_PORT);
+	ck_status(
+		ASK(&c, GET_SPL_QP, NULL, .pd = ca.handle, .qp_type = IB_QPT_SMI, .send_cq = c.cq),
+		AL_INVALID_PARAMETER);
+	ck_status(ASK(&c, GET_SPL_QP, NULL, .pd = ca.handle, .qp_type = IB_QPT_SMI,
+		      .cap = { .max_send_wr = 1 }),
+		  AL_INVALID_PARAMETER);
+	ck_status(ASK(&c, GET_SPL_QP, NULL, .pd = ca.handle, .qp_type = IB_QPT_SMI, .zero = { 1 }),
+		  AL_INVALID_PARAMETER);
+	ck_assert_uint_eq(charged_qps(al), 1);
+	for (int i = 0; i < 2; i++) {
+		ck_ok(ASK(&c, GET_SPL_QP, &made, .pd = ca.handle,
+			  .qp_type = i ? IB_QPT_GSI : IB_QPT_SMI));
+		ck_assert_uint_eq(charged_qps(al), 2);
+		ck_status(ASK(&c, MODIFY_QP, NULL, .qp = made.handle, .mask = IB_QP_STATE,
+			      .attr = { .qp_state = IB_QPS_RESET }),
+			  AL_INVALID_QP_TYPE);
+		ck_status(ASK(&c, ATTACH_MCAST, NULL, .qp = made.handle, .gid = { { 0xff } },
+			      .mlid = 0xc001),
+			  AL_INVALID_QP_TYPE);
+		to.qp = made.handle;
+		ck_status(ask(c.line, AGENT_POST_RECV, &to, 1, &recv, 0, NULL, &posted),
+			  AL_INVALID_QP_TYPE);
+		ck_assert_uint_eq(posted.posted, 0);
+		ck_assert_int_ne(ask(c.line, AGENT_POST_SEND, &to, 1, &send, 0, NULL, &posted),
+				 AL_SUCCESS);
+		ck_assert_uint_eq(posted.posted, 0);
+		ck_ok(ASK(&c, QUERY_QP, &queried, .qp = made.handle));
+		ck_assert_int_eq(queried.attr.qp_state, IB_QPS_RTS);
+		ck_ok(ASK(&c, DESTROY, NULL, .handle = made.handle));
+		ck_status(ASK(&c, QUERY_QP, NULL, .qp = made.handle), AL_INVALID_HANDLE);
+		ck_assert_uint_eq(charged_qps(al), 1);
+	}
+	client_close(&c);
+	close_library(al);
 	agent_stop();
 }
 END_TEST
@@ -250,8 +333,10 @@ static void manager(int fd)
 	const struct ib_port_modify issm = { .set_caps = IB_PORT_CAP_SM };
 	al_ca_h ca = open_switch(agent_open());
 	al_mad_svc_h svc;
+	al_qp_h alias;
 	char byte;
 
+	ck_ok(al_get_spl_qp(ca, 0, IB_QPT_SMI, NULL, NULL, &alias));
 	ck_ok(al_reg_mad_svc(ca, &init, NULL, no_event, &svc));
 	ck_ok(al_modify_port(ca, 0, IB_PORT_MODIFY_CAP_MASK, &issm));
 	say(fd, "", 1);
@@ -280,6 +365,7 @@ START_TEST(a_dead_managers_service_and_capability_vanish)
 	hear(fd[0], &byte, 1);
 	ck_assert_uint_ne(caps_of(ca) & IB_PORT_CAP_SM, 0);
 	ck_status(al_reg_mad_svc(ca, &init, NULL, no_event, &svc), AL_DUPLICATE);
+	ck_assert_uint_eq(test_count(al, AL_OBJ_QP), 1);
 	kill(pid, SIGKILL);
 	wait_for(pid);
 	for (limit = test_deadline(); caps_of(ca) & IB_PORT_CAP_SM;)
@@ -288,6 +374,8 @@ START_TEST(a_dead_managers_service_and_capability_vanish)
 	     (status = al_reg_mad_svc(ca, &init, NULL, no_event, &svc)) == AL_DUPLICATE;)
 		ck_assert_msg(!test_expired(&limit), "the service is still there");
 	ck_ok(status);
+	for (limit = test_deadline(); test_count(al, AL_OBJ_QP);)
+		ck_assert_msg(!test_expired(&limit), "the alias is still there");
 	close_library(al);
 	agent_stop();
 }
@@ -299,14 +387,18 @@ START_TEST(a_lost_agent_takes_its_switches_along)
 	struct timespec limit;
 	al_status status;
 	al_ca_h ca, again;
+	struct ib_qp_attr attr;
+	al_qp_h alias;
 	al_h al;
 
 	start("--mode", "666");
 	al_set_log(test_ignore_log, NULL);
 	al = agent_open();
 	ca = open_switch(al);
+	ck_ok(al_get_spl_qp(ca, 0, IB_QPT_SMI, NULL, NULL, &alias));
 	agent_kill(SIGKILL);
 	ck_status(al_query_port(ca, 0, &port), AL_AGENT_LOST);
+	ck_status(al_query_qp(alias, &attr, NULL), AL_AGENT_LOST);
 	for (limit = test_deadline();
 	     (status = al_open_ca(al, SWITCH, NULL, &again)) == AL_SUCCESS;)
 		ck_assert_msg(!test_expired(&limit), "the switch is still there");
@@ -338,6 +430,7 @@ int main(int argc, char **argv)
 	tcase = tcase_create("clients");
 	tcase_add_test(tcase, a_switch_is_opened_by_any_client_and_managed_with_the_right);
 	tcase_add_test(tcase, no_client_gets_the_special_queue_pairs_of_port_0);
+	tcase_add_test(tcase, an_alias_is_no_way_to_the_special_queue_pair);
 	tcase_add_test(tcase, an_open_switch_is_charged);
 	tcase_add_test(tcase, a_pulled_cable_and_a_removal_are_told);
 	tcase_add_test(tcase, a_dead_managers_service_and_capability_vanish);

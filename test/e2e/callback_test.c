@@ -396,6 +396,7 @@ static void no_log(void *context, ib_log_level level, const char *text)
 	X(al_detach_mcast, SLEEPS, if_offered(al_detach_mcast(s->use.qp, &group, 0xc001), AL_INVALID_QP_TYPE)) \
 	X(al_snapshot, SLEEPS, snapshot(s)) \
 	X(al_reg_mad_svc, SLEEPS, reg_mad_svc(s)) \
+	X(al_get_spl_qp, SLEEPS, al_get_spl_qp(s->use.ca, 1, IB_QPT_GSI, NULL, NULL, &s->made.qp)) \
 	X(al_local_mad, SLEEPS, expect(al_local_mad(s->use.ca, 1, &(struct ib_mad){ 0 }, &(struct ib_mad){ 0 }), AL_UNSUPPORTED)) \
 	\
 	X(al_set_client_context, ANY, al_set_client_context(s->use.pnp, s->guid[0], s)) \

@@ -20,6 +20,9 @@ test_unit_al_mgmt_match_test_LDADD = $(API_LIBS)
 check_PROGRAMS += test/unit/al/mgmt/send_test
 test_unit_al_mgmt_send_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_mgmt_send_test_LDADD = $(API_LIBS)
+check_PROGRAMS += test/unit/al/mgmt/spl_qp_test
+test_unit_al_mgmt_spl_qp_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_mgmt_spl_qp_test_LDADD = $(API_LIBS)
 
 # With handles of the test's own.
 check_PROGRAMS += test/unit/al/mgmt/path_test

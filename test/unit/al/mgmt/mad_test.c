@@ -447,12 +447,54 @@ START_TEST(the_librarys_own_objects_belong_to_no_opening)
 }
 END_TEST
 
+/* _i: of QP0 or QP1 */
+START_TEST(an_alias_of_a_special_queue_pair_comes_and_goes_beside_the_services)
+{
+	const uint8_t mgmt_class = _i ? VENDOR : IB_CLASS_SUBN_LID;
+	const ib_qp_type type = _i ? IB_QPT_GSI : IB_QPT_SMI;
+	struct ib_mad request = mad_of(mgmt_class, IB_METHOD_GET, 1, 0);
+	struct al_mad_send send;
+	struct al_qp_init init;
+	struct ib_qp_attr attr;
+	al_qp_h qp[2];
+	uint32_t number;
+
+	/* the first thing that anybody wants of the port */
+	ck_ok(al_get_spl_qp(side[0].ca, 1, type, NULL, NULL, &qp[0]));
+	ck_ok(al_query_qp(qp[0], &attr, &init));
+	ck_assert_int_eq(attr.qp_state, IB_QPS_RTS);
+	ck_assert_uint_eq(attr.port_num, 1);
+	ck_assert_uint_eq(attr.qkey, _i ? IB_QKEY_WELL_KNOWN : 0);
+	ck_assert_uint_ge(attr.cap.max_recv_wr, 32);
+	ck_assert_uint_ge(attr.cap.max_send_wr, 32);
+	ck_assert_int_eq(init.qp_type, type);
+	ck_ok(al_qp_num(qp[0], &number));
+	ck_assert_uint_eq(number, (uint32_t)_i);
+	side[1].then = reply;
+	register_both(mgmt_class);
+	send = send_of(&request, side[1].lid, LONG_MS, 1);
+	for (int i = 0; i < 3; i++) {
+		ck_ok(al_send_mad(side[0].svc, &send));
+		ck_ok(al_get_spl_qp(side[0].ca, 1, type, NULL, NULL, &qp[1]));
+		side_next(&side[0], AL_MAD_ANSWERED, AL_SUCCESS);
+		ck_ok(al_send_mad(side[0].svc, &send));
+		ck_ok(al_destroy_qp(qp[i > 0], AL_DESTROY_SYNC, NULL));
+		side_next(&side[0], AL_MAD_ANSWERED, AL_SUCCESS);
+		if (!i)
+			qp[0] = qp[1];
+	}
+	ck_ok(al_dereg_mad_svc(side[0].svc, AL_DESTROY_SYNC, NULL));
+	ck_ok(al_query_qp(qp[0], &attr, NULL));
+	ck_assert_int_eq(attr.qp_state, IB_QPS_RTS);
+}
+END_TEST
+
 START_TEST(a_port_whose_queue_pair_another_has_is_not_served)
 {
 	struct al_mad_svc_init init = svc_init(VENDOR);
 	struct al_qp_init qp = { .qp_type = IB_QPT_GSI, .port_num = 1, .cap = { 1, 1, 1, 1, 0 } };
 	struct al_cq_init cq = { .cqe = 4 };
-	al_qp_h own;
+	al_qp_h own, alias;
 	al_pd_h pd;
 
 	ck_ok(al_alloc_pd(side[0].ca, NULL, &pd));
@@ -461,7 +503,13 @@ START_TEST(a_port_whose_queue_pair_another_has_is_not_served)
 	ck_ok(al_create_qp(pd, &qp, NULL, NULL, &own));
 	ck_status(al_reg_mad_svc(side[0].ca, &init, &side[0], side_event, &side[0].svc),
 		  AL_RESOURCE_BUSY);
+	ck_status(al_get_spl_qp(side[0].ca, 1, IB_QPT_SMI, NULL, NULL, &alias), AL_RESOURCE_BUSY);
 	ck_ok(al_destroy_qp(own, AL_DESTROY_SYNC, NULL));
+	ck_ok(al_get_spl_qp(side[0].ca, 1, IB_QPT_SMI, NULL, NULL, &alias));
+	/* the port is served from the first alias on */
+	ck_status(al_create_qp(pd, &qp, NULL, NULL, &own), AL_RESOURCE_BUSY);
+	ck_ok(al_destroy_qp(alias, AL_DESTROY_SYNC, NULL));
+	ck_status(al_create_qp(pd, &qp, NULL, NULL, &own), AL_RESOURCE_BUSY);
 	side_register(&side[0], &init);
 }
 END_TEST
@@ -753,6 +801,8 @@ int main(void)
 	tcase_add_loop_test(tc, a_removal_fails_outstanding_sends_and_leaves_the_handle_dead, 0, 2);
 	tcase_add_test(tc, a_callback_that_hangs_stops_no_other_hca);
 	tcase_add_test(tc, the_librarys_own_objects_belong_to_no_opening);
+	tcase_add_loop_test(tc, an_alias_of_a_special_queue_pair_comes_and_goes_beside_the_services,
+			    0, 2);
 	tcase_add_test(tc, a_port_whose_queue_pair_another_has_is_not_served);
 	tcase_add_test(tc, a_channel_is_readable_as_long_as_the_service_has_events);
 	tcase_add_loop_test(tc, long_datagrams_go_both_ways, 0, 3);

@@ -182,6 +182,7 @@ PROBE(send_mad, al_send_mad, h,
       &(const struct al_mad_send){ .mad = mad, .length = 256, .remote_qpn = 1, .path = { .dlid = 1, .port_num = 1 } })
 PROBE(cancel_mad, al_cancel_mad, h, 1)
 PROBE(local_mad, al_local_mad, h, 1, (const struct ib_mad *)mad, (struct ib_mad *)answer)
+PROBE(get_spl_qp, al_get_spl_qp, h, 1, IB_QPT_GSI, NULL, NULL, (al_qp_h *)&out.pointer)
 PROBE(mad_next, al_mad_next, h, NULL, 0, &out.mad)
 PROBE(dereg_mad_svc, al_dereg_mad_svc, h, NULL, NULL)
 
@@ -270,6 +271,7 @@ static const struct probe {
 	{ "al_send_mad", AL_OBJ_MAD_SVC, probe_send_mad, false },
 	{ "al_cancel_mad", AL_OBJ_MAD_SVC, probe_cancel_mad, false },
 	{ "al_local_mad", AL_OBJ_CA, probe_local_mad, false },
+	{ "al_get_spl_qp", AL_OBJ_CA, probe_get_spl_qp, false },
 	{ "al_mad_next", AL_OBJ_MAD_SVC, probe_mad_next, false },
 	{ "al_dereg_mad_svc", AL_OBJ_MAD_SVC, probe_dereg_mad_svc, false },
 	{ "al_snapshot", AL_OBJ_AL, probe_snapshot, false },
