@@ -1068,8 +1068,11 @@ al_status al_cancel_mad(al_mad_svc_h svc, uint64_t id);
 al_status al_mad_next(al_mad_svc_h svc, void *mad, uint32_t size, struct al_mad_event *event);
 
 /**
- * Ends a MAD service. Its sends are cancelled without an event, and its events that are not delivered are dropped.
- * **Context: any**, the service's own callback included. @param svc service @param cb, context: see above
+ * Ends a MAD service. Its sends are cancelled without an event, and its events that are not
+ * delivered are dropped. Another service may have its methods when `cb` is called; on an HCA of
+ * this process as soon as the call returns.
+ * **Context: any**, the service's own callback included. @param svc service @param cb, context: see
+ * above
  */
 al_status al_dereg_mad_svc(al_mad_svc_h svc, al_destroyed_cb cb, void *context);
 
