@@ -3,17 +3,21 @@
  * Management datagrams (MADs): the library's own queue pairs 0 and 1 of each port that it serves,
  * the MAD services of channel drivers on them, and their sends.
  *
- *   port.c  serving ports: the queue pairs, their buffers, completions, the management thread,
- * arrival and removal of HCAs mad.c   services: registration, the match of received datagrams to
- * services and requests, delivery of events send.c  sends: turns, posting, time-outs, repetitions,
- * cancelling spl_qp.c  aliases of the queue pairs remote.c  services of HCAs that another process,
- * the agent, has; nothing else here knows of them agents.c  the agents of an HCA, for what no
- * service gets transfer.c  the RMPP machines (rmpp.h) of sends, and of datagrams that arrive in
- * segments
+ * - port.c: serving ports: the queue pairs, their buffers, completions, the management thread,
+ *   arrival and removal of HCAs
+ * - mad.c: services: registration, the match of received datagrams to services and requests,
+ *   delivery of events
+ * - send.c: sends: turns, posting, time-outs, repetitions, cancelling
+ * - spl_qp.c: aliases of the queue pairs
+ * - remote.c: services of an agent's HCAs; no other file here knows of them
+ * - agents.c: the agents of an HCA, for what no service gets
+ * - path.c: address handles of sends, which are kept
+ * - transfer.c: the RMPP machines (rmpp.h) of sends, and of datagrams that arrive in segments
  *
- * One management thread serves all ports. It handles completions and time-outs, and makes no
- * callback of a channel driver: a service's callback runs on its HCA's async dispatcher. So a
- * callback that does not return stops no other service's sends, time-outs and receives.
+ * One management thread serves all ports. It handles completions and time-outs, tells an agent that
+ * a service has an answer, and makes no callback of a channel driver: a service's callback runs on
+ * its HCA's async dispatcher. So a callback that does not return stops no other service's sends,
+ * time-outs and receives.
  *
  * Nothing is allocated to deliver. A send's memory, allocated by al_send_mad(), has room for the
  * answer and is the event. An unsolicited datagram is copied to one of the items that its service
