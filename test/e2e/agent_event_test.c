@@ -401,6 +401,44 @@ START_TEST(a_reader_that_stands_still_and_goes_on_has_missed_nothing)
 }
 END_TEST
 
+/* Reads a client's events until four of port 1 have come, and checks that they are a fall and its
+ * way back. */
+static void hear_port(int events)
+{
+	char text[HISTORY_MAX + 1];
+	struct history told = { .num = 0 };
+	struct agent_event event;
+
+	while (told.num < 4) {
+		ck_assert_msg(recv(events, &event, sizeof(event), 0) == sizeof(event),
+			      "an event is lost");
+		if (event.kind == AGENT_EVENT_PORT && event.port == 1)
+			history_add(&told, (ib_event_type)event.type);
+	}
+	ck_assert_str_eq(history_text(&told, text), "DIRA");
+}
+
+/* One client's socket is full. Another client hears of its ports, and the first one does when it
+ * reads again. */
+START_TEST(a_client_that_reads_nothing_delays_no_port_event_of_another)
+{
+	const struct timeval limit = { .tv_sec = test_scaled_ms(5000) / 1000 };
+	struct client quick;
+
+	choke();
+	client_open(&quick);
+	ck_assert_int_eq(setsockopt(quick.events, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)),
+			 0);
+	pull_cable(SOFT_PORT_DOWN);
+	pull_cable(SOFT_PORT_UP);
+	hear_port(quick.events);
+	ck_assert(full());
+	client_close(&quick);
+	hear_fillers();
+	hear_port(slow.events);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("e2e/agent_event");
@@ -418,6 +456,7 @@ int main(void)
 			    sizeof(comings) / sizeof(comings[0]));
 	tcase_add_loop_test(tcase, an_object_that_is_gone_is_not_heard_of_and_takes_no_other_along, 0, 3);
 	tcase_add_test(tcase, a_reader_that_stands_still_and_goes_on_has_missed_nothing);
+	tcase_add_test(tcase, a_client_that_reads_nothing_delays_no_port_event_of_another);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }
