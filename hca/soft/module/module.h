@@ -32,6 +32,50 @@ const char *module_misplaced(const struct fault_rule_text *rule);
  */
 al_status module_remove_hca(struct soft_hca *hca, uint32_t flags);
 
+/* Operations that HCAs and switches have in common: rows of their two tables. */
+#define SOFT_COMMON_INTERFACE \
+	.size = sizeof(struct ci_interface), \
+	.abi_major = CI_ABI_MAJOR, \
+	.abi_minor = CI_ABI_MINOR, \
+	.obj_size = { \
+		[CI_OBJ_AH] = sizeof(struct soft_ah), \
+		[CI_OBJ_MR] = sizeof(struct soft_mr), \
+		[CI_OBJ_CQ] = sizeof(struct soft_cq), \
+		[CI_OBJ_QP] = sizeof(struct soft_qp), \
+	}, \
+	.open_ca = soft_open_ca, \
+	.close_ca = soft_close_ca, \
+	.query_ca = soft_query_ca, \
+	.query_port = soft_query_port, \
+	.query_gid = soft_query_gid, \
+	.query_pkey = soft_query_pkey, \
+	.modify_port = soft_modify_port, \
+	.vendor_call = soft_vendor_call, \
+	.allocate_pd = soft_allocate_pd, \
+	.deallocate_pd = soft_deallocate_pd, \
+	.create_ah = soft_create_ah, \
+	.modify_ah = soft_modify_ah, \
+	.query_ah = soft_query_ah, \
+	.destroy_ah = soft_destroy_ah, \
+	.register_mr = soft_register_mr, \
+	.deregister_mr = soft_deregister_mr, \
+	.query_mr = soft_query_mr, \
+	.create_cq = soft_create_cq, \
+	.destroy_cq = soft_destroy_cq, \
+	.poll_cq = soft_poll_cq, \
+	.arm_cq = soft_arm_cq, \
+	.arm_cq_n = soft_arm_cq_n, \
+	.peek_cq = soft_peek_cq, \
+	.resize_cq = soft_resize_cq, \
+	.modify_cq = soft_modify_cq, \
+	.query_cq = soft_query_cq, \
+	.create_spl_qp = soft_create_spl_qp, \
+	.modify_qp = soft_modify_qp, \
+	.query_qp = soft_query_qp, \
+	.destroy_qp = soft_destroy_qp, \
+	.post_send = soft_post_send, \
+	.post_recv = soft_post_recv
+
 /* hca.c */
 /* Makes the parts of an HCA from hca->conf. random: makes numbers and keys differ from process to process. */
 al_status hca_create(struct soft_hca *hca, uint32_t random);
