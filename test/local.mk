@@ -237,16 +237,21 @@ EXTRA_test_unit_al_compat_umad_switch_test_DEPENDENCIES = hca/soft/soft.la
 dist_check_SCRIPTS += test/e2e/umad_symbols.sh test/e2e/al_run.sh test/e2e/opensm.sh test/e2e/opensm_large.sh test/e2e/diags.sh test/e2e/ibsim.sh test/e2e/sa.sh
 test/e2e/al_run.log: al/compat/umad/libibumad.la al/compat/al_run ald$(EXEEXT) al_query$(EXEEXT) hca/soft/soft.la
 test/e2e/ibsim.log: test/e2e/smp_round_trip$(EXEEXT)
-test/e2e/opensm.log test/e2e/diags.log test/e2e/ibsim.log test/e2e/sa.log: al/compat/umad/libibumad.la ald$(EXEEXT) test/e2e/subnet_client$(EXEEXT) hca/soft/soft.la
+test/e2e/opensm.log test/e2e/opensm_large.log test/e2e/diags.log test/e2e/ibsim.log test/e2e/sa.log: al/compat/umad/libibumad.la ald$(EXEEXT) test/e2e/subnet_client$(EXEEXT) hca/soft/soft.la
 test/e2e/sa.log: test/e2e/subnet_group$(EXEEXT)
 EXTRA_DIST += test/data/umad-symbols.txt
 dist_check_SCRIPTS += test/e2e/vendor_mad.sh
 test/e2e/vendor_mad.log: doc/examples/vendor_mad/vendor_mad$(EXEEXT) ald$(EXEEXT) hca/soft/soft.la
 check_PROGRAMS += test/e2e/agent_mad_test
-test_e2e_agent_mad_test_SOURCES = test/e2e/agent_mad_test.c al/protocol/protocol.c
+test_e2e_agent_mad_test_SOURCES = test/e2e/agent_mad_test.c test/e2e/agent_mads.h al/protocol/protocol.c
 test_e2e_agent_mad_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
 test_e2e_agent_mad_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_agent_mad_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
+check_PROGRAMS += test/e2e/agent_ahead_test
+test_e2e_agent_ahead_test_SOURCES = test/e2e/agent_ahead_test.c test/e2e/agent_mads.h al/protocol/protocol.c
+test_e2e_agent_ahead_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
+test_e2e_agent_ahead_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_agent_ahead_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
 check_PROGRAMS += test/e2e/agent_switch_test
 test_e2e_agent_switch_test_SOURCES = test/e2e/agent_switch_test.c al/protocol/protocol.c
 test_e2e_agent_switch_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)

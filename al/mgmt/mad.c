@@ -358,37 +358,6 @@ static al_status copy_part(struct al_mad_svc *svc, uint32_t size, uint32_t offse
 	return AL_SUCCESS;
 }
 
-/* The service of a handle, if an agent has it for a client. *obj: referenced; NULL: none. */
-static al_status get_owned(al_mad_svc_h handle, struct al_obj **obj)
-{
-	*obj = obj_get(handle, AL_OBJ_MAD_SVC);
-	if (!*obj)
-		return AL_INVALID_HANDLE;
-	if (!obj_agent(*obj) && ((struct al_mad_svc *)*obj)->owner)
-		return AL_SUCCESS;
-	obj_put(*obj);
-	*obj = NULL;
-	return AL_INVALID_PARAMETER;
-}
-
-al_status mad_next_part(al_mad_svc_h handle, uint32_t size, uint32_t offset, void *to,
-			uint32_t room, struct al_mad_part *part)
-{
-	struct al_mad_svc *svc;
-	struct al_obj *obj;
-	al_status status = get_owned(handle, &obj);
-
-	memset(part, 0, sizeof(*part));
-	if (status)
-		return status;
-	svc = (struct al_mad_svc *)obj;
-	pthread_mutex_lock(&svc->port->lock);
-	status = copy_part(svc, size, offset, to, room, part);
-	pthread_mutex_unlock(&svc->port->lock);
-	obj_put(obj);
-	return status;
-}
-
 /* True: the oldest event is not the outcome of a send with a single packet at the most. Under
  * port->lock. */
 static bool is_long_or_unsolicited(const struct al_mad_svc *svc)
@@ -401,23 +370,43 @@ static bool is_long_or_unsolicited(const struct al_mad_svc *svc)
 	return !item->send || item->event.length > IB_MAD_BYTES;
 }
 
-al_status mad_next_outcome(al_mad_svc_h handle, struct ib_mad *mad, struct al_mad_part *part)
+/* The parameters of mad_next_part(). */
+struct wanted {
+	bool outcome; /* the caller wants the outcome of a send with a single packet at the most */
+	uint32_t size, offset, room;
+	void *to;
+};
+
+static al_status next_owned(al_mad_svc_h handle, const struct wanted *w, struct al_mad_part *part)
 {
-	struct al_mad_svc *svc;
-	struct al_obj *obj;
-	al_status status = get_owned(handle, &obj);
+	struct al_obj *obj = obj_get(handle, AL_OBJ_MAD_SVC);
+	struct al_mad_svc *svc = (struct al_mad_svc *)obj;
+	al_status status;
 
 	memset(part, 0, sizeof(*part));
-	if (status)
-		return status;
-	svc = (struct al_mad_svc *)obj;
-	pthread_mutex_lock(&svc->port->lock);
-	status = is_long_or_unsolicited(svc)
-			 ? AL_BUFFER_TOO_SMALL
-			 : copy_part(svc, sizeof(*mad), 0, mad, sizeof(*mad), part);
-	pthread_mutex_unlock(&svc->port->lock);
+	if (!obj)
+		return AL_INVALID_HANDLE;
+	status = AL_INVALID_PARAMETER;
+	if (!obj_agent(obj) && svc->owner) {
+		pthread_mutex_lock(&svc->port->lock);
+		status = w->outcome && is_long_or_unsolicited(svc)
+				 ? AL_BUFFER_TOO_SMALL
+				 : copy_part(svc, w->size, w->offset, w->to, w->room, part);
+		pthread_mutex_unlock(&svc->port->lock);
+	}
 	obj_put(obj);
 	return status;
+}
+
+al_status mad_next_part(al_mad_svc_h svc, uint32_t size, uint32_t offset, void *to, uint32_t room,
+			struct al_mad_part *part)
+{
+	return next_owned(svc, &(struct wanted){ false, size, offset, room, to }, part);
+}
+
+al_status mad_next_outcome(al_mad_svc_h svc, struct ib_mad *mad, struct al_mad_part *part)
+{
+	return next_owned(svc, &(struct wanted){ true, IB_MAD_BYTES, 0, IB_MAD_BYTES, mad }, part);
 }
 
 /*

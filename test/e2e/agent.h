@@ -210,4 +210,17 @@ static inline void two_ends(int fd[2])
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
 }
 
+/* What all clients of the agent are charged of a resource. */
+static inline uint64_t clients_use(al_h al, al_resource resource)
+{
+	struct al_snapshot *snap;
+	uint64_t now = 0;
+
+	ck_ok(al_snapshot(al, &snap));
+	for (size_t i = 0; i < snap->num_clients; i++)
+		now += snap->clients[i].use[resource].now;
+	al_free_snapshot(snap);
+	return now;
+}
+
 #endif
