@@ -20,6 +20,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/base/alloc.h \
 	hca/soft/base/clock.c hca/soft/base/clock.h \
 	hca/soft/base/config.c hca/soft/base/config.h \
+	hca/soft/base/draw.h \
 	hca/soft/base/fault_text.c \
 	hca/soft/base/table.c hca/soft/base/table.h \
 	hca/soft/base/timer.c hca/soft/base/timer.h \
@@ -28,6 +29,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/engine/engine.c hca/soft/engine/engine.h \
 	hca/soft/engine/manual.c \
 	hca/soft/engine/reactor.c hca/soft/engine/reactor.h \
+	hca/soft/fabric/cable.c \
 	hca/soft/fabric/fabric.c hca/soft/fabric/fabric.h \
 	hca/soft/fabric/read.c \
 	hca/soft/fabric/record.c \

@@ -14,7 +14,7 @@
 
 /** Codes of ci_vendor_call.code. */
 enum soft_vendor_code {
-	SOFT_FAULT_ADD = 1,   /**< in: struct soft_fault */
+	SOFT_FAULT_ADD = 1,   /**< in: struct soft_fault; of a switch: see there */
 	SOFT_FAULT_CLEAR = 2, /**< removes all faults; packets held back are dropped */
 	SOFT_PORT_DOWN = 3,   /**< in: uint32_t port: pulls the port's cable */
 	SOFT_PORT_UP = 4,     /**< in: uint32_t port: plugs the port's cable in */
@@ -28,7 +28,8 @@ enum soft_vendor_code {
 			    virtual one */
 	SOFT_REBOOT = 9, /**< of a switch only: its ports go down, what a subnet manager has set is
 			  * lost, and the ports come up. A switch also takes SOFT_PORT_DOWN and
-			  * SOFT_PORT_UP (external ports), SOFT_REMOVE, SOFT_STEP and SOFT_CLOCK */
+			  * SOFT_PORT_UP (external ports), SOFT_FAULT_ADD, SOFT_FAULT_CLEAR and
+			  * SOFT_FAULT_COUNT, SOFT_REMOVE, SOFT_STEP and SOFT_CLOCK */
 	SOFT_CAPTURE_START = 16, /**< in: struct soft_capture */
 	SOFT_CAPTURE_STOP = 17,  /**< in: uint32_t port; 0: all ports of the HCA */
 	SOFT_INJECT = 18,        /**< in: struct soft_inject; out: struct soft_injected */
@@ -135,10 +136,17 @@ enum soft_fault_match {
 #define SOFT_NEVER UINT32_MAX /**< value of soft_fault.chance: the rule never applies */
 
 /**
- * A fault rule. The rule applies to the packets number n to n + count - 1 of a flow that fulfil all conditions; packets
- * are counted from 1 since the queue pair left Reset. The first rule that applies to a packet takes effect. Whether a
- * rule with a chance applies depends only on the seeds of rule and HCA, the HCA's number, the rule's position, the flow
- * (the queue pair's number in the order of creation, and which of its two flows) and the packet's number.
+ * A fault rule. The rule applies to the packets number n to n + count - 1 of a flow that fulfil all
+ * conditions; packets are counted from 1 since the queue pair left Reset. The first rule that
+ * applies to a packet takes effect. Whether a rule with a chance applies depends only on the seeds
+ * of rule and HCA, the HCA's number, the rule's position, the flow (the queue pair's number in the
+ * order of creation, and which of its two flows) and the packet's number.
+ *
+ * A rule of a switch is a fault of the cables at its external ports, in the direction from the
+ * switch. It drops, delays or corrupts packets that leave by the port (0: by each port), of
+ * whatever queue pairs: flow, qpn and match are 0. Packets are counted from 1 since the rule was
+ * added. AL_INVALID_PARAMETER: the rule is none for a switch, or the switch has no such port.
+ * AL_LIMIT_EXCEEDED: the port has #SOFT_FAULT_RULES rules.
  */
 struct soft_fault {
 	uint32_t action;  /**< enum soft_fault_action */

@@ -46,7 +46,7 @@ hca/soft/queue: include shared base engine
 hca/soft/port: include shared base packet
 hca/soft/link: include shared base packet engine memory port
 hca/soft/firmware: include mad shared base packet engine memory port link
-hca/soft/fabric: include shared packet engine memory port link
+hca/soft/fabric: include shared base packet engine memory port link
 hca/soft/transport: include shared base packet engine memory queue port link
 hca/soft/object: include shared base packet engine memory queue port link transport
 hca/soft/client: include shared base packet engine queue transport object

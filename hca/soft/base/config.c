@@ -44,6 +44,8 @@ static al_status set_faults(struct hca_config *hca, const struct ci_param *p)
 		at = hca->faults[i].at;
 		if (*p->section && *hca->faults[i].hca)
 			why = "hca= is not allowed here, because the section names the HCA";
+		else if (*p->section && hca->faults[i].sw)
+			why = "switch= is not allowed here, because the section names an HCA";
 	}
 	if (!why)
 		return AL_SUCCESS;
@@ -449,6 +451,25 @@ static al_status read_hcas(struct soft_config *config, const struct ci_params *p
 	return status;
 }
 
+/* Appends those of some rules that are for switches. */
+static al_status keep_cable_faults(struct soft_config *config, const struct fault_rule_text *rules,
+				   uint32_t num)
+{
+	uint32_t i;
+
+	for (i = 0; i < num; i++) {
+		if (!rules[i].sw)
+			continue;
+		if (config->num_cable_faults == SOFT_MAX_FAULTS) {
+			ib_log(IB_LOG_ERROR, "soft",
+			       "at most 32 faults for switches, with those of the settings; see ibal-soft(5)");
+			return AL_BAD_CONFIG;
+		}
+		config->cable_faults[config->num_cable_faults++] = rules[i];
+	}
+	return AL_SUCCESS;
+}
+
 /* Appends the faults of IBAL_FAULT to the faults of each HCA's settings. */
 static al_status read_environment(struct soft_config *config)
 {
@@ -467,7 +488,7 @@ static al_status read_environment(struct soft_config *config)
 		hca->num_faults += num;
 	}
 	if (!why)
-		return AL_SUCCESS;
+		return keep_cable_faults(config, rules, num);
 	ib_log(IB_LOG_ERROR, "soft", "IBAL_FAULT=%s: at character %u: %s; see ibal-soft(5)", text,
 	       at + 1, why);
 	return AL_BAD_CONFIG;
@@ -488,7 +509,8 @@ const char *fault_misplaced(const struct soft_config *config, const struct fault
 	return found ? NULL : "there is no such HCA";
 }
 
-/* Removes the faults of other HCAs from an HCA's list, and checks the HCA names and ports of the rest. */
+/* Removes the faults of switches and of other HCAs from an HCA's list, and checks the HCA names and
+ * ports of the rest. */
 static al_status settle_faults(struct soft_config *config, struct hca_config *hca)
 {
 	uint32_t from, to = 0, index;
@@ -496,6 +518,8 @@ static al_status settle_faults(struct soft_config *config, struct hca_config *hc
 	for (from = 0; from < hca->num_faults; from++) {
 		struct fault_rule_text *rule = &hca->faults[from];
 
+		if (rule->sw)
+			continue;
 		if (*rule->hca && !find_hca(config, rule->hca, &index)) {
 			ib_log(IB_LOG_ERROR, "soft",
 			       "a fault's hca=%s: there is no such HCA; see ibal-soft(5)",
@@ -569,6 +593,8 @@ al_status config_read(struct soft_config *config, const struct ci_params *params
 	config->hcas = 2;
 	status = read_common(config, &common, params);
 	config->agents = common.agents;
+	if (!status)
+		status = keep_cable_faults(config, common.faults, common.num_faults);
 	if (!status)
 		status = make_hcas(config, &common, params, shape);
 	if (!status)

@@ -23,6 +23,7 @@
 struct fault_rule_text {
 	struct soft_fault fault;
 	char hca[SOFT_NAME]; /* name of the HCA that the rule is for; "": the rule is for every HCA */
+	uint64_t sw;         /* GUID of the switch that the rule is for, and for no HCA; 0: none */
 	uint32_t at;         /* index of the rule's first character in the text */
 };
 
@@ -91,6 +92,8 @@ struct soft_config {
 				     this configuration */
 	uint32_t num_links;
 	struct link_config links[SOFT_MAX_LINKS];
+	uint32_t num_cable_faults;
+	struct fault_rule_text cable_faults[SOFT_MAX_FAULTS]; /* rules for switches */
 };
 
 /* How config_read() learns of the HCAs of a topology, whose text is not config.c's to read. */
@@ -123,6 +126,8 @@ const char *fault_misplaced(const struct soft_config *config, const struct fault
 void fault_words(const struct fault_rule_text *rule, char *to, size_t size);
 /* Returns the error of a rule whose fields contradict each other or are out of range. NULL: no error. */
 const char *fault_wrong(const struct soft_fault *fault);
+/* Likewise, of a rule for a switch: for packets that leave by the switch's external ports. */
+const char *fault_wrong_at_switch(const struct soft_fault *fault);
 /* Returns the name of an enum soft_fault_action value. */
 const char *fault_action_name(uint32_t action);
 #define SOFT_MAX_DELAY (24ull * 3600 * 1000000000) /* ns */

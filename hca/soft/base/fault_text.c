@@ -45,6 +45,8 @@ static const struct action {
 	{ "alloc", SOFT_FAULT_ALLOC, 0, "fails" },
 };
 
+#define SWITCH_PORTS 254 /* the largest number of a switch's port */
+
 #define ITEMS(array) (sizeof(array) / sizeof(*(array)))
 
 static const struct action *find_action(uint32_t action)
@@ -108,7 +110,8 @@ static const char *read_qp(struct soft_fault *fault, const char *value)
 
 static const char *read_port(struct soft_fault *fault, const char *value)
 {
-	return read_u32(&fault->port, value, 1, SOFT_MAX_PORTS, "port= is a number from 1 to 8");
+	return read_u32(&fault->port, value, 1, SWITCH_PORTS,
+			"port= is a number from 1 to 8, of a switch to 254");
 }
 
 static const char *read_by(struct soft_fault *fault, const char *value)
@@ -322,22 +325,49 @@ const char *fault_wrong(const struct soft_fault *f)
 	return NULL;
 }
 
+const char *fault_wrong_at_switch(const struct soft_fault *f)
+{
+	if (f->action != SOFT_FAULT_DROP && f->action != SOFT_FAULT_DELAY &&
+	    f->action != SOFT_FAULT_CORRUPT)
+		return "a switch's cables drop, delay or corrupt packets, and nothing else";
+	if (f->flow | f->qpn | f->match)
+		return "a switch's port has no flows: flow, qp, opcode and psn are not for switches";
+	return fault_wrong(f);
+}
+
+/* Reads the name of the node that a rule is for. False: the word names none. */
+static bool read_node(struct fault_rule_text *rule, const char *word, const char *value,
+		      const char **why)
+{
+	*why = NULL;
+	if (!strcmp(word, "switch")) {
+		if (!config_number(value, 1, UINT64_MAX, &rule->sw))
+			*why = "switch= is the GUID of a switch";
+		return true;
+	}
+	if (strcmp(word, "hca") != 0)
+		return false;
+	if (!*value || strlen(value) >= sizeof(rule->hca))
+		*why = "hca= is the name of an HCA";
+	else
+		strcpy(rule->hca, value);
+	return true;
+}
+
 /* Reads one key of a rule. Returns NULL, or the error as text; *at is then the place of the error. */
 static const char *read_key(struct fault_rule_text *rule, const struct action *a, char *word,
 			    const char **at)
 {
 	char *value = strchr(word, '=');
+	const char *why;
 	size_t i;
 
 	if (!value)
 		return "after the action come keys with their values, such as n=3";
 	*value++ = 0;
-	if (!strcmp(word, "hca")) {
-		*at = value;
-		if (!*value || strlen(value) >= sizeof(rule->hca))
-			return "hca= is the name of an HCA";
-		strcpy(rule->hca, value);
-		return NULL;
+	if (read_node(rule, word, value, &why)) {
+		*at = why ? value : *at;
+		return why;
 	}
 	for (i = 0; i < ITEMS(keys); i++) {
 		if (strcmp(word, keys[i].name))
@@ -347,7 +377,7 @@ static const char *read_key(struct fault_rule_text *rule, const struct action *a
 		*at = value;
 		return keys[i].read(&rule->fault, value);
 	}
-	return "the keys are n, count, chance, seed, hca, flow, qp, port, opcode, psn; by, time, code, event";
+	return "the keys are n, count, chance, seed, hca, switch, flow, qp, port, opcode, psn; by, time, code, event";
 }
 
 static const char *read_rule(struct fault_rule_text *rule, char *text, const char **at)
@@ -382,7 +412,11 @@ static const char *read_rule(struct fault_rule_text *rule, char *text, const cha
 		rule->fault.count = 0;
 	if (!(a->keys & (KEY_CODE | KEY_EVENT)))
 		rule->fault.code = 0;
-	return fault_wrong(&rule->fault);
+	if (rule->sw && *rule->hca)
+		return "a rule is for an HCA or for a switch";
+	if (!rule->sw && rule->fault.port > SOFT_MAX_PORTS)
+		return "port= is a number from 1 to 8, of a switch to 254";
+	return rule->sw ? fault_wrong_at_switch(&rule->fault) : fault_wrong(&rule->fault);
 }
 
 const char *fault_read(const char *text, struct fault_rule_text *rules, uint32_t max, uint32_t *count,
@@ -474,6 +508,16 @@ static void say_packets(struct words *w, const struct soft_fault *f)
 		say(w, f->match & SOFT_MATCH_OPCODE ? " PSN %#x" : ", with PSN %#x", f->psn);
 }
 
+/* Says which packets of a switch a rule meets. */
+static void say_port(struct words *w, const struct soft_fault *f)
+{
+	say_numbers(w, f, "packet");
+	if (f->port)
+		say(w, " by port %u", f->port);
+	else
+		say(w, " by each port");
+}
+
 static void say_code(struct words *w, uint32_t code)
 {
 	size_t i;
@@ -530,8 +574,12 @@ void fault_words(const struct fault_rule_text *rule, char *to, size_t size)
 
 	if (*rule->hca)
 		say(&w, "HCA %s: ", rule->hca);
+	if (rule->sw)
+		say(&w, "switch %#llx: ", (unsigned long long)rule->sw);
 	if (f->action == SOFT_FAULT_ALLOC)
 		say_numbers(&w, f, "allocation");
+	else if (rule->sw)
+		say_port(&w, f);
 	else
 		say_packets(&w, f);
 	say_effect(&w, f);

@@ -204,6 +204,18 @@ static bool is_for(struct soft_port *port, const struct packet *pkt)
 	return false;
 }
 
+/* Hands a packet that has come in to its queue pair. False: the packet is still the caller's. */
+static bool take_in(struct runner *r, struct soft_port *port, struct packet *pkt)
+{
+	const struct fabric_port *fp = port->link_state;
+
+	if (UNLIKELY(pkt->flags & PKT_DAMAGED)) {
+		cable_damaged(fp->self.to);
+		return false;
+	}
+	return is_for(port, pkt) && link_receive(r, port, pkt);
+}
+
 static bool run_port(struct runner *r, struct actor *a)
 {
 	struct soft_port *port = a->self;
@@ -212,7 +224,7 @@ static bool run_port(struct runner *r, struct actor *a)
 
 	while ((p = arrivals_take(&fp->arrivals, a))) {
 		r->trains--;
-		if (!is_for(port, &p->pkt) || !link_receive(r, port, &p->pkt))
+		if (!take_in(r, port, &p->pkt))
 			pool_home(r, &p->pkt);
 		if (runner_spent(r))
 			return !arrivals_empty(&fp->arrivals);
@@ -234,10 +246,7 @@ static bool fabric_count_receive_error(const struct path *path)
 
 	if (!way || !way->to)
 		return false;
-	if (way->to->port)
-		port_count(way->to->port, CNT_RCV_ERRORS, 1);
-	else
-		atomic_fetch_add_explicit(&way->to->rcv_errors, 1, memory_order_relaxed);
+	cable_damaged(way->to);
 	return true;
 }
 
@@ -425,6 +434,7 @@ al_status fabric_create(struct fabric **fabric, struct topology *topology, struc
 		memset(routes, 0, sizeof(*routes));
 	}
 	engine_init(&f->engine, "fabric");
+	cables_start(f);
 	f->ends = al_alloc(f->topology.num_ports * sizeof(*f->ends));
 	f->switches =
 		al_alloc_aligned(64, (count_switches(&f->topology) + 1) * sizeof(*f->switches));
@@ -449,6 +459,7 @@ void fabric_stop(struct fabric *f)
 
 	for (i = 0; i < f->num_switches; i++)
 		switch_stop(&f->switches[i]);
+	cables_stop(f);
 	for (i = 0; f->ends && i < f->topology.num_ports; i++)
 		if (f->ends[i].port && f->ends[i].port->link_state)
 			stop_port(f->ends[i].port);
@@ -464,6 +475,7 @@ void fabric_destroy(struct fabric *f)
 	engine_end(&f->engine);
 	for (i = 0; i < f->num_switches; i++)
 		switch_registers_destroy(&f->switches[i].registers);
+	cables_destroy(f);
 	pool_destroy(&f->copies);
 	al_free(f->switches);
 	al_free(f->ends);

@@ -10,7 +10,8 @@
  * switch is a node with ports (struct soft_port) and registers, which a subnet manager reads and
  * sets: the switch forwards by its own tables, and port 0 has queue pairs.
  *
- * fabric.c has the fabric and the operations of the link, switch.c the forwarding.
+ * fabric.c has the fabric and the operations of the link, switch.c the forwarding, cable.c the
+ * faults of cables.
  */
 #ifndef SOFT_FABRIC_H
 #define SOFT_FABRIC_H
@@ -22,7 +23,9 @@
 #include "hca/soft/link/link.h"
 #include "hca/soft/link/waiting.h"
 #include "hca/soft/packet/pool.h"
+#include "hca/soft/shared/lock.h"
 
+struct cable_rules;
 struct fabric;
 struct fabric_switch;
 
@@ -50,6 +53,8 @@ struct fabric_end {
 	struct traffic traffic;
 	struct traffic_link counted; /* membership of `traffic` in the counters of `port` */
 	_Atomic uint64_t rcv_errors; /* of a switch's port in a static fabric */
+	/* of a switch's port: faults of the packets that leave (cable.c); NULL: none */
+	_Atomic(struct cable_rules *) rules;
 };
 
 struct fabric_switch {
@@ -60,6 +65,7 @@ struct fabric_switch {
 	struct fabric_end *end; /* the ends of ports 0 to num_ports */
 	uint8_t num_ports;
 	struct switch_registers registers; /* of a managed fabric */
+	_Atomic uint64_t met;              /* packets that a fault of a cable has met */
 	/* while fabric_create() grows the tree */
 	bool reached;
 	struct fabric_switch *next;
@@ -74,6 +80,11 @@ struct fabric {
 	uint32_t num_switches;
 	bool managed;
 	struct pool copies; /* of multicast packets that a switch sends out of several ports */
+	uint64_t seed;      /* of faults of cables; constant once packets pass */
+	struct timer timer; /* runs out at the time of the first packet of `late` */
+	struct fmutex lock; /* guards the fields below */
+	struct pooled *late;       /* packets that arrive at a later time, the earliest first */
+	struct cable_rules *rules; /* all that have been in force */
 };
 
 /*
@@ -114,5 +125,25 @@ void switch_start(struct fabric_switch *sw);
 /* Waits until no thread runs the switch, which never runs again, and sends the packets that have
  * come in home. May sleep. */
 void switch_stop(struct fabric_switch *sw);
+
+/*
+ * Adds a rule for the packets that leave a switch by one of its ports, or (port 0) by each.
+ * AL_INVALID_PARAMETER: the rule contradicts itself or is none for a switch, or the switch has no
+ * such port. AL_LIMIT_EXCEEDED: a port has SOFT_FAULT_RULES rules. AL_INSUFFICIENT_MEMORY.
+ */
+al_status cable_add_fault(struct fabric_switch *sw, const struct soft_fault *fault);
+/* Removes all rules of a switch. Packets that are late arrive at their time. */
+void cable_clear_faults(struct fabric_switch *sw);
+/*
+ * Executes the first rule that meets a packet which has left by a port that has rules. False: the
+ * packet does not arrive now.
+ */
+bool cable_passes(struct runner *r, struct fabric_end *out, struct pooled *p);
+/* Counts a packet that has come in damaged: the VCRC is wrong (IBTA 7.8, 16.1.3.5). */
+void cable_damaged(struct fabric_end *at);
+void cables_start(struct fabric *f);
+/* Drops the late packets. No switch runs any more. */
+void cables_stop(struct fabric *f);
+void cables_destroy(struct fabric *f);
 
 #endif

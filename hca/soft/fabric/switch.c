@@ -71,6 +71,9 @@ static void leave(struct runner *r, struct fabric_end *out, struct pooled *p)
 	}
 	counter_add(&out->traffic.tx_packets, 1);
 	counter_add(&out->traffic.tx_bytes, p->wire_bytes);
+	if (UNLIKELY(atomic_load_explicit(&out->rules, memory_order_relaxed)) &&
+	    !cable_passes(r, out, p))
+		return;
 	fabric_arrive(r, out->peer, p);
 }
 
@@ -170,6 +173,11 @@ static void forward(struct runner *r, struct fabric_switch *sw, struct pooled *p
 	struct fabric_end *in = &sw->end[p->pkt.in_port];
 	uint32_t number;
 
+	if (UNLIKELY(p->pkt.flags & PKT_DAMAGED)) {
+		cable_damaged(in);
+		pool_home(r, &p->pkt);
+		return;
+	}
 	if (UNLIKELY(!comes_in(sw, &p->pkt))) {
 		pool_home(r, &p->pkt);
 		return;

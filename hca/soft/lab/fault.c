@@ -12,6 +12,7 @@
 #include <iba/ib_soft.h>
 
 #include "hca/soft/base/config.h"
+#include "hca/soft/base/draw.h"
 #include "hca/soft/base/table.h"
 #include "hca/soft/base/clock.h"
 #include "hca/soft/engine/engine.h"
@@ -31,7 +32,8 @@
 struct fault_rule {
 	struct soft_fault fault;
 	uint64_t salt;      /* start of the rule's draws: a mix of both seeds, the HCA and the place in the table */
-	uint64_t threshold; /* the rule meets a packet whose draw is below; ALWAYS: the rule meets without a draw */
+	uint64_t threshold; /* the rule meets a packet whose draw is below; DRAW_ALWAYS: the rule
+			       meets without a draw */
 };
 
 struct fault_table {
@@ -41,7 +43,6 @@ struct fault_table {
 	struct fault_rule rule[];
 };
 
-#define ALWAYS       UINT64_MAX
 #define SPARED_AHEAD 64 /* packets for which look_ahead() draws in advance */
 
 /* ----------------------------------------------------------------- deciding */
@@ -55,13 +56,6 @@ static struct soft_hca *source_hca(const struct source *src)
 static struct soft_qp *source_qp(struct source *src)
 {
 	return (struct soft_qp *)((char *)src - offsetof(struct soft_qp, conn.source));
-}
-
-static uint64_t mix(uint64_t x)
-{
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-	return x ^ x >> 31;
 }
 
 static struct fault_table *in_force(const struct soft_hca *hca)
@@ -97,17 +91,12 @@ static bool concerns(const struct fault_rule *rule, const struct source *src, en
 static uint64_t key_of(const struct fault_rule *rule, const struct source *src,
 		       enum flow_index flow)
 {
-	return mix(rule->salt ^ flow_id(src, flow));
+	return draw_mix(rule->salt ^ flow_id(src, flow));
 }
 
 static bool drawn(const struct fault_rule *rule, uint64_t key, uint64_t n)
 {
-	return rule->threshold == ALWAYS || mix(key + n) < rule->threshold;
-}
-
-static bool in_range(const struct soft_fault *f, uint64_t n)
-{
-	return n >= f->n && (!f->n || !f->count || n - f->n < f->count);
+	return draw_meets(rule->threshold, key, n);
 }
 
 /* True: a rule that concerns the flow meets packet number i of a stretch. */
@@ -117,7 +106,7 @@ static bool meets(const struct fault_rule *rule, const struct source *src, const
 	const struct soft_fault *f = &rule->fault;
 	uint8_t place;
 
-	if (!in_range(f, s->first + i))
+	if (!draw_in_range(f, s->first + i))
 		return false;
 	if (f->match & SOFT_MATCH_PSN && f->psn != psn_add(s->psn, i))
 		return false;
@@ -203,7 +192,7 @@ static uint64_t may_be_met(const struct source *src, enum flow_index flow, uint6
 			continue;
 		key = key_of(rule, src, flow);
 		for (i = n; i < end; i++)
-			if (in_range(&rule->fault, i) && drawn(rule, key, i))
+			if (draw_in_range(&rule->fault, i) && drawn(rule, key, i))
 				end = i;
 	}
 	return end;
@@ -253,8 +242,8 @@ static bool fail_alloc(struct alloc_gate *gate)
 		return false;
 	n = atomic_fetch_add(&hca->faults->allocs, 1) + 1;
 	for (rule = t->rule; rule < t->rule + t->num; rule++) {
-		if (rule->fault.action != SOFT_FAULT_ALLOC || !in_range(&rule->fault, n) ||
-		    (rule->threshold != ALWAYS && mix(mix(rule->salt) + n) >= rule->threshold))
+		if (rule->fault.action != SOFT_FAULT_ALLOC || !draw_in_range(&rule->fault, n) ||
+		    !draw_meets(rule->threshold, draw_mix(rule->salt), n))
 			continue;
 		atomic_fetch_add(&hca->faults->met, 1);
 		IB_TRACE("soft", "fault: allocation %llu fails", (unsigned long long)n);
@@ -476,9 +465,9 @@ static enum verdict corrupt(const struct meeting *m)
 	bits = 8 * pkt_bytes_of(m->pkt, 0, bytes);
 	if (!bits) /* the payload's memory region is gone */
 		return PACKET_LOST;
-	draw = mix(mix(m->rule->salt + 1) + flow_id(m->src, m->flow) + (m->n << 32));
+	draw = draw_mix(draw_mix(m->rule->salt + 1) + flow_id(m->src, m->flow) + (m->n << 32));
 	for (uint64_t flips = 1 + draw % 3; flips; flips--) {
-		draw = mix(draw + 1);
+		draw = draw_mix(draw + 1);
 		bytes[draw % bits / 8] ^= (uint8_t)(1u << draw % bits % 8);
 	}
 	why = wire_decode(&wire, WIRE_IB, bytes, bits / 8);
@@ -640,13 +629,6 @@ static void put_in_force(struct soft_hca *hca, struct fault_table *t)
 	}
 }
 
-static uint64_t threshold_of(uint32_t chance)
-{
-	if (!chance || chance == 1000000)
-		return ALWAYS;
-	return chance == SOFT_NEVER ? 0 : UINT64_MAX / 1000000 * chance;
-}
-
 /* Returns a new table: the rules in force and one more rule. NULL: no memory. */
 static struct fault_table *table_with(struct soft_hca *hca, const struct soft_fault *fault)
 {
@@ -661,9 +643,9 @@ static struct fault_table *table_with(struct soft_hca *hca, const struct soft_fa
 		memcpy(t->rule, old->rule, num * sizeof(*rule));
 	rule = &t->rule[num];
 	rule->fault = *fault;
-	rule->threshold = threshold_of(fault->chance);
-	rule->salt = mix(mix(mix(hca->faults->seed) + fault->seed) + ((uint64_t)hca->index << 32) +
-			 num + 1);
+	rule->threshold = draw_threshold(fault->chance);
+	rule->salt = draw_mix(draw_mix(draw_mix(hca->faults->seed) + fault->seed) +
+			      ((uint64_t)hca->index << 32) + num + 1);
 	t->num = num + 1;
 	t->allocs = (old && old->allocs) || fault->action == SOFT_FAULT_ALLOC;
 	return t;

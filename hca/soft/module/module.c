@@ -208,14 +208,63 @@ static void place_hca(uint32_t index, struct hca_config *hca)
 	}
 }
 
+/* Returns the switch that a rule is for. NULL: there is none. */
+static struct fabric_switch *switch_of(const struct fault_rule_text *rule)
+{
+	struct fabric *f = module.fabric;
+	uint32_t i;
+
+	for (i = 0; f && i < f->num_switches; i++)
+		if (f->topology.nodes[f->switches[i].node].guid == rule->sw)
+			return &f->switches[i];
+	return NULL;
+}
+
+const char *module_misplaced(const struct fault_rule_text *rule)
+{
+	const struct fabric_switch *sw;
+
+	if (!rule->sw)
+		return fault_misplaced(&module.conf, rule);
+	sw = switch_of(rule);
+	if (!sw)
+		return "there is no such switch";
+	return rule->fault.port > sw->num_ports ? "the switch has no such port" : NULL;
+}
+
+/* Adds the rules of the settings for switches. */
+static al_status add_cable_faults(void)
+{
+	const struct fault_rule_text *rule = module.conf.cable_faults;
+	al_status status = AL_SUCCESS;
+	const char *why;
+
+	for (; rule < module.conf.cable_faults + module.conf.num_cable_faults && !status; rule++) {
+		why = module_misplaced(rule);
+		if (why) {
+			ib_log(IB_LOG_ERROR, "soft", "a fault's switch=%#llx: %s; see ibal-soft(5)",
+			       (unsigned long long)rule->sw, why);
+			return AL_BAD_CONFIG;
+		}
+		status = cable_add_fault(switch_of(rule), &rule->fault);
+	}
+	return status;
+}
+
 static al_status make_fabric(void)
 {
+	al_status status;
+
 	if (!*module.conf.topology)
-		return AL_SUCCESS;
+		return add_cable_faults();
 	module.other_link = link_of_ports;
 	link_of_ports = &link_fabric;
-	return fabric_create(&module.fabric, &module.topology,
-			     module.conf.managed ? NULL : &module.routes);
+	status = fabric_create(&module.fabric, &module.topology,
+			       module.conf.managed ? NULL : &module.routes);
+	if (status)
+		return status;
+	module.fabric->seed = module.conf.hca[0].seed;
+	return add_cable_faults();
 }
 
 /* Plugs the cables of the topology into the ports of HCAs and switches. */
@@ -295,11 +344,6 @@ al_status module_remove_hca(struct soft_hca *hca, uint32_t flags)
 al_status module_step(const uint64_t *choice, struct soft_step *step)
 {
 	return manual_step(choice, step);
-}
-
-const char *module_misplaced(const struct fault_rule_text *rule)
-{
-	return fault_misplaced(&module.conf, rule);
 }
 
 /* Makes the engines that the HCAs share. With manual progress each HCA has an engine of its own, so

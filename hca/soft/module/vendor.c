@@ -11,6 +11,7 @@
 
 #include "hca/soft/base/clock.h"
 #include "hca/soft/base/config.h"
+#include "hca/soft/fabric/fabric.h"
 #include "hca/soft/lab/capture.h"
 #include "hca/soft/lab/fault.h"
 #include "hca/soft/lab/inject.h"
@@ -20,13 +21,16 @@
 
 static al_status call_fault_add(struct soft_hca *hca, struct ci_vendor_call *call)
 {
-	return fault_add(hca, call->in);
+	return hca->sw ? cable_add_fault(hca->sw, call->in) : fault_add(hca, call->in);
 }
 
 static al_status call_fault_clear(struct soft_hca *hca, struct ci_vendor_call *call)
 {
 	(void)call;
-	fault_clear(hca);
+	if (hca->sw)
+		cable_clear_faults(hca->sw);
+	else
+		fault_clear(hca);
 	return AL_SUCCESS;
 }
 
@@ -71,7 +75,7 @@ static al_status call_reboot(struct soft_hca *hca, struct ci_vendor_call *call)
 
 static al_status call_fault_count(struct soft_hca *hca, struct ci_vendor_call *call)
 {
-	uint64_t met = fault_count(hca);
+	uint64_t met = hca->sw ? atomic_load(&hca->sw->met) : fault_count(hca);
 
 	memcpy(call->out, &met, sizeof(met));
 	return AL_SUCCESS;
@@ -210,13 +214,13 @@ static const struct {
 	bool in_optional;
 	bool of_switch; /* a switch takes the call, too */
 } calls[] = {
-	[SOFT_FAULT_ADD] = { call_fault_add, sizeof(struct soft_fault), 0, false },
-	[SOFT_FAULT_CLEAR] = { call_fault_clear, 0, 0, false },
+	[SOFT_FAULT_ADD] = { call_fault_add, sizeof(struct soft_fault), 0, false, true },
+	[SOFT_FAULT_CLEAR] = { call_fault_clear, 0, 0, false, true },
 	[SOFT_PORT_DOWN] = { call_port_down, sizeof(uint32_t), 0, false, true },
 	[SOFT_PORT_UP] = { call_port_up, sizeof(uint32_t), 0, false, true },
 	[SOFT_REMOVE] = { call_remove, sizeof(uint32_t), 0, false, true },
 	[SOFT_REBOOT] = { call_reboot, 0, 0, false, true },
-	[SOFT_FAULT_COUNT] = { call_fault_count, 0, sizeof(uint64_t), false },
+	[SOFT_FAULT_COUNT] = { call_fault_count, 0, sizeof(uint64_t), false, true },
 	[SOFT_STEP] = { call_step, sizeof(uint64_t), sizeof(struct soft_step), true, true },
 	[SOFT_CLOCK] = { call_clock, 0, sizeof(uint64_t), false, true },
 	[SOFT_CAPTURE_START] = { call_capture_start, sizeof(struct soft_capture), 0, false },

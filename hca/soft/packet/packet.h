@@ -99,6 +99,9 @@ enum pkt_flags {
 	/* on a node that comes home: the sender's memory region was gone when its payload was
 	   copied */
 	PKT_BAD_SOURCE = 1 << 3,
+	/* bits of the packet have changed on a cable: the next port drops the packet for its VCRC
+	 */
+	PKT_DAMAGED = 1 << 4,
 	/* an injected packet: only a datagram has a src_qpn, since other packets do not carry one
 	 */
 	PKT_WIRE = 1 << 5,

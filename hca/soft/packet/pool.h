@@ -24,6 +24,7 @@ struct pooled {
 	struct soft_port *from; /* port that the packet leaves by */
 	enum flow_index flow;
 	uint64_t due;         /* number in the flow, or time, at which the packet is sent */
+	void *to;             /* where the packet arrives at that time */
 };
 
 struct pool {

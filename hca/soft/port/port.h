@@ -51,6 +51,8 @@ enum port_counter {
 	   were sent */
 	CNT_RCV_CONSTRAINT,
 	CNT_XMIT_CONSTRAINT,
+	CNT_SYMBOL_ERRORS, /* packets that a cable has damaged or lost, counted where they come in
+			    */
 	PORT_COUNTERS
 };
 

@@ -68,7 +68,7 @@ END_TEST
 
 START_TEST(a_node_that_ends_sends_packets_home_and_so_do_those_that_come_later)
 {
-	struct fabric_end nobody = { .number = 1 };
+	struct fabric_end empty = { .number = 1 };
 
 	start();
 	arrive(0, 0);
@@ -80,7 +80,7 @@ START_TEST(a_node_that_ends_sends_packets_home_and_so_do_those_that_come_later)
 	ck_assert_uint_eq(pool.left, 6);
 	arrive(2, 0);
 	ck_assert_uint_eq(pool.left, 6);
-	fabric_arrive(&runner, &nobody, pool_take(&pool));
+	fabric_arrive(&runner, &empty, pool_take(&pool));
 	finish();
 }
 END_TEST

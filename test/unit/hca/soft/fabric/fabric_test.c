@@ -176,6 +176,29 @@ START_TEST(a_packet_for_a_lid_that_no_port_has_is_dropped_by_the_switch)
 }
 END_TEST
 
+/* In a static subnet, too, whose switches answer no query of counters. _i: lost, or damaged. */
+START_TEST(a_bad_cable_of_a_switch_loses_packets)
+{
+	const struct qp_options ud = { .type = IB_QPT_UD, .qkey = QKEY };
+	uint32_t i;
+
+	star(3,
+	     _i ? "fault=corrupt,switch=0x100,port=2,n=1" : "fault=drop,switch=0x100,port=2,n=1");
+	members_up(&ud);
+	receive(1);
+	receive(2);
+	for (i = 1; i < 3; i++)
+		send_to(0, i, port_of(i).lid, 100);
+	expect_from(2, 0, 100);
+	expect_empty(member[1].cq);
+	ck_assert_uint_eq(counters(&hca[1]).symbol_errors, 1);
+	ck_assert_uint_eq(counters(&hca[1]).rcv_errors, _i);
+	send_to(0, 1, port_of(1).lid, 100);
+	expect_from(1, 0, 100);
+	members_down();
+}
+END_TEST
+
 /* QP0, on virtual lane 15, by LID. */
 START_TEST(subnet_management_packets_pass_switches_by_lid)
 {
@@ -437,6 +460,8 @@ START_TEST(a_topology_that_does_not_fit_is_refused_with_its_reason)
 		{ "topology=/dev/null", "regular file" },
 		{ "topology=/dev/null hcas=3", "comes from the file" },
 		{ "topology=/dev/null ports=2", "comes from the file" },
+		{ "fault=drop,switch=0x100", "switch=0x100: there is no such switch" },
+		{ "[hca 0] fault=drop,switch=0x100", "section names an HCA" },
 	};
 
 	ck_assert_int_ne(try_up(wrong[_i].settings), AL_SUCCESS);
@@ -452,6 +477,7 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, datagrams_go_from_every_port_to_every_port, 0, 3);
 	tcase_add_test(t, a_packet_for_a_lid_that_no_port_has_is_dropped_by_the_switch);
+	tcase_add_loop_test(t, a_bad_cable_of_a_switch_loses_packets, 0, 2);
 	tcase_add_test(t, subnet_management_packets_pass_switches_by_lid);
 	tcase_add_loop_test(t, multicast_reaches_each_member_once_and_no_other_queue_pair, 0, 3);
 	tcase_add_test(t, the_hcas_are_the_topologys);
@@ -460,7 +486,7 @@ int main(void)
 	tcase_add_test(t, two_ports_full_of_requests_do_not_wait_for_each_other);
 	tcase_add_test(t, a_sender_of_datagrams_that_found_no_room_goes_on_when_there_is_room);
 	tcase_add_test(t, two_hundred_and_sixteen_hcas_talk);
-	tcase_add_loop_test(t, a_topology_that_does_not_fit_is_refused_with_its_reason, 0, 4);
+	tcase_add_loop_test(t, a_topology_that_does_not_fit_is_refused_with_its_reason, 0, 6);
 	suite_add_tcase(s, t);
 	return run_suite(s);
 }

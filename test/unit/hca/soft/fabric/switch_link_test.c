@@ -242,9 +242,11 @@ END_TEST
 
 START_TEST(an_hca_can_not_be_rebooted)
 {
+	const uint32_t port = 1;
+
 	star(2);
 	ck_assert_int_eq(vendor(&hca[0], SOFT_REBOOT, NULL, 0), AL_UNSUPPORTED);
-	ck_assert_int_eq(vendor(sw, SOFT_FAULT_CLEAR, NULL, 0), AL_UNSUPPORTED);
+	ck_assert_int_eq(vendor(sw, SOFT_CAPTURE_STOP, &port, sizeof(port)), AL_UNSUPPORTED);
 	finish();
 }
 END_TEST
