@@ -33,7 +33,8 @@ static int open_lock(const char *path)
 		fd = open(path, flags);
 		if (fd < 0 && errno == ENOENT) {
 			fd = open(path, flags | O_CREAT | O_EXCL, 0666);
-			/* Other users lock the file too, so this process's umask must not limit its mode. */
+			/* Other users lock the file too, so this process's umask must not limit its
+			 * mode. */
 			if (fd >= 0)
 				(void)!fchmod(fd, 0666);
 		}

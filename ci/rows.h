@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Macros that take the columns of a row of ci/ops.def apart, for files that define OP(). The columns are described in
- * ci/ops.def. */
+/* Macros that take the columns of a row of ci/ops.def apart, for files that define OP(). The
+ * columns are described in ci/ops.def. */
 #ifndef CI_ROWS_H
 #define CI_ROWS_H
 
 /*
- * BY_KIND(prefix, kind), BY_WAY(prefix, way): the macro named by the prefix and the kind or way, such as REFUSE_POSTS.
+ * BY_KIND(prefix, kind), BY_WAY(prefix, way): the macro named by the prefix and the kind or way,
+ * such as REFUSE_POSTS.
  */
 #define BY_KIND(prefix, kind) JOIN(prefix, KIND_##kind)
 #define KIND_CREATES(undo)    CREATES
@@ -22,8 +23,8 @@
 #define JOIN(a, b)            JOIN_THEM(a, b)
 #define JOIN_THEM(a, b)       a##b
 
-/* Expand to the further arguments if the way is: IF_ASKS: ON. IF_HOOKED: ON or LATER. IF_DIRECT: DIRECT. IF_FUNCTION:
- * DIRECT or BY. */
+/* Expand to the further arguments if the way is: IF_ASKS: ON. IF_HOOKED: ON or LATER. IF_DIRECT:
+ * DIRECT. IF_FUNCTION: DIRECT or BY. */
 #define IF_ASKS(way, ...)       BY_WAY(IF_ASKS_, way)(__VA_ARGS__)
 #define IF_ASKS_ON(...)         __VA_ARGS__
 #define IF_ASKS_LATER(...)
@@ -72,8 +73,8 @@
 #define FUNCTION_DIRECT(fn) fn
 #define FUNCTION_BY(fn) fn
 
-/* Of the column "said": UDATA_PARAM(said): the operation's last parameter, if it is a struct ci_udata. SAYS(said): true
- * if data of the provider pass between the provider and its module. */
+/* Of the column "said": UDATA_PARAM(said): the operation's last parameter, if it is a struct
+ * ci_udata. SAYS(said): true if data of the provider pass between the provider and its module. */
 #define UDATA_PARAM(said)      UDATA_PARAM_##said
 #define UDATA_PARAM_UDATA      , struct ci_udata *udata
 #define UDATA_PARAM_MUTE_UDATA , struct ci_udata *udata
@@ -85,7 +86,8 @@
 #define SAYS_MUTE       false
 #define SAYS_MUTE_UDATA false
 
-/* PARAMS(params): the parameters with their types. ARGS(params): their names. FIRST_ARG(params): the first name. */
+/* PARAMS(params): the parameters with their types. ARGS(params): their names. FIRST_ARG(params):
+ * the first name. */
 #define PARAMS(params)                                     PARAMS_##params
 #define PARAMS_A1(t1, a1)                                  t1 a1
 #define PARAMS_A2(t1, a1, t2, a2)                          t1 a1, t2 a2

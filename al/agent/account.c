@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Accounts of clients and users: what each is charged, and the limits beyond which an account is charged no more. */
+/* Accounts of clients and users: what each is charged, and the limits beyond which an account is
+ * charged no more. */
 #include "al/agent/account.h"
 
 #include <pthread.h>
@@ -110,7 +111,8 @@ bool account_may_log(void)
 	return may;
 }
 
-/* Logs that a client is refused a resource. account: the client's or its user's, whose limit is reached. */
+/* Logs that a client is refused a resource. account: the client's or its user's, whose limit is
+ * reached. */
 static void log_refusal(const struct account *client, const struct account *account, al_resource resource)
 {
 	const struct al_snap_client *c = &client->show;
@@ -132,8 +134,8 @@ static bool fits(const struct account *account, al_resource resource, uint64_t a
 	return amount <= use->limit && use->now <= use->limit - amount && amount != AGENT_TOO_MUCH;
 }
 
-/* Charges the client and its user. NULL: both are charged. Else neither is, and the result is the account whose limit the
- * charge would exceed. Under the lock. */
+/* Charges the client and its user. NULL: both are charged. Else neither is, and the result is the
+ * account whose limit the charge would exceed. Under the lock. */
 static struct account *charge(struct account *client, al_resource resource, uint64_t amount)
 {
 	for (struct account *a = client; a; a = a->user)

@@ -23,18 +23,20 @@ extern struct agent_limits limits;
 /* Replaces the limits, also those of the clients and users that are there. */
 void account_limits(const struct agent_limits *limits);
 
-/* Opens the account of a new client, and charges its user for one client. AL_LIMIT_EXCEEDED: nothing was opened. */
+/* Opens the account of a new client, and charges its user for one client. AL_LIMIT_EXCEEDED:
+ * nothing was opened. */
 al_status account_open(struct account *client, int32_t pid, uint32_t uid, const char *comm);
 /* Returns what the client is still charged to its user's account, and forgets the client. */
 void account_close(struct account *client);
 
 #define AGENT_TOO_MUCH UINT64_MAX /* an amount that is beyond every limit */
 /*
- * Charges a client and its user. AL_LIMIT_EXCEEDED: nothing was charged; the refusal is counted, and logged once per
- * client. Any thread.
+ * Charges a client and its user. AL_LIMIT_EXCEEDED: nothing was charged; the refusal is counted,
+ * and logged once per client. Any thread.
  */
 al_status account_charge(struct account *client, al_resource resource, uint64_t amount);
-/* The most that a client may have of a resource: its own limit or its user's, whichever is less. Any thread. */
+/* The most that a client may have of a resource: its own limit or its user's, whichever is less.
+ * Any thread. */
 uint64_t account_limit(const struct account *client, al_resource resource);
 /* Undoes a charge. Any thread. */
 void account_return(struct account *client, al_resource resource, uint64_t amount);
@@ -49,7 +51,8 @@ al_status account_show(bool all, uint32_t uid, struct al_snap_client **to, uint6
 /* Frees the accounts of users, but for users that have clients still. */
 void account_end(void);
 
-/* True: the caller may log a message about a client now. Limits how many such messages the log gets. Any thread. */
+/* True: the caller may log a message about a client now. Limits how many such messages the log
+ * gets. Any thread. */
 bool account_may_log(void);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * An agent within a process: ald's main() starts and stops one, and so do tests. A process has at most one agent at a time.
- * The agent has threads of its own, and touches nothing else of the process: no signals, no standard output, no exit().
+ * An agent within a process: ald's main() starts and stops one, and so do tests. A process has at
+ * most one agent at a time. The agent has threads of its own, and touches nothing else of the
+ * process: no signals, no standard output, no exit().
  */
 #ifndef AL_AGENT_ALD_H
 #define AL_AGENT_ALD_H
@@ -48,8 +49,9 @@ struct ald_attr {
 };
 
 /*
- * Starts the agent, which serves clients from the return on. The agent's threads inherit the caller's signal mask. attr may be
- * freed after the return. After a failure nothing is left, and the log says why. AL_DUPLICATE: the process has an agent already.
+ * Starts the agent, which serves clients from the return on. The agent's threads inherit the
+ * caller's signal mask. attr may be freed after the return. After a failure nothing is left, and
+ * the log says why. AL_DUPLICATE: the process has an agent already.
  */
 al_status ald_start(const struct ald_attr *attr);
 /*
@@ -61,14 +63,15 @@ void ald_configure(const struct ald_attr *attr);
 /* Returns the present number of clients. Any thread. */
 uint32_t ald_clients(void);
 /*
- * Accepts no new client, and tells the clients that have objects that the agent is about to end; they may go on until their
- * objects are destroyed. Calls drained(), on a thread of the agent's, when no client is left. The caller still calls
- * ald_stop(). At most once.
+ * Accepts no new client, and tells the clients that have objects that the agent is about to end;
+ * they may go on until their objects are destroyed. Calls drained(), on a thread of the agent's,
+ * when no client is left. The caller still calls ald_stop(). At most once.
  */
 void ald_drain(void (*drained)(void));
 /*
- * Ends all sessions and then the agent, after ald_start() has succeeded. Does not wait for a copy of a client's memory that is
- * under way: the next ald_start() of the process frees what the session of such a client has left (descriptors, memory).
+ * Ends all sessions and then the agent, after ald_start() has succeeded. Does not wait for a copy
+ * of a client's memory that is under way: the next ald_start() of the process frees what the
+ * session of such a client has left (descriptors, memory).
  */
 void ald_stop(void);
 

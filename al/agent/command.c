@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Requests of clients: each is checked once, by the command table, before anything of the request is used, and then executed.
- * The check covers sizes, descriptors, rights, handles and limits. The Access Layer checks the values in a request, as it does
- * for each of its callers. The functions of the commands are in verbs.c, post.c and snapshot.c.
+ * Requests of clients: each is checked once, by the command table, before anything of the request
+ * is used, and then executed. The check covers sizes, descriptors, rights, handles and limits. The
+ * Access Layer checks the values in a request, as it does for each of its callers. The functions of
+ * the commands are in verbs.c, post.c and snapshot.c.
  */
 #include "al/agent/command.h"
 
@@ -20,7 +21,8 @@
 	_Static_assert(sizeof(struct name##_answer) <= MAX_ANSWER, "MAX_ANSWER is too small for " #name);
 #include "al/protocol/commands.def"
 
-/* A row's kind of object for a handle of the request: a kind of kinds.def, no handle, or a handle of any kind. */
+/* A row's kind of object for a handle of the request: a kind of kinds.def, no handle, or a handle
+ * of any kind. */
 enum {
 	NONE = AL_OBJ_NONE,
 #define KIND(NAME, ...) NAME = AL_OBJ_##NAME,
@@ -63,7 +65,8 @@ typedef void maker_request_of_NONE;
 		       "kinds.def has a maker with another request for what " #name " makes");
 #include "al/protocol/commands.def"
 
-/* The answer to a record that breaks the protocol: the record may name no command, so the answer has the shortest struct. */
+/* The answer to a record that breaks the protocol: the record may name no command, so the answer
+ * has the shortest struct. */
 static const struct agent_sizes breach_sizes = { .answer = sizeof(struct none) };
 
 /* Logs a breach of the protocol: the client is hostile, or its library has another version. */
@@ -114,8 +117,9 @@ static al_status check_vendor_data(struct connection *connection, const struct a
 	return AL_SUCCESS;
 }
 
-/* Checks that the record is exactly as long as its counts say, and that the counts are within the limits of the command table. Sets what the rest
- * of the check reads: command, sizes, count, udata. */
+/* Checks that the record is exactly as long as its counts say, and that the counts are within the
+ * limits of the command table. Sets what the rest of the check reads: command, sizes, count,
+ * udata. */
 static al_status check_size(struct connection *connection)
 {
 	const struct agent_head *head = connection_head(connection);
@@ -155,7 +159,8 @@ static al_status check_size(struct connection *connection)
 	return AL_SUCCESS;
 }
 
-/* Checks the truth values of the request, and tells the library's descriptors from the provider's. */
+/* Checks the truth values of the request, and tells the library's descriptors from the
+ * provider's. */
 static al_status check_bytes(struct connection *connection, const struct row *row)
 {
 	const uint8_t *request = connection_request(connection);
@@ -180,7 +185,8 @@ static al_status check_bytes(struct connection *connection, const struct row *ro
 	return AL_SUCCESS;
 }
 
-/* Replaces the client's handles by the Access Layer's: each handle names an object of the client's own, of the row's kind. */
+/* Replaces the client's handles by the Access Layer's: each handle names an object of the client's
+ * own, of the row's kind. */
 static al_status check_handles(struct connection *connection, const struct row *row)
 {
 	const uint64_t *handle = connection_request(connection);
@@ -253,8 +259,8 @@ static al_status check(struct connection *connection)
 
 /* ---------------------------------------------------------------- execution */
 
-/* Runs on the agent's loop. Puts a new object into the client's table and its handle into the answer; after a failure frees the place that
- * the check has reserved for the object. */
+/* Runs on the agent's loop. Puts a new object into the client's table and its handle into the
+ * answer; after a failure frees the place that the check has reserved for the object. */
 static void finish_object(struct connection *connection)
 {
 	struct made_answer *made = connection_answer(connection); /* the answers of all commands that make an object begin so */
@@ -271,8 +277,8 @@ static void finish_object(struct connection *connection)
 	connection->making = NULL;
 }
 
-/* On the loop. Charges the completion queue for the size that it has now. A queue that the client has destroyed meanwhile has
- * returned its charge already. */
+/* On the loop. Charges the completion queue for the size that it has now. A queue that the client
+ * has destroyed meanwhile has returned its charge already. */
 static void finish_resize(struct connection *connection)
 {
 	const struct RESIZE_CQ_request *request = connection_request(connection);
@@ -298,8 +304,9 @@ static void (*const functions[AGENT_NUM_COMMANDS])(struct connection *connection
 #include "al/protocol/commands.def"
 };
 
-/* A command that the table marks LATER begins here and is answered from a callback. On return such a command may have been
- * answered already and its connection freed, so the caller no longer uses the connection. */
+/* A command that the table marks LATER begins here and is answered from a callback. On return such
+ * a command may have been answered already and its connection freed, so the caller no longer uses
+ * the connection. */
 static void execute(struct connection *connection)
 {
 	al_act_for(&connection->udata.ci);

@@ -6,8 +6,8 @@
 #include "al/agent/loop.h"
 
 /*
- * watched.see of a session's connection: reads and serves the next request, or frees a connection that the client has
- * closed.
+ * watched.see of a session's connection: reads and serves the next request, or frees a connection
+ * that the client has closed.
  */
 void command_readable(struct watched *watched, uint32_t events);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Connections: how a request is answered, and how a connection ends. Requests are read and checked in command.c. */
+/* Connections: how a request is answered, and how a connection ends. Requests are read and checked
+ * in command.c. */
 #include "al/agent/connection.h"
 
 #include <errno.h>
@@ -11,7 +12,8 @@ static uint32_t least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* Closes descriptors that a module has given for the answer; -1 is a descriptor with another owner. */
+/* Closes descriptors that a module has given for the answer; -1 is a descriptor with another
+ * owner. */
 static void close_given(const int *fds, uint32_t *num)
 {
 	for (; *num; --*num)
@@ -50,8 +52,8 @@ void connection_send(struct connection *connection)
 	from[0].iov_len += (size_t)answer->count * sizes->out.size;
 	from[1].iov_len = answer->data;
 	agent_put_fds(&msg, control, udata->given, udata->num_given);
-	/* The library reads each answer before its next request, so the socket has room. A client whose socket has no room does
-	 * not use the library: its connection ends. */
+	/* The library reads each answer before its next request, so the socket has room. A client
+	 * whose socket has no room does not use the library: its connection ends. */
 	if (TEMP_FAILURE_RETRY(sendmsg(connection->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT)) < 0)
 		shutdown(connection->fd, SHUT_RDWR);
 	connection_drop_fds(connection);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Connections: each has one request at a time, which the agent answers before it reads the next request. Everything
- * here is the loop's; while a worker executes a request, the worker alone reads and writes the fields of the request.
+ * Connections: each has one request at a time, which the agent answers before it reads the next
+ * request. Everything here is the loop's; while a worker executes a request, the worker alone reads
+ * and writes the fields of the request.
  */
 #ifndef AL_AGENT_CONNECTION_H
 #define AL_AGENT_CONNECTION_H
 
 #include "al/agent/session.h"
 
-/* A connection from accept() on. It is a stranger until door.c has read its hello, and then belongs to a session. */
+/* A connection from accept() on. It is a stranger until door.c has read its hello, and then belongs
+ * to a session. */
 struct connection {
 	struct connection **list, *next; /* the list with this connection: the session's or the strangers' (door.c) */
 	struct watched watched;  /* of fd */
@@ -96,7 +98,8 @@ void connection_send(struct connection *connection);
 void connection_drop_fds(struct connection *connection);
 /* After the request has been executed: answers the request, or frees a connection that is dead. */
 void connection_answered(struct connection *connection);
-/* Calls connection_answered() when the copies from and to the client's memory that are under way have ended. */
+/* Calls connection_answered() when the copies from and to the client's memory that are under way
+ * have ended. */
 void connection_answered_after_copies(struct connection *connection);
 
 #endif

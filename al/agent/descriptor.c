@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Receiving records with descriptors, and closing descriptors that clients have sent. A close may block for as long as a client
- * likes: the kernel asks a FUSE server first, and a TCP socket may linger. So threads for that purpose close the descriptors;
- * they end when nothing is left to close.
+ * Receiving records with descriptors, and closing descriptors that clients have sent. A close may
+ * block for as long as a client likes: the kernel asks a FUSE server first, and a TCP socket may
+ * linger. So threads for that purpose close the descriptors; they end when nothing is left to
+ * close.
  */
 #include "al/agent/descriptor.h"
 
@@ -116,9 +117,10 @@ ssize_t descriptors_receive(int fd, void *record, size_t size, struct descriptor
 }
 
 /*
- * Records that the agent has not read may hold descriptors, which the kernel would close on this thread with the socket: so the
- * records are read first. SO_PASSCRED tells an empty record from the end of the connection: a record brings its sender's
- * credentials. ECONNRESET says, once and before the records, that the client has closed its end without reading all answers.
+ * Records that the agent has not read may hold descriptors, which the kernel would close on this
+ * thread with the socket: so the records are read first. SO_PASSCRED tells an empty record from the
+ * end of the connection: a record brings its sender's credentials. ECONNRESET says, once and before
+ * the records, that the client has closed its end without reading all answers.
  */
 void descriptors_hang_up(int fd)
 {

@@ -17,9 +17,11 @@ struct descriptors {
 	int fd[RECORD_FDS]; /* -1: the descriptor has another owner now */
 };
 
-/* Receives a record, without waiting. Returns its length; 0: an empty record or the end; -1: no record, see errno. */
+/* Receives a record, without waiting. Returns its length; 0: an empty record or the end; -1: no
+ * record, see errno. */
 ssize_t descriptors_receive(int fd, void *record, size_t size, struct descriptors *list);
-/* Closes the descriptors of the list, on another thread and later: any close of a client's descriptor may block. */
+/* Closes the descriptors of the list, on another thread and later: any close of a client's
+ * descriptor may block. */
 void descriptors_close(const struct descriptors *list);
 /* Closes a connection to a client, with the records that the agent has not read. */
 void descriptors_hang_up(int fd);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The agent's door: the socket on which the agent listens, and connections until their first record, the hello. Before its
- * hello a connection is a stranger. At most MAX_STRANGERS connections are strangers; a newer stranger ends the oldest. Sessions
- * are in session.c, their connections in connection.c.
+ * The agent's door: the socket on which the agent listens, and connections until their first
+ * record, the hello. Before its hello a connection is a stranger. At most MAX_STRANGERS connections
+ * are strangers; a newer stranger ends the oldest. Sessions are in session.c, their connections in
+ * connection.c.
  */
 #include "al/agent/door.h"
 
@@ -35,8 +36,8 @@ static void add_stranger(struct connection *stranger)
 		connection_free(oldest);
 }
 
-/* An open descriptor in reserve: when the process has no other left, it makes room for a connection that is closed at once.
- * Else that connection would keep the listener ready for ever. */
+/* An open descriptor in reserve: when the process has no other left, it makes room for a connection
+ * that is closed at once. Else that connection would keep the listener ready for ever. */
 static int spare = -1;
 
 static bool open_spare(void)
@@ -47,7 +48,8 @@ static bool open_spare(void)
 
 static int accept_one(int listener)
 {
-	/* cppcheck-suppress nullPointer ; the address does not matter: SO_PEERCRED names the peer's process and user */
+	/* cppcheck-suppress nullPointer ; the address does not matter: SO_PEERCRED names the peer's
+	 * process and user */
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
@@ -197,7 +199,8 @@ void door_shut(void)
 	if (listener < 0)
 		return;
 	loop_unwatch(listener);
-	/* Before the listener is closed, so that no client finds a socket on which no agent listens. */
+	/* Before the listener is closed, so that no client finds a socket on which no agent
+	 * listens. */
 	remove_socket();
 	close_fd(&listener);
 	while (strangers)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The agent's door: its socket, and connections until they belong to a session. Callers: the loop, or ald.c while no
- * loop runs.
+ * The agent's door: its socket, and connections until they belong to a session. Callers: the loop,
+ * or ald.c while no loop runs.
  */
 #ifndef AL_AGENT_DOOR_H
 #define AL_AGENT_DOOR_H

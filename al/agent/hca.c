@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The HCAs that a client knows of: their openings, closings and removals. The objects on them are in object.c. */
+/* The HCAs that a client knows of: their openings, closings and removals. The objects on them are
+ * in object.c. */
 #include "al/agent/hca.h"
 
 #include <iba/ib_hca.h>
@@ -78,7 +79,8 @@ void hca_closed(struct hca *hca)
 	pthread_mutex_unlock(&hca->source.outbox->lock);
 }
 
-/* Allocated once for each HCA, at its first opening: events of its ports may be under way until the session ends. */
+/* Allocated once for each HCA, at its first opening: events of its ports may be under way until the
+ * session ends. */
 al_status hca_make_ports(struct hca *hca, uint32_t num_ports, uint64_t cookie)
 {
 	struct outbox *outbox = hca->source.outbox;

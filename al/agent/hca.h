@@ -36,26 +36,28 @@ struct hca *hca_make(struct hcas *hcas, uint64_t guid);
 void hcas_free(struct hcas *hcas);
 
 /*
- * Begins an opening, which hca_opened() ends. AL_NOT_FOUND: there is no such HCA. AL_DUPLICATE: it is open, being
- * opened or being removed.
+ * Begins an opening, which hca_opened() ends. AL_NOT_FOUND: there is no such HCA. AL_DUPLICATE: it
+ * is open, being opened or being removed.
  */
 al_status hca_open(struct hcas *hcas, uint64_t guid, struct hca **hca);
 /* Ends an opening. ca: the session's handle of the HCA; NULL: the opening has failed. */
 void hca_opened(struct hca *hca, al_ca_h ca);
 /* The client has closed the HCA. */
 void hca_closed(struct hca *hca);
-/* Makes the sources of the HCA's ports, whose events carry the cookie that the client gave at this opening. */
+/* Makes the sources of the HCA's ports, whose events carry the cookie that the client gave at this
+ * opening. */
 al_status hca_make_ports(struct hca *hca, uint32_t num_ports, uint64_t cookie);
 
 /*
- * Begins the removal of an HCA, which hca_removed() ends. Returns the session's handle; NULL: the client has not opened
- * the HCA.
+ * Begins the removal of an HCA, which hca_removed() ends. Returns the session's handle; NULL: the
+ * client has not opened the HCA.
  */
 al_ca_h hca_remove(struct hca *hca);
 void hca_removed(struct hca *hca);
 /* True while the HCA is being removed. Any thread. */
 bool hca_leaving(struct hca *hca);
-/* The number of removals that have begun: a changed number tells that the objects of before are gone. Any thread. */
+/* The number of removals that have begun: a changed number tells that the objects of before are
+ * gone. Any thread. */
 uint32_t hca_removals(struct hca *hca);
 
 #endif

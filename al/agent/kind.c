@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The kinds of a client's objects: the costs that a client is charged for an object, and the table of kinds.def's rows. */
+/* The kinds of a client's objects: the costs that a client is charged for an object, and the table
+ * of kinds.def's rows. */
 #include "al/agent/kind.h"
 
 #include <stddef.h>
@@ -22,7 +23,8 @@ static uint64_t add(uint64_t one, uint64_t other)
 	return __builtin_add_overflow(one, other, &sum) ? AGENT_TOO_MUCH : sum;
 }
 
-/* Bytes charged for an element of a queue, without its data: about what a module needs for the element. */
+/* Bytes charged for an element of a queue, without its data: about what a module needs for the
+ * element. */
 #define CQ_ELEMENT   sizeof(struct ib_wc)
 #define SEND_ELEMENT sizeof(struct ib_flat_send)
 #define RECV_ELEMENT sizeof(struct ib_flat_recv)
@@ -64,7 +66,8 @@ static uint64_t mad_svc_rings(const struct REG_MAD_SVC_request *request)
 /* -------------------------------------------------------------------- table */
 
 #define NOTHING(request) ((void)(request), 0)
-/* Wrappers with one type for the functions of the rows, which each have the types of their own kind. */
+/* Wrappers with one type for the functions of the rows, which each have the types of their own
+ * kind. */
 #define KIND(NAME, name, maker, destroys, place, attribute, events, bytes, rings, copies)                \
 	static uint64_t bytes_of_##name(const void *request)                                             \
 	{                                                                                                \

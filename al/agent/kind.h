@@ -16,8 +16,8 @@ struct kind {
 	bool copied;          /* COPIED */
 	uint32_t most;        /* offset of the kind's maximum in struct ib_ca_attr; 0: no maximum */
 	uint32_t cookie;      /* offset of the cookie in the maker's request; 0: no cookie */
-	/* The bytes of registered memory, and of queues, of an object that the maker's request asks for.
-	 * AGENT_TOO_MUCH: more than any limit. */
+	/* The bytes of registered memory, and of queues, of an object that the maker's request asks
+	 * for. AGENT_TOO_MUCH: more than any limit. */
 	uint64_t (*bytes)(const void *request);
 	uint64_t (*rings)(const void *request);
 	/* handle: the object's in the agent's Access Layer */

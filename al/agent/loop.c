@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The agent's loop, on epoll. The functions of the watched descriptors are in the files that watch them. */
+/* The agent's loop, on epoll. The functions of the watched descriptors are in the files that watch
+ * them. */
 #include "al/agent/loop.h"
 
 #include <sys/epoll.h>

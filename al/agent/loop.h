@@ -20,14 +20,15 @@ struct watched {
 bool loop_open(void);
 void loop_close(void);
 /*
- * Waits until a descriptor is ready, and calls its function. One descriptor at a time: the function may free the owner
- * of the next one.
+ * Waits until a descriptor is ready, and calls its function. One descriptor at a time: the function
+ * may free the owner of the next one.
  */
 void loop_once(void);
 
 /* Watches a descriptor for EPOLL* bits. Returns 0, or -1 with errno set. Any thread. */
 int loop_watch(int fd, struct watched *watched, uint32_t events);
-/* Replaces the struct and the bits of a watched descriptor. Returns 0, or -1 with errno set. Any thread. */
+/* Replaces the struct and the bits of a watched descriptor. Returns 0, or -1 with errno set. Any
+ * thread. */
 int loop_change(int fd, struct watched *watched, uint32_t events);
 /* Stops watching. On the loop, no call of the descriptor's function follows. */
 void loop_unwatch(int fd);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The program ald: its options and its signals. The agent itself is in ald.c, the keys of the configuration in settings.c. */
+/* The program ald: its options and its signals. The agent itself is in ald.c, the keys of the
+ * configuration in settings.c. */
 #include <errno.h>
 #include <glib.h>
 #include <locale.h>
@@ -76,7 +77,8 @@ static GOptionContext *option_context(void)
 	return context;
 }
 
-/* Sets what the command line says, over what the file says. False: standard error says which options are wrong. */
+/* Sets what the command line says, over what the file says. False: standard error says which
+ * options are wrong. */
 static bool apply_options(struct settings *to)
 {
 	const char *values;
@@ -127,8 +129,8 @@ static bool read_settings(struct settings *to)
 	return settings_read(config_file, to) && apply_options(to);
 }
 
-/* Reads the settings, and checks the library's groups of the file too, although only a start uses those groups: ald accepts
- * a file as a whole or not at all. */
+/* Reads the settings, and checks the library's groups of the file too, although only a start uses
+ * those groups: ald accepts a file as a whole or not at all. */
 static bool read_whole(struct settings *to)
 {
 	bool good = read_settings(to);
@@ -149,9 +151,10 @@ static int check(void)
 /* ------------------------------------------------------------------ service */
 
 /*
- * Sessions and connections are large and short-lived. By default the first large free() makes glibc raise the size from which
- * an allocation has a mapping of its own, and the memory of clients that are gone would stay with ald. A size that is set
- * explicitly stays, and free() returns the memory to the kernel.
+ * Sessions and connections are large and short-lived. By default the first large free() makes glibc
+ * raise the size from which an allocation has a mapping of its own, and the memory of clients that
+ * are gone would stay with ald. A size that is set explicitly stays, and free() returns the memory
+ * to the kernel.
  */
 static void set_mmap_threshold(void)
 {
@@ -169,8 +172,8 @@ static void raise_descriptor_limit(void)
 	}
 }
 
-/* Reads the configuration again. A faulty file changes nothing. A good file changes limits, rights and drain; a changed socket,
- * mode or number of workers is logged, and stays as it was. */
+/* Reads the configuration again. A faulty file changes nothing. A good file changes limits, rights
+ * and drain; a changed socket, mode or number of workers is logged, and stays as it was. */
 static void reload(void)
 {
 	static struct settings now;
@@ -227,7 +230,8 @@ static void on_drained(void)
 	kill(getpid(), SIGTERM);
 }
 
-/* Drains and stops the agent. The drain ends when no client is left, when another signal comes, or after settings.drain. */
+/* Drains and stops the agent. The drain ends when no client is left, when another signal comes, or
+ * after settings.drain. */
 static void end(void)
 {
 	const struct timespec limit = { .tv_sec = settings.drain };
@@ -242,8 +246,8 @@ static void end(void)
 	ald_stop();
 }
 
-/* Takes the service manager's socket in place of a socket of ald's own, if there is such a socket. False: the service manager's
- * socket can not be used, and the log says why. */
+/* Takes the service manager's socket in place of a socket of ald's own, if there is such a socket.
+ * False: the service manager's socket can not be used, and the log says why. */
 static bool find_socket(void)
 {
 	int fd = systemd_socket(settings.path, sizeof(settings.path));

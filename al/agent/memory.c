@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Memory that clients share: the agent maps memfds that can not shrink, and no other file. A client could take the pages of
- * another file away, and a thread of the agent that reads them would get SIGBUS. A client could also be the file's FUSE server,
- * and a thread of the agent would wait for the client.
+ * Memory that clients share: the agent maps memfds that can not shrink, and no other file. A client
+ * could take the pages of another file away, and a thread of the agent that reads them would get
+ * SIGBUS. A client could also be the file's FUSE server, and a thread of the agent would wait for
+ * the client.
  */
 #include "al/agent/memory.h"
 
@@ -15,8 +16,9 @@
 #include <unistd.h>
 
 /*
- * F_GET_SEALS comes first: the kernel answers it alone, while fstatfs() of a file of FUSE asks the file's server, which may be
- * the client. A file in /dev/shm has seals, but not F_SEAL_SHRINK. A memfd of huge pages is not on tmpfs, and is refused.
+ * F_GET_SEALS comes first: the kernel answers it alone, while fstatfs() of a file of FUSE asks the
+ * file's server, which may be the client. A file in /dev/shm has seals, but not F_SEAL_SHRINK. A
+ * memfd of huge pages is not on tmpfs, and is refused.
  */
 static bool is_sealed(int fd)
 {

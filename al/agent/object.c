@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A client's objects: their handles, their places in the client's table, their charges. Everything runs on the loop. What the
- * kinds of objects differ in is in kind.c. */
+/* A client's objects: their handles, their places in the client's table, their charges. Everything
+ * runs on the loop. What the kinds of objects differ in is in kind.c. */
 #include "al/agent/object.h"
 
 #include <string.h>
@@ -54,8 +54,8 @@ static bool grow(struct objects *objects)
 	return true;
 }
 
-/* Gives the object a free place in the table, and a generation of its own, by which the handle of an earlier object in the
- * place is told from the object's. False: no memory. */
+/* Gives the object a free place in the table, and a generation of its own, by which the handle of
+ * an earlier object in the place is told from the object's. False: no memory. */
 static bool place(struct objects *objects, struct object *object)
 {
 	uint32_t i;

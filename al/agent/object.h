@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A client's objects: the client's handles, and what the client is charged for the objects. All calls are on the loop. */
+/* A client's objects: the client's handles, and what the client is charged for the objects. All
+ * calls are on the loop. */
 #ifndef AL_AGENT_OBJECT_H
 #define AL_AGENT_OBJECT_H
 
@@ -64,17 +65,20 @@ void objects_free(struct objects *objects);
 void objects_remove(struct objects *objects, const struct hca *hca);
 
 /*
- * Charges the client for an object, which a request of the kind's maker asks for, and gives the object a place in the table.
- * hca: NULL if the object is the HCA. object_free() returns charge and place.
+ * Charges the client for an object, which a request of the kind's maker asks for, and gives the
+ * object a place in the table. hca: NULL if the object is the HCA. object_free() returns charge and
+ * place.
  */
 al_status object_new(struct objects *objects, al_object_type type, const void *request, struct hca *hca,
 		     struct object **object);
 /*
- * Begins the resize of a completion queue to so many bytes: charges the client for the larger of both sizes. AL_RESOURCE_BUSY:
- * another resize of the queue is under way, which the client's library never asks for.
+ * Begins the resize of a completion queue to so many bytes: charges the client for the larger of
+ * both sizes. AL_RESOURCE_BUSY: another resize of the queue is under way, which the client's
+ * library never asks for.
  */
 al_status object_resize(struct object *cq, uint64_t rings);
-/* Ends a resize: charges the client for the new size, or if the resize was refused for the old size. */
+/* Ends a resize: charges the client for the new size, or if the resize was refused for the old
+ * size. */
 void object_resized(struct object *cq, uint64_t rings, bool refused);
 /* Charges the client for one membership of the queue pair in a multicast group. object_leave()
  * returns the charge. */
@@ -84,7 +88,8 @@ void object_leave(struct object *qp);
 bool object_busy(const struct object *object);
 /* The object of a client's handle. NULL: the client has no such object. */
 struct object *object_find(const struct objects *objects, uint64_t handle);
-/* True: the handle's object went with its HCA. The client may use such a handle until it has heard of the removal. */
+/* True: the handle's object went with its HCA. The client may use such a handle until it has heard
+ * of the removal. */
 bool object_removed(const struct objects *objects, uint64_t handle);
 /* The client's handle of the object. */
 uint64_t object_handle(const struct object *object);

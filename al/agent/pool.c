@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The agent's workers: the queue of jobs for them, and the queue of jobs that the loop finishes. What the jobs do is in the
- * files that queue them. */
+/* The agent's workers: the queue of jobs for them, and the queue of jobs that the loop finishes.
+ * What the jobs do is in the files that queue them. */
 #include "al/agent/pool.h"
 
 #include <pthread.h>
@@ -46,8 +46,9 @@ void pool_done(struct job *job)
 	first = !pool.done;
 	*pool.done_end = job;
 	pool.done_end = &job->next;
-	/* Under the lock: once the loop has finished the last job, pool_close() may close the descriptor. Without a loop the
-	 * job is of a client that has outlasted its agent: the loop of the process's next agent finishes the job. */
+	/* Under the lock: once the loop has finished the last job, pool_close() may close the
+	 * descriptor. Without a loop the job is of a client that has outlasted its agent: the loop
+	 * of the process's next agent finishes the job. */
 	if (first && pool.event >= 0 && write(pool.event, &one, sizeof(one)) < 0)
 		abort(); /* can not happen: the counter has room, and the descriptor is open */
 	pthread_mutex_unlock(&pool.lock);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The agent's workers, which execute jobs that may sleep, and the way of a job from any thread to the loop. */
+/* The agent's workers, which execute jobs that may sleep, and the way of a job from any thread to
+ * the loop. */
 #ifndef AL_AGENT_POOL_H
 #define AL_AGENT_POOL_H
 
 #include "al/agent/loop.h"
 
-/* A member of the struct that the job is for. The owner queues a job again only after done() has been called. */
+/* A member of the struct that the job is for. The owner queues a job again only after done() has
+ * been called. */
 struct job {
 	struct job *next;
 	void (*work)(struct job *job); /* called on a worker; pool_done() does not use it */

@@ -8,7 +8,8 @@ static struct ib_recv_wr recv_chain[AGENT_POST_MAX];
 static struct ib_sge inline_lists[AGENT_POST_MAX];   /* of the sends with inline data */
 static al_ah_h address_handles[AGENT_POST_MAX]; /* of the datagrams; else NULL */
 
-/* Makes element i of the chain. Gives a datagram an address handle in the queue pair's protection domain. */
+/* Makes element i of the chain. Gives a datagram an address handle in the queue pair's protection
+ * domain. */
 static al_status read_send(const struct object *qp, const struct ib_flat_send *from,
 			   const struct ib_sge *tail, uint32_t room, uint32_t i)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The rights of clients: which right the user and the groups of a connection's peer have. Which right a command needs is in
- * al/protocol/commands.def. */
+/* The rights of clients: which right the user and the groups of a connection's peer have. Which
+ * right a command needs is in al/protocol/commands.def. */
 #include "al/agent/right.h"
 
 #include <string.h>
@@ -24,14 +24,16 @@ static bool names_group(const struct agent_grant *grant, gid_t gid)
 	return false;
 }
 
-/* The supplementary groups that the peer had when it connected. The caller frees them by al_free(). */
+/* The supplementary groups that the peer had when it connected. The caller frees them by
+ * al_free(). */
 static gid_t *peer_groups(int fd, size_t *num)
 {
 	socklen_t size = 0;
 	gid_t *groups;
 
 	*num = 0;
-	/* cppcheck-suppress nullPointer ; without room getsockopt() returns the size that it needs */
+	/* cppcheck-suppress nullPointer ; without room getsockopt() returns the size that it
+	 * needs */
 	if (!getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &size) || !size)
 		return NULL;
 	groups = al_alloc(size);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Sessions: how a session begins, how it follows the arrival and removal of HCAs, and how it ends. Everything runs on the loop,
- * but for PnP callbacks and open_work(). The session's connections are in connection.c, its objects in object.c.
+ * Sessions: how a session begins, how it follows the arrival and removal of HCAs, and how it ends.
+ * Everything runs on the loop, but for PnP callbacks and open_work(). The session's connections are
+ * in connection.c, its objects in object.c.
  */
 #include "al/agent/session.h"
 
@@ -46,16 +47,17 @@ static void free_removed(struct job *job)
 }
 
 /*
- * The removal of an HCA does not wait for the client: the agent destroys the client's objects on the HCA, and then tells the
- * client. Until all objects are destroyed, callbacks of them may be under way, so the struct objects stay until then.
+ * The removal of an HCA does not wait for the client: the agent destroys the client's objects on
+ * the HCA, and then tells the client. Until all objects are destroyed, callbacks of them may be
+ * under way, so the struct objects stay until then.
  */
 static void remove_hca(struct session *session, struct hca *hca)
 {
 	struct removal removal = { .job.done = free_removed, .session = session, .hca = hca };
 	al_ca_h ca = hca_remove(hca);
 
-	/* If ca is closed already, by the client or by the end of the session, then DESTROY or the end of the session frees the
-	 * objects on the HCA. */
+	/* If ca is closed already, by the client or by the end of the session, then DESTROY or the
+	 * end of the session frees the objects on the HCA. */
 	if (ca && !al_close_ca(ca, AL_DESTROY_SYNC, NULL)) {
 		sem_init(&removal.done, 0, 0);
 		pool_done(&removal.job);
@@ -166,8 +168,8 @@ static void open_done(struct job *job)
 		session_try_finish(session);
 }
 
-/* True: the descriptor is /proc/PID/mem of that process, open for reading and writing. The kernel lets a process open the
- * memory of another process only with rights over it. */
+/* True: the descriptor is /proc/PID/mem of that process, open for reading and writing. The kernel
+ * lets a process open the memory of another process only with rights over it. */
 static bool is_memory_of(int fd, pid_t pid)
 {
 	char link[64], path[64], want[64];
@@ -210,8 +212,8 @@ static void name_client(struct session *session, const struct ucred *peer, const
 			*c = '?';
 }
 
-/* A client sends nothing on its event connection. If the connection becomes readable, the client has closed it, and the session
- * ends. */
+/* A client sends nothing on its event connection. If the connection becomes readable, the client
+ * has closed it, and the session ends. */
 static void see_events(struct watched *watched, uint32_t events)
 {
 	struct session *session = container_of(watched, struct session, outbox.watched);
@@ -329,7 +331,8 @@ void session_try_free(struct session *session)
 	num_sessions--;
 	descriptors_hang_up(session->outbox.fd);
 	close(session->pidfd);
-	/* By a closer thread: is_memory_of() goes by the file's name, which a client with mounts of its own can make up. */
+	/* By a closer thread: is_memory_of() goes by the file's name, which a client with mounts of
+	 * its own can make up. */
 	descriptors_close(&(struct descriptors){ .num = 1, .fd = { session->client.memory } });
 	hcas_free(&session->hcas);
 	account_close(&session->account);
@@ -364,8 +367,8 @@ static void tell_if_drained(void)
 }
 
 /*
- * The Access Layer has destroyed the client's objects; the client's thread ends next. That may take as long as the copy that
- * the thread is making; the end of the agent does not wait for the copy.
+ * The Access Layer has destroyed the client's objects; the client's thread ends next. That may take
+ * as long as the copy that the thread is making; the end of the agent does not wait for the copy.
  */
 static void closed(struct job *job)
 {
@@ -390,8 +393,8 @@ static void on_closed(void *context)
 	pool_done(&session->job);
 }
 
-/* Begins to close the session's opening of the Access Layer, which destroys the client's objects, children first. closed() is
- * called when they are destroyed. */
+/* Begins to close the session's opening of the Access Layer, which destroys the client's objects,
+ * children first. closed() is called when they are destroyed. */
 static void close_session(struct session *session)
 {
 	session->job.done = closed;
@@ -415,7 +418,8 @@ void session_end(struct session *session, const char *why)
 
 /* ----------------------------------------------------------- all sessions */
 
-/* HCAs that the client has opened do not count: the client's library keeps an HCA open for as long as it has the agent. */
+/* HCAs that the client has opened do not count: the client's library keeps an HCA open for as long
+ * as it has the agent. */
 bool session_try_finish(struct session *session)
 {
 	if (!draining || session->ended || session->jobs ||

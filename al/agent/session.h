@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Sessions: one for each client, from the hello of its event connection on. Each session has an opening of the Access
- * Layer of its own. Closing that opening destroys the objects that the client has left, children first.
+ * Sessions: one for each client, from the hello of its event connection on. Each session has an
+ * opening of the Access Layer of its own. Closing that opening destroys the objects that the client
+ * has left, children first.
  */
 #ifndef AL_AGENT_SESSION_H
 #define AL_AGENT_SESSION_H
@@ -50,36 +51,40 @@ struct session {
 extern struct session *sessions; /* the sessions that are not closed */
 
 /*
- * Begins a session whose event connection is fd. Takes from the list, the descriptors of the hello, the client's pidfd
- * and its memory. AL_SUCCESS: the session owns fd, and answers the hello when the Access Layer is open.
- * end_connections() frees the session's connections when the session ends.
+ * Begins a session whose event connection is fd. Takes from the list, the descriptors of the hello,
+ * the client's pidfd and its memory. AL_SUCCESS: the session owns fd, and answers the hello when
+ * the Access Layer is open. end_connections() frees the session's connections when the session
+ * ends.
  */
 al_status session_begin(int fd, const struct agent_hello *hello, const struct ucred *peer, struct descriptors *list,
 			void (*end_connections)(struct session *session));
-/* Finds the session of a token, and charges its client for one more connection. AL_PERMISSION: no session of the peer's
- * process and user has the token. */
+/* Finds the session of a token, and charges its client for one more connection. AL_PERMISSION: no
+ * session of the peer's process and user has the token. */
 al_status session_find(const uint8_t token[AGENT_TOKEN], const struct ucred *peer, struct session **found);
 /* Answers a hello. If the status is not AL_SUCCESS, session may be NULL. Any thread. */
 void session_welcome(int fd, const struct session *session, al_status status);
 
 /*
- * Logs what a client did and what the agent does about it: the first time for each kind of complaint, and within
- * account_may_log(). The format continues the name of the program: "asks for ...; the agent refuses the command".
+ * Logs what a client did and what the agent does about it: the first time for each kind of
+ * complaint, and within account_may_log(). The format continues the name of the program: "asks for
+ * ...; the agent refuses the command".
  */
 void session_complain(struct session *session, enum complaint kind, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * Ends the session, whose client finds the agent lost; why is for the trace. The session is freed when nothing is under
- * way.
+ * Ends the session, whose client finds the agent lost; why is for the trace. The session is freed
+ * when nothing is under way.
  */
 void session_end(struct session *session, const char *why);
 /* Frees a session that is closed, unless a request or a copy is still under way. */
 void session_try_free(struct session *session);
-/* While sessions drain: ends the session if its client has no objects left. True: the session has been ended. */
+/* While sessions drain: ends the session if its client has no objects left. True: the session has
+ * been ended. */
 bool session_try_finish(struct session *session);
 
-/* Tells all clients that the agent is about to end. Calls drained(), once, when no session is left. */
+/* Tells all clients that the agent is about to end. Calls drained(), once, when no session is
+ * left. */
 void sessions_drain(void (*drained)(void));
 /* Lets the loop call idle() whenever the last session is closed; NULL: no function. Called before
  * the loop runs.

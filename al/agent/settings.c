@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Reading the groups [ald], [ald client] and [ald user] of ibal.conf(5), also again while ald runs. The library (ci/conf.c)
- * reads the other groups of the file, once.
+ * Reading the groups [ald], [ald client] and [ald user] of ibal.conf(5), also again while ald runs.
+ * The library (ci/conf.c) reads the other groups of the file, once.
  */
 #include "al/agent/settings.h"
 
@@ -186,7 +186,8 @@ static bool counts_objects(al_resource resource)
 	}
 }
 
-/* Sets a limit of clients or of users. *known: there is a limit of that name. Returns false if the value is wrong. */
+/* Sets a limit of clients or of users. *known: there is a limit of that name. Returns false if the
+ * value is wrong. */
 static bool set_limit(uint64_t limits[AL_RESOURCES], bool of_client, const char *name,
 		      const char *text, bool *known)
 {

@@ -24,8 +24,8 @@ void settings_default(struct settings *to);
  */
 bool settings_read(const char *file, struct settings *to);
 /*
- * Sets one key of a group, as a line of the file does. If the result is false, *to is unchanged, and
- * *values (static) describes the key's values, or is NULL because there is no such key.
+ * Sets one key of a group, as a line of the file does. If the result is false, *to is unchanged,
+ * and *values (static) describes the key's values, or is NULL because there is no such key.
  */
 bool settings_set(struct settings *to, const char *group, const char *key, const char *text,
 		  const char **values);

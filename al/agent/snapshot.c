@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The command SNAPSHOT: the agent's snapshot for a client, which reads it piece by piece. al/user/snapshot.c puts the pieces
- * together. */
+/* The command SNAPSHOT: the agent's snapshot for a client, which reads it piece by piece.
+ * al/user/snapshot.c puts the pieces together. */
 #include "al/agent/verbs.h"
 
 #include <string.h>
@@ -31,8 +31,8 @@ static char *copy_objects(const struct al_snapshot *snap, bool all, uint32_t uid
 	return at;
 }
 
-/* Makes the snapshot in the form in which it crosses: its arrays one after the other. A client without RIGHT_MANAGE gets the
- * objects and accounts of its own user only. */
+/* Makes the snapshot in the form in which it crosses: its arrays one after the other. A client
+ * without RIGHT_MANAGE gets the objects and accounts of its own user only. */
 static void make_snapshot(struct connection *connection)
 {
 	const struct ci_client *client = &connection->session->client;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Making the socket on which the agent listens. A socket of the service manager's is in systemd.c. */
+/* Making the socket on which the agent listens. A socket of the service manager's is in
+ * systemd.c. */
 #include "al/agent/socket.h"
 
 #include <errno.h>
@@ -44,7 +45,8 @@ int socket_listen(const char *path, mode_t mode)
 		unlink(path);
 	}
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* fchmod() before bind(), so that the socket never has more permissions; chmod() after bind(), which applies the umask. */
+	/* fchmod() before bind(), so that the socket never has more permissions; chmod() after
+	 * bind(), which applies the umask. */
 	if (fd >= 0 && !fchmod(fd, mode) && !bind(fd, (struct sockaddr *)&addr, sizeof(addr)) &&
 	    !chmod(path, mode) && !listen(fd, 512))
 		return fd;

@@ -6,8 +6,8 @@
 #include <sys/types.h>
 
 /*
- * Makes a listening socket, in place of the socket of an agent that was killed. Returns its descriptor; -1: the log
- * says why.
+ * Makes a listening socket, in place of the socket of an agent that was killed. Returns its
+ * descriptor; -1: the log says why.
  */
 int socket_listen(const char *path, mode_t mode);
 

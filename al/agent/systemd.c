@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The service manager's protocols: notification (NOTIFY_SOCKET) and socket activation (LISTEN_FDS). Both are implemented here
- * without libsystemd, since they are only environment variables and a datagram. A socket of ald's own is in socket.c.
+ * The service manager's protocols: notification (NOTIFY_SOCKET) and socket activation (LISTEN_FDS).
+ * Both are implemented here without libsystemd, since they are only environment variables and a
+ * datagram. A socket of ald's own is in socket.c.
  */
 #include "al/agent/systemd.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The commands of the control path: HCAs, protection domains, memory regions, completion queues and queue pairs. Each calls the
- * verb of its name. The commands of the data path are in post.c.
+ * The commands of the control path: HCAs, protection domains, memory regions, completion queues and
+ * queue pairs. Each calls the verb of its name. The commands of the data path are in post.c.
  */
 #include "al/agent/verbs.h"
 
@@ -288,7 +288,8 @@ void command_CREATE_QP(struct connection *connection)
 				     : al_create_qp(HANDLE(al_pd_h, 0), &init, connection->making,
 						    on_event, &qp);
 	answer->cap = init.cap;
-	/* al_qp_num() fails if the HCA is being removed. The queue pair is made all the same, and goes with the HCA. */
+	/* al_qp_num() fails if the HCA is being removed. The queue pair is made all the same, and
+	 * goes with the HCA. */
 	if (!connection->status)
 		al_qp_num(qp, &answer->qp_num);
 	connection->made = qp;
@@ -382,7 +383,8 @@ void command_DESTROY(struct connection *connection)
 {
 	struct object *object = connection->object[0];
 
-	/* al_close_ca() would destroy the objects on the HCA. A client destroys each of its objects itself first. */
+	/* al_close_ca() would destroy the objects on the HCA. A client destroys each of its objects
+	 * itself first. */
 	if (object->dying || object_busy(object)) {
 		connection->status = object->dying ? AL_INVALID_HANDLE : AL_RESOURCE_BUSY;
 		connection_answered(connection);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Asynchronous events: the way from a module's upcall to the object's callback, to the event handlers registered with
- * the HCA handle of the object, and to PnP. The queues and threads are al/object/dispatcher.h's.
+ * Asynchronous events: the way from a module's upcall to the object's callback, to the event
+ * handlers registered with the HCA handle of the object, and to PnP. The queues and threads are
+ * al/object/dispatcher.h's.
  */
 #ifndef AL_EVENT_ASYNC_H
 #define AL_EVENT_ASYNC_H
 
 #include "al/object/device.h"
 
-/* The first member of the Access Layer's part of objects that raise affiliated events: CQ, QP, SRQ, EEC. */
+/* The first member of the Access Layer's part of objects that raise affiliated events: CQ, QP, SRQ,
+ * EEC. */
 struct al_evobj {
 	struct al_obj obj;
 	al_comp_cb comp_cb;           /* completion callback of a CQ; may be NULL */
@@ -19,9 +21,9 @@ struct al_evobj {
 };
 
 /*
- * Prepares the event members, after obj_new(). home: queue that delivers the object's events. On a dispatcher's queue
- * (dev_start_vector(), or dev->async.queue) the events become callbacks; in a channel's queue (channel_queue()) the
- * application reads them.
+ * Prepares the event members, after obj_new(). home: queue that delivers the object's events. On a
+ * dispatcher's queue (dev_start_vector(), or dev->async.queue) the events become callbacks; in a
+ * channel's queue (channel_queue()) the application reads them.
  */
 void evobj_init(struct al_evobj *e, al_comp_cb comp_cb, al_event_cb event_cb, struct ev_queue *home);
 
@@ -37,7 +39,8 @@ struct al_obj *obj_ca(struct al_obj *obj);
 void evobj_published(struct al_obj *obj);
 void evobj_invalidated(struct al_obj *obj);
 
-/* An event handler: a registration for the events of an HCA. Its callback runs on the HCA's async dispatcher only. */
+/* An event handler: a registration for the events of an HCA. Its callback runs on the HCA's async
+ * dispatcher only. */
 struct al_event_handler {
 	struct al_obj obj;             /* a handler with a channel has the channel in uses[0] and its queue in
 					* ev.queue */

@@ -28,8 +28,8 @@ static inline struct ev_queue *channel_queue(struct al_obj *channel)
 }
 
 /*
- * Withdraws the undelivered events of obj, which uses the channel, and drops their references: the channel keeps no
- * object alive. obj_type.user_invalidated of channels.
+ * Withdraws the undelivered events of obj, which uses the channel, and drops their references: the
+ * channel keeps no object alive. obj_type.user_invalidated of channels.
  */
 void channel_withdraw_user(struct al_obj *channel, const struct al_obj *obj);
 /* Withdraws the undelivered events of every source for which match(source, arg) is true. */

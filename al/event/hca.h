@@ -7,7 +7,8 @@
 
 /* The part of the arrival and removal of HCAs that al/mgmt registers. */
 struct hca_management {
-	/* Serves the ports of an arriving HCA whose agents are in the Access Layer. A failure refuses the HCA. */
+	/* Serves the ports of an arriving HCA whose agents are in the Access Layer. A failure
+	 * refuses the HCA. */
 	al_status (*arrived)(struct al_dev *dev);
 	/* Ends the service of the HCA's ports, before dev_remove_end(). Also undoes arrived(). */
 	void (*leaving)(struct al_dev *dev);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * PnP: registrations for the arrival and removal of HCAs and for port events, and the thread that calls their
- * callbacks.
+ * PnP: registrations for the arrival and removal of HCAs and for port events, and the thread that
+ * calls their callbacks.
  */
 #ifndef AL_EVENT_PNP_H
 #define AL_EVENT_PNP_H
@@ -24,18 +24,18 @@ struct al_pnp {
 };
 
 /*
- * Adds an arriving HCA to every registration and to the list of HCAs. The registrations' events are delivered later.
- * AL_INSUFFICIENT_MEMORY: nothing was added.
+ * Adds an arriving HCA to every registration and to the list of HCAs. The registrations' events are
+ * delivered later. AL_INSUFFICIENT_MEMORY: nothing was added.
  */
 al_status pnp_dev_add(struct al_dev *dev);
 /*
- * Delivers the removal of an HCA. Returns when every registration's callback for the removal has returned, or the
- * removal has been read from the registration's channel and acknowledged.
+ * Delivers the removal of an HCA. Returns when every registration's callback for the removal has
+ * returned, or the removal has been read from the registration's channel and acknowledged.
  */
 void pnp_dev_remove(struct al_dev *dev);
 /*
- * Acknowledges the removal that was read from the registration's channel: pnp_dev_remove() stops waiting for the
- * reader.
+ * Acknowledges the removal that was read from the registration's channel: pnp_dev_remove() stops
+ * waiting for the reader.
  */
 void pnp_acknowledge(struct al_obj *registration);
 /* Adds a port event to every registration that wants port events. On the async dispatcher. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Circular doubly linked lists. A list is a link that is no element's; an element has a link for each list that it may be in. */
+/* Circular doubly linked lists. A list is a link that is no element's; an element has a link for
+ * each list that it may be in. */
 #ifndef AL_MGMT_LINK_H
 #define AL_MGMT_LINK_H
 

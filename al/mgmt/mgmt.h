@@ -242,13 +242,15 @@ static inline bool mgmt_has_pma(const struct mgmt_port *port)
 
 /* ------------------------------------------------------------------ port.c */
 
-/* Registers al/mgmt with the arrival and removal of HCAs. Called once per process, before ci_start(). */
+/* Registers al/mgmt with the arrival and removal of HCAs. Called once per process, before
+ * ci_start(). */
 void mgmt_init(void);
 /* Forgets all ports, and the management thread, in a forked child. */
 void mgmt_after_fork(void);
 /*
- * Finds the port, serves it unless it is served, and takes a reference. The caller is inside a call on dev. AL_CA_REMOVED;
- * AL_UNSUPPORTED; AL_RESOURCE_BUSY; AL_LIMIT_EXCEEDED; AL_INSUFFICIENT_RESOURCES; AL_INSUFFICIENT_MEMORY.
+ * Finds the port, serves it unless it is served, and takes a reference. The caller is inside a call
+ * on dev. AL_CA_REMOVED; AL_UNSUPPORTED; AL_RESOURCE_BUSY; AL_LIMIT_EXCEEDED;
+ * AL_INSUFFICIENT_RESOURCES; AL_INSUFFICIENT_MEMORY.
  */
 al_status mgmt_serve(struct al_dev *dev, uint8_t port_num, struct mgmt_port **port);
 void mgmt_port_put(struct mgmt_port *port);
@@ -301,8 +303,8 @@ struct mgmt_message {
 	uint64_t charged; /* bytes that the service's owner pays for */
 };
 /*
- * Delivers a datagram of several segments, as the answer to send or, with NULL, as an unsolicited one. The message passes to
- * the service, or is freed. Under port->lock.
+ * Delivers a datagram of several segments, as the answer to send or, with NULL, as an unsolicited
+ * one. The message passes to the service, or is freed. Under port->lock.
  */
 void mad_deliver_long(struct mgmt_port *port, struct al_mad_svc *svc, struct mgmt_send *send,
 		      const struct mgmt_received *r, const struct mgmt_message *message);
@@ -321,14 +323,16 @@ al_status mad_check_send(const struct al_dev *dev, const struct al_mad_svc_init 
 void send_next(struct mgmt_port *port, struct mgmt_qp *qp);
 /* Finds the request that a response answers. NULL: there is none. Under port->lock. */
 struct mgmt_send *send_find_request(struct mgmt_port *port, const struct mgmt_received *r);
-/* Finds the RMPP transfer whose receiver has sent a packet. NULL: there is none. Under port->lock. */
+/* Finds the RMPP transfer whose receiver has sent a packet. NULL: there is none. Under
+ * port->lock. */
 struct mgmt_send *send_find_transfer(struct mgmt_port *port, const struct mgmt_received *r);
 /* Lets a send wait until a time, and until its answer is expected no longer. Under port->lock. */
 void send_wait_until(struct mgmt_port *port, struct mgmt_send *send, uint64_t deadline);
 void send_wait_for_answer(struct mgmt_port *port, struct mgmt_send *send);
 /* The transfer of a send may have packets to post. Under port->lock. */
 void send_continue(struct mgmt_send *send);
-/* The answer to a send has begun to arrive in segments: the receiver's time-outs count from now on. Under port->lock. */
+/* The answer to a send has begun to arrive in segments: the receiver's time-outs count from now on.
+ * Under port->lock. */
 void send_receives(struct mgmt_send *send, struct mgmt_recv *recv);
 /* Begins the members of a service by which sends are made. */
 void send_init_service(struct al_mad_svc *svc, struct mgmt_port *port, enum mgmt_qpn qpn);
@@ -339,7 +343,8 @@ void send_init_service(struct al_mad_svc *svc, struct mgmt_port *port, enum mgmt
 void send_silent(struct al_mad_svc *svc, const struct al_mad_send *s, const struct agents_way *way);
 /* Takes the oldest datagram that the node has sent to itself. False: there is none. */
 bool send_take_to_self(struct mgmt_port *port, struct ib_mad *mad);
-/* Decides the outcome of a send: takes the send out of all lists, and delivers its event. Under port->lock. */
+/* Decides the outcome of a send: takes the send out of all lists, and delivers its event. Under
+ * port->lock. */
 void send_end(struct mgmt_send *send, al_mad_event_type type, al_status status);
 /* Ends all sends of a service without an event. Under port->lock. */
 void send_drop_all(struct al_mad_svc *svc);
@@ -357,15 +362,18 @@ void send_fail_all(struct mgmt_port *port, const struct mgmt_qp *qp, al_status s
 /* al_event_cb of the special queue pairs, whose context is struct mgmt_qp. */
 void spl_qp_event(void *context, const struct al_event *event);
 
-/* -------------------------------------------------------------- transfer.c; all under port->lock */
+/* ------------------------------------------------------------- transfer.c; all under port->lock */
 
 /* True: the datagram is a packet of RMPP. */
 bool transfer_is_packet(const struct mgmt_received *r);
-/* Takes a packet to its transfer, and begins one. False: no service with RMPP has to do with the packet. */
+/* Takes a packet to its transfer, and begins one. False: no service with RMPP has to do with the
+ * packet. */
 bool transfer_received(struct mgmt_port *port, const struct mgmt_received *r);
-/* Begins the transfer of send->long_mad, or begins again. AL_INVALID_PARAMETER: the datagram is too short or too long. */
+/* Begins the transfer of send->long_mad, or begins again. AL_INVALID_PARAMETER: the datagram is too
+ * short or too long. */
 al_status transfer_begin(struct mgmt_send *send);
-/* Writes the next packet of a send's transfer. False: there is none now; transfer_pause() is due. */
+/* Writes the next packet of a send's transfer. False: there is none now; transfer_pause() is
+ * due. */
 bool transfer_next(struct mgmt_send *send, void *packet);
 /* Lets a send wait for acknowledgements, or for its answer, or ends the send. */
 void transfer_pause(struct mgmt_port *port, struct mgmt_send *send);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Clients of the agent, as the Access Layer and modules see them. In the agent a thread makes calls on behalf of a
- * client: the agent names the client with al_act_for() around each call. During the call the module gets the client's
- * struct ci_udata, new objects belong to the client, and addresses lie in the client's memory. In every other process
- * the calls are the process's own. The agent's own state of a client is al/agent/client.h's.
+ * Clients of the agent, as the Access Layer and modules see them. In the agent a thread makes calls
+ * on behalf of a client: the agent names the client with al_act_for() around each call. During the
+ * call the module gets the client's struct ci_udata, new objects belong to the client, and
+ * addresses lie in the client's memory. In every other process the calls are the process's own. The
+ * agent's own state of a client is al/agent/client.h's.
  *
  * The functions al_* are exported for the agent only, like the functions of al/library/private.h.
  */
@@ -15,7 +16,8 @@
 
 #include <iba/ib_uvp.h>
 
-/* A client of the agent. The agent allocates the struct, and frees it after the client's last object has ended. */
+/* A client of the agent. The agent allocates the struct, and frees it after the client's last
+ * object has ended. */
 struct ci_client {
 	int memory; /* descriptor of the client's /proc/self/mem, opened by the client; -1: the client shares no
 		     * memory */
@@ -34,13 +36,13 @@ struct ci_client {
 /* Prepares the members below "lock". Called after the agent has filled in the members above. */
 void al_client_begin(struct ci_client *client);
 /*
- * Queues a job behind the jobs that the client's thread already has. False: the client has no thread, hence no copies
- * are under way, and the job is not queued.
+ * Queues a job behind the jobs that the client's thread already has. False: the client has no
+ * thread, hence no copies are under way, and the job is not queued.
  */
 bool al_client_after(struct ci_client *client, struct ci_client_job *job);
 /*
- * Ends the client's thread; the client's last object and its opening have ended. True: the thread calls ended(context)
- * as its last step. False: the client had no thread, and ended is not called.
+ * Ends the client's thread; the client's last object and its opening have ended. True: the thread
+ * calls ended(context) as its last step. False: the client had no thread, and ended is not called.
  */
 bool al_client_end(struct ci_client *client, void (*ended)(void *context), void *context);
 /* Releases the lock. Called before the agent frees the struct. */
@@ -56,10 +58,12 @@ struct al_udata {
 	int given[UVP_MAX_FDS]; /* duplicates made by ci_client_give_fd(); the agent sends and closes them */
 };
 
-/* The request that the calling thread serves for a client; NULL: the calls are the process's own. */
+/* The request that the calling thread serves for a client; NULL: the calls are the process's
+ * own. */
 extern __thread struct ci_udata *acting_for;
 
-/* Makes the calling thread act for udata's client; NULL: for the process itself. The caller keeps udata. */
+/* Makes the calling thread act for udata's client; NULL: for the process itself. The caller keeps
+ * udata. */
 void al_act_for(struct ci_udata *udata);
 
 /* The client for which the calling thread acts; NULL: the process itself. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A registered HCA as the Access Layer sees it: the HCA's dispatchers, destroy thread, table of operations (the
- * module's, or a dead table after a removal) and the event state of its ports. struct al_dev outlives the registration
- * while objects of the HCA exist. PnP events are al/event's, the registry of modules is ci/'s.
+ * A registered HCA as the Access Layer sees it: the HCA's dispatchers, destroy thread, table of
+ * operations (the module's, or a dead table after a removal) and the event state of its ports.
+ * struct al_dev outlives the registration while objects of the HCA exist. PnP events are
+ * al/event's, the registry of modules is ci/'s.
  */
 #ifndef AL_OBJECT_DEVICE_H
 #define AL_OBJECT_DEVICE_H
@@ -96,37 +97,44 @@ static inline bool dev_has_end_port(const struct al_dev *dev, uint32_t port)
 	return dev_is_switch(dev) ? !port : dev_has_port(dev, port);
 }
 
-/* First in the list of HCAs, which includes removed HCAs that still have objects. Under tree_lock. */
+/* First in the list of HCAs, which includes removed HCAs that still have objects. Under
+ * tree_lock. */
 struct al_dev *dev_first(void);
 /*
- * Finds an HCA by its GUID and takes a reference. agent: the connection of the opening, as obj_agent() returns it.
- * NULL: there is no such HCA, or the HCA is being removed.
+ * Finds an HCA by its GUID and takes a reference. agent: the connection of the opening, as
+ * obj_agent() returns it. NULL: there is no such HCA, or the HCA is being removed.
  */
 struct al_dev *dev_find(const void *agent, uint64_t guid);
-/* The connection to the agent whose HCAs the object's opening sees; NULL: the opening sees this process's HCAs. */
+/* The connection to the agent whose HCAs the object's opening sees; NULL: the opening sees this
+ * process's HCAs. */
 const void *obj_agent(const struct al_obj *obj);
-/* The HCA attribute that limits the number of objects of a kind; NULL: no attribute limits the kind. */
+/* The HCA attribute that limits the number of objects of a kind; NULL: no attribute limits the
+ * kind. */
 const uint32_t *dev_limit(const struct al_dev *dev, al_object_type kind);
 void dev_ref(struct al_dev *dev);
 void dev_put(struct al_dev *dev);
-/* Begins a call of this thread on the HCA's module. The returned table stays callable until dev_leave(). */
+/* Begins a call of this thread on the HCA's module. The returned table stays callable until
+ * dev_leave(). */
 const struct ci_interface *dev_enter(struct al_dev *dev);
 void dev_leave(struct al_dev *dev, const struct ci_interface *ops);
-/* Calls step (obj_type.quiesce or obj_type.destroy) with the module's table. On the HCA's destroy thread. */
+/* Calls step (obj_type.quiesce or obj_type.destroy) with the module's table. On the HCA's destroy
+ * thread. */
 void dev_run_in_module(struct al_obj *obj,
 		   void (*step)(struct al_obj *obj, const struct ci_interface *ops));
 /*
- * Starts the dispatcher of a completion vector unless it runs, and sets *queue to its queue. AL_INSUFFICIENT_RESOURCES.
+ * Starts the dispatcher of a completion vector unless it runs, and sets *queue to its queue.
+ * AL_INSUFFICIENT_RESOURCES.
  */
 al_status dev_start_vector(struct al_dev *dev, uint32_t vector, struct ev_queue **queue);
 /*
- * Finds the index of a GID in a port's GID table. The search uses a copy of the table, read when the HCA arrived and
- * after each GID change event, because a module's query_gid may sleep. AL_NOT_FOUND. Any context.
+ * Finds the index of a GID in a port's GID table. The search uses a copy of the table, read when
+ * the HCA arrived and after each GID change event, because a module's query_gid may sleep.
+ * AL_NOT_FOUND. Any context.
  */
 al_status dev_find_gid(struct al_dev *dev, uint8_t port, const uint8_t gid[16], uint16_t *index);
 /*
- * Reads the GID table of a port again; port 0: the tables of all ports. On the async dispatcher, before the GID change
- * event is delivered.
+ * Reads the GID table of a port again; port 0: the tables of all ports. On the async dispatcher,
+ * before the GID change event is delivered.
  */
 void dev_gids_changed(struct al_dev *dev, uint32_t port);
 /* Appends dev to the list of HCAs: dev_find() finds dev from now on. */
@@ -136,9 +144,10 @@ void dev_insert(struct al_dev *dev);
 extern struct dispatcher dispatcher_common;
 
 /*
- * Enters a read section and finds the object of a call on the data path. No lock is taken and no shared cache line is
- * written. op is the CI_MAY_BLOCK() bit of the operation. NULL, and no read section: the handle is invalid, or the
- * module's operation may block; then the caller uses call_begin_any().
+ * Enters a read section and finds the object of a call on the data path. No lock is taken and no
+ * shared cache line is written. op is the CI_MAY_BLOCK() bit of the operation. NULL, and no read
+ * section: the handle is invalid, or the module's operation may block; then the caller uses
+ * call_begin_any().
  */
 static inline struct al_obj *data_enter(const void *handle, al_object_type type, uint64_t op)
 {
@@ -152,7 +161,8 @@ static inline struct al_obj *data_enter(const void *handle, al_object_type type,
 	return NULL;
 }
 
-/* Begins a call with data_enter(), or with call_begin_any() if the operation may block. AL_INVALID_HANDLE. */
+/* Begins a call with data_enter(), or with call_begin_any() if the operation may block.
+ * AL_INVALID_HANDLE. */
 static inline al_status data_begin(struct al_call *call, const void *handle, al_object_type type,
 				   uint64_t op)
 {
@@ -173,10 +183,11 @@ static inline void data_end(struct al_call *call, uint64_t op)
 }
 
 /*
- * Arrival of an HCA. dev_new() makes struct al_dev and starts the HCA's threads. dev_listen() lets the module's events
- * in, which wait for ev_release(&dev->ev), and reads the ports' attributes and GIDs. dev_insert() puts the HCA in the
- * list of HCAs. dev_abort() undoes dev_new() and dev_listen(), before dev_insert() only. run: delivers unaffiliated
- * events, like the parameter run of ev_init().
+ * Arrival of an HCA. dev_new() makes struct al_dev and starts the HCA's threads. dev_listen() lets
+ * the module's events in, which wait for ev_release(&dev->ev), and reads the ports' attributes and
+ * GIDs. dev_insert() puts the HCA in the list of HCAs. dev_abort() undoes dev_new() and
+ * dev_listen(), before dev_insert() only. run: delivers unaffiliated events, like the parameter run
+ * of ev_init().
  */
 al_status dev_new(struct ci_registration *reg, void (*run)(struct ev_source *, uint32_t), struct al_dev **dev);
 al_status dev_listen(struct al_dev *dev);
@@ -189,11 +200,14 @@ void dev_abort(struct al_dev *dev);
  */
 void dev_remove_begin(struct al_dev *dev, uint32_t flags);
 void dev_remove_end(struct al_dev *dev);
-/* Writes the names and process ids of the HCA's users to buf: the implementation of ci_upper.users. */
+/* Writes the names and process ids of the HCA's users to buf: the implementation of
+ * ci_upper.users. */
 void dev_users(const struct al_dev *dev, char *buf, size_t len);
-/* True: the calling thread is inside a module's operation. The implementation of ci_upper.inside. */
+/* True: the calling thread is inside a module's operation. The implementation of
+ * ci_upper.inside. */
 bool dev_inside(void);
-/* Empties the list of HCAs in a forked child, and resets the common threads' state: a child inherits no threads. */
+/* Empties the list of HCAs in a forked child, and resets the common threads' state: a child
+ * inherits no threads. */
 void dev_after_fork(void);
 
 #endif

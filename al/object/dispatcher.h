@@ -20,7 +20,8 @@
 struct al_obj;
 struct ev_source;
 
-/* Bits of ev_source.pending. The bits of EV_ASYNC_MASK are asynchronous events, 1 << enum ib_event_type. */
+/* Bits of ev_source.pending. The bits of EV_ASYNC_MASK are asynchronous events, 1 << enum
+ * ib_event_type. */
 #define EV_ASYNC_MASK 0x03ffffffu
 #define EV_COMPLETION (1u << 28) /* completion notification */
 #define EV_DESTROYED (1u << 29)  /* the object has ended: the dispatcher calls destroyed_cb and frees the object */
@@ -32,7 +33,8 @@ struct ev_queue {
 	_Atomic(struct ev_source *) head;     /* the source pushed last; the consumer reverses the list */
 	void (*wake)(struct ev_queue *queue); /* wakes the consumer: called after a push to an empty queue. Any
 					       * context. */
-	/* Removes a source from the queue. NULL: the consumer is a dispatcher, which takes every source in time. */
+	/* Removes a source from the queue. NULL: the consumer is a dispatcher, which takes every
+	 * source in time. */
 	void (*withdraw)(struct ev_queue *queue, struct ev_source *source);
 };
 
@@ -47,8 +49,8 @@ struct ev_source {
 		/* In a dispatcher's queue: calls the callbacks of the pending events. */
 		void (*run)(struct ev_source *source, uint32_t pending);
 		/*
-		 * In a channel's queue: writes one event to *out and returns the bits still pending. No event:
-		 * out->type stays 0.
+		 * In a channel's queue: writes one event to *out and returns the bits still
+		 * pending. No event: out->type stays 0.
 		 */
 		uint32_t (*take)(struct ev_source *source, uint32_t pending, struct al_channel_event *out);
 	};
@@ -64,19 +66,24 @@ struct dispatcher {
 /* The threads of all dispatchers that make callbacks of channel drivers. */
 extern struct thread_pool event_threads;
 
-/* Prepares a source of obj (NULL: an HCA's own source). held: raised events wait for ev_release(). */
+/* Prepares a source of obj (NULL: an HCA's own source). held: raised events wait for
+ * ev_release(). */
 void ev_init(struct ev_source *source, struct al_obj *obj, struct ev_queue *queue,
 	     void (*run)(struct ev_source *, uint32_t), bool held);
-/* Raises the events in bits. An object that is dying or has no reference raises nothing. Any context. */
+/* Raises the events in bits. An object that is dying or has no reference raises nothing. Any
+ * context. */
 void ev_raise(struct ev_source *source, uint32_t bits);
 /*
- * Raises events like ev_raise(), without withdrawing them from a channel. The caller holds a lock that the object's
- * destroy also takes between setting OBJ_DYING and withdrawing events from channels.
+ * Raises events like ev_raise(), without withdrawing them from a channel. The caller holds a lock
+ * that the object's destroy also takes between setting OBJ_DYING and withdrawing events from
+ * channels.
  */
 void ev_raise_locked(struct ev_source *source, uint32_t bits);
-/* Ends the hold of ev_init(): the object is published, and events that were raised meanwhile are delivered. */
+/* Ends the hold of ev_init(): the object is published, and events that were raised meanwhile are
+ * delivered. */
 void ev_release(struct ev_source *source);
-/* Raises the object's last event. No reference is left; the dispatcher calls destroyed_cb and frees the object. */
+/* Raises the object's last event. No reference is left; the dispatcher calls destroyed_cb and frees
+ * the object. */
 void ev_raise_destroyed(struct ev_source *source);
 /* Takes all queued sources, oldest first. */
 struct ev_source *ev_take_all(struct ev_queue *queue);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The handle table finds the object of a handle without a lock. A handle has 8 bits of type, 32 of generation and 24 of
- * index. Slots are reused first-in first-out, each time with the next generation. A slot whose generations are used up
- * is retired. The life of the objects is described in object.h.
+ * The handle table finds the object of a handle without a lock. A handle has 8 bits of type, 32 of
+ * generation and 24 of index. Slots are reused first-in first-out, each time with the next
+ * generation. A slot whose generations are used up is retired. The life of the objects is described
+ * in object.h.
  */
 #ifndef AL_OBJECT_HANDLE_H
 #define AL_OBJECT_HANDLE_H
@@ -44,8 +45,8 @@ static inline al_object_type handle_type(uint64_t handle)
 }
 
 /*
- * Finds the object of a handle. NULL: the handle is invalid; any 64 bits may be passed. The caller is in a read
- * section, and the object is usable until the read section ends.
+ * Finds the object of a handle. NULL: the handle is invalid; any 64 bits may be passed. The caller
+ * is in a read section, and the object is usable until the read section ends.
  */
 static inline struct al_obj *handle_find(uint64_t handle)
 {
@@ -59,20 +60,24 @@ static inline struct al_obj *handle_find(uint64_t handle)
 		return NULL;
 	chunk += index & (HANDLE_CHUNK_SLOTS - 1);
 	/*
-	 * acquire: pairs with the release in handle_publish(): a reader that sees the handle sees the complete object
+	 * acquire: pairs with the release in handle_publish(): a reader that sees the handle sees
+	 * the complete object
 	 */
 	if (atomic_load_explicit(&chunk->handle, memory_order_acquire) != handle || !handle)
 		return NULL;
 	return atomic_load_explicit(&chunk->obj, memory_order_relaxed);
 }
 
-/* Reserves a slot and its next handle. handle_find() does not find the handle before handle_publish(). */
+/* Reserves a slot and its next handle. handle_find() does not find the handle before
+ * handle_publish(). */
 al_status handle_reserve(al_object_type type, uint64_t *handle);
 /* Makes the handle valid: handle_find() finds obj from now on. */
 void handle_publish(uint64_t handle, struct al_obj *obj);
-/* Makes the handle invalid. Readers that have found the object may use it until the end of their read section. */
+/* Makes the handle invalid. Readers that have found the object may use it until the end of their
+ * read section. */
 void handle_revoke(uint64_t handle);
-/* Frees the handle's slot: a grace period after handle_revoke(), or when the handle was never published. */
+/* Frees the handle's slot: a grace period after handle_revoke(), or when the handle was never
+ * published. */
 void handle_release(uint64_t handle);
 /* Makes every inherited handle invalid in a forked child. */
 void handle_after_fork(void);

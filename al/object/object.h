@@ -109,12 +109,14 @@ static inline bool obj_internal(const struct al_obj *obj)
 	return ((const struct al_instance *)obj->al)->internal_queue;
 }
 
-/* Order in which an HCA's objects end when several end at once: users before the objects they use. */
+/* Order in which an HCA's objects end when several end at once: users before the objects they
+ * use. */
 enum obj_rank { RANK_FIRST, RANK_QP, RANK_MR, RANK_CQ, RANK_PD, RANK_CA, OBJ_RANKS };
 
 /*
- * The type of an object: the operations and sizes that all objects of a kind share. The file that creates the objects
- * defines their type and passes the type to obj_new(). dev_limit() knows the kind's limit.
+ * The type of an object: the operations and sizes that all objects of a kind share. The file that
+ * creates the objects defines their type and passes the type to obj_new(). dev_limit() knows the
+ * kind's limit.
  */
 struct obj_type {
 	al_object_type id;
@@ -138,14 +140,15 @@ struct obj_type {
 	/* The handle of a user of the object has become invalid. Any context. May be NULL. */
 	void (*user_invalidated)(struct al_obj *obj, const struct al_obj *user);
 	/*
-	 * Stops the object in the module while references are left: afterwards the object accepts nothing from the
-	 * wire. May destroy the module's part, and then clears ci_created. NULL: such objects receive nothing from the
-	 * wire.
+	 * Stops the object in the module while references are left: afterwards the object accepts
+	 * nothing from the wire. May destroy the module's part, and then clears ci_created. NULL:
+	 * such objects receive nothing from the wire.
 	 */
 	void (*quiesce)(struct al_obj *obj, const struct ci_interface *ops);
 	/* Destroys the module's part. NULL: the module has no part. */
 	void (*destroy)(struct al_obj *obj, const struct ci_interface *ops);
-	/* Releases the resources that the Access Layer's part owns, before the destroyed callback. May be NULL. */
+	/* Releases the resources that the Access Layer's part owns, before the destroyed callback.
+	 * May be NULL. */
 	void (*release)(struct al_obj *obj);
 };
 #define OBJ_ALIAS(id) ((al_object_type)((id) | HANDLE_ALIAS))
@@ -157,19 +160,20 @@ static inline const char *obj_name(const struct al_obj *obj)
 extern pthread_mutex_t tree_lock;
 
 /*
- * Makes an object that only the caller can reach. dev: HCA of the object, or NULL. The caller holds a reference on
- * parent (a call in progress). Statuses: AL_INVALID_HANDLE (parent is dying), AL_LIMIT_EXCEEDED,
- * AL_INSUFFICIENT_MEMORY.
+ * Makes an object that only the caller can reach. dev: HCA of the object, or NULL. The caller holds
+ * a reference on parent (a call in progress). Statuses: AL_INVALID_HANDLE (parent is dying),
+ * AL_LIMIT_EXCEEDED, AL_INSUFFICIENT_MEMORY.
  */
 al_status obj_new(const struct obj_type *type, struct al_obj *parent, struct al_dev *dev, void *context, struct al_obj **obj);
 /*
- * Makes obj a user of the object "used". The caller holds a reference on both. AL_INVALID_HANDLE: the used object is
- * dying. AL_INVALID_CA: the two objects belong to different openings or HCAs.
+ * Makes obj a user of the object "used". The caller holds a reference on both. AL_INVALID_HANDLE:
+ * the used object is dying. AL_INVALID_CA: the two objects belong to different openings or HCAs.
  */
 al_status obj_use(struct al_obj *obj, struct al_obj *used);
 /*
- * Writes *handle and then makes the handle valid. AL_INVALID_HANDLE: the parent or a used object began to die since
- * obj_new(); then the object is not published, and the caller undoes its own steps and calls obj_abort().
+ * Writes *handle and then makes the handle valid. AL_INVALID_HANDLE: the parent or a used object
+ * began to die since obj_new(); then the object is not published, and the caller undoes its own
+ * steps and calls obj_abort().
  */
 al_status obj_publish(struct al_obj *obj, void *handle);
 /* Undoes obj_new() and obj_use(). The caller has already destroyed the module's part. */
@@ -185,11 +189,13 @@ static inline void obj_ref(struct al_obj *obj)
 /* Drops a reference. The last obj_put() queues the object for the destroy thread. Any context. */
 void obj_put(struct al_obj *obj);
 /*
- * Drops a reference. True: that was the last reference, and the caller owns the object. For obj_put() and the reaper.
+ * Drops a reference. True: that was the last reference, and the caller owns the object. For
+ * obj_put() and the reaper.
  */
 static inline bool obj_drop(struct al_obj *obj)
 {
-	/* release and acquire: the caller that drops the last reference sees the writes of every earlier holder */
+	/* release and acquire: the caller that drops the last reference sees the writes of every
+	 * earlier holder */
 	return atomic_fetch_sub_explicit(&obj->refs, 1, memory_order_acq_rel) == 1;
 }
 static inline bool obj_dying(const struct al_obj *obj)
@@ -200,8 +206,8 @@ static inline bool obj_dying(const struct al_obj *obj)
 /* Finds a handle's object and takes a reference. NULL: the handle is invalid. Any context. */
 struct al_obj *obj_get(const void *handle, al_object_type type);
 /*
- * Finds a handle's object for the data path: the object is good until the read section ends. NULL: the handle is
- * invalid.
+ * Finds a handle's object for the data path: the object is good until the read section ends. NULL:
+ * the handle is invalid.
  */
 static inline struct al_obj *obj_peek(const void *handle, al_object_type type)
 {
@@ -211,32 +217,34 @@ static inline struct al_obj *obj_peek(const void *handle, al_object_type type)
 }
 
 /*
- * The implementation of every al_destroy_*, al_dealloc_*, al_dereg_* and al_close*. Refusals are returned at once.
- * After that the destroy is asynchronous; with AL_DESTROY_SYNC the call waits for the object's end.
+ * The implementation of every al_destroy_*, al_dealloc_*, al_dereg_* and al_close*. Refusals are
+ * returned at once. After that the destroy is asynchronous; with AL_DESTROY_SYNC the call waits for
+ * the object's end.
  */
 al_status obj_destroy(const void *handle, al_object_type type, al_destroyed_cb cb, void *context);
 /*
- * Releases the resources of the Access Layer's part, the handle's slot and the place in the HCA's limit. Called by the
- * destroy thread after the module's part is destroyed.
+ * Releases the resources of the Access Layer's part, the handle's slot and the place in the HCA's
+ * limit. Called by the destroy thread after the module's part is destroyed.
  */
 void obj_release_resources(struct al_obj *obj);
 /*
- * Frees the object's memory and drops its references on other objects. Called once, by the destroy thread or a
- * dispatcher.
+ * Frees the object's memory and drops its references on other objects. Called once, by the destroy
+ * thread or a dispatcher.
  */
 void obj_free(struct al_obj *obj);
 /* Calls fn for every object of the process, under tree_lock. */
 void obj_for_each(void (*fn)(struct al_obj *obj, void *arg), void *arg);
 
 /*
- * A call on an object outside the data path. The call holds a reference on the object and keeps the HCA's module
- * loaded. ops is the table of operations to call: after a removal, the dead table.
+ * A call on an object outside the data path. The call holds a reference on the object and keeps the
+ * HCA's module loaded. ops is the table of operations to call: after a removal, the dead table.
  */
 struct al_call {
 	struct al_obj *obj;
 	const struct ci_interface *ops; /* NULL: the object belongs to no HCA */
 };
-/* Begins a call that may sleep. AL_INVALID_CONTEXT: the thread is in an atomic callback. AL_INVALID_HANDLE. */
+/* Begins a call that may sleep. AL_INVALID_CONTEXT: the thread is in an atomic callback.
+ * AL_INVALID_HANDLE. */
 al_status call_begin(struct al_call *call, const void *handle, al_object_type type);
 /* Begins a call whose documentation says "Context: any". AL_INVALID_HANDLE. */
 al_status call_begin_any(struct al_call *call, const void *handle, al_object_type type);

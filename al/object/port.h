@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * An HCA's ports: the sizes of their tables, and the events of each port that are still to be told. al/event delivers
- * the events.
+ * An HCA's ports: the sizes of their tables, and the events of each port that are still to be told.
+ * al/event delivers the events.
  */
 #ifndef AL_OBJECT_PORT_H
 #define AL_OBJECT_PORT_H
@@ -45,8 +45,8 @@ struct ladder {
 };
 
 /*
- * Sets the state of a new ladder, and counts the state as told. A state that was added before takes precedence. Called
- * before the first ladder_take().
+ * Sets the state of a new ladder, and counts the state as told. A state that was added before takes
+ * precedence. Called before the first ladder_take().
  */
 void ladder_init(struct ladder *l, ib_port_state state);
 /*
@@ -57,9 +57,9 @@ void ladder_replay(struct ladder *l, ib_port_state state);
 /* Adds an event of a port. Any context. */
 void ladder_add(struct ladder *l, ib_event_type type);
 /*
- * Adds an event that another ladder has told. The first state shows which state the other ladder told before: the rung
- * below, or any rung above Down. So the client of a ladder that begins with ladder_follow() counts as told what the
- * other ladder has told already. One thread at a time.
+ * Adds an event that another ladder has told. The first state shows which state the other ladder
+ * told before: the rung below, or any rung above Down. So the client of a ladder that begins with
+ * ladder_follow() counts as told what the other ladder has told already. One thread at a time.
  */
 void ladder_follow(struct ladder *l, ib_event_type type);
 /* Takes the next event, and counts the event as told. False: nothing is left to tell. */
@@ -93,8 +93,8 @@ struct dev_port {
 };
 
 /*
- * Takes the next event of the first of the ports 0 to num_ports that has one: ports are in no order. False: no port has
- * an event.
+ * Takes the next event of the first of the ports 0 to num_ports that has one: ports are in no
+ * order. False: no port has an event.
  */
 bool port_take_event(struct dev_port *ports, uint32_t num_ports, ib_event_type *type, uint32_t *port);
 /* True: port_take_event() would take an event. */

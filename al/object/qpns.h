@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The set of queue pair numbers that an HCA has in use. The module chooses a number; the set only refuses duplicates.
+ * The set of queue pair numbers that an HCA has in use. The module chooses a number; the set only
+ * refuses duplicates.
  */
 #ifndef AL_OBJECT_QPNS_H
 #define AL_OBJECT_QPNS_H
@@ -11,8 +12,8 @@
 #include <iba/ib_types.h>
 
 /*
- * A set of queue pair numbers: a bit for each of the 2^24 numbers, in pages that are allocated while at least one of
- * their bits is set.
+ * A set of queue pair numbers: a bit for each of the 2^24 numbers, in pages that are allocated
+ * while at least one of their bits is set.
  */
 #define QPN_PAGE  4096u /* numbers in a page */
 #define QPN_PAGES ((1u << 24) / QPN_PAGE)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Read-copy-update, from liburcu-bp. This file is the only place that names the flavour. Readers of the handle table
- * take no lock; an object is freed a grace period after its handle has become invalid.
+ * Read-copy-update, from liburcu-bp. This file is the only place that names the flavour. Readers of
+ * the handle table take no lock; an object is freed a grace period after its handle has become
+ * invalid.
  *
- * ThreadSanitizer does not see into liburcu: the annotations tell ThreadSanitizer that everything before a read_unlock
- * happens before the return of a later synchronize.
+ * ThreadSanitizer does not see into liburcu: the annotations tell ThreadSanitizer that everything
+ * before a read_unlock happens before the return of a later synchronize.
  */
 #ifndef AL_OBJECT_RCU_H
 #define AL_OBJECT_RCU_H
@@ -22,9 +23,9 @@
 #endif
 
 /*
- * _LGPL_SOURCE makes read_lock and read_unlock inline. Builds with a sanitizer call them in liburcu: liburcu keeps its
- * readers' records at addresses that are less aligned than their type promises, and the undefined behaviour sanitizer
- * would stop there.
+ * _LGPL_SOURCE makes read_lock and read_unlock inline. Builds with a sanitizer call them in
+ * liburcu: liburcu keeps its readers' records at addresses that are less aligned than their type
+ * promises, and the undefined behaviour sanitizer would stop there.
  */
 #if !defined(AL_TSAN) && !defined(AL_ASAN)
 #define _LGPL_SOURCE
@@ -58,8 +59,8 @@ static inline bool rcu_reading(void)
 }
 
 /*
- * Waits one grace period: until every read section that was entered before the call has been left. Not called inside a
- * read section nor under a lock.
+ * Waits one grace period: until every read section that was entered before the call has been left.
+ * Not called inside a read section nor under a lock.
  */
 static inline void rcu_wait(void)
 {

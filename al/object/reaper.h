@@ -46,8 +46,8 @@ al_status reaper_start(struct reaper *r);
  * job of this reaper. */
 void reaper_stop(struct reaper *r);
 /*
- * Queues an object for the destroy thread: with its existence reference, which passes to the destroy thread, or, when
- * the last reference has been dropped, with none. Any context.
+ * Queues an object for the destroy thread: with its existence reference, which passes to the
+ * destroy thread, or, when the last reference has been dropped, with none. Any context.
  */
 void reaper_queue_object(struct reaper *r, struct al_obj *obj);
 /* Queues a job for the destroy thread. Any context. */
@@ -55,19 +55,22 @@ void reaper_queue_job(struct reaper *r, struct reaper_job *job);
 /* Reads the grace clock, for al_obj.grace_stamp. */
 uint64_t reaper_grace_clock(void);
 
-/* A thread that waits in AL_DESTROY_SYNC. Lives on the thread's stack, so nobody touches it after done is set. */
+/* A thread that waits in AL_DESTROY_SYNC. Lives on the thread's stack, so nobody touches it after
+ * done is set. */
 struct destroy_waiter {
 	atomic_bool done;                   /* the object has ended */
 	const struct destroy_wait_ops *ops; /* thread_wait_ops of the waiting thread */
 };
 /*
- * Sleeps until the waiter is done or CLOCK_MONOTONIC reaches the time "until". False: the object has not ended by then.
+ * Sleeps until the waiter is done or CLOCK_MONOTONIC reaches the time "until". False: the object
+ * has not ended by then.
  */
 bool waiter_wait_until(struct destroy_waiter *waiter, const struct timespec *until);
 
 /*
- * How a thread that must not sleep waits for an object's end. The PnP thread goes on calling PnP callbacks during the
- * wait, since the object may be held by a registration that waits for its callback.
+ * How a thread that must not sleep waits for an object's end. The PnP thread goes on calling PnP
+ * callbacks during the wait, since the object may be held by a registration that waits for its
+ * callback.
  */
 struct destroy_wait_ops {
 	bool (*deadlocks)(const struct al_obj *obj);  /* true: the wait would be for the callback that the thread is
@@ -75,7 +78,8 @@ struct destroy_wait_ops {
 	void (*wait)(struct destroy_waiter *waiter);  /* returns when waiter->done is set */
 	void (*wake)(void);                           /* wakes wait(): a waiter is done. Called by any thread */
 };
-/* The wait operations of the calling thread, which sets them itself. NULL: the thread sleeps in waiter_wait_until(). */
+/* The wait operations of the calling thread, which sets them itself. NULL: the thread sleeps in
+ * waiter_wait_until(). */
 extern __thread const struct destroy_wait_ops *thread_wait_ops;
 
 /* Makes the locks of synchronous destroys usable in a forked child. */

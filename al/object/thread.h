@@ -19,17 +19,19 @@ enum thread_context {
 };
 extern __thread enum thread_context thread_context;
 
-/* Starts a thread of the library, with all signals blocked. name: for messages. AL_INSUFFICIENT_RESOURCES. */
+/* Starts a thread of the library, with all signals blocked. name: for messages.
+ * AL_INSUFFICIENT_RESOURCES. */
 al_status library_thread_start(pthread_t *thread, const char *name, void *(*main)(void *), void *arg);
 /*
- * Names the calling thread and sets its context: the first call in a thread of the library. A thread names itself,
- * because naming another thread opens a file that a fork elsewhere would inherit.
+ * Names the calling thread and sets its context: the first call in a thread of the library. A
+ * thread names itself, because naming another thread opens a file that a fork elsewhere would
+ * inherit.
  */
 void library_thread_begin(const char *name, enum thread_context context);
 
 /*
- * Seconds after which a wait for another thread or module is logged. The wait itself goes on: no time-out decides
- * anything.
+ * Seconds after which a wait for another thread or module is logged. The wait itself goes on: no
+ * time-out decides anything.
  */
 extern unsigned int wait_log_seconds;
 /* The time wait_log_seconds from now, CLOCK_MONOTONIC. */

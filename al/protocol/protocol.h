@@ -291,8 +291,8 @@ struct QUERY_QP_answer {
 };
 
 /*
- * The heads of flat work requests are the first array (struct ib_flat_send, struct ib_flat_recv), their tails the second one, in
- * the order of the heads.
+ * The heads of flat work requests are the first array (struct ib_flat_send, struct ib_flat_recv),
+ * their tails the second one, in the order of the heads.
  */
 struct POST_SEND_request {
 	uint64_t qp;
@@ -415,8 +415,8 @@ struct agent_sizes {
 extern const struct agent_sizes agent_sizes[AGENT_NUM_COMMANDS];
 extern const char *const agent_names[AGENT_NUM_COMMANDS];
 
-/* Descriptors of a record: a provider's, and before them perhaps one of the library's own. Control data has
- * AGENT_FDS_ROOM bytes, aligned as any. */
+/* Descriptors of a record: a provider's, and before them perhaps one of the library's own. Control
+ * data has AGENT_FDS_ROOM bytes, aligned as any. */
 #define AGENT_MAX_FDS  (UVP_MAX_FDS + 1)
 #define AGENT_FDS_ROOM CMSG_SPACE(AGENT_MAX_FDS * sizeof(int))
 void agent_put_fds(struct msghdr *msg, char *control, const int *fds, uint32_t num);

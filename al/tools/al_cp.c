@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * al_cp SOURCE DEST: the command line, the progress bar and the report. The transfer is in cp_rdma.c, the files are in cp_file.c.
+ * al_cp SOURCE DEST: the command line, the progress bar and the report. The transfer is in
+ * cp_rdma.c, the files are in cp_file.c.
  */
 #include <iba/ib_al.h>
 

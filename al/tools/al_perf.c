@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* al_perf [OP...] [agent:NAME]: the command line. The measurement is in perf_rdma.c and perf_far.c, the reports are in
- * perf_report.c and perf_svg.c. */
+/* al_perf [OP...] [agent:NAME]: the command line. The measurement is in perf_rdma.c and perf_far.c,
+ * the reports are in perf_report.c and perf_svg.c. */
 #include <iba/ib_al.h>
 
 #include <string.h>
@@ -160,7 +160,8 @@ static gboolean read_type(struct perf_job *job, GError **err)
 	return job->type || tool_misuse(err, "--type %s: rc, uc or ud", opt.type);
 }
 
-/* Adds an operation by name, unless the job has it already; "all" adds all operations that the transport type has. */
+/* Adds an operation by name, unless the job has it already; "all" adds all operations that the
+ * transport type has. */
 static gboolean add_op(struct perf_job *job, const char *name, GError **err)
 {
 	gboolean all = !strcmp(name, "all"), found = FALSE;
@@ -273,7 +274,8 @@ static gboolean check_sides(const struct perf_job *job, GError **err)
 	return TRUE;
 }
 
-/* Finds out which ends are in this process: an argument "agent:NAME" names a far end in another process. */
+/* Finds out which ends are in this process: an argument "agent:NAME" names a far end in another
+ * process. */
 static gboolean read_ends(struct perf_job *job, GError **err)
 {
 	job->meet_name = opt.listen;
@@ -323,7 +325,8 @@ static void show_nothing(const struct perf_job *job, const struct perf_row *row)
 	(void)row;
 }
 
-/* Writes the plot, if there is a row to plot. An error of the run is kept before an error of the plot. */
+/* Writes the plot, if there is a row to plot. An error of the run is kept before an error of the
+ * plot. */
 static void write_svg(const struct perf_job *job, GError **err)
 {
 	g_autoptr(GError) why = NULL;
@@ -374,8 +377,8 @@ static int run(struct perf_job *job, GError *err)
 	return status;
 }
 
-/* Serves the next near end on a copy of the job, since the near end's settings are for that near end alone. *has_come: a near end
- * has connected. */
+/* Serves the next near end on a copy of the job, since the near end's settings are for that near
+ * end alone. *has_come: a near end has connected. */
 static int run_with_next(const struct perf_job *job, gboolean *has_come)
 {
 	struct perf_job copy = *job;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The files of al_cp (cp_file.h). The source is read, not mapped: a mapped file that shrinks kills the process by SIGBUS, while
- * a read that returns too few bytes is an error with a message.
+ * The files of al_cp (cp_file.h). The source is read, not mapped: a mapped file that shrinks kills
+ * the process by SIGBUS, while a read that returns too few bytes is an error with a message.
  */
 #include "al/tools/cp_file.h"
 
@@ -111,7 +111,8 @@ char *cp_source_digest(struct cp_source *src, GError **err)
 	return text;
 }
 
-/* The digester blocks all signals, so that each signal interrupts a system call of the main thread. */
+/* The digester blocks all signals, so that each signal interrupts a system call of the main
+ * thread. */
 static GThread *start_digester(struct cp_source *src, GError **why)
 {
 	sigset_t all, before;
@@ -164,8 +165,9 @@ static gboolean read_to_end(struct cp_source *src, struct cp_dest *copy, guint8 
 }
 
 /*
- * Files of /proc and /sys have no blocks, an st_size of 0 or a page whatever their length, and other bytes at each reading. So
- * al_cp reads such a file once, and copies the bytes of that reading.
+ * Files of /proc and /sys have no blocks, an st_size of 0 or a page whatever their length, and
+ * other bytes at each reading. So al_cp reads such a file once, and copies the bytes of that
+ * reading.
  */
 static gboolean copy_if_dubious(struct cp_source *src, GError **err)
 {
@@ -199,7 +201,8 @@ gboolean cp_source_open(struct cp_source *src, const char *path, GError **err)
 	g_autoptr(GError) why = NULL;
 
 	cp_source_described(src, path, 0);
-	/* Without O_NONBLOCK the open() of a pipe without a writer would block, before the checks below refuse the pipe. */
+	/* Without O_NONBLOCK the open() of a pipe without a writer would block, before the checks
+	 * below refuse the pipe. */
 	src->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (src->fd < 0 || fstat(src->fd, &src->stat)) {
 		tool_fail(err, "%s cannot be opened: %s", src->name, g_strerror(errno));
@@ -251,7 +254,8 @@ static gboolean same_file(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* The file to write: behind links, and in a directory a file with the source's name. The caller frees the path. */
+/* The file to write: behind links, and in a directory a file with the source's name. The caller
+ * frees the path. */
 static char *resolve(const char *path, const char *source)
 {
 	g_autofree char *base = g_path_get_basename(source);
@@ -263,7 +267,8 @@ static char *resolve(const char *path, const char *source)
 	return copy;
 }
 
-/* True: the path is a link to a file that does not exist. Only such a link is left after resolve(). */
+/* True: the path is a link to a file that does not exist. Only such a link is left after
+ * resolve(). */
 static gboolean leads_nowhere(const char *path)
 {
 	struct stat st;
@@ -271,7 +276,8 @@ static gboolean leads_nowhere(const char *path)
 	return !lstat(path, &st) && S_ISLNK(st.st_mode);
 }
 
-/* Waits 50 ms: no event tells that a pipe has got a reader. FALSE: the other end has gone, or a signal has come. */
+/* Waits 50 ms: no event tells that a pipe has got a reader. FALSE: the other end has gone, or a
+ * signal has come. */
 static gboolean wait_for_reader(const struct cp_dest *dest, int peer, GError **err)
 {
 	struct pollfd pfd = { .fd = peer, .events = POLLIN };
@@ -282,8 +288,8 @@ static gboolean wait_for_reader(const struct cp_dest *dest, int peer, GError **e
 }
 
 /*
- * Opens a device or a pipe, which al_cp writes to and does not replace by a file. O_NONBLOCK: neither the open() nor a write()
- * blocks, so that a signal ends the wait.
+ * Opens a device or a pipe, which al_cp writes to and does not replace by a file. O_NONBLOCK:
+ * neither the open() nor a write() blocks, so that a signal ends the wait.
  */
 static gboolean open_in_place(struct cp_dest *dest, const char *path, gboolean is_pipe, int peer,
 			      gboolean quiet, GError **err)
@@ -307,7 +313,8 @@ static gboolean open_beside(struct cp_dest *dest, const char *path, GError **err
 	g_autofree char *dir = g_path_get_dirname(path), *shown = g_filename_display_name(dir);
 
 	dest->path = g_strdup(path);
-	/* Not the name of DEST with a suffix, which would be too long beside a name of maximum length. */
+	/* Not the name of DEST with a suffix, which would be too long beside a name of maximum
+	 * length. */
 	dest->temp = g_build_filename(dir, ".al_cp.XXXXXX", NULL);
 	dest->fd = g_mkstemp_full(dest->temp, O_WRONLY | O_CLOEXEC, 0600);
 	if (dest->fd >= 0)
@@ -358,7 +365,8 @@ static gboolean write_failed(const struct cp_dest *dest, GError **err)
 			 way_out);
 }
 
-/* Waits until the destination has room, at most 250 ms: then the caller looks whether a signal has come. */
+/* Waits until the destination has room, at most 250 ms: then the caller looks whether a signal has
+ * come. */
 static void wait_for_room(const struct cp_dest *dest)
 {
 	struct pollfd pfd = { .fd = dest->fd, .events = POLLOUT };

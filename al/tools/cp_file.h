@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The files of al_cp: a source that may shrink or fail at any moment, and a destination that exists after a full copy
- * only. RDMA is in cp_rdma.c. Errors are sentences that name the file and the way out.
+ * The files of al_cp: a source that may shrink or fail at any moment, and a destination that exists
+ * after a full copy only. RDMA is in cp_rdma.c. Errors are sentences that name the file and the way
+ * out.
  */
 #ifndef AL_TOOLS_CP_FILE_H
 #define AL_TOOLS_CP_FILE_H
@@ -33,9 +34,9 @@ struct cp_dest {
 extern const guint8 cp_zeros[CP_ZEROS];
 
 /*
- * Opens a regular file, and starts a thread that reads the file and computes its digest. A file whose st_size is not
- * its length, such as one of /proc or /sys, is read to its end first, and a copy of these bytes is the source. After a
- * failure nothing is left to close.
+ * Opens a regular file, and starts a thread that reads the file and computes its digest. A file
+ * whose st_size is not its length, such as one of /proc or /sys, is read to its end first, and a
+ * copy of these bytes is the source. After a failure nothing is left to close.
  */
 gboolean cp_source_open(struct cp_source *src, const char *path, GError **err);
 /* A source that another process reads: only name and size are known. */
@@ -45,19 +46,21 @@ void cp_source_close(struct cp_source *src);
 /* Reads exactly len bytes from offset on. A file that has become shorter is an error. */
 gboolean cp_source_read(struct cp_source *src, guint64 offset, void *to, gsize len, GError **err);
 
-/* The number of bytes from offset on that are all data, or all in a hole (*hole). offset: less than size. */
+/* The number of bytes from offset on that are all data, or all in a hole (*hole). offset: less than
+ * size. */
 guint64 cp_source_extent(struct cp_source *src, guint64 offset, gboolean *hole);
 
 /*
- * Waits for the digester. Returns the SHA-256 as hexadecimal text, which the caller frees; NULL after a failure. Call
- * once.
+ * Waits for the digester. Returns the SHA-256 as hexadecimal text, which the caller frees; NULL
+ * after a failure. Call once.
  */
 char *cp_source_digest(struct cp_source *src, GError **err);
 
 /*
- * Makes a file with a temporary name in the directory of path. A device or a pipe is opened in place; for a pipe the
- * call waits until a process reads the pipe, with a message unless quiet. A signal ends that wait, and so does input
- * from peer (-1: none). After a failure nothing is left to close.
+ * Makes a file with a temporary name in the directory of path. A device or a pipe is opened in
+ * place; for a pipe the call waits until a process reads the pipe, with a message unless quiet. A
+ * signal ends that wait, and so does input from peer (-1: none). After a failure nothing is left to
+ * close.
  */
 gboolean cp_dest_open(struct cp_dest *dest, const char *path, const struct cp_source *src, int peer, gboolean quiet,
 		      GError **err);
@@ -66,7 +69,8 @@ gboolean cp_dest_write(struct cp_dest *dest, const void *data, gsize len, GError
 gboolean cp_dest_skip(struct cp_dest *dest, gsize len, GError **err);
 
 /*
- * Gives the file the source's mode and its own name, in place of an older file. cp_dest_close() then removes nothing.
+ * Gives the file the source's mode and its own name, in place of an older file. cp_dest_close()
+ * then removes nothing.
  */
 gboolean cp_dest_commit(struct cp_dest *dest, const struct cp_source *src, GError **err);
 

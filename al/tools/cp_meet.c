@@ -39,7 +39,8 @@ gboolean cp_send_offer(const struct cp_job *job, guint32 qpn, GError **err)
 	return meet_send(job->peer, &offer, sizeof(offer), err);
 }
 
-/* True: the name is that of a file, without a path, so that a peer can not choose another directory. */
+/* True: the name is that of a file, without a path, so that a peer can not choose another
+ * directory. */
 static gboolean is_name(const char name[NAME_MAX + 1])
 {
 	return memchr(name, '\0', NAME_MAX + 1) && *name && strcmp(name, ".") &&

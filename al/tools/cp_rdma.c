@@ -27,7 +27,8 @@
 /* Immediate data of the far end's answers. */
 enum { CREDIT, GOOD, BAD };
 
-/* Most bytes of a hole in one message. The far end computes their digest, and looks for signals only between two messages. */
+/* Most bytes of a hole in one message. The far end computes their digest, and looks for signals
+ * only between two messages. */
 #define HOLE_MAX (16u << 20)
 
 /* The near end's last message, by which the far end checks the copy without the file. */
@@ -36,8 +37,8 @@ struct trailer {
 	char sha256[64]; /* hexadecimal, no zero byte */
 };
 
-/* One end: an HCA, a ring of slots followed by memory for a trailer, and a queue pair. Of an end in another process only addr,
- * rkey and qpn are set. */
+/* One end: an HCA, a ring of slots followed by memory for a trailer, and a queue pair. Of an end in
+ * another process only addr, rkey and qpn are set. */
 struct end {
 	struct cp_side *side;
 	al_mr_h mr;
@@ -90,7 +91,8 @@ static struct trailer *trailer_of(const struct copy *c, const struct end *end)
 static gboolean open_end(struct copy *c, struct end *end, guint32 access, GError **err)
 {
 	struct pair_end *at = &end->side->end;
-	/* Each message has one request at each end. Its answer may come before the completion of the request. */
+	/* Each message has one request at each end. Its answer may come before the completion of
+	 * the request. */
 	struct al_cq_init cq = { .cqe = (guint32)(4 * c->window + 4), .channel = c->channel };
 	struct al_mr_init mr = { .length = ring_bytes(c), .access = access };
 	struct al_qp_init qp = {
@@ -140,8 +142,8 @@ static void close_end(struct copy *c, struct end *end)
 
 /* ------------------------------------------------------------------ posting */
 
-/* Any receive at the far end may get the trailer, so each has memory for it. A chunk goes to its slot by RDMA write, and an
- * answer has no data. */
+/* Any receive at the far end may get the trailer, so each has memory for it. A chunk goes to its
+ * slot by RDMA write, and an answer has no data. */
 static gboolean post_recv(struct copy *c, struct end *end, GError **err)
 {
 	struct ib_sge sge = { (guintptr)trailer_of(c, end), sizeof(struct trailer), end->lkey };
@@ -152,8 +154,8 @@ static gboolean post_recv(struct copy *c, struct end *end, GError **err)
 			   "a receive cannot be posted", err);
 }
 
-/* A completion stands for all earlier requests of its queue. So one request in each quarter of the window is signalled, and the
- * last request. */
+/* A completion stands for all earlier requests of its queue. So one request in each quarter of the
+ * window is signalled, and the last request. */
 static gboolean post_send(struct copy *c, struct end *end, struct ib_send_wr *wr, gboolean last,
 			  GError **err)
 {
@@ -231,7 +233,8 @@ static gboolean send_next(struct copy *c, GError **err)
 	return sent;
 }
 
-/* A slot of the ring is free when the far end has answered its message and the near HCA has completed its request. */
+/* A slot of the ring is free when the far end has answered its message and the near HCA has
+ * completed its request. */
 static gboolean send_what_fits(struct copy *c, GError **err)
 {
 	while (!c->ended && c->near.sent - MIN(c->credited, c->near.done) < c->window)
@@ -240,7 +243,8 @@ static gboolean send_what_fits(struct copy *c, GError **err)
 	return TRUE;
 }
 
-/* Posts the far end's answers, as many as its send queue has room for. The answer to the trailer is the verdict. */
+/* Posts the far end's answers, as many as its send queue has room for. The answer to the trailer is
+ * the verdict. */
 static gboolean post_answers(struct copy *c, GError **err)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND_WITH_IMM };
@@ -280,7 +284,8 @@ static gboolean take_hole(struct copy *c, guint32 len, GError **err)
 	return TRUE;
 }
 
-/* The near end has written a chunk into the far end's memory. Digest and file are made of that memory alone. */
+/* The near end has written a chunk into the far end's memory. Digest and file are made of that
+ * memory alone. */
 static gboolean take_chunk(struct copy *c, const struct ib_wc *wc, GError **err)
 {
 	guint8 *data = c->far.ring + wc->imm_data * c->chunk;
@@ -321,7 +326,8 @@ static gboolean handle(struct copy *c, struct end *end, const struct ib_wc *wc, 
 	const struct end *peer = end == &c->near ? &c->far : &c->near;
 
 	if (wc->status != IB_WC_SUCCESS) {
-		/* A peer that has gone takes its memory with it; its end is a better message than the completion's status. */
+		/* A peer that has gone takes its memory with it; its end is a better message than
+		 * the completion's status. */
 		if (c->job->peer >= 0 && !meet_check_peer(c->job->peer, err))
 			return FALSE;
 		return tool_fail(
@@ -380,7 +386,8 @@ static gboolean make_progress(struct copy *c, guint *handled, GError **err)
 	return !c->near.side->here || poll_end(c, &c->near, handled, err);
 }
 
-/* True: the near end has the verdict; or, if only the far end is in this process, the verdict's send has completed. */
+/* True: the near end has the verdict; or, if only the far end is in this process, the verdict's
+ * send has completed. */
 static gboolean is_over(const struct copy *c)
 {
 	if (c->near.side->here)
@@ -388,7 +395,8 @@ static gboolean is_over(const struct copy *c)
 	return c->judgement && c->answered == c->taken && c->far.done == c->far.sent;
 }
 
-/* After a BAD the far end's error names both digests. A near end without the far end in its process receives that error. */
+/* After a BAD the far end's error names both digests. A near end without the far end in its process
+ * receives that error. */
 static gboolean check_verdict(struct copy *c, GError **err)
 {
 	if ((c->near.side->here ? c->verdict : c->judgement) == GOOD)

@@ -38,8 +38,8 @@ struct cp_job {
 	char *sha256;             /* of the far HCA's memory; the caller frees it */
 };
 
-/* Copies the file, checks digest and counters, and then gives the destination its name. After a failure there is no
- * destination. */
+/* Copies the file, checks digest and counters, and then gives the destination its name. After a
+ * failure there is no destination. */
 gboolean cp_transfer(struct cp_job *job, GError **err);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* How two processes of a tool find each other and exchange records (meet.h), over an abstract Unix socket. */
+/* How two processes of a tool find each other and exchange records (meet.h), over an abstract Unix
+ * socket. */
 #include "al/tools/meet.h"
 
 #include <errno.h>
@@ -103,12 +104,14 @@ static gboolean has_hca(al_h al)
 	return al_get_ca_guids(al, NULL, &count) != AL_SUCCESS || count;
 }
 
-/* FALSE, with an error: a signal has come, or the HCAs of al have gone. al may be NULL: then only a signal ends the wait. */
+/* FALSE, with an error: a signal has come, or the HCAs of al have gone. al may be NULL: then only a
+ * signal ends the wait. */
 static gboolean wait_for_input(al_h al, int fd, GError **err)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
 
-	/* The limit of 250 ms: a signal may come just before poll(), and HCAs go without an event here. */
+	/* The limit of 250 ms: a signal may come just before poll(), and HCAs go without an event
+	 * here. */
 	while (!tool_interrupted) {
 		if (poll(&pfd, 1, 250) > 0)
 			return TRUE;
@@ -168,7 +171,8 @@ static gboolean send_record(int fd, enum meet_kind kind, const void *record, gsi
 	const struct msghdr msg = { .msg_iov = iov, .msg_iovlen = G_N_ELEMENTS(iov) };
 
 	g_assert(size <= MEET_MAX);
-	/* Few small records are under way at a time, which fit into any socket: the send never waits for a reader. */
+	/* Few small records are under way at a time, which fit into any socket: the send never
+	 * waits for a reader. */
 	return sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
 }
 
@@ -188,8 +192,8 @@ void meet_send_failure(int fd, const GError *why)
 	send_record(fd, MEET_FAILURE, why->message, size);
 }
 
-/* Receives a record, and returns its length. -1 without an error: none has come yet. -1 with an error: the other end has gone, or
- * has sent a failure. */
+/* Receives a record, and returns its length. -1 without an error: none has come yet. -1 with an
+ * error: the other end has gone, or has sent a failure. */
 static gssize receive(int fd, int flags, void *record, gsize size, GError **err)
 {
 	char text[MEET_MAX + 1] = "";

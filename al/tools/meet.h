@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * How a tool in one process finds the same tool in another process with the same agent. One process listens under a
- * name, the other connects. Both exchange records of a few hundred bytes; the data goes by RDMA. A connection manager
- * will do this for programs; for the two ends of a tool a socket is enough.
+ * How a tool in one process finds the same tool in another process with the same agent. One process
+ * listens under a name, the other connects. Both exchange records of a few hundred bytes; the data
+ * goes by RDMA. A connection manager will do this for programs; for the two ends of a tool a socket
+ * is enough.
  *
- * Names are those of abstract sockets, which the whole machine shares. Only processes of one user are connected, unless
- * both accept any user.
+ * Names are those of abstract sockets, which the whole machine shares. Only processes of one user
+ * are connected, unless both accept any user.
  */
 #ifndef AL_TOOLS_MEET_H
 #define AL_TOOLS_MEET_H
@@ -17,11 +18,12 @@
 #define MEET_PREFIX "agent:" /* begins the name of a far end on a command line */
 
 /*
- * Returns a socket that listens under the name; -1, with an error. tool: the program; each program has names of its
- * own.
+ * Returns a socket that listens under the name; -1, with an error. tool: the program; each program
+ * has names of its own.
  */
 int meet_listen(const char *tool, const char *name, GError **err);
-/* Waits until a peer connects, and returns the connection; -1, with an error, after a signal or when no HCA is left. */
+/* Waits until a peer connects, and returns the connection; -1, with an error, after a signal or
+ * when no HCA is left. */
 int meet_accept(al_h al, int listener, const char *name, gboolean any_user, GError **err);
 /* Connects to the process that listens under the name; -1, with an error. */
 int meet_connect(const char *tool, const char *name, gboolean any_user, GError **err);
@@ -34,7 +36,8 @@ gboolean meet_receive(int fd, void *record, gsize size, GError **err);
 void meet_send_failure(int fd, const GError *why);
 /* TRUE: the other end has sent a record, or has gone. Waits at most so many milliseconds. */
 gboolean meet_has_input(int fd, guint ms);
-/* FALSE, with an error: the other end has sent a failure, or has gone. Does not wait, and receives nothing. */
+/* FALSE, with an error: the other end has sent a failure, or has gone. Does not wait, and receives
+ * nothing. */
 gboolean meet_check_peer(int fd, GError **err);
 
 /* The attributes of an end that the other process needs to connect its queue pair. */
@@ -50,8 +53,8 @@ struct meet_card {
 };
 
 struct meet_card meet_card_of(const struct pair_end *end, guint32 qpn);
-/* Checks the other process's card, and makes an end of it that pair_connect() takes as a peer. FALSE, with an error:
- * this process does not have the card's HCA, or a value is out of range. */
+/* Checks the other process's card, and makes an end of it that pair_connect() takes as a peer.
+ * FALSE, with an error: this process does not have the card's HCA, or a value is out of range. */
 gboolean meet_accept_card(al_h al, const struct meet_card *card, struct pair_end *end, GError **err);
 
 #endif

@@ -18,7 +18,8 @@ gboolean pair_worked(al_status st, const struct pair_end *end, const char *what,
 
 /* ------------------------------------------------------------------ choosing */
 
-/* The HCA that the user has named: by a GUID, which may be absent, or by an index into the list of HCAs. */
+/* The HCA that the user has named: by a GUID, which may be absent, or by an index into the list of
+ * HCAs. */
 static gboolean find_named(struct pair_end *end, const guint64 *guids, size_t count, GError **err)
 {
 	guint64 index;
@@ -39,7 +40,8 @@ struct place {
 	guint8 port_num;
 };
 
-/* Adds the active ports of an HCA. An HCA that cannot be opened or queried counts as one without active ports. */
+/* Adds the active ports of an HCA. An HCA that cannot be opened or queried counts as one without
+ * active ports. */
 static void add_active(al_h al, guint64 guid, GArray *places)
 {
 	struct ib_ca_attr attr;
@@ -59,8 +61,8 @@ static void add_active(al_h al, guint64 guid, GArray *places)
 	al_close_ca(ca, AL_DESTROY_SYNC, NULL);
 }
 
-/* How well a port suits the other end: another HCA is best. The other end's own port comes next, since a port reaches itself
- * without any cable, which another port of the HCA may not. */
+/* How well a port suits the other end: another HCA is best. The other end's own port comes next,
+ * since a port reaches itself without any cable, which another port of the HCA may not. */
 static guint rank(const struct place *place, const struct pair_end *other)
 {
 	if (place->guid != other->guid)
@@ -68,7 +70,8 @@ static guint rank(const struct place *place, const struct pair_end *other)
 	return place->port_num == other->port_num;
 }
 
-/* Gives an end the port that suits the other end best, among the ports that the user's choice allows. */
+/* Gives an end the port that suits the other end best, among the ports that the user's choice
+ * allows. */
 static void find_place(struct pair_end *end, const struct pair_end *other, const GArray *places)
 {
 	const struct place *best = NULL, *place;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The parts of al_perf: al_perf.c reads the command line into a job, perf_rdma.c measures the job row by row,
- * perf_report.c and perf_svg.c show the rows. The near end posts and measures; the far end posts receives and answers,
- * if the operation needs them. Both ends are in this process, or each is in a process of its own: then perf_far.c
- * serves the far end, and perf_meet.c exchanges records between both.
+ * The parts of al_perf: al_perf.c reads the command line into a job, perf_rdma.c measures the job
+ * row by row, perf_report.c and perf_svg.c show the rows. The near end posts and measures; the far
+ * end posts receives and answers, if the operation needs them. Both ends are in this process, or
+ * each is in a process of its own: then perf_far.c serves the far end, and perf_meet.c exchanges
+ * records between both.
  */
 #ifndef AL_TOOLS_PERF_H
 #define AL_TOOLS_PERF_H
@@ -108,8 +109,8 @@ struct perf_job {
  */
 gboolean perf_run(struct perf_job *job, GError **err);
 
-/* Checks the job against the HCA of an end. Leaves out optional operations that the HCA lacks. FALSE, with an error:
- * the HCA cannot do the job. */
+/* Checks the job against the HCA of an end. Leaves out optional operations that the HCA lacks.
+ * FALSE, with an error: the HCA cannot do the job. */
 gboolean perf_check_end(struct perf_job *job, const struct pair_end *end, GError **err);
 
 /* The bit of an operation, and the bits of all operations of a job. */

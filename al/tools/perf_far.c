@@ -41,7 +41,8 @@ static gboolean find_message(struct run *r, struct flow *f, guint64 *number, GEr
 		*number = h->arrived - 1;
 		return h->received > h->credited;
 	}
-	/* The tag of the last message is the lowest byte of arrived. Lost messages (UC) have no answer. */
+	/* The tag of the last message is the lowest byte of arrived. Lost messages (UC) have no
+	 * answer. */
 	news = (guint8)(run_last_tag(r, h) - (guint8)h->arrived);
 	if (!news)
 		return FALSE;
@@ -150,7 +151,8 @@ static gboolean check(struct far *s, const struct perf_request *request, struct 
 	return TRUE;
 }
 
-/* Completes the row: by this end's figures, or by the near end's figures (told) if this end has measured nothing. */
+/* Completes the row: by this end's figures, or by the near end's figures (told) if this end has
+ * measured nothing. */
 static gboolean over(struct far *s, const struct perf_request *request, struct perf_answer *answer,
 		     GError **err)
 {
@@ -193,7 +195,8 @@ static gboolean serve_request(struct far *s, gboolean *is_over, GError **err)
 
 /* -------------------------------------------------------------------------- rows */
 
-/* After an empty poll: sleeps with --events. Else looks for a request once in SPINS_PER_LOOK calls. */
+/* After an empty poll: sleeps with --events. Else looks for a request once in SPINS_PER_LOOK
+ * calls. */
 static gboolean wait_a_while(struct run *r, gboolean *has_request, GError **err)
 {
 	*has_request = FALSE;

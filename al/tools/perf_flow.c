@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The channel driver of al_perf: its queue pairs and messages. The near end posts requests; the far end posts receives, if the
- * operation needs them. If both ends are in this process, one thread serves them. A row has queue pairs and buffers of its own.
- * perf_rdma.c and perf_far.c have the measured transfers.
+ * The channel driver of al_perf: its queue pairs and messages. The near end posts requests; the far
+ * end posts receives, if the operation needs them. If both ends are in this process, one thread
+ * serves them. A row has queue pairs and buffers of its own. perf_rdma.c and perf_far.c have the
+ * measured transfers.
  *
  * Each end has two areas per queue pair, out and in, of slots for messages. A send or write goes
- * from the poster's out area to the peer's in area; a read or atomic brings the peer's out area into the poster's in area.
+ * from the poster's out area to the peer's in area; a read or atomic brings the peer's out area
+ * into the poster's in area.
  */
 #include "al/tools/perf_meet.h"
 
@@ -153,7 +155,8 @@ static void prepare_requests(struct run *r, guint i, struct flow *f)
 	}
 }
 
-/* Posts the next receives of an end, at most POLL_BATCH. The receive of a write with immediate data needs no memory. */
+/* Posts the next receives of an end, at most POLL_BATCH. The receive of a write with immediate data
+ * needs no memory. */
 static gboolean post_receives(struct run *r, guint at, struct flow *f, guint count, GError **err)
 {
 	struct half *h;
@@ -213,8 +216,8 @@ static gboolean make_end(struct run *r, guint i, GError **err)
 	return TRUE;
 }
 
-/* If the near end is in another process, it cannot write the bytes that its next read is to bring. So each slot of the far end has
- * fixed bytes. */
+/* If the near end is in another process, it cannot write the bytes that its next read is to bring.
+ * So each slot of the far end has fixed bytes. */
 static void fill_for_reads(const struct run *r, const struct flow *f)
 {
 	for (guint32 slot = 0; slot < r->slots; slot++)
@@ -252,7 +255,8 @@ gboolean run_make(struct run *r, GError **err)
 		r->slots = 1;
 	r->bytes = (gsize)job->qps * 2 * r->slots * r->stride;
 	r->flags = r->row->size <= job->inline_max && !r->op->fetches ? IB_SEND_INLINE : 0;
-	/* When the depth has no room for another chain, a request that is under way must be signalled. */
+	/* When the depth has no room for another chain, a request that is under way must be
+	 * signalled. */
 	r->signal =
 		r->row->test == PERF_LATENCY ? 1 : MIN(job->signal, job->depth - job->chain + 1);
 	r->flow = g_new0(struct flow, job->qps);
@@ -423,7 +427,8 @@ gboolean run_check_placed(struct run *r, guint at, struct flow *f, guint64 numbe
 	return TRUE;
 }
 
-/* Checks a message whose request has completed. With UC the bytes may come later than the completion, or never. */
+/* Checks a message whose request has completed. With UC the bytes may come later than the
+ * completion, or never. */
 static gboolean check_done(struct run *r, guint from, struct flow *f, guint64 number, GError **err)
 {
 	if (!r->op->atomic)
@@ -433,8 +438,8 @@ static gboolean check_done(struct run *r, guint from, struct flow *f, guint64 nu
 }
 
 /*
- * Checks the message of a receive. With RC it is the next message. With UC and UD messages may be lost, and it may be a later
- * message, which its bytes tell.
+ * Checks the message of a receive. With RC it is the next message. With UC and UD messages may be
+ * lost, and it may be a later message, which its bytes tell.
  */
 static gboolean check_received(struct run *r, guint at, struct flow *f, GError **err)
 {
@@ -559,8 +564,8 @@ static gboolean take_credit(struct run *r, struct flow *f, guint32 received, GEr
 
 static gboolean failed(struct run *r, guint i, const struct ib_wc *wc, GError **err)
 {
-	/* A peer that has gone takes its queue pairs with it. Its end is a better message than the completion's status, and is seen a
-	 * moment later. */
+	/* A peer that has gone takes its queue pairs with it. Its end is a better message than the
+	 * completion's status, and is seen a moment later. */
 	if (r->peer >= 0 && meet_has_input(r->peer, GONE_MS) && !meet_check_peer(r->peer, err))
 		return FALSE;
 	return tool_fail(err,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The messages of one row of al_perf: queue pairs, buffers, posting, polling and checking. The measurement is in
- * perf_rdma.c, and that of a far end in a process of its own in perf_far.c.
+ * The messages of one row of al_perf: queue pairs, buffers, posting, polling and checking. The
+ * measurement is in perf_rdma.c, and that of a far end in a process of its own in perf_far.c.
  */
 #ifndef AL_TOOLS_PERF_FLOW_H
 #define AL_TOOLS_PERF_FLOW_H
@@ -12,8 +12,8 @@ enum { NEAR, FAR };
 
 #define SPINS_PER_LOOK 1024 /* empty polls between two looks for signals, lost messages and the other process */
 
-/* One end of a queue pair. Messages are numbered from 0. A half of an end in another process has no objects; its counts
- * are set as far as this process knows them. */
+/* One end of a queue pair. Messages are numbered from 0. A half of an end in another process has no
+ * objects; its counts are set as far as this process knows them. */
 struct half {
 	al_qp_h qp;
 	guint32 qpn;
@@ -68,34 +68,39 @@ struct run {
 };
 
 guint8 *run_in_slot(const struct run *r, const struct half *h, guint64 slot);
-/* Makes and connects the queue pairs of the ends in this process. The caller calls run_end() also after a failure. */
+/* Makes and connects the queue pairs of the ends in this process. The caller calls run_end() also
+ * after a failure. */
 gboolean run_make(struct run *r, GError **err);
 /* Destroys the row's objects in reverse order; an object that was not made is NULL, and skipped. */
 void run_end(struct run *r);
 /* TRUE: the arrival of a message shows in its last byte only (ping-pong by plain writes). */
 gboolean run_waits_for_memory(const struct run *r);
-/* The last byte of a message for run_waits_for_memory(): differs from the last byte of the message before. */
+/* The last byte of a message for run_waits_for_memory(): differs from the last byte of the message
+ * before. */
 guint8 run_tag(guint64 number);
-/* Sends a credit, by which the far end tells a near end in another process how many messages have come. */
+/* Sends a credit, by which the far end tells a near end in another process how many messages have
+ * come. */
 gboolean run_post_credit(struct run *r, struct flow *f, GError **err);
-/* Reads the tag of the last message in the end's first slot, which an HCA may be writing at this moment. */
+/* Reads the tag of the last message in the end's first slot, which an HCA may be writing at this
+ * moment. */
 guint8 run_last_tag(const struct run *r, const struct half *h);
-/* Compares a message with the bytes that it must have. Waits for a message that may still be under way; counts a lost
- * message (UC). FALSE, with an error: the message differs. */
+/* Compares a message with the bytes that it must have. Waits for a message that may still be under
+ * way; counts a lost message (UC). FALSE, with an error: the message differs. */
 gboolean run_check_placed(struct run *r, guint at, struct flow *f, guint64 number, GError **err);
 /* Writes the bytes of the message that is `ahead` messages after the next message to post. */
 void run_fill_message(struct run *r, guint from, struct flow *f, guint ahead);
 /*
- * Compares memory that an HCA may be writing at this moment, as a program does that polls memory. volatile: the
- * compiler reads each byte at each call. The function is exempt from ThreadSanitizer.
+ * Compares memory that an HCA may be writing at this moment, as a program does that polls memory.
+ * volatile: the compiler reads each byte at each call. The function is exempt from ThreadSanitizer.
  */
 gboolean run_same_bytes(const volatile guint8 *a, const volatile guint8 *b, gsize size);
 /* Posts the next count messages of an end, at most job->chain, as one chain. */
 gboolean run_post(struct run *r, guint from, struct flow *f, guint count, GError **err);
-/* Polls an end's queue once, and handles the completions. Posts a new receive for each completed receive. */
+/* Polls an end's queue once, and handles the completions. Posts a new receive for each completed
+ * receive. */
 gboolean run_poll(struct run *r, guint i, guint *handled, GError **err);
-/* After an empty poll: sleeps with --events, and now and then looks for the peer and for lost messages. FALSE without
- * an error: interrupted, and no message has come for long. */
+/* After an empty poll: sleeps with --events, and now and then looks for the peer and for lost
+ * messages. FALSE without an error: interrupted, and no message has come for long. */
 gboolean run_idle(struct run *r, GError **err);
 void run_not_idle(struct run *r);
 /* Counts the messages under way as lost. */

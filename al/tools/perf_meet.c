@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The records between the two ends of al_perf (perf_meet.h): packing, sending, receiving, checking. */
+/* The records between the two ends of al_perf (perf_meet.h): packing, sending, receiving,
+ * checking. */
 #include "al/tools/perf_meet.h"
 
 #include <math.h>
@@ -41,7 +42,8 @@ static guint32 rd_atomic_of(const struct pair_end *end)
 	return MIN(end->attr.max_qp_init_rd_atom, end->attr.max_qp_rd_atom);
 }
 
-/* Makes an end of the other process's card. rd_atomic is the only attribute of that end's HCA that this process learns. */
+/* Makes an end of the other process's card. rd_atomic is the only attribute of that end's HCA that
+ * this process learns. */
 static gboolean accept_card(struct perf_job *job, const struct meet_card *card, guint32 rd_atomic,
 			struct pair_end *end, GError **err)
 {
@@ -95,7 +97,8 @@ static gboolean is_mtu(guint32 mtu)
 	return !mtu || (mtu >= 256 && mtu <= 4096 && !(mtu & (mtu - 1)));
 }
 
-/* FALSE: no command line can ask for such settings. Whether the HCA supports them is checked by perf_check_end(). */
+/* FALSE: no command line can ask for such settings. Whether the HCA supports them is checked by
+ * perf_check_end(). */
 static gboolean is_possible(const struct hello *h)
 {
 	gboolean type = h->type == IB_QPT_RC || h->type == IB_QPT_UC || h->type == IB_QPT_UD;

@@ -53,7 +53,8 @@ struct perf_answer {
 				* pairs */
 };
 
-/* Near end. Each sends a request and receives the answer. FALSE, with an error: the far end refuses, or has gone. */
+/* Near end. Each sends a request and receives the answer. FALSE, with an error: the far end
+ * refuses, or has gone. */
 gboolean perf_exchange_hello(struct perf_job *job, GError **err);
 gboolean perf_ask_count(struct run *r, GError **err);
 gboolean perf_ask_check(struct run *r, struct flow *f, guint64 number, GError **err);
@@ -66,7 +67,8 @@ gboolean perf_send_welcome(const struct perf_job *job, GError **err);
 gboolean perf_receive_request(const struct perf_job *job, struct perf_request *request, GError **err);
 gboolean perf_answer(const struct perf_job *job, const struct perf_answer *answer, GError **err);
 
-/* Both ends, for run_make(): the near end sends its place; then the end receives the other end's place. */
+/* Both ends, for run_make(): the near end sends its place; then the end receives the other end's
+ * place. */
 gboolean perf_receive_place(struct run *r, GError **err);
 /* Sends this end's place. request: the near end's PERF_ROW; NULL at the far end. */
 gboolean perf_send_place(struct run *r, struct perf_request *request, GError **err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The measurement of al_perf at the near end: latency and bandwidth of each operation and size, row by row. Queue pairs and
- * messages are in perf_flow.c, the far end in its own process is in perf_far.c. */
+/* The measurement of al_perf at the near end: latency and bandwidth of each operation and size, row
+ * by row. Queue pairs and messages are in perf_flow.c, the far end in its own process is in
+ * perf_far.c. */
 #include "al/tools/perf_meet.h"
 
 #include <errno.h>
@@ -43,8 +44,8 @@ static gboolean has_arrived(const struct run *r, guint at, const struct flow *f,
 	return run_same_bytes(run_in_slot(r, h, 0) + r->row->size - 1, &tag, 1);
 }
 
-/* Polls an end until its own message of that number has completed, or (arrival) the peer's message of that number has come. Returns
- * TRUE too if the messages under way are given up. */
+/* Polls an end until its own message of that number has completed, or (arrival) the peer's message
+ * of that number has come. Returns TRUE too if the messages under way are given up. */
 static gboolean wait_for(struct run *r, guint i, struct flow *f, guint64 number, gboolean arrival,
 			 GError **err)
 {
@@ -62,7 +63,8 @@ static gboolean wait_for(struct run *r, guint i, struct flow *f, guint64 number,
 		}
 		if (!run_idle(r, err))
 			return FALSE;
-		/* The sender's queue may have the error because of which the message does not come. */
+		/* The sender's queue may have the error because of which the message does not
+		 * come. */
 		if (!r->spins && arrival && r->both && !run_poll(r, !i, &handled, err))
 			return FALSE;
 	}
@@ -179,7 +181,8 @@ static void stop_posting(struct run *r)
 	}
 }
 
-/* Sends count messages, or messages until the deadline, and waits until all have completed and have come. */
+/* Sends count messages, or messages until the deadline, and waits until all have completed and have
+ * come. */
 static gboolean stream(struct run *r, guint64 count, guint64 deadline, GError **err)
 {
 	gboolean stopped = FALSE, busy = TRUE;

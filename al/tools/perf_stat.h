@@ -6,9 +6,9 @@
 #include <glib.h>
 
 /*
- * A histogram with buckets that grow with the value, so that a sample costs one increment and the memory does not grow:
- * values below 2^PERF_HIST_BITS are exact, others to one part in 2^PERF_HIST_BITS. Minimum, maximum and sum are exact.
- * A histogram of zeros is empty.
+ * A histogram with buckets that grow with the value, so that a sample costs one increment and the
+ * memory does not grow: values below 2^PERF_HIST_BITS are exact, others to one part in
+ * 2^PERF_HIST_BITS. Minimum, maximum and sum are exact. A histogram of zeros is empty.
  */
 #define PERF_HIST_BITS 7
 #define PERF_HIST_BUCKETS ((64 - PERF_HIST_BITS + 1) << PERF_HIST_BITS)
@@ -22,8 +22,8 @@ struct perf_hist {
 void perf_hist_add(struct perf_hist *hist, guint64 value);
 
 /*
- * The smallest value that percent of the samples do not exceed, to the histogram's precision. 0 if the histogram is
- * empty.
+ * The smallest value that percent of the samples do not exceed, to the histogram's precision. 0 if
+ * the histogram is empty.
  */
 double perf_hist_mean(const struct perf_hist *hist);
 guint64 perf_hist_percentile(const struct perf_hist *hist, double percent);
@@ -41,8 +41,9 @@ struct perf_latency {
 struct perf_latency perf_hist_latency(const struct perf_hist *hist);
 
 /*
- * Reads sizes such as "8", "8,64,4K" and "8..1M": a range stands for its powers of two and its end. Each size is from
- * min to max. Appends the sizes (guint64) to the array. FALSE: the text is wrong, and the array is unchanged.
+ * Reads sizes such as "8", "8,64,4K" and "8..1M": a range stands for its powers of two and its end.
+ * Each size is from min to max. Appends the sizes (guint64) to the array. FALSE: the text is wrong,
+ * and the array is unchanged.
  */
 gboolean perf_parse_sizes(const char *text, guint64 min, guint64 max, GArray *sizes);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * al_perf's plot: latency and bandwidth over the size of a message, each in a panel of its own with
- * logarithmic axes. Latency: the median as a line, the 99th percentile dashed. Each operation has a colour, which the colour-blind
- * can distinguish too. Other reports are in perf_report.c.
+ * logarithmic axes. Latency: the median as a line, the 99th percentile dashed. Each operation has a
+ * colour, which the colour-blind can distinguish too. Other reports are in perf_report.c.
  */
 #include "al/tools/perf.h"
 
@@ -165,7 +165,8 @@ static void draw_legend(GString *svg, const struct panel *p, const struct perf_o
 	svg_text(svg, NULL, "start", x + 38, y + 4, g_strchomp(text));
 }
 
-/* Draws the line of an operation through its sizes, in the order of the measurement. FALSE: the operation has no row here. */
+/* Draws the line of an operation through its sizes, in the order of the measurement. FALSE: the
+ * operation has no row here. */
 static gboolean draw_curve(GString *svg, const struct panel *p, const struct perf_op *op,
 			   const struct figure *f)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The frame of al_query: its table of subcommands, its command line, and the printing of a subcommand's answer. The subcommands
- * are in query_*.c.
+ * The frame of al_query: its table of subcommands, its command line, and the printing of a
+ * subcommand's answer. The subcommands are in query_*.c.
  */
 #include "al/tools/query.h"
 
@@ -212,7 +212,8 @@ static void answer_once(struct query *q, const struct query_command *command)
 }
 
 /*
- * The terminal during --watch: the key q ends the watch, and so does a signal. Then the terminal's settings are restored.
+ * The terminal during --watch: the key q ends the watch, and so does a signal. Then the terminal's
+ * settings are restored.
  */
 static struct termios terminal_before;
 static volatile sig_atomic_t interrupted;
@@ -255,7 +256,8 @@ static gboolean wait_interval(const struct query *q, gboolean keys)
 	return !interrupted;
 }
 
-/* Answers again and again, until a signal, the key q, an error of the command line, or an error of standard output. */
+/* Answers again and again, until a signal, the key q, an error of the command line, or an error of
+ * standard output. */
 static void watch(struct query *q, const struct query_command *command)
 {
 	gboolean keys = take_keys();
@@ -365,7 +367,8 @@ static gboolean is_type(const char *text)
 	return FALSE;
 }
 
-/* --watch may be given without a number, which GOption does not support: this adds the number 2 to such an option. */
+/* --watch may be given without a number, which GOption does not support: this adds the number 2 to
+ * such an option. */
 static char **complete_watch(char **argv)
 {
 	GPtrArray *args = g_ptr_array_new();
@@ -480,8 +483,9 @@ static void drop_separator(char **args)
 }
 
 /*
- * Reads the options, and takes them out of args. They may stand before and behind the subcommand's name, which becomes args[1].
- * Options behind the command of capture belong to that command, and stay.
+ * Reads the options, and takes them out of args. They may stand before and behind the subcommand's
+ * name, which becomes args[1]. Options behind the command of capture belong to that command, and
+ * stay.
  */
 static gboolean parse(GOptionContext *context, char ***args, GError **err)
 {

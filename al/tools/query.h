@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What the files of al_query share. A subcommand collects its answer as JSON, once. --json prints that JSON, and the
- * text form prints its members, so both forms have the same content.
+ * What the files of al_query share. A subcommand collects its answer as JSON, once. --json prints
+ * that JSON, and the text form prints its members, so both forms have the same content.
  */
 #ifndef AL_TOOLS_QUERY_H
 #define AL_TOOLS_QUERY_H
@@ -11,7 +11,8 @@
 
 #include "al/tools/tool.h"
 
-/* The options that narrow an answer or change its form; each subcommand lists those that it takes. */
+/* The options that narrow an answer or change its form; each subcommand lists those that it
+ * takes. */
 enum query_filter {
 	QUERY_CA = 1 << 0,
 	QUERY_PORT = 1 << 1,
@@ -83,7 +84,8 @@ gboolean query_open(struct query *q);
 /* Adds an array to the answer. */
 JsonArray *query_array(struct query *q, const char *name);
 
-/* The HCA of the snapshot with this GUID, index or description. NULL: query_error() has reported that there is none. */
+/* The HCA of the snapshot with this GUID, index or description. NULL: query_error() has reported
+ * that there is none. */
 const struct al_snap_ca *query_find_ca(struct query *q, const char *name);
 
 /* Calls fn for each HCA, or for the HCA of --ca. */
@@ -107,7 +109,8 @@ gboolean query_reset(struct query *q, struct net *net);
 /* TRUE: --state is not given, or names this state. */
 gboolean query_state_passes(const struct query *q, const char *state);
 
-/* Prints an object as one line of JSON, for subcommands that print until a signal. Takes ownership of obj. */
+/* Prints an object as one line of JSON, for subcommands that print until a signal. Takes ownership
+ * of obj. */
 void query_print_line(JsonObject *obj);
 
 /* Members of JSON objects, as every subcommand writes them. */
@@ -125,10 +128,12 @@ struct query_column {
 	const char *(*colour)(const char *text);  /* escape sequence for a text; NULL, or a result of NULL: no colour */
 };
 
-/* Prints an array of objects as a table, a line for each, indented by `indent`. A key of NULL ends the columns. */
+/* Prints an array of objects as a table, a line for each, indented by `indent`. A key of NULL ends
+ * the columns. */
 void query_table(const struct query *q, const char *indent, JsonArray *rows, const struct query_column *columns);
 
-/* Prints an object as a sheet: a line with heading and value for each column whose member the object has. */
+/* Prints an object as a sheet: a line with heading and value for each column whose member the
+ * object has. */
 void query_sheet(const struct query *q, JsonObject *obj, const struct query_column *columns);
 
 char *format_mbps(JsonNode *value);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* al_query ca, port, gid, pkey, counters: HCAs, their ports, the ports' tables and counters. Capabilities are in query_caps.c. */
+/* al_query ca, port, gid, pkey, counters: HCAs, their ports, the ports' tables and counters.
+ * Capabilities are in query_caps.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +25,8 @@ static void missing(struct query *q, const struct visit *visit, const char *what
 		    what, al_status_str(st));
 }
 
-/* Calls fn for each port that --port and --state select. After a port that cannot be queried the other ports follow. */
+/* Calls fn for each port that --port and --state select. After a port that cannot be queried the
+ * other ports follow. */
 static void each_port(struct query *q, const struct visit *visit, port_fn fn, JsonArray *to)
 {
 	for (guint num = 1; num <= visit->snap->attr.num_ports; num++) {
@@ -416,7 +418,8 @@ void collect_ca(struct query *q)
 {
 	query_each_ca(q, add_ca, query_array(q, "cas"));
 	check_port_found(q);
-	/* The clients of the HCAs: only if an agent has the HCAs, and no option narrows the answer. */
+	/* The clients of the HCAs: only if an agent has the HCAs, and no option narrows the
+	 * answer. */
 	if (q->snap->num_clients && !q->ca && !q->port && !q->state)
 		collect_clients(q);
 }

@@ -5,7 +5,8 @@
 
 #include "al/tools/query.h"
 
-/* The bits of ib_ca_attr.caps. Each has a JSON name: the constant's name without its prefix, in small letters. */
+/* The bits of ib_ca_attr.caps. Each has a JSON name: the constant's name without its prefix, in
+ * small letters. */
 static const struct ability {
 	const char *name;
 	guint bit;
@@ -119,7 +120,8 @@ void collect_caps(struct query *q)
 	}
 }
 
-/* Makes a line of the table: its heading, and a value for each HCA, whose member is named by the HCA's column. */
+/* Makes a line of the table: its heading, and a value for each HCA, whose member is named by the
+ * HCA's column. */
 static void add_line(struct query *q, JsonArray *lines, JsonArray *cas, const char *group, const char *name, const char *text)
 {
 	JsonObject *line = json_object_new();

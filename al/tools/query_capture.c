@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * al_query capture: runs a command whose software HCAs write their packets to a file. Each process has software HCAs of its own,
- * and reads their settings from its environment. So capture starts a command, and cannot look at a process that already runs.
+ * al_query capture: runs a command whose software HCAs write their packets to a file. Each process
+ * has software HCAs of its own, and reads their settings from its environment. So capture starts a
+ * command, and cannot look at a process that already runs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,14 +14,15 @@
 
 #define DEFAULT_FILE "capture.pcapng"
 
-/* FALSE: the file's name has characters that the settings of one line cannot hold (ibal-soft(5)). */
+/* FALSE: the file's name has characters that the settings of one line cannot hold
+ * (ibal-soft(5)). */
 static gboolean can_be_set(const char *file)
 {
 	return !file[strcspn(file, " \t\n\"'[]")];
 }
 
-/* Puts the setting before the settings of the environment: a later setting replaces an earlier one, and the environment's may end
- * within a section. */
+/* Puts the setting before the settings of the environment: a later setting replaces an earlier one,
+ * and the environment's may end within a section. */
 static char **environment(const struct query *q, const char *file)
 {
 	char **env = g_get_environ();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* al_query clients: the agent's clients and users, and for each resource its use, its highest use and its limit. */
+/* al_query clients: the agent's clients and users, and for each resource its use, its highest use
+ * and its limit. */
 #include <pwd.h>
 #include <stdio.h>
 
@@ -114,7 +115,8 @@ static void show_rows(struct query *q, const char *name, const struct query_colu
 	query_table(q, "", texts, columns);
 }
 
-/* The limits of clients and of users, taken from the first account: each client, and each user, has the same limits. */
+/* The limits of clients and of users, taken from the first account: each client, and each user, has
+ * the same limits. */
 static void show_limits(struct query *q)
 {
 	static const struct query_column columns[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * al_query doctor: checks everything that the library needs, and prints a finding for each, with the way to mend a fault. It also
- * works if the library does not open.
+ * al_query doctor: checks everything that the library needs, and prints a finding for each, with
+ * the way to mend a fault. It also works if the library does not open.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -73,7 +73,8 @@ static void on_message(void *context, ib_log_level level, const char *text)
 
 	if (level > IB_LOG_WARNING)
 		return;
-	/* A message that the library waits is printed at once: if the wait never ends, there is no report. */
+	/* A message that the library waits is printed at once: if the wait never ends, there is no
+	 * report. */
 	if (g_get_monotonic_time() - d->started > (gint64)5 * G_USEC_PER_SEC)
 		fprintf(stderr, "al_query: %s: %s\n", levels[level == IB_LOG_ERROR ? ERROR : WARNING].name, text);
 	m = g_new(struct message, 1);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * al_query events: a line for each event, read from a channel in GLib's main loop. An HCA's own asynchronous events come only while
- * the HCA is open. So a second registration, the keeper, opens an HCA at its arrival and closes it at its removal. The keeper uses
- * callbacks: a reader of a channel would close the HCA too late.
+ * al_query events: a line for each event, read from a channel in GLib's main loop. An HCA's own
+ * asynchronous events come only while the HCA is open. So a second registration, the keeper, opens
+ * an HCA at its arrival and closes it at its removal. The keeper uses callbacks: a reader of a
+ * channel would close the HCA too late.
  */
 #include <glib-unix.h>
 #include <signal.h>
@@ -102,7 +103,8 @@ static al_status keep(void *context, const struct al_pnp_event *event)
 	return AL_SUCCESS;
 }
 
-/* Shows an asynchronous event of an HCA. Events of ports are left out: they come as PnP events too, in order and with their replay. */
+/* Shows an asynchronous event of an HCA. Events of ports are left out: they come as PnP events too,
+ * in order and with their replay. */
 static void on_async(struct listener *l, const struct al_event *event)
 {
 	if (event->object != AL_OBJ_NONE || !event->port_num)
@@ -133,7 +135,8 @@ static gboolean on_end(gpointer loop)
 	return G_SOURCE_CONTINUE;
 }
 
-/* Reads --ca: a GUID, also of an HCA that has not arrived yet, or the index or description of a present HCA. */
+/* Reads --ca: a GUID, also of an HCA that has not arrived yet, or the index or description of a
+ * present HCA. */
 static gboolean choose(struct listener *l)
 {
 	const struct al_snap_ca *ca;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * al_query fault: explains rules of the software HCA's faults, or shows where they are wrong. The HCA's own parser reads them,
- * through a vendor call that changes nothing.
+ * al_query fault: explains rules of the software HCA's faults, or shows where they are wrong. The
+ * HCA's own parser reads them, through a vendor call that changes nothing.
  */
 #include <stdio.h>
 #include <string.h>
@@ -34,8 +34,8 @@ static const char *find_rules(struct query *q)
 	return NULL;
 }
 
-/* Finds a software HCA, since all have the same parser. The HCA of another module may use the number of the vendor call for
- * another call. */
+/* Finds a software HCA, since all have the same parser. The HCA of another module may use the
+ * number of the vendor call for another call. */
 static gboolean ask(struct query *q, const struct soft_fault_text *text,
 		    struct soft_fault_words *words)
 {
@@ -110,7 +110,8 @@ void run_fault(struct query *q)
 	g_autofree char *rules = g_strdup(find_rules(q));
 
 	if (rules) {
-		/* The HCAs are this process's own. Wrong rules in IBAL_FAULT would keep them from starting. */
+		/* The HCAs are this process's own. Wrong rules in IBAL_FAULT would keep them from
+		 * starting. */
 		g_unsetenv("IBAL_FAULT");
 		g_setenv("IBAL_AGENT", "off", TRUE);
 		if (query_open(q)) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* al_query res, qp, cq: the objects of the process or of the agent's clients, their numbers and their owners. */
+/* al_query res, qp, cq: the objects of the process or of the agent's clients, their numbers and
+ * their owners. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* al_query pci, modules: the adapters and the modules that the library has found on this machine. */
+/* al_query pci, modules: the adapters and the modules that the library has found on this
+ * machine. */
 #include <stdio.h>
 
 #include "al/tools/query.h"

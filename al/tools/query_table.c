@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Text from JSON: tables and sheets whose columns are as wide as their content. The subcommands are in query_*.c. */
+/* Text from JSON: tables and sheets whose columns are as wide as their content. The subcommands are
+ * in query_*.c. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the tools share (tool.h): the exit status, signals, errors, reading numbers, and writing numbers for people. */
+/* What the tools share (tool.h): the exit status, signals, errors, reading numbers, and writing
+ * numbers for people. */
 #include "al/tools/tool.h"
 
 #include <arpa/inet.h>
@@ -25,7 +26,8 @@ static void close_output(int status, void *name)
 
 void tool_begin(const char *name)
 {
-	/* The opposite access mode: a read of standard input or a write to an output fails, as with a closed descriptor. */
+	/* The opposite access mode: a read of standard input or a write to an output fails, as with
+	 * a closed descriptor. */
 	static const int modes[] = {
 		[STDIN_FILENO] = O_WRONLY,
 		[STDOUT_FILENO] = O_RDONLY,
@@ -43,8 +45,9 @@ void tool_begin(const char *name)
 volatile sig_atomic_t tool_interrupted;
 
 /*
- * The first signal sets tool_interrupted, and a signal more than 500 ms later ends the process, which may be waiting for an
- * agent. A signal within 500 ms is a copy of the first: timeout(1), for example, sends a signal to the process and to its group.
+ * The first signal sets tool_interrupted, and a signal more than 500 ms later ends the process,
+ * which may be waiting for an agent. A signal within 500 ms is a copy of the first: timeout(1), for
+ * example, sends a signal to the process and to its group.
  */
 static void on_signal(int signo)
 {

@@ -22,25 +22,27 @@ enum {
 /* The version of every tool's JSON. It rises when a member changes its meaning or is removed. */
 #define TOOL_SCHEMA 1
 
-/* Sets a GError whose code is TOOL_FAILED; returns FALSE, so that a caller can say "return tool_fail(...)". */
+/* Sets a GError whose code is TOOL_FAILED; returns FALSE, so that a caller can say "return
+ * tool_fail(...)". */
 gboolean tool_fail(GError **err, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* Sets a GError whose code is TOOL_USAGE; returns FALSE. */
 gboolean tool_misuse(GError **err, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /*
- * The first call of main(). Opens a closed standard descriptor on /dev/null, so that no file or socket of the program
- * takes its number. At exit, also at an exit() within GLib after --help, standard output is closed. If any output could
- * not be written, a message says so, and the exit status is TOOL_FAILED unless it is another failure already. name: the
- * program; the caller keeps the string.
+ * The first call of main(). Opens a closed standard descriptor on /dev/null, so that no file or
+ * socket of the program takes its number. At exit, also at an exit() within GLib after --help,
+ * standard output is closed. If any output could not be written, a message says so, and the exit
+ * status is TOOL_FAILED unless it is another failure already. name: the program; the caller keeps
+ * the string.
  */
 void tool_begin(const char *name);
 
 /* Set by a signal after tool_catch_signals(). Every loop that may wait reads it, and ends. */
 extern volatile sig_atomic_t tool_interrupted;
 
-/* Catches SIGINT, SIGTERM and SIGHUP, but for a signal that the caller of the program ignores, as nohup does. Ignores
- * SIGPIPE and SIGXFSZ, which write() reports as errors. */
+/* Catches SIGINT, SIGTERM and SIGHUP, but for a signal that the caller of the program ignores, as
+ * nohup does. Ignores SIGPIPE and SIGXFSZ, which write() reports as errors. */
 void tool_catch_signals(void);
 
 /* Each reads the whole text. FALSE: the text is wrong, and the result is unchanged. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The requests to the agent: ask_NAME() carries out the operation NAME of ci/ops.def by one request. The forwarded data path of
- * completion queues is here too; posts are in post.c. An object of this library holds the agent's handle of its counterpart,
- * its remote. Remote is 0 if a provider's pre-hook has done the whole creation, and the agent has no counterpart.
+ * The requests to the agent: ask_NAME() carries out the operation NAME of ci/ops.def by one
+ * request. The forwarded data path of completion queues is here too; posts are in post.c. An object
+ * of this library holds the agent's handle of its counterpart, its remote. Remote is 0 if a
+ * provider's pre-hook has done the whole creation, and the agent has no counterpart.
  */
 #include <string.h>
 #include <unistd.h>
@@ -22,7 +23,8 @@ static al_status query(const struct ci_ca *ca, enum agent_command command, const
 	return status;
 }
 
-/* Destroys the object at the agent, and drops its cookie. If the agent is lost, its objects are already gone. */
+/* Destroys the object at the agent, and drops its cookie. If the agent is lost, its objects are
+ * already gone. */
 static void destroy(const struct ci_ca *ca, struct user_object *own)
 {
 	const struct DESTROY_request request = { .handle = own->remote };
@@ -61,8 +63,9 @@ void ask_close_ca(struct ci_ca *ca, struct uvp_call *call)
 }
 
 /*
- * During the registration of the HCA, al is NULL still, and the answer is the HCA's own maxima, which no client's limit exceeds.
- * Later the agent answers with the maxima as this client's limits lower them at that moment.
+ * During the registration of the HCA, al is NULL still, and the answer is the HCA's own maxima,
+ * which no client's limit exceeds. Later the agent answers with the maxima as this client's limits
+ * lower them at that moment.
  */
 static al_status query_ca_attr(struct ci_ca *ca, struct ib_ca_attr *attr)
 {
@@ -82,7 +85,8 @@ al_status ask_query_ca(struct ci_ca *ca, struct ib_ca_attr *attr, struct uvp_cal
 	(void)call;
 	if (status)
 		return status;
-	/* The agent's module works on copies, so an HCA's atomics are not atomic against the processor's. */
+	/* The agent's module works on copies, so an HCA's atomics are not atomic against the
+	 * processor's. */
 	if (attr->atomic_cap == IB_ATOMIC_GLOBAL)
 		attr->atomic_cap = IB_ATOMIC_HCA;
 	if (attr->masked_atomic_cap == IB_ATOMIC_GLOBAL)
@@ -348,8 +352,9 @@ al_status ask_query_cq(struct ci_cq *cq, struct al_cq_attr *attr, struct uvp_cal
 	return query(cq->pd->ca, AGENT_QUERY_CQ, &request, attr, sizeof(*attr));
 }
 
-/* Copies completions, and replaces the cookie of each queue pair by its qp_context (cookie 0: the module has named no queue
- * pair). Drops the completions of a queue pair that is destroyed already. Returns the number of completions copied. */
+/* Copies completions, and replaces the cookie of each queue pair by its qp_context (cookie 0: the
+ * module has named no queue pair). Drops the completions of a queue pair that is destroyed already.
+ * Returns the number of completions copied. */
 static uint32_t copy_completions(struct user_conn *conn, const struct user_call *call, struct ib_wc *to)
 {
 	const struct ib_wc *wc = call->out;
@@ -381,8 +386,8 @@ al_status user_poll_cq(struct ci_cq *ci, uint32_t num, struct ib_wc *wc, uint32_
 	request = call.request;
 	request->cq = cq_own(ci)->remote;
 	request->num = num < AGENT_POLL_MAX ? num : AGENT_POLL_MAX;
-	/* A count of 0 tells the caller that the queue is empty. So the poll is repeated if all completions were of queue pairs
-	 * that are destroyed. */
+	/* A count of 0 tells the caller that the queue is empty. So the poll is repeated if all
+	 * completions were of queue pairs that are destroyed. */
 	do {
 		status = user_ask(&call);
 		if (!status && call.out_count > num)

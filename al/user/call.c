@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Calls to an agent: each takes a command connection, sends one request and waits for its answer. Connections are made in
- * connection.c; the requests themselves are in ask.c, post.c and snapshot.c. */
+/* Calls to an agent: each takes a command connection, sends one request and waits for its answer.
+ * Connections are made in connection.c; the requests themselves are in ask.c, post.c and
+ * snapshot.c. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -8,7 +9,8 @@
 
 #include "al/user/user.h"
 
-/* The calling thread has found the agent lost. The shutdown wakes the event thread, which closes the connection. */
+/* The calling thread has found the agent lost. The shutdown wakes the event thread, which closes
+ * the connection. */
 static void mark_lost(struct user_conn *conn)
 {
 	atomic_store(&conn->lost, true);
@@ -18,7 +20,8 @@ static void mark_lost(struct user_conn *conn)
 	pthread_mutex_unlock(&conn->lock);
 }
 
-/* Fast sockets are for commands that the agent's loop executes, the others for commands that may sleep at the agent. */
+/* Fast sockets are for commands that the agent's loop executes, the others for commands that may
+ * sleep at the agent. */
 static struct user_socket *find_idle(const struct user_conn *conn, bool fast)
 {
 	int first = fast ? 0 : USER_FAST_SOCKETS, end = fast ? USER_FAST_SOCKETS : USER_SOCKETS;
@@ -39,8 +42,8 @@ al_status user_begin(struct user_call *call, struct user_conn *conn, enum agent_
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels);
 	pthread_mutex_lock(&conn->lock);
-	/* FIFO tickets prevent starvation. Each wait ends with an answer of the agent: a thread with a socket waits for nothing
-	 * else. */
+	/* FIFO tickets prevent starvation. Each wait ends with an answer of the agent: a thread
+	 * with a socket waits for nothing else. */
 	ticket = tickets->issued++;
 	while (!sock) {
 		if (ticket == tickets->serving)
@@ -84,7 +87,8 @@ void user_end(struct user_call *call)
 	pthread_setcancelstate(call->cancels, NULL);
 }
 
-/* Copies the module's data and descriptors into the memory of hooks.c, where they stay valid after user_end(). */
+/* Copies the module's data and descriptors into the memory of hooks.c, where they stay valid after
+ * user_end(). */
 static void copy_vendor_answer(struct uvp_call *vendor, const struct agent_answer *answer, const char *data,
 		      const int *fds)
 {
@@ -98,7 +102,8 @@ static void copy_vendor_answer(struct uvp_call *vendor, const struct agent_answe
 		memcpy(vendor->out_fds, fds, answer->fds * sizeof(*fds));
 }
 
-/* True: the answer is as long as its head says, and has no more elements, data and descriptors than the request allows. */
+/* True: the answer is as long as its head says, and has no more elements, data and descriptors than
+ * the request allows. */
 static bool answer_fits(const struct user_call *call, size_t length, uint32_t num_fds)
 {
 	const struct agent_sizes *sizes = &agent_sizes[call->command];
@@ -117,8 +122,8 @@ static void clear_answer(struct user_call *call)
 	       sizeof(struct agent_answer) + agent_sizes[call->command].answer);
 }
 
-/* This process has no room for the descriptors of the answer: destroys the object that the agent has made. Returns the call's
- * status. */
+/* This process has no room for the descriptors of the answer: destroys the object that the agent
+ * has made. Returns the call's status. */
 static al_status destroy_made(struct user_call *call)
 {
 	const struct agent_answer *answer = (const struct agent_answer *)call->socket->answer;
@@ -142,7 +147,8 @@ static al_status destroy_made(struct user_call *call)
 	return status == AL_AGENT_LOST ? status : AL_INSUFFICIENT_RESOURCES;
 }
 
-/* Receives the answer, and returns its status. AL_AGENT_LOST: the agent has gone, or its record is no answer. */
+/* Receives the answer, and returns its status. AL_AGENT_LOST: the agent has gone, or its record is
+ * no answer. */
 static al_status receive_answer(struct user_call *call)
 {
 	const struct agent_sizes *sizes = &agent_sizes[call->command];
@@ -178,8 +184,8 @@ static al_status receive_answer(struct user_call *call)
 	return (al_status)answer->status;
 }
 
-/* The status of a request that could not be sent. A destroy must not fail, so a destroy that can not be sent ends the session,
- * and the object with it. */
+/* The status of a request that could not be sent. A destroy must not fail, so a destroy that can
+ * not be sent ends the session, and the object with it. */
 static al_status send_failure(const struct user_call *call, int error)
 {
 	al_status status = user_shortage(error);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Connections to agents: finding and trusting an agent, beginning the session with it, and closing the connections in a forked
- * child. Requests on a connection are in call.c, its events and its threads in event.c.
+ * Connections to agents: finding and trusting an agent, beginning the session with it, and closing
+ * the connections in a forked child. Requests on a connection are in call.c, its events and its
+ * threads in event.c.
  */
 #include "al/user/user.h"
 
@@ -103,7 +104,8 @@ static al_status connect_failure(struct user_conn *conn, int error)
 	}
 }
 
-/* The library waits for the agent without limit, since an agent may be stopped for a while or busy, and logs that it waits. */
+/* The library waits for the agent without limit, since an agent may be stopped for a while or busy,
+ * and logs that it waits. */
 static void log_waiting(struct user_conn *conn)
 {
 	conn->waited += wait_log_seconds;
@@ -186,8 +188,8 @@ static bool find_user(const char *name, uid_t *uid)
 	return true;
 }
 
-/* This process shares its memory with an agent of root's, of its own user's, or of the user that agent_user names, and with no
- * other agent. */
+/* This process shares its memory with an agent of root's, of its own user's, or of the user that
+ * agent_user names, and with no other agent. */
 static al_status check_trust(struct user_conn *conn, int fd)
 {
 	const char *name = ci_env("IBAL_AGENT_USER");
@@ -214,7 +216,8 @@ static al_status check_trust(struct user_conn *conn, int fd)
 		(unsigned int)peer.uid);
 }
 
-/* Connects a socket to the agent. Each socket's peer is checked, since another program may have taken the path in between. */
+/* Connects a socket to the agent. Each socket's peer is checked, since another program may have
+ * taken the path in between. */
 static al_status connect_trusted(struct user_conn *conn, int *fd)
 {
 	*fd = connect_agent(conn);
@@ -253,7 +256,8 @@ static al_status exchange_hello(struct user_conn *conn, int fd, struct agent_hel
 	if (TEMP_FAILURE_RETRY(sendmsg(fd, &msg, MSG_NOSIGNAL)) < 0 && user_shortage(errno))
 		return local_failure(conn, errno);
 	await_record(conn, fd);
-	/* Also after a send() that has failed: an agent may send its refusal before it closes the connection. */
+	/* Also after a send() that has failed: an agent may send its refusal before it closes the
+	 * connection. */
 	n = TEMP_FAILURE_RETRY(recv(fd, welcome, sizeof(*welcome), 0));
 	if (n <= 0)
 		return refuse(conn, AL_AGENT_LOST,
@@ -323,7 +327,8 @@ static void close_all(struct user_conn *conn)
 #define NO_THREAD \
 	"no thread could be started for the agent's events; raise the limits of threads (ulimit -u) and memory"
 
-/* Starts both threads, or after a failure none. A connection with threads is never freed, also if the agent is lost at once. */
+/* Starts both threads, or after a failure none. A connection with threads is never freed, also if
+ * the agent is lost at once. */
 static al_status start_threads(struct user_conn *conn)
 {
 	pthread_t events, plugs;
@@ -399,7 +404,8 @@ static void free_conn(struct user_conn *conn)
 	al_free(conn);
 }
 
-/* False: the agent is lost, also if the event thread has not noticed that yet; the path may have another agent now. */
+/* False: the agent is lost, also if the event thread has not noticed that yet; the path may have
+ * another agent now. */
 static bool is_alive(struct user_conn *conn)
 {
 	struct pollfd events = { .fd = -1 };
@@ -443,7 +449,8 @@ al_status user_connect(const char *path, struct user_conn **result)
 		free_conn(conn);
 		goto refused;
 	}
-	/* The threads of the connection use it from here on, also if the agent is lost already: it stays in the list. */
+	/* The threads of the connection use it from here on, also if the agent is lost already: it
+	 * stays in the list. */
 	conn->next = connections;
 	connections = conn;
 	ci_conf_settle();

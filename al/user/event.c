@@ -132,7 +132,8 @@ static void take_ahead(struct user_conn *conn, const struct agent_event *event)
 	pthread_mutex_unlock(&conn->cookie_lock);
 }
 
-/* The kind of object of each event. For an event that IB_EVENT_LIST has not the kind is 0, and ib_dispatch_event() logs it. */
+/* The kind of object of each event. For an event that IB_EVENT_LIST has not the kind is 0, and
+ * ib_dispatch_event() logs it. */
 static const al_object_type event_object[IB_EVENT_DEVICE_FATAL + 1] = {
 #define EVENT_OBJECT(name, value, text, object) [value] = object,
 	IB_EVENT_LIST(EVENT_OBJECT)
@@ -193,7 +194,8 @@ void *user_event_main(void *arg)
 		if (record.event.kind < kinds && event_actions[record.event.kind])
 			event_actions[record.event.kind](conn, &record.event);
 	atomic_store(&conn->lost, true);
-	/* The shutdown wakes the calls that wait for an answer; they close their sockets themselves, in user_end(). */
+	/* The shutdown wakes the calls that wait for an answer; they close their sockets
+	 * themselves, in user_end(). */
 	pthread_mutex_lock(&conn->lock);
 	user_close(&conn->events);
 	for (int i = 0; i < USER_SOCKETS; i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The operations of an HCA behind an agent: each calls the provider's pre-hook, sends the request to the agent, and calls the
- * provider's post-hook. ib_uvp.h describes the order and what a hook may do. The requests are in ask.c.
+ * The operations of an HCA behind an agent: each calls the provider's pre-hook, sends the request
+ * to the agent, and calls the provider's post-hook. ib_uvp.h describes the order and what a hook
+ * may do. The requests are in ask.c.
  */
 #include "al/user/hooks.h"
 
@@ -26,7 +27,8 @@ static struct uvp_call *begin_exchange(struct exchange *exchange)
 	return &exchange->call;
 }
 
-/* After the pre-hook. A pre-hook that exceeds the limits, or has data where the operation takes none, is a bug of its vendor. */
+/* After the pre-hook. A pre-hook that exceeds the limits, or has data where the operation takes
+ * none, is a bug of its vendor. */
 static al_status check_exchange(const struct uvp_call *call, const char *name, bool crosses)
 {
 	if (!crosses && (call->in_len || call->out_room || call->num_in_fds)) {
@@ -64,7 +66,8 @@ static inline const struct uvp_interface *hooks_of(const struct ci_ca *ca)
 	memset(call, 0, sizeof(*call))
 #define TRACE_HOOK(name, when) IB_TRACE("user", "the provider's " #when "_" #name)
 
-/* Calls the pre-hook. If the pre-hook refuses, refused is set, and the operation ends without request and post-hook. */
+/* Calls the pre-hook. If the pre-hook refuses, refused is set, and the operation ends without
+ * request and post-hook. */
 #define CALL_PRE_HOOK(name, params, status, refused, crosses)                                  \
 	do {                                                                                   \
 		if (hooks->pre_##name) {                                                       \
@@ -149,8 +152,8 @@ static inline const struct uvp_interface *hooks_of(const struct ci_ca *ca)
 
 /* ---------------------------------------------------- rows and struct uvp_interface */
 
-/* The members of struct uvp_interface in the order of the rows: the two hooks of each row, then the direct operations. The
- * assertions below tie the rows to the struct. */
+/* The members of struct uvp_interface in the order of the rows: the two hooks of each row, then the
+ * direct operations. The assertions below tie the rows to the struct. */
 enum hook {
 #define OP(name, kind, need, mark, group, way, ...) \
 	IF_HOOKED(way, HOOK_pre_##name, HOOK_post_##name, )
@@ -196,8 +199,8 @@ static const struct ci_interface forwarding = {
 	.size = sizeof(struct ci_interface),
 	.abi_major = CI_ABI_MAJOR,
 	.abi_minor = CI_ABI_MINOR,
-	/* A forwarded operation of the data path waits for the agent. So may_block has all of the data path, also the operations
-	 * that are not forwarded yet. */
+	/* A forwarded operation of the data path waits for the agent. So may_block has all of the
+	 * data path, also the operations that are not forwarded yet. */
 	.may_block = 0
 #define OP(name, kind, need, mark, group, way, ...) IF_DIRECT(way, | CI_MAY_BLOCK(name))
 #include "ci/ops.def"
@@ -207,7 +210,8 @@ static const struct ci_interface forwarding = {
 #include "ci/ops.def"
 };
 
-/* Puts each operation of the provider's own data path in place of the forwarded operation. The provider's does not block. */
+/* Puts each operation of the provider's own data path in place of the forwarded operation. The
+ * provider's does not block. */
 static void overlay(struct ci_interface *ops, const struct uvp_interface *hooks)
 {
 	ops->flags = hooks->flags;
@@ -220,7 +224,8 @@ static void overlay(struct ci_interface *ops, const struct uvp_interface *hooks)
 #include "ci/ops.def"
 }
 
-/* Computes the size of each kind of object: the Channel Interface's struct, the provider's data, our data. */
+/* Computes the size of each kind of object: the Channel Interface's struct, the provider's data,
+ * our data. */
 static void lay_out(struct user_provider *p)
 {
 	uint32_t own;

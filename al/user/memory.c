@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Coherent memory of an HCA behind an agent: shared memory (al/object/shared.c), which the agent can map. */
+/* Coherent memory of an HCA behind an agent: shared memory (al/object/shared.c), which the agent
+ * can map. */
 #include "al/object/shared.h"
 #include "al/user/user.h"
 

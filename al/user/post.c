@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Packs chains of work requests into records, each with as many requests as fit, and sends the records to the agent. The
- * layout of a request is iba/ib_flat_wr.h's.
+ * Packs chains of work requests into records, each with as many requests as fit, and sends the
+ * records to the agent. The layout of a request is iba/ib_flat_wr.h's.
  */
 #include "al/user/user.h"
 
@@ -36,7 +36,8 @@ static al_status pack_path(const struct ci_qp *qp, al_ah_h handle, struct ib_fla
 /* How a record of sends differs from a record of receives. */
 struct direction {
 	enum agent_command command;
-	/* Adds a request to the record, or sets *full: the record has no room for the request's tail. */
+	/* Adds a request to the record, or sets *full: the record has no room for the request's
+	 * tail. */
 	al_status (*add)(struct user_call *call, const struct ci_qp *qp, const void *wr,
 			 bool *full);
 	const void *(*next)(const void *wr);
@@ -110,9 +111,10 @@ static const void *next_recv(const void *wr)
 static const struct direction send_direction = { AGENT_POST_SEND, add_send, next_send };
 static const struct direction recv_direction = { AGENT_POST_RECV, add_recv, next_recv };
 
-/* Sends one record of requests, from *wr on. Sets *wr to the first request that is not in the record or, after a failure, that
- * the agent did not take. A request that can not be packed ends the record: post_some() sends the requests before that one, and
- * then returns the status of that one. */
+/* Sends one record of requests, from *wr on. Sets *wr to the first request that is not in the
+ * record or, after a failure, that the agent did not take. A request that can not be packed ends
+ * the record: post_some() sends the requests before that one, and then returns the status of that
+ * one. */
 static al_status post_some(struct user_call *call, const struct ci_qp *qp,
 			   const struct direction *direction, const void **wr)
 {

@@ -4,7 +4,8 @@
 
 #include "al/user/user.h"
 
-/* True: the sizes of the arrays add up to the total. The first check keeps the sum from overflowing. */
+/* True: the sizes of the arrays add up to the total. The first check keeps the sum from
+ * overflowing. */
 static bool plausible(const struct SNAPSHOT_answer *a)
 {
 	uint64_t sum = 0;
@@ -22,7 +23,8 @@ static bool plausible(const struct SNAPSHOT_answer *a)
 	return a->has_error ? sum < a->total : sum == a->total;
 }
 
-/* Sets the arrays' addresses in the memory behind snap, in the order in which the agent has sent the arrays. */
+/* Sets the arrays' addresses in the memory behind snap, in the order in which the agent has sent
+ * the arrays. */
 static void lay_out(struct al_snapshot *snap, const struct SNAPSHOT_answer *a)
 {
 	snap->num_cas = a->num_cas;

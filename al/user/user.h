@@ -19,7 +19,8 @@
 #include "al/user/hooks.h"
 #include "ci/ci.h"
 
-/* A command that never sleeps at the agent has a fast socket, and so never waits behind a command that sleeps there. */
+/* A command that never sleeps at the agent has a fast socket, and so never waits behind a command
+ * that sleeps there. */
 enum { USER_FAST_SOCKETS = 2, USER_SLOW_SOCKETS = 4, USER_SOCKETS = USER_FAST_SOCKETS + USER_SLOW_SOCKETS };
 #define USER_FIXED 1024 /* bytes for the head and the struct of a request or answer */
 
@@ -32,7 +33,8 @@ struct user_socket {
 	char array[AGENT_RECORD] __attribute__((aligned(8))); /* arrays of the request, then array and vendor's data of the answer */
 };
 
-/* An object for which the agent sends events. A cookie is the index of such an entry and its generation. */
+/* An object for which the agent sends events. A cookie is the index of such an entry and its
+ * generation. */
 struct user_cookie {
 	void *object; /* ci_cq, ci_qp, ci_ca or, as al/mgmt/remote.h has it, a MAD service; NULL:
 			 the entry is free */
@@ -54,9 +56,9 @@ struct user_tickets {
 };
 
 /*
- * A connection to an agent: the session's event connection, its command connections and two threads. It stays for the life of
- * the process, as loaded modules do. If the agent is lost, the connection keeps its memory, since openings refer to it, and
- * closes its descriptors.
+ * A connection to an agent: the session's event connection, its command connections and two
+ * threads. It stays for the life of the process, as loaded modules do. If the agent is lost, the
+ * connection keeps its memory, since openings refer to it, and closes its descriptors.
  */
 struct user_conn {
 	struct user_conn *next; /* guarded by the lock in al/library/library.c */
@@ -116,14 +118,15 @@ struct user_hca {
 };
 
 /*
- * The connection to the agent whose socket has this path; made if the process has none. After a failure the log says why, and
- * the way out. The caller serialises the calls.
+ * The connection to the agent whose socket has this path; made if the process has none. After a
+ * failure the log says why, and the way out. The caller serialises the calls.
  */
 al_status user_connect(const char *path, struct user_conn **conn);
-/* The status for the errno of a system call that wants more memory or descriptors than this process may have; AL_SUCCESS: the
- * error has another cause. */
+/* The status for the errno of a system call that wants more memory or descriptors than this process
+ * may have; AL_SUCCESS: the error has another cause. */
 al_status user_shortage(int error);
-/* In a forked child: closes the descriptors of the parent's connections, which the child must not use. */
+/* In a forked child: closes the descriptors of the parent's connections, which the child must not
+ * use. */
 void user_after_fork(void);
 /* The threads of a connection; arg: struct user_conn. */
 void *user_event_main(void *arg);
@@ -138,7 +141,8 @@ void *user_plug_main(void *arg);
  */
 al_status user_find_switch(void *agent, uint64_t guid);
 
-/* Closes a descriptor of a connection that no thread uses. Under user_conn.lock once the connection has threads. */
+/* Closes a descriptor of a connection that no thread uses. Under user_conn.lock once the connection
+ * has threads. */
 static inline void user_close(int *fd)
 {
 	int old = *fd;
@@ -148,7 +152,8 @@ static inline void user_close(int *fd)
 		close(old);
 }
 
-/* A call to the agent: owns a socket from user_begin() to user_end(). In between its thread can not be cancelled. */
+/* A call to the agent: owns a socket from user_begin() to user_end(). In between its thread can not
+ * be cancelled. */
 struct user_call {
 	int cancels; /* the thread's cancel state before the call */
 	struct user_conn *conn;
@@ -165,19 +170,19 @@ struct user_call {
 };
 /* Waits for an idle socket. Always succeeds; user_end() must follow. */
 al_status user_begin(struct user_call *call, struct user_conn *conn, enum agent_command command);
-/* Sends the request and receives the answer. Returns the answer's status. AL_AGENT_LOST: the agent has not answered. May be
- * called again for another request of the same command. */
+/* Sends the request and receives the answer. Returns the answer's status. AL_AGENT_LOST: the agent
+ * has not answered. May be called again for another request of the same command. */
 al_status user_ask(struct user_call *call);
 void user_end(struct user_call *call);
 /*
- * user_begin(), user_ask() and user_end() for a command without arrays. Always writes *answer, with zeros if the agent has not
- * answered. vendor: what the provider and the module exchange, or NULL.
+ * user_begin(), user_ask() and user_end() for a command without arrays. Always writes *answer, with
+ * zeros if the agent has not answered. vendor: what the provider and the module exchange, or NULL.
  */
 al_status user_simple(struct user_conn *conn, enum agent_command command, const void *request,
 		      void *answer, struct uvp_call *vendor);
 
-/* Cookies name objects in events. An object takes its cookie before the request that creates it, and drops the cookie after the
- * request that destroys it. */
+/* Cookies name objects in events. An object takes its cookie before the request that creates it,
+ * and drops the cookie after the request that destroys it. */
 al_status user_cookie_take(struct user_conn *conn, void *object, al_object_type kind, uint64_t *cookie);
 void user_cookie_drop(struct user_conn *conn, uint64_t cookie);
 /* The object of a cookie. NULL: the object has ended, or is of another kind. Under cookie_lock. */

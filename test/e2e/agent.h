@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Helpers for tests of the agent: an ald for each test on a socket of its own, and processes that use that ald. */
+/* Helpers for tests of the agent: an ald for each test on a socket of its own, and processes that
+ * use that ald. */
 #ifndef IBAL_TEST_AGENT_H
 #define IBAL_TEST_AGENT_H
 
@@ -19,8 +20,8 @@ static char agent_dir[] = "/tmp/agent_test-XXXXXX", agent_socket[64];
 static pid_t agent_pid;
 
 /*
- * Starts ald and waits until ald serves. ald ends with the test, also if the test fails. The shell starts TEST_ALD in
- * place of ald if that variable is set ("make check-valgrind").
+ * Starts ald and waits until ald serves. ald ends with the test, also if the test fails. The shell
+ * starts TEST_ALD in place of ald if that variable is set ("make check-valgrind").
  */
 static inline void agent_start(const char *option, const char *value)
 {
@@ -92,7 +93,8 @@ static inline al_h agent_open(void)
 	return al;
 }
 
-/* Starts this program in another process, which calls the function of that name and exits with 0 when the function returns. */
+/* Starts this program in another process, which calls the function of that name and exits with 0
+ * when the function returns. */
 struct agent_client {
 	const char *name;
 	void (*fn)(int fd);
@@ -130,7 +132,8 @@ START_TEST(as_a_client)
 }
 END_TEST
 
-/* The first call of main(). In a process of the function above, calls the function within a runner of Check, which assertions need. */
+/* The first call of main(). In a process of the function above, calls the function within a runner
+ * of Check, which assertions need. */
 static inline void agent_be_client(int argc, char **argv, const struct agent_client *clients)
 {
 	SRunner *runner;
@@ -189,7 +192,8 @@ static inline void hear(int fd, void *what, size_t size)
 	ck_assert_int_eq(recv(fd, what, size, MSG_WAITALL), (ssize_t)size);
 }
 
-/* Connects the end to the process at the other end of fd, and posts a receive (wr_id 9) if the length is not 0. */
+/* Connects the end to the process at the other end of fd, and posts a receive (wr_id 9) if the
+ * length is not 0. */
 static inline struct address agent_connect(struct test_end *end, int fd, uint32_t offset, uint32_t length)
 {
 	struct address mine = { (uintptr_t)end->mem, end->qpn, end->rkey, end->lid }, other;

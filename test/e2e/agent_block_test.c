@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A client whose memory blocks each access, as memory of a FUSE file can: only the client's own requests wait. */
+/* A client whose memory blocks each access, as memory of a FUSE file can: only the client's own
+ * requests wait. */
 #include "test/e2e/agent.h"
 
 #include <pthread.h>
@@ -75,7 +76,8 @@ static void trap_release(void)
 	pthread_mutex_unlock(&trap.lock);
 }
 
-/* These replace libc's functions, with which the agent in this process copies from and to the memory of its clients. */
+/* These replace libc's functions, with which the agent in this process copies from and to the
+ * memory of its clients. */
 ssize_t pread(int fd, void *to, size_t length, off_t at)
 {
 	trap_pass(fd, (uint64_t)at);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* A client of the agent without the library: it writes and reads the records of the protocol itself. */
+/* A client of the agent without the library: it writes and reads the records of the protocol
+ * itself. */
 #ifndef IBAL_TEST_AGENT_DOOR_H
 #define IBAL_TEST_AGENT_DOOR_H
 
@@ -74,7 +75,8 @@ static const struct agent_hello good_hello = {
 	.magic = AGENT_MAGIC, .protocol = AGENT_PROTOCOL, .role = AGENT_EVENTS, .comm = "by hand"
 };
 
-/* Sends a request with these arrays and descriptors. Returns the answer's status, and copies the answer's struct. */
+/* Sends a request with these arrays and descriptors. Returns the answer's status, and copies the
+ * answer's struct. */
 static inline al_status ask_with(int fd, enum agent_command command, const void *request, uint32_t n0, const void *a0,
 				 uint32_t n1, const void *a1, const int *fds, size_t num_fds, void *answer)
 {

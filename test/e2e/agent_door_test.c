@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Records to the agent's socket without the library: every kind of wrong record, and random records. */
+/* Records to the agent's socket without the library: every kind of wrong record, and random
+ * records. */
 #include "test/e2e/agent_door.h"
 
 #include <netinet/in.h>
@@ -545,7 +546,8 @@ static int lingering(int *peer)
 	return fd;
 }
 
-/* Sends the descriptor to the agent, which is stopped, and closes it: the agent has the last reference. */
+/* Sends the descriptor to the agent, which is stopped, and closes it: the agent has the last
+ * reference. */
 static void give_away(int fd, const void *record, size_t length, int descriptor)
 {
 	agent_pause();
@@ -554,7 +556,8 @@ static void give_away(int fd, const void *record, size_t length, int descriptor)
 	ck_assert_int_eq(kill(agent_pid, SIGCONT), 0);
 }
 
-/* Sends the descriptor on an event connection: any record there, even an empty record, ends the session, and later records are not read. */
+/* Sends the descriptor on an event connection: any record there, even an empty record, ends the
+ * session, and later records are not read. */
 static void give_away_at_the_end(int fd, int descriptor)
 {
 	agent_pause();
@@ -581,7 +584,8 @@ START_TEST(a_descriptor_that_blocks_when_it_is_closed_holds_up_no_client)
 	give_away(c.line, "", 1, lingering(&peer[1]));
 	ck_assert_int_gt(recv(c.line, answer, sizeof(answer), 0), 0);
 	ck_assert_int_eq(answer[0].status, AL_AGENT_PROTOCOL);
-	/* the agent does not read the descriptor; the second client's end is an error, since the client has not read its welcome */
+	/* the agent does not read the descriptor; the second client's end is an error, since the
+	 * client has not read its welcome */
 	give_away_at_the_end(c.events, lingering(&peer[2]));
 	close(c.line);
 	fd = reach();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Events for a client that does not read for a while: the events that it gets later. The agent runs in the test's process. */
+/* Events for a client that does not read for a while: the events that it gets later. The agent runs
+ * in the test's process. */
 #include "test/e2e/agent_door.h"
 
 #include <limits.h>
@@ -49,7 +50,8 @@ static void tear_down(void)
 	rmdir(agent_dir);
 }
 
-/* Replaces the C library's function, also for the agent in this process: so many calls fail for want of memory. */
+/* Replaces the C library's function, also for the agent in this process: so many calls fail for
+ * want of memory. */
 static atomic_int sends_that_fail;
 
 ssize_t send(int fd, const void *data, size_t size, int flags)
@@ -84,7 +86,8 @@ static struct agent_event next(void)
 
 #define MOST 8192 /* most events that a socket holds */
 
-/* Sources of the test, which it raises until the socket is full; the client gets their events first. */
+/* Sources of the test, which it raises until the socket is full; the client gets their events
+ * first. */
 static struct source filler[MOST];
 static uint32_t fillers;
 
@@ -297,7 +300,8 @@ START_TEST(of_hcas_that_come_and_go_the_client_hears_what_changes_its_view)
 }
 END_TEST
 
-/* Forgets the first, the middle or the last of three sources: the client still gets the events of the others. */
+/* Forgets the first, the middle or the last of three sources: the client still gets the events of
+ * the others. */
 START_TEST(an_object_that_is_gone_is_not_heard_of_and_takes_no_other_along)
 {
 	struct source three[3], after;
@@ -343,7 +347,8 @@ static void pull_cable(enum soft_vendor_code code)
 	ck_ok(ask(slow.line, AGENT_VENDOR_CALL, &request, sizeof(port), &port, 0, NULL, NULL));
 }
 
-/* Returns the events of port 1 that the agent would take now and has not sent: a text of history_text(). */
+/* Returns the events of port 1 that the agent would take now and has not sent: a text of
+ * history_text(). */
 static const char *port_pending(char *text)
 {
 	struct history pending = { .num = 0 };

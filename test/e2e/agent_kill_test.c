@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The death of clients: at random moments under load, at each step of each command; of a stopped client, and of a thousand clients. Afterwards the
- * agent has the objects and the memory that it had before, and the other clients have not noticed.
+ * The death of clients: at random moments under load, at each step of each command; of a stopped
+ * client, and of a thousand clients. Afterwards the agent has the objects and the memory that it
+ * had before, and the other clients have not noticed.
  */
 #include "test/e2e/agent.h"
 
@@ -98,8 +99,8 @@ static struct estate estate(al_h al)
 	return (struct estate){ test_count(al, AL_OBJ_NONE), agent_entries("fd"), agent_entries("task") };
 }
 
-/* Waits until the agent has the objects and descriptors that it had before, and no more threads. Returns the
- * agent's objects, descriptors and threads. */
+/* Waits until the agent has the objects and descriptors that it had before, and no more threads.
+ * Returns the agent's objects, descriptors and threads. */
 static struct estate wait_until(al_h al, const struct estate *before)
 {
 	struct timespec deadline = test_deadline();
@@ -117,7 +118,8 @@ static struct estate wait_until(al_h al, const struct estate *before)
 	return now;
 }
 
-/* Runs a first client, after which the agent has the threads that stay, such as those of each HCA. */
+/* Runs a first client, after which the agent has the threads that stay, such as those of each
+ * HCA. */
 static struct estate settled(al_h al, struct estate before)
 {
 	before.threads = INT_MAX;
@@ -139,7 +141,8 @@ static long agent_pages(void)
 	return resident;
 }
 
-/* A few clients at a time, each of which has up to 40 ms from its first step on: half of them have traffic by then. */
+/* A few clients at a time, each of which has up to 40 ms from its first step on: half of them have
+ * traffic by then. */
 static void kill_some(int count)
 {
 	enum { AT_ONCE = 4 };
@@ -200,9 +203,10 @@ END_TEST
 /* -------------------------------------------------- death at each step */
 
 /*
- * Steps are the lines of the trace on standard error, all of which go through the write() below. The client dies at one of the
- * steps. At a step of its own the client kills itself. At a step of the agent, which then runs in the test's process, the thread
- * of the step kills the client, and goes on when the client is dead.
+ * Steps are the lines of the trace on standard error, all of which go through the write() below.
+ * The client dies at one of the steps. At a step of its own the client kills itself. At a step of
+ * the agent, which then runs in the test's process, the thread of the step kills the client, and
+ * goes on when the client is dead.
  */
 static atomic_bool tracing;       /* the lines are counted and not written */
 static atomic_bool counting;
@@ -333,7 +337,8 @@ static void all_commands(void)
 	ib_gid gid;
 
 	test_make_pair(al, end);
-	/* shared memory is not copied: posted requests complete at once, so the number of polls is the same each time */
+	/* shared memory is not copied: posted requests complete at once, so the number of polls is
+	 * the same each time */
 	for (int i = 0; i < 2; i++) {
 		ck_ok(al_dma_alloc_coherent(end[i].ca, 8192, &init.addr, &dma));
 		ck_ok(al_reg_mr(end[i].pd, &init, NULL, &end[i].lkey, &end[i].rkey, &more[i]));
@@ -377,7 +382,8 @@ static void all_commands(void)
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 }
 
-/* A client process that dies at one of its steps; if it does not die, it reports the number of its steps. */
+/* A client process that dies at one of its steps; if it does not die, it reports the number of its
+ * steps. */
 static void stepping_client(int fd)
 {
 	unsigned long long named;
@@ -395,7 +401,8 @@ static void stepping_client(int fd)
 	say(fd, &named, sizeof(named));
 }
 
-/* Runs a client until its end, or until one of its own or of the agent's steps. False: the client has reached its end. */
+/* Runs a client until its end, or until one of its own or of the agent's steps. False: the client
+ * has reached its end. */
 static bool dies_at(int own, int agents, int *count, unsigned long long *named)
 {
 	int fd[2], status;
@@ -471,7 +478,8 @@ END_TEST
 
 /* -------------------------------------------------------- a stopped client */
 
-/* A client process that is stopped while its peer writes to its memory, with notifications that it does not read. */
+/* A client process that is stopped while its peer writes to its memory, with notifications that it
+ * does not read. */
 static void sleeper(int fd)
 {
 	al_h al = agent_open();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The memory and objects that the agent keeps after requests and after clients: nothing that grows with their number.
+ * The memory and objects that the agent keeps after requests and after clients: nothing that grows
+ * with their number.
  */
 #include "test/e2e/agent_door.h"
 
@@ -195,7 +196,8 @@ static long clients_come_and_go(int count)
 	return resident();
 }
 
-/* Thirty times as many clients leave less than three times as much memory, nearly all of it caches and threads. */
+/* Thirty times as many clients leave less than three times as much memory, nearly all of it caches
+ * and threads. */
 START_TEST(the_memory_of_clients_that_are_gone_is_given_back)
 {
 	long first, then;

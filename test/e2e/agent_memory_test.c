@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Memory that clients share with the agent: transfers without copies, every refusal, and the end of all mappings. */
+/* Memory that clients share with the agent: transfers without copies, every refusal, and the end of
+ * all mappings. */
 #include "test/e2e/agent_door.h"
 
 #include <iba/ib_soft.h>
@@ -62,7 +63,8 @@ static uint8_t zero(uint32_t i)
 	return 0;
 }
 
-/* Number of right bytes before the first wrong byte. (An assertion for each byte would make Check write a message for each.) */
+/* Number of right bytes before the first wrong byte. (An assertion for each byte would make Check
+ * write a message for each.) */
 static uint32_t right_bytes(const void *mem, uint32_t size, uint8_t (*want)(uint32_t i))
 {
 	const uint8_t *byte = mem;
@@ -345,7 +347,8 @@ static void offering(int fd)
 	hear(fd, &never, 1);
 }
 
-/* A client's memory stays mapped until the region has ended, also if the session and the HCA end before. */
+/* A client's memory stays mapped until the region has ended, also if the session and the HCA end
+ * before. */
 START_TEST(a_client_is_killed_while_its_shared_memory_is_read)
 {
 	al_h al = agent_open();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Processes that share an agent's HCAs: transfers between the processes, the agent's death, limits, rights. */
+/* Processes that share an agent's HCAs: transfers between the processes, the agent's death, limits,
+ * rights. */
 #include "test/e2e/agent.h"
 
 #include <pthread.h>
@@ -192,7 +193,8 @@ static void on_event(void *context, const struct al_event *event)
 	}
 }
 
-/* With a provider posts and polls send no request: the client learns of the agent's end when its HCAs are removed. */
+/* With a provider posts and polls send no request: the client learns of the agent's end when its
+ * HCAs are removed. */
 #define ck_lost(expr)                                                                                  \
 	do {                                                                                           \
 		struct timespec limit = test_deadline();                                               \
@@ -300,7 +302,8 @@ START_TEST(ports_and_hcas_come_and_go_as_in_the_agent)
 	ck_ok(al_vendor_call(end[0].ca, SOFT_PORT_UP, &one, sizeof(one), NULL, NULL));
 	test_wait(&seen.active);
 	test_wait(&seen.active);
-	/* the agent destroys the objects on the HCA; the client's handles stay, without an object */
+	/* the agent destroys the objects on the HCA; the client's handles stay, without an
+	 * object */
 	ck_ok(al_vendor_call(end[0].ca, SOFT_REMOVE, &none, sizeof(none), NULL, NULL));
 	test_wait(&seen.removed);
 	ck_status(al_query_port(end[0].ca, 1, &port), AL_CA_REMOVED);
@@ -438,7 +441,8 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*main_f
 	return creations_left && !--creations_left ? EAGAIN : real(thread, attr, main_function, arg);
 }
 
-/* The library starts two threads, and a connection two. If an HCA's thread can not be started, only that HCA is missing. */
+/* The library starts two threads, and a connection two. If an HCA's thread can not be started, only
+ * that HCA is missing. */
 START_TEST(without_a_thread_the_opening_fails_and_the_next_one_serves)
 {
 	struct al_open_attr attr = { .agent = agent_socket, .config = "" };

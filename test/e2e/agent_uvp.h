@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Helpers for tests of the software HCA's provider. Each test runs embedded, with the provider, and without a
- * provider.
+ * Helpers for tests of the software HCA's provider. Each test runs embedded, with the provider, and
+ * without a provider.
  */
 #ifndef IBAL_TEST_AGENT_UVP_H
 #define IBAL_TEST_AGENT_UVP_H
@@ -120,7 +120,8 @@ static inline al_arm armed(al_cq_h cq)
 	return attr.armed;
 }
 
-/* Makes a second queue pair of end 0, whose completions are flushed receives or messages of end 1. */
+/* Makes a second queue pair of end 0, whose completions are flushed receives or messages of end
+ * 1. */
 static inline al_cq_h make_watched(al_cq_notify how)
 {
 	struct al_cq_init init = { .cqe = 64, .notify = how };

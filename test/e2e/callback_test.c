@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Every function of the API in every kind of callback, on the software HCA: functions of any context succeed in all
- * of them; functions that may sleep are refused where sleeping is not allowed, and succeed elsewhere.
+ * Every function of the API in every kind of callback, on the software HCA: functions of any
+ * context succeed in all of them; functions that may sleep are refused where sleeping is not
+ * allowed, and succeed elsewhere.
  *
- * VERBS has each function that ib_al.h declares, with the context that the function's comment states, and KINDS has
- * each type of callback: test/e2e/contexts.py checks that none is missing.
+ * VERBS has each function that ib_al.h declares, with the context that the function's comment
+ * states, and KINDS has each type of callback: test/e2e/contexts.py checks that none is missing.
  */
 #include <iba/ib_mad.h>
 #include <iba/ib_soft.h>
@@ -62,8 +63,8 @@ static al_status accept(void *context, const struct al_pnp_event *event)
 /* ------------------------------------------------------------------ the verbs */
 
 /*
- * ANY: any context. SLEEPS: may sleep. MANAGES: may sleep, but not in a PnP callback. ENDS: any context without
- * waiting.
+ * ANY: any context. SLEEPS: may sleep. MANAGES: may sleep, but not in a PnP callback. ENDS: any
+ * context without waiting.
  */
 enum context { ANY, SLEEPS, MANAGES, ENDS };
 
@@ -116,8 +117,8 @@ static al_status post_recv(struct scene *s)
 }
 
 /*
- * Polls one completion. A send and a receive are posted; both complete while the callback waits, in error if a port
- * has gone down.
+ * Polls one completion. A send and a receive are posted; both complete while the callback waits, in
+ * error if a port has gone down.
  */
 static al_status poll_one(struct scene *s,
 			  al_status (*poll_cq)(al_cq_h, uint32_t, struct ib_wc *, uint32_t *))
@@ -259,7 +260,8 @@ static al_status vendor_call(struct scene *s)
 	return al_vendor_call(s->use.ca, SOFT_CLOCK, NULL, 0, &now, &length);
 }
 
-/* Where the allocation is refused, the status of freeing nothing shows whether the free function may be called. */
+/* Where the allocation is refused, the status of freeing nothing shows whether the free function
+ * may be called. */
 static al_status dma_coherent(struct scene *s, bool say_free)
 {
 	void *addr = NULL;
@@ -321,8 +323,8 @@ static void no_log(void *context, ib_log_level level, const char *text)
 #define DOES(call) ((call), AL_SUCCESS)
 
 /*
- * X(function, context, the call), in this order. A call uses s, the scene; a call that destroys also uses cb and
- * context. The objects exist until the calls that destroy them, at the end.
+ * X(function, context, the call), in this order. A call uses s, the scene; a call that destroys
+ * also uses cb and context. The objects exist until the calls that destroy them, at the end.
  */
 /* clang-format off */
 #define VERBS(X) \
@@ -702,7 +704,8 @@ static void handle(struct scene *s, ib_event_type type)
 	happen(s, type);
 }
 
-/* A registration replays the existing HCAs and ports; other events come from the other HCA, or by a packet. */
+/* A registration replays the existing HCAs and ports; other events come from the other HCA, or by a
+ * packet. */
 static void plug_and_play(struct scene *s, al_pnp_type type, uint32_t vendor_code,
 			  ib_event_type event)
 {

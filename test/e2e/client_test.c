@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The own resources of an agent's client: descriptors, mappings and memory are returned when the client's objects
- * have gone; the client gets a status if it has too few; and the client's maxima are those that the agent allows it.
+ * The own resources of an agent's client: descriptors, mappings and memory are returned when the
+ * client's objects have gone; the client gets a status if it has too few; and the client's maxima
+ * are those that the agent allows it.
  */
 #include <malloc.h>
 #include <sys/resource.h>
@@ -170,7 +171,8 @@ START_TEST(a_forked_child_has_no_connection)
 }
 END_TEST
 
-/* An opening that fails after the connection was made leaves the connection for the next opening. */
+/* An opening that fails after the connection was made leaves the connection for the next
+ * opening. */
 START_TEST(an_opening_without_memory_leaves_no_half_of_a_connection)
 {
 	const struct al_open_attr attr = { .agent = agent_socket, .config = "" };
@@ -303,7 +305,8 @@ END_TEST
 /* Some of so many mappings are adjacent. */
 #define MANY 16
 
-/* Memory of both kinds, in the order of addresses; a region may begin in one kind and end in the other. */
+/* Memory of both kinds, in the order of addresses; a region may begin in one kind and end in the
+ * other. */
 START_TEST(a_region_that_leaves_shared_memory_is_registered_by_copies)
 {
 	struct al_mr_init init = { .access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Datagrams through the whole stack over the software HCA, by the public API: a server answers each client at the
- * address that the request's completion and GRH contain (doc/guide-driver.md); and the Access Layer's checks of
- * datagrams.
+ * Datagrams through the whole stack over the software HCA, by the public API: a server answers each
+ * client at the address that the request's completion and GRH contain (doc/guide-driver.md); and
+ * the Access Layer's checks of datagrams.
  */
 #include <stdatomic.h>
 
@@ -239,7 +239,8 @@ START_TEST(a_wrong_address_handle_is_refused)
 }
 END_TEST
 
-/* The state table allows RTS from SQE, with the attributes that a datagram queue pair may change then. */
+/* The state table allows RTS from SQE, with the attributes that a datagram queue pair may change
+ * then. */
 START_TEST(the_send_queue_recovers_from_an_error)
 {
 	struct ib_ah_attr path = { .dlid = end[1].lid, .port_num = 1 };
@@ -260,7 +261,8 @@ START_TEST(the_send_queue_recovers_from_an_error)
 }
 END_TEST
 
-/* Both ends are members, and the client sends: each end gets one copy, the client through its own HCA. */
+/* Both ends are members, and the client sends: each end gets one copy, the client through its own
+ * HCA. */
 START_TEST(a_multicast_datagram_comes_once_to_each_member)
 {
 	struct ib_ah_attr path = { .dlid = 0xc00a, .port_num = 1, .is_global = true };

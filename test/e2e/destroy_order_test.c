@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The peer's view when a queue pair and then its region are destroyed without waiting: the queue pair does not exist
- * any more; it is never a queue pair without its memory. On the software HCA, with a peer that sends all the time.
+ * The peer's view when a queue pair and then its region are destroyed without waiting: the queue
+ * pair does not exist any more; it is never a queue pair without its memory. On the software HCA,
+ * with a peer that sends all the time.
  */
 #include "test/unit/al/bed.h"
 
@@ -105,8 +106,8 @@ START_TEST(a_queue_pair_held_by_a_callback_takes_nothing_when_its_region_goes)
 END_TEST
 
 /*
- * The peer always has requests under way. A peer that sends finds receives on the near side. Loop: sends and writes,
- * with a synchronous and an asynchronous destroy.
+ * The peer always has requests under way. A peer that sends finds receives on the near side. Loop:
+ * sends and writes, with a synchronous and an asynchronous destroy.
  */
 START_TEST(a_peer_that_never_stops_sees_a_queue_pair_that_is_gone)
 {

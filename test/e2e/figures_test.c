@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The SAS's figures, read in the trace of the whole stack over the software HCA: the actor, the order, and the thread
- * of each step. 2-1 (loading) and 2-2 (unloading) with a client that has the HCA in use; 2-3 (posting work requests)
- * and 2-4 (completion processing) in a real transfer. The parts of 2-1 and 2-2 below the Access Layer are in
- * unit/ci/loader_test.c.
+ * The SAS's figures, read in the trace of the whole stack over the software HCA: the actor, the
+ * order, and the thread of each step. 2-1 (loading) and 2-2 (unloading) with a client that has the
+ * HCA in use; 2-3 (posting work requests) and 2-4 (completion processing) in a real transfer. The
+ * parts of 2-1 and 2-2 below the Access Layer are in unit/ci/loader_test.c.
  */
 #include <unistd.h>
 
@@ -121,8 +121,8 @@ static void receive(void *context)
 }
 
 /*
- * Makes one send from a connected queue pair to another, whose completion comes by callback. Returns the thread that
- * posts.
+ * Makes one send from a connected queue pair to another, whose completion comes by callback.
+ * Returns the thread that posts.
  */
 static long transfer(uint32_t bytes)
 {
@@ -235,8 +235,8 @@ START_TEST(loading_and_unloading_take_the_steps_of_figures_2_1_and_2_2)
 	find(close, "ci", "unload soft");
 
 	/*
-	 * Modules and their HCAs on the thread that loads and unloads; clients on a thread of their own; destroys on
-	 * another.
+	 * Modules and their HCAs on the thread that loads and unloads; clients on a thread of their
+	 * own; destroys on another.
 	 */
 	ck_assert_int_eq(steps[load].tid, gettid());
 	ck_assert_int_eq(steps[reg].tid, gettid());

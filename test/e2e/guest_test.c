@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * libibal as a guest in a program that loads it at run time: properties of the shared object itself, before any
- * function is called. The functions are tested elsewhere.
+ * libibal as a guest in a program that loads it at run time: properties of the shared object
+ * itself, before any function is called. The functions are tested elsewhere.
  */
 #include <check.h>
 #include <dlfcn.h>

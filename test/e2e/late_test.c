@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * A client's thread that reads the agent's events is late: events that it has not read yet do no harm. The test holds
- * this thread in the log, to which the thread writes that the agent is about to end.
+ * A client's thread that reads the agent's events is late: events that it has not read yet do no
+ * harm. The test holds this thread in the log, to which the thread writes that the agent is about
+ * to end.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -119,8 +120,8 @@ static void complete(struct queue *q)
 }
 
 /*
- * Waits until an event waits to be read: this process has no other sockets than those of the connection, and no other
- * of these has data.
+ * Waits until an event waits to be read: this process has no other sockets than those of the
+ * connection, and no other of these has data.
  */
 static void until_event_waits(void)
 {
@@ -192,7 +193,8 @@ END_TEST
 static _Thread_local bool hold_answer, no_handle;
 static _Thread_local uint64_t other_object;
 
-/* Makes one answer of the agent wrong: no handle in place of a handle; a completion for another object. */
+/* Makes one answer of the agent wrong: no handle in place of a handle; a completion for another
+ * object. */
 static void lie(const struct msghdr *msg)
 {
 	struct made_answer *made =
@@ -207,7 +209,8 @@ static void lie(const struct msghdr *msg)
 	other_object = 0;
 }
 
-/* Replaces the C library's function: holds or falsifies one answer to this thread, if the test wants that. */
+/* Replaces the C library's function: holds or falsifies one answer to this thread, if the test
+ * wants that. */
 ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 {
 	ssize_t n = syscall(SYS_recvmsg, fd, msg, flags);

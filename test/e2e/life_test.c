@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Destroys and removals under real traffic, on the software HCA: rules that the unit tests check with a module that
- * completes at once, here with data under way and on other threads.
+ * Destroys and removals under real traffic, on the software HCA: rules that the unit tests check
+ * with a module that completes at once, here with data under way and on other threads.
  */
 #include <iba/ib_soft.h>
 #include "test/unit/al/bed.h"
 
-/* Statuses that a call may return while objects are being destroyed; all others are counted as wrong. */
+/* Statuses that a call may return while objects are being destroyed; all others are counted as
+ * wrong. */
 struct judge {
 	atomic_uint wrong, right;
 	_Atomic al_status first_wrong;
@@ -43,8 +44,8 @@ struct pair {
 };
 
 /*
- * Each end's memory: bytes that it sends and that never change, bytes that the peer writes, bytes that it reads,
- * bytes that it receives. So no two transfers at the same time use the same place.
+ * Each end's memory: bytes that it sends and that never change, bytes that the peer writes, bytes
+ * that it reads, bytes that it receives. So no two transfers at the same time use the same place.
  */
 enum quarter { LEAVES, WRITTEN, READ, RECEIVED };
 #define QUARTER (TEST_MEM / 4)
@@ -237,7 +238,8 @@ END_TEST
 
 /* -------------------------------------------------------------- destroying */
 
-/* Each object of a pair is destroyed in turn while the pair's thread, and other threads, continue. */
+/* Each object of a pair is destroyed in turn while the pair's thread, and other threads,
+ * continue. */
 START_TEST(objects_are_destroyed_under_their_users)
 {
 	struct scene scene;
@@ -275,7 +277,8 @@ START_TEST(objects_are_destroyed_under_their_users)
 }
 END_TEST
 
-/* A peer writes into a region without end; when the deregistration has ended, only the owner uses the memory. */
+/* A peer writes into a region without end; when the deregistration has ended, only the owner uses
+ * the memory. */
 static void write_on(struct crew *crew, unsigned int index)
 {
 	struct pair *pair = crew->arg;
@@ -329,7 +332,8 @@ END_TEST
 
 /* --------------------------------------------------- transfers by callback */
 
-/* Ping-pong by completion callbacks alone, each end on its own vector, and a destroy in the middle. */
+/* Ping-pong by completion callbacks alone, each end on its own vector, and a destroy in the
+ * middle. */
 struct player {
 	struct test_end end;
 	struct player *peer;

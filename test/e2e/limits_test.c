@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The agent's limits of clients and users, its rights, its configuration, and their display in snapshots and logs. */
+/* The agent's limits of clients and users, its rights, its configuration, and their display in
+ * snapshots and logs. */
 #include "test/e2e/agent.h"
 
 #include <grp.h>
@@ -334,8 +335,8 @@ END_TEST
 /* --------------------------------------------------------- limits of users */
 
 /*
- * A client of another process: reports the status of an opening, of a domain and of a region of 4096 bytes, and waits
- * until the test ends it.
+ * A client of another process: reports the status of an opening, of a domain and of a region of
+ * 4096 bytes, and waits until the test ends it.
  */
 static void neighbour(int fd)
 {
@@ -454,7 +455,8 @@ static void ck_mad_svcs(const struct al_snapshot *snap, size_t num)
 	ck_assert_uint_eq(svc, num);
 }
 
-/* Makes each call that needs a right, as another user, and reports the statuses; and again when the test asks. */
+/* Makes each call that needs a right, as another user, and reports the statuses; and again when the
+ * test asks. */
 static void foreigner(int fd)
 {
 	struct al_snapshot *snap;
@@ -610,7 +612,8 @@ START_TEST(many_clients_that_are_refused_do_not_fill_the_log)
 	}
 	clock_gettime(CLOCK_MONOTONIC, &after);
 	al_set_log(NULL, NULL);
-	/* The log has ten messages in ten seconds, and one message about those that were left out. */
+	/* The log has ten messages in ten seconds, and one message about those that were left
+	 * out. */
 	ck_assert_uint_ge(num_logged, 10);
 	ck_assert_uint_le(num_logged, 10 + 11 * (uint32_t)((after.tv_sec - before.tv_sec + 10) / 10 - 1));
 	for (int i = 0; i < 40; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Every attribute out of its range, in every modification that takes the attribute, through the whole stack on the
- * software HCA: the right error, and no change; with a value at the end of its range the modification succeeds. Which
- * modification takes which attribute is in qp_table_test.c.
+ * Every attribute out of its range, in every modification that takes the attribute, through the
+ * whole stack on the software HCA: the right error, and no change; with a value at the end of its
+ * range the modification succeeds. Which modification takes which attribute is in qp_table_test.c.
  */
 #include "test/unit/al/al_test.h"
 
@@ -98,7 +98,8 @@ static const struct {
 
 static const ib_qp_type types[] = { IB_QPT_RC, IB_QPT_UC, IB_QPT_UD };
 
-/* Returns the attributes that a modification requires, by type; a modification that is not allowed requires none. */
+/* Returns the attributes that a modification requires, by type; a modification that is not allowed
+ * requires none. */
 static uint32_t required(int type, ib_qp_state from, ib_qp_state to)
 {
 	static const uint32_t masks[3][3] = {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The smallest channel driver, as a new user writes it: opens every HCA, queries the HCA and its ports, closes, and
- * prints a line for each. outside.sh builds the program with the files of "make install" alone.
+ * The smallest channel driver, as a new user writes it: opens every HCA, queries the HCA and its
+ * ports, closes, and prints a line for each. outside.sh builds the program with the files of "make
+ * install" alone.
  */
 #include <iba/ib_al.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The data path of a client whose provider implements some operations (direct hooks) and leaves the others to the
- * agent.
+ * The data path of a client whose provider implements some operations (direct hooks) and leaves the
+ * others to the agent.
  */
 #include <pthread.h>
 

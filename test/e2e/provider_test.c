@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * User-mode providers (iba/ib_uvp.h): their hooks around each request to the agent, the data between provider and
- * module, and the order of a completion queue's creation as the SAS has it.
+ * User-mode providers (iba/ib_uvp.h): their hooks around each request to the agent, the data
+ * between provider and module, and the order of a completion queue's creation as the SAS has it.
  */
 #include "test/e2e/agent.h"
 #include "test/e2e/provider.h"
 
-/* Number of objects of the agent's Access Layer that belong to this client; failed creations leave none. */
+/* Number of objects of the agent's Access Layer that belong to this client; failed creations leave
+ * none. */
 static size_t agents_objects(al_object_type type)
 {
 	return test_count(al, type);
 }
 
-/* Waits until no such object is left: an object may still be in a snapshot after its destroyed callback. */
+/* Waits until no such object is left: an object may still be in a snapshot after its destroyed
+ * callback. */
 static void none_is_left(al_object_type type)
 {
 	struct timespec deadline = test_deadline();
@@ -21,7 +23,8 @@ static void none_is_left(al_object_type type)
 		ck_assert_msg(!test_expired(&deadline), "%zu objects are left", agents_objects(type));
 }
 
-/* Makes the provider send in_len bytes with the request `about`, with room for as many in the answer. */
+/* Makes the provider send in_len bytes with the request `about`, with room for as many in the
+ * answer. */
 static void speak(uint32_t len)
 {
 	provider->about = "create_cq";
@@ -122,8 +125,8 @@ START_TEST(what_is_said_comes_to_the_module_and_its_answer_back)
 END_TEST
 
 /*
- * Number of the agent's descriptors, after another request: when the agent has answered that one, the request before
- * has been completed.
+ * Number of the agent's descriptors, after another request: when the agent has answered that one,
+ * the request before has been completed.
  */
 static int agents_descriptors(void)
 {
@@ -286,10 +289,12 @@ START_TEST(a_pre_hook_that_fails_ends_the_operation)
 	provider->fail_pre = AL_INSUFFICIENT_MEMORY;
 	ck_status(try_cq(8, &cq), AL_INSUFFICIENT_MEMORY);
 	ck_assert_str_eq(provider->log, "pre_create_cq ");
-	/* The failed creation has left nothing: the client may have one object, and can create it. */
+	/* The failed creation has left nothing: the client may have one object, and can create
+	 * it. */
 	provider->fail_pre = AL_SUCCESS;
 	ck_ok(try_cq(8, &cq));
-	/* The same for a request that creates no object, and for one that does not go to the agent. */
+	/* The same for a request that creates no object, and for one that does not go to the
+	 * agent. */
 	provider->log[0] = '\0';
 	provider->about = "query_cq";
 	provider->in_len = provider->out_room = 0;
@@ -302,7 +307,8 @@ START_TEST(a_pre_hook_that_fails_ends_the_operation)
 }
 END_TEST
 
-/* The post-hook runs because the pre-hook has succeeded. (Above, the pre-hook failed, and no post-hook ran.) */
+/* The post-hook runs because the pre-hook has succeeded. (Above, the pre-hook failed, and no
+ * post-hook ran.) */
 START_TEST(the_post_hook_runs_when_the_module_fails_and_when_the_agent_refuses)
 {
 	al_cq_h cq, second;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Openings that an agent, its socket or this process's limits refuse or delay: each case has one status, and one
- * message with a remedy.
+ * Openings that an agent, its socket or this process's limits refuse or delay: each case has one
+ * status, and one message with a remedy.
  */
 #include <pthread.h>
 #include <sys/resource.h>
@@ -134,7 +134,8 @@ static void become_another(void)
 	ck_assert_int_eq(setresuid(65534, 65534, 65534), 0);
 }
 
-/* With root rights a test becomes another user; without them, the permission is withdrawn from this user. */
+/* With root rights a test becomes another user; without them, the permission is withdrawn from this
+ * user. */
 static void not_admitted(int fd)
 {
 	(void)fd;
@@ -181,7 +182,8 @@ static void listener(int fd)
 		close(line);
 }
 
-/* Starts a process that listens in the agent's place, and becomes another user when the test wants. */
+/* Starts a process that listens in the agent's place, and becomes another user when the test
+ * wants. */
 static pid_t agent_of_another(const char *client)
 {
 	char ready;
@@ -220,7 +222,8 @@ START_TEST(another_users_agent_is_to_be_trusted_first)
 }
 END_TEST
 
-/* An agent that answers the session's connection as this user, and is another user when the other connections come. */
+/* An agent that answers the session's connection as this user, and is another user when the other
+ * connections come. */
 static void changeling(int fd)
 {
 	const struct agent_welcome w = { .magic = AGENT_MAGIC,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* ald as a service: start and end, within a process and under systemd; configuration, drain, and its messages. */
+/* ald as a service: start and end, within a process and under systemd; configuration, drain, and
+ * its messages. */
 #include "test/e2e/agent.h"
 
 #include <sched.h>
@@ -58,8 +59,8 @@ START_TEST(an_agent_within_a_process_lives_again_and_again)
 	for (int i = 0; i < 5; i++)
 		one_life(agent_socket);
 	/*
-	 * The client's threads notice by themselves that their agent has ended. The next agent of the process closes
-	 * descriptors that a thread of the former agent held at its end.
+	 * The client's threads notice by themselves that their agent has ended. The next agent of
+	 * the process closes descriptors that a thread of the former agent held at its end.
 	 */
 	while (entries("/proc/self/fd") > fds || entries("/proc/self/task") > threads) {
 		ck_assert_msg(!test_expired(&deadline), "%d descriptors instead of %d, %d threads instead of %d",
@@ -188,7 +189,8 @@ START_TEST(a_signal_reads_the_configuration_again_and_a_wrong_one_changes_nothin
 	expect("ibal.conf:3: [ald client] qps = wrong: must be");
 	expect("stays as it was");
 	ck_status(al_alloc_pd(ca, NULL, &pd[2]), AL_LIMIT_EXCEEDED);
-	/* A wrong file is not applied in part, even if only groups are wrong that only a start reads. */
+	/* A wrong file is not applied in part, even if only groups are wrong that only a start
+	 * reads. */
 	for (unsigned int i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++) {
 		write_conf(elsewhere[i]);
 		kill(ald.pid, SIGHUP);
@@ -438,8 +440,8 @@ START_TEST(an_agent_has_as_many_descriptors_as_it_is_allowed)
 	struct rlimit ours, its;
 
 	/*
-	 * The limits of the test runner's process are the same. (valgrind reports a smaller limit to a process
-	 * itself.)
+	 * The limits of the test runner's process are the same. (valgrind reports a smaller limit
+	 * to a process itself.)
 	 */
 	ck_assert_int_eq(prlimit(getppid(), RLIMIT_NOFILE, NULL, &ours), 0);
 	ck_assert_uint_gt(ours.rlim_max, 256);
@@ -559,7 +561,8 @@ START_TEST(a_second_signal_ends_at_once)
 }
 END_TEST
 
-/* The library keeps its connection and the HCAs that it has opened: the agent does not wait for these. */
+/* The library keeps its connection and the HCAs that it has opened: the agent does not wait for
+ * these. */
 START_TEST(who_has_nothing_is_not_waited_for)
 {
 	al_h al;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * strace_client --client posts PAIRS SOCKET: a client of the agent at that socket. It posts so many pairs of
- * requests, a receive and a send, and polls their completions, for strace.sh. It prints the number of polls.
+ * strace_client --client posts PAIRS SOCKET: a client of the agent at that socket. It posts so many
+ * pairs of requests, a receive and a send, and polls their completions, for strace.sh. It prints
+ * the number of polls.
  */
 #include "test/e2e/agent.h"
 

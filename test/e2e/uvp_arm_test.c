@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Notifications, and requests to the agent, with the software HCA's provider and without: both must behave as
- * embedded (seed 001).
+ * Notifications, and requests to the agent, with the software HCA's provider and without: both must
+ * behave as embedded (seed 001).
  */
 #include "test/e2e/agent_uvp.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Changes of completion queues of the software HCA: embedded; with its provider, whose queues are rings in shared
- * memory; and without a provider.
+ * Changes of completion queues of the software HCA: embedded; with its provider, whose queues are
+ * rings in shared memory; and without a provider.
  */
 #include "test/e2e/agent_uvp.h"
 
@@ -63,8 +63,8 @@ START_TEST(completions_and_arms_stay_when_it_is_resized)
 END_TEST
 
 /*
- * After the resize the arm is for more completions than the queue has room for. _i: role, and whether the queue is
- * full already.
+ * After the resize the arm is for more completions than the queue has room for. _i: role, and
+ * whether the queue is full already.
  */
 START_TEST(an_arm_for_more_than_fit_in_waits_for_a_full_queue)
 {
@@ -192,7 +192,8 @@ START_TEST(notifications_are_held_back_and_never_lost)
 }
 END_TEST
 
-/* An arm that completions in the queue satisfy notifies at once, and ends the moderation of the former arm. */
+/* An arm that completions in the queue satisfy notifies at once, and ends the moderation of the
+ * former arm. */
 START_TEST(an_arm_that_is_satisfied_at_once_ends_what_was_held_back)
 {
 	al_cq_h cq;
@@ -240,7 +241,8 @@ static void *resize_for_ever(void *arg)
 	return arg;
 }
 
-/* Polls after each notification, and sleeps otherwise: the loss of one notification would stop the test. */
+/* Polls after each notification, and sleeps otherwise: the loss of one notification would stop the
+ * test. */
 static void *poll_when_told(void *arg)
 {
 	struct ib_wc wc[4];

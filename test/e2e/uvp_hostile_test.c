@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Clients that write wrong values into the memory that they share with the agent, or die while they use it; other
- * clients, whose traffic continues meanwhile; and the number of system calls that a correct client makes.
+ * Clients that write wrong values into the memory that they share with the agent, or die while they
+ * use it; other clients, whose traffic continues meanwhile; and the number of system calls that a
+ * correct client makes.
  */
 #include "test/e2e/agent.h"
 
@@ -184,7 +185,8 @@ END_TEST
 /* --------------------------------------------------------------- system calls */
 
 #define ROUNDS 500u
-/* messages of a round, so many that a busy machine need not switch threads for each: at least two posts and two polls */
+/* messages of a round, so many that a busy machine need not switch threads for each: at least two
+ * posts and two polls */
 #define BATCH  50u
 
 /* The client posts and polls between two stops. */
@@ -261,7 +263,8 @@ START_TEST(posts_and_polls_make_no_system_calls)
 	hear(fd[0], &polls, sizeof(polls));
 	close(fd[0]);
 	ck_assert_int_eq(wait_for(pid), 0);
-	/* fewer than 100 calls for a million polls, on a machine so busy that most polls find nothing */
+	/* fewer than 100 calls for a million polls, on a machine so busy that most polls find
+	 * nothing */
 	ck_assert_msg(calls < 30 + polls / 10000, "%llu system calls for %llu polls", (unsigned long long)calls,
 		      (unsigned long long)polls);
 	agent_stop();

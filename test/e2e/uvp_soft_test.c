@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The software HCA's user-mode provider: the caller's view of queues that are rings in shared memory. Each test also
- * runs embedded, and without a provider: statuses, completions and notifications must be the same.
+ * The software HCA's user-mode provider: the caller's view of queues that are rings in shared
+ * memory. Each test also runs embedded, and without a provider: statuses, completions and
+ * notifications must be the same.
  */
 #include "test/e2e/agent_uvp.h"
 
@@ -24,7 +25,8 @@ static void fill(uint8_t *mem, uint32_t length, uint32_t seed)
 		mem[i] = (uint8_t)(seed * 31 + i * 7 + i / 251);
 }
 
-/* More messages than the rings have places, two at a time and with two elements, some inline, few signaled. */
+/* More messages than the rings have places, two at a time and with two elements, some inline, few
+ * signaled. */
 START_TEST(many_messages_of_every_length_arrive_in_order)
 {
 	enum { ROUNDS = 300, LENGTH = 96 };
@@ -294,7 +296,8 @@ END_TEST
 
 /* ---------------------------------------------------------- completion queues */
 
-/* Two queue pairs complete four requests each, in turn; then one queue pair is reset, or destroyed. */
+/* Two queue pairs complete four requests each, in turn; then one queue pair is reset, or
+ * destroyed. */
 START_TEST(completions_of_a_queue_pair_go_with_it)
 {
 	struct al_qp_init init = { .qp_type = IB_QPT_RC, .cap = { 64, 64, 4, 4, 0 } };
