@@ -261,7 +261,7 @@ static bool key_admits_to_target(struct sma_call *call)
 
 /* --------------------------------------------------------------------- packets */
 
-/* What becomes of a packet by its method alone: SMA_REPLY means that the method wants a response.
+/* The outcome for a packet by its method alone: SMA_REPLY means that the method has a response.
  */
 static enum sma_verdict sort_method(uint8_t method)
 {

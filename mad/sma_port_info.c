@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* PortInfo and PortInfoExtended of the subnet management agent: what Set may change, and to what
- * (IBTA 14.2.5.6). */
+/* PortInfo and PortInfoExtended of the subnet management agent: the members that Set may change,
+ * and their valid values (IBTA 14.2.5.6). */
 #include <string.h>
 
 #include "mad/sma_private.h"

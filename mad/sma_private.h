@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* What the sources of the subnet management agent share: the request that is being answered, and
- * the hardware's half. */
+/* Declarations that the sources of the subnet management agent share: the request that is being
+ * answered, and the hardware's half. */
 #ifndef IBAL_MAD_SMA_PRIVATE_H
 #define IBAL_MAD_SMA_PRIVATE_H
 
@@ -17,7 +17,7 @@ struct sma_call {
 	uint8_t data[IB_SMP_DATA_BYTES]; /* attribute of the response; at first the request's */
 };
 
-/* What handlers return: enum ib_mad_status of the response. */
+/* The result of handlers: enum ib_mad_status of the response. */
 typedef uint16_t (*sma_handler)(struct sma_call *call);
 
 static inline bool sma_is_switch(const struct sma_node *node)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The subnet management interface of a node, IBTA 14.2.2: where a subnet management packet goes
- * next. Pure functions of the packet and of the node's shape: the caller sends, looks up forwarding
- * tables, and knows the LIDs of the node.
+ * The subnet management interface of a node, IBTA 14.2.2: the next step of a subnet management
+ * packet. Pure functions of the packet and of the node's shape: the caller sends, looks up
+ * forwarding tables, and knows the LIDs of the node.
  *
  * A directed route has up to three parts: a LID-routed part (unless DrSLID is the permissive LID),
  * the directed part, and another LID-routed part (unless DrDLID is the permissive LID). The hop

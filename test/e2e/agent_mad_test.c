@@ -2,7 +2,7 @@
 /*
  * MAD services of an agent's clients, where a client differs from a program with HCAs of its own:
  * rights, records that lie, a client that fetches nothing, one that dies, and an agent that is
- * lost. What services do for each client is the business of test/unit/al/mgmt, in every role.
+ * lost. test/unit/al/mgmt tests the services for each client, in every role.
  */
 #include "test/e2e/agent_mads.h"
 
@@ -273,7 +273,7 @@ START_TEST(records_whose_lengths_contradict_are_refused_and_charge_nothing)
 }
 END_TEST
 
-/* A datagram is fetched in whatever parts, and ends with its last byte. */
+/* A client may fetch a datagram in parts of any size; the datagram ends with its last byte. */
 START_TEST(a_datagram_is_fetched_in_parts_and_ends_with_its_last_byte)
 {
 	struct REG_MAD_SVC_request reg = {
@@ -383,7 +383,7 @@ START_TEST(a_client_that_fetches_nothing_costs_its_bounds_and_delays_no_other_cl
 }
 END_TEST
 
-/* Sends requests that nobody answers, and begins long ones, until it is killed. */
+/* Sends requests without an answer, and begins long ones, until the process is killed. */
 static void asker(int fd)
 {
 	static uint8_t mad[40000];

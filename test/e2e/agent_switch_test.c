@@ -2,8 +2,8 @@
 /*
  * The switch of a managed subnet as an agent's clients see it, where a client differs from a
  * program that has the switch itself: rights, limits, events, clients that die, and an agent that
- * is lost. What every opening can do with a switch is the business of
- * test/unit/al/verbs/switch_test.c, in every role.
+ * is lost. test/unit/al/verbs/switch_test.c tests what every opening can do with a switch, in every
+ * role.
  *
  *     HCA 0x3000 -- [1] switch 0x1000 [2] -- HCA 0x5000
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * What opensm.sh and diags.sh do with the HCAs and switches of an agent.
+ * A program with which opensm.sh and diags.sh use the HCAs and switches of an agent.
  *
  *     subnet_client --client NAME NUMBER SOCKET
  *

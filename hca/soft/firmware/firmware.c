@@ -26,7 +26,7 @@
 #define PACKETS 64 /* packets that the agents of a node may have under way */
 #define NOTICES 16 /* notices that the agents have not taken */
 
-/* What the agents send by: the source of one special queue pair number of a port. */
+/* The source of the agents' packets: one special queue pair number of a port. */
 struct sender {
 	struct source source;
 	struct traffic_link counted;
@@ -121,7 +121,7 @@ static void pass_on(struct runner *r, struct soft_port *port, struct pooled *p)
 		drop(r, port, p, CNT_RCV_DROPPED);
 }
 
-/* What the agents send by, and count by, at a port's special queue pair. */
+/* The source and the counters of the agents at a port's special queue pair. */
 static struct sender *sender_of(const struct soft_port *port, uint32_t qpn)
 {
 	const struct firmware *fw = firmware_of(port);
@@ -274,7 +274,8 @@ static void receive_smp(struct runner *r, struct soft_port *port, struct pooled 
 
 /* --------------------------------------------------------------- general services */
 
-/* Asks the performance management agent; answers what nothing at the port serves. */
+/* Asks the performance management agent; answers a datagram that no agent and no client at the port
+ * serves. */
 static bool answer(struct firmware *fw, uint8_t in_port, struct ib_mad *mad)
 {
 	if (mad->hdr.mgmt_class == IB_CLASS_PERF)
@@ -395,7 +396,7 @@ static void take_one(struct runner *r, struct firmware *fw, struct pooled *p)
 		send_smp(r, port, p);
 		return;
 	}
-	/* of a switch, port 0 takes what came in by any port */
+	/* port 0 of a switch takes packets that came in by any port */
 	port = &fw->ports->port[fw->ports->first ? p->pkt.in_port - fw->ports->first : 0];
 	if (p->pkt.dest_qpn)
 		receive_gmp(r, port, p);

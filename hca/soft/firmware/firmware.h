@@ -2,17 +2,18 @@
 /*
  * Management agents of the ports' own (agents = hardware), as the firmware of an adapter has them:
  * subnet management interface and agent, and performance management agent, at queue pairs 0 and 1
- * of each port (firmware.c). What the agents answer is in mad/; the Access Layer has no part in it.
+ * of each port (firmware.c). mad/ has the agents' responses; the Access Layer takes no part.
  *
- * The agents stand between a port and its special queue pairs. They take what comes in for them,
- * and hand over to the special queue pair what they do not take: responses, traps and SMInfo for a
+ * The agents stand between a port and its special queue pairs. They take the datagrams for
+ * themselves, and hand all others over to the special queue pair: responses, traps and SMInfo for a
  * local subnet manager, and datagrams of other classes. While a port has no QP1 of a client's, the
- * agents answer that such a class is not supported. What QP0 sends on a directed route goes to
- * the agents, too, which answer a route of no hop and make the first step of any other. A packet
- * that QP0 routes by LID leaves as it is; if it is for the port itself, it comes back by the link.
+ * agents answer that such a class is not supported. A packet that QP0 sends on a directed route
+ * goes to the agents, too, which answer a route of no hop and make the first step of any other. A
+ * packet that QP0 routes by LID leaves as it is; if it is for the port itself, it comes back by the
+ * link.
  *
- * The agents of a node are one actor. Packets come to the actor as copies, so nothing of a sender's
- * waits for the agents. Fault rules are about queue pairs, and meet no packet of the agents'.
+ * The agents of a node are one actor. Packets come to the actor as copies, so no sender waits for
+ * the agents. Fault rules are about queue pairs, and meet no packet of the agents.
  */
 #ifndef SOFT_FIRMWARE_H
 #define SOFT_FIRMWARE_H
