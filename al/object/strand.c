@@ -103,40 +103,41 @@ static void *pool_main(void *arg)
 	}
 	pool->names &= ~(1u << number);
 	pool->threads--;
+	pool->ended_threads[pool->ended++] = pthread_self();
 	pthread_cond_broadcast(&pool->settled);
 	pthread_mutex_unlock(&pool->lock);
 	return NULL;
+}
+
+/* Joins the threads that have ended. The caller holds the pool's lock, which is released meanwhile:
+ * a thread that ends may wait for a reader, and a reader in strand_wake() for the lock. */
+static void join_ended(struct thread_pool *pool)
+{
+	pthread_t thread;
+
+	while (pool->ended) {
+		thread = pool->ended_threads[--pool->ended];
+		pthread_mutex_unlock(&pool->lock);
+		pthread_join(thread, NULL);
+		pthread_mutex_lock(&pool->lock);
+	}
 }
 
 /* Reserves the number of one more thread where the pool's strands need it. The caller holds the
  * pool's lock. */
 static bool needs_thread(struct thread_pool *pool)
 {
+	join_ended(pool); /* so no more than POOL_MAX_THREADS threads run or are to be joined */
 	if (pool->threads >= pool->strands || pool->threads >= pool->max_threads)
 		return false;
 	pool->threads++;
 	return true;
 }
 
-/*
- * Starts a thread that no other thread joins: strand_stop() waits until the thread has left the
- * pool's count, and a thread that has left the count touches no strand and no owner of a strand.
- * (The process may exit while the common destroy thread stops the strands of a removed HCA. A
- * thread that has ended and is not joined at that moment would be reported as a leak.)
- */
-static al_status start_thread(struct thread_pool *pool)
-{
-	pthread_t thread;
-	al_status status = library_thread_start(&thread, pool->name, pool_main, pool);
-
-	if (!status)
-		pthread_detach(thread);
-	return status;
-}
-
 al_status strand_start(struct strand *strand, struct thread_pool *pool,
 		       void (*work)(struct strand *strand))
 {
+	pthread_t thread;
 	al_status status = AL_SUCCESS;
 	bool start;
 
@@ -150,7 +151,7 @@ al_status strand_start(struct strand *strand, struct thread_pool *pool,
 	pthread_cond_broadcast(&pool->settled);
 	pthread_mutex_unlock(&pool->lock);
 	if (start)
-		status = start_thread(pool);
+		status = library_thread_start(&thread, pool->name, pool_main, pool);
 	if (!status)
 		return AL_SUCCESS;
 	pthread_mutex_lock(&pool->lock);
@@ -191,6 +192,7 @@ void strand_stop(struct strand *strand)
 	pthread_cond_broadcast(&pool->work);
 	while (pool->threads > pool->strands)
 		pthread_cond_wait(&pool->settled, &pool->lock);
+	join_ended(pool);
 	pthread_mutex_unlock(&pool->lock);
 	strand->pool = NULL;
 }
@@ -200,6 +202,6 @@ void thread_pool_after_fork(struct thread_pool *pool)
 	pthread_mutex_init(&pool->lock, NULL);
 	pool->first = NULL;
 	pool->last = NULL; /* the next strand prepares the pool */
-	pool->strands = pool->threads = 0;
+	pool->strands = pool->threads = pool->ended = 0;
 	pool->names = 0;
 }

@@ -40,6 +40,8 @@ struct thread_pool {
 	struct strand *first, **last; /* strands that are ready, oldest first */
 	unsigned int strands;         /* strands that are started */
 	unsigned int threads;         /* threads that run */
+	unsigned int ended;           /* threads that have ended and that are not joined yet */
+	pthread_t ended_threads[POOL_MAX_THREADS];
 	uint32_t names; /* a bit for each number that a thread's name has */
 };
 
