@@ -20,6 +20,7 @@ with_ibal() { IBAL_UMAD_CAS=$at LD_LIBRARY_PATH=$build/al/compat/umad/.libs:$bui
 up() {
 	local at=0x10000 started
 	export IBSIM_SOCKNAME=ibal-$$
+	: >ibsim.out
 	ibsim -s -n "$1" >ibsim.out 2>&1 &
 	simulator=$!
 	export IBAL_SOFT="subnet=managed mtu=2048 topology=$tmp/$1"

@@ -19,6 +19,7 @@ subnet() {
 	shift
 	export IBAL_SOFT="subnet=managed $*"
 	start_agent
+	: >lids.out
 	"$build/test/e2e/subnet_client" --client lids "$hcas" "$IBAL_AGENT" >lids.out 2>&1 &
 	lids=$!
 	until_true grep -q ready lids.out || wrong "no PnP events: $(cat lids.out)"

@@ -42,8 +42,10 @@ until_true() {
 	done
 }
 
-# start_agent: starts an agent; every program that follows is its client.
+# start_agent: starts an agent; every program that follows is its client. The shell empties the log of a background process
+# only when that process runs, so the log of the agent before is emptied here.
 start_agent() {
+	: >ald.log
 	"$build/ald" --socket "$tmp/agent" --mode 666 >ald.log 2>&1 &
 	agent=$!
 	jobs=("$agent")
