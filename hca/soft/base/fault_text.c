@@ -383,7 +383,7 @@ static const char *read_key(struct fault_rule_text *rule, const struct action *a
 static const char *read_rule(struct fault_rule_text *rule, char *text, const char **at)
 {
 	const struct action *a = NULL;
-	const char *why;
+	const char *why, *port = text;
 	char *word, *save;
 	size_t i;
 
@@ -404,6 +404,12 @@ static const char *read_rule(struct fault_rule_text *rule, char *text, const cha
 		why = read_key(rule, a, word, at);
 		if (why)
 			return why;
+		if (!strcmp(word, "port")) /* read_key() has ended the word at the = */
+			port = *at;
+	}
+	if (!rule->sw && rule->fault.port > SOFT_MAX_PORTS) {
+		*at = port;
+		return "port= is a number from 1 to 8, of a switch to 254";
 	}
 	*at = text; /* errors below are errors of the whole rule */
 	if (!rule->fault.n && rule->fault.count)
@@ -414,8 +420,6 @@ static const char *read_rule(struct fault_rule_text *rule, char *text, const cha
 		rule->fault.code = 0;
 	if (rule->sw && *rule->hca)
 		return "a rule is for an HCA or for a switch";
-	if (!rule->sw && rule->fault.port > SOFT_MAX_PORTS)
-		return "port= is a number from 1 to 8, of a switch to 254";
 	return rule->sw ? fault_wrong_at_switch(&rule->fault) : fault_wrong(&rule->fault);
 }
 
