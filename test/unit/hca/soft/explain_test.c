@@ -76,7 +76,7 @@ static const struct {
 	{ "drop,hca=7", "no such HCA", 0, 1 },
 	{ "drop,hca=0,port=2;drop", "no such port", 0, 2 },
 	{ "drop;drop,port=2", "no such port", 5, 2 },
-	{ "drop,port=9", "from 1 to 8", 0, 0 },
+	{ "drop,port=9", "from 1 to 8", 10, 0 },
 	{ "drop,port=255,switch=1", "254", 10, 0 },
 	{ "drop,switch=1", "no such switch", 0, 1 },
 	{ "drop,switch=0", "GUID of a switch", 12, 0 },
