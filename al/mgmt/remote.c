@@ -241,7 +241,8 @@ static bool fetch_ahead(struct remote_svc *svc, struct fetch *fetch, al_status *
 		*status = AL_BUFFER_TOO_SMALL;
 	} else {
 		fetch->part.event = ahead->event;
-		memcpy(fetch->mad, &ahead->mad, ahead->event.length);
+		if (ahead->event.length) /* else fetch->mad may be NULL */
+			memcpy(fetch->mad, &ahead->mad, ahead->event.length);
 		svc->first_ahead = (svc->first_ahead + 1) % MAD_REMOTE_AHEAD_MAX;
 		svc->num_ahead--;
 		fetch->part.left = ahead->left || svc->more || svc->num_ahead;
