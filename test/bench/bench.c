@@ -263,10 +263,11 @@ int main(int argc, char **argv)
 	printf("%-28s %10s %-6s %10s %8s %-12s %s\n", "name", "value", "unit", "reference", "ratio", "target",
 	       "ok|short");
 	bench_many(); /* first: it measures the memory of a process that has done nothing yet */
+	bench_fabric(); /* before this process has threads: processes with libraries of their own
+			   are forked */
 	bench_cost();
 	bench_message();
 	bench_bandwidth();
-	bench_fabric();
 	bench_object();
 	bench_user(); /* before bench_agent(): it sets the path of providers, which the library reads once */
 	bench_agent();
