@@ -266,7 +266,7 @@ static void write_row(char *path)
 		write_switch(f, i);
 	for (unsigned int i = 1; i <= 3; i++)
 		fprintf(f, "caguid=0x%x0000\nCa 1 \"H-%016x\"\n[1](%x0001) \"S-%016x\"[%u]\n\n", i,
-			i << 16, i, i < 3 ? 0x100 : SWITCHES << 8, i == 2 ? 4 : 3);
+			i << 16, i, i < 3 ? 0x100 : SWITCHES << 8, i == 2 ? 4u : 3u);
 	if (fclose(f))
 		bench_fatal("%s: %m", path);
 }
@@ -335,7 +335,7 @@ static void report_rate(const char *name, struct processes *p)
 void bench_fabric(void)
 {
 	char path[] = "/tmp/ibal-bench-XXXXXX", settings[64];
-	struct processes p;
+	struct processes p = { 0 };
 
 	if (!bench_wanted("fabric.ud.8B.1hop") && !bench_wanted("fabric.ud.8B.5hops") &&
 	    !bench_wanted("fabric.rc.4KiB.1hop") && !bench_wanted("fabric.rc.4KiB.5hops") &&

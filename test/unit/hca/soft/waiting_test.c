@@ -77,7 +77,7 @@ START_TEST(a_kick_reaches_each_queue_pair_that_waits_and_no_other)
 	uint32_t i;
 
 	start();
-	expect_kicked(NULL, 0);
+	expect_kicked(index, 0);
 	for (i = 0; i < sizeof(index) / sizeof(*index); i++) {
 		waiting_add(&waiting, number(index[i]));
 		expect_kicked(&index[i], 1);
@@ -85,7 +85,7 @@ START_TEST(a_kick_reaches_each_queue_pair_that_waits_and_no_other)
 	for (i = 0; i < sizeof(index) / sizeof(*index); i++)
 		waiting_add(&waiting, number(index[i]));
 	expect_kicked(index, sizeof(index) / sizeof(*index));
-	expect_kicked(NULL, 0);
+	expect_kicked(index, 0);
 	finish();
 }
 END_TEST
