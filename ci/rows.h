@@ -75,16 +75,16 @@
 
 /* Of the column "said": UDATA_PARAM(said): the operation's last parameter, if it is a struct
  * ci_udata. SAYS(said): true if data of the provider pass between the provider and its module. */
-#define UDATA_PARAM(said)      UDATA_PARAM_##said
-#define UDATA_PARAM_UDATA      , struct ci_udata *udata
-#define UDATA_PARAM_MUTE_UDATA , struct ci_udata *udata
-#define UDATA_PARAM_MUTE
-#define UDATA_PARAM_TALKS
-#define SAYS(said)      SAYS_##said
-#define SAYS_UDATA      true
-#define SAYS_TALKS      true
-#define SAYS_MUTE       false
-#define SAYS_MUTE_UDATA false
+#define UDATA_PARAM(said)       UDATA_PARAM_##said
+#define UDATA_PARAM_UDATA       , struct ci_udata *udata
+#define UDATA_PARAM_EMPTY_UDATA , struct ci_udata *udata
+#define UDATA_PARAM_NO_DATA
+#define UDATA_PARAM_UM_DATA
+#define SAYS(said)       SAYS_##said
+#define SAYS_UDATA       true
+#define SAYS_UM_DATA     true
+#define SAYS_NO_DATA     false
+#define SAYS_EMPTY_UDATA false
 
 /* PARAMS(params): the parameters with their types. ARGS(params): their names. FIRST_ARG(params):
  * the first name. */
