@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# A fat tree of 1,024 HCAs and 80 switches in one process: an unmodified OpenSM brings every port up within a minute, datagrams
-# pass between all pairs of the HCAs, and the agent has at most 64 threads. Prints the times, the threads and the memory.
+# A fat tree of 1,024 HCAs and 80 switches in one process: an unmodified OpenSM brings every port up within a minute, and the
+# agent has at most 64 threads. With IBAL_TEST_LONG datagrams pass between all pairs of the HCAs, more than a million (opensm.sh
+# does so with 216 HCAs always). Prints the times, the threads and the memory.
 set -euo pipefail
 
 # shellcheck source=test/e2e/tools.sh
@@ -31,9 +32,11 @@ done
 echo "OpenSM: $(since "$began") to SUBNET UP, $(of_agent VmRSS)"
 clean large.log
 
-began=$EPOCHREALTIME
-carries 1024
-echo "$(tail -n 1 tries.out): $(since "$began"), at most $(of_agent VmHWM)"
+if [ -n "${IBAL_TEST_LONG-}" ]; then
+	began=$EPOCHREALTIME
+	carries 1024
+	echo "$(tail -n 1 tries.out): $(since "$began"), at most $(of_agent VmHWM)"
+fi
 threads=$(of_agent Threads)
 echo "$threads threads"
 [ "$threads" -le 64 ] || wrong "the agent has $threads threads"
