@@ -24,11 +24,11 @@ echo "80 switches and 1024 HCAs: $(since "$began") to start, $(of_agent VmRSS)"
 
 began=$EPOCHREALTIME
 IBAL_UMAD_CAS=0x10000 sm large -g 0x10001
-for ((up = 0; up == 0 && ${EPOCHREALTIME%.*} - ${began%.*} < $(scaled 60);)); do
+for ((up = 0; ${up:-0} == 0 && ${EPOCHREALTIME%.*} - ${began%.*} < $(scaled 60);)); do
 	read -r -t 0.02 <>"$tmp/clock" || :
-	up=$(grep -c 'SUBNET UP' large.log || true)
+	up=$(grep -cs 'SUBNET UP' large.log || true)
 done
-[ "$up" -gt 0 ] || wrong "OpenSM has not brought the subnet up: $(tail -n 20 large.log)"
+[ "${up:-0}" -gt 0 ] || wrong "OpenSM has not brought the subnet up: $(tail -n 20 large.log)"
 echo "OpenSM: $(since "$began") to SUBNET UP, $(of_agent VmRSS)"
 clean large.log
 
