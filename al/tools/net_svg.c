@@ -368,7 +368,7 @@ static char *curve(const struct picture *p, const struct net_port *port, double 
 			       svg_number(t[7], y2));
 }
 
-static char *stub(const struct picture *p, const struct net_port *port, double *x, double *y)
+static char *short_cable(const struct picture *p, const struct net_port *port, double *x, double *y)
 {
 	const struct net_box *box =
 		box_of(p, port->node->type == IB_NODE_SWITCH ? port->peer->node : port->node);
@@ -387,7 +387,7 @@ static void draw_cable(const struct picture *p, const struct net_port *port)
 	char width[SVG_NUMBER];
 	double x, y;
 
-	path = short_one ? stub(p, port, &x, &y) : curve(p, port, &x, &y);
+	path = short_one ? short_cable(p, port, &x, &y) : curve(p, port, &x, &y);
 	g_string_append(p->svg, "<g>");
 	svg_title(p->svg, text);
 	if (cable_has_errors(port))

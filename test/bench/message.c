@@ -136,7 +136,7 @@ static double write_latency(void *arg, unsigned int n)
 	return (bench_now() - start) / (2 * n);
 }
 
-/* The same with sends: the other side polls its receive, and posts the next receive before it answers. */
+/* A ping-pong of sends: the other side polls its receive, and posts the next receive before it answers. */
 static double send_latency(void *arg, unsigned int n)
 {
 	struct message *m = arg;

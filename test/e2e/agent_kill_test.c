@@ -283,7 +283,7 @@ static void mad_commands(al_h al, const struct test_end *end)
 	ck_ok(al_channel_next(init.channel, &told));
 	ck_ok(al_mad_next(svc, NULL, 0, &event));
 	ck_assert_int_eq(event.type, AL_MAD_SENT);
-	/* which came ahead; what has not is asked for */
+	/* the outcome came with its announcement; the next event is asked for */
 	ck_status(al_mad_next(svc, NULL, 0, &event), AL_NOT_FOUND);
 	ck_status(al_cancel_mad(svc, 1), AL_NOT_FOUND);
 	/* in this subnet the agents are not in the Access Layer */

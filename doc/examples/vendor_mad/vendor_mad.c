@@ -302,7 +302,7 @@ static bool open_library(void)
 	return succeeds(al_reg_pnp(al, &removals, NULL, NULL, &pnp), "removals are not told");
 }
 
-/* The handles of what was not opened are NULL. What uses an object goes before the object. */
+/* The handles of objects that were not opened are NULL. An object is destroyed before the objects that it uses. */
 static void close_library(void)
 {
 	close_end(&client);

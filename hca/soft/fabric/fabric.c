@@ -445,7 +445,7 @@ al_status fabric_create(struct fabric **fabric, struct topology *topology, struc
 	return status ? status : engine_start(&f->engine);
 }
 
-/* Ends a port's actor, and drops what has come in at the port. */
+/* Ends a port's actor, and drops the packets that have come in at the port. */
 static void stop_port(struct soft_port *port)
 {
 	struct fabric_port *fp = port->link_state;
