@@ -116,6 +116,7 @@ TOOL_LIBS = al/tools/libtools.la libibal.la $(JSON_LIBS) $(GIO_LIBS) $(GLIB_LIBS
 # All of al_query but its main(), so that a test can run it in a process that has objects.
 noinst_LTLIBRARIES += al/tools/libquery.la
 al_tools_libquery_la_CFLAGS = $(TOOL_CFLAGS)
+al_tools_libquery_la_LIBADD = topo/libtopo.la
 al_tools_libquery_la_SOURCES = \
 	al/tools/errors.c \
 	al/tools/errors.h \

@@ -29,19 +29,16 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/engine/engine.c hca/soft/engine/engine.h \
 	hca/soft/engine/manual.c \
 	hca/soft/engine/reactor.c hca/soft/engine/reactor.h \
+	hca/soft/fabric/arbiter.c hca/soft/fabric/arbiter.h \
 	hca/soft/fabric/cable.c \
 	hca/soft/fabric/fabric.c hca/soft/fabric/fabric.h \
+	hca/soft/fabric/output.c hca/soft/fabric/output.h \
 	hca/soft/fabric/read.c \
-	hca/soft/fabric/record.c \
 	hca/soft/fabric/registers.c hca/soft/fabric/registers.h \
 	hca/soft/fabric/routes.c hca/soft/fabric/routes.h \
-	hca/soft/fabric/settle.c \
 	hca/soft/fabric/shapes.c hca/soft/fabric/shapes.h \
 	hca/soft/fabric/switch.c \
-	hca/soft/fabric/text.c hca/soft/fabric/text.h \
-	hca/soft/fabric/topology.c hca/soft/fabric/topology.h \
-	hca/soft/fabric/words.c hca/soft/fabric/words.h \
-	hca/soft/fabric/write.c \
+	hca/soft/fabric/topology.h \
 	hca/soft/firmware/firmware.c hca/soft/firmware/firmware.h \
 	hca/soft/lab/capture.c hca/soft/lab/capture.h \
 	hca/soft/lab/fault.c hca/soft/lab/fault.h \
@@ -76,6 +73,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/packet/wire.c hca/soft/packet/wire.h \
 	hca/soft/port/counters.c \
 	hca/soft/port/info.c hca/soft/port/info.h \
+	hca/soft/port/lanes.c hca/soft/port/lanes.h \
 	hca/soft/port/mcast.c hca/soft/port/mcast.h \
 	hca/soft/port/port.c hca/soft/port/port.h \
 	hca/soft/queue/cq.c hca/soft/queue/cq.h \
@@ -97,7 +95,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/transport/stage.c hca/soft/transport/stage.h \
 	hca/soft/transport/uc.c \
 	hca/soft/transport/ud.c
-hca_soft_libsoft_core_la_LIBADD = mad/libmad.la $(ISAL_LIBS)
+hca_soft_libsoft_core_la_LIBADD = mad/libmad.la topo/libtopo.la $(ISAL_LIBS)
 
 module_LTLIBRARIES += hca/soft/soft.la
 hca_soft_soft_la_SOURCES =

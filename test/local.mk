@@ -39,6 +39,7 @@ include test/unit/al/object/local.mk
 include test/unit/al/event/local.mk
 include test/unit/al/mgmt/local.mk
 include test/unit/mad/local.mk
+include test/unit/topo/local.mk
 include test/unit/al/library/local.mk
 include test/soak/local.mk
 
@@ -234,8 +235,10 @@ EXTRA_test_unit_al_compat_umad_test_DEPENDENCIES = hca/soft/soft.la
 check_PROGRAMS += test/unit/al/compat/umad_switch_test
 test_unit_al_compat_umad_switch_test_LDADD = al/compat/umad/libibumad.la $(API_LIBS)
 EXTRA_test_unit_al_compat_umad_switch_test_DEPENDENCIES = hca/soft/soft.la
-dist_check_SCRIPTS += test/e2e/umad_symbols.sh test/e2e/al_run.sh test/e2e/opensm.sh test/e2e/opensm_large.sh test/e2e/diags.sh test/e2e/ibsim.sh test/e2e/sa.sh
-test/e2e/al_run.log: al/compat/umad/libibumad.la al/compat/al_run ald$(EXEEXT) al_query$(EXEEXT) hca/soft/soft.la
+dist_check_SCRIPTS += test/e2e/umad_symbols.sh test/e2e/al_run.sh test/e2e/opensm.sh test/e2e/opensm_large.sh test/e2e/diags.sh test/e2e/bad_cable.sh test/e2e/lanes.sh test/e2e/ibsim.sh test/e2e/sa.sh
+test/e2e/al_run.log test/e2e/bad_cable.log test/e2e/lanes.log: al/compat/umad/libibumad.la al/compat/al_run ald$(EXEEXT) al_query$(EXEEXT) hca/soft/soft.la
+test/e2e/bad_cable.log: al_cp$(EXEEXT)
+test/e2e/lanes.log: al_perf$(EXEEXT)
 test/e2e/ibsim.log: test/e2e/smp_round_trip$(EXEEXT)
 test/e2e/opensm.log test/e2e/opensm_large.log test/e2e/diags.log test/e2e/ibsim.log test/e2e/sa.log: al/compat/umad/libibumad.la ald$(EXEEXT) test/e2e/subnet_client$(EXEEXT) hca/soft/soft.la
 test/e2e/sa.log: test/e2e/subnet_group$(EXEEXT)
@@ -398,15 +401,15 @@ bench: all $(check_LTLIBRARIES)
 CLEANFILES += bench.json
 
 noinst_PROGRAMS += test/bench/bench
-noinst_HEADERS += test/bench/bench.h
+noinst_HEADERS += test/bench/bench.h test/bench/manage.h
 test_bench_bench_SOURCES = test/bench/bench.c test/bench/link.c test/bench/cost.c test/bench/message.c \
 	test/bench/bandwidth.c test/bench/fabric.c test/bench/object.c test/bench/many.c test/bench/agent.c \
-	test/bench/user.c
+	test/bench/manage.c test/bench/user.c test/bench/worker.c test/bench/worker.h
 test_bench_bench_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_SO='"$(abs_top_builddir)/test/modules/fake/.libs/fake.so"' \
 	-DALD='"$(abs_top_builddir)/ald"' $(SOFT_UVP_FLAGS)
 test_bench_bench_LDADD = libibal.la
 dist_check_SCRIPTS += test/e2e/bench.sh test/e2e/dist.sh
-noinst_HEADERS += test/unit/al/bed.h
+noinst_HEADERS += test/unit/al/bed.h test/unit/al/subnet_text.h
 noinst_HEADERS += test/unit/al/port_history.h test/unit/al/mgmt/mad_bed.h test/unit/al/mgmt/match_bed.h test/unit/al/fork.h
 
 # For analysers, which parse without building (.ci/run).
@@ -417,6 +420,13 @@ print-flags:
 # What the release archive holds, for test/e2e/dist.sh.
 print-distfiles:
 	@printf '%s\n' $(DISTFILES)
+
+# distcheck with fewer tests, for .ci/run: a test that runs programs for long, or a program once more in another role, finds
+# in the archive what it finds in the tree. "make check-long" runs all tests in the archive.
+distcheck-short:
+	$(MAKE) $(AM_MAKEFLAGS) distcheck TESTS='$(filter-out $(ROLE_TESTS) $(LONG_IN_ARCHIVE),$(TESTS))'
+LONG_IN_ARCHIVE = test/soak/soak test/e2e/second_link.py test/e2e/agent_kill_test test/e2e/refusal_test test/e2e/systemd.sh \
+	test/e2e/al_perf.sh test/e2e/al_perf_agent.sh test/e2e/opensm.sh test/e2e/sa.sh test/e2e/ibsim.sh
 
 .PHONY: check-long check-valgrind test-loads coverage bench print-flags print-distfiles
 
@@ -593,9 +603,10 @@ test_unit_hca_soft_rc_test_SOURCES = test/unit/hca/soft/rc_test.c $(SOFT_HARNESS
 test_unit_hca_soft_rc_test_LDADD = $(SOFT_TEST_LIBS)
 
 # The shape of a simulated subnet.
-check_PROGRAMS += test/unit/hca/soft/fabric/topology_test test/unit/hca/soft/fabric/routes_test \
+check_PROGRAMS += test/unit/hca/soft/fabric/read_test test/unit/hca/soft/fabric/shapes_test test/unit/hca/soft/fabric/routes_test \
 	test/unit/hca/soft/fabric/registers_test
-test_unit_hca_soft_fabric_topology_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_fabric_read_test_LDADD = $(SOFT_TEST_LIBS)
+test_unit_hca_soft_fabric_shapes_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_fabric_routes_test_LDADD = $(SOFT_TEST_LIBS)
 check_PROGRAMS += test/unit/hca/soft/fabric/switch_test
 test_unit_hca_soft_fabric_switch_test_SOURCES = test/unit/hca/soft/fabric/switch_test.c test/unit/hca/soft/fabric/switch_bed.h $(SOFT_HARNESS)
@@ -606,6 +617,12 @@ test_unit_hca_soft_fabric_switch_link_test_LDADD = $(SOFT_TEST_LIBS)
 check_PROGRAMS += test/unit/hca/soft/fabric/arrivals_test
 test_unit_hca_soft_fabric_arrivals_test_SOURCES = test/unit/hca/soft/fabric/arrivals_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_fabric_arrivals_test_LDADD = $(SOFT_TEST_LIBS)
+check_PROGRAMS += test/unit/hca/soft/fabric/arbiter_test
+test_unit_hca_soft_fabric_arbiter_test_SOURCES = test/unit/hca/soft/fabric/arbiter_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_fabric_arbiter_test_LDADD = $(SOFT_TEST_LIBS)
+check_PROGRAMS += test/unit/hca/soft/fabric/lanes_test
+test_unit_hca_soft_fabric_lanes_test_SOURCES = test/unit/hca/soft/fabric/lanes_test.c test/unit/hca/soft/fabric/switch_bed.h $(SOFT_HARNESS)
+test_unit_hca_soft_fabric_lanes_test_LDADD = $(SOFT_TEST_LIBS)
 check_PROGRAMS += test/unit/hca/soft/fabric/cable_test
 test_unit_hca_soft_fabric_cable_test_SOURCES = test/unit/hca/soft/fabric/cable_test.c test/unit/hca/soft/fabric/switch_bed.h $(SOFT_HARNESS)
 test_unit_hca_soft_fabric_cable_test_LDADD = $(SOFT_TEST_LIBS)
@@ -614,7 +631,6 @@ test_unit_hca_soft_fabric_partition_test_SOURCES = test/unit/hca/soft/fabric/par
 test_unit_hca_soft_fabric_partition_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_fabric_registers_test_SOURCES = test/unit/hca/soft/fabric/registers_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_fabric_registers_test_LDADD = $(SOFT_TEST_LIBS)
-noinst_HEADERS += test/unit/hca/soft/fabric/same.h
 EXTRA_DIST += test/data/topology/chassis.txt \
 	test/data/topology/new.txt \
 	test/data/topology/old.txt \

@@ -29,6 +29,7 @@ size_t ahead_next(struct ahead *ahead, struct agent_mad_event *record, bool *mor
 	*more = ahead->events - ahead->taken >= AGENT_AHEAD_MAX;
 	if (!ahead->held)
 		ahead->held = !*more && take(ahead, more);
+	record->event.before = ahead->events - ahead->held;
 	if (!ahead->held)
 		return 0;
 	body += ahead->record.mad.length;

@@ -15,6 +15,7 @@ struct ahead {
 	uint64_t events;  /* taken out of the service for the client */
 	uint64_t taken;   /* of these, taken by the program, as far as the client has told */
 	bool held;        /* the newest of the events is in record, and still to be sent */
+	bool sending;     /* SEND_MAD is at work, and its answer takes the next event */
 	struct agent_mad_event record;
 };
 
@@ -28,9 +29,9 @@ struct ahead_want {
 };
 
 /*
- * Makes a record of the service's oldest event, but not of record->event, which is the caller's.
- * Returns the record's bytes, and the same record again until ahead_sent(). 0: there is no such
- * event; *more: the client has to ask for the next event.
+ * Makes a record of the service's oldest event. Of record->event only `before` is written, also
+ * without an event; the rest is the caller's. Returns the record's bytes, and the same record again
+ * until ahead_sent(). 0: there is no such event; *more: the client has to ask for the next event.
  */
 size_t ahead_next(struct ahead *ahead, struct agent_mad_event *record, bool *more);
 /* The record has been sent. */

@@ -48,7 +48,7 @@ static size_t take_mad(struct source *s, union agent_event_record *record)
 	size_t bytes;
 	bool more;
 
-	if (!(s->pending & SOURCE_MAD))
+	if (!(s->pending & SOURCE_MAD) || s->ahead->sending)
 		return 0;
 	bytes = ahead_next(s->ahead, &record->mad, &more);
 	if (bytes) {
@@ -171,11 +171,41 @@ al_status source_mad_next(struct source *s, uint64_t taken, const struct ahead_w
 	return status;
 }
 
-void source_mad_taken(struct source *s, uint64_t taken)
+void source_mad_sending(struct source *s, uint64_t taken)
 {
 	pthread_mutex_lock(&s->outbox->lock);
 	ahead_taken(s->ahead, taken);
+	s->ahead->sending = true;
 	pthread_mutex_unlock(&s->outbox->lock);
+}
+
+/* Makes the record for an answer. True: there is one. Under the lock. */
+static bool take_for_answer(struct source *s, struct agent_mad_event *record)
+{
+	/* record->left of an event that is held was counted when the event was taken out of the
+	 * service, which may have got events since */
+	const bool held = s->ahead->held;
+	bool more;
+
+	record->event = (struct agent_event){ .kind = AGENT_EVENT_MAD_AHEAD, .cookie = s->cookie };
+	if (!(s->pending & SOURCE_MAD) || !ahead_next(s->ahead, record, &more))
+		return false;
+	ahead_sent(s->ahead);
+	if (!record->left && !held)
+		s->pending &= ~SOURCE_MAD;
+	return true;
+}
+
+bool source_mad_sent(struct source *s, struct agent_mad_event *record)
+{
+	bool taken;
+
+	pthread_mutex_lock(&s->outbox->lock);
+	s->ahead->sending = false;
+	taken = record && take_for_answer(s, record);
+	raise_locked(s, 0);
+	pthread_mutex_unlock(&s->outbox->lock);
+	return taken;
 }
 
 void source_forget(struct source *s)

@@ -64,8 +64,14 @@ void source_mad(struct source *source, al_mad_svc_h svc);
 /* Takes a part of a MAD service's oldest event for MAD_NEXT: ahead_fetch(). Any thread. */
 al_status source_mad_next(struct source *source, uint64_t taken, const struct ahead_want *want,
 			  struct al_mad_part *part);
-/* The client's program has taken so many events of a MAD service: ahead_taken(). Any thread. */
-void source_mad_taken(struct source *source, uint64_t taken);
+/* SEND_MAD begins, and tells that the client's program has taken so many events of the service:
+ * until source_mad_sent() the source announces nothing. Any thread. */
+void source_mad_sending(struct source *source, uint64_t taken);
+/*
+ * SEND_MAD ends. With a record for its answer: takes the service's oldest event, if that is one to
+ * send ahead, and returns true. What else has come is announced. Any thread.
+ */
+bool source_mad_sent(struct source *source, struct agent_mad_event *record);
 /* Drops the source's pending events and takes it out of the queue. The caller raises nothing more. Any thread. */
 void source_forget(struct source *source);
 

@@ -87,6 +87,7 @@ static al_status take_part(struct connection *connection, const uint8_t **mad)
 void command_SEND_MAD(struct connection *connection)
 {
 	const struct SEND_MAD_request *request = connection_request(connection);
+	struct source *source = &connection->object[0]->source;
 	struct stage *stage = &connection->object[0]->stage;
 	struct al_mad_send send = {
 		.length = request->length,
@@ -100,14 +101,16 @@ void command_SEND_MAD(struct connection *connection)
 	};
 	const uint8_t *mad;
 
-	source_mad_taken(&connection->object[0]->source, request->taken);
+	source_mad_sending(source, request->taken);
 	connection->status = take_part(connection, &mad);
-	if (!mad)
-		return;
-	send.mad = mad;
-	connection->status = al_send_mad(HANDLE(al_mad_svc_h, 0), &send);
+	if (mad) {
+		send.mad = mad;
+		connection->status = al_send_mad(HANDLE(al_mad_svc_h, 0), &send);
+	}
 	if (mad == stage->bytes)
 		stage_drop(stage);
+	connection->out_count = source_mad_sent(
+		source, connection->status || !request->room ? NULL : connection_out(connection));
 }
 
 void command_CANCEL_MAD(struct connection *connection)

@@ -144,7 +144,7 @@ static int check(void)
 	bool good = read_whole(&settings);
 
 	if (good)
-		puts("ald: the configuration is good");
+		puts("ald: the configuration is good; modules check their own groups when ald loads them");
 	return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

@@ -31,8 +31,8 @@ al_status al_mad_next_part(al_mad_svc_h svc, uint32_t size, uint32_t offset, voi
  * is a switch. AL_NOT_FOUND: the process has no HCA or switch of the GUID. */
 al_status al_module_of(uint64_t guid, char *name, size_t size, bool *is_switch);
 
-/* As al_reg_pnp() with a callback and without attributes, for switches: the callback is told of the
- * arrival and removal of switches, and not of HCAs. */
+/* As al_reg_pnp() with a callback and without attributes, for switches: the library calls the
+ * callback for each switch that arrives or is removed, and for no HCA. */
 al_status al_reg_switch_pnp(al_h al, void *context, al_pnp_cb cb, al_pnp_h *pnp);
 
 /*

@@ -184,13 +184,6 @@ static void reply(struct mgmt_port *port, const struct mgmt_received *r, const v
 
 /* ---------------------------------------------------------------------- receives */
 
-static void count(struct mgmt_port *port, uint64_t *counter)
-{
-	pthread_mutex_lock(&port->lock);
-	++*counter;
-	pthread_mutex_unlock(&port->lock);
-}
-
 /* Asks the subnet management agent. */
 static enum sma_verdict answer_smp(struct mgmt_port *port, const struct mgmt_received *r,
 				   struct ib_mad *out)
@@ -214,13 +207,13 @@ static void end_of_route(struct mgmt_port *port, const struct mgmt_received *r)
 		reply(port, r, &out);
 		break;
 	case SMA_DROP:
-		count(port, &port->counters.refused);
+		mad_count(&port->counters.refused);
 		break;
 	case SMA_CONSUMED:
 		break;
 	case SMA_FOR_MANAGER:
 		if (!mad_received(port, r))
-			count(port, &port->counters.unclaimed);
+			mad_count(&port->counters.unclaimed);
 		break;
 	}
 }
@@ -246,7 +239,7 @@ static void received_smp(struct mgmt_port *port, const struct mgmt_received *r)
 	local.mad = &mad;
 	switch (smi_receive(&port->agents->node.shape, r->in_port, (struct ib_smp *)&mad, &way)) {
 	case SMI_DROP:
-		count(port, &port->counters.malformed);
+		mad_count(&port->counters.malformed);
 		break;
 	case SMI_LOCAL:
 		end_of_route(port, &local);
@@ -286,7 +279,7 @@ void agents_received(struct mgmt_port *port, const struct mgmt_received *r)
 	else if (answer_unclaimed(port, r, &out))
 		reply(port, r, &out);
 	else
-		count(port, &port->counters.unclaimed);
+		mad_count(&port->counters.unclaimed);
 }
 
 /* A datagram that comes from the node itself. */

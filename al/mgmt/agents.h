@@ -63,7 +63,7 @@ al_status agents_route(const struct mgmt_port *port, struct ib_mad *mad, uint16_
 		       struct agents_way *way);
 /* Answers a request as al_local_mad(). AL_NOT_FOUND, AL_UNSUPPORTED. May sleep. */
 al_status agents_ask(struct mgmt_port *port, const struct ib_mad *request, struct ib_mad *response);
-/* Takes a datagram that has come in at a port. On the management thread. */
+/* Takes a datagram that has come in at a port. By the thread that handles completions. */
 void agents_received(struct mgmt_port *port, const struct mgmt_received *r);
 /* Lets the management thread raise a notice at a port that has its subnet management agent here.
  * Any context. */

@@ -99,7 +99,7 @@ static struct mgmt_item *deliver(struct mgmt_port *port, struct al_mad_svc *svc,
 	struct mgmt_item *item;
 
 	if (link_alone(&svc->free) || has_its_share(svc, &r->path)) {
-		port->counters.overflow++;
+		mad_count(&port->counters.overflow);
 		mad_count(&svc->counts.dropped);
 		return NULL;
 	}
@@ -117,7 +117,7 @@ static void answer(struct mgmt_port *port, struct mgmt_send *send, const struct 
 {
 	fill(&send->item, r);
 	send->item.mad.hdr.tid = ib_be64_of((uint64_t)send->caller_tid << 32 | (uint32_t)send->tid);
-	port->counters.answered++;
+	mad_count(&port->counters.answered);
 	send_end(send, AL_MAD_ANSWERED, AL_SUCCESS);
 }
 
@@ -129,7 +129,7 @@ static void deliver_response(struct mgmt_port *port, const struct mgmt_received 
 	if (send && !send->recv) /* else the answer arrives in segments, and this is none of them */
 		answer(port, send, r);
 	else
-		port->counters.unexpected++;
+		mad_count(&port->counters.unexpected);
 }
 
 /* Replaces an event's first segment by the whole datagram. */

@@ -17,7 +17,10 @@
  * One management thread serves all ports. It handles completions and time-outs, tells an agent that
  * a service has an answer, and makes no callback of a channel driver: a service's callback runs on
  * its HCA's async dispatcher. So a callback that does not return stops no other service's sends,
- * time-outs and receives.
+ * time-outs and receives. Completions are handled by one thread at a time, which is the management
+ * thread or, while that has none to handle, a thread in al_send_mad(): often the datagram has been
+ * to its destination, and the answer is here, before the call returns, and no thread has to be
+ * woken for it (mgmt_claim()).
  *
  * Nothing is allocated to deliver. A send's memory, allocated by al_send_mad(), has room for the
  * answer and is the event. An unsolicited datagram is copied to one of the items that its service
@@ -60,8 +63,13 @@ enum mgmt_qpn { MGMT_QP0, MGMT_QP1, MGMT_QPS };
 	X(answered)   /* sends that were answered */                                               \
 	X(timed_out)  /* sends that failed for lack of an answer */
 
+static inline void mad_count(_Atomic uint64_t *counter)
+{
+	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
 struct mgmt_counters {
-#define MGMT_COUNTER(name) uint64_t name;
+#define MGMT_COUNTER(name) _Atomic uint64_t name;
 	MGMT_COUNTER_LIST(MGMT_COUNTER)
 #undef MGMT_COUNTER
 };
@@ -102,6 +110,8 @@ struct mgmt_port {
 	struct al_dev *dev;       /* HCA, referenced; constant */
 	uint8_t port_num;         /* constant */
 	uint32_t caps; /* enum ci_port_cap: agents of the port that the library has; constant */
+	struct mgmt_counters counters; /* written without the lock, too */
+	bool sleeps;   /* the agents' calls of the HCA's module may sleep; constant */
 	struct agents *agents;  /* the HCA's agents, referenced; NULL: caps is 0 */
 	struct al_mad_svc *own; /* by mgmt_qpn: what the agents send by, with silent sends only.
 				   Constant; its members as a service's */
@@ -129,7 +139,8 @@ struct mgmt_port {
 	bool receiving;             /* mad_received() is at work, in the thread that has the lock */
 	struct al_mad_svc
 		*owned; /* referenced: mad_received() tells the service's owner of events */
-	struct mgmt_counters counters;
+	bool to_recover; /* a queue pair is to be taken back to RTS; of the thread that handles
+			    completions */
 	_Atomic uint64_t deadline; /* the earliest of waiting and receivers, or earlier; UINT64_MAX: none. Written under lock. */
 };
 
@@ -161,11 +172,6 @@ struct mad_counts {
 	MAD_COUNT_LIST(MAD_COUNT)
 #undef MAD_COUNT
 };
-
-static inline void mad_count(_Atomic uint64_t *counter)
-{
-	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
-}
 
 struct al_mad_svc {
 	struct al_obj obj;         /* the channel, if any, is in uses[0] */
@@ -254,6 +260,15 @@ void mgmt_after_fork(void);
  */
 al_status mgmt_serve(struct al_dev *dev, uint8_t port_num, struct mgmt_port **port);
 void mgmt_port_put(struct mgmt_port *port);
+/*
+ * Lets the calling thread do the management thread's work that its datagrams make, where that work
+ * does not sleep: mgmt_carry_on() does the work, after the call that has sent them. False: the
+ * management thread is at work already. Any context.
+ */
+bool mgmt_claim(void);
+/* Does the work since mgmt_claim(), and leaves to the management thread more work than one datagram
+ * makes, recover(), and the work of ports whose agents may sleep. Without locks. Any context. */
+void mgmt_carry_on(void);
 /* Lets the management thread look at the ports' times when CLOCK_MONOTONIC reaches deadline. Any
  * context. */
 void mgmt_wake_at(uint64_t deadline);
@@ -277,7 +292,8 @@ void mad_svc_counts(const struct al_obj *obj, struct al_snap_mad_svc *to);
 
 /*
  * Takes a received datagram to the request that it answers, or to the service that wants it. False:
- * no service wants the datagram. On the management thread.
+ * no service wants the datagram. By the thread that handles completions, and by the management
+ * thread for what the node has sent to itself.
  */
 bool mad_received(struct mgmt_port *port, const struct mgmt_received *r);
 /* Appends an event to the service's events and announces it. Under port->lock. */

@@ -10,8 +10,8 @@
 
 /* The owner's functions; context is the service's. */
 struct al_mad_owner {
-	/* The service has got events. In an atomic context, on the HCA's async dispatcher or the
-	 * management thread, also on both at the same time. */
+	/* The service has got events. In an atomic context, on the HCA's async dispatcher, the
+	 * management thread or a thread in al_send_mad(), also on several at the same time. */
 	void (*announce)(void *context, al_mad_svc_h svc);
 	/*
 	 * The service is to hold so many bytes more, of a datagram that is longer than one packet.

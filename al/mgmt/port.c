@@ -20,6 +20,11 @@ static const uint32_t qkeys[MGMT_QPS] = { [MGMT_QP0] = 0, [MGMT_QP1] = IB_QKEY_W
 
 #define RECV_BYTES (IB_GRH_BYTES + IB_MAD_BYTES) /* a receive buffer */
 #define POLL_NUM   16u                           /* completions of one al_poll_cq() */
+#define CARRY_MOST                                                                            \
+	128u /* times that a thread in al_send_mad() looks for work, and completions that the \
+		thread handles: the longest way has some 64 hops, and most have a few */
+#define LATE_MOST  100000000u /* ns */
+#define LOOK_AGAIN 1000000u   /* ns */
 #define POLL_MOST \
 	128u /* completions of a port that the thread handles before it serves other ports */
 
@@ -40,7 +45,14 @@ static struct al_instance *internal; /* the library's own opening; NULL: no port
 static pthread_mutex_t ports_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mgmt_port *ports;
 
+static uint64_t run_due(void);
 static struct dispatcher management;
+/* The management thread, which makes no callbacks of channel drivers. */
+static struct thread_pool management_thread =
+	THREAD_POOL("al-management", CONTEXT_NONE, 1, run_due);
+/* What this thread has done in mgmt_carry_on(), as CARRY_MOST counts; 0: the thread is not in
+ * mgmt_carry_on(). */
+static _Thread_local uint32_t carried;
 static _Atomic uint64_t next_deadline =
 	UINT64_MAX; /* time of the next search for ports with an expired deadline */
 
@@ -68,7 +80,7 @@ static bool lower_next_deadline(uint64_t deadline)
 void mgmt_wake_at(uint64_t deadline)
 {
 	if (lower_next_deadline(deadline))
-		management.queue.wake(&management.queue);
+		thread_pool_poke(&management_thread);
 }
 
 void mgmt_port_wake_at(struct mgmt_port *port, uint64_t deadline)
@@ -129,30 +141,39 @@ static void serve_due(struct mgmt_port *port, uint64_t now)
 	lower_next_deadline(port_due(port));
 }
 
+static bool no_more(void)
+{
+	return false;
+}
+
 /*
- * Serves the ports whose time has come. A port's time is stored before next_deadline is lowered,
+ * Serves the ports whose time has come. A thread that does the management thread's work has answers
+ * to handle, which are older than the time-outs that they end: run_due() waits for that thread, but
+ * for no longer than LATE_MOST. A port's time is stored before next_deadline is lowered,
  * and next_deadline is raised here before the ports' times are read: so either this search finds
  * the port, or next_deadline has the port's time.
  */
 static uint64_t run_due(void)
 {
-	uint64_t now = mgmt_now();
+	const uint64_t now = mgmt_now(), deadline = atomic_load(&next_deadline);
 	struct mgmt_port *port, *next;
+	bool claimed;
 
-	if (now < atomic_load(&next_deadline))
-		return atomic_load(&next_deadline);
+	if (now < deadline)
+		return deadline;
+	claimed = strand_claim(&management.strand);
+	if (!claimed && now - deadline < LATE_MOST)
+		return now + LOOK_AGAIN;
 	atomic_store(&next_deadline, UINT64_MAX);
 	for (port = collect_due(now); port; port = next) {
 		next = port->next_due;
 		serve_due(port, now);
 		mgmt_port_put(port);
 	}
+	if (claimed)
+		strand_carry(&management.strand, no_more);
 	return atomic_load(&next_deadline);
 }
-
-/* The management thread, which makes no callbacks of channel drivers. */
-static struct thread_pool management_thread =
-	THREAD_POOL("al-management", CONTEXT_NONE, 1, run_due);
 
 /* -------------------------------------------------------------- completions */
 
@@ -160,13 +181,6 @@ enum mgmt_qpn mgmt_qpn_of(uint8_t mgmt_class)
 {
 	return mgmt_class == IB_CLASS_SUBN_LID || mgmt_class == IB_CLASS_SUBN_DIR ? MGMT_QP0
 										  : MGMT_QP1;
-}
-
-static void count(struct mgmt_port *port, uint64_t *counter)
-{
-	pthread_mutex_lock(&port->lock);
-	++*counter;
-	pthread_mutex_unlock(&port->lock);
 }
 
 uint64_t mgmt_send_wr_id(const struct mgmt_port *port, const struct mgmt_qp *qp,
@@ -185,12 +199,12 @@ static void received(struct mgmt_port *port, enum mgmt_qpn qpn, const struct ib_
 				   .in_port = port->port_num ? port->port_num : wc->port_num,
 				   .qpn = qpn };
 
-	count(port, &port->counters.received);
+	mad_count(&port->counters.received);
 	if (wc->byte_len != RECV_BYTES || r.mad->hdr.base_version != IB_MAD_BASE_VERSION ||
 	    mgmt_qpn_of(r.mad->hdr.mgmt_class) != qpn || (qpn == MGMT_QP0 && wc->src_qp))
-		count(port, &port->counters.malformed);
+		mad_count(&port->counters.malformed);
 	else if (al_init_ah_from_wc(port->ca, port->port_num, wc, buffer, &r.path))
-		count(port, &port->counters.no_path);
+		mad_count(&port->counters.no_path);
 	else
 		agents_received(port, &r);
 }
@@ -261,6 +275,7 @@ static void recover(struct mgmt_port *port, struct mgmt_qp *qp)
 
 static void recover_stopped(struct mgmt_port *port)
 {
+	port->to_recover = false;
 	for (int i = 0; i < MGMT_QPS; i++) {
 		bool idle;
 
@@ -283,34 +298,88 @@ static void raise_again(struct mgmt_port *port)
 	obj_put(cq);
 }
 
-/* Completion callback of a port's queue, on the management thread. */
+/* Leaves a port's completions to the management thread. False: the calling thread is the management
+ * thread. */
+static bool leave_to_thread(struct mgmt_port *port)
+{
+	if (!carried)
+		return false;
+	carried = CARRY_MOST;
+	raise_again(port);
+	return true;
+}
+
+/* Handles a completion. True: the queue may have another completion by now, since a datagram that
+ * came in may have made this port send one. */
+static bool take_completion(struct mgmt_port *port, const struct ib_wc *wc)
+{
+	if (!is_known(port, wc->wr_id)) {
+		report_module_error(port->dev,
+				    "poll_cq returned wr_id %#llx, which is no request's",
+				    (unsigned long long)wc->wr_id);
+		return false;
+	}
+	if (WR_IS_SEND(wc->wr_id)) {
+		sent(port, wc);
+		return false;
+	}
+	recv_completed(port, wc);
+	return true;
+}
+
+/* Completion callback of a port's queue. */
 static void run_completions(void *context)
 {
 	struct mgmt_port *port = context;
 	struct ib_wc wc[POLL_NUM];
-	uint32_t num = POLL_NUM;
+	bool more = true;
+	uint32_t num;
 
-	for (uint32_t done = 0; done < POLL_MOST && num; done += num) {
+	if (port->sleeps && leave_to_thread(port))
+		return;
+	for (uint32_t done = 0; done < POLL_MOST && more; done += num) {
 		if (al_poll_cq(port->cq, POLL_NUM, wc, &num))
 			return;
-		for (uint32_t i = 0; i < num; i++) {
-			if (!is_known(port, wc[i].wr_id))
-				report_module_error(
-					port->dev,
-					"poll_cq returned wr_id %#llx, which is no request's",
-					(unsigned long long)wc[i].wr_id);
-			else if (WR_IS_SEND(wc[i].wr_id))
-				sent(port, &wc[i]);
-			else
-				recv_completed(port, &wc[i]);
+		more = num == POLL_NUM;
+		for (uint32_t i = 0; i < num; i++)
+			more |= take_completion(port, &wc[i]);
+		if (port->to_recover) {
+			if (leave_to_thread(port))
+				return;
+			recover_stopped(port);
 		}
-		recover_stopped(port);
+		if (carried && (carried += num) >= CARRY_MOST && leave_to_thread(port))
+			return;
 	}
-	if (num)
+	if (more)
 		raise_again(port);
 	else /* completions that arrived since the poll satisfy the arm at once:
 		AL_CQ_NOTIFY_PENDING */
 		al_arm_cq(port->cq, AL_ARM_ANY, NULL);
+}
+
+/* ------------------------------------------------ instead of the management thread */
+
+bool mgmt_claim(void)
+{
+	return strand_claim(&management.strand);
+}
+
+static bool may_go_on(void)
+{
+	return carried++ < CARRY_MOST;
+}
+
+void mgmt_carry_on(void)
+{
+	struct ci_udata *client = acting_for;
+
+	al_act_for(NULL); /* the datagrams on the way are not only those of a client of the agent
+			     that has sent one */
+	carried = 0;
+	strand_carry(&management.strand, may_go_on);
+	carried = 0;
+	al_act_for(client);
 }
 
 /* -------------------------------------------------------------- own objects */
@@ -492,6 +561,8 @@ static al_status join_agents(struct mgmt_port *port)
 	const struct mgmt_port *other = ports;
 
 	port->caps = port->dev->ports[port->port_num].ci_caps & in_al;
+	port->sleeps =
+		port->caps && !(port->dev->ports[port->port_num].ci_caps & CI_PORT_MAD_ANY_CONTEXT);
 	if (!port->caps)
 		return AL_SUCCESS;
 	while (other && (other->dev != port->dev || !other->agents))

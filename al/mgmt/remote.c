@@ -26,6 +26,7 @@ struct sent {
 
 /* An event that the agent has sent ahead. */
 struct ahead {
+	bool here;
 	struct al_mad_event event;
 	bool left; /* the agent has further events */
 	struct ib_mad mad;
@@ -44,14 +45,15 @@ struct remote_svc {
 	struct mgmt_link sends; /* oldest first */
 	uint32_t num_sends;     /* elements of sends */
 	al_status gone;         /* why the HCA has gone; AL_SUCCESS: the agent has the service */
+	bool failing; /* sends have been told as failed, and an outcome that comes late is not */
 
 	struct ib_mad mad; /* first bytes of the datagram that is delivered by callback; the
 			      dispatcher's */
 
-	pthread_mutex_t ahead_lock;               /* guards all below. Leaf. */
-	struct ahead ahead[MAD_REMOTE_AHEAD_MAX]; /* a ring */
-	uint32_t first_ahead, num_ahead;
-	bool more; /* the agent has announced events that it has not sent */
+	pthread_mutex_t ahead_lock; /* guards all below, and changes of remote.taken. Leaf. */
+	struct ahead ahead[MAD_REMOTE_AHEAD_MAX]; /* a ring, by the number of the event */
+	bool more;           /* the agent has announced events that it has not sent */
+	uint64_t more_after; /* number of the first event behind which they are */
 };
 
 static const struct mad_remote_ops *ops;
@@ -226,34 +228,56 @@ static al_status fetch_remote(struct remote_svc *svc, struct fetch *fetch)
 	return status == AL_CA_REMOVED || status == AL_AGENT_LOST ? AL_NOT_FOUND : status;
 }
 
-/* Takes the oldest event that the agent has sent ahead. False: there is none. Under svc->lock. */
+/* The place of the oldest event that the agent sends ahead. Under svc->ahead_lock. */
+static struct ahead *next_ahead(struct remote_svc *svc)
+{
+	return &svc->ahead[atomic_load(&svc->remote.taken) % MAD_REMOTE_AHEAD_MAX];
+}
+
+/* True: the agent has announced events behind one that is still on its way, whose arrival raises
+ * the service's event. Under svc->ahead_lock. */
+static bool is_on_its_way(const struct remote_svc *svc)
+{
+	return svc->more && svc->more_after > atomic_load(&svc->remote.taken);
+}
+
+/* Copies an event that the agent has sent ahead, and makes room for another. Under
+ * svc->ahead_lock. */
+static al_status take_ahead(struct remote_svc *svc, struct ahead *ahead, struct fetch *fetch)
+{
+	fetch->part.event = ahead->event;
+	if (ahead->event.length > fetch->size)
+		return AL_BUFFER_TOO_SMALL;
+	if (ahead->event.length) /* else fetch->mad may be NULL */
+		memcpy(fetch->mad, &ahead->mad, ahead->event.length);
+	ahead->here = false;
+	atomic_fetch_add(&svc->remote.taken, 1);
+	fetch->part.left =
+		next_ahead(svc)->here || ((ahead->left || svc->more) && !is_on_its_way(svc));
+	return AL_SUCCESS;
+}
+
+/* Takes the oldest event if the agent sends it ahead. False: the agent has it, if there is one.
+ * Under svc->lock. */
 static bool fetch_ahead(struct remote_svc *svc, struct fetch *fetch, al_status *status)
 {
-	const struct ahead *ahead = &svc->ahead[svc->first_ahead];
-	bool found;
+	struct ahead *ahead;
+	bool found, waits;
 
 	pthread_mutex_lock(&svc->ahead_lock);
-	found = svc->num_ahead;
-	if (!found) {
+	ahead = next_ahead(svc);
+	found = ahead->here;
+	waits = !found && is_on_its_way(svc);
+	if (found)
+		*status = take_ahead(svc, ahead, fetch);
+	else if (waits)
+		*status = AL_NOT_FOUND;
+	else
 		svc->more = false; /* whether there are more is for fetch_remote() to find out */
-	} else if (ahead->event.length > fetch->size) {
-		fetch->part.event = ahead->event;
-		*status = AL_BUFFER_TOO_SMALL;
-	} else {
-		fetch->part.event = ahead->event;
-		if (ahead->event.length) /* else fetch->mad may be NULL */
-			memcpy(fetch->mad, &ahead->mad, ahead->event.length);
-		svc->first_ahead = (svc->first_ahead + 1) % MAD_REMOTE_AHEAD_MAX;
-		svc->num_ahead--;
-		fetch->part.left = ahead->left || svc->more || svc->num_ahead;
-		*status = AL_SUCCESS;
-	}
 	pthread_mutex_unlock(&svc->ahead_lock);
-	if (found && !*status) {
-		atomic_fetch_add(&svc->remote.taken, 1);
+	if (found && !*status)
 		end_noted(svc, fetch->part.event.id);
-	}
-	return found;
+	return found || waits;
 }
 
 /* Makes the next event of a service whose HCA has gone. Under svc->lock. */
@@ -261,6 +285,7 @@ static al_status fetch_failed(struct remote_svc *svc, struct fetch *fetch)
 {
 	struct sent *sent = failed_send(svc);
 
+	svc->failing = true;
 	if (!sent)
 		return AL_NOT_FOUND;
 	fetch->part.event =
@@ -272,11 +297,15 @@ static al_status fetch_failed(struct remote_svc *svc, struct fetch *fetch)
 
 static al_status fetch_event(struct remote_svc *svc, struct fetch *fetch)
 {
-	al_status status;
+	al_status status = AL_NOT_FOUND;
+	bool found;
 
 	pthread_mutex_lock(&svc->lock);
-	if (!fetch_ahead(svc, fetch, &status))
-		status = svc->gone ? fetch_failed(svc, fetch) : fetch_remote(svc, fetch);
+	found = !svc->failing && fetch_ahead(svc, fetch, &status);
+	if (svc->gone && (!found || status == AL_NOT_FOUND))
+		status = fetch_failed(svc, fetch);
+	else if (!found)
+		status = fetch_remote(svc, fetch);
 	pthread_mutex_unlock(&svc->lock);
 	if (!status && fetch->part.event.length)
 		fetch->part.event.mad = fetch->mad;
@@ -355,25 +384,27 @@ al_status remote_next(struct al_obj *obj, void *mad, uint32_t size, struct al_ma
 	return status;
 }
 
-void mad_remote_announced(void *announce)
+void mad_remote_announced(void *announce, uint64_t before)
 {
 	struct remote_svc *svc = announce;
 
 	pthread_mutex_lock(&svc->ahead_lock);
 	svc->more = true;
+	svc->more_after = before;
 	pthread_mutex_unlock(&svc->ahead_lock);
 	atomic_fetch_add(&svc->announced, 1);
 	ev_raise(&svc->obj.ev, 1);
 }
 
-void mad_remote_ahead(void *announce, const struct al_mad_event *event, const void *mad, bool left)
+void mad_remote_ahead(void *announce, uint64_t before, const struct al_mad_event *event,
+		      const void *mad, bool left)
 {
 	struct remote_svc *svc = announce;
-	struct ahead *ahead;
+	struct ahead *ahead = &svc->ahead[before % MAD_REMOTE_AHEAD_MAX];
 
 	pthread_mutex_lock(&svc->ahead_lock);
-	if (svc->num_ahead < MAD_REMOTE_AHEAD_MAX) {
-		ahead = &svc->ahead[(svc->first_ahead + svc->num_ahead++) % MAD_REMOTE_AHEAD_MAX];
+	if (before - atomic_load(&svc->remote.taken) < MAD_REMOTE_AHEAD_MAX && !ahead->here) {
+		ahead->here = true;
 		ahead->event = *event;
 		ahead->event.mad = NULL;
 		ahead->left = left;

@@ -19,7 +19,8 @@ struct mad_remote {
 	void *conn;      /* connection to the agent */
 	uint64_t handle; /* the agent's */
 	uint64_t cookie; /* by which the agent announces events */
-	_Atomic uint64_t taken; /* events of mad_remote_ahead() that have been delivered */
+	_Atomic uint64_t taken; /* events of mad_remote_ahead() that have been delivered: the
+				   number of the next */
 };
 
 /* Events of a service that the agent has sent ahead and that are not delivered, at the most. */
@@ -54,13 +55,15 @@ struct mad_remote_ops {
 
 /* Sets the requests. Called once per process, before the first registration. */
 void mad_remote_set(const struct mad_remote_ops *ops);
-/* The agent's service has events. The caller holds the lock under which al/user drops cookies. Any
- * context. */
-void mad_remote_announced(void *announce);
-/* As mad_remote_announced(), with the oldest event: event->length bytes of mad, a packet at the
- * most; left: the agent has further events. An event for which there is no room is ignored: no
- * agent sends one. */
-void mad_remote_ahead(void *announce, const struct al_mad_event *event, const void *mad, bool left);
+/* The agent's service has events, behind `before` events of mad_remote_ahead(), some of which may
+ * still be on their way. The caller holds the lock under which al/user drops cookies. Any context.
+ */
+void mad_remote_announced(void *announce, uint64_t before);
+/* As mad_remote_announced(), with the first event behind these: event->length bytes of mad, a
+ * packet at the most; left: the agent has further events. An event for which there is no room is
+ * ignored: no agent sends one. */
+void mad_remote_ahead(void *announce, uint64_t before, const struct al_mad_event *event,
+		      const void *mad, bool left);
 
 /* ------------------------------------------------------- for mad.c, send.c and port.c */
 

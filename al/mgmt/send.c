@@ -182,7 +182,7 @@ bool send_take_to_self(struct mgmt_port *port, struct ib_mad *mad)
 		send = LINK_OWNER(port->to_self.next, struct mgmt_send, queue);
 		link_remove(&send->queue);
 		*mad = send->mad;
-		port->counters.sent++;
+		mad_count(&port->counters.sent);
 		wait_or_end(port, send);
 		taken = true;
 	}
@@ -227,7 +227,7 @@ static void post(struct mgmt_port *port, struct mgmt_qp *qp, struct mgmt_send *s
 	}
 	qp->free = slot->next;
 	qp->posted++;
-	port->counters.sent++;
+	mad_count(&port->counters.sent);
 	if (send->transfer) { /* the transfer repeats what is lost, so the slot's completion says
 				 nothing of the send */
 		slot->send = NULL;
@@ -286,6 +286,7 @@ void send_completed(struct mgmt_port *port, struct mgmt_qp *qp, struct mgmt_slot
 			send_end(send, AL_MAD_SENT, AL_SUCCESS);
 		}
 	}
+	port->to_recover |= qp->stopped && !qp->posted;
 	send_next(port, qp);
 }
 
@@ -321,7 +322,7 @@ void send_expire(struct mgmt_port *port, uint64_t now)
 		}
 		if (send->retries && repeat(send))
 			continue;
-		port->counters.timed_out++;
+		mad_count(&port->counters.timed_out);
 		send_end(send, AL_MAD_FAILED, AL_TIMEOUT);
 	}
 	deadline = transfer_expire_recvs(port, now);
@@ -581,6 +582,7 @@ static al_status send_mad(struct al_mad_svc *svc, const struct al_mad_send *s)
 al_status al_send_mad(al_mad_svc_h handle, const struct al_mad_send *s)
 {
 	struct al_call call;
+	bool carries = false;
 	al_status status;
 
 	if (!s || !s->mad || s->pad || !RESERVED_IS_ZERO(s))
@@ -588,12 +590,17 @@ al_status al_send_mad(al_mad_svc_h handle, const struct al_mad_send *s)
 	status = call_begin_any(&call, handle, AL_OBJ_MAD_SVC);
 	if (status)
 		return status;
-	if (ops_dead(call.ops))
+	if (ops_dead(call.ops)) {
 		status = ops_dead_status(call.ops);
-	else
-		status = obj_agent(call.obj) ? remote_send(call.obj, s)
-					     : send_mad((struct al_mad_svc *)call.obj, s);
+	} else if (obj_agent(call.obj)) {
+		status = remote_send(call.obj, s);
+	} else {
+		carries = mgmt_claim();
+		status = send_mad((struct al_mad_svc *)call.obj, s);
+	}
 	call_end(&call);
+	if (carries)
+		mgmt_carry_on();
 	return status;
 }
 

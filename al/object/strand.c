@@ -62,10 +62,11 @@ static void wait_for_work(struct thread_pool *pool)
 	uint64_t until = UINT64_MAX;
 
 	if (pool->run_due) {
+		pool->poked = false;
 		pthread_mutex_unlock(&pool->lock);
 		until = pool->run_due();
 		pthread_mutex_lock(&pool->lock);
-		if (pool->first || pool->threads > pool->strands)
+		if (pool->first || pool->poked || pool->threads > pool->strands)
 			return;
 	}
 	if (until == UINT64_MAX) {
@@ -179,6 +180,52 @@ void strand_wake(struct strand *strand)
 		pthread_cond_signal(&pool->work);
 }
 
+void thread_pool_poke(struct thread_pool *pool)
+{
+	pthread_mutex_lock(&pool->lock);
+	pool->poked = true;
+	pthread_mutex_unlock(&pool->lock);
+	pthread_cond_signal(&pool->work);
+}
+
+bool strand_claim(struct strand *strand)
+{
+	struct thread_pool *pool = strand->pool;
+	bool idle;
+
+	if (!pool)
+		return false;
+	pthread_mutex_lock(&pool->lock);
+	idle = !strand->ready && !strand->running;
+	if (idle)
+		strand->running = true;
+	pthread_mutex_unlock(&pool->lock);
+	return idle;
+}
+
+void strand_carry(struct strand *strand, bool (*may_go_on)(void))
+{
+	struct thread_pool *pool = strand->pool;
+	bool left;
+
+	pthread_mutex_lock(&pool->lock);
+	while (strand->ready && may_go_on()) {
+		strand->ready = false;
+		pthread_mutex_unlock(&pool->lock);
+		strand->run(strand);
+		pthread_mutex_lock(&pool->lock);
+	}
+	strand->running = false;
+	left = strand->ready;
+	if (left)
+		append(pool, strand);
+	else
+		pthread_cond_broadcast(&pool->settled);
+	pthread_mutex_unlock(&pool->lock);
+	if (left)
+		pthread_cond_signal(&pool->work);
+}
+
 void strand_stop(struct strand *strand)
 {
 	struct thread_pool *pool = strand->pool;
@@ -204,4 +251,5 @@ void thread_pool_after_fork(struct thread_pool *pool)
 	pool->last = NULL; /* the next strand prepares the pool */
 	pool->strands = pool->threads = pool->ended = 0;
 	pool->names = 0;
+	pool->poked = false;
 }

@@ -38,6 +38,7 @@ struct thread_pool {
 	pthread_cond_t work;          /* a strand is ready, or a thread is to end */
 	pthread_cond_t settled;       /* a strand has become idle, or a thread has ended */
 	struct strand *first, **last; /* strands that are ready, oldest first */
+	bool poked;                   /* run_due has to be called again before the next wait */
 	unsigned int strands;         /* strands that are started */
 	unsigned int threads;         /* threads that run */
 	unsigned int ended;           /* threads that have ended and that are not joined yet */
@@ -60,7 +61,7 @@ struct strand {
 	void (*run)(struct strand *strand);
 	struct strand *next; /* of the pool's ready strands; guarded */
 	bool ready;          /* the strand has work, or may have; guarded */
-	bool running;        /* a thread is in run(); guarded */
+	bool running;        /* a thread is in run(), or has claimed the strand; guarded */
 };
 
 /* Starts a strand, and a thread of the pool where that is needed. AL_INSUFFICIENT_RESOURCES: no
@@ -69,6 +70,20 @@ al_status strand_start(struct strand *strand, struct thread_pool *pool,
 		       void (*run)(struct strand *strand));
 /* Tells that the strand has work. Any context. */
 void strand_wake(struct strand *strand);
+/*
+ * Takes the work of a strand that has none, in place of the pool's threads, until strand_carry():
+ * what wakes the strand meanwhile wakes no thread. False: the strand has work already, or is not
+ * started. Any context.
+ */
+bool strand_claim(struct strand *strand);
+/*
+ * Does the work for which the strand was woken since strand_claim(), and gives the strand back.
+ * may_go_on is asked before each run(); where it says no, the pool's threads do the rest. Called
+ * without locks.
+ */
+void strand_carry(struct strand *strand, bool (*may_go_on)(void));
+/* Lets the pool's thread call run_due before it waits again. Any context. */
+void thread_pool_poke(struct thread_pool *pool);
 /*
  * Waits until all work of the strand is done, and ends the strand and the thread that is now one
  * too many. Nothing wakes the strand any more. Not called by the strand's own work. A strand that

@@ -19,7 +19,7 @@
 #include <iba/ib_uvp.h>
 
 #define AGENT_SOCKET    "/run/ibal/ald.socket"
-#define AGENT_PROTOCOL  14u         /* another number is another protocol */
+#define AGENT_PROTOCOL  15u         /* another number is another protocol */
 #define AGENT_MAGIC     0x6c616269u /* "ibal" */
 #define AGENT_RECORD    65536u     /* bytes of a record, at most */
 #define AGENT_TOKEN     16
@@ -343,7 +343,10 @@ struct SEND_MAD_request {
 	uint16_t retries;
 	struct ib_ah_attr path;
 	uint64_t taken; /* AGENT_EVENT_MAD_AHEAD that the program has taken of the service */
+	uint64_t room;  /* 0: the answer has no array */
 };
+/* The array has the service's oldest outcome, if there is one when the datagram is sent: often the
+ * datagram's own. */
 #define SEND_MAD_answer none
 
 struct CANCEL_MAD_request {
@@ -446,13 +449,16 @@ struct agent_event {
 	uint64_t guid;
 	uint32_t port;
 	uint32_t zero;
+	uint64_t before; /* AGENT_EVENT_MAD, AGENT_EVENT_MAD_AHEAD: outcomes of the service that the
+			    agent has sent before */
 };
 
 /*
  * The agent sends the outcomes of a MAD service's sends with their announcement, which saves the
- * client a MAD_NEXT for each. AGENT_AHEAD_MAX of them may wait in the client for its program, which
- * takes them in order. The events behind them, unsolicited datagrams, and answers of more than one
- * packet stay with the agent and are announced only.
+ * client a MAD_NEXT for each, or with the answer of SEND_MAD, which saves the announcement. So two
+ * connections bring them, and `before` is their order. AGENT_AHEAD_MAX of them may wait in the
+ * client for its program, which takes them in order. The events behind them, unsolicited datagrams,
+ * and answers of more than one packet stay with the agent and are announced only.
  */
 #define AGENT_AHEAD_MAX 16u
 struct agent_mad_event {

@@ -14,7 +14,7 @@
 
 static struct {
 	char *type, *size, *iters, *duration, *warmup, *depth, *signal, *chain, *qps, *mtu,
-		*inline_max, *cpu;
+		*inline_max, *cpu, *sl;
 	char *from, *to, *from_port, *to_port, *svg, *listen;
 	gint64 flip;
 	gboolean latency, bandwidth, all, completion, events, check, json, csv, version, keep,
@@ -67,6 +67,7 @@ static const GOptionEntry how_entries[] = {
 	  "Path MTU: 256, 512, 1024, 2048 or 4096 (the ports')", "BYTES" },
 	{ "inline", 'I', 0, G_OPTION_ARG_STRING, &opt.inline_max,
 	  "Messages up to so many bytes go inline (0)", "BYTES" },
+	{ "sl", 0, 0, G_OPTION_ARG_STRING, &opt.sl, "Service level of the packets (0)", "N" },
 	{ "events", 'e', 0, G_OPTION_ARG_NONE, &opt.events,
 	  "Sleep until a notification instead of polling", NULL },
 	{ "cpu", 0, 0, G_OPTION_ARG_STRING, &opt.cpu, "Measure on this processor", "N" },
@@ -91,7 +92,7 @@ static const GOptionEntry report_entries[] = {
 static gboolean read_numbers(struct perf_job *job, GError **err)
 {
 	guint64 iters = 10000, warmup = 100, depth = 64, signal = 16, chain = 1, qps = 1, bytes = 0,
-		cpu = 0;
+		cpu = 0, sl = 0;
 	guint64 from_port = 0, to_port = 0;
 	const struct {
 		const char *name, *text;
@@ -105,6 +106,7 @@ static gboolean read_numbers(struct perf_job *job, GError **err)
 		{ "qps", opt.qps, 1, PERF_QPS_MAX, &qps },
 		{ "inline", opt.inline_max, 0, PERF_INLINE_MAX, &bytes },
 		{ "cpu", opt.cpu, 0, 1023, &cpu },
+		{ "sl", opt.sl, 0, PERF_SL_MAX, &sl },
 		{ "from-port", opt.from_port, 1, 255, &from_port },
 		{ "to-port", opt.to_port, 1, 255, &to_port },
 	};
@@ -130,6 +132,7 @@ static gboolean read_numbers(struct perf_job *job, GError **err)
 	job->qps = (guint32)qps;
 	job->inline_max = (guint32)bytes;
 	job->cpu = opt.cpu ? (int)cpu : -1;
+	job->near.sl = job->far.sl = (guint8)sl;
 	job->near.port_num = (guint8)from_port;
 	job->far.port_num = (guint8)to_port;
 	return TRUE;
@@ -264,6 +267,7 @@ static gboolean check_sides(const struct perf_job *job, GError **err)
 		{ "--qps", opt.qps != NULL, FALSE },
 		{ "--mtu", opt.mtu != NULL, FALSE },
 		{ "--inline", opt.inline_max != NULL, FALSE },
+		{ "--sl", opt.sl != NULL, FALSE },
 		{ "--events", opt.events, FALSE },
 		{ "--check", opt.check, FALSE },
 	};

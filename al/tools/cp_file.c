@@ -165,9 +165,9 @@ static gboolean read_to_end(struct cp_source *src, struct cp_dest *copy, guint8 
 }
 
 /*
- * Files of /proc and /sys have no blocks, an st_size of 0 or a page whatever their length, and
- * other bytes at each reading. So al_cp reads such a file once, and copies the bytes of that
- * reading.
+ * Files of /proc and /sys have no blocks, an st_size of 0 or of a page that says nothing of their
+ * length, and other bytes at each reading. So al_cp reads such a file once, and copies the bytes of
+ * that reading.
  */
 static gboolean copy_if_dubious(struct cp_source *src, GError **err)
 {

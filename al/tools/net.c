@@ -42,11 +42,12 @@ struct net_node *net_find(const struct net *net, guint64 guid)
 
 struct net_node *net_add(struct net *net, guint64 guid, guint type, guint num_ports)
 {
+	guint ports = num_ports + (type == IB_NODE_SWITCH);
 	struct net_node *node;
 
 	if (!guid || net_find(net, guid) || type < IB_NODE_CA || type > IB_NODE_ROUTER ||
-	    !num_ports || num_ports > NET_PORTS_MAX || net->nodes->len >= NET_NODES_MAX ||
-	    net->num_ports + num_ports > NET_ALL_PORTS_MAX)
+	    !num_ports || num_ports > TOPOLOGY_MAX_NODE_PORTS ||
+	    net->nodes->len >= TOPOLOGY_MAX_NODES || net->num_ports + ports > TOPOLOGY_MAX_PORTS)
 		return NULL;
 	node = g_new0(struct net_node, 1);
 	node->guid = guid;
@@ -58,7 +59,7 @@ struct net_node *net_add(struct net *net, guint64 guid, guint type, guint num_po
 		node->ports[i].node = node;
 	}
 	node->index = net->nodes->len;
-	net->num_ports += num_ports;
+	net->num_ports += ports;
 	net_set_name(node, "", 0);
 	g_ptr_array_add(net->nodes, node);
 	g_hash_table_insert(net->by_guid, &node->guid, node);
@@ -68,14 +69,14 @@ struct net_node *net_add(struct net *net, guint64 guid, guint type, guint num_po
 void net_set_name(struct net_node *node, const char *text, gssize length)
 {
 	g_autofree char *copy = length < 0 ? g_strdup(text) : g_strndup(text, (gsize)length);
+	/* Other readers of a topology's text know no quote within a name. */
+	g_autofree char *clean = g_strdelimit(tool_clean(copy), "\"", '\'');
+	char name[TOPOLOGY_MAX_DESCRIPTION + 1];
 
+	/* What is clean may be longer: a replaced character has three bytes. */
+	topology_describe(name, clean, strlen(clean));
 	g_free(node->name);
-	/* The text of a topology has no way to write a quote within a name. */
-	node->name = g_strdelimit(tool_clean(copy), "\"", '\'');
-	if (*node->name)
-		return;
-	g_free(node->name);
-	node->name = net_id_text(node);
+	node->name = *name ? g_strdup(name) : net_id_text(node);
 }
 
 gboolean net_connect(struct net_port *a, struct net_port *b)
@@ -115,30 +116,18 @@ struct net_port *net_lid_port(struct net_port *port)
 
 char *net_rate_text(const struct net_port *port)
 {
-#define WIDTH_NAME(name, value, text) { value, text },
-#define SPEED_NAME(name, value, text) { value, text },
-	static const struct {
-		guint value;
-		const char *text;
-	} widths[] = { IB_WIDTH_LIST(WIDTH_NAME) }, speeds[] = { IB_SPEED_LIST(SPEED_NAME) };
-	const char *width = "??", *speed = "???";
-	char *text;
+	char text[TOPOLOGY_RATE_BYTES];
 
-	for (guint i = 0; i < G_N_ELEMENTS(widths); i++)
-		if (widths[i].value == port->width)
-			width = widths[i].text;
-	for (guint i = 0; i < G_N_ELEMENTS(speeds); i++)
-		if (speeds[i].value == port->speed)
-			speed = speeds[i].text;
-	text = g_strconcat(width, speed, NULL);
-	return g_strdelimit(text, "X", 'x'); /* no speed has an X */
+	topology_rate_text(port->width, port->speed, text);
+	return g_strdup(text);
 }
 
 char *net_id_text(const struct net_node *node)
 {
-	static const char letters[] = "?HSR";
+	char text[TOPOLOGY_NAME_BYTES];
 
-	return g_strdup_printf("%c-%016" G_GINT64_MODIFIER "x", letters[node->type], node->guid);
+	topology_name_text(node->type, node->guid, text);
+	return g_strdup(text);
 }
 
 char *net_port_text(const struct net_port *port)

@@ -10,11 +10,7 @@
 
 #include "al/tools/errors.h"
 
-#include <iba/ib_types.h>
-
-#define NET_NODES_MAX     16384u     /* nodes of a subnet; more are not taken */
-#define NET_PORTS_MAX     254u       /* ports of a node, IBTA 14.2.5.3: 255 is no port */
-#define NET_ALL_PORTS_MAX (1u << 20) /* ports of all nodes; beyond, nodes are not taken */
+#include "topo/topology.h"
 
 struct net_node;
 
@@ -36,11 +32,12 @@ struct net_port {
 struct net_node {
 	guint64 guid, system_guid;
 	guint8 type;       /* ib_node_type */
-	guint8 num_ports;  /* 1 to NET_PORTS_MAX; port 0 of a switch is not counted */
+	guint8 num_ports;  /* 1 to TOPOLOGY_MAX_NODE_PORTS; port 0 of a switch is not counted */
 	gboolean enhanced; /* a switch's port 0 is an enhanced one */
 	guint32 vendor;
 	guint16 device;
-	char *name; /* NodeDescription, clean: without control characters and double quotes */
+	char *name; /* NodeDescription, clean: without control characters and double quotes, and not
+		     * longer than a NodeDescription */
 	struct net_port *ports; /* num_ports + 1; HCAs do not use [0] */
 	guint index;            /* in net.nodes */
 	guint mark;             /* for the algorithms of one file at a time */
@@ -49,7 +46,7 @@ struct net_node {
 struct net {
 	GPtrArray *nodes; /* struct net_node, in the order in which they were found */
 	GHashTable *by_guid;
-	guint num_ports;         /* of all nodes */
+	guint num_ports;         /* of all nodes, ports 0 of switches counted */
 	GPtrArray *problems;     /* sentences: a missing part of the subnet, and the reason */
 	const char
 		*no_counters; /* why some ports were not asked for error counters; NULL: all were */
@@ -60,7 +57,7 @@ struct net *net_new(void);
 void net_free(struct net *net);
 
 /* Adds a node without cables. NULL: the GUID is 0 or in use, the type or the number of ports is
- * none, or a limit above is reached. The name is the GUID until net_set_name(). */
+ * none, or a limit of topo/topology.h is reached. The name is the GUID until net_set_name(). */
 struct net_node *net_add(struct net *net, guint64 guid, guint type, guint num_ports);
 struct net_node *net_find(const struct net *net, guint64 guid);
 /* Sets the clean form of a description, or the GUID if the description is empty. length: bytes, or
@@ -93,11 +90,11 @@ char *net_port_text(const struct net_port *port);
 guint net_count(const struct net *net, guint type);
 guint net_count_cables(const struct net *net);
 
-/* ---- net_text.c: the text of ibnetdiscover, which ibsim and the software HCA load ---- */
+/* ---- net_text.c: the text of ibnetdiscover (topo/topology.h) ---- */
 
 /* The caller frees the text. date: of the first comment; NULL: now */
 char *net_write_text(const struct net *net, const char *date);
-/* Reads a file of that text. NULL: *err names the line and the reason. */
+/* Reads a file of that text, a pipe too. NULL: *err names the line and the reason. */
 struct net *net_read_file(const char *path, GError **err);
 struct net *net_read_text(const char *file, const char *text, GError **err);
 

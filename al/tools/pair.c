@@ -238,7 +238,7 @@ void pair_free_memory(const struct pair_end *end, void *memory, guint64 bytes, g
 
 struct ib_ah_attr pair_address(const struct pair_end *end, const struct pair_end *peer)
 {
-	struct ib_ah_attr ah = { .dlid = peer->port.lid, .port_num = end->port_num };
+	struct ib_ah_attr ah = { .dlid = peer->port.lid, .sl = end->sl, .port_num = end->port_num };
 
 	if (end->port.link_layer == IB_LINK_LAYER_ETHERNET) {
 		ah.is_global = true;

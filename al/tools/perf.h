@@ -19,6 +19,7 @@
 #define PERF_DEPTH_MAX  (1u << 20)
 #define PERF_QPS_MAX    4096
 #define PERF_INLINE_MAX (1u << 20)
+#define PERF_SL_MAX     15u
 
 /* The figures that can be measured; bits. */
 enum perf_test {
@@ -105,7 +106,8 @@ struct perf_job {
 /*
  * Measures all rows of the job; after a failure job->rows has the rows until then. FALSE without an
  * error: interrupted. A job whose end is the far end waits for a near end, and serves that near
- * end. If peer is still -1 after an error, the error would be the same for every near end.
+ * end. If peer is still -1 after an error, no near end has come, and the far end would meet the
+ * error with every near end.
  */
 gboolean perf_run(struct perf_job *job, GError **err);
 

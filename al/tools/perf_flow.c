@@ -564,16 +564,22 @@ static gboolean take_credit(struct run *r, struct flow *f, guint32 received, GEr
 
 static gboolean failed(struct run *r, guint i, const struct ib_wc *wc, GError **err)
 {
+	char lane[80] = "";
+
 	/* A peer that has gone takes its queue pairs with it. Its end is a better message than the
 	 * completion's status, and is seen a moment later. */
 	if (r->peer >= 0 && meet_has_input(r->peer, GONE_MS) && !meet_check_peer(r->peer, err))
 		return FALSE;
+	if (r->end[i]->sl)
+		g_snprintf(lane, sizeof(lane),
+			   ", and \"smpquery sl2vl\" whether service level %u has a lane",
+			   r->end[i]->sl);
 	return tool_fail(err,
 			 "%s of %" G_GUINT64_FORMAT " bytes from HCA 0x%016" G_GINT64_MODIFIER
 			 "x to HCA 0x%016" G_GINT64_MODIFIER
-			 "x: %s; \"al_query port\" shows whether both are up",
+			 "x: %s; \"al_query port\" shows whether both are up%s",
 			 r->op->name, r->row->size, r->end[i]->guid, r->end[!i]->guid,
-			 al_wc_status_str(wc->status));
+			 al_wc_status_str(wc->status), lane);
 }
 
 gboolean run_poll(struct run *r, guint i, guint *handled, GError **err)

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#define PERF_VERSION 2
+#define PERF_VERSION 3
 
 enum perf_flag {
 	PERF_COMPLETION_FLAG = 1 << 0,
@@ -21,6 +21,8 @@ struct hello {
 	guint32 depth, signal, chain, qps, mtu, inline_max;
 	guint32 rd_atomic;
 	guint32 optional; /* bits of ops that the far end leaves out if its HCA lacks them */
+	guint32 sl;
+	guint32 zero; /* not in use */
 	struct meet_card card;
 };
 
@@ -80,6 +82,7 @@ gboolean perf_exchange_hello(struct perf_job *job, GError **err)
 		.qps = job->qps,
 		.mtu = job->mtu,
 		.inline_max = job->inline_max,
+		.sl = job->near.sl,
 		.rd_atomic = rd_atomic_of(&job->near),
 		.ops = perf_op_bits(job),
 		.optional = job->optional & perf_op_bits(job),
@@ -109,7 +112,7 @@ static gboolean is_possible(const struct hello *h)
 	return type && ops && !(h->flags & ~(guint32)PERF_FLAGS) && h->depth &&
 	       h->depth <= PERF_DEPTH_MAX && h->signal && h->signal <= h->depth && h->chain &&
 	       h->chain <= h->depth && h->qps && h->qps <= PERF_QPS_MAX && is_mtu(h->mtu) &&
-	       h->inline_max <= PERF_INLINE_MAX;
+	       h->inline_max <= PERF_INLINE_MAX && h->sl <= PERF_SL_MAX && !h->zero;
 }
 
 gboolean perf_receive_hello(struct perf_job *job, GError **err)
@@ -133,6 +136,7 @@ gboolean perf_receive_hello(struct perf_job *job, GError **err)
 	job->qps = h.qps;
 	job->mtu = h.mtu;
 	job->inline_max = h.inline_max;
+	job->far.sl = (guint8)h.sl;
 	job->optional = h.optional;
 	job->num_ops = 0;
 	for (guint i = 0; i < PERF_OPS; i++)

@@ -202,6 +202,7 @@ static void add_settings(JsonBuilder *b, const struct perf_job *job)
 	add_int(b, "chain", job->chain);
 	add_int(b, "qps", job->qps);
 	add_int(b, "inline", job->inline_max);
+	add_int(b, "sl", job->far.sl);
 	add_bool(b, "events", job->events);
 	add_bool(b, "check", job->check);
 	add_double(b, "clock_ns", job->clock_ns);

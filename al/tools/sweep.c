@@ -255,7 +255,7 @@ static const char *node_info_fault(const struct request *request, const struct i
 
 	if (info->node_type < IB_NODE_CA || info->node_type > IB_NODE_ROUTER)
 		return "a type of node that there is not";
-	if (!info->num_ports || info->num_ports > NET_PORTS_MAX)
+	if (!info->num_ports || info->num_ports > TOPOLOGY_MAX_NODE_PORTS)
 		return "a node without ports, or with more than 254";
 	if (entry > info->num_ports ||
 	    (!entry && (request->port || info->node_type != IB_NODE_SWITCH)))

@@ -46,9 +46,10 @@ struct net *sweep_subnet(const struct sweep_line *line, const struct sweep_optio
 			 GError **err);
 
 /*
- * Sets the error counters of the ports to zero whose counters the sweep has read; counters of data
- * keep their values. A port that is not reset becomes a sentence in net->problems. seconds: as in
- * the options.
+ * Sets the error counters of the ports to zero whose counters the sweep has read, those of
+ * PortCounters and those of PortCountersExtended, which a port may not have; counters of data keep
+ * their values. A port that is not reset becomes a sentence in net->problems. seconds: as in the
+ * options.
  */
 void sweep_reset_counters(const struct sweep_line *line, struct net *net, gdouble seconds);
 

@@ -105,7 +105,8 @@ al_status ask_query_port(struct ci_ca *ca, uint8_t port, struct ib_port_attr *at
 	(void)call;
 	/* The agent's library has the port's agents, and this one has no part in them. */
 	if (!status)
-		attr->ci_caps &= ~(uint32_t)(CI_PORT_SMA_IN_AL | CI_PORT_PMA_IN_AL);
+		attr->ci_caps &= ~(uint32_t)(CI_PORT_SMA_IN_AL | CI_PORT_PMA_IN_AL |
+					     CI_PORT_MAD_ANY_CONTEXT);
 	return status;
 }
 

@@ -115,7 +115,7 @@ static void announce(struct user_conn *conn, const struct agent_event *event)
 	pthread_mutex_lock(&conn->cookie_lock);
 	svc = user_cookie_find(conn, event->cookie, AL_OBJ_MAD_SVC);
 	if (svc)
-		mad_remote_announced(svc);
+		mad_remote_announced(svc, event->before);
 	pthread_mutex_unlock(&conn->cookie_lock);
 }
 
@@ -128,8 +128,15 @@ static void take_ahead(struct user_conn *conn, const struct agent_event *event)
 	pthread_mutex_lock(&conn->cookie_lock);
 	svc = user_cookie_find(conn, event->cookie, AL_OBJ_MAD_SVC);
 	if (svc)
-		mad_remote_ahead(svc, &ahead->mad, &ahead->datagram, ahead->left);
+		mad_remote_ahead(svc, event->before, &ahead->mad, &ahead->datagram, ahead->left);
 	pthread_mutex_unlock(&conn->cookie_lock);
+}
+
+void user_mad_ahead(struct user_conn *conn, const struct agent_mad_event *record)
+{
+	if (record->event.kind == AGENT_EVENT_MAD_AHEAD &&
+	    record->mad.length <= sizeof(record->datagram))
+		take_ahead(conn, &record->event);
 }
 
 /* The kind of object of each event. For an event that IB_EVENT_LIST has not the kind is 0, and

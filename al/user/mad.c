@@ -64,10 +64,13 @@ static al_status send_part(const struct mad_remote *svc, const struct al_mad_sen
 					      .pkey_index = send->pkey_index,
 					      .retries = send->retries,
 					      .path = send->path,
-					      .taken = atomic_load(&svc->taken) };
+					      .taken = atomic_load(&svc->taken),
+					      .room = 1 };
 	memcpy(call.in[0], (const uint8_t *)send->mad + offset, *bytes);
 	call.count[0] = *bytes;
 	status = user_ask(&call);
+	if (!status && call.out_count)
+		user_mad_ahead(svc->conn, call.out);
 	user_end(&call);
 	return status;
 }

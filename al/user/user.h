@@ -130,6 +130,8 @@ al_status user_shortage(int error);
 void user_after_fork(void);
 /* The threads of a connection; arg: struct user_conn. */
 void *user_event_main(void *arg);
+/* Takes an event of a MAD service that has come with the answer to a request. */
+void user_mad_ahead(struct user_conn *conn, const struct agent_mad_event *record);
 void *user_plug_main(void *arg);
 
 /*

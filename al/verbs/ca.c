@@ -59,7 +59,7 @@ static al_status um_open(struct al_ca *ca, const struct ci_interface *ops)
 
 /*
  * A port has IB_PORT_CAP_SM as long as an HCA handle has set the capability and not cleared it. So
- * the capability ends with the process that manages the subnet, whatever ends the process.
+ * the capability ends with the process that manages the subnet, also if the process is killed.
  */
 static pthread_mutex_t managers_lock = PTHREAD_MUTEX_INITIALIZER;
 

@@ -387,32 +387,38 @@ struct al_pnp_attr {
 };
 
 /**
- * Registers for arrival and removal of HCAs, and for port events. The present HCAs are replayed first: for each HCA its
- * add, and then the events that lead to its ports' states; then #AL_PNP_REPLAY_COMPLETE. The call returns after the
- * replay; in a PnP callback or with a channel the replay is only queued. **Context: may sleep.**
+ * Registers for arrival and removal of HCAs, and for port events. The present HCAs are replayed
+ * first: for each HCA its add, and then the events that lead to its ports' states; then
+ * #AL_PNP_REPLAY_COMPLETE. The call returns after the replay; in a PnP callback or with a channel
+ * the replay is only queued. **Context: may sleep.**
  *
- * **Port events.** Event handlers and PnP registrations, by callback and by channel, in the process that has the HCA
- * and in an agent's clients, are told of a port by one rule. The states are steps: Down, Initialize, Armed, Active. A
- * slow client is told the shortest sequence of steps from the state that it was told last to the state of the port:
- * each state told is Down, or the one above the state told before. A fall to Down, or to any lower state, is always
- * told, as Down, unless Down is the state told last; falls that are not told yet are told as one. A change (LID, P_Key
- * table, GID table, subnet manager, client reregister) is told after the steps that came before the change, and before
- * the step that came after it; changes of one kind merge if no step is told between them, and changes between the same
- * two steps come in the order of ib_event_type. So a client that reads the port's attributes at each change knows what
- * was set before a step when it is told of the step. Events of several ports are in no order. The rule speaks of what
- * was told: al_query_port() may answer a state whose steps are not told yet, and if the port falls from there before
- * they are told, neither they nor the fall are told to a client that was told Down last.
+ * **Port events.** Event handlers and PnP registrations, by callback and by channel, in the process
+ * that has the HCA and in an agent's clients, are told of a port by one rule. The states are steps:
+ * Down, Initialize, Armed, Active. A slow client is told the shortest sequence of steps from the
+ * state that it was told last to the state of the port: each state told is Down, or the one above
+ * the state told before. A fall to Down, or to any lower state, is always told, as Down, unless
+ * Down is the state told last; falls that are not told yet are told as one. A change (LID, P_Key
+ * table, GID table, subnet manager, client reregister) is told after the steps that came before the
+ * change, and before the step that came after it; changes of one kind merge if no step is told
+ * between them, and changes between the same two steps come in the order of ib_event_type. So a
+ * client that reads the port's attributes at each change knows what was set before a step when it
+ * is told of the step. Events of several ports are in no order. The rule speaks of events only:
+ * al_query_port() may answer a state whose steps are not told yet. If the port falls from that
+ * state before the steps are told, a client that was told Down last is told neither the steps nor
+ * the fall.
  *
- * **Removal.** Every operation of an HCA works until each registration that knows the HCA has completed the removal. A
- * callback completes the removal when it returns from #AL_PNP_CA_REMOVE. A channel's reader completes the removal when
- * it has read #AL_PNP_CA_REMOVE *and acknowledged it*: by the next al_channel_next() on that channel, by any thread and
- * with any result, or by the end of the registration (al_dereg_pnp(), al_close()). The removal waits without limit,
- * also if #AL_PNP_CA_REMOVE is never read; the log names the client of a long wait. The removal does not wait for a
- * registration whose reader has not read #AL_PNP_CA_ADD of the HCA. An HCA that is being removed can not be opened.
- * Objects that are left on the HCA when the last registration has completed the removal are destroyed, and calls with
- * their handles return #AL_CA_REMOVED. If the hardware is absent already, or the HCA is an agent's, the HCA's
- * operations fail from the start of the removal (#AL_CA_REMOVED, #AL_AGENT_LOST), and destroys still work. An agent
- * waits for no client: only the removal in this process waits, and delays later PnP events of that agent.
+ * **Removal.** Every operation of an HCA works until each registration that knows the HCA has
+ * completed the removal. A callback completes the removal when it returns from #AL_PNP_CA_REMOVE. A
+ * channel's reader completes the removal when it has read #AL_PNP_CA_REMOVE *and acknowledged it*:
+ * by the next al_channel_next() on that channel, by any thread and with any result, or by the end
+ * of the registration (al_dereg_pnp(), al_close()). The removal waits without limit, also if
+ * #AL_PNP_CA_REMOVE is never read; the log names the client of a long wait. The removal does not
+ * wait for a registration whose reader has not read #AL_PNP_CA_ADD of the HCA. An HCA that is being
+ * removed can not be opened. Objects that are left on the HCA when the last registration has
+ * completed the removal are destroyed, and calls with their handles return #AL_CA_REMOVED. If the
+ * hardware is absent already, or the HCA is an agent's, the HCA's operations fail from the start of
+ * the removal (#AL_CA_REMOVED, #AL_AGENT_LOST), and destroys still work. An agent waits for no
+ * client: only the removal in this process waits, and delays later PnP events of that agent.
  *
  * @param al      opening
  * @param attr    attributes; NULL: arrival and removal of HCAs only, by callback
@@ -1106,9 +1112,9 @@ al_status al_local_mad(al_ca_h ca, uint8_t port_num, const struct ib_mad *reques
 #define AL_SNAP_MAD_PORT(number) \
 	((uint8_t)((number) >> 16)) /**< port of a MAD service, from al_snap_object.number */
 #define AL_SNAP_MAD_CLASS(number) \
-	((uint8_t)((number) >> 8)) /**< management class of a MAD service, likewise */
+	((uint8_t)((number) >> 8)) /**< management class of a MAD service, from that number */
 #define AL_SNAP_MAD_VERSION(number) \
-	((uint8_t)(number)) /**< class version of a MAD service, likewise */
+	((uint8_t)(number)) /**< class version of a MAD service, from that number */
 
 /** An object, in a snapshot. */
 struct al_snap_object {

@@ -399,7 +399,8 @@ struct ci_interface {
 	void (*close_ca)(struct ci_ca *ca);
 	/** Required, may sleep. Attributes, constant while open. */
 	al_status (*query_ca)(struct ci_ca *ca, struct ib_ca_attr *attr);
-	/** Required, may sleep. Current attributes of a port. A switch answers for its ports 0 to
+	/** Required; may sleep, unless the port has #CI_PORT_MAD_ANY_CONTEXT. Current attributes of
+	 * a port. A switch answers for its ports 0 to
 	 * num_ports, and gid_tbl_len and pkey_tbl_len of an external port may be 0. */
 	al_status (*query_port)(struct ci_ca *ca, uint8_t port, struct ib_port_attr *attr);
 	/** Required, may sleep. Entry of the GID table, of a switch port 0's. The Access Layer
@@ -633,7 +634,8 @@ struct ci_interface {
 
 	/* management (SAS deviation 4) */
 
-	/** Required if a port has a bit of enum ci_port_cap; may sleep. The part of a MAD's
+	/** Required if a port has a bit of enum ci_port_cap; may sleep, unless the port has
+	 * #CI_PORT_MAD_ANY_CONTEXT. The part of a MAD's
 	 * processing that needs the hardware. Of a switch port 0 alone has such bits, and port is
 	 * the port that the attribute belongs to: 0 to num_ports. */
 	al_status (*local_mad)(struct ci_ca *ca, uint8_t port, const struct ib_ah_attr *src,

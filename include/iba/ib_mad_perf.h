@@ -150,11 +150,14 @@ IBA_CHECK(sizeof(struct ib_perf_samples_control) == 80);
 IBA_CHECK(offsetof(struct ib_perf_samples_control, tag) == 36);
 
 /** PortSamplesControl's bit fields. */
-#define IB_PERF_SAMPLES_CONTROL_BITS(X) \
+#define IB_PERF_SAMPLES_CONTROL_BITS(X)                                      \
 	X(ib_perf_samples_control, counter_width, 29, 3, "4 * (n + 4) bits") \
-	X(ib_perf_samples_control, counter_mask0, 34, 3, "may counter 0 do basic, optional, vendor's") \
-	X(ib_perf_samples_control, counter_masks1_9, 37, 27, "the same for counters 1 to 9") \
-	X(ib_perf_samples_control, counter_masks10_14, 65, 15, "the same for counters 10 to 14") \
+	X(ib_perf_samples_control, counter_mask0, 34, 3,                     \
+	  "may counter 0 do basic, optional, vendor's")                      \
+	X(ib_perf_samples_control, counter_masks1_9, 37, 27,                 \
+	  "what counters 1 to 9 may do, 3 bits each")                        \
+	X(ib_perf_samples_control, counter_masks10_14, 65, 15,               \
+	  "what counters 10 to 14 may do, 3 bits each")                      \
 	X(ib_perf_samples_control, sample_status, 94, 2, "enum ib_sample_status")
 IB_PERF_SAMPLES_CONTROL_BITS(IBA_BITS_ACCESSORS)
 

@@ -103,21 +103,27 @@ enum soft_fault_action {
 	SOFT_FAULT_DUPLICATE = 2, /**< the packet arrives twice */
 	SOFT_FAULT_HOLD = 3,      /**< the packet arrives after `by` later packets of its flow */
 	SOFT_FAULT_DELAY = 4,     /**< the packet arrives `delay_ns` later */
-	SOFT_FAULT_CORRUPT = 5,   /**< some bits of the packet change: the far port finds a wrong CRC, drops the packet
-				   * and counts it */
-	SOFT_FAULT_NAK = 6,       /**< a request of an RC queue pair: the responder does not execute the request and
-				   * answers with `code`. Unless `code` is RNR or a sequence error, the responder also
-				   * changes to Error, as after a NAK of its own */
+	SOFT_FAULT_CORRUPT = 5, /**< some bits of the packet change: the far port finds a wrong CRC,
+				 * drops the packet and counts it */
+	SOFT_FAULT_NAK =
+		6, /**< a request of an RC queue pair: the responder does not execute the request
+		    * and answers with `code`. Unless `code` is RNR or a sequence error, the
+		    * responder also changes to Error, as after a NAK of its own */
 	/* With the following actions the packet itself arrives. */
-	SOFT_FAULT_PORT_DOWN = 7,    /**< the port's cable is pulled at this end */
-	SOFT_FAULT_PORT_UP = 8,      /**< the port's cable is plugged in again */
-	SOFT_FAULT_REMOVE = 9,       /**< the HCA disappears without notice */
-	SOFT_FAULT_RAISE = 10,       /**< the event `code` of the queue pair, its send completion queue, the port or HCA
-				      * is raised */
+	SOFT_FAULT_PORT_DOWN = 7, /**< the port's cable is pulled at this end */
+	SOFT_FAULT_PORT_UP = 8,   /**< the port's cable is plugged in again */
+	SOFT_FAULT_REMOVE = 9,    /**< the HCA disappears without notice */
+	SOFT_FAULT_RAISE = 10, /**< the event `code` of the queue pair, its send completion queue,
+				* the port or HCA is raised */
 	SOFT_FAULT_CQ_OVERFLOW = 11, /**< the queue pair's send completion queue overflows */
 	/* The following action concerns no packet. */
-	SOFT_FAULT_ALLOC = 12, /**< an allocation fails: of a completion queue, queue pair, its rings or responder
-				* resources, or region. Allocations are counted from 1 since the rule was added */
+	SOFT_FAULT_ALLOC = 12, /**< an allocation fails: of a completion queue, queue pair, its
+				* rings or responder resources, or region. Allocations are counted
+				* from 1 since the rule was added */
+	/* The following action concerns all packets, and is for a switch only. */
+	SOFT_FAULT_SLOW = 13, /**< the port's cable carries `rate` bytes per second in each
+			       * direction. Packets wait for the cable on virtual lanes, by the
+			       * weights of the VLArbitrationTables */
 };
 
 /** Flow of packets: a queue pair's packets as requester are one flow, its packets as responder another. */
@@ -143,10 +149,11 @@ enum soft_fault_match {
  * order of creation, and which of its two flows) and the packet's number.
  *
  * A rule of a switch is a fault of the cables at its external ports, in the direction from the
- * switch. It drops, delays or corrupts packets that leave by the port (0: by each port), of
- * whatever queue pairs: flow, qpn and match are 0. Packets are counted from 1 since the rule was
- * added. AL_INVALID_PARAMETER: the rule is none for a switch, or the switch has no such port.
- * AL_LIMIT_EXCEEDED: the port has #SOFT_FAULT_RULES rules.
+ * switch. It drops, delays or corrupts packets that leave by the port (0: by each port); a
+ * cable knows no queue pairs, so flow, qpn and match are 0. A rule that slows a cable replaces the one before,
+ * and has no packets to choose: n, count, chance and seed are 0. Packets are counted from 1 since
+ * the rule was added. AL_INVALID_PARAMETER: the rule is none for a switch, or the switch has no
+ * such port. AL_LIMIT_EXCEEDED: the port has #SOFT_FAULT_RULES rules.
  */
 struct soft_fault {
 	uint32_t action;  /**< enum soft_fault_action */
@@ -163,6 +170,7 @@ struct soft_fault {
 	uint32_t opcode;  /**< opcode of the BTH, with SOFT_MATCH_OPCODE */
 	uint32_t psn;     /**< PSN of the BTH, with SOFT_MATCH_PSN */
 	uint32_t code;    /**< nak: AETH syndrome of a NAK or RNR NAK; raise: ib_event_type */
+	uint64_t rate;    /**< slow: bytes per second, at least 1000, at most 10^12 */
 };
 
 #define SOFT_FAULT_TEXT 4096 /**< size of the text of rules, with the 0 at the end */

@@ -468,8 +468,13 @@ enum ib_port_cap {
 /** Management classes of a port that the Access Layer serves (SAS deviation 4): bits of
  * ib_port_attr.ci_caps. A port without a bit has an agent of its own for the class, or none. */
 enum ci_port_cap {
-	CI_PORT_SMA_IN_AL = 1 << 0, /**< the Access Layer answers subnet management packets, with ci_local_mad's help */
+	CI_PORT_SMA_IN_AL = 1 << 0, /**< the Access Layer answers subnet management packets, with
+				       ci_local_mad's help */
 	CI_PORT_PMA_IN_AL = 1 << 1, /**< the Access Layer answers performance management packets */
+	CI_PORT_MAD_ANY_CONTEXT =
+		1
+		<< 2, /**< beside one of these bits: the operations local_mad and query_port of the
+		       * port do not sleep, so the Access Layer may call them in any context */
 };
 
 /** Traffic counters of a port since it came up; they clamp at their maximum, never wrap (IBTA 16.1.3.5). */
@@ -487,7 +492,7 @@ struct ib_port_counters {
 	uint64_t rcv_dropped;        /**< packets dropped without a response: no such queue pair, wrong state or key;
 					  *   UC, UD: no receive request, or a receive request that is too short for the
 					  *   message */
-	uint64_t xmit_wait;          /**< ticks with data to send and nothing sent */
+	uint64_t xmit_wait; /**< microseconds in which there was data to send, and no room for it */
 	uint64_t retransmits;        /**< packets sent again */
 	uint64_t rnr_naks;           /**< receiver-not-ready NAKs sent */
 	uint64_t seq_naks;           /**< PSN sequence error NAKs sent */

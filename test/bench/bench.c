@@ -203,9 +203,10 @@ static void options(int argc, char **argv)
 		{ "quick", no_argument, NULL, 'q' },
 		{ "only", required_argument, NULL, 'o' },
 		{ "json", required_argument, NULL, 'j' },
-		{ "far", required_argument, NULL, 'f' },   /* for the benchmark's own processes only */
-		{ "plain", required_argument, NULL, 'p' }, /* likewise */
-		{ "agent", required_argument, NULL, 'a' }, /* likewise */
+		/* for the benchmark's own processes only */
+		{ "far", required_argument, NULL, 'f' },
+		{ "plain", required_argument, NULL, 'p' },
+		{ "agent", required_argument, NULL, 'a' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};

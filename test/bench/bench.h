@@ -26,7 +26,7 @@ struct bench_pair {
 	bench_fn reference; /* NULL: no reference */
 	void *arg;          /* argument of both */
 	unsigned int n;     /* n per repetition: short compared with the time slice of a busy machine */
-	unsigned int ref_n; /* the same for the reference */
+	unsigned int ref_n; /* of the reference, per repetition */
 };
 
 /*

@@ -3,26 +3,24 @@
  * Packets through virtual switches, compared with the same traffic on the loop link. A link belongs
  * to a whole process, so two processes are measured in turn on the same processor: one with two
  * HCAs on the loop link, and one with a row of five switches, two HCAs at the first switch and one
- * at the last.
+ * at the last. A third has the same row as a managed subnet, which the benchmark sets up.
  *
  * fabric.*.1hop and fabric.*.5hops are what a program sees: the time of a packet from the post to
  * the completions at both ends, which has the switches in it, but also the copy of each packet (on
  * the loop link a write is copied once for all of its packets) and the queues of the ports.
  * fabric.forward is the forwarding rate of one switch alone: the four switches more of the long
- * way, by the time that they add. Sender, switches and receiver share one processor; the switches
- * are of a static subnet.
+ * way, by the time that they add; fabric.forward.managed is that of a switch that looks at the
+ * tables, states and lanes that a subnet manager has set. Sender, switches and receiver share one
+ * processor.
  */
-#include <errno.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "test/bench/bench.h"
+#include "test/bench/manage.h"
+#include "test/bench/worker.h"
 
 #define SWITCHES  5u
 #define WINDOW    16 /* outstanding messages */
@@ -37,13 +35,6 @@
 enum traffic {
 	UD_SMALL, /* datagrams of SMALL bytes */
 	RC_LARGE, /* writes of PACKETS packets of 4 KiB */
-	QUIT,     /* no answer: the process ends */
-};
-
-struct request {
-	enum traffic traffic;
-	unsigned int far; /* side that receives */
-	int cpu;          /* processor to run on */
 };
 
 /* --------------------------------------------------------- within the process */
@@ -114,10 +105,9 @@ static void make_way(struct net *net, unsigned int far)
 	bench_to_rts(net->rc[far], near_qpn, net->side[0].lid);
 }
 
-static void post_window(struct net *net, const struct request *what)
+static void post_window(struct net *net, bool ud, unsigned int far)
 {
-	const struct way *way = &net->way[what->far];
-	const bool ud = what->traffic == UD_SMALL;
+	const struct way *way = &net->way[far];
 	struct ib_sge sge = { (uintptr_t)net->buf[0].addr, ud ? SMALL : PACKETS * PACKET,
 			      net->buf[0].lkey };
 	struct ib_send_wr wr = { .sg_list = &sge, .num_sge = 1, .send_flags = IB_SEND_SIGNALED };
@@ -130,8 +120,8 @@ static void post_window(struct net *net, const struct request *what)
 		wr.wr.ud.remote_qkey = QKEY;
 	} else {
 		wr.opcode = IB_WR_RDMA_WRITE;
-		wr.wr.rdma.remote_addr = (uintptr_t)net->buf[what->far].addr;
-		wr.wr.rdma.rkey = net->buf[what->far].rkey;
+		wr.wr.rdma.remote_addr = (uintptr_t)net->buf[far].addr;
+		wr.wr.rdma.rkey = net->buf[far].rkey;
 	}
 	for (unsigned int i = 0; i < WINDOW; i++)
 		bench_must(al_post_send(ud ? way->ud : way->rc, &wr, &bad));
@@ -139,102 +129,84 @@ static void post_window(struct net *net, const struct request *what)
 
 /* Returns the time of a packet: windows of messages, each of which has completed before the next
  * begins. */
-static double measure(struct net *net, const struct request *what)
+static double measure(void *context, unsigned int traffic, unsigned int far)
 {
-	const bool ud = what->traffic == UD_SMALL;
+	struct net *net = context;
+	const bool ud = traffic == UD_SMALL;
 	const unsigned int num = ud ? DATAGRAMS : WRITES;
 	double start = bench_now();
 
 	for (unsigned int done = 0; done < num; done += WINDOW) {
 		if (ud)
-			post_receives(net, what->far);
-		post_window(net, what);
+			post_receives(net, far);
+		post_window(net, ud, far);
 		bench_drain(net->side[0].cq, WINDOW);
 		if (ud)
-			bench_drain(net->side[what->far].cq, WINDOW);
+			bench_drain(net->side[far].cq, WINDOW);
 	}
 	return (bench_now() - start) / (ud ? num : num * PACKETS);
 }
 
-static void serve(const char *settings, unsigned int sides, int from, int to)
-{
-	static struct net net;
-	struct request request;
-	double result;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* the process ends with its parent */
-	if (setenv("IBAL_SOFT", settings, 1))
-		bench_fatal("setenv: %m");
-	bench_must(al_open(NULL, &net.al));
-	bench_sides_open(net.al, net.side, sides, 4 * WINDOW);
-	for (unsigned int i = 0; i < sides; i++)
-		bench_buf_make(net.side[i].pd, PACKETS * PACKET, &net.buf[i]);
-	for (unsigned int i = 1; i < sides; i++)
-		make_way(&net, i);
-	while (read(from, &request, sizeof(request)) == sizeof(request) &&
-	       request.traffic != QUIT) {
-		bench_pin(request.cpu);
-		result = measure(&net, &request);
-		bench_unpin();
-		if (write(to, &result, sizeof(result)) != sizeof(result))
-			break;
-	}
-}
-
-/* -------------------------------------------------------------- the processes */
-
-struct worker {
-	int to, from;
-	pid_t pid;
+struct settings {
+	const char *text;
+	unsigned int sides;
+	bool managed;
 };
 
-static void worker_start(struct worker *w, const char *settings, unsigned int sides)
+static void step_all(const al_ca_h *hca, const al_ca_h *sw, ib_port_state state)
 {
-	int in[2], out[2];
-
-	if (pipe(in) || pipe(out))
-		bench_fatal("pipe: %m");
-	fflush(NULL);
-	w->pid = fork();
-	if (w->pid < 0)
-		bench_fatal("fork: %m");
-	if (!w->pid) {
-		close(in[1]);
-		close(out[0]);
-		serve(settings, sides, in[0], out[1]);
-		_exit(EXIT_SUCCESS); /* its queue pairs end with it */
+	for (unsigned int i = 0; i < 3; i++)
+		manage_step(hca[i], 1, state);
+	for (unsigned int i = 0; i < SWITCHES; i++) {
+		if (i)
+			manage_step(sw[i], 1, state);
+		if (i + 1 < SWITCHES)
+			manage_step(sw[i], 2, state);
+		if (!i || i + 1 == SWITCHES)
+			manage_step(sw[i], 3, state);
+		if (!i)
+			manage_step(sw[i], 4, state);
 	}
-	close(in[0]);
-	close(out[1]);
-	w->to = in[1];
-	w->from = out[0];
 }
 
-static void tell(struct worker *w, enum traffic traffic, unsigned int far)
+/* Sets the row of switches up: HCA i has LID i + 1, and switch i LID i + 11. The handles stay open,
+ * as the agents of the switches do. */
+static void manage_row(al_h al)
 {
-	struct request request = { traffic, far, sched_getcpu() };
+	static al_ca_h hca[3], sw[SWITCHES];
 
-	if (write(w->to, &request, sizeof(request)) != sizeof(request))
-		bench_fatal("a process with a link has failed");
+	for (unsigned int i = 0; i < 3; i++) {
+		bench_must(al_open_ca(al, (i + 1) << 16, NULL, &hca[i]));
+		manage_lid(hca[i], 1, (uint16_t)(i + 1));
+	}
+	for (unsigned int i = 0; i < SWITCHES; i++) {
+		/* towards HCA 0 and HCA 1, and towards HCA 2 */
+		const uint8_t table[] = { 255, i ? 1 : 3, i ? 1 : 4, i + 1 < SWITCHES ? 2 : 3 };
+
+		bench_must(al_open_ca(al, (i + 1) << 8, NULL, &sw[i]));
+		manage_lid(sw[i], 0, (uint16_t)(i + 11));
+		manage_table(sw[i], table, sizeof(table));
+	}
+	step_all(hca, sw, IB_PORT_ARMED);
+	step_all(hca, sw, IB_PORT_ACTIVE);
 }
 
-static double ask(struct worker *w, enum traffic traffic, unsigned int far)
+static void serve(const struct worker *w, const void *arg)
 {
-	double result;
+	static struct net net;
+	const struct settings *settings = arg;
 
-	tell(w, traffic, far);
-	if (read(w->from, &result, sizeof(result)) != sizeof(result))
-		bench_fatal("a process with a link has failed");
-	return result;
-}
-
-static void worker_stop(struct worker *w)
-{
-	tell(w, QUIT, 0);
-	close(w->to);
-	close(w->from);
-	while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (setenv("IBAL_SOFT", settings->text, 1))
+		bench_fatal("setenv: %m");
+	bench_must(al_open(NULL, &net.al));
+	if (settings->managed)
+		manage_row(net.al);
+	bench_sides_open(net.al, net.side, settings->sides, 4 * WINDOW);
+	for (unsigned int i = 0; i < settings->sides; i++)
+		bench_buf_make(net.side[i].pd, PACKETS * PACKET, &net.buf[i]);
+	for (unsigned int i = 1; i < settings->sides; i++)
+		make_way(&net, i);
+	worker_serve(w, measure, &net);
 }
 
 /* ---------------------------------------------------------------- the topology */
@@ -274,7 +246,8 @@ static void write_row(char *path)
 /* ---------------------------------------------------------------------- rows */
 
 struct processes {
-	struct worker loop, fabric;
+	struct worker loop, fabric, managed;
+	const struct worker *row; /* fabric or managed: whose switches are measured */
 	enum traffic traffic;
 	unsigned int far; /* in the process with the fabric: 1 behind one switch, 2 behind five */
 };
@@ -284,7 +257,7 @@ static double on_fabric(void *arg, unsigned int n)
 	struct processes *p = arg;
 
 	(void)n;
-	return ask(&p->fabric, p->traffic, p->far);
+	return worker_ask(&p->fabric, p->traffic, p->far);
 }
 
 static double on_loop(void *arg, unsigned int n)
@@ -292,7 +265,7 @@ static double on_loop(void *arg, unsigned int n)
 	struct processes *p = arg;
 
 	(void)n;
-	return ask(&p->loop, p->traffic, 1);
+	return worker_ask(&p->loop, p->traffic, 1);
 }
 
 /* The other switches of the long way take time, so a difference that is not positive is that of a
@@ -304,7 +277,7 @@ static double one_switch(void *arg, unsigned int n)
 
 	(void)n;
 	do
-		more = ask(&p->fabric, p->traffic, 2) - ask(&p->fabric, p->traffic, 1);
+		more = worker_ask(p->row, p->traffic, 2) - worker_ask(p->row, p->traffic, 1);
 	while (more <= 0);
 	return more / (SWITCHES - 1);
 }
@@ -324,7 +297,7 @@ static void report(const char *name, struct processes *p, enum traffic traffic, 
 }
 
 /* The rate of one switch, beside the rate of whole messages on the loop link. */
-static void report_rate(const char *name, struct processes *p)
+static void report_rate(const char *name, struct processes *p, const struct worker *row)
 {
 	struct bench_pair pair = { one_switch, on_loop, p, 1, 1 };
 	struct bench_result result;
@@ -332,6 +305,7 @@ static void report_rate(const char *name, struct processes *p)
 	if (!bench_wanted(name))
 		return;
 	p->traffic = UD_SMALL;
+	p->row = row;
 	bench_compare(&pair, &result);
 	bench_report(&(struct bench_row){ name, 1e3 / result.value, "Mpkt/s",
 					  1e3 / result.reference, 1 / result.ratio, TARGET_NONE,
@@ -340,23 +314,27 @@ static void report_rate(const char *name, struct processes *p)
 
 void bench_fabric(void)
 {
-	char path[] = "/tmp/ibal-bench-XXXXXX", settings[64];
+	char path[] = "/tmp/ibal-bench-XXXXXX", settings[64], managed[96];
 	struct processes p = { 0 };
 
 	if (!bench_wanted("fabric.ud.8B.1hop") && !bench_wanted("fabric.ud.8B.5hops") &&
 	    !bench_wanted("fabric.rc.4KiB.1hop") && !bench_wanted("fabric.rc.4KiB.5hops") &&
-	    !bench_wanted("fabric.forward"))
+	    !bench_wanted("fabric.forward") && !bench_wanted("fabric.forward.managed"))
 		return;
 	write_row(path);
 	snprintf(settings, sizeof(settings), "topology=%s", path);
-	worker_start(&p.loop, "", 2);
-	worker_start(&p.fabric, settings, 3);
+	snprintf(managed, sizeof(managed), "subnet=managed %s", settings);
+	worker_start(&p.loop, serve, &(struct settings){ "", 2, false });
+	worker_start(&p.fabric, serve, &(struct settings){ settings, 3, false });
+	worker_start(&p.managed, serve, &(struct settings){ managed, 3, true });
 	report("fabric.ud.8B.1hop", &p, UD_SMALL, 1);
 	report("fabric.ud.8B.5hops", &p, UD_SMALL, 2);
 	report("fabric.rc.4KiB.1hop", &p, RC_LARGE, 1);
 	report("fabric.rc.4KiB.5hops", &p, RC_LARGE, 2);
-	report_rate("fabric.forward", &p);
+	report_rate("fabric.forward", &p, &p.fabric);
+	report_rate("fabric.forward.managed", &p, &p.managed);
 	worker_stop(&p.loop);
 	worker_stop(&p.fabric);
+	worker_stop(&p.managed);
 	unlink(path);
 }

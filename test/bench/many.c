@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Many queue pairs: the memory of an idle queue pair, and the time of a post among many. Two processes, one with ten
- * queue pairs and one with a hundred thousand, are measured in turn on the same processor, so that both see the same
- * disturbances.
+ * Many queue pairs: the memory of an idle queue pair, and the time of a post among many. Two
+ * processes, one with ten queue pairs and one with a hundred thousand, are measured in turn on the
+ * same processor, so that both see the same disturbances.
  */
-#include <errno.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "test/bench/bench.h"
+#include "test/bench/worker.h"
 
 #define FEW 10
 #define MANY 100000
@@ -28,16 +24,10 @@
 #define CHASES 2000            /* per repetition */
 
 enum command {
-	MEMORY,     /* bytes per idle queue pair */
-	POST_FEW,   /* ns per post, FEW queue pairs in turn */
-	POST_ALL,   /* ns per post, all of them in turn */
-	CHASE,      /* ns per access to a line that no cache holds */
-	QUIT,       /* no answer: the process ends */
-};
-
-struct request {
-	enum command command;
-	int cpu; /* processor to run on */
+	MEMORY,   /* bytes per idle queue pair */
+	POST_FEW, /* ns per post, FEW queue pairs in turn */
+	POST_ALL, /* ns per post, all of them in turn */
+	CHASE,    /* ns per access to a line that no cache holds */
 };
 
 /* --------------------------------------------------------- within the process */
@@ -172,10 +162,12 @@ static double post(struct many *m, unsigned int num, unsigned int *turn)
 	return taken / (BATCHES * BATCH);
 }
 
-static double answer(struct many *m, enum command command)
+static double answer(void *context, unsigned int command, unsigned int unused)
 {
+	struct many *m = context;
 	unsigned int turn = 0;
 
+	(void)unused;
 	switch (command) {
 	case MEMORY:
 		return m->memory;
@@ -192,81 +184,16 @@ static double answer(struct many *m, enum command command)
 	}
 }
 
-static void serve(unsigned int num, int from, int to)
+static void serve(const struct worker *w, const void *num)
 {
-	struct many m = { .num = num };
-	struct request request;
-	double result;
+	struct many m = { .num = *(const unsigned int *)num };
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* the process ends with its parent */
 	bench_link_open(&m.link, 4 * BATCH);
 	for (unsigned int i = 0; i < 2; i++)
 		bench_buf_make(m.link.side[i].pd, BYTES, &m.buf[i]);
 	connect_all(&m);
 	shuffle(&m);
-	while (read(from, &request, sizeof(request)) == sizeof(request) && request.command != QUIT) {
-		bench_pin(request.cpu);
-		result = answer(&m, request.command);
-		bench_unpin();
-		if (write(to, &result, sizeof(result)) != sizeof(result))
-			break;
-	}
-}
-
-/* -------------------------------------------------------------- the processes */
-
-struct worker {
-	int to, from;
-	pid_t pid;
-};
-
-static void worker_start(struct worker *w, unsigned int num)
-{
-	int in[2], out[2];
-
-	if (pipe(in) || pipe(out))
-		bench_fatal("pipe: %m");
-	fflush(NULL);
-	w->pid = fork();
-	if (w->pid < 0)
-		bench_fatal("fork: %m");
-	if (!w->pid) {
-		close(in[1]);
-		close(out[0]);
-		serve(num, in[0], out[1]);
-		_exit(EXIT_SUCCESS); /* its queue pairs end with it */
-	}
-	close(in[0]);
-	close(out[1]);
-	w->to = in[1];
-	w->from = out[0];
-}
-
-static void tell(struct worker *w, enum command command)
-{
-	struct request request = { command, sched_getcpu() };
-
-	if (write(w->to, &request, sizeof(request)) != sizeof(request))
-		bench_fatal("a process with queue pairs has failed");
-}
-
-static double ask(struct worker *w, enum command command)
-{
-	double result;
-
-	tell(w, command);
-	if (read(w->from, &result, sizeof(result)) != sizeof(result))
-		bench_fatal("a process with queue pairs has failed");
-	return result;
-}
-
-static void worker_stop(struct worker *w)
-{
-	tell(w, QUIT);
-	close(w->to);
-	close(w->from);
-	while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	worker_serve(w, answer, &m);
 }
 
 /* ---------------------------------------------------------------------- rows */
@@ -278,26 +205,26 @@ struct processes {
 static double many_post(void *arg, unsigned int n)
 {
 	(void)n;
-	return ask(&((struct processes *)arg)->many, POST_FEW);
+	return worker_ask(&((struct processes *)arg)->many, POST_FEW, 0);
 }
 
 static double few_post(void *arg, unsigned int n)
 {
 	(void)n;
-	return ask(&((struct processes *)arg)->few, POST_FEW);
+	return worker_ask(&((struct processes *)arg)->few, POST_FEW, 0);
 }
 
 static double many_post_all(void *arg, unsigned int n)
 {
 	(void)n;
-	return ask(&((struct processes *)arg)->many, POST_ALL);
+	return worker_ask(&((struct processes *)arg)->many, POST_ALL, 0);
 }
 
 static double few_post_and_misses(void *arg, unsigned int n)
 {
 	struct processes *p = arg;
 
-	return few_post(p, n) + COLD_LINES * ask(&p->many, CHASE);
+	return few_post(p, n) + COLD_LINES * worker_ask(&p->many, CHASE, 0);
 }
 
 static void report(const char *name, struct processes *p, bench_fn value, bench_fn reference, double target)
@@ -314,14 +241,15 @@ static void report(const char *name, struct processes *p, bench_fn value, bench_
 
 void bench_many(void)
 {
+	const unsigned int few = FEW, many = bench_quick ? QUICK_MANY : MANY;
 	struct processes p;
 
 	if (!bench_wanted("qp.idle.memory") && !bench_wanted("qp.many.post") && !bench_wanted("qp.many.post_all"))
 		return;
-	worker_start(&p.few, FEW);
-	worker_start(&p.many, bench_quick ? QUICK_MANY : MANY);
-	bench_report(&(struct bench_row){ "qp.idle.memory", ask(&p.many, MEMORY), "B", NAN, NAN, TARGET_VALUE_MOST,
-					  4095 });
+	worker_start(&p.few, serve, &few);
+	worker_start(&p.many, serve, &many);
+	bench_report(&(struct bench_row){ "qp.idle.memory", worker_ask(&p.many, MEMORY, 0), "B",
+					  NAN, NAN, TARGET_VALUE_MOST, 4095 });
 	report("qp.many.post", &p, many_post, few_post, 1.1);
 	report("qp.many.post_all", &p, many_post_all, few_post_and_misses, 1);
 	worker_stop(&p.few);

@@ -93,6 +93,15 @@ static inline al_h agent_open(void)
 	return al;
 }
 
+/* Opens the agent as another user, which this process is from then on. Needs root. */
+static inline al_h agent_open_as_another_user(void)
+{
+	ck_assert_int_eq(setresgid(65534, 65534, 65534), 0);
+	ck_assert_int_eq(setresuid(65534, 65534, 65534), 0);
+	ck_assert_int_eq(prctl(PR_SET_DUMPABLE, 1), 0);
+	return agent_open();
+}
+
 /* Starts this program in another process, which calls the function of that name and exits with 0
  * when the function returns. */
 struct agent_client {

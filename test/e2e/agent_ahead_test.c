@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Outcomes of sends that go to an agent's client with their announcement (al/agent/ahead.h). */
+#include <sys/uio.h>
+
 #include "test/e2e/agent_mads.h"
 
 /* Takes the next event of a client by hand. Returns its bytes. */
@@ -182,6 +184,92 @@ START_TEST(an_answer_comes_with_its_announcement)
 }
 END_TEST
 
+/* Sends by hand, and receives the outcome that comes with the answer. False: none does. */
+static bool send_for_outcome(const struct client *c, const struct SEND_MAD_request *request,
+			     struct agent_mad_event *outcome)
+{
+	const struct ib_mad mad = mad_of(VENDOR, IB_METHOD_SEND, 1);
+	const struct agent_head head = { .command = AGENT_SEND_MAD, .count = { sizeof(mad) } };
+	struct iovec out[] = { { (void *)&head, sizeof(head) },
+			       { (void *)request, sizeof(*request) },
+			       { (void *)&mad, sizeof(mad) } };
+	struct agent_answer answer;
+	struct none none;
+	struct iovec in[] = { { &answer, sizeof(answer) },
+			      { &none, sizeof(none) },
+			      { outcome, sizeof(*outcome) } };
+
+	ck_assert_int_gt(writev(c->line, out, 3), 0);
+	ck_assert_int_gt(readv(c->line, in, 3), 0);
+	ck_ok((al_status)answer.status);
+	ck_assert_uint_le(answer.count, 1);
+	return answer.count;
+}
+
+static void check_outcome(const struct agent_mad_event *outcome, uint64_t number)
+{
+	ck_assert_uint_eq(outcome->event.kind, AGENT_EVENT_MAD_AHEAD);
+	ck_assert_uint_eq(outcome->event.cookie, 0x1234);
+	ck_assert_uint_eq(outcome->event.before, number);
+	ck_assert_uint_eq(outcome->mad.id, number);
+	ck_assert_uint_eq(outcome->mad.type, AL_MAD_SENT);
+}
+
+/* The loop does what the datagram makes, unless the agent's management thread is at work; so the
+ * outcome comes one way or the other, and tells its number. */
+START_TEST(an_outcome_comes_with_the_answer_of_its_send)
+{
+	struct timespec limit;
+	struct agent_mad_event outcome;
+	struct SEND_MAD_request request;
+	unsigned int with_answer = 0;
+	uint64_t number = 0;
+	struct client c;
+
+	agent_start("--mode", "666");
+	client_open(&c);
+	request = send_request(register_by_hand(&c, 0x1234, VENDOR), IB_MAD_BYTES, 0);
+	request.room = 1;
+	for (limit = test_deadline(); with_answer < 20; number++) {
+		ck_assert(!test_expired(&limit));
+		request.id = number;
+		request.taken = number;
+		if (send_for_outcome(&c, &request, &outcome))
+			with_answer++;
+		else
+			expect_ahead(&c, &outcome);
+		check_outcome(&outcome, number);
+	}
+	/* behind as many as the client has room for, one stays with the agent; when there is room,
+	 * the answer brings it, and the next one is announced */
+	request.taken = number;
+	for (unsigned int i = 0; i < AGENT_AHEAD_MAX; i++, number++) {
+		request.id = number;
+		if (!send_for_outcome(&c, &request, &outcome))
+			expect_ahead(&c, &outcome);
+		check_outcome(&outcome, number);
+	}
+	request.id = number;
+	ck_assert(!send_for_outcome(&c, &request, &outcome));
+	request.taken = number;
+	request.id = number + 1;
+	if (!send_for_outcome(&c, &request, &outcome))
+		expect_ahead(&c, &outcome);
+	check_outcome(&outcome, number++);
+	expect_ahead(&c, &outcome);
+	check_outcome(&outcome, number++);
+	/* nothing has come twice, and a client that has no room for it gets it as ever */
+	request.room = 0;
+	request.id = number;
+	request.taken = number;
+	ck_assert(!send_for_outcome(&c, &request, &outcome));
+	expect_ahead(&c, &outcome);
+	check_outcome(&outcome, number);
+	client_close(&c);
+	agent_stop();
+}
+END_TEST
+
 /* A program takes one event for each time that its channel becomes readable, and sends meanwhile.
  */
 START_TEST(each_outcome_is_announced_and_comes_once_and_in_order)
@@ -235,6 +323,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, outcomes_come_with_their_announcement_as_far_as_the_client_has_room);
 	tcase_add_test(tcase, outcomes_for_which_the_socket_has_no_room_come_later);
 	tcase_add_test(tcase, an_answer_comes_with_its_announcement);
+	tcase_add_test(tcase, an_outcome_comes_with_the_answer_of_its_send);
 	tcase_add_test(tcase, each_outcome_is_announced_and_comes_once_and_in_order);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);

@@ -160,13 +160,9 @@ static void try_qkeys(al_h al, bool manages)
 
 static void foreigner(int fd)
 {
-	al_h al;
+	al_h al = agent_open_as_another_user();
 
 	(void)fd;
-	ck_assert_int_eq(setresgid(65534, 65534, 65534), 0);
-	ck_assert_int_eq(setresuid(65534, 65534, 65534), 0);
-	ck_assert_int_eq(prctl(PR_SET_DUMPABLE, 1), 0);
-	al = agent_open();
 	try_rights(al, false);
 	try_qkeys(al, false);
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
@@ -457,6 +453,20 @@ END_TEST
 
 /* -------------------------------------------------------------------- costs */
 
+/* Starts an agent. One end sends datagrams of a vendor's class, the far end takes them. */
+static al_h start_two(const char *option, const char *value, struct end *end, struct end *far)
+{
+	al_h al;
+
+	agent_start(option, value);
+	al = agent_open();
+	*end = open_end(al, 0);
+	*far = open_end(al, 1);
+	serve(end, VENDOR_2, 0);
+	serve(far, VENDOR_2, 1 << IB_METHOD_SET);
+	return al;
+}
+
 /* Sending and receiving long datagrams costs their bytes until they are fetched. */
 START_TEST(long_datagrams_are_charged_until_their_events_are_fetched)
 {
@@ -467,12 +477,7 @@ START_TEST(long_datagrams_are_charged_until_their_events_are_fetched)
 	uint64_t before;
 	al_h al;
 
-	agent_start("--mode", "666");
-	al = agent_open();
-	end = open_end(al, 0);
-	far = open_end(al, 1);
-	serve(&end, VENDOR_2, 0);
-	serve(&far, VENDOR_2, 1 << IB_METHOD_SET);
+	al = start_two("--mode", "666", &end, &far);
 	before = rings(al);
 	memcpy(mad, &head, sizeof(head));
 	for (size_t i = sizeof(head); i < sizeof(mad); i++)
@@ -505,12 +510,7 @@ START_TEST(long_datagrams_beyond_the_limit_are_refused_and_leave_nothing)
 	uint64_t before;
 	al_h al;
 
-	agent_start("--max-rings", "4M");
-	al = agent_open();
-	end = open_end(al, 0);
-	far = open_end(al, 1);
-	serve(&end, VENDOR_2, 0);
-	serve(&far, VENDOR_2, 1 << IB_METHOD_SET);
+	al = start_two("--max-rings", "4M", &end, &far);
 	before = rings(al);
 	memcpy(mad, &head, sizeof(head));
 	ck_status(send_to(&end, far.lid, mad, sizeof(mad), 0, 1), AL_LIMIT_EXCEEDED);

@@ -12,33 +12,17 @@
 #include <iba/ib_mad.h>
 #include <iba/ib_soft.h>
 
+#include "test/unit/al/subnet_text.h"
+
 #define SWITCH 0x1000u
 #define HCA    0x3000u
 #define OTHER  0x5000u
 
-static const char text[] = "switchguid=0x1000(1000)\n"
-			   "Switch 2 \"S-0000000000001000\"\n"
-			   "[1] \"H-0000000000003000\"[1](3001)\n"
-			   "[2] \"H-0000000000005000\"[1](5001)\n"
-			   "\n"
-			   "caguid=0x3000\n"
-			   "Ca 1 \"H-0000000000003000\"\n"
-			   "[1](3001) \"S-0000000000001000\"[1]\n"
-			   "\n"
-			   "caguid=0x5000\n"
-			   "Ca 1 \"H-0000000000005000\"\n"
-			   "[1](5001) \"S-0000000000001000\"[2]\n";
-
 static void start(const char *option, const char *value)
 {
-	char file[] = "/tmp/ibal-agent-switch-XXXXXX", settings[64];
-	int fd = mkstemp(file);
+	char file[] = "/tmp/ibal-agent-switch-XXXXXX";
 
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
-	close(fd);
-	snprintf(settings, sizeof(settings), "subnet=managed topology=%s", file);
-	setenv("IBAL_SOFT", settings, 1);
+	subnet_set(SUBNET_OF_A_SWITCH, "", file);
 	agent_start(option, value);
 	ck_assert_int_eq(unlink(file), 0);
 }
@@ -118,13 +102,9 @@ static void try_rights(al_h al, bool has)
 
 static void foreigner(int fd)
 {
-	al_h al;
+	al_h al = agent_open_as_another_user();
 
 	(void)fd;
-	ck_assert_int_eq(setresgid(65534, 65534, 65534), 0);
-	ck_assert_int_eq(setresuid(65534, 65534, 65534), 0);
-	ck_assert_int_eq(prctl(PR_SET_DUMPABLE, 1), 0);
-	al = agent_open();
 	try_rights(al, false);
 	close_library(al);
 }

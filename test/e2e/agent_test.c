@@ -581,14 +581,6 @@ START_TEST(memory_that_goes_away_is_an_error_completion)
 }
 END_TEST
 
-static al_h open_as_another_user(void)
-{
-	ck_assert_int_eq(setresgid(65534, 65534, 65534), 0);
-	ck_assert_int_eq(setresuid(65534, 65534, 65534), 0);
-	ck_assert_int_eq(prctl(PR_SET_DUMPABLE, 1), 0);
-	return agent_open();
-}
-
 /* A program of another user sees only the objects of its own user, and may not manage the agent. */
 static void foreigner(int fd)
 {
@@ -598,7 +590,7 @@ static void foreigner(int fd)
 	al_h al;
 
 	(void)fd;
-	al = open_as_another_user();
+	al = agent_open_as_another_user();
 	test_make_pair(al, end);
 	ck_ok(test_post_recv(&end[1], 1, 0, 8));
 	ck_ok(test_post_send(&end[0], 2, 0, 8));
@@ -685,7 +677,7 @@ static ib_wc_status intrude(al_h al, const struct secret *s, ib_wr_opcode opcode
 static void intruder(int fd)
 {
 	static const ib_wr_opcode with_rkey[] = { IB_WR_RDMA_WRITE, IB_WR_RDMA_READ, IB_WR_ATOMIC_FETCH_AND_ADD };
-	al_h al = open_as_another_user();
+	al_h al = agent_open_as_another_user();
 	struct secret s;
 
 	hear(fd, &s, sizeof(s));

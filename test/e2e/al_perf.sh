@@ -89,7 +89,7 @@ for type in uc ud; do
 		refuses 1 "does not offer ${type^^}.*al_query caps" --type $type
 	fi
 done
-# Each lost message counts as one lost message, whatever came before; each takes two seconds.
+# Write number 30 of each end is lost: al_perf counts two, and waits two seconds for each.
 IBAL_SOFT="fault=drop,n=30" "$al_perf" --json -l -t uc -n 50 -w 0 write >json
 python3 -c 'import json; r = json.load(open("json"))["rows"][0]; assert r["lost"] == 2 and r["samples"] == 48, r' ||
 	wrong "a lost write: $(cat json)"
@@ -224,7 +224,7 @@ if [ "$(id -u)" -eq 0 ]; then
 		"${ordinary[@]}" "$al_perf" --json -n 50 --check all >json 2>err || wrong "as nobody: status $?: $(cat err)"
 		judge json "len(rows) == 14" 2>why || wrong "as nobody: $(tail -n 1 why)"
 	else
-		echo "NOTE: nobody cannot read $build: not run as an ordinary user"
+		echo "SKIP: al_perf by an ordinary user: nobody cannot read $build"
 	fi
 fi
 

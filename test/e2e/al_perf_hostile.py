@@ -12,8 +12,8 @@ import sys
 al_perf, name = sys.argv[1:]
 RECORD, FAILURE = 0, 1
 HEAD = struct.Struct("=II")
-HELLO = "version type flags ops depth signal chain qps mtu inline rd_atomic optional".split()
-CARD = 48  # where it begins in a hello
+HELLO = "version type flags ops depth signal chain qps mtu inline rd_atomic optional sl zero".split()
+CARD = 56  # where it begins in a hello
 ROW, COUNT, CHECK, OVER, BYE = range(1, 6)
 WORD = struct.Struct("=4I2Q2I4Q2Id3Q4Qd")
 failures = 0
@@ -63,7 +63,7 @@ def leave(_, __):
 status, said, good = comes(leave, "--check", "write", "send", "read")
 if status != 2 or "the other end has gone" not in said:
     wrong("left alone:", status, said)
-assert len(good) == 88
+assert len(good) == 96
 
 
 def welcomed(at=0, data=b"", *more, ops=lambda asked: asked):
@@ -104,10 +104,10 @@ for answer, pattern in [
 
 
 def hello(**fields):
-    values = list(struct.unpack("=12I", good[:CARD]))
+    values = list(struct.unpack("=14I", good[:CARD]))
     for field, value in fields.items():
         values[HELLO.index(field)] = value
-    return struct.pack("=12I", *values) + good[CARD:]
+    return struct.pack("=14I", *values) + good[CARD:]
 
 
 def refuses(what, pattern, *records, raw=b""):
@@ -132,7 +132,7 @@ def refuses(what, pattern, *records, raw=b""):
             wrong(what, "is not refused:", why)
 
 
-datagrams = struct.unpack("=12I", comes(leave, "-t", "ud", "send")[2][:CARD])[1]
+datagrams = struct.unpack("=14I", comes(leave, "-t", "ud", "send")[2][:CARD])[1]
 for field, values in {
     "version": (0, 1, 0xFFFFFFFF),
     "type": (0, 77, 0xFFFFFFFF, datagrams),  # which have no write
@@ -145,6 +145,8 @@ for field, values in {
     "qps": (0, 4097, 0xFFFFFFFF),
     "mtu": (1, 255, 1000, 8192),
     "inline": ((1 << 20) + 1, 0xFFFFFFFF),
+    "sl": (16, 0xFFFFFFFF),
+    "zero": (1, 0xFFFFFFFF),
 }.items():
     for value in values:
         refuses(f"{field} {value}", "another version" if field == "version" else "not possible", hello(**{field: value}))

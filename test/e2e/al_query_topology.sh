@@ -148,7 +148,7 @@ query 3 check --reset
 complains 'reset is for the counters that --subnet reads'
 
 # A user without the right manage is told so, and gets the rest.
-if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+if [ "$(id -u)" -eq 0 ]; then
 	chmod 777 "$tmp"
 	as_stranger() { # STATUS WORD...
 		local want=$1 status=0
@@ -168,6 +168,8 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	json 'all("right manage" in p["no_port_info"] for p in a["ports"])'
 	as_stranger 1 check
 	has '^WARNING: HCA 0x0000000000010020 .* link_downed 1, warning from 1'
+else
+	echo "SKIP: what a user without the right manage gets: needs root to become one"
 fi
 
 # The agent goes away.
@@ -194,6 +196,6 @@ if command -v ibsim >/dev/null; then
 	ibsim-run ibnetdiscover >net 2>ibsim.err || wrong "ibnetdiscover on ibsim: $(cat ibsim.err)"
 	query 0 topology --diff before net
 else
-	echo "NOTE: ibsim is not installed, so the text is not loaded by it"
+	echo "SKIP: the text as ibsim loads it: ibsim is not installed (./quickstart check installs it)"
 fi
 passed

@@ -13,7 +13,7 @@ python3 - "$tmp/table" "$tmp/bench.json" <<'END'
 import json, sys
 
 wanted = """al.post al.poll loop.write.8B.rate loop.write.8B.faults loop.send.8B.rate loop.write.8B.latency loop.send.8B.latency
-	loop.write.64KiB loop.write.1MiB fabric.ud.8B.1hop fabric.ud.8B.5hops fabric.rc.4KiB.1hop fabric.rc.4KiB.5hops fabric.forward
+	loop.write.64KiB loop.write.1MiB fabric.ud.8B.1hop fabric.ud.8B.5hops fabric.rc.4KiB.1hop fabric.rc.4KiB.5hops fabric.forward fabric.forward.managed
 	agent.open agent.control agent.reg.1GiB agent.write.1MiB user.poll user.post.8B user.write.8B
 	user.poll.socket user.post.8B.socket user.write.8B.socket
 	 qp.idle.memory qp.many.post qp.many.post_all""".split()

@@ -205,7 +205,7 @@ END_TEST
 
 /* -------------------------------------------------------------------- shortages */
 
-/* Limits this process to `more` further descriptors, whatever descriptors are open. */
+/* Limits this process to `more` descriptors beyond those that are open. */
 static struct rlimit few(rlim_t more)
 {
 	struct rlimit limit, low;

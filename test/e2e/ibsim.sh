@@ -30,7 +30,8 @@ up() {
 	for side in ibsim ibal; do
 		mkdir -p "$side"
 		started=$EPOCHREALTIME
-		OSM_TMP_DIR=$tmp/$side OSM_CACHE_DIR=$tmp/$side "with_$side" opensm -F config -D 3 -g 0x10001 -f "$tmp/$side.log" \
+		# exec: the process that is killed is OpenSM's, and no shell that waits for OpenSM
+		OSM_TMP_DIR=$tmp/$side OSM_CACHE_DIR=$tmp/$side "with_$side" exec opensm -F config -D 3 -g 0x10001 -f "$tmp/$side.log" \
 			>"$side.out" 2>&1 &
 		eval "sm_$side=$!"
 		jobs+=("$!")
@@ -79,7 +80,7 @@ nothing='^$'
 made_by='devid=|vendid=|DevId|Revision|VendorId|device_id|revision|vendor_id'
 capacity='PartCap|partition_cap|GuidCap|guids capacity|pkeys capacity'
 widths='LinkWidth(Enabled|Supported)|LinkSpeed(Supported|Enabled|Ext)|Could be'
-# VLs: ibsim has 8, ibal 1. Set by the manufacturer: time-outs, thresholds, what a port supports.
+# Set by the manufacturer: time-outs, thresholds, what a port supports.
 abilities='CapMask|\bIs[A-Z]|CapabilityMask2|VLCap|OperVLs|VLArb|VLStallCount|SubnetTimeout|LocalPhysErr|OverrunErr|GuidCap'
 # ibsim answers with a lease period of 4089 s, which no manager has set, and with no response time.
 answers='MkeyLeasePeriod|RespTimeVal'

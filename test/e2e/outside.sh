@@ -28,7 +28,7 @@ cp -R "$(dirname "$(find "$tmp/image" -path '*/skeleton/Makefile')")" "$tmp/vend
 make -s -C "$tmp/vendor" CC="$CC" CFLAGS="-Wall -Wextra -Werror $SANITIZE"
 make -s -C "$tmp/vendor" install DESTDIR="$tmp/modules/"
 modules=$(dirname "$(find "$tmp/modules" -path '*/hca/skeleton.so')")
-# The vendor's user-mode provider likewise.
+# The vendor's user-mode provider starts with its installed example, too.
 cp -R "$(dirname "$(find "$tmp/image" -path '*/skeleton-uvp/Makefile')")" "$tmp/provider"
 make -s -C "$tmp/provider" CC="$CC" CFLAGS="-Wall -Wextra -Werror $SANITIZE"
 make -s -C "$tmp/provider" install DESTDIR="$tmp/modules/"

@@ -293,8 +293,8 @@ START_TEST(a_pre_hook_that_fails_ends_the_operation)
 	 * it. */
 	provider->fail_pre = AL_SUCCESS;
 	ck_ok(try_cq(8, &cq));
-	/* The same for a request that creates no object, and for one that does not go to the
-	 * agent. */
+	/* A pre-hook refuses a request that creates no object, too, and one that does not go to
+	 * the agent. */
 	provider->log[0] = '\0';
 	provider->about = "query_cq";
 	provider->in_len = provider->out_room = 0;

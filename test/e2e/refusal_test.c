@@ -434,31 +434,14 @@ static pthread_t open_until_it_waits(al_h *al)
 	return thread;
 }
 
-START_TEST(that_an_agent_which_is_stopped_is_waited_for_is_told)
-{
-	pthread_t thread;
-	al_h al;
-
-	agent_start(NULL, NULL);
-	ck_assert_int_eq(kill(agent_pid, SIGSTOP), 0);
-	thread = open_until_it_waits(&al);
-	ck_assert_msg(strstr(said, "has waited 10 s for an answer of agent") != NULL, "%s", said);
-	ck_assert_int_eq(kill(agent_pid, SIGCONT), 0);
-	ck_assert(!pthread_join(thread, NULL));
-	al_set_log(NULL, NULL);
-	ck_ok(opened_with);
-	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
-	agent_stop();
-}
-END_TEST
-
-START_TEST(that_a_socket_with_a_full_queue_is_waited_for_is_told)
+static void at_a_full_queue(int none)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int listener, before_us = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	pthread_t thread;
 	al_h al;
 
+	(void)none;
 	make_place();
 	listener = listen_at(SOCK_SEQPACKET);
 	ck_assert_int_eq(listen(listener, 0), 0); /* room for one connection */
@@ -472,6 +455,33 @@ START_TEST(that_a_socket_with_a_full_queue_is_waited_for_is_told)
 	close(before_us);
 	agent_stop();
 }
+
+static void at_a_stopped_agent(void)
+{
+	pthread_t thread;
+	al_h al;
+
+	ck_assert_int_eq(kill(agent_pid, SIGSTOP), 0);
+	thread = open_until_it_waits(&al);
+	ck_assert_msg(strstr(said, "has waited 10 s for an answer of agent") != NULL, "%s", said);
+	ck_assert_int_eq(kill(agent_pid, SIGCONT), 0);
+	ck_assert(!pthread_join(thread, NULL));
+	al_set_log(NULL, NULL);
+	ck_ok(opened_with);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+
+/* Two processes wait at once, since each wait takes ten seconds. */
+START_TEST(that_a_stopped_agent_or_a_socket_with_a_full_queue_is_waited_for_is_told)
+{
+	pid_t other;
+
+	agent_start(NULL, NULL);
+	other = agent_client("at_a_full_queue", -1);
+	at_a_stopped_agent();
+	ck_assert_int_eq(wait_for(other), 0);
+	agent_stop();
+}
 END_TEST
 
 int main(int argc, char **argv)
@@ -482,6 +492,7 @@ int main(int argc, char **argv)
 		{ "listener", listener },
 		{ "changeling", changeling },
 		{ "second", second },
+		{ "at_a_full_queue", at_a_full_queue },
 		{ NULL, NULL },
 	};
 	Suite *suite;
@@ -502,8 +513,8 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, a_client_that_gets_too_few_connections_is_told_of_the_limit);
 	tcase_add_test(tcase, with_too_few_descriptors_that_is_said_and_with_more_it_serves);
 	tcase_add_test(tcase, another_configuration_than_the_first_openings_is_refused);
-	tcase_add_test(tcase, that_an_agent_which_is_stopped_is_waited_for_is_told);
-	tcase_add_test(tcase, that_a_socket_with_a_full_queue_is_waited_for_is_told);
+	tcase_add_test(tcase,
+		       that_a_stopped_agent_or_a_socket_with_a_full_queue_is_waited_for_is_told);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }

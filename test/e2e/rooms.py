@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-"""Checks which folder uses which: compares the includes and calls of al, ci, hca, include, mad and uvp with ROOMS.
+"""Checks which folder uses which: compares the includes and calls of al, ci, hca, include, mad, topo and uvp with ROOMS.
 
 An include is an #include line. A call is a symbol that one object file of the build leaves undefined and another one
 defines, as nm tells; so calls and data are seen, and calls through a pointer are not: those are registrations. Modules,
@@ -25,6 +25,7 @@ build = Path(os.environ.get("top_builddir", top / "build"))
 ROOMS = """
 include:
 mad: include
+topo: include
 ci: include
 al/object: include ci
 al/event: include ci object
@@ -33,7 +34,7 @@ al/verbs: ci object event
 al/mgmt: include mad ci object event verbs
 al/user: include ci object event mgmt protocol
 al/library: include ci object event verbs mgmt user
-al/tools: include
+al/tools: include topo
 al/agent: include object protocol library tools
 al/compat/umad: include
 hca/skeleton: include
@@ -46,12 +47,12 @@ hca/soft/queue: include shared base engine
 hca/soft/port: include shared base packet
 hca/soft/link: include shared base packet engine memory port
 hca/soft/firmware: include mad shared base packet engine memory port link
-hca/soft/fabric: include shared base packet engine memory port link
+hca/soft/fabric: include topo shared base packet engine memory port link
 hca/soft/transport: include shared base packet engine memory queue port link
 hca/soft/object: include shared base packet engine memory queue port link transport
 hca/soft/client: include shared base packet engine queue transport object
 hca/soft/lab: include shared base packet engine memory queue port link transport object
-hca/soft/module: include shared base engine memory queue port link firmware fabric transport object client lab
+hca/soft/module: include topo shared base engine memory queue port link firmware fabric transport object client lab
 uvp/skeleton: include
 uvp/soft: include hca/soft/shared
 """
@@ -70,7 +71,7 @@ hca/soft/transport/uc.c: client
 hca/soft/transport/ud.c: client
 """
 
-TREES = ["al", "ci", "hca", "include", "mad", "uvp"]
+TREES = ["al", "ci", "hca", "include", "mad", "topo", "uvp"]
 CONTRACTS = "include"
 LIBRARY = "libibal_core_la"  # the prefix of the library's object files
 errors = []

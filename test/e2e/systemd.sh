@@ -54,12 +54,14 @@ cp "$(find "$tmp/image" -name ald.service)" "$(find "$tmp/image" -name ald.socke
 for target in default sysinit basic sockets shutdown umount final multi-user; do
 	printf '[Unit]\nDescription=%s\nDefaultDependencies=no\n' $target >"$units/$target.target"
 done
-# Files that are not installed permanently: the unit hides /tmp and home directories, where the image is.
+# Files that are not installed permanently: the unit hides /tmp and home directories, where the image is. This systemd has no
+# journal, so ald's log has a file.
 mkdir "$units/ald.service.d"
 cat >"$units/ald.service.d/image.conf" <<END
 [Service]
 BindReadOnlyPaths=$prefix:$installed
 Environment=LD_LIBRARY_PATH=$installed/lib
+StandardError=append:$tmp/ald.log
 END
 
 cat >"$tmp/begin" <<'END'
@@ -132,7 +134,7 @@ inside systemctl start ald.socket
 [ "$(shows ald.service ActiveState)" = inactive ] || wrong "ald runs before somebody wants it"
 query 0 "$bin/al_query" clients
 says '^ *[0-9]+ +root +al_query|^ *[0-9]+ +0 +al_query'
-[ "$(shows ald.service ActiveState)" = active ] || wrong "ald does not run after the first program: $(cat "$tmp/systemd.log")"
+[ "$(shows ald.service ActiveState)" = active ] || wrong "ald does not run after the first program: $(cat "$tmp/systemd.log" "$tmp/ald.log")"
 main=$(shows ald.service MainPID)
 status=$(inside cat "/proc/$main/status")
 grep -qE '^Uid:	[1-9]' <<<"$status" || wrong "ald runs as root"
@@ -176,9 +178,10 @@ settled '^qps +77'
 printf '[ald client]\nqps = many\n' >"$prefix/etc/ibal.conf"
 inside systemctl reload ald.service
 for _ in $(seq 600); do
-	grep -q 'stays as it was' "$tmp/systemd.log" && break
+	grep -q 'stays as it was' "$tmp/ald.log" && break
 	sleep 0.05
 done
+grep -q 'stays as it was' "$tmp/ald.log" || wrong "a wrong ibal.conf is not refused: $(cat "$tmp/ald.log")"
 settled '^qps +77'
 [ "$(shows ald.service MainPID)" != "$main" ] || wrong "the service was stopped, and is the same"
 rm "$prefix/etc/ibal.conf"
@@ -197,10 +200,10 @@ says '^qps +4096'
 
 echo "Stop:"
 inside systemctl stop ald.service
-[ "$(shows ald.service Result)" = success ] || wrong "the stop was no success: $(cat "$tmp/systemd.log")"
+[ "$(shows ald.service Result)" = success ] || wrong "the stop was no success: $(cat "$tmp/systemd.log" "$tmp/ald.log")"
 inside systemctl stop ald.socket
 ! inside test -e /run/ibal/ald.socket || wrong "the socket stays"
 [ $failures -eq 0 ] || {
-	cat "$tmp/systemd.log"
+	cat "$tmp/systemd.log" "$tmp/ald.log"
 	exit 1
 }

@@ -75,8 +75,8 @@ until_true serves text || wrong "no second server: $(cat server.err)"
 same text ask "$lid"
 
 # A server without its agent has nothing to do.
-kill "$agent"
-wait "$agent" || wrong "ald ended with status $?: $(cat ald.log)"
+kill -KILL "$agent" # after a SIGTERM ald would wait five seconds for its clients
+wait "$agent" || true
 jobs=("$server")
 status=0
 wait "$server" || status=$?

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Virtual time under the whole stack: with progress=manual the same program has the same trace of
- * the software HCA, byte for byte except real times, processes and threads, whatever the number of
- * processors.
+ * the software HCA, byte for byte except real times, processes and threads, on one processor and on
+ * many.
  */
 #include <sched.h>
 #include <sys/wait.h>

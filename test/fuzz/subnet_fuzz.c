@@ -50,7 +50,8 @@ static void check_ports(const struct net *net)
 	for (guint i = 0; i < net->nodes->len; i++) {
 		const struct net_node *node = g_ptr_array_index(net->nodes, i);
 
-		must(node->index == i && node->num_ports && node->num_ports <= NET_PORTS_MAX);
+		must(node->index == i && node->num_ports &&
+		     node->num_ports <= TOPOLOGY_MAX_NODE_PORTS);
 		for (guint p = 0; p <= node->num_ports; p++) {
 			const struct net_port *port = &node->ports[p];
 

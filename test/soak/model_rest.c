@@ -419,6 +419,6 @@ void model_disconnected(struct m_qp *qp)
 			i++;
 		}
 	}
-	compare(peer, AREA_RECEIVE, "after the end, whatever was executed");
-	compare(peer, AREA_TARGET, "after the end, whatever was executed");
+	compare(peer, AREA_RECEIVE, "after the end and what was executed by then");
+	compare(peer, AREA_TARGET, "after the end and what was executed by then");
 }

@@ -27,11 +27,11 @@ SEED = 7
 def mutations():
     text = (top / "test/soak/mutants.txt").read_text(encoding="utf-8")
     text = re.sub(r"^#.*\n", "", text, flags=re.M)
-    for block in re.split(r"\n\n(?=[^\t\n]+ \| [\w/]+\.[ch](?: \| wide)?\n)", text.strip("\n")):
+    for block in re.split(r"\n\n(?=[^\t\n]+ \| [\w/]+\.[ch](?: \| [a-z ]+)?\n)", text.strip("\n")):
         head, body = block.split("\n", 1)
-        name, file, *kind = head.split(" | ")
+        name, file, *options = head.split(" | ")
         old, new = re.split(r"\n=>\n?", body, maxsplit=1)
-        yield name, file, bool(kind), old, new
+        yield name, file, " ".join(options).split(), old, new
 
 
 def compile_one(root, source, target):
@@ -47,10 +47,10 @@ def link(objects, target):
     return result.stderr if result.returncode else ""
 
 
-def soak(program, wide):
-    """Returns the packets and the error of a failure; None: no failure."""
+def soak(program, options):
+    """Soaks with these options of the program. Returns the packets and the error of a failure; None: no failure."""
     run = subprocess.run([str(program), "--quick", "--seed", str(SEED), "--packets", str(PACKETS), "--patience", "10"]
-                         + ["--wide"] * wide,
+                         + [f"--{option}" for option in options],
                          capture_output=True, text=True, check=False)
     if not run.returncode:
         return None
@@ -65,7 +65,7 @@ def main():
         root = Path(tmp)
         shutil.copytree(top / "hca/soft", root / "hca/soft")
         objects = {}
-        sources = [source for part in (root / "hca/soft", top / "mad", top / "test/soak", top / "test/link") for source in sorted(part.rglob("*.c"))]
+        sources = [source for part in (root / "hca/soft", top / "mad", top / "topo", top / "test/soak", top / "test/link") for source in sorted(part.rglob("*.c"))]
         for source in sources:
             objects[source] = root / (source.parent.name + "_" + source.name + ".o")
             result = compile_one(root, source, objects[source])
@@ -74,9 +74,9 @@ def main():
         wrong = link(objects.values(), root / "soak")
         if wrong:
             sys.exit(wrong)
-        if soak(root / "soak", False) or soak(root / "soak", True):
+        if any(soak(root / "soak", options) for options in ([], ["wide"], ["wide", "resize"])):
             sys.exit("the soak fails without any change")
-        for name, file, wide, old, new in mutations():
+        for name, file, options, old, new in mutations():
             if words and not any(word in name for word in words):
                 continue
             source, = (root / "hca/soft").rglob(file)
@@ -97,7 +97,7 @@ def main():
                 print(f"STALE      {name}: does not link: {wrong.splitlines()[1]}", flush=True)
                 stale += 1
                 continue
-            failure = soak(root / "soak", wide)
+            failure = soak(root / "soak", options)
             if failure:
                 found += 1
                 most = max(most, failure[0])

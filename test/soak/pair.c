@@ -43,7 +43,7 @@ static void fill(uint8_t *mem, uint32_t size, uint64_t seed)
 }
 
 /* True if the call has failed for want of memory as planned. Each such failure uses up one of no_memory. */
-static bool no_memory(struct play *p, const struct ci_pd *pd, al_status status)
+bool no_memory(struct play *p, const struct ci_pd *pd, al_status status)
 {
 	uint32_t h = 0;
 

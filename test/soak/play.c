@@ -512,6 +512,51 @@ static void do_arm(struct play *p, uint64_t *x)
 		model_error(&p->m, "an empty completion queue says that there are completions");
 }
 
+/* Takes the completions that refuse a queue its new size: more than fit. */
+static void too_small(struct play *p, uint32_t hca, struct queue *q, uint32_t asked)
+{
+	uint32_t got = 0, count;
+
+	do {
+		count = poll_queue(p, hca, q, 16);
+		got += count;
+	} while (count && !*p->m.error);
+	if (got <= asked)
+		model_error(&p->m, "%u entries were refused to a queue of %u completions", asked,
+			    got);
+}
+
+/* Resizes a queue, with completions in it or without. Only in wide episodes it can overflow then.
+ */
+static void do_resize(struct play *p, uint64_t *x)
+{
+	uint32_t hca = below(x, bed_hcas), asked, cqe;
+	struct queue *q = &p->cq[hca][below(x, CQS)];
+	al_status status;
+
+	while (one_in(x, 2) && poll_queue(p, hca, q, 16) && !*p->m.error)
+		;
+	asked = p->wide && one_in(x, 2) ? 1 + below(x, 128) : 2048 + below(x, 2048);
+	do {
+		cqe = asked;
+		status = bed_ops.resize_cq(q->bed.ci, &cqe, NULL);
+	} while (no_memory(p, q->bed.ci->pd, status));
+	say(p, "    resize of completion queue %u of HCA %u from %u to %u: status %d\n",
+	    (uint32_t)(q - p->cq[hca]), hca, q->cqe, asked, status);
+	note(p, (uint64_t)status << 32 | cqe);
+	if (q->over) {
+		if (status != AL_CQ_ERROR)
+			model_error(&p->m, "an overflowed completion queue can be resized");
+	} else if (status == AL_TOO_SMALL) {
+		too_small(p, hca, q, asked);
+	} else {
+		must(p, status, "resize_cq");
+		if (cqe < asked)
+			model_error(&p->m, "%u entries of %u were granted", cqe, asked);
+		q->cqe = cqe;
+	}
+}
+
 static const char *const op_name[] = {
 	[OP_SEND] = "send",
 	[OP_RECV] = "receive",
@@ -534,8 +579,11 @@ static void do_op(struct play *p, const struct op *op)
 {
 	uint64_t x = op->seed;
 	struct end *e = &p->end[below(&x, p->m.qps)];
+	uint64_t y = ~aside(x); /* of resizes only: all other draws stay the same without them */
 	uint32_t i, hca;
 
+	if (p->resize && one_in(&y, 8))
+		do_resize(p, &y);
 	switch (op->kind) {
 	case OP_SEND:
 		if (e->m->state != IB_QPS_RESET)
@@ -608,6 +656,7 @@ void play(const struct episode *e, bool verbose, struct outcome *o)
 	p.verbose = verbose;
 	p.m.by_value = queue_link_in_use();
 	p.wide = e->wide;
+	p.resize = e->resize;
 	p.ports = e->wide ? 1 + below(&y, 3) : 1;
 	bed_ports = (uint8_t)p.ports;
 	p.trace = 0xcbf29ce484222325ull;

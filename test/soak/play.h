@@ -40,6 +40,7 @@ struct episode {
 	uint32_t hcas;
 	bool wide;         /* also several ports, GRHs, queue pairs with themselves, forced NAKs, overflows, failing
 			    * allocations; wrong requests, deregistrations and recovery from SQE with UC and UD */
+	bool resize;       /* completion queues are resized before some operations */
 	uint32_t num;
 	struct op *op;     /* num of them */
 };

@@ -60,6 +60,7 @@ struct play {
 	uint64_t steps;
 	uint64_t trace;
 	bool wide;                 /* see struct episode */
+	bool resize;               /* see struct episode */
 	bool eager;                /* completions are polled after each step */
 	bool cleaned;              /* a reset may have removed completions */
 	bool verbose;
@@ -76,6 +77,9 @@ struct end *peer_of(struct play *p, const struct end *e);
 struct ci_mr *new_mr(struct play *p, struct ci_pd *pd, void *addr, uint64_t length, uint32_t access);
 void free_mr(struct ci_mr *mr);
 al_status modify(struct end *e, ib_qp_state state, struct ib_qp_attr *attr, uint32_t mask);
+/* True if an operation on objects of this PD failed because memory had to be short, and is tried
+ * again. */
+bool no_memory(struct play *p, const struct ci_pd *pd, al_status status);
 /* True if this is the first of the two ends of a connection, or the only end. */
 bool is_first(struct play *p, const struct end *e);
 void free_qp(struct end *e);

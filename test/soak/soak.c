@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The soak: episodes of random traffic, checked by the model, seed by seed. Each seed is played by a process of its own,
- * so that a crash or an endless loop is a failure like others. An episode that fails is played again with fewer
- * operations, until no smaller list fails, and that list is printed.
+ * The soak: episodes of random traffic, checked by the model, seed by seed. Each seed is played by
+ * a process of its own, so that a crash or an endless loop is a failure like others. An episode
+ * that fails is played again with fewer operations, until no smaller list fails, and that list is
+ * printed.
  *
- * "make check" runs soak without an option: some seeds, seeds that have failed once, and one seed twice, which must be
- * the same run. For hours of random traffic:
+ * "make check" runs soak without an option: some seeds, seeds that have failed once, and one seed
+ * twice, which must be the same run. For hours of random traffic:
  *
- *     soak [--seed S] [--seeds N] [--packets N] [--minutes M] [--hcas N] [--wide] [--quick]
+ *     soak [--seed S] [--seeds N] [--packets N] [--minutes M] [--hcas N] [--wide] [--resize]
+ * [--quick]
  *
  * To play one episode again:
  *
@@ -43,6 +45,7 @@ static struct {
 	double minutes;
 	bool verbose;
 	bool wide;        /* see struct episode */
+	bool resize;      /* see struct episode */
 	bool quick;       /* names a failure without minimising it */
 	const char *only; /* operations of the episode, by number */
 } options = {
@@ -144,6 +147,7 @@ static void play_seed(void *arg)
 	for (shared->episode = only == UINT64_MAX ? 0 : only;
 	     shared->packets < options.packets && now() < end; shared->episode++) {
 		plan(&e, episode_seed(seed, shared->episode), options.hcas, options.wide);
+		e.resize = options.resize;
 		choose(&e);
 		limit(options.patience);
 		play(&e, options.verbose, &shared->outcome);
@@ -222,6 +226,7 @@ static void report(uint64_t seed, const char *what)
 	if (options.quick)
 		return;
 	plan(&e, episode_seed(seed, episode), options.hcas, options.wide);
+	e.resize = options.resize;
 	before = e.num;
 	if (!fails(&e, false)) {
 		printf("the same episode, played again, does not fail\n");
@@ -231,8 +236,9 @@ static void report(uint64_t seed, const char *what)
 	printf("%u of its %u operations fail too:\n", e.num, before);
 	fails(&e, true);
 	printf("%s\nagain: soak --seed %" PRIu64 " --episode %" PRIu64
-	       " --hcas %u%s --verbose --only ",
-	       shared->outcome.error, seed, episode, options.hcas, options.wide ? " --wide" : "");
+	       " --hcas %u%s%s --verbose --only ",
+	       shared->outcome.error, seed, episode, options.hcas, options.wide ? " --wide" : "",
+	       options.resize ? " --resize" : "");
 	for (k = 0; k < e.num; k++)
 		printf("%u,", e.op[k].number);
 	printf("\n");
@@ -323,11 +329,15 @@ static bool play_ci(void)
 	good &= play_once_failed();
 	options.packets = more ? 10000000 : 400000;
 	options.minutes = more ? 0 : 0.13;
-	for (i = 0; i < (more ? 10 : 4); i++)
+	for (i = 0; i < (more ? 10 : 4); i++) {
+		options.resize = i & 1;
 		good &= soak(100 + i);
+	}
 	options.wide = true;
-	for (i = 0; i < (more ? 10 : 2); i++)
+	for (i = 0; i < (more ? 10 : 2); i++) {
+		options.resize = i & 1;
 		good &= soak(200 + i);
+	}
 	return good;
 }
 
@@ -345,6 +355,7 @@ static int usage(FILE *out)
 		"  --wide          also several ports, paths with a GRH, queue pairs with themselves, forced\n"
 		"                  NAKs, overflows of completion queues, failing allocations, and with UC\n"
 		"                  and UD wrong requests, deregistrations and the recovery from SQE\n"
+		"  --resize        also resizes of completion queues\n"
 		"  --quick         a failure is named, and not made smaller\n"
 		"  --patience S    seconds of a processor that an episode may take (120)\n"
 		"  --episode E     only this one of the seed\n"
@@ -358,13 +369,21 @@ static int usage(FILE *out)
 int main(int argc, char **argv)
 {
 	static const struct option names[] = {
-		{ "seed", 1, NULL, 's' },    { "seeds", 1, NULL, 'n' },
-		{ "packets", 1, NULL, 'p' }, { "minutes", 1, NULL, 'm' },
-		{ "hcas", 1, NULL, 'h' },    { "episode", 1, NULL, 'e' },
-		{ "verbose", 0, NULL, 'v' }, { "quick", 0, NULL, 'q' },
-		{ "only", 1, NULL, 'o' },    { "patience", 1, NULL, 'w' },
-		{ "trace", 0, NULL, 't' },   { "wide", 0, NULL, 'x' },
-		{ "help", 0, NULL, 'u' },    { 0 },
+		{ "seed", 1, NULL, 's' },
+		{ "seeds", 1, NULL, 'n' },
+		{ "packets", 1, NULL, 'p' },
+		{ "minutes", 1, NULL, 'm' },
+		{ "hcas", 1, NULL, 'h' },
+		{ "episode", 1, NULL, 'e' },
+		{ "verbose", 0, NULL, 'v' },
+		{ "quick", 0, NULL, 'q' },
+		{ "only", 1, NULL, 'o' },
+		{ "patience", 1, NULL, 'w' },
+		{ "trace", 0, NULL, 't' },
+		{ "wide", 0, NULL, 'x' },
+		{ "resize", 0, NULL, 'r' },
+		{ "help", 0, NULL, 'u' },
+		{ 0 },
 	};
 	bool good = true;
 	uint32_t i;
@@ -404,6 +423,9 @@ int main(int argc, char **argv)
 			break;
 		case 'x':
 			options.wide = true;
+			break;
+		case 'r':
+			options.resize = true;
 			break;
 		case 'q':
 			options.quick = true;

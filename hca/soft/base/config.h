@@ -126,7 +126,8 @@ const char *fault_misplaced(const struct soft_config *config, const struct fault
 void fault_words(const struct fault_rule_text *rule, char *to, size_t size);
 /* Returns the error of a rule whose fields contradict each other or are out of range. NULL: no error. */
 const char *fault_wrong(const struct soft_fault *fault);
-/* Likewise, of a rule for a switch: for packets that leave by the switch's external ports. */
+/* Returns the error of a rule for packets that leave a switch by its external ports. NULL: no
+ * error. */
 const char *fault_wrong_at_switch(const struct soft_fault *fault);
 /* Returns the name of an enum soft_fault_action value. */
 const char *fault_action_name(uint32_t action);

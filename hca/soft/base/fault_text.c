@@ -20,7 +20,8 @@ enum {
 	KEY_TIME = 1 << 2,
 	KEY_CODE = 1 << 3,
 	KEY_EVENT = 1 << 4,
-	KEY_ANY = 1 << 5, /* n, count, chance, seed, hca */
+	KEY_RATE = 1 << 5,
+	KEY_ANY = 1 << 6, /* n, count, chance, seed, hca */
 };
 
 static const struct action {
@@ -43,8 +44,11 @@ static const struct action {
 	{ "cq-overflow", SOFT_FAULT_CQ_OVERFLOW, KEY_FLOW,
 	  "has its queue pair's send completion queue overflow" },
 	{ "alloc", SOFT_FAULT_ALLOC, 0, "fails" },
+	{ "slow", SOFT_FAULT_SLOW, KEY_FLOW | KEY_RATE, "waits for the cable, which carries" },
 };
 
+#define MIN_RATE     1000ull /* bytes per second */
+#define MAX_RATE     1000000000000ull
 #define SWITCH_PORTS 254 /* the largest number of a switch's port */
 
 #define ITEMS(array) (sizeof(array) / sizeof(*(array)))
@@ -167,28 +171,55 @@ static const char *read_flow(struct soft_fault *fault, const char *value)
 	return "flow= is request, response or any";
 }
 
-static const struct {
+/* A unit of a quantity, as a multiple of the smallest unit. */
+struct unit {
 	const char *name;
-	uint64_t ns;
-} time_units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
+	uint64_t size;
+};
 
-static const char *read_time(struct soft_fault *fault, const char *value)
+#define UNITS 4
+
+static const struct unit time_units[UNITS] = {
+	{ "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 }
+};
+static const struct unit rate_units[UNITS] = {
+	{ "B", 1 }, { "KB", 1000 }, { "MB", 1000000 }, { "GB", 1000000000 }
+};
+
+/* Reads a number with its unit. False: the text is none, or is more than max of the smallest unit.
+ */
+static bool read_quantity(const char *value, const struct unit *units, uint64_t max, uint64_t *to)
 {
 	uint64_t number;
 	char digits[24];
 	size_t i, len = strspn(value, "0123456789");
 
-	for (i = 0; len && len < sizeof(digits) && i < ITEMS(time_units); i++) {
-		if (strcmp(value + len, time_units[i].name))
+	for (i = 0; len && len < sizeof(digits) && i < UNITS; i++) {
+		if (strcmp(value + len, units[i].name))
 			continue;
 		memcpy(digits, value, len);
 		digits[len] = 0;
-		if (!config_number(digits, 1, SOFT_MAX_DELAY / time_units[i].ns, &number))
-			break;
-		fault->delay_ns = number * time_units[i].ns;
-		return NULL;
+		if (!config_number(digits, 1, max / units[i].size, &number))
+			return false;
+		*to = number * units[i].size;
+		return true;
 	}
+	return false;
+}
+
+static const char *read_time(struct soft_fault *fault, const char *value)
+{
+	if (read_quantity(value, time_units, SOFT_MAX_DELAY, &fault->delay_ns))
+		return NULL;
 	return "time= is a number with its unit, ns, us, ms or s, such as 5ms, up to a day";
+}
+
+static const char *read_rate(struct soft_fault *fault, const char *value)
+{
+	if (read_quantity(value, rate_units, MAX_RATE, &fault->rate) && fault->rate >= MIN_RATE)
+		return NULL;
+	return "rate= is a number of bytes per second with its unit, KB, MB or GB, such as 10MB, "
+	       "from 1KB to 1000GB";
 }
 
 static bool same_word(const char *a, const char *b)
@@ -290,7 +321,7 @@ static const struct {
 	{ "port", KEY_FLOW, read_port },    { "opcode", KEY_FLOW, read_opcode },
 	{ "psn", KEY_FLOW, read_psn },      { "by", KEY_BY, read_by },
 	{ "time", KEY_TIME, read_time },    { "code", KEY_CODE, read_code },
-	{ "event", KEY_EVENT, read_event },
+	{ "event", KEY_EVENT, read_event }, { "rate", KEY_RATE, read_rate },
 };
 
 /* ---------------------------------------------------------------- a rule */
@@ -301,7 +332,8 @@ static bool is_nak(uint32_t code)
 	       (code >= NAK_PSN_SEQ && code <= NAK_REMOTE_OPERATION);
 }
 
-const char *fault_wrong(const struct soft_fault *f)
+/* Returns the error of a rule for a node of either type. */
+static const char *wrong_anywhere(const struct soft_fault *f)
 {
 	const struct action *a = find_action(f->action);
 	const bool about_packets = f->flow | f->qpn | f->port | f->match;
@@ -318,6 +350,10 @@ const char *fault_wrong(const struct soft_fault *f)
 		return "by= belongs to hold";
 	if (!(a->keys & KEY_TIME) != !f->delay_ns || f->delay_ns > SOFT_MAX_DELAY)
 		return "delay needs the time, such as time=5ms, and nothing else has one";
+	if (a->keys & KEY_RATE ? f->rate < MIN_RATE || f->rate > MAX_RATE : !!f->rate)
+		return "slow needs the rate, such as rate=10MB, and nothing else has one";
+	if (a->keys & KEY_RATE && (f->n | f->count | f->chance | f->seed))
+		return "slow is for all packets: n, count, chance and seed are not for it";
 	if (a->keys & KEY_CODE && !is_nak(f->code))
 		return "nak needs the code: code=rnr, sequence, invalid-request, access or operation";
 	if (a->keys & KEY_EVENT && !can_raise(f->code))
@@ -325,14 +361,21 @@ const char *fault_wrong(const struct soft_fault *f)
 	return NULL;
 }
 
+const char *fault_wrong(const struct soft_fault *f)
+{
+	if (f->action == SOFT_FAULT_SLOW)
+		return "slow is for a cable at a switch: switch= and port=";
+	return wrong_anywhere(f);
+}
+
 const char *fault_wrong_at_switch(const struct soft_fault *f)
 {
 	if (f->action != SOFT_FAULT_DROP && f->action != SOFT_FAULT_DELAY &&
-	    f->action != SOFT_FAULT_CORRUPT)
-		return "a switch's cables drop, delay or corrupt packets, and nothing else";
+	    f->action != SOFT_FAULT_CORRUPT && f->action != SOFT_FAULT_SLOW)
+		return "a switch's cables drop, delay, corrupt or slow packets, and nothing else";
 	if (f->flow | f->qpn | f->match)
 		return "a switch's port has no flows: flow, qp, opcode and psn are not for switches";
-	return fault_wrong(f);
+	return wrong_anywhere(f);
 }
 
 /* Reads the name of the node that a rule is for. False: the word names none. */
@@ -377,7 +420,7 @@ static const char *read_key(struct fault_rule_text *rule, const struct action *a
 		*at = value;
 		return keys[i].read(&rule->fault, value);
 	}
-	return "the keys are n, count, chance, seed, hca, switch, flow, qp, port, opcode, psn; by, time, code, event";
+	return "the keys are n, count, chance, seed, hca, switch, flow, qp, port, opcode, psn; by, time, code, event, rate";
 }
 
 static const char *read_rule(struct fault_rule_text *rule, char *text, const char **at)
@@ -395,7 +438,7 @@ static const char *read_rule(struct fault_rule_text *rule, char *text, const cha
 			a = &actions[i];
 	if (!a)
 		return "a fault begins with drop, duplicate, hold, delay, corrupt, nak, port-down, port-up, "
-		       "remove, raise, cq-overflow or alloc";
+		       "remove, raise, cq-overflow, alloc or slow";
 	rule->fault.action = a->action;
 	rule->fault.by = a->keys & KEY_BY ? 1 : 0;
 	rule->fault.code = UINT32_MAX; /* none */
@@ -543,13 +586,13 @@ static const char *event_name(uint32_t type)
 	return "?";
 }
 
-static void say_time(struct words *w, uint64_t ns)
+static void say_quantity(struct words *w, const struct unit *units, uint64_t value)
 {
-	size_t i = ITEMS(time_units) - 1;
+	size_t i = UNITS - 1;
 
-	while (ns % time_units[i].ns)
+	while (value % units[i].size)
 		i--;
-	say(w, "%llu %s", (unsigned long long)(ns / time_units[i].ns), time_units[i].name);
+	say(w, " %llu %s", (unsigned long long)(value / units[i].size), units[i].name);
 }
 
 static void say_effect(struct words *w, const struct soft_fault *f)
@@ -559,9 +602,11 @@ static void say_effect(struct words *w, const struct soft_fault *f)
 	say(w, " %s", a->does);
 	if (a->keys & KEY_BY)
 		say(w, " %u later packet%s of its flow", f->by, f->by == 1 ? "" : "s");
-	if (a->keys & KEY_TIME) {
-		say(w, " ");
-		say_time(w, f->delay_ns);
+	if (a->keys & KEY_TIME)
+		say_quantity(w, time_units, f->delay_ns);
+	if (a->keys & KEY_RATE) {
+		say_quantity(w, rate_units, f->rate);
+		say(w, " per second in each direction");
 	}
 	if (a->keys & KEY_CODE) {
 		say(w, " ");

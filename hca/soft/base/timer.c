@@ -149,6 +149,7 @@ void timer_end(struct timers *w, struct timer *t)
 {
 	timer_stop(w, t);
 	fmutex_lock(&w->running_out);
+	timer_stop(w, t); /* run_out() may have set the timer again */
 	fmutex_unlock(&w->running_out);
 }
 

@@ -108,15 +108,15 @@ bool cable_passes(struct runner *r, struct fabric_end *out, struct pooled *p)
 {
 	/* acquire: pairs with the release in put_in_force() */
 	const struct cable_rules *rules = atomic_load_explicit(&out->rules, memory_order_acquire);
-	const uint64_t sent = atomic_load_explicit(&out->traffic.tx_packets, memory_order_relaxed);
-	const struct cable_rule *rule = rules ? first_met(rules, sent) : NULL;
+	const struct cable_rule *rule = rules ? first_met(rules, p->number) : NULL;
 
 	if (!rule)
 		return true;
 	atomic_fetch_add_explicit(&out->sw->met, 1, memory_order_relaxed);
 	IB_TRACE("soft", "fault: %s packet %llu of port %u of switch %#llx",
-		 fault_action_name(rule->fault.action), (unsigned long long)(sent - rule->sent),
-		 out->number, (unsigned long long)out->fabric->topology.nodes[out->sw->node].guid);
+		 fault_action_name(rule->fault.action),
+		 (unsigned long long)(p->number - rule->sent), out->number,
+		 (unsigned long long)out->fabric->topology.nodes[out->sw->node].guid);
 	if (rule->fault.action == SOFT_FAULT_DELAY) {
 		keep(out->fabric, out->peer, p, rule->fault.delay_ns);
 		return false;
@@ -177,10 +177,20 @@ static bool has_room(const struct fabric_end *out)
 	return !rules || rules->num < SOFT_FAULT_RULES;
 }
 
+/* Sets the rate of a cable, in both directions. The caller holds the lock. */
+static al_status set_rate(struct fabric_end *out, uint64_t rate)
+{
+	al_status status = output_set_rate(out, rate);
+
+	return status || !out->peer ? status : output_set_rate(out->peer, rate);
+}
+
 static al_status add_at(struct fabric_end *out, const struct soft_fault *fault)
 {
 	struct cable_rules *rules;
 
+	if (fault->action == SOFT_FAULT_SLOW)
+		return set_rate(out, fault->rate);
 	if (!has_room(out))
 		return AL_LIMIT_EXCEEDED;
 	rules = rules_with(out, fault);
@@ -211,8 +221,10 @@ void cable_clear_faults(struct fabric_switch *sw)
 	uint32_t i;
 
 	fmutex_lock(&sw->fabric->lock);
-	for (i = 1; i <= sw->num_ports; i++)
+	for (i = 1; i <= sw->num_ports; i++) {
 		put_in_force(&sw->end[i], NULL);
+		set_rate(&sw->end[i], 0); /* needs no memory */
+	}
 	fmutex_unlock(&sw->fabric->lock);
 }
 
@@ -233,11 +245,14 @@ void cables_stop(struct fabric *f)
 		f->late = p->next;
 		pool_home(NULL, &p->pkt);
 	}
+	outputs_stop(f);
 }
 
 void cables_destroy(struct fabric *f)
 {
 	struct cable_rules *rules;
+
+	outputs_destroy(f);
 
 	while ((rules = f->rules)) {
 		f->rules = rules->older;

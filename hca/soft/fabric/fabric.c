@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "hca/soft/base/clock.h"
 #include "hca/soft/link/multicast.h"
 #include "hca/soft/link/serial.h"
 #include "hca/soft/link/source.h"
@@ -14,20 +15,36 @@
 #include "hca/soft/shared/base.h"
 
 #define COPIES  256 /* copies of multicast packets that all switches may have under way */
-#define PACKETS 32  /* packets that a port may have under way */
+#define PACKETS 36  /* packets that a port may have under way on a data lane */
 /* Packets of these that only responses may use, so that two ports full of requests can not wait for
  * each other. */
 #define RESERVED 8
+/* Packets of lane 0 that only lane 15 may use, so that data never hold up subnet management. */
+#define MANAGEMENT 4
+#define TICK_NS    1000u /* unit of the counter of waits */
 
 /* A way out of a port: by the cable, or back to the port itself. The `to` of a path. */
 struct way {
 	struct fabric_port *from;
+	struct fabric_end *by; /* the end by which a packet leaves; NULL: it takes no cable */
 	struct fabric_end *to; /* the end at which a packet arrives; NULL: no cable */
+};
+
+/* Packets of one lane of a port. */
+struct lane_pool {
+	struct pool pool; /* first member: packet_came_home() casts the pool to its lane */
+	struct fabric_port *fp;
 };
 
 /* The fabric's part of an HCA's port: soft_port.link_state. */
 struct fabric_port {
-	struct pool pool; /* first member: packet_came_home() casts the pool to its port */
+	/*
+	 * By data lane, so that no lane waits for another's packets to arrive. NULL: no packet has
+	 * left on the lane. Lane 15 shares the packets of lane 0.
+	 */
+	_Atomic(struct lane_pool *) lane[LANES];
+	struct soft_port *port;
+	_Atomic uint64_t full_since; /* time at which a sender found no room; 0: none waits */
 	struct actor actor; /* takes packets that have come in to their queue pairs */
 	struct arrivals arrivals;
 	struct waiting waiting; /* queue pairs of this port that found no room */
@@ -113,34 +130,101 @@ void fabric_arrive(struct runner *r, struct fabric_end *at, struct pooled *p)
 
 /* ----------------------------------------------------------------- operations */
 
+/* Counts the time for which senders have waited. */
+static void count_wait(struct fabric_port *fp)
+{
+	uint64_t since;
+
+	if (LIKELY(!atomic_load_explicit(&fp->full_since, memory_order_relaxed)))
+		return;
+	since = atomic_exchange_explicit(&fp->full_since, 0, memory_order_relaxed);
+	if (since)
+		port_count(fp->port, CNT_XMIT_WAIT, (clock_ns() - since) / TICK_NS);
+}
+
 static void packet_came_home(struct runner *r, struct pool *pool)
 {
-	struct fabric_port *fp = (struct fabric_port *)pool; /* pool is the first member */
+	struct fabric_port *fp = ((struct lane_pool *)pool)->fp; /* pool is the first member */
 
+	count_wait(fp);
 	if (r) /* else payload_keep() has given the packet back, and fabric_send() kicks */
 		waiting_kick(r, &fp->waiting);
 }
 
-static uint32_t room_now(struct fabric_port *fp, enum flow_index flow)
+/* Makes the packets of a lane. NULL: no memory. */
+static struct lane_pool *make_lane(struct fabric_port *fp)
 {
-	const uint32_t reserved = flow == FLOW_REQUEST ? RESERVED : 0;
+	struct lane_pool *lane = al_alloc_aligned(64, sizeof(*lane));
+
+	if (!lane)
+		return NULL;
+	lane->fp = fp;
+	lane->pool.came_home = packet_came_home;
+	if (!pool_create(&lane->pool, PACKETS, fp->port->ports->mtu))
+		return lane;
+	al_free(lane);
+	return NULL;
+}
+
+static void free_lane(struct lane_pool *lane)
+{
+	if (lane)
+		pool_destroy(&lane->pool);
+	al_free(lane);
+}
+
+/* Returns the packets of a lane, which the first packet of the lane makes. A lane for which there
+ * is no memory shares those of lane 0. */
+static struct pool *pool_of_lane(struct fabric_port *fp, uint8_t number)
+{
+	const uint8_t index = number == LANE_MANAGEMENT ? 0 : number;
+	/* acquire: pairs with the release below and in fabric_attach() */
+	struct lane_pool *lane = atomic_load_explicit(&fp->lane[index], memory_order_acquire);
+	struct lane_pool *made;
+
+	if (LIKELY(lane))
+		return &lane->pool;
+	made = make_lane(fp);
+	if (!made)
+		return pool_of_lane(fp, 0);
+	if (atomic_compare_exchange_strong_explicit(&fp->lane[index], &lane, made,
+						    memory_order_acq_rel, memory_order_acquire))
+		return &made->pool;
+	free_lane(made);
+	return &lane->pool;
+}
+
+static uint32_t room_now(struct pool *pool, uint32_t reserved)
+{
 	uint32_t left;
 
-	fmutex_lock(&fp->pool.lock);
-	left = fp->pool.left;
-	fmutex_unlock(&fp->pool.lock);
+	fmutex_lock(&pool->lock);
+	left = pool->left;
+	fmutex_unlock(&pool->lock);
 	return left > reserved ? left - reserved : 0;
 }
 
 static uint32_t fabric_room(const struct source *src, enum flow_index flow)
 {
 	struct fabric_port *fp = src->port->link_state;
-	uint32_t count = room_now(fp, flow);
+	const bool management = !src->qpn;
+	const uint8_t number =
+		management ? LANE_MANAGEMENT : lanes_choose(&src->port->lanes, src->sl);
+	const uint32_t reserved =
+		management ? 0 : MANAGEMENT + (flow == FLOW_REQUEST ? RESERVED : 0);
+	struct pool *pool = pool_of_lane(fp, number);
+	uint32_t count = room_now(pool, reserved);
+	uint64_t nobody = 0;
 
 	if (count)
 		return count;
 	waiting_add(&fp->waiting, src->qpn);
-	return room_now(fp, flow);
+	atomic_compare_exchange_strong_explicit(&fp->full_since, &nobody, clock_ns(),
+						memory_order_relaxed, memory_order_relaxed);
+	count = room_now(pool, reserved);
+	if (count) /* packets may have come home before the time was noted */
+		count_wait(fp);
+	return count;
 }
 
 /* Multicast goes to the next node, which knows where members are. The sender's own port is not
@@ -170,25 +254,37 @@ static void fabric_resolve(const struct soft_port *from, const struct route *rou
 		0xffff; /* the sender of a connection uses the source LID that our packets go to */
 }
 
+static void take_way(struct runner *r, const struct way *way, struct pooled *p)
+{
+	p->wire_bytes = packet_wire_bytes(&p->pkt);
+	/* acquire: pairs with the release in output_set_rate() */
+	if (UNLIKELY(way->by && atomic_load_explicit(&way->by->output, memory_order_acquire)))
+		output_send(r, way->by, p);
+	else
+		fabric_arrive(r, way->to, p);
+}
+
 static bool fabric_send(struct runner *r, const struct path *path, struct packet *pkt)
 {
 	const struct way *way = path->to;
 	enum copy_result result = COPY_DONE;
 	struct packet one;
 	struct pooled *p;
+	struct pool *pool;
 	uint32_t i;
 
-	for (i = 0; way && way->to && i < pkt->num && result == COPY_DONE; i++) {
+	if (!way || !way->to || packet_lacks_lane(pkt))
+		return false;
+	pool = pool_of_lane(way->from, packet_lane(pkt));
+	for (i = 0; i < pkt->num && result == COPY_DONE; i++) {
 		one = packet_of_train(pkt, i);
-		p = payload_keep(&way->from->pool, &one, &result);
-		if (p) {
-			p->wire_bytes = packet_wire_bytes(&p->pkt);
-			fabric_arrive(r, way->to, p);
-		}
+		p = payload_keep(pool, &one, &result);
+		if (p)
+			take_way(r, way, p);
 	}
 	if (result == COPY_BAD_SOURCE) {
 		pkt->flags |= PKT_BAD_SOURCE;
-		packet_came_home(r, &way->from->pool);
+		packet_came_home(r, pool);
 	}
 	return false;
 }
@@ -259,16 +355,18 @@ static struct actor *fabric_near(const struct path *path, uint32_t qpn)
 static al_status fabric_attach(struct soft_port *port, struct engine *engine)
 {
 	struct fabric_port *fp = al_alloc_aligned(64, sizeof(*fp));
+	struct lane_pool *lane;
 
 	if (!fp)
 		return AL_INSUFFICIENT_MEMORY;
-	if (waiting_create(&fp->waiting, port) ||
-	    pool_create(&fp->pool, PACKETS, port->ports->mtu)) {
-		waiting_destroy(&fp->waiting);
+	fp->port = port;
+	lane = make_lane(fp);
+	if (!lane || waiting_create(&fp->waiting, port)) {
+		free_lane(lane);
 		al_free(fp);
 		return AL_INSUFFICIENT_MEMORY;
 	}
-	fp->pool.came_home = packet_came_home;
+	atomic_store_explicit(&fp->lane[0], lane, memory_order_release);
 	fp->out.from = fp->self.from = fp;
 	port->link_state = fp;
 	arrivals_init(&fp->arrivals);
@@ -284,9 +382,11 @@ static al_status fabric_attach(struct soft_port *port, struct engine *engine)
 static void fabric_detach(struct soft_port *port)
 {
 	struct fabric_port *fp = port->link_state;
+	uint32_t i;
 
 	port->link_state = NULL;
-	pool_destroy(&fp->pool);
+	for (i = 0; i < LANES; i++)
+		free_lane(atomic_load_explicit(&fp->lane[i], memory_order_relaxed));
 	waiting_destroy(&fp->waiting);
 	al_free(fp);
 }
@@ -322,6 +422,7 @@ void fabric_join(struct fabric *fabric, uint32_t index, struct soft_port *port)
 		return;
 	/* what port 0 of a switch sends arrives at the switch itself */
 	fp->out.to = end->sw ? end : end->peer;
+	fp->out.by = end->sw ? NULL : end;
 	fp->self.to = end;
 }
 

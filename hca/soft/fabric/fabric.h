@@ -11,12 +11,13 @@
  * sets: the switch forwards by its own tables, and port 0 has queue pairs.
  *
  * fabric.c has the fabric and the operations of the link, switch.c the forwarding, cable.c the
- * faults of cables.
+ * faults of cables, output.c the packets that wait for a cable with a rate.
  */
 #ifndef SOFT_FABRIC_H
 #define SOFT_FABRIC_H
 
 #include "hca/soft/engine/engine.h"
+#include "hca/soft/fabric/output.h"
 #include "hca/soft/fabric/registers.h"
 #include "hca/soft/fabric/routes.h"
 #include "hca/soft/fabric/topology.h"
@@ -49,12 +50,15 @@ struct fabric_end {
 	uint8_t number;           /* port number */
 	bool in_tree; /* of a static fabric: the cable joins two switches and is of the tree that
 			 multicast takes */
-	/* of a switch's port: written by the owner of the switch's actor and read by anybody */
+	/* of a switch's port: written by the owner of the switch's actor, or, where there is an
+	   output, under the output's lock; read by anybody */
 	struct traffic traffic;
 	struct traffic_link counted; /* membership of `traffic` in the counters of `port` */
 	_Atomic uint64_t rcv_errors; /* of a switch's port in a static fabric */
 	/* of a switch's port: faults of the packets that leave (cable.c); NULL: none */
 	_Atomic(struct cable_rules *) rules;
+	/* packets that wait for a cable with a rate (output.c); NULL: each packet leaves at once */
+	_Atomic(struct output *) output;
 };
 
 struct fabric_switch {
@@ -85,6 +89,7 @@ struct fabric {
 	struct fmutex lock; /* guards the fields below */
 	struct pooled *late;       /* packets that arrive at a later time, the earliest first */
 	struct cable_rules *rules; /* all that have been in force */
+	struct output *outputs;    /* all of the fabric */
 };
 
 /*
@@ -127,22 +132,39 @@ void switch_start(struct fabric_switch *sw);
 void switch_stop(struct fabric_switch *sw);
 
 /*
- * Adds a rule for the packets that leave a switch by one of its ports, or (port 0) by each.
+ * Adds a rule for the packets that leave a switch by one of its ports, or (port 0) by each. A rate
+ * is one of the cable, for both directions.
  * AL_INVALID_PARAMETER: the rule contradicts itself or is none for a switch, or the switch has no
  * such port. AL_LIMIT_EXCEEDED: a port has SOFT_FAULT_RULES rules. AL_INSUFFICIENT_MEMORY.
  */
 al_status cable_add_fault(struct fabric_switch *sw, const struct soft_fault *fault);
 /* Removes all rules of a switch. Packets that are late arrive at their time. */
 void cable_clear_faults(struct fabric_switch *sw);
+/* Counts a packet that leaves by an end. The caller is the writer of the end's traffic. */
+static inline void cable_count(struct fabric_end *out, struct pooled *p)
+{
+	if (!out->sw) /* the queue pairs of an HCA count their packets */
+		return;
+	counter_add(&out->traffic.tx_packets, 1);
+	counter_add(&out->traffic.tx_bytes, p->wire_bytes);
+	p->number = atomic_load_explicit(&out->traffic.tx_packets, memory_order_relaxed);
+}
 /*
  * Executes the first rule that meets a packet which has left by a port that has rules. False: the
  * packet does not arrive now.
  */
 bool cable_passes(struct runner *r, struct fabric_end *out, struct pooled *p);
+/* Takes a packet that has been counted over the cable. */
+static inline void cable_cross(struct runner *r, struct fabric_end *out, struct pooled *p)
+{
+	if (LIKELY(!atomic_load_explicit(&out->rules, memory_order_relaxed)) ||
+	    cable_passes(r, out, p))
+		fabric_arrive(r, out->peer, p);
+}
 /* Counts a packet that has come in damaged: the VCRC is wrong (IBTA 7.8, 16.1.3.5). */
 void cable_damaged(struct fabric_end *at);
 void cables_start(struct fabric *f);
-/* Drops the late packets. No switch runs any more. */
+/* Drops the packets that are late or wait for a cable. No switch runs any more. */
 void cables_stop(struct fabric *f);
 void cables_destroy(struct fabric *f);
 

@@ -32,10 +32,11 @@ void switch_registers_reset(struct switch_registers *r)
 		.lids_per_port = ib_be16_of(1),
 		.enforcement_cap = ib_be16_of(SWITCH_PKEYS),
 	};
-	ib_switch_info_set_life_time(&r->info, LIFE_TIME);
 	ib_switch_info_set_enhanced_port0(&r->info, enhanced);
-	memset(r->sl_to_vl, 0, ports_with_0(r) * ports_with_0(r) * sizeof(*r->sl_to_vl));
 	fmutex_unlock(&r->lock);
+	atomic_store_explicit(&r->life_time, LIFE_TIME, memory_order_relaxed);
+	for (i = 0; i < ports_with_0(r) * ports_with_0(r); i++)
+		atomic_store_explicit(&r->sl_to_vl[i], 0, memory_order_relaxed);
 	atomic_store_explicit(&r->linear_top, 0, memory_order_relaxed);
 	atomic_store_explicit(&r->mcast_top, 0, memory_order_relaxed);
 	atomic_store_explicit(&r->state_change, false, memory_order_relaxed);
@@ -78,7 +79,8 @@ static void write_info(struct switch_registers *r, const struct ib_switch_info *
 	r->info.default_port = from->default_port;
 	r->info.default_mcast_primary = from->default_mcast_primary;
 	r->info.default_mcast_not_primary = from->default_mcast_not_primary;
-	ib_switch_info_set_life_time(&r->info, ib_switch_info_life_time(from));
+	atomic_store_explicit(&r->life_time, (uint8_t)ib_switch_info_life_time(from),
+			      memory_order_relaxed);
 	atomic_store_explicit(&r->linear_top, ib_be16_get(from->linear_fdb_top),
 			      memory_order_relaxed);
 	atomic_store_explicit(&r->mcast_top, ib_be16_get(from->mcast_fdb_top),
@@ -102,6 +104,7 @@ static uint16_t info_attr(struct switch_registers *r, uint32_t attr_mod, bool se
 	info.linear_fdb_top = ib_be16_of((uint16_t)atomic_load(&r->linear_top));
 	info.mcast_fdb_top = ib_be16_of((uint16_t)atomic_load(&r->mcast_top));
 	ib_switch_info_set_state_change(&info, atomic_load(&r->state_change));
+	ib_switch_info_set_life_time(&info, atomic_load(&r->life_time));
 	fmutex_unlock(&r->lock);
 	memset(data, 0, IB_SMP_DATA_BYTES);
 	memcpy(data, &info, sizeof(info));
@@ -154,17 +157,18 @@ static uint16_t sl_to_vl_attr(struct switch_registers *r, uint32_t attr_mod, boo
 			      uint8_t *data)
 {
 	const uint32_t in = attr_mod >> 8, out = attr_mod & 0xff;
-	struct ib_sl_to_vl *map;
+	_Atomic uint64_t *entry;
+	ib_be64 table;
 
 	if (in > r->num_ports || out > r->num_ports)
 		return IB_MAD_STATUS_BAD_FIELD;
-	map = &r->sl_to_vl[in * ports_with_0(r) + out];
-	fmutex_lock(&r->lock);
+	entry = &r->sl_to_vl[in * ports_with_0(r) + out];
+	memcpy(&table, data, sizeof(table));
 	if (set)
-		memcpy(map, data, sizeof(*map));
+		atomic_store_explicit(entry, ib_be64_get(table), memory_order_relaxed);
+	table = ib_be64_of(atomic_load_explicit(entry, memory_order_relaxed));
 	memset(data, 0, IB_SMP_DATA_BYTES);
-	memcpy(data, map, sizeof(*map));
-	fmutex_unlock(&r->lock);
+	memcpy(data, &table, sizeof(table));
 	return IB_MAD_STATUS_OK;
 }
 

@@ -12,6 +12,7 @@
 
 #include <iba/ib_mad.h>
 
+#include "hca/soft/port/lanes.h"
 #include "hca/soft/shared/lock.h"
 
 #define SWITCH_LINEAR_CAP 49152u /* entries of the linear table: all unicast LIDs */
@@ -20,15 +21,18 @@
 #define SWITCH_PKEYS      32u    /* P_Keys that the switch can enforce at an external port */
 
 /*
- * Lookups take no lock: the entries of both forwarding tables, and how far the tables are valid, are atomics, so a
- * lookup meets the old or the new value of an entry.
+ * Lookups take no lock: the entries of both forwarding tables, and how far the tables are valid,
+ * are atomics, so a lookup meets the old or the new value of an entry. So are the tables of lanes.
  */
 struct switch_registers {
 	uint8_t num_ports;     /* external ports; constant */
 	uint8_t positions;     /* groups of 16 ports, port 0 counted; constant */
-	struct fmutex lock;    /* guards info and sl_to_vl */
+	struct fmutex lock;    /* guards info */
 	struct ib_switch_info info; /* but for linear_fdb_top, mcast_fdb_top and the bit state_change */
-	struct ib_sl_to_vl *sl_to_vl;  /* by input port * (num_ports + 1) + output port */
+	/* SLtoVLMappingTables as the wire has them (port/lanes.h), by input port * (num_ports + 1)
+	 * + output port */
+	_Atomic uint64_t *sl_to_vl;
+	_Atomic uint8_t life_time;     /* SwitchInfo.LifeTimeValue */
 	_Atomic uint32_t linear_top;   /* packets for LIDs above are dropped */
 	_Atomic uint32_t mcast_top;    /* SwitchInfo.MulticastFDBTop; 0: the whole table is valid */
 	_Atomic bool state_change;     /* SwitchInfo.PortStateChange */
@@ -69,6 +73,15 @@ static inline uint32_t switch_lookup_group(const struct switch_registers *r, uin
 		return 0;
 	return atomic_load_explicit(&r->mcast[entry * r->positions + position],
 				    memory_order_relaxed);
+}
+
+/* Returns the lane on which packets of a service level leave by a port; LANE_NONE: none. */
+static inline uint8_t switch_lane(const struct switch_registers *r, uint32_t in, uint32_t out,
+				  unsigned int sl)
+{
+	return lane_of_sl(atomic_load_explicit(&r->sl_to_vl[in * (r->num_ports + 1u) + out],
+					       memory_order_relaxed),
+			  sl);
 }
 
 /* Notes that the state machine of a link has changed a port's state. */

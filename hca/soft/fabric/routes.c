@@ -129,18 +129,10 @@ static void search_free(struct search *s)
 	free(s->queue);
 }
 
-/* Returns the row of the switch at the other end of a port's cable, or TOPOLOGY_NONE. Cables at a
- * port 255 do not count. */
+/* Returns the row of the switch at the other end of a port's cable, or TOPOLOGY_NONE. */
 static uint32_t far_row(const struct search *s, const struct topology_port *p)
 {
-	const struct topology_port *peer;
-
-	if (p->peer == TOPOLOGY_NONE)
-		return TOPOLOGY_NONE;
-	peer = &s->t->ports[p->peer];
-	if (p->number == ROUTES_UNREACHABLE || peer->number == ROUTES_UNREACHABLE)
-		return TOPOLOGY_NONE;
-	return s->r->row[peer->node];
+	return p->peer == TOPOLOGY_NONE ? TOPOLOGY_NONE : s->r->row[s->t->ports[p->peer].node];
 }
 
 /* Lists the switches and their cables to other switches. */

@@ -7,7 +7,7 @@
 #ifndef SOFT_ROUTES_H
 #define SOFT_ROUTES_H
 
-#include "hca/soft/fabric/topology.h"
+#include "topo/topology.h"
 
 /* The entry of a LID that the switch drops, as in IBTA's tables. */
 #define ROUTES_UNREACHABLE 255u
@@ -33,8 +33,7 @@ struct routes {
  * Of several ports on shortest paths a switch takes the one with the fewest LIDs of HCAs so far,
  * the lowest of those; LIDs to which one port only leads have been counted before. So the numbers
  * of LIDs differ by 1 at most between the ports upwards of a switch in a fat tree, and between both
- * directions of a ring; in a square torus no port has more than 5/4 of the average, rounded up. No
- * path goes through port 255, since that number means "dropped" in a table.
+ * directions of a ring; in a square torus no port has more than 5/4 of the average, rounded up.
  *
  * AL_LIMIT_EXCEEDED: there are fewer unicast LIDs than the subnet needs, or the tables are larger
  * than ROUTES_MAX_TABLES; *r is then empty. AL_INSUFFICIENT_MEMORY: likewise.

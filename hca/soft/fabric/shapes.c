@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define GUIDS_OF_NODE \
-	256 /* a node has at most 255 ports, and the GUIDs of ports follow the node's */
+	256 /* a node has at most 254 ports, and the GUIDs of ports follow the node's */
 
 /* Adds `count` switches or HCAs, numbered from 0 in their descriptions. */
 static al_status add_nodes(struct topology *t, ib_node_type type, uint32_t count, uint32_t ports,

@@ -10,11 +10,11 @@
 #ifndef SOFT_SHAPES_H
 #define SOFT_SHAPES_H
 
-#include "hca/soft/fabric/topology.h"
+#include "topo/topology.h"
 
 /* Two HCAs of one port each, and a cable between them. */
 al_status shape_back_to_back(struct topology *t, uint64_t base);
-/* A switch with 1 to 255 HCAs of one port each. */
+/* A switch with 1 to 254 HCAs of one port each. */
 al_status shape_star(struct topology *t, uint32_t hcas, uint64_t base);
 
 /* A fat tree. Leaf switches have HCAs at their first ports. */

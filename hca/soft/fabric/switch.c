@@ -43,7 +43,7 @@ static bool may_pass(const struct fabric_end *end, enum port_enforce direction,
 	return is_vl15(pkt) || port_pkey_passes(port, direction, pkt);
 }
 
-/* True: the port that the packet came in by takes the packet, by its state. */
+/* True: the port that the packet came in by takes the packet, by its state and lanes. */
 static bool comes_in(const struct fabric_switch *sw, const struct packet *pkt)
 {
 	struct soft_port *port = sw->end[pkt->in_port].port;
@@ -52,6 +52,10 @@ static bool comes_in(const struct fabric_switch *sw, const struct packet *pkt)
 		return true;
 	if (!port_takes(port, is_vl15(pkt)))
 		return false;
+	if (UNLIKELY(!is_vl15(pkt) && !lane_operates(&port->lanes, pkt->route.lane))) {
+		port_count(port, CNT_RCV_ERRORS, 1);
+		return false;
+	}
 	if (UNLIKELY(port_state(port) == IB_PORT_ARMED) && !is_vl15(pkt))
 		port_activate(port);
 	return true;
@@ -69,12 +73,25 @@ static void leave(struct runner *r, struct fabric_end *out, struct pooled *p)
 		pool_home(r, &p->pkt);
 		return;
 	}
-	counter_add(&out->traffic.tx_packets, 1);
-	counter_add(&out->traffic.tx_bytes, p->wire_bytes);
-	if (UNLIKELY(atomic_load_explicit(&out->rules, memory_order_relaxed)) &&
-	    !cable_passes(r, out, p))
+	/* acquire: pairs with the release in output_set_rate() */
+	if (UNLIKELY(atomic_load_explicit(&out->output, memory_order_acquire))) {
+		output_send(r, out, p);
 		return;
-	fabric_arrive(r, out->peer, p);
+	}
+	cable_count(out, p);
+	cable_cross(r, out, p);
+}
+
+/* Finds the virtual lane on which a data packet leaves by a port (IBTA 7.6.6, 18.2.4). False: none
+ * leads there. A static fabric has one data lane. */
+static bool find_lane(const struct fabric_switch *sw, uint32_t number, struct packet *pkt)
+{
+	const struct soft_port *port = sw->end[number].port;
+
+	if (!port || is_vl15(pkt))
+		return true;
+	pkt->route.lane = switch_lane(&sw->registers, pkt->in_port, number, pkt->route.sl);
+	return lane_operates(&port->lanes, pkt->route.lane);
 }
 
 /* Hands a packet to a queue pair of port 0. */
@@ -93,15 +110,26 @@ static void enter(struct runner *r, struct fabric_switch *sw, struct pooled *p)
 static void leave_copy(struct runner *r, struct fabric_switch *sw, uint32_t number,
 		       const struct pooled *p)
 {
+	struct fabric_end *out = &sw->end[number];
+	uint32_t *held = output_copies(out);
 	enum copy_result result;
-	struct pooled *copy = payload_keep(&sw->fabric->copies, &p->pkt, &result);
+	struct pooled *copy = NULL;
 
+	if (!held || pool_may_hold(&sw->fabric->copies, held))
+		copy = payload_keep(&sw->fabric->copies, &p->pkt, &result);
 	if (!copy) {
-		count(&sw->end[number], CNT_XMIT_DISCARDS);
+		count(out, CNT_XMIT_DISCARDS);
 		return;
 	}
+	if (held)
+		pool_hold(copy, held);
 	copy->wire_bytes = p->wire_bytes;
-	leave(r, &sw->end[number], copy);
+	if (UNLIKELY(!find_lane(sw, number, &copy->pkt))) {
+		count(&sw->end[p->pkt.in_port], CNT_RELAY_ERRORS);
+		pool_home(r, &copy->pkt);
+		return;
+	}
+	leave(r, out, copy);
 }
 
 /*
@@ -200,7 +228,8 @@ static void forward(struct runner *r, struct fabric_switch *sw, struct pooled *p
 	number = look_up(sw, &p->pkt);
 	if (!number) {
 		enter(r, sw, p);
-	} else if (number > sw->num_ports || number == SWITCH_DROPS || number == p->pkt.in_port) {
+	} else if (number > sw->num_ports || number == SWITCH_DROPS || number == p->pkt.in_port ||
+		   !find_lane(sw, number, &p->pkt)) {
 		/* a packet never leaves by the port that it came in by */
 		count(in, CNT_RELAY_ERRORS);
 		pool_home(r, &p->pkt);

@@ -145,7 +145,9 @@ static void leave(struct runner *r, struct soft_port *port, struct pooled *p)
 {
 	struct sender *s = sender_of(port, p->pkt.src_qpn);
 
-	if (!port_sends(port, p->pkt.flags & PKT_VL15) || !source_room(&s->source, FLOW_REQUEST)) {
+	s->source.sl = p->pkt.route.sl;
+	if (!port_sends(port, p->pkt.flags & PKT_VL15) || packet_lacks_lane(&p->pkt) ||
+	    !source_room(&s->source, FLOW_REQUEST)) {
 		drop(r, port, p, CNT_XMIT_DISCARDS);
 		return;
 	}

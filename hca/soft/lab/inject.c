@@ -26,6 +26,7 @@ static void set_route(struct route *route, const struct wire_packet *w)
 		.slid = w->lrh.slid,
 		.dlid = w->lrh.dlid,
 		.sl = w->lrh.sl,
+		.lane = w->lrh.vl,
 		.global = w->lrh.global,
 		.hop_limit = w->grh.hop_limit,
 		.class_flow = (uint32_t)w->grh.tclass << 20 | w->grh.flow_label,
@@ -65,7 +66,7 @@ static void make(struct pooled *k, const struct wire_packet *w)
 		.place = op->place,
 		.flags = PKT_WIRE | (w->bth.ack_req ? PKT_ACK_REQ : 0) |
 			 (w->bth.solicited ? PKT_SOLICITED : 0) |
-			 (w->lrh.vl == VL_MANAGEMENT ? PKT_VL15 : 0),
+			 (w->lrh.vl == LANE_MANAGEMENT ? PKT_VL15 : 0),
 		.syndrome = w->aeth.syndrome,
 		.pkey = w->bth.pkey,
 		.service = (uint8_t)wire_service(w->bth.opcode),

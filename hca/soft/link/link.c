@@ -37,6 +37,10 @@ bool link_receive(struct runner *r, struct soft_port *port, struct packet *pkt)
 {
 	if (UNLIKELY(!port_takes(port, pkt->flags & PKT_VL15)))
 		return false;
+	if (UNLIKELY(!(pkt->flags & PKT_VL15) && !lane_operates(&port->lanes, pkt->route.lane))) {
+		port_count(port, CNT_RCV_ERRORS, pkt->num);
+		return false;
+	}
 	if (UNLIKELY(port_state(port) == IB_PORT_ARMED) && !(pkt->flags & PKT_VL15))
 		port_activate(port);
 	pkt->in_port = port->number;

@@ -95,7 +95,7 @@ size_t pkt_bytes_of(const struct packet *train, uint32_t i, uint8_t *bytes)
 
 	memset(&w, 0, sizeof(w));
 	set_route(&w, &one.route);
-	w.lrh.vl = one.flags & PKT_VL15 ? VL_MANAGEMENT : 0;
+	w.lrh.vl = packet_lane(&one);
 	set_transport(&w, &one);
 	w.length = one.length;
 	w.payload = payload = bytes + wire_header_bytes(&w);

@@ -22,7 +22,8 @@ struct source {
 	struct soft_port *port;  /* port that packets leave; NULL: the queue pair has no port yet */
 	struct path path; /* path to the peer of a connection; each datagram has its own path */
 	uint32_t qpn, dest_qpn;  /* number of this queue pair, number of the peer's */
-	uint16_t pkey_index; /* the P_Key is the port's at this index, at the time of each packet */
+	uint8_t sl;              /* service level of the next packet */
+	uint8_t pkey_index;  /* the P_Key is the port's at this index, at the time of each packet */
 	uint8_t mtu_shift;   /* log2 of the path MTU */
 	uint8_t service;         /* enum wire_service */
 	uint32_t spared_by; /* faults.generation of the rules that spared[] was computed from */

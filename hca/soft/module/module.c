@@ -35,7 +35,7 @@ static struct {
 	uint32_t num_engines;
 	struct topology
 		topology; /* of the file that conf.topology names, until the fabric takes it over */
-	struct routes routes;              /* likewise */
+	struct routes routes;              /* of the topology, until the fabric takes them over */
 	struct fabric *fabric;             /* NULL: ports have the loop link */
 	const struct link_ops *other_link; /* with a fabric: what link_of_ports was before */
 	int slot_fd;           /* holds this process's slot */
@@ -142,12 +142,6 @@ static al_status read_topology(const char *path, uint32_t *hcas)
 	*hcas = 0;
 	for (n = module.topology.nodes; n < module.topology.nodes + module.topology.num_nodes;
 	     n++) {
-		if (n->type == IB_NODE_SWITCH && n->num_ports == 255 && module.conf.managed) {
-			ib_log(IB_LOG_ERROR, "soft",
-			       "topology: %s: switch 0x%016llx has 255 ports; a switch of a managed subnet has at most 254",
-			       path, (unsigned long long)n->guid);
-			return AL_BAD_CONFIG;
-		}
 		if (n->type != IB_NODE_CA)
 			continue;
 		++*hcas;
@@ -227,6 +221,8 @@ const char *module_misplaced(const struct fault_rule_text *rule)
 	if (!rule->sw)
 		return fault_misplaced(&module.conf, rule);
 	sw = switch_of(rule);
+	if (!module.fabric)
+		return "there is no topology here, and so no such switch";
 	if (!sw)
 		return "there is no such switch";
 	return rule->fault.port > sw->num_ports ? "the switch has no such port" : NULL;

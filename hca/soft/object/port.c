@@ -42,10 +42,10 @@ al_status soft_query_port(struct ci_ca *ca, uint8_t num, struct ib_port_attr *at
 		.lmc = (uint8_t)ib_port_info_lmc(&info),
 		.sm_sl = (uint8_t)ib_port_info_master_sm_sl(&info),
 		.subnet_timeout = (uint8_t)ib_port_info_subnet_timeout(&info),
-		.max_vl_num = 1,
+		.max_vl_num = LANES_CAP,
 		.init_type_reply = (uint8_t)ib_port_info_init_type_reply(&info),
 		.ci_caps = port->ports->agents == SOFT_AGENTS_AL && !port_is_external(port)
-				   ? CI_PORT_SMA_IN_AL | CI_PORT_PMA_IN_AL
+				   ? CI_PORT_SMA_IN_AL | CI_PORT_PMA_IN_AL | CI_PORT_MAD_ANY_CONTEXT
 				   : 0,
 	};
 	counters_read(port, &attr->counters);

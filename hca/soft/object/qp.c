@@ -171,7 +171,7 @@ static void apply_path(struct soft_qp *qp, const struct ib_qp_attr *attr, uint32
 				(uint8_t)__builtin_ctz(qp->conn.source.port->ports->mtu);
 	}
 	if (mask & IB_QP_PKEY_INDEX)
-		qp->conn.source.pkey_index = attr->pkey_index;
+		qp->conn.source.pkey_index = (uint8_t)attr->pkey_index;
 	if (mask & IB_QP_AV) {
 		qp->conn.static_rate = attr->ah_attr.static_rate;
 		qp->conn.av_port = attr->ah_attr.port_num;

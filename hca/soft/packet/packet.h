@@ -18,6 +18,10 @@ struct send_wqe;
 /* A queue pair sends two flows of packets: requests and responses. */
 enum flow_index { FLOW_REQUEST, FLOW_RESPONSE };
 
+#define LANES           16u /* virtual lanes: 0 to 14 of data, and lane 15 */
+#define LANE_MANAGEMENT 15u /* lane of subnet management packets */
+#define LANE_NONE       15u /* of a data packet: there is no lane, and the packet is discarded */
+
 /* The destination of a connection or datagram: the fields of an address vector that LRH and GRH are made from. */
 struct address {
 	ib_gid dgid;         /* GRH */
@@ -34,6 +38,7 @@ struct address {
 struct route {
 	uint16_t slid, dlid;
 	uint8_t sl;
+	uint8_t lane;     /* virtual lane of a data packet, or LANE_NONE */
 	uint8_t out_port; /* port 0 of a switch sends: external port to leave by; 0: by the table */
 	bool global;         /* the packet has a GRH, with the fields below */
 	uint8_t hop_limit;
@@ -108,6 +113,18 @@ enum pkt_flags {
 	PKT_FETCHED =
 		1 << 6, /* data is in an errand's buffer, which is freed when the packet is home */
 };
+
+/* Returns the virtual lane of a packet. LANE_NONE: that of a data packet which is not to leave. */
+static inline uint8_t packet_lane(const struct packet *pkt)
+{
+	return pkt->flags & PKT_VL15 ? LANE_MANAGEMENT : pkt->route.lane;
+}
+
+/* True: a data packet that no lane leads to its destination. */
+static inline bool packet_lacks_lane(const struct packet *pkt)
+{
+	return pkt->route.lane == LANE_NONE && !(pkt->flags & PKT_VL15);
+}
 
 /* Names the packets that a queue pair takes back when it stops. */
 struct recall {

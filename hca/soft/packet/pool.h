@@ -24,6 +24,8 @@ struct pooled {
 	struct soft_port *from; /* port that the packet leaves by */
 	enum flow_index flow;
 	uint64_t due;         /* number in the flow, or time, at which the packet is sent */
+	uint64_t since;       /* time at which the packet has come to an output */
+	uint64_t number; /* number of the packet among those that have left by a switch's port */
 	void *to;             /* where the packet arrives at that time */
 };
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "hca/soft/packet/icrc.h"
+#include "hca/soft/packet/packet.h"
 #include "hca/soft/shared/opcode.h"
 
 #define LNH_LOCAL        2 /* BTH follows the LRH */
@@ -507,7 +508,7 @@ static enum wire_refusal check_multicast(const struct wire_packet *pkt)
 /* Checks VL and LIDs. Only subnet management uses VL 15 and the permissive LID (IBTA 7.6.4, 9.6.1.1). */
 static enum wire_refusal check_lids(const struct wire_packet *pkt)
 {
-	bool management = pkt->lrh.vl == VL_MANAGEMENT;
+	bool management = pkt->lrh.vl == LANE_MANAGEMENT;
 
 	if (management != !pkt->bth.dest_qpn || (management && pkt->lrh.global))
 		return WIRE_BAD_VL;

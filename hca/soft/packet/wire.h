@@ -11,8 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LRH_BYTES 8
-#define VL_MANAGEMENT    15 /* virtual lane of subnet management packets */
+#define LRH_BYTES        8
 #define GRH_BYTES 40
 #define BTH_BYTES 12
 #define DETH_BYTES 8

@@ -77,5 +77,6 @@ void counters_read(struct soft_port *port, struct ib_port_counters *to)
 	to->rcv_switch_relay_errors = read_rare(port, CNT_RELAY_ERRORS);
 	to->rcv_constraint_errors = read_rare(port, CNT_RCV_CONSTRAINT);
 	to->symbol_errors = read_rare(port, CNT_SYMBOL_ERRORS);
+	to->xmit_wait = read_rare(port, CNT_XMIT_WAIT);
 	to->xmit_constraint_errors = read_rare(port, CNT_XMIT_CONSTRAINT);
 }

@@ -11,7 +11,6 @@
 #include "hca/soft/port/port.h"
 #include "hca/soft/shared/base.h"
 
-#define DATA_LANES 1  /* PortInfo.VLCap: one data lane */
 #define ALL_WIDTHS (IB_WIDTH_1X | IB_WIDTH_4X)
 #define ALL_SPEEDS 7  /* SDR, DDR and QDR */
 #define EXT_SHIFT  4  /* an ib_speed from FDR on, shifted: the code in LinkSpeedExtActive */
@@ -46,7 +45,6 @@ static void set_rate(struct ib_port_info *info, uint8_t width, uint8_t speed)
 void port_info_init(struct soft_port *port, uint32_t mtu)
 {
 	struct ib_port_info *info = &port->regs.info;
-	unsigned int sl;
 
 	info->local_port_num = port->number;
 	set_rate(info, port->width ? port->width : IB_WIDTH_4X,
@@ -54,17 +52,17 @@ void port_info_init(struct soft_port *port, uint32_t mtu)
 	ib_port_info_set_link_down_default(info, IB_PHYS_POLLING);
 	ib_port_info_set_mtu_cap(info, mtu_code(mtu));
 	ib_port_info_set_neighbor_mtu(info, mtu_code(mtu));
-	ib_port_info_set_vl_cap(info, DATA_LANES);
-	ib_port_info_set_operational_vls(info, DATA_LANES);
-	info->vl_arb_high_cap = 8;
-	info->vl_arb_low_cap = 8;
+	ib_port_info_set_vl_cap(info, LANES_CAP_CODE);
+	ib_port_info_set_operational_vls(info, LANES_CAP_CODE);
+	info->vl_arb_high_cap = LANE_WEIGHTS;
+	info->vl_arb_low_cap = LANE_WEIGHTS;
+	lanes_init(&port->lanes);
+	lanes_set_info(&port->lanes, info);
 	if (!port_is_external(port)) { /* what a port with a LID has */
 		ib_port_info_set_subnet_timeout(info, TIMEOUT);
 		ib_port_info_set_resp_time_value(info, TIMEOUT);
 		info->guid_cap = SOFT_MAX_GIDS;
 	}
-	for (sl = 0; sl < 16; sl++)
-		ib_sl_to_vl_set(&port->regs.sl_to_vl, sl, 0);
 }
 
 static ib_be16 clamp16(uint64_t value)
@@ -178,6 +176,7 @@ static uint16_t write_port_info(struct soft_port *port, const struct ib_port_inf
 	port_lock();
 	moved = write_registers(&port->regs.info, from);
 	set_enforcement(port);
+	lanes_set_info(&port->lanes, &port->regs.info);
 	port_unlock();
 	atomic_store(&port->count[CNT_BAD_PKEY], ib_be16_get(from->pkey_violations));
 	atomic_store(&port->count[CNT_BAD_QKEY], ib_be16_get(from->qkey_violations));
@@ -263,17 +262,22 @@ static uint16_t plain_attr(void *reg, size_t size, bool set, uint8_t *data)
 
 static uint16_t sl_to_vl_attr(struct soft_port *port, uint32_t attr_mod, bool set, uint8_t *data)
 {
+	ib_be64 table;
+
 	(void)attr_mod;
-	return plain_attr(&port->regs.sl_to_vl, sizeof(port->regs.sl_to_vl), set, data);
+	memcpy(&table, data, sizeof(table));
+	if (set)
+		atomic_store_explicit(&port->lanes.of_sl, ib_be64_get(table), memory_order_relaxed);
+	table = ib_be64_of(atomic_load_explicit(&port->lanes.of_sl, memory_order_relaxed));
+	memcpy(data, &table, sizeof(table));
+	return IB_MAD_STATUS_OK;
 }
 
 static uint16_t vl_arb_attr(struct soft_port *port, uint32_t attr_mod, bool set, uint8_t *data)
 {
-	const uint32_t part = attr_mod >> 16;
-
-	if (part < IB_VL_ARB_LOW_1 || part > IB_VL_ARB_HIGH_2)
-		return IB_MAD_STATUS_BAD_FIELD;
-	return plain_attr(&port->regs.vl_arb[part - 1], sizeof(port->regs.vl_arb[0]), set, data);
+	return lanes_weights_attr(&port->lanes, attr_mod >> 16, set, data)
+		       ? IB_MAD_STATUS_OK
+		       : IB_MAD_STATUS_BAD_FIELD;
 }
 
 static uint16_t led_attr(struct soft_port *port, uint32_t attr_mod, bool set, uint8_t *data)

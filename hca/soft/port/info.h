@@ -14,8 +14,6 @@ struct soft_port;
 /* The registers of a port that no other member of struct soft_port holds. */
 struct port_info {
 	struct ib_port_info info; /* PortInfo; port_info_read() fills in what other members hold */
-	struct ib_sl_to_vl sl_to_vl;
-	struct ib_vl_arb_table vl_arb[4]; /* by enum ib_vl_arb_part - 1 */
 	struct ib_led_info led;
 };
 

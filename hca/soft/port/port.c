@@ -460,6 +460,7 @@ void port_route(const struct soft_port *port, const struct address *to, struct r
 							our LID (IBTA 14.2.2.1) */
 		route->slid = IB_LID_PERMISSIVE;
 	route->sl = to->sl;
+	route->lane = lanes_choose(&port->lanes, to->sl);
 	route->global = to->global;
 	if (LIKELY(!to->global))
 		return;

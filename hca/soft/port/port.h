@@ -8,6 +8,7 @@
 
 #include "hca/soft/base/config.h"
 #include "hca/soft/port/info.h"
+#include "hca/soft/port/lanes.h"
 #include "hca/soft/port/mcast.h"
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/lock.h"
@@ -53,6 +54,7 @@ enum port_counter {
 	CNT_XMIT_CONSTRAINT,
 	CNT_SYMBOL_ERRORS, /* packets that a cable has damaged or lost, counted where they come in
 			    */
+	CNT_XMIT_WAIT,     /* ticks for which a queue pair has waited for room */
 	PORT_COUNTERS
 };
 
@@ -150,6 +152,7 @@ struct soft_port {
 	uint8_t phys_asked; /* Polling, Sleep or Disabled, as a subnet manager has set; guarded by
 			       ports_lock */
 	struct port_info regs; /* registers of subnet management; guarded by ports_lock */
+	struct lanes lanes;
 	_Atomic uint8_t enforce; /* of an external port: enum port_enforce, as regs.info has them */
 	_Atomic uint32_t cap_mask;
 	_Atomic uint64_t count[PORT_COUNTERS];

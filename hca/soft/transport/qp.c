@@ -51,6 +51,7 @@ void qp_find_path(struct soft_qp *qp)
 	/* acquire: pairs with the release in port_set_lids(); a change after this line is found by
 	 * the next pass */
 	moves = atomic_load_explicit(&port_moves, memory_order_acquire);
+	src->sl = qp->conn.to.sl;
 	port_route(src->port, &qp->conn.to, &route);
 	src->port->link->resolve(src->port, &route, &src->path);
 	src->path.moves = moves;

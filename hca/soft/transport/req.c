@@ -295,6 +295,8 @@ bool req_run(struct runner *r, struct soft_qp *qp)
 			break;
 		if (runner_spent(r))
 			return true;
+		if (is_ud(qp)) /* each datagram has its own */
+			qp->conn.source.sl = wqe->wr.path.sl;
 		if (UNLIKELY(!source_room(&qp->conn.source, FLOW_REQUEST)) || !send_train(r, qp, wqe))
 			break;
 		if (UNLIKELY(is_ud(qp) && wqe->wr.key == IB_QPN_MULTICAST)) {

@@ -133,7 +133,7 @@ void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flo
 	qp->conn.source.flow[flow] = last;
 	if (UNLIKELY(port_faulty(port)))
 		verdict = link_hooks->leaves(r, &qp->conn.source, pkt, flow, first);
-	if (UNLIKELY(!port_sends(port, pkt->flags & PKT_VL15))) {
+	if (UNLIKELY(!port_sends(port, pkt->flags & PKT_VL15) || packet_lacks_lane(pkt))) {
 		port_count(port, CNT_XMIT_DISCARDS, pkt->num);
 		goto drop;
 	}

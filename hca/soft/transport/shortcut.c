@@ -20,8 +20,8 @@
 #include "hca/soft/transport/qp.h"
 
 /*
- * Returns the peer's actor if packets and ACKs pass directly between both queue pairs, unobserved by hooks. NULL
- * otherwise.
+ * Returns the peer's actor if packets and ACKs pass directly between both queue pairs, unobserved
+ * by hooks. NULL otherwise.
  */
 static struct actor *near_peer(struct soft_qp *qp)
 {
@@ -41,6 +41,15 @@ static bool is_simple(const struct send_wqe *wqe)
 	       (wqe->wr.num_sge == 1 || wqe->wr.flags & IB_SEND_INLINE);
 }
 
+/* True: packets of a queue pair have a lane to the port of the peer, and the lane operates there.
+ */
+static bool lane_leads(const struct soft_qp *from, const struct soft_qp *to)
+{
+	const uint8_t lane = lanes_choose(&from->conn.source.port->lanes, from->conn.to.sl);
+
+	return lane_operates(&to->conn.source.port->lanes, lane);
+}
+
 /* Checks that the peer would execute the message's first packet at once: state, PSN, path, partition and MTU fit. */
 static bool peer_expects(struct soft_qp *peer, const struct soft_qp *qp)
 {
@@ -48,7 +57,7 @@ static bool peer_expects(struct soft_qp *peer, const struct soft_qp *qp)
 	return qp_state(peer) >= IB_QPS_RTR && qp_state(peer) != IB_QPS_ERR &&
 	       peer->service == qp->service && peer->conn.resp.established &&
 	       peer->conn.resp.epsn == qp->conn.req.next_psn && peer->conn.resp.kind == PKT_NONE &&
-	       !resp_pending(peer) &&
+	       !resp_pending(peer) && lane_leads(qp, peer) && lane_leads(peer, qp) &&
 	       path_is_from(&qp->conn.source.path, port_lid(peer->conn.source.port)) &&
 	       path_is_from(&peer->conn.source.path, port_lid(qp->conn.source.port)) &&
 	       peer->conn.source.dest_qpn == qp->ci.qp_num &&

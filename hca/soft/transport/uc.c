@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The responder of unreliable connections (IBTA 9.8.2). The responder answers no packet. A packet that can not be
- * executed is dropped, and so is the rest of its message. A message's first packet is executed whatever its PSN, and
- * later packets only in sequence. If a message loses a packet, or is longer than its receive, the next message uses
- * the receive. The functions that UC shares with RC are in resp.c.
+ * The responder of unreliable connections (IBTA 9.8.2). The responder answers no packet. A packet
+ * that can not be executed is dropped, and so is the rest of its message. A message's first packet
+ * is executed with any PSN, and later packets only in sequence. If a message loses a packet, or is
+ * longer than its receive, the next message uses the receive. The functions that UC shares with RC
+ * are in resp.c.
  */
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/memory/errand.h"

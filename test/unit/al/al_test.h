@@ -121,8 +121,8 @@ static inline al_ca_h test_open_ca(al_h al, uint64_t guid)
 }
 
 /*
- * Opens the library in the kernel role, whatever the role of the test, for operations that only the owner of the HCAs
- * may do.
+ * Opens the library in the kernel role, also in a test of another role, for operations that only
+ * the owner of the HCAs may do.
  */
 static inline al_h test_open_owner(void)
 {

@@ -75,7 +75,7 @@ START_TEST(ports_are_told_from_memory)
 }
 END_TEST
 
-/* The list is in the order of names, whatever the order of the recording. */
+/* The list is in the order of names, and not in that of the recording. */
 START_TEST(functions_are_in_the_order_of_their_names)
 {
 	static const char *const recorded[] = { "3b:00.0", "d8:00.0", "02:00.0", "5e:00.1", "5e:00.0", "86:00.0" };

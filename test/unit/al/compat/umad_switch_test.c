@@ -9,38 +9,20 @@
 #include <unistd.h>
 
 #include "al/compat/umad/umad.h"
-#include "test/unit/al/al_test.h"
+#include "test/unit/al/subnet_text.h"
 
 #define SWITCH "ib0000000000001000"
 #define HCA    "ib0000000000003000"
 #define OTHER  "ib0000000000005000"
 #define LIMIT  60000 /* ms; a datagram that has to come */
 
-static const char text[] = "switchguid=0x1000(1000)\n"
-			   "Switch 2 \"S-0000000000001000\"\n"
-			   "[1] \"H-0000000000003000\"[1](3001)\n"
-			   "[2] \"H-0000000000005000\"[1](5001)\n"
-			   "\n"
-			   "caguid=0x3000\n"
-			   "Ca 1 \"H-0000000000003000\"\n"
-			   "[1](3001) \"S-0000000000001000\"[1]\n"
-			   "\n"
-			   "caguid=0x5000\n"
-			   "Ca 1 \"H-0000000000005000\"\n"
-			   "[1](5001) \"S-0000000000001000\"[2]\n";
-
 static char names[UMAD_DEVICES][UMAD_NAME_BYTES];
 
 static void set_up(void)
 {
-	char file[] = "/tmp/ibal-umad-XXXXXX", settings[64];
-	int fd = mkstemp(file);
+	char file[] = "/tmp/ibal-umad-XXXXXX";
 
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
-	close(fd);
-	snprintf(settings, sizeof(settings), "subnet=managed topology=%s", file);
-	setenv("IBAL_SOFT", settings, 1);
+	subnet_set(SUBNET_OF_A_SWITCH, "", file);
 	ck_assert_int_eq(setenv("IBAL_AGENT", test_agent(), 1), 0);
 	ck_assert_int_eq(umad_init(), 0);
 	ck_assert_int_eq(unlink(file), 0);

@@ -20,15 +20,6 @@ static al_ca_h ca[2];
 static uint64_t guids[2];
 static uint64_t next_tid = 1;
 
-static void serve(struct side *s, uint8_t mgmt_class, uint64_t methods)
-{
-	struct al_mad_svc_init init = svc_init(mgmt_class);
-
-	init.methods[0] = methods;
-	side_init(s, ca[0]);
-	side_register(s, &init);
-}
-
 /* Agents of the first HCA, where the manager is, and of its neighbour. */
 static void set_up_with(const char *agents)
 {
@@ -40,10 +31,10 @@ static void set_up_with(const char *agents)
 	test_guids(al, guids, 2);
 	for (int i = 0; i < 2; i++)
 		ca[i] = test_open_ca(al, guids[i]);
-	serve(&manager, IB_CLASS_SUBN_DIR, 0);
-	serve(&lid_routed, IB_CLASS_SUBN_LID, 0);
-	serve(&traps, IB_CLASS_SUBN_LID, 1 << IB_METHOD_TRAP);
-	serve(&performance, IB_CLASS_PERF, 0);
+	side_serve(&manager, ca[0], IB_CLASS_SUBN_DIR, 0);
+	side_serve(&lid_routed, ca[0], IB_CLASS_SUBN_LID, 0);
+	side_serve(&traps, ca[0], IB_CLASS_SUBN_LID, 1 << IB_METHOD_TRAP);
+	side_serve(&performance, ca[0], IB_CLASS_PERF, 0);
 }
 
 static void set_up(void)
@@ -342,7 +333,7 @@ START_TEST(a_wrong_key_of_a_datagram_is_reported_to_the_manager)
 	keys.data[2] = 0x99;
 	keys.data[3] = 0x99;
 	ask_directed(keys);
-	serve(&vendor, VENDOR, 0);
+	side_serve(&vendor, ca[0], VENDOR, 0);
 	send = send_of(&mad, 0x22, 0, 0);
 	if (_i)
 		send.pkey_index = 1;
@@ -370,7 +361,7 @@ START_TEST(a_request_that_no_service_wants_is_answered_as_not_supported)
 	static struct side vendor; /* of a service that ends in tear_down() */
 
 	bring_up();
-	serve(&vendor, VENDOR, 0);
+	side_serve(&vendor, ca[0], VENDOR, 0);
 	ask(&vendor, &request, lid_of(1), &answer);
 	ck_assert_uint_eq(answer.hdr.method, IB_METHOD_GET_RESP);
 	ck_assert_uint_eq(ib_be16_get(answer.hdr.status), IB_MAD_STATUS_BAD_VERSION);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "test/unit/al/mgmt/mad_bed.h"
+#include "test/unit/al/subnet_text.h"
 
 #define SWITCH_0 0x1000u
 #define SWITCH_1 0x2000u
@@ -69,32 +70,18 @@ static const struct node {
 
 /* ---------------------------------------------------------------------- requests */
 
-static void serve(struct side *s, uint8_t mgmt_class, uint64_t methods)
-{
-	struct al_mad_svc_init init = svc_init(mgmt_class);
-
-	init.methods[0] = methods;
-	side_init(s, ca);
-	side_register(s, &init);
-}
-
 static void set_up_with(const char *agents)
 {
-	char file[] = "/tmp/ibal-subnet-XXXXXX", settings[160];
-	int fd = mkstemp(file);
+	char file[] = "/tmp/ibal-subnet-XXXXXX";
 
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
-	close(fd);
-	snprintf(settings, sizeof(settings), "subnet=managed topology=%s %s", file, agents);
-	setenv("IBAL_SOFT", settings, 1);
+	subnet_set(text, agents, file);
 	al = test_open();
 	unlink(file);
 	ca = test_open_ca(al, HCA_0);
-	serve(&manager, IB_CLASS_SUBN_DIR, 0);
-	serve(&lid_routed, IB_CLASS_SUBN_LID, 0);
-	serve(&traps, IB_CLASS_SUBN_LID, 1 << IB_METHOD_TRAP);
-	serve(&performance, IB_CLASS_PERF, 0);
+	side_serve(&manager, ca, IB_CLASS_SUBN_DIR, 0);
+	side_serve(&lid_routed, ca, IB_CLASS_SUBN_LID, 0);
+	side_serve(&traps, ca, IB_CLASS_SUBN_LID, 1 << IB_METHOD_TRAP);
+	side_serve(&performance, ca, IB_CLASS_PERF, 0);
 }
 
 static void set_up(void)

@@ -83,6 +83,17 @@ static inline void side_register(struct side *side, const struct al_mad_svc_init
 	ck_ok(al_reg_mad_svc(side->ca, init, side, side_event, &side->svc));
 }
 
+/* A side with a service of a class on port 1 of the HCA. methods: a bit for each method, up to 63,
+ * that the service takes. */
+static inline void side_serve(struct side *side, al_ca_h ca, uint8_t mgmt_class, uint64_t methods)
+{
+	struct al_mad_svc_init init = svc_init(mgmt_class);
+
+	init.methods[0] = methods;
+	side_init(side, ca);
+	side_register(side, &init);
+}
+
 /* Waits for the next event and checks its type and status. Returns the event's index in side->got. */
 static inline unsigned int side_next(struct side *side, al_mad_event_type type, al_status status)
 {

@@ -197,7 +197,8 @@ START_TEST(an_unheld_queue_pair_is_destroyed_and_not_reset)
 	al_cq_h cq = bed_cq(bed.pd, 0, NULL, NULL);
 	int rounds = test_rounds(2000);
 
-	/* The thread that destroys drops its reference before the destroy thread looks, whatever the schedule. */
+	/* With every schedule the thread that destroys drops its reference before the destroy
+	 * thread looks. */
 	for (int i = 0; i < rounds; i++)
 		ck_ok(al_destroy_qp(bed_qp(bed.pd, cq, NULL, NULL), i % 2 ? NULL : AL_DESTROY_SYNC, NULL));
 	bed_end(&bed);

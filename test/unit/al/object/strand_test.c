@@ -260,6 +260,88 @@ START_TEST(strands_start_and_stop_beside_one_another)
 }
 END_TEST
 
+/* ---------------------------------------------- work in place of the pool's threads */
+
+static unsigned int runs_left; /* that may_go_on() allows */
+static unsigned int wakes;     /* that carried() makes of its own strand */
+static pthread_t carried_by[4];
+static atomic_uint num_carried;
+static sem_t carried_ran;
+
+static bool may_go_on(void)
+{
+	return runs_left-- > 0;
+}
+
+static void carried(struct strand *strand)
+{
+	carried_by[atomic_load(&num_carried)] = pthread_self();
+	if (wakes && wakes--)
+		strand_wake(strand);
+	atomic_fetch_add(&num_carried, 1);
+	sem_post(&carried_ran);
+}
+
+START_TEST(a_thread_that_claims_a_strand_does_its_work_until_it_may_not_go_on)
+{
+	struct strand strand;
+	pthread_t self = pthread_self();
+
+	sem_init(&carried_ran, 0, 0);
+	ck_assert_int_eq(strand_start(&strand, &pool, carried), AL_SUCCESS);
+	ck_assert(strand_claim(&strand));
+	ck_assert(!strand_claim(&strand)); /* by no two threads at once */
+	wakes = 2;
+	strand_wake(&strand);
+	ck_assert_uint_eq(num_carried, 0); /* no thread of the pool has been woken for it */
+	runs_left = 2;
+	strand_carry(&strand, may_go_on);
+	wait_for(&carried_ran);
+	wait_for(&carried_ran);
+	wait_for(&carried_ran); /* by the pool's thread, which does the rest */
+	ck_assert_uint_eq(num_carried, 3);
+	ck_assert(pthread_equal(carried_by[0], self));
+	ck_assert(pthread_equal(carried_by[1], self));
+	ck_assert(!pthread_equal(carried_by[2], self));
+	strand_stop(&strand);
+}
+END_TEST
+
+START_TEST(a_strand_without_work_is_given_back)
+{
+	struct strand strand = { .pool = NULL };
+
+	ck_assert(!strand_claim(&strand)); /* it is not started */
+	sem_init(&carried_ran, 0, 0);
+	ck_assert_int_eq(strand_start(&strand, &pool, carried), AL_SUCCESS);
+	ck_assert(strand_claim(&strand));
+	strand_carry(&strand, may_go_on);
+	ck_assert_uint_eq(num_carried, 0);
+	strand_wake(&strand);
+	wait_for(&carried_ran);
+	ck_assert(!pthread_equal(carried_by[0], pthread_self()));
+	strand_stop(&strand);
+}
+END_TEST
+
+START_TEST(a_strand_that_runs_is_not_claimed)
+{
+	sem_t in, out;
+
+	sem_init(&in, 0, 0);
+	sem_init(&out, 0, 0);
+	start(1);
+	strands[0].in = &in;
+	strands[0].out = &out;
+	ask(&strands[0]);
+	wait_for(&in);
+	ck_assert(!strand_claim(&strands[0].strand));
+	sem_post(&out);
+	stop(1);
+	ck_assert_uint_eq(strands[0].done, 1);
+}
+END_TEST
+
 /* ------------------------------------------------------------- what is due */
 
 static atomic_uint due_runs;
@@ -290,6 +372,17 @@ START_TEST(what_is_due_is_done_before_each_wait_and_at_its_time)
 	for (int i = 0; i < 10; i++)
 		wait_for(&due_in); /* without a wake */
 	due_at = UINT64_MAX;
+	while (!sem_trywait(&due_in))
+		;
+	/* also while another thread has the strand, which keeps no timer waiting */
+	ck_assert(strand_claim(&c.strand));
+	due_runs = 0;
+	for (unsigned int i = 1; i < 10; i++) {
+		thread_pool_poke(&timed);
+		while (due_runs < i)
+			wait_for(&due_in);
+	}
+	strand_carry(&c.strand, may_go_on);
 	strand_stop(&c.strand);
 	ck_assert_uint_eq(timed.threads, 0);
 }
@@ -309,6 +402,9 @@ int main(void)
 	tcase_add_test(tcase, ready_strands_take_turns);
 	tcase_add_test(tcase, a_strand_without_a_thread_is_not_started);
 	tcase_add_test(tcase, strands_start_and_stop_beside_one_another);
+	tcase_add_test(tcase, a_thread_that_claims_a_strand_does_its_work_until_it_may_not_go_on);
+	tcase_add_test(tcase, a_strand_without_work_is_given_back);
+	tcase_add_test(tcase, a_strand_that_runs_is_not_claimed);
 	tcase_add_test(tcase, what_is_due_is_done_before_each_wait_and_at_its_time);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);

@@ -18,16 +18,29 @@ static struct net *read_good(const char *text)
 
 /* -------------------------------------------------------------------------- text */
 
-START_TEST(what_ibnetdiscover_has_written_is_written_again)
+/* Returns the path of a file of test/data/topology, which the caller frees. */
+static char *sample_path(const char *file)
 {
-	g_autofree char *path =
-		g_build_filename(g_getenv("top_srcdir") ? g_getenv("top_srcdir") : ".",
-				 "test/data/topology/new.txt", NULL);
-	g_autofree char *before = NULL, *after = NULL;
+	const char *top = g_getenv("top_srcdir");
+
+	return g_build_filename(top ? top : ".", "test/data/topology", file, NULL);
+}
+
+static struct net *read_sample(const char *file)
+{
+	g_autofree char *path = sample_path(file);
 	g_autoptr(GError) err = NULL;
 	struct net *net = net_read_file(path, &err);
 
 	ck_assert_msg(net != NULL, "%s", err ? err->message : "");
+	return net;
+}
+
+START_TEST(what_ibnetdiscover_has_written_is_written_again)
+{
+	g_autofree char *path = sample_path("new.txt"), *before = NULL, *after = NULL;
+	struct net *net = read_sample("new.txt");
+
 	ck_assert(g_file_get_contents(path, &before, NULL, NULL));
 	after = net_write_text(net, NULL);
 	/* But for the comment at the head. */
@@ -39,33 +52,36 @@ END_TEST
 #define LEAF \
 	"switchguid=0x10(10)\nSwitch\t4 \"S-0000000000000010\"\t\t# \"leaf\" base port 0 lid 1 lmc 0\n"
 
-START_TEST(a_wrong_line_is_named_with_its_number)
+START_TEST(each_form_of_the_text_is_read)
+{
+	static const struct {
+		const char *file;
+		guint hcas, switches, cables;
+	} samples[] = {
+		{ "new.txt", 4, 2, 6 },
+		{ "old.txt", 2, 1, 2 },
+		{ "chassis.txt", 2, 2, 3 },
+		{ "short.txt", 4, 3, 6 },
+	};
+	struct net *net = read_sample(samples[_i].file);
+
+	ck_assert_uint_eq(net_count(net, IB_NODE_CA), samples[_i].hcas);
+	ck_assert_uint_eq(net_count(net, IB_NODE_SWITCH), samples[_i].switches);
+	ck_assert_uint_eq(net_count_cables(net), samples[_i].cables);
+	net_free(net);
+}
+END_TEST
+
+START_TEST(a_wrong_text_is_refused_with_its_line_and_the_reason)
 {
 	static const struct {
 		const char *text, *why;
 	} wrong[] = {
-		{ "", "file: no node is in this file" },
-		{ LEAF "[5]\t\"H-01\"[1](2) \t\t# \"x\" lid 1 4xEDR\n",
-		  "file:3: the node has no such port" },
-		{ LEAF "[0]\t\"H-01\"[1]\n", "file:3: the node has no such port" },
-		{ LEAF "[1]\t\"H-01\"[1]\n",
-		  "file:3: the other end of the cable is not in the text" },
-		{ LEAF "[1]\t\"S-10\"[7]\n",
-		  "file:3: the other end of the cable is not in the text" },
-		{ LEAF "[1]\t\"S-10\"[1]\n",
-		  "file:3: one of the two ports has another cable already" },
-		{ LEAF "[1]\t\"S-10\"[2]\n[3]\t\"S-10\"[2]\n",
-		  "file:4: one of the two ports has another cable already" },
-		{ LEAF "[1]\t\"S-10\"[2]\n[1]\t\"S-10\"[2]\n",
-		  "file:4: the node has this port twice" },
-		{ LEAF LEAF, "file:4: a node with this GUID is in the text already" },
-		{ "[1]\t\"S-10\"[2]\n", "file:1: a port without a node before it" },
-		{ LEAF "[1] nonsense\n", "file:3: this is not a line as ibnetdiscover prints it" },
-		{ "Switch\t300 \"S-10\"\n", "file:1: no such node" },
-		{ "Switch\t0 \"S-10\"\n", "file:1: no such node" },
-		{ "Switch\t4 \"S-0\"\n", "file:1: no such node" },
-		{ "Switch 4 no name\n", "file:1: this is not a line as ibnetdiscover prints it" },
-		{ "\xff", "file: this is no text in UTF-8" },
+		{ "", "file: there is no node in the text" },
+		{ LEAF "[5]\t\"H-0000000000000001\"[1](2) \t\t# \"x\" lid 1 4xEDR\n",
+		  "file:3: port 5 of \"S-0000000000000010\", which has ports 1 to 4" },
+		{ LEAF LEAF, "file:4: node \"S-0000000000000010\" is in line 2 already" },
+		{ "\xff", "file:1: \xef\xbf\xbd: ibnetdiscover prints no such line" },
 	};
 	g_autoptr(GError) err = NULL;
 
@@ -74,10 +90,25 @@ START_TEST(a_wrong_line_is_named_with_its_number)
 }
 END_TEST
 
+START_TEST(a_router_a_lid_that_is_none_and_a_name_that_is_no_text)
+{
+	struct net *net =
+		read_good("Rt\t2 \"R-0000000000000030\"\t\t# \"\xff\xff\"\n"
+			  "[1]\t\"H-0000000000000005\"[1]\t\t# lid 65535 lmc 0 \"h\" lid 49151\n"
+			  "Ca\t1 \"H-0000000000000005\"\t\t# \"h\"\n");
+
+	ck_assert_uint_eq(net_find(net, 0x30)->type, IB_NODE_ROUTER);
+	ck_assert_str_eq(net_find(net, 0x30)->name, "\xef\xbf\xbd\xef\xbf\xbd");
+	ck_assert_uint_eq(net_find(net, 0x30)->ports[1].lid, 0);
+	ck_assert_uint_eq(net_find(net, 5)->ports[1].lid, 49151);
+	net_free(net);
+}
+END_TEST
+
 START_TEST(a_cable_that_is_told_at_one_end_is_a_cable)
 {
 	struct net *net =
-		read_good(LEAF "[1]\t\"H-5\"[1](6) \t\t# \"host\" lid 7 4xEDR\n"
+		read_good(LEAF "[1]\t\"H-0000000000000005\"[1](6) \t\t# \"host\" lid 7 4xEDR\n"
 			       "caguid=0x5\nCa\t1 \"H-0000000000000005\"\t\t# \"host\"\n");
 	const struct net_port *port = &net_find(net, 5)->ports[1];
 
@@ -91,7 +122,8 @@ END_TEST
 
 /* --------------------------------------------------------------------- differences */
 
-#define HOST(guid, name) "Ca\t2 \"H-" guid "\"\t\t# \"" name "\"\n"
+#define GUID             "000000000000000"
+#define HOST(guid, name) "Ca\t2 \"H-" GUID guid "\"\t\t# \"" name "\"\n"
 #define CABLE(port, guid, peer, rate) \
 	"[" port "]\t\"" guid "\"[" peer "]\t\t# \"x\" lid 1 " rate "\n"
 #define HOSTS HOST("1", "one") HOST("2", "two")
@@ -104,22 +136,22 @@ START_TEST(each_difference_is_told_once)
 		{ LEAF HOSTS, LEAF HOSTS, "" },
 		{ LEAF HOST("1", "one"), LEAF HOSTS, "new HCA two (0x0000000000000002);" },
 		{ LEAF HOSTS, LEAF HOST("1", "one"), "missing HCA two (0x0000000000000002);" },
-		{ LEAF CABLE("1", "H-1", "1", "4xEDR") HOSTS, LEAF HOSTS,
+		{ LEAF CABLE("1", "H-" GUID "1", "1", "4xEDR") HOSTS, LEAF HOSTS,
 		  "missing cable from leaf, port 1 to one, port 1;" },
-		{ LEAF HOSTS, LEAF CABLE("1", "H-1", "1", "4xEDR") HOSTS,
+		{ LEAF HOSTS, LEAF CABLE("1", "H-" GUID "1", "1", "4xEDR") HOSTS,
 		  "new cable from leaf, port 1 to one, port 1;" },
-		{ LEAF CABLE("1", "H-1", "1", "4xEDR") HOSTS,
-		  LEAF CABLE("3", "H-1", "1", "4xEDR") HOSTS,
+		{ LEAF CABLE("1", "H-" GUID "1", "1", "4xEDR") HOSTS,
+		  LEAF CABLE("3", "H-" GUID "1", "1", "4xEDR") HOSTS,
 		  "moved one, port 1: was at leaf, port 1, is at leaf, port 3;" },
-		{ LEAF CABLE("1", "H-1", "1", "4xEDR") HOSTS,
-		  LEAF CABLE("1", "H-2", "1", "4xEDR") HOSTS,
+		{ LEAF CABLE("1", "H-" GUID "1", "1", "4xEDR") HOSTS,
+		  LEAF CABLE("1", "H-" GUID "2", "1", "4xEDR") HOSTS,
 		  "moved leaf, port 1: was at one, port 1, is at two, port 1;" },
-		{ LEAF CABLE("1", "H-1", "1", "4xEDR") HOSTS,
-		  LEAF CABLE("1", "H-1", "1", "1xEDR") HOSTS,
+		{ LEAF CABLE("1", "H-" GUID "1", "1", "4xEDR") HOSTS,
+		  LEAF CABLE("1", "H-" GUID "1", "1", "1xEDR") HOSTS,
 		  "changed cable from leaf, port 1 to one, port 1: was 4xEDR, is 1xEDR;" },
 		{ LEAF HOST("1", "one"), LEAF HOST("1", "first"),
 		  "changed HCA 0x0000000000000001: was named one, is named first;" },
-		{ "Switch\t4 \"S-1\" # \"n\"\n", "Ca\t2 \"H-1\" # \"n\"\n",
+		{ "Switch\t4 \"S-" GUID "1\" # \"n\"\n", HOST("1", "n"),
 		  "changed HCA n: was of type switch with 4 ports, is of type HCA with 2 ports;" },
 	};
 	struct net *before = read_good(pairs[_i].before), *after = read_good(pairs[_i].after);
@@ -276,7 +308,9 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tc, what_ibnetdiscover_has_written_is_written_again);
-	tcase_add_loop_test(tc, a_wrong_line_is_named_with_its_number, 0, 16);
+	tcase_add_loop_test(tc, each_form_of_the_text_is_read, 0, 4);
+	tcase_add_loop_test(tc, a_wrong_text_is_refused_with_its_line_and_the_reason, 0, 4);
+	tcase_add_test(tc, a_router_a_lid_that_is_none_and_a_name_that_is_no_text);
 	tcase_add_test(tc, a_cable_that_is_told_at_one_end_is_a_cable);
 	tcase_add_loop_test(tc, each_difference_is_told_once, 0, 10);
 	tcase_add_loop_test(tc, no_node_lies_upon_another_nor_outside, 0, 9);

@@ -44,7 +44,8 @@ struct world {
 	gboolean stands_still; /* no answer comes, nor a time-out */
 	void (*twist)(struct world *w, struct sweep_answer *answer, guint node);
 	guint32 random;
-	guint resets[G_N_ELEMENTS(tree)][6]; /* by node and port */
+	guint resets[G_N_ELEMENTS(tree)][6];     /* of PortCounters, by node and port */
+	guint ext_resets[G_N_ELEMENTS(tree)][6]; /* of PortCountersExtended */
 };
 
 /* Where a directed route ends. *in: the port by which it comes in. 0: at no node */
@@ -148,6 +149,22 @@ static void take_reset(struct world *w, guint node, const struct ib_perf_port_co
 	w->resets[node][counters->port_select]++;
 }
 
+/* Takes a reset of the error counters of 64 bits, after that of the others. */
+static void take_ext_reset(struct world *w, guint node,
+			   const struct ib_perf_port_counters_ext *counters)
+{
+	static const struct ib_perf_port_counters_ext none;
+
+	ck_assert_uint_eq(ib_be16_get(counters->counter_select), 0);
+	ck_assert_uint_eq(ib_be32_get(counters->counter_select2), 0x0fff);
+	ck_assert_mem_eq(&counters->xmit_data, &none.xmit_data,
+			 sizeof(none) - offsetof(struct ib_perf_port_counters_ext, xmit_data));
+	ck_assert_uint_le(counters->port_select, tree[node].ports);
+	ck_assert_uint_gt(w->resets[node][counters->port_select],
+			  w->ext_resets[node][counters->port_select]);
+	w->ext_resets[node][counters->port_select]++;
+}
+
 /* Answers a request for counters: port 2 of a switch has symbol errors. */
 static guint answer_perf(struct world *w, struct ib_perf_mad *mad, guint dlid)
 {
@@ -157,7 +174,9 @@ static guint answer_perf(struct world *w, struct ib_perf_mad *mad, guint dlid)
 	mad->hdr.method = IB_METHOD_GET_RESP;
 	if (dlid <= 100 || dlid >= 100 + G_N_ELEMENTS(tree))
 		return 0;
-	if (is_reset)
+	if (is_reset && ib_be16_get(mad->hdr.attr_id) == IB_PERF_PORT_COUNTERS_EXT)
+		take_ext_reset(w, dlid - 100, (void *)mad->data);
+	else if (is_reset)
 		take_reset(w, dlid - 100, counters);
 	else if (tree[dlid - 100].type == IB_NODE_SWITCH && counters->port_select == 2)
 		counters->symbol_errors = ib_be16_of(500);
@@ -358,14 +377,16 @@ static struct net *reset(struct world *w,
 	return net;
 }
 
-START_TEST(each_port_that_was_counted_is_reset_once)
+START_TEST(each_port_that_was_counted_is_reset_once_in_both_sets_of_counters)
 {
 	struct world w = { 0 };
 	struct net *net = reset(&w, NULL);
 
 	for (guint n = 1; n < G_N_ELEMENTS(tree); n++)
-		for (guint p = 1; p <= tree[n].ports; p++)
+		for (guint p = 1; p <= tree[n].ports; p++) {
 			ck_assert_uint_eq(w.resets[n][p], tree[n].peer[p].node != 0);
+			ck_assert_uint_eq(w.ext_resets[n][p], tree[n].peer[p].node != 0);
+		}
 	ck_assert_uint_eq(net->problems->len, 0);
 	ck_assert_uint_gt(w.most, 8);
 	ck_assert_uint_le(w.most, SWEEP_WINDOW);
@@ -383,6 +404,53 @@ static void refuse(struct world *w, struct sweep_answer *answer, guint node)
 	else if (node == 3)
 		answer->mad.hdr.method = IB_METHOD_SEND;
 }
+
+static gboolean is_ext(const struct sweep_answer *answer)
+{
+	return ib_be16_get(answer->mad.hdr.attr_id) == IB_PERF_PORT_COUNTERS_EXT;
+}
+
+static void have_no_ext(struct world *w, struct sweep_answer *answer, guint node)
+{
+	(void)w;
+	(void)node;
+	if (is_ext(answer))
+		answer->mad.hdr.status = ib_be16_of(IB_MAD_STATUS_BAD_METHOD_ATTR);
+}
+
+static void refuse_ext(struct world *w, struct sweep_answer *answer, guint node)
+{
+	(void)w;
+	if (node == 1 && is_ext(answer))
+		answer->mad.hdr.status = ib_be16_of(IB_MAD_STATUS_BAD_FIELD);
+}
+
+static void have_no_counters(struct world *w, struct sweep_answer *answer, guint node)
+{
+	(void)w;
+	if (node == 1)
+		answer->mad.hdr.status = ib_be16_of(IB_MAD_STATUS_BAD_METHOD_ATTR);
+}
+
+START_TEST(a_port_may_be_without_the_set_of_64_bits_and_not_without_the_other)
+{
+	struct world w = { 0 };
+	struct net *net = reset(&w, have_no_ext);
+
+	ck_assert_uint_eq(net->problems->len, 0);
+	net_free(net);
+	w = (struct world){ 0 };
+	net = reset(&w, refuse_ext);
+	ck_problem(net, "host 1, port 1: its counters are not reset: refused with status 0x001c");
+	ck_assert_uint_eq(net->problems->len, 1);
+	net_free(net);
+	w = (struct world){ 0 };
+	net = reset(&w, have_no_counters);
+	ck_problem(net, "host 1, port 1: its counters are not reset: refused with status 0x000c");
+	ck_assert_uint_eq(w.ext_resets[1][1], 0);
+	net_free(net);
+}
+END_TEST
 
 static void stand_still(struct world *w, struct sweep_answer *answer, guint node)
 {
@@ -635,11 +703,11 @@ START_TEST(a_subnet_without_end_has_an_end)
 	ck_assert_uint_eq(net->nodes->len, 1 + 2 * IB_SMP_HOPS_MAX);
 	ck_problem(net, "nodes more than 63 hops away");
 	net_free(net);
-	/* A bush: the limit is reached at the HCAs of its second level. */
-	endless_ports = 140;
-	endless_depth = 2;
+	/* A bush: the limit is reached at the HCAs of its third level. */
+	endless_ports = 41;
+	endless_depth = 3;
 	net = sweep_subnet(&line, &options, NULL);
-	ck_assert_uint_eq(net->nodes->len, NET_NODES_MAX);
+	ck_assert_uint_eq(net->nodes->len, TOPOLOGY_MAX_NODES);
 	ck_problem(net, "the others are not shown");
 	ck_assert_uint_eq(w.most, SWEEP_WINDOW);
 	net_free(net);
@@ -698,6 +766,7 @@ START_TEST(a_name_breaks_no_form)
 		"back\\slash \\",
 		"64 bytes without an end: 5678901234567890123456789012345678901234567890",
 		"lid 7 lmc 3 enhanced port 0",
+		"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
 		"",
 	};
 	struct world w = { .twist = twist_name };
@@ -708,7 +777,7 @@ START_TEST(a_name_breaks_no_form)
 	net = sweep_well(&w);
 	ck_assert_uint_eq(net->problems->len, 0);
 	ck_assert_ptr_null(strpbrk(net_find(net, 2)->name, "\"\n\033\001"));
-	ck_assert_uint_le(strlen(net_find(net, 2)->name), 3 * IB_SMP_DATA_BYTES);
+	ck_assert_uint_le(strlen(net_find(net, 2)->name), IB_SMP_DATA_BYTES);
 	ck_text_is_read(net);
 	ck_svg_is_xml(net);
 	dot = net_write_dot(net);
@@ -761,8 +830,9 @@ int main(void)
 	tcase_add_test(tc, a_subnet_is_read_whole_in_the_words_of_ibnetdiscover);
 	tcase_add_test(tc, requests_are_under_way_together_up_to_the_window);
 	tcase_add_test(tc, error_counters_are_read_and_marked);
-	tcase_add_test(tc, each_port_that_was_counted_is_reset_once);
+	tcase_add_test(tc, each_port_that_was_counted_is_reset_once_in_both_sets_of_counters);
 	tcase_add_test(tc, a_port_that_is_not_reset_is_named);
+	tcase_add_test(tc, a_port_may_be_without_the_set_of_64_bits_and_not_without_the_other);
 	tcase_add_test(tc, without_lids_there_are_no_counters_and_that_is_said);
 	tcase_add_loop_test(tc, a_node_that_lies_is_named_and_the_others_are_shown, 0,
 			    (int)G_N_ELEMENTS(lies));
@@ -771,7 +841,7 @@ int main(void)
 	tcase_add_test(tc, a_subnet_without_end_has_an_end);
 	tcase_add_test(tc, a_line_without_answers_ends_with_the_time);
 	tcase_add_test(tc, what_was_found_before_the_time_was_over_is_shown);
-	tcase_add_loop_test(tc, a_name_breaks_no_form, 0, 9);
+	tcase_add_loop_test(tc, a_name_breaks_no_form, 0, 10);
 	tcase_add_test(tc, any_bits_of_answers_may_be_wrong);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);

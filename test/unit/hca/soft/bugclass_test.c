@@ -557,7 +557,7 @@ START_TEST(protocol_error_inside_a_read_response)
 }
 END_TEST
 
-/* The same for a write, whose source memory is the requester's own. */
+/* A protocol error inside a write, whose source memory is the requester's own. */
 START_TEST(protocol_error_inside_a_write)
 {
 	struct mr *gone;

@@ -113,6 +113,8 @@ START_TEST(port_info_has_the_ports_values_at_their_places)
 	ck_assert_uint_eq(info[34] & 7, 2);            /* LMC */
 	ck_assert_uint_eq(info[36] >> 4, IB_MTU_4096); /* NeighborMTU */
 	ck_assert_uint_eq(info[41] & 15, IB_MTU_4096); /* MTUCap */
+	/* OperationalVLs is VLCap: OpenSM takes a link down whose operational lanes it changes */
+	ck_assert_uint_eq(info[43] >> 4, info[37] >> 4);
 	ck_assert_uint_eq(info[50], 8);                /* GUIDCap */
 	ck_assert_uint_eq(info[51] & 31, attr.subnet_timeout);
 	ck_assert_uint_eq(info[62] >> 4, 2); /* a Set without changes */
@@ -177,22 +179,25 @@ END_TEST
 
 START_TEST(tables_keep_what_is_set_and_blocks_that_are_not_there_are_refused)
 {
-	struct ib_vl_arb_table arb = { .entry[31] = { 3, 200 } }, got = { 0 };
+	struct ib_vl_arb_table arb = { .entry[7] = { 3, 200 } }, got = { 0 };
 	struct ib_sl_to_vl map = { .vl[7] = 0x2f };
 	uint8_t data[64] = { 0 };
 
 	up("");
-	ck_assert_uint_eq(attribute(0, IB_METHOD_SET, IB_SMP_VL_ARB, IB_VL_ARB_HIGH_2 << 16, &arb,
+	ck_assert_uint_eq(attribute(0, IB_METHOD_SET, IB_SMP_VL_ARB, IB_VL_ARB_HIGH_1 << 16, &arb,
 				    sizeof(arb)),
 			  0);
-	ck_assert_uint_eq(attribute(0, IB_METHOD_GET, IB_SMP_VL_ARB, IB_VL_ARB_HIGH_2 << 16, &got,
+	ck_assert_uint_eq(attribute(0, IB_METHOD_GET, IB_SMP_VL_ARB, IB_VL_ARB_HIGH_1 << 16, &got,
 				    sizeof(got)),
 			  0);
 	ck_assert_mem_eq(&got, &arb, sizeof(arb));
 	ck_assert_uint_eq(attribute(0, IB_METHOD_GET, IB_SMP_VL_ARB, IB_VL_ARB_LOW_1 << 16, &got,
 				    sizeof(got)),
 			  0);
-	ck_assert_uint_eq(got.entry[31].weight, 0);
+	ck_assert_uint_eq(got.entry[7].weight, 0);
+	ck_assert_uint_eq(attribute(0, IB_METHOD_SET, IB_SMP_VL_ARB, IB_VL_ARB_HIGH_2 << 16, &arb,
+				    sizeof(arb)),
+			  IB_MAD_STATUS_BAD_FIELD);
 	ck_assert_uint_eq(attribute(0, IB_METHOD_SET, IB_SMP_SL_TO_VL, 0, &map, sizeof(map)), 0);
 	map = (struct ib_sl_to_vl){ 0 };
 	ck_assert_uint_eq(attribute(0, IB_METHOD_GET, IB_SMP_SL_TO_VL, 0, &map, sizeof(map)), 0);
@@ -223,10 +228,8 @@ START_TEST(no_table_of_a_port_shows_the_values_of_another)
 		{ IB_SMP_PKEY_TABLE, 0, 0x91, 2, 30 }, /* the first P_Key and GUID stay */
 		{ IB_SMP_GUID_INFO, 0, 0x12, 8, 56 },
 		{ IB_SMP_SL_TO_VL, 0, 0x03, 0, 8 },
-		{ IB_SMP_VL_ARB, IB_VL_ARB_LOW_1 << 16, 0x04, 0, 64 },
-		{ IB_SMP_VL_ARB, IB_VL_ARB_LOW_2 << 16, 0x05, 0, 64 },
-		{ IB_SMP_VL_ARB, IB_VL_ARB_HIGH_1 << 16, 0x06, 0, 64 },
-		{ IB_SMP_VL_ARB, IB_VL_ARB_HIGH_2 << 16, 0x07, 0, 64 },
+		{ IB_SMP_VL_ARB, IB_VL_ARB_LOW_1 << 16, 0x04, 0, 16 }, /* eight entries */
+		{ IB_SMP_VL_ARB, IB_VL_ARB_HIGH_1 << 16, 0x06, 0, 16 },
 	};
 	const size_t num = sizeof(tables) / sizeof(tables[0]);
 	uint8_t data[64];
@@ -380,6 +383,76 @@ START_TEST(a_connection_is_broken_when_the_lid_of_an_end_has_changed)
 }
 END_TEST
 
+static void set_lane(int h, unsigned int sl, uint8_t lane)
+{
+	struct ib_sl_to_vl table = { 0 };
+
+	ib_sl_to_vl_set(&table, sl, lane);
+	ck_assert_uint_eq(attribute(h, IB_METHOD_SET, IB_SMP_SL_TO_VL, 0, &table, sizeof(table)),
+			  0);
+}
+
+static void set_lanes(int h, uint32_t code)
+{
+	struct ib_port_info info = port_info_to_set(h);
+
+	ib_port_info_set_operational_vls(&info, code);
+	ck_assert_uint_eq(set_port_info(h, info), 0);
+}
+
+/*
+ * The service level of a connection is 0. _i: a message goes by packets (0), or directly into the
+ * peer's memory, but for the lane that does not operate here (1) or at the peer (2).
+ */
+START_TEST(a_connection_is_broken_while_its_service_level_has_no_lane)
+{
+	up(_i ? "" : "progress=manual seed=1"); /* manual progress takes no short cut */
+	pair_up(&p, &(struct qp_options){ .retry_cnt = 0xff, .timeout = 8, .mtu = IB_MTU_4096 },
+		8192);
+	fill(p.am->buf, 8192, 1);
+	rdma(&p, IB_WR_RDMA_WRITE, 1, 0, 8000, 64);
+	expect_wc(p.acq, 1, IB_WC_SUCCESS);
+	set_lane(0, 0, _i < 2 ? 8 : 1); /* lanes 0 to 7 operate */
+	if (_i == 2)
+		set_lanes(1, 1);
+	rdma(&p, IB_WR_RDMA_WRITE, 1, 0, 0, _i ? 64 : 4096);
+	expect_wc(p.acq, 1, IB_WC_RETRY_EXC_ERR);
+	ck_assert_uint_eq(p.bm->buf[0], 0);
+	ck_assert_uint_gt(_i < 2 ? port_of(&hca[0], 1).counters.xmit_discards
+				 : port_of(&hca[1], 1).counters.rcv_errors,
+			  0);
+	pair_down(&p);
+	down();
+}
+END_TEST
+
+START_TEST(all_lanes_operate_from_the_start)
+{
+	start("", &(struct qp_options){ 0 });
+	set_lane(0, 0, 7);
+	receive(1, GRH + 8);
+	send(2, 8);
+	expect_wc(p.bcq, 1, IB_WC_SUCCESS);
+	finish();
+}
+END_TEST
+
+START_TEST(a_port_takes_no_packet_on_a_lane_that_does_not_operate)
+{
+	start("", &(struct qp_options){ 0 });
+	set_lanes(1, 1);
+	set_lane(0, 0, 1);
+	receive(1, GRH + 8);
+	send(2, 8);
+	expect_empty(p.bcq);
+	ck_assert_uint_eq(port_of(&hca[1], 1).counters.rcv_errors, 1);
+	set_lanes(1, 2);
+	send(3, 8);
+	expect_wc(p.bcq, 1, IB_WC_SUCCESS);
+	finish();
+}
+END_TEST
+
 START_TEST(a_queue_pair_has_the_p_key_that_its_index_names_now)
 {
 	start("pkeys=0x8001", &(struct qp_options){ 0 });
@@ -495,6 +568,9 @@ int main(void)
 	tcase_add_test(t, an_armed_port_takes_data_and_becomes_active);
 	tcase_add_test(t, qp0_passes_in_init);
 	tcase_add_loop_test(t, a_connection_is_broken_when_the_lid_of_an_end_has_changed, 0, 2);
+	tcase_add_loop_test(t, a_connection_is_broken_while_its_service_level_has_no_lane, 0, 3);
+	tcase_add_test(t, all_lanes_operate_from_the_start);
+	tcase_add_test(t, a_port_takes_no_packet_on_a_lane_that_does_not_operate);
 	tcase_add_test(t, a_queue_pair_has_the_p_key_that_its_index_names_now);
 	tcase_add_loop_test(t, a_reset_finds_its_packets_after_lids_have_changed, 0, 2);
 	tcase_add_test(t, packets_carry_the_old_or_the_new_address_and_no_mixture);

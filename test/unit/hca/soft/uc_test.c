@@ -429,7 +429,7 @@ START_TEST(what_arrives_under_random_faults_is_whole_and_in_order)
 }
 END_TEST
 
-/* Posts sends and writes in whatever state the queue pair is; refusals do not matter. */
+/* Posts sends and writes in every state of the queue pair; refusals do not matter. */
 static void *spray(void *arg)
 {
 	struct qp *qp = arg;

@@ -342,7 +342,7 @@ static _Atomic bool stop;
 
 static _Atomic uint32_t target_qpn[TARGETS];
 
-/* Posts sends in whatever state the queue pair is; refusals do not matter. */
+/* Posts sends in every state of the queue pair; refusals do not matter. */
 static void *spray(void *arg)
 {
 	struct qp *qp = arg;

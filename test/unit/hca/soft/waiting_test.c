@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Queue pairs that wait for a link's room: a kick reaches each of them once, and no other, whatever
- * their numbers are. */
+/* Queue pairs that wait for a link's room: a kick reaches each of them once, also if their numbers
+ * are far apart, and reaches no other queue pair. */
 #include "hca/soft/base/table.h"
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/link/waiting.h"

@@ -211,6 +211,10 @@ START_TEST(rules_for_switches_are_explained)
 	ck_assert_str_eq(
 		words.words[0],
 		"switch 0x300: packet 2 by port 3 arrives later by 2 ms, by a chance of 1 %");
+	explain("slow,switch=0x100,port=3,rate=2500KB");
+	ck_assert_str_eq(words.why, "");
+	ck_assert_str_eq(words.words[0], "switch 0x100: each packet by port 3 waits for the cable, "
+					 "which carries 2500 KB per second in each direction");
 	explain("drop,switch=0x100,port=4");
 	ck_assert_str_eq(words.why, "the switch has no such port");
 	explain("drop,switch=0x400");
@@ -228,6 +232,12 @@ START_TEST(rules_that_no_cable_has_are_refused)
 		{ .action = SOFT_FAULT_DROP, .flow = SOFT_FLOW_REQUEST },
 		{ .action = SOFT_FAULT_DROP, .match = SOFT_MATCH_PSN },
 		{ .action = SOFT_FAULT_DELAY },
+		{ .action = SOFT_FAULT_SLOW },
+		{ .action = SOFT_FAULT_SLOW, .rate = 999 },
+		{ .action = SOFT_FAULT_SLOW, .rate = 1000000000001 },
+		{ .action = SOFT_FAULT_SLOW, .rate = 1000, .n = 1 },
+		{ .action = SOFT_FAULT_SLOW, .rate = 1000, .chance = 1 },
+		{ .action = SOFT_FAULT_DROP, .rate = 1000 },
 	};
 	const struct soft_fault good = { .action = SOFT_FAULT_DROP, .port = 3 };
 	uint32_t i;

@@ -20,7 +20,8 @@ static void parse(const char *text)
 {
 	struct topology_error error;
 
-	ck_assert_msg(!topology_parse(&t, "net", text, strlen(text), &error), "%s", error.text);
+	ck_assert_msg(!topology_parse(&t, TOPOLOGY_TO_SIMULATE, "net", text, strlen(text), &error),
+		      "%s", error.text);
 }
 
 static void make(void)
@@ -324,18 +325,6 @@ START_TEST(no_path_leads_through_an_hca)
 }
 END_TEST
 
-START_TEST(no_path_leads_through_a_port_255)
-{
-	parse("Switch 255 \"A\"\n[255] \"B\"[1]\nSwitch 255 \"B\"\n[2] \"C\"[1]\n[255] \"D\"[1]\nCa 1 \"C\"\nCa 1 \"D\"\n");
-	make();
-	ck_assert_uint_eq(routes_lookup(&r, 0, r.lid[t.nodes[1].first_port]), 255);
-	ck_assert_uint_eq(routes_lookup(&r, 1, r.lid[t.nodes[0].first_port]), 255);
-	ck_assert_uint_eq(routes_lookup(&r, 1, r.lid[t.nodes[2].first_port]), 2);
-	ck_assert_uint_eq(routes_lookup(&r, 1, r.lid[t.nodes[3].first_port]), 255);
-	end();
-}
-END_TEST
-
 /* -------------------------------------------------------------------- LIDs */
 
 START_TEST(right_lids_of_the_text_stay_and_others_are_given_in_order)
@@ -444,7 +433,6 @@ int main(void)
 	tc = tcase_create("odd");
 	tcase_add_test(tc, what_no_cable_leads_to_is_unreachable);
 	tcase_add_test(tc, no_path_leads_through_an_hca);
-	tcase_add_test(tc, no_path_leads_through_a_port_255);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("LIDs");
 	tcase_add_test(tc, right_lids_of_the_text_stay_and_others_are_given_in_order);

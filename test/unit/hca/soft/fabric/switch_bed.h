@@ -193,11 +193,13 @@ struct member {
 	struct cq *cq;
 	struct qp *qp;
 	struct mr *mr;
+	uint8_t sl; /* service level of what the member sends */
 };
 
 static inline void member_up(struct member *m, struct hca *h, const struct qp_options *o)
 {
 	m->h = h;
+	m->sl = 0;
 	m->cq = new_cq(h, 64, AL_CQ_NOTIFY_NEXT);
 	m->qp = new_qp(h, m->cq, m->cq, o);
 	m->mr = new_mr(h, SIZE, IB_ACCESS_LOCAL_WRITE);
@@ -235,7 +237,7 @@ static const struct qp_options ud = { .type = IB_QPT_UD, .qkey = QKEY };
 static inline void send_by(struct member *from, uint16_t dlid, uint32_t qpn, uint8_t out_port)
 {
 	const uint8_t port = from->h->attr.node_type == IB_NODE_SWITCH ? 0 : 1;
-	const struct ib_ah_attr attr = { .dlid = dlid, .port_num = port };
+	const struct ib_ah_attr attr = { .dlid = dlid, .sl = from->sl, .port_num = port };
 	struct ci_ah *ah = new_ah(from->h, NULL, &attr);
 	struct ib_sge sge = sge_of(from->mr, 0, MAD);
 	struct ib_send_wr wr = send_wr(1, IB_WR_SEND, &sge, IB_SEND_SIGNALED);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The words of a line: numbers, names, GUIDs, widths and speeds. */
 
-#include "hca/soft/fabric/words.h"
+#include "topo/words.h"
 
 #include <string.h>
 
@@ -127,6 +127,12 @@ bool cursor_at_end(struct cursor *c)
 	cursor_skip_blanks(c);
 	return c->at == c->end || *c->at == '#';
 }
+
+const struct node_words node_words[] = {
+	[IB_NODE_CA] = { "Ca", "caguid", 'H' },
+	[IB_NODE_SWITCH] = { "Switch", "switchguid", 'S' },
+	[IB_NODE_ROUTER] = { "Rt", "rtguid", 'R' },
+};
 
 /* ----------------------------------------------------------- width and speed */
 

@@ -14,7 +14,7 @@
  * hcaguids, module, width and speed, names without GUIDs, and the options w= and s= of a port.
  */
 
-#include "hca/soft/fabric/text.h"
+#include "topo/text.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -23,16 +23,16 @@
 #define FIRST_HCA_GUID    0x100000 /* as ibsim gives them */
 #define FIRST_SWITCH_GUID 0x200000
 
-al_status text_refuse(const struct topology_text *text, uint32_t line, const char *format, ...)
+al_status topology_refuse(struct topology_error *error, const char *file, uint32_t line,
+			  const char *format, ...)
 {
-	struct topology_error *error = text->error;
 	char where[24] = "";
 	va_list args;
 	int length;
 
 	if (line)
 		snprintf(where, sizeof(where), ":%u", line);
-	length = snprintf(error->text, sizeof(error->text), "%.200s%s: ", text->file, where);
+	length = snprintf(error->text, sizeof(error->text), "%.200s%s: ", file, where);
 	va_start(args, format);
 	vsnprintf(error->text + length, sizeof(error->text) - (size_t)length, format, args);
 	va_end(args);
@@ -94,25 +94,16 @@ static al_status read_system_guid(struct reader *r, struct cursor c)
 	return status ? status : refuse_rest(r, c);
 }
 
-static al_status read_guid(struct reader *r, struct cursor *c, ib_node_type type)
+static al_status read_guid(struct reader *r, struct cursor c, ib_node_type type)
 {
 	uint64_t value;
-	al_status status = read_value(r, c, UINT64_MAX, &value);
+	al_status status = read_value(r, &c, UINT64_MAX, &value);
 
 	if (status)
 		return status;
 	r->next_guid[type] = value;
 	r->guid_line[type] = r->line;
-	return AL_SUCCESS;
-}
-
-static al_status read_switch_guid(struct reader *r, struct cursor c)
-{
-	al_status status = read_guid(r, &c, IB_NODE_SWITCH);
-
-	if (status)
-		return status;
-	if (!cursor_take_guid(&c, &r->port_guid))
+	if (type == IB_NODE_SWITCH && !cursor_take_guid(&c, &r->port_guid))
 		return REFUSE(
 			r, "the GUID of port 0 is not readable, as in: switchguid=0x8f104(8f104)");
 	return refuse_rest(r, c);
@@ -120,9 +111,12 @@ static al_status read_switch_guid(struct reader *r, struct cursor c)
 
 static al_status read_hca_guid(struct reader *r, struct cursor c)
 {
-	al_status status = read_guid(r, &c, IB_NODE_CA);
+	return read_guid(r, c, IB_NODE_CA);
+}
 
-	return status ? status : refuse_rest(r, c);
+static al_status read_hca(struct reader *r, struct cursor c)
+{
+	return record_read_node(r, c, IB_NODE_CA);
 }
 
 static al_status read_default_width(struct reader *r, struct cursor c)
@@ -165,14 +159,6 @@ static al_status read_module(struct reader *r, struct cursor c)
 	return refuse_rest(r, c);
 }
 
-static al_status refuse_router(struct reader *r, struct cursor c)
-{
-	(void)c;
-	return REFUSE(
-		r,
-		"routers are not simulated: remove the router, and the lines of ports that name it");
-}
-
 /* Lines of ibnetdiscover -g between nodes. */
 static al_status skip_line(struct reader *r, struct cursor c)
 {
@@ -197,6 +183,7 @@ static al_status refuse_command(struct reader *r, struct cursor c)
 
 /* --------------------------------------------------------------------- lines */
 
+/* The lines that are not in node_words[]. */
 static const struct {
 	const char *word;
 	al_status (*read)(struct reader *r, struct cursor c);
@@ -204,17 +191,11 @@ static const struct {
 	{ "vendid", read_vendor },
 	{ "devid", read_device },
 	{ "sysimgguid", read_system_guid },
-	{ "switchguid", read_switch_guid },
-	{ "caguid", read_hca_guid },
-	{ "Switch", record_read_switch },
-	{ "Ca", record_read_hca },
-	{ "Rt", refuse_router },
-	{ "rtguid", refuse_router },
 	{ "Chassis", skip_line },
 	{ "Non-Chassis", skip_line },
 	{ "Hostname", skip_line },
 	/* of ibsim */
-	{ "Hca", record_read_hca },
+	{ "Hca", read_hca },
 	{ "hcaguids", read_hca_guid },
 	{ "width", read_default_width },
 	{ "speed", read_default_speed },
@@ -239,6 +220,12 @@ static al_status read_line(struct reader *r, struct cursor c)
 	for (word.at = c.at; c.at < c.end && (is_letter(*c.at) || *c.at == '-'); c.at++)
 		;
 	word.length = (uint32_t)(c.at - word.at);
+	for (i = IB_NODE_CA; i <= IB_NODE_ROUTER; i++) {
+		if (span_is(word, node_words[i].node))
+			return record_read_node(r, c, (ib_node_type)i);
+		if (span_is(word, node_words[i].guid))
+			return read_guid(r, c, (ib_node_type)i);
+	}
 	for (i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		if (span_is(word, lines[i].word))
 			return lines[i].read(r, c);
@@ -290,24 +277,24 @@ static al_status read_text(struct reader *r, const char *text, size_t length)
 	al_status status;
 
 	if (length > TOPOLOGY_MAX_TEXT)
-		return text_refuse(&r->text, 0,
+		return REFUSE_LINE(&r->text, 0,
 				   "the text has more than %u bytes; give a part of the subnet",
 				   TOPOLOGY_MAX_TEXT);
 	status = read_lines(r, text, text + length);
 	if (status)
 		return status;
 	if (!r->text.t->num_nodes)
-		return text_refuse(
+		return REFUSE_LINE(
 			&r->text, 0,
-			"there is no node in the text; give the output of ibnetdiscover");
+			"there is no node in the text; give the output of ibnetdiscover or of al_query topology");
 	return text_settle(&r->text);
 }
 
-al_status topology_parse(struct topology *t, const char *file, const char *text, size_t length,
-			 struct topology_error *error)
+al_status topology_parse(struct topology *t, enum topology_use use, const char *file,
+			 const char *text, size_t length, struct topology_error *error)
 {
 	struct reader r = {
-		.text = { .t = t, .file = file, .error = error },
+		.text = { .t = t, .use = use, .file = file, .error = error },
 		.node = TOPOLOGY_NONE,
 		.next_guid = { [IB_NODE_CA] = FIRST_HCA_GUID,
 			       [IB_NODE_SWITCH] = FIRST_SWITCH_GUID },
@@ -322,6 +309,6 @@ al_status topology_parse(struct topology *t, const char *file, const char *text,
 	if (status)
 		topology_free(t);
 	if (status == AL_INSUFFICIENT_MEMORY)
-		text_refuse(&r.text, r.line, "out of memory");
+		REFUSE_LINE(&r.text, r.line, "out of memory");
 	return status;
 }

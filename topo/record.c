@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The lines of a node and of the node's ports. */
 
-#include "hca/soft/fabric/text.h"
+#include "topo/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,18 +115,6 @@ static void split_unquoted(struct cursor c, struct span *description, struct cur
 	*description = (struct span){ c.at, (uint32_t)(end - c.at) };
 }
 
-/* Copies a description, cut at the end of a UTF-8 character if it is too long. */
-static void set_description(struct topology_node *node, struct span from)
-{
-	uint32_t length = from.length;
-
-	if (length > TOPOLOGY_MAX_DESCRIPTION)
-		for (length = TOPOLOGY_MAX_DESCRIPTION; length && (from.at[length] & 0xc0) == 0x80;)
-			length--;
-	memcpy(node->description, from.at, length);
-	node->description[length] = 0;
-}
-
 static void describe_by_name(struct topology_node *node, const struct node_name *name)
 {
 	char text[2 * TOPOLOGY_MAX_LINE];
@@ -134,7 +122,7 @@ static void describe_by_name(struct topology_node *node, const struct node_name 
 			      name->module.at, name->module.length ? "#" : "",
 			      (int)name->name.length, name->name.at);
 
-	set_description(node, (struct span){ text, (uint32_t)length });
+	topology_describe(node->description, text, (size_t)length);
 }
 
 /* Reads what follows the name: a description in a comment, the kind of port 0, its LID and LMC. */
@@ -157,9 +145,10 @@ static al_status read_node_rest(struct reader *r, struct cursor c, struct topolo
 		if (!split_comment(c, &before, &description, &after)) {
 			split_unquoted(c, &description, &after);
 			if (description.length)
-				set_description(node, description);
+				topology_describe(node->description, description.at,
+						  description.length);
 		} else {
-			set_description(node, description);
+			topology_describe(node->description, description.at, description.length);
 		}
 	}
 	status = read_facts(r, after, 0, false, &facts);
@@ -177,7 +166,7 @@ static bool guid_of_name(struct span name, ib_node_type type, uint64_t *guid)
 {
 	struct cursor c = { name.at, name.at + name.length };
 
-	return name.length == 18 && cursor_take(&c, type == IB_NODE_SWITCH ? 'S' : 'H') &&
+	return name.length == 18 && cursor_take(&c, node_words[type].letter) &&
 	       cursor_take(&c, '-') && cursor_take_digits(&c, 16, UINT64_MAX, guid) &&
 	       c.at == c.end;
 }
@@ -251,13 +240,17 @@ static al_status add_node(struct reader *r, ib_node_type type, uint32_t num_port
 	return AL_SUCCESS;
 }
 
-static al_status read_node(struct reader *r, struct cursor c, ib_node_type type)
+al_status record_read_node(struct reader *r, struct cursor c, ib_node_type type)
 {
 	struct node_name name = { .module = r->module };
 	struct topology_node *node;
 	uint64_t num_ports;
 	al_status status;
 
+	if (type == IB_NODE_ROUTER && r->text.use == TOPOLOGY_TO_SIMULATE)
+		return REFUSE(
+			r,
+			"routers are not simulated: remove the router, and the lines of ports that name it");
 	cursor_skip_blanks(&c);
 	if (!cursor_take_number(&c, UINT32_MAX, &num_ports))
 		return REFUSE(r, "the number of ports is missing, as in: Switch 36 \"NAME\"");
@@ -277,16 +270,6 @@ static al_status read_node(struct reader *r, struct cursor c, ib_node_type type)
 	r->text.nodes[r->node] = (struct node_text){ name, r->line };
 	status = set_guids(r, node, name.name);
 	return status ? status : read_node_rest(r, c, node, &name);
-}
-
-al_status record_read_switch(struct reader *r, struct cursor c)
-{
-	return read_node(r, c, IB_NODE_SWITCH);
-}
-
-al_status record_read_hca(struct reader *r, struct cursor c)
-{
-	return read_node(r, c, IB_NODE_CA);
 }
 
 /* -------------------------------------------------------------------- ports */
@@ -337,9 +320,9 @@ static al_status read_options(struct reader *r, struct cursor *c, struct facts *
 	return AL_SUCCESS;
 }
 
-/* Reads the comment of a port's line. An HCA's own LID comes first there; a switch's line has the
- * peer's only. */
-static al_status read_port_comment(struct reader *r, struct cursor c, bool is_hca,
+/* Reads the comment of a port's line. The LID of an end port comes first there; a switch's line has
+ * the peer's only. */
+static al_status read_port_comment(struct reader *r, struct cursor c, bool is_end,
 				   struct facts *facts)
 {
 	struct cursor before, after;
@@ -349,7 +332,7 @@ static al_status read_port_comment(struct reader *r, struct cursor c, bool is_hc
 	if (!cursor_take(&c, '#'))
 		return AL_SUCCESS;
 	if (!split_comment(c, &before, &description, &after))
-		return read_facts(r, c, !is_hca, is_hca, facts);
+		return read_facts(r, c, !is_end, is_end, facts);
 	status = read_facts(r, before, 0, false, facts);
 	return status ? status : read_facts(r, after, 1, false, facts);
 }
@@ -412,20 +395,20 @@ al_status record_read_port(struct reader *r, struct cursor c)
 	al_status status;
 	uint32_t index = 0;
 	uint64_t guid = 0;
-	bool is_hca;
+	bool is_end;
 
 	if (r->node == TOPOLOGY_NONE)
 		return REFUSE(
 			r,
 			"a port without a node: the node's line comes first, and ports follow at once");
-	is_hca = r->text.t->nodes[r->node].type == IB_NODE_CA;
+	is_end = r->text.t->nodes[r->node].type != IB_NODE_SWITCH;
 	status = read_own_port(r, &c, &index, &guid);
 	if (!status)
 		status = read_peer(r, &c, &said);
 	if (!status)
 		status = read_options(r, &c, &facts);
 	if (!status)
-		status = read_port_comment(r, c, is_hca, &facts);
+		status = read_port_comment(r, c, is_end, &facts);
 	if (status)
 		return status;
 	said.peer_lid = (uint16_t)facts.lid[1];
@@ -433,7 +416,7 @@ al_status record_read_port(struct reader *r, struct cursor c)
 	port = &r->text.t->ports[index];
 	port->width = facts.width;
 	port->speed = facts.speed;
-	if (is_hca) {
+	if (is_end) {
 		port->guid = guid;
 		port->lid = (uint16_t)facts.lid[0];
 		port->lmc = (uint8_t)facts.lmc;

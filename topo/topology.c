@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The arrays of a topology: nodes are added, ports are joined. */
 
-#include "hca/soft/fabric/topology.h"
+#include "topo/topology.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +64,16 @@ void topology_connect(struct topology *t, uint32_t a, uint32_t b)
 {
 	t->ports[a].peer = b;
 	t->ports[b].peer = a;
+}
+
+void topology_describe(char description[TOPOLOGY_MAX_DESCRIPTION + 1], const char *from,
+		       size_t length)
+{
+	if (length > TOPOLOGY_MAX_DESCRIPTION)
+		for (length = TOPOLOGY_MAX_DESCRIPTION; length && (from[length] & 0xc0) == 0x80;)
+			length--;
+	memcpy(description, from, length);
+	description[length] = 0;
 }
 
 void topology_free(struct topology *t)

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/*
- * The text of a topology while it is read: the content of its lines, before names become indices
- * (settle.c). al/tools/net_text.c reads and writes the same text for the tools, which may include
- * no file of an HCA module.
- */
-#ifndef SOFT_TOPOLOGY_TEXT_H
-#define SOFT_TOPOLOGY_TEXT_H
+/* The text of a topology while it is read: the content of its lines, before names become indices
+ * (settle.c). */
+#ifndef TOPO_TEXT_H
+#define TOPO_TEXT_H
 
-#include "hca/soft/fabric/topology.h"
-#include "hca/soft/fabric/words.h"
+#include "topo/topology.h"
+#include "topo/words.h"
 
 /* A node's name. Names of ibsim's modules are "MODULE#NAME"; elsewhere the module is empty. */
 struct node_name {
@@ -32,6 +29,7 @@ struct port_text {
 
 struct topology_text {
 	struct topology *t;
+	enum topology_use use;
 	const char *file;
 	struct topology_error *error;
 	uint32_t node_room, port_room;
@@ -50,23 +48,20 @@ struct reader {
 	uint32_t vendor, device;
 	/* By ib_node_type: the GUID of the next node without one in its name, and that GUID's line
 	 * or 0. */
-	uint64_t next_guid[IB_NODE_SWITCH + 1];
-	uint32_t guid_line[IB_NODE_SWITCH + 1];
+	uint64_t next_guid[IB_NODE_ROUTER + 1];
+	uint32_t guid_line[IB_NODE_ROUTER + 1];
 	uint8_t width, speed; /* of ports that say none; 0: not known */
 };
 
 /* Read a line: what follows its first word, or the port's [. */
-al_status record_read_switch(struct reader *r, struct cursor c);
-al_status record_read_hca(struct reader *r, struct cursor c);
+al_status record_read_node(struct reader *r, struct cursor c, ib_node_type type);
 al_status record_read_port(struct reader *r, struct cursor c);
 
-/* Writes "FILE:LINE: ..." (without LINE if it is 0) to the text's error. Returns AL_BAD_CONFIG. */
-al_status text_refuse(const struct topology_text *text, uint32_t line, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
 /* The cables and GUIDs of all nodes, from what all lines say; refuses contradictions. */
 al_status text_settle(struct topology_text *text);
 
-#define REFUSE(r, ...) text_refuse(&(r)->text, (r)->line, __VA_ARGS__)
+#define REFUSE_LINE(text, line, ...) topology_refuse((text)->error, (text)->file, line, __VA_ARGS__)
+#define REFUSE(r, ...)               REFUSE_LINE(&(r)->text, (r)->line, __VA_ARGS__)
 
 /* For printf's "%.*s": the length of a piece of text, cut where a message would become too long. */
 #define SPAN(s) (int)((s).length < 64 ? (s).length : 64), (s).at

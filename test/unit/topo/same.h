@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* Compares topologies, for unit tests and the fuzz target. */
-#ifndef TEST_FABRIC_SAME_H
-#define TEST_FABRIC_SAME_H
+#ifndef TEST_TOPO_SAME_H
+#define TEST_TOPO_SAME_H
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "hca/soft/fabric/topology.h"
+#include "topo/topology.h"
 
 static inline bool same_node(const struct topology_node *a, const struct topology_node *b)
 {
@@ -51,6 +51,22 @@ static inline char *text_of(const struct topology *t, size_t *length)
 		return text;
 	free(text);
 	return NULL;
+}
+
+/* True: the text of a topology is read as an equal topology. */
+static inline bool is_read_as_same(const struct topology *t, enum topology_use use)
+{
+	struct topology_error error;
+	struct topology again;
+	size_t length;
+	char *text = text_of(t, &length);
+	bool same = text && !topology_parse(&again, use, "again", text, length, &error) &&
+		    same_topology(t, &again);
+
+	if (text)
+		topology_free(&again);
+	free(text);
+	return same;
 }
 
 #endif

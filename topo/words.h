@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* The words of a line of a topology's text. Nothing here knows what a line is about. */
-#ifndef SOFT_TOPOLOGY_WORDS_H
-#define SOFT_TOPOLOGY_WORDS_H
+#ifndef TOPO_WORDS_H
+#define TOPO_WORDS_H
 
 #include <iba/ib_types.h>
 
@@ -41,6 +41,13 @@ bool cursor_take_quoted(struct cursor *c, struct span *s);
 struct span cursor_take_word(struct cursor *c);
 /* True: nothing is left of the line but a comment, at which the cursor is then. */
 bool cursor_at_end(struct cursor *c);
+
+/* By ib_node_type: the words of a node's line and of the line with its GUID, and the first letter
+ * of its name. */
+extern const struct node_words {
+	const char *node, *guid;
+	char letter;
+} node_words[];
 
 /* Returns the number of lanes of an ib_width, or 0. */
 uint32_t width_lanes(uint32_t width);

@@ -4,7 +4,7 @@
  * GUIDs are unique. Sorting and binary search keep the time at n log n for every text.
  */
 
-#include "hca/soft/fabric/text.h"
+#include "topo/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static al_status sort_names(const struct topology_text *text, struct named **sor
 	qsort(all, n, sizeof(*all), compare_named);
 	for (i = 1; i < n; i++)
 		if (!compare_names(&all[i - 1].name, &all[i].name))
-			return text_refuse(
+			return REFUSE_LINE(
 				text, text->nodes[all[i].node].line,
 				"node " NAME_FORMAT
 				" is in line %u already: remove or rename one of the two",
@@ -102,19 +102,19 @@ static al_status find_peer(const struct topology_text *text, const struct named 
 	uint32_t index = find_node(sorted, t->num_nodes, &said->peer);
 
 	if (index == TOPOLOGY_NONE)
-		return text_refuse(text, said->line,
+		return REFUSE_LINE(text, said->line,
 				   "there is no node " NAME_FORMAT
 				   ": add that node's record, or remove this line",
 				   NAME(said->peer));
 	node = &t->nodes[index];
 	if (said->peer_number > node->num_ports)
-		return text_refuse(text, said->line,
+		return REFUSE_LINE(text, said->line,
 				   "port %u of " NAME_FORMAT
 				   ", which has ports 1 to %u: correct one of the two",
 				   said->peer_number, NAME(said->peer), node->num_ports);
 	t->ports[port].peer = topology_port_index(node, said->peer_number);
 	if (t->ports[port].peer == port)
-		return text_refuse(
+		return REFUSE_LINE(
 			text, said->line,
 			"a cable from the port to itself: name another port, or remove this line");
 	return AL_SUCCESS;
@@ -129,9 +129,9 @@ static al_status tell_peer(const struct topology_text *text, uint32_t port)
 		&text->t->ports[topology_end_port(text->t, text->t->ports[port].peer)];
 	char words[192];
 
-	if (said->peer_guid && text->t->nodes[peer->node].type == IB_NODE_CA) {
+	if (said->peer_guid && text->t->nodes[peer->node].type != IB_NODE_SWITCH) {
 		if (peer->guid && peer->guid != said->peer_guid)
-			return text_refuse(
+			return REFUSE_LINE(
 				text, said->line,
 				"%s has the GUID %#llx here, and %#llx elsewhere: correct one of them",
 				port_words(text, text->t->ports[port].peer, words),
@@ -141,7 +141,7 @@ static al_status tell_peer(const struct topology_text *text, uint32_t port)
 	}
 	if (said->peer_lid) {
 		if (end->lid && end->lid != said->peer_lid)
-			return text_refuse(
+			return REFUSE_LINE(
 				text, said->line,
 				"%s has LID %u here, and %u elsewhere: correct one of them",
 				port_words(text, (uint32_t)(end - text->t->ports), words),
@@ -157,7 +157,7 @@ static al_status refuse_cable(const struct topology_text *text, uint32_t port, u
 	uint32_t other = text->t->ports[peer].peer;
 	char a[192], b[192];
 
-	return text_refuse(text, text->ports[port].line,
+	return REFUSE_LINE(text, text->ports[port].line,
 			   "a cable to %s, which line %u joins to %s: correct one of the two lines",
 			   port_words(text, peer, a),
 			   text->ports[peer].line ? text->ports[peer].line
@@ -171,6 +171,20 @@ static uint8_t lesser(uint32_t a, uint32_t b, bool a_is_less)
 	return (uint8_t)(!b || (a && a_is_less) ? a : b);
 }
 
+/* Gives the other end of a cable what a port's line says of the cable. */
+static void tell_rate(const struct topology_text *text, struct topology_port *p,
+		      struct topology_port *q)
+{
+	if (text->use == TOPOLOGY_TO_SIMULATE) {
+		p->width = q->width =
+			lesser(p->width, q->width, width_lanes(p->width) < width_lanes(q->width));
+		p->speed = q->speed = lesser(p->speed, q->speed, p->speed < q->speed);
+	} else if (!text->ports[p->peer].line) {
+		q->width = p->width;
+		q->speed = p->speed;
+	}
+}
+
 /* Joins both ends of a port's cable. */
 static al_status join(const struct topology_text *text, uint32_t port)
 {
@@ -180,9 +194,7 @@ static al_status join(const struct topology_text *text, uint32_t port)
 		q->peer = port;
 	if (q->peer != port)
 		return refuse_cable(text, port, p->peer);
-	p->width = q->width =
-		lesser(p->width, q->width, width_lanes(p->width) < width_lanes(q->width));
-	p->speed = q->speed = lesser(p->speed, q->speed, p->speed < q->speed);
+	tell_rate(text, p, q);
 	return tell_peer(text, port);
 }
 
@@ -238,7 +250,7 @@ static al_status check_node_guids(const struct topology_text *text, struct guid 
 	twice = find_twice(all, i);
 	if (!twice)
 		return AL_SUCCESS;
-	return text_refuse(text, text->nodes[twice->index].line,
+	return REFUSE_LINE(text, text->nodes[twice->index].line,
 			   "node " NAME_FORMAT " has the GUID %#llx of node " NAME_FORMAT
 			   " in line %u: change one of them",
 			   NAME(text->nodes[twice->index].name), (unsigned long long)twice->guid,
@@ -260,7 +272,7 @@ static al_status check_port_guids(const struct topology_text *text, struct guid 
 	if (!twice)
 		return AL_SUCCESS;
 	line = text->ports[twice->index].line;
-	return text_refuse(
+	return REFUSE_LINE(
 		text, line ? line : text->nodes[t->ports[twice->index].node].line,
 		"%s has the GUID %#llx of %s: write another one behind the port's number, in "
 		"parentheses",
@@ -268,23 +280,29 @@ static al_status check_port_guids(const struct topology_text *text, struct guid 
 		port_words(text, twice[-1].index, b));
 }
 
-/* Gives the ports of HCAs that have none a GUID, and refuses GUIDs that are there twice. */
-static al_status settle_guids(const struct topology_text *text)
+/* Gives the ports of HCAs that have none a GUID. */
+static void give_port_guids(const struct topology *t)
 {
-	struct topology *t = text->t;
 	struct topology_port *p;
-	struct guid *all;
-	al_status status;
 
 	for (p = t->ports; p < t->ports + t->num_ports; p++)
 		if (t->nodes[p->node].type == IB_NODE_CA && !p->guid)
 			p->guid = t->nodes[p->node].guid + p->number;
-	all = calloc(t->num_ports, sizeof(*all));
+}
+
+/* Refuses GUIDs that are there twice. */
+static al_status settle_guids(const struct topology_text *text)
+{
+	struct guid *all = calloc(text->t->num_ports, sizeof(*all));
+	al_status status;
+
 	if (!all)
 		return AL_INSUFFICIENT_MEMORY;
 	status = check_node_guids(text, all);
-	if (!status)
+	if (!status && text->use == TOPOLOGY_TO_SIMULATE) {
+		give_port_guids(text->t);
 		status = check_port_guids(text, all);
+	}
 	free(all);
 	return status;
 }

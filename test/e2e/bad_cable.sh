@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# Bad cables in a managed fat tree of two leaves and two spines: the cable of one spine damages packets, that of the other loses
+# packets. The distribution's ibqueryerrors and perfquery, unmodified, and al_query find both cables and no other, by a user
+# without rights. Packets 3000 and later of a cable can be bad: OpenSM and the tools send far fewer, a copy sends more, so that
+# the faults begin with the copy and are over when the copy ends.
+set -euo pipefail
+
+export PATH=$PATH:/usr/sbin:/sbin
+for tool in opensm ibqueryerrors perfquery setpriv; do
+	command -v "$tool" >/dev/null || {
+		echo "SKIP: $tool is not installed (./quickstart check installs it)"
+		exit 77
+	}
+done
+
+# shellcheck source=test/e2e/tools.sh
+. "${top_srcdir:?is set by make check}/test/e2e/tools.sh"
+# shellcheck source=test/e2e/subnet.sh
+. "$top_srcdir/test/e2e/subnet.sh"
+build=$(realpath "$build")
+mkdir own
+tree 2 2 2 >fat_tree
+head -c 48M /dev/urandom >file
+chmod 644 file
+
+# A test of root's becomes nobody.
+as_user=()
+if [ "$(id -u)" -eq 0 ]; then
+	as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	chown 65534:65534 own
+fi
+damages="corrupt,switch=0x2000,port=2,n=3000,count=4000,chance=2%"
+loses="drop,switch=0x2001,port=2,n=3000,count=40"
+# shellcheck disable=SC2154 # tmp is of tools.sh
+export XDG_RUNTIME_DIR=$tmp/own AL_RUN_BUILD=$build IBAL_MODULE_PATH=$build/hca/soft/.libs HOME=$tmp/own
+export IBAL_SOFT="subnet=managed topology=$tmp/fat_tree" IBAL_FAULT="$damages; $loses"
+unset IBAL_AGENT
+al_run() { "${as_user[@]}" "$build/al/compat/al_run" "$@"; }
+
+# ---- the tools ---------------------------------------------------------------------------------
+
+# errors LINE...: ibqueryerrors reports these ports, and no others. PortXmitWait counts senders that wait for room, which no
+# cable causes.
+errors() {
+	al_run ibqueryerrors -s PortXmitWait >said 2>&1 || true
+	sed -n 's/^ *GUID \(.*[^ ]\) *$/\1/p' said | grep -v 'port ALL' >found || true
+	printf '%s' "${@/%/$'\n'}" | cmp -s - found || wrong "ibqueryerrors: not ($*): $(cat said)"
+	grep -q "^## Summary: 8 nodes checked, $(($# > 0)) bad nodes found" said || wrong "ibqueryerrors: $(cat said)"
+}
+
+# problems STATUS LINE...: "al_query check --subnet [--reset]" ends with the status, and its lines begin so.
+problems() {
+	local status=0 want=$1
+	shift
+	al_run "$build/al_query" check --subnet "${reset[@]}" >said 2>&1 || status=$?
+	[ $status -eq "$want" ] || wrong "al_query check: exit status $status, not $want: $(cat said)"
+	sed 1d said | cut -d, -f1-3 | cut -d: -f2 >found
+	printf '%s' "${@/%/$'\n'}" | cmp -s - found || wrong "al_query check: not ($*): $(cat said)"
+}
+
+# counts GUID PORT SYMBOL-ERRORS RECEIVED-ERRORS [WORD...]: perfquery prints this for the port.
+counts() {
+	local guid=$1 port=$2 symbol=$3 received=$4
+	shift 4
+	al_run perfquery "$@" -G "$guid" "$port" >said 2>&1 || wrong "perfquery: $(cat said)"
+	[ "$(grep -cE "^(SymbolErrorCounter:\.*$symbol|PortRcvErrors:\.*$received)$" said)" = 2 ] ||
+		wrong "perfquery $* -G $guid $port: not $symbol and $received: $(cat said)"
+}
+
+# copy TO: a file goes from an HCA of the first leaf to one of the second, over the cable of a spine.
+copy() {
+	al_run "$build/al_cp" --from 0x0000000000010000 --to "$1" "$tmp/file" "$tmp/own/copy" >said 2>&1 || wrong "al_cp: $(cat said)"
+	cmp file own/copy || wrong "the copy differs"
+}
+copies() {
+	copy 0x0000000000010100
+	copy 0x0000000000010110
+}
+
+# ---- the subnet --------------------------------------------------------------------------------
+
+"${as_user[@]}" "$build/al/compat/al_run" opensm >opensm.out 2>&1 &
+opensm=$!
+jobs+=("$opensm")
+active() { al_run "$build/al_query" check >said; }
+until_true active || wrong "OpenSM does not bring the ports up: $(cat said opensm.out)"
+agent=$(pgrep -f -- "ald --socket $XDG_RUNTIME_DIR/ibal/ald.socket") || wrong "there is no agent"
+jobs+=("$agent")
+reset=()
+errors
+problems 0
+
+# ---- two bad cables ----------------------------------------------------------------------------
+
+copies
+al_run perfquery -G 0x1001 3 >said
+bad=$(sed -n 's/^SymbolErrorCounter:\.*//p' said)
+[ "$bad" -ge 20 ] || wrong "2 % of 4000 packets are $bad"
+counts 0x1001 3 "$bad" "$bad"
+counts 0x1001 4 40 0
+counts 0x2000 2 0 0
+counts 0x2001 2 0 0
+bad_ports=("0x1001 port 3: [SymbolErrorCounter == $bad ($bad.000)] [PortRcvErrors == $bad ($bad.000)]"
+	"0x1001 port 4: [SymbolErrorCounter == 40 (40.000)]")
+bad_counters=(" S-0000000000001001, port 3" " S-0000000000001001, port 3" " S-0000000000001001, port 4")
+errors "${bad_ports[@]}"
+problems 1 "${bad_counters[@]}"
+grep -q "port 3: symbol_errors $bad, .*exchange the cable" said || wrong "al_query check: $(cat said)"
+grep -q "port 3: rcv_errors $bad, .*exchange the cable" said || wrong "al_query check: $(cat said)"
+grep -q "port 4: symbol_errors 40, .*exchange the cable" said || wrong "al_query check: $(cat said)"
+
+# ---- the counters are reset --------------------------------------------------------------------
+
+# perfquery resets the counters of one port that it prints, and by -x those of 64 bits, which ibqueryerrors prints.
+al_run perfquery -R -G 0x1001 4 >said 2>&1 || wrong "perfquery -R: $(cat said)"
+counts 0x1001 4 0 0
+errors "${bad_ports[@]}"
+al_run perfquery -x -R -G 0x1001 4 >said 2>&1 || wrong "perfquery -x -R: $(cat said)"
+errors "${bad_ports[0]}"
+reset=(--reset)
+problems 1 "${bad_counters[@]:0:2}"
+reset=()
+errors
+counts 0x1001 3 0 0
+counts 0x1001 3 0 0 -x
+problems 0
+
+# ---- the cables are well -----------------------------------------------------------------------
+
+copies
+errors
+problems 0
+passed
