@@ -231,7 +231,10 @@ START_TEST(events_of_the_special_queue_pair_reach_its_aliases_and_no_others)
 		ck_ok(al_get_spl_qp(bed.ca, 1, types[i == 2], &ears[i], hear, &qp[i]));
 	}
 	alias_of(1, IB_QPT_SMI); /* without a callback */
+	ck_ok(al_reg_event_handler(bed.ca, NULL, &handlers, hear, &handler));
 	bed_object_event(specials[1][0]->qp.ctx, IB_EVENT_QP_FATAL);
+	for (int i = 0; i < 3; i++)
+		test_wait(&handlers.sem);
 	for (int i = 0; i < 2; i++) {
 		test_wait(&ears[i].sem);
 		ck_assert_int_eq(ears[i].event.type, IB_EVENT_QP_FATAL);
@@ -240,7 +243,6 @@ START_TEST(events_of_the_special_queue_pair_reach_its_aliases_and_no_others)
 		ck_assert_uint_eq(ears[i].event.ca_guid, FAKE_GUID);
 	}
 	ck_ok(al_destroy_qp(qp[0], AL_DESTROY_SYNC, NULL));
-	ck_ok(al_reg_event_handler(bed.ca, NULL, &handlers, hear, &handler));
 	bed_object_event(specials[1][1]->qp.ctx, IB_EVENT_QP_FATAL);
 	test_wait(&ears[2].sem);
 	test_wait(&handlers.sem);
