@@ -261,8 +261,9 @@ EXTRA_DIST += al/compat/umad/libibumad.map
 # al_run runs programs with that library.
 bin_SCRIPTS = al/compat/al_run
 al/compat/al_run: al/compat/al_run.in Makefile
-	$(AM_V_GEN)$(MKDIR_P) al/compat && sed -e 's|[@]libdir[@]|$(libdir)|' -e 's|[@]compatdir[@]|$(compatdir)|' \
-		-e 's|[@]sbindir[@]|$(sbindir)|' -e 's|[@]bindir[@]|$(bindir)|' $(srcdir)/al/compat/al_run.in >$@.tmp && \
+	$(AM_V_GEN)$(MKDIR_P) al/compat && sed -e 's|[@]prefix[@]|$(prefix)|' -e 's|[@]libdir[@]|$(libdir)|' \
+		-e 's|[@]compatdir[@]|$(compatdir)|' -e 's|[@]sbindir[@]|$(sbindir)|' -e 's|[@]bindir[@]|$(bindir)|' \
+		-e 's|[@]moduledir[@]|$(moduledir)|' -e 's|[@]uvpdir[@]|$(uvpdir)|' $(srcdir)/al/compat/al_run.in >$@.tmp && \
 		chmod +x $@.tmp && mv $@.tmp $@
 EXTRA_DIST += al/compat/al_run.in
 CLEANFILES += al/compat/al_run

@@ -27,7 +27,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 	chown 65534:65534 own
 fi
-export XDG_RUNTIME_DIR=$tmp/own AL_RUN_BUILD=$build IBAL_MODULE_PATH=$build/hca/soft/.libs IBAL_SOFT="subnet=managed topology=$tmp/star" HOME=$tmp/own
+export XDG_RUNTIME_DIR=$tmp/own IBAL_MODULE_PATH=$build/hca/soft/.libs IBAL_SOFT="subnet=managed topology=$tmp/star" HOME=$tmp/own
 unset IBAL_AGENT
 al_run() { "${as_user[@]}" "$run" "$@"; }
 
@@ -69,6 +69,36 @@ al_run ibstat >said
 grep -q "Node GUID: 0x${first#ib}" said || wrong "the node GUID: $(cat said)"
 al_run smpquery -D nodeinfo 0 >said
 grep -qE "^Guid:\.*0x${first#ib}$" said || wrong "smpquery: $(cat said)"
+
+# ---- settings that come too late -------------------------------------------------------------------
+
+# warns PATTERN...: al_run has written these lines to the file err and, if there are any, a line with the way out.
+warns() {
+	local line=0 pattern
+	for pattern; do
+		line=$((line + 1))
+		sed -n "${line}p" err | grep -qxE "al_run: $pattern" || wrong "\"$pattern\" is not line $line of: $(cat err)"
+	done
+	[ "$(wc -l <err)" = $((line + (line > 0))) ] || wrong "another number of lines: $(cat err)"
+	[ $line = 0 ] || tail -n 1 err | grep -q "ends 5 seconds after its last program.*\"kill $agent\"" || wrong "no way out: $(cat err)"
+}
+
+al_run ibstat -l >said 2>err
+warns
+IBAL_FAULT='drop, n=3' IBAL_LOG=error IBAL_UVP_PATH=/none al_run ibstat -l >said 2>err
+warns "IBAL_FAULT has no effect: your agent \\(process $agent\\) runs already, without it"
+cmp one said || wrong "the program does not run: $(cat said)"
+touch conf
+IBAL_SOFT='hcas=2' IBAL_CONF=$tmp/conf al_run ibstat -l >said 2>err
+warns "IBAL_CONF has no effect: .*, without it" "IBAL_SOFT has no effect: .*, with IBAL_SOFT=$IBAL_SOFT"
+IBAL_FAULT='' al_run ibstat -l >said 2>err
+warns
+# A record of an agent that has gone says nothing about this one.
+cp "$XDG_RUNTIME_DIR/ibal/ald.pid" pid
+echo $$ >"$XDG_RUNTIME_DIR/ibal/ald.pid"
+IBAL_FAULT=drop al_run ibstat -l >said 2>err
+warns
+cp pid "$XDG_RUNTIME_DIR/ibal/ald.pid"
 
 # ---- OpenSM ----------------------------------------------------------------------------------------
 

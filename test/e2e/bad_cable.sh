@@ -33,7 +33,7 @@ fi
 damages="corrupt,switch=0x2000,port=2,n=3000,count=4000,chance=2%"
 loses="drop,switch=0x2001,port=2,n=3000,count=40"
 # shellcheck disable=SC2154 # tmp is of tools.sh
-export XDG_RUNTIME_DIR=$tmp/own AL_RUN_BUILD=$build IBAL_MODULE_PATH=$build/hca/soft/.libs HOME=$tmp/own
+export XDG_RUNTIME_DIR=$tmp/own IBAL_MODULE_PATH=$build/hca/soft/.libs HOME=$tmp/own
 export IBAL_SOFT="subnet=managed topology=$tmp/fat_tree" IBAL_FAULT="$damages; $loses"
 unset IBAL_AGENT
 al_run() { "${as_user[@]}" "$build/al/compat/al_run" "$@"; }

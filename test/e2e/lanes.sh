@@ -28,7 +28,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	chown 65534:65534 own
 fi
 # shellcheck disable=SC2154 # tmp is of tools.sh
-export XDG_RUNTIME_DIR=$tmp/own AL_RUN_BUILD=$build IBAL_MODULE_PATH=$build/hca/soft/.libs HOME=$tmp/own
+export XDG_RUNTIME_DIR=$tmp/own IBAL_MODULE_PATH=$build/hca/soft/.libs HOME=$tmp/own
 export IBAL_SOFT="subnet=managed topology=$tmp/star" IBAL_FAULT="slow,switch=0x1000,port=3,rate=4MB"
 unset IBAL_AGENT
 al_run() { "${as_user[@]}" "$build/al/compat/al_run" "$@"; }

@@ -32,7 +32,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 	chown 65534:65534 run
 fi
-export XDG_RUNTIME_DIR=$tmp/run AL_RUN_BUILD=$build IBAL_MODULE_PATH=$build/hca/soft/.libs HOME=$tmp/run
+export XDG_RUNTIME_DIR=$tmp/run IBAL_MODULE_PATH=$build/hca/soft/.libs HOME=$tmp/run
 unset IBAL_AGENT IBAL_SOFT
 # Job control as in a user's shell, for "kill %1".
 timeout "$(scaled 120)" "${as_user[@]}" bash -m page >out 2>err || wrong "the page ends with status $?: $(tail -n 5 out err)"

@@ -57,3 +57,20 @@ cmp outside_driver.c text
 
 run "the vendor's module" "$modules"
 run "the installed modules" "$moduledir"
+
+# al_run finds the agent, its modules and the libraries of a staged installation from its own place, also when a link leads to it.
+bindir=$(dirname "$(find "$tmp/image" -name al_run)")
+mkdir "$tmp/run"
+ln -s "$bindir/al_run" "$tmp/linked"
+for al_run in "$bindir/al_run" "$tmp/linked"; do
+	env -u IBAL_MODULE_PATH -u IBAL_UVP_PATH -u IBAL_AGENT -u LD_LIBRARY_PATH XDG_RUNTIME_DIR="$tmp/run" \
+		"$al_run" "$bindir/al_query" ca >out
+	grep -q 'soft HCA 0' out || { echo "the HCAs of the agent are not: $(cat out)"; exit 1; }
+	agent=$(cat "$tmp/run/ibal/ald.pid")
+	case $(readlink "/proc/$agent/exe") in
+	"$tmp/image"/*/ald) ;;
+	*) echo "the agent is $(readlink "/proc/$agent/exe")"; exit 1 ;;
+	esac
+	kill "$agent"
+	tail --pid="$agent" -f /dev/null
+done
