@@ -146,17 +146,13 @@ static void leave(struct runner *r, struct soft_port *port, struct pooled *p)
 	struct sender *s = sender_of(port, p->pkt.src_qpn);
 
 	s->source.sl = p->pkt.route.sl;
-	if (!port_sends(port, p->pkt.flags & PKT_VL15) || packet_lacks_lane(&p->pkt) ||
-	    !source_room(&s->source, FLOW_REQUEST)) {
+	if (!source_room(&s->source, FLOW_REQUEST)) {
 		drop(r, port, p, CNT_XMIT_DISCARDS);
 		return;
 	}
-	counter_add(&s->source.traffic.tx_packets, 1);
-	counter_add(&s->source.traffic.tx_bytes, packet_wire_bytes(&p->pkt));
-	if (link_watched())
-		link_hooks->sent(&s->source, &p->pkt);
-	if (!link_pass(r, port, &p->pkt))
+	if (!source_send(r, &s->source, &p->pkt, FLOW_REQUEST, packet_wire_bytes(&p->pkt)))
 		pool_home(r, &p->pkt);
+	source_sent(r, &s->source, FLOW_REQUEST);
 }
 
 /* Sends a packet of a directed route on, as the subnet management interface says. */
@@ -525,6 +521,7 @@ static void fill_sender(struct sender *s, struct soft_port *port, uint32_t qpn)
 	s->source.port = port;
 	s->source.qpn = qpn;
 	s->source.service = WIRE_UD;
+	s->source.of_agents = true;
 	counters_join(port, &s->counted, &s->source.traffic);
 }
 

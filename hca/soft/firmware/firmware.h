@@ -13,7 +13,8 @@
  * link.
  *
  * The agents of a node are one actor. Packets come to the actor as copies, so no sender waits for
- * the agents. Fault rules are about queue pairs, and meet no packet of the agents.
+ * the agents. What the agents send from a port leaves like the packets of queue pairs
+ * (link/source.h), so fault rules meet it.
  */
 #ifndef SOFT_FIRMWARE_H
 #define SOFT_FIRMWARE_H

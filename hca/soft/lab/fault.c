@@ -52,7 +52,7 @@ static struct soft_hca *source_hca(const struct source *src)
 	return port_hca(src->port);
 }
 
-/* The queue pair that the source is a part of. */
+/* The queue pair that the source is a part of. The source is not of_agents. */
 static struct soft_qp *source_qp(struct source *src)
 {
 	return (struct soft_qp *)((char *)src - offsetof(struct soft_qp, conn.source));
@@ -72,7 +72,14 @@ static uint64_t flow_id(const struct source *src, enum flow_index flow)
 {
 	uint32_t index = (src->qpn - source_hca(src)->qps.base) & ((1u << TABLE_BITS) - 1);
 
-	return (uint64_t)index << 1 | flow;
+	return (uint64_t)src->of_agents << 32 | (uint64_t)index << 1 | flow;
+}
+
+/* True: an action does something to the queue pair that sends. */
+static bool is_about_qp(const struct soft_fault *f)
+{
+	return f->action == SOFT_FAULT_CQ_OVERFLOW ||
+	       (f->action == SOFT_FAULT_RAISE && f->code < IB_EVENT_PORT_DOWN);
 }
 
 static bool concerns(const struct fault_rule *rule, const struct source *src, enum flow_index flow)
@@ -82,6 +89,8 @@ static bool concerns(const struct fault_rule *rule, const struct source *src, en
 	if (f->action == SOFT_FAULT_ALLOC)
 		return false;
 	if (f->action == SOFT_FAULT_NAK && (flow != FLOW_REQUEST || src->service != WIRE_RC))
+		return false;
+	if (src->of_agents && is_about_qp(f))
 		return false;
 	return (!f->flow || f->flow == SOFT_FLOW_REQUEST + (uint32_t)flow) &&
 	       (!f->port || f->port == src->port->number) && (!f->qpn || f->qpn == src->qpn);
@@ -146,7 +155,7 @@ static uint32_t first_met(const struct source *src, const struct stretch *s, uin
 
 static bool is_from(const struct pooled *k, const struct source *src)
 {
-	return k->pkt.src_qpn == src->qpn;
+	return k->source == src;
 }
 
 /*
@@ -266,6 +275,7 @@ static struct pooled *copy_of(struct source *src, const struct packet *pkt, enum
 	if (!k)
 		return NULL;
 	k->flow = flow;
+	k->source = src;
 	k->from = src->port;
 	return k;
 }

@@ -12,6 +12,7 @@
 struct pool;
 struct runner;
 struct soft_port;
+struct source;
 
 struct pooled {
 	struct packet pkt;    /* first member; pkt.home is NULL */
@@ -22,6 +23,7 @@ struct pooled {
 	/* the fields below are for the packet's taker only */
 	uint32_t wire_bytes; /* bytes of the packet on an InfiniBand wire, LRH and CRCs included */
 	struct soft_port *from; /* port that the packet leaves by */
+	const struct source *source; /* source whose packet a fault keeps */
 	enum flow_index flow;
 	uint64_t due;         /* number in the flow, or time, at which the packet is sent */
 	uint64_t since;       /* time at which the packet has come to an output */

@@ -9,7 +9,6 @@
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/link/hooks.h"
 #include "hca/soft/link/link.h"
-#include "hca/soft/link/multicast.h"
 #include "hca/soft/memory/errand.h"
 #include "hca/soft/memory/mr.h"
 #include "hca/soft/packet/pool.h"
@@ -96,62 +95,27 @@ static uint64_t train_wire_bytes(const struct soft_qp *qp, const struct packet *
 	return bytes;
 }
 
-/*
- * Passes a packet to the link. A connection has one path; the path of a datagram is resolved from the datagram's
- * route.
- */
-static bool pass_to_link(struct runner *r, const struct soft_qp *qp, struct packet *pkt)
-{
-	struct soft_port *port = qp->conn.source.port;
-
-	if (LIKELY(!is_ud(qp)))
-		return port->link->send(r, &qp->conn.source.path, pkt);
-	return link_pass(r, port, pkt);
-}
-
 void pkt_send(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum flow_index flow)
 {
-	struct soft_port *port = qp->conn.source.port;
-	const uint64_t first = qp->conn.source.flow[flow] + 1; /* numbers of the packets in the flow */
-	const uint64_t last = qp->conn.source.flow[flow] + pkt->num;
-	enum verdict verdict = PACKET_PASSES;
+	struct source *src = &qp->conn.source;
 
 	pkt->src_qpn = qp->ci.qp_num;
 	pkt->service = qp->service->wire;
-	pkt->mtu_shift = qp->conn.source.mtu_shift;
+	pkt->mtu_shift = src->mtu_shift;
 	if (LIKELY(!is_ud(qp))) { /* ud_address_packet() has addressed a datagram */
-		pkt->dest_qpn = qp->conn.source.dest_qpn;
-		pkt->pkey = source_pkey(&qp->conn.source);
-		port_route(port, &qp->conn.to, &pkt->route);
+		pkt->dest_qpn = src->dest_qpn;
+		pkt->pkey = source_pkey(src);
+		port_route(src->port, &qp->conn.to, &pkt->route);
 	}
 	r->trains--;
-	if (UNLIKELY(pkt->flags & PKT_VL15) && port->ports->own &&
-	    port->ports->own->send(r, port, pkt)) {
+	if (UNLIKELY(pkt->flags & PKT_VL15) && src->port->ports->own &&
+	    src->port->ports->own->send(r, src->port, pkt)) {
 		pkt_release(r, qp, pkt);
 		return;
 	}
-	qp->conn.source.flow[flow] = last;
-	if (UNLIKELY(port_faulty(port)))
-		verdict = link_hooks->leaves(r, &qp->conn.source, pkt, flow, first);
-	if (UNLIKELY(!port_sends(port, pkt->flags & PKT_VL15) || packet_lacks_lane(pkt))) {
-		port_count(port, CNT_XMIT_DISCARDS, pkt->num);
-		goto drop;
-	}
-	counter_add(&qp->conn.source.traffic.tx_bytes, train_wire_bytes(qp, pkt));
-	counter_add(&qp->conn.source.traffic.tx_packets, pkt->num);
-	if (packet_is_multicast(pkt))
-		port_count(port, CNT_MULTICAST_XMIT, 1);
-	if (link_watched())
-		link_hooks->sent(&qp->conn.source, pkt);
-	if (UNLIKELY(verdict == PACKET_LOST))
-		port_count(port, CNT_XMIT_DISCARDS, pkt->num);
-	if (LIKELY(!verdict && pass_to_link(r, qp, pkt)))
-		goto sent;
-drop:
-	pkt_release(r, qp, pkt);
-sent:
-	if (UNLIKELY(port_faulty(port)))
-		link_hooks->left(r, &qp->conn.source, flow, last);
+	if (UNLIKELY(!source_send(r, src, pkt, flow, train_wire_bytes(qp, pkt))))
+		pkt_release(r, qp, pkt);
+	source_sent(r, src, flow);
 }
 
 void pkt_count_received(struct soft_qp *qp, const struct packet *pkt)

@@ -642,6 +642,122 @@ START_TEST(a_queue_pair_ends_without_the_agents)
 }
 END_TEST
 
+/* ------------------------------------------------------------------------ faults */
+
+/* Asks the neighbour. The number of the request comes back in the answer. */
+static void ask_far(uint32_t number)
+{
+	struct ib_smp smp = smp_of(IB_METHOD_GET, IB_SMP_NODE_INFO, 0, 1);
+
+	smp.tid = ib_be64_of(number);
+	send_this(&a, &smp, 0);
+	expect_wc(a.cq, 100, IB_WC_SUCCESS);
+}
+
+static void expect_answer(uint32_t number)
+{
+	struct ib_smp got;
+
+	take(&a, false, &got);
+	ck_assert_uint_eq(ib_be64_get(got.tid), number);
+}
+
+static void faulty_up(uint32_t at, struct soft_fault rule, uint32_t receives)
+{
+	managed_up("progress=manual");
+	fault(&hca[at], rule);
+	while (receives--)
+		receive(&a, 1);
+}
+
+/* _i: the node that loses a packet: the second packet that its agents send, which is a step of the
+ * route or an answer
+ */
+START_TEST(a_packet_of_the_agents_is_lost_by_a_rule)
+{
+	faulty_up((uint32_t)_i,
+		  (struct soft_fault){ .action = SOFT_FAULT_DROP, .n = 2, .count = 1 }, 2);
+	ask_far(1);
+	expect_answer(1);
+	ask_far(2);
+	run_all();
+	expect_empty(a.cq);
+	ask_far(3);
+	expect_answer(3);
+	ck_assert_uint_eq(fault_met(&hca[_i]), 1);
+	ck_assert_uint_eq(counters(&hca[_i]).xmit_discards, 1);
+	all_down(false);
+}
+END_TEST
+
+START_TEST(an_answer_of_the_agents_comes_twice_or_late_or_damaged_by_a_rule)
+{
+	faulty_up(1, (struct soft_fault){ .action = SOFT_FAULT_DUPLICATE, .n = 1, .count = 1 }, 4);
+	fault(&hca[1],
+	      (struct soft_fault){
+		      .action = SOFT_FAULT_DELAY, .n = 2, .count = 1, .delay_ns = 5000000 });
+	fault(&hca[1], (struct soft_fault){ .action = SOFT_FAULT_CORRUPT, .n = 4, .count = 1 });
+	ask_far(1);
+	expect_answer(1);
+	expect_answer(1);
+	ck_assert_uint_eq(soft_clock(), 0);
+	ask_far(2);
+	ask_far(3);
+	expect_answer(3);
+	expect_answer(2);
+	ck_assert_uint_ge(soft_clock(), 5000000);
+	ask_far(4);
+	run_all();
+	expect_empty(a.cq);
+	ck_assert_uint_eq(counters(&hca[0]).rcv_errors, 1);
+	all_down(false);
+}
+END_TEST
+
+/* The agents' packets and those of a client's queue pair 0 are two flows. */
+START_TEST(a_packet_that_is_held_waits_for_packets_of_the_agents_only)
+{
+	struct ib_smp other = smp_of(IB_METHOD_SEND, IB_SMP_NODE_INFO, 0, 0), got;
+	int i;
+
+	other.mgmt_class = OTHER_CLASS;
+	faulty_up(1, (struct soft_fault){ .action = SOFT_FAULT_HOLD, .n = 1, .count = 1, .by = 1 },
+		  4);
+	special_up(&b, &hca[1], IB_QPT_SMI);
+	ask_far(1);
+	run_all();
+	for (i = 0; i < 2; i++) {
+		send_this(&b, &other, 0);
+		expect_wc(b.cq, 100, IB_WC_SUCCESS);
+	}
+	for (i = 0; i < 2; i++) {
+		take(&a, false, &got);
+		ck_assert_uint_eq(got.mgmt_class, OTHER_CLASS);
+	}
+	ask_far(2);
+	expect_answer(2);
+	expect_answer(1);
+	all_down(true);
+}
+END_TEST
+
+START_TEST(a_rule_about_the_sending_queue_pair_meets_no_packet_of_the_agents)
+{
+	faulty_up(1, (struct soft_fault){ .action = SOFT_FAULT_CQ_OVERFLOW }, 2);
+	fault(&hca[1],
+	      (struct soft_fault){ .action = SOFT_FAULT_RAISE, .code = IB_EVENT_QP_FATAL });
+	ask_far(1);
+	expect_answer(1);
+	ck_assert_uint_eq(fault_met(&hca[1]), 0);
+	fault(&hca[1], (struct soft_fault){ .action = SOFT_FAULT_RAISE,
+					    .code = IB_EVENT_CLIENT_REREGISTER });
+	ask_far(2);
+	expect_answer(2);
+	ck_assert_uint_eq(fault_met(&hca[1]), 1);
+	all_down(false);
+}
+END_TEST
+
 /* Samples begin and end by the clock. */
 START_TEST(a_sample_ends_at_its_time)
 {
@@ -720,6 +836,10 @@ int main(void)
 	tcase_add_test(t, a_flood_from_queue_pair_0_is_dropped);
 	tcase_add_test(t, a_flood_from_the_subnet_is_dropped);
 	tcase_add_loop_test(t, a_queue_pair_ends_without_the_agents, 0, 2);
+	tcase_add_loop_test(t, a_packet_of_the_agents_is_lost_by_a_rule, 0, 2);
+	tcase_add_test(t, an_answer_of_the_agents_comes_twice_or_late_or_damaged_by_a_rule);
+	tcase_add_test(t, a_packet_that_is_held_waits_for_packets_of_the_agents_only);
+	tcase_add_test(t, a_rule_about_the_sending_queue_pair_meets_no_packet_of_the_agents);
 	tcase_add_test(t, a_sample_ends_at_its_time);
 	tcase_add_loop_test(t, without_memory_the_module_does_not_start, 0, 40);
 	suite_add_tcase(s, t);
