@@ -21,6 +21,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/base/clock.c hca/soft/base/clock.h \
 	hca/soft/base/config.c hca/soft/base/config.h \
 	hca/soft/base/draw.h \
+	hca/soft/base/tally.h \
 	hca/soft/base/fault_text.c \
 	hca/soft/base/table.c hca/soft/base/table.h \
 	hca/soft/base/timer.c hca/soft/base/timer.h \

@@ -29,12 +29,15 @@ enum soft_vendor_code {
 	SOFT_REBOOT = 9, /**< of a switch only: its ports go down, what a subnet manager has set is
 			  * lost, and the ports come up. A switch also takes SOFT_PORT_DOWN and
 			  * SOFT_PORT_UP (external ports), SOFT_FAULT_ADD, SOFT_FAULT_CLEAR and
-			  * SOFT_FAULT_COUNT, SOFT_REMOVE, SOFT_STEP and SOFT_CLOCK */
+			  * SOFT_FAULT_COUNT, SOFT_FAULT_LIST, SOFT_REMOVE, SOFT_STEP and SOFT_CLOCK */
 	SOFT_CAPTURE_START = 16, /**< in: struct soft_capture */
 	SOFT_CAPTURE_STOP = 17,  /**< in: uint32_t port; 0: all ports of the HCA */
 	SOFT_INJECT = 18,        /**< in: struct soft_inject; out: struct soft_injected */
 	SOFT_FAULT_EXPLAIN = 19, /**< in: struct soft_fault_text; out: struct soft_fault_words.
 				    Explains rules and changes nothing */
+	SOFT_FAULT_LIST =
+		20, /**< in: uint32_t first; out: struct soft_fault_list: the rules in
+		       force of all HCAs and switches of the module, from index first on */
 };
 
 /** The work that a step did. */
@@ -187,6 +190,25 @@ struct soft_fault_words {
 	uint32_t at;   /**< offset of the error in the text, if why is not empty */
 	char why[256]; /**< the error, and a correction; empty: no error */
 	char words[SOFT_FAULT_RULES][256]; /**< a sentence for each of the num rules */
+};
+
+#define SOFT_NOT_COUNTED UINT64_MAX /**< value of soft_fault_state.met */
+
+/** A rule in force. A rule for each port of a switch is a rule of each of these ports. */
+struct soft_fault_state {
+	uint64_t guid; /**< node GUID of the HCA or switch */
+	uint64_t met;  /**< number of packets or allocations that the rule has affected so far;
+			* #SOFT_NOT_COUNTED: slow, which concerns all packets */
+	struct soft_fault fault; /**< the rule */
+	char words[256];         /**< a sentence for the rule */
+};
+
+/** Rules in force: HCAs in their order, then switches by their ports. */
+struct soft_fault_list {
+	uint32_t num; /**< number of all rules; those from first on, at most #SOFT_FAULT_RULES, are
+			 in `rules` */
+	uint32_t reserved;                               /**< 0 */
+	struct soft_fault_state rules[SOFT_FAULT_RULES]; /**< the rules */
 };
 
 #endif

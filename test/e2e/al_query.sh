@@ -205,5 +205,8 @@ query 1 fault check "$(printf 'drop;%.0s' {1..1000})"
 complains 'too long'
 IBAL_MODULE_PATH=$tmp query 2 fault check drop
 complains 'doctor'
+IBAL_FAULT=$(printf 'drop,n=%d;' {1..20}) query 0 --json fault list
+json "not a['agent'] and [r['text'][:16] for r in a['in_force']][18:22] ==
+ ['HCA 0: packet 19', 'HCA 0: packet 20', 'HCA 1: packet 1 ', 'HCA 1: packet 2 '] and len(a['in_force']) == 40"
 
 passed

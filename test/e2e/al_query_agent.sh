@@ -61,6 +61,38 @@ says 'No agent serves this process'
 IBAL_AGENT=off query 0 doctor
 says '^ok +agent: none, as IBAL_AGENT'
 
+# ---- the agent's faults -------------------------------------------------------------------------
+
+query 0 fault list
+says "There are no rules for the agent's HCAs"
+stop
+start 666 env IBAL_SOFT="topology=$(realpath "$top_srcdir")/doc/examples/small-tree.topology" \
+	IBAL_FAULT='drop,n=3,hca=1; slow,switch=0x2c90300000100,port=3,rate=1GB; corrupt,switch=0x2c90300000100,chance=0; duplicate,hca=0,n=1,count=2'
+"$build/al_perf" --from 0 --to 1 -t ud -l -n 4 -w 0 send >/dev/null || wrong "al_perf"
+query 0 fault list
+says "^Rules for the agent's HCAs and switches"
+says '^0x[0-9a-f]{16} +2 +HCA 0: each of the 2 packets from number 1 on of each flow arrives twice'
+says '^0x[0-9a-f]{16} +1 +HCA 1: packet 3 of each flow is lost'
+says '^0x0002c90300000100 +- +switch 0x0002c90300000100: each packet by port 3 waits for the cable, which carries 1 GB per second'
+query 0 --json fault list
+json "a['agent'] and [r['met'] for r in a['in_force']][:4] == [2, 1, 0, 0] and a['in_force'][4]['met'] is None and
+ a['in_force'][-1]['guid'] == '0x0002c90300001000' and a['in_force'][-1]['met'] is None and len(a['in_force']) == 8"
+# Rules are compared with the agent's topology; without an agent, with that of the shell, which has none.
+query 0 fault check 'drop,switch=0x2c90300000100,port=3'
+says '^Compared with the HCAs and switches of the agent\.$'
+query 1 --json fault check 'drop,switch=0x2c90300000100,port=9'
+json "a['agent'] and len(a['errors']) == 1"
+IBAL_AGENT=off query 1 fault check 'drop,switch=0x2c90300000100,port=3'
+says "^Compared with the HCAs and switches of this shell's settings, since no agent can be asked\.$"
+IBAL_AGENT=$tmp/none query 0 fault check 'drop'
+says "^Compared with .* this shell's settings"
+IBAL_AGENT=off query 0 fault list
+says "There are no rules for this process's own HCAs"
+IBAL_AGENT=$tmp/none query 2 fault list
+query 1 fault list drop
+stop
+start 666 env
+
 # ---- somebody else ------------------------------------------------------------------------------
 
 other() {
@@ -80,6 +112,8 @@ else
 	read -r _ <&3 # it is connected, and stays as long as somebody reads
 	other "$build/al_query" --json clients >out 2>err || wrong "another user: $(cat err)"
 	json "[c['uid'] for c in a['clients']] == [4321] and [u['uid'] for u in a['users']] == [4321]"
+	other "$build/al_query" fault check drop >out 2>err || wrong "rules of another user: $(cat err)"
+	says "^Compared with .* this shell's settings" # the agent does not let the user test
 	settled "len(a['clients']) == 2 and {u['uid'] for u in a['users']} == {0, 4321}" clients
 	kill "$watcher"
 	exec 3<&-

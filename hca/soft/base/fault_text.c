@@ -624,7 +624,7 @@ void fault_words(const struct fault_rule_text *rule, char *to, size_t size)
 	if (*rule->hca)
 		say(&w, "HCA %s: ", rule->hca);
 	if (rule->sw)
-		say(&w, "switch %#llx: ", (unsigned long long)rule->sw);
+		say(&w, "switch 0x%016llx: ", (unsigned long long)rule->sw);
 	if (f->action == SOFT_FAULT_ALLOC)
 		say_numbers(&w, f, "allocation");
 	else if (rule->sw)

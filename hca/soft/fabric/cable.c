@@ -13,6 +13,7 @@
 #include "hca/soft/base/clock.h"
 #include "hca/soft/base/config.h"
 #include "hca/soft/base/draw.h"
+#include "hca/soft/base/tally.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/port/port.h"
 #include "hca/soft/shared/base.h"
@@ -21,6 +22,7 @@ struct cable_rule {
 	struct soft_fault fault;
 	uint64_t key, threshold; /* of the rule's draws */
 	uint64_t sent;           /* packets that the port had sent when the rule came */
+	struct tally *tally;
 };
 
 /* The rules of one port. A table in force is never changed, but replaced. */
@@ -113,6 +115,7 @@ bool cable_passes(struct runner *r, struct fabric_end *out, struct pooled *p)
 	if (!rule)
 		return true;
 	atomic_fetch_add_explicit(&out->sw->met, 1, memory_order_relaxed);
+	tally_count(rule->tally);
 	IB_TRACE("soft", "fault: %s packet %llu of port %u of switch %#llx",
 		 fault_action_name(rule->fault.action),
 		 (unsigned long long)(p->number - rule->sent), out->number,
@@ -150,11 +153,15 @@ static void put_in_force(struct fabric_end *out, struct cable_rules *rules)
 /* Returns the rules of a port and one more. NULL: no memory. The caller holds the lock. */
 static struct cable_rules *rules_with(const struct fabric_end *out, const struct soft_fault *fault)
 {
-	const struct fabric *f = out->fabric;
+	struct fabric *f = out->fabric;
 	const struct cable_rules *old = atomic_load_explicit(&out->rules, memory_order_relaxed);
 	const uint32_t num = old ? old->num : 0;
-	struct cable_rules *rules = al_alloc(sizeof(*rules) + (num + 1) * sizeof(*rules->rule));
+	struct tally *tally = tally_add(&f->tallies);
+	struct cable_rules *rules;
 
+	if (!tally)
+		return NULL;
+	rules = al_alloc(sizeof(*rules) + (num + 1) * sizeof(*rules->rule));
 	if (!rules)
 		return NULL;
 	if (old)
@@ -166,6 +173,7 @@ static struct cable_rules *rules_with(const struct fabric_end *out, const struct
 				(uint64_t)(out - f->ends) * SOFT_FAULT_RULES + num),
 		.threshold = draw_threshold(fault->chance),
 		.sent = atomic_load_explicit(&out->traffic.tx_packets, memory_order_relaxed),
+		.tally = tally,
 	};
 	return rules;
 }
@@ -216,6 +224,27 @@ al_status cable_add_fault(struct fabric_switch *sw, const struct soft_fault *fau
 	return status;
 }
 
+bool cable_get_fault(const struct fabric_switch *sw, uint32_t port, uint32_t index,
+		     struct soft_fault *fault, uint64_t *met)
+{
+	const struct fabric_end *out = &sw->end[port];
+	/* acquire: pairs with the release in put_in_force() */
+	const struct cable_rules *rules = atomic_load_explicit(&out->rules, memory_order_acquire);
+	const uint64_t rate = output_rate(out);
+
+	if (rate && !index--) {
+		*fault = (struct soft_fault){ .action = SOFT_FAULT_SLOW, .rate = rate };
+		*met = SOFT_NOT_COUNTED;
+	} else if (rules && index < rules->num) {
+		*fault = rules->rule[index].fault;
+		*met = tally_read(rules->rule[index].tally);
+	} else {
+		return false;
+	}
+	fault->port = port;
+	return true;
+}
+
 void cable_clear_faults(struct fabric_switch *sw)
 {
 	uint32_t i;
@@ -258,4 +287,5 @@ void cables_destroy(struct fabric *f)
 		f->rules = rules->older;
 		al_free(rules);
 	}
+	tallies_free(&f->tallies);
 }

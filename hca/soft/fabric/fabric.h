@@ -29,6 +29,7 @@
 struct cable_rules;
 struct fabric;
 struct fabric_switch;
+struct tally;
 
 /*
  * Packets that the owner of a node's actor has taken out of the actor's inbox. Those on virtual
@@ -89,6 +90,7 @@ struct fabric {
 	struct fmutex lock; /* guards the fields below */
 	struct pooled *late;       /* packets that arrive at a later time, the earliest first */
 	struct cable_rules *rules; /* all that have been in force */
+	struct tally *tallies;     /* of the rules */
 	struct output *outputs;    /* all of the fabric */
 };
 
@@ -138,6 +140,12 @@ void switch_stop(struct fabric_switch *sw);
  * such port. AL_LIMIT_EXCEEDED: a port has SOFT_FAULT_RULES rules. AL_INSUFFICIENT_MEMORY.
  */
 al_status cable_add_fault(struct fabric_switch *sw, const struct soft_fault *fault);
+/*
+ * Reads the rule of a port at an index, and how many packets it has met (SOFT_NOT_COUNTED: of a
+ * rate). False: there are fewer rules.
+ */
+bool cable_get_fault(const struct fabric_switch *sw, uint32_t port, uint32_t index,
+		     struct soft_fault *fault, uint64_t *met);
 /* Removes all rules of a switch. Packets that are late arrive at their time. */
 void cable_clear_faults(struct fabric_switch *sw);
 /* Counts a packet that leaves by an end. The caller is the writer of the end's traffic. */

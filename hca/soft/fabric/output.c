@@ -322,10 +322,24 @@ al_status output_set_rate(struct fabric_end *end, uint64_t rate)
 	fmutex_lock(&o->lock);
 	set_rate(o, rate);
 	fmutex_unlock(&o->lock);
-	/* release: pairs with the acquires in leave(), take_way() and output_copies(); publishes
-	 * the output, which lives as long as the fabric */
+	/* release: pairs with the acquires in leave(), take_way(), output_copies() and
+	 * output_rate(); publishes the output, which lives as long as the fabric */
 	atomic_store_explicit(&end->output, o, memory_order_release);
 	return AL_SUCCESS;
+}
+
+uint64_t output_rate(const struct fabric_end *end)
+{
+	/* acquire: pairs with the release in output_set_rate() */
+	struct output *o = atomic_load_explicit(&end->output, memory_order_acquire);
+	uint64_t rate;
+
+	if (!o)
+		return 0;
+	fmutex_lock(&o->lock);
+	rate = o->rate;
+	fmutex_unlock(&o->lock);
+	return rate;
 }
 
 /* Drops what waits, and what still comes from a port of the fabric. */

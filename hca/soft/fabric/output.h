@@ -22,6 +22,8 @@ struct runner;
  * wait leave at the new rate. AL_INSUFFICIENT_MEMORY.
  */
 al_status output_set_rate(struct fabric_end *end, uint64_t rate);
+/* Returns the rate; 0: none. */
+uint64_t output_rate(const struct fabric_end *end);
 /* Sends a packet out of an end that has an output. */
 void output_send(struct runner *r, struct fabric_end *out, struct pooled *p);
 /* Returns the count of copies of multicast packets that an end holds (pool_may_hold()). NULL: the

@@ -14,6 +14,7 @@
 #include "hca/soft/base/config.h"
 #include "hca/soft/base/draw.h"
 #include "hca/soft/base/table.h"
+#include "hca/soft/base/tally.h"
 #include "hca/soft/base/clock.h"
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/link/link.h"
@@ -34,6 +35,7 @@ struct fault_rule {
 	uint64_t salt;      /* start of the rule's draws: a mix of both seeds, the HCA and the place in the table */
 	uint64_t threshold; /* the rule meets a packet whose draw is below; DRAW_ALWAYS: the rule
 			       meets without a draw */
+	struct tally *tally;
 };
 
 struct fault_table {
@@ -255,6 +257,7 @@ static bool fail_alloc(struct alloc_gate *gate)
 		    !draw_meets(rule->threshold, draw_mix(rule->salt), n))
 			continue;
 		atomic_fetch_add(&hca->faults->met, 1);
+		tally_count(rule->tally);
 		IB_TRACE("soft", "fault: allocation %llu fails", (unsigned long long)n);
 		return true;
 	}
@@ -560,6 +563,7 @@ enum verdict fault_packet(struct runner *r, struct source *src, struct packet *p
 	if (!m.rule)
 		return PACKET_PASSES;
 	atomic_fetch_add_explicit(&source_hca(src)->faults->met, 1, memory_order_relaxed);
+	tally_count(m.rule->tally);
 	IB_TRACE("soft", "fault: %s packet %llu of qp=%#x psn=%#x",
 		 fault_action_name(m.rule->fault.action), (unsigned long long)n, src->qpn,
 		 pkt->psn);
@@ -615,6 +619,8 @@ static void free_tables(struct faults *f)
 		f->all = t->older;
 		al_free(t);
 	}
+	if (!atomic_load_explicit(&f->table, memory_order_relaxed))
+		tallies_free(&f->tallies);
 }
 
 /*
@@ -644,8 +650,11 @@ static struct fault_table *table_with(struct soft_hca *hca, const struct soft_fa
 {
 	struct fault_table *old = in_force(hca), *t;
 	uint32_t num = old ? old->num : 0;
+	struct tally *tally = tally_add(&hca->faults->tallies);
 	struct fault_rule *rule;
 
+	if (!tally)
+		return NULL;
 	t = al_alloc(sizeof(*t) + (num + 1) * sizeof(*rule));
 	if (!t)
 		return NULL;
@@ -654,6 +663,7 @@ static struct fault_table *table_with(struct soft_hca *hca, const struct soft_fa
 	rule = &t->rule[num];
 	rule->fault = *fault;
 	rule->threshold = draw_threshold(fault->chance);
+	rule->tally = tally;
 	rule->salt = draw_mix(draw_mix(draw_mix(hca->faults->seed) + fault->seed) +
 			      ((uint64_t)hca->index << 32) + num + 1);
 	t->num = num + 1;
@@ -698,6 +708,17 @@ al_status fault_add(struct soft_hca *hca, const struct soft_fault *fault)
 	}
 	fmutex_unlock(&f->lock);
 	return status;
+}
+
+bool fault_get(const struct soft_hca *hca, uint32_t index, struct soft_fault *fault, uint64_t *met)
+{
+	const struct fault_table *t = in_force(hca);
+
+	if (!t || index >= t->num)
+		return false;
+	*fault = t->rule[index].fault;
+	*met = tally_read(t->rule[index].tally);
+	return true;
 }
 
 void fault_clear(struct soft_hca *hca)

@@ -19,6 +19,7 @@ struct soft_port;
 struct source;
 
 struct fault_table;
+struct tally;
 
 struct faults {
 	struct soft_hca *hca;
@@ -30,6 +31,7 @@ struct faults {
 	_Atomic uint64_t allocs;             /* allocations since the first rule about allocations */
 	struct fmutex lock;                  /* guards the fields below */
 	struct fault_table *all;             /* tables that are not freed, the newest first */
+	struct tally *tallies;               /* of the rules of these tables */
 	struct pooled *held;                 /* packets that leave after a later packet of their flow */
 	struct pooled *late;                 /* packets that leave at a later time, the earliest first */
 	struct timer timer;                  /* runs out at the time of the first packet of `late` */
@@ -47,6 +49,11 @@ uint64_t fault_count(const struct soft_hca *hca);
  * AL_INSUFFICIENT_MEMORY.
  */
 al_status fault_add(struct soft_hca *hca, const struct soft_fault *rule);
+/*
+ * Reads the rule in force at an index, and how many packets or allocations it has met. False: there
+ * are fewer rules.
+ */
+bool fault_get(const struct soft_hca *hca, uint32_t index, struct soft_fault *fault, uint64_t *met);
 /* Removes all rules, and drops the packets that the rules keep. */
 void fault_clear(struct soft_hca *hca);
 void fault_destroy(struct soft_hca *hca);

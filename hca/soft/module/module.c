@@ -14,6 +14,7 @@
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/fabric/fabric.h"
 #include "hca/soft/memory/errand.h"
+#include "hca/soft/lab/fault.h"
 #include "hca/soft/lab/lab.h"
 #include "hca/soft/module/module.h"
 #include "hca/soft/object/hca.h"
@@ -226,6 +227,43 @@ const char *module_misplaced(const struct fault_rule_text *rule)
 	if (!sw)
 		return "there is no such switch";
 	return rule->fault.port > sw->num_ports ? "the switch has no such port" : NULL;
+}
+
+/* Adds a rule to a list, if the list has room for it. */
+static void list_fault(struct soft_fault_list *list, uint32_t first,
+		       const struct fault_rule_text *rule, uint64_t guid, uint64_t met)
+{
+	struct soft_fault_state *to = &list->rules[list->num - first];
+
+	if (list->num >= first && list->num - first < SOFT_FAULT_RULES) {
+		*to = (struct soft_fault_state){ .guid = guid, .met = met, .fault = rule->fault };
+		fault_words(rule, to->words, sizeof(to->words));
+	}
+	list->num++;
+}
+
+void module_list_faults(uint32_t first, struct soft_fault_list *list)
+{
+	const uint32_t switches = module.fabric ? module.fabric->num_switches : 0;
+	struct fault_rule_text rule = { .at = 0 };
+	uint32_t i, port, n;
+	uint64_t met;
+
+	memset(list, 0, sizeof(*list));
+	for (i = 0; i < module.conf.hcas; i++) {
+		memcpy(rule.hca, module.hcas[i].conf.name, sizeof(rule.hca));
+		for (n = 0; fault_get(&module.hcas[i], n, &rule.fault, &met); n++)
+			list_fault(list, first, &rule, module.hcas[i].guid, met);
+	}
+	*rule.hca = 0;
+	for (i = 0; i < switches; i++) {
+		const struct fabric_switch *sw = &module.fabric->switches[i];
+
+		rule.sw = module.fabric->topology.nodes[sw->node].guid;
+		for (port = 1; port <= sw->num_ports; port++)
+			for (n = 0; cable_get_fault(sw, port, n, &rule.fault, &met); n++)
+				list_fault(list, first, &rule, rule.sw, met);
+	}
 }
 
 /* Adds the rules of the settings for switches. */

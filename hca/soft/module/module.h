@@ -26,6 +26,8 @@ void module_place(struct hca_config *conf, const struct topology_node *n);
 al_status module_step(const uint64_t *choice, struct soft_step *step);
 /* Calls fault_misplaced() with the module's configuration. */
 const char *module_misplaced(const struct fault_rule_text *rule);
+/* Lists the rules in force, from index first on. */
+void module_list_faults(uint32_t first, struct soft_fault_list *list);
 /*
  * Starts a hot removal, on a thread of its own. Implements soft_hca.remove. AL_CA_REMOVED: the HCA is being
  * withdrawn.

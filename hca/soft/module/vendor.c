@@ -105,6 +105,16 @@ static al_status call_fault_explain(struct soft_hca *hca, struct ci_vendor_call 
 	return AL_SUCCESS;
 }
 
+static al_status call_fault_list(struct soft_hca *hca, struct ci_vendor_call *call)
+{
+	uint32_t first;
+
+	(void)hca;
+	memcpy(&first, call->in, sizeof(first));
+	module_list_faults(first, call->out);
+	return AL_SUCCESS;
+}
+
 static al_status call_step(struct soft_hca *hca, struct ci_vendor_call *call)
 {
 	struct soft_step step = { 0 };
@@ -229,6 +239,8 @@ static const struct {
 			  false },
 	[SOFT_FAULT_EXPLAIN] = { call_fault_explain, sizeof(struct soft_fault_text),
 				 sizeof(struct soft_fault_words), false },
+	[SOFT_FAULT_LIST] = { call_fault_list, sizeof(uint32_t), sizeof(struct soft_fault_list),
+			      false, true },
 };
 
 al_status soft_vendor_call(struct ci_ca *ca, struct ci_vendor_call *call, struct ci_udata *udata)

@@ -317,6 +317,7 @@ START_TEST(the_nth_allocation_fails)
 		}
 	ck_assert_uint_eq(failed, (uint32_t)_i);
 	ck_assert_uint_eq(fault_met(&hca[0]), 1);
+	ck_assert_uint_eq(rules_in_force(&hca[0], 0)->rules[0].met, 1);
 	down();
 }
 END_TEST
@@ -655,6 +656,65 @@ START_TEST(all_packet_faults_together_lose_nothing)
 }
 END_TEST
 
+/* ---------------------------------------------------------------- rules in force */
+
+START_TEST(rules_in_force_are_listed_with_what_they_have_met)
+{
+	const struct soft_fault_list *list;
+
+	start("progress=manual [hca 0] fault=drop,n=2,flow=request;delay,n=3,count=2,time=1us;drop,n=90 "
+	      "[hca 1] fault=corrupt,chance=0",
+	      NULL);
+	write_and_check(4);
+	list = rules_in_force(&hca[1], 0);
+	ck_assert_uint_eq(list->num, 4);
+	ck_assert_uint_eq(list->rules[0].met, 1);
+	ck_assert_uint_eq(list->rules[1].met, 2);
+	ck_assert_uint_eq(list->rules[2].met, 0);
+	ck_assert_uint_eq(list->rules[1].fault.delay_ns, 1000);
+	ck_assert_uint_eq(list->rules[2].guid, hca[0].attr.node_guid);
+	ck_assert_uint_eq(list->rules[3].guid, hca[1].attr.node_guid);
+	ck_assert_str_eq(list->rules[0].words, "HCA 0: packet 2 of each flow of requests is lost");
+	ck_assert_str_eq(
+		list->rules[3].words,
+		"HCA 1: each packet of each flow arrives with wrong bits, and is dropped there, "
+		"but never: the chance is 0");
+	stop();
+}
+END_TEST
+
+/* A rule that comes leaves the counts of the others. */
+START_TEST(rules_come_and_go_on_the_list)
+{
+	const struct soft_fault rule = { .action = SOFT_FAULT_DUPLICATE,
+					 .flow = SOFT_FLOW_REQUEST };
+	const struct soft_fault alloc = { .action = SOFT_FAULT_ALLOC, .n = 9 };
+	const struct soft_fault_list *list;
+	uint32_t i;
+
+	start("", NULL);
+	ck_assert_uint_eq(rules_in_force(&hca[0], 0)->num, 0);
+	fault(&hca[0], rule);
+	write_and_check(4);
+	for (i = 0; i < SOFT_FAULT_RULES; i++)
+		fault(&hca[0], alloc);
+	list = rules_in_force(&hca[0], 0);
+	ck_assert_uint_eq(list->num, SOFT_FAULT_RULES + 1);
+	ck_assert_uint_eq(list->rules[0].met, 4);
+	ck_assert_uint_eq(list->rules[SOFT_FAULT_RULES - 1].fault.action, SOFT_FAULT_ALLOC);
+	list = rules_in_force(&hca[0], SOFT_FAULT_RULES);
+	ck_assert_uint_eq(list->num, SOFT_FAULT_RULES + 1);
+	ck_assert_str_eq(list->rules[0].words, "HCA 0: each allocation from number 9 on fails");
+	ck_assert_uint_eq(list->rules[1].guid, 0);
+	ck_assert_uint_eq(rules_in_force(&hca[0], UINT32_MAX)->num, SOFT_FAULT_RULES + 1);
+	ck_assert_int_eq(vendor(&hca[0], SOFT_FAULT_CLEAR, NULL, 0), AL_SUCCESS);
+	ck_assert_uint_eq(rules_in_force(&hca[0], 0)->num, 0);
+	fault(&hca[0], rule);
+	ck_assert_uint_eq(rules_in_force(&hca[0], 0)->rules[0].met, 0);
+	stop();
+}
+END_TEST
+
 /* -------------------------------------------------------------------- the text */
 
 static const struct {
@@ -861,6 +921,8 @@ int main(void)
 	tcase_add_test(t, threads_change_no_decision);
 	tcase_add_test(t, rules_may_change_under_traffic);
 	tcase_add_test(t, all_packet_faults_together_lose_nothing);
+	tcase_add_test(t, rules_in_force_are_listed_with_what_they_have_met);
+	tcase_add_test(t, rules_come_and_go_on_the_list);
 	LOOP(t, text_says_what_is_meant, good);
 	LOOP(t, wrong_text_is_refused_with_a_reason, bad);
 	tcase_add_test(t, no_text_does_harm);

@@ -757,6 +757,19 @@ uint64_t fault_met(struct hca *h)
 	return met;
 }
 
+const struct soft_fault_list *rules_in_force(struct hca *h, uint32_t first)
+{
+	static struct soft_fault_list list;
+	struct ci_vendor_call call = { .code = SOFT_FAULT_LIST,
+				       .in = &first,
+				       .in_len = sizeof(first),
+				       .out = &list,
+				       .out_len = sizeof(list) };
+
+	ck_assert_int_eq(ops->vendor_call(h->ca, &call, NULL), AL_SUCCESS);
+	return &list;
+}
+
 static struct soft_step do_step(const uint64_t *choice)
 {
 	struct soft_step did = { 0 };

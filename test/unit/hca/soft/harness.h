@@ -170,6 +170,8 @@ void wait_state(struct qp *qp, ib_qp_state state);
 /* Adds a rule of faults to an HCA's packets. */
 void fault(struct hca *h, struct soft_fault rule);
 uint64_t fault_met(struct hca *h);
+/* Returns the rules in force from index first on. The list is valid until the next call. */
+const struct soft_fault_list *rules_in_force(struct hca *h, uint32_t first);
 al_status vendor(struct hca *h, uint32_t code, const void *in, uint32_t in_len);
 struct ib_port_counters counters(struct hca *h);
 

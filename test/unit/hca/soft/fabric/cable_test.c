@@ -205,20 +205,53 @@ START_TEST(rules_for_switches_are_explained)
 	ring("");
 	explain("drop,switch=0x100");
 	ck_assert_str_eq(words.why, "");
-	ck_assert_str_eq(words.words[0], "switch 0x100: each packet by each port is lost");
+	ck_assert_str_eq(words.words[0],
+			 "switch 0x0000000000000100: each packet by each port is lost");
 	explain("delay,port=3,time=2ms,switch=768,n=2,chance=1%");
 	ck_assert_str_eq(words.why, "");
 	ck_assert_str_eq(
 		words.words[0],
-		"switch 0x300: packet 2 by port 3 arrives later by 2 ms, by a chance of 1 %");
+		"switch 0x0000000000000300: packet 2 by port 3 arrives later by 2 ms, by a chance of 1 %");
 	explain("slow,switch=0x100,port=3,rate=2500KB");
 	ck_assert_str_eq(words.why, "");
-	ck_assert_str_eq(words.words[0], "switch 0x100: each packet by port 3 waits for the cable, "
-					 "which carries 2500 KB per second in each direction");
+	ck_assert_str_eq(words.words[0],
+			 "switch 0x0000000000000100: each packet by port 3 waits for the cable, "
+			 "which carries 2500 KB per second in each direction");
 	explain("drop,switch=0x100,port=4");
 	ck_assert_str_eq(words.why, "the switch has no such port");
 	explain("drop,switch=0x400");
 	ck_assert_str_eq(words.why, "there is no such switch");
+	end();
+}
+END_TEST
+
+/* A rule for each port is one rule of each port; a rate is one of both ends. */
+START_TEST(rules_in_force_are_listed_by_ports)
+{
+	const struct soft_fault_list *list;
+
+	ring("fault=slow,switch=0x100,port=1,rate=1GB;drop,switch=0x300,port=3,n=7 "
+	     "[hca 2] fault=drop,n=99");
+	bad_cable(&sw[0], 0, SOFT_FAULT_CORRUPT);
+	expect_second_and_third_missing(0, 1);
+	list = rules_in_force(&sw[2], 0);
+	ck_assert_uint_eq(list->num, 7);
+	ck_assert_uint_eq(list->rules[0].guid, hca[2].attr.node_guid);
+	ck_assert_str_eq(list->rules[1].words,
+			 "switch 0x0000000000000100: each packet by port 1 waits for the cable, "
+			 "which carries 1 GB per second in each direction");
+	ck_assert_uint_eq(list->rules[1].met, SOFT_NOT_COUNTED);
+	ck_assert_uint_eq(list->rules[2].fault.port, 1);
+	ck_assert_uint_eq(list->rules[2].met, 2);
+	ck_assert_uint_eq(list->rules[3].fault.port, 2);
+	ck_assert_uint_eq(list->rules[3].met, 0);
+	ck_assert_uint_eq(list->rules[4].fault.port, 3);
+	ck_assert_uint_eq(list->rules[5].guid, 0x200);
+	ck_assert_uint_eq(list->rules[5].fault.rate, 1000000000);
+	ck_assert_str_eq(list->rules[6].words,
+			 "switch 0x0000000000000300: packet 7 by port 3 is lost");
+	ck_assert_int_eq(vendor(&sw[0], SOFT_FAULT_CLEAR, NULL, 0), AL_SUCCESS);
+	ck_assert_uint_eq(rules_in_force(&hca[0], 0)->num, 2); /* the rate is gone at both ends */
 	end();
 }
 END_TEST
@@ -265,6 +298,7 @@ int main(void)
 	tcase_add_test(t, a_slow_cable_delivers_each_packet_at_its_time);
 	tcase_add_test(t, a_delay_needs_no_thread_that_polls);
 	tcase_add_test(t, rules_for_switches_are_explained);
+	tcase_add_test(t, rules_in_force_are_listed_by_ports);
 	tcase_add_test(t, rules_that_no_cable_has_are_refused);
 	suite_add_tcase(s, t);
 	return run_suite(s);
