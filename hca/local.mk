@@ -73,6 +73,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/packet/pool.c hca/soft/packet/pool.h \
 	hca/soft/packet/wire.c hca/soft/packet/wire.h \
 	hca/soft/port/counters.c \
+	hca/soft/port/errors.c \
 	hca/soft/port/info.c hca/soft/port/info.h \
 	hca/soft/port/lanes.c hca/soft/port/lanes.h \
 	hca/soft/port/mcast.c hca/soft/port/mcast.h \

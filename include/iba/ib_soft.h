@@ -107,7 +107,8 @@ enum soft_fault_action {
 	SOFT_FAULT_HOLD = 3,      /**< the packet arrives after `by` later packets of its flow */
 	SOFT_FAULT_DELAY = 4,     /**< the packet arrives `delay_ns` later */
 	SOFT_FAULT_CORRUPT = 5, /**< some bits of the packet change: the far port finds a wrong CRC,
-				 * drops the packet and counts it */
+				 * drops the packet and counts it; at a cable of a switch also
+				 * against PortInfo.LocalPhyErrors (trap 129) */
 	SOFT_FAULT_NAK =
 		6, /**< a request of an RC queue pair: the responder does not execute the request
 		    * and answers with `code`. Unless `code` is RNR or a sequence error, the
@@ -127,6 +128,15 @@ enum soft_fault_action {
 	SOFT_FAULT_SLOW = 13, /**< the port's cable carries `rate` bytes per second in each
 			       * direction. Packets wait for the cable on virtual lanes, by the
 			       * weights of the VLArbitrationTables */
+	/* The following actions are for a switch only. The packet does not arrive. */
+	SOFT_FAULT_MARK = 14, /**< the switch marks the packet as bad (delimiter EBP), as a switch
+			       * does that finds a packet damaged when it has begun to send the
+			       * packet; the next port counts and drops the packet */
+	SOFT_FAULT_OVERRUN = 15, /**< the next port has no buffer for the packet, and counts that
+				  * against PortInfo.OverrunErrors (trap 130) */
+	SOFT_FAULT_RECOVER = 16, /**< the cable fails for a moment: both ports count a recovery of
+				  * the link */
+	SOFT_FAULT_FLAP = 17,    /**< the cable fails: the link goes down, and trains again */
 };
 
 /** Flow of packets: a queue pair's packets as requester are one flow, its packets as responder another. */
@@ -152,11 +162,12 @@ enum soft_fault_match {
  * order of creation, and which of its two flows) and the packet's number.
  *
  * A rule of a switch is a fault of the cables at its external ports, in the direction from the
- * switch. It drops, delays or corrupts packets that leave by the port (0: by each port); a
- * cable knows no queue pairs, so flow, qpn and match are 0. A rule that slows a cable replaces the one before,
- * and has no packets to choose: n, count, chance and seed are 0. Packets are counted from 1 since
- * the rule was added. AL_INVALID_PARAMETER: the rule is none for a switch, or the switch has no
- * such port. AL_LIMIT_EXCEEDED: the port has #SOFT_FAULT_RULES rules.
+ * switch. It drops, delays or corrupts packets that leave by the port (0: by each port), or is of
+ * the actions for switches only; a cable knows no queue pairs, so flow, qpn and match are 0. A rule
+ * that slows a cable replaces the one before, and has no packets to choose: n, count, chance and
+ * seed are 0. Packets are counted from 1 since the rule was added. AL_INVALID_PARAMETER: the rule
+ * is none for a switch, or the switch has no such port. AL_LIMIT_EXCEEDED: the port has
+ * #SOFT_FAULT_RULES rules.
  */
 struct soft_fault {
 	uint32_t action;  /**< enum soft_fault_action */

@@ -24,27 +24,40 @@ enum {
 	KEY_ANY = 1 << 6, /* n, count, chance, seed, hca */
 };
 
+/* Nodes that may have an action: bits. */
+enum { AT_HCA = 1 << 0, AT_SWITCH = 1 << 1 };
+
 static const struct action {
 	const char *name;
-	uint32_t action, keys;
+	uint32_t action, keys, nodes;
 	const char *does; /* the effect in words, before the words for the action's key */
 } actions[] = {
-	{ "drop", SOFT_FAULT_DROP, KEY_FLOW, "is lost" },
-	{ "duplicate", SOFT_FAULT_DUPLICATE, KEY_FLOW, "arrives twice" },
-	{ "hold", SOFT_FAULT_HOLD, KEY_FLOW | KEY_BY, "arrives after" },
-	{ "reorder", SOFT_FAULT_HOLD, KEY_FLOW | KEY_BY, "arrives after" },
-	{ "delay", SOFT_FAULT_DELAY, KEY_FLOW | KEY_TIME, "arrives later by" },
-	{ "corrupt", SOFT_FAULT_CORRUPT, KEY_FLOW,
+	{ "drop", SOFT_FAULT_DROP, KEY_FLOW, AT_HCA | AT_SWITCH, "is lost" },
+	{ "duplicate", SOFT_FAULT_DUPLICATE, KEY_FLOW, AT_HCA, "arrives twice" },
+	{ "hold", SOFT_FAULT_HOLD, KEY_FLOW | KEY_BY, AT_HCA, "arrives after" },
+	{ "reorder", SOFT_FAULT_HOLD, KEY_FLOW | KEY_BY, AT_HCA, "arrives after" },
+	{ "delay", SOFT_FAULT_DELAY, KEY_FLOW | KEY_TIME, AT_HCA | AT_SWITCH, "arrives later by" },
+	{ "corrupt", SOFT_FAULT_CORRUPT, KEY_FLOW, AT_HCA | AT_SWITCH,
 	  "arrives with wrong bits, and is dropped there" },
-	{ "nak", SOFT_FAULT_NAK, KEY_FLOW | KEY_CODE, "is refused, if a request of RC: NAK" },
-	{ "port-down", SOFT_FAULT_PORT_DOWN, KEY_FLOW, "pulls its port's cable" },
-	{ "port-up", SOFT_FAULT_PORT_UP, KEY_FLOW, "puts its port's cable back" },
-	{ "remove", SOFT_FAULT_REMOVE, KEY_FLOW, "removes its HCA" },
-	{ "raise", SOFT_FAULT_RAISE, KEY_FLOW | KEY_EVENT, "raises" },
-	{ "cq-overflow", SOFT_FAULT_CQ_OVERFLOW, KEY_FLOW,
+	{ "nak", SOFT_FAULT_NAK, KEY_FLOW | KEY_CODE, AT_HCA,
+	  "is refused, if a request of RC: NAK" },
+	{ "port-down", SOFT_FAULT_PORT_DOWN, KEY_FLOW, AT_HCA, "pulls its port's cable" },
+	{ "port-up", SOFT_FAULT_PORT_UP, KEY_FLOW, AT_HCA, "puts its port's cable back" },
+	{ "remove", SOFT_FAULT_REMOVE, KEY_FLOW, AT_HCA, "removes its HCA" },
+	{ "raise", SOFT_FAULT_RAISE, KEY_FLOW | KEY_EVENT, AT_HCA, "raises" },
+	{ "cq-overflow", SOFT_FAULT_CQ_OVERFLOW, KEY_FLOW, AT_HCA,
 	  "has its queue pair's send completion queue overflow" },
-	{ "alloc", SOFT_FAULT_ALLOC, 0, "fails" },
-	{ "slow", SOFT_FAULT_SLOW, KEY_FLOW | KEY_RATE, "waits for the cable, which carries" },
+	{ "alloc", SOFT_FAULT_ALLOC, 0, AT_HCA, "fails" },
+	{ "slow", SOFT_FAULT_SLOW, KEY_FLOW | KEY_RATE, AT_SWITCH,
+	  "waits for the cable, which carries" },
+	{ "mark", SOFT_FAULT_MARK, KEY_FLOW, AT_SWITCH,
+	  "is marked as bad by the switch, and is dropped by the next port" },
+	{ "overrun", SOFT_FAULT_OVERRUN, KEY_FLOW, AT_SWITCH,
+	  "finds no buffer at the next port, and is lost" },
+	{ "recover", SOFT_FAULT_RECOVER, KEY_FLOW, AT_SWITCH,
+	  "is lost, and the cable's link recovers" },
+	{ "flap", SOFT_FAULT_FLAP, KEY_FLOW, AT_SWITCH,
+	  "is lost, and the cable's link goes down and trains again" },
 };
 
 #define MIN_RATE     1000ull /* bytes per second */
@@ -361,18 +374,26 @@ static const char *wrong_anywhere(const struct soft_fault *f)
 	return NULL;
 }
 
+/* True: a node of this kind does not have the action. */
+static bool is_elsewhere(const struct soft_fault *f, uint32_t node)
+{
+	const struct action *a = find_action(f->action);
+
+	return a && !(a->nodes & node);
+}
+
 const char *fault_wrong(const struct soft_fault *f)
 {
-	if (f->action == SOFT_FAULT_SLOW)
-		return "slow is for a cable at a switch: switch= and port=";
+	if (is_elsewhere(f, AT_HCA))
+		return "slow, mark, overrun, recover and flap are for a cable at a switch: switch= and port=";
 	return wrong_anywhere(f);
 }
 
 const char *fault_wrong_at_switch(const struct soft_fault *f)
 {
-	if (f->action != SOFT_FAULT_DROP && f->action != SOFT_FAULT_DELAY &&
-	    f->action != SOFT_FAULT_CORRUPT && f->action != SOFT_FAULT_SLOW)
-		return "a switch's cables drop, delay, corrupt or slow packets, and nothing else";
+	if (is_elsewhere(f, AT_SWITCH))
+		return "a switch's cables have drop, delay, corrupt, slow, mark, overrun, recover and flap, "
+		       "and nothing else";
 	if (f->flow | f->qpn | f->match)
 		return "a switch's port has no flows: flow, qp, opcode and psn are not for switches";
 	return wrong_anywhere(f);
@@ -438,7 +459,7 @@ static const char *read_rule(struct fault_rule_text *rule, char *text, const cha
 			a = &actions[i];
 	if (!a)
 		return "a fault begins with drop, duplicate, hold, delay, corrupt, nak, port-down, port-up, "
-		       "remove, raise, cq-overflow, alloc or slow";
+		       "remove, raise, cq-overflow, alloc, slow, mark, overrun, recover or flap";
 	rule->fault.action = a->action;
 	rule->fault.by = a->keys & KEY_BY ? 1 : 0;
 	rule->fault.code = UINT32_MAX; /* none */

@@ -2,8 +2,8 @@
 /*
  * Faults of cables: rules for the packets that leave a switch by its external ports. A packet that
  * a cable loses or damages has been sent, so the far port counts it. The far port finds a damaged
- * packet by the VCRC: the packet itself, which nodes hand on without making bytes of it, has a mark
- * for that.
+ * packet by the VCRC: the packet itself, which nodes hand on without making bytes of it, has a flag
+ * for that. What the far port does about errors is in port/errors.c.
  */
 #include "hca/soft/fabric/fabric.h"
 
@@ -34,14 +34,29 @@ struct cable_rules {
 
 /* ----------------------------------------------------------- what the far port sees */
 
-void cable_damaged(struct fabric_end *at)
+void cable_bad(struct fabric_end *at, bool marked)
 {
-	if (at->port) {
-		port_count(at->port, CNT_RCV_ERRORS, 1);
-		port_count(at->port, CNT_SYMBOL_ERRORS, 1);
-	} else {
-		atomic_fetch_add_explicit(&at->rcv_errors, 1, memory_order_relaxed);
-	}
+	if (!at->port) /* a switch of a static fabric has no counters */
+		return;
+	if (marked)
+		port_count(at->port, CNT_REMOTE_ERRORS, 1);
+	else
+		port_take_damaged(at->port);
+}
+
+/* Counts a packet that does not arrive. */
+static void count_lost(struct soft_port *far, uint32_t action, const struct packet *pkt)
+{
+	if (!far)
+		return;
+	if (action == SOFT_FAULT_OVERRUN)
+		port_overrun(far, pkt->flags & PKT_VL15);
+	else if (action == SOFT_FAULT_RECOVER)
+		port_recover_link(far);
+	else if (action == SOFT_FAULT_FLAP)
+		port_flap(far);
+	else
+		port_count(far, CNT_SYMBOL_ERRORS, 1);
 }
 
 /* ----------------------------------------------------------------- late packets */
@@ -124,12 +139,11 @@ bool cable_passes(struct runner *r, struct fabric_end *out, struct pooled *p)
 		keep(out->fabric, out->peer, p, rule->fault.delay_ns);
 		return false;
 	}
-	if (rule->fault.action == SOFT_FAULT_CORRUPT) {
-		p->pkt.flags |= PKT_DAMAGED;
+	if (rule->fault.action == SOFT_FAULT_CORRUPT || rule->fault.action == SOFT_FAULT_MARK) {
+		p->pkt.flags |= rule->fault.action == SOFT_FAULT_MARK ? PKT_MARKED : PKT_DAMAGED;
 		return true;
 	}
-	if (out->peer->port)
-		port_count(out->peer->port, CNT_SYMBOL_ERRORS, 1);
+	count_lost(out->peer->port, rule->fault.action, &p->pkt);
 	pool_home(r, &p->pkt);
 	return false;
 }

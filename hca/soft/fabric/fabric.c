@@ -305,10 +305,11 @@ static bool take_in(struct runner *r, struct soft_port *port, struct packet *pkt
 {
 	const struct fabric_port *fp = port->link_state;
 
-	if (UNLIKELY(pkt->flags & PKT_DAMAGED)) {
-		cable_damaged(fp->self.to);
+	if (UNLIKELY(pkt->flags & PKT_BAD)) {
+		cable_bad(fp->self.to, pkt->flags & PKT_MARKED);
 		return false;
 	}
+	port_take_good(port);
 	return is_for(port, pkt) && link_receive(r, port, pkt);
 }
 
@@ -342,7 +343,7 @@ static bool fabric_count_receive_error(const struct path *path)
 
 	if (!way || !way->to)
 		return false;
-	cable_damaged(way->to);
+	cable_bad(way->to, false);
 	return true;
 }
 

@@ -55,7 +55,6 @@ struct fabric_end {
 	   output, under the output's lock; read by anybody */
 	struct traffic traffic;
 	struct traffic_link counted; /* membership of `traffic` in the counters of `port` */
-	_Atomic uint64_t rcv_errors; /* of a switch's port in a static fabric */
 	/* of a switch's port: faults of the packets that leave (cable.c); NULL: none */
 	_Atomic(struct cable_rules *) rules;
 	/* packets that wait for a cable with a rate (output.c); NULL: each packet leaves at once */
@@ -169,8 +168,9 @@ static inline void cable_cross(struct runner *r, struct fabric_end *out, struct 
 	    cable_passes(r, out, p))
 		fabric_arrive(r, out->peer, p);
 }
-/* Counts a packet that has come in damaged: the VCRC is wrong (IBTA 7.8, 16.1.3.5). */
-void cable_damaged(struct fabric_end *at);
+/* Counts a packet that has come in and is bad. marked: the other end has marked the packet; else
+ * the VCRC is wrong (IBTA 7.8, 16.1.3.5). */
+void cable_bad(struct fabric_end *at, bool marked);
 void cables_start(struct fabric *f);
 /* Drops the packets that are late or wait for a cable. No switch runs any more. */
 void cables_stop(struct fabric *f);

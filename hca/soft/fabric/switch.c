@@ -50,6 +50,7 @@ static bool comes_in(const struct fabric_switch *sw, const struct packet *pkt)
 
 	if (!port)
 		return true;
+	port_take_good(port);
 	if (!port_takes(port, is_vl15(pkt)))
 		return false;
 	if (UNLIKELY(!is_vl15(pkt) && !lane_operates(&port->lanes, pkt->route.lane))) {
@@ -201,8 +202,8 @@ static void forward(struct runner *r, struct fabric_switch *sw, struct pooled *p
 	struct fabric_end *in = &sw->end[p->pkt.in_port];
 	uint32_t number;
 
-	if (UNLIKELY(p->pkt.flags & PKT_DAMAGED)) {
-		cable_damaged(in);
+	if (UNLIKELY(p->pkt.flags & PKT_BAD)) {
+		cable_bad(in, p->pkt.flags & PKT_MARKED);
 		pool_home(r, &p->pkt);
 		return;
 	}

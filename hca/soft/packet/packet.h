@@ -112,7 +112,11 @@ enum pkt_flags {
 	PKT_WIRE = 1 << 5,
 	PKT_FETCHED =
 		1 << 6, /* data is in an errand's buffer, which is freed when the packet is home */
+	/* a switch has marked the packet as bad, since it found so when it had begun to send the
+	   packet: the next port drops the packet for its delimiter EBP */
+	PKT_MARKED = 1 << 7,
 };
+#define PKT_BAD (PKT_DAMAGED | PKT_MARKED)
 
 /* Returns the virtual lane of a packet. LANE_NONE: that of a data packet which is not to leave. */
 static inline uint8_t packet_lane(const struct packet *pkt)

@@ -77,6 +77,10 @@ void counters_read(struct soft_port *port, struct ib_port_counters *to)
 	to->rcv_switch_relay_errors = read_rare(port, CNT_RELAY_ERRORS);
 	to->rcv_constraint_errors = read_rare(port, CNT_RCV_CONSTRAINT);
 	to->symbol_errors = read_rare(port, CNT_SYMBOL_ERRORS);
+	to->rcv_remote_phys_errors = read_rare(port, CNT_REMOTE_ERRORS);
+	to->link_error_recovery = read_rare(port, CNT_LINK_RECOVERIES);
+	to->link_integrity_errors = read_rare(port, CNT_LINK_INTEGRITY);
+	to->buffer_overrun_errors = read_rare(port, CNT_BUFFER_OVERRUNS);
 	to->xmit_wait = read_rare(port, CNT_XMIT_WAIT);
 	to->xmit_constraint_errors = read_rare(port, CNT_XMIT_CONSTRAINT);
 }

@@ -14,6 +14,7 @@
 #define ALL_WIDTHS (IB_WIDTH_1X | IB_WIDTH_4X)
 #define ALL_SPEEDS 7  /* SDR, DDR and QDR */
 #define EXT_SHIFT  4  /* an ib_speed from FDR on, shifted: the code in LinkSpeedExtActive */
+#define THRESHOLD  8  /* LocalPhyErrors and OverrunErrors: as OpenSM sets them */
 #define TIMEOUT    18 /* 4.096 us * 2^18: about one second */
 
 static ib_mtu mtu_code(uint32_t bytes)
@@ -56,6 +57,8 @@ void port_info_init(struct soft_port *port, uint32_t mtu)
 	ib_port_info_set_operational_vls(info, LANES_CAP_CODE);
 	info->vl_arb_high_cap = LANE_WEIGHTS;
 	info->vl_arb_low_cap = LANE_WEIGHTS;
+	ib_port_info_set_local_phy_errors(info, THRESHOLD);
+	ib_port_info_set_overrun_errors(info, THRESHOLD);
 	lanes_init(&port->lanes);
 	lanes_set_info(&port->lanes, info);
 	if (!port_is_external(port)) { /* what a port with a LID has */

@@ -56,8 +56,7 @@ void port_seen(struct soft_port *port, const void *mad, uint32_t length)
 
 /* ---------------------------------------------------------------- violations */
 
-/* Raises a trap of a port with the port's subnet management agent, if any. Under ports_lock. */
-static void raise_notice(struct soft_port *port, const struct ib_notice *notice)
+void port_notice(struct soft_port *port, const struct ib_notice *notice)
 {
 	const struct ports *ports = port->ports;
 
@@ -104,7 +103,7 @@ void port_bad_key(struct soft_port *port, enum port_counter counter, const struc
 			  &bad);
 	fmutex_lock(&ports_lock);
 	if (!is_suppressed(port, pkt))
-		raise_notice(port, &notice);
+		port_notice(port, &notice);
 	fmutex_unlock(&ports_lock);
 }
 
@@ -128,7 +127,7 @@ bool port_pkey_passes(struct soft_port *port, enum port_enforce direction, const
 	ib_notice_switch_bad_pkey(&notice, port_lid(port_of_hca(port, 0)), port->number, &bad);
 	fmutex_lock(&ports_lock);
 	if (!is_suppressed(port, pkt))
-		raise_notice(port_of_hca(port, 0), &notice);
+		port_notice(port_of_hca(port, 0), &notice);
 	fmutex_unlock(&ports_lock);
 	return false;
 }
@@ -338,7 +337,7 @@ static void tell_of_link(const struct soft_port *port)
 		return;
 	atomic_store(ports->state_change, true);
 	ib_notice_link_state(&notice, port_lid(&ports->port[0]));
-	raise_notice(&ports->port[0], &notice);
+	port_notice(&ports->port[0], &notice);
 }
 
 /* Changes the state as the link asks, and not a Set. */
@@ -437,6 +436,15 @@ void port_plug(struct soft_port *port, bool in)
 {
 	fmutex_lock(&ports_lock);
 	port->plugged = in;
+	update(port);
+	fmutex_unlock(&ports_lock);
+}
+
+void port_flap(struct soft_port *port)
+{
+	fmutex_lock(&ports_lock);
+	link_sets_state(port, IB_PORT_DOWN);
+	link_sets_state(port->cable, IB_PORT_DOWN);
 	update(port);
 	fmutex_unlock(&ports_lock);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Ports (port.c) and their counters (counters.c). How packets leave a port and come in at a port is in link/link.h. */
+/* Ports (port.c), their counters (counters.c) and errors of their links (errors.c). How packets
+ * leave a port and come in at a port is in link/link.h. */
 #ifndef SOFT_PORT_H
 #define SOFT_PORT_H
 
@@ -54,7 +55,12 @@ enum port_counter {
 	CNT_XMIT_CONSTRAINT,
 	CNT_SYMBOL_ERRORS, /* packets that a cable has damaged or lost, counted where they come in
 			    */
-	CNT_XMIT_WAIT,     /* ticks for which a queue pair has waited for room */
+	CNT_REMOTE_ERRORS, /* packets that have come in with the mark that they are bad */
+	CNT_LINK_RECOVERIES,
+	/* times that damaged packets, or overruns, have passed their threshold */
+	CNT_LINK_INTEGRITY,
+	CNT_BUFFER_OVERRUNS,
+	CNT_XMIT_WAIT, /* ticks for which a queue pair has waited for room */
 	PORT_COUNTERS
 };
 
@@ -117,6 +123,12 @@ struct ports {
 	struct mcast mcast; /* multicast groups of the HCA */
 };
 
+/* Overruns of a port's buffers (port_overrun()). */
+struct overruns {
+	uint64_t period; /* flow control period of the last overrun, from 1; 0: none */
+	uint32_t run; /* flow control periods with an overrun, without a gap, up to that period */
+};
+
 #define SOFT_PREFIX 0xfe80000000000000ull /* the subnet prefix at the start */
 #define SPECIAL_QPS 2 /* queue pair numbers 0 and 1, which each port has of its own (IBTA 3.9.3) \
 		       */
@@ -152,6 +164,8 @@ struct soft_port {
 	uint8_t phys_asked; /* Polling, Sleep or Disabled, as a subnet manager has set; guarded by
 			       ports_lock */
 	struct port_info regs; /* registers of subnet management; guarded by ports_lock */
+	_Atomic uint8_t phy_errors; /* port_take_damaged(); written under ports_lock */
+	struct overruns overruns;   /* guarded by ports_lock */
 	struct lanes lanes;
 	_Atomic uint8_t enforce; /* of an external port: enum port_enforce, as regs.info has them */
 	_Atomic uint32_t cap_mask;
@@ -299,6 +313,8 @@ void port_raise(struct soft_port *port, ib_event_type type);
  */
 void port_bad_key(struct soft_port *port, enum port_counter counter, const struct packet *pkt,
 		  uint32_t dest_qpn);
+/* Raises a trap of a port with the port's subnet management agent, if any. Under ports_lock. */
+void port_notice(struct soft_port *port, const struct ib_notice *notice);
 /* Tells the Access Layer of a request that a port's own agents have carried out (ib_mad_seen()). */
 void port_seen(struct soft_port *port, const void *mad, uint32_t length);
 /*
@@ -325,6 +341,8 @@ ib_phys_state port_phys_state(const struct soft_port *port);
 bool port_set_state(struct soft_port *port, ib_phys_state phys, ib_port_state state);
 /* Makes an Armed port Active, since a data packet has come in (IBTA 7.2.7). */
 void port_activate(struct soft_port *port);
+/* Takes the link of a port down, and lets the link train again. */
+void port_flap(struct soft_port *port);
 /* Shuts the port down, or brings it up again, as modify_port asks. */
 void port_shut(struct soft_port *port, bool down);
 /* Fills the LRH and GRH fields of packets that leave the port for an address. */
@@ -334,6 +352,33 @@ ib_gid port_gid(const struct soft_port *port, uint32_t index);
 /* Returns the number of entries of the port's GID table up to the last one that is not empty. */
 uint32_t port_gid_count(const struct soft_port *port);
 bool port_has_gid(const struct soft_port *port, const ib_gid *gid);
+
+/* Counts a successful recovery of the link at both of its ends. */
+void port_recover_link(struct soft_port *port);
+/*
+ * Counts a packet that has come in damaged (IBTA 7.8, 16.1.3.5). The port counts damaged packets up
+ * and good packets down. If the count passes PortInfo.LocalPhyErrors, that is an error of the
+ * link's integrity: the count begins again, the port raises trap 129, and the link recovers.
+ */
+void port_take_damaged(struct soft_port *port);
+/* The count of port_take_damaged(). */
+static inline uint8_t port_phy_errors(const struct soft_port *port)
+{
+	return atomic_load_explicit(&port->phy_errors, memory_order_relaxed);
+}
+void port_forget_phy_error(struct soft_port *port);
+/* Notes a packet that has come in well. */
+static inline void port_take_good(struct soft_port *port)
+{
+	if (UNLIKELY(port_phy_errors(port)))
+		port_forget_phy_error(port);
+}
+/*
+ * Counts a packet for which the port had no buffer. If PortInfo.OverrunErrors flow control periods
+ * with such packets follow each other, that is an excessive overrun: the port raises trap 130, and
+ * the link recovers.
+ */
+void port_overrun(struct soft_port *port, bool vl15);
 
 /* Adds a queue pair's traffic to the port's list, so that queries of the port count the traffic. */
 void counters_join(struct soft_port *port, struct traffic_link *link, struct traffic *traffic);

@@ -294,6 +294,46 @@ START_TEST(a_switch_reports_a_pulled_cable_to_the_manager)
 }
 END_TEST
 
+/* Lets the cable from switch 0 to switch 1 damage one packet, which is one too many. */
+static void damage_a_packet(al_ca_h sw)
+{
+	const struct soft_fault rule = {
+		.action = SOFT_FAULT_CORRUPT, .port = 2, .n = 1, .count = 1
+	};
+	struct ib_port_info info = port_info(&nodes[2], 1);
+	struct ib_smp request;
+	struct al_mad_send send;
+
+	ib_port_info_set_local_phy_errors(&info, 0);
+	ib_port_info_set_port_state(&info, IB_PORT_NOP);
+	ib_port_info_set_phys_state(&info, IB_PHYS_NOP);
+	ask(&nodes[2], IB_METHOD_SET, IB_SMP_PORT_INFO, 1, &info, sizeof(info));
+	ck_ok(al_vendor_call(sw, SOFT_FAULT_ADD, &rule, sizeof(rule), NULL, NULL));
+	request = smp_to(&nodes[2], IB_METHOD_GET, IB_SMP_NODE_INFO, 0);
+	send = send_of((void *)&request, IB_LID_PERMISSIVE, 1, 0);
+	ck_ok(al_send_mad(manager.svc, &send));
+	side_next(&manager, AL_MAD_FAILED, AL_TIMEOUT);
+}
+
+START_TEST(a_switch_reports_errors_of_its_link_to_the_manager)
+{
+	struct ib_notice notice = { 0 };
+	struct ib_smp trap;
+	al_ca_h sw;
+
+	bring_up();
+	ck_ok(al_open_ca(al, SWITCH_0, NULL, &sw));
+	damage_a_packet(sw);
+	memcpy(&trap, &traps.got[side_next(&traps, AL_MAD_RECEIVED, AL_SUCCESS)].mad, sizeof(trap));
+	memcpy(&notice, trap.data, sizeof(trap.data));
+	ck_assert_uint_eq(ib_be16_get(notice.trap_num), IB_TRAP_LINK_INTEGRITY);
+	ck_assert_uint_eq(ib_be16_get(notice.issuer_lid), 5);
+	ck_assert_uint_eq(ib_be16_get(notice.details.port.lid), 5);
+	ck_assert_uint_eq(notice.details.port.port_num, 1);
+	ck_ok(al_close_ca(sw, AL_DESTROY_SYNC, NULL));
+}
+END_TEST
+
 /* A manager at port 0 of a switch: its way to a neighbour has one hop, and to itself none. */
 START_TEST(a_manager_may_be_at_port_0_of_a_switch)
 {
@@ -338,6 +378,7 @@ static void add_case(Suite *s, const char *name, void (*up)(void))
 	tcase_add_test(t, a_manager_brings_a_subnet_with_switches_up);
 	tcase_add_test(t, counters_of_a_switch_are_read_on_queue_pair_1_of_port_0);
 	tcase_add_test(t, a_switch_reports_a_pulled_cable_to_the_manager);
+	tcase_add_test(t, a_switch_reports_errors_of_its_link_to_the_manager);
 	tcase_add_test(t, a_manager_may_be_at_port_0_of_a_switch);
 	suite_add_tcase(s, t);
 }

@@ -82,13 +82,15 @@ static const struct {
 	{ "drop,switch=0", "GUID of a switch", 12, 0 },
 	{ "drop,switch=1,hca=0", "an HCA or for a switch", 0, 0 },
 	{ "slow,rate=10MB", "a cable at a switch", 0, 0 },
+	{ "flap", "a cable at a switch", 0, 0 },
+	{ "mark,switch=1,rate=10MB", "no such key", 14, 0 },
 	{ "slow,switch=1", "needs the rate", 0, 0 },
 	{ "slow,switch=1,rate=10", "bytes per second with its unit", 19, 0 },
 	{ "slow,switch=1,rate=0MB", "from 1KB", 19, 0 },
 	{ "slow,switch=1,rate=999B", "from 1KB", 19, 0 },
 	{ "slow,switch=1,rate=1001GB", "to 1000GB", 19, 0 },
 	{ "slow,switch=1,rate=1MB,n=2", "for all packets", 0, 0 },
-	{ "hold,switch=1", "drop, delay, corrupt or slow", 0, 0 },
+	{ "hold,switch=1", "drop, delay, corrupt, slow, mark, overrun, recover and flap", 0, 0 },
 	{ "drop,switch=1,qp=2", "no flows", 0, 0 },
 };
 

@@ -3,6 +3,7 @@
  * The fabric link: HCAs of a topology communicate through virtual switches, by LID, and no other HCA gets their
  * packets.
  */
+#include <sched.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -193,6 +194,36 @@ START_TEST(a_bad_cable_of_a_switch_loses_packets)
 	expect_empty(member[1].cq);
 	ck_assert_uint_eq(counters(&hca[1]).symbol_errors, 1);
 	ck_assert_uint_eq(counters(&hca[1]).rcv_errors, _i);
+	send_to(0, 1, port_of(1).lid, 100);
+	expect_from(1, 0, 100);
+	members_down();
+}
+END_TEST
+
+/* The switch has no ports that could count or go down, and no agent that could raise a trap. */
+START_TEST(in_a_static_subnet_the_hca_knows_what_its_cable_does)
+{
+	const struct qp_options ud = { .type = IB_QPT_UD, .qkey = QKEY };
+	struct ib_port_counters c;
+	uint32_t i;
+
+	star(3, "fault=corrupt,switch=0x100,port=2,n=1,count=9;mark,switch=0x100,port=2,n=10;"
+		"overrun,switch=0x100,port=2,n=11;recover,switch=0x100,port=2,n=12;"
+		"flap,switch=0x100,port=2,n=13");
+	members_up(&ud);
+	receive(1);
+	for (i = 1; i <= 13; i++)
+		send_to(0, 1, port_of(1).lid, 100);
+	while (!counters(&hca[1]).link_downed)
+		sched_yield();
+	expect_empty(member[1].cq);
+	c = counters(&hca[1]);
+	ck_assert_uint_eq(c.rcv_errors, 10);
+	ck_assert_uint_eq(c.link_integrity_errors, 1);
+	ck_assert_uint_eq(c.rcv_remote_phys_errors, 1);
+	ck_assert_uint_eq(c.link_error_recovery, 2);
+	ck_assert_uint_eq(c.link_downed, 1);
+	ck_assert_int_eq(port_of(1).state, IB_PORT_ACTIVE);
 	send_to(0, 1, port_of(1).lid, 100);
 	expect_from(1, 0, 100);
 	members_down();
@@ -478,6 +509,7 @@ int main(void)
 	tcase_add_loop_test(t, datagrams_go_from_every_port_to_every_port, 0, 3);
 	tcase_add_test(t, a_packet_for_a_lid_that_no_port_has_is_dropped_by_the_switch);
 	tcase_add_loop_test(t, a_bad_cable_of_a_switch_loses_packets, 0, 2);
+	tcase_add_test(t, in_a_static_subnet_the_hca_knows_what_its_cable_does);
 	tcase_add_test(t, subnet_management_packets_pass_switches_by_lid);
 	tcase_add_loop_test(t, multicast_reaches_each_member_once_and_no_other_queue_pair, 0, 3);
 	tcase_add_test(t, the_hcas_are_the_topologys);
