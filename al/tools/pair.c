@@ -3,6 +3,7 @@
 #include "al/tools/pair.h"
 
 #include <poll.h>
+#include <string.h>
 
 #include "al/tools/tool.h"
 
@@ -18,14 +19,36 @@ gboolean pair_worked(al_status st, const struct pair_end *end, const char *what,
 
 /* ------------------------------------------------------------------ choosing */
 
-/* The HCA that the user has named: by a GUID, which may be absent, or by an index into the list of
- * HCAs. */
-static gboolean find_named(struct pair_end *end, const guint64 *guids, size_t count, GError **err)
+/* TRUE: the HCA can be opened, and has this description. */
+static gboolean has_description(al_h al, guint64 guid, const char *description)
+{
+	struct ib_ca_attr attr;
+	gboolean has = FALSE;
+	al_ca_h ca;
+
+	if (al_open_ca(al, guid, NULL, &ca))
+		return FALSE;
+	if (!al_query_ca(ca, &attr))
+		has = !strcmp(attr.node_desc, description);
+	al_close_ca(ca, AL_DESTROY_SYNC, NULL);
+	return has;
+}
+
+/* The HCA that the user has named: by a GUID, which may be absent, by a description, or by an index
+ * into the list of HCAs. */
+static gboolean find_named(al_h al, struct pair_end *end, const guint64 *guids, size_t count,
+			   GError **err)
 {
 	guint64 index;
 
 	if (!end->name || tool_parse_guid(end->name, &end->guid))
 		return TRUE;
+	for (size_t i = 0; i < count; i++) {
+		if (!has_description(al, guids[i], end->name))
+			continue;
+		end->guid = guids[i];
+		return TRUE;
+	}
 	if (!tool_parse_number(end->name, 0, G_MAXUINT32, &index) || index >= count)
 		return tool_misuse(
 			err, "there is no HCA \"%s\"; \"al_query\" shows those that are there",
@@ -130,7 +153,8 @@ static gboolean choose(al_h al, const GArray *guids, struct pair_end *near, stru
 	const guint64 *guid = (const guint64 *)(const void *)guids->data;
 	GArray *places;
 
-	if (!find_named(near, guid, guids->len, err) || !find_named(far, guid, guids->len, err))
+	if (!find_named(al, near, guid, guids->len, err) ||
+	    !find_named(al, far, guid, guids->len, err))
 		return FALSE;
 	places = g_array_new(FALSE, FALSE, sizeof(struct place));
 	for (guint i = 0; i < guids->len; i++)

@@ -13,7 +13,7 @@
 /* One end. The caller sets name, port_num and sl, or leaves them zero; pair_choose() and
  * pair_open() set the rest. */
 struct pair_end {
-	const char *name; /* the HCA to use, by GUID or index; NULL: any */
+	const char *name; /* the HCA to use, by GUID, description or index; NULL: any */
 	guint8 port_num;  /* the port to use; 0: any active port; after pair_open() the port in use */
 	guint8 sl;        /* service level of what this end sends; pair_choose() leaves it */
 	guint64 guid;     /* of the HCA; set by pair_choose() */

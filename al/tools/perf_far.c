@@ -169,7 +169,9 @@ static gboolean over(struct far *s, const struct perf_request *request, struct p
 	row->messages = row->told                     ? request->messages
 			: row->mode == PERF_PING_PONG ? 2 * s->received
 						      : s->received + request->lost;
-	row->seconds = row->told ? request->seconds : (double)(s->last - s->start) / 1e9;
+	/* This end does not know the silences after messages that were lost. */
+	row->seconds =
+		row->told || row->lost ? request->seconds : (double)(s->last - s->start) / 1e9;
 	row->latency = row->told ? request->latency : perf_hist_latency(r->hist);
 	return TRUE;
 }

@@ -17,7 +17,7 @@
 #define POLL_BATCH 16
 #define PLAIN_BYTES \
 	(4u << 20) /* bytes of an area without --check: messages share slots */
-#define LOST_NS 2000000000ull /* after so long without a message the messages under way are lost (UC, UD) */
+#define UNHEARD 100        /* so many lost messages without one that has come end the row */
 #define GONE_MS 1000 /* most time between the end of a killed peer's queue pairs and the end of its socket */
 #define SEARCH  16   /* how far ahead a message that follows lost messages is searched for, in depths */
 #define QKEY    0x1ba1u
@@ -416,10 +416,12 @@ gboolean run_check_placed(struct run *r, guint at, struct flow *f, guint64 numbe
 	f->checked++;
 	spoil(r, dest);
 	while (!run_same_bytes(dest, source, r->row->size)) {
-		if (is_done || (r->job->type == IB_QPT_RC && perf_now() - start > LOST_NS))
+		if (is_done ||
+		    (r->job->type == IB_QPT_RC && perf_now() - start > PERF_PATIENCE_MAX))
 			return differs(r, number, err);
-		if (perf_now() - start > LOST_NS) {
+		if (perf_now() - start > perf_patience(r->losses, r->longest)) {
 			f->half[at].lost++;
+			r->losses++;
 			break;
 		}
 		sched_yield();
@@ -536,6 +538,7 @@ static gboolean arrive(struct run *r, guint at, struct flow *f, GError **err)
 {
 	struct half *h = &f->half[at];
 
+	r->heard = TRUE;
 	if (h->arrived == f->half[!at].sent && h->lost) {
 		h->lost--; /* a message that was taken for lost has come late */
 		h->received++;
@@ -632,7 +635,7 @@ gboolean run_idle(struct run *r, GError **err)
 	now = perf_now();
 	if (!r->idle_since)
 		r->idle_since = now;
-	if (now - r->idle_since < LOST_NS)
+	if (now - r->idle_since < perf_patience(r->losses, r->longest))
 		return TRUE;
 	r->given_up = r->job->type != IB_QPT_RC;
 	return r->given_up || !tool_interrupted;
@@ -641,19 +644,39 @@ gboolean run_idle(struct run *r, GError **err)
 void run_not_idle(struct run *r)
 {
 	r->spins = 0;
+	if (r->idle_since)
+		r->longest = MAX(r->longest, perf_now() - r->idle_since);
 	r->idle_since = 0;
 }
 
-void run_give_up(struct run *r)
+gboolean run_nothing_comes(const struct run *r, guint64 lost, GError **err)
 {
+	return tool_fail(err,
+			 "%s of %" G_GUINT64_FORMAT " bytes from HCA 0x%016" G_GINT64_MODIFIER
+			 "x to HCA 0x%016" G_GINT64_MODIFIER "x: all %" G_GUINT64_FORMAT
+			 " messages are lost; \"al_query port\" shows whether both are up, and "
+			 "\"smpquery sl2vl\" whether service level %u has a lane",
+			 r->op->name, r->row->size, r->end[NEAR]->guid, r->end[FAR]->guid, lost,
+			 r->end[NEAR]->sl);
+}
+
+gboolean run_give_up(struct run *r, GError **err)
+{
+	r->silence += perf_now() - r->idle_since;
+	r->losses++;
 	for (guint n = 0; n < r->job->qps; n++) {
 		for (guint i = NEAR; i <= FAR; i++) {
 			struct half *h = &r->flow[n].half[i];
 
-			h->lost += r->flow[n].half[!i].sent - h->arrived;
-			h->arrived = r->flow[n].half[!i].sent;
+			const guint64 lost = r->flow[n].half[!i].sent - h->arrived;
+
+			h->lost += lost;
+			h->arrived += lost;
+			r->unheard += lost;
 		}
 	}
 	r->given_up = FALSE;
-	run_not_idle(r);
+	r->idle_since = 0; /* this silence is not one that a message has ended */
+	r->spins = 0;
+	return r->heard || r->unheard < UNHEARD || run_nothing_comes(r, r->unheard, err);
 }

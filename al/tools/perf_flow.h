@@ -65,6 +65,11 @@ struct run {
 	guint spins;        /* number of empty polls */
 	guint64 idle_since; /* time of the first look that found no message; 0: none */
 	gboolean given_up;  /* the messages under way are taken for lost (UC, UD) */
+	guint losses;       /* how often messages were taken for lost */
+	guint64 longest;    /* nanoseconds of the longest silence that a message has ended */
+	guint64 silence; /* nanoseconds of the silences after which messages were taken for lost */
+	gboolean heard;  /* a message has come */
+	guint64 unheard; /* number of lost messages, also those of the warm-up */
 };
 
 guint8 *run_in_slot(const struct run *r, const struct half *h, guint64 slot);
@@ -103,7 +108,9 @@ gboolean run_poll(struct run *r, guint i, guint *handled, GError **err);
  * messages. FALSE without an error: interrupted, and no message has come for long. */
 gboolean run_idle(struct run *r, GError **err);
 void run_not_idle(struct run *r);
-/* Counts the messages under way as lost. */
-void run_give_up(struct run *r);
+/* Counts the messages under way as lost. FALSE, with an error: many are lost, and none has come. */
+gboolean run_give_up(struct run *r, GError **err);
+/* Makes the error of a row whose messages are all lost. Returns FALSE. */
+gboolean run_nothing_comes(const struct run *r, guint64 lost, GError **err);
 
 #endif

@@ -68,23 +68,32 @@ static gboolean wait_for(struct run *r, guint i, struct flow *f, guint64 number,
 		if (!r->spins && arrival && r->both && !run_poll(r, !i, &handled, err))
 			return FALSE;
 	}
-	if (arrival && !r->given_up) /* polls do not count a message that shows in memory only */
+	if (arrival && !r->given_up) { /* polls do not count a message that shows in memory only */
 		f->half[i].arrived = MAX(f->half[i].arrived, number + 1);
+		r->heard = TRUE;
+	}
 	return TRUE;
 }
 
-/* Sends one message, and waits until it has come and its request has completed. */
-static gboolean leg(struct run *r, guint from, struct flow *f, GError **err)
+/* Sends one message, and waits until it has come. Returns TRUE too if it is given up. */
+static gboolean send_one(struct run *r, guint from, struct flow *f, GError **err)
 {
 	guint64 number = f->half[from].sent;
 
-	return run_post(r, from, f, 1, err) &&
-	       (r->row->mode != PERF_PING_PONG || wait_for(r, !from, f, number, TRUE, err)) &&
-	       wait_for(r, from, f, number, FALSE, err);
+	return run_post(r, from, f, 1, err) && wait_for(r, !from, f, number, TRUE, err);
+}
+
+/* Sends one message and its answer between two ends in this process. */
+static gboolean ping_pong_here(struct run *r, struct flow *f, GError **err)
+{
+	guint64 number = f->half[NEAR].sent;
+
+	return send_one(r, NEAR, f, err) && (r->given_up || send_one(r, FAR, f, err)) &&
+	       wait_for(r, NEAR, f, number, FALSE, err);
 }
 
 /* Sends one message to a far end in another process, and waits for its answer. */
-static gboolean there_and_back(struct run *r, struct flow *f, GError **err)
+static gboolean ping_pong_there(struct run *r, struct flow *f, GError **err)
 {
 	guint64 number = f->half[NEAR].sent;
 
@@ -116,20 +125,20 @@ static gboolean sample(struct run *r, struct flow *f, gboolean counts, GError **
 			run_fill_message(r, FAR, f, 0);
 	}
 	start = perf_now();
-	if (ping_pong && !r->both) {
-		if (!there_and_back(r, f, err))
-			return FALSE;
-	} else if (!leg(r, NEAR, f, err) || (ping_pong && !r->given_up && !leg(r, FAR, f, err))) {
+	if (!(ping_pong ? (r->both ? ping_pong_here : ping_pong_there)(r, f, err)
+			: run_post(r, NEAR, f, 1, err) && wait_for(r, NEAR, f, number, FALSE, err)))
 		return FALSE;
-	}
 	ns = perf_now() - start;
+	/* The far end's next message needs the memory of this one. */
+	if (ping_pong && r->both && !wait_for(r, FAR, f, f->half[FAR].sent - 1, FALSE, err))
+		return FALSE;
 	if (ping_pong && !is_right(r, f, number, err))
 		return FALSE;
 	if (!ping_pong && r->op->receives && !wait_for(r, FAR, f, number, TRUE, err))
 		return FALSE;
 	if (r->given_up)
-		run_give_up(r);
-	else if (counts)
+		return run_give_up(r, err);
+	if (counts)
 		perf_hist_add(r->hist, ping_pong ? ns / 2 : ns);
 	return TRUE;
 }
@@ -214,8 +223,8 @@ static gboolean stream(struct run *r, guint64 count, guint64 deadline, GError **
 			run_not_idle(r);
 		else if (busy && !run_idle(r, err))
 			return FALSE;
-		if (r->given_up)
-			run_give_up(r);
+		if (r->given_up && !run_give_up(r, err))
+			return FALSE;
 	}
 	return TRUE;
 }
@@ -231,6 +240,7 @@ static void start_counting(struct run *r)
 		r->row->messages -= f->half[NEAR].sent + f->half[FAR].sent;
 		f->half[NEAR].lost = f->half[FAR].lost = f->checked = 0;
 	}
+	r->silence = 0;
 }
 
 static void count(struct run *r)
@@ -260,8 +270,10 @@ static gboolean measure_in(struct run *r, GError **err)
 	deadline = job->duration > 0 ? start + (guint64)(job->duration * 1e9) : 0;
 	good = latency ? samples(r, job->iters, deadline, TRUE, err)
 		       : stream(r, job->iters, deadline, err);
-	r->row->seconds = (double)(perf_now() - start) / 1e9;
+	r->row->seconds = (double)(perf_now() - start - r->silence) / 1e9;
 	count(r);
+	if (good && !tool_interrupted && r->row->messages && r->row->lost >= r->row->messages)
+		return run_nothing_comes(r, r->row->lost, err);
 	r->row->latency = perf_hist_latency(r->hist);
 	r->row->interrupted = tool_interrupted != 0;
 	return good && perf_ask_over(r, err);

@@ -74,6 +74,17 @@ struct perf_latency perf_hist_latency(const struct perf_hist *hist)
 	return latency;
 }
 
+/* ------------------------------------------------------------------- patience */
+
+guint64 perf_patience(guint losses, guint64 longest)
+{
+	static const guint64 least = 50000000;
+	guint64 halved = PERF_PATIENCE_MAX >> MIN(losses, 63);
+
+	return MIN(MAX(MAX(halved, least), 10 * MIN(longest, PERF_PATIENCE_MAX)),
+		   PERF_PATIENCE_MAX);
+}
+
 /* --------------------------------------------------------------------- sizes */
 
 /* Reads one size, or a range of sizes. */

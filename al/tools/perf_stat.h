@@ -47,4 +47,12 @@ struct perf_latency perf_hist_latency(const struct perf_hist *hist);
  */
 gboolean perf_parse_sizes(const char *text, guint64 min, guint64 max, GArray *sizes);
 
+/*
+ * Nanoseconds of silence after which messages of UC and UD are taken for lost: two seconds at
+ * first, half as long after each loss, but at least 50 ms and ten times the longest silence that a
+ * message has ended. So a few losses outlast a busy machine, and many losses cost little time.
+ */
+#define PERF_PATIENCE_MAX 2000000000ull
+guint64 perf_patience(guint losses, guint64 longest);
+
 #endif

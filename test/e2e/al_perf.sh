@@ -67,6 +67,7 @@ ops='["send", "send-imm", "write", "write-imm", "read", "cas", "fadd"]'
 	# Where: the other way round, one HCA with itself, the only one, and another port.
 	measures "report['from']['guid'] > report['to']['guid']" $n --from 1 --to 0 --check all
 	measures "report['from'] == report['to']" $n --from 0 --to 0 --check all
+	measures "report['from']['guid'] > report['to']['guid']" $n --from 'soft HCA 1' --to 'soft HCA 0'
 	IBAL_SOFT=hcas=1 measures "report['from'] == report['to']" $n --check all
 	IBAL_SOFT="hcas=2 ports=2" measures "report['from']['port'] == report['to']['port'] == 2" \
 		$n --from-port 2 --to-port 2 --check all
@@ -89,10 +90,25 @@ for type in uc ud; do
 		refuses 1 "does not offer ${type^^}.*al_query caps" --type $type
 	fi
 done
-# Write number 30 of each end is lost: al_perf counts two, and waits two seconds for each.
+# Write number 30 of each end is lost: al_perf counts two.
 IBAL_SOFT="fault=drop,n=30" "$al_perf" --json -l -t uc -n 50 -w 0 write >json
 python3 -c 'import json; r = json.load(open("json"))["rows"][0]; assert r["lost"] == 2 and r["samples"] == 48, r' ||
 	wrong "a lost write: $(cat json)"
+# Nothing arrives: the row ends after a hundred messages.
+IBAL_SOFT=fault=drop refuses 2 'all 3 messages are lost; "al_query port".*service level 0' -l -t ud -n 3 -w 0
+IBAL_SOFT=fault=drop refuses 2 'all 100 messages are lost' -b -t ud
+# The seconds of a row do not contain the silence of two seconds after a lost datagram.
+began=$(date +%s%N)
+IBAL_SOFT="fault=drop,n=5,hca=0" "$al_perf" --json -b -t ud -n 100 -w 0 send >json
+python3 -c '
+import json, sys, time
+r = json.load(open("json"))["rows"][0]
+assert r["lost"] == 1 and (time.time_ns() - int(sys.argv[1])) / 1e9 - r["seconds"] >= 2, r' "$began" ||
+	wrong "the silence counts: $(cat json)"
+# A sample of ping-pong does not wait for the ACK of the answer.
+IBAL_SOFT="fault=delay,hca=0,flow=response,time=200ms" "$al_perf" --json -l -n 5 -w 0 send >json
+python3 -c 'import json; r = json.load(open("json"))["rows"][0]; assert r["ns"]["min"] < 100e6, r' ||
+	wrong "the late ACK counts: $(cat json)"
 refuses 1 'read: UC has no such operation' --type uc read
 refuses 1 'write: UD has no such operation' --type ud send,write
 refuses 1 'cas: UC has no such operation' --type uc send cas
@@ -115,6 +131,7 @@ refuses 1 '--mtu 8192: ' --mtu 8192
 refuses 1 '--json or --csv' --json --csv
 refuses 1 'nonsense.*--help' --nonsense
 refuses 1 'no HCA "17"' --from 17
+refuses 1 'no HCA "soft HCA"' --to 'soft HCA'
 refuses 1 'has no port 2, but 1' --to-port 2
 refuses 2 '0123456789abcdef.*nothing there matches' --to 0123456789abcdef
 refuses 1 '--inline 100000: HCA .* at most' --inline 100000

@@ -162,6 +162,24 @@ for how in "KILL write -b" "KILL send -b" "KILL read -b" "KILL write -l" "KILL s
 	done
 done 2>killed # where the shell tells of those that were
 
+# Datagrams are lost: some are counted, and if none arrives both ends say so.
+stop_agent
+IBAL_FAULT="drop,hca=1,n=5" start_agent
+listen --json
+"$al_perf" --json -t ud -n 20 -w 0 --from 0 send agent:$name >near.out 2>near.err || wrong "a lost datagram: $(cat near.err)"
+ends 0 $far '' far.err
+python3 -c '
+import json
+for name in "near.out", "far.out":
+    assert json.load(open(name))["rows"][0]["lost"] == 2, name' || wrong "a lost datagram: $(cat near.out far.out)"
+stop_agent
+IBAL_FAULT="drop,hca=1" start_agent
+listen
+refuses 2 'all [0-9]+ messages are lost' -t ud -n 3 -w 0 --from 0 agent:$name
+ends 2 $far 'the other end says: .* are lost' far.err
+stop_agent
+start_agent
+
 # No end waits for an agent that was killed.
 agent_is_killed_under_a_listener 2
 passed

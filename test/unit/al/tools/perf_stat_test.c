@@ -143,6 +143,22 @@ START_TEST(wrong_sizes_are_refused_and_change_nothing)
 }
 END_TEST
 
+START_TEST(patience_halves_with_each_loss_and_outlasts_the_silences_that_ended)
+{
+	const guint64 ms = 1000000;
+
+	ck_assert_uint_eq(perf_patience(0, 0), 2000 * ms);
+	ck_assert_uint_eq(perf_patience(1, 0), 1000 * ms);
+	ck_assert_uint_eq(perf_patience(5, 0), 2000 * ms / 32);
+	ck_assert_uint_eq(perf_patience(6, 0), 50 * ms);
+	ck_assert_uint_eq(perf_patience(G_MAXUINT, 5 * ms), 50 * ms);
+	ck_assert_uint_eq(perf_patience(G_MAXUINT, 6 * ms), 60 * ms);
+	ck_assert_uint_eq(perf_patience(2, 6 * ms), 500 * ms);
+	ck_assert_uint_eq(perf_patience(3, 300 * ms), 2000 * ms);
+	ck_assert_uint_eq(perf_patience(3, G_MAXUINT64), 2000 * ms);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("al/tools/perf_stat");
@@ -157,6 +173,7 @@ int main(void)
 			    5);
 	tcase_add_test(tcase, sizes_are_one_a_list_or_powers_of_two_in_a_range);
 	tcase_add_test(tcase, wrong_sizes_are_refused_and_change_nothing);
+	tcase_add_test(tcase, patience_halves_with_each_loss_and_outlasts_the_silences_that_ended);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
