@@ -17,6 +17,7 @@
 #define SECOND       1000000000ull /* ns */
 #define LIFE_UNIT    4096ull       /* ns: PortInfo.HOQLife, SwitchInfo.LifeTimeValue */
 #define LIFE_FOREVER 20            /* codes from here on mean that packets do not age */
+#define STALL        8             /* a lane stalls for so many times HOQLife */
 
 /* A list of packets, the oldest first. */
 struct batch {
@@ -26,6 +27,9 @@ struct batch {
 struct lane {
 	struct batch packets;
 	uint64_t head_since; /* time at which the first packet became the first */
+	uint32_t discards;   /* packets in a row that were discarded for HOQLife */
+	/* packets that have come before this time are discarded, since the lane has stalled */
+	uint64_t stalled_until;
 };
 
 struct output {
@@ -99,23 +103,39 @@ static uint64_t age(uint64_t since, uint64_t now)
 	return now > since ? now - since : 0;
 }
 
+/* Counts a packet that has been the first of its lane for longer than HOQLife. After VLStallCount
+ * such packets in a row the lane stalls (IBTA 18.2.5.4). */
+static void count_discard(struct lane *lane, const struct lanes *lanes, uint64_t now,
+			  uint64_t hoq_life)
+{
+	if (++lane->discards != atomic_load_explicit(&lanes->stall_count, memory_order_relaxed))
+		return;
+	lane->discards = 0;
+	lane->stalled_until = now + STALL * hoq_life;
+}
+
 /*
- * True: the first packet of a lane is older than a switch keeps packets: at the head of a lane
- * (IBTA 14.2.5.6, HOQLife), or altogether (18.2.5.4). Subnet management, which sets both limits,
- * has none.
+ * True: a switch discards the first packet of a lane, since the lane has stalled, or the packet has
+ * waited too long: at the head of the lane (IBTA 14.2.5.6, HOQLife), or altogether (18.2.5.4).
+ * Subnet management, which sets the limits, has none.
  */
-static bool is_too_old(const struct output *o, uint32_t number, uint64_t now)
+static bool has_waited(struct output *o, uint32_t number, uint64_t now)
 {
 	const struct fabric_end *end = o->end;
-	const struct lane *lane = &o->lane[number];
-	uint32_t head, whole;
+	struct lane *lane = &o->lane[number];
+	uint64_t head, whole;
 
 	if (!end->sw || !end->port || number == LANE_MANAGEMENT)
 		return false;
-	head = atomic_load_explicit(&end->port->lanes.hoq_life, memory_order_relaxed);
-	whole = atomic_load_explicit(&end->sw->registers.life_time, memory_order_relaxed);
-	return age(lane->head_since, now) > life_ns(head) ||
-	       age(lane->packets.first->since, now) > life_ns(whole);
+	if (lane->packets.first->since < lane->stalled_until)
+		return true;
+	head = life_ns(atomic_load_explicit(&end->port->lanes.hoq_life, memory_order_relaxed));
+	whole = life_ns(atomic_load_explicit(&end->sw->registers.life_time, memory_order_relaxed));
+	if (age(lane->head_since, now) > head) {
+		count_discard(lane, &end->port->lanes, now, head);
+		return true;
+	}
+	return age(lane->packets.first->since, now) > whole;
 }
 
 /* True: the port does not send the packets of a lane, by its state. */
@@ -134,7 +154,7 @@ static void discard(struct output *o, uint64_t now, struct batch *discarded)
 
 	for (number = 0; number < LANES; number++)
 		while (o->ready & 1u << number &&
-		       (is_shut(o, number) || is_too_old(o, number, now))) {
+		       (is_shut(o, number) || has_waited(o, number, now))) {
 			if (o->end->port)
 				port_count(o->end->port, CNT_XMIT_DISCARDS, 1);
 			batch_add(discarded, lane_take(o, (uint8_t)number, now));
@@ -180,6 +200,7 @@ static void start(struct output *o, uint64_t now, struct batch *discarded)
 		number = arbiter_choose(&o->arbiter, lanes, ready);
 		arbiter_charge(&o->arbiter, o->lane[number].packets.first->wire_bytes);
 	}
+	o->lane[number].discards = 0;
 	o->sending = lane_take(o, number, now);
 	o->free_at = later(now, o->sending->since) + time_of(o, o->sending);
 	cable_count(o->end, o->sending);

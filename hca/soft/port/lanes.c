@@ -12,6 +12,7 @@ void lanes_init(struct lanes *lanes)
 	atomic_store_explicit(&lanes->num, LANES_CAP, memory_order_relaxed);
 	atomic_store_explicit(&lanes->high_limit, 0, memory_order_relaxed);
 	atomic_store_explicit(&lanes->hoq_life, 0, memory_order_relaxed);
+	atomic_store_explicit(&lanes->stall_count, 0, memory_order_relaxed);
 	for (priority = PRIORITY_LOW; priority <= PRIORITY_HIGH; priority++)
 		for (i = 0; i < LANE_WEIGHTS; i++)
 			atomic_store_explicit(&lanes->weight[priority][i], 0, memory_order_relaxed);
@@ -26,6 +27,8 @@ void lanes_set_info(struct lanes *lanes, const struct ib_port_info *info)
 			      memory_order_relaxed);
 	atomic_store_explicit(&lanes->high_limit, info->vl_high_limit, memory_order_relaxed);
 	atomic_store_explicit(&lanes->hoq_life, (uint8_t)ib_port_info_hoq_life(info),
+			      memory_order_relaxed);
+	atomic_store_explicit(&lanes->stall_count, (uint8_t)ib_port_info_vl_stall_count(info),
 			      memory_order_relaxed);
 }
 

@@ -33,6 +33,9 @@ struct lanes {
 	/* PortInfo.HOQLife: packets stay at the head of a lane for 4.096 us * 2^hoq_life; from 20
 	 * on: without limit */
 	_Atomic uint8_t hoq_life;
+	/* PortInfo.VLStallCount: a lane stalls when so many packets in a row were too long at its
+	 * head; 0: never */
+	_Atomic uint8_t stall_count;
 	/* entries of the VLArbitrationTable: lane in the low byte, weight in units of 64 bytes in
 	 * the high byte */
 	_Atomic uint16_t weight[2][LANE_WEIGHTS];

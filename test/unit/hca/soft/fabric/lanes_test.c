@@ -408,6 +408,68 @@ START_TEST(a_switch_discards_packets_that_are_too_old)
 }
 END_TEST
 
+static void set_stall_count(uint32_t count)
+{
+	struct ib_port_info info = port_info(sw, 3);
+
+	ib_port_info_set_port_state(&info, IB_PORT_NOP);
+	ib_port_info_set_phys_state(&info, IB_PHYS_NOP);
+	ib_port_info_set_vl_stall_count(&info, count);
+	ck_assert_uint_eq(attribute(sw, 3, IB_METHOD_SET, IB_SMP_PORT_INFO, 3, &info, sizeof(info)),
+			  0);
+}
+
+/* Lane 1 goes first, and packets of lane 0 may be the first of their lane for the time of one
+ * packet and a half. */
+static void start_stalling(uint32_t count)
+{
+	start("progress=manual fault=" SLOW);
+	lanes_of(sw, 3, TWO_LANES, 7, 255);
+	weigh(3, IB_VL_ARB_LOW_1, 5, 0);
+	weigh(3, IB_VL_ARB_HIGH_1, 0, 255);
+	set_stall_count(count);
+	receive_many(40, &member[2]);
+}
+
+/* Sends packets on both lanes, the first on lane 0, and waits until no packet is left. Returns how
+ * many of lane 0 arrive. */
+static uint32_t send_on_both(uint32_t lane_0, uint32_t lane_1)
+{
+	const uint64_t before = counters_of(&hca[2], 1).rcv_packets;
+
+	send_many(lane_0, 0, 2);
+	send_many(lane_1, 1, 2);
+	run_all();
+	return (uint32_t)(counters_of(&hca[2], 1).rcv_packets - before) - lane_1;
+}
+
+/* Without a stall the third packet of lane 0 goes when lane 1 is empty. */
+START_TEST(a_lane_stalls_after_a_row_of_discards)
+{
+	start_stalling(2);
+	ck_assert_uint_eq(send_on_both(4, 4), 1); /* two are too long at the head of the lane */
+	ck_assert_uint_eq(counters_of(sw, 3).xmit_discards, 3);
+	ck_assert_uint_eq(send_on_both(2, 0), 0); /* though the cable is free */
+	ck_assert_uint_eq(counters_of(sw, 3).xmit_discards, 5);
+	ck_assert_uint_eq(send_on_both(0, 14),
+			  0); /* the other lane goes on; eight times HOQLife pass */
+	ck_assert_uint_eq(send_on_both(1, 0), 1);
+	ck_assert_uint_eq(counters_of(sw, 3).xmit_discards, 5);
+	end();
+}
+END_TEST
+
+/* _i: VLStallCount; 0 is none. */
+START_TEST(a_lane_does_not_stall_after_fewer_discards)
+{
+	start_stalling(_i);
+	ck_assert_uint_eq(send_on_both(4, 4), 2);
+	ck_assert_uint_eq(send_on_both(4, 4), 2);
+	ck_assert_uint_eq(counters_of(sw, 3).xmit_discards, 4);
+	end();
+}
+END_TEST
+
 START_TEST(packets_that_wait_for_a_pulled_cable_are_discarded)
 {
 	uint32_t count[2];
@@ -468,6 +530,9 @@ int main(void)
 	tcase_add_test(t, a_full_lane_of_an_hca_does_not_hold_up_another);
 	tcase_add_test(t, subnet_management_overtakes_data_that_wait);
 	tcase_add_loop_test(t, a_switch_discards_packets_that_are_too_old, 0, 2);
+	tcase_add_test(t, a_lane_stalls_after_a_row_of_discards);
+	tcase_add_loop_test(t, a_lane_does_not_stall_after_fewer_discards, 0, 1);
+	tcase_add_loop_test(t, a_lane_does_not_stall_after_fewer_discards, 3, 4);
 	tcase_add_test(t, packets_that_wait_for_a_pulled_cable_are_discarded);
 	tcase_add_test(t, a_subnet_goes_down_while_packets_wait);
 	tcase_add_test(t, a_slow_cable_needs_no_thread_that_polls);

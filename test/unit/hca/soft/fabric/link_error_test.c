@@ -121,11 +121,14 @@ START_TEST(good_packets_make_up_for_damaged_ones)
 	meet(0, 1);
 	meet(SOFT_FAULT_CORRUPT, 1);
 	expect_integrity(0, 0);
+	meet(SOFT_FAULT_CORRUPT, 1); /* the good packet has made up for one */
+	expect_integrity(1, 1);
+	meet(SOFT_FAULT_CORRUPT, 2);
 	meet(0, 10); /* no more than there are damaged packets to make up for */
 	meet(SOFT_FAULT_CORRUPT, 2);
-	expect_integrity(0, 0);
-	meet(SOFT_FAULT_CORRUPT, 1);
 	expect_integrity(1, 1);
+	meet(SOFT_FAULT_CORRUPT, 1);
+	expect_integrity(2, 2);
 	end();
 }
 END_TEST
