@@ -451,10 +451,11 @@ START_TEST(a_lane_stalls_after_a_row_of_discards)
 	ck_assert_uint_eq(counters_of(sw, 3).xmit_discards, 3);
 	ck_assert_uint_eq(send_on_both(2, 0), 0); /* though the cable is free */
 	ck_assert_uint_eq(counters_of(sw, 3).xmit_discards, 5);
-	ck_assert_uint_eq(send_on_both(0, 14),
-			  0); /* the other lane goes on; eight times HOQLife pass */
+	ck_assert_uint_eq(send_on_both(0, 6), 0); /* the other lane goes on */
+	ck_assert_uint_eq(send_on_both(1, 0), 0);
+	ck_assert_uint_eq(send_on_both(0, 8), 0); /* eight times HOQLife have passed */
 	ck_assert_uint_eq(send_on_both(1, 0), 1);
-	ck_assert_uint_eq(counters_of(sw, 3).xmit_discards, 5);
+	ck_assert_uint_eq(counters_of(sw, 3).xmit_discards, 6);
 	end();
 }
 END_TEST
