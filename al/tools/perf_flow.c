@@ -668,10 +668,11 @@ gboolean run_give_up(struct run *r, GError **err)
 		for (guint i = NEAR; i <= FAR; i++) {
 			struct half *h = &r->flow[n].half[i];
 
-			const guint64 lost = r->flow[n].half[!i].sent - h->arrived;
+			const guint64 sent = r->flow[n].half[!i].sent;
+			const guint64 lost = sent - MIN(h->arrived, sent); /* some may come twice */
 
 			h->lost += lost;
-			h->arrived += lost;
+			h->arrived = sent;
 			r->unheard += lost;
 		}
 	}

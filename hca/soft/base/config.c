@@ -36,12 +36,15 @@ static al_status refuse(const struct ci_param *p, const char *why)
 
 static al_status set_faults(struct hca_config *hca, const struct ci_param *p)
 {
-	char text[256];
-	uint32_t i, at;
-	const char *why = fault_read(p->value, hca->faults, SOFT_MAX_FAULTS, &hca->num_faults, &at);
+	struct fault_error error;
+	const char *why = NULL;
+	char text[300];
+	uint32_t i;
 
+	if (!fault_read(p->value, hca->faults, SOFT_MAX_FAULTS, &hca->num_faults, &error))
+		why = error.why;
 	for (i = 0; !why && i < hca->num_faults; i++) {
-		at = hca->faults[i].at;
+		error.at = hca->faults[i].node_at;
 		if (*p->section && *hca->faults[i].hca)
 			why = "hca= is not allowed here, because the section names the HCA";
 		else if (*p->section && hca->faults[i].sw)
@@ -49,7 +52,7 @@ static al_status set_faults(struct hca_config *hca, const struct ci_param *p)
 	}
 	if (!why)
 		return AL_SUCCESS;
-	snprintf(text, sizeof(text), "at character %u: %s", at + 1, why);
+	snprintf(text, sizeof(text), "at character %u: %s", error.at + 1, why);
 	return refuse(p, text);
 }
 
@@ -474,13 +477,15 @@ static al_status keep_cable_faults(struct soft_config *config, const struct faul
 static al_status read_environment(struct soft_config *config)
 {
 	static struct fault_rule_text rules[SOFT_MAX_FAULTS];
-	const char *text = secure_getenv("IBAL_FAULT"), *why;
+	const char *text = secure_getenv("IBAL_FAULT"), *why = NULL;
+	struct fault_error error;
 	struct hca_config *hca;
-	uint32_t num = 0, at;
+	uint32_t num = 0;
 
-	why = text ? fault_read(text, rules, SOFT_MAX_FAULTS, &num, &at) : NULL;
+	if (text && !fault_read(text, rules, SOFT_MAX_FAULTS, &num, &error))
+		why = error.why;
 	for (hca = config->hca; hca < config->hca + config->hcas && !why; hca++) {
-		at = 0;
+		error.at = 0;
 		if (hca->num_faults + num > SOFT_MAX_FAULTS)
 			why = "at most 32 faults, with those of the settings";
 		else
@@ -490,15 +495,17 @@ static al_status read_environment(struct soft_config *config)
 	if (!why)
 		return keep_cable_faults(config, rules, num);
 	ib_log(IB_LOG_ERROR, "soft", "IBAL_FAULT=%s: at character %u: %s; see ibal-soft(5)", text,
-	       at + 1, why);
+	       error.at + 1, why);
 	return AL_BAD_CONFIG;
 }
 
-const char *fault_misplaced(const struct soft_config *config, const struct fault_rule_text *rule)
+const char *fault_misplaced(const struct soft_config *config, const struct fault_rule_text *rule,
+			    uint32_t *at)
 {
 	const struct hca_config *hca;
 	bool found = false;
 
+	*at = rule->port_at;
 	for (hca = config->hca; hca < config->hca + config->hcas; hca++) {
 		if (*rule->hca && strcmp(rule->hca, hca->name))
 			continue;
@@ -506,6 +513,7 @@ const char *fault_misplaced(const struct soft_config *config, const struct fault
 		if (rule->fault.port > hca->ports)
 			return "an HCA that it is for has no such port";
 	}
+	*at = rule->node_at;
 	return found ? NULL : "there is no such HCA";
 }
 

@@ -24,7 +24,15 @@ struct fault_rule_text {
 	struct soft_fault fault;
 	char hca[SOFT_NAME]; /* name of the HCA that the rule is for; "": the rule is for every HCA */
 	uint64_t sw;         /* GUID of the switch that the rule is for, and for no HCA; 0: none */
-	uint32_t at;         /* index of the rule's first character in the text */
+	/* indices in the text: of the rule's first character; and of the values of hca= or switch=,
+	   and of port=, or else of the first character again */
+	uint32_t at, node_at, port_at;
+};
+
+/* The error of a text of rules. */
+struct fault_error {
+	uint32_t at; /* index of the character at which the error begins */
+	char why[256];
 };
 
 /* Which agents answer the management datagrams that come to the ports of an HCA. */
@@ -116,14 +124,27 @@ void config_free(struct soft_config *config);
 bool config_number(const char *text, uint64_t min, uint64_t max, uint64_t *value);
 
 /*
- * Reads faults as in IBAL_FAULT: "drop,n=3,flow=request;delay,time=5ms,chance=1%". Writes *count rules, at most max.
- * Returns NULL, or the error as text; *at is then the index of the character at which the error begins.
+ * Reads faults as in IBAL_FAULT: "drop,n=3,flow=request;delay,time=5ms,chance=1%". Writes *count
+ * rules, at most max. False: *error has the error.
  */
-const char *fault_read(const char *text, struct fault_rule_text *rules, uint32_t max, uint32_t *count, uint32_t *at);
-/* Returns the error of a rule that names an HCA or port that the configuration does not have. NULL: no error. */
-const char *fault_misplaced(const struct soft_config *config, const struct fault_rule_text *rule);
-/* Writes a description of a rule in words. */
-void fault_words(const struct fault_rule_text *rule, char *to, size_t size);
+bool fault_read(const char *text, struct fault_rule_text *rules, uint32_t max, uint32_t *count,
+		struct fault_error *error);
+/*
+ * Returns the error of a rule that names an HCA or port that the configuration does not have. NULL:
+ * no error. *at: the error's index in the text.
+ */
+const char *fault_misplaced(const struct soft_config *config, const struct fault_rule_text *rule,
+			    uint32_t *at);
+/*
+ * Returns the index of the first rule that takes each packet or allocation that the rule at an
+ * index could meet; the index itself: there is none.
+ */
+uint32_t fault_taken_by(const struct fault_rule_text *rules, uint32_t index);
+/*
+ * Writes a description of the rule at an index of a text in words, and whether an earlier rule
+ * takes all that it could meet. A rule alone has the index 0.
+ */
+void fault_words(const struct fault_rule_text *rules, uint32_t index, char *to, size_t size);
 /* Returns the error of a rule whose fields contradict each other or are out of range. NULL: no error. */
 const char *fault_wrong(const struct soft_fault *fault);
 /* Returns the error of a rule for packets that leave a switch by its external ports. NULL: no

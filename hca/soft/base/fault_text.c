@@ -11,6 +11,7 @@
 #include <iba/ib_soft.h>
 
 #include "hca/soft/base/config.h"
+#include "hca/soft/base/draw.h"
 #include "hca/soft/shared/opcode.h"
 
 /* Groups of keys that an action may have: bits. */
@@ -345,8 +346,8 @@ static bool is_nak(uint32_t code)
 	       (code >= NAK_PSN_SEQ && code <= NAK_REMOTE_OPERATION);
 }
 
-/* Returns the error of a rule for a node of either type. */
-static const char *wrong_anywhere(const struct soft_fault *f)
+/* Returns the error of a rule for a node of either type. *key: the key that is wrong. */
+static const char *wrong_anywhere(const struct soft_fault *f, const char **key)
 {
 	const struct action *a = find_action(f->action);
 	const bool about_packets = f->flow | f->qpn | f->port | f->match;
@@ -365,164 +366,53 @@ static const char *wrong_anywhere(const struct soft_fault *f)
 		return "delay needs the time, such as time=5ms, and nothing else has one";
 	if (a->keys & KEY_RATE ? f->rate < MIN_RATE || f->rate > MAX_RATE : !!f->rate)
 		return "slow needs the rate, such as rate=10MB, and nothing else has one";
+	*key = f->n ? "n" : f->count ? "count" : f->chance ? "chance" : "seed";
 	if (a->keys & KEY_RATE && (f->n | f->count | f->chance | f->seed))
-		return "slow is for all packets: n, count, chance and seed are not for it";
+		return "slow is for all packets: n=, count=, chance= and seed= are not for it";
+	*key = "code";
 	if (a->keys & KEY_CODE && !is_nak(f->code))
 		return "nak needs the code: code=rnr, sequence, invalid-request, access or operation";
+	*key = "event";
 	if (a->keys & KEY_EVENT && !can_raise(f->code))
 		return "raise needs event=, of a queue pair, a completion queue, a port or the HCA";
 	return NULL;
 }
 
-/* True: a node of this kind does not have the action. */
-static bool is_elsewhere(const struct soft_fault *f, uint32_t node)
+/* Returns the error of a rule for a node of one kind. *key: the key that is wrong; NULL: the action
+ * is wrong, or lacks a key. */
+static const char *wrong_at(const struct soft_fault *f, uint32_t node, const char **key)
 {
 	const struct action *a = find_action(f->action);
 
-	return a && !(a->nodes & node);
+	*key = NULL;
+	if (a && !(a->nodes & node))
+		return node == AT_HCA ? "only a cable at a switch has this action: it needs switch="
+				      : "only an HCA has this action";
+	if (node == AT_SWITCH && f->flow | f->qpn | f->match) {
+		*key = f->flow                     ? "flow"
+		       : f->qpn                    ? "qp"
+		       : f->match & SOFT_MATCH_PSN ? "psn"
+						   : "opcode";
+		return "a switch's port has no flows: flow=, qp=, opcode= and psn= are not for switches";
+	}
+	return wrong_anywhere(f, key);
 }
 
 const char *fault_wrong(const struct soft_fault *f)
 {
-	if (is_elsewhere(f, AT_HCA))
-		return "slow, mark, overrun, recover and flap are for a cable at a switch: switch= and port=";
-	return wrong_anywhere(f);
+	const char *key;
+
+	return wrong_at(f, AT_HCA, &key);
 }
 
 const char *fault_wrong_at_switch(const struct soft_fault *f)
 {
-	if (is_elsewhere(f, AT_SWITCH))
-		return "a switch's cables have drop, delay, corrupt, slow, mark, overrun, recover and flap, "
-		       "and nothing else";
-	if (f->flow | f->qpn | f->match)
-		return "a switch's port has no flows: flow, qp, opcode and psn are not for switches";
-	return wrong_anywhere(f);
+	const char *key;
+
+	return wrong_at(f, AT_SWITCH, &key);
 }
 
-/* Reads the name of the node that a rule is for. False: the word names none. */
-static bool read_node(struct fault_rule_text *rule, const char *word, const char *value,
-		      const char **why)
-{
-	*why = NULL;
-	if (!strcmp(word, "switch")) {
-		if (!config_number(value, 1, UINT64_MAX, &rule->sw))
-			*why = "switch= is the GUID of a switch";
-		return true;
-	}
-	if (strcmp(word, "hca") != 0)
-		return false;
-	if (!*value || strlen(value) >= sizeof(rule->hca))
-		*why = "hca= is the name of an HCA";
-	else
-		strcpy(rule->hca, value);
-	return true;
-}
-
-/* Reads one key of a rule. Returns NULL, or the error as text; *at is then the place of the error. */
-static const char *read_key(struct fault_rule_text *rule, const struct action *a, char *word,
-			    const char **at)
-{
-	char *value = strchr(word, '=');
-	const char *why;
-	size_t i;
-
-	if (!value)
-		return "after the action come keys with their values, such as n=3";
-	*value++ = 0;
-	if (read_node(rule, word, value, &why)) {
-		*at = why ? value : *at;
-		return why;
-	}
-	for (i = 0; i < ITEMS(keys); i++) {
-		if (strcmp(word, keys[i].name))
-			continue;
-		if (keys[i].key != KEY_ANY && !(a->keys & keys[i].key))
-			return "the action has no such key";
-		*at = value;
-		return keys[i].read(&rule->fault, value);
-	}
-	return "the keys are n, count, chance, seed, hca, switch, flow, qp, port, opcode, psn; by, time, code, event, rate";
-}
-
-static const char *read_rule(struct fault_rule_text *rule, char *text, const char **at)
-{
-	const struct action *a = NULL;
-	const char *why, *port = text;
-	char *word, *save;
-	size_t i;
-
-	*rule = (struct fault_rule_text){ .fault = { 0 } };
-	*at = text;
-	word = strtok_r(text, ",", &save);
-	for (i = 0; word && i < ITEMS(actions); i++)
-		if (!strcmp(word, actions[i].name))
-			a = &actions[i];
-	if (!a)
-		return "a fault begins with drop, duplicate, hold, delay, corrupt, nak, port-down, port-up, "
-		       "remove, raise, cq-overflow, alloc, slow, mark, overrun, recover or flap";
-	rule->fault.action = a->action;
-	rule->fault.by = a->keys & KEY_BY ? 1 : 0;
-	rule->fault.code = UINT32_MAX; /* none */
-	for (word = strtok_r(NULL, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
-		*at = word;
-		why = read_key(rule, a, word, at);
-		if (why)
-			return why;
-		if (!strcmp(word, "port")) /* read_key() has ended the word at the = */
-			port = *at;
-	}
-	if (!rule->sw && rule->fault.port > SOFT_MAX_PORTS) {
-		*at = port;
-		return "port= is a number from 1 to 8, of a switch to 254";
-	}
-	*at = text; /* errors below are errors of the whole rule */
-	if (!rule->fault.n && rule->fault.count)
-		return "count= needs n=, the first packet";
-	if (rule->fault.count == UINT64_MAX) /* count=0: all packets from n on */
-		rule->fault.count = 0;
-	if (!(a->keys & (KEY_CODE | KEY_EVENT)))
-		rule->fault.code = 0;
-	if (rule->sw && *rule->hca)
-		return "a rule is for an HCA or for a switch";
-	return rule->sw ? fault_wrong_at_switch(&rule->fault) : fault_wrong(&rule->fault);
-}
-
-const char *fault_read(const char *text, struct fault_rule_text *rules, uint32_t max, uint32_t *count,
-		       uint32_t *at)
-{
-	char copy[SOFT_FAULT_TEXT], *one, *save;
-	uint16_t from[SOFT_FAULT_TEXT]; /* index in `text` of each character of `copy` */
-	const char *why, *wrong;
-	uint32_t i, len = 0;
-
-	*count = 0;
-	for (i = 0; i < sizeof(copy) - 1 && text[i]; i++) {
-		if (text[i] == ' ' || text[i] == '\t') /* white space has no meaning */
-			continue;
-		from[len] = (uint16_t)i;
-		copy[len++] = text[i];
-	}
-	from[len] = (uint16_t)i;
-	copy[len] = 0;
-	*at = i;
-	if (text[i])
-		return "that is too long: at most 4095 characters";
-	for (one = strtok_r(copy, ";", &save); one; one = strtok_r(NULL, ";", &save)) {
-		*at = from[one - copy];
-		if (*count == max)
-			return "at most 32 faults";
-		why = read_rule(&rules[*count], one, &wrong);
-		rules[*count].at = *at;
-		if (why) {
-			*at = from[wrong - copy];
-			return why;
-		}
-		++*count;
-	}
-	return NULL;
-}
-
-/* ------------------------------------------------------------------ in words */
+/* ----------------------------------------------------------------------- texts */
 
 struct words {
 	char *to;    /* end of the text so far */
@@ -544,6 +434,247 @@ static void say(struct words *w, const char *format, ...)
 	w->to += n;
 	w->room -= (size_t)n;
 }
+
+/* Says the names of the actions that a node of a kind has. */
+static void say_actions(struct words *w, uint32_t nodes)
+{
+	const char *before = "";
+	size_t i;
+
+	for (i = 0; i < ITEMS(actions); i++)
+		if (actions[i].nodes & nodes) {
+			say(w, "%s%s", before, actions[i].name);
+			before = ", ";
+		}
+}
+
+static bool has_key(const struct action *a, size_t key)
+{
+	return keys[key].key == KEY_ANY || a->keys & keys[key].key;
+}
+
+/* A rule that is being read. */
+struct reading {
+	struct fault_rule_text *rule;
+	const struct action *action;
+	const char *word[ITEMS(keys)]; /* of each key that the rule has */
+	const char *node, *port;       /* values of hca= or switch=, and of port= */
+	const char *at;                /* place of the error */
+	struct words why;              /* the error */
+};
+
+static bool refuse(struct reading *r, const char *at, const char *why)
+{
+	r->at = at;
+	say(&r->why, "%s", why);
+	return false;
+}
+
+static bool refuse_action(struct reading *r, const char *word)
+{
+	refuse(r, word, "a fault begins with one of ");
+	say_actions(&r->why, AT_HCA | AT_SWITCH);
+	return false;
+}
+
+static bool refuse_key(struct reading *r, const char *word)
+{
+	size_t i;
+
+	refuse(r, word, r->action->name);
+	say(&r->why, " has no key %.20s=; its keys are ", word);
+	for (i = 0; i < ITEMS(keys); i++)
+		if (has_key(r->action, i))
+			say(&r->why, "%s=, ", keys[i].name);
+	say(&r->why, "hca= and switch=");
+	return false;
+}
+
+/* Reads the name of the node that a rule is for. *is_node: the word names one. */
+static bool read_node(struct reading *r, const char *word, const char *value, bool *is_node)
+{
+	const bool is_switch = !strcmp(word, "switch");
+
+	*is_node = is_switch || !strcmp(word, "hca");
+	if (!*is_node)
+		return true;
+	if (r->node && (is_switch ? !!*r->rule->hca : !!r->rule->sw))
+		return refuse(r, word, "a rule is for an HCA or for a switch: hca= or switch=");
+	r->node = value;
+	if (is_switch)
+		return config_number(value, 1, UINT64_MAX, &r->rule->sw) ||
+		       refuse(r, value,
+			      "switch= is the GUID of a switch, such as 0x0002c90300000100");
+	if (!*value || strlen(value) >= sizeof(r->rule->hca))
+		return refuse(r, value, "hca= is the name of an HCA");
+	strcpy(r->rule->hca, value);
+	return true;
+}
+
+/* Reads one key of a rule. */
+static bool read_key(struct reading *r, char *word)
+{
+	char *value = strchr(word, '=');
+	const char *why;
+	bool is_node;
+	size_t i;
+
+	if (!value || !value[1]) {
+		refuse(r, word, "");
+		say(&r->why,
+		    "%.20s needs a value: after the action come keys with their values, such as n=3",
+		    word);
+		return false;
+	}
+	*value++ = 0;
+	if (!read_node(r, word, value, &is_node))
+		return false;
+	if (is_node)
+		return true;
+	for (i = 0; i < ITEMS(keys); i++)
+		if (!strcmp(word, keys[i].name))
+			break;
+	if (i == ITEMS(keys) || !has_key(r->action, i))
+		return refuse_key(r, word);
+	r->word[i] = word;
+	if (keys[i].read == read_port)
+		r->port = value;
+	why = keys[i].read(&r->rule->fault, value);
+	return !why || refuse(r, value, why);
+}
+
+/* Returns the place of a key in the text of a rule, or else the rule's first character. */
+static const char *place_of(const struct reading *r, const char *key, const char *text)
+{
+	size_t i;
+
+	for (i = 0; key && i < ITEMS(keys); i++)
+		if (!strcmp(keys[i].name, key) && r->word[i])
+			return r->word[i];
+	return text;
+}
+
+/* Checks the keys of a rule together. */
+static bool check_rule(struct reading *r, const char *text)
+{
+	struct soft_fault *f = &r->rule->fault;
+	const char *key, *why;
+
+	if (r->rule->sw && !(r->action->nodes & AT_SWITCH)) {
+		refuse(r, text, "a switch's cables have only ");
+		say_actions(&r->why, AT_SWITCH);
+		return false;
+	}
+	if (!r->rule->sw && f->port > SOFT_MAX_PORTS)
+		return refuse(r, r->port, "port= is a number from 1 to 8, of a switch to 254");
+	if (!f->n && f->count)
+		return refuse(r, place_of(r, "count", text), "count= needs n=, the first packet");
+	if (f->count == UINT64_MAX) /* count=0: all packets from n on */
+		f->count = 0;
+	if (!(r->action->keys & (KEY_CODE | KEY_EVENT)))
+		f->code = 0;
+	why = wrong_at(f, r->rule->sw ? AT_SWITCH : AT_HCA, &key);
+	return !why || refuse(r, place_of(r, key, text), why);
+}
+
+static bool read_rule(struct reading *r, char *text)
+{
+	char *word, *save;
+	size_t i;
+
+	*r->rule = (struct fault_rule_text){ .fault = { 0 } };
+	word = strtok_r(text, ",", &save);
+	for (i = 0; word && i < ITEMS(actions); i++)
+		if (!strcmp(word, actions[i].name))
+			r->action = &actions[i];
+	if (!r->action)
+		return refuse_action(r, text);
+	r->rule->fault.action = r->action->action;
+	r->rule->fault.by = r->action->keys & KEY_BY ? 1 : 0;
+	r->rule->fault.code = UINT32_MAX; /* none */
+	for (word = strtok_r(NULL, ",", &save); word; word = strtok_r(NULL, ",", &save))
+		if (!read_key(r, word))
+			return false;
+	return check_rule(r, text);
+}
+
+static bool refuse_text(struct fault_error *error, uint32_t at, const char *why)
+{
+	error->at = at;
+	snprintf(error->why, sizeof(error->why), "%s", why);
+	return false;
+}
+
+bool fault_read(const char *text, struct fault_rule_text *rules, uint32_t max, uint32_t *count,
+		struct fault_error *error)
+{
+	char copy[SOFT_FAULT_TEXT], *one, *save;
+	uint16_t from[SOFT_FAULT_TEXT]; /* index in `text` of each character of `copy` */
+	uint32_t i, len = 0;
+
+	*count = 0;
+	for (i = 0; i < sizeof(copy) - 1 && text[i]; i++) {
+		if (text[i] == ' ' || text[i] == '\t') /* white space has no meaning */
+			continue;
+		from[len] = (uint16_t)i;
+		copy[len++] = text[i];
+	}
+	from[len] = (uint16_t)i;
+	copy[len] = 0;
+	if (text[i])
+		return refuse_text(error, i, "that is too long: at most 4095 characters");
+	for (one = strtok_r(copy, ";", &save); one; one = strtok_r(NULL, ";", &save)) {
+		struct reading r = { .rule = &rules[*count],
+				     .why = { error->why, sizeof(error->why) } };
+
+		if (*count == max)
+			return refuse_text(error, from[one - copy], "at most 32 faults");
+		if (!read_rule(&r, one)) {
+			error->at = from[r.at - copy];
+			return false;
+		}
+		r.rule->at = from[one - copy];
+		r.rule->node_at = from[(r.node ? r.node : one) - copy];
+		r.rule->port_at = from[(r.port ? r.port : one) - copy];
+		++*count;
+	}
+	return true;
+}
+
+/* ----------------------------------------------------------------- rules in vain */
+
+/* True: a rule meets each packet or allocation that another rule could meet. */
+static bool takes_all_of(const struct fault_rule_text *a, const struct fault_rule_text *b)
+{
+	const struct soft_fault *f = &a->fault, *g = &b->fault;
+
+	if (f->action == SOFT_FAULT_SLOW || g->action == SOFT_FAULT_SLOW ||
+	    (f->action == SOFT_FAULT_ALLOC) != (g->action == SOFT_FAULT_ALLOC))
+		return false;
+	if (f->action == SOFT_FAULT_NAK && g->action != SOFT_FAULT_NAK) /* requests of RC only */
+		return false;
+	return draw_threshold(f->chance) == DRAW_ALWAYS && a->sw == b->sw &&
+	       (!*a->hca || !strcmp(a->hca, b->hca)) && (!f->flow || f->flow == g->flow) &&
+	       (!f->port || f->port == g->port) && (!f->qpn || f->qpn == g->qpn) &&
+	       (f->match & g->match) == f->match &&
+	       (!(f->match & SOFT_MATCH_OPCODE) || f->opcode == g->opcode) &&
+	       (!(f->match & SOFT_MATCH_PSN) || f->psn == g->psn) &&
+	       (f->n <= 1 || (g->n && f->n <= g->n)) &&
+	       (!f->n || !f->count ||
+		(g->n && g->count && g->count <= f->count && g->n - f->n <= f->count - g->count));
+}
+
+uint32_t fault_taken_by(const struct fault_rule_text *rules, uint32_t index)
+{
+	uint32_t i;
+
+	for (i = 0; i < index; i++)
+		if (takes_all_of(&rules[i], &rules[index]))
+			return i;
+	return index;
+}
+
+/* ------------------------------------------------------------------ in words */
 
 /* Says which packets or allocations a rule meets. what: "packet" or "allocation" */
 static void say_numbers(struct words *w, const struct soft_fault *f, const char *what)
@@ -637,8 +768,10 @@ static void say_effect(struct words *w, const struct soft_fault *f)
 		say(w, " %s", event_name(f->code));
 }
 
-void fault_words(const struct fault_rule_text *rule, char *to, size_t size)
+void fault_words(const struct fault_rule_text *rules, uint32_t index, char *to, size_t size)
 {
+	const uint32_t taken_by = fault_taken_by(rules, index);
+	const struct fault_rule_text *rule = &rules[index];
 	const struct soft_fault *f = &rule->fault;
 	struct words w = { to, size };
 
@@ -659,4 +792,6 @@ void fault_words(const struct fault_rule_text *rule, char *to, size_t size)
 		say(&w, ", by a chance of %g %%", f->chance / 10000.0);
 	if (f->chance && f->seed)
 		say(&w, " drawn from seed %llu", (unsigned long long)f->seed);
+	if (taken_by != index)
+		say(&w, ", but never: rule %u takes each of them before", taken_by + 1);
 }

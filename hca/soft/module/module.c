@@ -215,13 +215,14 @@ static struct fabric_switch *switch_of(const struct fault_rule_text *rule)
 	return NULL;
 }
 
-const char *module_misplaced(const struct fault_rule_text *rule)
+const char *module_misplaced(const struct fault_rule_text *rule, uint32_t *at)
 {
 	const struct fabric_switch *sw;
 
 	if (!rule->sw)
-		return fault_misplaced(&module.conf, rule);
+		return fault_misplaced(&module.conf, rule, at);
 	sw = switch_of(rule);
+	*at = sw ? rule->port_at : rule->node_at;
 	if (!module.fabric)
 		return "there is no topology here, and so no such switch";
 	if (!sw)
@@ -237,7 +238,7 @@ static void list_fault(struct soft_fault_list *list, uint32_t first,
 
 	if (list->num >= first && list->num - first < SOFT_FAULT_RULES) {
 		*to = (struct soft_fault_state){ .guid = guid, .met = met, .fault = rule->fault };
-		fault_words(rule, to->words, sizeof(to->words));
+		fault_words(rule, 0, to->words, sizeof(to->words));
 	}
 	list->num++;
 }
@@ -272,11 +273,13 @@ static al_status add_cable_faults(void)
 	const struct fault_rule_text *rule = module.conf.cable_faults;
 	al_status status = AL_SUCCESS;
 	const char *why;
+	uint32_t at;
 
 	for (; rule < module.conf.cable_faults + module.conf.num_cable_faults && !status; rule++) {
-		why = module_misplaced(rule);
+		why = module_misplaced(rule, &at);
 		if (why) {
-			ib_log(IB_LOG_ERROR, "soft", "a fault's switch=%#llx: %s; see ibal-soft(5)",
+			ib_log(IB_LOG_ERROR, "soft",
+			       "a fault's switch=0x%016llx: %s; see ibal-soft(5)",
 			       (unsigned long long)rule->sw, why);
 			return AL_BAD_CONFIG;
 		}

@@ -24,8 +24,9 @@ struct topology_node;
 void module_place(struct hca_config *conf, const struct topology_node *n);
 /* Executes SOFT_STEP over all HCAs. */
 al_status module_step(const uint64_t *choice, struct soft_step *step);
-/* Calls fault_misplaced() with the module's configuration. */
-const char *module_misplaced(const struct fault_rule_text *rule);
+/* Calls fault_misplaced() with the module's configuration, or looks for the rule's switch and port.
+ */
+const char *module_misplaced(const struct fault_rule_text *rule, uint32_t *at);
 /* Lists the rules in force, from index first on. */
 void module_list_faults(uint32_t first, struct soft_fault_list *list);
 /*

@@ -86,21 +86,22 @@ static al_status call_fault_explain(struct soft_hca *hca, struct ci_vendor_call 
 	const struct soft_fault_text *in = call->in;
 	struct fault_rule_text rules[SOFT_FAULT_RULES];
 	struct soft_fault_words *out = call->out;
-	const char *why;
+	struct fault_error error = { 0 };
+	const char *why = NULL;
 	uint32_t i;
 
 	(void)hca;
 	if (!memchr(in->text, 0, sizeof(in->text)))
 		return AL_INVALID_PARAMETER;
 	memset(out, 0, sizeof(*out));
-	why = fault_read(in->text, rules, SOFT_FAULT_RULES, &out->num, &out->at);
+	if (!fault_read(in->text, rules, SOFT_FAULT_RULES, &out->num, &error))
+		why = error.why;
 	for (i = 0; i < out->num; i++) {
-		fault_words(&rules[i], out->words[i], sizeof(out->words[i]));
-		if (why)
-			continue;
-		out->at = rules[i].at;
-		why = module_misplaced(&rules[i]);
+		fault_words(rules, i, out->words[i], sizeof(out->words[i]));
+		if (!why)
+			why = module_misplaced(&rules[i], &error.at);
 	}
+	out->at = error.at;
 	snprintf(out->why, sizeof(out->why), "%s", why ? why : "");
 	return AL_SUCCESS;
 }

@@ -64,35 +64,103 @@ static const struct {
 	const char *text, *why;
 	uint32_t at, num;
 } bad[] = {
-	{ "explode", "begins with drop", 0, 0 },
-	{ "drop;explode", "begins with drop", 5, 1 },
+	{ "explode", "begins with one of drop", 0, 0 },
+	{ "drop;explode", "begins with one of drop", 5, 1 },
 	{ "drop,n=none", "from 1", 7, 0 },
 	{ "drop; delay , time = 5", "unit", 21, 1 },
-	{ "drop,colour=red", "the keys are", 5, 0 },
-	{ "drop,by=2", "no such key", 5, 0 },
-	{ "drop,n", "n=3", 5, 0 },
-	{ "drop,n=", "from 1", 7, 0 },
+	{ "drop,colour=red",
+	  "drop has no key colour=; its keys are n=, count=, chance=, seed=, flow=, qp=, port=, "
+	  "opcode=, psn=, hca= and switch=",
+	  5, 0 },
+	{ "drop,by=2", "drop has no key by=", 5, 0 },
+	{ "alloc,qp=5", "alloc has no key qp=; its keys are n=, count=, chance=, seed=, hca=", 6,
+	  0 },
+	{ "drop,n", "n needs a value", 5, 0 },
+	{ "drop,n=", "n= needs a value", 5, 0 },
+	{ "drop,count=3", "needs n=", 5, 0 },
+	{ "explode",
+	  "drop, duplicate, hold, reorder, delay, corrupt, nak, port-down, port-up, remove, raise, "
+	  "cq-overflow, alloc, slow, mark, overrun, recover, flap",
+	  0, 0 },
 	{ "drop;  delay,n=5", "time=5ms", 7, 1 },
-	{ "drop,hca=7", "no such HCA", 0, 1 },
-	{ "drop,hca=0,port=2;drop", "no such port", 0, 2 },
-	{ "drop;drop,port=2", "no such port", 5, 2 },
+	{ "drop, hca=7", "no such HCA", 10, 1 },
+	{ "drop,hca=0,port=2;drop", "no such port", 16, 2 },
+	{ "drop;drop,n=1,port=2,count=1", "no such port", 19, 2 },
 	{ "drop,port=9", "from 1 to 8", 10, 0 },
 	{ "drop,port=255,switch=1", "254", 10, 0 },
-	{ "drop,switch=1", "no topology here", 0, 1 },
-	{ "drop,switch=0", "GUID of a switch", 12, 0 },
-	{ "drop,switch=1,hca=0", "an HCA or for a switch", 0, 0 },
+	{ "drop,port=1,switch=1", "no topology here", 19, 1 },
+	{ "drop,switch=0", "GUID of a switch, such as 0x", 12, 0 },
+	{ "drop,switch=1,hca=0", "an HCA or for a switch", 14, 0 },
+	{ "drop,hca=0,switch=1", "an HCA or for a switch", 11, 0 },
 	{ "slow,rate=10MB", "a cable at a switch", 0, 0 },
 	{ "flap", "a cable at a switch", 0, 0 },
-	{ "mark,switch=1,rate=10MB", "no such key", 14, 0 },
+	{ "mark,switch=1,rate=10MB", "mark has no key rate=", 14, 0 },
 	{ "slow,switch=1", "needs the rate", 0, 0 },
 	{ "slow,switch=1,rate=10", "bytes per second with its unit", 19, 0 },
 	{ "slow,switch=1,rate=0MB", "from 1KB", 19, 0 },
 	{ "slow,switch=1,rate=999B", "from 1KB", 19, 0 },
 	{ "slow,switch=1,rate=1001GB", "to 1000GB", 19, 0 },
-	{ "slow,switch=1,rate=1MB,n=2", "for all packets", 0, 0 },
-	{ "hold,switch=1", "drop, delay, corrupt, slow, mark, overrun, recover and flap", 0, 0 },
-	{ "drop,switch=1,qp=2", "no flows", 0, 0 },
+	{ "slow,switch=1,rate=1MB,n=2", "for all packets", 23, 0 },
+	{ "slow,switch=1,chance=1%,rate=1MB", "for all packets", 14, 0 },
+	{ "hold,switch=1", "drop, delay, corrupt, slow, mark, overrun, recover, flap", 0, 0 },
+	{ "drop,switch=1,qp=2", "no flows", 14, 0 },
+	{ "drop,psn=1,switch=1", "no flows", 5, 0 },
+	{ "raise,n=3,event=srq-err", "raise needs", 10, 0 },
 };
+
+/* The rule that takes all that the last rule could meet, from 1; 0: none. */
+static const struct {
+	const char *text;
+	uint32_t taken_by;
+} vain[] = {
+	{ "delay,time=1ms;drop", 1 },
+	{ "drop,chance=100%;drop", 1 },
+	{ "drop,chance=99%;drop", 0 },
+	{ "drop,chance=0;drop", 0 },
+	{ "drop,n=2;delay,time=1ms;corrupt,chance=1%", 2 },
+	{ "drop,n=1,count=0;drop", 1 },
+	{ "drop,n=2,count=0;drop", 0 },
+	{ "drop,n=2,count=0;drop,n=3,count=0", 1 },
+	{ "drop,n=2,count=3;drop,n=2,count=3", 1 },
+	{ "drop,n=2,count=3;drop,n=3,count=2", 1 },
+	{ "drop,n=2,count=3;drop,n=3,count=3", 0 },
+	{ "drop,n=2,count=3;drop,n=3,count=0", 0 },
+	{ "drop,n=2,count=3;drop,n=1", 0 },
+	{ "drop,hca=0;drop", 0 },
+	{ "drop,hca=0;drop,hca=1", 0 },
+	{ "drop;drop,hca=1", 1 },
+	{ "drop,hca=1;drop,hca=1,port=1", 1 },
+	{ "drop,port=1;drop", 0 },
+	{ "drop,flow=request;drop,flow=response", 0 },
+	{ "drop,flow=request;drop,flow=request,qp=2", 1 },
+	{ "drop,qp=1;drop,qp=2", 0 },
+	{ "drop,opcode=4;drop,opcode=5", 0 },
+	{ "drop,opcode=4;drop,opcode=4,psn=0", 1 },
+	{ "drop,psn=0;drop", 0 },
+	{ "drop,psn=0;drop,psn=1", 0 },
+	{ "nak,code=rnr;drop", 0 },
+	{ "nak,code=rnr;nak,code=access", 1 },
+	{ "drop;nak,code=access", 1 },
+	{ "drop;alloc", 0 },
+	{ "alloc;drop", 0 },
+	{ "alloc;alloc,n=3", 1 },
+};
+
+START_TEST(a_rule_in_vain_is_told)
+{
+	char words[80] = "before";
+	bool told;
+
+	if (vain[_i].taken_by)
+		snprintf(words, sizeof(words), ", but never: rule %u takes each of them before",
+			 vain[_i].taken_by);
+	explain(vain[_i].text);
+	ck_assert_str_eq(out.why, "");
+	told = strstr(out.words[out.num - 1], words) != NULL;
+	ck_assert_msg(told == !!vain[_i].taken_by, "%s: %s", vain[_i].text, out.words[out.num - 1]);
+	ck_assert_ptr_null(strstr(out.words[0], "before"));
+}
+END_TEST
 
 START_TEST(what_is_wrong_is_found_where_it_is)
 {
@@ -144,6 +212,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, down);
 	tcase_add_loop_test(t, each_rule_is_said_in_words, 0, sizeof(good) / sizeof(*good));
 	tcase_add_loop_test(t, what_is_wrong_is_found_where_it_is, 0, sizeof(bad) / sizeof(*bad));
+	tcase_add_loop_test(t, a_rule_in_vain_is_told, 0, sizeof(vain) / sizeof(*vain));
 	tcase_add_test(t, an_explanation_changes_nothing);
 	tcase_add_test(t, a_text_without_an_end_is_refused);
 	suite_add_tcase(s, t);

@@ -744,10 +744,11 @@ static const struct {
 START_TEST(text_says_what_is_meant)
 {
 	struct fault_rule_text rule;
-	uint32_t num = 0, at;
-	const char *why = fault_read(good[_i].text, &rule, 1, &num, &at);
+	struct fault_error error;
+	uint32_t num = 0;
 
-	ck_assert_msg(!why, "%s: %s", good[_i].text, why);
+	ck_assert_msg(fault_read(good[_i].text, &rule, 1, &num, &error), "%s: %s", good[_i].text,
+		      error.why);
 	ck_assert_uint_eq(num, 1);
 	ck_assert_mem_eq(&rule.fault, &good[_i].fault, sizeof(rule.fault));
 }
@@ -756,14 +757,14 @@ END_TEST
 static const struct {
 	const char *text, *why; /* words that the message must have */
 } bad[] = {
-	{ "explode", "begins with drop" },
-	{ "n=1", "begins with drop" },
+	{ "explode", "begins with one of drop" },
+	{ "n=1", "begins with one of drop" },
 	{ "drop,n", "n=3" },
-	{ "drop,n=", "from 1" },
+	{ "drop,n=", "n= needs a value" },
 	{ "drop,n=0", "from 1" },
 	{ "drop,n=-1", "from 1" },
 	{ "drop,n=1x", "from 1" },
-	{ "drop,colour=red", "the keys are" },
+	{ "drop,colour=red", "its keys are" },
 	{ "drop,count=3", "needs n=" },
 	{ "drop,chance=1000001", "million" },
 	{ "drop,chance=101%", "million" },
@@ -778,10 +779,10 @@ static const struct {
 	{ "drop,psn=0x1000000", "24 bits" },
 	{ "drop,opcode=rc-nothing", "BTH" },
 	{ "drop,opcode=256", "BTH" },
-	{ "drop,by=2", "no such key" },
-	{ "drop,time=5ms", "no such key" },
-	{ "drop,event=qp-fatal", "no such key" },
-	{ "drop,hca=", "name of an HCA" },
+	{ "drop,by=2", "drop has no key by=" },
+	{ "drop,time=5ms", "drop has no key time=" },
+	{ "drop,event=qp-fatal", "drop has no key event=" },
+	{ "drop,hca=", "hca= needs a value" },
 	{ "drop,hca=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "name of an HCA" },
 	{ "delay", "time=5ms" },
 	{ "delay,time=5", "unit" },
@@ -796,18 +797,19 @@ static const struct {
 	{ "raise", "event=" },
 	{ "raise,event=nothing", "asynchronous" },
 	{ "raise,event=srq-err", "raise needs" },
-	{ "alloc,qp=5", "no such key" },
+	{ "alloc,qp=5", "alloc has no key qp=" },
 	{ "drop;;explode", "begins with" },
 };
 
 START_TEST(wrong_text_is_refused_with_a_reason)
 {
 	struct fault_rule_text rules[4];
-	uint32_t num, at;
-	const char *why = fault_read(bad[_i].text, rules, 4, &num, &at);
+	struct fault_error error;
+	uint32_t num;
 
-	ck_assert_msg(why != NULL, "%s was taken", bad[_i].text);
-	ck_assert_msg(strstr(why, bad[_i].why) != NULL, "%s: %s", bad[_i].text, why);
+	ck_assert_msg(!fault_read(bad[_i].text, rules, 4, &num, &error), "%s was taken",
+		      bad[_i].text);
+	ck_assert_msg(strstr(error.why, bad[_i].why) != NULL, "%s: %s", bad[_i].text, error.why);
 }
 END_TEST
 
@@ -816,20 +818,23 @@ START_TEST(no_text_does_harm)
 {
 	static const char letters[] = "abdehlnoprtuy=,;:%.0123456789- x";
 	struct fault_rule_text rules[2];
-	uint32_t i, num, round, at;
+	struct fault_error error;
+	uint32_t i, num, round;
 	char text[64];
 	char *longest = malloc(9000);
 
 	memset(longest, 'a', 8999);
 	longest[8999] = 0;
-	ck_assert_ptr_nonnull(strstr(fault_read(longest, rules, 2, &num, &at), "too long"));
+	ck_assert(!fault_read(longest, rules, 2, &num, &error));
+	ck_assert_ptr_nonnull(strstr(error.why, "too long"));
 	free(longest);
-	ck_assert_str_eq(fault_read("drop;drop;drop", rules, 2, &num, &at), "at most 32 faults");
+	ck_assert(!fault_read("drop;drop;drop", rules, 2, &num, &error));
+	ck_assert_str_eq(error.why, "at most 32 faults");
 	for (round = 0; round < 20000; round++) {
 		strcpy(text, good[round % (sizeof(good) / sizeof(*good))].text);
 		fill((char *)&i, sizeof(i), round);
 		text[i % strlen(text)] = letters[i / 64 % (sizeof(letters) - 1)];
-		if (!fault_read(text, rules, 2, &num, &at))
+		if (fault_read(text, rules, 2, &num, &error))
 			for (i = 0; i < num; i++)
 				ck_assert_ptr_null(fault_wrong(&rules[i].fault));
 	}

@@ -217,10 +217,23 @@ START_TEST(rules_for_switches_are_explained)
 	ck_assert_str_eq(words.words[0],
 			 "switch 0x0000000000000100: each packet by port 3 waits for the cable, "
 			 "which carries 2500 KB per second in each direction");
-	explain("drop,switch=0x100,port=4");
+	explain("drop,switch=0x100,port=4,n=1");
 	ck_assert_str_eq(words.why, "the switch has no such port");
-	explain("drop,switch=0x400");
+	ck_assert_uint_eq(words.at, 23);
+	explain("drop,switch=0x400,port=1");
 	ck_assert_str_eq(words.why, "there is no such switch");
+	ck_assert_uint_eq(words.at, 12);
+	/* a rate does not compete with the other rules */
+	explain("slow,switch=0x100,rate=1MB;delay,switch=0x100,time=1ms;drop,switch=0x100,port=3;"
+		"drop,switch=0x200;slow,switch=0x100,port=1,rate=2MB");
+	ck_assert_str_eq(words.why, "");
+	ck_assert_ptr_null(strstr(words.words[0], "never"));
+	ck_assert_ptr_null(strstr(words.words[1], "never"));
+	ck_assert_str_eq(words.words[2],
+			 "switch 0x0000000000000100: each packet by port 3 is lost, "
+			 "but never: rule 2 takes each of them before");
+	ck_assert_ptr_null(strstr(words.words[3], "never"));
+	ck_assert_ptr_null(strstr(words.words[4], "never"));
 	end();
 }
 END_TEST
