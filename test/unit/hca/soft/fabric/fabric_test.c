@@ -355,7 +355,7 @@ START_TEST(connections_work_through_switches)
 	int i;
 
 	tree(4, 8, settings[_i]);
-	pair_up(&p, &(struct qp_options){ .mtu = IB_MTU_1024, .timeout = 8 }, 1 << 20);
+	pair_up(&p, &(struct qp_options){ .mtu = IB_MTU_1024, .timeout = 12 }, 1 << 20);
 	fill(p.am->buf, 1 << 20, 7);
 	for (i = 0; i < 20; i++) {
 		uint32_t length = (uint32_t)(i * 9973) % 60000 + 1;
