@@ -5,15 +5,16 @@
  *
  * HOW IT WORKS
  *
- * One loop thread sleeps in epoll and owns all bookkeeping: sessions, connections, tables of
- * objects. The loop reads a request once, into memory of its connection. There the command table
- * (command.c) checks size, counts, flags, rights, handles (kind, owner, generation) and limits. The
- * loop itself executes the commands that never sleep. A bounded pool of workers executes the
- * commands that may sleep; workers see values only, never the tables. After a worker has executed a
- * command, the loop finishes the command: it enters the new object in the client's table or frees
- * its place, sends the answer, and reads the connection's next request. Destroys are asynchronous
- * in the Access Layer, so they need no worker. The loop sleeps nowhere but in epoll, and never
- * waits for a client.
+ * The loop owns all bookkeeping: sessions, connections, tables of objects. A few threads do its
+ * jobs, one thread at a time (loop.c, pool.c); most of the time one thread sleeps in epoll. It
+ * reads a request once, into memory of its connection. There the command table (command.c) checks
+ * size, counts, flags, rights, handles (kind, owner, generation) and limits. Commands that never
+ * sleep are executed on the loop. For one that may sleep the thread leaves the loop to another one,
+ * executes the command, and comes back; off the loop it sees values only, never the tables. On the
+ * loop the command is finished: the new object is entered in the client's table or its place is
+ * freed, the answer is sent, and the connection's next request is read. Destroys are asynchronous
+ * in the Access Layer, so nothing waits for them. A thread that is on the loop sleeps nowhere, and
+ * never waits for a client.
  *
  * The memory of a client may be such that a thread which copies from or to it blocks. Only a thread
  * of that client copies (al/object/client.c). So only that client's own requests, and the end of
@@ -23,9 +24,9 @@
  *
  *     ald.h protocol    the interfaces to programs and to clients
  *     account right descriptor socket
- *     loop              watched descriptors; each brings the function that the loop calls
- *     pool              jobs for workers, and jobs from any thread for the loop; each brings its
- * functions event hca memory  events on their way to a client, the client's HCAs, its shared memory
+ *     loop              jobs, and watched descriptors; each brings the functions that are called
+ *     pool              the threads; jobs that may sleep
+ *     event hca memory  events on their way to a client, the client's HCAs, its shared memory
  *     stage             datagrams that come from a client in several records
  *     object session    a client's objects; a client
  *     connection        a request and its answer
@@ -35,8 +36,9 @@
  * A session ends its connections, which are above it in the list: session_begin() takes the
  * function that does so.
  *
- * LOCKS: pool.c has one (both queues of jobs), each outbox one (event.h), account.c one,
- * descriptor.c one (descriptors that are to be closed). All are leaves.
+ * LOCKS: loop.c and pool.c have one each, each outbox one (event.h), under which the loop's may be
+ * taken, account.c one, descriptor.c one (descriptors that are to be closed). But for the outbox's
+ * all are leaves.
  */
 #include "al/agent/ald.h"
 
@@ -51,30 +53,21 @@
 #include "al/agent/right.h"
 #include "al/agent/session.h"
 
-static al_h library;  /* open as long as the agent runs, so that the HCAs' modules stay loaded */
-static bool stopping; /* the loop's: loop_main() returns when the last session is gone */
-
-static void *loop_main(void *arg)
-{
-	(void)arg;
-	pthread_setname_np(pthread_self(), "ald-loop");
-	while (!stopping || sessions)
-		loop_once();
-	return NULL;
-}
+static al_h library; /* open as long as the agent runs, so that the HCAs' modules stay loaded */
 
 /* ------------------------------------------------------------ start and end */
 
-static pthread_t loop_thread;
+static al_status no_resources(void)
+{
+	ib_log(IB_LOG_ERROR, "ald", "can not start: %s", strerror(errno));
+	return AL_INSUFFICIENT_RESOURCES;
+}
 
 static al_status open_loop(const struct ald_attr *attr)
 {
 	if (!door_open(attr))
 		return AL_IO_ERROR;
-	if (loop_open() && pool_open(attr->limits.workers) && door_watch())
-		return AL_SUCCESS;
-	ib_log(IB_LOG_ERROR, "ald", "can not start: %s", strerror(errno));
-	return AL_INSUFFICIENT_RESOURCES;
+	return loop_open() && door_watch() ? AL_SUCCESS : no_resources();
 }
 
 static void close_loop(void)
@@ -100,7 +93,6 @@ al_status ald_start(const struct ald_attr *attr)
 	account_limits(&attr->limits);
 	rights_set(attr->grants);
 	sessions_tell_idle(attr->idle);
-	stopping = false;
 	status = open_loop(attr);
 	if (status)
 		goto fail;
@@ -109,11 +101,10 @@ al_status ald_start(const struct ald_attr *attr)
 		ib_log(IB_LOG_ERROR, "ald", "can not open the library: %s", al_status_str(status));
 		goto fail;
 	}
-	if (!pthread_create(&loop_thread, NULL, loop_main, NULL))
+	if (pool_open(attr->limits.workers))
 		return AL_SUCCESS;
-	ib_log(IB_LOG_ERROR, "ald", "can not start: no thread can be made");
+	status = no_resources();
 	close_library();
-	status = AL_INSUFFICIENT_RESOURCES;
 fail:
 	close_loop();
 	return status;
@@ -141,7 +132,7 @@ void ald_configure(const struct ald_attr *attr)
 	struct change c = { .job.done = apply_change, .attr = attr };
 
 	sem_init(&c.done, 0, 0);
-	pool_done(&c.job);
+	loop_post(&c.job);
 	while (sem_wait(&c.done))
 		;
 	sem_destroy(&c.done);
@@ -164,25 +155,37 @@ void ald_drain(void (*drained)(void))
 	static struct drain d = { .job.done = drain };
 
 	d.drained = drained;
-	pool_done(&d.job);
+	loop_post(&d.job);
+}
+
+struct stop {
+	struct job job;
+	sem_t stopped; /* no session is left */
+};
+static struct stop the_stop;
+
+static void stopped(void)
+{
+	sem_post(&the_stop.stopped);
 }
 
 /* On the loop. Ends all sessions: their clients find the agent lost. */
 static void stop(struct job *job)
 {
 	(void)job;
-	stopping = true;
 	door_shut();
-	sessions_end("the agent stops");
+	sessions_end("the agent stops", stopped);
 }
 
 void ald_stop(void)
 {
-	struct job job = { .done = stop };
-
-	pool_done(&job);
-	pthread_join(loop_thread, NULL);
+	the_stop.job.done = stop;
+	sem_init(&the_stop.stopped, 0, 0);
+	loop_post(&the_stop.job);
+	while (sem_wait(&the_stop.stopped))
+		;
 	close_loop();
+	sem_destroy(&the_stop.stopped);
 	close_library();
 	account_end();
 }

@@ -15,7 +15,7 @@
 
 struct agent_limits {
 	uint32_t sessions;             /* number of clients at once */
-	uint32_t workers;              /* number of threads for commands that may sleep; read by ald_start() only */
+	uint32_t workers; /* the most commands that sleep at once; read by ald_start() only */
 	uint64_t client[AL_RESOURCES]; /* limits of each client; AL_RESOURCE_CLIENTS has no effect */
 	uint64_t user[AL_RESOURCES];   /* limits of all clients of a user together */
 };

@@ -314,12 +314,12 @@ static void execute(struct connection *connection)
 	al_act_for(NULL);
 }
 
-static void execute_on_worker(struct job *job)
+static void execute_off_loop(struct job *job)
 {
 	execute(container_of(job, struct connection, job));
 }
 
-/* On the loop, after a worker has executed the command. */
+/* On the loop, after the command has been executed off the loop. */
 static void finish(struct job *job)
 {
 	struct connection *connection = container_of(job, struct connection, job);
@@ -340,10 +340,10 @@ static void finish(struct job *job)
 		connection_answered(connection);
 }
 
-/* Checks the record in connection->request and executes its command, on the loop or on a worker. */
+/* Checks the record in connection->request and executes its command, on the loop or off it. */
 static void serve(struct connection *connection)
 {
-	struct session *session = connection->session;
+	const struct session *session = connection->session;
 	enum agent_where where;
 
 	memset(connection->answer, 0, sizeof(struct agent_answer) + MAX_ANSWER);
@@ -352,21 +352,18 @@ static void serve(struct connection *connection)
 	connection->resets = false;
 	connection->udata.num_given = 0;
 	connection->status = check(connection);
+	connection_begin(connection);
 	if (connection->status) {
 		if (connection->status == AL_AGENT_PROTOCOL)
 			connection->sizes = &breach_sizes;
-		connection_send(connection);
+		connection_answered(connection);
 		return;
 	}
 	IB_TRACE("ald", "%s of %s[%d]", agent_names[connection->command], session->client.comm,
 		 (int)session->client.pid);
 	where = connection->sizes->where;
-	connection->busy = true;
-	session->jobs++;
-	if (where != AGENT_LOOP)
-		connection_pause(connection);
 	if (where == AGENT_WORKER) {
-		connection->job = (struct job){ .work = execute_on_worker, .done = finish };
+		connection->job = (struct job){ .work = execute_off_loop, .done = finish };
 		pool_work(&connection->job);
 		return;
 	}

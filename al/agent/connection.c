@@ -4,7 +4,6 @@
 #include "al/agent/connection.h"
 
 #include <errno.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 static uint32_t least(uint32_t a, uint32_t b)
@@ -28,7 +27,8 @@ void connection_drop_fds(struct connection *connection)
 	close_given(connection->udata.given, &connection->udata.num_given);
 }
 
-void connection_send(struct connection *connection)
+/* Sends the answer record in connection->answer to the client. */
+static void send_answer(struct connection *connection)
 {
 	struct agent_answer *answer = (struct agent_answer *)connection->answer;
 	const struct agent_sizes *sizes = connection->sizes;
@@ -59,13 +59,6 @@ void connection_send(struct connection *connection)
 	connection_drop_fds(connection);
 }
 
-void connection_pause(struct connection *connection)
-{
-	if (!connection->paused)
-		loop_unwatch(connection->fd);
-	connection->paused = true;
-}
-
 static void leave_list(struct connection *connection)
 {
 	struct connection **p = connection->list;
@@ -88,11 +81,9 @@ void connection_move(struct connection *connection, struct connection **list)
 void connection_free(struct connection *connection)
 {
 	if (connection->fd >= 0) {
-		if (!connection->paused)
-			loop_unwatch(connection->fd);
+		loop_unwatch(connection->fd);
 		descriptors_hang_up(connection->fd);
 		connection->fd = -1;
-		connection->paused = true;
 	}
 	connection->dead = true;
 	if (connection->busy)
@@ -113,6 +104,13 @@ void connections_end(struct session *session)
 	}
 }
 
+void connection_begin(struct connection *connection)
+{
+	connection->busy = true;
+	connection->session->jobs++;
+	loop_hold(connection->fd);
+}
+
 void connection_answered(struct connection *connection)
 {
 	struct session *session = connection->session;
@@ -124,11 +122,8 @@ void connection_answered(struct connection *connection)
 		session_try_free(session);
 		return;
 	}
-	connection_send(connection);
-	if (connection->paused && loop_watch(connection->fd, &connection->watched, EPOLLIN))
-		connection_free(connection); /* the loop could not see the connection's next request */
-	else
-		connection->paused = false;
+	send_answer(connection);
+	loop_resume(connection->fd);
 	session_try_finish(session);
 }
 
@@ -140,7 +135,7 @@ static void copied(struct job *job)
 /* On the client's thread. */
 static void on_copied(struct ci_client_job *job)
 {
-	pool_done(&container_of(job, struct connection, copied)->job);
+	loop_post(&container_of(job, struct connection, copied)->job);
 }
 
 void connection_answered_after_copies(struct connection *connection)

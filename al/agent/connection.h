@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Connections: each has one request at a time, which the agent answers before it reads the next
- * request. Everything here is the loop's; while a worker executes a request, the worker alone reads
- * and writes the fields of the request.
+ * request. Everything here is the loop's; while a thread executes a request off the loop, that
+ * thread alone reads and writes the fields of the request.
  */
 #ifndef AL_AGENT_CONNECTION_H
 #define AL_AGENT_CONNECTION_H
@@ -17,11 +17,10 @@ struct connection {
 	int fd;                  /* -1: closed, or handed to the session as its event connection */
 	struct session *session; /* NULL: a stranger */
 	bool busy;               /* a request is being executed */
-	bool paused;             /* the loop does not watch fd */
 	bool dead;               /* connection_answered() frees the connection */
 
 	/* The request that is being checked and executed, and its answer. */
-	struct job job;              /* executes the request on a worker */
+	struct job job;              /* executes the request off the loop */
 	struct ci_client_job copied; /* the client's thread comes to it after the copies that are under way */
 	enum agent_command command;
 	const struct agent_sizes *sizes; /* sizes of the answer: of the command's answer, or of the
@@ -90,10 +89,9 @@ void connection_free(struct connection *connection);
 /* Frees all connections of a session. */
 void connections_end(struct session *session);
 
-/* Stops watching the connection until its request has been answered. */
-void connection_pause(struct connection *connection);
-/* Sends the answer record in connection->answer to the client. */
-void connection_send(struct connection *connection);
+/* Before a request is executed: the loop does not watch the connection until the request has been
+ * answered. */
+void connection_begin(struct connection *connection);
 /* Closes the descriptors that are left of a request and of its answer. */
 void connection_drop_fds(struct connection *connection);
 /* After the request has been executed: answers the request, or frees a connection that is dead. */

@@ -11,7 +11,8 @@
 
 #include "al/agent/event.h"
 
-/* An HCA of one client. PnP callbacks, workers and the loop change it, under outbox->lock. */
+/* An HCA of one client. PnP callbacks and the pool's threads, on the loop and off it, change it,
+ * under outbox->lock. */
 struct hca {
 	struct hca *next;       /* in hcas.first */
 	uint64_t guid;

@@ -44,7 +44,7 @@ static struct option {
 	  "BYTES", NULL },
 	{ "max-rings", 0, "ald client", "rings", "memory of queues per client, such as 64M",
 	  "BYTES", NULL },
-	{ "workers", 0, "ald", "workers", "threads for what may sleep", "N", NULL },
+	{ "workers", 0, "ald", "workers", "requests that may sleep at once", "N", NULL },
 	{ "drain", 0, "ald", "drain", "time for clients to finish at the end", "SECONDS", NULL },
 };
 

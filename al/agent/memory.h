@@ -13,10 +13,11 @@ struct mapping {
 
 /*
  * Maps the part of the file fd that the request names; *addr is the address of its first byte.
- * AL_INVALID_DESCRIPTOR: fd is no memfd sealed against shrinking. The caller keeps fd. On a worker.
+ * AL_INVALID_DESCRIPTOR: fd is no memfd sealed against shrinking. The caller keeps fd. Off the
+ * loop.
  */
 al_status memory_map(struct mapping *mapping, int fd, const struct REG_MR_request *request, void **addr);
-/* On a worker, since freeing a large file takes a while. */
+/* Off the loop, since freeing a large file takes a while. */
 void memory_unmap(const struct mapping *mapping);
 
 #endif

@@ -1,154 +1,195 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The agent's workers: the queue of jobs for them, and the queue of jobs that the loop finishes.
- * What the jobs do is in the files that queue them. */
+/*
+ * The agent's threads, leaders and followers. A thread *attends*: it waits for the loop's
+ * descriptors and does the loop's jobs. If one of those is work that may sleep, the thread that has
+ * found the work does it: no other thread is woken for it, and none to answer. Before that the
+ * thread sees to it that another one attends. A thread that finds the loop taken by another rests,
+ * so where nothing sleeps one thread attends, and no two of them meet.
+ *
+ * There is one thread more than may work at once, so one can always attend.
+ */
 #include "al/agent/pool.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
+#include <stdatomic.h>
+#include <stdio.h>
 
 #include <iba/ib_hca.h>
 
 static struct {
-	pthread_mutex_t lock; /* guards both queues, event and closing. Leaf. */
-	pthread_cond_t more;  /* wakes a worker: there is work, or the pool is closing */
-	struct job *work, **work_end; /* for workers */
-	struct job *done, **done_end; /* for the loop */
-	int event;    /* eventfd that wakes the loop; -1: no loop */
-	bool closing; /* workers end when the queue of work is empty */
-	pthread_t *workers;
-	uint32_t num_workers;
+	pthread_mutex_t lock;     /* guards everything but closing and threads. Leaf. */
+	pthread_cond_t called;    /* wakes a thread that rests */
+	struct job *first, **end; /* work that no thread has begun */
+	uint32_t workers;         /* the most threads in work at once */
+	uint32_t working;         /* threads in work */
+	uint32_t attending;       /* threads that attend, and those that have been called */
+	uint32_t resting;         /* threads that rest, but for those that have been called */
+	uint32_t calls;           /* threads that have been called and rest still */
+	atomic_bool closing;
+	pthread_t *threads;
+	uint32_t num_threads;
 } pool = { .lock = PTHREAD_MUTEX_INITIALIZER,
-	   .more = PTHREAD_COND_INITIALIZER,
-	   .work_end = &pool.work,
-	   .done_end = &pool.done,
-	   .event = -1 };
+	   .called = PTHREAD_COND_INITIALIZER,
+	   .end = &pool.first };
 
 void pool_work(struct job *job)
 {
 	job->next = NULL;
 	pthread_mutex_lock(&pool.lock);
-	*pool.work_end = job;
-	pool.work_end = &job->next;
-	pthread_cond_signal(&pool.more);
+	*pool.end = job;
+	pool.end = &job->next;
 	pthread_mutex_unlock(&pool.lock);
 }
 
-void pool_done(struct job *job)
+/* Under the lock, and the next two. */
+static bool can_work(void)
 {
-	const uint64_t one = 1;
-	bool first;
-
-	job->next = NULL;
-	pthread_mutex_lock(&pool.lock);
-	first = !pool.done;
-	*pool.done_end = job;
-	pool.done_end = &job->next;
-	/* Under the lock: once the loop has finished the last job, pool_close() may close the
-	 * descriptor. Without a loop the job is of a client that has outlasted its agent: the loop
-	 * of the process's next agent finishes the job. */
-	if (first && pool.event >= 0 && write(pool.event, &one, sizeof(one)) < 0)
-		abort(); /* can not happen: the counter has room, and the descriptor is open */
-	pthread_mutex_unlock(&pool.lock);
+	return pool.first && pool.working < pool.workers;
 }
 
-/* Waits for work. NULL: the pool is closing, and the worker ends. */
-static struct job *next_work(void)
+static struct job *take_first(void)
 {
-	struct job *job;
+	struct job *job = pool.first;
 
-	pthread_mutex_lock(&pool.lock);
-	while (!pool.work && !pool.closing)
-		pthread_cond_wait(&pool.more, &pool.lock);
-	job = pool.work;
-	if (job) {
-		pool.work = job->next;
-		if (!pool.work)
-			pool.work_end = &pool.work;
-	}
-	pthread_mutex_unlock(&pool.lock);
+	pool.first = job->next;
+	if (!pool.first)
+		pool.end = &pool.first;
 	return job;
 }
 
-static void *worker_main(void *arg)
+/* Calls a thread that rests to attend. False: none rests. */
+static bool call_one(void)
 {
+	if (!pool.resting)
+		return false;
+	pool.resting--;
+	pool.calls++;
+	pool.attending++;
+	return true;
+}
+
+/* True: there is work that the caller can begin, in place of more jobs of the loop. */
+static bool work_waits(void)
+{
+	bool waits;
+
+	pthread_mutex_lock(&pool.lock);
+	waits = can_work();
+	pthread_mutex_unlock(&pool.lock);
+	return waits;
+}
+
+/* Takes work for a thread that attends, which then no longer does. left: the loop has jobs that
+ * nobody does. NULL: there is no work, or others do as much as may be done at once. */
+static struct job *begin_work(bool left)
+{
+	struct job *job = NULL;
+	bool called = false, more = false;
+
+	pthread_mutex_lock(&pool.lock);
+	if (can_work()) {
+		job = take_first();
+		pool.working++;
+		pool.attending--;
+		more = left || can_work();
+		if (more || !pool.attending)
+			called = call_one();
+	}
+	pthread_mutex_unlock(&pool.lock);
+	if (called)
+		pthread_cond_signal(&pool.called);
+	else if (more)
+		loop_wake(); /* another one attends */
+	return job;
+}
+
+static void end_work(void)
+{
+	pthread_mutex_lock(&pool.lock);
+	pool.working--;
+	pool.attending++;
+	pthread_mutex_unlock(&pool.lock);
+}
+
+/* Under the lock: waits until the thread, which counts as one that rests, is called to attend. */
+static void wait_for_call(void)
+{
+	while (!pool.calls && !atomic_load(&pool.closing))
+		pthread_cond_wait(&pool.called, &pool.lock);
+	if (pool.calls)
+		pool.calls--;
+}
+
+/* The thread attends no longer, unless it would be missed. */
+static void rest(void)
+{
+	pthread_mutex_lock(&pool.lock);
+	if (pool.attending > 1 && !can_work()) {
+		pool.attending--;
+		pool.resting++;
+		wait_for_call();
+	}
+	pthread_mutex_unlock(&pool.lock);
+}
+
+static void *thread_main(void *arg)
+{
+	enum loop_state state;
 	struct job *job;
 
 	(void)arg;
 	pthread_setname_np(pthread_self(), "ald-worker");
-	for (job = next_work(); job; job = next_work()) {
-		job->work(job);
-		pool_done(job);
-	}
-	return NULL;
-}
-
-static void finish_jobs(void)
-{
-	struct job *job, *next;
-	uint64_t count;
-
-	if (read(pool.event, &count, sizeof(count)) < 0)
-		return;
 	pthread_mutex_lock(&pool.lock);
-	job = pool.done;
-	pool.done = NULL;
-	pool.done_end = &pool.done;
+	wait_for_call();
 	pthread_mutex_unlock(&pool.lock);
-	for (; job; job = next) {
-		next = job->next;
-		job->done(job);
+	for (;;) {
+		state = loop_run(work_waits);
+		while ((job = begin_work(state == LOOP_LEFT))) {
+			job->work(job);
+			end_work();
+			loop_add(job);
+			state = loop_run(work_waits);
+		}
+		if (atomic_load(&pool.closing))
+			return NULL;
+		if (state == LOOP_TAKEN)
+			rest();
+		else if (state == LOOP_EMPTY)
+			loop_wait();
 	}
-}
-
-static void see_done(struct watched *watched, uint32_t events)
-{
-	(void)watched;
-	(void)events;
-	finish_jobs();
-}
-
-static void close_event(void)
-{
-	if (pool.event >= 0)
-		close(pool.event);
-	pool.event = -1;
 }
 
 bool pool_open(uint32_t workers)
 {
-	static struct watched watched = { see_done };
-	const uint64_t one = 1;
-
-	pool.closing = false;
 	pthread_mutex_lock(&pool.lock);
-	pool.event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (pool.event >= 0 && pool.done && write(pool.event, &one, sizeof(one)) < 0)
-		close_event();
+	pool.workers = workers;
+	pool.working = pool.attending = pool.calls = 0;
+	pool.resting = workers + 1;
 	pthread_mutex_unlock(&pool.lock);
-	pool.workers = al_alloc(workers * sizeof(*pool.workers));
-	if (pool.event < 0 || !pool.workers || loop_watch(pool.event, &watched, EPOLLIN))
+	atomic_store(&pool.closing, false);
+	pool.threads = al_alloc((workers + 1) * sizeof(*pool.threads));
+	if (!pool.threads)
 		return false;
-	for (; pool.num_workers < workers; pool.num_workers++)
-		if (pthread_create(&pool.workers[pool.num_workers], NULL, worker_main, NULL))
+	for (; pool.num_threads <= workers; pool.num_threads++)
+		if (pthread_create(&pool.threads[pool.num_threads], NULL, thread_main, NULL))
 			return false;
+	pthread_mutex_lock(&pool.lock);
+	call_one();
+	pthread_mutex_unlock(&pool.lock);
+	pthread_cond_signal(&pool.called);
 	return true;
 }
 
 void pool_close(void)
 {
 	pthread_mutex_lock(&pool.lock);
-	pool.closing = true;
-	pthread_cond_broadcast(&pool.more);
+	atomic_store(&pool.closing, true);
+	pthread_cond_broadcast(&pool.called);
 	pthread_mutex_unlock(&pool.lock);
-	while (pool.num_workers)
-		pthread_join(pool.workers[--pool.num_workers], NULL);
-	finish_jobs(); /* jobs of the workers' last moments: the loop has ended */
-	al_free(pool.workers);
-	pool.workers = NULL;
-	pthread_mutex_lock(&pool.lock);
-	close_event();
-	pthread_mutex_unlock(&pool.lock);
+	loop_wake_all();
+	while (pool.num_threads)
+		pthread_join(pool.threads[--pool.num_threads], NULL);
+	loop_run(NULL); /* what the last work has left */
+	al_free(pool.threads);
+	pool.threads = NULL;
 }

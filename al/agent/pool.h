@@ -1,27 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The agent's workers, which execute jobs that may sleep, and the way of a job from any thread to
- * the loop. */
+/* The agent's threads: they do the jobs of the loop, one of them at a time, and beside that the
+ * work of jobs that may sleep. */
 #ifndef AL_AGENT_POOL_H
 #define AL_AGENT_POOL_H
 
 #include "al/agent/loop.h"
 
-/* A member of the struct that the job is for. The owner queues a job again only after done() has
- * been called. */
-struct job {
-	struct job *next;
-	void (*work)(struct job *job); /* called on a worker; pool_done() does not use it */
-	void (*done)(struct job *job); /* called on the loop, last: it may free the job */
-};
-
-/* Starts the workers. False: errno says why; the caller still calls pool_close(). */
+/* Starts the threads, of which so many may be in work that sleeps at once. False: errno says why;
+ * the caller still calls pool_close(). */
 bool pool_open(uint32_t workers);
-/* Ends the workers after their jobs. The caller has ended the loop's thread before. */
+/* Ends the threads when they have no work left. Not called on the loop. */
 void pool_close(void);
 
-/* Queues a job: a worker calls job->work(), then the loop calls job->done(). Any thread. */
+/* A thread calls job->work(), and then job->done() on the loop. Called on the loop. */
 void pool_work(struct job *job);
-/* Queues a job for the loop alone, which calls job->done(). Any thread. */
-void pool_done(struct job *job);
 
 #endif

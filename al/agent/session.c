@@ -26,6 +26,7 @@ static bool draining;            /* a session ends when its client has no object
 static _Atomic uint32_t num_clients; /* sessions that are not closed */
 static void (*on_idle)(void);    /* called when no session is left; NULL: no function is called */
 static void (*on_drained)(void); /* to be called when no session is left; NULL: called already, or not draining */
+static void (*on_ended)(void);   /* likewise, for sessions_end() */
 
 /* ---------------------------------------------------------------------- PnP */
 
@@ -60,7 +61,7 @@ static void remove_hca(struct session *session, struct hca *hca)
 	 * end of the session frees the objects on the HCA. */
 	if (ca && !al_close_ca(ca, AL_DESTROY_SYNC, NULL)) {
 		sem_init(&removal.done, 0, 0);
-		pool_done(&removal.job);
+		loop_post(&removal.job);
 		while (sem_wait(&removal.done))
 			;
 		sem_destroy(&removal.done);
@@ -128,7 +129,7 @@ static struct session *session_of(struct job *job)
 }
 
 /*
- * On a worker. Opens the Access Layer for the session, answers the client's hello, and registers
+ * Off the loop. Opens the Access Layer for the session, answers the client's hello, and registers
  * for PnP events. The registration for switches is the older one, so the session has heard of every
  * present switch when the client gets AGENT_EVENT_READY.
  */
@@ -353,17 +354,25 @@ static void on_copied(void *context)
 {
 	struct session *session = context;
 
-	pool_done(&session->job);
+	loop_post(&session->job);
 }
 
-static void tell_if_drained(void)
+/* Calls a function once. */
+static void tell(void (**function)(void))
 {
-	void (*drained)(void) = on_drained;
+	void (*told)(void) = *function;
 
-	if (sessions || !drained)
+	*function = NULL;
+	if (told)
+		told();
+}
+
+static void tell_if_none_left(void)
+{
+	if (sessions)
 		return;
-	on_drained = NULL;
-	drained();
+	tell(&on_drained);
+	tell(&on_ended);
 }
 
 /*
@@ -383,14 +392,14 @@ static void closed(struct job *job)
 	session->job.done = copied;
 	session->copying = al_client_end(&session->client, on_copied, session);
 	session_try_free(session);
-	tell_if_drained();
+	tell_if_none_left();
 }
 
 static void on_closed(void *context)
 {
 	struct session *session = context;
 
-	pool_done(&session->job);
+	loop_post(&session->job);
 }
 
 /* Begins to close the session's opening of the Access Layer, which destroys the client's objects,
@@ -438,7 +447,7 @@ void sessions_drain(void (*drained)(void))
 		if (!session_try_finish(s))
 			source_raise(&s->ready, SOURCE_ENDING);
 	}
-	tell_if_drained();
+	tell_if_none_left();
 }
 
 void sessions_tell_idle(void (*idle)(void))
@@ -451,13 +460,15 @@ uint32_t ald_clients(void)
 	return atomic_load(&num_clients);
 }
 
-void sessions_end(const char *why)
+void sessions_end(const char *why, void (*ended)(void))
 {
 	draining = false;
+	on_ended = ended;
 	for (struct session *next, *s = sessions; s; s = next) {
 		next = s->next;
 		session_end(s, why);
 	}
+	tell_if_none_left();
 }
 
 void sessions_update_rights(void)

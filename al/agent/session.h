@@ -28,7 +28,7 @@ struct session {
 	bool ended;                  /* session_end() has been called: no new request is read */
 	bool closed;                 /* the client's objects are destroyed, and the session is no longer in sessions */
 	bool copying;                /* closed, and the client's thread may still be making a copy */
-	bool opening;                /* a worker is opening the Access Layer for the session */
+	bool opening;                /* a thread is opening the Access Layer for the session */
 	uint32_t jobs;               /* requests and the opening that are under way */
 	al_h al;                     /* the session's opening of the Access Layer */
 	al_pnp_h pnp;                /* tells of HCAs that arrive and go */
@@ -90,8 +90,8 @@ void sessions_drain(void (*drained)(void));
  * the loop runs.
  */
 void sessions_tell_idle(void (*idle)(void));
-/* Ends all sessions. */
-void sessions_end(const char *why);
+/* Ends all sessions. Calls ended(), once, when no session is left. */
+void sessions_end(const char *why, void (*ended)(void));
 /* Gives each session the right that rights_set() has given to its user and groups. */
 void sessions_update_rights(void);
 

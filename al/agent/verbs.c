@@ -376,7 +376,7 @@ static void on_destroyed(void *context)
 {
 	struct object *object = context;
 
-	pool_done(&object->end);
+	loop_post(&object->end);
 }
 
 void command_DESTROY(struct connection *connection)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * The functions of the command table's rows, such as command_CREATE_CQ(). The caller has checked
- * the request as the row says. The functions of WORKER rows run on a worker; they use only the
+ * the request as the row says. The functions of WORKER rows run off the loop; they use only the
  * connection of the request and the object that they make.
  */
 #ifndef AL_AGENT_VERBS_H

@@ -403,7 +403,7 @@ struct agent_array {
 enum agent_where {
 	AGENT_LOOP,  /* on its loop, at once: what a callback may ask for */
 	AGENT_LATER, /* begun on its loop, answered when it is over */
-	AGENT_WORKER /* where it may sleep */
+	AGENT_WORKER /* off its loop, where it may sleep */
 };
 
 struct agent_sizes {

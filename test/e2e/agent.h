@@ -76,6 +76,15 @@ static inline void agent_kill(int sig)
 	agent_pid = 0;
 }
 
+/* Stops the agent until SIGCONT. */
+static inline void agent_pause(void)
+{
+	int state;
+
+	ck_assert_int_eq(kill(agent_pid, SIGSTOP), 0);
+	ck_assert_int_eq(waitpid(agent_pid, &state, WUNTRACED), agent_pid);
+}
+
 static inline void agent_stop(void)
 {
 	if (agent_pid)

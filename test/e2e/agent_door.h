@@ -62,15 +62,6 @@ static inline al_status hello(int fd, struct agent_hello h, const int *fds, size
 	return (al_status)w.status;
 }
 
-/* Stops the agent until SIGCONT. */
-static inline void agent_pause(void)
-{
-	int state;
-
-	ck_assert_int_eq(kill(agent_pid, SIGSTOP), 0);
-	ck_assert_int_eq(waitpid(agent_pid, &state, WUNTRACED), agent_pid);
-}
-
 static const struct agent_hello good_hello = {
 	.magic = AGENT_MAGIC, .protocol = AGENT_PROTOCOL, .role = AGENT_EVENTS, .comm = "by hand"
 };

@@ -39,7 +39,7 @@ static void set_up(void)
 	client_open(&slow);
 	ck_assert_int_eq(setsockopt(slow.events, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)), 0);
 	sem_init(&looked, 0, 0);
-	pool_done(&job);
+	loop_post(&job);
 	test_wait(&looked);
 }
 

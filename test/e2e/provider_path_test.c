@@ -136,7 +136,7 @@ START_TEST(a_call_that_waits_for_a_stalled_agent_holds_up_no_destroy)
 	ck_ok(al_create_qp(pd, &init, NULL, NULL, &w.qp));
 	ck_ok(al_create_ah(pd, &path, &ah));
 	sem_init(&w.begun, 0, 0);
-	ck_assert_int_eq(kill(agent_pid, SIGSTOP), 0);
+	agent_pause();
 	ck_assert(!pthread_create(&thread, NULL, wait_for_agent, &w));
 	test_wait(&w.begun);
 	until_asleep(w.thread);

@@ -461,7 +461,7 @@ static void at_a_stopped_agent(void)
 	pthread_t thread;
 	al_h al;
 
-	ck_assert_int_eq(kill(agent_pid, SIGSTOP), 0);
+	agent_pause();
 	thread = open_until_it_waits(&al);
 	ck_assert_msg(strstr(said, "has waited 10 s for an answer of agent") != NULL, "%s", said);
 	ck_assert_int_eq(kill(agent_pid, SIGCONT), 0);
