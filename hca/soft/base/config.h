@@ -150,6 +150,9 @@ const char *fault_wrong(const struct soft_fault *fault);
 /* Returns the error of a rule for packets that leave a switch by its external ports. NULL: no
  * error. */
 const char *fault_wrong_at_switch(const struct soft_fault *fault);
+/* True: a rule does something to the queue pair that sends. It meets no packet of a port's own
+ * agents. */
+bool fault_is_about_qp(const struct soft_fault *fault);
 /* Returns the name of an enum soft_fault_action value. */
 const char *fault_action_name(uint32_t action);
 #define SOFT_MAX_DELAY (24ull * 3600 * 1000000000) /* ns */

@@ -84,6 +84,12 @@ const char *fault_action_name(uint32_t action)
 	return a ? a->name : "?";
 }
 
+bool fault_is_about_qp(const struct soft_fault *f)
+{
+	return f->action == SOFT_FAULT_CQ_OVERFLOW ||
+	       (f->action == SOFT_FAULT_RAISE && f->code < IB_EVENT_PORT_DOWN);
+}
+
 /* ----------------------------------------------------------------- values */
 
 typedef const char *(*reader)(struct soft_fault *fault, const char *value);
@@ -652,6 +658,8 @@ static bool takes_all_of(const struct fault_rule_text *a, const struct fault_rul
 	    (f->action == SOFT_FAULT_ALLOC) != (g->action == SOFT_FAULT_ALLOC))
 		return false;
 	if (f->action == SOFT_FAULT_NAK && g->action != SOFT_FAULT_NAK) /* requests of RC only */
+		return false;
+	if (fault_is_about_qp(f) && !fault_is_about_qp(g))
 		return false;
 	return draw_threshold(f->chance) == DRAW_ALWAYS && a->sw == b->sw &&
 	       (!*a->hca || !strcmp(a->hca, b->hca)) && (!f->flow || f->flow == g->flow) &&

@@ -77,13 +77,6 @@ static uint64_t flow_id(const struct source *src, enum flow_index flow)
 	return (uint64_t)src->of_agents << 32 | (uint64_t)index << 1 | flow;
 }
 
-/* True: an action does something to the queue pair that sends. */
-static bool is_about_qp(const struct soft_fault *f)
-{
-	return f->action == SOFT_FAULT_CQ_OVERFLOW ||
-	       (f->action == SOFT_FAULT_RAISE && f->code < IB_EVENT_PORT_DOWN);
-}
-
 static bool concerns(const struct fault_rule *rule, const struct source *src, enum flow_index flow)
 {
 	const struct soft_fault *f = &rule->fault;
@@ -92,7 +85,7 @@ static bool concerns(const struct fault_rule *rule, const struct source *src, en
 		return false;
 	if (f->action == SOFT_FAULT_NAK && (flow != FLOW_REQUEST || src->service != WIRE_RC))
 		return false;
-	if (src->of_agents && is_about_qp(f))
+	if (src->of_agents && fault_is_about_qp(f))
 		return false;
 	return (!f->flow || f->flow == SOFT_FLOW_REQUEST + (uint32_t)flow) &&
 	       (!f->port || f->port == src->port->number) && (!f->qpn || f->qpn == src->qpn);

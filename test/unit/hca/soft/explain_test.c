@@ -141,6 +141,11 @@ static const struct {
 	{ "nak,code=rnr;drop", 0 },
 	{ "nak,code=rnr;nak,code=access", 1 },
 	{ "drop;nak,code=access", 1 },
+	/* a port's own agents send packets without a queue pair */
+	{ "cq-overflow;drop", 0 },
+	{ "raise,event=qp-fatal;drop", 0 },
+	{ "raise,event=port-down;drop", 1 },
+	{ "cq-overflow;raise,event=qp-fatal", 1 },
 	{ "drop;alloc", 0 },
 	{ "alloc;drop", 0 },
 	{ "alloc;alloc,n=3", 1 },

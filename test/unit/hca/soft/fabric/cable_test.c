@@ -217,7 +217,7 @@ START_TEST(rules_for_switches_are_explained)
 	ck_assert_str_eq(words.words[0],
 			 "switch 0x0000000000000100: each packet by port 3 waits for the cable, "
 			 "which carries 2500 KB per second in each direction");
-	explain("mark,switch=0x100,n=2;overrun,switch=0x100,n=2;recover,switch=0x100,n=2;"
+	explain("mark,switch=0x100,n=2;overrun,switch=0x100,n=3;recover,switch=0x100,n=4;"
 		"flap,switch=0x100,port=3,chance=0.1%");
 	ck_assert_str_eq(words.why, "");
 	ck_assert_str_eq(
@@ -225,10 +225,10 @@ START_TEST(rules_for_switches_are_explained)
 		"switch 0x0000000000000100: packet 2 by each port is marked as bad by the switch, and is "
 		"dropped by the next port");
 	ck_assert_str_eq(words.words[1],
-			 "switch 0x0000000000000100: packet 2 by each port finds no buffer at "
+			 "switch 0x0000000000000100: packet 3 by each port finds no buffer at "
 			 "the next port, and is lost");
 	ck_assert_str_eq(words.words[2],
-			 "switch 0x0000000000000100: packet 2 by each port is lost, and the "
+			 "switch 0x0000000000000100: packet 4 by each port is lost, and the "
 			 "cable's link recovers");
 	ck_assert_str_eq(
 		words.words[3],

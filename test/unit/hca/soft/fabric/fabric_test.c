@@ -491,7 +491,8 @@ START_TEST(a_topology_that_does_not_fit_is_refused_with_its_reason)
 		{ "topology=/dev/null", "regular file" },
 		{ "topology=/dev/null hcas=3", "comes from the file" },
 		{ "topology=/dev/null ports=2", "comes from the file" },
-		{ "fault=drop,switch=0x100", "switch=0x100: there is no topology here" },
+		{ "fault=drop,switch=0x100",
+		  "switch=0x0000000000000100: there is no topology here" },
 		{ "[hca 0] fault=drop,switch=0x100", "section names an HCA" },
 	};
 
