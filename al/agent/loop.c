@@ -317,8 +317,6 @@ bool loop_open(void)
 	loop.epoll = epoll_create1(EPOLL_CLOEXEC);
 	loop.wake = loop.epoll >= 0 ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
 	opened = loop.wake >= 0 && report_wake(EPOLL_CTL_ADD, EPOLLIN | EPOLLET);
-	if (opened && loop.first)
-		write_wake();
 	pthread_mutex_unlock(&loop.lock);
 	return opened;
 }

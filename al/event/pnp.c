@@ -459,6 +459,7 @@ void pnp_acknowledge(struct al_obj *registration)
 
 void pnp_port_event(struct al_dev *dev, uint32_t port, ib_event_type type)
 {
+	bool changed = false;
 	struct al_pnp *reg;
 	struct pnp_ca *ca;
 
@@ -466,14 +467,16 @@ void pnp_port_event(struct al_dev *dev, uint32_t port, ib_event_type type)
 		return;
 	pthread_mutex_lock(&pnp_lock);
 	for (reg = registrations; reg; reg = reg->next) {
-		for (ca = reg->cas; ca && ca->dev != dev; ca = ca->next)
+		for (ca = reg->ports ? reg->cas : NULL; ca && ca->dev != dev; ca = ca->next)
 			;
-		if (!ca || !reg->ports)
+		if (!ca)
 			continue;
 		ladder_add(&ca->ports[port].ladder, type);
 		wake_channel_reader(reg);
+		changed = true;
 	}
-	pthread_cond_broadcast(&pnp_changed);
+	if (changed)
+		pthread_cond_broadcast(&pnp_changed);
 	pthread_mutex_unlock(&pnp_lock);
 }
 

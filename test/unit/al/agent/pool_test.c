@@ -138,10 +138,13 @@ static void hand_over_several(struct job *job)
 
 START_TEST(as_much_work_as_may_sleep_is_done_at_once_and_the_rest_in_its_order)
 {
-	struct task task = { .job.done = hand_over_several };
+	struct task before, task = { .job.done = hand_over_several };
 	const int num = sizeof(several) / sizeof(*several);
 	int value;
 
+	task_post(&before); /* so that two threads attend */
+	sem_post(&before.go);
+	test_wait(&before.done);
 	task_init(&task);
 	for (int i = 0; i < num; i++)
 		task_init(&several[i]);
