@@ -176,8 +176,8 @@ static void tell_rate(const struct topology_text *text, struct topology_port *p,
 		      struct topology_port *q)
 {
 	if (text->use == TOPOLOGY_TO_SIMULATE) {
-		p->width = q->width =
-			lesser(p->width, q->width, width_lanes(p->width) < width_lanes(q->width));
+		p->width = q->width = lesser(p->width, q->width,
+					     ib_width_lanes(p->width) < ib_width_lanes(q->width));
 		p->speed = q->speed = lesser(p->speed, q->speed, p->speed < q->speed);
 	} else if (!text->ports[p->peer].line) {
 		q->width = p->width;

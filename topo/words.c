@@ -137,12 +137,8 @@ const struct node_words node_words[] = {
 /* ----------------------------------------------------------- width and speed */
 
 /* The widest first. */
-static const struct {
-	uint8_t width, lanes;
-} widths[] = {
-	{ IB_WIDTH_12X, 12 }, { IB_WIDTH_8X, 8 }, { IB_WIDTH_4X, 4 },
-	{ IB_WIDTH_2X, 2 },   { IB_WIDTH_1X, 1 },
-};
+static const uint8_t widths[] = { IB_WIDTH_12X, IB_WIDTH_8X, IB_WIDTH_4X, IB_WIDTH_2X,
+				  IB_WIDTH_1X };
 
 #define NUM_WIDTHS (sizeof(widths) / sizeof(*widths))
 
@@ -154,23 +150,13 @@ static const struct {
 
 #define NUM_SPEEDS (sizeof(speeds) / sizeof(*speeds))
 
-uint32_t width_lanes(uint32_t width)
-{
-	size_t i;
-
-	for (i = 0; i < NUM_WIDTHS; i++)
-		if (widths[i].width == width)
-			return widths[i].lanes;
-	return 0;
-}
-
 uint8_t width_of_lanes(uint64_t lanes)
 {
 	size_t i;
 
 	for (i = 0; i < NUM_WIDTHS; i++)
-		if (widths[i].lanes == lanes)
-			return widths[i].width;
+		if (ib_width_lanes(widths[i]) == lanes)
+			return widths[i];
 	return 0;
 }
 
@@ -181,8 +167,8 @@ uint8_t width_of_mask(uint64_t mask)
 	if (mask == 4)
 		return IB_WIDTH_4X;
 	for (i = 0; i < NUM_WIDTHS && mask < 32; i++)
-		if (mask & widths[i].width)
-			return widths[i].width;
+		if (mask & widths[i])
+			return widths[i];
 	return 0;
 }
 

@@ -49,8 +49,6 @@ extern const struct node_words {
 	char letter;
 } node_words[];
 
-/* Returns the number of lanes of an ib_width, or 0. */
-uint32_t width_lanes(uint32_t width);
 /* Return an ib_width, or 0. Of a mask the widest counts; a mask of 4 is a 4X, since ibsim's
  * examples count lanes. */
 uint8_t width_of_lanes(uint64_t lanes);

@@ -15,8 +15,8 @@ void topology_rate_text(uint32_t width, uint32_t speed, char text[TOPOLOGY_RATE_
 	const char *name = speed_name(speed);
 	char lanes[12] = "??";
 
-	if (width_lanes(width))
-		snprintf(lanes, sizeof(lanes), "%ux", width_lanes(width));
+	if (ib_width_lanes(width))
+		snprintf(lanes, sizeof(lanes), "%ux", ib_width_lanes(width));
 	snprintf(text, TOPOLOGY_RATE_BYTES, "%s%s", lanes, name ? name : "???");
 }
 

@@ -6,20 +6,21 @@
 #include "al/tools/sweep.h"
 
 /*
- * The attributes whose error counters are set to zero. A port keeps two sets of counters, and a Set
- * of one attribute leaves the set of the other alone (IBTA 16.1). perfquery(8) prints the
- * first, ibqueryerrors(8) prints the second of a port that has the second.
+ * The attributes whose error counters are set to zero, and PortXmitWait. A port keeps two sets of
+ * counters, and a Set of one attribute leaves the set of the other alone (IBTA 16.1). perfquery(8)
+ * prints the first, ibqueryerrors(8) prints the second of a port that has the second.
  */
 static const struct attribute {
 	uint16_t id;
-	uint16_t select_at, select; /* the error counters' selection: byte, bits */
+	uint16_t select_at, select;  /* the counters' selection: byte, bits */
+	uint8_t select2_at, select2; /* the same of one byte; 0: none */
 	gboolean optional;
 } attributes[] = {
 	{ IB_PERF_PORT_COUNTERS, offsetof(struct ib_perf_port_counters, counter_select), 0x0fff,
-	  FALSE },
+	  offsetof(struct ib_perf_port_counters, counter_select2), 0x01, FALSE },
 	/* the lower half of CounterSelect2 */
 	{ IB_PERF_PORT_COUNTERS_EXT,
-	  offsetof(struct ib_perf_port_counters_ext, counter_select2) + 2, 0x0fff, TRUE },
+	  offsetof(struct ib_perf_port_counters_ext, counter_select2) + 2, 0x1fff, 0, 0, TRUE },
 };
 _Static_assert(offsetof(struct ib_perf_port_counters, port_select) ==
 		       offsetof(struct ib_perf_port_counters_ext, port_select),
@@ -83,6 +84,7 @@ static void send_reset(struct reset *reset, guint64 id)
 
 	perf.data[offsetof(struct ib_perf_port_counters, port_select)] = port->number;
 	memcpy(perf.data + attribute->select_at, &select, sizeof(select));
+	perf.data[attribute->select2_at] |= attribute->select2;
 	memcpy(&mad, &perf, sizeof(mad));
 	st = reset->line->send(reset->line->context, &mad, net_lid_port(port)->lid, id);
 	if (st)

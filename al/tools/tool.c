@@ -228,12 +228,6 @@ gboolean tool_wants_colour(int fd)
 
 guint tool_rate_mbps(ib_width width, ib_speed speed)
 {
-	static const struct {
-		guint bit, lanes;
-	} widths[] = {
-		{ IB_WIDTH_1X, 1 }, { IB_WIDTH_2X, 2 },   { IB_WIDTH_4X, 4 },
-		{ IB_WIDTH_8X, 8 }, { IB_WIDTH_12X, 12 },
-	};
 	/* Mb/s of a lane, as the rates of a PathRecord name them. */
 	static const struct {
 		guint bit, mbps;
@@ -242,13 +236,10 @@ guint tool_rate_mbps(ib_width width, ib_speed speed)
 		{ IB_SPEED_FDR10, 10000 }, { IB_SPEED_FDR, 14000 },  { IB_SPEED_EDR, 25000 },
 		{ IB_SPEED_HDR, 50000 },   { IB_SPEED_NDR, 100000 },
 	};
-	guint lanes = 0, mbps = 0;
+	guint mbps = 0;
 
-	for (guint i = 0; i < G_N_ELEMENTS(widths); i++)
-		if (widths[i].bit == (guint)width)
-			lanes = widths[i].lanes;
 	for (guint i = 0; i < G_N_ELEMENTS(speeds); i++)
 		if (speeds[i].bit == (guint)speed)
 			mbps = speeds[i].mbps;
-	return lanes * mbps;
+	return ib_width_lanes(width) * mbps;
 }

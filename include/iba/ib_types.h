@@ -219,6 +219,25 @@ static inline uint32_t ib_mtu_bytes(unsigned int mtu)
 /** Link width. */
 typedef enum ib_width { IB_WIDTH_LIST(IBA_ENUM_VALUE) } ib_width;
 
+/** Lanes of one ib_width; 0: the value is no width. */
+static inline uint32_t ib_width_lanes(unsigned int width)
+{
+	switch (width) {
+	case IB_WIDTH_1X:
+		return 1;
+	case IB_WIDTH_2X:
+		return 2;
+	case IB_WIDTH_4X:
+		return 4;
+	case IB_WIDTH_8X:
+		return 8;
+	case IB_WIDTH_12X:
+		return 12;
+	default:
+		return 0;
+	}
+}
+
 /** Link speed per lane, PortInfo.LinkSpeedActive and its extension: X(name, value, text). */
 #define IB_SPEED_LIST(X) \
 	X(IB_SPEED_SDR, 1, "SDR") \

@@ -76,6 +76,12 @@ awk -v a="$first" -v b="$second" 'BEGIN { exit !(a > 1.8 * b && a < 5 * b) }' ||
 # the sender has waited, and nothing was lost
 al_run perfquery -G 0x10001 1 >said 2>&1 || wrong "perfquery: $(cat said)"
 grep -qE "^PortXmitWait:\.+[1-9]" said || wrong "the sender has not waited: $(cat said)"
+al_run "$build/al_query" check --subnet --reset >said 2>&1 || wrong "al_query check: $(cat said)"
+for extended in "" -x; do
+	# shellcheck disable=SC2086 # an option, or none
+	al_run perfquery $extended -G 0x10001 1 >said 2>&1 || wrong "perfquery: $(cat said)"
+	grep -qE "^PortXmitWait:\.+0$" said || wrong "PortXmitWait is not reset: $(cat said)"
+done
 al_run perfquery -G 0x1000 3 >said 2>&1 || wrong "perfquery: $(cat said)"
 grep -qE "^PortXmitDiscards:\.+0$" said || wrong "packets were discarded: $(cat said)"
 

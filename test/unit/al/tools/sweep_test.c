@@ -137,10 +137,10 @@ static guint answer_smp(const struct world *w, struct ib_smp *smp)
 	return node;
 }
 
-/* Takes a reset of the error counters, and of no other counter. */
+/* Takes a reset of the error counters and PortXmitWait, and of no other counter. */
 static void take_reset(struct world *w, guint node, const struct ib_perf_port_counters *counters)
 {
-	static const struct ib_perf_port_counters none;
+	static const struct ib_perf_port_counters none = { .counter_select2 = 1 };
 
 	ck_assert_uint_eq(ib_be16_get(counters->counter_select), 0x0fff);
 	ck_assert_mem_eq(&counters->symbol_errors, &none.symbol_errors,
@@ -156,7 +156,7 @@ static void take_ext_reset(struct world *w, guint node,
 	static const struct ib_perf_port_counters_ext none;
 
 	ck_assert_uint_eq(ib_be16_get(counters->counter_select), 0);
-	ck_assert_uint_eq(ib_be32_get(counters->counter_select2), 0x0fff);
+	ck_assert_uint_eq(ib_be32_get(counters->counter_select2), 0x1fff);
 	ck_assert_mem_eq(&counters->xmit_data, &none.xmit_data,
 			 sizeof(none) - offsetof(struct ib_perf_port_counters_ext, xmit_data));
 	ck_assert_uint_le(counters->port_select, tree[node].ports);
