@@ -159,12 +159,12 @@ struct soft_port {
 		gids[SOFT_MAX_GIDS][2]; /* the bytes of each entry; an empty entry is zero */
 	_Atomic uint32_t state;      /* ib_port_state */
 	_Atomic bool faulty;         /* a fault rule may meet packets that leave by this port */
+	_Atomic uint8_t phy_errors;  /* port_take_damaged(); written under ports_lock */
 	bool plugged;                /* the cable is in; guarded by ports_lock (port.c) */
 	bool shutdown;               /* modify_port has shut the port down; guarded by ports_lock (port.c) */
 	uint8_t phys_asked; /* Polling, Sleep or Disabled, as a subnet manager has set; guarded by
 			       ports_lock */
-	struct port_info regs; /* registers of subnet management; guarded by ports_lock */
-	_Atomic uint8_t phy_errors; /* port_take_damaged(); written under ports_lock */
+	struct port_info regs;      /* registers of subnet management; guarded by ports_lock */
 	struct overruns overruns;   /* guarded by ports_lock */
 	struct lanes lanes;
 	_Atomic uint8_t enforce; /* of an external port: enum port_enforce, as regs.info has them */

@@ -162,6 +162,26 @@ START_TEST(a_port_begins_with_the_thresholds_of_opensm)
 }
 END_TEST
 
+/* The direction from an HCA to a switch has the rules of the HCA. */
+START_TEST(packets_that_an_hca_damages_count_at_the_switch)
+{
+	start("progress=manual", false);
+	near = &hca[0];
+	near_port = 1;
+	far = &sw[0];
+	far_port = 3;
+	set_thresholds(1, 8);
+	meet(SOFT_FAULT_CORRUPT, 1);
+	meet(0, 1);
+	meet(SOFT_FAULT_CORRUPT, 1);
+	expect_integrity(0, 0);
+	meet(SOFT_FAULT_CORRUPT, 1);
+	expect_integrity(1, 1);
+	expect_trap(1, IB_TRAP_LINK_INTEGRITY);
+	end();
+}
+END_TEST
+
 /* ------------------------------------------------------------------------ overruns */
 
 /* Has the clock go on to the beginning of a flow control period. */
@@ -296,6 +316,7 @@ int main(void)
 			    2);
 	tcase_add_loop_test(t, good_packets_make_up_for_damaged_ones, 0, 2);
 	tcase_add_test(t, lost_packets_are_no_errors_of_integrity);
+	tcase_add_test(t, packets_that_an_hca_damages_count_at_the_switch);
 	tcase_add_loop_test(t, a_port_begins_with_the_thresholds_of_opensm, 0, 2);
 	tcase_add_loop_test(t, overruns_in_consecutive_periods_are_excessive, 0, 2);
 	tcase_add_test(t, an_overrun_of_subnet_management_is_a_dropped_packet);
