@@ -280,6 +280,11 @@ START_TEST(rules_in_force_are_listed_by_ports)
 	ck_assert_uint_eq(list->rules[5].fault.rate, 1000000000);
 	ck_assert_str_eq(list->rules[6].words,
 			 "switch 0x0000000000000300: packet 7 by port 3 is lost");
+	fault(&sw[0], (struct soft_fault){ .action = SOFT_FAULT_DROP, .port = 1, .n = 99 });
+	list = rules_in_force(&hca[0], 0);
+	ck_assert_uint_eq(list->num, 8);
+	ck_assert_uint_eq(list->rules[2].met, 2);
+	ck_assert_uint_eq(list->rules[3].met, 0);
 	ck_assert_int_eq(vendor(&sw[0], SOFT_FAULT_CLEAR, NULL, 0), AL_SUCCESS);
 	ck_assert_uint_eq(rules_in_force(&hca[0], 0)->num, 2); /* the rate is gone at both ends */
 	end();
