@@ -516,6 +516,45 @@ START_TEST(openings_come_and_go)
 }
 END_TEST
 
+/* Number of the agent's threads that answer the bells of rings. */
+static int ring_threads(void)
+{
+	char path[64], name[32];
+	struct dirent *entry;
+	int count = 0;
+	FILE *comm;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)agent_pid);
+	dir = opendir(path);
+	ck_assert_ptr_nonnull(dir);
+	while ((entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "/proc/%d/task/%.10s/comm", (int)agent_pid,
+			 entry->d_name);
+		comm = fopen(path, "re");
+		if (!comm) /* "." and "..", and a thread that has ended */
+			continue;
+		count += fgets(name, sizeof(name), comm) && !strcmp(name, "soft-rings\n");
+		fclose(comm);
+	}
+	closedir(dir);
+	return count;
+}
+
+/* A program that only looks at HCAs, as a subnet manager does at a thousand, costs no threads. */
+START_TEST(the_agent_has_a_thread_for_rings_when_a_client_has_made_queue_pairs)
+{
+	begin(WITH_PROVIDER);
+	test_guids(al, (uint64_t[2]){ 0 }, 2);
+	ck_assert_int_eq(shared_files(), 2); /* the doors */
+	ck_assert_int_eq(ring_threads(), 0);
+	test_make_pair(al, end);
+	ck_assert_int_eq(ring_threads(), 2);
+	pass_one(1);
+	finish_pair();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("e2e/uvp_soft");
@@ -532,6 +571,7 @@ int main(void)
 	tcase_add_loop_test(tcase, threads_post_and_poll_at_once, 0, ROLES);
 	tcase_add_test(tcase, a_forked_child_has_rings_of_its_own);
 	tcase_add_test(tcase, openings_come_and_go);
+	tcase_add_test(tcase, the_agent_has_a_thread_for_rings_when_a_client_has_made_queue_pairs);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }

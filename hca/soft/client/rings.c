@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Clients that share their queues with the HCA, and the ring thread, which answers the bells of all clients of an
- * HCA. The thread exists while the HCA has such a client. Clients have turns of CLIENT_BUDGET requests, and the queue
- * pairs of a client have parts of that turn, so no client and no queue pair can starve the others. A client's memory
- * never decides how long a turn is. The thread spins for a while after its last work, and then sleeps on the clients'
- * eventfds. With manual progress rings_step() takes the place of the thread. ring_qp.c takes requests out of the
- * rings.
+ * Clients that share their queues with the HCA, and the ring thread, which answers the bells of all
+ * clients of an HCA. The thread begins with the first such queue pair, and ends with the last of
+ * the clients. Clients have turns of CLIENT_BUDGET requests, and the queue pairs of a client have
+ * parts of that turn, so no client and no queue pair can starve the others. A client's memory never
+ * decides how long a turn is. The thread spins for a while after its last work, and then sleeps on
+ * the clients' eventfds. With manual progress rings_step() takes the place of the thread. ring_qp.c
+ * takes requests out of the rings.
  */
 
 #include "hca/soft/client/rings.h"
@@ -275,35 +276,50 @@ static void close_fds(struct rings *rings)
 		close(rings->control);
 }
 
-/* Starts the ring thread, when the first client opens the HCA. */
-static al_status start_ring_thread(struct soft_hca *hca)
+/* Begins to wait for bells, when the first client opens the HCA. */
+static al_status open_bells(struct rings *rings)
 {
-	struct rings *rings = hca->rings;
-	int err;
-
 	rings->epoll = epoll_create1(EPOLL_CLOEXEC);
 	rings->control = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	atomic_store(&rings->stop, false);
-	if (rings->epoll < 0 || rings->control < 0 || !watch(rings, rings->control)) {
-		close_fds(rings);
-		return AL_INSUFFICIENT_RESOURCES;
-	}
-	err = start_thread(&rings->thread, "soft-rings", rings_main, hca);
-	if (!err)
+	if (rings->epoll >= 0 && rings->control >= 0 && watch(rings, rings->control))
 		return AL_SUCCESS;
-	ib_log(IB_LOG_ERROR, "soft",
-	       "HCA %s can not start its thread for clients' rings (%s); raise this process's limit of threads",
-	       hca->conf.name, strerror(err));
 	close_fds(rings);
 	return AL_INSUFFICIENT_RESOURCES;
 }
 
-/* Ends the ring thread, when the last client closes the HCA. */
-static void stop_ring_thread(struct rings *rings)
+/* Starts the ring thread, unless it runs: a client that makes no queue pair costs no thread.
+ * AL_INVALID_PARAMETER: no client has opened the HCA with a provider. */
+static al_status start_ring_thread(struct soft_hca *hca)
 {
-	atomic_store(&rings->stop, true);
-	wake_thread(rings);
-	pthread_join(rings->thread, NULL);
+	struct rings *rings = hca->rings;
+	bool opened;
+	int err = 0;
+
+	fmutex_lock(&rings->life);
+	opened = atomic_load(&rings->openings);
+	if (opened && !rings->started) {
+		atomic_store(&rings->stop, false);
+		err = start_thread(&rings->thread, "soft-rings", rings_main, hca);
+		rings->started = !err;
+	}
+	fmutex_unlock(&rings->life);
+	if (!err)
+		return opened ? AL_SUCCESS : AL_INVALID_PARAMETER;
+	ib_log(IB_LOG_ERROR, "soft",
+	       "HCA %s can not start its thread for clients' rings (%s); raise this process's limit of threads",
+	       hca->conf.name, strerror(err));
+	return AL_INSUFFICIENT_RESOURCES;
+}
+
+/* Ends the ring thread, when the last client closes the HCA. */
+static void close_bells(struct rings *rings)
+{
+	if (rings->started) {
+		atomic_store(&rings->stop, true);
+		wake_thread(rings);
+		pthread_join(rings->thread, NULL);
+		rings->started = false;
+	}
 	close_fds(rings);
 }
 
@@ -368,7 +384,7 @@ static al_status add_opening(struct soft_hca *hca, struct opening *o)
 
 	fmutex_lock(&rings->life);
 	if (!atomic_load(&rings->openings))
-		status = start_ring_thread(hca);
+		status = open_bells(rings);
 	if (status)
 		goto out;
 	if (watch(rings, o->wake)) {
@@ -381,7 +397,7 @@ static al_status add_opening(struct soft_hca *hca, struct opening *o)
 	} else {
 		status = AL_INSUFFICIENT_RESOURCES;
 		if (!atomic_load(&rings->openings))
-			stop_ring_thread(rings);
+			close_bells(rings);
 	}
 out:
 	fmutex_unlock(&rings->life);
@@ -435,7 +451,7 @@ void rings_close(struct ci_ca *ca, void *um_ctx)
 		rings->last = p;
 	fmutex_unlock(&rings->lock);
 	if (atomic_fetch_sub(&rings->openings, 1) == 1)
-		stop_ring_thread(rings);
+		close_bells(rings);
 	else
 		epoll_ctl(rings->epoll, EPOLL_CTL_DEL, o->wake, NULL);
 	fmutex_unlock(&rings->life);
@@ -480,10 +496,13 @@ static al_status give_bell(struct opening *o, struct soft_qp *qp, uint32_t *bell
 
 al_status rings_give_bell(struct soft_qp *qp, const struct ci_client *client)
 {
-	struct rings *rings = pd_hca(qp->ci.pd)->rings;
+	struct soft_hca *hca = pd_hca(qp->ci.pd);
+	struct rings *rings = hca->rings;
 	struct shared_qp *s = qp->shared;
-	al_status status;
+	al_status status = start_ring_thread(hca);
 
+	if (status)
+		return status;
 	lock_openings(rings);
 	s->opening = opening_of(rings, client);
 	status = s->opening ? give_bell(s->opening, qp, &s->bell) : AL_INVALID_PARAMETER;

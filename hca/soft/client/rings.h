@@ -34,13 +34,15 @@ struct opening {
 
 /* The clients of an HCA. Lock order: life, lock, then all other locks of the HCA. */
 struct rings {
-	struct fmutex life;    /* guards the ring thread's start and end */
-	/* guards the list of openings and their fields; the ring thread holds it for a client's turn */
+	struct fmutex life; /* guards the ring thread's start and end, and `started` */
+	/* guards the list of openings and their fields; the ring thread holds it for a client's
+	 * turn */
 	struct fmutex lock;
 	_Atomic uint32_t lock_waiters; /* threads that wait for `lock`; the ring thread lets them go first */
 	struct opening *first, **last; /* openings; the first has the next turn */
 	_Atomic uint32_t openings; /* openings on the list */
 	_Atomic bool stop;     /* the ring thread is to end */
+	bool started;          /* the ring thread runs */
 	pthread_t thread;
 	int epoll, control;    /* control: eventfd by which the module wakes the ring thread */
 };
@@ -56,7 +58,11 @@ void rings_close(struct ci_ca *ca, void *um_ctx);
 
 /* Maps the file of a request. AL_INVALID_PARAMETER: the file can shrink, or has not exactly `bytes` bytes. */
 al_status rings_map(const struct ci_udata *udata, size_t bytes, void **mem);
-/* Assigns a bell of the client's to a queue pair with qp->shared. AL_LIMIT_EXCEEDED: the client has no free bell. */
+/*
+ * Assigns a bell of the client's to a queue pair with qp->shared, and sees to it that the ring
+ * thread runs. AL_LIMIT_EXCEEDED: the client has no free bell. AL_INSUFFICIENT_RESOURCES: there is
+ * no thread to be had.
+ */
 al_status rings_give_bell(struct soft_qp *qp, const struct ci_client *client);
 /* True: a provider has sent data with the request, and so asks for shared memory. */
 static inline bool rings_asked(const struct ci_udata *udata)

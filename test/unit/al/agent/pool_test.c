@@ -143,6 +143,8 @@ START_TEST(as_much_work_as_may_sleep_is_done_at_once_and_the_rest_in_its_order)
 	int value;
 
 	task_post(&before); /* so that two threads attend */
+	test_wait(&before.begun);
+	turn();
 	sem_post(&before.go);
 	test_wait(&before.done);
 	task_init(&task);

@@ -11,6 +11,7 @@
 
 #include "harness.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
@@ -248,6 +249,47 @@ START_TEST(another_version_and_another_client_are_refused)
 	al_free(qp->ci);
 	free(qp);
 	free_cq(plain);
+	free_cq(cq);
+}
+END_TEST
+
+static int threads(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	int count = 0;
+
+	ck_assert_ptr_nonnull(dir);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+/* The thread that answers bells comes with a client's first queue pair, and for nobody else. */
+START_TEST(a_client_that_has_not_opened_the_hca_gets_neither_rings_nor_a_thread)
+{
+	const int before = threads();
+	struct ring_cq *ring;
+	struct ring_qp *qring;
+	struct cq *cq = ring_cq(&ring);
+	al_status status;
+	uint32_t bell;
+	struct qp *qp;
+
+	ops->um_close_ca(hca[0].ca, um_ctx);
+	close(given_fd);
+	qp = ring_qp(cq, IB_QPT_RC, &qring, &bell, &status);
+	ck_assert_int_eq(status, AL_INVALID_PARAMETER);
+	al_free(qp->ci);
+	free(qp);
+	ck_assert_int_eq(threads(), before);
+	munmap(door, sizeof(*door));
+	open_door();
+	ck_assert_int_eq(threads(), before);
+	qp = ring_qp(cq, IB_QPT_RC, &qring, &bell, &status);
+	ck_assert_int_eq(status, AL_SUCCESS);
+	ck_assert_int_eq(threads(), before + 1);
+	free_qp(qp);
 	free_cq(cq);
 }
 END_TEST
@@ -827,6 +869,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, only_a_sealed_file_of_the_right_size_is_mapped);
 	tcase_add_test(t, another_version_and_another_client_are_refused);
+	tcase_add_test(t, a_client_that_has_not_opened_the_hca_gets_neither_rings_nor_a_thread);
 	tcase_add_loop_test(t, what_is_no_request_ends_the_queue_pair_and_reset_begins_anew, 0,
 			    (int)(NUM(wrong_sends) + NUM(wrong_paths)));
 	tcase_add_test(t, a_failure_is_told_once_by_the_thread_that_takes_its_signal);
