@@ -3,6 +3,10 @@
  * Errors of a port's link: damaged packets and full buffers, the thresholds that a subnet manager
  * sets for both (PortInfo.LocalPhyErrors and OverrunErrors, IBTA 7.12.2 and 14.2.5.6), and what
  * happens when errors pass a threshold. What damages packets is in fabric/cable.c.
+ *
+ * That good packets make up for damaged ones is this module's model of a link that is bad now, and
+ * not one that has an error now and then. A link recovers in no time, so no port is seen in
+ * ActDefer.
  */
 #include <iba/ib_notice.h>
 
