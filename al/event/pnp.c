@@ -3,10 +3,12 @@
  * PnP. There is no queue of PnP events: each registration stores, per HCA, the state that was
  * delivered last and the current state, and per port a ladder (al/object/port.h), and the PnP
  * thread delivers the difference, one event at a time. So delivering an event allocates nothing,
- * and events of one port merge, by the ladder's rule. The order of all others is a
- * single rule, next_event(): first removals, then HCAs in the order of arrival, each with its port
- * events. Of several registrations, the older one gets an arrival first, and the younger one a
- * removal first, because a younger client may build on an older client.
+ * and events of one port merge, by the ladder's rule. Each registration knows the first and the
+ * last HCA that may have something to deliver, so an event costs the same beside a thousand HCAs.
+ * The order of all others is a single rule, next_event(): first removals, then HCAs in the order of
+ * arrival, each with its port events. Of several registrations, the older one gets an arrival
+ * first, and the younger one a removal first, because a younger client may build on an older
+ * client.
  *
  * pnp_lock guards the registrations and is never held during a callback. Outside tree_lock.
  */
@@ -31,8 +33,11 @@ enum ca_state {
 
 /* An HCA in a registration. */
 struct pnp_ca {
-	struct pnp_ca *next;
-	struct al_dev *dev; /* HCA, referenced */
+	struct al_pnp *reg;
+	struct pnp_ca *next, *prev; /* in the registration's list */
+	struct pnp_ca *next_of_dev; /* in dev->pnp */
+	uint64_t place;             /* in the order of arrival */
+	struct al_dev *dev;         /* HCA, referenced */
 	enum ca_state state;
 	bool removing;           /* the HCA is being removed */
 	void *context;           /* client context of al_set_client_context() */
@@ -58,32 +63,57 @@ static const al_pnp_type pnp_of_event[32] = {
 
 /* ----------------------------------------------------------- order of events */
 
+/* The HCA may have an arrival or port events to deliver. */
+static void set_due(struct pnp_ca *ca)
+{
+	struct al_pnp *reg = ca->reg;
+
+	if (!reg->due || ca->place < reg->due->place)
+		reg->due = ca;
+}
+
+/* The HCA may have a removal to deliver. */
+static void set_leaving(struct pnp_ca *ca)
+{
+	struct al_pnp *reg = ca->reg;
+
+	if (!reg->leaving || ca->place > reg->leaving->place)
+		reg->leaving = ca;
+}
+
 /* Finds the HCA whose removal the registration gets next. */
 static bool next_removal(struct al_pnp *reg, struct pnp_ca **found)
 {
-	*found = NULL;
-	/* the last in the list: HCAs are removed in the reverse order of their arrival */
-	for (struct pnp_ca *ca = reg->cas; ca; ca = ca->next)
-		if ((reg->ending || ca->removing) && ca->state == CA_ADDED)
-			*found = ca;
+	/* backwards: HCAs are removed in the reverse order of their arrival */
+	for (; reg->leaving; reg->leaving = reg->leaving->prev)
+		if ((reg->ending || reg->leaving->removing) && reg->leaving->state == CA_ADDED)
+			break;
+	*found = reg->leaving;
 	return *found;
 }
 
-/* True: next_event() would find an event. */
-static bool has_event(const struct al_pnp *reg)
+static bool is_due(const struct pnp_ca *ca)
 {
-	for (const struct pnp_ca *ca = reg->cas; ca; ca = ca->next) {
-		if ((reg->ending || ca->removing) && ca->state == CA_ADDED)
-			return true;
-		if (reg->ending || ca->removing)
-			continue;
-		if (ca->state == CA_ANNOUNCED)
-			return true;
-		if (ca->state == CA_ADDED && reg->ports &&
-		    port_has_event(ca->ports, ca->dev->attr.num_ports))
-			return true;
-	}
-	return !reg->ending && !reg->replayed;
+	if (ca->removing)
+		return false;
+	return ca->state == CA_ANNOUNCED || (ca->state == CA_ADDED && ca->reg->ports &&
+					     port_has_event(ca->ports, ca->dev->attr.num_ports));
+}
+
+/* Finds the HCA whose arrival or port event the registration gets next. */
+static struct pnp_ca *next_due(struct al_pnp *reg)
+{
+	while (reg->due && !is_due(reg->due))
+		reg->due = reg->due->next;
+	return reg->due;
+}
+
+/* True: next_event() would find an event. */
+static bool has_event(struct al_pnp *reg)
+{
+	struct pnp_ca *ca;
+
+	return next_removal(reg, &ca) || (!reg->ending && (next_due(reg) || !reg->replayed));
 }
 
 /* Finds the registration's next event, and the HCA of the event (*about; NULL:
@@ -102,20 +132,15 @@ static bool next_event(struct al_pnp *reg, struct al_pnp_event *event, struct pn
 	}
 	if (reg->ending)
 		return false;
-	for (ca = reg->cas; ca; ca = ca->next) {
-		if (ca->removing)
-			continue;
-		if (ca->state == CA_ANNOUNCED) {
-			event->type = AL_PNP_CA_ADD;
-			goto found;
-		}
-		if (ca->state != CA_ADDED || !reg->ports)
-			continue;
-		if (port_take_event(ca->ports, ca->dev->attr.num_ports, &port_event, &port)) {
-			event->type = pnp_of_event[port_event];
-			event->port_num = (uint8_t)port;
-			goto found;
-		}
+	ca = next_due(reg);
+	if (ca && ca->state == CA_ANNOUNCED) {
+		event->type = AL_PNP_CA_ADD;
+		goto found;
+	}
+	if (ca && port_take_event(ca->ports, ca->dev->attr.num_ports, &port_event, &port)) {
+		event->type = pnp_of_event[port_event];
+		event->port_num = (uint8_t)port;
+		goto found;
 	}
 	if (reg->replayed)
 		return false;
@@ -139,8 +164,22 @@ static void record_event(struct al_pnp *reg, const struct al_pnp_event *event, s
 		ca->state = reg->cb ? CA_DONE : CA_REMOVING;
 }
 
+/* Takes an HCA out of its registration, and frees it. Under pnp_lock. */
 static void free_ca(struct pnp_ca *ca)
 {
+	struct al_pnp *reg = ca->reg;
+	struct pnp_ca **p;
+
+	for (p = &ca->dev->pnp; *p != ca; p = &(*p)->next_of_dev)
+		;
+	*p = ca->next_of_dev;
+	*(ca->prev ? &ca->prev->next : &reg->cas) = ca->next;
+	*(ca->next ? &ca->next->prev : &reg->last_ca) = ca->prev;
+	if (reg->due == ca)
+		reg->due = ca->next;
+	if (reg->leaving == ca)
+		reg->leaving = ca->prev;
+	reg->num_removing -= ca->removing;
 	dev_put(ca->dev);
 	al_free(ca);
 }
@@ -149,19 +188,23 @@ static void free_ca(struct pnp_ca *ca)
  * they were delivered. */
 static void free_finished_cas(struct al_pnp *reg)
 {
-	struct pnp_ca **p = &reg->cas, *ca;
+	struct pnp_ca *ca, *next;
 
-	while (*p) {
-		ca = *p;
-		if (!ca->removing || (ca->state != CA_DONE && ca->state != CA_ANNOUNCED)) {
-			p = &ca->next;
-			continue;
-		}
-		*p = ca->next;
-		free_ca(ca);
+	for (ca = reg->num_removing ? reg->cas : NULL; ca; ca = next) {
+		next = ca->next;
+		if (ca->removing && (ca->state == CA_DONE || ca->state == CA_ANNOUNCED))
+			free_ca(ca);
 	}
 }
 
+/* Under pnp_lock. */
+static void free_cas(struct al_pnp *reg)
+{
+	while (reg->last_ca)
+		free_ca(reg->last_ca);
+}
+
+/* The registration holds up no removal from here on. */
 static void unlink_registration(struct al_pnp *reg)
 {
 	struct al_pnp **p;
@@ -169,6 +212,7 @@ static void unlink_registration(struct al_pnp *reg)
 	for (p = &registrations; *p != reg; p = &(*p)->next)
 		;
 	*p = reg->next;
+	free_cas(reg);
 	obj_put(&reg->obj);
 }
 
@@ -285,27 +329,29 @@ static bool is_told(const struct al_pnp *reg, const struct al_dev *dev)
 	return obj_agent(&reg->obj) == dev->agent && dev_is_switch(dev) == reg->switches;
 }
 
-static struct pnp_ca *new_ca(struct al_dev *dev)
+/* Adds an HCA to a registration. False: no memory. */
+static bool add_ca(struct al_pnp *reg, struct al_dev *dev)
 {
 	struct pnp_ca *ca =
 		al_alloc(sizeof(*ca) + (dev->attr.num_ports + 1) * sizeof(ca->ports[0]));
+	struct pnp_ca **last;
 
 	if (!ca)
-		return NULL;
+		return false;
 	dev_ref(dev);
 	ca->dev = dev;
 	for (uint32_t i = 1; i <= dev->attr.num_ports; i++)
 		ladder_replay(&ca->ports[i].ladder, ladder_told(&dev->ports[i].ladder));
-	return ca;
-}
-
-static void append(struct al_pnp *reg, struct pnp_ca *ca)
-{
-	struct pnp_ca **p;
-
-	for (p = &reg->cas; *p; p = &(*p)->next)
+	for (last = &dev->pnp; *last; last = &(*last)->next_of_dev)
 		;
-	*p = ca;
+	*last = ca;
+	ca->reg = reg;
+	ca->place = reg->arrivals++;
+	ca->prev = reg->last_ca;
+	*(ca->prev ? &ca->prev->next : &reg->cas) = ca;
+	reg->last_ca = ca;
+	set_due(ca);
+	return true;
 }
 
 /* Makes the registration's channel readable if an event is pending. The reader finds the event with
@@ -319,28 +365,14 @@ static void wake_channel_reader(struct al_pnp *reg)
 
 al_status pnp_dev_add(struct al_dev *dev)
 {
-	struct pnp_ca *ca, *list = NULL;
 	struct al_pnp *reg;
 
 	pthread_mutex_lock(&pnp_lock);
-	for (reg = registrations; reg; reg = reg->next) {
-		if (!is_told(reg, dev))
-			continue;
-		ca = new_ca(dev);
-		if (!ca)
+	for (reg = registrations; reg; reg = reg->next)
+		if (is_told(reg, dev) && !add_ca(reg, dev))
 			goto err;
-		ca->next = list;
-		list = ca;
-	}
-	for (reg = registrations; reg && list; reg = reg->next) {
-		if (!is_told(reg, dev))
-			continue;
-		ca = list;
-		list = ca->next;
-		ca->next = NULL;
-		append(reg, ca);
-		wake_channel_reader(reg);
-	}
+	for (const struct pnp_ca *ca = dev->pnp; ca; ca = ca->next_of_dev)
+		wake_channel_reader(ca->reg);
 	/* Under pnp_lock: a registration is in the list of registrations above, or finds dev in the
 	 * list of HCAs. */
 	dev_insert(dev);
@@ -348,10 +380,8 @@ al_status pnp_dev_add(struct al_dev *dev)
 	pthread_mutex_unlock(&pnp_lock);
 	return AL_SUCCESS;
 err:
-	for (; list; list = ca) {
-		ca = list->next;
-		free_ca(list);
-	}
+	while (dev->pnp)
+		free_ca(dev->pnp);
 	pthread_mutex_unlock(&pnp_lock);
 	return AL_INSUFFICIENT_MEMORY;
 }
@@ -371,12 +401,11 @@ static struct pnp_ca *find_ca(struct al_pnp *reg, uint64_t guid)
  * registration does. */
 static const struct al_pnp *find_holder(const struct al_dev *dev, enum ca_state *state)
 {
-	for (const struct al_pnp *reg = registrations; reg; reg = reg->next)
-		for (const struct pnp_ca *ca = reg->cas; ca; ca = ca->next) {
-			*state = ca->state;
-			if (ca->dev == dev && *state != CA_DONE && *state != CA_ANNOUNCED)
-				return reg;
-		}
+	for (const struct pnp_ca *ca = dev->pnp; ca; ca = ca->next_of_dev) {
+		*state = ca->state;
+		if (*state != CA_DONE && *state != CA_ANNOUNCED)
+			return ca->reg;
+	}
 	return NULL;
 }
 
@@ -427,14 +456,13 @@ static void wait_for_holders(const struct al_dev *dev)
 void pnp_dev_remove(struct al_dev *dev)
 {
 	struct al_pnp *reg;
-	struct pnp_ca *ca;
 
 	pthread_mutex_lock(&pnp_lock);
-	for (reg = registrations; reg; reg = reg->next) {
-		for (ca = reg->cas; ca; ca = ca->next)
-			if (ca->dev == dev)
-				ca->removing = true;
-		wake_channel_reader(reg);
+	for (struct pnp_ca *ca = dev->pnp; ca; ca = ca->next_of_dev) {
+		ca->removing = true;
+		ca->reg->num_removing++;
+		set_leaving(ca);
+		wake_channel_reader(ca->reg);
 	}
 	pthread_cond_broadcast(&pnp_changed);
 	wait_for_holders(dev);
@@ -460,19 +488,16 @@ void pnp_acknowledge(struct al_obj *registration)
 void pnp_port_event(struct al_dev *dev, uint32_t port, ib_event_type type)
 {
 	bool changed = false;
-	struct al_pnp *reg;
-	struct pnp_ca *ca;
 
 	if (!port || !pnp_of_event[type])
 		return;
 	pthread_mutex_lock(&pnp_lock);
-	for (reg = registrations; reg; reg = reg->next) {
-		for (ca = reg->ports ? reg->cas : NULL; ca && ca->dev != dev; ca = ca->next)
-			;
-		if (!ca)
+	for (struct pnp_ca *ca = dev->pnp; ca; ca = ca->next_of_dev) {
+		if (!ca->reg->ports)
 			continue;
 		ladder_add(&ca->ports[port].ladder, type);
-		wake_channel_reader(reg);
+		set_due(ca);
+		wake_channel_reader(ca->reg);
 		changed = true;
 	}
 	if (changed)
@@ -517,34 +542,15 @@ static al_status start_thread(void)
 	return AL_SUCCESS;
 }
 
-static void free_cas(struct al_pnp *reg)
-{
-	struct pnp_ca *ca, *next;
-
-	for (ca = reg->cas; ca; ca = next) {
-		next = ca->next;
-		free_ca(ca);
-	}
-	reg->cas = NULL;
-}
-
 /* Adds every HCA of the list of HCAs to a new registration. Under pnp_lock. */
 static al_status add_present_cas(struct al_pnp *reg)
 {
 	al_status status = AL_SUCCESS;
-	struct pnp_ca *ca;
 
 	pthread_mutex_lock(&tree_lock);
-	for (struct al_dev *dev = dev_first(); dev; dev = dev->next) {
-		if (dev->removing || !is_told(reg, dev))
-			continue;
-		ca = new_ca(dev);
-		if (!ca) {
+	for (struct al_dev *dev = dev_first(); dev && !status; dev = dev->next)
+		if (!dev->removing && is_told(reg, dev) && !add_ca(reg, dev))
 			status = AL_INSUFFICIENT_MEMORY;
-			break;
-		}
-		append(reg, ca);
-	}
 	pthread_mutex_unlock(&tree_lock);
 	return status;
 }
@@ -565,6 +571,13 @@ static al_status use_channel(struct al_pnp *reg, al_channel_h handle)
 	return AL_SUCCESS;
 }
 
+/* The client has given the registration up: what is left are the removals of its HCAs. */
+static void begin_end(struct al_pnp *reg)
+{
+	reg->ending = true;
+	reg->leaving = reg->last_ca;
+}
+
 static void registration_invalidated(struct al_obj *obj)
 {
 	struct al_pnp *reg;
@@ -573,7 +586,7 @@ static void registration_invalidated(struct al_obj *obj)
 	for (reg = registrations; reg && &reg->obj != obj; reg = reg->next)
 		;
 	if (reg) {
-		reg->ending = true;
+		begin_end(reg);
 		if (!reg->cb) /* the channel's reader gets no further events of this registration */
 			unlink_registration(reg);
 		pthread_cond_broadcast(&pnp_changed);
@@ -583,7 +596,9 @@ static void registration_invalidated(struct al_obj *obj)
 
 static void release_registration(struct al_obj *obj)
 {
+	pthread_mutex_lock(&pnp_lock);
 	free_cas((struct al_pnp *)obj);
+	pthread_mutex_unlock(&pnp_lock);
 }
 
 static const struct obj_type pnp_type = {
@@ -639,7 +654,8 @@ al_status pnp_register(al_h al, const struct al_pnp_attr *attr, bool switches, v
 		;
 	*last = reg;
 	/* registration_invalidated() may have run before reg was in the list */
-	reg->ending = obj_dying(obj);
+	if (obj_dying(obj))
+		begin_end(reg);
 	wake_channel_reader(reg);
 	pthread_cond_broadcast(&pnp_changed);
 	while (cb && !reg->replayed && !reg->ending && thread_context != CONTEXT_PNP)

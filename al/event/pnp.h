@@ -19,7 +19,11 @@ struct al_pnp {
 	bool replayed;       /* AL_PNP_REPLAY_COMPLETE has been delivered */
 	bool ending;         /* the registration is being deregistered */
 	bool in_callback;    /* the callback runs */
-	struct pnp_ca *cas;  /* HCAs, in the order of their arrival */
+	struct pnp_ca *cas, *last_ca; /* HCAs, in the order of their arrival */
+	struct pnp_ca *due; /* no HCA before it has an arrival or a port event; NULL: none has */
+	struct pnp_ca *leaving; /* no HCA behind it has a removal to deliver; NULL: none has */
+	uint64_t arrivals;      /* HCAs that were ever in the list */
+	uint32_t num_removing;  /* HCAs in the list that are being removed */
 	struct al_pnp *next; /* list of registrations */
 };
 

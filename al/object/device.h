@@ -56,6 +56,8 @@ struct al_dev {
 	_Atomic uint32_t high[AL_OBJ_TYPES];  /* highest number of objects at once, by type */
 
 	struct al_obj *objects;       /* list of the HCA's objects; guarded by tree_lock */
+	struct pnp_ca
+		*pnp; /* its places in PnP registrations; guarded by the lock of al/event/pnp.c */
 	struct al_dev *next;          /* list of HCAs; guarded by tree_lock */
 };
 #define DEV_REMOVING 0x80000000u /* bit of al_dev.inflight: the removal waits until no call is in progress */
