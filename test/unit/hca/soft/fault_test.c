@@ -855,6 +855,7 @@ START_TEST(the_environment_gives_faults_to_all_hcas)
 	setenv("IBAL_FAULT", "drop,hca=9", 1);
 	ck_assert_int_eq(try_up(""), AL_BAD_CONFIG);
 	ck_assert_msg(strstr(last_log, "no such HCA") != NULL, "%s", last_log);
+	unsetenv("IBAL_FAULT");
 }
 END_TEST
 
