@@ -125,7 +125,7 @@ static void report_control(const struct bench_link *link)
 	t.echo = start_echo(&echo);
 	bench_compare(&pair, &result);
 	bench_report(&(struct bench_row){ "agent.control", result.value, "ns", result.reference, result.ratio,
-					  TARGET_RATIO_MOST, 3 });
+					  TARGET_RATIO_MOST, 1.5 });
 	close(t.echo);
 	waitpid(echo, NULL, 0);
 }
