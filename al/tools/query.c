@@ -205,6 +205,7 @@ static void answer_once(struct query *q, const struct query_command *command)
 		command->collect(q);
 		if (!q->json && q->status != TOOL_USAGE)
 			command->show(q);
+		g_clear_pointer(&q->by_id, g_hash_table_unref);
 		al_free_snapshot(q->snap);
 		q->snap = NULL;
 	}

@@ -52,6 +52,7 @@ struct query {
 	/* The answer, while it is collected and shown. */
 	al_h al;
 	struct al_snapshot *snap;
+	GHashTable *by_id;     /* the snapshot's objects by their ids; NULL: not made yet */
 	JsonObject *out;       /* the answer */
 	int status;            /* exit code of the program */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* al_query res, qp, cq: the objects of the process or of the agent's clients, their numbers and
  * their owners. */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,13 +30,18 @@ static gboolean passes(const struct query *q, const struct al_snap_object *obj, 
 	return query_state_passes(q, state_of(obj));
 }
 
+_Static_assert(offsetof(struct al_snap_object, id) == 0,
+	       "a pointer to the id is no pointer to the object");
+
 /* The object with this id; NULL: none, as for the id 0 of an object without a parent. */
-static const struct al_snap_object *find_id(const struct query *q, guint64 id)
+static const struct al_snap_object *find_id(struct query *q, guint64 id)
 {
-	for (size_t i = 0; i < q->snap->num_objects; i++)
-		if (q->snap->objects[i].id == id)
-			return &q->snap->objects[i];
-	return NULL;
+	if (!q->by_id) {
+		q->by_id = g_hash_table_new(g_int64_hash, g_int64_equal);
+		for (size_t i = 0; i < q->snap->num_objects; i++)
+			g_hash_table_add(q->by_id, (gpointer)&q->snap->objects[i].id);
+	}
+	return (const struct al_snap_object *)g_hash_table_lookup(q->by_id, &id);
 }
 
 static void add_object(struct query *q, const struct al_snap_object *obj, JsonArray *to)
