@@ -36,9 +36,9 @@
  * A session ends its connections, which are above it in the list: session_begin() takes the
  * function that does so.
  *
- * LOCKS: loop.c and pool.c have one each, each outbox one (event.h), under which the loop's may be
- * taken, account.c one, descriptor.c one (descriptors that are to be closed). But for the outbox's
- * all are leaves.
+ * LOCKS: loop.c and pool.c have one each, each outbox one (event.h), account.c one, descriptor.c
+ * one (descriptors that are to be closed). An outbox's is outside the loop's, which is outside the
+ * pool's; no other one is taken under another.
  */
 #include "al/agent/ald.h"
 

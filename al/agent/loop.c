@@ -17,6 +17,10 @@
 
 #include <iba/ib_hca.h>
 
+/* After so many jobs in a row the descriptors that are ready have a turn: the queue may never be
+ * empty, since a connection that has been answered is asked for its next request. */
+#define TURN 16
+
 /* What is watched, by descriptor. */
 struct place {
 	struct watched *watched; /* NULL: the descriptor is not watched */
@@ -26,7 +30,8 @@ struct place {
 };
 
 static struct {
-	pthread_mutex_t lock; /* guards everything here but epoll_wait(). Leaf. */
+	pthread_mutex_t
+		lock; /* guards everything here but epoll_wait(). Outside the pool's lock. */
 	int epoll;
 	int wake; /* eventfd, reported at each write; -1: no loop */
 	struct place *places;
@@ -103,28 +108,6 @@ void loop_wake(void)
 	pthread_mutex_lock(&loop.lock);
 	write_wake();
 	pthread_mutex_unlock(&loop.lock);
-}
-
-enum loop_state loop_run(bool (*enough)(void))
-{
-	enum loop_state state = LOOP_TAKEN;
-	struct job *job;
-
-	pthread_mutex_lock(&loop.lock);
-	if (!loop.taken) {
-		loop.taken = true;
-		while ((job = take_first())) {
-			pthread_mutex_unlock(&loop.lock);
-			job->done(job);
-			pthread_mutex_lock(&loop.lock);
-			if (enough && enough())
-				break;
-		}
-		loop.taken = false;
-		state = loop.first ? LOOP_LEFT : LOOP_EMPTY;
-	}
-	pthread_mutex_unlock(&loop.lock);
-	return state;
 }
 
 /* ------------------------------------------------------------- descriptors */
@@ -285,18 +268,52 @@ void loop_resume(int fd)
 	pthread_mutex_unlock(&loop.lock);
 }
 
+/* Queues the jobs of descriptors that are ready. timeout: -1, to wait until one is, or 0. */
+static void gather(int timeout)
+{
+	struct epoll_event events[TURN];
+	const int num = epoll_wait(loop.epoll, events, timeout ? 1 : TURN, timeout);
+
+	pthread_mutex_lock(&loop.lock);
+	for (int i = 0; i < num; i++) {
+		const struct place *place = &loop.places[(uint32_t)events[i].data.u64];
+
+		if (place->watched && place->generation == events[i].data.u64 >> 32)
+			queue_ready(place->watched, events[i].events);
+	}
+	pthread_mutex_unlock(&loop.lock);
+}
+
 void loop_wait(void)
 {
-	struct epoll_event event;
-	struct place *place;
+	gather(-1);
+}
 
-	if (epoll_wait(loop.epoll, &event, 1, -1) != 1)
-		return;
+/* ------------------------------------------------------------------ the jobs */
+
+enum loop_state loop_run(bool (*enough)(void))
+{
+	enum loop_state state = LOOP_TAKEN;
+	uint32_t jobs = 0;
+	struct job *job;
+
 	pthread_mutex_lock(&loop.lock);
-	place = &loop.places[(uint32_t)event.data.u64];
-	if (place->watched && place->generation == event.data.u64 >> 32)
-		queue_ready(place->watched, event.events);
+	if (!loop.taken) {
+		loop.taken = true;
+		while ((job = take_first())) {
+			pthread_mutex_unlock(&loop.lock);
+			job->done(job);
+			if (++jobs % TURN == 0)
+				gather(0);
+			pthread_mutex_lock(&loop.lock);
+			if (enough && enough())
+				break;
+		}
+		loop.taken = false;
+		state = loop.first ? LOOP_LEFT : LOOP_EMPTY;
+	}
 	pthread_mutex_unlock(&loop.lock);
+	return state;
 }
 
 /* ------------------------------------------------------------ start and end */

@@ -49,10 +49,9 @@ int loop_watch(int fd, struct watched *watched, uint32_t events);
 void loop_change(int fd, struct watched *watched, uint32_t events);
 /* Stops watching. On the loop: no call of the descriptor's function follows. */
 void loop_unwatch(int fd);
-/* Nobody waits for the descriptor until loop_resume(). On the loop, both. */
+/* Nobody waits for the descriptor until loop_resume(), which reports the descriptor at once if it
+ * is ready. On the loop, both. */
 void loop_hold(int fd);
-/* Calls the descriptor's function soon, ready or not, with the bits for which the loop watches it.
- * After that the loop waits for the descriptor again. */
 void loop_resume(int fd);
 
 /* Queues a job, and sees to it that a thread comes. Any thread. */

@@ -10,6 +10,7 @@
  */
 #include "al/agent/pool.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -170,9 +171,11 @@ bool pool_open(uint32_t workers)
 	pool.threads = al_alloc((workers + 1) * sizeof(*pool.threads));
 	if (!pool.threads)
 		return false;
-	for (; pool.num_threads <= workers; pool.num_threads++)
-		if (pthread_create(&pool.threads[pool.num_threads], NULL, thread_main, NULL))
+	for (; pool.num_threads <= workers; pool.num_threads++) {
+		errno = pthread_create(&pool.threads[pool.num_threads], NULL, thread_main, NULL);
+		if (errno)
 			return false;
+	}
 	pthread_mutex_lock(&pool.lock);
 	call_one();
 	pthread_mutex_unlock(&pool.lock);

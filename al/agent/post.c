@@ -92,7 +92,7 @@ void command_POLL_CQ(struct connection *connection)
 	uint32_t num = request->num < AGENT_POLL_MAX ? (uint32_t)request->num : AGENT_POLL_MAX;
 
 	connection->status = al_poll_cq_ex(HANDLE(al_cq_h, 0), num, wc, &connection->out_count);
-	/* Objects are freed on this thread only, after their last completion. */
+	/* Objects are freed on the loop only, after their last completion. */
 	for (uint32_t i = 0; !connection->status && i < connection->out_count; i++) {
 		qp = wc[i].qp_context;
 		wc[i].qp_context = (void *)(uintptr_t)(qp ? qp->source.cookie : 0);

@@ -2,6 +2,8 @@
 /* The agent's loop and its threads: jobs one at a time, work that sleeps beside them, descriptors.
  */
 #include <fcntl.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -333,27 +335,28 @@ static void see_one(struct watched *watched, uint32_t events)
 	see(watched, events);
 }
 
-static void resume_both(struct job *job)
+/* On the loop: gathers the reports of both, as other threads would that attend. */
+static void gather_both(struct job *job)
 {
 	(void)job;
-	for (int i = 0; i < 2; i++)
-		loop_resume(pair[i].fd);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(loop_watch(pair[i].fd, &pair[i].watched, EPOLLIN), 0);
+		loop_wait();
+	}
 }
 
 START_TEST(a_descriptor_that_is_unwatched_is_not_seen_though_it_waits_in_the_queue)
 {
 	for (int i = 0; i < 2; i++) {
 		ear_init(&pair[i]);
-		pair[i].holds = true;
 		pair[i].watched.see = see_one;
-		ck_assert_int_eq(loop_watch(pair[i].fd, &pair[i].watched, EPOLLIN), 0);
+		ring(&pair[i]);
 	}
-	on_loop(resume_both, NULL);
+	on_loop(gather_both, NULL);
 	test_wait(&pair[0].heard);
 	for (int i = 0; i < 100; i++)
 		turn();
 	on_loop(unwatch, &pair[0]);
-	ck_assert_uint_eq(pair[0].seen, 1);
 	ck_assert_uint_eq(pair[1].seen, 0);
 	for (int i = 0; i < 2; i++)
 		close(pair[i].fd);
@@ -378,6 +381,40 @@ START_TEST(a_changed_descriptor_is_seen_by_its_new_owner)
 	ck_assert_uint_eq(new.seen, 0);
 	close(old.fd);
 	close(new.fd);
+}
+END_TEST
+
+/* A connection whose next request is always there. */
+static atomic_bool seen_busy;
+
+static void see_and_resume(struct watched *watched, uint32_t events)
+{
+	const struct ear *ear = container_of(watched, struct ear, watched);
+
+	(void)events;
+	loop_hold(ear->fd);
+	loop_resume(ear->fd);
+	atomic_store(&seen_busy, true);
+}
+
+START_TEST(a_busy_descriptor_holds_up_no_other)
+{
+	struct ear busy, other;
+
+	ear_init(&busy);
+	ear_init(&other);
+	busy.watched.see = see_and_resume;
+	ring(&busy);
+	ck_assert_int_eq(loop_watch(busy.fd, &busy.watched, EPOLLIN), 0);
+	while (!atomic_load(&seen_busy))
+		sched_yield();
+	ck_assert_int_eq(loop_watch(other.fd, &other.watched, EPOLLIN), 0);
+	ring(&other);
+	test_wait(&other.heard);
+	on_loop(unwatch, &busy);
+	on_loop(unwatch, &other);
+	close(busy.fd);
+	close(other.fd);
 }
 END_TEST
 
@@ -518,6 +555,7 @@ int main(void)
 	tcase_add_test(tc, a_descriptor_that_is_resumed_is_seen_once_though_it_is_not_ready);
 	tcase_add_test(tc, a_descriptor_that_is_unwatched_is_not_seen_though_it_waits_in_the_queue);
 	tcase_add_test(tc, a_changed_descriptor_is_seen_by_its_new_owner);
+	tcase_add_test(tc, a_busy_descriptor_holds_up_no_other);
 	tcase_add_test(tc, descriptors_come_and_go_while_they_are_reported);
 	suite_add_tcase(suite, tc);
 	return test_run(suite);

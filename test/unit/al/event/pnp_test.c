@@ -272,6 +272,36 @@ START_TEST(port_events_go_only_to_registrations_that_want_them)
 }
 END_TEST
 
+/* The younger HCA's event waits when the older one's comes. */
+START_TEST(port_events_of_two_hcas_that_wait_together_both_come)
+{
+	al_h al = start(2);
+	struct al_pnp_attr attr = { .ports = true };
+	struct al_channel_event event = { 0 };
+	struct timespec deadline = test_deadline();
+	uint64_t first = 0;
+	al_pnp_h pnp;
+
+	ck_ok(al_create_channel(al, NULL, &attr.channel));
+	ck_ok(al_reg_pnp(al, &attr, NULL, NULL, &pnp));
+	while (event.pnp.type != AL_PNP_REPLAY_COMPLETE)
+		if (al_channel_next(attr.channel, &event))
+			ck_assert(!test_expired(&deadline));
+	port_event(1, IB_EVENT_PKEY_CHANGE);
+	port_event(0, IB_EVENT_PKEY_CHANGE);
+	for (int changes = 0; changes < 2;) {
+		ck_assert(!test_expired(&deadline));
+		if (al_channel_next(attr.channel, &event) || event.pnp.type != AL_PNP_PKEY_CHANGE)
+			continue;
+		ck_assert_uint_ne(event.pnp.ca_guid, first);
+		first = event.pnp.ca_guid;
+		changes++;
+	}
+	ck_ok(al_dereg_pnp(pnp, AL_DESTROY_SYNC, NULL));
+	finish(al);
+}
+END_TEST
+
 static void states_change(void *ca)
 {
 	const struct ci_event event = { .type = IB_EVENT_PORT_ACTIVE, .port_num = 1,
@@ -803,6 +833,7 @@ int main(void)
 	tc = tcase_create("ports");
 	tcase_add_test(tc, every_port_state_is_delivered_to_a_slow_client);
 	tcase_add_test(tc, port_events_go_only_to_registrations_that_want_them);
+	tcase_add_test(tc, port_events_of_two_hcas_that_wait_together_both_come);
 	tcase_add_test(tc, a_state_that_changes_while_its_hca_registers_is_not_lost);
 	tcase_add_test(tc, a_late_registration_gets_the_remaining_port_states);
 	tcase_add_test(tc, a_registration_while_a_port_flaps_hears_a_path_without_gaps);
