@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 # The same topology in ibsim and in ibal, each brought up by an OpenSM of its own: every diagnostic of the distribution
 # says the same of both, line by line, but for the lines that each comparison names with the reason. Then the time that OpenSM
-# takes for 216 HCAs, and the round trip of a subnet management packet over five hops, of both (printed, not judged).
+# takes for 216 HCAs, and the round trip of a subnet management packet over five hops, of both, and without an agent (printed, not
+# judged).
 set -euo pipefail
 
 # shellcheck source=test/e2e/tools.sh
@@ -123,7 +124,9 @@ for side in ibsim ibal; do
 	at=0x10000
 	eval "trip_$side=$("with_$side" "$build/test/e2e/smp_round_trip" 500 1 10 2 11 3)"
 done
+alone=$(IBAL_AGENT=off with_ibal "$build/test/e2e/smp_round_trip" 500 1 10 2 11 3)
 # shellcheck disable=SC2154 # set by eval
-echo "216 HCAs up: ibsim $took_ibsim s, ibal $took_ibal s; five hops and back: ibsim $trip_ibsim us, ibal $trip_ibal us"
+echo "216 HCAs up: ibsim $took_ibsim s, ibal $took_ibal s; five hops and back: ibsim $trip_ibsim us, ibal $trip_ibal us," \
+	"ibal with the HCAs in the process $alone us"
 down
 passed
