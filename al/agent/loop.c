@@ -21,7 +21,7 @@
  * empty, since a connection that has been answered is asked for its next request. */
 #define TURN 16
 
-/* What is watched, by descriptor. */
+/* A descriptor that the loop watches; loop.places has them by their numbers. */
 struct place {
 	struct watched *watched; /* NULL: the descriptor is not watched */
 	uint32_t generation; /* changes with each loop_watch(), loop_change() and loop_unwatch() */

@@ -571,7 +571,8 @@ static al_status use_channel(struct al_pnp *reg, al_channel_h handle)
 	return AL_SUCCESS;
 }
 
-/* The client has given the registration up: what is left are the removals of its HCAs. */
+/* The client has ended the registration, which gets nothing but the removals of its HCAs from here
+ * on. */
 static void begin_end(struct al_pnp *reg)
 {
 	reg->ending = true;

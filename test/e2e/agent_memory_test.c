@@ -133,7 +133,7 @@ START_TEST(shared_and_copied_memory_transfer_byte_for_byte)
 	for (int i = 0; i < 2; i++)
 		if (_i & 1 << i)
 			mem[i] = share(&end[i]);
-	wait_for_maps(__builtin_popcount((unsigned int)_i));
+	ck_assert_int_eq(agent_maps(), __builtin_popcount((unsigned int)_i));
 	for (uint32_t i = 0; i < TEST_MEM; i++)
 		end[0].mem[i] = pattern(i);
 	post_one(&end[0], IB_WR_RDMA_WRITE, (uintptr_t)end[0].mem, TEST_MEM, (uintptr_t)end[1].mem, end[1].rkey);
@@ -197,13 +197,13 @@ START_TEST(shared_memory_can_not_be_cut_off_and_its_end_is_its_end)
 	init.addr = mem;
 	init.length = 8192;
 	ck_ok(al_reg_mr(end.pd, &init, NULL, &keys[0], &keys[1], &mr));
-	wait_for_maps(1);
+	ck_assert_int_eq(agent_maps(), 1);
 	ck_ok(al_dereg_mr(mr, AL_DESTROY_SYNC, NULL));
 	wait_for_maps(0);
 	init.length = 8193; /* partly beyond the shared memory: treated as other memory */
 	if (!al_reg_mr(end.pd, &init, NULL, &keys[0], &keys[1], &mr))
 		ck_ok(al_dereg_mr(mr, AL_DESTROY_SYNC, NULL));
-	wait_for_maps(0);
+	ck_assert_int_eq(agent_maps(), 0);
 	ck_ok(al_dma_free_coherent(end.ca, 5000, mem, dma));
 	test_free_end(&end);
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
@@ -321,7 +321,7 @@ START_TEST(a_client_that_dies_leaves_no_mapping)
 		close(fd[1]);
 		for (int i = 0; i < n; i++)
 			hear(fd[0], &step, 1);
-		wait_for_maps(2);
+		ck_assert_int_eq(agent_maps(), 2);
 		ck_assert_int_eq(kill(pid, SIGKILL), 0);
 		wait_for(pid);
 		close(fd[0]);
@@ -443,7 +443,7 @@ START_TEST(what_is_no_sealed_memfd_is_refused)
 		ck_status(register_fd(&c, all, fd[i], NULL), AL_INVALID_DESCRIPTOR);
 		close(fd[i]);
 	}
-	wait_for_maps(0);
+	ck_assert_int_eq(agent_maps(), 0);
 	wait_for_fds(before);
 	ck_ok(ASK(&c, QUERY_CQ, NULL, .cq = c.cq)); /* the connection still works */
 	client_close(&c);
@@ -483,12 +483,12 @@ START_TEST(what_the_memfd_does_not_cover_or_permit_is_refused)
 		if (cases[i].want)
 			continue;
 		made++;
-		wait_for_maps(1);
+		wait_for_maps(1); /* what was refused before is unmapped after its answer */
 		ck_ok(ASK(&c, DESTROY, NULL, .handle = mr.handle));
 		wait_for_maps(0);
 	}
 	ck_assert_int_eq(made, 2);
-	wait_for_maps(0);
+	ck_assert_int_eq(agent_maps(), 0);
 	/* a file that this process can not write */
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", whole);
 	readable = open(name, O_RDONLY | O_CLOEXEC);
@@ -502,7 +502,7 @@ START_TEST(what_the_memfd_does_not_cover_or_permit_is_refused)
 	ck_status(ASK(&c, REG_MR, &mr, .pd = c.pd, .addr = 4096, .iova = 4096, .length = 64, .offset = 4096),
 		  AL_INVALID_PARAMETER);
 	/* the end of the session unmaps the memory */
-	wait_for_maps(1);
+	ck_assert_int_eq(agent_maps(), 1);
 	client_close(&c);
 	wait_for_maps(0);
 	close(whole);
@@ -533,7 +533,7 @@ START_TEST(descriptors_that_are_missing_or_too_many_are_refused)
 		  AL_AGENT_PROTOCOL);
 	request.mapped = 1; /* the other descriptors are the provider's, and the module ignores them */
 	ck_ok(ask_with(c.line, AGENT_REG_MR, &request, 0, NULL, 0, NULL, fd, AGENT_MAX_FDS, NULL));
-	wait_for_maps(1);
+	ck_assert_int_eq(agent_maps(), 1);
 	wait_for_fds(before);
 	client_close(&c);
 	wait_for_maps(0);

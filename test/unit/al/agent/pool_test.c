@@ -423,7 +423,7 @@ END_TEST
 enum { CHAOS = 16, ROUNDS = 2000 };
 
 /* Pipes' owners, each of which is replaced, on the loop, by another with the same descriptors'
- * numbers; what is seen is always alive. */
+ * numbers; an owner whose function is called is always alive. */
 struct owner {
 	struct watched watched;
 	struct job work;
