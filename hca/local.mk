@@ -26,6 +26,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/base/table.c hca/soft/base/table.h \
 	hca/soft/base/timer.c hca/soft/base/timer.h \
 	hca/soft/client/ring_qp.c \
+	hca/soft/client/ring_thread.c hca/soft/client/ring_thread.h \
 	hca/soft/client/rings.c hca/soft/client/rings.h \
 	hca/soft/engine/engine.c hca/soft/engine/engine.h \
 	hca/soft/engine/manual.c \

@@ -6,6 +6,7 @@
 #include "al/event/channel.h"
 #include "al/mgmt/mgmt.h"
 #include "al/mgmt/remote.h"
+#include "al/object/client.h"
 #include "al/verbs/verbs.h"
 
 #define CALLBACKS_AT_ONCE                                                       \
@@ -474,10 +475,26 @@ static void svc_invalidated(struct al_obj *obj)
 	pthread_mutex_unlock(&svc->port->lock);
 }
 
+/* Takes the service from its sender, if any; the last service frees the sender. */
+static void leave_sender(struct al_mad_svc *svc)
+{
+	struct mgmt_sender *sender = svc->sender;
+	bool last;
+
+	if (!sender)
+		return;
+	pthread_mutex_lock(&svc->port->lock);
+	last = !--sender->refs;
+	pthread_mutex_unlock(&svc->port->lock);
+	if (last)
+		al_free(sender);
+}
+
 static void release_svc(struct al_obj *obj)
 {
 	struct al_mad_svc *svc = (struct al_mad_svc *)obj;
 
+	leave_sender(svc);
 	al_free(svc->items);
 	mgmt_port_put(svc->port);
 }
@@ -555,20 +572,34 @@ static bool overlap(const struct al_mad_svc_init *a, const struct al_mad_svc_ini
 	       (a->methods[0] & b->methods[0] || a->methods[1] & b->methods[1]);
 }
 
-/* Adds a service to its port. AL_DUPLICATE: another service wants the same unsolicited datagrams.
- */
+/* Adds a service to its port, and to the sender for whom the calling thread acts. AL_DUPLICATE:
+ * another service wants the same unsolicited datagrams. AL_INSUFFICIENT_MEMORY. */
 static al_status link_service(struct al_mad_svc *svc)
 {
+	struct mgmt_sender *made = al_alloc(sizeof(*made)), *sender = made;
 	struct mgmt_port *port = svc->port;
 	al_status status = AL_SUCCESS;
+	struct al_mad_svc *other;
 
+	if (!made)
+		return AL_INSUFFICIENT_MEMORY;
+	send_init_sender(made, acting_client());
 	pthread_mutex_lock(&port->lock);
-	for (struct mgmt_link *l = port->services.next; l != &port->services; l = l->next)
-		if (overlap(&svc->init, &LINK_OWNER(l, struct al_mad_svc, link)->init))
+	for (struct mgmt_link *l = port->services.next; l != &port->services; l = l->next) {
+		other = LINK_OWNER(l, struct al_mad_svc, link);
+		if (overlap(&svc->init, &other->init))
 			status = AL_DUPLICATE;
-	if (!status)
+		if (other->qp == svc->qp && other->sender->client == made->client)
+			sender = other->sender;
+	}
+	if (!status) {
 		link_insert(&port->services, &svc->link);
+		svc->sender = sender;
+		sender->refs++;
+	}
 	pthread_mutex_unlock(&port->lock);
+	if (svc->sender != made)
+		al_free(made);
 	return status;
 }
 

@@ -83,6 +83,19 @@ struct mgmt_slot {
 	uint8_t *buffer;        /* IB_MAD_BYTES bytes */
 };
 
+/*
+ * A client of the agent, or the process itself, or the port's agents, at one queue pair. Senders
+ * take turns, and the services of a sender take turns at those: so a client that floods delays
+ * others by its share at most, with however many services. Guarded by mgmt_port.lock.
+ */
+struct mgmt_sender {
+	const struct ci_client *client; /* NULL: the process itself; constant */
+	uint32_t refs;                  /* al_mad_svc.sender */
+	struct mgmt_link turn;          /* mgmt_qp.turns; linked while `services` is not empty */
+	struct mgmt_link services;      /* services with unsent datagrams, the next to send first:
+					   al_mad_svc.turn */
+};
+
 /* A special queue pair. Guarded by mgmt_port.lock, but for the members that are constant. */
 struct mgmt_qp {
 	struct mgmt_port *port;   /* constant */
@@ -93,7 +106,9 @@ struct mgmt_qp {
 	struct mgmt_slot *slots;  /* constant */
 	struct mgmt_slot *free;   /* slots that are not posted */
 	uint32_t posted;          /* slots that are posted */
-	struct mgmt_link turns;   /* services with unsent datagrams, the next to send first: al_mad_svc.turn */
+	struct mgmt_link
+		turns; /* senders with unsent datagrams, the next to send first: mgmt_sender.turn */
+	struct mgmt_sender agents; /* the port's own agents */
 	bool stopped;             /* a send has failed, and the queue pair is in SQE; nothing is posted until it is in RTS again */
 	bool failed;              /* the queue pair is in Error, for good */
 	struct mgmt_link aliases; /* al_get_spl_qp(): spl_qp.link */
@@ -179,6 +194,7 @@ struct al_mad_svc {
 	const struct al_mad_owner *owner; /* NULL: the service is no agent's client's */
 	struct mgmt_port *port;    /* referenced */
 	struct mgmt_qp *qp;        /* queue pair of the class */
+	struct mgmt_sender *sender; /* constant once the service is in mgmt_port.services */
 	struct al_mad_svc_init init;
 	struct mgmt_item *items;   /* AL_MAD_RECEIVES_MAX items; NULL: the service wants no unsolicited datagrams */
 	struct mad_counts counts;
@@ -189,7 +205,7 @@ struct al_mad_svc {
 	struct mgmt_link events;   /* events, oldest first: mgmt_item.link */
 	struct mgmt_link sends;    /* sends whose outcome is not decided, oldest first: mgmt_send.all */
 	struct mgmt_link unsent;   /* sends that wait for their turn: mgmt_send.queue */
-	struct mgmt_link turn;     /* mgmt_qp.turns; linked while unsent is not empty */
+	struct mgmt_link turn;     /* mgmt_sender.services; linked while unsent is not empty */
 	uint32_t num_sends;        /* sends that exist, AL_MAD_SENDS_MAX at most */
 	uint32_t num_silent;       /* silent sends that exist */
 	uint32_t num_recvs;        /* receivers */
@@ -352,6 +368,8 @@ void send_continue(struct mgmt_send *send);
 void send_receives(struct mgmt_send *send, struct mgmt_recv *recv);
 /* Begins the members of a service by which sends are made. */
 void send_init_service(struct al_mad_svc *svc, struct mgmt_port *port, enum mgmt_qpn qpn);
+/* Begins a sender without services. */
+void send_init_sender(struct mgmt_sender *sender, const struct ci_client *client);
 /*
  * Sends without an event: a packet of a transfer, or a datagram of the agents. way NULL: by
  * s->path. What can not be sent is lost. Under port->lock.

@@ -536,6 +536,7 @@ static struct mgmt_port *new_port(struct al_dev *dev, uint8_t port_num)
 		port->qp[i].port = port;
 		link_init(&port->qp[i].turns);
 		link_init(&port->qp[i].aliases);
+		send_init_sender(&port->qp[i].agents, NULL);
 	}
 	return port;
 }
@@ -571,8 +572,10 @@ static al_status join_agents(struct mgmt_port *port)
 	port->own = al_alloc(MGMT_QPS * sizeof(*port->own));
 	if (!port->agents || !port->own)
 		return AL_INSUFFICIENT_MEMORY;
-	for (int i = 0; i < MGMT_QPS; i++)
+	for (int i = 0; i < MGMT_QPS; i++) {
 		send_init_service(&port->own[i], port, (enum mgmt_qpn)i);
+		port->own[i].sender = &port->qp[i].agents;
+	}
 	return AL_SUCCESS;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Sends of MAD services: the turns of services at a port's queue pairs, posting, time-outs,
- * repetitions and cancelling. Every send ends in send_end() or, with its service, in
+ * Sends of MAD services: the turns of senders and their services at a port's queue pairs, posting,
+ * time-outs, repetitions and cancelling. Every send ends in send_end() or, with its service, in
  * send_drop_all(), under the port's lock: so an answer, a time-out, a cancel, a removal and the end
  * of the service decide the outcome once.
  */
@@ -23,15 +23,21 @@ static void enqueue(struct mgmt_send *send, bool first)
 
 	link_insert(first ? svc->unsent.next : &svc->unsent, &send->queue);
 	if (link_alone(&svc->turn))
-		link_insert(&svc->qp->turns, &svc->turn);
+		link_insert(&svc->sender->services, &svc->turn);
+	if (link_alone(&svc->sender->turn))
+		link_insert(&svc->qp->turns, &svc->sender->turn);
 }
 
 /* Takes a send out of the queue or list in which it waits. Under port->lock. */
 static void dequeue(struct mgmt_send *send)
 {
+	struct al_mad_svc *svc = send->svc;
+
 	link_remove(&send->queue);
-	if (link_alone(&send->svc->unsent))
-		link_remove(&send->svc->turn);
+	if (link_alone(&svc->unsent))
+		link_remove(&svc->turn);
+	if (link_alone(&svc->sender->services))
+		link_remove(&svc->sender->turn);
 }
 
 /* Takes a send out of all lists, and leaves a posted slot to its completion. Under port->lock. */
@@ -244,20 +250,28 @@ static void post(struct mgmt_port *port, struct mgmt_qp *qp, struct mgmt_send *s
 		send_wait_for_answer(port, send);
 }
 
+/* Moves a link to the end of its list; one that is in no list stays so. */
+static void to_end(struct mgmt_link *list, struct mgmt_link *link)
+{
+	if (link_alone(link))
+		return;
+	link_remove(link);
+	link_insert(list, link);
+}
+
 void send_next(struct mgmt_port *port, struct mgmt_qp *qp)
 {
+	struct mgmt_sender *sender;
 	struct al_mad_svc *svc;
 	struct mgmt_send *send;
 
 	while (qp->free && !qp->stopped && !link_alone(&qp->turns)) {
-		svc = LINK_OWNER(qp->turns.next, struct al_mad_svc, turn);
+		sender = LINK_OWNER(qp->turns.next, struct mgmt_sender, turn);
+		svc = LINK_OWNER(sender->services.next, struct al_mad_svc, turn);
 		send = LINK_OWNER(svc->unsent.next, struct mgmt_send, queue);
 		dequeue(send);
-		if (!link_alone(&svc->turn)) { /* the service's next turn is after those of the
-						  others */
-			link_remove(&svc->turn);
-			link_insert(&qp->turns, &svc->turn);
-		}
+		to_end(&sender->services, &svc->turn);
+		to_end(&qp->turns, &sender->turn);
 		post(port, qp, send);
 	}
 }
@@ -545,6 +559,13 @@ void send_init_service(struct al_mad_svc *svc, struct mgmt_port *port, enum mgmt
 	link_init(&svc->sends);
 	link_init(&svc->unsent);
 	link_init(&svc->turn);
+}
+
+void send_init_sender(struct mgmt_sender *sender, const struct ci_client *client)
+{
+	sender->client = client;
+	link_init(&sender->turn);
+	link_init(&sender->services);
 }
 
 void send_silent(struct al_mad_svc *svc, const struct al_mad_send *s, const struct agents_way *way)

@@ -53,7 +53,7 @@ grep -qE "^OperVLs:\.+VL0-7$" said || wrong "smpquery portinfo: $(cat said)"
 
 # sends FILE HCA SL: writes to the third HCA for some seconds.
 sends() {
-	al_run "$build/al_perf" -b -t uc -s 4096 -D 3 -w 0 --sl "$3" --from "0x00000000000$2" --to 0x0000000000010020 --csv write >"$1" 2>"$1.err"
+	al_run "$build/al_perf" -b -t uc -s 4096 -D 8 -w 0 --sl "$3" --from "0x00000000000$2" --to 0x0000000000010020 --csv write >"$1" 2>"$1.err"
 }
 # messages FILE: messages that al_perf has sent.
 messages() {

@@ -18,7 +18,7 @@ printf '%s\n' '[ald client]' 'rings = 16G' 'bytes = 16G' >ibal.conf
 export IBAL_CONF=$tmp/ibal.conf IBAL_SOFT="subnet=managed mtu=2048 topology=$tmp/cluster"
 
 tree 64 16 16 >cluster
-export IBAL_UVP_PATH=$build/uvp/soft/.libs # as where it is installed: a subnet manager costs no thread for each HCA
+export IBAL_UVP_PATH=$build/uvp/soft/.libs # as where it is installed
 began=$EPOCHREALTIME
 start_agent
 echo "80 switches and 1024 HCAs: $(since "$began") to start, $(of_agent VmRSS)"
@@ -35,7 +35,7 @@ clean large.log
 
 if [ -n "${IBAL_TEST_LONG-}" ]; then
 	began=$EPOCHREALTIME
-	IBAL_UVP_PATH='' carries 1024 # with the provider each HCA that has queue pairs has a thread for rings
+	carries 1024
 	echo "$(tail -n 1 tries.out): $(since "$began"), at most $(of_agent VmHWM)"
 fi
 threads=$(of_agent Threads)

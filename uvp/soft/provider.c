@@ -120,10 +120,11 @@ void door_ring(const struct provider_ca *ca, uint32_t bell)
 	struct ring_door *door = ca_door(ca);
 	uint64_t one = 1;
 
-	/* release: pairs with the acquire in take_bells() of rings.c; the module sees the posted requests */
+	/* release: pairs with the acquire in take_bells(); the module sees the posted requests */
 	atomic_fetch_or_explicit(&door->bells[bell / 64], 1ull << bell % 64, memory_order_release);
-	/* Sequentially consistent, as are the store of asleep and the load of the bells in rings_sleep(): either
-	 * the module's thread sees the bell, or this thread sees that the module's thread sleeps. */
+	/* Sequentially consistent, as are the store of asleep and the load of the bells in
+	 * ring_thread.c: either the module's thread sees the bell, or this thread sees that the
+	 * module's thread sleeps. */
 	atomic_fetch_or(&door->rung, 1ull << bell / 64);
 	if (LIKELY(!atomic_load(&door->asleep)))
 		return;

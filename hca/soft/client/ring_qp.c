@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Queues that are shared with a client. A request in a client's ring becomes an element of the queue pair's own
- * queue, the same element that soft_post_send() or soft_post_recv() makes. Completions go into the client's memory.
- * The thread that answers bells is in rings.c.
+ * Queues that are shared with a client. A request in a client's ring becomes an element of the
+ * queue pair's own queue, the same element that soft_post_send() or soft_post_recv() makes.
+ * Completions go into the client's memory. The threads that answer bells are in ring_thread.c.
  *
- * A client can change its rings at any moment. So the module copies a request once, into the element, and checks and
- * uses that copy only. The module does not interpret inline data. The client's indices are bounded by the size of the
- * queue.
+ * A client can change its rings at any moment. So the module copies a request once, into the
+ * element, and checks and uses that copy only. The module does not interpret inline data. The
+ * client's indices are bounded by the size of the queue.
  */
 #include <string.h>
 #include <sys/mman.h>

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The module's side of the memory that the module shares with clients of the agent: the clients that have opened the
- * HCA, and the ring thread, which answers their bells (rings.c); the clients' queues (ring_qp.c). shared/ring.h has
- * the layout of that memory.
+ * The module's side of the memory that the module shares with clients of the agent: the clients
+ * that have opened the HCA (rings.c), the ring threads, which answer their bells (ring_thread.c),
+ * and the clients' queues (ring_qp.c). shared/ring.h has the layout of that memory.
  */
 #ifndef SOFT_RINGS_H
 #define SOFT_RINGS_H
 
-#include <pthread.h>
-
 #include "hca/soft/shared/lock.h"
 #include "hca/soft/shared/ring.h"
 
-struct engine;
 struct soft_cq;
 struct soft_hca;
+struct ring_thread;
 struct runner;
 struct soft_qp;
 
 /* A client that has opened the HCA with a provider. */
 struct opening {
-	struct opening *next;
+	struct opening *next_of_hca; /* guarded by rings.lock */
+	const struct soft_hca *hca;
 	const struct ci_client *client;
 	struct ring_door *door;
 	int wake; /* eventfd by which the client wakes the ring thread */
-	/* guarded by rings.lock, to the end of the struct */
+	/* guarded by the lock of the HCA's ring thread, to the end of the struct */
+	struct opening *next;                /* of the thread's clients */
 	uint64_t due;                        /* a bit for each word of `pending` that is not 0 */
 	uint64_t pending[RING_BELLS / 64];   /* bells that are taken from the door and not answered */
 	uint32_t turn;                       /* bell after the bell that was answered last */
@@ -32,25 +32,21 @@ struct opening {
 	struct soft_qp **qps[RING_BELLS / 64]; /* queue pairs by bell, in blocks of 64 that are allocated on demand */
 };
 
-/* The clients of an HCA. Lock order: life, lock, then all other locks of the HCA. */
+/* The clients of an HCA. Lock order: rings.lock, the lock of a ring thread, then all other locks of
+ * the HCA. */
 struct rings {
-	struct fmutex life; /* guards the ring thread's start and end, and `started` */
-	/* guards the list of openings and their fields; the ring thread holds it for a client's
-	 * turn */
 	struct fmutex lock;
-	_Atomic uint32_t lock_waiters; /* threads that wait for `lock`; the ring thread lets them go first */
-	struct opening *first, **last; /* openings; the first has the next turn */
-	_Atomic uint32_t openings; /* openings on the list */
-	_Atomic bool stop;     /* the ring thread is to end */
-	bool started;          /* the ring thread runs */
-	pthread_t thread;
-	int epoll, control;    /* control: eventfd by which the module wakes the ring thread */
+	struct opening *first;
+	uint32_t bells; /* bells that are assigned, of all clients */
+	/* NULL: no bell is assigned */
+	struct ring_thread *_Atomic thread;
 };
 
 /* Makes hca->rings. AL_INSUFFICIENT_MEMORY. */
 al_status rings_create(struct soft_hca *hca);
 void rings_destroy(struct soft_hca *hca);
-/* Manual progress: gives each client one turn, in place of the ring thread. False: no bell was pending. */
+/* Manual progress: gives each client of the HCA's ring thread one turn. False: no bell was pending.
+ */
 bool rings_step(struct soft_hca *hca);
 /* Operations of struct ci_interface. */
 al_status rings_open(struct ci_ca *ca, void **um_ctx, struct ci_udata *udata);
@@ -59,7 +55,7 @@ void rings_close(struct ci_ca *ca, void *um_ctx);
 /* Maps the file of a request. AL_INVALID_PARAMETER: the file can shrink, or has not exactly `bytes` bytes. */
 al_status rings_map(const struct ci_udata *udata, size_t bytes, void **mem);
 /*
- * Assigns a bell of the client's to a queue pair with qp->shared, and sees to it that the ring
+ * Assigns a bell of the client's to a queue pair with qp->shared, and sees to it that a ring
  * thread runs. AL_LIMIT_EXCEEDED: the client has no free bell. AL_INSUFFICIENT_RESOURCES: there is
  * no thread to be had.
  */

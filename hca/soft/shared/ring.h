@@ -1,58 +1,59 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The memory that a client of the agent shares with the software HCA: its layout, and the protocol between the
- * client's provider (uvp/soft) and the module (client/rings.c, client/ring_qp.c). Both are built from this header,
- * which has no code of either.
+ * The memory that a client of the agent shares with the software HCA: its layout, and the protocol
+ * between the client's provider (uvp/soft) and the module (client/ring_thread.c, client/ring_qp.c).
+ * Both are built from this header, which has no code of either.
  *
- * Each opened HCA has a door, and each completion queue and queue pair has a file. The provider makes these files, so
- * that they are the client's memory, and seals them against shrinking. Module and provider both map them. A poll or a
- * post is loads and stores in the files. The only system call of a post is the call that wakes a sleeping ring
- * thread.
+ * Each opened HCA has a door, and each completion queue and queue pair has a file. The provider
+ * makes these files, so that they are the client's memory, and seals them against shrinking. Module
+ * and provider both map them. A poll or a post is loads and stores in the files. The only system
+ * call of a post is the call that wakes a sleeping ring thread.
  *
  * WHO WRITES WHAT
  *
- * Every word has one writer, unless the word's comment names two. The module does not trust the client: the module
- * has its own producer and consumer indices, masks and bounds the client's indices, and copies each entry once before
- * the module checks the entry. A client that writes wrong values damages only its own queues. The provider trusts the
- * module.
+ * Every word has one writer, unless the word's comment names two. The module does not trust the
+ * client: the module has its own producer and consumer indices, masks and bounds the client's
+ * indices, and copies each entry once before the module checks the entry. A client that writes
+ * wrong values damages only its own queues. The provider trusts the module.
  *
- * Indices count up for ever; the slot of an index is index & mask. A request has the same index in the ring and in
- * the module's own queue. A slot is in use until its request completes.
+ * Indices count up for ever; the slot of an index is index & mask. A request has the same index in
+ * the ring and in the module's own queue. A slot is in use until its request completes.
  *
  * SENDS AND THE DOOR
  *
- * The client fills slots, moves sq_prod (release), rings its queue pair's bell, and then reads `asleep`. The ring
- * thread sets `asleep` before it sleeps, and then reads all bells once more. Each side stores and then loads the
- * other side's word, both sequentially consistent (door_ring() in the provider, rings_sleep() in the module). So one
- * side sees the other's store.
+ * The client fills slots, moves sq_prod (release), rings its queue pair's bell, and then reads
+ * `asleep`. The ring thread sets `asleep` before it sleeps, and then reads all bells once more.
+ * Each side stores and then loads the other side's word, both sequentially consistent (door_ring()
+ * in the provider, rings_sleep() in the module). So one side sees the other's store.
  *
  * RECEIVES
  *
- * The client fills slots and moves rq_prod, without a bell. The module fetches receives when a message finds no
- * receive in the module's own queue. In the Error state the module must flush receives although no message comes. So
- * the client reads the state after its store of rq_prod, and rings the bell in Error. The module stores the state and
- * then reads rq_prod. All four accesses are sequentially consistent (provider_post_recv(); ring_state() and
- * ring_fill()).
+ * The client fills slots and moves rq_prod, without a bell. The module fetches receives when a
+ * message finds no receive in the module's own queue. In the Error state the module must flush
+ * receives although no message comes. So the client reads the state after its store of rq_prod, and
+ * rings the bell in Error. The module stores the state and then reads rq_prod. All four accesses
+ * are sequentially consistent (provider_post_recv(); ring_state() and ring_fill()).
  *
  * COMPLETIONS
  *
- * The module fills an entry and moves prod (release). The client copies the entry and moves cons (release). The
- * client owns the entries between cons and prod. So the client removes the completions of a queue pair that ends or
- * is reset.
+ * The module fills an entry and moves prod (release). The client copies the entry and moves cons
+ * (release). The client owns the entries between cons and prod. So the client removes the
+ * completions of a queue pair that ends or is reset.
  *
- * Moderation may delay a notification. The module then sets RING_HELD with the arm, and later takes the arm. If
- * completions in the queue satisfy the client's next arm, the client notifies at once, and clears the arm with
- * RING_HELD.
+ * Moderation may delay a notification. The module then sets RING_HELD with the arm, and later takes
+ * the arm. If completions in the queue satisfy the client's next arm, the client notifies at once,
+ * and clears the arm with RING_HELD.
  *
- * A queue that is resized keeps its head, with all indices and arms, and gets a file with new entries. The module
- * writes the completions from moved_at on into the new entries, and sets `moved` before the module moves prod. The
- * client reads older completions from the old entries until the client has copied them to the new entries. Then
- * neither side uses the old entries.
+ * A queue that is resized keeps its head, with all indices and arms, and gets a file with new
+ * entries. The module writes the completions from moved_at on into the new entries, and sets
+ * `moved` before the module moves prod. The client reads older completions from the old entries
+ * until the client has copied them to the new entries. Then neither side uses the old entries.
  *
- * The client sets an arm in the head. The side that satisfies the arm clears the arm atomically: the module when it
- * adds a completion, the client when the queue holds a completion already. The side that has cleared the arm
- * notifies. Each side stores its word (arm, prod) and then loads the other side's word, both sequentially consistent
- * (count_completions() in the provider, ring_cq_publish() in the module).
+ * The client sets an arm in the head. The side that satisfies the arm clears the arm atomically:
+ * the module when it adds a completion, the client when the queue holds a completion already. The
+ * side that has cleared the arm notifies. Each side stores its word (arm, prod) and then loads the
+ * other side's word, both sequentially consistent (count_completions() in the provider,
+ * ring_cq_publish() in the module).
  */
 #ifndef SOFT_RING_H
 #define SOFT_RING_H
@@ -65,7 +66,8 @@
 #define RING_VERSION 3
 #define RING_BELLS   4096 /* the most queue pairs with rings that a client can have */
 #define RING_NAME    "ibal-soft" /* name of the files */
-/* entries of the smallest completion queue: programs rely on more than one entry, as adapters have */
+/* entries of the smallest completion queue: programs rely on more than one entry, as adapters have
+ */
 #define RING_LEAST_CQE 16
 
 /* ------------------------------------------------------------------- the door */

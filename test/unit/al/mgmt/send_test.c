@@ -3,6 +3,8 @@
  * Sends of MAD services, against a subnet that the test plays: their turns at the send queue, their
  * number, their failures, cancelling, and room for what the clients do not read.
  */
+#include "al/object/client.h"
+
 #include "test/unit/al/mgmt/match_bed.h"
 
 START_TEST(a_send_that_makes_no_sense_is_refused)
@@ -57,6 +59,11 @@ END_TEST
 
 /* With as many sends posted as QP1 has slots, further sends wait: in order, and services take
  * turns. */
+static void ignore(void *context, const struct al_mad_event *event)
+{
+	(void)context, (void)event;
+}
+
 START_TEST(services_take_turns_at_a_full_send_queue)
 {
 	struct al_mad_svc_init init = svc_init(VENDOR), second = svc_init(VENDOR + 1);
@@ -91,6 +98,52 @@ START_TEST(services_take_turns_at_a_full_send_queue)
 		ck_assert_uint_eq(p.mad.hdr.mgmt_class, i % 2 ? VENDOR + 1 : VENDOR);
 		ck_assert_uint_eq(ib_be64_get(p.mad.hdr.tid), i % 2 ? i / 2 : slots + i / 2);
 	}
+}
+END_TEST
+
+/* A client that floods by many services has one share of the turns, like another with one service.
+ */
+START_TEST(clients_take_turns_however_many_services_they_have)
+{
+	enum { FLOODING = 3 };
+	struct ci_client clients[2] = { 0 };
+	struct ci_udata acts[2] = { { .client = &clients[0] }, { .client = &clients[1] } };
+	struct al_mad_svc_init init;
+	struct al_mad_send send;
+	al_mad_svc_h svc[FLOODING + 1];
+	struct ib_mad mad;
+	unsigned int slots;
+	uint8_t classes[2];
+
+	hold = true;
+	for (unsigned int s = 0; s <= FLOODING; s++) {
+		init = svc_init((uint8_t)(VENDOR + s));
+		al_act_for(&acts[s / FLOODING]);
+		ck_ok(al_reg_mad_svc(ca, &init, NULL, ignore, &svc[s]));
+		al_act_for(NULL);
+		mad = mad_of((uint8_t)(VENDOR + s), IB_METHOD_SEND, 0, 0);
+		for (uint64_t i = 0; i < 300; i++) {
+			send = send_of(&mad, PEER_LID, 0, i);
+			ck_ok(al_send_mad(svc[s], &send));
+		}
+	}
+	slots = specials[1][1].num_sent;
+	while (slots--)
+		next_sent(1);
+	for (unsigned int i = 0; i < 60; i++) {
+		complete_one(1, IB_WC_SUCCESS);
+		classes[i % 2] = next_sent(1).mad.hdr.mgmt_class;
+		if (i % 2) /* one of the two is the quiet client's */
+			ck_assert_uint_eq((classes[0] == VENDOR + FLOODING) +
+						  (classes[1] == VENDOR + FLOODING),
+					  1);
+		if (i % 2 && classes[0] == VENDOR + FLOODING)
+			classes[0] = classes[1];
+		if (i % 2) /* the other's services take turns, too */
+			ck_assert_uint_eq(classes[0], VENDOR + i / 2 % FLOODING);
+	}
+	for (unsigned int s = 0; s <= FLOODING; s++)
+		ck_ok(al_dereg_mad_svc(svc[s], NULL, NULL));
 }
 END_TEST
 
@@ -332,6 +385,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, set_up, tear_down);
 	tcase_add_test(tc, a_send_that_makes_no_sense_is_refused);
 	tcase_add_test(tc, services_take_turns_at_a_full_send_queue);
+	tcase_add_test(tc, clients_take_turns_however_many_services_they_have);
 	tcase_add_test(tc, the_number_of_sends_is_bounded);
 	tcase_add_test(tc, a_cancelled_send_ends_once);
 	tcase_add_test(tc, a_callback_may_cancel_and_send);

@@ -3,6 +3,7 @@
  * Queues in memory that a client shares (hca/soft/shared/ring.h), from the module's side: mapping, reading entries,
  * and clients that write nonsense. The test writes each word of the client itself.
  */
+#include "hca/soft/client/ring_thread.h"
 #include "hca/soft/client/rings.h"
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/object/hca.h"
@@ -24,6 +25,7 @@
 static struct ci_client *me = (struct ci_client *)"a client";
 static struct ring_door *door;
 static void *um_ctx;
+static uint32_t mine; /* index of the HCA that the helpers use */
 
 /* ----------------------------------------------------------- objects of a provider */
 
@@ -51,7 +53,7 @@ static al_status open_with(const struct ring_open *said, int fd)
 	struct ring_opened heard = { 0 };
 	struct ci_udata udata = { .client = me, .in = said, .in_len = sizeof(*said), .out = &heard,
 				  .out_len = sizeof(heard), .fds = &fd, .num_fds = 1 };
-	al_status status = ops->um_open_ca(hca[0].ca, &um_ctx, &udata);
+	al_status status = ops->um_open_ca(hca[mine].ca, &um_ctx, &udata);
 
 	if (!status) {
 		ck_assert_uint_eq(udata.out_len, sizeof(heard));
@@ -103,7 +105,7 @@ static struct ci_cq *try_cq(const void *said, uint32_t len, const int *fds, uint
 	struct ci_cq_init init = { .cqe = DEPTH };
 	struct ci_cq *cq = object(CI_OBJ_CQ);
 
-	cq->pd = hca[0].pd;
+	cq->pd = hca[mine].pd;
 	*status = ops->create_cq(cq, &init, &udata);
 	if (*status) {
 		al_free(cq);
@@ -141,10 +143,10 @@ static struct qp *ring_qp(struct cq *cq, ib_qp_type type, struct ring_qp **ring,
 				  .out_len = sizeof(heard), .fds = &fd, .num_fds = 1 };
 
 	*ring = map(fd, said.bytes);
-	qp->hca = &hca[0];
+	qp->hca = &hca[mine];
 	qp->ci = object(CI_OBJ_QP);
 	qp->ci->ctx = qp;
-	qp->ci->pd = hca[0].pd;
+	qp->ci->pd = hca[mine].pd;
 	qp->ci->send_cq = qp->ci->recv_cq = cq->ci;
 	qp->ci->qp_type = type;
 	*status = ops->create_qp(qp->ci, &init, &udata);
@@ -827,6 +829,91 @@ START_TEST(a_client_that_always_posts_starves_no_other_client)
 }
 END_TEST
 
+/* One client of each of several HCAs. */
+struct user {
+	struct flooder f;
+	struct cq *cq;
+	struct ring_door *door;
+	void *um_ctx;
+	int wake;
+};
+
+static void make_user(struct user *u)
+{
+	struct ring_cq *cring;
+
+	open_door();
+	*u = (struct user){ .door = door, .um_ctx = um_ctx, .wake = given_fd };
+	u->cq = ring_cq(&cring);
+	u->f = flooder(u->cq);
+}
+
+static void free_user(struct user *u, uint32_t of)
+{
+	free_qp(u->f.qp);
+	free_cq(u->cq);
+	ops->um_close_ca(hca[of].ca, u->um_ctx);
+	close(u->wake);
+	munmap(u->door, sizeof(*u->door));
+}
+
+/* Posts to each queue pair from `first` on, and waits until all requests are taken. */
+static void all_are_served(struct user *users, uint32_t first, uint32_t count)
+{
+	uint64_t limit = now_ms() + 20000;
+	uint32_t i;
+
+	for (i = first; i < count; i++) {
+		door = users[i].door;
+		given_fd = users[i].wake;
+		flood(&users[i].f);
+	}
+	for (i = first; i < count; i++)
+		while (taken(&users[i].f) != atomic_load(&users[i].f.ring->sq_prod))
+			ck_assert_msg(now_ms() < limit, "the client of HCA %u is not served", i);
+}
+
+/* Threads are shared by HCAs when there are more, and last as long as an HCA that has them. */
+START_TEST(the_threads_for_rings_do_not_grow_with_the_hcas)
+{
+	enum { HCAS = 3 * RING_THREADS };
+	struct user users[HCAS];
+	char settings[16];
+	int before;
+
+	snprintf(settings, sizeof(settings), "hcas=%d", HCAS);
+	up(settings);
+	before = threads();
+	for (mine = 0; mine < HCAS; mine++) {
+		make_user(&users[mine]);
+		ck_assert_int_eq(threads(),
+				 before + (mine < RING_THREADS ? (int)mine + 1 : RING_THREADS));
+	}
+	all_are_served(users, 0, HCAS);
+	for (mine = 0; mine < HCAS - 1; mine++)
+		free_user(&users[mine], mine);
+	ck_assert_int_eq(threads(), before + 1);
+	all_are_served(users, HCAS - 1, HCAS);
+	/* a thread that has ended begins again */
+	mine = 0;
+	make_user(&users[0]);
+	ck_assert_int_eq(threads(), before + 2);
+	all_are_served(users, 0, 1);
+	free_user(&users[0], 0);
+	/* a client that has its last queue pair destroyed keeps no thread, and gets one again */
+	mine = HCAS - 1;
+	free_qp(users[mine].f.qp);
+	ck_assert_int_eq(threads(), before);
+	door = users[mine].door;
+	users[mine].f = flooder(users[mine].cq);
+	ck_assert_int_eq(threads(), before + 1);
+	all_are_served(users, mine, HCAS);
+	free_user(&users[mine], mine);
+	ck_assert_int_eq(threads(), before);
+	down();
+}
+END_TEST
+
 START_TEST(a_client_has_so_many_bells_and_no_bell_twice)
 {
 	struct ring_cq *cring;
@@ -885,6 +972,9 @@ int main(void)
 	t = tcase_create("turns");
 	tcase_add_checked_fixture(t, setup_manual, teardown);
 	tcase_add_test(t, a_client_that_always_posts_starves_no_other_client);
+	suite_add_tcase(s, t);
+	t = tcase_create("threads");
+	tcase_add_test(t, the_threads_for_rings_do_not_grow_with_the_hcas);
 	suite_add_tcase(s, t);
 	return run_suite(s);
 }
