@@ -420,6 +420,10 @@ print-flags:
 	@echo $(DEFS) $(AM_CPPFLAGS) -std=gnu17 $(GLIB_CFLAGS) $(GIO_CFLAGS) $(JSON_CFLAGS) \
 		$(GMODULE_CFLAGS) $(URCU_CFLAGS) $(PCI_CFLAGS) $(ISAL_CFLAGS) $(CHECK_CFLAGS)
 
+# What "make check" runs, for .ci/run: the files of the results, less .trs.
+print-tests:
+	@printf '%s\n' $(TEST_LOGS:.log=)
+
 # What the release archive holds, for test/e2e/dist.sh.
 print-distfiles:
 	@printf '%s\n' $(DISTFILES)
@@ -431,7 +435,7 @@ distcheck-short:
 LONG_IN_ARCHIVE = test/soak/soak test/e2e/second_link.py test/e2e/agent_kill_test test/e2e/refusal_test test/e2e/systemd.sh \
 	test/e2e/al_perf.sh test/e2e/al_perf_agent.sh test/e2e/opensm.sh test/e2e/sa.sh test/e2e/ibsim.sh
 
-.PHONY: check-long check-valgrind test-loads coverage bench print-flags print-distfiles
+.PHONY: check-long check-valgrind test-loads coverage bench print-flags print-tests print-distfiles
 
 # The software HCA alone, under a fake upper half.
 SOFT_HARNESS = test/unit/hca/soft/harness.c test/unit/hca/soft/harness.h \

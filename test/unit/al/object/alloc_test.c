@@ -5,6 +5,7 @@
  */
 #include "test/unit/al/al_test.h"
 
+#include <limits.h>
 #include <malloc.h>
 
 static struct fake *fake;
@@ -270,29 +271,40 @@ START_TEST(without_any_of_its_allocations_a_registration_fails_and_leaves_nothin
 }
 END_TEST
 
-#define TIMES 2000
+#define TIMES  2000
+#define ROUNDS 4
+
+/* Fails the n-th allocation so often. Returns the bytes by which the process's memory in use has grown. */
+static long growth(const struct maker *maker, uint64_t n, int times)
+{
+	const size_t before = mallinfo2().uordblks;
+
+	for (int i = 0; i < times; i++)
+		fail_at(maker, n);
+	return (long)(mallinfo2().uordblks - before);
+}
 
 /*
- * Sanitizers find leaks better; this test finds leaks in every build. The memory that the allocator itself keeps
- * grows only at first.
+ * Sanitizers find leaks better; this test finds leaks in every build. A leak is in every round. What else grows is in
+ * some: memory that the allocator keeps for a thread that has just begun, of the agent's, too, which is in this
+ * process in a user role, and what such a thread has not yet freed.
  */
 START_TEST(failing_over_and_over_uses_no_memory_up)
 {
 	const struct maker *maker = &makers[_i];
 	uint64_t allocations = 1;
-	size_t before;
 
 	while (fail_at(maker, allocations))
 		allocations++;
 	ck_ok(maker->end());
 	for (uint64_t n = 1; n < allocations; n++) {
-		for (int i = 0; i < TIMES / 4; i++)
-			fail_at(maker, n);
-		before = mallinfo2().uordblks;
-		for (int i = 0; i < TIMES; i++)
-			fail_at(maker, n);
-		ck_assert_msg(mallinfo2().uordblks < before + TIMES * 16, "%s without its allocation %d leaks %d",
-			      maker->name, (int)n, (int)(mallinfo2().uordblks - before));
+		long grown = LONG_MAX;
+
+		growth(maker, n, TIMES / 4);
+		for (int round = 0; round < ROUNDS && grown >= TIMES * 16; round++)
+			grown = growth(maker, n, TIMES);
+		ck_assert_msg(grown < TIMES * 16, "%s without its allocation %d leaks %ld", maker->name, (int)n,
+			      grown);
 	}
 }
 END_TEST

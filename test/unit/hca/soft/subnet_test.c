@@ -407,7 +407,7 @@ static void set_lanes(int h, uint32_t code)
 START_TEST(a_connection_is_broken_while_its_service_level_has_no_lane)
 {
 	up(_i ? "" : "progress=manual seed=1"); /* manual progress takes no short cut */
-	pair_up(&p, &(struct qp_options){ .retry_cnt = 0xff, .timeout = 8, .mtu = IB_MTU_4096 },
+	pair_up(&p, &(struct qp_options){ .retry_cnt = 0xff, .timeout = 15, .mtu = IB_MTU_4096 },
 		8192);
 	fill(p.am->buf, 8192, 1);
 	rdma(&p, IB_WR_RDMA_WRITE, 1, 0, 8000, 64);
