@@ -15,6 +15,7 @@
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "al/agent/right.h"
@@ -169,20 +170,29 @@ static void open_done(struct job *job)
 		session_try_finish(session);
 }
 
-/* True: the descriptor is /proc/PID/mem of that process, open for reading and writing. The kernel
- * lets a process open the memory of another process only with rights over it. */
+/* Device and inode, as the kernel knows them. False: there is no such file. AT_STATX_DONT_SYNC: a
+ * file of FUSE has a server that may never answer, and is not asked. */
+static bool look_at(int dir, const char *path, int flags, struct statx *stx)
+{
+	return !statx(dir, path, flags | AT_STATX_DONT_SYNC, STATX_INO, stx);
+}
+
+/*
+ * True: the descriptor is /proc/PID/mem of that process, open for reading and writing. The kernel
+ * lets a process open the memory of another process only with rights over it. Not by the file's
+ * name: in mounts of its own a client can give each file that name, and the agent would write into
+ * the file with the agent's rights.
+ */
 static bool is_memory_of(int fd, pid_t pid)
 {
-	char link[64], path[64], want[64];
-	ssize_t n;
+	struct statx given, own;
+	char path[64];
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	snprintf(want, sizeof(want), "/proc/%d/mem", (int)pid);
-	n = readlink(link, path, sizeof(path) - 1);
-	if (n < 0)
-		return false;
-	path[n] = '\0';
-	return !strcmp(path, want) && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR;
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	return (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR &&
+	       look_at(fd, "", AT_EMPTY_PATH, &given) && look_at(AT_FDCWD, path, 0, &own) &&
+	       given.stx_ino == own.stx_ino && given.stx_dev_major == own.stx_dev_major &&
+	       given.stx_dev_minor == own.stx_dev_minor;
 }
 
 static bool is_pidfd_of(int fd, pid_t pid)
@@ -332,9 +342,8 @@ void session_try_free(struct session *session)
 	num_sessions--;
 	descriptors_hang_up(session->outbox.fd);
 	close(session->pidfd);
-	/* By a closer thread: is_memory_of() goes by the file's name, which a client with mounts of
-	 * its own can make up. */
-	descriptors_close(&(struct descriptors){ .num = 1, .fd = { session->client.memory } });
+	if (session->client.memory >= 0)
+		close(session->client.memory);
 	hcas_free(&session->hcas);
 	account_close(&session->account);
 	outbox_destroy(&session->outbox);

@@ -4,6 +4,8 @@
 #include "test/e2e/agent_door.h"
 
 #include <netinet/in.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 
 #include <iba/ib_soft.h>
@@ -105,6 +107,55 @@ START_TEST(memory_that_is_not_the_clients_own_is_not_taken)
 		close(fd);
 		close(memory[i].fd);
 	}
+	close(pidfd);
+}
+END_TEST
+
+/* Gives a file the name of this process's memory, in mounts of this process alone. */
+static bool mount_as_memory(const char *file)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)getpid());
+	return !unshare(geteuid() ? CLONE_NEWUSER | CLONE_NEWNS : CLONE_NEWNS) &&
+	       !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+	       !mount(file, path, NULL, MS_BIND, NULL);
+}
+
+START_TEST(a_file_with_the_name_of_the_clients_memory_is_not_taken)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0), own = memory_of("self", O_RDWR),
+	    file, fd;
+	char path[] = "/tmp/agent_door_test-XXXXXX", link[64], name[64];
+	struct agent_welcome w;
+
+	fd = mkstemp(path);
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+	if (!mount_as_memory(path)) {
+		printf("SKIP TEST: a_file_with_the_name_of_the_clients_memory_is_not_taken: no mounts of its own: %s\n",
+		       strerror(errno));
+		unlink(path);
+		return;
+	}
+	file = memory_of("self", O_RDWR);
+	ck_assert_int_ge(file, 0);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
+	memset(name, 0, sizeof(name));
+	ck_assert_int_gt(readlink(link, name, sizeof(name) - 1), 0);
+	snprintf(link, sizeof(link), "/proc/%d/mem", (int)getpid());
+	ck_assert_str_eq(name, link);
+	for (int i = 0; i < 2; i++) {
+		fd = reach();
+		w = hello_said(fd, good_hello, (int[]){ pidfd, i ? own : file }, 2);
+		ck_ok((al_status)w.status);
+		ck_assert_uint_eq(w.copies, i);
+		close(fd);
+	}
+	umount2(link, MNT_DETACH);
+	unlink(path);
+	close(file);
+	close(own);
 	close(pidfd);
 }
 END_TEST
@@ -678,6 +729,7 @@ int main(int argc, char **argv)
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, a_wrong_hello_is_refused);
 	tcase_add_test(tcase, memory_that_is_not_the_clients_own_is_not_taken);
+	tcase_add_test(tcase, a_file_with_the_name_of_the_clients_memory_is_not_taken);
 	tcase_add_test(tcase, the_token_of_another_process_joins_nothing);
 	tcase_add_test(tcase, the_token_of_another_user_joins_nothing);
 	tcase_add_test(tcase, a_name_that_is_shown_has_no_control_characters);
