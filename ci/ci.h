@@ -243,6 +243,10 @@ const char *ci_env(const char *name);
  * process.
  */
 const char *ci_conf_get(const char *key);
+#define CI_SECONDS_MOST 86400 /**< a day */
+/** Reads a number of seconds from 1 to CI_SECONDS_MOST. False: the text is none, and *seconds is as
+ * it was. */
+bool ci_seconds_parse(const char *text, unsigned int *seconds);
 /**
  * Reads the configuration, unless ci_conf_settle() was called. ci_start() calls this function as well.
  *

@@ -53,6 +53,24 @@ static bool log_value(const char *value)
 	return ci_log_level_parse(value, &level);
 }
 
+bool ci_seconds_parse(const char *text, unsigned int *seconds)
+{
+	char *end;
+	unsigned long number = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || !number || number > CI_SECONDS_MOST)
+		return false;
+	*seconds = (unsigned int)number;
+	return true;
+}
+
+static bool seconds_value(const char *value)
+{
+	unsigned int seconds;
+
+	return ci_seconds_parse(value, &seconds);
+}
+
 static const struct {
 	const char *name;
 	bool (*valid)(const char *value);
@@ -60,6 +78,8 @@ static const struct {
 } ibal_keys[] = {
 	{ "agent", any_value, "" },
 	{ "agent_user", any_value, "" },
+	{ "agent_wait", seconds_value,
+	  "a number of seconds from 1 to " G_STRINGIFY(CI_SECONDS_MOST) },
 	{ "module_path", any_value, "" },
 	{ "modules", any_value, "" },
 	{ "pci_dump", any_value, "" },
@@ -73,8 +93,8 @@ _Static_assert(IBAL_KEYS <= sizeof(conf.current.ibal) / sizeof(conf.current.ibal
 /* Names NAME for which the variable IBAL_<NAME> is the library's own, now or in a later version. No
  * module has such a name. */
 static const char *const reserved[] = {
-	"agent",       "agent_user", "ald",   "conf",     "config",   "faults", "log",
-	"module_path", "pci_dump",   "trace", "umad_cas", "uvp_path", "verify",
+	"agent", "agent_user",  "agent_wait", "ald",   "conf",     "config",   "faults",
+	"log",   "module_path", "pci_dump",   "trace", "umad_cas", "uvp_path", "verify",
 };
 
 bool ci_conf_reserved(const char *module)

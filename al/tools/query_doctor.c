@@ -337,7 +337,7 @@ static int try_socket(const char *path)
 
 	if (g_strlcpy(addr.sun_path, path, sizeof(addr.sun_path)) >= sizeof(addr.sun_path))
 		return ENAMETOOLONG;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
 		error = errno;
 	if (fd >= 0)
@@ -367,6 +367,9 @@ static void check_socket(struct doctor *d, const char *path)
 	else if (error == ECONNREFUSED)
 		find(d, ERROR, "agent", "start ald, which replaces it, or set IBAL_AGENT=off to do without",
 		     "socket %s is stale: no process listens there", path);
+	else if (error == EAGAIN || d->opened == AL_TIMEOUT)
+		find(d, ERROR, "agent", "continue it, if it is stopped (kill -CONT), or restart it",
+		     "ald at %s does not answer", path);
 	else if (error)
 		find(d, ERROR, "agent", "name ald's socket", "socket %s: %s", path, g_strerror(error));
 	else if (d->opened == AL_AGENT_PROTOCOL)
@@ -451,6 +454,8 @@ static void print_json(struct doctor *d)
 	query_print_line(json_object_ref(d->q->out));
 }
 
+#define DOCTOR_WAITS "5" /* seconds, for an agent that does not answer */
+
 void run_doctor(struct query *q)
 {
 	struct doctor d = { .q = q, .findings = query_array(q, "findings"),
@@ -459,6 +464,7 @@ void run_doctor(struct query *q)
 	d.messages = g_ptr_array_new_with_free_func(message_free);
 	d.started = g_get_monotonic_time();
 	al_set_log(on_message, &d);
+	g_setenv("IBAL_AGENT_WAIT", DOCTOR_WAITS, FALSE);
 	d.opened = al_open(NULL, &q->al);
 	if (!d.opened && al_snapshot(q->al, &q->snap))
 		find(&d, ERROR, "library", NULL, "the HCAs and objects cannot be listed");

@@ -71,6 +71,14 @@ static al_status local_failure(struct user_conn *conn, int error)
 	}
 }
 
+static al_status does_not_answer(struct user_conn *conn)
+{
+	return refuse(
+		conn, AL_TIMEOUT,
+		"the agent does not answer within %u s: ald is stopped or busy, or another program listens there; let ald go on, or raise agent_wait in ibal.conf or IBAL_AGENT_WAIT",
+		conn->patience);
+}
+
 /* Why no socket at the path could be connected. */
 static al_status connect_failure(struct user_conn *conn, int error)
 {
@@ -99,55 +107,74 @@ static al_status connect_failure(struct user_conn *conn, int error)
 			"the socket is user %u's, group %u's, with mode %o: you may not connect; ald's --mode, or SocketMode= and SocketGroup= of ald.socket, say who may",
 			(unsigned int)st.st_uid, (unsigned int)st.st_gid,
 			(unsigned int)st.st_mode & 0777);
+	case ETIMEDOUT:
+		return does_not_answer(conn);
 	default:
 		return local_failure(conn, error);
 	}
 }
 
-/* The library waits for the agent without limit, since an agent may be stopped for a while or busy,
- * and logs that it waits. */
-static void log_waiting(struct user_conn *conn)
+/* An agent may be stopped for a while or busy, so the library waits for its answers, logs that it
+ * waits, and gives up at last. Returns for how many seconds it waits until the next report. */
+static unsigned int next_wait(const struct user_conn *conn)
 {
-	conn->waited += wait_log_seconds;
+	unsigned int left = conn->patience - conn->waited;
+
+	return left < wait_log_seconds ? left : wait_log_seconds;
+}
+
+/* After next_wait() seconds without an answer. False: that was the last wait. */
+static bool wait_on(struct user_conn *conn)
+{
+	conn->waited += next_wait(conn);
+	if (conn->waited == conn->patience)
+		return false;
 	ib_log(IB_LOG_WARNING, "user",
 	       "al_open has waited %u s for an answer of agent %s: the agent is stopped or busy, or another program than ald listens there",
 	       conn->waited, conn->path);
+	return true;
 }
 
-static void await_record(struct user_conn *conn, int fd)
+static bool await_record(struct user_conn *conn, int fd)
 {
 	struct pollfd record = { .fd = fd, .events = POLLIN };
 
-	while (!TEMP_FAILURE_RETRY(poll(&record, 1, (int)(1000 * wait_log_seconds))))
-		log_waiting(conn);
+	while (!TEMP_FAILURE_RETRY(poll(&record, 1, (int)(1000 * next_wait(conn)))))
+		if (!wait_on(conn))
+			return false;
+	return true;
 }
 
 /* Not sem_clockwait(), which ThreadSanitizer does not know. */
-static void await_ready(struct user_conn *conn)
+static bool await_ready(struct user_conn *conn)
 {
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += wait_log_seconds;
+	until.tv_sec += next_wait(conn);
 	while (sem_timedwait(&conn->ready, &until))
 		if (errno == ETIMEDOUT) {
-			log_waiting(conn);
-			until.tv_sec += wait_log_seconds;
+			if (!wait_on(conn))
+				return false;
+			until.tv_sec += next_wait(conn);
 		}
+	return true;
 }
 
-/* As long as the socket's queue is full, connect() waits for room in it. */
-/* Returns what connect() returns, but for EINTR and EAGAIN. */
+/* As long as the socket's queue is full, connect() waits for room in it. Returns what connect()
+ * returns, but for EINTR and EAGAIN; ETIMEDOUT: there was no room for too long. */
 static int connect_patiently(struct user_conn *conn, int fd, const struct sockaddr_un *addr)
 {
-	const struct timeval once = { .tv_sec = wait_log_seconds };
+	struct timeval once;
 	int failed;
 
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &once, sizeof(once));
-	while ((failed = connect(fd, (const struct sockaddr *)addr, sizeof(*addr))) &&
-	       (errno == EINTR || errno == EAGAIN))
-		if (errno == EAGAIN)
-			log_waiting(conn);
+	do {
+		once = (struct timeval){ .tv_sec = next_wait(conn) };
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &once, sizeof(once));
+		failed = connect(fd, (const struct sockaddr *)addr, sizeof(*addr));
+		if (failed && errno == EAGAIN && !wait_on(conn))
+			errno = ETIMEDOUT;
+	} while (failed && (errno == EINTR || errno == EAGAIN));
 	if (!failed)
 		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &(struct timeval){ 0 }, sizeof(once));
 	return failed;
@@ -255,7 +282,8 @@ static al_status exchange_hello(struct user_conn *conn, int fd, struct agent_hel
 	agent_put_fds(&msg, control, fds, num_fds);
 	if (TEMP_FAILURE_RETRY(sendmsg(fd, &msg, MSG_NOSIGNAL)) < 0 && user_shortage(errno))
 		return local_failure(conn, errno);
-	await_record(conn, fd);
+	if (!await_record(conn, fd))
+		return does_not_answer(conn);
 	/* Also after a send() that has failed: an agent may send its refusal before it closes the
 	 * connection. */
 	n = TEMP_FAILURE_RETRY(recv(fd, welcome, sizeof(*welcome), 0));
@@ -346,7 +374,11 @@ static al_status start_threads(struct user_conn *conn)
 	pthread_detach(plugs);
 	pthread_detach(events);
 	conn->served = true;
-	await_ready(conn);
+	if (!await_ready(conn)) {
+		shutdown(conn->events, SHUT_RDWR); /* for the event thread the agent is lost */
+		TEMP_FAILURE_RETRY(sem_wait(&conn->ready));
+		return does_not_answer(conn);
+	}
 	return atomic_load(&conn->lost)
 		       ? refuse(conn, AL_AGENT_LOST, "the agent has ended since; try again")
 		       : AL_SUCCESS;
@@ -363,6 +395,23 @@ static al_status open_session(struct user_conn *conn)
 	if (!status)
 		status = begin_session(conn, &hello);
 	return status ? status : open_command_connections(conn, &hello);
+}
+
+#define PATIENCE_SECONDS 60
+
+/* The configuration has been checked when it was read. */
+static al_status find_patience(struct user_conn *conn)
+{
+	const char *text = ci_env("IBAL_AGENT_WAIT");
+
+	conn->patience = PATIENCE_SECONDS;
+	if (!text)
+		text = ci_conf_get("agent_wait");
+	if (text && !ci_seconds_parse(text, &conn->patience))
+		return refuse(conn, AL_BAD_CONFIG,
+			      "IBAL_AGENT_WAIT=%.32s is no number of seconds from 1 to %d", text,
+			      CI_SECONDS_MOST);
+	return AL_SUCCESS;
 }
 
 static struct user_conn *new_conn(const char *path)
@@ -439,7 +488,9 @@ al_status user_connect(const char *path, struct user_conn **result)
 	conn = new_conn(path);
 	if (!conn)
 		return AL_INSUFFICIENT_MEMORY;
-	status = ci_agent_host(conn, &conn->host);
+	status = find_patience(conn);
+	if (!status)
+		status = ci_agent_host(conn, &conn->host);
 	if (!status)
 		status = open_session(conn);
 	if (!status)

@@ -65,6 +65,7 @@ struct user_conn {
 	char path[108];         /* of the agent's socket */
 	char why[256];          /* for the log: why the connection could not be made, and the way out */
 	uint8_t token[AGENT_TOKEN];
+	unsigned int patience;  /* seconds that al_open() waits for the agent at most */
 	unsigned int waited;    /* seconds that al_open() has waited for the agent */
 	bool copies;            /* the agent can copy from and to this process's memory */
 	bool served;            /* both threads are started */

@@ -159,28 +159,38 @@ struct al_open_attr {
 };
 
 /**
- * Opens the library. The first opening of a process reads the configuration, loads the modules and finds the HCAs. A
- * module that fails is named in the log; the other modules work without it. If an agent is to be used and can not be
- * reached, the status is the reason, and the log names the way out. The call waits for an agent that does not answer,
- * and logs the wait every 10 seconds. **Context: may sleep.**
+ * Opens the library. The first opening of a process reads the configuration, loads the modules and
+ * finds the HCAs. A module that fails is named in the log; the other modules work without it. If an
+ * agent is to be used and can not be reached, the status is the reason, and the log names the way
+ * out. The call waits for an agent that does not answer, logs the wait every 10 seconds, and gives
+ * up after the seconds of `IBAL_AGENT_WAIT` (`agent_wait` of the configuration; by default 60).
+ * **Context: may sleep.**
  *
  * @param attr attributes, or NULL
  * @param al   written: the opening, parent of all objects made with it
- * @retval AL_BAD_CONFIG the configuration has an unknown group or key, or a wrong value, or `agent_user` names a user
- *         that the system does not have; the log names the place
- * @retval AL_INVALID_STATE config names another file than an earlier opening of the process has read
- * @retval AL_INVALID_PARAMETER al is NULL, a flag is unknown; or the path of the agent's socket is empty or too long,
- *         or the file of that path is no stream socket of this kind
+ * @retval AL_BAD_CONFIG the configuration has an unknown group or key, or a wrong value, or
+ * `agent_user` names a user that the system does not have, or `IBAL_AGENT_WAIT` is no number of
+ * seconds; the log names the place
+ * @retval AL_INVALID_STATE config names another file than an earlier opening of the process has
+ * read
+ * @retval AL_INVALID_PARAMETER al is NULL, a flag is unknown; or the path of the agent's socket is
+ * empty or too long, or the file of that path is no stream socket of this kind
  * @retval AL_NOT_FOUND no socket has that path: no ald runs there
  * @retval AL_AGENT_REFUSED the socket exists and no process listens: its ald was killed
- * @retval AL_PERMISSION this user may not connect to the socket, or not search a directory of the path
- * @retval AL_AGENT_UNTRUSTED the agent runs neither as root nor as this user nor as the user that `agent_user` names
- * @retval AL_AGENT_PROTOCOL the agent has another version of the protocol, or the listener is no agent
+ * @retval AL_PERMISSION this user may not connect to the socket, or not search a directory of the
+ * path
+ * @retval AL_AGENT_UNTRUSTED the agent runs neither as root nor as this user nor as the user that
+ * `agent_user` names
+ * @retval AL_AGENT_PROTOCOL the agent has another version of the protocol, or the listener is no
+ * agent
  * @retval AL_AGENT_LOST the agent closed the connection, or ended, during the opening: try again
+ * @retval AL_TIMEOUT the agent does not answer: it is stopped or busy, or another program listens
+ * there
  * @retval AL_LIMIT_EXCEEDED the agent has its maximum number of clients, in all or of this user
  * @retval AL_INSUFFICIENT_RESOURCES this process may have no further descriptor or thread
  * @retval AL_INSUFFICIENT_MEMORY out of memory, in this process or in the agent
- * @retval AL_IO_ERROR another system call has failed, in this process or in the agent; the log has the reason
+ * @retval AL_IO_ERROR another system call has failed, in this process or in the agent; the log has
+ * the reason
  */
 al_status al_open(const struct al_open_attr *attr, al_h *al);
 

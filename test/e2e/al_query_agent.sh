@@ -147,6 +147,17 @@ else
 	start 600 env
 fi
 
+# ---- an agent that is stopped --------------------------------------------------------------------
+
+kill -STOP "$agent"
+query 4 doctor
+says '^error +agent: ald at .* does not answer'
+says 'continue it, if it is stopped'
+IBAL_AGENT_WAIT=1 query 2 port
+complains 'the agent does not answer within 1 s'
+kill -CONT "$agent"
+query 0 port
+
 # ---- watching on a terminal ---------------------------------------------------------------------
 
 cat >terminal.py <<'END'

@@ -318,6 +318,68 @@ START_TEST(each_answer_to_the_hello_has_its_status)
 }
 END_TEST
 
+/* ------------------------------------------------------ an agent that is silent */
+
+/* Welcomes every connection, and says no more. */
+static void *welcome_all(void *arg)
+{
+	const struct agent_welcome w = { .magic = AGENT_MAGIC,
+					 .protocol = AGENT_PROTOCOL,
+					 .copies = 1 };
+	int lines[64], num = 0;
+	char hello[512];
+
+	(void)arg;
+	while (num < 64 && (lines[num] = accept(answer.listener, NULL, NULL)) >= 0) {
+		recv(lines[num], hello, sizeof(hello), 0);
+		send(lines[num++], &w, sizeof(w), MSG_NOSIGNAL); /* may be closed already */
+	}
+	while (num)
+		close(lines[--num]);
+	return NULL;
+}
+
+START_TEST(an_agent_that_stays_silent_is_given_up)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fds, before_us;
+	pthread_t thread;
+	const char *wrong[] = { "", "0", "-1", "1s", " 1", "86401", "99999999999999999999" };
+
+	make_place();
+	answer.listener = listen_at(SOCK_SEQPACKET);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		ck_assert(!setenv("IBAL_AGENT_WAIT", wrong[i], 1));
+		open_is_refused(agent_socket, AL_BAD_CONFIG,
+				"is no number of seconds from 1 to 86400");
+	}
+	ck_assert(!setenv("IBAL_AGENT_WAIT", "1", 1));
+	fds = own_fds();
+	/* nobody answers the hello */
+	open_is_refused(agent_socket, AL_TIMEOUT, "the agent does not answer within 1 s");
+	ck_assert_int_eq(own_fds(), fds);
+	/* nobody tells which HCAs there are */
+	ck_assert(!pthread_create(&thread, NULL, welcome_all, NULL));
+	open_is_refused(agent_socket, AL_TIMEOUT, "the agent does not answer within 1 s");
+	shutdown(answer.listener, SHUT_RDWR);
+	ck_assert(!pthread_join(thread, NULL));
+	close(answer.listener);
+	/* nobody takes the connection */
+	unlink(agent_socket);
+	answer.listener = listen_at(SOCK_SEQPACKET);
+	ck_assert_int_eq(listen(answer.listener, 0), 0); /* room for one connection */
+	before_us = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	strcpy(addr.sun_path, agent_socket);
+	ck_assert_int_eq(connect(before_us, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	open_is_refused(agent_socket, AL_TIMEOUT, "the agent does not answer within 1 s");
+	close(answer.listener);
+	/* and the next opening does not find the connection that was given up */
+	open_is_refused(agent_socket, AL_AGENT_REFUSED, "no agent listens");
+	close(before_us);
+	agent_stop();
+}
+END_TEST
+
 /* ------------------------------------------------------------------ limits */
 
 static void second(int fd)
@@ -509,6 +571,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, another_users_agent_is_to_be_trusted_first);
 	tcase_add_test(tcase, every_connection_is_to_a_trusted_agent);
 	tcase_add_test(tcase, each_answer_to_the_hello_has_its_status);
+	tcase_add_test(tcase, an_agent_that_stays_silent_is_given_up);
 	tcase_add_test(tcase, a_client_too_many_is_told_of_the_limit);
 	tcase_add_test(tcase, a_client_that_gets_too_few_connections_is_told_of_the_limit);
 	tcase_add_test(tcase, with_too_few_descriptors_that_is_said_and_with_more_it_serves);

@@ -23,11 +23,12 @@ static bool known(const char *module, void *ctx)
 START_TEST(values_of_the_library_are_found)
 {
 	ck_assert_int_eq(
-		load("# a comment\n[ibal]\nmodules = soft;other\nmodule_path=/a:/b\nagent=off\n"),
+		load("# a comment\n[ibal]\nmodules = soft;other\nmodule_path=/a:/b\nagent=off\nagent_wait=86400\n"),
 		AL_SUCCESS);
 	ck_assert_str_eq(ci_conf_get("modules"), "soft;other");
 	ck_assert_str_eq(ci_conf_get("module_path"), "/a:/b");
 	ck_assert_str_eq(ci_conf_get("agent"), "off");
+	ck_assert_str_eq(ci_conf_get("agent_wait"), "86400");
 	ck_assert_ptr_null(ci_conf_get("pci_dump"));
 	ck_assert_ptr_null(ci_conf_get("no such key"));
 }
@@ -46,6 +47,8 @@ START_TEST(mistakes_are_refused_by_name)
 	} wrong[] = {
 		{ "[ibal]\nmodulepath=/a\n", { "[ibal]", "modulepath", "ibal.conf(5)" } },
 		{ "[ibal]\nlog=loud\n", { "[ibal] log", "loud", "error, warning, info or debug" } },
+		{ "[ibal]\nagent_wait=0\n",
+		  { "[ibal] agent_wait", "0", "seconds from 1 to 86400" } },
 		{ "[ibal]\nnonsense\n", { "nonsense", "", "" } },
 		{ "key=value\n", { "correct the file", "", "" } },
 		{ "[soft]\nkey=\\q\n", { "[soft] key", "correct the value", "" } },
