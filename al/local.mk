@@ -228,7 +228,7 @@ al_agent_libagent_la_SOURCES = \
 sbin_PROGRAMS += ald
 ald_CFLAGS = $(TOOL_CFLAGS)
 ald_LDADD = al/agent/libagent.la al/tools/libtools.la libibal.la $(GLIB_LIBS)
-ald_SOURCES = al/agent/main.c al/agent/settings.c al/agent/settings.h al/agent/systemd.c al/agent/systemd.h
+ald_SOURCES = al/agent/log.c al/agent/log.h al/agent/main.c al/agent/settings.c al/agent/settings.h al/agent/systemd.c al/agent/systemd.h
 
 # Its units for systemd.
 unitdir = $(prefix)/lib/systemd/system

@@ -280,4 +280,13 @@ void ci_diag_start(void);
  */
 void ci_log_set_sink(void (*cb)(void *ctx, ib_log_level level, const char *text), void *ctx);
 
+/**
+ * Replaces the function that writes the messages which go to standard error. **Context: any.**
+ *
+ * @param write_line gets the level, the component (or NULL) and one line, which ends with a line
+ * break; any thread
+ */
+void ci_log_set_writer(void (*write_line)(ib_log_level level, const char *who, const char *line,
+					  size_t length));
+
 #endif /* IBAL_CI_CI_H */

@@ -63,16 +63,33 @@ void ci_log_after_fork(void)
 	pthread_mutex_init(&sink.lock, NULL);
 }
 
-/* Writes a message as one line with one write(), so that lines of several threads and processes do
- * not mix. */
-static void write_stderr(ib_log_level level, const char *text)
+static void write_to_stderr(ib_log_level level, const char *who, const char *line, size_t length)
+{
+	(void)level;
+	(void)who;
+	(void)!write(STDERR_FILENO, line,
+		     length); /* a failure to write the log can not be logged */
+}
+
+static void (*_Atomic writer)(ib_log_level level, const char *who, const char *line,
+			      size_t length) = write_to_stderr;
+
+void ci_log_set_writer(void (*write_line)(ib_log_level level, const char *who, const char *line,
+					  size_t length))
+{
+	atomic_store(&writer, write_line);
+}
+
+/* Writes a message as one line at once, so that lines of several threads and processes do not mix.
+ */
+static void write_line(ib_log_level level, const char *who, const char *text)
 {
 	char line[1200];
 	int len = snprintf(line, sizeof(line) - 1, "ibal: %s: %s", level_names[level], text);
 	size_t end = (size_t)len < sizeof(line) - 1 ? (size_t)len : sizeof(line) - 2;
 
 	line[end++] = '\n';
-	(void)!write(STDERR_FILENO, line, end); /* a failure to write the log can not be logged */
+	atomic_load (&writer)(level, who, line, end);
 }
 
 void ib_log(ib_log_level level, const char *who, const char *fmt, ...)
@@ -108,7 +125,7 @@ void ib_log(ib_log_level level, const char *who, const char *fmt, ...)
 	if (cb)
 		cb(ctx, level, text);
 	else
-		write_stderr(level, text);
+		write_line(level, who, text);
 	errno = saved_errno;
 }
 

@@ -16,6 +16,7 @@
 #include <iba/ib_hca.h>
 
 #include "al/library/private.h"
+#include "al/agent/log.h"
 #include "al/agent/settings.h"
 #include "al/agent/systemd.h"
 #include "al/tools/tool.h"
@@ -271,6 +272,7 @@ int main(int argc, char **argv)
 	}
 	if (only_check)
 		return check();
+	log_start();
 	/* Before the first thread is started: threads inherit the mask. */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);

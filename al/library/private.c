@@ -56,3 +56,9 @@ al_status al_mad_next_part(al_mad_svc_h svc, uint32_t size, uint32_t offset, voi
 {
 	return mad_next_part(svc, size, offset, to, room, part);
 }
+
+void al_set_log_writer(void (*write_line)(ib_log_level level, const char *who, const char *line,
+					  size_t length))
+{
+	ci_log_set_writer(write_line);
+}
