@@ -94,12 +94,23 @@ struct estate {
 	int fds, threads;
 };
 
+/* The least of some looks: the agent has some descriptors for a moment only, such as that of the
+ * snapshot which counts the objects, and closes them after its answer. */
 static struct estate estate(al_h al)
 {
-	return (struct estate){ test_count(al, AL_OBJ_NONE), agent_entries("fd"), agent_entries("task") };
+	struct estate least = { test_count(al, AL_OBJ_NONE), INT_MAX, INT_MAX };
+	int fds, threads;
+
+	for (int look = 0; look < 10; look++) {
+		fds = agent_entries("fd");
+		threads = agent_entries("task");
+		least.fds = fds < least.fds ? fds : least.fds;
+		least.threads = threads < least.threads ? threads : least.threads;
+	}
+	return least;
 }
 
-/* Waits until the agent has the objects and descriptors that it had before, and no more threads.
+/* Waits until the agent has the objects that it had before, and no more descriptors and threads.
  * Returns the agent's objects, descriptors and threads. */
 static struct estate wait_until(al_h al, const struct estate *before)
 {
@@ -114,7 +125,6 @@ static struct estate wait_until(al_h al, const struct estate *before)
 			      before->objects, now.fds, before->fds, now.threads, before->threads);
 	} while (now.objects > before->objects || now.fds > before->fds || now.threads > before->threads);
 	ck_assert_uint_eq(now.objects, before->objects);
-	ck_assert_int_eq(now.fds, before->fds);
 	return now;
 }
 
