@@ -375,7 +375,9 @@ static al_status start_threads(struct user_conn *conn)
 	pthread_detach(events);
 	conn->served = true;
 	if (!await_ready(conn)) {
+		pthread_mutex_lock(&conn->lock); /* the agent may end just now, and the event thread closes the number */
 		shutdown(conn->events, SHUT_RDWR); /* for the event thread the agent is lost */
+		pthread_mutex_unlock(&conn->lock);
 		TEMP_FAILURE_RETRY(sem_wait(&conn->ready));
 		return does_not_answer(conn);
 	}
