@@ -235,7 +235,7 @@ EXTRA_test_unit_al_compat_umad_test_DEPENDENCIES = hca/soft/soft.la
 check_PROGRAMS += test/unit/al/compat/umad_switch_test
 test_unit_al_compat_umad_switch_test_LDADD = al/compat/umad/libibumad.la $(API_LIBS)
 EXTRA_test_unit_al_compat_umad_switch_test_DEPENDENCIES = hca/soft/soft.la
-dist_check_SCRIPTS += test/e2e/umad_symbols.sh test/e2e/al_run.sh test/e2e/opensm.sh test/e2e/opensm_large.sh test/e2e/diags.sh test/e2e/bad_cable.sh test/e2e/lanes.sh test/e2e/ibsim.sh test/e2e/sa.sh
+dist_check_SCRIPTS += test/e2e/umad_symbols.sh test/e2e/al_run.sh test/e2e/opensm.sh test/e2e/opensm_large.sh test/e2e/diags.sh test/e2e/bad_cable.sh test/e2e/check_subnet.sh test/e2e/lanes.sh test/e2e/ibsim.sh test/e2e/sa.sh
 test/e2e/al_run.log test/e2e/bad_cable.log test/e2e/lanes.log: al/compat/umad/libibumad.la al/compat/al_run ald$(EXEEXT) al_query$(EXEEXT) hca/soft/soft.la
 test/e2e/bad_cable.log: al_cp$(EXEEXT)
 test/e2e/lanes.log: al_perf$(EXEEXT)

@@ -25,6 +25,7 @@ struct net_port {
 	guint64 guid;          /* of an HCA's port, and of port 0 of a switch; 0: not known */
 	struct net_node *node; /* the port's own */
 	struct net_port *peer; /* the port at the cable's other end; NULL: none is known */
+	gboolean no_answer;    /* the link is up, and the node behind it does not answer */
 	gboolean counted;      /* errors[] was read */
 	guint64 errors[PORT_ERRORS];
 };
@@ -34,6 +35,7 @@ struct net_node {
 	guint8 type;       /* ib_node_type */
 	guint8 num_ports;  /* 1 to TOPOLOGY_MAX_NODE_PORTS; port 0 of a switch is not counted */
 	gboolean enhanced; /* a switch's port 0 is an enhanced one */
+	gboolean no_answer; /* the node has answered, and then does not any more */
 	guint32 vendor;
 	guint16 device;
 	char *name; /* NodeDescription, clean: without control characters and double quotes, and not

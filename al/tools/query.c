@@ -19,7 +19,8 @@ static const struct query_command commands[] = {
 	{ "ca", "", "HCAs and their ports (without a subcommand too)", 0,
 	  FILTERS_OF_PORTS | QUERY_STATE, collect_ca, show_ca, NULL },
 	{ "port", "", "ports: state, addresses, rate, traffic; --long: all of PortInfo", 0,
-	  FILTERS_OF_PORTS | QUERY_STATE | QUERY_LONG, collect_port, show_port, NULL },
+	  FILTERS_OF_PORTS | QUERY_STATE | QUERY_LONG | QUERY_M_KEY, collect_port, show_port,
+	  NULL },
 	{ "gid", "", "GID tables", 0, FILTERS_OF_PORTS, collect_gid, show_gid, NULL },
 	{ "pkey", "", "P_Key tables", 0, FILTERS_OF_PORTS, collect_pkey, show_pkey, NULL },
 	{ "caps", "[--diff A B]", "what HCAs can do, and their limits; or how two differ", 2,
@@ -39,14 +40,15 @@ static const struct query_command commands[] = {
 	{ "counters", "", "every counter of the ports", 0, FILTERS_OF_PORTS, collect_counters,
 	  show_counters, NULL },
 	{ "topology", "[FILE]", "the subnet: text, dot, svg or JSON; or how it differs from a file",
-	  2, QUERY_CA | QUERY_PORT | QUERY_TIMEOUT | QUERY_DIFF | QUERY_FORMAT, NULL, NULL,
-	  run_topology },
+	  2, QUERY_CA | QUERY_PORT | QUERY_TIMEOUT | QUERY_DIFF | QUERY_FORMAT | QUERY_M_KEY, NULL,
+	  NULL, run_topology },
 	{ "mad", "", "services of management datagrams: class, port, whose, and their figures", 0,
 	  QUERY_CA | QUERY_PORT | QUERY_PID | QUERY_WATCH | QUERY_COUNT, collect_mad, show_mad,
 	  NULL },
 	{ "check", "", "ports and their error counters against thresholds, for monitoring", 0,
-	  QUERY_CA | QUERY_PORT | QUERY_TIMEOUT | QUERY_LIMITS | QUERY_SUBNET | QUERY_RESET, NULL,
-	  NULL, run_check },
+	  QUERY_CA | QUERY_PORT | QUERY_TIMEOUT | QUERY_LIMITS | QUERY_SUBNET | QUERY_RESET |
+		  QUERY_M_KEY,
+	  NULL, NULL, run_check },
 	{ "capture", "-- COMMAND...", "run a command, and its packets into a file", G_MAXUINT,
 	  QUERY_PORT | QUERY_OUTPUT, NULL, NULL, run_capture },
 	{ "fault", "check [RULES]|list",
@@ -415,6 +417,7 @@ static int check_options(const struct query *q, const struct query_command *comm
 		{ QUERY_LIMITS, q->warning || q->critical, q->warning ? "warn" : "crit" },
 		{ QUERY_SUBNET, q->subnet, "subnet" },
 		{ QUERY_RESET, q->reset, "reset" },
+		{ QUERY_M_KEY, q->m_key != 0, "m-key" },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(filters); i++)
@@ -440,7 +443,24 @@ static int check_options(const struct query *q, const struct query_command *comm
 	return TOOL_OK;
 }
 
-static int answer_command_line(struct query *q, char **words, const char *qpn)
+/* The options whose numbers GOption does not read. NULL: not given */
+struct numbers {
+	char *qpn, *m_key;
+};
+
+static int read_numbers(struct query *q, const struct numbers *numbers)
+{
+	q->qpn_last = IB_QPN_MASK;
+	if (numbers->qpn &&
+	    !tool_parse_range(numbers->qpn, IB_QPN_MASK, &q->qpn_first, &q->qpn_last))
+		return usage("--qpn %s: a number of 24 bits, or a range A-B", numbers->qpn);
+	if (numbers->m_key && !tool_parse_number(numbers->m_key, 1, G_MAXUINT64, &q->m_key))
+		return usage("--m-key %s: a number of 64 bits that is not 0, such as 0x1234",
+			     numbers->m_key);
+	return TOOL_OK;
+}
+
+static int answer_command_line(struct query *q, char **words, const struct numbers *numbers)
 {
 	const struct query_command *command = &commands[0];
 	g_autofree char *known = list_commands();
@@ -452,10 +472,9 @@ static int answer_command_line(struct query *q, char **words, const char *qpn)
 			return usage("there is no subcommand \"%s\", but %s", *words, known);
 		q->args = words + 1;
 	}
-	q->qpn_last = IB_QPN_MASK;
-	if (qpn && !tool_parse_range(qpn, IB_QPN_MASK, &q->qpn_first, &q->qpn_last))
-		return usage("--qpn %s: a number of 24 bits, or a range A-B", qpn);
-	status = check_options(q, command);
+	status = read_numbers(q, numbers);
+	if (!status)
+		status = check_options(q, command);
 	if (status)
 		return status;
 	q->watch = MAX(q->watch, 0);
@@ -528,7 +547,8 @@ int query_main(int argc, char **argv)
 {
 	static char *no_args[] = { NULL };
 	struct query q = { .args = no_args, .watch = NOT_GIVEN };
-	g_autofree char *qpn = NULL, *help = describe_commands();
+	g_autofree char *help = describe_commands();
+	struct numbers numbers = { NULL };
 	gboolean version = FALSE;
 	const GOptionEntry entries[] = {
 		{ "json", 'j', 0, G_OPTION_ARG_NONE, &q.json, "Answer in JSON", NULL },
@@ -559,8 +579,10 @@ int query_main(int argc, char **argv)
 		{ "type", 0, 0, G_OPTION_ARG_STRING, &q.type, "res: only objects of this kind",
 		  "TYPE" },
 		{ "pid", 0, 0, G_OPTION_ARG_INT, &q.pid, "Only objects of this process", "PID" },
-		{ "qpn", 0, 0, G_OPTION_ARG_STRING, &qpn, "Only queue pairs with these numbers",
-		  "A-B" },
+		{ "qpn", 0, 0, G_OPTION_ARG_STRING, &numbers.qpn,
+		  "Only queue pairs with these numbers", "A-B" },
+		{ "m-key", 0, 0, G_OPTION_ARG_STRING, &numbers.m_key,
+		  "topology, check --subnet, port --long: the M_Key of the ports", "KEY" },
 		{ "diff", 0, 0, G_OPTION_ARG_NONE, &q.diff, "caps, topology: only what differs",
 		  NULL },
 		{ "version", 'V', 0, G_OPTION_ARG_NONE, &version, "Print the version", NULL },
@@ -579,7 +601,7 @@ int query_main(int argc, char **argv)
 	else if (version)
 		printf("al_query %s\n", al_version());
 	else
-		status = answer_command_line(&q, args + 1, qpn);
+		status = answer_command_line(&q, args + 1, &numbers);
 	if (!q.out && status == TOOL_USAGE && is_check(argv))
 		status = QUERY_CHECK_UNKNOWN;
 	g_clear_pointer(&q.out, json_object_unref);
@@ -590,5 +612,7 @@ int query_main(int argc, char **argv)
 	g_free(q.format);
 	g_free(q.warning);
 	g_free(q.critical);
+	g_free(numbers.qpn);
+	g_free(numbers.m_key);
 	return status;
 }

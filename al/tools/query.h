@@ -30,6 +30,7 @@ enum query_filter {
 	QUERY_LIMITS = 1 << 13,
 	QUERY_SUBNET = 1 << 14,
 	QUERY_RESET = 1 << 15,
+	QUERY_M_KEY = 1 << 16,
 };
 
 struct query {
@@ -41,6 +42,7 @@ struct query {
 	guint64 qpn_first, qpn_last;
 	gboolean json, diff, all; /* all: --long */
 	gboolean subnet, reset;
+	guint64 m_key;            /* of the subnet's ports; 0: none */
 	char *format;             /* of topology; NULL: text */
 	char *warning, *critical; /* thresholds of check; NULL: the defaults */
 	gint count;            /* events, or repetitions of --watch; 0: no end */

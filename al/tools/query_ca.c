@@ -158,8 +158,8 @@ static void add_counters(JsonObject *row, const struct ib_port_counters *c)
 
 /* Asks the port's agent, which may be the Access Layer in this process, or else by a subnet
  * management packet to the port itself. */
-static gboolean read_port_info(const struct visit *visit, guint8 num, struct ib_port_info *info,
-			       GError **err)
+static gboolean read_port_info(const struct query *q, const struct visit *visit, guint8 num,
+			       struct ib_port_info *info, GError **err)
 {
 	struct ib_smp smp = {
 		.base_version = IB_MAD_BASE_VERSION,
@@ -167,6 +167,7 @@ static gboolean read_port_info(const struct visit *visit, guint8 num, struct ib_
 		.class_version = IB_SMP_CLASS_VERSION,
 		.method = IB_METHOD_GET,
 		.attr_id = ib_be16_of(IB_SMP_PORT_INFO),
+		.mkey = ib_be64_of(q->m_key),
 	};
 	struct sweep_port *port;
 	struct ib_mad mad;
@@ -183,7 +184,7 @@ static gboolean read_port_info(const struct visit *visit, guint8 num, struct ib_
 	port = sweep_port_open(visit->ca, num, err);
 	if (!port)
 		return FALSE;
-	good = sweep_own_port_info(sweep_port_line(port), info, err);
+	good = sweep_own_port_info(sweep_port_line(port), q->m_key, info, err);
 	sweep_port_close(port);
 	return good;
 }
@@ -201,7 +202,7 @@ static void add_port_info(struct query *q, const struct visit *visit, guint8 num
 
 	if (!q->all && !(q->json && port->ci_caps & CI_PORT_SMA_IN_AL))
 		return;
-	if (read_port_info(visit, num, &info, &err)) {
+	if (read_port_info(q, visit, num, &info, &err)) {
 		to = json_object_new();
 		port_info_fill(to, &info);
 		json_object_set_object_member(row, "port_info", to);

@@ -181,22 +181,43 @@ static void check_ca(struct query *q, const struct al_snap_ca *snap, gint64 inde
 	al_close_ca(ca, AL_DESTROY_SYNC, NULL);
 }
 
-/* The ports of the subnet that have a cable: a switch has ports without. */
+/* TRUE: a port of a switch that is not simply without a cable: the link was up since its counters
+ * were reset, or somebody has disabled the port. */
+static gboolean has_fallen(const struct net_port *port)
+{
+	return port->state != IB_PORT_DOWN || port->phys_state == IB_PHYS_DISABLED ||
+	       (port->counted && port->errors[PORT_ERROR_link_downed]);
+}
+
+/* A port of a subnet: those with a cable, and those that have lost theirs. */
+static void check_net_port(struct check *c, const struct net_port *port)
+{
+	g_autofree char *where = net_port_text(port);
+
+	if (!port->known || (!port->peer && !has_fallen(port)))
+		return;
+	check_state(c, where, port->state, port->phys_state);
+	if (port->no_answer)
+		problem(c, LEVEL_CRITICAL, where, "no_answer", 1,
+			"the link is up, and nothing behind it answers",
+			"look at the cable, then at the node at its other end; if the node has an M_Key, "
+			"give it with --m-key");
+	if (port->counted)
+		check_errors(c, where, port->errors);
+}
+
 static void check_net(struct check *c, const struct net *net)
 {
 	for (guint i = 0; i < net->nodes->len; i++) {
 		const struct net_node *node = g_ptr_array_index(net->nodes, i);
 
-		for (guint p = 1; p <= node->num_ports; p++) {
-			const struct net_port *port = &node->ports[p];
-			g_autofree char *where = net_port_text(port);
-
-			if (!port->known || !port->peer)
-				continue;
-			check_state(c, where, port->state, port->phys_state);
-			if (port->counted)
-				check_errors(c, where, port->errors);
-		}
+		if (node->no_answer)
+			problem(c, LEVEL_CRITICAL, node->name, "no_answer", 1,
+				"the node has stopped answering",
+				"look for packets that the cables on the way to the node lose, then at "
+				"the node");
+		for (guint p = 1; p <= node->num_ports; p++)
+			check_net_port(c, &node->ports[p]);
 	}
 }
 
@@ -227,13 +248,19 @@ static void check_all(struct check *c)
 
 /* ------------------------------------------------------------------------- the answer */
 
+static gboolean is_partial(const struct check *c)
+{
+	return json_object_has_member(c->q->out, "errors");
+}
+
+/* A problem that was found weighs more than a part that is not known. */
 static enum level worst(const struct check *c)
 {
 	if (c->criticals)
 		return LEVEL_CRITICAL;
-	if (json_object_has_member(c->q->out, "errors") || !c->ports)
-		return LEVEL_UNKNOWN;
-	return c->warnings ? LEVEL_WARNING : LEVEL_OK;
+	if (c->warnings)
+		return LEVEL_WARNING;
+	return is_partial(c) || !c->ports ? LEVEL_UNKNOWN : LEVEL_OK;
 }
 
 static char *summary(const struct check *c, enum level level)
@@ -244,9 +271,10 @@ static char *summary(const struct check *c, enum level level)
 	if (level == LEVEL_OK)
 		return g_strdup_printf("%u port%s Active, no error counter at its threshold",
 				       c->ports, c->ports == 1 ? " is" : "s are");
-	return g_strdup_printf("%u problem%s at %u port%s", c->warnings + c->criticals,
+	return g_strdup_printf("%u problem%s at %u port%s%s", c->warnings + c->criticals,
 			       c->warnings + c->criticals == 1 ? "" : "s", c->ports,
-			       c->ports == 1 ? "" : "s");
+			       c->ports == 1 ? "" : "s",
+			       is_partial(c) ? "; a part of the answer is missing" : "");
 }
 
 static void print_lines(const struct check *c, enum level level, const char *text)

@@ -102,9 +102,9 @@ static void report_problems(struct query *q, const struct net *net, guint first)
 
 static struct net *sweep_from(struct query *q, al_ca_h ca, guint8 number, gboolean counters)
 {
-	const struct sweep_options options = { .port = number,
-					       .counters = counters,
-					       .seconds = seconds_of(q) };
+	const struct sweep_options options = {
+		.port = number, .counters = counters, .m_key = q->m_key, .seconds = seconds_of(q)
+	};
 	g_autoptr(GError) err = NULL;
 	struct sweep_port *port = sweep_port_open(ca, number, &err);
 	struct net *net = NULL;

@@ -81,7 +81,7 @@ static guint32 modifier_of(const struct request *request)
 	return request->kind == ASK_PORT_INFO ? request->port->number : 0;
 }
 
-static void make_smp(const struct request *request, struct ib_mad *mad)
+static void make_smp(const struct request *request, guint64 m_key, struct ib_mad *mad)
 {
 	struct ib_smp smp = {
 		.base_version = IB_MAD_BASE_VERSION,
@@ -92,6 +92,7 @@ static void make_smp(const struct request *request, struct ib_mad *mad)
 		.tid = ib_be64_of(request->id & G_MAXUINT32),
 		.attr_id = ib_be16_of(attributes[request->kind].attr),
 		.attr_mod = ib_be32_of(modifier_of(request)),
+		.mkey = ib_be64_of(m_key),
 		.dr_slid = ib_be16_of(IB_LID_PERMISSIVE),
 		.dr_dlid = ib_be16_of(IB_LID_PERMISSIVE),
 	};
@@ -125,12 +126,20 @@ static al_status send_request(struct sweep *s, const struct request *request)
 		make_perf(request, &mad);
 		dlid = net_lid_port(request->port)->lid;
 	} else {
-		make_smp(request, &mad);
+		make_smp(request, s->options->m_key, &mad);
 	}
 	return s->line->send(s->line->context, &mad, dlid, request->id);
 }
 
 /* ------------------------------------------------------------- failed requests */
+
+/* Why a node may be silent from the beginning: a port that is protected by a key drops what has not
+ * the key, and says nothing (IBTA 14.2.4). */
+static const char *silence(guint64 m_key)
+{
+	return m_key ? "no answer; it may have another M_Key than that of --m-key"
+		     : "no answer; it may have an M_Key, which --m-key gives";
+}
 
 /* "0,1,5": the own port's node, then the ports by which the route leaves each node, as
  * infiniband-diags write it */
@@ -173,6 +182,18 @@ static void fail(struct sweep *s, const struct request *request, const char *why
 	else
 		net_problem(s->net, "%s (route %s): %s: %s; this node is not asked any more",
 			    request->port->node->name, route, attributes[request->kind].name, why);
+}
+
+/* The same of a request without an answer, which the node or the port keeps in mind. */
+static void fail_silent(struct sweep *s, const struct request *request)
+{
+	fail(s, request, request->kind == ASK_NODE_INFO ? silence(s->options->m_key) : "no answer");
+	if (!request->port)
+		return;
+	if (request->kind == ASK_NODE_INFO)
+		request->port->no_answer = TRUE;
+	else
+		request->port->node->no_answer = TRUE;
 }
 
 /* ----------------------------------------------------------------------- answers */
@@ -379,9 +400,10 @@ static void take(struct sweep *s, const struct request *request, const struct sw
 	guint status = ib_be16_get(hdr->status) & ~(perf ? 0u : (guint)IB_SMP_DIRECTION);
 	g_autofree char *refused = g_strdup_printf("refused with status 0x%04x", status);
 
-	if (answer->status)
-		fail(s, request,
-		     answer->status == AL_TIMEOUT ? "no answer" : al_status_str(answer->status));
+	if (answer->status == AL_TIMEOUT)
+		fail_silent(s, request);
+	else if (answer->status)
+		fail(s, request, al_status_str(answer->status));
 	else if (hdr->method != IB_METHOD_GET_RESP ||
 		 ib_be16_get(hdr->attr_id) != attributes[request->kind].attr ||
 		 ib_be32_get(hdr->attr_mod) != modifier_of(request))
@@ -440,6 +462,13 @@ static gboolean run(struct sweep *s, gint64 until)
 	return TRUE;
 }
 
+/* TRUE: the port's counters can tell something of the subnet: each port of a switch, also one
+ * whose cable is pulled, and of an HCA the ports by which the sweep has met the HCA. */
+static gboolean counts(const struct sweep *s, const struct net_port *port)
+{
+	return port->known && (port->peer || port == s->own || port->node->type == IB_NODE_SWITCH);
+}
+
 /* TRUE: data reach the port's agent, by the LID that a subnet manager has given. */
 static gboolean takes_data(struct net_port *port)
 {
@@ -448,14 +477,15 @@ static gboolean takes_data(struct net_port *port)
 	if (!net_lid_port(port)->lid)
 		return FALSE;
 	if (node->type != IB_NODE_SWITCH)
-		return port->state == IB_PORT_ACTIVE && port->peer->state == IB_PORT_ACTIVE;
+		return port->state == IB_PORT_ACTIVE &&
+		       (!port->peer || port->peer->state == IB_PORT_ACTIVE);
 	for (guint p = 1; p <= node->num_ports; p++)
 		if (node->ports[p].peer && node->ports[p].state == IB_PORT_ACTIVE)
 			return TRUE;
 	return FALSE;
 }
 
-/* Asks for the counters of each port with a cable. */
+/* Asks for the counters of each port that has some to tell. */
 static void ask_counters(struct sweep *s)
 {
 	static const struct route none;
@@ -464,11 +494,11 @@ static void ask_counters(struct sweep *s)
 		struct net_node *node = g_ptr_array_index(s->net->nodes, i);
 
 		for (guint p = 1; p <= node->num_ports; p++) {
-			if (!node->ports[p].peer)
+			if (!counts(s, &node->ports[p]))
 				continue;
 			if (s->own->state == IB_PORT_ACTIVE && takes_data(&node->ports[p]))
 				ask(s, ASK_COUNTERS, &none, &node->ports[p]);
-			else
+			else if (node->ports[p].state != IB_PORT_DOWN)
 				s->net->no_counters =
 					"of ports that are not Active, or have no LID, there are no "
 					"error counters: a subnet manager sets both";
@@ -527,7 +557,8 @@ static void take_own(struct sweep_answer *answer, const struct sweep_line *line,
 		answer->status = AL_TIMEOUT;
 }
 
-gboolean sweep_own_port_info(const struct sweep_line *line, struct ib_port_info *info, GError **err)
+gboolean sweep_own_port_info(const struct sweep_line *line, guint64 m_key,
+			     struct ib_port_info *info, GError **err)
 {
 	struct request request = { .id = 1, .kind = ASK_PORT_INFO };
 	struct net_port any = { 0 }; /* modifier 0: the port by which the packet came in */
@@ -537,7 +568,7 @@ gboolean sweep_own_port_info(const struct sweep_line *line, struct ib_port_info 
 	al_status st;
 
 	request.port = &any;
-	make_smp(&request, &mad);
+	make_smp(&request, m_key, &mad);
 	st = line->send(line->context, &mad, IB_LID_PERMISSIVE, request.id);
 	if (!st) {
 		take_own(&answer, line, g_get_monotonic_time() + OWN_SECONDS * G_USEC_PER_SEC);
@@ -547,7 +578,8 @@ gboolean sweep_own_port_info(const struct sweep_line *line, struct ib_port_info 
 		return tool_fail(err, "%s",
 				 st == AL_PERMISSION
 					 ? "the agent demands the right manage, see ald(8)"
-					 : al_status_str(st));
+				 : st == AL_TIMEOUT ? silence(m_key)
+						    : al_status_str(st));
 	if (smp->method != IB_METHOD_GET_RESP || ib_be16_get(smp->attr_id) != IB_SMP_PORT_INFO ||
 	    ib_be16_get(smp->status) & ~(guint)IB_SMP_DIRECTION)
 		return tool_fail(err, "the port's agent refuses PortInfo with status 0x%04x",

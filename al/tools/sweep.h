@@ -34,6 +34,7 @@ struct sweep_line {
 struct sweep_options {
 	guint8 port;       /* the port from which the sweep begins */
 	gboolean counters; /* read error counters, too */
+	guint64 m_key;     /* of the subnet's ports, for those that tell nothing without; 0: none */
 	gdouble seconds;   /* the sweep ends then, complete or not */
 };
 
@@ -62,8 +63,8 @@ struct sweep_port *sweep_port_open(al_ca_h ca, guint8 port, GError **err);
 void sweep_port_close(struct sweep_port *port);
 const struct sweep_line *sweep_port_line(struct sweep_port *port);
 
-/* Asks the port itself for its PortInfo. FALSE: *err has the reason. */
-gboolean sweep_own_port_info(const struct sweep_line *line, struct ib_port_info *info,
-			     GError **err);
+/* Asks the port itself for its PortInfo. m_key: as in the options. FALSE: *err has the reason. */
+gboolean sweep_own_port_info(const struct sweep_line *line, guint64 m_key,
+			     struct ib_port_info *info, GError **err);
 
 #endif

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 # The subnet's administrator, which is OpenSM's, on a managed tree of four switches and eight HCAs: HCAs that join a multicast group get
-# the group's datagrams, and no others do; ibping between two HCAs; osmtest, which tests records, events, services and multicast.
+# the group's datagrams, and no others do; ibping between two HCAs; osmtest, which tests records, events, services and multicast; and
+# partitions with limited members, enforced by switches.
 set -euo pipefail
 
 # shellcheck source=test/e2e/tools.sh
@@ -88,6 +89,31 @@ for flow in 'c:Create Inventory' 'q:QoS: VLArb and SLtoVL' 'm:Multicast' 'e:Even
 	tool osmtest -t 100 -f "${flow%%:*}" -l "osmtest-${flow%%:*}.log"
 	expect 1 "^OSMTEST: TEST \"${flow#*:}\" PASS\$"
 done
+end "$sm"
+stop_agent
+
+# ---- partitions --------------------------------------------------------------------------------------
+
+# The ports of switches enforce what OpenSM says: the HCA at which it runs is a full member, all others are limited ones.
+echo 'Default=0x7fff: ALL=limited, SELF=full;' >partitions
+start_agent
+sm second -P "$tmp/partitions"
+says second.log 1 'SUBNET UP'
+client active 8
+LD_LIBRARY_PATH=$libraries IBAL_UMAD_CAS=0x10100 ibping -S >server.out 2>&1 &
+server=$!
+jobs+=("$server")
+IBAL_UMAD_CAS=0x10100 tool ibstat
+lid=$(sed -n 's/.*Base lid: //p' said)
+export IBAL_UMAD_CAS=0x10000 # the full member
+until_true answers || wrong "a limited member does not answer a full one: $(cat server.out)"
+tool ibping -f -c 10 "$lid"
+expect 1 '^10 packets transmitted, 10 received, 0% packet loss'
+export IBAL_UMAD_CAS=0x10110 # a limited one
+LD_LIBRARY_PATH=$libraries ibping -f -c 1 "$lid" >said 2>&1 || true
+expect 1 ' 100% packet loss'
+unset IBAL_UMAD_CAS
+end "$server"
 end "$sm"
 stop_agent
 passed

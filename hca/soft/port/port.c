@@ -107,11 +107,19 @@ void port_bad_key(struct soft_port *port, enum port_counter counter, const struc
 	fmutex_unlock(&ports_lock);
 }
 
-static bool has_matching_pkey(const struct soft_port *port, uint16_t pkey)
+/*
+ * The table is that of the HCA at the cable: a subnet manager writes the same P_Keys to both
+ * (OpenSM: pkey_mgr_update_peer_port()). What comes in is the HCA's own P_Key, so a limited
+ * member's packet passes by the limited entry. What goes out is compared as the HCA will compare
+ * it.
+ */
+static bool has_matching_pkey(const struct soft_port *port, enum port_enforce direction,
+			      uint16_t pkey)
 {
+	const uint16_t as_full = direction == ENFORCE_IN ? IB_PKEY_FULL_MEMBER : 0;
 	uint32_t i = 0;
 
-	while (i < SOFT_MAX_PKEYS && !pkey_matches(port_pkey(port, i), pkey))
+	while (i < SOFT_MAX_PKEYS && !pkey_matches(port_pkey(port, i), pkey | as_full))
 		i++;
 	return i < SOFT_MAX_PKEYS;
 }
@@ -121,7 +129,7 @@ bool port_pkey_passes(struct soft_port *port, enum port_enforce direction, const
 	const struct ib_bad_key bad = bad_key(pkt, pkt->pkey, pkt->dest_qpn);
 	struct ib_notice notice;
 
-	if (has_matching_pkey(port, pkt->pkey))
+	if (has_matching_pkey(port, direction, pkt->pkey))
 		return true;
 	port_count(port, direction == ENFORCE_IN ? CNT_RCV_CONSTRAINT : CNT_XMIT_CONSTRAINT, 1);
 	ib_notice_switch_bad_pkey(&notice, port_lid(port_of_hca(port, 0)), port->number, &bad);

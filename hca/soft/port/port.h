@@ -319,7 +319,8 @@ void port_notice(struct soft_port *port, const struct ib_notice *notice);
 void port_seen(struct soft_port *port, const void *mad, uint32_t length);
 /*
  * Compares the P_Key of a data packet with the table of an external port of a switch, for a
- * direction in which the port enforces partitions (IBTA 10.9.6). False: the packet is not to pass.
+ * direction in which the port enforces partitions (IBTA 10.9.6): in by the P_Key without its
+ * membership, out by IBTA 10.9.3. False: the packet is not to pass.
  * Then the packet is counted, and trap 259 is raised at port 0.
  */
 bool port_pkey_passes(struct soft_port *port, enum port_enforce direction,

@@ -157,9 +157,9 @@ static void fail_first(void *object)
 		(uint64_t)(uintptr_t)ca->hca == FAKE_GUID ? (uint64_t)AL_CA_ERROR : AL_SUCCESS;
 }
 
-START_TEST(a_port_that_does_not_answer_is_unknown_unless_another_is_critical)
+START_TEST(a_port_that_does_not_answer_is_unknown_unless_another_has_a_problem)
 {
-	g_autofree char *well = NULL, *down = NULL;
+	g_autofree char *well = NULL, *worn = NULL, *down = NULL;
 	al_h al;
 
 	failing = two_hcas();
@@ -171,8 +171,12 @@ START_TEST(a_port_that_does_not_answer_is_unknown_unless_another_is_critical)
 	down = run("check --crit 1 --ca 1", OK);
 	failing->port_attr.counters.symbol_errors = 1;
 	g_free(down);
+	worn = run("check --warn 1", WARNING);
+	ck_assert(g_str_has_prefix(
+		worn, "WARNING - 1 problem at 1 port; a part of the answer is missing |"));
 	down = run("check --crit 1", CRITICAL);
-	ck_assert(g_str_has_prefix(down, "CRITICAL - 1 problem at 1 port |"));
+	ck_assert(g_str_has_prefix(
+		down, "CRITICAL - 1 problem at 1 port; a part of the answer is missing |"));
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 }
 END_TEST
@@ -314,7 +318,7 @@ int main(void)
 	tcase_add_test(tc, every_counter_is_looked_at);
 	tcase_add_test(tc, the_manual_has_the_thresholds);
 	tcase_add_loop_test(tc, what_cannot_be_checked_is_unknown, 0, 8);
-	tcase_add_test(tc, a_port_that_does_not_answer_is_unknown_unless_another_is_critical);
+	tcase_add_test(tc, a_port_that_does_not_answer_is_unknown_unless_another_has_a_problem);
 	tcase_add_test(tc, without_an_hca_check_is_unknown);
 	tcase_add_test(tc, a_module_without_special_queue_pairs_can_not_sweep_and_says_so);
 	tcase_add_test(tc, port_info_is_told_in_names);

@@ -128,16 +128,33 @@ START_TEST(a_packet_of_another_partition_is_dropped_where_the_port_enforces)
 }
 END_TEST
 
-START_TEST(limited_members_pass_where_the_table_has_the_full_member)
+/* A port of a switch has the P_Keys of the HCA at its cable, as OpenSM sets them. */
+START_TEST(limited_members_reach_full_members_with_the_tables_of_their_hcas)
 {
 	begin(GUEST, OURS);
-	enforce(1, ENFORCE_IN);
+	set_pkeys(sw, 1, GUEST, 0xffff);
+	set_pkeys(sw, 2, OURS, 0xffff);
+	enforce(1, ENFORCE_IN | ENFORCE_OUT);
+	enforce(2, ENFORCE_IN | ENFORCE_OUT);
+	expect_passes();
+	ck_assert_uint_eq(last_trap.number, 0);
+	set_pkeys(sw, 2, GUEST, 0xffff); /* two limited members do not match (IBTA 10.9.3) */
+	expect_dropped();
+	ck_assert_uint_eq(counters_of(2).xmit_constraint_errors, 1);
+	set_pkeys(sw, 2, OURS, 0);
 	set_pkeys(sw, 1, OURS, 0);
 	expect_passes();
-	set_pkeys(sw, 1, GUEST, 0); /* two limited members do not match (IBTA 10.9.3) */
+	set_pkeys(sw, 1, OTHER, 0);
 	expect_dropped();
 	set_pkeys(sw, 1, 0, 0); /* an empty table lets nothing pass */
 	expect_dropped();
+	end();
+	begin(OURS, GUEST); /* and back */
+	set_pkeys(sw, 1, OURS, 0xffff);
+	set_pkeys(sw, 2, GUEST, 0xffff);
+	enforce(1, ENFORCE_IN | ENFORCE_OUT);
+	enforce(2, ENFORCE_IN | ENFORCE_OUT);
+	expect_passes();
 	end();
 }
 END_TEST
@@ -190,7 +207,7 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, a_packet_of_another_partition_is_dropped_where_the_port_enforces, 0,
 			    2);
-	tcase_add_test(t, limited_members_pass_where_the_table_has_the_full_member);
+	tcase_add_test(t, limited_members_reach_full_members_with_the_tables_of_their_hcas);
 	tcase_add_test(t, subnet_management_passes_a_port_without_partitions);
 	tcase_add_test(t, a_reboot_ends_the_enforcement);
 	suite_add_tcase(s, t);
