@@ -184,8 +184,9 @@ static al_status set_guids(struct reader *r, struct topology_node *node, struct 
 			"\"%.*s\" has another GUID in its name than line %u gives: %#llx; correct one of them",
 			SPAN(name), line, (unsigned long long)*next);
 	node->guid = has_own ? of_name : *next;
-	if (!node->guid)
-		return REFUSE(r, "\"%.*s\" has the GUID 0, which is none", SPAN(name));
+	if (!node->guid || node->guid == UINT64_MAX)
+		return REFUSE(r, "\"%.*s\" has the GUID %s, which is none; give it another",
+			      SPAN(name), node->guid ? "of all ones" : "0");
 	if (!has_own || line)
 		*next = node->guid + (node->type == IB_NODE_SWITCH ? 1 : node->num_ports + 1u);
 	if (node->type == IB_NODE_SWITCH)

@@ -272,6 +272,12 @@ static al_status read_lines(struct reader *r, const char *at, const char *end)
 	return status;
 }
 
+/* Some editors begin a text of UTF-8 with a byte order mark, which says nothing. */
+static const char *behind_mark(const char *text, size_t length)
+{
+	return length >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? text + 3 : text;
+}
+
 static al_status read_text(struct reader *r, const char *text, size_t length)
 {
 	al_status status;
@@ -280,7 +286,7 @@ static al_status read_text(struct reader *r, const char *text, size_t length)
 		return REFUSE_LINE(&r->text, 0,
 				   "the text has more than %u bytes; give a part of the subnet",
 				   TOPOLOGY_MAX_TEXT);
-	status = read_lines(r, text, text + length);
+	status = read_lines(r, behind_mark(text, length), text + length);
 	if (status)
 		return status;
 	if (!r->text.t->num_nodes)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* A subnet as the text of ibnetdiscover, and back. topo/ has the text's writer and reader, and a
  * struct topology is between the text and a subnet. */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,13 +160,20 @@ struct net *net_read_text(const char *file, const char *text, GError **err)
 
 struct net *net_read_file(const char *path, GError **err)
 {
-	g_autofree char *text = NULL;
-	g_autoptr(GError) why = NULL;
-	gsize length;
+	g_autoptr(GString) text = g_string_new(NULL);
+	FILE *file = fopen(path, "re");
+	char block[65536];
+	int failed = errno;
+	size_t n;
 
-	if (!g_file_get_contents(path, &text, &length, &why)) {
-		tool_misuse(err, "%s", why->message);
-		return NULL;
+	if (file) {
+		while (text->len <= TOPOLOGY_MAX_TEXT && /* more is refused below */
+		       (n = fread(block, 1, sizeof(block), file)) > 0)
+			g_string_append_len(text, block, (gssize)n);
+		failed = ferror(file) ? errno : 0;
+		fclose(file);
 	}
-	return read_bytes(path, text, length, err);
+	if (failed)
+		tool_misuse(err, "%s: cannot be read: %s", path, g_strerror(failed));
+	return failed ? NULL : read_bytes(path, text->str, text->len, err);
 }

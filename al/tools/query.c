@@ -51,9 +51,9 @@ static const struct query_command commands[] = {
 	  NULL, NULL, run_check },
 	{ "capture", "-- COMMAND...", "run a command, and its packets into a file", G_MAXUINT,
 	  QUERY_PORT | QUERY_OUTPUT, NULL, NULL, run_capture },
-	{ "fault", "check [RULES]|list",
-	  "what rules of faults mean, or where they are wrong; or those in force", 2, 0, NULL, NULL,
-	  run_fault },
+	{ "fault", "check|list|set|pull|...",
+	  "rules of faults: in words, in force, new ones; pull and plug cables, reboot switches", 2,
+	  QUERY_CA | QUERY_PORT, NULL, NULL, run_fault },
 	{ "events", "", "a line for each event as it happens", 0,
 	  QUERY_CA | QUERY_PORT | QUERY_TIMEOUT | QUERY_COUNT, NULL, NULL, run_events },
 	{ "doctor", "", "what is missing here, and how to mend it", 0, 0, NULL, NULL, run_doctor },
@@ -87,6 +87,19 @@ gboolean query_open(struct query *q)
 		return TRUE;
 	query_error(q, TOOL_FAILED, "the Access Layer cannot be opened: %s; \"al_query doctor\" says more", al_status_str(st));
 	return FALSE;
+}
+
+void query_report_modules(struct query *q)
+{
+	for (size_t i = 0; !q->snap->num_cas && i < q->snap->num_modules; i++) {
+		const struct al_snap_module *m = &q->snap->modules[i];
+
+		if (m->status)
+			query_error(q, TOOL_FAILED,
+				    "no HCA is here: %s: %s; \"al_query doctor\" says more",
+				    *m->path ? m->path : m->name,
+				    *m->text ? m->text : al_status_str(m->status));
+	}
 }
 
 JsonArray *query_array(struct query *q, const char *name)
@@ -204,6 +217,8 @@ static void answer_once(struct query *q, const struct query_command *command)
 	if (st) {
 		query_error(q, TOOL_FAILED, "the HCAs and objects cannot be listed: %s", al_status_str(st));
 	} else {
+		if (command->filters & QUERY_CA)
+			query_report_modules(q);
 		command->collect(q);
 		if (!q->json && q->status != TOOL_USAGE)
 			command->show(q);
@@ -408,7 +423,7 @@ static int check_options(const struct query *q, const struct query_command *comm
 		{ QUERY_STATE, q->state != NULL, "state" },
 		{ QUERY_QPN, q->qpn_first || q->qpn_last != IB_QPN_MASK, "qpn" },
 		{ QUERY_DIFF, q->diff, "diff" },
-		{ QUERY_TIMEOUT, q->timeout != 0, "timeout" },
+		{ QUERY_TIMEOUT, q->timeout != NOT_GIVEN, "timeout" },
 		{ QUERY_WATCH, q->watch != NOT_GIVEN, "watch" },
 		{ QUERY_COUNT, q->count != 0, "count" },
 		{ QUERY_OUTPUT, q->output != NULL, "output" },
@@ -427,8 +442,10 @@ static int check_options(const struct query *q, const struct query_command *comm
 		return usage("too much after \"%s\": %s", command->name, q->args[command->max_args]);
 	if (q->port < 0 || q->port > 255)
 		return usage("--port %d: from 1 to 255", q->port);
-	if (q->pid < 0 || q->count < 0 || !(q->timeout >= 0 && q->timeout < 1e6))
-		return usage("--pid, --count and --timeout are numbers from 0 on");
+	if (q->pid < 0 || q->count < 0)
+		return usage("--pid and --count are numbers from 0 on");
+	if (q->timeout != NOT_GIVEN && !(q->timeout > 0 && q->timeout < 1e6))
+		return usage("--timeout: seconds, more than 0");
 	if (q->watch != NOT_GIVEN && !(q->watch >= 0.01 && q->watch < 1e6))
 		return usage("--watch: seconds, from 0.01 on");
 	if (q->count && q->watch == NOT_GIVEN && (command->filters & QUERY_WATCH))
@@ -478,6 +495,7 @@ static int answer_command_line(struct query *q, char **words, const struct numbe
 	if (status)
 		return status;
 	q->watch = MAX(q->watch, 0);
+	q->timeout = MAX(q->timeout, 0);
 	q->colour = !q->json && tool_wants_colour(STDOUT_FILENO);
 	run_command(q, command);
 	return q->status;
@@ -546,7 +564,7 @@ static gboolean is_check(char **argv)
 int query_main(int argc, char **argv)
 {
 	static char *no_args[] = { NULL };
-	struct query q = { .args = no_args, .watch = NOT_GIVEN };
+	struct query q = { .args = no_args, .watch = NOT_GIVEN, .timeout = NOT_GIVEN };
 	g_autofree char *help = describe_commands();
 	struct numbers numbers = { NULL };
 	gboolean version = FALSE;
@@ -602,8 +620,10 @@ int query_main(int argc, char **argv)
 		printf("al_query %s\n", al_version());
 	else
 		status = answer_command_line(&q, args + 1, &numbers);
-	if (!q.out && status == TOOL_USAGE && is_check(argv))
+	if (!q.out && status == TOOL_USAGE && is_check(argv)) {
+		puts("UNKNOWN - the command line is wrong");
 		status = QUERY_CHECK_UNKNOWN;
+	}
 	g_clear_pointer(&q.out, json_object_unref);
 	g_free(q.ca);
 	g_free(q.state);

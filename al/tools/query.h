@@ -84,6 +84,9 @@ void query_print_answer(struct query *q);
 /* Opens the library. FALSE: query_error() has reported why not. */
 gboolean query_open(struct query *q);
 
+/* Reports the modules of the snapshot that were not loaded, if the snapshot has no HCA. */
+void query_report_modules(struct query *q);
+
 /* Adds an array to the answer. */
 JsonArray *query_array(struct query *q, const char *name);
 

@@ -88,6 +88,12 @@ static void problem(struct check *c, enum level level, const char *where, const 
 		c->criticals++;
 }
 
+/* TRUE: a part of the answer is missing. */
+static gboolean is_partial(const struct check *c)
+{
+	return json_object_has_member(c->q->out, "errors");
+}
+
 static void check_state(struct check *c, const char *where, guint state, guint phys_state)
 {
 	static const struct {
@@ -181,6 +187,16 @@ static void check_ca(struct query *q, const struct al_snap_ca *snap, gint64 inde
 	al_close_ca(ca, AL_DESTROY_SYNC, NULL);
 }
 
+static void check_cas(struct check *c)
+{
+	query_report_modules(c->q);
+	query_each_ca(c->q, check_ca, c);
+	if (c->q->port && !c->ports && !is_partial(c))
+		query_error(c->q, LEVEL_UNKNOWN,
+			    "there is no port %d; \"al_query port\" shows those that are there",
+			    c->q->port);
+}
+
 /* TRUE: a port of a switch that is not simply without a cable: the link was up since its counters
  * were reset, or somebody has disabled the port. */
 static gboolean has_fallen(const struct net_port *port)
@@ -243,15 +259,10 @@ static void check_all(struct check *c)
 	if (c->q->subnet)
 		check_subnet(c);
 	else
-		query_each_ca(c->q, check_ca, c);
+		check_cas(c);
 }
 
 /* ------------------------------------------------------------------------- the answer */
-
-static gboolean is_partial(const struct check *c)
-{
-	return json_object_has_member(c->q->out, "errors");
-}
 
 /* A problem that was found weighs more than a part that is not known. */
 static enum level worst(const struct check *c)

@@ -193,7 +193,7 @@ static const char *module_remedy(al_status status)
 	case AL_INVALID_PARAMETER:
 		return "have it corrected by its vendor, or take it out of the module path";
 	default:
-		return "correct the fault";
+		return "correct what the module's message names";
 	}
 }
 
@@ -250,12 +250,23 @@ static void check_ca(struct doctor *d, const struct al_snap_ca *snap)
 		     "%s, no port is active", snap->attr.node_desc);
 }
 
+static gboolean has_failed_module(const struct doctor *d)
+{
+	for (size_t i = 0; i < d->q->snap->num_modules; i++)
+		if (d->q->snap->modules[i].status)
+			return TRUE;
+	return FALSE;
+}
+
 static void check_cas(struct doctor *d)
 {
 	for (size_t i = 0; d->q->snap && i < d->q->snap->num_cas; i++)
 		check_ca(d, &d->q->snap->cas[i]);
 	if (d->q->snap && !d->q->snap->num_cas)
-		find(d, ERROR, "HCAs", "the software HCA needs no hardware: its module, soft.so, must be in the module path",
+		find(d, ERROR, "HCAs",
+		     has_failed_module(d)
+			     ? "mend the module"
+			     : "the software HCA needs no hardware: its module, soft.so, must be in the module path",
 		     "there is none");
 }
 

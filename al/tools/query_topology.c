@@ -63,6 +63,7 @@ gboolean query_open_port(struct query *q, al_ca_h *ca, guint8 *port)
 	const struct al_snap_ca *only;
 	al_status st = AL_SUCCESS, last = AL_SUCCESS;
 
+	query_report_modules(q);
 	if (open_switch(q, ca, port))
 		return TRUE;
 	only = q->ca ? query_find_ca(q, q->ca) : NULL;
@@ -81,9 +82,12 @@ gboolean query_open_port(struct query *q, al_ca_h *ca, guint8 *port)
 		query_error(q, TOOL_USAGE,
 			    "there is no port %d; \"al_query port\" shows those that are there",
 			    q->port);
-	else
+	else if (q->snap->num_cas)
 		query_error(q, TOOL_FAILED,
 			    "no port has a link; \"al_query port\" shows the ports");
+	else
+		query_error(q, TOOL_FAILED,
+			    "no HCA is here; \"al_query doctor\" says what is missing");
 	return FALSE;
 }
 

@@ -134,10 +134,12 @@ gboolean tool_parse_size(const char *text, guint64 min, guint64 max, guint64 *by
 
 gboolean tool_parse_guid(const char *text, guint64 *guid)
 {
-	g_auto(GStrv) parts = g_strsplit(g_str_has_prefix(text, "0x") ? text + 2 : text, ":", -1);
+	const gboolean prefixed = g_str_has_prefix(text, "0x");
+	g_auto(GStrv) parts = g_strsplit(prefixed ? text + 2 : text, ":", -1);
 	g_autofree char *digits = g_strjoinv("", parts);
+	const size_t length = strlen(digits);
 
-	return strlen(digits) == 16 &&
+	return (length == 16 || (prefixed && length < 16 && !parts[1])) &&
 	       g_ascii_string_to_unsigned(digits, 16, 0, G_MAXUINT64, guid, NULL);
 }
 

@@ -21,23 +21,28 @@ enum soft_vendor_code {
 	SOFT_REMOVE = 5, /**< in: uint32_t enum ci_deregister_flags: the HCA is withdrawn soon after
 			  * the return; with CI_HCA_GONE its cables are pulled at once */
 	SOFT_FAULT_COUNT =
-		6,       /**< out: uint64_t number of packets that faults have affected so far */
-	SOFT_STEP = 7,   /**< in: nothing, or uint64_t choice; out: struct soft_step. progress =
-			    manual only */
-	SOFT_CLOCK = 8,  /**< out: uint64_t ns: the module's clock; with progress = manual the
-			    virtual one */
-	SOFT_REBOOT = 9, /**< of a switch only: its ports go down, what a subnet manager has set is
-			  * lost, and the ports come up. A switch also takes SOFT_PORT_DOWN and
-			  * SOFT_PORT_UP (external ports), SOFT_FAULT_ADD, SOFT_FAULT_CLEAR and
-			  * SOFT_FAULT_COUNT, SOFT_FAULT_LIST, SOFT_REMOVE, SOFT_STEP and SOFT_CLOCK */
+		6,      /**< out: uint64_t number of packets that faults have affected so far */
+	SOFT_STEP = 7,  /**< in: nothing, or uint64_t choice; out: struct soft_step. progress =
+			   manual only */
+	SOFT_CLOCK = 8, /**< out: uint64_t ns: the module's clock; with progress = manual the
+			   virtual one */
+	SOFT_REBOOT =
+		9, /**< of a switch only: its ports go down, what a subnet manager has set is
+		    * lost, and the ports come up. A switch also takes SOFT_PORT_DOWN and
+		    * SOFT_PORT_UP (external ports), SOFT_FAULT_ADD, SOFT_FAULT_CLEAR and
+		    * SOFT_FAULT_COUNT, SOFT_FAULT_LIST, SOFT_REMOVE, SOFT_STEP and SOFT_CLOCK */
 	SOFT_CAPTURE_START = 16, /**< in: struct soft_capture */
 	SOFT_CAPTURE_STOP = 17,  /**< in: uint32_t port; 0: all ports of the HCA */
 	SOFT_INJECT = 18,        /**< in: struct soft_inject; out: struct soft_injected */
 	SOFT_FAULT_EXPLAIN = 19, /**< in: struct soft_fault_text; out: struct soft_fault_words.
 				    Explains rules and changes nothing */
 	SOFT_FAULT_LIST =
-		20, /**< in: uint32_t first; out: struct soft_fault_list: the rules in
-		       force of all HCAs and switches of the module, from index first on */
+		20,          /**< in: uint32_t first; out: struct soft_fault_list: the rules in
+				force of all HCAs and switches of the module, from index first on */
+	SOFT_FAULT_SET = 21, /**< in: struct soft_fault_text; out: struct soft_fault_words. Replaces
+				all rules of all HCAs and switches of the module by those of the
+				text; if the words have an error, nothing changes.
+				AL_INSUFFICIENT_MEMORY: no rule is in force */
 };
 
 /** The work that a step did. */

@@ -90,6 +90,61 @@ IBAL_AGENT=off query 0 fault list
 says "There are no rules for this process's own HCAs"
 IBAL_AGENT=$tmp/none query 2 fault list
 query 1 fault list drop
+
+# Other rules, while the agent runs; packets are counted anew.
+query 1 fault set 'drop,n=1,hca=0; corrupt,switch=0x99'
+complains 'fault set: at character .*: there is no such switch'
+query 0 --json fault list
+json "len(a['in_force']) == 8"
+query 0 fault set 'drop,n=1,hca=0; mark,switch=0x2c90300000100,port=3,n=7'
+says '^1\. HCA 0: packet 1 of each flow is lost'
+"$build/al_perf" --from 0 --to 1 -t ud -l -n 4 -w 0 send >/dev/null || [ $? = 3 ] || wrong "al_perf"
+query 0 --json fault list
+json "[(r['met'] > 0, r['guid']) for r in a['in_force']] == [(True, a['in_force'][0]['guid']), (False, '0x0002c90300000100')]"
+IBAL_FAULT='delay,time=1ms' query 0 --json fault set
+json "len(a['rules']) == 1"
+query 0 fault set ''
+says '^There are no rules\.$'
+query 0 --json fault list
+json "not a['in_force']"
+IBAL_AGENT=off query 2 fault set drop
+complains 'there is no agent'
+query 1 fault set
+complains 'which rules'
+
+# Cables and switches.
+state() { # STATE: of the HCA's port
+	"$build/al_query" --json port --ca 0x2c90300010000 | grep -q "\"state\" : \"$1\""
+}
+until_true state Active || wrong "the port is not Active"
+query 0 fault pull --ca 0x2c90300010000 --port 1
+says '^The cable is pulled\.$'
+until_true state Down || wrong "the port of a pulled cable is not Down"
+query 0 fault plug --ca 0x2c90300010000 --port 1
+until_true state Active || wrong "the port of a cable that was plugged in is not Active"
+query 1 fault reboot --ca 0x2c90300010000
+complains 'no software HCA, or no switch'
+query 1 fault pull --ca 0x2c90300010000 --port 9
+complains 'there is no such port'
+query 1 fault pull --ca 0x99 --port 1
+complains 'there is no such HCA or switch'
+query 1 fault pull --ca nobody --port 1
+query 1 fault pull --port 1
+complains 'al_query fault pull --ca GUID --port N'
+query 1 fault reboot --ca 0x2c90300000100 --port 1
+query 1 fault list --ca 0
+IBAL_AGENT=off query 2 fault pull --ca 0 --port 1
+query 1 fault reboot --ca 0x2c90300000100 # a static subnet's switches can not be opened
+stop
+start 666 env IBAL_SOFT="subnet=managed topology=$(realpath "$top_srcdir")/doc/examples/small-tree.topology"
+until_true state Init || wrong "the port of a managed subnet is not Init"
+query 0 fault pull --ca 0x2c90300000100 --port 1
+until_true state Down || wrong "the port of a cable that was pulled at the switch is not Down"
+query 0 --json fault plug --ca 0x2c90300000100 --port 1
+until_true state Init || wrong "the port of a cable that was plugged in at the switch is not Init"
+query 0 fault reboot --ca 0x2c90300000100
+says '^The switch has lost'
+until_true state Init || wrong "the port of a switch that was rebooted is not Init"
 stop
 start 666 env
 
@@ -114,6 +169,11 @@ else
 	json "[c['uid'] for c in a['clients']] == [4321] and [u['uid'] for u in a['users']] == [4321]"
 	other "$build/al_query" fault check drop >out 2>err || wrong "rules of another user: $(cat err)"
 	says "^Compared with .* this shell's settings" # the agent does not let the user test
+	for words in 'set drop' 'pull --ca 0 --port 1'; do
+		# shellcheck disable=SC2086 # several words
+		! other "$build/al_query" fault $words >out 2>err || wrong "another user may: fault $words"
+		complains 'demands the right test'
+	done
 	settled "len(a['clients']) == 2 and {u['uid'] for u in a['users']} == {0, 4321}" clients
 	kill "$watcher"
 	exec 3<&-

@@ -34,6 +34,15 @@ query 1 topology --diff
 complains 'needs a file'
 query 1 topology --diff /nonexistent
 complains 'nonexistent'
+query 1 topology /dev/zero
+complains '/dev/zero: the text has more than 268435456 bytes'
+query 1 topology .
+complains '\.: cannot be read: Is a directory'
+mkfifo pipe
+cat "$two" >pipe &
+query 0 topology pipe
+query 1 topology --timeout 0
+complains 'timeout: seconds, more than 0'
 query 1 topology "$two" "$two"
 query 1 topology --ca 99
 query 1 topology --port 77
@@ -46,6 +55,23 @@ query 3 topology --diff "$two" slower
 has '^changed +cable from .*: was 4xNDR, is 1xNDR$'
 query 3 --json topology --diff "$two" slower
 json 'len(a["differences"]) == 1 and a["differences"][0]["kind"] == "changed"'
+# A subnet that is not there: each answer says why there is no HCA.
+for words in ca port caps gid pkey counters topology; do
+	IBAL_SOFT="subnet=managed topology=/nonexistent" query 2 "$words"
+	complains 'no HCA is here: .*soft\.so: .*; "al_query doctor" says more'
+done
+IBAL_SOFT="subnet=managed topology=/nonexistent" query 3 check
+has '^UNKNOWN - '
+complains 'no HCA is here'
+IBAL_SOFT="subnet=managed topology=/nonexistent" query 4 doctor
+has 'message: soft: topology: /nonexistent: cannot be read'
+has "correct what the module's message names"
+! grep 'must be in the module path' out || wrong "doctor looks for a module that is there"
+query 3 check --port 7
+complains 'there is no port 7'
+has '^UNKNOWN - no port could be checked'
+query 3 check --warn
+has '^UNKNOWN - the command line is wrong$'
 # A subnet whose ports nobody answers for.
 IBAL_SOFT="topology=$two" query 2 topology
 complains 'does not answer NodeInfo'
@@ -100,7 +126,10 @@ query 0 topology --ca 0x0000000000001001
 has '^# Initiated from node 0000000000001001 port 0000000000001001$'
 cp out from_switch
 query 0 topology --diff from_switch
-query 0 check --subnet --ca 0x0000000000001001
+query 0 check --subnet --ca 0x1001 # a GUID's digits behind the zeros are enough
+query 0 port --ca 0x10000
+has ' 0x0000000000010001$'
+query 1 port --ca 0x10
 query 1 topology --ca 0x0000000000009999
 
 # Whose services there are; the ports and all of PortInfo; the whole subnet against thresholds.

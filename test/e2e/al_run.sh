@@ -40,6 +40,12 @@ status_of() { al_run "$@" >said 2>&1 && echo 0 || echo $?; }
 [ "$(status_of --ca xyz ibstat)" = 2 ] || wrong "--ca xyz"
 [ "$(status_of --ca 0x12345678123456789 ibstat)" = 2 ] || wrong "a GUID of 17 digits"
 [ "$(status_of no-such-command)" = 127 ] || wrong "a command that is not there"
+[ "$(status_of /etc/passwd)" = 126 ] || wrong "a file that is no program"
+grep -qx 'al_run: /etc/passwd: this is no program that you may run' said || wrong "a file that is no program: $(cat said)"
+[ "$(status_of /etc)" = 126 ] || wrong "a directory"
+# shellcheck disable=SC2046 # 66 words
+[ "$(status_of $(printf -- '--ca %d ' {1..33}) ibstat)" = 2 ] || wrong "33 HCAs"
+grep -q 'at most 32 HCAs' said || wrong "33 HCAs: $(cat said)"
 [ "$(status_of --help)" = 0 ] || wrong "--help"
 [ ! -e "$XDG_RUNTIME_DIR/ibal/ald.socket" ] || wrong "an agent was started in vain"
 
@@ -63,6 +69,11 @@ al_run --ca "0x${second#ib}" ibstat -l >said
 [ "$(cat said)" = "$second" ] || wrong "--ca: $(cat said)"
 al_run --ca "${second#ib}" --ca="${first#ib}" ibstat -l >said
 cmp one said || wrong "--ca twice: $(cat said)"
+al_run --ca "${first#ib}" --ca 99 ibstat -l >said 2>err
+[ "$(cat said)" = "$first" ] || wrong "--ca of one that is not there: $(cat said)"
+grep -q -- '--ca 0x0000000000000099: there is no such HCA or switch' err || wrong "--ca of one that is not there: $(cat err)"
+[ "$(wc -l <err)" = 1 ] || wrong "more than one line: $(cat err)"
+al_run true || wrong "a command that is the shell's own, too"
 
 al_run ibstat >said
 [ "$(grep -c 'State: Initializing' said)" = 2 ] || wrong "ports wait for a subnet manager: $(cat said)"
@@ -93,6 +104,8 @@ IBAL_SOFT='hcas=2' IBAL_CONF=$tmp/conf al_run ibstat -l >said 2>err
 warns "IBAL_CONF has no effect: .*, without it" "IBAL_SOFT has no effect: .*, with IBAL_SOFT=$IBAL_SOFT"
 IBAL_FAULT='' al_run ibstat -l >said 2>err
 warns
+# The record is the agent's own, so it is right if its al_run is interrupted.
+[ "$(cat "$XDG_RUNTIME_DIR/ibal/ald.pid")" = "$agent" ] || wrong "the record has another process"
 # A record of an agent that has gone says nothing about this one.
 cp "$XDG_RUNTIME_DIR/ibal/ald.pid" pid
 echo $$ >"$XDG_RUNTIME_DIR/ibal/ald.pid"
@@ -110,6 +123,7 @@ active() {
 	[ "$(grep -c 'State: Active' said)" = 2 ]
 }
 until_true active || wrong "OpenSM does not bring the ports up: $(cat said opensm.out)"
+! grep 'no management agent' opensm.out || wrong "agents that answer are missed"
 places=$XDG_RUNTIME_DIR/ibal/opensm-default.1
 al_run ibnetdiscover >said
 for device in "$first" "$second"; do
@@ -137,6 +151,39 @@ al_run --ca 0x1000 ibstat >said
 kill "$opensm"
 wait "$opensm" || :
 ! grep ' ERR ' "$XDG_RUNTIME_DIR/ibal/opensm-1000.1/opensm.log" || wrong "the log of opensm on the switch has errors"
+
+# ---- an al_run that is interrupted ------------------------------------------------------------------
+
+# The agent begins, and its al_run goes: the next one finds the agent, and its record.
+export XDG_RUNTIME_DIR=$tmp/own/second
+"${as_user[@]}" mkdir "$XDG_RUNTIME_DIR"
+"${as_user[@]}" "$run" sleep 60 >early.out 2>&1 &
+early=$!
+jobs+=("$early")
+has_record() { [ -s "$XDG_RUNTIME_DIR/ibal/ald.pid" ]; }
+until_true has_record || wrong "no record of the agent: $(cat early.out)"
+kill -KILL "$early"
+jobs=("$agent" "$(cat "$XDG_RUNTIME_DIR/ibal/ald.pid")")
+IBAL_FAULT=drop al_run ibstat -l >said 2>err
+cmp one said || wrong "after an interruption: $(cat said err)"
+grep -q "IBAL_FAULT has no effect: your agent (process ${jobs[1]})" err || wrong "after an interruption: $(cat err)"
+kill "${jobs[1]}"
+jobs=("$agent")
+
+# ---- a subnet without management agents -----------------------------------------------------------
+
+export XDG_RUNTIME_DIR=$tmp/own/third
+"${as_user[@]}" mkdir "$XDG_RUNTIME_DIR"
+IBAL_SOFT='hcas=2' "${as_user[@]}" "$run" opensm >opensm.out 2>opensm.err &
+opensm=$!
+jobs+=("$opensm")
+until_true grep -q 'no management agent answers .* subnet=managed' opensm.err || wrong "no word of a static subnet: $(cat opensm.err opensm.out)"
+kill "$opensm"
+wait "$opensm" || :
+jobs=("$agent" "$(cat "$XDG_RUNTIME_DIR/ibal/ald.pid")")
+kill "${jobs[1]}"
+jobs=("$agent")
+export XDG_RUNTIME_DIR=$tmp/own
 
 # ---- the end ---------------------------------------------------------------------------------------
 

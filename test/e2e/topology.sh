@@ -42,4 +42,18 @@ export IBAL_SOFT="topology=$PWD/broken"
 if "$build/al_query" ca >said 2>&1; then wrong "a topology with a router is taken"; fi
 grep -q "broken:$(wc -l <broken): " said || wrong "no line is named: $(cat said)"
 
+# What a software HCA can not be is told with a way out.
+refused() { # TEXT
+	if "$build/al_query" ca >said 2>&1; then wrong "a topology is taken that $1"; fi
+	grep -qF -- "$1" said || wrong "\"$1\" is not in: $(cat said)"
+}
+echo 'Switch 2 "A"' >broken
+refused 'has no HCA: al_* opens HCAs, so add a line'
+# 17000 switches, each with a LID, in a ring
+awk 'BEGIN { n = 17000; for (i = 0; i < n; i++) printf "Switch 3 \"S-%016x\"\n[1] \"S-%016x\"[2]\n", i + 16, (i + 1) % n + 16
+	print "Ca 1 \"H\"\n[1] \"S-0000000000000010\"[3]" }' >ring
+IBAL_SOFT="topology=$PWD/ring" refused 'forwarding tables of at most 256 MB: take a part of the subnet, or subnet=managed'
+echo 'Ca 9 "B"' >>broken
+refused 'has 9 ports, and a software HCA has at most 8: make two HCAs of it'
+
 passed

@@ -180,14 +180,36 @@ static int list_switches(struct device *devices, int num, int max)
 	return num;
 }
 
+/* Says once which HCAs of al_run --ca are not there, since a program shows the others only. Under
+ * the lock. */
+static void tell_missing(const struct device *devices, int num)
+{
+	static bool told;
+	const char *at = view();
+	uint64_t guid;
+
+	if (told)
+		return;
+	told = true;
+	while (next_guid(&at, &guid))
+		if (!is_listed(devices, num, guid))
+			fprintf(stderr,
+				"libibumad of ibal: --ca 0x%016llx: there is no such HCA or switch; \"al_run "
+				"al_query ca\" shows the HCAs\n",
+				(unsigned long long)guid);
+}
+
 /* Writes up to max devices of the view, opened. Returns their number. */
 static int list_devices(struct device *devices, int max)
 {
 	int before = cancel_off(), num = 0;
 
 	pthread_mutex_lock(&lock);
-	if (open_library())
+	if (open_library()) {
 		num = list_switches(devices, list_hcas(devices, max), max);
+		if (num < max)
+			tell_missing(devices, num);
+	}
 	pthread_mutex_unlock(&lock);
 	cancel_back(before);
 	return num;

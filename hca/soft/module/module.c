@@ -149,15 +149,26 @@ static al_status read_topology(const char *path, uint32_t *hcas)
 		if (n->num_ports <= SOFT_MAX_PORTS)
 			continue;
 		ib_log(IB_LOG_ERROR, "soft",
-		       "topology: %s: HCA 0x%016llx has %u ports; a software HCA has at most %u",
+		       "topology: %s: HCA 0x%016llx has %u ports, and a software HCA has at most %u: "
+		       "make two HCAs of it",
 		       path, (unsigned long long)n->guid, n->num_ports, SOFT_MAX_PORTS);
 		return AL_BAD_CONFIG;
 	}
 	if (!*hcas) {
-		ib_log(IB_LOG_ERROR, "soft", "topology: %s has no HCA", path);
+		ib_log(IB_LOG_ERROR, "soft",
+		       "topology: %s has no HCA: al_* opens HCAs, so add a line such as: Ca 1 \"NAME\"",
+		       path);
 		return AL_BAD_CONFIG;
 	}
-	return module.conf.managed ? AL_SUCCESS : routes_make(&module.routes, &module.topology);
+	if (module.conf.managed)
+		return AL_SUCCESS;
+	status = routes_make(&module.routes, &module.topology);
+	if (status == AL_LIMIT_EXCEEDED)
+		ib_log(IB_LOG_ERROR, "soft",
+		       "topology: %s: a static subnet has LIDs for 49151 ports, and forwarding tables of at "
+		       "most 256 MB: take a part of the subnet, or subnet=managed with a subnet manager",
+		       path);
+	return status;
 }
 
 /* Returns the node of the HCA at an index. */
@@ -265,6 +276,46 @@ void module_list_faults(uint32_t first, struct soft_fault_list *list)
 			for (n = 0; cable_get_fault(sw, port, n, &rule.fault, &met); n++)
 				list_fault(list, first, &rule, rule.sw, met);
 	}
+}
+
+static void clear_faults(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < module.conf.hcas; i++)
+		fault_clear(&module.hcas[i]);
+	for (i = 0; module.fabric && i < module.fabric->num_switches; i++)
+		cable_clear_faults(&module.fabric->switches[i]);
+}
+
+/* Adds a rule to the HCAs or the switch that the rule is for. */
+static al_status place_fault(const struct fault_rule_text *rule)
+{
+	al_status status = AL_SUCCESS;
+	struct soft_hca *hca;
+
+	if (rule->sw)
+		return cable_add_fault(switch_of(rule), &rule->fault);
+	for (hca = module.hcas; hca < module.hcas + module.conf.hcas && !status; hca++)
+		if (!*rule->hca || !strcmp(rule->hca, hca->conf.name))
+			status = fault_add(hca, &rule->fault);
+	return status;
+}
+
+al_status module_set_faults(const struct fault_rule_text *rules, uint32_t num)
+{
+	static struct fmutex one_at_a_time;
+	al_status status = AL_SUCCESS;
+	uint32_t i;
+
+	fmutex_lock(&one_at_a_time);
+	clear_faults();
+	for (i = 0; i < num && !status; i++)
+		status = place_fault(&rules[i]);
+	if (status)
+		clear_faults();
+	fmutex_unlock(&one_at_a_time);
+	return status;
 }
 
 /* Adds the rules of the settings for switches. */

@@ -29,6 +29,8 @@ al_status module_step(const uint64_t *choice, struct soft_step *step);
 const char *module_misplaced(const struct fault_rule_text *rule, uint32_t *at);
 /* Lists the rules in force, from index first on. */
 void module_list_faults(uint32_t first, struct soft_fault_list *list);
+/* Replaces the rules of all HCAs and switches. AL_INSUFFICIENT_MEMORY: no rule is in force. */
+al_status module_set_faults(const struct fault_rule_text *rules, uint32_t num);
 /*
  * Starts a hot removal, on a thread of its own. Implements soft_hca.remove. AL_CA_REMOVED: the HCA is being
  * withdrawn.

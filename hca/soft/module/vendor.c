@@ -81,16 +81,16 @@ static al_status call_fault_count(struct soft_hca *hca, struct ci_vendor_call *c
 	return AL_SUCCESS;
 }
 
-static al_status call_fault_explain(struct soft_hca *hca, struct ci_vendor_call *call)
+/* Reads the rules of a text, and writes their explanation. */
+static al_status read_rules(const struct ci_vendor_call *call,
+			    struct fault_rule_text rules[SOFT_FAULT_RULES])
 {
 	const struct soft_fault_text *in = call->in;
-	struct fault_rule_text rules[SOFT_FAULT_RULES];
 	struct soft_fault_words *out = call->out;
 	struct fault_error error = { 0 };
 	const char *why = NULL;
 	uint32_t i;
 
-	(void)hca;
 	if (!memchr(in->text, 0, sizeof(in->text)))
 		return AL_INVALID_PARAMETER;
 	memset(out, 0, sizeof(*out));
@@ -104,6 +104,24 @@ static al_status call_fault_explain(struct soft_hca *hca, struct ci_vendor_call 
 	out->at = error.at;
 	snprintf(out->why, sizeof(out->why), "%s", why ? why : "");
 	return AL_SUCCESS;
+}
+
+static al_status call_fault_explain(struct soft_hca *hca, struct ci_vendor_call *call)
+{
+	struct fault_rule_text rules[SOFT_FAULT_RULES];
+
+	(void)hca;
+	return read_rules(call, rules);
+}
+
+static al_status call_fault_set(struct soft_hca *hca, struct ci_vendor_call *call)
+{
+	const struct soft_fault_words *words = call->out;
+	struct fault_rule_text rules[SOFT_FAULT_RULES];
+	al_status status = read_rules(call, rules);
+
+	(void)hca;
+	return status || *words->why ? status : module_set_faults(rules, words->num);
 }
 
 static al_status call_fault_list(struct soft_hca *hca, struct ci_vendor_call *call)
@@ -240,6 +258,8 @@ static const struct {
 			  false },
 	[SOFT_FAULT_EXPLAIN] = { call_fault_explain, sizeof(struct soft_fault_text),
 				 sizeof(struct soft_fault_words), false },
+	[SOFT_FAULT_SET] = { call_fault_set, sizeof(struct soft_fault_text),
+			     sizeof(struct soft_fault_words), false },
 	[SOFT_FAULT_LIST] = { call_fault_list, sizeof(uint32_t), sizeof(struct soft_fault_list),
 			      false, true },
 };

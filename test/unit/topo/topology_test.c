@@ -345,7 +345,8 @@ static const struct {
 	  "node \"C\" has the GUID 0x9 of node \"A\" in line 2" },
 	{ "switchguid=0x9\nSwitch 4 \"S-0000000000000008\"\n", 2,
 	  "another GUID in its name than line 1 gives: 0x9" },
-	{ "switchguid=0\n" SWITCH_A, 2, "the GUID 0, which is none" },
+	{ "switchguid=0\n" SWITCH_A, 2, "the GUID 0, which is none; give it another" },
+	{ "switchguid=0xffffffffffffffff\n" SWITCH_A, 2, "the GUID of all ones, which is none" },
 	{ HCA_B "[1](5) \"C\"[1]\nCa 1 \"C\"\n[1](5) \"B\"[1]\n", 4,
 	  "has the GUID 0x5 of port 1 of \"B\"" },
 	{ "caguid=0x10\n" HCA_B "caguid=0x11\nCa 1 \"C\"\n[1](12) \"B\"[1]\n", 5,
@@ -407,6 +408,17 @@ START_TEST(a_wrong_text_is_refused_with_its_line_and_the_reason)
 		      "\"%s\" is not \"%s... %s\"", error.text, where, refusals[_i].why);
 	ck_assert_uint_eq(error.line, refusals[_i].line);
 	ck_assert(!t.nodes && !t.ports && !t.num_nodes && !t.num_ports);
+}
+END_TEST
+
+START_TEST(a_byte_order_mark_says_nothing_where_the_text_begins)
+{
+	parse_well("\xef\xbb\xbf" SWITCH_A);
+	ck_assert_uint_eq(t.num_nodes, 1);
+	topology_free(&t);
+	ck_assert_int_eq(parse(SWITCH_A "\xef\xbb\xbf" HCA_B), AL_BAD_CONFIG);
+	ck_assert_uint_eq(error.line, 2);
+	ck_assert_int_eq(parse("\xef\xbb"), AL_BAD_CONFIG);
 }
 END_TEST
 
@@ -576,6 +588,7 @@ int main(void)
 	tcase_add_loop_test(tc, a_wrong_text_is_refused_with_its_line_and_the_reason, 0,
 			    (int)(sizeof(refusals) / sizeof(*refusals)));
 	tcase_add_test(tc, each_byte_that_no_text_has_is_refused);
+	tcase_add_test(tc, a_byte_order_mark_says_nothing_where_the_text_begins);
 	tcase_add_test(tc, a_line_has_1024_bytes_at_most);
 	tcase_add_test(tc, there_are_65536_nodes_at_most);
 	tcase_add_test(tc, there_are_two_to_the_20_ports_at_most);

@@ -33,12 +33,21 @@ START_TEST(a_wrong_size_is_refused_and_changes_nothing)
 }
 END_TEST
 
-START_TEST(a_guid_has_16_digits_however_they_are_written)
+START_TEST(a_guid_has_16_digits_however_they_are_written_or_fewer_behind_0x)
 {
-	static const char *const right[] = { "0x0002c90300ef5ba1", "0002c90300ef5ba1", "0002:c903:00ef:5ba1",
-					     "00:02:c9:03:00:ef:5b:a1", "0x0002C90300EF5BA1" };
-	static const char *const wrong[] = { "", "0x", "1", "2c90300ef5ba1", "0002c90300ef5ba", "0002c90300ef5bag",
-					     "0002c90300ef5ba12", "-002c90300ef5ba1" };
+	static const char *const right[] = { "0x0002c90300ef5ba1",  "0002c90300ef5ba1",
+					     "0002:c903:00ef:5ba1", "00:02:c9:03:00:ef:5b:a1",
+					     "0x0002C90300EF5BA1",  "0x2c90300ef5ba1" };
+	static const char *const wrong[] = { "",
+					     "0x",
+					     "1",
+					     "2c90300ef5ba1",
+					     "0002c90300ef5ba",
+					     "0002c90300ef5bag",
+					     "0002c90300ef5ba12",
+					     "-002c90300ef5ba1",
+					     "0x00002c90300ef5ba1",
+					     "0x2:c9" };
 	guint64 n = 7;
 
 	for (guint i = 0; i < G_N_ELEMENTS(wrong); i++)
@@ -117,7 +126,7 @@ int main(void)
 
 	tcase_add_test(tc, a_size_has_a_unit_of_1024_or_none);
 	tcase_add_test(tc, a_wrong_size_is_refused_and_changes_nothing);
-	tcase_add_test(tc, a_guid_has_16_digits_however_they_are_written);
+	tcase_add_test(tc, a_guid_has_16_digits_however_they_are_written_or_fewer_behind_0x);
 	tcase_add_test(tc, a_range_may_be_one_number_or_have_no_end);
 	tcase_add_test(tc, numbers_are_written_as_people_read_them);
 	tcase_add_test(tc, a_name_from_outside_can_not_steer_the_terminal);
