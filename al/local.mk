@@ -53,6 +53,7 @@ libibal_core_la_SOURCES = \
 	al/object/rcu.h \
 	al/object/reaper.c \
 	al/object/reaper.h \
+	al/object/reason.c \
 	al/object/shared.c \
 	al/object/shared.h \
 	al/object/strings.c \
@@ -84,6 +85,7 @@ libibal_core_la_SOURCES = \
 	al/verbs/pd.c \
 	al/verbs/qp.c \
 	al/verbs/qp_table.c \
+	al/verbs/range.c \
 	al/verbs/verbs.h
 
 lib_LTLIBRARIES += libibal.la

@@ -98,6 +98,26 @@ bool ci_status_known(al_status st);
 
 #define CI_TEXT_MAX 256 /**< size of a buffer for a reason, a sentence, with the zero byte */
 
+/** Forgets the sentence: ci_reason_text() is "" until the thread's next ib_refuse(). */
+void ci_reason_clear(void);
+/** @return the sentence of the calling thread's last ib_refuse() */
+const char *ci_reason_text(void);
+
+/** The state of the sentence: whether it belongs to the call in progress. */
+struct ci_reason {
+	al_status status; /**< status with which ib_refuse() stored the sentence */
+	bool fresh;	  /**< no function of the API has returned since ib_refuse() */
+};
+extern __thread struct ci_reason ci_reason;
+
+/**
+ * Writes one line about a refusal or a failed completion to the log, level debug. The number of
+ * lines in a second is limited. @param fmt as printf
+ */
+void ci_reason_log(const char *fmt, ...) IB_PRINTF(1, 2);
+/** @return true: somebody gets messages of the level @param level importance */
+bool ci_log_wanted(ib_log_level level);
+
 /** Number of a node's first port: 0 of a switch, which is the switch itself, else 1. @param attr
  * attributes */
 static inline uint32_t ci_first_port(const struct ib_ca_attr *attr)

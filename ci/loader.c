@@ -100,7 +100,7 @@ static al_status load(const char *path)
 		/* A file that does not exist is no failed module. */
 		if (st != AL_NOT_FOUND)
 			remember_failure(name, path, st, text);
-		return st;
+		return ib_refuse(st, "%s: %s", name, text);
 	}
 	drop_failure(host->name, path);
 	return AL_SUCCESS;
@@ -331,7 +331,8 @@ al_status ci_load_module(const char *path)
 		ib_log(IB_LOG_ERROR, "loader",
 		       "%s: not loaded: a set-uid program loads modules from the system's module path only",
 		       path);
-		return AL_PERMISSION;
+		return ib_refuse(AL_PERMISSION,
+				 "a set-uid program loads modules from the system's module path only");
 	}
 	pthread_mutex_lock(&loader_lock);
 	st = load(path);
@@ -352,7 +353,7 @@ al_status ci_unload_module(const char *name, uint32_t flags)
 	if (!host) {
 		ib_log(IB_LOG_ERROR, "loader", "unload of %s: no module of that name is loaded",
 		       name);
-		st = AL_NOT_FOUND;
+		st = ib_refuse(AL_NOT_FOUND, "no module %.64s is loaded", name);
 		goto out;
 	}
 	st = ci_host_retire(host, flags & CI_UNLOAD_REMOVE, users, sizeof(users));
@@ -360,6 +361,8 @@ al_status ci_unload_module(const char *name, uint32_t flags)
 		ib_log(IB_LOG_ERROR, name,
 		       "not unloaded: in use by %s; close the module's HCAs there, or unload with AL_UNLOAD_REMOVE",
 		       users);
+		ib_refuse(st, "the module is in use by %.160s; close its HCAs there, or pass AL_UNLOAD_REMOVE",
+			  users);
 		goto out;
 	}
 	unload(host);

@@ -18,6 +18,7 @@ libibal_core_la_SOURCES += \
 	ci/ops.c \
 	ci/pci.c \
 	ci/provider.c \
+	ci/reason.c \
 	ci/registry.c \
 	ci/trace.c
 

@@ -49,6 +49,18 @@ void ci_log_set_level(ib_log_level level)
 	atomic_store_explicit(&stderr_level, level, memory_order_relaxed);
 }
 
+bool ci_log_wanted(ib_log_level level)
+{
+	bool wanted;
+
+	if (level <= atomic_load_explicit(&stderr_level, memory_order_relaxed))
+		return true;
+	pthread_mutex_lock(&sink.lock);
+	wanted = sink.cb;
+	pthread_mutex_unlock(&sink.lock);
+	return wanted;
+}
+
 void ci_log_set_sink(void (*cb)(void *ctx, ib_log_level level, const char *text), void *ctx)
 {
 	pthread_mutex_lock(&sink.lock);

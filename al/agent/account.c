@@ -153,11 +153,13 @@ static struct account *charge(struct account *client, al_resource resource, uint
 al_status account_charge(struct account *client, al_resource resource, uint64_t amount)
 {
 	struct account *exceeded;
+	struct al_snap_use use;
 	bool first = false;
 
 	pthread_mutex_lock(&accounts.lock);
 	exceeded = charge(client, resource, amount);
 	if (exceeded) {
+		use = exceeded->show.use[resource];
 		client->show.refused++;
 		client->user->show.refused++;
 		first = !client->refusal_logged;
@@ -166,7 +168,12 @@ al_status account_charge(struct account *client, al_resource resource, uint64_t 
 	pthread_mutex_unlock(&accounts.lock);
 	if (first)
 		log_refusal(client, exceeded, resource);
-	return exceeded ? AL_LIMIT_EXCEEDED : AL_SUCCESS;
+	if (!exceeded)
+		return AL_SUCCESS;
+	return ib_refuse(AL_LIMIT_EXCEEDED,
+			 "the agent's limit for this %s is %llu %s, of which %llu are in use; ibal.conf(5) says how to raise it",
+			 exceeded->user ? "client" : "user", (unsigned long long)use.limit,
+			 al_resource_str(resource), (unsigned long long)use.now);
 }
 
 void account_return(struct account *client, al_resource resource, uint64_t amount)

@@ -79,7 +79,7 @@ static al_status breach(struct connection *connection, const char *what)
 			 "breaks the protocol in the command %s: %s; the agent refuses the command; install ald and the program's "
 			 "libibal from one release",
 			 named ? agent_names[head->command] : "(unknown)", what);
-	return AL_AGENT_PROTOCOL;
+	return ib_refuse(AL_AGENT_PROTOCOL, "%s; install ald and the program's libibal from one release", what);
 }
 
 static al_status check_right(struct connection *connection, const struct row *row)
@@ -98,7 +98,10 @@ static al_status check_right(struct connection *connection, const struct row *ro
 		"asks for the command %s, which needs the right \"%s\"; the agent refuses the command. [ald] of "
 		"ibal.conf(5) says how the administrator gives a user that right",
 		agent_names[connection->command], names[right]);
-	return AL_PERMISSION;
+	return ib_refuse(
+		AL_PERMISSION,
+		"the agent reserves this for users with the right \"%s\", which [ald] of ibal.conf(5) gives",
+		names[right]);
 }
 
 /* The descriptors of a record, and the data that the provider and the module exchange. */
@@ -201,12 +204,13 @@ static al_status check_handles(struct connection *connection, const struct row *
 		if (!object || (row->handles[i] != ANY &&
 				object->type != (al_object_type)(row->handles[i] & ~OPTIONAL))) {
 			if (object_removed(&connection->session->objects, *handle))
-				return AL_CA_REMOVED;
+				return ib_refuse(AL_CA_REMOVED, "the HCA of the object has been removed");
 			session_complain(connection->session, COMPLAINT_HANDLE,
 					 "asks for the command %s with a handle that names no object of its own of the wanted "
 					 "kind; the agent refuses the command",
 					 agent_names[connection->command]);
-			return AL_INVALID_HANDLE;
+			return ib_refuse(AL_INVALID_HANDLE,
+					 "a handle of the request is of no object of this client of the wanted kind");
 		}
 		connection->object[i] = object;
 		connection->handles[i] = (uintptr_t)object->handle;
@@ -214,7 +218,7 @@ static al_status check_handles(struct connection *connection, const struct row *
 			connection->hca = object->hca;
 			connection->removals = hca_removals(object->hca);
 			if (hca_leaving(object->hca) && connection->command != AGENT_DESTROY)
-				return AL_CA_REMOVED;
+				return ib_refuse(AL_CA_REMOVED, "the HCA is being removed");
 		}
 	}
 	return AL_SUCCESS;
@@ -309,9 +313,14 @@ static void (*const functions[AGENT_NUM_COMMANDS])(struct connection *connection
  * the connection. */
 static void execute(struct connection *connection)
 {
+	al_reason_clear();
+	executing = connection;
 	al_act_for(&connection->udata.ci);
 	functions[connection->command](connection);
 	al_act_for(NULL);
+	if (executing) /* the command has not been answered yet */
+		connection_keep_reason(connection);
+	executing = NULL;
 }
 
 static void execute_off_loop(struct job *job)
@@ -351,7 +360,9 @@ static void serve(struct connection *connection)
 	connection->leaves = false;
 	connection->resets = false;
 	connection->udata.num_given = 0;
+	al_reason_clear();
 	connection->status = check(connection);
+	connection_keep_reason(connection);
 	connection_begin(connection);
 	if (connection->status) {
 		if (connection->status == AL_AGENT_PROTOCOL)

@@ -4,6 +4,7 @@
 #include "al/agent/connection.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 static uint32_t least(uint32_t a, uint32_t b)
@@ -25,6 +26,16 @@ void connection_drop_fds(struct connection *connection)
 	descriptors_close(&connection->received);
 	connection->received.num = 0;
 	close_given(connection->udata.given, &connection->udata.num_given);
+}
+
+__thread struct connection *executing;
+
+void connection_keep_reason(struct connection *connection)
+{
+	const char *reason = connection->status ? al_reason() : "";
+
+	connection->reason_length = (uint16_t)strnlen(reason, sizeof(connection->reason));
+	memcpy(connection->reason, reason, connection->reason_length);
 }
 
 /* Sends the answer record in connection->answer to the client. */
@@ -49,6 +60,14 @@ static void send_answer(struct connection *connection)
 	/* A module may set out_len to more than the client has room for. */
 	if (!connection->status && sizes->vendor)
 		answer->data = (uint16_t)least(udata->ci.out_len, connection_head(connection)->room);
+	if (executing == connection) {
+		connection_keep_reason(connection);
+		executing = NULL;
+	}
+	if (connection->status) {
+		answer->data = connection->reason_length;
+		from[1].iov_base = connection->reason;
+	}
 	from[0].iov_len += (size_t)answer->count * sizes->out.size;
 	from[1].iov_len = answer->data;
 	agent_put_fds(&msg, control, udata->given, udata->num_given);

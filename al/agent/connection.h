@@ -35,6 +35,8 @@ struct connection {
 	struct hca *hca;             /* of the request's objects */
 	uint32_t removals;           /* hca_removals() of hca when the handles were checked */
 	al_status status;            /* of the answer */
+	char reason[AGENT_REASON];   /* why the request is refused, for the client */
+	uint16_t reason_length;      /* bytes of reason; 0: no function gave a reason */
 	uint32_t out_count;          /* elements of the answer's array */
 	bool leaves;                 /* a charge for a multicast membership is to be returned */
 	bool resets;                 /* MODIFY_QP to RESET: no copy for the queue pair may follow the answer */
@@ -49,6 +51,11 @@ struct connection {
 	char vendor_in[UVP_MAX_DATA] __attribute__((aligned(8)));  /* from the provider to the module */
 	char vendor_out[UVP_MAX_DATA] __attribute__((aligned(8))); /* from the module to the provider */
 };
+
+/* The connection whose request the calling thread executes; NULL: the thread executes none. */
+extern __thread struct connection *executing;
+/* Keeps the calling thread's reason as the request's, if the request is refused. */
+void connection_keep_reason(struct connection *connection);
 
 static inline const struct agent_head *connection_head(const struct connection *connection)
 {

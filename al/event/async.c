@@ -396,7 +396,7 @@ static al_status use_channel(struct al_event_handler *h, al_channel_h channel)
 	al_status status;
 
 	if (!obj)
-		return AL_INVALID_HANDLE;
+		return refuse_handle(channel, AL_OBJ_CHANNEL);
 	status = obj_use(&h->obj, obj);
 	obj_put(obj);
 	if (status)
@@ -439,18 +439,21 @@ al_status al_reg_event_handler(al_ca_h ca, al_channel_h channel, void *context, 
 	struct al_obj *obj;
 	al_status status;
 
-	if (!handler || !cb == !channel)
-		return AL_INVALID_PARAMETER;
+	if (!handler)
+		return REFUSE(AL_INVALID_PARAMETER, "handler is NULL");
+	if (!cb == !channel)
+		return REFUSE(AL_INVALID_PARAMETER, "a handler has either a callback or a channel");
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)
-		return status;
+		return SETTLED(status);
 	pthread_mutex_lock(&registration_lock);
 	if (ops_dead(call.ops)) {
 		status = ops_dead_status(call.ops);
 		goto out;
 	}
 	if (channel && has_channel_handler(call.obj)) {
-		status = AL_DUPLICATE;
+		status = ib_refuse(AL_DUPLICATE,
+				   "the HCA handle has a handler with a channel already, and one is possible");
 		goto out;
 	}
 	status = obj_new(&event_handler_type, call.obj, call.obj->dev, context, &obj);
@@ -472,8 +475,7 @@ al_status al_reg_event_handler(al_ca_h ca, al_channel_h channel, void *context, 
 	obj_put(obj);
 out:
 	pthread_mutex_unlock(&registration_lock);
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_dereg_event_handler(al_event_handler_h handler, al_destroyed_cb cb, void *context)

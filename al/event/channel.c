@@ -165,10 +165,10 @@ al_status al_channel_next(al_channel_h channel, struct al_channel_event *event)
 	struct al_channel *c;
 
 	if (!event)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "event is NULL");
 	obj = obj_get(channel, AL_OBJ_CHANNEL);
 	if (!obj)
-		return AL_INVALID_HANDLE;
+		return reason_settle(refuse_handle(channel, AL_OBJ_CHANNEL), __func__, NULL);
 	c = (struct al_channel *)obj;
 	/* acknowledge() and take_event() run under one lock: otherwise a second reader could store
 	 * its removal between them, this reader would overwrite that removal, and nobody would
@@ -206,7 +206,8 @@ static al_status open_fds(struct al_channel *c)
 	c->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	c->fd = epoll_create1(EPOLL_CLOEXEC);
 	if (c->event_fd < 0 || c->fd < 0 || epoll_ctl(c->fd, EPOLL_CTL_ADD, c->event_fd, &readable))
-		return AL_INSUFFICIENT_RESOURCES;
+		return ib_refuse(AL_INSUFFICIENT_RESOURCES,
+				 "the process has no descriptors left for a channel; raise its limit (ulimit -n)");
 	return AL_SUCCESS;
 }
 
@@ -237,10 +238,10 @@ al_status al_create_channel(al_h al, void *context, al_channel_h *channel)
 	al_status status;
 
 	if (!channel)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "channel is NULL");
 	status = call_begin(&call, al, AL_OBJ_AL);
 	if (status)
-		return status;
+		return SETTLED(status);
 	status = obj_new(&channel_type, call.obj, NULL, context, &obj);
 	if (status)
 		goto out;
@@ -256,8 +257,7 @@ al_status al_create_channel(al_h al, void *context, al_channel_h *channel)
 		obj_abort(obj);
 	}
 out:
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_channel_fd(al_channel_h channel, int *fd)
@@ -265,10 +265,10 @@ al_status al_channel_fd(al_channel_h channel, int *fd)
 	struct al_obj *obj;
 
 	if (!fd)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "fd is NULL");
 	obj = obj_get(channel, AL_OBJ_CHANNEL);
 	if (!obj)
-		return AL_INVALID_HANDLE;
+		return reason_settle(refuse_handle(channel, AL_OBJ_CHANNEL), __func__, NULL);
 	*fd = ((struct al_channel *)obj)->fd;
 	obj_put(obj);
 	return AL_SUCCESS;

@@ -561,7 +561,7 @@ static al_status use_channel(struct al_pnp *reg, al_channel_h handle)
 	al_status status;
 
 	if (!channel)
-		return AL_INVALID_HANDLE;
+		return refuse_handle(handle, AL_OBJ_CHANNEL);
 	status = obj_use(&reg->obj, channel);
 	obj_put(channel);
 	if (status)
@@ -620,12 +620,17 @@ al_status pnp_register(al_h al, const struct al_pnp_attr *attr, bool switches, v
 	al_status status;
 
 	attr = attr ? attr : &none;
-	if (!pnp || !cb == !attr->channel ||
-	    memcmp(attr->reserved, none.reserved, sizeof(none.reserved)))
-		return AL_INVALID_PARAMETER;
-	status = call_begin(&call, al, AL_OBJ_AL);
+	if (!pnp)
+		status = ib_refuse(AL_INVALID_PARAMETER, "pnp is NULL");
+	else if (!cb == !attr->channel)
+		status = ib_refuse(AL_INVALID_PARAMETER,
+				   "a registration has either a callback or a channel");
+	else if (memcmp(attr->reserved, none.reserved, sizeof(none.reserved)))
+		status = ib_refuse(AL_INVALID_PARAMETER, "a word of the member reserved is not zero");
+	else
+		status = call_begin(&call, al, AL_OBJ_AL);
 	if (status)
-		return status;
+		return reason_settle(status, "al_reg_pnp", NULL);
 	status = obj_new(&pnp_type, call.obj, NULL, context, &obj);
 	if (status)
 		goto out;
@@ -671,8 +676,7 @@ err_unlock:
 err:
 	obj_abort(obj);
 out:
-	call_end(&call);
-	return status;
+	return call_finish(&call, status, "al_reg_pnp");
 }
 
 al_status al_reg_pnp(al_h al, const struct al_pnp_attr *attr, void *context, al_pnp_cb cb,
@@ -692,7 +696,7 @@ static al_status client_context(al_pnp_h pnp, uint64_t guid, void **read, void *
 	struct pnp_ca *ca;
 
 	if (!obj)
-		return AL_INVALID_HANDLE;
+		return refuse_handle(pnp, AL_OBJ_PNP);
 	pthread_mutex_lock(&pnp_lock);
 	ca = find_ca((struct al_pnp *)obj, guid);
 	if (ca && read)
@@ -701,19 +705,26 @@ static al_status client_context(al_pnp_h pnp, uint64_t guid, void **read, void *
 		ca->context = written;
 	pthread_mutex_unlock(&pnp_lock);
 	obj_put(obj);
-	return ca ? AL_SUCCESS : AL_NOT_FOUND;
+	return ca ? AL_SUCCESS
+		  : ib_refuse(AL_NOT_FOUND, "the registration has no HCA of GUID 0x%016llx",
+			      (unsigned long long)guid);
 }
 
 al_status al_set_client_context(al_pnp_h pnp, uint64_t ca_guid, void *ca_context)
 {
-	return client_context(pnp, ca_guid, NULL, ca_context);
+	const al_status status = client_context(pnp, ca_guid, NULL, ca_context);
+
+	return SETTLED(status);
 }
 
 al_status al_get_client_context(al_pnp_h pnp, uint64_t ca_guid, void **ca_context)
 {
+	al_status status;
+
 	if (!ca_context)
-		return AL_INVALID_PARAMETER;
-	return client_context(pnp, ca_guid, ca_context, NULL);
+		return REFUSE(AL_INVALID_PARAMETER, "ca_context is NULL");
+	status = client_context(pnp, ca_guid, ca_context, NULL);
+	return SETTLED(status);
 }
 
 void pnp_after_fork(void)

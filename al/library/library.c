@@ -87,6 +87,8 @@ static al_status start(const struct al_open_attr *attr, struct user_conn **conn)
 	}
 	ci_diag_start();
 	status = ci_conf_load(attr->config);
+	if (status == AL_BAD_CONFIG)
+		ib_refuse(status, "ibal.conf has errors, which the log names");
 	if (status)
 		return status;
 	if (!dispatcher_common.pool)
@@ -116,10 +118,12 @@ al_status al_open(const struct al_open_attr *attr, al_h *al)
 	al_status status = AL_SUCCESS;
 
 	attr = attr ? attr : &none;
-	if (!al || memcmp(attr->reserved, none.reserved, sizeof(none.reserved)))
-		return AL_INVALID_PARAMETER;
+	if (!al)
+		return REFUSE(AL_INVALID_PARAMETER, "al is NULL");
+	if (memcmp(attr->reserved, none.reserved, sizeof(none.reserved)))
+		return REFUSE(AL_INVALID_PARAMETER, "a word of the member reserved is not zero");
 	if (thread_context == CONTEXT_ATOMIC)
-		return AL_INVALID_CONTEXT;
+		return reason_settle(refuse_context(), __func__, NULL);
 	/* For a client of the agent the library has been started already. The lock is not taken:
 	 * another thread of the agent's process may hold the lock while it waits for this agent. */
 	if (!acting_client()) {
@@ -127,11 +131,10 @@ al_status al_open(const struct al_open_attr *attr, al_h *al)
 		status = start(attr, &conn);
 		pthread_mutex_unlock(&lock);
 	}
+	if (!status)
+		status = obj_new(&al_type, NULL, NULL, NULL, &obj);
 	if (status)
-		return status;
-	status = obj_new(&al_type, NULL, NULL, NULL, &obj);
-	if (status)
-		return status;
+		return SETTLED(status);
 	((struct al_instance *)obj)->agent = conn;
 	return obj_publish(obj, al); /* without a parent it does not fail */
 }
@@ -158,12 +161,13 @@ static al_status begin_module_call(struct al_call *call, al_h al)
 	/* The loader's lock admits one call at a time, and its holder may wait for the PnP thread
 	 * during a removal: the PnP thread must not wait for the lock. */
 	if (thread_context == CONTEXT_PNP)
-		return AL_INVALID_CONTEXT;
+		return ib_refuse(AL_INVALID_CONTEXT,
+				 "the PnP thread may neither load nor unload modules; make the call in another thread");
 	status = call_begin(call, al, AL_OBJ_AL);
 	if (status || !obj_agent(call->obj))
 		return status;
 	call_end(call);
-	return AL_UNSUPPORTED;
+	return ib_refuse(AL_UNSUPPORTED, "the modules are the agent's, which loads them by its own configuration");
 }
 
 al_status al_load_module(al_h al, const char *path)
@@ -172,13 +176,12 @@ al_status al_load_module(al_h al, const char *path)
 	al_status status;
 
 	if (!path)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "path is NULL");
 	status = begin_module_call(&call, al);
 	if (status)
-		return status;
+		return SETTLED(status);
 	status = ci_load_module(path);
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_unload_module(al_h al, const char *name, uint32_t flags)
@@ -186,14 +189,16 @@ al_status al_unload_module(al_h al, const char *name, uint32_t flags)
 	struct al_call call;
 	al_status status;
 
-	if (!name || flags & ~(uint32_t)AL_UNLOAD_REMOVE)
-		return AL_INVALID_PARAMETER;
+	if (!name)
+		return REFUSE(AL_INVALID_PARAMETER, "name is NULL");
+	if (flags & ~(uint32_t)AL_UNLOAD_REMOVE)
+		return REFUSE(AL_INVALID_PARAMETER, "flags has the bits %#x, which are no flags",
+			      flags & ~(uint32_t)AL_UNLOAD_REMOVE);
 	status = begin_module_call(&call, al);
 	if (status)
-		return status;
+		return SETTLED(status);
 	status = ci_unload_module(name, flags);
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_rescan(al_h al)
@@ -202,8 +207,7 @@ al_status al_rescan(al_h al)
 	al_status status = begin_module_call(&call, al);
 
 	if (status)
-		return status;
+		return SETTLED(status);
 	status = ci_rescan();
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }

@@ -13,6 +13,11 @@ al_status al_reg_mapped_mr(al_pd_h pd, const struct al_mr_init *init, void *cont
 	return mr_reg(pd, init, NULL, context, lkey, rkey, mr);
 }
 
+void al_reason_clear(void)
+{
+	ci_reason_clear();
+}
+
 al_status al_module_of(uint64_t guid, char *name, size_t size, bool *is_switch)
 {
 	struct al_dev *dev = dev_find(NULL, guid);

@@ -41,6 +41,9 @@ al_status al_reg_switch_pnp(al_h al, void *context, al_pnp_cb cb, al_pnp_h *pnp)
  */
 al_status al_check_config(const char *config);
 
+/* Forgets the thread's reason: al_reason() is "" until the thread's next refused call. */
+void al_reason_clear(void);
+
 /* Replaces the function that writes the messages which go to standard error: ci_log_set_writer().
  */
 void al_set_log_writer(void (*write_line)(ib_log_level level, const char *who, const char *line,

@@ -301,10 +301,10 @@ al_status al_snapshot(al_h al, struct al_snapshot **snap)
 	al_status status;
 
 	if (!snap)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "snap is NULL");
 	status = call_begin(&call, al, AL_OBJ_AL);
 	if (status)
-		return status;
+		return SETTLED(status);
 	if (obj_agent(call.obj)) {
 		status = user_snapshot(((struct al_instance *)call.obj)->agent, snap);
 		for (size_t i = 0; !status && i < (*snap)->num_cas; i++)
@@ -320,8 +320,7 @@ al_status al_snapshot(al_h al, struct al_snapshot **snap)
 	al_free(parts.ci_pci);
 	al_free(parts.pci_error);
 out:
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 void al_free_snapshot(struct al_snapshot *snap)

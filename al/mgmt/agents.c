@@ -156,7 +156,9 @@ al_status agents_route(const struct mgmt_port *port, struct ib_mad *mad, uint16_
 	verdict = smi_send(&port->agents->node.shape, port->port_num, dlid, (struct ib_smp *)mad,
 			   &next);
 	if (verdict == SMI_DROP)
-		return AL_INVALID_PARAMETER;
+		return ib_refuse(
+			AL_INVALID_PARAMETER,
+			"the datagram's directed route can not be sent from here: hop_pointer, hop_count or the path");
 	*way = way_of(port, &next);
 	way->to_self = verdict == SMI_LOCAL;
 	return AL_SUCCESS;
@@ -297,11 +299,12 @@ al_status agents_ask(struct mgmt_port *port, const struct ib_mad *request, struc
 	const struct mgmt_received r = from_self(port, request);
 
 	if (r.qpn == MGMT_QP0 ? !mgmt_has_sma(port) : !mgmt_has_pma(port))
-		return AL_UNSUPPORTED;
+		return ib_refuse(AL_UNSUPPORTED,
+				 "the port has agents of its own, which answer datagrams from the wire only");
 	if (r.qpn == MGMT_QP0 ? answer_smp(port, &r, response) == SMA_REPLY
 			      : answer_unclaimed(port, &r, response))
 		return AL_SUCCESS;
-	return AL_NOT_FOUND;
+	return ib_refuse(AL_NOT_FOUND, "no agent of the port answers this datagram");
 }
 
 /* Takes what the node has sent to itself. */

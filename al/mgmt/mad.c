@@ -434,7 +434,7 @@ static al_status next_event(struct al_mad_svc *svc, void *mad, uint32_t size,
 	bool left;
 
 	if (svc->cb || svc->owner)
-		return AL_INVALID_PARAMETER;
+		return ib_refuse(AL_INVALID_PARAMETER, "the service has a callback, which gets its events");
 	pthread_mutex_lock(&svc->port->lock);
 	status = copy_event(svc, mad, size, event, &left);
 	pthread_mutex_unlock(&svc->port->lock);
@@ -448,12 +448,14 @@ al_status al_mad_next(al_mad_svc_h handle, void *mad, uint32_t size, struct al_m
 	al_status status;
 
 	if (!event || (size && !mad))
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "event is NULL, or mad is NULL and size is not 0");
 	obj = obj_get(handle, AL_OBJ_MAD_SVC);
 	if (!obj)
-		return AL_INVALID_HANDLE;
+		return reason_settle(refuse_handle(handle, AL_OBJ_MAD_SVC), __func__, NULL);
 	status = obj_agent(obj) ? remote_next(obj, mad, size, event)
 				: next_event((struct al_mad_svc *)obj, mad, size, event);
+	if (status && status != AL_NOT_FOUND)
+		reason_settle(status, __func__, obj);
 	obj_put(obj);
 	return status;
 }
@@ -527,17 +529,29 @@ static al_status check_attributes(const struct al_mad_svc_init *init)
 {
 	static const uint8_t no_oui[3];
 
-	if (init->pad || !RESERVED_IS_ZERO(init) || !is_class(init->mgmt_class) ||
-	    !init->class_version ||
-	    (!has_oui(init->mgmt_class) && memcmp(init->oui, no_oui, sizeof(no_oui))) ||
-	    (init->rmpp && rmpp_class_bytes(init->mgmt_class) < 0))
-		return AL_INVALID_PARAMETER;
+	if (init->pad || !RESERVED_IS_ZERO(init))
+		return ib_refuse(AL_INVALID_PARAMETER, "pad or reserved is not zero");
+	if (!is_class(init->mgmt_class))
+		return ib_refuse(AL_INVALID_PARAMETER, "mgmt_class is %#x, which is no class",
+				 init->mgmt_class);
+	if (!init->class_version)
+		return ib_refuse(AL_INVALID_PARAMETER, "class_version is 0");
+	if (!has_oui(init->mgmt_class) && memcmp(init->oui, no_oui, sizeof(no_oui)))
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "oui is not zero, and the class %#x has none (0x30 to 0x4f have)",
+				 init->mgmt_class);
+	if (init->rmpp && rmpp_class_bytes(init->mgmt_class) < 0)
+		return ib_refuse(AL_INVALID_PARAMETER, "rmpp is set, and the class %#x has no RMPP",
+				 init->mgmt_class);
 	return AL_SUCCESS;
 }
 
 static al_status check(const struct al_mad_svc_init *init, al_mad_cb cb)
 {
-	return !cb == !init->channel ? AL_INVALID_PARAMETER : check_attributes(init);
+	if (!cb == !init->channel)
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "a service has either a callback or a channel");
+	return check_attributes(init);
 }
 
 al_status mad_use_channel(struct al_obj *obj, struct al_obj *channel,
@@ -588,7 +602,11 @@ static al_status link_service(struct al_mad_svc *svc)
 	for (struct mgmt_link *l = port->services.next; l != &port->services; l = l->next) {
 		other = LINK_OWNER(l, struct al_mad_svc, link);
 		if (overlap(&svc->init, &other->init))
-			status = AL_DUPLICATE;
+			status = ib_refuse(
+				AL_DUPLICATE,
+				"a service of %s[%d] takes the same methods of class %#x version %u already",
+				other->obj.comm, (int)other->obj.pid, other->init.mgmt_class,
+				other->init.class_version);
 		if (other->qp == svc->qp && other->sender->client == made->client)
 			sender = other->sender;
 	}
@@ -645,9 +663,9 @@ static al_status register_service(struct al_call *call, struct al_obj *channel,
 
 	if (ops_dead(call->ops))
 		return ops_dead_status(call->ops);
-	if (!dev_has_end_port(dev, init->port_num))
-		return AL_INVALID_PORT;
-	status = mgmt_serve(dev, init->port_num, &port);
+	status = check_end_port(dev, "port_num", init->port_num);
+	if (!status)
+		status = mgmt_serve(dev, init->port_num, &port);
 	if (status)
 		return status;
 	status = obj_new(&mad_svc_type, call->obj, dev, context, &obj);
@@ -672,13 +690,13 @@ al_status al_reg_mad_svc(al_ca_h ca, const struct al_mad_svc_init *init, void *c
 	al_status status;
 
 	if (!init || !svc)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "init or svc is NULL");
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)
-		return status;
+		return SETTLED(status);
 	if (init->channel) {
 		channel = obj_get(init->channel, AL_OBJ_CHANNEL);
-		status = channel ? AL_SUCCESS : AL_INVALID_HANDLE;
+		status = channel ? AL_SUCCESS : refuse_handle(init->channel, AL_OBJ_CHANNEL);
 	}
 	if (!status)
 		status = check(init, cb);
@@ -689,8 +707,7 @@ al_status al_reg_mad_svc(al_ca_h ca, const struct al_mad_svc_init *init, void *c
 					  &(struct delivery){ .cb = cb }, svc);
 	if (channel)
 		obj_put(channel);
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status mad_reg_owned(al_ca_h ca, const struct al_mad_svc_init *init, void *context,
@@ -734,18 +751,18 @@ al_status al_local_mad(al_ca_h ca, uint8_t port_num, const struct ib_mad *reques
 	al_status status;
 
 	if (!request || !response)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "request or response is NULL");
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)
-		return status;
-	if (!dev_has_end_port(call.obj->dev, port_num))
-		status = AL_INVALID_PORT;
-	else if (ops_dead(call.ops))
+		return SETTLED(status);
+	status = check_end_port(call.obj->dev, "port_num", port_num);
+	if (status)
+		return CALL_FINISH(&call, status);
+	if (ops_dead(call.ops))
 		status = ops_dead_status(call.ops);
 	else if (obj_agent(call.obj))
 		status = remote_local_mad(call.obj, port_num, request, response);
 	else
 		status = ask_agents(call.obj, port_num, request, response);
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }

@@ -347,6 +347,8 @@ bool mad_is_response(const struct ib_mad_hdr *hdr);
 
 /* ------------------------------------------------------------------ send.c */
 
+/* Refuses a datagram of a service that has AL_MAD_SENDS_MAX on their way: AL_QUEUE_FULL. */
+al_status mad_refuse_full(void);
 /* Checks what a service with these attributes is to send, but for the path, which al_create_ah()
  * checks. */
 al_status mad_check_send(const struct al_dev *dev, const struct al_mad_svc_init *init,

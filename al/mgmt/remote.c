@@ -10,6 +10,7 @@
 #include "al/event/channel.h"
 #include "al/mgmt/link.h"
 #include "al/mgmt/mgmt.h"
+#include "al/verbs/verbs.h"
 #include "al/object/device.h"
 
 #define CALLBACKS_AT_ONCE                                                       \
@@ -149,7 +150,7 @@ al_status remote_send(struct al_obj *obj, const struct al_mad_send *send)
 	sent->asking = true;
 	link_init(&sent->link);
 	pthread_mutex_lock(&svc->lock);
-	status = svc->num_sends < AL_MAD_SENDS_MAX ? svc->gone : AL_QUEUE_FULL;
+	status = svc->num_sends < AL_MAD_SENDS_MAX ? svc->gone : mad_refuse_full();
 	if (!status) {
 		link_insert(&svc->sends, &sent->link);
 		svc->num_sends++;
@@ -478,9 +479,9 @@ al_status remote_register(struct al_call *call, struct al_obj *channel,
 
 	if (ops_dead(call->ops))
 		return ops_dead_status(call->ops);
-	if (!dev_has_end_port(call->obj->dev, init->port_num))
-		return AL_INVALID_PORT;
-	status = obj_new(&remote_svc_type, call->obj, call->obj->dev, context, &obj);
+	status = check_end_port(call->obj->dev, "port_num", init->port_num);
+	if (!status)
+		status = obj_new(&remote_svc_type, call->obj, call->obj->dev, context, &obj);
 	if (status)
 		return status;
 	svc_of(obj)->cb = cb;

@@ -415,17 +415,35 @@ al_status mad_check_send(const struct al_dev *dev, const struct al_mad_svc_init 
 	const struct ib_mad_hdr *hdr = s->mad;
 	bool qp1 = mgmt_qpn_of(init->mgmt_class) == MGMT_QP1;
 
-	if (s->length < sizeof(*hdr) || (s->length > IB_MAD_BYTES && !init->rmpp) ||
-	    hdr->mgmt_class != init->mgmt_class || (s->retries && !s->timeout_ms) ||
-	    (s->timeout_ms && mad_is_response(hdr)))
-		return AL_INVALID_PARAMETER;
+	if (s->length < sizeof(*hdr))
+		return ib_refuse(AL_INVALID_PARAMETER, "length is %u, and a header has %zu bytes", s->length,
+				 sizeof(*hdr));
+	if (s->length > IB_MAD_BYTES && !init->rmpp)
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "length is %u, and a service without rmpp sends at most %u bytes", s->length,
+				 IB_MAD_BYTES);
+	if (hdr->mgmt_class != init->mgmt_class)
+		return ib_refuse(AL_INVALID_PARAMETER, "the datagram's class is %#x, and the service's is %#x",
+				 hdr->mgmt_class, init->mgmt_class);
+	if (s->retries && !s->timeout_ms)
+		return ib_refuse(AL_INVALID_PARAMETER, "retries is %u, and timeout_ms is 0", s->retries);
+	if (s->timeout_ms && mad_is_response(hdr))
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "timeout_ms is %u, and a response (method %#x) is never answered",
+				 s->timeout_ms, hdr->method);
 	if (qp1 ? !s->remote_qpn || s->remote_qpn > IB_QPN_MASK : s->remote_qpn)
-		return AL_INVALID_PARAMETER;
+		return ib_refuse(AL_INVALID_PARAMETER, "remote_qpn is %#x, and must be %s", s->remote_qpn,
+				 qp1 ? "from 1 to 0xffffff" : "0 for this class");
 	if (s->path.port_num != init->port_num)
-		return AL_INVALID_PORT;
-	if (s->pkey_index >= dev->ports[init->port_num].pkey_tbl_len)
-		return AL_INVALID_PKEY_INDEX;
-	return AL_SUCCESS;
+		return ib_refuse(AL_INVALID_PORT, "port_num of the path is %u, and the service's port is %u",
+				 s->path.port_num, init->port_num);
+	return check_pkey_index(dev, "pkey_index", init->port_num, s->pkey_index);
+}
+
+al_status mad_refuse_full(void)
+{
+	return ib_refuse(AL_QUEUE_FULL, "the service has %u datagrams on their way, as many as it can have",
+			 AL_MAD_SENDS_MAX);
 }
 
 /* True: the datagram is sent by RMPP: it is longer than one packet, or the caller has set the flag
@@ -467,7 +485,9 @@ static al_status new_send(struct al_mad_svc *svc, const struct al_mad_send *s,
 	al_status status;
 
 	if (charged && !svc_charge(svc, charged))
-		return AL_LIMIT_EXCEEDED;
+		return ib_refuse(AL_LIMIT_EXCEEDED,
+				 "the service's long datagrams on their way have no room for %u bytes more",
+				 s->length);
 	send = al_alloc(sizeof(*send) +
 			(transfer ? sizeof(*send->transfer) + (size_t)s->length : 0));
 	if (!send) {
@@ -532,17 +552,17 @@ static al_status queue_send(struct al_mad_svc *svc, struct mgmt_send *send)
 	struct mgmt_port *port = svc->port;
 
 	if (obj_dying(&svc->obj))
-		return AL_INVALID_HANDLE;
+		return ib_refuse(AL_INVALID_HANDLE, "another thread destroyed the service during the call");
 	if (port->ended)
-		return AL_CA_REMOVED;
+		return ib_refuse(AL_CA_REMOVED, "the HCA has been removed");
 	if (svc->qp->failed)
-		return AL_CA_ERROR;
+		return ib_refuse(AL_CA_ERROR, "the port's special queue pair has failed");
 	if (svc->num_sends == AL_MAD_SENDS_MAX)
-		return AL_QUEUE_FULL;
+		return mad_refuse_full();
 	begin_transaction(port, send);
 	if (send->transfer && transfer_begin(send)) {
 		link_remove(&send->bucket);
-		return AL_INVALID_PARAMETER;
+		return ib_refuse(AL_INVALID_PARAMETER, "the datagram is too long for RMPP, or its RMPP header is wrong");
 	}
 	mad_count(&svc->counts.sent);
 	svc->num_sends++;
@@ -606,11 +626,13 @@ al_status al_send_mad(al_mad_svc_h handle, const struct al_mad_send *s)
 	bool carries = false;
 	al_status status;
 
-	if (!s || !s->mad || s->pad || !RESERVED_IS_ZERO(s))
-		return AL_INVALID_PARAMETER;
+	if (!s || !s->mad)
+		return REFUSE(AL_INVALID_PARAMETER, "send or send->mad is NULL");
+	if (s->pad || !RESERVED_IS_ZERO(s))
+		return REFUSE(AL_INVALID_PARAMETER, "pad or reserved is not zero");
 	status = call_begin_any(&call, handle, AL_OBJ_MAD_SVC);
 	if (status)
-		return status;
+		return SETTLED(status);
 	if (ops_dead(call.ops)) {
 		status = ops_dead_status(call.ops);
 	} else if (obj_agent(call.obj)) {
@@ -619,7 +641,7 @@ al_status al_send_mad(al_mad_svc_h handle, const struct al_mad_send *s)
 		carries = mgmt_claim();
 		status = send_mad((struct al_mad_svc *)call.obj, s);
 	}
-	call_end(&call);
+	CALL_FINISH(&call, status);
 	if (carries)
 		mgmt_carry_on();
 	return status;
@@ -650,8 +672,13 @@ al_status al_cancel_mad(al_mad_svc_h handle, uint64_t id)
 	al_status status;
 
 	if (!obj)
-		return AL_INVALID_HANDLE;
+		return reason_settle(refuse_handle(handle, AL_OBJ_MAD_SVC), __func__, NULL);
 	status = obj_agent(obj) ? remote_cancel(obj, id) : cancel_mad((struct al_mad_svc *)obj, id);
+	if (status == AL_NOT_FOUND)
+		ib_refuse(status, "the service has no datagram with id %#llx on its way",
+			  (unsigned long long)id);
+	if (status)
+		reason_settle(status, __func__, obj);
 	obj_put(obj);
 	return status;
 }

@@ -180,19 +180,22 @@ al_status al_get_spl_qp(al_ca_h ca, uint8_t port_num, ib_qp_type type, void *con
 	struct al_call call;
 	al_status status;
 
-	if (!qp || (type != IB_QPT_SMI && type != IB_QPT_GSI))
-		return AL_INVALID_PARAMETER;
+	if (!qp)
+		return REFUSE(AL_INVALID_PARAMETER, "qp is NULL");
+	if (type != IB_QPT_SMI && type != IB_QPT_GSI)
+		return REFUSE(AL_INVALID_PARAMETER, "type is %s, and special queue pairs are SMI and GSI",
+			      al_qp_type_str(type));
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)
-		return status;
+		return SETTLED(status);
+	status = check_end_port(call.obj->dev, "port_num", port_num);
 	if (ops_dead(call.ops))
 		status = ops_dead_status(call.ops);
-	else if (!dev_has_end_port(call.obj->dev, port_num))
-		status = AL_INVALID_PORT;
+	else if (status)
+		return CALL_FINISH(&call, status);
 	else if (obj_agent(call.obj))
 		status = get_remote(call.obj, &wanted, qp);
 	else
 		status = get_own(call.obj, &wanted, qp);
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }

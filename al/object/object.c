@@ -25,6 +25,12 @@ static size_t round_up(size_t n)
 	return (n + BLOCK_ALIGN - 1) & ~(size_t)(BLOCK_ALIGN - 1);
 }
 
+static al_status refuse_dying(const struct al_obj *obj)
+{
+	return ib_refuse(AL_INVALID_HANDLE, "another thread destroyed the %s during the call",
+			 obj_name(obj));
+}
+
 static uint64_t now_ns(void)
 {
 	struct timespec t;
@@ -51,7 +57,8 @@ static al_status charge(struct al_dev *dev, const struct obj_type *type)
 	now = atomic_fetch_add(&dev->count[type->id], 1) + 1;
 	if (limit && now > *limit) {
 		atomic_fetch_sub(&dev->count[type->id], 1);
-		return AL_LIMIT_EXCEEDED;
+		return ib_refuse(AL_LIMIT_EXCEEDED, "the HCA already has its limit of %u %s objects",
+				 *limit, al_object_type_str(type->id));
 	}
 	high = atomic_load(&dev->high[type->id]);
 	while (now > high && !atomic_compare_exchange_weak(&dev->high[type->id], &high, now))
@@ -146,7 +153,7 @@ al_status obj_new(const struct obj_type *type, struct al_obj *parent, struct al_
 	pthread_mutex_lock(&tree_lock);
 	if (parent && !add_dependent(parent)) {
 		pthread_mutex_unlock(&tree_lock);
-		status = AL_INVALID_HANDLE;
+		status = refuse_dying(parent);
 		goto err_handle;
 	}
 	if (dev) {
@@ -172,18 +179,25 @@ err_charge:
 
 al_status obj_use(struct al_obj *obj, struct al_obj *used)
 {
-	al_status status = AL_INVALID_HANDLE;
+	al_status status = AL_SUCCESS;
 	int i = 0;
 
-	if (used->al != obj->al || (used->dev && used->dev != obj->dev))
-		return AL_INVALID_CA;
+	if (used->al != obj->al)
+		return ib_refuse(AL_INVALID_CA,
+				 "the %s belongs to another opening of the library than the new %s",
+				 obj_name(used), obj_name(obj));
+	if (used->dev && used->dev != obj->dev)
+		return ib_refuse(AL_INVALID_CA,
+				 "the %s is on HCA 0x%016llx, and the new %s is on HCA 0x%016llx",
+				 obj_name(used), (unsigned long long)used->dev->guid, obj_name(obj),
+				 (unsigned long long)obj->dev->guid);
 	while (obj->uses[i])
 		i++;
 	pthread_mutex_lock(&tree_lock);
-	if (add_dependent(used)) {
+	if (add_dependent(used))
 		obj->uses[i] = used;
-		status = AL_SUCCESS;
-	}
+	else
+		status = refuse_dying(used);
 	pthread_mutex_unlock(&tree_lock);
 	return status;
 }
@@ -200,7 +214,10 @@ al_status obj_publish(struct al_obj *obj, void *handle)
 		dying |= obj_dying(obj->uses[i]);
 	if (dying) {
 		pthread_mutex_unlock(&tree_lock);
-		return AL_INVALID_HANDLE;
+		return ib_refuse(
+			AL_INVALID_HANDLE,
+			"another thread destroyed an object that the new %s needs during the call",
+			obj_name(obj));
 	}
 	obj->published = true;
 	obj->ci_created = obj->type->destroy;
@@ -353,6 +370,50 @@ static bool is_busy(struct al_obj *obj)
 	       (obj->type->busy && obj->ci_created && obj->type->busy(obj));
 }
 
+/* Objects that a refusal looks at to name an object's dependents. The limit bounds the time for
+ * which tree_lock is held. */
+#define MAX_NAMED 4096
+
+/* True: obj keeps `on` busy. */
+static bool depends_on(const struct al_obj *obj, const struct al_obj *on)
+{
+	if (on->type->cascades)
+		return !is_below(obj, on) && uses_below(obj, on);
+	if (obj->parent == on)
+		return true;
+	for (int i = 0; i < OBJ_USES && obj->uses[i]; i++)
+		if (obj->uses[i] == on)
+			return true;
+	return false;
+}
+
+/* Refuses to destroy an object with live dependents, and names their kinds and numbers. Under
+ * tree_lock. */
+static al_status refuse_busy(const struct al_obj *busy)
+{
+	const struct al_obj *obj = *list_of(busy);
+	uint32_t count[AL_OBJ_TYPES] = { 0 };
+	char text[CI_TEXT_MAX / 2] = "";
+	size_t used = 0;
+
+	if (!busy->type->cascades && !atomic_load(&busy->live))
+		return ib_refuse(AL_RESOURCE_BUSY, "the HCA still uses the %s; memory windows are bound to it",
+				 obj_name(busy));
+	for (int seen = 0; obj && seen < MAX_NAMED; obj = obj->list_next, seen++)
+		if (obj->published && !obj_dying(obj) && depends_on(obj, busy))
+			count[obj->type->id]++;
+	for (uint32_t kind = 0; kind < AL_OBJ_TYPES && used < sizeof(text); kind++)
+		if (count[kind])
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u %s",
+						 used ? ", " : "", count[kind],
+						 al_object_type_str((al_object_type)kind));
+	if (!used)
+		return ib_refuse(AL_RESOURCE_BUSY, "%u objects depend on the %s",
+				 atomic_load(&busy->live), obj_name(busy));
+	return ib_refuse(AL_RESOURCE_BUSY, "the %s is in use by %s%s; destroy these first", obj_name(busy),
+			 text, obj ? " or more" : "");
+}
+
 /* The objects below the root of a tree that is destroyed, by rank: the order in which the destroy
  * thread gets them. */
 struct doomed {
@@ -473,21 +534,23 @@ al_status obj_destroy(const void *handle, al_object_type id, al_destroyed_cb cb,
 	struct al_obj *obj;
 
 	if (sync && thread_context == CONTEXT_ATOMIC)
-		return AL_INVALID_CONTEXT;
+		return reason_settle(refuse_context(), "a destroy", NULL);
 	obj = obj_get(handle, id);
 	if (!obj)
-		return AL_INVALID_HANDLE;
+		return reason_settle(refuse_handle(handle, id), "a destroy", NULL);
 	name = obj_name(obj);
 	if (sync && waiter.ops && waiter.ops->deadlocks(obj)) {
-		status = AL_INVALID_CONTEXT;
+		status = ib_refuse(
+			AL_INVALID_CONTEXT,
+			"with AL_DESTROY_SYNC the thread would wait for its own callback; pass a callback, or NULL");
 		goto out;
 	}
 
 	pthread_mutex_lock(&tree_lock);
 	if (obj_dying(obj)) {
-		status = AL_INVALID_HANDLE;
+		status = refuse_dying(obj);
 	} else if (is_busy(obj)) {
-		status = AL_RESOURCE_BUSY;
+		status = refuse_busy(obj);
 	} else {
 		obj->destroyed_cb = sync ? NULL : cb;
 		obj->destroyed_context = context;
@@ -511,6 +574,7 @@ al_status obj_destroy(const void *handle, al_object_type id, al_destroyed_cb cb,
 		wait_and_log(&waiter, obj, name, (uint64_t)(uintptr_t)handle);
 	return AL_SUCCESS;
 out:
+	reason_settle(status, "a destroy", obj);
 	obj_put(obj);
 	return status;
 }
@@ -530,9 +594,10 @@ void obj_for_each(void (*fn)(struct al_obj *obj, void *arg), void *arg)
 
 al_status call_begin_any(struct al_call *call, const void *handle, al_object_type type)
 {
+	ci_reason.fresh = false;
 	call->obj = obj_get(handle, type);
 	if (!call->obj)
-		return AL_INVALID_HANDLE;
+		return refuse_handle(handle, type);
 	call->ops = call->obj->dev ? dev_enter(call->obj->dev) : NULL;
 	return AL_SUCCESS;
 }
@@ -540,7 +605,7 @@ al_status call_begin_any(struct al_call *call, const void *handle, al_object_typ
 al_status call_begin(struct al_call *call, const void *handle, al_object_type type)
 {
 	if (thread_context == CONTEXT_ATOMIC)
-		return AL_INVALID_CONTEXT;
+		return refuse_context();
 	return call_begin_any(call, handle, type);
 }
 
@@ -549,6 +614,14 @@ void call_end(struct al_call *call)
 	if (call->obj->dev)
 		dev_leave(call->obj->dev, call->ops);
 	obj_put(call->obj);
+}
+
+al_status call_finish(struct al_call *call, al_status status, const char *function)
+{
+	if (status)
+		reason_settle(status, function, call->obj);
+	call_end(call);
+	return status;
 }
 
 void obj_after_fork(void)

@@ -250,6 +250,26 @@ al_status call_begin(struct al_call *call, const void *handle, al_object_type ty
 al_status call_begin_any(struct al_call *call, const void *handle, al_object_type type);
 void call_end(struct al_call *call);
 
+/*
+ * Reasons of refusals (al_reason()). Each function of the API settles the reason of the status that
+ * it returns, as its last step: a status for which nothing called ib_refuse() gets the text of the
+ * status. The log gets a line (debug). function: name in the API. obj: the object of the call; NULL:
+ * none. Return status.
+ */
+al_status reason_settle(al_status status, const char *function, const struct al_obj *obj)
+	__attribute__((cold));
+/* Refuses a call of the function that uses this macro, before the call has an object. */
+#define REFUSE(status, ...) reason_settle(ib_refuse(status, __VA_ARGS__), __func__, NULL)
+/* Returns status, which is settled if it is a refusal. */
+#define SETTLED(status) ((status) ? reason_settle(status, __func__, NULL) : AL_SUCCESS)
+/* Ends the call, and settles the reason of a refusal. Returns status. */
+#define CALL_FINISH(call, status) call_finish(call, status, __func__)
+al_status call_finish(struct al_call *call, al_status status, const char *function);
+/* Refuses a handle that names no live object of the type: AL_INVALID_HANDLE. */
+al_status refuse_handle(const void *handle, al_object_type type) __attribute__((cold));
+/* Refuses a call that may sleep, made from an atomic callback: AL_INVALID_CONTEXT. */
+al_status refuse_context(void) __attribute__((cold));
+
 /* Empties the lists of objects in a forked child, whose copies of the objects are unusable. */
 void obj_after_fork(void);
 

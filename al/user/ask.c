@@ -157,7 +157,8 @@ al_status ask_vendor_call(struct ci_ca *ca, struct ci_vendor_call *vendor, struc
 	al_status status;
 
 	if (vendor->in_len > AGENT_VENDOR_BYTES)
-		return AL_INVALID_PARAMETER;
+		return ib_refuse(AL_INVALID_PARAMETER, "in_len is %u, and at most %u bytes go through an agent",
+				 vendor->in_len, AGENT_VENDOR_BYTES);
 	status = user_begin(&call, hca_of(ca)->conn, AGENT_VENDOR_CALL);
 	if (status)
 		return status;
@@ -453,7 +454,7 @@ al_status ask_create_qp(struct ci_qp *qp, struct ci_qp_init *init, struct uvp_ca
 	al_status status;
 
 	if (qp->srq || init->rdd || init->xrcd)
-		return AL_UNSUPPORTED;
+		return ib_refuse(AL_UNSUPPORTED, "srq, rdd and xrcd do not work through an agent");
 	status = user_cookie_take(conn, qp, AL_OBJ_QP, &own->cookie);
 	if (status)
 		return status;

@@ -92,14 +92,33 @@ void user_end(struct user_call *call)
 static void copy_vendor_answer(struct uvp_call *vendor, const struct agent_answer *answer, const char *data,
 		      const int *fds)
 {
-	if (answer->data)
-		memcpy((void *)(uintptr_t)vendor->out, data, answer->data);
+	vendor->out_len = answer->status ? 0 : answer->data;
+	if (vendor->out_len)
+		memcpy((void *)(uintptr_t)vendor->out, data, vendor->out_len);
 	else
 		vendor->out = NULL;
-	vendor->out_len = answer->data;
 	vendor->num_out_fds = answer->fds;
 	if (answer->fds)
 		memcpy(vendor->out_fds, fds, answer->fds * sizeof(*fds));
+}
+
+/* Bytes of data that the answer may have: of the module's answer, or of the reason of a refusal. */
+static uint32_t most_data(const struct user_call *call, const struct agent_answer *answer)
+{
+	if (answer->status)
+		return AGENT_REASON;
+	return call->vendor ? call->vendor->out_room : 0;
+}
+
+/* Keeps the reason of a refusal for al_reason(). */
+static void keep_reason(const struct user_call *call, const struct agent_answer *answer,
+			const char *reason)
+{
+	if (answer->data)
+		ib_refuse((al_status)answer->status, "%.*s", (int)answer->data, reason);
+	else
+		ib_refuse((al_status)answer->status, "the agent refuses %s: %s",
+			  agent_names[call->command], al_status_str((al_status)answer->status));
 }
 
 /* True: the answer is as long as its head says, and has no more elements, data and descriptors than
@@ -112,7 +131,7 @@ static bool answer_fits(const struct user_call *call, size_t length, uint32_t nu
 
 	return length >= fixed && answer->count <= sizes->out.most && answer->fds == num_fds &&
 	       num_fds <= (call->vendor ? UVP_MAX_FDS : 0) &&
-	       answer->data <= (call->vendor ? call->vendor->out_room : 0) &&
+	       answer->data <= most_data(call, answer) &&
 	       length == fixed + (size_t)answer->count * sizes->out.size + answer->data;
 }
 
@@ -163,6 +182,7 @@ static al_status receive_answer(struct user_call *call)
 			     .msg_controllen = sizeof(control) };
 	int fds[AGENT_MAX_FDS];
 	uint32_t num_fds;
+	const char *data;
 	bool fits, whole;
 	ssize_t n = TEMP_FAILURE_RETRY(recvmsg(sock->fd, &in, MSG_CMSG_CLOEXEC));
 
@@ -177,9 +197,11 @@ static al_status receive_answer(struct user_call *call)
 			close(fds[--num_fds]);
 		return fits ? destroy_made(call) : AL_AGENT_LOST;
 	}
+	data = sock->array + (size_t)answer->count * sizes->out.size;
 	if (call->vendor)
-		copy_vendor_answer(call->vendor, answer,
-			  sock->array + (size_t)answer->count * sizes->out.size, fds);
+		copy_vendor_answer(call->vendor, answer, data, fds);
+	if (answer->status)
+		keep_reason(call, answer, data);
 	call->out_count = answer->count;
 	return (al_status)answer->status;
 }

@@ -16,13 +16,17 @@ static al_status pack_path(const struct ci_qp *qp, al_ah_h handle, struct ib_fla
 	struct al_obj *obj = obj_get(handle, AL_OBJ_AH);
 	const struct ci_ah *ah;
 	struct user_path *path;
-	al_status status = AL_INVALID_HANDLE;
+	al_status status = AL_SUCCESS;
 
 	if (!obj)
-		return status;
+		return refuse_handle(handle, AL_OBJ_AH);
 	ah = obj->ci;
-	if (obj->al == qp_obj->al && obj->dev == qp_obj->dev)
-		status = ah->pd == qp->pd ? AL_SUCCESS : AL_INVALID_PD;
+	if (obj->al != qp_obj->al || obj->dev != qp_obj->dev)
+		status = ib_refuse(AL_INVALID_HANDLE,
+				   "ah is no address handle of the queue pair's HCA and opening");
+	else if (ah->pd != qp->pd)
+		status = ib_refuse(AL_INVALID_PD,
+				   "ah and the queue pair belong to different protection domains");
 	if (!status) {
 		path = ah_own(ah);
 		pthread_mutex_lock(&path->lock);
@@ -31,6 +35,30 @@ static al_status pack_path(const struct ci_qp *qp, al_ah_h handle, struct ib_fla
 	}
 	obj_put(obj);
 	return status;
+}
+
+static al_status refuse_list(uint32_t num, const struct ib_sge *list)
+{
+	if (num && !list)
+		return ib_refuse(AL_INVALID_SGE, "num_sge is %u, and sg_list is NULL", num);
+	if (num > AGENT_TAILS_MAX)
+		return ib_refuse(AL_INVALID_SGE, "num_sge is %u, and at most %u elements go to the agent", num,
+				 AGENT_TAILS_MAX);
+	return ib_refuse(AL_INVALID_SGE, "the lengths of sg_list are more than 4 GiB together");
+}
+
+/* Refuses a request without a flat form. status: ib_flat_measure_send()'s. */
+static al_status refuse_send(const struct ib_send_wr *wr, al_status status)
+{
+	if (status == AL_INVALID_SGE)
+		return refuse_list(wr->num_sge, wr->sg_list);
+	if ((unsigned int)wr->opcode >= IB_WR_OPCODES)
+		return ib_refuse(status, "opcode is %u, which is no operation", (unsigned int)wr->opcode);
+	if (status == AL_UNSUPPORTED)
+		return ib_refuse(status, "the operation \"%s\" does not go through an agent",
+				 al_wr_opcode_str(wr->opcode));
+	return ib_refuse(status, "send_flags has the bits %#x, which are no flags",
+			 wr->send_flags & ~(uint32_t)IB_FLAT_SEND_FLAGS);
 }
 
 /* How a record of sends differs from a record of receives. */
@@ -59,10 +87,11 @@ static al_status add_send(struct user_call *call, const struct ci_qp *qp, const 
 	al_status status = ib_flat_measure_send(wr, qp->qp_type, AGENT_TAILS_MAX, &length);
 
 	if (status)
-		return status;
+		return refuse_send(wr, status);
 	units = ib_flat_tail_units(wr->opcode, wr->send_flags, wr->num_sge, length);
 	if (units > AGENT_TAILS_MAX)
-		return AL_INVALID_SGE;
+		return ib_refuse(AL_INVALID_SGE, "inline data and elements are %u units of 16 bytes, and a record to the agent has %u",
+				 units, AGENT_TAILS_MAX);
 	*full = units > AGENT_TAILS_MAX - call->count[1];
 	if (*full)
 		return AL_SUCCESS;
@@ -90,7 +119,7 @@ static al_status add_recv(struct user_call *call, const struct ci_qp *qp, const 
 
 	(void)qp;
 	if (wr->num_sge > AGENT_TAILS_MAX || (wr->num_sge && !wr->sg_list))
-		return AL_INVALID_SGE;
+		return refuse_list(wr->num_sge, wr->sg_list);
 	status = ib_flat_sum(wr->sg_list, wr->num_sge, &length);
 	if (status)
 		return status;

@@ -20,16 +20,21 @@ static const struct obj_type ah_type = {
 
 al_status ah_attr_check(const struct al_dev *dev, const struct ib_ah_attr *attr)
 {
-	if (!RESERVED_IS_ZERO(attr) || attr->pad || attr->sl > 15 ||
-	    attr->static_rate > IB_RATE_600_GBPS || attr->static_rate == 1)
-		return AL_INVALID_PARAMETER;
-	if (!dev_has_end_port(dev, attr->port_num))
-		return AL_INVALID_PORT;
-	if (attr->is_global && attr->grh.flow_label >> 20)
-		return AL_INVALID_PARAMETER;
-	if (attr->is_global && attr->grh.sgid_index >= dev->ports[attr->port_num].gid_tbl_len)
-		return AL_INVALID_GID_INDEX;
-	return AL_SUCCESS;
+	al_status status;
+
+	if (!RESERVED_IS_ZERO(attr) || attr->pad)
+		return ib_refuse(AL_INVALID_PARAMETER, "reserved or pad of the path is not zero");
+	if (attr->static_rate > IB_RATE_600_GBPS || attr->static_rate == 1)
+		return ib_refuse(AL_INVALID_PARAMETER, "static_rate is %u, which is no rate",
+				 (unsigned int)attr->static_rate);
+	status = check_most(AL_INVALID_PARAMETER, "sl", attr->sl, 15);
+	if (!status)
+		status = check_end_port(dev, "port_num of the path", attr->port_num);
+	if (status || !attr->is_global)
+		return status;
+	status = check_most(AL_INVALID_PARAMETER, "flow_label", attr->grh.flow_label, (1u << 20) - 1);
+	return status ? status
+		      : check_gid_index(dev, "sgid_index", attr->port_num, attr->grh.sgid_index);
 }
 
 al_status al_create_ah(al_pd_h pd, const struct ib_ah_attr *attr, al_ah_h *ah)
@@ -40,10 +45,10 @@ al_status al_create_ah(al_pd_h pd, const struct ib_ah_attr *attr, al_ah_h *ah)
 	al_status status;
 
 	if (!attr || !ah)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "attr or ah is NULL");
 	status = call_begin_any(&call, pd, AL_OBJ_PD);
 	if (status)
-		return status;
+		return SETTLED(status);
 	status = ah_attr_check(call.obj->dev, attr);
 	if (status)
 		goto out;
@@ -62,8 +67,7 @@ al_status al_create_ah(al_pd_h pd, const struct ib_ah_attr *attr, al_ah_h *ah)
 err:
 	obj_abort(obj);
 out:
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_modify_ah(al_ah_h ah, const struct ib_ah_attr *attr)
@@ -72,15 +76,14 @@ al_status al_modify_ah(al_ah_h ah, const struct ib_ah_attr *attr)
 	al_status status;
 
 	if (!attr)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "attr is NULL");
 	status = call_begin_any(&call, ah, AL_OBJ_AH);
 	if (status)
-		return status;
+		return SETTLED(status);
 	status = ah_attr_check(call.obj->dev, attr);
 	if (!status)
 		status = CALL_MODULE(&call, modify_ah, call.obj->ci, attr);
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_query_ah(al_ah_h ah, struct ib_ah_attr *attr)
@@ -90,15 +93,14 @@ al_status al_query_ah(al_ah_h ah, struct ib_ah_attr *attr)
 	al_status status;
 
 	if (!attr)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "attr is NULL");
 	status = call_begin_any(&call, ah, AL_OBJ_AH);
 	if (status)
-		return status;
+		return SETTLED(status);
 	status = CALL_MODULE(&call, query_ah, call.obj->ci, &found);
 	if (!status)
 		*attr = found;
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_destroy_ah(al_ah_h ah, al_destroyed_cb cb, void *context)
@@ -113,13 +115,19 @@ al_status al_destroy_ah(al_ah_h ah, al_destroyed_cb cb, void *context)
 static al_status find_sgid(const struct al_call *call, uint8_t port, const uint8_t *dgid,
 			   uint16_t *index)
 {
+	al_status status;
+
 	if (ops_dead(call->ops))
 		return ops_dead_status(call->ops);
 	*index = 0;
 	if (dgid[0] ==
 	    0xff) /* dgid is a multicast GID: the reply has the port's own GID, at index 0 */
 		return AL_SUCCESS;
-	return dev_find_gid(call->obj->dev, port, dgid, index);
+	status = dev_find_gid(call->obj->dev, port, dgid, index);
+	return status == AL_NOT_FOUND
+		       ? ib_refuse(status,
+				   "the GRH's destination GID is not in the GID table of port %u", port)
+		       : status;
 }
 
 /* Fills path->grh with the reverse of a received GRH (IBTA 8.3). */
@@ -128,8 +136,12 @@ static al_status reverse_route(const struct al_call *call, const uint8_t *grh,
 {
 	struct ib_global_route *to = &path->grh;
 
-	if (!grh || grh[0] >> 4 != 6)
-		return AL_INVALID_PARAMETER;
+	if (!grh)
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "grh is NULL, and the completion says that a GRH was received");
+	if (grh[0] >> 4 != 6)
+		return ib_refuse(AL_INVALID_PARAMETER, "grh is no GRH: its IP version is %u, not 6",
+				 grh[0] >> 4);
 	path->is_global = true;
 	to->traffic_class = (uint8_t)(grh[0] << 4 | grh[1] >> 4);
 	to->flow_label = (uint32_t)(grh[1] & 0xf) << 16 | (uint32_t)grh[2] << 8 | grh[3];
@@ -149,10 +161,13 @@ static al_status reverse_path(const struct al_call *call, uint8_t port, const st
 	};
 	al_status status = AL_SUCCESS;
 
-	if (!dev_has_end_port(call->obj->dev, port))
-		return AL_INVALID_PORT;
+	status = check_end_port(call->obj->dev, "port", port);
+	if (status)
+		return status;
 	if (wc->status != IB_WC_SUCCESS || !(wc->opcode & IB_WC_RECV))
-		return AL_INVALID_PARAMETER;
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "wc is not of a successful receive: its status is \"%s\", its opcode \"%s\"",
+				 al_wc_status_str(wc->status), al_wc_opcode_str(wc->opcode));
 	if (wc->wc_flags & IB_WC_GRH)
 		status = reverse_route(call, grh, &path);
 	if (!status)
@@ -169,13 +184,12 @@ al_status al_init_ah_from_wc(al_ca_h ca, uint8_t port, const struct ib_wc *wc, c
 	al_status status;
 
 	if (!wc || !attr)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "wc or attr is NULL");
 	status = call_begin_any(&call, ca, AL_OBJ_CA);
 	if (status)
-		return status;
+		return SETTLED(status);
 	status = reverse_path(&call, port, wc, grh, attr);
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_create_ah_from_wc(al_pd_h pd, const struct ib_wc *wc, const void *grh, uint8_t port,
@@ -186,11 +200,11 @@ al_status al_create_ah_from_wc(al_pd_h pd, const struct ib_wc *wc, const void *g
 	al_status status;
 
 	if (!wc || !ah)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "wc or ah is NULL");
 	status = call_begin_any(&call, pd, AL_OBJ_PD);
 	if (status)
-		return status;
+		return SETTLED(status);
 	status = reverse_path(&call, port, wc, grh, &attr);
-	call_end(&call);
+	CALL_FINISH(&call, status);
 	return status ? status : al_create_ah(pd, &attr, ah);
 }

@@ -20,10 +20,10 @@ al_status al_get_ca_guids(al_h al, uint64_t *guids, size_t *count)
 	al_status status;
 
 	if (!count || (*count && !guids))
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "count is NULL, or guids is NULL and *count is not 0");
 	status = call_begin(&call, al, AL_OBJ_AL);
 	if (status)
-		return status;
+		return SETTLED(status);
 	room = *count;
 	pthread_mutex_lock(&tree_lock);
 	for (struct al_dev *dev = dev_first(); dev; dev = dev->next)
@@ -37,8 +37,10 @@ al_status al_get_ca_guids(al_h al, uint64_t *guids, size_t *count)
 	}
 	pthread_mutex_unlock(&tree_lock);
 	*count = visible;
-	call_end(&call);
-	return visible <= room ? AL_SUCCESS : AL_BUFFER_TOO_SMALL;
+	if (visible > room)
+		status = ib_refuse(AL_BUFFER_TOO_SMALL, "*count is %zu, and there are %zu HCAs", room,
+				   visible);
+	return CALL_FINISH(&call, status);
 }
 
 /* Calls um_open_ca for a client of the agent that opens the HCA. A module without um_open_ca needs
@@ -155,7 +157,7 @@ static al_status open_dev(struct al_obj *al, struct al_dev *dev, const struct ci
 	if (status)
 		return status;
 	if (!obj_internal(obj) && !ci_module_get(dev->reg->module)) {
-		status = AL_NOT_FOUND;
+		status = ib_refuse(AL_NOT_FOUND, "the HCA's module is being unloaded");
 		goto err;
 	}
 	obj->ci = dev->reg->ca;
@@ -173,7 +175,8 @@ err:
 al_status ca_open(struct al_obj *al, struct al_dev *dev, void *context, al_ca_h *ca)
 {
 	const struct ci_interface *ops = dev_enter(dev);
-	al_status status = ops_dead(ops) ? AL_NOT_FOUND : open_dev(al, dev, ops, context, ca);
+	al_status status = ops_dead(ops) ? ib_refuse(AL_NOT_FOUND, "the HCA has been removed")
+					 : open_dev(al, dev, ops, context, ca);
 
 	dev_leave(dev, ops);
 	return status;
@@ -199,7 +202,10 @@ static al_status find_dev(const struct al_obj *al, uint64_t guid, struct al_dev 
 	status = agent ? find_remote(agent, guid) : AL_NOT_FOUND;
 	if (!status)
 		*dev = dev_find(agent, guid);
-	return *dev || status ? status : AL_NOT_FOUND;
+	if (!*dev && (!status || status == AL_NOT_FOUND))
+		return ib_refuse(AL_NOT_FOUND, "no HCA of GUID 0x%016llx is here",
+				 (unsigned long long)guid);
+	return status;
 }
 
 al_status al_open_ca(al_h al, uint64_t guid, void *context, al_ca_h *ca)
@@ -209,17 +215,16 @@ al_status al_open_ca(al_h al, uint64_t guid, void *context, al_ca_h *ca)
 	al_status status;
 
 	if (!ca)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "ca is NULL");
 	status = call_begin(&call, al, AL_OBJ_AL);
 	if (status)
-		return status;
+		return SETTLED(status);
 	status = find_dev(call.obj, guid, &dev);
 	if (!status) {
 		status = ca_open(call.obj, dev, context, ca);
 		dev_put(dev);
 	}
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_close_ca(al_ca_h ca, al_destroyed_cb cb, void *context)
@@ -235,10 +240,10 @@ static al_status begin_port(struct al_call *call, al_ca_h ca, uint8_t port)
 
 	if (status)
 		return status;
-	if (dev_has_port(call->obj->dev, port))
-		return AL_SUCCESS;
-	call_end(call);
-	return AL_INVALID_PORT;
+	status = check_port(call->obj->dev, "port", port);
+	if (status)
+		call_end(call);
+	return status;
 }
 
 al_status al_query_ca(al_ca_h ca, struct ib_ca_attr *attr)
@@ -247,13 +252,12 @@ al_status al_query_ca(al_ca_h ca, struct ib_ca_attr *attr)
 	al_status status;
 
 	if (!attr)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "attr is NULL");
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)
-		return status;
+		return SETTLED(status);
 	status = query_ca_checked(&call, attr);
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_query_port(al_ca_h ca, uint8_t port, struct ib_port_attr *attr)
@@ -262,13 +266,12 @@ al_status al_query_port(al_ca_h ca, uint8_t port, struct ib_port_attr *attr)
 	al_status status;
 
 	if (!attr)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "attr is NULL");
 	status = begin_port(&call, ca, port);
 	if (status)
-		return status;
+		return SETTLED(status);
 	status = query_port_checked(&call, port, attr);
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_query_gid(al_ca_h ca, uint8_t port, uint32_t index, ib_gid *gid)
@@ -278,17 +281,16 @@ al_status al_query_gid(al_ca_h ca, uint8_t port, uint32_t index, ib_gid *gid)
 	al_status status;
 
 	if (!gid)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "gid is NULL");
 	status = begin_port(&call, ca, port);
 	if (status)
-		return status;
-	status = index < call.obj->dev->ports[port].gid_tbl_len
-			 ? CALL_MODULE(&call, query_gid, call.obj->ci, port, index, &found)
-			 : AL_INVALID_GID_INDEX;
+		return SETTLED(status);
+	status = check_gid_index(call.obj->dev, "index", port, index);
+	if (!status)
+		status = CALL_MODULE(&call, query_gid, call.obj->ci, port, index, &found);
 	if (!status)
 		*gid = found;
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_query_pkey(al_ca_h ca, uint8_t port, uint32_t index, uint16_t *pkey)
@@ -298,17 +300,16 @@ al_status al_query_pkey(al_ca_h ca, uint8_t port, uint32_t index, uint16_t *pkey
 	al_status status;
 
 	if (!pkey)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "pkey is NULL");
 	status = begin_port(&call, ca, port);
 	if (status)
-		return status;
-	status = index < call.obj->dev->ports[port].pkey_tbl_len
-			 ? CALL_MODULE(&call, query_pkey, call.obj->ci, port, index, &found)
-			 : AL_INVALID_PKEY_INDEX;
+		return SETTLED(status);
+	status = check_pkey_index(call.obj->dev, "index", port, index);
+	if (!status)
+		status = CALL_MODULE(&call, query_pkey, call.obj->ci, port, index, &found);
 	if (!status)
 		*pkey = found;
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_find_gid(al_ca_h ca, const ib_gid *gid, uint8_t *port, uint32_t *index)
@@ -319,10 +320,10 @@ al_status al_find_gid(al_ca_h ca, const ib_gid *gid, uint8_t *port, uint32_t *in
 	ib_gid found;
 
 	if (!gid || !port || !index)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "gid, port or index is NULL");
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)
-		return status;
+		return SETTLED(status);
 	dev = call.obj->dev;
 	for (uint32_t p = ci_first_port(&dev->attr); p <= dev->attr.num_ports; p++)
 		for (uint32_t i = 0; i < dev->ports[p].gid_tbl_len; i++) {
@@ -335,10 +336,9 @@ al_status al_find_gid(al_ca_h ca, const ib_gid *gid, uint8_t *port, uint32_t *in
 			*index = i;
 			goto out;
 		}
-	status = AL_NOT_FOUND;
+	status = ib_refuse(AL_NOT_FOUND, "the GID is in no GID table of the HCA");
 out:
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_find_pkey(al_ca_h ca, uint8_t port, uint16_t pkey, uint32_t *index)
@@ -349,10 +349,10 @@ al_status al_find_pkey(al_ca_h ca, uint8_t port, uint16_t pkey, uint32_t *index)
 	uint16_t found;
 
 	if (!index)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "index is NULL");
 	status = begin_port(&call, ca, port);
 	if (status)
-		return status;
+		return SETTLED(status);
 	for (uint32_t i = 0; i < call.obj->dev->ports[port].pkey_tbl_len; i++) {
 		status = CALL_MODULE(&call, query_pkey, call.obj->ci, port, i, &found);
 		if (status)
@@ -366,12 +366,13 @@ al_status al_find_pkey(al_ca_h ca, uint8_t port, uint16_t pkey, uint32_t *index)
 		if (limited == UINT32_MAX)
 			limited = i;
 	}
-	status = limited == UINT32_MAX ? AL_NOT_FOUND : AL_SUCCESS;
-	if (!status)
+	if (limited == UINT32_MAX)
+		status = ib_refuse(AL_NOT_FOUND, "the P_Key %#06x is not in the P_Key table of port %u",
+				   pkey, port);
+	else
 		*index = limited;
 out:
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_port_link_layer(al_ca_h ca, uint8_t port, ib_link_layer *layer)
@@ -380,7 +381,7 @@ al_status al_port_link_layer(al_ca_h ca, uint8_t port, ib_link_layer *layer)
 	al_status status;
 
 	if (!layer)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "layer is NULL");
 	status = al_query_port(ca, port, &attr);
 	if (!status)
 		*layer = attr.link_layer;
@@ -391,18 +392,22 @@ al_status al_port_link_layer(al_ca_h ca, uint8_t port, ib_link_layer *layer)
 
 al_status al_modify_ca(al_ca_h ca, uint32_t mask, const struct ib_ca_attr *attr)
 {
+	const uint32_t known = IB_CA_MODIFY_SYS_IMAGE_GUID | IB_CA_MODIFY_NODE_DESC;
 	struct al_call call;
 	al_status status;
 
-	if (!attr || mask & ~(uint32_t)(IB_CA_MODIFY_SYS_IMAGE_GUID | IB_CA_MODIFY_NODE_DESC) ||
-	    !memchr(attr->node_desc, 0, sizeof(attr->node_desc)))
-		return AL_INVALID_PARAMETER;
+	if (!attr)
+		return REFUSE(AL_INVALID_PARAMETER, "attr is NULL");
+	if (mask & ~known)
+		return REFUSE(AL_INVALID_PARAMETER, "mask has the bits %#x, which name no attribute",
+			      mask & ~known);
+	if (!memchr(attr->node_desc, 0, sizeof(attr->node_desc)))
+		return REFUSE(AL_INVALID_PARAMETER, "node_desc has no zero byte at its end");
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)
-		return status;
+		return SETTLED(status);
 	status = CALL_MODULE(&call, modify_ca, call.obj->ci, mask, attr);
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_modify_port(al_ca_h ca, uint8_t port, uint32_t mask, const struct ib_port_modify *attr)
@@ -411,14 +416,18 @@ al_status al_modify_port(al_ca_h ca, uint8_t port, uint32_t mask, const struct i
 	struct al_call call;
 	al_status status;
 
-	if (!attr || mask & ~known || !RESERVED_IS_ZERO(attr))
-		return AL_INVALID_PARAMETER;
+	if (!attr)
+		return REFUSE(AL_INVALID_PARAMETER, "attr is NULL");
+	if (mask & ~known)
+		return REFUSE(AL_INVALID_PARAMETER, "mask has the bits %#x, which name no attribute",
+			      mask & ~known);
+	if (!RESERVED_IS_ZERO(attr))
+		return REFUSE(AL_INVALID_PARAMETER, RESERVED_NOT_ZERO);
 	status = begin_port(&call, ca, port);
 	if (status)
-		return status;
+		return SETTLED(status);
 	status = modify_port(&call, port, mask, attr);
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_vendor_call(al_ca_h ca, uint32_t code, const void *in, uint32_t in_len, void *out,
@@ -428,12 +437,14 @@ al_status al_vendor_call(al_ca_h ca, uint32_t code, const void *in, uint32_t in_
 	struct al_call call;
 	al_status status;
 
-	if ((in_len && !in) || (out && !out_len) || (out_len && *out_len && !out))
-		return AL_INVALID_PARAMETER;
+	if (in_len && !in)
+		return REFUSE(AL_INVALID_PARAMETER, "in is NULL, and in_len is %u", in_len);
+	if ((out && !out_len) || (out_len && *out_len && !out))
+		return REFUSE(AL_INVALID_PARAMETER, "one of out and out_len is given without the other");
 	vendor.out_len = out_len ? *out_len : 0;
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)
-		return status;
+		return SETTLED(status);
 	status = CALL_MODULE(&call, vendor_call, call.obj->ci, &vendor, acting_for);
 	if (!status && vendor.out_len > (out_len ? *out_len : 0))
 		status = report_module_error(
@@ -441,6 +452,5 @@ al_status al_vendor_call(al_ca_h ca, uint32_t code, const void *in, uint32_t in_
 			code, vendor.out_len, out_len ? *out_len : 0);
 	if (!status && out_len)
 		*out_len = vendor.out_len;
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }

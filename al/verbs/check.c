@@ -19,14 +19,15 @@ al_status report_module_error(struct al_dev *dev, const char *fmt, ...)
 	char text[CI_TEXT_MAX];
 	va_list ap;
 
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	ib_refuse(AL_MODULE_FAILED, "module %s broke a rule: %s", dev->module, text);
 	if (before >= MAX_LOGGED_ERRORS) {
 		/* keeps the counter from wrapping */
 		atomic_store(&dev->module_errors, MAX_LOGGED_ERRORS);
 		return AL_MODULE_FAILED;
 	}
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
 	ib_log(IB_LOG_ERROR, dev->module, "HCA 0x%016llx: %s%s", (unsigned long long)dev->guid,
 	       text,
 	       before == MAX_LOGGED_ERRORS - 1
@@ -37,9 +38,12 @@ al_status report_module_error(struct al_dev *dev, const char *fmt, ...)
 
 al_status check_status(struct al_dev *dev, const char *op, al_status status)
 {
-	if (ci_status_known(status))
-		return status;
-	return report_module_error(dev, "%s returned %d, which is no al_status", op, (int)status);
+	if (!ci_status_known(status))
+		return report_module_error(dev, "%s returned %d, which is no al_status", op, (int)status);
+	if (status && (!ci_reason.fresh || ci_reason.status != status))
+		ib_refuse(status, "%s of module %s refuses without a reason: %s", op, dev->module,
+			  al_status_str(status));
+	return status;
 }
 
 uint32_t check_count(struct al_dev *dev, const char *op, uint32_t most, uint32_t count)

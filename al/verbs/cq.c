@@ -42,10 +42,20 @@ static al_status find_event_queue(struct al_obj *obj, const struct al_cq_init *i
 		return dev_start_vector(obj->dev, init->comp_vector, queue);
 	channel = obj_get(init->channel, AL_OBJ_CHANNEL);
 	if (!channel)
-		return AL_INVALID_HANDLE;
+		return refuse_handle(init->channel, AL_OBJ_CHANNEL);
 	status = obj_use(obj, channel);
 	*queue = channel_queue(channel);
 	obj_put(channel);
+	return status;
+}
+
+/* Checks a number of entries. AL_LIMIT_EXCEEDED: *cqe becomes the HCA's limit. */
+static al_status check_cqe(const struct al_dev *dev, uint32_t *cqe)
+{
+	al_status status = check_most(AL_LIMIT_EXCEEDED, "cqe", *cqe, dev->attr.max_cqe);
+
+	if (status)
+		*cqe = dev->attr.max_cqe;
 	return status;
 }
 
@@ -92,22 +102,27 @@ al_status al_create_cq(al_pd_h pd, struct al_cq_init *init, void *context, al_co
 	al_status status;
 
 	IB_TRACE("al", "al_create_cq");
-	if (!init || !cq || !init->cqe || !RESERVED_IS_ZERO(init) ||
-	    (unsigned int)init->notify > AL_CQ_NOTIFY_NEXT ||
-	    (init->channel && (comp_cb || event_cb)))
-		return AL_INVALID_PARAMETER;
+	if (!init || !cq)
+		return REFUSE(AL_INVALID_PARAMETER, "init or cq is NULL");
+	if (!init->cqe)
+		return REFUSE(AL_INVALID_PARAMETER, "cqe is 0; a completion queue has at least one entry");
+	if (!RESERVED_IS_ZERO(init))
+		return REFUSE(AL_INVALID_PARAMETER, RESERVED_NOT_ZERO);
+	if ((unsigned int)init->notify > AL_CQ_NOTIFY_NEXT)
+		return REFUSE(AL_INVALID_PARAMETER, "notify is %u, which is no notification mode",
+			      (unsigned int)init->notify);
+	if (init->channel && (comp_cb || event_cb))
+		return REFUSE(AL_INVALID_PARAMETER,
+			      "a completion queue has a channel or callbacks, and the call gives both");
 	status = call_begin(&call, pd, AL_OBJ_PD);
 	if (status)
-		return status;
-	if (init->comp_vector >= call.obj->dev->attr.num_comp_vectors) {
-		status = AL_INVALID_PARAMETER;
+		return SETTLED(status);
+	status = check_most(AL_INVALID_PARAMETER, "comp_vector", init->comp_vector,
+			    call.obj->dev->attr.num_comp_vectors - 1);
+	if (!status)
+		status = check_cqe(call.obj->dev, &init->cqe);
+	if (status)
 		goto out;
-	}
-	if (init->cqe > call.obj->dev->attr.max_cqe) {
-		init->cqe = call.obj->dev->attr.max_cqe;
-		status = AL_LIMIT_EXCEEDED;
-		goto out;
-	}
 	status = obj_new(&cq_type, call.obj, call.obj->dev, context, &obj);
 	if (status)
 		goto out;
@@ -123,8 +138,7 @@ al_status al_create_cq(al_pd_h pd, struct al_cq_init *init, void *context, al_co
 		obj_abort(obj);
 	}
 out:
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 static al_status resize(struct al_call *call, uint32_t *cqe)
@@ -156,22 +170,19 @@ al_status al_resize_cq(al_cq_h cq, uint32_t *cqe)
 	al_status status;
 
 	if (!cqe || !*cqe)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "cqe is NULL or 0");
 	status = call_begin(&call, cq, AL_OBJ_CQ);
 	if (status)
-		return status;
-	if (*cqe > call.obj->dev->attr.max_cqe) {
-		*cqe = call.obj->dev->attr.max_cqe;
-		status = AL_LIMIT_EXCEEDED;
+		return SETTLED(status);
+	status = check_cqe(call.obj->dev, cqe);
+	if (status)
 		goto out;
-	}
 	al_cq = (struct al_cq *)call.obj;
 	pthread_mutex_lock(&al_cq->resize_lock);
 	status = resize(&call, cqe);
 	pthread_mutex_unlock(&al_cq->resize_lock);
 out:
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_modify_cq(al_cq_h cq, uint16_t count, uint16_t period)
@@ -180,10 +191,9 @@ al_status al_modify_cq(al_cq_h cq, uint16_t count, uint16_t period)
 	al_status status = call_begin(&call, cq, AL_OBJ_CQ);
 
 	if (status)
-		return status;
+		return SETTLED(status);
 	status = CALL_MODULE(&call, modify_cq, call.obj->ci, count, period);
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_query_cq(al_cq_h cq, struct al_cq_attr *attr)
@@ -193,15 +203,14 @@ al_status al_query_cq(al_cq_h cq, struct al_cq_attr *attr)
 	al_status status;
 
 	if (!attr)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "attr is NULL");
 	status = call_begin(&call, cq, AL_OBJ_CQ);
 	if (status)
-		return status;
+		return SETTLED(status);
 	status = CALL_MODULE(&call, query_cq, call.obj->ci, &found);
 	if (!status)
 		*attr = found;
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_destroy_cq(al_cq_h cq, al_destroyed_cb cb, void *context)
@@ -235,7 +244,7 @@ static __attribute__((cold, noinline)) al_status poll_slow(al_cq_h cq, uint32_t 
 	al_status status = data_begin(&call, cq, AL_OBJ_CQ, CI_MAY_BLOCK(poll_cq));
 
 	if (status)
-		return status;
+		return reason_settle(status, "al_poll_cq", NULL);
 	IB_TRACE("al", "poll_cq: polls module %s for completions of cq %#llx",
 		 call.obj->dev->module, (unsigned long long)(uintptr_t)cq);
 	lock_data_path(call.obj);
@@ -243,6 +252,8 @@ static __attribute__((cold, noinline)) al_status poll_slow(al_cq_h cq, uint32_t 
 	unlock_data_path(call.obj);
 	if (!status)
 		*count = check_count(call.obj->dev, "poll_cq", num, found);
+	else
+		reason_settle(status, "al_poll_cq", call.obj);
 	data_end(&call, CI_MAY_BLOCK(poll_cq));
 	IB_TRACE("al", "poll_cq returns to the channel driver: %s, %u completions",
 		 al_status_str(status), status ? 0 : *count);
@@ -258,7 +269,7 @@ static inline __attribute__((always_inline)) al_status poll_cq(al_cq_h cq, uint3
 	al_status status;
 
 	if (__builtin_expect(!num || !wc || !count, 0))
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "num is 0, or wc or count is NULL");
 	if (__builtin_expect(ib_trace_on, 0))
 		return poll_slow(cq, num, wc, count);
 	obj = data_enter(cq, AL_OBJ_CQ, CI_MAY_BLOCK(poll_cq));
@@ -271,6 +282,8 @@ static inline __attribute__((always_inline)) al_status poll_cq(al_cq_h cq, uint3
 	status = dev_ops(obj->dev)->poll_cq(obj->ci, num, wc, &found);
 	if (__builtin_expect(status || found > num, 0)) {
 		status = check_status(obj->dev, "poll_cq", status);
+		if (status)
+			reason_settle(status, "al_poll_cq", obj);
 		found = status ? 0 : check_count(obj->dev, "poll_cq", num, found);
 	}
 	rcu_leave();
@@ -306,13 +319,15 @@ al_status al_peek_cq(al_cq_h cq, uint32_t max, uint32_t *count)
 	al_status status;
 
 	if (!count)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "count is NULL");
 	status = data_begin(&call, cq, AL_OBJ_CQ, CI_MAY_BLOCK(peek_cq));
 	if (status)
-		return status;
+		return SETTLED(status);
 	status = CALL_MODULE(&call, peek_cq, call.obj->ci, max, &found);
 	if (!status)
 		*count = check_count(call.obj->dev, "peek_cq", max, found);
+	else
+		reason_settle(status, __func__, call.obj);
 	data_end(&call, CI_MAY_BLOCK(peek_cq));
 	return status;
 }
@@ -324,13 +339,15 @@ al_status al_arm_cq(al_cq_h cq, al_arm type, bool *present)
 	al_status status;
 
 	if (type != AL_ARM_ERRORS && type != AL_ARM_SOLICITED && type != AL_ARM_ANY)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "type is %u, which is no arm type", (unsigned int)type);
 	status = data_begin(&call, cq, AL_OBJ_CQ, CI_MAY_BLOCK(arm_cq));
 	if (status)
-		return status;
+		return SETTLED(status);
 	lock_data_path(call.obj);
 	status = CALL_MODULE(&call, arm_cq, call.obj->ci, type, &found);
 	unlock_data_path(call.obj);
+	if (status)
+		reason_settle(status, __func__, call.obj);
 	data_end(&call, CI_MAY_BLOCK(arm_cq));
 	if (!status && present)
 		*present = found;
@@ -340,16 +357,23 @@ al_status al_arm_cq(al_cq_h cq, al_arm type, bool *present)
 al_status al_arm_cq_n(al_cq_h cq, uint32_t num)
 {
 	struct al_call call;
+	uint32_t cqe;
 	al_status status = data_begin(&call, cq, AL_OBJ_CQ, CI_MAY_BLOCK(arm_cq_n));
 
 	if (status)
-		return status;
-	status = AL_INVALID_PARAMETER;
-	if (num && num <= __atomic_load_n(&((struct ci_cq *)call.obj->ci)->cqe, __ATOMIC_RELAXED)) {
+		return SETTLED(status);
+	cqe = __atomic_load_n(&((struct ci_cq *)call.obj->ci)->cqe, __ATOMIC_RELAXED);
+	if (num && num <= cqe) {
 		lock_data_path(call.obj);
 		status = CALL_MODULE(&call, arm_cq_n, call.obj->ci, num);
 		unlock_data_path(call.obj);
+	} else {
+		status = ib_refuse(AL_INVALID_PARAMETER,
+				   "num is %u, and the completion queue has 1 to %u entries to count", num,
+				   cqe);
 	}
+	if (status)
+		reason_settle(status, __func__, call.obj);
 	data_end(&call, CI_MAY_BLOCK(arm_cq_n));
 	return status;
 }

@@ -11,11 +11,14 @@ al_status al_dma_alloc_coherent(al_ca_h ca, uint64_t length, void **addr, uint64
 	uint64_t at = 0;
 	void *mem;
 
-	if (!length || length > INT64_MAX || !addr || !dma)
-		return AL_INVALID_PARAMETER;
+	if (!addr || !dma)
+		return REFUSE(AL_INVALID_PARAMETER, "addr or dma is NULL");
+	if (!length || length > INT64_MAX)
+		return REFUSE(AL_INVALID_PARAMETER, "length is %llu, and must be from 1 to %lld",
+			      (unsigned long long)length, (long long)INT64_MAX);
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)
-		return status;
+		return SETTLED(status);
 	mem = call.ops->dma_alloc_coherent(call.obj->ci, length, &at);
 	if (mem) {
 		*addr = mem;
@@ -25,8 +28,7 @@ al_status al_dma_alloc_coherent(al_ca_h ca, uint64_t length, void **addr, uint64
 	} else {
 		status = AL_INSUFFICIENT_MEMORY;
 	}
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_dma_free_coherent(al_ca_h ca, uint64_t length, void *addr, uint64_t dma)
@@ -35,7 +37,7 @@ al_status al_dma_free_coherent(al_ca_h ca, uint64_t length, void *addr, uint64_t
 	al_status status = call_begin(&call, ca, AL_OBJ_CA);
 
 	if (status)
-		return status;
+		return SETTLED(status);
 	/* shared_free() frees memory that the process shares with an agent; other memory is the
 	 * module's */
 	if (addr && !shared_free(addr))

@@ -68,7 +68,7 @@ static al_status detach(const struct al_call *call, const ib_gid *gid, uint16_t 
 
 	(void)is_new;
 	if (!group)
-		return AL_NOT_FOUND;
+		return ib_refuse(AL_NOT_FOUND, "the queue pair is no member of the group");
 	status = CALL_MODULE(call, detach_mcast, call->obj->ci, gid, mlid);
 	if (status)
 		return status;
@@ -85,10 +85,14 @@ static al_status check(const struct al_call *call)
 	if (ops_dead(call->ops))
 		return ops_dead_status(call->ops);
 	if (obj_dying(call->obj))
-		return AL_INVALID_HANDLE;
+		return ib_refuse(AL_INVALID_HANDLE, "another thread destroyed the qp during the call");
 	if (!(call->obj->dev->attr.caps & IB_CA_CAP_MCAST))
-		return AL_UNSUPPORTED;
-	return ci->qp_type == IB_QPT_UD ? AL_SUCCESS : AL_INVALID_QP_TYPE;
+		return ib_refuse(AL_UNSUPPORTED, "the HCA has no multicast");
+	return ci->qp_type == IB_QPT_UD
+		       ? AL_SUCCESS
+		       : ib_refuse(AL_INVALID_QP_TYPE,
+				   "multicast is for queue pairs of the type UD, and the queue pair's is %s",
+				   al_qp_type_str(ci->qp_type));
 }
 
 /* Changes a membership by `change`, which is attach() or detach(). */
@@ -96,24 +100,29 @@ static al_status change_group(al_qp_h qp, const ib_gid *gid, uint16_t mlid, bool
 			      al_status (*change)(const struct al_call *, const ib_gid *, uint16_t,
 						  bool *))
 {
+	const char *function = change == attach ? "al_attach_mcast" : "al_detach_mcast";
 	struct al_call call;
 	struct al_qp *al_qp;
 	al_status status;
 
-	if (!gid || gid->raw[0] != 0xff || mlid < IB_LID_MULTICAST_FIRST ||
-	    mlid > IB_LID_MULTICAST_LAST)
-		return AL_INVALID_PARAMETER;
+	if (!gid || gid->raw[0] != 0xff)
+		return reason_settle(ib_refuse(AL_INVALID_PARAMETER, "gid is NULL, or no multicast GID (ff00::/8)"),
+				     function, NULL);
+	if (mlid < IB_LID_MULTICAST_FIRST || mlid > IB_LID_MULTICAST_LAST)
+		return reason_settle(ib_refuse(AL_INVALID_PARAMETER,
+					       "mlid is %#x, and multicast LIDs are %#x to %#x", mlid,
+					       IB_LID_MULTICAST_FIRST, IB_LID_MULTICAST_LAST),
+				     function, NULL);
 	status = qp_begin(&call, qp);
 	if (status)
-		return status;
+		return reason_settle(status, function, NULL);
 	al_qp = (struct al_qp *)call.obj;
 	pthread_mutex_lock(&al_qp->modify_lock);
 	status = check(&call);
 	if (!status)
 		status = change(&call, gid, mlid, is_new);
 	pthread_mutex_unlock(&al_qp->modify_lock);
-	call_end(&call);
-	return status;
+	return call_finish(&call, status, function);
 }
 
 al_status mcast_attach(al_qp_h qp, const ib_gid *gid, uint16_t mlid, bool *is_new)

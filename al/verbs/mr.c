@@ -64,6 +64,13 @@ static const struct obj_type mr_type = {
 
 /* ----------------------------------------------------------- registration */
 
+static al_status refuse_memory(const struct ci_mem *mem)
+{
+	return ib_refuse(AL_INVALID_ADDRESS, "a page of the %llu bytes at %p is not mapped, or may not be %s",
+			 (unsigned long long)mem->length, mem->addr,
+			 mem->access & IB_ACCESS_LOCAL_WRITE ? "written" : "read");
+}
+
 /* Lets the kernel access one word (writable) or byte of a page. False: the page is missing or
  * denies the access. A system call returns an error there, where an access by this thread would
  * raise a signal. */
@@ -90,11 +97,12 @@ static al_status touch_pages(char *first, char *end, size_t page, const struct c
 	int pipefd[2];
 
 	if (pipe2(pipefd, O_CLOEXEC))
-		return AL_INSUFFICIENT_RESOURCES;
+		return ib_refuse(AL_INSUFFICIENT_RESOURCES,
+				 "the process has no descriptor left for looking at the memory");
 	for (char *p = first; !status && p < end; p += page)
 		status = touch(writable || p > (char *)mem->addr ? p : mem->addr, writable, pipefd)
 				 ? AL_SUCCESS
-				 : AL_INVALID_ADDRESS;
+				 : refuse_memory(mem);
 	close(pipefd[0]);
 	close(pipefd[1]);
 	return status;
@@ -114,12 +122,12 @@ static al_status populate(const struct ci_mem *mem)
 	int advice = mem->access & IB_ACCESS_LOCAL_WRITE ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
 
 	if (end <= first)
-		return AL_INVALID_ADDRESS;
+		return refuse_memory(mem);
 	while (madvise((void *)first, end - first, advice)) {
 		if (errno == EINTR || errno == EAGAIN)
 			continue;
 		if (errno == ENOMEM || errno == EFAULT || errno == EHWPOISON)
-			return AL_INVALID_ADDRESS;
+			return refuse_memory(mem);
 		/* EINVAL: an old kernel, or a mapping without support for the advice, such as a
 		 * device's. */
 		return touch_pages((char *)first, (char *)end, page, mem);
@@ -132,28 +140,45 @@ static al_status check(const struct al_dev *dev, const struct ci_interface *ops,
 {
 	uint64_t addr = (uintptr_t)init->addr, last;
 
-	if (!RESERVED_IS_ZERO(init) || init->flags || init->access & ~(uint32_t)KNOWN ||
-	    !init->length)
-		return AL_INVALID_PARAMETER;
+	if (!RESERVED_IS_ZERO(init))
+		return ib_refuse(AL_INVALID_PARAMETER, RESERVED_NOT_ZERO);
+	if (init->flags)
+		return ib_refuse(AL_INVALID_PARAMETER, "flags is %#x, and there are no flags yet", init->flags);
+	if (init->access & ~(uint32_t)KNOWN)
+		return ib_refuse(AL_INVALID_PARAMETER, "access has the bits %#x, which are no access of regions",
+				 init->access & ~(uint32_t)KNOWN);
+	if (!init->length)
+		return ib_refuse(AL_INVALID_PARAMETER, "length is 0");
 	if (init->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
 	    !(init->access & IB_ACCESS_LOCAL_WRITE))
-		return AL_INVALID_PARAMETER;
+		return ib_refuse(
+			AL_INVALID_PARAMETER,
+			"access has remote write or remote atomic, which need IB_ACCESS_LOCAL_WRITE, too");
 	if (init->length > dev->attr.max_mr_size)
-		return AL_LIMIT_EXCEEDED;
+		return ib_refuse(AL_LIMIT_EXCEEDED, "length is %llu, and the HCA's limit is %llu",
+				 (unsigned long long)init->length,
+				 (unsigned long long)dev->attr.max_mr_size);
 	*mem = (struct ci_mem){
 		.addr = init->addr, .length = init->length, .fd = -1, .access = init->access
 	};
 	mem->client = client;
 	if (client && (client->memory < 0 || !(ops->flags & CI_CLIENT_MEMORY)))
-		return AL_MEMORY_OUT_OF_REACH;
+		return ib_refuse(AL_MEMORY_OUT_OF_REACH,
+				 "%s; al_dma_alloc_coherent() gives memory that the agent reaches",
+				 client->memory < 0
+					 ? "the program did not let the agent into its memory"
+					 : "the HCA's module has no access to memory of other processes");
 	mem->iova = init->use_iova ? init->iova : init->access & IB_ACCESS_ZERO_BASED ? 0 : addr;
 	if (init->use_iova && init->access & IB_ACCESS_ZERO_BASED)
-		return AL_INVALID_PARAMETER;
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "use_iova and IB_ACCESS_ZERO_BASED exclude each other");
 	if (init->use_iova && (init->iova ^ addr) & ((uint64_t)sysconf(_SC_PAGESIZE) - 1))
-		return AL_INVALID_PARAMETER;
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "iova %#llx and addr %#llx have different offsets in their pages",
+				 (unsigned long long)init->iova, (unsigned long long)addr);
 	if (__builtin_add_overflow(addr, init->length - 1, &last) ||
 	    __builtin_add_overflow(mem->iova, init->length - 1, &last))
-		return AL_INVALID_PARAMETER;
+		return ib_refuse(AL_INVALID_PARAMETER, "addr or iova and length go past the last address");
 	return AL_SUCCESS;
 }
 
@@ -168,10 +193,11 @@ al_status mr_reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client *cl
 	al_status status;
 
 	if (!init || !lkey || !rkey || !mr)
-		return AL_INVALID_PARAMETER;
+		return reason_settle(ib_refuse(AL_INVALID_PARAMETER, "init, lkey, rkey or mr is NULL"),
+				     "al_reg_mr", NULL);
 	status = call_begin(&call, pd, AL_OBJ_PD);
 	if (status)
-		return status;
+		return reason_settle(status, "al_reg_mr", NULL);
 	status = check(call.obj->dev, call.ops, init, client, &mem);
 	/* A client's own process populates its memory. A client that omits that harms only itself.
 	 */
@@ -200,8 +226,7 @@ err:
 	release_mr(obj);
 	obj_abort(obj);
 out:
-	call_end(&call);
-	return status;
+	return call_finish(&call, status, "al_reg_mr");
 }
 
 al_status al_reg_mr(al_pd_h pd, const struct al_mr_init *init, void *context, uint32_t *lkey,
@@ -218,19 +243,19 @@ al_status al_query_mr(al_mr_h mr, struct ib_mr_attr *attr)
 	al_status status;
 
 	if (!attr)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "attr is NULL");
 	status = call_begin(&call, mr, AL_OBJ_MR);
 	if (status)
-		return status;
+		return SETTLED(status);
 	al_mr = (struct al_mr *)call.obj;
 	pthread_mutex_lock(&al_mr->query_lock);
-	status = obj_dying(call.obj) ? AL_INVALID_HANDLE
+	status = obj_dying(call.obj) ? ib_refuse(AL_INVALID_HANDLE,
+						 "another thread destroyed the mr during the call")
 				     : CALL_MODULE(&call, query_mr, call.obj->ci, &found);
 	pthread_mutex_unlock(&al_mr->query_lock);
 	if (!status)
 		*attr = found;
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_dereg_mr(al_mr_h mr, al_destroyed_cb cb, void *context)

@@ -23,10 +23,10 @@ al_status al_alloc_pd(al_ca_h ca, void *context, al_pd_h *pd)
 	al_status status;
 
 	if (!pd)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "pd is NULL");
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)
-		return status;
+		return SETTLED(status);
 	status = obj_new(&pd_type, call.obj, call.obj->dev, context, &obj);
 	if (status)
 		goto out;
@@ -42,8 +42,7 @@ al_status al_alloc_pd(al_ca_h ca, void *context, al_pd_h *pd)
 err:
 	obj_abort(obj);
 out:
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_dealloc_pd(al_pd_h pd, al_destroyed_cb cb, void *context)

@@ -67,10 +67,12 @@ al_status qp_refuse(al_qp_h qp)
 	const struct ci_interface *ops;
 
 	if (!obj)
-		return AL_INVALID_HANDLE;
+		return refuse_handle(qp, AL_OBJ_QP);
 	ops = dev_ops(obj->dev);
 	obj_put(obj);
-	return ops_dead(ops) ? ops_dead_status(ops) : AL_INVALID_QP_TYPE;
+	return ops_dead(ops) ? ops_dead_status(ops)
+			     : ib_refuse(AL_INVALID_QP_TYPE,
+					 "the handle is an alias of al_get_spl_qp(), which posts and changes nothing");
 }
 
 al_status qp_begin(struct al_call *call, al_qp_h qp)
@@ -128,17 +130,27 @@ static uint32_t cap_of_type(ib_qp_type type)
 static al_status check_type(const struct al_dev *dev, const struct al_qp_init *init)
 {
 	const bool special = init->qp_type == IB_QPT_SMI || init->qp_type == IB_QPT_GSI;
+	const char *type = al_qp_type_str(init->qp_type);
 
 	if (dev_is_switch(dev) && !special)
-		return AL_UNSUPPORTED;
+		return ib_refuse(AL_UNSUPPORTED,
+				 "a switch has special queue pairs only, and qp_type is %s", type);
 	if (cap_of_type(init->qp_type) & ~dev->attr.caps)
-		return AL_UNSUPPORTED;
-	if ((init->rdd && init->qp_type != IB_QPT_RD) ||
-	    (init->xrcd && init->qp_type != IB_QPT_XRC_TGT))
-		return AL_INVALID_PARAMETER;
-	if (!qp_type_has_port(init->qp_type))
-		return init->port_num ? AL_INVALID_PARAMETER : AL_SUCCESS;
-	return dev_has_end_port(dev, init->port_num) ? AL_SUCCESS : AL_INVALID_PORT;
+		return ib_refuse(AL_UNSUPPORTED, "the HCA has no queue pairs of the type %s", type);
+	if (init->rdd && init->qp_type != IB_QPT_RD)
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "rdd is for queue pairs of the type RD, and qp_type is %s", type);
+	if (init->xrcd && init->qp_type != IB_QPT_XRC_TGT)
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "xrcd is for queue pairs of the type XRC_TGT, and qp_type is %s",
+				 type);
+	if (qp_type_has_port(init->qp_type))
+		return check_end_port(dev, "port_num", init->port_num);
+	return init->port_num
+		       ? ib_refuse(AL_INVALID_PARAMETER,
+				   "port_num is %u, and al_create_qp() takes 0 for the type %s, which gets its port by al_modify_qp()",
+				   init->port_num, type)
+		       : AL_SUCCESS;
 }
 
 /* True: al/mgmt owns the special queue pair that a channel driver asks for. */
@@ -151,15 +163,27 @@ static bool held_by_library(const struct al_obj *pd, const struct al_qp_init *in
 /* Checks sizes against the HCA's limits. AL_LIMIT_EXCEEDED: *cap holds the limits. */
 static al_status check_cap(const struct ib_ca_attr *ca, struct ib_qp_cap *cap)
 {
+	const struct ib_qp_cap asked = *cap;
 	const struct ib_qp_cap limit = { ca->max_qp_wr, ca->max_qp_wr, ca->max_send_sge,
 					 ca->max_recv_sge, ca->max_inline_data };
+	const struct {
+		const char *name;
+		uint32_t asked, limit;
+	} sizes[] = {
+		{ "max_send_wr", asked.max_send_wr, limit.max_send_wr },
+		{ "max_recv_wr", asked.max_recv_wr, limit.max_recv_wr },
+		{ "max_send_sge", asked.max_send_sge, limit.max_send_sge },
+		{ "max_recv_sge", asked.max_recv_sge, limit.max_recv_sge },
+		{ "max_inline_data", asked.max_inline_data, limit.max_inline_data },
+	};
 
-	if (cap->max_send_wr <= limit.max_send_wr && cap->max_recv_wr <= limit.max_recv_wr &&
-	    cap->max_send_sge <= limit.max_send_sge && cap->max_recv_sge <= limit.max_recv_sge &&
-	    cap->max_inline_data <= limit.max_inline_data)
-		return AL_SUCCESS;
-	*cap = limit;
-	return AL_LIMIT_EXCEEDED;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (sizes[i].asked > sizes[i].limit) {
+			*cap = limit;
+			return ib_refuse(AL_LIMIT_EXCEEDED, "%s is %u, and the HCA's limit is %u",
+					 sizes[i].name, sizes[i].asked, sizes[i].limit);
+		}
+	return AL_SUCCESS;
 }
 
 static al_status use_object(struct al_obj *obj, const void *handle, al_object_type type, void *ci)
@@ -168,10 +192,11 @@ static al_status use_object(struct al_obj *obj, const void *handle, al_object_ty
 	al_status status;
 
 	if (!used)
-		return AL_INVALID_HANDLE;
+		return refuse_handle(handle, type);
 	if (type == AL_OBJ_SRQ && used->al == obj->al && used->dev == obj->dev &&
 	    used->parent != obj->parent)
-		status = AL_INVALID_PD;
+		status = ib_refuse(AL_INVALID_PD,
+				   "srq and the new qp belong to different protection domains");
 	else
 		status = obj_use(obj, used);
 	*(void **)ci = used->ci;
@@ -246,16 +271,23 @@ al_status al_create_qp(al_pd_h pd, struct al_qp_init *init, void *context, al_ev
 	struct al_obj *obj;
 	al_status status;
 
-	if (!init || !qp || !RESERVED_IS_ZERO(init) || init->qp_type <= IB_QPT_NONE ||
-	    init->qp_type >= IB_QPT_COUNT)
-		return AL_INVALID_PARAMETER;
+	if (!init || !qp)
+		return REFUSE(AL_INVALID_PARAMETER, "init or qp is NULL");
+	if (!RESERVED_IS_ZERO(init))
+		return REFUSE(AL_INVALID_PARAMETER, RESERVED_NOT_ZERO);
+	if (init->qp_type <= IB_QPT_NONE || init->qp_type >= IB_QPT_COUNT)
+		return REFUSE(AL_INVALID_PARAMETER, "qp_type is %u, which is no type of queue pairs",
+			      (unsigned int)init->qp_type);
 	status = call_begin(&call, pd, AL_OBJ_PD);
 	if (status)
-		return status;
+		return SETTLED(status);
 	ca = &call.obj->dev->attr;
 	status = check_type(call.obj->dev, init);
 	if (!status && held_by_library(call.obj, init))
-		status = AL_RESOURCE_BUSY;
+		status = ib_refuse(
+			AL_RESOURCE_BUSY,
+			"the library serves the %s queue pair of port %u; al_get_spl_qp() gives an alias of it",
+			al_qp_type_str(init->qp_type), init->port_num);
 	if (!status)
 		status = check_cap(ca, &init->cap);
 	if (!status)
@@ -270,8 +302,7 @@ al_status al_create_qp(al_pd_h pd, struct al_qp_init *init, void *context, al_ev
 		obj_abort(obj);
 	}
 out:
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_destroy_qp(al_qp_h qp, al_destroyed_cb cb, void *context)
@@ -289,8 +320,56 @@ static al_status check_path(const struct al_dev *dev, const struct ib_ah_attr *a
 	if (status)
 		return status;
 	if (ah->port_num != port)
-		return AL_INVALID_PARAMETER;
-	return pkey_index < dev->ports[port].pkey_tbl_len ? AL_SUCCESS : AL_INVALID_PKEY_INDEX;
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "port_num of the path is %u, and the queue pair's is %u",
+				 ah->port_num, port);
+	return check_pkey_index(dev, "alt_pkey_index", port, pkey_index);
+}
+
+/* Checks the attributes that have no limits of the HCA but a range of their own (IBTA 9, 11.2.4). */
+static al_status check_ranges(const struct ib_qp_attr *attr, uint32_t mask)
+{
+	const struct {
+		uint32_t bit;
+		const char *name;
+		uint32_t value, most;
+	} ranges[] = {
+		{ IB_QP_TIMEOUT, "timeout", attr->timeout, 31 },
+		{ IB_QP_RETRY_CNT, "retry_cnt", attr->retry_cnt, 7 },
+		{ IB_QP_RNR_RETRY, "rnr_retry", attr->rnr_retry, 7 },
+		{ IB_QP_MIN_RNR_TIMER, "min_rnr_timer", attr->min_rnr_timer, 31 },
+		{ IB_QP_RQ_PSN, "rq_psn", attr->rq_psn, IB_PSN_MASK },
+		{ IB_QP_SQ_PSN, "sq_psn", attr->sq_psn, IB_PSN_MASK },
+		{ IB_QP_DEST_QPN, "dest_qp_num", attr->dest_qp_num, IB_QPN_MASK },
+		{ IB_QP_PATH_MIG_STATE, "path_mig_state", (uint32_t)attr->path_mig_state,
+		  IB_MIG_ARMED },
+		{ IB_QP_ALT_PATH, "alt_timeout", attr->alt_timeout, 31 },
+	};
+	al_status status = AL_SUCCESS;
+
+	for (size_t i = 0; !status && i < sizeof(ranges) / sizeof(ranges[0]); i++)
+		if (mask & ranges[i].bit)
+			status = check_most(AL_INVALID_PARAMETER, ranges[i].name, ranges[i].value,
+					    ranges[i].most);
+	return status;
+}
+
+static al_status check_alternate_path(const struct al_dev *dev, const struct ib_qp_attr *attr)
+{
+	al_status status = check_end_port(dev, "alt_port_num", attr->alt_port_num);
+
+	return status ? status
+		      : check_path(dev, &attr->alt_ah_attr, attr->alt_port_num, attr->alt_pkey_index);
+}
+
+static al_status check_path_mtu(const struct al_dev *dev, ib_mtu mtu, uint8_t port)
+{
+	if (!ib_mtu_bytes(mtu))
+		return ib_refuse(AL_INVALID_PARAMETER, "path_mtu is %u, which is no MTU", (unsigned int)mtu);
+	if (dev_has_end_port(dev, port) && mtu > dev->ports[port].max_mtu)
+		return ib_refuse(AL_INVALID_PARAMETER, "path_mtu is %u bytes, and port %u has at most %u",
+				 ib_mtu_bytes(mtu), port, ib_mtu_bytes(dev->ports[port].max_mtu));
+	return AL_SUCCESS;
 }
 
 /* Checks the values of the attributes in mask. port: primary port of the queue pair after the call;
@@ -300,49 +379,32 @@ static al_status check_values(const struct al_dev *dev, const struct ib_qp_attr 
 {
 	const uint32_t access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
 				IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND;
-	const bool has_a_port = dev_has_end_port(dev, port);
 	struct ib_qp_cap cap = attr->cap;
-	al_status status;
+	al_status status = AL_SUCCESS;
 
-	if (mask & IB_QP_PORT && (!attr->port_num || attr->port_num > dev->attr.num_ports))
-		return AL_INVALID_PORT;
-	if (mask & IB_QP_PKEY_INDEX && has_a_port &&
-	    attr->pkey_index >= dev->ports[port].pkey_tbl_len)
-		return AL_INVALID_PKEY_INDEX;
-	if (mask & IB_QP_AV) {
+	if (mask & IB_QP_PORT)
+		status = check_end_port(dev, "port_num", attr->port_num);
+	if (!status && mask & IB_QP_PKEY_INDEX && dev_has_end_port(dev, port))
+		status = check_pkey_index(dev, "pkey_index", port, attr->pkey_index);
+	if (!status && mask & IB_QP_AV)
 		status = check_path(dev, &attr->ah_attr, port, 0);
-		if (status)
-			return status;
-	}
-	if (mask & IB_QP_ALT_PATH) {
-		if (!attr->alt_port_num || attr->alt_port_num > dev->attr.num_ports)
-			return AL_INVALID_PORT;
-		status = check_path(dev, &attr->alt_ah_attr, attr->alt_port_num,
-				    attr->alt_pkey_index);
-		if (status)
-			return status;
-		if (attr->alt_timeout > 31)
-			return AL_INVALID_PARAMETER;
-	}
-	if ((mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~access) ||
-	    (mask & IB_QP_PATH_MTU &&
-	     (!ib_mtu_bytes(attr->path_mtu) ||
-	      (has_a_port && attr->path_mtu > dev->ports[port].max_mtu))) ||
-	    (mask & IB_QP_TIMEOUT && attr->timeout > 31) ||
-	    (mask & IB_QP_RETRY_CNT && attr->retry_cnt > 7) ||
-	    (mask & IB_QP_RNR_RETRY && attr->rnr_retry > 7) ||
-	    (mask & IB_QP_MIN_RNR_TIMER && attr->min_rnr_timer > 31) ||
-	    (mask & IB_QP_RQ_PSN && attr->rq_psn > IB_PSN_MASK) ||
-	    (mask & IB_QP_SQ_PSN && attr->sq_psn > IB_PSN_MASK) ||
-	    (mask & IB_QP_DEST_QPN && attr->dest_qp_num > IB_QPN_MASK) ||
-	    (mask & IB_QP_PATH_MIG_STATE && (unsigned int)attr->path_mig_state > IB_MIG_ARMED))
-		return AL_INVALID_PARAMETER;
-	if ((mask & IB_QP_MAX_QP_RD_ATOMIC &&
-	     attr->max_rd_atomic > dev->attr.max_qp_init_rd_atom) ||
-	    (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
-	     attr->max_dest_rd_atomic > dev->attr.max_qp_rd_atom))
-		return AL_LIMIT_EXCEEDED;
-	return mask & IB_QP_CAP ? check_cap(&dev->attr, &cap) : AL_SUCCESS;
+	if (!status && mask & IB_QP_ALT_PATH)
+		status = check_alternate_path(dev, attr);
+	if (!status)
+		status = check_ranges(attr, mask);
+	if (!status && mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~access)
+		status = ib_refuse(AL_INVALID_PARAMETER,
+				   "qp_access_flags has the bits %#x, which are no access of queue pairs",
+				   attr->qp_access_flags & ~access);
+	if (!status && mask & IB_QP_PATH_MTU)
+		status = check_path_mtu(dev, attr->path_mtu, port);
+	if (!status && mask & IB_QP_MAX_QP_RD_ATOMIC)
+		status = check_most(AL_LIMIT_EXCEEDED, "max_rd_atomic", attr->max_rd_atomic,
+				    dev->attr.max_qp_init_rd_atom);
+	if (!status && mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		status = check_most(AL_LIMIT_EXCEEDED, "max_dest_rd_atomic", attr->max_dest_rd_atomic,
+				    dev->attr.max_qp_rd_atom);
+	return !status && mask & IB_QP_CAP ? check_cap(&dev->attr, &cap) : status;
 }
 
 /* Checks a modification against the current state and makes it. Under modify_lock, so the state
@@ -356,12 +418,13 @@ static al_status modify(struct al_call *call, const struct ib_qp_attr *attr, uin
 
 	if (obj_dying(call->obj)) /* quiesce() may have reset the queue pair already, and Reset must
 				     be final */
-		return AL_INVALID_HANDLE;
+		return ib_refuse(AL_INVALID_HANDLE, "another thread destroyed the qp during the call");
 	status = query_qp_checked(call, &now);
 	if (status)
 		return status;
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != now.qp_state)
-		return AL_INVALID_TRANSITION;
+		return ib_refuse(AL_INVALID_TRANSITION, "cur_qp_state is %s, and the queue pair is in %s",
+				 al_qp_state_str(attr->cur_qp_state), al_qp_state_str(now.qp_state));
 	to = mask & IB_QP_STATE ? attr->qp_state : now.qp_state;
 	status = qp_table_check(ci->qp_type, now.qp_state, to, mask);
 	if (!status)
@@ -369,7 +432,9 @@ static al_status modify(struct al_call *call, const struct ib_qp_attr *attr, uin
 				      mask & IB_QP_PORT ? attr->port_num : now.port_num);
 	if (!status && now.qp_state == IB_QPS_SQD && now.sq_draining && to != IB_QPS_RESET &&
 	    to != IB_QPS_ERR)
-		status = AL_INVALID_STATE;
+		status = ib_refuse(
+			AL_INVALID_STATE,
+			"the queue pair is still draining; wait for the event of the drained send queue");
 	return status ? status
 		      : CALL_MODULE(call, modify_qp, call->obj->ci, attr, mask, acting_for);
 }
@@ -380,17 +445,21 @@ al_status al_modify_qp(al_qp_h qp, const struct ib_qp_attr *attr, uint32_t mask)
 	struct al_qp *al_qp;
 	al_status status;
 
-	if (!attr || !mask || mask >= IB_QP_DEST_QPN * 2u || !RESERVED_IS_ZERO(attr))
-		return AL_INVALID_PARAMETER;
+	if (!attr || !mask)
+		return REFUSE(AL_INVALID_PARAMETER, "attr is NULL, or mask is 0");
+	if (mask >= IB_QP_DEST_QPN * 2u)
+		return REFUSE(AL_INVALID_PARAMETER, "mask has the bits %#x, which name no attribute",
+			      mask & ~(IB_QP_DEST_QPN * 2u - 1));
+	if (!RESERVED_IS_ZERO(attr))
+		return REFUSE(AL_INVALID_PARAMETER, RESERVED_NOT_ZERO);
 	status = qp_begin(&call, qp);
 	if (status)
-		return status;
+		return SETTLED(status);
 	al_qp = (struct al_qp *)call.obj;
 	pthread_mutex_lock(&al_qp->modify_lock);
 	status = modify(&call, attr, mask);
 	pthread_mutex_unlock(&al_qp->modify_lock);
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_query_qp(al_qp_h qp, struct ib_qp_attr *attr, struct al_qp_init *init)
@@ -399,17 +468,18 @@ al_status al_query_qp(al_qp_h qp, struct ib_qp_attr *attr, struct al_qp_init *in
 	al_status status;
 
 	if (!attr)
-		return AL_INVALID_PARAMETER;
-	if (is_alias(qp))
-		return query_alias(qp, attr, init);
+		return REFUSE(AL_INVALID_PARAMETER, "attr is NULL");
+	if (is_alias(qp)) {
+		status = query_alias(qp, attr, init);
+		return SETTLED(status);
+	}
 	status = call_begin(&call, qp, AL_OBJ_QP);
 	if (status)
-		return status;
+		return SETTLED(status);
 	status = query_qp_checked(&call, attr);
 	if (!status && init)
 		*init = ((struct al_qp *)call.obj)->init;
-	call_end(&call);
-	return status;
+	return CALL_FINISH(&call, status);
 }
 
 al_status al_qp_num(al_qp_h qp, uint32_t *qpn)
@@ -417,10 +487,10 @@ al_status al_qp_num(al_qp_h qp, uint32_t *qpn)
 	struct al_obj *obj;
 
 	if (!qpn)
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "qpn is NULL");
 	obj = obj_get(qp, is_alias(qp) ? OBJ_ALIAS(AL_OBJ_QP) : AL_OBJ_QP);
 	if (!obj)
-		return AL_INVALID_HANDLE;
+		return reason_settle(refuse_handle(qp, AL_OBJ_QP), __func__, NULL);
 	*qpn = ((struct ci_qp *)obj->ci)->qp_num;
 	obj_put(obj);
 	return AL_SUCCESS;
@@ -493,15 +563,17 @@ static __attribute__((cold, noinline)) al_status send_slow(al_qp_h qp, const str
 		 (unsigned long long)wr->wr_id);
 	if (data_begin(&call, qp, AL_OBJ_QP, CI_MAY_BLOCK(post_send))) {
 		*bad_wr = wr;
-		return qp_refuse(qp);
+		return reason_settle(qp_refuse(qp), "al_post_send", NULL);
 	}
 	IB_TRACE("al", "post_send: hands the requests to the HCA's module %s",
 		 call.obj->dev->module);
 	wr_refs = &objects;
 	status = CALL_MODULE(&call, post_send, call.obj->ci, wr, &bad);
 	wr_refs = NULL;
-	if (status)
+	if (status) {
 		*bad_wr = check_bad_wr(call.obj->dev, "post_send", wr, bad);
+		reason_settle(status, "al_post_send", call.obj);
+	}
 	drop_wr_refs(&objects);
 	data_end(&call, CI_MAY_BLOCK(post_send));
 	IB_TRACE("al", "post_send returns to the channel driver: %s", al_status_str(status));
@@ -515,7 +587,7 @@ al_status al_post_send(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_
 	al_status status;
 
 	if (__builtin_expect(!wr || !bad_wr, 0))
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "wr or bad_wr is NULL");
 	if (__builtin_expect(ib_trace_on, 0))
 		return send_slow(qp, wr, bad_wr);
 	obj = data_enter(qp, AL_OBJ_QP, CI_MAY_BLOCK(post_send));
@@ -525,6 +597,7 @@ al_status al_post_send(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_
 	if (__builtin_expect(status != AL_SUCCESS, 0)) {
 		status = check_status(obj->dev, "post_send", status);
 		*bad_wr = check_bad_wr(obj->dev, "post_send", wr, bad);
+		reason_settle(status, __func__, obj);
 	}
 	rcu_leave();
 	return status;
@@ -543,13 +616,15 @@ static __attribute__((cold, noinline)) al_status recv_slow(al_qp_h qp, const str
 		 (unsigned long long)wr->wr_id);
 	if (data_begin(&call, qp, AL_OBJ_QP, CI_MAY_BLOCK(post_recv))) {
 		*bad_wr = wr;
-		return qp_refuse(qp);
+		return reason_settle(qp_refuse(qp), "al_post_recv", NULL);
 	}
 	IB_TRACE("al", "post_recv: hands the requests to the HCA's module %s",
 		 call.obj->dev->module);
 	status = CALL_MODULE(&call, post_recv, call.obj->ci, wr, &bad);
-	if (status)
+	if (status) {
 		*bad_wr = check_bad_wr(call.obj->dev, "post_recv", wr, bad);
+		reason_settle(status, "al_post_recv", call.obj);
+	}
 	data_end(&call, CI_MAY_BLOCK(post_recv));
 	IB_TRACE("al", "post_recv returns to the channel driver: %s", al_status_str(status));
 	return status;
@@ -562,7 +637,7 @@ al_status al_post_recv(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_
 	al_status status;
 
 	if (__builtin_expect(!wr || !bad_wr, 0))
-		return AL_INVALID_PARAMETER;
+		return REFUSE(AL_INVALID_PARAMETER, "wr or bad_wr is NULL");
 	if (__builtin_expect(ib_trace_on, 0))
 		return recv_slow(qp, wr, bad_wr);
 	obj = data_enter(qp, AL_OBJ_QP, CI_MAY_BLOCK(post_recv));
@@ -572,6 +647,7 @@ al_status al_post_recv(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_
 	if (__builtin_expect(status != AL_SUCCESS, 0)) {
 		status = check_status(obj->dev, "post_recv", status);
 		*bad_wr = check_bad_wr(obj->dev, "post_recv", wr, bad);
+		reason_settle(status, __func__, obj);
 	}
 	rcu_leave();
 	return status;

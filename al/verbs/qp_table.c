@@ -4,6 +4,9 @@
  * attributes of each transition, by queue pair type. qp.c checks the attributes' values. The module
  * carries the transition out.
  */
+#include <stdio.h>
+#include <string.h>
+
 #include "al/verbs/verbs.h"
 
 #define TYPE(t)   (1u << IB_QPT_##t)
@@ -99,24 +102,79 @@ static const struct transition table[] = {
 	{ IB_QPS_SQE, IB_QPS_RTS, RAW, 0, IB_QP_CUR_STATE },
 };
 
+/* Writes the members of ib_qp_attr that a mask names. */
+static const char *attr_names(uint32_t mask, char text[CI_TEXT_MAX])
+{
+	static const char *const names[] = {
+#define NAME(name, bit, members) [bit] = members,
+		IB_QP_ATTR_LIST(NAME)
+	};
+	size_t used = 0;
+
+	for (size_t bit = 0; bit < sizeof(names) / sizeof(names[0]) && used < CI_TEXT_MAX; bit++)
+		if (mask & 1u << bit)
+			used += (size_t)snprintf(text + used, CI_TEXT_MAX - used, "%s%s",
+						 used ? ", " : "", names[bit]);
+	return text;
+}
+
+/* Refuses a transition that the table has not, and names those that it has. */
+static al_status refuse_transition(ib_qp_type type, ib_qp_state from, ib_qp_state to)
+{
+	char states[64] = "";
+
+	if (to == from)
+		return ib_refuse(AL_INVALID_TRANSITION,
+				 "no attribute of %s queue pairs can change in the state %s",
+				 al_qp_type_str(type), al_qp_state_str(from));
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (table[i].from == from && table[i].types & 1u << type && table[i].to != from) {
+			strcat(states, al_qp_state_str(table[i].to));
+			strcat(states, ", ");
+		}
+	return ib_refuse(AL_INVALID_TRANSITION,
+			 "%s queue pairs have no transition from %s to %s; from %s they go to %sReset or Error",
+			 al_qp_type_str(type), al_qp_state_str(from), al_qp_state_str(to),
+			 al_qp_state_str(from), states);
+}
+
+/* Refuses the attributes of a transition. what: the fault of those attributes. */
+static al_status refuse_attributes(al_status status, ib_qp_type type, ib_qp_state from, ib_qp_state to,
+				   uint32_t attributes, const char *what)
+{
+	char text[CI_TEXT_MAX];
+
+	return ib_refuse(status, "%s to %s of %s queue pairs %s %s", al_qp_state_str(from),
+			 al_qp_state_str(to), al_qp_type_str(type), what,
+			 attr_names(attributes, text));
+}
+
+#define LACKS "requires attributes that the mask lacks:"
+#define TAKES "does not take attributes that the mask names:"
+
 al_status qp_table_check(ib_qp_type type, ib_qp_state from, ib_qp_state to, uint32_t mask)
 {
 	uint32_t given = mask & ~(uint32_t)IB_QP_STATE;
 
 	if ((unsigned int)to >= IB_QPS_COUNT)
-		return AL_INVALID_PARAMETER;
+		return ib_refuse(AL_INVALID_PARAMETER, "qp_state is %u, which is no state of queue pairs",
+				 (unsigned int)to);
 	/* Every state may change to Reset or Error, with IB_QP_STATE as the only attribute. Without
 	 * IB_QP_STATE, "to" is the current state, and the table decides. */
 	if (mask & IB_QP_STATE && (to == IB_QPS_RESET || to == IB_QPS_ERR))
-		return given ? AL_INVALID_ATTRIBUTE : AL_SUCCESS;
+		return given ? refuse_attributes(AL_INVALID_ATTRIBUTE, type, from, to, given, TAKES)
+			     : AL_SUCCESS;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		const struct transition *t = &table[i];
 
 		if (t->from != from || t->to != to || !(t->types & 1u << type))
 			continue;
 		if (t->required & ~given)
-			return AL_MISSING_ATTRIBUTE;
-		return given & ~(t->required | t->optional) ? AL_INVALID_ATTRIBUTE : AL_SUCCESS;
+			return refuse_attributes(AL_MISSING_ATTRIBUTE, type, from, to,
+						 t->required & ~given, LACKS);
+		given &= ~(t->required | t->optional);
+		return given ? refuse_attributes(AL_INVALID_ATTRIBUTE, type, from, to, given, TAKES)
+			     : AL_SUCCESS;
 	}
-	return AL_INVALID_TRANSITION;
+	return refuse_transition(type, from, to);
 }

@@ -98,7 +98,8 @@ void mcast_forget(struct al_qp *qp);
 /* Logs an error of the HCA's module. Returns AL_MODULE_FAILED. */
 al_status report_module_error(struct al_dev *dev, const char *fmt, ...) IB_PRINTF(2, 3)
 	__attribute__((cold));
-/* Returns the status of the module's operation op, or AL_MODULE_FAILED if the number is no al_status. */
+/* Returns the status of the module's operation op, or AL_MODULE_FAILED if the number is no al_status. A refusal for
+ * which the module gave no reason gets one. */
 al_status check_status(struct al_dev *dev, const char *op, al_status status);
 /* Calls an operation of the module and checks its status with check_status(). */
 #define CALL_MODULE(call, op, ...) check_status((call)->obj->dev, #op, (call)->ops->op(__VA_ARGS__))
@@ -126,6 +127,20 @@ void release_qp_num(struct al_dev *dev, struct al_qp *qp);
 /* True: all words of the member "reserved" of an attribute struct are zero. */
 #define RESERVED_IS_ZERO(attr) \
 	(!((attr)->reserved[0] | (attr)->reserved[1] | (attr)->reserved[2] | (attr)->reserved[3]))
+
+#define RESERVED_NOT_ZERO "a word of the member reserved is not zero"
+
+/* Checks of values against an HCA's attributes (range.c). name: the value's name, for the reason. */
+/* A port of the HCA: AL_INVALID_PORT. */
+al_status check_port(const struct al_dev *dev, const char *name, uint8_t port);
+/* A port that has queue pairs: AL_INVALID_PORT. */
+al_status check_end_port(const struct al_dev *dev, const char *name, uint8_t port);
+/* An index of the port's P_Key table: AL_INVALID_PKEY_INDEX. */
+al_status check_pkey_index(const struct al_dev *dev, const char *name, uint8_t port, uint32_t index);
+/* An index of the port's GID table: AL_INVALID_GID_INDEX. */
+al_status check_gid_index(const struct al_dev *dev, const char *name, uint8_t port, uint32_t index);
+/* A number of at most `most`: status. */
+al_status check_most(al_status status, const char *name, uint32_t value, uint32_t most);
 
 /* Checks a path against the HCA's ports: AL_INVALID_PARAMETER, AL_INVALID_PORT. */
 al_status ah_attr_check(const struct al_dev *dev, const struct ib_ah_attr *attr);

@@ -208,6 +208,17 @@ al_status al_close(al_h al, al_destroyed_cb cb, void *context);
 const char *al_version(void);
 
 /**
+ * Tells why the calling thread's last refused call was refused: one sentence that names the value that is wrong, and
+ * the values that are right, such as "Reset to Init of an RC queue pair requires port_num, which the mask lacks". A
+ * refused call is a call that returned another status than #AL_SUCCESS. A call that succeeds leaves the sentence as it
+ * is. With `IBAL_LOG=debug` the log has a line per refused call. **Context: any.**
+ *
+ * @return a sentence without a full stop, valid until the thread's next call of the library; "" before the thread's
+ *         first refused call
+ */
+const char *al_reason(void);
+
+/**
  * Sets the log function of the process. Without a log function, errors and warnings go to standard error (`IBAL_LOG`
  * changes the level). **Context: any.**
  *

@@ -872,8 +872,10 @@ uint64_t al_fail_alloc(uint64_t nth);
 
 #if defined(__GNUC__)
 #define IB_PRINTF(fmt, args) __attribute__((format(printf, fmt, args))) /**< checked like printf */
+#define IB_COLD __attribute__((cold))					       /**< seldom called */
 #else
 #define IB_PRINTF(fmt, args) /**< not checked */
+#define IB_COLD		     /**< seldom called */
 #endif
 
 /**
@@ -885,6 +887,18 @@ uint64_t al_fail_alloc(uint64_t nth);
  * @param fmt   as printf, without a new-line
  */
 void ib_log(ib_log_level level, const char *who, const char *fmt, ...) IB_PRINTF(3, 4);
+
+/**
+ * Refuses the call that the calling thread makes: keeps the reason, which al_reason() returns to the program, and
+ * returns the status. The reason is one sentence without a full stop. It names the value that is wrong and the values
+ * that are right, in the words of the attributes (`pkey_index is 5, and the P_Key table has 4 entries`).
+ * **Context: any.**
+ *
+ * @param status status that the operation returns
+ * @param fmt    as printf, without a new-line; control characters become blanks
+ * @return status
+ */
+al_status ib_refuse(al_status status, const char *fmt, ...) IB_PRINTF(2, 3) IB_COLD;
 
 /** True: `IBAL_TRACE` is set. Read through IB_TRACE(). */
 extern bool ib_trace_on;

@@ -380,30 +380,31 @@ struct ib_qp_attr {
 	uint64_t reserved[4];       /**< zero */
 };
 
+/** Members of ib_qp_attr that count: X(name, bit, members). */
+#define IB_QP_ATTR_LIST(X) \
+	X(IB_QP_STATE, 0, "qp_state") \
+	X(IB_QP_CUR_STATE, 1, "cur_qp_state") \
+	X(IB_QP_EN_SQD_ASYNC_NOTIFY, 2, "en_sqd_async_notify") \
+	X(IB_QP_ACCESS_FLAGS, 3, "qp_access_flags") \
+	X(IB_QP_PKEY_INDEX, 4, "pkey_index") \
+	X(IB_QP_PORT, 5, "port_num") \
+	X(IB_QP_QKEY, 6, "qkey") \
+	X(IB_QP_AV, 7, "ah_attr") \
+	X(IB_QP_PATH_MTU, 8, "path_mtu") \
+	X(IB_QP_TIMEOUT, 9, "timeout") \
+	X(IB_QP_RETRY_CNT, 10, "retry_cnt") \
+	X(IB_QP_RNR_RETRY, 11, "rnr_retry") \
+	X(IB_QP_RQ_PSN, 12, "rq_psn") \
+	X(IB_QP_MAX_QP_RD_ATOMIC, 13, "max_rd_atomic") \
+	X(IB_QP_ALT_PATH, 14, "alt_ah_attr, alt_port_num, alt_pkey_index, alt_timeout") \
+	X(IB_QP_MIN_RNR_TIMER, 15, "min_rnr_timer") \
+	X(IB_QP_SQ_PSN, 16, "sq_psn") \
+	X(IB_QP_MAX_DEST_RD_ATOMIC, 17, "max_dest_rd_atomic") \
+	X(IB_QP_PATH_MIG_STATE, 18, "path_mig_state") \
+	X(IB_QP_CAP, 19, "cap") \
+	X(IB_QP_DEST_QPN, 20, "dest_qp_num")
 /** Members of ib_qp_attr that count: bits. */
-enum ib_qp_attr_mask {
-	IB_QP_STATE = 1 << 0,               /**< qp_state */
-	IB_QP_CUR_STATE = 1 << 1,           /**< cur_qp_state */
-	IB_QP_EN_SQD_ASYNC_NOTIFY = 1 << 2, /**< en_sqd_async_notify */
-	IB_QP_ACCESS_FLAGS = 1 << 3,        /**< qp_access_flags */
-	IB_QP_PKEY_INDEX = 1 << 4,          /**< pkey_index */
-	IB_QP_PORT = 1 << 5,                /**< port_num */
-	IB_QP_QKEY = 1 << 6,                /**< qkey */
-	IB_QP_AV = 1 << 7,                  /**< ah_attr */
-	IB_QP_PATH_MTU = 1 << 8,            /**< path_mtu */
-	IB_QP_TIMEOUT = 1 << 9,             /**< timeout */
-	IB_QP_RETRY_CNT = 1 << 10,          /**< retry_cnt */
-	IB_QP_RNR_RETRY = 1 << 11,          /**< rnr_retry */
-	IB_QP_RQ_PSN = 1 << 12,             /**< rq_psn */
-	IB_QP_MAX_QP_RD_ATOMIC = 1 << 13,   /**< max_rd_atomic */
-	IB_QP_ALT_PATH = 1 << 14,           /**< alt_ah_attr, alt_port_num, alt_pkey_index, alt_timeout */
-	IB_QP_MIN_RNR_TIMER = 1 << 15,      /**< min_rnr_timer */
-	IB_QP_SQ_PSN = 1 << 16,             /**< sq_psn */
-	IB_QP_MAX_DEST_RD_ATOMIC = 1 << 17, /**< max_dest_rd_atomic */
-	IB_QP_PATH_MIG_STATE = 1 << 18,     /**< path_mig_state */
-	IB_QP_CAP = 1 << 19,                /**< cap */
-	IB_QP_DEST_QPN = 1 << 20,           /**< dest_qp_num */
-};
+enum ib_qp_attr_mask { IB_QP_ATTR_LIST(IBA_ENUM_BIT) };
 
 /* --------------------------------------------------------- shared receive queue */
 

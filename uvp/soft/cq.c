@@ -11,6 +11,7 @@
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/lock.h"
 #include "hca/soft/shared/ring.h"
+#include "hca/soft/shared/wr.h"
 #include "uvp/soft/provider.h"
 
 /* -------------------------------------------------------------- create, destroy */
@@ -149,7 +150,7 @@ al_status provider_poll_cq(struct ci_cq *base, uint32_t num, struct ib_wc *wc, u
 	}
 	fmutex_unlock(&cq->lock);
 	if (UNLIKELY(over && !n))
-		return AL_CQ_ERROR;
+		return ib_refuse(AL_CQ_ERROR, WR_CQ_OVERFLOWED);
 	if (UNLIKELY(yield))
 		sched_yield();
 	*count = n;
@@ -230,7 +231,7 @@ al_status provider_arm_cq(struct ci_cq *base, al_arm type, bool *present)
 	fmutex_lock(&cq->lock);
 	if (overflowed(cq)) {
 		fmutex_unlock(&cq->lock);
-		return AL_CQ_ERROR;
+		return ib_refuse(AL_CQ_ERROR, WR_CQ_OVERFLOWED);
 	}
 	/* An arm for more kinds of completions (a larger al_arm) replaces an arm for fewer, never the other way round. */
 	old = atomic_load(arm);

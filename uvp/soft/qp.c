@@ -115,7 +115,7 @@ static al_status get_path(const struct provider_qp *qp, const struct ib_send_wr 
 	struct provider_ah *ah = (struct provider_ah *)ci_wr_ah(&qp->qp, wr->wr.ud.ah);
 
 	if (UNLIKELY(!ah))
-		return AL_INVALID_HANDLE;
+		return wr_refuse_ah();
 	fmutex_lock(&ah->lock);
 	*path = ah->path;
 	fmutex_unlock(&ah->lock);
@@ -134,7 +134,7 @@ static al_status put_send(struct provider_qp *qp, const struct ib_send_wr *wr)
 	uint32_t length;
 
 	if (UNLIKELY(sq_full(qp)))
-		return AL_QUEUE_FULL;
+		return wr_refuse_full("send", qp->qp.cap.max_send_wr);
 	status = wr_check_send(&qp->qp, wr, &length);
 	if (!status && ib_flat_has_path(qp->qp.qp_type, wr->opcode))
 		status = get_path(qp, wr, &path);
@@ -157,7 +157,7 @@ al_status provider_post_send(struct ci_qp *base, const struct ib_send_wr *wr,
 	fmutex_lock(&qp->sq_lock);
 	first = qp->sq_prod;
 	if (UNLIKELY(state(qp) < IB_QPS_RTS))
-		status = AL_INVALID_STATE;
+		status = wr_refuse_state("send", (ib_qp_state)state(qp));
 	for (; !status && wr; wr = wr->next) {
 		status = put_send(qp, wr);
 		if (UNLIKELY(status))
@@ -197,7 +197,7 @@ static al_status put_recv(struct provider_qp *qp, const struct ib_recv_wr *wr)
 	uint32_t length;
 
 	if (UNLIKELY(rq_full(qp)))
-		return AL_QUEUE_FULL;
+		return wr_refuse_full("receive", qp->qp.cap.max_recv_wr);
 	status = wr_check_recv(&qp->qp, wr, &length);
 	if (UNLIKELY(status))
 		return status;
@@ -216,7 +216,7 @@ al_status provider_post_recv(struct ci_qp *base, const struct ib_recv_wr *wr,
 
 	fmutex_lock(&qp->rq_lock);
 	if (UNLIKELY(state(qp) == IB_QPS_RESET))
-		status = AL_INVALID_STATE;
+		status = wr_refuse_state("receive", IB_QPS_RESET);
 	for (; !status && wr; wr = wr->next) {
 		status = put_recv(qp, wr);
 		if (UNLIKELY(status))

@@ -11,27 +11,33 @@
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/ring.h"
 
+static al_status refuse_shared(void)
+{
+	return ib_refuse(AL_INVALID_STATE,
+			 "the completion queue has a ring, which its program polls without a command");
+}
+
 al_status soft_arm_cq(struct ci_cq *ci, al_arm type, bool *present)
 {
 	struct soft_cq *cq = soft_cq(ci);
 
 	if (type != AL_ARM_ERRORS && type != AL_ARM_SOLICITED && type != AL_ARM_ANY)
 		return AL_INVALID_PARAMETER;
-	return cq->shared ? AL_INVALID_STATE : cq_arm(cq, type, present);
+	return cq->shared ? refuse_shared() : cq_arm(cq, type, present);
 }
 
 al_status soft_arm_cq_n(struct ci_cq *ci, uint32_t num)
 {
 	struct soft_cq *cq = soft_cq(ci);
 
-	return cq->shared ? AL_INVALID_STATE : cq_arm_n(cq, num);
+	return cq->shared ? refuse_shared() : cq_arm_n(cq, num);
 }
 
 al_status soft_poll_cq(struct ci_cq *ci, uint32_t num, struct ib_wc *wc, uint32_t *count)
 {
 	struct soft_cq *cq = soft_cq(ci);
 
-	return UNLIKELY(cq->shared) ? AL_INVALID_STATE : cq_poll(cq, num, wc, count);
+	return UNLIKELY(cq->shared) ? refuse_shared() : cq_poll(cq, num, wc, count);
 }
 
 al_status soft_peek_cq(struct ci_cq *ci, uint32_t max, uint32_t *count)
@@ -40,7 +46,7 @@ al_status soft_peek_cq(struct ci_cq *ci, uint32_t max, uint32_t *count)
 	uint32_t n;
 
 	if (cq->shared)
-		return AL_INVALID_STATE;
+		return refuse_shared();
 	n = cq_peek(cq);
 	*count = n < max ? n : max;
 	return AL_SUCCESS;
@@ -66,10 +72,13 @@ al_status soft_create_cq(struct ci_cq *ci, struct ci_cq_init *init, struct ci_ud
 {
 	struct soft_hca *hca = pd_hca(ci->pd);
 	struct soft_cq *cq = soft_cq(ci);
+	al_status status;
 
 	if (init->cqe > hca->attr.max_cqe) {
+		status = ib_refuse(AL_LIMIT_EXCEEDED, "cqe is %u, and the most is %u", init->cqe,
+				   hca->attr.max_cqe);
 		init->cqe = hca->attr.max_cqe;
-		return AL_LIMIT_EXCEEDED;
+		return status;
 	}
 	init->cqe = ring_cqe(init->cqe);
 	ci->comp_vector = init->comp_vector;
@@ -101,8 +110,10 @@ al_status soft_resize_cq(struct ci_cq *ci, uint32_t *cqe, struct ci_udata *udata
 	al_status status;
 
 	if (*cqe > hca->attr.max_cqe) {
+		status = ib_refuse(AL_LIMIT_EXCEEDED, "cqe is %u, and the most is %u", *cqe,
+				   hca->attr.max_cqe);
 		*cqe = hca->attr.max_cqe;
-		return AL_LIMIT_EXCEEDED;
+		return status;
 	}
 	if ((cq->shared != NULL) != rings_asked(udata))
 		return AL_INVALID_PARAMETER;

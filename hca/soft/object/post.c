@@ -14,6 +14,15 @@
 #include "hca/soft/shared/wr.h"
 #include "hca/soft/transport/qp.h"
 
+/* Refuses a post for the queue pair's state, or since its requests come by rings. */
+static al_status refuse_post(const struct soft_qp *qp, const char *queue)
+{
+	if (qp->shared)
+		return ib_refuse(AL_INVALID_STATE,
+				 "the queue pair has rings, by which its program posts without a command");
+	return wr_refuse_state(queue, atomic_load_explicit(&qp->state, memory_order_relaxed));
+}
+
 void qp_accept_send(const struct soft_qp *qp, struct send_wqe *wqe)
 {
 	if (qp->ci.sq_sig_all)
@@ -31,7 +40,7 @@ static al_status add_send(struct soft_qp *qp, const struct ib_send_wr *wr, uint3
 	al_status status;
 
 	if (UNLIKELY(!sq_has_room(&qp->sq, index, qp->ci.cap.max_send_wr)))
-		return AL_QUEUE_FULL;
+		return wr_refuse_full("send", qp->ci.cap.max_send_wr);
 	status = wr_check_send(&qp->ci, wr, &length);
 	if (!status && is_ud(qp))
 		status = ud_find_path(qp, wr, &path);
@@ -71,7 +80,7 @@ al_status soft_post_send(struct ci_qp *ci, const struct ib_send_wr *wr,
 	/* a queue pair with rings accepts sends from its rings only */
 	if (UNLIKELY(atomic_load_explicit(&qp->state, memory_order_relaxed) < IB_QPS_RTS ||
 		     qp->shared))
-		status = AL_INVALID_STATE;
+		status = refuse_post(qp, "send");
 	for (; !status && wr; wr = wr->next) {
 		status = add_send(qp, wr, prod);
 		if (UNLIKELY(status))
@@ -105,7 +114,7 @@ static al_status add_recv(struct soft_qp *qp, const struct ib_recv_wr *wr, uint3
 	al_status status;
 
 	if (UNLIKELY(!rq_has_room(&qp->rq, index, qp->ci.cap.max_recv_wr)))
-		return AL_QUEUE_FULL;
+		return wr_refuse_full("receive", qp->ci.cap.max_recv_wr);
 	status = wr_check_recv(&qp->ci, wr, &length);
 	if (UNLIKELY(status))
 		return status;
@@ -127,7 +136,7 @@ al_status soft_post_recv(struct ci_qp *ci, const struct ib_recv_wr *wr,
 	prod = atomic_load_explicit(&qp->rq.prod, memory_order_relaxed);
 	if (UNLIKELY(atomic_load_explicit(&qp->state, memory_order_relaxed) == IB_QPS_RESET ||
 		     qp->shared))
-		status = AL_INVALID_STATE;
+		status = refuse_post(qp, "receive");
 	for (; !status && wr; wr = wr->next) {
 		status = add_recv(qp, wr, prod);
 		if (UNLIKELY(status))

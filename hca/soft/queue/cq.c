@@ -13,6 +13,7 @@
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/lock.h"
 #include "hca/soft/shared/ring.h"
+#include "hca/soft/shared/wr.h"
 
 /* ----------------------------------------------------------- notification */
 
@@ -38,6 +39,11 @@ static uint32_t cq_count(const struct soft_cq *cq)
 	return cq->prod - cq->cons;
 }
 
+static al_status refuse_overflowed(void)
+{
+	return ib_refuse(AL_CQ_ERROR, WR_CQ_OVERFLOWED);
+}
+
 al_status cq_arm(struct soft_cq *cq, al_arm type, bool *present)
 {
 	uint32_t count;
@@ -46,7 +52,7 @@ al_status cq_arm(struct soft_cq *cq, al_arm type, bool *present)
 	fmutex_lock(&cq->lock);
 	if (cq->overflowed) {
 		fmutex_unlock(&cq->lock);
-		return AL_CQ_ERROR;
+		return refuse_overflowed();
 	}
 	count = cq_count(cq);
 	if (type > cq->armed)
@@ -242,7 +248,7 @@ al_status cq_poll(struct soft_cq *cq, uint32_t num, struct ib_wc *wc, uint32_t *
 	n = cq_count(cq);
 	if (!n && UNLIKELY(cq->overflowed)) {
 		fmutex_unlock(&cq->lock);
-		return AL_CQ_ERROR;
+		return refuse_overflowed();
 	}
 	n = n < num ? n : num;
 	for (i = 0; i < n; i++)

@@ -26,6 +26,26 @@ const struct wr_op wr_ops[IB_WR_OPCODES] = {
 					 IB_WC_FETCH_ADD },
 };
 
+#define NAME_CASE(name, value, text) \
+	case name:                   \
+		return text;
+
+const char *qp_state_name(ib_qp_state state)
+{
+	switch ((int)state) {
+		IB_QP_STATE_LIST(NAME_CASE)
+	}
+	return "unknown";
+}
+
+const char *qp_type_name(ib_qp_type type)
+{
+	switch ((int)type) {
+		IB_QP_TYPE_LIST(NAME_CASE)
+	}
+	return "unknown";
+}
+
 #define REQ(extra)  (WIRE_REQUEST | WIRE_PAYLOAD | (extra))
 #define RESP(extra) (WIRE_RESPONSE | (extra))
 

@@ -55,6 +55,10 @@ struct wr_op {
 
 extern const struct wr_op wr_ops[IB_WR_OPCODES];
 
+/* Names for reasons of refusals, as the Access Layer has them. */
+const char *qp_state_name(ib_qp_state state);
+const char *qp_type_name(ib_qp_type type);
+
 /* Properties of a packet: bits. */
 enum wire_op_flags {
 	WIRE_REQUEST = 1 << 0,

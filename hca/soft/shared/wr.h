@@ -18,15 +18,64 @@ static inline al_status wr_check_op(const struct ci_qp *qp, uint32_t opcode, uin
 {
 	const struct wr_op *op;
 
-	if (opcode >= IB_WR_OPCODES || flags & ~(uint32_t)IB_FLAT_SEND_FLAGS)
-		return AL_INVALID_OPCODE;
+	if (opcode >= IB_WR_OPCODES)
+		return ib_refuse(AL_INVALID_OPCODE, "opcode is %u, which is no operation", opcode);
+	if (flags & ~(uint32_t)IB_FLAT_SEND_FLAGS)
+		return ib_refuse(AL_INVALID_OPCODE, "send_flags has the bits %#x, which are no flags",
+				 flags & ~(uint32_t)IB_FLAT_SEND_FLAGS);
 	op = &wr_ops[opcode];
 	if (!op->qp_types)
-		return AL_UNSUPPORTED;
-	if (!(op->qp_types & 1u << qp->qp_type) ||
-	    (flags & IB_SEND_INLINE && !(op->flags & WR_INLINE)))
-		return AL_INVALID_OPCODE;
+		return ib_refuse(AL_UNSUPPORTED, "the HCA has no operation \"%s\"", op->name);
+	if (!(op->qp_types & 1u << qp->qp_type))
+		return ib_refuse(AL_INVALID_OPCODE, "opcode is \"%s\", which a queue pair of this type (%s) has not",
+				 op->name, qp_type_name(qp->qp_type));
+	if (flags & IB_SEND_INLINE && !(op->flags & WR_INLINE))
+		return ib_refuse(AL_INVALID_OPCODE, "send_flags has IB_SEND_INLINE, and \"%s\" takes no inline data",
+				 op->name);
 	return AL_SUCCESS;
+}
+
+/* Checks a scatter/gather list of a request. *length becomes the sum of the list's lengths. */
+static inline al_status wr_check_list(const struct ib_sge *list, uint32_t num, uint32_t most,
+				      uint32_t *length)
+{
+	*length = 0;
+	if (UNLIKELY(num > most))
+		return ib_refuse(AL_INVALID_SGE, "num_sge is %u, and the queue was created for %u elements", num,
+				 most);
+	if (UNLIKELY(num && !list))
+		return ib_refuse(AL_INVALID_SGE, "num_sge is %u, and sg_list is NULL", num);
+	if (UNLIKELY(ib_flat_sum(list, num, length)))
+		return ib_refuse(AL_INVALID_SGE, "the lengths of sg_list are more than 4 GiB together");
+	return AL_SUCCESS;
+}
+
+static inline al_status wr_refuse_inline(const struct ci_qp *qp, uint32_t length)
+{
+	return ib_refuse(AL_INVALID_SGE,
+			 "%u bytes are inline, and the queue was created for %u (max_inline_data)", length,
+			 qp->cap.max_inline_data);
+}
+
+static inline al_status wr_refuse_full(const char *queue, uint32_t size)
+{
+	return ib_refuse(AL_QUEUE_FULL, "the %s queue holds %u requests, as many as it was created for", queue,
+			 size);
+}
+
+/* The reason with AL_CQ_ERROR. */
+#define WR_CQ_OVERFLOWED "the completion queue has overflowed: a completion found it full; create a larger one (cqe)"
+
+static inline al_status wr_refuse_ah(void)
+{
+	return ib_refuse(AL_INVALID_HANDLE, "ah is no address handle of the queue pair's HCA and opening");
+}
+
+/* Refuses a post in a state that takes none. */
+static inline al_status wr_refuse_state(const char *queue, ib_qp_state state)
+{
+	return ib_refuse(AL_INVALID_STATE, "the %s queue takes no requests in the state %s", queue,
+			 qp_state_name(state));
 }
 
 /* Checks that the queue pair may send the request. *length becomes the sum of the list's lengths. */
@@ -35,13 +84,13 @@ static inline al_status wr_check_send(const struct ci_qp *qp, const struct ib_se
 {
 	al_status status = wr_check_op(qp, (uint32_t)wr->opcode, wr->send_flags);
 
+	*length = 0;
 	if (status)
 		return status;
-	if (wr->num_sge > qp->cap.max_send_sge || (wr->num_sge && !wr->sg_list) ||
-	    ib_flat_sum(wr->sg_list, wr->num_sge, length) ||
-	    (wr->send_flags & IB_SEND_INLINE && *length > qp->cap.max_inline_data))
-		return AL_INVALID_SGE;
-	return AL_SUCCESS;
+	status = wr_check_list(wr->sg_list, wr->num_sge, qp->cap.max_send_sge, length);
+	if (!status && wr->send_flags & IB_SEND_INLINE && *length > qp->cap.max_inline_data)
+		return wr_refuse_inline(qp, *length);
+	return status;
 }
 
 /*
@@ -54,18 +103,18 @@ static inline al_status wr_check_flat(const struct ci_qp *qp, const struct ib_fl
 
 	if (status)
 		return status;
-	if (head->num_sge > qp->cap.max_send_sge ||
-	    (head->flags & IB_SEND_INLINE && head->length > qp->cap.max_inline_data))
-		return AL_INVALID_SGE;
+	if (head->num_sge > qp->cap.max_send_sge)
+		return ib_refuse(AL_INVALID_SGE, "num_sge is %u, and the queue was created for %u elements",
+				 head->num_sge, qp->cap.max_send_sge);
+	if (head->flags & IB_SEND_INLINE && head->length > qp->cap.max_inline_data)
+		return wr_refuse_inline(qp, head->length);
 	return AL_SUCCESS;
 }
 
 static inline al_status wr_check_recv(const struct ci_qp *qp, const struct ib_recv_wr *wr,
 				      uint32_t *length)
 {
-	if (wr->num_sge > qp->cap.max_recv_sge || (wr->num_sge && !wr->sg_list))
-		return AL_INVALID_SGE;
-	return ib_flat_sum(wr->sg_list, wr->num_sge, length);
+	return wr_check_list(wr->sg_list, wr->num_sge, qp->cap.max_recv_sge, length);
 }
 
 /*
@@ -77,11 +126,12 @@ static inline al_status wr_check_datagram(const struct ci_qp *qp, uint8_t qp_por
 					  uint32_t remote_qpn)
 {
 	if (UNLIKELY(ah_pd != qp->pd))
-		return AL_INVALID_PD;
+		return ib_refuse(AL_INVALID_PD, "ah and the queue pair belong to different protection domains");
 	if (UNLIKELY(remote_qpn & ~IB_QPN_MASK))
-		return AL_INVALID_PARAMETER;
+		return ib_refuse(AL_INVALID_PARAMETER, "remote_qpn is %#x, and numbers have 24 bits", remote_qpn);
 	if (UNLIKELY(qp_port && ah_port != qp_port))
-		return AL_INVALID_PORT;
+		return ib_refuse(AL_INVALID_PORT, "ah leads out of port %u, and the queue pair's port is %u",
+				 ah_port, qp_port);
 	return AL_SUCCESS;
 }
 
@@ -92,8 +142,12 @@ static inline al_status wr_check_datagram(const struct ci_qp *qp, uint8_t qp_por
 static inline al_status wr_check_address(const struct ib_ah_attr *attr, uint32_t gids, uint32_t lmc)
 {
 	if (attr->is_global && attr->grh.sgid_index >= gids)
-		return AL_INVALID_GID_INDEX;
-	return attr->src_path_bits >> lmc ? AL_INVALID_PARAMETER : AL_SUCCESS;
+		return ib_refuse(AL_INVALID_GID_INDEX, "sgid_index is %u, and the port has %u GIDs",
+				 attr->grh.sgid_index, gids);
+	if (attr->src_path_bits >> lmc)
+		return ib_refuse(AL_INVALID_PARAMETER, "src_path_bits is %u, and the port's LMC is %u",
+				 attr->src_path_bits, lmc);
+	return AL_SUCCESS;
 }
 
 #endif
