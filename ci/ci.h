@@ -106,7 +106,7 @@ const char *ci_reason_text(void);
 /** The state of the sentence: whether it belongs to the call in progress. */
 struct ci_reason {
 	al_status status; /**< status with which ib_refuse() stored the sentence */
-	bool fresh;	  /**< no function of the API has returned since ib_refuse() */
+	bool fresh;       /**< no function of the API has returned since ib_refuse() */
 };
 extern __thread struct ci_reason ci_reason;
 

@@ -331,8 +331,9 @@ al_status ci_load_module(const char *path)
 		ib_log(IB_LOG_ERROR, "loader",
 		       "%s: not loaded: a set-uid program loads modules from the system's module path only",
 		       path);
-		return ib_refuse(AL_PERMISSION,
-				 "a set-uid program loads modules from the system's module path only");
+		return ib_refuse(
+			AL_PERMISSION,
+			"a set-uid program loads modules from the system's module path only");
 	}
 	pthread_mutex_lock(&loader_lock);
 	st = load(path);
@@ -361,8 +362,10 @@ al_status ci_unload_module(const char *name, uint32_t flags)
 		ib_log(IB_LOG_ERROR, name,
 		       "not unloaded: in use by %s; close the module's HCAs there, or unload with AL_UNLOAD_REMOVE",
 		       users);
-		ib_refuse(st, "the module is in use by %.160s; close its HCAs there, or pass AL_UNLOAD_REMOVE",
-			  users);
+		ib_refuse(
+			st,
+			"the module is in use by %.160s; close its HCAs there, or pass AL_UNLOAD_REMOVE",
+			users);
 		goto out;
 	}
 	unload(host);

@@ -170,10 +170,11 @@ al_status account_charge(struct account *client, al_resource resource, uint64_t 
 		log_refusal(client, exceeded, resource);
 	if (!exceeded)
 		return AL_SUCCESS;
-	return ib_refuse(AL_LIMIT_EXCEEDED,
-			 "the agent's limit for this %s is %llu %s, of which %llu are in use; ibal.conf(5) says how to raise it",
-			 exceeded->user ? "client" : "user", (unsigned long long)use.limit,
-			 al_resource_str(resource), (unsigned long long)use.now);
+	return ib_refuse(
+		AL_LIMIT_EXCEEDED,
+		"the agent's limit for this %s is %llu %s, of which %llu are in use; ibal.conf(5) says how to raise it",
+		exceeded->user ? "client" : "user", (unsigned long long)use.limit,
+		al_resource_str(resource), (unsigned long long)use.now);
 }
 
 void account_return(struct account *client, al_resource resource, uint64_t amount)

@@ -79,7 +79,8 @@ static al_status breach(struct connection *connection, const char *what)
 			 "breaks the protocol in the command %s: %s; the agent refuses the command; install ald and the program's "
 			 "libibal from one release",
 			 named ? agent_names[head->command] : "(unknown)", what);
-	return ib_refuse(AL_AGENT_PROTOCOL, "%s; install ald and the program's libibal from one release", what);
+	return ib_refuse(AL_AGENT_PROTOCOL,
+			 "%s; install ald and the program's libibal from one release", what);
 }
 
 static al_status check_right(struct connection *connection, const struct row *row)
@@ -204,13 +205,15 @@ static al_status check_handles(struct connection *connection, const struct row *
 		if (!object || (row->handles[i] != ANY &&
 				object->type != (al_object_type)(row->handles[i] & ~OPTIONAL))) {
 			if (object_removed(&connection->session->objects, *handle))
-				return ib_refuse(AL_CA_REMOVED, "the HCA of the object has been removed");
+				return ib_refuse(AL_CA_REMOVED,
+						 "the HCA of the object has been removed");
 			session_complain(connection->session, COMPLAINT_HANDLE,
 					 "asks for the command %s with a handle that names no object of its own of the wanted "
 					 "kind; the agent refuses the command",
 					 agent_names[connection->command]);
-			return ib_refuse(AL_INVALID_HANDLE,
-					 "a handle of the request is of no object of this client of the wanted kind");
+			return ib_refuse(
+				AL_INVALID_HANDLE,
+				"a handle of the request is of no object of this client of the wanted kind");
 		}
 		connection->object[i] = object;
 		connection->handles[i] = (uintptr_t)object->handle;

@@ -135,7 +135,8 @@ al_status object_resize(struct object *cq, uint64_t rings)
 	al_status status;
 
 	if (cq->resizing)
-		return ib_refuse(AL_RESOURCE_BUSY, "another thread is resizing the completion queue");
+		return ib_refuse(AL_RESOURCE_BUSY,
+				 "another thread is resizing the completion queue");
 	status = account_charge(cq->objects->account, AL_RESOURCE_RINGS, more);
 	if (status)
 		return status;

@@ -452,8 +452,9 @@ al_status al_reg_event_handler(al_ca_h ca, al_channel_h channel, void *context, 
 		goto out;
 	}
 	if (channel && has_channel_handler(call.obj)) {
-		status = ib_refuse(AL_DUPLICATE,
-				   "the HCA handle has a handler with a channel already, and one is possible");
+		status = ib_refuse(
+			AL_DUPLICATE,
+			"the HCA handle has a handler with a channel already, and one is possible");
 		goto out;
 	}
 	status = obj_new(&event_handler_type, call.obj, call.obj->dev, context, &obj);

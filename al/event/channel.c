@@ -206,8 +206,9 @@ static al_status open_fds(struct al_channel *c)
 	c->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	c->fd = epoll_create1(EPOLL_CLOEXEC);
 	if (c->event_fd < 0 || c->fd < 0 || epoll_ctl(c->fd, EPOLL_CTL_ADD, c->event_fd, &readable))
-		return ib_refuse(AL_INSUFFICIENT_RESOURCES,
-				 "the process has no descriptors left for a channel; raise its limit (ulimit -n)");
+		return ib_refuse(
+			AL_INSUFFICIENT_RESOURCES,
+			"the process has no descriptors left for a channel; raise its limit (ulimit -n)");
 	return AL_SUCCESS;
 }
 

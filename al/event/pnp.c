@@ -626,7 +626,8 @@ al_status pnp_register(al_h al, const struct al_pnp_attr *attr, bool switches, v
 		status = ib_refuse(AL_INVALID_PARAMETER,
 				   "a registration has either a callback or a channel");
 	else if (memcmp(attr->reserved, none.reserved, sizeof(none.reserved)))
-		status = ib_refuse(AL_INVALID_PARAMETER, "a word of the member reserved is not zero");
+		status = ib_refuse(AL_INVALID_PARAMETER,
+				   "a word of the member reserved is not zero");
 	else
 		status = call_begin(&call, al, AL_OBJ_AL);
 	if (status)

@@ -161,13 +161,15 @@ static al_status begin_module_call(struct al_call *call, al_h al)
 	/* The loader's lock admits one call at a time, and its holder may wait for the PnP thread
 	 * during a removal: the PnP thread must not wait for the lock. */
 	if (thread_context == CONTEXT_PNP)
-		return ib_refuse(AL_INVALID_CONTEXT,
-				 "the PnP thread may neither load nor unload modules; make the call in another thread");
+		return ib_refuse(
+			AL_INVALID_CONTEXT,
+			"the PnP thread may neither load nor unload modules; make the call in another thread");
 	status = call_begin(call, al, AL_OBJ_AL);
 	if (status || !obj_agent(call->obj))
 		return status;
 	call_end(call);
-	return ib_refuse(AL_UNSUPPORTED, "the modules are the agent's, which loads them by its own configuration");
+	return ib_refuse(AL_UNSUPPORTED,
+			 "the modules are the agent's, which loads them by its own configuration");
 }
 
 al_status al_load_module(al_h al, const char *path)

@@ -299,8 +299,9 @@ al_status agents_ask(struct mgmt_port *port, const struct ib_mad *request, struc
 	const struct mgmt_received r = from_self(port, request);
 
 	if (r.qpn == MGMT_QP0 ? !mgmt_has_sma(port) : !mgmt_has_pma(port))
-		return ib_refuse(AL_UNSUPPORTED,
-				 "the port has agents of its own, which answer datagrams from the wire only");
+		return ib_refuse(
+			AL_UNSUPPORTED,
+			"the port has agents of its own, which answer datagrams from the wire only");
 	if (r.qpn == MGMT_QP0 ? answer_smp(port, &r, response) == SMA_REPLY
 			      : answer_unclaimed(port, &r, response))
 		return AL_SUCCESS;

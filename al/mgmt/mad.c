@@ -434,7 +434,8 @@ static al_status next_event(struct al_mad_svc *svc, void *mad, uint32_t size,
 	bool left;
 
 	if (svc->cb || svc->owner)
-		return ib_refuse(AL_INVALID_PARAMETER, "the service has a callback, which gets its events");
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "the service has a callback, which gets its events");
 	pthread_mutex_lock(&svc->port->lock);
 	status = copy_event(svc, mad, size, event, &left);
 	pthread_mutex_unlock(&svc->port->lock);
@@ -448,7 +449,8 @@ al_status al_mad_next(al_mad_svc_h handle, void *mad, uint32_t size, struct al_m
 	al_status status;
 
 	if (!event || (size && !mad))
-		return REFUSE(AL_INVALID_PARAMETER, "event is NULL, or mad is NULL and size is not 0");
+		return REFUSE(AL_INVALID_PARAMETER,
+			      "event is NULL, or mad is NULL and size is not 0");
 	obj = obj_get(handle, AL_OBJ_MAD_SVC);
 	if (!obj)
 		return reason_settle(refuse_handle(handle, AL_OBJ_MAD_SVC), __func__, NULL);

@@ -416,33 +416,37 @@ al_status mad_check_send(const struct al_dev *dev, const struct al_mad_svc_init 
 	bool qp1 = mgmt_qpn_of(init->mgmt_class) == MGMT_QP1;
 
 	if (s->length < sizeof(*hdr))
-		return ib_refuse(AL_INVALID_PARAMETER, "length is %u, and a header has %zu bytes", s->length,
-				 sizeof(*hdr));
+		return ib_refuse(AL_INVALID_PARAMETER, "length is %u, and a header has %zu bytes",
+				 s->length, sizeof(*hdr));
 	if (s->length > IB_MAD_BYTES && !init->rmpp)
 		return ib_refuse(AL_INVALID_PARAMETER,
-				 "length is %u, and a service without rmpp sends at most %u bytes", s->length,
-				 IB_MAD_BYTES);
+				 "length is %u, and a service without rmpp sends at most %u bytes",
+				 s->length, IB_MAD_BYTES);
 	if (hdr->mgmt_class != init->mgmt_class)
-		return ib_refuse(AL_INVALID_PARAMETER, "the datagram's class is %#x, and the service's is %#x",
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "the datagram's class is %#x, and the service's is %#x",
 				 hdr->mgmt_class, init->mgmt_class);
 	if (s->retries && !s->timeout_ms)
-		return ib_refuse(AL_INVALID_PARAMETER, "retries is %u, and timeout_ms is 0", s->retries);
+		return ib_refuse(AL_INVALID_PARAMETER, "retries is %u, and timeout_ms is 0",
+				 s->retries);
 	if (s->timeout_ms && mad_is_response(hdr))
 		return ib_refuse(AL_INVALID_PARAMETER,
 				 "timeout_ms is %u, and a response (method %#x) is never answered",
 				 s->timeout_ms, hdr->method);
 	if (qp1 ? !s->remote_qpn || s->remote_qpn > IB_QPN_MASK : s->remote_qpn)
-		return ib_refuse(AL_INVALID_PARAMETER, "remote_qpn is %#x, and must be %s", s->remote_qpn,
-				 qp1 ? "from 1 to 0xffffff" : "0 for this class");
+		return ib_refuse(AL_INVALID_PARAMETER, "remote_qpn is %#x, and must be %s",
+				 s->remote_qpn, qp1 ? "from 1 to 0xffffff" : "0 for this class");
 	if (s->path.port_num != init->port_num)
-		return ib_refuse(AL_INVALID_PORT, "port_num of the path is %u, and the service's port is %u",
+		return ib_refuse(AL_INVALID_PORT,
+				 "port_num of the path is %u, and the service's port is %u",
 				 s->path.port_num, init->port_num);
 	return check_pkey_index(dev, "pkey_index", init->port_num, s->pkey_index);
 }
 
 al_status mad_refuse_full(void)
 {
-	return ib_refuse(AL_QUEUE_FULL, "the service has %u datagrams on their way, as many as it can have",
+	return ib_refuse(AL_QUEUE_FULL,
+			 "the service has %u datagrams on their way, as many as it can have",
 			 AL_MAD_SENDS_MAX);
 }
 
@@ -485,9 +489,10 @@ static al_status new_send(struct al_mad_svc *svc, const struct al_mad_send *s,
 	al_status status;
 
 	if (charged && !svc_charge(svc, charged))
-		return ib_refuse(AL_LIMIT_EXCEEDED,
-				 "the service's long datagrams on their way have no room for %u bytes more",
-				 s->length);
+		return ib_refuse(
+			AL_LIMIT_EXCEEDED,
+			"the service's long datagrams on their way have no room for %u bytes more",
+			s->length);
 	send = al_alloc(sizeof(*send) +
 			(transfer ? sizeof(*send->transfer) + (size_t)s->length : 0));
 	if (!send) {
@@ -552,7 +557,8 @@ static al_status queue_send(struct al_mad_svc *svc, struct mgmt_send *send)
 	struct mgmt_port *port = svc->port;
 
 	if (obj_dying(&svc->obj))
-		return ib_refuse(AL_INVALID_HANDLE, "another thread destroyed the service during the call");
+		return ib_refuse(AL_INVALID_HANDLE,
+				 "another thread destroyed the service during the call");
 	if (port->ended)
 		return ib_refuse(AL_CA_REMOVED, "the HCA has been removed");
 	if (svc->qp->failed)
@@ -562,7 +568,8 @@ static al_status queue_send(struct al_mad_svc *svc, struct mgmt_send *send)
 	begin_transaction(port, send);
 	if (send->transfer && transfer_begin(send)) {
 		link_remove(&send->bucket);
-		return ib_refuse(AL_INVALID_PARAMETER, "the datagram is too long for RMPP, or its RMPP header is wrong");
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "the datagram is too long for RMPP, or its RMPP header is wrong");
 	}
 	mad_count(&svc->counts.sent);
 	svc->num_sends++;

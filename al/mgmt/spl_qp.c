@@ -183,7 +183,8 @@ al_status al_get_spl_qp(al_ca_h ca, uint8_t port_num, ib_qp_type type, void *con
 	if (!qp)
 		return REFUSE(AL_INVALID_PARAMETER, "qp is NULL");
 	if (type != IB_QPT_SMI && type != IB_QPT_GSI)
-		return REFUSE(AL_INVALID_PARAMETER, "type is %s, and special queue pairs are SMI and GSI",
+		return REFUSE(AL_INVALID_PARAMETER,
+			      "type is %s, and special queue pairs are SMI and GSI",
 			      al_qp_type_str(type));
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)

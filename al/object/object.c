@@ -57,8 +57,9 @@ static al_status charge(struct al_dev *dev, const struct obj_type *type)
 	now = atomic_fetch_add(&dev->count[type->id], 1) + 1;
 	if (limit && now > *limit) {
 		atomic_fetch_sub(&dev->count[type->id], 1);
-		return ib_refuse(AL_LIMIT_EXCEEDED, "the HCA already has its limit of %u %s objects",
-				 *limit, al_object_type_str(type->id));
+		return ib_refuse(AL_LIMIT_EXCEEDED,
+				 "the HCA already has its limit of %u %s objects", *limit,
+				 al_object_type_str(type->id));
 	}
 	high = atomic_load(&dev->high[type->id]);
 	while (now > high && !atomic_compare_exchange_weak(&dev->high[type->id], &high, now))
@@ -397,7 +398,8 @@ static al_status refuse_busy(const struct al_obj *busy)
 	size_t used = 0;
 
 	if (!busy->type->cascades && !atomic_load(&busy->live))
-		return ib_refuse(AL_RESOURCE_BUSY, "the HCA still uses the %s; memory windows are bound to it",
+		return ib_refuse(AL_RESOURCE_BUSY,
+				 "the HCA still uses the %s; memory windows are bound to it",
 				 obj_name(busy));
 	for (int seen = 0; obj && seen < MAX_NAMED; obj = obj->list_next, seen++)
 		if (obj->published && !obj_dying(obj) && depends_on(obj, busy))
@@ -410,8 +412,8 @@ static al_status refuse_busy(const struct al_obj *busy)
 	if (!used)
 		return ib_refuse(AL_RESOURCE_BUSY, "%u objects depend on the %s",
 				 atomic_load(&busy->live), obj_name(busy));
-	return ib_refuse(AL_RESOURCE_BUSY, "the %s is in use by %s%s; destroy these first", obj_name(busy),
-			 text, obj ? " or more" : "");
+	return ib_refuse(AL_RESOURCE_BUSY, "the %s is in use by %s%s; destroy these first",
+			 obj_name(busy), text, obj ? " or more" : "");
 }
 
 /* The objects below the root of a tree that is destroyed, by rank: the order in which the destroy

@@ -253,8 +253,8 @@ void call_end(struct al_call *call);
 /*
  * Reasons of refusals (al_reason()). Each function of the API settles the reason of the status that
  * it returns, as its last step: a status for which nothing called ib_refuse() gets the text of the
- * status. The log gets a line (debug). function: name in the API. obj: the object of the call; NULL:
- * none. Return status.
+ * status. The log gets a line (debug). function: name in the API. obj: the object of the call;
+ * NULL: none. Return status.
  */
 al_status reason_settle(al_status status, const char *function, const struct al_obj *obj)
 	__attribute__((cold));

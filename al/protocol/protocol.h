@@ -23,7 +23,7 @@
 #define AGENT_MAGIC     0x6c616269u /* "ibal" */
 #define AGENT_RECORD    65536u     /* bytes of a record, at most */
 #define AGENT_TOKEN     16
-#define AGENT_REASON    255u      /* bytes of the reason of a refusal */
+#define AGENT_REASON    255u /* bytes of the reason of a refusal */
 
 #define AGENT_VENDOR_BYTES 32768u
 #define AGENT_SNAP_BYTES   32768u
@@ -76,7 +76,8 @@ struct agent_head {
 struct agent_answer {
 	int32_t status;
 	uint32_t count; /* elements of the array */
-	uint16_t data;  /* bytes from the module; of a refusal: of its reason, a sentence without a zero byte */
+	uint16_t data;  /* bytes from the module; of a refusal: of its reason, a sentence without a
+			   zero byte */
 	uint16_t fds;   /* descriptors that come with it */
 	uint32_t zero;
 };

@@ -157,7 +157,8 @@ al_status ask_vendor_call(struct ci_ca *ca, struct ci_vendor_call *vendor, struc
 	al_status status;
 
 	if (vendor->in_len > AGENT_VENDOR_BYTES)
-		return ib_refuse(AL_INVALID_PARAMETER, "in_len is %u, and at most %u bytes go through an agent",
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "in_len is %u, and at most %u bytes go through an agent",
 				 vendor->in_len, AGENT_VENDOR_BYTES);
 	status = user_begin(&call, hca_of(ca)->conn, AGENT_VENDOR_CALL);
 	if (status)

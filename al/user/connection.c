@@ -485,9 +485,10 @@ al_status user_connect(const char *path, struct user_conn **result)
 		ib_log(IB_LOG_ERROR, "user",
 		       "agent \"%s\": the path of a socket has from 1 to %zu characters; name ald's, or set IBAL_AGENT=off to do without",
 		       path, sizeof(conn->path) - 1);
-		return ib_refuse(AL_INVALID_PARAMETER,
-				 "the path of the agent's socket has %zu characters, and may have 1 to %zu", length,
-				 sizeof(conn->path) - 1);
+		return ib_refuse(
+			AL_INVALID_PARAMETER,
+			"the path of the agent's socket has %zu characters, and may have 1 to %zu",
+			length, sizeof(conn->path) - 1);
 	}
 	conn = new_conn(path);
 	if (!conn)

@@ -42,7 +42,8 @@ static al_status refuse_list(uint32_t num, const struct ib_sge *list)
 	if (num && !list)
 		return ib_refuse(AL_INVALID_SGE, "num_sge is %u, and sg_list is NULL", num);
 	if (num > AGENT_TAILS_MAX)
-		return ib_refuse(AL_INVALID_SGE, "num_sge is %u, and at most %u elements go to the agent", num,
+		return ib_refuse(AL_INVALID_SGE,
+				 "num_sge is %u, and at most %u elements go to the agent", num,
 				 AGENT_TAILS_MAX);
 	return ib_refuse(AL_INVALID_SGE, "the lengths of sg_list are more than 4 GiB together");
 }
@@ -53,7 +54,8 @@ static al_status refuse_send(const struct ib_send_wr *wr, al_status status)
 	if (status == AL_INVALID_SGE)
 		return refuse_list(wr->num_sge, wr->sg_list);
 	if ((unsigned int)wr->opcode >= IB_WR_OPCODES)
-		return ib_refuse(status, "opcode is %u, which is no operation", (unsigned int)wr->opcode);
+		return ib_refuse(status, "opcode is %u, which is no operation",
+				 (unsigned int)wr->opcode);
 	if (status == AL_UNSUPPORTED)
 		return ib_refuse(status, "the operation \"%s\" does not go through an agent",
 				 al_wr_opcode_str(wr->opcode));
@@ -90,8 +92,10 @@ static al_status add_send(struct user_call *call, const struct ci_qp *qp, const 
 		return refuse_send(wr, status);
 	units = ib_flat_tail_units(wr->opcode, wr->send_flags, wr->num_sge, length);
 	if (units > AGENT_TAILS_MAX)
-		return ib_refuse(AL_INVALID_SGE, "inline data and elements are %u units of 16 bytes, and a record to the agent has %u",
-				 units, AGENT_TAILS_MAX);
+		return ib_refuse(
+			AL_INVALID_SGE,
+			"inline data and elements are %u units of 16 bytes, and a record to the agent has %u",
+			units, AGENT_TAILS_MAX);
 	*full = units > AGENT_TAILS_MAX - call->count[1];
 	if (*full)
 		return AL_SUCCESS;

@@ -32,7 +32,8 @@ al_status ah_attr_check(const struct al_dev *dev, const struct ib_ah_attr *attr)
 		status = check_end_port(dev, "port_num of the path", attr->port_num);
 	if (status || !attr->is_global)
 		return status;
-	status = check_most(AL_INVALID_PARAMETER, "flow_label", attr->grh.flow_label, (1u << 20) - 1);
+	status = check_most(AL_INVALID_PARAMETER, "flow_label", attr->grh.flow_label,
+			    (1u << 20) - 1);
 	return status ? status
 		      : check_gid_index(dev, "sgid_index", attr->port_num, attr->grh.sgid_index);
 }
@@ -126,7 +127,8 @@ static al_status find_sgid(const struct al_call *call, uint8_t port, const uint8
 	status = dev_find_gid(call->obj->dev, port, dgid, index);
 	return status == AL_NOT_FOUND
 		       ? ib_refuse(status,
-				   "the GRH's destination GID is not in the GID table of port %u", port)
+				   "the GRH's destination GID is not in the GID table of port %u",
+				   port)
 		       : status;
 }
 
@@ -165,9 +167,10 @@ static al_status reverse_path(const struct al_call *call, uint8_t port, const st
 	if (status)
 		return status;
 	if (wc->status != IB_WC_SUCCESS || !(wc->opcode & IB_WC_RECV))
-		return ib_refuse(AL_INVALID_PARAMETER,
-				 "wc is not of a successful receive: its status is \"%s\", its opcode \"%s\"",
-				 al_wc_status_str(wc->status), al_wc_opcode_str(wc->opcode));
+		return ib_refuse(
+			AL_INVALID_PARAMETER,
+			"wc is not of a successful receive: its status is \"%s\", its opcode \"%s\"",
+			al_wc_status_str(wc->status), al_wc_opcode_str(wc->opcode));
 	if (wc->wc_flags & IB_WC_GRH)
 		status = reverse_route(call, grh, &path);
 	if (!status)

@@ -20,7 +20,8 @@ al_status al_get_ca_guids(al_h al, uint64_t *guids, size_t *count)
 	al_status status;
 
 	if (!count || (*count && !guids))
-		return REFUSE(AL_INVALID_PARAMETER, "count is NULL, or guids is NULL and *count is not 0");
+		return REFUSE(AL_INVALID_PARAMETER,
+			      "count is NULL, or guids is NULL and *count is not 0");
 	status = call_begin(&call, al, AL_OBJ_AL);
 	if (status)
 		return SETTLED(status);
@@ -38,8 +39,8 @@ al_status al_get_ca_guids(al_h al, uint64_t *guids, size_t *count)
 	pthread_mutex_unlock(&tree_lock);
 	*count = visible;
 	if (visible > room)
-		status = ib_refuse(AL_BUFFER_TOO_SMALL, "*count is %zu, and there are %zu HCAs", room,
-				   visible);
+		status = ib_refuse(AL_BUFFER_TOO_SMALL, "*count is %zu, and there are %zu HCAs",
+				   room, visible);
 	return CALL_FINISH(&call, status);
 }
 
@@ -367,8 +368,9 @@ al_status al_find_pkey(al_ca_h ca, uint8_t port, uint16_t pkey, uint32_t *index)
 			limited = i;
 	}
 	if (limited == UINT32_MAX)
-		status = ib_refuse(AL_NOT_FOUND, "the P_Key %#06x is not in the P_Key table of port %u",
-				   pkey, port);
+		status = ib_refuse(AL_NOT_FOUND,
+				   "the P_Key %#06x is not in the P_Key table of port %u", pkey,
+				   port);
 	else
 		*index = limited;
 out:
@@ -399,8 +401,8 @@ al_status al_modify_ca(al_ca_h ca, uint32_t mask, const struct ib_ca_attr *attr)
 	if (!attr)
 		return REFUSE(AL_INVALID_PARAMETER, "attr is NULL");
 	if (mask & ~known)
-		return REFUSE(AL_INVALID_PARAMETER, "mask has the bits %#x, which name no attribute",
-			      mask & ~known);
+		return REFUSE(AL_INVALID_PARAMETER,
+			      "mask has the bits %#x, which name no attribute", mask & ~known);
 	if (!memchr(attr->node_desc, 0, sizeof(attr->node_desc)))
 		return REFUSE(AL_INVALID_PARAMETER, "node_desc has no zero byte at its end");
 	status = call_begin(&call, ca, AL_OBJ_CA);
@@ -419,8 +421,8 @@ al_status al_modify_port(al_ca_h ca, uint8_t port, uint32_t mask, const struct i
 	if (!attr)
 		return REFUSE(AL_INVALID_PARAMETER, "attr is NULL");
 	if (mask & ~known)
-		return REFUSE(AL_INVALID_PARAMETER, "mask has the bits %#x, which name no attribute",
-			      mask & ~known);
+		return REFUSE(AL_INVALID_PARAMETER,
+			      "mask has the bits %#x, which name no attribute", mask & ~known);
 	if (!RESERVED_IS_ZERO(attr))
 		return REFUSE(AL_INVALID_PARAMETER, RESERVED_NOT_ZERO);
 	status = begin_port(&call, ca, port);
@@ -440,7 +442,8 @@ al_status al_vendor_call(al_ca_h ca, uint32_t code, const void *in, uint32_t in_
 	if (in_len && !in)
 		return REFUSE(AL_INVALID_PARAMETER, "in is NULL, and in_len is %u", in_len);
 	if ((out && !out_len) || (out_len && *out_len && !out))
-		return REFUSE(AL_INVALID_PARAMETER, "one of out and out_len is given without the other");
+		return REFUSE(AL_INVALID_PARAMETER,
+			      "one of out and out_len is given without the other");
 	vendor.out_len = out_len ? *out_len : 0;
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)

@@ -39,7 +39,8 @@ al_status report_module_error(struct al_dev *dev, const char *fmt, ...)
 al_status check_status(struct al_dev *dev, const char *op, al_status status)
 {
 	if (!ci_status_known(status))
-		return report_module_error(dev, "%s returned %d, which is no al_status", op, (int)status);
+		return report_module_error(dev, "%s returned %d, which is no al_status", op,
+					   (int)status);
 	if (status && (!ci_reason.fresh || ci_reason.status != status))
 		ib_refuse(status, "%s of module %s refuses without a reason: %s", op, dev->module,
 			  al_status_str(status));

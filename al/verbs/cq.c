@@ -105,15 +105,17 @@ al_status al_create_cq(al_pd_h pd, struct al_cq_init *init, void *context, al_co
 	if (!init || !cq)
 		return REFUSE(AL_INVALID_PARAMETER, "init or cq is NULL");
 	if (!init->cqe)
-		return REFUSE(AL_INVALID_PARAMETER, "cqe is 0; a completion queue has at least one entry");
+		return REFUSE(AL_INVALID_PARAMETER,
+			      "cqe is 0; a completion queue has at least one entry");
 	if (!RESERVED_IS_ZERO(init))
 		return REFUSE(AL_INVALID_PARAMETER, RESERVED_NOT_ZERO);
 	if ((unsigned int)init->notify > AL_CQ_NOTIFY_NEXT)
 		return REFUSE(AL_INVALID_PARAMETER, "notify is %u, which is no notification mode",
 			      (unsigned int)init->notify);
 	if (init->channel && (comp_cb || event_cb))
-		return REFUSE(AL_INVALID_PARAMETER,
-			      "a completion queue has a channel or callbacks, and the call gives both");
+		return REFUSE(
+			AL_INVALID_PARAMETER,
+			"a completion queue has a channel or callbacks, and the call gives both");
 	status = call_begin(&call, pd, AL_OBJ_PD);
 	if (status)
 		return SETTLED(status);
@@ -339,7 +341,8 @@ al_status al_arm_cq(al_cq_h cq, al_arm type, bool *present)
 	al_status status;
 
 	if (type != AL_ARM_ERRORS && type != AL_ARM_SOLICITED && type != AL_ARM_ANY)
-		return REFUSE(AL_INVALID_PARAMETER, "type is %u, which is no arm type", (unsigned int)type);
+		return REFUSE(AL_INVALID_PARAMETER, "type is %u, which is no arm type",
+			      (unsigned int)type);
 	status = data_begin(&call, cq, AL_OBJ_CQ, CI_MAY_BLOCK(arm_cq));
 	if (status)
 		return SETTLED(status);
@@ -368,9 +371,10 @@ al_status al_arm_cq_n(al_cq_h cq, uint32_t num)
 		status = CALL_MODULE(&call, arm_cq_n, call.obj->ci, num);
 		unlock_data_path(call.obj);
 	} else {
-		status = ib_refuse(AL_INVALID_PARAMETER,
-				   "num is %u, and the completion queue has 1 to %u entries to count", num,
-				   cqe);
+		status = ib_refuse(
+			AL_INVALID_PARAMETER,
+			"num is %u, and the completion queue has 1 to %u entries to count", num,
+			cqe);
 	}
 	if (status)
 		reason_settle(status, __func__, call.obj);

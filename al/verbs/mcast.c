@@ -85,14 +85,16 @@ static al_status check(const struct al_call *call)
 	if (ops_dead(call->ops))
 		return ops_dead_status(call->ops);
 	if (obj_dying(call->obj))
-		return ib_refuse(AL_INVALID_HANDLE, "another thread destroyed the qp during the call");
+		return ib_refuse(AL_INVALID_HANDLE,
+				 "another thread destroyed the qp during the call");
 	if (!(call->obj->dev->attr.caps & IB_CA_CAP_MCAST))
 		return ib_refuse(AL_UNSUPPORTED, "the HCA has no multicast");
 	return ci->qp_type == IB_QPT_UD
 		       ? AL_SUCCESS
-		       : ib_refuse(AL_INVALID_QP_TYPE,
-				   "multicast is for queue pairs of the type UD, and the queue pair's is %s",
-				   al_qp_type_str(ci->qp_type));
+		       : ib_refuse(
+				 AL_INVALID_QP_TYPE,
+				 "multicast is for queue pairs of the type UD, and the queue pair's is %s",
+				 al_qp_type_str(ci->qp_type));
 }
 
 /* Changes a membership by `change`, which is attach() or detach(). */
@@ -106,12 +108,13 @@ static al_status change_group(al_qp_h qp, const ib_gid *gid, uint16_t mlid, bool
 	al_status status;
 
 	if (!gid || gid->raw[0] != 0xff)
-		return reason_settle(ib_refuse(AL_INVALID_PARAMETER, "gid is NULL, or no multicast GID (ff00::/8)"),
+		return reason_settle(ib_refuse(AL_INVALID_PARAMETER,
+					       "gid is NULL, or no multicast GID (ff00::/8)"),
 				     function, NULL);
 	if (mlid < IB_LID_MULTICAST_FIRST || mlid > IB_LID_MULTICAST_LAST)
 		return reason_settle(ib_refuse(AL_INVALID_PARAMETER,
-					       "mlid is %#x, and multicast LIDs are %#x to %#x", mlid,
-					       IB_LID_MULTICAST_FIRST, IB_LID_MULTICAST_LAST),
+					       "mlid is %#x, and multicast LIDs are %#x to %#x",
+					       mlid, IB_LID_MULTICAST_FIRST, IB_LID_MULTICAST_LAST),
 				     function, NULL);
 	status = qp_begin(&call, qp);
 	if (status)

@@ -66,7 +66,8 @@ static const struct obj_type mr_type = {
 
 static al_status refuse_memory(const struct ci_mem *mem)
 {
-	return ib_refuse(AL_INVALID_ADDRESS, "a page of the %llu bytes at %p is not mapped, or may not be %s",
+	return ib_refuse(AL_INVALID_ADDRESS,
+			 "a page of the %llu bytes at %p is not mapped, or may not be %s",
 			 (unsigned long long)mem->length, mem->addr,
 			 mem->access & IB_ACCESS_LOCAL_WRITE ? "written" : "read");
 }
@@ -143,9 +144,11 @@ static al_status check(const struct al_dev *dev, const struct ci_interface *ops,
 	if (!RESERVED_IS_ZERO(init))
 		return ib_refuse(AL_INVALID_PARAMETER, RESERVED_NOT_ZERO);
 	if (init->flags)
-		return ib_refuse(AL_INVALID_PARAMETER, "flags is %#x, and there are no flags yet", init->flags);
+		return ib_refuse(AL_INVALID_PARAMETER, "flags is %#x, and there are no flags yet",
+				 init->flags);
 	if (init->access & ~(uint32_t)KNOWN)
-		return ib_refuse(AL_INVALID_PARAMETER, "access has the bits %#x, which are no access of regions",
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "access has the bits %#x, which are no access of regions",
 				 init->access & ~(uint32_t)KNOWN);
 	if (!init->length)
 		return ib_refuse(AL_INVALID_PARAMETER, "length is 0");
@@ -163,11 +166,12 @@ static al_status check(const struct al_dev *dev, const struct ci_interface *ops,
 	};
 	mem->client = client;
 	if (client && (client->memory < 0 || !(ops->flags & CI_CLIENT_MEMORY)))
-		return ib_refuse(AL_MEMORY_OUT_OF_REACH,
-				 "%s; al_dma_alloc_coherent() gives memory that the agent reaches",
-				 client->memory < 0
-					 ? "the program did not let the agent into its memory"
-					 : "the HCA's module has no access to memory of other processes");
+		return ib_refuse(
+			AL_MEMORY_OUT_OF_REACH,
+			"%s; al_dma_alloc_coherent() gives memory that the agent reaches",
+			client->memory < 0
+				? "the program did not let the agent into its memory"
+				: "the HCA's module has no access to memory of other processes");
 	mem->iova = init->use_iova ? init->iova : init->access & IB_ACCESS_ZERO_BASED ? 0 : addr;
 	if (init->use_iova && init->access & IB_ACCESS_ZERO_BASED)
 		return ib_refuse(AL_INVALID_PARAMETER,
@@ -178,7 +182,8 @@ static al_status check(const struct al_dev *dev, const struct ci_interface *ops,
 				 (unsigned long long)init->iova, (unsigned long long)addr);
 	if (__builtin_add_overflow(addr, init->length - 1, &last) ||
 	    __builtin_add_overflow(mem->iova, init->length - 1, &last))
-		return ib_refuse(AL_INVALID_PARAMETER, "addr or iova and length go past the last address");
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "addr or iova and length go past the last address");
 	return AL_SUCCESS;
 }
 
@@ -193,8 +198,9 @@ al_status mr_reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client *cl
 	al_status status;
 
 	if (!init || !lkey || !rkey || !mr)
-		return reason_settle(ib_refuse(AL_INVALID_PARAMETER, "init, lkey, rkey or mr is NULL"),
-				     "al_reg_mr", NULL);
+		return reason_settle(
+			ib_refuse(AL_INVALID_PARAMETER, "init, lkey, rkey or mr is NULL"),
+			"al_reg_mr", NULL);
 	status = call_begin(&call, pd, AL_OBJ_PD);
 	if (status)
 		return reason_settle(status, "al_reg_mr", NULL);

@@ -70,9 +70,11 @@ al_status qp_refuse(al_qp_h qp)
 		return refuse_handle(qp, AL_OBJ_QP);
 	ops = dev_ops(obj->dev);
 	obj_put(obj);
-	return ops_dead(ops) ? ops_dead_status(ops)
-			     : ib_refuse(AL_INVALID_QP_TYPE,
-					 "the handle is an alias of al_get_spl_qp(), which posts and changes nothing");
+	return ops_dead(ops)
+		       ? ops_dead_status(ops)
+		       : ib_refuse(
+				 AL_INVALID_QP_TYPE,
+				 "the handle is an alias of al_get_spl_qp(), which posts and changes nothing");
 }
 
 al_status qp_begin(struct al_call *call, al_qp_h qp)
@@ -147,9 +149,10 @@ static al_status check_type(const struct al_dev *dev, const struct al_qp_init *i
 	if (qp_type_has_port(init->qp_type))
 		return check_end_port(dev, "port_num", init->port_num);
 	return init->port_num
-		       ? ib_refuse(AL_INVALID_PARAMETER,
-				   "port_num is %u, and al_create_qp() takes 0 for the type %s, which gets its port by al_modify_qp()",
-				   init->port_num, type)
+		       ? ib_refuse(
+				 AL_INVALID_PARAMETER,
+				 "port_num is %u, and al_create_qp() takes 0 for the type %s, which gets its port by al_modify_qp()",
+				 init->port_num, type)
 		       : AL_SUCCESS;
 }
 
@@ -276,7 +279,8 @@ al_status al_create_qp(al_pd_h pd, struct al_qp_init *init, void *context, al_ev
 	if (!RESERVED_IS_ZERO(init))
 		return REFUSE(AL_INVALID_PARAMETER, RESERVED_NOT_ZERO);
 	if (init->qp_type <= IB_QPT_NONE || init->qp_type >= IB_QPT_COUNT)
-		return REFUSE(AL_INVALID_PARAMETER, "qp_type is %u, which is no type of queue pairs",
+		return REFUSE(AL_INVALID_PARAMETER,
+			      "qp_type is %u, which is no type of queue pairs",
 			      (unsigned int)init->qp_type);
 	status = call_begin(&call, pd, AL_OBJ_PD);
 	if (status)
@@ -326,7 +330,8 @@ static al_status check_path(const struct al_dev *dev, const struct ib_ah_attr *a
 	return check_pkey_index(dev, "alt_pkey_index", port, pkey_index);
 }
 
-/* Checks the attributes that have no limits of the HCA but a range of their own (IBTA 9, 11.2.4). */
+/* Checks the attributes that have no limits of the HCA but a range of their own (IBTA 9, 11.2.4).
+ */
 static al_status check_ranges(const struct ib_qp_attr *attr, uint32_t mask)
 {
 	const struct {
@@ -359,15 +364,18 @@ static al_status check_alternate_path(const struct al_dev *dev, const struct ib_
 	al_status status = check_end_port(dev, "alt_port_num", attr->alt_port_num);
 
 	return status ? status
-		      : check_path(dev, &attr->alt_ah_attr, attr->alt_port_num, attr->alt_pkey_index);
+		      : check_path(dev, &attr->alt_ah_attr, attr->alt_port_num,
+				   attr->alt_pkey_index);
 }
 
 static al_status check_path_mtu(const struct al_dev *dev, ib_mtu mtu, uint8_t port)
 {
 	if (!ib_mtu_bytes(mtu))
-		return ib_refuse(AL_INVALID_PARAMETER, "path_mtu is %u, which is no MTU", (unsigned int)mtu);
+		return ib_refuse(AL_INVALID_PARAMETER, "path_mtu is %u, which is no MTU",
+				 (unsigned int)mtu);
 	if (dev_has_end_port(dev, port) && mtu > dev->ports[port].max_mtu)
-		return ib_refuse(AL_INVALID_PARAMETER, "path_mtu is %u bytes, and port %u has at most %u",
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "path_mtu is %u bytes, and port %u has at most %u",
 				 ib_mtu_bytes(mtu), port, ib_mtu_bytes(dev->ports[port].max_mtu));
 	return AL_SUCCESS;
 }
@@ -393,17 +401,18 @@ static al_status check_values(const struct al_dev *dev, const struct ib_qp_attr 
 	if (!status)
 		status = check_ranges(attr, mask);
 	if (!status && mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~access)
-		status = ib_refuse(AL_INVALID_PARAMETER,
-				   "qp_access_flags has the bits %#x, which are no access of queue pairs",
-				   attr->qp_access_flags & ~access);
+		status = ib_refuse(
+			AL_INVALID_PARAMETER,
+			"qp_access_flags has the bits %#x, which are no access of queue pairs",
+			attr->qp_access_flags & ~access);
 	if (!status && mask & IB_QP_PATH_MTU)
 		status = check_path_mtu(dev, attr->path_mtu, port);
 	if (!status && mask & IB_QP_MAX_QP_RD_ATOMIC)
 		status = check_most(AL_LIMIT_EXCEEDED, "max_rd_atomic", attr->max_rd_atomic,
 				    dev->attr.max_qp_init_rd_atom);
 	if (!status && mask & IB_QP_MAX_DEST_RD_ATOMIC)
-		status = check_most(AL_LIMIT_EXCEEDED, "max_dest_rd_atomic", attr->max_dest_rd_atomic,
-				    dev->attr.max_qp_rd_atom);
+		status = check_most(AL_LIMIT_EXCEEDED, "max_dest_rd_atomic",
+				    attr->max_dest_rd_atomic, dev->attr.max_qp_rd_atom);
 	return !status && mask & IB_QP_CAP ? check_cap(&dev->attr, &cap) : status;
 }
 
@@ -418,13 +427,15 @@ static al_status modify(struct al_call *call, const struct ib_qp_attr *attr, uin
 
 	if (obj_dying(call->obj)) /* quiesce() may have reset the queue pair already, and Reset must
 				     be final */
-		return ib_refuse(AL_INVALID_HANDLE, "another thread destroyed the qp during the call");
+		return ib_refuse(AL_INVALID_HANDLE,
+				 "another thread destroyed the qp during the call");
 	status = query_qp_checked(call, &now);
 	if (status)
 		return status;
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != now.qp_state)
-		return ib_refuse(AL_INVALID_TRANSITION, "cur_qp_state is %s, and the queue pair is in %s",
-				 al_qp_state_str(attr->cur_qp_state), al_qp_state_str(now.qp_state));
+		return ib_refuse(
+			AL_INVALID_TRANSITION, "cur_qp_state is %s, and the queue pair is in %s",
+			al_qp_state_str(attr->cur_qp_state), al_qp_state_str(now.qp_state));
 	to = mask & IB_QP_STATE ? attr->qp_state : now.qp_state;
 	status = qp_table_check(ci->qp_type, now.qp_state, to, mask);
 	if (!status)
@@ -448,7 +459,8 @@ al_status al_modify_qp(al_qp_h qp, const struct ib_qp_attr *attr, uint32_t mask)
 	if (!attr || !mask)
 		return REFUSE(AL_INVALID_PARAMETER, "attr is NULL, or mask is 0");
 	if (mask >= IB_QP_DEST_QPN * 2u)
-		return REFUSE(AL_INVALID_PARAMETER, "mask has the bits %#x, which name no attribute",
+		return REFUSE(AL_INVALID_PARAMETER,
+			      "mask has the bits %#x, which name no attribute",
 			      mask & ~(IB_QP_DEST_QPN * 2u - 1));
 	if (!RESERVED_IS_ZERO(attr))
 		return REFUSE(AL_INVALID_PARAMETER, RESERVED_NOT_ZERO);

@@ -132,15 +132,16 @@ static al_status refuse_transition(ib_qp_type type, ib_qp_state from, ib_qp_stat
 			strcat(states, al_qp_state_str(table[i].to));
 			strcat(states, ", ");
 		}
-	return ib_refuse(AL_INVALID_TRANSITION,
-			 "%s queue pairs have no transition from %s to %s; from %s they go to %sReset or Error",
-			 al_qp_type_str(type), al_qp_state_str(from), al_qp_state_str(to),
-			 al_qp_state_str(from), states);
+	return ib_refuse(
+		AL_INVALID_TRANSITION,
+		"%s queue pairs have no transition from %s to %s; from %s they go to %sReset or Error",
+		al_qp_type_str(type), al_qp_state_str(from), al_qp_state_str(to),
+		al_qp_state_str(from), states);
 }
 
 /* Refuses the attributes of a transition. what: the fault of those attributes. */
-static al_status refuse_attributes(al_status status, ib_qp_type type, ib_qp_state from, ib_qp_state to,
-				   uint32_t attributes, const char *what)
+static al_status refuse_attributes(al_status status, ib_qp_type type, ib_qp_state from,
+				   ib_qp_state to, uint32_t attributes, const char *what)
 {
 	char text[CI_TEXT_MAX];
 
@@ -157,7 +158,8 @@ al_status qp_table_check(ib_qp_type type, ib_qp_state from, ib_qp_state to, uint
 	uint32_t given = mask & ~(uint32_t)IB_QP_STATE;
 
 	if ((unsigned int)to >= IB_QPS_COUNT)
-		return ib_refuse(AL_INVALID_PARAMETER, "qp_state is %u, which is no state of queue pairs",
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "qp_state is %u, which is no state of queue pairs",
 				 (unsigned int)to);
 	/* Every state may change to Reset or Error, with IB_QP_STATE as the only attribute. Without
 	 * IB_QP_STATE, "to" is the current state, and the table decides. */

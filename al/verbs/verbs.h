@@ -98,8 +98,8 @@ void mcast_forget(struct al_qp *qp);
 /* Logs an error of the HCA's module. Returns AL_MODULE_FAILED. */
 al_status report_module_error(struct al_dev *dev, const char *fmt, ...) IB_PRINTF(2, 3)
 	__attribute__((cold));
-/* Returns the status of the module's operation op, or AL_MODULE_FAILED if the number is no al_status. A refusal for
- * which the module gave no reason gets one. */
+/* Returns the status of the module's operation op, or AL_MODULE_FAILED if the number is no
+ * al_status. A refusal for which the module gave no reason gets one. */
 al_status check_status(struct al_dev *dev, const char *op, al_status status);
 /* Calls an operation of the module and checks its status with check_status(). */
 #define CALL_MODULE(call, op, ...) check_status((call)->obj->dev, #op, (call)->ops->op(__VA_ARGS__))
@@ -130,13 +130,15 @@ void release_qp_num(struct al_dev *dev, struct al_qp *qp);
 
 #define RESERVED_NOT_ZERO "a word of the member reserved is not zero"
 
-/* Checks of values against an HCA's attributes (range.c). name: the value's name, for the reason. */
+/* Checks of values against an HCA's attributes (range.c). name: the value's name, for the reason.
+ */
 /* A port of the HCA: AL_INVALID_PORT. */
 al_status check_port(const struct al_dev *dev, const char *name, uint8_t port);
 /* A port that has queue pairs: AL_INVALID_PORT. */
 al_status check_end_port(const struct al_dev *dev, const char *name, uint8_t port);
 /* An index of the port's P_Key table: AL_INVALID_PKEY_INDEX. */
-al_status check_pkey_index(const struct al_dev *dev, const char *name, uint8_t port, uint32_t index);
+al_status check_pkey_index(const struct al_dev *dev, const char *name, uint8_t port,
+			   uint32_t index);
 /* An index of the port's GID table: AL_INVALID_GID_INDEX. */
 al_status check_gid_index(const struct al_dev *dev, const char *name, uint8_t port, uint32_t index);
 /* A number of at most `most`: status. */

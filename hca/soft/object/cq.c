@@ -13,8 +13,9 @@
 
 static al_status refuse_shared(void)
 {
-	return ib_refuse(AL_INVALID_STATE,
-			 "the completion queue has a ring, which its program polls without a command");
+	return ib_refuse(
+		AL_INVALID_STATE,
+		"the completion queue has a ring, which its program polls without a command");
 }
 
 al_status soft_arm_cq(struct ci_cq *ci, al_arm type, bool *present)

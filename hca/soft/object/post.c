@@ -18,8 +18,9 @@
 static al_status refuse_post(const struct soft_qp *qp, const char *queue)
 {
 	if (qp->shared)
-		return ib_refuse(AL_INVALID_STATE,
-				 "the queue pair has rings, by which its program posts without a command");
+		return ib_refuse(
+			AL_INVALID_STATE,
+			"the queue pair has rings, by which its program posts without a command");
 	return wr_refuse_state(queue, atomic_load_explicit(&qp->state, memory_order_relaxed));
 }
 

@@ -125,23 +125,29 @@ static al_status check_modify(const struct soft_qp *qp, const struct ib_qp_attr 
 		mask & IB_QP_PORT ? hca_port(qp_hca(qp), attr->port_num) : qp->conn.source.port;
 
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != qp_state(qp))
-		return ib_refuse(AL_INVALID_STATE, "cur_qp_state is %s, and the queue pair is in %s",
+		return ib_refuse(AL_INVALID_STATE,
+				 "cur_qp_state is %s, and the queue pair is in %s",
 				 qp_state_name(attr->cur_qp_state), qp_state_name(qp_state(qp)));
 	if (!(transitions[qp_state(qp)] & 1u << to))
-		return ib_refuse(AL_INVALID_TRANSITION, "the queue pair went to %s by itself, from which it does not go to %s",
-				 qp_state_name(qp_state(qp)), qp_state_name(to));
+		return ib_refuse(
+			AL_INVALID_TRANSITION,
+			"the queue pair went to %s by itself, from which it does not go to %s",
+			qp_state_name(qp_state(qp)), qp_state_name(to));
 	if (qp_state(qp) == IB_QPS_SQD && !qp->conn.attr.drained && mask & ~states &&
 	    to != IB_QPS_RESET && to != IB_QPS_ERR)
 		return ib_refuse(
 			AL_INVALID_STATE,
 			"the queue pair is still draining; wait for the event of the drained send queue");
 	if (mask & IB_QP_PATH_MTU && ib_mtu_bytes(attr->path_mtu) > port->ports->mtu)
-		return ib_refuse(AL_INVALID_PARAMETER, "path_mtu is %u bytes, and the port's MTU is %u",
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "path_mtu is %u bytes, and the port's MTU is %u",
 				 ib_mtu_bytes(attr->path_mtu), port->ports->mtu);
 	if (mask & IB_QP_CAP)
 		return ib_refuse(AL_UNSUPPORTED, "the HCA resizes no queue pairs (cap)");
 	if (mask & (IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE))
-		return ib_refuse(AL_UNSUPPORTED, "the HCA has no automatic path migration (alt_ah_attr, path_mig_state)");
+		return ib_refuse(
+			AL_UNSUPPORTED,
+			"the HCA has no automatic path migration (alt_ah_attr, path_mig_state)");
 	if (mask & IB_QP_QKEY && !is_ud(qp))
 		return ib_refuse(AL_UNSUPPORTED, "the HCA has Q_Keys for datagrams only");
 	return mask & IB_QP_AV ? ah_check(port, &attr->ah_attr) : AL_SUCCESS;
@@ -497,7 +503,8 @@ static al_status check_create(const struct ci_qp *ci, struct ci_qp_init *init)
 	if (ci->srq)
 		return ib_refuse(AL_UNSUPPORTED, "the HCA has no shared receive queues");
 	if (exceeds_limits(&hca->attr, &init->cap))
-		return ib_refuse(AL_LIMIT_EXCEEDED, "the queues are larger than the HCA's limits, which cap now has");
+		return ib_refuse(AL_LIMIT_EXCEEDED,
+				 "the queues are larger than the HCA's limits, which cap now has");
 	return alloc_fails(&hca->alloc) ? AL_INSUFFICIENT_MEMORY : AL_SUCCESS;
 }
 
@@ -527,8 +534,8 @@ al_status soft_create_spl_qp(struct ci_qp *ci, uint8_t port_num, struct ci_qp_in
 		return status;
 	ci->qp_num = init->attr->qp_type == IB_QPT_GSI;
 	if (atomic_exchange(&port->special_used[ci->qp_num], true))
-		return ib_refuse(AL_RESOURCE_BUSY, "port %u has its queue pair QP%u already", port_num,
-				 ci->qp_num);
+		return ib_refuse(AL_RESOURCE_BUSY, "port %u has its queue pair QP%u already",
+				 port_num, ci->qp_num);
 	status = create(ci, init, &port->special[ci->qp_num], udata);
 	if (status)
 		atomic_store(&port->special_used[ci->qp_num], false);

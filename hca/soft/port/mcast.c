@@ -81,8 +81,9 @@ static al_status attach(struct mcast *m, struct mcast_qp *qp, const ib_gid *mgid
 	if (group && *find_member(group, qp))
 		return AL_SUCCESS;
 	if (exceeds_limits(m, group))
-		return ib_refuse(AL_LIMIT_EXCEEDED,
-				 "the HCA has as many multicast groups, or members of this group, as it can have");
+		return ib_refuse(
+			AL_LIMIT_EXCEEDED,
+			"the HCA has as many multicast groups, or members of this group, as it can have");
 	if (!m->pool.mem && pool_create(&m->pool, MCAST_COPIES, PAYLOAD))
 		return AL_INSUFFICIENT_MEMORY;
 	member = al_alloc(sizeof(*member));

@@ -21,16 +21,19 @@ static inline al_status wr_check_op(const struct ci_qp *qp, uint32_t opcode, uin
 	if (opcode >= IB_WR_OPCODES)
 		return ib_refuse(AL_INVALID_OPCODE, "opcode is %u, which is no operation", opcode);
 	if (flags & ~(uint32_t)IB_FLAT_SEND_FLAGS)
-		return ib_refuse(AL_INVALID_OPCODE, "send_flags has the bits %#x, which are no flags",
+		return ib_refuse(AL_INVALID_OPCODE,
+				 "send_flags has the bits %#x, which are no flags",
 				 flags & ~(uint32_t)IB_FLAT_SEND_FLAGS);
 	op = &wr_ops[opcode];
 	if (!op->qp_types)
 		return ib_refuse(AL_UNSUPPORTED, "the HCA has no operation \"%s\"", op->name);
 	if (!(op->qp_types & 1u << qp->qp_type))
-		return ib_refuse(AL_INVALID_OPCODE, "opcode is \"%s\", which a queue pair of this type (%s) has not",
+		return ib_refuse(AL_INVALID_OPCODE,
+				 "opcode is \"%s\", which a queue pair of this type (%s) has not",
 				 op->name, qp_type_name(qp->qp_type));
 	if (flags & IB_SEND_INLINE && !(op->flags & WR_INLINE))
-		return ib_refuse(AL_INVALID_OPCODE, "send_flags has IB_SEND_INLINE, and \"%s\" takes no inline data",
+		return ib_refuse(AL_INVALID_OPCODE,
+				 "send_flags has IB_SEND_INLINE, and \"%s\" takes no inline data",
 				 op->name);
 	return AL_SUCCESS;
 }
@@ -41,34 +44,39 @@ static inline al_status wr_check_list(const struct ib_sge *list, uint32_t num, u
 {
 	*length = 0;
 	if (UNLIKELY(num > most))
-		return ib_refuse(AL_INVALID_SGE, "num_sge is %u, and the queue was created for %u elements", num,
+		return ib_refuse(AL_INVALID_SGE,
+				 "num_sge is %u, and the queue was created for %u elements", num,
 				 most);
 	if (UNLIKELY(num && !list))
 		return ib_refuse(AL_INVALID_SGE, "num_sge is %u, and sg_list is NULL", num);
 	if (UNLIKELY(ib_flat_sum(list, num, length)))
-		return ib_refuse(AL_INVALID_SGE, "the lengths of sg_list are more than 4 GiB together");
+		return ib_refuse(AL_INVALID_SGE,
+				 "the lengths of sg_list are more than 4 GiB together");
 	return AL_SUCCESS;
 }
 
 static inline al_status wr_refuse_inline(const struct ci_qp *qp, uint32_t length)
 {
 	return ib_refuse(AL_INVALID_SGE,
-			 "%u bytes are inline, and the queue was created for %u (max_inline_data)", length,
-			 qp->cap.max_inline_data);
+			 "%u bytes are inline, and the queue was created for %u (max_inline_data)",
+			 length, qp->cap.max_inline_data);
 }
 
 static inline al_status wr_refuse_full(const char *queue, uint32_t size)
 {
-	return ib_refuse(AL_QUEUE_FULL, "the %s queue holds %u requests, as many as it was created for", queue,
+	return ib_refuse(AL_QUEUE_FULL,
+			 "the %s queue holds %u requests, as many as it was created for", queue,
 			 size);
 }
 
 /* The reason with AL_CQ_ERROR. */
-#define WR_CQ_OVERFLOWED "the completion queue has overflowed: a completion found it full; create a larger one (cqe)"
+#define WR_CQ_OVERFLOWED \
+	"the completion queue has overflowed: a completion found it full; create a larger one (cqe)"
 
 static inline al_status wr_refuse_ah(void)
 {
-	return ib_refuse(AL_INVALID_HANDLE, "ah is no address handle of the queue pair's HCA and opening");
+	return ib_refuse(AL_INVALID_HANDLE,
+			 "ah is no address handle of the queue pair's HCA and opening");
 }
 
 /* Refuses a post in a state that takes none. */
@@ -104,7 +112,8 @@ static inline al_status wr_check_flat(const struct ci_qp *qp, const struct ib_fl
 	if (status)
 		return status;
 	if (head->num_sge > qp->cap.max_send_sge)
-		return ib_refuse(AL_INVALID_SGE, "num_sge is %u, and the queue was created for %u elements",
+		return ib_refuse(AL_INVALID_SGE,
+				 "num_sge is %u, and the queue was created for %u elements",
 				 head->num_sge, qp->cap.max_send_sge);
 	if (head->flags & IB_SEND_INLINE && head->length > qp->cap.max_inline_data)
 		return wr_refuse_inline(qp, head->length);
@@ -126,11 +135,14 @@ static inline al_status wr_check_datagram(const struct ci_qp *qp, uint8_t qp_por
 					  uint32_t remote_qpn)
 {
 	if (UNLIKELY(ah_pd != qp->pd))
-		return ib_refuse(AL_INVALID_PD, "ah and the queue pair belong to different protection domains");
+		return ib_refuse(AL_INVALID_PD,
+				 "ah and the queue pair belong to different protection domains");
 	if (UNLIKELY(remote_qpn & ~IB_QPN_MASK))
-		return ib_refuse(AL_INVALID_PARAMETER, "remote_qpn is %#x, and numbers have 24 bits", remote_qpn);
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "remote_qpn is %#x, and numbers have 24 bits", remote_qpn);
 	if (UNLIKELY(qp_port && ah_port != qp_port))
-		return ib_refuse(AL_INVALID_PORT, "ah leads out of port %u, and the queue pair's port is %u",
+		return ib_refuse(AL_INVALID_PORT,
+				 "ah leads out of port %u, and the queue pair's port is %u",
 				 ah_port, qp_port);
 	return AL_SUCCESS;
 }
@@ -145,7 +157,8 @@ static inline al_status wr_check_address(const struct ib_ah_attr *attr, uint32_t
 		return ib_refuse(AL_INVALID_GID_INDEX, "sgid_index is %u, and the port has %u GIDs",
 				 attr->grh.sgid_index, gids);
 	if (attr->src_path_bits >> lmc)
-		return ib_refuse(AL_INVALID_PARAMETER, "src_path_bits is %u, and the port's LMC is %u",
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "src_path_bits is %u, and the port's LMC is %u",
 				 attr->src_path_bits, lmc);
 	return AL_SUCCESS;
 }

@@ -50,12 +50,13 @@ al_status ud_find_path(const struct soft_qp *qp, const struct ib_send_wr *wr, st
 	*path = ah->path;
 	fmutex_unlock(&ah->lock);
 	if (UNLIKELY(qp->ci.qp_type == IB_QPT_GSI && wr->wr.ud.pkey_index >= SOFT_MAX_PKEYS))
-		return ib_refuse(AL_INVALID_PKEY_INDEX, "pkey_index is %u, and the P_Key table has %u entries",
+		return ib_refuse(AL_INVALID_PKEY_INDEX,
+				 "pkey_index is %u, and the P_Key table has %u entries",
 				 wr->wr.ud.pkey_index, SOFT_MAX_PKEYS);
 	if (UNLIKELY(is_switch(qp) && qp->ci.qp_type == IB_QPT_SMI &&
 		     wr->wr.ud.port_num >= qp->conn.source.port->ports->num))
-		return ib_refuse(AL_INVALID_PORT, "port_num is %u, and the switch has %u ports", wr->wr.ud.port_num,
-				 qp->conn.source.port->ports->num - 1);
+		return ib_refuse(AL_INVALID_PORT, "port_num is %u, and the switch has %u ports",
+				 wr->wr.ud.port_num, qp->conn.source.port->ports->num - 1);
 	return wr_check_datagram(&qp->ci, qp_port_num(qp), ah->ci.pd, path->port_num,
 				 wr->wr.ud.remote_qpn);
 }
