@@ -136,6 +136,11 @@ check_PROGRAMS += test/e2e/modify_test
 test_e2e_modify_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_modify_test_DEPENDENCIES = hca/soft/soft.la
 
+# the usual mistakes, each with the sentence of its refusal
+check_PROGRAMS += test/e2e/mistakes_test
+test_e2e_mistakes_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_mistakes_test_DEPENDENCIES = hca/soft/soft.la
+
 # RMPP without a queue pair; the allocations are the test's own.
 RMPP_BED = test/unit/al/mgmt/rmpp_bed.h al/mgmt/rmpp.c
 check_PROGRAMS += test/unit/al/mgmt/rmpp_test test/unit/al/mgmt/rmpp_send_test test/unit/al/mgmt/rmpp_recv_test
@@ -187,6 +192,7 @@ API_TESTS = \
 	test/unit/al/object/order_test \
 	test/unit/al/object/quiesce_test \
 	test/unit/al/object/race_test \
+	test/unit/al/object/reason_test \
 	test/unit/al/object/strings_test \
 	test/unit/al/tools/query_mad_test \
 	test/unit/al/tools/query_test \
@@ -208,6 +214,7 @@ API_TESTS = \
 	test/e2e/datagram_test \
 	test/e2e/destroy_order_test \
 	test/e2e/life_test \
+	test/e2e/mistakes_test \
 	test/e2e/modify_test \
 	test/e2e/virtual_test
 ROLE_TESTS = $(API_TESTS:=-user.role) $(API_TESTS:=-uvp.role)
@@ -528,7 +535,7 @@ test_fuzz_wire_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"wire"'
 test_fuzz_wire_fuzz_LDADD = hca/soft/libsoft-core.la
 check_PROGRAMS += test/fuzz/wr_fuzz
 test_fuzz_wr_fuzz_SOURCES = test/fuzz/wr_fuzz.c test/fuzz/main.c test/fuzz/fuzz.h test/fuzz/check.h \
-	al/verbs/qp_table.c $(SOFT_HARNESS)
+	al/object/strings.c al/verbs/qp_table.c $(SOFT_HARNESS)
 test_fuzz_wr_fuzz_CPPFLAGS = -I$(srcdir)/test/fuzz $(AM_CPPFLAGS) -DFUZZ_CORPUS='"wr"'
 test_fuzz_wr_fuzz_LDADD = hca/soft/libsoft-core.la
 check_PROGRAMS += test/fuzz/rings_fuzz

@@ -49,13 +49,20 @@ static al_status find_event_queue(struct al_obj *obj, const struct al_cq_init *i
 	return status;
 }
 
-/* Checks a number of entries. AL_LIMIT_EXCEEDED: *cqe becomes the HCA's limit. */
-static al_status check_cqe(const struct al_dev *dev, uint32_t *cqe)
+/* Checks a number of entries. AL_LIMIT_EXCEEDED: *cqe becomes the limit, which al_query_ca() tells:
+ * of a client of an agent it may be lower than the HCA's own. */
+static al_status check_cqe(const struct al_call *call, uint32_t *cqe)
 {
-	al_status status = check_most(AL_LIMIT_EXCEEDED, "cqe", *cqe, dev->attr.max_cqe);
+	struct ib_ca_attr attr;
+	al_status status;
 
+	if (*cqe <= call->obj->dev->attr.max_cqe)
+		return AL_SUCCESS;
+	status = query_ca_checked(call, &attr);
 	if (status)
-		*cqe = dev->attr.max_cqe;
+		return status;
+	status = ib_refuse(AL_LIMIT_EXCEEDED, "cqe is %u, and the most is %u", *cqe, attr.max_cqe);
+	*cqe = attr.max_cqe;
 	return status;
 }
 
@@ -122,7 +129,7 @@ al_status al_create_cq(al_pd_h pd, struct al_cq_init *init, void *context, al_co
 	status = check_most(AL_INVALID_PARAMETER, "comp_vector", init->comp_vector,
 			    call.obj->dev->attr.num_comp_vectors - 1);
 	if (!status)
-		status = check_cqe(call.obj->dev, &init->cqe);
+		status = check_cqe(&call, &init->cqe);
 	if (status)
 		goto out;
 	status = obj_new(&cq_type, call.obj, call.obj->dev, context, &obj);
@@ -176,7 +183,7 @@ al_status al_resize_cq(al_cq_h cq, uint32_t *cqe)
 	status = call_begin(&call, cq, AL_OBJ_CQ);
 	if (status)
 		return SETTLED(status);
-	status = check_cqe(call.obj->dev, cqe);
+	status = check_cqe(&call, cqe);
 	if (status)
 		goto out;
 	al_cq = (struct al_cq *)call.obj;

@@ -329,6 +329,7 @@ static void no_log(void *context, ib_log_level level, const char *text)
 /* clang-format off */
 #define VERBS(X) \
 	X(al_version, ANY, is_text(al_version())) \
+	X(al_reason, ANY, DOES(al_reason())) \
 	X(al_set_log, ANY, DOES(al_set_log(no_log, NULL))) \
 	X(al_status_str, ANY, is_text(al_status_str(AL_SUCCESS))) \
 	X(al_status_name, ANY, is_text(al_status_name(AL_SUCCESS))) \

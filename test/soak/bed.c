@@ -51,6 +51,12 @@ void al_free(void *mem)
 	free(mem);
 }
 
+al_status ib_refuse(al_status status, const char *fmt, ...)
+{
+	(void)fmt;
+	return status;
+}
+
 void ib_log(ib_log_level level, const char *who, const char *fmt, ...)
 {
 	va_list args;

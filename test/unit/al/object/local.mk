@@ -25,6 +25,10 @@ check_PROGRAMS += test/unit/al/object/quiesce_test
 test_unit_al_object_quiesce_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_object_quiesce_test_LDADD = $(API_LIBS)
 
+check_PROGRAMS += test/unit/al/object/reason_test
+test_unit_al_object_reason_test_CPPFLAGS = $(FAKE_FLAGS)
+test_unit_al_object_reason_test_LDADD = $(API_LIBS)
+
 check_PROGRAMS += test/unit/al/object/race_test
 test_unit_al_object_race_test_CPPFLAGS = $(FAKE_FLAGS)
 test_unit_al_object_race_test_LDADD = $(API_LIBS)

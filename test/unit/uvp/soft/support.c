@@ -32,6 +32,12 @@ void ib_cq_notify(void *cq_ctx)
 	atomic_fetch_add(&notifications, 1);
 }
 
+al_status ib_refuse(al_status status, const char *fmt, ...)
+{
+	(void)fmt;
+	return status;
+}
+
 void ib_log(ib_log_level level, const char *who, const char *fmt, ...)
 {
 	(void)level, (void)who, (void)fmt;
