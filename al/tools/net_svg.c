@@ -2,8 +2,8 @@
 /*
  * A subnet as an SVG picture: nodes at their places (net_layout.c), a square for each port of a
  * switch, cables coloured by state and as wide as they are fast. Cables with errors, and cables
- * whose link is not Active, are drawn last, above the other cables. The tooltip of each node and
- * cable has its details.
+ * whose link is not Active, are drawn above the other cables; marks for errors are drawn last,
+ * above the nodes. The tooltip of each node, cable and mark has its details.
  */
 #include "al/tools/net.h"
 
@@ -163,6 +163,25 @@ static char *cut(const char *text, int columns)
 	return g_strconcat(begin, "\xe2\x80\xa6", tail, NULL);
 }
 
+/*
+ * The name of a switch in so many columns. Managed switches call themselves "MF0;NAME:MODEL/U1", or
+ * "MF0;NAME:MODEL/L01/U1" in a chassis: NAME and the place in the chassis tell them apart.
+ */
+static char *switch_name(const char *text, int columns)
+{
+	const char *name = g_str_has_prefix(text, "MF") ? strchr(text, ';') : NULL;
+	const char *model = name ? strchr(name, ':') : NULL;
+	const char *unit = model ? strchr(model, '/') : NULL;
+	g_autofree char *brief = NULL;
+
+	if (!unit || tool_width(text) <= columns)
+		return cut(text, columns);
+	name++;
+	brief = g_strdup_printf("%.*s%s", (int)(model - name), name,
+				g_str_equal(unit, "/U1") ? "" : unit);
+	return cut(brief, columns);
+}
+
 /* ---------------------------------------------------------------------------- boxes */
 
 static void draw_rect(GString *svg, const char *class, double x, double y, double width,
@@ -186,7 +205,7 @@ static void draw_mark(GString *svg, double x, double y, double size)
 			       svg_number(a[0], x), svg_number(a[1], y), svg_number(a[2], size));
 	g_string_append_printf(
 		svg,
-		"<text class=\"marktext\" text-anchor=\"middle\" font-size=\"%s\" x=\"%s\" y=\"%s\">!</text>\n",
+		"<text class=\"marktext\" text-anchor=\"middle\" style=\"font-size:%spx\" x=\"%s\" y=\"%s\">!</text>\n",
 		svg_number(a[0], size * 1.7), svg_number(a[1], x),
 		svg_number(a[2], y + size * 0.6));
 }
@@ -215,7 +234,7 @@ static void draw_switch(const struct picture *p, const struct net_node *node)
 {
 	const struct net_box *box = box_of(p, node);
 	gboolean large = p->layout->large;
-	g_autofree char *name = cut(node->name, (int)(box->width / (large ? 8.6 : 5))),
+	g_autofree char *name = switch_name(node->name, (int)(box->width / (large ? 8.6 : 5))),
 			*text = node_text(node), *sub = NULL;
 
 	g_string_append(p->svg, "<g>");
@@ -380,6 +399,12 @@ static char *short_cable(const struct picture *p, const struct net_port *port, d
 			       svg_number(t[1], box->y));
 }
 
+/* The line of a cable, and the place for its mark. */
+static char *cable_line(const struct picture *p, const struct net_port *port, double *x, double *y)
+{
+	return is_stub(p, port) ? short_cable(p, port, x, y) : curve(p, port, x, y);
+}
+
 static void draw_cable(const struct picture *p, const struct net_port *port)
 {
 	g_autofree char *text = cable_text(port), *path = NULL;
@@ -387,7 +412,7 @@ static void draw_cable(const struct picture *p, const struct net_port *port)
 	char width[SVG_NUMBER];
 	double x, y;
 
-	path = short_one ? short_cable(p, port, &x, &y) : curve(p, port, &x, &y);
+	path = cable_line(p, port, &x, &y);
 	g_string_append(p->svg, "<g>");
 	svg_title(p->svg, text);
 	if (cable_has_errors(port))
@@ -396,19 +421,30 @@ static void draw_cable(const struct picture *p, const struct net_port *port)
 		p->svg, "<path class=\"cable %s%s\" stroke-width=\"%s\" d=\"%s\"/>\n",
 		states[cable_state(port)].class, p->layout->large || short_one ? "" : " faint",
 		svg_number(width, cable_width(p, port) * (short_one ? 1.8 : 1)), path);
-	if (cable_has_errors(port))
-		draw_mark(p->svg, x, y, p->layout->large ? 9 : short_one ? 4 : 6);
 	g_string_append(p->svg, "</g>\n");
 }
 
-static void each_cable(const struct picture *p, gboolean (*wanted)(const struct net_port *port))
+static void draw_cable_mark(const struct picture *p, const struct net_port *port)
+{
+	g_autofree char *text = cable_text(port), *path = NULL;
+	double x, y;
+
+	path = cable_line(p, port, &x, &y);
+	g_string_append(p->svg, "<g>");
+	svg_title(p->svg, text);
+	draw_mark(p->svg, x, y, p->layout->large ? 9 : is_stub(p, port) ? 5 : 6);
+	g_string_append(p->svg, "</g>\n");
+}
+
+static void each_cable(const struct picture *p, gboolean (*wanted)(const struct net_port *port),
+		       void (*draw)(const struct picture *p, const struct net_port *port))
 {
 	for (guint i = 0; i < p->net->nodes->len; i++) {
 		const struct net_node *node = g_ptr_array_index(p->net->nodes, i);
 
 		for (guint n = 1; n <= node->num_ports; n++)
 			if (net_is_tail(&node->ports[n]) && wanted(&node->ports[n]))
-				draw_cable(p, &node->ports[n]);
+				draw(p, &node->ports[n]);
 	}
 }
 
@@ -551,8 +587,8 @@ char *net_write_svg(const struct net *net)
 		draw_field(&p, g_ptr_array_index(net->nodes, i));
 		spread_ends(&p, g_ptr_array_index(net->nodes, i));
 	}
-	each_cable(&p, is_ordinary);
-	each_cable(&p, is_remarkable);
+	each_cable(&p, is_ordinary, draw_cable);
+	each_cable(&p, is_remarkable, draw_cable);
 	for (guint i = 0; i < net->nodes->len; i++) {
 		const struct net_node *node = g_ptr_array_index(net->nodes, i);
 
@@ -561,6 +597,7 @@ char *net_write_svg(const struct net *net)
 		else
 			draw_hca(&p, node);
 	}
+	each_cable(&p, cable_has_errors, draw_cable_mark);
 	draw_legend(&p);
 	text = svg_document(layout->width, layout->height, "InfiniBand subnet", style, p.svg->str);
 	g_string_free(p.svg, TRUE);

@@ -276,6 +276,37 @@ START_TEST(a_picture_has_each_node_and_cable_and_marks_what_is_wrong)
 	/* What is wrong is drawn behind all that is right, so it is not covered. */
 	ck_assert(g_strrstr(svg, "class=\"cable active faint\"") <
 		  strstr(svg, "class=\"cable init faint\""));
+	/* The mark covers the nodes, and they do not cover it. */
+	ck_assert(g_strrstr(svg, "class=\"hca ") < strstr(svg, "class=\"mark\""));
+	ck_assert(g_strrstr(svg, "class=\"port ") < strstr(svg, "class=\"mark\""));
+	ck_assert_uint_eq(count_of(svg, "style=\"font-size:8.5px\""), 1);
+	net_free(net);
+}
+END_TEST
+
+static void name_node(struct net *net, guint64 guid, const char *name)
+{
+	struct net_node *node = net_find(net, guid);
+
+	g_free(node->name);
+	node->name = g_strdup(name);
+}
+
+START_TEST(switches_have_their_own_names_where_there_is_little_room)
+{
+	struct net *net = make_tree(24, 12, 9);
+	g_autofree char *svg = NULL;
+
+	name_node(net, 0x1000, "MF0;ib-leaf01:MQM8700/U1");
+	name_node(net, 0x1001, "MF0;ibc:CS7500/L01/U1");
+	name_node(net, 0x1002, "MF;a:b");
+	name_node(net, 0x1003, "row-7-rack-12-leaf-3");
+	svg = net_write_svg(net);
+	ck_assert_ptr_nonnull(strstr(svg, ">ib-leaf01</text>"));
+	ck_assert_ptr_nonnull(strstr(svg, ">ibc/L01/U1</text>"));
+	ck_assert_ptr_nonnull(strstr(svg, ">MF;a:b</text>"));
+	ck_assert_ptr_nonnull(strstr(svg, ">row-\xe2\x80\xa6" "2-leaf-3</text>"));
+	ck_assert_ptr_nonnull(strstr(svg, "<title>MF0;ib-leaf01:MQM8700/U1: switch 0x"));
 	net_free(net);
 }
 END_TEST
@@ -316,6 +347,7 @@ int main(void)
 	tcase_add_loop_test(tc, no_node_lies_upon_another_nor_outside, 0, 9);
 	tcase_add_test(tc, spines_are_above_leaves_and_hcas_below_their_switch);
 	tcase_add_test(tc, a_picture_has_each_node_and_cable_and_marks_what_is_wrong);
+	tcase_add_test(tc, switches_have_their_own_names_where_there_is_little_room);
 	tcase_add_test(tc, a_text_in_a_picture_is_text);
 	tcase_add_test(tc, thresholds_of_errors_count_from_their_value_on);
 	suite_add_tcase(suite, tc);
