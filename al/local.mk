@@ -158,9 +158,9 @@ al_query_LDADD = al/tools/libquery.la $(TOOL_LIBS)
 al_query_SOURCES = al/tools/al_query.c
 
 bin_PROGRAMS += al_cp
-al_cp_CFLAGS = $(TOOL_CFLAGS)
-al_cp_LDADD = $(TOOL_LIBS)
-al_cp_SOURCES = al/tools/al_cp.c al/tools/cp_file.c al/tools/cp_file.h al/tools/cp_meet.c al/tools/cp_meet.h \
+al_cp_CFLAGS = $(TOOL_CFLAGS) $(CRYPTO_CFLAGS)
+al_cp_LDADD = $(TOOL_LIBS) $(CRYPTO_LIBS)
+al_cp_SOURCES = al/tools/al_cp.c al/tools/cp_digest.c al/tools/cp_digest.h al/tools/cp_file.c al/tools/cp_file.h al/tools/cp_meet.c al/tools/cp_meet.h \
 	al/tools/cp_rdma.c al/tools/cp_rdma.h al/tools/meet.c al/tools/meet.h al/tools/pair.c al/tools/pair.h
 
 noinst_LTLIBRARIES += al/tools/libperf.la

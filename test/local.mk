@@ -89,10 +89,10 @@ test_unit_al_tools_query_mad_test_LDADD = al/tools/libquery.la $(TOOL_LIBS) $(CH
 EXTRA_test_unit_al_tools_query_mad_test_DEPENDENCIES = hca/soft/soft.la
 # al_cp without its command line; the calls of the library that the test wants to fail or to lie go through it.
 check_PROGRAMS += test/unit/al/tools/cp_test
-test_unit_al_tools_cp_test_SOURCES = test/unit/al/tools/cp_test.c al/tools/cp_file.c al/tools/cp_meet.c \
+test_unit_al_tools_cp_test_SOURCES = test/unit/al/tools/cp_test.c al/tools/cp_digest.c al/tools/cp_file.c al/tools/cp_meet.c \
 	al/tools/cp_rdma.c al/tools/meet.c al/tools/pair.c
-test_unit_al_tools_cp_test_CFLAGS = $(TOOL_CFLAGS)
-test_unit_al_tools_cp_test_LDADD = $(TOOL_LIBS) $(CHECK_LIBS)
+test_unit_al_tools_cp_test_CFLAGS = $(TOOL_CFLAGS) $(CRYPTO_CFLAGS)
+test_unit_al_tools_cp_test_LDADD = $(TOOL_LIBS) $(CRYPTO_LIBS) $(CHECK_LIBS)
 test_unit_al_tools_cp_test_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=al_open_ca,--wrap=al_query_ca,--wrap=al_alloc_pd,--wrap=al_dma_alloc_coherent,--wrap=al_reg_mr \
 	-Wl,--wrap=al_create_cq,--wrap=al_create_qp,--wrap=al_qp_num,--wrap=al_modify_qp,--wrap=al_post_recv \

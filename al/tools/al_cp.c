@@ -25,8 +25,8 @@ static struct {
 
 static const GOptionEntry entries[] = {
 	{ "chunk", 'c', 0, G_OPTION_ARG_STRING, &opt.chunk,
-	  "Bytes of one RDMA write, such as 64K or 1M (256K)", "SIZE" },
-	{ "window", 'w', 0, G_OPTION_ARG_STRING, &opt.window, "Chunks on their way at once (16)",
+	  "Bytes of one RDMA write, such as 64K or 1M (128K)", "SIZE" },
+	{ "window", 'w', 0, G_OPTION_ARG_STRING, &opt.window, "Chunks on their way at once (8)",
 	  "N" },
 	{ "from", 0, 0, G_OPTION_ARG_STRING, &opt.from, "The HCA that sends (the first that can)",
 	  "HCA" },
@@ -53,7 +53,7 @@ static const GOptionEntry entries[] = {
 
 static gboolean read_options(struct cp_job *job, GError **err)
 {
-	guint64 chunk = 256 << 10, window = 16, from_port = 0, to_port = 0;
+	guint64 chunk = 128 << 10, window = 8, from_port = 0, to_port = 0;
 
 	if (opt.chunk && !tool_parse_size(opt.chunk, 1, CP_CHUNK_MAX, &chunk))
 		return tool_misuse(err, "--chunk %s: from 1 to 1G bytes, such as 64K or 1M",
@@ -101,22 +101,24 @@ static void no_progress(const struct cp_job *job)
 	(void)job;
 }
 
-/* Draws the progress bar on a terminal, at most ten times a second. */
+/* Draws the progress bar on a terminal, at most ten times a second: the bytes that are copied and
+ * in the digests. 100 % appears only after the digests were compared. */
 static void show_progress(const struct cp_job *job)
 {
 	static const char hashes[] = "##############################";
 	static gint64 shown_us;
 	gint64 now = g_get_monotonic_time();
-	double part = job->src.size ? (double)job->received / (double)job->src.size : 1;
+	int percent = job->src.size ? (int)((double)job->checked * 100 / (double)job->src.size) : 0;
 	g_autofree char *done = NULL, *rate = NULL;
 
-	if (now - shown_us < 100000)
+	if (now - shown_us < 100000 && !job->compared)
 		return;
 	shown_us = now;
-	done = tool_bytes_text((double)job->received);
-	rate = tool_bytes_text((double)job->received * 1e6 / (double)MAX(now - job->start_us, 1));
-	fprintf(stderr, "\r[%-30.*s] %3d %%  %s, %s/s\033[K", (int)(part * 30), hashes,
-		(int)(part * 100), done, rate);
+	percent = job->compared ? 100 : MIN(percent, 99);
+	done = tool_bytes_text((double)job->checked);
+	rate = tool_bytes_text((double)job->checked * 1e6 / (double)MAX(now - job->start_us, 1));
+	fprintf(stderr, "\r[%-30.*s] %3d %%  %s, %s/s\033[K", percent * 30 / 100, hashes, percent,
+		done, rate);
 }
 
 static void report_side(JsonBuilder *b, const char *name, const struct cp_side *side)
@@ -185,7 +187,7 @@ static void print_text(const struct cp_job *job, const char *dest)
 			*to = tool_guid_text(job->far.end.guid);
 
 	printf("%s: %" G_GUINT64_FORMAT
-	       " bytes in %.2f s, %s/s (%.2f s of it for files and digests)\n",
+	       " bytes in %.2f s, %s/s (%.2f s of it for files and for waiting for digests)\n",
 	       dest, job->received, job->seconds, rate, (double)job->files_us / 1e6);
 	if (job->received > job->carried)
 		printf("  %" G_GUINT64_FORMAT " of them are holes, which were not sent\n",

@@ -15,10 +15,9 @@
 
 #include "al/tools/tool.h"
 
-#define DIGEST_STEP (1u << 20) /* bytes read at a time */
+#define DIGEST_STEP (256u << 10) /* bytes read at a time: they stay in a processor's cache */
 #define DUBIOUS     (64u << 10) /* an st_size up to so many bytes may be wrong */
-
-const guint8 cp_zeros[CP_ZEROS];
+#define ZEROS       (64u << 10) /* written at a time, for a hole in a destination without holes */
 
 gboolean cp_is_interrupted(const char *name, GError **err)
 {
@@ -75,54 +74,45 @@ guint64 cp_source_extent(struct cp_source *src, guint64 offset, gboolean *hole)
 	return src->data_end - offset;
 }
 
-/* What the digester thread returns. */
-struct digest {
-	char *text;  /* the SHA-256 as hexadecimal text; NULL after a failure */
-	GError *err; /* of a failure */
-	guint8 buf[DIGEST_STEP];
-};
-
-static gpointer compute_digest(gpointer data)
+/* The SHA-256 of the file as it is now, which the caller frees. */
+static char *digest_again(struct cp_source *src, GError **err)
 {
-	g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
-	struct cp_source *src = data;
-	struct digest *digest = g_new0(struct digest, 1);
+	g_autofree guint8 *buf = g_malloc(DIGEST_STEP);
+	struct cp_digest *digest = cp_digest_start(1, err);
+	guint64 at = 0;
+	char *text = NULL;
 
-	for (guint64 at = 0; at < src->size; at += DIGEST_STEP) {
+	for (guint64 pieces = 0; digest && at < src->size; pieces++) {
 		gsize len = (gsize)MIN(DIGEST_STEP, src->size - at);
 
-		if (g_atomic_int_get(&src->stop) ||
-		    !cp_source_read(src, at, digest->buf, len, &digest->err))
-			return digest;
-		g_checksum_update(sum, digest->buf, (gssize)len);
+		if (cp_is_interrupted(src->name, err) ||
+		    !cp_source_read(src, at, buf, len, err))
+			break;
+		cp_digest_add(digest, buf, len);
+		while (cp_digest_pieces(digest) == pieces)
+			cp_digest_wait(digest, pieces);
+		at += len;
 	}
-	digest->text = g_strdup(g_checksum_get_string(sum));
-	return digest;
-}
-
-char *cp_source_digest(struct cp_source *src, GError **err)
-{
-	struct digest *digest = g_thread_join(g_steal_pointer(&src->digester));
-	char *text = digest->text;
-
-	if (digest->err)
-		g_propagate_error(err, digest->err);
-	g_free(digest);
+	if (digest && at == src->size)
+		text = g_strdup(cp_digest_text(digest, err));
+	cp_digest_free(digest);
 	return text;
 }
 
-/* The digester blocks all signals, so that each signal interrupts a system call of the main
- * thread. */
-static GThread *start_digester(struct cp_source *src, GError **why)
+gboolean cp_source_check(struct cp_source *src, const char *sha256, GError **err)
 {
-	sigset_t all, before;
-	GThread *thread;
+	g_autofree char *now = NULL;
+	struct stat st;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	thread = g_thread_try_new("digest", compute_digest, src, why);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return thread;
+	if (!fstat(src->fd, &st) && !memcmp(&st.st_mtim, &src->written, sizeof(st.st_mtim)))
+		return TRUE;
+	now = digest_again(src, err);
+	if (!now)
+		return FALSE;
+	return !strcmp(now, sha256) ||
+	       tool_fail(err,
+			 "%s changed while it was copied: copy it when no process writes to it",
+			 src->name);
 }
 
 void cp_source_described(struct cp_source *src, const char *name, guint64 size)
@@ -198,7 +188,7 @@ static gboolean copy_if_dubious(struct cp_source *src, GError **err)
 
 gboolean cp_source_open(struct cp_source *src, const char *path, GError **err)
 {
-	g_autoptr(GError) why = NULL;
+	struct stat now;
 
 	cp_source_described(src, path, 0);
 	/* Without O_NONBLOCK the open() of a pipe without a writer would block, before the checks
@@ -223,13 +213,11 @@ gboolean cp_source_open(struct cp_source *src, const char *path, GError **err)
 	src->size = (guint64)src->stat.st_size;
 	if (!copy_if_dubious(src, err))
 		goto failed;
-	src->digester = start_digester(src, &why);
-	if (!src->digester) {
-		tool_fail(err, "no thread could be started for the digest of %s: %s", src->name,
-			  why->message);
-		goto failed;
+	if (!fstat(src->fd, &now)) {
+		src->written = now.st_mtim;
+		return TRUE;
 	}
-	return TRUE;
+	tool_fail(err, "%s cannot be opened: %s", src->name, g_strerror(errno));
 failed:
 	cp_source_close(src);
 	return FALSE;
@@ -237,9 +225,6 @@ failed:
 
 void cp_source_close(struct cp_source *src)
 {
-	g_atomic_int_set(&src->stop, 1);
-	if (src->digester)
-		g_free(cp_source_digest(src, NULL));
 	if (src->fd >= 0)
 		close(src->fd);
 	g_free(src->path);
@@ -394,12 +379,14 @@ gboolean cp_dest_write(struct cp_dest *dest, const void *data, gsize len, GError
 
 gboolean cp_dest_skip(struct cp_dest *dest, gsize len, GError **err)
 {
+	static const guint8 zeros[ZEROS];
+
 	if (dest->temp) {
 		dest->has_holes = TRUE;
 		return lseek(dest->fd, (off_t)len, SEEK_CUR) >= 0 || write_failed(dest, err);
 	}
-	for (; len; len -= MIN(len, CP_ZEROS))
-		if (!cp_dest_write(dest, cp_zeros, MIN(len, CP_ZEROS), err))
+	for (; len; len -= MIN(len, ZEROS))
+		if (!cp_dest_write(dest, zeros, MIN(len, ZEROS), err))
 			return FALSE;
 	return TRUE;
 }

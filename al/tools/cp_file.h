@@ -10,6 +10,8 @@
 #include <glib.h>
 #include <sys/stat.h>
 
+#include "al/tools/cp_digest.h"
+
 struct cp_source {
 	char *path;
 	char *name;        /* for messages */
@@ -17,8 +19,7 @@ struct cp_source {
 	struct stat stat;  /* when the file was opened */
 	guint64 size;
 	guint64 data_end;  /* end of the extent of data that cp_source_extent() found last */
-	GThread *digester; /* computes the SHA-256; NULL: joined, or never started */
-	int stop;          /* atomic: 1 ends the digester early */
+	struct timespec written; /* st_mtime of fd when the copy began */
 };
 
 struct cp_dest {
@@ -29,13 +30,8 @@ struct cp_dest {
 	gboolean has_holes; /* cp_dest_skip() has left a hole, perhaps at the end */
 };
 
-/* Zeros, for the digest of a hole and for a destination without holes. */
-#define CP_ZEROS (64u << 10)
-extern const guint8 cp_zeros[CP_ZEROS];
-
 /*
- * Opens a regular file, and starts a thread that reads the file and computes its digest. A file
- * whose st_size is not its length, such as one of /proc or /sys, is read to its end first, and a
+ * Opens a regular file. A file whose st_size is not its length, such as one of /proc or /sys, is read to its end first, and a
  * copy of these bytes is the source. After a failure nothing is left to close.
  */
 gboolean cp_source_open(struct cp_source *src, const char *path, GError **err);
@@ -46,15 +42,16 @@ void cp_source_close(struct cp_source *src);
 /* Reads exactly len bytes from offset on. A file that has become shorter is an error. */
 gboolean cp_source_read(struct cp_source *src, guint64 offset, void *to, gsize len, GError **err);
 
+/*
+ * Checks that the file still has the bytes that were read, of which sha256 is the digest: reads them
+ * a second time if a process has written to the file since cp_source_open(). Bytes behind the size
+ * at that time do not matter.
+ */
+gboolean cp_source_check(struct cp_source *src, const char *sha256, GError **err);
+
 /* The number of bytes from offset on that are all data, or all in a hole (*hole). offset: less than
  * size. */
 guint64 cp_source_extent(struct cp_source *src, guint64 offset, gboolean *hole);
-
-/*
- * Waits for the digester. Returns the SHA-256 as hexadecimal text, which the caller frees; NULL
- * after a failure. Call once.
- */
-char *cp_source_digest(struct cp_source *src, GError **err);
 
 /*
  * Makes a file with a temporary name in the directory of path. A device or a pipe is opened in

@@ -5,7 +5,7 @@
  * pairs, whether they are in one process or in two:
  *
  *     near end                                       far end
- *     reads a chunk of the file into a slot
+ *     reads a chunk of the file into a slot: digest
  *     RDMA write with immediate (the slot)  ------>  takes the chunk from its own slot: digest, file
  *     may use the slot again                <------  send with immediate: a credit
  *     send with immediate: a hole's bytes   ------>  leaves the hole: digest of zeros; a credit too
@@ -50,6 +50,7 @@ struct end {
 	guint32 lkey, rkey, qpn;
 	guint64 sent; /* number of requests posted to the send queue, and wr_id of the last */
 	guint64 done; /* number of those requests that have completed */
+	struct cp_digest *digest; /* of the ring's memory: a piece for each message but the trailer */
 };
 
 struct copy {
@@ -61,13 +62,13 @@ struct copy {
 	/* The fields of the near end. */
 	guint64 offset;   /* bytes of the file that were written to the far end */
 	guint64 credited; /* messages that the far end has answered */
+	guint64 digested; /* messages in the near end's digest when send_what_fits() looked last */
 	gboolean ended;   /* the trailer was sent */
 	guint64 *ends;    /* by slot of the window: offset in the file after the bytes of the message */
 	guint32 verdict;  /* the far end's GOOD or BAD; 0 until it has come */
 	/* The fields of the far end. */
 	guint64 taken;     /* number of messages that have come */
 	guint64 answered;  /* number of messages that this end has answered */
-	GChecksum *sum;    /* of the far end's memory */
 	guint32 judgement; /* GOOD or BAD; 0 until the trailer has come */
 };
 
@@ -124,7 +125,8 @@ static gboolean open_end(struct copy *c, struct end *end, guint32 access, GError
 	return pair_worked(al_create_qp(at->pd, &qp, end, NULL, &end->qp), &end->side->end,
 			   "no queue pair", err) &&
 	       pair_worked(al_qp_num(end->qp, &end->qpn), &end->side->end, "no queue pair number",
-			   err);
+			   err) &&
+	       (end->digest = cp_digest_start(2 * c->window, err)) != NULL;
 }
 
 /* Destroys the end's objects in reverse order; an object that was not made is NULL, and skipped. */
@@ -136,6 +138,7 @@ static void close_end(struct copy *c, struct end *end)
 		al_destroy_cq(end->cq, AL_DESTROY_SYNC, NULL);
 	if (end->mr)
 		al_dereg_mr(end->mr, AL_DESTROY_SYNC, NULL);
+	cp_digest_free(end->digest); /* before the memory that it reads */
 	pair_free_memory(&end->side->end, end->ring, ring_bytes(c), end->dma);
 	pair_close(&end->side->end);
 }
@@ -186,6 +189,7 @@ static gboolean send_chunk(struct copy *c, gsize len, GError **err)
 	c->job->files_us += g_get_monotonic_time() - start;
 	c->job->carried += len;
 	c->offset += len;
+	cp_digest_add(c->near.digest, from, len);
 	return post_send(c, &c->near, &wr, FALSE, err);
 }
 
@@ -195,6 +199,7 @@ static gboolean send_hole(struct copy *c, guint32 len, GError **err)
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND_WITH_IMM, .ex.imm_data = len };
 
 	c->offset += len;
+	cp_digest_add(c->near.digest, NULL, len);
 	return post_send(c, &c->near, &wr, FALSE, err);
 }
 
@@ -203,13 +208,10 @@ static gboolean send_trailer(struct copy *c, GError **err)
 	struct trailer *trailer = trailer_of(c, &c->near);
 	struct ib_sge sge = { (guintptr)trailer, sizeof(*trailer), c->near.lkey };
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .sg_list = &sge, .num_sge = 1 };
-	gint64 start = g_get_monotonic_time();
-	g_autofree char *sha256 = NULL;
+	const char *sha256 = cp_digest_text(c->near.digest, err);
 
-	sha256 = cp_source_digest(&c->job->src, err);
-	if (!sha256)
+	if (!sha256 || !cp_source_check(&c->job->src, sha256, err))
 		return FALSE;
-	c->job->files_us += g_get_monotonic_time() - start;
 	trailer->size = GUINT64_TO_BE(c->job->src.size);
 	memcpy(trailer->sha256, sha256, sizeof(trailer->sha256));
 	c->ended = TRUE;
@@ -233,14 +235,40 @@ static gboolean send_next(struct copy *c, GError **err)
 	return sent;
 }
 
-/* A slot of the ring is free when the far end has answered its message and the near HCA has
- * completed its request. */
+/* True: all of the file was sent, but not its trailer. */
+static gboolean has_sent_all(const struct copy *c)
+{
+	return c->near.side->here && c->offset == c->job->src.size && !c->ended;
+}
+
+/*
+ * A slot of the ring is free when the far end has answered its message, the near HCA has completed
+ * its request, and its bytes are in the digest. The trailer needs the whole digest.
+ */
 static gboolean send_what_fits(struct copy *c, GError **err)
 {
-	while (!c->ended && c->near.sent - MIN(c->credited, c->near.done) < c->window)
+	c->digested = cp_digest_pieces(c->near.digest);
+	while (!c->ended &&
+	       c->near.sent - MIN(MIN(c->credited, c->near.done), c->digested) < c->window) {
+		if (has_sent_all(c) && c->digested < c->near.sent)
+			break;
 		if (!send_next(c, err))
 			return FALSE;
+	}
 	return TRUE;
+}
+
+/* The number of messages that the far end may answer: their memory is in the file and in the
+ * digest. */
+static guint64 settled(const struct copy *c)
+{
+	return c->judgement ? c->taken : cp_digest_pieces(c->far.digest);
+}
+
+/* True: the far end's send queue has room. */
+static gboolean can_answer(const struct copy *c)
+{
+	return c->far.sent - c->far.done < 2 * c->window;
 }
 
 /* Posts the far end's answers, as many as its send queue has room for. The answer to the trailer is
@@ -248,8 +276,9 @@ static gboolean send_what_fits(struct copy *c, GError **err)
 static gboolean post_answers(struct copy *c, GError **err)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND_WITH_IMM };
+	const guint64 ready = settled(c);
 
-	for (; c->answered < c->taken && c->far.sent - c->far.done < 2 * c->window; c->answered++) {
+	for (; c->answered < ready && can_answer(c); c->answered++) {
 		wr.ex.imm_data = c->answered + 1 == c->taken ? c->judgement : CREDIT;
 		if (!post_send(c, &c->far, &wr, wr.ex.imm_data != CREDIT, err))
 			return FALSE;
@@ -275,8 +304,7 @@ static gboolean take_hole(struct copy *c, guint32 len, GError **err)
 		return tool_fail(err, "the near end announces a hole of %u bytes in one message, which is more than the protocol allows", len);
 	if (!fits(c, len, err))
 		return FALSE;
-	for (guint32 left = len; left; left -= MIN(left, CP_ZEROS))
-		g_checksum_update(c->sum, cp_zeros, (gssize)MIN(left, CP_ZEROS));
+	cp_digest_add(c->far.digest, NULL, len);
 	if (!cp_dest_skip(&c->job->dest, len, err))
 		return FALSE;
 	c->job->received += len;
@@ -301,7 +329,7 @@ static gboolean take_chunk(struct copy *c, const struct ib_wc *wc, GError **err)
 	if (c->job->flip >= (gint64)c->job->received &&
 	    c->job->flip < (gint64)(c->job->received + wc->byte_len))
 		data[c->job->flip - (gint64)c->job->received] ^= 1;
-	g_checksum_update(c->sum, data, wc->byte_len);
+	cp_digest_add(c->far.digest, data, wc->byte_len);
 	if (!cp_dest_write(&c->job->dest, data, wc->byte_len, err))
 		return FALSE;
 	c->job->received += wc->byte_len;
@@ -311,14 +339,18 @@ static gboolean take_chunk(struct copy *c, const struct ib_wc *wc, GError **err)
 	return TRUE;
 }
 
-static void judge(struct copy *c)
+static gboolean judge(struct copy *c, GError **err)
 {
 	const struct trailer *trailer = trailer_of(c, &c->far);
-	gboolean good =
-		GUINT64_FROM_BE(trailer->size) == c->job->received &&
-		!memcmp(trailer->sha256, g_checksum_get_string(c->sum), sizeof(trailer->sha256));
+	const char *sha256 = cp_digest_text(c->far.digest, err);
 
-	c->judgement = good ? GOOD : BAD;
+	if (!sha256)
+		return FALSE;
+	c->judgement = GUINT64_FROM_BE(trailer->size) == c->job->received &&
+				       !memcmp(trailer->sha256, sha256, sizeof(trailer->sha256)) ?
+			       GOOD :
+			       BAD;
+	return TRUE;
 }
 
 static gboolean handle(struct copy *c, struct end *end, const struct ib_wc *wc, GError **err)
@@ -351,12 +383,13 @@ static gboolean handle(struct copy *c, struct end *end, const struct ib_wc *wc, 
 		return TRUE;
 	}
 	c->taken++;
+	if (c->judgement)
+		return tool_fail(err, "the near end sends more after the end of %s", c->job->src.name);
 	if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM)
 		return take_chunk(c, wc, err);
 	if (wc->wc_flags & IB_WC_WITH_IMM)
 		return take_hole(c, wc->imm_data, err);
-	judge(c);
-	return TRUE;
+	return judge(c, err);
 }
 
 static gboolean poll_end(struct copy *c, struct end *end, guint *handled, GError **err)
@@ -410,8 +443,35 @@ static gboolean check_verdict(struct copy *c, GError **err)
 		err,
 		"the far HCA's memory does not hold what %s does: its SHA-256 is %s, the file's %.64s; %s was "
 		"not made. If no process wrote to the file meanwhile, copy it again",
-		c->job->src.name, g_checksum_get_string(c->sum), trailer_of(c, &c->far)->sha256,
+		c->job->src.name, cp_digest_text(c->far.digest, NULL), trailer_of(c, &c->far)->sha256,
 		c->job->dest.name);
+}
+
+/* Bytes of the file that have arrived and are in the digests of this process's ends. */
+static guint64 checked(const struct copy *c)
+{
+	guint64 bytes = c->job->received;
+
+	if (c->near.digest)
+		bytes = MIN(bytes, cp_digest_bytes(c->near.digest));
+	if (c->far.digest)
+		bytes = MIN(bytes, cp_digest_bytes(c->far.digest));
+	return bytes;
+}
+
+/* Waits for the digest on which the next message depends. FALSE: none does. */
+static gboolean wait_for_digest(struct copy *c)
+{
+	gint64 start = g_get_monotonic_time();
+
+	if (c->answered < c->taken && can_answer(c))
+		cp_digest_wait(c->far.digest, c->answered);
+	else if (c->digested < (has_sent_all(c) ? c->credited : MIN(c->credited, c->near.done)))
+		cp_digest_wait(c->near.digest, c->digested);
+	else
+		return FALSE;
+	c->job->files_us += g_get_monotonic_time() - start;
+	return TRUE;
 }
 
 static gboolean transfer(struct copy *c, GError **err)
@@ -423,11 +483,14 @@ static gboolean transfer(struct copy *c, GError **err)
 
 		if (cp_is_interrupted(c->job->dest.name, err) || !make_progress(c, &handled, err))
 			return FALSE;
+		c->job->checked = checked(c);
 		c->job->progress(c->job);
 		if (handled || is_over(c))
 			continue;
 		if (c->job->peer >= 0 && !meet_check_peer(c->job->peer, err))
 			return FALSE;
+		if (wait_for_digest(c))
+			continue;
 		if (!pair_wait(c->channel, c->near.cq, c->far.cq, c->job->peer, &end->side->end,
 			       err))
 			return FALSE;
@@ -551,7 +614,7 @@ static gboolean conclude(struct copy *c, GError **err)
 		return FALSE;
 	if (!job->far.here)
 		return cp_receive_outcome(job, err);
-	job->sha256 = g_strdup(g_checksum_get_string(c->sum));
+	job->sha256 = g_strdup(cp_digest_text(c->far.digest, err));
 	if (!cp_dest_commit(&job->dest, &job->src, err))
 		return FALSE;
 	if (c->job->peer >= 0)
@@ -574,12 +637,15 @@ gboolean cp_transfer(struct cp_job *job, GError **err)
 		return tool_fail(
 			err, "the Access Layer cannot be opened: %s; \"al_query doctor\" says more",
 			al_status_str(st));
-	c.sum = g_checksum_new(G_CHECKSUM_SHA256);
 	c.ends = g_new0(guint64, c.window);
 	if (!pair_choose(c.al, &job->near.end, &job->far.end, &why) || !prepare(&c, &why))
 		goto out;
 	job->start_us = g_get_monotonic_time();
 	copied = transfer(&c, &why) && conclude(&c, &why);
+	if (copied) {
+		job->compared = TRUE;
+		job->progress(job);
+	}
 	job->seconds = (double)(g_get_monotonic_time() - job->start_us) / 1e6;
 out:
 	if (why && c.job->peer >= 0)
@@ -592,6 +658,5 @@ out:
 		al_destroy_channel(c.channel, AL_DESTROY_SYNC, NULL);
 	al_close(c.al, AL_DESTROY_SYNC, NULL);
 	g_free(c.ends);
-	g_checksum_free(c.sum);
 	return copied;
 }

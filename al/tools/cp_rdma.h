@@ -31,9 +31,11 @@ struct cp_job {
 	gint64 flip;              /* for tests: offset of a byte to spoil in the far HCA's memory; -1: none */
 	void (*progress)(const struct cp_job *job); /* called after each round of completions */
 	guint64 received;         /* bytes of the file that the far end has taken, with its holes */
+	guint64 checked;          /* bytes of the file that have arrived and are in the digests of this process's ends */
+	gboolean compared;        /* the digests and the counters are compared, and the destination has its name */
 	guint64 carried;          /* bytes of the file that have gone over the ports: all but its holes */
 	gint64 start_us;          /* begin of the transfer, monotonic clock */
-	gint64 files_us;          /* the part of the transfer's time that went into files and digests */
+	gint64 files_us;          /* the part of the transfer's time in which its main thread read and wrote files, and waited for digests */
 	double seconds;           /* duration of the transfer */
 	char *sha256;             /* of the far HCA's memory; the caller frees it */
 };

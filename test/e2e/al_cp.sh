@@ -92,6 +92,29 @@ END
 copies 5000 --to 0200:0000:0000:0100
 unset IBAL_SOFT
 
+# On a terminal the bar ends with 100 %; of a spoilt copy it never shows that.
+bar() {
+	python3 - "$al_cp" "$@" <<'END'
+import os, pty, subprocess, sys
+main, tty = pty.openpty()
+al_cp = subprocess.Popen(sys.argv[1:], stderr=tty, stdout=subprocess.DEVNULL)
+os.close(tty)
+text = b""
+try:
+    while data := os.read(main, 4096):
+        text += data
+except OSError: # no process has the terminal any more
+    pass
+al_cp.wait()
+print(text.decode())
+END
+}
+bar in out/copy | tr '\r' '\n' >said
+grep -q '^\[#\{30\}\] 100 %' said || wrong "the bar does not end: $(cat said)"
+bar --flip-byte 5 in out/spoilt | tr '\r' '\n' >said
+grep -q ' %' said || wrong "the bar of a spoilt copy: $(cat said)"
+grep -q '100 %' said && wrong "a spoilt copy is complete: $(cat said)"
+
 # ---- where it goes -------------------------------------------------------------------------------
 
 rm -rf out && mkdir out

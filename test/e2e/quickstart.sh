@@ -13,7 +13,9 @@ fail() { echo "$*"; exit 1; }
 fresh() { env -i "$@" </dev/null; }
 
 git clone -q "$source" "$tmp/clone"
-fresh "$tmp/clone/quickstart" || fail "./quickstart failed"
+fresh "$tmp/clone/quickstart" >"$tmp/out" || fail "./quickstart failed: $(cat "$tmp/out")"
+tail -n 1 "$tmp/out" | grep -qE '^Copied 268435456 bytes in [0-9.]+ s: [0-9.]+ [MG]B/s, ' ||
+	fail "the last line has no rate: $(tail -n 3 "$tmp/out")"
 fresh "$tmp/clone/quickstart" check || fail "./quickstart check failed"
 
 head -c 1000003 /dev/urandom >"$tmp/mine"

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utime.h>
 
 #include "al/tools/cp_meet.h"
 #include "al/tools/cp_rdma.h"
@@ -318,6 +319,12 @@ static void a_hole_for_data(struct ib_wc *wc)
 	a_hole(wc, 1024);
 }
 
+static void an_early_end(struct ib_wc *wc)
+{
+	wc->opcode = IB_WC_RECV;
+	wc->wc_flags = 0;
+}
+
 static void an_error(struct ib_wc *wc)
 {
 	wc->status = IB_WC_RETRY_EXC_ERR;
@@ -336,6 +343,7 @@ START_TEST(what_no_sender_can_have_sent_is_refused)
 		{ a_hole_too_large, 1024, "announces a hole of 16777217 bytes in one message" },
 		{ a_hole_beyond_the_end, 1024, "more comes than the 10000 bytes of" },
 		{ a_hole_for_data, 1024, "does not hold what" },
+		{ an_early_end, 1024, "the near end sends more after the end of" },
 		{ an_error, 1024, "HCA 0x\\w+ could not reach HCA 0x\\w+: transport retry counter exceeded" },
 	};
 
@@ -357,6 +365,90 @@ START_TEST(a_signal_ends_it_before_anything_is_made)
 	tool_interrupted = SIGINT;
 	ck_refuses(&job, "^interrupted at .*dest; nothing was left behind$");
 	tool_interrupted = 0;
+}
+END_TEST
+
+/* Another program writes to the source while it is copied; its first chunks have been read. */
+static void write_to_source(const char *data, goffset at)
+{
+	FILE *file = fopen(source, "r+");
+
+	ck_assert(file && !fseek(file, at, SEEK_SET) && fputs(data, file) >= 0 && !fclose(file));
+}
+
+static void change_source(const struct cp_job *job)
+{
+	if (!job->compared)
+		write_to_source("changed", 0);
+}
+
+static void append_to_source(const struct cp_job *job)
+{
+	if (!job->compared)
+		write_to_source("appended", SIZE);
+}
+
+static void make_source_old(void)
+{
+	struct utimbuf old = { 1, 1 };
+
+	ck_assert(!g_utime(source, &old));
+}
+
+START_TEST(a_source_that_changes_is_refused)
+{
+	struct cp_job job = new_job();
+
+	make_source_old();
+	job.progress = change_source;
+	ck_refuses(&job, "source changed while it was copied: copy it when no process writes to it$");
+}
+END_TEST
+
+START_TEST(a_source_that_grows_is_copied_as_it_was)
+{
+	struct cp_job job = new_job();
+	g_autofree char *copy = NULL;
+	gsize length;
+
+	make_source_old();
+	job.progress = append_to_source;
+	ck_assert(cp_source_open(&job.src, source, NULL));
+	ck_assert(cp_transfer(&job, NULL));
+	cp_dest_close(&job.dest);
+	cp_source_close(&job.src);
+	g_free(job.sha256);
+	ck_assert(g_file_get_contents(dest, &copy, &length, NULL));
+	ck_assert_uint_eq(length, SIZE);
+}
+END_TEST
+
+static guint calls, calls_at_end;
+
+static void watch_progress(const struct cp_job *job)
+{
+	ck_assert_uint_le(job->checked, job->received);
+	ck_assert(job->compared == g_file_test(dest, G_FILE_TEST_EXISTS));
+	calls++;
+	if (!job->compared)
+		return;
+	ck_assert_uint_eq(job->checked, SIZE);
+	calls_at_end++;
+}
+
+START_TEST(the_copy_is_complete_when_its_digests_were_compared)
+{
+	struct cp_job job = new_job();
+
+	job.progress = watch_progress;
+	ck_assert(copies(&job, NULL));
+	ck_assert_uint_eq(calls_at_end, 1);
+	ck_assert_uint_gt(calls, 1);
+	job = new_job();
+	job.progress = watch_progress;
+	job.flip = 5;
+	ck_refuses(&job, "does not hold what");
+	ck_assert_uint_eq(calls_at_end, 1);
 }
 END_TEST
 
@@ -602,6 +694,9 @@ int main(void)
 	tcase_add_test(tc, a_call_that_fails_is_said_and_leaves_nothing);
 	tcase_add_test(tc, what_no_sender_can_have_sent_is_refused);
 	tcase_add_test(tc, a_signal_ends_it_before_anything_is_made);
+	tcase_add_test(tc, a_source_that_changes_is_refused);
+	tcase_add_test(tc, a_source_that_grows_is_copied_as_it_was);
+	tcase_add_test(tc, the_copy_is_complete_when_its_digests_were_compared);
 	tcase_add_test(tc, a_place_that_is_taken_meanwhile_is_said);
 	tcase_add_test(tc, a_file_that_shrinks_has_no_hole_at_its_end);
 	tcase_add_loop_test(tc, a_file_that_says_how_long_it_is_needs_no_temporary_copy, 0, 2);
