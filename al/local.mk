@@ -143,6 +143,7 @@ al_tools_libquery_la_SOURCES = \
 	al/tools/query_events.c \
 	al/tools/query_fault.c \
 	al/tools/query_mad.c \
+	al/tools/query_prom.c \
 	al/tools/query_res.c \
 	al/tools/query_sys.c \
 	al/tools/query_table.c \
@@ -240,6 +241,14 @@ al/agent/ald.service: al/agent/ald.service.in
 	$(AM_V_GEN)$(MKDIR_P) al/agent && sed 's|[@]sbindir[@]|$(sbindir)|' $(srcdir)/al/agent/ald.service.in >$@.tmp && mv $@.tmp $@
 EXTRA_DIST += al/agent/ald.service.in
 CLEANFILES += al/agent/ald.service
+
+# Figures for Prometheus, by the textfile collector of its node exporter.
+dist_unit_DATA += al/tools/ibal-prom.timer
+nodist_unit_DATA += al/tools/ibal-prom.service
+al/tools/ibal-prom.service: al/tools/ibal-prom.service.in
+	$(AM_V_GEN)$(MKDIR_P) al/tools && sed 's|[@]bindir[@]|$(bindir)|' $(srcdir)/al/tools/ibal-prom.service.in >$@.tmp && mv $@.tmp $@
+EXTRA_DIST += al/tools/ibal-prom.service.in
+CLEANFILES += al/tools/ibal-prom.service
 
 # The replacement of libibumad. Its directory is on no search path, so it never stands in for the system's unless al_run says so.
 # nodelete: as the library's, its threads run its code.

@@ -41,6 +41,25 @@
 	X(vl15_dropped, 10, 1000, "management packets dropped for want of a buffer",                  \
 	  "look for a program that floods the port with management packets")
 
+/*
+ * COUNT(name, text), TIME(name, text): the other members of struct ib_port_counters, which count
+ * events, or microseconds.
+ */
+#define PORT_TRAFFIC_LIST(COUNT, TIME)                                                \
+	COUNT(xmit_bytes, "bytes sent")                                               \
+	COUNT(rcv_bytes, "bytes received")                                            \
+	COUNT(xmit_packets, "packets sent")                                           \
+	COUNT(rcv_packets, "packets received")                                        \
+	COUNT(unicast_xmit_packets, "unicast packets sent")                           \
+	COUNT(unicast_rcv_packets, "unicast packets received")                        \
+	COUNT(multicast_xmit_packets, "multicast packets sent")                       \
+	COUNT(multicast_rcv_packets, "multicast packets received")                    \
+	COUNT(rcv_dropped, "packets dropped without a response")                      \
+	TIME(xmit_wait, "there was data to send, and no room for it")                 \
+	COUNT(retransmits, "packets sent again")                                      \
+	COUNT(rnr_naks, "receiver-not-ready NAKs sent")                               \
+	COUNT(seq_naks, "PSN sequence error NAKs sent")
+
 enum port_error {
 #define PORT_ERROR_NUMBER(name, warning, critical, text, way_out) PORT_ERROR_##name,
 	PORT_ERROR_LIST(PORT_ERROR_NUMBER) PORT_ERRORS

@@ -164,6 +164,7 @@ void collect_caps(struct query *q);
 void show_caps(struct query *q);
 void collect_res(struct query *q);
 void show_res(struct query *q);
+void collect_counts(struct query *q); /* of objects by HCA and kind: "counts" of res */
 void collect_qp(struct query *q);
 void collect_cq(struct query *q);
 void show_found(struct query *q);
@@ -173,6 +174,8 @@ void collect_modules(struct query *q);
 void show_modules(struct query *q);
 void collect_clients(struct query *q);
 void show_clients(struct query *q);
+void collect_prom(struct query *q);
+void show_prom(struct query *q);
 void collect_counters(struct query *q);
 void show_counters(struct query *q);
 void run_capture(struct query *q);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "al/tools/errors.h"
 #include "al/tools/port_info.h"
 #include "al/tools/query.h"
 #include "al/tools/sweep.h"
@@ -126,32 +127,9 @@ static void add_counters(JsonObject *row, const struct ib_port_counters *c)
 {
 	JsonObject *to = json_object_new();
 
-#define COUNTER(name) member_u64(to, #name, c->name)
-	COUNTER(xmit_bytes);
-	COUNTER(rcv_bytes);
-	COUNTER(xmit_packets);
-	COUNTER(rcv_packets);
-	COUNTER(unicast_xmit_packets);
-	COUNTER(unicast_rcv_packets);
-	COUNTER(multicast_xmit_packets);
-	COUNTER(multicast_rcv_packets);
-	COUNTER(xmit_discards);
-	COUNTER(rcv_errors);
-	COUNTER(rcv_dropped);
-	COUNTER(xmit_wait);
-	COUNTER(retransmits);
-	COUNTER(rnr_naks);
-	COUNTER(seq_naks);
-	COUNTER(symbol_errors);
-	COUNTER(link_error_recovery);
-	COUNTER(link_downed);
-	COUNTER(rcv_remote_phys_errors);
-	COUNTER(rcv_switch_relay_errors);
-	COUNTER(xmit_constraint_errors);
-	COUNTER(rcv_constraint_errors);
-	COUNTER(link_integrity_errors);
-	COUNTER(buffer_overrun_errors);
-	COUNTER(vl15_dropped);
+#define COUNTER(name, ...) member_u64(to, #name, c->name);
+	PORT_TRAFFIC_LIST(COUNTER, COUNTER)
+	PORT_ERROR_LIST(COUNTER)
 #undef COUNTER
 	json_object_set_object_member(row, "counters", to);
 }

@@ -109,6 +109,11 @@ static void add_counts(struct query *q, const struct al_snap_ca *snap, gint64 in
 	}
 }
 
+void collect_counts(struct query *q)
+{
+	query_each_ca(q, add_counts, query_array(q, "counts"));
+}
+
 static gboolean is_type(const char *text)
 {
 	for (guint i = AL_OBJ_NONE + 1; i < AL_OBJ_TYPES; i++)

@@ -14,7 +14,7 @@ export IBAL_SOFT="[hca 0] guid=0x0200000000000100 [hca 1] guid=$guid"
 
 # ---- every subcommand in both forms ------------------------------------------------------------
 
-for command in ca port gid pkey counters caps res qp cq pci modules doctor; do
+for command in ca port gid pkey counters caps res qp cq pci modules prom doctor; do
 	query 0 $command
 	[ -s out ] || wrong "$command shows nothing"
 	[ ! -s err ] || wrong "$command complains: $(cat err)"
@@ -31,6 +31,20 @@ cmp -s out plain || wrong "\"al_query\" is not \"al_query ca\""
 says '^HCA 0  soft HCA 0$'
 says 'module soft '
 says '^ +1  Active +1  .*Gb/s.* InfiniBand  fe80::'
+
+# ---- for Prometheus ------------------------------------------------------------------------------
+
+if command -v promtool >/dev/null; then
+	"$build/al_query" prom | promtool check metrics >said 2>&1 || wrong "promtool says: $(cat said)"
+	[ ! -s said ] || wrong "promtool says: $(cat said)"
+else
+	echo "SKIP: the text for Prometheus (promtool is not installed: package prometheus)"
+fi
+(umask 022 && "$build/al_query" prom --output ibal.prom)
+grep -q "^ibal_port_state{ca_guid=\"$guid\",port=\"1\",state=\"Active\"} 1\$" ibal.prom || wrong "a file for Prometheus: $(cat ibal.prom)"
+[ "$(stat -c %a ibal.prom)" = 644 ] || wrong "a collector cannot read the file: $(stat -c %a ibal.prom)"
+query 2 prom --output none/ibal.prom
+complains 'none/ibal.prom.*choose another --output'
 
 query 0 --json ca
 json "[c['description'] for c in a['cas']] == ['soft HCA 0', 'soft HCA 1']"

@@ -99,6 +99,41 @@ START_TEST(a_name_from_a_module_can_not_steer_the_terminal)
 }
 END_TEST
 
+START_TEST(prometheus_text_escapes_names_and_has_base_units)
+{
+	struct fake *fake = two_hcas();
+	g_autofree char *text = NULL;
+
+	strcpy(fake->ca_attr.node_desc, "a\"b\\c\n\xf0\x9f\x98\x80\xff");
+	fake->port_attr.counters.xmit_bytes = 1ull << 63;
+	fake->port_attr.counters.xmit_wait = 1500001;
+	fake->port_attr.counters.symbol_errors = 3;
+	text = run("prom", TOOL_OK);
+	ck_assert_ptr_nonnull(strstr(text, "description=\"a\\\"b\\\\c?\xf0\x9f\x98\x80\xef\xbf\xbd\","));
+	ck_assert_ptr_nonnull(strstr(text, "# TYPE ibal_port_xmit_bytes_total counter\n"));
+	ck_assert_ptr_nonnull(strstr(text, "port=\"1\"} 9223372036854775808\n"));
+	ck_assert_ptr_nonnull(strstr(text, "ibal_port_xmit_wait_seconds_total{"));
+	ck_assert_ptr_nonnull(strstr(text, "port=\"1\"} 1.500001\n"));
+	ck_assert_ptr_nonnull(strstr(text, "# HELP ibal_port_symbol_errors_total Number of minor errors of the link.\n"));
+	ck_assert_ptr_nonnull(strstr(text, "state=\"Active\"} 1\n"));
+	ck_assert_ptr_nonnull(strstr(text, "state=\"Down\"} 0\n"));
+	ck_assert_ptr_null(strstr(text, "NoChange"));
+	ck_assert_ptr_nonnull(strstr(text, "ibal_answer_errors 0\n"));
+}
+END_TEST
+
+START_TEST(prometheus_text_says_what_it_lacks)
+{
+	g_autofree char *text = NULL;
+
+	failing = two_hcas();
+	failing->fail[FAKE_query_gid] = AL_INSUFFICIENT_RESOURCES;
+	text = run("prom", TOOL_FAILED);
+	ck_assert_ptr_nonnull(strstr(text, "ibal_answer_errors 2\n"));
+	ck_assert_ptr_nonnull(strstr(text, "state=\"Active\"} 1\n"));
+}
+END_TEST
+
 START_TEST(a_number_above_2_to_the_53_is_a_string)
 {
 	struct fake *fake = two_hcas();
@@ -407,6 +442,8 @@ int main(void)
 	tcase_add_test(tc, a_table_that_cannot_be_read_is_said_and_the_rest_is_shown);
 	tcase_add_test(tc, where_no_port_is_let_through_that_is_what_is_said);
 	tcase_add_test(tc, a_name_from_a_module_can_not_steer_the_terminal);
+	tcase_add_test(tc, prometheus_text_escapes_names_and_has_base_units);
+	tcase_add_test(tc, prometheus_text_says_what_it_lacks);
 	tcase_add_test(tc, a_number_above_2_to_the_53_is_a_string);
 	tcase_add_test(tc, diff_shows_what_differs_and_nothing_else);
 	tcase_add_test(tc, without_any_hca_that_is_what_is_said);
