@@ -175,6 +175,18 @@ al_perf_SOURCES = al/tools/al_perf.c al/tools/meet.c al/tools/meet.h al/tools/pa
 	al/tools/perf.h al/tools/perf_far.c al/tools/perf_flow.c al/tools/perf_flow.h al/tools/perf_meet.c \
 	al/tools/perf_meet.h al/tools/perf_rdma.c al/tools/perf_report.c al/tools/perf_svg.c
 
+# Completion in bash: one file, found under the name of each program.
+completionsdir = $(datadir)/bash-completion/completions
+EXTRA_DIST += al/tools/completion.bash
+completed = al_query al_cp al_perf al_run ald
+install-data-local:
+	$(MKDIR_P) '$(DESTDIR)$(completionsdir)'
+	for name in $(completed); do \
+		$(INSTALL_DATA) $(srcdir)/al/tools/completion.bash "$(DESTDIR)$(completionsdir)/$$name" || exit; \
+	done
+uninstall-local:
+	for name in $(completed); do rm -f "$(DESTDIR)$(completionsdir)/$$name"; done
+
 # The agent. It sees the contracts, the protocol, and the little that the library exports for it. All
 # of it but main(), so that a test can have one in its own process.
 noinst_LTLIBRARIES += al/agent/libagent.la

@@ -15,6 +15,8 @@
 #define FILTERS_OF_PORTS (QUERY_CA | QUERY_PORT | QUERY_WATCH | QUERY_COUNT)
 #define FILTERS_OF_OBJECTS (QUERY_CA | QUERY_PID | QUERY_STATE | QUERY_QPN | QUERY_WATCH | QUERY_COUNT)
 
+static void run_help(struct query *q);
+
 static const struct query_command commands[] = {
 	{ "ca", "", "HCAs and their ports (without a subcommand too)", 0,
 	  FILTERS_OF_PORTS | QUERY_STATE, collect_ca, show_ca, NULL },
@@ -53,12 +55,14 @@ static const struct query_command commands[] = {
 	  NULL, NULL, run_check },
 	{ "capture", "-- COMMAND...", "run a command, and its packets into a file", G_MAXUINT,
 	  QUERY_PORT | QUERY_OUTPUT, NULL, NULL, run_capture },
-	{ "fault", "check|list|set|pull|...",
+	{ "fault", "check|list|set|pull|plug|reboot [RULES]",
 	  "rules of faults: in words, in force, new ones; pull and plug cables, reboot switches", 2,
 	  QUERY_CA | QUERY_PORT, NULL, NULL, run_fault },
 	{ "events", "", "a line for each event as it happens", 0,
 	  QUERY_CA | QUERY_PORT | QUERY_TIMEOUT | QUERY_COUNT, NULL, NULL, run_events },
 	{ "doctor", "", "what is missing here, and how to mend it", 0, 0, NULL, NULL, run_doctor },
+	{ "help", "[SUBCOMMAND]", "what there is, or what a subcommand takes", 1, 0, NULL, NULL,
+	  run_help },
 };
 
 /* ------------------------------------------------------ for the subcommands */
@@ -349,7 +353,9 @@ static char *describe_commands(void)
 	for (gsize i = 0; i < G_N_ELEMENTS(commands); i++) {
 		g_autofree char *form = g_strdup_printf("%s %s", commands[i].name, commands[i].args);
 
-		g_string_append_printf(text, "  %-20s %s\n", form, commands[i].help);
+		/* A long form has its help on a line of its own. */
+		g_string_append_printf(text, strlen(form) > 20 ? "  %s\n%23s%s\n" : "  %-20s%s %s\n", form,
+				       "", commands[i].help);
 	}
 	g_string_append(
 		text,
@@ -367,13 +373,13 @@ static char *list_commands(void)
 	return g_string_free(text, FALSE);
 }
 
+static const char *const states[] = {
+#define STATE_TEXT(name, value, state) state,
+	IB_PORT_STATE_LIST(STATE_TEXT) IB_QP_STATE_LIST(STATE_TEXT) "live", "dying", "dead",
+};
+
 static gboolean is_state(const char *text)
 {
-#define STATE_TEXT(name, value, state) state,
-	static const char *const states[] = {
-		IB_PORT_STATE_LIST(STATE_TEXT) IB_QP_STATE_LIST(STATE_TEXT) "live", "dying", "dead",
-	};
-
 	for (gsize i = 0; i < G_N_ELEMENTS(states); i++)
 		if (!g_ascii_strcasecmp(text, states[i]))
 			return TRUE;
@@ -414,10 +420,18 @@ static char **complete_watch(char **argv)
 
 #define NOT_GIVEN (-1.0) /* value of an option that is not given, where 0 is a wrong value */
 
-static int check_options(const struct query *q, const struct query_command *command)
+/* An option that only some subcommands take. */
+struct filter {
+	unsigned int bit; /* enum query_filter */
+	gboolean given;
+	const char *name;
+};
+
+#define FILTERS 18
+
+static void list_filters(const struct query *q, struct filter to[FILTERS])
 {
-	const struct { unsigned int bit; gboolean given; const char *name;
-	} filters[] = {
+	const struct filter filters[FILTERS] = {
 		{ QUERY_CA, q->ca != NULL, "ca" },
 		{ QUERY_PORT, q->port != 0, "port" },
 		{ QUERY_PID, q->pid != 0, "pid" },
@@ -431,12 +445,21 @@ static int check_options(const struct query *q, const struct query_command *comm
 		{ QUERY_OUTPUT, q->output != NULL, "output" },
 		{ QUERY_FORMAT, q->format != NULL, "format" },
 		{ QUERY_LONG, q->all, "long" },
-		{ QUERY_LIMITS, q->warning || q->critical, q->warning ? "warn" : "crit" },
+		{ QUERY_LIMITS, q->warning != NULL, "warn" },
+		{ QUERY_LIMITS, q->critical != NULL, "crit" },
 		{ QUERY_SUBNET, q->subnet, "subnet" },
 		{ QUERY_RESET, q->reset, "reset" },
 		{ QUERY_M_KEY, q->m_key != 0, "m-key" },
 	};
 
+	memcpy(to, filters, sizeof(filters));
+}
+
+static int check_options(const struct query *q, const struct query_command *command)
+{
+	struct filter filters[FILTERS];
+
+	list_filters(q, filters);
 	for (gsize i = 0; i < G_N_ELEMENTS(filters); i++)
 		if (filters[i].given && !(command->filters & filters[i].bit))
 			return usage("--%s means nothing to \"%s\"", filters[i].name, command->name);
@@ -477,6 +500,75 @@ static int read_numbers(struct query *q, const struct numbers *numbers)
 		return usage("--m-key %s: a number of 64 bits that is not 0, such as 0x1234",
 			     numbers->m_key);
 	return TOOL_OK;
+}
+
+/* ---------------------------------------------------------------------- help */
+
+/* TRUE: every subcommand takes the option, or this subcommand does. */
+static gboolean takes(const struct query *q, const struct query_command *command, const char *name)
+{
+	struct filter filters[FILTERS];
+	gboolean special = !strcmp(name, "version");
+
+	list_filters(q, filters);
+	for (gsize i = 0; i < FILTERS; i++) {
+		if (strcmp(filters[i].name, name))
+			continue;
+		if (command->filters & filters[i].bit)
+			return TRUE;
+		special = TRUE;
+	}
+	return !special;
+}
+
+static void print_option(char letter, const char *name, const char *arg, const char *help)
+{
+	const char initial[] = { '-', letter, ',', ' ', '\0' };
+	g_autofree char *form = g_strdup_printf("%s--%s%s%s", letter ? initial : "", name,
+						arg ? "=" : "", arg ? arg : "");
+
+	printf("  %-35s %s\n", form, help);
+}
+
+/* The values of --type and --state, which completion offers too. */
+static void print_values(const struct query_command *command)
+{
+	if (command->filters & QUERY_TYPE) {
+		fputs("\nValues of --type:", stdout);
+		for (guint i = AL_OBJ_NONE + 1; i < AL_OBJ_TYPES; i++)
+			printf(" %s", al_object_type_str((al_object_type)i));
+		putchar('\n');
+	}
+	if (command->filters & QUERY_STATE) {
+		fputs("\nValues of --state:", stdout);
+		for (gsize i = 0; i < G_N_ELEMENTS(states); i++)
+			printf(" %s", states[i]);
+		putchar('\n');
+	}
+}
+
+static void run_help(struct query *q)
+{
+	const struct query_command *command = *q->args ? find_command(*q->args) : NULL;
+	g_autofree char *known = list_commands(), *all = describe_commands();
+
+	if (!*q->args) {
+		printf("usage: al_query [SUBCOMMAND] [OPTION...]\n\n%s\n", all);
+		return;
+	}
+	if (!command) {
+		query_error(q, TOOL_USAGE, "there is no subcommand \"%s\", but %s", *q->args, known);
+		return;
+	}
+	printf("usage: al_query %s%s%s [OPTION...]\n\n%s\n\n", command->name,
+	       *command->args ? " " : "", command->args, command->help);
+	for (const GOptionEntry *e = q->options; e->long_name; e++)
+		if (takes(q, command, e->long_name))
+			print_option(e->short_name, e->long_name, e->arg_description,
+				     e->description);
+	print_option('h', "help", NULL, "What there is");
+	print_values(command);
+	puts("\nal_query(1) says more.");
 }
 
 static int answer_command_line(struct query *q, char **words, const struct numbers *numbers)
@@ -614,6 +706,7 @@ int query_main(int argc, char **argv)
 	int status = TOOL_OK;
 
 	(void)argc;
+	q.options = entries;
 	g_option_context_set_summary(context, help);
 	g_option_context_add_main_entries(context, entries, NULL);
 	if (!parse(context, &args, &err))

@@ -51,6 +51,7 @@ struct query {
 	char *output;          /* file; NULL: the default */
 	char **args;           /* arguments behind the subcommand's name; NULL ends the list */
 	gboolean colour;
+	const GOptionEntry *options; /* all options, for help */
 	/* The answer, while it is collected and shown. */
 	al_h al;
 	struct al_snapshot *snap;
