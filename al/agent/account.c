@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* Accounts of clients and users: what each is charged, and the limits beyond which an account is
- * charged no more. */
+/* Accounts of clients and users: what each is charged, and the limits and shares beyond which an
+ * account is charged no more. */
 #include "al/agent/account.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <iba/ib_hca.h>
 
-/* The limits without a configuration: each client has limits, users have none. */
-#define OBJECTS 4096 /* of each kind */
+/* The limits without a configuration: each client has limits, users have shares of the agent's
+ * budgets. */
+#define OBJECTS     4096       /* of each kind, a client's */
+#define ALL_OBJECTS (1u << 17) /* of each kind, all clients' */
 #define KIND(NAME, ...) [AL_RESOURCE_##NAME##S] = OBJECTS,
 #define NO_LIMIT(resource, value, text) [resource] = AGENT_NO_LIMIT,
 const struct agent_limits ald_default_limits = {
-	.sessions = 1024,
 	.workers = 4,
+	.share = 75,
 	.client = {
 		[AL_RESOURCE_CLIENTS] = AGENT_NO_LIMIT,
 		[AL_RESOURCE_CONNECTIONS] = 16,
@@ -25,6 +29,15 @@ const struct agent_limits ald_default_limits = {
 #include "al/agent/kinds.def"
 	},
 	.user = { AL_RESOURCE_LIST(NO_LIMIT) },
+	.total = {
+		[AL_RESOURCE_CLIENTS] = 1024,
+		[AL_RESOURCE_CONNECTIONS] = AGENT_NO_LIMIT,
+		[AL_RESOURCE_BYTES] = AGENT_NO_LIMIT, /* the machine's memory bounds it, and the next */
+		[AL_RESOURCE_RINGS] = AGENT_NO_LIMIT,
+		[AL_RESOURCE_MCASTS] = ALL_OBJECTS,
+#define KIND(NAME, ...) [AL_RESOURCE_##NAME##S] = ALL_OBJECTS,
+#include "al/agent/kinds.def"
+	},
 };
 
 #define KIND(NAME, ...) +1
@@ -35,9 +48,14 @@ _Static_assert(AL_RESOURCES == 5
 #define MAX_USERS 1024 /* accounts of users without clients beyond this number are freed */
 
 static struct {
-	pthread_mutex_t lock; /* guards the lists and all accounts in them. Leaf. */
+	pthread_mutex_t lock; /* guards everything here, and all accounts in the lists. Leaf. */
 	struct account *clients, *users;
 	uint32_t num_users, num_clients;
+	struct {
+		uint64_t now;    /* what all clients and users have */
+		uint64_t budget; /* AGENT_NO_LIMIT: there is none */
+	} total[AL_RESOURCES];
+	uint32_t share;          /* percent */
 } accounts = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 struct agent_limits limits; /* the loop alone reads and writes */
@@ -47,6 +65,48 @@ static uint64_t limit_of(const struct account *account, al_resource resource)
 	if (account->user)
 		return resource == AL_RESOURCE_CLIENTS ? AGENT_NO_LIMIT : limits.client[resource];
 	return limits.user[resource];
+}
+
+#define KEPT 10 /* percent of each budget, for root and the agent's own user only */
+
+static uint64_t percent(uint64_t of, uint32_t percent)
+{
+	return of / 100 * percent + of % 100 * percent / 100;
+}
+
+/* What the machine has of a resource for clients; AGENT_NO_LIMIT: any amount, or it can not be
+ * asked. */
+static uint64_t machine_has(al_resource resource)
+{
+	const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+
+	if (pages <= 0 || page <= 0)
+		return AGENT_NO_LIMIT;
+	switch (resource) {
+	case AL_RESOURCE_BYTES:
+		return (uint64_t)pages * (uint64_t)page / 2;
+	case AL_RESOURCE_RINGS:
+		return (uint64_t)pages * (uint64_t)page / 8;
+	default:
+		return AGENT_NO_LIMIT;
+	}
+}
+
+/* The most that the user may have of a resource, as long as the others have what they have now.
+ * Under the lock. */
+static uint64_t share_of(const struct account *user, al_resource resource)
+{
+	const uint64_t budget = accounts.total[resource].budget;
+	const uint64_t others = accounts.total[resource].now - user->show.use[resource].now;
+	uint64_t left = budget > others ? budget - others : 0, share;
+
+	if (budget == AGENT_NO_LIMIT)
+		return AGENT_NO_LIMIT;
+	if (user->privileged)
+		return left;
+	left -= left < percent(budget, KEPT) ? left : percent(budget, KEPT);
+	share = percent(left, accounts.share);
+	return share || !left ? share : 1; /* the last one is somebody's */
 }
 
 /* Copies the limits in force into the account. Under the lock. */
@@ -60,6 +120,12 @@ void account_limits(const struct agent_limits *to)
 {
 	pthread_mutex_lock(&accounts.lock);
 	limits = *to;
+	accounts.share = to->share;
+	for (int r = 0; r < AL_RESOURCES; r++) {
+		const uint64_t most = machine_has((al_resource)r);
+
+		accounts.total[r].budget = to->total[r] < most ? to->total[r] : most;
+	}
 	for (struct account *a = accounts.clients; a; a = a->next)
 		set_limits(a);
 	for (struct account *a = accounts.users; a; a = a->next)
@@ -111,77 +177,128 @@ bool account_may_log(void)
 	return may;
 }
 
-/* Logs that a client is refused a resource. account: the client's or its user's, whose limit is
- * reached. */
-static void log_refusal(const struct account *client, const struct account *account, al_resource resource)
-{
-	const struct al_snap_client *c = &client->show;
+/* What a charge would exceed. */
+enum bound { BOUND_NONE, BOUND_CLIENT, BOUND_USER, BOUND_SHARE };
 
-	if (account_may_log())
+struct refusal {
+	enum bound bound;
+	uint64_t now, limit, budget; /* BOUND_SHARE: limit is the share, and now what the user has */
+};
+
+/* Logs that a client, or a user without one, is refused a resource. */
+static void log_refusal(const struct al_snap_client *c, const struct refusal *r, al_resource resource)
+{
+	char name[64] = "";
+
+	if (!account_may_log())
+		return;
+	if (c->pid)
+		snprintf(name, sizeof(name), "%s[%d] of ", c->comm, (int)c->pid);
+	if (r->bound == BOUND_SHARE)
 		ib_log(IB_LOG_WARNING, "ald",
-		       "%s[%d] of user %u is refused more: the %s's limit is %llu %s; ibal.conf(5) says how to raise it",
-		       c->comm, (int)c->pid, (unsigned int)c->uid, account->user ? "client" : "user",
-		       (unsigned long long)account->show.use[resource].limit,
-		       al_resource_str(resource));
+		       "%suser %u is refused more: the user has %llu of ald's %llu %s, and the user's share of what others leave "
+		       "is %llu; end programs of the user, or raise \"share\" or ald's budget in ibal.conf(5)",
+		       name, (unsigned int)c->uid, (unsigned long long)r->now, (unsigned long long)r->budget,
+		       al_resource_str(resource), (unsigned long long)r->limit);
+	else
+		ib_log(IB_LOG_WARNING, "ald",
+		       "%suser %u is refused more: the %s's limit is %llu %s; ibal.conf(5) says how to raise it",
+		       name, (unsigned int)c->uid, r->bound == BOUND_CLIENT ? "client" : "user",
+		       (unsigned long long)r->limit, al_resource_str(resource));
 }
 
-static bool fits(const struct account *account, al_resource resource, uint64_t amount)
+/* The reason for the client. */
+static al_status refuse(const struct refusal *r, al_resource resource)
 {
-	const struct al_snap_use *use = &account->show.use[resource];
+	if (r->bound == BOUND_SHARE)
+		return ib_refuse(
+			AL_LIMIT_EXCEEDED,
+			"the user has %llu of the agent's %llu %s, and the user's share of what others leave is %llu; end programs of the user",
+			(unsigned long long)r->now, (unsigned long long)r->budget,
+			al_resource_str(resource), (unsigned long long)r->limit);
+	return ib_refuse(
+		AL_LIMIT_EXCEEDED,
+		"the agent's limit for this %s is %llu %s, of which %llu are in use; ibal.conf(5) says how to raise it",
+		r->bound == BOUND_CLIENT ? "client" : "user", (unsigned long long)r->limit,
+		al_resource_str(resource), (unsigned long long)r->now);
+}
 
+/* True: nothing is beyond the limit. */
+static bool fits(uint64_t now, uint64_t limit, uint64_t amount)
+{
 	if (!amount)
 		return true; /* also if a lowered limit is below what the account has */
-	return amount <= use->limit && use->now <= use->limit - amount && amount != AGENT_TOO_MUCH;
+	return amount <= limit && now <= limit - amount && amount != AGENT_TOO_MUCH;
 }
 
-/* Charges the client and its user. NULL: both are charged. Else neither is, and the result is the
- * account whose limit the charge would exceed. Under the lock. */
-static struct account *charge(struct account *client, al_resource resource, uint64_t amount)
+/* What the account's part of a charge would exceed. Under the lock. */
+static struct refusal check(const struct account *account, al_resource resource, uint64_t amount)
 {
-	for (struct account *a = client; a; a = a->user)
-		if (!fits(a, resource, amount))
-			return a;
-	for (struct account *a = client; a; a = a->user) {
+	const struct al_snap_use *use = &account->show.use[resource];
+	struct refusal r = { .now = use->now, .limit = use->limit };
+
+	if (!fits(r.now, r.limit, amount)) {
+		r.bound = account->user ? BOUND_CLIENT : BOUND_USER;
+	} else if (!account->user) {
+		r.limit = share_of(account, resource);
+		r.budget = accounts.total[resource].budget;
+		r.bound = fits(r.now, r.limit, amount) ? BOUND_NONE : BOUND_SHARE;
+	}
+	return r;
+}
+
+/* Charges the account and its user, or if the refusal has a bound neither. Under the lock. */
+static struct refusal charge(struct account *account, al_resource resource, uint64_t amount)
+{
+	struct refusal refusal = { .bound = BOUND_NONE };
+
+	for (const struct account *a = account; a && !refusal.bound; a = a->user)
+		refusal = check(a, resource, amount);
+	if (refusal.bound)
+		return refusal;
+	accounts.total[resource].now += amount;
+	for (struct account *a = account; a; a = a->user) {
 		struct al_snap_use *use = &a->show.use[resource];
 
 		use->now += amount;
 		use->high = use->high < use->now ? use->now : use->high;
 	}
-	return NULL;
+	return refusal;
 }
 
-al_status account_charge(struct account *client, al_resource resource, uint64_t amount)
+al_status account_charge(struct account *account, al_resource resource, uint64_t amount)
 {
-	struct account *exceeded;
-	struct al_snap_use use;
+	struct refusal refusal;
 	bool first = false;
 
 	pthread_mutex_lock(&accounts.lock);
-	exceeded = charge(client, resource, amount);
-	if (exceeded) {
-		use = exceeded->show.use[resource];
-		client->show.refused++;
-		client->user->show.refused++;
-		first = !client->refusal_logged;
-		client->refusal_logged = true;
+	refusal = charge(account, resource, amount);
+	if (refusal.bound) {
+		for (struct account *a = account; a; a = a->user) {
+			a->show.refused++;
+			a->show.use[resource].refused++;
+		}
+		first = !account->refusal_logged;
+		account->refusal_logged = true;
 	}
 	pthread_mutex_unlock(&accounts.lock);
 	if (first)
-		log_refusal(client, exceeded, resource);
-	if (!exceeded)
-		return AL_SUCCESS;
-	return ib_refuse(
-		AL_LIMIT_EXCEEDED,
-		"the agent's limit for this %s is %llu %s, of which %llu are in use; ibal.conf(5) says how to raise it",
-		exceeded->user ? "client" : "user", (unsigned long long)use.limit,
-		al_resource_str(resource), (unsigned long long)use.now);
+		log_refusal(&account->show, &refusal, resource);
+	return refusal.bound ? refuse(&refusal, resource) : AL_SUCCESS;
 }
 
-void account_return(struct account *client, al_resource resource, uint64_t amount)
+/* Under the lock. */
+static void give_back(struct account *account, al_resource resource, uint64_t amount)
+{
+	accounts.total[resource].now -= amount;
+	for (struct account *a = account; a; a = a->user)
+		a->show.use[resource].now -= amount;
+}
+
+void account_return(struct account *account, al_resource resource, uint64_t amount)
 {
 	pthread_mutex_lock(&accounts.lock);
-	for (struct account *a = client; a; a = a->user)
-		a->show.use[resource].now -= amount;
+	give_back(account, resource, amount);
 	pthread_mutex_unlock(&accounts.lock);
 }
 
@@ -194,13 +311,22 @@ static void unlink_account(struct account **list, const struct account *account)
 	*list = account->next;
 }
 
+/* True: the user is charged nothing, and has no clients. Under the lock. */
+static bool is_idle(const struct account *user)
+{
+	for (int r = 0; r < AL_RESOURCES; r++)
+		if (user->show.use[r].now)
+			return false;
+	return true;
+}
+
 /* Frees the oldest account of a user without clients. Under the lock. */
 static void forget_idle_user(void)
 {
 	struct account *idle = NULL;
 
 	for (struct account *a = accounts.users; a; a = a->next)
-		if (!a->show.use[AL_RESOURCE_CLIENTS].now)
+		if (is_idle(a))
 			idle = a;
 	if (!idle)
 		return;
@@ -224,6 +350,7 @@ static struct account *find_user(uint32_t uid)
 	if (accounts.num_users >= MAX_USERS)
 		forget_idle_user();
 	user->show.uid = uid;
+	user->privileged = !uid || uid == geteuid();
 	set_limits(user);
 	user->next = accounts.users;
 	accounts.users = user;
@@ -261,7 +388,7 @@ void account_close(struct account *client)
 	unlink_account(&accounts.clients, client);
 	accounts.num_clients--;
 	for (int r = 0; r < AL_RESOURCES; r++)
-		client->user->show.use[r].now -= client->show.use[r].now;
+		give_back(client, (al_resource)r, client->show.use[r].now);
 	pthread_mutex_unlock(&accounts.lock);
 }
 
@@ -272,7 +399,7 @@ void account_end(void)
 	while (*p) {
 		struct account *user = *p;
 
-		if (user->show.use[AL_RESOURCE_CLIENTS].now) { /* of a client whose copy ald_stop() does not wait for */
+		if (!is_idle(user)) { /* a client's, for whose copy ald_stop() does not wait */
 			p = &user->next;
 			continue;
 		}
@@ -289,9 +416,14 @@ static uint64_t copy_accounts(const struct account *from, bool all, uint32_t uid
 {
 	uint64_t num = 0;
 
-	for (; from; from = from->next)
-		if (all || from->show.uid == uid)
-			to[num++] = from->show;
+	for (; from; from = from->next) {
+		if (!all && from->show.uid != uid)
+			continue;
+		to[num] = from->show;
+		for (int r = 0; r < AL_RESOURCES; r++)
+			to[num].use[r].share = from->user ? AGENT_NO_LIMIT : share_of(from, (al_resource)r);
+		num++;
+	}
 	return num;
 }
 

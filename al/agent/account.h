@@ -3,6 +3,13 @@
  * The use of each resource by clients and users, and its limits. Every client has an account, which
  * is part of its session. Every user has an account. The agent charges both accounts for each
  * object of a client.
+ *
+ * SHARES. What the process has only so much of is a budget (agent_limits.total, or what the machine
+ * gives, whichever is less). A user may have at most agent_limits.share percent of what the other
+ * users leave of a budget, of which a tenth is kept for root and the agent's own user. Those two may
+ * have all that the others leave. So one user, however many clients he has, leaves to the next one
+ * at least (100 - share) percent of share percent of nine tenths of the budget, which with the
+ * default share of 75 is more than a tenth of the budget.
  */
 #ifndef AL_AGENT_ACCOUNT_H
 #define AL_AGENT_ACCOUNT_H
@@ -14,6 +21,7 @@
 struct account {
 	struct account *next;       /* in the list of clients or users */
 	struct account *user;       /* account of a client's user; NULL in an account of a user */
+	bool privileged;            /* in an account of a user: root's, or the agent's own */
 	struct al_snap_client show; /* use and limits, as a snapshot shows them */
 	bool refusal_logged;        /* the log has a refusal of this client already */
 };
@@ -31,15 +39,15 @@ void account_close(struct account *client);
 
 #define AGENT_TOO_MUCH UINT64_MAX /* an amount that is beyond every limit */
 /*
- * Charges a client and its user. AL_LIMIT_EXCEEDED: nothing was charged; the refusal is counted,
- * and logged once per client. Any thread.
+ * Charges a client and its user. AL_LIMIT_EXCEEDED: a limit or the user's share is reached, and
+ * nothing was charged; the refusal is counted, and logged once per client. Any thread.
  */
-al_status account_charge(struct account *client, al_resource resource, uint64_t amount);
+al_status account_charge(struct account *account, al_resource resource, uint64_t amount);
 /* The most that a client may have of a resource: its own limit or its user's, whichever is less.
- * Any thread. */
+ * The user's share, which changes with what others have, does not count. Any thread. */
 uint64_t account_limit(const struct account *client, al_resource resource);
 /* Undoes a charge. Any thread. */
-void account_return(struct account *client, al_resource resource, uint64_t amount);
+void account_return(struct account *account, al_resource resource, uint64_t amount);
 
 /*
  * Copies the accounts of clients, and behind them the accounts of users: all accounts, or the

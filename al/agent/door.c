@@ -2,8 +2,8 @@
 /*
  * The agent's door: the socket on which the agent listens, and connections until their first
  * record, the hello. Before its hello a connection is a stranger. At most MAX_STRANGERS connections
- * are strangers; a newer stranger ends the oldest. Sessions are in session.c, their connections in
- * connection.c.
+ * are strangers; one more ends the oldest of the user who has most of them, so a user who opens many
+ * ends his own. Sessions are in session.c, their connections in connection.c.
  */
 #include "al/agent/door.h"
 
@@ -24,16 +24,37 @@
 
 static struct connection *strangers; /* newest first */
 
+/* Counts the strangers of a user, and finds the oldest of them. */
+static uint32_t strangers_of(uid_t uid, struct connection **oldest)
+{
+	uint32_t num = 0;
+
+	for (struct connection *s = strangers; s; s = s->next)
+		if (s->uid == uid) {
+			*oldest = s;
+			num++;
+		}
+	return num;
+}
+
 static void add_stranger(struct connection *stranger)
 {
-	struct connection *oldest = stranger;
-	uint32_t num = 1;
+	struct connection *oldest = NULL, *goes = NULL;
+	uint32_t num, all = 0, most = 0;
 
 	connection_move(stranger, &strangers);
-	for (; oldest->next; oldest = oldest->next)
-		num++;
-	if (num > MAX_STRANGERS)
-		connection_free(oldest);
+	for (const struct connection *s = strangers; s; s = s->next)
+		all++;
+	if (all <= MAX_STRANGERS)
+		return;
+	for (const struct connection *s = strangers; s; s = s->next) {
+		num = strangers_of(s->uid, &oldest);
+		if (num >= most) {
+			most = num;
+			goes = oldest;
+		}
+	}
+	connection_free(goes);
 }
 
 /* An open descriptor in reserve: when the process has no other left, it makes room for a connection
@@ -64,6 +85,14 @@ static int accept_one(int listener)
 	return fd;
 }
 
+/* The process at the other end, as the kernel knows it. */
+static bool peer_of(int fd, struct ucred *peer)
+{
+	socklen_t length = sizeof(*peer);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, peer, &length);
+}
+
 /* Makes a stranger a connection of the session. */
 static void join(struct connection *connection, struct session *session)
 {
@@ -88,12 +117,11 @@ static al_status refuse_protocol(const struct ucred *peer, uint32_t protocol)
 static al_status accept_hello(struct connection *connection)
 {
 	const struct agent_hello *hello = (const struct agent_hello *)connection->request;
-	socklen_t len = sizeof(struct ucred);
 	struct session *session;
 	struct ucred peer;
 	al_status status;
 
-	if (getsockopt(connection->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
+	if (!peer_of(connection->fd, &peer))
 		return AL_AGENT_PROTOCOL;
 	if (hello->magic != AGENT_MAGIC || hello->zero || hello->protocol != AGENT_PROTOCOL)
 		return refuse_protocol(&peer, hello->protocol);
@@ -141,6 +169,7 @@ static void see_listener(struct watched *watched, uint32_t events)
 {
 	int fd = accept_one(listener);
 	struct connection *connection;
+	struct ucred peer;
 
 	(void)watched;
 	(void)events;
@@ -151,7 +180,13 @@ static void see_listener(struct watched *watched, uint32_t events)
 		close(fd);
 		return;
 	}
+	if (!peer_of(fd, &peer)) {
+		close(fd);
+		al_free(connection);
+		return;
+	}
 	connection->fd = fd;
+	connection->uid = peer.uid;
 	connection->watched.see = see_stranger;
 	add_stranger(connection);
 	if (loop_watch(fd, &connection->watched, EPOLLIN))

@@ -22,7 +22,6 @@
 #include "al/library/private.h"
 
 struct session *sessions;
-static uint32_t num_sessions;    /* sessions that are not freed, also those that are closed already */
 static bool draining;            /* a session ends when its client has no objects left */
 static _Atomic uint32_t num_clients; /* sessions that are not closed */
 static void (*on_idle)(void);    /* called when no session is left; NULL: no function is called */
@@ -248,14 +247,6 @@ al_status session_begin(int fd, const struct agent_hello *hello, const struct uc
 	struct session *session;
 	al_status status;
 
-	if (num_sessions >= limits.sessions) {
-		if (account_may_log())
-			ib_log(IB_LOG_WARNING, "ald",
-			       "process %d of user %u is refused: ald has %u clients, which is the limit \"clients\" of [ald] in "
-			       "ibal.conf(5)",
-			       (int)peer->pid, (unsigned int)peer->uid, num_sessions);
-		return AL_LIMIT_EXCEEDED;
-	}
 	if (list->num < 1 || list->num > 2 || !is_pidfd_of(list->fd[0], peer->pid))
 		return AL_AGENT_PROTOCOL;
 	session = al_alloc(sizeof(*session));
@@ -290,7 +281,6 @@ al_status session_begin(int fd, const struct agent_hello *hello, const struct uc
 	session->next = sessions;
 	sessions = session;
 	atomic_fetch_add(&num_clients, 1);
-	num_sessions++;
 	IB_TRACE("ald", "session of %s[%d], user %u", session->client.comm, (int)peer->pid,
 		 (unsigned int)peer->uid);
 	session->jobs++;
@@ -339,7 +329,6 @@ void session_try_free(struct session *session)
 	IB_TRACE("ald", "session of %s[%d] has ended: its objects and its memory are freed", session->client.comm,
 		 (int)session->client.pid);
 	objects_free(&session->objects);
-	num_sessions--;
 	descriptors_hang_up(session->outbox.fd);
 	close(session->pidfd);
 	if (session->client.memory >= 0)

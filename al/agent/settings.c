@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Reading the groups [ald], [ald client] and [ald user] of ibal.conf(5), also again while ald runs.
+ * Reading the groups [ald], [ald client], [ald user] and [ald total] of ibal.conf(5), also again while ald runs.
  * The library (ci/conf.c) reads the other groups of the file, once.
  */
 #include "al/agent/settings.h"
@@ -9,6 +9,7 @@
 #include <glib.h>
 #include <grp.h>
 #include <pwd.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -122,7 +123,12 @@ static bool to_grant(const char *text, struct agent_grant *to)
 
 static bool clients(struct settings *to, const char *text)
 {
-	return to_number(text, 1, 1u << 20, &to->attr.limits.sessions);
+	uint32_t number;
+	bool good = to_number(text, 1, 1u << 20, &number);
+
+	if (good)
+		to->attr.limits.total[AL_RESOURCE_CLIENTS] = number;
+	return good;
 }
 
 static bool drain(struct settings *to, const char *text)
@@ -138,6 +144,11 @@ static bool manage(struct settings *to, const char *text)
 static bool mode(struct settings *to, const char *text)
 {
 	return to_mode(text, &to->attr.mode);
+}
+
+static bool share(struct settings *to, const char *text)
+{
+	return to_number(text, 1, 100, &to->attr.limits.share);
 }
 
 static bool socket_path(struct settings *to, const char *text)
@@ -167,6 +178,7 @@ static const struct {
 	{ "drain", drain, "seconds, from 0 to 3600" },
 	{ "manage", manage, NAMES },
 	{ "mode", mode, "octal digits, at most 777" },
+	{ "share", share, "a number from 1 to 100" },
 	{ "socket", socket_path, "an absolute path, of at most 107 characters" },
 	{ "test", test, NAMES },
 	{ "workers", workers, "a number from 1 to 256" },
@@ -186,16 +198,35 @@ static bool counts_objects(al_resource resource)
 	}
 }
 
-/* Sets a limit of clients or of users. *known: there is a limit of that name. Returns false if the
- * value is wrong. */
-static bool set_limit(uint64_t limits[AL_RESOURCES], bool of_client, const char *name,
+/* The groups of limits. A limit of clients is one of users, and in [ald] one of all users. */
+static const struct limits_group {
+	const char *name;
+	size_t limits; /* of the group, in struct agent_limits */
+	bool clients;  /* the group has the key clients */
+} limit_groups[] = {
+	{ "ald client", offsetof(struct agent_limits, client), false },
+	{ "ald user", offsetof(struct agent_limits, user), true },
+	{ "ald total", offsetof(struct agent_limits, total), false },
+};
+
+static const struct limits_group *limits_group(const char *name)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(limit_groups); i++)
+		if (!strcmp(name, limit_groups[i].name))
+			return &limit_groups[i];
+	return NULL;
+}
+
+/* Sets a limit of a group. *known: the group has a limit of that name. Returns false if the value
+ * is wrong. */
+static bool set_limit(struct agent_limits *to, const struct limits_group *group, const char *name,
 		      const char *text, bool *known)
 {
-	uint64_t value = AGENT_NO_LIMIT;
+	uint64_t value = AGENT_NO_LIMIT, *limits = (uint64_t *)((char *)to + group->limits);
 	bool good = !strcmp(text, "none") || number(text, &value);
 
 	*known = false;
-	for (int r = of_client ? AL_RESOURCE_CLIENTS + 1 : 0; r < AL_RESOURCES; r++) {
+	for (int r = group->clients ? 0 : AL_RESOURCE_CLIENTS + 1; r < AL_RESOURCES; r++) {
 		if (strcmp(name, al_resource_str((al_resource)r)) &&
 		    !(counts_objects((al_resource)r) && !strcmp(name, "objects")))
 			continue;
@@ -209,12 +240,12 @@ static bool set_limit(uint64_t limits[AL_RESOURCES], bool of_client, const char 
 bool settings_set(struct settings *to, const char *group, const char *key, const char *text,
 		  const char **values)
 {
-	bool of_client = !strcmp(group, "ald client"), known = false, good;
+	const struct limits_group *limits = limits_group(group);
+	bool known = false, good;
 
 	*values = NULL;
-	if (strcmp(group, "ald")) {
-		good = set_limit(of_client ? to->attr.limits.client : to->attr.limits.user,
-				 of_client, key, text, &known);
+	if (limits) {
+		good = set_limit(&to->attr.limits, limits, key, text, &known);
 		if (known)
 			*values = LIMIT_VALUES;
 		return known && good;
@@ -273,11 +304,11 @@ static bool read_line(struct place *at, char *line, struct settings *to)
 	if (*line == '[' && line[length - 1] == ']') {
 		line[length - 1] = '\0';
 		at->group = line + 1;
-		at->unknown = is_of_ald(at->group) && strcmp(at->group, "ald") &&
-			      strcmp(at->group, "ald client") && strcmp(at->group, "ald user");
+		at->unknown = is_of_ald(at->group) && strcmp(at->group, "ald") && !limits_group(at->group);
 		return !at->unknown ||
 		       wrong(at, "",
-			     "there is no such group; the groups of ald are [ald], [ald client] and [ald user]", "");
+			     "there is no such group; the groups of ald are [ald], [ald client], [ald user] and [ald total]",
+			     "");
 	}
 	if (!equals || equals == line)
 		return wrong(at, line, "is neither a [group], key = value nor a comment with #",

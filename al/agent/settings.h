@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* The settings of ald in ibal.conf(5): the groups [ald], [ald client] and [ald user]. */
+/* The settings of ald in ibal.conf(5): the groups [ald], [ald client], [ald user] and
+ * [ald total]. */
 #ifndef AL_AGENT_SETTINGS_H
 #define AL_AGENT_SETTINGS_H
 

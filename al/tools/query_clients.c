@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /* al_query clients: the agent's clients and users, and for each resource its use, its highest use
- * and its limit. */
+ * and its limit, and what users may have of the agent's budgets. */
 #include <pwd.h>
 #include <stdio.h>
 
@@ -8,17 +8,26 @@
 
 /* ------------------------------------------------------------------ collect */
 
-static void add_use(JsonObject *to, const struct al_snap_use *use, const char *name)
+/* A limit, or null where there is none. */
+static void member_limit(JsonObject *to, const char *name, guint64 limit)
+{
+	if (limit < G_GUINT64_CONSTANT(1) << 53)
+		member_u64(to, name, limit);
+	else
+		json_object_set_null_member(to, name);
+}
+
+static void add_use(JsonObject *to, const struct al_snap_use *use, const char *name, bool of_user)
 {
 	JsonObject *row = json_object_new();
 
 	json_object_set_object_member(to, name, row);
 	member_u64(row, "now", use->now);
 	member_u64(row, "high", use->high);
-	if (use->limit < G_GUINT64_CONSTANT(1) << 53)
-		member_u64(row, "limit", use->limit);
-	else
-		json_object_set_null_member(row, "limit");
+	member_limit(row, "limit", use->limit);
+	if (of_user)
+		member_limit(row, "share", use->share);
+	member_u64(row, "refused", use->refused);
 }
 
 static void add_client(const struct al_snap_client *client, JsonArray *to)
@@ -39,7 +48,7 @@ static void add_client(const struct al_snap_client *client, JsonArray *to)
 	json_object_set_object_member(row, "use", use);
 	/* AL_RESOURCE_CLIENTS is a resource of users only. */
 	for (int r = client->pid ? AL_RESOURCE_CLIENTS + 1 : 0; r < AL_RESOURCES; r++)
-		add_use(use, &client->use[r], al_resource_str((al_resource)r));
+		add_use(use, &client->use[r], al_resource_str((al_resource)r), !client->pid);
 }
 
 void collect_clients(struct query *q)
@@ -147,6 +156,41 @@ static void show_limits(struct query *q)
 	query_table(q, "", rows, columns);
 }
 
+/* What users have of the agent's budgets: a row for each resource of which a user has some or was
+ * refused some. */
+static void show_shares(struct query *q)
+{
+	static const struct query_column columns[] = {
+		{ "user", "User", NULL, NULL },	      { "what", "Budget", NULL, NULL }, { "now", "Now", NULL, NULL },
+		{ "share", "Share", NULL, NULL }, { "refused", "Refused", NULL, NULL }, { NULL, NULL, NULL, NULL },
+	};
+	JsonArray *users = json_object_get_array_member(q->out, "users");
+	g_autoptr(JsonArray) rows = json_array_new();
+
+	for (guint i = 0; i < json_array_get_length(users); i++) {
+		JsonObject *user = json_array_get_object_element(users, i);
+		JsonObject *uses = json_object_get_object_member(user, "use");
+
+		for (int r = 0; r < AL_RESOURCES; r++) {
+			const char *what = al_resource_str((al_resource)r);
+			JsonObject *use = json_object_get_object_member(uses, what), *row;
+			g_autofree char *now = amount_text(use, "now"), *share = amount_text(use, "share");
+
+			if (json_object_get_null_member(use, "share") ||
+			    (!json_object_get_int_member(use, "now") && !json_object_get_int_member(use, "refused")))
+				continue;
+			row = json_object_new();
+			json_object_set_member(row, "user", json_node_copy(json_object_get_member(user, "user")));
+			json_object_set_string_member(row, "what", what);
+			json_object_set_string_member(row, "now", now);
+			json_object_set_string_member(row, "share", share);
+			json_object_set_member(row, "refused", json_node_copy(json_object_get_member(use, "refused")));
+			json_array_add_object_element(rows, row);
+		}
+	}
+	query_table(q, "", rows, columns);
+}
+
 void show_clients(struct query *q)
 {
 	static const struct query_column clients[] = {
@@ -170,5 +214,8 @@ void show_clients(struct query *q)
 	show_rows(q, "users", users);
 	putchar('\n');
 	show_limits(q);
-	puts("\n(Of each: now/most so far. Others' clients are shown to whom ald lets manage.)");
+	putchar('\n');
+	show_shares(q);
+	puts("\n(Of each: now/most so far. A share is the most that the user may have as long as the others have what they have.\n"
+	     "Others' clients are shown to whom ald lets manage.)");
 }

@@ -1242,9 +1242,12 @@ const char *al_resource_str(al_resource v);
 
 /** A client's or user's use of a resource. */
 struct al_snap_use {
-	uint64_t now;   /**< amount now */
-	uint64_t high;  /**< highest amount so far */
-	uint64_t limit; /**< limit, beyond which requests are refused; UINT64_MAX: no limit */
+	uint64_t now;     /**< amount now */
+	uint64_t high;    /**< highest amount so far */
+	uint64_t limit;   /**< limit, beyond which requests are refused; UINT64_MAX: no limit */
+	uint64_t share;   /**< of a user: the most that the user may have as long as the other users have what they have
+			   * now; UINT64_MAX: the agent has no budget of the resource, or the row is a client's */
+	uint64_t refused; /**< number of requests refused for this resource, so far */
 };
 
 /** A client of an agent, or a user with the sum of the user's clients. */

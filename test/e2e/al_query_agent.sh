@@ -47,9 +47,12 @@ query 0 clients
 says ' al_query +6/6 +0/0'
 says '^qps +4096 +-$'
 settled "a['command'] == 'clients' and len(a['clients']) == 1 and a['clients'][0]['command'] == 'al_query' and
- a['clients'][0]['use']['qps'] == {'now': 0, 'high': 0, 'limit': 4096} and 'clients' not in a['clients'][0]['use'] and
+ a['clients'][0]['use']['qps'] == {'now': 0, 'high': 0, 'limit': 4096, 'refused': 0} and 'clients' not in a['clients'][0]['use'] and
  a['users'][0]['uid'] == $(id -u) and a['users'][0]['use']['clients']['limit'] is None and
- a['users'][0]['use']['clients']['now'] == 1" clients
+ a['users'][0]['use']['clients']['now'] == 1 and a['users'][0]['use']['clients']['share'] == 1024 and
+ a['users'][0]['use']['connections']['share'] is None" clients
+query 0 clients
+says "^$(id -un) +clients +1 +1024 +0$"
 query 0 --json clients --pid 1
 json "a['clients'] == [] and len(a['users']) == 1"
 query 0 clients --pid 1

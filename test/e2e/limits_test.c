@@ -415,7 +415,7 @@ START_TEST(a_users_limits_hold_for_all_his_clients_together)
 	ald_configure(&attr);
 	ask_neighbour(AL_LIMIT_EXCEEDED, AL_SUCCESS, AL_SUCCESS);
 	attr.limits.client[AL_RESOURCE_CONNECTIONS] = 16;
-	attr.limits.sessions = 1;
+	attr.limits.total[AL_RESOURCE_CLIENTS] = 1;
 	ald_configure(&attr);
 	ask_neighbour(AL_LIMIT_EXCEEDED, AL_SUCCESS, AL_SUCCESS);
 	ck_ok(al_close(m.al, AL_DESTROY_SYNC, NULL));
@@ -672,13 +672,14 @@ START_TEST(the_configuration_is_as_it_says)
 
 	write_conf("# ours\n[ibal]\nlog = debug\n[ald]\nsocket = /run/x\n mode=0660\nclients = 7\nworkers = 3\ndrain = 0\n"
 		   "manage = root; @0\ntest = 77;@78 ; 79;\n[ald client]\nobjects = 5\nqps = 6\nbytes = 64M\nrings = 1K\n"
-		   "connections = none\n\n[soft]\nwhatever = 1\n[ald user]\nclients = 2\nmrs = 2G\n");
+		   "connections = none\n\n[soft]\nwhatever = 1\n[ald user]\nclients = 2\nmrs = 2G\n"
+		   "[ald total]\nqps = 99\n[ald]\nshare = 60\n");
 	settings_default(&s);
 	ck_assert(settings_read(conf_file, &s));
 	unlink(conf_file);
 	ck_assert_str_eq(s.attr.socket, "/run/x");
 	ck_assert_uint_eq(s.attr.mode, 0660);
-	ck_assert_uint_eq(s.attr.limits.sessions, 7);
+	ck_assert_uint_eq(s.attr.limits.total[AL_RESOURCE_CLIENTS], 7);
 	ck_assert_uint_eq(s.attr.limits.workers, 3);
 	ck_assert_uint_eq(s.drain, 0);
 	ck_assert_uint_eq(s.attr.grants[RIGHT_MANAGE].num_users, 1);
@@ -695,6 +696,8 @@ START_TEST(the_configuration_is_as_it_says)
 	ck_assert_uint_eq(s.attr.limits.user[AL_RESOURCE_CLIENTS], 2);
 	ck_assert_uint_eq(s.attr.limits.user[AL_RESOURCE_MRS], 2ull << 30);
 	ck_assert_uint_eq(s.attr.limits.user[AL_RESOURCE_QPS], AGENT_NO_LIMIT);
+	ck_assert_uint_eq(s.attr.limits.total[AL_RESOURCE_QPS], 99);
+	ck_assert_uint_eq(s.attr.limits.share, 60);
 }
 END_TEST
 
@@ -718,6 +721,8 @@ static const struct {
 	{ "[ald client]\nbytes = 99999999999G", ":4: [ald client] bytes = 99999999999G: must be" },
 	{ "[ald client]\nclients = 4", ":4: [ald client] clients = 4: there is no such key" },
 	{ "[ald user]\nworkers = 4", ":4: [ald user] workers = 4: there is no such key" },
+	{ "[ald total]\nclients = 4", ":4: [ald total] clients = 4: there is no such key" },
+	{ "share = 101", ":3: [ald] share = 101: must be a number from 1 to 100" },
 	{ "[ald users]", ":3: [ald users] : there is no such group" },
 	{ "what is this", ":3: [ald] what is this: is neither" },
 };

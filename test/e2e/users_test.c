@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/*
+ * Two users of one agent: one takes as much as he gets of what the agent has only so much of, and
+ * the other one, and root, get their shares all the same. Needs root, to become both users.
+ */
+#include "test/e2e/agent_door.h"
+
+#include <sched.h>
+
+#include <iba/ib_hca.h>
+
+#include "al/agent/account.h"
+
+enum { GREEDY = 71001, MODEST = 71002 };
+
+/* An agent within the test's process, whose limits can be changed at once. */
+static struct ald_attr attr;
+
+static void start(void)
+{
+	ck_assert_ptr_nonnull(mkdtemp(agent_dir));
+	ck_assert_int_eq(chmod(agent_dir, 0755), 0);
+	snprintf(agent_socket, sizeof(agent_socket), "%s/ald.socket", agent_dir);
+	attr = (struct ald_attr){
+		.socket = agent_socket, .mode = 0666, .config = "", .limits = ald_default_limits
+	};
+	ck_ok(ald_start(&attr));
+}
+
+static void stop(void)
+{
+	ald_stop();
+	rmdir(agent_dir);
+}
+
+/* ---------------------------------------------------------- the other users */
+
+/* A process of a user, which does as it is told until it is told to end. */
+struct user {
+	pid_t pid;
+	int fd;
+};
+
+enum deed {
+	DEED_END,
+	DEED_SESSIONS,  /* begins sessions until it is refused */
+	DEED_STRANGERS, /* connects so often, and says nothing, until the agent has ended a
+			   connection */
+	DEED_HELLO,     /* begins a session on the last of those connections */
+};
+
+struct order {
+	uint32_t uid, deed, most;
+};
+
+struct report {
+	uint32_t done;    /* how often the deed succeeded */
+	al_status status; /* of the last attempt */
+};
+
+static int kept[1024]; /* connections of a user's process */
+static uint32_t num_kept;
+
+static void sessions_begin(const struct order *order, struct report *report)
+{
+	const int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	while (report->done < order->most && !report->status) {
+		kept[num_kept] = reach();
+		report->status = hello(kept[num_kept++], good_hello, &pidfd, 1, NULL);
+		report->done += !report->status;
+	}
+	close(pidfd);
+}
+
+static void be_strangers(const struct order *order, struct report *report)
+{
+	char byte;
+
+	for (; report->done < order->most; report->done++)
+		kept[num_kept++] = reach();
+	if (order->most > 1)
+		ck_assert_int_eq(recv(kept[0], &byte, 1, 0),
+				 0); /* the agent has accepted the last one */
+}
+
+static void say_hello(const struct order *order, struct report *report)
+{
+	const int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	(void)order;
+	report->status = hello(kept[num_kept - 1], good_hello, &pidfd, 1, NULL);
+	close(pidfd);
+}
+
+static void (*const deeds[])(const struct order *order, struct report *report) = {
+	[DEED_SESSIONS] = sessions_begin,
+	[DEED_STRANGERS] = be_strangers,
+	[DEED_HELLO] = say_hello,
+};
+
+static void obey(int fd)
+{
+	struct report report;
+	struct order order;
+
+	for (hear(fd, &order, sizeof(order)); order.deed; hear(fd, &order, sizeof(order))) {
+		if (order.uid != geteuid()) {
+			ck_assert_int_eq(setresgid(order.uid, order.uid, order.uid), 0);
+			ck_assert_int_eq(setresuid(order.uid, order.uid, order.uid), 0);
+			ck_assert_int_eq(prctl(PR_SET_DUMPABLE, 1), 0);
+		}
+		report = (struct report){ 0 };
+		deeds[order.deed](&order, &report);
+		say(fd, &report, sizeof(report));
+	}
+}
+
+static struct user user_begin(void)
+{
+	struct user user;
+	int fd[2];
+
+	two_ends(fd);
+	user.pid = agent_client("obey", fd[1]);
+	user.fd = fd[0];
+	close(fd[1]);
+	return user;
+}
+
+static struct report tell(const struct user *user, uint32_t uid, enum deed deed, uint32_t most)
+{
+	const struct order order = { uid, deed, most };
+	struct report report;
+
+	say(user->fd, &order, sizeof(order));
+	hear(user->fd, &report, sizeof(report));
+	return report;
+}
+
+static void user_end(struct user *user)
+{
+	const struct order end = { 0 };
+
+	say(user->fd, &end, sizeof(end));
+	ck_assert_int_eq(wait_for(user->pid), 0);
+	close(user->fd);
+}
+
+static void expect(const struct user *user, uint32_t uid, enum deed deed, uint32_t most,
+		   uint32_t done, al_status status)
+{
+	const struct report report = tell(user, uid, deed, most);
+
+	ck_assert_msg(report.done == done && report.status == status,
+		      "user %u succeeded %u times, and then got %s; %u times and %s were to be",
+		      uid, report.done, al_status_name(report.status), done,
+		      al_status_name(status));
+}
+
+/* A user's row of a snapshot, as the agent makes it: zeroes if there is none. */
+static struct al_snap_client row_of(uint32_t uid)
+{
+	struct al_snap_client row = { 0 }, *shown;
+	uint64_t clients, users;
+
+	ck_ok(account_show(false, uid, &shown, &clients, &users));
+	if (users)
+		row = shown[clients];
+	al_free(shown);
+	return row;
+}
+
+/* Waits until a user has so much of a resource. */
+static void settle(uint32_t uid, al_resource resource, uint64_t now)
+{
+	struct timespec deadline = test_deadline();
+
+	while (row_of(uid).use[resource].now != now) {
+		ck_assert_msg(!test_expired(&deadline), "user %u has %llu %s, %llu were to be", uid,
+			      (unsigned long long)row_of(uid).use[resource].now,
+			      al_resource_str(resource), (unsigned long long)now);
+		sched_yield();
+	}
+}
+
+/* --------------------------------------------------------------------- places */
+
+/* Four of the 40 are kept for root. The greedy user has 75 percent of 36; the modest one 75 percent
+ * of the 9 that are left; root all of the 7 that both leave. */
+START_TEST(a_user_leaves_places_to_others_and_to_root)
+{
+	struct user greedy[2], modest, root;
+	struct al_snap_client row;
+
+	start();
+	attr.limits.total[AL_RESOURCE_CLIENTS] = 40;
+	ald_configure(&attr);
+	for (int i = 0; i < 2; i++)
+		greedy[i] = user_begin();
+	modest = user_begin();
+	root = user_begin();
+	expect(&greedy[0], GREEDY, DEED_SESSIONS, 20, 20, AL_SUCCESS);
+	expect(&greedy[1], GREEDY, DEED_SESSIONS, 40, 7, AL_LIMIT_EXCEEDED);
+	expect(&modest, MODEST, DEED_SESSIONS, 40, 6, AL_LIMIT_EXCEEDED);
+	row = row_of(GREEDY);
+	ck_assert_uint_eq(row.use[AL_RESOURCE_CLIENTS].now, 27);
+	ck_assert_uint_eq(row.use[AL_RESOURCE_CLIENTS].share, 22); /* what it would be now */
+	ck_assert_uint_eq(row.use[AL_RESOURCE_CLIENTS].refused, 1);
+	row = row_of(MODEST);
+	ck_assert_uint_eq(row.use[AL_RESOURCE_CLIENTS].now, 6);
+	ck_assert_uint_eq(row.use[AL_RESOURCE_CLIENTS].refused, 1);
+	expect(&root, 0, DEED_SESSIONS, 40, 7, AL_LIMIT_EXCEEDED);
+	user_end(&root);
+	user_end(&greedy[1]);
+	settle(0, AL_RESOURCE_CLIENTS, 0);
+	settle(GREEDY, AL_RESOURCE_CLIENTS, 20);
+	expect(&modest, MODEST, DEED_SESSIONS, 40, 6,
+	       AL_LIMIT_EXCEEDED); /* 75 percent of 16, less what he has */
+	user_end(&greedy[0]);
+	user_end(&modest);
+	stop();
+}
+END_TEST
+
+START_TEST(a_user_who_says_nothing_ends_his_own_connections)
+{
+	struct user greedy, modest;
+
+	start();
+	greedy = user_begin();
+	modest = user_begin();
+	tell(&modest, MODEST, DEED_STRANGERS, 1);
+	tell(&greedy, GREEDY, DEED_STRANGERS, 200);
+	ck_ok(tell(&modest, MODEST, DEED_HELLO, 1).status);
+	user_end(&greedy);
+	user_end(&modest);
+	stop();
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+	static const struct agent_client clients[] = { { "obey", obey }, { NULL, NULL } };
+	Suite *suite;
+	TCase *tcase;
+
+	if (argc == 1 && geteuid()) {
+		puts("SKIP: only root can become two other users");
+		return 77;
+	}
+	agent_be_client(argc, argv, clients);
+	suite = suite_create("e2e/users");
+	tcase = tcase_create("shares");
+	tcase_add_test(tcase, a_user_leaves_places_to_others_and_to_root);
+	tcase_add_test(tcase, a_user_who_says_nothing_ends_his_own_connections);
+	suite_add_tcase(suite, tcase);
+	return test_run(suite);
+}
