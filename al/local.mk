@@ -79,6 +79,7 @@ libibal_core_la_SOURCES = \
 	al/verbs/ca.c \
 	al/verbs/cq.c \
 	al/verbs/dma.c \
+	al/verbs/failure.c \
 	al/verbs/check.c \
 	al/verbs/mcast.c \
 	al/verbs/mr.c \

@@ -98,6 +98,9 @@ bool ci_status_known(al_status st);
 
 #define CI_TEXT_MAX 256 /**< size of a buffer for a reason, a sentence, with the zero byte */
 
+/** Replaces control characters by blanks: a sentence may quote names that other processes chose.
+ * @param sentence changed */
+void ci_one_line(char *sentence);
 /** Forgets the sentence: ci_reason_text() is "" until the thread's next ib_refuse(). */
 void ci_reason_clear(void);
 /** @return the sentence of the calling thread's last ib_refuse() */

@@ -19,6 +19,13 @@ __thread struct ci_reason ci_reason;
  * has little. */
 static __thread char text[CI_TEXT_MAX] __attribute__((tls_model("global-dynamic")));
 
+void ci_one_line(char *sentence)
+{
+	for (char *c = sentence; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = ' ';
+}
+
 al_status ib_refuse(al_status status, const char *fmt, ...)
 {
 	va_list ap;
@@ -26,10 +33,7 @@ al_status ib_refuse(al_status status, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	/* The sentence may quote names that other processes chose. */
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = ' ';
+	ci_one_line(text);
 	ci_reason.status = status;
 	ci_reason.fresh = true;
 	return status;

@@ -54,6 +54,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/link/source.h \
 	hca/soft/link/waiting.c hca/soft/link/waiting.h \
 	hca/soft/memory/errand.c hca/soft/memory/errand.h \
+	hca/soft/memory/explain.c \
 	hca/soft/memory/mr.c hca/soft/memory/mr.h \
 	hca/soft/memory/payload.c hca/soft/memory/payload.h \
 	hca/soft/module/hca.c \
@@ -89,6 +90,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/shared/wr.h \
 	hca/soft/transport/ah.h \
 	hca/soft/transport/comp.c \
+	hca/soft/transport/explain.c hca/soft/transport/explain.h \
 	hca/soft/transport/qp.c hca/soft/transport/qp.h \
 	hca/soft/transport/req.c \
 	hca/soft/transport/rc_resp.c \

@@ -141,6 +141,11 @@ check_PROGRAMS += test/e2e/mistakes_test
 test_e2e_mistakes_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_mistakes_test_DEPENDENCIES = hca/soft/soft.la
 
+# requests that fail, each with its sentence
+check_PROGRAMS += test/e2e/failure_test
+test_e2e_failure_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_failure_test_DEPENDENCIES = hca/soft/soft.la
+
 # RMPP without a queue pair; the allocations are the test's own.
 RMPP_BED = test/unit/al/mgmt/rmpp_bed.h al/mgmt/rmpp.c
 check_PROGRAMS += test/unit/al/mgmt/rmpp_test test/unit/al/mgmt/rmpp_send_test test/unit/al/mgmt/rmpp_recv_test
@@ -213,6 +218,7 @@ API_TESTS = \
 	test/e2e/callback_test \
 	test/e2e/datagram_test \
 	test/e2e/destroy_order_test \
+	test/e2e/failure_test \
 	test/e2e/life_test \
 	test/e2e/mistakes_test \
 	test/e2e/modify_test \

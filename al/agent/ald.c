@@ -52,6 +52,8 @@
 #include "al/agent/pool.h"
 #include "al/agent/right.h"
 #include "al/agent/session.h"
+#include "al/agent/verbs.h"
+#include "al/library/private.h"
 
 static al_h library; /* open as long as the agent runs, so that the HCAs' modules stay loaded */
 
@@ -96,6 +98,7 @@ al_status ald_start(const struct ald_attr *attr)
 	status = open_loop(attr);
 	if (status)
 		goto fail;
+	al_set_failure_owner(verbs_failed);
 	status = al_open(&own, &library);
 	if (status) {
 		ib_log(IB_LOG_ERROR, "ald", "can not open the library: %s", al_status_str(status));

@@ -60,13 +60,30 @@ static size_t take_mad(struct source *s, union agent_event_record *record)
 	return more ? sizeof(record->event) : 0;
 }
 
+/* Makes the record of a queue pair's last failed request. Returns its bytes; 0: there is none. */
+static size_t take_failure(struct source *s, union agent_event_record *record)
+{
+	if (!s->qp || !(s->pending & SOURCE_FAILURE))
+		return 0;
+	s->pending &= ~SOURCE_FAILURE;
+	if (al_query_failure((al_qp_h)(uintptr_t)s->qp, &record->failure.failure))
+		return 0;
+	record->event.kind = AGENT_EVENT_FAILURE;
+	return sizeof(record->failure);
+}
+
 /* Makes the record of the next event of a source. Returns its bytes; 0: the source has no event. */
 static size_t take_record(struct source *s, union agent_event_record *record)
 {
+	size_t bytes;
+
 	record->event =
 		(struct agent_event){ .cookie = s->cookie, .guid = s->guid, .port = s->port };
 	if (s->ahead)
 		return take_mad(s, record);
+	bytes = take_failure(s, record);
+	if (bytes)
+		return bytes;
 	return take_event(s, &record->event) ? sizeof(record->event) : 0;
 }
 

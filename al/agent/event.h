@@ -25,8 +25,13 @@ struct source {
 	struct ladder ladder;  /* a port's events: those sent to the client, and those still to send */
 	uint64_t cookie;       /* the client's name for the object */
 	uint64_t guid;         /* of the HCA, in events of its arrival and removal */
+	const void *qp; /* the Access Layer's handle of a queue pair, for SOURCE_FAILURE; set before
+			 * the source's first event */
 	struct ahead *ahead;   /* of a MAD service; NULL: the source is no MAD service */
 };
+/* Bits of pending beside those of the events that the source has. A queue pair has no event CQ_ERR.
+ */
+#define SOURCE_FAILURE    (1u << IB_EVENT_CQ_ERR)
 #define SOURCE_MAD        (1u << 26)
 #define SOURCE_ENDING     (1u << 27)
 #define SOURCE_COMPLETION (1u << 28)

@@ -46,6 +46,14 @@ void command_MODULE_OF(struct connection *connection)
 	answer->is_switch = is_switch;
 }
 
+/* A request of a client's queue pair has failed. */
+void verbs_failed(void *context)
+{
+	struct object *object = context;
+
+	source_raise(&object->source, SOURCE_FAILURE);
+}
+
 /* Opens the HCA and its ports' sources. After a failure the HCA is closed. */
 static al_status open_hca(struct connection *connection, struct hca *hca, al_ca_h *ca)
 {

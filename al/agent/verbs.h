@@ -18,4 +18,7 @@
 #define COMMAND(name, ...) void command_##name(struct connection *connection);
 #include "al/protocol/commands.def"
 
+/* A request of a client's queue pair has failed. context: the queue pair's, its object. */
+void verbs_failed(void *context);
+
 #endif

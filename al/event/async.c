@@ -244,6 +244,13 @@ static void run_to_handlers(struct ev_source *source, uint32_t pending)
 		notify_object_handlers(e, (ib_event_type)__builtin_ctz(pending));
 }
 
+static void (*failure_owner)(void *context);
+
+void async_set_failure_owner(void (*cb)(void *context))
+{
+	failure_owner = cb;
+}
+
 static void run_evobj(struct ev_source *source, uint32_t pending)
 {
 	struct al_evobj *e = (struct al_evobj *)source->obj;
@@ -254,6 +261,8 @@ static void run_evobj(struct ev_source *source, uint32_t pending)
 			 (unsigned long long)e->obj.handle);
 		e->comp_cb(e->obj.context);
 	}
+	if (pending & EV_FAILURE && failure_owner && !obj_dying(&e->obj))
+		failure_owner(e->obj.context);
 	for (pending &= EV_ASYNC_MASK; pending; pending &= pending - 1) {
 		ib_event_type type = (ib_event_type)__builtin_ctz(pending);
 		struct al_event event = affiliated(&e->obj, type);

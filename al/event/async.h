@@ -27,6 +27,10 @@ struct al_evobj {
  */
 void evobj_init(struct al_evobj *e, al_comp_cb comp_cb, al_event_cb event_cb, struct ev_queue *home);
 
+/* Sets the function that hears of failed requests of clients' queue pairs, on the HCA's dispatcher:
+ * the agent's. context: the queue pair's. Called once, before the first client. */
+void async_set_failure_owner(void (*cb)(void *context));
+
 /* Raises an unaffiliated event of a port that exists. Any context. */
 void dev_raise(struct al_dev *dev, ib_event_type type, uint8_t port);
 /* Delivers an HCA's unaffiliated events: the run function of al_dev.ev. */

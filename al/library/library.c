@@ -43,6 +43,7 @@ static void after_fork_in_child(void)
 	urcu_bp_after_fork_child();
 	handle_after_fork();
 	obj_after_fork();
+	failure_after_fork();
 	dev_after_fork();
 	async_after_fork();
 	pnp_after_fork();

@@ -13,6 +13,11 @@ al_status al_reg_mapped_mr(al_pd_h pd, const struct al_mr_init *init, void *cont
 	return mr_reg(pd, init, NULL, context, lkey, rkey, mr);
 }
 
+void al_set_failure_owner(void (*cb)(void *context))
+{
+	async_set_failure_owner(cb);
+}
+
 void al_reason_clear(void)
 {
 	ci_reason_clear();

@@ -41,6 +41,9 @@ al_status al_reg_switch_pnp(al_h al, void *context, al_pnp_cb cb, al_pnp_h *pnp)
  */
 al_status al_check_config(const char *config);
 
+/* async_set_failure_owner() of al/event/async.h. */
+void al_set_failure_owner(void (*cb)(void *context));
+
 /* Forgets the thread's reason: al_reason() is "" until the thread's next refused call. */
 void al_reason_clear(void);
 

@@ -24,6 +24,7 @@ struct ev_source;
  * ib_event_type. */
 #define EV_ASYNC_MASK 0x03ffffffu
 #define EV_COMPLETION (1u << 28) /* completion notification */
+#define EV_FAILURE    (1u << 27) /* a request of a client's queue pair has failed: for the agent */
 #define EV_DESTROYED (1u << 29)  /* the object has ended: the dispatcher calls destroyed_cb and frees the object */
 #define EV_HELD (1u << 30)       /* the object is not published yet: events stay pending until ev_release() */
 #define EV_QUEUED (1u << 31)     /* the source is in its queue */

@@ -393,6 +393,8 @@ static bool depends_on(const struct al_obj *obj, const struct al_obj *on)
 static al_status refuse_busy(const struct al_obj *busy)
 {
 	const struct al_obj *obj = *list_of(busy);
+	struct al_dev *dev =
+		busy->dev ? NULL : dev_first(); /* of a channel: HCAs whose objects use it */
 	uint32_t count[AL_OBJ_TYPES] = { 0 };
 	char text[CI_TEXT_MAX / 2] = "";
 	size_t used = 0;
@@ -401,19 +403,25 @@ static al_status refuse_busy(const struct al_obj *busy)
 		return ib_refuse(AL_RESOURCE_BUSY,
 				 "the HCA still uses the %s; memory windows are bound to it",
 				 obj_name(busy));
-	for (int seen = 0; obj && seen < MAX_NAMED; obj = obj->list_next, seen++)
+	for (int seen = 0; (obj || dev) && seen < MAX_NAMED; seen++) {
+		if (!obj) {
+			obj = dev->objects;
+			dev = dev->next;
+			continue;
+		}
 		if (obj->published && !obj_dying(obj) && depends_on(obj, busy))
 			count[obj->type->id]++;
+		obj = obj->list_next;
+	}
 	for (uint32_t kind = 0; kind < AL_OBJ_TYPES && used < sizeof(text); kind++)
 		if (count[kind])
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u %s",
 						 used ? ", " : "", count[kind],
 						 al_object_type_str((al_object_type)kind));
 	if (!used)
-		return ib_refuse(AL_RESOURCE_BUSY, "%u objects depend on the %s",
-				 atomic_load(&busy->live), obj_name(busy));
+		return ib_refuse(AL_RESOURCE_BUSY, "live objects depend on the %s", obj_name(busy));
 	return ib_refuse(AL_RESOURCE_BUSY, "the %s is in use by %s%s; destroy these first",
-			 obj_name(busy), text, obj ? " or more" : "");
+			 obj_name(busy), text, obj || dev ? " or more" : "");
 }
 
 /* The objects below the root of a tree that is destroyed, by rank: the order in which the destroy

@@ -440,6 +440,7 @@ enum agent_event_kind {
 	AGENT_EVENT_READY,          /* every HCA that was there has been told */
 	AGENT_EVENT_MAD,            /* cookie: the MAD service, which has events: MAD_NEXT */
 	AGENT_EVENT_ENDING,         /* the agent is about to end; nothing new can be opened */
+	AGENT_EVENT_FAILURE,        /* cookie: the queue pair; struct agent_failure_event */
 	AGENT_EVENT_MAD_AHEAD /* cookie: the MAD service; struct agent_mad_event has its oldest
 				 event */
 };
@@ -470,8 +471,13 @@ struct agent_mad_event {
 	struct ib_mad datagram;   /* its first mad.length bytes cross */
 };
 
+struct agent_failure_event {
+	struct agent_event event; /* AGENT_EVENT_FAILURE */
+	struct al_qp_failure failure;
+};
 union agent_event_record {
 	struct agent_event event;
+	struct agent_failure_event failure;
 	struct agent_mad_event mad;
 };
 

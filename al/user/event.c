@@ -13,6 +13,7 @@
 #include "al/mgmt/remote.h"
 #include "al/object/thread.h"
 #include "al/user/user.h"
+#include "al/verbs/verbs.h"
 
 /* ------------------------------------------------------------------ cookies */
 
@@ -139,6 +140,22 @@ void user_mad_ahead(struct user_conn *conn, const struct agent_mad_event *record
 		take_ahead(conn, &record->event);
 }
 
+/* A request of a queue pair has failed. */
+static void keep_failure(struct user_conn *conn, const struct agent_event *event)
+{
+	struct al_qp_failure failure =
+		((const struct agent_failure_event *)(const void *)event)->failure;
+	struct ci_qp *qp;
+
+	failure.reason[sizeof(failure.reason) - 1] = 0;
+	ci_one_line(failure.reason);
+	pthread_mutex_lock(&conn->cookie_lock);
+	qp = user_cookie_find(conn, event->cookie, AL_OBJ_QP);
+	if (qp)
+		failure_keep(qp->ctx, &failure);
+	pthread_mutex_unlock(&conn->cookie_lock);
+}
+
 /* The kind of object of each event. For an event that IB_EVENT_LIST has not the kind is 0, and
  * ib_dispatch_event() logs it. */
 static const al_object_type event_object[IB_EVENT_DEVICE_FATAL + 1] = {
@@ -176,12 +193,16 @@ static void (*const event_actions[])(struct user_conn *, const struct agent_even
 	[AGENT_EVENT_PORT] = dispatch,        [AGENT_EVENT_CA_ADD] = queue_plug,
 	[AGENT_EVENT_CA_REMOVE] = queue_plug, [AGENT_EVENT_READY] = queue_plug,
 	[AGENT_EVENT_MAD] = announce,         [AGENT_EVENT_ENDING] = log_ending,
-	[AGENT_EVENT_MAD_AHEAD] = take_ahead,
+	[AGENT_EVENT_MAD_AHEAD] = take_ahead, [AGENT_EVENT_FAILURE] = keep_failure,
 };
 
 /* True: the record has the size of its kind of event. */
 static bool is_record(const union agent_event_record *record, ssize_t bytes)
 {
+	if (bytes < (ssize_t)sizeof(record->event))
+		return false;
+	if (record->event.kind == AGENT_EVENT_FAILURE)
+		return bytes == sizeof(record->failure);
 	if (bytes < (ssize_t)offsetof(struct agent_mad_event, datagram))
 		return bytes == sizeof(record->event) &&
 		       record->event.kind != AGENT_EVENT_MAD_AHEAD;

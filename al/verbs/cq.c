@@ -53,12 +53,13 @@ static al_status find_event_queue(struct al_obj *obj, const struct al_cq_init *i
  * of a client of an agent it may be lower than the HCA's own. */
 static al_status check_cqe(const struct al_call *call, uint32_t *cqe)
 {
+	const struct al_call ca = { .obj = obj_ca(call->obj), .ops = call->ops };
 	struct ib_ca_attr attr;
 	al_status status;
 
 	if (*cqe <= call->obj->dev->attr.max_cqe)
 		return AL_SUCCESS;
-	status = query_ca_checked(call, &attr);
+	status = query_ca_checked(&ca, &attr);
 	if (status)
 		return status;
 	status = ib_refuse(AL_LIMIT_EXCEEDED, "cqe is %u, and the most is %u", *cqe, attr.max_cqe);

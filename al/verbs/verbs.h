@@ -40,6 +40,8 @@ struct al_qp {
 	struct al_qp_init init;  /* attributes of al_create_qp(); cap holds the granted sizes */
 	struct al_mcast_group *groups; /* multicast groups of which the queue pair is a member;
 					  guarded by modify_lock */
+	struct al_qp_failure
+		failure;         /* the last failed request; count 0: none. failure.c guards it */
 	uint32_t reserved_qpn;   /* queue pair number that is reserved in al_dev.qpns; 0: none */
 };
 
@@ -55,6 +57,10 @@ struct al_qp_alias {
 	al_status (*query)(const struct al_call *call, struct ib_qp_attr *attr);
 	uint8_t port_num;
 };
+
+/* Keeps and logs the failure of a request. Any context, as ib_request_failed(). */
+void failure_keep(struct al_obj *qp, const struct al_qp_failure *failure);
+void failure_after_fork(void);
 
 /* The status of a handle of which a function has found no queue pair: AL_INVALID_QP_TYPE or
  * AL_CA_REMOVED for an alias, else AL_INVALID_HANDLE. Any context. */

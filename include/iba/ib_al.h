@@ -845,6 +845,25 @@ al_status al_modify_qp(al_qp_h qp, const struct ib_qp_attr *attr, uint32_t mask)
  * @param init written: attributes of al_create_qp() with the granted sizes; may be NULL */
 al_status al_query_qp(al_qp_h qp, struct ib_qp_attr *attr, struct al_qp_init *init);
 
+/** The last failed request of a queue pair. */
+struct al_qp_failure {
+	uint64_t wr_id;      /**< of the request or receive */
+	ib_wc_status status; /**< status of its completion */
+	uint32_t count;      /**< failed requests of the queue pair since its creation */
+	char reason[192];    /**< one sentence without a full stop, such as "the lkey 0x1234 of element 0 is of no region" */
+};
+
+/**
+ * Tells why the queue pair's last failed request failed: which key or range is wrong, what the peer answered, how often
+ * the HCA tried again. Requests that were flushed are not failed ones. Through an agent the reason may come a moment
+ * after the completion. **Context: any.**
+ *
+ * @param qp      queue pair
+ * @param failure written with #AL_SUCCESS
+ * @retval AL_NOT_FOUND no request of the queue pair has failed, or the HCA's module gives no reasons
+ */
+al_status al_query_failure(al_qp_h qp, struct al_qp_failure *failure);
+
 /**
  * Returns the queue pair's number: 24 bits, unique on the HCA until the queue pair ends. **Context: any.**
  * @param qp queue pair @param qpn written

@@ -900,6 +900,18 @@ void ib_log(ib_log_level level, const char *who, const char *fmt, ...) IB_PRINTF
  */
 al_status ib_refuse(al_status status, const char *fmt, ...) IB_PRINTF(2, 3) IB_COLD;
 
+/**
+ * Tells why a request of a queue pair failed, beside its completion: keeps the reason for al_query_failure(), and logs a
+ * line (debug). The module calls it once per request or receive that fails, before it adds the completion, and not for
+ * requests that are flushed. **Context: any**, as ib_cq_notify(). The function neither blocks nor allocates.
+ *
+ * @param qp_ctx ci_qp.ctx; another value is logged and dropped
+ * @param wr_id  of the request
+ * @param status of its completion
+ * @param fmt    as printf: one sentence without a full stop
+ */
+void ib_request_failed(void *qp_ctx, uint64_t wr_id, ib_wc_status status, const char *fmt, ...) IB_PRINTF(4, 5) IB_COLD;
+
 /** True: `IBAL_TRACE` is set. Read through IB_TRACE(). */
 extern bool ib_trace_on;
 

@@ -172,6 +172,15 @@ static al_status query_cq(struct scene *s)
 	return al_query_cq(s->use.cq, &attr);
 }
 
+/* No request of the queue pair has failed. */
+static al_status query_failure(struct scene *s)
+{
+	struct al_qp_failure failure;
+	al_status status = al_query_failure(s->use.qp, &failure);
+
+	return status == AL_NOT_FOUND ? AL_SUCCESS : status;
+}
+
 static al_status query_qp(struct scene *s)
 {
 	struct ib_qp_attr attr;
@@ -395,6 +404,7 @@ static void no_log(void *context, ib_log_level level, const char *text)
 	X(al_create_qp, SLEEPS, try_qp(s->use.pd, s->use.cq, NULL, NULL, &s->made.qp)) \
 	X(al_modify_qp, SLEEPS, modify_qp(s)) \
 	X(al_query_qp, SLEEPS, query_qp(s)) \
+	X(al_query_failure, ANY, query_failure(s)) \
 	X(al_attach_mcast, SLEEPS, if_offered(al_attach_mcast(s->use.qp, &group, 0xc001), AL_INVALID_QP_TYPE)) \
 	X(al_detach_mcast, SLEEPS, if_offered(al_detach_mcast(s->use.qp, &group, 0xc001), AL_INVALID_QP_TYPE)) \
 	X(al_snapshot, SLEEPS, snapshot(s)) \

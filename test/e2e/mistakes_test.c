@@ -472,6 +472,19 @@ static al_status busy_queue(void)
 	return al_destroy_cq(end[0].cq, AL_DESTROY_SYNC, NULL);
 }
 
+static al_status busy_channel(void)
+{
+	struct al_cq_init init = { .cqe = 1 };
+	al_channel_h channel;
+	al_cq_h cq;
+
+	ck_ok(al_create_channel(al, NULL, &channel));
+	init.channel = channel;
+	ck_ok(al_create_cq(end[0].pd, &init, NULL, NULL, NULL, &cq));
+	expect("the channel is in use by 1 cq; destroy these first");
+	return al_destroy_channel(channel, AL_DESTROY_SYNC, NULL);
+}
+
 static al_status stale_handle(void)
 {
 	al_qp_h qp = make_qp(IB_QPT_RC);
@@ -787,6 +800,7 @@ static const struct {
 	MISTAKE(datagram_to_a_long_number, AL_INVALID_PARAMETER),
 	MISTAKE(busy_domain, AL_RESOURCE_BUSY),
 	MISTAKE(busy_queue, AL_RESOURCE_BUSY),
+	MISTAKE(busy_channel, AL_RESOURCE_BUSY),
 	MISTAKE(stale_handle, AL_INVALID_HANDLE),
 	MISTAKE(destroyed_twice, AL_INVALID_HANDLE),
 	MISTAKE(null_handle, AL_INVALID_HANDLE),

@@ -54,6 +54,18 @@ struct mem_view {
 struct mr_slot *mr_get(const struct mem_view *view, uint32_t key, uint64_t addr, uint64_t length,
 		       char **mem);
 void mr_put(struct mr_slot *slot);
+/* True: the slot has a region at this moment. */
+static inline bool mr_is_live(const struct mr_slot *slot)
+{
+	return atomic_load_explicit(&slot->users, memory_order_acquire) & MR_LIVE;
+}
+/*
+ * Writes why mr_get() refuses an access, for people: "is of no region". False: it does not refuse.
+ * Reads the table without holding the region, so that the answer may be about a region that has
+ * just come or gone.
+ */
+bool mr_explain(const struct mem_view *view, uint32_t key, uint64_t addr, uint64_t length,
+		char *text, size_t size) __attribute__((cold));
 
 /*
  * A position in a list of pieces of memory, in one range under a key, or in plain memory. A cursor holds at most one

@@ -15,6 +15,7 @@
 #include "hca/soft/queue/cq.h"
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/opcode.h"
+#include "hca/soft/transport/explain.h"
 #include "hca/soft/transport/qp.h"
 #include "hca/soft/transport/stage.h"
 
@@ -433,6 +434,8 @@ void comp_retire(struct runner *r, struct soft_qp *qp)
 	for (; cons != qp->conn.req.acked && !sq_at(&qp->sq, cons)->refs; cons++) {
 		ib_wc_status status = (ib_wc_status)sq_at(&qp->sq, cons)->status;
 
+		if (UNLIKELY(status) && status != IB_WC_WR_FLUSH_ERR)
+			explain_send_failure(qp, sq_at(&qp->sq, cons), status);
 		retire_element(r, qp, cons, status);
 		if (UNLIKELY(status) && status != IB_WC_WR_FLUSH_ERR) {
 			qp_send_error(qp);
@@ -462,6 +465,8 @@ bool comp_flush(struct runner *r, struct soft_qp *qp)
 		wqe = sq_at(&qp->sq, cons);
 		if (wqe->refs)
 			return false;
+		if (wqe->status && wqe->status != IB_WC_WR_FLUSH_ERR)
+			explain_send_failure(qp, wqe, (ib_wc_status)wqe->status);
 		retire_element(r, qp, cons,
 			       wqe->status ? (ib_wc_status)wqe->status : IB_WC_WR_FLUSH_ERR);
 		qp->conn.req.acked = cons + 1;

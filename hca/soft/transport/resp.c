@@ -12,6 +12,7 @@
 #include "hca/soft/memory/payload.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/port/port.h"
+#include "hca/soft/transport/explain.h"
 #include "hca/soft/transport/qp.h"
 #include "hca/soft/transport/stage.h"
 
@@ -111,6 +112,7 @@ void resp_fail_recv(struct runner *r, struct soft_qp *qp, ib_wc_status status)
 {
 	struct ib_wc wc = { .status = status, .opcode = IB_WC_RECV };
 
+	explain_recv_failure(qp, qp->conn.resp.recv, status);
 	qp_complete_recv(r, qp, &wc);
 }
 

@@ -34,6 +34,7 @@ static struct out {
 		struct ib_mr_attr mr;
 		struct al_cq_attr cq;
 		struct ib_qp_attr qp;
+		struct al_qp_failure failure;
 		struct ib_ah_attr ah;
 		struct ib_wc wc;
 		struct al_channel_event event;
@@ -158,6 +159,7 @@ PROBE(create_qp_recv_cq, create_qp, world.pd, world.cq, h)
 PROBE(modify_qp, al_modify_qp, h,
       &(const struct ib_qp_attr){ .qp_state = IB_QPS_INIT, .port_num = 1 }, TEST_RC_INIT)
 PROBE(query_qp, al_query_qp, h, &out.qp, NULL)
+PROBE(query_failure, al_query_failure, h, &out.failure)
 PROBE(qp_num, al_qp_num, h, (uint32_t *)&out.number)
 PROBE(post_send, al_post_send, h, &(const struct ib_send_wr){ .opcode = IB_WR_SEND },
       (const struct ib_send_wr **)&out.pointer)
@@ -260,6 +262,7 @@ static const struct probe {
 	{ "al_create_qp", AL_OBJ_SRQ, probe_create_qp_srq, true },
 	{ "al_modify_qp", AL_OBJ_QP, probe_modify_qp, false },
 	{ "al_query_qp", AL_OBJ_QP, probe_query_qp, false },
+	{ "al_query_failure", AL_OBJ_QP, probe_query_failure, false },
 	{ "al_qp_num", AL_OBJ_QP, probe_qp_num, false },
 	{ "al_post_send", AL_OBJ_QP, probe_post_send, false },
 	{ "al_post_recv", AL_OBJ_QP, probe_post_recv, false },

@@ -38,6 +38,14 @@ al_status ib_refuse(al_status status, const char *fmt, ...)
 	return status;
 }
 
+void ib_request_failed(void *qp_ctx, uint64_t wr_id, ib_wc_status status, const char *fmt, ...)
+{
+	(void)qp_ctx;
+	(void)wr_id;
+	(void)status;
+	(void)fmt;
+}
+
 void ib_log(ib_log_level level, const char *who, const char *fmt, ...)
 {
 	(void)level, (void)who, (void)fmt;
