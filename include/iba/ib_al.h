@@ -385,7 +385,8 @@ al_status al_modify_ca(al_ca_h ca, uint32_t mask, const struct ib_ca_attr *attr)
 
 /** Changes attributes of a port. **Context: may sleep.** The capability #IB_PORT_CAP_SM belongs to
  * the handle that sets it: the port has the capability until each handle that has set it has
- * cleared it or is closed.
+ * cleared it or is closed. A port of the software HCA that is Armed or Active reports a change of
+ * its capabilities to the subnet manager by trap 144.
  * @param ca HCA @param port from 1; of a switch 0, too @param mask enum ib_port_attr_mask @param
  * attr values
  * @retval AL_INVALID_PORT no such port */

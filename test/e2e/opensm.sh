@@ -105,6 +105,12 @@ says again.log 1 'SUBNET UP'
 first=$sm
 sm second -g 0x10011
 says second.log 1 'Entering STANDBY state'
+# By trap 144 the first one hears that a port has become a manager's, and its records have the second one, too.
+managers() {
+	LD_LIBRARY_PATH=$build/al/compat/umad/.libs:$build/.libs saquery -s >said 2>&1
+	[ "$(grep -c EndPortLid said)" = 2 ]
+}
+until_true managers || wrong "saquery -s does not name both managers: $(cat said)"
 clean again.log
 end "$first"
 says second.log 1 'SUBNET UP'

@@ -99,7 +99,8 @@ static uint32_t first_lids(const struct hca_config *conf, uint32_t i)
 /* What a subnet manager finds in PortInfo of a port with agents. */
 #define AGENTS_CAPS                                                                          \
 	(IB_PORT_CAP_NOTICE | IB_PORT_CAP_TRAP | IB_PORT_CAP_SL_MAP | IB_PORT_CAP_LED_INFO | \
-	 IB_PORT_CAP_SYS_IMAGE_GUID | IB_PORT_CAP_EXT_SPEEDS | IB_PORT_CAP_CLIENT_REREG)
+	 IB_PORT_CAP_SYS_IMAGE_GUID | IB_PORT_CAP_EXT_SPEEDS | IB_PORT_CAP_CLIENT_REREG |    \
+	 IB_PORT_CAP_CAP_MASK_NOTICE)
 
 static void fill_hca_port(const struct soft_hca *hca, struct soft_port *port, uint32_t i)
 {

@@ -83,7 +83,6 @@ al_status soft_modify_port(struct ci_ca *ca, uint8_t num, uint32_t mask,
 			   const struct ib_port_modify *attr)
 {
 	struct soft_port *port = hca_port(ca_hca(ca), num);
-	uint32_t caps;
 
 	if (mask & IB_PORT_MODIFY_INIT_TYPE)
 		return AL_UNSUPPORTED;
@@ -91,12 +90,8 @@ al_status soft_modify_port(struct ci_ca *ca, uint8_t num, uint32_t mask,
 		atomic_store(&port->count[CNT_BAD_PKEY], 0);
 	if (mask & IB_PORT_MODIFY_RESET_QKEY_CNTR)
 		atomic_store(&port->count[CNT_BAD_QKEY], 0);
-	if (mask & IB_PORT_MODIFY_CAP_MASK) {
-		caps = atomic_load(&port->cap_mask);
-		while (!atomic_compare_exchange_weak(&port->cap_mask, &caps,
-						     (caps | attr->set_caps) & ~attr->clear_caps))
-			;
-	}
+	if (mask & IB_PORT_MODIFY_CAP_MASK)
+		port_set_caps(port, attr->set_caps, attr->clear_caps);
 	if (mask & (IB_PORT_MODIFY_SHUTDOWN | IB_PORT_MODIFY_BRING_UP))
 		port_shut(port, !(mask & IB_PORT_MODIFY_BRING_UP));
 	return AL_SUCCESS;

@@ -140,6 +140,25 @@ bool port_pkey_passes(struct soft_port *port, enum port_enforce direction, const
 	return false;
 }
 
+/* ------------------------------------------------------------- capabilities */
+
+void port_set_caps(struct soft_port *port, uint32_t set, uint32_t clear)
+{
+	uint32_t before, caps;
+	struct ib_notice notice;
+
+	fmutex_lock(&ports_lock);
+	before = atomic_load_explicit(&port->cap_mask, memory_order_relaxed);
+	caps = (before | set) & ~clear;
+	atomic_store_explicit(&port->cap_mask, caps, memory_order_relaxed);
+	if (caps != before && port_state(port) >= IB_PORT_ARMED) {
+		ib_notice_local_change(&notice, port_lid(port), caps,
+				       ib_be16_get(port->regs.info.cap_mask2), 0);
+		port_notice(port, &notice);
+	}
+	fmutex_unlock(&ports_lock);
+}
+
 /* ---------------------------------------------------------------- addresses */
 
 _Atomic uint32_t port_moves;

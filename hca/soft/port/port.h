@@ -305,6 +305,12 @@ void port_set_prefix(struct soft_port *port, uint64_t prefix, enum port_tell tel
 void port_set_guid(struct soft_port *port, uint32_t index, uint64_t guid, enum port_tell tell);
 void port_set_pkeys(struct soft_port *port, uint32_t first, uint32_t num, const uint16_t *pkeys,
 		    enum port_tell tell);
+/*
+ * Sets and clears bits of the capability mask (enum ib_port_cap). If the mask changes, trap 144
+ * tells the subnet manager, for which the port must be Armed or Active: the mask of a port that is
+ * not is read when the subnet manager brings the port up.
+ */
+void port_set_caps(struct soft_port *port, uint32_t set, uint32_t clear);
 /* Raises an event of the port, or of the port's HCA. */
 void port_raise(struct soft_port *port, ib_event_type type);
 /*

@@ -355,6 +355,33 @@ START_TEST(a_wrong_key_of_a_datagram_is_reported_to_the_manager)
 }
 END_TEST
 
+/* A port that is not up tells nobody: its capabilities are read when it is brought up. */
+START_TEST(a_change_of_capabilities_is_reported_to_the_manager)
+{
+	const struct ib_port_modify manages = { .set_caps = IB_PORT_CAP_SM },
+				    ends = { .clear_caps = IB_PORT_CAP_SM };
+	struct ib_notice notice;
+	struct ib_port_info info;
+	uint32_t caps;
+
+	caps = ib_be32_get(port_info(1).cap_mask);
+	ck_assert_uint_eq(caps & IB_PORT_CAP_CAP_MASK_NOTICE, IB_PORT_CAP_CAP_MASK_NOTICE);
+	ck_ok(al_modify_port(ca[1], 1, IB_PORT_MODIFY_CAP_MASK, &manages));
+	bring_up();
+	ck_ok(al_modify_port(ca[1], 1, IB_PORT_MODIFY_CAP_MASK, &manages)); /* no change */
+	ck_ok(al_modify_port(ca[1], 1, IB_PORT_MODIFY_CAP_MASK, &ends));
+	notice = next_notice();
+	ck_assert_uint_eq(ib_notice_type(&notice), IB_NOTICE_INFO);
+	ck_assert_uint_eq(ib_be16_get(notice.trap_num), IB_TRAP_LOCAL_CHANGE);
+	ck_assert_uint_eq(ib_be16_get(notice.issuer_lid), 0x22);
+	ck_assert_uint_eq(ib_be16_get(notice.details.local_change.lid), 0x22);
+	ck_assert_uint_eq(notice.details.local_change.other_changes, 0);
+	ck_assert_uint_eq(ib_be32_get(notice.details.local_change.cap_mask), caps);
+	info = port_info(1);
+	ck_assert_uint_eq(ib_be32_get(info.cap_mask), caps);
+}
+END_TEST
+
 START_TEST(a_request_that_no_service_wants_is_answered_as_not_supported)
 {
 	struct ib_mad request = mad_of(VENDOR, IB_METHOD_GET, 7, 0), answer;
@@ -552,6 +579,7 @@ static void add_common_tests(TCase *tc)
 	tcase_add_test(tc, a_wrong_mkey_is_silence_and_a_trap_until_it_is_repressed);
 	tcase_add_test(tc, counters_of_a_port_are_read_on_queue_pair_1);
 	tcase_add_loop_test(tc, a_wrong_key_of_a_datagram_is_reported_to_the_manager, 0, 2);
+	tcase_add_test(tc, a_change_of_capabilities_is_reported_to_the_manager);
 	tcase_add_test(tc, a_request_that_no_service_wants_is_answered_as_not_supported);
 	tcase_add_test(tc, sm_info_goes_to_the_manager_at_the_port);
 	tcase_add_test(tc, what_a_manager_sets_is_told_to_pnp_clients);
