@@ -3,6 +3,7 @@
  * Openings that an agent, its socket or this process's limits refuse or delay: each case has one
  * status, and one message with a remedy.
  */
+#include <poll.h>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/un.h>
@@ -11,12 +12,13 @@
 
 #include "al/protocol/protocol.h"
 
-static char said[4096]; /* all messages of the log */
+static char said[4096]; /* all messages of the log, but the line of the refused call */
 
 static void hear_log(void *context, ib_log_level level, const char *text)
 {
 	(void)context;
-	(void)level;
+	if (level == IB_LOG_DEBUG)
+		return;
 	strncat(said, text, sizeof(said) - strlen(said) - 1);
 	strncat(said, "\n", sizeof(said) - strlen(said) - 1);
 }
@@ -380,6 +382,95 @@ START_TEST(an_agent_that_stays_silent_is_given_up)
 }
 END_TEST
 
+/* ------------------------------------------------------ reasons of an agent */
+
+static struct {
+	al_status status;
+	size_t length; /* bytes of the reason, each an x */
+} refusal;
+
+/* Answers a request for a module by the refusal. */
+static void refuse_request(int line)
+{
+	static char
+		record[sizeof(struct agent_answer) + sizeof(struct MODULE_OF_answer) + UINT16_MAX];
+	const size_t fixed = sizeof(struct agent_answer) + sizeof(struct MODULE_OF_answer);
+	const struct agent_answer head = { .status = refusal.status,
+					   .data = (uint16_t)refusal.length };
+	char request[512];
+
+	if (recv(line, request, sizeof(request), 0) <= 0)
+		return;
+	memset(record, 0, fixed);
+	memcpy(record, &head, sizeof(head));
+	memset(record + fixed, 'x', refusal.length);
+	send(line, record, fixed + refusal.length, MSG_NOSIGNAL);
+}
+
+/* An agent without HCAs, which refuses every request of one client. */
+static void *refuse_all(void *arg)
+{
+	const struct agent_welcome w = { .magic = AGENT_MAGIC,
+					 .protocol = AGENT_PROTOCOL,
+					 .copies = 1 };
+	const struct agent_event ready = { .kind = AGENT_EVENT_READY };
+	struct pollfd lines[16] = { { .fd = answer.listener, .events = POLLIN } };
+	nfds_t num = 1;
+	char hello[512];
+
+	(void)arg;
+	while (num < 2 || !(lines[1].revents & POLLHUP)) { /* the client's connection of events */
+		ck_assert_int_gt(poll(lines, num, -1), 0);
+		for (nfds_t i = 1; i < num; i++)
+			if (lines[i].revents & POLLIN)
+				refuse_request(lines[i].fd);
+		if (!(lines[0].revents & POLLIN))
+			continue;
+		ck_assert_uint_lt(num, 16);
+		lines[num] = (struct pollfd){ .fd = accept(answer.listener, NULL, NULL),
+					      .events = POLLIN };
+		recv(lines[num].fd, hello, sizeof(hello), 0);
+		send(lines[num].fd, &w, sizeof(w), MSG_NOSIGNAL);
+		if (num++ == 1)
+			send(lines[1].fd, &ready, sizeof(ready), MSG_NOSIGNAL);
+	}
+	while (--num)
+		close(lines[num].fd);
+	return NULL;
+}
+
+START_TEST(an_agents_reason_has_a_most_length_and_a_longer_one_is_no_answer)
+{
+	const struct al_open_attr attr = { .agent = agent_socket, .config = "" };
+	char most[AGENT_REASON + 1], text[128];
+	pthread_t thread;
+	al_ca_h ca;
+	al_h al;
+
+	make_place();
+	answer.listener = listen_at(SOCK_SEQPACKET);
+	ck_assert(!pthread_create(&thread, NULL, refuse_all, NULL));
+	ck_ok(al_open(&attr, &al));
+	refusal.status = AL_PERMISSION;
+	ck_status(al_open_ca(al, 0x77, NULL, &ca), AL_PERMISSION);
+	snprintf(text, sizeof(text), "the agent refuses MODULE_OF: %s",
+		 al_status_str(AL_PERMISSION));
+	ck_assert_str_eq(al_reason(), text);
+	refusal.length = AGENT_REASON;
+	memset(most, 'x', AGENT_REASON);
+	most[AGENT_REASON] = 0;
+	ck_status(al_open_ca(al, 0x77, NULL, &ca), AL_PERMISSION);
+	ck_assert_str_eq(al_reason(), most);
+	refusal.length = AGENT_REASON + 1;
+	ck_status(al_open_ca(al, 0x77, NULL, &ca), AL_AGENT_LOST);
+	ck_assert_str_eq(al_reason(), al_status_str(AL_AGENT_LOST));
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	ck_assert(!pthread_join(thread, NULL));
+	close(answer.listener);
+	agent_stop();
+}
+END_TEST
+
 /* ------------------------------------------------------------------ limits */
 
 static void second(int fd)
@@ -572,6 +663,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, every_connection_is_to_a_trusted_agent);
 	tcase_add_test(tcase, each_answer_to_the_hello_has_its_status);
 	tcase_add_test(tcase, an_agent_that_stays_silent_is_given_up);
+	tcase_add_test(tcase, an_agents_reason_has_a_most_length_and_a_longer_one_is_no_answer);
 	tcase_add_test(tcase, a_client_too_many_is_told_of_the_limit);
 	tcase_add_test(tcase, a_client_that_gets_too_few_connections_is_told_of_the_limit);
 	tcase_add_test(tcase, with_too_few_descriptors_that_is_said_and_with_more_it_serves);
