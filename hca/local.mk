@@ -23,6 +23,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/base/draw.h \
 	hca/soft/base/tally.h \
 	hca/soft/base/fault_text.c \
+	hca/soft/base/reading.h \
 	hca/soft/base/table.c hca/soft/base/table.h \
 	hca/soft/base/timer.c hca/soft/base/timer.h \
 	hca/soft/client/ring_qp.c \
@@ -100,7 +101,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/transport/stage.c hca/soft/transport/stage.h \
 	hca/soft/transport/uc.c \
 	hca/soft/transport/ud.c
-hca_soft_libsoft_core_la_LIBADD = mad/libmad.la topo/libtopo.la $(ISAL_LIBS)
+hca_soft_libsoft_core_la_LIBADD = mad/libmad.la topo/libtopo.la $(ISAL_LIBS) $(URCU_LIBS)
 
 module_LTLIBRARIES += hca/soft/soft.la
 hca_soft_soft_la_SOURCES =

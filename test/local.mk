@@ -422,16 +422,23 @@ LONG_TESTS += test/e2e/quickstart.sh test/e2e/distcheck.sh test/e2e/coverage.sh 
 bench: all $(check_LTLIBRARIES)
 	IBAL_AGENT=off IBAL_MODULE_PATH='$(abs_top_builddir)/hca/soft/.libs' \
 		test/bench/bench --json bench.json $(BENCH_ARGS)
+	IBAL_AGENT=off IBAL_MODULE_PATH='$(abs_top_builddir)/hca/soft/.libs' test/bench/growth --quick
 CLEANFILES += bench.json
 
 noinst_PROGRAMS += test/bench/bench
 noinst_HEADERS += test/bench/bench.h test/bench/manage.h
-test_bench_bench_SOURCES = test/bench/bench.c test/bench/link.c test/bench/cost.c test/bench/message.c \
+test_bench_bench_SOURCES = test/bench/bench.c test/bench/compare.c test/bench/ald.c test/bench/link.c test/bench/cost.c test/bench/message.c \
 	test/bench/bandwidth.c test/bench/fabric.c test/bench/object.c test/bench/many.c test/bench/agent.c \
 	test/bench/manage.c test/bench/user.c test/bench/worker.c test/bench/worker.h
 test_bench_bench_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_SO='"$(abs_top_builddir)/test/modules/fake/.libs/fake.so"' \
 	-DALD='"$(abs_top_builddir)/ald"' $(SOFT_UVP_FLAGS)
 test_bench_bench_LDADD = libibal.la
+noinst_PROGRAMS += test/bench/growth
+noinst_HEADERS += test/bench/growth.h
+test_bench_growth_SOURCES = test/bench/growth.c test/bench/growth_region.c \
+	test/bench/compare.c test/bench/ald.c test/bench/link.c
+test_bench_growth_CPPFLAGS = $(test_bench_bench_CPPFLAGS)
+test_bench_growth_LDADD = libibal.la
 dist_check_SCRIPTS += test/e2e/bench.sh test/e2e/dist.sh
 noinst_HEADERS += test/unit/al/bed.h test/unit/al/subnet_text.h
 noinst_HEADERS += test/unit/al/port_history.h test/unit/al/mgmt/mad_bed.h test/unit/al/mgmt/match_bed.h test/unit/al/fork.h

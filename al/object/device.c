@@ -105,6 +105,19 @@ void dev_run_in_module(struct al_obj *obj,
 	inside--;
 }
 
+bool dev_revoke(struct al_obj *obj)
+{
+	bool begun;
+
+	if (!obj->type->revoke || obj->revoked)
+		return false;
+	inside++;
+	begun = obj->type->revoke(obj, &obj->dev->reg->ops);
+	inside--;
+	obj->revoked = true;
+	return begun;
+}
+
 /* ---------------------------------------------------------------- threads */
 
 al_status dev_start_vector(struct al_dev *dev, uint32_t vector, struct ev_queue **queue)
@@ -343,10 +356,11 @@ struct end_objects {
 };
 
 /* Takes the objects of one rank that still exist in the module, youngest first, and clears their
- * ci_created. */
+ * ci_created. One grace period serves all of them. */
 static struct al_obj *take_rank(struct al_dev *dev, enum obj_rank rank)
 {
 	struct al_obj *list = NULL, **last = &list;
+	bool revoked = false;
 
 	pthread_mutex_lock(&tree_lock);
 	for (struct al_obj *obj = dev->objects; obj; obj = obj->list_next) {
@@ -358,6 +372,10 @@ static struct al_obj *take_rank(struct al_dev *dev, enum obj_rank rank)
 	}
 	*last = NULL;
 	pthread_mutex_unlock(&tree_lock);
+	for (struct al_obj *obj = list; obj; obj = obj->end_next)
+		revoked |= dev_revoke(obj);
+	if (revoked)
+		rcu_wait();
 	return list;
 }
 

@@ -123,6 +123,9 @@ void dev_leave(struct al_dev *dev, const struct ci_interface *ops);
  * thread. */
 void dev_run_in_module(struct al_obj *obj,
 		   void (*step)(struct al_obj *obj, const struct ci_interface *ops));
+/* Revokes the object in the module, at its first call (obj_type.revoke). True: a grace period has
+ * to pass before the object ends. On the HCA's destroy thread. */
+bool dev_revoke(struct al_obj *obj);
 /*
  * Starts the dispatcher of a completion vector unless it runs, and sets *queue to its queue.
  * AL_INSUFFICIENT_RESOURCES.

@@ -77,6 +77,7 @@ struct al_obj {
 	bool ci_created;             /* the module's part exists; written by the creator until publish, then by the
 				      * destroy thread */
 
+	bool revoked;                /* dev_revoke() has been called; the destroy thread's */
 	bool published;              /* the handle has been valid; guarded by tree_lock */
 
 	/* monitoring; guarded by tree_lock */
@@ -139,6 +140,12 @@ struct obj_type {
 	void (*invalidated)(struct al_obj *obj);
 	/* The handle of a user of the object has become invalid. Any context. May be NULL. */
 	void (*user_invalidated)(struct al_obj *obj, const struct al_obj *user);
+	/*
+	 * Begins to end the object in the module, whether references are left or not. True: a grace
+	 * period has to pass before quiesce or destroy. NULL, or false: the object ends by quiesce
+	 * or destroy alone.
+	 */
+	bool (*revoke)(struct al_obj *obj, const struct ci_interface *ops);
 	/*
 	 * Stops the object in the module while references are left: afterwards the object accepts
 	 * nothing from the wire. May destroy the module's part, and then clears ci_created. NULL:

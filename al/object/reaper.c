@@ -132,18 +132,58 @@ static struct al_obj *take_objects(struct reaper *r)
 	return list;
 }
 
+/* Begins to end an object in the module. True: the object ends after another grace period. */
+static bool revoke_object(struct al_obj *obj)
+{
+	if (!obj->ci_created || !dev_revoke(obj))
+		return false;
+	obj->grace_stamp = reaper_grace_clock();
+	return true;
+}
+
+/* Processes an object when the grace period that covers the object is over. */
+static void process_in_grace(struct reaper *r, struct al_obj *obj)
+{
+	if (obj->grace_stamp >= r->last_grace_period)
+		wait_grace_period(r);
+	process_object(obj);
+}
+
+/*
+ * Processes a batch within two grace periods. A revoked object has taken effect, in its turn, and
+ * is processed behind the batch, when one grace period has passed for all revoked objects. The
+ * objects with which the batch begins need not wait for the effect of others, so they are revoked
+ * before the batch's first grace period, which serves them.
+ */
+static void process_batch(struct reaper *r, struct al_obj *batch)
+{
+	struct al_obj *obj, *next, *revoked = NULL, **last = &revoked;
+
+	for (obj = batch; obj && revoke_object(obj); obj = obj->reap_next)
+		;
+	for (obj = batch; obj; obj = next) {
+		next = obj->reap_next;
+		if (revoke_object(obj)) {
+			*last = obj;
+			last = &obj->reap_next;
+		} else {
+			process_in_grace(r, obj);
+		}
+	}
+	*last = NULL;
+	for (obj = revoked; obj; obj = next) {
+		next = obj->reap_next;
+		process_in_grace(r, obj);
+	}
+}
+
 static void reap_all(struct strand *strand)
 {
 	struct reaper *r = (struct reaper *)((char *)strand - offsetof(struct reaper, strand));
-	struct al_obj *obj = take_objects(r), *next;
+	struct al_obj *batch = take_objects(r);
 	struct reaper_job *job = atomic_exchange(&r->jobs, NULL), *next_job;
 
-	for (; obj; obj = next) {
-		next = obj->reap_next;
-		if (obj->grace_stamp >= r->last_grace_period)
-			wait_grace_period(r);
-		process_object(obj);
-	}
+	process_batch(r, batch);
 	for (; job; job = next_job) {
 		next_job = job->next;
 		job->fn(job);

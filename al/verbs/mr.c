@@ -33,6 +33,15 @@ static void destroy(struct al_obj *obj, const struct ci_interface *ops)
 	ops->deregister_mr(obj->ci);
 }
 
+/* Ends the keys. A module without the operation waits for the accesses in deregister_mr(). */
+static bool revoke_keys(struct al_obj *obj, const struct ci_interface *ops)
+{
+	if (ops->revoke_mr == ci_default_ops.revoke_mr)
+		return false;
+	ops->revoke_mr(obj->ci);
+	return true;
+}
+
 /* Deregisters a region that is still referenced. Only al_query_mr() references a region: query_lock
  * waits for a query that is inside the module, and a later query is refused because the region is
  * dying. */
@@ -57,6 +66,7 @@ static const struct obj_type mr_type = {
 	.ci = CI_OBJ_MR,
 	.rank = RANK_MR,
 	.busy = busy,
+	.revoke = revoke_keys,
 	.quiesce = quiesce,
 	.destroy = destroy,
 	.release = release_mr,

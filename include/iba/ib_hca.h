@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 #define CI_ABI_MAJOR 2 /**< tables of another major number are refused */
-#define CI_ABI_MINOR 0 /**< incremented when members are added at the end */
+#define CI_ABI_MINOR 1 /**< incremented when members are added at the end */
 
 struct ci_host;   /**< a loaded module, as the library sees it; opaque */
 struct ci_client; /**< a client of the agent: the process that made a user-mode request; opaque */
@@ -341,21 +341,22 @@ enum ci_interface_flags {
 
 /** The atomic operations, numbered in the order of struct ci_interface: bits of ci_interface.may_block. */
 enum ci_atomic_op {
-	CI_ATOMIC_create_ah,    /**< create_ah */
-	CI_ATOMIC_modify_ah,    /**< modify_ah */
-	CI_ATOMIC_query_ah,     /**< query_ah */
-	CI_ATOMIC_destroy_ah,   /**< destroy_ah */
-	CI_ATOMIC_map_phys_fmr, /**< map_phys_fmr */
-	CI_ATOMIC_bind_mw,      /**< bind_mw */
+	CI_ATOMIC_create_ah,         /**< create_ah */
+	CI_ATOMIC_modify_ah,         /**< modify_ah */
+	CI_ATOMIC_query_ah,          /**< query_ah */
+	CI_ATOMIC_destroy_ah,        /**< destroy_ah */
+	CI_ATOMIC_map_phys_fmr,      /**< map_phys_fmr */
+	CI_ATOMIC_bind_mw,           /**< bind_mw */
 	CI_ATOMIC_dma_mapping_error, /**< dma_mapping_error */
-	CI_ATOMIC_poll_cq,      /**< poll_cq */
-	CI_ATOMIC_arm_cq,       /**< arm_cq */
-	CI_ATOMIC_arm_cq_n,     /**< arm_cq_n */
-	CI_ATOMIC_peek_cq,      /**< peek_cq */
-	CI_ATOMIC_post_send,    /**< post_send */
-	CI_ATOMIC_post_recv,    /**< post_recv */
-	CI_ATOMIC_post_srq_recv, /**< post_srq_recv */
-	CI_ATOMIC_OPS           /**< number of atomic operations */
+	CI_ATOMIC_poll_cq,           /**< poll_cq */
+	CI_ATOMIC_arm_cq,            /**< arm_cq */
+	CI_ATOMIC_arm_cq_n,          /**< arm_cq_n */
+	CI_ATOMIC_peek_cq,           /**< peek_cq */
+	CI_ATOMIC_post_send,         /**< post_send */
+	CI_ATOMIC_post_recv,         /**< post_recv */
+	CI_ATOMIC_post_srq_recv,     /**< post_srq_recv */
+	CI_ATOMIC_revoke_mr,         /**< revoke_mr */
+	CI_ATOMIC_OPS                /**< number of atomic operations */
 };
 
 /** The bit of an atomic operation in ci_interface.may_block, such as `CI_MAY_BLOCK(post_send)`. */
@@ -640,6 +641,21 @@ struct ci_interface {
 	 * the port that the attribute belongs to: 0 to num_ports. */
 	al_status (*local_mad)(struct ci_ca *ca, uint8_t port, const struct ib_ah_attr *src,
 			       const struct ci_local_mad_in *in, struct ci_local_mad_out *out);
+
+	/* added in minor version 1 */
+
+	/**
+	 * Optional, atomic. The first half of deregister_mr: ends the region's keys, so that no
+	 * access begins afterwards, and waits for nothing. The Access Layer calls revoke_mr once,
+	 * then waits for a grace period, which serves all regions that are deregistered together,
+	 * and calls deregister_mr. The grace period lasts until every post, poll, peek and arm that
+	 * began before the return of revoke_mr has ended, and every read section of liburcu-bp
+	 * (`urcu_bp_read_lock()`), by which threads of the module's own can take part. So a module
+	 * with this operation needs no count of the accesses to a region. deregister_mr is also
+	 * called without revoke_mr, where a region has just been made and can not be kept, and then
+	 * waits for the accesses itself.
+	 */
+	void (*revoke_mr)(struct ci_mr *mr);
 };
 
 /* ------------------------------------------------------------- registration */

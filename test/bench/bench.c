@@ -11,115 +11,15 @@
 #include "test/bench/bench.h"
 
 #include <getopt.h>
-#include <sched.h>
-#include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#define REPS 201
 #define QUICK_REPS 3
-
-unsigned int bench_reps = REPS;
-bool bench_quick;
 
 static const char *only;
 static FILE *json;
 static bool json_first = true;
-
-void bench_fatal(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	fputs("bench: ", stderr);
-	vfprintf(stderr, fmt, args);
-	fputc('\n', stderr);
-	va_end(args);
-	exit(EXIT_FAILURE);
-}
-
-void bench_check(al_status status, const char *call)
-{
-	if (status != AL_SUCCESS)
-		bench_fatal("%s: %s", call, al_status_str(status));
-}
-
-double bench_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
-}
-
-/* ----------------------------------------------------------------- comparing */
-
-static cpu_set_t everywhere;
-
-void bench_pin(int cpu)
-{
-	cpu_set_t here;
-
-	if (sched_getaffinity(0, sizeof(everywhere), &everywhere))
-		bench_fatal("sched_getaffinity: %m");
-	CPU_ZERO(&here);
-	CPU_SET((size_t)cpu, &here);
-	if (sched_setaffinity(0, sizeof(here), &here))
-		bench_fatal("sched_setaffinity: %m");
-}
-
-void bench_unpin(void)
-{
-	sched_setaffinity(0, sizeof(everywhere), &everywhere);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-double bench_median(double *v, unsigned int count)
-{
-	qsort(v, count, sizeof(*v), by_value);
-	return count % 2 ? v[count / 2] : (v[count / 2 - 1] + v[count / 2]) / 2;
-}
-
-void bench_compare(const struct bench_pair *pair, struct bench_result *result)
-{
-	double value[REPS], reference[REPS], ratio[REPS], difference[REPS];
-
-	bench_pin(sched_getcpu());
-	for (unsigned int i = 0; i < bench_reps; i++) {
-		value[i] = pair->value(pair->arg, pair->n);
-		reference[i] = pair->reference ? pair->reference(pair->arg, pair->ref_n) : NAN;
-		ratio[i] = value[i] / reference[i];
-		difference[i] = value[i] - reference[i];
-	}
-	bench_unpin();
-	result->value = bench_median(value, bench_reps);
-	result->reference = bench_median(reference, bench_reps);
-	result->ratio = bench_median(ratio, bench_reps);
-	result->difference = bench_median(difference, bench_reps);
-}
-
-double bench_locked_rmw(void *arg, unsigned int n)
-{
-	static _Atomic uint64_t line __attribute__((aligned(64)));
-	double start = bench_now();
-
-	(void)arg;
-	for (unsigned int i = 0; i < n; i++) {
-		uint64_t seen = atomic_load_explicit(&line, memory_order_relaxed);
-
-		atomic_compare_exchange_strong(&line, &seen, seen + 1);
-	}
-	return (bench_now() - start) / n;
-}
 
 /* ----------------------------------------------------------------- reporting results */
 

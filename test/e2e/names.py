@@ -131,7 +131,7 @@ for name, need, mark in rows:
     check([need, mark] == ops.get(name), f"ci/ops.def: {name} is not as test/data/names.txt has it")
 
 crossing = [op.removeprefix("um_") for op in ops
-            if op not in DIRECT and not op.startswith("dma_") and op not in ("local_mad", "open_ca", "close_ca")]
+            if op not in DIRECT and not op.startswith("dma_") and op not in ("local_mad", "open_ca", "close_ca", "revoke_mr")]
 hooks = members(headers["ib_uvp.h"], "uvp_interface")
 same("struct uvp_interface", DIRECT + [side + op for op in crossing for side in ("pre_", "post_")], hooks)
 

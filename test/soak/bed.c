@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hca/soft/base/reading.h"
 #include "test/link/queue_link.h"
 
 struct ci_interface bed_ops;
@@ -93,6 +94,21 @@ struct ci_registration {
 
 static struct ci_registration registrations[BED_HCAS];
 
+static al_status (*module_post_send)(struct ci_qp *qp, const struct ib_send_wr *wr,
+				     const struct ib_send_wr **bad);
+
+/* The Access Layer posts in a read section. */
+static al_status post_send(struct ci_qp *qp, const struct ib_send_wr *wr,
+			   const struct ib_send_wr **bad)
+{
+	al_status status;
+
+	reading_begin();
+	status = module_post_send(qp, wr, bad);
+	reading_end();
+	return status;
+}
+
 al_status ib_register_ci(struct ci_host *host, const struct ci_interface *ci, void *hca,
 			 ci_handle *handle)
 {
@@ -103,6 +119,8 @@ al_status ib_register_ci(struct ci_host *host, const struct ci_interface *ci, vo
 	if (bed_hcas == BED_HCAS)
 		return AL_LIMIT_EXCEEDED;
 	bed_ops = *ci;
+	module_post_send = ci->post_send;
+	bed_ops.post_send = post_send;
 	h->ca = bed_object(CI_OBJ_CA, sizeof(*h->ca));
 	h->ca->ctx = h;
 	h->ca->hca = hca;

@@ -42,7 +42,7 @@ def compile_one(root, source, target):
 
 def link(objects, target):
     """Returns the linker's error; "" if there is none."""
-    command = compiler + ["-o", str(target)] + [str(o) for o in objects] + ["-pthread", "-lisal"]
+    command = compiler + ["-o", str(target)] + [str(o) for o in objects] + ["-pthread", "-lisal", "-lurcu-bp"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     return result.stderr if result.returncode else ""
 

@@ -13,6 +13,7 @@
 
 #include "hca/soft/base/config.h"
 #include "hca/soft/client/rings.h"
+#include "hca/soft/base/reading.h"
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/object/hca.h"
 #include "hca/soft/packet/packet.h"
@@ -377,8 +378,11 @@ bool ring_take_sends(struct soft_qp *qp, uint32_t max, uint32_t *taken)
 	fmutex_unlock(&qp->sq.lock);
 	if (UNLIKELY(status))
 		signal_stopped_ring(qp, false);
-	if (*taken)
+	if (*taken) {
+		reading_begin();
 		qp_sends_added(qp);
+		reading_end();
+	}
 	if (in_error) /* the bell may announce receives: the flush of a queue pair in Error looks for receives */
 		kick(qp);
 	return !status && *taken != posted;

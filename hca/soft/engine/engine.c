@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "hca/soft/base/clock.h"
+#include "hca/soft/base/reading.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/lock.h"
@@ -142,8 +143,11 @@ void actor_let_go(struct runner *r, struct actor *a, bool more)
 
 static void run_actor(struct runner *r, struct actor *a)
 {
-	bool more = a->ops->run(r, a);
+	bool more;
 
+	reading_begin();
+	more = a->ops->run(r, a);
+	reading_end();
 	actor_let_go(r, a, more);
 }
 

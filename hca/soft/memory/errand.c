@@ -91,7 +91,7 @@ bool errand_add(struct errand *e, const struct mem_view *view, const struct ib_s
 		uint32_t num, uint64_t skip)
 {
 	uint32_t at = 0, n;
-	struct mr_slot *slot;
+	const struct mr_slot *slot;
 	char *mem;
 
 	for (; at < e->length; sge++, num--) {
@@ -101,7 +101,7 @@ bool errand_add(struct errand *e, const struct mem_view *view, const struct ib_s
 			skip -= sge->length;
 			continue;
 		}
-		slot = mr_get(view, sge->lkey, sge->addr, sge->length, &mem);
+		slot = mr_find(view, sge->lkey, sge->addr, sge->length, &mem);
 		if (!slot)
 			return false;
 		mem += skip;
@@ -115,7 +115,6 @@ bool errand_add(struct errand *e, const struct mem_view *view, const struct ib_s
 		} else {
 			memcpy(mem, e->data + at, n);
 		}
-		mr_put(slot);
 		at += n;
 		skip = 0;
 	}

@@ -9,9 +9,13 @@
 
 #include <string.h>
 
+#include "hca/soft/base/reading.h"
 #include "hca/soft/base/table.h"
 #include "hca/soft/shared/base.h"
-#include "hca/soft/shared/lock.h"
+
+#ifdef SOFT_SANITIZED
+char reading_tag;
+#endif
 
 /* ------------------------------------------------------------------ region */
 
@@ -46,11 +50,12 @@ al_status mr_register(struct memory *memory, struct soft_mr *mr, const struct ci
 	slot->access = mem->access;
 	slot->client = mem->client;
 	mr->slot = slot;
+	mr->revoked = false;
 	/*
-	 * Release: pairs with the acquire in mr_get(); publishes the fields above. An atomic OR and not a store,
-	 * because mr_get() with a stale key may increment and decrement `users` at the same time.
+	 * Release: pairs with the acquire in mr_find(); publishes the fields above. No thread reads
+	 * them before: those that found the slot's last region have left their read sections.
 	 */
-	atomic_fetch_or_explicit(&slot->users, MR_LIVE, memory_order_release);
+	atomic_store_explicit(&slot->live, true, memory_order_release);
 	mr->ci.lkey = slot->key;
 	mr->ci.rkey = slot->key;
 	IB_TRACE("soft", "register_mr: key=%#x length=%llu", slot->key,
@@ -58,72 +63,62 @@ al_status mr_register(struct memory *memory, struct soft_mr *mr, const struct ci
 	return AL_SUCCESS;
 }
 
+void mr_revoke(struct soft_mr *mr)
+{
+	/*
+	 * The grace period after this store orders it: a read section that does not see the store
+	 * ends before the grace period does.
+	 */
+	atomic_store_explicit(&mr->slot->live, false, memory_order_relaxed);
+	mr->revoked = true;
+}
+
 void mr_deregister(struct memory *memory, struct soft_mr *mr)
 {
-	struct mr_slot *slot = mr->slot;
-	uint32_t users;
-
-	/*
-	 * Sequentially consistent, as the increment in mr_get() is: either this thread sees the copy in `users`, or
-	 * the copy finds MR_LIVE cleared and is refused.
-	 */
-	users = atomic_fetch_and(&slot->users, ~MR_LIVE) & ~MR_LIVE;
-	while (users) {
-		futex_wait(&slot->users, users, NULL);
-		users = atomic_load(&slot->users);
+	if (mr->revoked) {
+		reading_has_ended();
+	} else {
+		mr_revoke(mr);
+		reading_wait();
 	}
-	IB_TRACE("soft", "deregister_mr: key=%#x", slot->key);
+	IB_TRACE("soft", "deregister_mr: key=%#x", mr->slot->key);
 	table_give(&memory->keys, mr->number);
 }
 
-struct mr_slot *mr_get(const struct mem_view *view, uint32_t key, uint64_t addr, uint64_t length,
-		       char **mem)
+const struct mr_slot *mr_find(const struct mem_view *view, uint32_t key, uint64_t addr,
+			      uint64_t length, char **mem)
 {
-	struct mr_slot *slot = table_find(&view->memory->keys, key >> 8);
+	const struct mr_slot *slot = table_find(&view->memory->keys, key >> 8);
 	uint64_t offset;
 
-	if (!slot)
+	reading_check();
+	/* acquire: pairs with the release in mr_register() */
+	if (!slot || !atomic_load_explicit(&slot->live, memory_order_acquire))
 		return NULL;
-	if (!(atomic_fetch_add(&slot->users, 1) & MR_LIVE))
-		goto refuse;
 	offset = addr - slot->iova;
 	/* An address below iova wraps to an offset beyond any length. No sum below can overflow. */
 	if (slot->key != key || slot->pd != view->pd ||
 	    (slot->access & view->access) != view->access || offset > slot->length ||
 	    length > slot->length - offset)
-		goto refuse;
+		return NULL;
 	*mem = slot->addr + offset;
 	return slot;
-
-refuse:
-	mr_put(slot);
-	return NULL;
-}
-
-void mr_put(struct mr_slot *slot)
-{
-	/* release: pairs with the load of `users` in mr_deregister(); the copy's accesses end before */
-	uint32_t users = atomic_fetch_sub_explicit(&slot->users, 1, memory_order_release);
-
-	if (UNLIKELY(users == 1))
-		futex_wake(&slot->users, INT32_MAX);
 }
 
 bool mr_check_sges(const struct mem_view *view, const struct ib_sge *sge, uint32_t num,
 		   bool *client)
 {
-	struct mr_slot *slot;
+	const struct mr_slot *slot;
 	char *mem;
 
 	for (; num; sge++, num--) {
 		if (!sge->length)
 			continue;
-		slot = mr_get(view, sge->lkey, sge->addr, sge->length, &mem);
+		slot = mr_find(view, sge->lkey, sge->addr, sge->length, &mem);
 		if (!slot)
 			return false;
 		if (UNLIKELY(slot->client))
 			*client = true;
-		mr_put(slot);
 	}
 	return true;
 }
@@ -136,11 +131,9 @@ bool mr_check_sges(const struct mem_view *view, const struct ib_sge *sge, uint32
  */
 static bool enter(struct cursor *c, uint64_t skip)
 {
+	const struct mr_slot *slot;
 	const struct ib_sge *sge;
 
-	if (c->slot)
-		mr_put(c->slot);
-	c->slot = NULL;
 	while (c->num && c->sge->length <= skip) {
 		skip -= c->sge->length;
 		c->sge++;
@@ -150,10 +143,10 @@ static bool enter(struct cursor *c, uint64_t skip)
 		return false;
 	sge = c->sge++;
 	c->num--;
-	c->slot = mr_get(&c->view, sge->lkey, sge->addr, sge->length, &c->mem);
-	if (!c->slot)
+	slot = mr_find(&c->view, sge->lkey, sge->addr, sge->length, &c->mem);
+	if (!slot)
 		return false;
-	c->client = c->slot->client;
+	c->client = slot->client;
 	c->mem += skip;
 	c->room = sge->length - skip;
 	return true;
@@ -169,22 +162,17 @@ bool cursor_sges(struct cursor *c, const struct mem_view *view, const struct ib_
 bool cursor_range(struct cursor *c, const struct mem_view *view, uint64_t addr, uint64_t length,
 		  uint32_t key)
 {
+	const struct mr_slot *slot;
+
 	*c = (struct cursor){ .view = *view, .room = length };
-	c->slot = mr_get(view, key, addr, length, &c->mem);
-	c->client = c->slot ? c->slot->client : NULL;
-	return c->slot;
+	slot = mr_find(view, key, addr, length, &c->mem);
+	c->client = slot ? slot->client : NULL;
+	return slot;
 }
 
 void cursor_plain(struct cursor *c, void *mem, uint64_t length)
 {
 	*c = (struct cursor){ .mem = mem, .room = length };
-}
-
-void cursor_end(struct cursor *c)
-{
-	if (c->slot)
-		mr_put(c->slot);
-	c->slot = NULL;
 }
 
 enum copy_result cursor_copy(struct cursor *to, struct cursor *from, uint64_t length)

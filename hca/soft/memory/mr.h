@@ -8,11 +8,13 @@
 
 #include "hca/soft/base/table.h"
 
-#define MR_LIVE 0x80000000u /* in mr_slot.users: the slot has a region */
-
-/* An element of the HCA's table of keys. */
+/*
+ * An element of the HCA's table of keys. Accesses to the region write nothing here, so threads
+ * share the element without a transfer of its cache line: an access runs in a read section, and the
+ * region's end waits for those.
+ */
 struct mr_slot {
-	_Alignas(64) _Atomic uint32_t users; /* copies that use the region's memory, and MR_LIVE */
+	_Alignas(64) _Atomic bool live; /* the slot has a region, whose keys are valid */
 	uint32_t key;
 	const struct ci_pd *pd;
 	char *addr;      /* address of the memory in this process or in the client */
@@ -32,6 +34,7 @@ struct soft_mr {
 	struct ci_mr ci;
 	struct mr_slot *slot;
 	uint32_t number; /* number of the slot in memory.keys */
+	bool revoked;    /* mr_revoke() was called a grace period before mr_deregister() */
 };
 
 /* random: makes keys differ from process to process. base: the number of the first slot. */
@@ -39,7 +42,12 @@ al_status memory_create(struct memory *memory, uint32_t max, uint32_t base, uint
 void memory_destroy(struct memory *memory);
 /* Gives the region its keys. The caller has set mr->ci.pd. AL_LIMIT_EXCEEDED, AL_INSUFFICIENT_MEMORY. */
 al_status mr_register(struct memory *memory, struct soft_mr *mr, const struct ci_mem *mem);
-/* Ends the region's keys, and waits for the copies that use the region's memory. May sleep. */
+/* Ends the region's keys: no access begins afterwards. Context: any. */
+void mr_revoke(struct soft_mr *mr);
+/*
+ * Ends the region. Waits a grace period for the accesses, unless the caller has done so since
+ * mr_revoke(). May sleep.
+ */
 void mr_deregister(struct memory *memory, struct soft_mr *mr);
 
 /* The rights of an access: the regions that a key is looked up in, the domain, and the kind of access. */
@@ -49,50 +57,41 @@ struct mem_view {
 	uint32_t access; /* enum ib_access needed; 0: local read */
 };
 
-/* Looks up the memory of a key and holds the memory until mr_put(). NULL: no region has the key, or the view may not
- * access the range. */
-struct mr_slot *mr_get(const struct mem_view *view, uint32_t key, uint64_t addr, uint64_t length,
-		       char **mem);
-void mr_put(struct mr_slot *slot);
-/* True: the slot has a region at this moment. */
-static inline bool mr_is_live(const struct mr_slot *slot)
-{
-	return atomic_load_explicit(&slot->users, memory_order_acquire) & MR_LIVE;
-}
 /*
- * Writes why mr_get() refuses an access, for people: "is of no region". False: it does not refuse.
- * Reads the table without holding the region, so that the answer may be about a region that has
- * just come or gone.
+ * Looks up the memory of a key. NULL: no region has the key, or the view may not access the range.
+ * The caller is in a read section, in which the memory and the slot stay as they are
+ * (base/reading.h).
+ */
+const struct mr_slot *mr_find(const struct mem_view *view, uint32_t key, uint64_t addr,
+			      uint64_t length, char **mem);
+/*
+ * Writes why mr_find() refuses an access, for people: "is of no region". False: it does not refuse.
+ * Any thread, also outside a read section.
  */
 bool mr_explain(const struct mem_view *view, uint32_t key, uint64_t addr, uint64_t length,
 		char *text, size_t size) __attribute__((cold));
 
 /*
- * A position in a list of pieces of memory, in one range under a key, or in plain memory. A cursor holds at most one
- * region.
+ * A position in a list of pieces of memory, in one range under a key, or in plain memory. A cursor
+ * lives within one read section, unless it is on plain memory.
  */
 struct cursor {
 	struct mem_view view;
 	const struct ib_sge *sge; /* the pieces that the cursor has not entered */
 	uint32_t num;             /* pieces at sge */
-	struct mr_slot *slot;     /* region of the present piece, held; NULL: no region */
 	struct ci_client *client; /* client whose memory the present piece is; NULL: this process's memory */
 	char *mem;                /* position in the present piece */
 	uint64_t room;            /* bytes of the present piece from mem on */
 };
 
-/*
- * Open a cursor. The caller ends the cursor by cursor_end(), also after false: a key is wrong, or the list is too
- * short. skip: bytes of the list before the cursor's position.
- */
+/* Open a cursor. False: a key is wrong, or the list is too short. skip: bytes of the list before
+ * the cursor's position. */
 bool cursor_sges(struct cursor *c, const struct mem_view *view, const struct ib_sge *sge,
 		 uint32_t num, uint64_t skip);
 bool cursor_range(struct cursor *c, const struct mem_view *view, uint64_t addr, uint64_t length,
 		  uint32_t key);
-/* Opens a cursor on memory without a key, which needs no cursor_end(). */
+/* Opens a cursor on memory without a key. */
 void cursor_plain(struct cursor *c, void *mem, uint64_t length);
-/* Releases the region that the cursor holds. */
-void cursor_end(struct cursor *c);
 
 enum copy_result {
 	COPY_DONE,

@@ -29,7 +29,6 @@ enum copy_result payload_copy(void *to, const struct packet *pkt)
 	cursor_plain(&target, to, pkt->length);
 	if (payload_open(&from, pkt))
 		result = cursor_copy(&target, &from, pkt->length);
-	cursor_end(&from);
 	return result;
 }
 
@@ -66,7 +65,6 @@ static enum copy_result scatter(struct cursor *from, const struct place *to, uin
 
 	if (cursor_sges(&target, &to->view, to->sge, to->num, skip))
 		result = cursor_copy(&target, from, length);
-	cursor_end(&target);
 	return result;
 }
 
@@ -81,7 +79,6 @@ enum copy_result payload_move(const struct packet *pkt, const struct payload_hea
 		result = COPY_BAD_SOURCE;
 		if (LIKELY(payload_open(&from, pkt)))
 			result = scatter(&from, to, to->skip + before, pkt->length);
-		cursor_end(&from);
 	}
 	if (LIKELY(!before) || result != COPY_DONE)
 		return result;

@@ -29,10 +29,7 @@ struct payload_head {
 	uint32_t bytes;
 };
 
-/*
- * Opens a cursor on the payload. False: the sender's memory key is no longer valid. The caller ends the cursor either
- * way.
- */
+/* Opens a cursor on the payload. False: the sender's memory key is no longer valid. */
 bool payload_open(struct cursor *from, const struct packet *pkt);
 /* Copies the whole payload. COPY_BAD_SOURCE: the sender's memory key is no longer valid. */
 enum copy_result payload_copy(void *to, const struct packet *pkt);

@@ -64,6 +64,7 @@ al_status module_remove_hca(struct soft_hca *hca, uint32_t flags);
 	.destroy_ah = soft_destroy_ah, \
 	.register_mr = soft_register_mr, \
 	.deregister_mr = soft_deregister_mr, \
+	.revoke_mr = soft_revoke_mr, \
 	.query_mr = soft_query_mr, \
 	.create_cq = soft_create_cq, \
 	.destroy_cq = soft_destroy_cq, \

@@ -96,6 +96,7 @@ al_status soft_allocate_pd(struct ci_pd *pd, struct ci_udata *udata);
 void soft_deallocate_pd(struct ci_pd *pd);
 al_status soft_register_mr(struct ci_mr *mr, const struct ci_mem *mem, struct ci_udata *udata);
 void soft_deregister_mr(struct ci_mr *mr);
+void soft_revoke_mr(struct ci_mr *mr);
 al_status soft_query_mr(struct ci_mr *mr, struct ib_mr_attr *attr);
 al_status soft_create_ah(struct ci_ah *ah, const struct ib_ah_attr *attr, struct ci_udata *udata);
 al_status soft_modify_ah(struct ci_ah *ah, const struct ib_ah_attr *attr);

@@ -19,6 +19,11 @@ void soft_deregister_mr(struct ci_mr *ci)
 	mr_deregister(&pd_hca(ci->pd)->memory, (struct soft_mr *)ci);
 }
 
+void soft_revoke_mr(struct ci_mr *ci)
+{
+	mr_revoke((struct soft_mr *)ci);
+}
+
 al_status soft_query_mr(struct ci_mr *ci, struct ib_mr_attr *attr)
 {
 	const struct mr_slot *slot = ((struct soft_mr *)ci)->slot;

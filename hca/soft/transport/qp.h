@@ -235,15 +235,18 @@ void qp_event(struct soft_qp *qp, ib_event_type type);
  */
 void qp_accept_send(const struct soft_qp *qp, struct send_wqe *wqe);
 void qp_accept_recv(const struct soft_qp *qp, const struct recv_wqe *wqe);
-/* The doorbell: runs the queue pair after sends were added. Any thread may call, but no owner. */
+/*
+ * The doorbell: runs the queue pair after sends were added. The caller is in a read section, as the
+ * Access Layer's posts are, and is not an owner.
+ */
 void qp_sends_added(struct soft_qp *qp);
 /* Completes the receive that resp_hold_recv() holds; the caller has set the completion's result. */
 void qp_complete_recv(struct runner *r, struct soft_qp *qp, struct ib_wc *wc);
 
 /*
- * Sends posted elements without packets, as long as both queue pairs are idle (shortcut.c). Returns false if another
- * thread owns the queue pair, or its service is unreliable: the caller kicks the queue pair instead. Any thread may
- * call, but no owner.
+ * Sends posted elements without packets, as long as both queue pairs are idle (shortcut.c). Returns
+ * false if another thread owns the queue pair, or its service is unreliable: the caller kicks the
+ * queue pair instead. The caller is in a read section, and is not an owner.
  */
 bool qp_shortcut(struct runner *r, struct soft_qp *qp);
 

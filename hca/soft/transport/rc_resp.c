@@ -508,7 +508,7 @@ static void execute_atomic(struct runner *r, struct soft_qp *qp, struct packet *
 {
 	const struct mem_view view = { qp->conn.own.memory, qp->ci.pd, IB_ACCESS_REMOTE_ATOMIC };
 	enum copy_result result = COPY_DONE;
-	struct mr_slot *slot;
+	const struct mr_slot *slot;
 	uint64_t orig = 0;
 	char *mem;
 
@@ -517,13 +517,11 @@ static void execute_atomic(struct runner *r, struct soft_qp *qp, struct packet *
 		return;
 	}
 	slot = qp->conn.attr.qp_access_flags & IB_ACCESS_REMOTE_ATOMIC
-		       ? mr_get(&view, pkt->rkey, pkt->va, sizeof(uint64_t), &mem)
+		       ? mr_find(&view, pkt->rkey, pkt->va, sizeof(uint64_t), &mem)
 		       : NULL;
 	/* an iova may be aligned where its memory is not */
-	if (slot && (uintptr_t)mem % sizeof(uint64_t)) {
-		mr_put(slot);
+	if (slot && (uintptr_t)mem % sizeof(uint64_t))
 		slot = NULL;
-	}
 	if (!slot) {
 		refuse_access(r, qp, pkt);
 		return;
@@ -532,7 +530,6 @@ static void execute_atomic(struct runner *r, struct soft_qp *qp, struct packet *
 		orig = payload_execute_atomic(pkt, (uint64_t *)mem);
 	else
 		result = start_client_atomic(qp, pkt, slot->client, mem);
-	mr_put(slot);
 	if (LIKELY(result == COPY_DONE))
 		finish_atomic(r, qp, pkt, orig);
 	else if (result == COPY_LATER)

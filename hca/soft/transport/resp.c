@@ -39,18 +39,17 @@ bool resp_check_packet(struct soft_qp *qp, const struct packet *pkt)
 bool resp_may_access(struct soft_qp *qp, const struct packet *pkt, uint32_t access, uint32_t length)
 {
 	const struct mem_view view = { qp->conn.own.memory, qp->ci.pd, access };
-	struct mr_slot *slot;
+	const struct mr_slot *slot;
 	char *mem;
 
 	if (!(qp->conn.attr.qp_access_flags & access))
 		return false;
 	if (!length) /* IBTA 9.7.4.1.4: the R_Key of an empty request is not checked */
 		return true;
-	slot = mr_get(&view, pkt->rkey, pkt->va, length, &mem);
+	slot = mr_find(&view, pkt->rkey, pkt->va, length, &mem);
 	if (!slot)
 		return false;
 	qp->conn.resp.client_memory = slot->client;
-	mr_put(slot);
 	return true;
 }
 

@@ -86,10 +86,11 @@ static bool faults_spare(struct soft_qp *qp, struct soft_qp *peer, const struct 
 }
 
 /*
- * Returns the memory region that the message goes to, and its address in *mem. The caller ends the use by mr_put().
- * NULL: access is refused, no receive is posted, or the target is not a single piece that is large enough.
+ * Returns the memory region that the message goes to, and its address in *mem. NULL: access is
+ * refused, no receive is posted, or the target is not a single piece that is large enough.
  */
-static struct mr_slot *get_target(struct soft_qp *peer, const struct send_wqe *wqe, char **mem)
+static const struct mr_slot *find_target(struct soft_qp *peer, const struct send_wqe *wqe,
+					 char **mem)
 {
 	struct mem_view view = { peer->conn.own.memory, peer->ci.pd, IB_ACCESS_REMOTE_WRITE };
 	const struct recv_wqe *recv;
@@ -97,13 +98,13 @@ static struct mr_slot *get_target(struct soft_qp *peer, const struct send_wqe *w
 	if (wqe->wr.opcode == IB_WR_RDMA_WRITE) {
 		if (!(peer->conn.attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE))
 			return NULL;
-		return mr_get(&view, wqe->wr.key, wqe->wr.remote.addr, wqe->wr.length, mem);
+		return mr_find(&view, wqe->wr.key, wqe->wr.remote.addr, wqe->wr.length, mem);
 	}
 	recv = resp_take_recv(peer);
 	if (!recv || recv->wr.num_sge != 1 || recv->wr.length < wqe->wr.length)
 		return NULL;
 	view.access = IB_ACCESS_LOCAL_WRITE;
-	return mr_get(&view, recv->sge[0].lkey, recv->sge[0].addr, recv->sge[0].length, mem);
+	return mr_find(&view, recv->sge[0].lkey, recv->sge[0].addr, recv->sge[0].length, mem);
 }
 
 /*
@@ -113,29 +114,22 @@ static struct mr_slot *get_target(struct soft_qp *peer, const struct send_wqe *w
 static bool copy_message(const struct soft_qp *qp, struct soft_qp *peer, const struct send_wqe *wqe)
 {
 	const struct mem_view view = { .memory = qp->conn.own.memory, .pd = qp->ci.pd };
-	struct mr_slot *to_slot, *from_slot = NULL;
+	const struct mr_slot *to_slot, *from_slot = NULL;
 	char *to, *from = (char *)wqe->sge;
 
-	to_slot = get_target(peer, wqe, &to);
+	to_slot = find_target(peer, wqe, &to);
 	if (!to_slot)
 		return false;
 	if (!(wqe->wr.flags & IB_SEND_INLINE)) {
-		from_slot = mr_get(&view, wqe->sge[0].lkey, wqe->sge[0].addr, wqe->wr.length, &from);
-		if (!from_slot) {
-			mr_put(to_slot);
+		from_slot =
+			mr_find(&view, wqe->sge[0].lkey, wqe->sge[0].addr, wqe->wr.length, &from);
+		if (!from_slot)
 			return false;
-		}
 	}
-	if (to_slot->client || (from_slot && from_slot->client)) { /* only an errand may touch a client's memory */
-		if (from_slot)
-			mr_put(from_slot);
-		mr_put(to_slot);
+	if (to_slot->client ||
+	    (from_slot && from_slot->client)) /* only an errand may touch a client's memory */
 		return false;
-	}
 	memmove(to, from, wqe->wr.length); /* source and target may overlap */
-	if (from_slot)
-		mr_put(from_slot);
-	mr_put(to_slot);
 	return true;
 }
 

@@ -62,6 +62,105 @@ START_TEST(a_cascade_takes_one_grace_period_however_deep)
 }
 END_TEST
 
+/* What the module was asked: the calls by their first letter, and the grace clock at each
+ * revocation. */
+static char asked[64];
+static atomic_uint num_asked;
+static uint64_t revoked_at, deregistered_at;
+static void (*module_deregister)(struct ci_mr *);
+static void (*module_destroy_qp)(struct ci_qp *);
+
+static void note(char call)
+{
+	asked[atomic_fetch_add(&num_asked, 1)] = call;
+}
+
+static void note_revoke(struct ci_mr *mr)
+{
+	(void)mr;
+	revoked_at = reaper_grace_clock();
+	note('r');
+}
+
+static void note_deregister(struct ci_mr *mr)
+{
+	deregistered_at = reaper_grace_clock();
+	note('d');
+	module_deregister(mr);
+}
+
+static void note_destroy_qp(struct ci_qp *qp)
+{
+	note('q');
+	module_destroy_qp(qp);
+}
+
+/* A bed whose module revokes regions. The HCA is registered with the bed. */
+static struct bed make_revoking_bed(void)
+{
+	struct fake *fake = test_fake();
+
+	atomic_store(&num_asked, 0);
+	memset(asked, 0, sizeof(asked));
+	module_deregister = fake->ops.deregister_mr;
+	module_destroy_qp = fake->ops.destroy_qp;
+	fake->ops.revoke_mr = note_revoke;
+	fake->ops.deregister_mr = note_deregister;
+	fake->ops.destroy_qp = note_destroy_qp;
+	return bed_make();
+}
+
+START_TEST(regions_are_revoked_in_their_turn_and_share_a_grace_period)
+{
+	struct bed bed = make_revoking_bed();
+	al_mr_h mr[6];
+	uint64_t before;
+	al_ah_h first;
+	sem_t gone;
+	al_qp_h qp;
+
+	gate_init(&held);
+	sem_init(&gone, 0, 0);
+	bed.fake->hook[FAKE_destroy_ah] = hold_first;
+	for (int i = 0; i < 6; i++)
+		ck_ok(try_mr(bed.pd, &mr[i]));
+	qp = bed_qp(bed.pd, bed_cq(bed.pd, 0, NULL, NULL), NULL, NULL);
+	ck_ok(try_ah(bed.pd, &first));
+	ck_ok(al_destroy_ah(first, test_post, &gone));
+	test_wait(&held.in); /* the destroy thread is busy with the first object */
+	before = reaper_grace_clock();
+	ck_ok(al_dereg_mr(mr[0], test_post, &gone));
+	ck_ok(al_dereg_mr(mr[1], test_post, &gone));
+	ck_ok(al_destroy_qp(qp, test_post, &gone));
+	for (int i = 2; i < 6; i++)
+		ck_ok(al_dereg_mr(mr[i], test_post, &gone));
+	sem_post(&held.out);
+	for (int i = 0; i < 8; i++)
+		test_wait(&gone);
+	/* what precedes a region has taken effect when the region is revoked */
+	ck_assert_str_eq(asked, "rrddqrrrrdddd");
+	ck_assert_uint_gt(deregistered_at, revoked_at);
+	ck_assert_uint_eq(reaper_grace_clock() - before, 2);
+	bed_end(&bed);
+}
+END_TEST
+
+START_TEST(regions_alone_take_the_one_grace_period_that_every_destroy_takes)
+{
+	struct bed bed = make_revoking_bed();
+	uint64_t before;
+	al_mr_h mr;
+
+	ck_ok(try_mr(bed.pd, &mr));
+	before = reaper_grace_clock();
+	ck_ok(al_dereg_mr(mr, AL_DESTROY_SYNC, NULL));
+	ck_assert_str_eq(asked, "rd");
+	ck_assert_uint_gt(deregistered_at, revoked_at);
+	ck_assert_uint_eq(reaper_grace_clock() - before, 1);
+	bed_end(&bed);
+}
+END_TEST
+
 /* -------------------------------------------------------- control under way */
 
 /* A call that blocks in the module until the test releases it, and another call that waits for the first. */
@@ -238,6 +337,74 @@ START_TEST(a_query_under_way_ends_before_its_region_and_later_ones_are_refused)
 			  &c.bed.fake->calls[FAKE_deregister_mr], 1);
 	bed_end(&c.bed);
 	ck_assert_uint_eq(c.bed.fake->calls[FAKE_deregister_mr], 1);
+}
+END_TEST
+
+/* --------------------------------------------------------- removal of an HCA */
+
+/* A reader that enters a read section during a revocation, and stays until the destroy thread
+ * waits. */
+static struct {
+	sem_t enter, entered;
+	atomic_bool waiting; /* what the revoking thread waits for next is the grace period */
+	atomic_bool left;
+	bool had_left; /* when the region ended in the module */
+} reader;
+
+static void revoke_beside_reader(struct ci_mr *mr)
+{
+	(void)mr;
+	sem_post(&reader.enter);
+	test_wait(&reader.entered);
+	atomic_store(&reader.waiting, true);
+}
+
+static void deregister_after_reader(struct ci_mr *mr)
+{
+	reader.had_left = atomic_load(&reader.left);
+	note_deregister(mr);
+}
+
+static void read_until_the_destroy_thread_waits(struct crew *crew, unsigned int index)
+{
+	(void)crew;
+	(void)index;
+	test_wait(&reader.enter);
+	rcu_enter();
+	sem_post(&reader.entered);
+	while (!atomic_load(&num_asked)) {
+		if (atomic_load(&reader.waiting) && destroy_threads_sleep()) {
+			atomic_store(&reader.left, true);
+			break;
+		}
+		sched_yield();
+	}
+	rcu_leave();
+}
+
+START_TEST(regions_that_a_removal_finds_end_after_the_read_sections_that_may_know_them)
+{
+	struct fake *fake = test_fake();
+	struct bed bed;
+	struct crew crew;
+	al_mr_h mr;
+
+	sem_init(&reader.enter, 0, 0);
+	sem_init(&reader.entered, 0, 0);
+	module_deregister = fake->ops.deregister_mr;
+	fake->ops.revoke_mr = revoke_beside_reader;
+	fake->ops.deregister_mr = deregister_after_reader;
+	bed = bed_make();
+	ck_ok(try_mr(bed.pd, &mr));
+	crew_make(&crew, 1, read_until_the_destroy_thread_waits, NULL);
+	crew_go(&crew);
+	bed_withdraw(&bed, 0);
+	crew_end(&crew);
+	ck_assert_uint_eq(num_asked, 1);
+	ck_assert(reader.had_left);
+	ck_ok(al_dereg_mr(mr, AL_DESTROY_SYNC, NULL));
+	ck_assert_uint_eq(num_asked, 1);
+	bed_end(&bed);
 }
 END_TEST
 
@@ -642,6 +809,10 @@ int main(void)
 
 	tcase_add_test(tc, destroys_that_wait_together_share_one_grace_period);
 	tcase_add_test(tc, a_cascade_takes_one_grace_period_however_deep);
+	tcase_add_test(tc, regions_are_revoked_in_their_turn_and_share_a_grace_period);
+	tcase_add_test(tc, regions_alone_take_the_one_grace_period_that_every_destroy_takes);
+	tcase_add_test(tc,
+		       regions_that_a_removal_finds_end_after_the_read_sections_that_may_know_them);
 	tcase_add_test(tc, an_object_has_the_modules_size_though_its_hca_goes_meanwhile);
 	tcase_add_test(tc, calls_on_a_removed_hca_do_not_count_as_in_progress);
 	tcase_add_test(tc, of_two_destroys_that_have_both_found_the_object_one_wins);

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hca/soft/base/reading.h"
 #include "test/link/queue_link.h"
 #include "test/unit/scale.h"
 
@@ -105,6 +106,21 @@ struct ci_registration {
 
 static struct ci_registration registrations[MAX_HCAS];
 
+static al_status (*module_post_send)(struct ci_qp *qp, const struct ib_send_wr *wr,
+				     const struct ib_send_wr **bad);
+
+/* The Access Layer posts in a read section. */
+static al_status post_send(struct ci_qp *qp, const struct ib_send_wr *wr,
+			   const struct ib_send_wr **bad)
+{
+	al_status status;
+
+	reading_begin();
+	status = module_post_send(qp, wr, bad);
+	reading_end();
+	return status;
+}
+
 al_status ib_register_ci(struct ci_host *host, const struct ci_interface *ci, void *module_hca,
 			 ci_handle *handle)
 {
@@ -125,8 +141,11 @@ al_status ib_register_ci(struct ci_host *host, const struct ci_interface *ci, vo
 		al_free(h->ca);
 		return status;
 	}
-	if (h->attr.node_type != IB_NODE_SWITCH)
+	if (h->attr.node_type != IB_NODE_SWITCH) {
 		test_ops = *ci;
+		module_post_send = ci->post_send;
+		test_ops.post_send = post_send;
+	}
 	h->present = true;
 	registrations[hcas].h = h;
 	*handle = &registrations[hcas++];

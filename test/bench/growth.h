@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
+/* What the parts of test/bench/growth share. */
+#ifndef IBAL_TEST_BENCH_GROWTH_H
+#define IBAL_TEST_BENCH_GROWTH_H
+
+#define GROWTH_SIZES 4
+
+/* A cost, and what it must not grow with. */
+struct growth {
+	const char *name;
+	const char *of;                    /* what the sizes count */
+	const char *unit;                  /* of the cost */
+	unsigned int sizes[GROWTH_SIZES];  /* ascending; 0: no more */
+	double (*cost)(unsigned int size); /* measures the cost of one unit of work beside, or of,
+					      `size` */
+};
+
+/* growth_region.c */
+extern const struct growth growth_region_own, growth_region_one;
+
+#endif
