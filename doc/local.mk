@@ -10,9 +10,40 @@ doc: doc/Doxyfile
 .PHONY: doc
 
 clean-local:
-	-rm -rf doc/html
+	-rm -rf doc/html doc/pages
 
-EXTRA_DIST += doc/xmacro.awk
+EXTRA_DIST += doc/filter.sh doc/xmacro.awk
+
+# The man pages of the API (3, 3type, 7), made from the comments of the headers. The generator knows what there is, so
+# make is not told the pages' names: they are in doc/pages, and all of that directory is installed.
+REFERENCE_MAKERS = doc/reference/man.py doc/reference/header.py doc/reference/roff.py
+REFERENCE_CONCEPTS = doc/reference/ibal_callbacks.md doc/reference/ibal_completions.md doc/reference/ibal_errors.md \
+	doc/reference/ibal_memory.md doc/reference/ibal_objects.md doc/reference/ibal_qp_states.md doc/reference/ibal_roles.md
+REFERENCE_EXAMPLES = doc/examples/reference/channel.c doc/examples/reference/datagram.c doc/examples/reference/memory.c \
+	doc/examples/reference/open.c doc/examples/reference/pnp.c doc/examples/reference/transfer.c
+EXTRA_DIST += $(REFERENCE_MAKERS) $(REFERENCE_CONCEPTS)
+
+doc/pages.stamp: $(REFERENCE_MAKERS) $(REFERENCE_CONCEPTS) $(REFERENCE_EXAMPLES) $(IBA_CONTRACTS) doc/xmacro.awk
+	$(AM_V_GEN)$(MKDIR_P) doc && $(PYTHON3) $(srcdir)/doc/reference/man.py --top $(srcdir) --out doc/pages \
+		--awk '$(AWK)' --version $(VERSION) --docdir $(docdir) && touch $@
+CLEANFILES += doc/pages.stamp
+all-local: doc/pages.stamp
+
+install-data-local: doc/pages.stamp
+	$(MKDIR_P) "$(DESTDIR)$(man3dir)" "$(DESTDIR)$(man7dir)"
+	$(INSTALL_DATA) doc/pages/*.3* "$(DESTDIR)$(man3dir)"
+	$(INSTALL_DATA) doc/pages/*.7 "$(DESTDIR)$(man7dir)"
+	if test -e doc/html/index.html; then \
+		$(MKDIR_P) "$(DESTDIR)$(htmldir)" && cp -R doc/html/. "$(DESTDIR)$(htmldir)"; fi
+
+uninstall-local:
+	if test -d doc/pages; then cd doc/pages && for page in *; do \
+		rm -f "$(DESTDIR)$(man3dir)/$$page" "$(DESTDIR)$(man7dir)/$$page"; done; fi
+	rm -rf "$(DESTDIR)$(htmldir)"
+
+# The examples in the pages: small programs, of which the pages show the parts between two marks "[NAME]".
+referencedir = $(docdir)/examples/reference
+dist_reference_DATA = $(REFERENCE_EXAMPLES) doc/examples/reference/must.h doc/examples/reference/Makefile
 
 dist_man_MANS += doc/man/al_cp.1 doc/man/al_perf.1 doc/man/al_query.1 doc/man/al_run.1 doc/man/ald.8 doc/man/ibal.7 doc/man/ibal.conf.5 doc/man/ibal-soft.5
 # Installed as an author of a channel driver finds it: a source file and a Makefile that needs nothing but what is installed.
@@ -21,6 +52,15 @@ vendormaddir = $(docdir)/examples/vendor_mad
 dist_vendormad_DATA = doc/examples/vendor_mad/Makefile doc/examples/vendor_mad/vendor_mad.c
 noinst_PROGRAMS += doc/examples/vendor_mad/vendor_mad
 doc_examples_vendor_mad_vendor_mad_LDADD = libibal.la
+
+noinst_PROGRAMS += doc/examples/reference/channel doc/examples/reference/datagram doc/examples/reference/memory \
+	doc/examples/reference/open doc/examples/reference/pnp doc/examples/reference/transfer
+doc_examples_reference_channel_LDADD = libibal.la
+doc_examples_reference_datagram_LDADD = libibal.la
+doc_examples_reference_memory_LDADD = libibal.la
+doc_examples_reference_open_LDADD = libibal.la
+doc_examples_reference_pnp_LDADD = libibal.la
+doc_examples_reference_transfer_LDADD = libibal.la
 
 topologydir = $(docdir)/examples
 dist_topology_DATA = doc/examples/small-tree.topology

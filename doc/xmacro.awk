@@ -1,7 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 # Doxygen's input filter for headers: writes out each enum that comes from an X-macro list, one documented
 # value per row of the list, and the accessors of each list of bit fields, so that they have their text in the
-# documentation too. Lines keep their numbers, since warnings quote them.
+# documentation too. A list itself and its comment are left out. Lines keep their numbers, since warnings quote them.
+
+# Prints a line. The lines of a comment wait for the line after it, which tells whether the comment is a list's.
+function emit(line) {
+	if (line ~ /^\/\*\*([^<]|$)/)
+		waiting = 1
+	if (waiting) {
+		held[++holds] = line
+		if (line ~ /\*\/$/)
+			waiting = 0
+		return
+	}
+	if (line ~ /^#define [A-Z0-9_]+_(LIST|BITS)\(X\)/)
+		dropping = 1
+	release(dropping)
+	print dropping ? "" : line
+	if (line !~ /\\$/)
+		dropping = 0
+}
+
+function release(empty, i) {
+	for (i = 1; i <= holds; i++)
+		print empty ? "" : held[i]
+	holds = 0
+}
+
+END { release(0) }
 
 # A list: remember its rows, X(NAME, VALUE, "TEXT"...), by the list's name.
 /^#define [A-Z0-9_]+_LIST\(X\)/ {
@@ -21,7 +47,7 @@ list != "" && !/\\$/ { list = "" }
 
 # The macro that makes a value of a row is not for readers.
 /^#define IBA_[A-Z]+_(VALUE|BIT)\(/ {
-	print ""
+	emit("")
 	next
 }
 
@@ -35,7 +61,7 @@ match($0, /[A-Z0-9_]+_LIST\(IBA_[A-Z]+_(VALUE|BIT)\)/) {
 	line = before
 	for (i = 1; i <= count[use]; i++)
 		line = line name[use, i] " = " shift value[use, i] ", /**< " comment[use, i] " */ "
-	print line after
+	emit(line after)
 	next
 }
 
@@ -59,14 +85,14 @@ bits != "" && match($0, /X\([a-z0-9_]+, [a-z0-9_]+, [0-9]+, [0-9]+, "[^"]*"/) {
 bits != "" && !/\\$/ { bits = "" }
 match($0, /^IB_[A-Z0-9_]+_BITS\(IBA_BITS_ACCESSORS\)/) {
 	sub(/\(.*/, "")
-	print accessors[$0]
+	emit(accessors[$0])
 	next
 }
 
 # What the compiler checks is not for readers.
 /^IBA_CHECK\(/ {
-	print ""
+	emit("")
 	next
 }
 
-{ print }
+{ emit($0) }

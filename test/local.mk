@@ -378,6 +378,10 @@ dist_check_SCRIPTS += test/e2e/rooms.py
 dist_check_SCRIPTS += test/e2e/second_link.py
 
 # The documents against the tree.
+# The reference: its pages, and the table of transitions as the library has it.
+noinst_PROGRAMS += test/e2e/qp_states
+test_e2e_qp_states_LDADD = libibal-core.la
+dist_check_SCRIPTS += test/e2e/reference.py test/e2e/reference_examples.sh
 dist_check_SCRIPTS += test/e2e/names.py test/e2e/keys.py test/e2e/requirements.py test/e2e/pages.sh
 EXTRA_DIST += test/data/names.txt test/data/requirements.txt
 

@@ -8,40 +8,15 @@
  * - *Context: may sleep*: any thread, and callbacks of al_reg_pnp(). In every other callback the call is refused with
  *   #AL_INVALID_CONTEXT.
  *
- * **Callbacks** get the context given at creation, never a handle (SAS deviation 3). Threads of the library make the
- * callbacks; no function calls back before it returns. The callbacks of one object are made one at a time. Callbacks of
- * completion queues, asynchronous events, MAD services and destroys are *atomic*: they may make every call with
- * *Context: any*. Callbacks of al_reg_pnp() may make every call.
- *
- * **Statuses** that every function can return are not repeated below:
- * - #AL_INVALID_HANDLE: the handle of the first argument, or a handle in the attributes, is not valid or of another
- *   kind;
- * - #AL_INVALID_PARAMETER: a required pointer is NULL, a reserved field is not zero, or a value is not in its enum;
- * - #AL_INVALID_CONTEXT: a *may sleep* call in an atomic callback;
- * - #AL_INSUFFICIENT_MEMORY: functions that create;
- * - #AL_INSUFFICIENT_RESOURCES: functions that create, if this process may have no further descriptor, which objects of
- *   an agent's HCA may need;
- * - #AL_CA_REMOVED: the HCA has been removed; the handle remains valid for its destroy call;
- * - #AL_AGENT_LOST: the agent that has the HCA has ended; the handle remains valid for its destroy call;
- * - #AL_PERMISSION: the agent reserves the operation for other users;
- * - #AL_UNSUPPORTED: the HCA's module lacks the operation;
- * - #AL_MODULE_FAILED: the module returned an impossible result, which the log names.
- *
- * **Destroying** is asynchronous: the handle is invalid when the call returns. `cb(context)` follows exactly once,
- * after the object's last other callback. Until then the library may still use the object's context and a region's
- * memory. With a NULL callback the library reports no end. #AL_DESTROY_SYNC makes the call wait instead (*may sleep*).
- * Every function that ends an object follows this rule. While live objects depend on the object, the call is refused
- * with #AL_RESOURCE_BUSY and changes nothing.
- *
- * **Order of destroys.** The destroys of one thread take effect, on each HCA, in the order of the calls: when an object
- * has ended, every queue pair and every region that the thread destroyed earlier on that HCA accepts nothing from the
- * wire and accesses no memory, even if a callback in progress still delays the earlier object's own `cb`. So a thread
- * can destroy a queue pair and then its regions without waiting in between: the queue pair accepts no message for a
- * region that has ended. A cascade (al_close_ca(), al_close()) ends queue pairs before regions. There is no order
- * between the destroys of several threads, between several HCAs, and between the `cb` of independent objects.
- *
- * **Reentrancy.** Several threads may call every function at once, also on one object (seed 000). The library keeps no
- * order between such calls.
+ * **Rules that hold for all functions** are in pages of their own, which are manual pages of section 7, too
+ * (doc/reference in the source tree):
+ * - ibal_objects(7): handles, what depends on what, and when a destroyed object's memory and context may be reused;
+ * - ibal_callbacks(7): who calls callbacks, and what a callback may do;
+ * - ibal_completions(7): polling, arming, and how a program misses no completion;
+ * - ibal_memory(7): which memory an HCA reaches, and by which keys;
+ * - ibal_roles(7): HCAs of the process and HCAs of an agent;
+ * - ibal_errors(7): the statuses that every function can return, which the comments of the functions do not repeat;
+ * - ibal_qp_states(7): the attributes that each change of a queue pair's state requires.
  *
  * **Sources.** "seed 000" is the guide to the locking of the InfiniBand midlayer; "seed 001" are the NDKPI requirements
  * for completion handling; "seed 004" is the chapter on InfiniBand in Linux (verbs); "SAS" is the Software Architecture
@@ -57,7 +32,11 @@
 extern "C" {
 #endif
 
-/* --------------------------------------------------------------- callbacks */
+/**
+ * @defgroup ibal_callback_types Types of callbacks
+ * The functions that a program gives to the library. The rules for all of them are in ibal_callbacks(7).
+ * @{
+ */
 
 /**
  * A destroyed object has ended: the library no longer uses its context or memory. @param context given with the destroy
@@ -125,7 +104,7 @@ struct al_pnp_event {
 };
 
 /**
- * A PnP callback (seed 000: may sleep). For #AL_PNP_CA_ADD a status other than #AL_SUCCESS refuses the HCA: the
+ * A PnP callback, which may sleep (seed 000). For #AL_PNP_CA_ADD a status other than #AL_SUCCESS refuses the HCA: the
  * registration gets no further events of the HCA. Before it returns from #AL_PNP_CA_REMOVE, the client must destroy all
  * its objects on the HCA. For other events the status is ignored.
  */
@@ -141,20 +120,23 @@ typedef al_status (*al_pnp_cb)(void *context, const struct al_pnp_event *event);
  */
 typedef void (*al_log_cb)(void *context, ib_log_level level, const char *text);
 
-/* ----------------------------------------------------------------- library */
+/** @} */
+
+/**
+ * @defgroup ibal_library The library
+ * A program opens the library before everything else with al_open(), and every other object is made, directly or
+ * indirectly, with the opening that al_open() returns. Each function returns an #al_status; al_status_str() has its
+ * text. al_set_log() takes the messages of the library, which name the reasons of failures.
+ * @{
+ */
 
 /** How to open the library. NULL or all zero: as the environment and the configuration file say. */
 struct al_open_attr {
-	/**
-	 * Replaces `IBAL_AGENT`: "off" (this process owns its HCAs), a socket's path, or "auto". NULL: the environment
-	 * counts.
-	 */
-	const char *agent;
-	/**
-	 * Configuration file in place of `IBAL_CONF` or the system's; "": no file. A process has one configuration,
-	 * which its first opening reads. A later opening gives the path of the first opening, or NULL.
-	 */
-	const char *config;
+	const char *agent;    /**< replaces `IBAL_AGENT`: "off" (this process has HCAs of its own), a socket's path, or
+			       * "auto"; NULL: the environment counts (ibal(7)) */
+	const char *config;   /**< configuration file in place of `IBAL_CONF` or the system's; "": no file. A process
+			       * has one configuration, which its first opening reads: a later opening gives the path
+			       * of the first opening, or NULL */
 	uint64_t reserved[4]; /**< zero */
 };
 
@@ -173,7 +155,7 @@ struct al_open_attr {
  * seconds; the log names the place
  * @retval AL_INVALID_STATE config names another file than an earlier opening of the process has
  * read
- * @retval AL_INVALID_PARAMETER al is NULL, a flag is unknown; or the path of the agent's socket is
+ * @retval AL_INVALID_PARAMETER al is NULL; or the path of the agent's socket is
  * empty or too long, or the file of that path is no stream socket of this kind
  * @retval AL_NOT_FOUND no socket has that path: no ald runs there
  * @retval AL_AGENT_REFUSED the socket exists and no process listens: its ald was killed
@@ -191,20 +173,27 @@ struct al_open_attr {
  * @retval AL_INSUFFICIENT_MEMORY out of memory, in this process or in the agent
  * @retval AL_IO_ERROR another system call has failed, in this process or in the agent; the log has
  * the reason
+ * @snippet reference/open.c open
  */
 al_status al_open(const struct al_open_attr *attr, al_h *al);
 
 /**
- * Closes an opening. Remaining objects of the opening are destroyed, children first, and named in the log. Modules stay
- * loaded. **Context: any** (with #AL_DESTROY_SYNC: may sleep).
+ * Closes an opening. Remaining objects of the opening are destroyed, children first, and named in the log. Modules
+ * stay loaded. **Context: any** (with #AL_DESTROY_SYNC: may sleep).
  *
- * @param al      opening
- * @param cb      called when all objects of the opening have ended
- * @param context for cb
+ * @param al      opening; the handle is invalid when the call returns
+ * @param cb      called once, when every object of the opening has ended; NULL: the library does not report the
+ *                end; #AL_DESTROY_SYNC: the call waits for the end (may sleep)
+ * @param context passed to cb
+ * @snippet reference/open.c open
  */
 al_status al_close(al_h al, al_destroyed_cb cb, void *context);
 
-/** Version of the library, such as "0.1.0". **Context: any.** */
+/**
+ * The version of the library that runs, such as "0.1.0". **Context: any.**
+ *
+ * @return the version, a string that stays valid
+ */
 const char *al_version(void);
 
 /**
@@ -259,7 +248,15 @@ const char *al_mig_state_str(ib_mig_state v);          /**< path migration state
 const char *al_srq_type_str(ib_srq_type v);            /**< kind of shared receive queue */
 /** @} */
 
-/* ----------------------------------------------------------------- modules */
+/** @} */
+
+/**
+ * @defgroup ibal_modules Modules
+ * An HCA module is a shared object that drives the HCAs of one vendor, or the software HCA. al_open() loads the modules
+ * of the module path, so a program needs these functions only to change what is loaded. Through an agent (ald(8)) the
+ * agent's administrator does that.
+ * @{
+ */
 
 /**
  * Loads an HCA module, whose HCAs then arrive as PnP events. **Context: may sleep**, but not in a PnP callback.
@@ -306,7 +303,14 @@ al_status al_unload_module(al_h al, const char *name, uint32_t flags);
  */
 al_status al_rescan(al_h al);
 
-/* --------------------------------------------------------------------- HCA */
+/** @} */
+
+/**
+ * @defgroup ibal_hcas HCAs and ports
+ * A host channel adapter (HCA) is known by its node GUID. al_get_ca_guids() lists the HCAs, and al_open_ca() opens one.
+ * al_reg_pnp() tells of HCAs that arrive and leave. Ports of an HCA are numbered from 1.
+ * @{
+ */
 
 /**
  * Lists the node GUIDs of the HCAs that the opening sees; a switch is not listed. **Context: may
@@ -316,88 +320,161 @@ al_status al_rescan(al_h al);
  * @param guids room for *count GUIDs; may be NULL when *count is 0
  * @param count in: room; out: number of HCAs, also with #AL_BUFFER_TOO_SMALL
  * @retval AL_BUFFER_TOO_SMALL there are more HCAs than room; guids was not written
+ * @snippet reference/open.c open
  */
 al_status al_get_ca_guids(al_h al, uint64_t *guids, size_t *count);
 
 /**
- * Opens an HCA, or a switch (ib_ca_attr.node_type), by its GUID (SAS deviation 7) and keeps its
+ * Opens an HCA, or a switch (ib_ca_attr.node_type), by its GUID, and keeps its
  * module loaded. **Context: may sleep.**
  *
  * @param al      opening
  * @param guid    node GUID
- * @param context of the handle
+ * @param context the program's own pointer, which the library does not use
  * @param ca      written: handle of the HCA
  * @retval AL_NOT_FOUND no HCA or switch has that GUID, or its removal has begun
  * @retval AL_LIMIT_EXCEEDED the opening uses an agent, which lets this program open no further
  * switch
+ * @snippet reference/open.c open
  */
 al_status al_open_ca(al_h al, uint64_t guid, void *context, al_ca_h *ca);
 
-/** Closes an HCA handle. Remaining objects of the handle are destroyed and named in the log. **Context: any** (with
- * #AL_DESTROY_SYNC: may sleep). @param ca HCA @param cb, context: see above @retval AL_RESOURCE_BUSY an object of
- * another handle of this HCA uses an object of this handle (a queue pair uses a completion queue): nothing is closed;
- * destroy the using object, or close its handle, first */
+/**
+ * Closes an HCA handle. Remaining objects of the handle are destroyed, queue pairs first, and named in the log.
+ * Other handles of the HCA, also of this process, stay. **Context: any** (with #AL_DESTROY_SYNC: may sleep).
+ *
+ * @param ca      handle of the HCA, invalid when the call returns
+ * @param cb      called once, when every object of the handle has ended; NULL: the library does not report the
+ *                end; #AL_DESTROY_SYNC: the call waits for the end (may sleep)
+ * @param context passed to cb
+ * @retval AL_RESOURCE_BUSY an object of another handle of this HCA uses an object of this handle (for example, a
+ *         queue pair uses a completion queue): nothing is closed. Destroy the object that uses the other, or close its
+ *         handle, first
+ */
 al_status al_close_ca(al_ca_h ca, al_destroyed_cb cb, void *context);
 
 /**
- * Queries the attributes of an HCA, which only al_modify_ca() changes. **Context: may sleep.** @param ca HCA
- * @param attr written
+ * Queries the attributes of an HCA: its identity, abilities and limits. Only al_modify_ca() changes them.
+ * **Context: may sleep.**
+ *
+ * @param ca   HCA
+ * @param attr written: attributes
+ * @snippet reference/open.c open
  */
 al_status al_query_ca(al_ca_h ca, struct ib_ca_attr *attr);
 
-/** Queries the current attributes and counters of a port. **Context: may sleep.** @param ca HCA @param port from 1
- * @param attr written
- * @retval AL_INVALID_PORT no such port */
+/**
+ * Queries the current attributes and counters of a port. **Context: may sleep.**
+ *
+ * @param ca   HCA
+ * @param port port, from 1 to ib_ca_attr.num_ports; of a switch also 0
+ * @param attr written: attributes and counters
+ * @retval AL_INVALID_PORT the HCA has no such port
+ */
 al_status al_query_port(al_ca_h ca, uint8_t port, struct ib_port_attr *attr);
 
-/** Queries an entry of the GID table. Entry 0 is always subnet prefix and port GUID. **Context: may sleep.**
- * @param ca HCA @param port from 1
- * @param index entry @param gid written @retval AL_INVALID_PORT no such port @retval AL_INVALID_GID_INDEX no such
- * entry */
+/**
+ * Queries an entry of a port's table of global identifiers (GIDs). Entry 0 is always the port's subnet prefix and
+ * port GUID. **Context: may sleep.**
+ *
+ * @param ca    HCA
+ * @param port  port, from 1 to ib_ca_attr.num_ports; of a switch also 0
+ * @param index entry, from 0 to ib_port_attr.gid_tbl_len - 1
+ * @param gid   written: the GID; all zero: the entry is empty
+ * @retval AL_INVALID_PORT the HCA has no such port
+ * @retval AL_INVALID_GID_INDEX the port's table has no such entry
+ */
 al_status al_query_gid(al_ca_h ca, uint8_t port, uint32_t index, ib_gid *gid);
 
-/** Queries an entry of the P_Key table. **Context: may sleep.** @param ca HCA @param port from 1 @param index entry
- * @param pkey written; 0: empty @retval AL_INVALID_PORT no such port @retval AL_INVALID_PKEY_INDEX no such entry */
+/**
+ * Queries an entry of a port's table of partition keys (P_Keys). **Context: may sleep.**
+ *
+ * @param ca    HCA
+ * @param port  port, from 1 to ib_ca_attr.num_ports; of a switch also 0
+ * @param index entry, from 0 to ib_port_attr.pkey_tbl_len - 1
+ * @param pkey  written: the P_Key, with #IB_PKEY_FULL_MEMBER for a full member; 0: the entry is empty
+ * @retval AL_INVALID_PORT the HCA has no such port
+ * @retval AL_INVALID_PKEY_INDEX the port's table has no such entry
+ */
 al_status al_query_pkey(al_ca_h ca, uint8_t port, uint32_t index, uint16_t *pkey);
 
-/** Finds a GID in the ports' tables. **Context: may sleep.** @param ca HCA @param gid wanted @param port written
- * @param index written
- * @retval AL_NOT_FOUND no port has the GID */
+/**
+ * Finds a GID in the tables of all ports. **Context: may sleep.**
+ *
+ * @param ca    HCA
+ * @param gid   GID to find
+ * @param port  written: port that has the GID
+ * @param index written: entry of that port's table
+ * @retval AL_NOT_FOUND no port has the GID
+ */
 al_status al_find_gid(al_ca_h ca, const ib_gid *gid, uint8_t *port, uint32_t *index);
 
-/** Finds a P_Key in a port's table; a full member is preferred to a limited one of the same key value.
- * **Context: may sleep.**
- * @param ca HCA @param port from 1 @param pkey wanted @param index written @retval AL_INVALID_PORT no such port
- * @retval AL_NOT_FOUND the table lacks the P_Key */
+/**
+ * Finds a P_Key in a port's table. The membership bit (#IB_PKEY_FULL_MEMBER) of pkey does not count; an entry as a
+ * full member is preferred to one as a limited member. **Context: may sleep.**
+ *
+ * @param ca    HCA
+ * @param port  port, from 1 to ib_ca_attr.num_ports; of a switch also 0
+ * @param pkey  P_Key to find
+ * @param index written: entry of the table, for ib_qp_attr.pkey_index
+ * @retval AL_INVALID_PORT the HCA has no such port
+ * @retval AL_NOT_FOUND the table lacks the P_Key
+ */
 al_status al_find_pkey(al_ca_h ca, uint8_t port, uint16_t pkey, uint32_t *index);
 
 /**
- * Queries the link layer of a port. **Context: may sleep.** @param ca HCA @param port from 1 @param layer written
- * @retval AL_INVALID_PORT no such port
+ * Queries the link layer of a port. **Context: may sleep.**
+ *
+ * @param ca    HCA
+ * @param port  port, from 1 to ib_ca_attr.num_ports; of a switch also 0
+ * @param layer written: link layer
+ * @retval AL_INVALID_PORT the HCA has no such port
  */
 al_status al_port_link_layer(al_ca_h ca, uint8_t port, ib_link_layer *layer);
 
 /**
- * Changes attributes of the HCA. **Context: may sleep.** @param ca HCA @param mask enum ib_ca_attr_mask
- * @param attr values
+ * Changes attributes of an HCA. **Context: may sleep.**
+ *
+ * @param ca   HCA
+ * @param mask enum ib_ca_attr_mask: the members of attr that count; others are not read
+ * @param attr new values
  */
 al_status al_modify_ca(al_ca_h ca, uint32_t mask, const struct ib_ca_attr *attr);
 
-/** Changes attributes of a port. **Context: may sleep.** The capability #IB_PORT_CAP_SM belongs to
- * the handle that sets it: the port has the capability until each handle that has set it has
- * cleared it or is closed. A port of the software HCA that is Armed or Active reports a change of
- * its capabilities to the subnet manager by trap 144.
- * @param ca HCA @param port from 1; of a switch 0, too @param mask enum ib_port_attr_mask @param
- * attr values
- * @retval AL_INVALID_PORT no such port */
+/**
+ * Changes attributes of a port. **Context: may sleep.** The capability #IB_PORT_CAP_SM belongs to the handle that
+ * sets it: the port has the capability until each handle that has set it has cleared it or is closed. A port of the
+ * software HCA that is Armed or Active reports a change of its capabilities to the subnet manager by trap 144.
+ *
+ * @param ca   HCA
+ * @param port port, from 1 to ib_ca_attr.num_ports; of a switch also 0
+ * @param mask enum ib_port_attr_mask: the changes to make
+ * @param attr values for the changes of mask
+ * @retval AL_INVALID_PORT the HCA has no such port
+ */
 al_status al_modify_port(al_ca_h ca, uint8_t port, uint32_t mask, const struct ib_port_modify *attr);
 
-/** Makes a vendor's own call, whose meaning the vendor defines. **Context: may sleep.** @param ca HCA @param code code
- * of the call
- * @param in input @param in_len bytes of in @param out output @param out_len in: room; out: bytes written */
+/**
+ * Makes a call to the HCA's module whose meaning the module's vendor defines. **Context: may sleep.**
+ *
+ * @param ca      HCA
+ * @param code    code of the call, as the vendor numbers them
+ * @param in      input; may be NULL when in_len is 0
+ * @param in_len  bytes of in
+ * @param out     room for the output; may be NULL when *out_len is 0
+ * @param out_len in: bytes of room in out; out: bytes written
+ */
 al_status al_vendor_call(al_ca_h ca, uint32_t code, const void *in, uint32_t in_len, void *out, uint32_t *out_len);
 
-/* --------------------------------------------------------- clients, events */
+/** @} */
+
+/**
+ * @defgroup ibal_events Events, arrival and removal
+ * A program hears of HCAs that arrive and leave from al_reg_pnp() (plug and play), and of asynchronous events of an HCA,
+ * its ports and objects from al_reg_event_handler(). An object's own asynchronous events reach the callback that was
+ * given at the object's creation. Each registration has a callback, or a channel for an event loop (ibal_channels(7)).
+ * @{
+ */
 
 /** Attributes of a PnP registration. */
 struct al_pnp_attr {
@@ -447,27 +524,44 @@ struct al_pnp_attr {
  * @param context for cb
  * @param cb      called on the PnP thread, one event at a time, in order; NULL with a channel
  * @param pnp     written before the first callback: the registration
+ * @retval AL_INVALID_PARAMETER both or none of callback and channel
+ * @retval AL_INVALID_CA the channel belongs to another opening
+ * @snippet reference/pnp.c pnp
  */
 al_status al_reg_pnp(al_h al, const struct al_pnp_attr *attr, void *context, al_pnp_cb cb, al_pnp_h *pnp);
 
 /**
- * Ends a registration. The callback gets #AL_PNP_CA_REMOVE for each HCA that was added and not refused, and then `cb`
- * is called. A registration with a channel gets no further events, and acknowledges a removal that its reader has read.
- * **Context: any**; #AL_INVALID_CONTEXT with #AL_DESTROY_SYNC in a callback of this registration.
- * @param pnp registration
- * @param cb, context: see above
+ * Ends a registration. The callback gets #AL_PNP_CA_REMOVE for each HCA that was added and not refused, and then
+ * `cb` is called. A registration with a channel gets no further events, and acknowledges a removal that its reader
+ * has read. **Context: any**; #AL_INVALID_CONTEXT with #AL_DESTROY_SYNC in a callback of this registration.
+ *
+ * @param pnp     registration, invalid when the call returns
+ * @param cb      called once, when the registration has ended; NULL: the library does not report the end;
+ *                #AL_DESTROY_SYNC: the call waits for the end (may sleep)
+ * @param context passed to cb
  */
 al_status al_dereg_pnp(al_pnp_h pnp, al_destroyed_cb cb, void *context);
 
-/** Stores a pointer per registration and HCA (seed 004, ib_set_client_data), from #AL_PNP_CA_ADD of the HCA until its
- * removal is complete for the registration. **Context: any.** @param pnp registration @param ca_guid HCA
- * @param ca_context pointer
- * @retval AL_NOT_FOUND the registration has no HCA of that GUID */
+/**
+ * Stores a pointer for a registration and an HCA (seed 004, ib_set_client_data), from #AL_PNP_CA_ADD of the HCA
+ * until its removal is complete for the registration. The pointer comes with every further event of the HCA
+ * (al_pnp_event.ca_context). **Context: any.**
+ *
+ * @param pnp        registration
+ * @param ca_guid    node GUID of the HCA
+ * @param ca_context pointer, which the library does not use
+ * @retval AL_NOT_FOUND the registration has no HCA of that GUID
+ */
 al_status al_set_client_context(al_pnp_h pnp, uint64_t ca_guid, void *ca_context);
 
-/** Reads the pointer that al_set_client_context() has stored; NULL: none was stored. **Context: any.**
- * @param pnp registration
- * @param ca_guid HCA @param ca_context written @retval AL_NOT_FOUND the registration has no HCA of that GUID */
+/**
+ * Reads the pointer that al_set_client_context() has stored. **Context: any.**
+ *
+ * @param pnp        registration
+ * @param ca_guid    node GUID of the HCA
+ * @param ca_context written: the pointer; NULL: none was stored
+ * @retval AL_NOT_FOUND the registration has no HCA of that GUID
+ */
 al_status al_get_client_context(al_pnp_h pnp, uint64_t ca_guid, void **ca_context);
 
 /**
@@ -480,14 +574,34 @@ al_status al_get_client_context(al_pnp_h pnp, uint64_t ca_guid, void **ca_contex
  * @param context for cb
  * @param cb      atomic callback; NULL with a channel
  * @param handler written: the registration
+ * @retval AL_INVALID_PARAMETER both or none of callback and channel
+ * @retval AL_INVALID_CA the channel belongs to another opening
+ * @retval AL_DUPLICATE the HCA handle already has an event handler with a channel; several with callbacks may be
+ *         registered
  * @retval AL_INSUFFICIENT_RESOURCES no thread could be started
  */
 al_status al_reg_event_handler(al_ca_h ca, al_channel_h channel, void *context, al_event_cb cb,
 			       al_event_handler_h *handler);
 
-/** Ends a registration. **Context: any.** @param handler registration @param cb, context: see above */
+/**
+ * Ends a registration for asynchronous events. **Context: any.**
+ *
+ * @param handler registration, invalid when the call returns
+ * @param cb      called once, when the registration has ended; NULL: the library does not report the end;
+ *                #AL_DESTROY_SYNC: the call waits for the end (may sleep)
+ * @param context passed to cb
+ */
 al_status al_dereg_event_handler(al_event_handler_h handler, al_destroyed_cb cb, void *context);
 
+/** @} */
+
+/**
+ * @defgroup ibal_channels Channels
+ * A channel is a queue of events with a descriptor for poll(2) and epoll(7), so that a program with an event loop needs
+ * no callbacks. A completion queue (al_cq_init.channel), a registration (al_reg_pnp(), al_reg_event_handler()) and a MAD
+ * service (al_mad_svc_init.channel) take a channel in place of a callback. One channel may serve many objects.
+ * @{
+ */
 /** An event from a channel. The event holds no reference on its object. */
 struct al_channel_event {
 	al_channel_event_type type; /**< type, which names the valid member below */
@@ -498,39 +612,81 @@ struct al_channel_event {
 	struct al_pnp_event pnp;    /**< #AL_CHANNEL_PNP */
 };
 
-/** Creates a channel, for event loops. **Context: may sleep.** @param al opening @param context of the handle
- * @param channel written
- * @retval AL_INSUFFICIENT_RESOURCES no descriptor is left */
+/**
+ * Creates a channel, for event loops. **Context: may sleep.**
+ *
+ * @param al      opening
+ * @param context the program's own pointer, which a debugger finds with the handle; the channel's events carry the
+ *                contexts of their objects instead
+ * @param channel written: the channel
+ * @retval AL_INSUFFICIENT_RESOURCES this process may have no further descriptor
+ * @snippet reference/channel.c channel
+ */
 al_status al_create_channel(al_h al, void *context, al_channel_h *channel);
 
-/** Returns the channel's descriptor, for poll(), epoll and the like. The descriptor is readable while events are
- * queued, or while a removal that was read is not acknowledged. The descriptor can not be read or written, and the
- * library closes it when the channel ends. The close wakes no thread that sleeps on the descriptor: wake such a thread
- * first, with a descriptor of your own.
- * **Context: any.** @param channel channel @param fd written */
+/**
+ * Returns the channel's descriptor, for poll(2), epoll(7) and the like. The descriptor is readable while events
+ * are queued, or while a removal that was read is not acknowledged. The program does not read, write or close the
+ * descriptor: the library closes it when the channel ends. The close wakes no thread that sleeps on the
+ * descriptor, so wake such a thread first, by a descriptor of your own. **Context: any.**
+ *
+ * @param channel channel
+ * @param fd      written: the descriptor, which stays the library's
+ * @snippet reference/channel.c channel
+ */
 al_status al_channel_fd(al_channel_h channel, int *fd);
 
-/** Takes the next event. Each call acknowledges the event that was read before: if that was #AL_PNP_CA_REMOVE, the
- * removal of the HCA may continue (al_reg_pnp()). If several threads read one channel, a call of any thread
- * acknowledges; so give a PnP registration a channel of its own that one thread reads. **Context: any.**
- * @param channel channel @param event written
- * @retval AL_NOT_FOUND no event is queued */
+/**
+ * Takes the oldest event from a channel. Each call acknowledges the event that was read before: if that was
+ * #AL_PNP_CA_REMOVE, the removal of the HCA may continue (al_reg_pnp()). If several threads read one channel, a
+ * call of any thread acknowledges; so give a PnP registration a channel of its own that one thread reads.
+ * **Context: any.**
+ *
+ * @param channel channel
+ * @param event   written: the event
+ * @retval AL_NOT_FOUND no event is queued
+ * @snippet reference/channel.c channel
+ */
 al_status al_channel_next(al_channel_h channel, struct al_channel_event *event);
 
-/** Destroys a channel. **Context: any.** @param channel channel @param cb, context: see above
- * @retval AL_RESOURCE_BUSY a completion queue or registration uses the channel */
+/**
+ * Destroys a channel. Events that were not taken are dropped. **Context: any.**
+ *
+ * @param channel channel; the handle is invalid when the call returns
+ * @param cb      called once, when the channel has ended; NULL: the library does not report the end;
+ *                #AL_DESTROY_SYNC: the call waits for the end (may sleep)
+ * @param context passed to cb
+ * @retval AL_RESOURCE_BUSY a completion queue, registration or MAD service uses the channel
+ */
 al_status al_destroy_channel(al_channel_h channel, al_destroyed_cb cb, void *context);
 
-/* ----------------------------------------------------------------- domains */
+/** @} */
 
-/** Allocates a protection domain (IBTA 11.2.1.5). **Context: may sleep.** @param ca HCA @param context of the handle
- * @param pd written
- * @retval AL_LIMIT_EXCEEDED the HCA has ib_ca_attr.max_pd domains */
+/**
+ * @defgroup ibal_domains Protection domains
+ * A protection domain keeps together what may be used together: a queue pair reaches only memory regions and address
+ * handles of its own domain.
+ * @{
+ */
+
+/**
+ * Allocates a protection domain (IBTA 11.2.1.5). **Context: may sleep.**
+ *
+ * @param ca      HCA
+ * @param context the program's own pointer, which the library does not use
+ * @param pd      written: the domain
+ * @retval AL_LIMIT_EXCEEDED the HCA has ib_ca_attr.max_pd domains, or a limit of the agent is reached
+ */
 al_status al_alloc_pd(al_ca_h ca, void *context, al_pd_h *pd);
 
 /**
- * Deallocates a protection domain. **Context: any.** @param pd domain @param cb, context: see above
- * @retval AL_RESOURCE_BUSY the domain has live objects
+ * Deallocates a protection domain. **Context: any.**
+ *
+ * @param pd      domain; the handle is invalid when the call returns
+ * @param cb      called once, when the domain has ended; NULL: the library does not report the end;
+ *                #AL_DESTROY_SYNC: the call waits for the end (may sleep)
+ * @param context passed to cb
+ * @retval AL_RESOURCE_BUSY objects of the domain are live; those that are already being destroyed do not count
  */
 al_status al_dealloc_pd(al_pd_h pd, al_destroyed_cb cb, void *context);
 
@@ -548,11 +704,28 @@ struct al_xrcd_init {
 	uint64_t reserved[4]; /**< zero */
 };
 
-/* ----------------------------------------------------------------- address */
+/** @} */
 
-/** Creates an address handle (IBTA 11.2.2.1). **Context: any.** @param pd domain @param attr path @param ah written
- * @retval AL_INVALID_PORT no such port @retval AL_INVALID_GID_INDEX no such source GID
- * @retval AL_LIMIT_EXCEEDED the HCA has ib_ca_attr.max_ah address handles */
+/**
+ * @defgroup ibal_addresses Addresses
+ * An address vector (struct ib_ah_attr) is the path from a port to a destination. Connected queue pairs have a path as an
+ * attribute. Each datagram has an address handle instead, which holds a path that the HCA has prepared.
+ * @{
+ */
+
+/**
+ * Creates an address handle (IBTA 11.2.2.1), for datagrams. One handle may serve any number of requests and queue
+ * pairs of its domain at once. **Context: any.**
+ *
+ * @param pd   domain of the queue pairs that will use the handle
+ * @param attr path
+ * @param ah   written: the address handle
+ * @retval AL_INVALID_PARAMETER a member of attr is out of its range
+ * @retval AL_INVALID_PORT the HCA has no port attr->port_num
+ * @retval AL_INVALID_GID_INDEX the port's table has no entry attr->grh.sgid_index
+ * @retval AL_LIMIT_EXCEEDED the HCA has ib_ca_attr.max_ah address handles
+ * @snippet reference/datagram.c address
+ */
 al_status al_create_ah(al_pd_h pd, const struct ib_ah_attr *attr, al_ah_h *ah);
 
 /**
@@ -569,31 +742,64 @@ al_status al_create_ah(al_pd_h pd, const struct ib_ah_attr *attr, al_ah_h *ah);
  * @retval AL_INVALID_PORT no such port
  * @retval AL_INVALID_PARAMETER wc is no completion of a successful receive, or grh is no GRH
  * @retval AL_NOT_FOUND the GRH's destination is no GID of the port
+ * @snippet reference/datagram.c answer
  */
 al_status al_init_ah_from_wc(al_ca_h ca, uint8_t port, const struct ib_wc *wc, const void *grh, struct ib_ah_attr *attr);
 
-/** Creates an address handle with the path of al_init_ah_from_wc(), so that a completion callback can answer a
- * datagram.
- * **Context: any.** @param pd domain @param wc, grh, port as in al_init_ah_from_wc() @param ah written
- * @retval AL_INVALID_PORT, AL_INVALID_PARAMETER, AL_NOT_FOUND as in al_init_ah_from_wc()
- * @retval AL_LIMIT_EXCEEDED the HCA has ib_ca_attr.max_ah address handles */
+/**
+ * Creates an address handle with the path of al_init_ah_from_wc(), so that a completion callback can answer a
+ * datagram. **Context: any.**
+ *
+ * @param pd   domain of the queue pair that will answer
+ * @param wc   successful completion of the datagram's receive request
+ * @param grh  the first #IB_GRH_BYTES of the receive buffer; read only if wc has #IB_WC_GRH
+ * @param port port that received the datagram, from 1 (ib_wc.port_num); of a switch 0
+ * @param ah   written: the address handle
+ * @retval AL_INVALID_PORT the HCA has no such port
+ * @retval AL_INVALID_PARAMETER wc is no completion of a successful receive, or grh is no GRH
+ * @retval AL_NOT_FOUND the GRH's destination is no GID of the port
+ * @retval AL_LIMIT_EXCEEDED the HCA has ib_ca_attr.max_ah address handles
+ * @snippet reference/datagram.c answer
+ */
 al_status al_create_ah_from_wc(al_pd_h pd, const struct ib_wc *wc, const void *grh, uint8_t port, al_ah_h *ah);
 
-/** Changes the path of an address handle; requests posted before keep the old path. **Context: any.** @param ah handle
- * @param attr path
- * @retval AL_INVALID_PORT no such port @retval AL_INVALID_GID_INDEX no such source GID */
+/**
+ * Changes the path of an address handle. Requests posted before keep the old path. **Context: any.**
+ *
+ * @param ah   address handle
+ * @param attr new path, which replaces the old path entirely
+ * @retval AL_INVALID_PARAMETER a member of attr is out of its range
+ * @retval AL_INVALID_PORT the HCA has no port attr->port_num
+ * @retval AL_INVALID_GID_INDEX the port's table has no entry attr->grh.sgid_index
+ */
 al_status al_modify_ah(al_ah_h ah, const struct ib_ah_attr *attr);
 
-/** Queries the path of an address handle. **Context: any.** @param ah handle @param attr written */
+/**
+ * Queries the path of an address handle. **Context: any.**
+ *
+ * @param ah   address handle
+ * @param attr written: path
+ */
 al_status al_query_ah(al_ah_h ah, struct ib_ah_attr *attr);
 
 /**
- * Destroys an address handle; requests posted before still complete. **Context: any.** @param ah handle
- * @param cb, context: see above
+ * Destroys an address handle. Requests posted before still complete, with its path. **Context: any.**
+ *
+ * @param ah      address handle, invalid when the call returns
+ * @param cb      called once, when the address handle has ended; NULL: the library does not report the end;
+ *                #AL_DESTROY_SYNC: the call waits for the end (may sleep)
+ * @param context passed to cb
  */
 al_status al_destroy_ah(al_ah_h ah, al_destroyed_cb cb, void *context);
 
-/* ------------------------------------------------------------------ memory */
+/** @} */
+
+/**
+ * @defgroup ibal_regions Memory regions
+ * An HCA accesses only memory that is registered. A region has a local key, by which the program's own requests name the
+ * memory, and a remote key, by which peers do. ibal_memory(7) has the rules.
+ * @{
+ */
 
 /**
  * Registers memory (IBTA 11.2.8.1). The call makes the pages present and checks their permissions.
@@ -604,26 +810,41 @@ al_status al_destroy_ah(al_ah_h ah, al_destroyed_cb cb, void *context);
  * the memory ends an application with its own HCA by SIGSEGV or SIGBUS; through an agent the request completes in
  * error.
  *
- * @param pd      domain
+ * @param pd      domain of the queue pairs that will use the region
  * @param init    memory and permissions
- * @param context of the handle
- * @param lkey    key for local requests
- * @param rkey    key for peers; 0 without any remote permission
+ * @param context the program's own pointer, which the library does not use
+ * @param lkey    written: key for the program's own requests (ib_sge.lkey)
+ * @param rkey    written: key for peers; 0 without any remote permission
  * @param mr      written: the region
  * @retval AL_INVALID_PARAMETER length 0, address range overflows, or remote write or atomic without local write
  * @retval AL_INVALID_ADDRESS the memory is not mapped, or the mapping does not permit the access
  * @retval AL_LIMIT_EXCEEDED length is more than ib_ca_attr.max_mr_size, or the HCA has ib_ca_attr.max_mr regions
  * @retval AL_MEMORY_OUT_OF_REACH the HCA is an agent's, and the agent can not access this process's memory (the process
  *         is not dumpable, or has a namespace of its own): use memory from al_dma_alloc_coherent()
+ * @snippet reference/memory.c memory
  */
 al_status al_reg_mr(al_pd_h pd, const struct al_mr_init *init, void *context, uint32_t *lkey, uint32_t *rkey, al_mr_h *mr);
 
-/** Queries the attributes of a region. **Context: may sleep.** @param mr region @param attr written */
+/**
+ * Queries the attributes of a region. **Context: may sleep.**
+ *
+ * @param mr   region
+ * @param attr written: attributes
+ */
 al_status al_query_mr(al_mr_h mr, struct ib_mr_attr *attr);
 
-/** Deregisters a region. The memory may be reused when `cb` is called, or the `cb` of an object that this thread
- * destroyed later on this HCA. **Context: any.** @param mr region @param cb, context: see above
- * @retval AL_RESOURCE_BUSY windows are bound to the region */
+/**
+ * Deregisters a region. When the region has ended, no request and no peer accesses its memory. The program may
+ * reuse or unmap the memory when `cb` is called, or the `cb` of an object that this thread destroyed later on this
+ * HCA (ibal_objects(7)). **Context: any.**
+ *
+ * @param mr      region; the handle is invalid when the call returns
+ * @param cb      called once, when the region has ended; NULL: the library does not report the end;
+ *                #AL_DESTROY_SYNC: the call waits for the end (may sleep)
+ * @param context passed to cb
+ * @retval AL_RESOURCE_BUSY memory windows are bound to the region
+ * @snippet reference/memory.c memory
+ */
 al_status al_dereg_mr(al_mr_h mr, al_destroyed_cb cb, void *context);
 
 /**
@@ -638,13 +859,17 @@ al_status al_dereg_mr(al_mr_h mr, al_destroyed_cb cb, void *context);
  * @param dma    written: the memory's address for the HCA
  * @retval AL_INVALID_PARAMETER   length is 0, or more than the address space
  * @retval AL_INSUFFICIENT_MEMORY out of memory, descriptors or mappings
+ * @snippet reference/memory.c coherent
  */
 al_status al_dma_alloc_coherent(al_ca_h ca, uint64_t length, void **addr, uint64_t *dma);
 
 /**
- * Frees coherent memory, when all regions of the memory have ended. **Context: may sleep.** @param ca HCA
- * @param length as allocated
- * @param addr as allocated; NULL: nothing is freed @param dma as allocated
+ * Frees coherent memory, when all regions of the memory have ended. **Context: may sleep.**
+ *
+ * @param ca     HCA, as given to al_dma_alloc_coherent()
+ * @param length bytes, as given to al_dma_alloc_coherent()
+ * @param addr   memory that al_dma_alloc_coherent() returned; NULL: nothing is freed
+ * @param dma    address that al_dma_alloc_coherent() returned
  */
 al_status al_dma_free_coherent(al_ca_h ca, uint64_t length, void *addr, uint64_t dma);
 
@@ -662,26 +887,41 @@ struct al_fmr_pool_init {
 	uint64_t reserved[4];     /**< zero */
 };
 
-/* -------------------------------------------------------- completion queues */
+/** @} */
+
+/**
+ * @defgroup ibal_cqs Completion queues
+ * A completion queue collects the completions of work requests of any number of queue pairs. A program polls the queue
+ * with al_poll_cq(), and arms the queue with al_arm_cq() before it sleeps. ibal_completions(7) has the rules.
+ * @{
+ */
 
 /**
  * Creates a completion queue. The PD is only the owner of the queue: queue pairs of any PD of the opening and HCA may
- * use the queue (SAS deviation 2). **Context: may sleep.**
+ * use the queue. A queue that overflows is lost with its queue pairs, so give it as many entries as requests can be
+ * outstanding on them (ibal_completions(7)). **Context: may sleep.**
  *
- * @param pd      owner
- * @param init    attributes; cqe is written back, also with #AL_LIMIT_EXCEEDED (the limit)
+ * @param pd      domain that owns the queue
+ * @param init    attributes; init->cqe is written back: the granted entries, or with #AL_LIMIT_EXCEEDED the limit
  * @param context for the callbacks
- * @param comp_cb completion callback; may be NULL for a queue that is only polled
+ * @param comp_cb completion callback; NULL with a channel, and for a queue that is only polled
  * @param event_cb callback of asynchronous events; may be NULL
  * @param cq      written: the queue
  * @retval AL_INVALID_PARAMETER cqe is 0, the vector does not exist, or a callback is given together with a channel
+ * @retval AL_INVALID_CA the channel belongs to another opening
  * @retval AL_LIMIT_EXCEEDED cqe is more than ib_ca_attr.max_cqe, or the HCA has ib_ca_attr.max_cq queues
  * @retval AL_INSUFFICIENT_RESOURCES no thread could be started
+ * @snippet reference/transfer.c create
  */
 al_status al_create_cq(al_pd_h pd, struct al_cq_init *init, void *context, al_comp_cb comp_cb, al_event_cb event_cb,
 		       al_cq_h *cq);
 
-/** Queries the attributes of a completion queue. **Context: may sleep.** @param cq queue @param attr written */
+/**
+ * Queries the attributes of a completion queue, and how many completions it holds. **Context: may sleep.**
+ *
+ * @param cq   queue
+ * @param attr written: attributes
+ */
 al_status al_query_cq(al_cq_h cq, struct al_cq_attr *attr);
 
 /**
@@ -723,22 +963,33 @@ al_status al_modify_cq(al_cq_h cq, uint16_t count, uint16_t period);
  * key that a peer's send invalidated (seed 001).
  *
  * @param cq    queue
- * @param num   room in wc, at least 1
- * @param wc    written: *count completions
- * @param count written: number of completions; 0 is success
+ * @param num   elements of wc, at least 1
+ * @param wc    written: *count completions; the program looks at the status of each
+ * @param count written: number of completions; 0: the queue is empty, which is no error
  * @retval AL_CQ_ERROR the queue has overflowed, and its completions have been removed: the last completion of a queue
  *         that overflows is an error, #IB_WC_CQ_OVERFLOW_ERR, for which the queue has an extra entry
+ * @snippet reference/transfer.c poll
  */
 al_status al_poll_cq(al_cq_h cq, uint32_t num, struct ib_wc *wc, uint32_t *count);
 
-/** As al_poll_cq(); the completions also report the key that a peer's send invalidated (seed 001). **Context: any.**
- * @param cq queue
- * @param num room @param wc written @param count written @retval AL_CQ_ERROR as al_poll_cq() */
+/**
+ * As al_poll_cq(), but the completions also report the key that a peer's send invalidated (seed 001):
+ * ib_wc.invalidated_rkey, with #IB_WC_WITH_INVALIDATE. **Context: any.**
+ *
+ * @param cq    queue
+ * @param num   elements of wc, at least 1
+ * @param wc    written: *count completions; the program looks at the status of each
+ * @param count written: number of completions; 0: the queue is empty, which is no error
+ * @retval AL_CQ_ERROR the queue has overflowed, and its completions have been removed
+ */
 al_status al_poll_cq_ex(al_cq_h cq, uint32_t num, struct ib_wc *wc, uint32_t *count);
 
 /**
- * Counts the completions in the queue, up to max. **Context: any.** @param cq queue @param max highest count
- * @param count written
+ * Counts the completions in a queue, and leaves them there. **Context: any.**
+ *
+ * @param cq    queue
+ * @param max   count at which the call stops counting
+ * @param count written: number of completions, at most max
  */
 al_status al_peek_cq(al_cq_h cq, uint32_t max, uint32_t *count);
 
@@ -751,26 +1002,49 @@ al_status al_peek_cq(al_cq_h cq, uint32_t max, uint32_t *count);
  * @param present written, may be NULL: the queue held completions at the call. With #AL_CQ_NOTIFY_NEXT poll them, since
  *                no notification follows for them
  * @retval AL_CQ_ERROR the queue has overflowed
+ * @snippet reference/transfer.c arm
  */
 al_status al_arm_cq(al_cq_h cq, al_arm type, bool *present);
 
-/** Asks for one notification when the queue holds num completions, at once if it already does (seed 004,
- * ib_req_ncomp_notif). Independent of al_arm_cq(); one notification may satisfy both. **Context: any.** @param cq queue
- * @param num from 1 to the queue's entries
- * @retval AL_CQ_ERROR the queue has overflowed */
+/**
+ * Asks for one notification when the queue holds num completions, at once if it already does (seed 004,
+ * ib_req_ncomp_notif). The arm is independent of al_arm_cq(); one notification may satisfy both. **Context: any.**
+ *
+ * @param cq  queue
+ * @param num completions, from 1 to the queue's entries (al_cq_attr.cqe)
+ * @retval AL_CQ_ERROR the queue has overflowed
+ */
 al_status al_arm_cq_n(al_cq_h cq, uint32_t num);
 
-/** Destroys a completion queue. **Context: any.** @param cq queue @param cb, context: see above
- * @retval AL_RESOURCE_BUSY queue pairs use the queue */
+/**
+ * Destroys a completion queue, with the completions that it holds. **Context: any.**
+ *
+ * @param cq      queue; the handle is invalid when the call returns
+ * @param cb      called once, when the queue has ended; NULL: the library does not report the end;
+ *                #AL_DESTROY_SYNC: the call waits for the end (may sleep)
+ * @param context passed to cb
+ * @retval AL_RESOURCE_BUSY live queue pairs use the queue; those that are already being destroyed do not count
+ */
 al_status al_destroy_cq(al_cq_h cq, al_destroyed_cb cb, void *context);
 
-/* -------------------------------------------------------------- queue pairs */
+/** @} */
 
 /**
- * Creates a queue pair, in Reset. **Context: may sleep.**
+ * @defgroup ibal_qps Queue pairs
+ * A queue pair is an end of a connection, or a sender and receiver of datagrams: a send queue and a receive queue, to which
+ * a program posts work requests. al_create_qp() makes a queue pair in the state Reset; al_modify_qp() takes it through the
+ * states Init and RTR to RTS. ibal_qp_states(7) lists the attributes that each transition requires and permits.
+ * @{
+ */
+
+/**
+ * Creates a queue pair, in the state Reset. Type, sizes and completion queues stay as they are given here; al_modify_qp()
+ * takes the queue pair to the states in which it receives (RTR) and sends (RTS). The completion queues must have entries
+ * for all requests that may be outstanding: max_send_wr and max_recv_wr of every queue pair that uses them.
+ * **Context: may sleep.**
  *
- * @param pd       domain
- * @param init     attributes; cap is written back, also with #AL_LIMIT_EXCEEDED (the limits)
+ * @param pd       domain of the memory and the address handles that the queue pair will use
+ * @param init     attributes; init->cap is written back: the granted sizes, or with #AL_LIMIT_EXCEEDED the limits
  * @param context  for callbacks; also ib_wc.qp_context of the queue pair's completions
  * @param event_cb callback of asynchronous events; may be NULL
  * @param qp       written: the queue pair
@@ -778,9 +1052,11 @@ al_status al_destroy_cq(al_cq_h cq, al_destroyed_cb cb, void *context);
  * @retval AL_INVALID_PARAMETER a port, RD domain or XRC domain is given for a type that has none
  * @retval AL_INVALID_PORT a special or raw queue pair without a port of the HCA
  * @retval AL_INVALID_CA a CQ belongs to another HCA or opening
+ * @retval AL_RESOURCE_BUSY the library, or another queue pair, has QP0 or QP1 of the port
  * @retval AL_INVALID_PD the SRQ belongs to another PD
  * @retval AL_LIMIT_EXCEEDED a size is more than the HCA's limit, or the HCA has ib_ca_attr.max_qp queue pairs
  * @retval AL_INSUFFICIENT_RESOURCES no thread could be started
+ * @snippet reference/transfer.c create
  */
 al_status al_create_qp(al_pd_h pd, struct al_qp_init *init, void *context, al_event_cb event_cb, al_qp_h *qp);
 
@@ -821,12 +1097,12 @@ al_status al_get_spl_qp(al_ca_h ca, uint8_t port_num, ib_qp_type type, void *con
 
 /**
  * Changes attributes and state of a queue pair (IBTA 11.2.4.2). The library first checks the
- * transition and its required and optional attributes against the state table. A refused call
- * changes nothing. **Context: may sleep.**
+ * transition and its required and optional attributes against the state table, which
+ * ibal_qp_states(7) prints. A refused call changes nothing. **Context: may sleep.**
  *
  * @param qp   queue pair
- * @param attr values
- * @param mask enum ib_qp_attr_mask: the attributes that count
+ * @param attr new values; of the new state too (qp_state)
+ * @param mask enum ib_qp_attr_mask: the members of attr that count; others are not read
  * @retval AL_INVALID_TRANSITION the current state does not permit the transition, or cur_qp_state
  * is not the current state
  * @retval AL_MISSING_ATTRIBUTE the transition requires a further attribute
@@ -839,14 +1115,20 @@ al_status al_get_spl_qp(al_ca_h ca, uint8_t port_num, ib_qp_type type, void *con
  * @retval AL_INVALID_STATE the queue pair is in SQD and still draining
  * @retval AL_INVALID_QP_TYPE the queue pair is an alias of al_get_spl_qp(): the library changes QP0
  * and QP1
+ * @snippet reference/transfer.c connect
  */
 al_status al_modify_qp(al_qp_h qp, const struct ib_qp_attr *attr, uint32_t mask);
 
-/** Queries attributes and state of a queue pair. **Context: may sleep.** @param qp queue pair @param attr written
- * @param init written: attributes of al_create_qp() with the granted sizes; may be NULL */
+/**
+ * Queries attributes and state of a queue pair. **Context: may sleep.**
+ *
+ * @param qp   queue pair
+ * @param attr written: attributes, and the state (qp_state)
+ * @param init written: attributes of al_create_qp() with the granted sizes; may be NULL
+ */
 al_status al_query_qp(al_qp_h qp, struct ib_qp_attr *attr, struct al_qp_init *init);
 
-/** The last failed request of a queue pair. */
+/** The last failed request of a queue pair, which al_query_failure() tells. */
 struct al_qp_failure {
 	uint64_t wr_id;      /**< of the request or receive */
 	ib_wc_status status; /**< status of its completion */
@@ -866,17 +1148,23 @@ struct al_qp_failure {
 al_status al_query_failure(al_qp_h qp, struct al_qp_failure *failure);
 
 /**
- * Returns the queue pair's number: 24 bits, unique on the HCA until the queue pair ends. **Context: any.**
- * @param qp queue pair @param qpn written
+ * Returns the queue pair's number, by which a peer names it: 24 bits, unique on the HCA until the queue pair ends.
+ * **Context: any.**
+ *
+ * @param qp  queue pair
+ * @param qpn written: number
  */
 al_status al_qp_num(al_qp_h qp, uint32_t *qpn);
 
 /**
- * Posts send requests (SAS deviation 6; IBTA 11.4.1.1). **Context: any.** The requests before the
- * first bad request are posted; the bad request and the requests after it are not.
+ * Posts send requests (IBTA 11.4.1.1): sends, RDMA reads and writes, and atomics. The HCA works on
+ * the requests of a queue pair in their order. The call copies the requests, but not the memory that
+ * they name (except with #IB_SEND_INLINE): the program leaves that memory alone until the request has
+ * completed (ibal_completions(7)). The requests before the first bad request are posted; the bad
+ * request and the requests after it are not. **Context: any.**
  *
  * @param qp     queue pair
- * @param wr     chain of requests
+ * @param wr     chain of requests, linked by ib_send_wr.next; the call copies it
  * @param bad_wr written on failure: the first request that was not posted
  * @retval AL_INVALID_STATE the queue pair is in Reset, Init or RTR
  * @retval AL_QUEUE_FULL the send queue is full
@@ -888,20 +1176,49 @@ al_status al_qp_num(al_qp_h qp, uint32_t *qpn);
  * queue pair's
  * @retval AL_INVALID_QP_TYPE the queue pair is an alias of al_get_spl_qp(): al_send_mad() sends by
  * QP0 and QP1
+ * @snippet reference/transfer.c send
  */
 al_status al_post_send(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad_wr);
 
-/** Posts receive requests. **Context: any.** @param qp queue pair @param wr chain of requests
+/**
+ * Posts receive requests. Each names memory for one message of a peer, and an RDMA write with immediate data uses
+ * up one without writing to its memory. Requests before the first bad request are posted; the bad request and the
+ * requests after it are not. **Context: any.**
+ *
+ * @param qp     queue pair
+ * @param wr     chain of requests, linked by ib_recv_wr.next; the call copies it
  * @param bad_wr written on failure: the first request that was not posted
- * @retval AL_INVALID_STATE the queue pair is in Reset @retval AL_QUEUE_FULL the receive queue is
- * full
+ * @retval AL_INVALID_STATE the queue pair is in Reset
+ * @retval AL_QUEUE_FULL the receive queue is full
  * @retval AL_INVALID_SGE too many elements, or more than 2^31 bytes
  * @retval AL_INVALID_QP_TYPE the queue pair receives from a shared receive queue, or is an alias of
- * al_get_spl_qp(): a service of al_reg_mad_svc() receives by QP0 and QP1 */
+ *         al_get_spl_qp(): a service of al_reg_mad_svc() receives by QP0 and QP1
+ * @snippet reference/transfer.c receive
+ */
 al_status al_post_recv(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad_wr);
 
 /**
- * Makes a datagram queue pair a member of a multicast group (SAS, seed 004, ib_attach_mcast;
+ * Destroys a queue pair and removes its completions from its completion queues. The queue pair may accept messages
+ * until it ends, or until an object ends that this thread destroyed later. To stop a queue pair at once, destroy
+ * it with #AL_DESTROY_SYNC, or change its state to Error first: after al_modify_qp() has returned, the queue pair
+ * accepts no message, and its requests are flushed. **Context: any.**
+ *
+ * @param qp      queue pair; the handle is invalid when the call returns
+ * @param cb      called once, when the queue pair has ended; NULL: the library does not report the end;
+ *                #AL_DESTROY_SYNC: the call waits for the end (may sleep)
+ * @param context passed to cb
+ */
+al_status al_destroy_qp(al_qp_h qp, al_destroyed_cb cb, void *context);
+
+/** @} */
+
+/**
+ * @defgroup ibal_multicast Multicast
+ * A datagram to a multicast group reaches every queue pair that is a member of the group.
+ * @{
+ */
+/**
+ * Makes a datagram queue pair a member of a multicast group (seed 004, ib_attach_mcast;
  * IBTA 10.5.2, 11.3.1). A group is a multicast GID with a multicast LID. The queue pair receives
  * one copy of each datagram to the group that reaches the queue pair's port, and of each that
  * leaves by that port, also of its own datagrams, unless it was created with
@@ -934,7 +1251,8 @@ al_status al_attach_mcast(al_qp_h qp, const ib_gid *gid, uint16_t mlid);
  * **Context: may sleep.**
  *
  * @param qp   queue pair
- * @param gid, mlid  as in al_attach_mcast()
+ * @param gid  multicast GID, as given to al_attach_mcast()
+ * @param mlid multicast LID, as given to al_attach_mcast()
  * @retval AL_NOT_FOUND the queue pair is no member of the group
  * @retval AL_INVALID_PARAMETER gid or mlid names no group
  * @retval AL_INVALID_QP_TYPE the queue pair is not of type #IB_QPT_UD
@@ -942,16 +1260,14 @@ al_status al_attach_mcast(al_qp_h qp, const ib_gid *gid, uint16_t mlid);
  */
 al_status al_detach_mcast(al_qp_h qp, const ib_gid *gid, uint16_t mlid);
 
-/**
- * Destroys a queue pair and removes its completions from its CQs. The queue pair may accept messages until it ends, or
- * until an object ends that this thread destroyed later. To stop a queue pair at once, destroy it with
- * #AL_DESTROY_SYNC, or change its state to Error first: after al_modify_qp() has returned, the queue pair accepts no
- * message, and its requests are flushed.
- * **Context: any.** @param qp queue pair @param cb, context: see above
- */
-al_status al_destroy_qp(al_qp_h qp, al_destroyed_cb cb, void *context);
+/** @} */
 
-/* ---------------------------------------------------- management datagrams */
+/**
+ * @defgroup ibal_mads Management datagrams
+ * A MAD service sends and receives the management datagrams (MADs) of one class on one port: it asks agents of other
+ * ports, or serves a class as their agent. The datagrams' layouts are in iba/ib_mad.h.
+ * @{
+ */
 
 #define AL_MAD_SENDS_MAX 1024u      /**< sends of a service whose event has not been delivered */
 #define AL_MAD_RECEIVES_MAX 128u    /**< unsolicited datagrams of a service that have not been delivered */
@@ -1115,15 +1431,18 @@ al_status al_cancel_mad(al_mad_svc_h svc, uint64_t id);
 al_status al_mad_next(al_mad_svc_h svc, void *mad, uint32_t size, struct al_mad_event *event);
 
 /**
- * Ends a MAD service. Its sends are cancelled without an event, and its events that are not
- * delivered are dropped. Another service may have its methods when `cb` is called; on an HCA of
- * this process as soon as the call returns.
- * **Context: any**, the service's own callback included. @param svc service @param cb, context: see
- * above
+ * Ends a MAD service. Its sends are cancelled without an event, and its events that are not delivered are dropped.
+ * Another service may have its methods when `cb` is called; on an HCA of this process as soon as the call returns.
+ * **Context: any**, the service's own callback included.
+ *
+ * @param svc     service; the handle is invalid when the call returns
+ * @param cb      called once, when the service has ended; NULL: the library does not report the end;
+ *                #AL_DESTROY_SYNC: the call waits for the end (may sleep)
+ * @param context passed to cb
  */
 al_status al_dereg_mad_svc(al_mad_svc_h svc, al_destroyed_cb cb, void *context);
 
-struct ib_mad; /**< see ib_mad.h */
+struct ib_mad; /**< a datagram of 256 bytes, iba/ib_mad.h */
 
 /**
  * Asks the agents of a port as if the datagram had come in at the port from a permissive LID, at
@@ -1145,7 +1464,14 @@ struct ib_mad; /**< see ib_mad.h */
 al_status al_local_mad(al_ca_h ca, uint8_t port_num, const struct ib_mad *request,
 		       struct ib_mad *response);
 
-/* -------------------------------------------------------------- monitoring */
+/** @} */
+
+/**
+ * @defgroup ibal_snapshots Snapshots
+ * A snapshot shows all HCAs, objects and modules of the process, or of an agent (ald(8)), at one moment. al_query(1)
+ * prints snapshots.
+ * @{
+ */
 
 /** al_snap_object.number of a MAD service, from its port, management class and class version. */
 #define AL_SNAP_MAD_NUMBER(port_num, mgmt_class, class_version) \
@@ -1257,7 +1583,12 @@ typedef enum al_resource {
 	AL_RESOURCE_LIST(IBA_ENUM_VALUE)
 	AL_RESOURCES /**< one more than the last */
 } al_resource;
-/** The text of a resource, as in ibal.conf(5); "unknown" for a value that is no resource. **Context: any.** */
+/**
+ * The text of a resource, as in ibal.conf(5). **Context: any.**
+ *
+ * @param v resource
+ * @return the text; "unknown" for a value that is no resource
+ */
 const char *al_resource_str(al_resource v);
 
 /** A client's or user's use of a resource. */
@@ -1302,13 +1633,22 @@ struct al_snapshot {
 };
 
 /**
- * Takes a snapshot, the data of al_query. **Context: may sleep.** @param al opening @param snap written; free with
- * al_free_snapshot()
+ * Takes a snapshot: the data that al_query(1) prints. Through an agent the snapshot shows the agent's HCAs, and
+ * those objects of its clients that this user may see. **Context: may sleep.**
+ *
+ * @param al   opening
+ * @param snap written: the snapshot, which the program frees by al_free_snapshot()
  */
 al_status al_snapshot(al_h al, struct al_snapshot **snap);
 
-/** Frees a snapshot. **Context: any.** @param snap snapshot, or NULL */
+/**
+ * Frees a snapshot, with all its arrays. **Context: any.**
+ *
+ * @param snap snapshot; NULL: nothing is freed
+ */
 void al_free_snapshot(struct al_snapshot *snap);
+
+/** @} */
 
 #ifdef __cplusplus
 }

@@ -166,7 +166,7 @@ struct ci_pd {
 /** Reliable datagram domain. */
 struct ci_rdd {
 	void *ctx;         /**< Access Layer's */
-	struct ci_pd *pd;  /**< owner; the domain serves queue pairs of any PD (SAS deviation 2) */
+	struct ci_pd *pd;  /**< owner; the domain serves queue pairs of any PD */
 };
 
 /** XRC domain. */
@@ -211,7 +211,7 @@ struct ci_mw {
 /** Completion queue. */
 struct ci_cq {
 	void *ctx;         /**< for ib_cq_notify() and ib_dispatch_event() */
-	struct ci_pd *pd;  /**< owner; the queue serves queue pairs of any PD (SAS deviation 2) */
+	struct ci_pd *pd;  /**< owner; the queue serves queue pairs of any PD */
 	uint32_t cqe;      /**< entries: set by the Access Layer when create_cq or resize_cq has returned */
 	uint32_t comp_vector; /**< as created */
 	al_cq_notify notify;  /**< as created */
@@ -633,7 +633,7 @@ struct ci_interface {
 	 * member: #AL_NOT_FOUND. */
 	al_status (*detach_mcast)(struct ci_qp *qp, const ib_gid *gid, uint16_t mlid);
 
-	/* management (SAS deviation 4) */
+	/* management */
 
 	/** Required if a port has a bit of enum ci_port_cap; may sleep, unless the port has
 	 * #CI_PORT_MAD_ANY_CONTEXT. The part of a MAD's
@@ -753,7 +753,7 @@ void ib_port_trap(void *ca_ctx, uint8_t port, const struct ib_notice *notice);
 
 /**
  * Tells the Access Layer of a subnet management packet that a port's own management agents, those
- * of an adapter, have carried out (SAS, deviation 5): a port without #CI_PORT_SMA_IN_AL. The Access
+ * of an adapter, have carried out (SAS): a port without #CI_PORT_SMA_IN_AL. The Access
  * Layer raises the events of what the packet has changed: of a Set(PortInfo)
  * #IB_EVENT_LID_CHANGE, #IB_EVENT_GID_CHANGE and #IB_EVENT_SM_CHANGE, as far as LID and LMC, GID
  * prefix, LID and service level of the subnet manager differ from those of the last Set(PortInfo)

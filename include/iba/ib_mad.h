@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* ------------------------------------ the hardware's half of an agent (SAS 4) */
+/* ------------------------------------ the hardware's half of an agent */
 
 /**
  * Input of ci_local_mad(). The Access Layer has checked base version, class, method, attribute, M_Key and length. It

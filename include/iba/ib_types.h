@@ -26,7 +26,8 @@
 extern "C" {
 #endif
 
-/* ------------------------------------------------------------------ status */
+/** @addtogroup ibal_library
+ * @{ */
 
 /**
  * Every status: X(name, value, text). Statuses are grouped by the part that has failed: the call, the object, the port,
@@ -98,7 +99,10 @@ typedef enum al_status {
 	AL_STATUS_LIST(IBA_ENUM_VALUE)
 } al_status;
 
-/* ----------------------------------------------------------------- handles */
+/** @} */
+
+/** @addtogroup ibal_library
+ * @{ */
 
 /**
  * Every kind of object: X(name, value, text, handle). A handle has a pointer type for the compiler, but its bits are no
@@ -155,7 +159,10 @@ typedef struct al_event_handler *al_event_handler_h; /**< registration for async
 typedef struct al_channel *al_channel_h;            /**< event queue with a descriptor, in place of callbacks */
 typedef struct al_mad_svc *al_mad_svc_h;            /**< registration for management datagrams */
 
-/* -------------------------------------------------------------- addressing */
+/** @} */
+
+/** @addtogroup ibal_addresses
+ * @{ */
 
 /** Global identifier, IBTA 4.1.1: 16 bytes as on the wire, subnet prefix first. */
 typedef union ib_gid {
@@ -323,7 +330,10 @@ struct ib_ah_attr {
 	uint64_t reserved[4];       /**< zero */
 };
 
-/* -------------------------------------------------------------- attributes */
+/** @} */
+
+/** @addtogroup ibal_hcas
+ * @{ */
 
 /** Optional abilities of an HCA, bits of ib_ca_attr.caps: X(name, bit, text). */
 #define IB_CA_CAP_LIST(X) \
@@ -394,7 +404,7 @@ typedef enum ib_atomic_cap { IB_ATOMIC_CAP_LIST(IBA_ENUM_VALUE) } ib_atomic_cap;
  * no special queue pairs, of HCAs neither.
  */
 struct ib_ca_attr {
-	uint64_t node_guid;         /**< identifies the HCA (SAS deviation 7) */
+	uint64_t node_guid;         /**< identifies the HCA: al_open_ca() takes it */
 	uint64_t sys_image_guid;    /**< common to the components of one system; 0 if none */
 	uint32_t vendor_id;         /**< IEEE OUI, 24 bits */
 	uint32_t vendor_part_id;    /**< vendor's device id */
@@ -484,7 +494,7 @@ enum ib_port_cap {
 	IB_PORT_CAP_MCAST_FDB_TOP = 1 << 30, /**< SwitchInfo.MulticastFDBTop */
 };
 
-/** Management classes of a port that the Access Layer serves (SAS deviation 4): bits of
+/** Management classes of a port that the Access Layer serves: bits of
  * ib_port_attr.ci_caps. A port without a bit has an agent of its own for the class, or none. */
 enum ci_port_cap {
 	CI_PORT_SMA_IN_AL = 1 << 0, /**< the Access Layer answers subnet management packets, with
@@ -583,7 +593,10 @@ struct ib_port_modify {
 	uint64_t reserved[4]; /**< zero */
 };
 
-/* ------------------------------------------------------------------- events */
+/** @} */
+
+/** @addtogroup ibal_events
+ * @{ */
 
 /**
  * Asynchronous events, IBTA 11.6.3: X(name, value, text, object). object is the kind of object to which an affiliated
@@ -629,7 +642,10 @@ struct al_event {
 	uint8_t pad[7];         /**< zero */
 };
 
-/* ---------------------------------------------------------------------- log */
+/** @} */
+
+/** @addtogroup ibal_library
+ * @{ */
 
 /** Importance of a log message. */
 typedef enum ib_log_level {
@@ -638,6 +654,8 @@ typedef enum ib_log_level {
 	IB_LOG_INFO = 3,    /**< information for the administrator */
 	IB_LOG_DEBUG = 4    /**< information for debugging */
 } ib_log_level;
+
+/** @} */
 
 #ifdef __cplusplus
 }

@@ -32,7 +32,7 @@ def context(name, comment):
     return "ENDS" if re.match(r"al_(destroy|dereg|dealloc|close)", name) else "ANY"
 
 
-# The comment of a function is directly before the function; in a group ("@{") it may be the group's comment.
+# The comment of a function is directly before the function; in a block ("@name ... @{") it may be the block's comment.
 wanted = {}
 group, comment = None, ""
 for part in re.finditer(r"/\*\*(?!<).*?\*/|^(?!static|typedef|#)[a-z][a-z0-9_ ]*[ *](al_[a-z0-9_]+)\(", header, re.M | re.S):
@@ -44,7 +44,7 @@ for part in re.finditer(r"/\*\*(?!<).*?\*/|^(?!static|typedef|#)[a-z][a-z0-9_ ]*
         group = None
     else:
         comment = text
-        group = text if "@{" in text else group
+        group = text if "@{" in text and "@name" in text else group
 
 found = dict(re.findall(r"^\tX\((al_\w+), (ANY|SLEEPS|MANAGES|ENDS), ", test, re.M))
 for name in wanted:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 # The files of "make install" suffice outside the tree: a vendor builds hca/skeleton and uvp/skeleton, and an
-# application builds a channel driver and the example vendor_mad, with the installed headers and pkg-config files alone; the
+# application builds a channel driver, the examples of the reference and the example vendor_mad, with the installed headers and pkg-config files alone; the
 # program finds the HCAs of that module and those of the installed modules, and the example's text comes back.
 set -eu
 
@@ -54,6 +54,14 @@ cp -R "$(dirname "$(find "$tmp/image" -path '*/vendor_mad/Makefile')")" "$tmp/ex
 make -s -C "$tmp/example" CC="$CC" CFLAGS="-Wall -Wextra -Werror $SANITIZE"
 IBAL_MODULE_PATH=$moduledir LD_LIBRARY_PATH=$libdir "$tmp/example/vendor_mad" both outside_driver.c >text
 cmp outside_driver.c text
+
+# The reference's pages and the examples that they quote are installed, and the examples need nothing else.
+for page in man3/al_create_qp.3 man3/al_status_name.3 man3/ib_wc.3type man7/ibal_objects.7; do
+	find "$tmp/image" -path "*/$page" | grep -q . || { echo "$page is not installed"; exit 1; }
+done
+cp -R "$(dirname "$(find "$tmp/image" -path '*/examples/reference/Makefile')")" "$tmp/reference"
+make -s -C "$tmp/reference" CC="$CC" CFLAGS="-Wall -Wextra -Werror $SANITIZE"
+IBAL_MODULE_PATH=$moduledir LD_LIBRARY_PATH=$libdir "$tmp/reference/transfer" | grep -q '^received: hello$'
 
 run "the vendor's module" "$modules"
 run "the installed modules" "$moduledir"
