@@ -235,6 +235,8 @@ al_agent_libagent_la_SOURCES = \
 	al/agent/socket.h \
 	al/agent/stage.c \
 	al/agent/stage.h \
+	al/agent/turn.c \
+	al/agent/turn.h \
 	al/agent/verbs.c \
 	al/agent/verbs.h \
 	al/object/port.c \

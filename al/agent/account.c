@@ -26,6 +26,8 @@ const struct agent_limits ald_default_limits = {
 		[AL_RESOURCE_BYTES] = 1ull << 30,
 		[AL_RESOURCE_RINGS] = 64ull << 20,
 		[AL_RESOURCE_MCASTS] = OBJECTS,
+		[AL_RESOURCE_WORKERS] = AGENT_NO_LIMIT,
+		[AL_RESOURCE_MAPPINGS] = AGENT_NO_LIMIT,
 #include "al/agent/kinds.def"
 	},
 	.user = { AL_RESOURCE_LIST(NO_LIMIT) },
@@ -35,15 +37,18 @@ const struct agent_limits ald_default_limits = {
 		[AL_RESOURCE_BYTES] = AGENT_NO_LIMIT, /* the machine's memory bounds it, and the next */
 		[AL_RESOURCE_RINGS] = AGENT_NO_LIMIT,
 		[AL_RESOURCE_MCASTS] = ALL_OBJECTS,
+		[AL_RESOURCE_WORKERS] = AGENT_NO_LIMIT, /* agent_limits.workers bounds it */
+		[AL_RESOURCE_MAPPINGS] = AGENT_NO_LIMIT, /* vm.max_map_count bounds it */
 #define KIND(NAME, ...) [AL_RESOURCE_##NAME##S] = ALL_OBJECTS,
 #include "al/agent/kinds.def"
 	},
 };
 
 #define KIND(NAME, ...) +1
-_Static_assert(AL_RESOURCES == 5
+_Static_assert(AL_RESOURCES == 7
 #include "al/agent/kinds.def"
-	, "every resource has a limit per client: a kind's, or one of the five above");
+	       ,
+	       "every resource has a limit per client: a kind's, or one of the seven above");
 
 #define MAX_USERS 1024 /* accounts of users without clients beyond this number are freed */
 
@@ -62,9 +67,13 @@ struct agent_limits limits; /* the loop alone reads and writes */
 
 static uint64_t limit_of(const struct account *account, al_resource resource)
 {
-	if (account->user)
-		return resource == AL_RESOURCE_CLIENTS ? AGENT_NO_LIMIT : limits.client[resource];
-	return limits.user[resource];
+	const uint64_t limit = account->user ? limits.client[resource] : limits.user[resource];
+
+	if (account->user && (resource == AL_RESOURCE_CLIENTS || resource == AL_RESOURCE_WORKERS))
+		return AGENT_NO_LIMIT;
+	if (resource == AL_RESOURCE_WORKERS && !limit)
+		return 1; /* requests without one would wait for ever */
+	return limit;
 }
 
 #define KEPT 10 /* percent of each budget, for root and the agent's own user only */
@@ -72,6 +81,19 @@ static uint64_t limit_of(const struct account *account, al_resource resource)
 static uint64_t percent(uint64_t of, uint32_t percent)
 {
 	return of / 100 * percent + of % 100 * percent / 100;
+}
+
+/* Mappings that the process may have, without an eighth for its own memory, threads and
+ * libraries. */
+static uint64_t mappings_of_process(void)
+{
+	FILE *file = fopen("/proc/sys/vm/max_map_count", "re");
+	unsigned long most;
+	bool good = file && fscanf(file, "%lu", &most) == 1;
+
+	if (file)
+		fclose(file);
+	return good ? most - most / 8 : AGENT_NO_LIMIT;
 }
 
 /* What the machine has of a resource for clients; AGENT_NO_LIMIT: any amount, or it can not be
@@ -87,6 +109,8 @@ static uint64_t machine_has(al_resource resource)
 		return (uint64_t)pages * (uint64_t)page / 2;
 	case AL_RESOURCE_RINGS:
 		return (uint64_t)pages * (uint64_t)page / 8;
+	case AL_RESOURCE_MAPPINGS:
+		return mappings_of_process();
 	default:
 		return AGENT_NO_LIMIT;
 	}
@@ -122,7 +146,8 @@ void account_limits(const struct agent_limits *to)
 	limits = *to;
 	accounts.share = to->share;
 	for (int r = 0; r < AL_RESOURCES; r++) {
-		const uint64_t most = machine_has((al_resource)r);
+		const uint64_t most =
+			r == AL_RESOURCE_WORKERS ? to->workers : machine_has((al_resource)r);
 
 		accounts.total[r].budget = to->total[r] < most ? to->total[r] : most;
 	}
@@ -287,6 +312,16 @@ al_status account_charge(struct account *account, al_resource resource, uint64_t
 	return refusal.bound ? refuse(&refusal, resource) : AL_SUCCESS;
 }
 
+bool account_take(struct account *account, al_resource resource, uint64_t amount)
+{
+	enum bound bound;
+
+	pthread_mutex_lock(&accounts.lock);
+	bound = charge(account, resource, amount).bound;
+	pthread_mutex_unlock(&accounts.lock);
+	return !bound;
+}
+
 /* Under the lock. */
 static void give_back(struct account *account, al_resource resource, uint64_t amount)
 {
@@ -299,6 +334,13 @@ void account_return(struct account *account, al_resource resource, uint64_t amou
 {
 	pthread_mutex_lock(&accounts.lock);
 	give_back(account, resource, amount);
+	pthread_mutex_unlock(&accounts.lock);
+}
+
+void account_leave_to_user(struct account *client, al_resource resource, uint64_t amount)
+{
+	pthread_mutex_lock(&accounts.lock);
+	client->show.use[resource].now -= amount;
 	pthread_mutex_unlock(&accounts.lock);
 }
 

@@ -18,12 +18,31 @@
 
 #include "al/agent/ald.h"
 
+/* The queues with turns (turn.h), of which each account has a part. */
+enum account_queue { QUEUE_LOOP, QUEUE_POOL, ACCOUNT_QUEUES };
+
+/* Jobs, oldest first. */
+struct job;
+struct jobs {
+	struct job *first, **end; /* end has a meaning only while there are jobs */
+};
+
+/* An account's part of a queue with turns, under the queue's lock. A user's account is also one of
+ * its own clients, for jobs that outlive the client. */
+struct account_turn {
+	struct jobs jobs;             /* of the client */
+	struct account *next;         /* a client's: the one whose turn is next, of the same user */
+	struct account *first, **end; /* a user's: clients with jobs, by turn */
+	struct account *next_user;    /* a user's: the one whose turn is next */
+};
+
 struct account {
 	struct account *next;       /* in the list of clients or users */
 	struct account *user;       /* account of a client's user; NULL in an account of a user */
 	bool privileged;            /* in an account of a user: root's, or the agent's own */
 	struct al_snap_client show; /* use and limits, as a snapshot shows them */
 	bool refusal_logged;        /* the log has a refusal of this client already */
+	struct account_turn turn[ACCOUNT_QUEUES];
 };
 
 /* The limits in force. The loop alone reads them. */
@@ -43,9 +62,14 @@ void account_close(struct account *client);
  * nothing was charged; the refusal is counted, and logged once per client. Any thread.
  */
 al_status account_charge(struct account *account, al_resource resource, uint64_t amount);
+/* As account_charge(), but false is no refusal: the caller tries again later. */
+bool account_take(struct account *account, al_resource resource, uint64_t amount);
 /* The most that a client may have of a resource: its own limit or its user's, whichever is less.
  * The user's share, which changes with what others have, does not count. Any thread. */
 uint64_t account_limit(const struct account *client, al_resource resource);
+/* Undoes the client's part of a charge: the rest is the user's own, to be returned by the user's
+ * account. Any thread. */
+void account_leave_to_user(struct account *client, al_resource resource, uint64_t amount);
 /* Undoes a charge. Any thread. */
 void account_return(struct account *account, al_resource resource, uint64_t amount);
 

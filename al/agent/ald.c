@@ -24,7 +24,8 @@
  *
  *     ald.h protocol    the interfaces to programs and to clients
  *     account right descriptor socket
- *     loop              jobs, and watched descriptors; each brings the functions that are called
+ *     turn              jobs in a queue, by user and client
+ *     loop              watched descriptors; each job brings the functions that are called
  *     pool              the threads; jobs that may sleep
  *     event hca memory  events on their way to a client, the client's HCAs, its shared memory
  *     stage             datagrams that come from a client in several records
@@ -38,7 +39,7 @@
  *
  * LOCKS: loop.c and pool.c have one each, each outbox one (event.h), account.c one, descriptor.c
  * one (descriptors that are to be closed). An outbox's is outside the loop's, which is outside the
- * pool's; no other one is taken under another.
+ * pool's, which is outside account.c's; no other one is taken under another.
  */
 #include "al/agent/ald.h"
 

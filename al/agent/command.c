@@ -255,7 +255,8 @@ static al_status check(struct connection *connection)
 		status = check_handles(connection, row);
 	connection->making = NULL;
 	if (!status && row->makes)
-		status = object_new(&connection->session->objects, row->makes, connection_request(connection),
+		status = object_new(&connection->session->objects, row->makes,
+				    connection_request(connection), connection->received.num,
 				    connection->hca, &connection->making);
 	if (!status && connection->command == AGENT_RESIZE_CQ)
 		status = object_resize(connection->object[0], resized_rings(connection));
@@ -379,7 +380,9 @@ static void serve(struct connection *connection)
 		 (int)session->client.pid);
 	where = connection->sizes->where;
 	if (where == AGENT_WORKER) {
-		connection->job = (struct job){ .work = execute_off_loop, .done = finish };
+		connection->job = (struct job){ .account = &connection->session->account,
+						.work = execute_off_loop,
+						.done = finish };
 		pool_work(&connection->job);
 		return;
 	}

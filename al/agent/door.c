@@ -99,6 +99,7 @@ static void join(struct connection *connection, struct session *session)
 	connection_move(connection, &session->connections);
 	connection->session = session;
 	connection->watched.see = command_readable;
+	connection->watched.account = &session->account;
 	session_welcome(connection->fd, session, AL_SUCCESS);
 }
 

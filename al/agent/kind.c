@@ -68,18 +68,19 @@ static uint64_t mad_svc_rings(const struct REG_MAD_SVC_request *request)
 #define NOTHING(request) ((void)(request), 0)
 /* Wrappers with one type for the functions of the rows, which each have the types of their own
  * kind. */
-#define KIND(NAME, name, maker, destroys, place, attribute, events, bytes, rings, copies)                \
-	static uint64_t bytes_of_##name(const void *request)                                             \
-	{                                                                                                \
-		return bytes((const struct maker##_request *)request);                                   \
-	}                                                                                                \
-	static uint64_t rings_of_##name(const void *request)                                             \
-	{                                                                                                \
-		return rings((const struct maker##_request *)request);                                   \
-	}                                                                                                \
-	static al_status destroy_##name(const void *handle, al_destroyed_cb cb, void *context)           \
-	{                                                                                                \
-		return destroys((al_##name##_h)(uintptr_t)handle, cb, context);                          \
+#define KIND(NAME, name, maker, destroys, place, attribute, events, bytes, rings, copies,      \
+	     mappings)                                                                         \
+	static uint64_t bytes_of_##name(const void *request)                                   \
+	{                                                                                      \
+		return bytes((const struct maker##_request *)request);                         \
+	}                                                                                      \
+	static uint64_t rings_of_##name(const void *request)                                   \
+	{                                                                                      \
+		return rings((const struct maker##_request *)request);                         \
+	}                                                                                      \
+	static al_status destroy_##name(const void *handle, al_destroyed_cb cb, void *context) \
+	{                                                                                      \
+		return destroys((al_##name##_h)(uintptr_t)handle, cb, context);                \
 	}
 #include "al/agent/kinds.def"
 
@@ -93,10 +94,12 @@ static uint64_t mad_svc_rings(const struct REG_MAD_SVC_request *request)
 #define COOKIE_NO_EVENTS(maker) 0
 
 const struct kind kinds[AL_OBJ_TYPES] = {
-#define KIND(NAME, name, maker, destroys, place, attribute, events, bytes_fn, rings_fn, copies) \
+#define KIND(NAME, name, maker, destroys, place, attribute, events, bytes_fn, rings_fn, copies, \
+	     mappings)                                                                          \
 	[AL_OBJ_##NAME] = {                                                                     \
 		.resource = AL_RESOURCE_##NAME##S,                                              \
 		.is_hca = place,                                                                \
+		.maps = mappings,                                                               \
 		.copied = copies,                                                               \
 		.most = attribute,                                                              \
 		.cookie = COOKIE_##events(maker),                                               \

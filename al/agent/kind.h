@@ -14,6 +14,7 @@ struct kind {
 	al_resource resource; /* the resource of which each object of the kind takes one */
 	bool is_hca;          /* place is IS_HCA */
 	bool copied;          /* COPIED */
+	uint32_t maps;        /* the most mappings of a file that comes with the maker's request */
 	uint32_t most;        /* offset of the kind's maximum in struct ib_ca_attr; 0: no maximum */
 	uint32_t cookie;      /* offset of the cookie in the maker's request; 0: no cookie */
 	/* The bytes of registered memory, and of queues, of an object that the maker's request asks

@@ -21,6 +21,8 @@
  * empty, since a connection that has been answered is asked for its next request. */
 #define TURN 16
 
+#define GATHER 64 /* descriptors that are asked for at a time */
+
 /* A descriptor that the loop watches; loop.places has them by their numbers. */
 struct place {
 	struct watched *watched; /* NULL: the descriptor is not watched */
@@ -36,41 +38,11 @@ static struct {
 	int wake; /* eventfd, reported at each write; -1: no loop */
 	struct place *places;
 	uint32_t num_places;
-	struct job *first, **end; /* the queue */
+	struct turns turns;       /* the queue */
 	bool taken;               /* a thread does the jobs of the queue */
-} loop = { .lock = PTHREAD_MUTEX_INITIALIZER, .epoll = -1, .wake = -1, .end = &loop.first };
+} loop = { .lock = PTHREAD_MUTEX_INITIALIZER, .epoll = -1, .wake = -1, .turns.queue = QUEUE_LOOP };
 
 /* ----------------------------------------------------------------- the queue */
-
-static void append(struct job *job)
-{
-	job->next = NULL;
-	*loop.end = job;
-	loop.end = &job->next;
-}
-
-static struct job *take_first(void)
-{
-	struct job *job = loop.first;
-
-	if (job) {
-		loop.first = job->next;
-		if (!loop.first)
-			loop.end = &loop.first;
-	}
-	return job;
-}
-
-static void take_out(const struct job *job)
-{
-	struct job **p;
-
-	for (p = &loop.first; *p != job; p = &(*p)->next)
-		;
-	*p = job->next;
-	if (!*p)
-		loop.end = p;
-}
 
 /* The counter is not read: epoll reports each write. Under the lock, since loop_close() closes the
  * descriptor. */
@@ -89,8 +61,8 @@ void loop_post(struct job *job)
 	bool first;
 
 	pthread_mutex_lock(&loop.lock);
-	first = !loop.first;
-	append(job);
+	first = turns_empty(&loop.turns);
+	turns_add(&loop.turns, job);
 	if (first && !loop.taken) /* else a thread has been woken, or does the job next */
 		write_wake();
 	pthread_mutex_unlock(&loop.lock);
@@ -99,7 +71,7 @@ void loop_post(struct job *job)
 void loop_add(struct job *job)
 {
 	pthread_mutex_lock(&loop.lock);
-	append(job);
+	turns_add(&loop.turns, job);
 	pthread_mutex_unlock(&loop.lock);
 }
 
@@ -151,15 +123,17 @@ static void call_see(struct job *job)
 static void queue_ready(struct watched *watched, uint32_t events)
 {
 	watched->events |= events;
-	if (!watched->queued)
-		append(&watched->ready);
+	if (!watched->queued) {
+		watched->ready.account = watched->account;
+		turns_add(&loop.turns, &watched->ready);
+	}
 	watched->queued = true;
 }
 
 static void forget_ready(struct watched *watched)
 {
 	if (watched->queued)
-		take_out(&watched->ready);
+		turns_take_out(&loop.turns, &watched->ready);
 	watched->queued = false;
 }
 
@@ -268,11 +242,12 @@ void loop_resume(int fd)
 	pthread_mutex_unlock(&loop.lock);
 }
 
-/* Queues the jobs of descriptors that are ready. timeout: -1, to wait until one is, or 0. */
-static void gather(int timeout)
+/* Queues the jobs of descriptors that are ready. most: how many at a time; timeout: -1, to wait
+ * until one is, or 0. Returns the number. */
+static int gather(int most, int timeout)
 {
-	struct epoll_event events[TURN];
-	const int num = epoll_wait(loop.epoll, events, timeout ? 1 : TURN, timeout);
+	struct epoll_event events[GATHER];
+	const int num = epoll_wait(loop.epoll, events, most, timeout);
 
 	pthread_mutex_lock(&loop.lock);
 	for (int i = 0; i < num; i++) {
@@ -282,11 +257,20 @@ static void gather(int timeout)
 			queue_ready(place->watched, events[i].events);
 	}
 	pthread_mutex_unlock(&loop.lock);
+	return num;
 }
 
 void loop_wait(void)
 {
-	gather(-1);
+	gather(1, -1);
+}
+
+/* Queues the jobs of all descriptors that are ready, since whose turn it is can be told of all
+ * only. Each descriptor is reported once, so this ends. */
+static void gather_all(void)
+{
+	while (gather(GATHER, 0) == GATHER)
+		;
 }
 
 /* ------------------------------------------------------------------ the jobs */
@@ -300,17 +284,17 @@ enum loop_state loop_run(bool (*enough)(void))
 	pthread_mutex_lock(&loop.lock);
 	if (!loop.taken) {
 		loop.taken = true;
-		while ((job = take_first())) {
+		while ((job = turns_take(&loop.turns, NULL))) {
 			pthread_mutex_unlock(&loop.lock);
 			job->done(job);
 			if (++jobs % TURN == 0)
-				gather(0);
+				gather_all();
 			pthread_mutex_lock(&loop.lock);
 			if (enough && enough())
 				break;
 		}
 		loop.taken = false;
-		state = loop.first ? LOOP_LEFT : LOOP_EMPTY;
+		state = turns_empty(&loop.turns) ? LOOP_EMPTY : LOOP_LEFT;
 	}
 	pthread_mutex_unlock(&loop.lock);
 	return state;

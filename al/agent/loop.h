@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The agent's loop: a queue of jobs that are done one after another, by whichever thread of the
- * pool (pool.c) comes to it. A job that is being done is *on the loop*. A descriptor that is ready
- * is such a job: the loop calls the descriptor's function. The files that watch the descriptors say
- * what each descriptor is for.
+ * The agent's loop: a queue of jobs with turns (turn.h) that are done one after another, by
+ * whichever thread of the pool (pool.c) comes to it. A job that is being done is *on the loop*. A
+ * descriptor that is ready is such a job: the loop calls the descriptor's function. The files that
+ * watch the descriptors say what each descriptor is for.
  */
 #ifndef AL_AGENT_LOOP_H
 #define AL_AGENT_LOOP_H
@@ -12,21 +12,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "al/agent/turn.h"
+
 /* The struct of which *pointer is the member. */
 #define container_of(pointer, type, member) ((type *)((char *)(pointer) - offsetof(type, member)))
-
-/* A member of the struct that the job is for. The owner queues a job again only after done() has
- * been called. */
-struct job {
-	struct job *next;
-	void (*work)(
-		struct job *job); /* called off the loop, before done(); only pool_work() uses it */
-	void (*done)(struct job *job); /* called on the loop, last: it may free the job */
-};
 
 /* A watched descriptor's part of the struct that owns the descriptor. */
 struct watched {
 	void (*see)(struct watched *watched, uint32_t events); /* called on the loop; events: EPOLL* bits */
+
+	struct account
+		*account; /* whose turn it is when the descriptor is ready; NULL: the agent's */
 
 	/* loop.c's, under its lock: */
 	struct job ready; /* calls see() */

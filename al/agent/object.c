@@ -96,13 +96,15 @@ static al_status charge(struct account *account, const struct cost costs[OBJECT_
 	return AL_SUCCESS;
 }
 
-al_status object_new(struct objects *objects, al_object_type type, const void *request, struct hca *hca,
-		     struct object **made)
+al_status object_new(struct objects *objects, al_object_type type, const void *request,
+		     uint32_t files, struct hca *hca, struct object **made)
 {
 	const struct kind *kind = &kinds[type];
 	const struct cost costs[OBJECT_COSTS] = { { kind->resource, 1 },
 						  { AL_RESOURCE_BYTES, kind->bytes(request) },
 						  { AL_RESOURCE_RINGS, kind->rings(request) },
+						  { AL_RESOURCE_MAPPINGS,
+						    (uint64_t)files * kind->maps },
 						  { AL_RESOURCE_MCASTS, 0 } };
 	al_status status = charge(objects->account, costs);
 	struct object *object;
@@ -183,7 +185,16 @@ static void unmap(struct job *job)
 
 static void unmapped(struct job *job)
 {
+	account_return(job->account, AL_RESOURCE_MAPPINGS, 1);
 	al_free(container_of(job, struct object, end));
+}
+
+/* The mapping may last longer than the client, so it is left to the user. */
+static void begin_unmap(struct object *object, struct account *client)
+{
+	account_leave_to_user(client, AL_RESOURCE_MAPPINGS, 1);
+	object->costs[COST_MAPPINGS].amount--;
+	object->end = (struct job){ .account = client->user, .work = unmap, .done = unmapped };
 }
 
 void object_free(struct object *object)
@@ -199,13 +210,13 @@ void object_free(struct object *object)
 		object->hca->num_objects--;
 	objects->at[object->index] = NULL;
 	objects->num_objects--;
+	if (object->mapping.addr)
+		begin_unmap(object, objects->account);
 	give_back(objects->account, object->costs, OBJECT_COSTS);
-	if (!object->mapping.addr) {
+	if (object->mapping.addr)
+		pool_work(&object->end);
+	else
 		al_free(object);
-		return;
-	}
-	object->end = (struct job){ .work = unmap, .done = unmapped };
-	pool_work(&object->end);
 }
 
 void objects_remove(struct objects *objects, const struct hca *hca)

@@ -17,8 +17,8 @@
 struct connection;
 
 /* The costs of an object: one of its kind's resource, bytes of registered memory, bytes of queues,
- * memberships in multicast groups. */
-enum { COST_OBJECT, COST_BYTES, COST_RINGS, COST_MCASTS, OBJECT_COSTS };
+ * mappings, memberships in multicast groups. */
+enum { COST_OBJECT, COST_BYTES, COST_RINGS, COST_MAPPINGS, COST_MCASTS, OBJECT_COSTS };
 struct cost {
 	al_resource resource;
 	uint64_t amount;
@@ -66,11 +66,11 @@ void objects_remove(struct objects *objects, const struct hca *hca);
 
 /*
  * Charges the client for an object, which a request of the kind's maker asks for, and gives the
- * object a place in the table. hca: NULL if the object is the HCA. object_free() returns charge and
- * place.
+ * object a place in the table. files: number of descriptors that come with the request. hca: NULL
+ * if the object is the HCA. object_free() returns charge and place.
  */
-al_status object_new(struct objects *objects, al_object_type type, const void *request, struct hca *hca,
-		     struct object **object);
+al_status object_new(struct objects *objects, al_object_type type, const void *request,
+		     uint32_t files, struct hca *hca, struct object **object);
 /*
  * Begins the resize of a completion queue to so many bytes: charges the client for the larger of
  * both sizes. AL_RESOURCE_BUSY: another resize of the queue is under way, which the client's

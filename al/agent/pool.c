@@ -18,9 +18,9 @@
 #include <iba/ib_hca.h>
 
 static struct {
-	pthread_mutex_t lock;     /* guards everything but closing and threads. Leaf. */
+	pthread_mutex_t lock; /* guards everything but closing and threads. Outside account.c's. */
 	pthread_cond_t called;    /* wakes a thread that rests */
-	struct job *first, **end; /* work that no thread has begun */
+	struct turns turns;       /* work that no thread has begun */
 	uint32_t workers;         /* the most threads in work at once */
 	uint32_t working;         /* threads in work */
 	uint32_t attending;       /* threads that attend, and those that have been called */
@@ -31,31 +31,35 @@ static struct {
 	uint32_t num_threads;
 } pool = { .lock = PTHREAD_MUTEX_INITIALIZER,
 	   .called = PTHREAD_COND_INITIALIZER,
-	   .end = &pool.first };
+	   .turns.queue = QUEUE_POOL };
 
 void pool_work(struct job *job)
 {
-	job->next = NULL;
 	pthread_mutex_lock(&pool.lock);
-	*pool.end = job;
-	pool.end = &job->next;
+	turns_add(&pool.turns, job);
 	pthread_mutex_unlock(&pool.lock);
 }
 
-/* Under the lock, and the next two. */
-static bool can_work(void)
+/* Takes one of the user's share of the threads. */
+static bool may_work(struct account *user)
 {
-	return pool.first && pool.working < pool.workers;
+	return account_take(user, AL_RESOURCE_WORKERS, 1);
 }
 
-static struct job *take_first(void)
+/* True: the user has some left of his share of the threads. */
+static bool could_work(struct account *user)
 {
-	struct job *job = pool.first;
+	const bool could = may_work(user);
 
-	pool.first = job->next;
-	if (!pool.first)
-		pool.end = &pool.first;
-	return job;
+	if (could)
+		account_return(user, AL_RESOURCE_WORKERS, 1);
+	return could;
+}
+
+/* Under the lock, and the next one. */
+static bool can_work(void)
+{
+	return pool.working < pool.workers && turns_any(&pool.turns, could_work);
 }
 
 /* Calls a thread that rests to attend. False: none rests. */
@@ -88,8 +92,9 @@ static struct job *begin_work(bool left)
 	bool called = false, more = false;
 
 	pthread_mutex_lock(&pool.lock);
-	if (can_work()) {
-		job = take_first();
+	if (pool.working < pool.workers)
+		job = turns_take(&pool.turns, may_work);
+	if (job) {
 		pool.working++;
 		pool.attending--;
 		more = left || can_work();
@@ -104,8 +109,12 @@ static struct job *begin_work(bool left)
 	return job;
 }
 
-static void end_work(void)
+static void end_work(const struct job *job)
 {
+	struct account *account = job->account;
+
+	if (account)
+		account_return(account->user ? account->user : account, AL_RESOURCE_WORKERS, 1);
 	pthread_mutex_lock(&pool.lock);
 	pool.working--;
 	pool.attending++;
@@ -147,7 +156,7 @@ static void *thread_main(void *arg)
 		state = loop_run(work_waits);
 		while ((job = begin_work(state == LOOP_LEFT))) {
 			job->work(job);
-			end_work();
+			end_work(job);
 			loop_add(job);
 			state = loop_run(work_waits);
 		}

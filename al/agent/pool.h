@@ -12,7 +12,10 @@ bool pool_open(uint32_t workers);
 /* Ends the threads when they have no work left. Not called on the loop. */
 void pool_close(void);
 
-/* A thread calls job->work(), and then job->done() on the loop. Called on the loop. */
+/*
+ * A thread calls job->work(), and then job->done() on the loop. Users take turns, and then their
+ * clients; a user who has his share of the threads waits for one of them. Called on the loop.
+ */
 void pool_work(struct job *job);
 
 #endif

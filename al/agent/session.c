@@ -259,6 +259,7 @@ al_status session_begin(int fd, const struct agent_hello *hello, const struct uc
 		return status;
 	}
 	session->watched.see = see_death;
+	session->watched.account = &session->account;
 	session->objects.account = &session->account;
 	if (getrandom(session->token, sizeof(session->token), 0) != sizeof(session->token) ||
 	    getrandom(&session->objects.generation, sizeof(session->objects.generation), 0) < 0 ||
@@ -275,6 +276,7 @@ al_status session_begin(int fd, const struct agent_hello *hello, const struct uc
 	session->pidfd = list->fd[0];
 	list->fd[0] = -1;
 	session->right = right_of(fd);
+	session->outbox.watched.account = &session->account;
 	outbox_init(&session->outbox, fd, see_events);
 	session->hcas.outbox = session->ready.outbox = &session->outbox;
 	session->end_connections = end_connections;
@@ -285,7 +287,8 @@ al_status session_begin(int fd, const struct agent_hello *hello, const struct uc
 		 (unsigned int)peer->uid);
 	session->jobs++;
 	session->opening = true;
-	session->job = (struct job){ .work = open_work, .done = open_done };
+	session->job =
+		(struct job){ .account = &session->account, .work = open_work, .done = open_done };
 	pool_work(&session->job);
 	return AL_SUCCESS;
 }

@@ -202,7 +202,7 @@ static bool counts_objects(al_resource resource)
 static const struct limits_group {
 	const char *name;
 	size_t limits; /* of the group, in struct agent_limits */
-	bool clients;  /* the group has the key clients */
+	bool of_users; /* the group has the keys clients and workers, of which [ald] has the budgets */
 } limit_groups[] = {
 	{ "ald client", offsetof(struct agent_limits, client), false },
 	{ "ald user", offsetof(struct agent_limits, user), true },
@@ -226,7 +226,9 @@ static bool set_limit(struct agent_limits *to, const struct limits_group *group,
 	bool good = !strcmp(text, "none") || number(text, &value);
 
 	*known = false;
-	for (int r = group->clients ? 0 : AL_RESOURCE_CLIENTS + 1; r < AL_RESOURCES; r++) {
+	for (int r = 0; r < AL_RESOURCES; r++) {
+		if (!group->of_users && (r == AL_RESOURCE_CLIENTS || r == AL_RESOURCE_WORKERS))
+			continue;
 		if (strcmp(name, al_resource_str((al_resource)r)) &&
 		    !(counts_objects((al_resource)r) && !strcmp(name, "objects")))
 			continue;

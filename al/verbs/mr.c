@@ -215,10 +215,13 @@ al_status mr_reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client *cl
 	if (status)
 		return reason_settle(status, "al_reg_mr", NULL);
 	status = check(call.obj->dev, call.ops, init, client, &mem);
-	/* A client's own process populates its memory. A client that omits that harms only itself.
-	 */
-	if (!status)
-		status = mem.client ? client_start(mem.client) : populate(&mem);
+	/* A client's own process populates its memory, also that which it shares with the agent:
+	 * pages count as whose process has brought them. A client that omits that harms only
+	 * itself. */
+	if (!status && mem.client)
+		status = client_start(mem.client);
+	else if (!status && !acting_for)
+		status = populate(&mem);
 	if (!status)
 		status = obj_new(&mr_type, call.obj, call.obj->dev, context, &obj);
 	if (status)

@@ -1572,12 +1572,15 @@ struct al_snap_module {
 	X(AL_RESOURCE_BYTES, 7, "bytes")             \
 	X(AL_RESOURCE_RINGS, 8, "rings")             \
 	X(AL_RESOURCE_MCASTS, 9, "mcasts")           \
-	X(AL_RESOURCE_MAD_SVCS, 10, "mad_svcs")
+	X(AL_RESOURCE_MAD_SVCS, 10, "mad_svcs")      \
+	X(AL_RESOURCE_WORKERS, 11, "workers")        \
+	X(AL_RESOURCE_MAPPINGS, 12, "mappings")
 /**
  * Resource that an agent counts and limits. Connections carry commands, one request at a time each.
  * Bytes counts registered memory, rings the bytes of queues and of long management datagrams,
- * mcasts the memberships of queue pairs in multicast groups; the other resources are numbers of
- * objects.
+ * mcasts the memberships of queue pairs in multicast groups. Workers are threads of the agent that
+ * carry out requests, mappings the agent's mappings of files that clients share. The other
+ * resources are numbers of objects.
  */
 typedef enum al_resource {
 	AL_RESOURCE_LIST(IBA_ENUM_VALUE)

@@ -451,6 +451,30 @@ START_TEST(what_is_no_sealed_memfd_is_refused)
 }
 END_TEST
 
+/* Pages count as whose process has brought them, so the agent brings none. */
+START_TEST(the_agent_brings_no_pages_of_a_clients_file)
+{
+	const int fd = sealed(64u << 20, F_SEAL_SHRINK);
+	struct REG_MR_answer mr;
+	struct client c;
+	struct stat st;
+
+	client_open(&c);
+	ck_ok(register_fd(&c,
+			  (struct REG_MR_request){ .pd = c.pd,
+						   .addr = 4096,
+						   .length = 64u << 20,
+						   .iova = 4096,
+						   .access = IB_ACCESS_LOCAL_WRITE,
+						   .mapped = 1 },
+			  fd, &mr));
+	ck_assert_int_eq(fstat(fd, &st), 0);
+	ck_assert_int_eq(st.st_blocks, 0);
+	close(fd);
+	client_close(&c);
+}
+END_TEST
+
 START_TEST(what_the_memfd_does_not_cover_or_permit_is_refused)
 {
 	const uint32_t write = IB_ACCESS_LOCAL_WRITE;
@@ -590,6 +614,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, a_client_that_dies_leaves_no_mapping);
 	tcase_add_test(tcase, a_client_is_killed_while_its_shared_memory_is_read);
 	tcase_add_test(tcase, what_is_no_sealed_memfd_is_refused);
+	tcase_add_test(tcase, the_agent_brings_no_pages_of_a_clients_file);
 	tcase_add_test(tcase, what_the_memfd_does_not_cover_or_permit_is_refused);
 	tcase_add_test(tcase, descriptors_that_are_missing_or_too_many_are_refused);
 	suite_add_tcase(suite, tcase);

@@ -47,6 +47,7 @@ enum deed {
 	DEED_STRANGERS, /* connects so often, and says nothing, until the agent has ended a
 			   connection */
 	DEED_HELLO,     /* begins a session on the last of those connections */
+	DEED_MAPPINGS,  /* shares memory until it is refused */
 };
 
 struct order {
@@ -93,10 +94,32 @@ static void say_hello(const struct order *order, struct report *report)
 	close(pidfd);
 }
 
+static void share_memory(const struct order *order, struct report *report)
+{
+	const int file = memfd_create("shared", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct REG_MR_request request = { .length = 4096,
+					  .access = IB_ACCESS_LOCAL_WRITE,
+					  .mapped = 1 };
+	static struct client client;
+
+	ck_assert_int_ge(file, 0);
+	ck_assert_int_eq(ftruncate(file, 4096), 0);
+	ck_assert_int_eq(fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	client_open(&client);
+	request.pd = client.pd;
+	while (report->done < order->most && !report->status) {
+		report->status = ask_with(client.line, AGENT_REG_MR, &request, 0, NULL, 0, NULL,
+					  &file, 1, NULL);
+		report->done += !report->status;
+	}
+	close(file);
+}
+
 static void (*const deeds[])(const struct order *order, struct report *report) = {
 	[DEED_SESSIONS] = sessions_begin,
 	[DEED_STRANGERS] = be_strangers,
 	[DEED_HELLO] = say_hello,
+	[DEED_MAPPINGS] = share_memory,
 };
 
 static void obey(int fd)
@@ -239,6 +262,29 @@ START_TEST(a_user_who_says_nothing_ends_his_own_connections)
 }
 END_TEST
 
+/* ------------------------------------------------------------------ mappings */
+
+START_TEST(a_user_leaves_mappings_to_others_and_to_root)
+{
+	struct user greedy, modest, root;
+
+	start();
+	attr.limits.total[AL_RESOURCE_MAPPINGS] = 40;
+	ald_configure(&attr);
+	greedy = user_begin();
+	modest = user_begin();
+	root = user_begin();
+	expect(&greedy, GREEDY, DEED_MAPPINGS, 40, 27, AL_LIMIT_EXCEEDED);
+	expect(&modest, MODEST, DEED_MAPPINGS, 40, 6, AL_LIMIT_EXCEEDED);
+	expect(&root, 0, DEED_MAPPINGS, 40, 7, AL_LIMIT_EXCEEDED);
+	user_end(&greedy);
+	settle(GREEDY, AL_RESOURCE_MAPPINGS, 0); /* when the agent has unmapped them */
+	user_end(&modest);
+	user_end(&root);
+	stop();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	static const struct agent_client clients[] = { { "obey", obey }, { NULL, NULL } };
@@ -254,6 +300,7 @@ int main(int argc, char **argv)
 	tcase = tcase_create("shares");
 	tcase_add_test(tcase, a_user_leaves_places_to_others_and_to_root);
 	tcase_add_test(tcase, a_user_who_says_nothing_ends_his_own_connections);
+	tcase_add_test(tcase, a_user_leaves_mappings_to_others_and_to_root);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }

@@ -10,6 +10,7 @@
 
 #include <iba/ib_hca.h>
 
+#include "al/agent/account.h"
 #include "al/agent/pool.h"
 #include "test/unit/al/al_test.h"
 
@@ -201,6 +202,142 @@ START_TEST(a_job_that_comes_without_a_loop_is_the_next_loops)
 }
 END_TEST
 
+/* -------------------------------------------------------------------- turns */
+
+enum { USERS = 3, TASKS = 4, SHARED_WORKERS = 4 };
+
+/* Users 1001 to 1003 with two clients each; tasks of a client's are work that waits. */
+static struct {
+	struct account client[2];
+	struct task task[2][TASKS];
+} users[USERS];
+
+static void open_users(void)
+{
+	struct agent_limits to = ald_default_limits;
+
+	to.workers = SHARED_WORKERS;
+	account_limits(&to);
+	for (int u = 0; u < USERS; u++)
+		for (int c = 0; c < 2; c++)
+			ck_ok(account_open(&users[u].client[c], 1 + c, 1001 + (uint32_t)u, "some"));
+	for (int i = 0; i < USERS * 2 * TASKS; i++)
+		task_init(&users[i / (2 * TASKS)].task[i / TASKS % 2][i % TASKS]);
+	pool_close();
+	ck_assert(pool_open(SHARED_WORKERS));
+}
+
+static void close_users(void)
+{
+	turn();
+	for (int u = 0; u < USERS; u++)
+		for (int c = 0; c < 2; c++)
+			account_close(&users[u].client[c]);
+	account_end();
+}
+
+static void begin(int user, int client, int task)
+{
+	struct task *t = &users[user].task[client][task];
+
+	t->job.account = &users[user].client[client];
+	hand_over(&t->job);
+}
+
+static void begin_all_of_first(struct job *job)
+{
+	(void)job;
+	for (int c = 0; c < 2; c++)
+		for (int t = 0; t < TASKS; t++)
+			begin(0, c, t);
+}
+
+static void begin_one_of_others(struct job *job)
+{
+	(void)job;
+	for (int u = 1; u < USERS; u++)
+		begin(u, 0, 0);
+}
+
+static bool has_begun(int user, int client, int task)
+{
+	int value;
+
+	ck_assert_int_eq(sem_getvalue(&users[user].task[client][task].begun, &value), 0);
+	return value;
+}
+
+/* The share of one user, of what another leaves, is 3 of 4 threads; the next one's is the last. */
+START_TEST(no_user_has_all_threads)
+{
+	struct job first = { .done = begin_all_of_first }, others = { .done = begin_one_of_others };
+
+	open_users();
+	loop_post(&first);
+	for (int i = 0; i < 3; i++)
+		test_wait(&users[0].task[i % 2][i / 2].begun); /* the clients take turns */
+	turn();
+	ck_assert(!has_begun(0, 1, 1));
+	loop_post(&others);
+	test_wait(&users[1].task[0][0].begun);
+	turn();
+	ck_assert(!has_begun(0, 1, 1) && !has_begun(2, 0, 0));
+	sem_post(&users[0].task[0][0].go);
+	test_wait(&users[2].task[0][0].begun); /* and so do the users */
+	ck_assert(!has_begun(0, 1, 1));
+	for (int c = 0; c < 2; c++)
+		for (int t = 0; t < TASKS; t++)
+			if (c || t)
+				sem_post(&users[0].task[c][t].go);
+	for (int u = 1; u < USERS; u++)
+		sem_post(&users[u].task[0][0].go);
+	for (int c = 0; c < 2; c++)
+		for (int t = 0; t < TASKS; t++)
+			test_wait(&users[0].task[c][t].done);
+	for (int u = 1; u < USERS; u++)
+		test_wait(&users[u].task[0][0].done);
+	close_users();
+}
+END_TEST
+
+/* Jobs of the loop, which write down whose they are. */
+static struct job queued[USERS][2][TASKS];
+static char order[USERS * 2 * TASKS + 1];
+static uint32_t in_order;
+
+static void write_down(struct job *job)
+{
+	const size_t i = (size_t)(job - &queued[0][0][0]);
+
+	order[in_order++] = (char)("aAbBcC"[i / TASKS]);
+}
+
+/* All jobs of one client are queued before those of the next one. */
+static void queue_all(struct job *job)
+{
+	(void)job;
+	for (int u = 0; u < USERS; u++)
+		for (int c = 0; c < 2; c++)
+			for (int t = 0; t < TASKS - u; t++) {
+				queued[u][c][t] = (struct job){ .account = &users[u].client[c],
+								.done = write_down };
+				loop_post(&queued[u][c][t]);
+			}
+}
+
+START_TEST(users_take_turns_and_then_their_clients)
+{
+	struct job job = { .done = queue_all };
+
+	open_users();
+	loop_post(&job);
+	while (in_order < 18)
+		turn();
+	ck_assert_str_eq(order, "abcABCabcABCabABaA");
+	close_users();
+}
+END_TEST
+
 /* -------------------------------------------------------------- descriptors */
 
 struct ear {
@@ -360,6 +497,44 @@ START_TEST(a_descriptor_that_is_unwatched_is_not_seen_though_it_waits_in_the_que
 	ck_assert_uint_eq(pair[1].seen, 0);
 	for (int i = 0; i < 2; i++)
 		close(pair[i].fd);
+}
+END_TEST
+
+/* On the loop: all four are ready, and two of them go before it is their turn. */
+static void watch_and_unwatch(struct job *job)
+{
+	(void)job;
+	for (int i = 0; i < 4; i++) {
+		ring(&subject[i]);
+		ck_assert_int_eq(loop_watch(subject[i].fd, &subject[i].watched, EPOLLIN), 0);
+	}
+	for (int i = 0; i < 4; i++)
+		loop_wait();
+	for (int i = 1; i < 3; i++)
+		loop_unwatch(subject[i].fd);
+}
+
+START_TEST(a_descriptor_that_waits_for_its_turn_can_be_unwatched)
+{
+	static struct ear ears[4];
+
+	open_users();
+	for (int i = 0; i < 4; i++) {
+		ear_init(&ears[i]);
+		ears[i].watched.account = &users[i / 2].client[i % 2];
+		ears[i].holds = true;
+	}
+	on_loop(watch_and_unwatch, ears);
+	for (int i = 0; i < 4; i += 3)
+		test_wait(&ears[i].heard);
+	for (int i = 0; i < 4; i += 3) {
+		ck_assert_uint_eq(ears[i].seen, 1);
+		on_loop(unwatch, &ears[i]);
+	}
+	for (int i = 0; i < 4; i++)
+		close(ears[i].fd);
+	ck_assert_uint_eq(ears[1].seen + ears[2].seen, 0);
+	close_users();
 }
 END_TEST
 
@@ -550,6 +725,9 @@ int main(void)
 	tcase_add_test(tc, as_much_work_as_may_sleep_is_done_at_once_and_the_rest_in_its_order);
 	tcase_add_test(tc, the_end_waits_for_work);
 	tcase_add_test(tc, a_job_that_comes_without_a_loop_is_the_next_loops);
+	tcase_add_test(tc, no_user_has_all_threads);
+	tcase_add_test(tc, users_take_turns_and_then_their_clients);
+	tcase_add_test(tc, a_descriptor_that_waits_for_its_turn_can_be_unwatched);
 	tcase_add_test(tc, a_descriptor_that_stays_ready_is_seen_again_and_again);
 	tcase_add_test(tc, a_descriptor_that_is_held_is_not_seen_until_it_is_resumed);
 	tcase_add_test(tc, a_descriptor_that_is_resumed_is_seen_once_though_it_is_not_ready);
