@@ -311,6 +311,8 @@ test_e2e_agent_door_test_SOURCES = test/e2e/agent_door_test.c al/protocol/protoc
 test_e2e_agent_door_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_agent_door_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
 # The agent's loop and threads alone.
+check_PROGRAMS += test/unit/al/agent/descriptor_test
+test_unit_al_agent_descriptor_test_LDADD = al/agent/libagent.la $(API_LIBS)
 check_PROGRAMS += test/unit/al/agent/pool_test
 test_unit_al_agent_pool_test_LDADD = al/agent/libagent.la $(API_LIBS)
 # Events of a client that does not read them, with the agent's sources in the test's hands.

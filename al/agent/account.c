@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,6 +29,9 @@ const struct agent_limits ald_default_limits = {
 		[AL_RESOURCE_MCASTS] = OBJECTS,
 		[AL_RESOURCE_WORKERS] = AGENT_NO_LIMIT,
 		[AL_RESOURCE_MAPPINGS] = AGENT_NO_LIMIT,
+		[AL_RESOURCE_DESCRIPTORS] = AGENT_NO_LIMIT,
+		[AL_RESOURCE_CLOSERS] = AGENT_NO_LIMIT,
+		[AL_RESOURCE_LOG_LINES] = AGENT_NO_LIMIT,
 #include "al/agent/kinds.def"
 	},
 	.user = { AL_RESOURCE_LIST(NO_LIMIT) },
@@ -39,16 +43,19 @@ const struct agent_limits ald_default_limits = {
 		[AL_RESOURCE_MCASTS] = ALL_OBJECTS,
 		[AL_RESOURCE_WORKERS] = AGENT_NO_LIMIT, /* agent_limits.workers bounds it */
 		[AL_RESOURCE_MAPPINGS] = AGENT_NO_LIMIT, /* vm.max_map_count bounds it */
+		[AL_RESOURCE_DESCRIPTORS] = AGENT_NO_LIMIT, /* RLIMIT_NOFILE bounds it */
+		[AL_RESOURCE_CLOSERS] = 64,
+		[AL_RESOURCE_LOG_LINES] = 10,
 #define KIND(NAME, ...) [AL_RESOURCE_##NAME##S] = ALL_OBJECTS,
 #include "al/agent/kinds.def"
 	},
 };
 
 #define KIND(NAME, ...) +1
-_Static_assert(AL_RESOURCES == 7
+_Static_assert(AL_RESOURCES == 10
 #include "al/agent/kinds.def"
 	       ,
-	       "every resource has a limit per client: a kind's, or one of the seven above");
+	       "every resource has a limit per client: a kind's, or one of the ten above");
 
 #define MAX_USERS 1024 /* accounts of users without clients beyond this number are freed */
 
@@ -63,16 +70,23 @@ static struct {
 	uint32_t share;          /* percent */
 } accounts = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+bool account_of_users_only(al_resource resource)
+{
+	return resource == AL_RESOURCE_CLIENTS || resource == AL_RESOURCE_WORKERS ||
+	       resource == AL_RESOURCE_DESCRIPTORS || resource == AL_RESOURCE_CLOSERS ||
+	       resource == AL_RESOURCE_LOG_LINES;
+}
+
 struct agent_limits limits; /* the loop alone reads and writes */
 
 static uint64_t limit_of(const struct account *account, al_resource resource)
 {
 	const uint64_t limit = account->user ? limits.client[resource] : limits.user[resource];
 
-	if (account->user && (resource == AL_RESOURCE_CLIENTS || resource == AL_RESOURCE_WORKERS))
+	if (account->user && account_of_users_only(resource))
 		return AGENT_NO_LIMIT;
-	if (resource == AL_RESOURCE_WORKERS && !limit)
-		return 1; /* requests without one would wait for ever */
+	if ((resource == AL_RESOURCE_WORKERS || resource == AL_RESOURCE_CLOSERS) && !limit)
+		return 1; /* what waits for one would wait for ever */
 	return limit;
 }
 
@@ -96,6 +110,16 @@ static uint64_t mappings_of_process(void)
 	return good ? most - most / 8 : AGENT_NO_LIMIT;
 }
 
+/* Descriptors that the process may have, without an eighth for its own. */
+static uint64_t descriptors_of_process(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return AGENT_NO_LIMIT;
+	return limit.rlim_cur - limit.rlim_cur / 8;
+}
+
 /* What the machine has of a resource for clients; AGENT_NO_LIMIT: any amount, or it can not be
  * asked. */
 static uint64_t machine_has(al_resource resource)
@@ -111,6 +135,8 @@ static uint64_t machine_has(al_resource resource)
 		return (uint64_t)pages * (uint64_t)page / 8;
 	case AL_RESOURCE_MAPPINGS:
 		return mappings_of_process();
+	case AL_RESOURCE_DESCRIPTORS:
+		return descriptors_of_process();
 	default:
 		return AGENT_NO_LIMIT;
 	}
@@ -171,37 +197,6 @@ uint64_t account_limit(const struct account *client, al_resource resource)
 
 /* ----------------------------------------------------------------- charging */
 
-#define LOG_SECONDS 10
-#define LOG_MOST    10 /* messages within LOG_SECONDS */
-
-bool account_may_log(void)
-{
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* Leaf. */
-	static time_t since;
-	static uint32_t logged, suppressed; /* messages since `since` */
-	uint32_t to_report = 0;
-	struct timespec now;
-	bool may;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	pthread_mutex_lock(&lock);
-	if (!since || now.tv_sec - since >= LOG_SECONDS) {
-		since = now.tv_sec;
-		to_report = suppressed;
-		logged = suppressed = 0;
-	}
-	may = logged < LOG_MOST;
-	if (may)
-		logged++;
-	else
-		suppressed++;
-	pthread_mutex_unlock(&lock);
-	if (to_report)
-		ib_log(IB_LOG_WARNING, "ald", "%u more refusals of clients were not logged: at most %d in %d seconds are",
-		       to_report, LOG_MOST, LOG_SECONDS);
-	return may;
-}
-
 /* What a charge would exceed. */
 enum bound { BOUND_NONE, BOUND_CLIENT, BOUND_USER, BOUND_SHARE };
 
@@ -209,28 +204,6 @@ struct refusal {
 	enum bound bound;
 	uint64_t now, limit, budget; /* BOUND_SHARE: limit is the share, and now what the user has */
 };
-
-/* Logs that a client, or a user without one, is refused a resource. */
-static void log_refusal(const struct al_snap_client *c, const struct refusal *r, al_resource resource)
-{
-	char name[64] = "";
-
-	if (!account_may_log())
-		return;
-	if (c->pid)
-		snprintf(name, sizeof(name), "%s[%d] of ", c->comm, (int)c->pid);
-	if (r->bound == BOUND_SHARE)
-		ib_log(IB_LOG_WARNING, "ald",
-		       "%suser %u is refused more: the user has %llu of ald's %llu %s, and the user's share of what others leave "
-		       "is %llu; end programs of the user, or raise \"share\" or ald's budget in ibal.conf(5)",
-		       name, (unsigned int)c->uid, (unsigned long long)r->now, (unsigned long long)r->budget,
-		       al_resource_str(resource), (unsigned long long)r->limit);
-	else
-		ib_log(IB_LOG_WARNING, "ald",
-		       "%suser %u is refused more: the %s's limit is %llu %s; ibal.conf(5) says how to raise it",
-		       name, (unsigned int)c->uid, r->bound == BOUND_CLIENT ? "client" : "user",
-		       (unsigned long long)r->limit, al_resource_str(resource));
-}
 
 /* The reason for the client. */
 static al_status refuse(const struct refusal *r, al_resource resource)
@@ -272,15 +245,20 @@ static struct refusal check(const struct account *account, al_resource resource,
 	return r;
 }
 
-/* Charges the account and its user, or if the refusal has a bound neither. Under the lock. */
-static struct refusal charge(struct account *account, al_resource resource, uint64_t amount)
+/* What a charge of the account and its user would exceed. Under the lock. */
+static struct refusal check_all(const struct account *account, al_resource resource,
+				uint64_t amount)
 {
 	struct refusal refusal = { .bound = BOUND_NONE };
 
 	for (const struct account *a = account; a && !refusal.bound; a = a->user)
 		refusal = check(a, resource, amount);
-	if (refusal.bound)
-		return refusal;
+	return refusal;
+}
+
+/* Under the lock. */
+static void add(struct account *account, al_resource resource, uint64_t amount)
+{
 	accounts.total[resource].now += amount;
 	for (struct account *a = account; a; a = a->user) {
 		struct al_snap_use *use = &a->show.use[resource];
@@ -288,27 +266,109 @@ static struct refusal charge(struct account *account, al_resource resource, uint
 		use->now += amount;
 		use->high = use->high < use->now ? use->now : use->high;
 	}
+}
+
+/* Charges the account and its user, or if the refusal has a bound neither. Under the lock. */
+static struct refusal charge(struct account *account, al_resource resource, uint64_t amount)
+{
+	const struct refusal refusal = check_all(account, resource, amount);
+
+	if (!refusal.bound)
+		add(account, resource, amount);
 	return refusal;
 }
 
-al_status account_charge(struct account *account, al_resource resource, uint64_t amount)
+/* Counts a refusal. Under the lock. */
+static void refuse(struct account *account, al_resource resource)
+{
+	for (struct account *a = account; a; a = a->user) {
+		a->show.refused++;
+		a->show.use[resource].refused++;
+	}
+}
+
+#define LOG_SECONDS 10
+
+/* A new stretch of time: nobody has used any line of it. Under the lock. */
+static void renew_log_lines(void)
+{
+	for (struct account *a = accounts.users; a; a = a->next)
+		a->show.use[AL_RESOURCE_LOG_LINES].now = 0;
+	accounts.total[AL_RESOURCE_LOG_LINES].now = 0;
+}
+
+bool account_may_log(struct account *account)
+{
+	static time_t since;        /* both under the lock */
+	static uint32_t suppressed; /* messages since `since` */
+	struct account *user = account->user ? account->user : account;
+	uint32_t to_report = 0;
+	struct timespec now;
+	bool may;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	pthread_mutex_lock(&accounts.lock);
+	if (!since || now.tv_sec - since >= LOG_SECONDS) {
+		since = now.tv_sec;
+		to_report = suppressed;
+		suppressed = 0;
+		renew_log_lines();
+	}
+	may = !charge(user, AL_RESOURCE_LOG_LINES, 1).bound;
+	if (!may) {
+		suppressed++;
+		refuse(user, AL_RESOURCE_LOG_LINES);
+	}
+	pthread_mutex_unlock(&accounts.lock);
+	if (to_report)
+		ib_log(IB_LOG_WARNING, "ald",
+		       "%u more refusals of clients were not logged: each user has a share of \"log_lines\" of "
+		       "[ald total] in ibal.conf(5)",
+		       to_report);
+	return may;
+}
+
+/* Logs that a client, or a user without one, is refused a resource. */
+static void log_refusal(struct account *account, const struct refusal *r, al_resource resource)
+{
+	const struct al_snap_client *c = &account->show;
+	char name[64] = "";
+
+	if (!account_may_log(account))
+		return;
+	if (c->pid)
+		snprintf(name, sizeof(name), "%s[%d] of ", c->comm, (int)c->pid);
+	if (r->bound == BOUND_SHARE)
+		ib_log(IB_LOG_WARNING, "ald",
+		       "%suser %u is refused more: the user has %llu of ald's %llu %s, and the user's share of what others leave "
+		       "is %llu; end programs of the user, or raise \"share\" or ald's budget in ibal.conf(5)",
+		       name, (unsigned int)c->uid, (unsigned long long)r->now,
+		       (unsigned long long)r->budget, al_resource_str(resource),
+		       (unsigned long long)r->limit);
+	else
+		ib_log(IB_LOG_WARNING, "ald",
+		       "%suser %u is refused more: the %s's limit is %llu %s; ibal.conf(5) says how to raise it",
+		       name, (unsigned int)c->uid, r->bound == BOUND_CLIENT ? "client" : "user",
+		       (unsigned long long)r->limit, al_resource_str(resource));
+}
+
+/* Charges the amount, or only looks whether it could. */
+static al_status ask(struct account *account, al_resource resource, uint64_t amount, bool charges)
 {
 	struct refusal refusal;
 	bool first = false;
 
 	pthread_mutex_lock(&accounts.lock);
-	refusal = charge(account, resource, amount);
+	refusal =
+		charges ? charge(account, resource, amount) : check_all(account, resource, amount);
 	if (refusal.bound) {
-		for (struct account *a = account; a; a = a->user) {
-			a->show.refused++;
-			a->show.use[resource].refused++;
-		}
+		refuse(account, resource);
 		first = !account->refusal_logged;
 		account->refusal_logged = true;
 	}
 	pthread_mutex_unlock(&accounts.lock);
 	if (first)
-		log_refusal(&account->show, &refusal, resource);
+		log_refusal(account, &refusal, resource);
 	return refusal.bound ? refuse(&refusal, resource) : AL_SUCCESS;
 }
 
@@ -320,6 +380,23 @@ bool account_take(struct account *account, al_resource resource, uint64_t amount
 	bound = charge(account, resource, amount).bound;
 	pthread_mutex_unlock(&accounts.lock);
 	return !bound;
+}
+
+al_status account_charge(struct account *account, al_resource resource, uint64_t amount)
+{
+	return ask(account, resource, amount, true);
+}
+
+al_status account_check(struct account *account, al_resource resource, uint64_t amount)
+{
+	return ask(account, resource, amount, false);
+}
+
+void account_force(struct account *account, al_resource resource, uint64_t amount)
+{
+	pthread_mutex_lock(&accounts.lock);
+	add(account, resource, amount);
+	pthread_mutex_unlock(&accounts.lock);
 }
 
 /* Under the lock. */
@@ -357,9 +434,17 @@ static void unlink_account(struct account **list, const struct account *account)
 static bool is_idle(const struct account *user)
 {
 	for (int r = 0; r < AL_RESOURCES; r++)
-		if (user->show.use[r].now)
+		if (user->show.use[r].now && r != AL_RESOURCE_LOG_LINES)
 			return false;
 	return true;
+}
+
+/* Frees the account of a user, which is out of the list. Under the lock. */
+static void free_user(struct account *user)
+{
+	give_back(user, AL_RESOURCE_LOG_LINES, user->show.use[AL_RESOURCE_LOG_LINES].now);
+	accounts.num_users--;
+	al_free(user);
 }
 
 /* Frees the oldest account of a user without clients. Under the lock. */
@@ -373,8 +458,7 @@ static void forget_idle_user(void)
 	if (!idle)
 		return;
 	unlink_account(&accounts.users, idle);
-	accounts.num_users--;
-	al_free(idle);
+	free_user(idle);
 }
 
 /* The account of a user, which is made if there is none. NULL: no memory. Under the lock. */
@@ -397,6 +481,16 @@ static struct account *find_user(uint32_t uid)
 	user->next = accounts.users;
 	accounts.users = user;
 	accounts.num_users++;
+	return user;
+}
+
+struct account *account_user(uint32_t uid)
+{
+	struct account *user;
+
+	pthread_mutex_lock(&accounts.lock);
+	user = find_user(uid);
+	pthread_mutex_unlock(&accounts.lock);
 	return user;
 }
 
@@ -446,8 +540,7 @@ void account_end(void)
 			continue;
 		}
 		*p = user->next;
-		al_free(user);
-		accounts.num_users--;
+		free_user(user);
 	}
 }
 

@@ -19,7 +19,7 @@
 #include "al/agent/ald.h"
 
 /* The queues with turns (turn.h), of which each account has a part. */
-enum account_queue { QUEUE_LOOP, QUEUE_POOL, ACCOUNT_QUEUES };
+enum account_queue { QUEUE_LOOP, QUEUE_POOL, QUEUE_CLOSERS, ACCOUNT_QUEUES };
 
 /* Jobs, oldest first. */
 struct job;
@@ -45,6 +45,9 @@ struct account {
 	struct account_turn turn[ACCOUNT_QUEUES];
 };
 
+/* True: the resource is counted for users, not for their clients. */
+bool account_of_users_only(al_resource resource);
+
 /* The limits in force. The loop alone reads them. */
 extern struct agent_limits limits;
 /* Replaces the limits, also those of the clients and users that are there. */
@@ -62,6 +65,13 @@ void account_close(struct account *client);
  * nothing was charged; the refusal is counted, and logged once per client. Any thread.
  */
 al_status account_charge(struct account *account, al_resource resource, uint64_t amount);
+/* The account of a user, which is made if there is none. NULL: no memory. It stays as long as the
+ * user is charged anything. On the loop. */
+struct account *account_user(uint32_t uid);
+/* As account_charge(), but charges nothing also if the amount is within limit and share. */
+al_status account_check(struct account *account, al_resource resource, uint64_t amount);
+/* Charges what is used already, whatever the limits. Any thread. */
+void account_force(struct account *account, al_resource resource, uint64_t amount);
 /* As account_charge(), but false is no refusal: the caller tries again later. */
 bool account_take(struct account *account, al_resource resource, uint64_t amount);
 /* The most that a client may have of a resource: its own limit or its user's, whichever is less.
@@ -83,8 +93,8 @@ al_status account_show(bool all, uint32_t uid, struct al_snap_client **to, uint6
 /* Frees the accounts of users, but for users that have clients still. */
 void account_end(void);
 
-/* True: the caller may log a message about a client now. Limits how many such messages the log
- * gets. Any thread. */
-bool account_may_log(void);
+/* True: the caller may log a message about a client, or its user, now. Each user has a share of the
+ * messages that the log gets. account: a client's or a user's. Any thread. */
+bool account_may_log(struct account *account);
 
 #endif

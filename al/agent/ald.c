@@ -23,8 +23,8 @@
  * Each file has a header of its own and includes only the headers before it in this list:
  *
  *     ald.h protocol    the interfaces to programs and to clients
- *     account right descriptor socket
- *     turn              jobs in a queue, by user and client
+ *     account right socket
+ *     turn descriptor   jobs in a queue, by user and client; records with descriptors
  *     loop              watched descriptors; each job brings the functions that are called
  *     pool              the threads; jobs that may sleep
  *     event hca memory  events on their way to a client, the client's HCAs, its shared memory

@@ -16,7 +16,7 @@
 struct agent_limits {
 	uint32_t workers; /* the most commands that sleep at once; read by ald_start() only */
 	uint32_t share;   /* percent of a budget, of what other users leave of it, that a user may have */
-	uint64_t client[AL_RESOURCES]; /* limits of each client; _CLIENTS and _WORKERS have no effect */
+	uint64_t client[AL_RESOURCES]; /* limits of each client, but for what is of users only */
 	uint64_t user[AL_RESOURCES];   /* limits of all clients of a user together */
 	uint64_t total[AL_RESOURCES];  /* the agent's budgets: of all clients together */
 };

@@ -394,8 +394,8 @@ static void serve(struct connection *connection)
 void command_readable(struct watched *watched, uint32_t events)
 {
 	struct connection *connection = container_of(watched, struct connection, watched);
-	ssize_t n = descriptors_receive(connection->fd, connection->request, sizeof(connection->request),
-					&connection->received);
+	ssize_t n = descriptors_receive(connection->fd, connection->user, connection->request,
+					sizeof(connection->request), &connection->received);
 
 	(void)events;
 	if (n < 0 && errno == EAGAIN)

@@ -101,7 +101,7 @@ void connection_free(struct connection *connection)
 {
 	if (connection->fd >= 0) {
 		loop_unwatch(connection->fd);
-		descriptors_hang_up(connection->fd);
+		descriptors_hang_up(connection->fd, connection->user);
 		connection->fd = -1;
 	}
 	connection->dead = true;

@@ -15,7 +15,7 @@ struct connection {
 	struct connection **list, *next; /* the list with this connection: the session's or the strangers' (door.c) */
 	struct watched watched;  /* of fd */
 	int fd;                  /* -1: closed, or handed to the session as its event connection */
-	uid_t uid;               /* a stranger's user */
+	struct account *user;    /* the peer's */
 	struct session *session; /* NULL: a stranger */
 	bool busy;               /* a request is being executed */
 	bool dead;               /* connection_answered() frees the connection */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Receiving records with descriptors, and closing descriptors that clients have sent. A close may
- * block for as long as a client likes: the kernel asks a FUSE server first, and a TCP socket may
- * linger. So threads for that purpose close the descriptors; they end when nothing is left to
- * close.
+ * block for as long as a client likes: the kernel asks a FUSE server first. So threads for that
+ * purpose close the descriptors, in turns by user, of which each has a share of the threads; they
+ * end when nothing is left to close.
  */
 #include "al/agent/descriptor.h"
 
@@ -15,80 +15,113 @@
 
 #include <iba/ib_hca.h>
 
-#define CLOSERS 64
+#include "al/agent/turn.h"
 
 /* Descriptors of a record that a closer thread is to close. */
 struct closing {
-	struct closing *next;
-	struct descriptors list;
+	struct job job; /* of the user */
+	uint32_t num;
+	int fd[];
 };
 
 static struct {
-	pthread_mutex_t lock; /* guards the list and the number of closer threads. Leaf. */
-	struct closing *first;
-	uint32_t closers;
-} closings = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	pthread_mutex_t lock; /* guards the queue. Outside account.c's. */
+	struct turns turns;
+} closings = { .lock = PTHREAD_MUTEX_INITIALIZER, .turns.queue = QUEUE_CLOSERS };
 
-/* Takes one from the list. NULL: the list is empty, and the calling closer thread ends. */
+static bool may_close(struct account *user)
+{
+	return account_take(user, AL_RESOURCE_CLOSERS, 1);
+}
+
+/* Takes one from the queue for a closer thread, which the thread's user is charged for. NULL: the
+ * calling thread ends. */
 static struct closing *next_closing(void)
 {
-	struct closing *c;
+	struct job *job;
 
 	pthread_mutex_lock(&closings.lock);
-	c = closings.first;
-	if (c)
-		closings.first = c->next;
-	else
-		closings.closers--;
+	job = turns_take(&closings.turns, may_close);
 	pthread_mutex_unlock(&closings.lock);
-	return c;
+	return (struct closing *)job; /* job is the first member */
+}
+
+/* A TCP socket may linger in its close, unless it is told not to. */
+static void close_one(int fd)
+{
+	const struct linger none = { 0 };
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+	close(fd);
 }
 
 static void *closer_main(void *arg)
 {
-	struct closing *c;
+	struct account *user;
 
-	(void)arg;
 	pthread_setname_np(pthread_self(), "ald-closer");
-	for (c = next_closing(); c; c = next_closing()) {
-		for (uint32_t i = 0; i < c->list.num; i++)
-			if (c->list.fd[i] >= 0)
-				close(c->list.fd[i]);
+	for (struct closing *c = arg; c; c = next_closing()) {
+		user = c->job.account;
+		for (uint32_t i = 0; i < c->num; i++)
+			close_one(c->fd[i]);
+		account_return(user, AL_RESOURCE_CLOSERS, 1);
+		account_return(user, AL_RESOURCE_DESCRIPTORS, c->num);
 		al_free(c);
 	}
 	return NULL;
 }
 
-/* If no thread can be started, the next closer thread closes the descriptors. Under the lock. */
+static void queue(struct closing *c)
+{
+	pthread_mutex_lock(&closings.lock);
+	turns_add(&closings.turns, &c->job);
+	pthread_mutex_unlock(&closings.lock);
+}
+
+/* Starts a thread for what waits, if a user is there who may have one more. If no thread can be
+ * started, the next one that is closes it. */
 static void start_closer(void)
 {
+	struct closing *c = next_closing();
 	pthread_t thread;
 
-	if (closings.closers == CLOSERS || pthread_create(&thread, NULL, closer_main, NULL))
+	if (!c)
 		return;
-	pthread_detach(thread);
-	closings.closers++;
+	if (!pthread_create(&thread, NULL, closer_main, c)) {
+		pthread_detach(thread);
+		return;
+	}
+	account_return(c->job.account, AL_RESOURCE_CLOSERS, 1);
+	queue(c);
+}
+
+static void close_later(struct account *user, const int *fd, uint32_t num)
+{
+	struct closing *c = al_alloc(sizeof(*c) + num * sizeof(*fd));
+
+	if (!c)
+		return;
+	c->job.account = user;
+	memcpy(c->fd, fd, num * sizeof(*fd));
+	c->num = num;
+	queue(c);
+	start_closer();
 }
 
 void descriptors_close(const struct descriptors *list)
 {
-	struct closing *c;
-	bool any = false;
+	int fd[RECORD_FDS];
+	uint32_t num = 0;
 
 	for (uint32_t i = 0; i < list->num; i++)
-		any = any || list->fd[i] >= 0;
-	c = any ? al_alloc(sizeof(*c)) : NULL;
-	if (!c)
-		return;
-	c->list = *list;
-	pthread_mutex_lock(&closings.lock);
-	c->next = closings.first;
-	closings.first = c;
-	start_closer();
-	pthread_mutex_unlock(&closings.lock);
+		if (list->fd[i] >= 0)
+			fd[num++] = list->fd[i];
+	if (num)
+		close_later(list->user, fd, num);
 }
 
-ssize_t descriptors_receive(int fd, void *record, size_t size, struct descriptors *list)
+ssize_t descriptors_receive(int fd, struct account *user, void *record, size_t size,
+			    struct descriptors *list)
 {
 	union {
 		struct cmsghdr align;
@@ -99,9 +132,16 @@ ssize_t descriptors_receive(int fd, void *record, size_t size, struct descriptor
 			      .msg_iovlen = 1,
 			      .msg_control = control.bytes,
 			      .msg_controllen = sizeof(control.bytes) };
-	ssize_t n = TEMP_FAILURE_RETRY(recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
+	ssize_t n;
 
+	list->user = user;
 	list->num = 0;
+	list->of_record = false;
+	if (account_check(user, AL_RESOURCE_DESCRIPTORS, RECORD_FDS)) {
+		errno = EDQUOT;
+		return -1;
+	}
+	n = TEMP_FAILURE_RETRY(recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
 	list->of_record = n > 0;
 	if (n < 0)
 		return n;
@@ -113,28 +153,48 @@ ssize_t descriptors_receive(int fd, void *record, size_t size, struct descriptor
 		list->num = (uint32_t)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
 		memcpy(list->fd, CMSG_DATA(c), list->num * sizeof(int));
 	}
+	if (list->num)
+		account_force(user, AL_RESOURCE_DESCRIPTORS, list->num);
 	return n;
 }
 
 /*
- * Records that the agent has not read may hold descriptors, which the kernel would close on this
- * thread with the socket: so the records are read first. SO_PASSCRED tells an empty record from the
- * end of the connection: a record brings its sender's credentials. ECONNRESET says, once and before
- * the records, that the client has closed its end without reading all answers.
+ * True: the connection has no record that the agent has not read. ECONNRESET says, once and before
+ * the records, that the client has closed its end without reading all answers. SO_PASSCRED tells an
+ * empty record from the end of the connection: a record brings its sender's credentials. A look at
+ * a record takes none of its descriptors.
  */
-void descriptors_hang_up(int fd)
+static bool is_read(int fd)
 {
-	struct descriptors list;
+	char byte, control[CMSG_SPACE(sizeof(struct ucred))] __attribute__((aligned(8)));
+	struct iovec iov = { &byte, sizeof(byte) };
+	struct msghdr msg;
 	const int one = 1;
-	bool more;
-	char byte = 0;
+	ssize_t n;
 
-	shutdown(fd, SHUT_RDWR);
 	setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &one, sizeof(one));
 	do {
-		more = descriptors_receive(fd, &byte, sizeof(byte), &list) < 0 ? errno == ECONNRESET
-									       : list.of_record;
-		descriptors_close(&list);
-	} while (more);
+		msg = (struct msghdr){ .msg_iov = &iov,
+				       .msg_iovlen = 1,
+				       .msg_control = control,
+				       .msg_controllen = sizeof(control) };
+		n = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_PEEK);
+	} while (n < 0 && (errno == ECONNRESET || errno == EINTR));
+	return n < 0 || (!n && !msg.msg_controllen);
+}
+
+/*
+ * Records that the agent has not read may hold descriptors, which the kernel lets go with the
+ * socket, on the thread that closes the socket: a TCP socket may linger there, while no FUSE server
+ * is asked. The records are not read for that: their descriptors would be the agent's.
+ */
+void descriptors_hang_up(int fd, struct account *user)
+{
+	shutdown(fd, SHUT_RDWR);
+	if (!is_read(fd)) {
+		close_later(user, &fd, 1);
+		return;
+	}
 	close(fd);
+	account_return(user, AL_RESOURCE_DESCRIPTORS, 1);
 }

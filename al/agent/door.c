@@ -25,12 +25,12 @@
 static struct connection *strangers; /* newest first */
 
 /* Counts the strangers of a user, and finds the oldest of them. */
-static uint32_t strangers_of(uid_t uid, struct connection **oldest)
+static uint32_t strangers_of(const struct account *user, struct connection **oldest)
 {
 	uint32_t num = 0;
 
 	for (struct connection *s = strangers; s; s = s->next)
-		if (s->uid == uid) {
+		if (s->user == user) {
 			*oldest = s;
 			num++;
 		}
@@ -48,13 +48,33 @@ static void add_stranger(struct connection *stranger)
 	if (all <= MAX_STRANGERS)
 		return;
 	for (const struct connection *s = strangers; s; s = s->next) {
-		num = strangers_of(s->uid, &oldest);
+		num = strangers_of(s->user, &oldest);
 		if (num >= most) {
 			most = num;
 			goes = oldest;
 		}
 	}
 	connection_free(goes);
+}
+
+/* The process at the other end, as the kernel knows it. */
+static bool peer_of(int fd, struct ucred *peer)
+{
+	socklen_t length = sizeof(*peer);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, peer, &length);
+}
+
+/* The account of the user at the other end, which is charged for the connection. NULL: no memory.
+ */
+static struct account *charge_peer(int fd)
+{
+	struct ucred peer;
+	struct account *user = peer_of(fd, &peer) ? account_user(peer.uid) : NULL;
+
+	if (user)
+		account_force(user, AL_RESOURCE_DESCRIPTORS, 1);
+	return user;
 }
 
 /* An open descriptor in reserve: when the process has no other left, it makes room for a connection
@@ -69,6 +89,7 @@ static bool open_spare(void)
 
 static int accept_one(int listener)
 {
+	struct account *user;
 	/* cppcheck-suppress nullPointer ; the address does not matter: SO_PEERCRED names the peer's
 	 * process and user */
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -77,20 +98,16 @@ static int accept_one(int listener)
 		close(spare);
 		/* cppcheck-suppress nullPointer ; as above */
 		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-		if (fd >= 0)
-			descriptors_hang_up(fd); /* the client sees a connection that the agent closes */
+		user = fd >= 0 ? charge_peer(fd) : NULL;
+		if (user)
+			descriptors_hang_up(
+				fd, user); /* the client sees a connection that the agent closes */
+		else if (fd >= 0)
+			close(fd);
 		fd = -1;
 		open_spare();
 	}
 	return fd;
-}
-
-/* The process at the other end, as the kernel knows it. */
-static bool peer_of(int fd, struct ucred *peer)
-{
-	socklen_t length = sizeof(*peer);
-
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, peer, &length);
 }
 
 /* Makes a stranger a connection of the session. */
@@ -104,9 +121,9 @@ static void join(struct connection *connection, struct session *session)
 }
 
 /* The peer's library has another version, or the peer does not use the library. */
-static al_status refuse_protocol(const struct ucred *peer, uint32_t protocol)
+static al_status refuse_protocol(struct account *user, const struct ucred *peer, uint32_t protocol)
 {
-	if (account_may_log())
+	if (account_may_log(user))
 		ib_log(IB_LOG_WARNING, "ald",
 		       "process %d of user %u speaks protocol %u, and ald speaks protocol %u; ald refuses the connection; "
 		       "install ald and the program's libibal from one release",
@@ -125,7 +142,7 @@ static al_status accept_hello(struct connection *connection)
 	if (!peer_of(connection->fd, &peer))
 		return AL_AGENT_PROTOCOL;
 	if (hello->magic != AGENT_MAGIC || hello->zero || hello->protocol != AGENT_PROTOCOL)
-		return refuse_protocol(&peer, hello->protocol);
+		return refuse_protocol(connection->user, &peer, hello->protocol);
 	if (hello->role == AGENT_EVENTS) {
 		status = session_begin(connection->fd, hello, &peer, &connection->received, connections_end);
 		if (!status)
@@ -144,8 +161,8 @@ static void see_stranger(struct watched *watched, uint32_t events)
 {
 	struct connection *connection = container_of(watched, struct connection, watched);
 	al_status status = AL_AGENT_PROTOCOL;
-	ssize_t n = descriptors_receive(connection->fd, connection->request, sizeof(connection->request),
-					&connection->received);
+	ssize_t n = descriptors_receive(connection->fd, connection->user, connection->request,
+					sizeof(connection->request), &connection->received);
 
 	(void)events;
 	if (n < 0 && errno == EAGAIN)
@@ -169,26 +186,28 @@ static struct stat socket_file; /* the file at socket_path when the agent made i
 static void see_listener(struct watched *watched, uint32_t events)
 {
 	int fd = accept_one(listener);
+	struct account *user = fd >= 0 ? charge_peer(fd) : NULL;
 	struct connection *connection;
-	struct ucred peer;
 
 	(void)watched;
 	(void)events;
-	if (fd < 0)
-		return;
-	connection = al_alloc(sizeof(*connection));
-	if (!connection) {
-		close(fd);
+	if (!user) {
+		if (fd >= 0)
+			close(fd);
 		return;
 	}
-	if (!peer_of(fd, &peer)) {
-		close(fd);
-		al_free(connection);
+	connection = account_check(user, AL_RESOURCE_DESCRIPTORS, 1)
+			     ? NULL
+			     : al_alloc(sizeof(*connection));
+	if (!connection) {
+		descriptors_hang_up(fd, user);
 		return;
 	}
 	connection->fd = fd;
-	connection->uid = peer.uid;
+	connection->user = user;
 	connection->watched.see = see_stranger;
+	/* A hello is the agent's own job, as an accept is: else hellos would come later than the
+	 * accepts by which newer strangers end older ones. */
 	add_stranger(connection);
 	if (loop_watch(fd, &connection->watched, EPOLLIN))
 		connection_free(connection);

@@ -313,7 +313,7 @@ void session_complain(struct session *session, enum complaint kind, const char *
 	char deed[256];
 	va_list args;
 
-	if (!session->complained[kind] && account_may_log()) {
+	if (!session->complained[kind] && account_may_log(&session->account)) {
 		va_start(args, format);
 		vsnprintf(deed, sizeof(deed), format, args);
 		va_end(args);
@@ -332,10 +332,12 @@ void session_try_free(struct session *session)
 	IB_TRACE("ald", "session of %s[%d] has ended: its objects and its memory are freed", session->client.comm,
 		 (int)session->client.pid);
 	objects_free(&session->objects);
-	descriptors_hang_up(session->outbox.fd);
+	descriptors_hang_up(session->outbox.fd, session->account.user);
 	close(session->pidfd);
 	if (session->client.memory >= 0)
 		close(session->client.memory);
+	account_return(session->account.user, AL_RESOURCE_DESCRIPTORS,
+		       session->client.memory >= 0 ? 2 : 1);
 	hcas_free(&session->hcas);
 	account_close(&session->account);
 	outbox_destroy(&session->outbox);

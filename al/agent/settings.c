@@ -16,6 +16,7 @@
 
 #include <iba/ib_hca.h>
 
+#include "al/agent/account.h"
 #include "al/protocol/protocol.h"
 
 void settings_default(struct settings *to)
@@ -202,11 +203,10 @@ static bool counts_objects(al_resource resource)
 static const struct limits_group {
 	const char *name;
 	size_t limits; /* of the group, in struct agent_limits */
-	bool of_users; /* the group has the keys clients and workers, of which [ald] has the budgets */
 } limit_groups[] = {
-	{ "ald client", offsetof(struct agent_limits, client), false },
-	{ "ald user", offsetof(struct agent_limits, user), true },
-	{ "ald total", offsetof(struct agent_limits, total), false },
+	{ "ald client", offsetof(struct agent_limits, client) },
+	{ "ald user", offsetof(struct agent_limits, user) },
+	{ "ald total", offsetof(struct agent_limits, total) },
 };
 
 static const struct limits_group *limits_group(const char *name)
@@ -217,24 +217,34 @@ static const struct limits_group *limits_group(const char *name)
 	return NULL;
 }
 
+/* True: the group has a limit of the resource. [ald] itself has the budgets of clients and workers.
+ */
+static bool has_limit(const struct limits_group *group, al_resource resource)
+{
+	if (group->limits == offsetof(struct agent_limits, client))
+		return !account_of_users_only(resource);
+	return group->limits == offsetof(struct agent_limits, user) ||
+	       (resource != AL_RESOURCE_CLIENTS && resource != AL_RESOURCE_WORKERS);
+}
+
 /* Sets a limit of a group. *known: the group has a limit of that name. Returns false if the value
  * is wrong. */
 static bool set_limit(struct agent_limits *to, const struct limits_group *group, const char *name,
 		      const char *text, bool *known)
 {
-	uint64_t value = AGENT_NO_LIMIT, *limits = (uint64_t *)((char *)to + group->limits);
+	uint64_t value = AGENT_NO_LIMIT, *values = (uint64_t *)((char *)to + group->limits);
 	bool good = !strcmp(text, "none") || number(text, &value);
 
 	*known = false;
 	for (int r = 0; r < AL_RESOURCES; r++) {
-		if (!group->of_users && (r == AL_RESOURCE_CLIENTS || r == AL_RESOURCE_WORKERS))
+		if (!has_limit(group, (al_resource)r))
 			continue;
 		if (strcmp(name, al_resource_str((al_resource)r)) &&
 		    !(counts_objects((al_resource)r) && !strcmp(name, "objects")))
 			continue;
 		*known = true;
 		if (good)
-			limits[r] = value;
+			values[r] = value;
 	}
 	return good;
 }
@@ -242,12 +252,12 @@ static bool set_limit(struct agent_limits *to, const struct limits_group *group,
 bool settings_set(struct settings *to, const char *group, const char *key, const char *text,
 		  const char **values)
 {
-	const struct limits_group *limits = limits_group(group);
+	const struct limits_group *of_limits = limits_group(group);
 	bool known = false, good;
 
 	*values = NULL;
-	if (limits) {
-		good = set_limit(&to->attr.limits, limits, key, text, &known);
+	if (of_limits) {
+		good = set_limit(&to->attr.limits, of_limits, key, text, &known);
 		if (known)
 			*values = LIMIT_VALUES;
 		return known && good;

@@ -1561,26 +1561,31 @@ struct al_snap_module {
 };
 
 /** Resources that an agent (ald) counts and limits, for each client and for each user: X(name, value, text). */
-#define AL_RESOURCE_LIST(X)                          \
-	X(AL_RESOURCE_CLIENTS, 0, "clients")         \
-	X(AL_RESOURCE_CONNECTIONS, 1, "connections") \
-	X(AL_RESOURCE_CAS, 2, "cas")                 \
-	X(AL_RESOURCE_PDS, 3, "pds")                 \
-	X(AL_RESOURCE_MRS, 4, "mrs")                 \
-	X(AL_RESOURCE_CQS, 5, "cqs")                 \
-	X(AL_RESOURCE_QPS, 6, "qps")                 \
-	X(AL_RESOURCE_BYTES, 7, "bytes")             \
-	X(AL_RESOURCE_RINGS, 8, "rings")             \
-	X(AL_RESOURCE_MCASTS, 9, "mcasts")           \
-	X(AL_RESOURCE_MAD_SVCS, 10, "mad_svcs")      \
-	X(AL_RESOURCE_WORKERS, 11, "workers")        \
-	X(AL_RESOURCE_MAPPINGS, 12, "mappings")
+#define AL_RESOURCE_LIST(X)                           \
+	X(AL_RESOURCE_CLIENTS, 0, "clients")          \
+	X(AL_RESOURCE_CONNECTIONS, 1, "connections")  \
+	X(AL_RESOURCE_CAS, 2, "cas")                  \
+	X(AL_RESOURCE_PDS, 3, "pds")                  \
+	X(AL_RESOURCE_MRS, 4, "mrs")                  \
+	X(AL_RESOURCE_CQS, 5, "cqs")                  \
+	X(AL_RESOURCE_QPS, 6, "qps")                  \
+	X(AL_RESOURCE_BYTES, 7, "bytes")              \
+	X(AL_RESOURCE_RINGS, 8, "rings")              \
+	X(AL_RESOURCE_MCASTS, 9, "mcasts")            \
+	X(AL_RESOURCE_MAD_SVCS, 10, "mad_svcs")       \
+	X(AL_RESOURCE_WORKERS, 11, "workers")         \
+	X(AL_RESOURCE_MAPPINGS, 12, "mappings")       \
+	X(AL_RESOURCE_DESCRIPTORS, 13, "descriptors") \
+	X(AL_RESOURCE_CLOSERS, 14, "closers")         \
+	X(AL_RESOURCE_LOG_LINES, 15, "log_lines")
 /**
  * Resource that an agent counts and limits. Connections carry commands, one request at a time each.
  * Bytes counts registered memory, rings the bytes of queues and of long management datagrams,
  * mcasts the memberships of queue pairs in multicast groups. Workers are threads of the agent that
- * carry out requests, mappings the agent's mappings of files that clients share. The other
- * resources are numbers of objects.
+ * carry out requests, mappings the agent's mappings of files that clients share, descriptors those
+ * of the agent's process for clients, closers its threads that close descriptors which clients have
+ * sent, log_lines its messages about clients within ten seconds; these five, and clients, are
+ * counted for users only, but for mappings. The other resources are numbers of objects.
  */
 typedef enum al_resource {
 	AL_RESOURCE_LIST(IBA_ENUM_VALUE)

@@ -4,6 +4,7 @@
 #ifndef IBAL_TEST_AGENT_DOOR_H
 #define IBAL_TEST_AGENT_DOOR_H
 
+#include <netinet/in.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 
@@ -137,6 +138,30 @@ static inline void client_open(struct client *c)
 	ck_ok(ASK(c, CREATE_QP, &qp, .pd = c->pd, .send_cq = c->cq, .recv_cq = c->cq, .qp_type = IB_QPT_RC,
 		  .cap = { 4, 4, 1, 1, 0 }));
 	c->qp = qp.handle;
+}
+
+/* Makes a descriptor whose last close() waits up to an hour, for its peer, which does not read. */
+static inline int lingering(int *peer)
+{
+	const struct linger linger = { .l_onoff = 1, .l_linger = 3600 };
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t length = sizeof(addr);
+	static char much[65536];
+
+	ck_assert_int_eq(bind(listener, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	ck_assert_int_eq(listen(listener, 1), 0);
+	ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&addr, &length), 0);
+	ck_assert_int_eq(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	*peer = accept(listener, NULL, NULL);
+	ck_assert_int_ge(*peer, 0);
+	close(listener);
+	ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
+	while (send(fd, much, sizeof(much), MSG_DONTWAIT) > 0)
+		;
+	return fd;
 }
 
 static inline void client_close(struct client *c)

@@ -3,7 +3,6 @@
  * records. */
 #include "test/e2e/agent_door.h"
 
-#include <netinet/in.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -573,29 +572,6 @@ START_TEST(a_second_question_before_the_answer_does_no_harm)
 	client_close(&c); /* the client closes before the answers come */
 }
 END_TEST
-
-/* Makes a descriptor whose last close() waits up to an hour, for its peer, which does not read. */
-static int lingering(int *peer)
-{
-	const struct linger linger = { .l_onoff = 1, .l_linger = 3600 };
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t length = sizeof(addr);
-	static char much[65536];
-
-	ck_assert_int_eq(bind(listener, (struct sockaddr *)&addr, sizeof(addr)), 0);
-	ck_assert_int_eq(listen(listener, 1), 0);
-	ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&addr, &length), 0);
-	ck_assert_int_eq(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
-	*peer = accept(listener, NULL, NULL);
-	ck_assert_int_ge(*peer, 0);
-	close(listener);
-	ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
-	while (send(fd, much, sizeof(much), MSG_DONTWAIT) > 0)
-		;
-	return fd;
-}
 
 /* Sends the descriptor to the agent, which is stopped, and closes it: the agent has the last
  * reference. */

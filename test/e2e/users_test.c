@@ -48,6 +48,7 @@ enum deed {
 			   connection */
 	DEED_HELLO,     /* begins a session on the last of those connections */
 	DEED_MAPPINGS,  /* shares memory until it is refused */
+	DEED_LINGER,    /* sends sockets whose close would take an hour with wrong hellos */
 };
 
 struct order {
@@ -115,11 +116,25 @@ static void share_memory(const struct order *order, struct report *report)
 	close(file);
 }
 
+static void send_lingering(const struct order *order, struct report *report)
+{
+	const struct agent_hello wrong = { 0 };
+	int peer, fd;
+
+	for (; report->done < order->most; report->done++) {
+		kept[num_kept] = reach();
+		fd = lingering(&peer);
+		put(kept[num_kept++], &wrong, sizeof(wrong), &fd, 1);
+		close(fd);
+	}
+	for (uint32_t i = 0; i < num_kept; i++)
+		close(kept[i]);
+	num_kept = 0;
+}
+
 static void (*const deeds[])(const struct order *order, struct report *report) = {
-	[DEED_SESSIONS] = sessions_begin,
-	[DEED_STRANGERS] = be_strangers,
-	[DEED_HELLO] = say_hello,
-	[DEED_MAPPINGS] = share_memory,
+	[DEED_SESSIONS] = sessions_begin, [DEED_STRANGERS] = be_strangers, [DEED_HELLO] = say_hello,
+	[DEED_MAPPINGS] = share_memory,   [DEED_LINGER] = send_lingering,
 };
 
 static void obey(int fd)
@@ -285,6 +300,48 @@ START_TEST(a_user_leaves_mappings_to_others_and_to_root)
 }
 END_TEST
 
+/* --------------------------------------------------------------- descriptors */
+
+START_TEST(a_users_sockets_that_linger_are_closed_at_once)
+{
+	struct user greedy, modest;
+
+	start();
+	greedy = user_begin();
+	modest = user_begin();
+	expect(&greedy, GREEDY, DEED_LINGER, 180, 180, AL_SUCCESS);
+	expect(&modest, MODEST, DEED_SESSIONS, 1, 1, AL_SUCCESS);
+	ck_assert_uint_gt(row_of(GREEDY).use[AL_RESOURCE_DESCRIPTORS].high, 1);
+	settle(GREEDY, AL_RESOURCE_DESCRIPTORS, 0);
+	settle(MODEST, AL_RESOURCE_DESCRIPTORS,
+	       2); /* of its session: the connection, the process */
+	user_end(&greedy);
+	user_end(&modest);
+	settle(MODEST, AL_RESOURCE_DESCRIPTORS, 0);
+	stop();
+}
+END_TEST
+
+/* 256 are left to root; a record may bring 253. */
+START_TEST(a_user_leaves_descriptors_to_others)
+{
+	struct user greedy, modest;
+
+	start();
+	attr.limits.total[AL_RESOURCE_DESCRIPTORS] = 2560;
+	attr.limits.total[AL_RESOURCE_CLIENTS] = 1u << 20;
+	ald_configure(&attr);
+	greedy = user_begin();
+	modest = user_begin();
+	/* two for each session, until a record's 253 would no longer fit into 1728 */
+	expect(&greedy, GREEDY, DEED_SESSIONS, 1000, 738, AL_AGENT_LOST);
+	expect(&modest, MODEST, DEED_SESSIONS, 10, 10, AL_SUCCESS);
+	user_end(&greedy);
+	user_end(&modest);
+	stop();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	static const struct agent_client clients[] = { { "obey", obey }, { NULL, NULL } };
@@ -301,6 +358,8 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, a_user_leaves_places_to_others_and_to_root);
 	tcase_add_test(tcase, a_user_who_says_nothing_ends_his_own_connections);
 	tcase_add_test(tcase, a_user_leaves_mappings_to_others_and_to_root);
+	tcase_add_test(tcase, a_users_sockets_that_linger_are_closed_at_once);
+	tcase_add_test(tcase, a_user_leaves_descriptors_to_others);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }
