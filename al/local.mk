@@ -180,12 +180,15 @@ al_perf_SOURCES = al/tools/al_perf.c al/tools/meet.c al/tools/meet.h al/tools/pa
 completionsdir = $(datadir)/bash-completion/completions
 EXTRA_DIST += al/tools/completion.bash
 completed = al_query al_cp al_perf al_run ald
-install-data-local:
+install-data-local: install-completions
+uninstall-local: uninstall-completions
+.PHONY: install-completions uninstall-completions
+install-completions:
 	$(MKDIR_P) '$(DESTDIR)$(completionsdir)'
 	for name in $(completed); do \
 		$(INSTALL_DATA) $(srcdir)/al/tools/completion.bash "$(DESTDIR)$(completionsdir)/$$name" || exit; \
 	done
-uninstall-local:
+uninstall-completions:
 	for name in $(completed); do rm -f "$(DESTDIR)$(completionsdir)/$$name"; done
 
 # The agent. It sees the contracts, the protocol, and the little that the library exports for it. All

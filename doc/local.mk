@@ -29,14 +29,17 @@ doc/pages.stamp: $(REFERENCE_MAKERS) $(REFERENCE_CONCEPTS) $(REFERENCE_EXAMPLES)
 CLEANFILES += doc/pages.stamp
 all-local: doc/pages.stamp
 
-install-data-local: doc/pages.stamp
+install-data-local: install-pages
+uninstall-local: uninstall-pages
+.PHONY: install-pages uninstall-pages
+install-pages: doc/pages.stamp
 	$(MKDIR_P) "$(DESTDIR)$(man3dir)" "$(DESTDIR)$(man7dir)"
 	$(INSTALL_DATA) doc/pages/*.3* "$(DESTDIR)$(man3dir)"
 	$(INSTALL_DATA) doc/pages/*.7 "$(DESTDIR)$(man7dir)"
 	if test -e doc/html/index.html; then \
 		$(MKDIR_P) "$(DESTDIR)$(htmldir)" && cp -R doc/html/. "$(DESTDIR)$(htmldir)"; fi
 
-uninstall-local:
+uninstall-pages:
 	if test -d doc/pages; then cd doc/pages && for page in *; do \
 		rm -f "$(DESTDIR)$(man3dir)/$$page" "$(DESTDIR)$(man7dir)/$$page"; done; fi
 	rm -rf "$(DESTDIR)$(htmldir)"

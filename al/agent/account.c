@@ -206,7 +206,7 @@ struct refusal {
 };
 
 /* The reason for the client. */
-static al_status refuse(const struct refusal *r, al_resource resource)
+static al_status refuse_for_client(const struct refusal *r, al_resource resource)
 {
 	if (r->bound == BOUND_SHARE)
 		return ib_refuse(
@@ -369,7 +369,7 @@ static al_status ask(struct account *account, al_resource resource, uint64_t amo
 	pthread_mutex_unlock(&accounts.lock);
 	if (first)
 		log_refusal(account, &refusal, resource);
-	return refusal.bound ? refuse(&refusal, resource) : AL_SUCCESS;
+	return refusal.bound ? refuse_for_client(&refusal, resource) : AL_SUCCESS;
 }
 
 bool account_take(struct account *account, al_resource resource, uint64_t amount)
