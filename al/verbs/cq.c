@@ -244,6 +244,30 @@ static inline void unlock_data_path(const struct al_obj *obj)
 		pthread_mutex_unlock(&((struct al_cq *)obj)->data_path_lock);
 }
 
+/* Polls of this thread in a row that found nothing. Only the first of a row has its line in the
+ * trace, which a program that polls all the time would fill otherwise. */
+static _Thread_local uint32_t empty_polls;
+
+static void trace_poll(const struct al_call *call)
+{
+	if (!empty_polls)
+		IB_TRACE("al", "poll_cq: polls module %s for completions of cq %#llx",
+			 call->obj->dev->module, (unsigned long long)call->obj->handle);
+}
+
+static void trace_polled(al_status status, uint32_t count)
+{
+	if (!status && !count) {
+		empty_polls++;
+		return;
+	}
+	if (empty_polls)
+		IB_TRACE("al", "poll_cq: %u polls in a row found nothing", empty_polls);
+	empty_polls = 0;
+	IB_TRACE("al", "poll_cq returns to the channel driver: %s, %u completions",
+		 al_status_str(status), count);
+}
+
 /* Polls for the cases that poll_cq() does not handle: the module serialises or may block, the trace
  * is on, or the handle is invalid. */
 static __attribute__((cold, noinline)) al_status poll_slow(al_cq_h cq, uint32_t num,
@@ -255,8 +279,7 @@ static __attribute__((cold, noinline)) al_status poll_slow(al_cq_h cq, uint32_t 
 
 	if (status)
 		return reason_settle(status, "al_poll_cq", NULL);
-	IB_TRACE("al", "poll_cq: polls module %s for completions of cq %#llx",
-		 call.obj->dev->module, (unsigned long long)(uintptr_t)cq);
+	trace_poll(&call);
 	lock_data_path(call.obj);
 	status = CALL_MODULE(&call, poll_cq, call.obj->ci, num, wc, &found);
 	unlock_data_path(call.obj);
@@ -264,9 +287,8 @@ static __attribute__((cold, noinline)) al_status poll_slow(al_cq_h cq, uint32_t 
 		*count = check_count(call.obj->dev, "poll_cq", num, found);
 	else
 		reason_settle(status, "al_poll_cq", call.obj);
+	trace_polled(status, status ? 0 : *count);
 	data_end(&call, CI_MAY_BLOCK(poll_cq));
-	IB_TRACE("al", "poll_cq returns to the channel driver: %s, %u completions",
-		 al_status_str(status), status ? 0 : *count);
 	return status;
 }
 

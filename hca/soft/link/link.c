@@ -64,6 +64,8 @@ bool link_hand_over(struct runner *r, struct soft_port *port, struct packet *pkt
 	a = port_actor(port, pkt->dest_qpn);
 	if (LIKELY(a && actor_push(r, a, pkt)))
 		return true;
+	IB_TRACE("soft", "dropped: port %u has no queue pair %#x that takes packets", port->number,
+		 pkt->dest_qpn);
 	port_count(port, CNT_RCV_DROPPED, pkt->num);
 	return false;
 }

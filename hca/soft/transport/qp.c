@@ -165,6 +165,10 @@ void qp_receive(struct runner *r, struct soft_qp *qp, struct packet *list)
 				resp_enqueue(qp, pkt);
 				continue;
 			}
+			resp_trace_drop(qp, pkt,
+					pkt->service == qp->service->wire
+						? "the queue pair's state takes no requests"
+						: "it is of another service than the queue pair");
 			if (qp->conn.source.port)
 				port_count(qp->conn.source.port, CNT_RCV_DROPPED, pkt->num);
 		} else if (UNLIKELY(pkt->flags & PKT_WIRE) && !is_answer(qp, pkt)) {

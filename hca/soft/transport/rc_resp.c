@@ -588,6 +588,7 @@ static void repeat_answer(struct runner *r, struct soft_qp *qp, struct packet *p
 	return;
 
 drop:
+	resp_trace_drop(qp, pkt, "it repeats no request that the responder has recorded");
 	port_count(qp->conn.source.port, CNT_RCV_DROPPED, 1);
 	pkt_release(r, qp, pkt);
 }
@@ -669,6 +670,7 @@ void rc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 		execute_new(r, qp, pkt);
 	} else if (behind < 0) {
 		if (qp->conn.resp.nak_sent) {
+			resp_trace_drop(qp, pkt, "its PSN is ahead, and the NAK has been sent");
 			pkt_release(r, qp, pkt);
 			return;
 		}

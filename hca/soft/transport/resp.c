@@ -12,6 +12,7 @@
 #include "hca/soft/memory/payload.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/port/port.h"
+#include "hca/soft/shared/base.h"
 #include "hca/soft/transport/explain.h"
 #include "hca/soft/transport/qp.h"
 #include "hca/soft/transport/stage.h"
@@ -22,18 +23,27 @@ bool resp_check_pkey(struct soft_qp *qp, const struct packet *pkt)
 {
 	if (pkey_matches(source_pkey(&qp->conn.source), pkt->pkey))
 		return true;
+	resp_trace_drop(qp, pkt, "its P_Key is not the queue pair's");
 	port_bad_key(qp->conn.source.port, CNT_BAD_PKEY, pkt, qp->ci.qp_num);
 	return false;
 }
 
 bool resp_check_packet(struct soft_qp *qp, const struct packet *pkt)
 {
+	const char *why = NULL;
+
 	/* a packet from a wire does not name its source queue pair; any other packet must name the
 	 * peer */
-	return pkt->in_port == qp->conn.source.port->number &&
-	       path_is_from(&qp->conn.source.path, pkt->route.slid) &&
-	       (pkt->flags & PKT_WIRE || pkt->src_qpn == qp->conn.source.dest_qpn) &&
-	       resp_check_pkey(qp, pkt);
+	if (UNLIKELY(pkt->in_port != qp->conn.source.port->number))
+		why = "it came by another port than the queue pair's";
+	else if (UNLIKELY(!path_is_from(&qp->conn.source.path, pkt->route.slid)))
+		why = "its source LID is not the peer's";
+	else if (UNLIKELY(!(pkt->flags & PKT_WIRE) && pkt->src_qpn != qp->conn.source.dest_qpn))
+		why = "its source queue pair is not the peer";
+	if (LIKELY(!why))
+		return resp_check_pkey(qp, pkt);
+	resp_trace_drop(qp, pkt, why);
+	return false;
 }
 
 bool resp_may_access(struct soft_qp *qp, const struct packet *pkt, uint32_t access, uint32_t length)

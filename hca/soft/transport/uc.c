@@ -17,9 +17,9 @@
 #include "hca/soft/transport/stage.h"
 
 /* Drops a packet and the message in progress. Consumes the packet. */
-static void drop(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+static void drop(struct runner *r, struct soft_qp *qp, struct packet *pkt, const char *why)
 {
-	IB_TRACE("soft", "dropped: qp=%#x psn=%#x", qp->ci.qp_num, pkt->psn);
+	resp_trace_drop(qp, pkt, why);
 	qp->conn.resp.kind = PKT_NONE;
 	port_count(qp->conn.source.port, CNT_RCV_DROPPED, pkt->num);
 	pkt_release(r, qp, pkt);
@@ -105,7 +105,7 @@ static void end_copy(struct runner *r, struct soft_qp *qp, struct packet *pkt, e
 	if (result != COPY_DONE || lacks_receive) {
 		if (lacks_receive) /* the packet that the drop counts */
 			pkt->num = 1;
-		drop(r, qp, pkt);
+		drop(r, qp, pkt, lacks_receive ? "no receive is posted" : "its payload could not be copied");
 		return;
 	}
 	qp->conn.resp.done += pkt->length;
@@ -130,11 +130,12 @@ void uc_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 	if (!fits_message(qp, pkt) || !has_valid_length(qp, pkt) ||
 	    (pkt->place & PLACE_FIRST && !begin_message(qp, pkt)) ||
 	    (!is_send(pkt->kind) && !fits_dma_length(qp, pkt))) {
-		drop(r, qp, pkt);
+		drop(r, qp, pkt,
+		     "its PSN or length does not fit the message, no receive is posted, or its rkey permits no access");
 		return;
 	}
 	if (is_send(pkt->kind) && pkt->length > qp->conn.resp.recv->wr.length - qp->conn.resp.done) {
-		drop(r, qp, pkt); /* class D of IBTA 9.9.3; with a shared receive queue class E */
+		drop(r, qp, pkt, "the receive is too short"); /* class D of IBTA 9.9.3; with a shared receive queue class E */
 		return;
 	}
 	/* only the last packet needs the receive, so the packets before the last are executed */

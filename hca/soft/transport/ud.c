@@ -109,28 +109,28 @@ static bool is_for_port(const struct soft_port *port, const struct packet *pkt)
 	       port_has_gid(port, &pkt->route.dgid);
 }
 
-/* Checks a datagram's length, GID, lane, P_Key and Q_Key. Counts the port error of a bad length,
- * P_Key or Q_Key. */
-static bool check_datagram(struct soft_qp *qp, const struct packet *pkt)
+/* Checks a datagram's length, GID, lane, P_Key and Q_Key. Returns why it is dropped; NULL: it is
+ * not. Counts the port error of a bad length, P_Key or Q_Key. */
+static const char *check_datagram(struct soft_qp *qp, const struct packet *pkt)
 {
 	struct soft_port *port = qp->conn.source.port;
 
 	if (pkt->length > 1u << qp->conn.source.mtu_shift) {
 		port_count(port, CNT_RCV_ERRORS, 1);
-		return false;
+		return "it is longer than the path MTU";
 	}
 	if (!is_for_port(port, pkt))
-		return false;
+		return "its destination GID is not the port's";
 	if ((qp->ci.qp_type == IB_QPT_SMI) != !!(pkt->flags & PKT_VL15))
-		return false;
+		return "lane 15 is for queue pair 0 alone";
 	if (qp->ci.qp_type == IB_QPT_SMI)
-		return true;
+		return NULL;
 	if (qp->ci.qp_type == IB_QPT_GSI ? !check_any_pkey(port, pkt) : !resp_check_pkey(qp, pkt))
-		return false;
+		return "its P_Key is not the port's";
 	if (pkt->qkey == qp->conn.attr.qkey)
-		return true;
+		return NULL;
 	port_bad_key(port, CNT_BAD_QKEY, pkt, qp->ci.qp_num);
-	return false;
+	return "its Q_Key is not the queue pair's";
 }
 
 /* Encodes the GRH of a received datagram. */
@@ -214,9 +214,9 @@ static void complete(struct runner *r, struct soft_qp *qp, const struct packet *
 }
 
 /* Drops a datagram, and counts the drop at the port that the datagram came in by. Consumes the packet. */
-static void drop(struct runner *r, struct soft_qp *qp, struct packet *pkt)
+static void drop(struct runner *r, struct soft_qp *qp, struct packet *pkt, const char *why)
 {
-	IB_TRACE("soft", "datagram dropped: qp=%#x", qp->ci.qp_num);
+	resp_trace_drop(qp, pkt, why);
 	port_count(port_of_hca(qp->conn.source.port, pkt->in_port), CNT_RCV_DROPPED, 1);
 	pkt_release(r, qp, pkt);
 }
@@ -226,7 +226,7 @@ static void drop_unwanted(struct runner *r, struct soft_qp *qp, struct packet *p
 {
 	if (pkt->flags & PKT_VL15)
 		port_count(qp->conn.source.port, CNT_VL15_DROPPED, 1);
-	drop(r, qp, pkt);
+	drop(r, qp, pkt, "no receive is posted");
 }
 
 /* Ends a datagram whose copy into its receive has ended with `result`. Consumes the packet. */
@@ -238,11 +238,11 @@ void ud_end_copy(struct runner *r, struct soft_qp *qp, struct packet *pkt, enum 
 		pkt_release(r, qp, pkt);
 		return;
 	case COPY_NO_MEMORY:
-		drop(r, qp, pkt);
+		drop(r, qp, pkt, "there is no memory to copy it");
 		return;
 	case COPY_BAD_SOURCE:
 		pkt->flags |= PKT_BAD_SOURCE; /* tells the sender that the payload's memory was deregistered */
-		drop(r, qp, pkt);
+		drop(r, qp, pkt, "the sender has deregistered its payload");
 		return;
 	default:
 		resp_end_qp(r, qp, pkt, IB_WC_LOC_PROT_ERR);
@@ -259,9 +259,16 @@ static bool came_by_own_port(const struct soft_qp *qp, const struct packet *pkt)
 void ud_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 {
 	enum copy_result result;
+	const char *why;
 
-	if (!is_send(pkt->kind) || !came_by_own_port(qp, pkt) || !check_datagram(qp, pkt)) {
-		drop(r, qp, pkt);
+	if (!is_send(pkt->kind))
+		why = "it is no send";
+	else if (!came_by_own_port(qp, pkt))
+		why = "it came by another port than the queue pair's";
+	else
+		why = check_datagram(qp, pkt);
+	if (UNLIKELY(why)) {
+		drop(r, qp, pkt, why);
 		return;
 	}
 	/* the port has counted a multicast datagram, once for all members */
@@ -272,7 +279,7 @@ void ud_request(struct runner *r, struct soft_qp *qp, struct packet *pkt)
 		return;
 	}
 	if (qp->conn.resp.recv->wr.length < IB_GRH_BYTES + pkt->length) {
-		drop(r, qp, pkt); /* class D of IBTA 9.9.3; with a shared receive queue class E */
+		drop(r, qp, pkt, "the receive is too short"); /* class D of IBTA 9.9.3; with a shared receive queue class E */
 		return;
 	}
 	result = deliver(r, qp, pkt);
