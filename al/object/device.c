@@ -379,14 +379,34 @@ static struct al_obj *take_rank(struct al_dev *dev, enum obj_rank rank)
 	return list;
 }
 
-static void end_object(struct al_obj *obj, struct al_dev *dev)
+static void log_left(const struct obj_tally *tally, const struct al_dev *dev)
 {
-	if (!obj_dying(obj) && !obj_internal(obj))
-		ib_log(IB_LOG_WARNING, "al",
-		       "HCA 0x%016llx is removed: %s %#llx of %s[%d] was left on it",
-		       (unsigned long long)dev->guid, obj_name(obj),
-		       (unsigned long long)obj->handle, obj->comm, (int)obj->pid);
-	dev_run_in_module(obj, obj->type->destroy);
+	const struct obj_left *left;
+
+	for (left = tally->left; left < tally->left + AL_OBJ_TYPES; left++)
+		if (left->count == 1)
+			ib_log(IB_LOG_WARNING, "al",
+			       "HCA 0x%016llx is removed: %s %#llx of %s[%d] was left on it",
+			       (unsigned long long)dev->guid, left->name,
+			       (unsigned long long)left->handle, left->comm, (int)left->pid);
+		else if (left->count)
+			ib_log(IB_LOG_WARNING, "al",
+			       "HCA 0x%016llx is removed: %u objects of kind %s, among them %#llx of %s[%d], were left on it",
+			       (unsigned long long)dev->guid, left->count, left->name,
+			       (unsigned long long)left->handle, left->comm, (int)left->pid);
+}
+
+static void end_objects_of_rank(struct al_dev *dev, enum obj_rank rank)
+{
+	struct al_obj *list = take_rank(dev, rank), *obj;
+	struct obj_tally tally = { 0 };
+
+	for (obj = list; obj; obj = obj->end_next)
+		if (!obj_dying(obj))
+			obj_tally(&tally, obj);
+	log_left(&tally, dev);
+	for (obj = list; obj; obj = obj->end_next)
+		dev_run_in_module(obj, obj->type->destroy);
 }
 
 /*
@@ -400,9 +420,7 @@ static void end_objects(struct reaper_job *job)
 	struct end_objects *end = (struct end_objects *)job;
 
 	for (int rank = 0; rank < OBJ_RANKS; rank++)
-		for (struct al_obj *obj = take_rank(end->dev, (enum obj_rank)rank); obj;
-		     obj = obj->end_next)
-			end_object(obj, end->dev);
+		end_objects_of_rank(end->dev, (enum obj_rank)rank);
 	sem_post(&end->done);
 }
 

@@ -106,6 +106,26 @@ static void stop_counting_as_live(struct al_obj *obj)
 		atomic_fetch_sub(&obj->uses[i]->live, 1);
 }
 
+/* Adds an object to the list of its opening. Under tree_lock. */
+static void join_opening(struct al_obj *obj)
+{
+	obj->own_next = obj->al->own;
+	if (obj->own_next)
+		obj->own_next->own_prev = obj;
+	obj->al->own = obj;
+}
+
+/* The object's reference on its parent still keeps the opening. Under tree_lock. */
+static void leave_opening(struct al_obj *obj)
+{
+	if (obj->own_next)
+		obj->own_next->own_prev = obj->own_prev;
+	if (obj->own_prev)
+		obj->own_prev->own_next = obj->own_next;
+	else
+		obj->al->own = obj->own_next;
+}
+
 static void run_nothing(struct ev_source *source, uint32_t pending)
 {
 	(void)source;
@@ -165,6 +185,8 @@ al_status obj_new(const struct obj_type *type, struct al_obj *parent, struct al_
 	if (obj->list_next)
 		obj->list_next->list_prev = obj;
 	*list_of(obj) = obj;
+	if (parent)
+		join_opening(obj);
 	pthread_mutex_unlock(&tree_lock);
 	*out = obj;
 	return AL_SUCCESS;
@@ -245,6 +267,8 @@ void obj_free(struct al_obj *obj)
 		obj->list_prev->list_next = obj->list_next;
 	else
 		*list_of(obj) = obj->list_next;
+	if (obj->parent)
+		leave_opening(obj);
 	pthread_mutex_unlock(&tree_lock);
 
 	for (int i = 0; i < OBJ_USES && obj->uses[i]; i++)
@@ -355,7 +379,7 @@ static bool uses_below(const struct al_obj *obj, const struct al_obj *root)
  */
 static bool used_from_outside(const struct al_obj *root)
 {
-	for (struct al_obj *obj = root->dev ? root->dev->objects : NULL; obj; obj = obj->list_next)
+	for (struct al_obj *obj = root->dev ? root->al->own : NULL; obj; obj = obj->own_next)
 		if (obj->published && !obj_dying(obj) && !is_below(obj, root) &&
 		    uses_below(obj, root))
 			return true;
@@ -430,9 +454,9 @@ struct doomed {
 	struct al_obj *of_rank[OBJ_RANKS];
 };
 
-static void collect(struct al_obj *list, struct al_obj *root, struct doomed *doomed)
+static void collect(struct al_obj *root, struct doomed *doomed)
 {
-	for (struct al_obj *obj = list; obj; obj = obj->list_next) {
+	for (struct al_obj *obj = root->al->own; obj; obj = obj->own_next) {
 		/* the obj_publish() of an object that is not published yet fails: its parent is
 		 * dying */
 		if (obj == root || !obj->published || obj_dying(obj) || !is_below(obj, root))
@@ -457,32 +481,54 @@ static void end_object(struct al_obj *obj)
 static void invalidate_tree(struct al_obj *root, struct doomed *doomed)
 {
 	invalidate(root);
-	if (!root->type->cascades)
-		return;
-	collect(common_objects, root, doomed);
-	for (struct al_dev *dev = dev_first(); dev; dev = dev->next)
-		collect(dev->objects, root, doomed);
+	if (root->type->cascades)
+		collect(root, doomed);
 }
 
-static void end_left(struct al_obj *left, const struct al_obj *root)
+static void log_left(const struct obj_tally *tally, const struct al_obj *root)
 {
-	struct al_obj *next;
+	const struct obj_left *left;
 
-	for (; left; left = next) {
-		next = left->reap_next;
-		if (!obj_internal(left))
+	for (left = tally->left; left < tally->left + AL_OBJ_TYPES; left++)
+		if (left->count == 1)
 			ib_log(left->foreign ? IB_LOG_DEBUG : IB_LOG_WARNING, "al",
 			       "%s %#llx of %s[%d] was left behind and is destroyed with its %s",
-			       obj_name(left), (unsigned long long)left->handle, left->comm,
+			       left->name, (unsigned long long)left->handle, left->comm,
 			       (int)left->pid, obj_name(root));
-		end_object(left);
-	}
+		else if (left->count)
+			ib_log(left->foreign ? IB_LOG_DEBUG : IB_LOG_WARNING, "al",
+			       "%u objects of kind %s, among them %#llx of %s[%d], were left behind and are destroyed with their %s",
+			       left->count, left->name, (unsigned long long)left->handle,
+			       left->comm, (int)left->pid, obj_name(root));
+}
+
+void obj_tally(struct obj_tally *tally, const struct al_obj *obj)
+{
+	struct obj_left *left = &tally->left[obj->type->id];
+
+	if (obj_internal(obj) || left->count++)
+		return;
+	left->name = obj_name(obj);
+	left->handle = obj->handle;
+	left->pid = obj->pid;
+	left->foreign = obj->foreign;
+	memcpy(left->comm, obj->comm, sizeof(left->comm));
 }
 
 static void end_tree(struct al_obj *root, const struct doomed *doomed)
 {
+	struct obj_tally tally = { 0 };
+	struct al_obj *obj, *next;
+
 	for (int rank = 0; rank < OBJ_RANKS; rank++)
-		end_left(doomed->of_rank[rank], root);
+		for (obj = doomed->of_rank[rank]; obj; obj = obj->reap_next)
+			obj_tally(&tally, obj);
+	log_left(&tally, root);
+	for (int rank = 0; rank < OBJ_RANKS; rank++)
+		for (obj = doomed->of_rank[rank]; obj; obj = next) {
+			next = obj->reap_next;
+			end_object(obj);
+		}
 	end_object(root);
 }
 

@@ -82,6 +82,10 @@ struct al_obj {
 
 	/* monitoring; guarded by tree_lock */
 	struct al_obj *list_next, *list_prev;
+	/* The opening's objects: the end of an opening is linear in them, however many there are of
+	 * other openings. */
+	struct al_obj *own_next, *own_prev;
+	struct al_obj *own;          /* of an opening: the list's first object, the youngest */
 	uint64_t created_ns;         /* time of obj_new(), CLOCK_MONOTONIC */
 	pid_t pid;                   /* process, name and user that own the object: this process, or a client of the
 				      * agent */
@@ -165,6 +169,25 @@ static inline const char *obj_name(const struct al_obj *obj)
 }
 
 extern pthread_mutex_t tree_lock;
+
+/* What is left of one kind when it is ended for its owner: the log has one line for all objects of
+ * the kind. */
+struct obj_left {
+	uint32_t count;
+	/* of the first of them */
+	const char *name;
+	uint64_t handle;
+	pid_t pid;
+	char comm[16];
+	bool foreign;
+};
+
+struct obj_tally {
+	struct obj_left left[AL_OBJ_TYPES];
+};
+
+/* Counts an object, unless it is internal. */
+void obj_tally(struct obj_tally *tally, const struct al_obj *obj);
 
 /*
  * Makes an object that only the caller can reach. dev: HCA of the object, or NULL. The caller holds

@@ -419,6 +419,51 @@ START_TEST(closing_an_hca_takes_everything_along_children_first_and_names_it)
 }
 END_TEST
 
+START_TEST(what_is_left_behind_is_logged_in_one_line_for_each_kind)
+{
+	enum { MANY = 1000 };
+	struct bed bed = bed_make();
+	struct journal log;
+	al_ah_h ah;
+
+	journal_init(&log);
+	for (int i = 0; i < MANY; i++)
+		ck_ok(try_ah(bed.pd, &ah));
+	bed_cq(bed.pd, 0, NULL, NULL);
+	bed_cq(bed.pd, 0, NULL, NULL);
+	al_set_log(keep_log, &log);
+	ck_ok(al_close_ca(bed.ca, AL_DESTROY_SYNC, NULL));
+	al_set_log(NULL, NULL);
+	ck_assert_uint_eq(log.count, 3);
+	ck_assert_uint_eq(count_entries(&log, "1000 objects of kind ah, among them 0x"), 1);
+	ck_assert_uint_eq(count_entries(&log, "2 objects of kind cq, among them 0x"), 1);
+	ck_assert_uint_eq(count_entries(&log, "were left behind and are destroyed with their ca"),
+			  2);
+	ck_assert_uint_eq(count_entries(&log, "pd 0x"), 1);
+	bed_end(&bed);
+}
+END_TEST
+
+START_TEST(closing_an_opening_leaves_another_openings_objects)
+{
+	struct bed bed = bed_make();
+	al_h other = test_open();
+	al_ca_h ca = test_open_ca(other, FAKE_GUID);
+	struct journal log;
+	al_pd_h pd;
+
+	ck_ok(al_alloc_pd(ca, NULL, &pd));
+	journal_init(&log);
+	al_set_log(keep_log, &log);
+	bed_end(&bed);
+	al_set_log(NULL, NULL);
+	ck_assert_uint_eq(log.count, 2);
+	ck_ok(al_dealloc_pd(pd, AL_DESTROY_SYNC, NULL));
+	ck_ok(al_close_ca(ca, AL_DESTROY_SYNC, NULL));
+	ck_ok(al_close(other, AL_DESTROY_SYNC, NULL));
+}
+END_TEST
+
 START_TEST(closing_the_library_takes_everything_along)
 {
 	struct bed bed = bed_make();
@@ -586,6 +631,8 @@ int main(void)
 	tc = tcase_create("cascades");
 	tcase_add_test(tc, closing_an_hca_takes_everything_along_children_first_and_names_it);
 	tcase_add_test(tc, closing_the_library_takes_everything_along);
+	tcase_add_test(tc, what_is_left_behind_is_logged_in_one_line_for_each_kind);
+	tcase_add_test(tc, closing_an_opening_leaves_another_openings_objects);
 	tcase_add_test(tc, one_opening_closes_without_the_others_objects);
 	tcase_add_loop_test(tc, a_close_is_refused_while_an_object_of_another_handle_uses_one_of_this_handle, 0, 3);
 	tcase_add_test(tc, the_handle_of_the_user_closes_before_that_of_the_used);
