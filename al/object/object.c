@@ -489,17 +489,20 @@ static void log_left(const struct obj_tally *tally, const struct al_obj *root)
 {
 	const struct obj_left *left;
 
-	for (left = tally->left; left < tally->left + AL_OBJ_TYPES; left++)
+	for (left = tally->left; left < tally->left + AL_OBJ_TYPES; left++) {
+		const ib_log_level level = left->foreign ? IB_LOG_DEBUG : IB_LOG_WARNING;
+
 		if (left->count == 1)
-			ib_log(left->foreign ? IB_LOG_DEBUG : IB_LOG_WARNING, "al",
+			ib_log(level, "al",
 			       "%s %#llx of %s[%d] was left behind and is destroyed with its %s",
 			       left->name, (unsigned long long)left->handle, left->comm,
 			       (int)left->pid, obj_name(root));
 		else if (left->count)
-			ib_log(left->foreign ? IB_LOG_DEBUG : IB_LOG_WARNING, "al",
+			ib_log(level, "al",
 			       "%u objects of kind %s, among them %#llx of %s[%d], were left behind and are destroyed with their %s",
 			       left->count, left->name, (unsigned long long)left->handle,
 			       left->comm, (int)left->pid, obj_name(root));
+	}
 }
 
 void obj_tally(struct obj_tally *tally, const struct al_obj *obj)

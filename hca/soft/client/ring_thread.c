@@ -2,8 +2,9 @@
 /*
  * The ring threads. Clients have turns of CLIENT_BUDGET requests, and the queue pairs of a client
  * have parts of that turn, so no client and no queue pair can starve the others. A client's memory
- * never decides how long a turn is. A thread spins for a while after its last work, and then sleeps
- * on the clients' eventfds. ring_qp.c takes requests out of the rings.
+ * never decides how long a turn is. A thread looks at a client's bells for ring_spin after the
+ * client's last request, and then waits for the client's eventfd. ring_qp.c takes requests out of
+ * the rings.
  */
 
 #include "hca/soft/client/ring_thread.h"
@@ -21,6 +22,9 @@
 
 #define CLIENT_BUDGET 64 /* requests of a client in one turn */
 #define QP_BUDGET     16 /* requests of one queue pair in one turn */
+#define MAX_EVENTS    16 /* eventfds that one call of epoll_wait() tells */
+#define EVENT_ROUNDS \
+	16 /* rounds of a busy thread between two looks at the eventfds of parked clients */
 #define QP_COST       8  /* requests that the look at a queue pair costs the client's budget */
 
 /* Clients whose bells one thread answers. */
@@ -29,11 +33,17 @@ struct ring_thread {
 	struct fmutex lock;
 	_Atomic uint32_t
 		lock_waiters; /* threads that wait for `lock`; the ring thread lets them go first */
-	struct opening *first, **last; /* openings; the first has the next turn */
-	_Atomic uint32_t openings;     /* openings on the list */
-	_Atomic bool stop;             /* the thread is to end */
-	uint32_t spin; /* us to spin; the thread's own: ring_spin of the HCA whose client it served
-			  last */
+	struct opening *first, **last; /* clients that are awake; the first has the next turn */
+	_Atomic uint32_t awake;        /* clients on the list */
+	/*
+	 * Clients that have rung no bell for their HCA's ring_spin. The thread does not look at
+	 * them: their bells come with a write to their eventfd. So idle clients cost the others
+	 * nothing.
+	 */
+	struct opening *parked;
+	_Atomic uint64_t
+		departures; /* clients that have left the thread; incremented under the lock */
+	_Atomic bool stop;  /* the thread is to end */
 	uint32_t hcas; /* HCAs that have the thread; guarded by pool_lock */
 	pthread_t thread;
 	int epoll, control; /* control: eventfd by which the module wakes the thread */
@@ -135,72 +145,6 @@ static bool serve(struct opening *o)
 	return any;
 }
 
-bool ring_thread_turns(struct ring_thread *t)
-{
-	uint32_t turns = atomic_load(&t->openings);
-	struct opening *o;
-	bool any = false;
-
-	for (; turns; turns--) {
-		yield_to_lockers(t);
-		fmutex_lock(&t->lock);
-		o = t->first;
-		if (o && serve(o)) {
-			any = true;
-			t->spin = o->hca->conf.ring_spin;
-		}
-		if (o && o->next) { /* moves the client to the end of the list */
-			t->first = o->next;
-			o->next = NULL;
-			*t->last = o;
-			t->last = &o->next;
-		}
-		fmutex_unlock(&t->lock);
-	}
-	return any;
-}
-
-/* ----------------------------------------------------------------- the thread */
-
-static void set_asleep(struct ring_thread *t, uint32_t asleep)
-{
-	for (struct opening *o = t->first; o; o = o->next)
-		atomic_store(&o->door->asleep, asleep);
-}
-
-static bool any_bell(const struct ring_thread *t)
-{
-	for (const struct opening *o = t->first; o; o = o->next)
-		if (o->due || atomic_load(&o->door->rung))
-			return true;
-	return false;
-}
-
-static void sleep_until_bell(struct ring_thread *t)
-{
-	struct epoll_event event;
-	bool work;
-
-	yield_to_lockers(t);
-	fmutex_lock(&t->lock);
-	/*
-	 * Sequentially consistent, as the bell and the load of `asleep` in the provider's
-	 * door_ring() are: either this thread sees the bell, or the provider sees `asleep` and
-	 * writes the eventfd.
-	 */
-	set_asleep(t, 1);
-	work = any_bell(t);
-	fmutex_unlock(&t->lock);
-	/* The eventfds are edge-triggered and never read, so no client can block this thread in a
-	 * read. */
-	if (!work && !atomic_load(&t->stop))
-		epoll_wait(t->epoll, &event, 1, -1);
-	yield_to_lockers(t);
-	fmutex_lock(&t->lock);
-	set_asleep(t, 0);
-	fmutex_unlock(&t->lock);
-}
-
 static uint64_t machine_ns(void)
 {
 	struct timespec ts;
@@ -209,23 +153,150 @@ static uint64_t machine_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* Appends a client to those that are awake. Under the thread's lock, as the functions below. */
+static void append(struct ring_thread *t, struct opening *o)
+{
+	o->next = NULL;
+	*t->last = o;
+	t->last = &o->next;
+}
+
+/* Takes the first client off those that are awake. */
+static void take_first(struct ring_thread *t)
+{
+	t->first = t->first->next;
+	if (!t->first)
+		t->last = &t->first;
+}
+
+static void unpark(struct ring_thread *t, struct opening *o)
+{
+	if (o->next)
+		o->next->prev = o->prev;
+	if (o->prev)
+		o->prev->next = o->next;
+	else
+		t->parked = o->next;
+	o->parked = false;
+}
+
+/* Makes the thread look at a client again. */
+static void wake_client(struct ring_thread *t, struct opening *o)
+{
+	if (!o->parked)
+		return;
+	unpark(t, o);
+	atomic_store(&o->door->asleep, 0);
+	o->worked_ns = machine_ns();
+	append(t, o);
+	atomic_fetch_add(&t->awake, 1);
+}
+
+/* Wakes the parked clients that have rung. */
+static void wake_rung(struct ring_thread *t)
+{
+	struct opening *next;
+
+	for (struct opening *o = t->parked; o; o = next) {
+		next = o->next;
+		if (atomic_load(&o->door->rung))
+			wake_client(t, o);
+	}
+}
+
+/* Parks a client, which is on no list, unless it rings meanwhile. */
+static void park(struct ring_thread *t, struct opening *o)
+{
+	o->prev = NULL;
+	o->next = t->parked;
+	if (o->next)
+		o->next->prev = o;
+	t->parked = o;
+	o->parked = true;
+	atomic_fetch_sub(&t->awake, 1);
+	/*
+	 * Sequentially consistent, as the bell and the load of `asleep` in the provider's
+	 * door_ring() are: either this thread sees the bell, or the provider sees `asleep` and
+	 * writes the eventfd.
+	 */
+	atomic_store(&o->door->asleep, 1);
+	if (atomic_load(&o->door->rung))
+		wake_client(t, o);
+}
+
+/* Gives the client its turn. True: a bell was pending. */
+static bool give_turn(struct ring_thread *t, struct opening *o, uint64_t now)
+{
+	bool any = serve(o);
+
+	take_first(t);
+	if (any)
+		o->worked_ns = now;
+	/* with manual progress no thread waits for the eventfds */
+	if (any || o->due || clock_is_virtual() ||
+	    now - o->worked_ns < o->hca->conf.ring_spin * 1000ull)
+		append(t, o);
+	else
+		park(t, o);
+	return any;
+}
+
+bool ring_thread_turns(struct ring_thread *t)
+{
+	uint32_t turns = atomic_load(&t->awake);
+	uint64_t now = machine_ns();
+	struct opening *o;
+	bool any = false;
+
+	for (; turns; turns--) {
+		yield_to_lockers(t);
+		fmutex_lock(&t->lock);
+		o = t->first;
+		if (o)
+			any |= give_turn(t, o, now);
+		fmutex_unlock(&t->lock);
+	}
+	return any;
+}
+
+/* ----------------------------------------------------------------- the thread */
+
+/*
+ * Takes what the clients' eventfds tell, and wakes these clients. With wait, waits for an eventfd.
+ * The eventfds are edge-triggered and never read, so no client can block this thread in a read.
+ */
+static void take_wake_ups(struct ring_thread *t, bool wait)
+{
+	struct epoll_event events[MAX_EVENTS];
+	const uint64_t departures = atomic_load(&t->departures);
+	int num;
+
+	num = epoll_wait(t->epoll, events, MAX_EVENTS, wait ? -1 : 0);
+	if (num <= 0)
+		return;
+	yield_to_lockers(t);
+	fmutex_lock(&t->lock);
+	if (atomic_load(&t->departures) !=
+	    departures) /* an event may be that of a client that has left */
+		num = 0;
+	for (int i = 0; i < num; i++)
+		if (events[i].data.ptr)
+			wake_client(t, events[i].data.ptr);
+	if (!num)
+		wake_rung(t);
+	fmutex_unlock(&t->lock);
+}
+
 static void *ring_thread_main(void *arg)
 {
 	struct ring_thread *t = arg;
-	uint64_t idle_since = 0, now; /* 0: the thread is not idle */
+	uint32_t rounds = 0; /* since the thread has last looked at the eventfds */
 
 	while (!atomic_load(&t->stop)) {
-		if (ring_thread_turns(t)) {
-			idle_since = 0;
+		if (ring_thread_turns(t) && ++rounds < EVENT_ROUNDS)
 			continue;
-		}
-		now = machine_ns();
-		if (!idle_since)
-			idle_since = now;
-		if (now - idle_since < t->spin * 1000ull)
-			continue;
-		sleep_until_bell(t);
-		idle_since = 0;
+		rounds = 0;
+		take_wake_ups(t, !atomic_load(&t->awake));
 	}
 	return NULL;
 }
@@ -240,10 +311,10 @@ static void wake_thread(struct ring_thread *t)
 		       strerror(errno));
 }
 
-/* Adds an eventfd to the descriptors that wake the thread. */
-static bool watch(struct ring_thread *t, int fd)
+/* Adds an eventfd to the descriptors that wake the thread. o: the eventfd's client, or NULL. */
+static bool watch(struct ring_thread *t, int fd, struct opening *o)
 {
-	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.ptr = o };
 
 	return !epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &event);
 }
@@ -263,11 +334,11 @@ static int start(struct ring_thread *t)
 
 	t->first = NULL;
 	t->last = &t->first;
-	t->spin = 0;
+	t->parked = NULL;
 	atomic_store(&t->stop, false);
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
 	t->control = t->epoll < 0 ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (t->control < 0 || !watch(t, t->control))
+	if (t->control < 0 || !watch(t, t->control, NULL))
 		err = errno;
 	if (!err && !clock_is_virtual()) /* with manual progress rings_step() takes the turns */
 		err = start_thread(&t->thread, "soft-rings", ring_thread_main, t);
@@ -318,14 +389,16 @@ void ring_thread_put(struct ring_thread *t)
 
 al_status ring_thread_join(struct ring_thread *t, struct opening *o)
 {
-	if (!watch(t, o->wake))
-		return AL_INSUFFICIENT_RESOURCES;
 	ring_thread_lock(t);
-	o->next = NULL;
-	*t->last = o;
-	t->last = &o->next;
+	if (!watch(t, o->wake, o)) {
+		ring_thread_unlock(t);
+		return AL_INSUFFICIENT_RESOURCES;
+	}
+	o->parked = false;
+	o->worked_ns = machine_ns();
+	append(t, o);
+	atomic_fetch_add(&t->awake, 1);
 	ring_thread_unlock(t);
-	atomic_fetch_add(&t->openings, 1);
 	wake_thread(t); /* a sleeping thread has not set `asleep` in the new client's door */
 	return AL_SUCCESS;
 }
@@ -336,11 +409,16 @@ void ring_thread_leave(struct ring_thread *t, struct opening *o)
 
 	epoll_ctl(t->epoll, EPOLL_CTL_DEL, o->wake, NULL);
 	ring_thread_lock(t);
-	for (p = &t->first; *p != o; p = &(*p)->next)
-		;
-	*p = o->next;
-	if (!*p)
-		t->last = p;
+	atomic_fetch_add(&t->departures, 1);
+	if (o->parked) {
+		unpark(t, o);
+	} else {
+		for (p = &t->first; *p != o; p = &(*p)->next)
+			;
+		*p = o->next;
+		if (!*p)
+			t->last = p;
+		atomic_fetch_sub(&t->awake, 1);
+	}
 	ring_thread_unlock(t);
-	atomic_fetch_sub(&t->openings, 1);
 }

@@ -24,7 +24,10 @@ struct opening {
 	struct ring_door *door;
 	int wake; /* eventfd by which the client wakes the ring thread */
 	/* guarded by the lock of the HCA's ring thread, to the end of the struct */
-	struct opening *next;                /* of the thread's clients */
+	struct opening *next,
+		*prev; /* of the thread's awake or parked clients; prev: of the parked ones */
+	bool parked;
+	uint64_t worked_ns;                  /* when a bell of the client's was last answered */
 	uint64_t due;                        /* a bit for each word of `pending` that is not 0 */
 	uint64_t pending[RING_BELLS / 64];   /* bells that are taken from the door and not answered */
 	uint32_t turn;                       /* bell after the bell that was answered last */

@@ -86,6 +86,13 @@ static void setup_manual(void)
 	open_door();
 }
 
+/* The ring thread stays awake long enough for a test to look. */
+static void setup_spinning(void)
+{
+	up("ring_spin=20000");
+	open_door();
+}
+
 static void teardown(void)
 {
 	ops->um_close_ca(hca[0].ca, um_ctx);
@@ -873,6 +880,47 @@ static void all_are_served(struct user *users, uint32_t first, uint32_t count)
 			ck_assert_msg(now_ms() < limit, "the client of HCA %u is not served", i);
 }
 
+/* The thread looks at clients that post, not at those that are idle; a parked client's bell is
+ * answered all the same. */
+START_TEST(an_idle_client_stays_parked_while_another_is_served)
+{
+	struct ci_client *const first = me;
+	struct user busy = { .door = door, .um_ctx = um_ctx, .wake = given_fd }, idle;
+	const uint64_t limit = now_ms() + 20000;
+	struct ring_cq *cring;
+
+	busy.cq = ring_cq(&cring);
+	busy.f = flooder(busy.cq);
+	me = (struct ci_client *)"another";
+	make_user(&idle);
+	while (!atomic_load(&idle.door->asleep) || !atomic_load(&busy.door->asleep))
+		ck_assert(now_ms() < limit);
+	all_are_served(&busy, 0, 1);
+	ck_assert_uint_eq(atomic_load(&idle.door->asleep), 1);
+	all_are_served(&idle, 0, 1);
+	while (!atomic_load(&idle.door->asleep))
+		ck_assert(now_ms() < limit);
+	/* the bell of a parked client is answered while the thread has other work without end */
+	door = idle.door;
+	given_fd = idle.wake;
+	flood(&idle.f);
+	while (taken(&idle.f) != atomic_load(&idle.f.ring->sq_prod)) {
+		ck_assert(now_ms() < limit);
+		door = busy.door;
+		given_fd = busy.wake;
+		flood(&busy.f);
+	}
+	free_user(&idle, 0);
+	me = first;
+	all_are_served(&busy, 0, 1);
+	free_qp(busy.f.qp);
+	free_cq(busy.cq);
+	door = busy.door;
+	um_ctx = busy.um_ctx;
+	given_fd = busy.wake;
+}
+END_TEST
+
 /* Threads are shared by HCAs when there are more, and last as long as an HCA that has them. */
 START_TEST(the_threads_for_rings_do_not_grow_with_the_hcas)
 {
@@ -968,6 +1016,10 @@ int main(void)
 	tcase_add_test(t, operations_on_what_is_shared_are_refused);
 	tcase_add_test(t, new_entries_are_taken_if_they_are_as_large_as_said_and_hold_what_is_there);
 	tcase_add_test(t, a_client_has_so_many_bells_and_no_bell_twice);
+	suite_add_tcase(s, t);
+	t = tcase_create("idle");
+	tcase_add_checked_fixture(t, setup_spinning, teardown);
+	tcase_add_test(t, an_idle_client_stays_parked_while_another_is_served);
 	suite_add_tcase(s, t);
 	t = tcase_create("turns");
 	tcase_add_checked_fixture(t, setup_manual, teardown);
