@@ -33,16 +33,16 @@ install-data-local: install-pages
 uninstall-local: uninstall-pages
 .PHONY: install-pages uninstall-pages
 install-pages: doc/pages.stamp
-	$(MKDIR_P) "$(DESTDIR)$(man3dir)" "$(DESTDIR)$(man7dir)"
-	$(INSTALL_DATA) doc/pages/*.3* "$(DESTDIR)$(man3dir)"
-	$(INSTALL_DATA) doc/pages/*.7 "$(DESTDIR)$(man7dir)"
+	$(MKDIR_P) "$(DESTDIR)$(mandir)/man3" "$(DESTDIR)$(mandir)/man7"
+	$(INSTALL_DATA) doc/pages/*.3* "$(DESTDIR)$(mandir)/man3"
+	$(INSTALL_DATA) doc/pages/*.7 "$(DESTDIR)$(mandir)/man7"
 	if test -e doc/html/index.html; then \
-		$(MKDIR_P) "$(DESTDIR)$(htmldir)" && cp -R doc/html/. "$(DESTDIR)$(htmldir)"; fi
+		$(MKDIR_P) "$(DESTDIR)$(docdir)/html" && cp -R doc/html/. "$(DESTDIR)$(docdir)/html"; fi
 
 uninstall-pages:
 	if test -d doc/pages; then cd doc/pages && for page in *; do \
-		rm -f "$(DESTDIR)$(man3dir)/$$page" "$(DESTDIR)$(man7dir)/$$page"; done; fi
-	rm -rf "$(DESTDIR)$(htmldir)"
+		rm -f "$(DESTDIR)$(mandir)/man3/$$page" "$(DESTDIR)$(mandir)/man7/$$page"; done; fi
+	rm -rf "$(DESTDIR)$(docdir)/html"
 
 # The examples in the pages: small programs, of which the pages show the parts between two marks "[NAME]".
 referencedir = $(docdir)/examples/reference

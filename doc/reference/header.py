@@ -49,7 +49,7 @@ class Wrong(Exception):
     """The header breaks a rule of its layout."""
 
 
-COMMANDS = ("param", "retval", "return", "snippet", "defgroup", "addtogroup", "name", "file", "brief")
+COMMANDS = ("param", "retval", "return", "snippet", "defgroup", "addtogroup", "name", "file", "brief", "par")
 
 
 def parse_comment(raw):
@@ -74,6 +74,8 @@ def parse_comment(raw):
             (result.params if command == "param" else result.retvals).append(entry)
         elif command == "return":
             result.returns.append(rest)
+        elif command == "par" and rest == "Example":
+            pass  # the heading of a @snippet, which Doxygen needs
         elif command == "snippet":
             result.snippets.append(tuple(rest.split()[:2]))
             # What stands after the line is text again.
@@ -106,9 +108,10 @@ def members_of(tokens):
     flat = ""
     notes = []
     for kind, text in tokens:
-        if kind == "after":
-            flat += f"\0{len(notes)}\0"
-            notes.append(re.sub(r"\s*\n\s*\*?\s*", " ", inner(text)).strip())
+        if kind in ("after", "before"):
+            mark = "\0" if kind == "after" else "\x01"
+            flat += f"{mark}{len(notes)}{mark}"
+            notes.append(re.sub(r"\s*\n\s*\*?\s*", " ", inner(text)).strip().removeprefix("* "))
         elif kind == "code":
             flat += text
     body = flat[flat.index("{") + 1:flat.rindex("}")]
@@ -126,7 +129,11 @@ def nested(body, notes):
             depth -= 1
         elif char == ";" and depth == 0:
             note = re.match(r"\s*\0(\d+)\0", body[at + 1:])
-            pieces.append((re.sub(r"^\s*(\0\d+\0)?", "", body[start:at]), notes[int(note.group(1))] if note else ""))
+            text = re.sub(r"^\s*(\0\d+\0)?", "", body[start:at])
+            before = re.match(r"\s*\x01(\d+)\x01", text)
+            text = re.sub(r"\x01\d+\x01", "", text)
+            found = note or before
+            pieces.append((text, notes[int(found.group(1))] if found else ""))
             start = at + 1
     for text, note in pieces:
         if "{" in text:
@@ -218,7 +225,7 @@ def read(path, name, awk):
                                           next((g for k, g in reversed(stack) if k == "group"), None)))
                 pending = None
             elif kind == "doc":
-                tokens.append(("plain", token))  # within a declaration; members have their comments behind them
+                tokens.append(("before", token))  # of the member that follows
             elif kind in ("after", "plain"):
                 if kind == "after" and fresh:
                     fresh.comment = parse_comment(inner(token))
@@ -243,7 +250,6 @@ def read(path, name, awk):
 def make(code, tokens, comment, name, line):
     """Makes the item of a declaration; None: a declaration that readers need not see."""
     comment = comment or Comment()
-    code = re.sub(r"^\s+", "", code)
     if re.match(r"(typedef )?enum\b", code):
         found = re.match(r"(?:typedef )?enum (\w+)", code)
         item = Item("enum", found.group(1), code, comment, name, line)
@@ -260,10 +266,8 @@ def make(code, tokens, comment, name, line):
         return Item("type", pointer.group(1), code, comment, name, line)
     if code.startswith("typedef"):
         return Item("type", re.search(r"(\w+);$", code).group(1), code, comment, name, line)
-    inline = code.startswith("static inline")
     found = re.match(r"(?:static inline )?[a-z][a-z0-9_ ]*[ *](\w+)\(([^)]*)\)", code)
     if found:
-        if inline:
-            code = found.group(0) + ";"
+        code = found.group(0) + ";"
         return Item("function", found.group(1), " ".join(code.split()), comment, name, line)
     return None

@@ -6,8 +6,8 @@ usage: man.py --top SOURCE-TREE --out DIRECTORY [--awk AWK] [--version VERSION] 
 
 The pages: of each function (3; the functions of one "@name" block share a page), of each struct, enum and callback type
 (3type), of each group of the headers and of each concept page NAME.md (7). No list of names is kept: what a header declares
-has a page. A declaration of ib_al.h without a group or a comment, a function whose parameters are not described as they
-are declared, and one without a context are errors.
+has a page. A declaration without a group or a comment, a function whose parameters are not described as they are declared, and
+a function of ib_al.h without a context are errors.
 """
 import argparse
 import re
@@ -19,7 +19,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import header  # noqa: E402
 import roff  # noqa: E402
 
-HEADERS = ["ib_types.h", "ib_verbs.h", "ib_al.h"]
+# A header, and the pkg-config package of a program or module that uses it.
+HEADERS = {"ib_types.h": "ibal", "ib_verbs.h": "ibal", "ib_al.h": "ibal", "ib_hca.h": "ibal-ci"}
 API = "ib_al.h"
 CONTEXT = re.compile(r"\s*\*\*Context:\s+(any|may\s+sleep)\.?\*\*(?:((?<!\.\*\*)[^.]*)\.)?")
 # What a parenthesis of a source is, spelled out; the headers' file comments have the abbreviations.
@@ -83,13 +84,13 @@ class Book:
             if not member.text:
                 self.wrong(item, f"{member.name} has no comment (/**< ... */)")
         comment = item.comment
-        if item.kind != "function" or item.file != API:
+        if item.kind != "function":
             return
-        if not CONTEXT.search(self.text_of(item)):
+        if item.file == API and not CONTEXT.search(self.text_of(item)):
             self.wrong(item, 'the comment does not say the context ("**Context: any.**" or "**Context: may sleep.**")')
-        if item.together:
+        if item.together or item.file not in (API, "ib_hca.h"):
             return
-        declared = [re.search(r"(\w+)(?:\[\])?$", p.strip()).group(1) for p in parameters(item.code)]
+        declared = [re.search(r"(\w+)(?:\[\])?$", p.strip()).group(1) for p in parameters(item.code) if p.strip() != "..."]
         described = [name for names, _ in comment.params for name in names]
         if declared != described:
             self.wrong(item, f"declared parameters: {', '.join(declared) or 'none'}; described (@param): "
@@ -198,6 +199,11 @@ CALLER = {
 }
 
 
+def library(page, file):
+    package = roff.code(HEADERS[file])
+    page.line(f"ibal (libibal, \\fIpkg-config \\-\\-cflags \\-\\-libs {package}\\fR)")
+
+
 def function_page(book, first):
     """The page of a function, or of the functions of a "@name" block."""
     together = [i for i in book.items if first.together and i.together is first.together] or [first]
@@ -206,7 +212,7 @@ def function_page(book, first):
     page.section("NAME")
     page.name([i.name for i in together], heading(text))
     page.section("LIBRARY")
-    page.line("ibal (libibal, \\fIpkg-config \\-\\-cflags \\-\\-libs ibal\\fR)")
+    library(page, first.file)
     page.section("SYNOPSIS")
     page.line(f".nf\n.B #include <iba/{first.file}>\n.PP")
     for item in together:
@@ -215,8 +221,8 @@ def function_page(book, first):
 
     page.section("DESCRIPTION")
     text, cited = sources(text)
-    context = CONTEXT.search(text)
-    page.blocks(CONTEXT.sub("", text))
+    context = CONTEXT.search(text) if first.file == API else None
+    page.blocks(CONTEXT.sub("", text) if context else text)
     if len(together) > 1:
         for item in together:
             page.tagged(f"\\fB{roff.code(item.name)}\\fR()", item.comment.text)
@@ -241,7 +247,8 @@ def function_page(book, first):
     kind = first.code.split("(")[0].rsplit(None, 1)[0]
     if kind == "al_status":
         page.text("#AL_SUCCESS, or a status that says why the call was refused"
-                  + (" (ERRORS)." if comment.retvals else ": those of ibal_errors(7), which every function can return."))
+                  + (" (ERRORS)." if comment.retvals or first.file != API
+                     else ": those of ibal_errors(7), which every function can return."))
         if any(re.match(r"(in: .*)?(out|written)\b", about) for _, about in comment.params):
             page.text("Results are written only with #AL_SUCCESS, unless their parameter says otherwise.")
         for about in comment.returns:
@@ -255,7 +262,8 @@ def function_page(book, first):
         page.section("ERRORS")
         for names, about in comment.retvals:
             page.tagged(", ".join(f"\\fB{name}\\fR" for name in names), about)
-        page.text("And the statuses that every function can return: ibal_errors(7).")
+        if first.file == API:
+            page.text("And the statuses that every function can return: ibal_errors(7).")
     if comment.snippets:
         page.section("EXAMPLES")
         page.text(f"The whole program is `{book.docdir}/examples/{comment.snippets[0][0]}`. "
@@ -264,7 +272,7 @@ def function_page(book, first):
             page.example(snippet(book.top, file, mark))
     standards(page, cited)
     used = [text, first.code] + [about for _, about in comment.params] + comment.returns
-    used += [f"{first.group}(7)", "ibal_callbacks(7)", "ibal_errors(7)"]
+    used += [f"{first.group}(7)"] + (["ibal_callbacks(7)", "ibal_errors(7)"] if first.file == API else [])
     used += [f"{i.name}()" for i in book.items if i.kind == "function" and i.group == first.group and not i.together]
     used += [m.text for name in structs for m in book.types[name].members]
     see_also(page, book, used, (first.name, "3"))
@@ -280,7 +288,7 @@ def type_page(book, item):
     page.section("NAME")
     page.name([item.name], heading(item.comment.text))
     page.section("LIBRARY")
-    page.line("ibal (libibal, \\fIpkg-config \\-\\-cflags \\-\\-libs ibal\\fR)")
+    library(page, item.file)
     page.section("SYNOPSIS")
     page.line(f".nf\n.B #include <iba/{item.file}>\n.PP")
     if item.kind == "struct":
@@ -321,7 +329,7 @@ def group_page(book, key):
     page.section("NAME")
     page.name([key], f"{title[0].lower() if not title[1:2].isupper() else title[0]}{title[1:]} (ibal)")
     page.section("LIBRARY")
-    page.line("ibal (libibal, \\fIpkg-config \\-\\-cflags \\-\\-libs ibal\\fR)")
+    library(page, next((i.file for i in book.items if i.group == key), API))
     page.section("DESCRIPTION")
     page.blocks(sources(text)[0])
     mine = [i for i in book.items if i.group == key]
@@ -332,10 +340,15 @@ def group_page(book, key):
         if items:
             page.section(what)
         for item in items:
+            first = book.functions.get(item.name, item.name) if item.kind == "function" else item.name
+            if first != item.name:
+                continue
             value = re.sub(r"^#define \w+(\([^)]*\))?\s*", "", item.code) if item.kind == "constant" else ""
             section = "(3)" if item.kind == "function" else "(3type)" if item.name in book.types else ""
-            page.tagged(f"\\fB{roff.code(item.name)}\\fR{section}{' = ' + roff.code(value) if value else ''}",
-                        brief(item.comment.text or book.text_of(item)) + ".")
+            others = sum(1 for f in book.functions.values() if item.kind == "function" and f == first) - 1
+            more = f" and {others} others" if others > 0 else f" = {roff.code(value)}" if value else ""
+            page.tagged(f"\\fB{roff.code(item.name)}\\fR{section}{more}",
+                        sentence(brief(book.text_of(item) if item.kind == "function" else item.comment.text)))
     see_also(page, book, [text] + [f"{i.name}()" for i in functions] + ["ibal(7)"], (key, "7"))
     book.write(f"{key}.7", page.end())
 
@@ -372,6 +385,14 @@ def snippet(top, file, mark):
     return "\n".join(line[indent:] for line in part)
 
 
+def report(book):
+    """Ends the program if a declaration or a page breaks a rule."""
+    for error in book.errors:
+        print(f"man.py: {error}", file=sys.stderr)
+    if book.errors:
+        sys.exit(1)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--top", type=Path, required=True)
@@ -383,6 +404,7 @@ def main():
     try:
         book = Book(given.top.resolve(), given.awk.split())
         book.version, book.docdir = given.version, given.docdir
+        report(book)
         written = {}
         book.write = written.__setitem__
         book.causes = lambda: [(names, about, f) for f in book.items for names, about in f.comment.retvals]
@@ -397,10 +419,7 @@ def main():
             concept_page(book, key)
     except header.Wrong as error:
         sys.exit(f"man.py: {error}")
-    for error in book.errors:
-        print(f"man.py: {error}", file=sys.stderr)
-    if book.errors:
-        sys.exit(1)
+    report(book)
     given.out.mkdir(parents=True, exist_ok=True)
     for old in given.out.glob("*.[37]*"):
         if old.name not in written:

@@ -33,8 +33,9 @@ extern "C" {
 #endif
 
 /**
- * @defgroup ibal_callback_types Types of callbacks
- * The functions that a program gives to the library. The rules for all of them are in ibal_callbacks(7).
+ * @defgroup ibal_callback_types Types of callbacks and events
+ * The functions that a program gives to the library, and the events of which they tell. The rules for all callbacks are in
+ * ibal_callbacks(7).
  * @{
  */
 
@@ -125,7 +126,7 @@ typedef void (*al_log_cb)(void *context, ib_log_level level, const char *text);
 /**
  * @defgroup ibal_library The library
  * A program opens the library before everything else with al_open(), and every other object is made, directly or
- * indirectly, with the opening that al_open() returns. Each function returns an #al_status; al_status_str() has its
+ * indirectly, with the opening that al_open() returns. Each function returns a status (enum al_status); al_status_str() has its
  * text. al_set_log() takes the messages of the library, which name the reasons of failures.
  * @{
  */
@@ -173,6 +174,8 @@ struct al_open_attr {
  * @retval AL_INSUFFICIENT_MEMORY out of memory, in this process or in the agent
  * @retval AL_IO_ERROR another system call has failed, in this process or in the agent; the log has
  * the reason
+ *
+ * @par Example
  * @snippet reference/open.c open
  */
 al_status al_open(const struct al_open_attr *attr, al_h *al);
@@ -185,6 +188,8 @@ al_status al_open(const struct al_open_attr *attr, al_h *al);
  * @param cb      called once, when every object of the opening has ended; NULL: the library does not report the
  *                end; #AL_DESTROY_SYNC: the call waits for the end (may sleep)
  * @param context passed to cb
+ *
+ * @par Example
  * @snippet reference/open.c open
  */
 al_status al_close(al_h al, al_destroyed_cb cb, void *context);
@@ -320,6 +325,8 @@ al_status al_rescan(al_h al);
  * @param guids room for *count GUIDs; may be NULL when *count is 0
  * @param count in: room; out: number of HCAs, also with #AL_BUFFER_TOO_SMALL
  * @retval AL_BUFFER_TOO_SMALL there are more HCAs than room; guids was not written
+ *
+ * @par Example
  * @snippet reference/open.c open
  */
 al_status al_get_ca_guids(al_h al, uint64_t *guids, size_t *count);
@@ -335,6 +342,8 @@ al_status al_get_ca_guids(al_h al, uint64_t *guids, size_t *count);
  * @retval AL_NOT_FOUND no HCA or switch has that GUID, or its removal has begun
  * @retval AL_LIMIT_EXCEEDED the opening uses an agent, which lets this program open no further
  * switch
+ *
+ * @par Example
  * @snippet reference/open.c open
  */
 al_status al_open_ca(al_h al, uint64_t guid, void *context, al_ca_h *ca);
@@ -359,6 +368,8 @@ al_status al_close_ca(al_ca_h ca, al_destroyed_cb cb, void *context);
  *
  * @param ca   HCA
  * @param attr written: attributes
+ *
+ * @par Example
  * @snippet reference/open.c open
  */
 al_status al_query_ca(al_ca_h ca, struct ib_ca_attr *attr);
@@ -526,6 +537,8 @@ struct al_pnp_attr {
  * @param pnp     written before the first callback: the registration
  * @retval AL_INVALID_PARAMETER both or none of callback and channel
  * @retval AL_INVALID_CA the channel belongs to another opening
+ *
+ * @par Example
  * @snippet reference/pnp.c pnp
  */
 al_status al_reg_pnp(al_h al, const struct al_pnp_attr *attr, void *context, al_pnp_cb cb, al_pnp_h *pnp);
@@ -620,6 +633,8 @@ struct al_channel_event {
  *                contexts of their objects instead
  * @param channel written: the channel
  * @retval AL_INSUFFICIENT_RESOURCES this process may have no further descriptor
+ *
+ * @par Example
  * @snippet reference/channel.c channel
  */
 al_status al_create_channel(al_h al, void *context, al_channel_h *channel);
@@ -632,6 +647,8 @@ al_status al_create_channel(al_h al, void *context, al_channel_h *channel);
  *
  * @param channel channel
  * @param fd      written: the descriptor, which stays the library's
+ *
+ * @par Example
  * @snippet reference/channel.c channel
  */
 al_status al_channel_fd(al_channel_h channel, int *fd);
@@ -645,6 +662,8 @@ al_status al_channel_fd(al_channel_h channel, int *fd);
  * @param channel channel
  * @param event   written: the event
  * @retval AL_NOT_FOUND no event is queued
+ *
+ * @par Example
  * @snippet reference/channel.c channel
  */
 al_status al_channel_next(al_channel_h channel, struct al_channel_event *event);
@@ -724,6 +743,8 @@ struct al_xrcd_init {
  * @retval AL_INVALID_PORT the HCA has no port attr->port_num
  * @retval AL_INVALID_GID_INDEX the port's table has no entry attr->grh.sgid_index
  * @retval AL_LIMIT_EXCEEDED the HCA has ib_ca_attr.max_ah address handles
+ *
+ * @par Example
  * @snippet reference/datagram.c address
  */
 al_status al_create_ah(al_pd_h pd, const struct ib_ah_attr *attr, al_ah_h *ah);
@@ -742,6 +763,8 @@ al_status al_create_ah(al_pd_h pd, const struct ib_ah_attr *attr, al_ah_h *ah);
  * @retval AL_INVALID_PORT no such port
  * @retval AL_INVALID_PARAMETER wc is no completion of a successful receive, or grh is no GRH
  * @retval AL_NOT_FOUND the GRH's destination is no GID of the port
+ *
+ * @par Example
  * @snippet reference/datagram.c answer
  */
 al_status al_init_ah_from_wc(al_ca_h ca, uint8_t port, const struct ib_wc *wc, const void *grh, struct ib_ah_attr *attr);
@@ -759,6 +782,8 @@ al_status al_init_ah_from_wc(al_ca_h ca, uint8_t port, const struct ib_wc *wc, c
  * @retval AL_INVALID_PARAMETER wc is no completion of a successful receive, or grh is no GRH
  * @retval AL_NOT_FOUND the GRH's destination is no GID of the port
  * @retval AL_LIMIT_EXCEEDED the HCA has ib_ca_attr.max_ah address handles
+ *
+ * @par Example
  * @snippet reference/datagram.c answer
  */
 al_status al_create_ah_from_wc(al_pd_h pd, const struct ib_wc *wc, const void *grh, uint8_t port, al_ah_h *ah);
@@ -821,6 +846,8 @@ al_status al_destroy_ah(al_ah_h ah, al_destroyed_cb cb, void *context);
  * @retval AL_LIMIT_EXCEEDED length is more than ib_ca_attr.max_mr_size, or the HCA has ib_ca_attr.max_mr regions
  * @retval AL_MEMORY_OUT_OF_REACH the HCA is an agent's, and the agent can not access this process's memory (the process
  *         is not dumpable, or has a namespace of its own): use memory from al_dma_alloc_coherent()
+ *
+ * @par Example
  * @snippet reference/memory.c memory
  */
 al_status al_reg_mr(al_pd_h pd, const struct al_mr_init *init, void *context, uint32_t *lkey, uint32_t *rkey, al_mr_h *mr);
@@ -843,6 +870,8 @@ al_status al_query_mr(al_mr_h mr, struct ib_mr_attr *attr);
  *                #AL_DESTROY_SYNC: the call waits for the end (may sleep)
  * @param context passed to cb
  * @retval AL_RESOURCE_BUSY memory windows are bound to the region
+ *
+ * @par Example
  * @snippet reference/memory.c memory
  */
 al_status al_dereg_mr(al_mr_h mr, al_destroyed_cb cb, void *context);
@@ -859,6 +888,8 @@ al_status al_dereg_mr(al_mr_h mr, al_destroyed_cb cb, void *context);
  * @param dma    written: the memory's address for the HCA
  * @retval AL_INVALID_PARAMETER   length is 0, or more than the address space
  * @retval AL_INSUFFICIENT_MEMORY out of memory, descriptors or mappings
+ *
+ * @par Example
  * @snippet reference/memory.c coherent
  */
 al_status al_dma_alloc_coherent(al_ca_h ca, uint64_t length, void **addr, uint64_t *dma);
@@ -911,6 +942,8 @@ struct al_fmr_pool_init {
  * @retval AL_INVALID_CA the channel belongs to another opening
  * @retval AL_LIMIT_EXCEEDED cqe is more than ib_ca_attr.max_cqe, or the HCA has ib_ca_attr.max_cq queues
  * @retval AL_INSUFFICIENT_RESOURCES no thread could be started
+ *
+ * @par Example
  * @snippet reference/transfer.c create
  */
 al_status al_create_cq(al_pd_h pd, struct al_cq_init *init, void *context, al_comp_cb comp_cb, al_event_cb event_cb,
@@ -968,6 +1001,8 @@ al_status al_modify_cq(al_cq_h cq, uint16_t count, uint16_t period);
  * @param count written: number of completions; 0: the queue is empty, which is no error
  * @retval AL_CQ_ERROR the queue has overflowed, and its completions have been removed: the last completion of a queue
  *         that overflows is an error, #IB_WC_CQ_OVERFLOW_ERR, for which the queue has an extra entry
+ *
+ * @par Example
  * @snippet reference/transfer.c poll
  */
 al_status al_poll_cq(al_cq_h cq, uint32_t num, struct ib_wc *wc, uint32_t *count);
@@ -1002,6 +1037,8 @@ al_status al_peek_cq(al_cq_h cq, uint32_t max, uint32_t *count);
  * @param present written, may be NULL: the queue held completions at the call. With #AL_CQ_NOTIFY_NEXT poll them, since
  *                no notification follows for them
  * @retval AL_CQ_ERROR the queue has overflowed
+ *
+ * @par Example
  * @snippet reference/transfer.c arm
  */
 al_status al_arm_cq(al_cq_h cq, al_arm type, bool *present);
@@ -1056,6 +1093,8 @@ al_status al_destroy_cq(al_cq_h cq, al_destroyed_cb cb, void *context);
  * @retval AL_INVALID_PD the SRQ belongs to another PD
  * @retval AL_LIMIT_EXCEEDED a size is more than the HCA's limit, or the HCA has ib_ca_attr.max_qp queue pairs
  * @retval AL_INSUFFICIENT_RESOURCES no thread could be started
+ *
+ * @par Example
  * @snippet reference/transfer.c create
  */
 al_status al_create_qp(al_pd_h pd, struct al_qp_init *init, void *context, al_event_cb event_cb, al_qp_h *qp);
@@ -1115,6 +1154,8 @@ al_status al_get_spl_qp(al_ca_h ca, uint8_t port_num, ib_qp_type type, void *con
  * @retval AL_INVALID_STATE the queue pair is in SQD and still draining
  * @retval AL_INVALID_QP_TYPE the queue pair is an alias of al_get_spl_qp(): the library changes QP0
  * and QP1
+ *
+ * @par Example
  * @snippet reference/transfer.c connect
  */
 al_status al_modify_qp(al_qp_h qp, const struct ib_qp_attr *attr, uint32_t mask);
@@ -1176,6 +1217,8 @@ al_status al_qp_num(al_qp_h qp, uint32_t *qpn);
  * queue pair's
  * @retval AL_INVALID_QP_TYPE the queue pair is an alias of al_get_spl_qp(): al_send_mad() sends by
  * QP0 and QP1
+ *
+ * @par Example
  * @snippet reference/transfer.c send
  */
 al_status al_post_send(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad_wr);
@@ -1193,6 +1236,8 @@ al_status al_post_send(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_
  * @retval AL_INVALID_SGE too many elements, or more than 2^31 bytes
  * @retval AL_INVALID_QP_TYPE the queue pair receives from a shared receive queue, or is an alias of
  *         al_get_spl_qp(): a service of al_reg_mad_svc() receives by QP0 and QP1
+ *
+ * @par Example
  * @snippet reference/transfer.c receive
  */
 al_status al_post_recv(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad_wr);

@@ -31,6 +31,13 @@
 extern "C" {
 #endif
 
+/**
+ * @defgroup ibal_ci_module HCA modules: the module
+ * The Channel Interface is the interface between the Access Layer and the modules that drive HCAs. A module is a shared object
+ * that exports one variable, ci_module.
+ * @{
+ */
+
 #define CI_ABI_MAJOR 2 /**< tables of another major number are refused */
 #define CI_ABI_MINOR 1 /**< incremented when members are added at the end */
 
@@ -42,8 +49,6 @@ struct ib_notice;        /**< see ib_mad.h and ib_notice.h */
 
 /** A registered HCA: the handle that ib_register_ci() returns. */
 typedef struct ci_registration *ci_handle;
-
-/* ------------------------------------------------------------------ module */
 
 #define CI_PCI_ANY 0xffffffffu /**< wildcard in a struct ci_pci_id */
 
@@ -143,7 +148,14 @@ __attribute__((visibility("default")))
 #endif
 extern const struct ci_module ci_module;
 
-/* ----------------------------------------------------------------- objects */
+/** @} */
+
+/**
+ * @defgroup ibal_ci_objects HCA modules: objects
+ * The Access Layer allocates the objects of a module. A module puts its own struct around the struct of the kind, and says its
+ * size in ci_interface.obj_size.
+ * @{
+ */
 
 /**
  * An HCA, the first of the objects' structs. A vendor's struct begins with the matching struct of this header, and
@@ -249,7 +261,13 @@ struct ci_eec {
 	uint32_t pad;        /**< zero */
 };
 
-/* ----------------------------------------------- parameters of operations */
+/** @} */
+
+/**
+ * @defgroup ibal_ci_parameters HCA modules: parameters of operations
+ * What the operations of struct ci_interface get.
+ * @{
+ */
 
 /**
  * Data of a user-mode request: buffers from and to the vendor's user-mode provider. The buffers contain no pointers.
@@ -314,7 +332,13 @@ struct ci_vendor_call {
 	uint32_t pad;     /**< zero */
 };
 
-/* ---------------------------------------------------------------- the table */
+/** @} */
+
+/**
+ * @defgroup ibal_ci_operations HCA modules: operations
+ * A module gives the Access Layer a table of operations for each HCA, struct ci_interface.
+ * @{
+ */
 
 /** Kinds of object that a module lays out: indices of ci_interface.obj_size. */
 enum ci_obj {
@@ -658,7 +682,13 @@ struct ci_interface {
 	void (*revoke_mr)(struct ci_mr *mr);
 };
 
-/* ------------------------------------------------------------- registration */
+/** @} */
+
+/**
+ * @defgroup ibal_ci_registration HCA modules: registration
+ * A module registers each HCA that it drives, and withdraws the HCA when it goes.
+ * @{
+ */
 
 /**
  * Registers an HCA, which must be ready for use (seed 000), or a switch. Checks the table, opens
@@ -708,7 +738,13 @@ enum ci_deregister_flags {
  */
 al_status ib_deregister_ci(ci_handle handle, uint32_t flags);
 
-/* ------------------------------------------------------------------ upcalls */
+/** @} */
+
+/**
+ * @defgroup ibal_ci_upcalls HCA modules: upcalls
+ * By these calls a module tells the Access Layer what has happened.
+ * @{
+ */
 
 /** An event that an HCA reports. */
 struct ci_event {
@@ -776,7 +812,13 @@ void ib_port_trap(void *ca_ctx, uint8_t port, const struct ib_notice *notice);
  */
 void ib_mad_seen(void *ca_ctx, uint8_t port, const void *mad, uint32_t length);
 
-/* --------------------------------------------------------- clients of the agent */
+/** @} */
+
+/**
+ * @defgroup ibal_ci_clients HCA modules: clients of the agent
+ * In an agent, the memory of a client is in another process. A module reaches it in jobs on the client's own thread.
+ * @{
+ */
 
 /** A job for a client's own thread, in memory of the module. */
 struct ci_client_job {
@@ -829,7 +871,13 @@ al_status ci_client_write(struct ci_client *client, uint64_t addr, const void *f
  */
 al_status ci_client_give_fd(struct ci_udata *udata, int fd);
 
-/* ------------------------------------------------- handles in work requests */
+/** @} */
+
+/**
+ * @defgroup ibal_ci_requests HCA modules: handles in work requests
+ * A work request names objects by handles, which a module turns into its own objects.
+ * @{
+ */
 
 /**
  * Finds the address handle of a work request. **Context: any**, inside post_send only: the pointer is valid until
@@ -855,7 +903,13 @@ struct ci_mw *ci_wr_mw(const struct ci_qp *qp, al_mw_h mw);
  */
 struct ci_mr *ci_wr_mr(const struct ci_qp *qp, al_mr_h mr);
 
-/* ------------------------------------------------------------------ memory */
+/** @} */
+
+/**
+ * @defgroup ibal_ci_memory HCA modules: memory
+ * Allocations of the library and its modules, which a test can make fail.
+ * @{
+ */
 
 /**
  * Allocates zeroed memory. The library and its modules make all allocations after their start with this function, so
@@ -884,7 +938,13 @@ void al_free(void *mem);
  */
 uint64_t al_fail_alloc(uint64_t nth);
 
-/* --------------------------------------------------------------- log, trace */
+/** @} */
+
+/**
+ * @defgroup ibal_ci_log HCA modules: log and trace
+ * What a module tells people.
+ * @{
+ */
 
 #if defined(__GNUC__)
 #define IB_PRINTF(fmt, args) __attribute__((format(printf, fmt, args))) /**< checked like printf */
@@ -946,6 +1006,8 @@ void ib_trace(const char *actor, const char *fmt, ...) IB_PRINTF(2, 3);
 		if (__builtin_expect(ib_trace_on, 0)) \
 			ib_trace(__VA_ARGS__); \
 	} while (0)
+
+/** @} */
 
 #ifdef __cplusplus
 }

@@ -36,14 +36,14 @@ enum ib_access {
 struct ib_sge {
 	uint64_t addr;   /**< virtual address, or offset in a zero-based region */
 	uint32_t length; /**< bytes; 0: an empty element */
-	uint32_t lkey;   /**< key of the region */
+	uint32_t lkey;   /**< lkey of the region, as al_reg_mr() has returned it */
 };
 
 /** Memory to register (al_reg_mr()). */
 struct al_mr_init {
 	void *addr;           /**< first byte */
 	uint64_t length;      /**< bytes, from 1 to ib_ca_attr.max_mr_size */
-	uint32_t access;      /**< enum ib_access */
+	uint32_t access;      /**< permissions: bits of enum ib_access */
 	uint32_t flags;       /**< zero */
 	bool use_iova;        /**< requests name the memory by iova instead of addr */
 	uint64_t iova;        /**< I/O virtual address of the first byte; same offset in its page as addr */
@@ -200,7 +200,7 @@ typedef enum al_cq_notify { AL_CQ_NOTIFY_LIST(IBA_ENUM_VALUE) } al_cq_notify;
 	X(IB_WC_RESP_TIMEOUT_ERR, 20, "response timeout") \
 	X(IB_WC_GENERAL_ERR, 21, "general error") \
 	X(IB_WC_CQ_OVERFLOW_ERR, 22, "completion queue overflow")
-/** Outcome of a work request. */
+/** Outcome of a work request. ibal_errors(7) has the usual causes of errors. */
 typedef enum ib_wc_status { IB_WC_STATUS_LIST(IBA_ENUM_VALUE) } ib_wc_status;
 
 /** Operations of completions: X(name, value, text). */
@@ -256,8 +256,9 @@ struct ib_wc {
 struct al_cq_init {
 	uint32_t cqe;           /**< in: requested entries, at least 1; out: granted entries, or the limit if it was
 				 * exceeded */
-	uint32_t comp_vector;   /**< completion vector, less than ib_ca_attr.num_comp_vectors */
-	al_cq_notify notify;    /**< notification mode */
+	uint32_t comp_vector;   /**< completion vector, less than ib_ca_attr.num_comp_vectors: queues of one vector share a thread
+				 * for their callbacks */
+	al_cq_notify notify;    /**< notification mode; #AL_CQ_NOTIFY_PENDING (0) misses no completion */
 	al_channel_h channel;   /**< channel for notifications and events; NULL: callbacks deliver them */
 	uint64_t reserved[4];   /**< zero */
 };

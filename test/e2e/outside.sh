@@ -59,6 +59,9 @@ cmp outside_driver.c text
 for page in man3/al_create_qp.3 man3/al_status_name.3 man3/ib_wc.3type man7/ibal_objects.7; do
 	find "$tmp/image" -path "*/$page" | grep -q . || { echo "$page is not installed"; exit 1; }
 done
+if [ -e "$build/doc/html/index.html" ]; then
+	find "$tmp/image" -path '*/doc/*/html/index.html' | grep -q . || { echo "the HTML is not installed"; exit 1; }
+fi
 cp -R "$(dirname "$(find "$tmp/image" -path '*/examples/reference/Makefile')")" "$tmp/reference"
 make -s -C "$tmp/reference" CC="$CC" CFLAGS="-Wall -Wextra -Werror $SANITIZE"
 IBAL_MODULE_PATH=$moduledir LD_LIBRARY_PATH=$libdir "$tmp/reference/transfer" | grep -q '^received: hello$'

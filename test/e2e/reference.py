@@ -59,18 +59,21 @@ try:
     here = set(pages) | {page.name for page in (top / "doc/man").glob("*.[1-8]")}
     full = {name: text for name, text in pages.items() if not text.startswith(".so ")}
 
-    # Every function of the API has a page, and each page of a function all its parts.
-    header = re.sub(r"/\*.*?\*/", " ", (top / "include/iba/ib_al.h").read_text(encoding="utf-8"), flags=re.S)
-    functions = re.findall(r"^(?!static|typedef|#)[a-z][a-z0-9_ ]*[ *](al_[a-z0-9_]+)\(", header, re.M)
-    check(len(functions) > 90, "no functions were found in ib_al.h: this test is broken")
-    for name in functions:
-        check(f"{name}.3" in pages, f"{name} has no page")
-        text = full.get(f"{name}.3")
-        for part in ("NAME", "LIBRARY", "SYNOPSIS", "DESCRIPTION", '"RETURN VALUE"', '"SEE ALSO"') if text else ():
-            check(f".SH {part}\n" in text, f"{name}.3 has no section {part}")
-        if text:
-            check("Context:" in text, f"{name}.3 does not say its context")
-            check(f"{name}" in text.partition(".SH LIBRARY")[0], f"{name}.3: NAME lacks it")
+    # Every function has a page, and each page of a function all its parts.
+    functions = []
+    for header in ("ib_al.h", "ib_hca.h"):
+        code = re.sub(r"/\*.*?\*/", " ", (top / "include/iba" / header).read_text(encoding="utf-8"), flags=re.S)
+        declared = re.findall(r"^(?!static|typedef|#)[a-z][a-z0-9_ ]*[ *]((?:al|ib|ci)_[a-z0-9_]+)\(", code, re.M)
+        check(len(declared) > 10, f"no functions were found in {header}: this test is broken")
+        functions += declared
+        for name in declared:
+            check(f"{name}.3" in pages, f"{name} has no page")
+            text = full.get(f"{name}.3")
+            for part in ("NAME", "LIBRARY", "SYNOPSIS", "DESCRIPTION", '"RETURN VALUE"', '"SEE ALSO"') if text else ():
+                check(f".SH {part}\n" in text, f"{name}.3 has no section {part}")
+            if text:
+                check("Context:" in text or header != "ib_al.h", f"{name}.3 does not say its context")
+                check(name in text.partition(".SH LIBRARY")[0], f"{name}.3: NAME lacks it")
     for name, text in pages.items():
         link = re.match(r"\.so man3/(\S+)\n$", text)
         check(not text.startswith(".so ") or link and link.group(1) in full, f"{name} leads to no page")
