@@ -20,7 +20,8 @@ import header  # noqa: E402
 import roff  # noqa: E402
 
 # A header, and the pkg-config package of a program or module that uses it.
-HEADERS = {"ib_types.h": "ibal", "ib_verbs.h": "ibal", "ib_al.h": "ibal", "ib_hca.h": "ibal-ci"}
+HEADERS = {"ib_types.h": "ibal", "ib_verbs.h": "ibal", "ib_al.h": "ibal", "ib_hca.h": "ibal-ci",
+           "ib_uvp.h": "ibal-ci"}
 API = "ib_al.h"
 CONTEXT = re.compile(r"\s*\*\*Context:\s+(any|may\s+sleep)\.?\*\*(?:((?<!\.\*\*)[^.]*)\.)?")
 # What a parenthesis of a source is, spelled out; the headers' file comments have the abbreviations.

@@ -56,6 +56,13 @@
 extern "C" {
 #endif
 
+/**
+ * @defgroup ibal_uvp User-mode providers
+ * A provider is a vendor's shared object in the application, which posts, polls and arms without a call of the agent that
+ * has the HCA. It exports one variable, uvp_module, with a table of hooks, struct uvp_interface.
+ * @{
+ */
+
 #define UVP_ABI_MAJOR 2 /**< providers of another major number are refused */
 #define UVP_ABI_MINOR 0 /**< grows when members are added at the end */
 
@@ -427,6 +434,8 @@ struct uvp_module {
 
 /** The symbol that a provider exports. */
 extern const struct uvp_module uvp_module;
+
+/** @} */
 
 #ifdef __cplusplus
 }
