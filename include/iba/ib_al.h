@@ -3,25 +3,30 @@
  * @file ib_al.h
  * @brief The Access Layer API: the interface for channel drivers.
  *
- * **Context.** The documentation of each function names the contexts in which the function may be called.
- * - *Context: any*: any thread and any callback, whatever locks of its own the caller holds; not a signal handler.
- * - *Context: may sleep*: any thread, and callbacks of al_reg_pnp(). In every other callback the call is refused with
- *   #AL_INVALID_CONTEXT.
+ * **Context.** The documentation of each function names the contexts in which the function may be
+ * called.
+ * - *Context: any*: any thread and any callback, whatever locks of its own the caller holds; not a
+ * signal handler.
+ * - *Context: may sleep*: any thread, and callbacks of al_reg_pnp(). In every other callback the
+ * call is refused with #AL_INVALID_CONTEXT.
  *
- * **Rules that hold for all functions** are in pages of their own, which are manual pages of section 7, too
- * (doc/reference in the source tree):
- * - ibal_objects(7): handles, what depends on what, and when a destroyed object's memory and context may be reused;
+ * **Rules that hold for all functions** are in pages of their own, which are manual pages of
+ * section 7, too (doc/reference in the source tree):
+ * - ibal_objects(7): handles, what depends on what, and when a destroyed object's memory and
+ * context may be reused;
  * - ibal_callbacks(7): who calls callbacks, and what a callback may do;
  * - ibal_completions(7): polling, arming, and how a program misses no completion;
  * - ibal_memory(7): which memory an HCA reaches, and by which keys;
  * - ibal_roles(7): HCAs of the process and HCAs of an agent;
- * - ibal_errors(7): the statuses that every function can return, which the comments of the functions do not repeat;
+ * - ibal_errors(7): the statuses that every function can return, which the comments of the
+ * functions do not repeat;
  * - ibal_qp_states(7): the attributes that each change of a queue pair's state requires.
  *
- * **Sources.** "seed 000" is the guide to the locking of the InfiniBand midlayer; "seed 001" are the NDKPI requirements
- * for completion handling; "seed 004" is the chapter on InfiniBand in Linux (verbs); "SAS" is the Software Architecture
- * Specification of the HCA driver (seed 003); "IBTA" is the InfiniBand Architecture Specification, Volume 1, with its
- * clause. doc/requirements.md lists the requirements of each.
+ * **Sources.** "seed 000" is the guide to the locking of the InfiniBand midlayer; "seed 001" are
+ * the NDKPI requirements for completion handling; "seed 004" is the chapter on InfiniBand in Linux
+ * (verbs); "SAS" is the Software Architecture Specification of the HCA driver (seed 003); "IBTA" is
+ * the InfiniBand Architecture Specification, Volume 1, with its clause. doc/requirements.md lists
+ * the requirements of each.
  */
 #ifndef IBA_IB_AL_H
 #define IBA_IB_AL_H
@@ -34,8 +39,8 @@ extern "C" {
 
 /**
  * @defgroup ibal_callback_types Types of callbacks and events
- * The functions that a program gives to the library, and the events of which they tell. The rules for all callbacks are in
- * ibal_callbacks(7).
+ * The functions that a program gives to the library, and the events of which they tell. The rules
+ * for all callbacks are in ibal_callbacks(7).
  * @{
  */
 
@@ -105,9 +110,10 @@ struct al_pnp_event {
 };
 
 /**
- * A PnP callback, which may sleep (seed 000). For #AL_PNP_CA_ADD a status other than #AL_SUCCESS refuses the HCA: the
- * registration gets no further events of the HCA. Before it returns from #AL_PNP_CA_REMOVE, the client must destroy all
- * its objects on the HCA. For other events the status is ignored.
+ * A PnP callback, which may sleep (seed 000). For #AL_PNP_CA_ADD a status other than #AL_SUCCESS
+ * refuses the HCA: the registration gets no further events of the HCA. Before it returns from
+ * #AL_PNP_CA_REMOVE, the client must destroy all its objects on the HCA. For other events the
+ * status is ignored.
  */
 typedef al_status (*al_pnp_cb)(void *context, const struct al_pnp_event *event);
 
@@ -125,19 +131,20 @@ typedef void (*al_log_cb)(void *context, ib_log_level level, const char *text);
 
 /**
  * @defgroup ibal_library The library
- * A program opens the library before everything else with al_open(), and every other object is made, directly or
- * indirectly, with the opening that al_open() returns. Each function returns a status (enum al_status); al_status_str() has its
- * text. al_set_log() takes the messages of the library, which name the reasons of failures.
+ * A program opens the library before everything else with al_open(), and every other object is
+ * made, directly or indirectly, with the opening that al_open() returns. Each function returns a
+ * status (enum al_status); al_status_str() has its text. al_set_log() takes the messages of the
+ * library, which name the reasons of failures.
  * @{
  */
 
 /** How to open the library. NULL or all zero: as the environment and the configuration file say. */
 struct al_open_attr {
-	const char *agent;    /**< replaces `IBAL_AGENT`: "off" (this process has HCAs of its own), a socket's path, or
-			       * "auto"; NULL: the environment counts (ibal(7)) */
-	const char *config;   /**< configuration file in place of `IBAL_CONF` or the system's; "": no file. A process
-			       * has one configuration, which its first opening reads: a later opening gives the path
-			       * of the first opening, or NULL */
+	const char *agent;  /**< replaces `IBAL_AGENT`: "off" (this process has HCAs of its own), a
+			     * socket's path, or  "auto"; NULL: the environment counts (ibal(7)) */
+	const char *config; /**< configuration file in place of `IBAL_CONF` or the system's; "": no
+			     * file. A process has one configuration, which its first opening reads:
+			     * a later opening gives the path of the first opening, or NULL */
 	uint64_t reserved[4]; /**< zero */
 };
 
@@ -181,12 +188,12 @@ struct al_open_attr {
 al_status al_open(const struct al_open_attr *attr, al_h *al);
 
 /**
- * Closes an opening. Remaining objects of the opening are destroyed, children first, and named in the log. Modules
- * stay loaded. **Context: any** (with #AL_DESTROY_SYNC: may sleep).
+ * Closes an opening. Remaining objects of the opening are destroyed, children first, and named in
+ * the log. Modules stay loaded. **Context: any** (with #AL_DESTROY_SYNC: may sleep).
  *
  * @param al      opening; the handle is invalid when the call returns
- * @param cb      called once, when every object of the opening has ended; NULL: the library does not report the
- *                end; #AL_DESTROY_SYNC: the call waits for the end (may sleep)
+ * @param cb      called once, when every object of the opening has ended; NULL: the library does
+ * not report the end; #AL_DESTROY_SYNC: the call waits for the end (may sleep)
  * @param context passed to cb
  *
  * @par Example
@@ -257,9 +264,9 @@ const char *al_srq_type_str(ib_srq_type v);            /**< kind of shared recei
 
 /**
  * @defgroup ibal_modules Modules
- * An HCA module is a shared object that drives the HCAs of one vendor, or the software HCA. al_open() loads the modules
- * of the module path, so a program needs these functions only to change what is loaded. Through an agent (ald(8)) the
- * agent's administrator does that.
+ * An HCA module is a shared object that drives the HCAs of one vendor, or the software HCA.
+ * al_open() loads the modules of the module path, so a program needs these functions only to change
+ * what is loaded. Through an agent (ald(8)) the agent's administrator does that.
  * @{
  */
 
@@ -312,8 +319,9 @@ al_status al_rescan(al_h al);
 
 /**
  * @defgroup ibal_hcas HCAs and ports
- * A host channel adapter (HCA) is known by its node GUID. al_get_ca_guids() lists the HCAs, and al_open_ca() opens one.
- * al_reg_pnp() tells of HCAs that arrive and leave. Ports of an HCA are numbered from 1.
+ * A host channel adapter (HCA) is known by its node GUID. al_get_ca_guids() lists the HCAs, and
+ * al_open_ca() opens one. al_reg_pnp() tells of HCAs that arrive and leave. Ports of an HCA are
+ * numbered from 1.
  * @{
  */
 
@@ -349,21 +357,23 @@ al_status al_get_ca_guids(al_h al, uint64_t *guids, size_t *count);
 al_status al_open_ca(al_h al, uint64_t guid, void *context, al_ca_h *ca);
 
 /**
- * Closes an HCA handle. Remaining objects of the handle are destroyed, queue pairs first, and named in the log.
- * Other handles of the HCA, also of this process, stay. **Context: any** (with #AL_DESTROY_SYNC: may sleep).
+ * Closes an HCA handle. Remaining objects of the handle are destroyed, queue pairs first, and named
+ * in the log. Other handles of the HCA, also of this process, stay. **Context: any** (with
+ * #AL_DESTROY_SYNC: may sleep).
  *
  * @param ca      handle of the HCA, invalid when the call returns
- * @param cb      called once, when every object of the handle has ended; NULL: the library does not report the
- *                end; #AL_DESTROY_SYNC: the call waits for the end (may sleep)
+ * @param cb      called once, when every object of the handle has ended; NULL: the library does not
+ * report the end; #AL_DESTROY_SYNC: the call waits for the end (may sleep)
  * @param context passed to cb
- * @retval AL_RESOURCE_BUSY an object of another handle of this HCA uses an object of this handle (for example, a
- *         queue pair uses a completion queue): nothing is closed. Destroy the object that uses the other, or close its
- *         handle, first
+ * @retval AL_RESOURCE_BUSY an object of another handle of this HCA uses an object of this handle
+ * (for example, a queue pair uses a completion queue): nothing is closed. Destroy the object that
+ * uses the other, or close its handle, first
  */
 al_status al_close_ca(al_ca_h ca, al_destroyed_cb cb, void *context);
 
 /**
- * Queries the attributes of an HCA: its identity, abilities and limits. Only al_modify_ca() changes them.
+ * Queries the attributes of an HCA: its identity, abilities and limits. Only al_modify_ca() changes
+ * them.
  * **Context: may sleep.**
  *
  * @param ca   HCA
@@ -385,8 +395,8 @@ al_status al_query_ca(al_ca_h ca, struct ib_ca_attr *attr);
 al_status al_query_port(al_ca_h ca, uint8_t port, struct ib_port_attr *attr);
 
 /**
- * Queries an entry of a port's table of global identifiers (GIDs). Entry 0 is always the port's subnet prefix and
- * port GUID. **Context: may sleep.**
+ * Queries an entry of a port's table of global identifiers (GIDs). Entry 0 is always the port's
+ * subnet prefix and port GUID. **Context: may sleep.**
  *
  * @param ca    HCA
  * @param port  port, from 1 to ib_ca_attr.num_ports; of a switch also 0
@@ -403,7 +413,8 @@ al_status al_query_gid(al_ca_h ca, uint8_t port, uint32_t index, ib_gid *gid);
  * @param ca    HCA
  * @param port  port, from 1 to ib_ca_attr.num_ports; of a switch also 0
  * @param index entry, from 0 to ib_port_attr.pkey_tbl_len - 1
- * @param pkey  written: the P_Key, with #IB_PKEY_FULL_MEMBER for a full member; 0: the entry is empty
+ * @param pkey  written: the P_Key, with #IB_PKEY_FULL_MEMBER for a full member; 0: the entry is
+ * empty
  * @retval AL_INVALID_PORT the HCA has no such port
  * @retval AL_INVALID_PKEY_INDEX the port's table has no such entry
  */
@@ -421,8 +432,8 @@ al_status al_query_pkey(al_ca_h ca, uint8_t port, uint32_t index, uint16_t *pkey
 al_status al_find_gid(al_ca_h ca, const ib_gid *gid, uint8_t *port, uint32_t *index);
 
 /**
- * Finds a P_Key in a port's table. The membership bit (#IB_PKEY_FULL_MEMBER) of pkey does not count; an entry as a
- * full member is preferred to one as a limited member. **Context: may sleep.**
+ * Finds a P_Key in a port's table. The membership bit (#IB_PKEY_FULL_MEMBER) of pkey does not
+ * count; an entry as a full member is preferred to one as a limited member. **Context: may sleep.**
  *
  * @param ca    HCA
  * @param port  port, from 1 to ib_ca_attr.num_ports; of a switch also 0
@@ -453,9 +464,10 @@ al_status al_port_link_layer(al_ca_h ca, uint8_t port, ib_link_layer *layer);
 al_status al_modify_ca(al_ca_h ca, uint32_t mask, const struct ib_ca_attr *attr);
 
 /**
- * Changes attributes of a port. **Context: may sleep.** The capability #IB_PORT_CAP_SM belongs to the handle that
- * sets it: the port has the capability until each handle that has set it has cleared it or is closed. A port of the
- * software HCA that is Armed or Active reports a change of its capabilities to the subnet manager by trap 144.
+ * Changes attributes of a port. **Context: may sleep.** The capability #IB_PORT_CAP_SM belongs to
+ * the handle that sets it: the port has the capability until each handle that has set it has
+ * cleared it or is closed. A port of the software HCA that is Armed or Active reports a change of
+ * its capabilities to the subnet manager by trap 144.
  *
  * @param ca   HCA
  * @param port port, from 1 to ib_ca_attr.num_ports; of a switch also 0
@@ -466,7 +478,8 @@ al_status al_modify_ca(al_ca_h ca, uint32_t mask, const struct ib_ca_attr *attr)
 al_status al_modify_port(al_ca_h ca, uint8_t port, uint32_t mask, const struct ib_port_modify *attr);
 
 /**
- * Makes a call to the HCA's module whose meaning the module's vendor defines. **Context: may sleep.**
+ * Makes a call to the HCA's module whose meaning the module's vendor defines. **Context: may
+ * sleep.**
  *
  * @param ca      HCA
  * @param code    code of the call, as the vendor numbers them
@@ -481,9 +494,10 @@ al_status al_vendor_call(al_ca_h ca, uint32_t code, const void *in, uint32_t in_
 
 /**
  * @defgroup ibal_events Events, arrival and removal
- * A program hears of HCAs that arrive and leave from al_reg_pnp() (plug and play), and of asynchronous events of an HCA,
- * its ports and objects from al_reg_event_handler(). An object's own asynchronous events reach the callback that was
- * given at the object's creation. Each registration has a callback, or a channel for an event loop (ibal_channels(7)).
+ * A program hears of HCAs that arrive and leave from al_reg_pnp() (plug and play), and of
+ * asynchronous events of an HCA, its ports and objects from al_reg_event_handler(). An object's own
+ * asynchronous events reach the callback that was given at the object's creation. Each registration
+ * has a callback, or a channel for an event loop (ibal_channels(7)).
  * @{
  */
 
@@ -544,21 +558,22 @@ struct al_pnp_attr {
 al_status al_reg_pnp(al_h al, const struct al_pnp_attr *attr, void *context, al_pnp_cb cb, al_pnp_h *pnp);
 
 /**
- * Ends a registration. The callback gets #AL_PNP_CA_REMOVE for each HCA that was added and not refused, and then
- * `cb` is called. A registration with a channel gets no further events, and acknowledges a removal that its reader
- * has read. **Context: any**; #AL_INVALID_CONTEXT with #AL_DESTROY_SYNC in a callback of this registration.
+ * Ends a registration. The callback gets #AL_PNP_CA_REMOVE for each HCA that was added and not
+ * refused, and then `cb` is called. A registration with a channel gets no further events, and
+ * acknowledges a removal that its reader has read. **Context: any**; #AL_INVALID_CONTEXT with
+ * #AL_DESTROY_SYNC in a callback of this registration.
  *
  * @param pnp     registration, invalid when the call returns
- * @param cb      called once, when the registration has ended; NULL: the library does not report the end;
- *                #AL_DESTROY_SYNC: the call waits for the end (may sleep)
+ * @param cb      called once, when the registration has ended; NULL: the library does not report
+ * the end; #AL_DESTROY_SYNC: the call waits for the end (may sleep)
  * @param context passed to cb
  */
 al_status al_dereg_pnp(al_pnp_h pnp, al_destroyed_cb cb, void *context);
 
 /**
- * Stores a pointer for a registration and an HCA (seed 004, ib_set_client_data), from #AL_PNP_CA_ADD of the HCA
- * until its removal is complete for the registration. The pointer comes with every further event of the HCA
- * (al_pnp_event.ca_context). **Context: any.**
+ * Stores a pointer for a registration and an HCA (seed 004, ib_set_client_data), from
+ * #AL_PNP_CA_ADD of the HCA until its removal is complete for the registration. The pointer comes
+ * with every further event of the HCA (al_pnp_event.ca_context). **Context: any.**
  *
  * @param pnp        registration
  * @param ca_guid    node GUID of the HCA
@@ -578,9 +593,10 @@ al_status al_set_client_context(al_pnp_h pnp, uint64_t ca_guid, void *ca_context
 al_status al_get_client_context(al_pnp_h pnp, uint64_t ca_guid, void **ca_context);
 
 /**
- * Registers for every asynchronous event of an HCA: events of the ports, of the HCA itself, and of objects made with
- * this HCA handle (after the object's own callback). Events of the ports come by the rule that al_reg_pnp() describes;
- * the steps and changes that were told before the registration are not told again. **Context: may sleep.**
+ * Registers for every asynchronous event of an HCA: events of the ports, of the HCA itself, and of
+ * objects made with this HCA handle (after the object's own callback). Events of the ports come by
+ * the rule that al_reg_pnp() describes; the steps and changes that were told before the
+ * registration are not told again. **Context: may sleep.**
  *
  * @param ca      HCA
  * @param channel channel for the events in place of a callback, or NULL
@@ -589,8 +605,8 @@ al_status al_get_client_context(al_pnp_h pnp, uint64_t ca_guid, void **ca_contex
  * @param handler written: the registration
  * @retval AL_INVALID_PARAMETER both or none of callback and channel
  * @retval AL_INVALID_CA the channel belongs to another opening
- * @retval AL_DUPLICATE the HCA handle already has an event handler with a channel; several with callbacks may be
- *         registered
+ * @retval AL_DUPLICATE the HCA handle already has an event handler with a channel; several with
+ * callbacks may be registered
  * @retval AL_INSUFFICIENT_RESOURCES no thread could be started
  */
 al_status al_reg_event_handler(al_ca_h ca, al_channel_h channel, void *context, al_event_cb cb,
@@ -600,8 +616,8 @@ al_status al_reg_event_handler(al_ca_h ca, al_channel_h channel, void *context, 
  * Ends a registration for asynchronous events. **Context: any.**
  *
  * @param handler registration, invalid when the call returns
- * @param cb      called once, when the registration has ended; NULL: the library does not report the end;
- *                #AL_DESTROY_SYNC: the call waits for the end (may sleep)
+ * @param cb      called once, when the registration has ended; NULL: the library does not report
+ * the end; #AL_DESTROY_SYNC: the call waits for the end (may sleep)
  * @param context passed to cb
  */
 al_status al_dereg_event_handler(al_event_handler_h handler, al_destroyed_cb cb, void *context);
@@ -610,9 +626,10 @@ al_status al_dereg_event_handler(al_event_handler_h handler, al_destroyed_cb cb,
 
 /**
  * @defgroup ibal_channels Channels
- * A channel is a queue of events with a descriptor for poll(2) and epoll(7), so that a program with an event loop needs
- * no callbacks. A completion queue (al_cq_init.channel), a registration (al_reg_pnp(), al_reg_event_handler()) and a MAD
- * service (al_mad_svc_init.channel) take a channel in place of a callback. One channel may serve many objects.
+ * A channel is a queue of events with a descriptor for poll(2) and epoll(7), so that a program with
+ * an event loop needs no callbacks. A completion queue (al_cq_init.channel), a registration
+ * (al_reg_pnp(), al_reg_event_handler()) and a MAD service (al_mad_svc_init.channel) take a channel
+ * in place of a callback. One channel may serve many objects.
  * @{
  */
 /** An event from a channel. The event holds no reference on its object. */
@@ -629,8 +646,8 @@ struct al_channel_event {
  * Creates a channel, for event loops. **Context: may sleep.**
  *
  * @param al      opening
- * @param context the program's own pointer, which a debugger finds with the handle; the channel's events carry the
- *                contexts of their objects instead
+ * @param context the program's own pointer, which a debugger finds with the handle; the channel's
+ * events carry the contexts of their objects instead
  * @param channel written: the channel
  * @retval AL_INSUFFICIENT_RESOURCES this process may have no further descriptor
  *
@@ -640,10 +657,11 @@ struct al_channel_event {
 al_status al_create_channel(al_h al, void *context, al_channel_h *channel);
 
 /**
- * Returns the channel's descriptor, for poll(2), epoll(7) and the like. The descriptor is readable while events
- * are queued, or while a removal that was read is not acknowledged. The program does not read, write or close the
- * descriptor: the library closes it when the channel ends. The close wakes no thread that sleeps on the
- * descriptor, so wake such a thread first, by a descriptor of your own. **Context: any.**
+ * Returns the channel's descriptor, for poll(2), epoll(7) and the like. The descriptor is readable
+ * while events are queued, or while a removal that was read is not acknowledged. The program does
+ * not read, write or close the descriptor: the library closes it when the channel ends. The close
+ * wakes no thread that sleeps on the descriptor, so wake such a thread first, by a descriptor of
+ * your own. **Context: any.**
  *
  * @param channel channel
  * @param fd      written: the descriptor, which stays the library's
@@ -654,9 +672,10 @@ al_status al_create_channel(al_h al, void *context, al_channel_h *channel);
 al_status al_channel_fd(al_channel_h channel, int *fd);
 
 /**
- * Takes the oldest event from a channel. Each call acknowledges the event that was read before: if that was
- * #AL_PNP_CA_REMOVE, the removal of the HCA may continue (al_reg_pnp()). If several threads read one channel, a
- * call of any thread acknowledges; so give a PnP registration a channel of its own that one thread reads.
+ * Takes the oldest event from a channel. Each call acknowledges the event that was read before: if
+ * that was #AL_PNP_CA_REMOVE, the removal of the HCA may continue (al_reg_pnp()). If several
+ * threads read one channel, a call of any thread acknowledges; so give a PnP registration a channel
+ * of its own that one thread reads.
  * **Context: any.**
  *
  * @param channel channel
@@ -672,8 +691,8 @@ al_status al_channel_next(al_channel_h channel, struct al_channel_event *event);
  * Destroys a channel. Events that were not taken are dropped. **Context: any.**
  *
  * @param channel channel; the handle is invalid when the call returns
- * @param cb      called once, when the channel has ended; NULL: the library does not report the end;
- *                #AL_DESTROY_SYNC: the call waits for the end (may sleep)
+ * @param cb      called once, when the channel has ended; NULL: the library does not report the
+ * end; #AL_DESTROY_SYNC: the call waits for the end (may sleep)
  * @param context passed to cb
  * @retval AL_RESOURCE_BUSY a completion queue, registration or MAD service uses the channel
  */
@@ -683,8 +702,8 @@ al_status al_destroy_channel(al_channel_h channel, al_destroyed_cb cb, void *con
 
 /**
  * @defgroup ibal_domains Protection domains
- * A protection domain keeps together what may be used together: a queue pair reaches only memory regions and address
- * handles of its own domain.
+ * A protection domain keeps together what may be used together: a queue pair reaches only memory
+ * regions and address handles of its own domain.
  * @{
  */
 
@@ -694,7 +713,8 @@ al_status al_destroy_channel(al_channel_h channel, al_destroyed_cb cb, void *con
  * @param ca      HCA
  * @param context the program's own pointer, which the library does not use
  * @param pd      written: the domain
- * @retval AL_LIMIT_EXCEEDED the HCA has ib_ca_attr.max_pd domains, or a limit of the agent is reached
+ * @retval AL_LIMIT_EXCEEDED the HCA has ib_ca_attr.max_pd domains, or a limit of the agent is
+ * reached
  */
 al_status al_alloc_pd(al_ca_h ca, void *context, al_pd_h *pd);
 
@@ -705,7 +725,8 @@ al_status al_alloc_pd(al_ca_h ca, void *context, al_pd_h *pd);
  * @param cb      called once, when the domain has ended; NULL: the library does not report the end;
  *                #AL_DESTROY_SYNC: the call waits for the end (may sleep)
  * @param context passed to cb
- * @retval AL_RESOURCE_BUSY objects of the domain are live; those that are already being destroyed do not count
+ * @retval AL_RESOURCE_BUSY objects of the domain are live; those that are already being destroyed
+ * do not count
  */
 al_status al_dealloc_pd(al_pd_h pd, al_destroyed_cb cb, void *context);
 
@@ -727,14 +748,15 @@ struct al_xrcd_init {
 
 /**
  * @defgroup ibal_addresses Addresses
- * An address vector (struct ib_ah_attr) is the path from a port to a destination. Connected queue pairs have a path as an
- * attribute. Each datagram has an address handle instead, which holds a path that the HCA has prepared.
+ * An address vector (struct ib_ah_attr) is the path from a port to a destination. Connected queue
+ * pairs have a path as an attribute. Each datagram has an address handle instead, which holds a
+ * path that the HCA has prepared.
  * @{
  */
 
 /**
- * Creates an address handle (IBTA 11.2.2.1), for datagrams. One handle may serve any number of requests and queue
- * pairs of its domain at once. **Context: any.**
+ * Creates an address handle (IBTA 11.2.2.1), for datagrams. One handle may serve any number of
+ * requests and queue pairs of its domain at once. **Context: any.**
  *
  * @param pd   domain of the queue pairs that will use the handle
  * @param attr path
@@ -770,8 +792,8 @@ al_status al_create_ah(al_pd_h pd, const struct ib_ah_attr *attr, al_ah_h *ah);
 al_status al_init_ah_from_wc(al_ca_h ca, uint8_t port, const struct ib_wc *wc, const void *grh, struct ib_ah_attr *attr);
 
 /**
- * Creates an address handle with the path of al_init_ah_from_wc(), so that a completion callback can answer a
- * datagram. **Context: any.**
+ * Creates an address handle with the path of al_init_ah_from_wc(), so that a completion callback
+ * can answer a datagram. **Context: any.**
  *
  * @param pd   domain of the queue pair that will answer
  * @param wc   successful completion of the datagram's receive request
@@ -789,7 +811,8 @@ al_status al_init_ah_from_wc(al_ca_h ca, uint8_t port, const struct ib_wc *wc, c
 al_status al_create_ah_from_wc(al_pd_h pd, const struct ib_wc *wc, const void *grh, uint8_t port, al_ah_h *ah);
 
 /**
- * Changes the path of an address handle. Requests posted before keep the old path. **Context: any.**
+ * Changes the path of an address handle. Requests posted before keep the old path. **Context:
+ * any.**
  *
  * @param ah   address handle
  * @param attr new path, which replaces the old path entirely
@@ -808,11 +831,12 @@ al_status al_modify_ah(al_ah_h ah, const struct ib_ah_attr *attr);
 al_status al_query_ah(al_ah_h ah, struct ib_ah_attr *attr);
 
 /**
- * Destroys an address handle. Requests posted before still complete, with its path. **Context: any.**
+ * Destroys an address handle. Requests posted before still complete, with its path. **Context:
+ * any.**
  *
  * @param ah      address handle, invalid when the call returns
- * @param cb      called once, when the address handle has ended; NULL: the library does not report the end;
- *                #AL_DESTROY_SYNC: the call waits for the end (may sleep)
+ * @param cb      called once, when the address handle has ended; NULL: the library does not report
+ * the end; #AL_DESTROY_SYNC: the call waits for the end (may sleep)
  * @param context passed to cb
  */
 al_status al_destroy_ah(al_ah_h ah, al_destroyed_cb cb, void *context);
@@ -821,8 +845,8 @@ al_status al_destroy_ah(al_ah_h ah, al_destroyed_cb cb, void *context);
 
 /**
  * @defgroup ibal_regions Memory regions
- * An HCA accesses only memory that is registered. A region has a local key, by which the program's own requests name the
- * memory, and a remote key, by which peers do. ibal_memory(7) has the rules.
+ * An HCA accesses only memory that is registered. A region has a local key, by which the program's
+ * own requests name the memory, and a remote key, by which peers do. ibal_memory(7) has the rules.
  * @{
  */
 
@@ -830,10 +854,10 @@ al_status al_destroy_ah(al_ah_h ah, al_destroyed_cb cb, void *context);
  * Registers memory (IBTA 11.2.8.1). The call makes the pages present and checks their permissions.
  * **Context: may sleep.**
  *
- * The application keeps the memory mapped until the region has ended. An adapter pins the pages; the software HCA does
- * not. If the application unmaps the memory, or truncates the mapped file, before that, then a request that accesses
- * the memory ends an application with its own HCA by SIGSEGV or SIGBUS; through an agent the request completes in
- * error.
+ * The application keeps the memory mapped until the region has ended. An adapter pins the pages;
+ * the software HCA does not. If the application unmaps the memory, or truncates the mapped file,
+ * before that, then a request that accesses the memory ends an application with its own HCA by
+ * SIGSEGV or SIGBUS; through an agent the request completes in error.
  *
  * @param pd      domain of the queue pairs that will use the region
  * @param init    memory and permissions
@@ -841,11 +865,14 @@ al_status al_destroy_ah(al_ah_h ah, al_destroyed_cb cb, void *context);
  * @param lkey    written: key for the program's own requests (ib_sge.lkey)
  * @param rkey    written: key for peers; 0 without any remote permission
  * @param mr      written: the region
- * @retval AL_INVALID_PARAMETER length 0, address range overflows, or remote write or atomic without local write
+ * @retval AL_INVALID_PARAMETER length 0, address range overflows, or remote write or atomic without
+ * local write
  * @retval AL_INVALID_ADDRESS the memory is not mapped, or the mapping does not permit the access
- * @retval AL_LIMIT_EXCEEDED length is more than ib_ca_attr.max_mr_size, or the HCA has ib_ca_attr.max_mr regions
- * @retval AL_MEMORY_OUT_OF_REACH the HCA is an agent's, and the agent can not access this process's memory (the process
- *         is not dumpable, or has a namespace of its own): use memory from al_dma_alloc_coherent()
+ * @retval AL_LIMIT_EXCEEDED length is more than ib_ca_attr.max_mr_size, or the HCA has
+ * ib_ca_attr.max_mr regions
+ * @retval AL_MEMORY_OUT_OF_REACH the HCA is an agent's, and the agent can not access this process's
+ * memory (the process is not dumpable, or has a namespace of its own): use memory from
+ * al_dma_alloc_coherent()
  *
  * @par Example
  * @snippet reference/memory.c memory
@@ -861,9 +888,9 @@ al_status al_reg_mr(al_pd_h pd, const struct al_mr_init *init, void *context, ui
 al_status al_query_mr(al_mr_h mr, struct ib_mr_attr *attr);
 
 /**
- * Deregisters a region. When the region has ended, no request and no peer accesses its memory. The program may
- * reuse or unmap the memory when `cb` is called, or the `cb` of an object that this thread destroyed later on this
- * HCA (ibal_objects(7)). **Context: any.**
+ * Deregisters a region. When the region has ended, no request and no peer accesses its memory. The
+ * program may reuse or unmap the memory when `cb` is called, or the `cb` of an object that this
+ * thread destroyed later on this HCA (ibal_objects(7)). **Context: any.**
  *
  * @param mr      region; the handle is invalid when the call returns
  * @param cb      called once, when the region has ended; NULL: the library does not report the end;
@@ -877,14 +904,15 @@ al_status al_query_mr(al_mr_h mr, struct ib_mr_attr *attr);
 al_status al_dereg_mr(al_mr_h mr, al_destroyed_cb cb, void *context);
 
 /**
- * Allocates coherent memory, which application and HCA share (seed 004, ib_dma_alloc_coherent): zeroed whole pages. The
- * memory may be registered like any other memory. An agent's HCA accesses coherent memory directly, while it copies
- * other memory.
+ * Allocates coherent memory, which application and HCA share (seed 004, ib_dma_alloc_coherent):
+ * zeroed whole pages. The memory may be registered like any other memory. An agent's HCA accesses
+ * coherent memory directly, while it copies other memory.
  * **Context: may sleep.**
  *
  * @param ca     HCA
  * @param length bytes, at least 1
- * @param addr   written: the memory, which exists until al_dma_free_coherent(), also after a removal of the HCA
+ * @param addr   written: the memory, which exists until al_dma_free_coherent(), also after a
+ * removal of the HCA
  * @param dma    written: the memory's address for the HCA
  * @retval AL_INVALID_PARAMETER   length is 0, or more than the address space
  * @retval AL_INSUFFICIENT_MEMORY out of memory, descriptors or mappings
@@ -922,25 +950,30 @@ struct al_fmr_pool_init {
 
 /**
  * @defgroup ibal_cqs Completion queues
- * A completion queue collects the completions of work requests of any number of queue pairs. A program polls the queue
- * with al_poll_cq(), and arms the queue with al_arm_cq() before it sleeps. ibal_completions(7) has the rules.
+ * A completion queue collects the completions of work requests of any number of queue pairs. A
+ * program polls the queue with al_poll_cq(), and arms the queue with al_arm_cq() before it sleeps.
+ * ibal_completions(7) has the rules.
  * @{
  */
 
 /**
- * Creates a completion queue. The PD is only the owner of the queue: queue pairs of any PD of the opening and HCA may
- * use the queue. A queue that overflows is lost with its queue pairs, so give it as many entries as requests can be
- * outstanding on them (ibal_completions(7)). **Context: may sleep.**
+ * Creates a completion queue. The PD is only the owner of the queue: queue pairs of any PD of the
+ * opening and HCA may use the queue. A queue that overflows is lost with its queue pairs, so give
+ * it as many entries as requests can be outstanding on them (ibal_completions(7)). **Context: may
+ * sleep.**
  *
  * @param pd      domain that owns the queue
- * @param init    attributes; init->cqe is written back: the granted entries, or with #AL_LIMIT_EXCEEDED the limit
+ * @param init    attributes; init->cqe is written back: the granted entries, or with
+ * #AL_LIMIT_EXCEEDED the limit
  * @param context for the callbacks
  * @param comp_cb completion callback; NULL with a channel, and for a queue that is only polled
  * @param event_cb callback of asynchronous events; may be NULL
  * @param cq      written: the queue
- * @retval AL_INVALID_PARAMETER cqe is 0, the vector does not exist, or a callback is given together with a channel
+ * @retval AL_INVALID_PARAMETER cqe is 0, the vector does not exist, or a callback is given together
+ * with a channel
  * @retval AL_INVALID_CA the channel belongs to another opening
- * @retval AL_LIMIT_EXCEEDED cqe is more than ib_ca_attr.max_cqe, or the HCA has ib_ca_attr.max_cq queues
+ * @retval AL_LIMIT_EXCEEDED cqe is more than ib_ca_attr.max_cqe, or the HCA has ib_ca_attr.max_cq
+ * queues
  * @retval AL_INSUFFICIENT_RESOURCES no thread could be started
  *
  * @par Example
@@ -950,7 +983,8 @@ al_status al_create_cq(al_pd_h pd, struct al_cq_init *init, void *context, al_co
 		       al_cq_h *cq);
 
 /**
- * Queries the attributes of a completion queue, and how many completions it holds. **Context: may sleep.**
+ * Queries the attributes of a completion queue, and how many completions it holds. **Context: may
+ * sleep.**
  *
  * @param cq   queue
  * @param attr written: attributes
@@ -991,16 +1025,17 @@ al_status al_resize_cq(al_cq_h cq, uint32_t *cqe);
 al_status al_modify_cq(al_cq_h cq, uint16_t count, uint16_t period);
 
 /**
- * Removes completions, oldest first (seed 004). **Context: any.** Several threads may poll at once. The order in which
- * they get completions is not defined, but no completion is lost or returned twice. The completions do not report the
- * key that a peer's send invalidated (seed 001).
+ * Removes completions, oldest first (seed 004). **Context: any.** Several threads may poll at once.
+ * The order in which they get completions is not defined, but no completion is lost or returned
+ * twice. The completions do not report the key that a peer's send invalidated (seed 001).
  *
  * @param cq    queue
  * @param num   elements of wc, at least 1
  * @param wc    written: *count completions; the program looks at the status of each
  * @param count written: number of completions; 0: the queue is empty, which is no error
- * @retval AL_CQ_ERROR the queue has overflowed, and its completions have been removed: the last completion of a queue
- *         that overflows is an error, #IB_WC_CQ_OVERFLOW_ERR, for which the queue has an extra entry
+ * @retval AL_CQ_ERROR the queue has overflowed, and its completions have been removed: the last
+ * completion of a queue that overflows is an error, #IB_WC_CQ_OVERFLOW_ERR, for which the queue has
+ * an extra entry
  *
  * @par Example
  * @snippet reference/transfer.c poll
@@ -1008,8 +1043,8 @@ al_status al_modify_cq(al_cq_h cq, uint16_t count, uint16_t period);
 al_status al_poll_cq(al_cq_h cq, uint32_t num, struct ib_wc *wc, uint32_t *count);
 
 /**
- * As al_poll_cq(), but the completions also report the key that a peer's send invalidated (seed 001):
- * ib_wc.invalidated_rkey, with #IB_WC_WITH_INVALIDATE. **Context: any.**
+ * As al_poll_cq(), but the completions also report the key that a peer's send invalidated (seed
+ * 001): ib_wc.invalidated_rkey, with #IB_WC_WITH_INVALIDATE. **Context: any.**
  *
  * @param cq    queue
  * @param num   elements of wc, at least 1
@@ -1029,13 +1064,14 @@ al_status al_poll_cq_ex(al_cq_h cq, uint32_t num, struct ib_wc *wc, uint32_t *co
 al_status al_peek_cq(al_cq_h cq, uint32_t max, uint32_t *count);
 
 /**
- * Arms a completion queue: asks for one notification (seeds 001 and 004; IBTA 11.4.2.2). If an earlier arm is not
- * satisfied yet, the wider of the two types holds. **Context: any**, the queue's own callback included.
+ * Arms a completion queue: asks for one notification (seeds 001 and 004; IBTA 11.4.2.2). If an
+ * earlier arm is not satisfied yet, the wider of the two types holds. **Context: any**, the queue's
+ * own callback included.
  *
  * @param cq      queue
  * @param type    #AL_ARM_ERRORS, #AL_ARM_SOLICITED or #AL_ARM_ANY
- * @param present written, may be NULL: the queue held completions at the call. With #AL_CQ_NOTIFY_NEXT poll them, since
- *                no notification follows for them
+ * @param present written, may be NULL: the queue held completions at the call. With
+ * #AL_CQ_NOTIFY_NEXT poll them, since no notification follows for them
  * @retval AL_CQ_ERROR the queue has overflowed
  *
  * @par Example
@@ -1044,8 +1080,9 @@ al_status al_peek_cq(al_cq_h cq, uint32_t max, uint32_t *count);
 al_status al_arm_cq(al_cq_h cq, al_arm type, bool *present);
 
 /**
- * Asks for one notification when the queue holds num completions, at once if it already does (seed 004,
- * ib_req_ncomp_notif). The arm is independent of al_arm_cq(); one notification may satisfy both. **Context: any.**
+ * Asks for one notification when the queue holds num completions, at once if it already does (seed
+ * 004, ib_req_ncomp_notif). The arm is independent of al_arm_cq(); one notification may satisfy
+ * both. **Context: any.**
  *
  * @param cq  queue
  * @param num completions, from 1 to the queue's entries (al_cq_attr.cqe)
@@ -1060,7 +1097,8 @@ al_status al_arm_cq_n(al_cq_h cq, uint32_t num);
  * @param cb      called once, when the queue has ended; NULL: the library does not report the end;
  *                #AL_DESTROY_SYNC: the call waits for the end (may sleep)
  * @param context passed to cb
- * @retval AL_RESOURCE_BUSY live queue pairs use the queue; those that are already being destroyed do not count
+ * @retval AL_RESOURCE_BUSY live queue pairs use the queue; those that are already being destroyed
+ * do not count
  */
 al_status al_destroy_cq(al_cq_h cq, al_destroyed_cb cb, void *context);
 
@@ -1068,20 +1106,23 @@ al_status al_destroy_cq(al_cq_h cq, al_destroyed_cb cb, void *context);
 
 /**
  * @defgroup ibal_qps Queue pairs
- * A queue pair is an end of a connection, or a sender and receiver of datagrams: a send queue and a receive queue, to which
- * a program posts work requests. al_create_qp() makes a queue pair in the state Reset; al_modify_qp() takes it through the
- * states Init and RTR to RTS. ibal_qp_states(7) lists the attributes that each transition requires and permits.
+ * A queue pair is an end of a connection, or a sender and receiver of datagrams: a send queue and a
+ * receive queue, to which a program posts work requests. al_create_qp() makes a queue pair in the
+ * state Reset; al_modify_qp() takes it through the states Init and RTR to RTS. ibal_qp_states(7)
+ * lists the attributes that each transition requires and permits.
  * @{
  */
 
 /**
- * Creates a queue pair, in the state Reset. Type, sizes and completion queues stay as they are given here; al_modify_qp()
- * takes the queue pair to the states in which it receives (RTR) and sends (RTS). The completion queues must have entries
- * for all requests that may be outstanding: max_send_wr and max_recv_wr of every queue pair that uses them.
+ * Creates a queue pair, in the state Reset. Type, sizes and completion queues stay as they are
+ * given here; al_modify_qp() takes the queue pair to the states in which it receives (RTR) and
+ * sends (RTS). The completion queues must have entries for all requests that may be outstanding:
+ * max_send_wr and max_recv_wr of every queue pair that uses them.
  * **Context: may sleep.**
  *
  * @param pd       domain of the memory and the address handles that the queue pair will use
- * @param init     attributes; init->cap is written back: the granted sizes, or with #AL_LIMIT_EXCEEDED the limits
+ * @param init     attributes; init->cap is written back: the granted sizes, or with
+ * #AL_LIMIT_EXCEEDED the limits
  * @param context  for callbacks; also ib_wc.qp_context of the queue pair's completions
  * @param event_cb callback of asynchronous events; may be NULL
  * @param qp       written: the queue pair
@@ -1091,7 +1132,8 @@ al_status al_destroy_cq(al_cq_h cq, al_destroyed_cb cb, void *context);
  * @retval AL_INVALID_CA a CQ belongs to another HCA or opening
  * @retval AL_RESOURCE_BUSY the library, or another queue pair, has QP0 or QP1 of the port
  * @retval AL_INVALID_PD the SRQ belongs to another PD
- * @retval AL_LIMIT_EXCEEDED a size is more than the HCA's limit, or the HCA has ib_ca_attr.max_qp queue pairs
+ * @retval AL_LIMIT_EXCEEDED a size is more than the HCA's limit, or the HCA has ib_ca_attr.max_qp
+ * queue pairs
  * @retval AL_INSUFFICIENT_RESOURCES no thread could be started
  *
  * @par Example
@@ -1189,7 +1231,8 @@ struct al_qp_failure {
 al_status al_query_failure(al_qp_h qp, struct al_qp_failure *failure);
 
 /**
- * Returns the queue pair's number, by which a peer names it: 24 bits, unique on the HCA until the queue pair ends.
+ * Returns the queue pair's number, by which a peer names it: 24 bits, unique on the HCA until the
+ * queue pair ends.
  * **Context: any.**
  *
  * @param qp  queue pair
@@ -1199,10 +1242,10 @@ al_status al_qp_num(al_qp_h qp, uint32_t *qpn);
 
 /**
  * Posts send requests (IBTA 11.4.1.1): sends, RDMA reads and writes, and atomics. The HCA works on
- * the requests of a queue pair in their order. The call copies the requests, but not the memory that
- * they name (except with #IB_SEND_INLINE): the program leaves that memory alone until the request has
- * completed (ibal_completions(7)). The requests before the first bad request are posted; the bad
- * request and the requests after it are not. **Context: any.**
+ * the requests of a queue pair in their order. The call copies the requests, but not the memory
+ * that they name (except with #IB_SEND_INLINE): the program leaves that memory alone until the
+ * request has completed (ibal_completions(7)). The requests before the first bad request are
+ * posted; the bad request and the requests after it are not. **Context: any.**
  *
  * @param qp     queue pair
  * @param wr     chain of requests, linked by ib_send_wr.next; the call copies it
@@ -1224,9 +1267,9 @@ al_status al_qp_num(al_qp_h qp, uint32_t *qpn);
 al_status al_post_send(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad_wr);
 
 /**
- * Posts receive requests. Each names memory for one message of a peer, and an RDMA write with immediate data uses
- * up one without writing to its memory. Requests before the first bad request are posted; the bad request and the
- * requests after it are not. **Context: any.**
+ * Posts receive requests. Each names memory for one message of a peer, and an RDMA write with
+ * immediate data uses up one without writing to its memory. Requests before the first bad request
+ * are posted; the bad request and the requests after it are not. **Context: any.**
  *
  * @param qp     queue pair
  * @param wr     chain of requests, linked by ib_recv_wr.next; the call copies it
@@ -1243,14 +1286,15 @@ al_status al_post_send(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_
 al_status al_post_recv(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad_wr);
 
 /**
- * Destroys a queue pair and removes its completions from its completion queues. The queue pair may accept messages
- * until it ends, or until an object ends that this thread destroyed later. To stop a queue pair at once, destroy
- * it with #AL_DESTROY_SYNC, or change its state to Error first: after al_modify_qp() has returned, the queue pair
- * accepts no message, and its requests are flushed. **Context: any.**
+ * Destroys a queue pair and removes its completions from its completion queues. The queue pair may
+ * accept messages until it ends, or until an object ends that this thread destroyed later. To stop
+ * a queue pair at once, destroy it with #AL_DESTROY_SYNC, or change its state to Error first: after
+ * al_modify_qp() has returned, the queue pair accepts no message, and its requests are flushed.
+ * **Context: any.**
  *
  * @param qp      queue pair; the handle is invalid when the call returns
- * @param cb      called once, when the queue pair has ended; NULL: the library does not report the end;
- *                #AL_DESTROY_SYNC: the call waits for the end (may sleep)
+ * @param cb      called once, when the queue pair has ended; NULL: the library does not report the
+ * end; #AL_DESTROY_SYNC: the call waits for the end (may sleep)
  * @param context passed to cb
  */
 al_status al_destroy_qp(al_qp_h qp, al_destroyed_cb cb, void *context);
@@ -1291,8 +1335,9 @@ al_status al_destroy_qp(al_qp_h qp, al_destroyed_cb cb, void *context);
 al_status al_attach_mcast(al_qp_h qp, const ib_gid *gid, uint16_t mlid);
 
 /**
- * Ends a queue pair's membership in a multicast group. When the call has returned, the queue pair receives nothing more
- * by the group: datagrams that it has not received yet are dropped. Completions of earlier datagrams stay.
+ * Ends a queue pair's membership in a multicast group. When the call has returned, the queue pair
+ * receives nothing more by the group: datagrams that it has not received yet are dropped.
+ * Completions of earlier datagrams stay.
  * **Context: may sleep.**
  *
  * @param qp   queue pair
@@ -1309,8 +1354,10 @@ al_status al_detach_mcast(al_qp_h qp, const ib_gid *gid, uint16_t mlid);
 
 /**
  * @defgroup ibal_mads Management datagrams
- * A MAD service sends and receives the management datagrams (MADs) of one class on one port: it asks agents of other
- * ports, or serves a class as their agent. The datagrams' layouts are in iba/ib_mad.h.
+ * A MAD service sends and receives the management datagrams (MADs) of one class on one port: it
+ * asks agents of other ports, or serves a class as their agent. The datagrams' layouts are in
+ * iba/ib_mad.h.
+ * The program vendor_mad, installed with the examples, has both ends of a vendor's class.
  * @{
  */
 
@@ -1476,13 +1523,14 @@ al_status al_cancel_mad(al_mad_svc_h svc, uint64_t id);
 al_status al_mad_next(al_mad_svc_h svc, void *mad, uint32_t size, struct al_mad_event *event);
 
 /**
- * Ends a MAD service. Its sends are cancelled without an event, and its events that are not delivered are dropped.
- * Another service may have its methods when `cb` is called; on an HCA of this process as soon as the call returns.
+ * Ends a MAD service. Its sends are cancelled without an event, and its events that are not
+ * delivered are dropped. Another service may have its methods when `cb` is called; on an HCA of
+ * this process as soon as the call returns.
  * **Context: any**, the service's own callback included.
  *
  * @param svc     service; the handle is invalid when the call returns
- * @param cb      called once, when the service has ended; NULL: the library does not report the end;
- *                #AL_DESTROY_SYNC: the call waits for the end (may sleep)
+ * @param cb      called once, when the service has ended; NULL: the library does not report the
+ * end; #AL_DESTROY_SYNC: the call waits for the end (may sleep)
  * @param context passed to cb
  */
 al_status al_dereg_mad_svc(al_mad_svc_h svc, al_destroyed_cb cb, void *context);
@@ -1513,8 +1561,8 @@ al_status al_local_mad(al_ca_h ca, uint8_t port_num, const struct ib_mad *reques
 
 /**
  * @defgroup ibal_snapshots Snapshots
- * A snapshot shows all HCAs, objects and modules of the process, or of an agent (ald(8)), at one moment. al_query(1)
- * prints snapshots.
+ * A snapshot shows all HCAs, objects and modules of the process, or of an agent (ald(8)), at one
+ * moment. al_query(1) prints snapshots.
  * @{
  */
 
@@ -1686,8 +1734,8 @@ struct al_snapshot {
 };
 
 /**
- * Takes a snapshot: the data that al_query(1) prints. Through an agent the snapshot shows the agent's HCAs, and
- * those objects of its clients that this user may see. **Context: may sleep.**
+ * Takes a snapshot: the data that al_query(1) prints. Through an agent the snapshot shows the
+ * agent's HCAs, and those objects of its clients that this user may see. **Context: may sleep.**
  *
  * @param al   opening
  * @param snap written: the snapshot, which the program frees by al_free_snapshot()

@@ -33,8 +33,8 @@ extern "C" {
 
 /**
  * @defgroup ibal_ci_module HCA modules: the module
- * The Channel Interface is the interface between the Access Layer and the modules that drive HCAs. A module is a shared object
- * that exports one variable, ci_module.
+ * The Channel Interface is the interface between the Access Layer and the modules that drive HCAs.
+ * A module is a shared object that exports one variable, ci_module.
  * @{
  */
 
@@ -152,8 +152,8 @@ extern const struct ci_module ci_module;
 
 /**
  * @defgroup ibal_ci_objects HCA modules: objects
- * The Access Layer allocates the objects of a module. A module puts its own struct around the struct of the kind, and says its
- * size in ci_interface.obj_size.
+ * The Access Layer allocates the objects of a module. A module puts its own struct around the
+ * struct of the kind, and says its size in ci_interface.obj_size.
  * @{
  */
 
@@ -816,7 +816,8 @@ void ib_mad_seen(void *ca_ctx, uint8_t port, const void *mad, uint32_t length);
 
 /**
  * @defgroup ibal_ci_clients HCA modules: clients of the agent
- * In an agent, the memory of a client is in another process. A module reaches it in jobs on the client's own thread.
+ * In an agent, the memory of a client is in another process. A module reaches it in jobs on the
+ * client's own thread.
  * @{
  */
 

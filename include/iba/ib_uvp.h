@@ -58,8 +58,9 @@ extern "C" {
 
 /**
  * @defgroup ibal_uvp User-mode providers
- * A provider is a vendor's shared object in the application, which posts, polls and arms without a call of the agent that
- * has the HCA. It exports one variable, uvp_module, with a table of hooks, struct uvp_interface.
+ * A provider is a vendor's shared object in the application, which posts, polls and arms without a
+ * call of the agent that has the HCA. It exports one variable, uvp_module, with a table of hooks,
+ * struct uvp_interface.
  * @{
  */
 

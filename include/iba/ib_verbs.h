@@ -222,25 +222,29 @@ typedef enum ib_wc_opcode { IB_WC_OPCODE_LIST(IBA_ENUM_VALUE) } ib_wc_opcode;
 
 /** Bits of ib_wc.wc_flags. */
 enum ib_wc_flags {
-	IB_WC_GRH = 1 << 0,             /**< the first 40 bytes of the receive buffer hold a GRH */
-	IB_WC_WITH_IMM = 1 << 1,        /**< imm_data is valid */
-	IB_WC_WITH_INVALIDATE = 1 << 2, /**< invalidated_rkey is valid; set by al_poll_cq_ex() only */
-	IB_WC_SOLICITED = 1 << 3,       /**< the sender asked for a solicited event */
+	IB_WC_GRH = 1 << 0,      /**< the first 40 bytes of the receive buffer hold a GRH */
+	IB_WC_WITH_IMM = 1 << 1, /**< imm_data is valid */
+	IB_WC_WITH_INVALIDATE =
+		1 << 2,           /**< invalidated_rkey is valid; set by al_poll_cq_ex() only */
+	IB_WC_SOLICITED = 1 << 3, /**< the sender asked for a solicited event */
 };
 
-/** Work completion: the outcome of a request (IBTA 11.4.2.1). wr_id and qp_context identify the request. */
+/** Work completion: the outcome of a request (IBTA 11.4.2.1). wr_id and qp_context identify the
+ * request. */
 struct ib_wc {
 	uint64_t wr_id;       /**< wr_id of the request */
 	void *qp_context;     /**< context given at the queue pair's creation */
-	ib_wc_status status;  /**< outcome; unless #IB_WC_SUCCESS, only wr_id, qp_context, qp_num and vendor_err are
-			       * defined besides */
-	ib_wc_opcode opcode;  /**< operation; receives have values of their own (#IB_WC_RECV) */
+	ib_wc_status status; /**< outcome; unless #IB_WC_SUCCESS, only wr_id, qp_context, qp_num and
+			      * vendor_err are defined besides */
+	ib_wc_opcode opcode; /**< operation; receives have values of their own (#IB_WC_RECV) */
 	uint32_t byte_len;    /**< bytes received, read or returned by an atomic; for datagrams including the GRH
 			       * area */
 	uint32_t wc_flags;    /**< enum ib_wc_flags */
-	uint32_t imm_data;    /**< with #IB_WC_WITH_IMM: the value that the sender gave, in host byte order */
-	uint32_t invalidated_rkey; /**< with #IB_WC_WITH_INVALIDATE: key that the peer's send invalidated */
-	uint32_t qp_num;      /**< number of the queue pair that completed the request */
+	uint32_t imm_data; /**< with #IB_WC_WITH_IMM: the value that the sender gave, in host byte
+			      order */
+	uint32_t invalidated_rkey; /**< with #IB_WC_WITH_INVALIDATE: key that the peer's send
+				      invalidated */
+	uint32_t qp_num;           /**< number of the queue pair that completed the request */
 	uint32_t src_qp;      /**< datagrams: number of the sender's queue pair, for an answer */
 	uint32_t vendor_err;  /**< detail of an error, which the HCA's vendor defines */
 	uint16_t pkey_index;  /**< QP1: index of the packet's P_Key */
@@ -256,9 +260,10 @@ struct ib_wc {
 struct al_cq_init {
 	uint32_t cqe;           /**< in: requested entries, at least 1; out: granted entries, or the limit if it was
 				 * exceeded */
-	uint32_t comp_vector;   /**< completion vector, less than ib_ca_attr.num_comp_vectors: queues of one vector share a thread
-				 * for their callbacks */
-	al_cq_notify notify;    /**< notification mode; #AL_CQ_NOTIFY_PENDING (0) misses no completion */
+	uint32_t comp_vector; /**< completion vector, less than ib_ca_attr.num_comp_vectors: queues
+			       * of one vector share a thread for their callbacks */
+	al_cq_notify notify; /**< notification mode; #AL_CQ_NOTIFY_PENDING (0)
+				 * misses no completion */
 	al_channel_h channel;   /**< channel for notifications and events; NULL: callbacks deliver them */
 	uint64_t reserved[4];   /**< zero */
 };
@@ -331,25 +336,31 @@ typedef enum ib_mig_state { IB_MIG_STATE_LIST(IBA_ENUM_VALUE) } ib_mig_state;
  * exceeded.
  */
 struct ib_qp_cap {
-	uint32_t max_send_wr;     /**< send requests that may be outstanding, up to ib_ca_attr.max_qp_wr */
-	uint32_t max_recv_wr;     /**< receive requests that may be outstanding, up to ib_ca_attr.max_qp_wr;
-				   * unused with an SRQ */
-	uint32_t max_send_sge;    /**< elements of a send request's sg_list, up to ib_ca_attr.max_send_sge */
-	uint32_t max_recv_sge;    /**< elements of a receive request's sg_list, up to ib_ca_attr.max_recv_sge */
-	uint32_t max_inline_data; /**< bytes of a request with #IB_SEND_INLINE, up to ib_ca_attr.max_inline_data */
+	uint32_t max_send_wr; /**< send requests that may be outstanding, up to ib_ca_attr.max_qp_wr
+			       */
+	uint32_t max_recv_wr; /**< receive requests that may be outstanding, up to
+			       * ib_ca_attr.max_qp_wr; unused with an SRQ */
+	uint32_t max_send_sge;    /**< elements of a send request's sg_list, up to
+				     ib_ca_attr.max_send_sge */
+	uint32_t max_recv_sge;    /**< elements of a receive request's sg_list, up to
+				     ib_ca_attr.max_recv_sge */
+	uint32_t max_inline_data; /**< bytes of a request with #IB_SEND_INLINE, up to
+				     ib_ca_attr.max_inline_data */
 };
 
 /** Attributes of a queue pair at its creation (seed 004, ib_qp_init_attr; IBTA 11.2.4.1). */
 struct al_qp_init {
-	ib_qp_type qp_type;     /**< transport service: #IB_QPT_RC, or a type that ib_ca_attr.caps names */
+	ib_qp_type qp_type; /**< transport service: #IB_QPT_RC, or a type that
+				 * ib_ca_attr.caps names */
 	bool sq_sig_all;        /**< every send request generates a completion; false: only requests with
 				 * #IB_SEND_SIGNALED, and errors */
 	bool block_mcast_loopback; /**< as a member of a multicast group the queue pair receives no copy of its own
 				    * datagrams */
-	uint8_t port_num;       /**< special and raw types: port, from 1; else 0, since al_modify_qp() gives the port */
-	struct ib_qp_cap cap;   /**< sizes: in: requested; out: granted */
-	al_cq_h send_cq;        /**< queue for completions of send requests; may be of another PD */
-	al_cq_h recv_cq;        /**< queue for completions of receive requests; may be send_cq */
+	uint8_t port_num;     /**< special and raw types: port, from 1; else 0, since al_modify_qp()
+				 gives the port */
+	struct ib_qp_cap cap; /**< sizes: in: requested; out: granted */
+	al_cq_h send_cq;      /**< queue for completions of send requests; may be of another PD */
+	al_cq_h recv_cq;      /**< queue for completions of receive requests; may be send_cq */
 	al_srq_h srq;           /**< shared receive queue, of the queue pair's PD; NULL: the queue pair has its own
 				 * receive queue */
 	al_rdd_h rdd;           /**< RD: reliable datagram domain; else NULL */
@@ -360,38 +371,39 @@ struct al_qp_init {
 /** Attributes of a queue pair (seed 004, ib_qp_attr; IBTA 11.2.4.2). */
 struct ib_qp_attr {
 	ib_qp_state qp_state;       /**< modify: new state; query: current state */
-	ib_qp_state cur_qp_state;   /**< modify: state that the caller takes for the current state; the call is
-				     * refused if the queue pair is in another state */
-	ib_mtu path_mtu;            /**< largest payload of a packet, at most the port's ib_port_attr.active_mtu;
-				     * both ends give the same */
+	ib_qp_state cur_qp_state;   /**< modify: state that the caller takes for the current state;
+				     * the call is   refused if the queue pair is in another state */
+	ib_mtu path_mtu;            /**< largest payload of a packet, at most the port's
+				     * ib_port_attr.active_mtu;	    both ends give the same */
 	ib_mig_state path_mig_state; /**< whether the alternate path is loaded or armed */
-	uint32_t qkey;              /**< datagram types: key that datagrams to this queue pair must have */
-	uint32_t rq_psn;            /**< first packet sequence number expected, 24 bits: the peer's sq_psn */
-	uint32_t sq_psn;            /**< first packet sequence number sent, 24 bits: the peer's rq_psn */
-	uint32_t dest_qp_num;       /**< connected types: number of the peer's queue pair, 24 bits */
+	uint32_t qkey;   /**< datagram types: key that datagrams to this queue pair must have */
+	uint32_t rq_psn; /**< first packet sequence number expected, 24 bits: the peer's sq_psn */
+	uint32_t sq_psn; /**< first packet sequence number sent, 24 bits: the peer's rq_psn */
+	uint32_t dest_qp_num; /**< connected types: number of the peer's queue pair, 24 bits */
 	uint32_t qp_access_flags;   /**< enum ib_access: what peers may do through this queue pair */
 	struct ib_qp_cap cap;       /**< query: granted sizes; no transition permits a change */
-	struct ib_ah_attr ah_attr;     /**< connected types: path to the peer */
+	struct ib_ah_attr ah_attr;  /**< connected types: path to the peer */
 	struct ib_ah_attr alt_ah_attr; /**< alternate path to the peer, for path migration */
 	uint16_t pkey_index;        /**< index in the port's P_Key table */
 	uint16_t alt_pkey_index;    /**< index in the alternate port's P_Key table */
 	bool en_sqd_async_notify;   /**< with a change to SQD: raise #IB_EVENT_SQ_DRAINED when the send queue is
 				     * drained */
 	bool sq_draining;           /**< query in SQD: the send queue is still draining */
-	uint8_t max_rd_atomic;      /**< RDMA reads and atomics that this end may have outstanding, at most the
-				     * peer's max_dest_rd_atomic and ib_ca_attr.max_qp_init_rd_atom */
-	uint8_t max_dest_rd_atomic; /**< RDMA reads and atomics of the peer that this end serves at once, at most
-				     * ib_ca_attr.max_qp_rd_atom */
-	uint8_t min_rnr_timer;      /**< code of the time that the peer waits before it sends again when no receive
-				     * request was posted (RNR NAK): 1 (0.01 ms), 12 (0.64 ms) to 31 (491.52 ms); 0:
-				     * 655.36 ms (IBTA table 45) */
-	uint8_t port_num;           /**< port of this HCA that the queue pair uses, from 1 */
-	uint8_t timeout;            /**< time without an acknowledgement until a packet counts as lost: 4.096 us * 2^n
-				     * for 1 to 31, such as 14: 67 ms; 0: no limit */
-	uint8_t retry_cnt;          /**< repetitions after time-outs and sequence errors, 0 to 7; then the request
-				     * fails with #IB_WC_RETRY_EXC_ERR */
-	uint8_t rnr_retry;          /**< repetitions after RNR NAKs, 0 to 6, then the request fails with
-				     * #IB_WC_RNR_RETRY_EXC_ERR; 7: without limit */
+	uint8_t max_rd_atomic; /**< RDMA reads and atomics that this end may have outstanding, at
+				* most the peer's max_dest_rd_atomic and
+				* ib_ca_attr.max_qp_init_rd_atom */
+	uint8_t max_dest_rd_atomic; /**< RDMA reads and atomics of the peer that this end serves at
+				     * once, at most ib_ca_attr.max_qp_rd_atom */
+	uint8_t min_rnr_timer; /**< code of the time that the peer waits before it sends again when
+				* no receive request was posted (RNR NAK): 1 (0.01 ms), 12 (0.64 ms)
+				* to 31 (491.52 ms); 0: 655.36 ms (IBTA table 45) */
+	uint8_t port_num;      /**< port of this HCA that the queue pair uses, from 1 */
+	uint8_t timeout;   /**< time without an acknowledgement until a packet counts as lost: 4.096
+			    * us * 2^n   for 1 to 31, such as 14: 67 ms; 0: no limit */
+	uint8_t retry_cnt; /**< repetitions after time-outs and sequence errors, 0 to 7; then the
+			    * request fails with #IB_WC_RETRY_EXC_ERR */
+	uint8_t rnr_retry; /**< repetitions after RNR NAKs, 0 to 6, then the request fails with
+			    * #IB_WC_RNR_RETRY_EXC_ERR; 7: without limit */
 	uint8_t alt_port_num;       /**< port of the alternate path, from 1 */
 	uint8_t alt_timeout;        /**< as timeout, on the alternate path */
 	uint8_t pad[5];             /**< zero */
@@ -428,8 +440,8 @@ enum ib_qp_attr_mask { IB_QP_ATTR_LIST(IBA_ENUM_BIT) };
 
 /**
  * @defgroup ibal_srqs Shared receive queues
- * Types of shared receive queues, from which several queue pairs take receive requests. This version of the library has
- * no functions for them.
+ * Types of shared receive queues, from which several queue pairs take receive requests. This
+ * version of the library has no functions for them.
  * @{
  */
 
@@ -470,8 +482,8 @@ struct al_srq_init {
 
 /**
  * @defgroup ibal_eecs End-to-end contexts
- * Types of end-to-end contexts, over which the queue pairs of reliable datagrams send. This version of the library has no
- * functions for them.
+ * Types of end-to-end contexts, over which the queue pairs of reliable datagrams send. This version
+ * of the library has no functions for them.
  * @{
  */
 
@@ -502,8 +514,8 @@ struct ib_eec_attr {
 
 /**
  * @defgroup ibal_requests Work requests
- * What a program posts to a queue pair with al_post_send() and al_post_recv(). Posting does not modify a request and does
- * not use it after the return, so a request may live on the stack.
+ * What a program posts to a queue pair with al_post_send() and al_post_recv(). Posting does not
+ * modify a request and does not use it after the return, so a request may live on the stack.
  * @{
  */
 
@@ -542,8 +554,8 @@ enum ib_send_flags {
 struct ib_send_wr {
 	const struct ib_send_wr *next; /**< next request; NULL: the chain ends */
 	uint64_t wr_id;                /**< the program's own value, copied to the completion */
-	const struct ib_sge *sg_list;  /**< num_sge elements: local memory that is sent, or that a read or an atomic
-					* fills */
+	const struct ib_sge *sg_list;  /**< num_sge elements: local memory that is sent, or that a
+					* read or an atomic  fills */
 	uint32_t num_sge;              /**< up to ib_qp_cap.max_send_sge; 0: a message without data */
 	ib_wr_opcode opcode;           /**< operation */
 	uint32_t send_flags;           /**< enum ib_send_flags */
@@ -554,7 +566,8 @@ struct ib_send_wr {
 	} ex; /**< depends on the opcode */
 	union {
 		struct {
-			uint64_t remote_addr; /**< address of the peer's memory, as the peer has told it */
+			uint64_t remote_addr; /**< address of the peer's memory, as the peer has
+						 told it */
 			uint32_t rkey;        /**< rkey of the peer's region */
 		} rdma; /**< write, read */
 		struct {
@@ -607,8 +620,8 @@ struct ib_send_wr {
 struct ib_recv_wr {
 	const struct ib_recv_wr *next; /**< next request; NULL: the chain ends */
 	uint64_t wr_id;                /**< the program's own value, copied to the completion */
-	const struct ib_sge *sg_list;  /**< num_sge elements: memory that the message fills; of a datagram after
-					* #IB_GRH_BYTES for a global route header */
+	const struct ib_sge *sg_list;  /**< num_sge elements: memory that the message fills; of a
+					* datagram after  #IB_GRH_BYTES for a global route header */
 	uint32_t num_sge;              /**< up to ib_qp_cap.max_recv_sge */
 	uint32_t pad;                  /**< zero */
 };
