@@ -125,7 +125,9 @@ try:
     # What a comment lacks is said.
     copy = work / "copy"
     for part in ("include", "doc"):
-        shutil.copytree(top / part, copy / part)
+        shutil.copytree(top / part, copy / part, copy_function=shutil.copyfile)
+    for folder in [copy / "include", copy / "doc", *(f for f in copy.rglob("*") if f.is_dir())]:
+        folder.chmod(0o755)  # a release archive's folders may be read-only
     ours = copy / "include/iba/ib_al.h"
     good = ours.read_text(encoding="utf-8")
 
