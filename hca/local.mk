@@ -56,6 +56,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/link/waiting.c hca/soft/link/waiting.h \
 	hca/soft/memory/errand.c hca/soft/memory/errand.h \
 	hca/soft/memory/explain.c \
+	hca/soft/memory/ledger.c hca/soft/memory/ledger.h \
 	hca/soft/memory/mr.c hca/soft/memory/mr.h \
 	hca/soft/memory/payload.c hca/soft/memory/payload.h \
 	hca/soft/module/hca.c \

@@ -3,6 +3,7 @@
  * requests wait. */
 #include "test/e2e/agent.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 
@@ -184,6 +185,37 @@ static void blocked(int fd)
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 }
 
+/* A client with many queue pairs, of which each has more to copy than the agent may have in buffers
+ * for all of them. */
+enum { CROWD = 512, CROWD_BUFFERS = 16 << 20 };
+
+static void crowd(int fd)
+{
+	static struct test_end end[CROWD][2];
+	al_h al = agent_open();
+	char go;
+
+	for (int i = 0; i < CROWD; i++) {
+		make_patient_pair(al, end[i]);
+		memset(end[i][0].mem, i, TEST_MEM);
+	}
+	say(fd, "", 1);
+	hear(fd, &go, 1);
+	for (int i = 0; i < CROWD; i++)
+		for (int n = 0; n < 4; n++)
+			post_case(&cases[0], end[i]);
+	say(fd, "", 1);
+	for (int i = 0; i < CROWD; i++)
+		for (int n = 0; n < 4; n++)
+			test_poll_ok(end[i][0].cq, 1);
+	for (int i = 0; i < CROWD; i++)
+		ck_assert_mem_eq(end[i][1].mem, end[i][0].mem, TEST_MEM);
+	say(fd, "", 1);
+	hear(fd, &go, 1);
+	al_set_log(test_ignore_log, NULL);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+
 /* ---------------------------------------------------------------- other clients */
 
 /* A client process that connects, uses each kind of object, and ends. */
@@ -261,6 +293,46 @@ START_TEST(a_client_whose_memory_blocks_delays_no_other_client_and_is_served_aft
 	trap_release();
 	say(fd[0], "", 1);
 	ck_assert_int_eq(wait_for(pid), 0);
+	close(fd[0]);
+}
+END_TEST
+
+static uint64_t allocated(void)
+{
+	const struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+/* Without a bound the buffers would take 32 MiB, one for each queue pair. */
+START_TEST(a_clients_queue_pairs_wait_for_one_anothers_copies)
+{
+	uint64_t before, during;
+	int fd[2];
+	pid_t pid;
+	char done;
+
+	two_ends(fd);
+	pid = agent_client("crowd", fd[1]);
+	close(fd[1]);
+	hear(fd[0], &done, 1);
+	trap_set(pid, 0);
+	pthread_mutex_lock(&trap.lock);
+	trap.end = UINT64_MAX; /* all its memory blocks */
+	pthread_mutex_unlock(&trap.lock);
+	before = allocated();
+	say(fd[0], "", 1);
+	hear(fd[0], &done, 1); /* everything is posted */
+	trap_wait();
+	others_go_on();
+	during = allocated();
+	ck_assert_msg(during < before + CROWD_BUFFERS + CROWD_BUFFERS / 4,
+		      "the agent has %llu bytes more", (unsigned long long)(during - before));
+	trap_release();
+	hear(fd[0], &done, 1);
+	say(fd[0], "", 1);
+	ck_assert_int_eq(wait_for(pid), 0);
+	ck_assert_uint_le(allocated(), before);
 	close(fd[0]);
 }
 END_TEST
@@ -498,7 +570,10 @@ static void tear_down(void)
 
 int main(int argc, char **argv)
 {
-	static const struct agent_client clients[] = { { "blocked", blocked }, { "passer_by", passer_by }, { NULL, NULL } };
+	static const struct agent_client clients[] = { { "blocked", blocked },
+						       { "passer_by", passer_by },
+						       { "crowd", crowd },
+						       { NULL, NULL } };
 	const int num = sizeof(cases) / sizeof(*cases);
 	Suite *suite;
 	TCase *tcase;
@@ -518,6 +593,7 @@ int main(int argc, char **argv)
 			0, num);
 		if (!with)
 			tcase_add_loop_test(tcase, requests_to_memory_that_blocks_outlast_their_time_outs, 0, 2);
+		tcase_add_test(tcase, a_clients_queue_pairs_wait_for_one_anothers_copies);
 		tcase_add_test(tcase, an_hca_goes_under_a_blocked_client);
 		tcase_add_test(tcase, an_agent_stops_under_a_blocked_client);
 		tcase_add_loop_test(tcase, a_region_or_queue_pair_of_a_copy_is_gone_when_that_is_over, 0, 2);

@@ -60,7 +60,7 @@ static void run_errand(struct ci_client_job *job)
 		e->succeeded = execute(e);
 	/* release: pairs with the acquire in errand_done(); acquire: pairs with the exchange in errand_abandon() */
 	if (atomic_exchange(&e->state, ERRAND_DONE) == ERRAND_ABANDONED) {
-		al_free(e);
+		errand_free(e);
 	} else {
 		runner_start(&r);
 		actor_kick(&r, actor);
@@ -83,8 +83,13 @@ struct errand *errand_new(struct actor *actor, enum errand_kind kind, uint32_t l
 	e->length = length;
 	e->pieces = (struct errand_piece *)(e->data + data);
 	e->job.run = run_errand;
-	e->job.under_way = (uint32_t *)&under_way;
 	return e;
+}
+
+void errand_free(struct errand *e)
+{
+	ledger_give(e->client, e->entered);
+	al_free(e);
 }
 
 bool errand_add(struct errand *e, const struct mem_view *view, const struct ib_sge *sge,
@@ -129,8 +134,17 @@ void errand_start(struct errand **place, struct errand *e)
 		atomic_store(&e->state, ERRAND_DONE);
 		return;
 	}
+	if (e->kind != ERRAND_GATHER) /* it frees the buffer that its payload has come in, so it can
+					 not wait for others */
+		e->entered = ledger_add(e->client, e->length);
+	errand_run_job(e->client, &e->job);
+}
+
+void errand_run_job(struct ci_client *client, struct ci_client_job *job)
+{
+	job->under_way = (uint32_t *)&under_way;
 	atomic_fetch_add(&under_way, 1);
-	ci_client_run(e->client, &e->job);
+	ci_client_run(client, job);
 }
 
 void errand_abandon(struct errand **place)
@@ -143,14 +157,14 @@ void errand_abandon(struct errand **place)
 	 * finished
 	 */
 	if (e && atomic_exchange(&e->state, ERRAND_ABANDONED) == ERRAND_DONE)
-		al_free(e);
+		errand_free(e);
 }
 
 /* ---------------------------------------------------------- payload of packets */
 
-enum copy_result errand_fetch(struct actor *actor, struct errand **place, struct packet *pkt,
-			      const struct mem_view *view, const struct ib_sge *sge, uint32_t num,
-			      uint64_t skip)
+enum copy_result errand_fetch(struct actor *actor, struct errand **place, struct ledger_wait *wait,
+			      struct packet *pkt, const struct mem_view *view,
+			      const struct ib_sge *sge, uint32_t num, uint64_t skip)
 {
 	struct errand *e = *place;
 
@@ -164,8 +178,12 @@ enum copy_result errand_fetch(struct actor *actor, struct errand **place, struct
 		e->psn = pkt->psn;
 		e->wqe = pkt->wqe;
 		if (!errand_add(e, view, sge, num, skip)) {
-			al_free(e);
+			errand_free(e);
 			return COPY_BAD_SOURCE;
+		}
+		if (e->client && !ledger_take(e->client, e->length, &e->entered, actor, wait)) {
+			errand_free(e);
+			return COPY_LATER;
 		}
 		errand_start(place, e);
 	}
@@ -174,7 +192,7 @@ enum copy_result errand_fetch(struct actor *actor, struct errand **place, struct
 		return COPY_LATER;
 	*place = NULL;
 	if (!e->succeeded) {
-		al_free(e);
+		errand_free(e);
 		return COPY_BAD_SOURCE;
 	}
 	pkt->view = NULL;
@@ -187,7 +205,7 @@ enum copy_result errand_fetch(struct actor *actor, struct errand **place, struct
 void errand_free_payload(struct packet *pkt)
 {
 	pkt->flags &= (uint8_t)~PKT_FETCHED;
-	al_free(pkt->data - offsetof(struct errand, data));
+	errand_free((struct errand *)(pkt->data - offsetof(struct errand, data)));
 }
 
 void errands_wait(void)

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <iba/ib_hca.h>
 
+#include "hca/soft/memory/ledger.h"
 #include "hca/soft/memory/mr.h"
 #include "hca/soft/packet/packet.h"
 
@@ -48,6 +49,7 @@ struct errand {
 	uint32_t psn;                /* gather: PSN of the packet that the payload is for */
 	uint32_t length;             /* bytes of data */
 	uint32_t num;                /* pieces in use */
+	uint32_t entered;            /* bytes in the client's ledger */
 	_Atomic uint32_t state;      /* enum errand_state */
 	uint8_t kind;                /* enum errand_kind */
 	bool succeeded;              /* ERRAND_DONE: the whole copy or atomic has succeeded */
@@ -78,13 +80,21 @@ static inline bool errand_done(const struct errand *e)
  */
 void errand_abandon(struct errand **place);
 
+/* Frees an errand that is not started, or that is done. */
+void errand_free(struct errand *e);
+/* Gives a job to the client's thread, for which errands_wait() waits. */
+void errand_run_job(struct ci_client *client, struct ci_client_job *job);
+
 /*
- * Fetches a packet's payload from a list in a client's memory. COPY_DONE: the packet has the payload by value, until
- * errand_free_payload(). COPY_LATER: the errand at *place is under way, and the caller calls again when its actor is
- * kicked. COPY_BAD_SOURCE: a key is wrong, or the client's memory can not be read. COPY_NO_MEMORY.
+ * Fetches a packet's payload from a list in a client's memory, as long as the client's ledger has
+ * room. COPY_DONE: the packet has the payload by value, until errand_free_payload(). COPY_LATER:
+ * the errand at *place is under way, or *wait waits for the ledger, and the caller calls again when
+ * its actor is kicked. COPY_BAD_SOURCE: a key is wrong, or the client's memory can not be read.
+ * COPY_NO_MEMORY.
  */
-enum copy_result errand_fetch(struct actor *actor, struct errand **place, struct packet *pkt,
-			      const struct mem_view *view, const struct ib_sge *sge, uint32_t num, uint64_t skip);
+enum copy_result errand_fetch(struct actor *actor, struct errand **place, struct ledger_wait *wait,
+			      struct packet *pkt, const struct mem_view *view,
+			      const struct ib_sge *sge, uint32_t num, uint64_t skip);
 /* Frees the payload of a packet with PKT_FETCHED. */
 void errand_free_payload(struct packet *pkt);
 

@@ -103,7 +103,7 @@ enum copy_result payload_move_by_errand(struct actor *actor, struct errand **err
 	if (result == COPY_DONE && !errand_add(e, &to->view, to->sge, to->num, to->skip))
 		result = COPY_BAD_TARGET;
 	if (result != COPY_DONE) {
-		al_free(e);
+		errand_free(e);
 		return result;
 	}
 	errand_start(errand, e);

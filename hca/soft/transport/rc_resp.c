@@ -330,8 +330,9 @@ static bool fetch_response_payload(struct runner *r, struct soft_qp *qp, struct 
 	enum copy_result result = COPY_NO_MEMORY;
 
 	if (stage_of(qp))
-		result = errand_fetch(qp->actor, &qp->conn.stage->response_fetch, pkt,
-				      &qp->conn.lent, &pkt->lent, 1, 0);
+		result = errand_fetch(qp->actor, &qp->conn.stage->response_fetch,
+				      &qp->conn.stage->response_wait, pkt, &qp->conn.lent,
+				      &pkt->lent, 1, 0);
 	if (result == COPY_DONE)
 		return true;
 	pkt->next = qp->conn.resp.nodes;

@@ -223,8 +223,9 @@ static bool fetch_payload(struct soft_qp *qp, struct send_wqe *wqe, struct packe
 	enum copy_result result = COPY_NO_MEMORY;
 
 	if (stage_of(qp))
-		result = errand_fetch(qp->actor, &qp->conn.stage->request_fetch, pkt, &qp->conn.own,
-				      wqe->sge, wqe->wr.num_sge, pkt->offset);
+		result = errand_fetch(qp->actor, &qp->conn.stage->request_fetch,
+				      &qp->conn.stage->request_wait, pkt, &qp->conn.own, wqe->sge,
+				      wqe->wr.num_sge, pkt->offset);
 	if (result == COPY_DONE)
 		return true;
 	wqe->refs--;
@@ -328,6 +329,7 @@ static bool awaits_client(const struct soft_qp *qp)
 	const struct errand *payload = qp->conn.stage ? qp->conn.stage->request_fetch : NULL;
 
 	return qp->conn.req.copying || (payload && !errand_done(payload)) ||
+	       (qp->conn.stage && ledger_waits(&qp->conn.stage->request_wait)) ||
 	       atomic_load_explicit(&qp->actor->held, memory_order_relaxed);
 }
 

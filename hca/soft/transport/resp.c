@@ -151,6 +151,9 @@ void resp_resume_timer(const struct packet *pkt)
 void resp_suspend(struct soft_qp *qp, struct packet *pkt)
 {
 	suspend_timer(pkt);
+	/* the errand has the payload now, so the sender's buffer need not wait for our client */
+	if (pkt->flags & PKT_FETCHED && qp->conn.stage->request_copy)
+		errand_free_payload(pkt);
 	qp->conn.resp.copying = true;
 	qp->conn.stage->lacks_receive = false;
 	pkt->next = qp->conn.resp.backlog;
@@ -208,7 +211,7 @@ static bool resume_backlog(struct runner *r, struct soft_qp *qp)
 	}
 	result = e->succeeded ? COPY_DONE : COPY_BAD_TARGET;
 	memcpy(&qp->conn.stage->atomic_orig, e->data, sizeof(qp->conn.stage->atomic_orig));
-	al_free(e);
+	errand_free(e);
 	qp->service->end_copy(r, qp, pkt, result);
 	return true;
 }

@@ -19,12 +19,19 @@ struct stage *stage_of(struct soft_qp *qp)
 	return qp->conn.stage;
 }
 
+static void abandon_fetches(struct stage *stage)
+{
+	errand_abandon(&stage->request_fetch);
+	errand_abandon(&stage->response_fetch);
+	ledger_leave(&stage->request_wait);
+	ledger_leave(&stage->response_wait);
+}
+
 void stage_stop(struct runner *r, struct soft_qp *qp)
 {
 	struct packet *waiting = qp->conn.stage->waiting;
 
-	errand_abandon(&qp->conn.stage->request_fetch);
-	errand_abandon(&qp->conn.stage->response_fetch);
+	abandon_fetches(qp->conn.stage);
 	qp->conn.stage->waiting = NULL;
 	qp->conn.stage->waiting_tail = &qp->conn.stage->waiting;
 	pkt_release_all(r, qp, waiting);
@@ -48,8 +55,7 @@ void stage_free(struct soft_qp *qp)
 {
 	if (!qp->conn.stage)
 		return;
-	errand_abandon(&qp->conn.stage->request_fetch);
-	errand_abandon(&qp->conn.stage->response_fetch);
+	abandon_fetches(qp->conn.stage);
 	errand_abandon(&qp->conn.stage->request_copy);
 	errand_abandon(&qp->conn.stage->response_copy);
 	qp->conn.resp.copying = false;

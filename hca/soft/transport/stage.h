@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hca/soft/memory/ledger.h"
 #include "hca/soft/memory/mr.h"
 #include "hca/soft/memory/payload.h"
 #include "hca/soft/packet/packet.h"
@@ -21,9 +22,10 @@ struct soft_qp;
 struct stage {
 	struct errand *request_fetch;  /* reads the payload of the next request */
 	struct errand *response_fetch; /* reads the payload of the next read response */
+	struct ledger_wait request_wait, response_wait; /* those two wait for the client's ledger */
 	/*
-	 * Writes the payload of the request at the head of the backlog (responder.copying). NULL: the request is a
-	 * read, which waits until its responses have been sent.
+	 * Writes the payload of the request at the head of the backlog (responder.copying). NULL:
+	 * the request is a read, which waits until its responses have been sent.
 	 */
 	struct errand *request_copy;
 	bool lacks_receive;            /* request_copy: one more packet follows, which lacks a receive */

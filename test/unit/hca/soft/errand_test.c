@@ -392,6 +392,80 @@ START_TEST(a_copy_for_a_queue_pair_that_was_reset_is_freed)
 }
 END_TEST
 
+/* _i: a send's payload; a read's response */
+START_TEST(a_queue_pair_waits_until_its_client_has_fewer_buffers)
+{
+	const bool read = _i;
+	struct ib_sge from;
+	struct ib_send_wr wr;
+
+	retries = 1;
+	start(IB_QPT_RC);
+	ck_assert_uint_eq(ledger_add(client, LEDGER_MAX - 50), LEDGER_MAX - 50);
+	from = sge_of(read ? p.am : near, 0, 100);
+	wr = send_wr(1, read ? IB_WR_RDMA_READ : IB_WR_RDMA_WRITE, &from, IB_SEND_SIGNALED);
+	wr.wr.rdma.remote_addr = read ? (uintptr_t)p.bm->buf : (uintptr_t)far->buf;
+	wr.wr.rdma.rkey = read ? p.bm->ci->rkey : far->ci->rkey;
+	post(p.a, &wr);
+	for (int i = 0; i < (read ? 1 : 20); i++) /* no time-out takes a retry */
+		some_steps();
+	ck_assert_ptr_null(jobs);
+	ledger_give(client, 49); /* not enough, but the queue pair tries again */
+	ck_assert_uint_eq(run_jobs(), 1);
+	some_steps();
+	ck_assert_ptr_null(jobs);
+	ledger_give(client, 1);
+	wait_for_all();
+	expect_wc(p.acq, 1, IB_WC_SUCCESS);
+	ledger_give(client, LEDGER_MAX - 100);
+	ck_assert_mem_eq(read ? p.am->buf : far->buf, read ? p.bm->buf : near->buf, 100);
+}
+END_TEST
+
+/* down() and the sanitizers check that nothing is left. */
+START_TEST(a_queue_pair_that_is_reset_waits_for_no_buffer)
+{
+	struct ib_sge from;
+	struct ib_send_wr wr;
+
+	start(IB_QPT_RC);
+	ledger_add(client, LEDGER_MAX);
+	from = sge_of(near, 0, 100);
+	wr = send_wr(1, IB_WR_SEND, &from, IB_SEND_SIGNALED);
+	post(p.a, &wr);
+	some_steps();
+	ck_assert_int_eq(modify(p.a, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
+	ledger_give(client, LEDGER_MAX);
+	ck_assert_ptr_null(jobs);
+}
+END_TEST
+
+/* The errand that copies a send has its payload; the sender's buffer is free while the copy waits.
+ */
+START_TEST(a_request_that_waits_for_a_copy_holds_no_buffer_of_its_sender)
+{
+	struct ib_sge from, to;
+	struct ib_send_wr wr;
+
+	start(IB_QPT_RC);
+	from = sge_of(near, 0, 100);
+	to = sge_of(p.bm, 0, 100);
+	post_recv(p.b, 3, &to, 1);
+	wr = send_wr(1, IB_WR_SEND, &from, IB_SEND_SIGNALED);
+	post(p.a, &wr);
+	some_steps();
+	ck_assert_uint_eq(run_jobs(), 1);
+	some_steps();
+	ck_assert_ptr_nonnull(jobs); /* the copy to b's client, who is the same one here */
+	ck_assert_uint_eq(ledger_bytes(client), 100);
+	wait_for_all();
+	expect_wc(p.acq, 1, IB_WC_SUCCESS);
+	expect_wc(p.bcq, 3, IB_WC_SUCCESS);
+	ck_assert_uint_eq(ledger_bytes(client), 0);
+	ck_assert_mem_eq(p.bm->buf, near->buf, 100);
+}
+END_TEST
+
 /* Packets keep their order behind a copy under way; after Reset the queue pair begins anew. */
 START_TEST(a_queue_pair_goes_on_after_copies_that_were_left)
 {
@@ -484,6 +558,9 @@ int main(void)
 	tcase_add_loop_test(t, a_copy_without_memory_counts_as_a_lost_packet, 0, 14);
 	tcase_add_test(t, after_a_piece_that_fails_no_more_is_copied);
 	tcase_add_loop_test(t, a_copy_for_a_queue_pair_that_was_reset_is_freed, 0, 4);
+	tcase_add_loop_test(t, a_queue_pair_waits_until_its_client_has_fewer_buffers, 0, 2);
+	tcase_add_test(t, a_queue_pair_that_is_reset_waits_for_no_buffer);
+	tcase_add_test(t, a_request_that_waits_for_a_copy_holds_no_buffer_of_its_sender);
 	tcase_add_test(t, a_queue_pair_goes_on_after_copies_that_were_left);
 	tcase_add_test(t, a_request_that_is_sent_again_has_its_own_payload);
 	tcase_add_test(t, of_a_train_that_was_executed_in_part_the_rest_has_its_own_payload);
