@@ -49,6 +49,8 @@ enum deed {
 	DEED_HELLO,     /* begins a session on the last of those connections */
 	DEED_MAPPINGS,  /* shares memory until it is refused */
 	DEED_LINGER,    /* sends sockets whose close would take an hour with wrong hellos */
+	DEED_WORST,     /* takes and does as much as it gets, until the next byte from the test */
+	DEED_CALLS,     /* makes objects, and so many calls that are answered, from HCA to HCA */
 };
 
 struct order {
@@ -58,8 +60,10 @@ struct order {
 struct report {
 	uint32_t done;    /* how often the deed succeeded */
 	al_status status; /* of the last attempt */
+	uint64_t ns;      /* that the calls took */
 };
 
+static int test_fd;    /* of a user's process, to the test */
 static int kept[1024]; /* connections of a user's process */
 static uint32_t num_kept;
 
@@ -132,9 +136,116 @@ static void send_lingering(const struct order *order, struct report *report)
 	num_kept = 0;
 }
 
+/* Makes objects of each kind until the agent refuses them, and keeps them. */
+static void take_objects(struct test_end *end)
+{
+	struct al_mr_init region = { .addr = end->mem, .length = TEST_MEM };
+	struct al_cq_init queue;
+	uint32_t lkey, rkey;
+	al_status status = AL_SUCCESS;
+	al_pd_h pd;
+	al_mr_h mr;
+	al_cq_h cq;
+
+	while (!status)
+		status = al_alloc_pd(end->ca, NULL, &pd);
+	ck_status(status, AL_LIMIT_EXCEEDED);
+	for (status = AL_SUCCESS; !status;)
+		status = al_reg_mr(end->pd, &region, NULL, &lkey, &rkey, &mr);
+	ck_status(status, AL_LIMIT_EXCEEDED);
+	for (status = AL_SUCCESS; !status;) {
+		queue = (struct al_cq_init){ .cqe = 256 };
+		status = al_create_cq(end->pd, &queue, NULL, NULL, NULL, &cq);
+	}
+	ck_status(status, AL_LIMIT_EXCEEDED);
+}
+
+/* Posts until the queue is full, polls, and asks for what takes a thread of the agent. */
+static void do_worst(struct test_end end[2], void *shared, size_t bytes)
+{
+	const struct al_mr_init init = { .addr = shared,
+					 .length = bytes,
+					 .access = IB_ACCESS_LOCAL_WRITE };
+	struct ib_wc wc[16];
+	uint32_t count;
+	struct ib_ca_attr attr;
+	uint32_t lkey, rkey;
+	al_mr_h mr;
+
+	while (!test_post_send(&end[0], 1, 0, TEST_MEM))
+		;
+	for (int i = 0; i < 2; i++)
+		while (!test_post_recv(&end[i], 2, 0, TEST_MEM))
+			;
+	for (int i = 0; i < 32; i++)
+		ck_ok(al_poll_cq(end[i % 2].cq, 16, wc, &count));
+	ck_ok(al_query_ca(end[0].ca, &attr));
+	if (!al_reg_mr(end[0].pd, &init, NULL, &lkey, &rkey, &mr))
+		ck_ok(al_dereg_mr(mr, AL_DESTROY_SYNC, NULL));
+}
+
+static void be_worst(const struct order *order, struct report *report)
+{
+	const size_t bytes = 64u << 20;
+	struct report sessions = { 0 };
+	struct test_end end[2];
+	void *shared = NULL;
+	uint64_t dma;
+	al_h al;
+	char stop;
+
+	al_set_log(test_ignore_log, NULL);
+	al = agent_open();
+	test_make_pair(al, end);
+	ck_ok(al_dma_alloc_coherent(end[0].ca, bytes, &shared, &dma));
+	take_objects(&end[0]);
+	sessions_begin(order, &sessions);      /* whose events nobody reads */
+	say(test_fd, report, sizeof(*report)); /* it has begun */
+	for (; recv(test_fd, &stop, 1, MSG_DONTWAIT) != 1; report->done++)
+		do_worst(end, shared, bytes);
+	al_close(al, AL_DESTROY_SYNC, NULL);
+}
+
+/* A call: a message that the other end answers. */
+static void call(struct test_end end[2], uint32_t number)
+{
+	const uint8_t byte = (uint8_t)(number * 7 + 3);
+
+	for (int i = 0; i < 2; i++) {
+		memset(end[i].mem, i ? 0 : byte, 64);
+		ck_ok(test_post_recv(&end[!i], 1, 0, 64));
+		memset(end[!i].mem, 0, 64);
+		memset(end[i].mem, byte + i, 64);
+		ck_ok(test_post_send(&end[i], 2, 0, 64));
+		test_poll_ok(end[i].cq, 2);
+		test_poll_ok(end[!i].cq, 1);
+		for (int n = 0; n < 64; n++)
+			ck_assert_uint_eq(end[!i].mem[n], (uint8_t)(byte + i));
+	}
+}
+
+static void make_calls(const struct order *order, struct report *report)
+{
+	struct timespec begin, now;
+	struct test_end end[2];
+	al_h al = agent_open();
+
+	test_make_pair(al, end);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	for (; report->done < order->most; report->done++)
+		call(end, report->done);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	report->ns = (uint64_t)(now.tv_sec - begin.tv_sec) * 1000000000u +
+		     (uint64_t)(now.tv_nsec - begin.tv_nsec);
+	for (int i = 0; i < 2; i++)
+		test_free_end(&end[i]);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+}
+
 static void (*const deeds[])(const struct order *order, struct report *report) = {
 	[DEED_SESSIONS] = sessions_begin, [DEED_STRANGERS] = be_strangers, [DEED_HELLO] = say_hello,
-	[DEED_MAPPINGS] = share_memory,   [DEED_LINGER] = send_lingering,
+	[DEED_MAPPINGS] = share_memory,   [DEED_LINGER] = send_lingering,  [DEED_WORST] = be_worst,
+	[DEED_CALLS] = make_calls,
 };
 
 static void obey(int fd)
@@ -142,6 +253,7 @@ static void obey(int fd)
 	struct report report;
 	struct order order;
 
+	test_fd = fd;
 	for (hear(fd, &order, sizeof(order)); order.deed; hear(fd, &order, sizeof(order))) {
 		if (order.uid != geteuid()) {
 			ck_assert_int_eq(setresgid(order.uid, order.uid, order.uid), 0);
@@ -342,6 +454,39 @@ START_TEST(a_user_leaves_descriptors_to_others)
 }
 END_TEST
 
+/* ----------------------------------------------------------------- the worst */
+
+/* The figures are printed, and not held: they depend on what else the machine does. */
+START_TEST(one_user_does_his_worst_and_the_other_ones_calls_go_on)
+{
+	enum { GREEDY_PROCESSES = 3, CALLS = 3000 };
+	struct user greedy[GREEDY_PROCESSES], modest = { 0 };
+	struct report alone, beside, report;
+
+	start();
+	modest = user_begin();
+	tell(&modest, MODEST, DEED_CALLS, CALLS); /* warms up */
+	alone = tell(&modest, MODEST, DEED_CALLS, CALLS);
+	for (int i = 0; i < GREEDY_PROCESSES; i++) {
+		greedy[i] = user_begin();
+		tell(&greedy[i], GREEDY, DEED_WORST, 200); /* its first report: it has begun */
+	}
+	beside = tell(&modest, MODEST, DEED_CALLS, CALLS);
+	ck_assert_uint_eq(beside.done, CALLS);
+	for (int i = 0; i < GREEDY_PROCESSES; i++)
+		say(greedy[i].fd, "", 1);
+	for (int i = 0; i < GREEDY_PROCESSES; i++) {
+		hear(greedy[i].fd, &report, sizeof(report));
+		ck_assert_uint_gt(report.done, 0);
+		user_end(&greedy[i]);
+	}
+	printf("calls of one user: %.1f us alone, %.1f us beside %d processes of a user who does his worst\n",
+	       (double)alone.ns / CALLS / 1000, (double)beside.ns / CALLS / 1000, GREEDY_PROCESSES);
+	user_end(&modest);
+	stop();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
 	static const struct agent_client clients[] = { { "obey", obey }, { NULL, NULL } };
@@ -360,6 +505,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, a_user_leaves_mappings_to_others_and_to_root);
 	tcase_add_test(tcase, a_users_sockets_that_linger_are_closed_at_once);
 	tcase_add_test(tcase, a_user_leaves_descriptors_to_others);
+	tcase_add_test(tcase, one_user_does_his_worst_and_the_other_ones_calls_go_on);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }
