@@ -144,6 +144,8 @@ al_tools_libquery_la_SOURCES = \
 	al/tools/query_events.c \
 	al/tools/query_fault.c \
 	al/tools/query_mad.c \
+	al/tools/query_object.c \
+	al/tools/query_object.h \
 	al/tools/query_prom.c \
 	al/tools/query_res.c \
 	al/tools/query_sys.c \

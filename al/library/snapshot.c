@@ -96,14 +96,110 @@ static void add_object(struct al_obj *obj, void *arg)
 		add_mad_svc(f, obj);
 }
 
-/* Adds the state of a queue pair. The query of the module may sleep, so the call follows after
- * tree_lock is dropped. A queue pair that has ended meanwhile is shown in Reset. */
-static void add_state(struct al_snap_object *to)
+/*
+ * Adds the details of an object. The queries of the module may sleep, so they follow after tree_lock
+ * is dropped. An object that has ended meanwhile has none, and a queue pair is shown in Reset.
+ */
+static void add_qp(struct al_snap_object *to)
 {
+	struct al_snap_qp *qp = &to->detail.qp;
+	struct al_qp_init init = { 0 };
 	struct ib_qp_attr attr;
 
-	if (!al_query_qp((al_qp_h)(uintptr_t)to->id, &attr, NULL))
-		to->state = attr.qp_state;
+	if (al_query_qp((al_qp_h)(uintptr_t)to->id, &attr, &init))
+		return;
+	to->has_detail = true;
+	to->state = attr.qp_state;
+	*qp = (struct al_snap_qp){
+		.send_cq = (uintptr_t)init.send_cq,
+		.recv_cq = (uintptr_t)init.recv_cq,
+		.peer_gid = attr.ah_attr.grh.dgid,
+		.peer_qpn = attr.dest_qp_num,
+		.max_send_wr = attr.cap.max_send_wr,
+		.max_recv_wr = attr.cap.max_recv_wr,
+		.send_outstanding = attr.send_outstanding,
+		.recv_outstanding = attr.recv_outstanding,
+		.peer_lid = attr.ah_attr.dlid,
+		.type = (uint8_t)init.qp_type,
+		.path_mtu = (uint8_t)attr.path_mtu,
+		.port_num = attr.port_num,
+		.retry_cnt = attr.retry_cnt,
+		.rnr_retry = attr.rnr_retry,
+		.retries_left = attr.retries_left,
+		.rnr_retries_left = attr.rnr_retries_left,
+		.has_peer = (init.qp_type == IB_QPT_RC || init.qp_type == IB_QPT_UC) &&
+			    attr.qp_state != IB_QPS_RESET && attr.qp_state != IB_QPS_INIT,
+		.is_global = attr.ah_attr.is_global,
+		.has_usage = attr.has_usage,
+	};
+}
+
+static void add_cq(struct al_snap_object *to)
+{
+	struct al_cq_attr attr;
+
+	if (al_query_cq((al_cq_h)(uintptr_t)to->id, &attr))
+		return;
+	to->has_detail = true;
+	to->detail.cq = (struct al_snap_cq){
+		.count = attr.count,
+		.comp_vector = attr.comp_vector,
+		.armed = attr.armed,
+		.overflowed = attr.overflowed,
+	};
+}
+
+static void add_mr(struct al_snap_object *to)
+{
+	struct ib_mr_attr attr;
+
+	if (al_query_mr((al_mr_h)(uintptr_t)to->id, &attr))
+		return;
+	to->has_detail = true;
+	to->detail.mr = (struct al_snap_mr){
+		.addr = attr.addr,
+		.length = attr.length,
+		.access = attr.access,
+		.lkey = attr.lkey,
+		.rkey = attr.rkey,
+		.bound_windows = attr.bound_windows,
+	};
+}
+
+static void add_ah(struct al_snap_object *to)
+{
+	struct ib_ah_attr attr;
+
+	if (al_query_ah((al_ah_h)(uintptr_t)to->id, &attr))
+		return;
+	to->has_detail = true;
+	to->detail.ah = (struct al_snap_ah){
+		.gid = attr.grh.dgid,
+		.lid = attr.dlid,
+		.sl = attr.sl,
+		.port_num = attr.port_num,
+		.is_global = attr.is_global,
+	};
+}
+
+static void add_detail(struct al_snap_object *to)
+{
+	switch (to->type) {
+	case AL_OBJ_QP:
+		add_qp(to);
+		break;
+	case AL_OBJ_CQ:
+		add_cq(to);
+		break;
+	case AL_OBJ_MR:
+		add_mr(to);
+		break;
+	case AL_OBJ_AH:
+		add_ah(to);
+		break;
+	default:
+		break;
+	}
 }
 
 /* ------------------------------------------------------------------- HCAs */
@@ -257,8 +353,7 @@ static void finish(struct al_snapshot *snap, const struct filling *f, const stru
 	for (size_t i = 0; i < f->num_cas; i++)
 		add_attr(NULL, &f->cas[i]);
 	for (size_t i = 0; i < f->num_objects; i++)
-		if (f->objects[i].type == AL_OBJ_QP)
-			add_state(&f->objects[i]);
+		add_detail(&f->objects[i]);
 	for (size_t i = 0; i < parts->modules; i++)
 		add_module(&f->modules[i], &parts->ci_modules[i]);
 	for (size_t i = 0; i < parts->pci; i++)

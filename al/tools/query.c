@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 #define FILTERS_OF_PORTS (QUERY_CA | QUERY_PORT | QUERY_WATCH | QUERY_COUNT)
-#define FILTERS_OF_OBJECTS (QUERY_CA | QUERY_PID | QUERY_STATE | QUERY_QPN | QUERY_WATCH | QUERY_COUNT)
+#define FILTERS_OF_OBJECTS \
+	(QUERY_CA | QUERY_PID | QUERY_STATE | QUERY_QPN | QUERY_WHERE | QUERY_WATCH | QUERY_COUNT)
 
 static void run_help(struct query *q);
 
@@ -30,9 +31,15 @@ static const struct query_command commands[] = {
 	{ "res", "[TYPE]", "objects of this process, or of the agent: how many, and whose", 1,
 	  FILTERS_OF_OBJECTS | QUERY_TYPE, collect_res, show_res, NULL },
 	{ "qp", "[NUMBER]", "queue pairs, or the one of that number", 1, FILTERS_OF_OBJECTS,
-	  collect_qp, show_found, NULL },
+	  collect_qp, show_qp, NULL },
 	{ "cq", "[ID]", "completion queues, or the one of that id", 1,
-	  FILTERS_OF_OBJECTS & ~(unsigned int)QUERY_QPN, collect_cq, show_found, NULL },
+	  FILTERS_OF_OBJECTS & ~(unsigned int)QUERY_QPN, collect_cq, show_cq, NULL },
+	{ "mr", "[ID]", "memory regions, or the one of that id", 1,
+	  FILTERS_OF_OBJECTS & ~(unsigned int)QUERY_QPN, collect_mr, show_mr, NULL },
+	{ "pd", "[ID]", "protection domains, or the one of that id", 1,
+	  FILTERS_OF_OBJECTS & ~(unsigned int)QUERY_QPN, collect_pd, show_pd, NULL },
+	{ "ah", "[ID]", "address handles, or the one of that id", 1,
+	  FILTERS_OF_OBJECTS & ~(unsigned int)QUERY_QPN, collect_ah, show_ah, NULL },
 	{ "pci", "", "adapters found, and the module chosen or why none", 0,
 	  QUERY_WATCH | QUERY_COUNT, collect_pci, show_pci, NULL },
 	{ "modules", "", "HCA modules, also those that failed", 0, QUERY_WATCH | QUERY_COUNT,
@@ -228,7 +235,7 @@ static void answer_once(struct query *q, const struct query_command *command)
 		command->collect(q);
 		if (!q->json && q->status != TOOL_USAGE)
 			command->show(q);
-		g_clear_pointer(&q->by_id, g_hash_table_unref);
+		g_clear_pointer(&q->found, g_ptr_array_unref);
 		al_free_snapshot(q->snap);
 		q->snap = NULL;
 	}
@@ -427,7 +434,7 @@ struct filter {
 	const char *name;
 };
 
-#define FILTERS 18
+#define FILTERS 19
 
 static void list_filters(const struct query *q, struct filter to[FILTERS])
 {
@@ -450,6 +457,7 @@ static void list_filters(const struct query *q, struct filter to[FILTERS])
 		{ QUERY_SUBNET, q->subnet, "subnet" },
 		{ QUERY_RESET, q->reset, "reset" },
 		{ QUERY_M_KEY, q->m_key != 0, "m-key" },
+		{ QUERY_WHERE, q->where != NULL, "where" },
 	};
 
 	memcpy(to, filters, sizeof(filters));
@@ -693,6 +701,8 @@ int query_main(int argc, char **argv)
 		{ "pid", 0, 0, G_OPTION_ARG_INT, &q.pid, "Only objects of this process", "PID" },
 		{ "qpn", 0, 0, G_OPTION_ARG_STRING, &numbers.qpn,
 		  "Only queue pairs with these numbers", "A-B" },
+		{ "where", 0, 0, G_OPTION_ARG_STRING_ARRAY, &q.where,
+		  "Only objects with this member of --json, such as user=root", "KEY=VALUE" },
 		{ "m-key", 0, 0, G_OPTION_ARG_STRING, &numbers.m_key,
 		  "topology, check --subnet, port --long: the M_Key of the ports", "KEY" },
 		{ "diff", 0, 0, G_OPTION_ARG_NONE, &q.diff, "caps, topology: only what differs",
@@ -722,6 +732,7 @@ int query_main(int argc, char **argv)
 	g_clear_pointer(&q.out, json_object_unref);
 	g_free(q.ca);
 	g_free(q.state);
+	g_strfreev(q.where);
 	g_free(q.type);
 	g_free(q.output);
 	g_free(q.format);

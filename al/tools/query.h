@@ -31,6 +31,7 @@ enum query_filter {
 	QUERY_SUBNET = 1 << 14,
 	QUERY_RESET = 1 << 15,
 	QUERY_M_KEY = 1 << 16,
+	QUERY_WHERE = 1 << 17,
 };
 
 struct query {
@@ -38,6 +39,7 @@ struct query {
 	char *ca;              /* GUID, index or description; NULL: all */
 	gint port, pid;        /* 0: all */
 	char *type;            /* of object; NULL: all */
+	char **where;          /* conditions on objects; NULL: none */
 	char *state;           /* of port, queue pair or object; NULL: all */
 	guint64 qpn_first, qpn_last;
 	gboolean json, diff, all; /* all: --long */
@@ -55,7 +57,7 @@ struct query {
 	/* The answer, while it is collected and shown. */
 	al_h al;
 	struct al_snapshot *snap;
-	GHashTable *by_id;     /* the snapshot's objects by their ids; NULL: not made yet */
+	GPtrArray *found;      /* objects of the snapshot that the text shows; NULL: none were asked for */
 	JsonObject *out;       /* the answer */
 	int status;            /* exit code of the program */
 };
@@ -167,8 +169,15 @@ void collect_res(struct query *q);
 void show_res(struct query *q);
 void collect_counts(struct query *q); /* of objects by HCA and kind: "counts" of res */
 void collect_qp(struct query *q);
+void show_qp(struct query *q);
 void collect_cq(struct query *q);
-void show_found(struct query *q);
+void show_cq(struct query *q);
+void collect_mr(struct query *q);
+void show_mr(struct query *q);
+void collect_pd(struct query *q);
+void show_pd(struct query *q);
+void collect_ah(struct query *q);
+void show_ah(struct query *q);
 void collect_pci(struct query *q);
 void show_pci(struct query *q);
 void collect_modules(struct query *q);

@@ -1,89 +1,85 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
-/* al_query res, qp, cq: the objects of the process or of the agent's clients, their numbers and
+/* al_query res, qp, cq, mr, pd, ah: the objects of the process or of the agent's clients, their numbers and
  * their owners. */
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "al/tools/query.h"
+#include "al/tools/query_object.h"
 
-static const char *state_of(const struct al_snap_object *obj)
-{
-	if (obj->dead)
-		return "dead";
-	if (obj->dying)
-		return "dying";
-	return obj->type == AL_OBJ_QP ? al_qp_state_str((ib_qp_state)obj->state) : "live";
-}
+#define MOST_CONDITIONS 16
 
-static gboolean passes(const struct query *q, const struct al_snap_object *obj, const char *type, const struct al_snap_ca *ca)
+/* The options that select objects, read once. */
+struct selection {
+	const char *type;
+	const struct al_snap_ca *ca; /* NULL: all */
+	guint num_conditions;
+	struct object_condition conditions[MOST_CONDITIONS];
+};
+
+static gboolean passes(struct objects *o, const struct selection *by,
+		       const struct al_snap_object *obj)
 {
-	if (ca && obj->ca_guid != ca->guid)
+	const struct query *q = o->q;
+
+	if (by->ca && obj->ca_guid != by->ca->guid)
 		return FALSE;
-	if (type && strcmp(type, al_object_type_str(obj->type)))
+	if (by->type && strcmp(by->type, al_object_type_str(obj->type)))
 		return FALSE;
 	if (q->pid && q->pid != obj->pid)
 		return FALSE;
 	if ((q->qpn_first || q->qpn_last != IB_QPN_MASK) &&
 	    (obj->type != AL_OBJ_QP || obj->number < q->qpn_first || obj->number > q->qpn_last))
 		return FALSE;
-	return query_state_passes(q, state_of(obj));
+	for (guint i = 0; i < by->num_conditions; i++)
+		if (!object_meets(o, obj, &by->conditions[i]))
+			return FALSE;
+	return query_state_passes(q, object_state(obj));
 }
 
-_Static_assert(offsetof(struct al_snap_object, id) == 0,
-	       "a pointer to the id is no pointer to the object");
-
-/* The object with this id; NULL: none, as for the id 0 of an object without a parent. */
-static const struct al_snap_object *find_id(struct query *q, guint64 id)
+/* FALSE: query_error() has reported what is wrong with the options. */
+static gboolean read_selection(struct query *q, const char *type, struct selection *by)
 {
-	if (!q->by_id) {
-		q->by_id = g_hash_table_new(g_int64_hash, g_int64_equal);
-		for (size_t i = 0; i < q->snap->num_objects; i++)
-			g_hash_table_add(q->by_id, (gpointer)&q->snap->objects[i].id);
+	g_autoptr(GError) err = NULL;
+
+	*by = (struct selection){ .type = type, .ca = q->ca ? query_find_ca(q, q->ca) : NULL };
+	if (q->ca && !by->ca)
+		return FALSE;
+	for (char **text = q->where; text && *text; text++) {
+		if (by->num_conditions == MOST_CONDITIONS) {
+			query_error(q, TOOL_USAGE, "--where may be given %d times at most",
+				    MOST_CONDITIONS);
+			return FALSE;
+		}
+		if (!object_condition_parse(&by->conditions[by->num_conditions++], *text, &err)) {
+			query_error(q, TOOL_USAGE, "%s", err->message);
+			return FALSE;
+		}
 	}
-	return (const struct al_snap_object *)g_hash_table_lookup(q->by_id, &id);
+	return TRUE;
 }
 
-static void add_object(struct query *q, const struct al_snap_object *obj, JsonArray *to)
-{
-	const struct al_snap_object *parent = find_id(q, obj->parent);
-	JsonObject *row = json_object_new();
-
-	json_array_add_object_element(to, row);
-	member_guid(row, "id", obj->id);
-	json_object_set_string_member(row, "type", al_object_type_str(obj->type));
-	json_object_set_string_member(row, "state", state_of(obj));
-	if (obj->type == AL_OBJ_QP)
-		json_object_set_int_member(row, "qpn", obj->number);
-	else if (obj->type == AL_OBJ_CQ)
-		json_object_set_int_member(row, "cqe", obj->number);
-	else if (obj->type == AL_OBJ_MR)
-		member_hex(row, "lkey", obj->number);
-	if (obj->parent) {
-		member_guid(row, "parent", obj->parent);
-		json_object_set_string_member(row, "parent_type", parent ? al_object_type_str(parent->type) : "gone");
-	} else {
-		json_object_set_null_member(row, "parent");
-	}
-	json_object_set_int_member(row, "users", obj->users);
-	if (obj->ca_guid)
-		member_guid(row, "ca_guid", obj->ca_guid);
-	json_object_set_int_member(row, "pid", obj->pid);
-	member_text(row, "command", obj->comm);
-	member_u64(row, "age_ns", obj->age_ns);
-}
-
-/* Collects all objects that the options select. FALSE: --ca names an absent HCA. */
+/* Collects all objects that the options select: for the text in q->found, for --json in the
+ * answer. FALSE: the options are wrong. */
 static gboolean add_objects(struct query *q, const char *type)
 {
-	const struct al_snap_ca *ca = q->ca ? query_find_ca(q, q->ca) : NULL;
-	JsonArray *objects = query_array(q, "objects");
+	JsonArray *rows = query_array(q, "objects");
+	struct selection by;
+	struct objects o;
 
-	if (q->ca && !ca)
+	q->found = g_ptr_array_new();
+	if (!read_selection(q, type, &by))
 		return FALSE;
-	for (size_t i = 0; i < q->snap->num_objects; i++)
-		if (passes(q, &q->snap->objects[i], type, ca))
-			add_object(q, &q->snap->objects[i], objects);
+	objects_begin(&o, q);
+	for (size_t i = 0; i < q->snap->num_objects; i++) {
+		const struct al_snap_object *obj = &q->snap->objects[i];
+
+		if (!passes(&o, &by, obj))
+			continue;
+		g_ptr_array_add(q->found, (gpointer)obj);
+		if (q->json)
+			json_array_add_object_element(rows, object_json(&o, obj));
+	}
+	objects_end(&o);
 	return TRUE;
 }
 
@@ -138,27 +134,22 @@ void collect_res(struct query *q)
 		query_each_ca(q, add_counts, counts);
 }
 
-static void show_objects(struct query *q)
+static void show_objects(struct query *q, guint kinds)
 {
-	static const struct query_column columns[] = {
-		{ "id", "Id", NULL, NULL },
-		{ "type", "Kind", NULL, NULL },
-		{ "state", "State", NULL, colour_state },
-		{ "qpn", "QPN", NULL, NULL },
-		{ "parent_type", "In", NULL, NULL },
-		{ "users", "Users", NULL, NULL },
-		{ "pid", "PID", NULL, NULL },
-		{ "command", "Command", NULL, NULL },
-		{ "age_ns", "Age", format_age, NULL },
-		{ NULL, NULL, NULL, NULL },
-	};
-	JsonArray *objects = json_object_get_array_member(q->out, "objects");
+	struct objects o;
 
-	if (json_array_get_length(objects))
-		query_table(q, "", objects, columns);
+	if (!q->found->len) {
+		puts(q->snap->num_clients ?
+			     "No such object of the agent's, or it is another user's." :
+			     "No such object in this process. (A process sees its own only.)");
+		return;
+	}
+	objects_begin(&o, q);
+	if (*q->args && kinds != KINDS_ALL)
+		object_sheet(&o, g_ptr_array_index(q->found, 0));
 	else
-		puts(q->snap->num_clients ? "No such object of the agent's, or it is another user's." :
-		     "No such object in this process. (A process sees its own only.)");
+		objects_table(&o, q->found, kinds);
+	objects_end(&o);
 }
 
 void show_res(struct query *q)
@@ -177,31 +168,7 @@ void show_res(struct query *q)
 		query_table(q, "", counts, columns);
 		putchar('\n');
 	}
-	show_objects(q);
-}
-
-/* Prints all attributes of a single object, or a table of the objects. */
-void show_found(struct query *q)
-{
-	static const struct query_column columns[] = {
-		{ "id", "Id", NULL, NULL },
-		{ "state", "State", NULL, colour_state },
-		{ "qpn", "Number", NULL, NULL },
-		{ "cqe", "Entries", NULL, NULL },
-		{ "ca_guid", "HCA", NULL, NULL },
-		{ "parent_type", "In a", NULL, NULL },
-		{ "parent", "whose id is", NULL, NULL },
-		{ "users", "Live users", NULL, NULL },
-		{ "pid", "Process", NULL, NULL },
-		{ "command", "Command", NULL, NULL },
-		{ "age_ns", "Age", format_age, NULL },
-		{ NULL, NULL, NULL, NULL },
-	};
-
-	if (*q->args)
-		query_sheet(q, json_array_get_object_element(json_object_get_array_member(q->out, "objects"), 0), columns);
-	else
-		show_objects(q);
+	show_objects(q, KINDS_ALL);
 }
 
 static void none_there(struct query *q, const char *what, const char *name)
@@ -223,24 +190,51 @@ void collect_qp(struct query *q)
 	}
 	if (!add_objects(q, "qp") || !*q->args)
 		return;
-	if (!json_array_get_length(json_object_get_array_member(q->out, "objects")))
+	if (!q->found->len)
 		none_there(q, "queue pair", *q->args);
 }
 
-void collect_cq(struct query *q)
+void show_qp(struct query *q)
+{
+	show_objects(q, KIND(AL_OBJ_QP));
+}
+
+/* Collects the objects of a kind, or the one whose id is the argument. */
+static void collect_kind(struct query *q, const char *type, const char *what)
 {
 	const struct al_snap_object *obj;
-	JsonArray *objects;
 	guint64 id;
 
-	if (!*q->args) {
-		add_objects(q, "cq");
+	if (!add_objects(q, type) || !*q->args)
+		return;
+	if (!tool_parse_guid(*q->args, &id)) {
+		none_there(q, what, *q->args);
 		return;
 	}
-	objects = query_array(q, "objects");
-	obj = tool_parse_guid(*q->args, &id) ? find_id(q, id) : NULL;
-	if (obj && obj->type == AL_OBJ_CQ)
-		add_object(q, obj, objects);
-	else
-		none_there(q, "completion queue", *q->args);
+	for (guint i = q->found->len; i--;) {
+		obj = g_ptr_array_index(q->found, i);
+		if (obj->id == id)
+			continue;
+		g_ptr_array_remove_index(q->found, i);
+		if (q->json)
+			json_array_remove_element(json_object_get_array_member(q->out, "objects"),
+						  i);
+	}
+	if (!q->found->len)
+		none_there(q, what, *q->args);
 }
+
+#define COLLECT_KIND(name, type, what)              \
+	void collect_##name(struct query *q)        \
+	{                                           \
+		collect_kind(q, #name, what);       \
+	}                                           \
+	void show_##name(struct query *q)           \
+	{                                           \
+		show_objects(q, KIND(type));        \
+	}
+
+COLLECT_KIND(cq, AL_OBJ_CQ, "completion queue")
+COLLECT_KIND(mr, AL_OBJ_MR, "memory region")
+COLLECT_KIND(pd, AL_OBJ_PD, "protection domain")
+COLLECT_KIND(ah, AL_OBJ_AH, "address handle")

@@ -1576,6 +1576,58 @@ al_status al_local_mad(al_ca_h ca, uint8_t port_num, const struct ib_mad *reques
 #define AL_SNAP_MAD_VERSION(number) \
 	((uint8_t)(number)) /**< class version of a MAD service, from that number */
 
+/** Details of a queue pair in a snapshot. */
+struct al_snap_qp {
+	uint64_t send_cq;          /**< bits of the handle of the completion queue for sends */
+	uint64_t recv_cq;          /**< bits of the handle of the completion queue for receives */
+	ib_gid peer_gid;           /**< GID of the peer; valid if is_global */
+	uint32_t peer_qpn;         /**< queue pair number of the peer; connected types */
+	uint32_t max_send_wr;      /**< depth of the send queue */
+	uint32_t max_recv_wr;      /**< depth of the receive queue */
+	uint32_t send_outstanding; /**< send requests posted and not completed; valid if has_usage */
+	uint32_t recv_outstanding; /**< receive requests posted and not completed; valid if has_usage */
+	uint16_t peer_lid;         /**< LID of the peer */
+	uint8_t type;              /**< ib_qp_type */
+	uint8_t path_mtu;          /**< ib_mtu; connected types */
+	uint8_t port_num;          /**< port, from 1; 0: none yet */
+	uint8_t retry_cnt;         /**< repetitions after time-outs and sequence errors */
+	uint8_t rnr_retry;         /**< repetitions after RNR NAKs; 7: without limit */
+	uint8_t retries_left;      /**< what the oldest request has left of retry_cnt; valid if has_usage */
+	uint8_t rnr_retries_left;  /**< what the oldest request has left of rnr_retry; valid if has_usage */
+	bool has_peer;             /**< a connected type has been brought to RTR, and has a path */
+	bool is_global;            /**< packets have a GRH */
+	bool has_usage;            /**< the HCA tells what is outstanding */
+};
+
+/** Details of a completion queue in a snapshot. */
+struct al_snap_cq {
+	uint32_t count;       /**< completions in the queue */
+	uint32_t comp_vector; /**< completion vector */
+	uint32_t armed;       /**< al_arm */
+	bool overflowed;      /**< the queue has overflowed */
+	uint8_t pad[3];       /**< zero */
+};
+
+/** Details of a memory region in a snapshot. */
+struct al_snap_mr {
+	uint64_t addr;          /**< address of the first byte */
+	uint64_t length;        /**< bytes */
+	uint32_t access;        /**< enum ib_access */
+	uint32_t lkey;          /**< key for local requests */
+	uint32_t rkey;          /**< key for peers; 0: none */
+	uint32_t bound_windows; /**< windows bound to the region */
+};
+
+/** Details of an address handle in a snapshot. */
+struct al_snap_ah {
+	ib_gid gid;       /**< GID of the destination; valid if is_global */
+	uint16_t lid;     /**< LID of the destination */
+	uint8_t sl;       /**< service level */
+	uint8_t port_num; /**< port, from 1 */
+	bool is_global;   /**< packets have a GRH */
+	uint8_t pad[3];   /**< zero */
+};
+
 /** An object, in a snapshot. */
 struct al_snap_object {
 	uint64_t id;            /**< bits of the object's handle */
@@ -1583,7 +1635,8 @@ struct al_snap_object {
 	al_object_type type;    /**< kind of object */
 	bool dying;             /**< the object is destroyed, and a call, callback or dependent still references it */
 	bool dead;              /**< the object's HCA has been removed */
-	uint8_t pad[2];         /**< zero */
+	bool has_detail;        /**< the member of detail for the kind is filled; kinds QP, CQ, MR and AH only */
+	uint8_t pad;            /**< zero */
 	int32_t pid;            /**< process of the owner */
 	uint32_t number;        /**< QP: queue pair number; MR: lkey; CQ: entries; MAD service:
 				   #AL_SNAP_MAD_NUMBER; else 0 */
@@ -1594,6 +1647,14 @@ struct al_snap_object {
 	uint64_t ca_guid;       /**< node GUID of the HCA; 0: the object belongs to no HCA */
 	uint64_t age_ns;        /**< time since the creation */
 	char comm[16];          /**< command of the owner */
+	/** Details by kind; all zero unless has_detail. */
+	union {
+		struct al_snap_qp qp;  /**< #AL_OBJ_QP */
+		struct al_snap_cq cq;  /**< #AL_OBJ_CQ */
+		struct al_snap_mr mr;  /**< #AL_OBJ_MR */
+		struct al_snap_ah ah;  /**< #AL_OBJ_AH */
+		uint64_t reserved[12]; /**< room for more */
+	} detail;
 };
 
 /**

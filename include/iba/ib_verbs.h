@@ -406,7 +406,13 @@ struct ib_qp_attr {
 			    * #IB_WC_RNR_RETRY_EXC_ERR; 7: without limit */
 	uint8_t alt_port_num;       /**< port of the alternate path, from 1 */
 	uint8_t alt_timeout;        /**< as timeout, on the alternate path */
-	uint8_t pad[5];             /**< zero */
+	uint8_t retries_left;       /**< query: repetitions that the oldest request has left, of retry_cnt */
+	uint8_t rnr_retries_left;   /**< query: repetitions that the oldest request has left, of rnr_retry */
+	bool has_usage;             /**< query: the HCA tells retries_left, rnr_retries_left, send_outstanding and
+				     * recv_outstanding */
+	uint8_t pad[2];             /**< zero */
+	uint32_t send_outstanding;  /**< query: send requests that are posted and not completed */
+	uint32_t recv_outstanding;  /**< query: receive requests that are posted and not completed */
 	uint64_t reserved[4];       /**< zero */
 };
 

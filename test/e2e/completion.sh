@@ -33,7 +33,7 @@ done
 mapfile -t subcommands < <("$build/al_query" --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z][a-z]*\) .*/\1/p')
 [ ${#subcommands[@]} -ge 20 ] || wrong "there are ${#subcommands[@]} subcommands"
 offers "al_query " "${subcommands[@]}"
-offers "al_query --json p" pci pkey port prom
+offers "al_query --json p" pci pd pkey port prom
 offers "al_query --port 1 do" doctor
 offers "al_query help ev" events
 offers "al_query pkey --" --ca --count --help --json --port --watch

@@ -420,6 +420,11 @@ al_status soft_query_qp(struct ci_qp *ci, struct ib_qp_attr *attr)
 		.timeout = qp->conn.attr.timeout,
 		.retry_cnt = qp->conn.attr.retry_cnt,
 		.rnr_retry = qp->conn.attr.rnr_retry,
+		.retries_left = qp->conn.req.retry_left,
+		.rnr_retries_left = qp->conn.req.rnr_left,
+		.has_usage = true,
+		.send_outstanding = sq_count(&qp->sq),
+		.recv_outstanding = rq_count(&qp->rq),
 	};
 	fill_address_vector(qp, &attr->ah_attr);
 	release_actor(qp);

@@ -57,6 +57,13 @@ static inline bool sq_has_room(const struct send_queue *sq, uint32_t index, uint
 	return index - atomic_load_explicit(&sq->cons, memory_order_acquire) < most;
 }
 
+/* Returns the number of requests that are posted and not completed. */
+static inline uint32_t sq_count(const struct send_queue *sq)
+{
+	return atomic_load_explicit(&sq->prod, memory_order_relaxed) -
+	       atomic_load_explicit(&sq->cons, memory_order_relaxed);
+}
+
 /* Returns the index of an element that is posted and not completed. */
 static inline uint32_t sq_index(const struct send_queue *sq, const struct send_wqe *wqe)
 {

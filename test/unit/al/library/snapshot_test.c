@@ -91,6 +91,33 @@ static void check_object(const struct al_snapshot *snap, const void *handle, al_
 	ck_assert_uint_lt(obj->age_ns, 100000000000ull);
 }
 
+START_TEST(details_are_shown_by_kind)
+{
+	const struct al_snap_object *obj;
+	struct al_snapshot *snap;
+	struct ib_mr_attr region;
+	struct al_qp_init init;
+	struct ib_qp_attr attr;
+
+	ck_ok(al_query_qp(qp, &attr, &init));
+	ck_ok(al_snapshot(al, &snap));
+	/* The test's module does not support queries of these. */
+	ck_assert_int_eq(al_query_mr(mr, &region), AL_UNSUPPORTED);
+	ck_assert(!find(snap, mr)->has_detail);
+	ck_assert(!find(snap, cq)->has_detail);
+	ck_assert(!find(snap, pd)->has_detail);
+	obj = find(snap, qp);
+	ck_assert(obj->has_detail);
+	ck_assert_uint_eq(obj->detail.qp.type, init.qp_type);
+	ck_assert_uint_eq(obj->detail.qp.max_send_wr, init.cap.max_send_wr);
+	ck_assert_uint_eq(obj->detail.qp.max_recv_wr, init.cap.max_recv_wr);
+	ck_assert(!obj->detail.qp.has_peer); /* it is in Reset */
+	ck_assert_uint_eq(obj->detail.qp.send_cq, find(snap, cq)->id);
+	ck_assert_uint_eq(obj->detail.qp.recv_cq, find(snap, cq)->id);
+	al_free_snapshot(snap);
+}
+END_TEST
+
 START_TEST(objects_are_shown_with_parent_users_owner_and_number)
 {
 	struct al_snapshot *snap;
@@ -357,6 +384,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, objects_are_shown_with_parent_users_owner_and_number);
+	tcase_add_test(tcase, details_are_shown_by_kind);
 	tcase_add_test(tcase, objects_of_every_opening_are_shown);
 	tcase_add_test(tcase, the_state_of_a_queue_pair_is_the_modules);
 	tcase_add_test(tcase, counts_are_shown_with_their_highest_and_limit);

@@ -242,6 +242,12 @@ START_TEST(res_shows_each_object_with_its_owner_parent_and_counts)
 	ck_assert_int_eq(number(obj, "pid"), getpid());
 	ck_assert_str_eq(json_object_get_string_member(obj, "command"), "query_test");
 	ck_assert_int_ge(number(obj, "age_ns"), 0);
+	ck_assert_int_eq(number(obj, "ca"), 0);
+	ck_assert_int_eq(number(obj, "uid"), getuid());
+	ck_assert_str_eq(json_object_get_string_member(obj, "qp_type"), "RC");
+	ck_assert_int_eq(number(obj, "qp_type_code"), IB_QPT_RC);
+	ck_assert_int_ge(number(obj, "send_depth"), 1);
+	ck_assert(!json_object_has_member(obj, "peer_qpn")); /* it is in Reset */
 	counts = count_of(answer, "qp");
 	ck_assert_int_eq(number(counts, "now"), 1);
 	ck_assert_int_eq(number(counts, "high"), 2);
@@ -258,7 +264,11 @@ START_TEST(filters_let_through_what_they_say)
 	const struct { const char *line; guint count; } lines[] = {
 		{ "qp", 2 }, { "qp --state Init", 1 }, { "qp --state reset", 1 }, { "qp --state RTS", 0 },
 		{ "qp --pid 1", 0 }, { "res --type cq", 1 }, { "res pd", 1 }, { "res --type qp --state INIT", 1 },
-		{ "cq", 1 }, { "qp --qpn 0-0xffffff", 2 }, { "qp --ca 0", 2 },
+		{ "cq", 1 }, { "qp --qpn 0-0xffffff", 2 }, { "qp --ca 0", 2 }, { "pd", 1 },
+		{ "ah", 0 }, { "mr", 0 }, { "qp --where qp_type=rc", 2 }, { "qp --where qp_type=UD", 0 },
+		{ "qp --where state=Init --where ca=0", 1 }, { "qp --where port=1", 1 },
+		{ "res --where command=query_test --type qp", 2 }, { "qp --where parent_type=pd", 2 },
+		{ "cq --where users=4", 1 }, { "cq --where overflow=yes", 0 },
 	};
 	al_qp_h first, second;
 	uint32_t qpn;
@@ -282,6 +292,28 @@ START_TEST(filters_let_through_what_they_say)
 		ck_assert_uint_eq(count(by_number, "objects"), 1);
 		ck_assert_int_eq(number(row(by_number, "objects", 0), "qpn"), qpn);
 	}
+	bed_end(&bed);
+}
+END_TEST
+
+START_TEST(a_table_shows_numbers_of_queue_pairs_in_hexadecimal_form)
+{
+	struct bed bed = quiet_bed();
+	al_qp_h qp = bed_qp(bed.pd, bed_cq(bed.pd, 0, NULL, NULL), NULL, NULL);
+	g_autofree char *table = NULL, *sheet = NULL, *hex = NULL, *line = NULL, *wrong = NULL;
+	uint32_t qpn;
+
+	ck_ok(al_qp_num(qp, &qpn));
+	hex = g_strdup_printf("  0x%x  ", qpn);
+	table = run("qp", TOOL_OK);
+	ck_assert_msg(strstr(table, hex) != NULL, "%s is not in\n%s", hex, table);
+	ck_assert(g_regex_match_simple("^Id +HCA +State +QPN +Type ", table, 0, 0));
+	ck_assert(g_regex_match_simple(" pd 0x[0-9a-f]+ ", table, 0, 0));
+	line = g_strdup_printf("qp 0x%x", qpn);
+	sheet = run(line, TOOL_OK);
+	ck_assert(g_regex_match_simple("^Type +RC$", sheet, G_REGEX_MULTILINE, 0));
+	ck_assert(g_regex_match_simple("^QPN +0x", sheet, G_REGEX_MULTILINE, 0));
+	wrong = run("qp --where colour=red", TOOL_USAGE);
 	bed_end(&bed);
 }
 END_TEST
@@ -449,6 +481,7 @@ int main(void)
 	tcase_add_test(tc, without_any_hca_that_is_what_is_said);
 	tcase_add_test(tc, res_shows_each_object_with_its_owner_parent_and_counts);
 	tcase_add_test(tc, filters_let_through_what_they_say);
+	tcase_add_test(tc, a_table_shows_numbers_of_queue_pairs_in_hexadecimal_form);
 	tcase_add_test(tc, a_completion_queue_is_found_by_its_id);
 	tcase_add_test(tc, a_queue_pair_that_is_not_there_is_not_found);
 	tcase_add_test(tc, events_come_as_they_happen_until_a_signal);
