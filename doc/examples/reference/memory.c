@@ -15,6 +15,8 @@ static void with_a_region(al_pd_h pd)
 	al_mr_h mr;
 
 	init.addr = malloc(init.length);
+	if (!init.addr)
+		exit(EXIT_FAILURE);
 	must(al_reg_mr(pd, &init, NULL, &lkey, &rkey, &mr), "al_reg_mr");
 	/* lkey goes into the program's own requests (ib_sge), rkey with the address to a peer */
 	printf("%zu bytes: lkey %#x, rkey %#x\n", (size_t)init.length, lkey, rkey);

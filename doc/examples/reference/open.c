@@ -24,16 +24,18 @@ static void show(al_h al, uint64_t guid)
 int main(void)
 {
 	uint64_t *guids = NULL;
-	size_t room, count = 0;
+	size_t count = 0;
 	al_status status;
 	al_h al;
 
 	must(al_open(NULL, &al), "al_open");
 	do { /* an HCA may arrive between two calls, so ask until the room suffices */
-		room = count;
-		guids = realloc(guids, (room + 1) * sizeof(*guids));
-		status = al_get_ca_guids(al, guids, &count);
-	} while (status == AL_BUFFER_TOO_SMALL && count > room);
+		free(guids);
+		guids = calloc(count + 1, sizeof(*guids));
+		if (!guids)
+			return EXIT_FAILURE;
+		status = al_get_ca_guids(al, guids, &count); /* count: in room, out HCAs */
+	} while (status == AL_BUFFER_TOO_SMALL);
 	must(status, "al_get_ca_guids");
 	for (size_t i = 0; i < count; i++)
 		show(al, guids[i]);
