@@ -168,7 +168,7 @@ static void do_worst(struct test_end end[2], void *shared, size_t bytes)
 					 .access = IB_ACCESS_LOCAL_WRITE };
 	struct ib_wc wc[16];
 	uint32_t count;
-	struct ib_ca_attr attr;
+	struct ib_ca_attr caps;
 	uint32_t lkey, rkey;
 	al_mr_h mr;
 
@@ -179,7 +179,7 @@ static void do_worst(struct test_end end[2], void *shared, size_t bytes)
 			;
 	for (int i = 0; i < 32; i++)
 		ck_ok(al_poll_cq(end[i % 2].cq, 16, wc, &count));
-	ck_ok(al_query_ca(end[0].ca, &attr));
+	ck_ok(al_query_ca(end[0].ca, &caps));
 	if (!al_reg_mr(end[0].pd, &init, NULL, &lkey, &rkey, &mr))
 		ck_ok(al_dereg_mr(mr, AL_DESTROY_SYNC, NULL));
 }

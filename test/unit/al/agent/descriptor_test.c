@@ -145,7 +145,7 @@ START_TEST(a_user_beyond_his_share_sends_no_more_records)
 	const uint32_t before = open_files();
 	struct descriptors list;
 	int ends[2];
-	char byte;
+	char byte = 0;
 
 	to.total[AL_RESOURCE_DESCRIPTORS] = 1000; /* of which a user's share is 675 */
 	account_limits(&to);
