@@ -100,12 +100,15 @@ al_status object_new(struct objects *objects, al_object_type type, const void *r
 		     uint32_t files, struct hca *hca, struct object **made)
 {
 	const struct kind *kind = &kinds[type];
-	const struct cost costs[OBJECT_COSTS] = { { kind->resource, 1 },
-						  { AL_RESOURCE_BYTES, kind->bytes(request) },
-						  { AL_RESOURCE_RINGS, kind->rings(request) },
-						  { AL_RESOURCE_MAPPINGS,
-						    (uint64_t)files * kind->maps },
-						  { AL_RESOURCE_MCASTS, 0 } };
+	const struct cost costs[OBJECT_COSTS] = {
+		{ kind->resource, 1 },
+		{ AL_RESOURCE_BYTES, kind->bytes(request) },
+		{ AL_RESOURCE_RINGS, kind->rings(request) },
+		{ AL_RESOURCE_MAPPINGS, (uint64_t)files * kind->maps },
+		{ AL_RESOURCE_DESCRIPTORS,
+		  kind->is_hca && files }, /* by which the provider wakes its module */
+		{ AL_RESOURCE_MCASTS, 0 }
+	};
 	al_status status = charge(objects->account, costs);
 	struct object *object;
 

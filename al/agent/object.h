@@ -17,8 +17,16 @@
 struct connection;
 
 /* The costs of an object: one of its kind's resource, bytes of registered memory, bytes of queues,
- * mappings, memberships in multicast groups. */
-enum { COST_OBJECT, COST_BYTES, COST_RINGS, COST_MAPPINGS, COST_MCASTS, OBJECT_COSTS };
+ * mappings, descriptors, memberships in multicast groups. */
+enum {
+	COST_OBJECT,
+	COST_BYTES,
+	COST_RINGS,
+	COST_MAPPINGS,
+	COST_DESCRIPTORS,
+	COST_MCASTS,
+	OBJECT_COSTS
+};
 struct cost {
 	al_resource resource;
 	uint64_t amount;

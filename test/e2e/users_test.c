@@ -454,6 +454,28 @@ START_TEST(a_user_leaves_descriptors_to_others)
 }
 END_TEST
 
+/* The module keeps a descriptor of each HCA that a client with a provider has opened. The session
+ * has three others, and one for each connection. */
+START_TEST(an_opened_hca_with_a_provider_counts_as_a_descriptor)
+{
+	struct al_snap_client row;
+	char path[512];
+	al_h al;
+
+	snprintf(path, sizeof(path), "%s/uvp/soft/.libs", getenv("top_builddir"));
+	ck_assert(!setenv("IBAL_UVP_PATH", path, 1));
+	start();
+	al = agent_open();
+	test_guids(al, (uint64_t[2]){ 0 }, 2);
+	row = row_of(0);
+	ck_assert_uint_ge(row.use[AL_RESOURCE_CAS].now, 2);
+	ck_assert_uint_eq(row.use[AL_RESOURCE_DESCRIPTORS].now,
+			  3 + row.use[AL_RESOURCE_CONNECTIONS].now + row.use[AL_RESOURCE_CAS].now);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	stop();
+}
+END_TEST
+
 /* ----------------------------------------------------------------- the worst */
 
 /* The figures are printed, and not held: they depend on what else the machine does. */
@@ -505,6 +527,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, a_user_leaves_mappings_to_others_and_to_root);
 	tcase_add_test(tcase, a_users_sockets_that_linger_are_closed_at_once);
 	tcase_add_test(tcase, a_user_leaves_descriptors_to_others);
+	tcase_add_test(tcase, an_opened_hca_with_a_provider_counts_as_a_descriptor);
 	tcase_add_test(tcase, one_user_does_his_worst_and_the_other_ones_calls_go_on);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
