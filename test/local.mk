@@ -263,6 +263,10 @@ test_e2e_agent_mad_test_SOURCES = test/e2e/agent_mad_test.c test/e2e/agent_mads.
 test_e2e_agent_mad_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
 test_e2e_agent_mad_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_agent_mad_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
+check_PROGRAMS += test/e2e/idle_test
+test_e2e_idle_test_CPPFLAGS = $(AM_CPPFLAGS) $(SOFT_UVP_FLAGS)
+test_e2e_idle_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_idle_test_DEPENDENCIES = hca/soft/soft.la uvp/soft/soft.la ald$(EXEEXT)
 check_PROGRAMS += test/e2e/agent_log_test
 test_e2e_agent_log_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_agent_log_test_DEPENDENCIES = hca/soft/soft.la ald$(EXEEXT)
@@ -441,7 +445,7 @@ test_bench_bench_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_SO='"$(abs_top_builddir)/test/
 test_bench_bench_LDADD = libibal.la
 noinst_PROGRAMS += test/bench/growth
 noinst_HEADERS += test/bench/growth.h
-test_bench_growth_SOURCES = test/bench/growth.c test/bench/growth_region.c \
+test_bench_growth_SOURCES = test/bench/growth.c test/bench/growth_region.c test/bench/growth_close.c test/bench/growth_idle.c \
 	test/bench/compare.c test/bench/ald.c test/bench/link.c
 test_bench_growth_CPPFLAGS = $(test_bench_bench_CPPFLAGS)
 test_bench_growth_LDADD = libibal.la

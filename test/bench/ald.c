@@ -39,6 +39,11 @@ const char *bench_agent_start(void)
 	return path;
 }
 
+pid_t bench_agent_pid(void)
+{
+	return ald;
+}
+
 void bench_agent_stop(void)
 {
 	kill(ald, SIGTERM);

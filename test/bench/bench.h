@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <iba/ib_al.h>
 
@@ -115,6 +116,7 @@ void bench_to_rts(al_qp_h qp, uint32_t peer_qpn, uint16_t peer_lid);
 /* Starts an agent of the benchmark's own, one at a time; returns the path of its socket. */
 const char *bench_agent_start(void);
 void bench_agent_stop(void);
+pid_t bench_agent_pid(void);
 
 /* A registered buffer. */
 struct bench_buf {

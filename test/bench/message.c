@@ -196,7 +196,8 @@ static void report(const char *name, struct message *m, bench_fn fn, unsigned in
 	if (!bench_wanted(name))
 		return;
 	bench_compare(&pair, &result);
-	bench_report(&(struct bench_row){ name, result.value, "ns", result.reference, result.ratio, kind, 40 });
+	bench_report(&(struct bench_row){ name, result.value, "ns", result.reference, result.ratio,
+					  kind, 12 });
 }
 
 void bench_message(void)

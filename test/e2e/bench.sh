@@ -42,6 +42,12 @@ for name, row in rows.items():
 		assert row["reference"] > 0 and row["ratio"] > 0, row
 END
 
+# The costs that must not grow: each is measured at the two smallest sizes.
+"$build/test/bench/growth" --quick >"$tmp/growth"
+for name in clients.idle region.own region.one close.beside close.own; do
+	[ "$(awk -v name=$name '$1 == name && $2 > 0 && $(NF - 2) > 0 && $NF > 0' "$tmp/growth" | wc -l)" = 2 ]
+done
+
 # Only the requested rows are measured; a row that can not be measured prints one sentence.
 [ "$("$build/test/bench/bench" --quick --only create.pd | awk '!/^#/ { print $1 }' | xargs)" = "name create.pd" ]
 if IBAL_MODULE_PATH=$tmp "$build/test/bench/bench" --quick --only create.pd >"$tmp/out" 2>"$tmp/err"; then
