@@ -18,8 +18,8 @@
 #include "test/bench/bench.h"
 
 static const struct growth *const growths[] = {
-	&growth_idle_clients, /* first: it starts processes */
-	&growth_region_own,   &growth_region_one, &growth_close_beside, &growth_close_own,
+	&growth_idle_clients, &growth_killed_clients, /* first: they start processes */
+	&growth_region_own,   &growth_region_one,     &growth_close_beside, &growth_close_own,
 };
 
 /* What is left behind on purpose, and agents that end, are no news here. */
@@ -48,11 +48,13 @@ int main(int argc, char **argv)
 	static const struct option known[] = {
 		{ "quick", no_argument, NULL, 'q' },
 		{ "only", required_argument, NULL, 'o' },
-		{ "idle", required_argument, NULL,
-		  'i' }, /* for the benchmark's own processes only */
+		/* for the benchmark's own processes only */
+		{ "objects", required_argument, NULL, 'n' },
+		{ "idle", required_argument, NULL, 'i' },
 		{ NULL, 0, NULL, 0 },
 	};
 	const char *only = "";
+	unsigned int objects = 0;
 	int opt;
 
 	while ((opt = getopt_long(argc, argv, "", known, NULL)) != -1) {
@@ -61,7 +63,9 @@ int main(int argc, char **argv)
 		} else if (opt == 'o') {
 			only = optarg;
 		} else if (opt == 'i') {
-			growth_idle_client(optarg);
+			growth_idle_client(optarg, objects);
+		} else if (opt == 'n') {
+			objects = (unsigned int)atoi(optarg);
 		} else {
 			fputs("usage: growth [--quick] [--only TEXT]\n", stderr);
 			return EXIT_FAILURE;

@@ -20,8 +20,8 @@ extern const struct growth growth_region_own, growth_region_one;
 /* growth_close.c */
 extern const struct growth growth_close_beside, growth_close_own;
 /* growth_idle.c */
-extern const struct growth growth_idle_clients;
-/* A client that does nothing: a process of its own. */
-void growth_idle_client(const char *agent) __attribute__((noreturn));
+extern const struct growth growth_idle_clients, growth_killed_clients;
+/* A client that makes objects and then does nothing: a process of its own. */
+void growth_idle_client(const char *agent, unsigned int objects) __attribute__((noreturn));
 
 #endif

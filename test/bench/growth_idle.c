@@ -16,29 +16,35 @@
 #include "test/bench/bench.h"
 #include "test/bench/growth.h"
 
+#define OBJECTS (bench_quick ? 100u : 1000u) /* of a client that is killed */
 #define WRITES (bench_quick ? 100u : 5000u)
 
-void growth_idle_client(const char *agent)
+void growth_idle_client(const char *agent, unsigned int objects)
 {
 	const struct al_open_attr attr = { .agent = agent };
+	struct al_cq_init cq = { .cqe = 1 };
 	struct bench_side side;
+	al_cq_h extra;
 	uint32_t qpn;
 	al_h al;
 
 	bench_must(al_open(&attr, &al));
 	bench_sides_open(al, &side, 1, 2);
 	bench_make_qp(&side, 1, &qpn);
+	for (unsigned int i = 0; i < objects; i++)
+		bench_must(al_create_cq(side.pd, &cq, NULL, NULL, NULL, &extra));
 	if (write(STDOUT_FILENO, "", 1) != 1)
 		bench_fatal("the benchmark has gone");
 	for (;;)
 		pause();
 }
 
-static void start_idle(const char *agent, pid_t *pids, unsigned int num)
+static void start_idle(const char *agent, pid_t *pids, unsigned int num, unsigned int objects)
 {
-	char ready;
+	char ready, text[16];
 	int fd[2];
 
+	snprintf(text, sizeof(text), "%u", objects);
 	if (pipe(fd))
 		bench_fatal("pipe: %m");
 	for (unsigned int i = 0; i < num; i++) {
@@ -46,7 +52,7 @@ static void start_idle(const char *agent, pid_t *pids, unsigned int num)
 		if (!pids[i]) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			dup2(fd[1], STDOUT_FILENO);
-			execl("/proc/self/exe", "growth", "--idle", agent, NULL);
+			execl("/proc/self/exe", "growth", "--objects", text, "--idle", agent, NULL);
 			_exit(127);
 		}
 		if (pids[i] < 0 || read(fd[0], &ready, 1) != 1)
@@ -86,7 +92,7 @@ static double write_beside(unsigned int idle)
 	if (!pids)
 		bench_fatal("out of memory");
 	setenv("IBAL_UVP_PATH", UVP_DIR, 1);
-	start_idle(agent, pids, idle);
+	start_idle(agent, pids, idle, 0);
 	bench_link_open_as(&link, &(struct al_open_attr){ .agent = agent }, 4);
 	bench_connect(&link, 2, qp);
 	for (unsigned int i = 0; i < 2; i++)
@@ -114,6 +120,66 @@ static double write_beside(unsigned int idle)
 	return took;
 }
 
+/* The completion queues of all clients. */
+static uint32_t count_cqs(const struct al_snapshot *snap)
+{
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i < snap->num_cas; i++)
+		for (uint32_t j = 0; j < snap->cas[i].num_counts; j++)
+			if (snap->cas[i].counts[j].type == AL_OBJ_CQ)
+				sum += snap->cas[i].counts[j].now;
+	return sum;
+}
+
+/*
+ * The agent's processor time for each object of clients that are killed at once: from the kill
+ * until none of their objects is left, while this process makes and destroys objects of its own.
+ */
+static double kill_at_once(unsigned int num)
+{
+	const char *agent = bench_agent_start();
+	const struct al_open_attr attr = { .agent = agent };
+	pid_t *pids = calloc(num, sizeof(*pids));
+	struct al_snapshot *snap;
+	double took, longest = 0, start;
+	struct bench_side side;
+	uint32_t left;
+	al_pd_h pd;
+	al_h al;
+
+	if (!pids)
+		bench_fatal("out of memory");
+	setenv("IBAL_UVP_PATH", "", 1);
+	start_idle(agent, pids, num, OBJECTS);
+	bench_must(al_open(&attr, &al));
+	bench_sides_open(al, &side, 1, 2);
+	took = processor_time_of(bench_agent_pid());
+	for (unsigned int i = 0; i < num; i++)
+		kill(pids[i], SIGKILL);
+	do {
+		start = bench_now();
+		bench_must(al_alloc_pd(side.ca, NULL, &pd));
+		start = bench_now() - start;
+		longest = start > longest ? start : longest;
+		bench_destroy(al_dealloc_pd, pd);
+		bench_must(al_snapshot(al, &snap));
+		left = count_cqs(snap);
+		al_free_snapshot(snap);
+	} while (left > 1);
+	took = (processor_time_of(bench_agent_pid()) - took) / num / OBJECTS;
+	for (unsigned int i = 0; i < num; i++)
+		waitpid(pids[i], NULL, 0);
+	printf("# meanwhile a create took %.1f ms at most\n", longest / 1e6);
+	free(pids);
+	bench_destroy(al_close, al);
+	bench_agent_stop();
+	return took;
+}
+
 const struct growth growth_idle_clients = {
 	"clients.idle", "idle clients", "ns", { 1, 10, 100, 900 }, write_beside
+};
+const struct growth growth_killed_clients = {
+	"clients.killed", "clients at once", "ns", { 1, 10, 100 }, kill_at_once
 };

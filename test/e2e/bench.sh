@@ -44,7 +44,7 @@ END
 
 # The costs that must not grow: each is measured at the two smallest sizes.
 "$build/test/bench/growth" --quick >"$tmp/growth"
-for name in clients.idle region.own region.one close.beside close.own; do
+for name in clients.idle clients.killed region.own region.one close.beside close.own; do
 	[ "$(awk -v name=$name '$1 == name && $2 > 0 && $(NF - 2) > 0 && $NF > 0' "$tmp/growth" | wc -l)" = 2 ]
 done
 
