@@ -260,6 +260,11 @@ static int gather(int most, int timeout)
 	return num;
 }
 
+void loop_look(void)
+{
+	gather(0);
+}
+
 void loop_wait(void)
 {
 	gather(1, -1);

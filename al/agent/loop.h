@@ -50,6 +50,10 @@ void loop_unwatch(int fd);
 void loop_hold(int fd);
 void loop_resume(int fd);
 
+/* Queues the jobs of the descriptors that are ready, before what the caller queues next. On the
+ * loop. */
+void loop_look(void);
+
 /* Queues a job, and sees to it that a thread comes. Any thread. */
 void loop_post(struct job *job);
 

@@ -325,6 +325,52 @@ void session_complain(struct session *session, enum complaint kind, const char *
 
 /* ---------------------------------------------------------------------- end */
 
+/*
+ * Sessions whose end has a part to do that grows with the client's objects. One of them does its
+ * part, and then what has come meanwhile has its turn: a thousand clients that are killed at once
+ * do not hold up the requests of others.
+ */
+static struct {
+	struct session *first, **last;
+	struct job job;
+	bool queued; /* the job is on the loop's queue */
+} turns = { .last = &turns.first };
+
+static void take_turn(struct job *job);
+
+static void queue_turn(void)
+{
+	if (turns.queued || !turns.first)
+		return;
+	turns.queued = true;
+	turns.job.done = take_turn;
+	loop_post(&turns.job);
+}
+
+static void take_turn(struct job *job)
+{
+	struct session *session = turns.first;
+
+	(void)job;
+	turns.queued = false;
+	turns.first = session->turn_next;
+	if (!turns.first)
+		turns.last = &turns.first;
+	session->turn(session);
+	loop_look();
+	queue_turn();
+}
+
+/* Calls the function in the session's turn. */
+static void wait_turn(struct session *session, void (*turn)(struct session *session))
+{
+	session->turn = turn;
+	session->turn_next = NULL;
+	*turns.last = session;
+	turns.last = &session->turn_next;
+	queue_turn();
+}
+
 void session_try_free(struct session *session)
 {
 	if (!session->closed || session->copying || session->jobs)
@@ -382,9 +428,9 @@ static void tell_if_none_left(void)
  * The Access Layer has destroyed the client's objects; the client's thread ends next. That may take
  * as long as the copy that the thread is making; the end of the agent does not wait for the copy.
  */
-static void closed(struct job *job)
+static void end_closed(struct session *session)
 {
-	struct session *session = session_of(job), **p;
+	struct session **p;
 
 	for (p = &sessions; *p != session; p = &(*p)->next)
 		;
@@ -396,6 +442,11 @@ static void closed(struct job *job)
 	session->copying = al_client_end(&session->client, on_copied, session);
 	session_try_free(session);
 	tell_if_none_left();
+}
+
+static void closed(struct job *job)
+{
+	wait_turn(session_of(job), end_closed);
 }
 
 static void on_closed(void *context)
@@ -425,7 +476,7 @@ void session_end(struct session *session, const char *why)
 	shutdown(session->outbox.fd, SHUT_RDWR); /* the client learns at once that it has lost the agent */
 	session->end_connections(session);
 	if (!session->opening)
-		close_session(session);
+		wait_turn(session, close_session);
 }
 
 /* ----------------------------------------------------------- all sessions */

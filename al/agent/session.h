@@ -29,6 +29,8 @@ struct session {
 	bool closed;                 /* the client's objects are destroyed, and the session is no longer in sessions */
 	bool copying;                /* closed, and the client's thread may still be making a copy */
 	bool opening;                /* a thread is opening the Access Layer for the session */
+	struct session *turn_next;   /* waits for a turn to do a part of its end */
+	void (*turn)(struct session *session);
 	uint32_t jobs;               /* requests and the opening that are under way */
 	al_h al;                     /* the session's opening of the Access Layer */
 	al_pnp_h pnp;                /* tells of HCAs that arrive and go */
