@@ -126,7 +126,7 @@ al_status ci_obj_sizes_check(const char *table, const uint32_t obj_size[CI_OBJ_K
 struct ci_pci_fn {
 	struct ci_pci_dev dev;   /* passed to probe; its address is constant */
 	struct ci_host *owner;   /* module that serves the function, or NULL; changed with both locks held */
-	char adapter[80];        /* name of the adapter; empty: not looked up, since no module or snapshot needs it */
+	char adapter[96];        /* name of the adapter; empty: not looked up, since no module or snapshot needs it */
 	char refusal[CI_TEXT_MAX]; /* why no module serves the function; guarded by the registry's lock */
 	int lock;                /* descriptor of the function's lock file, or -1 */
 	struct ci_pci_fn *next;  /* changed with both locks held */
