@@ -148,6 +148,7 @@ al_tools_libquery_la_SOURCES = \
 	al/tools/query_object.h \
 	al/tools/query_prom.c \
 	al/tools/query_res.c \
+	al/tools/query_set.c \
 	al/tools/query_sys.c \
 	al/tools/query_table.c \
 	al/tools/query_topology.c \

@@ -12,22 +12,23 @@
 #include <termios.h>
 #include <unistd.h>
 
-#define FILTERS_OF_PORTS (QUERY_CA | QUERY_PORT | QUERY_WATCH | QUERY_COUNT)
+#define FILTERS_OF_PORTS (QUERY_CA | QUERY_CAS | QUERY_PORT | QUERY_WATCH | QUERY_COUNT)
 #define FILTERS_OF_OBJECTS \
-	(QUERY_CA | QUERY_PID | QUERY_STATE | QUERY_QPN | QUERY_WHERE | QUERY_WATCH | QUERY_COUNT)
+	(QUERY_CA | QUERY_CAS | QUERY_PID | QUERY_STATE | QUERY_QPN | QUERY_WHERE | QUERY_WATCH | QUERY_COUNT)
 
 static void run_help(struct query *q);
 
 static const struct query_command commands[] = {
 	{ "ca", "", "HCAs and their ports (without a subcommand too)", 0,
 	  FILTERS_OF_PORTS | QUERY_STATE, collect_ca, show_ca, NULL },
-	{ "port", "", "ports: state, addresses, rate, traffic; --long: all of PortInfo", 0,
+	{ "port", "[up|down]",
+	  "ports: state, addresses, rate, traffic; --long: all of PortInfo; or a change of one", 1,
 	  FILTERS_OF_PORTS | QUERY_STATE | QUERY_LONG | QUERY_M_KEY, collect_port, show_port,
 	  NULL },
 	{ "gid", "", "GID tables", 0, FILTERS_OF_PORTS, collect_gid, show_gid, NULL },
 	{ "pkey", "", "P_Key tables", 0, FILTERS_OF_PORTS, collect_pkey, show_pkey, NULL },
 	{ "caps", "[--diff A B]", "what HCAs can do, and their limits; or how two differ", 2,
-	  QUERY_CA | QUERY_DIFF, collect_caps, show_caps, NULL },
+	  QUERY_CA | QUERY_CAS | QUERY_DIFF, collect_caps, show_caps, NULL },
 	{ "res", "[TYPE]", "objects of this process, or of the agent: how many, and whose", 1,
 	  FILTERS_OF_OBJECTS | QUERY_TYPE, collect_res, show_res, NULL },
 	{ "qp", "[NUMBER]", "queue pairs, or the one of that number", 1, FILTERS_OF_OBJECTS,
@@ -54,7 +55,7 @@ static const struct query_command commands[] = {
 	  2, QUERY_CA | QUERY_PORT | QUERY_TIMEOUT | QUERY_DIFF | QUERY_FORMAT | QUERY_M_KEY, NULL,
 	  NULL, run_topology },
 	{ "mad", "", "services of management datagrams: class, port, whose, and their figures", 0,
-	  QUERY_CA | QUERY_PORT | QUERY_PID | QUERY_WATCH | QUERY_COUNT, collect_mad, show_mad,
+	  FILTERS_OF_PORTS | QUERY_PID, collect_mad, show_mad,
 	  NULL },
 	{ "check", "", "ports and their error counters against thresholds, for monitoring", 0,
 	  QUERY_CA | QUERY_PORT | QUERY_TIMEOUT | QUERY_LIMITS | QUERY_SUBNET | QUERY_RESET |
@@ -66,7 +67,8 @@ static const struct query_command commands[] = {
 	  "rules of faults: in words, in force, new ones; pull and plug cables, reboot switches", 2,
 	  QUERY_CA | QUERY_PORT, NULL, NULL, run_fault },
 	{ "events", "", "a line for each event as it happens", 0,
-	  QUERY_CA | QUERY_PORT | QUERY_TIMEOUT | QUERY_COUNT, NULL, NULL, run_events },
+	  QUERY_CA | QUERY_CAS | QUERY_PORT | QUERY_TIMEOUT | QUERY_COUNT, NULL, NULL,
+	  run_events },
 	{ "doctor", "", "what is missing here, and how to mend it", 0, 0, NULL, NULL, run_doctor },
 	{ "help", "[SUBCOMMAND]", "what there is, or what a subcommand takes", 1, 0, NULL, NULL,
 	  run_help },
@@ -141,18 +143,34 @@ const struct al_snap_ca *query_find_ca(struct query *q, const char *name)
 	return NULL;
 }
 
+gboolean query_choose_cas(struct query *q)
+{
+	g_clear_pointer(&q->chosen, g_hash_table_unref);
+	if (!q->cas)
+		return TRUE;
+	q->chosen = g_hash_table_new(g_int64_hash, g_int64_equal);
+	for (char **name = q->cas; *name; name++) {
+		const struct al_snap_ca *ca = query_find_ca(q, *name);
+
+		if (!ca)
+			return FALSE;
+		g_hash_table_add(q->chosen, (gpointer)&ca->guid);
+	}
+	return TRUE;
+}
+
+gboolean query_ca_passes(const struct query *q, guint64 guid)
+{
+	return !q->chosen || g_hash_table_contains(q->chosen, &guid);
+}
+
 void query_each_ca(struct query *q, void (*fn)(struct query *q, const struct al_snap_ca *snap, gint64 index, void *arg),
 		   void *arg)
 {
-	const struct al_snap_ca *only = NULL;
-
-	if (q->ca) {
-		only = query_find_ca(q, q->ca);
-		if (!only)
-			return;
-	}
+	if (!query_choose_cas(q))
+		return;
 	for (size_t i = 0; i < q->snap->num_cas; i++)
-		if (!only || only == &q->snap->cas[i])
+		if (query_ca_passes(q, q->snap->cas[i].guid))
 			fn(q, &q->snap->cas[i], (gint64)i, arg);
 }
 
@@ -196,6 +214,13 @@ void member_u64(JsonObject *obj, const char *name, guint64 value)
 		json_object_set_int_member(obj, name, (gint64)value);
 }
 
+guint64 member_number(JsonNode *node)
+{
+	if (JSON_NODE_HOLDS_VALUE(node) && json_node_get_value_type(node) == G_TYPE_STRING)
+		return g_ascii_strtoull(json_node_get_string(node), NULL, 16);
+	return (guint64)json_node_get_int(node);
+}
+
 void member_guid(JsonObject *obj, const char *name, guint64 value)
 {
 	g_autofree char *text = tool_guid_text(value);
@@ -214,9 +239,13 @@ void member_hex(JsonObject *obj, const char *name, guint64 value)
 
 static void begin_answer(struct query *q, const struct query_command *command)
 {
-	if (q->out)
-		json_object_unref(q->out);
+	g_clear_pointer(&q->before, json_object_unref);
+	if (q->out && json_object_has_member(q->out, "ports")) /* only of ports there are rates */
+		q->before = json_object_ref(q->out);
+	g_clear_pointer(&q->out, json_object_unref);
+	q->before_us = q->out_us;
 	q->out = json_object_new();
+	q->out_us = g_get_monotonic_time();
 	json_object_set_int_member(q->out, "schema", TOOL_SCHEMA);
 	json_object_set_string_member(q->out, "command", command->name);
 }
@@ -236,6 +265,7 @@ static void answer_once(struct query *q, const struct query_command *command)
 		if (!q->json && q->status != TOOL_USAGE)
 			command->show(q);
 		g_clear_pointer(&q->found, g_ptr_array_unref);
+		g_clear_pointer(&q->chosen, g_hash_table_unref);
 		al_free_snapshot(q->snap);
 		q->snap = NULL;
 	}
@@ -473,6 +503,9 @@ static int check_options(const struct query *q, const struct query_command *comm
 			return usage("--%s means nothing to \"%s\"", filters[i].name, command->name);
 	if (g_strv_length(q->args) > command->max_args)
 		return usage("too much after \"%s\": %s", command->name, q->args[command->max_args]);
+	if (q->cas && q->cas[1] && !(command->filters & QUERY_CAS))
+		return usage("--ca %s: \"%s\" asks one HCA, and --ca %s was given before",
+			     q->cas[1], command->name, q->cas[0]);
 	if (q->port < 0 || q->port > 255)
 		return usage("--port %d: from 1 to 255", q->port);
 	if (q->pid < 0 || q->count < 0)
@@ -591,6 +624,7 @@ static int answer_command_line(struct query *q, char **words, const struct numbe
 			return usage("there is no subcommand \"%s\", but %s", *words, known);
 		q->args = words + 1;
 	}
+	q->ca = q->cas ? q->cas[0] : NULL;
 	status = read_numbers(q, numbers);
 	if (!status)
 		status = check_options(q, command);
@@ -691,7 +725,7 @@ int query_main(int argc, char **argv)
 		  "check --subnet: then set the error counters to zero", NULL },
 		{ "format", 'F', 0, G_OPTION_ARG_STRING, &q.format,
 		  "topology: the form of the answer", "text|dot|svg|json" },
-		{ "ca", 'C', 0, G_OPTION_ARG_STRING, &q.ca, "Only this HCA",
+		{ "ca", 'C', 0, G_OPTION_ARG_STRING_ARRAY, &q.cas, "Only this HCA, or these",
 		  "GUID|INDEX|DESCRIPTION" },
 		{ "port", 'P', 0, G_OPTION_ARG_INT, &q.port, "Only ports of this number", "N" },
 		{ "state", 0, 0, G_OPTION_ARG_STRING, &q.state,
@@ -730,7 +764,8 @@ int query_main(int argc, char **argv)
 		status = QUERY_CHECK_UNKNOWN;
 	}
 	g_clear_pointer(&q.out, json_object_unref);
-	g_free(q.ca);
+	g_clear_pointer(&q.before, json_object_unref);
+	g_strfreev(q.cas);
 	g_free(q.state);
 	g_strfreev(q.where);
 	g_free(q.type);

@@ -32,11 +32,13 @@ enum query_filter {
 	QUERY_RESET = 1 << 15,
 	QUERY_M_KEY = 1 << 16,
 	QUERY_WHERE = 1 << 17,
+	QUERY_CAS = 1 << 18, /* --ca may be given several times */
 };
 
 struct query {
 	/* The command line, checked. */
-	char *ca;              /* GUID, index or description; NULL: all */
+	char *ca;              /* GUID, index or description; NULL: all; the first of cas */
+	char **cas;            /* all that --ca has named; NULL: all HCAs */
 	gint port, pid;        /* 0: all */
 	char *type;            /* of object; NULL: all */
 	char **where;          /* conditions on objects; NULL: none */
@@ -58,7 +60,10 @@ struct query {
 	al_h al;
 	struct al_snapshot *snap;
 	GPtrArray *found;      /* objects of the snapshot that the text shows; NULL: none were asked for */
+	GHashTable *chosen;    /* GUIDs of the HCAs of --ca, which are the snapshot's; NULL: all */
 	JsonObject *out;       /* the answer */
+	JsonObject *before;    /* the last answer of --watch; NULL: this is the first */
+	gint64 out_us, before_us; /* when the two were collected, monotonic clock */
 	int status;            /* exit code of the program */
 };
 
@@ -97,7 +102,13 @@ JsonArray *query_array(struct query *q, const char *name);
  * that there is none. */
 const struct al_snap_ca *query_find_ca(struct query *q, const char *name);
 
-/* Calls fn for each HCA, or for the HCA of --ca. */
+/* FALSE: query_error() has reported an HCA of --ca that is not there. */
+gboolean query_choose_cas(struct query *q);
+
+/* After query_choose_cas(): TRUE: --ca is not given, or names this HCA. */
+gboolean query_ca_passes(const struct query *q, guint64 guid);
+
+/* Calls fn for each HCA, or for those of --ca. */
 void query_each_ca(struct query *q, void (*fn)(struct query *q, const struct al_snap_ca *snap, gint64 index, void *arg),
 		   void *arg);
 
@@ -115,6 +126,10 @@ struct net *query_sweep(struct query *q, gboolean counters);
  * reported the counters that are not reset. */
 gboolean query_reset(struct query *q, struct net *net);
 
+/* Brings the port of --ca and --port up or down, as the argument says. FALSE: the command line is
+ * wrong. After each failure query_error() has reported it. */
+gboolean query_set_port(struct query *q);
+
 /* TRUE: --state is not given, or names this state. */
 gboolean query_state_passes(const struct query *q, const char *state);
 
@@ -125,6 +140,7 @@ void query_print_line(JsonObject *obj);
 /* Members of JSON objects, as every subcommand writes them. */
 void member_text(JsonObject *obj, const char *name, const char *text); /* by tool_clean() */
 void member_u64(JsonObject *obj, const char *name, guint64 value);     /* above 2^53 a hexadecimal string */
+guint64 member_number(JsonNode *node); /* the number that member_u64() has written */
 void member_guid(JsonObject *obj, const char *name, guint64 value);    /* always a hexadecimal string of 16 digits */
 void member_hex(JsonObject *obj, const char *name, guint64 value);     /* a hexadecimal string, such as "0xffff" */
 

@@ -223,9 +223,17 @@ static void add_port(struct query *q, const struct visit *visit, guint8 num, con
 	add_counters(row, &port->counters);
 }
 
+static void add_rates(struct query *q);
+static char *format_rate(JsonNode *value);
+
 void collect_port(struct query *q)
 {
+	if (*q->args && !query_set_port(q)) {
+		query_array(q, "ports");
+		return;
+	}
 	collect_of_ports(q, "ports", add_port);
+	add_rates(q);
 }
 
 /* Prints a sheet for each port: the attributes that PortInfo has not, then PortInfo. */
@@ -284,6 +292,16 @@ void show_port(struct query *q)
 		{ "rcv_dropped", "Dropped", NULL, NULL },
 		{ NULL, NULL, NULL, NULL },
 	};
+	static const struct query_column speed[] = {
+		{ "xmit_bytes", "Bytes sent", format_rate, NULL },
+		{ "rcv_bytes", "received", format_rate, NULL },
+		{ "xmit_packets", "Packets sent", format_rate, NULL },
+		{ "rcv_packets", "received", format_rate, NULL },
+		{ "retransmits", "Sent again", format_rate, NULL },
+		{ "rcv_dropped", "Dropped", format_rate, NULL },
+		{ NULL, NULL, NULL, NULL },
+	};
+	g_autoptr(JsonArray) rates = json_array_new();
 	JsonArray *ports = json_object_get_array_member(q->out, "ports");
 	g_autoptr(JsonArray) counters = json_array_new();
 
@@ -303,6 +321,18 @@ void show_port(struct query *q)
 	}
 	puts("\nTraffic, in the same order:");
 	query_table(q, "", counters, traffic);
+	for (guint i = 0; i < json_array_get_length(ports); i++) {
+		JsonObject *port = json_array_get_object_element(ports, i);
+
+		json_array_add_object_element(
+			rates, json_object_has_member(port, "rates") ?
+				       json_object_ref(json_object_get_object_member(port, "rates")) :
+				       json_object_new());
+	}
+	if (q->before) {
+		puts("\nPer second:");
+		query_table(q, "", rates, speed);
+	}
 }
 
 static void add_port_counters(struct query *q, const struct visit *visit, guint8 num, const struct ib_port_attr *port,
@@ -317,9 +347,67 @@ static void add_port_counters(struct query *q, const struct visit *visit, guint8
 	json_object_set_int_member(counters, "qkey_violations", port->qkey_viol_cntr);
 }
 
+/* ------------------------------------------------------------- rates of --watch */
+
+static JsonObject *find_port(JsonArray *ports, JsonObject *like)
+{
+	for (guint i = 0; i < json_array_get_length(ports); i++) {
+		JsonObject *port = json_array_get_object_element(ports, i);
+
+		if (json_object_get_int_member(port, "port") ==
+			    json_object_get_int_member(like, "port") &&
+		    !strcmp(json_object_get_string_member(port, "ca_guid"),
+			    json_object_get_string_member(like, "ca_guid")))
+			return port;
+	}
+	return NULL;
+}
+
+/* The growth of a counter per second; a counter that was reset has grown from 0. */
+static double rate_of(JsonNode *now, JsonNode *before, double seconds)
+{
+	guint64 from = member_number(before), to = member_number(now);
+
+	return (double)(to >= from ? to - from : to) / seconds;
+}
+
+/* Adds "rates" to each port that the answer before has too. */
+static void add_rates(struct query *q)
+{
+	const double seconds = (double)MAX(q->out_us - q->before_us, 1) / G_USEC_PER_SEC;
+	JsonArray *ports = json_object_get_array_member(q->out, "ports");
+
+	if (!q->watch || !q->before || !json_object_has_member(q->before, "ports"))
+		return;
+	for (guint i = 0; i < json_array_get_length(ports); i++) {
+		JsonObject *port = json_array_get_object_element(ports, i), *rates;
+		JsonObject *before =
+			find_port(json_object_get_array_member(q->before, "ports"), port);
+		JsonObject *counters = json_object_get_object_member(port, "counters"), *old;
+		g_autoptr(GList) names = json_object_get_members(counters);
+
+		if (!before)
+			continue;
+		old = json_object_get_object_member(before, "counters");
+		rates = json_object_new();
+		for (GList *name = names; name; name = name->next)
+			json_object_set_double_member(
+				rates, name->data,
+				rate_of(json_object_get_member(counters, name->data),
+					json_object_get_member(old, name->data), seconds));
+		json_object_set_object_member(port, "rates", rates);
+	}
+}
+
+static char *format_rate(JsonNode *value)
+{
+	return g_strdup_printf("%.1f", json_node_get_double(value));
+}
+
 void collect_counters(struct query *q)
 {
 	collect_of_ports(q, "ports", add_port_counters);
+	add_rates(q);
 }
 
 /* Prints a line for each counter and a column for each port. */
@@ -327,6 +415,7 @@ void show_counters(struct query *q)
 {
 	JsonArray *ports = json_object_get_array_member(q->out, "ports");
 	guint num = json_array_get_length(ports);
+	const guint step = q->before ? 2 : 1; /* columns of a port: the totals, and their rates */
 	g_autofree struct query_column *columns = NULL;
 	g_autoptr(GPtrArray) headings = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(JsonArray) rows = json_array_new();
@@ -336,7 +425,7 @@ void show_counters(struct query *q)
 		puts("No such port.");
 		return;
 	}
-	columns = g_new0(struct query_column, num + 2);
+	columns = g_new0(struct query_column, 2 * num + 2);
 	columns[0] = (struct query_column){ "counter", "Counter", NULL, NULL };
 	for (guint i = 0; i < num; i++) {
 		JsonObject *port = json_array_get_object_element(ports, i);
@@ -344,7 +433,12 @@ void show_counters(struct query *q)
 						json_object_get_int_member(port, "port"));
 
 		g_ptr_array_add(headings, heading);
-		columns[i + 1] = (struct query_column){ heading, heading, NULL, NULL };
+		columns[step * i + 1] = (struct query_column){ heading, heading, NULL, NULL };
+		if (step == 1)
+			continue;
+		heading = g_strdup_printf("%s/s", heading);
+		g_ptr_array_add(headings, heading);
+		columns[step * i + 2] = (struct query_column){ heading, "per s", format_rate, NULL };
 	}
 	names = json_object_get_members(json_object_get_object_member(json_array_get_object_element(ports, 0), "counters"));
 	for (GList *name = names; name; name = name->next) {
@@ -355,7 +449,14 @@ void show_counters(struct query *q)
 			JsonObject *port = json_array_get_object_element(ports, i);
 			JsonObject *counters = json_object_get_object_member(port, "counters");
 
-			json_object_set_member(row, columns[i + 1].key, json_object_dup_member(counters, name->data));
+			json_object_set_member(row, columns[step * i + 1].key,
+					       json_object_dup_member(counters, name->data));
+			if (step > 1 && json_object_has_member(port, "rates"))
+				json_object_set_member(
+					row, columns[step * i + 2].key,
+					json_object_dup_member(
+						json_object_get_object_member(port, "rates"),
+						name->data));
 		}
 		json_array_add_object_element(rows, row);
 	}
@@ -399,7 +500,7 @@ void collect_ca(struct query *q)
 	check_port_found(q);
 	/* The clients of the HCAs: only if an agent has the HCAs, and no option narrows the
 	 * answer. */
-	if (q->snap->num_clients && !q->ca && !q->port && !q->state)
+	if (q->snap->num_clients && !q->cas && !q->port && !q->state)
 		collect_clients(q);
 }
 

@@ -19,7 +19,8 @@ struct listener {
 	al_pnp_h pnp;      /* of the events that are shown */
 	al_pnp_h keeper;   /* opens and closes HCAs */
 	GHashTable *cas;   /* GUID -> struct watched; the keeper's, on the PnP thread */
-	guint64 only;      /* GUID of --ca; 0: all */
+	GArray *only;      /* GUIDs of --ca; empty: all */
+	gboolean replayed; /* all that was there at the beginning has been told */
 	gint shown;
 };
 
@@ -30,13 +31,24 @@ struct watched {
 	al_event_handler_h handler;
 };
 
-static void print_event(struct listener *l, guint64 guid, guint port, const char *what)
+/* TRUE: --ca is not given, or names this HCA. */
+static gboolean is_asked_for(const struct listener *l, guint64 guid)
+{
+	for (guint i = 0; i < l->only->len; i++)
+		if (g_array_index(l->only, guint64, i) == guid)
+			return TRUE;
+	return !l->only->len || !guid;
+}
+
+/* source: "pnp" or "async", which says of which enumeration the code is. */
+static void print_event(struct listener *l, guint64 guid, guint port, const char *source,
+			guint code, const char *what)
 {
 	g_autoptr(GDateTime) now = g_date_time_new_now_local();
 	g_autofree char *time = g_date_time_format(now, "%Y-%m-%dT%H:%M:%S.%f%:z"), *ca = tool_guid_text(guid);
 	JsonObject *line;
 
-	if (l->only && guid && l->only != guid)
+	if (!is_asked_for(l, guid))
 		return;
 	if (l->q->port && port && (guint)l->q->port != port)
 		return;
@@ -58,6 +70,9 @@ static void print_event(struct listener *l, guint64 guid, guint port, const char
 	if (port)
 		json_object_set_int_member(line, "port", port);
 	json_object_set_string_member(line, "event", what);
+	json_object_set_string_member(line, "source", source);
+	json_object_set_int_member(line, "code", code);
+	json_object_set_boolean_member(line, "replay", !l->replayed);
 	query_print_line(line);
 }
 
@@ -108,7 +123,8 @@ static al_status keep(void *context, const struct al_pnp_event *event)
 static void on_async(struct listener *l, const struct al_event *event)
 {
 	if (event->object != AL_OBJ_NONE || !event->port_num)
-		print_event(l, event->ca_guid, event->port_num, al_event_type_str(event->type));
+		print_event(l, event->ca_guid, event->port_num, "async", (guint)event->type,
+			    al_event_type_str(event->type));
 }
 
 static gboolean on_readable(gint fd, GIOCondition condition, gpointer data)
@@ -119,9 +135,11 @@ static gboolean on_readable(gint fd, GIOCondition condition, gpointer data)
 	(void)fd;
 	(void)condition;
 	while ((!l->q->count || l->shown < l->q->count) && al_channel_next(l->channel, &event) == AL_SUCCESS) {
-		if (event.type == AL_CHANNEL_PNP)
-			print_event(l, event.pnp.ca_guid, event.pnp.port_num, al_pnp_type_str(event.pnp.type));
-		else if (event.type == AL_CHANNEL_ASYNC)
+		if (event.type == AL_CHANNEL_PNP) {
+			print_event(l, event.pnp.ca_guid, event.pnp.port_num, "pnp",
+				    (guint)event.pnp.type, al_pnp_type_str(event.pnp.type));
+			l->replayed |= event.pnp.type == AL_PNP_REPLAY_COMPLETE;
+		} else if (event.type == AL_CHANNEL_ASYNC)
 			on_async(l, &event.async);
 	}
 	if ((l->q->count && l->shown >= l->q->count) || ferror(stdout))
@@ -139,21 +157,31 @@ static gboolean on_end(gpointer loop)
  * present HCA. */
 static gboolean choose(struct listener *l)
 {
-	const struct al_snap_ca *ca;
-	al_status st;
+	gboolean good = TRUE;
 
-	if (!l->q->ca || tool_parse_guid(l->q->ca, &l->only))
-		return TRUE;
-	st = al_snapshot(l->q->al, &l->q->snap);
-	if (st) {
-		query_error(l->q, TOOL_FAILED, "the HCAs and objects cannot be listed: %s", al_status_str(st));
-		return FALSE;
+	for (char **name = l->q->cas; good && name && *name; name++) {
+		const struct al_snap_ca *ca;
+		guint64 guid;
+		al_status st;
+
+		if (tool_parse_guid(*name, &guid)) {
+			g_array_append_val(l->only, guid);
+			continue;
+		}
+		st = al_snapshot(l->q->al, &l->q->snap);
+		if (st) {
+			query_error(l->q, TOOL_FAILED, "the HCAs and objects cannot be listed: %s",
+				    al_status_str(st));
+			return FALSE;
+		}
+		ca = query_find_ca(l->q, *name);
+		if (ca)
+			g_array_append_val(l->only, ca->guid);
+		good = ca != NULL;
+		al_free_snapshot(l->q->snap);
+		l->q->snap = NULL;
 	}
-	ca = query_find_ca(l->q, l->q->ca);
-	l->only = ca ? ca->guid : 0;
-	al_free_snapshot(l->q->snap);
-	l->q->snap = NULL;
-	return ca != NULL;
+	return good;
 }
 
 static gboolean listen_to(struct listener *l)
@@ -202,6 +230,7 @@ void run_events(struct query *q)
 	if (!query_open(q))
 		return;
 	l.loop = g_main_loop_new(NULL, FALSE);
+	l.only = g_array_new(FALSE, FALSE, sizeof(guint64));
 	l.cas = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, unwatch);
 	if (choose(&l) && listen_to(&l)) {
 		g_unix_signal_add(SIGINT, on_end, l.loop);
@@ -212,5 +241,6 @@ void run_events(struct query *q)
 	}
 	stop_listening(&l);
 	g_main_loop_unref(l.loop);
+	g_array_unref(l.only);
 	al_close(q->al, AL_DESTROY_SYNC, NULL);
 }

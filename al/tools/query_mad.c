@@ -67,23 +67,21 @@ static void add_service(struct query *q, const struct al_snap_object *obj, JsonA
 	add_counts(find_counts(q, obj->id), row);
 }
 
-static gboolean passes(const struct query *q, const struct al_snap_object *obj,
-		       const struct al_snap_ca *ca)
+static gboolean passes(const struct query *q, const struct al_snap_object *obj)
 {
-	return obj->type == AL_OBJ_MAD_SVC && (!ca || obj->ca_guid == ca->guid) &&
+	return obj->type == AL_OBJ_MAD_SVC && query_ca_passes(q, obj->ca_guid) &&
 	       (!q->pid || q->pid == obj->pid) &&
 	       (!q->port || (guint)q->port == AL_SNAP_MAD_PORT(obj->number));
 }
 
 void collect_mad(struct query *q)
 {
-	const struct al_snap_ca *ca = q->ca ? query_find_ca(q, q->ca) : NULL;
 	JsonArray *services = query_array(q, "services");
 
-	if (q->ca && !ca)
+	if (!query_choose_cas(q))
 		return;
 	for (size_t i = 0; i < q->snap->num_objects; i++)
-		if (passes(q, &q->snap->objects[i], ca))
+		if (passes(q, &q->snap->objects[i]))
 			add_service(q, &q->snap->objects[i], services);
 }
 

@@ -51,14 +51,9 @@ static void add_labels(GString *labels, JsonObject *obj, const char *const *name
 			add_label(labels, *names, json_object_get_string_member(obj, *names));
 }
 
-/* A number that member_u64() has written. */
 static guint64 number_of(JsonObject *obj, const char *name)
 {
-	JsonNode *node = json_object_get_member(obj, name);
-
-	if (JSON_NODE_HOLDS_VALUE(node) && json_node_get_value_type(node) == G_TYPE_STRING)
-		return g_ascii_strtoull(json_node_get_string(node), NULL, 16);
-	return (guint64)json_node_get_int(node);
+	return member_number(json_object_get_member(obj, name));
 }
 
 /* The metrics by name, in the order of their first samples. */

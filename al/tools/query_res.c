@@ -11,7 +11,6 @@
 /* The options that select objects, read once. */
 struct selection {
 	const char *type;
-	const struct al_snap_ca *ca; /* NULL: all */
 	guint num_conditions;
 	struct object_condition conditions[MOST_CONDITIONS];
 };
@@ -21,7 +20,7 @@ static gboolean passes(struct objects *o, const struct selection *by,
 {
 	const struct query *q = o->q;
 
-	if (by->ca && obj->ca_guid != by->ca->guid)
+	if (!query_ca_passes(q, obj->ca_guid))
 		return FALSE;
 	if (by->type && strcmp(by->type, al_object_type_str(obj->type)))
 		return FALSE;
@@ -41,8 +40,8 @@ static gboolean read_selection(struct query *q, const char *type, struct selecti
 {
 	g_autoptr(GError) err = NULL;
 
-	*by = (struct selection){ .type = type, .ca = q->ca ? query_find_ca(q, q->ca) : NULL };
-	if (q->ca && !by->ca)
+	*by = (struct selection){ .type = type };
+	if (!query_choose_cas(q))
 		return FALSE;
 	for (char **text = q->where; text && *text; text++) {
 		if (by->num_conditions == MOST_CONDITIONS) {

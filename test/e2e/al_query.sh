@@ -32,6 +32,36 @@ says '^HCA 0  soft HCA 0$'
 says 'module soft '
 says '^ +1  Active +1  .*Gb/s.* InfiniBand  fe80::'
 
+# Several HCAs; what asks one refuses several.
+query 0 port --ca 0 --ca $guid --json
+json "[p['ca'] for p in a['ports']] == [0, 1]"
+query 0 ca -C 1 --json
+json "[c['index'] for c in a['cas']] == [1]"
+query 1 port --ca 0 --ca 7
+complains 'there is no HCA "7"'
+query 1 topology --ca 0 --ca 1
+complains '--ca 1: "topology" asks one HCA, and --ca 0 was given before'
+
+# The code of an event, and the end of what was there before.
+query 0 events --json --count 20 --timeout 1
+python3 - <<'END' || wrong "events says: $(cat out)"
+import json
+events = [json.loads(line) for line in open("out")]
+assert events[0]["event"] == "HCA added" and events[0]["source"] == "pnp" and events[0]["code"] == 1
+last = [e for e in events if e["event"] == "replay complete"]
+assert len(last) == 1 and events.index(last[0]) == sum(e["replay"] for e in events) - 1
+END
+
+# A port goes down and comes up again.
+query 1 port sideways --ca 0 --port 1
+complains 'port sideways: must be up or down'
+query 1 port down --port 1
+complains 'port down needs one HCA by --ca and its port by --port'
+query 1 port down --ca 0 --ca 1 --port 1
+complains 'port down needs one HCA'
+query 1 port down --ca 9 --port 1
+complains 'there is no HCA "9"'
+
 # ---- for Prometheus ------------------------------------------------------------------------------
 
 if command -v promtool >/dev/null; then

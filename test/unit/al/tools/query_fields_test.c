@@ -5,21 +5,33 @@
  */
 #include "test/unit/al/tools/query_run.h"
 
-#define COUNTERS(X)                                                                               \
-	X(xmit_bytes, 1001)                                                                       \
-	X(rcv_bytes, 1002)                                                                        \
-	X(xmit_packets, 1003) X(rcv_packets, 1004) X(unicast_xmit_packets, 1005) X(               \
-		unicast_rcv_packets, 1006) X(multicast_xmit_packets,                              \
-					     1007) X(multicast_rcv_packets, 1008)                 \
-		X(xmit_discards, 1009) X(rcv_errors, 1010) X(rcv_dropped, 1011) X(                \
-			xmit_wait, 1012) X(retransmits, 1013) X(rnr_naks, 1014) X(seq_naks, 1015) \
-			X(symbol_errors, 1016) X(link_error_recovery, 1017) X(link_downed, 1018)  \
-				X(rcv_remote_phys_errors, 1019) X(rcv_switch_relay_errors, 1020)  \
-					X(xmit_constraint_errors, 1021)                           \
-						X(rcv_constraint_errors, 1022)                    \
-							X(link_integrity_errors, 1023)            \
-								X(buffer_overrun_errors, 1024)    \
-									X(vl15_dropped, 1025)
+/* traffic, then errors */
+#define COUNTERS(X) \
+	X(xmit_bytes, 1001) \
+	X(rcv_bytes, 1002) \
+	X(xmit_packets, 1003) \
+	X(rcv_packets, 1004) \
+	X(unicast_xmit_packets, 1005) \
+	X(unicast_rcv_packets, 1006) \
+	X(multicast_xmit_packets, 1007) \
+	X(multicast_rcv_packets, 1008) \
+	X(rcv_dropped, 1011) \
+	X(xmit_wait, 1012) \
+	X(retransmits, 1013) \
+	X(rnr_naks, 1014) \
+	X(seq_naks, 1015) \
+	X(symbol_errors, 1016) \
+	X(link_error_recovery, 1017) \
+	X(link_downed, 1018) \
+	X(rcv_errors, 1010) \
+	X(rcv_remote_phys_errors, 1019) \
+	X(rcv_switch_relay_errors, 1020) \
+	X(xmit_discards, 1009) \
+	X(xmit_constraint_errors, 1021) \
+	X(rcv_constraint_errors, 1022) \
+	X(link_integrity_errors, 1023) \
+	X(buffer_overrun_errors, 1024) \
+	X(vl15_dropped, 1025)
 
 #define LIMITS(X)                                                                                  \
 	X(max_mr_size, 2001)                                                                       \
@@ -271,6 +283,45 @@ START_TEST(each_limit_and_ability_has_its_own_name_and_line)
 }
 END_TEST
 
+static struct fake *growing;
+
+/* Each query of a port finds more bytes, and above 2^53 more packets. */
+static void grow(void *object)
+{
+	(void)object;
+	growing->port_attr.counters.xmit_bytes += 1000000;
+	growing->port_attr.counters.xmit_packets += 1000;
+}
+
+START_TEST(watch_shows_rates_beside_totals)
+{
+	g_autofree char *lines = NULL, *counters = NULL, *port = NULL;
+	g_auto(GStrv) line = NULL;
+	JsonObject *rates;
+	JsonNode *root;
+
+	growing = an_hca();
+	growing->port_attr.counters.xmit_packets = 1ull << 60;
+	growing->hook[FAKE_query_port] = grow;
+	lines = run("counters --json --watch=0.05 --count 2", TOOL_OK);
+	line = g_strsplit(lines, "\n", -1);
+	ck_assert(!strstr(line[0], "rates"));
+	root = json_from_string(line[1], NULL);
+	rates = json_object_get_object_member(
+		json_array_get_object_element(
+			json_object_get_array_member(json_node_get_object(root), "ports"), 0),
+		"rates");
+	ck_assert(json_object_get_double_member(rates, "xmit_bytes") > 1e6); /* in far less than a second */
+	ck_assert(json_object_get_double_member(rates, "xmit_packets") > 1e3);
+	ck_assert(json_object_get_double_member(rates, "rcv_bytes") == 0);
+	json_node_unref(root);
+	counters = run("counters --watch=0.05 --count 2", TOOL_OK);
+	ck_assert(g_regex_match_simple("^xmit_bytes +\\d+  +\\d{7,}\\.\\d", counters, G_REGEX_MULTILINE, 0));
+	port = run("port --watch=0.05 --count 2", TOOL_OK);
+	ck_assert(g_regex_match_simple("^Per second:\nBytes sent .*\n\\d{7,}\\.\\d +0\\.0 ", port, G_REGEX_MULTILINE, 0));
+}
+END_TEST
+
 START_TEST(tables_of_a_port_show_what_is_in_each_place)
 {
 	g_autoptr(JsonObject) gids = NULL, pkeys = NULL;
@@ -304,6 +355,7 @@ int main(void)
 	tcase_add_test(tc, each_counter_has_its_own_name_and_line);
 	tcase_add_test(tc, each_attribute_of_an_hca_has_its_own_name_and_place);
 	tcase_add_test(tc, each_limit_and_ability_has_its_own_name_and_line);
+	tcase_add_test(tc, watch_shows_rates_beside_totals);
 	tcase_add_test(tc, tables_of_a_port_show_what_is_in_each_place);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
