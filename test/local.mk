@@ -76,7 +76,7 @@ test_unit_al_tools_perf_stat_test_LDADD = al/tools/libperf.la al/tools/libtools.
 
 dist_check_SCRIPTS += test/e2e/al_cp.sh test/e2e/al_cp_agent.sh test/e2e/al_perf.sh \
 	test/e2e/al_perf_agent.sh test/e2e/al_query.sh test/e2e/al_query_agent.sh \
-	test/e2e/topology.sh test/e2e/al_query_topology.sh test/e2e/laptop.sh test/e2e/al_cp_files.sh test/e2e/al_cp_holes.sh test/e2e/tools_output.sh test/e2e/tools_ports.sh test/e2e/completion.sh test/e2e/objects.sh test/e2e/port_set.sh
+	test/e2e/topology.sh test/e2e/al_query_topology.sh test/e2e/laptop.sh test/e2e/al_cp_files.sh test/e2e/al_cp_holes.sh test/e2e/tools_output.sh test/e2e/tools_ports.sh test/e2e/completion.sh test/e2e/objects.sh test/e2e/port_set.sh test/e2e/options.py
 EXTRA_DIST += test/e2e/tools.sh test/e2e/subnet.sh test/e2e/al_perf_report.py test/e2e/al_perf_hostile.py
 check_PROGRAMS += test/unit/al/tools/query_test
 test_unit_al_tools_query_test_CPPFLAGS = $(FAKE_FLAGS)

@@ -26,7 +26,7 @@
 static struct settings settings;
 static sigset_t signals; /* SIGTERM, SIGINT, SIGHUP, SIGUSR1: blocked in all threads, received by
 			    sigwait() */
-static char *socket_path, *config_file;
+static char *socket_path, *config_file, *idle_text;
 static gboolean show_version, only_check;
 static int idle_seconds; /* 0: ald serves until a signal comes */
 
@@ -55,7 +55,7 @@ static const GOptionEntry entries[] = {
 	  "configuration instead of the system's", "FILE" },
 	{ "check", 0, 0, G_OPTION_ARG_NONE, &only_check,
 	  "say what is wrong with the configuration, and end", NULL },
-	{ "exit-when-idle", 0, 0, G_OPTION_ARG_INT, &idle_seconds,
+	{ "exit-when-idle", 0, 0, G_OPTION_ARG_STRING, &idle_text,
 	  "end when no program has been served for so long", "SECONDS" },
 	{ "version", 'V', 0, G_OPTION_ARG_NONE, &show_version, "print the version", NULL },
 	{ 0 }
@@ -90,9 +90,13 @@ static bool apply_options(struct settings *to)
 			fprintf(stderr, "ald: --%s %s: must be %s\n", o->name, o->text, values);
 			good = false;
 		}
-	if (socket_path && strlen(socket_path) >= sizeof(to->path)) {
-		fprintf(stderr, "ald: --socket %s: must be a path of at most %zu characters\n",
+	if (socket_path && (!*socket_path || strlen(socket_path) >= sizeof(to->path))) {
+		fprintf(stderr, "ald: --socket %s: must be a path of 1 to at most %zu characters\n",
 			socket_path, sizeof(to->path) - 1);
+		good = false;
+	}
+	if (config_file && !*config_file) {
+		fprintf(stderr, "ald: --config %s: must be the path of a file\n", config_file);
 		good = false;
 	}
 	if (socket_path)
@@ -114,10 +118,15 @@ static bool parse(int argc, char **argv)
 		fprintf(stderr, "ald: %s: is not an option; see ald --help\n", argv[1]);
 		good = false;
 	}
-	if (good && idle_seconds < 0) {
-		fprintf(stderr, "ald: --exit-when-idle %d: must be a number of seconds\n",
-			idle_seconds);
-		good = false;
+	if (good && idle_text) {
+		guint64 seconds = 0;
+
+		good = tool_parse_number(idle_text, 0, G_MAXINT, &seconds);
+		idle_seconds = (int)seconds;
+		if (!good)
+			fprintf(stderr,
+				"ald: --exit-when-idle %s: must be a number of seconds from 0 to %d\n",
+				idle_text, G_MAXINT);
 	}
 	g_option_context_free(context);
 	settings_default(&settings);

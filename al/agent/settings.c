@@ -29,7 +29,7 @@ void settings_default(struct settings *to)
 
 /* ------------------------------------------------------------------- values */
 
-/* Reads a number, also with a unit, such as 64M. */
+/* Reads an amount: a number, also with a unit, such as 64M. */
 static bool number(const char *text, uint64_t *value)
 {
 	static const char units[] = "KMG";
@@ -50,7 +50,9 @@ static bool number(const char *text, uint64_t *value)
 static bool to_number(const char *text, uint64_t least, uint64_t most, uint32_t *to)
 {
 	uint64_t value;
-	bool good = number(text, &value) && value >= least && value <= most;
+	/* What is no amount of bytes or objects has no units. */
+	bool good = !text[strspn(text, "0123456789")] && number(text, &value) && value >= least &&
+		    value <= most;
 
 	if (good)
 		*to = (uint32_t)value;

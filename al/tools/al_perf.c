@@ -159,7 +159,7 @@ static gboolean read_type(struct perf_job *job, GError **err)
 	for (guint i = 0; opt.type && i < G_N_ELEMENTS(types); i++)
 		if (!g_ascii_strcasecmp(opt.type, al_qp_type_str(types[i])))
 			job->type = types[i];
-	return job->type || tool_misuse(err, "--type %s: rc, uc or ud", opt.type);
+	return job->type || tool_misuse(err, "--type %s: must be rc, uc or ud", opt.type);
 }
 
 /* Adds an operation by name, unless the job has it already; "all" adds all operations that the
@@ -234,7 +234,7 @@ static gboolean read_mtu(struct perf_job *job, GError **err)
 	if (!opt.mtu)
 		return TRUE;
 	if (!tool_parse_number(opt.mtu, 256, 4096, &bytes) || bytes & (bytes - 1))
-		return tool_misuse(err, "--mtu %s: 256, 512, 1024, 2048 or 4096", opt.mtu);
+		return tool_misuse(err, "--mtu %s: must be 256, 512, 1024, 2048 or 4096", opt.mtu);
 	job->mtu = (guint32)bytes;
 	return TRUE;
 }
@@ -339,7 +339,8 @@ static void write_svg(const struct perf_job *job, GError **err)
 		return;
 	svg = perf_svg(job);
 	if (!g_file_set_contents(opt.svg, svg, -1, &why) && !*err)
-		tool_fail(err, "the plot cannot be written: %s", why->message);
+		tool_fail(err, "--svg %s: the plot cannot be written: %s; name a file that can be made, such as plot.svg",
+			  opt.svg, why->message);
 }
 
 static gboolean parse(int *argc, char ***argv, GError **err)

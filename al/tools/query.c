@@ -412,12 +412,12 @@ static char *list_commands(void)
 
 static const char *const states[] = {
 #define STATE_TEXT(name, value, state) state,
-	IB_PORT_STATE_LIST(STATE_TEXT) IB_QP_STATE_LIST(STATE_TEXT) "live", "dying", "dead",
+	IB_PORT_STATE_LIST(STATE_TEXT) IB_QP_STATE_LIST(STATE_TEXT) "live", "dying", "dead", NULL,
 };
 
 static gboolean is_state(const char *text)
 {
-	for (gsize i = 0; i < G_N_ELEMENTS(states); i++)
+	for (gsize i = 0; states[i]; i++)
 		if (!g_ascii_strcasecmp(text, states[i]))
 			return TRUE;
 	return FALSE;
@@ -455,6 +455,7 @@ static char **complete_watch(char **argv)
 	return (char **)g_ptr_array_free(args, FALSE);
 }
 
+#define MOST_SECONDS 1000000
 #define NOT_GIVEN (-1.0) /* value of an option that is not given, where 0 is a wrong value */
 
 /* An option that only some subcommands take. */
@@ -493,6 +494,13 @@ static void list_filters(const struct query *q, struct filter to[FILTERS])
 	memcpy(to, filters, sizeof(filters));
 }
 
+static int refuse_state(const char *text)
+{
+	g_autofree char *known = g_strjoinv(" ", (char **)states);
+
+	return usage("--state %s: must be one of %s", text, known);
+}
+
 static int check_options(const struct query *q, const struct query_command *command)
 {
 	struct filter filters[FILTERS];
@@ -506,30 +514,49 @@ static int check_options(const struct query *q, const struct query_command *comm
 	if (q->cas && q->cas[1] && !(command->filters & QUERY_CAS))
 		return usage("--ca %s: \"%s\" asks one HCA, and --ca %s was given before",
 			     q->cas[1], command->name, q->cas[0]);
-	if (q->port < 0 || q->port > 255)
-		return usage("--port %d: from 1 to 255", q->port);
-	if (q->pid < 0 || q->count < 0)
-		return usage("--pid and --count are numbers from 0 on");
-	if (q->timeout != NOT_GIVEN && !(q->timeout > 0 && q->timeout < 1e6))
-		return usage("--timeout: seconds, more than 0");
-	if (q->watch != NOT_GIVEN && !(q->watch >= 0.01 && q->watch < 1e6))
-		return usage("--watch: seconds, from 0.01 on");
 	if (q->count && q->watch == NOT_GIVEN && (command->filters & QUERY_WATCH))
 		return usage("--count says how often --watch repeats, which was not asked for");
 	if (q->reset && !q->subnet)
 		return usage(
 			"--reset is for the counters that --subnet reads; nothing resets the HCAs' own");
 	if (q->type && !is_type(q->type))
-		return usage("--type %s: there is no such kind of object", q->type);
+		return usage("--type %s: must be a kind of object, such as pd, mr, cq or qp", q->type);
 	if (q->state && !is_state(q->state))
-		return usage("--state %s: no port, queue pair or object is ever in such a state", q->state);
+		return refuse_state(q->state);
 	return TOOL_OK;
 }
 
 /* The options whose numbers GOption does not read. NULL: not given */
 struct numbers {
-	char *qpn, *m_key;
+	char *qpn, *m_key, *port, *pid, *count, *timeout, *watch;
 };
+
+static gboolean read_int(const char *name, const char *text, gint least, gint most, gint *to)
+{
+	guint64 number = 0;
+
+	if (!text)
+		return TRUE;
+	if (!tool_parse_number(text, (guint64)least, (guint64)most, &number)) {
+		usage("--%s %s: must be a number from %d to %d", name, text, least, most);
+		return FALSE;
+	}
+	*to = (gint)number;
+	return TRUE;
+}
+
+static gboolean read_seconds(const char *name, const char *text, double least, double *to)
+{
+	char *end;
+
+	if (!text)
+		return TRUE;
+	*to = g_ascii_strtod(text, &end);
+	if (end != text && !*end && *to >= least && *to <= MOST_SECONDS)
+		return TRUE;
+	usage("--%s %s: must be seconds, from %g to %d", name, text, least, MOST_SECONDS);
+	return FALSE;
+}
 
 static int read_numbers(struct query *q, const struct numbers *numbers)
 {
@@ -540,6 +567,12 @@ static int read_numbers(struct query *q, const struct numbers *numbers)
 	if (numbers->m_key && !tool_parse_number(numbers->m_key, 1, G_MAXUINT64, &q->m_key))
 		return usage("--m-key %s: a number of 64 bits that is not 0, such as 0x1234",
 			     numbers->m_key);
+	if (!read_int("port", numbers->port, 1, 255, &q->port) ||
+	    !read_int("pid", numbers->pid, 1, G_MAXINT, &q->pid) ||
+	    !read_int("count", numbers->count, 0, G_MAXINT, &q->count) ||
+	    !read_seconds("timeout", numbers->timeout, 0.001, &q->timeout) ||
+	    !read_seconds("watch", numbers->watch, 0.01, &q->watch))
+		return TOOL_USAGE;
 	return TOOL_OK;
 }
 
@@ -582,7 +615,7 @@ static void print_values(const struct query_command *command)
 	}
 	if (command->filters & QUERY_STATE) {
 		fputs("\nValues of --state:", stdout);
-		for (gsize i = 0; i < G_N_ELEMENTS(states); i++)
+		for (gsize i = 0; states[i]; i++)
 			printf(" %s", states[i]);
 		putchar('\n');
 	}
@@ -706,13 +739,13 @@ int query_main(int argc, char **argv)
 	gboolean version = FALSE;
 	const GOptionEntry entries[] = {
 		{ "json", 'j', 0, G_OPTION_ARG_NONE, &q.json, "Answer in JSON", NULL },
-		{ "watch", 'w', 0, G_OPTION_ARG_DOUBLE, &q.watch,
+		{ "watch", 'w', 0, G_OPTION_ARG_STRING, &numbers.watch,
 		  "Again and again (every 2 seconds)", "[SECONDS]" },
-		{ "count", 'n', 0, G_OPTION_ARG_INT, &q.count,
+		{ "count", 'n', 0, G_OPTION_ARG_STRING, &numbers.count,
 		  "End after N events, or N times of --watch", "N" },
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &q.output,
 		  "capture: the file (capture.pcapng); prom: the file (standard output)", "FILE" },
-		{ "timeout", 't', 0, G_OPTION_ARG_DOUBLE, &q.timeout,
+		{ "timeout", 't', 0, G_OPTION_ARG_STRING, &numbers.timeout,
 		  "events, topology, check: end after so many seconds", "SECONDS" },
 		{ "long", 'l', 0, G_OPTION_ARG_NONE, &q.all, "port: all of PortInfo", NULL },
 		{ "warn", 0, 0, G_OPTION_ARG_STRING, &q.warning, "check: thresholds of warnings",
@@ -727,12 +760,12 @@ int query_main(int argc, char **argv)
 		  "topology: the form of the answer", "text|dot|svg|json" },
 		{ "ca", 'C', 0, G_OPTION_ARG_STRING_ARRAY, &q.cas, "Only this HCA, or these",
 		  "GUID|INDEX|DESCRIPTION" },
-		{ "port", 'P', 0, G_OPTION_ARG_INT, &q.port, "Only ports of this number", "N" },
+		{ "port", 'P', 0, G_OPTION_ARG_STRING, &numbers.port, "Only ports of this number", "N" },
 		{ "state", 0, 0, G_OPTION_ARG_STRING, &q.state,
 		  "Only ports or objects in this state", "STATE" },
 		{ "type", 0, 0, G_OPTION_ARG_STRING, &q.type, "res: only objects of this kind",
 		  "TYPE" },
-		{ "pid", 0, 0, G_OPTION_ARG_INT, &q.pid, "Only objects of this process", "PID" },
+		{ "pid", 0, 0, G_OPTION_ARG_STRING, &numbers.pid, "Only objects of this process", "PID" },
 		{ "qpn", 0, 0, G_OPTION_ARG_STRING, &numbers.qpn,
 		  "Only queue pairs with these numbers", "A-B" },
 		{ "where", 0, 0, G_OPTION_ARG_STRING_ARRAY, &q.where,
@@ -775,5 +808,10 @@ int query_main(int argc, char **argv)
 	g_free(q.critical);
 	g_free(numbers.qpn);
 	g_free(numbers.m_key);
+	g_free(numbers.port);
+	g_free(numbers.pid);
+	g_free(numbers.count);
+	g_free(numbers.timeout);
+	g_free(numbers.watch);
 	return status;
 }

@@ -311,5 +311,6 @@ void show_prom(struct query *q)
 		fputs(text, stdout);
 	else if (!g_file_set_contents_full(q->output, text, -1, G_FILE_SET_CONTENTS_CONSISTENT,
 					   0644, &err))
-		query_error(q, TOOL_FAILED, "%s; choose another --output", err->message);
+		query_error(q, TOOL_FAILED, "--output %s: %s; name a file that can be made, such as ibal.prom", q->output,
+			    err->message);
 }

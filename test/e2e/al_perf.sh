@@ -115,7 +115,7 @@ refuses 1 'cas: UC has no such operation' --type uc send cas
 
 # ---- what is wrong ---------------------------------------------------------------------------------
 
-refuses 1 '--type rd: rc, uc or ud' --type rd
+refuses 1 '--type rd: must be rc, uc or ud' --type rd
 refuses 1 'no operation "scribble"' scribble
 refuses 1 'no operation ""' write,
 refuses 1 '--iters 0: ' --iters 0

@@ -74,7 +74,7 @@ fi
 grep -q "^ibal_port_state{ca_guid=\"$guid\",port=\"1\",state=\"Active\"} 1\$" ibal.prom || wrong "a file for Prometheus: $(cat ibal.prom)"
 [ "$(stat -c %a ibal.prom)" = 644 ] || wrong "a collector cannot read the file: $(stat -c %a ibal.prom)"
 query 2 prom --output none/ibal.prom
-complains 'none/ibal.prom.*choose another --output'
+complains '--output none/ibal.prom: .*name a file'
 
 query 0 --json ca
 json "[c['description'] for c in a['cas']] == ['soft HCA 0', 'soft HCA 1']"

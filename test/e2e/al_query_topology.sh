@@ -42,7 +42,7 @@ mkfifo pipe
 cat "$two" >pipe &
 query 0 topology pipe
 query 1 topology --timeout 0
-complains 'timeout: seconds, more than 0'
+complains 'timeout 0: must be seconds, from 0.001 to 1000000'
 query 1 topology "$two" "$two"
 query 1 topology --ca 99
 query 1 topology --port 77
