@@ -91,7 +91,7 @@ static bool apply_options(struct settings *to)
 			good = false;
 		}
 	if (socket_path && (!*socket_path || strlen(socket_path) >= sizeof(to->path))) {
-		fprintf(stderr, "ald: --socket %s: must be a path of 1 to at most %zu characters\n",
+		fprintf(stderr, "ald: --socket %s: must be a path of at most %zu characters\n",
 			socket_path, sizeof(to->path) - 1);
 		good = false;
 	}

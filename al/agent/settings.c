@@ -50,9 +50,7 @@ static bool number(const char *text, uint64_t *value)
 static bool to_number(const char *text, uint64_t least, uint64_t most, uint32_t *to)
 {
 	uint64_t value;
-	/* What is no amount of bytes or objects has no units. */
-	bool good = !text[strspn(text, "0123456789")] && number(text, &value) && value >= least &&
-		    value <= most;
+	bool good = number(text, &value) && value >= least && value <= most;
 
 	if (good)
 		*to = (uint32_t)value;
@@ -136,7 +134,9 @@ static bool clients(struct settings *to, const char *text)
 
 static bool drain(struct settings *to, const char *text)
 {
-	return to_number(text, 0, SETTINGS_MAX_DRAIN, &to->drain);
+	/* The units are those of amounts, and of no time. */
+	return !text[strspn(text, "0123456789")] &&
+	       to_number(text, 0, SETTINGS_MAX_DRAIN, &to->drain);
 }
 
 static bool manage(struct settings *to, const char *text)
