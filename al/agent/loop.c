@@ -262,7 +262,7 @@ static int gather(int most, int timeout)
 
 void loop_look(void)
 {
-	gather(0);
+	gather(GATHER, 0);
 }
 
 void loop_wait(void)

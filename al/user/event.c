@@ -13,7 +13,6 @@
 #include "al/mgmt/remote.h"
 #include "al/object/thread.h"
 #include "al/user/user.h"
-#include "al/verbs/verbs.h"
 
 /* ------------------------------------------------------------------ cookies */
 
@@ -148,11 +147,10 @@ static void keep_failure(struct user_conn *conn, const struct agent_event *event
 	struct ci_qp *qp;
 
 	failure.reason[sizeof(failure.reason) - 1] = 0;
-	ci_one_line(failure.reason);
 	pthread_mutex_lock(&conn->cookie_lock);
 	qp = user_cookie_find(conn, event->cookie, AL_OBJ_QP);
 	if (qp)
-		failure_keep(qp->ctx, &failure);
+		ib_request_failed(qp->ctx, failure.wr_id, failure.status, "%s", failure.reason);
 	pthread_mutex_unlock(&conn->cookie_lock);
 }
 

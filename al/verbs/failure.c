@@ -10,7 +10,7 @@
 /* Guards al_qp.failure of all queue pairs. Failures are rare. Leaf. */
 static pthread_mutex_t failures_lock = PTHREAD_MUTEX_INITIALIZER;
 
-void failure_keep(struct al_obj *obj, const struct al_qp_failure *failure)
+static void keep(struct al_obj *obj, const struct al_qp_failure *failure)
 {
 	struct al_qp *qp = (struct al_qp *)obj;
 	uint32_t before;
@@ -42,7 +42,7 @@ void ib_request_failed(void *qp_ctx, uint64_t wr_id, ib_wc_status status, const 
 	vsnprintf(failure.reason, sizeof(failure.reason), fmt, ap);
 	va_end(ap);
 	ci_one_line(failure.reason);
-	failure_keep(obj, &failure);
+	keep(obj, &failure);
 }
 
 al_status al_query_failure(al_qp_h qp, struct al_qp_failure *failure)

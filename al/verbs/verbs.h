@@ -58,8 +58,6 @@ struct al_qp_alias {
 	uint8_t port_num;
 };
 
-/* Keeps and logs the failure of a request. Any context, as ib_request_failed(). */
-void failure_keep(struct al_obj *qp, const struct al_qp_failure *failure);
 void failure_after_fork(void);
 
 /* The status of a handle of which a function has found no queue pair: AL_INVALID_QP_TYPE or

@@ -42,6 +42,8 @@ OTHERWISE = {
         "a_copy_without_memory_counts_as_a_lost_packet": CLIENT,
         "after_a_piece_that_fails_no_more_is_copied": CLIENT,
         "a_queue_pair_goes_on_after_copies_that_were_left": CLIENT,
+        "a_queue_pair_waits_until_its_client_has_fewer_buffers": CLIENT,
+        "a_request_that_waits_for_a_copy_holds_no_buffer_of_its_sender": CLIENT,
     },
     "fault_test": {
         "a_held_packet_is_overtaken": BY_TRAIN,

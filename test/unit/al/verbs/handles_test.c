@@ -282,7 +282,7 @@ static const struct probe {
 #define PROBES (sizeof(probes) / sizeof(probes[0]))
 
 /* Functions that take no handle. */
-static const char *const without_handle[] = { "al_open", "al_version", "al_set_log", "al_status_name",
+static const char *const without_handle[] = { "al_open", "al_version", "al_reason", "al_set_log", "al_status_name",
 					      "al_free_snapshot" };
 
 /* ---------------------------------------------------- objects of the test */
