@@ -338,6 +338,25 @@ START_TEST(users_take_turns_and_then_their_clients)
 }
 END_TEST
 
+START_TEST(a_client_whose_last_job_is_taken_out_has_no_turn)
+{
+	struct turns turns = { .queue = QUEUE_POOL };
+	struct job *job = &queued[0][0][0];
+
+	open_users();
+	for (int i = 0; i < 3; i++) {
+		job[i].account = &users[i / 2].client[i % 2];
+		turns_add(&turns, &job[i]);
+	}
+	turns_take_out(&turns, &job[0]);
+	ck_assert_ptr_eq(turns_take(&turns, NULL), &job[1]);
+	ck_assert_ptr_eq(turns_take(&turns, NULL), &job[2]);
+	ck_assert(turns_empty(&turns));
+	ck_assert_ptr_null(turns_take(&turns, NULL));
+	close_users();
+}
+END_TEST
+
 /* -------------------------------------------------------------- descriptors */
 
 struct ear {
@@ -727,6 +746,7 @@ int main(void)
 	tcase_add_test(tc, a_job_that_comes_without_a_loop_is_the_next_loops);
 	tcase_add_test(tc, no_user_has_all_threads);
 	tcase_add_test(tc, users_take_turns_and_then_their_clients);
+	tcase_add_test(tc, a_client_whose_last_job_is_taken_out_has_no_turn);
 	tcase_add_test(tc, a_descriptor_that_waits_for_its_turn_can_be_unwatched);
 	tcase_add_test(tc, a_descriptor_that_stays_ready_is_seen_again_and_again);
 	tcase_add_test(tc, a_descriptor_that_is_held_is_not_seen_until_it_is_resumed);
