@@ -207,9 +207,9 @@ al_status mr_reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client *cl
 	uint32_t keys[2];
 	al_status status;
 
-	if (!init || !lkey || !rkey || !mr)
+	if (!init || !lkey || !mr)
 		return reason_settle(
-			ib_refuse(AL_INVALID_PARAMETER, "init, lkey, rkey or mr is NULL"),
+			ib_refuse(AL_INVALID_PARAMETER, "init, lkey or mr is NULL"),
 			"al_reg_mr", NULL);
 	status = call_begin(&call, pd, AL_OBJ_PD);
 	if (status)
@@ -237,7 +237,8 @@ al_status mr_reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client *cl
 	status = obj_publish(obj, mr);
 	if (!status) {
 		*lkey = keys[0];
-		*rkey = keys[1];
+		if (rkey)
+			*rkey = keys[1];
 		goto out;
 	}
 	call.ops->deregister_mr(ci);

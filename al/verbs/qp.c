@@ -594,12 +594,14 @@ static __attribute__((cold, noinline)) al_status send_slow(al_qp_h qp, const str
 
 al_status al_post_send(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad_wr)
 {
-	const struct ib_send_wr *bad = NULL;
+	const struct ib_send_wr *bad = NULL, *unread;
 	struct al_obj *obj;
 	al_status status;
 
-	if (__builtin_expect(!wr || !bad_wr, 0))
-		return REFUSE(AL_INVALID_PARAMETER, "wr or bad_wr is NULL");
+	if (__builtin_expect(!wr, 0))
+		return REFUSE(AL_INVALID_PARAMETER, "wr is NULL");
+	if (__builtin_expect(!bad_wr, 0))
+		bad_wr = &unread;
 	if (__builtin_expect(ib_trace_on, 0))
 		return send_slow(qp, wr, bad_wr);
 	obj = data_enter(qp, AL_OBJ_QP, CI_MAY_BLOCK(post_send));
@@ -644,12 +646,14 @@ static __attribute__((cold, noinline)) al_status recv_slow(al_qp_h qp, const str
 
 al_status al_post_recv(al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad_wr)
 {
-	const struct ib_recv_wr *bad = NULL;
+	const struct ib_recv_wr *bad = NULL, *unread;
 	struct al_obj *obj;
 	al_status status;
 
-	if (__builtin_expect(!wr || !bad_wr, 0))
-		return REFUSE(AL_INVALID_PARAMETER, "wr or bad_wr is NULL");
+	if (__builtin_expect(!wr, 0))
+		return REFUSE(AL_INVALID_PARAMETER, "wr is NULL");
+	if (__builtin_expect(!bad_wr, 0))
+		bad_wr = &unread;
 	if (__builtin_expect(ib_trace_on, 0))
 		return recv_slow(qp, wr, bad_wr);
 	obj = data_enter(qp, AL_OBJ_QP, CI_MAY_BLOCK(post_recv));

@@ -863,7 +863,7 @@ al_status al_destroy_ah(al_ah_h ah, al_destroyed_cb cb, void *context);
  * @param init    memory and permissions
  * @param context the program's own pointer, which the library does not use
  * @param lkey    written: key for the program's own requests (ib_sge.lkey)
- * @param rkey    written: key for peers; 0 without any remote permission
+ * @param rkey    written: key for peers; 0 without any remote permission; may be NULL
  * @param mr      written: the region
  * @retval AL_INVALID_PARAMETER length 0, address range overflows, or remote write or atomic without
  * local write
@@ -1249,12 +1249,12 @@ al_status al_qp_num(al_qp_h qp, uint32_t *qpn);
  *
  * @param qp     queue pair
  * @param wr     chain of requests, linked by ib_send_wr.next; the call copies it
- * @param bad_wr written on failure: the first request that was not posted
+ * @param bad_wr written on failure: the first request that was not posted; may be NULL
  * @retval AL_INVALID_STATE the queue pair is in Reset, Init or RTR
  * @retval AL_QUEUE_FULL the send queue is full
  * @retval AL_INVALID_OPCODE the opcode does not suit the type, or the flags do not suit the opcode
- * @retval AL_INVALID_SGE too many elements, more than 2^31 bytes, or more inline data than
- * max_inline_data
+ * @retval AL_INVALID_SGE too many elements, lengths of 2^32 bytes or more together, or more inline
+ * data than max_inline_data
  * @retval AL_INVALID_PD datagrams: the address handle belongs to another domain
  * @retval AL_INVALID_PORT datagrams: the address handle's path begins at another port than the
  * queue pair's
@@ -1273,10 +1273,10 @@ al_status al_post_send(al_qp_h qp, const struct ib_send_wr *wr, const struct ib_
  *
  * @param qp     queue pair
  * @param wr     chain of requests, linked by ib_recv_wr.next; the call copies it
- * @param bad_wr written on failure: the first request that was not posted
+ * @param bad_wr written on failure: the first request that was not posted; may be NULL
  * @retval AL_INVALID_STATE the queue pair is in Reset
  * @retval AL_QUEUE_FULL the receive queue is full
- * @retval AL_INVALID_SGE too many elements, or more than 2^31 bytes
+ * @retval AL_INVALID_SGE too many elements, or lengths of 2^32 bytes or more together
  * @retval AL_INVALID_QP_TYPE the queue pair receives from a shared receive queue, or is an alias of
  *         al_get_spl_qp(): a service of al_reg_mad_svc() receives by QP0 and QP1
  *

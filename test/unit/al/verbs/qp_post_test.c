@@ -37,19 +37,28 @@ END_TEST
 
 START_TEST(a_missing_request_is_refused)
 {
-	struct ib_recv_wr recv = { 0 };
-	struct ib_send_wr send = { 0 };
 	const struct ib_recv_wr *bad_recv;
 	const struct ib_send_wr *bad_send;
 	al_qp_h qp = make(IB_QPT_RC);
 
 	ck_status(al_post_send(qp, NULL, &bad_send), AL_INVALID_PARAMETER);
-	ck_status(al_post_send(qp, &send, NULL), AL_INVALID_PARAMETER);
 	ck_status(al_post_recv(qp, NULL, &bad_recv), AL_INVALID_PARAMETER);
-	ck_status(al_post_recv(qp, &recv, NULL), AL_INVALID_PARAMETER);
 	ck_status(al_query_qp(qp, NULL, NULL), AL_INVALID_PARAMETER);
 	ck_status(al_qp_num(qp, NULL), AL_INVALID_PARAMETER);
 	ck_assert_uint_eq(fake->calls[FAKE_post_send] + fake->calls[FAKE_post_recv], 0);
+}
+END_TEST
+
+START_TEST(a_caller_need_not_ask_for_the_bad_request)
+{
+	struct ib_recv_wr recv = { 0 };
+	struct ib_send_wr send = { 0 };
+	al_qp_h qp = make(IB_QPT_RC);
+
+	ck_status(al_post_send(qp, &send, NULL), AL_INVALID_STATE);
+	ck_status(al_post_recv(qp, &recv, NULL), AL_INVALID_STATE);
+	ck_status(al_post_send((al_qp_h)cq, &send, NULL), AL_INVALID_HANDLE);
+	ck_status(al_post_recv((al_qp_h)cq, &recv, NULL), AL_INVALID_HANDLE);
 }
 END_TEST
 
@@ -316,6 +325,7 @@ int main(void)
 	tcase_add_test(tcase, the_first_request_that_was_not_posted_is_reported);
 	tcase_add_test(tcase, with_an_invalid_handle_no_request_is_taken);
 	tcase_add_test(tcase, a_missing_request_is_refused);
+	tcase_add_test(tcase, a_caller_need_not_ask_for_the_bad_request);
 	tcase_add_test(tcase, of_a_removed_hca_no_request_is_taken);
 	suite_add_tcase(suite, tcase);
 	add_case(suite, "may block", set_up_blocking, a_post_that_may_block_holds_up_no_destroy);
