@@ -14,7 +14,7 @@ static inline void must(al_status status, const char *call)
 {
 	if (status == AL_SUCCESS)
 		return;
-	fprintf(stderr, "%s: %s\n", call, al_status_str(status));
+	fprintf(stderr, "%s: %s: %s\n", call, al_status_str(status), al_reason());
 	exit(EXIT_FAILURE);
 }
 
