@@ -170,6 +170,27 @@ grep -q "IBAL_FAULT has no effect: your agent (process ${jobs[1]})" err || wrong
 kill "${jobs[1]}"
 jobs=("$agent")
 
+# The agent does not listen yet: the next al_run waits for it, and starts no second one.
+export XDG_RUNTIME_DIR=$tmp/own/slow
+"${as_user[@]}" mkdir -p -m 700 "$XDG_RUNTIME_DIR/ibal"
+mkfifo -m 666 gate
+# shellcheck disable=SC2016 # for that shell
+"${as_user[@]}" sh -c 'read -r _ <gate; exec "$0" "$@"' "$build/ald" --socket "$XDG_RUNTIME_DIR/ibal/ald.socket" --exit-when-idle 5 \
+	>slow.out 2>&1 &
+slow=$!
+jobs=("$agent" "$slow")
+"${as_user[@]}" sh -c "echo $slow >'$XDG_RUNTIME_DIR/ibal/ald.pid'"
+al_run ibstat -l >said 2>err &
+waiting=$!
+looks() { ! flock -n "$XDG_RUNTIME_DIR/ibal/lock" true; }
+until_true looks || wrong "al_run does not look for the agent: $(cat err)"
+echo >gate
+wait "$waiting" || wrong "an agent that begins late: $(cat said err slow.out)"
+cmp one said || wrong "an agent that begins late: $(cat said err)"
+[ "$(cat "$XDG_RUNTIME_DIR/ibal/ald.pid")" = "$slow" ] || wrong "a second agent was started: $(cat err)"
+kill "$slow"
+jobs=("$agent")
+
 # ---- a subnet without management agents -----------------------------------------------------------
 
 export XDG_RUNTIME_DIR=$tmp/own/third
