@@ -182,7 +182,7 @@ jobs=("$agent" "$slow")
 "${as_user[@]}" sh -c "echo $slow >'$XDG_RUNTIME_DIR/ibal/ald.pid'"
 al_run ibstat -l >said 2>err &
 waiting=$!
-looks() { ! flock -n "$XDG_RUNTIME_DIR/ibal/lock" true; }
+looks() { ! "${as_user[@]}" flock -n "$XDG_RUNTIME_DIR/ibal/lock" true; }
 until_true looks || wrong "al_run does not look for the agent: $(cat err)"
 echo >gate
 wait "$waiting" || wrong "an agent that begins late: $(cat said err slow.out)"
