@@ -11,6 +11,7 @@ libibal_core_la_SOURCES = \
 	al/event/async.h \
 	al/event/channel.c \
 	al/event/channel.h \
+	al/event/failure.c \
 	al/event/hca.c \
 	al/event/hca.h \
 	al/event/pnp.c \
@@ -79,7 +80,6 @@ libibal_core_la_SOURCES = \
 	al/verbs/ca.c \
 	al/verbs/cq.c \
 	al/verbs/dma.c \
-	al/verbs/failure.c \
 	al/verbs/check.c \
 	al/verbs/mcast.c \
 	al/verbs/mr.c \

@@ -17,6 +17,7 @@ struct al_evobj {
 	al_event_cb event_cb;         /* callback of asynchronous events; may be NULL */
 	struct ev_source to_handlers; /* runs handlers on the async dispatcher, for an object whose events another queue
 				       * delivers */
+	struct al_qp_failure *failure; /* of a queue pair: its last failed request, which failure.c guards */
 	struct ev_source to_channel;  /* carries the object's events to the channel of an event handler */
 };
 
@@ -57,5 +58,7 @@ struct al_event_handler {
 
 /* Empties the list of handlers in a forked child. */
 void async_after_fork(void);
+/* Frees the lock of failed requests in a forked child. */
+void failure_after_fork(void);
 
 #endif

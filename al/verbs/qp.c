@@ -300,6 +300,7 @@ al_status al_create_qp(al_pd_h pd, struct al_qp_init *init, void *context, al_ev
 		goto out;
 	pthread_mutex_init(&((struct al_qp *)obj)->modify_lock, NULL);
 	evobj_init((struct al_evobj *)obj, NULL, event_cb, &obj->dev->async.queue);
+	((struct al_evobj *)obj)->failure = &((struct al_qp *)obj)->failure;
 	status = create(&call, obj, init, qp);
 	if (status) {
 		release_qp(obj);

@@ -41,7 +41,7 @@ struct al_qp {
 	struct al_mcast_group *groups; /* multicast groups of which the queue pair is a member;
 					  guarded by modify_lock */
 	struct al_qp_failure
-		failure;         /* the last failed request; count 0: none. failure.c guards it */
+		failure;         /* the last failed request; count 0: none. al/event/failure.c guards it */
 	uint32_t reserved_qpn;   /* queue pair number that is reserved in al_dev.qpns; 0: none */
 };
 
@@ -58,7 +58,6 @@ struct al_qp_alias {
 	uint8_t port_num;
 };
 
-void failure_after_fork(void);
 
 /* The status of a handle of which a function has found no queue pair: AL_INVALID_QP_TYPE or
  * AL_CA_REMOVED for an alias, else AL_INVALID_HANDLE. Any context. */

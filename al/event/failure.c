@@ -5,20 +5,20 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "al/verbs/verbs.h"
+#include "al/event/async.h"
 
-/* Guards al_qp.failure of all queue pairs. Failures are rare. Leaf. */
+/* Guards the failures of all queue pairs. Failures are rare. Leaf. */
 static pthread_mutex_t failures_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void keep(struct al_obj *obj, const struct al_qp_failure *failure)
 {
-	struct al_qp *qp = (struct al_qp *)obj;
+	struct al_qp_failure *kept = ((struct al_evobj *)obj)->failure;
 	uint32_t before;
 
 	pthread_mutex_lock(&failures_lock);
-	before = qp->failure.count;
-	qp->failure = *failure;
-	qp->failure.count = before + 1;
+	before = kept->count;
+	*kept = *failure;
+	kept->count = before + 1;
 	pthread_mutex_unlock(&failures_lock);
 	ci_reason_log("request %#llx of qp %#x of %s[%d] failed: %s (%s)",
 		      (unsigned long long)failure->wr_id, ((const struct ci_qp *)obj->ci)->qp_num,
@@ -56,8 +56,8 @@ al_status al_query_failure(al_qp_h qp, struct al_qp_failure *failure)
 	if (!obj)
 		return reason_settle(refuse_handle(qp, AL_OBJ_QP), __func__, NULL);
 	pthread_mutex_lock(&failures_lock);
-	if (((struct al_qp *)obj)->failure.count)
-		*failure = ((struct al_qp *)obj)->failure;
+	if (((struct al_evobj *)obj)->failure->count)
+		*failure = *((struct al_evobj *)obj)->failure;
 	else
 		status = AL_NOT_FOUND;
 	pthread_mutex_unlock(&failures_lock);
