@@ -40,8 +40,8 @@ struct al_qp {
 	struct al_qp_init init;  /* attributes of al_create_qp(); cap holds the granted sizes */
 	struct al_mcast_group *groups; /* multicast groups of which the queue pair is a member;
 					  guarded by modify_lock */
-	struct al_qp_failure
-		failure;         /* the last failed request; count 0: none. al/event/failure.c guards it */
+	/* the last failed request; count 0: none. Guarded by al/event/failure.c */
+	struct al_qp_failure failure;
 	uint32_t reserved_qpn;   /* queue pair number that is reserved in al_dev.qpns; 0: none */
 };
 
