@@ -17,7 +17,8 @@ struct al_evobj {
 	al_event_cb event_cb;         /* callback of asynchronous events; may be NULL */
 	struct ev_source to_handlers; /* runs handlers on the async dispatcher, for an object whose events another queue
 				       * delivers */
-	struct al_qp_failure *failure; /* of a queue pair: its last failed request, which failure.c guards */
+	struct al_qp_failure
+		*failure; /* of a queue pair: its last failed request, which failure.c guards */
 	struct ev_source to_channel;  /* carries the object's events to the channel of an event handler */
 };
 

@@ -208,9 +208,8 @@ al_status mr_reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client *cl
 	al_status status;
 
 	if (!init || !lkey || !mr)
-		return reason_settle(
-			ib_refuse(AL_INVALID_PARAMETER, "init, lkey or mr is NULL"),
-			"al_reg_mr", NULL);
+		return reason_settle(ib_refuse(AL_INVALID_PARAMETER, "init, lkey or mr is NULL"),
+				     "al_reg_mr", NULL);
 	status = call_begin(&call, pd, AL_OBJ_PD);
 	if (status)
 		return reason_settle(status, "al_reg_mr", NULL);

@@ -58,7 +58,6 @@ struct al_qp_alias {
 	uint8_t port_num;
 };
 
-
 /* The status of a handle of which a function has found no queue pair: AL_INVALID_QP_TYPE or
  * AL_CA_REMOVED for an alias, else AL_INVALID_HANDLE. Any context. */
 al_status qp_refuse(al_qp_h qp);

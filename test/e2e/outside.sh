@@ -70,7 +70,7 @@ run "the vendor's module" "$modules"
 run "the installed modules" "$moduledir"
 
 # al_run finds the agent, its modules and the libraries of a staged installation from its own place, also when a link leads to it.
-bindir=$(dirname "$(find "$tmp/image" -name al_run)")
+bindir=$(dirname "$(find "$tmp/image" -path "*/bin/al_run")")
 mkdir "$tmp/run"
 ln -s "$bindir/al_run" "$tmp/linked"
 for al_run in "$bindir/al_run" "$tmp/linked"; do

@@ -160,7 +160,7 @@ static const struct {
 	al_status status;
 	const char *word[2];
 } odd[] = {
-	{ "abi", AL_MODULE_ABI, { "3.0", "2.0" } },
+	{ "abi", AL_MODULE_ABI, { "3.0", "2.1" } },
 	{ "badname", AL_MODULE_FAILED, { "\"another\"", "badname" } },
 	{ "flags", AL_MODULE_FAILED, { "flags", "0x4" } },
 	{ "log", AL_MODULE_FAILED, { "\"log\"", "configuration" } },

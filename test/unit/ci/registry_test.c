@@ -72,7 +72,7 @@ END_TEST
 START_TEST(another_abi_is_refused)
 {
 	fake->ops.abi_major = 3;
-	assert_refused(AL_MODULE_ABI, "3.0", "2.0");
+	assert_refused(AL_MODULE_ABI, "3.1", "2.1");
 }
 END_TEST
 
