@@ -319,12 +319,14 @@ static void (*const functions[AGENT_NUM_COMMANDS])(struct connection *connection
  * the connection. */
 static void execute(struct connection *connection)
 {
+	const bool later = connection->sizes->where == AGENT_LATER;
+
 	al_reason_clear();
 	executing = connection;
 	al_act_for(&connection->udata.ci);
 	functions[connection->command](connection);
 	al_act_for(NULL);
-	if (executing) /* the command has not been answered yet */
+	if (executing && !later) /* not answered yet */
 		connection_keep_reason(connection);
 	executing = NULL;
 }
