@@ -26,6 +26,7 @@ void ci_one_line(char *sentence)
 			*c = ' ';
 }
 
+#undef ib_refuse
 al_status ib_refuse(al_status status, const char *fmt, ...)
 {
 	va_list ap;

@@ -291,7 +291,8 @@ al_status reason_settle(al_status status, const char *function, const struct al_
 /* Refuses a call of the function that uses this macro, before the call has an object. */
 #define REFUSE(status, ...) reason_settle(ib_refuse(status, __VA_ARGS__), __func__, NULL)
 /* Returns status, which is settled if it is a refusal. */
-#define SETTLED(status) ((status) ? reason_settle(status, __func__, NULL) : AL_SUCCESS)
+#define SETTLED(status) \
+	((status) ? ((void)reason_settle(status, __func__, NULL), (status)) : AL_SUCCESS)
 /* Ends the call, and settles the reason of a refusal. Returns status. */
 #define CALL_FINISH(call, status) call_finish(call, status, __func__)
 al_status call_finish(struct al_call *call, al_status status, const char *function);

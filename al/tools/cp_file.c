@@ -77,7 +77,7 @@ guint64 cp_source_extent(struct cp_source *src, guint64 offset, gboolean *hole)
 /* The SHA-256 of the file as it is now, which the caller frees. */
 static char *digest_again(struct cp_source *src, GError **err)
 {
-	g_autofree guint8 *buf = g_malloc(DIGEST_STEP);
+	guint8 *buf = g_malloc(DIGEST_STEP);
 	struct cp_digest *digest = cp_digest_start(1, err);
 	guint64 at = 0;
 	char *text = NULL;
@@ -96,6 +96,7 @@ static char *digest_again(struct cp_source *src, GError **err)
 	if (digest && at == src->size)
 		text = g_strdup(cp_digest_text(digest, err));
 	cp_digest_free(digest);
+	g_free(buf);
 	return text;
 }
 

@@ -426,10 +426,10 @@ static void draw_cable(const struct picture *p, const struct net_port *port)
 
 static void draw_cable_mark(const struct picture *p, const struct net_port *port)
 {
-	g_autofree char *text = cable_text(port), *path = NULL;
+	g_autofree char *text = cable_text(port);
 	double x, y;
 
-	path = cable_line(p, port, &x, &y);
+	g_free(cable_line(p, port, &x, &y)); /* for the place alone */
 	g_string_append(p->svg, "<g>");
 	svg_title(p->svg, text);
 	draw_mark(p->svg, x, y, p->layout->large ? 9 : is_stub(p, port) ? 5 : 6);

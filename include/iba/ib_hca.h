@@ -976,6 +976,10 @@ void ib_log(ib_log_level level, const char *who, const char *fmt, ...) IB_PRINTF
  * @return status
  */
 al_status ib_refuse(al_status status, const char *fmt, ...) IB_PRINTF(2, 3) IB_COLD;
+#ifdef __clang_analyzer__
+/* For the analyser, which cannot know it: the result is the status that the caller gives. */
+#define ib_refuse(status, ...) ((void)ib_refuse(status, __VA_ARGS__), (status))
+#endif
 
 /**
  * Tells why a request of a queue pair failed, beside its completion: keeps the reason for al_query_failure(), and logs a

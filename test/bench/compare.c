@@ -77,7 +77,8 @@ double bench_median(double *v, unsigned int count)
 
 void bench_compare(const struct bench_pair *pair, struct bench_result *result)
 {
-	double value[REPS], reference[REPS], ratio[REPS], difference[REPS];
+	double value[REPS] = { 0 }, reference[REPS] = { 0 }, ratio[REPS] = { 0 };
+	double difference[REPS] = { 0 };
 
 	bench_pin(sched_getcpu());
 	for (unsigned int i = 0; i < bench_reps; i++) {

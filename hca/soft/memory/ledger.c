@@ -64,13 +64,14 @@ static void try_free(struct ledger *ledger)
 static void append(struct ledger *ledger, struct ledger_wait *wait)
 {
 	wait->next = NULL;
-	wait->client = ledger->client;
+	wait->ledger = ledger;
 	*ledger->end = wait;
 	ledger->end = &wait->next;
 }
 
-static void take_out(struct ledger *ledger, struct ledger_wait *wait)
+static void take_out(struct ledger_wait *wait)
 {
+	struct ledger *ledger = wait->ledger;
 	struct ledger_wait **p;
 
 	for (p = &ledger->first; *p != wait; p = &(*p)->next)
@@ -78,7 +79,7 @@ static void take_out(struct ledger *ledger, struct ledger_wait *wait)
 	*p = wait->next;
 	if (!*p)
 		ledger->end = p;
-	wait->client = NULL;
+	wait->ledger = NULL;
 }
 
 /* The actor to kick next; NULL: those that wait have to wait on, or none does. */
@@ -93,7 +94,7 @@ static struct actor *next_actor(struct ledger *ledger, uint64_t *promised)
 		return NULL;
 	*promised += MAX_TRAIN;
 	actor = wait->actor;
-	take_out(ledger, wait);
+	take_out(wait);
 	return actor;
 }
 
@@ -133,13 +134,17 @@ bool ledger_take(struct ci_client *client, uint32_t bytes, uint32_t *entered, st
 		 struct ledger_wait *wait)
 {
 	const bool held = atomic_load_explicit(&actor->held, memory_order_relaxed);
-	struct ledger *ledger;
+	struct ledger *ledger, *before;
 	bool may;
 
 	fmutex_lock(&ledgers.lock);
 	ledger = ledger_of(client);
-	if (wait->client)
-		take_out(*place_of(wait->client), wait);
+	before = wait->ledger;
+	if (before) {
+		take_out(wait);
+		if (before != ledger)
+			try_free(before);
+	}
 	may = !ledger || !ledger->bytes ||
 	      ledger->bytes + bytes <= (held ? LEDGER_MAX / 2 : LEDGER_MAX);
 	if (may) {
@@ -199,9 +204,9 @@ void ledger_leave(struct ledger_wait *wait)
 	struct ledger *ledger;
 
 	fmutex_lock(&ledgers.lock);
-	if (wait->client) {
-		ledger = *place_of(wait->client);
-		take_out(ledger, wait);
+	ledger = wait->ledger;
+	if (ledger) {
+		take_out(wait);
 		try_free(ledger);
 	}
 	fmutex_unlock(&ledgers.lock);
@@ -212,7 +217,7 @@ bool ledger_waits(struct ledger_wait *wait)
 	bool waits;
 
 	fmutex_lock(&ledgers.lock);
-	waits = wait->client;
+	waits = wait->ledger;
 	fmutex_unlock(&ledgers.lock);
 	return waits;
 }

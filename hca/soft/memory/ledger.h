@@ -18,12 +18,14 @@ struct ci_client;
 	(16u << 20) /* bytes of a client's buffers, but for those whose copy frees other buffers \
 		     */
 
+struct ledger;
+
 /* An actor that waits for its client's ledger: a member of what the actor's owner owns. Zeroed
  * memory waits for none. */
 struct ledger_wait {
 	struct ledger_wait *next; /* guarded by the ledgers' lock, as all members */
 	struct actor *actor;
-	struct ci_client *client; /* NULL: the actor does not wait */
+	struct ledger *ledger; /* of the client; NULL: the actor does not wait */
 };
 
 /*
