@@ -113,6 +113,16 @@ struct ci_reason {
 };
 extern __thread struct ci_reason ci_reason;
 
+/** A thread's sentence, kept while the thread works for others. */
+struct ci_saved_reason {
+	struct ci_reason state;	 /**< as it was */
+	char text[CI_TEXT_MAX]; /**< the sentence */
+};
+/** @param saved written: the calling thread's sentence */
+void ci_reason_save(struct ci_saved_reason *saved);
+/** @param saved becomes the calling thread's sentence again */
+void ci_reason_restore(const struct ci_saved_reason *saved);
+
 /**
  * Writes one line about a refusal or a failed completion to the log, level debug. The number of
  * lines in a second is limited. @param fmt as printf

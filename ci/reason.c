@@ -45,6 +45,18 @@ const char *ci_reason_text(void)
 	return text;
 }
 
+void ci_reason_save(struct ci_saved_reason *saved)
+{
+	saved->state = ci_reason;
+	memcpy(saved->text, text, sizeof(text));
+}
+
+void ci_reason_restore(const struct ci_saved_reason *saved)
+{
+	ci_reason = saved->state;
+	memcpy(text, saved->text, sizeof(text));
+}
+
 void ci_reason_clear(void)
 {
 	text[0] = 0;

@@ -176,6 +176,8 @@ void account_limits(const struct agent_limits *to)
 			r == AL_RESOURCE_WORKERS ? to->workers : machine_has((al_resource)r);
 
 		accounts.total[r].budget = to->total[r] < most ? to->total[r] : most;
+		if (r == AL_RESOURCE_CLOSERS && !accounts.total[r].budget)
+			accounts.total[r].budget = 1; /* descriptors would wait for ever */
 	}
 	for (struct account *a = accounts.clients; a; a = a->next)
 		set_limits(a);
@@ -378,6 +380,16 @@ bool account_take(struct account *account, al_resource resource, uint64_t amount
 
 	pthread_mutex_lock(&accounts.lock);
 	bound = charge(account, resource, amount).bound;
+	pthread_mutex_unlock(&accounts.lock);
+	return !bound;
+}
+
+bool account_could_take(struct account *account, al_resource resource, uint64_t amount)
+{
+	enum bound bound;
+
+	pthread_mutex_lock(&accounts.lock);
+	bound = check_all(account, resource, amount).bound;
 	pthread_mutex_unlock(&accounts.lock);
 	return !bound;
 }

@@ -74,6 +74,8 @@ al_status account_check(struct account *account, al_resource resource, uint64_t 
 void account_force(struct account *account, al_resource resource, uint64_t amount);
 /* As account_charge(), but false is no refusal: the caller tries again later. */
 bool account_take(struct account *account, al_resource resource, uint64_t amount);
+/* What account_take() would return; charges nothing. */
+bool account_could_take(struct account *account, al_resource resource, uint64_t amount);
 /* The most that a client may have of a resource: its own limit or its user's, whichever is less.
  * The user's share, which changes with what others have, does not count. Any thread. */
 uint64_t account_limit(const struct account *client, al_resource resource);

@@ -124,8 +124,10 @@ struct change {
 static void apply_change(struct job *job)
 {
 	struct change *change = container_of(job, struct change, job);
+	struct agent_limits to = change->attr->limits;
 
-	account_limits(&change->attr->limits);
+	to.workers = limits.workers; /* as many threads as the pool has, which stay */
+	account_limits(&to);
 	rights_set(change->attr->grants);
 	sessions_update_rights();
 	sem_post(&change->done);

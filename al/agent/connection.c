@@ -50,8 +50,10 @@ static void send_answer(struct connection *connection)
 
 	/* The handle was valid when it was checked: since then the object has gone with its HCA. */
 	if (connection->status == AL_INVALID_HANDLE && connection->hca &&
-	    hca_removals(connection->hca) != connection->removals)
-		connection->status = AL_CA_REMOVED;
+	    hca_removals(connection->hca) != connection->removals) {
+		connection->status = ib_refuse(AL_CA_REMOVED, "the HCA of the object has been removed");
+		connection_keep_reason(connection);
+	}
 	if (connection->status || !sizes->vendor)
 		close_given(udata->given, &udata->num_given);
 	answer->status = connection->status;

@@ -49,11 +49,7 @@ static bool may_work(struct account *user)
 /* True: the user has some left of his share of the threads. */
 static bool could_work(struct account *user)
 {
-	const bool could = may_work(user);
-
-	if (could)
-		account_return(user, AL_RESOURCE_WORKERS, 1);
-	return could;
+	return account_could_take(user, AL_RESOURCE_WORKERS, 1);
 }
 
 /* Under the lock, and the next one. */

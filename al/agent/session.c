@@ -343,6 +343,8 @@ static void queue_turn(void)
 	if (turns.queued || !turns.first)
 		return;
 	turns.queued = true;
+	/* a turn of the user whose session it is: a job of the agent's own goes before all requests */
+	turns.job.account = turns.first->account.user;
 	turns.job.done = take_turn;
 	loop_post(&turns.job);
 }

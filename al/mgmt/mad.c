@@ -456,7 +456,9 @@ al_status al_mad_next(al_mad_svc_h handle, void *mad, uint32_t size, struct al_m
 		return reason_settle(refuse_handle(handle, AL_OBJ_MAD_SVC), __func__, NULL);
 	status = obj_agent(obj) ? remote_next(obj, mad, size, event)
 				: next_event((struct al_mad_svc *)obj, mad, size, event);
-	if (status && status != AL_NOT_FOUND)
+	if (status == AL_NOT_FOUND) /* no refusal */
+		ci_reason.fresh = false;
+	else if (status)
 		reason_settle(status, __func__, obj);
 	obj_put(obj);
 	return status;

@@ -595,8 +595,11 @@ static al_status begin_service(struct al_dev *dev, uint8_t port_num, struct mgmt
 		return AL_INSUFFICIENT_MEMORY;
 	atomic_store(&dev->ports[port_num].spl_qps_held, true);
 	status = join_agents(port);
-	if (!status)
+	if (!status) {
 		status = make_objects(port);
+		/* the sentence of the function that refused is the caller's, too */
+		ci_reason.fresh = status && ci_reason.status == status;
+	}
 	if (!status) {
 		pthread_mutex_lock(&ports_lock);
 		port->next = ports;

@@ -630,6 +630,7 @@ static al_status send_mad(struct al_mad_svc *svc, const struct al_mad_send *s)
 al_status al_send_mad(al_mad_svc_h handle, const struct al_mad_send *s)
 {
 	struct al_call call;
+	struct ci_saved_reason mine;
 	bool carries = false;
 	al_status status;
 
@@ -649,8 +650,11 @@ al_status al_send_mad(al_mad_svc_h handle, const struct al_mad_send *s)
 		status = send_mad((struct al_mad_svc *)call.obj, s);
 	}
 	CALL_FINISH(&call, status);
-	if (carries)
-		mgmt_carry_on();
+	if (carries) {
+		ci_reason_save(&mine);
+		mgmt_carry_on(); /* may refuse others' datagrams */
+		ci_reason_restore(&mine);
+	}
 	return status;
 }
 

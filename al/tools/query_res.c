@@ -172,8 +172,12 @@ void show_res(struct query *q)
 
 static void none_there(struct query *q, const char *what, const char *name)
 {
-	query_error(q, TOOL_USAGE, "there is no %s %s in this process, and a process sees its own only; "
-		    "\"al_query res\" lists the objects", what, name);
+	query_error(q, TOOL_USAGE,
+		    q->snap->num_clients
+			    ? "there is no %s %s of the agent's, or it is another user's; \"al_query res\" lists the objects"
+			    : "there is no %s %s in this process, and a process sees its own only; "
+			      "\"al_query res\" lists the objects",
+		    what, name);
 }
 
 void collect_qp(struct query *q)

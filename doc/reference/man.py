@@ -191,8 +191,11 @@ def standards(page, found):
 
 
 NOT_IN_PNP = "but not in a PnP callback"
+ENDS = "a call that ends an object"
 CALLER = {
     "any": "**Context: any{}.** The call does not sleep: any thread may make it, and any callback. See ibal_callbacks(7).",
+    ENDS: "**Context: any{}.** The call sleeps with #AL_DESTROY_SYNC only: otherwise any thread may make it, and any "
+          "callback. See ibal_callbacks(7).",
     "may sleep": "**Context: may sleep{}.** Any thread may make the call, and a callback of al_reg_pnp(); in every other "
                  "callback the call is refused with #AL_INVALID_CONTEXT. See ibal_callbacks(7).",
     NOT_IN_PNP: "**Context: may sleep{}.** Any thread may make the call; in every callback it is refused with "
@@ -230,6 +233,8 @@ def function_page(book, first):
     if context:
         but = " ".join((context.group(2) or "").split())
         kind = NOT_IN_PNP if NOT_IN_PNP in but else " ".join(context.group(1).split())
+        if kind == "any" and any("al_destroyed_cb" in item.code for item in together):
+            kind = ENDS
         page.text(CALLER[kind].format(but if but.startswith((",", ";")) or not but else f" {but}"))
     comment = first.comment
     structs = [n for n in dict.fromkeys(re.findall(r"\bstruct (\w+)", first.code))

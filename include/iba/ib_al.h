@@ -210,9 +210,9 @@ const char *al_version(void);
 
 /**
  * Tells why the calling thread's last refused call was refused: one sentence that names the value that is wrong, and
- * the values that are right, such as "Reset to Init of an RC queue pair requires port_num, which the mask lacks". A
- * refused call is a call that returned another status than #AL_SUCCESS. A call that succeeds leaves the sentence as it
- * is. With `IBAL_LOG=debug` the log has a line per refused call. **Context: any.**
+ * the values that are right, such as "Reset to Init of RC queue pairs requires attributes that the mask lacks: port_num". A
+ * refused call is a call that returned another status than #AL_SUCCESS; but that there is no event, #AL_NOT_FOUND of
+ * al_channel_next() and al_mad_next(), is no refusal. A call that succeeds leaves the sentence as it is. With `IBAL_LOG=debug` the log has a line per refused call. **Context: any.**
  *
  * @return a sentence without a full stop, valid until the thread's next call of the library; "" before the thread's
  *         first refused call
@@ -632,7 +632,11 @@ al_status al_dereg_event_handler(al_event_handler_h handler, al_destroyed_cb cb,
  * in place of a callback. One channel may serve many objects.
  * @{
  */
-/** An event from a channel. The event holds no reference on its object. */
+/**
+ * An event from a channel. The type is #AL_CHANNEL_COMPLETION (the arm of a completion queue is
+ * satisfied), #AL_CHANNEL_ASYNC, #AL_CHANNEL_PNP or #AL_CHANNEL_MAD (a MAD service has events for
+ * al_mad_next()). The event holds no reference on its object.
+ */
 struct al_channel_event {
 	al_channel_event_type type; /**< type, which names the valid member below */
 	uint32_t pad;               /**< zero */
@@ -1221,8 +1225,9 @@ struct al_qp_failure {
 
 /**
  * Tells why the queue pair's last failed request failed: which key or range is wrong, what the peer answered, how often
- * the HCA tried again. Requests that were flushed are not failed ones. Through an agent the reason may come a moment
- * after the completion. **Context: any.**
+ * the HCA tried again. Of a key of the peer it tells only that the peer refused it. Requests that were
+ * flushed are not failed ones. Through an agent the reason comes a moment after the completion; until
+ * then the call tells of the failure before: compare al_qp_failure.wr_id. **Context: any.**
  *
  * @param qp      queue pair
  * @param failure written with #AL_SUCCESS

@@ -384,7 +384,7 @@ enum ib_ca_cap {
 typedef enum ib_atomic_cap { IB_ATOMIC_CAP_LIST(IBA_ENUM_VALUE) } ib_atomic_cap;
 
 /**
- * Attributes of an HCA (al_query_ca(); IBTA 11.2.1.2), which only al_modify_ca() changes. Maxima
+ * Attributes of an HCA, which al_query_ca() tells (IBTA 11.2.1.2), Only al_modify_ca() changes them. Maxima
  * are exact: a request for more is refused.
  *
  * For a program that uses an agent's HCA, each maximum is the least of three limits at the time of

@@ -234,7 +234,7 @@ static bool give_turn(struct ring_thread *t, struct opening *o, uint64_t now)
 		o->worked_ns = now;
 	/* with manual progress no thread waits for the eventfds */
 	if (any || o->due || clock_is_virtual() ||
-	    now - o->worked_ns < o->hca->conf.ring_spin * 1000ull)
+	    now < o->worked_ns + o->hca->conf.ring_spin * 1000ull)
 		append(t, o);
 	else
 		park(t, o);

@@ -3,6 +3,7 @@
  * The loop link connects ports of one process. The loop link puts a packet itself, not a copy,
  * directly into the far queue pair's inbox. Code common to all links is in link.c.
  */
+#include "hca/soft/base/reading.h"
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/link/link.h"
 #include "hca/soft/packet/packet.h"
@@ -76,7 +77,9 @@ static void recall_at(const struct soft_port *port, uint32_t qpn, const struct r
 	inbox = actor_take(a);
 	recalled = packets_recall(&inbox, recall);
 	packets_append(&recalled, a->ops->recall(a, recall));
+	reading_begin(); /* the inbox may have responses, whose payload is copied now */
 	a->ops->receive(&r, a, inbox);
+	reading_end();
 	runner_add(&r, a); /* runner_run() releases the claimed actor */
 	for (; recalled; recalled = next) {
 		next = recalled->next;

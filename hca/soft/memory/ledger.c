@@ -94,6 +94,7 @@ static struct actor *next_actor(struct ledger *ledger, uint64_t *promised)
 		return NULL;
 	*promised += MAX_TRAIN;
 	actor = wait->actor;
+	wait->turn = true;
 	take_out(wait);
 	return actor;
 }
@@ -135,21 +136,25 @@ bool ledger_take(struct ci_client *client, uint32_t bytes, uint32_t *entered, st
 {
 	const bool held = atomic_load_explicit(&actor->held, memory_order_relaxed);
 	struct ledger *ledger, *before;
-	bool may;
+	bool may, first;
 
 	fmutex_lock(&ledgers.lock);
 	ledger = ledger_of(client);
 	before = wait->ledger;
-	if (before) {
+	if (before && before != ledger) {
 		take_out(wait);
-		if (before != ledger)
-			try_free(before);
+		try_free(before);
 	}
+	/* nobody overtakes an actor that waits, which would wait without end */
+	first = !ledger || !ledger->first || ledger->first == wait || wait->turn || held;
 	may = !ledger || !ledger->bytes ||
-	      ledger->bytes + bytes <= (held ? LEDGER_MAX / 2 : LEDGER_MAX);
+	      (first && ledger->bytes + bytes <= (held ? LEDGER_MAX / 2 : LEDGER_MAX));
+	wait->turn = false;
 	if (may) {
+		if (wait->ledger)
+			take_out(wait);
 		*entered = enter(ledger, bytes);
-	} else if (!held) {
+	} else if (!held && !wait->ledger) {
 		wait->actor = actor;
 		append(ledger, wait);
 	}
@@ -204,6 +209,7 @@ void ledger_leave(struct ledger_wait *wait)
 	struct ledger *ledger;
 
 	fmutex_lock(&ledgers.lock);
+	wait->turn = false;
 	ledger = wait->ledger;
 	if (ledger) {
 		take_out(wait);

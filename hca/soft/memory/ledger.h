@@ -26,6 +26,7 @@ struct ledger_wait {
 	struct ledger_wait *next; /* guarded by the ledgers' lock, as all members */
 	struct actor *actor;
 	struct ledger *ledger; /* of the client; NULL: the actor does not wait */
+	bool turn;	       /* the actor was kicked, and takes before those that wait */
 };
 
 /*

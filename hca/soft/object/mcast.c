@@ -4,6 +4,7 @@
  * A queue pair may attach and detach in every state, and stays a member until a detach or the queue
  * pair's end.
  */
+#include "hca/soft/base/reading.h"
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/object/hca.h"
 #include "hca/soft/packet/packet.h"
@@ -59,7 +60,9 @@ static void drop_copies(struct soft_qp *qp, const ib_gid *mgid, uint16_t mlid)
 	inbox = actor_take(qp->actor);
 	dropped = packets_recall(&inbox, &what);
 	packets_append(&dropped, resp_recall(qp, &what));
+	reading_begin(); /* as in a pass */
 	qp_receive(&r, qp, inbox);
+	reading_end();
 	pkt_release_all(&r, qp, dropped);
 	runner_add(&r, qp->actor);
 	runner_run(&r);

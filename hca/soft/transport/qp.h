@@ -323,13 +323,13 @@ void resp_suspend(struct soft_qp *qp, struct packet *pkt);
 void resp_resume_timer(const struct packet *pkt);
 /* Ends a SEND or write whose last packet has been executed, and completes its receive, if the message has one. */
 void resp_finish_message(struct runner *r, struct soft_qp *qp, const struct packet *pkt);
-/* Completes the receive in progress in error. The caller then moves the queue pair to Error. */
 /* Traces that the responder drops a packet, and why. The caller counts the drop. */
 static inline void resp_trace_drop(const struct soft_qp *qp, const struct packet *pkt,
 				   const char *why)
 {
 	IB_TRACE("soft", "dropped: qp=%#x psn=%#x: %s", qp->ci.qp_num, pkt->psn, why);
 }
+/* Completes the receive in progress in error. The caller then moves the queue pair to Error. */
 void resp_fail_recv(struct runner *r, struct soft_qp *qp, ib_wc_status status);
 /*
  * Ends an unreliable queue pair for an error of its oldest receive, which fails. Releases the packet; raises no event

@@ -23,7 +23,6 @@ bool resp_check_pkey(struct soft_qp *qp, const struct packet *pkt)
 {
 	if (pkey_matches(source_pkey(&qp->conn.source), pkt->pkey))
 		return true;
-	resp_trace_drop(qp, pkt, "its P_Key is not the queue pair's");
 	port_bad_key(qp->conn.source.port, CNT_BAD_PKEY, pkt, qp->ci.qp_num);
 	return false;
 }
@@ -40,8 +39,10 @@ bool resp_check_packet(struct soft_qp *qp, const struct packet *pkt)
 		why = "its source LID is not the peer's";
 	else if (UNLIKELY(!(pkt->flags & PKT_WIRE) && pkt->src_qpn != qp->conn.source.dest_qpn))
 		why = "its source queue pair is not the peer";
+	else if (UNLIKELY(!resp_check_pkey(qp, pkt)))
+		why = "its P_Key is not the queue pair's";
 	if (LIKELY(!why))
-		return resp_check_pkey(qp, pkt);
+		return true;
 	resp_trace_drop(qp, pkt, why);
 	return false;
 }
