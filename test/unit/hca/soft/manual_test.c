@@ -186,6 +186,35 @@ START_TEST(a_timeout_that_ran_out_does_not_end_an_rnr_pause)
 }
 END_TEST
 
+/*
+ * _i: steps before the reset of b, to which a was connected before: the reset takes what is in a's
+ * inbox, a read's response by c among it, whose payload is copied as in a pass. A build with a
+ * sanitizer ends the test if that copy is in no read section.
+ */
+START_TEST(a_reset_of_an_old_peer_copies_responses_as_a_pass_does)
+{
+	struct pair p;
+	struct qp *c;
+
+	manual_up();
+	pair_up(&p, NULL, 4096);
+	c = new_qp(&hca[hcas - 1], p.bcq, p.bcq, &p.o);
+	ck_assert_int_eq(modify(p.a, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
+	connect_qps(p.a, c, &p.o);
+	fill(p.bm->buf, 700, 1);
+	rdma(&p, IB_WR_RDMA_READ, 1, 0, 0, 700);
+	for (int i = 0; i < _i; i++)
+		step();
+	ck_assert_int_eq(modify(p.b, IB_QPS_RESET, 0, NULL), AL_SUCCESS);
+	run_all();
+	expect_wc(p.acq, 1, IB_WC_SUCCESS);
+	ck_assert_mem_eq(p.am->buf, p.bm->buf, 700);
+	free_qp(c);
+	pair_down(&p);
+	down();
+}
+END_TEST
+
 /* A destroy completes in its call, without steps. */
 START_TEST(control_operations_need_no_step)
 {
@@ -422,6 +451,7 @@ int main(void)
 	tcase_add_test(t, days_of_retries_take_a_moment);
 	tcase_add_test(t, rnr_pauses_are_kept_in_virtual_time);
 	tcase_add_loop_test(t, a_timeout_that_ran_out_does_not_end_an_rnr_pause, 0, 64);
+	tcase_add_loop_test(t, a_reset_of_an_old_peer_copies_responses_as_a_pass_does, 0, 8);
 	tcase_add_test(t, control_operations_need_no_step);
 	tcase_add_test(t, a_choice_picks_who_is_run);
 	tcase_add_test(t, without_a_choice_each_queue_pair_has_its_turn);
