@@ -23,7 +23,7 @@ hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/base/draw.h \
 	hca/soft/base/tally.h \
 	hca/soft/base/fault_text.c \
-	hca/soft/base/reading.h \
+	hca/soft/base/reading.c hca/soft/base/reading.h \
 	hca/soft/base/table.c hca/soft/base/table.h \
 	hca/soft/base/timer.c hca/soft/base/timer.h \
 	hca/soft/client/ring_qp.c \

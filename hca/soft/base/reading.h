@@ -31,8 +31,8 @@
 /* Weak: ThreadSanitizer has these functions, and AddressSanitizer does not. */
 __attribute__((weak)) void __tsan_acquire(void *addr);
 __attribute__((weak)) void __tsan_release(void *addr);
-extern char reading_tag; /* mr.c: the address that the annotations name */
 #endif
+extern char reading_tag; /* the address that the annotations name */
 
 static inline void reading_begin(void)
 {

@@ -13,10 +13,6 @@
 #include "hca/soft/base/table.h"
 #include "hca/soft/shared/base.h"
 
-#ifdef SOFT_SANITIZED
-char reading_tag;
-#endif
-
 /* ------------------------------------------------------------------ region */
 
 al_status memory_create(struct memory *memory, uint32_t max, uint32_t base, uint32_t random)
