@@ -276,7 +276,7 @@ static void finish_object(struct connection *connection)
 	if (connection->making && !connection->status) {
 		connection->making->handle = connection->made;
 		if (connection->making->type == AL_OBJ_QP)
-			connection->making->source.qp = connection->made;
+			source_set_qp(&connection->making->source, connection->made);
 		connection->making->ready = true;
 		made->handle = object_handle(connection->making);
 		IB_TRACE("ald", "%s: the object belongs to %s[%d], which gets its events", agent_names[connection->command],

@@ -150,6 +150,13 @@ static void raise_locked(struct source *s, uint32_t bits)
 	send_pending(outbox);
 }
 
+void source_set_qp(struct source *s, const void *qp)
+{
+	pthread_mutex_lock(&s->outbox->lock);
+	s->qp = qp;
+	pthread_mutex_unlock(&s->outbox->lock);
+}
+
 void source_raise(struct source *s, uint32_t bits)
 {
 	pthread_mutex_lock(&s->outbox->lock);

@@ -56,6 +56,8 @@ void outbox_destroy(struct outbox *outbox);
 /* Sends the pending events, after the client's socket has got room again. */
 void outbox_flush(struct outbox *outbox);
 
+/* Sets source.qp: before the client can make requests of the queue pair. */
+void source_set_qp(struct source *source, const void *qp);
 /* Raises events: bits of source.pending. Any thread. */
 void source_raise(struct source *source, uint32_t bits);
 /*
