@@ -25,8 +25,7 @@ struct source {
 	struct ladder ladder;  /* a port's events: those sent to the client, and those still to send */
 	uint64_t cookie;       /* the client's name for the object */
 	uint64_t guid;         /* of the HCA, in events of its arrival and removal */
-	const void *qp; /* the Access Layer's handle of a queue pair, for SOURCE_FAILURE; set before
-			 * the source's first event */
+	const void *qp; /* the Access Layer's handle of a queue pair, for SOURCE_FAILURE */
 	struct ahead *ahead;   /* of a MAD service; NULL: the source is no MAD service */
 };
 /* Bits of pending beside those of the events that the source has. A queue pair has no event CQ_ERR.
