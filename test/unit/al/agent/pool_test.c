@@ -303,13 +303,14 @@ END_TEST
 /* Jobs of the loop, which write down whose they are. */
 static struct job queued[USERS][2][TASKS];
 static char order[USERS * 2 * TASKS + 1];
-static uint32_t in_order;
+static _Atomic uint32_t in_order; /* the loop runs one job at a time, and the test looks on */
 
 static void write_down(struct job *job)
 {
 	const size_t i = (size_t)(job - &queued[0][0][0]);
 
-	order[in_order++] = (char)("aAbBcC"[i / TASKS]);
+	order[in_order] = (char)("aAbBcC"[i / TASKS]);
+	in_order++;
 }
 
 /* All jobs of one client are queued before those of the next one. */
