@@ -384,9 +384,10 @@ END_TEST
 
 /* ------------------------------------------------------ reasons of an agent */
 
+/* Atomic: a sanitizer does not see that a request comes after what the test has set. */
 static struct {
-	al_status status;
-	size_t length; /* bytes of the reason, each an x */
+	_Atomic al_status status;
+	_Atomic size_t length; /* bytes of the reason, each an x */
 } refusal;
 
 /* Answers a request for a module by the refusal. */
