@@ -46,7 +46,7 @@ static struct closing *next_closing(void)
 	return (struct closing *)job; /* job is the first member */
 }
 
-/* A TCP socket may linger in its close, unless it is told not to. */
+/* Closing a TCP socket may wait, unless lingering is off. */
 static void close_one(int fd)
 {
 	const struct linger none = { 0 };
