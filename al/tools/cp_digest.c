@@ -2,10 +2,12 @@
 /*
  * The digests of al_cp (cp_digest.h). libcrypto computes them, since it uses the processor's SHA
  * instructions; the threads and the queue of pieces are here.
+ * The locks are not GLib's, whose order ThreadSanitizer does not see.
  */
 #include "al/tools/cp_digest.h"
 
 #include <openssl/evp.h>
+#include <pthread.h>
 #include <signal.h>
 
 #include "al/tools/tool.h"
@@ -21,10 +23,11 @@ struct piece {
 
 struct cp_digest {
 	EVP_MD_CTX *sha; /* of the thread */
-	GThread *thread;
-	GMutex lock;         /* protects all below; the innermost lock */
-	GCond moved;         /* any of them has changed */
-	struct piece *queue; /* room elements, used in turn */
+	pthread_t thread;
+	gboolean started;     /* there is a thread to join */
+	pthread_mutex_t lock; /* protects all below; the innermost lock */
+	pthread_cond_t moved; /* any of them has changed;  */
+	struct piece *queue;  /* room elements, used in turn */
 	gsize room;
 	guint64 added, done; /* pieces */
 	guint64 bytes;       /* of the pieces that are done */
@@ -40,9 +43,9 @@ static gboolean is_stopped(struct cp_digest *digest)
 {
 	gboolean stop;
 
-	g_mutex_lock(&digest->lock);
+	pthread_mutex_lock(&digest->lock);
 	stop = digest->stop;
-	g_mutex_unlock(&digest->lock);
+	pthread_mutex_unlock(&digest->lock);
 	return stop;
 }
 
@@ -64,13 +67,13 @@ static gboolean next_piece(struct cp_digest *digest, struct piece *piece)
 {
 	gboolean found;
 
-	g_mutex_lock(&digest->lock);
+	pthread_mutex_lock(&digest->lock);
 	while (digest->done == digest->added && !digest->complete && !digest->stop)
-		g_cond_wait(&digest->moved, &digest->lock);
+		pthread_cond_wait(&digest->moved, &digest->lock);
 	found = digest->done < digest->added && !digest->stop;
 	if (found)
 		*piece = digest->queue[digest->done % digest->room];
-	g_mutex_unlock(&digest->lock);
+	pthread_mutex_unlock(&digest->lock);
 	return found;
 }
 
@@ -81,11 +84,11 @@ static gboolean take_pieces(struct cp_digest *digest)
 	while (next_piece(digest, &piece)) {
 		if (!hash(digest, &piece))
 			return FALSE;
-		g_mutex_lock(&digest->lock);
+		pthread_mutex_lock(&digest->lock);
 		digest->done++;
 		digest->bytes += piece.len;
-		g_cond_broadcast(&digest->moved);
-		g_mutex_unlock(&digest->lock);
+		pthread_cond_broadcast(&digest->moved);
+		pthread_mutex_unlock(&digest->lock);
 	}
 	return TRUE;
 }
@@ -99,7 +102,7 @@ static char *hex(const guint8 *bytes, guint count)
 	return g_string_free(text, FALSE);
 }
 
-static gpointer run(gpointer data)
+static void *run(void *data)
 {
 	struct cp_digest *digest = data;
 	guint8 value[EVP_MAX_MD_SIZE];
@@ -108,47 +111,48 @@ static gpointer run(gpointer data)
 
 	if (take_pieces(digest) && EVP_DigestFinal_ex(digest->sha, value, &len))
 		text = hex(value, len);
-	g_mutex_lock(&digest->lock);
+	pthread_mutex_lock(&digest->lock);
 	digest->text = text;
 	digest->ended = TRUE;
-	g_cond_broadcast(&digest->moved);
-	g_mutex_unlock(&digest->lock);
+	pthread_cond_broadcast(&digest->moved);
+	pthread_mutex_unlock(&digest->lock);
 	return NULL;
 }
 
 /* ------------------------------------------------------------- on the caller's */
 
-/* The thread blocks all signals, so that each signal interrupts a system call of the main
- * thread. */
-static GThread *start_thread(struct cp_digest *digest, GError **err)
+/* The thread blocks all signals, so that each signal interrupts a system call of the main thread.
+ * Returns an errno. */
+static int start_thread(struct cp_digest *digest)
 {
 	sigset_t all, before;
-	GThread *thread;
+	int error;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	thread = g_thread_try_new("digest", run, digest, err);
+	error = pthread_create(&digest->thread, NULL, run, digest);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return thread;
+	digest->started = !error;
+	return error;
 }
 
 struct cp_digest *cp_digest_start(gsize room, GError **err)
 {
 	struct cp_digest *digest = g_new0(struct cp_digest, 1);
-	g_autoptr(GError) why = NULL;
+	int error;
 
-	g_mutex_init(&digest->lock);
-	g_cond_init(&digest->moved);
+	pthread_mutex_init(&digest->lock, NULL);
+	pthread_cond_init(&digest->moved, NULL);
 	digest->room = room;
 	digest->queue = g_new0(struct piece, room);
 	digest->sha = EVP_MD_CTX_new();
 	if (!digest->sha || !EVP_DigestInit_ex(digest->sha, EVP_sha256(), NULL)) {
 		tool_fail(err, "libcrypto has no SHA-256: look at the configuration of OpenSSL");
 	} else {
-		digest->thread = start_thread(digest, &why);
-		if (digest->thread)
+		error = start_thread(digest);
+		if (!error)
 			return digest;
-		tool_fail(err, "no thread could be started for a digest: %s", why->message);
+		tool_fail(err, "no thread could be started for a digest: %s", g_strerror(error));
 	}
 	cp_digest_free(digest);
 	return NULL;
@@ -156,21 +160,21 @@ struct cp_digest *cp_digest_start(gsize room, GError **err)
 
 void cp_digest_add(struct cp_digest *digest, const guint8 *data, gsize len)
 {
-	g_mutex_lock(&digest->lock);
+	pthread_mutex_lock(&digest->lock);
 	while (digest->added - digest->done == digest->room && !digest->ended)
-		g_cond_wait(&digest->moved, &digest->lock);
+		pthread_cond_wait(&digest->moved, &digest->lock);
 	digest->queue[digest->added++ % digest->room] = (struct piece){ data, len };
-	g_cond_broadcast(&digest->moved);
-	g_mutex_unlock(&digest->lock);
+	pthread_cond_broadcast(&digest->moved);
+	pthread_mutex_unlock(&digest->lock);
 }
 
 guint64 cp_digest_pieces(struct cp_digest *digest)
 {
 	guint64 pieces;
 
-	g_mutex_lock(&digest->lock);
+	pthread_mutex_lock(&digest->lock);
 	pieces = digest->done;
-	g_mutex_unlock(&digest->lock);
+	pthread_mutex_unlock(&digest->lock);
 	return pieces;
 }
 
@@ -178,31 +182,33 @@ guint64 cp_digest_bytes(struct cp_digest *digest)
 {
 	guint64 bytes;
 
-	g_mutex_lock(&digest->lock);
+	pthread_mutex_lock(&digest->lock);
 	bytes = digest->bytes;
-	g_mutex_unlock(&digest->lock);
+	pthread_mutex_unlock(&digest->lock);
 	return bytes;
 }
 
 void cp_digest_wait(struct cp_digest *digest, guint64 pieces)
 {
 	gint64 end = g_get_monotonic_time() + 250 * G_TIME_SPAN_MILLISECOND;
+	const struct timespec until = { .tv_sec = end / G_USEC_PER_SEC,
+					.tv_nsec = end % G_USEC_PER_SEC * 1000 };
 
-	g_mutex_lock(&digest->lock);
+	pthread_mutex_lock(&digest->lock);
 	while (digest->done <= pieces && !digest->ended)
-		if (!g_cond_wait_until(&digest->moved, &digest->lock, end))
+		if (pthread_cond_clockwait(&digest->moved, &digest->lock, CLOCK_MONOTONIC, &until))
 			break;
-	g_mutex_unlock(&digest->lock);
+	pthread_mutex_unlock(&digest->lock);
 }
 
 const char *cp_digest_text(struct cp_digest *digest, GError **err)
 {
-	g_mutex_lock(&digest->lock);
+	pthread_mutex_lock(&digest->lock);
 	digest->complete = TRUE;
-	g_cond_broadcast(&digest->moved);
+	pthread_cond_broadcast(&digest->moved);
 	while (!digest->ended)
-		g_cond_wait(&digest->moved, &digest->lock);
-	g_mutex_unlock(&digest->lock);
+		pthread_cond_wait(&digest->moved, &digest->lock);
+	pthread_mutex_unlock(&digest->lock);
 	if (!digest->text)
 		tool_fail(err, "libcrypto has failed to compute a SHA-256");
 	return digest->text;
@@ -212,16 +218,16 @@ void cp_digest_free(struct cp_digest *digest)
 {
 	if (!digest)
 		return;
-	if (digest->thread) {
-		g_mutex_lock(&digest->lock);
+	if (digest->started) {
+		pthread_mutex_lock(&digest->lock);
 		digest->stop = TRUE;
-		g_cond_broadcast(&digest->moved);
-		g_mutex_unlock(&digest->lock);
-		g_thread_join(digest->thread);
+		pthread_cond_broadcast(&digest->moved);
+		pthread_mutex_unlock(&digest->lock);
+		pthread_join(digest->thread, NULL);
 	}
 	EVP_MD_CTX_free(digest->sha);
-	g_mutex_clear(&digest->lock);
-	g_cond_clear(&digest->moved);
+	pthread_mutex_destroy(&digest->lock);
+	pthread_cond_destroy(&digest->moved);
 	g_free(digest->queue);
 	g_free(digest->text);
 	g_free(digest);
