@@ -274,7 +274,7 @@ CLEANFILES += al/tools/ibal-prom.service
 # The replacement of libibumad. Its directory is on no search path, so it never stands in for the system's unless al_run says so.
 # nodelete: as the library's, its threads run its code.
 compatdir = $(pkglibdir)/compat
-compat_LTLIBRARIES = al/compat/umad/libibumad.la
+compat_LTLIBRARIES = al/compat/umad/libibumad.la al/compat/verbs/libibverbs.la
 al_compat_umad_libibumad_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 al_compat_umad_libibumad_la_LIBADD = libibal.la
 al_compat_umad_libibumad_la_LDFLAGS = $(AM_LDFLAGS) -version-info 3:0:0 $(no_undefined) -Wl,-z,nodelete \
@@ -287,8 +287,42 @@ al_compat_umad_libibumad_la_SOURCES = \
 	al/compat/umad/issm.c \
 	al/compat/umad/port.c \
 	al/compat/umad/text.c \
-	al/compat/umad/umad.h
+	al/compat/umad/umad.h \
+	al/compat/view.c \
+	al/compat/view.h
 EXTRA_DIST += al/compat/umad/libibumad.map
+
+# The replacement of libibverbs, in the same directory.
+al_compat_verbs_libibverbs_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden -Wno-missing-prototypes
+al_compat_verbs_libibverbs_la_LIBADD = libibal.la
+al_compat_verbs_libibverbs_la_LDFLAGS = $(AM_LDFLAGS) -version-info 2:0:1 $(no_undefined) -Wl,-z,nodelete \
+	-Wl,--version-script=$(srcdir)/al/compat/verbs/libibverbs.map
+EXTRA_al_compat_verbs_libibverbs_la_DEPENDENCIES = al/compat/verbs/libibverbs.map
+al_compat_verbs_libibverbs_la_SOURCES = \
+	al/compat/verbs/abi.h \
+	al/compat/verbs/ah.c \
+	al/compat/verbs/completion.c \
+	al/compat/verbs/convert.c \
+	al/compat/verbs/cq.c \
+	al/compat/verbs/cq_ex.c \
+	al/compat/verbs/device.c \
+	al/compat/verbs/event.c \
+	al/compat/verbs/layout.c \
+	al/compat/verbs/layout.def \
+	al/compat/verbs/mr.c \
+	al/compat/verbs/object.c \
+	al/compat/verbs/pd.c \
+	al/compat/verbs/port.c \
+	al/compat/verbs/post.c \
+	al/compat/verbs/qp.c \
+	al/compat/verbs/qp_ex.c \
+	al/compat/verbs/refuse.c \
+	al/compat/verbs/status.c \
+	al/compat/verbs/text.c \
+	al/compat/verbs/verbs.h \
+	al/compat/view.c \
+	al/compat/view.h
+EXTRA_DIST += al/compat/verbs/libibverbs.map
 
 # al_run runs programs with that library.
 bin_SCRIPTS = al/compat/al_run

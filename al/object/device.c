@@ -233,11 +233,35 @@ al_status dev_find_gid(struct al_dev *dev, uint8_t port, const uint8_t gid[16], 
 
 /* ---------------------------------------------------------------- arrival */
 
+/* True: a present HCA of this process has the name. Under tree_lock. */
+static bool has_name(const char *name)
+{
+	for (const struct al_dev *dev = devices; dev; dev = dev->next)
+		if (!dev->agent && !dev->removing && !strcmp(dev->attr.name, name))
+			return true;
+	return false;
+}
+
+/* Names an HCA by its module and the lowest number that is free. Under tree_lock. */
+static void set_name(struct al_dev *dev)
+{
+	char name[sizeof(dev->attr.name)];
+	unsigned int number = 0;
+
+	dev->attr.name[0] = '\0';
+	do
+		snprintf(name, sizeof(name), "%.12s%u", dev->module, number++);
+	while (has_name(name));
+	memcpy(dev->attr.name, name, sizeof(name));
+}
+
 void dev_insert(struct al_dev *dev)
 {
 	struct al_dev **p;
 
 	pthread_mutex_lock(&tree_lock);
+	if (!dev->agent && !dev_is_switch(dev)) /* an agent has named its HCAs */
+		set_name(dev);
 	for (p = &devices; *p; p = &(*p)->next)
 		;
 	*p = dev;

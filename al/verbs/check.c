@@ -63,6 +63,8 @@ al_status query_ca_checked(const struct al_call *call, struct ib_ca_attr *attr)
 	char why[CI_TEXT_MAX];
 	al_status status = ci_query_ca(call->ops, call->obj->ci, attr, why);
 
+	if (!status)
+		memcpy(attr->name, call->obj->dev->attr.name, sizeof(attr->name));
 	return status == AL_MODULE_FAILED ? report_module_error(call->obj->dev, "%s", why) : status;
 }
 

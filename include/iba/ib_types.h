@@ -454,7 +454,8 @@ struct ib_ca_attr {
 	ib_node_type node_type; /**< #IB_NODE_CA or #IB_NODE_SWITCH; a module that returns 0 has an
 				   HCA */
 	uint32_t pad;           /**< zero */
-	uint64_t reserved[3];   /**< zero */
+	char name[24]; /**< short name, of the module's and a number, such as "soft0": unique among the
+			* HCAs of the process or agent, and constant; a module returns an empty one */
 };
 
 /** Attributes that al_modify_ca() changes: bits. */

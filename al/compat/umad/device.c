@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "al/compat/view.h"
+
 #define EXPORT __attribute__((visibility("default")))
 
 int umad_debug_level;
@@ -80,44 +82,6 @@ al_h umad_library(void)
 
 /* ------------------------------------------------------------------- devices */
 
-/* The GUIDs of IBAL_UMAD_CAS. NULL: the view is of all HCAs. */
-static const char *view(void)
-{
-	const char *guids = secure_getenv("IBAL_UMAD_CAS");
-
-	return guids && *guids ? guids : NULL;
-}
-
-/* Reads the next GUID of a list. *at NULL: the list has ended. False: there is no further GUID. */
-static bool next_guid(const char **at, uint64_t *guid)
-{
-	char *end;
-	bool found;
-
-	while (*at) {
-		*guid = strtoull(*at, &end, 16);
-		found = end != *at;
-		*at = *end == ',' ? end + 1 : NULL;
-		if (found)
-			return true;
-	}
-	return false;
-}
-
-/* True: IBAL_UMAD_CAS names the HCA, or is not set. */
-static bool is_in_view(uint64_t guid)
-{
-	const char *at = view();
-	uint64_t wanted;
-
-	if (!at)
-		return true;
-	while (next_guid(&at, &wanted))
-		if (wanted == guid)
-			return true;
-	return false;
-}
-
 /* Opens an HCA, or finds it opened. Under the lock. */
 static int open_device(uint64_t guid, struct device *device)
 {
@@ -154,7 +118,7 @@ static int list_hcas(struct device *devices, int max)
 		guids = calloc(num_guids, sizeof(*guids));
 	if (guids && !al_get_ca_guids(library.al, guids, &num_guids))
 		for (size_t i = 0; i < num_guids && num < max; i++)
-			if (is_in_view(guids[i]) && !open_device(guids[i], &devices[num]))
+			if (view_has(guids[i]) && !open_device(guids[i], &devices[num]))
 				num++;
 	free(guids);
 	return num;
@@ -171,10 +135,10 @@ static bool is_listed(const struct device *devices, int num, uint64_t guid)
  * number of devices. Under the lock. */
 static int list_switches(struct device *devices, int num, int max)
 {
-	const char *at = view();
+	const char *at = view_first();
 	uint64_t guid;
 
-	while (at && num < max && next_guid(&at, &guid))
+	while (at && num < max && view_next(&at, &guid))
 		if (!is_listed(devices, num, guid) && !open_device(guid, &devices[num]))
 			num++;
 	return num;
@@ -185,13 +149,13 @@ static int list_switches(struct device *devices, int num, int max)
 static void tell_missing(const struct device *devices, int num)
 {
 	static bool told;
-	const char *at = view();
+	const char *at = view_first();
 	uint64_t guid;
 
 	if (told)
 		return;
 	told = true;
-	while (next_guid(&at, &guid))
+	while (view_next(&at, &guid))
 		if (!is_listed(devices, num, guid))
 			fprintf(stderr,
 				"libibumad of ibal: --ca 0x%016llx: there is no such HCA or switch; \"al_run "
