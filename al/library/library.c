@@ -123,6 +123,9 @@ al_status al_open(const struct al_open_attr *attr, al_h *al)
 		return REFUSE(AL_INVALID_PARAMETER, "al is NULL");
 	if (memcmp(attr->reserved, none.reserved, sizeof(none.reserved)))
 		return REFUSE(AL_INVALID_PARAMETER, "a word of the member reserved is not zero");
+	if ((unsigned int)attr->left_behind > IB_LOG_DEBUG)
+		return REFUSE(AL_INVALID_PARAMETER, "left_behind is %u, which is no level of a message",
+			      (unsigned int)attr->left_behind);
 	if (thread_context == CONTEXT_ATOMIC)
 		return reason_settle(refuse_context(), __func__, NULL);
 	/* For a client of the agent the library has been started already. The lock is not taken:
@@ -137,6 +140,7 @@ al_status al_open(const struct al_open_attr *attr, al_h *al)
 	if (status)
 		return SETTLED(status);
 	((struct al_instance *)obj)->agent = conn;
+	((struct al_instance *)obj)->left_behind = attr->left_behind ? attr->left_behind : IB_LOG_WARNING;
 	return obj_publish(obj, al); /* without a parent it does not fail */
 }
 

@@ -252,8 +252,10 @@ static void add_attr(const void *agent, struct al_snap_ca *to)
 	if (!dev)
 		return;
 	ops = dev_enter(dev);
-	if (!ops_dead(ops) && !ci_query_ca(ops, dev->reg->ca, &attr, why))
+	if (!ops_dead(ops) && !ci_query_ca(ops, dev->reg->ca, &attr, why)) {
 		to->attr = attr;
+		memcpy(to->attr.name, dev->attr.name, sizeof(to->attr.name));
+	}
 	dev_leave(dev, ops);
 	dev_put(dev);
 }

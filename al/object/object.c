@@ -487,10 +487,11 @@ static void invalidate_tree(struct al_obj *root, struct doomed *doomed)
 
 static void log_left(const struct obj_tally *tally, const struct al_obj *root)
 {
+	const ib_log_level own = ((const struct al_instance *)root->al)->left_behind;
 	const struct obj_left *left;
 
 	for (left = tally->left; left < tally->left + AL_OBJ_TYPES; left++) {
-		const ib_log_level level = left->foreign ? IB_LOG_DEBUG : IB_LOG_WARNING;
+		const ib_log_level level = left->foreign ? IB_LOG_DEBUG : own;
 
 		if (left->count == 1)
 			ib_log(level, "al",

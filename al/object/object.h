@@ -106,6 +106,7 @@ struct al_instance {
 	 * snapshot and in no list of users, and are not logged as left behind.
 	 */
 	struct ev_queue *internal_queue;
+	ib_log_level left_behind; /* of the messages about objects that a close destroys */
 };
 
 /* True: the object belongs to the library's own opening. */

@@ -19,7 +19,7 @@ gboolean pair_worked(al_status st, const struct pair_end *end, const char *what,
 
 /* ------------------------------------------------------------------ choosing */
 
-/* TRUE: the HCA can be opened, and has this description. */
+/* TRUE: the HCA can be opened, and has this name or description. */
 static gboolean has_description(al_h al, guint64 guid, const char *description)
 {
 	struct ib_ca_attr attr;
@@ -29,7 +29,7 @@ static gboolean has_description(al_h al, guint64 guid, const char *description)
 	if (al_open_ca(al, guid, NULL, &ca))
 		return FALSE;
 	if (!al_query_ca(ca, &attr))
-		has = !strcmp(attr.node_desc, description);
+		has = !strcmp(attr.name, description) || !strcmp(attr.node_desc, description);
 	al_close_ca(ca, AL_DESTROY_SYNC, NULL);
 	return has;
 }

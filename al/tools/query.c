@@ -133,7 +133,7 @@ const struct al_snap_ca *query_find_ca(struct query *q, const char *name)
 	for (size_t i = 0; i < q->snap->num_cas; i++) {
 		if (tool_parse_guid(name, &number) && number == cas[i].guid)
 			return &cas[i];
-		if (!strcmp(name, cas[i].attr.node_desc))
+		if (*name && (!strcmp(name, cas[i].attr.name) || !strcmp(name, cas[i].attr.node_desc)))
 			return &cas[i];
 	}
 	if (tool_parse_number(name, 0, G_MAXUINT32, &number) && number < q->snap->num_cas)
@@ -759,7 +759,7 @@ int query_main(int argc, char **argv)
 		{ "format", 'F', 0, G_OPTION_ARG_STRING, &q.format,
 		  "topology: the form of the answer", "text|dot|svg|json" },
 		{ "ca", 'C', 0, G_OPTION_ARG_STRING_ARRAY, &q.cas, "Only this HCA, or these",
-		  "GUID|INDEX|DESCRIPTION" },
+		  "GUID|INDEX|NAME|DESCRIPTION" },
 		{ "port", 'P', 0, G_OPTION_ARG_STRING, &numbers.port, "Only ports of this number", "N" },
 		{ "state", 0, 0, G_OPTION_ARG_STRING, &q.state,
 		  "Only ports or objects in this state", "STATE" },

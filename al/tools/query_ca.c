@@ -475,6 +475,7 @@ static void add_ca(struct query *q, const struct al_snap_ca *snap, gint64 index,
 	json_array_add_object_element(arg, row);
 	json_object_set_int_member(row, "index", index);
 	member_guid(row, "guid", snap->guid);
+	member_text(row, "name", attr->name);
 	member_text(row, "description", attr->node_desc);
 	member_text(row, "module", snap->module);
 	member_text(row, "module_version", snap->module_version);
@@ -520,7 +521,8 @@ static void show_one_ca(struct query *q, JsonObject *ca)
 
 	printf("%sHCA %" G_GINT64_FORMAT "  %s%s\n", q->colour ? COLOUR_BOLD : "", json_object_get_int_member(ca, "index"),
 	       json_object_get_string_member(ca, "description"), q->colour ? COLOUR_OFF : "");
-	printf("  GUID %s  module %s %s  at %s\n", json_object_get_string_member(ca, "guid"),
+	printf("  GUID %s  name %s  module %s %s  at %s\n",
+	       json_object_get_string_member(ca, "guid"), json_object_get_string_member(ca, "name"),
 	       json_object_get_string_member(ca, "module"), json_object_get_string_member(ca, "module_version"),
 	       json_object_get_string_member(ca, "location"));
 	if (json_array_get_length(ports))

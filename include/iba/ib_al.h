@@ -145,7 +145,10 @@ struct al_open_attr {
 	const char *config; /**< configuration file in place of `IBAL_CONF` or the system's; "": no
 			     * file. A process has one configuration, which its first opening reads:
 			     * a later opening gives the path of the first opening, or NULL */
-	uint64_t reserved[4]; /**< zero */
+	ib_log_level left_behind; /**< importance of the messages that name objects which al_close() or
+				   * al_close_ca() destroys; 0: #IB_LOG_WARNING */
+	uint32_t pad;             /**< zero */
+	uint64_t reserved[3];     /**< zero */
 };
 
 /**
@@ -163,7 +166,7 @@ struct al_open_attr {
  * seconds; the log names the place
  * @retval AL_INVALID_STATE config names another file than an earlier opening of the process has
  * read
- * @retval AL_INVALID_PARAMETER al is NULL; or the path of the agent's socket is
+ * @retval AL_INVALID_PARAMETER al is NULL; left_behind is no level; or the path of the agent's socket is
  * empty or too long, or the file of that path is no stream socket of this kind
  * @retval AL_NOT_FOUND no socket has that path: no ald runs there
  * @retval AL_AGENT_REFUSED the socket exists and no process listens: its ald was killed

@@ -36,7 +36,9 @@ al/user: include ci object event mgmt protocol
 al/library: include ci object event verbs mgmt user
 al/tools: include topo
 al/agent: include object protocol library tools
-al/compat/umad: include
+al/compat:
+al/compat/umad: include al/compat
+al/compat/verbs: include al/compat
 hca/skeleton: include
 hca/soft/shared: include
 hca/soft/base: include shared

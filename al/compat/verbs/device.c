@@ -45,13 +45,15 @@ static al_status plugged(void *unused, const struct al_pnp_event *event)
 /* Opens the library for this process. Under the lock. */
 static al_status open_library(void)
 {
+	/* Verbs programs may leave objects to the end of the process. */
+	const struct al_open_attr attr = { .left_behind = IB_LOG_DEBUG };
 	al_status status;
 
 	if (library.pid == getpid())
 		return AL_SUCCESS;
 	memset(&library, 0, sizeof(library)); /* a forked child has nothing of its parent's */
 	contexts = NULL;
-	status = al_open(NULL, &library.al);
+	status = al_open(&attr, &library.al);
 	if (status)
 		return status;
 	status = al_reg_pnp(library.al, NULL, NULL, plugged, &library.pnp);

@@ -234,7 +234,7 @@ START_TEST(each_attribute_of_an_hca_has_its_own_name_and_place)
 	ck_port(json_array_get_object_element(json_object_get_array_member(ca, "ports"), 1), 2);
 	text = run("ca", TOOL_OK);
 	ck_line(text, 0, "HCA 0 the description");
-	ck_assert_ptr_nonnull(strstr(text, "GUID 0x00feed0000000001  module fake "));
+	ck_assert_ptr_nonnull(strstr(text, "GUID 0x00feed0000000001  name fake0  module fake "));
 	ck_assert_ptr_nonnull(strstr(text, "  at its place\n"));
 	ck_line(text, 2, "Port State LID Rate MTU Link GID 0");
 	ck_line(text, 3, "1 Armed 3007 100 Gb/s 1024 InfiniBand fec0::77:fe:ed00:0:2");

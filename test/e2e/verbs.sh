@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
+# Helpers for the tests of unmodified verbs programs, which source this file after tools.sh. The programs are those of the
+# distribution, run by al_run as a user without rights, on the HCAs of that user's own agent.
+
+build=$(realpath "$build")
+run=$build/al/compat/al_run
+
+# Ends the user's agent, before the directory with its log goes.
+end_agent() {
+	[ ! -e own/ibal/ald.pid ] || kill "$(cat own/ibal/ald.pid)" 2>/dev/null || true
+	finish
+}
+
+# needs_programs PROGRAM...: ends the test if one is not installed.
+needs_programs() {
+	local program
+	for program; do
+		command -v "$program" >/dev/null || {
+			echo "$program is not installed (./quickstart check installs it)"
+			exit 77
+		}
+	done
+}
+
+# A sanitizer's library cannot be loaded by a program that is built without it.
+needs_plain_build() {
+	! nm -D "$build/.libs/libibal.so" | grep -qE '__(asan|tsan)_init' || {
+		echo "the programs do not load a library that is built with a sanitizer"
+		exit 77
+	}
+}
+
+# become_user: al_run() runs programs as nobody, if the test is root's.
+become_user() {
+	mkdir own
+	as_user=()
+	if [ "$(id -u)" -eq 0 ]; then
+		as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+		chown 65534:65534 own
+	fi
+	export XDG_RUNTIME_DIR=$tmp/own HOME=$tmp/own IBAL_MODULE_PATH=$build/hca/soft/.libs
+	unset IBAL_AGENT
+	trap end_agent EXIT
+}
+al_run() { exec "${as_user[@]}" "$run" "$@"; }
+
+# A TCP port on which nobody listens.
+free_port() {
+	python3 -c 'import socket; s = socket.socket(); s.bind(("", 0)); print(s.getsockname()[1])'
+}
+
+# True: a process listens on the TCP port, or process $2 has ended.
+listens() {
+	local hex
+	hex=$(printf '%04X' "$1")
+	grep -hqE "^ *[0-9]+: [0-9A-F]+:$hex [0-9A-F]+:0000 0A " /proc/net/tcp /proc/net/tcp6 || ! kill -0 "$2" 2>/dev/null
+}
+
+# pair PORT PROGRAM WORD...: runs both ends of a program, one for each HCA. Output: server.out, server.err, client.out, client.err.
+pair() {
+	local port=$1 server status=0 end
+	shift
+	(al_run "$1" -d soft0 -p "$port" "${@:2}") >server.out 2>server.err &
+	server=$!
+	jobs=("$server")
+	until_true listens "$port" "$server" || wrong "$*: the server does not listen"
+	(al_run timeout "$(scaled 60)" "$1" -d soft1 -p "$port" "${@:2}" 127.0.0.1) >client.out 2>client.err || status=$?
+	[ $status -eq 0 ] || wrong "$*: the client's status is $status: $(cat client.out client.err)"
+	[ $status -eq 0 ] || kill "$server" 2>/dev/null || true
+	status=0
+	wait "$server" || status=$?
+	jobs=()
+	[ $status -eq 0 ] || wrong "$*: the server's status is $status: $(cat server.out server.err)"
+	for end in server client; do
+		! grep -vE "${expected_words:-^$}" $end.err >unexpected || wrong "$*: the $end says: $(cat unexpected)"
+	done
+}
