@@ -48,7 +48,36 @@ START_TEST(what_means_nothing_is_refused)
 
 	ck_status(al_open(&attr, &al), AL_INVALID_PARAMETER);
 	ck_status(al_open(NULL, NULL), AL_INVALID_PARAMETER);
+	attr = (struct al_open_attr){ .left_behind = (ib_log_level)5 };
+	ck_status(al_open(&attr, &al), AL_INVALID_PARAMETER);
+	ck_assert_str_eq(al_reason(), "left_behind is 5, which is no level of a message");
 	ck_assert_ptr_eq(al, said);
+}
+END_TEST
+
+static ib_log_level level_left; /* of the message about what was left behind; 0: none */
+
+static void hear_left(void *context, ib_log_level level, const char *text)
+{
+	(void)context;
+	if (strstr(text, "left behind"))
+		level_left = level;
+}
+
+START_TEST(the_opener_chooses_how_important_it_is_what_is_left_behind)
+{
+	struct al_open_attr attr = { 0 };
+	al_h al;
+
+	al_set_log(hear_left, NULL);
+	for (int level = 0; level <= IB_LOG_DEBUG; level++) {
+		attr.left_behind = (ib_log_level)level;
+		level_left = (ib_log_level)0;
+		ck_ok(al_open(&attr, &al));
+		test_open_ca(al, FAKE_GUID);
+		close_again(al);
+		ck_assert_int_eq(level_left, level ? level : (int)IB_LOG_WARNING);
+	}
 }
 END_TEST
 
@@ -230,6 +259,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, set_up, NULL);
 	tcase_add_test(tcase, the_ordinary_way_needs_no_attributes);
 	tcase_add_test(tcase, what_means_nothing_is_refused);
+	tcase_add_test(tcase, the_opener_chooses_how_important_it_is_what_is_left_behind);
 	tcase_add_test(tcase, an_agent_that_is_asked_for_is_refused_in_a_sentence);
 	tcase_add_test(tcase, without_a_word_of_an_agent_the_process_serves_itself);
 	tcase_add_test(tcase, the_configuration_may_name_the_agent);

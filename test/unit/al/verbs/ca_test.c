@@ -103,6 +103,23 @@ START_TEST(guids_are_listed_with_their_number)
 }
 END_TEST
 
+START_TEST(hcas_are_named_by_their_module_and_the_lowest_free_number)
+{
+	struct al_snapshot *snap;
+	struct ib_ca_attr attr;
+
+	ck_ok(al_query_ca(test_open_ca(al, FAKE_GUID), &attr));
+	ck_assert_str_eq(attr.name, "fake0");
+	ck_ok(al_query_ca(test_open_ca(al, FAKE_GUID + 0x100), &attr));
+	ck_assert_str_eq(attr.name, "fake1");
+	ck_ok(al_snapshot(al, &snap));
+	ck_assert_uint_eq(snap->num_cas, 2);
+	ck_assert_str_eq(snap->cas[0].attr.name, "fake0");
+	ck_assert_str_eq(snap->cas[1].attr.name, "fake1");
+	al_free_snapshot(snap);
+}
+END_TEST
+
 START_TEST(an_hca_that_is_not_there_is_not_found)
 {
 	al_ca_h ca = (al_ca_h)&al;
@@ -143,6 +160,7 @@ START_TEST(attributes_are_those_of_the_module)
 	ck_assert_uint_eq(attr.node_guid, FAKE_GUID + 0x100);
 	ck_assert_uint_eq(attr.max_qp, fake->ca_attr.max_qp);
 	ck_assert_str_eq(attr.node_desc, "an HCA for tests");
+	ck_assert_str_eq(attr.name, "fake1"); /* given by the library, whatever the module says */
 	ck_ok(al_query_port(ca, 2, &port));
 	ck_assert_uint_eq(port.port_guid, FAKE_GUID + 0x102);
 	ck_assert_uint_eq(port.gid_tbl_len, 3);
@@ -344,6 +362,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, guids_are_listed_with_their_number);
+	tcase_add_test(tcase, hcas_are_named_by_their_module_and_the_lowest_free_number);
 	tcase_add_test(tcase, an_hca_that_is_not_there_is_not_found);
 	tcase_add_test(tcase, an_open_hca_keeps_its_module_and_a_closed_one_does_not);
 	tcase_add_test(tcase, attributes_are_those_of_the_module);
