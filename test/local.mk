@@ -121,6 +121,11 @@ test_e2e_destroy_order_test_CPPFLAGS = $(FAKE_FLAGS)
 test_e2e_destroy_order_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_destroy_order_test_DEPENDENCIES = hca/soft/soft.la
 
+# The module from which vendors begin, embedded and in an agent.
+check_PROGRAMS += test/e2e/skeleton_ports_test
+test_e2e_skeleton_ports_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_skeleton_ports_test_DEPENDENCIES = hca/skeleton/skeleton.la ald$(EXEEXT)
+
 # The steps of a transfer, in the trace.
 check_PROGRAMS += test/e2e/figures_test
 test_e2e_figures_test_LDADD = $(API_LIBS)

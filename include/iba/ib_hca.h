@@ -332,6 +332,63 @@ struct ci_vendor_call {
 	uint32_t pad;     /**< zero */
 };
 
+/**
+ * Copies the attributes that a mask names: how a module keeps the attributes of its queue pairs, from modify_qp to
+ * query_qp. **Context: any.**
+ *
+ * @param to   attributes of the queue pair; members that mask does not name stay as they are. With #IB_QP_STATE
+ *             cur_qp_state becomes the new state, too
+ * @param from attributes, as modify_qp has got them
+ * @param mask enum ib_qp_attr_mask
+ */
+static inline void ib_qp_attr_update(struct ib_qp_attr *to, const struct ib_qp_attr *from, uint32_t mask)
+{
+	if (mask & IB_QP_STATE)
+		to->qp_state = to->cur_qp_state = from->qp_state;
+	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
+		to->en_sqd_async_notify = from->en_sqd_async_notify;
+	if (mask & IB_QP_ACCESS_FLAGS)
+		to->qp_access_flags = from->qp_access_flags;
+	if (mask & IB_QP_PKEY_INDEX)
+		to->pkey_index = from->pkey_index;
+	if (mask & IB_QP_PORT)
+		to->port_num = from->port_num;
+	if (mask & IB_QP_QKEY)
+		to->qkey = from->qkey;
+	if (mask & IB_QP_AV)
+		to->ah_attr = from->ah_attr;
+	if (mask & IB_QP_PATH_MTU)
+		to->path_mtu = from->path_mtu;
+	if (mask & IB_QP_TIMEOUT)
+		to->timeout = from->timeout;
+	if (mask & IB_QP_RETRY_CNT)
+		to->retry_cnt = from->retry_cnt;
+	if (mask & IB_QP_RNR_RETRY)
+		to->rnr_retry = from->rnr_retry;
+	if (mask & IB_QP_RQ_PSN)
+		to->rq_psn = from->rq_psn;
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		to->max_rd_atomic = from->max_rd_atomic;
+	if (mask & IB_QP_ALT_PATH) {
+		to->alt_ah_attr = from->alt_ah_attr;
+		to->alt_port_num = from->alt_port_num;
+		to->alt_pkey_index = from->alt_pkey_index;
+		to->alt_timeout = from->alt_timeout;
+	}
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		to->min_rnr_timer = from->min_rnr_timer;
+	if (mask & IB_QP_SQ_PSN)
+		to->sq_psn = from->sq_psn;
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		to->max_dest_rd_atomic = from->max_dest_rd_atomic;
+	if (mask & IB_QP_PATH_MIG_STATE)
+		to->path_mig_state = from->path_mig_state;
+	if (mask & IB_QP_CAP)
+		to->cap = from->cap;
+	if (mask & IB_QP_DEST_QPN)
+		to->dest_qp_num = from->dest_qp_num;
+}
+
 /** @} */
 
 /**
@@ -984,7 +1041,8 @@ al_status ib_refuse(al_status status, const char *fmt, ...) IB_PRINTF(2, 3) IB_C
 /**
  * Tells why a request of a queue pair failed, beside its completion: keeps the reason for al_query_failure(), and logs a
  * line (debug). The module calls it once per request or receive that fails, before it adds the completion, and not for
- * requests that are flushed. **Context: any**, as ib_cq_notify(). The function neither blocks nor allocates.
+ * requests that are flushed. **Context: any**; unlike the upcalls it may be made under locks that operations take, so that
+ * the reason is there before the completion. The function neither blocks nor allocates.
  *
  * @param qp_ctx ci_qp.ctx; another value is logged and dropped
  * @param wr_id  of the request

@@ -38,17 +38,17 @@ takes $first 1 $second 1
 takes $second 1 $first 1 --from 1
 takes $second 1 $first 1 --to 0
 # The HCA whose only port is down is the first one, or the last one.
-export IBAL_MODULE_PATH=$build/hca/skeleton/.libs:$soft
+export IBAL_MODULE_PATH=$build/test/modules/down/.libs:$soft
 query 0 --json ca
-json "[c['module'] for c in a['cas']] == ['skeleton', 'soft', 'soft']"
+json "[c['module'] for c in a['cas']] == ['fake', 'soft', 'soft']"
 takes $first 1 $second 1
 takes $second 1 $first 1 --from 2
 takes $second 1 $first 1 --to 1
 inactive='port 1 of HCA 0x\w+ is not active; "al_query port"'
 refuses 1 "$inactive" al_cp --from 0 in copy2
 refuses 2 "$inactive" al_perf --to 0
-IBAL_MODULE_PATH=$build/hca/skeleton/.libs refuses 1 "$inactive" al_cp in copy2
-IBAL_MODULE_PATH=$build/hca/skeleton/.libs refuses 2 "$inactive" al_perf
+IBAL_MODULE_PATH=$build/test/modules/down/.libs refuses 1 "$inactive" al_cp in copy2
+IBAL_MODULE_PATH=$build/test/modules/down/.libs refuses 2 "$inactive" al_perf
 export IBAL_MODULE_PATH=$soft
 # Of three HCAs, the user must name two that are not connected by a cable.
 cables="hcas=3 $guids [hca 2] guid=$third [link a] ports=0:1,2:1"

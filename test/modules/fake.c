@@ -10,6 +10,10 @@
 
 #include "test/modules/fake.h"
 
+#ifndef FAKE_PORT_STATE
+#define FAKE_PORT_STATE IB_PORT_ACTIVE
+#endif
+
 extern struct fake fake;
 
 /* Protects queues and the list of HCAs. No other lock is taken under it except by upcalls, which only queue. */
@@ -561,7 +565,7 @@ struct fake fake = {
 	},
 	.port_attr = {
 		.subnet_prefix = 0xfe80000000000000ULL,
-		.state = IB_PORT_ACTIVE,
+		.state = FAKE_PORT_STATE,
 		.phys_state = IB_PHYS_LINK_UP,
 		.link_layer = IB_LINK_LAYER_INFINIBAND,
 		.max_mtu = IB_MTU_4096,

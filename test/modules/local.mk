@@ -12,6 +12,13 @@ test_modules_fake_fake_la_LDFLAGS = $(TEST_MODULE_LINK) -export-symbols-regex '^
 test_modules_fake_fake_la_LIBADD =
 FAKE_FLAGS = $(AM_CPPFLAGS) -DFAKE_DIR='"$(abs_top_builddir)/test/modules/fake/.libs"'
 
+# The same, with a port that is down.
+check_LTLIBRARIES += test/modules/down/fake.la
+test_modules_down_fake_la_SOURCES = test/modules/fake.c
+test_modules_down_fake_la_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_PORT_STATE=IB_PORT_DOWN
+test_modules_down_fake_la_LDFLAGS = $(TEST_MODULE_LINK) -export-symbols-regex '^(ci_module|fake)$$'
+test_modules_down_fake_la_LIBADD =
+
 # Three modules that do nothing, for the order of loading.
 check_LTLIBRARIES += \
 	test/modules/order/alpha.la \

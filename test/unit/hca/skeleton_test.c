@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * hca/skeleton through the public API: the example from which vendors begin must be correct in the little that it
- * does.
+ * does. The queue pair of these tests has no peer. test/e2e/skeleton_ports_test.c moves data between the ports.
  */
 #include "test/unit/al/al_test.h"
 
@@ -62,9 +62,9 @@ static void stop(void)
 
 static void to(ib_qp_state state)
 {
-	struct ib_qp_attr attr = test_attr(1, 2, IB_MTU_1024);
+	struct ib_qp_attr attr = test_attr(2, 1000, IB_MTU_1024);
 
-	attr.max_rd_atomic = attr.max_dest_rd_atomic = 1;
+	attr.max_rd_atomic = attr.max_dest_rd_atomic = 0;
 	if (state >= IB_QPS_INIT)
 		ck_ok(test_modify(qp, IB_QPS_INIT, attr, TEST_RC_INIT));
 	if (state >= IB_QPS_RTR)
@@ -125,19 +125,23 @@ START_TEST(the_hca_is_what_it_says)
 
 	ck_ok(al_query_ca(ca, &attr));
 	ck_assert_uint_eq(attr.node_guid, GUID);
-	ck_assert_uint_eq(attr.num_ports, 1);
-	ck_ok(al_query_port(ca, 1, &port));
-	ck_assert_int_eq(port.state, IB_PORT_DOWN);
-	ck_assert_uint_eq(port.lid, 0);
-	ck_ok(al_query_gid(ca, 1, 0, &gid));
-	ck_assert_uint_eq(gid.raw[0], 0xfe);
-	ck_assert_uint_eq(gid.raw[15], port.port_guid & 0xff);
+	ck_assert_uint_eq(attr.num_ports, 2);
+	for (uint8_t i = 1; i <= 2; i++) {
+		ck_ok(al_query_port(ca, i, &port));
+		ck_assert_int_eq(port.state, IB_PORT_ACTIVE);
+		ck_assert_uint_eq(port.lid, i);
+		ck_ok(al_query_gid(ca, i, 0, &gid));
+		ck_assert_uint_eq(gid.raw[0], 0xfe);
+		ck_assert_uint_eq(gid.raw[1], 0x80);
+		ck_assert_uint_eq(gid.raw[8], port.port_guid >> 56);
+		ck_assert_uint_eq(gid.raw[15], port.port_guid & 0xff);
+	}
 	ck_ok(al_query_pkey(ca, 1, 0, &pkey));
 	ck_assert_uint_eq(pkey, IB_PKEY_DEFAULT);
 }
 END_TEST
 
-START_TEST(a_send_is_repeated_in_vain_and_the_rest_is_flushed)
+START_TEST(a_send_without_a_peer_fails_and_the_rest_is_flushed)
 {
 	to(IB_QPS_RTS);
 	ck_ok(post_recv(10));
@@ -232,10 +236,13 @@ START_TEST(what_it_can_not_take_it_refuses)
 	ck_status(post_recv(4), AL_QUEUE_FULL);
 	ck_status(al_post_send(qp, wr, &bad), AL_INVALID_OPCODE);
 	ck_assert_ptr_eq(bad, &wr[1]);
+	ck_assert_str_eq(al_reason(), "the HCA has plain sends only");
 	wr[1].opcode = IB_WR_SEND;
 	wr[1].send_flags = IB_SEND_INLINE;
 	ck_status(al_post_send(qp, &wr[1], &bad), AL_INVALID_OPCODE);
 	wr[1] = (struct ib_send_wr){ .sg_list = sge, .num_sge = 2 };
+	ck_status(al_post_send(qp, &wr[1], &bad), AL_INVALID_SGE);
+	wr[1] = (struct ib_send_wr){ .num_sge = 1 };
 	ck_status(al_post_send(qp, &wr[1], &bad), AL_INVALID_SGE);
 }
 END_TEST
@@ -277,6 +284,8 @@ START_TEST(a_queue_that_overflows_says_so)
 	ck_assert_uint_eq(count, 2);
 	ck_status(al_poll_cq(small, 4, wc, &count), AL_CQ_ERROR);
 	ck_status(al_arm_cq(small, AL_ARM_ANY, NULL), AL_CQ_ERROR);
+	ck_ok(post_recv(9)); /* is flushed, and its completion lost, too */
+	ck_status(al_poll_cq(small, 4, wc, &count), AL_CQ_ERROR);
 }
 END_TEST
 
@@ -294,9 +303,8 @@ START_TEST(memory_has_keys_that_are_its_own)
 	ck_assert(lkey[0] != lkey[1] && lkey[1] != lkey[2] && lkey[0] != lkey[2]);
 	ck_assert_uint_eq(rkey[0], 0);
 	ck_ok(al_dereg_mr(mr[1], AL_DESTROY_SYNC, NULL));
-	init.access |= IB_ACCESS_REMOTE_READ;
 	ck_ok(al_reg_mr(pd, &init, NULL, &lkey[1], &rkey[1], &mr[1]));
-	ck_assert_uint_ne(rkey[1], 0);
+	ck_assert(lkey[1] != lkey[0] && lkey[1] != lkey[2]);
 }
 END_TEST
 
@@ -313,16 +321,6 @@ END_TEST
 
 /* ------------------------------------------------------------------------ settings */
 
-START_TEST(its_guid_can_be_set)
-{
-	setenv("IBAL_MODULE_PATH", SKELETON_DIR, 1);
-	setenv("IBAL_SKELETON", "guid=0x1234", 1);
-	al = test_open();
-	ca = test_open_ca(al, 0x1234);
-	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
-}
-END_TEST
-
 static char logged[2000];
 
 static void keep_log(void *context, ib_log_level level, const char *text)
@@ -332,21 +330,15 @@ static void keep_log(void *context, ib_log_level level, const char *text)
 	snprintf(logged + strlen(logged), sizeof(logged) - strlen(logged), "%s\n", text);
 }
 
-START_TEST(settings_that_are_wrong_are_refused_by_name)
+START_TEST(a_setting_is_refused_by_its_name)
 {
-	static const char *const wrong[][2] = {
-		{ "giud=1", "IBAL_SKELETON: [skeleton] giud" },
-		{ "[hca A] guid=1", "IBAL_SKELETON: [skeleton hca A] guid" },
-		{ "guid=0", "guid = 0" },
-		{ "guid=12x", "guid = 12x" },
-	};
 	const struct al_open_attr attr = { .agent = "off", .config = "" };
 
 	setenv("IBAL_MODULE_PATH", SKELETON_DIR, 1);
 	al_set_log(keep_log, NULL);
-	setenv("IBAL_SKELETON", wrong[_i][0], 1);
+	setenv("IBAL_SKELETON", "guid=1", 1);
 	ck_status(al_open(&attr, &al), AL_BAD_CONFIG);
-	ck_assert_msg(strstr(logged, wrong[_i][1]), "%s", logged);
+	ck_assert_msg(strstr(logged, "IBAL_SKELETON: guid: the module has no settings"), "%s", logged);
 }
 END_TEST
 
@@ -359,7 +351,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, start, stop);
 	tcase_add_test(tc, the_hca_is_what_it_says);
-	tcase_add_test(tc, a_send_is_repeated_in_vain_and_the_rest_is_flushed);
+	tcase_add_test(tc, a_send_without_a_peer_fails_and_the_rest_is_flushed);
 	tcase_add_test(tc, moving_to_error_flushes_in_order);
 	tcase_add_test(tc, reset_takes_requests_and_completions_away);
 	tcase_add_test(tc, a_drained_queue_holds_requests_until_it_sends_again);
@@ -371,8 +363,7 @@ int main(void)
 	tcase_add_test(tc, it_is_unloaded_when_it_is_closed_and_comes_back);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("settings");
-	tcase_add_test(tc, its_guid_can_be_set);
-	tcase_add_loop_test(tc, settings_that_are_wrong_are_refused_by_name, 0, 4);
+	tcase_add_test(tc, a_setting_is_refused_by_its_name);
 	suite_add_tcase(suite, tc);
 
 	runner = srunner_create(suite);
