@@ -73,6 +73,7 @@ dist_doc_DATA = \
 	doc/guide-admin.md \
 	doc/guide-driver.md \
 	doc/guide-vendor.md \
+	doc/guide-verbs.md \
 	doc/quick-reference.md \
 	doc/requirements.md \
 	doc/status.md

@@ -49,6 +49,44 @@ grep -q 'at most 32 HCAs' said || wrong "33 HCAs: $(cat said)"
 [ "$(status_of --help)" = 0 ] || wrong "--help"
 [ ! -e "$XDG_RUNTIME_DIR/ibal/ald.socket" ] || wrong "an agent was started in vain"
 
+[ "$(status_of --private --embedded true)" = 2 ] || wrong "two agents to choose from: $(cat said)"
+[ "$(status_of --agent)" = 2 ] || wrong "--agent without a socket"
+[ "$(status_of --agent= true)" = 2 ] || wrong "--agent with an empty socket"
+[ "$(status_of --agent "$tmp/nowhere" true)" = 1 ] || wrong "--agent without an agent"
+grep -qx "al_run: no agent answers at $tmp/nowhere" said || wrong "--agent without an agent: $(cat said)"
+[ "$(status_of --shell true)" = 2 ] || wrong "--shell with a command"
+
+# ---- programs that cannot be helped --------------------------------------------------------------
+
+# is_told PROGRAM WORD: al_run says why the program has no HCAs of ibal's, and runs it.
+is_told() {
+	[ "$(status_of --embedded "$1")" = 0 ] || wrong "$1: $(cat said)"
+	grep -q "^al_run: $1 cannot use the HCAs of ibal: .*$2" said || wrong "$1 is not told of: $(cat said)"
+}
+cp /bin/true "$tmp/own/rights"
+chmod u+s "$tmp/own/rights"
+is_told "$tmp/own/rights" 'set-uid'
+echo 'int main(void) { return 0; }' | ${CC:-cc} -x c -static -o "$tmp/own/static" - && is_told "$tmp/own/static" 'linked statically'
+[ "$(status_of --embedded /bin/true)$(cat said)" = 0 ] || wrong "a program that can be helped: $(cat said)"
+
+# ---- HCAs of the process's own, and an agent of the command's own ------------------------------------
+
+[ "$(status_of --embedded sh -c "[ \$IBAL_AGENT = off ] && exec $build/al_query ca")" = 0 ] || wrong "--embedded: $(cat said)"
+[ ! -e "$XDG_RUNTIME_DIR/ibal/ald.socket" ] || wrong "an agent was started for --embedded"
+private_is_gone() { [ -z "$(find "$XDG_RUNTIME_DIR/ibal" -name 'private.*' -print -quit)" ]; }
+[ "$(status_of --private sh -c "$build/al_query clients && echo \$IBAL_AGENT")" = 0 ] || wrong "--private: $(cat said)"
+private=$(tail -n 1 said)
+[[ $private == "$XDG_RUNTIME_DIR"/ibal/private.* ]] || wrong "the private agent is at \"$private\""
+until_true private_is_gone || wrong "the private agent stays: $(ls "$XDG_RUNTIME_DIR/ibal")"
+[ "$(status_of --private sh -c 'exit 7')" = 7 ] || wrong "the exit status is not the command's"
+"${as_user[@]}" "$run" --private sleep 100 &
+sleeper=$!
+until_true grep -qz '^sleep$' "/proc/$sleeper/cmdline" || wrong "the command does not begin"
+kill "$sleeper"
+wait "$sleeper" && wrong "a signal does not reach the command"
+until_true private_is_gone || wrong "the private agent outlives a command that was killed"
+[ "$(SHELL=$(command -v true) status_of --private --shell)" = 0 ] || wrong "--shell: $(cat said)"
+
 # ---- devices, and one agent for all ---------------------------------------------------------------
 
 # Two at once: one of them starts the agent.

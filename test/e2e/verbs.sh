@@ -3,6 +3,7 @@
 # Helpers for the tests of unmodified verbs programs, which source this file after tools.sh. The programs are those of the
 # distribution, run by al_run as a user without rights, on the HCAs of that user's own agent.
 
+# shellcheck disable=SC2034,SC2154 # tmp and jobs are of tools.sh
 build=$(realpath "$build")
 run=$build/al/compat/al_run
 
