@@ -266,7 +266,7 @@ dist_check_SCRIPTS += test/e2e/verbs_symbols.sh test/e2e/verbs_pingpong.sh test/
 test/e2e/verbs_symbols.log: al/compat/verbs/libibverbs.la
 test/e2e/verbs_pingpong.log test/e2e/verbs_perftest.log: al/compat/verbs/libibverbs.la al/compat/al_run ald$(EXEEXT) al_query$(EXEEXT) hca/soft/soft.la
 test/e2e/verbs_pyverbs.log test/e2e/verbs_program.log: al/compat/verbs/libibverbs.la ald$(EXEEXT) hca/soft/soft.la uvp/soft/soft.la
-EXTRA_DIST += test/data/verbs-symbols.txt test/e2e/verbs.sh test/e2e/verbs_program.c test/e2e/verbs_program.py
+EXTRA_DIST += test/data/verbs-symbols.txt test/e2e/verbs.sh test/e2e/verbs_program.c test/e2e/verbs_cases.py
 dist_check_SCRIPTS += test/e2e/vendor_mad.sh
 test/e2e/vendor_mad.log: doc/examples/vendor_mad/vendor_mad$(EXEEXT) ald$(EXEEXT) hca/soft/soft.la
 check_PROGRAMS += test/e2e/agent_mad_test

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# The distribution's pyverbs on the replacement of libibverbs: verbs_program.py with HCAs of its own, and on an agent's with and
+# The distribution's pyverbs on the replacement of libibverbs: verbs_cases.py with HCAs of its own, and on an agent's with and
 # without the user-mode provider.
 set -euo pipefail
 
@@ -15,7 +15,7 @@ needs_plain_build
 }
 program() {
 	LD_LIBRARY_PATH=$build/al/compat/verbs/.libs:$build/.libs timeout "$(scaled 60)" \
-		/usr/bin/python3 "$top_srcdir/test/e2e/verbs_program.py" >out 2>err || wrong "$1: $(cat out err)"
+		/usr/bin/python3 "$top_srcdir/test/e2e/verbs_cases.py" >out 2>err || wrong "$1: $(cat out err)"
 	[ ! -s out ] || wrong "$1: $(cat out)"
 	# The program makes a queue overflow.
 	! grep -v 'a completion queue of 16 entries has overflowed' err || wrong "$1: $(cat err)"
