@@ -56,6 +56,15 @@ dist_vendormad_DATA = doc/examples/vendor_mad/Makefile doc/examples/vendor_mad/v
 noinst_PROGRAMS += doc/examples/vendor_mad/vendor_mad
 doc_examples_vendor_mad_vendor_mad_LDADD = libibal.la
 
+hotplugdir = $(docdir)/examples/hotplug
+dist_hotplug_DATA = doc/examples/hotplug/Makefile doc/examples/hotplug/hotplug.c
+noinst_PROGRAMS += doc/examples/hotplug/hotplug
+doc_examples_hotplug_hotplug_LDADD = libibal.la
+faultinjectiondir = $(docdir)/examples/fault_injection
+dist_faultinjection_DATA = doc/examples/fault_injection/Makefile doc/examples/fault_injection/fault_injection.c
+noinst_PROGRAMS += doc/examples/fault_injection/fault_injection
+doc_examples_fault_injection_fault_injection_LDADD = libibal.la
+
 noinst_PROGRAMS += doc/examples/reference/channel doc/examples/reference/datagram doc/examples/reference/memory \
 	doc/examples/reference/open doc/examples/reference/pnp doc/examples/reference/transfer
 doc_examples_reference_channel_LDADD = libibal.la
