@@ -7,6 +7,12 @@ noinst_LTLIBRARIES += libibal-core.la
 libibal_core_la_CFLAGS = $(AM_CFLAGS) -ftls-model=initial-exec -fno-semantic-interposition
 libibal_core_la_LIBADD = mad/libmad.la $(GMODULE_LIBS) $(GLIB_LIBS) $(URCU_LIBS) $(PCI_LIBS)
 libibal_core_la_SOURCES = \
+	al/connect/card.c \
+	al/connect/connect.c \
+	al/connect/connect.h \
+	al/connect/meet.h \
+	al/connect/record.c \
+	al/connect/rendezvous.c \
 	al/event/async.c \
 	al/event/async.h \
 	al/event/channel.c \

@@ -17,9 +17,9 @@ EXTRA_DIST += doc/filter.sh doc/xmacro.awk
 # The man pages of the API (3, 3type, 7), made from the comments of the headers. The generator knows what there is, so
 # make is not told the pages' names: they are in doc/pages, and all of that directory is installed.
 REFERENCE_MAKERS = doc/reference/man.py doc/reference/header.py doc/reference/roff.py
-REFERENCE_CONCEPTS = doc/reference/ibal_callbacks.md doc/reference/ibal_completions.md doc/reference/ibal_errors.md \
+REFERENCE_CONCEPTS = doc/reference/ibal_callbacks.md doc/reference/ibal_completions.md doc/reference/ibal_connecting.md doc/reference/ibal_errors.md \
 	doc/reference/ibal_memory.md doc/reference/ibal_objects.md doc/reference/ibal_qp_states.md doc/reference/ibal_roles.md
-REFERENCE_EXAMPLES = doc/examples/reference/channel.c doc/examples/reference/datagram.c doc/examples/reference/memory.c \
+REFERENCE_EXAMPLES = doc/examples/reference/channel.c doc/examples/reference/connect.c doc/examples/reference/datagram.c doc/examples/reference/memory.c \
 	doc/examples/reference/open.c doc/examples/reference/pnp.c doc/examples/reference/transfer.c
 EXTRA_DIST += $(REFERENCE_MAKERS) $(REFERENCE_CONCEPTS)
 
@@ -65,9 +65,10 @@ dist_faultinjection_DATA = doc/examples/fault_injection/Makefile doc/examples/fa
 noinst_PROGRAMS += doc/examples/fault_injection/fault_injection
 doc_examples_fault_injection_fault_injection_LDADD = libibal.la
 
-noinst_PROGRAMS += doc/examples/reference/channel doc/examples/reference/datagram doc/examples/reference/memory \
+noinst_PROGRAMS += doc/examples/reference/channel doc/examples/reference/connect doc/examples/reference/datagram doc/examples/reference/memory \
 	doc/examples/reference/open doc/examples/reference/pnp doc/examples/reference/transfer
 doc_examples_reference_channel_LDADD = libibal.la
+doc_examples_reference_connect_LDADD = libibal.la
 doc_examples_reference_datagram_LDADD = libibal.la
 doc_examples_reference_memory_LDADD = libibal.la
 doc_examples_reference_open_LDADD = libibal.la

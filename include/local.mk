@@ -16,6 +16,7 @@ IBA_CONTRACTS = \
 	include/iba/ib_notice.h \
 	include/iba/ib_uvp.h \
 	include/iba/ib_al.h \
+	include/iba/ib_connect.h \
 	include/iba/ib_soft.h
 
 ibaincludedir = $(includedir)/iba

@@ -35,6 +35,7 @@ AM_TESTS_ENVIRONMENT = \
 include test/modules/local.mk
 include test/unit/ci/local.mk
 include test/unit/al/verbs/local.mk
+include test/unit/al/connect/local.mk
 include test/unit/al/object/local.mk
 include test/unit/al/event/local.mk
 include test/unit/al/mgmt/local.mk
@@ -184,6 +185,7 @@ EXTRA_test_e2e_virtual_test_DEPENDENCIES = hca/soft/soft.la
 API_TESTS = \
 	test/unit/al/compat/umad_switch_test \
 	test/unit/al/compat/umad_test \
+	test/unit/al/connect/connect_test \
 	test/unit/al/event/async_test \
 	test/unit/al/event/channel_test \
 	test/unit/al/event/ladder_test \

@@ -7,7 +7,7 @@ usage: man.py --top SOURCE-TREE --out DIRECTORY [--awk AWK] [--version VERSION] 
 The pages: of each function (3; the functions of one "@name" block share a page), of each struct, enum and callback type
 (3type), of each group of the headers and of each concept page NAME.md (7). No list of names is kept: what a header declares
 has a page. A declaration without a group or a comment, a function whose parameters are not described as they are declared, and
-a function of ib_al.h without a context are errors.
+a function of ib_al.h or ib_connect.h without a context are errors.
 """
 import argparse
 import re
@@ -20,9 +20,10 @@ import header  # noqa: E402
 import roff  # noqa: E402
 
 # A header, and the pkg-config package of a program or module that uses it.
-HEADERS = {"ib_types.h": "ibal", "ib_verbs.h": "ibal", "ib_al.h": "ibal", "ib_hca.h": "ibal-ci",
+HEADERS = {"ib_types.h": "ibal", "ib_verbs.h": "ibal", "ib_al.h": "ibal", "ib_connect.h": "ibal", "ib_hca.h": "ibal-ci",
            "ib_uvp.h": "ibal-ci"}
 API = "ib_al.h"
+APIS = (API, "ib_connect.h")  # whose functions say their context
 CONTEXT = re.compile(r"\s*\*\*Context:\s+(any|may\s+sleep)\.?\*\*(?:((?<!\.\*\*)[^.]*)\.)?")
 # What a parenthesis of a source is, spelled out; the headers' file comments have the abbreviations.
 SOURCES = {
@@ -87,9 +88,9 @@ class Book:
         comment = item.comment
         if item.kind != "function":
             return
-        if item.file == API and not CONTEXT.search(self.text_of(item)):
+        if item.file in APIS and not CONTEXT.search(self.text_of(item)):
             self.wrong(item, 'the comment does not say the context ("**Context: any.**" or "**Context: may sleep.**")')
-        if item.together or item.file not in (API, "ib_hca.h"):
+        if item.together or item.file not in (*APIS, "ib_hca.h"):
             return
         declared = [re.search(r"(\w+)(?:\[\])?$", p.strip()).group(1) for p in parameters(item.code) if p.strip() != "..."]
         described = [name for names, _ in comment.params for name in names]
@@ -225,7 +226,7 @@ def function_page(book, first):
 
     page.section("DESCRIPTION")
     text, cited = sources(text)
-    context = CONTEXT.search(text) if first.file == API else None
+    context = CONTEXT.search(text) if first.file in APIS else None
     page.blocks(CONTEXT.sub("", text) if context else text)
     if len(together) > 1:
         for item in together:
@@ -253,7 +254,7 @@ def function_page(book, first):
     kind = first.code.split("(")[0].rsplit(None, 1)[0]
     if kind == "al_status":
         page.text("#AL_SUCCESS, or a status that says why the call was refused"
-                  + (" (ERRORS)." if comment.retvals or first.file != API
+                  + (" (ERRORS)." if comment.retvals or first.file not in APIS
                      else ": those of ibal_errors(7), which every function can return."))
         if any(re.match(r"(in: .*)?(out|written)\b", about) for _, about in comment.params):
             page.text("Results are written only with #AL_SUCCESS, unless their parameter says otherwise.")
@@ -268,7 +269,7 @@ def function_page(book, first):
         page.section("ERRORS")
         for names, about in comment.retvals:
             page.tagged(", ".join(f"\\fB{name}\\fR" for name in names), about)
-        if first.file == API:
+        if first.file in APIS:
             page.text("And the statuses that every function can return: ibal_errors(7).")
     if comment.snippets:
         page.section("EXAMPLES")
@@ -278,7 +279,7 @@ def function_page(book, first):
             page.example(snippet(book.top, file, mark))
     standards(page, cited)
     used = [text, first.code] + [about for _, about in comment.params] + comment.returns
-    used += [f"{first.group}(7)"] + (["ibal_callbacks(7)", "ibal_errors(7)"] if first.file == API else [])
+    used += [f"{first.group}(7)"] + (["ibal_callbacks(7)", "ibal_errors(7)"] if first.file in APIS else [])
     used += [f"{i.name}()" for i in book.items if i.kind == "function" and i.group == first.group and not i.together]
     used += [m.text for name in structs for m in book.types[name].members]
     see_also(page, book, used, (first.name, "3"))

@@ -16,6 +16,7 @@
  * context may be reused;
  * - ibal_callbacks(7): who calls callbacks, and what a callback may do;
  * - ibal_completions(7): polling, arming, and how a program misses no completion;
+ * - ibal_connecting(7): how two programs find each other and connect (ib_connect.h);
  * - ibal_memory(7): which memory an HCA reaches, and by which keys;
  * - ibal_roles(7): HCAs of the process and HCAs of an agent;
  * - ibal_errors(7): the statuses that every function can return, which the comments of the

@@ -4,9 +4,11 @@
  * context succeed in all of them; functions that may sleep are refused where sleeping is not
  * allowed, and succeed elsewhere.
  *
- * VERBS has each function that ib_al.h declares, with the context that the function's comment
- * states, and KINDS has each type of callback: test/e2e/contexts.py checks that none is missing.
+ * VERBS has each function that ib_al.h and ib_connect.h declare, with the context that the
+ * function's comment states, and KINDS has each type of callback: test/e2e/contexts.py checks that
+ * none is missing.
  */
+#include <iba/ib_connect.h>
 #include <iba/ib_mad.h>
 #include <iba/ib_soft.h>
 #include "test/unit/al/bed.h"
@@ -311,6 +313,29 @@ static al_status send_mad(struct scene *s, al_mad_svc_h svc, uint8_t method)
 	return al_send_mad(svc, &send);
 }
 
+/* The ends of a connection that never is. */
+static const struct al_qp_card card = {
+	.node_guid = 1,
+	.gid = { { 0xfe, 0x80 } },
+	.qp_type = IB_QPT_RC,
+	.mtu = IB_MTU_1024,
+	.link_layer = IB_LINK_LAYER_INFINIBAND,
+	.qpn = 8,
+	.max_msg_size = 4096,
+	.lid = 1,
+	.pkey = IB_PKEY_DEFAULT,
+	.port_num = 1,
+};
+
+/* In a callback that tells of it the port may be down. */
+static al_status make_card(struct scene *s)
+{
+	struct al_qp_card made;
+	al_status status = al_qp_card(s->use.ca, 1, s->use.qp, NULL, &made);
+
+	return status == AL_PORT_DOWN ? AL_SUCCESS : status;
+}
+
 static al_status snapshot(struct scene *s)
 {
 	struct al_snapshot *snap;
@@ -410,6 +435,18 @@ static void no_log(void *context, ib_log_level level, const char *text)
 	X(al_snapshot, SLEEPS, snapshot(s)) \
 	X(al_reg_mad_svc, SLEEPS, reg_mad_svc(s)) \
 	X(al_get_spl_qp, SLEEPS, al_get_spl_qp(s->use.ca, 1, IB_QPT_GSI, NULL, NULL, &s->made.qp)) \
+	X(al_qp_card, SLEEPS, make_card(s)) \
+	X(al_connect_qp, SLEEPS, expect(al_connect_qp(s->use.qp, &card, &card, NULL), AL_INVALID_TRANSITION)) \
+	X(al_card_address, ANY, al_card_address(&card, &card, NULL, &(struct ib_ah_attr){ 0 })) \
+	X(al_card_encode, ANY, DOES(al_card_encode(&card, (uint8_t[AL_CARD_BYTES]){ 0 }))) \
+	X(al_card_decode, ANY, expect(al_card_decode((uint8_t[AL_CARD_BYTES]){ 0 }, &(struct al_qp_card){ 0 }), AL_INVALID_PARAMETER)) \
+	X(al_meet_listen, SLEEPS, expect(al_meet_listen("nowhere", &(int){ 0 }), AL_INVALID_PARAMETER)) \
+	X(al_meet_accept, SLEEPS, expect(al_meet_accept(-1, 2, 0, &(int){ 0 }), AL_INVALID_PARAMETER)) \
+	X(al_meet_connect, SLEEPS, expect(al_meet_connect("nowhere", 0, 0, &(int){ 0 }), AL_INVALID_PARAMETER)) \
+	X(al_meet_send, SLEEPS, expect(al_meet_send(-1, "", 1, 0), AL_IO_ERROR)) \
+	X(al_meet_receive, SLEEPS, expect(al_meet_receive(-1, &(char){ 0 }, &(uint32_t){ 1 }, 0), AL_IO_ERROR)) \
+	X(al_meet_refuse, SLEEPS, expect(al_meet_refuse(-1, "never"), AL_IO_ERROR)) \
+	X(al_meet_end, SLEEPS, expect(al_meet_end(-1), AL_INVALID_PARAMETER)) \
 	X(al_local_mad, SLEEPS, expect(al_local_mad(s->use.ca, 1, &(struct ib_mad){ 0 }, &(struct ib_mad){ 0 }), AL_UNSUPPORTED)) \
 	\
 	X(al_set_client_context, ANY, al_set_client_context(s->use.pnp, s->guid[0], s)) \

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """Checks that every function of the API is tested in every kind of callback, with the context that its comment states.
 
-Compares the comments of ib_al.h ("Context: any" or "Context: may sleep") with VERBS of test/e2e/callback_test.c, both
+Compares the comments of ib_al.h and ib_connect.h ("Context: any" or "Context: may sleep") with VERBS of test/e2e/callback_test.c, both
 ways, and the types of callbacks that the functions take with KINDS.
 """
 import os
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 top = Path(os.environ.get("top_srcdir", Path(__file__).resolve().parents[2]))
-header = (top / "include/iba/ib_al.h").read_text(encoding="utf-8")
+header = "".join((top / "include/iba" / name).read_text(encoding="utf-8") for name in ("ib_al.h", "ib_connect.h"))
 test = (top / "test/e2e/callback_test.c").read_text(encoding="utf-8")
 errors = []
 

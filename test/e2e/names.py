@@ -114,7 +114,7 @@ nm = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture
 exported = {line.split()[-1].split("@")[0] for line in nm.splitlines()}
 
 for header, listed in (("ib_al.h", api), ("ib_hca.h", upcalls)):
-    declared = functions(headers[header])
+    declared = functions(headers[header] + (headers["ib_connect.h"] if listed is api else ""))
     same(header, [name for name, mark in listed.items() if mark == "here"], declared)
     for name, mark in listed.items():
         check((name in exported) == (mark == "here"),

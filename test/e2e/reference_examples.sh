@@ -22,6 +22,7 @@ all_of_them() {
 	prints open 'port 1: LID [0-9]+, Active'
 	prints transfer '^request 1: receive, 6 bytes' '^request 2: send' '^received: hello'
 	prints datagram '^ping' '^pong'
+	prints connect '^memory: written by the peer' '^datagram: ping'
 	prints memory 'bytes: lkey 0x[0-9a-f]+, rkey 0x[0-9a-f]+'
 	prints pnp 'is here' 'port 1: port active' '^that were all: 2' 'goes'
 	prints channel '^HCAs: HCA added' '^HCAs: replay complete'

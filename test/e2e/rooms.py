@@ -33,6 +33,7 @@ al/protocol: include
 al/verbs: ci object event
 al/mgmt: include mad ci object event verbs
 al/user: include ci object event mgmt protocol
+al/connect: include ci object verbs
 al/library: include ci object event verbs mgmt user
 al/tools: include topo
 al/agent: include object protocol library tools

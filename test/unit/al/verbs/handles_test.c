@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Wrong, stale and foreign handles for every function of ib_al.h: each call returns AL_INVALID_HANDLE and has no
- * other effect. The table below has every function; a test compares the table with the header.
+ * Wrong, stale and foreign handles for every function of ib_al.h and ib_connect.h: each call
+ * returns AL_INVALID_HANDLE and has no other effect. The table below has every function; a test
+ * compares the table with the header.
  */
+#include <iba/ib_connect.h>
+
 #include "test/unit/al/al_test.h"
 
 /* One live object of each kind, and one destroyed object of each kind. */
@@ -35,6 +38,7 @@ static struct out {
 		struct al_cq_attr cq;
 		struct ib_qp_attr qp;
 		struct al_qp_failure failure;
+		struct al_qp_card card;
 		struct ib_ah_attr ah;
 		struct ib_wc wc;
 		struct al_channel_event event;
@@ -167,6 +171,21 @@ PROBE(post_recv, al_post_recv, h, &(const struct ib_recv_wr){ .wr_id = 1 }, (con
 static const ib_gid group = { { 0xff, 0x12 } };
 PROBE(attach_mcast, al_attach_mcast, h, &group, 0xc001)
 PROBE(detach_mcast, al_detach_mcast, h, &group, 0xc001)
+static const struct al_qp_card card = {
+	.node_guid = 1,
+	.gid = { { 0xfe, 0x80 } },
+	.qp_type = IB_QPT_RC,
+	.mtu = IB_MTU_1024,
+	.link_layer = IB_LINK_LAYER_INFINIBAND,
+	.qpn = 8,
+	.max_msg_size = 4096,
+	.lid = 1,
+	.pkey = IB_PKEY_DEFAULT,
+	.port_num = 1,
+};
+PROBE(qp_card, al_qp_card, h, 1, world.qp, NULL, &out.card)
+PROBE(qp_card_qp, al_qp_card, world.ca, 1, h, NULL, &out.card)
+PROBE(connect_qp, al_connect_qp, h, &card, &card, NULL)
 PROBE(destroy_qp, al_destroy_qp, h, NULL, NULL)
 PROBE(snapshot, al_snapshot, h, (struct al_snapshot **)&out.pointer)
 
@@ -268,6 +287,9 @@ static const struct probe {
 	{ "al_post_recv", AL_OBJ_QP, probe_post_recv, false },
 	{ "al_attach_mcast", AL_OBJ_QP, probe_attach_mcast, false },
 	{ "al_detach_mcast", AL_OBJ_QP, probe_detach_mcast, false },
+	{ "al_qp_card", AL_OBJ_CA, probe_qp_card, false },
+	{ "al_qp_card", AL_OBJ_QP, probe_qp_card_qp, false },
+	{ "al_connect_qp", AL_OBJ_QP, probe_connect_qp, false },
 	{ "al_destroy_qp", AL_OBJ_QP, probe_destroy_qp, false },
 	{ "al_reg_mad_svc", AL_OBJ_CA, probe_reg_mad_svc, false },
 	{ "al_reg_mad_svc", AL_OBJ_CHANNEL, probe_reg_mad_svc_channel, true },
@@ -282,8 +304,12 @@ static const struct probe {
 #define PROBES (sizeof(probes) / sizeof(probes[0]))
 
 /* Functions that take no handle. */
-static const char *const without_handle[] = { "al_open", "al_version", "al_reason", "al_set_log", "al_status_name",
-					      "al_free_snapshot" };
+static const char *const without_handle[] = {
+	"al_open",        "al_version",       "al_reason",       "al_set_log",
+	"al_status_name", "al_free_snapshot", "al_card_address", "al_card_encode",
+	"al_card_decode", "al_meet_listen",   "al_meet_accept",  "al_meet_connect",
+	"al_meet_send",   "al_meet_receive",  "al_meet_refuse",  "al_meet_end"
+};
 
 /* ---------------------------------------------------- objects of the test */
 
@@ -446,7 +472,8 @@ START_TEST(no_function_of_the_header_is_forgotten)
 	FILE *names;
 
 	ck_assert_msg(top != NULL, "top_srcdir is set by make check");
-	snprintf(command, sizeof(command), "cd '%s' && sh al/mkmap.sh include/iba/ib_al.h", top);
+	snprintf(command, sizeof(command),
+		 "cd '%s' && sh al/mkmap.sh include/iba/ib_al.h include/iba/ib_connect.h", top);
 	names = popen(command, "r");
 	ck_assert_ptr_nonnull(names);
 	while (fgets(line, sizeof(line), names)) {
