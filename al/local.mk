@@ -330,6 +330,17 @@ al_compat_verbs_libibverbs_la_SOURCES = \
 	al/compat/view.h
 EXTRA_DIST += al/compat/verbs/libibverbs.map
 
+# What leads a command of al_run from /sys/class/infiniband and /dev/infiniband to a folder, and what fills the folder. Commands of all
+# kinds load the library, so it is built without sanitizers.
+compat_LTLIBRARIES += al/compat/sysfs/libredirect.la
+al_compat_sysfs_libredirect_la_CFLAGS = -std=gnu17 -Wall -Wextra -Wshadow -fvisibility=hidden
+al_compat_sysfs_libredirect_la_LDFLAGS = -avoid-version $(no_undefined)
+al_compat_sysfs_libredirect_la_SOURCES = al/compat/sysfs/redirect.c
+compatexecdir = $(compatdir)
+compatexec_PROGRAMS = al/compat/sysfs/al_sysfs
+al_compat_sysfs_al_sysfs_LDADD = libibal.la
+al_compat_sysfs_al_sysfs_SOURCES = al/compat/sysfs/write.c al/compat/view.c al/compat/view.h
+
 # al_run runs programs with that library.
 bin_SCRIPTS = al/compat/al_run
 al/compat/al_run: al/compat/al_run.in Makefile

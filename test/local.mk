@@ -262,7 +262,7 @@ check_PROGRAMS += test/unit/al/compat/umad_switch_test
 test_unit_al_compat_umad_switch_test_LDADD = al/compat/umad/libibumad.la $(API_LIBS)
 EXTRA_test_unit_al_compat_umad_switch_test_DEPENDENCIES = hca/soft/soft.la
 dist_check_SCRIPTS += test/e2e/umad_symbols.sh test/e2e/al_run.sh test/e2e/opensm.sh test/e2e/opensm_large.sh test/e2e/diags.sh test/e2e/bad_cable.sh test/e2e/check_subnet.sh test/e2e/lanes.sh test/e2e/ibsim.sh test/e2e/sa.sh
-test/e2e/al_run.log test/e2e/bad_cable.log test/e2e/lanes.log: al/compat/umad/libibumad.la al/compat/al_run ald$(EXEEXT) al_query$(EXEEXT) hca/soft/soft.la
+test/e2e/al_run.log test/e2e/bad_cable.log test/e2e/lanes.log: al/compat/umad/libibumad.la al/compat/sysfs/libredirect.la al/compat/sysfs/al_sysfs al/compat/al_run ald$(EXEEXT) al_query$(EXEEXT) hca/soft/soft.la
 test/e2e/bad_cable.log: al_cp$(EXEEXT)
 test/e2e/lanes.log: al_perf$(EXEEXT)
 test/e2e/ibsim.log: test/e2e/smp_round_trip$(EXEEXT)
@@ -270,9 +270,9 @@ test/e2e/opensm.log test/e2e/opensm_large.log test/e2e/diags.log test/e2e/ibsim.
 test/e2e/sa.log: test/e2e/subnet_group$(EXEEXT)
 EXTRA_DIST += test/data/umad-symbols.txt
 # The replacement of libibverbs, with the distribution's programs.
-dist_check_SCRIPTS += test/e2e/verbs_symbols.sh test/e2e/verbs_pingpong.sh test/e2e/verbs_perftest.sh test/e2e/verbs_pyverbs.sh test/e2e/verbs_program.sh
+dist_check_SCRIPTS += test/e2e/verbs_symbols.sh test/e2e/verbs_pingpong.sh test/e2e/verbs_perftest.sh test/e2e/verbs_pyverbs.sh test/e2e/verbs_program.sh test/e2e/verbs_fabric.sh
 test/e2e/verbs_symbols.log: al/compat/verbs/libibverbs.la
-test/e2e/verbs_pingpong.log test/e2e/verbs_perftest.log: al/compat/verbs/libibverbs.la al/compat/al_run ald$(EXEEXT) al_query$(EXEEXT) hca/soft/soft.la
+test/e2e/verbs_pingpong.log test/e2e/verbs_perftest.log test/e2e/verbs_fabric.log: al/compat/verbs/libibverbs.la al/compat/sysfs/libredirect.la al/compat/sysfs/al_sysfs al/compat/al_run ald$(EXEEXT) al_query$(EXEEXT) hca/soft/soft.la
 test/e2e/verbs_pyverbs.log test/e2e/verbs_program.log: al/compat/verbs/libibverbs.la ald$(EXEEXT) hca/soft/soft.la uvp/soft/soft.la
 EXTRA_DIST += test/data/verbs-symbols.txt test/e2e/verbs.sh test/e2e/verbs_program.c test/e2e/verbs_cases.py
 dist_check_SCRIPTS += test/e2e/vendor_mad.sh

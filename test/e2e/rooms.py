@@ -40,6 +40,7 @@ al/agent: include object protocol library tools
 al/compat:
 al/compat/umad: include al/compat
 al/compat/verbs: include al/compat
+al/compat/sysfs: include al/compat
 hca/skeleton: include
 hca/soft/shared: include
 hca/soft/base: include shared
