@@ -205,12 +205,27 @@ static al_status arm_cq(struct ci_cq *base, al_arm type, bool *present)
 	return status;
 }
 
-/* Completes the oldest request of a queue of a queue pair. */
+/* What fails a request. */
+static const char *const causes[] = {
+	[IB_WC_LOC_LEN_ERR] = "the message exceeds the receive, or max_msg_size",
+	[IB_WC_LOC_PROT_ERR] = "lkey permits no such access",
+	[IB_WC_REM_INV_REQ_ERR] = "the message exceeds the peer's receive",
+	[IB_WC_REM_OP_ERR] = "lkey of the peer's receive permits no such access",
+	[IB_WC_RETRY_EXC_ERR] = "no connected peer receives",
+	[IB_WC_RNR_RETRY_EXC_ERR] = "the peer has no receive",
+};
+
+/* Completes the oldest request of a queue of a queue pair. An error takes the queue pair to Error.
+ */
 static void complete(struct skel_qp *qp, struct queue *q, ib_wc_status status)
 {
 	struct skel_cq *cq = (struct skel_cq *)(q == &qp->rq ? qp->qp.recv_cq : qp->qp.send_cq);
 	struct request *rq = get(q);
 
+	if (status && status != IB_WC_WR_FLUSH_ERR)
+		ib_request_failed(qp->qp.ctx, rq->wc.wr_id, status, "%s", causes[status]);
+	if (status)
+		qp->attr.qp_state = IB_QPS_ERR;
 	rq->wc.status = status;
 	if (q == &qp->sq && !status && !qp->qp.sq_sig_all && !(rq->flags & IB_SEND_SIGNALED)) {
 		al_free(rq); /* the program wants no completion */
@@ -315,71 +330,52 @@ static struct skel_qp *find_peer(const struct skel_qp *qp)
 	return peer;
 }
 
-struct outcome {
-	ib_wc_status sent, received;
-	const char *why; /* one sentence, if `sent` is an error */
-};
-
-/* Carries out the oldest send. recv: the peer's oldest receive. NULL: there is no such thing. */
-static struct outcome deliver(const struct skel_qp *qp, const struct skel_qp *peer,
-			      struct request *recv)
+/* Carries out the oldest send of a queue pair. False: the send has to wait. */
+static bool send_one(struct skel_qp *qp)
 {
-	const struct request *send = qp->sq.first;
-	const uint32_t length = send->sge.length;
-	const char *from = find_memory(qp->qp.pd, &send->sge, length, 0);
-	char *to;
+	struct request *send = qp->sq.first, *recv = NULL;
+	ib_wc_status sent = IB_WC_SUCCESS, received = IB_WC_SUCCESS;
+	struct skel_qp *peer = find_peer(qp);
+	const uint32_t n = send->sge.length;
+	char *from = find_memory(qp->qp.pd, &send->sge, n, 0), *to = NULL;
 
-	if (length > MAX_MESSAGE)
-		return (struct outcome){ IB_WC_LOC_LEN_ERR, 0, "the message exceeds max_msg_size" };
-	if (!from)
-		return (struct outcome){ IB_WC_LOC_PROT_ERR, 0, "lkey permits no such access" };
-	if (!peer) /* a wire would time out; this HCA knows that no repetition finds a responder */
-		return (struct outcome){ IB_WC_RETRY_EXC_ERR, 0, "no connected peer receives" };
-	if (!recv)
-		return (struct outcome){ IB_WC_RNR_RETRY_EXC_ERR, 0, "the peer has no receive" };
-	if (length > recv->sge.length)
-		return (struct outcome){ IB_WC_REM_INV_REQ_ERR, IB_WC_LOC_LEN_ERR,
-					 "the message exceeds the receive" };
-	to = find_memory(peer->qp.pd, &recv->sge, length, IB_ACCESS_LOCAL_WRITE);
-	if (!to)
-		return (struct outcome){ IB_WC_REM_OP_ERR, IB_WC_LOC_PROT_ERR,
-					 "lkey of the receive permits no such access" };
-	memmove(to, from, length);
-	recv->wc.byte_len = length;
-	recv->wc.wc_flags = send->flags & IB_SEND_SOLICITED ? IB_WC_SOLICITED : 0;
-	return (struct outcome){ 0 };
+	if (peer && (peer->attr.qp_state < IB_QPS_RTR || peer->attr.qp_state == IB_QPS_ERR))
+		peer = NULL;
+	if (peer && peer->rq.count) {
+		recv = peer->rq.first;
+		to = find_memory(peer->qp.pd, &recv->sge, n, IB_ACCESS_LOCAL_WRITE);
+	}
+	/* The peer's min_rnr_timer is the least time until a send that found no receive is
+	 * repeated. This HCA repeats the send when a receive is posted. */
+	if (peer && !recv && qp->attr.rnr_retry)
+		return false;
+	if (n > MAX_MESSAGE)
+		sent = IB_WC_LOC_LEN_ERR;
+	else if (!from)
+		sent = IB_WC_LOC_PROT_ERR;
+	else if (!peer) /* a wire would time out; here it is known that no repetition helps */
+		sent = IB_WC_RETRY_EXC_ERR;
+	else if (!recv)
+		sent = IB_WC_RNR_RETRY_EXC_ERR;
+	else if (n > recv->sge.length)
+		sent = IB_WC_REM_INV_REQ_ERR, received = IB_WC_LOC_LEN_ERR;
+	else if (!to)
+		sent = IB_WC_REM_OP_ERR, received = IB_WC_LOC_PROT_ERR;
+	if (!sent) {
+		memmove(to, from, n);
+		recv->wc.byte_len = n;
+		recv->wc.wc_flags = send->flags & IB_SEND_SOLICITED ? IB_WC_SOLICITED : 0;
+	}
+	if (!sent || received)
+		complete(peer, &peer->rq, received);
+	complete(qp, &qp->sq, sent);
+	return true;
 }
 
-/* Sends until a send has to wait, or the queue pair is in no state to send. */
 static void send_all(struct skel_qp *qp)
 {
-	while (qp->attr.qp_state == IB_QPS_RTS && qp->sq.count) {
-		struct skel_qp *peer = find_peer(qp);
-		struct request *recv;
-		struct outcome out;
-
-		if (peer && (peer->attr.qp_state < IB_QPS_RTR || peer->attr.qp_state == IB_QPS_ERR))
-			peer = NULL;
-		recv = peer && peer->rq.count ? peer->rq.first : NULL;
-		/* The peer's min_rnr_timer is the least time until a send that found no receive is
-		 * repeated. This HCA repeats the send when a receive is posted. */
-		if (peer && !recv && qp->attr.rnr_retry)
-			return;
-		out = deliver(qp, peer, recv);
-		if (out.sent) {
-			ib_request_failed(qp->qp.ctx, qp->sq.first->wc.wr_id, out.sent, "%s",
-					  out.why);
-			qp->attr.qp_state = IB_QPS_ERR;
-		}
-		if (out.received) {
-			ib_request_failed(peer->qp.ctx, recv->wc.wr_id, out.received, "%s",
-					  out.why);
-			peer->attr.qp_state = IB_QPS_ERR;
-		}
-		if (!out.sent || out.received)
-			complete(peer, &peer->rq, out.received);
-		complete(qp, &qp->sq, out.sent);
-	}
+	while (qp->attr.qp_state == IB_QPS_RTS && qp->sq.count && send_one(qp))
+		;
 }
 
 static void flush(struct skel_qp *qp)
@@ -477,8 +473,7 @@ static al_status query_qp(struct ci_qp *base, struct ib_qp_attr *attr)
 	return AL_SUCCESS;
 }
 
-/* Adds a request to a queue of `size` requests. The Access Layer has checked nothing of a request.
- */
+/* Adds a request to a queue of `size` requests. The Access Layer has checked nothing of it. */
 static al_status add(struct skel_qp *qp, struct queue *q, uint32_t size, struct request rq,
 		     const struct ib_sge *list, uint32_t num_sge)
 {
@@ -500,6 +495,17 @@ static al_status add(struct skel_qp *qp, struct queue *q, uint32_t size, struct 
 	return AL_SUCCESS;
 }
 
+static al_status add_send(struct skel_qp *qp, const struct ib_send_wr *wr)
+{
+	const struct request rq = { .wc = { .wr_id = wr->wr_id }, .flags = wr->send_flags };
+
+	if (qp->attr.qp_state < IB_QPS_RTS)
+		return ib_refuse(AL_INVALID_STATE, "the queue pair is not in RTS");
+	if (wr->opcode != IB_WR_SEND || wr->send_flags & IB_SEND_INLINE)
+		return ib_refuse(AL_INVALID_OPCODE, "the HCA has plain sends only");
+	return add(qp, &qp->sq, qp->qp.cap.max_send_wr, rq, wr->sg_list, wr->num_sge);
+}
+
 static al_status post_send(struct ci_qp *base, const struct ib_send_wr *wr,
 			   const struct ib_send_wr **bad)
 {
@@ -507,24 +513,22 @@ static al_status post_send(struct ci_qp *base, const struct ib_send_wr *wr,
 	al_status status = AL_SUCCESS;
 
 	pthread_mutex_lock(&hca.lock);
-	for (; wr; wr = wr->next) {
-		const struct request rq = { .wc = { .wr_id = wr->wr_id }, .flags = wr->send_flags };
-
-		if (qp->attr.qp_state < IB_QPS_RTS)
-			status = ib_refuse(AL_INVALID_STATE, "the queue pair is not in RTS");
-		else if (wr->opcode != IB_WR_SEND || wr->send_flags & IB_SEND_INLINE)
-			status = ib_refuse(AL_INVALID_OPCODE, "the HCA has plain sends only");
-		else
-			status = add(qp, &qp->sq, base->cap.max_send_wr, rq, wr->sg_list,
-				     wr->num_sge);
-		if (status)
-			break;
-	}
+	for (; wr && !status; wr = status ? wr : wr->next)
+		status = add_send(qp, wr);
 	if (status)
 		*bad = wr; /* the requests before it are posted, the others are not */
 	advance(qp);
 	unlock_and_tell();
 	return status;
+}
+
+static al_status add_recv(struct skel_qp *qp, const struct ib_recv_wr *wr)
+{
+	const struct request rq = { .wc = { .wr_id = wr->wr_id, .opcode = IB_WC_RECV } };
+
+	if (qp->attr.qp_state == IB_QPS_RESET)
+		return ib_refuse(AL_INVALID_STATE, "the queue pair is in Reset");
+	return add(qp, &qp->rq, qp->qp.cap.max_recv_wr, rq, wr->sg_list, wr->num_sge);
 }
 
 static al_status post_recv(struct ci_qp *base, const struct ib_recv_wr *wr,
@@ -534,17 +538,8 @@ static al_status post_recv(struct ci_qp *base, const struct ib_recv_wr *wr,
 	al_status status = AL_SUCCESS;
 
 	pthread_mutex_lock(&hca.lock);
-	for (; wr; wr = wr->next) {
-		const struct request rq = { .wc = { .wr_id = wr->wr_id, .opcode = IB_WC_RECV } };
-
-		if (qp->attr.qp_state == IB_QPS_RESET)
-			status = ib_refuse(AL_INVALID_STATE, "the queue pair is in Reset");
-		else
-			status = add(qp, &qp->rq, base->cap.max_recv_wr, rq, wr->sg_list,
-				     wr->num_sge);
-		if (status)
-			break;
-	}
+	for (; wr && !status; wr = status ? wr : wr->next)
+		status = add_recv(qp, wr);
 	if (status)
 		*bad = wr;
 	advance(qp);

@@ -578,20 +578,26 @@ static int own_rings(void)
 	return count;
 }
 
-START_TEST(the_skeletons_provider_makes_its_rings_and_takes_them_back)
+static void use_skeletons(void)
 {
 	const char *build = getenv("top_builddir");
-	struct ib_ca_attr first, second;
 	char path[512];
-	uint64_t guid;
-	al_cq_h cq[20];
-	int fds, theirs;
 
 	ck_assert_ptr_nonnull(build);
 	snprintf(path, sizeof(path), "%s/hca/skeleton/.libs", build);
 	ck_assert(!setenv("IBAL_MODULE_PATH", path, 1));
 	snprintf(path, sizeof(path), "%s/uvp/skeleton/.libs", build);
 	ck_assert(!setenv("IBAL_UVP_PATH", path, 1));
+}
+
+START_TEST(the_skeletons_provider_makes_its_rings_and_takes_them_back)
+{
+	struct ib_ca_attr first, second;
+	uint64_t guid;
+	al_cq_h cq[20];
+	int fds, theirs;
+
+	use_skeletons();
 	agent_start(NULL, NULL);
 	al = agent_open();
 	test_guids(al, &guid, 1);
@@ -613,6 +619,32 @@ START_TEST(the_skeletons_provider_makes_its_rings_and_takes_them_back)
 	if (al_query_ca(ca, &second) == AL_SUCCESS) /* else the library has noticed the agent's end already */
 		ck_assert_mem_eq(&first, &second, sizeof(first));
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	agent_stop();
+}
+END_TEST
+
+/* The agent refuses a completion queue for which the provider has made its ring: the client's queues have too many
+ * bytes together. */
+START_TEST(the_skeletons_provider_frees_the_ring_of_a_queue_that_is_refused)
+{
+	int fds, made = 0;
+	uint64_t guid;
+	al_cq_h cq;
+
+	use_skeletons();
+	agent_start("--max-rings", "100000");
+	al = agent_open();
+	test_guids(al, &guid, 1);
+	ca = test_open_ca(al, guid);
+	ck_ok(al_alloc_pd(ca, NULL, &pd));
+	fds = own_fds();
+	while (try_cq(256, &cq) == AL_SUCCESS)
+		made++;
+	ck_assert_int_gt(made, 0);
+	ck_assert_int_eq(own_rings(), made);
+	ck_assert_int_eq(own_fds(), fds);
+	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
+	ck_assert_int_eq(own_rings(), 0);
 	agent_stop();
 }
 END_TEST
@@ -643,6 +675,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tcase, what_ends_is_ended_at_the_agent_before_the_post_hook);
 	tcase_add_test(tcase, the_module_hears_of_the_process_that_opens_and_closes);
 	tcase_add_test(tcase, the_skeletons_provider_makes_its_rings_and_takes_them_back);
+	tcase_add_test(tcase, the_skeletons_provider_frees_the_ring_of_a_queue_that_is_refused);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }

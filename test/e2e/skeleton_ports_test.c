@@ -258,18 +258,18 @@ static const struct {
 	bool beyond;        /* the receive ends behind its region */
 	ib_wc_status sent, received;
 } mistakes[] = {
-	{ "the message exceeds max_msg_size", MOST + 1, 4, .sent = IB_WC_LOC_LEN_ERR },
+	{ "the message exceeds the receive, or max_msg_size", MOST + 1, 4, .sent = IB_WC_LOC_LEN_ERR },
 	{ "lkey permits no such access", 4, 4, .bad_send_key = true, .sent = IB_WC_LOC_PROT_ERR },
 	{ "lkey permits no such access", 4, 4, .deregistered = true, .sent = IB_WC_LOC_PROT_ERR },
 	{ "no connected peer receives", 4, 4, .peer_in_error = true, .sent = IB_WC_RETRY_EXC_ERR },
 	{ "the peer has no receive", 4, 4, .no_recv = true, .sent = IB_WC_RNR_RETRY_EXC_ERR },
-	{ "the message exceeds the receive", 5, 4, .sent = IB_WC_REM_INV_REQ_ERR, .received = IB_WC_LOC_LEN_ERR },
-	{ "lkey of the receive permits no such access", 4, 4, .bad_recv_key = true, .sent = IB_WC_REM_OP_ERR,
+	{ "the message exceeds the peer's receive", 5, 4, .sent = IB_WC_REM_INV_REQ_ERR, .received = IB_WC_LOC_LEN_ERR },
+	{ "lkey of the peer's receive permits no such access", 4, 4, .bad_recv_key = true, .sent = IB_WC_REM_OP_ERR,
 	  .received = IB_WC_LOC_PROT_ERR },
 	{ "lkey permits no such access", 4, 4, .others_domain = true, .sent = IB_WC_LOC_PROT_ERR },
-	{ "lkey of the receive permits no such access", 4, 4, .read_only = true, .sent = IB_WC_REM_OP_ERR,
+	{ "lkey of the peer's receive permits no such access", 4, 4, .read_only = true, .sent = IB_WC_REM_OP_ERR,
 	  .received = IB_WC_LOC_PROT_ERR },
-	{ "lkey of the receive permits no such access", 4, 4, .beyond = true, .sent = IB_WC_REM_OP_ERR,
+	{ "lkey of the peer's receive permits no such access", 4, 4, .beyond = true, .sent = IB_WC_REM_OP_ERR,
 	  .received = IB_WC_LOC_PROT_ERR },
 };
 

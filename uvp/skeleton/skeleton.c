@@ -4,6 +4,9 @@
  * two tasks that every provider has: it answers a query from its own copy of the result, without
  * the agent; and it allocates memory for an object before the request to the agent, offers the
  * memory to the module, and frees the memory when the object could not be created or has ended.
+ * hca/skeleton takes no offers (its create_cq ignores the struct ci_udata), so its completions
+ * still cross. A module that takes one maps the descriptor and writes the completions there, and
+ * its provider has the hooks poll_cq and arm_cq: uvp/soft is an example.
  *
  * Build and install the provider as the Makefile in this directory says. Programs that use an agent
  * load the provider automatically, and IBAL_TRACE=1 shows each hook. Operations without a hook are
