@@ -76,19 +76,26 @@ static double control_verb(void *arg, unsigned int n)
 	return (bench_now() - start) / n;
 }
 
-static void report_control(const struct bench_link *link)
+/* The other end, an agent or the echo, on this thread's processor or on another one. */
+static void report_control(const char *name, const struct bench_link *link, bool apart,
+			   enum bench_target kind)
 {
 	struct round_trip t = { link, -1 };
 	struct bench_pair pair = { control_verb, bare_round_trip, &t, CALLS, CALLS };
 	struct bench_result result;
 	pid_t echo;
 
-	if (!bench_wanted("agent.control"))
+	if (!bench_wanted(name))
 		return;
+	bench_place(0, bench_cpu(0));
 	t.echo = start_echo(&echo);
+	bench_place(echo, bench_cpu(apart));
+	bench_place(bench_agent_pid(), bench_cpu(apart));
 	bench_compare(&pair, &result);
-	bench_report(&(struct bench_row){ "agent.control", result.value, "ns", result.reference, result.ratio,
-					  TARGET_RATIO_MOST, 1.5 });
+	bench_report(&(struct bench_row){ name, result.value, "ns", result.reference, result.ratio,
+					  kind, 1.5, bench_where(apart) });
+	bench_place(bench_agent_pid(), -1);
+	bench_place(0, -1);
 	close(t.echo);
 	waitpid(echo, NULL, 0);
 }
@@ -146,7 +153,8 @@ static void report_open(void)
 	bench_reps = reps < 41 ? reps : 41;
 	bench_compare(&pair, &result);
 	bench_reps = reps;
-	bench_report(&(struct bench_row){ "agent.open", result.value / 1e3, "us", NAN, NAN, TARGET_NONE, 0 });
+	bench_report(&(struct bench_row){ "agent.open", result.value / 1e3, "us", NAN, NAN,
+					  TARGET_NONE, 0, BENCH_FREE });
 }
 
 struct registration {
@@ -195,8 +203,9 @@ static void report_registration(const struct bench_link *link, const struct benc
 	bench_reps = reps < 9 ? reps : 9;
 	bench_compare(&pair, &result);
 	bench_reps = reps;
-	bench_report(&(struct bench_row){ "agent.reg.1GiB", result.value / 1e3, "us", result.reference / 1e3, result.ratio,
-					  TARGET_NONE, 0 });
+	bench_report(&(struct bench_row){ "agent.reg.1GiB", result.value / 1e3, "us",
+					  result.reference / 1e3, result.ratio, TARGET_NONE, 0,
+					  BENCH_AGENT });
 	munmap(r.mem, GIB);
 }
 
@@ -221,10 +230,11 @@ struct end {
 };
 
 /*
- * One end, on HCA `which`, connected with the end at the other side of the socket. Both the process and the agent map
- * the memory.
+ * One end, on HCA `which`, connected with the end at the other side of the socket. Both the process
+ * and the agent map shared memory. Private memory is the process's, and the agent copies from one
+ * process to the other.
  */
-static void make_end(struct end *end, const char *agent, unsigned int which, int fd)
+static void make_end(struct end *end, const char *agent, unsigned int which, bool private, int fd)
 {
 	struct al_mr_init mr = { .length = BUFFERS * SIZE, .access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE };
 	struct place here = { 0 };
@@ -232,7 +242,13 @@ static void make_end(struct end *end, const char *agent, unsigned int which, int
 
 	bench_link_open_as(&end->link, &(struct al_open_attr){ .agent = agent }, 4 * WINDOW);
 	end->side = end->link.side[which];
-	bench_must(al_dma_alloc_coherent(end->side.ca, mr.length, &mem, &end->dma));
+	if (private)
+		mem = aligned_alloc(4096, mr.length);
+	else
+		bench_must(al_dma_alloc_coherent(end->side.ca, mr.length, &mem, &end->dma));
+	if (!mem)
+		bench_fatal("out of memory");
+	memset(mem, 0x5a, mr.length);
 	end->mem = mr.addr = mem;
 	bench_must(al_reg_mr(end->side.pd, &mr, NULL, &end->lkey, &here.rkey, &end->mr));
 	end->qp = bench_make_qp(&end->side, WINDOW, &here.qpn);
@@ -248,7 +264,9 @@ void bench_agent_far(const char *agent, int fd)
 	struct end end;
 	char byte;
 
-	make_end(&end, agent, 1, fd);
+	if (recv(fd, &byte, 1, 0) != 1)
+		bench_fatal("the near end has gone");
+	make_end(&end, agent, 1, byte, fd);
 	/* each byte received asks for a check; the closed socket ends the loop */
 	while (send(fd, "", 1, MSG_NOSIGNAL) == 1 && recv(fd, &byte, 1, 0) == 1)
 		for (unsigned int i = 0; i < BUFFERS; i++)
@@ -341,18 +359,20 @@ static pid_t start_far(int *fd)
 	return pid;
 }
 
-static void report_two_clients(void)
+static void report_two_clients(const char *name, bool private)
 {
 	struct bench_pair pair = { write_to_other, copy, NULL, BUFFERS, BUFFERS };
 	struct bench_result result;
 	struct two t = { 0 };
 	pid_t far;
-	char byte;
+	char byte = private;
 
-	if (!bench_wanted("agent.write.1MiB"))
+	if (!bench_wanted(name))
 		return;
 	far = start_far(&t.fd);
-	make_end(&t.end, path, 0, t.fd);
+	if (send(t.fd, &byte, 1, 0) != 1)
+		bench_fatal("the far end has gone");
+	make_end(&t.end, path, 0, private, t.fd);
 	if (recv(t.fd, &byte, 1, 0) != 1)
 		bench_fatal("the far end has gone");
 	t.target = aligned_alloc(4096, BUFFERS * SIZE);
@@ -361,14 +381,19 @@ static void report_two_clients(void)
 	memset(t.target, 0x5a, BUFFERS * SIZE);
 	pair.arg = &t;
 	bench_compare(&pair, &result);
-	bench_report(&(struct bench_row){ "agent.write.1MiB", SIZE / result.value, "GB/s", SIZE / result.reference,
-					  1 / result.ratio, TARGET_NONE, 0 });
+	bench_report(&(struct bench_row){ name, SIZE / result.value, "GB/s",
+					  SIZE / result.reference, 1 / result.ratio, TARGET_NONE, 0,
+					  BENCH_AGENT });
 	free(t.target);
 	close(t.fd);
 	waitpid(far, NULL, 0);
 	bench_destroy(al_destroy_qp, t.end.qp);
 	bench_destroy(al_dereg_mr, t.end.mr);
-	bench_must(al_dma_free_coherent(t.end.side.ca, BUFFERS * SIZE, t.end.mem, t.end.dma));
+	if (private)
+		free(t.end.mem);
+	else
+		bench_must(
+			al_dma_free_coherent(t.end.side.ca, BUFFERS * SIZE, t.end.mem, t.end.dma));
 	bench_link_close(&t.end.link);
 }
 
@@ -376,17 +401,20 @@ void bench_agent(void)
 {
 	struct bench_link link, plain;
 
-	if (!bench_wanted("agent.control") && !bench_wanted("agent.open") && !bench_wanted("agent.reg.1GiB") &&
-	    !bench_wanted("agent.write.1MiB"))
+	if (!bench_wanted("agent.control.1cpu") && !bench_wanted("agent.control.2cpus") &&
+	    !bench_wanted("agent.open") && !bench_wanted("agent.reg.1GiB") &&
+	    !bench_wanted("agent.write.1MiB") && !bench_wanted("agent.write.1MiB.private"))
 		return;
 	path = bench_agent_start();
 	report_open();
 	bench_link_open_as(&link, &(struct al_open_attr){ .agent = path }, 16);
 	bench_link_open_as(&plain, &(struct al_open_attr){ .agent = "off" }, 16);
-	report_control(&link);
+	report_control("agent.control.1cpu", &link, false, TARGET_RATIO_MOST);
+	report_control("agent.control.2cpus", &link, true, TARGET_NONE);
 	report_registration(&link, &plain);
 	bench_link_close(&plain);
 	bench_link_close(&link);
-	report_two_clients();
+	report_two_clients("agent.write.1MiB", false);
+	report_two_clients("agent.write.1MiB.private", true);
 	bench_agent_stop();
 }

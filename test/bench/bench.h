@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Functions that the parts of the benchmark share: comparing, reporting a row, and queue pairs to
- * measure on. The measurements are in cost, message, bandwidth, fabric, object, many, agent and
- * user.
+ * measure on. The measurements are in cost, message, locked, verb, bandwidth, notify, fabric,
+ * object, many, agent, pair, client and user.
  */
 #ifndef IBAL_TEST_BENCH_H
 #define IBAL_TEST_BENCH_H
@@ -50,6 +50,14 @@ extern bool bench_quick;
 void bench_pin(int cpu);
 void bench_unpin(void);
 
+/* The i-th processor that this program may use; the first ones again if there are fewer. */
+int bench_cpu(unsigned int i);
+/* Keeps all threads of a process on one processor; cpu -1: on any that this program may use. pid 0:
+ * this thread only. */
+void bench_place(pid_t pid, int cpu);
+/* The text for two threads, on processors bench_cpu(0) and bench_cpu(1) if apart. */
+const char *bench_where(bool apart);
+
 double bench_now(void); /* ns */
 
 /* The reference of small operations: an uncontended locked read-modify-write, a compare-and-swap. */
@@ -73,7 +81,18 @@ struct bench_row {
 	double ratio;     /* NAN: none */
 	enum bench_target kind;
 	double target;
+	const char *where; /* a text of those below; NULL: BENCH_ALONE */
 };
+
+/* Where the threads of a row ran: THREADS/PROCESSORS. The agent is counted where its processor is
+ * chosen. */
+#define BENCH_ALONE "1thread/1cpu" /* bench_compare()'s */
+#define BENCH_AGENT                                                                              \
+	"1thread/1cpu+ald" /* the thread on one processor, the agent where the scheduler puts it \
+			    */
+#define BENCH_TOGETHER "2threads/1cpu"
+#define BENCH_APART    "2threads/2cpus"
+#define BENCH_FREE     "free" /* all threads where the scheduler puts them */
 
 /* True if this row is to be measured (--only). Parts that take long check this before they begin. */
 bool bench_wanted(const char *name);
@@ -141,7 +160,14 @@ void bench_drain(al_cq_h cq, unsigned int num);
 void bench_many(void);
 void bench_cost(void);
 void bench_message(void);
+void bench_locked(void);
+void bench_verb(void);
+void bench_notify(void);
 void bench_bandwidth(void);
+void bench_pair(void);
+/* The far end of bench_pair(): a process of its own; fd leads to the near end. */
+void bench_pair_far(const char *agent, int fd) __attribute__((noreturn));
+void bench_client(void);
 void bench_fabric(void);
 void bench_object(void);
 void bench_agent(void);

@@ -3,12 +3,15 @@
  */
 #include "test/bench/bench.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #define REPS 201
 
@@ -60,6 +63,63 @@ void bench_pin(int cpu)
 void bench_unpin(void)
 {
 	sched_setaffinity(0, sizeof(everywhere), &everywhere);
+}
+
+/* ----------------------------------------------------------------- placement */
+
+/* The processors that this program had at its start. */
+static const cpu_set_t *allowed(void)
+{
+	static cpu_set_t set;
+
+	if (!CPU_COUNT(&set) && sched_getaffinity(getpid(), sizeof(set), &set))
+		bench_fatal("sched_getaffinity: %m");
+	return &set;
+}
+
+int bench_cpu(unsigned int i)
+{
+	const cpu_set_t *set = allowed();
+	int cpu = -1;
+
+	i %= (unsigned int)CPU_COUNT(set);
+	do
+		while (!CPU_ISSET((size_t)++cpu, set))
+			;
+	while (i--);
+	return cpu;
+}
+
+void bench_place(pid_t pid, int cpu)
+{
+	cpu_set_t here = *allowed();
+	const struct dirent *entry;
+	char path[64];
+	DIR *tasks;
+
+	if (cpu >= 0) {
+		CPU_ZERO(&here);
+		CPU_SET((size_t)cpu, &here);
+	}
+	if (!pid) {
+		if (sched_setaffinity(0, sizeof(here), &here))
+			bench_fatal("sched_setaffinity: %m");
+		return;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	tasks = opendir(path);
+	if (!tasks)
+		bench_fatal("%s: %m", path);
+	while ((entry = readdir(tasks)))
+		if (atoi(entry->d_name) &&
+		    sched_setaffinity(atoi(entry->d_name), sizeof(here), &here) && errno != ESRCH)
+			bench_fatal("sched_setaffinity of %s: %m", entry->d_name);
+	closedir(tasks);
+}
+
+const char *bench_where(bool apart)
+{
+	return apart && bench_cpu(0) != bench_cpu(1) ? BENCH_APART : BENCH_TOGETHER;
 }
 
 static int by_value(const void *a, const void *b)

@@ -3,6 +3,8 @@
 #ifndef IBAL_TEST_BENCH_GROWTH_H
 #define IBAL_TEST_BENCH_GROWTH_H
 
+#include <sys/types.h>
+
 #define GROWTH_SIZES 4
 
 /* A cost, and what it must not grow with. */
@@ -23,5 +25,8 @@ extern const struct growth growth_close_beside, growth_close_own;
 extern const struct growth growth_idle_clients, growth_killed_clients;
 /* A client that makes objects and then does nothing: a process of its own. */
 void growth_idle_client(const char *agent, unsigned int objects) __attribute__((noreturn));
+/* Starts such clients, and ends them. */
+void growth_start_clients(const char *agent, pid_t *pids, unsigned int num, unsigned int objects);
+void growth_end_clients(const pid_t *pids, unsigned int num);
 
 #endif

@@ -39,7 +39,7 @@ void growth_idle_client(const char *agent, unsigned int objects)
 		pause();
 }
 
-static void start_idle(const char *agent, pid_t *pids, unsigned int num, unsigned int objects)
+void growth_start_clients(const char *agent, pid_t *pids, unsigned int num, unsigned int objects)
 {
 	char ready, text[16];
 	int fd[2];
@@ -60,6 +60,14 @@ static void start_idle(const char *agent, pid_t *pids, unsigned int num, unsigne
 	}
 	close(fd[0]);
 	close(fd[1]);
+}
+
+void growth_end_clients(const pid_t *pids, unsigned int num)
+{
+	for (unsigned int i = 0; i < num; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
 }
 
 /* ns */
@@ -92,7 +100,7 @@ static double write_beside(unsigned int idle)
 	if (!pids)
 		bench_fatal("out of memory");
 	setenv("IBAL_UVP_PATH", UVP_DIR, 1);
-	start_idle(agent, pids, idle, 0);
+	growth_start_clients(agent, pids, idle, 0);
 	bench_link_open_as(&link, &(struct al_open_attr){ .agent = agent }, 4);
 	bench_connect(&link, 2, qp);
 	for (unsigned int i = 0; i < 2; i++)
@@ -111,10 +119,7 @@ static double write_beside(unsigned int idle)
 		bench_buf_free(&buf[i]);
 	}
 	bench_link_close(&link);
-	for (unsigned int i = 0; i < idle; i++) {
-		kill(pids[i], SIGKILL);
-		waitpid(pids[i], NULL, 0);
-	}
+	growth_end_clients(pids, idle);
 	free(pids);
 	bench_agent_stop();
 	return took;
@@ -151,7 +156,7 @@ static double kill_at_once(unsigned int num)
 	if (!pids)
 		bench_fatal("out of memory");
 	setenv("IBAL_UVP_PATH", "", 1);
-	start_idle(agent, pids, num, OBJECTS);
+	growth_start_clients(agent, pids, num, OBJECTS);
 	bench_must(al_open(&attr, &al));
 	bench_sides_open(al, &side, 1, 2);
 	took = processor_time_of(bench_agent_pid());

@@ -201,7 +201,7 @@ static void report(const char *name, const struct bench_pair *pair, enum bench_t
 		return;
 	bench_compare(pair, &result);
 	bench_report(&(struct bench_row){ name, result.value, "ns", result.reference, result.ratio,
-					  kind, target });
+					  kind, target, BENCH_AGENT });
 }
 
 void bench_user(void)
