@@ -121,9 +121,18 @@ static void channel_withdraw_source(struct ev_queue *queue, struct ev_source *so
 	channel_withdraw_matching(&channel_of_queue(queue)->obj, is_source, source);
 }
 
+/* Takes the event of an object that has ended, and frees the object, which has no reference. */
+static void take_end(struct al_obj *ended, struct al_channel_event *event)
+{
+	event->type = AL_CHANNEL_DESTROYED;
+	event->object = ended->type->id;
+	event->context = ended->context;
+	al_free(ended);
+}
+
 /* Takes one event of the oldest source. The source stays the oldest while it has more events.
- * Returns the object whose reference the caller drops; NULL: the source is still in the list. Under
- * the channel's lock. */
+ * Returns the object whose reference the caller drops; NULL: the source is still in the list, or
+ * its object is freed. Under the channel's lock. */
 static struct al_obj *take_event(struct al_channel *c, struct al_channel_event *event)
 {
 	struct ev_source *source = c->first;
@@ -131,6 +140,10 @@ static struct al_obj *take_event(struct al_channel *c, struct al_channel_event *
 
 	c->first = source->next;
 	left = atomic_exchange_explicit(&source->pending, 0, memory_order_acq_rel) & ~EV_QUEUED;
+	if (left & EV_DESTROYED) {
+		take_end(source->obj, event);
+		return NULL;
+	}
 	if (!obj_dying(source->obj))
 		left = source->take(source, left, event);
 	else
@@ -212,10 +225,29 @@ static al_status open_fds(struct al_channel *c)
 	return AL_SUCCESS;
 }
 
+static void tell_end(struct al_obj *channel, struct al_obj *ended)
+{
+	atomic_store(&ended->ev.queue, channel_queue(channel));
+	ev_raise_destroyed(&ended->ev);
+}
+
+/* Frees the objects whose ends the reader has not taken. All other sources are withdrawn. */
+static void drop_ends(struct al_channel *c)
+{
+	struct ev_source *source, *next;
+
+	take_queued(c);
+	for (source = c->first; source; source = next) {
+		next = source->next;
+		al_free(source->obj);
+	}
+}
+
 static void release_channel(struct al_obj *obj)
 {
 	struct al_channel *c = (struct al_channel *)obj;
 
+	drop_ends(c);
 	pthread_mutex_destroy(&c->lock);
 	if (c->fd >= 0)
 		close(c->fd);
@@ -228,8 +260,22 @@ static const struct obj_type channel_type = {
 	.size = sizeof(struct al_channel),
 	.ci = OBJ_NO_CI,
 	.user_invalidated = channel_withdraw_user,
+	.tell_end = tell_end,
 	.release = release_channel,
 };
+
+al_status channel_use(struct al_obj *obj, const void *channel, struct ev_queue **queue)
+{
+	struct al_obj *used = obj_get(channel, AL_OBJ_CHANNEL);
+	al_status status;
+
+	if (!used)
+		return refuse_handle(channel, AL_OBJ_CHANNEL);
+	status = obj_use(obj, used);
+	*queue = channel_queue(used);
+	obj_put(used);
+	return status;
+}
 
 al_status al_create_channel(al_h al, void *context, al_channel_h *channel)
 {

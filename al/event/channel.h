@@ -27,6 +27,9 @@ static inline struct ev_queue *channel_queue(struct al_obj *channel)
 	return &((struct al_channel *)channel)->queue;
 }
 
+/* Makes obj, which is not published, a user of the channel with the given handle, whose queue is
+ * written. AL_INVALID_HANDLE; AL_INVALID_CA: the channel belongs to another opening. */
+al_status channel_use(struct al_obj *obj, const void *channel, struct ev_queue **queue);
 /*
  * Withdraws the undelivered events of obj, which uses the channel, and drops their references: the
  * channel keeps no object alive. obj_type.user_invalidated of channels.

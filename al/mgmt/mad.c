@@ -694,7 +694,7 @@ al_status al_reg_mad_svc(al_ca_h ca, const struct al_mad_svc_init *init, void *c
 	al_status status;
 
 	if (!init || !svc)
-		return REFUSE(AL_INVALID_PARAMETER, "init or svc is NULL");
+		return REFUSE(AL_INVALID_PARAMETER, "%s is NULL", init ? "svc" : "init");
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)
 		return SETTLED(status);
@@ -755,7 +755,7 @@ al_status al_local_mad(al_ca_h ca, uint8_t port_num, const struct ib_mad *reques
 	al_status status;
 
 	if (!request || !response)
-		return REFUSE(AL_INVALID_PARAMETER, "request or response is NULL");
+		return REFUSE(AL_INVALID_PARAMETER, "%s is NULL", request ? "response" : "request");
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)
 		return SETTLED(status);

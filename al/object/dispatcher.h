@@ -25,7 +25,8 @@ struct ev_source;
 #define EV_ASYNC_MASK 0x03ffffffu
 #define EV_COMPLETION (1u << 28) /* completion notification */
 #define EV_FAILURE    (1u << 27) /* a request of a client's queue pair has failed: for the agent */
-#define EV_DESTROYED (1u << 29)  /* the object has ended: the dispatcher calls destroyed_cb and frees the object */
+#define EV_DESTROYED \
+	(1u << 29) /* the object has ended: the consumer tells the program and frees the object */
 #define EV_HELD (1u << 30)       /* the object is not published yet: events stay pending until ev_release() */
 #define EV_QUEUED (1u << 31)     /* the source is in its queue */
 
@@ -83,8 +84,8 @@ void ev_raise_locked(struct ev_source *source, uint32_t bits);
 /* Ends the hold of ev_init(): the object is published, and events that were raised meanwhile are
  * delivered. */
 void ev_release(struct ev_source *source);
-/* Raises the object's last event. No reference is left; the dispatcher calls destroyed_cb and frees
- * the object. */
+/* Raises the object's last event. No reference is left; the dispatcher calls destroyed_cb, or the
+ * channel delivers the event, and frees the object. */
 void ev_raise_destroyed(struct ev_source *source);
 /* Takes all queued sources, oldest first. */
 struct ev_source *ev_take_all(struct ev_queue *queue);

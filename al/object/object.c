@@ -256,10 +256,20 @@ al_status obj_publish(struct al_obj *obj, void *handle)
 	return AL_SUCCESS;
 }
 
-void obj_free(struct al_obj *obj)
-{
-	struct al_dev *dev = obj->dev;
+/* References of an object that is out of the lists of objects. */
+struct ties {
+	struct al_obj *parent;
+	struct al_obj *uses[OBJ_USES];
+	struct al_dev *dev;
+};
 
+/* Removes an object that has ended from the lists of objects. Returns the references that are to be
+ * dropped. */
+static struct ties unlink_object(struct al_obj *obj)
+{
+	struct ties ties = { .parent = obj->parent, .dev = obj->dev };
+
+	memcpy(ties.uses, obj->uses, sizeof(ties.uses));
 	pthread_mutex_lock(&tree_lock);
 	if (obj->list_next)
 		obj->list_next->list_prev = obj->list_prev;
@@ -270,14 +280,40 @@ void obj_free(struct al_obj *obj)
 	if (obj->parent)
 		leave_opening(obj);
 	pthread_mutex_unlock(&tree_lock);
+	return ties;
+}
 
-	for (int i = 0; i < OBJ_USES && obj->uses[i]; i++)
-		obj_put(obj->uses[i]);
-	if (obj->parent)
-		obj_put(obj->parent);
+static void drop_ties(const struct ties *ties)
+{
+	for (int i = 0; i < OBJ_USES && ties->uses[i]; i++)
+		obj_put(ties->uses[i]);
+	if (ties->parent)
+		obj_put(ties->parent);
+	if (ties->dev)
+		dev_put(ties->dev);
+}
+
+void obj_free(struct al_obj *obj)
+{
+	const struct ties ties = unlink_object(obj);
+
 	al_free(obj);
-	if (dev)
-		dev_put(dev);
+	drop_ties(&ties);
+}
+
+void obj_free_by_channel(struct al_obj *obj)
+{
+	struct al_obj *channel = obj_get(obj->destroyed_context, AL_OBJ_CHANNEL);
+	struct ties ties;
+
+	if (!channel) { /* the channel was destroyed before the object's end */
+		obj_free(obj);
+		return;
+	}
+	ties = unlink_object(obj);
+	channel->type->tell_end(channel, obj); /* the channel's reader may free obj at once */
+	drop_ties(&ties);
+	obj_put(channel);
 }
 
 void obj_abort(struct al_obj *obj)
@@ -584,6 +620,25 @@ static void wait_and_log(struct destroy_waiter *waiter, const struct al_obj *obj
 	}
 }
 
+/* Checks the channel that is to tell of obj's end. The channel may end before obj: destroying obj
+ * keeps no reference on the channel, so two openings may tell each other's channels of their ends.
+ */
+static al_status check_end_channel(const struct al_obj *obj, const void *channel)
+{
+	struct al_obj *found = obj_get(channel, AL_OBJ_CHANNEL);
+	al_status status = AL_SUCCESS;
+
+	if (!found)
+		return refuse_handle(channel, AL_OBJ_CHANNEL);
+	if (is_below(found, obj))
+		status = ib_refuse(
+			AL_INVALID_PARAMETER,
+			"the channel ends with the %s, so it can not tell of the end; give a channel of another opening",
+			obj_name(obj));
+	obj_put(found);
+	return status;
+}
+
 al_status obj_destroy(const void *handle, al_object_type id, al_destroyed_cb cb, void *context)
 {
 	struct destroy_waiter waiter = { .ops = thread_wait_ops };
@@ -605,6 +660,10 @@ al_status obj_destroy(const void *handle, al_object_type id, al_destroyed_cb cb,
 			"with AL_DESTROY_SYNC the thread would wait for its own callback; pass a callback, or NULL");
 		goto out;
 	}
+	if (cb == AL_DESTROY_CHANNEL)
+		status = check_end_channel(obj, context);
+	if (status)
+		goto out;
 
 	pthread_mutex_lock(&tree_lock);
 	if (obj_dying(obj)) {

@@ -69,7 +69,8 @@ struct al_obj {
 
 	/* destroying */
 	al_destroyed_cb destroyed_cb;
-	void *destroyed_context;
+	void *destroyed_context; /* with AL_DESTROY_CHANNEL: the channel's handle, which may be
+				  * invalid by the time of the object's end */
 	struct destroy_waiter *waiter; /* thread that waits with AL_DESTROY_SYNC; NULL: none */
 	struct al_obj *reap_next;    /* next object in the destroy thread's queue */
 	struct al_obj *end_next;     /* next object in the list of end_objects() in device.c */
@@ -145,6 +146,11 @@ struct obj_type {
 	void (*invalidated)(struct al_obj *obj);
 	/* The handle of a user of the object has become invalid. Any context. May be NULL. */
 	void (*user_invalidated)(struct al_obj *obj, const struct al_obj *user);
+	/*
+	 * Of channels: queues the event that "ended" has ended. Nobody else can reach ended, whose
+	 * references are dropped; the channel frees its memory. NULL: the object is no channel.
+	 */
+	void (*tell_end)(struct al_obj *obj, struct al_obj *ended);
 	/*
 	 * Begins to end the object in the module, whether references are left or not. True: a grace
 	 * period has to pass before quiesce or destroy. NULL, or false: the object ends by quiesce
@@ -263,6 +269,12 @@ void obj_release_resources(struct al_obj *obj);
  * thread or a dispatcher.
  */
 void obj_free(struct al_obj *obj);
+/*
+ * As obj_free(), for an object that was destroyed with AL_DESTROY_CHANNEL: the channel, if it still
+ * exists, gets the memory for its event before the references are dropped, so that the parent's
+ * event comes later.
+ */
+void obj_free_by_channel(struct al_obj *obj);
 /* Calls fn for every object of the process, under tree_lock. */
 void obj_for_each(void (*fn)(struct al_obj *obj, void *arg), void *arg);
 

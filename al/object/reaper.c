@@ -100,6 +100,10 @@ static void reap(struct al_obj *obj)
 		obj_free(obj);
 		return;
 	}
+	if (obj->destroyed_cb == AL_DESTROY_CHANNEL) {
+		obj_free_by_channel(obj);
+		return;
+	}
 	if (atomic_load(&obj->ev.queue)->withdraw) /* a channel delivers no callbacks */
 		atomic_store(&obj->ev.queue,
 			     obj->dev ? &obj->dev->async.queue : &dispatcher_common.queue);

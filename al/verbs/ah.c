@@ -46,7 +46,7 @@ al_status al_create_ah(al_pd_h pd, const struct ib_ah_attr *attr, al_ah_h *ah)
 	al_status status;
 
 	if (!attr || !ah)
-		return REFUSE(AL_INVALID_PARAMETER, "attr or ah is NULL");
+		return REFUSE(AL_INVALID_PARAMETER, "%s is NULL", attr ? "ah" : "attr");
 	status = call_begin_any(&call, pd, AL_OBJ_PD);
 	if (status)
 		return SETTLED(status);
@@ -187,7 +187,7 @@ al_status al_init_ah_from_wc(al_ca_h ca, uint8_t port, const struct ib_wc *wc, c
 	al_status status;
 
 	if (!wc || !attr)
-		return REFUSE(AL_INVALID_PARAMETER, "wc or attr is NULL");
+		return REFUSE(AL_INVALID_PARAMETER, "%s is NULL", wc ? "attr" : "wc");
 	status = call_begin_any(&call, ca, AL_OBJ_CA);
 	if (status)
 		return SETTLED(status);
@@ -203,7 +203,7 @@ al_status al_create_ah_from_wc(al_pd_h pd, const struct ib_wc *wc, const void *g
 	al_status status;
 
 	if (!wc || !ah)
-		return REFUSE(AL_INVALID_PARAMETER, "wc or ah is NULL");
+		return REFUSE(AL_INVALID_PARAMETER, "%s is NULL", wc ? "ah" : "wc");
 	status = call_begin_any(&call, pd, AL_OBJ_PD);
 	if (status)
 		return SETTLED(status);

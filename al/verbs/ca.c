@@ -19,9 +19,11 @@ al_status al_get_ca_guids(al_h al, uint64_t *guids, size_t *count)
 	size_t room, visible = 0;
 	al_status status;
 
-	if (!count || (*count && !guids))
+	if (!count)
 		return REFUSE(AL_INVALID_PARAMETER,
-			      "count is NULL, or guids is NULL and *count is not 0");
+			      "count is NULL, and *count is the room of guids");
+	if (*count && !guids)
+		return REFUSE(AL_INVALID_PARAMETER, "guids is NULL, and *count is %zu", *count);
 	status = call_begin(&call, al, AL_OBJ_AL);
 	if (status)
 		return SETTLED(status);
@@ -321,7 +323,10 @@ al_status al_find_gid(al_ca_h ca, const ib_gid *gid, uint8_t *port, uint32_t *in
 	ib_gid found;
 
 	if (!gid || !port || !index)
-		return REFUSE(AL_INVALID_PARAMETER, "gid, port or index is NULL");
+		return REFUSE(AL_INVALID_PARAMETER, "%s is NULL",
+			      !gid    ? "gid"
+			      : !port ? "port"
+				      : "index");
 	status = call_begin(&call, ca, AL_OBJ_CA);
 	if (status)
 		return SETTLED(status);

@@ -32,21 +32,12 @@ static const struct obj_type cq_type = {
 static al_status find_event_queue(struct al_obj *obj, const struct al_cq_init *init,
 				  struct ev_queue **queue)
 {
-	struct al_obj *channel;
-	al_status status;
-
 	*queue = ((const struct al_instance *)obj->al)->internal_queue;
 	if (*queue)
 		return AL_SUCCESS;
 	if (!init->channel)
 		return dev_start_vector(obj->dev, init->comp_vector, queue);
-	channel = obj_get(init->channel, AL_OBJ_CHANNEL);
-	if (!channel)
-		return refuse_handle(init->channel, AL_OBJ_CHANNEL);
-	status = obj_use(obj, channel);
-	*queue = channel_queue(channel);
-	obj_put(channel);
-	return status;
+	return channel_use(obj, init->channel, queue);
 }
 
 /* Checks a number of entries. AL_LIMIT_EXCEEDED: *cqe becomes the limit, which al_query_ca() tells:
@@ -111,7 +102,7 @@ al_status al_create_cq(al_pd_h pd, struct al_cq_init *init, void *context, al_co
 
 	IB_TRACE("al", "al_create_cq");
 	if (!init || !cq)
-		return REFUSE(AL_INVALID_PARAMETER, "init or cq is NULL");
+		return REFUSE(AL_INVALID_PARAMETER, "%s is NULL", init ? "cq" : "init");
 	if (!init->cqe)
 		return REFUSE(AL_INVALID_PARAMETER,
 			      "cqe is 0; a completion queue has at least one entry");
@@ -292,6 +283,16 @@ static __attribute__((cold, noinline)) al_status poll_slow(al_cq_h cq, uint32_t 
 	return status;
 }
 
+/* Refuses a call of al_poll_cq() or al_poll_cq_ex() that gives no room for its results. */
+static __attribute__((cold, noinline)) al_status refuse_poll(uint32_t num, const struct ib_wc *wc)
+{
+	ib_refuse(AL_INVALID_PARAMETER, "%s",
+		  !num  ? "num is 0, and wc has at least one element"
+		  : !wc ? "wc is NULL"
+			: "count is NULL, and only *count tells an empty queue");
+	return reason_settle(AL_INVALID_PARAMETER, "al_poll_cq", NULL);
+}
+
 /* The body of al_poll_cq() and al_poll_cq_ex(). */
 static inline __attribute__((always_inline)) al_status poll_cq(al_cq_h cq, uint32_t num,
 							       struct ib_wc *wc, uint32_t *count)
@@ -301,7 +302,7 @@ static inline __attribute__((always_inline)) al_status poll_cq(al_cq_h cq, uint3
 	al_status status;
 
 	if (__builtin_expect(!num || !wc || !count, 0))
-		return REFUSE(AL_INVALID_PARAMETER, "num is 0, or wc or count is NULL");
+		return refuse_poll(num, wc);
 	if (__builtin_expect(ib_trace_on, 0))
 		return poll_slow(cq, num, wc, count);
 	obj = data_enter(cq, AL_OBJ_CQ, CI_MAY_BLOCK(poll_cq));

@@ -12,7 +12,7 @@ al_status al_dma_alloc_coherent(al_ca_h ca, uint64_t length, void **addr, uint64
 	void *mem;
 
 	if (!addr || !dma)
-		return REFUSE(AL_INVALID_PARAMETER, "addr or dma is NULL");
+		return REFUSE(AL_INVALID_PARAMETER, "%s is NULL", addr ? "dma" : "addr");
 	if (!length || length > INT64_MAX)
 		return REFUSE(AL_INVALID_PARAMETER, "length is %llu, and must be from 1 to %lld",
 			      (unsigned long long)length, (long long)INT64_MAX);

@@ -208,7 +208,10 @@ al_status mr_reg(al_pd_h pd, const struct al_mr_init *init, struct ci_client *cl
 	al_status status;
 
 	if (!init || !lkey || !mr)
-		return reason_settle(ib_refuse(AL_INVALID_PARAMETER, "init, lkey or mr is NULL"),
+		return reason_settle(ib_refuse(AL_INVALID_PARAMETER, "%s is NULL",
+					       !init   ? "init"
+					       : !lkey ? "lkey"
+						       : "mr"),
 				     "al_reg_mr", NULL);
 	status = call_begin(&call, pd, AL_OBJ_PD);
 	if (status)

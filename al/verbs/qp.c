@@ -3,6 +3,7 @@
  * is in qp_table.c. */
 #include <string.h>
 
+#include "al/event/channel.h"
 #include "al/verbs/verbs.h"
 
 /* ------------------------------------------------------------ destruction */
@@ -270,14 +271,19 @@ al_status al_create_qp(al_pd_h pd, struct al_qp_init *init, void *context, al_ev
 		       al_qp_h *qp)
 {
 	const struct ib_ca_attr *ca;
+	struct ev_queue *events;
 	struct al_call call;
 	struct al_obj *obj;
 	al_status status;
 
 	if (!init || !qp)
-		return REFUSE(AL_INVALID_PARAMETER, "init or qp is NULL");
+		return REFUSE(AL_INVALID_PARAMETER, "%s is NULL", init ? "qp" : "init");
 	if (!RESERVED_IS_ZERO(init))
 		return REFUSE(AL_INVALID_PARAMETER, RESERVED_NOT_ZERO);
+	if (init->channel && event_cb)
+		return REFUSE(
+			AL_INVALID_PARAMETER,
+			"a queue pair has a channel or a callback for its events, and the call gives both");
 	if (init->qp_type <= IB_QPT_NONE || init->qp_type >= IB_QPT_COUNT)
 		return REFUSE(AL_INVALID_PARAMETER,
 			      "qp_type is %u, which is no type of queue pairs",
@@ -299,9 +305,14 @@ al_status al_create_qp(al_pd_h pd, struct al_qp_init *init, void *context, al_ev
 	if (status)
 		goto out;
 	pthread_mutex_init(&((struct al_qp *)obj)->modify_lock, NULL);
-	evobj_init((struct al_evobj *)obj, NULL, event_cb, &obj->dev->async.queue);
-	((struct al_evobj *)obj)->failure = &((struct al_qp *)obj)->failure;
-	status = create(&call, obj, init, qp);
+	events = &obj->dev->async.queue;
+	if (init->channel)
+		status = channel_use(obj, init->channel, &events);
+	if (!status) {
+		evobj_init((struct al_evobj *)obj, NULL, event_cb, events);
+		((struct al_evobj *)obj)->failure = &((struct al_qp *)obj)->failure;
+		status = create(&call, obj, init, qp);
+	}
 	if (status) {
 		release_qp(obj);
 		obj_abort(obj);

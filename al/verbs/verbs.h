@@ -6,6 +6,8 @@
 #ifndef AL_VERBS_VERBS_H
 #define AL_VERBS_VERBS_H
 
+#include <string.h>
+
 #include "al/event/async.h"
 #include "al/object/client.h"
 #include "al/object/device.h"
@@ -128,7 +130,7 @@ void release_qp_num(struct al_dev *dev, struct al_qp *qp);
 
 /* True: all words of the member "reserved" of an attribute struct are zero. */
 #define RESERVED_IS_ZERO(attr) \
-	(!((attr)->reserved[0] | (attr)->reserved[1] | (attr)->reserved[2] | (attr)->reserved[3]))
+	(!memcmp((attr)->reserved, (const uint64_t[4]){ 0 }, sizeof((attr)->reserved)))
 
 #define RESERVED_NOT_ZERO "a word of the member reserved is not zero"
 

@@ -54,6 +54,15 @@ typedef void (*al_destroyed_cb)(void *context);
 /** In place of an al_destroyed_cb: the destroy call returns when the object has ended. */
 #define AL_DESTROY_SYNC ((al_destroyed_cb)(uintptr_t)1)
 
+/**
+ * In place of an al_destroyed_cb: the context of the destroy call is a channel (::al_channel_h),
+ * and the channel delivers #AL_CHANNEL_DESTROYED when the object has ended. The channel may be of
+ * any opening. The destroy call is refused with #AL_INVALID_HANDLE if the context is no channel,
+ * and with #AL_INVALID_PARAMETER if the channel is the object itself or ends with it. A channel
+ * that is destroyed before the object has ended reports nothing of the object.
+ */
+#define AL_DESTROY_CHANNEL ((al_destroyed_cb)(uintptr_t)2)
+
 /** The arm of a completion queue is satisfied. @param context of the completion queue */
 typedef void (*al_comp_cb)(void *context);
 
@@ -80,11 +89,12 @@ typedef enum al_pnp_type {
 } al_pnp_type;
 
 /** Types of channel events: X(name, value, text). */
-#define AL_CHANNEL_EVENT_LIST(X) \
-	X(AL_CHANNEL_COMPLETION, 1, "completion") \
+#define AL_CHANNEL_EVENT_LIST(X)                     \
+	X(AL_CHANNEL_COMPLETION, 1, "completion")    \
 	X(AL_CHANNEL_ASYNC, 2, "asynchronous event") \
-	X(AL_CHANNEL_PNP, 3, "PnP event") \
-	X(AL_CHANNEL_MAD, 4, "management datagrams")
+	X(AL_CHANNEL_PNP, 3, "PnP event")            \
+	X(AL_CHANNEL_MAD, 4, "management datagrams") \
+	X(AL_CHANNEL_DESTROYED, 5, "object destroyed")
 /** Type of an event that al_channel_next() delivers. */
 typedef enum al_channel_event_type {
 	AL_CHANNEL_EVENT_LIST(IBA_ENUM_VALUE)
@@ -335,7 +345,7 @@ al_status al_rescan(al_h al);
  *
  * @param al    opening
  * @param guids room for *count GUIDs; may be NULL when *count is 0
- * @param count in: room; out: number of HCAs, also with #AL_BUFFER_TOO_SMALL
+ * @param count in: room; out: number of HCAs, also with #AL_BUFFER_TOO_SMALL; not NULL
  * @retval AL_BUFFER_TOO_SMALL there are more HCAs than room; guids was not written
  *
  * @par Example
@@ -631,21 +641,25 @@ al_status al_dereg_event_handler(al_event_handler_h handler, al_destroyed_cb cb,
 /**
  * @defgroup ibal_channels Channels
  * A channel is a queue of events with a descriptor for poll(2) and epoll(7), so that a program with
- * an event loop needs no callbacks. A completion queue (al_cq_init.channel), a registration
- * (al_reg_pnp(), al_reg_event_handler()) and a MAD service (al_mad_svc_init.channel) take a channel
- * in place of a callback. One channel may serve many objects.
+ * an event loop needs no callbacks. A completion queue (al_cq_init.channel), a queue pair
+ * (al_qp_init.channel), a registration (al_reg_pnp(), al_reg_event_handler()) and a MAD service
+ * (al_mad_svc_init.channel) take a channel in place of a callback, and so does each call that
+ * destroys an object (#AL_DESTROY_CHANNEL). One channel may serve many objects.
  * @{
  */
 /**
  * An event from a channel. The type is #AL_CHANNEL_COMPLETION (the arm of a completion queue is
- * satisfied), #AL_CHANNEL_ASYNC, #AL_CHANNEL_PNP or #AL_CHANNEL_MAD (a MAD service has events for
- * al_mad_next()). The event holds no reference on its object.
+ * satisfied), #AL_CHANNEL_ASYNC, #AL_CHANNEL_PNP, #AL_CHANNEL_MAD (a MAD service has events for
+ * al_mad_next()) or #AL_CHANNEL_DESTROYED (an object that was destroyed with #AL_DESTROY_CHANNEL
+ * has ended: the library no longer uses its context or memory). The event holds no reference on its
+ * object. The ends of objects come children first, as their callbacks would.
  */
 struct al_channel_event {
 	al_channel_event_type type; /**< type, which names the valid member below */
-	uint32_t pad;               /**< zero */
-	void *context;              /**< context of the completion queue, object, handler, registration or MAD
-				     * service */
+	al_object_type object; /**< #AL_CHANNEL_DESTROYED: kind of the object that has ended; else
+				  #AL_OBJ_NONE */
+	void *context; /**< context that the completion queue, object, handler, registration or MAD
+			* service was given at its creation */
 	struct al_event async;      /**< #AL_CHANNEL_ASYNC */
 	struct al_pnp_event pnp;    /**< #AL_CHANNEL_PNP */
 };
@@ -702,7 +716,8 @@ al_status al_channel_next(al_channel_h channel, struct al_channel_event *event);
  * @param cb      called once, when the channel has ended; NULL: the library does not report the
  * end; #AL_DESTROY_SYNC: the call waits for the end (may sleep)
  * @param context passed to cb
- * @retval AL_RESOURCE_BUSY a completion queue, registration or MAD service uses the channel
+ * @retval AL_RESOURCE_BUSY a completion queue, queue pair, registration or MAD service uses the
+ * channel
  */
 al_status al_destroy_channel(al_channel_h channel, al_destroyed_cb cb, void *context);
 
@@ -1040,7 +1055,8 @@ al_status al_modify_cq(al_cq_h cq, uint16_t count, uint16_t period);
  * @param cq    queue
  * @param num   elements of wc, at least 1
  * @param wc    written: *count completions; the program looks at the status of each
- * @param count written: number of completions; 0: the queue is empty, which is no error
+ * @param count written: number of completions; 0: the queue is empty, which is no error; not NULL,
+ * since only *count tells an empty queue
  * @retval AL_CQ_ERROR the queue has overflowed, and its completions have been removed: the last
  * completion of a queue that overflows is an error, #IB_WC_CQ_OVERFLOW_ERR, for which the queue has
  * an extra entry
@@ -1057,7 +1073,8 @@ al_status al_poll_cq(al_cq_h cq, uint32_t num, struct ib_wc *wc, uint32_t *count
  * @param cq    queue
  * @param num   elements of wc, at least 1
  * @param wc    written: *count completions; the program looks at the status of each
- * @param count written: number of completions; 0: the queue is empty, which is no error
+ * @param count written: number of completions; 0: the queue is empty, which is no error; not NULL,
+ * since only *count tells an empty queue
  * @retval AL_CQ_ERROR the queue has overflowed, and its completions have been removed
  */
 al_status al_poll_cq_ex(al_cq_h cq, uint32_t num, struct ib_wc *wc, uint32_t *count);
@@ -1067,7 +1084,8 @@ al_status al_poll_cq_ex(al_cq_h cq, uint32_t num, struct ib_wc *wc, uint32_t *co
  *
  * @param cq    queue
  * @param max   count at which the call stops counting
- * @param count written: number of completions, at most max
+ * @param count written: number of completions, at most max; not NULL, since the call has no other
+ * result
  */
 al_status al_peek_cq(al_cq_h cq, uint32_t max, uint32_t *count);
 
@@ -1132,12 +1150,13 @@ al_status al_destroy_cq(al_cq_h cq, al_destroyed_cb cb, void *context);
  * @param init     attributes; init->cap is written back: the granted sizes, or with
  * #AL_LIMIT_EXCEEDED the limits
  * @param context  for callbacks; also ib_wc.qp_context of the queue pair's completions
- * @param event_cb callback of asynchronous events; may be NULL
+ * @param event_cb callback of asynchronous events; may be NULL; NULL with al_qp_init.channel
  * @param qp       written: the queue pair
  * @retval AL_UNSUPPORTED the HCA lacks this type
- * @retval AL_INVALID_PARAMETER a port, RD domain or XRC domain is given for a type that has none
+ * @retval AL_INVALID_PARAMETER a port, RD domain or XRC domain is given for a type that has none;
+ * or a callback with a channel
  * @retval AL_INVALID_PORT a special or raw queue pair without a port of the HCA
- * @retval AL_INVALID_CA a CQ belongs to another HCA or opening
+ * @retval AL_INVALID_CA a CQ belongs to another HCA or opening, or the channel to another opening
  * @retval AL_RESOURCE_BUSY the library, or another queue pair, has QP0 or QP1 of the port
  * @retval AL_INVALID_PD the SRQ belongs to another PD
  * @retval AL_LIMIT_EXCEEDED a size is more than the HCA's limit, or the HCA has ib_ca_attr.max_qp

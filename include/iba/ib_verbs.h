@@ -365,7 +365,9 @@ struct al_qp_init {
 				 * receive queue */
 	al_rdd_h rdd;           /**< RD: reliable datagram domain; else NULL */
 	al_xrcd_h xrcd;         /**< XRC-TGT: XRC domain; else NULL */
-	uint64_t reserved[4];   /**< zero */
+	al_channel_h channel;   /**< channel for the queue pair's asynchronous events; NULL: a
+				   callback delivers them */
+	uint64_t reserved[3];   /**< zero */
 };
 
 /** Attributes of a queue pair (seed 004, ib_qp_attr; IBTA 11.2.4.2). */

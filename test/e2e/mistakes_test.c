@@ -525,7 +525,7 @@ static al_status poll_nothing(void)
 	struct ib_wc wc;
 	uint32_t count;
 
-	expect("num is 0, or wc or count is NULL");
+	expect("num is 0, and wc has at least one element");
 	return al_poll_cq(end[0].cq, 0, &wc, &count);
 }
 

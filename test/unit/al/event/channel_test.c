@@ -209,6 +209,69 @@ START_TEST(a_cqs_own_events_come_by_its_channel_completions_first)
 }
 END_TEST
 
+static al_qp_h qp_in(const struct chan *c, al_cq_h cq, void *context, void **ctx)
+{
+	struct al_qp_init init = { .qp_type = IB_QPT_RC,
+				   .cap = { 1, 1, 1, 1, 0 },
+				   .send_cq = cq,
+				   .recv_cq = cq,
+				   .channel = c->channel };
+	al_qp_h qp;
+
+	ck_ok(al_create_qp(c->bed.pd, &init, context, NULL, &qp));
+	*ctx = c->bed.fake->last_qp->qp.ctx;
+	return qp;
+}
+
+START_TEST(a_queue_pairs_own_events_come_by_the_channel_of_its_creation)
+{
+	struct chan c = chan_make();
+	struct al_channel_event event;
+	void *ctx;
+
+	qp_in(&c, bed_cq(c.bed.pd, 0, NULL, NULL), "qp", &ctx);
+	expect_none(&c);
+	bed_object_event(ctx, IB_EVENT_COMM_EST);
+	event = next(&c);
+	ck_assert_int_eq(event.type, AL_CHANNEL_ASYNC);
+	ck_assert_str_eq(event.context, "qp");
+	ck_assert_int_eq(event.object, AL_OBJ_NONE);
+	ck_assert_int_eq(event.async.type, IB_EVENT_COMM_EST);
+	ck_assert_int_eq(event.async.object, AL_OBJ_QP);
+	ck_assert_str_eq(event.async.object_context, "qp");
+	expect_none(&c);
+	bed_end(&c.bed);
+}
+END_TEST
+
+static void no_event(void *context, const struct al_event *event)
+{
+	(void)context;
+	(void)event;
+}
+
+START_TEST(a_queue_pair_has_a_channel_or_a_callback_and_the_channel_is_of_its_opening)
+{
+	struct chan c = chan_make();
+	al_h other = test_open();
+	al_cq_h cq = bed_cq(c.bed.pd, 0, NULL, NULL);
+	struct al_qp_init init = { .qp_type = IB_QPT_RC,
+				   .cap = { 1, 1, 1, 1, 0 },
+				   .send_cq = cq,
+				   .recv_cq = cq,
+				   .channel = c.channel };
+	al_qp_h qp;
+
+	ck_status(al_create_qp(c.bed.pd, &init, NULL, no_event, &qp), AL_INVALID_PARAMETER);
+	ck_ok(al_create_channel(other, NULL, &init.channel));
+	ck_status(al_create_qp(c.bed.pd, &init, NULL, NULL, &qp), AL_INVALID_CA);
+	ck_ok(al_destroy_channel(init.channel, AL_DESTROY_SYNC, NULL));
+	ck_status(al_create_qp(c.bed.pd, &init, NULL, NULL, &qp), AL_INVALID_HANDLE);
+	ck_ok(al_close(other, AL_DESTROY_SYNC, NULL));
+	bed_end(&c.bed);
+}
+END_TEST
+
 START_TEST(a_handlers_channel_carries_its_events_and_those_of_its_handles_objects)
 {
 	struct chan c = chan_make();
@@ -490,6 +553,136 @@ START_TEST(a_channel_of_another_opening_is_refused)
 }
 END_TEST
 
+/* -------------------------------------------------------- destroyed objects */
+
+static void expect_end(const struct chan *c, al_object_type object, const char *context)
+{
+	struct al_channel_event event = next(c);
+
+	ck_assert_int_eq(event.type, AL_CHANNEL_DESTROYED);
+	ck_assert_int_eq(event.object, object);
+	if (context)
+		ck_assert_str_eq(event.context, context);
+	else
+		ck_assert_ptr_null(event.context);
+}
+
+START_TEST(the_ends_of_objects_come_by_a_channel_children_first)
+{
+	struct chan c = chan_make();
+	al_qp_h qp;
+	al_cq_h cq;
+	al_pd_h pd;
+	void *ctx;
+
+	ck_ok(al_alloc_pd(c.bed.ca, "pd", &pd));
+	cq = bed_cq(pd, 0, "cq", NULL);
+	qp = bed_qp(pd, cq, "qp", NULL);
+	ck_ok(al_destroy_qp(qp, AL_DESTROY_CHANNEL, c.channel));
+	ck_ok(al_destroy_cq(cq, AL_DESTROY_CHANNEL, c.channel));
+	ck_ok(al_dealloc_pd(pd, AL_DESTROY_CHANNEL, c.channel));
+	ck_status(al_dealloc_pd(pd, AL_DESTROY_CHANNEL, c.channel), AL_INVALID_HANDLE);
+	expect_end(&c, AL_OBJ_QP, "qp");
+	expect_end(&c, AL_OBJ_CQ, "cq");
+	expect_end(&c, AL_OBJ_PD, "pd");
+	/* an object whose own events come by the channel, with one that is not read */
+	cq = cq_in(&c, "own", &ctx);
+	ib_cq_notify(ctx);
+	ck_ok(al_destroy_cq(cq, AL_DESTROY_CHANNEL, c.channel));
+	expect_end(&c, AL_OBJ_CQ, "own");
+	expect_none(&c);
+	bed_end(&c.bed);
+}
+END_TEST
+
+START_TEST(an_end_that_no_reader_takes_keeps_nothing)
+{
+	struct chan c = chan_make();
+	al_cq_h cq;
+	al_pd_h pd;
+
+	ck_ok(al_alloc_pd(c.bed.ca, "pd", &pd));
+	cq = bed_cq(pd, 0, "cq", NULL);
+	ck_ok(al_destroy_cq(cq, AL_DESTROY_CHANNEL, c.channel));
+	ck_ok(al_dealloc_pd(pd, AL_DESTROY_SYNC, NULL));
+	/* the destroys of an HCA handle and its HCA's removal do not wait for the reader either */
+	ck_ok(al_close_ca(c.bed.ca, AL_DESTROY_SYNC, NULL));
+	c.bed.ca = test_open_ca(c.bed.al, FAKE_GUID);
+	expect_end(&c, AL_OBJ_CQ, "cq");
+	expect_none(&c);
+	bed_end(&c.bed);
+}
+END_TEST
+
+static sem_t may_destroy;
+
+static void wait_to_destroy(void *object)
+{
+	(void)object;
+	test_wait(&may_destroy);
+}
+
+START_TEST(a_channel_that_ends_first_tells_nothing)
+{
+	struct chan c = chan_make(), gone = { .bed = c.bed };
+	al_pd_h pd, held;
+	al_cq_h cq;
+
+	ck_ok(al_create_channel(c.bed.al, NULL, &gone.channel));
+	/* one end is queued there and never read; another object ends when the channel is gone */
+	ck_ok(al_alloc_pd(c.bed.ca, NULL, &pd));
+	ck_ok(al_alloc_pd(c.bed.ca, NULL, &held));
+	ck_ok(al_dealloc_pd(pd, AL_DESTROY_CHANNEL, gone.channel));
+	ck_ok(al_channel_fd(gone.channel, &gone.fd));
+	wait_readable(&gone);
+	cq = bed_cq(held, 0, NULL, NULL);
+	ck_status(al_dealloc_pd(held, AL_DESTROY_CHANNEL, gone.channel), AL_RESOURCE_BUSY);
+	sem_init(&may_destroy, 0, 0);
+	c.bed.fake->hook[FAKE_destroy_cq] = wait_to_destroy;
+	ck_ok(al_destroy_cq(cq, NULL, NULL));
+	ck_ok(al_dealloc_pd(held, AL_DESTROY_CHANNEL, gone.channel));
+	ck_ok(al_destroy_channel(gone.channel, AL_DESTROY_SYNC, NULL));
+	sem_post(&may_destroy);
+	ck_ok(al_close_ca(c.bed.ca, AL_DESTROY_SYNC, NULL));
+	expect_none(&c);
+	bed_end(&c.bed);
+}
+END_TEST
+
+START_TEST(an_opening_and_a_channel_are_told_of_by_a_channel_of_another_opening)
+{
+	struct chan c = chan_make();
+	al_channel_h channel;
+	al_h other = test_open();
+	al_pd_h pd;
+
+	ck_ok(al_create_channel(other, "channel", &channel));
+	ck_status(al_close(other, AL_DESTROY_CHANNEL, channel), AL_INVALID_PARAMETER);
+	ck_status(al_destroy_channel(channel, AL_DESTROY_CHANNEL, channel), AL_INVALID_PARAMETER);
+	ck_ok(al_alloc_pd(c.bed.ca, NULL, &pd));
+	ck_status(al_dealloc_pd(pd, AL_DESTROY_CHANNEL, NULL), AL_INVALID_HANDLE);
+	ck_status(al_dealloc_pd(pd, AL_DESTROY_CHANNEL, pd), AL_INVALID_HANDLE);
+	ck_ok(al_destroy_channel(channel, AL_DESTROY_CHANNEL, c.channel));
+	ck_ok(al_close(other, AL_DESTROY_CHANNEL, c.channel));
+	expect_end(&c, AL_OBJ_CHANNEL, "channel");
+	expect_end(&c, AL_OBJ_AL, NULL);
+	expect_none(&c);
+	bed_end(&c.bed);
+}
+END_TEST
+
+START_TEST(two_openings_that_tell_each_others_channels_both_end)
+{
+	al_h al[2] = { test_open(), test_open() };
+	al_channel_h channel[2];
+
+	for (int i = 0; i < 2; i++)
+		ck_ok(al_create_channel(al[i], NULL, &channel[i]));
+	ck_ok(al_close(al[0], AL_DESTROY_CHANNEL, channel[1]));
+	ck_ok(al_close(al[1], AL_DESTROY_SYNC, NULL));
+}
+END_TEST
+
 /* ----------------------------------------------------------------- threads */
 
 /* One thread notifies, two threads read, and objects are created and destroyed meanwhile: no event is lost. */
@@ -596,6 +789,9 @@ int main(void)
 	tcase_add_test(tc, whatever_a_program_does_to_the_descriptor_stops_no_reader);
 	tcase_add_test(tc, without_a_descriptor_left_no_channel_is_made_and_none_is_kept);
 	tcase_add_test(tc, a_cqs_own_events_come_by_its_channel_completions_first);
+	tcase_add_test(tc, a_queue_pairs_own_events_come_by_the_channel_of_its_creation);
+	tcase_add_test(tc,
+		       a_queue_pair_has_a_channel_or_a_callback_and_the_channel_is_of_its_opening);
 	tcase_add_test(tc, a_handlers_channel_carries_its_events_and_those_of_its_handles_objects);
 	tcase_add_test(tc, a_handler_hears_of_objects_whose_events_go_to_a_channel_of_their_own);
 	tcase_add_test(tc, port_states_come_step_by_step_by_a_channel_too);
@@ -608,6 +804,11 @@ int main(void)
 	tcase_add_test(tc, a_channel_in_use_is_busy);
 	tcase_add_test(tc, an_hca_handle_has_one_handler_with_a_channel_at_a_time);
 	tcase_add_test(tc, a_channel_of_another_opening_is_refused);
+	tcase_add_test(tc, the_ends_of_objects_come_by_a_channel_children_first);
+	tcase_add_test(tc, an_end_that_no_reader_takes_keeps_nothing);
+	tcase_add_test(tc, a_channel_that_ends_first_tells_nothing);
+	tcase_add_test(tc, an_opening_and_a_channel_are_told_of_by_a_channel_of_another_opening);
+	tcase_add_test(tc, two_openings_that_tell_each_others_channels_both_end);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("threads");
 	tcase_add_test(tc, nothing_is_lost_with_several_readers);
