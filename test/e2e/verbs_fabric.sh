@@ -46,7 +46,7 @@ both() {
 (al_run fi_info -p 'verbs;ofi_rxd') >out 2>&1 || wrong "fi_info: $(cat out)"
 [ "$(grep -cE 'domain: soft[01]-dgram' out)" = 2 ] || wrong "fi_info: $(cat out)"
 port=$(free_port)
-fi="fi_pingpong -p verbs;ofi_rxd -e rdm -v -I 20"
+fi="fi_pingpong -p verbs;ofi_rxd -e rdm -c -I 20"
 both "$fi -B $port -d soft0-dgram" "$fi -P $port -d soft1-dgram 127.0.0.1"
 grep -qE '^1m ' client.out || wrong "fi_pingpong: $(cat client.out)"
 

@@ -202,7 +202,7 @@ START_TEST(unknown_attributes_are_refused)
 	init = rc();
 	init.qp_type = IB_QPT_COUNT;
 	check_refused(&init, AL_INVALID_PARAMETER);
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < (int)(sizeof(init.reserved) / sizeof(init.reserved[0])); i++) {
 		init = rc();
 		init.reserved[i] = 1;
 		check_refused(&init, AL_INVALID_PARAMETER);
