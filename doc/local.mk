@@ -23,7 +23,7 @@ REFERENCE_EXAMPLES = doc/examples/reference/channel.c doc/examples/reference/con
 	doc/examples/reference/open.c doc/examples/reference/pnp.c doc/examples/reference/transfer.c
 EXTRA_DIST += $(REFERENCE_MAKERS) $(REFERENCE_CONCEPTS)
 
-doc/pages.stamp: $(REFERENCE_MAKERS) $(REFERENCE_CONCEPTS) $(REFERENCE_EXAMPLES) $(IBA_CONTRACTS) doc/xmacro.awk
+doc/pages.stamp: $(REFERENCE_MAKERS) $(REFERENCE_CONCEPTS) $(REFERENCE_EXAMPLES) doc/examples/reference/must.h $(IBA_CONTRACTS) doc/xmacro.awk
 	$(AM_V_GEN)$(MKDIR_P) doc && $(PYTHON3) $(srcdir)/doc/reference/man.py --top $(srcdir) --out doc/pages \
 		--awk '$(AWK)' --version $(VERSION) --docdir $(docdir) && touch $@
 CLEANFILES += doc/pages.stamp

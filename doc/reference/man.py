@@ -24,6 +24,7 @@ HEADERS = {"ib_types.h": "ibal", "ib_verbs.h": "ibal", "ib_al.h": "ibal", "ib_co
            "ib_uvp.h": "ibal-ci"}
 API = "ib_al.h"
 APIS = (API, "ib_connect.h")  # whose functions say their context
+HEADING = 90  # characters of a NAME line's description
 CONTEXT = re.compile(r"\s*\*\*Context:\s+(any|may\s+sleep)\.?\*\*(?:((?<!\.\*\*)[^.]*)\.)?")
 # What a parenthesis of a source is, spelled out; the headers' file comments have the abbreviations.
 SOURCES = {
@@ -148,8 +149,12 @@ def sentence(text):
 
 
 def heading(text):
-    """A sentence as the description of a NAME line, in which "man -k ibal" finds the library's name."""
+    """A sentence as the description of a NAME line, in which "man -k ibal" finds the library's name. A long sentence ends
+    where its first part is whole: before a colon, a semicolon, or a second sentence."""
     text = roff.plain(brief(text))
+    if len(text) > HEADING:
+        parts = re.split(r"(?:[:;]|\.)\s+(?![^()]*\))", text)
+        text = parts[0]
     if len(text) > 1 and not text[1].isupper() and not text[1].isdigit():
         text = text[0].lower() + text[1:]
     return text if "ibal" in text.split() else f"{text} (ibal)"
@@ -273,7 +278,8 @@ def function_page(book, first):
             page.text("And the statuses that every function can return: ibal_errors(7).")
     if comment.snippets:
         page.section("EXAMPLES")
-        page.text(f"The whole program is `{book.docdir}/examples/{comment.snippets[0][0]}`. "
+        whole = f"{book.docdir}/examples/{comment.snippets[0][0]}"
+        page.text(f"A part of `{whole}`." if whole.endswith(".h") else f"The whole program is `{whole}`. "
                   "Its function `must()` ends the program if a call is refused.")
         for file, mark in comment.snippets:
             page.example(snippet(book.top, file, mark))
@@ -321,6 +327,10 @@ def type_page(book, item):
                 if member.name in names:
                     page.tagged(f"\\fB{member.name}\\fR from \\fB{function.name}\\fR(3)", about)
         users = []
+    if users:
+        page.section("FUNCTIONS")
+        pages = dict.fromkeys(book.functions[f.name] for f in users)
+        page.text("Taken or returned by " + ", ".join(f"{name}()" for name in pages) + ".")
     standards(page, cited)
     holders = [f"struct {s.name}" for s in book.items if s.kind == "struct" and s.name != item.name
                and any(re.search(rf"\b{item.name}\b", m.type + " " + m.text) for m in s.members)]

@@ -230,6 +230,9 @@ const char *al_version(void);
  *
  * @return a sentence without a full stop, valid until the thread's next call of the library; "" before the thread's
  *         first refused call
+ *
+ * @par Example
+ * @snippet reference/must.h must
  */
 const char *al_reason(void);
 
@@ -585,9 +588,9 @@ al_status al_reg_pnp(al_h al, const struct al_pnp_attr *attr, void *context, al_
 al_status al_dereg_pnp(al_pnp_h pnp, al_destroyed_cb cb, void *context);
 
 /**
- * Stores a pointer for a registration and an HCA (seed 004, ib_set_client_data), from
- * #AL_PNP_CA_ADD of the HCA until its removal is complete for the registration. The pointer comes
- * with every further event of the HCA (al_pnp_event.ca_context). **Context: any.**
+ * Stores a pointer for a registration and an HCA (seed 004, ib_set_client_data). The library keeps
+ * the pointer from #AL_PNP_CA_ADD of the HCA until its removal is complete for the registration. The
+ * pointer comes with every further event of the HCA (al_pnp_event.ca_context). **Context: any.**
  *
  * @param pnp        registration
  * @param ca_guid    node GUID of the HCA
@@ -795,8 +798,8 @@ struct al_xrcd_init {
 al_status al_create_ah(al_pd_h pd, const struct ib_ah_attr *attr, al_ah_h *ah);
 
 /**
- * Computes the path back to the sender of a received datagram, for al_create_ah() or al_modify_ah()
- * (seed 004). GIDs are looked up in a copy of the GID table, read when the HCA arrived and at each
+ * Computes the path back to the sender of a received datagram (seed 004). The path is for
+ * al_create_ah() or al_modify_ah(). GIDs are looked up in a copy of the GID table, read when the HCA arrived and at each
  * #IB_EVENT_GID_CHANGE. **Context: any.**
  *
  * @param ca   HCA
@@ -815,8 +818,8 @@ al_status al_create_ah(al_pd_h pd, const struct ib_ah_attr *attr, al_ah_h *ah);
 al_status al_init_ah_from_wc(al_ca_h ca, uint8_t port, const struct ib_wc *wc, const void *grh, struct ib_ah_attr *attr);
 
 /**
- * Creates an address handle with the path of al_init_ah_from_wc(), so that a completion callback
- * can answer a datagram. **Context: any.**
+ * Creates an address handle with the path back to the sender of a received datagram. The path is
+ * that of al_init_ah_from_wc(), and a completion callback can answer a datagram so. **Context: any.**
  *
  * @param pd   domain of the queue pair that will answer
  * @param wc   successful completion of the datagram's receive request
@@ -1255,6 +1258,9 @@ struct al_qp_failure {
  * @param qp      queue pair
  * @param failure written with #AL_SUCCESS
  * @retval AL_NOT_FOUND no request of the queue pair has failed, or the HCA's module gives no reasons
+ *
+ * @par Example
+ * @snippet reference/transfer.c failure
  */
 al_status al_query_failure(al_qp_h qp, struct al_qp_failure *failure);
 
@@ -1566,9 +1572,9 @@ al_status al_dereg_mad_svc(al_mad_svc_h svc, al_destroyed_cb cb, void *context);
 struct ib_mad; /**< a datagram of 256 bytes, iba/ib_mad.h */
 
 /**
- * Asks the agents of a port as if the datagram had come in at the port from a permissive LID, at
- * the end of its route. Nothing is sent, and no MAD service gets the datagram. **Context: may
- * sleep.**
+ * Asks the agents of a port as if the datagram had come in at the port. The datagram counts as one
+ * from a permissive LID, at the end of its route. Nothing is sent, and no MAD service gets the
+ * datagram. **Context: may sleep.**
  *
  * @param ca       HCA
  * @param port_num port, from 1; of a switch 0

@@ -832,8 +832,8 @@ void ib_cq_notify(void *cq_ctx);
 void ib_dispatch_event(const struct ci_event *event);
 
 /**
- * Raises a trap of a port whose subnet management agent is in the Access Layer
- * (#CI_PORT_SMA_IN_AL): the agent keeps the notice for Get(Notice), and sends the trap to the
+ * Raises a trap of a port whose subnet management agent is in the Access Layer. The port has
+ * #CI_PORT_SMA_IN_AL. The agent keeps the notice for Get(Notice), and sends the trap to the
  * subnet manager until the manager represses the trap (IBTA 14.2.5.1).
  * **Context: any**, as ib_cq_notify(). Repeated notices of one cause are one trap, and notices that
  * come faster than they can be taken are lost. The functions of ib_notice.h fill in a notice.
@@ -845,9 +845,9 @@ void ib_dispatch_event(const struct ci_event *event);
 void ib_port_trap(void *ca_ctx, uint8_t port, const struct ib_notice *notice);
 
 /**
- * Tells the Access Layer of a subnet management packet that a port's own management agents, those
- * of an adapter, have carried out (SAS): a port without #CI_PORT_SMA_IN_AL. The Access
- * Layer raises the events of what the packet has changed: of a Set(PortInfo)
+ * Tells the Access Layer of a packet that a port's own management agents have carried out (SAS).
+ * The packet is a subnet management packet, and the port, of an adapter that has the agents itself,
+ * is without #CI_PORT_SMA_IN_AL. The Access Layer raises the events of what the packet has changed: of a Set(PortInfo)
  * #IB_EVENT_LID_CHANGE, #IB_EVENT_GID_CHANGE and #IB_EVENT_SM_CHANGE, as far as LID and LMC, GID
  * prefix, LID and service level of the subnet manager differ from those of the last Set(PortInfo)
  * seen, and #IB_EVENT_CLIENT_REREGISTER if the packet asks for that; #IB_EVENT_GID_CHANGE of a

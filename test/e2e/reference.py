@@ -76,6 +76,15 @@ try:
             if text:
                 check("Context:" in text or header == "ib_hca.h", f"{name}.3 does not say its context")
                 check(name in text.partition(".SH LIBRARY")[0], f"{name}.3: NAME lacks it")
+    for name, text in full.items():
+        said = " ".join(text.partition(".SH NAME\n")[2].partition("\n.SH ")[0].replace("\\fR", "").replace("\\fB", "").split())
+        about = said.partition(" \\- ")[2]
+        check(0 < len(about) <= 97, f"{name}: NAME is not one short sentence: {about or said}")
+        check(not re.search(r"[:;,]( \(ibal\))?$", about), f"{name}: NAME ends in the middle of a sentence: {about}")
+    for name in ("al_reason.3", "al_query_failure.3"):
+        check(".SH EXAMPLES\n" in full.get(name, ""), f"{name} has no example")
+    check("al_poll_cq" in full.get("ib_wc.3type", "").partition(".SH FUNCTIONS\n")[2].partition(".SH ")[0],
+          "ib_wc.3type does not name the functions that take it")
     for name, text in pages.items():
         link = re.match(r"\.so man3/(\S+)\n$", text)
         check(not text.startswith(".so ") or link and link.group(1) in full, f"{name} leads to no page")

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* [must] */
 /* Ends the program if a call was refused. A program with objects at stake would handle the status
  * instead. */
 static inline void must(al_status status, const char *call)
@@ -17,5 +18,6 @@ static inline void must(al_status status, const char *call)
 	fprintf(stderr, "%s: %s: %s\n", call, al_status_str(status), al_reason());
 	exit(EXIT_FAILURE);
 }
+/* [must] */
 
 #endif /* EXAMPLE_MUST_H */

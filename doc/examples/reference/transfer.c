@@ -116,6 +116,20 @@ static void send_text(struct end *end, const char *text)
 }
 /* [send] */
 
+/* [failure] */
+/* Tells why a request has failed, and ends the program. */
+static void fail(al_qp_h qp, const struct ib_wc *wc)
+{
+	struct al_qp_failure failure;
+
+	fprintf(stderr, "request %u: %s\n", (unsigned int)wc->wr_id, al_wc_status_str(wc->status));
+	/* Of a flushed request there is no reason; through an agent it may come a moment later. */
+	if (al_query_failure(qp, &failure) == AL_SUCCESS && failure.wr_id == wc->wr_id)
+		fprintf(stderr, "the reason: %s\n", failure.reason);
+	exit(EXIT_FAILURE);
+}
+/* [failure] */
+
 /* [poll] */
 /* Takes the completions that are there; returns their number. */
 static uint32_t drain(al_cq_h cq)
@@ -127,11 +141,8 @@ static uint32_t drain(al_cq_h cq)
 		must(al_poll_cq(cq, 4, wc, &count), "al_poll_cq");
 		for (uint32_t i = 0; i < count; i++) {
 			/* In error, opcode and byte_len mean nothing. */
-			if (wc[i].status != IB_WC_SUCCESS) {
-				fprintf(stderr, "request %u: %s\n", (unsigned int)wc[i].wr_id,
-					al_wc_status_str(wc[i].status));
-				exit(EXIT_FAILURE);
-			}
+			if (wc[i].status != IB_WC_SUCCESS)
+				fail(((struct end *)wc[i].qp_context)->qp, &wc[i]);
 			printf("request %u: %s, %u bytes\n", (unsigned int)wc[i].wr_id,
 			       al_wc_opcode_str(wc[i].opcode), wc[i].byte_len);
 		}
