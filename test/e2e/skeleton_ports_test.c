@@ -22,7 +22,8 @@ struct end {
 	al_cq_h cq;
 	al_qp_h qp;
 	al_mr_h mr;
-	uint8_t *mem;
+	uint8_t *mem; /* that requests name: own, but in a test that names other memory */
+	uint8_t *own;
 	uint32_t lkey, qpn;
 	uint8_t port;
 	atomic_bool gone; /* the completion queue has been destroyed: no callback may come */
@@ -68,7 +69,7 @@ static void make_end(struct end *end, uint8_t port)
 	sem_init(&end->notified, 0, 0);
 	ck_ok(al_alloc_pd(ca, NULL, &end->pd));
 	ck_ok(al_dma_alloc_coherent(ca, MEM, &mem, &dma));
-	mr.addr = end->mem = mem;
+	mr.addr = end->mem = end->own = mem;
 	ck_ok(al_reg_mr(end->pd, &mr, NULL, &end->lkey, &rkey, &end->mr));
 	make_queues(end, 256);
 }
