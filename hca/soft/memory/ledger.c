@@ -11,8 +11,7 @@
 #include "hca/soft/memory/errand.h"
 #include "hca/soft/shared/lock.h"
 
-#define BUCKETS   64
-#define MAX_TRAIN (256u << 10) /* about what an actor takes that is kicked */
+#define BUCKETS 64
 
 struct ledger {
 	struct ci_client_job job; /* first member: kicks actors that wait */
@@ -61,12 +60,26 @@ static void try_free(struct ledger *ledger)
 	al_free(ledger);
 }
 
-static void append(struct ledger *ledger, struct ledger_wait *wait)
+/* True: the client may have so many bytes more. The only bytes of a client are never too many. */
+static bool fits(const struct ledger *ledger, uint64_t bytes, uint64_t most)
 {
-	wait->next = NULL;
+	return !ledger->bytes || ledger->bytes + bytes <= most;
+}
+
+/*
+ * An actor that was kicked and found too little waits before all others again: behind them, an
+ * actor that wants many bytes would wait without end, since actors that want few take what comes
+ * free.
+ */
+static void line_up(struct ledger *ledger, struct ledger_wait *wait)
+{
+	struct ledger_wait **p = wait->turn ? &ledger->first : ledger->end;
+
 	wait->ledger = ledger;
-	*ledger->end = wait;
-	ledger->end = &wait->next;
+	wait->next = *p;
+	*p = wait;
+	if (!wait->next)
+		ledger->end = &wait->next;
 }
 
 static void take_out(struct ledger_wait *wait)
@@ -88,11 +101,10 @@ static struct actor *next_actor(struct ledger *ledger, uint64_t *promised)
 	struct ledger_wait *wait = ledger->first;
 	struct actor *actor;
 
-	/* each may take as much as a packet train has; the last bytes of a client wake all, since
-	 * nothing wakes them later */
-	if (!wait || (ledger->bytes && ledger->bytes + *promised >= LEDGER_MAX))
+	/* the last bytes of a client wake all, since nothing wakes them later */
+	if (!wait || !fits(ledger, *promised + wait->bytes, LEDGER_MAX))
 		return NULL;
-	*promised += MAX_TRAIN;
+	*promised += wait->bytes;
 	actor = wait->actor;
 	wait->turn = true;
 	take_out(wait);
@@ -145,19 +157,21 @@ bool ledger_take(struct ci_client *client, uint32_t bytes, uint32_t *entered, st
 		take_out(wait);
 		try_free(before);
 	}
-	/* nobody overtakes an actor that waits, which would wait without end */
+	/* no actor overtakes one that waits, which would wait without end */
 	first = !ledger || !ledger->first || ledger->first == wait || wait->turn || held;
 	may = !ledger || !ledger->bytes ||
-	      (first && ledger->bytes + bytes <= (held ? LEDGER_MAX / 2 : LEDGER_MAX));
-	wait->turn = false;
+	      (first && fits(ledger, bytes, held ? LEDGER_MAX / 2 : LEDGER_MAX));
 	if (may) {
 		if (wait->ledger)
 			take_out(wait);
 		*entered = enter(ledger, bytes);
-	} else if (!held && !wait->ledger) {
+	} else if (!held) {
 		wait->actor = actor;
-		append(ledger, wait);
+		wait->bytes = bytes;
+		if (!wait->ledger)
+			line_up(ledger, wait);
 	}
+	wait->turn = false;
 	fmutex_unlock(&ledgers.lock);
 	return may;
 }
@@ -182,7 +196,7 @@ void ledger_give(struct ci_client *client, uint32_t bytes)
 	fmutex_lock(&ledgers.lock);
 	ledger = *place_of(client);
 	ledger->bytes -= bytes;
-	kicks = ledger->first && !ledger->kicking && ledger->bytes < LEDGER_MAX;
+	kicks = ledger->first && !ledger->kicking && fits(ledger, ledger->first->bytes, LEDGER_MAX);
 	ledger->kicking |= kicks;
 	try_free(ledger);
 	fmutex_unlock(&ledgers.lock);

@@ -26,16 +26,17 @@ struct ledger_wait {
 	struct ledger_wait *next; /* guarded by the ledgers' lock, as all members */
 	struct actor *actor;
 	struct ledger *ledger; /* of the client; NULL: the actor does not wait */
+	uint32_t bytes;        /* which the actor wants */
 	bool turn;	       /* the actor was kicked, and takes before those that wait */
 };
 
 /*
  * Enters bytes of a client, *entered in number, which is 0 if there is no memory for a ledger.
  * False: the client has so many that these would be too many, and nothing is entered; the actor is
- * kicked when it may try again. The only bytes of a client are never too many. Actors whose
- * requests wait for the memory of a peer's client (actor.held) have half of the ledger only, so
- * that such a peer does not hold up the client's other queue pairs; they run again when the request
- * that waits comes home.
+ * kicked when they would no longer be too many. Actors that wait are served in turn, whatever they
+ * want. The only bytes of a client are never too many. Actors whose requests wait for the memory of
+ * a peer's client (actor.held) have half of the ledger only, so that such a peer does not hold up
+ * the client's other queue pairs; they run again when the request that waits comes home.
  */
 bool ledger_take(struct ci_client *client, uint32_t bytes, uint32_t *entered, struct actor *actor,
 		 struct ledger_wait *wait);

@@ -410,8 +410,7 @@ START_TEST(a_queue_pair_waits_until_its_client_has_fewer_buffers)
 	for (int i = 0; i < (read ? 1 : 20); i++) /* no time-out takes a retry */
 		some_steps();
 	ck_assert_ptr_null(jobs);
-	ledger_give(client, 49); /* not enough, but the queue pair tries again */
-	ck_assert_uint_eq(run_jobs(), 1);
+	ledger_give(client, 49); /* not enough */
 	some_steps();
 	ck_assert_ptr_null(jobs);
 	ledger_give(client, 1);
