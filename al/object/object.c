@@ -714,15 +714,17 @@ void obj_for_each(void (*fn)(struct al_obj *obj, void *arg), void *arg)
 al_status call_begin_any(struct al_call *call, const void *handle, al_object_type type)
 {
 	ci_reason.fresh = false;
-	call->obj = obj_get(handle, type);
+	*call = (struct al_call){ .obj = obj_get(handle, type) };
 	if (!call->obj)
 		return refuse_handle(handle, type);
-	call->ops = call->obj->dev ? dev_enter(call->obj->dev) : NULL;
+	if (call->obj->dev)
+		call->ops = dev_enter(call->obj->dev);
 	return AL_SUCCESS;
 }
 
 al_status call_begin(struct al_call *call, const void *handle, al_object_type type)
 {
+	*call = (struct al_call){ 0 };
 	if (thread_context == CONTEXT_ATOMIC)
 		return refuse_context();
 	return call_begin_any(call, handle, type);

@@ -100,7 +100,7 @@ END_TEST
 
 START_TEST(a_segment_that_is_not_the_next_is_dropped_and_the_ones_before_are_acknowledged_again)
 {
-	size_t length;
+	size_t length = 0;
 
 	ck_assert(give(peer_data(FIRST, 1, 0)));
 	ck_assert(give(peer_data(ACTIVE, 3, 0))); /* a gap */
@@ -119,7 +119,7 @@ END_TEST
 
 START_TEST(after_the_end_repeated_segments_are_acknowledged_and_nothing_else_is_answered)
 {
-	size_t length;
+	size_t length = 0;
 
 	give(peer_data(ONLY, 1, 25));
 	for (int taken = 0; taken < 2; taken++) {
@@ -179,7 +179,7 @@ END_TEST
 START_TEST(a_datagram_of_the_cap_arrives_and_one_byte_more_is_stopped)
 {
 	struct rmpp_recv_attr attr = recv_attr;
-	size_t length;
+	size_t length = 0;
 
 	attr.max_bytes = 56 + 407;
 	for (uint32_t more = 0; more < 2; more++) {

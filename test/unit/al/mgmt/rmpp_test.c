@@ -126,7 +126,7 @@ START_TEST(the_joined_datagram_is_headers_once_and_the_data_of_all_segments_with
 {
 	struct ib_rmpp_mad first = peer_data(FIRST, 1, 0), last = peer_data(LAST, 2, 27);
 	uint8_t *joined;
-	size_t length;
+	size_t length = 0;
 
 	memset(first.data + 20, 0x11, 200);
 	memset(last.data + 20, 0x22, 200);
@@ -145,7 +145,7 @@ END_TEST
 START_TEST(payload_length_of_the_first_and_of_middle_segments_is_not_believed)
 {
 	static const uint32_t lies[] = { 0, 1, 220, 5000, UINT32_MAX };
-	size_t length;
+	size_t length = 0;
 
 	for (size_t i = 0; i < 5; i++) {
 		start_recv();
