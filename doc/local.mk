@@ -65,6 +65,30 @@ dist_faultinjection_DATA = doc/examples/fault_injection/Makefile doc/examples/fa
 noinst_PROGRAMS += doc/examples/fault_injection/fault_injection
 doc_examples_fault_injection_fault_injection_LDADD = libibal.la
 
+# The examples of programs: each is installed in a directory of its own, with the headers that some of them share.
+EXAMPLE_FLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/doc/examples
+rpcechodir = $(docdir)/examples/rpc_echo
+dist_rpcecho_DATA = doc/examples/rpc_echo/Makefile doc/examples/rpc_echo/rpc_echo.c doc/examples/end.h \
+	doc/examples/join.h doc/examples/rpc.h
+rpcglibdir = $(docdir)/examples/rpc_glib
+dist_rpcglib_DATA = doc/examples/rpc_glib/Makefile doc/examples/rpc_glib/rpc_glib.c doc/examples/end.h \
+	doc/examples/join.h doc/examples/rpc.h
+datagramdir = $(docdir)/examples/datagram
+dist_datagram_DATA = doc/examples/datagram/Makefile doc/examples/datagram/datagram.c doc/examples/end.h
+writereaddir = $(docdir)/examples/write_read
+dist_writeread_DATA = doc/examples/write_read/Makefile doc/examples/write_read/write_read.c doc/examples/end.h \
+	doc/examples/join.h
+noinst_PROGRAMS += doc/examples/datagram/datagram doc/examples/rpc_echo/rpc_echo doc/examples/rpc_glib/rpc_glib \
+	doc/examples/write_read/write_read
+doc_examples_datagram_datagram_CPPFLAGS = $(EXAMPLE_FLAGS)
+doc_examples_datagram_datagram_LDADD = libibal.la
+doc_examples_rpc_echo_rpc_echo_CPPFLAGS = $(EXAMPLE_FLAGS)
+doc_examples_rpc_echo_rpc_echo_LDADD = libibal.la
+doc_examples_rpc_glib_rpc_glib_CPPFLAGS = $(EXAMPLE_FLAGS)
+doc_examples_rpc_glib_rpc_glib_LDADD = libibal.la $(GLIB_LIBS)
+doc_examples_write_read_write_read_CPPFLAGS = $(EXAMPLE_FLAGS)
+doc_examples_write_read_write_read_LDADD = libibal.la
+
 noinst_PROGRAMS += doc/examples/reference/channel doc/examples/reference/connect doc/examples/reference/datagram doc/examples/reference/memory \
 	doc/examples/reference/open doc/examples/reference/pnp doc/examples/reference/transfer
 doc_examples_reference_channel_LDADD = libibal.la

@@ -55,10 +55,12 @@ test_e2e_guest_test_CPPFLAGS = $(AM_CPPFLAGS) -DLIBIBAL='"$(abs_top_builddir)/.l
 test_e2e_guest_test_LDADD = $(CHECK_LIBS)
 EXTRA_test_e2e_guest_test_DEPENDENCIES = libibal.la
 
-dist_check_SCRIPTS += test/e2e/units.sh test/e2e/systemd.sh test/e2e/headers.sh test/e2e/symbols.sh test/e2e/outside.sh
+dist_check_SCRIPTS += test/e2e/units.sh test/e2e/systemd.sh test/e2e/headers.sh test/e2e/symbols.sh test/e2e/outside.sh \
+	test/e2e/examples.sh
 EXTRA_DIST += test/e2e/outside_driver.c
 # They install, and libtool links installed modules anew in the build's own directories: after all others.
-test/e2e/systemd.log: $(filter-out test/e2e/systemd.log test/e2e/examples.log test/e2e/outside.log,$(TEST_LOGS))
+test/e2e/systemd.log: $(filter-out test/e2e/systemd.log test/e2e/examples_alone.log test/e2e/examples.log test/e2e/outside.log,$(TEST_LOGS))
+test/e2e/examples_alone.log: $(filter-out test/e2e/examples_alone.log test/e2e/examples.log test/e2e/outside.log,$(TEST_LOGS))
 test/e2e/examples.log: $(filter-out test/e2e/examples.log test/e2e/outside.log,$(TEST_LOGS))
 test/e2e/outside.log: $(filter-out test/e2e/outside.log,$(TEST_LOGS))
 check_PROGRAMS += test/unit/include/iba/ib_mad_test
@@ -124,7 +126,7 @@ test_e2e_destroy_order_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_destroy_order_test_DEPENDENCIES = hca/soft/soft.la
 
 # The examples hotplug and fault_injection, built and run with what is installed; hotplug beside an agent in hotplug_test.
-dist_check_SCRIPTS += test/e2e/examples.sh
+dist_check_SCRIPTS += test/e2e/examples_alone.sh
 noinst_PROGRAMS += test/e2e/hotplug_test
 test_e2e_hotplug_test_LDADD = al/agent/libagent.la $(API_LIBS)
 
