@@ -370,7 +370,7 @@ EXTRA_test_e2e_limits_test_DEPENDENCIES = hca/soft/soft.la
 check_PROGRAMS += test/e2e/users_test
 test_e2e_users_test_SOURCES = test/e2e/users_test.c al/protocol/protocol.c
 test_e2e_users_test_LDADD = al/agent/libagent.la $(API_LIBS)
-EXTRA_test_e2e_users_test_DEPENDENCIES = hca/soft/soft.la uvp/soft/soft.la
+EXTRA_test_e2e_users_test_DEPENDENCIES = hca/soft/soft.la uvp/soft/soft.la doc/examples/rpc_echo/rpc_echo$(EXEEXT)
 # User-mode providers, with an agent that serves fake.so.
 check_PROGRAMS += test/e2e/provider_test
 test_e2e_provider_test_CPPFLAGS = $(FAKE_FLAGS) $(PROVIDER_FLAGS)

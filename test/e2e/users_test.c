@@ -50,7 +50,6 @@ enum deed {
 	DEED_MAPPINGS,  /* shares memory until it is refused */
 	DEED_LINGER,    /* sends sockets whose close would take an hour with wrong hellos */
 	DEED_WORST,     /* takes and does as much as it gets, until the next byte from the test */
-	DEED_CALLS,     /* makes objects, and so many calls that are answered, from HCA to HCA */
 };
 
 struct order {
@@ -60,7 +59,6 @@ struct order {
 struct report {
 	uint32_t done;    /* how often the deed succeeded */
 	al_status status; /* of the last attempt */
-	uint64_t ns;      /* that the calls took */
 };
 
 static int test_fd;    /* of a user's process, to the test */
@@ -206,46 +204,9 @@ static void be_worst(const struct order *order, struct report *report)
 	al_close(al, AL_DESTROY_SYNC, NULL);
 }
 
-/* A call: a message that the other end answers. */
-static void call(struct test_end end[2], uint32_t number)
-{
-	const uint8_t byte = (uint8_t)(number * 7 + 3);
-
-	for (int i = 0; i < 2; i++) {
-		memset(end[i].mem, i ? 0 : byte, 64);
-		ck_ok(test_post_recv(&end[!i], 1, 0, 64));
-		memset(end[!i].mem, 0, 64);
-		memset(end[i].mem, byte + i, 64);
-		ck_ok(test_post_send(&end[i], 2, 0, 64));
-		test_poll_ok(end[i].cq, 2);
-		test_poll_ok(end[!i].cq, 1);
-		for (int n = 0; n < 64; n++)
-			ck_assert_uint_eq(end[!i].mem[n], (uint8_t)(byte + i));
-	}
-}
-
-static void make_calls(const struct order *order, struct report *report)
-{
-	struct timespec begin, now;
-	struct test_end end[2];
-	al_h al = agent_open();
-
-	test_make_pair(al, end);
-	clock_gettime(CLOCK_MONOTONIC, &begin);
-	for (; report->done < order->most; report->done++)
-		call(end, report->done);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	report->ns = (uint64_t)(now.tv_sec - begin.tv_sec) * 1000000000u +
-		     (uint64_t)(now.tv_nsec - begin.tv_nsec);
-	for (int i = 0; i < 2; i++)
-		test_free_end(&end[i]);
-	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
-}
-
 static void (*const deeds[])(const struct order *order, struct report *report) = {
 	[DEED_SESSIONS] = sessions_begin, [DEED_STRANGERS] = be_strangers, [DEED_HELLO] = say_hello,
 	[DEED_MAPPINGS] = share_memory,   [DEED_LINGER] = send_lingering,  [DEED_WORST] = be_worst,
-	[DEED_CALLS] = make_calls,
 };
 
 static void obey(int fd)
@@ -483,23 +444,104 @@ END_TEST
 
 /* ----------------------------------------------------------------- the worst */
 
-/* The figures are printed, and not held: they depend on what else the machine does. */
+/* The example rpc_echo, as the modest user. It and the library lie where that user can read them.
+ */
+static char rpc_program[128], rpc_place[64];
+
+static void copy_example(void)
+{
+	const char *build = getenv("top_builddir");
+	char command[1024];
+
+	snprintf(rpc_program, sizeof(rpc_program), "%s/rpc_echo", agent_dir);
+	snprintf(rpc_place, sizeof(rpc_place), "agent:users_test.%d", (int)getpid());
+	snprintf(
+		command, sizeof(command),
+		"cd '%s' && cp doc/examples/rpc_echo/.libs/rpc_echo '%s' && cp -L .libs/libibal.so.1 '%s'",
+		build, agent_dir, agent_dir);
+	ck_assert_int_eq(system(command), 0);
+}
+
+static void remove_example(void)
+{
+	char path[128];
+
+	ck_assert_int_eq(unlink(rpc_program), 0);
+	snprintf(path, sizeof(path), "%s/libibal.so.1", agent_dir);
+	ck_assert_int_eq(unlink(path), 0);
+}
+
+/* Starts the example; its output is read from *out. */
+static pid_t run_example(const char *role, const char *count, FILE **out)
+{
+	int fd[2];
+	pid_t pid;
+
+	ck_assert_int_eq(pipe2(fd, O_CLOEXEC), 0);
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		setenv("IBAL_AGENT", agent_socket, 1);
+		setenv("LD_LIBRARY_PATH", agent_dir, 1);
+		dup2(fd[1], STDOUT_FILENO);
+		dup2(fd[1], STDERR_FILENO);
+		if (!setresgid(MODEST, MODEST, MODEST) && !setresuid(MODEST, MODEST, MODEST))
+			execl(rpc_program, "rpc_echo", role, rpc_place, count, NULL);
+		_exit(127);
+	}
+	close(fd[1]);
+	*out = fdopen(fd[0], "r");
+	ck_assert_ptr_nonnull(*out);
+	return pid;
+}
+
+static pid_t start_server(FILE **out)
+{
+	char line[256] = "";
+	const pid_t pid = run_example("serve", NULL, out);
+
+	ck_assert_ptr_nonnull(fgets(line, sizeof(line), *out));
+	ck_assert_msg(strstr(line, "serving at") != NULL, "the server says: %s", line);
+	return pid;
+}
+
+/* Calls in a second, of a client that makes so many and checks each answer. */
+static double call_rate(const char *count)
+{
+	char line[256] = "";
+	double us = 0;
+	FILE *out;
+	const pid_t pid = run_example("call", count, &out);
+
+	ck_assert_ptr_nonnull(fgets(line, sizeof(line), out));
+	ck_assert_msg(sscanf(line, "%*u calls, %lf us each", &us) == 1 && us > 0,
+		      "the client says: %s", line);
+	ck_assert_int_eq(wait_for(pid), 0);
+	fclose(out);
+	return 1e6 / us;
+}
+
+/* The rates are printed, and not held: they depend on what else the machine does. */
 START_TEST(one_user_does_his_worst_and_the_other_ones_calls_go_on)
 {
-	enum { GREEDY_PROCESSES = 3, CALLS = 3000 };
-	struct user greedy[GREEDY_PROCESSES], modest = { 0 };
-	struct report alone, beside, report;
+	enum { GREEDY_PROCESSES = 3 };
+	struct user greedy[GREEDY_PROCESSES];
+	struct report report;
+	double alone, beside;
+	pid_t server;
+	FILE *out;
 
 	start();
-	modest = user_begin();
-	tell(&modest, MODEST, DEED_CALLS, CALLS); /* warms up */
-	alone = tell(&modest, MODEST, DEED_CALLS, CALLS);
+	copy_example();
+	server = start_server(&out);
+	call_rate("1000"); /* warms up */
+	alone = call_rate("5000");
 	for (int i = 0; i < GREEDY_PROCESSES; i++) {
 		greedy[i] = user_begin();
 		tell(&greedy[i], GREEDY, DEED_WORST, 200); /* its first report: it has begun */
 	}
-	beside = tell(&modest, MODEST, DEED_CALLS, CALLS);
-	ck_assert_uint_eq(beside.done, CALLS);
+	beside = call_rate("5000");
 	for (int i = 0; i < GREEDY_PROCESSES; i++)
 		say(greedy[i].fd, "", 1);
 	for (int i = 0; i < GREEDY_PROCESSES; i++) {
@@ -507,9 +549,12 @@ START_TEST(one_user_does_his_worst_and_the_other_ones_calls_go_on)
 		ck_assert_uint_gt(report.done, 0);
 		user_end(&greedy[i]);
 	}
-	printf("calls of one user: %.1f us alone, %.1f us beside %d processes of a user who does his worst\n",
-	       (double)alone.ns / CALLS / 1000, (double)beside.ns / CALLS / 1000, GREEDY_PROCESSES);
-	user_end(&modest);
+	printf("rpc_echo of one user: %.0f calls a second alone, %.0f (%.0f %%) beside %d processes of a user who does his worst\n",
+	       alone, beside, 100 * beside / alone, GREEDY_PROCESSES);
+	ck_assert_int_eq(kill(server, SIGTERM), 0);
+	ck_assert_int_eq(waitpid(server, NULL, 0), server);
+	fclose(out);
+	remove_example();
 	stop();
 }
 END_TEST
