@@ -99,7 +99,7 @@ test_unit_al_tools_cp_test_CFLAGS = $(TOOL_CFLAGS) $(CRYPTO_CFLAGS)
 test_unit_al_tools_cp_test_LDADD = $(TOOL_LIBS) $(CRYPTO_LIBS) $(CHECK_LIBS)
 test_unit_al_tools_cp_test_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=al_open_ca,--wrap=al_query_ca,--wrap=al_alloc_pd,--wrap=al_dma_alloc_coherent,--wrap=al_reg_mr \
-	-Wl,--wrap=al_create_cq,--wrap=al_create_qp,--wrap=al_qp_num,--wrap=al_modify_qp,--wrap=al_post_recv \
+	-Wl,--wrap=al_create_cq,--wrap=al_create_qp,--wrap=al_qp_num,--wrap=al_connect_qp,--wrap=al_post_recv \
 	-Wl,--wrap=al_post_send,--wrap=al_arm_cq,--wrap=al_channel_fd,--wrap=al_create_channel \
 	-Wl,--wrap=al_get_ca_guids,--wrap=al_query_port,--wrap=al_poll_cq
 EXTRA_test_unit_al_tools_cp_test_DEPENDENCIES = hca/soft/soft.la

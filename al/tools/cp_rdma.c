@@ -532,6 +532,7 @@ static gboolean connect_end(struct end *end, const struct end *peer, GError **er
 {
 	/* rnr_retry stays 0: an end with a credit has a receive posted at its peer. */
 	struct pair_path path = { .type = IB_QPT_RC,
+				  .qpn = end->qpn,
 				  .peer_qpn = peer->qpn,
 				  .access = IB_ACCESS_REMOTE_WRITE };
 

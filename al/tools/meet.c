@@ -13,7 +13,7 @@
 
 #include "al/tools/tool.h"
 
-#define MEET_VERSION 1
+#define MEET_VERSION 2
 #define MEET_MAX     1024 /* bytes of a record */
 #define LONGEST_NAME 64
 
@@ -274,7 +274,8 @@ struct meet_card meet_card_of(const struct pair_end *end, guint32 qpn)
 		.gid = end->gid,
 		.qpn = qpn,
 		.max_msg_size = end->port.max_msg_size,
-		.link_layer = end->port.link_layer,
+		.link_layer = (guint16)end->port.link_layer,
+		.pkey = end->pkey,
 		.lid = end->port.lid,
 		.port_num = end->port_num,
 		.mtu = (guint8)end->port.active_mtu,
@@ -301,6 +302,7 @@ gboolean meet_accept_card(al_h al, const struct meet_card *card, struct pair_end
 		.port_num = card->port_num,
 		.guid = card->guid,
 		.gid = card->gid,
+		.pkey = card->pkey,
 		.port = { .lid = card->lid,
 			  .active_mtu = (ib_mtu)card->mtu,
 			  .max_msg_size = card->max_msg_size,

@@ -46,7 +46,8 @@ struct meet_card {
 	ib_gid gid;
 	guint32 qpn;
 	guint32 max_msg_size;
-	guint32 link_layer;
+	guint16 link_layer;
+	guint16 pkey;
 	guint16 lid;
 	guint8 port_num;
 	guint8 mtu; /* ib_mtu */

@@ -221,9 +221,10 @@ gboolean pair_open(al_h al, struct pair_end *end, GError **err)
 	       pair_worked(al_query_ca(end->ca, &end->attr), end, "it cannot be asked what it is",
 			   err) &&
 	       find_port(end, err) &&
-	       (end->port.link_layer != IB_LINK_LAYER_ETHERNET ||
-		pair_worked(al_query_gid(end->ca, end->port_num, 0, &end->gid), end, "no GID",
-			    err)) &&
+	       pair_worked(al_query_gid(end->ca, end->port_num, 0, &end->gid), end, "no GID",
+			   err) &&
+	       pair_worked(al_query_pkey(end->ca, end->port_num, 0, &end->pkey), end, "no P_Key",
+			   err) &&
 	       pair_worked(al_alloc_pd(end->ca, end, &end->pd), end, "no protection domain", err);
 }
 
@@ -260,67 +261,62 @@ void pair_free_memory(const struct pair_end *end, void *memory, guint64 bytes, g
 
 /* ---------------------------------------------------------------- connecting */
 
-struct ib_ah_attr pair_address(const struct pair_end *end, const struct pair_end *peer)
+/* The card of a queue pair at an end. Both ends' queue pairs begin with PSN 0, so no PSN is
+ * exchanged. */
+static struct al_qp_card card_of(const struct pair_end *end, const struct pair_path *path,
+				 guint32 qpn)
 {
-	struct ib_ah_attr ah = { .dlid = peer->port.lid, .sl = end->sl, .port_num = end->port_num };
-
-	if (end->port.link_layer == IB_LINK_LAYER_ETHERNET) {
-		ah.is_global = true;
-		ah.grh.hop_limit = 64;
-		ah.grh.dgid = peer->gid;
-	}
-	return ah;
+	return (struct al_qp_card){
+		.node_guid = end->guid,
+		.gid = end->gid,
+		.qp_type = path->type,
+		.mtu = path->mtu ? path->mtu : end->port.active_mtu,
+		.link_layer = end->port.link_layer,
+		.qpn = qpn,
+		.qkey = path->qkey,
+		.max_msg_size = end->port.max_msg_size,
+		.lid = end->port.lid,
+		.pkey = end->pkey,
+		.port_num = end->port_num,
+		.initiator_depth = path->rd_atomic,
+		.responder_resources = path->rd_atomic,
+	};
 }
 
-/* The attributes that each transition requires, by type of queue pair (IBTA 11.2.4.2). */
-static const struct steps {
-	guint32 init, rtr, rts;
-} steps[IB_QPT_COUNT] = {
-	[IB_QPT_RC] = {
-		.init = IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS,
-		.rtr = IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC |
-		       IB_QP_MIN_RNR_TIMER,
-		.rts = IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC,
-	},
-	[IB_QPT_UC] = {
-		.init = IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS,
-		.rtr = IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN,
-		.rts = IB_QP_SQ_PSN,
-	},
-	[IB_QPT_UD] = {
-		.init = IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY,
-		.rts = IB_QP_SQ_PSN,
-	},
-};
+static struct al_connect_opt options_of(const struct pair_end *end, const struct pair_path *path)
+{
+	return (struct al_connect_opt){
+		.access = path->access ? path->access : IB_ACCESS_LOCAL_WRITE,
+		.sl = end->sl,
+		.rnr_retry = path->rnr_retry ? path->rnr_retry : AL_CONNECT_NONE,
+	};
+}
+
+gboolean pair_address(al_ah_h *ah, const struct pair_end *end, const struct pair_end *peer,
+		      const struct pair_path *path, GError **err)
+{
+	const struct al_qp_card mine = card_of(end, path, path->qpn);
+	const struct al_qp_card theirs = card_of(peer, path, path->peer_qpn);
+	const struct al_connect_opt opt = options_of(end, path);
+	struct ib_ah_attr attr;
+
+	return pair_worked(al_card_address(&mine, &theirs, &opt, &attr), end,
+			   "no path to the other end", err) &&
+	       pair_worked(al_create_ah(end->pd, &attr, ah), end, "no address handle", err);
+}
 
 gboolean pair_connect(al_qp_h qp, const struct pair_end *end, const struct pair_end *peer,
 		      const struct pair_path *path, GError **err)
 {
-	const struct steps *step = &steps[path->type];
-	struct ib_qp_attr attr = {
-		.qp_state = IB_QPS_INIT,
-		.port_num = end->port_num,
-		.qp_access_flags = path->access,
-		.qkey = path->qkey,
-		.path_mtu =
-			path->mtu ? path->mtu : MIN(end->port.active_mtu, peer->port.active_mtu),
-		.dest_qp_num = path->peer_qpn,
-		.max_rd_atomic = path->rd_atomic,
-		.max_dest_rd_atomic = path->rd_atomic,
-		.timeout = 14, /* 67 ms */
-		.retry_cnt = 7,
-		.min_rnr_timer = 12,
-		.rnr_retry = path->rnr_retry,
-		.ah_attr = pair_address(end, peer),
-	};
+	const struct al_qp_card mine = card_of(end, path, path->qpn);
+	const struct al_qp_card theirs = card_of(peer, path, path->peer_qpn);
+	const struct al_connect_opt opt = options_of(end, path);
+	const al_status st = al_connect_qp(qp, &mine, &theirs, &opt);
 
-	if (!pair_worked(al_modify_qp(qp, &attr, IB_QP_STATE | step->init), end, "to Init", err))
-		return FALSE;
-	attr.qp_state = IB_QPS_RTR;
-	if (!pair_worked(al_modify_qp(qp, &attr, IB_QP_STATE | step->rtr), end, "to RTR", err))
-		return FALSE;
-	attr.qp_state = IB_QPS_RTS;
-	return pair_worked(al_modify_qp(qp, &attr, IB_QP_STATE | step->rts), end, "to RTS", err);
+	if (!st)
+		return TRUE;
+	return tool_fail(err, "HCA " GUID_FORMAT ": no connection: %s: %s", end->guid,
+			 al_status_str(st), al_reason());
 }
 
 gboolean pair_wait(al_channel_h channel, al_cq_h near, al_cq_h far, int fd,

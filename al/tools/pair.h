@@ -8,7 +8,7 @@
 #define AL_TOOLS_PAIR_H
 
 #include <glib.h>
-#include <iba/ib_al.h>
+#include <iba/ib_connect.h>
 
 /* One end. The caller sets name, port_num and sl, or leaves them zero; pair_choose() and
  * pair_open() set the rest. */
@@ -21,13 +21,14 @@ struct pair_end {
 	al_pd_h pd;
 	struct ib_ca_attr attr;
 	struct ib_port_attr port; /* of the port at pair_open() */
-	ib_gid gid;               /* the port's first GID; Ethernet only */
+	ib_gid gid;               /* the port's first GID */
+	guint16 pkey;             /* the port's first P_Key */
 };
 
 /* How a queue pair is to be connected. */
 struct pair_path {
 	ib_qp_type type;   /* RC, UC or UD */
-	guint32 peer_qpn;  /* unused with UD */
+	guint32 qpn, peer_qpn; /* numbers of the queue pair and of its peer */
 	guint32 access;    /* what the peer may do */
 	guint32 qkey;      /* UD */
 	guint8 rd_atomic;  /* reads and atomics outstanding, as requester and as responder */
@@ -65,8 +66,9 @@ void pair_close(struct pair_end *end);
 void *pair_memory(const struct pair_end *end, guint64 bytes, guint64 *dma, const char *less, GError **err);
 void pair_free_memory(const struct pair_end *end, void *memory, guint64 bytes, guint64 dma);
 
-/* The address vector from one end to the other. */
-struct ib_ah_attr pair_address(const struct pair_end *end, const struct pair_end *peer);
+/* Creates an address handle of the path from one end to the other; UD. */
+gboolean pair_address(al_ah_h *ah, const struct pair_end *end, const struct pair_end *peer,
+		      const struct pair_path *path, GError **err);
 
 /* Moves a queue pair from Reset to RTS, connected to peer. A peer in another process is made by
  * meet_accept_card(). */

@@ -110,6 +110,7 @@ static gboolean connect_half(struct run *r, guint i, struct flow *f, GError **er
 {
 	struct pair_path path = {
 		.type = r->job->type,
+		.qpn = f->half[i].qpn,
 		.peer_qpn = f->half[!i].qpn,
 		.access = r->op->access,
 		.qkey = QKEY,
@@ -117,14 +118,12 @@ static gboolean connect_half(struct run *r, guint i, struct flow *f, GError **er
 		.mtu = mtu_of(r->job->mtu),
 		.rnr_retry = 7,
 	};
-	const struct ib_ah_attr ah = pair_address(r->end[i], r->end[!i]);
 
 	if (!pair_connect(f->half[i].qp, r->end[i], r->end[!i], &path, err))
 		return FALSE;
 	if (r->job->type != IB_QPT_UD)
 		return TRUE;
-	return pair_worked(al_create_ah(r->end[i]->pd, &ah, &f->half[i].ah), r->end[i],
-			   "no address handle", err);
+	return pair_address(&f->half[i].ah, r->end[i], r->end[!i], &path, err);
 }
 
 /* Fills in the fields that are the same in all requests of an end. */

@@ -130,7 +130,7 @@ python3 - $name <<'END'
 import socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 s.connect("\0ibal/al_cp/" + sys.argv[1])
-s.send(b"\1\0\0\0\0\0\0\0" + b"x" * 500)
+s.send(b"\2\0\0\0\0\0\0\0" + b"x" * 500)
 s.recv(2000)
 END
 ends 1 $far 'the other end is of another version' far.err

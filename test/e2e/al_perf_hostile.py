@@ -25,7 +25,7 @@ def wrong(*text):
     print("FAIL:", *text)
 
 
-def tell(s, record, version=1, kind=RECORD):
+def tell(s, record, version=2, kind=RECORD):
     s.send(HEAD.pack(version, kind) + record)
 
 
@@ -83,7 +83,7 @@ def welcomed(at=0, data=b"", *more, ops=lambda asked: asked):
 for answer, pattern in [
     (lambda s, _: tell(s, b"x"), "another version"),
     (lambda s, _: tell(s, b"x" * 1000), "another version"),
-    (lambda s, _: tell(s, b"", version=2), "another version"),
+    (lambda s, _: tell(s, b"", version=3), "another version"),
     (lambda s, _: s.send(b"abc"), "another version"),
     (lambda s, _: tell(s, b"no\nsuch\x1b[1mluck", kind=FAILURE), "the other end says: no"),
     (welcomed(0, b"\7" * 8), "not among the HCAs"),
@@ -156,7 +156,7 @@ for at, data, pattern in [(0, b"\7" * 8, "not among the HCAs"), (38, b"\0", "not
 refuses("a hello too short", "another version", good[:-1])
 refuses("a hello too long", "another version", good + b"x")
 refuses("no hello", "another version", raw=b"abc")
-refuses("another protocol", "another version", raw=HEAD.pack(2, RECORD) + good)
+refuses("another protocol", "another version", raw=HEAD.pack(3, RECORD) + good)
 
 
 def word(step, op=2, test=2, mode=0, size=8, flow=0, number=0, seconds=1.0, mean=1.0):
@@ -172,7 +172,7 @@ for what, record in {
 }.items():
     refuses(what, "not possible", good, record)
 refuses("a short word", "another version", good, word(ROW)[:-1])
-numbers = struct.pack("=128I", *range(128))
+numbers = struct.pack("=128I", *range(2, 130))
 row = word(ROW)
 refuses("short numbers", "another version", good, row, numbers[:-1])
 for what, record in {

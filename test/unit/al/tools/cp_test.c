@@ -57,7 +57,8 @@ static gboolean fails(const char *name)
 	X(al_create_qp, (al_pd_h pd, struct al_qp_init *init, void *context, al_event_cb cb, al_qp_h *qp), \
 	  (pd, init, context, cb, qp)) \
 	X(al_qp_num, (al_qp_h qp, uint32_t *qpn), (qp, qpn)) \
-	X(al_modify_qp, (al_qp_h qp, const struct ib_qp_attr *attr, uint32_t mask), (qp, attr, mask)) \
+	X(al_connect_qp, (al_qp_h qp, const struct al_qp_card *mine, const struct al_qp_card *peer, \
+			  const struct al_connect_opt *opt), (qp, mine, peer, opt)) \
 	X(al_post_recv, (al_qp_h qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad), (qp, wr, bad)) \
 	X(al_post_send, (al_qp_h qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad), (qp, wr, bad)) \
 	X(al_arm_cq, (al_cq_h cq, al_arm arm, bool *missed), (cq, arm, missed)) \
