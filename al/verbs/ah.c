@@ -30,6 +30,10 @@ al_status ah_attr_check(const struct al_dev *dev, const struct ib_ah_attr *attr)
 	status = check_most(AL_INVALID_PARAMETER, "sl", attr->sl, 15);
 	if (!status)
 		status = check_end_port(dev, "port_num of the path", attr->port_num);
+	if (!status && !attr->dlid && dev->ports[attr->port_num].is_infiniband)
+		status = ib_refuse(
+			AL_INVALID_PARAMETER,
+			"dlid is 0, which is no port's LID; ib_port_attr.lid of the peer's port, or a path record, has the LID");
 	if (status || !attr->is_global)
 		return status;
 	status = check_most(AL_INVALID_PARAMETER, "flow_label", attr->grh.flow_label,

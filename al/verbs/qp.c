@@ -383,8 +383,10 @@ static al_status check_alternate_path(const struct al_dev *dev, const struct ib_
 static al_status check_path_mtu(const struct al_dev *dev, ib_mtu mtu, uint8_t port)
 {
 	if (!ib_mtu_bytes(mtu))
-		return ib_refuse(AL_INVALID_PARAMETER, "path_mtu is %u, which is no MTU",
-				 (unsigned int)mtu);
+		return ib_refuse(
+			AL_INVALID_PARAMETER,
+			"path_mtu is %u, which is no MTU; IB_MTU_256 (1) to IB_MTU_4096 (5) are, up to ib_port_attr.active_mtu",
+			(unsigned int)mtu);
 	if (dev_has_end_port(dev, port) && mtu > dev->ports[port].max_mtu)
 		return ib_refuse(AL_INVALID_PARAMETER,
 				 "path_mtu is %u bytes, and port %u has at most %u",

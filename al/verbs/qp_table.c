@@ -118,15 +118,22 @@ static const char *attr_names(uint32_t mask, char text[CI_TEXT_MAX])
 	return text;
 }
 
+/* A mask without IB_QP_STATE changes no state, which its author may not have meant. */
+static const char *state_hint(uint32_t mask)
+{
+	return mask & IB_QP_STATE ? ""
+				  : "; the mask lacks IB_QP_STATE, so the state stays as it is";
+}
+
 /* Refuses a transition that the table has not, and names those that it has. */
-static al_status refuse_transition(ib_qp_type type, ib_qp_state from, ib_qp_state to)
+static al_status refuse_transition(ib_qp_type type, ib_qp_state from, ib_qp_state to, uint32_t mask)
 {
 	char states[64] = "";
 
 	if (to == from)
 		return ib_refuse(AL_INVALID_TRANSITION,
-				 "no attribute of %s queue pairs can change in the state %s",
-				 al_qp_type_str(type), al_qp_state_str(from));
+				 "no attribute of %s queue pairs can change in the state %s%s",
+				 al_qp_type_str(type), al_qp_state_str(from), state_hint(mask));
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (table[i].from == from && table[i].types & 1u << type && table[i].to != from) {
 			strcat(states, al_qp_state_str(table[i].to));
@@ -141,13 +148,14 @@ static al_status refuse_transition(ib_qp_type type, ib_qp_state from, ib_qp_stat
 
 /* Refuses the attributes of a transition. what: the fault of those attributes. */
 static al_status refuse_attributes(al_status status, ib_qp_type type, ib_qp_state from,
-				   ib_qp_state to, uint32_t attributes, const char *what)
+				   ib_qp_state to, uint32_t attributes, const char *what,
+				   uint32_t mask)
 {
 	char text[CI_TEXT_MAX];
 
-	return ib_refuse(status, "%s to %s of %s queue pairs %s %s", al_qp_state_str(from),
+	return ib_refuse(status, "%s to %s of %s queue pairs %s %s%s", al_qp_state_str(from),
 			 al_qp_state_str(to), al_qp_type_str(type), what,
-			 attr_names(attributes, text));
+			 attr_names(attributes, text), state_hint(mask));
 }
 
 #define LACKS "requires attributes that the mask lacks:"
@@ -164,7 +172,8 @@ al_status qp_table_check(ib_qp_type type, ib_qp_state from, ib_qp_state to, uint
 	/* Every state may change to Reset or Error, with IB_QP_STATE as the only attribute. Without
 	 * IB_QP_STATE, "to" is the current state, and the table decides. */
 	if (mask & IB_QP_STATE && (to == IB_QPS_RESET || to == IB_QPS_ERR))
-		return given ? refuse_attributes(AL_INVALID_ATTRIBUTE, type, from, to, given, TAKES)
+		return given ? refuse_attributes(AL_INVALID_ATTRIBUTE, type, from, to, given, TAKES,
+						 mask)
 			     : AL_SUCCESS;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		const struct transition *t = &table[i];
@@ -173,10 +182,11 @@ al_status qp_table_check(ib_qp_type type, ib_qp_state from, ib_qp_state to, uint
 			continue;
 		if (t->required & ~given)
 			return refuse_attributes(AL_MISSING_ATTRIBUTE, type, from, to,
-						 t->required & ~given, LACKS);
+						 t->required & ~given, LACKS, mask);
 		given &= ~(t->required | t->optional);
-		return given ? refuse_attributes(AL_INVALID_ATTRIBUTE, type, from, to, given, TAKES)
+		return given ? refuse_attributes(AL_INVALID_ATTRIBUTE, type, from, to, given, TAKES,
+						 mask)
 			     : AL_SUCCESS;
 	}
-	return refuse_transition(type, from, to);
+	return refuse_transition(type, from, to, mask);
 }

@@ -787,7 +787,8 @@ struct al_xrcd_init {
  * @param pd   domain of the queue pairs that will use the handle
  * @param attr path
  * @param ah   written: the address handle
- * @retval AL_INVALID_PARAMETER a member of attr is out of its range
+ * @retval AL_INVALID_PARAMETER a member of attr is out of its range, such as a dlid of 0 on an
+ * InfiniBand port
  * @retval AL_INVALID_PORT the HCA has no port attr->port_num
  * @retval AL_INVALID_GID_INDEX the port's table has no entry attr->grh.sgid_index
  * @retval AL_LIMIT_EXCEEDED the HCA has ib_ca_attr.max_ah address handles
@@ -842,7 +843,8 @@ al_status al_create_ah_from_wc(al_pd_h pd, const struct ib_wc *wc, const void *g
  *
  * @param ah   address handle
  * @param attr new path, which replaces the old path entirely
- * @retval AL_INVALID_PARAMETER a member of attr is out of its range
+ * @retval AL_INVALID_PARAMETER a member of attr is out of its range, such as a dlid of 0 on an
+ * InfiniBand port
  * @retval AL_INVALID_PORT the HCA has no port attr->port_num
  * @retval AL_INVALID_GID_INDEX the port's table has no entry attr->grh.sgid_index
  */

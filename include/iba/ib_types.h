@@ -320,7 +320,7 @@ struct ib_global_route {
 /** Address vector: the path to a destination (seed 004, ib_ah_attr; IBTA 11.2.2.1). */
 struct ib_ah_attr {
 	struct ib_global_route grh; /**< global route; used if is_global */
-	uint16_t dlid;              /**< destination LID; unused on Ethernet */
+	uint16_t dlid;              /**< destination LID, not 0; unused on Ethernet */
 	uint8_t sl;                 /**< service level, 0 to 15 */
 	uint8_t src_path_bits;      /**< low bits of the source LID, less than 2^LMC */
 	uint8_t static_rate;        /**< enum ib_rate */

@@ -112,8 +112,21 @@ static al_status no_change_in_state(void)
 {
 	struct ib_qp_attr attr = { 0 };
 
-	expect("no attribute of RC queue pairs can change in the state Reset");
+	expect("no attribute of RC queue pairs can change in the state Reset; "
+	       "the mask lacks IB_QP_STATE, so the state stays as it is");
 	return al_modify_qp(make_qp(IB_QPT_RC), &attr, IB_QP_PORT);
+}
+
+static al_status attributes_of_another_state(void)
+{
+	const struct ib_qp_attr attr = test_attr(1, 1, IB_MTU_1024);
+	al_qp_h qp = make_qp(IB_QPT_UD);
+
+	expect("Init to Init of UD queue pairs does not take attributes that the mask names: sq_psn; "
+	       "the mask lacks IB_QP_STATE, so the state stays as it is");
+	ck_ok(test_modify(qp, IB_QPS_INIT, attr,
+			  IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY));
+	return al_modify_qp(qp, &attr, IB_QP_SQ_PSN);
 }
 
 static al_status error_with_attributes(void)
@@ -177,7 +190,12 @@ STEP(wrong_pkey_index, IB_QPS_INIT, TEST_RC_INIT, pkey_index = 999,
      "pkey_index is 999, and the P_Key table of port 1 has %u entries", port.pkey_tbl_len)
 STEP(wrong_access, IB_QPS_INIT, TEST_RC_INIT, qp_access_flags = 0x40,
      "qp_access_flags has the bits 0x40, which are no access of queue pairs")
-STEP(wrong_mtu, IB_QPS_RTR, TEST_RC_RTR, path_mtu = (ib_mtu)9, "path_mtu is 9, which is no MTU")
+STEP(wrong_mtu, IB_QPS_RTR, TEST_RC_RTR, path_mtu = (ib_mtu)9,
+     "path_mtu is 9, which is no MTU; IB_MTU_256 (1) to IB_MTU_4096 (5) are, up to ib_port_attr.active_mtu")
+STEP(no_mtu, IB_QPS_RTR, TEST_RC_RTR, path_mtu = (ib_mtu)0,
+     "path_mtu is 0, which is no MTU; IB_MTU_256 (1) to IB_MTU_4096 (5) are, up to ib_port_attr.active_mtu")
+STEP(no_lid, IB_QPS_RTR, TEST_RC_RTR, ah_attr.dlid = 0,
+     "dlid is 0, which is no port's LID; ib_port_attr.lid of the peer's port, or a path record, has the LID")
 STEP(wrong_path_port, IB_QPS_RTR, TEST_RC_RTR, ah_attr.port_num = 0,
      "port_num of the path is 0, and the HCA's ports are 1 to %u", limits.num_ports)
 STEP(wrong_level, IB_QPS_RTR, TEST_RC_RTR, ah_attr.sl = 16, "sl is 16, and the most is 15")
@@ -614,10 +632,21 @@ static al_status unknown_pkey(void)
 
 static al_status flow_label_too_long(void)
 {
-	struct ib_ah_attr attr = { .port_num = 1, .is_global = true, .grh.flow_label = 1u << 20 };
+	struct ib_ah_attr attr = {
+		.dlid = 1, .port_num = 1, .is_global = true, .grh.flow_label = 1u << 20
+	};
 	al_ah_h ah;
 
 	expect("flow_label is 1048576, and the most is 1048575");
+	return al_create_ah(end[0].pd, &attr, &ah);
+}
+
+static al_status path_without_lid(void)
+{
+	struct ib_ah_attr attr = { .port_num = 1 };
+	al_ah_h ah;
+
+	expect("dlid is 0, which is no port's LID; ib_port_attr.lid of the peer's port, or a path record, has the LID");
 	return al_create_ah(end[0].pd, &attr, &ah);
 }
 
@@ -752,6 +781,7 @@ static const struct {
 	MISTAKE(attribute_not_taken, AL_INVALID_ATTRIBUTE),
 	MISTAKE(no_transition, AL_INVALID_TRANSITION),
 	MISTAKE(no_change_in_state, AL_INVALID_TRANSITION),
+	MISTAKE(attributes_of_another_state, AL_INVALID_ATTRIBUTE),
 	MISTAKE(error_with_attributes, AL_INVALID_ATTRIBUTE),
 	MISTAKE(another_current_state, AL_INVALID_TRANSITION),
 	MISTAKE(no_mask, AL_INVALID_PARAMETER),
@@ -761,6 +791,9 @@ static const struct {
 	MISTAKE(wrong_pkey_index, AL_INVALID_PKEY_INDEX),
 	MISTAKE(wrong_access, AL_INVALID_PARAMETER),
 	MISTAKE(wrong_mtu, AL_INVALID_PARAMETER),
+	MISTAKE(no_mtu, AL_INVALID_PARAMETER),
+	MISTAKE(no_lid, AL_INVALID_PARAMETER),
+	MISTAKE(path_without_lid, AL_INVALID_PARAMETER),
 	MISTAKE(wrong_path_port, AL_INVALID_PORT),
 	MISTAKE(wrong_level, AL_INVALID_PARAMETER),
 	MISTAKE(wrong_path_bits, AL_INVALID_PARAMETER),
