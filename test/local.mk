@@ -64,7 +64,7 @@ test/e2e/examples_alone.log: $(filter-out test/e2e/examples_alone.log test/e2e/e
 test/e2e/examples.log: $(filter-out test/e2e/examples.log test/e2e/outside.log,$(TEST_LOGS))
 test/e2e/outside.log: $(filter-out test/e2e/outside.log,$(TEST_LOGS))
 check_PROGRAMS += test/unit/include/iba/ib_mad_test
-check_PROGRAMS += test/unit/include/iba/ib_flat_wr_test
+check_PROGRAMS += test/unit/include/iba/ib_flat_wr_test test/unit/include/iba/ib_hca_test
 
 check_PROGRAMS += test/unit/al/tools/tool_test
 test_unit_al_tools_tool_test_LDADD = al/tools/libtools.la $(CHECK_LIBS) $(GLIB_LIBS)

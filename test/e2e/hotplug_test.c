@@ -19,16 +19,17 @@ static al_h al;
 
 static void start(void)
 {
+	const char *example = getenv("IBAL_EXAMPLE");
 	int out[2];
 
-	ck_assert_ptr_nonnull(getenv("IBAL_EXAMPLE"));
+	ck_assert_ptr_nonnull(example);
 	ck_assert_int_eq(pipe2(out, O_CLOEXEC), 0);
 	program = fork();
 	if (!program) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		dup2(out[1], 1);
 		setenv("IBAL_AGENT", path, 1);
-		execl(getenv("IBAL_EXAMPLE"), "hotplug", NULL);
+		execl(example, "hotplug", NULL);
 		_exit(127);
 	}
 	close(out[1]);
