@@ -21,7 +21,7 @@ import roff  # noqa: E402
 
 # A header, and the pkg-config package of a program or module that uses it.
 HEADERS = {"ib_types.h": "ibal", "ib_verbs.h": "ibal", "ib_al.h": "ibal", "ib_connect.h": "ibal", "ib_hca.h": "ibal-ci",
-           "ib_uvp.h": "ibal-ci"}
+           "ib_uvp.h": "ibal-ci", "ib_soft.h": "ibal", "ib_notice.h": "ibal-ci", "ib_mad.h": "ibal-ci"}
 API = "ib_al.h"
 APIS = (API, "ib_connect.h")  # whose functions say their context
 HEADING = 90  # characters of a NAME line's description

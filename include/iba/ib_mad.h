@@ -20,7 +20,12 @@
 extern "C" {
 #endif
 
-/* ------------------------------------ the hardware's half of an agent */
+/**
+ * @defgroup ibal_ci_local_mad HCA modules: the hardware's half of a management agent
+ * Input and output of the operation local_mad of struct ci_interface. The Access Layer has the agents of a port with a
+ * bit of enum ci_port_cap, and asks the module for what only the hardware knows.
+ * @{
+ */
 
 /**
  * Input of ci_local_mad(). The Access Layer has checked base version, class, method, attribute, M_Key and length. It
@@ -45,6 +50,8 @@ struct ci_local_mad_out {
 	uint8_t data[IB_PERF_DATA_BYTES]; /**< current attribute, for the response to Get and Set */
 	uint64_t reserved[4]; /**< zero */
 };
+
+/** @} */
 
 #ifdef __cplusplus
 }

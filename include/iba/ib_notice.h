@@ -16,6 +16,14 @@
 extern "C" {
 #endif
 
+/**
+ * @defgroup ibal_notices HCA modules: notices
+ * Functions that fill in a notice of subnet management (IBTA 14.2.5.1), which a vendor's module raises as a trap by
+ * ib_port_trap(). Each function fills in type, trap number and details. The Access Layer adds producer, issuer, toggle
+ * and count. Every context may call them.
+ * @{
+ */
+
 /** A packet with a wrong P_Key or Q_Key. */
 struct ib_bad_key {
 	uint16_t slid;      /**< LRH */
@@ -133,6 +141,8 @@ static inline void ib_notice_switch_bad_pkey(struct ib_notice *notice, uint16_t 
 	details->gid1 = *bad->sgid;
 	details->gid2 = *bad->dgid;
 }
+
+/** @} */
 
 #ifdef __cplusplus
 }

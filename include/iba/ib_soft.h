@@ -12,6 +12,14 @@
 
 #include <stdint.h>
 
+/**
+ * @defgroup ibal_soft Software HCA: vendor calls
+ * What al_vendor_call() does on an HCA whose module is `soft`, for tests and tools: injected faults, captures, injected
+ * packets, ports, hot removal, manual progress. enum soft_vendor_code has the calls, each with the struct that is its
+ * input or output. ibal-soft(5) describes the faults.
+ * @{
+ */
+
 /** Codes of ci_vendor_call.code. */
 enum soft_vendor_code {
 	SOFT_FAULT_ADD = 1,   /**< in: struct soft_fault; of a switch: see there */
@@ -146,15 +154,15 @@ enum soft_fault_action {
 
 /** Flow of packets: a queue pair's packets as requester are one flow, its packets as responder another. */
 enum soft_fault_flow {
-	SOFT_FLOW_ANY = 0,
-	SOFT_FLOW_REQUEST = 1,
-	SOFT_FLOW_RESPONSE = 2,
+	SOFT_FLOW_ANY = 0,      /**< packets of both flows */
+	SOFT_FLOW_REQUEST = 1,  /**< packets that a queue pair sends as requester */
+	SOFT_FLOW_RESPONSE = 2, /**< packets that a queue pair sends as responder */
 };
 
 /** Further conditions of a rule: bits. */
 enum soft_fault_match {
-	SOFT_MATCH_OPCODE = 1 << 0,
-	SOFT_MATCH_PSN = 1 << 1,
+	SOFT_MATCH_OPCODE = 1 << 0, /**< the packet has soft_fault.opcode */
+	SOFT_MATCH_PSN = 1 << 1,    /**< the packet has soft_fault.psn */
 };
 
 #define SOFT_NEVER UINT32_MAX /**< value of soft_fault.chance: the rule never applies */
@@ -226,5 +234,7 @@ struct soft_fault_list {
 	uint32_t reserved;                               /**< 0 */
 	struct soft_fault_state rules[SOFT_FAULT_RULES]; /**< the rules */
 };
+
+/** @} */
 
 #endif
