@@ -88,8 +88,10 @@ static al_status describe_port(al_ca_h ca, const struct al_connect_opt *opt,
 			AL_PORT_DOWN,
 			"port %u is %s, and a queue pair connects by a port that is Active",
 			card->port_num, al_port_state_str(port.state));
-	card->link_layer = port.link_layer;
-	card->lid = port.link_layer == IB_LINK_LAYER_ETHERNET ? 0 : port.lid;
+	/* A port that does not specify its link layer is reached by its LID. */
+	card->link_layer = port.link_layer == IB_LINK_LAYER_ETHERNET ? IB_LINK_LAYER_ETHERNET
+								     : IB_LINK_LAYER_INFINIBAND;
+	card->lid = card->link_layer == IB_LINK_LAYER_ETHERNET ? 0 : port.lid;
 	card->max_msg_size = port.max_msg_size;
 	card->mtu = opt->mtu && opt->mtu < port.active_mtu ? opt->mtu : port.active_mtu;
 	status = al_query_gid(ca, card->port_num, opt->gid_index, &card->gid);

@@ -266,16 +266,18 @@ void pair_free_memory(const struct pair_end *end, void *memory, guint64 bytes, g
 static struct al_qp_card card_of(const struct pair_end *end, const struct pair_path *path,
 				 guint32 qpn)
 {
+	const bool ethernet = end->port.link_layer == IB_LINK_LAYER_ETHERNET;
+
 	return (struct al_qp_card){
 		.node_guid = end->guid,
 		.gid = end->gid,
 		.qp_type = path->type,
 		.mtu = path->mtu ? path->mtu : end->port.active_mtu,
-		.link_layer = end->port.link_layer,
+		.link_layer = ethernet ? IB_LINK_LAYER_ETHERNET : IB_LINK_LAYER_INFINIBAND,
 		.qpn = qpn,
 		.qkey = path->qkey,
 		.max_msg_size = end->port.max_msg_size,
-		.lid = end->port.lid,
+		.lid = ethernet ? 0 : end->port.lid,
 		.pkey = end->pkey,
 		.port_num = end->port_num,
 		.initiator_depth = path->rd_atomic,

@@ -513,6 +513,37 @@ START_TEST(a_limit_amid_a_record_ends_the_connection)
 }
 END_TEST
 
+/* Sends the bytes of a record one by one, until the receiver has given up. */
+static void *trickle(void *context)
+{
+	const int fd = *(int *)context;
+	const char head[12] = "ibmt\0\1\0\1\0\0\x10";
+
+	for (int i = 0; i < 12 + AL_MEET_BYTES; i++) {
+		if (send(fd, i < 12 ? &head[i] : "x", 1, MSG_NOSIGNAL) != 1)
+			break;
+		poll(NULL, 0, 1);
+	}
+	return NULL;
+}
+
+START_TEST(a_limit_holds_for_the_whole_record)
+{
+	char room[AL_MEET_BYTES];
+	uint32_t size = sizeof(room);
+	pthread_t thread;
+	int fd[2];
+
+	begin();
+	meet(fd);
+	ck_assert_int_eq(pthread_create(&thread, NULL, trickle, &fd[0]), 0);
+	ck_status(al_meet_receive(fd[1], room, &size, 100), AL_TIMEOUT);
+	pthread_join(thread, NULL);
+	part(fd);
+	end();
+}
+END_TEST
+
 START_TEST(a_sender_waits_for_a_reader_until_its_limit)
 {
 	static uint8_t record[AL_MEET_BYTES];
@@ -632,6 +663,7 @@ int main(void)
 	suite_add_tcase(suite, records);
 	tcase_add_test(waits, a_wait_ends_at_its_limit_and_the_connection_stays);
 	tcase_add_test(waits, a_limit_amid_a_record_ends_the_connection);
+	tcase_add_test(waits, a_limit_holds_for_the_whole_record);
 	tcase_add_test(waits, a_sender_waits_for_a_reader_until_its_limit);
 	tcase_add_test(waits, a_connection_waits_for_a_place_in_the_listeners_queue);
 	tcase_add_loop_test(waits, a_signal_handler_ends_a_wait, 0, 2);
