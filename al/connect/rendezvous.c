@@ -218,10 +218,11 @@ static int listen_unix(const struct place *place)
 static int listen_tcp(const struct addrinfo *at)
 {
 	const int on = 1;
-	int fd, error = EADDRNOTAVAIL;
+	int error = EADDRNOTAVAIL;
 
 	for (; at; at = at->ai_next) {
-		fd = new_socket(at->ai_family);
+		const int fd = new_socket(at->ai_family);
+
 		if (fd >= 0 && !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) &&
 		    !bind(fd, at->ai_addr, at->ai_addrlen) && !listen(fd, BACKLOG))
 			return fd;
