@@ -149,6 +149,7 @@ al_tools_libquery_la_SOURCES = \
 	al/tools/query_doctor.c \
 	al/tools/query_events.c \
 	al/tools/query_fault.c \
+	al/tools/query_json.c \
 	al/tools/query_mad.c \
 	al/tools/query_object.c \
 	al/tools/query_object.h \

@@ -179,62 +179,6 @@ gboolean query_state_passes(const struct query *q, const char *state)
 	return !q->state || !g_ascii_strcasecmp(q->state, state);
 }
 
-static void print_json(JsonObject *obj, gboolean pretty)
-{
-	g_autoptr(JsonNode) root = json_node_init_object(json_node_alloc(), obj);
-	g_autofree char *text = json_to_string(root, pretty);
-
-	printf("%s\n", text);
-	fflush(stdout);
-}
-
-void query_print_answer(struct query *q)
-{
-	print_json(q->out, TRUE);
-}
-
-void query_print_line(JsonObject *obj)
-{
-	print_json(obj, FALSE);
-	json_object_unref(obj);
-}
-
-void member_text(JsonObject *obj, const char *name, const char *text)
-{
-	g_autofree char *clean = tool_clean(text);
-
-	json_object_set_string_member(obj, name, clean);
-}
-
-void member_u64(JsonObject *obj, const char *name, guint64 value)
-{
-	if (value > G_GUINT64_CONSTANT(1) << 53)
-		member_hex(obj, name, value);
-	else
-		json_object_set_int_member(obj, name, (gint64)value);
-}
-
-guint64 member_number(JsonNode *node)
-{
-	if (JSON_NODE_HOLDS_VALUE(node) && json_node_get_value_type(node) == G_TYPE_STRING)
-		return g_ascii_strtoull(json_node_get_string(node), NULL, 16);
-	return (guint64)json_node_get_int(node);
-}
-
-void member_guid(JsonObject *obj, const char *name, guint64 value)
-{
-	g_autofree char *text = tool_guid_text(value);
-
-	json_object_set_string_member(obj, name, text);
-}
-
-void member_hex(JsonObject *obj, const char *name, guint64 value)
-{
-	g_autofree char *text = g_strdup_printf("0x%" G_GINT64_MODIFIER "x", value);
-
-	json_object_set_string_member(obj, name, text);
-}
-
 /* --------------------------------------------------------- one subcommand */
 
 static void begin_answer(struct query *q, const struct query_command *command)
@@ -264,13 +208,13 @@ static void answer_once(struct query *q, const struct query_command *command)
 		command->collect(q);
 		if (!q->json && q->status != TOOL_USAGE)
 			command->show(q);
-		g_clear_pointer(&q->found, g_ptr_array_unref);
-		g_clear_pointer(&q->chosen, g_hash_table_unref);
-		al_free_snapshot(q->snap);
-		q->snap = NULL;
 	}
 	if (q->json)
-		print_json(q->out, !q->watch);
+		query_print_answer(q);
+	g_clear_pointer(&q->found, g_ptr_array_unref);
+	g_clear_pointer(&q->chosen, g_hash_table_unref);
+	al_free_snapshot(q->snap);
+	q->snap = NULL;
 }
 
 /*
@@ -349,7 +293,7 @@ static void run_command(struct query *q, const struct query_command *command)
 	}
 	if (!query_open(q)) {
 		if (q->json)
-			print_json(q->out, TRUE);
+			query_print_answer(q);
 		return;
 	}
 	if (q->watch)

@@ -86,7 +86,8 @@ int query_main(int argc, char **argv);
  */
 void query_error(struct query *q, int status, const char *format, ...) G_GNUC_PRINTF(3, 4);
 
-/* Prints the answer as JSON, for subcommands with run(). */
+/* Prints the answer as JSON, and the objects in q->found as its last member. With --watch the
+ * answer is one line. */
 void query_print_answer(struct query *q);
 
 /* Opens the library. FALSE: query_error() has reported why not. */
@@ -137,9 +138,13 @@ gboolean query_state_passes(const struct query *q, const char *state);
  * of obj. */
 void query_print_line(JsonObject *obj);
 
+/* The greatest number of JSON that every reader keeps exactly. */
+#define MEMBER_MOST (G_GUINT64_CONSTANT(1) << 53)
+
 /* Members of JSON objects, as every subcommand writes them. */
 void member_text(JsonObject *obj, const char *name, const char *text); /* by tool_clean() */
-void member_u64(JsonObject *obj, const char *name, guint64 value);     /* above 2^53 a hexadecimal string */
+void member_u64(JsonObject *obj, const char *name,
+		guint64 value);        /* above MEMBER_MOST a hexadecimal string */
 guint64 member_number(JsonNode *node); /* the number that member_u64() has written */
 void member_guid(JsonObject *obj, const char *name, guint64 value);    /* always a hexadecimal string of 16 digits */
 void member_hex(JsonObject *obj, const char *name, guint64 value);     /* a hexadecimal string, such as "0xffff" */

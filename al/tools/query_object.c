@@ -662,24 +662,58 @@ gboolean object_meets(struct objects *o, const struct al_snap_object *obj,
 
 /* ----------------------------------------------------------------------- forms */
 
-JsonObject *object_json(struct objects *o, const struct al_snap_object *obj)
+static void append_value(GString *to, struct value *v)
 {
-	JsonObject *row = json_object_new();
+	if (v->kind == NUL) {
+		g_string_append(to, "null");
+		return;
+	}
+	if (v->kind == NUMBER) {
+		v->hex = v->number > MEMBER_MOST;
+		if (!v->hex) {
+			g_string_append(to, text_of(v));
+			return;
+		}
+	}
+	json_append_string(to, text_of(v));
+}
+
+static void append_row(GString *to, struct objects *o, const struct al_snap_object *obj,
+		       gboolean pretty)
+{
+	const char *before = pretty ? "\n    {\n      \"" : "{\"";
 	struct value v;
 
 	for (gsize i = 0; i < G_N_ELEMENTS(fields); i++) {
-		const struct object_field *field = &fields[i];
-
-		if (!field->key || !get(o, field, obj, &v))
+		if (!fields[i].key || !get(o, &fields[i], obj, &v))
 			continue;
-		if (v.kind == TEXT)
-			json_object_set_string_member(row, field->key, v.text);
-		else if (v.kind == NUMBER)
-			member_u64(row, field->key, v.number);
-		else
-			json_object_set_null_member(row, field->key);
+		g_string_append(to, before);
+		g_string_append(to, fields[i].key);
+		g_string_append(to, pretty ? "\" : " : "\":");
+		append_value(to, &v);
+		before = pretty ? ",\n      \"" : ",\"";
 	}
-	return row;
+	g_string_append(to, pretty ? "\n    }" : "}");
+}
+
+void objects_print_json(struct query *q, gboolean pretty)
+{
+	g_autoptr(GString) text = g_string_new("[");
+	struct objects o;
+
+	objects_begin(&o, q);
+	for (guint i = 0; i < q->found->len; i++) {
+		if (i)
+			g_string_append_c(text, ',');
+		append_row(text, &o, g_ptr_array_index(q->found, i), pretty);
+		if (text->len > 1 << 16) {
+			fwrite(text->str, 1, text->len, stdout);
+			g_string_truncate(text, 0);
+		}
+	}
+	objects_end(&o);
+	g_string_append(text, pretty && q->found->len ? "\n  ]" : "]");
+	fwrite(text->str, 1, text->len, stdout);
 }
 
 static gboolean is_column(const struct object_field *field, guint kinds)

@@ -57,11 +57,9 @@ static gboolean read_selection(struct query *q, const char *type, struct selecti
 	return TRUE;
 }
 
-/* Collects all objects that the options select: for the text in q->found, for --json in the
- * answer. FALSE: the options are wrong. */
+/* Collects all objects that the options select in q->found. FALSE: the options are wrong. */
 static gboolean add_objects(struct query *q, const char *type)
 {
-	JsonArray *rows = query_array(q, "objects");
 	struct selection by;
 	struct objects o;
 
@@ -72,11 +70,8 @@ static gboolean add_objects(struct query *q, const char *type)
 	for (size_t i = 0; i < q->snap->num_objects; i++) {
 		const struct al_snap_object *obj = &q->snap->objects[i];
 
-		if (!passes(&o, &by, obj))
-			continue;
-		g_ptr_array_add(q->found, (gpointer)obj);
-		if (q->json)
-			json_array_add_object_element(rows, object_json(&o, obj));
+		if (passes(&o, &by, obj))
+			g_ptr_array_add(q->found, (gpointer)obj);
 	}
 	objects_end(&o);
 	return TRUE;
@@ -216,12 +211,8 @@ static void collect_kind(struct query *q, const char *type, const char *what)
 	}
 	for (guint i = q->found->len; i--;) {
 		obj = g_ptr_array_index(q->found, i);
-		if (obj->id == id)
-			continue;
-		g_ptr_array_remove_index(q->found, i);
-		if (q->json)
-			json_array_remove_element(json_object_get_array_member(q->out, "objects"),
-						  i);
+		if (obj->id != id)
+			g_ptr_array_remove_index(q->found, i);
 	}
 	if (!q->found->len)
 		none_there(q, what, *q->args);

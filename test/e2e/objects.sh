@@ -37,6 +37,13 @@ json "all(o['parent_type'] == 'pd' for o in a['objects'])"
 query 0 qp
 says '^Id +HCA +State +QPN +Type +Port +Peer +Peer QPN +MTU +Sends +Receives +Retries +RNR +In +Users +PID +User +Command +Age$'
 says " RTS +0x[0-9a-f]+ +RC +1 +[12] +0x[0-9a-f]+ +4096 +[0-9]+/10 +[0-9]/5 +7/7 +0/0 +pd 0x[0-9a-f]+ .* a\\?{5}\"b"
+# Each answer of --watch is one line.
+query 0 qp --json --watch 0.01 --count 2
+[ "$(wc -l <out)" = 2 ] || wrong "two answers are $(wc -l <out) lines: $(cat out)"
+sed -i 1d out
+json "a['command'] == 'qp' and [o['command'] for o in a['objects']] == ['a?????\"b'] * 2"
+query 0 cq --json --where pid=1
+json "a['objects'] == []"
 # What stands behind that name is in line with what stands behind the others.
 query 0 res
 [ "$(grep -c '"b ' out)" -ge 6 ] || wrong "res shows $(cat out)"
