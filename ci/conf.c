@@ -94,7 +94,7 @@ _Static_assert(IBAL_KEYS <= sizeof(conf.current.ibal) / sizeof(conf.current.ibal
  * module has such a name. */
 static const char *const reserved[] = {
 	"agent", "agent_user",  "agent_wait", "ald",   "conf",     "config",   "faults",
-	"log",   "module_path", "pci_dump",   "trace", "umad_cas", "uvp_path", "verify",
+	"log",   "module_path", "pci_dump",   "sysfs", "trace",    "umad_cas", "uvp_path", "verify",
 };
 
 bool ci_conf_reserved(const char *module)

@@ -53,7 +53,7 @@ grep -q 'at most 32 HCAs' said || wrong "33 HCAs: $(cat said)"
 [ "$(status_of --agent)" = 2 ] || wrong "--agent without a socket"
 [ "$(status_of --agent= true)" = 2 ] || wrong "--agent with an empty socket"
 [ "$(status_of --agent "$tmp/nowhere" true)" = 1 ] || wrong "--agent without an agent"
-grep -qx "al_run: no agent answers at $tmp/nowhere" said || wrong "--agent without an agent: $(cat said)"
+grep -q "^al_run: --agent $tmp/nowhere: no agent answers there" said || wrong "--agent without an agent: $(cat said)"
 [ "$(status_of --shell true)" = 2 ] || wrong "--shell with a command"
 
 # ---- programs that cannot be helped --------------------------------------------------------------

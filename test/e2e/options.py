@@ -81,6 +81,9 @@ TABLE = {
     },
     "al/compat/al_run": {
         "--ca": (["true"], ("", "x", "0x12345678901234567")),
+        "--agent": (["true"], ("", "none")),
+        "--fault": (["true"], ("", "lose")),
+        "--capture": (["true"], ("", "none/file", "a file")),
     },
 }
 

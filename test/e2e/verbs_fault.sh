@@ -108,6 +108,6 @@ refused() { # PATTERN WORD...
 }
 refused 'a fault begins with one of drop' --fault 'lose'
 refused 'for an agent of the command.s own' --fault 'drop' --agent "$tmp/nowhere"
-refused 'can not be written' --capture /nowhere/file
-refused 'blanks, quotes and brackets' --capture 'a file'
+refused 'must be a file that you may write' --capture /nowhere/file
+refused 'without blanks, quotes and brackets' --capture 'a file'
 passed
