@@ -57,6 +57,9 @@ struct al_event_handler {
 	struct al_event_handler **prev;
 };
 
+/* Copies the last failed request of a queue pair. False: there is none, or no such queue pair. */
+bool failure_find(al_qp_h qp, struct al_qp_failure *failure);
+
 /* Empties the list of handlers in a forked child. */
 void async_after_fork(void);
 /* Frees the lock of failed requests in a forked child. */

@@ -45,25 +45,44 @@ void ib_request_failed(void *qp_ctx, uint64_t wr_id, ib_wc_status status, const 
 	keep(obj, &failure);
 }
 
+/* False: no request of the queue pair has failed. */
+static bool copy(struct al_obj *obj, struct al_qp_failure *failure)
+{
+	const struct al_qp_failure *kept = ((struct al_evobj *)obj)->failure;
+	bool found;
+
+	pthread_mutex_lock(&failures_lock);
+	found = kept->count;
+	if (found)
+		*failure = *kept;
+	pthread_mutex_unlock(&failures_lock);
+	return found;
+}
+
+bool failure_find(al_qp_h qp, struct al_qp_failure *failure)
+{
+	struct al_obj *obj = obj_get(qp, AL_OBJ_QP);
+	const bool found = obj && copy(obj, failure);
+
+	if (obj)
+		obj_put(obj);
+	return found;
+}
+
 al_status al_query_failure(al_qp_h qp, struct al_qp_failure *failure)
 {
-	struct al_obj *obj;
 	al_status status = AL_SUCCESS;
+	struct al_obj *obj;
 
 	if (!failure)
 		return REFUSE(AL_INVALID_PARAMETER, "failure is NULL");
 	obj = obj_get(qp, AL_OBJ_QP);
 	if (!obj)
 		return reason_settle(refuse_handle(qp, AL_OBJ_QP), __func__, NULL);
-	pthread_mutex_lock(&failures_lock);
-	if (((struct al_evobj *)obj)->failure->count)
-		*failure = *((struct al_evobj *)obj)->failure;
-	else
-		status = AL_NOT_FOUND;
-	pthread_mutex_unlock(&failures_lock);
-	if (status)
-		reason_settle(ib_refuse(status, "no request of the queue pair has failed"),
-			      __func__, obj);
+	if (!copy(obj, failure))
+		status = reason_settle(
+			ib_refuse(AL_NOT_FOUND, "no request of the queue pair has failed"),
+			__func__, obj);
 	obj_put(obj);
 	return status;
 }

@@ -103,11 +103,13 @@ static void add_object(struct al_obj *obj, void *arg)
 static void add_qp(struct al_snap_object *to)
 {
 	struct al_snap_qp *qp = &to->detail.qp;
+	struct al_qp_failure failure = { 0 };
 	struct al_qp_init init = { 0 };
 	struct ib_qp_attr attr;
 
 	if (al_query_qp((al_qp_h)(uintptr_t)to->id, &attr, &init))
 		return;
+	failure_find((al_qp_h)(uintptr_t)to->id, &failure);
 	to->has_detail = true;
 	to->state = attr.qp_state;
 	*qp = (struct al_snap_qp){
@@ -131,6 +133,9 @@ static void add_qp(struct al_snap_object *to)
 			    attr.qp_state != IB_QPS_RESET && attr.qp_state != IB_QPS_INIT,
 		.is_global = attr.ah_attr.is_global,
 		.has_usage = attr.has_usage,
+		.failed_wr_id = failure.wr_id,
+		.failed = failure.count,
+		.failed_status = failure.status,
 	};
 }
 

@@ -316,6 +316,22 @@ DETAIL(qp_type_code, qp.type)
 USAGE(send_outstanding, send_outstanding)
 USAGE(recv_outstanding, recv_outstanding)
 
+DETAIL(failed, qp.failed)
+
+GETTER(failed_status)
+{
+	(void)o;
+	if (obj->has_detail && obj->detail.qp.failed)
+		set_text(v, al_wc_status_str((ib_wc_status)obj->detail.qp.failed_status));
+}
+
+GETTER(failed_wr_id)
+{
+	(void)o;
+	if (obj->has_detail && obj->detail.qp.failed)
+		set_number(v, obj->detail.qp.failed_wr_id);
+}
+
 static gboolean is_rc(const struct al_snap_object *obj)
 {
 	return has_peer(obj) && obj->detail.qp.type == IB_QPT_RC;
@@ -524,6 +540,9 @@ static const struct object_field fields[] = {
 	{ NULL, "RNR", QP, FALSE, get_rnr_retries },
 	{ "rnr_retries_left", NULL, QP, FALSE, get_rnr_retries_left },
 	{ "rnr_retry", NULL, QP, FALSE, get_rnr_retry },
+	{ "failed", "Failed", QP, FALSE, get_failed },
+	{ "failed_status", "Last failure", QP, FALSE, get_failed_status },
+	{ "failed_wr_id", NULL, QP, FALSE, get_failed_wr_id },
 	{ "send_cq", NULL, QP, FALSE, get_send_cq },
 	{ "recv_cq", NULL, QP, FALSE, get_recv_cq },
 	{ "cqe", "Entries", CQ, FALSE, get_cqe },

@@ -1633,6 +1633,11 @@ struct al_snap_qp {
 	bool has_peer;             /**< a connected type has been brought to RTR, and has a path */
 	bool is_global;            /**< packets have a GRH */
 	bool has_usage;            /**< the HCA tells what is outstanding */
+	uint64_t failed_wr_id;  /**< al_qp_failure.wr_id of the last failed request; valid if failed
+				   is not 0 */
+	uint32_t failed;        /**< failed requests since the creation, flushed ones not counted */
+	uint32_t failed_status; /**< ib_wc_status of the last failed request; valid if failed is not
+				   0 */
 };
 
 /** Details of a completion queue in a snapshot. */

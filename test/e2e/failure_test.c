@@ -77,6 +77,42 @@ static void tear_down(void)
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 }
 
+/* The queue pair's failures, as snapshots show them. */
+static struct al_snap_qp shown(const struct test_end *e)
+{
+	struct al_snap_qp found = { 0 };
+	struct al_snapshot *snap;
+	uint32_t qpn;
+
+	ck_ok(al_qp_num(e->qp, &qpn));
+	ck_ok(al_snapshot(al, &snap));
+	for (size_t i = 0; i < snap->num_objects; i++)
+		if (snap->objects[i].type == AL_OBJ_QP && snap->objects[i].number == qpn &&
+		    snap->objects[i].detail.qp.peer_lid == end[e == end].lid)
+			found = snap->objects[i].detail.qp;
+	al_free_snapshot(snap);
+	return found;
+}
+
+START_TEST(a_snapshot_shows_the_last_failure_of_a_queue_pair)
+{
+	struct timespec deadline = test_deadline();
+	struct al_snap_qp qp = shown(&end[0]);
+
+	ck_assert_uint_eq(qp.max_send_wr > 0, 1);
+	ck_assert_uint_eq(qp.failed, 0);
+	post(make_wr(IB_WR_RDMA_WRITE, 8, 0x1234));
+	ck_assert_int_eq(test_poll(end[0].cq).status, IB_WC_LOC_PROT_ERR);
+	/* the reason may come a moment after the completion */
+	for (qp = shown(&end[0]); !qp.failed; qp = shown(&end[0]))
+		ck_assert(!test_expired(&deadline));
+	ck_assert_uint_eq(qp.failed, 1);
+	ck_assert_uint_eq(qp.failed_wr_id, 77);
+	ck_assert_uint_eq(qp.failed_status, IB_WC_LOC_PROT_ERR);
+	ck_assert_uint_eq(shown(&end[1]).failed, 0);
+}
+END_TEST
+
 START_TEST(a_queue_pair_without_a_failure_has_none)
 {
 	struct al_qp_failure failure;
@@ -250,6 +286,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, set_up, tear_down);
 	tcase_add_test(tc, a_queue_pair_without_a_failure_has_none);
+	tcase_add_test(tc, a_snapshot_shows_the_last_failure_of_a_queue_pair);
 	tcase_add_test(tc, a_key_of_no_region);
 	tcase_add_test(tc, a_range_beyond_the_region);
 	tcase_add_test(tc, a_region_of_another_domain);

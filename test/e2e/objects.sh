@@ -34,9 +34,10 @@ json "all(o['retry_cnt'] == 7 and o['retries_left'] == 7 and o['rnr_retry'] == 0
 json "all(o['pid'] == $pid and o['uid'] == $(id -u) and o['user'] == '$(id -un)' for o in a['objects'])"
 json "all(o['command'] == 'a?????\"b' for o in a['objects'])"
 json "all(o['parent_type'] == 'pd' for o in a['objects'])"
+json "all(o['failed'] == 0 and 'failed_status' not in o for o in a['objects'])"
 query 0 qp
-says '^Id +HCA +State +QPN +Type +Port +Peer +Peer QPN +MTU +Sends +Receives +Retries +RNR +In +Users +PID +User +Command +Age$'
-says " RTS +0x[0-9a-f]+ +RC +1 +[12] +0x[0-9a-f]+ +4096 +[0-9]+/10 +[0-9]/5 +7/7 +0/0 +pd 0x[0-9a-f]+ .* a\\?{5}\"b"
+says '^Id +HCA +State +QPN +Type +Port +Peer +Peer QPN +MTU +Sends +Receives +Retries +RNR +Failed +Last failure +In +Users +PID +User +Command +Age$'
+says " RTS +0x[0-9a-f]+ +RC +1 +[12] +0x[0-9a-f]+ +4096 +[0-9]+/10 +[0-9]/5 +7/7 +0/0 +0 +- +pd 0x[0-9a-f]+ .* a\\?{5}\"b"
 # Each answer of --watch is one line.
 query 0 qp --json --watch 0.01 --count 2
 [ "$(wc -l <out)" = 2 ] || wrong "two answers are $(wc -l <out) lines: $(cat out)"
