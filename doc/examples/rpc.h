@@ -33,7 +33,8 @@ static inline al_status post(struct line *line, bool send, uint64_t slot)
 	return send ? al_post_send(line->qp, &out, NULL) : al_post_recv(line->qp, &in, NULL);
 }
 
-/* Connects by fd; then a receive waits at both ends. */
+/* Connects by fd; then a receive waits at both ends. While a client says nothing, the server waits
+ * for it, at most LIMIT ms: a server of strangers would watch the client's descriptor instead. */
 static inline al_status begin(struct line *line, int fd)
 {
 	struct hello theirs;

@@ -84,7 +84,8 @@ grep -q 'the lender finds them' out || wrong "the lender says nothing"
 # ---- two processes
 
 start_agent
-for place in "file:$tmp/places/echo" "agent:examples.$$" "tcp:127.0.0.1:$((20000 + $$ % 20000))"; do
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+for place in "file:$tmp/places/echo" "agent:examples.$$" "tcp:127.0.0.1:$port"; do
 	for name in rpc_echo rpc_glib; do
 		starts $name serve "$place"
 		prints 0 '^200 calls, [0-9.]+ us each$' rpc_echo call "$place" 200
