@@ -44,7 +44,7 @@ static inline void must(al_status status, const char *call)
 
 /* Opens an HCA with memory. number: programs of one machine that use other numbers use other HCAs,
  * as far as there are so many. completions: most that are in the queue at once. */
-static inline void open_end(struct end *end, size_t number, size_t bytes, uint32_t completions)
+static inline void open_end(struct end *end, size_t number, uint32_t bytes, uint32_t completions)
 {
 	struct al_mr_init mr = { .length = bytes,
 				 .access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |

@@ -54,7 +54,8 @@ static void open_qp(size_t number)
 /* Sends a text. When too many sends are under way the text is dropped, as a network might. */
 static void send_text(const struct party *to, const char *text)
 {
-	struct message *message = (void *)(end.memory + (REQUESTS + sends % REQUESTS) * SLOT);
+	const size_t place = REQUESTS + sends % REQUESTS; /* behind the receives */
+	struct message *message = (void *)(end.memory + place * SLOT);
 	struct ib_sge sge = { (uintptr_t)message, sizeof(*message), end.lkey };
 	struct ib_send_wr wr = { .sg_list = &sge, .num_sge = 1 };
 

@@ -118,25 +118,24 @@ static void *lend_in_thread(void *listener)
 
 int main(int argc, char **argv)
 {
+	const char *role = argc == 3 ? argv[1] : "";
+	const bool both = !strcmp(role, "both"), lends = both || !strcmp(role, "lend");
 	pthread_t lender;
-	int listener;
+	int listener = -1;
 
-	if (argc != 3 ||
-	    (strcmp(argv[1], "lend") && strcmp(argv[1], "use") && strcmp(argv[1], "both"))) {
-		fprintf(stderr, "usage: write_read lend|use|both PLACE\n");
-		return 2;
-	}
-	if (strcmp(argv[1], "use"))
+	if (!lends && strcmp(role, "use"))
+		give_up("usage: write_read lend|use|both PLACE");
+	if (lends)
 		must(al_meet_listen(argv[2], &listener), "al_meet_listen");
-	if (!strcmp(argv[1], "both") && pthread_create(&lender, NULL, lend_in_thread, &listener))
-		return EXIT_FAILURE;
-	if (!strcmp(argv[1], "lend"))
+	if (both && pthread_create(&lender, NULL, lend_in_thread, &listener))
+		give_up("there is no thread for the lender");
+	if (lends && !both)
 		lend(listener);
 	else
 		use(argv[2]);
-	if (!strcmp(argv[1], "both"))
+	if (both)
 		pthread_join(lender, NULL);
-	if (strcmp(argv[1], "use"))
+	if (lends)
 		must(al_meet_end(listener), "al_meet_end");
 	return EXIT_SUCCESS;
 }
