@@ -446,7 +446,7 @@ EXTRA_DIST += test/coverage
 check-long: all
 	IBAL_TEST_LONG=1 TEST_TIMEOUT_SCALE=20 $(MAKE) $(AM_MAKEFLAGS) check
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(LONG_TESTS)'
-LONG_TESTS += test/e2e/quickstart.sh test/e2e/distcheck.sh test/e2e/coverage.sh test/e2e/sanitizers.sh test/e2e/soak.sh
+LONG_TESTS += test/e2e/quickstart.sh test/e2e/distcheck.sh test/e2e/coverage.sh test/e2e/sanitizers.sh test/e2e/soak.sh test/e2e/other_builds.sh test/e2e/arm64.sh
 
 # One line per measurement, each with its reference taken in the same run, and the same as JSON in bench.json.
 # "short" in the last column is the report; the exit status says only that everything could be measured.
