@@ -703,7 +703,7 @@ int query_main(int argc, char **argv)
 		{ "format", 'F', 0, G_OPTION_ARG_STRING, &q.format,
 		  "topology: the form of the answer", "text|dot|svg|json" },
 		{ "ca", 'C', 0, G_OPTION_ARG_STRING_ARRAY, &q.cas, "Only this HCA, or these",
-		  "GUID|INDEX|NAME|DESCRIPTION" },
+		  "GUID|INDEX|NAME" },
 		{ "port", 'P', 0, G_OPTION_ARG_STRING, &numbers.port, "Only ports of this number", "N" },
 		{ "state", 0, 0, G_OPTION_ARG_STRING, &q.state,
 		  "Only ports or objects in this state", "STATE" },

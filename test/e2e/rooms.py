@@ -127,6 +127,9 @@ def nm(objects):
     return needs, defines
 
 
+INTERPOSER = "al/compat/sysfs/redirect.c"  # defines functions of the C library, for commands of al_run
+
+
 def objects():
     """(path, source, prefix) of each object file that has a source in the trees, but for those of tests."""
     for tree in TREES:
@@ -168,6 +171,8 @@ compiled = list(objects())
 needs, defines = nm([path for path, _, _ in compiled])
 definer = defaultdict(dict)  # symbol: prefix: source
 for path, source, prefix in compiled:
+    if source == INTERPOSER:
+        continue
     for symbol in defines[path]:
         definer[symbol][prefix] = source
 words = {path: set(re.findall(r"\w+", text)) for path, text in text_of.items() if path.endswith(".h")}
