@@ -2,8 +2,8 @@
 /*
  * libredirect.so, which al_run has a command load before its libraries: paths below
  * /sys/class/infiniband, /sys/class/infiniband_verbs and /dev/infiniband lead to the folder that
- * IBAL_SYSFS names, if it has the path, and every other path leads where it says. A command that has
- * no need of such a folder, or finds adapters of the kernel's there, is none the wiser.
+ * IBAL_SYSFS names, if it has the path, and every other path leads where it says. A command that
+ * has no need of such a folder, or finds adapters of the kernel's there, is none the wiser.
  *
  * Functions of the C library that open files by calls within the library, such as realpath(3) and
  * glob(3), are led only as far as they are defined here.
@@ -34,8 +34,8 @@ static bool begins_with(const char *path, const char *folder)
 /* The path that takes the place of a path; room: for it. */
 static const char *lead(const char *path, char room[static PATH_MAX])
 {
-	static const char *const folders[] = { "/sys/class/infiniband", "/sys/class/infiniband_verbs",
-					       "/dev/infiniband" };
+	static const char *const folders[] = { "/sys/class/infiniband",
+					       "/sys/class/infiniband_verbs", "/dev/infiniband" };
 	const char *top;
 
 	if (!path || path[0] != '/' || (path[1] != 's' && path[1] != 'd'))
@@ -52,18 +52,26 @@ static const char *lead(const char *path, char room[static PATH_MAX])
 	return path;
 }
 
+/* The C library's function of a name. *found: what an earlier call has found. */
+static void *next_of(void *_Atomic *found, const char *name)
+{
+	if (!*found)
+		*found = dlsym(RTLD_NEXT, name);
+	return *found;
+}
+
 /* Defines a function whose parameter path is led. next: the C library's function. */
-#define LED(type, name, parameters, ...)                                                    \
-	EXPORT type name parameters;                                                        \
-	EXPORT type name parameters                                                         \
-	{                                                                                   \
-		static _Atomic(void *) found;                                               \
-		char room[PATH_MAX];                                                        \
-		void *symbol = found ? found : (found = dlsym(RTLD_NEXT, #name));           \
-		type(*next) parameters = (type(*) parameters)symbol;                        \
-                                                                                            \
-		path = lead(path, room);                                                    \
-		return next(__VA_ARGS__);                                                   \
+#define LED(type, name, parameters, ...)                             \
+	EXPORT type name parameters;                                 \
+	EXPORT type name parameters                                  \
+	{                                                            \
+		static void *_Atomic found;                          \
+		char room[PATH_MAX];                                 \
+		void *symbol = next_of(&found, #name);               \
+		type(*next) parameters = (type(*) parameters)symbol; \
+                                                                     \
+		path = lead(path, room);                             \
+		return next(__VA_ARGS__);                            \
 	}
 
 LED(int, access, (const char *path, int mode), path, mode)
@@ -71,8 +79,10 @@ LED(int, faccessat, (int dir, const char *path, int mode, int flags), dir, path,
 LED(int, eaccess, (const char *path, int mode), path, mode)
 LED(int, euidaccess, (const char *path, int mode), path, mode)
 LED(int, chdir, (const char *path), path)
-LED(ssize_t, getxattr, (const char *path, const char *name, void *value, size_t size), path, name, value, size)
-LED(ssize_t, lgetxattr, (const char *path, const char *name, void *value, size_t size), path, name, value, size)
+LED(ssize_t, getxattr, (const char *path, const char *name, void *value, size_t size), path, name,
+    value, size)
+LED(ssize_t, lgetxattr, (const char *path, const char *name, void *value, size_t size), path, name,
+    value, size)
 LED(ssize_t, listxattr, (const char *path, char *list, size_t size), path, list, size)
 LED(ssize_t, llistxattr, (const char *path, char *list, size_t size), path, list, size)
 LED(int, stat, (const char *path, struct stat *st), path, st)
@@ -81,7 +91,8 @@ LED(int, fstatat, (int dir, const char *path, struct stat *st, int flags), dir, 
 LED(int, stat64, (const char *path, struct stat64 *st), path, st)
 LED(int, lstat64, (const char *path, struct stat64 *st), path, st)
 LED(int, fstatat64, (int dir, const char *path, struct stat64 *st, int flags), dir, path, st, flags)
-LED(int, statx, (int dir, const char *path, int flags, unsigned int mask, struct statx *st), dir, path, flags, mask, st)
+LED(int, statx, (int dir, const char *path, int flags, unsigned int mask, struct statx *st), dir,
+    path, flags, mask, st)
 LED(int, __xstat, (int version, const char *path, struct stat *st), version, path, st)
 LED(int, __lxstat, (int version, const char *path, struct stat *st), version, path, st)
 LED(int, __open_2, (const char *path, int flags), path, flags)
@@ -92,26 +103,29 @@ LED(DIR *, opendir, (const char *path), path)
 LED(ssize_t, readlink, (const char *path, char *buf, size_t size), path, buf, size)
 LED(char *, realpath, (const char *path, char *resolved), path, resolved)
 LED(char *, __realpath_chk, (const char *path, char *resolved, size_t size), path, resolved, size)
-LED(int, scandir, (const char *path, struct dirent ***list, int (*filter)(const struct dirent *), int (*compare)(const struct dirent **, const struct dirent **)), path, list, filter, compare)
+LED(int, scandir,
+    (const char *path, struct dirent ***list, int (*filter)(const struct dirent *),
+     int (*compare)(const struct dirent **, const struct dirent **)),
+    path, list, filter, compare)
 
 /* The functions whose mode is there for files that are made only. */
-#define LED_OPEN(name, first, ...)                                                           \
-	EXPORT int name(first const char *path, int flags, ...);                            \
-	EXPORT int name(first const char *path, int flags, ...)                             \
-	{                                                                                   \
-		static _Atomic(void *) found;                                               \
-		char room[PATH_MAX];                                                        \
-		void *symbol = found ? found : (found = dlsym(RTLD_NEXT, #name));           \
-		int (*next)(first const char *, int, ...) =                                 \
-			(int (*)(first const char *, int, ...))symbol;                      \
-		mode_t mode = 0;                                                            \
-		va_list words;                                                              \
-                                                                                            \
-		va_start(words, flags);                                                     \
-		if (flags & (O_CREAT | __O_TMPFILE))                                        \
-			mode = va_arg(words, mode_t);                                       \
-		va_end(words);                                                              \
-		return next(__VA_ARGS__ lead(path, room), flags, mode);                     \
+#define LED_OPEN(name, first, ...)                                      \
+	EXPORT int name(first const char *path, int flags, ...);        \
+	EXPORT int name(first const char *path, int flags, ...)         \
+	{                                                               \
+		static void *_Atomic found;                             \
+		char room[PATH_MAX];                                    \
+		void *symbol = next_of(&found, #name);                  \
+		int (*next)(first const char *, int, ...) =             \
+			(int (*)(first const char *, int, ...))symbol;  \
+		mode_t mode = 0;                                        \
+		va_list words;                                          \
+                                                                        \
+		va_start(words, flags);                                 \
+		if (flags & (O_CREAT | __O_TMPFILE))                    \
+			mode = va_arg(words, mode_t);                   \
+		va_end(words);                                          \
+		return next(__VA_ARGS__ lead(path, room), flags, mode); \
 	}
 #define NOTHING
 LED_OPEN(open, NOTHING)

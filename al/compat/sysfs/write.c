@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * al_sysfs DIR: writes what programs look for in /sys/class/infiniband, /sys/class/infiniband_verbs and
- * /dev/infiniband to these places below DIR, for the HCAs that the command of al_run will see. It
- * is what the HCAs are now; libredirect.so leads the command there. Files are replaced one by one,
- * so that another command may read them meanwhile.
+ * al_sysfs DIR: writes what programs look for in /sys/class/infiniband, /sys/class/infiniband_verbs
+ * and /dev/infiniband to these places below DIR, for the HCAs that the command of al_run will see.
+ * It is what the HCAs are now; libredirect.so leads the command there. Files are replaced one by
+ * one, so that another command may read them meanwhile.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,8 @@ static void fail(const char *path)
 /* Makes the folders of a path below top. The last part, behind the last slash, is a file's. */
 static void make_folders(char *path)
 {
-	for (char *slash = strchr(path + strlen(top) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+	for (char *slash = strchr(path + strlen(top) + 1, '/'); slash;
+	     slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		if (mkdir(path, 0755) && errno != EEXIST)
 			fail(path);
@@ -73,8 +74,8 @@ __attribute__((format(printf, 2, 3))) static void put(const char *path, const ch
 }
 
 /* The four groups of a GUID or of half a GID. */
-#define GROUPS(v)                                                                              \
-	(unsigned int)((v) >> 48 & 0xffff), (unsigned int)((v) >> 32 & 0xffff),                 \
+#define GROUPS(v)                                                               \
+	(unsigned int)((v) >> 48 & 0xffff), (unsigned int)((v) >> 32 & 0xffff), \
 		(unsigned int)((v) >> 16 & 0xffff), (unsigned int)((v)&0xffff)
 #define FOUR "%04x:%04x:%04x:%04x"
 
@@ -104,19 +105,21 @@ static void put_rate(const char *path, const struct ib_port_attr *port)
 		double gbps; /* of a lane */
 		const char *name;
 	} speeds[] = {
-		{ IB_SPEED_SDR, 2.5, "" },	    { IB_SPEED_DDR, 5, " DDR" },
-		{ IB_SPEED_QDR, 10, " QDR" },	    { IB_SPEED_FDR10, 10, " FDR10" },
-		{ IB_SPEED_FDR, 14.0625, " FDR" },  { IB_SPEED_EDR, 25, " EDR" },
-		{ IB_SPEED_HDR, 50, " HDR" },	    { IB_SPEED_NDR, 100, " NDR" },
+		{ IB_SPEED_SDR, 2.5, "" },         { IB_SPEED_DDR, 5, " DDR" },
+		{ IB_SPEED_QDR, 10, " QDR" },      { IB_SPEED_FDR10, 10, " FDR10" },
+		{ IB_SPEED_FDR, 14.0625, " FDR" }, { IB_SPEED_EDR, 25, " EDR" },
+		{ IB_SPEED_HDR, 50, " HDR" },      { IB_SPEED_NDR, 100, " NDR" },
 	};
 	const uint32_t lanes = ib_width_lanes(port->active_width);
 
 	for (size_t i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++)
 		if (speeds[i].speed == port->active_speed)
-			put(path, "%g Gb/sec (%uX%s)", lanes * speeds[i].gbps, lanes, speeds[i].name);
+			put(path, "%g Gb/sec (%uX%s)", lanes * speeds[i].gbps, lanes,
+			    speeds[i].name);
 }
 
-static void write_tables(const char *name, al_ca_h ca, uint8_t port_num, const struct ib_port_attr *port)
+static void write_tables(const char *name, al_ca_h ca, uint8_t port_num,
+			 const struct ib_port_attr *port)
 {
 	const char *type = port->link_layer == IB_LINK_LAYER_ETHERNET ? "RoCE v2" : "IB/RoCE v1";
 	char path[PATH_BYTES];
@@ -128,19 +131,21 @@ static void write_tables(const char *name, al_ca_h ca, uint8_t port_num, const s
 		put(path, FOUR ":" FOUR, GROUPS(half(&gid, 0)), GROUPS(half(&gid, 1)));
 		if (!half(&gid, 0) && !half(&gid, 1))
 			continue; /* the kernel cannot read the attributes of an empty entry */
-		path_of(path, "sys/class/infiniband/%s/ports/%u/gid_attrs/types/%u", name, port_num, i);
+		path_of(path, "sys/class/infiniband/%s/ports/%u/gid_attrs/types/%u", name, port_num,
+			i);
 		put(path, "%s", type);
 	}
-	for (uint32_t i = 0; i < port->pkey_tbl_len && !al_query_pkey(ca, port_num, i, &pkey); i++) {
+	for (uint32_t i = 0; i < port->pkey_tbl_len && !al_query_pkey(ca, port_num, i, &pkey);
+	     i++) {
 		path_of(path, "sys/class/infiniband/%s/ports/%u/pkeys/%u", name, port_num, i);
 		put(path, "0x%04x", pkey);
 	}
 }
 
-#define PUT(file, ...)                                                                     \
-	do {                                                                               \
+#define PUT(file, ...)                                                                      \
+	do {                                                                                \
 		path_of(path, "sys/class/infiniband/%s/ports/%u/%s", name, port_num, file); \
-		put(path, __VA_ARGS__);                                                    \
+		put(path, __VA_ARGS__);                                                     \
 	} while (0)
 
 static void write_port(const char *name, al_ca_h ca, uint8_t port_num)
@@ -166,10 +171,10 @@ static void write_port(const char *name, al_ca_h ca, uint8_t port_num)
 
 /* --------------------------------------------------------------------------- HCAs */
 
-#define PUT(file, ...)                                                    \
-	do {                                                              \
+#define PUT(file, ...)                                                        \
+	do {                                                                  \
 		path_of(path, "sys/class/infiniband/%s/%s", attr.name, file); \
-		put(path, __VA_ARGS__);                                   \
+		put(path, __VA_ARGS__);                                       \
 	} while (0)
 
 /* Writes an HCA; number: of its device in /dev/infiniband, as libibverbs counts. */
@@ -202,26 +207,36 @@ static void write_ca(al_ca_h ca, unsigned int number)
 		fail(path);
 }
 
+/* Writes all HCAs of the view. */
+static void write_cas(al_h al, const uint64_t *guids, size_t count)
+{
+	unsigned int number = 0;
+	al_ca_h ca;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!view_has(guids[i]) || al_open_ca(al, guids[i], NULL, &ca))
+			continue;
+		write_ca(ca, number++);
+		al_close_ca(ca, AL_DESTROY_SYNC, NULL);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct al_open_attr open_attr = { .left_behind = IB_LOG_DEBUG };
-	size_t count = 65536; /* HCAs at most */
-	unsigned int number = 0;
-	uint64_t *guids = calloc(count, sizeof(*guids));
-	al_ca_h ca;
+	static uint64_t guids[65536];
+	size_t count = sizeof(guids) / sizeof(guids[0]);
 	al_h al;
 
-	if (argc != 2 || !guids)
+	if (argc != 2)
 		return 2;
 	top = argv[1];
-	if (al_open(&open_attr, &al) || al_get_ca_guids(al, guids, &count))
+	if (al_open(&open_attr, &al))
 		return 1;
-	for (size_t i = 0; i < count; i++)
-		if (view_has(guids[i]) && !al_open_ca(al, guids[i], NULL, &ca)) {
-			write_ca(ca, number++);
-			al_close_ca(ca, AL_DESTROY_SYNC, NULL);
-		}
+	if (al_get_ca_guids(al, guids, &count))
+		failed = true;
+	else
+		write_cas(al, guids, count);
 	al_close(al, AL_DESTROY_SYNC, NULL);
-	free(guids);
 	return failed;
 }

@@ -102,7 +102,7 @@ EXPORT int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *
 	const int known = IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD |
 			  IBV_REREG_MR_CHANGE_ACCESS;
 	struct mr *mr = verbs_of(ibv, struct mr, ibv);
-	const al_mr_h old = mr->al;
+	al_mr_h old = mr->al;
 	struct memory memory;
 
 	if (!flags || flags & ~known ||

@@ -14,35 +14,35 @@ _Static_assert(sizeof(struct ibv_sge) == sizeof(struct ib_sge) &&
 	       "scatter/gather lists have the same layout");
 
 #define SEND_FLAGS (IB_SEND_FENCE | IB_SEND_SIGNALED | IB_SEND_SOLICITED | IB_SEND_INLINE)
-_Static_assert(SEND_FLAGS == 15 && (int)IBV_SEND_INLINE == (int)IB_SEND_INLINE, "flags have the same bits");
+_Static_assert(SEND_FLAGS == 15 && (int)IBV_SEND_INLINE == (int)IB_SEND_INLINE,
+	       "flags have the same bits");
 
-/* Opcodes in the order of the interface's numbers: X(number, opcode of the Access Layer). Those that
- * are missing need what no HCA of ibal has yet. */
-#define OPCODE_LIST(X)                     \
-	X(0, IB_WR_RDMA_WRITE)             \
-	X(1, IB_WR_RDMA_WRITE_WITH_IMM)    \
-	X(2, IB_WR_SEND)                   \
-	X(3, IB_WR_SEND_WITH_IMM)          \
-	X(4, IB_WR_RDMA_READ)              \
-	X(5, IB_WR_ATOMIC_CMP_AND_SWP)     \
-	X(6, IB_WR_ATOMIC_FETCH_AND_ADD)   \
-	X(7, IB_WR_LOCAL_INV)              \
+/* Opcodes in the order of the interface's numbers: X(number, opcode of the Access Layer). Those
+ * that are missing need what no HCA of ibal has yet. */
+#define OPCODE_LIST(X)                   \
+	X(0, IB_WR_RDMA_WRITE)           \
+	X(1, IB_WR_RDMA_WRITE_WITH_IMM)  \
+	X(2, IB_WR_SEND)                 \
+	X(3, IB_WR_SEND_WITH_IMM)        \
+	X(4, IB_WR_RDMA_READ)            \
+	X(5, IB_WR_ATOMIC_CMP_AND_SWP)   \
+	X(6, IB_WR_ATOMIC_FETCH_AND_ADD) \
+	X(7, IB_WR_LOCAL_INV)            \
 	X(9, IB_WR_SEND_WITH_INV)
 #define NO_OPCODE IB_WR_OPCODES
 
 static ib_wr_opcode opcode_to_al(unsigned int opcode)
 {
-	static const ib_wr_opcode opcodes[] = {
-		[8] = NO_OPCODE, /* a bind of a window */
+	static const ib_wr_opcode opcodes[] = { [8] = NO_OPCODE, /* a bind of a window */
 #define OPCODE(number, al) [number] = (al),
-		OPCODE_LIST(OPCODE)
-	};
+						OPCODE_LIST(OPCODE) };
 
 	return opcode < sizeof(opcodes) / sizeof(opcodes[0]) ? opcodes[opcode] : NO_OPCODE;
 }
 
 /* The members that depend on opcode and type. False: the request has no address handle. */
-static bool operation_to_al(const struct ibv_qp *qp, const struct ibv_send_wr *wr, struct ib_send_wr *al)
+static bool operation_to_al(const struct ibv_qp *qp, const struct ibv_send_wr *wr,
+			    struct ib_send_wr *al)
 {
 	if (qp->qp_type == IBV_QPT_UD) {
 		if (!wr->wr.ud.ah)
@@ -50,7 +50,8 @@ static bool operation_to_al(const struct ibv_qp *qp, const struct ibv_send_wr *w
 		al->wr.ud.ah = verbs_of(wr->wr.ud.ah, struct ah, ibv)->al;
 		al->wr.ud.remote_qpn = wr->wr.ud.remote_qpn;
 		al->wr.ud.remote_qkey = wr->wr.ud.remote_qkey;
-	} else if (al->opcode == IB_WR_ATOMIC_CMP_AND_SWP || al->opcode == IB_WR_ATOMIC_FETCH_AND_ADD) {
+	} else if (al->opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
+		   al->opcode == IB_WR_ATOMIC_FETCH_AND_ADD) {
 		al->wr.atomic.remote_addr = wr->wr.atomic.remote_addr;
 		al->wr.atomic.compare_add = wr->wr.atomic.compare_add;
 		al->wr.atomic.swap = wr->wr.atomic.swap;
@@ -80,13 +81,13 @@ static bool send_to_al(const struct ibv_qp *qp, const struct ibv_send_wr *wr, st
 	al->send_flags = wr->send_flags;
 	al->ex.imm_data = extra_to_al(al->opcode, wr);
 	al->remote_srqn = al->pad = 0;
-	return al->opcode != NO_OPCODE && wr->num_sge >= 0 && !(wr->send_flags & ~(unsigned int)SEND_FLAGS) &&
-	       operation_to_al(qp, wr, al);
+	return al->opcode != NO_OPCODE && wr->num_sge >= 0 &&
+	       !(wr->send_flags & ~(unsigned int)SEND_FLAGS) && operation_to_al(qp, wr, al);
 }
 
 int verbs_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
 {
-	const al_qp_h handle = qp_of(qp)->al;
+	al_qp_h handle = qp_of(qp)->al;
 	const struct ib_send_wr *bad;
 	struct ib_send_wr al[PIECE];
 	struct ibv_send_wr *first;
@@ -104,7 +105,7 @@ int verbs_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_w
 			break; /* the first request is none that can be posted */
 		status = al_post_send(handle, al, &bad);
 		if (status) {
-			for (; bad != al; bad--)
+			for (; bad != al && first->next; bad--)
 				first = first->next;
 			*bad_wr = first;
 			return verbs_result(status);
@@ -118,7 +119,7 @@ int verbs_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_w
 
 int verbs_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
-	const al_qp_h handle = qp_of(qp)->al;
+	al_qp_h handle = qp_of(qp)->al;
 	const struct ib_recv_wr *bad;
 	struct ib_recv_wr al[PIECE];
 	struct ibv_recv_wr *first;
@@ -128,9 +129,10 @@ int verbs_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_w
 	while (wr) {
 		first = wr;
 		for (num = 0; wr && num < PIECE && wr->num_sge >= 0; wr = wr->next, num++) {
-			al[num] = (struct ib_recv_wr){ .wr_id = wr->wr_id,
-						       .sg_list = (const struct ib_sge *)wr->sg_list,
-						       .num_sge = (uint32_t)wr->num_sge };
+			al[num] =
+				(struct ib_recv_wr){ .wr_id = wr->wr_id,
+						     .sg_list = (const struct ib_sge *)wr->sg_list,
+						     .num_sge = (uint32_t)wr->num_sge };
 			if (num)
 				al[num - 1].next = &al[num];
 		}
@@ -138,7 +140,7 @@ int verbs_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_w
 			break;
 		status = al_post_recv(handle, al, &bad);
 		if (status) {
-			for (; bad != al; bad--)
+			for (; bad != al && first->next; bad--)
 				first = first->next;
 			*bad_wr = first;
 			return verbs_result(status);
