@@ -308,6 +308,7 @@ static al_status check_user(int fd, uint32_t flags)
  * it was another user's. */
 static al_status accept_one(int listener, uint32_t flags, int *fd)
 {
+	/* cppcheck-suppress nullPointer ; accept4() needs no room for the peer's address */
 	const int peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	char why[256];
 

@@ -192,13 +192,14 @@ static void order(void)
 	close_end(&b);
 }
 
-/* Objects of another context are refused. */
+/* Objects of another context are refused, of the same device, too. */
 static void strangers(void)
 {
 	struct ibv_qp_init_attr init = { .cap = { 1, 1, 1, 1, 0 }, .qp_type = IBV_QPT_RC };
 	struct end a, b;
 
-	open_pair(&a, &b);
+	open_end(&a, "soft0");
+	open_end(&b, "soft0");
 	init.send_cq = a.cq;
 	init.recv_cq = b.cq;
 	EXPECT(!ibv_create_qp(a.pd, &init) && errno == EINVAL);
