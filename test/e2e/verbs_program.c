@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <iba/ib_al.h>
 #include <infiniband/verbs.h>
 #include <poll.h>
 #include <pthread.h>
@@ -293,6 +294,13 @@ static void forks(void)
 	EXPECT(ibv_is_fork_initialized() == IBV_FORK_UNNEEDED);
 }
 
+static void ignore(void *context, ib_log_level level, const char *text)
+{
+	(void)context;
+	(void)level;
+	(void)text;
+}
+
 static void *busy(void *unused)
 {
 	struct end a, b;
@@ -319,6 +327,42 @@ static void threads(void)
 		EXPECT(!pthread_join(thread[i], NULL));
 }
 
+/* A device that is removed under its program: a fatal event, errors, and an end in any order. */
+static void removal(void)
+{
+	struct ibv_async_event event;
+	struct ibv_port_attr port;
+	struct ibv_wc wc;
+	struct ibv_device **list;
+	struct end a, b;
+	int num = -1;
+	al_h al;
+
+	open_pair(&a, &b);
+	EXPECT(!al_open(NULL, &al));
+	al_set_log(ignore, NULL); /* the log names what is left on the HCA */
+	EXPECT(!al_unload_module(al, "soft", AL_UNLOAD_REMOVE));
+	for (int i = 0; i < 2; i++) {
+		struct end *end = i ? &a : &b;
+
+		do { /* the port's end may be told first */
+			EXPECT(!ibv_get_async_event(end->ctx, &event));
+			ibv_ack_async_event(&event);
+		} while (event.event_type == IBV_EVENT_PORT_ERR);
+		EXPECT(event.event_type == IBV_EVENT_DEVICE_FATAL);
+		EXPECT(ibv_query_port(end->ctx, 1, &port) == EIO);
+		EXPECT(post(end, true, 1, -1) == 0 && errno == EIO);
+		EXPECT(ibv_poll_cq(end->cq, 1, &wc) < 0);
+		EXPECT(!ibv_alloc_pd(end->ctx) && errno == EIO);
+	}
+	close_end(&a);
+	EXPECT(!ibv_close_device(b.ctx));
+	list = ibv_get_device_list(&num);
+	EXPECT(list && !list[0] && !num);
+	ibv_free_device_list(list);
+	al_close(al, AL_DESTROY_SYNC, NULL);
+}
+
 int main(void)
 {
 	chains();
@@ -327,5 +371,7 @@ int main(void)
 	events();
 	forks();
 	threads();
+	if (!strcmp(getenv("IBAL_AGENT"), "off")) /* an agent's HCAs are not the program's to remove */
+		removal();
 	return failures != 0;
 }

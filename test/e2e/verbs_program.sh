@@ -15,7 +15,8 @@ echo '#include <infiniband/verbs.h>' | $CC -E - >/dev/null 2>&1 || {
 mkdir link
 ln -s "$build/al/compat/verbs/.libs/libibverbs.so.1" link/libibverbs.so
 # shellcheck disable=SC2086 # SANITIZE may be several words
-$CC -std=gnu17 -D_GNU_SOURCE -Wall -pthread $SANITIZE -o program "$top_srcdir/test/e2e/verbs_program.c" -Llink -libverbs ||
+$CC -std=gnu17 -D_GNU_SOURCE -Wall -pthread $SANITIZE -o program -I"$top_srcdir/include" "$top_srcdir/test/e2e/verbs_program.c" \
+	-Llink -libverbs -L"$build/.libs" -libal ||
 	wrong "the program is not compiled"
 program() {
 	LD_LIBRARY_PATH=$build/al/compat/verbs/.libs:$build/.libs timeout "$(scaled 60)" ./program >out 2>err ||
