@@ -117,14 +117,15 @@ static void close_end(struct end *end)
  * be posted. Returns the number of the first that was not posted. */
 static int post(struct end *end, bool send, int count, int bad)
 {
-	struct ibv_sge sge = { (uintptr_t)end->data, 1, end->mr->lkey };
+	const struct ibv_sge one = { (uintptr_t)end->data, 1, end->mr->lkey };
+	struct ibv_sge sge[] = { one, one, one }; /* a bad request has one more than its queue permits */
 	struct ibv_send_wr sends[64], *bad_send = NULL;
 	struct ibv_recv_wr recvs[64], *bad_recv = NULL;
 
 	for (int i = 0; i < count; i++) {
-		sends[i] = (struct ibv_send_wr){ .wr_id = (uint64_t)i, .sg_list = &sge, .num_sge = i == bad ? 3 : 1,
+		sends[i] = (struct ibv_send_wr){ .wr_id = (uint64_t)i, .sg_list = sge, .num_sge = i == bad ? 3 : 1,
 						 .opcode = IBV_WR_SEND, .next = i + 1 < count ? &sends[i + 1] : NULL };
-		recvs[i] = (struct ibv_recv_wr){ .wr_id = (uint64_t)i, .sg_list = &sge, .num_sge = i == bad ? 3 : 1,
+		recvs[i] = (struct ibv_recv_wr){ .wr_id = (uint64_t)i, .sg_list = sge, .num_sge = i == bad ? 3 : 1,
 						 .next = i + 1 < count ? &recvs[i + 1] : NULL };
 	}
 	if (send)
