@@ -171,6 +171,16 @@ static void chains(void)
 	close_end(&b);
 }
 
+/* Frees what a closed context has left, in any order. */
+static void free_left(struct end *end)
+{
+	EXPECT(!ibv_destroy_qp(end->qp));
+	EXPECT(!ibv_dealloc_pd(end->pd));
+	EXPECT(!ibv_destroy_comp_channel(end->channel));
+	EXPECT(!ibv_destroy_cq(end->cq));
+	EXPECT(!ibv_dereg_mr(end->mr));
+}
+
 /* Objects that others use stay, and a context that is closed takes along what was left. */
 static void order(void)
 {
@@ -186,11 +196,7 @@ static void order(void)
 	EXPECT(ibv_destroy_comp_channel(a.channel) == EBUSY);
 	EXPECT(!ibv_close_device(a.ctx)); /* with all its objects */
 	EXPECT(ibv_close_device(a.ctx) == EINVAL);
-	EXPECT(!ibv_destroy_qp(a.qp)); /* what is left is freed, in any order */
-	EXPECT(!ibv_dealloc_pd(a.pd));
-	EXPECT(!ibv_destroy_comp_channel(a.channel));
-	EXPECT(!ibv_destroy_cq(a.cq));
-	EXPECT(!ibv_dereg_mr(a.mr));
+	free_left(&a);
 	close_end(&b);
 }
 
@@ -358,6 +364,7 @@ static void removal(void)
 	}
 	close_end(&a);
 	EXPECT(!ibv_close_device(b.ctx));
+	free_left(&b);
 	list = ibv_get_device_list(&num);
 	EXPECT(list && !list[0] && !num);
 	ibv_free_device_list(list);
