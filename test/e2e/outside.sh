@@ -73,6 +73,8 @@ run "the installed modules" "$moduledir"
 bindir=$(dirname "$(find "$tmp/image" -path "*/bin/al_run")")
 mkdir "$tmp/run"
 ln -s "$bindir/al_run" "$tmp/linked"
+# al_run has a command load a library before all others, which AddressSanitizer does not expect.
+export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0"
 for al_run in "$bindir/al_run" "$tmp/linked"; do
 	env -u IBAL_MODULE_PATH -u IBAL_UVP_PATH -u IBAL_AGENT -u LD_LIBRARY_PATH XDG_RUNTIME_DIR="$tmp/run" \
 		"$al_run" "$bindir/al_query" ca >out
