@@ -28,4 +28,5 @@ start_agent
 program 'an agent'
 export IBAL_UVP_PATH=$build/uvp/soft/.libs
 program 'an agent, with the provider'
+[[ ${SANITIZE-} != *thread* ]] || echo 'SKIP: the test of forks: ThreadSanitizer lets a child start no thread'
 passed
