@@ -4,6 +4,7 @@
 #include "test/bench/bench.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -67,14 +68,21 @@ void bench_unpin(void)
 
 /* ----------------------------------------------------------------- placement */
 
-/* The processors that this program had at its start. */
+static cpu_set_t at_start;
+
+static void read_allowed(void)
+{
+	if (sched_getaffinity(getpid(), sizeof(at_start), &at_start))
+		bench_fatal("sched_getaffinity: %m");
+}
+
+/* The processors that this program had at its start. Any thread. */
 static const cpu_set_t *allowed(void)
 {
-	static cpu_set_t set;
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	if (!CPU_COUNT(&set) && sched_getaffinity(getpid(), sizeof(set), &set))
-		bench_fatal("sched_getaffinity: %m");
-	return &set;
+	pthread_once(&once, read_allowed);
+	return &at_start;
 }
 
 int bench_cpu(unsigned int i)
