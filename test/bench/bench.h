@@ -130,6 +130,8 @@ void bench_connect(struct bench_link *link, uint32_t depth, al_qp_h qp[2]);
 
 /* The two parts of bench_connect(), for a process that has one side only. */
 al_qp_h bench_make_qp(const struct bench_side *side, uint32_t depth, uint32_t *qpn);
+/* Makes a UD queue pair with this Q_Key, in RTS, whose both queues have depth requests. */
+al_qp_h bench_make_ud(const struct bench_side *side, uint32_t depth, uint32_t qkey, uint32_t *qpn);
 void bench_to_rts(al_qp_h qp, uint32_t peer_qpn, uint16_t peer_lid);
 
 /* Starts an agent of the benchmark's own, one at a time; returns the path of its socket. */

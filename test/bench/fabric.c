@@ -54,31 +54,6 @@ struct net {
 	al_qp_h ud[3], rc[3]; /* the far queue pairs */
 };
 
-static al_qp_h make_ud(const struct bench_side *side, uint32_t *qpn)
-{
-	struct al_qp_init init = {
-		.qp_type = IB_QPT_UD,
-		.send_cq = side->cq,
-		.recv_cq = side->cq,
-		.cap = { .max_send_wr = WINDOW,
-			 .max_recv_wr = WINDOW,
-			 .max_send_sge = 1,
-			 .max_recv_sge = 1 },
-	};
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_INIT, .port_num = 1, .qkey = QKEY };
-	al_qp_h qp;
-
-	bench_must(al_create_qp(side->pd, &init, NULL, NULL, &qp));
-	bench_must(al_qp_num(qp, qpn));
-	bench_must(
-		al_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY));
-	attr.qp_state = IB_QPS_RTR;
-	bench_must(al_modify_qp(qp, &attr, IB_QP_STATE));
-	attr.qp_state = IB_QPS_RTS;
-	bench_must(al_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_SQ_PSN));
-	return qp;
-}
-
 static void post_receives(struct net *net, unsigned int at)
 {
 	struct ib_sge sge = { (uintptr_t)net->buf[at].addr, GRH + SMALL, net->buf[at].lkey };
@@ -96,8 +71,8 @@ static void make_way(struct net *net, unsigned int far)
 	struct way *way = &net->way[far];
 	uint32_t near_qpn, far_qpn;
 
-	way->ud = make_ud(&net->side[0], &near_qpn);
-	net->ud[far] = make_ud(&net->side[far], &way->qpn);
+	way->ud = bench_make_ud(&net->side[0], WINDOW, QKEY, &near_qpn);
+	net->ud[far] = bench_make_ud(&net->side[far], WINDOW, QKEY, &way->qpn);
 	bench_must(al_create_ah(net->side[0].pd, &to, &way->ah));
 	way->rc = bench_make_qp(&net->side[0], WINDOW, &near_qpn);
 	net->rc[far] = bench_make_qp(&net->side[far], WINDOW, &far_qpn);

@@ -130,3 +130,28 @@ void bench_drain(al_cq_h cq, unsigned int num)
 		num -= count;
 	}
 }
+
+al_qp_h bench_make_ud(const struct bench_side *side, uint32_t depth, uint32_t qkey, uint32_t *qpn)
+{
+	struct al_qp_init init = {
+		.qp_type = IB_QPT_UD,
+		.send_cq = side->cq,
+		.recv_cq = side->cq,
+		.cap = { .max_send_wr = depth,
+			 .max_recv_wr = depth,
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_INIT, .port_num = 1, .qkey = qkey };
+	al_qp_h qp;
+
+	bench_must(al_create_qp(side->pd, &init, NULL, NULL, &qp));
+	bench_must(al_qp_num(qp, qpn));
+	bench_must(
+		al_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY));
+	attr.qp_state = IB_QPS_RTR;
+	bench_must(al_modify_qp(qp, &attr, IB_QP_STATE));
+	attr.qp_state = IB_QPS_RTS;
+	bench_must(al_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_SQ_PSN));
+	return qp;
+}

@@ -20,31 +20,6 @@ struct verb {
 	ib_wr_opcode opcode;
 };
 
-static al_qp_h make_ud(const struct bench_side *side, uint32_t *qpn)
-{
-	struct al_qp_init init = {
-		.qp_type = IB_QPT_UD,
-		.send_cq = side->cq,
-		.recv_cq = side->cq,
-		.cap = { .max_send_wr = WINDOW,
-			 .max_recv_wr = WINDOW,
-			 .max_send_sge = 1,
-			 .max_recv_sge = 1 },
-	};
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_INIT, .port_num = 1, .qkey = QKEY };
-	al_qp_h qp;
-
-	bench_must(al_create_qp(side->pd, &init, NULL, NULL, &qp));
-	bench_must(al_qp_num(qp, qpn));
-	bench_must(
-		al_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY));
-	attr.qp_state = IB_QPS_RTR;
-	bench_must(al_modify_qp(qp, &attr, IB_QP_STATE));
-	attr.qp_state = IB_QPS_RTS;
-	bench_must(al_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_SQ_PSN));
-	return qp;
-}
-
 static void post_receives(struct verb *v)
 {
 	struct ib_sge sge = { (uintptr_t)v->buf[1].addr, GRH + BYTES, v->buf[1].lkey };
@@ -117,8 +92,8 @@ void bench_verb(void)
 		return;
 	bench_link_open(&v.link, 4 * WINDOW);
 	bench_connect(&v.link, WINDOW, v.rc);
-	v.ud[0] = make_ud(&v.link.side[0], &near_qpn);
-	v.ud[1] = make_ud(&v.link.side[1], &v.ud_qpn);
+	v.ud[0] = bench_make_ud(&v.link.side[0], WINDOW, QKEY, &near_qpn);
+	v.ud[1] = bench_make_ud(&v.link.side[1], WINDOW, QKEY, &v.ud_qpn);
 	to.dlid = v.link.side[1].lid;
 	bench_must(al_create_ah(v.link.side[0].pd, &to, &v.ah));
 	for (unsigned int i = 0; i < 2; i++)

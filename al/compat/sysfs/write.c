@@ -52,7 +52,7 @@ __attribute__((format(printf, 2, 3))) static void path_of(char *path, const char
 	make_folders(path);
 }
 
-/* Writes a line to the file of a path, which has what was there before until the line is whole. */
+/* Writes a line to the file of a path. Until the whole line is written, the path leads to the old file. */
 __attribute__((format(printf, 2, 3))) static void put(const char *path, const char *format, ...)
 {
 	char temporary[PATH_BYTES + 16];

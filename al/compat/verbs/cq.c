@@ -4,7 +4,7 @@
 
 #include "al/compat/verbs/verbs.h"
 
-/* Programs make queues smaller than what they have outstanding, since adapters round up. */
+/* Programs ask for fewer entries than the requests that they have outstanding, since adapters round the number up. */
 #define LEAST_ENTRIES 16
 
 static void free_cq(struct cq *cq)

@@ -230,7 +230,7 @@ static void fill_attr(struct ibv_qp_attr *attr, const struct ib_qp_attr *al)
 	};
 }
 
-/* Every attribute is filled in, whatever mask asks for. */
+/* The call fills in every attribute, also those that mask does not name. */
 LATEST(int, ibv_query_qp)(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask,
 			struct ibv_qp_init_attr *init)
 {
