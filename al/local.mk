@@ -318,6 +318,7 @@ al_compat_verbs_libibverbs_la_SOURCES = \
 	al/compat/verbs/layout.def \
 	al/compat/verbs/mr.c \
 	al/compat/verbs/object.c \
+	al/compat/verbs/path.c \
 	al/compat/verbs/pd.c \
 	al/compat/verbs/port.c \
 	al/compat/verbs/post.c \

@@ -24,7 +24,7 @@ AM_TESTS_ENVIRONMENT = \
 	IBAL_CONF=; export IBAL_CONF; \
 	IBAL_PCI_DUMP='$(abs_top_srcdir)/test/data/pci/no-adapter.dump'; export IBAL_PCI_DUMP; \
 	TEST_TIMEOUT_SCALE=$${TEST_TIMEOUT_SCALE-$(timeout_scale)}; export TEST_TIMEOUT_SCALE; \
-	CK_DEFAULT_TIMEOUT=60; export CK_DEFAULT_TIMEOUT; \
+	CK_DEFAULT_TIMEOUT=120; export CK_DEFAULT_TIMEOUT; \
 	CK_TIMEOUT_MULTIPLIER=$$TEST_TIMEOUT_SCALE; export CK_TIMEOUT_MULTIPLIER; \
 	CK_VERBOSITY=normal; export CK_VERBOSITY; \
 	TSAN_OPTIONS=$${TSAN_OPTIONS-atexit_sleep_ms=10:suppressions=$(abs_top_srcdir)/test/data/tsan.supp}; export TSAN_OPTIONS; \
@@ -141,6 +141,9 @@ test_e2e_figures_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_figures_test_DEPENDENCIES = hca/soft/soft.la
 
 # Datagrams, from the public API to the wire and back.
+check_PROGRAMS += test/e2e/roce_test
+test_e2e_roce_test_LDADD = $(API_LIBS)
+EXTRA_test_e2e_roce_test_DEPENDENCIES = hca/soft/soft.la
 check_PROGRAMS += test/e2e/datagram_test
 test_e2e_datagram_test_LDADD = $(API_LIBS)
 EXTRA_test_e2e_datagram_test_DEPENDENCIES = hca/soft/soft.la
@@ -231,7 +234,7 @@ API_TESTS = \
 	test/unit/al/verbs/switch_test \
 	test/unit/al/verbs/wr_test \
 	test/e2e/callback_test \
-	test/e2e/datagram_test \
+	test/e2e/datagram_test test/e2e/roce_test \
 	test/e2e/destroy_order_test \
 	test/e2e/failure_test \
 	test/e2e/life_test \
@@ -519,7 +522,7 @@ check_PROGRAMS += \
 	test/unit/hca/soft/port_test \
 	test/unit/hca/soft/qp_test \
 	test/unit/hca/soft/reactor_test test/unit/hca/soft/waiting_test \
-	test/unit/hca/soft/resize_test \
+	test/unit/hca/soft/resize_test test/unit/hca/soft/roce_test \
 	test/unit/hca/soft/shortcut_test \
 	test/unit/hca/soft/transfer_test \
 	test/unit/hca/soft/fabric/fabric_test \
@@ -551,6 +554,8 @@ test_unit_hca_soft_reactor_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_waiting_test_SOURCES = test/unit/hca/soft/waiting_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_waiting_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_resize_test_SOURCES = test/unit/hca/soft/resize_test.c $(SOFT_HARNESS)
+test_unit_hca_soft_roce_test_SOURCES = test/unit/hca/soft/roce_test.c test/unit/hca/soft/ud_test.h $(SOFT_HARNESS)
+test_unit_hca_soft_roce_test_LDADD = $(SOFT_TEST_LIBS)
 test_unit_hca_soft_shortcut_test_SOURCES = test/unit/hca/soft/shortcut_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_transfer_test_SOURCES = test/unit/hca/soft/transfer_test.c $(SOFT_HARNESS)
 test_unit_hca_soft_access_test_LDADD = $(SOFT_TEST_LIBS)

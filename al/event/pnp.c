@@ -341,7 +341,8 @@ static bool add_ca(struct al_pnp *reg, struct al_dev *dev)
 	dev_ref(dev);
 	ca->dev = dev;
 	for (uint32_t i = 1; i <= dev->attr.num_ports; i++)
-		ladder_replay(&ca->ports[i].ladder, ladder_told(&dev->ports[i].ladder));
+		ladder_replay(&ca->ports[i].ladder, &dev->ports[i].ladder,
+			      ladder_told(&dev->ports[i].ladder));
 	for (last = &dev->pnp; *last; last = &(*last)->next_of_dev)
 		;
 	*last = ca;

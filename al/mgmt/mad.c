@@ -669,6 +669,8 @@ static al_status register_service(struct al_call *call, struct al_obj *channel,
 		return ops_dead_status(call->ops);
 	status = check_end_port(dev, "port_num", init->port_num);
 	if (!status)
+		status = mgmt_check_qpn(dev, init->port_num, mgmt_qpn_of(init->mgmt_class));
+	if (!status)
 		status = mgmt_serve(dev, init->port_num, &port);
 	if (status)
 		return status;

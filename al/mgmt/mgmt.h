@@ -298,6 +298,10 @@ uint64_t mgmt_now(void);
 uint64_t mgmt_send_wr_id(const struct mgmt_port *port, const struct mgmt_qp *qp, const struct mgmt_slot *slot);
 /* The queue pair of a class. */
 enum mgmt_qpn mgmt_qpn_of(uint8_t mgmt_class);
+/* Returns the first queue pair that a port has: an Ethernet port has no QP0 (IBTA A17.4.4). */
+enum mgmt_qpn mgmt_first_qpn(const struct al_dev *dev, uint8_t port_num);
+/* AL_UNSUPPORTED: the port does not have the queue pair. */
+al_status mgmt_check_qpn(const struct al_dev *dev, uint8_t port_num, enum mgmt_qpn qpn);
 
 /* ------------------------------------------------------------------- mad.c */
 

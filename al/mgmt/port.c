@@ -177,6 +177,20 @@ static uint64_t run_due(void)
 
 /* -------------------------------------------------------------- completions */
 
+enum mgmt_qpn mgmt_first_qpn(const struct al_dev *dev, uint8_t port_num)
+{
+	return dev->ports[port_num].is_ethernet ? MGMT_QP1 : MGMT_QP0;
+}
+
+al_status mgmt_check_qpn(const struct al_dev *dev, uint8_t port_num, enum mgmt_qpn qpn)
+{
+	return qpn >= mgmt_first_qpn(dev, port_num)
+		       ? AL_SUCCESS
+		       : ib_refuse(AL_UNSUPPORTED,
+				   "port %u is Ethernet, which has no queue pair QP0 and no subnet management",
+				   port_num);
+}
+
 enum mgmt_qpn mgmt_qpn_of(uint8_t mgmt_class)
 {
 	return mgmt_class == IB_CLASS_SUBN_LID || mgmt_class == IB_CLASS_SUBN_DIR ? MGMT_QP0
@@ -505,7 +519,7 @@ static al_status make_objects(struct mgmt_port *port)
 		status = make_buffers(port);
 	if (!status)
 		status = make_cq(port);
-	for (int i = 0; !status && i < MGMT_QPS; i++)
+	for (int i = mgmt_first_qpn(port->dev, port->port_num); !status && i < MGMT_QPS; i++)
 		status = make_qp(port, (enum mgmt_qpn)i);
 	return status;
 }

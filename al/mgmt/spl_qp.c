@@ -103,8 +103,11 @@ static al_status get_own(struct al_obj *ca, const struct wanted *wanted, al_qp_h
 	struct mgmt_port *port;
 	struct spl_qp *spl;
 	struct al_obj *obj;
-	al_status status = mgmt_serve(ca->dev, wanted->port_num, &port);
+	const enum mgmt_qpn qpn = wanted->type == IB_QPT_GSI ? MGMT_QP1 : MGMT_QP0;
+	al_status status = mgmt_check_qpn(ca->dev, wanted->port_num, qpn);
 
+	if (!status)
+		status = mgmt_serve(ca->dev, wanted->port_num, &port);
 	if (status)
 		return status;
 	status = new_alias(&spl_qp_type, ca, wanted, &obj);
@@ -115,7 +118,7 @@ static al_status get_own(struct al_obj *ca, const struct wanted *wanted, al_qp_h
 	spl = spl_qp_of(obj);
 	spl->alias.query = query;
 	spl->port = port;
-	spl->qp = &port->qp[wanted->type == IB_QPT_GSI ? MGMT_QP1 : MGMT_QP0];
+	spl->qp = &port->qp[qpn];
 	pthread_mutex_lock(&port->lock);
 	link_insert(&spl->qp->aliases, &spl->link);
 	pthread_mutex_unlock(&port->lock);

@@ -5,13 +5,14 @@
 
 /*
  * ladder.word, from bit 0 on: the state of the port and the state told last (enum ib_port_state),
- * and FELL. Then a byte for each rung: the changes that came while the port was in that state and
+ * FELL and SKIPS. Then a byte for each rung: the changes that came while the port was in that state and
  * are not told, 1 << (type - IB_EVENT_LID_CHANGE). The byte of rung 0 (IB_PORT_NOP) has the changes
  * that came before the last fall, or before the first state.
  */
 #define STATE_MASK    7u
 #define TOLD_SHIFT    3
 #define FELL          (1u << 6) /* Down is the next state to tell; the state told last is above Down */
+#define SKIPS         (1u << 7) /* the port has the states Down and Active only */
 #define CHANGES_SHIFT 8
 #define CHANGES_BITS  8
 #define CHANGES_MASK  0xffu
@@ -120,7 +121,7 @@ static bool take(uint64_t *word, ib_event_type *type)
 			return true;
 	if (told >= state)
 		return false;
-	take_step(word, told + 1, type);
+	take_step(word, *word & SKIPS ? state : told + 1, type);
 	return true;
 }
 
@@ -137,9 +138,19 @@ void ladder_init(struct ladder *l, ib_port_state state)
 	} while (!atomic_compare_exchange_weak(&l->word, &now, next));
 }
 
-void ladder_replay(struct ladder *l, ib_port_state state)
+void ladder_skip_steps(struct ladder *l)
 {
-	atomic_store(&l->word, set_state(0, state));
+	atomic_fetch_or(&l->word, SKIPS);
+}
+
+bool ladder_skips_steps(const struct ladder *l)
+{
+	return atomic_load(&l->word) & SKIPS;
+}
+
+void ladder_replay(struct ladder *l, const struct ladder *of, ib_port_state state)
+{
+	atomic_store(&l->word, set_state(ladder_skips_steps(of) ? SKIPS : 0, state));
 }
 
 void ladder_add(struct ladder *l, ib_event_type type)
@@ -156,6 +167,8 @@ void ladder_follow(struct ladder *l, ib_event_type type)
 
 	if (state && ladder_told(l) == IB_PORT_NOP)
 		ladder_init(l, state == IB_PORT_DOWN ? IB_PORT_ACTIVE : (ib_port_state)(state - 1));
+	if (state == IB_PORT_ACTIVE && state_of(atomic_load(&l->word)) == IB_PORT_DOWN)
+		ladder_skip_steps(l);
 	ladder_add(l, type);
 }
 

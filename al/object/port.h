@@ -23,7 +23,8 @@
  * is a fall through Down. A slow client is told the shortest legal sequence from the state that it
  * was told last to the state of the port:
  *
- * - Each state told is Down, or one rung above the state told before.
+ * - Each state told is Down, or one rung above the state told before. A port of Ethernet has the
+ *   rungs Down and Active only (ladder_skip_steps()).
  * - A fall is told unless Down is the last state told. Falls that are not told yet merge into one
  *   Down, which stands for the last of them. The climb before a fall is left out as far as the
  *   client was not told of it.
@@ -44,6 +45,12 @@ struct ladder {
 	_Atomic uint64_t word;
 };
 
+/* Sets that the port has the states Down and Active only, as an Ethernet port: no step between them
+ * is told. Called before ladder_init(). */
+void ladder_skip_steps(struct ladder *l);
+/* True: ladder_skip_steps() was called, or ladder_follow() has seen that the port is such a port. */
+bool ladder_skips_steps(const struct ladder *l);
+
 /*
  * Sets the state of a new ladder, and counts the state as told. A state that was added before takes
  * precedence. Called before the first ladder_take().
@@ -51,15 +58,16 @@ struct ladder {
 void ladder_init(struct ladder *l, ib_port_state state);
 /*
  * Sets the state of a new ladder that no other thread uses yet: the client is to be told the steps
- * from Down to the state, or Down if that is the state.
+ * from Down to the state, or Down if that is the state. The ladder has the rungs of another one.
  */
-void ladder_replay(struct ladder *l, ib_port_state state);
+void ladder_replay(struct ladder *l, const struct ladder *of, ib_port_state state);
 /* Adds an event of a port. Any context. */
 void ladder_add(struct ladder *l, ib_event_type type);
 /*
  * Adds an event that another ladder has told. The first state shows which state the other ladder
  * told before: the rung below, or any rung above Down. So the client of a ladder that begins with
- * ladder_follow() counts as told what the other ladder has told already. One thread at a time.
+ * ladder_follow() counts as told what the other ladder has told already. A step from Down to Active
+ * shows that the other ladder skips steps. One thread at a time.
  */
 void ladder_follow(struct ladder *l, ib_event_type type);
 /* Takes the next event, and counts the event as told. False: nothing is left to tell. */
@@ -79,7 +87,7 @@ struct dev_port {
 				 of port 0 */
 	uint32_t gid_tbl_len, pkey_tbl_len; /* number of entries; constant */
 	ib_mtu max_mtu;                     /* constant */
-	bool is_infiniband;                 /* link layer; constant */
+	bool is_infiniband, is_ethernet;    /* link layer; constant */
 	uint64_t port_guid;                 /* constant */
 	uint32_t ci_caps;                   /* enum ci_port_cap; constant */
 	uint32_t managers; /* HCA handles by which IB_PORT_CAP_SM is set; in al_dev.ports only,

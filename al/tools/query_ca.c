@@ -180,6 +180,11 @@ static void add_port_info(struct query *q, const struct visit *visit, guint8 num
 
 	if (!q->all && !(q->json && port->ci_caps & CI_PORT_SMA_IN_AL))
 		return;
+	if (port->link_layer == IB_LINK_LAYER_ETHERNET) {
+		json_object_set_string_member(row, "no_port_info",
+					      "the port is Ethernet, which has no subnet management");
+		return;
+	}
 	if (read_port_info(q, visit, num, &info, &err)) {
 		to = json_object_new();
 		port_info_fill(to, &info);
@@ -251,6 +256,13 @@ static void show_long(const struct query *q, JsonArray *ports)
 		{ "pkey_table_length", "P_Key table", NULL, NULL },
 		{ NULL, NULL, NULL, NULL },
 	};
+	/* what is known without PortInfo */
+	static const struct query_column instead[] = {
+		{ "state", "State", NULL, NULL },
+		{ "phys_state", "Physical state", NULL, NULL },
+		{ "mtu", "MTU", NULL, NULL },
+		{ NULL, NULL, NULL, NULL },
+	};
 
 	for (guint i = 0; i < json_array_get_length(ports); i++) {
 		JsonObject *row = json_array_get_object_element(ports, i);
@@ -258,12 +270,13 @@ static void show_long(const struct query *q, JsonArray *ports)
 		if (i)
 			putchar('\n');
 		query_sheet(q, row, columns);
-		if (json_object_has_member(row, "port_info"))
+		if (json_object_has_member(row, "port_info")) {
 			query_sheet(q, json_object_get_object_member(row, "port_info"),
 				    port_info_columns);
-		else
-			printf("No PortInfo: %s\n",
-			       json_object_get_string_member(row, "no_port_info"));
+			continue;
+		}
+		query_sheet(q, row, instead);
+		printf("No PortInfo: %s\n", json_object_get_string_member(row, "no_port_info"));
 	}
 }
 
@@ -566,8 +579,11 @@ static void add_gids(struct query *q, const struct visit *visit, guint8 num, con
 		g_autofree char *text = NULL;
 		JsonObject *row;
 		ib_gid gid;
+		ib_gid_type type = IB_GID_TYPE_IB;
 		al_status st = al_query_gid(visit->ca, num, i, &gid);
 
+		if (!st)
+			st = al_query_gid_type(visit->ca, num, i, &type);
 		if (st) {
 			missing(q, visit, "its GID table cannot be read", num, st);
 			return;
@@ -578,6 +594,7 @@ static void add_gids(struct query *q, const struct visit *visit, guint8 num, con
 		json_object_set_int_member(row, "index", i);
 		text = tool_gid_text(&gid);
 		json_object_set_string_member(row, "gid", text);
+		json_object_set_string_member(row, "type", al_gid_type_str(type));
 	}
 }
 
@@ -593,6 +610,7 @@ void show_gid(struct query *q)
 		{ "port", "Port", NULL, NULL },
 		{ "index", "Index", NULL, NULL },
 		{ "gid", "GID", NULL, NULL },
+		{ "type", "Type", NULL, NULL },
 		{ NULL, NULL, NULL, NULL },
 	};
 

@@ -5,6 +5,8 @@
 
 #include "al/verbs/verbs.h"
 
+#define IP4_BYTES 20 /* of an IPv4 header without options */
+
 static void destroy(struct al_obj *obj, const struct ci_interface *ops)
 {
 	ops->destroy_ah(obj->ci);
@@ -34,6 +36,10 @@ al_status ah_attr_check(const struct al_dev *dev, const struct ib_ah_attr *attr)
 		status = ib_refuse(
 			AL_INVALID_PARAMETER,
 			"dlid is 0, which is no port's LID; ib_port_attr.lid of the peer's port, or a path record, has the LID");
+	if (!status && !attr->is_global && dev->ports[attr->port_num].is_ethernet)
+		status = ib_refuse(
+			AL_INVALID_PARAMETER,
+			"is_global is false, and the port is Ethernet, where the GID of grh alone names the peer (al_query_gid() at the peer)");
 	if (status || !attr->is_global)
 		return status;
 	status = check_most(AL_INVALID_PARAMETER, "flow_label", attr->grh.flow_label,
@@ -136,6 +142,40 @@ static al_status find_sgid(const struct al_call *call, uint8_t port, const uint8
 		       : status;
 }
 
+/* True: the place of a GRH has an IPv4 header in its last 20 bytes, with the right checksum (IBTA
+ * A17.4.5.1). The first 20 bytes may have any contents then. */
+static bool is_ip4(const uint8_t *grh)
+{
+	const uint8_t *ip = grh + IB_GRH_BYTES - IP4_BYTES;
+	uint32_t sum = 0;
+
+	for (int i = 0; i < IP4_BYTES; i += 2)
+		sum += (uint32_t)ip[i] << 8 | ip[i + 1];
+	return ip[0] == 0x45 && (sum & 0xffff) + (sum >> 16) == 0xffff;
+}
+
+/* Writes the GID that an IPv4 address makes (IBTA A17.4.1.1). */
+static void ip4_gid(uint8_t gid[16], const uint8_t ip[4])
+{
+	memset(gid, 0, 10);
+	memset(gid + 10, 0xff, 2);
+	if ((ip[0] & 0xf0) == 0xe0) /* of a group */
+		gid[0] = 0xff;
+	memcpy(gid + 12, ip, 4);
+}
+
+static al_status reverse_ip4(const struct al_call *call, const uint8_t *ip, struct ib_ah_attr *path)
+{
+	uint8_t dgid[16];
+
+	path->is_global = true;
+	path->grh.traffic_class = ip[1];
+	path->grh.hop_limit = 0xff;
+	ip4_gid(path->grh.dgid.raw, ip + 12);
+	ip4_gid(dgid, ip + 16);
+	return find_sgid(call, path->port_num, dgid, &path->grh.sgid_index);
+}
+
 /* Fills path->grh with the reverse of a received GRH (IBTA 8.3). */
 static al_status reverse_route(const struct al_call *call, const uint8_t *grh,
 			       struct ib_ah_attr *path)
@@ -145,6 +185,8 @@ static al_status reverse_route(const struct al_call *call, const uint8_t *grh,
 	if (!grh)
 		return ib_refuse(AL_INVALID_PARAMETER,
 				 "grh is NULL, and the completion says that a GRH was received");
+	if (call->obj->dev->ports[path->port_num].is_ethernet && is_ip4(grh))
+		return reverse_ip4(call, grh + IB_GRH_BYTES - IP4_BYTES, path);
 	if (grh[0] >> 4 != 6)
 		return ib_refuse(AL_INVALID_PARAMETER, "grh is no GRH: its IP version is %u, not 6",
 				 grh[0] >> 4);

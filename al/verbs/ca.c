@@ -296,6 +296,25 @@ al_status al_query_gid(al_ca_h ca, uint8_t port, uint32_t index, ib_gid *gid)
 	return CALL_FINISH(&call, status);
 }
 
+al_status al_query_gid_type(al_ca_h ca, uint8_t port, uint32_t index, ib_gid_type *type)
+{
+	struct al_call call;
+	al_status status;
+
+	if (!type)
+		return REFUSE(AL_INVALID_PARAMETER, "type is NULL");
+	status = begin_port(&call, ca, port);
+	if (status)
+		return SETTLED(status);
+	status = check_gid_index(call.obj->dev, "index", port, index);
+	if (!status && ops_dead(call.ops))
+		status = ops_dead_status(call.ops);
+	if (!status)
+		*type = call.obj->dev->ports[port].is_ethernet ? IB_GID_TYPE_ROCE_V2
+							       : IB_GID_TYPE_IB;
+	return CALL_FINISH(&call, status);
+}
+
 al_status al_query_pkey(al_ca_h ca, uint8_t port, uint32_t index, uint16_t *pkey)
 {
 	struct al_call call;

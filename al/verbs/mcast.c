@@ -77,8 +77,17 @@ static al_status detach(const struct al_call *call, const ib_gid *gid, uint16_t 
 	return AL_SUCCESS;
 }
 
+/* True: an HCA with an Ethernet port, where a group is a GID alone. */
+static bool has_ethernet(const struct al_dev *dev)
+{
+	for (uint32_t port = ci_first_port(&dev->attr); port <= dev->attr.num_ports; port++)
+		if (dev->ports[port].is_ethernet)
+			return true;
+	return false;
+}
+
 /* Checks what attach and detach have in common. */
-static al_status check(const struct al_call *call)
+static al_status check(const struct al_call *call, uint16_t mlid)
 {
 	const struct ci_qp *ci = call->obj->ci;
 
@@ -89,6 +98,12 @@ static al_status check(const struct al_call *call)
 				 "another thread destroyed the qp during the call");
 	if (!(call->obj->dev->attr.caps & IB_CA_CAP_MCAST))
 		return ib_refuse(AL_UNSUPPORTED, "the HCA has no multicast");
+	if ((mlid < IB_LID_MULTICAST_FIRST || mlid > IB_LID_MULTICAST_LAST) &&
+	    (mlid || !has_ethernet(call->obj->dev)))
+		return ib_refuse(AL_INVALID_PARAMETER,
+				 "mlid is %#x, and multicast LIDs are %#x to %#x%s", mlid,
+				 IB_LID_MULTICAST_FIRST, IB_LID_MULTICAST_LAST,
+				 has_ethernet(call->obj->dev) ? ", and 0 at Ethernet ports" : "");
 	return ci->qp_type == IB_QPT_UD
 		       ? AL_SUCCESS
 		       : ib_refuse(
@@ -111,17 +126,12 @@ static al_status change_group(al_qp_h qp, const ib_gid *gid, uint16_t mlid, bool
 		return reason_settle(ib_refuse(AL_INVALID_PARAMETER,
 					       "gid is NULL, or no multicast GID (ff00::/8)"),
 				     function, NULL);
-	if (mlid < IB_LID_MULTICAST_FIRST || mlid > IB_LID_MULTICAST_LAST)
-		return reason_settle(ib_refuse(AL_INVALID_PARAMETER,
-					       "mlid is %#x, and multicast LIDs are %#x to %#x",
-					       mlid, IB_LID_MULTICAST_FIRST, IB_LID_MULTICAST_LAST),
-				     function, NULL);
 	status = qp_begin(&call, qp);
 	if (status)
 		return reason_settle(status, function, NULL);
 	al_qp = (struct al_qp *)call.obj;
 	pthread_mutex_lock(&al_qp->modify_lock);
-	status = check(&call);
+	status = check(&call, mlid);
 	if (!status)
 		status = change(&call, gid, mlid, is_new);
 	pthread_mutex_unlock(&al_qp->modify_lock);

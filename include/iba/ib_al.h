@@ -257,6 +257,7 @@ const char *al_channel_event_type_str(al_channel_event_type v); /**< channel eve
 const char *al_mad_event_type_str(al_mad_event_type v); /**< MAD event */
 const char *al_event_type_str(ib_event_type v);        /**< asynchronous event */
 const char *al_link_layer_str(ib_link_layer v);        /**< link layer */
+const char *al_gid_type_str(ib_gid_type v);            /**< type of a GID */
 const char *al_port_state_str(ib_port_state v);        /**< logical port state */
 const char *al_phys_state_str(ib_phys_state v);        /**< physical port state */
 const char *al_mtu_str(ib_mtu v);                      /**< MTU in bytes */
@@ -412,8 +413,10 @@ al_status al_query_ca(al_ca_h ca, struct ib_ca_attr *attr);
 al_status al_query_port(al_ca_h ca, uint8_t port, struct ib_port_attr *attr);
 
 /**
- * Queries an entry of a port's table of global identifiers (GIDs). Entry 0 is always the port's
- * subnet prefix and port GUID. **Context: may sleep.**
+ * Queries an entry of a port's table of global identifiers (GIDs). Entry 0 of an InfiniBand port is
+ * always the port's subnet prefix and port GUID. The entries of an Ethernet port are the IP
+ * addresses of the port, an IPv4 address as `::ffff:a.b.c.d` (IBTA A17.4.1.1).
+ * **Context: may sleep.**
  *
  * @param ca    HCA
  * @param port  port, from 1 to ib_ca_attr.num_ports; of a switch also 0
@@ -423,6 +426,20 @@ al_status al_query_port(al_ca_h ca, uint8_t port, struct ib_port_attr *attr);
  * @retval AL_INVALID_GID_INDEX the port's table has no such entry
  */
 al_status al_query_gid(al_ca_h ca, uint8_t port, uint32_t index, ib_gid *gid);
+
+/**
+ * Queries the type of an entry of a port's GID table (IBTA A17.4): the entries of an InfiniBand
+ * port are #IB_GID_TYPE_IB, those of an Ethernet port #IB_GID_TYPE_ROCE_V2. An empty entry has the
+ * type that it would have. **Context: may sleep.**
+ *
+ * @param ca    HCA
+ * @param port  port, from 1 to ib_ca_attr.num_ports; of a switch also 0
+ * @param index entry, from 0 to ib_port_attr.gid_tbl_len - 1
+ * @param type  written: type of the entry
+ * @retval AL_INVALID_PORT the HCA has no such port
+ * @retval AL_INVALID_GID_INDEX the port's table has no such entry
+ */
+al_status al_query_gid_type(al_ca_h ca, uint8_t port, uint32_t index, ib_gid_type *type);
 
 /**
  * Queries an entry of a port's table of partition keys (P_Keys). **Context: may sleep.**
@@ -788,7 +805,7 @@ struct al_xrcd_init {
  * @param attr path
  * @param ah   written: the address handle
  * @retval AL_INVALID_PARAMETER a member of attr is out of its range, such as a dlid of 0 on an
- * InfiniBand port
+ * InfiniBand port, or the path has no GRH on an Ethernet port
  * @retval AL_INVALID_PORT the HCA has no port attr->port_num
  * @retval AL_INVALID_GID_INDEX the port's table has no entry attr->grh.sgid_index
  * @retval AL_LIMIT_EXCEEDED the HCA has ib_ca_attr.max_ah address handles
@@ -806,7 +823,8 @@ al_status al_create_ah(al_pd_h pd, const struct ib_ah_attr *attr, al_ah_h *ah);
  * @param ca   HCA
  * @param port port that received the datagram, from 1 (ib_wc.port_num); of a switch 0
  * @param wc   successful completion of the datagram's receive request
- * @param grh  the first #IB_GRH_BYTES of the receive buffer; read only if wc has #IB_WC_GRH
+ * @param grh  the first #IB_GRH_BYTES of the receive buffer; read only if wc has #IB_WC_GRH. Of a
+ * datagram that came on IPv4 the last 20 bytes are the IP header (IBTA A17.4.5.1)
  * @param attr written: a path by LID; with a GRH also by GID. The source GID is the GID to which
  * the datagram was addressed, or entry 0 if that is a multicast GID
  * @retval AL_INVALID_PORT no such port
@@ -844,7 +862,7 @@ al_status al_create_ah_from_wc(al_pd_h pd, const struct ib_wc *wc, const void *g
  * @param ah   address handle
  * @param attr new path, which replaces the old path entirely
  * @retval AL_INVALID_PARAMETER a member of attr is out of its range, such as a dlid of 0 on an
- * InfiniBand port
+ * InfiniBand port, or the path has no GRH on an Ethernet port
  * @retval AL_INVALID_PORT the HCA has no port attr->port_num
  * @retval AL_INVALID_GID_INDEX the port's table has no entry attr->grh.sgid_index
  */
@@ -1361,7 +1379,8 @@ al_status al_destroy_qp(al_qp_h qp, al_destroyed_cb cb, void *context);
  *
  * @param qp   queue pair
  * @param gid  multicast GID: its first byte is 0xff
- * @param mlid multicast LID, from #IB_LID_MULTICAST_FIRST to #IB_LID_MULTICAST_LAST
+ * @param mlid multicast LID, from #IB_LID_MULTICAST_FIRST to #IB_LID_MULTICAST_LAST; on Ethernet,
+ * where the GID alone names the group, it may be 0, and is ignored
  * @retval AL_INVALID_PARAMETER gid or mlid names no group
  * @retval AL_INVALID_QP_TYPE the queue pair is not of type #IB_QPT_UD
  * @retval AL_LIMIT_EXCEEDED ib_ca_attr.max_mcast_grp, max_mcast_qp_attach or

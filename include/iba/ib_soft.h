@@ -88,7 +88,8 @@ struct soft_capture {
 
 #define SOFT_INJECT_BYTES 4500 /**< room for the largest packet */
 
-/** A packet that is injected as if a port's cable had delivered it: the bytes from the LRH to the VCRC. */
+/** A packet that is injected as if a port's cable had delivered it: the bytes from the LRH to the VCRC; of an Ethernet
+ * port from the MAC addresses to the ICRC. */
 struct soft_inject {
 	uint32_t port;   /**< port that receives the packet, from 1 */
 	uint32_t length; /**< bytes of the packet, at most #SOFT_INJECT_BYTES */
@@ -99,7 +100,7 @@ struct soft_inject {
 enum soft_inject_outcome {
 	SOFT_INJECT_DELIVERED = 0, /**< the packet reached its queue pair, which accepts or drops it */
 	SOFT_INJECT_MALFORMED = 1, /**< the bytes are no valid packet: counted in rcv_errors */
-	SOFT_INJECT_STRAY = 2,     /**< the packet has another port's destination, or an unknown source LID: counted in
+	SOFT_INJECT_STRAY = 2,     /**< the packet has another port's destination, or an unknown source LID or GID: counted in
 				    * rcv_dropped */
 	SOFT_INJECT_NO_QP = 3,     /**< no such queue pair, or the multicast group has no member at the port: counted in
 				    * rcv_dropped */

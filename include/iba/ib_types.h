@@ -177,6 +177,13 @@ typedef union ib_gid {
 /** Link layer under a port. */
 typedef enum ib_link_layer { IB_LINK_LAYER_LIST(IBA_ENUM_VALUE) } ib_link_layer;
 
+/** Type of a GID: the packets that carry the GID (IBTA 8.3, A17.4): X(name, value, text). */
+#define IB_GID_TYPE_LIST(X) \
+	X(IB_GID_TYPE_IB, 0, "InfiniBand") \
+	X(IB_GID_TYPE_ROCE_V2, 2, "RoCE v2")
+/** Type of a GID. */
+typedef enum ib_gid_type { IB_GID_TYPE_LIST(IBA_ENUM_VALUE) } ib_gid_type;
+
 /** Logical state of a port, IBTA 7.2 and PortInfo.PortState: X(name, value, text). */
 #define IB_PORT_STATE_LIST(X) \
 	X(IB_PORT_NOP, 0, "NoChange") \

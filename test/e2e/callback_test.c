@@ -374,6 +374,7 @@ static void no_log(void *context, ib_log_level level, const char *text)
 	X(al_channel_event_type_str, ANY, is_text(al_channel_event_type_str(AL_CHANNEL_PNP))) \
 	X(al_mad_event_type_str, ANY, is_text(al_mad_event_type_str(AL_MAD_SENT))) \
 	X(al_event_type_str, ANY, is_text(al_event_type_str(IB_EVENT_CQ_ERR))) \
+	X(al_gid_type_str, ANY, is_text(al_gid_type_str(0))) \
 	X(al_link_layer_str, ANY, is_text(al_link_layer_str(0))) \
 	X(al_port_state_str, ANY, is_text(al_port_state_str(IB_PORT_ACTIVE))) \
 	X(al_phys_state_str, ANY, is_text(al_phys_state_str(0))) \
@@ -408,6 +409,7 @@ static void no_log(void *context, ib_log_level level, const char *text)
 	X(al_query_pkey, SLEEPS, al_query_pkey(s->use.ca, 1, 0, &(uint16_t){ 0 })) \
 	X(al_find_gid, SLEEPS, al_find_gid(s->use.ca, &s->gid, &(uint8_t){ 0 }, &(uint32_t){ 0 })) \
 	X(al_find_pkey, SLEEPS, al_find_pkey(s->use.ca, 1, IB_PKEY_DEFAULT, &(uint32_t){ 0 })) \
+	X(al_query_gid_type, SLEEPS, al_query_gid_type(s->use.ca, 1, 0, &(ib_gid_type){ 0 })) \
 	X(al_port_link_layer, SLEEPS, al_port_link_layer(s->use.ca, 1, &(ib_link_layer){ 0 })) \
 	X(al_modify_ca, SLEEPS, if_offered(modify_ca(s), AL_SUCCESS)) \
 	X(al_modify_port, SLEEPS, if_offered(modify_port(s), AL_SUCCESS)) \

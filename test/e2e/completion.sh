@@ -61,7 +61,7 @@ offers "al_perf fa" fadd
 offers "al_perf --ch" --chain --check
 offers "al_cp --ch" --chunk
 offers "ald --max-c" --max-clients
-offers "al/compat/al_run --" --agent --private --embedded --fault --capture --ca --shell --help
+offers "al/compat/al_run --" --agent --private --embedded --roce --fault --capture --ca --shell --help
 offers "al/compat/al_run opensm-that-is-nowhere"
 : >afile
 offers "al_cp af" afile

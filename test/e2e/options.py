@@ -99,6 +99,7 @@ COMBINATIONS = (
     ("al_query gid extra", "extra", '"gid"'),
     ("al_query nonsense", "nonsense", "port"),
     ("al_query help nonsense", "nonsense", "port"),
+    ("al/compat/al_run --roce --agent none true", "--roce", "--agent"),
     ("al_cp --listen x --chunk 4K out", "--chunk"),
     ("al_cp --listen x --from 0 out", "--from"),
     ("al_cp --to 0 in agent:x", "--to"),

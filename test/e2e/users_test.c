@@ -535,13 +535,13 @@ START_TEST(one_user_does_his_worst_and_the_other_ones_calls_go_on)
 	start();
 	copy_example();
 	server = start_server(&out);
-	call_rate("1000"); /* warms up */
-	alone = call_rate("5000");
+	call_rate("200"); /* warms up */
+	alone = call_rate("1000");
 	for (int i = 0; i < GREEDY_PROCESSES; i++) {
 		greedy[i] = user_begin();
 		tell(&greedy[i], GREEDY, DEED_WORST, 200); /* its first report: it has begun */
 	}
-	beside = call_rate("5000");
+	beside = call_rate("1000");
 	for (int i = 0; i < GREEDY_PROCESSES; i++)
 		say(greedy[i].fd, "", 1);
 	for (int i = 0; i < GREEDY_PROCESSES; i++) {

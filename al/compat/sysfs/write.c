@@ -121,7 +121,7 @@ static void put_rate(const char *path, const struct ib_port_attr *port)
 static void write_tables(const char *name, al_ca_h ca, uint8_t port_num,
 			 const struct ib_port_attr *port)
 {
-	const char *type = port->link_layer == IB_LINK_LAYER_ETHERNET ? "RoCE v2" : "IB/RoCE v1";
+	ib_gid_type type;
 	char path[PATH_BYTES];
 	uint16_t pkey;
 	ib_gid gid;
@@ -133,7 +133,8 @@ static void write_tables(const char *name, al_ca_h ca, uint8_t port_num,
 			continue; /* the kernel cannot read the attributes of an empty entry */
 		path_of(path, "sys/class/infiniband/%s/ports/%u/gid_attrs/types/%u", name, port_num,
 			i);
-		put(path, "%s", type);
+		if (!al_query_gid_type(ca, port_num, i, &type))
+			put(path, "%s", type == IB_GID_TYPE_ROCE_V2 ? al_gid_type_str(type) : "IB/RoCE v1");
 	}
 	for (uint32_t i = 0; i < port->pkey_tbl_len && !al_query_pkey(ca, port_num, i, &pkey);
 	     i++) {

@@ -8,7 +8,7 @@
 
 LATEST(struct ibv_ah *, ibv_create_ah)(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
-	const struct ib_ah_attr al = ah_to_al(attr);
+	const struct ib_ah_attr al = path_to_al(pd->context, attr);
 	struct ah *ah = calloc(1, sizeof(*ah));
 
 	if (!ah)

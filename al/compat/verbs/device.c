@@ -146,6 +146,16 @@ static uint64_t *read_guids(size_t *num)
 	return NULL;
 }
 
+uint64_t *device_guids(size_t *num)
+{
+	uint64_t *guids;
+
+	pthread_mutex_lock(&lock);
+	guids = read_guids(num);
+	pthread_mutex_unlock(&lock);
+	return guids;
+}
+
 /* Writes the devices of the view to list, and a NULL. Returns their number. Under the lock. */
 static int fill_list(struct ibv_device **list, const uint64_t *guids, size_t num)
 {

@@ -192,16 +192,16 @@ LATEST(int, ibv_query_gid)(struct ibv_context *context, uint8_t port_num, int in
 	return 0;
 }
 
-static uint32_t gid_type(ib_link_layer layer)
+static uint32_t gid_type(ib_gid_type type)
 {
-	return layer == IB_LINK_LAYER_ETHERNET ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_IB;
+	return type == IB_GID_TYPE_ROCE_V2 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_IB;
 }
 
 /* Fills in an entry of bytes bytes, which may be those of another version. */
 static void fill_entry(void *entry, size_t bytes, const ib_gid *gid, uint32_t index, uint32_t port,
-		       ib_link_layer layer)
+		       ib_gid_type type)
 {
-	struct ibv_gid_entry all = { .gid_index = index, .port_num = port, .gid_type = gid_type(layer) };
+	struct ibv_gid_entry all = { .gid_index = index, .port_num = port, .gid_type = gid_type(type) };
 
 	memcpy(all.gid.raw, gid->raw, sizeof(all.gid.raw));
 	memset(entry, 0, bytes);
@@ -219,7 +219,7 @@ EXPORT int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port_num, uin
 			     struct ibv_gid_entry *entry, uint32_t flags, size_t bytes)
 {
 	al_ca_h ca = context_of(context)->ca;
-	ib_link_layer layer;
+	ib_gid_type type;
 	ib_gid gid;
 	int error;
 
@@ -227,12 +227,12 @@ EXPORT int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port_num, uin
 		return verbs_fail(EINVAL);
 	error = verbs_result(al_query_gid(ca, (uint8_t)port_num, gid_index, &gid));
 	if (!error)
-		error = verbs_result(al_port_link_layer(ca, (uint8_t)port_num, &layer));
+		error = verbs_result(al_query_gid_type(ca, (uint8_t)port_num, gid_index, &type));
 	if (error)
 		return error;
 	if (is_empty(&gid))
 		return verbs_fail(ENODATA);
-	fill_entry(entry, bytes, &gid, gid_index, port_num, layer);
+	fill_entry(entry, bytes, &gid, gid_index, port_num, type);
 	return 0;
 }
 
@@ -242,18 +242,20 @@ static ssize_t add_gids(al_ca_h ca, uint8_t port_num, char *table, ssize_t num, 
 			size_t bytes)
 {
 	struct ib_port_attr port;
+	ib_gid_type type;
 	ib_gid gid;
 
 	if (verbs_result(al_query_port(ca, port_num, &port)))
 		return -1;
 	for (uint32_t i = 0; i < port.gid_tbl_len; i++) {
-		if (al_query_gid(ca, port_num, i, &gid) || is_empty(&gid))
+		if (al_query_gid(ca, port_num, i, &gid) || is_empty(&gid) ||
+		    al_query_gid_type(ca, port_num, i, &type))
 			continue;
 		if ((size_t)num == room) {
 			errno = EINVAL;
 			return -1;
 		}
-		fill_entry(table + (size_t)num * bytes, bytes, &gid, i, port_num, port.link_layer);
+		fill_entry(table + (size_t)num * bytes, bytes, &gid, i, port_num, type);
 		num++;
 	}
 	return num;
@@ -280,14 +282,12 @@ EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_
 EXPORT int ibv_query_gid_type(struct ibv_context *context, uint8_t port_num, unsigned int index,
 			      int *type)
 {
-	ib_link_layer layer;
-	ib_gid gid;
+	ib_gid_type al;
 
-	if (verbs_result(al_query_gid(context_of(context)->ca, port_num, index, &gid)) ||
-	    verbs_result(al_port_link_layer(context_of(context)->ca, port_num, &layer)))
+	if (verbs_result(al_query_gid_type(context_of(context)->ca, port_num, index, &al)))
 		return -1;
-	*type = layer == IB_LINK_LAYER_ETHERNET ? IBV_GID_TYPE_SYSFS_ROCE_V2 :
-						  IBV_GID_TYPE_SYSFS_IB_ROCE_V1;
+	*type = al == IB_GID_TYPE_ROCE_V2 ? IBV_GID_TYPE_SYSFS_ROCE_V2 :
+					    IBV_GID_TYPE_SYSFS_IB_ROCE_V1;
 	return 0;
 }
 

@@ -172,8 +172,6 @@ LATEST(int, ibv_modify_qp)(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mas
 		.sq_psn = attr->sq_psn & IB_PSN_MASK,
 		.dest_qp_num = attr->dest_qp_num,
 		.cap = cap_to_al(&attr->cap),
-		.ah_attr = ah_to_al(&attr->ah_attr),
-		.alt_ah_attr = ah_to_al(&attr->alt_ah_attr),
 		.pkey_index = attr->pkey_index,
 		.alt_pkey_index = attr->alt_pkey_index,
 		.en_sqd_async_notify = attr->en_sqd_async_notify,
@@ -189,6 +187,10 @@ LATEST(int, ibv_modify_qp)(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mas
 	};
 	int error;
 
+	if (mask & (int)IB_QP_AV)
+		al.ah_attr = path_to_al(ibv->context, &attr->ah_attr);
+	if (mask & (int)IB_QP_ALT_PATH)
+		al.alt_ah_attr = path_to_al(ibv->context, &attr->alt_ah_attr);
 	if (mask & ~KNOWN_MASK)
 		return verbs_fail(EOPNOTSUPP);
 	if (!access_to_al(attr->qp_access_flags, &al.qp_access_flags) && mask & (int)IB_QP_ACCESS_FLAGS)

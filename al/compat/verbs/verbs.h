@@ -161,6 +161,9 @@ void context_ref(struct ibv_context *ibv);
 /* Frees the context after its last object. */
 void context_put(struct ibv_context *ibv);
 
+/* The GUIDs of all HCAs, which the caller frees. NULL: errno says why not. */
+uint64_t *device_guids(size_t *num);
+
 /* ---- object.c */
 
 bool objects_init(struct objects *objects);
@@ -186,6 +189,11 @@ bool access_to_al(unsigned int access, uint32_t *al);
 unsigned int access_from_al(uint32_t al);
 struct ib_ah_attr ah_to_al(const struct ibv_ah_attr *attr);
 struct ibv_ah_attr ah_from_al(const struct ib_ah_attr *attr);
+
+/* ---- path.c */
+
+/* Converts an address vector for a port of the context; a LID that is missing is looked up by the GID. */
+struct ib_ah_attr path_to_al(struct ibv_context *context, const struct ibv_ah_attr *attr);
 
 /* ---- completion.c */
 

@@ -6,6 +6,7 @@
 
 #include "hca/soft/base/config.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -128,6 +129,62 @@ static al_status set_agents(struct hca_config *hca, const struct ci_param *p)
 	return refuse(p, "agents is al, hardware or none");
 }
 
+static al_status set_link_layer(struct hca_config *hca, const struct ci_param *p)
+{
+	hca->link_layer = strcmp(p->value, "ethernet") ? IB_LINK_LAYER_INFINIBAND : IB_LINK_LAYER_ETHERNET;
+	return hca->link_layer == IB_LINK_LAYER_ETHERNET || !strcmp(p->value, "infiniband")
+		       ? AL_SUCCESS
+		       : refuse(p, "link_layer is infiniband or ethernet");
+}
+
+static al_status set_mac(struct hca_config *hca, const struct ci_param *p)
+{
+	unsigned int byte[6], i;
+	int end = 0;
+
+	if (sscanf(p->value, "%2x:%2x:%2x:%2x:%2x:%2x%n", &byte[0], &byte[1], &byte[2], &byte[3], &byte[4],
+		   &byte[5], &end) != 6 ||
+	    strlen(p->value) != 17 || end != 17)
+		return refuse(p, "a MAC address is six bytes such as 02:00:5e:10:00:01");
+	for (i = 0, hca->mac = 0; i < 6; i++)
+		hca->mac = hca->mac << 8 | byte[i];
+	if (byte[0] & 1 || !hca->mac)
+		return refuse(p, "the MAC address of a port is not 0, and no group's: its first byte is even");
+	return AL_SUCCESS;
+}
+
+/* Reads an IP address, as the GID that it makes (IBTA A17.4.1.1). */
+static bool read_ip(const char *text, ib_gid *gid)
+{
+	*gid = (ib_gid){ .raw = { [10] = 0xff, [11] = 0xff } };
+	if (inet_pton(AF_INET, text, gid->raw + 12) == 1)
+		return gid->raw[12] && gid->raw[12] < 224;
+	return inet_pton(AF_INET6, text, gid->raw) == 1 && gid->raw[0] != 0xff &&
+	       memcmp(gid->raw + 8, (uint8_t[8]){ 0 }, 8);
+}
+
+static al_status set_ips(struct hca_config *hca, const struct ci_param *p)
+{
+	char copy[512], *one, *save;
+	uint32_t i;
+
+	if (strlen(p->value) >= sizeof(copy))
+		return refuse(p, "that is too long");
+	strcpy(copy, p->value);
+	hca->num_ips = 0;
+	for (one = strtok_r(copy, ",", &save); one; one = strtok_r(NULL, ",", &save)) {
+		if (hca->num_ips == SOFT_MAX_GIDS - 1)
+			return refuse(p, "at most 7 addresses");
+		if (!read_ip(one, &hca->ips[hca->num_ips]))
+			return refuse(p, "an address is an IPv4 or IPv6 address of one host; several by commas");
+		for (i = 0; i < hca->num_ips; i++)
+			if (!memcmp(&hca->ips[i], &hca->ips[hca->num_ips], sizeof(ib_gid)))
+				return refuse(p, "an address stands there twice");
+		hca->num_ips++;
+	}
+	return hca->num_ips ? AL_SUCCESS : refuse(p, "at least one address");
+}
+
 /* A key of [soft] or [soft hca NAME]: a number in a range, or (set is not NULL) text that `set` reads. */
 struct key {
 	const char *name;
@@ -169,6 +226,9 @@ static const struct key keys[] = {
 	{ "agents", set_agents, 0, 0, 0, 0 },
 	{ "capture", set_capture, 0, 0, 0, 0 },
 	{ "fault", set_faults, 0, 0, 0, 0 },
+	{ "ip", set_ips, 0, 0, 0, 0 },
+	{ "link_layer", set_link_layer, 0, 0, 0, 0 },
+	{ "mac", set_mac, 0, 0, 0, 0 },
 	{ "mtu", set_mtu, 0, 0, 0, 0 },
 	{ "pkeys", set_pkeys, 0, 0, 0, 0 },
 	{ "vectors", set_vectors, 0, 0, 0, 0 },
@@ -283,6 +343,7 @@ static al_status set_link(struct soft_config *config, const struct ci_param *p)
 static const struct hca_config defaults = {
 	.ports = 1,
 	.gids = 1,
+	.link_layer = IB_LINK_LAYER_INFINIBAND,
 	.mtu = 4096,
 	.num_pkeys = 1,
 	.pkeys = { IB_PKEY_DEFAULT },
@@ -368,7 +429,8 @@ static al_status read_common(struct soft_config *config, struct hca_config *comm
 			;
 		if (i < sizeof(own) / sizeof(*own))
 			status = own[i].set(config, p);
-		else if (!strcmp(p->key, "guid") || !strcmp(p->key, "lid"))
+		else if (!strcmp(p->key, "guid") || !strcmp(p->key, "lid") || !strcmp(p->key, "mac") ||
+			 !strcmp(p->key, "ip"))
 			status = refuse(
 				p, "it can not be the same for all: set it in [soft hca NAME]");
 		else
@@ -553,6 +615,118 @@ static enum soft_agents agents_by_subnet(const struct soft_config *config)
 	return config->managed ? SOFT_AGENTS_AL : SOFT_AGENTS_NONE;
 }
 
+/* Returns the key of an HCA's settings that does not go with the link layer. NULL: there is none. */
+static const char *key_beside_layer(const struct hca_config *hca)
+{
+	if (hca->link_layer != IB_LINK_LAYER_ETHERNET)
+		return hca->mac ? "mac" : hca->num_ips ? "ip" : NULL;
+	if (hca->managed)
+		return "subnet=managed";
+	if (hca->placed)
+		return "topology";
+	if (hca->agents == SOFT_AGENTS_AL || hca->agents == SOFT_AGENTS_HARDWARE)
+		return "agents";
+	if (hca->lid)
+		return "lid";
+	if (hca->lmc)
+		return "lmc";
+	if (hca->gids != 1)
+		return "gids";
+	return hca->num_pkeys != 1 || hca->pkeys[0] != IB_PKEY_DEFAULT ? "pkeys" : NULL;
+}
+
+ib_gid config_ip(const struct hca_config *hca, uint32_t index, uint32_t port)
+{
+	ib_gid gid = hca->ips[index];
+
+	gid.raw[15] = (uint8_t)(gid.raw[15] + port);
+	return gid;
+}
+
+static bool has_ip(const struct hca_config *hca, const ib_gid *gid)
+{
+	uint32_t index, port;
+	ib_gid own;
+
+	for (index = 0; index < hca->num_ips; index++)
+		for (port = 0; port < hca->ports; port++) {
+			own = config_ip(hca, index, port);
+			if (!memcmp(&own, gid, sizeof(own)))
+				return true;
+		}
+	return false;
+}
+
+/* True: two HCAs have an address in common. */
+static bool have_common_ip(const struct hca_config *a, const struct hca_config *b)
+{
+	uint32_t index, port;
+	ib_gid gid;
+
+	for (index = 0; index < a->num_ips; index++)
+		for (port = 0; port < a->ports; port++) {
+			gid = config_ip(a, index, port);
+			if (has_ip(b, &gid))
+				return true;
+		}
+	return false;
+}
+
+/*
+ * Fills in the addresses of Ethernet ports. Without any, a port has an IPv4 address of the network for benchmarks
+ * (RFC 2544), which leads nowhere else.
+ */
+static void settle_addresses(struct soft_config *config)
+{
+	struct hca_config *hca;
+	uint32_t i;
+
+	for (i = 0; i < config->hcas; i++) {
+		hca = &config->hca[i];
+		if (hca->link_layer != IB_LINK_LAYER_ETHERNET)
+			continue;
+		if (!hca->num_ips)
+			hca->ips[hca->num_ips++] = (ib_gid){
+				.raw = { [10] = 0xff, [11] = 0xff, 198, 18, (uint8_t)i, 1 } };
+		hca->gids = 1 + hca->num_ips;
+	}
+}
+
+/* Checks the settings of the link layers against the others, and fills in the addresses of Ethernet ports. */
+static al_status settle_layers(struct soft_config *config)
+{
+	const struct hca_config *hca, *other;
+	const struct link_config *l;
+	const char *key;
+
+	for (hca = config->hca; hca < config->hca + config->hcas; hca++) {
+		key = key_beside_layer(hca);
+		if (key) {
+			ib_log(IB_LOG_ERROR, "soft",
+			       "HCA %s: %s does not go with link_layer=%s; see ibal-soft(5)", hca->name,
+			       key, hca->link_layer == IB_LINK_LAYER_ETHERNET ? "ethernet" : "infiniband");
+			return AL_BAD_CONFIG;
+		}
+	}
+	settle_addresses(config);
+	for (hca = config->hca; hca < config->hca + config->hcas; hca++)
+		for (other = config->hca; other < hca; other++)
+			if (have_common_ip(hca, other)) {
+				ib_log(IB_LOG_ERROR, "soft",
+				       "HCA %s: HCA %s has one of its addresses (ip) already; see ibal-soft(5)",
+				       hca->name, other->name);
+				return AL_BAD_CONFIG;
+			}
+	for (l = config->links; l < config->links + config->num_links; l++)
+		if (config->hca[l->hca[0]].link_layer != config->hca[l->hca[1]].link_layer) {
+			ib_log(IB_LOG_ERROR, "soft",
+			       "link %s: a cable joins ports of one link layer, and HCA %s and HCA %s differ; see ibal-soft(5)",
+			       l->name, config->hca[l->hca[0]].name, config->hca[l->hca[1]].name);
+			return AL_BAD_CONFIG;
+		}
+	return AL_SUCCESS;
+}
+
 /* Fills in settings that have no value, and checks settings against each other. */
 static al_status settle(struct soft_config *config)
 {
@@ -571,7 +745,7 @@ static al_status settle(struct soft_config *config)
 			hca->agents = agents_by_subnet(config);
 		if (!hca->vectors)
 			hca->vectors = processors > 0 && !config->manual ? (uint32_t)processors : 1;
-		if (hca->placed)
+		if (hca->placed || hca->link_layer == IB_LINK_LAYER_ETHERNET)
 			continue;
 		if (!hca->lid) /* aligned: the low bits are path bits */
 			hca->lid = (next + (1u << hca->lmc) - 1) >> hca->lmc << hca->lmc;
@@ -585,7 +759,7 @@ static al_status settle(struct soft_config *config)
 		}
 		next = next > hca->lid + lids ? next : hca->lid + lids;
 	}
-	return AL_SUCCESS;
+	return settle_layers(config);
 }
 
 al_status config_read(struct soft_config *config, const struct ci_params *params,

@@ -55,6 +55,10 @@ struct hca_config {
 	uint16_t pkeys[SOFT_MAX_PKEYS];
 	uint32_t seed;
 	uint64_t guid;        /* node GUID; 0: the module makes one */
+	ib_link_layer link_layer; /* of all ports: InfiniBand or Ethernet */
+	uint64_t mac;         /* Ethernet: address of port 1, 48 bits; 0: made from the port's GUID */
+	uint32_t num_ips;     /* Ethernet: IP addresses of port 1, as GIDs: config_ip() */
+	ib_gid ips[SOFT_MAX_GIDS - 1];
 	/* the HCA's place in a topology: what the topology says of the node and of each port */
 	bool placed;          /* the members below count */
 	char description[65]; /* NodeDescription */
@@ -120,6 +124,8 @@ struct config_shape {
 al_status config_read(struct soft_config *config, const struct ci_params *params,
 		      const struct config_shape *shape);
 void config_free(struct soft_config *config);
+/* Returns the GID of an IP address of a port, from 0. The addresses of a port follow those of the port before. */
+ib_gid config_ip(const struct hca_config *hca, uint32_t index, uint32_t port);
 /* Reads a whole text as a number, decimal or with 0x. False: the text is no number from min to max. */
 bool config_number(const char *text, uint64_t min, uint64_t max, uint64_t *value);
 

@@ -8,6 +8,7 @@
 
 #include "hca/soft/lab/capture.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -33,6 +34,7 @@
 #define ERF_INFINIBAND 21
 #define ERF_VARYING    4 /* flag: records differ in length */
 #define LINKTYPE_ERF   197
+#define LINKTYPE_ETHERNET 1
 
 /* pcapng: blocks and options */
 #define BLOCK_SECTION      0x0a0d0d0a
@@ -152,16 +154,21 @@ static void put_section(struct capture *c)
 
 static void put_interface(struct capture *c, const struct soft_port *port)
 {
-	char name[32], text[64];
+	char name[32], text[96], gid[INET6_ADDRSTRLEN];
+	const ib_gid own = port_gid(port, 0);
 	uint8_t *to;
 
 	snprintf(name, sizeof(name), "soft%u:%u", port->ports->hca, port->number);
-	snprintf(text, sizeof(text), "soft HCA %s port %u, LID %u", port->ports->name, port->number,
-		 port_lid(port));
+	if (port->ethernet)
+		snprintf(text, sizeof(text), "soft HCA %s port %u, GID %s", port->ports->name, port->number,
+			 inet_ntop(AF_INET6, own.raw, gid, sizeof(gid)));
+	else
+		snprintf(text, sizeof(text), "soft HCA %s port %u, LID %u", port->ports->name, port->number,
+			 port_lid(port));
 	to = begin_block(c, BLOCK_INTERFACE,
 			 12 + 8 + option_bytes(strlen(name)) + option_bytes(strlen(text)) +
 				 option_bytes(1) + 4);
-	to = put32(put16(put16(to, LINKTYPE_ERF), 0), 0);
+	to = put32(put16(put16(to, port->ethernet ? LINKTYPE_ETHERNET : LINKTYPE_ERF), 0), 0);
 	to = put_option(to, OPT_IF_NAME, name, strlen(name));
 	to = put_option(to, OPT_IF_DESCRIPTION, text, strlen(text));
 	to = put_option(to, OPT_IF_TSRESOL, "\x09", 1); /* 10^-9 s */
@@ -202,17 +209,19 @@ static uint8_t *put_erf(uint8_t *to, const struct soft_port *port, uint64_t ns, 
 static void put_packet(struct capture *c, const struct soft_port *port, uint32_t direction,
 		       uint64_t ns, const uint8_t *bytes, size_t len)
 {
-	size_t data = ERF_BYTES + len;
+	const size_t header = port->ethernet ? 0 : ERF_BYTES;
+	const size_t data = header + len;
 	uint8_t *to;
 
 	to = begin_block(c, BLOCK_PACKET, 12 + 20 + padded(data) + option_bytes(4) + 4);
 	to = put32(to, port->capture_interface);
 	to = put32(put32(to, (uint32_t)(ns >> 32)), (uint32_t)ns);
 	to = put32(put32(to, (uint32_t)data), (uint32_t)data);
-	to = put_erf(to, port, ns, len);
+	if (header)
+		to = put_erf(to, port, ns, len);
 	memcpy(to, bytes, len);
 	memset(to + len, 0, padded(data) - data);
-	to = put_option(to + padded(data) - ERF_BYTES, OPT_EPB_FLAGS, &direction, 4);
+	to = put_option(to + padded(data) - header, OPT_EPB_FLAGS, &direction, 4);
 	put_option(to, OPT_END, NULL, 0);
 	c->packets++;
 }
@@ -247,7 +256,7 @@ static void show(const struct soft_port *port, const struct packet *pkt, uint32_
 		return;
 	ns = wall_clock();
 	for (i = 0; i < pkt->num && c->fd >= 0; i++) {
-		len = pkt_bytes_of(pkt, i, bytes);
+		len = pkt_bytes_of(port, pkt, i, bytes);
 		if (len)
 			put_packet(c, port, direction, ns, bytes, len);
 	}

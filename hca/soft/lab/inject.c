@@ -20,6 +20,18 @@
 #include "hca/soft/port/port.h"
 #include "hca/soft/shared/opcode.h"
 
+/* The GIDs of a frame that has come in on IPv4 (IBTA A17.4.1.1). */
+static void set_ip4(struct route *route, const struct wire_packet *w)
+{
+	route->sgid = route->dgid = (ib_gid){ .raw = { [10] = 0xff, [11] = 0xff } };
+	memcpy(route->sgid.raw + 12, w->ip4.src, sizeof(w->ip4.src));
+	memcpy(route->dgid.raw + 12, w->ip4.dst, sizeof(w->ip4.dst));
+	if ((w->ip4.dst[0] & 0xf0) == 0xe0)
+		memcpy(route->dgid.raw, (uint8_t[]){ 0xff, 0x0e }, 2);
+	route->hop_limit = w->ip4.ttl;
+	route->class_flow = (uint32_t)w->ip4.tos << 20;
+}
+
 static void set_route(struct route *route, const struct wire_packet *w)
 {
 	*route = (struct route){
@@ -27,12 +39,14 @@ static void set_route(struct route *route, const struct wire_packet *w)
 		.dlid = w->lrh.dlid,
 		.sl = w->lrh.sl,
 		.lane = w->lrh.vl,
-		.global = w->lrh.global,
+		.global = w->lrh.global || w->framing != WIRE_IB,
 		.hop_limit = w->grh.hop_limit,
 		.class_flow = (uint32_t)w->grh.tclass << 20 | w->grh.flow_label,
 	};
 	memcpy(route->sgid.raw, w->grh.sgid, sizeof(route->sgid.raw));
 	memcpy(route->dgid.raw, w->grh.dgid, sizeof(route->dgid.raw));
+	if (w->framing == WIRE_ROCE4)
+		set_ip4(route, w);
 }
 
 static void set_connected(struct packet *pkt, const struct wire_packet *w)
@@ -85,15 +99,18 @@ static void make(struct pooled *k, const struct wire_packet *w)
 		memcpy(k->data, w->payload, w->length);
 }
 
-/* True: the destination LID is not the port's, or no port has the source LID. */
+/* True: the destination address is not the port's, or no port has the source address. */
 static bool is_stray(const struct soft_port *port, const struct wire_packet *w)
 {
-	const struct route back = { .dlid = w->lrh.slid };
+	struct route route, back;
 	struct path path;
 
-	if (!port_has_lid(port, w->lrh.dlid) && w->lrh.dlid != IB_LID_PERMISSIVE &&
-	    !mcast_is_lid(w->lrh.dlid))
-		return true;
+	set_route(&route, w);
+	if (port->ethernet ? !mcast_is_gid(&route.dgid)
+			   : route.dlid != IB_LID_PERMISSIVE && !mcast_is_lid(route.dlid))
+		if (!port_is_destination(port, &route))
+			return true;
+	back = (struct route){ .dlid = route.slid, .sgid = route.sgid, .dgid = route.sgid };
 	port->link->resolve(port, &back, &path);
 	return !path.to;
 }
@@ -101,7 +118,7 @@ static bool is_stray(const struct soft_port *port, const struct wire_packet *w)
 /* True: a multicast datagram, of which queue pairs at the port get copies. */
 static bool has_members(const struct soft_port *port, const struct packet *pkt)
 {
-	return packet_is_multicast(pkt) && !port_has_lid(port, pkt->route.slid) &&
+	return packet_is_multicast(pkt) && !port_is_source(port, &pkt->route) &&
 	       mcast_is_wanted(&port->ports->mcast, port->number, &pkt->route.dgid,
 			       pkt->route.dlid);
 }
@@ -138,7 +155,7 @@ struct soft_injected inject(struct soft_port *port, const uint8_t *bytes, size_t
 		result.outcome = SOFT_INJECT_DOWN;
 		return result;
 	}
-	result.refusal = wire_decode(&w, WIRE_IB, bytes, len);
+	result.refusal = wire_decode(&w, port->ethernet ? WIRE_ROCE6 : WIRE_IB, bytes, len);
 	if (!result.refusal && w.length > port->ports->mtu)
 		result.refusal = WIRE_TOO_LONG;
 	if (result.refusal) {

@@ -24,9 +24,9 @@ static void lead_to(const struct soft_port *to, struct path *path)
 static void loop_resolve(const struct soft_port *from, const struct route *route, struct path *path)
 {
 	*path = (struct path){ 0 };
-	if (port_has_lid(from, route->dlid))
+	if (port_is_destination(from, route))
 		lead_to(from, path);
-	else if (port_has_lid(from->cable, route->dlid) || route->dlid == IB_LID_PERMISSIVE)
+	else if (port_is_destination(from->cable, route) || route->dlid == IB_LID_PERMISSIVE)
 		lead_to(from->cable, path);
 }
 

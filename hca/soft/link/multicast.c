@@ -75,6 +75,6 @@ void multicast_received(struct runner *r, struct soft_port *port, struct packet 
 			   CRC_BYTES);
 	/* source filtering: the members at the sender's port have got their copies when the
 	 * datagram left */
-	if (port_has_lid(port, pkt->route.slid) || !give_copies(r, port, pkt, 0))
+	if (port_is_source(port, &pkt->route) || !give_copies(r, port, pkt, 0))
 		port_count(port, CNT_RCV_DROPPED, 1);
 }

@@ -18,12 +18,13 @@ struct runner;
 
 /*
  * True: a multicast datagram, as IBTA 9.6.1.1.2 and 10.5.2 want such a datagram: the destination is
- * a multicast LID, queue pair 0xffffff and, in a GRH, a multicast GID.
+ * a multicast LID (from an Ethernet port: LID 0), queue pair 0xffffff and, in a GRH, a multicast GID.
  */
 static inline bool packet_is_multicast(const struct packet *pkt)
 {
 	return UNLIKELY(pkt->dest_qpn == IB_QPN_MULTICAST) && pkt->service == WIRE_UD &&
-	       !(pkt->flags & PKT_VL15) && pkt->route.global && mcast_is_lid(pkt->route.dlid) &&
+	       !(pkt->flags & PKT_VL15) && pkt->route.global &&
+	       (mcast_is_lid(pkt->route.dlid) || !pkt->route.dlid) &&
 	       mcast_is_gid(&pkt->route.dgid);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Makes the packets of a train, and the bytes that each packet has on an InfiniBand wire. The codec is packet/wire.c.
+ * Makes the packets of a train, and the bytes that each packet has on a wire, InfiniBand's or RoCEv2's. The codec is
+ * packet/wire.c.
  */
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "hca/soft/memory/payload.h"
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/packet/wire.h"
-
+#include "hca/soft/port/port.h"
 #include "hca/soft/shared/base.h"
 #include "hca/soft/shared/opcode.h"
 
@@ -43,9 +44,40 @@ static void put_gid(uint8_t *to, ib_gid gid)
 	memcpy(to, gid.raw, sizeof(gid.raw));
 }
 
+enum wire_framing pkt_framing(const struct soft_port *port, const struct packet *pkt)
+{
+	if (!port->ethernet)
+		return WIRE_IB;
+	return gid_is_ip4(&pkt->route.sgid) ? WIRE_ROCE4 : WIRE_ROCE6;
+}
+
+/*
+ * The UDP source port names the flow, so that switches keep its order (IBTA A17.5.3): from the flow label, or if there
+ * is none from the queue pairs.
+ */
+static uint16_t udp_source(const struct packet *pkt)
+{
+	uint32_t flow = pkt->route.class_flow & 0xfffff;
+
+	if (!flow)
+		flow = (pkt->src_qpn * 31 + pkt->dest_qpn) & 0xfffff;
+	return (uint16_t)(0xc000 | ((flow ^ flow >> 14) & 0x3fff));
+}
+
+static void set_ethernet(struct wire_packet *w, const struct soft_port *port, const struct packet *pkt)
+{
+	port_mac_of(port, &pkt->route.sgid, w->eth.src);
+	port_mac_of(port, &pkt->route.dgid, w->eth.dst);
+	w->ip4.tos = w->grh.tclass;
+	w->ip4.ttl = w->grh.hop_limit;
+	w->ip4.dont_fragment = true;
+	memcpy(w->ip4.src, pkt->route.sgid.raw + 12, sizeof(w->ip4.src));
+	memcpy(w->ip4.dst, pkt->route.dgid.raw + 12, sizeof(w->ip4.dst));
+	w->udp.src_port = udp_source(pkt);
+}
+
 static void set_route(struct wire_packet *w, const struct route *route)
 {
-	w->framing = WIRE_IB;
 	w->lrh.sl = route->sl;
 	w->lrh.dlid = route->dlid;
 	w->lrh.slid = route->slid;
@@ -87,14 +119,17 @@ static void set_transport(struct wire_packet *w, const struct packet *pkt)
 	w->deth.src_qpn = pkt->src_qpn;
 }
 
-size_t pkt_bytes_of(const struct packet *train, uint32_t i, uint8_t *bytes)
+size_t pkt_bytes_of(const struct soft_port *port, const struct packet *train, uint32_t i, uint8_t *bytes)
 {
 	struct packet one = packet_of_train(train, i);
 	uint8_t *payload;
 	struct wire_packet w;
 
 	memset(&w, 0, sizeof(w));
+	w.framing = pkt_framing(port, &one);
 	set_route(&w, &one.route);
+	if (port->ethernet)
+		set_ethernet(&w, port, &one);
 	w.lrh.vl = packet_lane(&one);
 	set_transport(&w, &one);
 	w.length = one.length;

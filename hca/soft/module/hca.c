@@ -102,6 +102,20 @@ static uint32_t first_lids(const struct hca_config *conf, uint32_t i)
 	 IB_PORT_CAP_SYS_IMAGE_GUID | IB_PORT_CAP_EXT_SPEEDS | IB_PORT_CAP_CLIENT_REREG |    \
 	 IB_PORT_CAP_CAP_MASK_NOTICE)
 
+/* The address of port n is that of port 1 and n - 1; by default it is locally administered, and made
+ * from the port's GUID. */
+static void fill_ethernet_port(const struct hca_config *conf, struct soft_port *port, uint32_t i)
+{
+	const uint64_t mac = conf->mac ? conf->mac + i
+				       : 0x020000000000ull | (port->guid & 0xffffffffffull);
+	ib_gid ips[SOFT_MAX_GIDS - 1];
+	uint32_t n;
+
+	for (n = 0; n < conf->num_ips; n++)
+		ips[n] = config_ip(conf, n, i);
+	port_init_ethernet(port, mac, ips, conf->num_ips);
+}
+
 static void fill_hca_port(const struct soft_hca *hca, struct soft_port *port, uint32_t i)
 {
 	const struct hca_config *conf = &hca->conf;
@@ -111,8 +125,11 @@ static void fill_hca_port(const struct soft_hca *hca, struct soft_port *port, ui
 		port->width = conf->place[i].width;
 		port->speed = conf->place[i].speed;
 	}
-	if (!hca->ports.managed) /* else the subnet manager assigns LIDs */
+	if (!hca->ports.managed && conf->link_layer == IB_LINK_LAYER_INFINIBAND)
+		/* of a managed subnet the subnet manager assigns LIDs */
 		port->lids = first_lids(conf, i);
+	if (conf->link_layer == IB_LINK_LAYER_ETHERNET)
+		fill_ethernet_port(conf, port, i);
 	port_init(port, conf->gids, !conf->placed || conf->place[i].cabled);
 }
 

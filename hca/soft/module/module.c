@@ -103,6 +103,8 @@ static uint32_t identity(void)
 
 static void join(struct soft_port *a, struct soft_port *b)
 {
+	if (a->ethernet != b->ethernet) /* both keep their loopback plugs */
+		return;
 	a->cable = b;
 	b->cable = a;
 }

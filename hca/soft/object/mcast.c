@@ -30,6 +30,12 @@ static al_status prepare(struct soft_qp *qp)
 	return AL_SUCCESS;
 }
 
+/* Ethernet has no LIDs: a group is its GID alone. All ports of an HCA have one link layer. */
+static uint16_t group_lid(const struct soft_hca *hca, uint16_t mlid)
+{
+	return hca->ports.port[0].ethernet ? 0 : mlid;
+}
+
 al_status soft_attach_mcast(struct ci_qp *ci, const ib_gid *mgid, uint16_t mlid)
 {
 	struct soft_qp *qp = soft_qp(ci);
@@ -38,6 +44,7 @@ al_status soft_attach_mcast(struct ci_qp *ci, const ib_gid *mgid, uint16_t mlid)
 
 	if (alloc_fails(&hca->alloc))
 		return AL_INSUFFICIENT_MEMORY;
+	mlid = group_lid(hca, mlid);
 	fmutex_lock(&qp->control);
 	status = prepare(qp);
 	if (!status)
@@ -73,6 +80,7 @@ al_status soft_detach_mcast(struct ci_qp *ci, const ib_gid *mgid, uint16_t mlid)
 	struct soft_qp *qp = soft_qp(ci);
 	al_status status = AL_NOT_FOUND;
 
+	mlid = group_lid(qp_hca(qp), mlid);
 	fmutex_lock(&qp->control);
 	if (qp->conn.mcast)
 		status = mcast_detach(&qp_hca(qp)->ports.mcast, qp->conn.mcast, mgid, mlid);

@@ -535,6 +535,9 @@ al_status soft_create_spl_qp(struct ci_qp *ci, uint8_t port_num, struct ci_qp_in
 	struct soft_port *port = hca_port(pd_hca(ci->pd), port_num);
 	al_status status = check_create(ci, init);
 
+	if (!status && port->ethernet && init->attr->qp_type == IB_QPT_SMI)
+		status = ib_refuse(AL_UNSUPPORTED, "port %u is Ethernet, and has no queue pair QP0",
+				   port_num);
 	if (status)
 		return status;
 	ci->qp_num = init->attr->qp_type == IB_QPT_GSI;

@@ -124,9 +124,9 @@ static uint8_t *put_grh(uint8_t *to, const struct wire_packet *pkt, uint8_t next
 	return to + 32;
 }
 
-void wire_grh(uint8_t to[GRH_BYTES], const struct wire_packet *pkt, size_t len)
+void wire_grh(uint8_t to[GRH_BYTES], const struct wire_packet *pkt, size_t len, bool ip6)
 {
-	put_grh(to, pkt, NXTHDR_BTH, len);
+	put_grh(to, pkt, ip6 ? PROTOCOL_UDP : NXTHDR_BTH, len);
 }
 
 static uint8_t *put_ip4(uint8_t *to, const struct wire_packet *pkt, size_t len)
@@ -145,6 +145,11 @@ static uint8_t *put_ip4(uint8_t *to, const struct wire_packet *pkt, size_t len)
 	memcpy(to + 4, pkt->ip4.dst, 4);
 	put(from + 10, inet_checksum(inet_sum(0, from, IP4_BYTES)), 2);
 	return to + 8;
+}
+
+void wire_ip4(uint8_t to[IP4_BYTES], const struct wire_packet *pkt, size_t len)
+{
+	put_ip4(to, pkt, IP4_BYTES + len);
 }
 
 /* len: bytes from the UDP header to the end of the packet */

@@ -150,8 +150,10 @@ size_t wire_header_bytes(const struct wire_packet *pkt);
  * payload or a shorter one. The payload may lie at its place already, to + wire_header_bytes().
  */
 size_t wire_encode(const struct wire_packet *pkt, uint8_t *to, size_t room);
-/* Writes only the packet's GRH. len: bytes after the GRH, with the ICRC */
-void wire_grh(uint8_t to[GRH_BYTES], const struct wire_packet *pkt, size_t len);
+/* Writes only the packet's GRH, or the IPv6 header of RoCEv2 (ip6). len: bytes after the header, with the ICRC. */
+void wire_grh(uint8_t to[GRH_BYTES], const struct wire_packet *pkt, size_t len, bool ip6);
+/* Writes only the packet's IPv4 header. len: bytes after the header, with the ICRC. */
+void wire_ip4(uint8_t to[IP4_BYTES], const struct wire_packet *pkt, size_t len);
 /*
  * Decodes and checks bytes. framing: WIRE_IB, or another value for an Ethernet frame, which may be padded to Ethernet's
  * minimum of 60 bytes. *pkt is valid only after WIRE_OK.

@@ -312,8 +312,22 @@ void port_init(struct soft_port *port, uint32_t gids, bool plugged)
 		atomic_store(&port->state,
 			     port->ports->managed && port->number ? IB_PORT_INIT : IB_PORT_ACTIVE);
 	port_info_init(port, port->ports->mtu);
-	for (i = 0; i < gids; i++)
+	for (i = 0; i < gids && !port->ethernet; i++)
 		store_gid(port, i, atomic_load(&port->prefix), port->guid + ((uint64_t)i << 4));
+}
+
+void port_init_ethernet(struct soft_port *port, uint64_t mac, const ib_gid *ips, uint32_t num)
+{
+	/* the modified EUI-64 of the address (RFC 4291, appendix A) */
+	const uint64_t id = ((mac >> 24 ^ 0x020000) << 40) | 0xfffe000000ull | (mac & 0xffffff);
+	uint32_t i;
+
+	port->ethernet = true;
+	for (i = 0; i < sizeof(port->mac); i++)
+		port->mac[i] = (uint8_t)(mac >> (40 - 8 * i));
+	store_gid(port, 0, SOFT_PREFIX, id);
+	for (i = 0; i < num; i++)
+		store_gid(port, i + 1, load_be64(ips[i].raw), load_be64(ips[i].raw + 8));
 }
 
 /* ------------------------------------------------------------------- states */
@@ -350,7 +364,7 @@ static void set_state(struct soft_port *port, ib_port_state state)
 		port_count(port, CNT_LINK_DOWNED, 1);
 		port_event(port, IB_EVENT_PORT_DOWN);
 	} else
-		for (step = from + 1u; step <= (unsigned int)state; step++)
+		for (step = port->ethernet ? state : from + 1u; step <= (unsigned int)state; step++)
 			port_event(port, state_event[step]);
 }
 
@@ -490,8 +504,8 @@ void port_route(const struct soft_port *port, const struct address *to, struct r
 
 	route->out_port = 0;
 	route->slid = (uint16_t)(own.base | (to->src_path_bits & ((1u << own.lmc) - 1)));
-	route->dlid = to->dlid;
-	if (UNLIKELY(to->dlid == IB_LID_PERMISSIVE)) /* directed route: the far port may not know
+	route->dlid = LIKELY(!port->ethernet) ? to->dlid : 0;
+	if (UNLIKELY(route->dlid == IB_LID_PERMISSIVE)) /* directed route: the far port may not know
 							our LID (IBTA 14.2.2.1) */
 		route->slid = IB_LID_PERMISSIVE;
 	route->sl = to->sl;
@@ -500,6 +514,8 @@ void port_route(const struct soft_port *port, const struct address *to, struct r
 	if (LIKELY(!to->global))
 		return;
 	route->hop_limit = to->hop_limit;
+	if (UNLIKELY(port->ethernet && !to->hop_limit)) /* as hosts of IP begin (RFC 1700) */
+		route->hop_limit = 64;
 	route->class_flow = to->class_flow;
 	route->sgid = port_gid(port, to->sgid_index);
 	route->dgid = to->dgid;
@@ -525,4 +541,34 @@ bool port_has_gid(const struct soft_port *port, const ib_gid *gid)
 			return true;
 	}
 	return false;
+}
+
+bool port_is_destination(const struct soft_port *port, const struct route *route)
+{
+	if (LIKELY(!port->ethernet))
+		return port_has_lid(port, route->dlid);
+	return gid_is_ip4(&route->sgid) == gid_is_ip4(&route->dgid) &&
+	       port_has_gid(port, &route->dgid);
+}
+
+bool port_is_source(const struct soft_port *port, const struct route *route)
+{
+	return LIKELY(!port->ethernet) ? port_has_lid(port, route->slid)
+				       : port_has_gid(port, &route->sgid);
+}
+
+void port_mac_of(const struct soft_port *port, const ib_gid *gid, uint8_t mac[6])
+{
+	const uint8_t *at = gid->raw;
+
+	if (at[0] == 0xff && at[10] == 0xff && at[11] == 0xff) /* a group of IPv4 (RFC 1112) */
+		memcpy(mac, (uint8_t[]){ 1, 0, 0x5e, at[13] & 0x7f, at[14], at[15] }, 6);
+	else if (at[0] == 0xff) /* a group of IPv6 (RFC 2464) */
+		memcpy(mac, (uint8_t[]){ 0x33, 0x33, at[12], at[13], at[14], at[15] }, 6);
+	else if (port_has_gid(port, gid))
+		memcpy(mac, port->mac, 6);
+	else if (port_has_gid(port->cable, gid))
+		memcpy(mac, port->cable->mac, 6);
+	else
+		memcpy(mac, (uint8_t[]){ at[8] ^ 2, at[9], at[10], at[13], at[14], at[15] }, 6);
 }

@@ -5,6 +5,7 @@
 #define SOFT_PORT_H
 
 #include <stdatomic.h>
+#include <string.h>
 #include <iba/ib_hca.h>
 
 #include "hca/soft/base/config.h"
@@ -143,6 +144,8 @@ struct soft_port {
 	/* port number, from 1; 0: the switch itself, which has no link and is Active always */
 	uint8_t number;
 	uint64_t guid;
+	bool ethernet;  /* link layer; constant. The port has no LIDs, and GIDs alone name its peers */
+	uint8_t mac[6]; /* of an Ethernet port; constant */
 	/* ib_width and ib_speed of the link; 0: the default, 4X and EDR. Constant */
 	uint8_t width, speed;
 	/*
@@ -291,6 +294,18 @@ void port_start(void);
  * and is Active or (managed) Init; else the port is Down. Nobody else uses the port yet.
  */
 void port_init(struct soft_port *port, uint32_t gids, bool plugged);
+/*
+ * Makes a port one of Ethernet, before port_init(): its address, and `num` GIDs of IP addresses that
+ * follow the GID of the link-local address.
+ */
+void port_init_ethernet(struct soft_port *port, uint64_t mac, const ib_gid *ips, uint32_t num);
+/* True: a GID that an IPv4 address makes (IBTA A17.4.1.1). */
+static inline bool gid_is_ip4(const ib_gid *gid)
+{
+	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+
+	return !memcmp(gid->raw, prefix, sizeof(prefix));
+}
 /* Does the module raise the event of a change? */
 enum port_tell {
 	PORT_TELLS, /* yes, if the value has changed */
@@ -359,6 +374,15 @@ ib_gid port_gid(const struct soft_port *port, uint32_t index);
 /* Returns the number of entries of the port's GID table up to the last one that is not empty. */
 uint32_t port_gid_count(const struct soft_port *port);
 bool port_has_gid(const struct soft_port *port, const ib_gid *gid);
+/*
+ * True: the port has the destination address of a route, or the source address: the LID, or at an
+ * Ethernet port the GID. IPv4 and IPv6 do not meet.
+ */
+bool port_is_destination(const struct soft_port *port, const struct route *route);
+bool port_is_source(const struct soft_port *port, const struct route *route);
+/* Writes the Ethernet address to which a GID leads from a port: one of a group, of the port itself,
+ * of the far port, or (the GID is nobody's) the one that a link-local address is made from. */
+void port_mac_of(const struct soft_port *port, const ib_gid *gid, uint8_t mac[6]);
 
 /* Counts a successful recovery of the link at both of its ends. */
 void port_recover_link(struct soft_port *port);

@@ -5,6 +5,7 @@
  */
 #include "hca/soft/transport/explain.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 
 #include "hca/soft/engine/engine.h"
@@ -56,8 +57,14 @@ static const char *explain_length(const struct soft_qp *qp, const struct send_wq
 static const char *explain_retries(const struct soft_qp *qp, const char *what, uint32_t retries,
 				   char text[TEXT])
 {
-	snprintf(text, TEXT, "%s qp %#x at LID %#x %u times", what, qp->conn.source.dest_qpn,
-		 qp->conn.source.path.lid, retries + 1);
+	char gid[INET6_ADDRSTRLEN];
+
+	if (qp->conn.source.port->ethernet)
+		snprintf(text, TEXT, "%s qp %#x at GID %s %u times", what, qp->conn.source.dest_qpn,
+			 inet_ntop(AF_INET6, qp->conn.to.dgid.raw, gid, sizeof(gid)), retries + 1);
+	else
+		snprintf(text, TEXT, "%s qp %#x at LID %#x %u times", what, qp->conn.source.dest_qpn,
+			 qp->conn.source.path.lid, retries + 1);
 	return text;
 }
 

@@ -27,6 +27,13 @@ bool resp_check_pkey(struct soft_qp *qp, const struct packet *pkt)
 	return false;
 }
 
+bool resp_is_from_peer(const struct soft_qp *qp, const struct route *route)
+{
+	return path_is_from(&qp->conn.source.path, route->slid) &&
+	       (LIKELY(!qp->conn.source.port->ethernet) ||
+		!memcmp(&qp->conn.to.dgid, &route->sgid, sizeof(route->sgid)));
+}
+
 bool resp_check_packet(struct soft_qp *qp, const struct packet *pkt)
 {
 	const char *why = NULL;
@@ -35,8 +42,8 @@ bool resp_check_packet(struct soft_qp *qp, const struct packet *pkt)
 	 * peer */
 	if (UNLIKELY(pkt->in_port != qp->conn.source.port->number))
 		why = "it came by another port than the queue pair's";
-	else if (UNLIKELY(!path_is_from(&qp->conn.source.path, pkt->route.slid)))
-		why = "its source LID is not the peer's";
+	else if (UNLIKELY(!resp_is_from_peer(qp, &pkt->route)))
+		why = "its source address is not the peer's";
 	else if (UNLIKELY(!(pkt->flags & PKT_WIRE) && pkt->src_qpn != qp->conn.source.dest_qpn))
 		why = "its source queue pair is not the peer";
 	else if (UNLIKELY(!resp_check_pkey(qp, pkt)))

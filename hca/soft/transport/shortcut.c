@@ -50,6 +50,18 @@ static bool lane_leads(const struct soft_qp *from, const struct soft_qp *to)
 	return lane_operates(&to->conn.source.port->lanes, lane);
 }
 
+/* True: a queue pair takes packets of its peer for the peer's, by the address that they come from. */
+static bool is_peer_of(const struct soft_qp *peer, const struct soft_qp *qp)
+{
+	const struct soft_port *port = peer->conn.source.port;
+	struct route route;
+
+	if (LIKELY(!port->ethernet))
+		return path_is_from(&qp->conn.source.path, port_lid(port));
+	port_route(port, &peer->conn.to, &route);
+	return resp_is_from_peer(qp, &route);
+}
+
 /* Checks that the peer would execute the message's first packet at once: state, PSN, path, partition and MTU fit. */
 static bool peer_expects(struct soft_qp *peer, const struct soft_qp *qp)
 {
@@ -58,8 +70,7 @@ static bool peer_expects(struct soft_qp *peer, const struct soft_qp *qp)
 	       peer->service == qp->service && peer->conn.resp.established &&
 	       peer->conn.resp.epsn == qp->conn.req.next_psn && peer->conn.resp.kind == PKT_NONE &&
 	       !resp_pending(peer) && lane_leads(qp, peer) && lane_leads(peer, qp) &&
-	       path_is_from(&qp->conn.source.path, port_lid(peer->conn.source.port)) &&
-	       path_is_from(&peer->conn.source.path, port_lid(qp->conn.source.port)) &&
+	       is_peer_of(peer, qp) && is_peer_of(qp, peer) &&
 	       peer->conn.source.dest_qpn == qp->ci.qp_num &&
 	       source_pkey(&peer->conn.source) == source_pkey(&qp->conn.source) &&
 	       peer->conn.source.mtu_shift == qp->conn.source.mtu_shift &&

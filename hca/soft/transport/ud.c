@@ -133,20 +133,33 @@ static const char *check_datagram(struct soft_qp *qp, const struct packet *pkt)
 	return "its Q_Key is not the queue pair's";
 }
 
-/* Encodes the GRH of a received datagram. */
-static void make_grh(const struct packet *pkt, uint8_t grh[GRH_BYTES])
+/*
+ * Encodes the GRH of a received datagram. A datagram that has come in on IPv4 has its IP header in the last 20 bytes
+ * of the GRH's place (IBTA A17.4.5.1).
+ */
+static void make_grh(const struct soft_port *port, const struct packet *pkt, uint8_t grh[GRH_BYTES])
 {
 	const struct wire_op *op = &wire_ops[wire_opcode(WIRE_UD, pkt->kind, PLACE_ONLY)];
+	const size_t length = BTH_BYTES + op->ext_bytes + ((pkt->length + 3u) & ~3u) + ICRC_BYTES;
 	struct wire_packet headers = {
 		.grh.tclass = (uint8_t)(pkt->route.class_flow >> 20),
 		.grh.flow_label = pkt->route.class_flow & 0xfffff,
 		.grh.hop_limit = pkt->route.hop_limit,
 	};
 
+	if (port->ethernet && gid_is_ip4(&pkt->route.sgid)) {
+		headers.ip4.tos = headers.grh.tclass;
+		headers.ip4.ttl = headers.grh.hop_limit;
+		headers.ip4.dont_fragment = true;
+		memcpy(headers.ip4.src, pkt->route.sgid.raw + 12, sizeof(headers.ip4.src));
+		memcpy(headers.ip4.dst, pkt->route.dgid.raw + 12, sizeof(headers.ip4.dst));
+		memset(grh, 0, GRH_BYTES - IP4_BYTES);
+		wire_ip4(grh + GRH_BYTES - IP4_BYTES, &headers, UDP_BYTES + length);
+		return;
+	}
 	memcpy(headers.grh.sgid, &pkt->route.sgid, sizeof(pkt->route.sgid));
 	memcpy(headers.grh.dgid, &pkt->route.dgid, sizeof(pkt->route.dgid));
-	wire_grh(grh, &headers,
-		 BTH_BYTES + op->ext_bytes + ((pkt->length + 3u) & ~3u) + ICRC_BYTES);
+	wire_grh(grh, &headers, port->ethernet ? UDP_BYTES + length : length, port->ethernet);
 }
 
 /*
@@ -166,7 +179,7 @@ static enum copy_result deliver(struct runner *r, struct soft_qp *qp, const stru
 
 	r->bytes -= pkt->length;
 	if (pkt->route.global) {
-		make_grh(pkt, grh);
+		make_grh(qp->conn.source.port, pkt, grh);
 		return stage_move_request(qp, pkt, &head, &to);
 	}
 	to.skip = IB_GRH_BYTES;

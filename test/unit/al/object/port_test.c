@@ -19,9 +19,10 @@ static struct ladder at(ib_port_state state)
 
 static struct ladder newcomer(ib_port_state state)
 {
+	const struct ladder of = { 0 };
 	struct ladder l;
 
-	ladder_replay(&l, state);
+	ladder_replay(&l, &of, state);
 	return l;
 }
 
@@ -88,6 +89,31 @@ START_TEST(every_step_between_two_port_states_is_delivered_in_order)
 			expect(&l, want[from][to]);
 			ck_assert_int_eq(ladder_told(&l), to);
 		}
+}
+END_TEST
+
+/* Ethernet: also by ladders that follow or replay another one. */
+START_TEST(a_port_without_steps_is_told_down_and_active_only)
+{
+	struct ladder of = { 0 }, follower = { 0 }, replay;
+	ib_event_type type;
+
+	ladder_skip_steps(&of);
+	ladder_init(&of, IB_PORT_DOWN);
+	ladder_replay(&replay, &of, IB_PORT_ACTIVE);
+	expect(&replay, "A");
+	add(&replay, "lDpA");
+	expect(&replay, "lDpA");
+	add(&of, "gA");
+	expect(&of, "gA");
+	add(&of, "DA");
+	while (ladder_take(&of, &type))
+		ladder_follow(&follower, type);
+	expect(&follower, "DA");
+	ladder_follow(&follower, IB_EVENT_PORT_DOWN);
+	expect(&follower, "D");
+	ladder_follow(&follower, IB_EVENT_PORT_ACTIVE);
+	expect(&follower, "A");
 }
 END_TEST
 
@@ -686,6 +712,7 @@ int main(void)
 
 	tcase_add_test(tc, the_first_port_state_is_not_reported);
 	tcase_add_test(tc, every_step_between_two_port_states_is_delivered_in_order);
+	tcase_add_test(tc, a_port_without_steps_is_told_down_and_active_only);
 	tcase_add_test(tc, a_fall_through_down_is_never_merged_away);
 	tcase_add_test(tc, a_fall_in_the_middle_of_the_walk_begins_again_with_down);
 	tcase_add_test(tc, several_falls_before_a_report_merge);

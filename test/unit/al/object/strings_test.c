@@ -33,6 +33,7 @@ START_TEST(every_value_has_its_text_and_no_other_has_one)
 	CHECK_LIST(al_mad_event_type_str, al_mad_event_type, AL_MAD_EVENT_LIST, CHECK_TEXT);
 	CHECK_LIST(al_event_type_str, ib_event_type, IB_EVENT_LIST, CHECK_TEXT_4);
 	CHECK_LIST(al_link_layer_str, ib_link_layer, IB_LINK_LAYER_LIST, CHECK_TEXT);
+	CHECK_LIST(al_gid_type_str, ib_gid_type, IB_GID_TYPE_LIST, CHECK_TEXT);
 	CHECK_LIST(al_port_state_str, ib_port_state, IB_PORT_STATE_LIST, CHECK_TEXT);
 	CHECK_LIST(al_phys_state_str, ib_phys_state, IB_PHYS_STATE_LIST, CHECK_TEXT);
 	CHECK_LIST(al_mtu_str, ib_mtu, IB_MTU_LIST, CHECK_TEXT);

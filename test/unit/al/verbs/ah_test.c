@@ -151,6 +151,79 @@ START_TEST(a_datagram_without_grh_is_answered_by_lid)
 }
 END_TEST
 
+/* --------------------------------------------------------------- Ethernet */
+
+static al_status gid_of_ip4(struct ci_ca *c, uint8_t port, uint32_t index, ib_gid *gid)
+{
+	(void)c;
+	*gid = (ib_gid){ .raw = { [10] = 0xff, [11] = 0xff, 10, 0, port, (uint8_t)index } };
+	return AL_SUCCESS;
+}
+
+static void set_up_ethernet(void)
+{
+	fake = test_fake();
+	fake->port_attr.link_layer = IB_LINK_LAYER_ETHERNET;
+	fake->port_attr.gid_tbl_len = 3;
+	fake->ops.query_gid = gid_of_ip4;
+	fake->ops.modify_ah = keep;
+	al = test_open();
+	ca = test_open_ca(al, FAKE_GUID);
+	ck_ok(al_alloc_pd(ca, NULL, &pd));
+}
+
+START_TEST(a_path_at_an_ethernet_port_needs_a_grh)
+{
+	struct ib_ah_attr path = { .port_num = 1, .dlid = 5 };
+	al_ah_h ah;
+
+	ck_status(al_create_ah(pd, &path, &ah), AL_INVALID_PARAMETER);
+	ck_assert(strstr(al_reason(), "the port is Ethernet"));
+	path.is_global = true;
+	path.dlid = 0;
+	ck_ok(al_create_ah(pd, &path, &ah));
+}
+END_TEST
+
+/* The IPv4 header of a datagram from 10.9.8.7 to x.0.1.2, in the last 20 bytes of the GRH's place. */
+static void make_ip4(uint8_t grh[IB_GRH_BYTES], uint8_t x)
+{
+	const uint8_t ip[20] = { 0x45, 0x5a, 0, 60, 0, 0, 0x40, 0, 63, 17, 0, 0, 10, 9, 8, 7, x, 0, 1, 2 };
+	uint32_t sum = 0;
+
+	memset(grh, 0x66, 20); /* as the version of IPv6 */
+	memcpy(grh + 20, ip, sizeof(ip));
+	for (int i = 0; i < 20; i += 2)
+		sum += (uint32_t)ip[i] << 8 | ip[i + 1];
+	sum = ~((sum & 0xffff) + (sum >> 16));
+	grh[30] = (uint8_t)(sum >> 8);
+	grh[31] = (uint8_t)sum;
+}
+
+START_TEST(a_datagram_on_ipv4_is_answered_to_its_address)
+{
+	static const uint8_t sender[16] = { [10] = 0xff, [11] = 0xff, 10, 9, 8, 7 };
+	const struct ib_wc wc = { .opcode = IB_WC_RECV, .wc_flags = IB_WC_GRH };
+	uint8_t grh[IB_GRH_BYTES];
+	struct ib_ah_attr path;
+
+	make_ip4(grh, 10);
+	ck_ok(al_init_ah_from_wc(ca, 1, &wc, grh, &path));
+	ck_assert(path.is_global);
+	ck_assert_uint_eq(path.dlid, 0);
+	ck_assert_uint_eq(path.grh.sgid_index, 2);
+	ck_assert_uint_eq(path.grh.traffic_class, 0x5a);
+	ck_assert_mem_eq(path.grh.dgid.raw, sender, 16);
+	grh[36 + 3] = 77; /* nobody's address, and the checksum is wrong: this is no IPv4 header */
+	ck_status(al_init_ah_from_wc(ca, 1, &wc, grh, &path), AL_NOT_FOUND);
+	memset(grh, 0x55, 20);
+	ck_status(al_init_ah_from_wc(ca, 1, &wc, grh, &path), AL_INVALID_PARAMETER);
+	make_ip4(grh, 224); /* to a group */
+	ck_ok(al_init_ah_from_wc(ca, 1, &wc, grh, &path));
+	ck_assert_uint_eq(path.grh.sgid_index, 0);
+}
+END_TEST
+
 START_TEST(a_reply_to_a_datagram_with_grh_comes_from_the_addressed_gid)
 {
 	struct ib_wc wc = datagram;
@@ -371,6 +444,11 @@ int main(void)
 	tcase_add_test(tcase, a_changed_gid_is_found_after_its_event);
 	tcase_add_test(tcase, of_an_hca_that_has_gone_nothing_is_looked_up);
 	tcase_add_test(tcase, address_handles_are_made_changed_asked_and_destroyed_in_any_context);
+	suite_add_tcase(suite, tcase);
+	tcase = tcase_create("address handles at Ethernet ports");
+	tcase_add_checked_fixture(tcase, set_up_ethernet, tear_down);
+	tcase_add_test(tcase, a_path_at_an_ethernet_port_needs_a_grh);
+	tcase_add_test(tcase, a_datagram_on_ipv4_is_answered_to_its_address);
 	suite_add_tcase(suite, tcase);
 	return test_run(suite);
 }

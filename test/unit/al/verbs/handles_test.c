@@ -103,6 +103,7 @@ PROBE(query_gid, al_query_gid, h, 1, 0, &out.gid)
 PROBE(query_pkey, al_query_pkey, h, 1, 0, (uint16_t *)&out.number)
 PROBE(find_gid, al_find_gid, h, &no_gid, (uint8_t *)&out.pointer, (uint32_t *)&out.number)
 PROBE(find_pkey, al_find_pkey, h, 1, IB_PKEY_DEFAULT, (uint32_t *)&out.number)
+PROBE(query_gid_type, al_query_gid_type, h, 1, 0, (ib_gid_type *)&out.number)
 PROBE(port_link_layer, al_port_link_layer, h, 1, (ib_link_layer *)&out.number)
 PROBE(modify_ca, al_modify_ca, h, IB_CA_MODIFY_NODE_DESC, &(const struct ib_ca_attr){ .node_desc = "a name" })
 PROBE(modify_port, al_modify_port, h, 1, IB_PORT_MODIFY_RESET_QKEY_CNTR, &(const struct ib_port_modify){ 0 })
@@ -235,6 +236,7 @@ static const struct probe {
 	{ "al_query_pkey", AL_OBJ_CA, probe_query_pkey, false },
 	{ "al_find_gid", AL_OBJ_CA, probe_find_gid, false },
 	{ "al_find_pkey", AL_OBJ_CA, probe_find_pkey, false },
+	{ "al_query_gid_type", AL_OBJ_CA, probe_query_gid_type, false },
 	{ "al_port_link_layer", AL_OBJ_CA, probe_port_link_layer, false },
 	{ "al_modify_ca", AL_OBJ_CA, probe_modify_ca, false },
 	{ "al_modify_port", AL_OBJ_CA, probe_modify_port, false },

@@ -613,6 +613,12 @@ void to_rtr(struct qp *qp, const struct qp *peer, const struct qp_options *o)
 	ck_assert_int_eq(ops->query_port(peer->hca->ca, 1, &port), AL_SUCCESS);
 	attr.ah_attr.dlid = o->dlid ? o->dlid : port.lid;
 	attr.ah_attr.port_num = 1;
+	if (port.link_layer == IB_LINK_LAYER_ETHERNET) {
+		attr.ah_attr.is_global = true;
+		attr.ah_attr.grh.sgid_index = o->gid;
+		ck_assert_int_eq(ops->query_gid(peer->hca->ca, 1, o->gid, &attr.ah_attr.grh.dgid),
+				 AL_SUCCESS);
+	}
 	ck_assert_int_eq(modify(qp, IB_QPS_RTR,
 				IB_QP_AV | IB_QP_PATH_MTU | IB_QP_RQ_PSN | IB_QP_DEST_QPN |
 					reliable(o, IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER),

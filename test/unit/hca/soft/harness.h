@@ -120,6 +120,7 @@ struct qp_options {
 	uint16_t pkey_index;
 	uint16_t dlid;         /* default: the peer's LID */
 	uint8_t port;          /* default 1 */
+	uint8_t gid;           /* of Ethernet: entry of both sides' GID tables; default 0 */
 	uint32_t qkey;         /* for datagrams */
 	bool blocks_own;       /* block_mcast_loopback */
 	struct ci_pd *pd;      /* default: the HCA's */
