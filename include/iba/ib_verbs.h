@@ -227,6 +227,10 @@ enum ib_wc_flags {
 	IB_WC_WITH_INVALIDATE =
 		1 << 2,           /**< invalidated_rkey is valid; set by al_poll_cq_ex() only */
 	IB_WC_SOLICITED = 1 << 3, /**< the sender asked for a solicited event */
+	IB_WC_IP4 = 1 << 4, /**< with #IB_WC_GRH: the datagram came on IPv4, and the last 20 of the 40
+			     * bytes are its IP header (IBTA A17.4.5.1) */
+	IB_WC_IP6 = 1 << 5, /**< with #IB_WC_GRH: the datagram came on IPv6, and the 40 bytes are its
+			     * IP header */
 };
 
 /** Work completion: the outcome of a request (IBTA 11.4.2.1). wr_id and qp_context identify the

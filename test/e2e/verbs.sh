@@ -9,7 +9,10 @@ run=$build/al/compat/al_run
 
 # Ends the user's agent, before the directory with its log goes.
 end_agent() {
-	[ ! -e own/ibal/ald.pid ] || kill "$(cat own/ibal/ald.pid)" 2>/dev/null || true
+	local pid
+	for pid in own/ibal/ald.pid own/ibal/roce.pid; do
+		[ ! -e "$pid" ] || kill "$(cat "$pid")" 2>/dev/null || true
+	done
 	finish
 }
 
@@ -44,7 +47,8 @@ become_user() {
 	unset IBAL_AGENT
 	trap end_agent EXIT
 }
-al_run() { exec "${as_user[@]}" "$run" "$@"; }
+run_options=() # of al_run, for the whole test
+al_run() { exec "${as_user[@]}" "$run" "${run_options[@]}" "$@"; }
 
 # A TCP port on which nobody listens.
 free_port() {
@@ -76,4 +80,20 @@ pair() {
 	for end in server client; do
 		! grep -vE "${expected_words:-^$}" $end.err >unexpected || wrong "$*: the $end says: $(cat unexpected)"
 	done
+}
+
+# both SERVER-LINE CLIENT-LINE: runs both ends of a program that meet at $port.
+both() {
+	local server status=0
+	# shellcheck disable=SC2086 # several words
+	(al_run $1) >server.out 2>server.err &
+	server=$!
+	jobs=("$server")
+	until_true listens "$port" "$server" || wrong "$1: the server does not listen"
+	# shellcheck disable=SC2086
+	(al_run timeout "$(scaled 60)" $2) >client.out 2>client.err || status=$?
+	[ $status -eq 0 ] || wrong "$2: status $status: $(cat client.out client.err)"
+	[ $status -eq 0 ] || kill "$server" 2>/dev/null || true
+	wait "$server" || wrong "$1: status $?: $(cat server.out server.err)"
+	jobs=()
 }

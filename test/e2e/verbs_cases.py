@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """What ping-pongs and perftest do not reach, by the distribution's pyverbs: data, errors, flush, events, permissions, queries,
-extended queues and queue pairs. Run by verbs_pyverbs.sh, with two devices. Prints what is wrong; silent if nothing is."""
+extended queues and queue pairs. Run by verbs_pyverbs.sh and verbs_roce.sh, with two devices. Peers are named by LID, by GID on Ethernet, or by the
+GID alone with IBAL_TEST_BY_GID. Prints what is wrong; silent if nothing is."""
 import errno
 import os
 import socket
 import sys
 
 import pyverbs.device as d
-from pyverbs.addr import AHAttr, GlobalRoute
+from pyverbs.addr import GID, AHAttr, GlobalRoute
 from pyverbs.cq import CQ, CQEX, CompChannel, CqInitAttrEx, PollCqAttr
 from pyverbs import enums as e
 from pyverbs.mr import MR
@@ -18,6 +19,7 @@ from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr, QPEx, QPInitAttrEx
 from pyverbs.wr import SGE, RecvWR, SendWR
 
 failures = 0
+GID_INDEX = int(os.environ.get('IBAL_TEST_GID', '0'))
 
 
 def expect(what, got, wanted):
@@ -51,8 +53,19 @@ class End:
         self.mr = MR(self.pd, 8192, e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ
                      | e.IBV_ACCESS_REMOTE_ATOMIC)
 
+    @property
+    def ethernet(self):
+        return self.port.link_layer == e.IBV_LINK_LAYER_ETHERNET
+
+    @property
+    def by_gid(self):
+        return self.ethernet or 'IBAL_TEST_BY_GID' in os.environ
+
     def connect(self, peer, **changes):
         ah = AHAttr(dlid=peer.port.lid, port_num=1)
+        if self.by_gid:
+            gid = GID(peer.ctx.query_gid(1, GID_INDEX).gid)
+            ah = AHAttr(gr=GlobalRoute(dgid=gid, sgid_index=GID_INDEX), is_global=1, port_num=1)
         attr = QPAttr(port_num=1)
         attr.qp_access_flags = changes.get('access', e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ
                                            | e.IBV_ACCESS_REMOTE_ATOMIC)
@@ -201,11 +214,15 @@ def test_queries():
     expect('a queried queue pair', (attr.qp_state, attr.dest_qp_num, attr.path_mtu, attr.rq_psn, attr.sq_psn, attr.timeout,
                                     attr.retry_cnt, attr.port_num, attr.qp_access_flags),
            (e.IBV_QPS_RTS, b.qp.qp_num, e.IBV_MTU_1024, 100, 100, 8, 7, 1, 14))
-    expect('its path', (attr.ah_attr.dlid, attr.ah_attr.port_num, attr.ah_attr.is_global), (b.port.lid, 1, 0))
+    expect('its path', (attr.ah_attr.dlid, attr.ah_attr.port_num, attr.ah_attr.is_global),
+           (b.port.lid, 1, int(a.by_gid)))
     expect('its sizes', (init.cap.max_send_wr, init.cap.max_recv_sge, init.sq_sig_all), (16, 4, 1))
     gid = a.ctx.query_gid(1, 0)
     entries = list(a.ctx.query_gid_table(16))
-    expect('the table of GIDs', (len(entries), entries[0].gid_str(), entries[0].gid_index, entries[0].port_num), (1, gid.gid, 0, 1))
+    expect('the table of GIDs', (len(entries), entries[0].gid_str(), entries[0].gid_index, entries[0].port_num),
+           (2 if a.ethernet else 1, gid.gid, 0, 1))
+    expect('their type', {entry.gid_type for entry in entries},
+           {e.IBV_GID_TYPE_ROCE_V2 if a.ethernet else e.IBV_GID_TYPE_IB})
     expect('a GID by its index', a.ctx.query_gid_ex(1, 0).gid_str(), gid.gid)
     refused('an empty GID', errno.ENODATA, a.ctx.query_gid_ex, 1, 3)
     refused('a port that is not there', errno.EINVAL, a.ctx.query_port, 9)

@@ -27,22 +27,6 @@ done
 
 # ---- libfabric and UCX -------------------------------------------------------------------------------
 
-# both SERVER-LINE CLIENT-LINE: runs both ends of a program that meet at $port.
-both() {
-	local server status=0
-	# shellcheck disable=SC2086 # several words
-	(al_run $1) >server.out 2>server.err &
-	server=$!
-	jobs=("$server")
-	until_true listens "$port" "$server" || wrong "$1: the server does not listen"
-	# shellcheck disable=SC2086
-	(al_run timeout "$(scaled 60)" $2) >client.out 2>client.err || status=$?
-	[ $status -eq 0 ] || wrong "$2: status $status: $(cat client.out client.err)"
-	[ $status -eq 0 ] || kill "$server" 2>/dev/null || true
-	wait "$server" || wrong "$1: status $?: $(cat server.out server.err)"
-	jobs=()
-}
-
 (al_run fi_info -p 'verbs;ofi_rxd') >out 2>&1 || wrong "fi_info: $(cat out)"
 [ "$(grep -cE 'domain: soft[01]-dgram' out)" = 2 ] || wrong "fi_info: $(cat out)"
 port=$(free_port)

@@ -53,6 +53,17 @@ unsigned int wc_flags_from_al(uint32_t flags)
 	       (flags & IB_WC_WITH_IMM ? (unsigned int)IBV_WC_WITH_IMM : 0);
 }
 
+/*
+ * The service level of a datagram. Of one from an Ethernet port libibverbs has no other place for the flag that IBTA
+ * A17.4.5.1 demands; UCX looks for the flag there, as mlx5 gives it: bit 3, and 1 for IPv6 or 2 for IPv4.
+ */
+uint8_t wc_sl_from_al(const struct ib_wc *al)
+{
+	if (al->wc_flags & (IB_WC_IP4 | IB_WC_IP6))
+		return al->wc_flags & IB_WC_IP4 ? 8 | 2 : 8 | 1;
+	return al->sl;
+}
+
 void wc_from_al(struct ibv_wc *wc, const struct ib_wc *al)
 {
 	wc->wr_id = al->wr_id;
@@ -66,7 +77,7 @@ void wc_from_al(struct ibv_wc *wc, const struct ib_wc *al)
 	wc->wc_flags = wc_flags_from_al(al->wc_flags);
 	wc->pkey_index = al->pkey_index;
 	wc->slid = al->slid;
-	wc->sl = al->sl;
+	wc->sl = wc_sl_from_al(al);
 	wc->dlid_path_bits = al->dlid_path_bits;
 }
 

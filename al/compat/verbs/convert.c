@@ -43,7 +43,7 @@ struct ib_ah_attr ah_to_al(const struct ibv_ah_attr *attr)
 
 	if (!attr->is_global)
 		return al;
-	al.grh.flow_label = attr->grh.flow_label;
+	al.grh.flow_label = attr->grh.flow_label & 0xfffff; /* UCX sets all 32 bits, and adapters send 20 */
 	al.grh.sgid_index = attr->grh.sgid_index;
 	al.grh.hop_limit = attr->grh.hop_limit;
 	al.grh.traffic_class = attr->grh.traffic_class;

@@ -108,7 +108,7 @@ static uint32_t read_slid(struct ibv_cq_ex *ex)
 
 static uint8_t read_sl(struct ibv_cq_ex *ex)
 {
-	return current(ex)->sl;
+	return wc_sl_from_al(current(ex));
 }
 
 static uint8_t read_dlid_path_bits(struct ibv_cq_ex *ex)

@@ -202,6 +202,7 @@ int verbs_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc);
 unsigned int wc_opcode_from_al(ib_wc_opcode opcode);
 unsigned int wc_status_from_al(ib_wc_status status);
 unsigned int wc_flags_from_al(uint32_t flags);
+uint8_t wc_sl_from_al(const struct ib_wc *al);
 
 /* ---- cq.c and cq_ex.c */
 

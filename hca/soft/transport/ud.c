@@ -212,6 +212,8 @@ static void complete(struct runner *r, struct soft_qp *qp, const struct packet *
 	};
 	int index;
 
+	if (UNLIKELY(port->ethernet))
+		wc.wc_flags |= gid_is_ip4(&pkt->route.sgid) ? IB_WC_IP4 : IB_WC_IP6;
 	if (UNLIKELY(qp->ci.qp_type == IB_QPT_GSI)) {
 		index = port_find_pkey(port,
 				       pkt->pkey); /* -1: the table has changed since the check */
