@@ -36,25 +36,21 @@ LATEST(int, ibv_destroy_ah)(struct ibv_ah *ibv)
 EXPORT int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port_num, struct ibv_wc *wc,
 			       struct ibv_grh *grh, struct ibv_ah_attr *attr)
 {
-	struct ib_wc al_wc = {
+	/* SLID 0: from an Ethernet port, where wc_sl_from_al() has put the IP version in the place of the level */
+	const struct ib_wc al_wc = {
 		.status = IB_WC_SUCCESS,
 		.opcode = IB_WC_RECV,
 		.wc_flags = wc->wc_flags & IBV_WC_GRH ? IB_WC_GRH : 0,
 		.src_qp = wc->src_qp,
 		.slid = wc->slid,
-		.sl = wc->sl,
+		.sl = wc->slid ? wc->sl : 0,
 		.dlid_path_bits = wc->dlid_path_bits,
 		.port_num = port_num,
 	};
-	ib_link_layer layer;
 	struct ib_ah_attr al;
-	int error;
+	const int error = verbs_result(
+		al_init_ah_from_wc(context_of(context)->ca, port_num, &al_wc, grh, &al));
 
-	error = verbs_result(al_port_link_layer(context_of(context)->ca, port_num, &layer));
-	if (!error && layer == IB_LINK_LAYER_ETHERNET)
-		al_wc.sl = 0; /* wc_sl_from_al() */
-	if (!error)
-		error = verbs_result(al_init_ah_from_wc(context_of(context)->ca, port_num, &al_wc, grh, &al));
 	if (error)
 		return error;
 	*attr = ah_from_al(&al);

@@ -39,15 +39,23 @@ static bool find_elsewhere(const struct context *context, const ib_gid *gid, uin
 	return found;
 }
 
+/* The link layer never changes, so the HCA is asked once: each question to an agent's HCA is a round trip. */
+static bool is_infiniband(struct context *context, uint8_t port)
+{
+	ib_link_layer layer = atomic_load_explicit(&context->layers[port], memory_order_relaxed);
+
+	if (layer == IB_LINK_LAYER_UNSPECIFIED && !al_port_link_layer(context->ca, port, &layer))
+		atomic_store_explicit(&context->layers[port], (unsigned char)layer, memory_order_relaxed);
+	return layer == IB_LINK_LAYER_INFINIBAND;
+}
+
 struct ib_ah_attr path_to_al(struct ibv_context *ibv, const struct ibv_ah_attr *attr)
 {
-	const struct context *context = context_of(ibv);
+	struct context *context = context_of(ibv);
 	struct ib_ah_attr al = ah_to_al(attr);
-	ib_link_layer layer;
 	uint16_t lid;
 
-	if (!al.is_global || al.dlid || al.grh.dgid.raw[0] == 0xff ||
-	    al_port_link_layer(context->ca, al.port_num, &layer) || layer == IB_LINK_LAYER_ETHERNET)
+	if (!al.is_global || al.dlid || al.grh.dgid.raw[0] == 0xff || !is_infiniband(context, al.port_num))
 		return al;
 	if (find_at(context->ca, &al.grh.dgid, &lid) || find_elsewhere(context, &al.grh.dgid, &lid))
 		al.dlid = lid;

@@ -63,6 +63,7 @@ struct context {
 	al_event_handler_h handler;
 	int removed_fd; /* eventfd: readable once the HCA has been removed */
 	struct objects objects;
+	atomic_uchar layers[UINT8_MAX + 1]; /* path.c: by port, ib_link_layer; 0: not asked yet */
 	atomic_uint refs;     /* one for the program, and one for each object */
 	struct device *device;
 	struct context *next; /* list of opened contexts */
