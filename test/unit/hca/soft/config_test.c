@@ -237,11 +237,51 @@ static const struct {
 	{ "[link x] ports=0:1,9:1", "no such HCA" },
 	{ "[link x] ports=0:1,1:2", "no such port" },
 	{ "[link x] ports=0:1,1:1 [link y] ports=0:1,1:1", "another link" },
+	{ "link_layer=token", "infiniband or ethernet" },
+	{ "mac=02:00:00:00:00:01", "soft hca NAME" },
+	{ "ip=10.0.0.1", "soft hca NAME" },
+	{ "link_layer=ethernet [hca 0] mac=03:00:00:00:00:01", "no group's" },
+	{ "link_layer=ethernet [hca 0] mac=00:00:00:00:00:00", "not 0" },
+	{ "link_layer=ethernet [hca 0] mac=02:00:00:00:01", "six bytes" },
+	{ "link_layer=ethernet [hca 0] mac=02:00:00:00:00:001", "six bytes" },
+	{ "link_layer=ethernet [hca 0] mac=02-00-00-00-00-01", "six bytes" },
+	{ "link_layer=ethernet [hca 0] ip=10.0.0", "of one host" },
+	{ "link_layer=ethernet [hca 0] ip=239.0.0.1", "of one host" },
+	{ "link_layer=ethernet [hca 0] ip=ff02::1", "of one host" },
+	{ "link_layer=ethernet [hca 0] ip=2001:db8::", "of one host" },
+	{ "link_layer=ethernet [hca 0] ip=10.0.0.1,10.0.0.1", "twice" },
+	{ "link_layer=ethernet [hca 0] ip=::1,::2,::3,::4,::5,::6,::7,::8", "at most 7" },
 	{ "fault=explode,n=1", "begins with" },
 	{ "[hca 0] fault=drop,hca=1", "the section names" },
 	{ "fault=drop,hca=7", "no such HCA" },
 	{ "fault=drop,port=2", "no such port" },
 };
+
+/* Keys that contradict each other, perhaps of different origins. */
+static const struct {
+	const char *settings, *names;
+} contradictions[] = {
+	{ "[hca 0] mac=02:00:00:00:00:01", "mac does not go with link_layer=infiniband" },
+	{ "[hca 0] ip=10.0.0.1", "ip does not go with link_layer=infiniband" },
+	{ "link_layer=ethernet [hca 0] ip=10.0.0.1 [hca 1] ip=10.0.0.1", "HCA 0 has one of its addresses" },
+	{ "link_layer=ethernet ports=2 [hca 0] ip=10.0.0.1 [hca 1] ip=10.0.0.2", "HCA 0 has one of its addresses" },
+	{ "link_layer=ethernet subnet=managed", "subnet=managed does not go with" },
+	{ "link_layer=ethernet agents=al", "agents does not go with" },
+	{ "link_layer=ethernet lmc=1", "lmc does not go with" },
+	{ "link_layer=ethernet gids=2", "gids does not go with" },
+	{ "link_layer=ethernet pkeys=0xffff,1", "pkeys does not go with" },
+	{ "link_layer=ethernet [hca 0] lid=5", "lid does not go with" },
+	{ "[hca 0] link_layer=ethernet [link x] ports=0:1,1:1", "one link layer" },
+};
+
+START_TEST(keys_that_contradict_each_other_are_refused)
+{
+	ck_assert_int_eq(try_up(contradictions[_i].settings), AL_BAD_CONFIG);
+	ck_assert_msg(strstr(last_log, contradictions[_i].names), "%s: %s", contradictions[_i].settings, last_log);
+	ck_assert_uint_eq(hcas, 0);
+	ck_assert_uint_eq(live_allocs, 0);
+}
+END_TEST
 
 START_TEST(what_is_wrong_is_refused_by_name)
 {
@@ -274,6 +314,8 @@ int main(void)
 	tcase_add_test(t, faults_can_be_configured);
 	tcase_add_test(t, a_fault_of_one_hca_may_name_a_port_that_others_lack);
 	tcase_add_test(t, a_number_that_begins_with_0_is_decimal);
+	tcase_add_loop_test(t, keys_that_contradict_each_other_are_refused, 0,
+			    sizeof(contradictions) / sizeof(*contradictions));
 	tcase_add_loop_test(t, what_is_wrong_is_refused_by_name, 0, sizeof(wrong) / sizeof(*wrong));
 	suite_add_tcase(s, t);
 	return run_suite(s);

@@ -329,6 +329,26 @@ START_TEST(a_group_is_its_gid_alone)
 }
 END_TEST
 
+/* Without links of the configuration, a cable joins ports of one link layer only. */
+START_TEST(ports_of_two_link_layers_keep_their_loopback_plugs)
+{
+	struct ib_ah_attr path;
+
+	start("[hca 0] link_layer=ethernet", NULL);
+	ck_assert_int_eq(port_of(&hca[0], 1).link_layer, IB_LINK_LAYER_ETHERNET);
+	ck_assert_int_eq(port_of(&hca[1], 1).link_layer, IB_LINK_LAYER_INFINIBAND);
+	path = (struct ib_ah_attr){ .is_global = true,
+				    .port_num = 1,
+				    .dlid = port_of(&hca[1], 1).lid,
+				    .grh = { .dgid = gid_of(1, 0) } };
+	lead(&path);
+	receive(1, 100);
+	send(2, 8);
+	check_silence(0);
+	finish();
+}
+END_TEST
+
 START_TEST(there_is_no_queue_pair_0)
 {
 	const struct qp_options smi = { .type = IB_QPT_SMI }, gsi = { .type = IB_QPT_GSI };
@@ -494,6 +514,7 @@ int main(void)
 	tcase_add_test(t, a_port_reaches_itself);
 	tcase_add_test(t, a_port_that_comes_up_is_active_at_once);
 	tcase_add_test(t, a_group_is_its_gid_alone);
+	tcase_add_test(t, ports_of_two_link_layers_keep_their_loopback_plugs);
 	tcase_add_test(t, there_is_no_queue_pair_0);
 	tcase_add_loop_test(t, a_frame_from_the_wire_is_received, 0, 2);
 	tcase_add_loop_test(t, damaged_frames_are_sent_again, 0, 2);
