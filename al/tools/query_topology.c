@@ -84,7 +84,7 @@ gboolean query_open_port(struct query *q, al_ca_h *ca, guint8 *port)
 			    q->port);
 	else if (q->snap->num_cas)
 		query_error(q, TOOL_FAILED,
-			    "no port has a link; \"al_query port\" shows the ports");
+			    "no InfiniBand port has a link; \"al_query port\" shows the ports");
 	else
 		query_error(q, TOOL_FAILED,
 			    "no HCA is here; \"al_query doctor\" says what is missing");

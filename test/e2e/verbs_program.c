@@ -371,8 +371,31 @@ static void removal(void)
 	al_close(al, AL_DESTROY_SYNC, NULL);
 }
 
+/* Functions that no other program of the tests calls. */
+static void others(void)
+{
+	struct ibv_wc wc = { .opcode = IBV_WC_RECV, .sl = 3 };
+	struct ibv_ah_attr back;
+	struct ibv_mr *mr;
+	struct end end;
+
+	open_end(&end, "soft0");
+	EXPECT(ibv_get_pkey_index(end.ctx, 1, htobe16(0xffff)) == 0);
+	EXPECT(ibv_get_pkey_index(end.ctx, 1, htobe16(0x1234)) == -1);
+	/* the kernel wants both addresses at the same place of a page */
+	mr = ibv_reg_mr_iova(end.pd, end.data, sizeof(end.data), 0x10000 + (uintptr_t)end.data % 4096,
+			     IBV_ACCESS_LOCAL_WRITE);
+	EXPECT(mr && mr->addr == end.data && mr->length == sizeof(end.data));
+	EXPECT(mr && !ibv_dereg_mr(mr));
+	wc.slid = end.lid;
+	EXPECT(!ibv_init_ah_from_wc(end.ctx, 1, &wc, NULL, &back));
+	EXPECT(back.dlid == end.lid && back.sl == 3 && !back.is_global && back.port_num == 1);
+	close_end(&end);
+}
+
 int main(void)
 {
+	others();
 	chains();
 	order();
 	strangers();
