@@ -25,7 +25,7 @@ echo "80 switches and 1024 HCAs: $(since "$began") to start, $(of_agent VmRSS)"
 
 began=$EPOCHREALTIME
 IBAL_UMAD_CAS=0x10000 sm large -g 0x10001
-for ((up = 0; ${up:-0} == 0 && ${EPOCHREALTIME%.*} - ${began%.*} < $(scaled 60);)); do
+for ((up = 0; ${up:-0} == 0 && ${EPOCHREALTIME%.*} - ${began%.*} < $(scaled 180);)); do
 	read -r -t 0.02 <>"$tmp/clock" || :
 	up=$(grep -cs 'SUBNET UP' large.log || true)
 done

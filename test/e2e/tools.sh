@@ -35,7 +35,7 @@ scaled() {
 # Waits until the command "$@" succeeds.
 until_true() {
 	local limit
-	limit=$((SECONDS + $(scaled 20)))
+	limit=$((SECONDS + $(scaled 60)))
 	until "$@" 2>/dev/null; do
 		[ $SECONDS -lt $limit ] || return 1
 		read -r -t 0.02 <>"$tmp/clock" || :

@@ -70,7 +70,7 @@ pair() {
 	server=$!
 	jobs=("$server")
 	until_true listens "$port" "$server" || wrong "$*: the server does not listen"
-	(al_run timeout "$(scaled 60)" "$1" -d soft1 -p "$port" "${@:2}" 127.0.0.1) >client.out 2>client.err || status=$?
+	(al_run timeout "$(scaled 180)" "$1" -d soft1 -p "$port" "${@:2}" 127.0.0.1) >client.out 2>client.err || status=$?
 	[ $status -eq 0 ] || wrong "$*: the client's status is $status: $(cat client.out client.err)"
 	[ $status -eq 0 ] || kill "$server" 2>/dev/null || true
 	status=0
@@ -91,7 +91,7 @@ both() {
 	jobs=("$server")
 	until_true listens "$port" "$server" || wrong "$1: the server does not listen"
 	# shellcheck disable=SC2086
-	(al_run timeout "$(scaled 60)" $2) >client.out 2>client.err || status=$?
+	(al_run timeout "$(scaled 180)" $2) >client.out 2>client.err || status=$?
 	[ $status -eq 0 ] || wrong "$2: status $status: $(cat client.out client.err)"
 	[ $status -eq 0 ] || kill "$server" 2>/dev/null || true
 	wait "$server" || wrong "$1: status $?: $(cat server.out server.err)"

@@ -38,7 +38,7 @@ on() {
 		shift
 	done
 	port=$(free_port)
-	(al_run "${words[@]}" timeout "$(scaled 60)" bash own/both "${2//%p/$port}" "${3//%p/$port}" "$port") >out 2>err ||
+	(al_run "${words[@]}" timeout "$(scaled 180)" bash own/both "${2//%p/$port}" "${3//%p/$port}" "$port") >out 2>err ||
 		wrong "${words[*]}: $2: status $?: $(cat out err)"
 	# perftest says this of an HCA whose vendor it does not know.
 	! grep -v '^Device not recognized to implement inline feature' err >unexpected || wrong "${words[*]}: $2: $(cat unexpected)"

@@ -19,7 +19,7 @@ $CC -std=gnu17 -D_GNU_SOURCE -Wall -pthread $SANITIZE -o program -I"$top_srcdir/
 	-Llink -libverbs -L"$build/.libs" -libal ||
 	wrong "the program is not compiled"
 program() {
-	LD_LIBRARY_PATH=$build/al/compat/verbs/.libs:$build/.libs timeout "$(scaled 60)" ./program >out 2>err ||
+	LD_LIBRARY_PATH=$build/al/compat/verbs/.libs:$build/.libs timeout "$(scaled 180)" ./program >out 2>err ||
 		wrong "$1: status $?: $(cat out err)"
 	[ -z "$(cat out err)" ] || wrong "$1: $(cat out err)"
 }

@@ -14,7 +14,7 @@ needs_plain_build
 	exit 77
 }
 program() {
-	LD_LIBRARY_PATH=$build/al/compat/verbs/.libs:$build/.libs timeout "$(scaled 60)" \
+	LD_LIBRARY_PATH=$build/al/compat/verbs/.libs:$build/.libs timeout "$(scaled 180)" \
 		/usr/bin/python3 "$top_srcdir/test/e2e/verbs_cases.py" >out 2>err || wrong "$1: $(cat out err)"
 	[ ! -s out ] || wrong "$1: $(cat out)"
 	# The program makes a queue overflow.
