@@ -333,8 +333,9 @@ START_TEST(tables_of_a_port_show_what_is_in_each_place)
 	ck_number(row(gids, "gids", 1), "port", 2);
 	ck_number(row(gids, "gids", 1), "index", 0);
 	ck_string(row(gids, "gids", 1), "gid", "fec0::77:fe:ed00:0:3");
+	ck_string(row(gids, "gids", 1), "type", "InfiniBand");
 	gid_text = run("gid", TOOL_OK);
-	ck_line(gid_text, 2, "0 2 0 fec0::77:fe:ed00:0:3");
+	ck_line(gid_text, 2, "0 2 0 fec0::77:fe:ed00:0:3 InfiniBand");
 	pkeys = run_json("pkey", TOOL_OK);
 	ck_assert_uint_eq(count(pkeys, "pkeys"), 2);
 	ck_string(row(pkeys, "pkeys", 0), "pkey", "0xffff");
