@@ -104,11 +104,11 @@ for index in 0 1; do
 	! grep -q 'invalid data' out || wrong "on a bad cable: $(cat out)"
 	version=ipv6
 	[ $index -eq 0 ] || version=ip
-	tshark -r own/run.pcapng -d udp.port==4791,infiniband -T fields -e $version.src -e infiniband.bth.opcode -e _ws.malformed >fields 2>err ||
+	tshark -r own/run.pcapng -d udp.port==4791,infiniband -T fields -e $version.src -e infiniband.bth.opcode -e _ws.malformed >packets 2>err ||
 		wrong "tshark: $(cat err)"
-	[ "$(wc -l <fields)" -gt 200 ] || wrong "tshark sees $(wc -l <fields) packets"
-	[ $index -eq 0 ] || grep -q '^198\.18\.0\.1' fields || wrong "tshark: $(head -5 fields)"
-	[ $index -eq 1 ] || grep -q '^fe80::' fields || wrong "tshark: $(head -5 fields)"
-	! awk -F '\t' '$2 == "" || $3 != ""' fields | grep . || wrong "tshark does not understand these packets"
+	[ "$(wc -l <packets)" -gt 200 ] || wrong "tshark sees $(wc -l <packets) packets"
+	[ $index -eq 0 ] || grep -q '^198\.18\.0\.1' packets || wrong "tshark: $(head -5 packets)"
+	[ $index -eq 1 ] || grep -q '^fe80::' packets || wrong "tshark: $(head -5 packets)"
+	! awk -F '\t' '$2 == "" || $3 != ""' packets | grep . || wrong "tshark does not understand these packets"
 done
 passed
