@@ -415,7 +415,7 @@ al_status al_query_port(al_ca_h ca, uint8_t port, struct ib_port_attr *attr);
 /**
  * Queries an entry of a port's table of global identifiers (GIDs). Entry 0 of an InfiniBand port is
  * always the port's subnet prefix and port GUID. The entries of an Ethernet port are the IP
- * addresses of the port, an IPv4 address as `::ffff:a.b.c.d` (IBTA A17.4.1.1).
+ * addresses of the port, an IPv4 address behind ten bytes of 0 and two of 0xff (IBTA A17.4.1.1).
  * **Context: may sleep.**
  *
  * @param ca    HCA
