@@ -256,7 +256,7 @@ static void show_long(const struct query *q, JsonArray *ports)
 		{ "pkey_table_length", "P_Key table", NULL, NULL },
 		{ NULL, NULL, NULL, NULL },
 	};
-	/* what is known without PortInfo */
+	/* the port's attributes that are known without PortInfo */
 	static const struct query_column instead[] = {
 		{ "state", "State", NULL, NULL },
 		{ "phys_state", "Physical state", NULL, NULL },

@@ -9,7 +9,7 @@
 #include "test/unit/al/al_test.h"
 
 #define QKEY 0x4242u
-#define AT 8192u /* of what is sent */
+#define AT 8192u /* offset of the messages to send in an end's memory */
 
 static al_h al;
 static struct test_end end[2];

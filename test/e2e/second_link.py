@@ -68,9 +68,6 @@ OTHERWISE = {
 }
 WITHOUT_QUEUE_PAIRS = {"config_test", "explain_test", "reactor_test", "wire_test"}
 WITH_DOORBELL = ["load_test", "rc_test", "shortcut_test", "transfer_test"]
-# In a sanitizer's build, where all of them take nine minutes of a processor: those in which threads, or bytes of strangers, meet the link.
-SANITIZED = {"capture_test", "errand_test", "hostile_test", "load_test", "mcast_copy_test", "mcast_test", "rc_test", "roce_test", "shortcut_test",
-             "transfer_test", "uc_test", "ud_test"}
 RESULT = re.compile(r"^[^:\n]+:\d+:([PFE]):[^:\n]*:(\w+):\d+:(.*)$", re.M)
 errors = []
 
@@ -116,9 +113,6 @@ def soak(link, *arguments):
 
 
 names = sorted(path.stem for path in (top / "test/unit/hca/soft").glob("*_test.c") if path.stem not in WITHOUT_QUEUE_PAIRS)
-if "-fsanitize=" in os.environ.get("SANITIZE", ""):
-    print(f"SKIP {len(set(names) - SANITIZED)} of {len(names)} programs: under a sanitizer they take long, and find what they find over the loop link")
-    names = [name for name in names if name in SANITIZED]
 if "IBAL_MUTANTS" in environment:  # "make check" has built them all; a mutant's build has not
     programs = [f"test/unit/hca/soft/{name}" for name in names] + ["test/soak/soak"]
     subprocess.run(["make", "-s", "-C", build, *programs], env=environment, check=True)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 """What ping-pongs and perftest do not reach, by the distribution's pyverbs: data, errors, flush, events, permissions, queries,
 extended queues and queue pairs. Run by verbs_pyverbs.sh and verbs_roce.sh, with two devices. Peers are named by LID, by GID on Ethernet, or by the
-GID alone with IBAL_TEST_BY_GID. Prints what is wrong; silent if nothing is."""
+GID alone with IBAL_TEST_BY_GID. The program prints each wrong result, and prints nothing if every result is right."""
 import errno
 import os
 import socket

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
-# Unmodified verbs programs on Ethernet ports (al_run --roce): what they print, their data, by IPv6 and by IPv4; groups; captures,
-# which tshark reads; and on InfiniBand programs that name their peer by GID alone.
+# Unmodified verbs programs run on Ethernet ports (al_run --roce), by IPv6 and by IPv4: the test checks the programs' output and data,
+# multicast groups, and captures, which tshark reads. On InfiniBand ports, programs name their peer by GID alone.
 set -euo pipefail
 
 # shellcheck source=test/e2e/tools.sh

@@ -298,9 +298,9 @@ void resp_reset(struct soft_qp *qp);
  * Checks that a packet came from the peer, by the queue pair's own port, and that its P_Key matches (IBTA 9.6.1).
  * Counts a P_Key violation. Serves requests and answers of connections.
  */
+bool resp_check_packet(struct soft_qp *qp, const struct packet *pkt);
 /* True: the peer of a connection sends packets with the source address of the route. */
 bool resp_is_from_peer(const struct soft_qp *qp, const struct route *route);
-bool resp_check_packet(struct soft_qp *qp, const struct packet *pkt);
 /*
  * Checks that packet and queue pair belong to one partition, one of both as a full member (IBTA 10.9.3). Counts a
  * violation.

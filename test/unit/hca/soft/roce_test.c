@@ -434,7 +434,8 @@ START_TEST(a_frame_from_the_wire_is_received)
 }
 END_TEST
 
-/* Every packet of a connection that a rule damages is lost and sent again, whatever part of the frame is hit. */
+/* A fault rule damages packets of a connection: the receiver drops each damaged packet, whichever header or payload has the damage, and
+ * the requester sends the packet again. */
 START_TEST(damaged_frames_are_sent_again)
 {
 	struct pair c;
