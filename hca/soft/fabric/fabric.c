@@ -14,7 +14,7 @@
 #include "hca/soft/port/port.h"
 #include "hca/soft/shared/base.h"
 
-#define COPIES  256 /* copies of multicast packets that all switches may have under way */
+#define COPIES  4096 /* copies of multicast packets that all switches may have under way */
 #define PACKETS 36  /* packets that a port may have under way on a data lane */
 /* Packets of these that only responses may use, so that two ports full of requests can not wait for
  * each other. */

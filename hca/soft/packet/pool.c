@@ -4,23 +4,18 @@
 
 #include <iba/ib_hca.h>
 
+#define ALIGNMENT 64
+
 al_status pool_create(struct pool *pool, uint32_t packets, uint32_t payload)
 {
 	struct pooled *p;
-	char *data;
-	uint32_t i;
 
-	pool->mem = al_alloc_aligned(64, packets * (sizeof(*p) + payload));
+	pool->mem = al_alloc(packets * (sizeof(*p) + payload) + ALIGNMENT);
 	if (!pool->mem)
 		return AL_INSUFFICIENT_MEMORY;
-	p = pool->mem;
-	data = (char *)(p + packets);
-	for (i = 0; i < packets; i++, p++, data += payload) {
-		p->pool = pool;
-		p->data = data;
-		p->next = pool->free;
-		pool->free = p;
-	}
+	p = (struct pooled *)(((uintptr_t)pool->mem + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
+	pool->packets = p;
+	pool->payload = payload;
 	pool->size = pool->left = packets;
 	return AL_SUCCESS;
 }
@@ -30,7 +25,18 @@ void pool_destroy(struct pool *pool)
 	al_free(pool->mem);
 	pool->mem = NULL;
 	pool->free = NULL;
-	pool->size = pool->left = 0;
+	pool->size = pool->left = pool->used = 0;
+}
+
+/* Returns a packet that was never used. */
+static struct pooled *make_packet(struct pool *pool)
+{
+	struct pooled *p = &pool->packets[pool->used];
+
+	p->pool = pool;
+	p->data = (char *)(pool->packets + pool->size) + (size_t)pool->used * pool->payload;
+	pool->used++;
+	return p;
 }
 
 struct pooled *pool_take(struct pool *pool)
@@ -39,10 +45,12 @@ struct pooled *pool_take(struct pool *pool)
 
 	fmutex_lock(&pool->lock);
 	p = pool->free;
-	if (p) {
+	if (p)
 		pool->free = p->next;
+	else if (pool->used < pool->size)
+		p = make_packet(pool);
+	if (p)
 		pool->left--;
-	}
 	fmutex_unlock(&pool->lock);
 	return p;
 }

@@ -32,11 +32,14 @@ struct pooled {
 };
 
 struct pool {
-	struct fmutex lock;   /* guards free and left */
-	struct pooled *free;
-	uint32_t left;        /* packets in free */
-	uint32_t size;        /* packets of the pool */
-	void *mem;            /* the allocation of all packets and their payload */
+	struct fmutex lock;     /* guards free, left and used */
+	struct pooled *free;    /* packets that have come home; those are used first, so that little memory is touched */
+	uint32_t left;          /* packets in free, and packets that were never used */
+	uint32_t used;          /* packets that were used at least once: the first ones of `packets` */
+	uint32_t size;          /* packets of the pool */
+	uint32_t payload;       /* bytes that each packet has room for */
+	struct pooled *packets; /* all packets; their payload follows */
+	void *mem;              /* the allocation of both */
 	/*
 	 * Called after a packet has come home. r: runner of pool_home(), may be NULL. NULL: the pool's owner needs no
 	 * call.
@@ -44,7 +47,10 @@ struct pool {
 	void (*came_home)(struct runner *r, struct pool *pool);
 };
 
-/* Makes a pool. payload: bytes that each packet has room for. A zeroed pool has no packets. AL_INSUFFICIENT_MEMORY. */
+/*
+ * Makes a pool. payload: bytes that each packet has room for. A zeroed pool has no packets. Packets that are never
+ * used cost address space and no memory. AL_INSUFFICIENT_MEMORY.
+ */
 al_status pool_create(struct pool *pool, uint32_t packets, uint32_t payload);
 /* Frees a pool whose packets are all at home. */
 void pool_destroy(struct pool *pool);

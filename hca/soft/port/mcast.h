@@ -16,8 +16,11 @@
 #include "hca/soft/shared/lock.h"
 
 #define MCAST_BUCKETS 256
-/* Copies of datagrams that an HCA's members may have at once, before they receive the datagrams */
-#define MCAST_COPIES 256
+/*
+ * Copies of datagrams that an HCA's members may have at once, before they receive the datagrams. A member that is held
+ * up, by copies into a client's memory, may have a third of them: more than the receives that programs post.
+ */
+#define MCAST_COPIES 4096
 
 struct actor;
 struct mcast_member;

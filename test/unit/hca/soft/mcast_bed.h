@@ -32,7 +32,7 @@ static uint32_t members;
 
 static const struct qp_options datagrams = { .type = IB_QPT_UD, .qkey = QKEY, .depth = RECVS };
 
-/* Posts a member's receives: number i is for the member's datagram number i. */
+/* Posts receives of a member: number i is for the member's datagram number i. */
 static inline void post_receives(const struct member *m, uint32_t num)
 {
 	struct ib_sge sge;
@@ -44,18 +44,20 @@ static inline void post_receives(const struct member *m, uint32_t num)
 	}
 }
 
-/* Makes a queue pair in RTS that is in no group, with receives. */
-static inline struct member *add(struct hca *h, const struct qp_options *o)
+/* Makes a queue pair in RTS that is in no group, with as many receives as the queue pair may have. */
+static inline struct member *add(struct hca *h, const struct qp_options *options)
 {
+	const struct qp_options *o = options ? options : &datagrams;
+	const uint32_t depth = o->depth ? o->depth : RECVS;
 	struct member *m = &member[members++];
 
-	*m = (struct member){ .cq = new_cq(h, 256, AL_CQ_NOTIFY_PENDING),
-			      .mr = new_mr(h, (size_t)RECVS * SLOT, 0) };
-	m->qp = new_qp(h, m->cq, m->cq, o ? o : &datagrams);
-	to_init(m->qp, o ? o : &datagrams);
-	to_rtr(m->qp, NULL, o ? o : &datagrams);
-	to_rts(m->qp, o ? o : &datagrams);
-	post_receives(m, RECVS);
+	*m = (struct member){ .cq = new_cq(h, depth > RECVS ? depth : 4 * RECVS, AL_CQ_NOTIFY_PENDING),
+			      .mr = new_mr(h, (size_t)depth * SLOT, 0) };
+	m->qp = new_qp(h, m->cq, m->cq, o);
+	to_init(m->qp, o);
+	to_rtr(m->qp, NULL, o);
+	to_rts(m->qp, o);
+	post_receives(m, depth);
 	return m;
 }
 

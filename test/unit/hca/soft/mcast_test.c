@@ -56,16 +56,18 @@ END_TEST
  * sends. */
 START_TEST(a_long_chain_reaches_each_member)
 {
-	struct ib_send_wr wr[RECVS];
+	enum { CHAIN = MCAST_COPIES / 10 + 1 };
+	const struct qp_options deep = { .type = IB_QPT_UD, .qkey = QKEY, .depth = CHAIN };
+	static struct ib_send_wr wr[CHAIN];
 	struct ib_sge sge;
 	uint32_t i, n;
 
-	start_group("", NULL);
+	start_group("", &deep);
 	for (i = 0; i < 10; i++)
-		add_member(&hca[0], NULL);
-	ck_assert_uint_gt(RECVS * 10, MCAST_COPIES);
+		add_member(&hca[0], &deep);
 	sge = sge_of(p.am, 0, 64);
-	for (n = 0; n < RECVS; n++) {
+	for (n = 0; n < CHAIN; n++) {
+		wr[n].next = NULL;
 		wr[n] = datagram(n, &sge, 0);
 		wr[n].wr.ud.remote_qpn = IB_QPN_MULTICAST;
 		if (n)
@@ -73,9 +75,9 @@ START_TEST(a_long_chain_reaches_each_member)
 	}
 	post(p.a, wr);
 	for (i = 0; i < 10; i++) {
-		for (n = 0; n < RECVS; n++)
+		for (n = 0; n < CHAIN; n++)
 			expect_wc(member[i].cq, n, IB_WC_SUCCESS);
-		ck_assert_mem_eq(member[i].mr->buf + (RECVS - 1) * SLOT + GRH, p.am->buf, 64);
+		ck_assert_mem_eq(member[i].mr->buf + (CHAIN - 1) * SLOT + GRH, p.am->buf, 64);
 	}
 	ck_assert_uint_eq(counters(&hca[0]).rcv_dropped, 0);
 	finish_group();
