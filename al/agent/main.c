@@ -2,6 +2,7 @@
 /* The program ald: its options and its signals. The agent itself is in ald.c, the keys of the
  * configuration in settings.c. */
 #include <errno.h>
+#include <fcntl.h>
 #include <glib.h>
 #include <locale.h>
 #include <malloc.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,9 +28,10 @@
 static struct settings settings;
 static sigset_t signals; /* SIGTERM, SIGINT, SIGHUP, SIGUSR1: blocked in all threads, received by
 			    sigwait() */
-static char *socket_path, *config_file, *idle_text;
+static char *socket_path, *config_file, *idle_text, *busy_lock;
 static gboolean show_version, only_check;
 static int idle_seconds; /* 0: ald serves until a signal comes */
+static int busy_fd = -1; /* the file of --busy-lock; -1: the option is not given */
 
 /* Options that stand for a key of ibal.conf(5), with the same values. */
 static struct option {
@@ -57,6 +60,8 @@ static const GOptionEntry entries[] = {
 	  "say what is wrong with the configuration, and end", NULL },
 	{ "exit-when-idle", 0, 0, G_OPTION_ARG_STRING, &idle_text,
 	  "end when no program has been served for so long", "SECONDS" },
+	{ "busy-lock", 0, 0, G_OPTION_ARG_FILENAME, &busy_lock,
+	  "with --exit-when-idle: stay while a process holds a lock (flock) on FILE", "FILE" },
 	{ "version", 'V', 0, G_OPTION_ARG_NONE, &show_version, "print the version", NULL },
 	{ 0 }
 };
@@ -105,6 +110,22 @@ static bool apply_options(struct settings *to)
 	return good;
 }
 
+/* False: standard error says why. */
+static bool open_busy_lock(void)
+{
+	if (!busy_lock)
+		return true;
+	if (!idle_seconds) {
+		fprintf(stderr, "ald: --busy-lock %s: has no effect without --exit-when-idle\n", busy_lock);
+		return false;
+	}
+	busy_fd = open(busy_lock, O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (busy_fd < 0)
+		fprintf(stderr, "ald: --busy-lock %s: %s; must be the path of a file\n", busy_lock,
+			strerror(errno));
+	return busy_fd >= 0;
+}
+
 static bool parse(int argc, char **argv)
 {
 	GOptionContext *context = option_context();
@@ -128,6 +149,7 @@ static bool parse(int argc, char **argv)
 				"ald: --exit-when-idle %s: must be a number of seconds from 0 to %d\n",
 				idle_text, G_MAXINT);
 	}
+	good = good && open_busy_lock();
 	g_option_context_free(context);
 	settings_default(&settings);
 	return good && apply_options(&settings);
@@ -209,7 +231,19 @@ static void on_idle(void)
 	kill(getpid(), SIGUSR1);
 }
 
-/* Waits for a signal. SIGTERM also when ald has been idle for idle_seconds. */
+/*
+ * True: no process holds a lock on the file of --busy-lock. ald has locked the file then, until ald ends: a program that
+ * locks the file from now on waits, and finds no agent that is about to end.
+ */
+static bool nobody_needs_us(void)
+{
+	if (busy_fd < 0 || !flock(busy_fd, LOCK_EX | LOCK_NB))
+		return true;
+	ib_log(IB_LOG_DEBUG, "ald", "idle, and stays: a process holds a lock on %s", busy_lock);
+	return false;
+}
+
+/* Waits for a signal. SIGTERM also when ald has been idle for idle_seconds, and nobody needs ald. */
 static int next_signal(void)
 {
 	const struct timespec limit = { .tv_sec = idle_seconds };
@@ -218,7 +252,7 @@ static int next_signal(void)
 	do {
 		sig = idle_seconds && !ald_clients() ? sigtimedwait(&signals, NULL, &limit)
 						     : sigwaitinfo(&signals, NULL);
-		if (sig < 0 && errno == EAGAIN && !ald_clients())
+		if (sig < 0 && errno == EAGAIN && !ald_clients() && nobody_needs_us())
 			return SIGTERM;
 	} while (sig < 0 || sig == SIGUSR1);
 	return sig;

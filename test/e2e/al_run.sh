@@ -119,6 +119,27 @@ grep -q "Node GUID: 0x${first#ib}" said || wrong "the node GUID: $(cat said)"
 al_run smpquery -D nodeinfo 0 >said
 grep -qE "^Guid:\.*0x${first#ib}$" said || wrong "smpquery: $(cat said)"
 
+# The agent stays for a command that uses no HCA yet.
+tr '\0' ' ' <"/proc/$agent/cmdline" | grep -qF -- "--busy-lock $XDG_RUNTIME_DIR/ibal/ald.users " || wrong "the agent looks at no lock"
+is_free="flock -n $XDG_RUNTIME_DIR/ibal/ald.users true"
+[ "$(status_of sh -c "! $is_free")" = 0 ] || wrong "a command holds no lock on its agent"
+"${as_user[@]}" sh -c "$is_free" || wrong "a command that has ended holds a lock on its agent"
+
+# An agent stays while the lock is held, and ends when it is not.
+IBAL_LOG=debug "${as_user[@]}" "$build/ald" --socket "$XDG_RUNTIME_DIR/lock.socket" --exit-when-idle 1 \
+	--busy-lock "$XDG_RUNTIME_DIR/lock" >lock.out 2>&1 &
+locked=$!
+jobs+=("$locked")
+until_true grep -q '^ald: serving' lock.out || wrong "ald: $(cat lock.out)"
+exec 5<"$XDG_RUNTIME_DIR/lock"
+flock -s 5
+IBAL_AGENT=$XDG_RUNTIME_DIR/lock.socket "${as_user[@]}" "$build/al_query" ca >/dev/null || wrong "ald does not serve"
+looked_twice() { [ "$(grep -c "idle, and stays: a process holds a lock on $XDG_RUNTIME_DIR/lock" lock.out)" -ge 2 ]; }
+until_true looked_twice || wrong "the agent has not looked twice: $(cat lock.out)"
+exec 5>&-
+wait "$locked" || wrong "the agent's status is $?: $(cat lock.out)"
+jobs=("$agent")
+
 # ---- settings that come too late -------------------------------------------------------------------
 
 # warns PATTERN...: al_run has written these lines to the file err and, if there are any, a line with the way out.

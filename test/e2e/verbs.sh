@@ -50,9 +50,20 @@ become_user() {
 run_options=() # of al_run, for the whole test
 al_run() { exec "${as_user[@]}" "$run" "${run_options[@]}" "$@"; }
 
-# A TCP port on which nobody listens.
+# A TCP port that nobody uses, below those that the kernel chooses for others.
 free_port() {
-	python3 -c 'import socket; s = socket.socket(); s.bind(("", 0)); print(s.getsockname()[1])'
+	python3 - <<'END'
+import random, socket
+while True:
+    port = random.randrange(10000, 32768)
+    with socket.socket() as s:
+        try:
+            s.bind(("", port))
+        except OSError:
+            continue
+    print(port)
+    break
+END
 }
 
 # True: a process listens on the TCP port, or process $2 has ended.
