@@ -19,7 +19,7 @@ hca_soft_libsoft_core_la_CFLAGS = $(AM_CFLAGS) $(ISAL_CFLAGS) -fno-semantic-inte
 hca_soft_libsoft_core_la_SOURCES = \
 	hca/soft/base/alloc.h \
 	hca/soft/base/clock.c hca/soft/base/clock.h \
-	hca/soft/base/config.c hca/soft/base/config.h \
+	hca/soft/base/config.c hca/soft/base/config.h hca/soft/base/settle.c \
 	hca/soft/base/draw.h \
 	hca/soft/base/tally.h \
 	hca/soft/base/fault_text.c \

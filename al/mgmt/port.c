@@ -179,7 +179,7 @@ static uint64_t run_due(void)
 
 enum mgmt_qpn mgmt_first_qpn(const struct al_dev *dev, uint8_t port_num)
 {
-	return dev->ports[port_num].is_ethernet ? MGMT_QP1 : MGMT_QP0;
+	return dev->ports[port_num].link_layer == IB_LINK_LAYER_ETHERNET ? MGMT_QP1 : MGMT_QP0;
 }
 
 al_status mgmt_check_qpn(const struct al_dev *dev, uint8_t port_num, enum mgmt_qpn qpn)

@@ -291,8 +291,7 @@ static al_status init_ports(struct al_dev *dev)
 		dev->ports[i].gid_tbl_len = port.gid_tbl_len;
 		dev->ports[i].pkey_tbl_len = port.pkey_tbl_len;
 		dev->ports[i].max_mtu = port.max_mtu;
-		dev->ports[i].is_infiniband = port.link_layer == IB_LINK_LAYER_INFINIBAND;
-		dev->ports[i].is_ethernet = port.link_layer == IB_LINK_LAYER_ETHERNET;
+		dev->ports[i].link_layer = port.link_layer;
 		dev->ports[i].port_guid = port.port_guid;
 		dev->ports[i].ci_caps = port.ci_caps;
 		if (port.link_layer == IB_LINK_LAYER_ETHERNET)

@@ -87,7 +87,7 @@ struct dev_port {
 				 of port 0 */
 	uint32_t gid_tbl_len, pkey_tbl_len; /* number of entries; constant */
 	ib_mtu max_mtu;                     /* constant */
-	bool is_infiniband, is_ethernet;    /* link layer; constant */
+	ib_link_layer link_layer;           /* constant */
 	uint64_t port_guid;                 /* constant */
 	uint32_t ci_caps;                   /* enum ci_port_cap; constant */
 	uint32_t managers; /* HCA handles by which IB_PORT_CAP_SM is set; in al_dev.ports only,

@@ -32,11 +32,11 @@ al_status ah_attr_check(const struct al_dev *dev, const struct ib_ah_attr *attr)
 	status = check_most(AL_INVALID_PARAMETER, "sl", attr->sl, 15);
 	if (!status)
 		status = check_end_port(dev, "port_num of the path", attr->port_num);
-	if (!status && !attr->dlid && dev->ports[attr->port_num].is_infiniband)
+	if (!status && !attr->dlid && dev->ports[attr->port_num].link_layer == IB_LINK_LAYER_INFINIBAND)
 		status = ib_refuse(
 			AL_INVALID_PARAMETER,
 			"dlid is 0, which is no port's LID; ib_port_attr.lid of the peer's port, or a path record, has the LID");
-	if (!status && !attr->is_global && dev->ports[attr->port_num].is_ethernet)
+	if (!status && !attr->is_global && dev->ports[attr->port_num].link_layer == IB_LINK_LAYER_ETHERNET)
 		status = ib_refuse(
 			AL_INVALID_PARAMETER,
 			"is_global is false, and the port is Ethernet, where the GID of grh alone names the peer (al_query_gid() at the peer)");
@@ -154,26 +154,15 @@ static bool is_ip4(const uint8_t *grh)
 	return ip[0] == 0x45 && (sum & 0xffff) + (sum >> 16) == 0xffff;
 }
 
-/* Writes the GID that an IPv4 address makes (IBTA A17.4.1.1). */
-static void ip4_gid(uint8_t gid[16], const uint8_t ip[4])
-{
-	memset(gid, 0, 10);
-	memset(gid + 10, 0xff, 2);
-	if ((ip[0] & 0xf0) == 0xe0) /* of a group */
-		gid[0] = 0xff;
-	memcpy(gid + 12, ip, 4);
-}
-
 static al_status reverse_ip4(const struct al_call *call, const uint8_t *ip, struct ib_ah_attr *path)
 {
-	uint8_t dgid[16];
+	const ib_gid dgid = ib_gid_of_ip4(ip + 16);
 
 	path->is_global = true;
 	path->grh.traffic_class = ip[1];
 	path->grh.hop_limit = 0xff;
-	ip4_gid(path->grh.dgid.raw, ip + 12);
-	ip4_gid(dgid, ip + 16);
-	return find_sgid(call, path->port_num, dgid, &path->grh.sgid_index);
+	path->grh.dgid = ib_gid_of_ip4(ip + 12);
+	return find_sgid(call, path->port_num, dgid.raw, &path->grh.sgid_index);
 }
 
 /* Fills path->grh with the reverse of a received GRH (IBTA 8.3). */
@@ -185,7 +174,7 @@ static al_status reverse_route(const struct al_call *call, const uint8_t *grh,
 	if (!grh)
 		return ib_refuse(AL_INVALID_PARAMETER,
 				 "grh is NULL, and the completion says that a GRH was received");
-	if (call->obj->dev->ports[path->port_num].is_ethernet && is_ip4(grh))
+	if (call->obj->dev->ports[path->port_num].link_layer == IB_LINK_LAYER_ETHERNET && is_ip4(grh))
 		return reverse_ip4(call, grh + IB_GRH_BYTES - IP4_BYTES, path);
 	if (grh[0] >> 4 != 6)
 		return ib_refuse(AL_INVALID_PARAMETER, "grh is no GRH: its IP version is %u, not 6",

@@ -310,7 +310,7 @@ al_status al_query_gid_type(al_ca_h ca, uint8_t port, uint32_t index, ib_gid_typ
 	if (!status && ops_dead(call.ops))
 		status = ops_dead_status(call.ops);
 	if (!status)
-		*type = call.obj->dev->ports[port].is_ethernet ? IB_GID_TYPE_ROCE_V2
+		*type = call.obj->dev->ports[port].link_layer == IB_LINK_LAYER_ETHERNET ? IB_GID_TYPE_ROCE_V2
 							       : IB_GID_TYPE_IB;
 	return CALL_FINISH(&call, status);
 }

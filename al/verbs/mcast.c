@@ -81,7 +81,7 @@ static al_status detach(const struct al_call *call, const ib_gid *gid, uint16_t 
 static bool has_ethernet(const struct al_dev *dev)
 {
 	for (uint32_t port = ci_first_port(&dev->attr); port <= dev->attr.num_ports; port++)
-		if (dev->ports[port].is_ethernet)
+		if (dev->ports[port].link_layer == IB_LINK_LAYER_ETHERNET)
 			return true;
 	return false;
 }

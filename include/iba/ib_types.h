@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -168,6 +169,36 @@ typedef struct al_mad_svc *al_mad_svc_h;            /**< registration for manage
 typedef union ib_gid {
 	uint8_t raw[16]; /**< network byte order */
 } ib_gid;
+
+/**
+ * The GID that an IPv4 address makes on RoCE, IBTA A17.4.1.1. **Context: any.**
+ *
+ * @param ip four bytes, network byte order
+ * @return "::ffff:a.b.c.d"; of a group's address "ff0e::ffff:a.b.c.d"
+ */
+static inline ib_gid ib_gid_of_ip4(const uint8_t *ip)
+{
+	ib_gid gid = { { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, ip[0], ip[1], ip[2], ip[3] } };
+
+	if ((ip[0] & 0xf0) == 0xe0) {
+		gid.raw[0] = 0xff;
+		gid.raw[1] = 0x0e;
+	}
+	return gid;
+}
+
+/**
+ * Tells the GIDs that IPv4 addresses of hosts make on RoCE, IBTA A17.4.1.1. **Context: any.**
+ *
+ * @param gid a GID
+ * @return true: the GID is "::ffff:a.b.c.d", and its last four bytes are the IPv4 address
+ */
+static inline bool ib_gid_is_ip4(const ib_gid *gid)
+{
+	static const uint8_t prefix[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
+
+	return !memcmp(gid->raw, prefix, sizeof(prefix));
+}
 
 /** Link layer under a port (seed 004, rdma_port_get_link_layer): X(name, value, text). */
 #define IB_LINK_LAYER_LIST(X) \

@@ -302,12 +302,6 @@ static void mad_commands(al_h al, const struct test_end *end)
 	ck_ok(al_destroy_channel(init.channel, AL_DESTROY_SYNC, NULL));
 }
 
-static void ignore_mad(void *context, const struct al_mad_event *event)
-{
-	(void)context;
-	(void)event;
-}
-
 /* Lets the agent serve the first port: the library's own objects there stay, and their steps do not
  * come again. */
 static void serve_port(al_h al)
@@ -321,7 +315,7 @@ static void serve_port(al_h al)
 
 	test_guids(al, &guid, 1);
 	ca = test_open_ca(al, guid);
-	ck_ok(al_reg_mad_svc(ca, &init, NULL, ignore_mad, &svc));
+	ck_ok(al_reg_mad_svc(ca, &init, NULL, test_ignore_mad, &svc));
 	ck_ok(al_close_ca(ca, AL_DESTROY_SYNC, NULL));
 }
 

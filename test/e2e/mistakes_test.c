@@ -707,19 +707,13 @@ static al_status handler_without_callback(void)
 	return al_reg_event_handler(end[0].ca, NULL, NULL, NULL, &handler);
 }
 
-static void ignore_mad(void *context, const struct al_mad_event *event)
-{
-	(void)context;
-	(void)event;
-}
-
 static al_status service_of_no_class(void)
 {
 	struct al_mad_svc_init init = { .port_num = 1, .class_version = 1 };
 	al_mad_svc_h svc;
 
 	expect("mgmt_class is 0, which is no class");
-	return al_reg_mad_svc(end[0].ca, &init, NULL, ignore_mad, &svc);
+	return al_reg_mad_svc(end[0].ca, &init, NULL, test_ignore_mad, &svc);
 }
 
 static al_status service_twice(void)
@@ -729,10 +723,10 @@ static al_status service_twice(void)
 	};
 	al_mad_svc_h svc;
 
-	ck_ok(al_reg_mad_svc(end[0].ca, &init, NULL, ignore_mad, &svc));
+	ck_ok(al_reg_mad_svc(end[0].ca, &init, NULL, test_ignore_mad, &svc));
 	expect("a service of %.15s[%d] takes the same methods of class 0x30 version 1 already",
 	       program_invocation_short_name, (int)getpid());
-	return al_reg_mad_svc(end[0].ca, &init, NULL, ignore_mad, &svc);
+	return al_reg_mad_svc(end[0].ca, &init, NULL, test_ignore_mad, &svc);
 }
 
 static al_status datagram_of_another_class(void)
@@ -748,7 +742,7 @@ static al_status datagram_of_another_class(void)
 				    .remote_qkey = IB_QKEY_WELL_KNOWN };
 	al_mad_svc_h svc;
 
-	ck_ok(al_reg_mad_svc(end[0].ca, &init, NULL, ignore_mad, &svc));
+	ck_ok(al_reg_mad_svc(end[0].ca, &init, NULL, test_ignore_mad, &svc));
 	expect("the datagram's class is 0xa, and the service's is 0x9");
 	return al_send_mad(svc, &send);
 }

@@ -179,18 +179,6 @@ START_TEST(a_path_without_a_grh_is_refused)
 }
 END_TEST
 
-static void ignore_event(void *context, const struct al_event *event)
-{
-	(void)context;
-	(void)event;
-}
-
-static void ignore_mad(void *context, const struct al_mad_event *event)
-{
-	(void)context;
-	(void)event;
-}
-
 /* Ethernet has no queue pair 0; queue pair 1 is for connection management. */
 START_TEST(there_is_no_subnet_management)
 {
@@ -201,14 +189,14 @@ START_TEST(there_is_no_subnet_management)
 	al_qp_h qp;
 
 	make(IB_QPT_RC);
-	ck_status(al_get_spl_qp(end[0].ca, 1, IB_QPT_SMI, NULL, ignore_event, &qp), AL_UNSUPPORTED);
+	ck_status(al_get_spl_qp(end[0].ca, 1, IB_QPT_SMI, NULL, test_ignore_event, &qp), AL_UNSUPPORTED);
 	ck_assert(strstr(al_reason(), "no queue pair QP0"));
-	ck_status(al_reg_mad_svc(end[0].ca, &init, NULL, ignore_mad, &svc), AL_UNSUPPORTED);
+	ck_status(al_reg_mad_svc(end[0].ca, &init, NULL, test_ignore_mad, &svc), AL_UNSUPPORTED);
 	ck_assert(strstr(al_reason(), "no subnet management"));
-	ck_ok(al_get_spl_qp(end[0].ca, 1, IB_QPT_GSI, NULL, ignore_event, &qp));
+	ck_ok(al_get_spl_qp(end[0].ca, 1, IB_QPT_GSI, NULL, test_ignore_event, &qp));
 	ck_ok(al_destroy_qp(qp, AL_DESTROY_SYNC, NULL));
 	init.mgmt_class = 0x30; /* a vendor's */
-	ck_ok(al_reg_mad_svc(end[0].ca, &init, NULL, ignore_mad, &svc));
+	ck_ok(al_reg_mad_svc(end[0].ca, &init, NULL, test_ignore_mad, &svc));
 	ck_ok(al_dereg_mad_svc(svc, AL_DESTROY_SYNC, NULL));
 	finish();
 }

@@ -108,3 +108,13 @@ both() {
 	wait "$server" || wrong "$1: status $?: $(cat server.out server.err)"
 	jobs=()
 }
+
+# ucx_pair TEST NAME=VALUE...: both ends of a test of ucx_perftest, one for each HCA, with these variables.
+ucx_pair() {
+	local port test=$1 settings="env ${*:2} UCX_TLS=ud_verbs"
+	port=$(free_port)
+	both "$settings UCX_NET_DEVICES=soft0:1 ucx_perftest -p $port" \
+		"$settings UCX_NET_DEVICES=soft1:1 ucx_perftest -p $port -t $test -n 200 -w 20 -s 1000 127.0.0.1"
+	grep -qE '^Final: +200 ' client.out || wrong "ucx_perftest $*: $(cat client.out)"
+	! grep -hE 'UCX +(WARN|ERROR)' server.out client.out || wrong "ucx_perftest $*: a warning"
+}

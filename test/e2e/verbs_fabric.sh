@@ -37,10 +37,6 @@ grep -qE '^1m ' client.out || wrong "fi_pingpong: $(cat client.out)"
 (al_run ucx_info -d) >out 2>&1 || wrong "ucx_info: $(cat out)"
 [ "$(grep -c 'Transport: ud_verbs' out)" = 2 ] || wrong "ucx_info: $(cat out)"
 for test in tag_lat tag_bw ucp_put_lat ucp_put_bw ucp_am_lat ucp_am_bw; do
-	port=$(free_port)
-	both "env UCX_NET_DEVICES=soft0:1 UCX_TLS=ud_verbs ucx_perftest -p $port" \
-		"env UCX_NET_DEVICES=soft1:1 UCX_TLS=ud_verbs ucx_perftest -p $port -t $test -n 200 -w 20 -s 1000 127.0.0.1"
-	grep -qE '^Final: +200 ' client.out || wrong "ucx_perftest $test: $(cat client.out)"
-	! grep -hE 'UCX +(WARN|ERROR)' server.out client.out || wrong "ucx_perftest $test: a warning"
+	ucx_pair "$test"
 done
 passed

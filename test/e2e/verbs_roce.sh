@@ -79,11 +79,7 @@ fi="fi_pingpong -p verbs;ofi_rxd -e rdm -c -I 20"
 both "$fi -B $port -d soft0-dgram" "$fi -P $port -d soft1-dgram 127.0.0.1"
 grep -qE '^1m ' client.out || wrong "fi_pingpong: $(cat client.out)"
 for index in 0 1; do
-	port=$(free_port)
-	both "env UCX_IB_GID_INDEX=$index UCX_NET_DEVICES=soft0:1 UCX_TLS=ud_verbs ucx_perftest -p $port" \
-		"env UCX_IB_GID_INDEX=$index UCX_NET_DEVICES=soft1:1 UCX_TLS=ud_verbs ucx_perftest -p $port -t tag_lat -n 200 -w 20 -s 1000 127.0.0.1"
-	grep -qE '^Final: +200 ' client.out || wrong "ucx_perftest: $(cat client.out)"
-	! grep -hE 'UCX +(WARN|ERROR)' server.out client.out || wrong "ucx_perftest: a warning"
+	ucx_pair tag_lat UCX_IB_GID_INDEX=$index
 done
 
 # ---- faults and captures ---------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * The module's settings from ibal.conf and IBAL_SOFT, checked: one struct per HCA (config.c), and the text of faults
+ * The module's settings from ibal.conf and IBAL_SOFT, checked: one struct per HCA (config.c, settle.c), and the text of faults
  * (fault_text.c). ibal-soft(5) describes the keys.
  */
 #ifndef SOFT_CONFIG_H
@@ -124,6 +124,13 @@ struct config_shape {
 al_status config_read(struct soft_config *config, const struct ci_params *params,
 		      const struct config_shape *shape);
 void config_free(struct soft_config *config);
+/*
+ * The second half of config_read(): fills in settings that have no value, and checks settings against each other
+ * (settle.c). AL_BAD_CONFIG: as with config_read().
+ */
+al_status config_settle(struct soft_config *config);
+/* Returns the HCA of a name, and its index in *index. NULL: there is no such HCA. */
+struct hca_config *config_find_hca(struct soft_config *config, const char *name, uint32_t *index);
 /* Returns the GID of an IP address of a port, from 0. The addresses of a port follow those of the port before. */
 ib_gid config_ip(const struct hca_config *hca, uint32_t index, uint32_t port);
 /* Reads a whole text as a number, decimal or with 0x. False: the text is no number from min to max. */

@@ -23,11 +23,8 @@
 /* The GIDs of a frame that has come in on IPv4 (IBTA A17.4.1.1). */
 static void set_ip4(struct route *route, const struct wire_packet *w)
 {
-	route->sgid = route->dgid = (ib_gid){ .raw = { [10] = 0xff, [11] = 0xff } };
-	memcpy(route->sgid.raw + 12, w->ip4.src, sizeof(w->ip4.src));
-	memcpy(route->dgid.raw + 12, w->ip4.dst, sizeof(w->ip4.dst));
-	if ((w->ip4.dst[0] & 0xf0) == 0xe0)
-		memcpy(route->dgid.raw, (uint8_t[]){ 0xff, 0x0e }, 2);
+	route->sgid = ib_gid_of_ip4(w->ip4.src);
+	route->dgid = ib_gid_of_ip4(w->ip4.dst);
 	route->hop_limit = w->ip4.ttl;
 	route->class_flow = (uint32_t)w->ip4.tos << 20;
 }

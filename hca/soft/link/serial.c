@@ -48,7 +48,7 @@ enum wire_framing pkt_framing(const struct soft_port *port, const struct packet 
 {
 	if (!port->ethernet)
 		return WIRE_IB;
-	return gid_is_ip4(&pkt->route.sgid) ? WIRE_ROCE4 : WIRE_ROCE6;
+	return ib_gid_is_ip4(&pkt->route.sgid) ? WIRE_ROCE4 : WIRE_ROCE6;
 }
 
 /*
@@ -68,27 +68,33 @@ static void set_ethernet(struct wire_packet *w, const struct soft_port *port, co
 {
 	port_mac_of(port, &pkt->route.sgid, w->eth.src);
 	port_mac_of(port, &pkt->route.dgid, w->eth.dst);
-	w->ip4.tos = w->grh.tclass;
-	w->ip4.ttl = w->grh.hop_limit;
-	w->ip4.dont_fragment = true;
-	memcpy(w->ip4.src, pkt->route.sgid.raw + 12, sizeof(w->ip4.src));
-	memcpy(w->ip4.dst, pkt->route.dgid.raw + 12, sizeof(w->ip4.dst));
 	w->udp.src_port = udp_source(pkt);
 }
 
-static void set_route(struct wire_packet *w, const struct route *route)
+static void set_local_route(struct wire_packet *w, const struct route *route)
 {
 	w->lrh.sl = route->sl;
 	w->lrh.dlid = route->dlid;
 	w->lrh.slid = route->slid;
 	w->lrh.global = route->global;
-	if (!w->lrh.global)
-		return;
+}
+
+void pkt_set_global_headers(const struct packet *pkt, struct wire_packet *w)
+{
+	const struct route *route = &pkt->route;
+
 	w->grh.tclass = (uint8_t)(route->class_flow >> 20);
 	w->grh.flow_label = route->class_flow & 0xfffff;
 	w->grh.hop_limit = route->hop_limit;
 	put_gid(w->grh.sgid, route->sgid);
 	put_gid(w->grh.dgid, route->dgid);
+	if (LIKELY(!ib_gid_is_ip4(&route->sgid)))
+		return;
+	w->ip4.tos = w->grh.tclass;
+	w->ip4.ttl = w->grh.hop_limit;
+	w->ip4.dont_fragment = true;
+	memcpy(w->ip4.src, route->sgid.raw + 12, sizeof(w->ip4.src));
+	memcpy(w->ip4.dst, route->dgid.raw + 12, sizeof(w->ip4.dst));
 }
 
 static void set_transport(struct wire_packet *w, const struct packet *pkt)
@@ -127,7 +133,9 @@ size_t pkt_bytes_of(const struct soft_port *port, const struct packet *train, ui
 
 	memset(&w, 0, sizeof(w));
 	w.framing = pkt_framing(port, &one);
-	set_route(&w, &one.route);
+	set_local_route(&w, &one.route);
+	if (one.route.global)
+		pkt_set_global_headers(&one, &w);
 	if (port->ethernet)
 		set_ethernet(&w, port, &one);
 	w.lrh.vl = packet_lane(&one);

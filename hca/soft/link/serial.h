@@ -9,12 +9,14 @@
 #include "hca/soft/packet/packet.h"
 #include "hca/soft/packet/wire.h"
 
+struct soft_port;
+
 /* Returns packet number i of a train, from 0, as a train of one packet. The payload stays the train's. */
 struct packet packet_of_train(const struct packet *train, uint32_t i);
 /* Returns the bytes of a train of one packet in InfiniBand's framing. */
 uint32_t packet_wire_bytes(const struct packet *pkt);
-struct soft_port;
-
+/* Fills in w->grh, and of an IPv4 address w->ip4, from the packet's route. */
+void pkt_set_global_headers(const struct packet *pkt, struct wire_packet *w);
 /* Returns the framing of packets at a port: InfiniBand's, or at an Ethernet port that of their addresses. */
 enum wire_framing pkt_framing(const struct soft_port *port, const struct packet *pkt);
 /*

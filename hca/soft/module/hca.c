@@ -130,7 +130,7 @@ static void fill_hca_port(const struct soft_hca *hca, struct soft_port *port, ui
 		port->lids = first_lids(conf, i);
 	if (conf->link_layer == IB_LINK_LAYER_ETHERNET)
 		fill_ethernet_port(conf, port, i);
-	port_init(port, conf->gids, !conf->placed || conf->place[i].cabled);
+	port_init(port, port->ethernet ? 0 : conf->gids, !conf->placed || conf->place[i].cabled);
 }
 
 static al_status fill_port(struct soft_hca *hca, uint32_t i)

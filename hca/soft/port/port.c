@@ -312,7 +312,7 @@ void port_init(struct soft_port *port, uint32_t gids, bool plugged)
 		atomic_store(&port->state,
 			     port->ports->managed && port->number ? IB_PORT_INIT : IB_PORT_ACTIVE);
 	port_info_init(port, port->ports->mtu);
-	for (i = 0; i < gids && !port->ethernet; i++)
+	for (i = 0; i < gids; i++)
 		store_gid(port, i, atomic_load(&port->prefix), port->guid + ((uint64_t)i << 4));
 }
 
@@ -547,7 +547,7 @@ bool port_is_destination(const struct soft_port *port, const struct route *route
 {
 	if (LIKELY(!port->ethernet))
 		return port_has_lid(port, route->dlid);
-	return gid_is_ip4(&route->sgid) == gid_is_ip4(&route->dgid) &&
+	return ib_gid_is_ip4(&route->sgid) == ib_gid_is_ip4(&route->dgid) &&
 	       port_has_gid(port, &route->dgid);
 }
 

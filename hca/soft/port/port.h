@@ -290,7 +290,8 @@ static inline void counter_add(_Atomic uint64_t *counter, uint64_t n)
 /* Initializes the state common to all ports, before the first HCA is made. */
 void port_start(void);
 /*
- * Sets the port's first state, with `gids` GIDs of the port's GUID. plugged: the port has a cable,
+ * Sets the port's first state, with `gids` GIDs of the port's GUID; 0 for a port that has none, or those of
+ * port_init_ethernet(). plugged: the port has a cable,
  * and is Active or (managed) Init; else the port is Down. Nobody else uses the port yet.
  */
 void port_init(struct soft_port *port, uint32_t gids, bool plugged);
@@ -299,13 +300,6 @@ void port_init(struct soft_port *port, uint32_t gids, bool plugged);
  * follow the GID of the link-local address.
  */
 void port_init_ethernet(struct soft_port *port, uint64_t mac, const ib_gid *ips, uint32_t num);
-/* True: a GID that an IPv4 address makes (IBTA A17.4.1.1). */
-static inline bool gid_is_ip4(const ib_gid *gid)
-{
-	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
-
-	return !memcmp(gid->raw, prefix, sizeof(prefix));
-}
 /* Does the module raise the event of a change? */
 enum port_tell {
 	PORT_TELLS, /* yes, if the value has changed */

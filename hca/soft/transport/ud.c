@@ -14,6 +14,7 @@
 #include "hca/soft/client/rings.h"
 #include "hca/soft/engine/engine.h"
 #include "hca/soft/link/multicast.h"
+#include "hca/soft/link/serial.h"
 #include "hca/soft/memory/errand.h"
 #include "hca/soft/memory/mr.h"
 #include "hca/soft/memory/payload.h"
@@ -140,26 +141,17 @@ static const char *check_datagram(struct soft_qp *qp, const struct packet *pkt)
 static void make_grh(const struct soft_port *port, const struct packet *pkt, uint8_t grh[GRH_BYTES])
 {
 	const struct wire_op *op = &wire_ops[wire_opcode(WIRE_UD, pkt->kind, PLACE_ONLY)];
-	const size_t length = BTH_BYTES + op->ext_bytes + ((pkt->length + 3u) & ~3u) + ICRC_BYTES;
-	struct wire_packet headers = {
-		.grh.tclass = (uint8_t)(pkt->route.class_flow >> 20),
-		.grh.flow_label = pkt->route.class_flow & 0xfffff,
-		.grh.hop_limit = pkt->route.hop_limit,
-	};
+	const size_t length = (port->ethernet ? UDP_BYTES : 0) + BTH_BYTES + op->ext_bytes +
+			      ((pkt->length + 3u) & ~3u) + ICRC_BYTES;
+	struct wire_packet headers = { 0 };
 
-	if (port->ethernet && gid_is_ip4(&pkt->route.sgid)) {
-		headers.ip4.tos = headers.grh.tclass;
-		headers.ip4.ttl = headers.grh.hop_limit;
-		headers.ip4.dont_fragment = true;
-		memcpy(headers.ip4.src, pkt->route.sgid.raw + 12, sizeof(headers.ip4.src));
-		memcpy(headers.ip4.dst, pkt->route.dgid.raw + 12, sizeof(headers.ip4.dst));
+	pkt_set_global_headers(pkt, &headers);
+	if (port->ethernet && ib_gid_is_ip4(&pkt->route.sgid)) {
 		memset(grh, 0, GRH_BYTES - IP4_BYTES);
-		wire_ip4(grh + GRH_BYTES - IP4_BYTES, &headers, UDP_BYTES + length);
+		wire_ip4(grh + GRH_BYTES - IP4_BYTES, &headers, length);
 		return;
 	}
-	memcpy(headers.grh.sgid, &pkt->route.sgid, sizeof(pkt->route.sgid));
-	memcpy(headers.grh.dgid, &pkt->route.dgid, sizeof(pkt->route.dgid));
-	wire_grh(grh, &headers, port->ethernet ? UDP_BYTES + length : length, port->ethernet);
+	wire_grh(grh, &headers, length, port->ethernet);
 }
 
 /*
@@ -213,7 +205,7 @@ static void complete(struct runner *r, struct soft_qp *qp, const struct packet *
 	int index;
 
 	if (UNLIKELY(port->ethernet))
-		wc.wc_flags |= gid_is_ip4(&pkt->route.sgid) ? IB_WC_IP4 : IB_WC_IP6;
+		wc.wc_flags |= ib_gid_is_ip4(&pkt->route.sgid) ? IB_WC_IP4 : IB_WC_IP6;
 	if (UNLIKELY(qp->ci.qp_type == IB_QPT_GSI)) {
 		index = port_find_pkey(port,
 				       pkt->pkey); /* -1: the table has changed since the check */

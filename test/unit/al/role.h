@@ -37,11 +37,7 @@ static inline bool test_in_user_role(void)
 	return strcmp(test_role(), "embedded") != 0;
 }
 
-/* ------------------------------------------------------------------ the agent */
-
-static char test_agent_dir[] = "/tmp/role_test-XXXXXX", test_agent_socket[64];
-static pid_t test_agent_pid; /* the process in which the agent runs; a forked child has no agent */
-static void (*test_agent_stop)(void);
+/* ---------------------------------------------------- callbacks that do nothing */
 
 static inline void test_ignore_log(void *context, ib_log_level level, const char *text)
 {
@@ -49,6 +45,24 @@ static inline void test_ignore_log(void *context, ib_log_level level, const char
 	(void)level;
 	(void)text;
 }
+
+static inline void test_ignore_event(void *context, const struct al_event *event)
+{
+	(void)context;
+	(void)event;
+}
+
+static inline void test_ignore_mad(void *context, const struct al_mad_event *event)
+{
+	(void)context;
+	(void)event;
+}
+
+/* ------------------------------------------------------------------ the agent */
+
+static char test_agent_dir[] = "/tmp/role_test-XXXXXX", test_agent_socket[64];
+static pid_t test_agent_pid; /* the process in which the agent runs; a forked child has no agent */
+static void (*test_agent_stop)(void);
 
 /* Runs at exit. Objects that a test has left open are not reported. */
 static inline void test_end_agent(void)

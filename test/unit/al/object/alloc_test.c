@@ -36,12 +36,6 @@ static void tear_down(void)
 	ck_ok(al_close(al, AL_DESTROY_SYNC, NULL));
 }
 
-static void ignore_event(void *context, const struct al_event *event)
-{
-	(void)context;
-	(void)event;
-}
-
 static al_status ignore_pnp(void *context, const struct al_pnp_event *event)
 {
 	(void)context;
@@ -119,7 +113,7 @@ static al_status make_qp(void)
 		.qp_type = IB_QPT_RC, .cap = { 1, 1, 1, 1, 0 }, .send_cq = cq, .recv_cq = cq
 	};
 
-	return al_create_qp(pd, &init, NULL, ignore_event, (al_qp_h *)&made);
+	return al_create_qp(pd, &init, NULL, test_ignore_event, (al_qp_h *)&made);
 }
 static al_status end_qp(void)
 {
@@ -150,7 +144,7 @@ static al_status end_pnp(void)
 
 static al_status make_handler(void)
 {
-	return al_reg_event_handler(ca, NULL, NULL, ignore_event, (al_event_handler_h *)&made);
+	return al_reg_event_handler(ca, NULL, NULL, test_ignore_event, (al_event_handler_h *)&made);
 }
 static al_status make_handler_on_channel(void)
 {

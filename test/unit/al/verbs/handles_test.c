@@ -50,18 +50,6 @@ static struct out {
 static const struct ib_ah_attr path = { .dlid = 2, .port_num = 1 };
 static const ib_gid no_gid;
 
-static void ignore_event(void *context, const struct al_event *event)
-{
-	(void)context;
-	(void)event;
-}
-
-static void ignore_mad(void *context, const struct al_mad_event *event)
-{
-	(void)context;
-	(void)event;
-}
-
 static al_status ignore_pnp(void *context, const struct al_pnp_event *event)
 {
 	(void)context;
@@ -114,7 +102,7 @@ PROBE(reg_pnp_channel, al_reg_pnp, world.al, &(const struct al_pnp_attr){ .chann
 PROBE(dereg_pnp, al_dereg_pnp, h, NULL, NULL)
 PROBE(set_client_context, al_set_client_context, h, world.guid, NULL)
 PROBE(get_client_context, al_get_client_context, h, world.guid, &out.pointer)
-PROBE(reg_event_handler, al_reg_event_handler, h, NULL, NULL, ignore_event, (al_event_handler_h *)&out.pointer)
+PROBE(reg_event_handler, al_reg_event_handler, h, NULL, NULL, test_ignore_event, (al_event_handler_h *)&out.pointer)
 PROBE(reg_event_handler_channel, al_reg_event_handler, world.ca, h, NULL, NULL, (al_event_handler_h *)&out.pointer)
 PROBE(dereg_event_handler, al_dereg_event_handler, h, NULL, NULL)
 PROBE(create_channel, al_create_channel, h, NULL, (al_channel_h *)&out.pointer)
@@ -196,7 +184,7 @@ static al_status reg_mad_svc(al_ca_h ca, al_channel_h channel)
 {
 	const struct al_mad_svc_init init = { .port_num = 1, .mgmt_class = 9, .class_version = 1, .channel = channel };
 
-	return al_reg_mad_svc(ca, &init, NULL, channel ? NULL : ignore_mad, (al_mad_svc_h *)&out.pointer);
+	return al_reg_mad_svc(ca, &init, NULL, channel ? NULL : test_ignore_mad, (al_mad_svc_h *)&out.pointer);
 }
 PROBE(reg_mad_svc, reg_mad_svc, h, NULL)
 PROBE(reg_mad_svc_channel, reg_mad_svc, world.ca, h)
@@ -330,7 +318,7 @@ static void make_objects(void)
 	qp = qp_init();
 	ck_ok(al_create_qp(world.pd, &qp, NULL, NULL, &world.qp));
 	ck_ok(al_reg_pnp(world.al, NULL, NULL, ignore_pnp, &world.pnp));
-	ck_ok(al_reg_event_handler(world.ca, NULL, NULL, ignore_event, &world.handler));
+	ck_ok(al_reg_event_handler(world.ca, NULL, NULL, test_ignore_event, &world.handler));
 	ck_ok(al_create_channel(world.al, NULL, &world.channel));
 	if (test_in_user_role())
 		return;

@@ -519,23 +519,6 @@ START_TEST(a_connection_is_shown_with_the_gids_of_its_path)
 }
 END_TEST
 
-static uint32_t inject(const uint8_t *bytes, size_t len)
-{
-	struct soft_inject in = { .port = 1, .length = (uint32_t)len };
-	struct soft_injected out = { 0 };
-	struct ci_vendor_call call = {
-		.code = SOFT_INJECT,
-		.in = &in,
-		.in_len = sizeof(in),
-		.out = &out,
-		.out_len = sizeof(out),
-	};
-
-	memcpy(in.bytes, bytes, len);
-	ck_assert_int_eq(ops->vendor_call(hca[1].ca, &call, NULL), AL_SUCCESS);
-	return out.outcome;
-}
-
 /* The capture has every packet that comes off the cable, also one that no queue pair takes. */
 START_TEST(an_injected_packet_is_shown_as_it_came)
 {
@@ -558,12 +541,12 @@ START_TEST(an_injected_packet_is_shown_as_it_came)
 	w.payload = (const uint8_t *)"injected";
 	len = wire_encode(&w, bytes, sizeof(bytes));
 	ck_assert_int_eq(capture(&hca[1], 0, path), AL_SUCCESS);
-	ck_assert_uint_eq(inject(bytes, len), SOFT_INJECT_DELIVERED);
+	ck_assert_uint_eq(inject_bytes(&hca[1], bytes, len).outcome, SOFT_INJECT_DELIVERED);
 	ck_assert_mem_eq(p.bm->buf, "injected", 8);
-	ck_assert_uint_eq(inject(bytes, len - 1), SOFT_INJECT_MALFORMED);
+	ck_assert_uint_eq(inject_bytes(&hca[1], bytes, len - 1).outcome, SOFT_INJECT_MALFORMED);
 	w.lrh.dlid = 99;
 	len = wire_encode(&w, bytes, sizeof(bytes));
-	ck_assert_uint_eq(inject(bytes, len), SOFT_INJECT_STRAY);
+	ck_assert_uint_eq(inject_bytes(&hca[1], bytes, len).outcome, SOFT_INJECT_STRAY);
 	stop(&hca[1], 0);
 	read_file();
 	ck_assert_uint_eq(num, 2);

@@ -863,6 +863,21 @@ void wait_received(struct hca *h, uint64_t bytes)
 	WAIT_FOR(counters(h).rcv_bytes >= bytes);
 }
 
+struct soft_injected inject_bytes(struct hca *h, const void *bytes, size_t len)
+{
+	struct soft_inject in = { .port = 1, .length = (uint32_t)len };
+	struct soft_injected out = { 0 };
+	struct ci_vendor_call call = { .code = SOFT_INJECT,
+				       .in = &in,
+				       .in_len = sizeof(in),
+				       .out = &out,
+				       .out_len = sizeof(out) };
+
+	memcpy(in.bytes, bytes, len);
+	ck_assert_int_eq(ops->vendor_call(h->ca, &call, NULL), AL_SUCCESS);
+	return out;
+}
+
 /* ------------------------------------------------------------------- helpers */
 
 void fill(char *mem, size_t size, uint32_t seed)

@@ -176,6 +176,9 @@ const struct soft_fault_list *rules_in_force(struct hca *h, uint32_t first);
 al_status vendor(struct hca *h, uint32_t code, const void *in, uint32_t in_len);
 struct ib_port_counters counters(struct hca *h);
 
+/* Lets a packet of these bytes come in at port 1, as a cable brings it (SOFT_INJECT). */
+struct soft_injected inject_bytes(struct hca *h, const void *bytes, size_t len);
+
 /* With progress=manual: makes one step; step_choice() says what runs. Every wait above makes steps, too. */
 struct soft_step step(void);
 struct soft_step step_choice(uint64_t choice);

@@ -64,21 +64,6 @@ static struct wire_packet to_a(uint8_t opcode, uint32_t psn, uint32_t length)
 	return w;
 }
 
-static struct soft_injected inject_bytes(struct hca *h, const uint8_t *bytes, size_t len)
-{
-	struct soft_inject in = { .port = 1, .length = (uint32_t)len };
-	struct soft_injected out = { 0 };
-	struct ci_vendor_call call = { .code = SOFT_INJECT,
-				       .in = &in,
-				       .in_len = sizeof(in),
-				       .out = &out,
-				       .out_len = sizeof(out) };
-
-	memcpy(in.bytes, bytes, len);
-	ck_assert_int_eq(ops->vendor_call(h->ca, &call, NULL), AL_SUCCESS);
-	return out;
-}
-
 static uint32_t inject(struct hca *h, const struct wire_packet *w)
 {
 	uint8_t bytes[WIRE_MAX_BYTES];

@@ -326,13 +326,7 @@ END_TEST
 /* A packet that comes in by the wire. */
 static uint32_t inject_group(uint16_t slid, const ib_gid *gid)
 {
-	struct soft_inject in = { .port = 1 };
-	struct soft_injected out = { 0 };
-	struct ci_vendor_call call = { .code = SOFT_INJECT,
-				       .in = &in,
-				       .in_len = sizeof(in),
-				       .out = &out,
-				       .out_len = sizeof(out) };
+	uint8_t bytes[WIRE_MAX_BYTES];
 	struct wire_packet w = {
 		.framing = WIRE_IB,
 		.lrh = { .dlid = MLID, .slid = slid, .global = true },
@@ -346,9 +340,7 @@ static uint32_t inject_group(uint16_t slid, const ib_gid *gid)
 	};
 
 	memcpy(w.grh.dgid, gid, sizeof(*gid));
-	in.length = (uint32_t)wire_encode(&w, in.bytes, sizeof(in.bytes));
-	ck_assert_int_eq(ops->vendor_call(hca[1].ca, &call, NULL), AL_SUCCESS);
-	return out.outcome;
+	return inject_bytes(&hca[1], bytes, wire_encode(&w, bytes, sizeof(bytes))).outcome;
 }
 
 /*

@@ -168,15 +168,6 @@ START_TEST(packets_from_another_gid_are_not_the_peers)
 }
 END_TEST
 
-static uint32_t be(const char *at, int bytes)
-{
-	uint32_t value = 0;
-
-	for (; bytes; bytes--)
-		value = value << 8 | (uint8_t)*at++;
-	return value;
-}
-
 /* ip: IB_WC_IP4 or IB_WC_IP6. */
 static void pass_one(uint32_t length, uint32_t ip)
 {
@@ -371,20 +362,13 @@ END_TEST
 
 static struct soft_injected inject_frame(const struct wire_packet *w, int bad_byte)
 {
-	struct soft_inject in = { .port = 1 };
-	struct soft_injected out = { 0 };
-	struct ci_vendor_call call = { .code = SOFT_INJECT,
-				       .in = &in,
-				       .in_len = sizeof(in),
-				       .out = &out,
-				       .out_len = sizeof(out) };
+	uint8_t bytes[WIRE_MAX_BYTES];
+	size_t len = wire_encode(w, bytes, sizeof(bytes));
 
-	in.length = (uint32_t)wire_encode(w, in.bytes, sizeof(in.bytes));
-	ck_assert_uint_gt(in.length, 0);
+	ck_assert_uint_gt(len, 0);
 	if (bad_byte >= 0)
-		in.bytes[bad_byte] ^= 1;
-	ck_assert_int_eq(ops->vendor_call(hca[1].ca, &call, NULL), AL_SUCCESS);
-	return out;
+		bytes[bad_byte] ^= 1;
+	return inject_bytes(&hca[1], bytes, len);
 }
 
 /* A datagram from HCA 0 to queue pair b, on IPv4 or IPv6. */

@@ -138,15 +138,6 @@ START_TEST(data_is_gathered_and_scattered)
 }
 END_TEST
 
-static uint32_t be(const char *at, int bytes)
-{
-	uint32_t value = 0;
-
-	for (; bytes; bytes--)
-		value = value << 8 | (uint8_t)*at++;
-	return value;
-}
-
 /* Every field of the GRH, and each of the ports' GIDs. */
 START_TEST(a_grh_fills_the_area)
 {

@@ -62,6 +62,16 @@ static inline void send(uint64_t wr_id, uint32_t length)
 	ck_assert_int_eq(expect_wc(p.acq, wr_id, IB_WC_SUCCESS).opcode, IB_WC_SEND);
 }
 
+/* Reads a number of a received header, of so many bytes. */
+static inline uint32_t be(const char *at, int bytes)
+{
+	uint32_t value = 0;
+
+	for (; bytes; bytes--)
+		value = value << 8 | (uint8_t)*at++;
+	return value;
+}
+
 static inline void receive(uint64_t wr_id, uint32_t length)
 {
 	struct ib_sge sge = sge_of(p.bm, 0, length);
