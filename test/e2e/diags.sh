@@ -38,7 +38,7 @@ second=$(hca 0x10010)
 
 diag '^Switch|^Ca' 5 ibnetdiscover
 diag 'State: Active' 4 ibstat
-diag "^CA 'ib00000000000100[0-3]0'" 4 ibstat
+diag "^CA 'soft[0-3]'" 4 ibstat
 diag ' Active/  LinkUp' 8 iblinkinfo
 diag '^Ca	: 0x00000000000100[0-3]0 ports 1' 4 ibhosts
 diag '^Switch	: 0x0000000000001000 ports 4' 1 ibswitches

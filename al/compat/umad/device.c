@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
- * Devices: the HCAs of the library, their names and attributes. A name is "ib" and the node GUID's
- * 16 hexadecimal digits, since names have 19 characters at most. IBAL_UMAD_CAS (al_run --ca)
- * chooses HCAs and switches by GUIDs, separated by commas; without it a program sees the first 32
- * HCAs. A switch is a device with one port, port 0.
+ * Devices: the HCAs of the library, their names and attributes. The name of an HCA is its short name, as in libibverbs,
+ * for programs take a name from there to here; the name of a switch is "ib" and the node GUID's 16 hexadecimal digits,
+ * which names an HCA as well. IBAL_UMAD_CAS (al_run --ca) chooses HCAs and switches by GUIDs, separated by commas;
+ * without it a program sees the first 32 HCAs. A switch is a device with one port, port 0.
  */
 #include "al/compat/umad/device.h"
 
@@ -82,6 +82,26 @@ al_h umad_library(void)
 
 /* ------------------------------------------------------------------- devices */
 
+static void set_guid_name(char name[UMAD_NAME_BYTES], uint64_t guid)
+{
+	snprintf(name, UMAD_NAME_BYTES, "ib%016llx", (unsigned long long)guid);
+}
+
+/* An HCA whose short name is too long for libibumad, or was that of a device which has gone, has the name of its GUID.
+ * Under the lock. */
+static void set_name(struct device *device, const struct ib_ca_attr *attr)
+{
+	bool taken = false;
+
+	for (size_t i = 0; i < library.num; i++)
+		taken |= !strcmp(library.devices[i].name, attr->name);
+	if (taken || attr->node_type != IB_NODE_CA || !*attr->name ||
+	    strlen(attr->name) >= sizeof(device->name))
+		set_guid_name(device->name, device->guid);
+	else
+		strcpy(device->name, attr->name);
+}
+
 /* Opens an HCA, or finds it opened. Under the lock. */
 static int open_device(uint64_t guid, struct device *device)
 {
@@ -101,8 +121,13 @@ static int open_device(uint64_t guid, struct device *device)
 	status = al_open_ca(library.al, guid, NULL, &device->ca);
 	if (status)
 		return umad_errno(status);
+	status = al_query_ca(device->ca, &attr);
+	if (status) {
+		al_close_ca(device->ca, NULL, NULL);
+		return umad_errno(status);
+	}
 	device->guid = guid;
-	snprintf(device->name, sizeof(device->name), "ib%016llx", (unsigned long long)guid);
+	set_name(device, &attr);
 	library.devices[library.num++] = *device;
 	return 0;
 }
@@ -200,6 +225,15 @@ static int find_port(const struct device *device, int number, ib_port_state stat
 	return NO_PORT;
 }
 
+static bool is_named(const struct device *device, const char *name)
+{
+	char guid_name[UMAD_NAME_BYTES];
+
+	set_guid_name(guid_name, device->guid);
+	return !strncmp(name, device->name, UMAD_NAME_BYTES) ||
+	       !strncmp(name, guid_name, UMAD_NAME_BYTES);
+}
+
 int device_find(const char *name, int *number, struct device *device)
 {
 	static const ib_port_state wanted[] = { IB_PORT_ACTIVE, IB_PORT_INIT, IB_PORT_NOP };
@@ -208,7 +242,7 @@ int device_find(const char *name, int *number, struct device *device)
 
 	for (size_t w = 0; w < sizeof(wanted) / sizeof(wanted[0]); w++)
 		for (int i = 0; i < num; i++) {
-			if (name && strncmp(name, devices[i].name, UMAD_NAME_BYTES))
+			if (name && !is_named(&devices[i], name))
 				continue;
 			found = find_port(&devices[i], *number, wanted[w]);
 			if (found == NO_PORT)

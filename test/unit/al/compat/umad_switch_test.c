@@ -12,8 +12,8 @@
 #include "test/unit/al/subnet_text.h"
 
 #define SWITCH "ib0000000000001000"
-#define HCA    "ib0000000000003000"
-#define OTHER  "ib0000000000005000"
+#define HCA    "soft0"
+#define OTHER  "soft1"
 #define LIMIT  60000 /* ms; a datagram that has to come */
 
 static char names[UMAD_DEVICES][UMAD_NAME_BYTES];

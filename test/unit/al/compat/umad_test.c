@@ -106,7 +106,7 @@ static uint64_t tid_of(const struct umad_buffer *umad)
 
 /* ------------------------------------------------------------------- devices */
 
-START_TEST(devices_have_names_of_19_characters_and_the_hcas_attributes)
+START_TEST(devices_have_the_names_and_attributes_of_the_hcas)
 {
 	struct umad_port port;
 	struct umad_ca ca;
@@ -115,10 +115,13 @@ START_TEST(devices_have_names_of_19_characters_and_the_hcas_attributes)
 
 	for (int i = 0; i < 2; i++) {
 		ck_assert_int_eq(umad_get_ca(names[i], &ca), 0);
+		ck_assert_str_eq(names[i], i ? "soft1" : "soft0");
+		ck_assert_str_eq(ca.name, names[i]);
 		snprintf(name, sizeof(name), "ib%016llx",
 			 (unsigned long long)ib_be64_get(ca.node_guid));
-		ck_assert_str_eq(names[i], name);
-		ck_assert_str_eq(ca.name, name);
+		ck_assert_int_eq(umad_get_port(name, 1, &port), 0); /* the GUID is a name, too */
+		ck_assert_str_eq(port.ca_name, names[i]);
+		ck_assert_int_eq(umad_release_port(&port), 0);
 		ck_assert_uint_eq(ca.node_type, 1);
 		ck_assert_int_eq(ca.num_ports, 1);
 		ck_assert_ptr_null(ca.ports[0]);
@@ -149,13 +152,19 @@ END_TEST
 
 START_TEST(the_view_is_chosen_by_guids)
 {
-	char guids[2][UMAD_NAME_BYTES], both[64], found[4][UMAD_NAME_BYTES];
+	char guids[2][20], both[64], found[4][UMAD_NAME_BYTES];
+	struct umad_ca ca;
 
-	memcpy(guids, names, sizeof(guids));
-	snprintf(both, sizeof(both), "0x%s,%s", guids[1] + 2, guids[0] + 2);
-	setenv("IBAL_UMAD_CAS", guids[1] + 2, 1);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(umad_get_ca(names[i], &ca), 0);
+		snprintf(guids[i], sizeof(guids[i]), "%016llx",
+			 (unsigned long long)ib_be64_get(ca.node_guid));
+		ck_assert_int_eq(umad_release_ca(&ca), 0);
+	}
+	snprintf(both, sizeof(both), "0x%s,%s", guids[1], guids[0]);
+	setenv("IBAL_UMAD_CAS", guids[1], 1);
 	ck_assert_int_eq(umad_get_cas_names(found, 4), 1);
-	ck_assert_str_eq(found[0], guids[1]);
+	ck_assert_str_eq(found[0], names[1]);
 	setenv("IBAL_UMAD_CAS", both, 1);
 	ck_assert_int_eq(umad_get_cas_names(found, 4), 2);
 	setenv("IBAL_UMAD_CAS", "0x1", 1);
@@ -576,7 +585,7 @@ int main(void)
 	TCase *tcase = tcase_create("two HCAs");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_test(tcase, devices_have_names_of_19_characters_and_the_hcas_attributes);
+	tcase_add_test(tcase, devices_have_the_names_and_attributes_of_the_hcas);
 	tcase_add_test(tcase, the_view_is_chosen_by_guids);
 	tcase_add_test(tcase, a_list_of_devices_is_sorted);
 	tcase_add_test(tcase, the_file_of_issm_is_a_fifo_that_opens_at_once);
