@@ -463,11 +463,12 @@ CLEANFILES += bench.json
 
 noinst_PROGRAMS += test/bench/bench
 noinst_HEADERS += test/bench/bench.h test/bench/manage.h
-test_bench_bench_SOURCES = test/bench/bench.c test/bench/compare.c test/bench/ald.c test/bench/link.c test/bench/cost.c test/bench/message.c \
+test_bench_bench_SOURCES = test/bench/bench.c test/bench/compare.c test/bench/ald.c test/bench/link.c test/bench/cost.c test/bench/layer.c test/bench/message.c \
 	test/bench/bandwidth.c test/bench/fabric.c test/bench/object.c test/bench/many.c test/bench/agent.c \
 	test/bench/manage.c test/bench/user.c test/bench/worker.c test/bench/worker.h test/bench/locked.c test/bench/verb.c \
 	test/bench/notify.c test/bench/pair.c test/bench/client.c test/bench/growth_region.c test/bench/growth_idle.c
 test_bench_bench_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_SO='"$(abs_top_builddir)/test/modules/fake/.libs/fake.so"' \
+	-DVERBS_SO='"$(abs_top_builddir)/al/compat/verbs/.libs/libibverbs.so.1"' \
 	-DALD='"$(abs_top_builddir)/ald"' $(SOFT_UVP_FLAGS)
 test_bench_bench_LDADD = libibal.la
 noinst_PROGRAMS += test/bench/growth

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 /*
  * Functions that the parts of the benchmark share: comparing, reporting a row, and queue pairs to
- * measure on. The measurements are in cost, message, locked, verb, bandwidth, notify, fabric,
+ * measure on. The measurements are in cost, layer, message, locked, verb, bandwidth, notify, fabric,
  * object, many, agent, pair, client and user.
  */
 #ifndef IBAL_TEST_BENCH_H
@@ -161,6 +161,8 @@ void bench_drain(al_cq_h cq, unsigned int num);
 
 void bench_many(void);
 void bench_cost(void);
+/* A part of bench_cost(): libibverbs over the Access Layer's queues of the same HCA. */
+void bench_layer(al_qp_h qp, al_cq_h cq);
 void bench_message(void);
 void bench_locked(void);
 void bench_verb(void);

@@ -12,7 +12,7 @@ trap 'rm -rf "$tmp"' EXIT
 python3 - "$tmp/table" "$tmp/bench.json" <<'END'
 import json, platform, sys
 
-wanted = """al.post al.poll loop.write.8B.rate loop.write.8B.faults loop.send.8B.rate loop.write.8B.latency loop.send.8B.latency
+wanted = """al.post al.poll verbs.post verbs.poll loop.write.8B.rate loop.write.8B.faults loop.send.8B.rate loop.write.8B.latency loop.send.8B.latency
 	loop.read.8B.rate loop.atomic.8B.rate loop.ud.8B.rate notify.1cpu notify.2cpus
 	loop.write.64KiB loop.write.1MiB loop.write.1MiB.cold fabric.ud.8B.1hop fabric.ud.8B.5hops fabric.rc.4KiB.1hop fabric.rc.4KiB.5hops fabric.forward fabric.forward.managed
 	agent.open agent.control.1cpu agent.control.2cpus agent.reg.1GiB agent.write.1MiB agent.write.1MiB.private
