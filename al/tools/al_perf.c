@@ -17,7 +17,7 @@ static struct {
 		*inline_max, *cpu, *sl;
 	char *from, *to, *from_port, *to_port, *svg, *listen;
 	gint64 flip;
-	gboolean latency, bandwidth, all, completion, events, check, json, csv, version, keep,
+	gboolean latency, bandwidth, all, completion, events, check, from_malloc, json, csv, version, keep,
 		any_user;
 	char **ops;
 } opt = { .flip = -1 };
@@ -67,6 +67,8 @@ static const GOptionEntry how_entries[] = {
 	{ "inline", 'I', 0, G_OPTION_ARG_STRING, &opt.inline_max,
 	  "Messages up to so many bytes go inline (0)", "BYTES" },
 	{ "sl", 0, 0, G_OPTION_ARG_STRING, &opt.sl, "Service level of the packets (0)", "N" },
+	{ "malloc", 0, 0, G_OPTION_ARG_NONE, &opt.from_malloc,
+	  "Buffers are not shared with the agent, which copies", NULL },
 	{ "events", 'e', 0, G_OPTION_ARG_NONE, &opt.events,
 	  "Sleep until a notification instead of polling", NULL },
 	{ "cpu", 0, 0, G_OPTION_ARG_STRING, &opt.cpu, "Measure on this processor", "N" },
@@ -269,6 +271,7 @@ static gboolean check_sides(const struct perf_job *job, GError **err)
 		{ "--sl", opt.sl != NULL, FALSE },
 		{ "--events", opt.events, FALSE },
 		{ "--check", opt.check, FALSE },
+		{ "--malloc", opt.from_malloc, FALSE },
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(sides); i++)
@@ -315,6 +318,7 @@ static gboolean read_options(struct perf_job *job, GError **err)
 	job->completion = opt.completion;
 	job->events = opt.events;
 	job->check = opt.check;
+	job->from_malloc = opt.from_malloc;
 	job->flip = opt.flip;
 	return read_numbers(job, err) && read_duration(job, err) && read_type(job, err) &&
 	       read_ops(job, err) && read_sizes(job, err) && read_mtu(job, err);

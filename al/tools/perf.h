@@ -95,6 +95,7 @@ struct perf_job {
 	gboolean completion; /* latency is always to completion */
 	gboolean events;     /* sleep until a notification instead of polling */
 	gboolean check;      /* compare every message, byte for byte */
+	gboolean from_malloc; /* the buffers are not shared with an agent, whose HCA copies them */
 	int cpu;             /* run on this processor; -1: any */
 	gint64 flip;         /* for tests: offset of a byte to spoil in the first message checked; -1: none */
 	void (*measured)(const struct perf_job *job, const struct perf_row *row); /* called after each row */

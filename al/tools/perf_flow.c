@@ -12,7 +12,9 @@
 #include "al/tools/perf_meet.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define POLL_BATCH 16
 #define PLAIN_BYTES \
@@ -35,6 +37,27 @@ guint8 *run_in_slot(const struct run *r, const struct half *h, guint64 slot)
 	return h->base + (r->slots + slot) * r->stride;
 }
 
+/* Memory as programs have it that know nothing of agents. NULL: err says why. */
+static void *ordinary_memory(const struct run *r, GError **err)
+{
+	void *memory = NULL;
+
+	if (posix_memalign(&memory, (size_t)sysconf(_SC_PAGESIZE), r->bytes)) {
+		tool_fail(err, "there is no memory for %" G_GUINT64_FORMAT
+			       " bytes; use a smaller --depth or --size", r->bytes);
+		return NULL;
+	}
+	return memset(memory, 0, r->bytes);
+}
+
+static void free_memory(const struct run *r, guint i)
+{
+	if (r->job->from_malloc)
+		free(r->memory[i]);
+	else
+		pair_free_memory(r->end[i], r->memory[i], r->bytes, r->dma[i]);
+}
+
 static gboolean make_memory(struct run *r, guint i, GError **err)
 {
 	struct al_mr_init init = {
@@ -45,7 +68,9 @@ static gboolean make_memory(struct run *r, guint i, GError **err)
 
 	if (r->op->atomic)
 		init.access |= IB_ACCESS_REMOTE_ATOMIC;
-	r->memory[i] = pair_memory(end, r->bytes, &r->dma[i], "--depth or --size", err);
+	r->memory[i] = r->job->from_malloc
+			       ? ordinary_memory(r, err)
+			       : pair_memory(end, r->bytes, &r->dma[i], "--depth or --size", err);
 	if (!r->memory[i])
 		return FALSE;
 	init.addr = r->memory[i];
@@ -301,7 +326,7 @@ void run_end(struct run *r)
 			al_destroy_cq(r->cq[i], AL_DESTROY_SYNC, NULL);
 		if (r->mr[i])
 			al_dereg_mr(r->mr[i], AL_DESTROY_SYNC, NULL);
-		pair_free_memory(r->end[i], r->memory[i], r->bytes, r->dma[i]);
+		free_memory(r, i);
 	}
 	if (r->channel)
 		al_destroy_channel(r->channel, AL_DESTROY_SYNC, NULL);

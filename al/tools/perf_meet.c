@@ -6,13 +6,14 @@
 #include <math.h>
 #include <string.h>
 
-#define PERF_VERSION 3
+#define PERF_VERSION 4
 
 enum perf_flag {
 	PERF_COMPLETION_FLAG = 1 << 0,
 	PERF_EVENTS = 1 << 1,
 	PERF_CHECKED = 1 << 2,
-	PERF_FLAGS = (1 << 3) - 1,
+	PERF_MALLOC = 1 << 3,
+	PERF_FLAGS = (1 << 4) - 1,
 };
 
 struct hello {
@@ -75,7 +76,8 @@ gboolean perf_exchange_hello(struct perf_job *job, GError **err)
 		.version = PERF_VERSION,
 		.type = job->type,
 		.flags = (job->completion ? PERF_COMPLETION_FLAG : 0) |
-			 (job->events ? PERF_EVENTS : 0) | (job->check ? PERF_CHECKED : 0),
+			 (job->events ? PERF_EVENTS : 0) | (job->check ? PERF_CHECKED : 0) |
+			 (job->from_malloc ? PERF_MALLOC : 0),
 		.depth = job->depth,
 		.signal = job->signal,
 		.chain = job->chain,
@@ -130,6 +132,7 @@ gboolean perf_receive_hello(struct perf_job *job, GError **err)
 	job->completion = h.flags & PERF_COMPLETION_FLAG;
 	job->events = h.flags & PERF_EVENTS;
 	job->check = h.flags & PERF_CHECKED;
+	job->from_malloc = h.flags & PERF_MALLOC;
 	job->depth = h.depth;
 	job->signal = h.signal;
 	job->chain = h.chain;

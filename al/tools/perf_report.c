@@ -205,6 +205,7 @@ static void add_settings(JsonBuilder *b, const struct perf_job *job)
 	add_int(b, "sl", job->far.sl);
 	add_bool(b, "events", job->events);
 	add_bool(b, "check", job->check);
+	add_bool(b, "malloc", job->from_malloc);
 	add_double(b, "clock_ns", job->clock_ns);
 	json_builder_set_member_name(b, "left_out");
 	json_builder_begin_array(b);

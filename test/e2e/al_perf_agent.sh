@@ -35,7 +35,7 @@ for IBAL_UVP_PATH in "" "$build/uvp/soft/.libs"; do
 		measures "len(rows) == 2 * (5 * 3 + 2) and report['check']" $n --check -s 1,5000,64K all
 		measures "all(row['mode'] == 'completion' for row in rows)" $n -l --completion --check all
 		for how in "-d 1" "-d 7 --signal 3 --chain 2 -q 3" "-d 16 --chain 16 -I 64 -s 8,65" "--events -q 2 -d 3 --from 1" \
-			"-n 1 --warmup 0" "-t uc -s 1,1000 -m 256" "-t ud -s 1,1000 -q 2 -d 6 --chain 3" "-t ud --events"; do
+			"-n 1 --warmup 0" "-t uc -s 1,1000 -m 256" "-t ud -s 1,1000 -q 2 -d 6 --chain 3" "-t ud --events" "--malloc -s 1,5000"; do
 			measures "len(rows) >= 4" $n --check $how all
 		done
 	}

@@ -136,7 +136,7 @@ datagrams = struct.unpack("=14I", comes(leave, "-t", "ud", "send")[2][:CARD])[1]
 for field, values in {
     "version": (0, 1, 0xFFFFFFFF),
     "type": (0, 77, 0xFFFFFFFF, datagrams),  # which have no write
-    "flags": (8, 0xFFFFFFFF),
+    "flags": (16, 0xFFFFFFFF),
     "ops": (0, 1 << 7, 0xFFFFFFFF),
     "optional": (1 << 6, 0xFFFFFFFF),  # fadd is not asked for
     "depth": (0, 15, (1 << 20) + 1, 0xFFFFFFFF),  # 15 is less than signal
