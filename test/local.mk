@@ -275,11 +275,11 @@ test/e2e/opensm.log test/e2e/opensm_large.log test/e2e/diags.log test/e2e/ibsim.
 test/e2e/sa.log: test/e2e/subnet_group$(EXEEXT)
 EXTRA_DIST += test/data/umad-symbols.txt
 # The replacement of libibverbs, with the distribution's programs.
-dist_check_SCRIPTS += test/e2e/verbs_symbols.sh test/e2e/verbs_pingpong.sh test/e2e/verbs_perftest.sh test/e2e/verbs_pyverbs.sh test/e2e/verbs_program.sh test/e2e/verbs_fabric.sh test/e2e/verbs_fault.sh test/e2e/verbs_roce.sh test/e2e/verbs_subnet.sh test/e2e/verbs_guide.sh
+dist_check_SCRIPTS += test/e2e/verbs_symbols.sh test/e2e/verbs_pingpong.sh test/e2e/verbs_perftest.sh test/e2e/verbs_pyverbs.sh test/e2e/verbs_program.sh test/e2e/verbs_fabric.sh test/e2e/verbs_fault.sh test/e2e/verbs_roce.sh test/e2e/verbs_subnet.sh test/e2e/capture_subnet.sh test/e2e/verbs_guide.sh
 test/e2e/verbs_symbols.log: al/compat/verbs/libibverbs.la
 test/e2e/verbs_roce.log: uvp/soft/soft.la
-test/e2e/verbs_subnet.log: al/compat/umad/libibumad.la
-test/e2e/verbs_roce.log test/e2e/verbs_subnet.log test/e2e/verbs_pingpong.log test/e2e/verbs_perftest.log test/e2e/verbs_fabric.log test/e2e/verbs_fault.log test/e2e/verbs_guide.log: al/compat/verbs/libibverbs.la al/compat/sysfs/libredirect.la al/compat/sysfs/al_sysfs al/compat/al_run ald$(EXEEXT) al_query$(EXEEXT) hca/soft/soft.la
+test/e2e/verbs_subnet.log test/e2e/capture_subnet.log: al/compat/umad/libibumad.la
+test/e2e/verbs_roce.log test/e2e/verbs_subnet.log test/e2e/capture_subnet.log test/e2e/verbs_pingpong.log test/e2e/verbs_perftest.log test/e2e/verbs_fabric.log test/e2e/verbs_fault.log test/e2e/verbs_guide.log: al/compat/verbs/libibverbs.la al/compat/sysfs/libredirect.la al/compat/sysfs/al_sysfs al/compat/al_run ald$(EXEEXT) al_query$(EXEEXT) hca/soft/soft.la
 test/e2e/verbs_pyverbs.log test/e2e/verbs_program.log: al/compat/verbs/libibverbs.la ald$(EXEEXT) hca/soft/soft.la uvp/soft/soft.la
 EXTRA_DIST += test/data/verbs-symbols.txt test/e2e/verbs.sh test/e2e/verbs_program.c test/e2e/verbs_cases.py
 dist_check_SCRIPTS += test/e2e/vendor_mad.sh
@@ -511,7 +511,7 @@ distcheck-short:
 # Programs that read nothing but what they were built from need not run again: that they were built shows that the archive has it.
 LONG_IN_ARCHIVE = test/soak/soak test/e2e/second_link.py test/e2e/systemd.sh test/e2e/al_perf.sh test/e2e/al_perf_agent.sh \
 	test/e2e/opensm.sh test/e2e/opensm_large.sh test/e2e/diags.sh test/e2e/lanes.sh test/e2e/sa.sh test/e2e/ibsim.sh \
-	test/e2e/verbs_perftest.sh test/e2e/verbs_fabric.sh test/e2e/verbs_fault.sh test/e2e/verbs_roce.sh test/e2e/verbs_subnet.sh test/e2e/objects.sh test/e2e/%_test \
+	test/e2e/verbs_perftest.sh test/e2e/verbs_fabric.sh test/e2e/verbs_fault.sh test/e2e/verbs_roce.sh test/e2e/verbs_subnet.sh test/e2e/capture_subnet.sh test/e2e/objects.sh test/e2e/%_test \
 	test/unit/al/agent/% test/unit/al/event/% test/unit/al/mgmt/% test/unit/al/object/% test/unit/al/verbs/%
 
 .PHONY: check-long check-valgrind check-compiled test-loads coverage bench print-flags print-tests print-compiled-tests print-distfiles
@@ -635,7 +635,7 @@ test_fuzz_agent_fuzz_SOURCES = test/fuzz/agent_fuzz.c test/fuzz/main.c test/fuzz
 test_fuzz_agent_fuzz_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_CORPUS='"agent"'
 test_fuzz_agent_fuzz_LDADD = al/agent/libagent.la $(API_LIBS)
 EXTRA_test_fuzz_agent_fuzz_DEPENDENCIES = hca/soft/soft.la
-EXTRA_DIST += test/fuzz/run test/fuzz/corpus
+EXTRA_DIST += test/fuzz/run test/fuzz/record test/fuzz/corpus
 FUZZ_SECONDS = 40
 fuzz:
 	$(abs_srcdir)/test/fuzz/run -d fuzz -s $(FUZZ_SECONDS) $(FUZZ_TARGETS)
