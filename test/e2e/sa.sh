@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB
 # The subnet's administrator, which is OpenSM's, on a managed tree of four switches and eight HCAs: HCAs that join a multicast group get
 # the group's datagrams, and no others do; ibping between two HCAs; osmtest, which tests records, events, services and multicast; and
-# partitions with limited members, enforced by switches.
+# partitions with limited members, enforced by switches; and ports with several LIDs, whose paths differ.
 set -euo pipefail
 
 # shellcheck source=test/e2e/tools.sh
@@ -112,6 +112,38 @@ expect 1 '^10 packets transmitted, 10 received, 0% packet loss'
 export IBAL_UMAD_CAS=0x10110 # a limited one
 LD_LIBRARY_PATH=$libraries ibping -f -c 1 "$lid" >said 2>&1 || true
 expect 1 ' 100% packet loss'
+unset IBAL_UMAD_CAS
+end "$server"
+end "$sm"
+stop_agent
+
+# ---- several paths -----------------------------------------------------------------------------------
+
+# OpenSM gives each port two LIDs, and leads the second by the other spine.
+start_agent
+sm third -l 1
+says third.log 1 'SUBNET UP'
+client active 8
+clean third.log
+LD_LIBRARY_PATH=$libraries IBAL_UMAD_CAS=0x10100 ibping -S >server.out 2>&1 &
+server=$!
+jobs+=("$server")
+IBAL_UMAD_CAS=0x10100 tool ibstat
+expect 1 'LMC: 1$'
+lid=$(sed -n 's/.*Base lid: //p' said)
+[ $((lid % 2)) = 0 ] || wrong "the LIDs of a port with LMC 1 begin at $lid"
+export IBAL_UMAD_CAS=0x10000
+until_true answers || wrong "ibping -S does not answer: $(cat server.out)"
+tool ibstat
+first=$(sed -n 's/.*Base lid: //p' said)
+for way in 0 1; do
+	tool ibping -f -c 10 -L $((lid + way))
+	expect 1 '^10 packets transmitted, 10 received, 0% packet loss'
+	tool ibtracert "$first" $((lid + way))
+	expect 1 'switch port \{0x000000000000200[01]\}'
+	sed -n 's/.*switch port {0x\(000000000000200.\)}.*/\1/p' said >spine.$way
+done
+! cmp -s spine.0 spine.1 || wrong "both LIDs lead by one spine: $(cat spine.0)"
 unset IBAL_UMAD_CAS
 end "$server"
 end "$sm"
