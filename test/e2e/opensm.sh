@@ -102,6 +102,7 @@ clean first.log "$lost"
 end "$sm"
 sm again
 says again.log 1 'SUBNET UP'
+carries 216
 first=$sm
 sm second -g 0x10011
 says second.log 1 'Entering STANDBY state'
@@ -119,5 +120,15 @@ end "$sm"
 # While the second asks the first one's port, this port has no subnet manager any more, and answers that SMInfo is not supported.
 others=$(grep ERR second.log | grep -v 'ERR 3111: Received MAD with error status = 0xC' || true)
 [ -z "$others" ] || wrong "second.log has errors: $others"
+stop_agent
+
+# Light sweeps, one each second, of a subnet in which nothing changes.
+export IBAL_SOFT="subnet=managed topology=$tmp/star"
+start_agent
+sm light -s 1 -D 7
+says light.log 3 'LIGHT SWEEP COMPLETE'
+[ "$(grep -c 'INITIATING HEAVY SWEEP' light.log)" = 1 ] || wrong "a light sweep finds something new"
+clean light.log
+end "$sm"
 stop_agent
 passed
