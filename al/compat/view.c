@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Linux-OpenIB */
 #include "al/compat/view.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *view_first(void)
 {
@@ -36,4 +38,17 @@ bool view_has(uint64_t guid)
 		if (wanted == guid)
 			return true;
 	return false;
+}
+
+void view_guid_name(char *to, size_t size, uint64_t guid)
+{
+	snprintf(to, size, "ib%016llx", (unsigned long long)guid);
+}
+
+void view_name(char *to, size_t size, const char *short_name, bool taken, uint64_t guid)
+{
+	if (taken || !*short_name || strlen(short_name) >= size)
+		view_guid_name(to, size, guid);
+	else
+		strcpy(to, short_name);
 }

@@ -238,6 +238,12 @@ void pair_close(struct pair_end *end)
 	end->ca = NULL;
 }
 
+void pair_no_memory(guint64 bytes, const char *less, GError **err)
+{
+	tool_fail(err, "there is no memory for %" G_GUINT64_FORMAT " bytes; use a smaller %s", bytes,
+		  less);
+}
+
 void *pair_memory(const struct pair_end *end, guint64 bytes, guint64 *dma, const char *less,
 		  GError **err)
 {
@@ -245,9 +251,7 @@ void *pair_memory(const struct pair_end *end, guint64 bytes, guint64 *dma, const
 	al_status status = al_dma_alloc_coherent(end->ca, bytes, &memory, dma);
 
 	if (status == AL_INSUFFICIENT_MEMORY)
-		tool_fail(err,
-			  "there is no memory for %" G_GUINT64_FORMAT " bytes; use a smaller %s",
-			  bytes, less);
+		pair_no_memory(bytes, less, err);
 	else
 		pair_worked(status, end, "no memory that the HCA reaches", err);
 	return memory;

@@ -64,6 +64,8 @@ void pair_close(struct pair_end *end);
  * for the error message.
  */
 void *pair_memory(const struct pair_end *end, guint64 bytes, guint64 *dma, const char *less, GError **err);
+/* Says in err that there is no memory. */
+void pair_no_memory(guint64 bytes, const char *less, GError **err);
 void pair_free_memory(const struct pair_end *end, void *memory, guint64 bytes, guint64 dma);
 
 /* Creates an address handle of the path from one end to the other; UD. */

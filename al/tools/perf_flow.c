@@ -43,8 +43,7 @@ static void *ordinary_memory(const struct run *r, GError **err)
 	void *memory = NULL;
 
 	if (posix_memalign(&memory, (size_t)sysconf(_SC_PAGESIZE), r->bytes)) {
-		tool_fail(err, "there is no memory for %" G_GUINT64_FORMAT
-			       " bytes; use a smaller --depth or --size", r->bytes);
+		pair_no_memory(r->bytes, "--depth or --size", err);
 		return NULL;
 	}
 	return memset(memory, 0, r->bytes);

@@ -161,6 +161,8 @@ void bench_drain(al_cq_h cq, unsigned int num);
 
 void bench_many(void);
 void bench_cost(void);
+/* Reports a row: what a call costs more than the bare call, in ns, of which the target is the most. */
+void bench_report_cost(const char *name, void *arg, bench_fn with, bench_fn bare, double target);
 /* A part of bench_cost(): libibverbs over the Access Layer's queues of the same HCA. */
 void bench_layer(al_qp_h qp, al_cq_h cq);
 void bench_message(void);

@@ -9,8 +9,6 @@
 #include "al/compat/verbs/abi.h"
 #include "test/bench/bench.h"
 
-#define CALLS 10000
-
 struct layer {
 	al_qp_h al_qp;
 	al_cq_h al_cq;
@@ -69,16 +67,6 @@ static double al_poll(void *arg, unsigned int n)
 	return (bench_now() - start) / n;
 }
 
-static void report(const char *name, struct layer *layer, bench_fn with, bench_fn without)
-{
-	struct bench_pair pair = { with, without, layer, CALLS, CALLS };
-	struct bench_result result;
-
-	bench_compare(&pair, &result);
-	bench_report(&(struct bench_row){ name, result.difference, "ns", result.reference, result.ratio,
-					  TARGET_VALUE_MOST, 15 });
-}
-
 /* A function of the library, by its default version. */
 #define FUNCTION(name) ((__typeof__(name) *)find(library, #name))
 static void *find(void *library, const char *name)
@@ -134,8 +122,8 @@ void bench_layer(al_qp_h qp, al_cq_h cq)
 	layer.qp = pd && layer.cq ? FUNCTION(ibv_create_qp)(pd, &init) : NULL;
 	if (!layer.qp)
 		bench_fatal("libibverbs makes no queue pair: %m");
-	report("verbs.post", &layer, verbs_post, al_post);
-	report("verbs.poll", &layer, verbs_poll, al_poll);
+	bench_report_cost("verbs.post", &layer, verbs_post, al_post, 15);
+	bench_report_cost("verbs.poll", &layer, verbs_poll, al_poll, 15);
 	if (FUNCTION(ibv_destroy_qp)(layer.qp) || FUNCTION(ibv_destroy_cq)(layer.cq) ||
 	    FUNCTION(ibv_dealloc_pd)(pd) || FUNCTION(ibv_close_device)(layer.context))
 		bench_fatal("libibverbs destroys no object: %m");

@@ -82,24 +82,13 @@ al_h umad_library(void)
 
 /* ------------------------------------------------------------------- devices */
 
-static void set_guid_name(char name[UMAD_NAME_BYTES], uint64_t guid)
+/* Under the lock. */
+static bool has_name(const char *name)
 {
-	snprintf(name, UMAD_NAME_BYTES, "ib%016llx", (unsigned long long)guid);
-}
-
-/* An HCA whose short name is too long for libibumad, or was that of a device which has gone, has the name of its GUID.
- * Under the lock. */
-static void set_name(struct device *device, const struct ib_ca_attr *attr)
-{
-	bool taken = false;
-
 	for (size_t i = 0; i < library.num; i++)
-		taken |= !strcmp(library.devices[i].name, attr->name);
-	if (taken || attr->node_type != IB_NODE_CA || !*attr->name ||
-	    strlen(attr->name) >= sizeof(device->name))
-		set_guid_name(device->name, device->guid);
-	else
-		strcpy(device->name, attr->name);
+		if (!strcmp(library.devices[i].name, name))
+			return true;
+	return false;
 }
 
 /* Opens an HCA, or finds it opened. Under the lock. */
@@ -127,7 +116,8 @@ static int open_device(uint64_t guid, struct device *device)
 		return umad_errno(status);
 	}
 	device->guid = guid;
-	set_name(device, &attr);
+	view_name(device->name, sizeof(device->name),
+		  attr.node_type == IB_NODE_CA ? attr.name : "", has_name(attr.name), guid);
 	library.devices[library.num++] = *device;
 	return 0;
 }
@@ -229,7 +219,7 @@ static bool is_named(const struct device *device, const char *name)
 {
 	char guid_name[UMAD_NAME_BYTES];
 
-	set_guid_name(guid_name, device->guid);
+	view_guid_name(guid_name, sizeof(guid_name), device->guid);
 	return !strncmp(name, device->name, UMAD_NAME_BYTES) ||
 	       !strncmp(name, guid_name, UMAD_NAME_BYTES);
 }

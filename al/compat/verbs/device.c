@@ -74,15 +74,12 @@ static bool has_name(const char *name)
 	return false;
 }
 
-/* The name is the HCA's, unless a device that has gone had it before. Under the lock. */
+/* Under the lock. */
 static void set_name(struct device *device, const char *name)
 {
 	unsigned int index = 0;
 
-	snprintf(device->ibv.name, sizeof(device->ibv.name), "%s", name);
-	if (!*name || has_name(name))
-		snprintf(device->ibv.name, sizeof(device->ibv.name), "ib%016llx",
-			 (unsigned long long)device->guid);
+	view_name(device->ibv.name, sizeof(device->ibv.name), name, has_name(name), device->guid);
 	for (struct device *other = library.devices; other; other = other->next)
 		index++;
 	snprintf(device->ibv.dev_name, sizeof(device->ibv.dev_name), "uverbs%u", index);

@@ -8,13 +8,11 @@
 
 al_status pool_create(struct pool *pool, uint32_t packets, uint32_t payload)
 {
-	struct pooled *p;
-
-	pool->mem = al_alloc(packets * (sizeof(*p) + payload) + ALIGNMENT);
+	/* not al_alloc_aligned(), which writes to all of the memory */
+	pool->mem = al_alloc(packets * (sizeof(*pool->packets) + payload) + ALIGNMENT);
 	if (!pool->mem)
 		return AL_INSUFFICIENT_MEMORY;
-	p = (struct pooled *)(((uintptr_t)pool->mem + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
-	pool->packets = p;
+	pool->packets = (struct pooled *)(((uintptr_t)pool->mem + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
 	pool->payload = payload;
 	pool->size = pool->left = packets;
 	return AL_SUCCESS;

@@ -18,7 +18,7 @@
 #define MCAST_BUCKETS 256
 /*
  * Copies of datagrams that an HCA's members may have at once, before they receive the datagrams. A member that is held
- * up, by copies into a client's memory, may have a third of them: more than the receives that programs post.
+ * up, by copies into a client's memory, may have a third of them.
  */
 #define MCAST_COPIES 4096
 

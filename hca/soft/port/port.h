@@ -291,8 +291,8 @@ static inline void counter_add(_Atomic uint64_t *counter, uint64_t n)
 void port_start(void);
 /*
  * Sets the port's first state, with `gids` GIDs of the port's GUID; 0 for a port that has none, or those of
- * port_init_ethernet(). plugged: the port has a cable,
- * and is Active or (managed) Init; else the port is Down. Nobody else uses the port yet.
+ * port_init_ethernet(). plugged: the port has a cable, and is Active or (managed) Init; else the port is Down. Nobody
+ * else uses the port yet.
  */
 void port_init(struct soft_port *port, uint32_t gids, bool plugged);
 /*
